@@ -1,0 +1,102 @@
+SHELL := bash
+.DEFAULT_GOAL := help
+
+# One static binary. The race detector alone needs cgo.
+export CGO_ENABLED := 0
+
+GO       ?= go
+ARGS     ?=
+FUZZTIME ?= 10m
+SOAKTIME ?= 1h
+# Packages whose go benchmarks `make bench` runs too, say PARTS=./transcript/...
+PARTS    ?=
+
+# tool:package[+package], by the names of Debian. promtool and amtool check the rules and the routes.
+TOOLS := tmux:tmux prometheus:prometheus promtool:prometheus amtool:prometheus-alertmanager \
+	strace:strace setpriv:util-linux jq:jq git:git
+
+# The race detector needs a C compiler together with the headers of libc: Debian can have the one without the other.
+CAN_RACE = $$($(GO) env CC) -include stdlib.h -E -x c /dev/null >/dev/null 2>&1
+
+.PHONY: help build run test deps check bench fuzz soak realclient clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## compile bin/sm
+	$(GO) build -trimpath -o bin/sm ./cmd/sm
+
+run: build ## build, then watch this machine: bin/sm observe $(ARGS)
+	bin/sm observe $(ARGS)
+
+# The last line on stdout is go test's own, so the remark about the race detector comes first.
+# Timeouts are for each package: generous, so that they end a hang and not a slow machine.
+test: deps ## everything a change must pass; works on a fresh machine
+	@$(CAN_RACE) || echo "test: no C compiler with libc headers: going without the race detector"
+	$(GO) vet ./...
+	$(GO) test -shuffle=on -timeout 4m ./...
+	@if $(CAN_RACE); then set -x; CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 5m ./...; fi
+
+# policy-rc.d keeps Debian's prometheus and alertmanager from starting as services where there is
+# systemd; one that is there already is the owner's own and stays as it is.
+deps: ## install what the tests need (as root, with apt-get), else say how
+	@missing() { \
+		local t; for t in $(TOOLS); do command -v "$${t%%:*}" >/dev/null || printf '%s\n' "$$t"; done; \
+		$(CAN_RACE) || echo gcc:gcc+libc6-dev; \
+	}; \
+	packages() { missing | cut -d: -f2 | tr '+' '\n' | sort -u | xargs; }; \
+	tools() { missing | cut -d: -f1 | sort -u | xargs; }; \
+	want=$$(packages); if [ -z "$$want" ]; then exit 0; fi; \
+	echo "deps: missing: $$(tools)"; \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		policy=/usr/sbin/policy-rc.d; \
+		if [ ! -e $$policy ]; then \
+			trap "rm -f $$policy" EXIT; \
+			printf '#!/bin/sh\nexit 101\n' >$$policy && chmod 755 $$policy; \
+		fi; \
+		export DEBIAN_FRONTEND=noninteractive; \
+		apt-get -q update; \
+		apt-get -q -y -o DPkg::Lock::Timeout=60 install --no-install-recommends $$want; \
+		hash -r; want=$$(packages); if [ -z "$$want" ]; then exit 0; fi; \
+		echo "deps: still missing: $$(tools)"; \
+	fi; \
+	echo "deps: to install, run: sudo apt-get update && sudo apt-get install -y --no-install-recommends $$want"; \
+	if [ "$${CI:-}" = true ]; then echo "deps: CI=true allows no skipped test" >&2; exit 1; fi; \
+	echo "deps: the tests that need them will be skipped"
+
+check: ## what a release must pass: formatting, vet, fix, tidy, staticcheck, 30 s of each fuzz target, test
+	@out=$$(gofmt -l .); if [ -n "$$out" ]; then printf 'gofmt -w these:\n%s\n' "$$out"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) vet -tags realclient ./...
+	GOOS=darwin $(GO) vet ./...
+	@out=$$($(GO) fix -diff ./... 2>&1) && [ -z "$$out" ] || { printf '%s\ngo fix ./... would change this\n' "$$out"; exit 1; }
+	$(GO) mod tidy -diff
+	$(GO) tool staticcheck ./...
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=30s
+	@$(MAKE) --no-print-directory test
+
+bench: build ## the figures against other tools, as ratios; PARTS=./... adds go benchmarks
+	$(GO) run ./cmd/bench $(ARGS)
+	@if [ -n "$(PARTS)" ]; then set -x; $(GO) test -run '^$$' -bench . -benchmem $(PARTS); fi
+
+# go test runs one fuzz target at a time. The list is whole before the first starts: a package that does not compile ends it here.
+fuzz: ## each fuzz target for FUZZTIME (10m)
+	@set -o pipefail; \
+	targets=$$($(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/ {name[n++] = $$1; next} \
+		$$1 == "ok" {for (i = 0; i < n; i++) print $$2, name[i]} {n = 0}') || exit 1; \
+	if [ -z "$$targets" ]; then echo "fuzz: no targets"; exit 0; fi; \
+	while read -r package name; do \
+		echo "fuzz: $$package $$name for $(FUZZTIME)"; \
+		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$package" </dev/null || exit 1; \
+	done <<<"$$targets"
+
+soak: deps ## the tests named Soak, for SOAKTIME (1h) of real time, under the race detector where there is one
+	@race=; if $(CAN_RACE); then race=-race; export CGO_ENABLED=1; fi; set -x; \
+	SM_SOAK=$(SOAKTIME) $(GO) test $$race -count=1 -v -timeout 0 -run Soak ./...
+
+realclient: deps ## against the real client, offline, in tmux
+	$(GO) test -count=1 -v -tags realclient ./cmd/sm -run RealClient
+
+clean: ## remove what the other targets made
+	rm -rf bin coverage* bench-* ./*.out
+	find . -path ./.git -prune -o \( -name '*.test' -o -name '*.prof' \) -type f -exec rm -f {} +

@@ -1,0 +1,50 @@
+package transcript
+
+// Cursor says how far a file has been read, and by what the file can be known
+// again. It is what a restart needs to read only what is new.
+type Cursor struct {
+	// Path is the file's name as it was found.
+	Path string
+	// Dev and Ino are the file's device and inode.
+	Dev, Ino uint64
+	// Offset is the end of the last complete line read, in bytes.
+	Offset int64
+	// Size and Modified are what stat said when Offset was reached: a file for
+	// which it says the same again has nothing new.
+	Size, Modified int64
+	// Head is the key of the file's first bytes (at most 1024, of complete lines),
+	// Tail of those before Offset (at most 64): a file in which they differ has
+	// been rewritten.
+	Head, Tail Key
+}
+
+// Change is news of one transcript file.
+type Change struct {
+	// Cursor is where reading stands after this change.
+	Cursor Cursor
+	// Name is the file's name without .jsonl: the session's id, or agent-….
+	Name string
+	// Parent is the id of the session whose subagent wrote the file; "" for a
+	// session's own file.
+	Parent string
+	// Whole says that the file was read from its beginning because it is new, or
+	// no longer what it was: Messages and Compactions then list all of it, and
+	// Entries is empty. Otherwise they list what the new lines brought.
+	Whole bool
+	// CaughtUp says that all that existed at the start has been reported; nothing
+	// else is set then.
+	CaughtUp bool
+	// Gone says that the file has been deleted; only Cursor.Path, Name and Parent
+	// are set.
+	Gone bool
+	// From is the path that the file had before, when it has been moved; else "".
+	From string
+	// Session is the sum over the file.
+	Session Session
+	// Messages and Compactions are those that are new or changed.
+	Messages    []Message
+	Compactions []Compaction
+	// Entries are the new records that mean something, in the order of the file.
+	// Their byte slices are nil.
+	Entries []Entry
+}

@@ -1,0 +1,122 @@
+package transcript
+
+import "time"
+
+// Kind says what a record means for its session.
+type Kind uint8
+
+const (
+	// KindOther records have no meaning here, but their time and version count.
+	KindOther Kind = iota
+	// KindReading is an assistant record with a usage that tells the context size.
+	KindReading
+	// KindBoundary is a system/compact_boundary record.
+	KindBoundary
+	// KindSummary is a user record that carries the summary of a compaction.
+	KindSummary
+	// KindTitle is a record of type "summary": a session's title.
+	KindTitle
+	// KindTurnStart is a user record with a prompt.
+	KindTurnStart
+	// KindTurnEnd is system/turn_duration, or the record of an interruption.
+	KindTurnEnd
+	// KindHeard is a record that shows what reached the agent besides prompts:
+	// a hook's context attachment, or a queued prompt.
+	KindHeard
+)
+
+// Trigger says what made a client compact.
+type Trigger uint8
+
+// The triggers, in the order in which tables show them.
+const (
+	Auto Trigger = iota
+	Manual
+	Unknown
+	triggers
+)
+
+// String is the trigger as metrics and JSON write it.
+func (t Trigger) String() string {
+	switch t {
+	case Auto:
+		return "auto"
+	case Manual:
+		return "manual"
+	}
+	return "unknown"
+}
+
+// Instant is a time in nanoseconds since 1970 UTC, between 1970 and 2262; 0 means
+// that there is none. It takes 8 bytes where time.Time takes 24, and a fleet
+// keeps many.
+type Instant int64
+
+// InstantOf converts; times outside the range give 0.
+func InstantOf(t time.Time) Instant {
+	if y := t.UTC().Year(); y < 1970 || y > 2261 {
+		return 0
+	}
+	return Instant(t.UnixNano())
+}
+
+// Time converts to time.Time in UTC; none gives the zero time.
+func (i Instant) Time() time.Time {
+	if i == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(i)).UTC()
+}
+
+// Usage holds token figures as an API message reports them, each 0..1e9 in one
+// message; sums of many may be larger.
+type Usage struct {
+	Input, CacheCreation, CacheRead, Output int64
+}
+
+// Context is the size of the context that the figures describe: all input,
+// without output.
+func (u Usage) Context() int64 { return u.Input + u.CacheCreation + u.CacheRead }
+
+// Plus adds.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{u.Input + v.Input, u.CacheCreation + v.CacheCreation, u.CacheRead + v.CacheRead, u.Output + v.Output}
+}
+
+// Minus subtracts; figures may become negative.
+func (u Usage) Minus(v Usage) Usage {
+	return Usage{u.Input - v.Input, u.CacheCreation - v.CacheCreation, u.CacheRead - v.CacheRead, u.Output - v.Output}
+}
+
+// Entry is what one record says. The byte slices point into the scanned line and
+// hold until the line's buffer is used again.
+type Entry struct {
+	Kind Kind
+	// Side marks a record of a subagent (isSidechain).
+	Side bool
+	// UUID names the record, Parent the one before it, Origin the one that it was
+	// copied from (forkedFrom.messageUuid), Message the API message.
+	UUID, Parent, Origin, Message Key
+	// Anchor is the uuid of the summary that a boundary names as its own.
+	Anchor Key
+	// At is the record's timestamp, 0 when it has none.
+	At Instant
+	// Usage is what the message cost; Context the context size in tokens that a
+	// Reading tells, more than 0.
+	Usage   Usage
+	Context int64
+	// Trigger, PreTokens and Duration belong to a boundary. PreTokens is 0 when
+	// the record does not say.
+	Trigger   Trigger
+	PreTokens int64
+	Duration  time.Duration
+	// Digest is the key of a summary's text, 0 below 200 bytes, where a hash says
+	// little about where the text comes from.
+	Digest Key
+	// Text is what was heard, at most its first 1024 bytes: hook contexts, prompts
+	// that begin with "[sm ", resume prompts.
+	Text string
+	// Model, Version, CWD and SessionID are as the record writes them, nil when it
+	// does not.
+	Model, Version, CWD, SessionID []byte
+}

@@ -1,0 +1,60 @@
+package transcript
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// Key is a 64-bit hash of an identifier (a record's uuid, a message's id, a
+// summary's text). 0 means that there is none. The hash is the same on every
+// machine and in every run, since keys are stored: change it only together with
+// the version of the state file.
+type Key uint64
+
+// Odd constants with evenly spread bits: the golden ratio and the square roots
+// of 3 and 5, as 64-bit fractions.
+const (
+	mix0 = 0x9e3779b97f4a7c15
+	mix1 = 0xbb67ae8584caa73b
+	mix2 = 0x3c6ef372fe94f82b
+)
+
+// KeyOf hashes an identifier; empty gives 0.
+func KeyOf(b []byte) Key {
+	if len(b) == 0 {
+		return 0
+	}
+	h := uint64(len(b)) ^ mix0
+	for len(b) >= 8 {
+		h = fold128(h^binary.LittleEndian.Uint64(b), mix1)
+		b = b[8:]
+	}
+	var tail uint64
+	for i, c := range b {
+		tail |= uint64(c) << (8 * i)
+	}
+	h = fold128(h^tail, mix2)
+	h = fold128(h^mix0, mix1)
+	if h == 0 {
+		h = mix0
+	}
+	return Key(h)
+}
+
+// Join makes one key of several; its result depends on their order.
+func Join(keys ...Key) Key {
+	h := uint64(len(keys)) ^ mix2
+	for _, k := range keys {
+		h = fold128(h^uint64(k), mix1)
+	}
+	if h = fold128(h^mix0, mix2); h == 0 {
+		h = mix0
+	}
+	return Key(h)
+}
+
+func fold128(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b|1)
+	// A product with a zero half would lose all that was hashed before.
+	return hi ^ lo ^ bits.RotateLeft64(a, 29)
+}

@@ -1,0 +1,95 @@
+package transcript
+
+// Source says where a context size comes from.
+type Source uint8
+
+// Sources of readings. Only transcripts give readings in this package; the others
+// come from hooks and from guesses.
+const (
+	FromTranscript Source = iota
+	FromStatusline
+	FromEstimate
+)
+
+// Reading is a context size in tokens, with its time.
+type Reading struct {
+	At     Instant
+	Tokens int64
+}
+
+// Session is what the lines of one transcript add up to. It is a plain value:
+// copies share nothing.
+type Session struct {
+	// Reading is the newest context size by timestamp, of equal ones the last in
+	// the file; its Tokens are 0 when there has been none. It holds only while
+	// Blank is false: after a compaction the size is unknown until the next reply.
+	Reading Reading
+	Blank   bool
+	// Peak is the largest context size read, in tokens.
+	Peak int64
+	// Compactions counts by Trigger.
+	Compactions [triggers]int
+	// Turns counts prompts; InTurn says whether the last one has not ended.
+	Turns  int
+	InTurn bool
+	// Messages counts API messages with a reading, each once; Tokens is what they
+	// cost, each at its largest output. Side is the same for records of subagents
+	// that stand in the session's own file (clients up to 2.0.27).
+	Messages, SideMessages int
+	Tokens, SideTokens     Usage
+	// Model, Version and CWD are the newest by file order; ID is the first
+	// sessionId that a record names, which need not be the file's.
+	Model, Version, CWD, ID string
+	// Started and Active are the oldest and newest timestamps, 0 for none.
+	Started, Active Instant
+	// Bytes counts those of complete lines, Lines the lines that are not blank,
+	// Bad those of them that are no JSON object.
+	Bytes, Lines, Bad int64
+}
+
+// Context is the current context size; ok is false while it is unknown.
+func (s *Session) Context() (tokens int64, ok bool) {
+	return s.Reading.Tokens, s.Reading.Tokens > 0 && !s.Blank
+}
+
+// Total counts the session's compactions of all triggers.
+func (s *Session) Total() int {
+	n := 0
+	for _, c := range s.Compactions {
+		n += c
+	}
+	return n
+}
+
+// Message is one API message of a session: what it cost so far.
+type Message struct {
+	ID    Key
+	At    Instant
+	Usage Usage
+	// Was is what an earlier line of the same message had said, zero when this is
+	// the first; a fleet's totals grow by the difference.
+	Was Usage
+	// Side marks a subagent's message in the session's own file.
+	Side bool
+}
+
+// Compaction is one compaction of a session, with all by which its copies in
+// other files can be known. Keys are 0 where the records do not tell.
+type Compaction struct {
+	// Key is that of the record it was copied from, else of its own uuid.
+	Key Key
+	// Stamp joins time, trigger and preTokens of a boundary.
+	Stamp Key
+	// Digest is the summary's. Two boundaries are never one for their summaries
+	// alone: short summaries repeat.
+	Digest    Key
+	At        Instant
+	Trigger   Trigger
+	PreTokens int64
+	// Millis is how long the compaction took, 0 when unknown.
+	Millis int64
+	// Boundary is false for a compaction known by its summary alone.
+	Boundary bool
+	// Copied says that the records name another file as their origin.
+	Copied bool
+}
