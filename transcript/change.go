@@ -27,6 +27,9 @@ type Change struct {
 	// Parent is the id of the session whose subagent wrote the file; "" for a
 	// session's own file.
 	Parent string
+	// Alone says that the file was asked for by its name: a subagent's then stands
+	// for itself.
+	Alone bool
 	// Whole says that the file was read from its beginning because it is new, or
 	// no longer what it was: Messages and Compactions then list all of it, and
 	// Entries is empty. Otherwise they list what the new lines brought.

@@ -1,0 +1,170 @@
+package follow
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// maxFolders is how deep below a projects folder transcripts are looked for. The
+// client's deepest are <project>/<session>/subagents/workflows/<run>/.
+const maxFolders = 12
+
+// identify reads a path: the session's id or the agent's name, and, for the files
+// that clients since 2.1.2 write for subagents, the session they belong to.
+func identify(path string) (name, parent string) {
+	name = strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	if !isSubagent(name) {
+		return name, ""
+	}
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if filepath.Base(dir) == "subagents" {
+			return name, filepath.Base(filepath.Dir(dir))
+		}
+		if up := filepath.Dir(dir); up == dir {
+			return name, ""
+		}
+	}
+}
+
+func isSubagent(name string) bool { return strings.HasPrefix(name, "agent-") }
+
+// isTranscript tells transcripts by their name; other .jsonl files that clients
+// write among the subagents' are not.
+func isTranscript(path string) bool {
+	base := filepath.Base(path)
+	if !strings.HasSuffix(base, ".jsonl") || base == ".jsonl" {
+		return false
+	}
+	return isSubagent(base) || !strings.Contains(filepath.ToSlash(path), "/subagents/")
+}
+
+// findAll searches all projects folders. At the start the files found are read
+// newest first.
+func (f *follower) findAll(start bool) {
+	f.lastAll = time.Now()
+	f.round++
+	var found []*file
+	visited := map[inode]bool{}
+	for _, root := range f.Projects {
+		found = append(found, f.find(root, 0, visited)...)
+	}
+	if start {
+		sortByAge(found)
+		f.Stats.expect(found)
+	}
+	for _, fl := range found {
+		f.enqueue(fl)
+	}
+}
+
+// find searches a folder and returns the files in it that have news.
+func (f *follower) find(dir string, depth int, visited map[inode]bool) (found []*file) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			f.odd(dir, reason(err).Error())
+		}
+		return nil
+	}
+	id := inodeOf(info)
+	if !info.IsDir() || visited[id] || depth > maxFolders {
+		return nil
+	}
+	visited[id] = true
+	// Watch first, then list: what appears in between is seen twice, not never.
+	f.watch.add(dir)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		f.odd(dir, reason(err).Error())
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		switch mode := e.Type(); {
+		case mode.IsDir() && strings.HasSuffix(e.Name(), ".jsonl"):
+			f.odd(path, "a folder named like a transcript")
+			fallthrough
+		case mode.IsDir():
+			found = append(found, f.find(path, depth+1, visited)...)
+		case mode&fs.ModeSymlink != 0 && depth == 0:
+			// A project's folder may live elsewhere; visited ends loops.
+			found = append(found, f.find(path, depth+1, visited)...)
+		case !isTranscript(path):
+		case mode.IsRegular():
+			if fl := f.look(path); fl != nil {
+				found = append(found, fl)
+			}
+		default:
+			f.odd(path, "not a regular file")
+		}
+	}
+	return found
+}
+
+// look compares a path with what is known of it, and returns the file if it has
+// to be read.
+func (f *follower) look(path string) *file {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	id := inodeOf(info)
+	fl := f.files[path]
+	if fl == nil {
+		if fl = f.movedHere(path, id); fl == nil {
+			if f.again[path] {
+				return nil
+			}
+			fl = f.enter(path)
+		}
+	}
+	fl.round = f.round
+	if fl.state == live {
+		return nil
+	}
+	if fl.known && fl.moved == "" && id == (inode{fl.cursor.Dev, fl.cursor.Ino}) &&
+		info.Size() == fl.cursor.Size && info.ModTime().UnixNano() == fl.cursor.Modified {
+		return nil
+	}
+	fl.modified = info.ModTime().UnixNano()
+	return fl
+}
+
+// movedHere finds the file that has been renamed to path: the client moves a
+// transcript when its session changes directory.
+func (f *follower) movedHere(path string, id inode) *file {
+	old := f.inodes[id]
+	if old == nil || filepath.Base(old.cursor.Path) != filepath.Base(path) {
+		return nil
+	}
+	if info, err := os.Lstat(old.cursor.Path); err == nil && inodeOf(info) == id {
+		return nil // another link to the same file
+	}
+	if old.state != parked {
+		// Its reader will find it gone; then the new name is looked at again.
+		f.enqueue(old)
+		f.again[path] = true
+		return nil
+	}
+	delete(f.files, old.cursor.Path)
+	old.moved = old.cursor.Path
+	old.cursor.Path = path
+	old.name, old.parent = identify(path)
+	f.files[path] = old
+	return old
+}
+
+// missing looks after the files that the last search did not find.
+func (f *follower) missing() {
+	for _, fl := range f.files {
+		if fl.round == f.round || fl.state != parked {
+			continue
+		}
+		if _, err := os.Lstat(fl.cursor.Path); errors.Is(err, fs.ErrNotExist) {
+			f.enqueue(fl)
+		}
+	}
+}

@@ -1,0 +1,328 @@
+// Package follow finds transcripts, reads what they hold, and follows those that
+// grow. It reports every file as transcript.Change values and stores nothing.
+//
+// A file that nobody writes is parked: a cursor in memory, no goroutine, no
+// descriptor. A file written lately is live: nxadm/tail wakes for each of its
+// lines, and a stat each second catches what tail misses (appends while it starts,
+// a rename over the file, rewriting in place, a lost or overflowing inotify).
+// Catching up, waking and healing all use one read loop, which reads a file from
+// its beginning, because what makes repeated records known is not kept for parked
+// files.
+//
+// Invariants: the last change of a file holds the sum over exactly the complete
+// lines that precede its cursor (and one whole line more that only lacks its
+// newline); a line is reported as new at most once in a run; changes of one file
+// are sent in order; whatever happens to a file, the report is right again within
+// two seconds.
+//
+// It does not judge what is news to the fleet: copies of files are reported like
+// any others. It never writes, and opens nothing but regular files.
+package follow
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"sm/transcript"
+)
+
+// Options are the settings of Run; the zero values of durations and counts mean
+// the defaults given.
+type Options struct {
+	// Projects are the folders to search, at any depth, for *.jsonl files. They
+	// may appear later.
+	Projects []string
+	// ActiveFor is how long after its last growth a file stays live: 10 minutes.
+	ActiveFor time.Duration
+	// Check is how often live files are checked by stat, and folders where inotify
+	// does not serve: 1 second.
+	Check time.Duration
+	// Rescan is how often all folders are searched where inotify serves: 30 seconds.
+	Rescan time.Duration
+	// Live bounds the live files, 1000; beyond, the longest quiet are parked.
+	Live int
+	// Workers read files side by side: as many as there are processors.
+	Workers int
+	// NoInotify makes Run poll, as it does by itself when inotify is missing.
+	NoInotify bool
+	// Logger must be set.
+	Logger *slog.Logger
+	// Stats, when set, is kept up to date.
+	Stats *Stats
+	// Clients, when set, receives the entries of the clients' registries, folders
+	// named sessions beside the Projects, whenever they have changed. A slow
+	// receiver gets the newest only.
+	Clients chan<- []Client
+}
+
+func (o *Options) defaults() {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d <= 0 {
+			*d = v
+		}
+	}
+	def(&o.ActiveFor, 10*time.Minute)
+	def(&o.Check, time.Second)
+	def(&o.Rescan, 30*time.Second)
+	if o.Live <= 0 {
+		o.Live = 1000
+	}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Stats == nil {
+		o.Stats = &Stats{}
+	}
+	roots := make([]string, 0, len(o.Projects))
+	for _, dir := range o.Projects {
+		if dir = filepath.Clean(dir); !slices.Contains(roots, dir) {
+			roots = append(roots, dir)
+		}
+	}
+	o.Projects = roots
+}
+
+// state is what happens with a file right now.
+type state uint8
+
+const (
+	parked state = iota
+	busy         // a worker reads it
+	live         // a tail follows it
+)
+
+// file is one transcript. Only the follower's loop touches it, but for the cursor
+// while a worker or a tail has it.
+type file struct {
+	cursor   transcript.Cursor
+	name     string // of the session or agent
+	parent   string // session whose subagent it is, when the path tells
+	state    state
+	again    bool   // something happened while it was busy
+	known    bool   // the cursor was reached in this run or given at its start
+	moved    string // the path before, while that has not been reported
+	tail     *tailer
+	told     string // the failure that has been logged; "" for none
+	poll     bool   // inotify has failed its tail
+	alone    bool   // asked for by name
+	expected int64  // size when it was found, for the order and for progress
+	round    int    // of findAll in which it was last found
+	// as seen by the last check
+	offset, poked, modified int64
+	quiet                   time.Time // since when nothing has been read
+}
+
+// follower is the state of Run's loop.
+type follower struct {
+	Options
+	files   map[string]*file
+	inodes  map[inode]*file
+	watch   *watcher
+	queue   []*file // to be read, newest last
+	jobs    chan *file
+	results chan result
+	exits   chan exit
+	out     chan<- transcript.Change
+	pending int // jobs not yet finished that belong to the first catch-up
+	caught  bool
+	live    map[*file]struct{}
+	failing map[*file]struct{}
+	round   int               // of findAll
+	seen    map[string]string // oddities that have been logged
+	again   map[string]bool   // paths to look at once more
+	roots   map[string]inode  // the projects folders as last seen
+	clients registry
+	lastAll time.Time
+}
+
+type inode struct{ dev, ino uint64 }
+
+// Run finds and follows until ctx ends, then returns nil; all its goroutines have
+// ended by then. from are the cursors of an earlier run: what they cover is not
+// reported again, unless the file has changed before them. When all that existed
+// at the start has been reported, a Change with CaughtUp follows it. Run never
+// closes out; while nobody receives, it waits.
+func Run(ctx context.Context, o Options, from []transcript.Cursor, out chan<- transcript.Change) error {
+	o.defaults()
+	ctx, cancel := context.WithCancel(ctx)
+	f := &follower{
+		Options: o, out: out,
+		files: make(map[string]*file, len(from)), inodes: make(map[inode]*file, len(from)),
+		jobs: make(chan *file), results: make(chan result), exits: make(chan exit),
+		live: map[*file]struct{}{}, failing: map[*file]struct{}{},
+		seen: map[string]string{}, again: map[string]bool{}, roots: map[string]inode{},
+	}
+	guardTail()
+	f.watch = newWatcher(o.NoInotify, o.Logger)
+	var workers sync.WaitGroup
+	for range o.Workers {
+		workers.Go(func() { f.work(ctx) })
+	}
+	f.restore(from)
+	f.loop(ctx)
+	cancel()
+	f.drain()
+	workers.Wait()
+	f.watch.close()
+	return nil
+}
+
+// restore enters the files of an earlier run, before they are looked for.
+func (f *follower) restore(from []transcript.Cursor) {
+	for _, c := range from {
+		fl := f.enter(c.Path)
+		fl.cursor, fl.known = c, true
+		f.inodes[inode{c.Dev, c.Ino}] = fl
+	}
+}
+
+// enter makes the record of a path.
+func (f *follower) enter(path string) *file {
+	name, parent := identify(path)
+	fl := &file{name: name, parent: parent, cursor: transcript.Cursor{Path: path}}
+	f.files[path] = fl
+	return fl
+}
+
+// loop owns everything; it never waits for anyone but all at once.
+func (f *follower) loop(ctx context.Context) {
+	f.findAll(true)
+	f.missing()
+	f.readClients()
+	tick := time.NewTicker(f.Check)
+	defer tick.Stop()
+	for {
+		f.checkCaughtUp(ctx)
+		var jobs chan *file
+		var next *file
+		if n := len(f.queue); n > 0 {
+			jobs, next = f.jobs, f.queue[n-1]
+		}
+		clients, entries := f.clients.outbox(f.Clients)
+		select {
+		case <-ctx.Done():
+			return
+		case jobs <- next:
+			f.queue = f.queue[:len(f.queue)-1]
+		case r := <-f.results:
+			f.done(ctx, r)
+		case x := <-f.exits:
+			f.ended(x)
+		case ev := <-f.watch.events:
+			f.event(ev)
+		case err := <-f.watch.errors:
+			f.Logger.Debug("inotify lost events, searching all folders", "err", err)
+			f.sweep(true)
+		case clients <- entries:
+			f.clients.sent()
+		case <-tick.C:
+			f.sweep(false)
+		}
+	}
+}
+
+// checkCaughtUp reports the end of the first catch-up, once.
+func (f *follower) checkCaughtUp(ctx context.Context) {
+	if f.caught || f.pending > 0 {
+		return
+	}
+	f.caught = true
+	f.Stats.publish(f)
+	select {
+	case f.out <- transcript.Change{CaughtUp: true}:
+	case <-ctx.Done():
+	}
+}
+
+// enqueue gives a file to the workers, unless one has it.
+func (f *follower) enqueue(fl *file) {
+	switch fl.state {
+	case parked:
+		fl.state, fl.again = busy, false
+		if !f.caught {
+			f.pending++
+		}
+		f.queue = append(f.queue, fl)
+	case busy:
+		fl.again = true
+	case live:
+		fl.tail.poke()
+	}
+}
+
+// done takes a file back from a worker.
+func (f *follower) done(ctx context.Context, r result) {
+	fl := r.file
+	fl.state = parked
+	if !f.caught {
+		f.pending--
+	}
+	f.failed(fl, r.err)
+	if r.gone {
+		f.forget(fl)
+		f.again[fl.cursor.Path] = true // it may have come back meanwhile
+		return
+	}
+	if r.err != nil {
+		return
+	}
+	old := inode{fl.cursor.Dev, fl.cursor.Ino}
+	if f.inodes[old] == fl {
+		delete(f.inodes, old)
+	}
+	fl.cursor, fl.known, fl.moved = r.cursor, true, ""
+	f.inodes[inode{r.cursor.Dev, r.cursor.Ino}] = fl
+	fl.offset, fl.poked, fl.modified, fl.quiet = r.cursor.Offset, 0, r.cursor.Modified, time.Now()
+	switch {
+	case fl.again:
+		f.enqueue(fl)
+	case r.fold != nil && ctx.Err() == nil:
+		f.followLive(ctx, fl, r.fold)
+	}
+}
+
+// forget drops a file that is no more.
+func (f *follower) forget(fl *file) {
+	delete(f.failing, fl)
+	if f.files[fl.cursor.Path] == fl {
+		delete(f.files, fl.cursor.Path)
+	}
+	if i := (inode{fl.cursor.Dev, fl.cursor.Ino}); f.inodes[i] == fl {
+		delete(f.inodes, i)
+	}
+}
+
+// failed logs a failure once, and has the file tried again until it works.
+func (f *follower) failed(fl *file, err error) {
+	if err == nil {
+		fl.told = ""
+		delete(f.failing, fl)
+		return
+	}
+	f.failing[fl] = struct{}{}
+	if msg := err.Error(); msg != fl.told {
+		fl.told = msg
+		f.Logger.Warn("cannot read a transcript; trying again each second", "session", fl.name, "err", reason(err))
+	}
+}
+
+// odd logs, once for a path, why it is left alone.
+func (f *follower) odd(path, why string) {
+	if f.seen[path] == why {
+		return
+	}
+	f.seen[path] = why
+	f.Logger.Warn("left alone: "+why, "name", filepath.Base(path))
+}
+
+// drain waits for the tails, after ctx has ended.
+func (f *follower) drain() {
+	for fl := range f.live {
+		<-fl.tail.ended
+	}
+}

@@ -1,0 +1,263 @@
+package follow
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript"
+)
+
+// rig runs a follower and keeps the newest change of each file.
+type rig struct {
+	t      *testing.T
+	root   string
+	o      Options
+	out    chan transcript.Change
+	cancel context.CancelFunc
+	ended  chan struct{}
+	files  map[string]transcript.Change
+	fresh  map[string]int // entries reported as new
+	whole  map[string]int // whole readings
+	caught bool
+}
+
+func newRig(t *testing.T) *rig {
+	r := &rig{t: t, root: filepath.Join(t.TempDir(), "projects"), files: map[string]transcript.Change{}, fresh: map[string]int{}, whole: map[string]int{}}
+	if err := os.MkdirAll(r.root, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.o = Options{Projects: []string{r.root}, Check: 50 * time.Millisecond, Rescan: time.Second}
+	return r
+}
+
+func (r *rig) start() {
+	ctx, cancel := context.WithCancel(r.t.Context())
+	r.cancel, r.ended, r.out, r.caught = cancel, make(chan struct{}), make(chan transcript.Change), false
+	r.o.Logger = slog.New(slog.NewTextHandler(r.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	var from []transcript.Cursor
+	for _, c := range r.files {
+		from = append(from, c.Cursor)
+	}
+	out, ended := r.out, r.ended
+	go func() {
+		defer close(ended)
+		if err := Run(ctx, r.o, from, out); err != nil {
+			r.t.Error(err)
+		}
+	}()
+	r.until("caught up", func() bool { return r.caught })
+}
+
+// stop ends the follower; what it still sends is lost, as in a kill.
+func (r *rig) stop() {
+	r.cancel()
+	for {
+		select {
+		case <-r.out:
+		case <-r.ended:
+			return
+		}
+	}
+}
+
+// until takes changes until what holds; it fails after far more time than two
+// seconds, since machines are busy.
+func (r *rig) until(what string, holds func() bool) {
+	r.t.Helper()
+	timeout := time.After(20 * time.Second)
+	for !holds() {
+		select {
+		case c := <-r.out:
+			r.take(c)
+		case <-timeout:
+			r.t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+func (r *rig) take(c transcript.Change) {
+	switch {
+	case c.CaughtUp:
+		r.caught = true
+		return
+	case c.Gone:
+		delete(r.files, c.Cursor.Path)
+		return
+	case c.From != "":
+		delete(r.files, c.From)
+	}
+	if c.Whole {
+		r.whole[c.Cursor.Path]++
+	}
+	r.fresh[c.Cursor.Path] += len(c.Entries)
+	c.Entries, c.Messages, c.Compactions = nil, nil, nil
+	r.files[c.Cursor.Path] = c
+}
+
+func (r *rig) path(elem ...string) string {
+	return filepath.Join(append([]string{r.root}, elem...)...)
+}
+
+func (r *rig) write(path, text string, flag int) {
+	r.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flag, 0o600)
+	if err == nil {
+		_, err = file.WriteString(text)
+		file.Close()
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *rig) append(path, text string) { r.t.Helper(); r.write(path, text, os.O_APPEND) }
+
+// truth folds a file as it is now.
+func truth(path string) (transcript.Session, bool) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return transcript.Session{}, false
+	}
+	name, _ := identify(path)
+	f := transcript.NewFold(name, isSubagent(name))
+	var e transcript.Entry
+	for {
+		line, rest, whole := bytes.Cut(b, []byte{'\n'})
+		if !whole {
+			s, _ := f.Peek(line)
+			return s, true
+		}
+		f.Line(line, len(line)+1, &e)
+		b = rest
+	}
+}
+
+// right reports whether all that is known agrees with the files as they are.
+func (r *rig) right() bool { return r.wrong() == "" }
+
+func (r *rig) wrong() string {
+	want := map[string]transcript.Session{}
+	err := filepath.WalkDir(r.root, func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && isTranscript(path) {
+			if s, ok := truth(path); ok {
+				want[path] = s
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	got := map[string]transcript.Session{}
+	for path, c := range r.files {
+		got[path] = c.Session
+	}
+	return cmp.Diff(want, got)
+}
+
+func (r *rig) settle(what string) {
+	r.t.Helper()
+	timeout := time.After(20 * time.Second)
+	for !r.right() {
+		select {
+		case c := <-r.out:
+			r.take(c)
+		case <-timeout:
+			r.t.Fatalf("%s: still wrong (-want +got):\n%s", what, r.wrong())
+		}
+	}
+}
+
+func reply(n, tokens int) string {
+	return fmt.Sprintf(`{"type":"assistant","uuid":"u%d","timestamp":"2026-11-20T08:00:%02d.%03dZ","version":"2.1.197","message":{"id":"m%d","model":"claude-sonnet-4-5","usage":{"input_tokens":%d,"output_tokens":5}}}`+"\n", n, n/1000%60, n%1000, n, tokens)
+}
+
+const (
+	idA = "11111111-1111-4111-8111-111111111111"
+	idB = "22222222-2222-4222-8222-222222222222"
+)
+
+func modes(t *testing.T, test func(t *testing.T, r *rig)) {
+	for _, poll := range []bool{false, true} {
+		t.Run(fmt.Sprintf("poll=%v", poll), func(t *testing.T) {
+			r := newRig(t)
+			r.o.NoInotify = poll
+			test(t, r)
+			r.stop()
+		})
+	}
+}
+
+func TestEvents(t *testing.T) {
+	modes(t, func(t *testing.T, r *rig) {
+		a := r.path("-p", idA+".jsonl")
+		r.append(a, reply(1, 100))
+		r.start()
+		r.settle("history")
+		r.append(a, reply(2, 200))
+		r.settle("append")
+		r.append(a, reply(3, 300)[:40])
+		r.append(a, reply(3, 300)[40:])
+		r.settle("half lines")
+		r.append(a, strings.TrimSuffix(reply(4, 400), "\n"))
+		r.settle("whole line without newline")
+		r.append(a, "\n")
+		r.append(r.path("-q", idB+".jsonl"), reply(1, 7))
+		r.append(r.path("-q", idB, "subagents", "agent-x.jsonl"), reply(1, 9))
+		r.settle("new project, session and subagent")
+		if got := r.files[r.path("-q", idB, "subagents", "agent-x.jsonl")].Parent; got != idB {
+			t.Errorf("parent %q", got)
+		}
+		if r.fresh[a] != 3 || r.whole[a] != 1 {
+			t.Errorf("%d entries, %d whole readings of the first file", r.fresh[a], r.whole[a])
+		}
+		r.write(a, reply(9, 1), os.O_TRUNC)
+		r.settle("truncated and rewritten, shorter")
+		r.write(a, reply(10, 1)+reply(11, 2)+reply(12, 3)+reply(13, 4)+reply(14, 5)+reply(15, 6), os.O_TRUNC)
+		r.settle("rewritten in place, longer")
+		r.append(a, reply(20, 8))
+		r.settle("append after that")
+		tmp := r.path("-p", "tmp")
+		r.write(tmp, reply(30, 1)+reply(31, 2), os.O_TRUNC)
+		if err := os.Rename(tmp, a); err != nil {
+			t.Fatal(err)
+		}
+		r.settle("renamed over")
+		r.append(a, reply(32, 9))
+		r.settle("append after the rename")
+		moved := r.path("-z", idA+".jsonl")
+		if err := os.Mkdir(r.path("-z"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(a, moved); err != nil {
+			t.Fatal(err)
+		}
+		r.settle("moved")
+		r.append(moved, reply(33, 10))
+		r.settle("append after the move")
+		if err := os.Remove(moved); err != nil {
+			t.Fatal(err)
+		}
+		r.settle("deleted")
+		r.append(moved, reply(40, 11))
+		r.settle("made again")
+		if err := os.RemoveAll(r.root); err != nil {
+			t.Fatal(err)
+		}
+		r.settle("all deleted")
+		r.append(a, reply(50, 12))
+		r.settle("all made again")
+	})
+}

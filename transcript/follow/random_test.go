@@ -1,0 +1,178 @@
+package follow
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// sequences is how many random sequences of file events are tried in all.
+const sequences = 2000
+
+// TestRandomSequences does to transcripts what clients, people and machines do to
+// them, in random order, and wants the sums to equal a full re-reading in the end.
+// Half of the sequences run without inotify.
+func TestRandomSequences(t *testing.T) {
+	const parallel = 8
+	n := sequences / parallel
+	if testing.Short() {
+		n /= 20
+	}
+	for i := range parallel {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.o.NoInotify = i%2 == 1
+			r.o.Check, r.o.Workers = 20*time.Millisecond, 2
+			if i%4 > 1 {
+				r.o.ActiveFor, r.o.Live = 60*time.Millisecond, 2 // park often
+			}
+			r.start()
+			for s := range n {
+				m := mischief{rig: r, rand: rand.New(rand.NewPCG(uint64(i), uint64(s)))}
+				m.run()
+				r.settle(fmt.Sprintf("sequence %d of %d: %s", s, i, strings.Join(m.did, ", ")))
+				m.clean()
+			}
+			r.stop()
+		})
+	}
+}
+
+// mischief is one random sequence.
+type mischief struct {
+	*rig
+	rand *rand.Rand
+	did  []string
+	n    int
+}
+
+func (m *mischief) run() {
+	for range 2 + m.rand.IntN(9) {
+		m.step()
+		for m.rand.IntN(3) == 0 { // let the follower see some of it
+			select {
+			case c := <-m.out:
+				m.take(c)
+			case <-time.After(time.Duration(m.rand.IntN(30)) * time.Millisecond):
+			}
+		}
+	}
+}
+
+func (m *mischief) clean() {
+	entries, err := os.ReadDir(m.root)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, e := range entries {
+		if err := os.RemoveAll(filepath.Join(m.root, e.Name())); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	m.settle("cleaned")
+}
+
+// pick is one of few paths, so that events meet.
+func (m *mischief) pick() string {
+	project := m.path("-p" + fmt.Sprint(m.rand.IntN(2)))
+	id := []string{idA, idB}[m.rand.IntN(2)]
+	if m.rand.IntN(5) == 0 {
+		return filepath.Join(project, id, "subagents", "agent-1.jsonl")
+	}
+	return filepath.Join(project, id+".jsonl")
+}
+
+// text is some lines that have never been written before; now and then a
+// compaction, a bad line, a long one.
+func (m *mischief) text() string {
+	var b strings.Builder
+	for range 1 + m.rand.IntN(4) {
+		m.n++
+		n := int(m.rand.Uint32()>>8)*100 + m.n
+		switch m.rand.IntN(8) {
+		case 0:
+			fmt.Fprintf(&b, `{"type":"system","subtype":"compact_boundary","uuid":"b%d","timestamp":"2026-11-20T09:00:%02dZ","compactMetadata":{"trigger":"auto","preTokens":9}}`+"\n", n, m.rand.IntN(60))
+		case 1:
+			b.WriteString("{\"type\":\"assistant\",\n")
+		case 2:
+			fmt.Fprintf(&b, `{"type":"user","uuid":"p%d","timestamp":"2026-11-20T09:00:%02dZ","message":{"content":"%s"}}`+"\n", n, m.rand.IntN(60), strings.Repeat("x", m.rand.IntN(6000)))
+		default:
+			b.WriteString(reply(n, 1+m.rand.IntN(1000)))
+		}
+	}
+	return b.String()
+}
+
+func (m *mischief) step() {
+	path := m.pick()
+	kinds := []struct {
+		name string
+		do   func(string)
+	}{
+		{"append", func(p string) { m.append(p, m.text()) }},
+		{"append", func(p string) { m.append(p, m.text()) }},
+		{"half", func(p string) { s := m.text(); m.append(p, s[:m.rand.IntN(len(s))]) }},
+		{"halves", func(p string) {
+			s := m.text()
+			k := m.rand.IntN(len(s))
+			m.append(p, s[:k])
+			m.append(p, s[k:])
+		}},
+		{"truncate", func(p string) {
+			if info, err := os.Stat(p); err == nil {
+				m.must(os.Truncate(p, m.rand.Int64N(info.Size()+1)))
+			}
+		}},
+		{"rewrite", func(p string) { m.write(p, m.text(), os.O_TRUNC) }},
+		{"rename over", func(p string) {
+			tmp := m.path("tmp")
+			m.write(tmp, m.text(), os.O_TRUNC)
+			m.must(os.MkdirAll(filepath.Dir(p), 0o700))
+			m.must(os.Rename(tmp, p))
+		}},
+		{"delete", func(p string) { os.Remove(p) }},
+		{"recreate", func(p string) { os.Remove(p); m.append(p, m.text()) }},
+		{"copy", func(p string) { m.copy(p, m.pick()) }},
+		{"move", func(p string) {
+			if _, err := os.Stat(p); err == nil {
+				to := m.pick()
+				m.must(os.MkdirAll(filepath.Dir(to), 0o700))
+				m.must(os.Rename(p, to))
+			}
+		}},
+		{"move folder", func(p string) { os.Rename(filepath.Dir(p), m.path(fmt.Sprint("-q", m.rand.IntN(99)))) }},
+		{"restart", func(string) { m.stop(); m.start() }},
+	}
+	k := kinds[m.rand.IntN(len(kinds))]
+	m.did = append(m.did, k.name+" "+strings.TrimPrefix(path, m.root))
+	k.do(path)
+}
+
+func (m *mischief) must(err error) {
+	m.t.Helper()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *mischief) copy(from, to string) {
+	src, err := os.Open(from)
+	if err != nil {
+		return
+	}
+	defer src.Close()
+	m.must(os.MkdirAll(filepath.Dir(to), 0o700))
+	dst, err := os.Create(to)
+	m.must(err)
+	defer dst.Close()
+	if from != to {
+		_, err = io.Copy(dst, src)
+		m.must(err)
+	}
+}

@@ -1,0 +1,308 @@
+package follow
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"sm/transcript"
+)
+
+const (
+	bufferBytes = 256 << 10 // fits the second-level cache with room to spare
+	headBytes   = 1024
+	tailBytes   = 64
+	// peekBytes bounds the unfinished last line that is tried as if it were whole.
+	peekBytes = 1 << 20
+	// flushEntries bounds the entries of one change.
+	flushEntries = 512
+)
+
+var errNotRegular = errors.New("not a regular file")
+
+// reason strips an error of the path, which logs do not show.
+func reason(err error) error {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
+		return pe.Err
+	}
+	return err
+}
+
+// result is what a worker gives back with a file.
+type result struct {
+	file   *file
+	cursor transcript.Cursor
+	fold   *transcript.Fold // for a file that is to be live
+	gone   bool
+	err    error
+}
+
+// workspace is what one worker reads with; it is used for one file at a time.
+type workspace struct {
+	buf  []byte
+	fold *transcript.Fold
+}
+
+// work reads the files that the loop hands out.
+func (f *follower) work(ctx context.Context) {
+	w := &workspace{buf: make([]byte, bufferBytes)}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case fl := <-f.jobs:
+			r := f.read(ctx, fl, w)
+			select {
+			case f.results <- r:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// read reads a file from its beginning, says what is new in it, and gives its fold
+// back if it has been written lately.
+func (f *follower) read(ctx context.Context, fl *file, w *workspace) result {
+	r := result{file: fl}
+	c := fl.cursor
+	file, info, err := open(c.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.gone = true
+		if fl.known {
+			f.send(ctx, transcript.Change{Cursor: transcript.Cursor{Path: c.Path}, Name: fl.name, Parent: fl.parent, Gone: true})
+		}
+		return r
+	}
+	if err != nil {
+		r.err = err
+		return r
+	}
+	defer file.Close()
+	s := &source{
+		f: f, file: file, size: info.Size(), change: transcript.Change{Name: fl.name, Parent: fl.parent, From: fl.moved, Alone: fl.alone},
+		whole: !fl.known || !continues(file, info, c), cursor: c,
+	}
+	id := inodeOf(info)
+	s.cursor.Dev, s.cursor.Ino, s.cursor.Modified = id.dev, id.ino, modified(info)
+	if !s.whole && s.size == c.Offset && c.Size == c.Offset && fl.moved == "" {
+		s.cursor.Size = s.size
+		r.cursor = s.cursor
+		return r // only its times have changed
+	}
+	if err := s.readAll(ctx, w); err != nil {
+		r.err = err
+		return r
+	}
+	r.cursor = s.cursor
+	if time.Since(info.ModTime()) < f.ActiveFor {
+		r.fold, w.fold = w.fold, nil
+	}
+	return r
+}
+
+// freshFor is how long a file's modification time may hide another change: file
+// systems stamp with the resolution of the kernel's tick.
+const freshFor = 20 * time.Millisecond
+
+// modified is the modification time to remember, or 0 when the file has been
+// written so lately that it may be written again under the same time.
+func modified(info fs.FileInfo) int64 {
+	if t := info.ModTime(); time.Since(t) > freshFor {
+		return t.UnixNano()
+	}
+	return 0
+}
+
+// continues reports whether a file still begins with what its cursor covers.
+func continues(file *os.File, info fs.FileInfo, c transcript.Cursor) bool {
+	if inodeOf(info) != (inode{c.Dev, c.Ino}) || info.Size() < c.Offset {
+		return false
+	}
+	head, tail, err := marks(file, c.Offset)
+	return err == nil && head == c.Head && tail == c.Tail
+}
+
+// marks computes the keys by which a file that has been read up to offset is known
+// again.
+func marks(file io.ReaderAt, offset int64) (head, tail transcript.Key, err error) {
+	var buf [headBytes]byte
+	read := func(from, to int64) (transcript.Key, error) {
+		b := buf[:to-from]
+		if _, err := file.ReadAt(b, from); err != nil {
+			return 0, err
+		}
+		return transcript.KeyOf(b), nil
+	}
+	if head, err = read(0, min(offset, headBytes)); err != nil {
+		return 0, 0, err
+	}
+	tail, err = read(max(0, offset-tailBytes), offset)
+	return head, tail, err
+}
+
+// source is one reading of a file.
+type source struct {
+	f      *follower
+	file   *os.File
+	size   int64 // at the opening
+	whole  bool
+	cursor transcript.Cursor
+	change transcript.Change
+	fold   *transcript.Fold
+	err    error // of flush
+}
+
+// readAll folds the file from its beginning and sends what lies behind the cursor,
+// or, where the file is not what the cursor was made for, all of it as one change.
+func (s *source) readAll(ctx context.Context, w *workspace) error {
+	subagent := isSubagent(s.change.Name)
+	if w.fold == nil {
+		w.fold = transcript.NewFold(s.change.Name, subagent)
+	} else {
+		w.fold.Reset(s.change.Name, subagent)
+	}
+	s.fold = w.fold
+	known := s.cursor.Offset
+	if s.whole {
+		known = 0
+	}
+	var e transcript.Entry
+	end, err := lines(s.file, w.buf, 0, s.size, func(line []byte, end int64) bool {
+		fresh, _ := s.fold.Line(line, len(line)+1, &e)
+		switch {
+		case end < known || s.whole:
+		case end == known:
+			s.fold.Take()
+		case fresh:
+			s.change.Entries = append(s.change.Entries, plain(e))
+			if len(s.change.Entries) >= flushEntries {
+				return s.flush(ctx, end, end, s.fold.Session)
+			}
+		}
+		return ctx.Err() == nil
+	})
+	s.f.Stats.BytesDone.Add(end)
+	s.f.Stats.FilesDone.Add(1)
+	if err != nil || ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	session := s.fold.Session
+	if tail := s.size - end; tail > 0 && tail <= peekBytes {
+		if b := make([]byte, tail); readFull(s.file, b, end) {
+			session, _ = s.fold.Peek(b)
+		}
+	}
+	s.flush(ctx, end, s.size, session)
+	return errors.Join(s.err, ctx.Err())
+}
+
+// flush sends what has been found since the last call, up to end. size is how much
+// of the file has been looked at.
+func (s *source) flush(ctx context.Context, end, size int64, session transcript.Session) bool {
+	s.cursor.Offset, s.cursor.Size = end, size
+	head, tail, err := marks(s.file, end)
+	if s.err = err; err != nil {
+		return false
+	}
+	s.cursor.Head, s.cursor.Tail = head, tail
+	c := &s.change
+	c.Cursor, c.Session, c.Whole = s.cursor, session, s.whole
+	messages, compactions := s.fold.Take()
+	c.Messages, c.Compactions = slices.Clone(messages), compactions
+	ok := s.f.send(ctx, *c)
+	c.Entries, c.From = nil, ""
+	return ok
+}
+
+// plain is an entry without what points into the line's buffer.
+func plain(e transcript.Entry) transcript.Entry {
+	e.Model, e.Version, e.CWD, e.SessionID = nil, nil, nil, nil
+	return e
+}
+
+func (f *follower) send(ctx context.Context, c transcript.Change) bool {
+	select {
+	case f.out <- c:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func readFull(file io.ReaderAt, b []byte, at int64) bool {
+	n, _ := file.ReadAt(b, at)
+	return n == len(b)
+}
+
+// lines calls each for the complete lines of file between two offsets, without
+// their newlines, with the offset behind them, until it returns false. It returns
+// the offset behind the last line handed out. buf is used again for every line;
+// a line longer than buf has a buffer of exactly its size.
+func lines(file io.ReaderAt, buf []byte, from, to int64, each func(line []byte, end int64) bool) (int64, error) {
+	base, fill := from, 0 // buf[:fill] holds the file from base on
+	for base+int64(fill) < to {
+		want := min(int64(len(buf)-fill), to-base-int64(fill))
+		n, err := file.ReadAt(buf[fill:fill+int(want)], base+int64(fill))
+		if n == 0 {
+			if err == io.EOF || err == nil {
+				return base, nil // shorter than it was
+			}
+			return base, err
+		}
+		fill += n
+		start := 0
+		for {
+			i := bytes.IndexByte(buf[start:fill], '\n')
+			if i < 0 {
+				break
+			}
+			line := buf[start : start+i]
+			start += i + 1
+			if !each(line, base+int64(start)) {
+				return base + int64(start), nil
+			}
+		}
+		if start > 0 {
+			fill = copy(buf, buf[start:fill])
+			base += int64(start)
+		} else if fill == len(buf) {
+			end, err := longLine(file, buf, base, to, each)
+			if err != nil || end == base {
+				return base, err
+			}
+			base, fill = end, 0
+		}
+	}
+	return base, nil
+}
+
+// longLine hands out the one line that begins at base. First its end is looked for
+// and only then is memory taken, so that a long line costs its size once, and a
+// long unfinished one nothing.
+func longLine(file io.ReaderAt, buf []byte, base, to int64, each func([]byte, int64) bool) (int64, error) {
+	for at := base + int64(len(buf)); at < to; {
+		n, err := file.ReadAt(buf[:min(int64(len(buf)), to-at)], at)
+		if i := bytes.IndexByte(buf[:n], '\n'); i >= 0 {
+			line := make([]byte, at+int64(i)-base)
+			if !readFull(file, line, base) {
+				return base, nil
+			}
+			each(line, at+int64(i)+1)
+			return at + int64(i) + 1, nil
+		}
+		if n == 0 {
+			if err == io.EOF {
+				err = nil
+			}
+			return base, err
+		}
+		at += int64(n)
+	}
+	return base, nil
+}
