@@ -1,0 +1,168 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// maxQuoted bounds a foreign text inside a message.
+const maxQuoted = 60
+
+// quote quotes a foreign text for a message, escaped and cut.
+func quote(s string) string {
+	if r := []rune(s); len(r) > maxQuoted {
+		s = string(r[:maxQuoted]) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// mistyped says what a key takes and what it was given.
+func (p *parser) mistyped(typ reflect.Type, n *yaml.Node, path string) {
+	name := path
+	if name == "" {
+		name = "the file"
+	}
+	advice := ""
+	if typ.Kind() == reflect.String && n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null" {
+		advice = "; put it in quotes"
+	}
+	p.fail(n.Line, "%s must be %s, not %s%s", name, wanted(typ), describe(n), advice)
+}
+
+// wanted words a type, with an example where the form matters.
+func wanted(typ reflect.Type) string {
+	if typ == reflect.TypeFor[time.Duration]() {
+		return "a duration such as 90, 3m or 1h30m"
+	}
+	switch typ.Kind() {
+	case reflect.String:
+		return "text"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		if typ.Elem().Kind() == reflect.Struct {
+			return "a list such as [{" + strings.Join(keysOf(typ.Elem()), ": …, ") + ": …}]"
+		}
+		return "a list such as [a, b]"
+	}
+	if typ == reflect.TypeFor[config]() {
+		return "keys with values, such as socket: PATH"
+	}
+	return "a group of the keys " + strings.Join(keysOf(typ), ", ")
+}
+
+// describe words what a node is.
+func describe(n *yaml.Node) string {
+	switch {
+	case n.Kind == yaml.SequenceNode:
+		return "a list"
+	case n.Kind == yaml.MappingNode:
+		return "a group of keys"
+	case n.ShortTag() == "!!null":
+		return "nothing"
+	case n.ShortTag() == "!!str":
+		return "the text " + quote(n.Value)
+	}
+	return quote(n.Value)
+}
+
+func keysOf(typ reflect.Type) []string {
+	var keys []string
+	for f := range typ.Fields() {
+		keys = append(keys, f.Tag.Get("yaml"))
+	}
+	return keys
+}
+
+// hint says what an unknown key was likely meant to be. Inside an entry of a list only that entry's keys come
+// into question.
+func hint(unknown string, group reflect.Type, path string) string {
+	var known []string
+	if strings.HasSuffix(path, "]") {
+		for _, key := range keysOf(group) {
+			known = append(known, path+"."+key)
+		}
+	} else {
+		known = knownPaths(reflect.TypeFor[config](), "")
+	}
+	best, distance := nearest(unknown, known)
+	switch {
+	case best == unknown:
+		// Only a key with dots in its name reads like the path of another.
+		return fmt.Sprintf("write %q below a line %q", best[strings.LastIndex(best, ".")+1:], best[:strings.LastIndex(best, ".")]+":")
+	case distance <= max(2, len(leaf(unknown))/2):
+		return fmt.Sprintf("did you mean %q?", best)
+	}
+	return fmt.Sprintf("remove it, or use a known one: the nearest is %q", best)
+}
+
+// knownPaths lists groups and settings alike.
+func knownPaths(typ reflect.Type, prefix string) []string {
+	var paths []string
+	for f := range typ.Fields() {
+		path := prefix + f.Tag.Get("yaml")
+		paths = append(paths, path)
+		if f.Type.Kind() == reflect.Struct {
+			paths = append(paths, knownPaths(f.Type, path+".")...)
+		}
+	}
+	return paths
+}
+
+func leaf(path string) string { return path[strings.LastIndex(path, ".")+1:] }
+
+// nearest finds the known path with the fewest edits to it. A right name in the wrong group counts as near too.
+// Case and the choice between - and _ cost one edit together, however often they differ.
+func nearest(unknown string, known []string) (best string, distance int) {
+	distance = -1
+	for _, k := range known {
+		d := min(looseDistance(unknown, k), 1+looseDistance(leaf(unknown), leaf(k)))
+		if distance < 0 || d < distance {
+			best, distance = k, d
+		}
+	}
+	return best, distance
+}
+
+func looseDistance(a, b string) int {
+	fold := strings.NewReplacer("-", "_", " ", "_")
+	la, lb := fold.Replace(strings.ToLower(a)), fold.Replace(strings.ToLower(b))
+	d := levenshtein(la, lb)
+	if d == 0 && a != b {
+		return 1
+	}
+	return d
+}
+
+// levenshtein counts the edits between two texts. It looks at their beginnings only: no key is longer.
+func levenshtein(a, b string) int {
+	const longest = 64
+	ra, rb := []rune(a), []rune(b)
+	ra, rb = ra[:min(longest, len(ra))], rb[:min(longest, len(rb))]
+	row := make([]int, len(rb)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, ca := range ra {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, cb := range rb {
+			edit := diagonal
+			if ca != cb {
+				edit++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(edit, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(rb)]
+}

@@ -1,0 +1,290 @@
+package main
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
+)
+
+// testEnv is the environment of a process with these variables and a home of /home/u.
+func testEnv(vars map[string]string) *environ {
+	all := map[string]string{"HOME": "/home/u"}
+	maps.Copy(all, vars)
+	return &environ{
+		stdin:     strings.NewReader(""),
+		stdout:    new(bytes.Buffer),
+		stderr:    new(bytes.Buffer),
+		lookupEnv: func(name string) (string, bool) { v, ok := all[name]; return v, ok },
+		vars: func() []string {
+			var list []string
+			for name, value := range all {
+				list = append(list, name+"="+value)
+			}
+			return list
+		},
+	}
+}
+
+// testFlags are the flags that commands bind, parsed from these arguments.
+func testFlags(t testing.TB, args ...string) *pflag.FlagSet {
+	t.Helper()
+	flags := pflag.NewFlagSet("sm", pflag.ContinueOnError)
+	flags.String("config", "", "")
+	flags.String("socket", "", "")
+	flags.String("state", "", "")
+	flags.StringArray("projects", nil, "")
+	flags.StringArray("listen", nil, "")
+	flags.Duration("soft", 0, "")
+	flags.Int("warning", 0, "")
+	for _, name := range []string{"socket", "state", "projects", "listen"} {
+		configFlag(flags, name, name)
+	}
+	configFlag(flags, "soft", "reminders.soft")
+	configFlag(flags, "warning", "context_monitor.warning_percentage")
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return flags
+}
+
+func loadText(t testing.TB, text string, vars map[string]string, args ...string) (*config, error) {
+	t.Helper()
+	return buildConfig("sm.yaml", []byte(text), testFlags(t, args...), testEnv(vars))
+}
+
+func mustLoad(t testing.TB, text string, vars map[string]string, args ...string) *config {
+	t.Helper()
+	cfg, err := loadText(t, text, vars, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// changed has another value than the default for every setting.
+func changed() *config {
+	return &config{
+		Projects:   []string{"/p/one", "/p/two"},
+		Listen:     []string{"127.0.0.1:9000"},
+		Socket:     "/run/x.sock",
+		State:      "/var/sm",
+		Log:        logConfig{"debug", "json"},
+		HTTP:       httpConfig{[]string{"a.example", "b.example:80"}, []int{0, 1000}, "/etc/token"},
+		Metrics:    metricsConfig{"0.0.0.0:9464", "/etc/web.yml", 90 * time.Second, 7, false},
+		Windows:    []windowConfig{{"m-1", 1000000}, {"m", 200000}},
+		Compaction: compactionConfig{160000, time.Minute},
+		ContextMonitor: contextMonitorConfig{
+			false, 40, 60, 400000, 600000, 0.5, true, 4, 0,
+		},
+		Storm:     stormConfig{4, time.Hour, 6},
+		Reminders: remindersConfig{180 * time.Second, 300 * time.Second, 30 * time.Second},
+		Queue:     queueConfig{5, 1024, 3, 90 * time.Minute},
+		Handoff:   handoffConfig{"/var/handoff", time.Hour, true, true, 2, time.Minute, 1024, 100},
+		Channels:  []channelConfig{{"web", "/home/dev/web"}},
+		Guard:     guardConfig{true, 0.9, []string{"Read"}},
+		Supervise: superviseConfig{0, 1500 * time.Millisecond},
+		Operator:  operatorConfig{[]string{"/bin/notify", "-x"}},
+		Messages:  messagesConfig{"a {{.Percent}}", "b", "c", "d", "e", "f", "g"},
+	}
+}
+
+// changedVars say the same as changed.
+func changedVars() map[string]string {
+	return map[string]string{
+		"SM_PROJECTS": "/p/one, /p/two", "SM_LISTEN": "127.0.0.1:9000", "SM_SOCKET": "/run/x.sock", "SM_STATE": "/var/sm",
+		"SM_LOG_LEVEL": "debug", "SM_LOG_FORMAT": "json",
+		"SM_HTTP_ALLOWED_HOSTS": "a.example,b.example:80", "SM_HTTP_ALLOWED_UIDS": "0,1000", "SM_HTTP_WEBHOOK_TOKEN_FILE": "/etc/token",
+		"SM_METRICS_LISTEN": "0.0.0.0:9464", "SM_METRICS_WEB_CONFIG_FILE": "/etc/web.yml", "SM_METRICS_SESSION_TTL": "90",
+		"SM_METRICS_MAX_SESSIONS": "7", "SM_METRICS_PROJECT": "false",
+		"SM_WINDOWS":                     `[{model: m-1, tokens: 1000000}, {"model": "m", "tokens": 2e5}]`,
+		"SM_COMPACTION_THRESHOLD_TOKENS": "160_000", "SM_COMPACTION_SETTLE": "1m",
+		"SM_CONTEXT_MONITOR_ENABLED": "0", "SM_CONTEXT_MONITOR_WARNING_PERCENTAGE": "40", "SM_CONTEXT_MONITOR_CRITICAL_PERCENTAGE": "60",
+		"SM_CONTEXT_MONITOR_WARNING_TOKENS": "400000", "SM_CONTEXT_MONITOR_CRITICAL_TOKENS": "600000",
+		"SM_CONTEXT_MONITOR_EARLY_WARN_RATIO": "0.5", "SM_CONTEXT_MONITOR_ESTIMATE": "true",
+		"SM_CONTEXT_MONITOR_FORECAST_TURNS": "4", "SM_CONTEXT_MONITOR_NO_DATA_AFTER": "0",
+		"SM_STORM_COUNT": "4", "SM_STORM_WITHIN": "1h", "SM_STORM_TURNS": "6",
+		"SM_REMINDERS_SOFT": "180", "SM_REMINDERS_HARD": "5m", "SM_REMINDERS_COMPACTION_WAIT": "30s",
+		"SM_QUEUE_PER_AGENT": "5", "SM_QUEUE_MESSAGE_BYTES": "1024", "SM_QUEUE_PER_SENDER_MINUTE": "3", "SM_QUEUE_TTL": "1h30m",
+		"SM_HANDOFF_DIRECTORY": "/var/handoff", "SM_HANDOFF_EXPIRY": "3600", "SM_HANDOFF_AUTO_DOCUMENT": "true", "SM_HANDOFF_AUTO_ROTATE": "TRUE",
+		"SM_HANDOFF_BREAKER_COUNT": "2", "SM_HANDOFF_BREAKER_WITHIN": "60", "SM_HANDOFF_DOCUMENT_BYTES": "1024", "SM_HANDOFF_INJECT_CHARACTERS": "100",
+		"SM_CHANNELS":      "- name: web\n  path: /home/dev/web\n",
+		"SM_GUARD_ENABLED": "1", "SM_GUARD_OVERFLOW_THRESHOLD": "0.9", "SM_GUARD_ALLOW": "Read",
+		"SM_SUPERVISE_RESTARTS": "0", "SM_SUPERVISE_TERM_AFTER": "1.5",
+		"SM_OPERATOR_NOTIFY":  "[/bin/notify, '-x']",
+		"SM_MESSAGES_WARNING": "a {{.Percent}}", "SM_MESSAGES_CRITICAL": "b", "SM_MESSAGES_COMPACTED": "c", "SM_MESSAGES_STORM": "d",
+		"SM_MESSAGES_NO_DATA": "e", "SM_MESSAGES_FORECAST": "f", "SM_MESSAGES_RESUME": "g",
+	}
+}
+
+// The published list of keys and defaults is a promise; it must say what the program does, no key more or less.
+func TestDefaults(t *testing.T) {
+	text, err := os.ReadFile("testdata/defaults.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var published, ours map[string]any
+	if err := yaml.Unmarshal(text, &published); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(printed(t, defaultConfig()), &ours); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(published, ours); diff != "" {
+		t.Errorf("defaults (-want +got):\n%s", diff)
+	}
+	for _, text := range []string{"", "# nothing\n", "---\n", "{}", "log:\nqueue: ~\n", "\ufeff", string(text)} {
+		if diff := cmp.Diff(defaultConfig(), mustLoad(t, text, nil)); diff != "" {
+			t.Errorf("load %.20q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func printed(t testing.TB, c *config) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := printConfig(&out, c); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestEveryVariable(t *testing.T) {
+	vars := changedVars()
+	if diff := cmp.Diff(changed(), mustLoad(t, "", vars)); diff != "" {
+		t.Errorf("from variables (-want +got):\n%s", diff)
+	}
+	got, defaults := changed().settings(), defaultConfig().settings()
+	for i, s := range got {
+		if _, ok := vars[s.variable()]; !ok {
+			t.Errorf("%s: no test sets %s", s.path, s.variable())
+		}
+		if cmp.Equal(s.value.Interface(), defaults[i].value.Interface()) {
+			t.Errorf("%s: the test sets it to its default", s.path)
+		}
+	}
+	if len(vars) != len(got) {
+		t.Errorf("%d variables for %d settings", len(vars), len(got))
+	}
+}
+
+func TestEveryKeyInFile(t *testing.T) {
+	if diff := cmp.Diff(changed(), mustLoad(t, string(printed(t, changed())), nil)); diff != "" {
+		t.Errorf("printed and read again (-want +got):\n%s", diff)
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	const file = "listen: ['127.0.0.1:1']\nreminders: {soft: 1, hard: 1h}\ncontext_monitor: {warning_percentage: 11, critical_percentage: 22}\n"
+	vars := map[string]string{
+		"SM_LISTEN": "127.0.0.1:2,127.0.0.1:3", "SM_REMINDERS_SOFT": "2", "SM_STATE": "/env", "SM_SOCKET": "/env.sock", "SM_PROJECTS": "/env/p",
+		"SM_CONTEXT_MONITOR_WARNING_PERCENTAGE": "12", "SM_QUEUE_TTL": "",
+	}
+	args := []string{
+		"--listen", "127.0.0.1:4", "--listen=[::1]:4", "--soft=3s", "--state=/flag", "--socket=/flag.sock", "--warning=13",
+		"--projects=/a,b", "--projects", `/c "d"`,
+	}
+	tests := []struct {
+		name string
+		file string
+		vars map[string]string
+		args []string
+		edit func(*config)
+	}{
+		{"default", "", nil, nil, func(*config) {}},
+		{"file", file, nil, nil, func(c *config) {
+			c.Listen, c.Reminders.Soft, c.Reminders.Hard = []string{"127.0.0.1:1"}, time.Second, time.Hour
+			c.ContextMonitor.WarningPercentage, c.ContextMonitor.CriticalPercentage = 11, 22
+		}},
+		{"environment over file", file, vars, nil, func(c *config) {
+			c.Listen, c.Reminders.Soft, c.Reminders.Hard = []string{"127.0.0.1:2", "127.0.0.1:3"}, 2*time.Second, time.Hour
+			c.ContextMonitor.WarningPercentage, c.ContextMonitor.CriticalPercentage = 12, 22
+			c.State, c.Socket, c.Projects = "/env", "/env.sock", []string{"/env/p"}
+		}},
+		{"flags over all", file, vars, args, func(c *config) {
+			c.Listen, c.Reminders.Soft, c.Reminders.Hard = []string{"127.0.0.1:4", "[::1]:4"}, 3*time.Second, time.Hour
+			c.ContextMonitor.WarningPercentage, c.ContextMonitor.CriticalPercentage = 13, 22
+			c.State, c.Socket, c.Projects = "/flag", "/flag.sock", []string{"/a,b", `/c "d"`}
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			want := defaultConfig()
+			tt.edit(want)
+			if diff := cmp.Diff(want, mustLoad(t, tt.file, tt.vars, tt.args...)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFindConfig(t *testing.T) {
+	tests := []struct {
+		name string
+		vars map[string]string
+		args []string
+		want configSource
+	}{
+		{"flag", map[string]string{"XDG_CONFIG_HOME": "/x"}, []string{"--config=a.yaml"}, configSource{"a.yaml", true}},
+		{"flag with ~", nil, []string{"--config=~/a.yaml"}, configSource{"/home/u/a.yaml", true}},
+		{"XDG", map[string]string{"XDG_CONFIG_HOME": "/x"}, nil, configSource{"/x/sm/config.yaml", false}},
+		{"relative XDG is ignored", map[string]string{"XDG_CONFIG_HOME": "x"}, nil, configSource{"/home/u/.config/sm/config.yaml", false}},
+		{"home", nil, nil, configSource{"/home/u/.config/sm/config.yaml", false}},
+		{"nowhere", map[string]string{"HOME": ""}, nil, configSource{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := findConfig(testFlags(t, tt.args...), testEnv(tt.vars))
+			if err != nil || got != tt.want {
+				t.Errorf("got %+v, %v; want %+v", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func TestReadConfig(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "c.yaml")
+	if err := os.WriteFile(file, []byte("log: {level: debug}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	large := filepath.Join(dir, "large")
+	if err := os.WriteFile(large, bytes.Repeat([]byte("#\n"), maxConfigBytes/2+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name   string
+		source configSource
+		want   string // of the error, with DIR for the directory
+	}{
+		{"file", configSource{file, true}, ""},
+		{"default place, missing", configSource{dir + "/no/c.yaml", false}, ""},
+		{"default place, below a file", configSource{file + "/c.yaml", false}, ""},
+		{"missing", configSource{dir + "/no", true}, "DIR/no: no such file or directory; give the name of an existing file"},
+		{"directory", configSource{dir, true}, "DIR is a directory; give the file itself, such as DIR/config.yaml"},
+		{"large", configSource{large, true}, "DIR/large is larger than 1 MiB; give a configuration file"},
+		{"endless", configSource{"/dev/zero", true}, "/dev/zero is larger than 1 MiB; give a configuration file"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg, err := tt.source.load(testFlags(t), testEnv(nil))
+			got := ""
+			if err != nil {
+				got = strings.ReplaceAll(err.Error(), dir, "DIR")
+			}
+			if got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if tt.name == "file" && cfg.Log.Level != "debug" {
+				t.Errorf("log.level %q", cfg.Log.Level)
+			}
+		})
+	}
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sm/observer"
+	"sm/transcript/follow"
+)
+
+func newObserveCommand(env *environ) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "observe",
+		Short: "Watch all sessions, export them, and answer the other commands",
+		Long: "Watch the transcripts of this user's sessions until interrupted. What they add up to is on /metrics and in\n" +
+			"'sm status'; it survives a restart in the state directory.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := loadConfig(cmd.Flags(), env)
+			if err != nil {
+				return err
+			}
+			o, err := env.observerOptions(cfg)
+			if err != nil {
+				return err
+			}
+			end := func() {}
+			err = observer.Run(cmd.Context(), o, func(a *observer.App) {
+				stop := env.greet(a, o)
+				end = stop
+			})
+			end()
+			return err
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArray("projects", nil, "watch the transcripts in and below `DIR`; may be given several times")
+	flags.StringArray("listen", nil, "serve HTTP on the loopback address `ADDR`; may be given several times")
+	flags.String("state", "", "keep state in `DIR`")
+	configFlag(flags, "projects", "projects")
+	configFlag(flags, "listen", "listen")
+	configFlag(flags, "state", "state")
+	return cmd
+}
+
+// observerOptions turns the configuration into what the observer takes.
+func (env *environ) observerOptions(cfg *config) (o observer.Options, err error) {
+	if o.Projects, err = projectDirs(cfg, env); err != nil {
+		return o, err
+	}
+	if o.State, err = stateDir(cfg, env); err != nil {
+		return o, err
+	}
+	if o.Socket, err = serverSocket(cfg, env); err != nil {
+		return o, err
+	}
+	o.Listen, o.MetricsListen, o.WebConfigFile = cfg.Listen, cfg.Metrics.Listen, cfg.Metrics.WebConfigFile
+	o.AllowedHosts = cfg.HTTP.AllowedHosts
+	for _, uid := range cfg.HTTP.AllowedUIDs {
+		o.AllowedUIDs = append(o.AllowedUIDs, uint32(uid))
+	}
+	o.SessionTTL, o.MaxSessions, o.HideProject = cfg.Metrics.SessionTTL, cfg.Metrics.MaxSessions, !cfg.Metrics.Project
+	o.Windows, o.Thresholds, o.CompactionThreshold = cfg.windowRules(), cfg.thresholds(), int64(cfg.Compaction.ThresholdTokens)
+	if info, ok := debug.ReadBuildInfo(); ok {
+		build := buildOf(info)
+		o.Version, o.Commit = build.version, build.commit
+	}
+	o.Logger = env.logger(cfg)
+	o.Stats = &follow.Stats{}
+	return o, nil
+}
+
+func (env *environ) logger(cfg *config) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(cfg.Log.Level)) // validated
+	o := &slog.HandlerOptions{Level: level}
+	if cfg.Log.Format == "json" {
+		return slog.New(slog.NewJSONHandler(env.stderr, o))
+	}
+	return slog.New(slog.NewTextHandler(env.stderr, o))
+}
+
+// greet tells who sits at a terminal where to look, and shows how the catching up goes. The returned function ends
+// that.
+func (env *environ) greet(a *observer.App, o observer.Options) (end func()) {
+	if !terminal(env.stderr) {
+		return func() {}
+	}
+	fmt.Fprintf(env.stderr, "watching %s\n", strings.Join(o.Projects, ", "))
+	for _, addr := range a.Addrs() {
+		if tcp, ok := addr.(*net.TCPAddr); ok {
+			fmt.Fprintf(env.stderr, "metrics  http://%s/metrics\n", tcp)
+		}
+	}
+	fmt.Fprintln(env.stderr, "sessions sm status")
+	wipe, stop, stopped := showProgress(env.stderr, o.Stats), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		select {
+		case <-a.Ready():
+		case <-stop:
+		}
+		wipe()
+	}()
+	return func() {
+		close(stop)
+		<-stopped
+	}
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+)
+
+type outcome struct {
+	Code   int
+	Out    string
+	ErrOut string
+}
+
+func execute(t *testing.T, vars map[string]string, args ...string) outcome {
+	t.Helper()
+	env := testEnv(vars)
+	code := env.execute(t.Context(), args)
+	return outcome{code, env.stdout.(*bytes.Buffer).String(), env.stderr.(*bytes.Buffer).String()}
+}
+
+func TestCommandLine(t *testing.T) {
+	dir := t.TempDir()
+	good, bad := filepath.Join(dir, "good.yaml"), filepath.Join(dir, "bad.yaml")
+	for name, text := range map[string]string{good: "state: ~/s\n", bad: "lisen: []\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tests := []struct {
+		name string
+		args []string
+		want outcome
+	}{
+		{"unknown command", []string{"bogus"}, outcome{2, "", "sm: unknown command \"bogus\"; see 'sm --help'\n"}},
+		{"near command", []string{"versoin"}, outcome{2, "", "sm: unknown command \"versoin\" (did you mean \"version\"?); see 'sm --help'\n"}},
+		{"unknown command with flags", []string{"bogus", "--x"}, outcome{2, "", "sm: unknown command \"bogus\"; see 'sm --help'\n"}},
+		{"hostile command", []string{"a\nb\x1b[2J"}, outcome{2, "", "sm: unknown command \"a\\nb\\x1b[2J\"; see 'sm --help'\n"}},
+		{"unknown flag", []string{"--bogus"}, outcome{2, "", "sm: unknown flag: --bogus; see 'sm --help'\n"}},
+		{"unknown flag of a command", []string{"version", "--bogus"}, outcome{2, "", "sm: unknown flag: --bogus; see 'sm --help'\n"}},
+		{"flag without value", []string{"version", "--config"}, outcome{2, "", "sm: flag needs an argument: --config; see 'sm --help'\n"}},
+		{"too many arguments", []string{"check-config", "a", "b"}, outcome{2, "", "sm: accepts at most 1 arg(s), received 2; see 'sm --help'\n"}},
+		{"unknown topic", []string{"help", "bogus"}, outcome{2, "", "sm: unknown command \"bogus\"; see 'sm --help'\n"}},
+		{"good file", []string{"check-config", good}, outcome{0, good + ": ok\n", ""}},
+		{"good file by flag", []string{"--config", good, "check-config"}, outcome{0, good + ": ok\n", ""}},
+		{"two files", []string{"--config", good, "check-config", bad}, outcome{2, "", "sm: give FILE or --config, not both; see 'sm --help'\n"}},
+		{"no name", []string{"check-config", "--config="}, outcome{2, "", "sm: --config is empty: give it a file; see 'sm --help'\n"}},
+		{"bad file", []string{"check-config", bad}, outcome{1, "", "sm: " + bad + ":1: unknown key \"lisen\"; did you mean \"listen\"?\n"}},
+		{"missing file", []string{"check-config", dir + "/no"}, outcome{1, "", "sm: " + dir + "/no: no such file or directory; give the name of an existing file\n"}},
+		{"default place", []string{"check-config"}, outcome{0, "/home/u/.config/sm/config.yaml: not there; the defaults are ok\n", ""}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, execute(t, nil, tt.args...)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{}, {"--help"}, {"help"}, {"help", "check-config"}, {"check-config", "-h"}} {
+		got := execute(t, nil, args...)
+		if got.Code != 0 || got.ErrOut != "" || !strings.Contains(got.Out, "Usage:\n") {
+			t.Errorf("sm %q: %+v", args, got)
+		}
+	}
+}
+
+func TestCheckConfigPrint(t *testing.T) {
+	got := execute(t, map[string]string{"SM_STATE": "/s", "SM_LISTEN": "127.0.0.1:1"}, "check-config", "--print", "--socket", "/x.sock")
+	want := defaultConfig()
+	want.State, want.Listen, want.Socket = "/s", []string{"127.0.0.1:1"}, "/x.sock"
+	if diff := cmp.Diff(outcome{Out: string(printed(t, want))}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestStrayVariables(t *testing.T) {
+	got := execute(t, map[string]string{"SM_LOGLEVEL": "debug", "SM_PARENT_ID": "a", "SM_X\x1b": "b", "OTHER": "c"}, "check-config")
+	want := "sm: warning: variable SM_LOGLEVEL sets nothing; the nearest known one is SM_LOG_LEVEL\n" +
+		"sm: warning: variable SM_X? sets nothing; the nearest known one is SM_STATE\n"
+	if got.Code != 0 || got.ErrOut != want {
+		t.Errorf("got %+v, want %q", got, want)
+	}
+}
+
+func TestRunVersion(t *testing.T) {
+	var out, errOut bytes.Buffer
+	code := run(t.Context(), []string{"version"}, strings.NewReader(""), &out, &errOut)
+	if code != 0 || errOut.Len() > 0 || !regexp.MustCompile(`^sm \S+ \(go1\.\S+, \w+/\w+, .+\)\n$`).MatchString(out.String()) {
+		t.Errorf("code %d, out %q, err %q", code, &out, &errOut)
+	}
+}
+
+func TestBuildOf(t *testing.T) {
+	stamped := &debug.BuildInfo{Settings: []debug.BuildSetting{
+		{Key: "vcs.revision", Value: "0123456789abcdef0123"}, {Key: "vcs.modified", Value: "true"},
+	}}
+	stamped.Main.Version = "v1.2.3"
+	tests := []struct {
+		name string
+		info *debug.BuildInfo
+		want buildInfo
+	}{
+		{"nothing", nil, buildInfo{"devel", "no commit"}},
+		{"unstamped", &debug.BuildInfo{}, buildInfo{"devel", "no commit"}},
+		{"stamped", stamped, buildInfo{"v1.2.3", "0123456789ab-dirty"}},
+	}
+	for _, tt := range tests {
+		if got := buildOf(tt.info); got != tt.want {
+			t.Errorf("%s: got %+v, want %+v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Only cobra's own errors are about usage; those of a command are failures unless they say otherwise.
+func TestExitCodes(t *testing.T) {
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	tests := []struct {
+		name string
+		ctx  context.Context
+		err  error
+		want string
+	}{
+		{"done", t.Context(), nil, "<nil>"},
+		{"failed", t.Context(), errors.New("refused"), "1 refused"},
+		{"wrong usage", t.Context(), usagef("no %s", "ID"), "2 no ID; see 'sm --help'"},
+		{"absent, wrapped", t.Context(), fmt.Errorf("ask: %w", absentf("no observer")), "2 ask: no observer"},
+		{"silent", t.Context(), &exitError{code: 1}, "1 exit code 1"},
+		{"cancelled", cancelled, fmt.Errorf("read: %w", context.Canceled), "1 interrupted; run it again for a whole answer"},
+		{"cancelled by somebody else", t.Context(), context.Canceled, "1 context canceled"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			cmd := &cobra.Command{Use: "x", RunE: func(*cobra.Command, []string) error { return tt.err }, SilenceErrors: true, SilenceUsage: true}
+			codeErrors(cmd)
+			cmd.SetArgs([]string{})
+			err := cmd.ExecuteContext(tt.ctx)
+			got := fmt.Sprint(err)
+			if exit, ok := errors.AsType[*exitError](err); ok {
+				got = fmt.Sprint(exit.code, " ", err)
+			}
+			if got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	long := oneLine("a" + strings.Repeat("é", maxErrorLine) + "; end")
+	if len(long) > maxErrorLine || !strings.HasSuffix(long, "; end") || !strings.HasPrefix(long, "aé") {
+		t.Errorf("long text: %d bytes, %.10q … %q", len(long), long, long[len(long)-10:])
+	}
+	for in, want := range map[string]string{
+		"a\n\tb  c ": "a b c", "\x1b[31mred": "?[31mred", "bad \xff": "bad ?", "right\u202eleft": "right?left", "ok 50 %…": "ok 50 %…",
+	} {
+		if got := oneLine(in); got != want {
+			t.Errorf("oneLine(%q) = %q, want %q", in, got, want)
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sm/alerts"
+	"sm/observer/api"
+	"sm/observer/fleet"
+	"sm/transcript"
+	"sm/transcript/follow"
+)
+
+func newScanCommand(env *environ) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "scan [PATH]...",
+		Short: "Read transcripts once and tell what is in them",
+		Long: "Read the transcripts in and below each PATH once, all of this user's without any, and print a table, or with\n" +
+			"--json one object a session. What stands in several files, copied by a fork or a resume, counts where it first\n" +
+			"happened. No observer is needed.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := loadConfig(cmd.Flags(), env)
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				if args, err = existingProjects(cfg, env); err != nil {
+					return err
+				}
+			}
+			views, err := env.scan(cmd.Context(), cfg, args)
+			if unread, ok := errors.AsType[*follow.UnreadError](err); err != nil && !ok {
+				return fmt.Errorf("%w; check the path", err)
+			} else if ok && unread.First == nil {
+				err = nil // folders and pipes named like transcripts: said in the log, and no failure
+			}
+			return errors.Join(env.writeScan(views, asJSON), err)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line for each session")
+	return cmd
+}
+
+// existingProjects are the projects folders that there are.
+func existingProjects(cfg *config, env *environ) ([]string, error) {
+	dirs, err := projectDirs(cfg, env)
+	if err != nil {
+		return nil, err
+	}
+	var there []string
+	for _, dir := range dirs {
+		if isDir(dir) {
+			there = append(there, dir)
+		}
+	}
+	if len(there) == 0 {
+		return nil, fmt.Errorf("no transcripts: none of %s exists; run Claude Code once, or name a PATH", quote(dirs[0]))
+	}
+	return there, nil
+}
+
+// scan reads all transcripts in paths and settles what counts where.
+func (env *environ) scan(ctx context.Context, cfg *config, paths []string) ([]fleet.View, error) {
+	f := fleet.New(fleet.Options{Created: time.Now(), Windows: cfg.windowRules(), Thresholds: cfg.thresholds()}, fleet.Stored{})
+	stats := &follow.Stats{}
+	changes := make(chan transcript.Change, 64)
+	read := make(chan error, 1)
+	end := showProgress(env.stderr, stats)
+	go func() {
+		defer close(changes)
+		read <- follow.Once(ctx, follow.Options{Logger: env.plainLog(), Stats: stats}, paths, changes)
+	}()
+	for c := range changes {
+		f.Apply(c)
+	}
+	end()
+	err := <-read
+	if _, ok := errors.AsType[*follow.UnreadError](err); err != nil && !ok {
+		return nil, err
+	}
+	f.Settle()
+	return f.Views(time.Now()), err
+}
+
+// plainLog writes warnings as lines for people.
+func (env *environ) plainLog() *slog.Logger {
+	return slog.New(slog.NewTextHandler(env.stderr, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+}
+
+func (env *environ) writeScan(views []fleet.View, asJSON bool) error {
+	if !asJSON {
+		return env.writeScanTable(views)
+	}
+	for _, v := range views {
+		if err := writeJSON(env.stdout, scanOf(v)); err != nil {
+			return fmt.Errorf("write: %w", err)
+		}
+	}
+	return nil
+}
+
+func (env *environ) writeScanTable(views []fleet.View) error {
+	if len(views) == 0 {
+		fmt.Fprintln(env.stdout, "no sessions found")
+		return nil
+	}
+	sessions := make([]api.Session, len(views))
+	for i, v := range views {
+		sessions[i] = tableSession(v)
+	}
+	if err := writeSessions(env.stdout, sessions, time.Now(), env.colours(env.stdout)); err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
+}
+
+// tableSession is what a table shows of a session.
+func tableSession(v fleet.View) api.Session {
+	s := api.Session{Name: v.Name, Label: v.Label, SessionID: v.SessionID, Project: v.Project, Model: v.Model, WindowTokens: v.Window.Tokens,
+		Compactions: api.Compactions(compactionsOf(v.Compactions)), Inherited: v.Inherited[0] + v.Inherited[1] + v.Inherited[2], LastActive: timeOrNil(v.Active)}
+	if v.Known {
+		percent := v.Window.Percent(v.Tokens)
+		s.TokensUsed, s.UsedPercentage, s.Level = &v.Tokens, &percent, v.Level.String()
+	}
+	return s
+}
+
+// scanned is one line of `sm scan --json`. Its fields are a contract.
+type scanned struct {
+	SessionID    string        `json:"session_id"`
+	Path         string        `json:"path"`
+	Project      string        `json:"project"`
+	CWD          string        `json:"cwd"`
+	Model        string        `json:"model"`
+	Version      string        `json:"version"`
+	StartedAt    *time.Time    `json:"started_at"`
+	LastActivity *time.Time    `json:"last_activity_at"`
+	Context      *int64        `json:"context_tokens"`
+	Window       int64         `json:"window_tokens"`
+	WindowSource string        `json:"window_source"`
+	Used         *int          `json:"used_percentage"`
+	Peak         int64         `json:"peak_context_tokens"`
+	Compactions  scannedCounts `json:"compactions"`
+	Inherited    int           `json:"inherited_compactions"`
+	Turns        int           `json:"turns"`
+	Messages     int           `json:"messages"`
+	Tokens       scannedTokens `json:"tokens"`
+	Subagents    scannedSubs   `json:"subagents"`
+	Bytes        int64         `json:"bytes"`
+	Lines        int64         `json:"lines"`
+	BadLines     int64         `json:"bad_lines"`
+}
+
+type scannedCounts struct {
+	Auto    int `json:"auto"`
+	Manual  int `json:"manual"`
+	Unknown int `json:"unknown"`
+}
+
+type scannedTokens struct {
+	Input         int64 `json:"input"`
+	CacheCreation int64 `json:"cache_creation"`
+	CacheRead     int64 `json:"cache_read"`
+	Output        int64 `json:"output"`
+}
+
+type scannedSubs struct {
+	Files    int           `json:"files"`
+	Messages int           `json:"messages"`
+	Tokens   scannedTokens `json:"tokens"`
+}
+
+func scanOf(v fleet.View) scanned {
+	s := scanned{
+		SessionID: v.SessionID, Path: v.Path, Project: v.Project, CWD: v.CWD, Model: v.Model, Version: v.Version,
+		StartedAt: timeOrNil(v.Started), LastActivity: timeOrNil(v.Active),
+		Window: v.Window.Tokens, WindowSource: v.Window.Source.String(), Peak: v.Peak,
+		Compactions: compactionsOf(v.Compactions), Inherited: v.Inherited[0] + v.Inherited[1] + v.Inherited[2],
+		Turns: v.Turns, Messages: v.Messages, Tokens: scannedTokens(v.Tokens4),
+		Subagents: scannedSubs{Files: v.SubagentFiles, Messages: v.SubagentMessages, Tokens: scannedTokens(v.SubagentTokens)},
+		Bytes:     v.Bytes, Lines: v.Lines, BadLines: v.Bad,
+	}
+	if v.Known {
+		percent := v.Window.Percent(v.Tokens)
+		s.Context, s.Used = &v.Tokens, &percent
+	}
+	return s
+}
+
+func compactionsOf(c [3]int) scannedCounts {
+	return scannedCounts{Auto: c[transcript.Auto], Manual: c[transcript.Manual], Unknown: c[transcript.Unknown]}
+}
+
+func timeOrNil(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// windowRules are the configured windows.
+func (c *config) windowRules() []transcript.WindowRule {
+	rules := make([]transcript.WindowRule, len(c.Windows))
+	for i, w := range c.Windows {
+		rules[i] = transcript.WindowRule{Model: w.Model, Tokens: int64(w.Tokens)}
+	}
+	return rules
+}
+
+// thresholds are the configured levels.
+func (c *config) thresholds() alerts.Thresholds {
+	m := c.ContextMonitor
+	return alerts.Thresholds{
+		WarningPercentage: m.WarningPercentage, CriticalPercentage: m.CriticalPercentage,
+		WarningTokens: int64(m.WarningTokens), CriticalTokens: int64(m.CriticalTokens), EarlyRatio: m.EarlyWarnRatio,
+	}
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sm/observer/api"
+)
+
+func newStatusCommand(env *environ) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "status [ID]",
+		Short: "Show what the observer knows of all sessions, or of one",
+		Long: "Show what the observer knows. ID is an agent's id or name, a session's UUID, or a unique prefix of at least\n" +
+			"8 characters.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := loadConfig(cmd.Flags(), env)
+			if err != nil {
+				return err
+			}
+			sockets, err := socketPaths(cfg, env)
+			if err != nil {
+				return err
+			}
+			client := api.NewClient(sockets)
+			if len(args) == 1 {
+				return env.oneStatus(cmd.Context(), client, args[0], asJSON)
+			}
+			return env.allStatus(cmd.Context(), client, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as GET /sessions gives it")
+	return cmd
+}
+
+func (env *environ) allStatus(ctx context.Context, client *api.Client, asJSON bool) error {
+	all, err := client.Sessions(ctx)
+	if err != nil {
+		return statusError(err)
+	}
+	if asJSON {
+		return writeJSON(env.stdout, all)
+	}
+	if all.CatchingUp {
+		fmt.Fprintln(env.stderr, "sm: the observer is still reading what existed when it started; ask again in a moment")
+	}
+	if len(all.Sessions) == 0 {
+		fmt.Fprintln(env.stdout, "no sessions yet")
+		return nil
+	}
+	return writeSessions(env.stdout, all.Sessions, time.Now(), env.colours(env.stdout))
+}
+
+func (env *environ) oneStatus(ctx context.Context, client *api.Client, id string, asJSON bool) error {
+	s, err := client.Session(ctx, id)
+	if err != nil {
+		return statusError(err)
+	}
+	if asJSON {
+		return writeJSON(env.stdout, s)
+	}
+	return writeSession(env.stdout, s, time.Now())
+}
+
+// statusError gives errors their exit codes: no observer and no such session are told apart from failures.
+func statusError(err error) error {
+	if errors.Is(err, api.ErrNoObserver) {
+		return absentf("%w", err)
+	}
+	if status, ok := errors.AsType[*api.StatusError](err); ok && status.Code == http.StatusNotFound {
+		return absentf("no such session; 'sm status' lists them")
+	}
+	return err
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// writeSession prints all about one session, a line each.
+func writeSession(w io.Writer, s api.Session, now time.Time) error {
+	context := "unknown until the next reply"
+	if s.TokensUsed != nil && s.UsedPercentage != nil {
+		context = fmt.Sprintf("%s %d%%, %d of %d tokens (%s)", bar(*s.UsedPercentage), *s.UsedPercentage, *s.TokensUsed, s.WindowTokens, s.Level)
+	}
+	t := table{headers: []string{"agent", s.ID}}
+	add := func(name, value string) {
+		if value != "" {
+			t.add(cell{name, ""}, cell{oneLine(value), ""})
+		}
+	}
+	add("name", s.Name)
+	add("parent", s.ParentID)
+	add("session", s.SessionID)
+	add("project", s.Project)
+	add("directory", s.CWD)
+	add("transcript", s.TranscriptPath)
+	add("model", s.Model)
+	add("client version", s.Version)
+	add("state", s.State)
+	add("context", context)
+	add("window", fmt.Sprintf("%d tokens, by %s", s.WindowTokens, s.WindowSource))
+	add("largest context", fmt.Sprintf("%d tokens", s.PeakTokens))
+	add("compactions", compactionsText(s))
+	add("cycle", fmt.Sprint(s.Cycle))
+	add("turns", fmt.Sprint(s.Turns))
+	add("messages", fmt.Sprintf("%d: %s", s.Messages, costText(s.Tokens)))
+	if s.Subagents.Messages > 0 || s.Subagents.Files > 0 {
+		add("subagents", fmt.Sprintf("%d files, %d messages: %s", s.Subagents.Files, s.Subagents.Messages, costText(s.Subagents.Tokens)))
+	}
+	if s.StartedAt != nil {
+		add("started", s.StartedAt.Local().Format(time.DateTime))
+	}
+	add("last activity", ago(s.LastActive, now))
+	return t.write(w)
+}
+
+func costText(t api.Tokens) string {
+	return fmt.Sprintf("%s input, %s cache creation, %s cache read, %s output",
+		tokensText(t.Input), tokensText(t.CacheCreation), tokensText(t.CacheRead), tokensText(t.Output))
+}

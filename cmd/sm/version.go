@@ -1,0 +1,58 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+func newVersionCommand(env *environ) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			info, _ := debug.ReadBuildInfo()
+			_, err := fmt.Fprintln(env.stdout, versionLine(info))
+			return err
+		},
+	}
+}
+
+// A buildInfo is what the toolchain recorded about this binary.
+type buildInfo struct {
+	version string // the module's version, or "devel"
+	commit  string // short, with "-dirty" when the tree was changed; or "no commit"
+}
+
+// buildOf reads the version from the build information alone: nothing has to be set at link time, and a binary
+// from `go install` knows its version too.
+func buildOf(info *debug.BuildInfo) buildInfo {
+	b := buildInfo{version: "devel", commit: "no commit"}
+	if info == nil {
+		return b
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		b.version = v
+	}
+	var dirty bool
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.commit = s.Value[:min(12, len(s.Value))]
+		case "vcs.modified":
+			dirty = s.Value == "true"
+		}
+	}
+	if dirty {
+		b.commit += "-dirty"
+	}
+	return b
+}
+
+func versionLine(info *debug.BuildInfo) string {
+	b := buildOf(info)
+	return fmt.Sprintf("sm %s (%s, %s/%s, %s)", b.version, runtime.Version(), runtime.GOOS, runtime.GOARCH, b.commit)
+}

@@ -1,0 +1,87 @@
+// Package api is the wire between the observer and the commands that ask it: the
+// JSON of its routes, and a client for its Unix socket.
+//
+// Invariants: a field once published keeps its name and meaning; fields are only
+// added; what is unknown is null or absent, never 0.
+//
+// It holds no logic: what the figures mean is for the packages that make them.
+package api
+
+import "time"
+
+// Session is one agent's seat with the session that sits in it, as GET /sessions
+// tells it.
+type Session struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	ParentID string `json:"parent_session_id"`
+	Provider string `json:"provider"`
+	// Label is the session's name in metrics.
+	Label          string `json:"session"`
+	SessionID      string `json:"session_id"`
+	TranscriptPath string `json:"transcript_path"`
+	Project        string `json:"project"`
+	CWD            string `json:"cwd"`
+	Model          string `json:"model"`
+	Version        string `json:"version"`
+	// TokensUsed and UsedPercentage are null while the context is unknown; the
+	// percentage is the client's: whole, and cut at 100.
+	TokensUsed     *int64  `json:"tokens_used"`
+	UsedPercentage *int    `json:"used_percentage"`
+	PeakTokens     int64   `json:"peak_context_tokens"`
+	WindowTokens   int64   `json:"window_tokens"`
+	WindowSource   string  `json:"window_source"`
+	Level          string  `json:"level"` // ok, early_warn, warn, critical; "" while unknown
+	Cycle          int     `json:"cycle"`
+	IsCompacting   bool    `json:"is_compacting"`
+	IsIdle         bool    `json:"is_idle"`
+	IsActive       bool    `json:"is_active"`
+	State          string  `json:"state"` // busy, idle, or what the client's registry says
+	LastHandoff    *string `json:"last_handoff_path"`
+	// Compactions happened in this session; Inherited stand in its file but
+	// happened in another.
+	Compactions Compactions `json:"compactions"`
+	Inherited   int         `json:"inherited_compactions"`
+	DriftTokens *int64      `json:"drift_tokens"`
+	Turns       int         `json:"turns"`
+	Messages    int         `json:"messages"`
+	Tokens      Tokens      `json:"tokens"`
+	Subagents   Subagents   `json:"subagents"`
+	StartedAt   *time.Time  `json:"started_at"`
+	LastActive  *time.Time  `json:"last_activity_at"`
+	ReadingAt   *time.Time  `json:"reading_at"`
+}
+
+// Compactions counts by what made the client compact.
+type Compactions struct {
+	Auto    int `json:"auto"`
+	Manual  int `json:"manual"`
+	Unknown int `json:"unknown"`
+}
+
+// Tokens are sums over API messages, each counted once.
+type Tokens struct {
+	Input         int64 `json:"input"`
+	CacheCreation int64 `json:"cache_creation"`
+	CacheRead     int64 `json:"cache_read"`
+	Output        int64 `json:"output"`
+}
+
+// Subagents is what the subagents of a session used.
+type Subagents struct {
+	Files    int    `json:"files"`
+	Messages int    `json:"messages"`
+	Tokens   Tokens `json:"tokens"`
+}
+
+// Sessions is the answer of GET /sessions.
+type Sessions struct {
+	Sessions []Session `json:"sessions"`
+	// CatchingUp is true until all that existed at the start has been read.
+	CatchingUp bool `json:"catching_up"`
+}
+
+// Error is the body of every answer that is not a success.
+type Error struct {
+	Error string `json:"error"`
+}

@@ -1,0 +1,223 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"sm/transcript"
+)
+
+// Apply takes in news of one transcript. What c points to may be used again
+// afterwards. That reading has caught up is for the caller to know: then is the
+// time to call Settle.
+func (f *Fleet) Apply(c transcript.Change) {
+	if c.CaughtUp {
+		return
+	}
+	if c.Gone {
+		f.drop(c.Cursor.Path)
+		return
+	}
+	x, was := f.place(&c)
+	f.counters.read(&was, &x.Session)
+	f.changed.count()
+	f.changed.file(c.Cursor.Path)
+	fresh := x.Session.Total() - was.Total()
+	if !f.settled {
+		if x.past == nil || c.Whole {
+			x.past = &past{}
+		}
+		if c.Whole {
+			x.past.begin(&c, f.created)
+		} else {
+			x.past.grow(&c, fresh)
+		}
+		return
+	}
+	f.sit(x)
+	if c.Whole {
+		x.Inherited, x.Copies = Inherited{}, nil
+		c.Messages = once(c.Messages)
+	}
+	for i := range c.Messages {
+		f.message(x, &c.Messages[i], f.counts(c.Whole, c.Messages[i].At))
+	}
+	for i := range c.Compactions {
+		f.compaction(x, &c.Compactions[i], &fresh, f.counts(c.Whole, c.Compactions[i].At))
+	}
+	x.Inherited.clamp(&x.Session)
+}
+
+// place finds or makes the file of a change and brings it up to date. It returns
+// what the file was before, nothing if it was read from its beginning.
+func (f *Fleet) place(c *transcript.Change) (x *file, was transcript.Session) {
+	path := c.Cursor.Path
+	if x = f.moved(c.From, path); x == nil {
+		x = f.files[path]
+	}
+	if x == nil {
+		x = &file{}
+	}
+	if !c.Whole {
+		was = x.Session
+	}
+	x.Cursor, x.Name, x.Parent, x.Session = c.Cursor, c.Name, c.Parent, c.Session
+	switch sub := isSubagent(c.Name, c.Parent); {
+	case sub && c.Alone:
+		x.sub, x.Key = false, cmp.Or(x.Key, path)
+	case sub || isUUID(c.Name):
+		x.sub, x.Key = sub, ""
+	default:
+		x.sub = false
+	}
+	f.files[path] = x
+	f.share(&x.File)
+	f.attach(x)
+	return x, was
+}
+
+// moved takes a file from its old path; nil when nothing is known there. A file
+// that has no session's id for a name stays in the session that it was in.
+func (f *Fleet) moved(from, to string) *file {
+	x := f.files[from]
+	if x == nil || from == to {
+		return nil
+	}
+	f.drop(to) // what was there has been overwritten
+	if !x.sub && x.Key == "" {
+		x.Key = x.of.key
+	}
+	delete(f.files, from)
+	f.changed.file(from)
+	return x
+}
+
+// drop forgets a file. What it claimed stays claimed, and the session keeps its
+// seat.
+func (f *Fleet) drop(path string) {
+	if x := f.files[path]; x != nil {
+		f.detach(x)
+		delete(f.files, path)
+		f.changed.file(path)
+	}
+}
+
+// key is that of the session that a file belongs to: the session's id where the
+// name tells it, else the path at which the file was found first. Two files called
+// alike in two folders are thus two sessions.
+func (x *file) key() string {
+	switch {
+	case x.sub && x.Parent != "":
+		return x.Parent
+	case x.sub:
+		return x.Session.ID
+	case x.Key == "" && isUUID(x.Name):
+		return x.Name
+	}
+	return cmp.Or(x.Key, x.Cursor.Path)
+}
+
+// attach puts a file with its session, after each change.
+func (f *Fleet) attach(x *file) {
+	key := x.key()
+	if x.of != nil && x.of.key != key {
+		f.detach(x)
+	}
+	s := x.of
+	if s == nil {
+		s = f.sessions[key]
+		if s == nil {
+			s = &session{key: key, owner: transcript.KeyOf([]byte(key)), seat: f.seats[key]}
+			f.sessions[key] = s
+		}
+		x.of = s
+		if x.sub {
+			i, _ := slices.BinarySearchFunc(s.subs, x, byName)
+			s.subs = slices.Insert(s.subs, i, x)
+		} else {
+			s.own = append(s.own, x)
+		}
+	}
+	if x.sub {
+		s.side.stale = true
+	} else if len(s.own) > 1 {
+		slices.SortFunc(s.own, newestFirst)
+	}
+}
+
+func (f *Fleet) detach(x *file) {
+	s, same := x.of, func(y *file) bool { return x == y }
+	s.own, s.subs = slices.DeleteFunc(s.own, same), slices.DeleteFunc(s.subs, same)
+	s.side.stale = true
+	x.of = nil
+	if len(s.own)+len(s.subs) == 0 {
+		delete(f.sessions, s.key)
+	}
+}
+
+// newestFirst puts that copy of a session's transcript first that tells most.
+func newestFirst(a, b *file) int {
+	return cmp.Or(cmp.Compare(b.Session.Active, a.Session.Active), cmp.Compare(b.Session.Bytes, a.Session.Bytes),
+		strings.Compare(a.Cursor.Path, b.Cursor.Path))
+}
+
+func byName(a, b *file) int { return strings.Compare(a.Name, b.Name) }
+
+// share lets strings that say the same be the same, for most sessions differ in
+// nothing but path and id.
+func (f *Fleet) share(x *File) {
+	if rest, ok := strings.CutSuffix(x.Cursor.Path, ".jsonl"); ok && strings.HasSuffix(rest, x.Name) {
+		x.Name = rest[len(rest)-len(x.Name):]
+	}
+	s := &x.Session
+	switch s.ID {
+	case x.Name:
+		s.ID = x.Name
+	default:
+		s.ID = f.intern(s.ID)
+	}
+	x.Parent = f.intern(x.Parent)
+	s.Model, s.Version, s.CWD = f.intern(s.Model), f.intern(s.Version), f.intern(s.CWD)
+}
+
+// intern forgets all when it knows too many: then it serves badly, whatever the
+// transcripts hold, but never fills the memory.
+func (f *Fleet) intern(s string) string {
+	const most = 1 << 14
+	if have, ok := f.shared[s]; ok || s == "" {
+		return have
+	}
+	if len(f.shared) >= most {
+		clear(f.shared)
+	}
+	f.shared[s] = s
+	return s
+}
+
+// isSubagent tells a subagent's transcript. Clients before 2.1.2 put them next to
+// those of the sessions.
+func isSubagent(name, parent string) bool {
+	return parent != "" || strings.HasPrefix(name, "agent-")
+}
+
+// isUUID reports whether s is written as 8-4-4-4-12 hexadecimal digits.
+func isUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		switch i {
+		case 8, 13, 18, 23:
+			if c != '-' {
+				return false
+			}
+		default:
+			if c-'0' > 9 && c|0x20-'a' > 5 {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,151 @@
+package fleet
+
+import (
+	"slices"
+
+	"sm/transcript"
+)
+
+// Name spaces of joined keys. They are stored: never renumber them.
+const (
+	boundaryDigests transcript.Key = 1 + iota
+	summaryDigests
+	subagentsOwner
+)
+
+// owner is the key under which a file claims. What subagents' files claim belongs
+// to the session too, but they stand apart: some of them repeat the messages of
+// the session's own file, and those count there alone.
+func (x *file) owner() transcript.Key {
+	if x.sub {
+		return transcript.Join(x.of.owner, subagentsOwner)
+	}
+	return x.of.owner
+}
+
+// counts says whether what happened at that time moves counters once history is
+// settled: all that was seen being appended, and of what is found whole that
+// which is not older than the state directory.
+func (f *Fleet) counts(whole bool, at transcript.Instant) bool {
+	return !whole || at == 0 || at >= f.created
+}
+
+// message claims a message for its session, or finds it to be a copy.
+func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
+	mine := x.owner()
+	owner, claimed := f.messages[m.ID]
+	if !claimed && f.options.Ledger != nil {
+		owner, claimed = f.options.Ledger.Owner(m.ID)
+	}
+	first := m.Was == (transcript.Usage{})
+	switch {
+	case !claimed:
+		f.messages[m.ID] = mine
+		f.changed.messages = append(f.changed.messages, Claim{m.ID, mine})
+	case owner == mine:
+		if first { // known: read again, or in another copy of the same file
+			return
+		}
+	case !x.sub && owner == transcript.Join(mine, subagentsOwner):
+		return // a subagent's file was read sooner; it has counted there
+	default:
+		x.Inherited.message(m, first)
+		return
+	}
+	if counts {
+		f.counters.spend(m.Usage.Minus(m.Was))
+		f.changed.count()
+	}
+}
+
+func (in *Inherited) message(m *transcript.Message, first bool) {
+	n, sum := &in.Messages, &in.Tokens
+	if m.Side {
+		n, sum = &in.SideMessages, &in.SideTokens
+	}
+	if first {
+		*n++
+	}
+	*sum = sum.Plus(m.Usage.Minus(m.Was))
+}
+
+// clamp keeps what was inherited within what there is: a compaction may change its
+// trigger when its boundary arrives after its summary.
+func (in *Inherited) clamp(s *transcript.Session) {
+	for i := range in.Compactions {
+		in.Compactions[i] = min(in.Compactions[i], s.Compactions[i])
+	}
+}
+
+// compaction claims a compaction for its session, or finds it to be a copy. Room
+// is how many of a change's compactions can be new: the others are old ones about
+// which more has become known, and never count again.
+func (f *Fleet) compaction(x *file, e *transcript.Compaction, room *int, counts bool) {
+	if x.sub {
+		return
+	}
+	mine := x.of.owner
+	owner, claimed := f.compactionOwner(e, mine)
+	if !claimed {
+		owner = mine
+	}
+	f.register(e, owner)
+	switch {
+	case owner != mine:
+		if !slices.Contains(x.Copies, e.Key) {
+			x.Copies = append(x.Copies, e.Key)
+			x.Inherited.Compactions[e.Trigger]++
+		}
+	case !claimed && *room > 0:
+		*room--
+		if counts {
+			f.counters.compacted(e)
+			f.changed.count()
+			x.of.seat.Counted[e.Trigger]++
+			f.changed.seat(x.of.key)
+		}
+	}
+}
+
+// compactionOwner finds whose compaction it is. Its own key decides; then any by
+// which it is another session's. Within a session a digest says nothing, for short
+// summaries repeat.
+func (f *Fleet) compactionOwner(e *transcript.Compaction, mine transcript.Key) (owner transcript.Key, claimed bool) {
+	if owner, claimed = f.claims[e.Key]; claimed {
+		return owner, true
+	}
+	others := [3]transcript.Key{e.Stamp, digestKey(summaryDigests, e)}
+	if !e.Boundary { // two boundaries may have the same summary and are still two
+		others[2] = digestKey(boundaryDigests, e)
+	}
+	for _, k := range others {
+		if owner, claimed = f.claims[k]; claimed && owner != mine {
+			return owner, true
+		}
+	}
+	owner, claimed = f.claims[e.Stamp]
+	return owner, claimed
+}
+
+// register claims those keys of a compaction that nobody has claimed, so that a
+// copy of a copy is known as well.
+func (f *Fleet) register(e *transcript.Compaction, owner transcript.Key) {
+	space := summaryDigests
+	if e.Boundary {
+		space = boundaryDigests
+	}
+	for _, k := range [3]transcript.Key{e.Key, e.Stamp, digestKey(space, e)} {
+		if _, claimed := f.claims[k]; !claimed && k != 0 {
+			f.claims[k] = owner
+			f.changed.claims = append(f.changed.claims, Claim{k, owner})
+		}
+	}
+}
+
+// digestKey is the claim that a compaction's summary makes, 0 for none.
+func digestKey(space transcript.Key, e *transcript.Compaction) transcript.Key {
+	if e.Digest == 0 {
+		return 0
+	}
+	return transcript.Join(space, e.Digest)
+}

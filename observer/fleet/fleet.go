@@ -1,0 +1,175 @@
+package fleet
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"sm/alerts"
+	"sm/transcript"
+)
+
+// Options are the settings of a Fleet.
+type Options struct {
+	// Created is when the state directory was made: counters count nothing that is
+	// stamped before it, except what was seen being appended.
+	Created    time.Time
+	Windows    []transcript.WindowRule
+	Thresholds alerts.Thresholds
+	// Ledger finds the messages that were claimed in earlier runs; nil for none:
+	// then all claims stay in memory.
+	Ledger Ledger
+	// ActiveFor is how long after its last activity a session counts as live;
+	// 10 minutes when it is 0.
+	ActiveFor time.Duration
+}
+
+// Fleet is all sessions of a machine. It is for one goroutine at a time.
+type Fleet struct {
+	options Options
+	created transcript.Instant
+	settled bool
+
+	files    map[string]*file    // by path
+	sessions map[string]*session // by key, those with files
+
+	seats  map[string]*Seat    // by key, of all sessions ever seen
+	labels map[string]struct{} // ever given
+
+	claims   map[transcript.Key]transcript.Key // of compactions: whose
+	messages map[transcript.Key]transcript.Key // those that the Ledger does not know yet
+	counters Counters
+
+	clients map[string]Client // the registry, by session
+	holders map[process]string
+	early   []Client // what the registry said before Settle
+
+	shared  map[string]string // strings that many sessions have in common
+	changed changes
+}
+
+// file is one transcript with the session that it belongs to.
+type file struct {
+	File
+	of   *session
+	sub  bool  // a subagent's
+	past *past // nil once the fleet is settled
+}
+
+// session is what belongs together under one key. One without files of its own
+// waits for them, and shows nowhere.
+type session struct {
+	key   string
+	owner transcript.Key
+	seat  *Seat
+	own   []*file // the first is the one whose figures count
+	subs  []*file // by name
+	side  subagents
+}
+
+// New makes a fleet of what has been stored. Without a settled history nothing
+// else of it holds: the history must be read once more, and then Settle called.
+func New(o Options, s Stored) *Fleet {
+	if o.Created.IsZero() {
+		o.Created = s.Created
+	}
+	if o.ActiveFor == 0 {
+		o.ActiveFor = 10 * time.Minute
+	}
+	f := &Fleet{
+		options: o, created: transcript.InstantOf(o.Created), settled: s.Settled,
+		files: map[string]*file{}, sessions: map[string]*session{},
+		seats: map[string]*Seat{}, labels: map[string]struct{}{},
+		claims: map[transcript.Key]transcript.Key{}, messages: map[transcript.Key]transcript.Key{},
+		clients: map[string]Client{}, holders: map[process]string{},
+		shared: map[string]string{}, changed: newChanges(),
+	}
+	if !s.Settled {
+		f.counters = Counters{}.clone()
+		return f
+	}
+	f.counters = s.Counters.clone()
+	for _, c := range s.Claims {
+		f.claims[c.Key] = c.Owner
+	}
+	for _, seat := range s.Seats {
+		seat.shrink()
+		f.seats[seat.SessionID] = &seat
+		f.labels[seat.Label] = struct{}{}
+		if seat.PID != 0 {
+			f.holders[process{seat.PID, seat.ProcStart}] = seat.SessionID
+		}
+	}
+	for _, stored := range s.Files {
+		x := &file{File: stored, sub: stored.Key == "" && isSubagent(stored.Name, stored.Parent)}
+		f.files[x.Cursor.Path] = x
+		f.share(&x.File)
+		f.attach(x)
+		f.sit(x)
+	}
+	return f
+}
+
+// Cursors says where reading goes on, by path.
+func (f *Fleet) Cursors() []transcript.Cursor {
+	cursors := make([]transcript.Cursor, 0, len(f.files))
+	for _, path := range slices.Sorted(maps.Keys(f.files)) {
+		cursors = append(cursors, f.files[path].Cursor)
+	}
+	return cursors
+}
+
+// Counters are the fleet's figures that only grow.
+func (f *Fleet) Counters() Counters { return f.counters.clone() }
+
+// Settled reports whether the history found at the first start is complete.
+func (f *Fleet) Settled() bool { return f.settled }
+
+// Settle ends the first reading: of all history found, who was first is decided
+// now, in an order that does not depend on how the files were found. Until then
+// there are no views, and nothing to store.
+func (f *Fleet) Settle() {
+	if f.settled {
+		return
+	}
+	order := slices.SortedFunc(maps.Values(f.files), claimOrder)
+	n := 0
+	for _, x := range order {
+		f.sit(x)
+		n += len(x.past.messages)
+	}
+	f.messages, f.changed.messages = make(map[transcript.Key]transcript.Key, n), make([]Claim, 0, n)
+	for _, x := range order {
+		f.recall(x)
+	}
+	f.settled = true
+	f.changed.settle()
+	f.changed.count()
+	f.holdEarly()
+}
+
+// claimOrder puts origins before copies, as far as that can be told: a session's
+// own records before those of its subagents, which may repeat them; files that
+// name no origin before those that do; then by time.
+func claimOrder(a, b *file) int {
+	return cmp.Or(
+		compareBool(a.sub, b.sub),
+		compareBool(a.past.copied(), b.past.copied()),
+		cmp.Compare(uint64(a.Session.Started)-1, uint64(b.Session.Started)-1), // 0, for no time at all, comes last
+		cmp.Compare(a.Session.Active, b.Session.Active),
+		strings.Compare(a.Name, b.Name),
+		strings.Compare(a.Cursor.Path, b.Cursor.Path),
+	)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}

@@ -1,0 +1,118 @@
+package fleet
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sm/transcript"
+	"sm/transcript/transcripttest"
+)
+
+// truth is what sessions that copied from each other are known to hold together.
+// Which of them was first their files do not always tell.
+type truth struct {
+	Compactions    [3]int
+	Inherited      int
+	Messages       int
+	Tokens         transcript.Usage
+	Subagents      int
+	Side           int
+	SideTokens     transcript.Usage
+	Turns          int
+	Lines, Bad     int64
+	Known, Tokens2 int64
+}
+
+func (t *truth) addTruth(f *transcripttest.FileTruth) {
+	for i, n := range []int{f.Compactions.Auto, f.Compactions.Manual, f.Compactions.Unknown} {
+		t.Compactions[i] += n
+	}
+	t.Inherited += f.Inherited
+	t.Messages += f.Messages
+	t.Tokens = t.Tokens.Plus(transcript.Usage(f.Tokens))
+	t.Subagents += f.Subagents.Files
+	t.Side += f.Subagents.Messages
+	t.SideTokens = t.SideTokens.Plus(transcript.Usage(f.Subagents.Tokens))
+	t.Turns += f.Turns
+	t.Lines += int64(f.Lines)
+	t.Bad += int64(f.BadLines)
+	if f.Known {
+		t.Known++
+		t.Tokens2 += f.ContextTokens
+	}
+}
+
+func (t *truth) addView(v *View) {
+	for i, n := range v.Compactions {
+		t.Compactions[i] += n
+		t.Inherited += v.Inherited[i]
+	}
+	t.Messages += v.Messages
+	t.Tokens = t.Tokens.Plus(v.Tokens4)
+	t.Subagents += v.SubagentFiles
+	t.Side += v.SubagentMessages
+	t.SideTokens = t.SideTokens.Plus(v.SubagentTokens)
+	t.Turns += v.Turns
+	t.Lines += v.Lines
+	t.Bad += v.Bad
+	if v.Known {
+		t.Known++
+		t.Tokens2 += v.Tokens
+	}
+}
+
+// generate reads a generated fleet, without unterminated ends.
+func generate(t *testing.T, o transcripttest.Options) (*transcripttest.Truth, []*paper) {
+	t.Helper()
+	dir := t.TempDir()
+	made, err := transcripttest.Generate(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var papers []*paper
+	for path := range made.Files {
+		b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := newPaper("/" + path)
+		for line := range bytes.Lines(b) {
+			if whole, ok := strings.CutSuffix(string(line), "\n"); ok {
+				p.add(whole)
+			}
+		}
+		papers = append(papers, p)
+	}
+	return made, papers
+}
+
+func TestGenerated(t *testing.T) {
+	for seed := range uint64(20) {
+		made, papers := generate(t, transcripttest.Options{Seed: seed, Traps: true, Copies: true, Subagents: true})
+		rng := rand.New(rand.NewPCG(seed, 1))
+		rng.Shuffle(len(papers), func(i, j int) { papers[i], papers[j] = papers[j], papers[i] })
+		f := settled(papers...)
+		want, got := map[string]truth{}, map[string]truth{}
+		for v := range f.All(created) {
+			file := made.Files[v.Path[1:]]
+			if file == nil {
+				t.Fatal("unknown: ", v.Path)
+			}
+			w, g := want[file.Family], got[file.Family]
+			w.addTruth(file)
+			g.addView(&v)
+			want[file.Family], got[file.Family] = w, g
+		}
+		diff(t, "families", want, got)
+		if n := compactionsOf(f); n != made.DistinctCompactions {
+			t.Errorf("%d compactions, want %d", n, made.DistinctCompactions)
+		}
+		if t.Failed() {
+			t.Fatal("seed ", seed)
+		}
+	}
+}

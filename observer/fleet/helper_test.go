@@ -1,0 +1,259 @@
+package fleet
+
+import (
+	"bytes"
+	"fmt"
+	"iter"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript"
+)
+
+// shared is where material lies that is not part of this repository; tests that
+// want it are skipped where it is absent.
+const shared = "../../../shared"
+
+// created is when the state directory of these tests was made.
+var created = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// after and before are times in so many minutes from created.
+func after(minutes int) string {
+	return created.Add(time.Duration(minutes) * time.Minute).Format(time.RFC3339Nano)
+}
+func before(minutes int) string { return after(-minutes) }
+
+func uuid(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", n*0x10001, n) }
+
+// paper is a transcript and how far it has been read.
+type paper struct {
+	path, name, parent string
+	lines              []string
+	read               int
+	fold               *transcript.Fold
+}
+
+// newPaper begins the transcript of a path below a projects directory.
+func newPaper(path string, lines ...string) *paper {
+	p := &paper{lines: lines}
+	p.move(path)
+	return p
+}
+
+// ofSession begins the transcript of the session uuid(n).
+func ofSession(n int, lines ...string) *paper {
+	return newPaper("/p/-home-dev-web/"+uuid(n)+".jsonl", lines...)
+}
+
+func (p *paper) move(path string) {
+	p.path, p.name = path, strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	if dir := filepath.Dir(path); filepath.Base(dir) == "subagents" {
+		p.parent = filepath.Base(filepath.Dir(dir))
+	}
+}
+
+func (p *paper) add(lines ...string) *paper {
+	p.lines = append(p.lines, lines...)
+	return p
+}
+
+// whole reads it from the beginning, grown what has come since.
+func (p *paper) whole() transcript.Change {
+	p.read, p.fold = 0, transcript.NewFold(p.name, isSubagent(p.name, p.parent))
+	c := p.grown()
+	c.Whole = true
+	return c
+}
+
+func (p *paper) grown() transcript.Change {
+	var e transcript.Entry
+	for _, line := range p.lines[p.read:] {
+		p.fold.Line([]byte(line), len(line)+1, &e)
+	}
+	p.read = len(p.lines)
+	c := transcript.Change{
+		Cursor: transcript.Cursor{Path: p.path, Offset: p.fold.Session.Bytes, Size: p.fold.Session.Bytes},
+		Name:   p.name, Parent: p.parent, Session: p.fold.Session,
+	}
+	messages, compactions := p.fold.Take()
+	c.Messages, c.Compactions = slices.Clone(messages), slices.Clone(compactions)
+	return c
+}
+
+func (p *paper) gone() transcript.Change {
+	return transcript.Change{Gone: true, Name: p.name, Parent: p.parent, Cursor: transcript.Cursor{Path: p.path}}
+}
+
+// readPaper takes a file from the shared material. A last line that is whole
+// counts without its newline.
+func readPaper(t *testing.T, elements ...string) *paper {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(append([]string{shared}, elements...)...))
+	if err != nil {
+		t.Skipf("no shared material: %v", err)
+	}
+	p := newPaper("/" + filepath.Join(elements...))
+	for line := range bytes.Lines(b) {
+		p.add(strings.TrimSuffix(string(line), "\n"))
+	}
+	return p
+}
+
+// reply is an assistant's record: message msg of so many tokens in context and
+// output. Its uuid is its own when it is not told.
+func reply(at, msg string, context, output int) string {
+	return replyAs(at, msg, fmt.Sprintf("%s-%d-%s", msg, output, at), context, output)
+}
+
+func replyAs(at, msg, id string, context, output int) string {
+	return fmt.Sprintf(`{"type":"assistant","uuid":%q,"timestamp":%q,"version":"2.1.44","cwd":"/home/dev/web","message":{"id":%q,"model":"claude-opus-4-8","usage":{"input_tokens":2,"cache_creation_input_tokens":100,"cache_read_input_tokens":%d,"output_tokens":%d}}}`,
+		id, at, msg, context-102, output)
+}
+
+func sidechain(line string) string { return `{"isSidechain":true,` + line[1:] }
+
+// origin makes a record one that a fork copied.
+func origin(id, line string) string {
+	return fmt.Sprintf(`{"forkedFrom":{"sessionId":"x","messageUuid":%q},`, id) + line[1:]
+}
+
+func boundary(at, id, trigger string, pre int) string {
+	return fmt.Sprintf(`{"type":"system","subtype":"compact_boundary","uuid":%q,"timestamp":%q,"version":"2.1.44","compactMetadata":{"trigger":%q,"preTokens":%d,"durationMs":17516}}`,
+		id, at, trigger, pre)
+}
+
+// summary is that of the compaction called text; equal texts have equal digests.
+func summary(at, id, parent, text string) string {
+	return fmt.Sprintf(`{"type":"user","isCompactSummary":true,"uuid":%q,"parentUuid":%q,"timestamp":%q,"version":"1.0.60","message":{"content":%q}}`,
+		id, parent, at, strings.Repeat("This session is being continued: "+text+". ", 8))
+}
+
+func prompt(at, id string) string {
+	return fmt.Sprintf(`{"type":"user","uuid":%q,"timestamp":%q,"version":"2.1.44","cwd":"/home/dev/web","message":{"content":"go on"}}`, id, at)
+}
+
+// store is what the state file does.
+type store struct {
+	settled  bool
+	files    map[string]File
+	seats    map[string]Seat
+	claims   []Claim
+	messages map[transcript.Key]transcript.Key
+	counters Counters
+}
+
+func newStore() *store {
+	return &store{files: map[string]File{}, seats: map[string]Seat{}, messages: map[transcript.Key]transcript.Key{}}
+}
+
+func (s *store) Owner(k transcript.Key) (transcript.Key, bool) {
+	owner, ok := s.messages[k]
+	return owner, ok
+}
+
+func (s *store) put(d Delta) {
+	s.settled = d.Settled
+	for _, x := range d.Files {
+		s.files[x.Cursor.Path] = x
+	}
+	for _, path := range d.Gone {
+		delete(s.files, path)
+	}
+	for _, seat := range d.Seats {
+		s.seats[seat.SessionID] = seat
+	}
+	s.claims = append(s.claims, d.Claims...)
+	for _, c := range d.Messages {
+		s.messages[c.Key] = c.Owner
+	}
+	if d.Counters != nil {
+		s.counters = *d.Counters
+	}
+}
+
+func (s *store) stored() Stored {
+	return Stored{
+		Created: created, Settled: s.settled, Claims: s.claims, Counters: s.counters,
+		Files: slices.Collect(maps.Values(s.files)), Seats: slices.Collect(maps.Values(s.seats)),
+	}
+}
+
+// settled makes a fleet whose history is those papers.
+func settled(history ...*paper) *Fleet {
+	f := New(Options{Created: created}, Stored{})
+	for _, p := range history {
+		f.Apply(p.whole())
+	}
+	f.Settle()
+	return f
+}
+
+// figures is what a View says of copies.
+type figures struct {
+	Compactions, Inherited [3]int
+	Messages               int
+	Output                 int64
+	SubagentFiles          int
+	SubagentMessages       int
+}
+
+// figuresOf is keyed by label.
+func figuresOf(f *Fleet) map[string]figures {
+	m := map[string]figures{}
+	for v := range f.All(created) {
+		m[v.Label] = figures{v.Compactions, v.Inherited, v.Messages, v.Tokens4.Output, v.SubagentFiles, v.SubagentMessages}
+	}
+	return m
+}
+
+func diff(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", what, d)
+	}
+}
+
+// orders gives all orders of n things, or of many the first ones and some of the
+// others.
+func orders(n int) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		order := make([]int, n)
+		for i := range order {
+			order[i] = i
+		}
+		if n <= 6 {
+			permute(order, 0, yield)
+			return
+		}
+		rng := rand.New(rand.NewPCG(1, uint64(n)))
+		for range 30 {
+			if !yield(order) {
+				return
+			}
+			rng.Shuffle(n, func(i, j int) { order[i], order[j] = order[j], order[i] })
+		}
+	}
+}
+
+func permute(order []int, from int, yield func([]int) bool) bool {
+	if from == len(order) {
+		return yield(order)
+	}
+	for i := from; i < len(order); i++ {
+		order[from], order[i] = order[i], order[from]
+		more := permute(order, from+1, yield)
+		order[from], order[i] = order[i], order[from]
+		if !more {
+			return false
+		}
+	}
+	return true
+}

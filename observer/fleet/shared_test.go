@@ -1,0 +1,152 @@
+package fleet
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sm/transcript"
+	"sm/transcript/transcripttest"
+)
+
+func readExpected(t *testing.T, dir string, v any) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(shared, dir, "expected.json"))
+	if err != nil {
+		t.Skipf("no shared material: %v", err)
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// inAllOrders finds the papers in each order, checks that the result is always the
+// same and returns it.
+func inAllOrders(t *testing.T, papers []*paper) *Fleet {
+	t.Helper()
+	changes := make([]transcript.Change, len(papers))
+	for i, p := range papers {
+		changes[i] = p.whole()
+	}
+	var first *Fleet
+	for order := range orders(len(papers)) {
+		f := New(Options{Created: created}, Stored{})
+		for _, i := range order {
+			f.Apply(changes[i])
+		}
+		f.Settle()
+		if first == nil {
+			first = f
+			continue
+		}
+		diff(t, "views in another order", first.Views(created), f.Views(created))
+		diff(t, "counters in another order", first.Counters(), f.Counters())
+		if t.Failed() {
+			t.Fatal(order)
+		}
+	}
+	return first
+}
+
+func compactionsOf(f *Fleet) (n int) {
+	for v := range f.All(created) {
+		n += v.Cycle - 1
+	}
+	return n
+}
+
+func TestShapesGroups(t *testing.T) {
+	var want struct {
+		Files  map[string]struct{ Compactions int }
+		Groups map[string]struct {
+			Files       []string
+			Compactions int
+		}
+	}
+	readExpected(t, "shapes", &want)
+	for name, group := range want.Groups {
+		var papers []*paper
+		for _, file := range group.Files {
+			papers = append(papers, readPaper(t, "shapes", file+".jsonl"))
+		}
+		f := inAllOrders(t, papers)
+		if n := compactionsOf(f); n != group.Compactions {
+			t.Errorf("%s: %d compactions, want %d: %+v", name, n, group.Compactions, figuresOf(f))
+		}
+	}
+	for name, file := range want.Files {
+		if n := compactionsOf(settled(readPaper(t, "shapes", name+".jsonl"))); n != file.Compactions {
+			t.Errorf("%s: %d compactions, want %d", name, n, file.Compactions)
+		}
+	}
+}
+
+// Clients of 2.1.197 repeat one summary in four compactions, and a fork holds one
+// of them.
+func TestTranscripts(t *testing.T) {
+	var want struct {
+		Files    map[string]struct{ Messages int }
+		Distinct int `json:"distinct_compactions"`
+	}
+	readExpected(t, "transcripts", &want)
+	var all, fork []*paper
+	for name := range want.Files {
+		p := readPaper(t, "transcripts", filepath.FromSlash(name))
+		all = append(all, p)
+		if strings.HasPrefix(name, "2.1.197") {
+			fork = append(fork, p)
+		}
+	}
+	if n := compactionsOf(inAllOrders(t, all)); n != want.Distinct {
+		t.Errorf("%d distinct compactions, want %d", n, want.Distinct)
+	}
+	got := figuresOf(inAllOrders(t, fork))
+	if a, b := got["64066f5a"], got["7a2c9c27"]; a.Compactions != [3]int{3, 1, 0} || a.Inherited != [3]int{} ||
+		b.Compactions != [3]int{1, 0, 0} || b.Inherited != [3]int{0, 1, 0} || a.Messages != 24 {
+		t.Errorf("the origin and its fork: %+v", got)
+	}
+}
+
+func TestCorpus(t *testing.T) {
+	var want map[string]struct {
+		Compactions []struct{ UUID string }
+	}
+	readExpected(t, "corpus", &want)
+	var papers []*paper
+	files := map[string][]byte{}
+	distinct := map[string]bool{}
+	for name, file := range want {
+		p := readPaper(t, "corpus", filepath.FromSlash(name))
+		papers = append(papers, p)
+		files[name] = []byte(strings.Join(p.lines, "\n") + "\n")
+		if p.parent == "" {
+			for _, c := range file.Compactions {
+				distinct[c.UUID] = true
+			}
+		}
+	}
+	slices.SortFunc(papers, func(a, b *paper) int { return strings.Compare(a.path, b.path) })
+	f := inAllOrders(t, papers)
+	if n := compactionsOf(f); n != len(distinct) {
+		t.Errorf("%d compactions, want %d", n, len(distinct))
+	}
+	truth := transcripttest.OracleFleet(files)
+	if got, want := len(f.messages), truth.Messages+truth.Subagents.Messages; got != want {
+		t.Errorf("%d messages, want %d", got, want)
+	}
+	messages, orphans := 0, 0
+	for v := range f.All(created) {
+		messages += v.Messages + v.SubagentMessages
+	}
+	for _, s := range f.sessions {
+		if len(s.own) == 0 {
+			orphans += s.subagents().messages
+		}
+	}
+	if messages+orphans != len(f.messages) {
+		t.Errorf("views show %d messages and orphans have %d, want %d", messages, orphans, len(f.messages))
+	}
+}

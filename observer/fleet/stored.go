@@ -1,0 +1,104 @@
+package fleet
+
+import (
+	"time"
+
+	"sm/transcript"
+)
+
+// File is what is kept of one transcript file.
+type File struct {
+	Cursor transcript.Cursor
+	// Name and Parent are those of transcript.Change.
+	Name, Parent string
+	// Key is that of the file's session where neither name nor path tells it: the
+	// file has been moved and its name is no session's id, or it is a subagent's
+	// that stands for itself. Else "".
+	Key     string
+	Session transcript.Session
+	// Inherited is the part of Session that was copied from other files.
+	Inherited Inherited
+	// Copies are the keys of the inherited compactions: none counts twice when
+	// more becomes known about it.
+	Copies []transcript.Key
+}
+
+// Inherited is what a file holds of other sessions' history.
+type Inherited struct {
+	Messages, SideMessages int
+	Tokens, SideTokens     transcript.Usage
+	Compactions            [3]int
+}
+
+// Seat is what is kept of a session besides its files: what it was given at first
+// sight, and what was counted since.
+type Seat struct {
+	// SessionID is the session's key: its id, or where files are not named by an
+	// id the path at which the transcript was found first.
+	SessionID string
+	Agent     string
+	Label     string
+	Seen      time.Time // the transcript's newest timestamp at first sight; zero for none
+	Counted   [3]int    // compactions since the state directory was made, by trigger
+	// PID and ProcStart name the process that holds the session, or was the last
+	// to hold it; 0 and "" when that process has gone on to another session.
+	PID       int
+	ProcStart string
+}
+
+// Claim says which session a compaction or message belongs to: the one in which it
+// first happened. Owner is the key of that session's id, joined with a constant for
+// messages of its subagents' files. Both are opaque to whoever stores them.
+type Claim struct {
+	Key, Owner transcript.Key
+}
+
+// Counters are the fleet's figures that only grow. They count what happened since
+// the state directory was made.
+type Counters struct {
+	Compactions [3]uint64 // by trigger
+	Tokens      struct{ Input, CacheCreation, CacheRead, Output uint64 }
+	Lines       struct{ Good, Bad uint64 } // transcript lines read, history included
+	Bytes       uint64                     // transcript bytes read, history included
+	PreTokens   Histogram                  // context sizes before compactions, in tokens
+	Duration    Histogram                  // of compactions, in seconds
+}
+
+// Histogram counts observations up to each of its bounds. Counts has one element
+// more than the bounds that its owner uses: the last one is for all beyond them.
+type Histogram struct {
+	Counts []uint64
+	Sum    float64
+}
+
+// Stored is all that a fleet needs to go on after a restart.
+type Stored struct {
+	// Created is when the state directory was made.
+	Created time.Time
+	// Settled says that the history found at the first start has been read to its
+	// end; until then a restart begins anew.
+	Settled  bool
+	Files    []File
+	Seats    []Seat
+	Claims   []Claim // of compactions; those of messages stay on disk
+	Counters Counters
+}
+
+// Delta is what has changed, to be stored in one transaction.
+type Delta struct {
+	// Number is that of the Take, 1 and up in each run. It is for Fleet.Stored
+	// alone and need not be kept.
+	Number   uint64
+	Settled  bool
+	Files    []File   // new or changed
+	Gone     []string // paths of files that are no more
+	Seats    []Seat
+	Claims   []Claim
+	Messages []Claim
+	Counters *Counters // nil when unchanged
+}
+
+// Ledger finds the owner of a message on disk.
+type Ledger interface {
+	Owner(message transcript.Key) (owner transcript.Key, ok bool)
+}

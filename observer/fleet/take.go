@@ -1,0 +1,96 @@
+package fleet
+
+import (
+	"maps"
+	"slices"
+
+	"sm/transcript"
+)
+
+// changes is what has not been stored yet. What can change again while a Delta is
+// being stored is on the list with the number of the Take that will hold it.
+type changes struct {
+	next              uint64 // the number of the next Take
+	files, seats      map[string]uint64
+	counters, settled uint64  // 0: nothing to store
+	claims, messages  []Claim // in the order in which they were made
+	taken             struct{ claims, messages int }
+}
+
+func newChanges() changes {
+	return changes{next: 1, files: map[string]uint64{}, seats: map[string]uint64{}}
+}
+
+func (c *changes) file(path string) { c.files[path] = c.next }
+func (c *changes) seat(key string)  { c.seats[key] = c.next }
+func (c *changes) count()           { c.counters = c.next }
+func (c *changes) settle()          { c.settled = c.next }
+
+func (c *changes) none() bool {
+	return len(c.files)+len(c.seats)+len(c.claims)+len(c.messages) == 0 && c.counters == 0 && c.settled == 0
+}
+
+// Take returns what to store next, all of it in one transaction; ok is false when
+// there is nothing, and always before Settle. What it returns comes again, with
+// what is new, until Stored says that it has been stored: a transaction that fails
+// loses nothing. The Delta is the caller's to read.
+func (f *Fleet) Take() (d Delta, ok bool) {
+	c := &f.changed
+	if !f.settled || c.none() {
+		return Delta{}, false
+	}
+	d = Delta{Number: c.next, Settled: true, Claims: slices.Clip(c.claims), Messages: slices.Clip(c.messages)}
+	c.next++
+	c.taken.claims, c.taken.messages = len(c.claims), len(c.messages)
+	for _, path := range slices.Sorted(maps.Keys(c.files)) {
+		if x := f.files[path]; x != nil {
+			d.Files = append(d.Files, x.File)
+		} else {
+			d.Gone = append(d.Gone, path)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.seats)) {
+		d.Seats = append(d.Seats, *f.seats[key])
+	}
+	if c.counters != 0 {
+		counters := f.counters.clone()
+		d.Counters = &counters
+	}
+	return d, true
+}
+
+// Stored says that the Delta of the newest Take has been stored; an older one says
+// nothing, since the newest holds all of it.
+func (f *Fleet) Stored(d Delta) {
+	c := &f.changed
+	if d.Number == 0 || d.Number+1 != c.next {
+		return
+	}
+	done := func(_ string, number uint64) bool { return number <= d.Number }
+	maps.DeleteFunc(c.files, done)
+	maps.DeleteFunc(c.seats, done)
+	if done("", c.counters) {
+		c.counters = 0
+	}
+	if done("", c.settled) {
+		c.settled = 0
+	}
+	if f.options.Ledger != nil {
+		for _, claim := range c.messages[:c.taken.messages] {
+			delete(f.messages, claim.Key)
+		}
+		if len(f.messages) == 0 {
+			f.messages = map[transcript.Key]transcript.Key{} // a map keeps the memory of its largest time
+		}
+	}
+	c.claims, c.messages = rest(c.claims, c.taken.claims), rest(c.messages, c.taken.messages)
+	c.taken.claims, c.taken.messages = 0, 0
+}
+
+// rest is what follows the first n, without their memory.
+func rest(claims []Claim, n int) []Claim {
+	if n == len(claims) {
+		return nil
+	}
+	return slices.Clone(claims[n:])
+}

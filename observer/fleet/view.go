@@ -1,0 +1,88 @@
+package fleet
+
+import (
+	"time"
+
+	"sm/alerts"
+	"sm/transcript"
+)
+
+// View is what the fleet knows of one session at one moment: what /metrics, the
+// API and the tables show. It is a plain value.
+type View struct {
+	// Agent is the id of the seat; without any signal but the transcript, the
+	// session's own id.
+	Agent string
+	// Label names the session in metrics: given at first sight, unique, kept.
+	Label string
+	// SessionID is the id in the transcript's name; where that is none, the id that
+	// its records name, else the name. Only then may two sessions have the same.
+	SessionID string
+	Name      string // the agent's name, "" for none; the client's own is Client.Name
+	ParentID  string // the agent's parent, "" for none
+	Provider  string // "claude" unless told otherwise
+	Path      string // of the transcript
+	Project   string // last element of the working directory, else of the folder's name
+	CWD       string
+	Model     string
+	Version   string
+
+	Tokens  int64 // of the context
+	Known   bool  // false while Tokens is unknown
+	Reading time.Time
+	Peak    int64
+	Window  transcript.Window
+	Level   alerts.Level
+
+	// Compactions happened in this session; Inherited were copied into its file
+	// from another one. Both by trigger.
+	Compactions, Inherited [3]int
+	// Counted are those that happened since the state directory was made.
+	Counted [3]int
+	Cycle   int // 1 plus the compactions of the session
+
+	Turns    int
+	InTurn   bool
+	Messages int // without those copied from another session's file
+	Tokens4  transcript.Usage
+
+	SubagentFiles    int
+	SubagentMessages int
+	SubagentTokens   transcript.Usage
+
+	Bytes, Lines, Bad int64
+
+	Started, Active time.Time // first and last timestamp; zero for none
+	Written         time.Time // modification time of the transcript
+	// Live says that the session's client runs, or that it was last Seen no longer
+	// ago than Options.ActiveFor.
+	Live bool
+
+	// Client is what the client's own registry says of the process that holds the
+	// session; Client.PID is 0 when it says nothing.
+	Client Client
+}
+
+// Seen is when a session last did anything: by its newest record, or by the time
+// of its file, whichever is later, since not all records carry a time.
+func (v *View) Seen() time.Time {
+	if v.Written.After(v.Active) {
+		return v.Written
+	}
+	return v.Active
+}
+
+// Client is one entry of the client's registry, sessions/<pid>.json. The file is
+// internal to the client: absent or odd fields are empty.
+type Client struct {
+	PID       int
+	SessionID string
+	CWD       string
+	Version   string
+	Name      string
+	Status    string // idle, busy, waiting, shell
+	Waiting   string // what for, say "permission prompt"
+	Tmux      string // "session:@window.%pane"
+	ProcStart string // the process's start time, to know a reused pid
+	Updated   time.Time
+}

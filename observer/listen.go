@@ -1,0 +1,330 @@
+package observer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// maxSocketPath is what the smallest sun_path of our systems holds (macOS),
+	// so that a configuration that works on one works on the other.
+	maxSocketPath = 103
+
+	// maxTCPConns bounds what other users and web pages can keep open.
+	maxTCPConns = 64
+
+	// maxSocketConns is larger: only we get there, and each `sm run` has a long
+	// poll open that must not keep hooks out.
+	maxSocketConns = 1024
+)
+
+// listenUnix listens on a socket that only our uid can reach. The caller holds
+// the lock of the state directory; without it two observers could each take the
+// other's socket for a stale one. Closing the listener removes the socket.
+func listenUnix(ctx context.Context, path string) (net.Listener, error) {
+	l, err := bindUnix(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("listen %s: %w", path, err)
+	}
+	return limitListener(l, maxSocketConns), nil
+}
+
+func bindUnix(ctx context.Context, path string) (net.Listener, error) {
+	switch {
+	case len(path) > maxSocketPath:
+		return nil, fmt.Errorf("path has %d bytes and the system takes %d; set socket to a shorter one", len(path), maxSocketPath)
+	case !filepath.IsAbs(path): // among these, names with @: sockets without a file, thus without an owner
+		return nil, errors.New("not an absolute path; set socket to one")
+	}
+	if err := privateDir(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	if err := clearStale(ctx, path); err != nil {
+		return nil, err
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	// Between bind and here the umask decides who may connect. The directory is
+	// not writable to others, and whoever connects now has the wrong uid later.
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	own, err := os.Lstat(path)
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	s := &socketListener{Listener: l, path: path, own: own}
+	s.close = sync.OnceValue(s.remove)
+	return s, nil
+}
+
+// A socketListener removes its socket when it closes, if it is still its own.
+type socketListener struct {
+	net.Listener
+	path  string
+	own   fs.FileInfo
+	close func() error
+}
+
+func (s *socketListener) Close() error { return s.close() }
+
+// remove looks before it closes: as long as the listener is open no other file
+// can get the inode.
+func (s *socketListener) remove() error {
+	var err error
+	if now, statErr := os.Lstat(s.path); statErr == nil && os.SameFile(now, s.own) {
+		err = os.Remove(s.path)
+	}
+	return errors.Join(err, s.Listener.Close())
+}
+
+// privateDir makes sure that nobody else can put anything into dir.
+func privateDir(dir string) error {
+	info, err := os.Lstat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		info, err = os.Lstat(dir)
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		return fmt.Errorf("%s is a symbolic link; remove it, or set socket", dir)
+	case !info.IsDir():
+		return fmt.Errorf("%s is not a directory; move it away, or set socket", dir)
+	case ownerOf(info) != os.Geteuid():
+		return fmt.Errorf("%s belongs to uid %d; set socket to a path in a directory of your own", dir, ownerOf(info))
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("%s is writable to others; run chmod 700 %s, or set socket", dir, dir)
+	}
+	return nil
+}
+
+func ownerOf(info fs.FileInfo) int {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(st.Uid)
+	}
+	return -1
+}
+
+// clearStale removes a socket that an observer left behind when it was killed,
+// and nothing else.
+func clearStale(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket:
+		return errors.New("there is something that is not a socket; move it away, or set socket")
+	case ownerOf(info) != os.Geteuid():
+		return fmt.Errorf("the socket there belongs to uid %d; set socket to another path", ownerOf(info))
+	}
+	dialer := net.Dialer{Timeout: time.Second}
+	c, err := dialer.DialContext(ctx, "unix", path)
+	if err == nil {
+		return errors.Join(errors.New("something answers there already; stop the other observer, or set socket"), c.Close())
+	}
+	// Nothing but a refusal is proof: a busy owner fails in other ways.
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("cannot tell whether it is in use; stop the other observer, or set socket: %w", err)
+	}
+	return os.Remove(path)
+}
+
+// listenTCP listens on every address, or on none. Without IPv6 the address
+// [::1] is left out with a warning: there is then nobody to squat it either.
+func listenTCP(ctx context.Context, addresses []string, log *slog.Logger) (listeners []net.Listener, err error) {
+	defer func() {
+		if err != nil {
+			for _, l := range listeners {
+				err = errors.Join(err, l.Close())
+			}
+			listeners = nil
+		}
+	}()
+	var skipped error
+	for _, address := range addresses {
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+		switch {
+		case err == nil:
+			listeners = append(listeners, limitListener(l, maxTCPConns))
+		case noIPv6(address, err):
+			log.Warn("no IPv6 here, address left out", "address", address, "err", err)
+			skipped = err
+		default:
+			return listeners, listenError(address, err)
+		}
+	}
+	if len(listeners) == 0 && skipped != nil {
+		return nil, fmt.Errorf("no address to listen on; set listen: %w", skipped)
+	}
+	return listeners, nil
+}
+
+func noIPv6(address string, err error) bool {
+	host, _, splitErr := net.SplitHostPort(address)
+	return splitErr == nil && host == "::1" &&
+		(errors.Is(err, syscall.EADDRNOTAVAIL) || errors.Is(err, syscall.EAFNOSUPPORT))
+}
+
+// listenError never falls back to the next port: hooks and scrapes would go to
+// whoever has this one.
+func listenError(address string, err error) error {
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("listen %s: %w; set listen", address, err)
+	}
+	who := ""
+	if a, parseErr := netip.ParseAddrPort(address); parseErr == nil {
+		if uid, ok := portOwner(a); ok {
+			who = fmt.Sprintf(" by uid %d", uid)
+		}
+	}
+	return fmt.Errorf("listen %s: already in use%s; stop it or set listen", address, who)
+}
+
+// limitListener lets at most n connections be open at once; the others wait in
+// the kernel's queue.
+func limitListener(l net.Listener, n int) net.Listener {
+	return &limitedListener{Listener: l, slots: make(chan struct{}, n), done: make(chan struct{})}
+}
+
+type limitedListener struct {
+	net.Listener
+	slots chan struct{}
+	done  chan struct{} // closed by Close, so that Accept does not wait for a slot
+	once  sync.Once
+}
+
+func (l *limitedListener) Accept() (net.Conn, error) {
+	select {
+	case l.slots <- struct{}{}:
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.slots
+		return nil, err
+	}
+	return &limitedConn{Conn: c, release: sync.OnceFunc(func() { <-l.slots })}, nil
+}
+
+func (l *limitedListener) Close() error {
+	l.once.Do(func() { close(l.done) })
+	return l.Listener.Close()
+}
+
+type limitedConn struct {
+	net.Conn
+	release func()
+}
+
+func (c *limitedConn) Close() error {
+	defer c.release()
+	return c.Conn.Close()
+}
+
+// CloseWrite lets net/http end an answer before it resets a connection with
+// unread data; without it the client would lose the answer.
+func (c *limitedConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// NetConn is the connection itself, for who asks the kernel about it.
+func (c *limitedConn) NetConn() net.Conn { return c.Conn }
+
+// serverTimeouts is how long a server waits for what its clients owe it.
+type serverTimeouts struct {
+	header, request, answer, idle time.Duration
+}
+
+func defaultServerTimeouts() serverTimeouts {
+	return serverTimeouts{header: 2 * time.Second, request: 5 * time.Second, answer: 10 * time.Second, idle: time.Minute}
+}
+
+// newServer serves one of the handlers of newHandler, which lifts the deadlines
+// for the handlers that may take longer.
+func newServer(h http.Handler, t serverTimeouts, log *slog.Logger) *http.Server {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: t.header,
+		ReadTimeout:       t.request,
+		WriteTimeout:      t.answer,
+		IdleTimeout:       t.idle,
+		MaxHeaderBytes:    8 << 10,
+		Protocols:         protocols,
+		ConnContext:       withPeer,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		// Else net/http answers OPTIONS * by itself, past the guard.
+		DisableGeneralOptionsHandler: true,
+	}
+}
+
+// errPeerUnknown says that the system does not tell who a connection is from.
+var errPeerUnknown = errors.New("peer unknown")
+
+// A peer is who has the other end of a connection; asked at the first need, and
+// once.
+type peer struct {
+	user func() (uid uint32, err error)
+}
+
+type peerKey struct{}
+
+// withPeer is the ConnContext of our servers.
+func withPeer(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, peerKey{}, &peer{user: sync.OnceValues(func() (uint32, error) { return peerUID(c) })})
+}
+
+func peerOf(ctx context.Context) *peer {
+	if p, ok := ctx.Value(peerKey{}).(*peer); ok {
+		return p
+	}
+	return &peer{user: func() (uint32, error) { return 0, errPeerUnknown }}
+}
+
+func peerUID(c net.Conn) (uint32, error) {
+	switch c := c.(type) {
+	case interface{ NetConn() net.Conn }:
+		return peerUID(c.NetConn())
+	case *net.UnixConn:
+		return unixPeerUID(c)
+	case *net.TCPConn:
+		return tcpPeerUID(c)
+	}
+	return 0, errPeerUnknown
+}
+
+func withDescriptor(c syscall.Conn, f func(fd int) error) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var inner error
+	err = raw.Control(func(fd uintptr) { inner = f(int(fd)) })
+	return errors.Join(err, inner)
+}

@@ -1,0 +1,131 @@
+package observer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"sm/observer/fleet"
+	"sm/transcript"
+	"sm/transcript/follow"
+)
+
+const (
+	// storeEvery is the longest that a change waits to be stored while nobody
+	// waits for it.
+	storeEvery = 250 * time.Millisecond
+	// retryEvery is how soon a failed transaction is tried again.
+	retryEvery = time.Second
+	// batch bounds how many changes are applied before anyone else gets a turn.
+	batch = 256
+)
+
+// core is the state that the loop owns. Only functions sent to the loop see it.
+type core struct {
+	fleet    *fleet.Fleet
+	caughtUp bool
+}
+
+// errStopped answers who asks a loop that has ended.
+var errStopped = errors.New("the observer is stopping; try again when it runs")
+
+// do runs f in the loop and waits for it.
+func (a *App) do(ctx context.Context, f func(*core)) error {
+	done := make(chan struct{})
+	select {
+	case a.calls <- func(c *core) { f(c); close(done) }:
+	case <-a.loopEnded:
+		return errStopped
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	<-done
+	return nil
+}
+
+// loop owns all state until ctx ends; then it waits for the follower, takes what it
+// has still sent, and stores it.
+func (a *App) loop(ctx context.Context) {
+	c := &core{fleet: a.fleet}
+	var follower sync.WaitGroup
+	follower.Go(func() {
+		defer close(a.changes)
+		err := follow.Run(ctx, follow.Options{
+			Projects: a.o.Projects, ActiveFor: activeFor, NoInotify: a.o.NoInotify,
+			Logger: a.log.With("component", "follow"), Stats: a.stats, Clients: a.clients,
+		}, a.fleetCursors(), a.changes)
+		if err != nil {
+			a.fail(err)
+		}
+	})
+	w := newWriter(func(d fleet.Delta) error { return a.store.Save(d) }, a.log)
+	store := time.NewTicker(storeEvery)
+	defer store.Stop()
+	for running := true; running; {
+		select {
+		case change, ok := <-a.changes:
+			if running = ok; ok {
+				a.apply(c, change)
+			}
+		case f := <-a.calls:
+			f(c)
+		case entries := <-a.clients:
+			c.fleet.Clients(clients(entries))
+		case <-store.C:
+			w.offer(c.fleet)
+		case done := <-w.done:
+			w.saved(c.fleet, done)
+		}
+	}
+	follower.Wait()
+	w.last(c.fleet)
+}
+
+// fleetCursors are where the follower is to go on: nowhere, when the last run did
+// not reach the end of the history.
+func (a *App) fleetCursors() []transcript.Cursor {
+	return a.fleet.Cursors()
+}
+
+// apply takes one change and those that have come with it.
+func (a *App) apply(c *core, change transcript.Change) {
+	for n := 0; ; n++ {
+		if change.CaughtUp {
+			a.caughtUp(c)
+		} else {
+			c.fleet.Apply(change)
+		}
+		if n == batch {
+			return
+		}
+		select {
+		case next, ok := <-a.changes:
+			if !ok {
+				return
+			}
+			change = next
+		default:
+			return
+		}
+	}
+}
+
+func (a *App) caughtUp(c *core) {
+	if !c.fleet.Settled() {
+		c.fleet.Settle()
+	}
+	c.caughtUp = true
+	a.log.Info("caught up", "files", a.stats.FilesDone.Load(), "bytes", a.stats.BytesDone.Load())
+	close(a.ready)
+}
+
+// clients hands the follower's entries to the fleet, which may not know the
+// follower.
+func clients(entries []follow.Client) []fleet.Client {
+	out := make([]fleet.Client, len(entries))
+	for i, e := range entries {
+		out[i] = fleet.Client(e)
+	}
+	return out
+}

@@ -1,0 +1,275 @@
+// Package observer puts the parts together: it follows transcripts, keeps what
+// they add up to, and shows it over HTTP.
+//
+// Invariants: one goroutine, the loop, owns all state, and the one way in is a
+// function sent to it; what a batch of input changes is stored in one transaction;
+// a kill at any point repeats reading and nothing else; readings show at once,
+// before they are stored.
+//
+// It decides nothing: what the records mean is the transcript package's business,
+// what counts where is fleet's, what is said to whom is that of alerts.
+package observer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"sm/alerts"
+	"sm/observer/fleet"
+	"sm/observer/state"
+	"sm/transcript"
+	"sm/transcript/follow"
+)
+
+// Options are the settings of an App.
+type Options struct {
+	// Projects are the folders with transcripts, State the folder of our own.
+	Projects []string
+	State    string
+	// Socket is the path of the Unix socket, Listen the loopback addresses.
+	Socket string
+	Listen []string
+	// MetricsListen, when set, is an address for /metrics and health alone, with
+	// the TLS and passwords of exporter-toolkit's WebConfigFile.
+	MetricsListen, WebConfigFile string
+	AllowedHosts                 []string
+	AllowedUIDs                  []uint32
+	// SessionTTL is how long after its last activity a session stays in /metrics,
+	// MaxSessions how many are shown there at most.
+	SessionTTL  time.Duration
+	MaxSessions int
+	// HideProject leaves the project out of /metrics.
+	HideProject bool
+	Windows     []transcript.WindowRule
+	Thresholds  alerts.Thresholds
+	// CompactionThreshold is the configured one in tokens, 0 for none.
+	CompactionThreshold int64
+	Version, Commit     string
+	Logger              *slog.Logger
+	// Stats, when set, tells how the catching up goes.
+	Stats *follow.Stats
+	// NoInotify makes the follower poll.
+	NoInotify bool
+}
+
+// App is one observer.
+type App struct {
+	o         Options
+	log       *slog.Logger
+	store     *state.Store
+	fleet     *fleet.Fleet
+	stats     *follow.Stats
+	metrics   *metrics
+	calls     chan func(*core)
+	changes   chan transcript.Change
+	clients   chan []follow.Client
+	ready     chan struct{} // closed when caught up
+	loopEnded chan struct{}
+	listeners []net.Listener
+	servers   []*http.Server
+	work      sync.WaitGroup
+	cancel    context.CancelFunc
+	failed    chan error // the first failure of a part that must not fail
+	stopOnce  sync.Once
+	stopErr   error
+}
+
+// New takes the state directory and the listeners; nothing runs yet. Stop releases
+// them, also without Start.
+func New(ctx context.Context, o Options) (*App, error) {
+	a := &App{
+		o: o, log: o.Logger, stats: o.Stats,
+		calls: make(chan func(*core)), changes: make(chan transcript.Change, 64), clients: make(chan []follow.Client),
+		ready: make(chan struct{}), loopEnded: make(chan struct{}), failed: make(chan error, 1),
+	}
+	if a.stats == nil {
+		a.stats = &follow.Stats{}
+	}
+	if err := a.open(ctx); err != nil {
+		return nil, errors.Join(err, a.release())
+	}
+	return a, nil
+}
+
+func (a *App) open(ctx context.Context) error {
+	now := time.Now()
+	store, err := state.Open(a.o.State, a.log, now)
+	if err != nil {
+		return err
+	}
+	a.store = store
+	stored, err := store.Load()
+	if err != nil {
+		return fmt.Errorf("load state: %w", err)
+	}
+	if stored.Created.IsZero() {
+		stored.Created = now
+	}
+	a.fleet = fleet.New(fleet.Options{
+		Created: stored.Created, Windows: a.o.Windows, Thresholds: a.o.Thresholds,
+		Ledger: store, ActiveFor: activeFor,
+	}, stored)
+	a.metrics = newMetrics(a)
+	return a.listen(ctx)
+}
+
+// activeFor is how long after its last record a session without a known client
+// counts as active.
+const activeFor = 10 * time.Minute
+
+// listen opens the socket and the addresses, and puts the guard in front.
+func (a *App) listen(ctx context.Context) error {
+	onSocket, onTCP := newHandler(a.routes(), guardOptions{
+		allowedHosts: a.o.AllowedHosts, allowedUIDs: a.o.AllowedUIDs, log: a.log, rejected: a.metrics.rejected,
+	})
+	socket, err := listenUnix(ctx, a.o.Socket)
+	if err != nil {
+		return err
+	}
+	a.serve(socket, onSocket)
+	tcp, err := listenTCP(ctx, a.o.Listen, a.log)
+	if err != nil {
+		return err
+	}
+	for _, l := range tcp {
+		a.serve(l, onTCP)
+	}
+	return nil
+}
+
+func (a *App) serve(l net.Listener, h http.Handler) {
+	a.listeners = append(a.listeners, l)
+	a.servers = append(a.servers, newServer(h, defaultServerTimeouts(), a.log))
+}
+
+// Addrs are the addresses listened on: the socket first, then TCP.
+func (a *App) Addrs() []net.Addr {
+	addrs := make([]net.Addr, len(a.listeners))
+	for i, l := range a.listeners {
+		addrs[i] = l.Addr()
+	}
+	return addrs
+}
+
+// Ready is closed once all that existed at the start has been read.
+func (a *App) Ready() <-chan struct{} { return a.ready }
+
+// Start launches the parts. They run until Stop.
+func (a *App) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	a.cancel = cancel
+	a.work.Go(func() {
+		defer close(a.loopEnded)
+		a.loop(ctx)
+	})
+	for i, l := range a.listeners {
+		a.work.Go(func() {
+			if err := a.servers[i].Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				a.fail(fmt.Errorf("serve %s: %w", l.Addr(), err))
+			}
+		})
+	}
+	if a.o.MetricsListen != "" {
+		a.work.Go(func() {
+			if err := a.serveMetrics(ctx); err != nil {
+				a.fail(fmt.Errorf("serve %s: %w; see metrics.listen and metrics.web_config_file", a.o.MetricsListen, err))
+			}
+		})
+	}
+	a.work.Go(func() { a.watchLock(ctx) })
+}
+
+// fail reports what an observer cannot go on without.
+func (a *App) fail(err error) {
+	select {
+	case a.failed <- err:
+	default:
+	}
+}
+
+// watchLock stops the observer when somebody has removed its lock: another one
+// could then take the same state.
+func (a *App) watchLock(ctx context.Context) {
+	tick := time.NewTicker(10 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if err := a.store.CheckLock(); err != nil {
+				a.fail(err)
+				return
+			}
+		}
+	}
+}
+
+// Stop ends all parts and stores what is left: first no more requests, then no
+// more input, then the last transaction. It may be called more than once.
+func (a *App) Stop(ctx context.Context) error {
+	a.stopOnce.Do(func() {
+		var errs []error
+		for i, s := range a.servers {
+			if err := s.Shutdown(ctx); err != nil {
+				errs = append(errs, fmt.Errorf("stop serving %s: %w", a.listeners[i].Addr(), err), s.Close())
+			}
+		}
+		if a.cancel != nil {
+			a.cancel()
+			a.work.Wait()
+		}
+		errs = append(errs, a.release())
+		a.stopErr = errors.Join(errs...)
+	})
+	return a.stopErr
+}
+
+// release closes what New opened.
+func (a *App) release() error {
+	var errs []error
+	for _, l := range a.listeners {
+		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	if a.store != nil {
+		if err := a.store.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("close state: %w", err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// stopWithin bounds an orderly stop; long polls and streams end at once.
+const stopWithin = 5 * time.Second
+
+// Run runs an observer until ctx ends or a part fails.
+func Run(ctx context.Context, o Options, started func(*App)) error {
+	a, err := New(ctx, o)
+	if err != nil {
+		return err
+	}
+	a.Start()
+	a.log.Info("observer started", "listen", strings.Join(o.Listen, ","), "version", o.Version)
+	if started != nil {
+		started(a)
+	}
+	select {
+	case <-ctx.Done():
+		a.log.Info("stopping", "cause", context.Cause(ctx))
+	case err = <-a.failed:
+		a.log.Error("stopping", "err", err)
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
+	defer cancel()
+	return errors.Join(err, a.Stop(stopping))
+}

@@ -1,0 +1,199 @@
+package state
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"sm/observer/fleet"
+	"sm/transcript"
+)
+
+const (
+	benchSessions = 10_000
+	benchClaims   = 1_000_000
+)
+
+func benchOpen(b *testing.B, dir string) *Store {
+	b.Helper()
+	s, err := Open(dir, quiet(), time.Unix(1_800_000_000, 0))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
+func benchSave(b *testing.B, s *Store, d fleet.Delta) {
+	b.Helper()
+	if err := s.Save(d); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// randomClaims spread over the sessions as messages do.
+func randomClaims(r *rand.Rand, n, sessions int) []fleet.Claim {
+	out := make([]fleet.Claim, n)
+	for i := range out {
+		out[i] = fleet.Claim{Key: transcript.Key(r.Uint64() | 1), Owner: transcript.Join(transcript.Key(r.IntN(sessions) + 1))}
+	}
+	return out
+}
+
+func fileSize(b *testing.B, dir string) float64 {
+	b.Helper()
+	info, err := os.Stat(filepath.Join(dir, fileName))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return float64(info.Size())
+}
+
+// BenchmarkBulk is the first start: very many claims of messages in one delta.
+func BenchmarkBulk(b *testing.B) {
+	for _, n := range []int{75_000, benchClaims} {
+		claims := randomClaims(rand.New(rand.NewPCG(1, 2)), n, benchSessions)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var size float64
+			for b.Loop() {
+				b.StopTimer()
+				dir := b.TempDir()
+				s := benchOpen(b, dir)
+				b.StartTimer()
+				benchSave(b, s, fleet.Delta{Messages: claims})
+				b.StopTimer()
+				size = fileSize(b, dir)
+				s.Close()
+				b.StartTimer()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/claim")
+			b.ReportMetric(size/float64(n), "B/claim")
+		})
+	}
+}
+
+// BenchmarkBulkPlain is what bbolt takes for the same as one pair of keys a claim,
+// already sorted.
+func BenchmarkBulkPlain(b *testing.B) {
+	var o owners
+	o.numbers = map[transcript.Key]uint32{}
+	claims := prepare(randomClaims(rand.New(rand.NewPCG(1, 2)), benchClaims, benchSessions), 0, 0, &o)
+	var size float64
+	for b.Loop() {
+		path := filepath.Join(b.TempDir(), "plain.db")
+		db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoFreelistSync: true})
+		if err != nil {
+			b.Fatal(err)
+		}
+		for from := 0; from < len(claims); from += bulk {
+			err := db.Update(func(tx *bbolt.Tx) error {
+				bucket, err := tx.CreateBucketIfNotExists([]byte("claims"))
+				if err != nil {
+					return err
+				}
+				bucket.FillPercent = 1
+				for _, c := range claims[from:min(from+bulk, len(claims))] {
+					if err := bucket.Put(keyBytes(c.key), binary.AppendUvarint(nil, uint64(c.owner))); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		size = float64(info.Size())
+		db.Close()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchClaims, "ns/claim")
+	b.ReportMetric(size/benchClaims, "B/claim")
+}
+
+// BenchmarkRandom is a busy quarter of a second: 300 claims anywhere in a ledger of a
+// million.
+func BenchmarkRandom(b *testing.B) {
+	r := rand.New(rand.NewPCG(3, 4))
+	dir := b.TempDir()
+	s := benchOpen(b, dir)
+	defer s.Close()
+	benchSave(b, s, fleet.Delta{Messages: randomClaims(r, benchClaims, benchSessions)})
+	for b.Loop() {
+		benchSave(b, s, fleet.Delta{Messages: randomClaims(r, 300, benchSessions)})
+	}
+	b.ReportMetric(fileSize(b, dir)/1e6, "MB")
+}
+
+func BenchmarkOwner(b *testing.B) {
+	r := rand.New(rand.NewPCG(3, 4))
+	s := benchOpen(b, b.TempDir())
+	defer s.Close()
+	claims := randomClaims(r, benchClaims, benchSessions)
+	benchSave(b, s, fleet.Delta{Messages: claims})
+	i := 0
+	for b.Loop() {
+		if _, ok := s.Owner(claims[i%len(claims)].Key); !ok {
+			b.Fatal("a claim is missing")
+		}
+		i++
+	}
+}
+
+// BenchmarkRestart opens and loads what 10 000 transcripts leave behind, with a ledger
+// of their messages beside it.
+func BenchmarkRestart(b *testing.B) {
+	for _, messages := range []int{0, benchClaims} {
+		b.Run(fmt.Sprint(messages), func(b *testing.B) {
+			r := rand.New(rand.NewPCG(5, 6))
+			dir := b.TempDir()
+			s := benchOpen(b, dir)
+			d := fleet.Delta{Settled: true, Claims: randomClaims(r, 50_000, benchSessions), Messages: randomClaims(r, messages, benchSessions)}
+			for i := range benchSessions {
+				d.Files = append(d.Files, sampleFile(i))
+				d.Seats = append(d.Seats, sampleSeat(i))
+			}
+			benchSave(b, s, d)
+			s.Close()
+			for b.Loop() {
+				s := benchOpen(b, dir)
+				stored, err := s.Load()
+				if err != nil || len(stored.Files) != benchSessions || len(stored.Claims) != 50_000 {
+					b.Fatal(len(stored.Files), len(stored.Claims), err)
+				}
+				s.Close()
+			}
+			b.ReportMetric(fileSize(b, dir)/1e6, "MB")
+		})
+	}
+}
+
+// BenchmarkSave is an ordinary quarter of a second: 30 files have grown.
+func BenchmarkSave(b *testing.B) {
+	s := benchOpen(b, b.TempDir())
+	defer s.Close()
+	var d fleet.Delta
+	for i := range benchSessions {
+		d.Files = append(d.Files, sampleFile(i))
+	}
+	benchSave(b, s, d)
+	all, n := d.Files, 0
+	for b.Loop() {
+		var d fleet.Delta
+		for range 30 {
+			n++
+			d.Files = append(d.Files, all[n*7919%len(all)])
+		}
+		d.Messages = randomClaims(rand.New(rand.NewPCG(uint64(n), 0)), 30, benchSessions)
+		d.Counters = &fleet.Counters{Bytes: uint64(n)}
+		benchSave(b, s, d)
+	}
+}

@@ -1,0 +1,117 @@
+package state
+
+import (
+	"time"
+
+	"sm/observer/fleet"
+	"sm/transcript"
+)
+
+// The fields of what is stored. Add new ones at the end of their function: what was
+// stored before has them at zero. Never move or remove one.
+
+// head is what is kept of the state itself.
+type head struct {
+	created time.Time
+	settled bool
+}
+
+func (c *coder) head(h *head) {
+	c.moment(&h.created)
+	c.flag(&h.settled)
+}
+
+func (c *coder) file(f *fleet.File) {
+	c.group(func() { c.cursor(&f.Cursor) })
+	c.textOf(&f.Name, f.Cursor.Path)
+	c.word(&f.Parent)
+	c.group(func() { c.session(&f.Session, f.Name) })
+	c.group(func() { c.inherited(&f.Inherited) })
+	c.text(&f.Key)
+	f.Copies = list(c, f.Copies, fixed[transcript.Key])
+}
+
+func (c *coder) cursor(p *transcript.Cursor) {
+	c.text(&p.Path)
+	number(c, &p.Dev)
+	number(c, &p.Ino)
+	number(c, &p.Offset)
+	number(c, &p.Size)
+	fixed(c, &p.Modified)
+	fixed(c, &p.Head)
+	fixed(c, &p.Tail)
+}
+
+func (c *coder) session(s *transcript.Session, name string) {
+	c.group(func() { c.reading(&s.Reading) })
+	c.flag(&s.Blank)
+	number(c, &s.Peak)
+	numbers(c, s.Compactions[:])
+	number(c, &s.Turns)
+	c.flag(&s.InTurn)
+	number(c, &s.Messages)
+	number(c, &s.SideMessages)
+	c.group(func() { c.usage(&s.Tokens) })
+	c.group(func() { c.usage(&s.SideTokens) })
+	c.word(&s.Model)
+	c.word(&s.Version)
+	c.word(&s.CWD)
+	c.textOf(&s.ID, name)
+	fixed(c, &s.Started)
+	fixed(c, &s.Active)
+	number(c, &s.Bytes)
+	number(c, &s.Lines)
+	number(c, &s.Bad)
+}
+
+func (c *coder) reading(r *transcript.Reading) {
+	fixed(c, &r.At)
+	number(c, &r.Tokens)
+}
+
+func (c *coder) usage(u *transcript.Usage) {
+	number(c, &u.Input)
+	number(c, &u.CacheCreation)
+	number(c, &u.CacheRead)
+	number(c, &u.Output)
+}
+
+func (c *coder) inherited(h *fleet.Inherited) {
+	number(c, &h.Messages)
+	number(c, &h.SideMessages)
+	c.group(func() { c.usage(&h.Tokens) })
+	c.group(func() { c.usage(&h.SideTokens) })
+	numbers(c, h.Compactions[:])
+}
+
+func (c *coder) seat(s *fleet.Seat) {
+	c.text(&s.SessionID)
+	c.textOf(&s.Agent, s.SessionID)
+	c.textOf(&s.Label, s.SessionID)
+	c.moment(&s.Seen)
+	numbers(c, s.Counted[:])
+	number(c, &s.PID)
+	c.text(&s.ProcStart)
+}
+
+func (c *coder) counters(f *fleet.Counters) {
+	numbers(c, f.Compactions[:])
+	c.group(func() {
+		number(c, &f.Tokens.Input)
+		number(c, &f.Tokens.CacheCreation)
+		number(c, &f.Tokens.CacheRead)
+		number(c, &f.Tokens.Output)
+	})
+	c.group(func() {
+		number(c, &f.Lines.Good)
+		number(c, &f.Lines.Bad)
+	})
+	number(c, &f.Bytes)
+	c.group(func() { c.histogram(&f.PreTokens) })
+	c.group(func() { c.histogram(&f.Duration) })
+}
+
+func (c *coder) histogram(h *fleet.Histogram) {
+	h.Counts = list(c, h.Counts, number[uint64])
+	c.real(&h.Sum)
+}

@@ -1,0 +1,213 @@
+package state
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+	"syscall"
+
+	"go.etcd.io/bbolt"
+
+	"sm/observer/fleet"
+	"sm/transcript"
+)
+
+// Save stores a delta and values in one transaction, and returns when they are on the
+// disk. After an error nothing of them may be relied on, neither that it is stored
+// nor that it is not: save it again, or something newer in its place.
+//
+// While the history is not settled, more than 65536 claims of messages go ahead in
+// transactions of their own, so that memory stays bounded. A kill in between leaves
+// claims and no settled history, and they are forgotten at the next start.
+func (s *Store) Save(d fleet.Delta, values ...Value) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.save(d, values); err != nil {
+		return fmt.Errorf("save state: %w", withErrno(err))
+	}
+	return nil
+}
+
+func (s *Store) save(d fleet.Delta, values []Value) error {
+	if err := s.ready(); err != nil {
+		return err
+	}
+	next := s.head
+	next.settled = next.settled || d.Settled
+	if next == s.head && d.Counters == nil && len(d.Files)+len(d.Gone)+len(d.Seats)+len(d.Claims)+len(d.Messages)+len(values) == 0 {
+		return nil
+	}
+	if len(d.Messages) > bulk && !s.head.settled {
+		if err := s.saveBulk(d.Messages); err != nil {
+			return err
+		}
+		d.Messages = nil
+	}
+	return s.update(func(tx *bbolt.Tx) error {
+		w := writer{tx: tx}
+		w.files(d.Gone, d.Files)
+		w.seats(d.Seats)
+		if d.Counters != nil {
+			w.put(metaBucket, []byte(countersRecord), func(c *coder) { c.counters(d.Counters) })
+		}
+		if next != s.head {
+			w.put(metaBucket, []byte(headRecord), func(c *coder) { c.head(&next) })
+		}
+		w.values(values)
+		if w.err != nil {
+			return w.err
+		}
+		return errors.Join(
+			compactionLedger.put(tx, prepare(d.Claims, 0, 0, &s.owners), s.loseChunk),
+			messageLedger.put(tx, prepare(d.Messages, 0, 0, &s.owners), s.loseChunk),
+			s.owners.write(tx),
+		)
+	}, func() { s.head = next })
+}
+
+// saveBulk stores many claims, a slice of the keys at a time: each transaction then
+// has a stretch of the ledger to itself.
+func (s *Store) saveBulk(claims []fleet.Claim) error {
+	width := bits.Len(uint(len(claims) / bulk))
+	for part := range uint64(1) << width {
+		err := s.update(func(tx *bbolt.Tx) error {
+			err := messageLedger.put(tx, prepare(claims, part, width, &s.owners), s.loseChunk)
+			return errors.Join(err, s.owners.write(tx))
+		}, func() {})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetUnsettled empties the state of a first start that did not come to its end:
+// all but when it was made, and the values. What it may hold are claims without the
+// files that made them (see Save), and what is read again must find none.
+func (s *Store) forgetUnsettled() error {
+	if s.head.settled {
+		return nil
+	}
+	kept := []string{metaBucket, valuesBucket}
+	empty := true
+	err := s.view(func(tx *bbolt.Tx) error {
+		for _, name := range buckets() {
+			k, _ := tx.Bucket([]byte(name)).Cursor().First()
+			empty = empty && (k == nil || slices.Contains(kept, name))
+		}
+		return nil
+	})
+	if err != nil || empty {
+		return err
+	}
+	return s.update(func(tx *bbolt.Tx) error {
+		for _, name := range buckets() {
+			if slices.Contains(kept, name) {
+				continue
+			}
+			if err := tx.DeleteBucket([]byte(name)); err != nil {
+				return err
+			}
+		}
+		if err := tx.Bucket([]byte(metaBucket)).Delete([]byte(countersRecord)); err != nil {
+			return err
+		}
+		return makeBuckets(tx, s.head)
+	}, func() { s.owners = owners{numbers: map[transcript.Key]uint32{}} })
+}
+
+// makeBuckets lays out an empty state. Values may be there already.
+func makeBuckets(tx *bbolt.Tx, h head) error {
+	for _, name := range buckets() {
+		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
+			return err
+		}
+	}
+	w := writer{tx: tx}
+	version := schema
+	w.put(metaBucket, []byte(schemaRecord), func(c *coder) { number(c, &version) })
+	w.put(metaBucket, []byte(headRecord), func(c *coder) { c.head(&h) })
+	return w.err
+}
+
+// writer puts records into a transaction and keeps the first error.
+type writer struct {
+	tx  *bbolt.Tx
+	err error
+}
+
+func (w *writer) put(bucket string, key []byte, fields func(*coder)) {
+	if w.err != nil {
+		return
+	}
+	c := coder{buf: append(make([]byte, 0, 512), format)}
+	fields(&c)
+	b := w.tx.Bucket([]byte(bucket))
+	b.FillPercent = 0.8 // records grow a little now and then
+	w.err = b.Put(key, seal(bucket, key, c.buf))
+}
+
+func (w *writer) delete(bucket string, key []byte) {
+	if w.err == nil {
+		w.err = w.tx.Bucket([]byte(bucket)).Delete(key)
+	}
+}
+
+func (w *writer) files(gone []string, files []fleet.File) {
+	for _, path := range gone {
+		w.delete(filesBucket, keyOf(path))
+	}
+	for _, i := range byKey(files, func(f *fleet.File) string { return f.Cursor.Path }) {
+		w.put(filesBucket, keyOf(files[i].Cursor.Path), func(c *coder) { c.file(&files[i]) })
+	}
+}
+
+func (w *writer) seats(seats []fleet.Seat) {
+	for _, i := range byKey(seats, func(s *fleet.Seat) string { return s.SessionID }) {
+		w.put(seatsBucket, keyOf(seats[i].SessionID), func(c *coder) { c.seat(&seats[i]) })
+	}
+}
+
+func (w *writer) values(values []Value) {
+	for _, v := range values {
+		if v.Data == nil {
+			w.delete(valuesBucket, []byte(v.Name))
+			continue
+		}
+		w.put(valuesBucket, []byte(v.Name), func(c *coder) { c.buf = append(c.buf, v.Data...) })
+	}
+}
+
+// byKey gives the order in which bbolt stores best: each key behind the one before.
+// Thousands put at random into one page would move most of it each time.
+func byKey[T any](records []T, name func(*T) string) []int {
+	type place struct {
+		key   transcript.Key
+		index int
+	}
+	places := make([]place, len(records))
+	for i := range records {
+		places[i] = place{transcript.KeyOf([]byte(name(&records[i]))), i}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.index, b.index))
+	})
+	order := make([]int, len(places))
+	for i, p := range places {
+		order[i] = p.index
+	}
+	return order
+}
+
+// withErrno gives errors their cause back that bbolt formats instead of wrapping.
+func withErrno(err error) error {
+	for _, cause := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EIO, syscall.EROFS} {
+		if !errors.Is(err, cause) && strings.HasSuffix(err.Error(), cause.Error()) {
+			return fmt.Errorf("%w (%w)", err, cause)
+		}
+	}
+	return err
+}

@@ -1,0 +1,81 @@
+package state
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"sm/observer/fleet"
+	"sm/transcript"
+)
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func testNow() time.Time { return time.Date(2026, 8, 1, 12, 0, 0, 123, time.UTC) }
+
+func sampleID(i int) string { return fmt.Sprintf("%08d-1111-4222-8333-%012d", i*7919%100_000_000, i) }
+
+// sampleFile looks like the file of a real session.
+func sampleFile(i int) fleet.File {
+	id := sampleID(i)
+	cwd := fmt.Sprintf("/home/dev/projects/project-%d", i%50)
+	return fleet.File{
+		Cursor: transcript.Cursor{
+			Path: fmt.Sprintf("/home/dev/.claude/projects/-home-dev-projects-project-%d/%s.jsonl", i%50, id),
+			Dev:  2049, Ino: uint64(1_000_000 + i), Offset: int64(1_234_567 + i), Size: int64(1_234_600 + i),
+			Modified: 1_785_000_000_123_456_789 + int64(i), Head: transcript.KeyOf([]byte(id)), Tail: transcript.Join(transcript.Key(i)),
+		},
+		Name: id,
+		Session: transcript.Session{
+			Reading: transcript.Reading{At: transcript.Instant(1_785_000_000_123_000_000), Tokens: 123_456},
+			Peak:    154_000, Compactions: [3]int{i % 3, 1, 0}, Turns: 40, Messages: 812,
+			Tokens: transcript.Usage{Input: 5_123, CacheCreation: 1_234_567, CacheRead: 98_765_432, Output: 234_567},
+			Model:  "claude-opus-4-8", Version: "2.1.197", CWD: cwd, ID: id,
+			Started: 1_784_000_000_123_000_000, Active: 1_785_000_000_123_000_000,
+			Bytes: 1_234_567, Lines: 2_345, Bad: int64(i % 2),
+		},
+	}
+}
+
+func sampleSeat(i int) fleet.Seat {
+	id := sampleID(i)
+	return fleet.Seat{SessionID: id, Agent: id, Label: id[:8], Seen: testNow(), Counted: [3]int{1, 0, i}}
+}
+
+// sameStored compares without regard to order, which nobody relies on.
+func sameStored(want, got fleet.Stored) string {
+	return cmp.Diff(want, got, cmpopts.EquateEmpty(),
+		cmpopts.SortSlices(func(a, b fleet.File) bool { return a.Cursor.Path < b.Cursor.Path }),
+		cmpopts.SortSlices(func(a, b fleet.Seat) bool { return a.SessionID < b.SessionID }),
+		cmpopts.SortSlices(func(a, b fleet.Claim) bool { return a.Key < b.Key }))
+}
+
+func mustOpen(t *testing.T, dir string) *Store {
+	t.Helper()
+	s, err := Open(dir, quiet(), testNow())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func mustLoad(t *testing.T, s *Store) fleet.Stored {
+	t.Helper()
+	stored, err := s.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stored
+}
+
+func mustSave(t *testing.T, s *Store, d fleet.Delta, values ...Value) {
+	t.Helper()
+	if err := s.Save(d, values...); err != nil {
+		t.Fatal(err)
+	}
+}

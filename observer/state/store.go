@@ -1,0 +1,189 @@
+// Package state keeps what must outlive the observer: one bbolt file and the lock of
+// the directory that holds it.
+//
+// Invariants: one process at a time has a state directory, and whoever comes second
+// learns its pid. Save is one transaction: a kill at any point leaves what the last
+// Save that returned nil had stored, or what the interrupted one was storing, never a
+// mixture (claims of messages may be ahead of the rest when there are very many: see
+// Save). A damaged file is set aside, never deleted and never silently replaced; a
+// file made by a newer version is refused and left as it is. Each record carries a
+// checksum, so that a flipped byte in one costs that record alone.
+//
+// It decides nothing, starts no goroutine, and knows no clock: the caller passes the
+// time and says what to keep.
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"sm/observer/fleet"
+	"sm/transcript"
+)
+
+// ErrClosed is what a closed Store answers.
+var ErrClosed = errors.New("the state is closed")
+
+// Store is an open state directory. Its methods may be called from several
+// goroutines; they wait for each other.
+type Store struct {
+	dir string
+	now time.Time // of the start, for what is made now
+	log *slog.Logger
+
+	mu     sync.Mutex
+	root   *os.Root
+	lock   *os.File
+	closed bool
+
+	// db is nil after a failed transaction whose file could not be opened again.
+	db   *bbolt.DB
+	file *os.File // the one that db reads and writes
+	// newest is the number of the file's newest transaction when it was opened, acked
+	// that of the last one that has surely reached the disk. When they differ after an
+	// error, the file is in doubt: see ready.
+	newest, acked int
+	doubt         bool
+
+	head   head
+	owners owners
+	lost   map[string]struct{} // damaged records, by bucket and key
+	told   bool                // that there are some
+}
+
+// Open takes the state directory, which it makes when there is none, and opens the
+// file in it. The error is a *LockedError when another process has the directory.
+func Open(dir string, log *slog.Logger, now time.Time) (*Store, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	root, err := openDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{dir: dir, now: now, log: log, root: root, lost: map[string]struct{}{}}
+	if s.lock, err = takeLock(root, dir); err != nil {
+		root.Close()
+		return nil, err
+	}
+	if err := s.begin(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// begin opens the file, or makes one where there is none or where it is damaged.
+func (s *Store) begin() error {
+	if err := s.root.Remove(freshName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove an unfinished state file: %w", err)
+	}
+	err := s.openFile()
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.createFile()
+	}
+	if err == nil {
+		s.acked = s.newest
+		err = s.forgetUnsettled()
+	}
+	if d, ok := errors.AsType[*damage](err); ok {
+		return s.startAnew(d)
+	}
+	return err
+}
+
+// startAnew sets the file aside and makes another.
+func (s *Store) startAnew(d *damage) error {
+	s.drop(d)
+	aside, err := s.setAside()
+	if err != nil {
+		return fmt.Errorf("set the damaged %s aside (%w): %w", s.path(), d, err)
+	}
+	clear(s.lost) // they were that file's
+	s.log.Error("state file was damaged: set aside, starting anew from the transcripts",
+		"file", s.path(), "set_aside", aside, "err", d)
+	return s.createFile()
+}
+
+// Close releases the directory. It may be called again.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	err := s.drop(nil)
+	return errors.Join(err, releaseLock(s.lock), s.root.Close())
+}
+
+// CheckLock says whether the directory is still ours. The lock file may have been
+// removed or replaced, and then another observer can start; or the state file, and
+// then nothing that is saved will be found again.
+func (s *Store) CheckLock() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	err := stands(s.lock, filepath.Join(s.dir, lockName))
+	if err == nil && s.file != nil {
+		err = stands(s.file, s.path())
+	}
+	if err != nil {
+		return fmt.Errorf("%w; restart the observer", err)
+	}
+	return nil
+}
+
+// Owner says which session a message first happened in. It makes a Store a
+// fleet.Ledger.
+func (s *Store) Owner(message transcript.Key) (owner transcript.Key, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.view(func(tx *bbolt.Tx) error {
+		if number, found := messageLedger.find(tx, message, s.loseChunk); found {
+			owner, ok = s.owners.key(number)
+		}
+		return nil
+	})
+	if err != nil {
+		s.log.Error("state cannot be read: taking a message for new", "err", err)
+		return 0, false
+	}
+	s.tell()
+	return owner, ok
+}
+
+// Dropped counts the records that were found damaged since the start.
+func (s *Store) Dropped() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.lost)
+}
+
+func (s *Store) lose(bucket string, key []byte) { s.lost[bucket+"/"+string(key)] = struct{}{} }
+
+func (s *Store) loseChunk(l ledger, key []byte) { s.lose(string(l), key) }
+
+// tell logs the first damaged records, once: each later one is for Dropped alone.
+func (s *Store) tell() {
+	if len(s.lost) == 0 || s.told {
+		return
+	}
+	s.told = true
+	s.log.Error("state file has damaged records: they were dropped, the rest holds", "file", s.path(), "records", len(s.lost))
+}
+
+func (s *Store) path() string { return filepath.Join(s.dir, fileName) }
+
+var _ fleet.Ledger = (*Store)(nil)

@@ -1,0 +1,87 @@
+package observer
+
+import (
+	"log/slog"
+	"time"
+
+	"sm/observer/fleet"
+)
+
+// writer stores deltas beside the loop, one at a time, so that the disk delays
+// nobody. A delta that could not be stored is tried again until it can: what comes
+// after it waits in the fleet.
+type writer struct {
+	save  func(fleet.Delta) error
+	log   *slog.Logger
+	done  chan saved
+	busy  bool
+	retry *fleet.Delta
+	after time.Time // of the next try
+	told  string    // the failure that has been logged
+}
+
+// saved is the outcome of one transaction.
+type saved struct {
+	delta fleet.Delta
+	err   error
+}
+
+func newWriter(save func(fleet.Delta) error, log *slog.Logger) *writer {
+	return &writer{save: save, log: log, done: make(chan saved, 1)}
+}
+
+// offer begins to store what has changed, unless the last transaction still runs.
+func (w *writer) offer(f *fleet.Fleet) {
+	if w.busy {
+		return
+	}
+	var d fleet.Delta
+	switch {
+	case w.retry != nil && time.Now().Before(w.after):
+		return
+	case w.retry != nil:
+		d, w.retry = *w.retry, nil
+	default:
+		var any bool
+		if d, any = f.Take(); !any {
+			return
+		}
+	}
+	w.busy = true
+	// The channel has room for the one outcome, so this ends by itself; last waits
+	// for it.
+	go func() { w.done <- saved{d, w.save(d)} }()
+}
+
+// saved takes note of an outcome.
+func (w *writer) saved(f *fleet.Fleet, s saved) {
+	w.busy = false
+	if s.err == nil {
+		f.Stored(s.delta)
+		if w.told != "" {
+			w.told = ""
+			w.log.Info("state is stored again")
+		}
+		return
+	}
+	w.retry, w.after = &s.delta, time.Now().Add(retryEvery)
+	if msg := s.err.Error(); msg != w.told {
+		w.told = msg
+		w.log.Error("cannot store state; watching goes on, and it is tried again each second", "err", s.err)
+	}
+}
+
+// last stores what is left at the end.
+func (w *writer) last(f *fleet.Fleet) {
+	if w.busy {
+		w.saved(f, <-w.done)
+	}
+	for range 2 { // what is to be retried, and what came after it
+		w.after = time.Time{}
+		w.offer(f)
+		if !w.busy {
+			return
+		}
+		w.saved(f, <-w.done)
+	}
+}
