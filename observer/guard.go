@@ -261,11 +261,7 @@ func (g *guard) knownHost(r *http.Request) bool {
 		return true
 	}
 	return slices.ContainsFunc(g.allowedHosts, func(name string) bool {
-		if name == r.Host {
-			return true
-		}
-		_, _, err := net.SplitHostPort(name)
-		return err != nil && name+":"+port == r.Host
+		return name == r.Host || name+":"+port == r.Host
 	})
 }
 

@@ -3,6 +3,7 @@ package observer
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -19,6 +20,10 @@ const (
 	retryEvery = time.Second
 	// batch bounds how many changes are applied before anyone else gets a turn.
 	batch = 256
+	// litterMany is after how many batches a pause is used to give memory back:
+	// reading leaves garbage that would otherwise stay until the next collection,
+	// a long time off in a quiet fleet.
+	litterMany = 100
 )
 
 // core is the state that the loop owns. Only functions sent to the loop see it.
@@ -62,18 +67,23 @@ func (a *App) loop(ctx context.Context) {
 	w := newWriter(func(d fleet.Delta) error { return a.store.Save(d) }, a.log)
 	store := time.NewTicker(storeEvery)
 	defer store.Stop()
+	litter := 0
 	for running := true; running; {
 		select {
 		case change, ok := <-a.changes:
 			if running = ok; ok {
 				a.apply(c, change)
+				litter++
 			}
 		case f := <-a.calls:
 			f(c)
 		case entries := <-a.clients:
 			c.fleet.Clients(clients(entries))
 		case <-store.C:
-			w.offer(c.fleet)
+			if busy := w.offer(c.fleet); !busy && litter > litterMany && c.caughtUp {
+				litter = 0
+				a.work.Go(debug.FreeOSMemory)
+			}
 		case done := <-w.done:
 			w.saved(c.fleet, done)
 		}

@@ -22,6 +22,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/exporter-toolkit/web"
+
 	"sm/alerts"
 	"sm/observer/fleet"
 	"sm/observer/state"
@@ -73,8 +75,7 @@ type App struct {
 	clients   chan []follow.Client
 	ready     chan struct{} // closed when caught up
 	loopEnded chan struct{}
-	listeners []net.Listener
-	servers   []*http.Server
+	doors     []door
 	work      sync.WaitGroup
 	cancel    context.CancelFunc
 	failed    chan error // the first failure of a part that must not fail
@@ -93,13 +94,13 @@ func New(ctx context.Context, o Options) (*App, error) {
 	if a.stats == nil {
 		a.stats = &follow.Stats{}
 	}
-	if err := a.open(ctx); err != nil {
+	if err := a.setUp(ctx); err != nil {
 		return nil, errors.Join(err, a.release())
 	}
 	return a, nil
 }
 
-func (a *App) open(ctx context.Context) error {
+func (a *App) setUp(ctx context.Context) error {
 	now := time.Now()
 	store, err := state.Open(a.o.State, a.log, now)
 	if err != nil {
@@ -125,6 +126,14 @@ func (a *App) open(ctx context.Context) error {
 // counts as active.
 const activeFor = 10 * time.Minute
 
+// A door is a listener and what serves there.
+type door struct {
+	listener net.Listener
+	server   *http.Server
+	serve    func(net.Listener) error
+	foreign  bool // for other machines
+}
+
 // listen opens the socket and the addresses, and puts the guard in front.
 func (a *App) listen(ctx context.Context) error {
 	onSocket, onTCP := newHandler(a.routes(), guardOptions{
@@ -134,29 +143,62 @@ func (a *App) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.serve(socket, onSocket)
+	a.open(socket, onSocket)
 	tcp, err := listenTCP(ctx, a.o.Listen, a.log)
 	if err != nil {
 		return err
 	}
 	for _, l := range tcp {
-		a.serve(l, onTCP)
+		a.open(l, onTCP)
 	}
-	return nil
+	return a.listenMetrics(ctx)
 }
 
-func (a *App) serve(l net.Listener, h http.Handler) {
-	a.listeners = append(a.listeners, l)
-	a.servers = append(a.servers, newServer(h, defaultServerTimeouts(), a.log))
+func (a *App) open(l net.Listener, h http.Handler) {
+	server := newServer(h, defaultServerTimeouts(), a.log)
+	a.doors = append(a.doors, door{listener: l, server: server, serve: server.Serve})
+}
+
+// listenMetrics opens the address for other machines, behind the passwords and TLS
+// of its own file.
+func (a *App) listenMetrics(ctx context.Context) error {
+	if a.o.MetricsListen == "" {
+		return nil
+	}
+	if err := web.Validate(a.o.WebConfigFile); err != nil {
+		return fmt.Errorf("read %s: %w; see metrics.web_config_file", a.o.WebConfigFile, err)
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", a.o.MetricsListen)
+	if err != nil {
+		return fmt.Errorf("listen %s: %w; set metrics.listen", a.o.MetricsListen, err)
+	}
+	server := newServer(a.metricsRoutes(), defaultServerTimeouts(), a.log)
+	a.doors = append(a.doors, door{foreign: true, listener: limitListener(l, maxTCPConns), server: server, serve: func(l net.Listener) error {
+		flags := &web.FlagConfig{WebConfigFile: &a.o.WebConfigFile}
+		return web.Serve(l, server, flags, a.log.With("component", "metrics"))
+	}})
+	return nil
 }
 
 // Addrs are the addresses listened on: the socket first, then TCP.
 func (a *App) Addrs() []net.Addr {
-	addrs := make([]net.Addr, len(a.listeners))
-	for i, l := range a.listeners {
-		addrs[i] = l.Addr()
+	var addrs []net.Addr
+	for _, d := range a.doors {
+		if !d.foreign {
+			addrs = append(addrs, d.listener.Addr())
+		}
 	}
 	return addrs
+}
+
+// MetricsAddr is the address that MetricsListen has become, nil for none.
+func (a *App) MetricsAddr() net.Addr {
+	for _, d := range a.doors {
+		if d.foreign {
+			return d.listener.Addr()
+		}
+	}
+	return nil
 }
 
 // Ready is closed once all that existed at the start has been read.
@@ -170,17 +212,10 @@ func (a *App) Start() {
 		defer close(a.loopEnded)
 		a.loop(ctx)
 	})
-	for i, l := range a.listeners {
+	for _, d := range a.doors {
 		a.work.Go(func() {
-			if err := a.servers[i].Serve(l); !errors.Is(err, http.ErrServerClosed) {
-				a.fail(fmt.Errorf("serve %s: %w", l.Addr(), err))
-			}
-		})
-	}
-	if a.o.MetricsListen != "" {
-		a.work.Go(func() {
-			if err := a.serveMetrics(ctx); err != nil {
-				a.fail(fmt.Errorf("serve %s: %w; see metrics.listen and metrics.web_config_file", a.o.MetricsListen, err))
+			if err := d.serve(d.listener); !errors.Is(err, http.ErrServerClosed) {
+				a.fail(fmt.Errorf("serve %s: %w", d.listener.Addr(), err))
 			}
 		})
 	}
@@ -217,27 +252,40 @@ func (a *App) watchLock(ctx context.Context) {
 // more input, then the last transaction. It may be called more than once.
 func (a *App) Stop(ctx context.Context) error {
 	a.stopOnce.Do(func() {
-		var errs []error
-		for i, s := range a.servers {
-			if err := s.Shutdown(ctx); err != nil {
-				errs = append(errs, fmt.Errorf("stop serving %s: %w", a.listeners[i].Addr(), err), s.Close())
-			}
-		}
+		a.hangUp(ctx)
 		if a.cancel != nil {
 			a.cancel()
 			a.work.Wait()
 		}
-		errs = append(errs, a.release())
-		a.stopErr = errors.Join(errs...)
+		a.stopErr = a.release()
 	})
 	return a.stopErr
+}
+
+// answerWithin is how long a request that runs at Stop may take to end.
+const answerWithin = time.Second
+
+// hangUp ends all serving. Answers take milliseconds: who does not take his, or is
+// connected and says nothing, is cut off, which is no failure of ours.
+func (a *App) hangUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, d := range a.doors {
+		all.Go(func() {
+			if err := d.server.Shutdown(ctx); err != nil {
+				a.log.Debug("cut off connections", "address", d.listener.Addr(), "err", errors.Join(err, d.server.Close()))
+			}
+		})
+	}
+	all.Wait()
 }
 
 // release closes what New opened.
 func (a *App) release() error {
 	var errs []error
-	for _, l := range a.listeners {
-		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrNotExist) {
+	for _, d := range a.doors {
+		if err := d.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
@@ -249,7 +297,7 @@ func (a *App) release() error {
 	return errors.Join(errs...)
 }
 
-// stopWithin bounds an orderly stop; long polls and streams end at once.
+// stopWithin bounds an orderly stop.
 const stopWithin = 5 * time.Second
 
 // Run runs an observer until ctx ends or a part fails.

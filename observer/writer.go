@@ -30,27 +30,29 @@ func newWriter(save func(fleet.Delta) error, log *slog.Logger) *writer {
 	return &writer{save: save, log: log, done: make(chan saved, 1)}
 }
 
-// offer begins to store what has changed, unless the last transaction still runs.
-func (w *writer) offer(f *fleet.Fleet) {
+// offer begins to store what has changed, unless the last transaction still runs,
+// and reports whether one runs now.
+func (w *writer) offer(f *fleet.Fleet) (busy bool) {
 	if w.busy {
-		return
+		return true
 	}
 	var d fleet.Delta
 	switch {
 	case w.retry != nil && time.Now().Before(w.after):
-		return
+		return false
 	case w.retry != nil:
 		d, w.retry = *w.retry, nil
 	default:
 		var any bool
 		if d, any = f.Take(); !any {
-			return
+			return false
 		}
 	}
 	w.busy = true
 	// The channel has room for the one outcome, so this ends by itself; last waits
 	// for it.
 	go func() { w.done <- saved{d, w.save(d)} }()
+	return true
 }
 
 // saved takes note of an outcome.
@@ -78,8 +80,7 @@ func (w *writer) last(f *fleet.Fleet) {
 	}
 	for range 2 { // what is to be retried, and what came after it
 		w.after = time.Time{}
-		w.offer(f)
-		if !w.busy {
+		if busy := w.offer(f); !busy {
 			return
 		}
 		w.saved(f, <-w.done)

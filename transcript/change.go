@@ -10,7 +10,9 @@ type Cursor struct {
 	// Offset is the end of the last complete line read, in bytes.
 	Offset int64
 	// Size and Modified are what stat said when Offset was reached: a file for
-	// which it says the same again has nothing new.
+	// which it says the same again has nothing new. Modified is in nanoseconds
+	// since 1970, negated when it was too young to tell the file from one written
+	// again at once.
 	Size, Modified int64
 	// Head is the key of the file's first bytes (at most 1024, of complete lines),
 	// Tail of those before Offset (at most 64): a file in which they differ has

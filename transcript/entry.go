@@ -94,15 +94,16 @@ type Entry struct {
 	Kind Kind
 	// Side marks a record of a subagent (isSidechain).
 	Side bool
-	// UUID names the record, Parent the one before it, Origin the one that it was
-	// copied from (forkedFrom.messageUuid), Message the API message.
+	// UUID names the record, Origin the one that it was copied from
+	// (forkedFrom.messageUuid); both are 0 for KindOther. Parent is the record
+	// before a summary, Message the API message of a reading.
 	UUID, Parent, Origin, Message Key
 	// Anchor is the uuid of the summary that a boundary names as its own.
 	Anchor Key
 	// At is the record's timestamp, 0 when it has none.
 	At Instant
-	// Usage is what the message cost; Context the context size in tokens that a
-	// Reading tells, more than 0.
+	// Usage is what the message of a reading cost; Context the context size in
+	// tokens that it tells, more than 0.
 	Usage   Usage
 	Context int64
 	// Trigger, PreTokens and Duration belong to a boundary. PreTokens is 0 when

@@ -1,8 +1,6 @@
 package transcript
 
-import (
-	"errors"
-)
+import "errors"
 
 // What Scan says of a line that is not a record.
 var (
@@ -15,15 +13,17 @@ var (
 // record collects the fields of one line, wherever they stand: clients up to 2.1
 // write the type before the message, later ones after it.
 type record struct {
-	kind, subtype                          text
-	uuid, parent, origin                   text
-	timestamp                              text
-	sidechain, meta, apiError, summary     bool
-	id, model                              text
-	usage                                  usage
-	content, attachment, operation, queued span
-	trigger, anchor                        text
-	pre, duration                          int64
+	kind, subtype                      text
+	uuid, parent, origin               text
+	timestamp, cwd, version, session   text
+	sidechain, meta, apiError, summary bool
+	id, model                          text
+	usage                              usage
+	content, attachment                span
+	operation, queued                  text
+	prompt                             bool // the content is no tool's result
+	trigger, segment, preserved        text // the last two name the summary
+	pre, duration                      int64
 }
 
 // span is where a value stands in the line that is looked at later, if at all.
@@ -31,7 +31,6 @@ type span struct{ from, to int }
 
 // usage is what a message's usage object says.
 type usage struct {
-	present bool
 	total   Usage // the message's cost
 	context int64 // of its last call, when it made several
 }
@@ -42,11 +41,16 @@ type usage struct {
 // counts, as there; but keys are matched to the letter, and a field of the wrong
 // type is as if absent.
 func Scan(line []byte, e *Entry) error {
+	var w walker
+	w.begin(line)
+	return w.scan(e)
+}
+
+func (w *walker) scan(e *Entry) error {
 	*e = Entry{}
-	w := walker{b: line}
 	switch w.peek() {
 	case 0:
-		if w.i == len(line) {
+		if w.i == len(w.b) && !w.bad {
 			return ErrBlank
 		}
 		return ErrNotJSON
@@ -55,12 +59,12 @@ func Scan(line []byte, e *Entry) error {
 		return ErrNotJSON
 	}
 	var r record
-	r.read(&w, e)
-	if w.bad || w.peek() != 0 || w.i < len(line) {
+	r.read(w, e)
+	if w.bad || w.peek() != 0 || w.i < len(w.b) {
 		*e = Entry{}
 		return ErrNotJSON
 	}
-	r.judge(line, e)
+	r.judge(w.b, e)
 	return nil
 }
 
@@ -68,64 +72,59 @@ func Scan(line []byte, e *Entry) error {
 // stored at once, the rest in r.
 func (r *record) read(w *walker, e *Entry) {
 	w.open()
-	for first := true; ; first = false {
-		key, ok := w.member(first)
+	for {
+		name, value, ok := w.member()
 		if !ok {
 			return
 		}
-		switch string(key) {
+		switch string(name) {
 		case "type":
-			r.kind = w.str()
+			r.kind = w.str(value)
 		case "subtype":
-			r.subtype = w.str()
+			r.subtype = w.str(value)
 		case "uuid":
-			r.uuid = w.str()
+			r.uuid = w.str(value)
 		case "parentUuid":
-			r.parent = w.str()
+			r.parent = w.str(value)
 		case "timestamp":
-			r.timestamp = w.str()
+			r.timestamp = w.str(value)
 		case "isSidechain":
-			r.sidechain = w.isTrue()
+			r.sidechain = w.isTrue(value)
 		case "isMeta":
-			r.meta = w.isTrue()
+			r.meta = w.isTrue(value)
 		case "isApiErrorMessage":
-			r.apiError = w.isTrue()
+			r.apiError = w.isTrue(value)
 		case "isCompactSummary":
-			r.summary = w.isTrue()
+			r.summary = w.isTrue(value)
 		case "cwd":
-			e.CWD = w.str().bytes()
+			r.cwd = w.str(value)
 		case "version":
-			e.Version = w.str().bytes()
+			r.version = w.str(value)
 		case "sessionId":
-			e.SessionID = w.str().bytes()
+			r.session = w.str(value)
 		case "message":
-			r.message(w)
+			r.message(w, value)
 		case "compactMetadata":
-			r.compact(w)
+			r.compact(w, value)
 		case "forkedFrom":
-			r.origin = text{}
-			for first, in := true, w.enter('{'); in; first = false {
-				if key, in = w.member(first); in {
-					if string(key) == "messageUuid" {
-						r.origin = w.str()
-					} else {
-						w.skip()
-					}
-				}
-			}
+			r.origin = w.only(value, "messageUuid")
 		case "attachment":
-			r.attachment = w.span()
+			r.attachment = w.span(value)
 		case "operation":
-			r.operation = w.span()
+			r.operation = w.str(value)
 		case "content":
-			r.queued = w.span()
+			r.queued = w.str(value)
 		default:
-			w.skip()
+			w.str(value)
 		}
 	}
 }
 
-func (w *walker) span() span {
+// span returns where a member's value stands; only objects are looked at later.
+func (w *walker) span(value text) span {
+	if !value.none() {
+		return span{}
+	}
 	w.peek()
 	from := w.i
 	w.skip()
@@ -134,55 +133,86 @@ func (w *walker) span() span {
 
 // message reads the API message of a record. Of a repeated message only the last
 // one counts.
-func (r *record) message(w *walker) {
-	r.id, r.model, r.usage, r.content = text{}, text{}, usage{}, span{}
-	for first, in := true, w.enter('{'); in; first = false {
-		var key []byte
-		if key, in = w.member(first); !in {
+func (r *record) message(w *walker, value text) {
+	r.id, r.model, r.usage, r.content, r.prompt = text{}, text{}, usage{}, span{}, false
+	for in := w.enter(value, '{'); in; {
+		var name []byte
+		if name, value, in = w.member(); !in {
 			return
 		}
-		switch string(key) {
+		switch string(name) {
 		case "id":
-			r.id = w.str()
+			r.id = w.str(value)
 		case "model":
-			r.model = w.str()
+			r.model = w.str(value)
 		case "content":
-			r.content = w.span()
+			r.blocks(w, value)
 		case "usage":
-			r.usage = w.usage()
+			r.usage = w.usage(value)
 		default:
-			w.skip()
+			w.str(value)
 		}
 	}
 }
 
+// blocks looks at the content of a message no closer than to tell what a user wrote
+// from the results of tools, which are most of a transcript's bytes.
+func (r *record) blocks(w *walker, value text) {
+	if r.prompt = !value.none(); r.prompt {
+		r.content = span{int(value.from) - 1, int(value.to) + 1}
+		return
+	}
+	w.peek()
+	r.content.from = w.i
+	tools := false
+	for in := w.enter(value, '['); in && w.next(']'); {
+		r.prompt = true
+		if w.peek() == '"' {
+			w.quoted()
+			continue
+		}
+		kind := w.only(text{}, "type")
+		tools = tools || string(kind.bytes(w.b)) == "tool_result"
+	}
+	r.prompt = r.prompt && !tools
+	r.content.to = w.i
+}
+
 // compact reads what a boundary says of its compaction.
-func (r *record) compact(w *walker) {
-	r.trigger, r.anchor, r.pre, r.duration = text{}, text{}, 0, 0
-	for first, in := true, w.enter('{'); in; first = false {
-		var key []byte
-		if key, in = w.member(first); !in {
+func (r *record) compact(w *walker, value text) {
+	r.trigger, r.segment, r.preserved, r.pre, r.duration = text{}, text{}, text{}, 0, 0
+	for in := w.enter(value, '{'); in; {
+		var name []byte
+		if name, value, in = w.member(); !in {
 			return
 		}
-		switch string(key) {
+		switch string(name) {
 		case "trigger":
-			r.trigger = w.str()
+			r.trigger = w.str(value)
 		case "preTokens":
-			r.pre = w.figure()
+			r.pre = w.figure(value)
 		case "durationMs":
-			r.duration = w.figure()
-		case "preservedSegment", "preservedMessages":
-			for first, in := true, w.enter('{'); in; first = false {
-				if key, in = w.member(first); in {
-					if string(key) == "anchorUuid" {
-						r.anchor = w.str()
-					} else {
-						w.skip()
-					}
-				}
-			}
+			r.duration = w.figure(value)
+		case "preservedSegment":
+			r.segment = w.only(value, "anchorUuid")
+		case "preservedMessages":
+			r.preserved = w.only(value, "anchorUuid")
 		default:
-			w.skip()
+			w.str(value)
 		}
 	}
+}
+
+// only reads an object of which one string matters.
+func (w *walker) only(value text, wanted string) (t text) {
+	for in := w.enter(value, '{'); in; {
+		var name []byte
+		if name, value, in = w.member(); !in {
+			break
+		}
+		if value = w.str(value); string(name) == wanted {
+			t = value
+		}
+	}
+	return t
 }

@@ -24,20 +24,19 @@ func (c counts) usage() Usage {
 // usage reads a usage object. Where the message took several calls (iterations),
 // the figures at the top are their sum, and the last call of type "message" says
 // how large the context was.
-func (w *walker) usage() (u usage) {
+func (w *walker) usage(value text) (u usage) {
 	var c counts
 	var calls int
 	var last *counts
-	u.present = w.peek() == '{'
-	for first, in := true, w.enter('{'); in; first = false {
-		var key []byte
-		if key, in = w.member(first); !in {
+	for in := w.enter(value, '{'); in; {
+		var name []byte
+		if name, value, in = w.member(); !in {
 			break
 		}
-		if string(key) == "iterations" {
-			calls, last = w.iterations()
+		if string(name) == "iterations" {
+			calls, last = w.iterations(value)
 		} else {
-			w.count(key, &c)
+			w.count(name, value, &c)
 		}
 	}
 	u.total = c.usage()
@@ -49,68 +48,80 @@ func (w *walker) usage() (u usage) {
 }
 
 // count reads one member of a usage object.
-func (w *walker) count(key []byte, c *counts) {
-	switch string(key) {
+func (w *walker) count(name []byte, value text, c *counts) {
+	switch string(name) {
 	case "input_tokens":
-		c.input = w.figure()
+		c.input = w.figure(value)
 	case "cache_creation_input_tokens":
-		c.creation = w.figure()
+		c.creation = w.figure(value)
 	case "cache_read_input_tokens":
-		c.read = w.figure()
+		c.read = w.figure(value)
 	case "output_tokens":
-		c.output = w.figure()
+		c.output = w.figure(value)
 	case "cache_creation":
 		var short, long int64
-		for first, in := true, w.enter('{'); in; first = false {
-			var k []byte
-			if k, in = w.member(first); !in {
+		for in := w.enter(value, '{'); in; {
+			if name, value, in = w.member(); !in {
 				break
 			}
-			switch string(k) {
+			switch string(name) {
 			case "ephemeral_5m_input_tokens":
-				short = w.figure()
+				short = w.figure(value)
 			case "ephemeral_1h_input_tokens":
-				long = w.figure()
+				long = w.figure(value)
 			default:
-				w.skip()
+				w.str(value)
 			}
 		}
 		c.nested = short + long
 	default:
-		w.skip()
+		w.str(value)
 	}
 }
 
 // iterations counts the calls of a message and returns the last one of type
 // "message", nil when there is none.
-func (w *walker) iterations() (n int, last *counts) {
-	in := w.enter('[')
-	for first := true; in && w.next(first, ']'); first = false {
+func (w *walker) iterations(value text) (n int, last *counts) {
+	for in := w.enter(value, '['); in && w.next(']'); {
 		n++
 		var c counts
 		var kind text
-		for first, in := true, w.enter('{'); in; first = false {
-			var key []byte
-			if key, in = w.member(first); !in {
+		for in := w.enter(text{}, '{'); in; {
+			var name []byte
+			if name, value, in = w.member(); !in {
 				break
 			}
-			if string(key) == "type" {
-				kind = w.str()
+			if string(name) == "type" {
+				kind = w.str(value)
 			} else {
-				w.count(key, &c)
+				w.count(name, value, &c)
 			}
 		}
-		if string(kind.bytes()) == "message" {
+		if string(kind.bytes(w.b)) == "message" {
 			last = &c
 		}
 	}
 	return n, last
 }
 
-// figure reads a value and returns it as a token count in 0..1e9: whole numbers
+// figure reads a member's value and returns it as a token count in 0..1e9: whole numbers
 // in any spelling; negative ones are 0, larger ones 1e9, anything else 0.
-func (w *walker) figure() int64 {
-	if c := w.peek(); c != '-' && c-'0' > 9 {
+func (w *walker) figure(value text) int64 {
+	if !value.none() {
+		return 0
+	}
+	c := w.peek()
+	if c-'1' < 9 {
+		n, i := int64(0), w.i
+		for i < len(w.b) && w.b[i]-'0' <= 9 && n <= maxFigure {
+			n = n*10 + int64(w.b[i]-'0')
+			i++
+		}
+		if i < len(w.b) && (w.b[i] == ',' || w.b[i] == '}') {
+			w.i = i
+			return min(n, maxFigure)
+		}
+	} else if c != '-' && c != '0' {
 		w.skip()
 		return 0
 	}

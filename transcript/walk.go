@@ -1,10 +1,8 @@
 package transcript
 
 import (
-	"encoding/binary"
-	"encoding/json"
-	"math/bits"
-	"unicode/utf8"
+	"bytes"
+	"math"
 )
 
 // maxDepth is how deep values may nest: the limit of encoding/json, whose verdict
@@ -14,37 +12,38 @@ const maxDepth = 10000
 // walker steps through one JSON text without decoding what nobody asked for. Once
 // bad is set, the text is not JSON and nothing read from it counts.
 type walker struct {
-	b     []byte
 	i     int
 	depth int
+	fresh bool // the object or array that has just been entered has shown nothing yet
 	bad   bool
+	quotes
 }
 
-// text is a JSON string as it stands in the line.
-type text struct {
-	raw     []byte
-	escaped bool
-}
-
-// bytes gives the decoded string; nil for none. Without escapes and with valid
-// UTF-8, which is nearly always, it is the line itself.
-func (t text) bytes() []byte {
-	if t.raw == nil || !t.escaped && utf8.Valid(t.raw) {
-		return t.raw
+// begin sets out at the start of b. (Making a walker in one expression would write
+// its positions twice.)
+func (w *walker) begin(b []byte) {
+	w.b = b
+	if uint64(len(b)) > math.MaxUint32 {
+		w.fail() // positions have 32 bits; no machine holds such a line
 	}
-	quoted := make([]byte, 0, len(t.raw)+2)
-	quoted = append(append(append(quoted, '"'), t.raw...), '"')
-	var s string
-	if json.Unmarshal(quoted, &s) != nil {
-		return nil
-	}
-	return []byte(s)
 }
 
 func (w *walker) fail() { w.bad, w.i = true, len(w.b) }
 
+func (w *walker) stop() bool {
+	w.fail()
+	return false
+}
+
 // peek skips white space and returns the next byte, 0 at the end.
 func (w *walker) peek() byte {
+	if w.i < len(w.b) && w.b[w.i] > ' ' {
+		return w.b[w.i]
+	}
+	return w.peekSpace()
+}
+
+func (w *walker) peekSpace() byte {
 	for w.i < len(w.b) {
 		c := w.b[w.i]
 		if c > ' ' || c != ' ' && c != '\t' && c != '\r' && c != '\n' {
@@ -59,6 +58,7 @@ func (w *walker) peek() byte {
 func (w *walker) open() bool {
 	w.i++
 	w.depth++
+	w.fresh = true
 	if w.depth > maxDepth {
 		w.fail()
 	}
@@ -67,7 +67,9 @@ func (w *walker) open() bool {
 
 // next reports whether the object or array that ends with end has another
 // element, and steps over the comma before it, or over the end.
-func (w *walker) next(first bool, end byte) bool {
+func (w *walker) next(end byte) bool {
+	first := w.fresh
+	w.fresh = false
 	c := w.peek()
 	switch {
 	case c == end:
@@ -86,44 +88,78 @@ func (w *walker) next(first bool, end byte) bool {
 	return w.stop()
 }
 
-func (w *walker) stop() bool {
-	w.fail()
-	return false
+// member steps to the next member of an object and returns its name. A value that
+// is a string is read too; others are left to be read.
+func (w *walker) member() (name []byte, value text, ok bool) {
+	k := w.k
+	if k+4 > w.n || w.fresh || w.unicode {
+		return w.anyMember()
+	}
+	// As clients write it, without spaces: ,"name":
+	start, end := int(w.q[k]), int(w.q[k+1])
+	if start != w.i+1 || end+2 >= len(w.b) || w.b[w.i] != ',' || w.b[end+1] != ':' || w.b[end+2] <= ' ' {
+		return w.anyMember()
+	}
+	name = w.b[start+1 : end]
+	w.i, w.k = end+2, k+2
+	if w.b[end+2] == '"' {
+		value = text{w.q[k+2] + 1, w.q[k+3]}
+		w.i, w.k = int(value.to)+1, k+4
+	}
+	return name, value, true
 }
 
-// member steps to the next member of an object and returns its key.
-func (w *walker) member(first bool) (key []byte, ok bool) {
-	if !w.next(first, '}') {
-		return nil, false
+func (w *walker) anyMember() (name []byte, value text, ok bool) {
+	if !w.next('}') || !w.name() {
+		return nil, text{}, false
 	}
-	if w.b[w.i] != '"' {
-		return nil, w.stop()
+	t := text{w.q[w.k-2] + 1, w.q[w.k-1]}
+	name = w.b[t.from:t.to]
+	if w.unicode && bytes.IndexByte(name, '\\') >= 0 {
+		// Of the escapes only \u can spell a letter of a known name.
+		name = t.bytes(w.b)
 	}
-	t := w.quoted()
+	if w.peek() == '"' {
+		value = w.quoted()
+	}
+	return name, value, !w.bad
+}
+
+// name reads a member's name and the colon behind it.
+func (w *walker) name() bool {
+	if w.peek() != '"' {
+		return w.stop()
+	}
+	w.quoted()
 	if w.peek() != ':' {
-		return nil, w.stop()
+		return w.stop()
 	}
 	w.i++
-	if !t.escaped {
-		return t.raw, true
-	}
-	return t.bytes(), !w.bad
+	return true
 }
 
 // quoted reads the string that begins at the current byte, a quote.
 func (w *walker) quoted() text {
-	start := w.i + 1
-	end, escaped := stringEnd(w.b, start)
-	if end < 0 {
+	if w.k+2 > w.n && !w.more() {
 		w.fail()
 		return text{}
 	}
-	w.i = end + 1
-	return text{raw: w.b[start:end:end], escaped: escaped}
+	t := text{w.q[w.k] + 1, w.q[w.k+1]}
+	w.k += 2
+	w.i = int(t.to) + 1
+	return t
 }
 
-// str reads a value and returns it if it is a string.
-func (w *walker) str() text {
+// str returns a member's value if it is a string, and else skips it.
+func (w *walker) str(value text) text {
+	if value.none() {
+		w.skip()
+	}
+	return value
+}
+
+// element reads an element of an array and returns it if it is a string.
+func (w *walker) element() text {
 	if w.peek() == '"' {
 		return w.quoted()
 	}
@@ -131,16 +167,22 @@ func (w *walker) str() text {
 	return text{}
 }
 
-// isTrue reads a value and reports whether it is the literal true.
-func (w *walker) isTrue() bool {
+// isTrue reports whether a member's value is the literal true.
+func (w *walker) isTrue(value text) bool {
+	if !value.none() {
+		return false
+	}
 	yes := w.peek() == 't'
 	w.skip()
 	return yes && !w.bad
 }
 
-// enter reports whether the next value begins with c ({ or [), and enters it;
+// enter reports whether a member's value begins with c ({ or [), and enters it;
 // otherwise it skips the value.
-func (w *walker) enter(c byte) bool {
+func (w *walker) enter(value text, c byte) bool {
+	if !value.none() {
+		return false
+	}
 	if w.peek() == c {
 		return w.open()
 	}
@@ -150,32 +192,11 @@ func (w *walker) enter(c byte) bool {
 
 // skip steps over one value of any type.
 func (w *walker) skip() {
-	switch c := w.peek(); c {
+	switch w.peek() {
 	case '"':
 		w.quoted()
-	case '{':
-		ok := w.open()
-		for first := true; ok; first = false {
-			if !w.next(first, '}') {
-				return
-			}
-			if w.b[w.i] != '"' {
-				w.fail()
-				return
-			}
-			w.quoted()
-			if w.peek() != ':' {
-				w.fail()
-				return
-			}
-			w.i++
-			w.skip()
-		}
-	case '[':
-		ok := w.open()
-		for first := true; ok && w.next(first, ']'); first = false {
-			w.skip()
-		}
+	case '{', '[':
+		w.nested()
 	case 't':
 		w.literal("true")
 	case 'f':
@@ -184,6 +205,53 @@ func (w *walker) skip() {
 		w.literal("null")
 	default:
 		w.number()
+	}
+}
+
+// nested steps over an object or array.
+func (w *walker) nested() {
+	level := 0
+	objects := uint64(0) // a bit for each level, the innermost lowest
+	for {
+		switch c := w.peek(); {
+		case c == '"':
+			w.quoted()
+		case c|0x20 != '{' || level == 64:
+			w.skip() // deeper still: with bits of its own
+		case !w.open():
+			return
+		default:
+			w.fresh = false
+			level++
+			objects = objects<<1 | uint64(c>>5&1)
+			if w.peek() != c+2 {
+				if c == '{' && !w.name() {
+					return
+				}
+				continue
+			}
+		}
+		for { // behind a value, or before the end of what is empty
+			c := w.peek()
+			if c == ']'|byte(objects&1)<<5 {
+				w.i++
+				w.depth--
+				objects >>= 1
+				if level--; level == 0 {
+					return
+				}
+				continue
+			}
+			if c != ',' {
+				w.fail()
+				return
+			}
+			w.i++
+			if objects&1 == 1 && !w.name() {
+				return
+			}
+			break
+		}
 	}
 }
 
@@ -236,70 +304,4 @@ func (w *walker) digits() (n int) {
 		n++
 	}
 	return n
-}
-
-const (
-	ones  = 0x0101010101010101
-	highs = 0x8080808080808080
-)
-
-// stringEnd finds the quote that ends the string whose first byte is b[i], and
-// reports whether an escape came before it; -1 when the string does not end or is
-// not JSON.
-func stringEnd(b []byte, i int) (end int, escaped bool) {
-	for {
-		for i+8 <= len(b) {
-			x := binary.LittleEndian.Uint64(b[i:])
-			quote, slash := x^(ones*'"'), x^(ones*'\\')
-			// The lowest bit set marks the first quote, backslash or control
-			// character: borrows only spoil bytes above a true hit.
-			m := ((quote-ones)&^quote | (slash-ones)&^slash | (x-ones*' ')&^x) & highs
-			if m != 0 {
-				i += bits.TrailingZeros64(m) / 8
-				break
-			}
-			i += 8
-		}
-		if i >= len(b) {
-			return -1, escaped
-		}
-		switch c := b[i]; {
-		case c == '"':
-			return i, escaped
-		case c == '\\':
-			escaped = true
-			n := escapeLen(b[i:])
-			if n == 0 {
-				return -1, escaped
-			}
-			i += n
-		case c < ' ':
-			return -1, escaped
-		default:
-			i++ // one of the last seven bytes
-		}
-	}
-}
-
-// escapeLen is the length of the escape sequence at the start of b, 0 if it is
-// none.
-func escapeLen(b []byte) int {
-	if len(b) < 2 {
-		return 0
-	}
-	switch b[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return 2
-	case 'u':
-		if len(b) < 6 {
-			return 0
-		}
-		for _, c := range b[2:6] {
-			if c-'0' > 9 && c|0x20-'a' > 5 {
-				return 0
-			}
-		}
-		return 6
-	}
-	return 0
 }

@@ -30,6 +30,8 @@ func newObserveCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// A fleet is mostly quiet: memory counts for more than the processor.
+			debug.SetGCPercent(50)
 			end := func() {}
 			err = observer.Run(cmd.Context(), o, func(a *observer.App) {
 				stop := env.greet(a, o)

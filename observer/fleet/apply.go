@@ -128,7 +128,7 @@ func (f *Fleet) attach(x *file) {
 	if s == nil {
 		s = f.sessions[key]
 		if s == nil {
-			s = &session{key: key, owner: transcript.KeyOf([]byte(key)), seat: f.seats[key]}
+			s = &session{key: key, uuid: isUUID(key), owner: transcript.KeyOf([]byte(key)), seat: f.seats[key]}
 			f.sessions[key] = s
 		}
 		x.of = s

@@ -62,6 +62,7 @@ type file struct {
 // waits for them, and shows nowhere.
 type session struct {
 	key   string
+	uuid  bool // the key is one, else a path
 	owner transcript.Key
 	seat  *Seat
 	own   []*file // the first is the one whose figures count
@@ -134,7 +135,7 @@ func (f *Fleet) Settle() {
 	if f.settled {
 		return
 	}
-	order := slices.SortedFunc(maps.Values(f.files), claimOrder)
+	order := f.claimOrder()
 	n := 0
 	for _, x := range order {
 		f.sit(x)
@@ -151,16 +152,32 @@ func (f *Fleet) Settle() {
 }
 
 // claimOrder puts origins before copies, as far as that can be told: a session's
-// own records before those of its subagents, which may repeat them; files that
-// name no origin before those that do; then by time.
-func claimOrder(a, b *file) int {
+// own records before those of subagents, which may repeat them; files that name no
+// origin before those that do; then by time. Where subagents' files were copied
+// along with their session, they follow its order.
+func (f *Fleet) claimOrder() []*file {
+	order := slices.SortedFunc(maps.Values(f.files), func(a, b *file) int {
+		return cmp.Or(compareOrigin(a, b), strings.Compare(a.Cursor.Path, b.Cursor.Path))
+	})
+	ranks := map[*session]int{}
+	for i, x := range order {
+		if _, ranked := ranks[x.of]; !ranked && !x.sub {
+			ranks[x.of] = i - len(order) // below that of orphans, which is 0
+		}
+	}
+	slices.SortStableFunc(order, func(a, b *file) int {
+		return cmp.Or(compareOrigin(a, b), cmp.Compare(ranks[a.of], ranks[b.of]))
+	})
+	return order
+}
+
+func compareOrigin(a, b *file) int {
 	return cmp.Or(
 		compareBool(a.sub, b.sub),
 		compareBool(a.past.copied(), b.past.copied()),
 		cmp.Compare(uint64(a.Session.Started)-1, uint64(b.Session.Started)-1), // 0, for no time at all, comes last
 		cmp.Compare(a.Session.Active, b.Session.Active),
 		strings.Compare(a.Name, b.Name),
-		strings.Compare(a.Cursor.Path, b.Cursor.Path),
 	)
 }
 

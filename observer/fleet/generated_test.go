@@ -24,7 +24,7 @@ type truth struct {
 	SideTokens     transcript.Usage
 	Turns          int
 	Lines, Bad     int64
-	Known, Tokens2 int64
+	Known, Context int64
 }
 
 func (t *truth) addTruth(f *transcripttest.FileTruth) {
@@ -42,7 +42,7 @@ func (t *truth) addTruth(f *transcripttest.FileTruth) {
 	t.Bad += int64(f.BadLines)
 	if f.Known {
 		t.Known++
-		t.Tokens2 += f.ContextTokens
+		t.Context += f.ContextTokens
 	}
 }
 
@@ -61,7 +61,7 @@ func (t *truth) addView(v *View) {
 	t.Bad += v.Bad
 	if v.Known {
 		t.Known++
-		t.Tokens2 += v.Tokens
+		t.Context += v.Tokens
 	}
 }
 

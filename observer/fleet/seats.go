@@ -14,7 +14,7 @@ func (f *Fleet) sit(x *file) {
 	}
 	if s.seat == nil {
 		name := s.key
-		if !isUUID(name) {
+		if !s.uuid {
 			name = cmp.Or(x.Session.ID, x.Name)
 		}
 		s.seat = f.seat(s.key, name)

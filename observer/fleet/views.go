@@ -34,9 +34,10 @@ type subagents struct {
 // equal ones in the order of their keys. There are none before Settle, since who
 // was first is not known yet.
 func (f *Fleet) Views(now time.Time) []View {
-	views := make([]View, 0, len(f.sessions))
-	for v := range f.All(now) {
-		views = append(views, v)
+	order := f.order()
+	views := make([]View, len(order))
+	for i, p := range order {
+		f.view(p.s, now, &views[i])
 	}
 	return views
 }
@@ -45,23 +46,33 @@ func (f *Fleet) Views(now time.Time) []View {
 // meanwhile.
 func (f *Fleet) All(now time.Time) iter.Seq[View] {
 	return func(yield func(View) bool) {
-		type place struct {
-			at transcript.Instant
-			s  *session
-		}
-		order := make([]place, 0, len(f.sessions))
-		for s := range f.shown() {
-			order = append(order, place{s.own[0].Session.Active, s})
-		}
-		slices.SortFunc(order, func(a, b place) int {
-			return cmp.Or(cmp.Compare(b.at, a.at), strings.Compare(a.s.key, b.s.key))
-		})
-		for _, p := range order {
-			if !yield(f.view(p.s, now)) {
+		for _, p := range f.order() {
+			var v View
+			if f.view(p.s, now, &v); !yield(v) {
 				return
 			}
 		}
 	}
+}
+
+// place is that of a session in the order of views.
+type place struct {
+	at transcript.Instant
+	s  *session
+}
+
+func (f *Fleet) order() []place {
+	order := make([]place, 0, len(f.sessions))
+	for s := range f.shown() {
+		order = append(order, place{s.own[0].Session.Active, s})
+	}
+	slices.SortFunc(order, func(a, b place) int {
+		if a.at != b.at {
+			return cmp.Compare(b.at, a.at)
+		}
+		return strings.Compare(a.s.key, b.s.key)
+	})
+	return order
 }
 
 // shown gives the sessions that have views, in any order.
@@ -81,60 +92,72 @@ func (f *Fleet) shown() iter.Seq[*session] {
 // View finds one session. The id is, in this order, an agent's id, which names its
 // newest session; an agent's name, or the one that its client goes by; a session's
 // id; a label; or the first characters, at least 8, of an agent's or session's id.
-func (f *Fleet) View(id string, now time.Time) (View, error) {
-	if id == "" {
-		return View{}, ErrUnknown
-	}
-	for _, fits := range []func(*session) bool{
-		func(s *session) bool { return s.seat.Agent == id },
-		func(s *session) bool { return f.clients[s.key].Name == id },
-		func(s *session) bool { return s.id() == id },
-		func(s *session) bool { return s.seat.Label == id },
-		func(s *session) bool {
-			return len(id) >= prefixLength && (strings.HasPrefix(s.seat.Agent, id) || strings.HasPrefix(s.id(), id))
-		},
-	} {
-		s, err := f.newest(fits)
-		if err != nil {
-			return View{}, fmt.Errorf("%w: %q", err, id)
-		}
-		if s != nil {
-			return f.view(s, now), nil
-		}
-	}
-	return View{}, fmt.Errorf("%w: %q", ErrUnknown, id)
-}
-
-// newest finds the one agent to whom all sessions belong that fit, and of those
-// the newest; nil when none fits.
-func (f *Fleet) newest(fits func(*session) bool) (found *session, err error) {
+func (f *Fleet) View(id string, now time.Time) (v View, err error) {
+	var found *session
+	best, several := fitsNot, false
 	for s := range f.shown() {
-		switch {
-		case !fits(s):
-		case found == nil:
-			found = s
+		switch rank := f.fit(s, id); {
+		case rank > best || rank == fitsNot:
+		case rank < best:
+			best, found, several = rank, s, false
 		case found.seat.Agent != s.seat.Agent:
-			return nil, ErrAmbiguous
+			several = true
 		case cmp.Or(newestFirst(s.own[0], found.own[0]), strings.Compare(s.key, found.key)) < 0:
 			found = s
 		}
 	}
-	return found, nil
+	switch {
+	case found == nil:
+		return v, fmt.Errorf("%w: %q", ErrUnknown, id)
+	case several:
+		return v, fmt.Errorf("%w: %q", ErrAmbiguous, id)
+	}
+	f.view(found, now, &v)
+	return v, nil
+}
+
+// How an id fits a session, the best first.
+const (
+	fitsAgent = iota
+	fitsName
+	fitsSession
+	fitsLabel
+	fitsBeginning
+	fitsNot
+)
+
+func (f *Fleet) fit(s *session, id string) int {
+	switch {
+	case id == "":
+		return fitsNot
+	case s.seat.Agent == id:
+		return fitsAgent
+	case f.clients[s.key].Name == id:
+		return fitsName
+	case s.id() == id:
+		return fitsSession
+	case s.seat.Label == id:
+		return fitsLabel
+	case len(id) >= prefixLength && (strings.HasPrefix(s.seat.Agent, id) || strings.HasPrefix(s.id(), id)):
+		return fitsBeginning
+	}
+	return fitsNot
 }
 
 // id is what the session is called to the outside.
 func (s *session) id() string {
-	if isUUID(s.key) {
+	if s.uuid {
 		return s.key
 	}
 	return cmp.Or(s.own[0].Session.ID, s.own[0].Name)
 }
 
-func (f *Fleet) view(s *session, now time.Time) View {
+// view fills v, which is large and many.
+func (f *Fleet) view(s *session, now time.Time, v *View) {
 	x := s.own[0]
 	t, in := &x.Session, &x.Inherited
 	side := s.subagents()
-	v := View{
+	*v = View{
 		Agent: s.seat.Agent, Label: s.seat.Label, SessionID: s.id(), Provider: "claude",
 		Path: x.Cursor.Path, Project: project(t.CWD, x.Cursor.Path), CWD: t.CWD, Model: t.Model, Version: t.Version,
 		Reading: t.Reading.At.Time(), Peak: t.Peak, Window: transcript.WindowOf(t, 0, f.options.Windows),
@@ -156,7 +179,6 @@ func (f *Fleet) view(s *session, now time.Time) View {
 		v.Cycle += v.Compactions[i]
 	}
 	v.Live = v.Client.PID != 0 || now.Sub(v.Seen()) <= f.options.ActiveFor
-	return v
 }
 
 // subagents adds up the files of the session's subagents. Of files of one name the

@@ -33,10 +33,12 @@ const (
 
 // checkPages walks the file's pages as bbolt would and returns a *damage when they
 // are not exactly as bbolt writes them: each page used once and not listed as free,
-// keys in order and within the bounds above them, elements packed without gaps. What
-// bbolt leaves unprotected is thereby covered as far as structure goes; the records
-// have checksums of their own. It reads with pread: a mapped page that cannot be read
-// would be a fault.
+// keys in order and within the bounds above them, elements packed without gaps, and a
+// page's first key the one by which its parent knows it (with another one bbolt would
+// not replace the page when it writes, but keep its old version besides). What bbolt
+// leaves unprotected is thereby covered as far as structure goes; the records have
+// checksums of their own. It reads with pread: a mapped page that cannot be read would
+// be a fault.
 func checkPages(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -183,9 +185,9 @@ func (c *checker) freelist(id uint64) error {
 	return nil
 }
 
-// tree walks the subtree at a page; its keys are at least low and below high, where
-// nil is no bound.
-func (c *checker) tree(id uint64, low, high []byte, level int) error {
+// tree walks the subtree at a page; its first key is first, and all are below high,
+// where nil says nothing.
+func (c *checker) tree(id uint64, first, high []byte, level int) error {
 	if level > deepest {
 		return damaged("page %d: the tree is too deep", id)
 	}
@@ -193,33 +195,40 @@ func (c *checker) tree(id uint64, low, high []byte, level int) error {
 	if err != nil {
 		return err
 	}
-	if p.flags != branchPage && p.flags != leafPage || p.flags == branchPage && p.count == 0 {
+	if p.flags != branchPage && p.flags != leafPage || p.count == 0 && (p.flags == branchPage || first != nil) {
 		return damaged("page %d has flags %#x and %d elements", id, p.flags, p.count)
 	}
-	if err := c.elements(p, low, high, level); err != nil {
+	if p.count == 0 && len(bytes.TrimLeft(p.bytes[headerSize:], "\x00")) > 0 {
+		return damaged("page %d says that it is empty and is not", id)
+	}
+	if _, err := c.elements(p, first, high, level); err != nil {
 		return fmt.Errorf("page %d: %w", id, err)
 	}
 	return nil
 }
 
-func (c *checker) elements(p page, low, high []byte, level int) error {
-	end := headerSize + p.count*elementSize
+// elements walks what stands in a page, and returns where it ends.
+func (c *checker) elements(p page, first, high []byte, level int) (end int, err error) {
+	end = headerSize + p.count*elementSize
+	var last []byte
 	for i := range p.count {
 		e, ok := p.element(i, end)
 		if !ok || len(e.key) == 0 {
-			return damaged("element %d is out of place", i)
+			return 0, damaged("element %d is out of place", i)
 		}
 		end += len(e.key) + len(e.value)
-		order := bytes.Compare(e.key, low)
-		if order < 0 || order == 0 && i > 0 || high != nil && bytes.Compare(e.key, high) >= 0 {
-			return damaged("element %d is out of order", i)
+		if i == 0 && first != nil && !bytes.Equal(e.key, first) {
+			return 0, damaged("the first key is not the one above")
 		}
-		low = e.key
+		if bytes.Compare(e.key, last) <= 0 || high != nil && bytes.Compare(e.key, high) >= 0 {
+			return 0, damaged("element %d is out of order", i)
+		}
+		last = e.key
 		if err := c.below(p, i, end, e, high, level); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	return nil
+	return end, nil
 }
 
 // below walks what an element of p leads to.
@@ -251,7 +260,11 @@ func (c *checker) below(p page, i, end int, e element, high []byte, level int) e
 	if inner.flags != leafPage {
 		return damaged("element %d is a bucket with flags %#x", i, inner.flags)
 	}
-	return c.elements(inner, nil, nil, level+1)
+	used, err := c.elements(inner, nil, nil, level+1)
+	if err == nil && used != len(b) {
+		return damaged("element %d is a bucket of %d bytes in %d", i, used, len(b))
+	}
+	return err
 }
 
 // page is a page of a tree, or a bucket within an element.

@@ -36,7 +36,13 @@ func (c *coder) fail() { c.bad, c.buf = true, nil }
 // absent says that a field is not there to be read: its record is older than it.
 func (c *coder) absent() bool { return len(c.buf) == 0 }
 
-func number[T ~int | ~int64 | ~uint64](c *coder, v *T) {
+// integer is what a field may count with.
+type integer interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
+}
+
+// number is for any count: small ones take few bytes.
+func number[T integer](c *coder, v *T) {
 	if !c.decode {
 		c.buf = binary.AppendVarint(c.buf, int64(*v))
 		return
@@ -53,7 +59,7 @@ func number[T ~int | ~int64 | ~uint64](c *coder, v *T) {
 }
 
 // numbers reads as many of v as there are: an array may have grown since.
-func numbers[T ~int | ~int64 | ~uint64](c *coder, v []T) {
+func numbers[T integer](c *coder, v []T) {
 	n := len(v)
 	number(c, &n)
 	for i := range min(n, len(v)) {

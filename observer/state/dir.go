@@ -75,12 +75,17 @@ func makeDir(dir string) error {
 	return syncDir(os.Open(filepath.Dir(dir)))
 }
 
-// syncDir makes the names in a directory durable, and closes it.
+// syncDir makes the names in a directory durable, and closes it. Some network file
+// systems cannot, and there is nothing else to do about it.
 func syncDir(d *os.File, err error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	defer d.Close()
+	if err := d.Sync(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
+		return err
+	}
+	return nil
 }
 
 // regular says whether a name is a plain file: opening a FIFO would block, and a

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 )
 
 const (
@@ -103,7 +104,7 @@ func (s *Store) ready() error {
 
 func (s *Store) reopen() error {
 	if err := s.openFile(); err != nil {
-		return err
+		return fmt.Errorf("%w; restart the observer", err)
 	}
 	s.doubt = s.doubt || s.newest != s.acked
 	return nil
@@ -171,7 +172,7 @@ func (s *Store) replaceFile(fill func(*bbolt.DB) error) error {
 		return err
 	}
 	var db *bbolt.DB
-	err = guard(func() error {
+	err = guard(func() (err error) {
 		if db, err = openBolt(f); err != nil {
 			return err
 		}
@@ -220,7 +221,12 @@ func openBolt(f *os.File) (*bbolt.DB, error) {
 		InitialMmapSize: mapped,
 		NoStatistics:    true,
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, berrors.ErrTimeout):
+		return nil, errors.New("another program has it open; close it and start again")
+	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch):
+		return nil, &damage{err}
+	case err != nil:
 		return nil, err
 	}
 	db.AllocSize = growth

@@ -28,9 +28,9 @@ const (
 const (
 	// A chunk with more claims than this is split. Large chunks are compact; small
 	// ones are quick to search and to rewrite, and let bbolt fill its pages.
-	chunkMax = 256
+	chunkMax = 64
 	// What a split leaves in each part, so that the next claim does not split again.
-	chunkFill = 192
+	chunkFill = 48
 	// bulk is how many claims go into one transaction, to bound what it keeps in
 	// memory.
 	bulk = 1 << 16

@@ -66,7 +66,16 @@ func (s *Store) readAll(tx *bbolt.Tx) fleet.Stored {
 	stored.Files = readRecords(s, tx, filesBucket, words, (*coder).file)
 	stored.Seats = readRecords(s, tx, seatsBucket, words, (*coder).seat)
 	stored.Claims = compactionLedger.all(tx, &s.owners, s.loseChunk)
-	s.readRecord(tx, countersRecord, func(c *coder) { c.counters(&stored.Counters) })
+	readRecord(tx, countersRecord, func(c *coder) { c.counters(&stored.Counters) })
+	// A record whose name is damaged is not found by it, so these are looked through.
+	for _, bucket := range []string{metaBucket, valuesBucket} {
+		c := tx.Bucket([]byte(bucket)).Cursor()
+		for k, v := c.First(); k != nil; k, v = c.Next() {
+			if _, ok := unseal(bucket, k, v); !ok {
+				s.lose(bucket, k)
+			}
+		}
+	}
 	return stored
 }
 
@@ -94,19 +103,14 @@ func readRecords[T any](s *Store, tx *bbolt.Tx, bucket string, words map[string]
 	return out
 }
 
-// readRecord reads a record of meta. It may be absent.
-func (s *Store) readRecord(tx *bbolt.Tx, name string, fields func(*coder)) {
+// readRecord reads a record of meta; ok is false when it is absent or damaged.
+func readRecord(tx *bbolt.Tx, name string, fields func(*coder)) (ok bool) {
 	v := tx.Bucket([]byte(metaBucket)).Get([]byte(name))
-	if v == nil {
-		return
-	}
 	c := coder{decode: true}
 	if c.read(metaBucket, []byte(name), v) {
 		fields(&c)
 	}
-	if c.bad {
-		s.lose(metaBucket, []byte(name))
-	}
+	return !c.bad
 }
 
 // readHead reads what the store itself must know, and refuses what is not ours to
@@ -117,9 +121,8 @@ func (s *Store) readHead(tx *bbolt.Tx) error {
 		return damaged("bucket %s is missing", metaBucket)
 	}
 	version := 0
-	s.readRecord(tx, schemaRecord, func(c *coder) { number(c, &version) })
-	if version < 1 {
-		return damaged("the record of its version is missing or damaged")
+	if !readRecord(tx, schemaRecord, func(c *coder) { number(c, &version) }) || version < 1 {
+		return damaged("record %s is missing or damaged", schemaRecord)
 	}
 	if version > schema {
 		return fmt.Errorf("state file has version %d and this sm knows %d: it was made by a newer one; upgrade sm, or choose another directory with --state",
@@ -130,8 +133,10 @@ func (s *Store) readHead(tx *bbolt.Tx) error {
 			return damaged("bucket %s is missing", name)
 		}
 	}
-	s.head = head{created: s.now}
-	s.readRecord(tx, headRecord, func(c *coder) { c.head(&s.head) })
+	// Without it nobody knows whether what is stored is complete.
+	if !readRecord(tx, headRecord, func(c *coder) { c.head(&s.head) }) {
+		return damaged("record %s is missing or damaged", headRecord)
+	}
 	s.owners.read(tx, s.lose)
 	s.newest = tx.ID()
 	return nil

@@ -39,18 +39,21 @@ func (o *owners) key(number uint32) (k transcript.Key, ok bool) {
 	return k, k != 0
 }
 
-// read takes the place of what o held.
+// read takes the place of what o held. The numbers of a damaged block stay taken:
+// given to others they would make owners of strangers. Its key may be what is damaged,
+// so what counts is that blocks are numbered without gaps and never removed.
 func (o *owners) read(tx *bbolt.Tx, lose func(bucket string, key []byte)) {
 	*o = owners{numbers: map[transcript.Key]uint32{}}
+	blocks := 0
 	c := tx.Bucket([]byte(ownersBucket)).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
+		blocks++
 		fields, ok := unseal(ownersBucket, k, v)
-		if !ok {
-			// The numbers of a lost block stay taken: given to others they would make
-			// owners of strangers.
+		if !ok || len(k) != 4 {
 			lose(ownersBucket, k)
-			fields = make([]byte, 8*ownersBlock)
+			continue
 		}
+		o.leave(int(binary.BigEndian.Uint32(k)))
 		for ; len(fields) >= 8; fields = fields[8:] {
 			key := transcript.Key(binary.LittleEndian.Uint64(fields))
 			if key != 0 {
@@ -59,7 +62,17 @@ func (o *owners) read(tx *bbolt.Tx, lose func(bucket string, key []byte)) {
 			o.keys = append(o.keys, key)
 		}
 	}
+	if blocks > (len(o.keys)+ownersBlock-1)/ownersBlock {
+		o.leave(blocks)
+	}
 	o.stored = len(o.keys)
+}
+
+// leave gives all numbers below a block to nobody that have no owner.
+func (o *owners) leave(block int) {
+	for len(o.keys) < block*ownersBlock {
+		o.keys = append(o.keys, 0)
+	}
 }
 
 // write stores the blocks that have new owners.

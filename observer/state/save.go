@@ -48,6 +48,7 @@ func (s *Store) save(d fleet.Delta, values []Value) error {
 	}
 	return s.update(func(tx *bbolt.Tx) error {
 		w := writer{tx: tx}
+		w.clean(s.lost)
 		w.files(d.Gone, d.Files)
 		w.seats(d.Seats)
 		if d.Counters != nil {
@@ -65,7 +66,12 @@ func (s *Store) save(d fleet.Delta, values []Value) error {
 			messageLedger.put(tx, prepare(d.Messages, 0, 0, &s.owners), s.loseChunk),
 			s.owners.write(tx),
 		)
-	}, func() { s.head = next })
+	}, func() {
+		s.head = next
+		for p := range s.lost {
+			s.lost[p] = true
+		}
+	})
 }
 
 // saveBulk stores many claims, a slice of the keys at a time: each transaction then
@@ -153,6 +159,15 @@ func (w *writer) put(bucket string, key []byte, fields func(*coder)) {
 func (w *writer) delete(bucket string, key []byte) {
 	if w.err == nil {
 		w.err = w.tx.Bucket([]byte(bucket)).Delete(key)
+	}
+}
+
+// clean removes damaged records. Those of owners stay, for their numbers are taken.
+func (w *writer) clean(lost map[place]bool) {
+	for p, removed := range lost {
+		if !removed && p.bucket != ownersBucket {
+			w.delete(p.bucket, []byte(p.key))
+		}
 	}
 }
 

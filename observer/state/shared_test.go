@@ -1,8 +1,12 @@
 package state
 
 import (
+	gocmp "cmp"
 	"fmt"
 	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,10 +52,18 @@ func sampleSeat(i int) fleet.Seat {
 
 // sameStored compares without regard to order, which nobody relies on.
 func sameStored(want, got fleet.Stored) string {
-	return cmp.Diff(want, got, cmpopts.EquateEmpty(),
-		cmpopts.SortSlices(func(a, b fleet.File) bool { return a.Cursor.Path < b.Cursor.Path }),
-		cmpopts.SortSlices(func(a, b fleet.Seat) bool { return a.SessionID < b.SessionID }),
-		cmpopts.SortSlices(func(a, b fleet.Claim) bool { return a.Key < b.Key }))
+	want, got = sorted(want), sorted(got)
+	if reflect.DeepEqual(want, got) { // a hundred times as fast
+		return ""
+	}
+	return cmp.Diff(want, got, cmpopts.EquateEmpty())
+}
+
+func sorted(s fleet.Stored) fleet.Stored {
+	s.Files = slices.SortedFunc(slices.Values(s.Files), func(a, b fleet.File) int { return strings.Compare(a.Cursor.Path, b.Cursor.Path) })
+	s.Seats = slices.SortedFunc(slices.Values(s.Seats), func(a, b fleet.Seat) int { return strings.Compare(a.SessionID, b.SessionID) })
+	s.Claims = slices.SortedFunc(slices.Values(s.Claims), func(a, b fleet.Claim) int { return gocmp.Compare(a.Key, b.Key) })
+	return s
 }
 
 func mustOpen(t *testing.T, dir string) *Store {

@@ -2,12 +2,11 @@
 // the directory that holds it.
 //
 // Invariants: one process at a time has a state directory, and whoever comes second
-// learns its pid. Save is one transaction: a kill at any point leaves what the last
-// Save that returned nil had stored, or what the interrupted one was storing, never a
-// mixture (claims of messages may be ahead of the rest when there are very many: see
-// Save). A damaged file is set aside, never deleted and never silently replaced; a
-// file made by a newer version is refused and left as it is. Each record carries a
-// checksum, so that a flipped byte in one costs that record alone.
+// learns its pid. After a kill at any point there is what the last Save that returned
+// nil had stored, or what the interrupted one was storing, never a mixture. A damaged
+// file is set aside, never deleted and never silently replaced; a file made by a newer
+// version is refused and left as it is. Each record carries a checksum, so that a
+// flipped byte in one costs that record alone.
 //
 // It decides nothing, starts no goroutine, and knows no clock: the caller passes the
 // time and says what to keep.
@@ -55,8 +54,9 @@ type Store struct {
 
 	head   head
 	owners owners
-	lost   map[string]struct{} // damaged records, by bucket and key
-	told   bool                // that there are some
+	lost   map[place]bool // damaged records, and whether they have been removed since
+	told   bool           // that there are some
+	blind  bool           // Owner could not read, and has said so
 }
 
 // Open takes the state directory, which it makes when there is none, and opens the
@@ -70,7 +70,7 @@ func Open(dir string, log *slog.Logger, now time.Time) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, now: now, log: log, root: root, lost: map[string]struct{}{}}
+	s := &Store{dir: dir, now: now, log: log, root: root, lost: map[place]bool{}}
 	if s.lock, err = takeLock(root, dir); err != nil {
 		root.Close()
 		return nil, err
@@ -156,10 +156,10 @@ func (s *Store) Owner(message transcript.Key) (owner transcript.Key, ok bool) {
 		}
 		return nil
 	})
-	if err != nil {
-		s.log.Error("state cannot be read: taking a message for new", "err", err)
-		return 0, false
+	if err != nil && !s.blind {
+		s.log.Error("state cannot be read: taking messages for new", "err", err)
 	}
+	s.blind = err != nil
 	s.tell()
 	return owner, ok
 }
@@ -171,7 +171,10 @@ func (s *Store) Dropped() int {
 	return len(s.lost)
 }
 
-func (s *Store) lose(bucket string, key []byte) { s.lost[bucket+"/"+string(key)] = struct{}{} }
+// place is where a record stands.
+type place struct{ bucket, key string }
+
+func (s *Store) lose(bucket string, key []byte) { s.lost[place{bucket, string(key)}] = false }
 
 func (s *Store) loseChunk(l ledger, key []byte) { s.lose(string(l), key) }
 

@@ -78,7 +78,7 @@ func (f *follower) find(dir string, depth int, visited map[inode]bool) (found []
 	// Watch first, then list: what appears in between is seen twice, not never.
 	f.watch.add(dir)
 	entries, err := os.ReadDir(dir)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		f.odd(dir, reason(err).Error())
 	}
 	for _, e := range entries {
@@ -114,6 +114,10 @@ func (f *follower) look(path string) *file {
 	id := inodeOf(info)
 	fl := f.files[path]
 	if fl == nil {
+		if f.leaving[path] {
+			f.again[path] = true // first what was here has to be reported as moved
+			return nil
+		}
 		if fl = f.movedHere(path, id); fl == nil {
 			if f.again[path] {
 				return nil
@@ -134,14 +138,15 @@ func (f *follower) look(path string) *file {
 }
 
 // movedHere finds the file that has been renamed to path: the client moves a
-// transcript when its session changes directory.
+// transcript when its session changes directory. Where the old name is in use this
+// is no move but another link, or another file with the number of a deleted one.
 func (f *follower) movedHere(path string, id inode) *file {
 	old := f.inodes[id]
 	if old == nil || filepath.Base(old.cursor.Path) != filepath.Base(path) {
 		return nil
 	}
-	if info, err := os.Lstat(old.cursor.Path); err == nil && inodeOf(info) == id {
-		return nil // another link to the same file
+	if _, err := os.Lstat(old.cursor.Path); !errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
 	if old.state != parked {
 		// Its reader will find it gone; then the new name is looked at again.
@@ -150,7 +155,10 @@ func (f *follower) movedHere(path string, id inode) *file {
 		return nil
 	}
 	delete(f.files, old.cursor.Path)
-	old.moved = old.cursor.Path
+	if old.moved == "" {
+		old.moved = old.cursor.Path
+		f.leaving[old.moved] = true
+	}
 	old.cursor.Path = path
 	old.name, old.parent = identify(path)
 	f.files[path] = old

@@ -135,6 +135,7 @@ type follower struct {
 	round   int               // of findAll
 	seen    map[string]string // oddities that have been logged
 	again   map[string]bool   // paths to look at once more
+	leaving map[string]bool   // paths of moved files, until that has been reported
 	roots   map[string]inode  // the projects folders as last seen
 	clients registry
 	lastAll time.Time
@@ -155,7 +156,7 @@ func Run(ctx context.Context, o Options, from []transcript.Cursor, out chan<- tr
 		files: make(map[string]*file, len(from)), inodes: make(map[inode]*file, len(from)),
 		jobs: make(chan *file), results: make(chan result), exits: make(chan exit),
 		live: map[*file]struct{}{}, failing: map[*file]struct{}{},
-		seen: map[string]string{}, again: map[string]bool{}, roots: map[string]inode{},
+		seen: map[string]string{}, again: map[string]bool{}, leaving: map[string]bool{}, roots: map[string]inode{},
 	}
 	guardTail()
 	f.watch = newWatcher(o.NoInotify, o.Logger)
@@ -263,6 +264,10 @@ func (f *follower) done(ctx context.Context, r result) {
 		f.pending--
 	}
 	f.failed(fl, r.err)
+	if r.err == nil && fl.moved != "" {
+		delete(f.leaving, fl.moved)
+		fl.moved = ""
+	}
 	if r.gone {
 		f.forget(fl)
 		f.again[fl.cursor.Path] = true // it may have come back meanwhile
@@ -275,7 +280,7 @@ func (f *follower) done(ctx context.Context, r result) {
 	if f.inodes[old] == fl {
 		delete(f.inodes, old)
 	}
-	fl.cursor, fl.known, fl.moved = r.cursor, true, ""
+	fl.cursor, fl.known = r.cursor, true
 	f.inodes[inode{r.cursor.Dev, r.cursor.Ino}] = fl
 	fl.offset, fl.poked, fl.modified, fl.quiet = r.cursor.Offset, 0, r.cursor.Modified, time.Now()
 	switch {

@@ -141,7 +141,7 @@ func (f *follower) check(fl *file, now time.Time) {
 	case err != nil, inodeOf(info) != (inode{fl.cursor.Dev, fl.cursor.Ino}), info.Size() < offset:
 		t.poke()
 	case info.ModTime().UnixNano() != fl.modified, info.Size() > offset && offset == fl.offset && info.Size() != fl.poked:
-		fl.modified, fl.poked = info.ModTime().UnixNano(), info.Size()
+		fl.modified, fl.poked = modified(info), info.Size()
 		t.poke()
 	case now.Sub(fl.quiet) > f.ActiveFor:
 		t.stop()
@@ -178,19 +178,18 @@ func (t *tailer) run(ctx context.Context, poll bool) {
 	}
 }
 
-// begin reads the bytes that the marks are made of.
+// begin reads the bytes that the marks are made of, unless they are no longer there.
 func (t *tailer) begin() bool {
 	file, info, err := open(t.cursor.Path)
 	if err != nil {
 		return false
 	}
 	defer file.Close()
-	if !continues(file, info, t.cursor) {
-		return false
-	}
 	t.head = make([]byte, min(t.cursor.Offset, headBytes), headBytes)
 	t.last = make([]byte, min(t.cursor.Offset, tailBytes), 2*tailBytes)
-	return readFull(file, t.head, 0) && readFull(file, t.last, t.cursor.Offset-int64(len(t.last)))
+	return inodeOf(info) == inode{t.cursor.Dev, t.cursor.Ino} &&
+		readFull(file, t.head, 0) && readFull(file, t.last, t.cursor.Offset-int64(len(t.last))) &&
+		transcript.KeyOf(t.head) == t.cursor.Head && transcript.KeyOf(t.last) == t.cursor.Tail
 }
 
 // follow reports whether the file has to be read anew.
@@ -311,7 +310,8 @@ func (t *tailer) look(ctx context.Context) (reread bool) {
 	var c transcript.Change
 	before := t.cursor.Offset
 	buf := make([]byte, min(bufferBytes, size-before)+1)
-	end, err := lines(file, buf, before, size, func(line []byte, _ int64) bool {
+	rest := lines{file: file, buf: buf, base: before}
+	end, err := rest.each(size, func(line []byte, _ int64) bool {
 		t.add(line, &c)
 		return len(c.Entries) < flushEntries || t.report(ctx, c, t.fold.Session) && resetEntries(&c)
 	})
@@ -321,9 +321,9 @@ func (t *tailer) look(ctx context.Context) (reread bool) {
 	t.cursor.Size = size
 	session, whole := t.fold.Session, false
 	t.peeked = 0
-	if rest := size - end; rest > 0 && rest <= peekBytes {
+	if n := size - end; n > 0 && n <= peekBytes {
 		t.peeked = size
-		if b := make([]byte, rest); readFull(file, b, end) {
+		if b := make([]byte, n); readFull(file, b, end) {
 			session, whole = t.fold.Peek(b)
 		}
 	}

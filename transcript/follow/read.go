@@ -1,7 +1,7 @@
 package follow
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -23,7 +23,10 @@ const (
 	flushEntries = 512
 )
 
-var errNotRegular = errors.New("not a regular file")
+var (
+	errNotRegular = errors.New("not a regular file")
+	errRewritten  = errors.New("rewritten while it was read")
+)
 
 // reason strips an error of the path, which logs do not show.
 func reason(err error) error {
@@ -75,7 +78,8 @@ func (f *follower) read(ctx context.Context, fl *file, w *workspace) result {
 	if errors.Is(err, fs.ErrNotExist) {
 		r.gone = true
 		if fl.known {
-			f.send(ctx, transcript.Change{Cursor: transcript.Cursor{Path: c.Path}, Name: fl.name, Parent: fl.parent, Gone: true})
+			path := cmp.Or(fl.moved, c.Path) // where it was last reported
+			f.send(ctx, transcript.Change{Cursor: transcript.Cursor{Path: path}, Name: fl.name, Parent: fl.parent, Gone: true})
 		}
 		return r
 	}
@@ -95,7 +99,12 @@ func (f *follower) read(ctx context.Context, fl *file, w *workspace) result {
 		r.cursor = s.cursor
 		return r // only its times have changed
 	}
-	if err := s.readAll(ctx, w); err != nil {
+	err = s.readAll(ctx, w)
+	if errors.Is(err, errRewritten) {
+		s.whole = true
+		err = s.readAll(ctx, w)
+	}
+	if err != nil {
 		r.err = err
 		return r
 	}
@@ -110,13 +119,15 @@ func (f *follower) read(ctx context.Context, fl *file, w *workspace) result {
 // systems stamp with the resolution of the kernel's tick.
 const freshFor = 20 * time.Millisecond
 
-// modified is the modification time to remember, or 0 when the file has been
-// written so lately that it may be written again under the same time.
+// modified is the modification time to remember: negative, and so never the same
+// again, when the file has been written so lately that it may be written once more
+// under the same time.
 func modified(info fs.FileInfo) int64 {
-	if t := info.ModTime(); time.Since(t) > freshFor {
+	t := info.ModTime()
+	if time.Since(t) > freshFor {
 		return t.UnixNano()
 	}
-	return 0
+	return -t.UnixNano()
 }
 
 // continues reports whether a file still begins with what its cursor covers.
@@ -155,7 +166,7 @@ type source struct {
 	cursor transcript.Cursor
 	change transcript.Change
 	fold   *transcript.Fold
-	err    error // of flush
+	lines  lines
 }
 
 // readAll folds the file from its beginning and sends what lies behind the cursor,
@@ -168,17 +179,21 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 		w.fold.Reset(s.change.Name, subagent)
 	}
 	s.fold = w.fold
+	s.lines = lines{file: s.file, buf: w.buf}
 	known := s.cursor.Offset
-	if s.whole {
-		known = 0
-	}
+	met := s.whole || known == 0 // what the cursor covers has gone by
 	var e transcript.Entry
-	end, err := lines(s.file, w.buf, 0, s.size, func(line []byte, end int64) bool {
+	end, err := s.lines.each(s.size, func(line []byte, end int64) bool {
 		fresh, _ := s.fold.Line(line, len(line)+1, &e)
 		switch {
 		case end < known || s.whole:
 		case end == known:
 			s.fold.Take()
+			head, tail := s.lines.marks()
+			met = head == s.cursor.Head && tail == s.cursor.Tail
+			return met
+		case !met:
+			return false
 		case fresh:
 			s.change.Entries = append(s.change.Entries, plain(e))
 			if len(s.change.Entries) >= flushEntries {
@@ -189,6 +204,9 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 	})
 	s.f.Stats.BytesDone.Add(end)
 	s.f.Stats.FilesDone.Add(1)
+	if err == nil && !met {
+		err = errRewritten
+	}
 	if err != nil || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
 	}
@@ -199,18 +217,14 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 		}
 	}
 	s.flush(ctx, end, s.size, session)
-	return errors.Join(s.err, ctx.Err())
+	return ctx.Err()
 }
 
 // flush sends what has been found since the last call, up to end. size is how much
 // of the file has been looked at.
 func (s *source) flush(ctx context.Context, end, size int64, session transcript.Session) bool {
 	s.cursor.Offset, s.cursor.Size = end, size
-	head, tail, err := marks(s.file, end)
-	if s.err = err; err != nil {
-		return false
-	}
-	s.cursor.Head, s.cursor.Tail = head, tail
+	s.cursor.Head, s.cursor.Tail = s.lines.marks()
 	c := &s.change
 	c.Cursor, c.Session, c.Whole = s.cursor, session, s.whole
 	messages, compactions := s.fold.Take()
@@ -238,71 +252,4 @@ func (f *follower) send(ctx context.Context, c transcript.Change) bool {
 func readFull(file io.ReaderAt, b []byte, at int64) bool {
 	n, _ := file.ReadAt(b, at)
 	return n == len(b)
-}
-
-// lines calls each for the complete lines of file between two offsets, without
-// their newlines, with the offset behind them, until it returns false. It returns
-// the offset behind the last line handed out. buf is used again for every line;
-// a line longer than buf has a buffer of exactly its size.
-func lines(file io.ReaderAt, buf []byte, from, to int64, each func(line []byte, end int64) bool) (int64, error) {
-	base, fill := from, 0 // buf[:fill] holds the file from base on
-	for base+int64(fill) < to {
-		want := min(int64(len(buf)-fill), to-base-int64(fill))
-		n, err := file.ReadAt(buf[fill:fill+int(want)], base+int64(fill))
-		if n == 0 {
-			if err == io.EOF || err == nil {
-				return base, nil // shorter than it was
-			}
-			return base, err
-		}
-		fill += n
-		start := 0
-		for {
-			i := bytes.IndexByte(buf[start:fill], '\n')
-			if i < 0 {
-				break
-			}
-			line := buf[start : start+i]
-			start += i + 1
-			if !each(line, base+int64(start)) {
-				return base + int64(start), nil
-			}
-		}
-		if start > 0 {
-			fill = copy(buf, buf[start:fill])
-			base += int64(start)
-		} else if fill == len(buf) {
-			end, err := longLine(file, buf, base, to, each)
-			if err != nil || end == base {
-				return base, err
-			}
-			base, fill = end, 0
-		}
-	}
-	return base, nil
-}
-
-// longLine hands out the one line that begins at base. First its end is looked for
-// and only then is memory taken, so that a long line costs its size once, and a
-// long unfinished one nothing.
-func longLine(file io.ReaderAt, buf []byte, base, to int64, each func([]byte, int64) bool) (int64, error) {
-	for at := base + int64(len(buf)); at < to; {
-		n, err := file.ReadAt(buf[:min(int64(len(buf)), to-at)], at)
-		if i := bytes.IndexByte(buf[:n], '\n'); i >= 0 {
-			line := make([]byte, at+int64(i)-base)
-			if !readFull(file, line, base) {
-				return base, nil
-			}
-			each(line, at+int64(i)+1)
-			return at + int64(i) + 1, nil
-		}
-		if n == 0 {
-			if err == io.EOF {
-				err = nil
-			}
-			return base, err
-		}
-		at += int64(n)
-	}
-	return base, nil
 }

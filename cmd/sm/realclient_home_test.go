@@ -1,0 +1,444 @@
+//go:build realclient
+
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	realClientVersion = "2.1.197"
+	realClientModel   = "claude-sonnet-4-5"
+	// patience bounds each wait. A client starts in a second and answers in a tenth of one; a busy machine takes
+	// its time.
+	patience = time.Minute
+	look     = 20 * time.Millisecond
+)
+
+// eventually waits until f has nothing left to say against it, and fails with its last word.
+func eventually(t *testing.T, what string, f func() string) {
+	t.Helper()
+	deadline, tick := time.Now().Add(patience), time.NewTicker(look)
+	defer tick.Stop()
+	for {
+		wrong := f()
+		if wrong == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: after %v still: %s", what, patience, wrong)
+		}
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatalf("%s: interrupted: %s", what, wrong)
+		}
+	}
+}
+
+// need finds a program, or skips; where CI=true no test may be skipped.
+func need(t *testing.T, program string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		missing(t, "no %s: install it to run against the real client", program)
+	}
+	return path
+}
+
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// realClient finds the client in $CLIENT_DIR, else installs it once into the user's cache directory. It is never
+// part of the repository.
+func realClient(t *testing.T) string {
+	t.Helper()
+	version := cmp.Or(os.Getenv("CLIENT_VERSION"), realClientVersion)
+	dir := os.Getenv("CLIENT_DIR")
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			missing(t, "no cache directory for the client: %v; set CLIENT_DIR", err)
+		}
+		dir = filepath.Join(cache, "sm", "client-"+version)
+	}
+	client := filepath.Join(dir, "node_modules", ".bin", "claude")
+	if _, err := os.Stat(client); err == nil {
+		return client
+	}
+	npm := need(t, "npm")
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := os.MkdirTemp(filepath.Dir(dir), "installing-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(fresh)
+	t.Logf("installing the client %s into %s", version, dir)
+	run := func(dir, program string, args ...string) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, program, args...)
+		cmd.Dir, cmd.WaitDelay = dir, 5*time.Second
+		if out, err := cmd.CombinedOutput(); err != nil {
+			missing(t, "cannot install the client: %v\n%s", err, out)
+		}
+	}
+	run(fresh, npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", fresh, "@anthropic-ai/claude-code@"+version)
+	pkg := filepath.Join(fresh, "node_modules", "@anthropic-ai", "claude-code")
+	if _, err := os.Stat(filepath.Join(pkg, "install.cjs")); err == nil {
+		run(pkg, need(t, "node"), "install.cjs") // npm may be told to run no scripts
+	}
+	// A rename, so that an installation which was cut short is none. Whoever was faster has installed the same.
+	if err := os.Rename(fresh, dir); err != nil {
+		if _, there := os.Stat(client); there != nil {
+			t.Fatal(err)
+		}
+	}
+	return client
+}
+
+// clientHome is a home of its own with the client in a pane of a tmux of its own.
+type clientHome struct {
+	t                             *testing.T
+	dir, home, project, projects  string
+	client, tmux, socket, samples string
+	stub                          *modelStub
+	extra                         []string  // more variables of the client
+	said                          time.Time // when the last prompt was sent
+	pid                           int       // of the client, 0 while none runs
+}
+
+const clientKey = "sk-ant-dummy-not-a-key-0000"
+
+func newClientHome(t *testing.T, stub *modelStub) *clientHome {
+	t.Helper()
+	tmux, client := need(t, "tmux"), realClient(t)
+	// Sockets have short paths, which t.TempDir does not promise.
+	dir, err := os.MkdirTemp("/tmp", "sm-rc-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		t.Fatal(err)
+	}
+	h := &clientHome{
+		t: t, dir: dir, home: dir + "/home", project: dir + "/proj", projects: dir + "/home/.claude/projects",
+		client: client, tmux: tmux, socket: dir + "/tmux", samples: dir + "/samples.jsonl", stub: stub,
+	}
+	t.Cleanup(h.end)
+	h.write(h.project+"/README", "A project.\n")
+	// One write for each sample: what the client kills halfway leaves no half line.
+	h.write(dir+"/statusline", "#!/bin/sh\nprintf '%s\\n' \"$(cat)\" >>'"+h.samples+"'\necho sm\n")
+	if err := os.Chmod(dir+"/statusline", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h.writeJSON(h.home+"/.claude/settings.json", map[string]any{
+		"permissions": map[string]any{"allow": []string{"Agent", "Bash", "Read"}},
+		"statusLine":  map[string]string{"type": "command", "command": dir + "/statusline"},
+	})
+	h.writeJSON(h.home+"/.claude.json", map[string]any{
+		"hasCompletedOnboarding": true, "theme": "dark",
+		"customApiKeyResponses": map[string][]string{"approved": {clientKey[len(clientKey)-20:]}, "rejected": {}},
+		"projects": map[string]any{h.project: map[string]any{
+			"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true, "allowedTools": []string{},
+		}},
+	})
+	return h
+}
+
+func (h *clientHome) write(path, text string) {
+	h.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *clientHome) writeJSON(path string, v any) {
+	h.t.Helper()
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.write(path, string(text))
+}
+
+// end stops what start started. The folder is kept for whoever looks into a failure.
+func (h *clientHome) end() {
+	if h.t.Failed() {
+		h.t.Logf("the screen:\n%s", h.screen())
+		h.t.Logf("kept for a look: %s", h.dir)
+	}
+	_ = exec.Command(h.tmux, "-S", h.socket, "kill-server").Run() // there may be none
+	if h.pid != 0 && !h.gone(10*time.Second) {
+		_ = syscall.Kill(h.pid, syscall.SIGKILL)
+		h.gone(10 * time.Second)
+	}
+	if !h.t.Failed() {
+		if err := os.RemoveAll(h.dir); err != nil {
+			h.t.Error(err)
+		}
+	}
+}
+
+// gone waits for the end of the client, which writes to its home until then.
+func (h *clientHome) gone(within time.Duration) bool {
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for deadline := time.Now().Add(within); time.Now().Before(deadline); <-tick.C {
+		if errors.Is(syscall.Kill(h.pid, 0), syscall.ESRCH) {
+			h.pid = 0
+			return true
+		}
+	}
+	return false
+}
+
+// environ is all that the client sees: nothing of the machine's own, and a proxy that is none, so that it stays on
+// loopback.
+func (h *clientHome) environ() []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + h.home, "TERM=xterm-256color", "SHELL=/bin/sh", "LANG=C.UTF-8", "TMPDIR=" + h.dir,
+		"ANTHROPIC_BASE_URL=" + h.stub.url, "ANTHROPIC_API_KEY=" + clientKey,
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
+		"HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1,localhost",
+	}
+}
+
+// start runs the client in the pane and returns once it takes prompts and its status line has spoken.
+func (h *clientHome) start(args ...string) sample {
+	h.t.Helper()
+	before := len(h.sampled())
+	argv := slices.Concat([]string{"new-session", "-d", "-s", "agent", "-x", "140", "-y", "50", "-c", h.project, "env", "-i"},
+		h.environ(), h.extra, []string{h.client, "--model", realClientModel}, args)
+	h.do("", argv...)
+	pid, err := strconv.Atoi(strings.TrimSpace(h.do("", "display-message", "-p", "-t", "agent", "#{pane_pid}")))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.pid = pid
+	var newest sample
+	eventually(h.t, "the client starts", func() string {
+		if input, ok := h.input(); !ok || strings.Contains(input, "1.") { // a menu's first choice
+			return "no prompt"
+		}
+		all := h.sampled()
+		if len(all) == before {
+			return "no status line"
+		}
+		newest = all[len(all)-1]
+		return ""
+	})
+	return newest
+}
+
+// do runs a tmux command; only key names and our own words are arguments.
+func (h *clientHome) do(stdin string, args ...string) string {
+	h.t.Helper()
+	out, err := h.command(stdin, args...)
+	if err != nil {
+		h.t.Fatalf("tmux %s: %v", args[0], err)
+	}
+	return out
+}
+
+func (h *clientHome) command(stdin string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, h.tmux, append([]string{"-S", h.socket, "-f", "/dev/null"}, args...)...)
+	cmd.Env, cmd.Stdin = []string{"PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}, strings.NewReader(stdin)
+	var errOut bytes.Buffer
+	cmd.Stderr = &errOut
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, &errOut)
+	}
+	return string(out), err
+}
+
+func (h *clientHome) screen() string {
+	out, _ := h.command("", "capture-pane", "-p", "-t", "agent")
+	return strings.TrimSpace(out)
+}
+
+// input is what stands in the box for prompts: the last line with the prompt's sign.
+func (h *clientHome) input() (text string, ok bool) {
+	for line := range strings.Lines(h.screen()) {
+		if rest, found := strings.CutPrefix(strings.TrimSpace(line), "❯"); found {
+			text, ok = strings.TrimSpace(strings.ReplaceAll(rest, "\u00a0", " ")), true
+		}
+	}
+	return text, ok
+}
+
+// say pastes a prompt and sends it. Enter is only pressed on the text itself, and again where it came too early.
+func (h *clientHome) say(prompt string) {
+	h.t.Helper()
+	h.fill(prompt)
+	h.said = time.Now()
+	h.do("", "send-keys", "-t", "agent", "Enter")
+	pressed := time.Now()
+	eventually(h.t, "the prompt is taken", func() string {
+		input, ok := h.input()
+		if !ok || input != prompt {
+			return ""
+		}
+		if time.Since(pressed) > 3*time.Second {
+			h.do("", "send-keys", "-t", "agent", "Enter")
+			pressed = time.Now()
+		}
+		return "it is still in the box"
+	})
+}
+
+// fill puts a text into the box for prompts.
+func (h *clientHome) fill(text string) {
+	h.t.Helper()
+	h.do(text, "load-buffer", "-")
+	h.do("", "paste-buffer", "-p", "-r", "-d", "-t", "agent")
+	eventually(h.t, "the prompt shows", func() string {
+		if input, _ := h.input(); input != text {
+			return strconv.Quote(input) + " in the box"
+		}
+		return ""
+	})
+}
+
+// quit ends the client as a user does.
+func (h *clientHome) quit() {
+	h.t.Helper()
+	h.fill("/exit")
+	h.do("", "send-keys", "-t", "agent", "Enter")
+	if !h.gone(patience) {
+		h.t.Fatal("the client does not quit")
+	}
+}
+
+// interrupt stops a turn. The client may give the prompt back: then it is wiped out.
+func (h *clientHome) interrupt() {
+	h.t.Helper()
+	h.do("", "send-keys", "-t", "agent", "Escape")
+	eventually(h.t, "the client is idle", h.busy)
+	h.do("", "send-keys", "-t", "agent", "C-u")
+	eventually(h.t, "the box is empty", func() string {
+		input, ok := h.input()
+		if !ok {
+			return "no box"
+		}
+		return input
+	})
+}
+
+// busy says what keeps the client from being idle since the last prompt, by its own registry.
+func (h *clientHome) busy() string {
+	var entry struct {
+		Status  string `json:"status"`
+		Updated int64  `json:"statusUpdatedAt"`
+	}
+	text, err := os.ReadFile(fmt.Sprintf("%s/.claude/sessions/%d.json", h.home, h.pid))
+	if err == nil {
+		err = json.Unmarshal(text, &entry)
+	}
+	switch {
+	case err != nil:
+		return err.Error()
+	case entry.Updated < h.said.UnixMilli():
+		return "the client has not noticed the prompt"
+	case entry.Status != "idle":
+		return "the client is " + entry.Status
+	}
+	return ""
+}
+
+// sample is one report of the status line: the client's own word on its context.
+type sample struct {
+	SessionID string `json:"session_id"`
+	Path      string `json:"transcript_path"`
+	Window    struct {
+		Size  int64 `json:"context_window_size"`
+		Used  *int  `json:"used_percentage"`
+		Usage *struct {
+			Input    int64 `json:"input_tokens"`
+			Creation int64 `json:"cache_creation_input_tokens"`
+			Read     int64 `json:"cache_read_input_tokens"`
+		} `json:"current_usage"`
+	} `json:"context_window"`
+}
+
+// total is the sample's context size, 0 for unknown.
+func (s *sample) total() int64 {
+	u := s.Window.Usage
+	if u == nil {
+		return 0
+	}
+	return u.Input + u.Creation + u.Read
+}
+
+// sampled lists all reports so far.
+func (h *clientHome) sampled() []sample {
+	h.t.Helper()
+	text, err := os.ReadFile(h.samples)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		h.t.Fatal(err)
+	}
+	var all []sample
+	for line := range bytes.Lines(text) {
+		var s sample
+		if err := json.Unmarshal(line, &s); err != nil {
+			if line[len(line)-1] != '\n' {
+				break // being written
+			}
+			h.t.Fatalf("a sample that is none: %v\n%s", err, line)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// lastOf is the newest report on a session, the zero sample when there is none.
+func (h *clientHome) lastOf(session string) (last sample) {
+	h.t.Helper()
+	for _, s := range h.sampled() {
+		if s.SessionID == session {
+			last = s
+		}
+	}
+	return last
+}
+
+// another waits for the session that follows one.
+func (h *clientHome) another(than string) (session string) {
+	h.t.Helper()
+	eventually(h.t, "the status line tells of another session", func() string {
+		all := h.sampled()
+		if session = all[len(all)-1].SessionID; session == than {
+			return "it is still " + than
+		}
+		return ""
+	})
+	return session
+}

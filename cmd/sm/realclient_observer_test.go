@@ -1,0 +1,234 @@
+//go:build realclient
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"sm/observer/api"
+)
+
+// observerProcess is the real program, watching one home. It may be killed and started again.
+type observerProcess struct {
+	t                      *testing.T
+	program, state, socket string
+	projects, log          string
+	cmd                    *exec.Cmd
+	client                 *api.Client
+	http                   http.Client
+}
+
+// buildProgram compiles the program under test.
+func buildProgram(t *testing.T, dir string) string {
+	t.Helper()
+	program := filepath.Join(dir, "sm")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return program
+}
+
+// newObserverProcess prepares an observer with a state directory of its own; start runs it.
+func newObserverProcess(t *testing.T, program, dir, projects string) *observerProcess {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	o := &observerProcess{t: t, program: program, state: dir + "/state", socket: dir + "/sm.sock", projects: projects, log: dir + "/log"}
+	o.client = api.NewClient([]string{o.socket})
+	o.http = http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", o.socket)
+		},
+		DisableKeepAlives: true,
+	}}
+	t.Cleanup(func() {
+		if t.Failed() {
+			text, _ := os.ReadFile(o.log)
+			t.Logf("the observer's log:\n%s", text)
+		}
+		o.kill()
+	})
+	return o
+}
+
+func (o *observerProcess) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, o.program, args...)
+	cmd.Dir = filepath.Dir(o.state)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + cmd.Dir, "LANG=C.UTF-8", "NO_COLOR=1"}
+	return cmd
+}
+
+// start runs the observer and waits until it has caught up.
+func (o *observerProcess) start() {
+	o.t.Helper()
+	log, err := os.OpenFile(o.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer log.Close()
+	o.cmd = o.command(context.WithoutCancel(o.t.Context()), "observe", "--projects", o.projects, "--state", o.state, "--listen", "127.0.0.1:0", "--socket", o.socket)
+	o.cmd.Stderr = log
+	if err := o.cmd.Start(); err != nil {
+		o.t.Fatal(err)
+	}
+	eventually(o.t, "the observer is ready", func() string {
+		if _, err := o.get("/-/ready"); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+}
+
+// kill ends the observer at once, as kill -9 and a power failure of the program do.
+func (o *observerProcess) kill() {
+	if o.cmd != nil {
+		_ = o.cmd.Process.Kill() // it may have ended by itself: Wait tells
+		_ = o.cmd.Wait()
+		o.cmd = nil
+	}
+}
+
+// stop ends the observer in order.
+func (o *observerProcess) stop() {
+	o.t.Helper()
+	if err := o.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		o.t.Fatal(err)
+	}
+	if err := o.cmd.Wait(); err != nil {
+		o.t.Errorf("the observer ends with: %v", err)
+	}
+	o.cmd = nil
+}
+
+func (o *observerProcess) get(path string) ([]byte, error) {
+	resp, err := o.http.Get("http://localhost" + path)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", resp.Status, body)
+	}
+	return body, err
+}
+
+// metricValues are the lines of /metrics: by name and labels as they stand there.
+type metricValues map[string]float64
+
+func (o *observerProcess) metrics() metricValues {
+	o.t.Helper()
+	body, err := o.get("/metrics")
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	m := metricValues{}
+	for line := range strings.Lines(string(body)) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		i := strings.LastIndexByte(line, ' ')
+		v, err := strconv.ParseFloat(line[i+1:], 64)
+		if err != nil {
+			o.t.Fatalf("/metrics has %q: %v", line, err)
+		}
+		m[line[:i]] = v
+	}
+	return m
+}
+
+var infoLabels = regexp.MustCompile(`^claude_session_info\{.*session="([^"]*)",session_id="([^"]*)"`)
+
+// labels tells the session labels by session id.
+func (m metricValues) labels() map[string]string {
+	labels := map[string]string{}
+	for series := range m {
+		if l := infoLabels.FindStringSubmatch(series); l != nil {
+			labels[l[2]] = l[1]
+		}
+	}
+	return labels
+}
+
+// lasting is what must be the same after a restart: all that is about sessions and all that was counted. The time of
+// a file is looked at each second, and may be known better afterwards.
+func (m metricValues) lasting() metricValues {
+	out := metricValues{}
+	for series, v := range m {
+		if strings.HasPrefix(series, "claude_session_last_activity") {
+			continue
+		}
+		if strings.HasPrefix(series, "claude_") || strings.HasPrefix(series, "sm_transcript_") {
+			out[series] = v
+		}
+	}
+	return out
+}
+
+// sessions asks as `sm status --json` does, by session id.
+func (o *observerProcess) sessions() map[string]api.Session {
+	o.t.Helper()
+	all, err := o.client.Sessions(o.t.Context())
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	byID := map[string]api.Session{}
+	for _, s := range all.Sessions {
+		byID[s.SessionID] = s
+	}
+	return byID
+}
+
+// scan runs `sm scan --json` over the same transcripts.
+func (o *observerProcess) scan() map[string]scanned {
+	o.t.Helper()
+	ctx, cancel := context.WithTimeout(o.t.Context(), patience)
+	defer cancel()
+	cmd := o.command(ctx, "scan", "--json", o.projects)
+	var errOut bytes.Buffer
+	cmd.Stderr = &errOut
+	out, err := cmd.Output()
+	if err != nil || errOut.Len() > 0 {
+		o.t.Fatalf("sm scan: %v, and says %q", err, &errOut)
+	}
+	byID := map[string]scanned{}
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		var s scanned
+		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+			o.t.Fatalf("sm scan --json: %v\n%s", err, lines.Bytes())
+		}
+		byID[s.SessionID] = s
+	}
+	return byID
+}
+
+// asScanned tells what an observer says of a session in the words of sm scan.
+func asScanned(s api.Session) scanned {
+	return scanned{
+		SessionID: s.SessionID, Path: s.TranscriptPath, Project: s.Project, CWD: s.CWD, Model: s.Model, Version: s.Version,
+		StartedAt: s.StartedAt, LastActivity: s.LastActive, Context: s.TokensUsed, Window: s.WindowTokens, WindowSource: s.WindowSource,
+		Used: s.UsedPercentage, Peak: s.PeakTokens, Compactions: scannedCounts(s.Compactions), Inherited: s.Inherited,
+		Turns: s.Turns, Messages: s.Messages, Tokens: scannedTokens(s.Tokens),
+		Subagents: scannedSubs{s.Subagents.Files, s.Subagents.Messages, scannedTokens(s.Subagents.Tokens)},
+	}
+}

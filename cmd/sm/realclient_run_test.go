@@ -1,0 +1,414 @@
+//go:build realclient
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript"
+)
+
+// watchedRun is a client at work, an observer that watches it, and what both must come to.
+type watchedRun struct {
+	t       *testing.T
+	stub    *modelStub
+	home    *clientHome
+	sm      *observerProcess
+	current string // the session that the client is in
+	known   map[string]*knownSession
+	order   []string // of the sessions' beginnings
+	spent   truth    // what has been put down to sessions
+	auto    int      // compactions that the client was made to do by itself
+	manual  int
+	byHand  bool // the next one is asked for
+}
+
+// knownSession is what must be true of a session, by what the model has said.
+type knownSession struct {
+	context              int64 // 0: unknown
+	messages, side       int
+	tokens, sideTokens   transcript.Usage
+	auto, manual, copied int // compactions
+}
+
+func newWatchedRun(t *testing.T) *watchedRun {
+	t.Helper()
+	stub := newModelStub(t)
+	home := newClientHome(t, stub)
+	r := &watchedRun{t: t, stub: stub, home: home, known: map[string]*knownSession{}}
+	r.sm = newObserverProcess(t, buildProgram(t, home.dir), home.dir+"/watch", home.projects)
+	return r
+}
+
+// begin starts the client, which goes on in a session that is known or begins one, whose context has that size.
+func (r *watchedRun) begin(tokens int64, args ...string) {
+	r.t.Helper()
+	r.enter(r.home.start(args...).SessionID)
+	r.stub.resize(tokens)
+}
+
+func (r *watchedRun) enter(id string) {
+	r.current = id
+	if r.known[id] == nil {
+		r.known[id] = &knownSession{}
+		r.order = append(r.order, id)
+	}
+}
+
+// turn lets the client take a prompt to its end, and holds all against each other.
+func (r *watchedRun) turn(what string, steps ...modelStep) {
+	r.t.Helper()
+	r.prompt(steps...)
+	r.finish(what)
+}
+
+func (r *watchedRun) prompt(steps ...modelStep) {
+	r.t.Helper()
+	r.stub.script(steps...)
+	r.home.say("Go on.")
+}
+
+// held waits for a request that is held back, and puts down what was said before it.
+func (r *watchedRun) held() {
+	r.t.Helper()
+	select {
+	case <-r.stub.started:
+	case <-time.After(patience):
+		r.t.Fatalf("no request to hold: %s", r.unsaid())
+	}
+	r.put()
+}
+
+func (r *watchedRun) unsaid() string {
+	said, left, wrong := r.stub.said()
+	return fmt.Sprintf("%d answers are planned; wrong: %q; said: %+v", left, wrong, said)
+}
+
+// finish waits for the end of a turn and holds all against each other.
+func (r *watchedRun) finish(what string) {
+	r.t.Helper()
+	r.ended(what)
+	r.agree(what)
+}
+
+// ended waits for the end of a turn.
+func (r *watchedRun) ended(what string) {
+	r.t.Helper()
+	eventually(r.t, what+": the turn ends", func() string {
+		said, left, wrong := r.stub.said()
+		if left > 0 || said.Busy > 0 || len(wrong) > 0 {
+			return r.unsaid()
+		}
+		return r.home.busy()
+	})
+	r.put()
+}
+
+// put puts down to the current session what the model has said since.
+func (r *watchedRun) put() {
+	said, _, _ := r.stub.said()
+	k := r.known[r.current]
+	k.messages += said.Messages - r.spent.Messages
+	k.side += said.SideMessages - r.spent.SideMessages
+	k.tokens = k.tokens.Plus(said.Tokens.Minus(r.spent.Tokens))
+	k.sideTokens = k.sideTokens.Plus(said.SideTokens.Minus(r.spent.SideTokens))
+	n := said.Compactions - r.spent.Compactions
+	if r.byHand {
+		k.manual, r.manual = k.manual+n, r.manual+n
+	} else {
+		k.auto, r.auto = k.auto+n, r.auto+n
+	}
+	switch {
+	case said.Blank && n > 0:
+		k.context = 0
+	case said.Messages > r.spent.Messages:
+		k.context = said.Context
+	}
+	r.spent = said
+}
+
+// compact compacts by hand.
+func (r *watchedRun) compact(what string) {
+	r.t.Helper()
+	before, _, _ := r.stub.said()
+	r.home.say("/compact")
+	eventually(r.t, what+": the client compacts", func() string {
+		if said, _, _ := r.stub.said(); said.Compactions == before.Compactions {
+			return r.unsaid()
+		}
+		return ""
+	})
+	r.byHand = true
+	r.put()
+	r.byHand = false
+	r.agree(what)
+}
+
+// cut interrupts an answer. (What the client takes back when it is interrupted before the first word, it may write
+// down or not.)
+func (r *watchedRun) cut(what string, step modelStep) {
+	r.t.Helper()
+	before, _, _ := r.stub.said()
+	r.prompt(step)
+	eventually(r.t, what+": the client takes note of what it has", func() string {
+		said, _, _ := r.stub.said()
+		if last := r.home.lastOf(r.current); said.Cuts == before.Cuts || last.total() != said.Context {
+			return r.unsaid()
+		}
+		return ""
+	})
+	r.home.interrupt()
+	eventually(r.t, what+": the turn ends", func() string {
+		if said, _, _ := r.stub.said(); said.Busy > 0 {
+			return r.unsaid()
+		}
+		return r.home.busy()
+	})
+	r.put()
+}
+
+// agree waits until the observer shows what the client's status line and the model say of each session, and holds the
+// other ways to ask against it.
+func (r *watchedRun) agree(what string) {
+	r.t.Helper()
+	k := r.known[r.current]
+	var last sample
+	eventually(r.t, what+": the status line", func() string {
+		last = r.home.lastOf(r.current)
+		if k.context != last.total() {
+			return fmt.Sprintf("it says %d tokens, the model %d", last.total(), k.context)
+		}
+		return ""
+	})
+	r.show(what)
+	m := r.sm.metrics()
+	gauge, ok := m[r.series("claude_session_context_tokens")]
+	if drift := int64(gauge) - last.total(); drift != 0 || ok != (last.total() > 0) {
+		r.t.Errorf("%s: drift of %d tokens", what, drift)
+	}
+	used, want := r.sm.sessions()[r.current].UsedPercentage, last.Window.Used
+	if (want == nil || *want == 0) != (used == nil) || used != nil && *used != *want {
+		r.t.Errorf("%s: used_percentage is %s, in the status line %s", what, text(used), text(want))
+	}
+	if size := m[r.series("claude_session_context_window_tokens")]; int64(size) != last.Window.Size {
+		r.t.Errorf("%s: a window of %v tokens, in the status line %d", what, size, last.Window.Size)
+	}
+	r.t.Logf("%-40s %s  status line %6d (%3s %%)  gauge %6.0f (%3s %%)  compactions: auto %.0f, manual %.0f", what, r.current[:8],
+		last.total(), text(want), gauge, text(used), m[`claude_compactions_total{trigger="auto"}`], m[`claude_compactions_total{trigger="manual"}`])
+}
+
+func text[T any](p *T) string {
+	if p == nil {
+		return "-"
+	}
+	return fmt.Sprint(*p)
+}
+
+// series names a metric of the current session; its label is the beginning of the id, for none here are alike.
+func (r *watchedRun) series(name string) string { return sessionSeries(name, r.current, "") }
+
+func sessionSeries(name, id, more string) string {
+	return fmt.Sprintf("%s{session=%q%s}", name, id[:8], more)
+}
+
+// show waits until the observer shows what it must, in /metrics, in /sessions and in a scan.
+func (r *watchedRun) show(what string) {
+	r.t.Helper()
+	want := r.wanted()
+	eventually(r.t, what+": /metrics", func() string {
+		got := metricValues{}
+		for series, v := range r.sm.metrics() {
+			name, _, _ := strings.Cut(series, "{")
+			if _, there := want[series]; there || slices.Contains(exactMetrics, name) {
+				got[series] = v
+			}
+		}
+		return cmp.Diff(want, got)
+	})
+	eventually(r.t, what+": sm status against sm scan", func() string {
+		scan, status := r.sm.scan(), map[string]scanned{}
+		for id, s := range r.sm.sessions() {
+			status[id] = asScanned(s)
+		}
+		for id, s := range scan {
+			s.Bytes, s.Lines, s.BadLines = 0, 0, 0 // an observer tells the sums alone
+			scan[id] = s
+		}
+		return cmp.Diff(scan, status)
+	})
+	eventually(r.t, what+": the last activity", r.activity)
+	r.sums(what)
+}
+
+// activity compares the time of the current session's last activity with that of its transcript.
+func (r *watchedRun) activity() string {
+	s := r.sm.sessions()[r.current]
+	info, err := os.Stat(s.TranscriptPath)
+	if err != nil {
+		return err.Error()
+	}
+	want := max(info.ModTime().UnixMilli(), s.LastActive.UnixMilli())
+	if got := r.sm.metrics()[r.series("claude_session_last_activity_timestamp_seconds")]; math.Abs(got*1000-float64(want)) > 0.5 {
+		return fmt.Sprintf("it is %.3f, of the transcript %d", got, want)
+	}
+	return ""
+}
+
+// exactMetrics are those of which r.wanted tells all series.
+var exactMetrics = []string{
+	"claude_session_context_tokens", "claude_session_transcript_compactions", "claude_session_compactions_total",
+	"claude_compactions_total", "claude_tokens_total",
+}
+
+// wanted is what /metrics must show, by what the model has said.
+func (r *watchedRun) wanted() metricValues {
+	sum := transcript.Usage{}
+	m := metricValues{
+		`claude_compactions_total{trigger="auto"}`:    float64(r.auto),
+		`claude_compactions_total{trigger="manual"}`:  float64(r.manual),
+		`claude_compactions_total{trigger="unknown"}`: 0,
+		"claude_compaction_pre_tokens_count":          float64(r.auto + r.manual),
+		`sm_transcript_lines_total{result="bad"}`:     0,
+	}
+	for id, k := range r.known {
+		sum = sum.Plus(k.tokens).Plus(k.sideTokens)
+		if k.context > 0 {
+			m[sessionSeries("claude_session_context_tokens", id, "")] = float64(k.context)
+		}
+		for _, name := range []string{"claude_session_transcript_compactions", "claude_session_compactions_total"} {
+			m[sessionSeries(name, id, `,trigger="auto"`)] = float64(k.auto)
+			m[sessionSeries(name, id, `,trigger="manual"`)] = float64(k.manual)
+			m[sessionSeries(name, id, `,trigger="unknown"`)] = 0
+		}
+	}
+	m[`claude_tokens_total{kind="input"}`] = float64(sum.Input)
+	m[`claude_tokens_total{kind="cache_creation"}`] = float64(sum.CacheCreation)
+	m[`claude_tokens_total{kind="cache_read"}`] = float64(sum.CacheRead)
+	m[`claude_tokens_total{kind="output"}`] = float64(sum.Output)
+	return m
+}
+
+// sums holds each session's figures against the model, and its compactions against a plain reading of its transcript.
+func (r *watchedRun) sums(what string) {
+	r.t.Helper()
+	counted := map[string]bool{}
+	for id, s := range r.sm.sessions() {
+		k := r.known[id]
+		if k == nil {
+			r.t.Errorf("%s: session %s is not known", what, id)
+			continue
+		}
+		want := scanned{
+			Messages: k.messages, Tokens: scannedTokens(k.tokens), Compactions: scannedCounts{Auto: k.auto, Manual: k.manual}, Inherited: k.copied,
+			Subagents: scannedSubs{Files: s.Subagents.Files, Messages: k.side, Tokens: scannedTokens(k.sideTokens)},
+		}
+		got := scanned{
+			Messages: s.Messages, Tokens: scannedTokens(s.Tokens), Compactions: scannedCounts(s.Compactions), Inherited: s.Inherited,
+			Subagents: scannedSubs{s.Subagents.Files, s.Subagents.Messages, scannedTokens(s.Subagents.Tokens)},
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			r.t.Errorf("%s: session %s (-want +got):\n%s", what, id, diff)
+		}
+	}
+	for _, id := range r.order {
+		k, triggers, copied := r.known[id], map[string]int{}, 0
+		for _, b := range boundaries(r.t, r.home.projects, id) {
+			if counted[b.UUID] {
+				copied++
+			} else {
+				triggers[b.Metadata.Trigger]++
+			}
+			counted[b.UUID] = true
+		}
+		want := map[string]int{"auto": k.auto, "manual": k.manual}
+		maps.DeleteFunc(want, func(_ string, n int) bool { return n == 0 })
+		if diff := cmp.Diff(want, triggers); diff != "" || copied != k.copied {
+			r.t.Errorf("%s: the transcript of %s has %d copied boundaries, wanted %d, and these of its own (-want +got):\n%s", what, id, copied, k.copied, diff)
+		}
+	}
+}
+
+// boundary is a compaction as a transcript tells it.
+type boundary struct {
+	Subtype  string `json:"subtype"`
+	UUID     string `json:"uuid"`
+	Metadata struct {
+		Trigger string `json:"trigger"`
+	} `json:"compactMetadata"`
+}
+
+// boundaries reads a session's compactions with nothing of ours; each uuid once.
+func boundaries(t *testing.T, projects, id string) (found []boundary) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(projects, "*", id+".jsonl"))
+	if err != nil || len(paths) > 1 {
+		t.Fatalf("transcripts of %s: %q, %v", id, paths, err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(data) {
+			var b boundary
+			if json.Unmarshal(line, &b) != nil || b.Subtype != "compact_boundary" {
+				continue
+			}
+			if !slices.ContainsFunc(found, func(x boundary) bool { return x.UUID == b.UUID }) {
+				found = append(found, b)
+			}
+		}
+	}
+	return found
+}
+
+// restart kills the observer without warning, lets meanwhile happen, and starts it again. What nothing has happened to
+// must be as it was.
+func (r *watchedRun) restart(what string, meanwhile func()) {
+	r.t.Helper()
+	before := r.sm.metrics().lasting()
+	r.sm.kill()
+	if meanwhile != nil {
+		meanwhile()
+		r.sm.start()
+		return
+	}
+	r.sm.start()
+	eventually(r.t, what+": the same after the restart", func() string { return cmp.Diff(before, r.sm.metrics().lasting()) })
+}
+
+// late lets another observer come when all is over: it shows the same sessions, and has counted nothing.
+func (r *watchedRun) late() {
+	r.t.Helper()
+	late := newObserverProcess(r.t, r.sm.program, r.home.dir+"/late", r.home.projects)
+	late.start()
+	defer late.stop()
+	want := r.wanted()
+	for series := range want {
+		name, _, _ := strings.Cut(series, "{")
+		if strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_count") {
+			want[series] = 0
+		}
+	}
+	got := late.metrics()
+	maps.DeleteFunc(got, func(series string, _ float64) bool {
+		name, _, _ := strings.Cut(series, "{")
+		_, there := want[series]
+		return !there && !slices.Contains(exactMetrics, name)
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.t.Errorf("an observer that comes late (-want +got):\n%s", diff)
+	}
+}

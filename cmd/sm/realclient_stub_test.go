@@ -1,0 +1,366 @@
+//go:build realclient
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sm/transcript"
+)
+
+// modelStep is what the model does with one request of a conversation.
+type modelStep struct {
+	grow   int64   // the context grows by this
+	tools  int     // so many Bash calls, in one message
+	agents [][]int // subagents to start in one message, each with its calls of Bash, round by round
+	refuse bool    // "prompt is too long": the client compacts and asks again
+	fail   bool    // another error of the API
+	cut    bool    // the stream stops before its end, until the client gives up
+	hold   bool    // the answer waits for release
+}
+
+// truth is what the model has answered, so what the client can have written down: each message once.
+type truth struct {
+	Context                int64 // of the main conversation's newest message
+	Blank                  bool  // there was a compaction since
+	Messages, SideMessages int
+	Tokens, SideTokens     transcript.Usage
+	Compactions, Cuts      int
+	Busy                   int // requests being answered
+}
+
+// modelStub stands in for the Messages API. Main conversations follow the plan that the test makes before each
+// prompt; subagents follow what the call that started them says; all else gets a word and counts nowhere.
+type modelStub struct {
+	url     string
+	started chan struct{} // gets a token for each request that is held
+	mu      sync.Mutex
+	plan    []modelStep
+	release chan struct{} // closed to let the held requests go
+	context int64         // tokens of the main conversation
+	after   int64         // and after a compaction
+	truth   truth
+	n       int              // messages and ids given out
+	subs    map[string][]int // rounds left, by subagent
+	sizes   map[string]int64 // tokens in the context, by subagent
+	wrong   []string
+}
+
+const (
+	stubRequests = 5000 // more of them is a client that runs in circles
+	stubBody     = 64 << 20
+)
+
+func newModelStub(t *testing.T) *modelStub {
+	t.Helper()
+	s := &modelStub{started: make(chan struct{}, 16), release: make(chan struct{}), after: 30_000, subs: map[string][]int{}, sizes: map[string]int64{}}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.url = "http://" + l.Addr().String()
+	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(l) }) // ends by Close
+	t.Cleanup(func() { _ = server.Close(); serving.Wait() })
+	return s
+}
+
+// script plans the answers to the next prompt. Where the context begins anew, tell how large it is.
+func (s *modelStub) script(steps ...modelStep) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.plan) > 0 {
+		s.wrong = append(s.wrong, fmt.Sprintf("%d answers of the last plan were never asked for", len(s.plan)))
+	}
+	s.plan = slices.Clone(steps)
+}
+
+// resize sets the size of the main conversation, for one that begins anew or is another one.
+func (s *modelStub) resize(tokens int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.context, s.truth.Blank = tokens, false
+}
+
+func (s *modelStub) letGo() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.release)
+	s.release = make(chan struct{})
+}
+
+// said is the truth so far, what is left of the plan, and what went wrong.
+func (s *modelStub) said() (truth, int, []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.truth, len(s.plan), slices.Clone(s.wrong)
+}
+
+type modelRequest struct {
+	Model    string            `json:"model"`
+	Stream   bool              `json:"stream"`
+	Tools    []json.RawMessage `json:"tools"`
+	Messages []struct {
+		Role    string          `json:"role"`
+		Content json.RawMessage `json:"content"`
+	} `json:"messages"`
+}
+
+type modelBlock struct {
+	Type      string `json:"type"`
+	Text      string `json:"text,omitempty"`
+	Thinking  string `json:"thinking,omitempty"`
+	Signature string `json:"signature,omitempty"`
+	ID        string `json:"id,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Input     any    `json:"input,omitempty"`
+}
+
+// modelAnswer is one message, and what is to be noted once it has been sent.
+type modelAnswer struct {
+	id     string
+	blocks []modelBlock
+	stop   string
+	usage  transcript.Usage
+	sent   func(*truth)
+	hold   chan struct{} // nil for an answer at once
+	cut    bool
+}
+
+func (s *modelStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, stubBody))
+	if err != nil {
+		return
+	}
+	if r.Method != http.MethodPost || r.URL.Path != "/v1/messages" {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"input_tokens":1}`)
+		return
+	}
+	var q modelRequest
+	if err := json.Unmarshal(body, &q); err != nil || len(q.Messages) == 0 {
+		s.report("a request that is none: %v", err)
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	a, refusal := s.answer(&q)
+	defer s.count(func(t *truth) { t.Busy-- })
+	if refusal != "" {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]string{"type": "invalid_request_error", "message": refusal}})
+		return
+	}
+	if a.hold != nil {
+		s.started <- struct{}{}
+		select {
+		case <-a.hold:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	if err := s.send(w, r, &q, a); err == nil {
+		s.count(a.sent)
+	}
+}
+
+func (s *modelStub) count(f func(*truth)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f(&s.truth)
+}
+
+func (s *modelStub) report(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))
+}
+
+var subtask = regexp.MustCompile(`subtask-(\d+)`)
+
+// answer decides what a request is about and what the model says to it.
+func (s *modelStub) answer(q *modelRequest) (a modelAnswer, refusal string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.n++; s.n > stubRequests {
+		return a, "too many requests"
+	}
+	s.truth.Busy++
+	a = modelAnswer{id: fmt.Sprintf("msg_%024d", s.n), stop: "end_turn", sent: func(*truth) {}}
+	switch last := string(q.Messages[len(q.Messages)-1].Content); {
+	case strings.Contains(last, "detailed summary"):
+		a.blocks = []modelBlock{{Type: "text", Text: "<analysis>All is said.</analysis>\n<summary>" + strings.Repeat("1. Primary request: the same as ever. ", 8) + "</summary>"}}
+		a.usage = s.usage(s.context)
+		s.context = s.after
+		a.sent = func(t *truth) { t.Compactions, t.Blank = t.Compactions+1, true }
+	case len(q.Tools) <= 3:
+		a.blocks, a.usage = []modelBlock{{Type: "text", Text: "ok"}}, s.usage(500)
+	default:
+		if m := subtask.FindSubmatch(q.Messages[0].Content); m != nil {
+			s.side(&a, string(m[1]))
+			return a, ""
+		}
+		return a, s.main(&a)
+	}
+	return a, ""
+}
+
+// main answers as planned.
+func (s *modelStub) main(a *modelAnswer) (refusal string) {
+	if len(s.plan) == 0 {
+		s.wrong = append(s.wrong, "a request that no plan foresees")
+		return "nothing is planned"
+	}
+	step := s.plan[0]
+	s.plan = s.plan[1:]
+	if step.refuse {
+		return fmt.Sprintf("prompt is too long: %d tokens > 200000 maximum", s.context+200_000)
+	}
+	if step.fail {
+		return "asked to fail"
+	}
+	s.context += step.grow
+	a.usage, a.cut = s.usage(s.context), step.cut
+	a.blocks = []modelBlock{{Type: "thinking", Thinking: "Let me see.", Signature: "c2lnbmVk"}, {Type: "text", Text: fmt.Sprintf("Answer %d.", s.n)}}
+	for i := range step.tools {
+		a.call("Bash", s.n, i, map[string]string{"command": fmt.Sprintf("echo %d", i), "description": "Say a number"})
+	}
+	for i, rounds := range step.agents {
+		name := fmt.Sprint(len(s.sizes) + 1)
+		s.subs[name], s.sizes[name] = rounds, 11_000
+		a.call("Agent", s.n, i, map[string]string{"description": "Help", "prompt": "Please do subtask-" + name + ".", "subagent_type": "general-purpose"})
+	}
+	if step.hold {
+		a.hold = s.release
+	}
+	usage, size := a.usage, s.context
+	if step.cut {
+		usage.Output = 1
+	}
+	a.sent = func(t *truth) {
+		t.Context, t.Blank = size, false
+		t.Messages++
+		t.Tokens = t.Tokens.Plus(usage)
+		if step.cut {
+			t.Cuts++
+		}
+	}
+	return ""
+}
+
+// side answers a subagent.
+func (s *modelStub) side(a *modelAnswer, name string) {
+	s.sizes[name] += 1500
+	a.usage = s.usage(s.sizes[name])
+	a.blocks = []modelBlock{{Type: "text", Text: "Done with that."}}
+	if rounds := s.subs[name]; len(rounds) > 0 {
+		s.subs[name] = rounds[1:]
+		for i := range rounds[0] {
+			a.call("Bash", s.n, i, map[string]string{"command": "echo side", "description": "Say a word"})
+		}
+	}
+	usage := a.usage
+	a.sent = func(t *truth) {
+		t.SideMessages++
+		t.SideTokens = t.SideTokens.Plus(usage)
+	}
+}
+
+func (a *modelAnswer) call(tool string, message, i int, input any) {
+	a.stop = "tool_use"
+	a.blocks = append(a.blocks, modelBlock{Type: "tool_use", ID: fmt.Sprintf("toolu_%06d%02d", message, i), Name: tool, Input: input})
+}
+
+// usage splits a context size into figures that differ from message to message.
+func (s *modelStub) usage(tokens int64) transcript.Usage {
+	input, creation := int64(3+s.n%7), int64(1000+s.n%100)
+	return transcript.Usage{Input: input, CacheCreation: creation, CacheRead: max(0, tokens-input-creation), Output: int64(20 + s.n%50)}
+}
+
+// wireUsage is how the API tells usage; output grows while a message streams.
+func wireUsage(u transcript.Usage, output int64) map[string]any {
+	hour := u.CacheCreation / 3
+	return map[string]any{
+		"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheCreation, "cache_read_input_tokens": u.CacheRead, "output_tokens": output,
+		"cache_creation": map[string]int64{"ephemeral_5m_input_tokens": u.CacheCreation - hour, "ephemeral_1h_input_tokens": hour},
+		"service_tier":   "standard",
+	}
+}
+
+func (s *modelStub) send(w http.ResponseWriter, r *http.Request, q *modelRequest, a modelAnswer) error {
+	message := map[string]any{"id": a.id, "type": "message", "role": "assistant", "model": q.Model, "stop_sequence": nil}
+	if !q.Stream {
+		message["content"], message["stop_reason"], message["usage"] = a.blocks, a.stop, wireUsage(a.usage, a.usage.Output)
+		w.Header().Set("Content-Type", "application/json")
+		return json.NewEncoder(w).Encode(message)
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	e := eventStream{w: w}
+	message["content"], message["stop_reason"], message["usage"] = []int{}, nil, wireUsage(a.usage, 1)
+	e.send("message_start", map[string]any{"message": message})
+	for i, b := range a.blocks {
+		e.block(i, b)
+	}
+	if a.cut {
+		s.count(a.sent)
+		<-r.Context().Done()
+		return context.Cause(r.Context())
+	}
+	e.send("message_delta", map[string]any{"delta": map[string]any{"stop_reason": a.stop, "stop_sequence": nil}, "usage": wireUsage(a.usage, a.usage.Output)})
+	e.send("message_stop", map[string]any{})
+	return e.err
+}
+
+// eventStream writes server-sent events.
+type eventStream struct {
+	w   http.ResponseWriter
+	err error
+}
+
+func (e *eventStream) send(kind string, data map[string]any) {
+	data["type"] = kind
+	text, err := json.Marshal(data)
+	if err == nil && e.err == nil {
+		_, err = fmt.Fprintf(e.w, "event: %s\ndata: %s\n\n", kind, text)
+	}
+	if e.err == nil {
+		e.err = err
+	}
+	if e.err == nil {
+		e.err = http.NewResponseController(e.w).Flush()
+	}
+}
+
+func (e *eventStream) block(i int, b modelBlock) {
+	start, delta := map[string]any{"type": b.Type}, map[string]any{}
+	switch b.Type {
+	case "thinking":
+		start["thinking"], start["signature"] = "", ""
+		delta["type"], delta["thinking"] = "thinking_delta", b.Thinking
+	case "text":
+		start["text"] = ""
+		delta["type"], delta["text"] = "text_delta", b.Text
+	default:
+		input, _ := json.Marshal(b.Input) // strings alone
+		start["id"], start["name"], start["input"] = b.ID, b.Name, struct{}{}
+		delta["type"], delta["partial_json"] = "input_json_delta", string(input)
+	}
+	e.send("content_block_start", map[string]any{"index": i, "content_block": start})
+	e.send("content_block_delta", map[string]any{"index": i, "delta": delta})
+	if b.Type == "thinking" {
+		e.send("content_block_delta", map[string]any{"index": i, "delta": map[string]any{"type": "signature_delta", "signature": b.Signature}})
+	}
+	e.send("content_block_stop", map[string]any{"index": i})
+}

@@ -1,0 +1,232 @@
+package observer
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// server is a Prometheus of our own that scrapes an observer.
+type server struct {
+	t    *testing.T
+	base string
+	log  *lockedBuffer
+}
+
+// startPrometheus runs the installed Prometheus until the test ends; as another user
+// when we are root, who should not serve.
+func startPrometheus(t *testing.T, target string) *server {
+	t.Helper()
+	binary, err := exec.LookPath("prometheus")
+	needs(t, "the program prometheus (Debian's package prometheus)", err == nil)
+	dir, err := os.MkdirTemp("/tmp", "smprom")
+	noErrors(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	config := filepath.Join(dir, "prometheus.yml")
+	noErrors(t, os.WriteFile(config, fmt.Appendf(nil, "global: {scrape_interval: 200ms, scrape_timeout: 200ms}\n"+
+		"scrape_configs:\n- job_name: sm\n  static_configs: [{targets: [%q]}]\n", target), 0o644))
+	s := &server{t: t, log: new(lockedBuffer)}
+	// Of its many goroutines none is for us to wait for; only the process is.
+	cmd := exec.Command(binary, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"),
+		"--web.listen-address=127.0.0.1:0", "--log.level=info")
+	if os.Geteuid() == 0 {
+		uid, credential := stranger(t)
+		noErrors(t, os.Chown(dir, int(uid), int(uid)))
+		cmd.SysProcAttr = credential
+	}
+	cmd.Dir = dir
+	out, err := cmd.StderrPipe()
+	noErrors(t, err, cmd.Start())
+	found, ended := make(chan string, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.read(out, found)
+		_ = cmd.Wait() // ended by a signal
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(patience):
+			_ = cmd.Process.Kill()
+			<-ended
+		}
+	})
+	select {
+	case s.base = <-found:
+	case <-ended:
+		t.Fatalf("prometheus ended: %s", s.log)
+	case <-time.After(patience):
+		t.Fatalf("prometheus does not listen: %s", s.log)
+	}
+	return s
+}
+
+// read keeps the log and finds in it where the server listens.
+func (s *server) read(out interface{ Read([]byte) (int, error) }, found chan<- string) {
+	listening := regexp.MustCompile(`msg="Listening on".* address=(\S+)`)
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		_, _ = fmt.Fprintln(s.log, lines.Text())
+		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
+			found <- "http://" + m[1]
+		}
+	}
+}
+
+// query gives the values of an expression by their labels, without the target's.
+func (s *server) query(expression string) map[string]string {
+	s.t.Helper()
+	a, err := fetch(s.t.Context(), s.base+"/api/v1/query?query="+url.QueryEscape(expression))
+	noErrors(s.t, err)
+	var answer struct {
+		Status string
+		Data   struct {
+			Result []struct {
+				Metric map[string]string
+				Value  [2]any
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(a.Body), &answer); err != nil || answer.Status != "success" {
+		if a.Code == 503 { // not ready yet
+			return nil
+		}
+		s.t.Fatalf("%s: %d %s", expression, a.Code, a.Body)
+	}
+	values := map[string]string{}
+	for _, r := range answer.Data.Result {
+		var labels []string
+		for _, name := range []string{"session", "trigger", "kind", "project", "level"} {
+			if v := r.Metric[name]; v != "" {
+				labels = append(labels, name+"="+v)
+			}
+		}
+		values[strings.Join(labels, " ")] = fmt.Sprint(r.Value[1])
+	}
+	return values
+}
+
+// until waits for an expression to have exactly these values.
+func (s *server) until(r *rig, expression string, want map[string]string) {
+	s.t.Helper()
+	var got map[string]string
+	end := time.Now().Add(patience)
+	r.until(expression, func() bool {
+		got = s.query(expression)
+		return cmp.Equal(want, got) || time.Now().After(end)
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Fatalf("%s (-want +got):\n%s\n%s", expression, diff, s.log)
+	}
+}
+
+// TestPrometheus lets a real Prometheus scrape, and asks it what it has seen.
+func TestPrometheus(t *testing.T) {
+	checkAppLeaks(t)
+	r := newRig(t)
+	one, two := uuid(1), uuid(2)
+	name := one[:8]
+	r.write(one, reply(ago(2*time.Minute), "m1", 50_123, 300))
+	r.write(two, strings.Replace(reply(ago(time.Minute), "m2", 60_000, 1), "/home/dev/web", `/x/\"} 1\n`+"\xff\\u0000", 1))
+	r.start()
+	s := startPrometheus(t, r.tcp().String())
+	s.until(r, `claude_session_context_tokens`, map[string]string{"session=" + name: "50123", "session=" + two[:8]: "60000"})
+	s.until(r, `claude_session_info{session="`+two[:8]+`"}`, map[string]string{"session=" + two[:8] + ` project="} 1` + "\uFFFD\uFFFD\uFFFD": "1"})
+	s.until(r, `claude_compactions_total{trigger="auto"}`, map[string]string{"trigger=auto": "0"})
+	s.until(r, `sum(claude_session_compactions_total)`, map[string]string{"": "0"})
+
+	r.write(one, boundary(ago(0), "b1", "auto", 50_423))
+	s.until(r, `claude_compactions_total{trigger="auto"}`, map[string]string{"trigger=auto": "1"})
+	s.until(r, `claude_session_compactions_total{trigger="auto"} > 0`, map[string]string{"session=" + name + " trigger=auto": "1"})
+	s.until(r, `claude_session_context_tokens`, map[string]string{"session=" + two[:8]: "60000"}) // the series ends
+	for _, expression := range []string{
+		`increase(claude_compactions_total{trigger="auto"}[1m]) > bool 0`,
+		`increase(claude_session_compactions_total{trigger="auto",session="` + name + `"}[1m]) > bool 0`,
+		`increase(claude_compaction_pre_tokens_count[1m]) > bool 0`,
+	} {
+		for labels, v := range s.query(expression) {
+			if v != "1" {
+				t.Errorf("%s: %s is %s", expression, labels, v)
+			}
+		}
+		if n := len(s.query(expression)); n != 1 {
+			t.Errorf("%s: %d series", expression, n)
+		}
+	}
+	r.write(one, reply(ago(0), "m3", 20_000, 7))
+	s.until(r, `claude_session_context_tokens{session="`+name+`"}`, map[string]string{"session=" + name: "20000"})
+	s.until(r, `min_over_time(up[5m])`, map[string]string{"": "1"})
+	s.until(r, `max(claude_compactions_total)`, map[string]string{"": "1"})
+	for line := range strings.Lines(s.log.String()) {
+		if strings.Contains(line, "level=warn") || strings.Contains(line, "level=error") {
+			t.Errorf("prometheus complains: %s", line)
+		}
+	}
+	r.stop()
+	s.until(r, `up`, map[string]string{"": "0"})
+}
+
+// TestPromtool: the tool that comes with Prometheus finds nothing to say.
+func TestPromtool(t *testing.T) {
+	promtool, err := exec.LookPath("promtool")
+	needs(t, "the program promtool (Debian's package prometheus)", err == nil)
+	r := varied(t)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, promtool, "check", "metrics")
+	cmd.Stdin = strings.NewReader(r.get("/metrics").Body)
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestStranger: another user's processes get figures, and nothing of sessions.
+func TestStranger(t *testing.T) {
+	checkAppLeaks(t)
+	r := newRig(t)
+	r.write(uuid(1), reply(ago(time.Minute), "m1", 50_123, 1))
+	r.start()
+	want := map[string]int{
+		"/metrics": 200, "/-/healthy": 200, "/-/ready": 200,
+		"/": 403, "/sessions": 403, "/sessions/" + uuid(1): 403, "/sessions/none": 403, "/none": 404,
+	}
+	var urls []string
+	for path := range want {
+		urls = append(urls, "http://"+r.tcp().String()+path)
+	}
+	got := map[string]int{}
+	for i, a := range fetchAsStranger(t, urls...) {
+		path := strings.TrimPrefix(urls[i], "http://"+r.tcp().String())
+		got[path] = a.Code
+		if told := strings.Contains(a.Body, uuid(1)); told != (path == "/metrics") {
+			t.Errorf("%s tells the session's id: %v\n%s", path, told, a.Body)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for path, code := range want {
+		if code == 403 {
+			code = 200
+		}
+		if got := r.get(path).Code; got != code && path != "/sessions/none" {
+			t.Errorf("we ourselves get %d for %s", got, path)
+		}
+	}
+	if got := r.scrape()[`sm_http_refused_total{reason="peer"}`]; got != 4 {
+		t.Errorf("%v refusals counted, want 4", got)
+	}
+	r.stop()
+}

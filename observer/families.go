@@ -1,0 +1,152 @@
+package observer
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"sm/alerts"
+	"sm/observer/fleet"
+)
+
+// families writes all that is ours.
+func (m *metrics) families(p *page) {
+	m.infos(p)
+	m.contexts(p)
+	m.activity(p)
+	m.compactions(p)
+	m.totals(p)
+	m.itself(p)
+}
+
+// infos describe the sessions in words.
+func (m *metrics) infos(p *page) {
+	p.family("claude_session_info", "gauge", "What is known of a session besides figures; always 1.")
+	for _, v := range p.sessions {
+		project := ""
+		// Without a working directory the project would be the folder of the
+		// transcript, which is called after all the parents.
+		if !m.app.o.HideProject && strings.Trim(v.CWD, `/\`) != "" {
+			project = tame(v.Project)
+		}
+		p.series(1, "model", tame(v.Model), "project", project, "session", v.Label, "session_id", tame(v.SessionID),
+			"version", tame(v.Version), "window_source", v.Window.Source.String())
+	}
+}
+
+// contexts are the figures about the sessions' contexts.
+func (m *metrics) contexts(p *page) {
+	p.family("claude_session_context_tokens", "gauge", "Tokens in the context at the newest reply; absent while unknown, as after a compaction.")
+	for _, v := range p.sessions {
+		if v.Known {
+			p.series(float64(v.Tokens), "session", v.Label)
+		}
+	}
+	p.family("claude_session_context_window_tokens", "gauge", "Size of the context window.")
+	for _, v := range p.sessions {
+		p.series(float64(v.Window.Tokens), "session", v.Label)
+	}
+	p.family("claude_session_context_ratio", "gauge", "Share of the context window in use, 0 to 1, by the transcript; absent while unknown.")
+	for _, v := range p.sessions {
+		if v.Known {
+			p.series(min(1, float64(v.Tokens)/float64(v.Window.Tokens)), "session", v.Label)
+		}
+	}
+	p.family("claude_session_level", "gauge", "1 for the level that the context has reached, 0 for the others.")
+	levels := [...]alerts.Level{alerts.Critical, alerts.EarlyWarn, alerts.OK, alerts.Warn} // as their names are ordered
+	for _, v := range p.sessions {
+		for _, level := range levels {
+			p.series(float64(btoi(v.Known && v.Level == level)), "level", level.String(), "session", v.Label)
+		}
+	}
+	p.family("claude_session_compaction_threshold_tokens", "gauge", "Context size at which the client compacts by itself; absent while unknown.")
+	for _, v := range p.sessions {
+		if m.app.o.CompactionThreshold > 0 {
+			p.series(float64(m.app.o.CompactionThreshold), "session", v.Label)
+		}
+	}
+}
+
+// activity says when the sessions did something.
+func (m *metrics) activity(p *page) {
+	p.family("claude_session_sample_timestamp_seconds", "gauge", "Time of the newest reading from a source.")
+	for _, v := range p.sessions {
+		if !v.Reading.IsZero() {
+			p.series(seconds(v.Reading), "session", v.Label, "source", "transcript")
+		}
+	}
+	p.family("claude_session_last_activity_timestamp_seconds", "gauge", "When the session was last seen to do something: time of its newest record or of its file, whichever is later.")
+	for _, v := range p.sessions {
+		if seen := v.Seen(); !seen.IsZero() {
+			p.series(seconds(seen), "session", v.Label)
+		}
+	}
+	p.family("claude_session_active", "gauge", "1 while the session's client runs or it did something in the last 10 minutes.")
+	for _, v := range p.sessions {
+		p.series(float64(btoi(v.Live)), "session", v.Label)
+	}
+}
+
+// triggers are the names of what fleet counts by trigger.
+func triggers() [3]string { return [3]string{"auto", "manual", "unknown"} }
+
+// compactions are those of each session.
+func (m *metrics) compactions(p *page) {
+	p.family("claude_session_compactions_total", "counter", "Compactions of the session since the state directory was made.")
+	for _, v := range p.sessions {
+		for i, trigger := range triggers() {
+			p.series(float64(v.Counted[i]), "session", v.Label, "trigger", trigger)
+		}
+	}
+	p.family("claude_session_transcript_compactions", "gauge", "Compactions of the session that its transcript holds, without those copied from another session.")
+	for _, v := range p.sessions {
+		for i, trigger := range triggers() {
+			p.series(float64(v.Compactions[i]), "session", v.Label, "trigger", trigger)
+		}
+	}
+}
+
+// totals are the figures about all sessions together.
+func (m *metrics) totals(p *page) {
+	c := &p.counters
+	p.family("claude_compactions_total", "counter", "Compactions since the state directory was made, each counted once.")
+	for i, trigger := range triggers() {
+		p.series(float64(c.Compactions[i]), "trigger", trigger)
+	}
+	p.family("claude_compaction_duration_seconds", "histogram", "Duration of compactions since the state directory was made, where the transcript tells it.")
+	p.histogram(fleet.DurationBounds(), c.Duration.Counts, c.Duration.Sum)
+	p.family("claude_compaction_pre_tokens", "histogram", "Context size before compactions since the state directory was made.")
+	p.histogram(fleet.PreTokensBounds(), c.PreTokens.Counts, c.PreTokens.Sum)
+	p.family("claude_tokens_total", "counter", "Tokens of API messages since the state directory was made, each message counted once; subagents included.")
+	p.series(float64(c.Tokens.CacheCreation), "kind", "cache_creation")
+	p.series(float64(c.Tokens.CacheRead), "kind", "cache_read")
+	p.series(float64(c.Tokens.Input), "kind", "input")
+	p.series(float64(c.Tokens.Output), "kind", "output")
+	p.family("sm_transcript_lines_total", "counter", "Transcript lines read, history included; bad ones are no JSON objects.")
+	p.series(float64(c.Lines.Bad), "result", "bad")
+	p.series(float64(c.Lines.Good), "result", "ok")
+	p.family("sm_transcript_bytes_total", "counter", "Bytes of transcript lines read, history included.")
+	p.series(float64(c.Bytes))
+}
+
+// itself is how the observer fares.
+func (m *metrics) itself(p *page) {
+	stats := m.app.stats
+	p.family("sm_transcripts", "gauge", "Transcript files known, by how they are watched.")
+	p.series(float64(stats.Failed.Load()), "state", "failed")
+	p.series(float64(stats.Live.Load()), "state", "live")
+	p.series(float64(stats.Parked.Load()), "state", "parked")
+	p.family("sm_sessions_unexported", "gauge", "Sessions beyond metrics.max_sessions, which have no series here.")
+	p.series(float64(p.unexported))
+	p.family("sm_read_lag_bytes", "gauge", "Bytes of live transcripts not read yet, as of the last check.")
+	p.series(float64(stats.Lag.Load()))
+	p.family("sm_http_refused_total", "counter", "Requests that the guard turned away, by reason.")
+	for _, reason := range slices.Sorted(slices.Values(rejectReasons())) {
+		p.series(float64(m.refusals[reason].Load()), "reason", reason)
+	}
+	p.family("sm_build_info", "gauge", "What this observer was built from; always 1.")
+	p.series(1, "commit", m.app.o.Commit, "goversion", runtime.Version(), "version", m.app.o.Version)
+}
+
+func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

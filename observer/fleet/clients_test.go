@@ -1,0 +1,204 @@
+package fleet
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// client is process pid in the session uuid(n).
+func client(pid, n int) Client {
+	return Client{PID: pid, ProcStart: "100", SessionID: uuid(n), Name: "web-1a", Updated: created.Add(time.Duration(n) * time.Second)}
+}
+
+func agents(f *Fleet) map[string]string {
+	m := map[string]string{}
+	for v := range f.All(created) {
+		m[v.Label] = v.Agent
+	}
+	return m
+}
+
+func TestClients(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		f := New(Options{Created: created}, Stored{})
+		if !early {
+			f.Settle()
+		}
+		for n := range 7 {
+			f.Apply(ofSession(n, prompt(after(n), "p")).whole())
+		}
+		f.Clients([]Client{client(7, 1), client(8, 3)})
+		f.Clients([]Client{client(8, 3), client(7, 2)})
+		f.Clients(nil) // a registry that could not be read ends nothing
+		reused := client(8, 4)
+		reused.ProcStart = "999"
+		bare := client(9, 5)
+		bare.ProcStart = ""
+		f.Clients([]Client{client(7, 0), reused, bare})
+		bare.SessionID = uuid(6)
+		f.Clients([]Client{client(7, 0), reused, bare})
+		f.Settle()
+		diff(t, "agents", map[string]string{
+			labelled(0): uuid(1), labelled(1): uuid(1), labelled(2): uuid(1), // 7 went from 1 to 2 to 0
+			labelled(3): uuid(3), labelled(4): uuid(4), // another process of the same pid
+			labelled(5): uuid(5), labelled(6): uuid(6), // a process that does not say when it began
+		}, agents(f))
+		if v, _ := f.View(labelled(0), created); v.Client != client(7, 0) {
+			t.Errorf("client: %+v", v.Client)
+		}
+		if v, _ := f.View(labelled(1), created); v.Client != (Client{}) {
+			t.Errorf("client: %+v", v.Client)
+		}
+	}
+}
+
+// The registry names a new session before it has a transcript, and while the
+// observer is away.
+func TestClientsAcrossRestart(t *testing.T) {
+	f, disk := settled(ofSession(1, prompt(before(1), "p1"))), newStore()
+	f.Clients([]Client{client(7, 1)})
+	restart := func() {
+		d, _ := f.Take()
+		disk.put(d)
+		f.Stored(d)
+		f = New(Options{Ledger: disk}, disk.stored(t))
+	}
+	restart()
+	f.Clients([]Client{client(7, 2)})
+	restart()
+	f.Apply(ofSession(2, prompt(after(1), "p2")).whole())
+	diff(t, "agents", map[string]string{labelled(1): uuid(1), labelled(2): uuid(1)}, agents(f))
+	if _, err := f.View(uuid(3), created); !errors.Is(err, ErrUnknown) {
+		t.Error(err)
+	}
+}
+
+// Two processes in one session: the one that said so last holds it, and that does
+// not change with every look.
+func TestClientsShare(t *testing.T) {
+	f := settled(ofSession(1, prompt(before(1), "p1")), ofSession(2, prompt(before(1), "p2")), ofSession(3, prompt(before(1), "p3")))
+	second := client(8, 1)
+	second.Updated = created.Add(time.Hour)
+	f.Clients([]Client{client(7, 1)})
+	f.Clients([]Client{second, client(7, 1)})
+	d, _ := f.Take()
+	f.Stored(d)
+	f.Clients([]Client{client(7, 1), second})
+	if d, ok := f.Take(); ok {
+		t.Errorf("nothing new, but %+v", d)
+	}
+	if v, _ := f.View(uuid(1), created); v.Client.PID != 8 {
+		t.Error("held by", v.Client.PID)
+	}
+	f.Clients([]Client{client(7, 2), client(8, 3)})
+	diff(t, "agents", map[string]string{labelled(1): uuid(1), labelled(2): uuid(2), labelled(3): uuid(1)}, agents(f))
+}
+
+func TestView(t *testing.T) {
+	const a, b, c = "12345678-aaaa-4000-8000-000000000001", "12345678-aaaa-4000-8000-000000000002", "87654321-cccc-4000-8000-000000000001"
+	f := New(Options{Created: created}, Stored{})
+	f.Settle()
+	for i, id := range []string{a, b, c} {
+		f.Apply(newPaper("/p/x/"+id+".jsonl", prompt(after(i), "p")).whole())
+	}
+	f.Apply(newPaper("/p/x/full.jsonl", `{"sessionId":"shown-id-1","type":"user"}`).whole())
+	f.Apply(newPaper("/p/y/full.jsonl", `{"sessionId":"shown-id-1","type":"user"}`).whole())
+	f.Clients([]Client{{PID: 1, ProcStart: "1", SessionID: b, Name: "web-1a"}})
+	f.Clients([]Client{{PID: 1, ProcStart: "1", SessionID: c, Name: "web-1a"}}) // b and c are one agent
+	for _, want := range []struct {
+		id, path string
+		err      error
+	}{
+		{a, "/p/x/" + a + ".jsonl", nil},
+		{b, "/p/x/" + c + ".jsonl", nil}, // the agent's newest
+		{c, "/p/x/" + c + ".jsonl", nil},
+		{"web-1a", "/p/x/" + c + ".jsonl", nil},
+		{"12345678", "/p/x/" + a + ".jsonl", nil},     // a label
+		{"12345678-aaa", "/p/x/" + b + ".jsonl", nil}, // another one
+		{"12345678-aaaa-", "", ErrAmbiguous},          // a prefix of two agents
+		{"12345678-aaaa-4000-8000-000000000002", "/p/x/" + c + ".jsonl", nil},
+		{"87654321-c", "/p/x/" + c + ".jsonl", nil},
+		{"8765432", "", ErrUnknown}, // too short
+		{"shown-id-1", "", ErrAmbiguous},
+		{"shown-id", "/p/x/full.jsonl", nil},
+		{"/p/y/full.jsonl", "/p/y/full.jsonl", nil},
+		{"", "", ErrUnknown},
+		{"nobody-knows", "", ErrUnknown},
+	} {
+		v, err := f.View(want.id, created)
+		if v.Path != want.path || !errors.Is(err, want.err) {
+			t.Errorf("%q: got %q, %v; want %q, %v", want.id, v.Path, err, want.path, want.err)
+		}
+	}
+}
+
+func TestTake(t *testing.T) {
+	disk := newStore()
+	f := New(Options{Created: created, Ledger: disk}, Stored{})
+	p := ofSession(1, reply(before(1), "m1", 9_000, 10), boundary(before(1), "b1", "auto", 9_000))
+	f.Apply(p.whole())
+	if _, ok := f.Take(); ok || f.Settled() || len(f.Views(created)) != 0 {
+		t.Error("something to show or to store before the history is complete")
+	}
+	f.Settle()
+	d, ok := f.Take()
+	if !ok || !d.Settled || len(d.Files) != 1 || len(d.Seats) != 1 || len(d.Claims) != 2 || len(d.Messages) != 1 || d.Counters == nil {
+		t.Fatalf("%v %+v", ok, d)
+	}
+	f.Apply(p.add(reply(after(1), "m2", 9_000, 10)).grown()) // while it is being stored
+	again, _ := f.Take()                                     // which has failed
+	f.Stored(d)                                              // too late
+	if len(again.Messages) != 2 || len(f.messages) != 2 {
+		t.Errorf("lost: %+v", again)
+	}
+	f.Apply(p.add(reply(after(2), "m3", 9_000, 10)).grown())
+	disk.put(again)
+	f.Stored(again)
+	if len(f.messages) != 1 || len(f.claims) != 2 {
+		t.Errorf("in memory: %d messages, %d compactions", len(f.messages), len(f.claims))
+	}
+	last, ok := f.Take()
+	if d := cmp.Diff(Delta{Number: 3, Settled: true, Files: []File{f.files[p.path].File}, Messages: last.Messages, Counters: last.Counters}, last); d != "" || len(last.Messages) != 1 {
+		t.Errorf("%v (-want +got):\n%s", ok, d)
+	}
+	disk.put(last)
+	f.Stored(last)
+	if d, ok := f.Take(); ok {
+		t.Errorf("%+v", d)
+	}
+	f.Apply(p.whole())
+	if n := f.Counters().Tokens.Output; n != 20 || len(f.messages) != 0 {
+		t.Errorf("what is on disk is known: counted %d", n)
+	}
+	f.Apply(p.gone())
+	if d, _ := f.Take(); len(d.Gone) != 1 || d.Gone[0] != p.path || len(d.Files) != 0 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// Seats are stored when they are given, and again when more is known of them.
+func TestTakeSeats(t *testing.T) {
+	f := settled()
+	seats := func() map[string]string {
+		d, _ := f.Take()
+		f.Stored(d)
+		m := map[string]string{}
+		for _, s := range d.Seats {
+			m[s.SessionID] = s.Label + " " + s.Seen.Format(time.TimeOnly)
+		}
+		return m
+	}
+	const never = " 00:00:00"
+	f.Apply(ofSession(1, "{}").whole())
+	f.Clients([]Client{client(7, 2)})
+	diff(t, "without a time", map[string]string{uuid(1): labelled(1) + never, uuid(2): labelled(2) + never}, seats())
+	f.Apply(ofSession(2, prompt(after(1), "p")).whole())
+	diff(t, "with a transcript", map[string]string{uuid(2): labelled(2) + " 12:01:00"}, seats())
+	f.Clients([]Client{client(7, 1)})
+	if got := seats(); len(got) != 2 {
+		t.Errorf("after /clear: %v", got)
+	}
+}

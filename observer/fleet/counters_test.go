@@ -1,0 +1,193 @@
+package fleet
+
+import (
+	"slices"
+	"testing"
+
+	"sm/transcript"
+)
+
+// counted is what Counters says, of histograms only how often they observed.
+type counted struct {
+	Compactions        [3]uint64
+	Output             uint64
+	Good, Bad          uint64
+	PreTokens, Seconds uint64
+}
+
+func countedOf(f *Fleet) counted {
+	c := f.Counters()
+	sum := func(counts []uint64) (n uint64) {
+		for _, k := range counts {
+			n += k
+		}
+		return n
+	}
+	return counted{c.Compactions, c.Tokens.Output, c.Lines.Good, c.Lines.Bad, sum(c.PreTokens.Counts), sum(c.Duration.Counts)}
+}
+
+// TestCounters goes through the ways in which a record is met, before and after
+// Settle, and says which of them count.
+func TestCounters(t *testing.T) {
+	lines := func(when func(int) string) []string {
+		return []string{reply(when(3), "m1", 100_000, 10), boundary(when(2), "b1", "auto", 100_010), "nonsense",
+			summary(when(2), "s1", "b1", "one"), sidechain(reply(when(1), "m2", 9_000, 5))}
+	}
+	undated := []string{`{"type":"assistant","uuid":"u1","message":{"id":"m1","usage":{"input_tokens":2,"output_tokens":15}}}`}
+	all, none := counted{[3]uint64{1, 0, 0}, 15, 4, 1, 1, 1}, counted{Good: 4, Bad: 1}
+	for _, c := range []struct {
+		name   string
+		lines  []string
+		whole  bool // found whole; else found empty, and then it grows
+		before bool // Settle comes after it
+		want   counted
+	}{
+		{"history", lines(before), true, true, none},
+		{"history younger than the state", lines(after), true, true, all},
+		{"history without a time", undated, true, true, counted{Good: 1}},
+		{"growth of history", lines(before), false, true, all},
+		{"an old file found late", lines(before), true, false, none},
+		{"a new file", lines(after), true, false, all},
+		{"a new file without times", undated, true, false, counted{Output: 15, Good: 1}},
+		{"growth", lines(after), false, false, all},
+		{"growth with old times", lines(before), false, false, all},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, p := New(Options{Created: created}, Stored{}), ofSession(1)
+			if !c.before {
+				f.Settle()
+			}
+			if !c.whole {
+				f.Apply(p.whole())
+			}
+			p.add(c.lines...)
+			if c.whole {
+				f.Apply(p.whole())
+			} else {
+				f.Apply(p.grown())
+			}
+			f.Settle()
+			diff(t, "counters", c.want, countedOf(f))
+			v, err := f.View(labelled(1), created)
+			if err != nil || v.Counted[auto] != int(c.want.Compactions[auto]) {
+				t.Errorf("the session counted %v: %v", v.Counted, err)
+			}
+			f.Apply(p.whole())
+			want := c.want
+			want.Good, want.Bad = 2*want.Good, 2*want.Bad // read, though not for the first time
+			diff(t, "counters after reading it again", want, countedOf(f))
+		})
+	}
+}
+
+func TestGrowthOfMessages(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		f, p := New(Options{Created: created}, Stored{}), ofSession(1, reply(after(-2), "m1", 9_000, 10))
+		f.Apply(p.whole())
+		if !before {
+			f.Settle()
+		}
+		f.Apply(p.add(reply(after(-1), "m1", 9_000, 15)).grown())
+		f.Apply(p.add(reply(after(1), "m2", 9_000, 100)).grown())
+		f.Apply(p.add(reply(after(2), "m2", 9_000, 50)).grown()) // of the lines of a message the dearest counts
+		f.Apply(p.add(reply(after(2), "m2", 4_000, 120)).grown())
+		f.Settle()
+		if n := f.Counters().Tokens; n.Output != 125 || n.CacheRead != 8_898 {
+			t.Errorf("settled before: %v: counted %+v", !before, n)
+		}
+		v := f.Views(created)[0]
+		if v.Messages != 2 || v.Tokens4.Output != 135 || v.Tokens4.CacheRead != 8_898+3_898 {
+			t.Errorf("settled before: %v: %d messages of %+v", !before, v.Messages, v.Tokens4)
+		}
+	}
+}
+
+// Within a session equal summaries are no sign of equal compactions, but equal
+// times, triggers and sizes are.
+func TestRepeatedCompactions(t *testing.T) {
+	lines := []string{
+		summary(after(1), "s0", "", "one"),
+		boundary(after(2), "b1", "auto", 9_000), summary(after(2), "s1", "b1", "one"),
+		boundary(after(3), "b2", "auto", 9_000), summary(after(3), "s2", "b2", "one"),
+		boundary(after(3), "b3", "auto", 9_000), summary(after(3), "s3", "b3", "one"), // b2 once more
+		summary(after(4), "s4", "", "one"),
+	}
+	want := [3]uint64{2, 0, 2}
+	found := settled()
+	found.Apply(ofSession(1, lines...).whole())
+	grown, p := settled(), ofSession(1)
+	grown.Apply(p.whole())
+	for _, line := range lines {
+		grown.Apply(p.add(line).grown())
+	}
+	for name, f := range map[string]*Fleet{"history": settled(ofSession(1, lines...)), "found": found, "grown": grown} {
+		if got := f.Counters().Compactions; got != want {
+			t.Errorf("%s: counted %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestLinesOfMessageApart(t *testing.T) {
+	f, p := settled(), ofSession(1, reply(after(1), "m1", 9_000, 1), reply(after(2), "m2", 9_000, 2), reply(after(3), "m1", 9_000, 100))
+	for range 3 {
+		f.Apply(p.whole())
+		if n := f.Counters().Tokens.Output; n != 102 {
+			t.Errorf("counted %d", n)
+		}
+	}
+}
+
+// Whoever reads transcripts uses the memory of a change again.
+func TestChangeIsBorrowed(t *testing.T) {
+	f, p := New(Options{Created: created}, Stored{}), ofSession(1, reply(after(1), "m1", 9_000, 1), boundary(after(2), "b1", "auto", 9_000))
+	whole := p.whole()
+	f.Apply(whole)
+	grown := p.add(reply(after(3), "m2", 9_000, 2), boundary(after(4), "b2", "manual", 9_000)).grown()
+	f.Apply(grown)
+	for _, c := range []transcript.Change{whole, grown} {
+		clear(c.Messages)
+		clear(c.Compactions)
+	}
+	f.Settle()
+	if c := f.Counters(); c.Tokens.Output != 3 || c.Compactions != [3]uint64{1, 1, 0} {
+		t.Errorf("counted %+v", c)
+	}
+}
+
+// A file that shrinks and is read again is counted as read, and never negatively.
+func TestLinesRead(t *testing.T) {
+	f, p := settled(), ofSession(1, prompt(after(1), "p1"), prompt(after(2), "p2"), "{")
+	f.Apply(p.whole())
+	f.Apply(p.add("{", prompt(after(3), "p3")).grown())
+	diff(t, "grown", counted{Good: 3, Bad: 2}, countedOf(f))
+	bytes := f.Counters().Bytes
+	p.lines = p.lines[:1]
+	f.Apply(p.whole())
+	diff(t, "rewritten", counted{Good: 4, Bad: 2}, countedOf(f))
+	if n := f.Counters().Bytes - bytes; n != uint64(len(p.lines[0])+1) {
+		t.Errorf("%d bytes more", n)
+	}
+	shrunk := p.grown()
+	shrunk.Session = transcript.Session{}
+	f.Apply(shrunk)
+	diff(t, "impossible", counted{Good: 4, Bad: 2}, countedOf(f))
+}
+
+func TestHistograms(t *testing.T) {
+	c := Counters{}.clone()
+	for _, e := range []transcript.Compaction{
+		{}, {PreTokens: 1, Millis: 500}, {PreTokens: 25_000, Millis: 1_000}, {PreTokens: 25_001, Millis: 1_500},
+		{PreTokens: 1_000_000, Millis: 300_000}, {PreTokens: 1_000_001, Millis: 300_500},
+	} {
+		c.compacted(&e)
+	}
+	tokens := make([]uint64, len(PreTokensBounds())+1)
+	tokens[0], tokens[1], tokens[len(tokens)-2], tokens[len(tokens)-1] = 2, 1, 1, 1
+	diff(t, "tokens", Histogram{tokens, 2_050_003}, c.PreTokens)
+	seconds := make([]uint64, len(DurationBounds())+1)
+	seconds[0], seconds[1], seconds[len(seconds)-2], seconds[len(seconds)-1] = 2, 1, 1, 1
+	diff(t, "seconds", Histogram{seconds, 603.5}, c.Duration)
+	if !slices.IsSorted(PreTokensBounds()) || !slices.IsSorted(DurationBounds()) {
+		t.Error("bounds in disorder")
+	}
+}

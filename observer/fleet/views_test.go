@@ -1,0 +1,169 @@
+package fleet
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"sm/alerts"
+	"sm/transcript"
+)
+
+func TestViewOf(t *testing.T) {
+	f := New(Options{
+		Windows:    []transcript.WindowRule{{Model: "claude-opus-4-8", Tokens: 200_000}},
+		Thresholds: alerts.Thresholds{WarningPercentage: 50, CriticalPercentage: 65, EarlyRatio: 0.8},
+	}, Stored{Created: created})
+	p := ofSession(1, prompt(after(0), "p1"), reply(after(1), "m1", 150_000, 10), boundary(after(2), "b1", "auto", 150_010),
+		sidechain(reply(after(2), "m2", 9_000, 5)), "{", reply(after(3), "m3", 100_000, 20))
+	f.Apply(p.whole())
+	f.Apply(newPaper("/p/-home-dev-web/"+uuid(1)+"/subagents/agent-a.jsonl", reply(after(9), "m5", 9_000, 50)).whole())
+	f.Settle()
+	at := created.Add(3 * time.Minute)
+	want := View{
+		Agent: uuid(1), Label: labelled(1), SessionID: uuid(1), Provider: "claude", Path: p.path, Project: "web",
+		CWD: "/home/dev/web", Model: "claude-opus-4-8", Version: "2.1.44",
+		Tokens: 100_000, Known: true, Reading: at, Peak: 150_000,
+		Window: transcript.Window{Tokens: 200_000, Source: transcript.WindowConfig}, Level: alerts.Warn,
+		Compactions: one(auto), Counted: one(auto), Cycle: 2, Turns: 1, InTurn: true,
+		Messages: 2, Tokens4: transcript.Usage{Input: 4, CacheCreation: 200, CacheRead: 249_796, Output: 30},
+		SubagentFiles: 1, SubagentMessages: 2, SubagentTokens: transcript.Usage{Input: 4, CacheCreation: 200, CacheRead: 17_796, Output: 55},
+		Bytes: p.fold.Session.Bytes, Lines: 6, Bad: 1, Started: created, Active: at, Live: true,
+	}
+	diff(t, "view", []View{want}, f.Views(at.Add(10*time.Minute)))
+	f.Apply(p.add(boundary(after(4), "b2", "manual", 100_010)).grown())
+	want.Known, want.Level, want.Compactions[manual], want.Counted[manual], want.Cycle = false, alerts.OK, 1, 1, 3
+	want.Active, want.Live, want.Bytes, want.Lines = at.Add(time.Minute), false, p.fold.Session.Bytes, 7
+	diff(t, "after a compaction", []View{want}, f.Views(at.Add(11*time.Minute+1)))
+}
+
+func TestProject(t *testing.T) {
+	for _, c := range []struct{ cwd, path, want string }{
+		{"/home/dev/web", "/p/-x/a.jsonl", "web"},
+		{"/home/dev/web//", "/p/-x/a.jsonl", "web"},
+		{`C:\Users\dev\web`, "/p/-x/a.jsonl", "web"},
+		{`C:\`, "/p/-x/a.jsonl", "C:"},
+		{"web", "/p/-x/a.jsonl", "web"},
+		{"", "/p/-home-dev-web/a.jsonl", "-home-dev-web"},
+		{"/", `C:\p\-home-dev-web\a.jsonl`, "-home-dev-web"},
+		{"", "a.jsonl", ""},
+		{"", "", ""},
+	} {
+		if got := project(c.cwd, c.path); got != c.want {
+			t.Errorf("%q, %q: got %q, want %q", c.cwd, c.path, got, c.want)
+		}
+	}
+}
+
+func TestViewsOrder(t *testing.T) {
+	f := settled(ofSession(3, prompt(before(1), "p1")), ofSession(1, prompt(before(1), "p2")), ofSession(2, prompt(before(9), "p3")),
+		newPaper("/p/x/new.jsonl", prompt(after(1), "p4")), newPaper("/p/x/none.jsonl", "{}"))
+	var got []string
+	for _, v := range f.Views(created) {
+		got = append(got, v.Label)
+	}
+	diff(t, "order", []string{"new", labelled(1), labelled(3), labelled(2), "none"}, got)
+	n := 0
+	for range f.All(created) {
+		if n++; n == 2 {
+			break
+		}
+	}
+}
+
+// idle makes a fleet of n sessions of which nothing is new.
+func idle(n int, keep func(Delta)) *Fleet {
+	f := New(Options{Created: created, Ledger: newStore()}, Stored{})
+	for i := range n {
+		f.Apply(idleChange(i))
+	}
+	f.Settle()
+	d, _ := f.Take()
+	keep(d)
+	f.Stored(d)
+	return f
+}
+
+// idleChange has strings of its own, as those that are read from files.
+func idleChange(i int) transcript.Change {
+	path := fmt.Sprintf("/home/developer/.claude/projects/-home-developer-src-project-%03d/%s.jsonl", i%100, uuid(i))
+	c := transcript.Change{
+		Whole: true, Name: strings.Clone(uuid(i)), Cursor: transcript.Cursor{Path: path},
+		Session: transcript.Session{
+			ID: uuid(i), Model: strings.Clone("claude-opus-4-8-20260101"), Version: strings.Clone("2.1.197"),
+			CWD:     fmt.Sprintf("/home/developer/src/project-%03d", i%100),
+			Started: 1, Active: transcript.Instant(i), Compactions: one(auto), Bytes: 1 << 20,
+			Reading: transcript.Reading{At: transcript.Instant(i), Tokens: 90_000}, Messages: 10,
+		},
+		Compactions: []transcript.Compaction{{Key: transcript.Key(2*i + 1), Stamp: transcript.Key(2*i + 2), Digest: transcript.Key(i), Boundary: true}},
+	}
+	for j := range 10 {
+		c.Messages = append(c.Messages, transcript.Message{ID: transcript.Key(i*10 + j + 1), Usage: transcript.Usage{Input: 5}})
+	}
+	return c
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// An idle session may take 2 KB, with the fleet as it was read and after a restart.
+func TestMemory(t *testing.T) {
+	const n, most = 10_000, 2 << 10
+	disk := newStore()
+	idle(n, disk.put)
+	for _, c := range []struct {
+		name string
+		make func() *Fleet
+	}{
+		{"read", func() *Fleet { return idle(n, func(Delta) {}) }},
+		{"restarted", func() *Fleet { return New(Options{Ledger: disk}, disk.stored(t)) }},
+	} {
+		before := heap()
+		f := c.make()
+		used := int64(heap()-before) / n
+		if t.Logf("%s: %d bytes a session", c.name, used); used > most {
+			t.Errorf("more than %d bytes a session", most)
+		}
+		runtime.KeepAlive(f)
+	}
+}
+
+func BenchmarkViews(b *testing.B) {
+	f := idle(10_000, func(Delta) {})
+	for b.Loop() {
+		if len(f.Views(created)) != 10_000 {
+			b.Fatal("not all of them")
+		}
+	}
+}
+
+func BenchmarkView(b *testing.B) {
+	f := idle(10_000, func(Delta) {})
+	for b.Loop() {
+		if _, err := f.View(uuid(9_999), created); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkHistory is a first start on a gigabyte.
+func BenchmarkHistory(b *testing.B) {
+	changes := make([]transcript.Change, 7_500)
+	for i := range changes {
+		changes[i] = idleChange(i)
+	}
+	for b.Loop() {
+		f := New(Options{Created: created}, Stored{})
+		for _, c := range changes {
+			f.Apply(c)
+		}
+		f.Settle()
+	}
+}

@@ -1,0 +1,242 @@
+package observer
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"sm/alerts"
+)
+
+// rig is an observer on folders of its own.
+type rig struct {
+	t        testing.TB
+	dir      string
+	projects string
+	o        Options
+	log      *lockedBuffer
+	app      *App
+}
+
+func newRig(t testing.TB) *rig {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "sm") // those of t.TempDir are too long for a socket on macOS
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	r := &rig{t: t, dir: dir, projects: filepath.Join(dir, "projects"), log: new(lockedBuffer)}
+	r.o = Options{
+		Projects: []string{r.projects}, State: filepath.Join(dir, "state"), Socket: filepath.Join(dir, "run", "sm.sock"),
+		Listen: []string{"127.0.0.1:0"}, SessionTTL: time.Hour, MaxSessions: 500, Version: "1.2.3", Commit: "abcdef0",
+		Thresholds: alerts.Thresholds{WarningPercentage: 50, CriticalPercentage: 65, EarlyRatio: 0.8},
+		Logger:     slog.New(slog.NewTextHandler(r.log, nil)),
+	}
+	return r
+}
+
+// start runs the observer until the test ends or stop, and waits until it has read
+// what there is.
+func (r *rig) start() *rig {
+	r.t.Helper()
+	app, err := New(r.t.Context(), r.o)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.app = app
+	r.t.Cleanup(func() { _ = app.Stop(context.Background()) })
+	app.Start()
+	select {
+	case <-app.Ready():
+	case err := <-app.failed:
+		r.t.Fatal(err)
+	case <-time.After(patience):
+		r.t.Fatal("not ready")
+	}
+	return r
+}
+
+func (r *rig) stop() {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := r.app.Stop(ctx); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// patience is how long a test waits for what should take milliseconds.
+const patience = 20 * time.Second
+
+// until waits for a condition.
+func (r *rig) until(what string, holds func() bool) {
+	r.t.Helper()
+	end := time.After(patience)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-end:
+			r.t.Fatalf("waited in vain: %s\n%s", what, r.log)
+		}
+	}
+}
+
+// transcript is the path of a session's transcript.
+func (r *rig) transcript(id string) string {
+	return filepath.Join(r.projects, "-home-dev-web", id+".jsonl")
+}
+
+// write appends lines to the transcript of a session.
+func (r *rig) write(id string, lines ...string) {
+	r.t.Helper()
+	appendLines(r.t, r.transcript(id), lines...)
+}
+
+func appendLines(t testing.TB, path string, lines ...string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(strings.Join(lines, "\n") + "\n"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// client is the registry's entry of a running client.
+func (r *rig) client(pid int, id, fields string) {
+	r.t.Helper()
+	path := filepath.Join(r.dir, "sessions", fmt.Sprintf("%d.json", pid))
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	entry := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"procStart":"%d"%s}`, pid, id, 1000+pid, fields)
+	if err := os.WriteFile(path+".new", []byte(entry), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// tcp is the address of the TCP listener.
+func (r *rig) tcp() *net.TCPAddr { return r.app.Addrs()[1].(*net.TCPAddr) }
+
+// answer is what a request got.
+type answer struct {
+	Code   int
+	Header http.Header
+	Body   string
+}
+
+// get asks over TCP; headers are name and value in turn. What is compressed stays so.
+func (r *rig) get(path string, headers ...string) answer {
+	r.t.Helper()
+	a, err := fetch(r.t.Context(), "http://"+r.tcp().String()+path, headers...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return a
+}
+
+func fetch(ctx context.Context, url string, headers ...string) (answer, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return answer{}, err
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}, Timeout: patience}
+	resp, err := client.Do(req)
+	if err != nil {
+		return answer{}, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return answer{resp.StatusCode, resp.Header, string(body)}, err
+}
+
+// lockedBuffer is a log that may be read while it is written.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// checkAppLeaks is checkLeaks but for the tracker of nxadm/tail, which lives as long
+// as the process.
+func checkAppLeaks(t *testing.T) {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() {
+		goleak.VerifyNone(t, before, goleak.IgnoreAnyFunction("github.com/nxadm/tail/watch.(*InotifyTracker).run"),
+			goleak.IgnoreAnyFunction("github.com/fsnotify/fsnotify.(*inotify).readEvents"))
+	})
+}
+
+// uuid is the id of the nth session.
+func uuid(n int) string { return fmt.Sprintf("%08x-0000-4000-8000-%012x", uint32(n)*2654435761, n) }
+
+// ago is a time as records write it.
+func ago(d time.Duration) string { return stamp(time.Now().Add(-d)) }
+
+func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// reply is an assistant's record of so many tokens in context.
+func reply(at, msg string, context, output int) string {
+	return replyOf("claude-haiku-4-5", "/home/dev/web", at, msg, context, output)
+}
+
+func replyOf(model, cwd, at, msg string, context, output int) string {
+	return fmt.Sprintf(`{"type":"assistant","uuid":"u-%s","timestamp":%q,"version":"2.1.44","cwd":%q,"message":{"id":%q,"model":%q,`+
+		`"usage":{"input_tokens":2,"cache_creation_input_tokens":100,"cache_read_input_tokens":%d,"output_tokens":%d}}}`,
+		msg, at, cwd, msg, model, context-102, output)
+}
+
+func boundary(at, id, trigger string, pre int) string {
+	return fmt.Sprintf(`{"type":"system","subtype":"compact_boundary","uuid":%q,"timestamp":%q,"version":"2.1.44",`+
+		`"compactMetadata":{"trigger":%q,"preTokens":%d,"durationMs":17516}}`, id, at, trigger, pre)
+}
+
+func prompt(at, id, text string) string {
+	return fmt.Sprintf(`{"type":"user","uuid":%q,"timestamp":%q,"version":"2.1.44","cwd":"/home/dev/web","message":{"content":%q}}`, id, at, text)
+}
+
+// age makes a transcript as old as its records.
+func (r *rig) age(id string, d time.Duration) {
+	r.t.Helper()
+	at := time.Now().Add(-d)
+	if err := os.Chtimes(r.transcript(id), at, at); err != nil {
+		r.t.Fatal(err)
+	}
+}

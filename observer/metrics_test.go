@@ -1,0 +1,316 @@
+package observer
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+
+	"sm/transcript"
+	"sm/transcript/follow"
+)
+
+// varied runs an observer of a fleet that has every kind of session, and in which
+// all that can be counted has been counted.
+func varied(t *testing.T) *rig {
+	r := newRig(t)
+	r.o.CompactionThreshold = 160_000
+	r.write(uuid(1), prompt(ago(9*time.Minute), "p1", "go on"), reply(ago(8*time.Minute), "m1", 50_123, 300))
+	r.write(uuid(2), reply(ago(7*time.Minute), "m2", 120_000, 70), boundary(ago(6*time.Minute), "b2", "auto", 120_070))
+	r.write(uuid(3), prompt(ago(5*time.Minute), "p3", "nothing yet"))
+	r.write(uuid(4), reply(ago(4*time.Minute), "m4", 190_000, 70), "no JSON")
+	r.write("not-an-id", replyOf("claude \"x\"\\y", "/home/dev/a\\b\n\"c\"", ago(3*time.Minute), "m5", 700_000, 1))
+	r.client(4711, uuid(1), `,"status":"busy"`)
+	r.start()
+	r.write(uuid(1), boundary(ago(0), "b3", "manual", 50_123), boundary(ago(0), "b4", "other", 1))
+	r.write(uuid(4), boundary(ago(0), "b5", "auto", 190_070), reply(ago(0), "m6", 40_000, 1_234_567))
+	r.until("compactions are counted", func() bool { return r.scrape()[`claude_compactions_total{trigger="auto"}`] == 1 })
+	r.until("sessions have their clients", func() bool {
+		return r.scrape()[`claude_session_compactions_total{session="`+uuid(1)[:8]+`",trigger="unknown"}`] == 1
+	})
+	return r
+}
+
+// TestMetricsChecked holds our part of /metrics against what the library checks and
+// writes.
+func TestMetricsChecked(t *testing.T) {
+	checkAppLeaks(t)
+	r := varied(t)
+	defer r.stop()
+	seen := &page{}
+	noErrors(t, r.app.metrics.look(t.Context(), seen, time.Now()))
+	still := newMetrics(&App{o: r.o, stats: new(follow.Stats)}) // figures that do not move
+	written := func(open bool) string {
+		p := &page{exposition: exposition{open: open}, sessions: seen.sessions, counters: seen.counters}
+		still.families(p)
+		return string(p.buf)
+	}
+	for accept, format := range map[string]expfmt.Format{
+		"": expfmt.NewFormat(expfmt.TypeTextPlain), "application/openmetrics-text;version=1.0.0": openMetrics1,
+		"application/openmetrics-text;version=0.0.1": openMetrics0,
+	} {
+		open := format.FormatType() == expfmt.TypeOpenMetrics
+		checked, err := recheck(written(false), format)
+		noErrors(t, err)
+		want, err := blocks(checked)
+		noErrors(t, err)
+		got, err := blocks(written(open))
+		noErrors(t, err)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-the library's +got):\n%s", format, diff)
+		}
+		a := r.get("/metrics", "Accept", accept)
+		if got := a.Header.Get("Content-Type"); !strings.HasPrefix(got, string(format)) {
+			t.Errorf("%q gets %q", accept, got)
+		}
+		if open != strings.HasSuffix(a.Body, "\n# EOF\n") || strings.Count(a.Body, "# EOF") != btoi(open) {
+			t.Errorf("%s ends %q", format, a.Body[len(a.Body)-20:])
+		}
+		_, err = parse(strings.ReplaceAll(a.Body, " unknown\n", " untyped\n")) // as text has it
+		noErrors(t, err)
+	}
+	gatherers := prometheus.Gatherers{still.process, prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		families, err := parse(written(false))
+		return slices.Collect(maps.Values(families)), err
+	})}
+	_, err := gatherers.Gather()
+	noErrors(t, err)
+}
+
+// TestMetricsCheckBites shows that the check above finds what it is for.
+func TestMetricsCheckBites(t *testing.T) {
+	good := "# HELP sm_x X.\n# TYPE sm_x gauge\nsm_x{a=\"1\",b=\"2\"} 1\n"
+	text := expfmt.NewFormat(expfmt.TypeTextPlain)
+	again := func(s string) string {
+		checked, err := recheck(s, text)
+		if err != nil {
+			return err.Error()
+		}
+		return checked
+	}
+	if got := again(good); got != good {
+		t.Errorf("a good one becomes %q", got)
+	}
+	for name, bad := range map[string]string{
+		"order of labels": strings.Replace(good, `a="1",b="2"`, `b="2",a="1"`, 1),
+		"duplicate":       good + "sm_x{a=\"1\",b=\"2\"} 2\n",
+		"other labels":    good + "sm_x{a=\"1\"} 2\n",
+		"no type":         strings.Replace(good, "# TYPE sm_x gauge\n", "", 1),
+		"no UTF-8":        strings.Replace(good, `"1"`, "\"\xff\"", 1),
+		"label twice":     strings.Replace(good, `b=`, `a=`, 1),
+		"half a number":   strings.Replace(good, "} 1\n", "} 1.0\n", 1),
+	} {
+		if got := again(bad); got == bad {
+			t.Errorf("%s: not found", name)
+		}
+	}
+}
+
+// TestMetricsContract: names, types and labels are promises.
+func TestMetricsContract(t *testing.T) {
+	r := varied(t)
+	body := r.get("/metrics").Body
+	families, err := parse(body)
+	noErrors(t, err)
+	var list []*dto.MetricFamily
+	var contract strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(families)) {
+		f := families[name]
+		list = append(list, f)
+		if !ours(name) {
+			if !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_") {
+				t.Errorf("whose is %s?", name)
+			}
+			continue
+		}
+		var labels []string
+		for _, l := range f.Metric[0].Label {
+			labels = append(labels, l.GetName())
+		}
+		if !strings.HasSuffix(f.GetHelp(), ".") || strings.Contains(f.GetHelp(), "\n") {
+			t.Errorf("%s: help %q", name, f.GetHelp())
+		}
+		fmt.Fprintf(&contract, "%s{%s} %s\n", name, strings.Join(labels, ","), strings.ToLower(f.GetType().String()))
+	}
+	golden(t, "metrics.golden", contract.String())
+	problems, err := promlint.NewWithMetricFamilies(list).Lint()
+	noErrors(t, err)
+	for _, p := range problems {
+		t.Errorf("lint: %s: %s", p.Metric, p.Text)
+	}
+}
+
+// TestMetricsEmpty: what counts the fleet is there, at 0, before there is a fleet;
+// else the first event would be no increase.
+func TestMetricsEmpty(t *testing.T) {
+	r := newRig(t).start()
+	values := r.scrape()
+	want := map[string]float64{
+		`claude_compactions_total{trigger="auto"}`: 0, `claude_compactions_total{trigger="manual"}`: 0,
+		`claude_compactions_total{trigger="unknown"}`: 0,
+		`claude_tokens_total{kind="input"}`:           0, `claude_tokens_total{kind="output"}`: 0,
+		`claude_tokens_total{kind="cache_creation"}`: 0, `claude_tokens_total{kind="cache_read"}`: 0,
+		`sm_transcript_lines_total{result="ok"}`: 0, `sm_transcript_lines_total{result="bad"}`: 0,
+		`sm_transcript_bytes_total`: 0, `sm_sessions_unexported`: 0, `sm_read_lag_bytes`: 0,
+		`sm_transcripts{state="failed"}`: 0, `sm_transcripts{state="live"}`: 0, `sm_transcripts{state="parked"}`: 0,
+		`claude_compaction_pre_tokens_count`: 0, `claude_compaction_pre_tokens_sum`: 0,
+		`claude_compaction_pre_tokens_bucket{le="+Inf"}`: 0, `claude_compaction_pre_tokens_bucket{le="200000"}`: 0,
+		`claude_compaction_duration_seconds_count`: 0, `claude_compaction_duration_seconds_bucket{le="2.5"}`: 0,
+		`sm_http_refused_total{reason="host"}`: 0, `sm_http_refused_total{reason="peer"}`: 0,
+	}
+	got := maps.Clone(values)
+	maps.DeleteFunc(got, func(name string, _ float64) bool { _, asked := want[name]; return !asked })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := having(values, "claude_session"); len(got) > 0 {
+		t.Errorf("series of no session: %v", got)
+	}
+	r.get("/metrics", "Origin", "http://evil.example")
+	if got := r.scrape()[`sm_http_refused_total{reason="browser"}`]; got != 1 {
+		t.Errorf("%v refusals counted, want 1", got)
+	}
+}
+
+// TestMetricsCount follows a session through a compaction and a restart.
+func TestMetricsCount(t *testing.T) {
+	checkAppLeaks(t)
+	r := newRig(t)
+	id, s := uuid(1), uuid(1)[:8]
+	r.write(id, boundary(ago(48*time.Hour), "old", "auto", 150_000), reply(ago(time.Minute), "m1", 50_123, 300))
+	r.start()
+	per := func(auto, manual, unknown float64) map[string]float64 {
+		return map[string]float64{
+			`claude_session_compactions_total{session="` + s + `",trigger="auto"}`:    auto,
+			`claude_session_compactions_total{session="` + s + `",trigger="manual"}`:  manual,
+			`claude_session_compactions_total{session="` + s + `",trigger="unknown"}`: unknown,
+		}
+	}
+	check := func(when string, want map[string]float64) {
+		t.Helper()
+		got := having(r.scrape(), "claude_session_compactions_total")
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	check("history is not counted", per(0, 0, 0))
+	context := `claude_session_context_tokens{session="` + s + `"}`
+	ratio := `claude_session_context_ratio{session="` + s + `"}`
+	if v := r.scrape(); v[context] != 50_123 || v[ratio] != 50_123.0/200_000 {
+		t.Errorf("context %v, ratio %v", v[context], v[ratio])
+	}
+	r.write(id, boundary(ago(0), "b1", "auto", 50_400), boundary(ago(0), "b2", "manual", 900))
+	r.until("both are counted", func() bool { return r.scrape()[`claude_compactions_total{trigger="manual"}`] == 1 })
+	check("two", per(1, 1, 0))
+	for _, name := range []string{context, ratio} {
+		if v, known := r.scrape()[name]; known {
+			t.Errorf("after a boundary %s is %v", name, v)
+		}
+	}
+	for name, v := range having(r.scrape(), "claude_session_level") {
+		if v != 0 {
+			t.Errorf("after a boundary %s is %v", name, v)
+		}
+	}
+	r.write(id, reply(ago(0), "m2", 130_000, 500))
+	r.until("the context is known again", func() bool { return r.scrape()[context] == 130_000 })
+	if v := r.scrape()[`claude_session_level{level="critical",session="`+s+`"}`]; v != 1 {
+		t.Error("not critical at 65 %")
+	}
+
+	totals := func() map[string]float64 {
+		v := r.scrape()
+		kept := having(v, "claude_")
+		maps.Copy(kept, having(v, "sm_transcript_"))
+		return kept
+	}
+	before := totals()
+	r.stop()
+	r.start()
+	if diff := cmp.Diff(before, totals()); diff != "" {
+		t.Errorf("after a restart (-before +after):\n%s", diff)
+	}
+	if got := before[`claude_tokens_total{kind="output"}`]; got != 500 {
+		t.Errorf("%v tokens of output, want 500: those of history do not count", got)
+	}
+	if got := before[`claude_compaction_duration_seconds_bucket{le="20"}`]; got != 2 {
+		t.Errorf("%v compactions took up to 20 s, want 2", got)
+	}
+	r.stop()
+}
+
+// TestMetricsRatio stays within its bounds, whatever the window is taken for.
+func TestMetricsRatio(t *testing.T) {
+	r := newRig(t)
+	r.o.Windows = []transcript.WindowRule{{Model: "tiny", Tokens: 1000}}
+	for i, tokens := range []int{103, 1000, 200_000, 200_001, 999_999, 1_000_000, 4_000_000} {
+		r.write(uuid(2*i), reply(ago(time.Minute), fmt.Sprint("m", i), tokens, 1))
+		r.write(uuid(2*i+1), replyOf("tiny", "/x", ago(time.Minute), fmt.Sprint("n", i), tokens, 1))
+	}
+	r.start()
+	ratios := having(r.scrape(), "claude_session_context_ratio")
+	if len(ratios) != 14 {
+		t.Errorf("%d ratios, want 14", len(ratios))
+	}
+	for name, v := range ratios {
+		if !(v > 0 && v <= 1) {
+			t.Errorf("%s is %v", name, v)
+		}
+	}
+}
+
+// TestMetricsGzip: compressed is the same, and only for those who take it.
+func TestMetricsGzip(t *testing.T) {
+	r := varied(t)
+	r.until("all files are live", func() bool { return r.scrape()[`sm_transcripts{state="live"}`] == 5 })
+	plain, err := blocks(r.get("/metrics").Body)
+	noErrors(t, err)
+	for accept, want := range map[string]bool{
+		"": false, "identity": false, "gzip": true, "deflate, gzip;q=0.5, br": true, " GZIP ; q=1.0": true,
+		"gzip;q=0": false, "gzip; q=0.000": false, "br": false, "gzip;q=x": false, "xgzip": false,
+	} {
+		a := r.get("/metrics", "Accept-Encoding", accept)
+		if got := a.Header.Get("Content-Encoding") == "gzip"; got != want || a.Header.Get("Vary") != "Accept, Accept-Encoding" {
+			t.Errorf("%q: compressed %v, want %v; vary %q", accept, got, want, a.Header.Get("Vary"))
+			continue
+		}
+		body := a.Body
+		if want {
+			z, err := gzip.NewReader(strings.NewReader(body))
+			noErrors(t, err)
+			all, err := io.ReadAll(z)
+			noErrors(t, err)
+			body = string(all)
+		}
+		got, err := blocks(body)
+		noErrors(t, err)
+		if diff := cmp.Diff(plain, got); diff != "" {
+			t.Errorf("%q (-plain +got):\n%s", accept, diff)
+		}
+	}
+}
+
+// TestMetricsStopped: who asks too late hears so, compressed or not.
+func TestMetricsStopped(t *testing.T) {
+	r := newRig(t).start()
+	l := serveTCP(t, r.app.metrics, nil)
+	r.stop()
+	for _, encoding := range []string{"identity", "gzip"} {
+		a, err := fetch(t.Context(), "http://"+l.String()+"/metrics", "Accept-Encoding", encoding)
+		noErrors(t, err)
+		want := `{"error":"the observer is stopping; try again when it runs"}` + "\n"
+		if a.Code != 503 || a.Body != want || a.Header.Get("Content-Encoding") != "" {
+			t.Errorf("%s: %d %q", encoding, a.Code, a.Body)
+		}
+	}
+}

@@ -1,0 +1,359 @@
+package observer
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/common/expfmt"
+
+	"sm/observer/fleet"
+)
+
+// infos are the labels of claude_session_info by session_id.
+func (r *rig) infos() map[string]map[string]string {
+	r.t.Helper()
+	families, err := parse(r.get("/metrics").Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	all := map[string]map[string]string{}
+	for _, m := range families["claude_session_info"].GetMetric() {
+		labels := map[string]string{}
+		for _, l := range m.Label {
+			labels[l.GetName()] = l.GetValue()
+		}
+		if all[labels["session_id"]] != nil {
+			r.t.Errorf("twice: %v", labels)
+		}
+		all[labels["session_id"]] = labels
+	}
+	return all
+}
+
+// TestSeriesLabelsKept gives six sessions each of 120 ids that begin alike, in
+// history and later, and expects each to keep its label over restarts.
+func TestSeriesLabelsKept(t *testing.T) {
+	checkAppLeaks(t)
+	const groups, each = 120, 6
+	r := newRig(t)
+	r.o.MaxSessions = 0
+	begin := func(of func(i int) bool) {
+		for g := range groups {
+			for i := range each {
+				if of(i) {
+					id := fmt.Sprintf("%08x-%04x-4000-8000-%012x", g, i%3, i)
+					r.write(id, reply(ago(time.Duration(each-i)*time.Minute), fmt.Sprint("m", g, "-", i), 50_000+i, 1))
+				}
+			}
+		}
+	}
+	labels := func(when string, sessions int) map[string]string {
+		t.Helper()
+		r.until(fmt.Sprint(sessions, " sessions ", when), func() bool {
+			return len(having(r.scrape(), "claude_session_info")) == sessions
+		})
+		byID, given := map[string]string{}, map[string]bool{}
+		for id, info := range r.infos() {
+			if byID[id] = info["session"]; given[info["session"]] {
+				t.Errorf("%s: two sessions are called %s", when, info["session"])
+			}
+			given[info["session"]] = true
+		}
+		return byID
+	}
+	begin(func(i int) bool { return i%2 == 0 })
+	r.start()
+	first := labels("of history", groups*each/2)
+	begin(func(i int) bool { return i%2 == 1 })
+	all := labels("with new ones", groups*each)
+	for id, label := range first {
+		if all[id] != label {
+			t.Errorf("%s was %s and is %s", id, label, all[id])
+		}
+	}
+	r.stop()
+	r.start()
+	if diff := cmp.Diff(all, labels("after a restart", groups*each)); diff != "" {
+		t.Errorf("after a restart (-before +after):\n%s", diff)
+	}
+	gone := fmt.Sprintf("%08x-%04x-4000-8000-%012x", 7, 0, 0)
+	noErrors(t, os.Remove(r.transcript(gone)))
+	r.until("a session is gone", func() bool { return len(having(r.scrape(), "claude_session_info")) == groups*each-1 })
+	r.stop()
+	r.start()
+	delete(all, gone)
+	if diff := cmp.Diff(all, labels("without one", groups*each-1)); diff != "" {
+		t.Errorf("after the next restart (-before +after):\n%s", diff)
+	}
+	r.stop()
+}
+
+// exportedAt is what a scrape at some time would show.
+func (r *rig) exportedAt(at time.Time) (labels []string, unexported int) {
+	r.t.Helper()
+	p := &page{}
+	if err := r.app.metrics.look(r.t.Context(), p, at); err != nil {
+		r.t.Fatal(err)
+	}
+	for _, v := range p.sessions {
+		labels = append(labels, v.Label)
+	}
+	return labels, p.unexported
+}
+
+// TestSeriesLeave: sessions that rest have no series, unless their client runs.
+func TestSeriesLeave(t *testing.T) {
+	r := newRig(t)
+	for i, age := range []time.Duration{time.Minute, 59 * time.Minute, 2 * time.Hour, 48 * time.Hour} {
+		r.write(uuid(i), reply(ago(age), fmt.Sprint("m", i), 50_000, 1))
+		r.age(uuid(i), age)
+	}
+	r.write(uuid(4), `{"type":"assistant","message":{"usage":{"input_tokens":9}}}`) // no time but the file's
+	r.client(4711, uuid(3), "")
+	r.start()
+	r.until("the client is known", func() bool { _, there := r.infos()[uuid(3)]; return there })
+	now := time.Now()
+	for _, tc := range []struct {
+		ttl  time.Duration
+		at   time.Time
+		want []string
+	}{
+		{time.Hour, now, []string{uuid(0)[:8], uuid(3)[:8], uuid(1)[:8], uuid(4)[:8]}},
+		{time.Hour, now.Add(30 * time.Minute), []string{uuid(0)[:8], uuid(3)[:8], uuid(4)[:8]}},
+		{time.Hour, now.Add(2 * time.Hour), []string{uuid(3)[:8]}},
+		{3 * time.Hour, now, []string{uuid(0)[:8], uuid(2)[:8], uuid(3)[:8], uuid(1)[:8], uuid(4)[:8]}},
+		{0, now.Add(99 * time.Hour), []string{uuid(0)[:8], uuid(2)[:8], uuid(3)[:8], uuid(1)[:8], uuid(4)[:8]}},
+	} {
+		r.app.metrics.app.o.SessionTTL = tc.ttl // nothing else asks at this time
+		got, _ := r.exportedAt(tc.at)
+		want := map[string]bool{}
+		for _, label := range tc.want {
+			want[label] = true
+		}
+		shown := map[string]bool{}
+		for _, label := range got {
+			shown[label] = true
+		}
+		if diff := cmp.Diff(want, shown); diff != "" {
+			t.Errorf("idle for %v, in %v (-want +got):\n%s", tc.ttl, tc.at.Sub(now), diff)
+		}
+	}
+	if a := r.get("/sessions"); strings.Count(a.Body, `"session_id"`) != 5 {
+		t.Errorf("GET /sessions leaves some out: %s", a.Body)
+	}
+}
+
+// TestSeriesMost: there are only so many, those at work before those that rest.
+func TestSeriesMost(t *testing.T) {
+	r := newRig(t)
+	r.o.MaxSessions = 3
+	for i := range 8 {
+		age := time.Duration(12+i) * time.Minute
+		r.write(uuid(i), reply(ago(age), fmt.Sprint("m", i), 50_000, 1))
+		r.age(uuid(i), age)
+	}
+	r.client(4711, uuid(7), "")
+	r.start()
+	shown := func() map[string]bool {
+		ids := map[string]bool{}
+		for id := range r.infos() {
+			ids[id] = true
+		}
+		return ids
+	}
+	want := map[string]bool{uuid(0): true, uuid(1): true, uuid(7): true}
+	r.until("the session with a client is shown", func() bool { return shown()[uuid(7)] })
+	if diff := cmp.Diff(want, shown()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	values := r.scrape()
+	if values["sm_sessions_unexported"] != 5 {
+		t.Errorf("%v unexported, want 5", values["sm_sessions_unexported"])
+	}
+	for _, name := range []string{"claude_session_context_tokens", "claude_session_active"} {
+		if n := len(having(values, name+"{")); n != 3 {
+			t.Errorf("%d series of %s, want 3", n, name)
+		}
+	}
+	r.write(uuid(5), reply(ago(0), "m9", 60_000, 1))
+	r.until("one at work takes a place", func() bool { s := shown(); return s[uuid(5)] && s[uuid(7)] && s[uuid(0)] && len(s) == 3 })
+}
+
+// hostileProjects are working directories, as JSON, and what may show of them.
+func hostileProjects() map[string]string {
+	return map[string]string{
+		`"/home/dev/web"`:                                             "web",
+		`"C:\\Users\\dev\\web"`:                                       "web",
+		`"/home/dev/m\u00fcsli \u00a0x"`:                              "müsli �x",
+		"\"/home/dev/\xff\xfe\xc3\"":                                  "���",
+		`"/home/dev/\ud800x"`:                                         "�x",
+		`"/home/dev/a\nb\tc\u0000d\u001b[2J"`:                         "a�b�c�d�[2J",
+		`"/home/dev/\"} 1\n#\\\"x"`:                                   `"x`,
+		`"/home/dev/x\"} 1\nclaude 2"`:                                "x\"} 1�claude 2",
+		`"/home/dev/\u202eexe.\u200b"`:                                "�exe.�",
+		`"/home/dev/` + strings.Repeat("a", 10_000) + `"`:             strings.Repeat("a", 125) + "…",
+		`"/home/dev/` + strings.Repeat("\\u00e9", 5_000) + `"`:        strings.Repeat("é", 62) + "…",
+		`"/home/dev/` + strings.Repeat("b", longestValue) + `"`:       strings.Repeat("b", longestValue),
+		`"/home/dev/` + strings.Repeat("c", longestValue+1) + `"`:     strings.Repeat("c", 125) + "…",
+		`"/home/dev/` + strings.Repeat("\\u0000", longestValue) + `"`: strings.Repeat("�", 41) + "…",
+		`"/"`:   "",
+		`""`:    "",
+		`"///"`: "",
+		`7`:     "",
+	}
+}
+
+// TestSeriesHostile: whatever a transcript says, the exposition stays one.
+func TestSeriesHostile(t *testing.T) {
+	r := newRig(t)
+	want, got, n := map[string]string{}, map[string]string{}, 0
+	for cwd, project := range hostileProjects() {
+		id := uuid(n)
+		n++
+		r.write(id, strings.Replace(reply(ago(time.Minute), id, 50_000, 1), `"/home/dev/web"`, cwd, 1))
+		want[id] = project
+	}
+	evil := `x\"} 9\n\u0000` + strings.Repeat("y", 10_000)
+	record := strings.Replace(reply(ago(time.Minute), "evil", 50_000, 1), `"2.1.44"`, `"`+evil+`"`, 1)
+	record = strings.Replace(record, `"claude-haiku-4-5"`, "\"\xff"+evil+`"`, 1)
+	record = strings.Replace(record, `{"type"`, `{"sessionId":"`+evil+`","type"`, 1)
+	r.write("evil", record)
+	r.start()
+	a := r.get("/metrics")
+	if !utf8.ValidString(a.Body) {
+		t.Error("not UTF-8")
+	}
+	families, err := parse(a.Body)
+	noErrors(t, err)
+	for _, f := range families {
+		for _, m := range f.Metric {
+			for _, l := range m.Label {
+				if v := l.GetValue(); len(v) > longestValue || strings.ContainsFunc(v, func(r rune) bool { return !unicode.IsPrint(r) }) {
+					t.Errorf("%s: %s is %q", f.GetName(), l.GetName(), v)
+				}
+			}
+		}
+	}
+	infos := r.infos()
+	if len(infos) != n+1 {
+		t.Errorf("%d sessions, want %d", len(infos), n+1)
+	}
+	for id := range want {
+		got[id] = infos[id]["project"]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("projects (-want +got):\n%s", diff)
+	}
+}
+
+// TestSeriesHideProject: the project can be switched off, and nothing takes its place.
+func TestSeriesHideProject(t *testing.T) {
+	r := newRig(t)
+	r.o.HideProject = true
+	r.write(uuid(1), reply(ago(time.Minute), "m1", 50_000, 1))
+	r.start()
+	want := map[string]map[string]string{uuid(1): {
+		"session": uuid(1)[:8], "session_id": uuid(1), "project": "", "model": "claude-haiku-4-5", "version": "2.1.44", "window_source": "model",
+	}}
+	if diff := cmp.Diff(want, r.infos()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if body := r.get("/metrics").Body; strings.Contains(body, "web") {
+		t.Error("the project shows elsewhere")
+	}
+}
+
+// TestTame tries what no table has.
+func TestTame(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		b := make([]byte, rng.IntN(300))
+		for i := range b {
+			b[i] = byte(rng.Uint32())
+			if rng.IntN(3) > 0 {
+				b[i] = "aé…\U0001F600"[rng.IntN(10)]
+			}
+		}
+		s := tame(string(b))
+		if !utf8.ValidString(s) || len(s) > longestValue || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) && r != utf8.RuneError }) {
+			t.Fatalf("%q becomes %q", b, s)
+		}
+		if again := tame(s); again != s {
+			t.Fatalf("%q becomes %q, and that %q", b, s, again)
+		}
+	}
+}
+
+// TestExpositionNumbers writes numbers as the library does.
+func TestExpositionNumbers(t *testing.T) {
+	numbers := []float64{
+		0, math.Copysign(0, -1), 1, -1, 2, 0.5, -0.25, 1e-9, 99_999, 999_999, 1e6, 1_234_567, 1e20, 1e21, -999_999, -1e6,
+		1_763_633_722.123, math.MaxFloat64, math.SmallestNonzeroFloat64, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxInt64, 1 << 53,
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		numbers = append(numbers, math.Float64frombits(rng.Uint64()), float64(rng.Int64N(1<<rng.IntN(62)+1)))
+	}
+	for _, open := range []bool{false, true} {
+		format := expfmt.NewFormat(expfmt.TypeTextPlain)
+		if open {
+			format = openMetrics1
+		}
+		e := exposition{open: open}
+		e.family("sm_x", "gauge", "X.")
+		for i, f := range numbers {
+			e.series(f, "i", fmt.Sprintf("%05d", i))
+		}
+		plain := exposition{}
+		plain.family("sm_x", "gauge", "X.")
+		for i, f := range numbers {
+			plain.series(f, "i", fmt.Sprintf("%05d", i))
+		}
+		want, err := recheck(string(plain.buf), format)
+		noErrors(t, err)
+		if diff := cmp.Diff(want, string(e.buf)); diff != "" {
+			t.Errorf("open %v (-the library's +got):\n%s", open, diff)
+		}
+	}
+}
+
+// TestExpositionHistogram: buckets are cumulative in any state that counters may be in.
+func TestExpositionHistogram(t *testing.T) {
+	e := exposition{}
+	e.family("sm_h", "histogram", "H.")
+	e.histogram([]float64{1, 2.5}, []uint64{3, 0, 4}, 21.5)
+	want := map[string]float64{
+		`sm_h_bucket{le="1"}`: 3, `sm_h_bucket{le="2.5"}`: 3, `sm_h_bucket{le="+Inf"}`: 7, "sm_h_sum": 21.5, "sm_h_count": 7,
+	}
+	got, err := valuesOf(string(e.buf))
+	noErrors(t, err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestPageChoose: of sessions seen at the same time it is always the same ones.
+func TestPageChoose(t *testing.T) {
+	now := time.Now()
+	views := []fleet.View{{Label: "d", Active: now}, {Label: "b", Active: now}, {Label: "c", Active: now}, {Label: "a", Active: now.Add(-1), Live: true}}
+	for range 24 {
+		rand.Shuffle(len(views), func(i, j int) { views[i], views[j] = views[j], views[i] })
+		p := page{views: views}
+		p.choose(2)
+		var got []string
+		for _, v := range p.sessions {
+			got = append(got, v.Label)
+		}
+		if diff := cmp.Diff([]string{"a", "b"}, got); diff != "" || p.unexported != 2 {
+			t.Fatalf("%d left out, shown (-want +got):\n%s", p.unexported, diff)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package observer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/api"
+)
+
+// smallFleet is an observer of sessions whose every figure is known beforehand.
+func smallFleet(t *testing.T) *rig {
+	r := newRig(t)
+	at := func(minutes int) string {
+		return stamp(time.Date(2026, 5, 1, 12, minutes, 0, 0, time.UTC))
+	}
+	r.write(uuid(1), prompt(at(0), "p1", "go on"), reply(at(1), "m1", 50_123, 300), boundary(at(2), "b1", "auto", 50_423),
+		prompt(at(3), "p2", "and on"), reply(at(4), "m2", 130_000, 70))
+	appendLines(t, r.subagent(uuid(1), "agent-7"), strings.Replace(reply(at(2), "s1", 9_000, 40), `{"type"`, `{"isSidechain":true,"agentId":"7","type"`, 1))
+	r.write(uuid(2), prompt(at(1), "p3", "go on"), reply(at(2), "m3", 120_000, 70), boundary(at(3), "b2", "manual", 120_070))
+	r.write(uuid(3), replyOf("claude-opus-4-8", "/home/dev/api", at(5), "m4", 700_000, 5), `{"type":"system","subtype":"turn_duration","uuid":"d1","timestamp":"`+at(6)+`"}`)
+	r.client(4711, uuid(3), `,"status":"waiting","waitingFor":"permission prompt","name":"api"`)
+	old := time.Date(2026, 5, 1, 13, 0, 0, 0, time.UTC)
+	for _, path := range []string{r.transcript(uuid(1)), r.transcript(uuid(2)), r.transcript(uuid(3)), r.subagent(uuid(1), "agent-7")} {
+		noErrors(t, os.Chtimes(path, old, old))
+	}
+	r.start()
+	r.until("the client is known", func() bool { return strings.Contains(r.get("/sessions").Body, "waiting") })
+	return r
+}
+
+func (r *rig) subagent(id, name string) string {
+	return strings.TrimSuffix(r.transcript(id), ".jsonl") + "/subagents/" + name + ".jsonl"
+}
+
+// TestSessionsAnswer: what GET /sessions says is a promise, and one session is told
+// as in the list.
+func TestSessionsAnswer(t *testing.T) {
+	r := smallFleet(t)
+	a := r.get("/sessions")
+	if a.Code != http.StatusOK || a.Header.Get("Content-Type") != "application/json" || strings.Count(a.Body, "\n") != 1 {
+		t.Errorf("%d, %v, %q", a.Code, a.Header, a.Body)
+	}
+	var pretty bytes.Buffer
+	noErrors(t, json.Indent(&pretty, []byte(strings.ReplaceAll(a.Body, r.dir, "/DIR")), "", "  "))
+	golden(t, "sessions.golden.json", pretty.String())
+
+	var all api.Sessions
+	noErrors(t, json.Unmarshal([]byte(a.Body), &all))
+	client := api.NewClient([]string{"/nowhere/sm.sock", r.o.Socket})
+	listed, err := client.Sessions(t.Context())
+	noErrors(t, err)
+	if diff := cmp.Diff(all, listed); diff != "" {
+		t.Errorf("over the socket (-TCP +socket):\n%s", diff)
+	}
+	for _, want := range all.Sessions {
+		got, err := client.Session(t.Context(), want.SessionID)
+		noErrors(t, err)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-listed +alone):\n%s", want.SessionID, diff)
+		}
+	}
+}
+
+// TestSessionsEmpty: no sessions are an empty list, never null.
+func TestSessionsEmpty(t *testing.T) {
+	r := newRig(t).start()
+	if a := r.get("/sessions"); a.Body != `{"sessions":[],"catching_up":false}`+"\n" {
+		t.Errorf("%d %s", a.Code, a.Body)
+	}
+}
+
+// TestSessionFound asks for sessions in all ways.
+func TestSessionFound(t *testing.T) {
+	r := newRig(t)
+	ids := []string{
+		"aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002", "bbbbbbbb-0000-4000-8000-000000000003",
+	}
+	for i, id := range ids {
+		r.write(id, reply(ago(time.Duration(i)*time.Minute), fmt.Sprint("m", i), 50_000+i, 1))
+	}
+	r.client(4711, ids[2], `,"name":"web frontend/ü"`)
+	r.start()
+	r.until("the client is known", func() bool { return r.get("/sessions/web%20frontend%2F%C3%BC").Code == http.StatusOK })
+	long := strings.Repeat("b", 6000)
+	for _, tc := range []struct {
+		path, want string
+		code       int
+	}{
+		{ids[0], ids[0], 200}, {ids[2], ids[2], 200}, {"bbbbbbbb", ids[2], 200}, {"bbbbbbbb-0000-4000-8000", ids[2], 200},
+		{"aaaaaaaa-", "", 409}, {"aaaaaaaa-0000-4000-8000-00000000000", "", 409},
+		{"bbbbbbb", "", 404}, {"b", "", 404}, {"BBBBBBBB", "", 404}, {"cccccccc", "", 404}, {ids[2] + "x", "", 404},
+		{"%2F", "", 404}, {"..%2F..%2Fetc%2Fpasswd", "", 404}, {"%00", "", 404}, {"bbbbbbbb%00", "", 404}, {"%0A", "", 404},
+		{"%ff%fe", "", 404}, {"%20", "", 404}, {"bbbbbbbb%2F..", "", 404}, {"%25", "", 404}, {long, "", 404},
+		{"", "", 404}, {".", "", 404}, {"..", "", 404}, {"bbbbbbbb/", "", 404}, {"bbbbbbbb/x", "", 404},
+		{strings.Repeat("b", 10_000), "", 404}, {strings.Repeat("b", 14_000), "", 431},
+	} {
+		a := r.raw("/sessions/" + tc.path)
+		var s api.Session
+		var e api.Error
+		_ = json.Unmarshal([]byte(a.Body), &s)
+		_ = json.Unmarshal([]byte(a.Body), &e)
+		if a.Code != tc.code || s.SessionID != tc.want || (e.Error == "") != (tc.code == 200 || tc.code == 431) {
+			t.Errorf("%.60s: %d %.200q, want %d %s", tc.path, a.Code, a.Body, tc.code, tc.want)
+		}
+		if len(a.Body) > 4000 {
+			t.Errorf("%.60s: an answer of %d bytes", tc.path, len(a.Body))
+		}
+	}
+}
+
+// raw asks for a path as it is written.
+func (r *rig) raw(path string) answer {
+	r.t.Helper()
+	w := newRawClient(r.t.(*testing.T), r.tcp())
+	defer w.hangUp()
+	resp, body := w.send("GET", "GET "+path+" HTTP/1.1\r\nHost: "+r.tcp().String()+"\r\n\r\n")
+	return answer{resp.StatusCode, resp.Header, body}
+}
+
+// TestSessionClient: what the client of the commands says when there is no session.
+func TestSessionClient(t *testing.T) {
+	r := newRig(t)
+	r.write("aaaaaaaa-0000-4000-8000-000000000001", reply(ago(0), "m1", 50_000, 1))
+	r.write("aaaaaaaa-0000-4000-8000-000000000002", reply(ago(0), "m2", 50_000, 1))
+	r.start()
+	client := api.NewClient([]string{r.o.Socket})
+	for id, want := range map[string]int{
+		"aaaaaaaa-": 409, "none": 404, "": 404, ".": 404, "..": 404, "a/b": 404, "\x00": 404, "%2F": 404, "?x": 404, "#x": 404, "\xff": 404,
+		strings.Repeat("x", 3000): 404,
+	} {
+		_, err := client.Session(t.Context(), id)
+		var status *api.StatusError
+		if !errors.As(err, &status) || status.Code != want || status.Text == "" {
+			t.Errorf("%.20q: %v, want %d", id, err, want)
+		}
+	}
+	r.stop()
+	if _, err := client.Sessions(t.Context()); !errors.Is(err, api.ErrNoObserver) {
+		t.Errorf("stopped: %v", err)
+	}
+}
+
+// TestNotReady: an observer is healthy before it has read everything, and says that
+// it is not ready.
+func TestNotReady(t *testing.T) {
+	r := newRig(t)
+	app, err := New(t.Context(), r.o)
+	noErrors(t, err)
+	defer app.Stop(t.Context())
+	address := serveTCP(t, app.metricsRoutes(), nil)
+	want := map[string]answer{
+		"/-/healthy": {Code: 200, Body: "healthy\n"},
+		"/-/ready":   {Code: 503, Body: `{"error":"still reading what existed at the start; ask again in a second"}` + "\n"},
+	}
+	ask := func() map[string]answer {
+		got := map[string]answer{}
+		for path := range want {
+			a, err := fetch(t.Context(), "http://"+address.String()+path)
+			noErrors(t, err)
+			got[path] = answer{Code: a.Code, Body: a.Body}
+		}
+		return got
+	}
+	if diff := cmp.Diff(want, ask()); diff != "" {
+		t.Errorf("before the start (-want +got):\n%s", diff)
+	}
+	app.Start()
+	<-app.Ready()
+	want["/-/ready"] = answer{Code: 200, Body: "ready\n"}
+	if diff := cmp.Diff(want, ask()); diff != "" {
+		t.Errorf("when ready (-want +got):\n%s", diff)
+	}
+}

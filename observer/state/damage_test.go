@@ -1,0 +1,326 @@
+package state
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/fnv"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"sm/observer/fleet"
+	"sm/transcript"
+)
+
+// sampleState is a file with everything in it, and what it holds. It has been written
+// to often enough that there are free pages and pages of old versions.
+func sampleState(t *testing.T) (image []byte, content fleet.Stored, messages map[transcript.Key]transcript.Key) {
+	t.Helper()
+	dir := t.TempDir()
+	s := mustOpen(t, dir)
+	r := rand.New(rand.NewPCG(7, 7))
+	content = fleet.Stored{Created: testNow(), Settled: true, Counters: filled[fleet.Counters](t)}
+	messages = map[transcript.Key]transcript.Key{}
+	for i := range 20 {
+		d := fleet.Delta{Settled: true, Counters: &content.Counters, Files: []fleet.File{sampleFile(i)}, Seats: []fleet.Seat{sampleSeat(i)}}
+		d.Claims, d.Messages = randomClaims(r, 8, 90), randomClaims(r, 16, 90)
+		content.Files, content.Seats = append(content.Files, d.Files...), append(content.Seats, d.Seats...)
+		content.Claims = append(content.Claims, d.Claims...)
+		learn(messages, d.Messages)
+		mustSave(t, s, d)
+	}
+	// Once more, so that both meta pages lead to the same.
+	mustSave(t, s, fleet.Delta{Counters: &content.Counters})
+	if d := sameStored(content, mustLoad(t, s)); d != "" {
+		t.Fatalf("(-want +got):\n%s", d)
+	}
+	s.Close()
+	image, err := os.ReadFile(filepath.Join(dir, fileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Behind the last page is room to grow, which says nothing.
+	m, err := newestMeta(bytes.NewReader(image), int64(len(image)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return image[:m.pages*m.pageSize], content, messages
+}
+
+// plant makes a state directory with that file in it.
+func plant(t *testing.T, dir string, image []byte) {
+	t.Helper()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, fileName), image, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func setAsideFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, fileName+".damaged-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestDamagedFileIsSetAside(t *testing.T) {
+	image, _, _ := sampleState(t)
+	page := os.Getpagesize()
+	edit := func(f func(b []byte)) []byte {
+		b := bytes.Clone(image)
+		f(b)
+		return b
+	}
+	for name, damaged := range map[string][]byte{
+		"empty":                {},
+		"one byte":             {0},
+		"cut to a page":        image[:page],
+		"cut to the meta":      image[:2*page],
+		"cut in the middle":    image[:len(image)/2],
+		"cut by a page":        image[:len(image)-page],
+		"zeroes":               make([]byte, len(image)),
+		"zeroes after the top": edit(func(b []byte) { clear(b[2*page:]) }),
+		"no meta":              edit(func(b []byte) { clear(b[:2*page]) }),
+		"both metas flipped":   edit(func(b []byte) { b[40] ^= 1; b[page+40] ^= 1 }),
+		"garbage":              edit(func(b []byte) { fillRandom(b) }),
+		"garbage pages":        edit(func(b []byte) { fillRandom(b[2*page:]) }),
+		"text":                 []byte(strings.Repeat("not a database\n", 4096)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "sm")
+			plant(t, dir, damaged)
+			var log bytes.Buffer
+			s, err := Open(dir, slog.New(slog.NewTextHandler(&log, nil)), testNow())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if d := sameStored(fleet.Stored{Created: testNow()}, mustLoad(t, s)); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+			mustSave(t, s, fleet.Delta{Settled: true, Files: []fleet.File{sampleFile(1)}})
+
+			aside := setAsideFiles(t, dir)
+			if len(aside) != 1 || filepath.Base(aside[0]) != "state.db.damaged-1785585600-1" {
+				t.Fatalf("set aside: %q", aside)
+			}
+			if kept, err := os.ReadFile(aside[0]); err != nil || !bytes.Equal(kept, damaged) {
+				t.Errorf("the damaged file was changed: %v", err)
+			}
+			if n := strings.Count(log.String(), "level=ERROR"); n != 1 || strings.Count(log.String(), "\n") != 1 {
+				t.Errorf("%d errors logged:\n%s", n, log.String())
+			}
+		})
+	}
+}
+
+func fillRandom(b []byte) {
+	r := rand.New(rand.NewPCG(9, 9))
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+}
+
+// A byte of a record costs that record, until it is stored again.
+func TestDamagedRecordIsDropped(t *testing.T) {
+	image, want, _ := sampleState(t)
+	lost := want.Files[7]
+	want.Files = slices.Delete(slices.Clone(want.Files), 7, 8)
+	// Old versions of its page hold it too.
+	image = bytes.ReplaceAll(image, []byte(lost.Cursor.Path), []byte(strings.Replace(lost.Cursor.Path, "dev", "dew", 1)))
+	dir := filepath.Join(t.TempDir(), "sm")
+	plant(t, dir, image)
+	var log bytes.Buffer
+	s, err := Open(dir, slog.New(slog.NewTextHandler(&log, nil)), testNow())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if d := sameStored(want, mustLoad(t, s)); d != "" {
+			t.Errorf("(-want +got):\n%s", d)
+		}
+	}
+	if n := s.Dropped(); n != 1 {
+		t.Errorf("%d dropped, want 1", n)
+	}
+	if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), "records=1") {
+		t.Errorf("%d errors logged, want 1:\n%s", n, log.String())
+	}
+	mustSave(t, s, fleet.Delta{Seats: []fleet.Seat{sampleSeat(1)}}) // anything
+	s.Close()
+
+	s = mustOpen(t, dir)
+	if d := sameStored(want, mustLoad(t, s)); d != "" || s.Dropped() != 0 {
+		t.Errorf("in the next run: %d dropped (-want +got):\n%s", s.Dropped(), d)
+	}
+	mustSave(t, s, fleet.Delta{Files: []fleet.File{lost}})
+	want.Files = append(want.Files, lost)
+	if d := sameStored(want, mustLoad(t, s)); d != "" {
+		t.Errorf("stored again (-want +got):\n%s", d)
+	}
+}
+
+// The file becomes shorter under a running observer: what is mapped beyond its end
+// faults. That ends no process; the next start begins anew.
+func TestFileIsCutWhileOpen(t *testing.T) {
+	dir := t.TempDir()
+	s := mustOpen(t, dir)
+	for n := 1; n < 40; n++ {
+		d, v := stepDelta(n)
+		mustSave(t, s, d, v)
+	}
+	if err := os.Truncate(filepath.Join(dir, fileName), int64(2*os.Getpagesize())); err != nil {
+		t.Fatal(err)
+	}
+	d, v := stepDelta(40)
+	for range 3 {
+		if err := s.Save(d, v); err == nil || !strings.Contains(err.Error(), "restart the observer") {
+			t.Errorf("got %v, want an error that says to restart", err)
+		}
+	}
+	if _, ok := s.Owner(stepClaim(3, 1).Key); ok {
+		t.Error("Owner knows something")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	mustOpen(t, dir)
+	if names := setAsideFiles(t, dir); len(names) != 1 {
+		t.Errorf("set aside: %q", names)
+	}
+}
+
+// Somebody looks into the file with a tool of bbolt's.
+func TestFileIsOpenElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	mustOpen(t, dir).Close()
+	f, err := os.Open(filepath.Join(dir, fileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := flock(f); err != nil {
+		t.Fatal(err)
+	}
+	testOpenError(t, dir, "another program has it open", "; close it and start again")
+}
+
+// Several in one second are all kept.
+func TestSetAsideTwice(t *testing.T) {
+	dir := t.TempDir()
+	for n := 1; n <= 3; n++ {
+		if err := os.WriteFile(filepath.Join(dir, fileName), []byte("damaged"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		mustOpen(t, dir).Close()
+		if got := len(setAsideFiles(t, dir)); got != n {
+			t.Errorf("%d set aside, want %d", got, n)
+		}
+	}
+}
+
+// What a kill leaves of a file in the making is nobody's state.
+func TestUnfinishedFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, freshName), []byte("half a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mustOpen(t, dir)
+	if names := setAsideFiles(t, dir); len(names) > 0 {
+		t.Errorf("set aside: %q", names)
+	}
+}
+
+func TestNewerVersionIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	s := mustOpen(t, dir)
+	mustSave(t, s, fleet.Delta{Settled: true, Files: []fleet.File{sampleFile(1)}})
+	err := s.update(func(tx *bbolt.Tx) error {
+		w := writer{tx: tx}
+		version := schema + 1
+		w.put(metaBucket, []byte(schemaRecord), func(c *coder) { number(c, &version) })
+		// It may hold anything.
+		w.err = tx.DeleteBucket([]byte(seatsBucket))
+		b, err := tx.CreateBucket([]byte("nest"))
+		if err == nil {
+			_, err = b.CreateBucket([]byte("egg"))
+		}
+		if err != nil {
+			return err
+		}
+		return w.err
+	}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	path := filepath.Join(dir, fileName)
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, _ := os.Stat(path)
+	testOpenError(t, dir, "state file has version 2 and this sm knows 1", "; upgrade sm, or choose another directory with --state")
+	after, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the file was touched: %v", err)
+	}
+	if again, _ := os.Stat(path); !again.ModTime().Equal(info.ModTime()) {
+		t.Error("the file was written to")
+	}
+	if names := setAsideFiles(t, dir); len(names) > 0 {
+		t.Errorf("set aside: %q", names)
+	}
+}
+
+// The newest meta page is lost: the one before leads to a whole state.
+func TestOneMetaIsEnough(t *testing.T) {
+	image, want, _ := sampleState(t)
+	size := os.Getpagesize()
+	for page := range 2 {
+		dir := filepath.Join(t.TempDir(), "sm")
+		damaged := bytes.Clone(image)
+		clear(damaged[page*size : (page+1)*size])
+		plant(t, dir, damaged)
+		s := mustOpen(t, dir)
+		if d := sameStored(want, mustLoad(t, s)); d != "" {
+			t.Errorf("without meta %d (-want +got):\n%s", page, d)
+		}
+	}
+}
+
+// A meta page can be whole and lead nowhere.
+func TestMetaLeadsNowhere(t *testing.T) {
+	image, _, _ := sampleState(t)
+	for _, at := range []int{16, 32, 40} { // root, list of free pages, number of pages
+		for _, value := range []uint64{0, 1, 2, 7, 1 << 20, 1 << 40, 1<<64 - 1, 1<<64 - 2} {
+			b := bytes.Clone(image)
+			for page := range 2 {
+				m := b[page*os.Getpagesize()+headerSize:]
+				binary.NativeEndian.PutUint64(m[at:], value)
+				sum := fnv.New64a()
+				sum.Write(m[:metaSize-8])
+				binary.NativeEndian.PutUint64(m[56:], sum.Sum64())
+			}
+			dir := filepath.Join(t.TempDir(), "sm")
+			plant(t, dir, b)
+			s := mustOpen(t, dir) // whole, or set aside: no panic, no fault
+			mustLoad(t, s)
+			mustSave(t, s, fleet.Delta{Settled: true, Files: []fleet.File{sampleFile(1)}})
+			s.Close()
+		}
+	}
+}

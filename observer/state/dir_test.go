@@ -1,0 +1,148 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDirectoryLayouts(t *testing.T) {
+	mkdir := func(mode fs.FileMode) func(string) error {
+		return func(d string) error { return errors.Join(os.MkdirAll(d, 0o700), os.Chmod(d, mode)) }
+	}
+	within := func(name string, make func(path string) error) func(string) error {
+		return func(d string) error { return errors.Join(os.MkdirAll(d, 0o700), make(filepath.Join(d, name))) }
+	}
+	fifo := func(p string) error { return syscall.Mkfifo(p, 0o600) }
+	link := func(p string) error { return os.Symlink("elsewhere", p) }
+	for _, c := range []struct {
+		name   string
+		layout func(dir string) error
+		want   string // part of the error; "" for none
+		advice string // its end
+	}{
+		{"nothing", func(string) error { return nil }, "", ""},
+		{"private", mkdir(0o700), "", ""},
+		{"readable", mkdir(0o755), "", ""},
+		{"group-writable", mkdir(0o770), "can be written by others (mode 0770)", "; run: chmod 700 DIR"},
+		{"world-writable", mkdir(0o702), "can be written by others (mode 0702)", "; run: chmod 700 DIR"},
+		{"sticky", mkdir(fs.ModeSticky | 0o777), "can be written by others (mode 0777)", "; run: chmod 700 DIR"},
+		{"symbolic link", func(d string) error { return errors.Join(os.Mkdir(d+".real", 0o700), os.Symlink(d+".real", d)) },
+			"is a symbolic link", "; name the directory itself with --state"},
+		{"dangling link", func(d string) error { return os.Symlink(d+".real", d) }, "is a symbolic link", "; name the directory itself with --state"},
+		{"file", func(d string) error { return os.WriteFile(d, nil, 0o600) }, "is not a directory", "; move it away, or choose another with --state"},
+		{"below a file", func(d string) error { return os.WriteFile(filepath.Dir(d), nil, 0o600) }, "not a directory", "; choose another with --state"},
+		{"FIFO for a lock", within(lockName, fifo), "lock is not a regular file", "; choose another with --state"},
+		{"linked lock", within(lockName, link), "lock is not a regular file", "; choose another with --state"},
+		{"FIFO for a file", within(fileName, fifo), "state.db is not a regular file", "; move it away, or choose another directory with --state"},
+		{"linked file", within(fileName, link), "state.db is not a regular file", "; move it away, or choose another directory with --state"},
+		{"directory for a file", within(fileName, func(p string) error { return os.Mkdir(p, 0o700) }),
+			"state.db is not a regular file", "; move it away, or choose another directory with --state"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			parent := filepath.Join(t.TempDir(), "state")
+			if c.name != "below a file" && c.name != "nothing" {
+				if err := os.Mkdir(parent, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			dir := filepath.Join(parent, "sm")
+			if err := c.layout(dir); err != nil {
+				t.Fatal(err)
+			}
+			testOpenError(t, dir, c.want, strings.ReplaceAll(c.advice, "DIR", dir))
+		})
+	}
+}
+
+func testOpenError(t *testing.T, dir, want, advice string) {
+	t.Helper()
+	s, err := Open(dir, quiet(), testNow())
+	if err == nil {
+		s.Close()
+	}
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("got %v, want none", err)
+	case want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), advice)):
+		t.Errorf("got  %v\nwant …%s…%s", err, want, advice)
+	}
+}
+
+func TestForeignDirectory(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to give a directory away")
+	}
+	dir := t.TempDir()
+	if err := os.Chown(dir, 12345, -1); err != nil {
+		t.Fatal(err)
+	}
+	testOpenError(t, dir, "belongs to uid 12345", "; choose another with --state")
+}
+
+// openChild opens a directory under a umask.
+func openChild(args []string) error {
+	mask, err := strconv.ParseInt(args[0], 8, 32)
+	if err != nil {
+		return err
+	}
+	syscall.Umask(int(mask))
+	s, err := Open(args[1], quiet(), testNow())
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+func TestUmask(t *testing.T) {
+	for _, mask := range []string{"000", "022", "077", "777"} {
+		t.Run(mask, func(t *testing.T) {
+			base := t.TempDir()
+			if _, err := output(t, childCommand(t, nil, "open", mask, filepath.Join(base, "a", "b", "sm"))); err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			err := filepath.WalkDir(base, func(path string, d fs.DirEntry, err error) error {
+				if err != nil || path == base {
+					return err
+				}
+				info, err := d.Info()
+				got[strings.TrimPrefix(path, base)] = fmt.Sprint(info.Mode())
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]string{
+				"/a": "drwx------", "/a/b": "drwx------", "/a/b/sm": "drwx------",
+				"/a/b/sm/lock": "-rw-------", "/a/b/sm/state.db": "-rw-------",
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// A file that others may read, from a backup say, is made private again.
+func TestFileIsPrivate(t *testing.T) {
+	dir := t.TempDir()
+	mustOpen(t, dir).Close()
+	path := filepath.Join(dir, fileName)
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	mustOpen(t, dir)
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}

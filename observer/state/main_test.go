@@ -1,0 +1,71 @@
+package state
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// childRole tells the test binary to be one of the processes that a test needs.
+const childRole = "SM_STATE_CHILD"
+
+func TestMain(m *testing.M) {
+	role, args := os.Getenv(childRole), os.Args[1:]
+	if role == "" {
+		goleak.VerifyTestMain(m)
+		return
+	}
+	// Faults are counted by thread, so there should be one.
+	runtime.LockOSThread()
+	child, ok := map[string]func([]string) error{
+		"lock": lockChild, "open": openChild, "save": saveChild, "retry": retryChild, "full": fullChild, "limit": limitChild,
+	}[role]
+	if !ok {
+		fmt.Fprintln(os.Stderr, "no such child:", role)
+		os.Exit(2)
+	}
+	if err := child(args); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// childCommand runs this binary in a role, under another program if before names one.
+func childCommand(t *testing.T, before []string, role string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	argv := append(append(before, self), args...)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env = append(os.Environ(), childRole+"="+role)
+	cmd.Stderr = t.Output()
+	return cmd
+}
+
+// output runs a child to its end and returns its lines.
+func output(t *testing.T, cmd *exec.Cmd) ([]string, error) {
+	t.Helper()
+	out, err := cmd.Output()
+	return strings.Fields(string(out)), err
+}
+
+// say is a child's line to its parent.
+func say(format string, args ...any) { fmt.Fprintf(os.Stdout, format+"\n", args...) }
+
+// orders are the lines that a parent sends.
+func orders() func() (string, bool) {
+	in := bufio.NewScanner(os.Stdin)
+	return func() (string, bool) {
+		ok := in.Scan()
+		return in.Text(), ok
+	}
+}

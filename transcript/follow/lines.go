@@ -1,0 +1,116 @@
+package follow
+
+import (
+	"bytes"
+	"io"
+
+	"sm/transcript"
+)
+
+// lines hands out the complete lines of a file, and makes a cursor's marks of what
+// it has handed out: the file may be another by the time it could be asked.
+type lines struct {
+	file io.ReaderAt
+	buf  []byte
+	base int64  // offset in the file of buf's first byte
+	end  int    // in buf, behind the last line handed out
+	last []byte // what stands before base, at most tailBytes
+	head []byte // the first headBytes handed out
+}
+
+// each calls do for the complete lines between base and an offset, without their
+// newlines, with the offset behind them, until it returns false. It returns the
+// offset behind the last line handed out. buf is used again for every line; a line
+// longer than buf has a buffer of exactly its size.
+func (l *lines) each(to int64, do func(line []byte, end int64) bool) (int64, error) {
+	fill := 0 // buf[:fill] holds the file from base on
+	for l.base+int64(fill) < to {
+		want := min(int64(len(l.buf)-fill), to-l.base-int64(fill))
+		n, err := l.file.ReadAt(l.buf[fill:fill+int(want)], l.base+int64(fill))
+		if n == 0 {
+			if err == io.EOF || err == nil {
+				return l.base, nil // shorter than it was
+			}
+			return l.base, err
+		}
+		fill += n
+		for {
+			i := bytes.IndexByte(l.buf[l.end:fill], '\n')
+			if i < 0 {
+				break
+			}
+			line := l.buf[l.end : l.end+i]
+			l.end += i + 1
+			l.begin(line)
+			if !do(line, l.base+int64(l.end)) {
+				return l.base + int64(l.end), nil
+			}
+		}
+		if l.end > 0 {
+			l.last = l.tail()
+			fill = copy(l.buf, l.buf[l.end:fill])
+			l.base += int64(l.end)
+			l.end = 0
+		} else if fill == len(l.buf) {
+			before := l.base
+			if err := l.long(to, do); err != nil || l.base == before {
+				return l.base, err
+			}
+			fill = 0
+		}
+	}
+	return l.base, nil
+}
+
+// long hands out the one line that begins at base. First its end is looked for and
+// only then is memory taken, so that a long line costs its size once, and a long
+// unfinished one nothing.
+func (l *lines) long(to int64, do func([]byte, int64) bool) error {
+	for at := l.base + int64(len(l.buf)); at < to; {
+		n, err := l.file.ReadAt(l.buf[:min(int64(len(l.buf)), to-at)], at)
+		if i := bytes.IndexByte(l.buf[:n], '\n'); i >= 0 {
+			line := make([]byte, at+int64(i)-l.base)
+			if !readFull(l.file, line, l.base) {
+				return nil
+			}
+			l.begin(line)
+			l.base = at + int64(i) + 1
+			l.last = append(bytes.Clone(line[max(0, len(line)-tailBytes+1):]), '\n')
+			do(line, l.base)
+			return nil
+		}
+		if n == 0 {
+			if err == io.EOF {
+				err = nil
+			}
+			return err
+		}
+		at += int64(n)
+	}
+	return nil
+}
+
+// begin keeps the first bytes.
+func (l *lines) begin(line []byte) {
+	if room := headBytes - len(l.head); room > 0 {
+		l.head = append(l.head, line[:min(room, len(line))]...)
+		if len(l.head) < headBytes {
+			l.head = append(l.head, '\n')
+		}
+	}
+}
+
+// tail is what stands before the end of the last line, at most tailBytes.
+func (l *lines) tail() []byte {
+	before := l.buf[max(0, l.end-tailBytes):l.end]
+	if n := min(len(l.last), tailBytes-len(before)); n > 0 {
+		return append(bytes.Clone(l.last[len(l.last)-n:]), before...)
+	}
+	return bytes.Clone(before)
+}
+
+// marks are the keys by which a file is known again that was read from its
+// beginning up to the last line handed out.
+func (l *lines) marks() (head, tail transcript.Key) {
+	return transcript.KeyOf(l.head), transcript.KeyOf(l.tail())
+}

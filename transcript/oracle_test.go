@@ -1,0 +1,220 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"time"
+)
+
+// oracle says with encoding/json what Scan must say. It decodes the whole line into
+// maps, which match keys to the letter, and of which the last repeated key counts.
+func oracle(line []byte) (Entry, error) {
+	if len(bytes.Trim(line, " \t\r\n")) == 0 {
+		return Entry{}, ErrBlank
+	}
+	o := objectOf(line)
+	if o == nil {
+		return Entry{}, ErrNotJSON
+	}
+	e := Entry{
+		Side: o.isTrue("isSidechain"), At: when(o.text("timestamp")),
+		Version: []byte(o.text("version")), CWD: []byte(o.text("cwd")), SessionID: []byte(o.text("sessionId")),
+	}
+	m := objectOf(o["message"])
+	switch o.text("type") {
+	case "assistant":
+		e.Model = []byte(m.text("model"))
+		total, context := usageOf(m["usage"])
+		if context > 0 && !o.isTrue("isApiErrorMessage") && m.text("model") != "<synthetic>" {
+			e.Kind, e.Message, e.Usage, e.Context = KindReading, hash(m.text("id")), total, context
+		}
+	case "system":
+		o.system(&e)
+	case "user":
+		o.user(m, &e)
+	case "summary":
+		e.Kind = KindTitle
+	case "attachment":
+		if a := objectOf(o["attachment"]); a.text("type") == "hook_additional_context" {
+			e.Kind, e.Text = KindHeard, first1024(strings.Join(textsOf(a["content"]), "\n"))
+		}
+	case "queue-operation":
+		if s := o.text("content"); o.text("operation") == "enqueue" && ours(s) {
+			e.Kind, e.Text = KindHeard, first1024(s)
+		}
+	}
+	if e.Kind != KindOther {
+		e.UUID, e.Origin = hash(o.text("uuid")), hash(objectOf(o["forkedFrom"]).text("messageUuid"))
+	}
+	return e, nil
+}
+
+func (o object) system(e *Entry) {
+	switch o.text("subtype") {
+	case "turn_duration":
+		e.Kind = KindTurnEnd
+	case "compact_boundary":
+		c := objectOf(o["compactMetadata"])
+		e.Kind, e.Trigger, e.PreTokens = KindBoundary, Unknown, figureOf(c["preTokens"])
+		e.Duration = time.Duration(figureOf(c["durationMs"])) * time.Millisecond
+		switch c.text("trigger") {
+		case "auto":
+			e.Trigger = Auto
+		case "manual":
+			e.Trigger = Manual
+		}
+		if e.Anchor = hash(objectOf(c["preservedSegment"]).text("anchorUuid")); e.Anchor == 0 {
+			e.Anchor = hash(objectOf(c["preservedMessages"]).text("anchorUuid"))
+		}
+	}
+}
+
+func (o object) user(m object, e *Entry) {
+	body, ok := promptOf(m["content"])
+	if o.isTrue("isCompactSummary") {
+		e.Kind, e.Trigger, e.Parent = KindSummary, Unknown, hash(o.text("parentUuid"))
+		if len(body) >= 200 {
+			e.Digest = hash(body)
+		}
+		return
+	}
+	if o.isTrue("isMeta") || !ok {
+		return
+	}
+	start := strings.TrimLeft(body, " \t\r\n")
+	for _, p := range []string{"<command-name>", "<command-message>", "<local-command-", "<bash-"} {
+		if strings.HasPrefix(start, p) {
+			return
+		}
+	}
+	if strings.HasPrefix(start, "[Request interrupted by user") {
+		e.Kind = KindTurnEnd
+		return
+	}
+	e.Kind = KindTurnStart
+	if ours(body) {
+		e.Text = first1024(body)
+	}
+}
+
+// promptOf is the text of a content; ok is false where it has a tool's result, or
+// nothing.
+func promptOf(raw json.RawMessage) (body string, ok bool) {
+	if s, ok := textOf(raw); ok {
+		return s, true
+	}
+	var list []json.RawMessage
+	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil {
+		return "", false
+	}
+	var parts []string
+	for _, raw := range list {
+		block := objectOf(raw)
+		switch block.text("type") {
+		case "tool_result":
+			return "", false
+		case "text":
+			if s, ok := textOf(block["text"]); ok {
+				parts = append(parts, s)
+			}
+		}
+	}
+	return strings.Join(parts, "\n"), len(list) > 0
+}
+
+func textsOf(raw json.RawMessage) []string {
+	var list []json.RawMessage
+	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil {
+		list = []json.RawMessage{raw}
+	}
+	parts := make([]string, len(list))
+	for i, raw := range list {
+		parts[i], _ = textOf(raw)
+	}
+	return parts
+}
+
+func ours(s string) bool {
+	return strings.HasPrefix(s, "[sm ") || strings.HasPrefix(s, "Read ") &&
+		strings.HasSuffix(strings.TrimRight(s, "\r\n "), " and continue from where you left off.")
+}
+
+func first1024(s string) string { return s[:min(len(s), 1024)] }
+
+// usageOf is what a usage object says of the message and of its last call.
+func usageOf(raw json.RawMessage) (total Usage, context int64) {
+	o := objectOf(raw)
+	sum := func(o object) Usage {
+		nested := objectOf(o["cache_creation"])
+		created := max(figureOf(o["cache_creation_input_tokens"]),
+			figureOf(nested["ephemeral_5m_input_tokens"])+figureOf(nested["ephemeral_1h_input_tokens"]))
+		return Usage{
+			Input: figureOf(o["input_tokens"]), CacheCreation: min(created, 1e9),
+			CacheRead: figureOf(o["cache_read_input_tokens"]), Output: figureOf(o["output_tokens"]),
+		}
+	}
+	total = sum(o)
+	context = total.Input + total.CacheCreation + total.CacheRead
+	var calls []json.RawMessage
+	if raw := o["iterations"]; len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &calls) == nil && len(calls) > 1 {
+		for _, raw := range calls {
+			if call := objectOf(raw); call.text("type") == "message" {
+				u := sum(call)
+				context = u.Input + u.CacheCreation + u.CacheRead
+			}
+		}
+	}
+	return total, context
+}
+
+type object map[string]json.RawMessage
+
+func objectOf(raw []byte) object {
+	var o object
+	raw = bytes.Trim(raw, " \t\r\n")
+	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &o) != nil {
+		return nil
+	}
+	return o
+}
+
+func (o object) text(key string) string {
+	s, _ := textOf(o[key])
+	return s
+}
+
+func (o object) isTrue(key string) bool { return string(o[key]) == "true" }
+
+func textOf(raw json.RawMessage) (s string, ok bool) {
+	ok = len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil
+	return s, ok
+}
+
+func figureOf(raw json.RawMessage) int64 {
+	if len(raw) == 0 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+		return 0
+	}
+	var f float64
+	if json.Unmarshal(raw, &f) != nil { // beyond the range of a float
+		f = math.Inf(1)
+		if raw[0] == '-' {
+			f = 0
+		}
+	}
+	if f != math.Trunc(f) {
+		return 0
+	}
+	return int64(max(0, min(f, 1e9)))
+}
+
+func when(s string) Instant {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return 0
+	}
+	return InstantOf(t)
+}
+
+func hash(s string) Key { return KeyOf([]byte(s)) }

@@ -1,0 +1,132 @@
+package transcripttest
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+)
+
+const (
+	// maxFigure cuts off figures that no API reports.
+	maxFigure = 1_000_000_000
+	// syntheticModel is named in rows that the client writes by itself.
+	syntheticModel = "<synthetic>"
+)
+
+// object is a JSON object, its keys case-exact, the last of equal keys kept.
+type object map[string]json.RawMessage
+
+// objectOf decodes raw, which may be a whole line; anything but one object gives
+// nil.
+func objectOf(raw []byte) object {
+	raw = bytes.TrimLeft(raw, " \t\r\n")
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil
+	}
+	var o object
+	if json.Unmarshal(raw, &o) != nil {
+		return nil
+	}
+	return o
+}
+
+// listOf decodes raw; anything but an array gives nil.
+func listOf(raw []byte) []json.RawMessage {
+	if len(raw) == 0 || raw[0] != '[' {
+		return nil
+	}
+	var l []json.RawMessage
+	if json.Unmarshal(raw, &l) != nil {
+		return nil
+	}
+	return l
+}
+
+// text is the string at key, empty when there is none.
+func (o object) text(key string) string {
+	raw := o[key]
+	if len(raw) == 0 || raw[0] != '"' {
+		return ""
+	}
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// yes reports whether key holds the literal true.
+func (o object) yes(key string) bool { return string(o[key]) == "true" }
+
+// figure is the token count at key: a whole number in any spelling, negative ones
+// as 0, those beyond a thousand million as that; anything else is 0.
+func (o object) figure(key string) int64 {
+	raw := o[key]
+	if len(raw) == 0 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+		return 0
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	switch {
+	case err != nil && !math.IsInf(f, 0), f != math.Trunc(f), f < 0:
+		return 0
+	case f > maxFigure:
+		return maxFigure
+	}
+	return int64(f)
+}
+
+// when is the RFC 3339 time at key, zero when there is none or it lies outside
+// what nanoseconds since 1970 can hold.
+func (o object) when(key string) time.Time {
+	t, err := time.Parse(time.RFC3339, o.text(key))
+	if err != nil || !t.After(time.Unix(0, 0)) || t.UTC().Year() > 2261 {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// tokens are the figures of a usage object.
+func (o object) tokens() Tokens {
+	nested := objectOf(o["cache_creation"])
+	deep := nested.figure("ephemeral_5m_input_tokens") + nested.figure("ephemeral_1h_input_tokens")
+	return Tokens{
+		Input:         o.figure("input_tokens"),
+		CacheCreation: min(max(o.figure("cache_creation_input_tokens"), deep), maxFigure),
+		CacheRead:     o.figure("cache_read_input_tokens"),
+		Output:        o.figure("output_tokens"),
+	}
+}
+
+// usage is what a message cost in all, and the size of the context at its last
+// call: a message of several calls lists them, and sums them up at the top.
+func (o object) usage() (cost Tokens, context int64) {
+	cost = o.tokens()
+	context = cost.Context()
+	calls := listOf(o["iterations"])
+	if len(calls) < 2 {
+		return cost, context
+	}
+	for _, raw := range calls {
+		if call := objectOf(raw); call.text("type") == "message" {
+			context = call.tokens().Context()
+		}
+	}
+	return cost, context
+}
+
+// costlier orders the lines of one message: by output, which grows while the
+// message is written; of equal outputs by the rest, so that no order of reading
+// changes the result.
+func (t Tokens) costlier(u Tokens) bool {
+	switch {
+	case t.Output != u.Output:
+		return t.Output > u.Output
+	case t.Context() != u.Context():
+		return t.Context() > u.Context()
+	case t.CacheRead != u.CacheRead:
+		return t.CacheRead > u.CacheRead
+	}
+	return t.CacheCreation > u.CacheCreation
+}

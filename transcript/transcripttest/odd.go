@@ -1,0 +1,240 @@
+package transcripttest
+
+import (
+	"bytes"
+	"strings"
+	"time"
+)
+
+// Oddity is a way in which a line is a JSON object, but not as clients write it.
+type Oddity uint8
+
+// The oddities. Each is a reply of one line that counts as any other unless its
+// comment says else.
+const (
+	NullUsage      Oddity = iota // no usage, no reading
+	ListUsage                    // no usage
+	TextUsage                    // no usage
+	TopUsage                     // usage beside the message, not in it: none
+	Negative                     // figures below 0 are 0
+	Huge                         // beyond 2^63: a thousand million
+	Infinite                     // beyond all floats
+	Floats                       // whole numbers spelt as floats count
+	Fractions                    // others are 0
+	WrongTypes                   // strings, null, lists, objects are 0
+	NullNested                   // the nested cache figures are null
+	TwiceFigure                  // a key twice: the last one counts
+	TwiceUsage                   //
+	TwiceType                    //
+	TwiceMessage                 // the last message is a string: no usage
+	EscapedKeys                  // keys and type spelt with escapes
+	UpperUsage                   // another key: no usage
+	UpperType                    // another key: no type
+	UpperSession                 // SESSION_ID beside sessionId
+	OtherType                    // api-request: no reading
+	NumberType                   // a type of 5: none
+	LookAlikes                   // the keys once more, in a string
+	LoneSurrogate                // half a character, as JavaScript writes it
+	InvalidUTF8                  //
+	DeepNesting                  // a thousand levels
+	TextFlags                    // isSidechain "true" is not true
+	SideLine                     // isSidechain true: a subagent's
+	BadTime                      // counts, as if it had no time
+	NumberTime                   //
+	OffsetTime                   // the same time in another zone
+	FineTime                     // the same time with more digits
+	FailedUsage                  // an API error that names figures: nothing
+	SyntheticUsage               // a synthetic row that names figures: nothing
+	NoMessageID                  // a message of its own
+	NoUUID                       //
+	OneCall                      // one iteration that disagrees with the top, which counts
+	NoMessageCall                // two iterations, none a message: the top counts
+	Spaced                       // white space between all tokens
+	CRLF                         // a carriage return before the newline
+	OutputOnly                   // spends tokens, is no reading
+	EmptyCall                    // the last call read nothing: spends tokens, is no reading
+	oddities
+)
+
+// Oddities lists all ways.
+func Oddities() []Oddity {
+	var list []Oddity
+	for o := range oddities {
+		list = append(list, o)
+	}
+	return list
+}
+
+// Odd writes a reply of one line that is odd in one way.
+func (s *Session) Odd(how Oddity) {
+	r := s.lineOf(s.message(Reply{}), s.sentence(0), true)
+	r.odd = true
+	switch {
+	case how <= TopUsage || how == TwiceMessage || how >= UpperUsage && how <= NumberType && how != UpperSession,
+		how == FailedUsage, how == SyntheticUsage:
+		r.effect = effect{}
+	case how == BadTime || how == NumberTime:
+		r.effect.undated = true
+	case how == SideLine:
+		r.side = true
+	case how == OutputOnly || how == EmptyCall:
+		r.effect.deed = spends
+	}
+	s.oddFigures(r, how)
+	r.edit = s.oddEdit(r, how)
+	if how == NoMessageID {
+		r.effect.message = ""
+	}
+	last := s.last
+	s.write(r)
+	s.last = last
+}
+
+// oddFigures changes the usage object, and what it says.
+func (s *Session) oddFigures(r *record, how Oddity) {
+	say := func(input, creation, read, output string, t Tokens) {
+		m := members{'{'}.raw("input_tokens", input).raw("cache_creation_input_tokens", creation).raw("cache_read_input_tokens", read)
+		r.usage = m.raw("output_tokens", output).shut()
+		r.effect.tokens, r.effect.context = t, t.Context()
+	}
+	switch how {
+	case NullUsage, TopUsage:
+		r.usage = []byte("null")
+	case ListUsage:
+		r.usage = []byte(`[{"input_tokens":900000}]`)
+	case TextUsage:
+		r.usage = []byte(`"{\"input_tokens\":900000}"`)
+	case Negative:
+		say("-5", "-1e3", "50000", "-7", Tokens{0, 0, 50_000, 0})
+	case Huge:
+		say("99999999999999999999", "9223372036854775808", "1", "1000000001", Tokens{1e9, 1e9, 1, 1e9})
+	case Infinite:
+		say("1e400", "-1e400", "51000", "9", Tokens{1e9, 0, 51_000, 9})
+	case Floats:
+		say("1e3", "1.0", "4.5e4", "12.00", Tokens{1_000, 1, 45_000, 12})
+	case Fractions:
+		say("1.5", "2", "52000", "3.25", Tokens{0, 2, 52_000, 0})
+	case WrongTypes:
+		say(`"12"`, "null", "53000", `{"a":[1]}`, Tokens{0, 0, 53_000, 0})
+	case NullNested:
+		say("1", "2", `54000,"cache_creation":null`, "3", Tokens{1, 2, 54_000, 3})
+	case TwiceFigure:
+		say(`800000,"input_tokens":4`, "2", `9,"cache_read_input_tokens":55000`, "3", Tokens{4, 2, 55_000, 3})
+	case TwiceUsage:
+		say("5", "2", "56000", "3", Tokens{5, 2, 56_000, 3})
+		r.usage = append([]byte(`{"input_tokens":800000,"output_tokens":8000},"usage":`), r.usage...)
+	case OneCall:
+		say("6", "2", `57000,"iterations":[{"type":"message","input_tokens":1}]`, "3", Tokens{6, 2, 57_000, 3})
+	case NoMessageCall:
+		say("7", "2", `58000,"iterations":[{"type":"a","input_tokens":1},{"input_tokens":2}]`, "3", Tokens{7, 2, 58_000, 3})
+	case EmptyCall:
+		say("8", "2", `59000,"iterations":[{"type":"message","input_tokens":1},{"type":"message"}]`, "3", Tokens{8, 2, 59_000, 3})
+	case OutputOnly:
+		say("0", "0", "0", "77", Tokens{0, 0, 0, 77})
+	}
+}
+
+// oddEdit is the change to the line as a whole, nil for none.
+func (s *Session) oddEdit(r *record, how Oddity) func([]byte) []byte {
+	const usage = `"usage":{"input_tokens":900000,"cache_read_input_tokens":1,"output_tokens":1}`
+	switch how {
+	case TopUsage:
+		return insert(usage)
+	case TwiceType:
+		return insert(`"type":"user"`)
+	case TwiceMessage:
+		return func(b []byte) []byte { return append(b[:len(b)-1], `,"message":"none"}`...) }
+	case EscapedKeys:
+		return replace(`"usage":`, `"us\u0061ge":`, `"input_tokens":`, `"input\u005ftokens":`, `"message":`, `"m\u0065ssage":`,
+			`"type":"assistant"`, `"t\u0079pe":"assist\u0061nt"`, `"timestamp":`, `"timest\u0061mp":`)
+	case UpperUsage:
+		return replace(`"usage":`, `"Usage":`)
+	case UpperType:
+		return replace(`"type":"assistant"`, `"Type":"assistant"`)
+	case UpperSession:
+		return insert(`"SESSION_ID":"` + strings.ToUpper(newUUID(s.rng)) + `","CWD":"/","Uuid":"x"`)
+	case OtherType:
+		return replace(`"type":"assistant"`, `"type":"api-request"`)
+	case NumberType:
+		return replace(`"type":"assistant"`, `"type":5`)
+	case LookAlikes:
+		return insert(`"note":"\"type\":\"user\",\"usage\":{\"input_tokens\":900000},\\\"isSidechain\\\":true,\\\\","b":"}]{[\\"`)
+	case LoneSurrogate:
+		return insert(`"note":"\ud83d, \uDE00\ud83d"`)
+	case InvalidUTF8:
+		return insert("\"note\":\"\xff\xc3(\xed\xa0\x80\"")
+	case DeepNesting:
+		return insert(`"deep":` + strings.Repeat(`[{"usage":`, 500) + "1" + strings.Repeat("}]", 500))
+	case TextFlags:
+		return replace(`"isSidechain":false`, `"isSidechain":"true","isApiErrorMessage":1`)
+	case SideLine:
+		return replace(`"type":"assistant"`, `"isSidechain":true,"type":"assistant"`)
+	case FailedUsage:
+		return insert(`"isApiErrorMessage":true`)
+	case SyntheticUsage:
+		return replace(`"model":"`+s.model+`"`, `"model":"<synthetic>"`, `"message":{"usage"`, `"message":{"model":"<synthetic>","usage"`)
+	case NoMessageID:
+		return replace(`"id":"`+r.effect.message+`",`, "")
+	case NoUUID:
+		return replace(`"uuid":"`+r.uuid+`",`, "")
+	case Spaced:
+		return respace
+	case CRLF:
+		return func(b []byte) []byte { return append(b, '\r') }
+	}
+	return s.oddTime(r, how)
+}
+
+func (s *Session) oddTime(r *record, how Oddity) func([]byte) []byte {
+	is := `"timestamp":"` + r.at.UTC().Format(stamp) + `"`
+	switch how {
+	case BadTime:
+		return replace(is, `"timestamp":"soon"`)
+	case NumberTime:
+		return replace(is, `"timestamp":1795162410022`)
+	case OffsetTime:
+		zone := time.FixedZone("", 5*3600+1800)
+		return replace(is, `"timestamp":"`+r.at.In(zone).Format("2006-01-02T15:04:05.000Z07:00")+`"`)
+	case FineTime:
+		return replace(is, `"timestamp":"`+r.at.UTC().Truncate(time.Millisecond).Format("2006-01-02T15:04:05.000000000Z")+`"`)
+	}
+	return nil
+}
+
+// insert puts a member before all others.
+func insert(member string) func([]byte) []byte {
+	return func(b []byte) []byte {
+		return append([]byte("{"+member+","), b[1:]...)
+	}
+}
+
+// replace exchanges the first of each old text for the new one that follows it.
+func replace(pairs ...string) func([]byte) []byte {
+	return func(b []byte) []byte {
+		for i := 0; i < len(pairs); i += 2 {
+			b = bytes.Replace(b, []byte(pairs[i]), []byte(pairs[i+1]), 1)
+		}
+		return b
+	}
+}
+
+// respace puts white space wherever JSON allows it.
+func respace(b []byte) []byte {
+	var out []byte
+	quoted, escaped := false, false
+	for _, c := range b {
+		switch {
+		case escaped:
+			escaped = false
+		case quoted && c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		case !quoted && strings.IndexByte("{}[],:", c) >= 0:
+			out = append(out, ' ', c, '\t')
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
