@@ -248,7 +248,7 @@ func orders(n int) iter.Seq[[]int] {
 			return
 		}
 		rng := rand.New(rand.NewPCG(1, uint64(n)))
-		for range 12 {
+		for range 8 {
 			if !yield(order) {
 				return
 			}
