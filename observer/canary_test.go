@@ -71,15 +71,13 @@ func plantCanaries(r *rig, n int) (secrets []string) {
 	return secrets
 }
 
-// TestCanaries: of all that a transcript says others learn figures, the model, the
-// client's version, and the last element of the working directory; and logs no more.
-func TestCanaries(t *testing.T) {
-	checkAppLeaks(t)
-	r := newRig(t)
+// canaryRig has one session full of secrets in history, and one that came later.
+func canaryRig(t *testing.T) (r *rig, secrets []string) {
+	r = newRig(t)
 	r.o.MetricsListen = "127.0.0.1:0"
-	secrets := plantCanaries(r, 1) // history
+	secrets = plantCanaries(r, 1)
 	r.start()
-	secrets = append(secrets, plantCanaries(r, 2)...) // live
+	secrets = append(secrets, plantCanaries(r, 2)...)
 	if len(secrets) < 2*64 {
 		t.Errorf("%d secrets, want 64 each", len(secrets))
 	}
@@ -87,32 +85,23 @@ func TestCanaries(t *testing.T) {
 		v := r.scrape()
 		return v[`claude_session_context_tokens{session="`+uuid(20)[:8]+`"}`] == 40_000 && len(having(v, "claude_session_info")) == 4
 	})
-	client := api.NewClient([]string{r.o.Socket})
 	var own string
 	r.until("clients are known", func() bool {
-		all, err := client.Sessions(t.Context())
+		all, err := api.NewClient([]string{r.o.Socket}).Sessions(t.Context())
 		own = fmt.Sprint(all)
 		return err == nil && strings.Count(own, "waiting") == 2
 	})
 	if !strings.Contains(own, "canary1q") || !strings.Contains(own, "canary2q") {
 		t.Errorf("we ourselves do not see working directories: %s", own)
 	}
+	return r, secrets
+}
 
-	projects := map[string]string{}
-	for id, info := range r.infos() {
-		projects[id] = info["project"]
-	}
-	want := map[string]string{uuid(10): "web", uuid(11): "", uuid(20): "web", uuid(21): ""}
-	if diff := cmp.Diff(want, projects); diff != "" {
-		t.Errorf("projects (-want +got):\n%s", diff)
-	}
-	foreign := r.app.MetricsAddr().String()
-	urls := []string{
-		"http://" + foreign + "/metrics", "http://" + foreign + "/-/ready", "http://" + foreign + "/sessions",
-	}
-	for _, path := range []string{"/metrics", "/-/healthy", "/-/ready", "/", "/sessions", "/sessions/" + uuid(10), "/sessions/" + uuid(10)[:8], "/none"} {
-		urls = append(urls, "http://"+r.tcp().String()+path)
-	}
+// TestCanaries: of all that a transcript says others learn figures, the model, the
+// client's version, and the last element of the working directory; and logs no more.
+func TestCanaries(t *testing.T) {
+	checkAppLeaks(t)
+	r, secrets := canaryRig(t)
 	refuse := func(where, text string) {
 		t.Helper()
 		for _, secret := range secrets {
@@ -123,7 +112,19 @@ func TestCanaries(t *testing.T) {
 	}
 	refuse("/metrics", r.get("/metrics").Body)
 	refuse("/metrics in OpenMetrics", r.get("/metrics", "Accept", "application/openmetrics-text;version=1.0.0").Body)
+	projects := map[string]string{}
+	for id, info := range r.infos() {
+		projects[id] = info["project"]
+	}
+	want := map[string]string{uuid(10): "web", uuid(11): "", uuid(20): "web", uuid(21): ""}
+	if diff := cmp.Diff(want, projects); diff != "" {
+		t.Errorf("projects (-want +got):\n%s", diff)
+	}
 	t.Run("as another user", func(t *testing.T) {
+		var urls []string
+		for _, path := range []string{"/metrics", "/-/healthy", "/-/ready", "/", "/sessions", "/sessions/" + uuid(10), "/sessions/" + uuid(10)[:8], "/none"} {
+			urls = append(urls, "http://"+r.tcp().String()+path, "http://"+r.app.MetricsAddr().String()+path)
+		}
 		for i, a := range fetchAsStranger(t, urls...) {
 			refuse(urls[i], fmt.Sprint(a))
 		}

@@ -78,7 +78,7 @@ func (r *rig) stop() {
 }
 
 // patience is how long a test waits for what should take milliseconds.
-const patience = 20 * time.Second
+const patience = 30 * time.Second
 
 // until waits for a condition.
 func (r *rig) until(what string, holds func() bool) {

@@ -3,6 +3,7 @@ package observer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -43,7 +44,7 @@ func (a *App) do(ctx context.Context, f func(*core)) error {
 	case <-a.loopEnded:
 		return errStopped
 	case <-ctx.Done():
-		return ctx.Err()
+		return fmt.Errorf("the observer is busy; try again: %w", ctx.Err())
 	}
 	<-done
 	return nil

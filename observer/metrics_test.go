@@ -182,43 +182,24 @@ func TestMetricsEmpty(t *testing.T) {
 	}
 }
 
-// TestMetricsCount follows a session through a compaction and a restart.
+// TestMetricsCount follows a session through compactions and a restart: what is
+// unknown is absent, and what has been counted stays.
 func TestMetricsCount(t *testing.T) {
 	checkAppLeaks(t)
 	r := newRig(t)
 	id, s := uuid(1), uuid(1)[:8]
 	r.write(id, boundary(ago(48*time.Hour), "old", "auto", 150_000), reply(ago(time.Minute), "m1", 50_123, 300))
 	r.start()
-	per := func(auto, manual, unknown float64) map[string]float64 {
-		return map[string]float64{
-			`claude_session_compactions_total{session="` + s + `",trigger="auto"}`:    auto,
-			`claude_session_compactions_total{session="` + s + `",trigger="manual"}`:  manual,
-			`claude_session_compactions_total{session="` + s + `",trigger="unknown"}`: unknown,
-		}
-	}
-	check := func(when string, want map[string]float64) {
-		t.Helper()
-		got := having(r.scrape(), "claude_session_compactions_total")
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", when, diff)
-		}
-	}
-	check("history is not counted", per(0, 0, 0))
-	context := `claude_session_context_tokens{session="` + s + `"}`
-	ratio := `claude_session_context_ratio{session="` + s + `"}`
+	context, ratio := `claude_session_context_tokens{session="`+s+`"}`, `claude_session_context_ratio{session="`+s+`"}`
 	if v := r.scrape(); v[context] != 50_123 || v[ratio] != 50_123.0/200_000 {
 		t.Errorf("context %v, ratio %v", v[context], v[ratio])
 	}
+	r.checkCompactions("history", s, 0, 0)
 	r.write(id, boundary(ago(0), "b1", "auto", 50_400), boundary(ago(0), "b2", "manual", 900))
 	r.until("both are counted", func() bool { return r.scrape()[`claude_compactions_total{trigger="manual"}`] == 1 })
-	check("two", per(1, 1, 0))
-	for _, name := range []string{context, ratio} {
-		if v, known := r.scrape()[name]; known {
-			t.Errorf("after a boundary %s is %v", name, v)
-		}
-	}
-	for name, v := range having(r.scrape(), "claude_session_level") {
-		if v != 0 {
+	r.checkCompactions("after two", s, 1, 1)
+	for name, v := range r.scrape() {
+		if name == context || name == ratio || strings.HasPrefix(name, "claude_session_level") && v != 0 {
 			t.Errorf("after a boundary %s is %v", name, v)
 		}
 	}
@@ -228,16 +209,16 @@ func TestMetricsCount(t *testing.T) {
 		t.Error("not critical at 65 %")
 	}
 
-	totals := func() map[string]float64 {
+	lasting := func() map[string]float64 {
 		v := r.scrape()
 		kept := having(v, "claude_")
 		maps.Copy(kept, having(v, "sm_transcript_"))
 		return kept
 	}
-	before := totals()
+	before := lasting()
 	r.stop()
 	r.start()
-	if diff := cmp.Diff(before, totals()); diff != "" {
+	if diff := cmp.Diff(before, lasting()); diff != "" {
 		t.Errorf("after a restart (-before +after):\n%s", diff)
 	}
 	if got := before[`claude_tokens_total{kind="output"}`]; got != 500 {
@@ -247,6 +228,18 @@ func TestMetricsCount(t *testing.T) {
 		t.Errorf("%v compactions took up to 20 s, want 2", got)
 	}
 	r.stop()
+}
+
+// checkCompactions expects the session's counters to be there for all triggers.
+func (r *rig) checkCompactions(when, session string, auto, manual float64) {
+	r.t.Helper()
+	series := func(trigger string) string {
+		return `claude_session_compactions_total{session="` + session + `",trigger="` + trigger + `"}`
+	}
+	want := map[string]float64{series("auto"): auto, series("manual"): manual, series("unknown"): 0}
+	if diff := cmp.Diff(want, having(r.scrape(), "claude_session_compactions_total")); diff != "" {
+		r.t.Errorf("%s (-want +got):\n%s", when, diff)
+	}
 }
 
 // TestMetricsRatio stays within its bounds, whatever the window is taken for.

@@ -2,10 +2,12 @@ package observer
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -172,6 +174,15 @@ func TestNotReady(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, ask()); diff != "" {
 		t.Errorf("before the start (-want +got):\n%s", diff)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for path, h := range map[string]http.Handler{"/metrics": app.metrics, "/sessions": http.HandlerFunc(app.getSessions), "/sessions/x": http.HandlerFunc(app.getSession)} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil).WithContext(ended))
+		if want := `{"error":"the observer is busy; try again: context canceled"}` + "\n"; w.Code != 503 || w.Body.String() != want {
+			t.Errorf("%s of a busy one: %d %s", path, w.Code, w.Body)
+		}
 	}
 	app.Start()
 	<-app.Ready()

@@ -1,5 +1,7 @@
 package transcript
 
+import "slices"
+
 // compacted counts a compact_boundary. A summary that came before it and names it
 // has been counted as a compaction of its own: the two are one.
 func (f *Fold) compacted(e *Entry, now moment) {
@@ -91,12 +93,9 @@ func (f *Fold) blank(now moment) {
 }
 
 func (f *Fold) change(i int) {
-	for _, have := range f.changed {
-		if have == i {
-			return
-		}
+	if !slices.Contains(f.changed, i) {
+		f.changed = append(f.changed, i)
 	}
-	f.changed = append(f.changed, i)
 }
 
 func firstKey(a, b Key) Key {

@@ -103,10 +103,10 @@ func (f *Fold) Add(e *Entry) (fresh bool) {
 		return false
 	}
 	if e.UUID != 0 {
-		if _, replay := f.seen[e.UUID]; replay {
-			return false
+		n := len(f.seen)
+		if f.seen[e.UUID] = struct{}{}; len(f.seen) == n {
+			return false // a replay
 		}
-		f.seen[e.UUID] = struct{}{}
 	}
 	if e.Side && !f.subagent {
 		if e.Kind == KindReading {

@@ -26,23 +26,22 @@ func (c counts) usage() Usage {
 // how large the context was.
 func (w *walker) usage(value text) (u usage) {
 	var c counts
-	var calls int
-	var last *counts
+	var calls iterations
 	for in := w.enter(value, '{'); in; {
 		var name []byte
 		if name, value, in = w.member(); !in {
 			break
 		}
 		if string(name) == "iterations" {
-			calls, last = w.iterations(value)
+			calls = w.iterations(value)
 		} else {
 			w.count(name, value, &c)
 		}
 	}
 	u.total = c.usage()
 	u.context = u.total.Context()
-	if calls > 1 && last != nil {
-		u.context = last.usage().Context()
+	if calls.n > 1 && calls.known {
+		u.context = calls.last.usage().Context()
 	}
 	return u
 }
@@ -79,11 +78,17 @@ func (w *walker) count(name []byte, value text, c *counts) {
 	}
 }
 
-// iterations counts the calls of a message and returns the last one of type
-// "message", nil when there is none.
-func (w *walker) iterations(value text) (n int, last *counts) {
+// iterations are the calls of a message: how many, and the last one of type
+// "message", if there is one.
+type iterations struct {
+	n     int
+	last  counts
+	known bool
+}
+
+func (w *walker) iterations(value text) (calls iterations) {
 	for in := w.enter(value, '['); in && w.next(']'); {
-		n++
+		calls.n++
 		var c counts
 		var kind text
 		for in := w.enter(text{}, '{'); in; {
@@ -98,10 +103,10 @@ func (w *walker) iterations(value text) (n int, last *counts) {
 			}
 		}
 		if string(kind.bytes(w.b)) == "message" {
-			last = &c
+			calls.last, calls.known = c, true
 		}
 	}
-	return n, last
+	return calls
 }
 
 // figure reads a member's value and returns it as a token count in 0..1e9: whole numbers

@@ -124,10 +124,11 @@ type clientHome struct {
 	t                             *testing.T
 	dir, home, project, projects  string
 	client, tmux, socket, samples string
+	model                         string
 	stub                          *modelStub
-	extra                         []string  // more variables of the client
-	said                          time.Time // when the last prompt was sent
-	pid                           int       // of the client, 0 while none runs
+	extra                         []string // more variables of the client
+	before                        int      // turns that had ended when the last prompt was sent
+	pid                           int      // of the client, 0 while none runs
 }
 
 const clientKey = "sk-ant-dummy-not-a-key-0000"
@@ -145,7 +146,7 @@ func newClientHome(t *testing.T, stub *modelStub) *clientHome {
 	}
 	h := &clientHome{
 		t: t, dir: dir, home: dir + "/home", project: dir + "/proj", projects: dir + "/home/.claude/projects",
-		client: client, tmux: tmux, socket: dir + "/tmux", samples: dir + "/samples.jsonl", stub: stub,
+		client: client, tmux: tmux, socket: dir + "/tmux", samples: dir + "/samples.jsonl", model: realClientModel, stub: stub,
 	}
 	t.Cleanup(h.end)
 	h.write(h.project+"/README", "A project.\n")
@@ -234,7 +235,7 @@ func (h *clientHome) start(args ...string) sample {
 	h.t.Helper()
 	before := len(h.sampled())
 	argv := slices.Concat([]string{"new-session", "-d", "-s", "agent", "-x", "140", "-y", "50", "-c", h.project, "env", "-i"},
-		h.environ(), h.extra, []string{h.client, "--model", realClientModel}, args)
+		h.environ(), h.extra, []string{h.client, "--model", h.model}, args)
 	h.do("", argv...)
 	pid, err := strconv.Atoi(strings.TrimSpace(h.do("", "display-message", "-p", "-t", "agent", "#{pane_pid}")))
 	if err != nil {
@@ -254,6 +255,27 @@ func (h *clientHome) start(args ...string) sample {
 		return ""
 	})
 	return newest
+}
+
+// headless lets the client take one prompt without a terminal, and tells the session.
+func (h *clientHome) headless(args ...string) string {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, h.client, append([]string{"--print", "Go on.", "--output-format", "json", "--model", h.model}, args...)...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = h.project, append(h.environ(), h.extra...), 5*time.Second
+	out, err := cmd.Output()
+	var result struct {
+		SessionID string `json:"session_id"`
+		Error     bool   `json:"is_error"`
+	}
+	if err == nil {
+		err = json.Unmarshal(out, &result)
+	}
+	if err != nil || result.Error {
+		h.t.Fatalf("the client without a terminal: %v\n%s", err, out)
+	}
+	return result.SessionID
 }
 
 // do runs a tmux command; only key names and our own words are arguments.
@@ -299,7 +321,7 @@ func (h *clientHome) input() (text string, ok bool) {
 func (h *clientHome) say(prompt string) {
 	h.t.Helper()
 	h.fill(prompt)
-	h.said = time.Now()
+	h.before = h.turns()
 	h.do("", "send-keys", "-t", "agent", "Enter")
 	pressed := time.Now()
 	eventually(h.t, "the prompt is taken", func() string {
@@ -353,11 +375,14 @@ func (h *clientHome) interrupt() {
 	})
 }
 
-// busy says what keeps the client from being idle since the last prompt, by its own registry.
+// busy says what keeps the turn of the last prompt from being over: by the transcripts, and by the client's registry,
+// which does not hear of every short turn.
 func (h *clientHome) busy() string {
+	if h.turns() == h.before {
+		return "no turn has ended since the prompt"
+	}
 	var entry struct {
-		Status  string `json:"status"`
-		Updated int64  `json:"statusUpdatedAt"`
+		Status string `json:"status"`
 	}
 	text, err := os.ReadFile(fmt.Sprintf("%s/.claude/sessions/%d.json", h.home, h.pid))
 	if err == nil {
@@ -366,12 +391,23 @@ func (h *clientHome) busy() string {
 	switch {
 	case err != nil:
 		return err.Error()
-	case entry.Updated < h.said.UnixMilli():
-		return "the client has not noticed the prompt"
 	case entry.Status != "idle":
 		return "the client is " + entry.Status
 	}
 	return ""
+}
+
+// turns counts the ends of turns in all transcripts.
+func (h *clientHome) turns() (n int) {
+	paths, _ := filepath.Glob(filepath.Join(h.projects, "*", "*.jsonl"))
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		n += bytes.Count(text, []byte(`"subtype":"turn_duration"`)) + bytes.Count(text, []byte(`"text":"[Request interrupted by user]"`))
+	}
+	return n
 }
 
 // sample is one report of the status line: the client's own word on its context.

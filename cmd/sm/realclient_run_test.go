@@ -139,6 +139,20 @@ func (r *watchedRun) put() {
 	r.spent = said
 }
 
+// headless lets a client without a terminal, and so without a status line, take a prompt.
+func (r *watchedRun) headless(what string, tokens int64, steps []modelStep, args ...string) {
+	r.t.Helper()
+	r.stub.resize(tokens)
+	r.stub.script(steps...)
+	r.enter(r.home.headless(args...))
+	if said, left, wrong := r.stub.said(); left > 0 || said.Busy > 0 || len(wrong) > 0 {
+		r.t.Errorf("%s: %s", what, r.unsaid())
+	}
+	r.put()
+	r.show(what)
+	r.t.Logf("%-40s %s  no status line       gauge %6.0f", what, r.current[:8], r.sm.metrics()[r.series("claude_session_context_tokens")])
+}
+
 // compact compacts by hand.
 func (r *watchedRun) compact(what string) {
 	r.t.Helper()
@@ -156,12 +170,12 @@ func (r *watchedRun) compact(what string) {
 	r.agree(what)
 }
 
-// cut interrupts an answer. (What the client takes back when it is interrupted before the first word, it may write
-// down or not.)
-func (r *watchedRun) cut(what string, step modelStep) {
+// torn begins a turn with an answer that does not come to its end, and waits until the client has taken note of it.
+// (What the client has not shown yet when it is interrupted it takes back, and may write down or not.)
+func (r *watchedRun) torn(what string, steps ...modelStep) {
 	r.t.Helper()
 	before, _, _ := r.stub.said()
-	r.prompt(step)
+	r.prompt(steps...)
 	eventually(r.t, what+": the client takes note of what it has", func() string {
 		said, _, _ := r.stub.said()
 		if last := r.home.lastOf(r.current); said.Cuts == before.Cuts || last.total() != said.Context {
@@ -169,14 +183,6 @@ func (r *watchedRun) cut(what string, step modelStep) {
 		}
 		return ""
 	})
-	r.home.interrupt()
-	eventually(r.t, what+": the turn ends", func() string {
-		if said, _, _ := r.stub.said(); said.Busy > 0 {
-			return r.unsaid()
-		}
-		return r.home.busy()
-	})
-	r.put()
 }
 
 // agree waits until the observer shows what the client's status line and the model say of each session, and holds the
@@ -259,7 +265,10 @@ func (r *watchedRun) activity() string {
 	if err != nil {
 		return err.Error()
 	}
-	want := max(info.ModTime().UnixMilli(), s.LastActive.UnixMilli())
+	want := info.ModTime().UnixMilli()
+	if s.LastActive != nil { // not all records tell the time
+		want = max(want, s.LastActive.UnixMilli())
+	}
 	if got := r.sm.metrics()[r.series("claude_session_last_activity_timestamp_seconds")]; math.Abs(got*1000-float64(want)) > 0.5 {
 		return fmt.Sprintf("it is %.3f, of the transcript %d", got, want)
 	}

@@ -26,6 +26,8 @@ type modelStep struct {
 	agents [][]int // subagents to start in one message, each with its calls of Bash, round by round
 	refuse bool    // "prompt is too long": the client compacts and asks again
 	fail   bool    // another error of the API
+	busy   bool    // "overloaded": the client asks again by itself
+	drop   bool    // the same, until release, when the connection breaks: the client takes what it has
 	cut    bool    // the stream stops before its end, until the client gives up
 	hold   bool    // the answer waits for release
 }
@@ -137,6 +139,13 @@ type modelAnswer struct {
 	sent   func(*truth)
 	hold   chan struct{} // nil for an answer at once
 	cut    bool
+	drop   bool
+}
+
+// modelRefusal is an error of the API.
+type modelRefusal struct {
+	code       int
+	kind, text string
 }
 
 func (s *modelStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -157,13 +166,13 @@ func (s *modelStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a, refusal := s.answer(&q)
 	defer s.count(func(t *truth) { t.Busy-- })
-	if refusal != "" {
+	if refusal != nil {
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusBadRequest)
-		_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]string{"type": "invalid_request_error", "message": refusal}})
+		w.WriteHeader(refusal.code)
+		_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]string{"type": refusal.kind, "message": refusal.text}})
 		return
 	}
-	if a.hold != nil {
+	if a.hold != nil && !a.drop {
 		s.started <- struct{}{}
 		select {
 		case <-a.hold:
@@ -191,11 +200,11 @@ func (s *modelStub) report(format string, args ...any) {
 var subtask = regexp.MustCompile(`subtask-(\d+)`)
 
 // answer decides what a request is about and what the model says to it.
-func (s *modelStub) answer(q *modelRequest) (a modelAnswer, refusal string) {
+func (s *modelStub) answer(q *modelRequest) (a modelAnswer, refusal *modelRefusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.n++; s.n > stubRequests {
-		return a, "too many requests"
+		return a, &modelRefusal{400, "invalid_request_error", "too many requests"}
 	}
 	s.truth.Busy++
 	a = modelAnswer{id: fmt.Sprintf("msg_%024d", s.n), stop: "end_turn", sent: func(*truth) {}}
@@ -210,29 +219,31 @@ func (s *modelStub) answer(q *modelRequest) (a modelAnswer, refusal string) {
 	default:
 		if m := subtask.FindSubmatch(q.Messages[0].Content); m != nil {
 			s.side(&a, string(m[1]))
-			return a, ""
+			return a, nil
 		}
 		return a, s.main(&a)
 	}
-	return a, ""
+	return a, nil
 }
 
 // main answers as planned.
-func (s *modelStub) main(a *modelAnswer) (refusal string) {
+func (s *modelStub) main(a *modelAnswer) *modelRefusal {
 	if len(s.plan) == 0 {
 		s.wrong = append(s.wrong, "a request that no plan foresees")
-		return "nothing is planned"
+		return &modelRefusal{400, "invalid_request_error", "nothing is planned"}
 	}
 	step := s.plan[0]
 	s.plan = s.plan[1:]
-	if step.refuse {
-		return fmt.Sprintf("prompt is too long: %d tokens > 200000 maximum", s.context+200_000)
-	}
-	if step.fail {
-		return "asked to fail"
+	switch {
+	case step.refuse:
+		return &modelRefusal{400, "invalid_request_error", fmt.Sprintf("prompt is too long: %d tokens > 200000 maximum", s.context+200_000)}
+	case step.fail:
+		return &modelRefusal{400, "invalid_request_error", "asked to fail"}
+	case step.busy:
+		return &modelRefusal{529, "overloaded_error", "Overloaded"}
 	}
 	s.context += step.grow
-	a.usage, a.cut = s.usage(s.context), step.cut
+	a.usage, a.cut, a.drop = s.usage(s.context), step.cut, step.drop
 	a.blocks = []modelBlock{{Type: "thinking", Thinking: "Let me see.", Signature: "c2lnbmVk"}, {Type: "text", Text: fmt.Sprintf("Answer %d.", s.n)}}
 	for i := range step.tools {
 		a.call("Bash", s.n, i, map[string]string{"command": fmt.Sprintf("echo %d", i), "description": "Say a number"})
@@ -242,22 +253,22 @@ func (s *modelStub) main(a *modelAnswer) (refusal string) {
 		s.subs[name], s.sizes[name] = rounds, 11_000
 		a.call("Agent", s.n, i, map[string]string{"description": "Help", "prompt": "Please do subtask-" + name + ".", "subagent_type": "general-purpose"})
 	}
-	if step.hold {
+	if step.hold || step.drop {
 		a.hold = s.release
 	}
 	usage, size := a.usage, s.context
-	if step.cut {
-		usage.Output = 1
+	if step.cut || step.drop {
+		usage.Output = 1 // as far as the client knows
 	}
 	a.sent = func(t *truth) {
 		t.Context, t.Blank = size, false
 		t.Messages++
 		t.Tokens = t.Tokens.Plus(usage)
-		if step.cut {
+		if step.cut || step.drop {
 			t.Cuts++
 		}
 	}
-	return ""
+	return nil
 }
 
 // side answers a subagent.
@@ -313,10 +324,14 @@ func (s *modelStub) send(w http.ResponseWriter, r *http.Request, q *modelRequest
 	for i, b := range a.blocks {
 		e.block(i, b)
 	}
-	if a.cut {
+	if a.drop || a.cut {
 		s.count(a.sent)
-		<-r.Context().Done()
-		return context.Cause(r.Context())
+		select {
+		case <-a.hold:
+			panic(http.ErrAbortHandler)
+		case <-r.Context().Done():
+			return context.Cause(r.Context())
+		}
 	}
 	e.send("message_delta", map[string]any{"delta": map[string]any{"stop_reason": a.stop, "stop_sequence": nil}, "usage": wireUsage(a.usage, a.usage.Output)})
 	e.send("message_stop", map[string]any{})

@@ -45,8 +45,12 @@ func TestRealClient(t *testing.T) {
 	r.turn("tools after /compact", modelStep{grow: 2000, tools: 3}, modelStep{grow: 500})
 
 	r.turn("an error of the API", modelStep{fail: true})
-	r.cut("interrupted", modelStep{grow: 3000, cut: true})
-	r.agree("interrupted")
+	r.torn("a busy API and a broken connection", modelStep{busy: true}, modelStep{grow: 800, tools: 1, drop: true}, modelStep{grow: 600})
+	r.stub.letGo()
+	r.finish("a busy API and a broken connection")
+	r.torn("interrupted", modelStep{grow: 3000, cut: true})
+	r.home.interrupt()
+	r.finish("interrupted")
 	r.turn("after the interruption", modelStep{grow: 500, tools: 1}, modelStep{grow: 500})
 
 	old := r.sm.metrics()[r.series("claude_session_context_tokens")]
@@ -78,8 +82,14 @@ func TestRealClient(t *testing.T) {
 	r.turn("compaction of the fork", modelStep{refuse: true}, modelStep{grow: 1000, tools: 1}, modelStep{grow: 500})
 	r.home.quit()
 
-	// This client compacts before the model refuses.
-	r.home.extra = []string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW=100000"}
+	r.headless("headless", 10_000, []modelStep{{grow: 700, tools: 1}, {grow: 500, agents: [][]int{{1}}}, {grow: 300}})
+	r.headless("headless --resume", r.known[first].context, []modelStep{{grow: 400, tools: 1}, {grow: 300}}, "--resume", first)
+	if r.current != first {
+		t.Errorf("headless --resume goes on in %s, not in %s", r.current, first)
+	}
+
+	// This client compacts before the model refuses, and has a larger window.
+	r.home.extra, r.home.model = []string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW=100000"}, "claude-opus-4-8[1m]"
 	r.begin(20_000)
 	r.restart("compactions without observer", func() {
 		r.prompt(modelStep{grow: 10_000, tools: 1}, modelStep{grow: 60_000, tools: 1}, modelStep{grow: 50_000, tools: 2}, modelStep{grow: 500})

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,6 +31,25 @@ type rig struct {
 	fresh  map[string]int // entries reported as new
 	whole  map[string]int // whole readings
 	caught bool
+	log    logged
+}
+
+// logged keeps what is logged.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logged) lines() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(strings.Lines(l.text.String()))
 }
 
 func newRig(t *testing.T) *rig {
@@ -42,7 +64,7 @@ func newRig(t *testing.T) *rig {
 func (r *rig) start() {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	r.cancel, r.ended, r.out, r.caught = cancel, make(chan struct{}), make(chan transcript.Change), false
-	r.o.Logger = slog.New(slog.NewTextHandler(r.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	r.o.Logger = slog.New(slog.NewTextHandler(io.MultiWriter(r.t.Output(), &r.log), &slog.HandlerOptions{Level: slog.LevelInfo}))
 	var from []transcript.Cursor
 	for _, c := range r.files {
 		from = append(from, c.Cursor)
@@ -80,6 +102,19 @@ func (r *rig) until(what string, holds func() bool) {
 			r.take(c)
 		case <-timeout:
 			r.t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// idle takes changes for a while in which nothing is expected.
+func (r *rig) idle(d time.Duration) {
+	end := time.After(d)
+	for {
+		select {
+		case c := <-r.out:
+			r.take(c)
+		case <-end:
+			return
 		}
 	}
 }

@@ -3,6 +3,7 @@ package follow
 import (
 	"bytes"
 	"io"
+	"runtime/debug"
 
 	"sm/transcript"
 )
@@ -21,7 +22,8 @@ type lines struct {
 // each calls do for the complete lines between base and an offset, without their
 // newlines, with the offset behind them, until it returns false. It returns the
 // offset behind the last line handed out. buf is used again for every line; a line
-// longer than buf has a buffer of exactly its size.
+// longer than buf has a buffer of exactly its size. Of one longer than longest only
+// the ends are handed out, and never as JSON.
 func (l *lines) each(to int64, do func(line []byte, end int64) bool) (int64, error) {
 	fill := 0 // buf[:fill] holds the file from base on
 	for l.base+int64(fill) < to {
@@ -69,8 +71,8 @@ func (l *lines) long(to int64, do func([]byte, int64) bool) error {
 	for at := l.base + int64(len(l.buf)); at < to; {
 		n, err := l.file.ReadAt(l.buf[:min(int64(len(l.buf)), to-at)], at)
 		if i := bytes.IndexByte(l.buf[:n], '\n'); i >= 0 {
-			line := make([]byte, at+int64(i)-l.base)
-			if !readFull(l.file, line, l.base) {
+			line := l.one(at + int64(i))
+			if line == nil {
 				return nil
 			}
 			l.begin(line)
@@ -88,6 +90,33 @@ func (l *lines) long(to int64, do func([]byte, int64) bool) error {
 		at += int64(n)
 	}
 	return nil
+}
+
+const (
+	// huge lines are worth a collection: without it the memory of one that is no
+	// longer needed would stand beside that of the next.
+	huge    = 8 << 20
+	longest = 256 << 20
+)
+
+// one reads the line from base to end; nil when the file is shorter by now.
+func (l *lines) one(end int64) []byte {
+	n := end - l.base
+	if n > longest {
+		line := make([]byte, headBytes+1+tailBytes)
+		if !readFull(l.file, line[:headBytes], l.base) || !readFull(l.file, line[headBytes+1:], end-tailBytes) {
+			return nil
+		}
+		return line // with a zero byte in it, which no JSON may have
+	}
+	if n > huge {
+		debug.FreeOSMemory()
+	}
+	line := make([]byte, n)
+	if !readFull(l.file, line, l.base) {
+		return nil
+	}
+	return line
 }
 
 // begin keeps the first bytes.

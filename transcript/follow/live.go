@@ -3,9 +3,8 @@ package follow
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
-	"runtime"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/nxadm/tail"
-	"github.com/nxadm/tail/util"
 	"gopkg.in/tomb.v1"
 
 	"sm/transcript"
@@ -36,13 +34,15 @@ type tailer struct {
 	pokes   chan struct{}
 	quit    chan struct{}
 	once    sync.Once
-	ended   chan struct{} // closed when the goroutine has ended
-	started time.Time
-	last    []byte // the bytes before the offset, at most tailBytes
-	head    []byte // the file's first bytes, at most headBytes
-	peeked  int64  // size at which the unfinished last line was looked at
-	shown   bool   // what was reported last counts an unfinished line
-	deaf    bool   // the tail gave up, say for want of inotify watches
+	ended   chan struct{}           // closed when the goroutine has ended
+	started atomic.Int64            // when the tail was, in nanoseconds since 1970
+	reading atomic.Pointer[os.File] // what the tail reads; nil when it has been interrupted
+	missed  bool                    // the last look found what an older tail should have delivered
+	last    []byte                  // the bytes before the offset, at most tailBytes
+	head    []byte                  // the file's first bytes, at most headBytes
+	peeked  int64                   // size at which the unfinished last line was looked at
+	shown   bool                    // what was reported last counts an unfinished line
+	deaf    bool                    // the tail gave up, say for want of inotify watches
 }
 
 // exit is what a tailer leaves behind.
@@ -51,19 +51,6 @@ type exit struct {
 	cursor transcript.Cursor
 	reread bool // the file is not what it was, or no more
 	deaf   bool // the next tail has to poll
-}
-
-// guardTail keeps nxadm/tail from ending the process: when a stat fails or there
-// is no inotify, it writes to this logger and then calls os.Exit. A writer that
-// ends the goroutine comes first. The tail is deaf after that, and the checks of
-// the loop do its work.
-func guardTail() { util.LOGGER.SetOutput(endGoroutine{}) }
-
-type endGoroutine struct{}
-
-func (endGoroutine) Write([]byte) (int, error) {
-	runtime.Goexit()
-	return 0, nil
 }
 
 // canInotify reports whether nxadm/tail can have the inotify instance that it
@@ -86,7 +73,7 @@ func (f *follower) followLive(ctx context.Context, fl *file, fold *transcript.Fo
 	f.makeRoom()
 	t := &tailer{
 		f: f, file: fl, name: fl.name, parent: fl.parent, fold: fold, cursor: fl.cursor,
-		pokes: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{}), started: time.Now(),
+		pokes: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	t.offset.Store(fl.cursor.Offset)
 	t.shown = fl.cursor.Size > fl.cursor.Offset // perhaps; to report once more does no harm
@@ -142,6 +129,9 @@ func (f *follower) check(fl *file, now time.Time) {
 		t.poke()
 	case info.ModTime().UnixNano() != fl.modified, info.Size() > offset && offset == fl.offset && info.Size() != fl.poked:
 		fl.modified, fl.poked = modified(info), info.Size()
+		if info.Size()-offset > farBytes {
+			t.interrupt()
+		}
 		t.poke()
 	case now.Sub(fl.quiet) > f.ActiveFor:
 		t.stop()
@@ -158,11 +148,39 @@ func (t *tailer) poke() {
 
 func (t *tailer) stop() { t.once.Do(func() { close(t.quit) }) }
 
-// written hears of a write to the file.
-func (t *tailer) written() {
-	if time.Since(t.started) < youth {
+// farBytes is how much the tail may be behind. It takes several times the memory
+// that a long line has, where our own loop takes it once.
+const farBytes = 1 << 20
+
+// written hears of a write to the file, which has this size by now.
+func (t *tailer) written(size int64) {
+	switch {
+	case size-t.offset.Load() > farBytes:
+		t.interrupt()
+	case t.young():
 		t.poke()
 	}
+}
+
+func (t *tailer) young() bool { return time.Now().UnixNano()-t.started.Load() < int64(youth) }
+
+// interrupt ends the tail even in the middle of a line: look reads the rest, and
+// then another tail begins.
+func (t *tailer) interrupt() {
+	if file := t.reading.Swap(nil); file != nil {
+		_ = file.Close() // only read
+	}
+	t.poke()
+}
+
+// fileOf is the file that a tail reads, which it keeps to itself. nil, should it be
+// called otherwise one day, means that no tail is interrupted.
+func fileOf(tl *tail.Tail) *os.File {
+	v := reflect.ValueOf(tl).Elem().FieldByName("file")
+	if !v.IsValid() || v.Type() != reflect.TypeFor[*os.File]() {
+		return nil
+	}
+	return (*os.File)(v.UnsafePointer())
 }
 
 // run reads what the tail delivers until it is stopped or the file is no longer
@@ -192,34 +210,74 @@ func (t *tailer) begin() bool {
 		transcript.KeyOf(t.head) == t.cursor.Head && transcript.KeyOf(t.last) == t.cursor.Tail
 }
 
-// follow reports whether the file has to be read anew.
+// follow reports whether the file has to be read anew. It starts a tail, and
+// another one whenever that has been interrupted or seems to be deaf.
 func (t *tailer) follow(ctx context.Context, poll bool) (reread bool) {
+	for {
+		then := t.listen(ctx, poll)
+		if then == another && t.look(ctx) {
+			then = anew
+		}
+		if then != another {
+			return then == anew
+		}
+	}
+}
+
+// outcome is what is to be done after a tail.
+type outcome uint8
+
+const (
+	nothing outcome = iota
+	another         // tail
+	anew            // the file has to be read from its beginning
+)
+
+// listen reads with one tail.
+func (t *tailer) listen(ctx context.Context, poll bool) outcome {
 	tl, err := tail.TailFile(t.cursor.Path, tail.Config{
 		Location: &tail.SeekInfo{Offset: t.cursor.Offset}, Follow: true, CompleteLines: true, MustExist: true,
 		Poll: poll, Logger: tail.DiscardingLogger,
 	})
 	if err != nil {
-		return true
+		return anew
 	}
 	defer endTail(tl)
-	t.poke() // for what was written since the worker read
+	file := fileOf(tl)
+	t.reading.Store(file)
+	interrupted := func() bool { return file != nil && t.reading.Load() == nil }
+	t.missed = false
+	t.started.Store(time.Now().UnixNano())
+	t.poke() // for what was written since the last reading
 	for {
 		select {
 		case <-ctx.Done():
-			return false
+			return nothing
 		case <-t.quit:
-			return false
+			return nothing
 		case <-t.pokes:
-			if again := t.look(ctx); again {
-				return true
+			if interrupted() {
+				return another
+			}
+			before, missed := t.cursor.Offset, t.missed
+			if t.look(ctx) {
+				return anew
+			}
+			t.missed = t.cursor.Offset > before && !t.young() && !poll
+			if missed && t.missed {
+				return another
 			}
 		case line, ok := <-tl.Lines:
+			if !ok && interrupted() {
+				return another
+			}
 			if !ok {
 				t.deaf = tl.Err() != nil && !errors.Is(tl.Err(), tomb.ErrStillAlive)
-				return true
+				return anew
 			}
+			t.missed = false
 			if !t.deliver(ctx, line) {
-				return true
+				return anew
 			}
 		}
 	}
@@ -255,17 +313,17 @@ func (t *tailer) deliver(ctx context.Context, l *tail.Line) bool {
 	// The line is only read, and a copy of a long one would be dear.
 	b := unsafe.Slice(unsafe.StringData(l.Text), len(l.Text))
 	var c transcript.Change
-	t.add(b, &c)
+	t.add(b, end, &c)
 	return t.report(ctx, c, t.fold.Session)
 }
 
-// add folds one line.
-func (t *tailer) add(line []byte, c *transcript.Change) {
+// add folds one line; end is the offset behind it.
+func (t *tailer) add(line []byte, end int64, c *transcript.Change) {
 	var e transcript.Entry
-	if fresh, _ := t.fold.Line(line, len(line)+1, &e); fresh {
+	if fresh, _ := t.fold.Line(line, int(end-t.cursor.Offset), &e); fresh {
 		c.Entries = append(c.Entries, plain(e))
 	}
-	t.cursor.Offset += int64(len(line)) + 1
+	t.cursor.Offset = end
 	if room := headBytes - len(t.head); room > 0 {
 		t.head = append(t.head, line[:min(room, len(line))]...)
 		if len(t.head) < headBytes {
@@ -295,24 +353,29 @@ func (t *tailer) report(ctx context.Context, c transcript.Change, session transc
 func (t *tailer) look(ctx context.Context) (reread bool) {
 	file, info, err := open(t.cursor.Path)
 	if err != nil {
-		return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errNotRegular) || !errors.Is(err, fs.ErrPermission)
+		return true // a worker sees to it until it can be read again
 	}
 	defer file.Close()
 	if t.cursor.Head, t.cursor.Tail = transcript.KeyOf(t.head), transcript.KeyOf(t.last); !continues(file, info, t.cursor) {
 		return true
 	}
-	size := info.Size()
+	size, known := info.Size(), t.cursor.Modified
 	t.cursor.Modified = modified(info)
+	var c transcript.Change
 	if size == t.peeked || size == t.cursor.Offset && !t.shown {
 		t.cursor.Size = size
+		// Lines of the tail came without it, and a stored cursor with another time has
+		// the file opened at each start.
+		if size == t.cursor.Offset && t.cursor.Modified != known {
+			t.report(ctx, c, t.fold.Session)
+		}
 		return false
 	}
-	var c transcript.Change
 	before := t.cursor.Offset
 	buf := make([]byte, min(bufferBytes, size-before)+1)
 	rest := lines{file: file, buf: buf, base: before}
-	end, err := rest.each(size, func(line []byte, _ int64) bool {
-		t.add(line, &c)
+	end, err := rest.each(size, func(line []byte, end int64) bool {
+		t.add(line, end, &c)
 		return len(c.Entries) < flushEntries || t.report(ctx, c, t.fold.Session) && resetEntries(&c)
 	})
 	if err != nil {

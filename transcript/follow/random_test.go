@@ -18,6 +18,7 @@ const sequences = 2000
 // them, in random order, and wants the sums to equal a full re-reading in the end.
 // Half of the sequences run without inotify.
 func TestRandomSequences(t *testing.T) {
+	t.Parallel()
 	const parallel = 8
 	n := sequences / parallel
 	if testing.Short() {

@@ -183,8 +183,10 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 	known := s.cursor.Offset
 	met := s.whole || known == 0 // what the cursor covers has gone by
 	var e transcript.Entry
+	var before int64
 	end, err := s.lines.each(s.size, func(line []byte, end int64) bool {
-		fresh, _ := s.fold.Line(line, len(line)+1, &e)
+		fresh, _ := s.fold.Line(line, int(end-before), &e)
+		before = end
 		switch {
 		case end < known || s.whole:
 		case end == known:

@@ -61,7 +61,7 @@ func (w *watcher) add(dir string) {
 		return
 	}
 	w.failed[dir] = true
-	if !w.told {
+	if denied := errors.Is(err, fs.ErrPermission); !denied && !w.told { // to list it is denied too, and that is logged
 		w.told = true
 		w.log.Warn("cannot watch all folders, searching the rest each second; raise fs.inotify.max_user_watches", "err", reason(err))
 	}
@@ -85,7 +85,9 @@ func (f *follower) event(ev fsnotify.Event) {
 	}
 	fl := f.files[ev.Name]
 	if fl != nil && fl.state == live {
-		fl.tail.written()
+		if info, err := os.Lstat(ev.Name); err == nil {
+			fl.tail.written(info.Size())
+		}
 		return
 	}
 	if fl == nil && !isTranscript(ev.Name) {

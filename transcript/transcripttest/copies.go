@@ -3,6 +3,7 @@ package transcripttest
 import (
 	"bytes"
 	"io"
+	"slices"
 	"time"
 )
 
@@ -41,8 +42,12 @@ func (k CopyKind) String() string {
 }
 
 // Copies lists the ways in which the session's client copies. Anonymous is left out
-// when a compaction could not be recognised in such a copy.
+// when a compaction could not be recognised in such a copy; a session that forgets
+// cannot be copied at all.
 func (s *Session) Copies() []CopyKind {
+	if s.options.Forget {
+		return nil
+	}
 	var kinds []CopyKind
 	c := s.client
 	if c.in(0, 2_000_010) {
@@ -67,14 +72,10 @@ func (s *Session) Copies() []CopyKind {
 }
 
 // Copy begins a session in another file, written to w, that holds records of this
-// one; the original may go on. None of a kind that the client does not know, nor of
-// a session that forgets: it returns nil then.
+// one; the original may go on. It returns nil for a kind that is not among
+// [Session.Copies].
 func (s *Session) Copy(w io.Writer, kind CopyKind) *Session {
-	known := false
-	for _, k := range s.Copies() {
-		known = known || k == kind
-	}
-	if !known || s.options.Forget {
+	if !slices.Contains(s.Copies(), kind) {
 		return nil
 	}
 	s.Pass(time.Minute)

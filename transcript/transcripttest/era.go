@@ -124,7 +124,6 @@ func (c client) microcompact() bool { return c.in(2_001_009, 2_001_022) }
 func (c client) lastPrompt() bool   { return c.in(2_001_079, 0) }
 func (c client) modes() bool        { return c.in(2_001_150, 0) }
 func (c client) latch() bool        { return c.in(2_001_270, 0) }
-func (c client) summarises() bool   { return c.in(2_001_198, 0) }
 
 // Titles were summary records, first at the head of a file, then at its end; later
 // ones have types of their own.

@@ -13,7 +13,7 @@ const (
 	merges        // the boundary of a compaction that its summary was counted for
 	begins        // a prompt
 	titles        // a title, which is a compaction where no client is named
-	narrates      // the summary of a boundary: no deed, but forks look for it
+	narrates      // the summary of a boundary, which counts already
 )
 
 // effect is a deed with its figures.

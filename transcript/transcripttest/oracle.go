@@ -45,7 +45,6 @@ type reader struct {
 	out             FileTruth
 	flat            bool // take sidechain records for the session's own
 	seen            map[string]bool
-	versioned       bool // a record named a client version
 	titled          bool // a bare summary was counted since the last reading
 	clock           time.Time
 	reading, latest moment // the newest reading and the newest compaction
@@ -89,14 +88,13 @@ func (r *reader) line(line []byte) {
 }
 
 func (r *reader) record(o object) {
-	r.versioned = r.versioned || o.text("version") != ""
+	r.common(o)
 	if uuid := o.text("uuid"); uuid != "" {
 		if r.seen[uuid] {
 			return // a replay
 		}
 		r.seen[uuid] = true
 	}
-	r.common(o)
 	side := o.yes("isSidechain") && !r.flat
 	switch kind := o.text("type"); {
 	case kind == "assistant":
@@ -113,7 +111,8 @@ func (r *reader) record(o object) {
 	}
 }
 
-// common takes what any record may carry.
+// common takes what any record may carry, replays too: their writer is the client
+// of the moment.
 func (r *reader) common(o object) {
 	at := o.when("timestamp")
 	if !at.IsZero() {
@@ -128,7 +127,7 @@ func (r *reader) common(o object) {
 		r.out.SessionID = id
 	}
 	if v := o.text("version"); v != "" {
-		r.out.Version = v
+		r.out.Version = v // from here on a title is no compaction
 	}
 	if v := o.text("cwd"); v != "" {
 		r.out.Cwd = v
@@ -242,7 +241,7 @@ func (r *reader) summary(o object) {
 // title counts a summary record as a compaction where no client is named and a
 // reading came before, once until the next reading.
 func (r *reader) title() {
-	if r.versioned || r.reading.line == 0 || r.titled {
+	if r.out.Version != "" || r.reading.line == 0 || r.titled {
 		return
 	}
 	r.titled = true

@@ -103,7 +103,9 @@ func TestOraclePrompts(t *testing.T) {
 // FuzzOracle: any bytes are read, and cutting them between lines changes nothing
 // that was said before.
 func FuzzOracle(f *testing.F) {
-	f.Add([]byte(reading(`"input_tokens":7`)))
+	for _, seed := range Seeds() {
+		f.Add(seed)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got := Oracle(data)
 		if got.Peak < 0 || got.BadLines > got.Lines || got.Known && got.ContextTokens <= 0 {

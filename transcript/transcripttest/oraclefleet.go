@@ -16,8 +16,7 @@ import (
 func OracleFleet(files map[string][]byte) *Truth {
 	t := &Truth{Files: map[string]*FileTruth{}}
 	costs, owned := map[string]Tokens{}, map[string]bool{}
-	links := map[string]string{}
-	var compactions []string
+	links, compactions := map[string]string{}, []string{}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		r := reread(files[name], false)
 		f := r.truth()
@@ -38,13 +37,7 @@ func OracleFleet(files map[string][]byte) *Truth {
 			t.Subagents.add(cost)
 		}
 		if !isAgentFile(name) {
-			for i, ev := range r.events {
-				self := fmt.Sprintf("%s#%d", name, i)
-				compactions = append(compactions, self)
-				for _, key := range ev.keys() {
-					union(links, self, key)
-				}
-			}
+			compactions = append(compactions, r.link(name, links)...)
 		}
 	}
 	for id, cost := range costs {
@@ -60,6 +53,18 @@ func OracleFleet(files map[string][]byte) *Truth {
 	}
 	t.DistinctCompactions = len(roots)
 	return t
+}
+
+// link names the file's compactions and ties each name to all of its keys.
+func (r *reader) link(file string, links map[string]string) (names []string) {
+	for i, ev := range r.events {
+		name := fmt.Sprintf("%s#%d", file, i)
+		names = append(names, name)
+		for _, key := range ev.keys() {
+			union(links, name, key)
+		}
+	}
+	return names
 }
 
 func isAgentFile(name string) bool { return strings.HasPrefix(path.Base(name), "agent-") }

@@ -138,6 +138,7 @@ func (s *Session) again(r *record) {
 	s.line = append(s.render(s.line[:0], r), '\n')
 	s.put(s.line)
 	s.books.line(len(s.line))
+	s.books.seen(r.at, s.client.version, s.cwd)
 }
 
 // body begins a record whose members before the uuid are m.

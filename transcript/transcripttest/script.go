@@ -1,6 +1,9 @@
 package transcripttest
 
-import "time"
+import (
+	"bytes"
+	"time"
+)
 
 // small writes sessions that are short and hold much.
 func (f *fleet) small() {
@@ -50,6 +53,9 @@ func (f *fleet) copies(s *Session, depth int) {
 		kinds := s.Copies()
 		if len(kinds) == 0 || depth == 0 {
 			return
+		}
+		if f.chance(30) {
+			s.Switch(pick(f.rng, s.client.models()))
 		}
 		w := &sink{}
 		n := s.Copy(w, pick(f.rng, kinds))
@@ -225,4 +231,33 @@ func (f *fleet) trap(s *Session) {
 // resultSize draws the size of a tool's result for the wanted size of its line.
 func (f *fleet) resultSize() int {
 	return min(spread(f.rng, max(20, (f.options.LineBytes-700)/2), 1.55), 256<<10)
+}
+
+// Seeds returns small transcripts to start a fuzzer from: for each client version
+// one with what it writes itself, for each era one with each oddity and breakage.
+func Seeds() [][]byte {
+	var list [][]byte
+	add := func(era Era, version string, write func(*Session)) {
+		var b bytes.Buffer
+		write(NewSession(&b, uint64(len(list)), era, SessionOptions{Version: version}))
+		list = append(list, b.Bytes())
+	}
+	for _, era := range Eras() {
+		for _, version := range era.Versions() {
+			add(era, version, func(s *Session) {
+				f := &fleet{options: Options{LineBytes: 900, Traps: true}, rng: s.rng}
+				f.live(s, 1)
+				s.Sidechain(1)
+				s.Compact(Compaction{Trigger: Auto})
+				s.Tail()
+			})
+		}
+		for _, o := range Oddities() {
+			add(era, "", func(s *Session) { s.Reply(Reply{}); s.Odd(o) })
+		}
+		for _, b := range Breakages() {
+			add(era, "", func(s *Session) { s.Break(b); s.Reply(Reply{}) })
+		}
+	}
+	return list
 }

@@ -234,3 +234,30 @@ func TestWriterFails(t *testing.T) {
 		t.Error(s.Err())
 	}
 }
+
+func ExampleSession() {
+	var file bytes.Buffer
+	s := NewSession(&file, 1, Era197, SessionOptions{})
+	s.Prompt("fix the tests")
+	s.Reply(Reply{Context: 150_000, Tools: 1})
+	s.ToolResult(Result{Size: 500})
+	s.Compact(Compaction{Trigger: Auto})
+	t := s.Truth()
+	fmt.Println(t.Turns, t.Peak, t.Known, t.Compactions.Auto)
+	s.Reply(Reply{Context: 42_000})
+	t = Oracle(file.Bytes())
+	fmt.Println(t.Turns, t.ContextTokens, t.Known, t.Compactions.Auto)
+	// Output:
+	// 1 150000 false 1
+	// 1 42000 true 1
+}
+
+func BenchmarkGenerate(b *testing.B) {
+	const size = 32 << 20
+	b.SetBytes(size)
+	for b.Loop() {
+		if _, err := Generate(b.TempDir(), Options{Seed: 1, Bytes: size}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

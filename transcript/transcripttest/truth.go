@@ -104,9 +104,10 @@ type FileTruth struct {
 	Lines, BadLines int
 	// Bytes is the size of the file, Tail that of its unterminated last line.
 	Bytes, Tail int64
-	// Started and LastActivity are the oldest and newest timestamps, replays apart.
+	// Started and LastActivity are the oldest and newest timestamps.
 	Started, LastActivity time.Time
-	// Model is that of the newest reading; Version and Cwd are the last ones named.
+	// Model is that of the newest reading; Version and Cwd are the last ones named,
+	// be it by a replay.
 	Model, Version, Cwd string
 
 	// Figures count what happened first in this file, Inherited the compactions

@@ -1,0 +1,184 @@
+package alerts
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"sm/transcript"
+)
+
+const (
+	hour = Instant(time.Hour)
+	// guessesAnHour is how often a cycle may be opened without any sign.
+	guessesAnHour = 3
+	// boundariesKept is how many keys of compactions are remembered for an agent.
+	boundariesKept = 32
+	// lessonsKept is how many compactions a learned threshold rests on at most,
+	// lessonsNeeded how many at least.
+	lessonsKept   = 25
+	lessonsNeeded = 3
+)
+
+// client is what the compaction threshold depends on.
+type client struct {
+	model  string
+	window int64
+}
+
+// begin notes that a client sets out to compact. Only a result opens a cycle: the
+// attempt may fail, be blocked or come to nothing.
+func (e *Engine) begin(a *AgentState, ev *Event, t Instant) {
+	if a.Attempted == 0 || max(t-a.Attempted, a.Attempted-t) > doubled {
+		trigger := min(ev.Trigger, transcript.Unknown)
+		a.Attempts[trigger]++
+		e.counters.Attempts[trigger]++
+	}
+	a.Attempted = max(a.Attempted, t)
+	late := a.Cause == CauseCompaction && a.First == 0 && t <= a.Opened+e.settle
+	if late || t <= a.Opened || a.First != 0 && t <= a.First || t < a.Begun {
+		return // its result is known already: without a reply there is nothing new to compact
+	}
+	a.Begun, a.Compacting, a.Trigger = t, true, ev.Trigger
+}
+
+// lapses is when a compaction without a result ends by itself, 0 for none.
+func (e *Engine) lapses(a *AgentState) Instant {
+	if !a.Compacting {
+		return 0
+	}
+	return a.Begun + e.settle
+}
+
+// lapse ends a compaction that has shown no result for too long, so that nothing
+// waits for a sign that was lost. Begun stays: a result that is told late still
+// belongs to it.
+func (e *Engine) lapse(a *AgentState, now Instant) {
+	if end := e.lapses(a); end != 0 && now >= end {
+		a.Compacting = false
+		e.counters.Lapsed++
+		e.changed[a.Agent] = struct{}{}
+	}
+}
+
+// compacted takes a sign that a compaction has taken place.
+func (e *Engine) compacted(a *AgentState, ev *Event, t Instant) {
+	o := &opening{sign: ev.Sign, cause: CauseCompaction, at: t, trigger: ev.Trigger, pre: ev.PreTokens}
+	switch ev.Sign {
+	case SignBoundary:
+		if o.key = ev.Key; o.key != 0 {
+			if slices.Contains(a.Boundaries, o.key) {
+				return
+			}
+			a.Boundaries = append(a.Boundaries, o.key)
+			a.Boundaries = slices.Delete(a.Boundaries, 0, max(0, len(a.Boundaries)-boundariesKept))
+		}
+		e.learn(a, ev)
+		if ev.History {
+			return
+		}
+	case SignSessionStart, SignComplete:
+		o.trigger = transcript.Unknown
+	case SignPostCompact:
+	default:
+		return
+	}
+	e.sign(a, o)
+}
+
+// triggerOf is the trigger of a compaction, or that of the attempt that led to it.
+func (a *AgentState) triggerOf(o *opening) Trigger {
+	if o.trigger >= transcript.Unknown && a.Begun != 0 && o.at >= a.Begun {
+		return min(a.Trigger, transcript.Unknown)
+	}
+	return min(o.trigger, transcript.Unknown)
+}
+
+// shrunk says that a reading tells of a compaction of which no sign has come: it was
+// made after one had begun, and is smaller than what was known before by more than
+// the two points by which roundings of the window can differ. A larger one in the
+// transcript tells the opposite: the client goes on as it was.
+func (e *Engine) shrunk(a *AgentState, r *Reading) bool {
+	before, known := a.current()
+	if a.Begun == 0 || r.At <= a.Begun || r.At > a.Begun+e.settle || !known || r.At < before.At {
+		return false
+	}
+	if r.Tokens+margin(r.Window) >= before.Tokens {
+		if r.Source == transcript.FromTranscript && r.Tokens > before.Tokens {
+			a.settled()
+		}
+		return false
+	}
+	return true
+}
+
+// guess opens a cycle without any sign, unless that has happened too often: then only
+// the compaction ends.
+func (e *Engine) guess(a *AgentState, t Instant) {
+	a.Guesses = slices.DeleteFunc(a.Guesses, func(g Instant) bool { return g <= t-hour })
+	if len(a.Guesses) >= guessesAnHour {
+		a.settled()
+		return
+	}
+	a.Guesses = append(a.Guesses, t)
+	e.counters.Guessed++
+	e.open(a, &opening{sign: signGuess, cause: CauseCompaction, at: t, trigger: transcript.Unknown})
+}
+
+// margin is by how much two figures for one context may differ, in tokens.
+func margin(window int64) int64 { return max(0, window) / 50 }
+
+// tellCompacted tells the parent once that the agent was compacted and still runs.
+func (e *Engine) tellCompacted(a *AgentState, o *opening, trigger Trigger) {
+	if a.Said[KindCompacted].At != 0 {
+		return
+	}
+	pre := o.pre
+	if pre == 0 {
+		pre = a.Before.Tokens
+	}
+	d := a.data()
+	d.Trigger, d.PreTokens = trigger.String(), thousands(pre)
+	e.say(a, notice{kind: KindCompacted, at: o.at, parent: true, data: d})
+	if a.Said[KindCompacted].At == 0 { // nobody to tell: a parent that comes later need not know
+		a.Said[KindCompacted].At = o.at
+	}
+}
+
+// learn notes how large a context was when its client compacted it.
+func (e *Engine) learn(a *AgentState, ev *Event) {
+	if ev.Trigger != transcript.Auto || ev.PreTokens <= 0 {
+		return
+	}
+	c := client{ev.Model, ev.Window}
+	if last, ok := a.current(); ok {
+		c = client{cmp.Or(c.model, last.Model), cmp.Or(c.window, last.Window)}
+	}
+	sizes := append(e.learned[c], ev.PreTokens)
+	e.learned[c] = slices.Delete(sizes, 0, max(0, len(sizes)-lessonsKept))
+}
+
+// threshold is the context size at which the agent's client compacts, 0 when
+// unknown: configured, else the median of what was seen.
+func (e *Engine) threshold(r Reading) (tokens int64, learned bool) {
+	if e.options.CompactionThreshold > 0 {
+		return e.options.CompactionThreshold, false
+	}
+	sizes := slices.Sorted(slices.Values(e.learned[client{r.Model, r.Window}]))
+	n := len(sizes)
+	if n < lessonsNeeded {
+		return 0, false
+	}
+	return (sizes[(n-1)/2] + sizes[n/2]) / 2, true
+}
+
+func (e *Engine) lessons() []Learned {
+	all := make([]Learned, 0, len(e.learned))
+	for c, sizes := range e.learned {
+		all = append(all, Learned{c.model, c.window, slices.Clone(sizes)})
+	}
+	slices.SortFunc(all, func(a, b Learned) int {
+		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Window, b.Window))
+	})
+	return all
+}

@@ -1,0 +1,224 @@
+package alerts
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"text/template"
+	"time"
+
+	"sm/transcript"
+)
+
+const (
+	defaultSettle = 5 * time.Minute
+	// doubled is how far apart the stamps of one event may lie that was told twice,
+	// say by a hook that is registered twice.
+	doubled = Instant(2 * time.Second)
+	// skew is how far stamps may run ahead of the clock before the clock counts as
+	// set back.
+	skew = Instant(30 * time.Second)
+	// recent is how old a context may be that is judged without a new reading.
+	recent = Instant(10 * time.Minute)
+)
+
+// Engine judges a fleet. It is for one goroutine at a time.
+type Engine struct {
+	options Options
+	texts   [kinds]*template.Template
+	settle  Instant
+
+	agents  map[AgentID]*AgentState
+	order   []*AgentState // by id, so that ticks are the same in every run
+	learned map[client][]int64
+
+	counters Counters
+	now      Instant // of the newest Tick
+	newest   Instant // of all stamps
+	changed  map[AgentID]struct{}
+	out      []Action // of the present step
+}
+
+// New makes an engine that knows no agent. A text that is no template, or shows what
+// a notice does not know, is an error.
+func New(o Options) (*Engine, error) {
+	e := &Engine{
+		agents: map[AgentID]*AgentState{}, learned: map[client][]int64{}, changed: map[AgentID]struct{}{},
+	}
+	if err := e.Configure(o); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// Configure changes the settings. What follows from them for agents that are known
+// comes out of the next Tick or of the agent's next step: silencing withdraws what
+// waits, the opposite judges the present level.
+func (e *Engine) Configure(o Options) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	texts, err := o.Messages.templates()
+	if err != nil {
+		return err
+	}
+	if o.Settle == 0 {
+		o.Settle = defaultSettle
+	}
+	e.options, e.texts, e.settle = o, texts, Instant(o.Settle)
+	return nil
+}
+
+// Step takes one event and says what follows from it at once.
+func (e *Engine) Step(ev Event) []Action {
+	if ev.Agent == "" || ev.Kind < EventSeen || ev.Kind > EventAlert {
+		return nil
+	}
+	a := e.agent(ev.Agent)
+	t := e.stamp(a, ev.At)
+	e.changed[a.Agent] = struct{}{}
+	e.out = nil
+	if ev.Kind == EventSeen {
+		a.Parent, a.Name, a.Disabled = ev.Parent, ev.Name, ev.Disabled
+	}
+	e.mute(a, t)
+	e.lapse(a, t)
+	switch ev.Kind {
+	case EventReading:
+		e.read(a, &ev, t)
+	case EventCompacting:
+		e.begin(a, &ev, t)
+	case EventCompacted:
+		e.compacted(a, &ev, t)
+	case EventReset:
+		e.reset(a, &ev, t)
+	case EventTurnStart:
+		a.startTurn(t)
+	case EventTurnEnd:
+		a.endTurn(t)
+	case EventActive:
+		a.activate(ev.On, t)
+	case EventAlert:
+		e.alert(a, ev.Notice, t)
+	}
+	return e.out
+}
+
+// Tick says what follows from the passing of time alone, and when to ask again: zero
+// if nothing can follow. Ask before the first Step and at least that often. When
+// now is more than 30 s older than the newest stamp, the clock has been set back:
+// what was stamped later than now then counts as stamped now, or else the future
+// would be too old to count.
+func (e *Engine) Tick(now time.Time) (actions []Action, next time.Time) {
+	e.out = nil
+	e.setClock(transcript.InstantOf(now))
+	var first Instant
+	for _, a := range e.order {
+		e.mute(a, e.now)
+		e.lapse(a, e.now)
+		e.silence(a)
+		for _, t := range []Instant{e.lapses(a), e.silent(a)} {
+			if t != 0 && (first == 0 || t < first) {
+				first = t
+			}
+		}
+	}
+	return e.out, first.Time()
+}
+
+func (e *Engine) setClock(now Instant) {
+	if e.newest > now+skew {
+		e.counters.ClockSteps++
+		for _, a := range e.order {
+			for _, t := range a.stamps() {
+				*t = min(*t, now)
+			}
+			e.changed[a.Agent] = struct{}{}
+		}
+		e.newest = now
+	}
+	e.now = now
+}
+
+// agent finds an agent, or begins its first cycle.
+func (e *Engine) agent(id AgentID) *AgentState {
+	if a := e.agents[id]; a != nil {
+		return a
+	}
+	a := &AgentState{Agent: id, Cycle: 1, Muted: e.options.Disabled, Trigger: transcript.Unknown}
+	e.agents[id] = a
+	i, _ := slices.BinarySearchFunc(e.order, id, byID)
+	e.order = slices.Insert(e.order, i, a)
+	return a
+}
+
+func byID(a *AgentState, id AgentID) int { return cmp.Compare(a.Agent, id) }
+
+// stamp is the time of an event. One without is newer than all before: that is what
+// the order in a file says of records that carry no time.
+func (e *Engine) stamp(a *AgentState, at time.Time) Instant {
+	t := transcript.InstantOf(at)
+	if t == 0 {
+		t = a.Clock + 1
+	}
+	a.Clock = max(a.Clock, t)
+	e.newest = max(e.newest, t)
+	return t
+}
+
+// Forget drops an agent. Should it return, it begins with the first cycle and says
+// the same keys again, so its notices must be gone from the queue.
+func (e *Engine) Forget(id AgentID) {
+	i, ok := slices.BinarySearchFunc(e.order, id, byID)
+	if ok {
+		e.order = slices.Delete(e.order, i, i+1)
+		delete(e.agents, id)
+		delete(e.changed, id)
+	}
+}
+
+// Counters returns what has been counted so far.
+func (e *Engine) Counters() Counters { return e.counters }
+
+// Agents returns the state of all agents, by id.
+func (e *Engine) Agents() []AgentState {
+	all := make([]AgentState, len(e.order))
+	for i, a := range e.order {
+		all[i] = a.clone()
+	}
+	return all
+}
+
+// Snapshot returns all that the engine remembers.
+func (e *Engine) Snapshot() State {
+	return State{Now: e.now, Agents: e.Agents(), Learned: e.lessons(), Counters: e.counters}
+}
+
+// Take is like Snapshot, but of the agents it holds only those that have changed
+// since the last Take.
+func (e *Engine) Take() State {
+	s := State{Now: e.now, Learned: e.lessons(), Counters: e.counters}
+	for _, id := range slices.Sorted(maps.Keys(e.changed)) {
+		s.Agents = append(s.Agents, e.agents[id].clone())
+	}
+	clear(e.changed)
+	return s
+}
+
+// Restore goes on from a state, in place of all that the engine remembers.
+func (e *Engine) Restore(s State) {
+	e.now, e.newest, e.counters = s.Now, 0, s.Counters
+	e.agents, e.order, e.changed = map[AgentID]*AgentState{}, nil, map[AgentID]struct{}{}
+	for i := range s.Agents {
+		a := s.Agents[i].clone()
+		e.agents[a.Agent] = &a
+		e.newest = max(e.newest, a.Clock)
+	}
+	for _, id := range slices.Sorted(maps.Keys(e.agents)) {
+		e.order = append(e.order, e.agents[id])
+	}
+	e.learned = map[client][]int64{}
+	for _, l := range s.Learned {
+		e.learned[client{l.Model, l.Window}] = slices.Clone(l.PreTokens)
+	}
+}

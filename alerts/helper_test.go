@@ -1,0 +1,153 @@
+package alerts
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript"
+)
+
+var epoch = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
+
+// sec is a moment, in seconds after the begin of all tests.
+func sec(s float64) time.Time { return epoch.Add(time.Duration(s * float64(time.Second))) }
+
+const window = 200_000
+
+func newEngine(t testing.TB, change ...func(*Options)) *Engine {
+	t.Helper()
+	o := Defaults()
+	for _, c := range change {
+		c(&o)
+	}
+	e, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Tick(epoch)
+	return e
+}
+
+// Events of the agent "a", at so many seconds.
+
+func seen(parent AgentID, name string) Event {
+	return Event{Kind: EventSeen, Agent: "a", At: sec(0), Parent: parent, Name: name}
+}
+
+func reading(s float64, tokens int64) Event {
+	return Event{Kind: EventReading, Agent: "a", At: sec(s), Tokens: tokens, Window: window, Model: "m"}
+}
+
+func sample(s float64, tokens int64) Event {
+	ev := reading(s, tokens)
+	ev.Source = transcript.FromStatusline
+	return ev
+}
+
+func preCompact(s float64) Event {
+	return Event{Kind: EventCompacting, Agent: "a", At: sec(s), Trigger: transcript.Auto}
+}
+
+func boundary(s float64, key transcript.Key) Event {
+	return Event{Kind: EventCompacted, Agent: "a", At: sec(s), Sign: SignBoundary, Trigger: transcript.Auto,
+		PreTokens: 167_000, Model: "m", Window: window, Key: key}
+}
+
+func manualBoundary(s float64, key transcript.Key) Event {
+	ev := boundary(s, key)
+	ev.Trigger = transcript.Manual
+	return ev
+}
+
+func hookSign(s float64, sign Sign) Event {
+	return Event{Kind: EventCompacted, Agent: "a", At: sec(s), Sign: sign, Trigger: transcript.Auto}
+}
+
+func reset(s float64, cause Cause, session transcript.Key) Event {
+	return Event{Kind: EventReset, Agent: "a", At: sec(s), Cause: cause, Key: session}
+}
+
+func plain(s float64, k EventKind) Event { return Event{Kind: k, Agent: "a", At: sec(s)} }
+
+func active(s float64, on bool) Event {
+	return Event{Kind: EventActive, Agent: "a", At: sec(s), On: on}
+}
+
+func enabled(on bool) Event {
+	return Event{Kind: EventSeen, Agent: "a", At: sec(0), Disabled: !on}
+}
+
+// tick stands for the passing of time among events.
+func tick(s float64) Event { return Event{Kind: 0, At: sec(s)} }
+
+// play steps through events and ticks and returns what was said, withdrawn and
+// opened, one line each. Levels are left out.
+func play(e *Engine, events ...Event) []string {
+	var got []string
+	for _, ev := range events {
+		got = append(got, lines(once(e, ev))...)
+	}
+	return got
+}
+
+func once(e *Engine, ev Event) []Action {
+	if ev.Kind == 0 {
+		actions, _ := e.Tick(ev.At)
+		return actions
+	}
+	return e.Step(ev)
+}
+
+func lines(actions []Action) []string {
+	var got []string
+	for _, act := range actions {
+		switch act := act.(type) {
+		case Say:
+			got = append(got, fmt.Sprintf("say %s to %s", act.Key, act.To.Role))
+		case Withdraw:
+			var keys []string
+			for _, k := range act.Keys {
+				keys = append(keys, k.String())
+			}
+			got = append(got, "withdraw "+strings.Join(keys, " "))
+		case Opened:
+			line := fmt.Sprintf("open %d %s", act.Cycle, act.Cause)
+			if act.Unconfirmed {
+				line += " unconfirmed"
+			}
+			got = append(got, line)
+		}
+	}
+	return got
+}
+
+func check(t *testing.T, want, got []string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// texts are what is said, in order.
+func texts(actions []Action) []string {
+	var got []string
+	for _, act := range actions {
+		if s, ok := act.(Say); ok {
+			got = append(got, s.Text)
+		}
+	}
+	return got
+}
+
+func view(t *testing.T, e *Engine) View {
+	t.Helper()
+	v, ok := e.Agent("a")
+	if !ok {
+		t.Fatal("agent a is unknown")
+	}
+	return v
+}

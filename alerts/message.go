@@ -1,0 +1,110 @@
+package alerts
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"text/template"
+	"unicode"
+
+	"sm/transcript"
+)
+
+// Messages are the texts of notices, in the language of text/template; an empty one
+// stands for the default. Their data is [Data].
+type Messages struct {
+	Warning, Critical, Compacted, Storm, NoData, Forecast string
+}
+
+// Data is what the texts of notices can show. Figures are of the time at which the
+// notice is said; those that a notice does not know are empty.
+type Data struct {
+	Name    string // of the agent that the notice is about, else its id
+	Percent int    // of the window, 0..100
+	// Tokens, Window and PreTokens are written with separators, as 104,000.
+	Tokens    string // of the context
+	Window    string
+	PreTokens string // before the compaction
+	Trigger   string // auto, manual or unknown
+	Count     int    // of compactions in a storm
+	Minutes   int    // in which they happened, or without a reading; at least 1
+	Turns     int    // in which they happened, 0 if in Minutes; or left before a compaction
+}
+
+func defaultTexts() [kinds]string {
+	return [kinds]string{
+		KindWarning:   "[sm context] Context at {{.Percent}}% ({{.Tokens}} tokens). A good time to write a handoff document and run sm handoff <path>.",
+		KindCritical:  "[sm context] Context at {{.Percent}}%, critically high. Write your handoff document now and run sm handoff <path>; compaction is near.",
+		KindCompacted: "[sm context] {{.Name}} was compacted ({{.Trigger}}{{with .PreTokens}}, {{.}} tokens{{end}}) and is still running.",
+		KindStorm:     "[sm context] {{.Name}} was compacted {{.Count}} times {{if .Turns}}within {{.Turns}} turns{{else}}in {{.Minutes}} min{{end}}: its context fills as fast as it is emptied.",
+		KindNoData:    "[sm context] {{.Name}} is active, but its context size has not been seen for {{.Minutes}} min. sm doctor shows which source is silent.",
+		KindForecast:  "[sm context] Context at {{.Percent}}% ({{.Tokens}} tokens). At this pace it is compacted within about {{.Turns}} turns.",
+	}
+}
+
+// templates parses the texts and tries each.
+func (m Messages) templates() (t [kinds]*template.Template, err error) {
+	texts := defaultTexts()
+	for k, own := range [kinds]string{m.Warning, m.Critical, m.Compacted, m.Storm, m.NoData, m.Forecast} {
+		if own != "" {
+			texts[k] = own
+		}
+		name := Kind(k).String()
+		if t[k], err = template.New(name).Parse(texts[k]); err != nil {
+			return t, fmt.Errorf("messages.%s: %w", name, err)
+		}
+		if err = t[k].Execute(&strings.Builder{}, Data{}); err != nil {
+			return t, fmt.Errorf("messages.%s: %w", name, err)
+		}
+	}
+	return t, nil
+}
+
+// text renders a notice. A template that fails for these figures alone, having
+// passed the trial, gives way to its default.
+func (e *Engine) text(k Kind, d Data) string {
+	var b strings.Builder
+	if err := e.texts[k].Execute(&b, d); err == nil {
+		return b.String()
+	}
+	b.Reset()
+	_ = template.Must(template.New("").Parse(defaultTexts()[k])).Execute(&b, d)
+	return b.String()
+}
+
+// data is what every notice about an agent can show.
+func (a *AgentState) data() Data {
+	d := Data{Name: a.title(), Trigger: transcript.Unknown.String()}
+	if r, ok := a.current(); ok {
+		d.Percent, d.Tokens, d.Window = percent(r), thousands(r.Tokens), thousands(r.Window)
+	}
+	return d
+}
+
+// title is how others call the agent: in one line, whatever the name was given as.
+func (a *AgentState) title() string {
+	name := strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, a.Name)
+	if strings.TrimSpace(name) == "" {
+		return string(a.Agent)
+	}
+	return name
+}
+
+func percent(r Reading) int { return transcript.Window{Tokens: r.Window}.Percent(r.Tokens) }
+
+// thousands writes n with separators; 0 is unknown.
+func thousands(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

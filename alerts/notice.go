@@ -1,0 +1,101 @@
+package alerts
+
+import "strconv"
+
+// AgentID names an agent: a seat in which sessions follow each other.
+type AgentID string
+
+// Kind says what a notice is about.
+type Kind uint8
+
+// The kinds, in the order in which tables show them.
+const (
+	KindWarning Kind = iota
+	KindCritical
+	KindCompacted
+	KindStorm
+	KindNoData
+	KindForecast
+	kinds
+)
+
+// Kinds lists all of them, for metrics that show each.
+func Kinds() [kinds]Kind {
+	return [...]Kind{KindWarning, KindCritical, KindCompacted, KindStorm, KindNoData, KindForecast}
+}
+
+// String is the kind as metrics, JSON and the configuration write it.
+func (k Kind) String() string {
+	if k >= kinds {
+		return "unknown"
+	}
+	return [...]string{"warning", "critical", "compacted", "storm", "no_data", "forecast"}[k]
+}
+
+// Key names a notice. The engine says each key once in its life.
+type Key struct {
+	// Agent is whom the notice is about, not who hears it.
+	Agent AgentID
+	// Cycle is the agent's cycle in which it was said, from 1 on.
+	Cycle int
+	Kind  Kind
+	// Ref tells notices of one kind and cycle apart: "operator" for the operator's
+	// copy of what the parent hears too, the number of the episode for no-data,
+	// else "".
+	Ref string
+}
+
+// String is the key in one word, for logs and ids: agent/cycle/kind, and /ref.
+func (k Key) String() string {
+	s := string(k.Agent) + "/" + strconv.Itoa(k.Cycle) + "/" + k.Kind.String()
+	if k.Ref != "" {
+		s += "/" + k.Ref
+	}
+	return s
+}
+
+// Mode says how soon a message is to reach an agent.
+type Mode uint8
+
+// The modes, from the most patient on.
+const (
+	// Sequential waits for the end of the turn.
+	Sequential Mode = iota
+	// Important comes between two tool calls.
+	Important
+	// Urgent comes at once.
+	Urgent
+)
+
+// String is the mode as the API writes it.
+func (m Mode) String() string {
+	if m > Urgent {
+		return "unknown"
+	}
+	return [...]string{"sequential", "important", "urgent"}[m]
+}
+
+// Role says who is to hear a notice, seen from the agent that it is about.
+type Role uint8
+
+// The roles.
+const (
+	Self Role = iota
+	Parent
+	Operator
+)
+
+// String is the role as logs write it.
+func (r Role) String() string {
+	if r > Operator {
+		return "unknown"
+	}
+	return [...]string{"self", "parent", "operator"}[r]
+}
+
+// Target is who is to hear a notice. Agent is the id of the agent itself or of its
+// parent, "" for the operator.
+type Target struct {
+	Role  Role
+	Agent AgentID
+}

@@ -1,0 +1,69 @@
+package alerts
+
+import (
+	"errors"
+	"time"
+)
+
+// Options are the settings of an Engine: those under context_monitor, compaction,
+// storm and messages.
+type Options struct {
+	// Disabled silences the engine for all agents: levels and cycles go on.
+	Disabled   bool
+	Thresholds Thresholds
+	// Estimate lets guessed context sizes warn.
+	Estimate bool
+	// ForecastTurns is how many turns before the compaction a forecast is said;
+	// 0: never.
+	ForecastTurns int
+	// NoDataAfter is how long an active agent may show no reading; 0: for ever.
+	NoDataAfter time.Duration
+	// CompactionThreshold is the context size in tokens at which clients compact; 0:
+	// learned.
+	CompactionThreshold int64
+	// Settle is how long a compaction takes at most, and the stragglers among its
+	// signs; 0: 5 minutes.
+	Settle   time.Duration
+	Storm    Storm
+	Messages Messages
+}
+
+// Storm says what a storm is. Each of the two conditions is enough; 0 switches it
+// off.
+type Storm struct {
+	// Count automatic compactions within Within.
+	Count  int
+	Within time.Duration
+	// Turns is the number of turns in a row, counting the first and the last, in
+	// which two automatic compactions are a storm.
+	Turns int
+}
+
+// Defaults are the settings of a configuration that says nothing.
+func Defaults() Options {
+	return Options{
+		Thresholds:  Thresholds{WarningPercentage: 50, CriticalPercentage: 65, EarlyRatio: 0.8},
+		NoDataAfter: 10 * time.Minute,
+		Settle:      5 * time.Minute,
+		Storm:       Storm{Count: 3, Within: 30 * time.Minute, Turns: 5},
+	}
+}
+
+func (o *Options) check() error {
+	var errs []error
+	bad := func(wrong bool, text string) {
+		if wrong {
+			errs = append(errs, errors.New(text))
+		}
+	}
+	t := o.Thresholds
+	for _, p := range []int{t.WarningPercentage, t.CriticalPercentage} {
+		bad(p < 0 || p > 100, "context_monitor: a percentage must lie in 0..100")
+	}
+	bad(t.WarningTokens < 0 || t.CriticalTokens < 0, "context_monitor: a threshold in tokens must not be negative")
+	bad(t.EarlyRatio < 0 || t.EarlyRatio > 1, "context_monitor: early_warn_ratio must lie in 0..1")
+	bad(o.ForecastTurns < 0 || o.NoDataAfter < 0, "context_monitor: forecast_turns and no_data_after must not be negative")
+	bad(o.CompactionThreshold < 0 || o.Settle < 0, "compaction: threshold_tokens and settle must not be negative")
+	bad(o.Storm.Count < 0 || o.Storm.Within < 0 || o.Storm.Turns < 0, "storm: no figure may be negative")
+	return errors.Join(errs...)
+}

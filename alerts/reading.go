@@ -1,0 +1,150 @@
+package alerts
+
+import (
+	"sm/transcript"
+)
+
+// read takes a context size.
+func (e *Engine) read(a *AgentState, ev *Event, t Instant) {
+	if ev.Tokens <= 0 || ev.Source > transcript.FromEstimate || ev.Source == transcript.FromEstimate && !e.options.Estimate {
+		return
+	}
+	r := Reading{At: t, Tokens: ev.Tokens, Window: max(0, ev.Window), Model: ev.Model, Source: ev.Source}
+	if ev.Source == transcript.FromStatusline && !e.sample(a, &r) {
+		return
+	}
+	if t > a.Data {
+		a.Data, a.Silent = t, false
+	}
+	if t < a.Opened {
+		if t > a.Before.At {
+			a.Before = r
+		}
+		return
+	}
+	if _, known := a.current(); !known && a.Cycle == 1 && a.Cause == CauseNone && ev.Cycle > 1 {
+		a.Cycle = ev.Cycle
+	}
+	if e.shrunk(a, &r) {
+		e.guess(a, t)
+	}
+	e.take(a, r)
+	if ev.History && e.now-t > recent {
+		e.levelOf(a, t) // of last week: nobody is told
+		return
+	}
+	e.judge(a, t)
+}
+
+// take makes a reading of this cycle the newest of its source, if it is.
+func (e *Engine) take(a *AgentState, r Reading) {
+	if a.First == 0 || r.At < a.First {
+		a.First = r.At
+	}
+	if r.At < a.Readings[r.Source].At {
+		return
+	}
+	was, _ := a.current()
+	if last := a.Readings[r.Source]; r.Source == transcript.FromStatusline && last.At != 0 {
+		if last.Tokens == r.Tokens && last.Window == r.Window {
+			return // drawn anew: it speaks of the same reading
+		}
+		a.Prior = last
+	}
+	a.Readings[r.Source] = r
+	if now, _ := a.current(); now != was {
+		a.Growth.step(was, now)
+	}
+}
+
+// sample says whether a report of the status line may count as a reading: they are
+// made at any time, arrive in any order, and may still show what was before.
+func (e *Engine) sample(a *AgentState, r *Reading) bool {
+	ok := r.At >= a.Opened && r.At >= a.Sampled
+	if ok {
+		a.Sampled = r.At
+		// More than the window is the sum of many requests, as clients before 2.1.132
+		// report it.
+		ok = r.Window == 0 || r.Tokens <= r.Window
+	}
+	if ok && a.First == 0 && r.At <= a.Opened+e.settle && a.Before.Tokens > 0 {
+		ok = r.Tokens+margin(r.Window) < a.Before.Tokens
+	}
+	if !ok {
+		e.counters.Stale++
+	}
+	return ok
+}
+
+// judge says what the present context calls for, at most one notice.
+func (e *Engine) judge(a *AgentState, t Instant) {
+	r, known := a.current()
+	level := e.levelOf(a, t)
+	if !known || a.Muted {
+		return
+	}
+	switch {
+	case level == Critical && a.Said[KindCritical].At == 0:
+		e.warn(a, KindCritical, r)
+	case level >= Warn && a.Said[KindWarning].At == 0:
+		e.warn(a, KindWarning, r)
+	default:
+		e.foretell(a, r)
+	}
+}
+
+// warn tells the agent of its own context. The critical notice takes the place of
+// all that is milder.
+func (e *Engine) warn(a *AgentState, k Kind, r Reading) {
+	n := notice{kind: k, at: r.At, self: true, data: a.data()}
+	if k == KindCritical {
+		n.mode = Urgent
+		e.withdraw(a, KindWarning, KindForecast)
+		for _, milder := range []Kind{KindWarning, KindForecast} {
+			if a.Said[milder].At == 0 {
+				a.Said[milder].At = r.At
+			}
+		}
+	}
+	e.say(a, n)
+}
+
+// levelOf judges the present context and tells when the level file is to change.
+func (e *Engine) levelOf(a *AgentState, t Instant) Level {
+	r, known := a.current()
+	level, share := OK, 0
+	if known {
+		level, share = e.options.Thresholds.Level(r.Tokens, r.Window), percent(r)
+	}
+	if level != a.Level || share != a.Percent || known != a.Known {
+		a.Level, a.Percent, a.Known = level, share, known
+		e.out = append(e.out, SetLevel{Agent: a.Agent, Level: level, Percent: share, Tokens: r.Tokens, Known: known, At: t.Time()})
+	}
+	return level
+}
+
+// alert says what another system has found, unless it has been said.
+func (e *Engine) alert(a *AgentState, k Kind, t Instant) {
+	if a.Muted {
+		return
+	}
+	r, known := a.current()
+	switch k {
+	case KindWarning, KindCritical:
+		if known && a.Said[k].At == 0 {
+			e.warn(a, k, r)
+		}
+	case KindForecast:
+		if known && a.Said[k].At == 0 {
+			e.sayForecast(a, r, e.forecast(a))
+		}
+	case KindStorm:
+		if !a.Storming {
+			e.storm(a, t, max(len(a.Bursts), e.options.Storm.Count), 0)
+		}
+	case KindNoData:
+		if !a.Silent {
+			e.sayNoData(a, t)
+		}
+	}
+}

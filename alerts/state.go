@@ -1,0 +1,194 @@
+package alerts
+
+import (
+	"slices"
+	"time"
+
+	"sm/transcript"
+)
+
+// Instant is a time in nanoseconds since 1970, 0 for none.
+type Instant = transcript.Instant
+
+// State is all that an Engine remembers. It is plain values that share nothing with
+// the engine.
+type State struct {
+	// Now is the time of the newest Tick.
+	Now      Instant
+	Agents   []AgentState // by id
+	Learned  []Learned    // by model and window
+	Counters Counters
+}
+
+// Counters count what the engine has seen and done. They never fall.
+type Counters struct {
+	// Notices counts notices by Kind; one that goes to parent and operator counts
+	// once.
+	Notices [kinds]uint64
+	// Attempts counts compactions that began, by Trigger.
+	Attempts [3]uint64
+	Storms   uint64
+	// Lapsed counts compactions that were begun and given up after Options.Settle,
+	// Guessed the cycles that were opened without any sign.
+	Lapsed, Guessed uint64
+	// Stale counts samples that were dropped: older than the cycle or the sample
+	// before, of the context before the cycle, or larger than the window.
+	Stale uint64
+	// Steps counts how often the clock was set back.
+	ClockSteps uint64
+}
+
+// Learned is where clients were seen to compact: the sizes before the newest
+// automatic compactions of one model and window, oldest first, at most 25.
+type Learned struct {
+	Model     string
+	Window    int64
+	PreTokens []int64
+}
+
+// Reading is a context size as the engine keeps it.
+type Reading struct {
+	At     Instant // 0: there is none
+	Tokens int64
+	Window int64 // 0 when unknown
+	Model  string
+	Source transcript.Source
+}
+
+// Said remembers a notice of the present cycle.
+type Said struct {
+	// At is when what it tells was true; 0: it has not been said.
+	At Instant
+	// Key is what it was said under; empty when it counts as said, but was not.
+	Key Key
+	// Open says that it has not been withdrawn.
+	Open bool
+}
+
+// Burst is one automatic compaction, for storms: when, and in which turn.
+type Burst struct {
+	At   Instant
+	Turn int
+}
+
+// AgentState is what the engine remembers of one agent.
+type AgentState struct {
+	Agent, Parent AgentID
+	Name          string
+	// Disabled is what the agent asks for; Muted is what held at the last step, by
+	// that or by Options.Disabled.
+	Disabled, Muted bool
+	// Clock is the newest stamp of all events.
+	Clock Instant
+
+	// Cycle is the number of the present cycle, from 1 on, Opened its stamp, 0 for
+	// the first cycle.
+	Cycle       int
+	Opened      Instant
+	Cause       Cause
+	Unconfirmed bool
+	// Signs are the stamps of what belongs to this opening, by Sign.
+	Signs [signs]Instant
+	// Boundary is the key of the compaction that opened the cycle, Session that of
+	// the agent's session; Keyed says that Session came with this cycle. 0: unknown.
+	Boundary, Session transcript.Key
+	Keyed             bool
+	// First is the stamp of the cycle's first reading, 0 for none so far.
+	First Instant
+	// Before is the newest reading from before the cycle.
+	Before Reading
+	// Readings are the newest of this cycle, by source, Prior the sample before the
+	// newest; equal samples in a row are one, with the first one's stamp. Sampled is
+	// the stamp of the newest sample, used or not.
+	Readings [3]Reading
+	Prior    Reading
+	Sampled  Instant
+
+	// Level, Percent and Known are as they were last told.
+	Level   Level
+	Percent int
+	Known   bool
+	// Said are the notices of this cycle, by Kind; no-data is not among them.
+	Said [kinds]Said
+
+	// Begun is when a compaction was begun that has not shown a result, 0 for none;
+	// Compacting ends without a result, too. Trigger belongs to it.
+	Begun      Instant
+	Compacting bool
+	Trigger    Trigger
+	// Attempts counts compactions that began, by Trigger, Attempted is the newest.
+	Attempts  [3]int
+	Attempted Instant
+	// Guesses are the newest unconfirmed openings.
+	Guesses []Instant
+	// Boundaries are the keys of the newest compactions, so that one that is told
+	// again is known.
+	Boundaries []transcript.Key
+
+	// Bursts are the newest automatic compactions, Counted says that the one that
+	// opened this cycle is among them.
+	Bursts   []Burst
+	Counted  bool
+	Storming bool
+
+	Turns          int
+	InTurn         bool
+	Started, Ended Instant // the newest turn
+
+	// Active is as last told, since Turned. Data is the newest stamp of any reading,
+	// Silent says that its absence has been told, Episodes how often.
+	Active   bool
+	Turned   Instant
+	Data     Instant
+	Silent   bool
+	Episodes int
+
+	Growth Growth
+}
+
+// clone copies, sharing nothing.
+func (a *AgentState) clone() AgentState {
+	c := *a
+	c.Guesses, c.Boundaries, c.Bursts = slices.Clone(a.Guesses), slices.Clone(a.Boundaries), slices.Clone(a.Bursts)
+	return c
+}
+
+// current is the reading that stands for the context: the transcript's; a sample
+// when the cycle has none of those, or when the sample is over 5 s newer; an
+// estimate when there is nothing better.
+func (a *AgentState) current() (Reading, bool) {
+	const lag = Instant(5 * time.Second)
+	script, sample := a.Readings[transcript.FromTranscript], a.Readings[transcript.FromStatusline]
+	switch {
+	case sample.At != 0 && (script.At == 0 || sample.At > script.At+lag):
+		return sample, true
+	case script.At != 0:
+		return script, true
+	}
+	guess := a.Readings[transcript.FromEstimate]
+	return guess, guess.At != 0
+}
+
+// stamps are all the times that the agent's future is measured against.
+func (a *AgentState) stamps() []*Instant {
+	all := []*Instant{
+		&a.Clock, &a.Opened, &a.First, &a.Before.At, &a.Prior.At, &a.Sampled, &a.Begun, &a.Attempted,
+		&a.Started, &a.Ended, &a.Turned, &a.Data, &a.Growth.At,
+	}
+	for i := range a.Signs {
+		all = append(all, &a.Signs[i])
+	}
+	for i := range a.Readings {
+		all = append(all, &a.Readings[i].At)
+	}
+	for i := range a.Said {
+		all = append(all, &a.Said[i].At)
+	}
+	for i := range a.Guesses {
+		all = append(all, &a.Guesses[i])
+	}
+	for i := range a.Bursts {
+		all = append(all, &a.Bursts[i].At)
+	}
+	return all
+}

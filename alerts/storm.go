@@ -1,0 +1,63 @@
+package alerts
+
+import "slices"
+
+// burstsKept is how many automatic compactions are remembered for a storm at least.
+const burstsKept = 16
+
+// burst notes the automatic compaction that opened the present cycle, and says so
+// when it is one too many.
+func (e *Engine) burst(a *AgentState, at Instant) {
+	if a.Counted {
+		return
+	}
+	a.Counted = true
+	a.Bursts = append(a.Bursts, Burst{At: at, Turn: a.Turns})
+	a.Bursts = slices.Delete(a.Bursts, 0, max(0, len(a.Bursts)-max(burstsKept, e.options.Storm.Count)))
+	count, turns := e.stormy(a)
+	switch {
+	case count == 0:
+		a.Storming = false
+	case !a.Storming:
+		e.storm(a, at, count, turns)
+	}
+}
+
+// stormy says how many automatic compactions make a storm of the newest one, 0 for
+// none, and within how many turns if that is what makes it one.
+func (e *Engine) stormy(a *AgentState) (count, turns int) {
+	s, last := e.options.Storm, a.Bursts[len(a.Bursts)-1]
+	for _, b := range a.Bursts {
+		if b.At > last.At-Instant(s.Within) {
+			count++
+		}
+	}
+	if s.Count > 0 && count >= s.Count {
+		return count, 0
+	}
+	if len(a.Bursts) < 2 || a.Turns == 0 {
+		return 0, 0 // without any turn known, none have passed
+	}
+	if turns = last.Turn - a.Bursts[len(a.Bursts)-2].Turn + 1; turns <= s.Turns {
+		return 2, turns
+	}
+	return 0, 0
+}
+
+// storm tells of one, once an episode and cycle.
+func (e *Engine) storm(a *AgentState, at Instant, count, turns int) {
+	a.Storming = true
+	if a.Said[KindStorm].At != 0 {
+		return
+	}
+	e.counters.Storms++
+	d := a.data()
+	d.Count, d.Turns, d.Minutes = count, turns, minutes(Instant(e.options.Storm.Within))
+	if n := len(a.Bursts); count > 0 && count <= n {
+		d.Minutes = minutes(a.Bursts[n-1].At - a.Bursts[n-count].At)
+	}
+	e.say(a, notice{kind: KindStorm, at: at, mode: Important, parent: true, operator: true, data: d})
+	if a.Said[KindStorm].At == 0 {
+		a.Said[KindStorm].At = at
+	}
+}

@@ -1,0 +1,80 @@
+package alerts
+
+import (
+	"time"
+
+	"sm/transcript"
+)
+
+// View is what the engine knows of one agent at one moment: what metrics, the API
+// and the tables show. It is a plain value.
+type View struct {
+	Agent, Parent AgentID
+	Name          string
+	// Enabled is false when nothing is said about the agent.
+	Enabled bool
+
+	Cycle       int
+	Opened      time.Time // zero for the first cycle
+	Cause       Cause
+	Unconfirmed bool
+
+	// Tokens, Window, Percent, Source and Read belong to the reading that the level
+	// is judged by; they are 0 while Known is false.
+	Known   bool
+	Tokens  int64
+	Window  int64
+	Percent int
+	Source  transcript.Source
+	Read    time.Time
+	Level   Level
+
+	// Compacting began at Since, made by Trigger; both are empty otherwise.
+	Compacting bool
+	Since      time.Time
+	Trigger    Trigger
+	// Attempts counts compactions that began, by Trigger.
+	Attempts [3]int
+
+	// Threshold is the context size in tokens at which the client compacts, 0 when
+	// unknown; Learned says that it was seen, not configured.
+	Threshold int64
+	Learned   bool
+	Forecast  Forecast
+
+	Turns    int
+	InTurn   bool
+	Active   bool
+	Storming bool
+	// Silent says that the agent works and shows no readings, and that this has been
+	// told.
+	Silent bool
+}
+
+// Agent returns what is known of one agent; ok is false for one that is not known.
+func (e *Engine) Agent(id AgentID) (v View, ok bool) {
+	a := e.agents[id]
+	if a == nil {
+		return View{}, false
+	}
+	v = View{
+		Agent: a.Agent, Parent: a.Parent, Name: a.Name, Enabled: !(a.Disabled || e.options.Disabled),
+		Cycle: a.Cycle, Opened: a.Opened.Time(), Cause: a.Cause, Unconfirmed: a.Unconfirmed,
+		Compacting: a.Compacting, Trigger: transcript.Unknown, Attempts: a.Attempts,
+		Turns: a.Turns, InTurn: a.InTurn, Active: a.Active, Storming: a.Storming, Silent: a.Silent,
+	}
+	if a.Compacting {
+		v.Since, v.Trigger = a.Begun.Time(), min(a.Trigger, transcript.Unknown)
+	}
+	r, known := a.current()
+	if known {
+		v.Known, v.Tokens, v.Window, v.Percent = true, r.Tokens, r.Window, percent(r)
+		v.Source, v.Read = r.Source, r.At.Time()
+		v.Level = e.options.Thresholds.Level(r.Tokens, r.Window)
+	} else {
+		r = a.Before // the client is still the same
+	}
+	v.Threshold, v.Learned = e.threshold(r)
+	v.Forecast = e.forecast(a)
+	return v, true
+}

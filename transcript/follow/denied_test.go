@@ -1,0 +1,164 @@
+package follow
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// unprivileged makes the calling process, a test run alone, one that permissions
+// apply to.
+func unprivileged(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		return
+	}
+	const nobody = 65534
+	if err := syscall.Setegid(nobody); err != nil {
+		t.Skip(err)
+	}
+	if err := syscall.Seteuid(nobody); err != nil {
+		t.Skip(err)
+	}
+}
+
+func (r *rig) chmod(path string, mode os.FileMode) {
+	r.t.Helper()
+	if err := os.Chmod(path, mode); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// within waits and says how long it took. The promise is two seconds; twice that is
+// for busy machines.
+func (r *rig) within(what string, holds func() bool) {
+	r.t.Helper()
+	since := time.Now()
+	r.until(what, holds)
+	took := time.Since(since)
+	r.t.Logf("%s: after %v", what, took.Round(time.Millisecond))
+	if took > 4*time.Second {
+		r.t.Errorf("%s: after %v", what, took)
+	}
+}
+
+// logged wants each of these lines, without time and level, at most so many times,
+// and no others.
+func (r *rig) logged(most int, want ...string) {
+	r.t.Helper()
+	got := map[string]int{}
+	for _, line := range r.log.lines() {
+		_, text, _ := strings.Cut(line, " msg=")
+		got[strings.TrimSpace(text)]++
+	}
+	if diff := cmp.Diff(slices.Sorted(slices.Values(want)), slices.Sorted(maps.Keys(got))); diff != "" {
+		r.t.Errorf("logged (-want +got):\n%s", diff)
+	}
+	for line, n := range got {
+		if n > most {
+			r.t.Errorf("logged %d times: %s", n, line)
+		}
+	}
+}
+
+// TestDenied guards that what may not be read is said once, delays nobody, and is
+// read as soon as it may be.
+func TestDenied(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	unprivileged(t)
+	modes(t, func(t *testing.T, r *rig) {
+		r.o.Check = 0 // the default, which the promise is about
+		file, folder, good := r.path("-p", idA+".jsonl"), r.path("-q"), r.path("-r", idB+".jsonl")
+		r.append(file, reply(1, 100))
+		r.append(r.path("-q", idA+".jsonl"), reply(2, 100))
+		r.append(good, reply(3, 100))
+		r.chmod(file, 0)
+		r.chmod(folder, 0)
+		defer r.chmod(folder, 0o700) // for the cleaning up
+		r.start()
+		for n := range 3 {
+			r.append(good, reply(10+n, 100))
+			r.within("append to another file", func() bool { return r.files[good].Session.Messages == 2+n })
+			r.idle(time.Second) // the others are tried again
+		}
+		denied := []string{
+			`"cannot read a transcript; trying again each second" session=` + idA + ` err="permission denied"`,
+			`"left alone: permission denied" name=-q`,
+		}
+		r.logged(1, denied...)
+		r.chmod(file, 0o600)
+		r.within("a file that may be read now", func() bool { return r.files[file].Session.Messages == 1 })
+		r.chmod(folder, 0o700)
+		r.within("a folder that may be read now", r.right)
+		r.append(r.path("-q", idA+".jsonl"), reply(5, 100))
+		r.append(file, reply(6, 100))
+		r.within("appends to both", r.right)
+		r.logged(1, denied...)
+	})
+}
+
+// TestDeniedWhileLive guards against nxadm/tail, which ends the process when a stat
+// fails, and whose tracker serves no tail any more when one of them is gone.
+func TestDeniedWhileLive(t *testing.T) {
+	if !alone(t) {
+		return
+	}
+	unprivileged(t)
+	modes(t, func(t *testing.T, r *rig) {
+		r.o.Check = 0
+		folder, good := r.path("-p"), r.path("-r", idB+".jsonl")
+		file := r.path("-p", idA+".jsonl")
+		r.append(file, reply(1, 100))
+		r.append(good, reply(2, 100))
+		r.start()
+		r.append(file, reply(3, 100))
+		r.settle("append")
+		r.idle(youth + 100*time.Millisecond)
+		writer, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer writer.Close()
+		write := func(n int) {
+			if _, err := writer.WriteString(reply(n, 100)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for round := range 2 {
+			r.chmod(folder, 0)
+			for n := range 50 { // with events on the way
+				write(100*round + 10 + n)
+			}
+			r.idle(1500 * time.Millisecond)
+			write(100*round + 70)
+			r.chmod(folder, 0o700)
+			r.within("the live file may be read again", r.right)
+		}
+		r.idle(youth + 100*time.Millisecond)
+		// From here on lines come through tails alone, or a second later.
+		for _, path := range []string{file, good} {
+			var slow int
+			for n := range 10 {
+				r.append(path, reply(1000+n, 100))
+				since := time.Now()
+				r.until("append", r.right)
+				if time.Since(since) > 600*time.Millisecond {
+					slow++
+				}
+			}
+			if slow > 2 {
+				t.Errorf("%d of 10 lines came late: the tail is deaf", slow)
+			}
+		}
+		r.logged(2, `"cannot read a transcript; trying again each second" session=`+idA+` err="permission denied"`,
+			`"left alone: permission denied" name=-p`)
+	})
+}

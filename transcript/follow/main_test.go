@@ -1,0 +1,43 @@
+package follow
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// nxadm/tail keeps one tracker, with its inotify instance, for the whole process.
+func tracker() []goleak.Option {
+	return []goleak.Option{
+		goleak.IgnoreAnyFunction("github.com/nxadm/tail/watch.(*InotifyTracker).run"),
+		goleak.IgnoreAnyFunction("github.com/fsnotify/fsnotify.(*inotify).readEvents"),
+	}
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m, tracker()...) }
+
+// childVariable is set in a process that a test has started to run it alone.
+const childVariable = "FOLLOW_TEST_CHILD"
+
+// alone runs the calling test again in a process of its own, for what is measured
+// or changed for a process as a whole. It reports true in that process.
+func alone(t *testing.T, attr ...func(*exec.Cmd)) bool {
+	t.Helper()
+	if os.Getenv(childVariable) != "" {
+		return true
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
+	cmd.Env = append(os.Environ(), childVariable+"=1")
+	for _, a := range attr {
+		a(cmd)
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	} else if testing.Verbose() {
+		t.Logf("%s", out)
+	}
+	return false
+}

@@ -1,0 +1,29 @@
+package follow
+
+import (
+	"os"
+	"testing"
+)
+
+// Lines of a tail bring no time of the file. Without it the stored cursor is not that of the file, and each start
+// opens all files that were ever tailed.
+func TestModified(t *testing.T) {
+	modes(t, func(t *testing.T, r *rig) {
+		a := r.path("-p", idA+".jsonl")
+		r.append(a, reply(1, 100))
+		r.start()
+		r.settle("history")
+		for n := range 3 {
+			r.append(a, reply(2+n, 200))
+			r.settle("append")
+			r.until("the cursor has the time of the file", func() bool {
+				info, err := os.Stat(a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c := r.files[a].Cursor
+				return c.Modified == info.ModTime().UnixNano() && c.Size == info.Size()
+			})
+		}
+	})
+}

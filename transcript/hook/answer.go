@@ -1,0 +1,77 @@
+package hook
+
+import "unicode/utf16"
+
+// MaxCharacters bounds what an agent is told at once, in characters as the client
+// counts them. Beyond 10 000 it hands the agent a file's beginning instead.
+const MaxCharacters = 9500
+
+// Answer is what a hook says to the client. The zero value says nothing.
+type Answer struct {
+	// Event is that of the payload.
+	Event Event
+	// Context is shown to the agent.
+	Context string
+	// Deny refuses the tool call of a PreToolUse, with this reason.
+	Deny string
+}
+
+// Encode writes the answer as the client wants it, or nothing where there is nothing
+// to say or the event takes nothing. PreCompact is such an event: the client would
+// paste any answer into the prompt of the summariser. A text that is too long is cut.
+func (a Answer) Encode() []byte {
+	if a.Event == PreToolUse && a.Deny != "" {
+		return encodeAnswer(output{Event: a.Event, Decision: "deny", Reason: Clip(a.Deny, MaxCharacters)})
+	}
+	if !a.Event.TakesContext() || a.Context == "" {
+		return nil
+	}
+	return encodeAnswer(output{Event: a.Event, Context: Clip(a.Context, MaxCharacters)})
+}
+
+// TakesContext says whether what the answer to an event says reaches the agent.
+func (e Event) TakesContext() bool {
+	switch e {
+	case SessionStart, UserPromptSubmit, PostToolUse, Stop:
+		return true
+	}
+	return false
+}
+
+// Answered says whether an event may be answered with anything at all.
+func (e Event) Answered() bool { return e.TakesContext() || e == PreToolUse }
+
+// output is hookSpecificOutput. The client ignores {"result":"deny"}, and everything
+// whose event is not the hook's own.
+type output struct {
+	Event    Event  `json:"hookEventName"`
+	Decision string `json:"permissionDecision,omitempty"`
+	Reason   string `json:"permissionDecisionReason,omitempty"`
+	Context  string `json:"additionalContext,omitempty"`
+}
+
+func encodeAnswer(o output) []byte {
+	return encode(struct {
+		Output output `json:"hookSpecificOutput"`
+	}{o})
+}
+
+// Clip cuts a text to at most n characters as the client counts them, in UTF-16, and
+// marks the cut.
+func Clip(s string, n int) string {
+	const mark = " …"
+	count, fits := 0, 0 // fits: the bytes that leave room for the mark
+	for i, r := range s {
+		width := utf16.RuneLen(r) // of what is not UTF-8 the replacement's: 1
+		if width < 1 {
+			width = 1
+		}
+		if count += width; count > n {
+			return s[:fits] + mark
+		}
+		if count <= n-2 {
+			fits = i + len(string(r))
+		}
+	}
+	return s
+}

@@ -1,0 +1,292 @@
+package hook
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Event is what the client calls a hook's event. There are many more than those
+// below, and new ones come.
+type Event string
+
+// The events that mean something to us.
+const (
+	SessionStart     Event = "SessionStart"
+	SessionEnd       Event = "SessionEnd"
+	UserPromptSubmit Event = "UserPromptSubmit"
+	PreToolUse       Event = "PreToolUse"
+	PostToolUse      Event = "PostToolUse"
+	Stop             Event = "Stop"
+	StopFailure      Event = "StopFailure"
+	SubagentStop     Event = "SubagentStop"
+	PreCompact       Event = "PreCompact"
+	PostCompact      Event = "PostCompact"
+	Notification     Event = "Notification"
+	// StatusLine is ours: a report of the status line on its way to the observer.
+	StatusLine Event = "StatusLine"
+)
+
+// Known says whether an event is one of those above, and so fit for a label of a
+// metric.
+func (e Event) Known() bool {
+	switch e {
+	case SessionStart, SessionEnd, UserPromptSubmit, PreToolUse, PostToolUse, Stop, StopFailure, SubagentStop,
+		PreCompact, PostCompact, Notification, StatusLine:
+		return true
+	}
+	return false
+}
+
+// The bounds, in bytes.
+const (
+	// MaxBody is what Encode's result fits into; the observer takes 64 KiB.
+	MaxBody = 60 << 10
+
+	maxWord   = 128
+	maxPath   = 4096
+	maxPrompt = 8 << 10 // holds a message of 4 KiB with what stands around it
+	maxText   = 1 << 10
+	maxInput  = 16 << 10
+)
+
+// Payload is what a hook is told on its standard input.
+type Payload struct {
+	SessionID      string `json:"session_id,omitempty"`
+	TranscriptPath string `json:"transcript_path,omitempty"`
+	CWD            string `json:"cwd,omitempty"`
+	Event          Event  `json:"hook_event_name,omitempty"`
+	PromptID       string `json:"prompt_id,omitempty"`
+	PermissionMode string `json:"permission_mode,omitempty"`
+	// AgentID is set in the hooks of subagents, and of the client's own helpers such
+	// as the one that summarises.
+	AgentID   string `json:"agent_id,omitempty"`
+	AgentType string `json:"agent_type,omitempty"`
+	// Source of a SessionStart: startup, resume, clear, compact, fork.
+	Source string `json:"source,omitempty"`
+	Model  string `json:"model,omitempty"`
+	// Reason of a SessionEnd: clear, resume, logout, prompt_input_exit, other.
+	Reason string `json:"reason,omitempty"`
+	// Trigger of a compaction: manual, auto.
+	Trigger            string `json:"trigger,omitempty"`
+	CustomInstructions string `json:"custom_instructions,omitempty"`
+	CompactSummary     string `json:"compact_summary,omitempty"`
+	Prompt             string `json:"prompt,omitempty"`
+	ToolName           string `json:"tool_name,omitempty"`
+	// ToolInput is a JSON object or nil. Of a large one the large members are gone.
+	ToolInput            json.RawMessage `json:"tool_input,omitempty"`
+	ToolUseID            string          `json:"tool_use_id,omitempty"`
+	StopHookActive       bool            `json:"stop_hook_active,omitempty"`
+	LastAssistantMessage string          `json:"last_assistant_message,omitempty"`
+	NotificationType     string          `json:"notification_type,omitempty"`
+	Error                string          `json:"error,omitempty"`
+	SM                   Origin          `json:"sm,omitzero"`
+}
+
+// Subagent says that the event is not the main agent's: it changes nothing for it,
+// and an answer would not reach it.
+func (p *Payload) Subagent() bool { return p.AgentID != "" }
+
+// Origin is what `sm hook` and `sm statusline` know of where they run.
+type Origin struct {
+	// Agent is the seat: CLAUDE_SESSION_MANAGER_ID, else TmuxAgent, else empty.
+	Agent    string `json:"agent,omitempty"`
+	Parent   string `json:"parent,omitempty"`
+	Name     string `json:"name,omitempty"`
+	Provider string `json:"provider,omitempty"`
+	// Tmux is the path of the server's socket, Server the server's pid, Pane a %id.
+	Tmux   string `json:"tmux,omitempty"`
+	Server int    `json:"server,omitempty"`
+	Pane   string `json:"pane,omitempty"`
+	// PID is the client's process, 0 when unknown.
+	PID int `json:"pid,omitempty"`
+	// At is when the client spoke: when the hook began to run.
+	At time.Time `json:"at,omitzero"`
+}
+
+// Decode reads a payload.
+func Decode(data []byte) (p Payload, err error) {
+	err = members(data, p.set)
+	if err != nil {
+		return Payload{}, fmt.Errorf("hook payload: %w", err)
+	}
+	return p, nil
+}
+
+func (p *Payload) set(key string, raw []byte) {
+	switch key {
+	case "session_id":
+		p.SessionID = word(raw, maxWord)
+	case "transcript_path":
+		p.TranscriptPath = word(raw, maxPath)
+	case "cwd":
+		p.CWD = word(raw, maxPath)
+	case "hook_event_name":
+		p.Event = Event(word(raw, maxWord))
+	case "prompt_id":
+		p.PromptID = word(raw, maxWord)
+	case "permission_mode":
+		p.PermissionMode = word(raw, maxWord)
+	case "agent_id":
+		p.AgentID = agentID(raw)
+	case "agent_type":
+		p.AgentType = word(raw, maxWord)
+	case "source":
+		p.Source = word(raw, maxWord)
+	case "model":
+		p.Model = modelOf(raw)
+	case "reason":
+		p.Reason = word(raw, maxWord)
+	case "trigger":
+		p.Trigger = word(raw, maxWord)
+	case "sm":
+		p.SM = origin(raw)
+	default:
+		p.setMore(key, raw)
+	}
+}
+
+// setMore is the half of set that belongs to single events.
+func (p *Payload) setMore(key string, raw []byte) {
+	switch key {
+	case "custom_instructions":
+		p.CustomInstructions = text(raw, maxText)
+	case "compact_summary":
+		p.CompactSummary = text(raw, maxText)
+	case "prompt":
+		p.Prompt = text(raw, maxPrompt)
+	case "tool_name":
+		p.ToolName = word(raw, maxWord)
+	case "tool_input":
+		p.ToolInput = slim(raw, maxInput)
+	case "tool_use_id":
+		p.ToolUseID = word(raw, maxWord)
+	case "stop_hook_active":
+		p.StopHookActive = boolean(raw)
+	case "last_assistant_message":
+		p.LastAssistantMessage = text(raw, maxText)
+	case "notification_type":
+		p.NotificationType = word(raw, maxWord)
+	case "error":
+		p.Error = text(raw, maxText)
+	}
+}
+
+// agentID reads who is not the main agent. Its presence is what counts, so an odd one
+// stands for somebody too; "" and null stand for nobody.
+func agentID(raw []byte) string {
+	if s := word(raw, maxWord); s != "" || string(raw) == "null" || string(raw) == `""` {
+		return s
+	}
+	return "?"
+}
+
+// modelOf reads a model's id: hooks write it as a text, the status line as an object.
+func modelOf(raw []byte) (id string) {
+	id = word(raw, maxWord)
+	_ = members(raw, func(key string, raw []byte) { // a text has no members
+		if key == "id" {
+			id = word(raw, maxWord)
+		}
+	})
+	return id
+}
+
+func origin(raw []byte) (o Origin) {
+	err := members(raw, func(key string, raw []byte) {
+		switch key {
+		case "agent":
+			o.Agent = word(raw, maxWord)
+		case "parent":
+			o.Parent = word(raw, maxWord)
+		case "name":
+			o.Name = word(raw, maxWord)
+		case "provider":
+			o.Provider = word(raw, maxWord)
+		case "tmux":
+			o.Tmux = word(raw, maxPath)
+		case "server":
+			o.Server = pid(raw)
+		case "pane":
+			o.Pane = pane(raw)
+		case "pid":
+			o.PID = pid(raw)
+		case "at":
+			o.At = instant(raw)
+		}
+	})
+	if err != nil {
+		return Origin{}
+	}
+	return o
+}
+
+func pid(raw []byte) int {
+	n, ok := wholeOf(raw)
+	if !ok || n < 2 || n > 1<<31-1 { // 1 is init, which nobody may want to signal
+		return 0
+	}
+	return int(n)
+}
+
+func pane(raw []byte) string {
+	if s := word(raw, maxWord); IsPane(s) {
+		return s
+	}
+	return ""
+}
+
+// slim gives an object no longer than limit: of a larger one the members that are
+// small, as many as fit. What is not an object is none.
+func slim(raw []byte, limit int) json.RawMessage {
+	if len(raw) == 0 || raw[0] != '{' || !json.Valid(raw) {
+		return nil
+	}
+	if len(raw) <= limit {
+		return bytes.Clone(raw)
+	}
+	b := append(make([]byte, 0, limit), '{')
+	_ = members(raw, func(key string, value []byte) { // it is valid
+		name, err := json.Marshal(key)
+		if err != nil || len(value) > limit/4 || len(b)+len(name)+len(value)+len(",:}") > limit {
+			return
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, name...), ':'), value...)
+	})
+	return append(b, '}')
+}
+
+// Encode writes the payload as the observer takes it. What does not fit even so is
+// made shorter, its longest texts first.
+func (p Payload) Encode() []byte {
+	for limit := maxText; ; limit /= 2 {
+		b := encode(p)
+		if len(b) <= MaxBody {
+			return b
+		}
+		p.ToolInput = slim(p.ToolInput, 4*limit)
+		for _, s := range []*string{&p.Prompt, &p.LastAssistantMessage, &p.CompactSummary, &p.CustomInstructions, &p.Error} {
+			*s = cut(*s, limit)
+		}
+		for _, s := range []*string{&p.TranscriptPath, &p.CWD, &p.SM.Tmux} {
+			if len(*s) > 4*limit { // half a path is another path
+				*s = ""
+			}
+		}
+	}
+}
+
+// encode is json.Marshal without \u003c for <, which would grow texts sixfold.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if e.Encode(v) != nil { // texts, numbers, times of four-digit years and checked JSON
+		return nil
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

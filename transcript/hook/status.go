@@ -1,0 +1,222 @@
+package hook
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+)
+
+// Figure is a value as the status line tells it: absent, null, or known, which may be
+// 0. The zero value is absent, and so is a member of another type.
+type Figure[T comparable] struct {
+	Value T
+	Known bool
+	Null  bool
+}
+
+// IsZero says that the member was absent.
+func (f Figure[T]) IsZero() bool { return f == Figure[T]{} }
+
+// MarshalJSON writes null for what is not known; omitzero keeps absent members absent.
+func (f Figure[T]) MarshalJSON() ([]byte, error) {
+	if !f.Known {
+		return []byte("null"), nil
+	}
+	return json.Marshal(f.Value)
+}
+
+func figureOf[T comparable](raw []byte, read func([]byte) (T, bool)) Figure[T] {
+	if v, ok := read(raw); ok {
+		return Figure[T]{Value: v, Known: true}
+	}
+	return Figure[T]{Null: string(raw) == "null"}
+}
+
+// Status is one report of the status line.
+type Status struct {
+	SessionID      string
+	TranscriptPath string
+	CWD            string
+	PromptID       string
+	// Version is the client's.
+	Version string
+	// Model is the model's id. Unlike the transcript's it may end with [1m].
+	Model string
+	// ProjectDir is where the session began, CurrentDir where it is now.
+	ProjectDir, CurrentDir string
+	Window                 Window
+	Exceeds200k            Figure[bool]
+	SM                     Origin
+}
+
+// Window is the member context_window. The figures of total_ are about the context
+// only since client 2.1.132, see Status.Cumulative.
+type Window struct {
+	TotalInput  Figure[int64] `json:"total_input_tokens,omitzero"`
+	TotalOutput Figure[int64] `json:"total_output_tokens,omitzero"`
+	Size        Figure[int64] `json:"context_window_size,omitzero"`
+	Usage       Figure[Usage] `json:"current_usage,omitzero"`
+	// UsedPercentage is of the window, not the distance to compaction.
+	UsedPercentage Figure[float64] `json:"used_percentage,omitzero"`
+}
+
+// Usage is what the newest API message used.
+type Usage struct {
+	Input         int64 `json:"input_tokens"`
+	Output        int64 `json:"output_tokens"`
+	CacheCreation int64 `json:"cache_creation_input_tokens"`
+	CacheRead     int64 `json:"cache_read_input_tokens"`
+}
+
+// DecodeStatus reads a report, from the client or from the wire.
+func DecodeStatus(data []byte) (s Status, err error) {
+	err = members(data, s.set)
+	if err != nil {
+		return Status{}, fmt.Errorf("status line: %w", err)
+	}
+	return s, nil
+}
+
+func (s *Status) set(key string, raw []byte) {
+	switch key {
+	case "session_id":
+		s.SessionID = word(raw, maxWord)
+	case "transcript_path":
+		s.TranscriptPath = word(raw, maxPath)
+	case "cwd":
+		s.CWD = word(raw, maxPath)
+	case "prompt_id":
+		s.PromptID = word(raw, maxWord)
+	case "version":
+		s.Version = word(raw, maxWord)
+	case "model":
+		s.Model = modelOf(raw)
+	case "workspace":
+		s.ProjectDir, s.CurrentDir = workspace(raw)
+	case "context_window":
+		s.Window = window(raw)
+	case "exceeds_200k_tokens":
+		s.Exceeds200k = figureOf(raw, func(raw []byte) (yes, ok bool) {
+			yes = boolean(raw)
+			return yes, yes || string(raw) == "false"
+		})
+	case "sm":
+		s.SM = origin(raw)
+	}
+}
+
+func workspace(raw []byte) (project, current string) {
+	err := members(raw, func(key string, raw []byte) {
+		switch key {
+		case "project_dir":
+			project = word(raw, maxPath)
+		case "current_dir":
+			current = word(raw, maxPath)
+		}
+	})
+	if err != nil {
+		return "", ""
+	}
+	return project, current
+}
+
+func window(raw []byte) (w Window) {
+	err := members(raw, func(key string, raw []byte) {
+		switch key {
+		case "total_input_tokens":
+			w.TotalInput = figureOf(raw, wholeOf)
+		case "total_output_tokens":
+			w.TotalOutput = figureOf(raw, wholeOf)
+		case "context_window_size":
+			w.Size = figureOf(raw, wholeOf)
+		case "used_percentage":
+			w.UsedPercentage = figureOf(raw, numberOf)
+		case "current_usage":
+			w.Usage = figureOf(raw, usageOf)
+		}
+	})
+	if err != nil {
+		return Window{}
+	}
+	return w
+}
+
+// usageOf reads a usage as a whole: with one figure odd, the sum would be wrong.
+func usageOf(raw []byte) (u Usage, ok bool) {
+	ok = true
+	err := members(raw, func(key string, raw []byte) {
+		var to *int64
+		switch key {
+		case "input_tokens":
+			to = &u.Input
+		case "output_tokens":
+			to = &u.Output
+		case "cache_creation_input_tokens":
+			to = &u.CacheCreation
+		case "cache_read_input_tokens":
+			to = &u.CacheRead
+		default:
+			return
+		}
+		n, isNumber := wholeOf(raw)
+		*to, ok = n, ok && (isNumber || string(raw) == "null")
+	})
+	if err != nil || !ok {
+		return Usage{}, false
+	}
+	return u, true
+}
+
+// Tokens is the size of the context: all input of the newest message. It is unknown
+// before the first answer and right after a compaction, which clients write as null,
+// as zeros, or not at all.
+func (s *Status) Tokens() (n int64, known bool) {
+	u := s.Window.Usage.Value
+	n = u.Input + u.CacheCreation + u.CacheRead
+	return n, n > 0
+}
+
+// Percent is the share of the window in use, 1 to 100, as the client rounds it.
+func (s *Status) Percent() (percent int, known bool) {
+	p := s.Window.UsedPercentage
+	if p.IsZero() { // clients before 2.1.6 leave the division to us
+		if n, ok := s.Tokens(); ok && s.Window.Size.Value > 0 {
+			p.Value = 100 * float64(n) / float64(s.Window.Size.Value)
+		}
+	}
+	percent = int(math.Round(min(p.Value, 100)))
+	return percent, percent > 0
+}
+
+// Cumulative says that the client's total_ figures are, or may be, sums over the
+// session: many times the window, and never the context.
+func (s *Status) Cumulative() bool { return !AtLeast(s.Version, 2, 1, 132) }
+
+// Encode writes the report as the observer takes it: what the client said, as far as
+// we read it, with hook_event_name StatusLine.
+func (s Status) Encode() []byte {
+	type model struct {
+		ID string `json:"id"`
+	}
+	type workspace struct {
+		CurrentDir string `json:"current_dir,omitempty"`
+		ProjectDir string `json:"project_dir,omitempty"`
+	}
+	wire := struct {
+		Event          Event        `json:"hook_event_name"`
+		SessionID      string       `json:"session_id,omitempty"`
+		TranscriptPath string       `json:"transcript_path,omitempty"`
+		CWD            string       `json:"cwd,omitempty"`
+		PromptID       string       `json:"prompt_id,omitempty"`
+		Version        string       `json:"version,omitempty"`
+		Model          model        `json:"model,omitzero"`
+		Workspace      workspace    `json:"workspace,omitzero"`
+		Window         Window       `json:"context_window,omitzero"`
+		Exceeds200k    Figure[bool] `json:"exceeds_200k_tokens,omitzero"`
+		SM             Origin       `json:"sm,omitzero"`
+	}{
+		StatusLine, s.SessionID, s.TranscriptPath, s.CWD, s.PromptID, s.Version,
+		model{s.Model}, workspace{s.CurrentDir, s.ProjectDir}, s.Window, s.Exceeds200k, s.SM,
+	}
+	return encode(wire) // five paths of 4 KiB at most, without control characters: it fits
+}

@@ -1,0 +1,57 @@
+package hook
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+)
+
+// ParseTmux takes the variable TMUX of a process in a pane apart: the path of the
+// server's socket and the server's pid, 0 when it does not say. Without a socket there
+// is no tmux.
+func ParseTmux(variable string) (socket string, server int) {
+	// socket,server,session: the path may hold commas of its own.
+	rest, session, ok := cutLast(variable)
+	socket, digits, ok2 := cutLast(rest)
+	if _, err := strconv.Atoi(session); !ok || !ok2 || err != nil {
+		return "", 0
+	}
+	server, err := strconv.Atoi(digits)
+	if err != nil || server < 2 {
+		server = 0
+	}
+	if len(socket) > maxPath || !strings.HasPrefix(socket, "/") {
+		return "", 0
+	}
+	return socket, server
+}
+
+func cutLast(s string) (before, after string, ok bool) {
+	i := strings.LastIndexByte(s, ',')
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
+}
+
+// IsPane says whether s is a pane's id, such as %12.
+func IsPane(s string) bool {
+	digits, ok := strings.CutPrefix(s, "%")
+	if !ok || len(digits) == 0 || len(digits) > 9 {
+		return false
+	}
+	return strings.Trim(digits, "0123456789") == ""
+}
+
+// TmuxAgent is the id of an agent that has no other: of its pane in its server. It
+// fits into file names and addresses. The server's pid is part of it, for a new server
+// counts its panes from 0 again. It is empty without socket or pane.
+func TmuxAgent(socket string, server int, pane string) string {
+	if socket == "" || !IsPane(pane) {
+		return ""
+	}
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s,%d", socket, server) // never fails
+	return fmt.Sprintf("tmux-%016x-%s", h.Sum64(), pane[1:])
+}
