@@ -39,7 +39,7 @@ func (e *Engine) same(a *AgentState, o *opening) bool {
 		return true
 	case o.compacted() != (a.Cause == CauseCompaction), !o.compacted() && o.at > a.Opened+skew:
 		return false
-	case a.Begun > a.First:
+	case a.Begun > a.First && o.at >= a.Begun:
 		return false // the client has begun anew since
 	}
 	// A straggler, unless its like has been here.

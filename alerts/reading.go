@@ -67,7 +67,7 @@ func (e *Engine) sample(a *AgentState, r *Reading) bool {
 		// report it.
 		ok = r.Window == 0 || r.Tokens <= r.Window
 	}
-	if ok && a.First == 0 && r.At <= a.Opened+e.settle && a.Before.Tokens > 0 {
+	if ok && (a.First == 0 || r.At < a.First) && r.At <= a.Opened+e.settle && a.Before.Tokens > 0 {
 		ok = r.Tokens+margin(r.Window) < a.Before.Tokens
 	}
 	if !ok {

@@ -181,10 +181,10 @@ func (f *Fold) read(e *Entry, now moment) {
 	f.message(e, &s.Messages, &s.Tokens, false)
 	s.Peak = max(s.Peak, e.Context)
 	f.titled = false
-	intern(&s.Model, e.Model)
 	if f.reading.order == 0 || now.after(f.reading) {
 		f.reading = now
 		s.Reading = Reading{At: e.At, Tokens: e.Context}
+		intern(&s.Model, e.Model)
 	}
 	s.Blank = f.boundary.after(f.reading)
 }

@@ -37,8 +37,9 @@ type Session struct {
 	// that stand in the session's own file (clients up to 2.0.27).
 	Messages, SideMessages int
 	Tokens, SideTokens     Usage
-	// Model, Version and CWD are the newest by file order; ID is the first
-	// sessionId that a record names, which need not be the file's.
+	// Model is that of the newest reading; Version and CWD are the last in the
+	// file. ID is the first sessionId that a record names, which need not be the
+	// file's.
 	Model, Version, CWD, ID string
 	// Started and Active are the oldest and newest timestamps, 0 for none.
 	Started, Active Instant

@@ -229,6 +229,7 @@ func modes(t *testing.T, test func(t *testing.T, r *rig)) {
 		t.Run(fmt.Sprintf("poll=%v", poll), func(t *testing.T) {
 			r := newRig(t)
 			r.o.NoInotify = poll
+			t.Parallel()
 			test(t, r)
 			r.stop()
 		})

@@ -82,6 +82,7 @@ func status(t *testing.T, name string) int64 {
 // TestLongLine guards the promise that a line of 50 MB costs no more than twice its
 // size at any time, wherever it turns up, and delays no other session.
 func TestLongLine(t *testing.T) {
+	t.Parallel()
 	reply := `{"type":"assistant","uuid":"long","timestamp":"2026-11-20T09:00:00Z","version":"2.1.197","message":{"id":"long","usage":{"input_tokens":4321,"output_tokens":1},"content":[{"type":"text","text":"`
 	prompt := `{"type":"user","uuid":"long","timestamp":"2026-11-20T09:00:00Z","version":"2.1.197","message":{"content":"\n\"é`
 	for _, kind := range []struct{ name, before, after string }{

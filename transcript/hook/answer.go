@@ -1,6 +1,10 @@
 package hook
 
-import "unicode/utf16"
+import (
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
 
 // MaxCharacters bounds what an agent is told at once, in characters as the client
 // counts them. Beyond 10 000 it hands the agent a file's beginning instead.
@@ -57,20 +61,18 @@ func encodeAnswer(o output) []byte {
 }
 
 // Clip cuts a text to at most n characters as the client counts them, in UTF-16, and
-// marks the cut.
+// marks the cut. What is not UTF-8 is replaced.
 func Clip(s string, n int) string {
 	const mark = " …"
-	count, fits := 0, 0 // fits: the bytes that leave room for the mark
+	s = strings.ToValidUTF8(s, string(utf8.RuneError))
+	count, end := 0, 0 // end: of what leaves room for the mark
 	for i, r := range s {
-		width := utf16.RuneLen(r) // of what is not UTF-8 the replacement's: 1
-		if width < 1 {
-			width = 1
-		}
-		if count += width; count > n {
-			return s[:fits] + mark
+		count += utf16.RuneLen(r)
+		if count > n {
+			return s[:end] + mark
 		}
 		if count <= n-2 {
-			fits = i + len(string(r))
+			end = i + utf8.RuneLen(r)
 		}
 	}
 	return s

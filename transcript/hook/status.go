@@ -179,7 +179,7 @@ func (s *Status) Tokens() (n int64, known bool) {
 // Percent is the share of the window in use, 1 to 100, as the client rounds it.
 func (s *Status) Percent() (percent int, known bool) {
 	p := s.Window.UsedPercentage
-	if p.IsZero() { // clients before 2.1.6 leave the division to us
+	if p.IsZero() { // old clients leave the division to us
 		if n, ok := s.Tokens(); ok && s.Window.Size.Value > 0 {
 			p.Value = 100 * float64(n) / float64(s.Window.Size.Value)
 		}

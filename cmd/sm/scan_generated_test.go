@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript/transcripttest"
+)
+
+// scanJSON runs `sm scan --json` and returns its lines by path.
+func scanJSON(t *testing.T, paths ...string) map[string]scanned {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	t.Setenv("HOME", t.TempDir())
+	if code := run(t.Context(), append([]string{"scan", "--json"}, paths...), nil, &stdout, &stderr); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+	got := map[string]scanned{}
+	for d := json.NewDecoder(&stdout); d.More(); {
+		var s scanned
+		if err := d.Decode(&s); err != nil {
+			t.Fatal(err)
+		}
+		got[s.Path] = s
+	}
+	return got
+}
+
+// told is what one file is known to hold whatever was copied to or from it.
+type told struct {
+	Context               *int64
+	Peak                  int64
+	Turns                 int
+	Lines, Bad            int64
+	Model, Version, CWD   string
+	Started, Active       string
+	SubFiles              int
+	SessionID             string
+	Messages, Compactions int // with those inherited only where the file stands alone
+	Tokens                scannedTokens
+}
+
+func stamp(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+func toldByScan(s scanned) told {
+	return told{Context: s.Context, Peak: s.Peak, Turns: s.Turns, Lines: s.Lines, Bad: s.BadLines, Model: s.Model, Version: s.Version,
+		CWD: s.CWD, Started: stamp(s.StartedAt), Active: stamp(s.LastActivity), SubFiles: s.Subagents.Files, SessionID: s.SessionID,
+		Messages: s.Messages, Tokens: s.Tokens, Compactions: s.Compactions.Auto + s.Compactions.Manual + s.Compactions.Unknown}
+}
+
+func toldByTruth(f *transcripttest.FileTruth, spent transcripttest.Figures) told {
+	w := told{Peak: f.Peak, Turns: f.Turns, Lines: int64(f.Lines), Bad: int64(f.BadLines), Model: f.Model, Version: f.Version, CWD: f.Cwd,
+		Started: stamp(timeOrNil(f.Started)), Active: stamp(timeOrNil(f.LastActivity)), SubFiles: f.Subagents.Files, SessionID: f.SessionID,
+		Messages: spent.Messages, Tokens: scannedTokens(spent.Tokens), Compactions: spent.Compactions.Total()}
+	if f.Known {
+		w.Context = &f.ContextTokens
+	}
+	return w
+}
+
+// TestScanGeneratedFleets reads fleets of all eras, with forks, subagents and all
+// that a reader must survive, and holds the lines of `sm scan --json` against what
+// the generator meant: each file alone, and the sums of the fleet.
+func TestScanGeneratedFleets(t *testing.T) {
+	for seed := range uint64(40) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			dir := t.TempDir()
+			truth, err := transcripttest.Generate(dir, transcripttest.Options{Seed: 9000 + seed, Traps: true, Copies: true, Subagents: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			messages, compactions, tokens := 0, 0, transcripttest.Tokens{}
+			fleet := scanJSON(t, dir)
+			for _, s := range fleet {
+				messages += s.Messages
+				compactions += s.Compactions.Auto + s.Compactions.Manual + s.Compactions.Unknown
+				tokens.Input += s.Tokens.Input
+				tokens.CacheCreation += s.Tokens.CacheCreation
+				tokens.CacheRead += s.Tokens.CacheRead
+				tokens.Output += s.Tokens.Output
+			}
+			want := []any{truth.Messages, truth.DistinctCompactions, truth.Tokens}
+			if d := cmp.Diff(want, []any{messages, compactions, tokens}); d != "" {
+				t.Errorf("messages, compactions and tokens of the fleet (-want +got):\n%s", d)
+			}
+			alone := 0
+			for path, f := range truth.Files {
+				full := filepath.Join(dir, filepath.FromSlash(path))
+				if f.Tail > 0 || f.AgentID != "" {
+					continue // an unterminated end counts for a scan when it is whole; subagents' files belong to their session
+				}
+				alone++
+				got := toldByScan(scanJSON(t, full)[full])
+				w := toldByTruth(f, f.Alone)
+				w.SubFiles = 0 // the others are not read here
+				if d := cmp.Diff(w, got); d != "" {
+					t.Errorf("%s alone (-want +got):\n%s", path, d)
+				}
+			}
+			if alone < 8 {
+				t.Errorf("only %d files were compared", alone)
+			}
+		})
+	}
+}
