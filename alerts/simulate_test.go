@@ -374,10 +374,10 @@ func TestDayOfFiftyAgents(t *testing.T) {
 		faults faults
 	}{
 		{"no faults", 1, faults{}},
-		{"lost, doubled, late", 108, bad},
-		{"another day", 109, bad},
-		{"every other hook lost", 110, faults{lost: 0.5, late: 0.5, lateness: 20}},
-		{"late by minutes", 111, faults{doubled: 0.5, late: 0.5, lateness: 600}},
+		{"lost, doubled, late", 228, bad},
+		{"another day", 229, bad},
+		{"every other hook lost", 230, faults{lost: 0.5, late: 0.5, lateness: 20}},
+		{"late by minutes", 231, faults{doubled: 0.5, late: 0.5, lateness: 600}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -120,6 +120,16 @@ type modelRequest struct {
 	} `json:"messages"`
 }
 
+// lastFromUser is the newest message but those of the system, which some models are told at the end.
+func (q *modelRequest) lastFromUser() string {
+	for _, m := range slices.Backward(q.Messages) {
+		if m.Role == "user" {
+			return string(m.Content)
+		}
+	}
+	return ""
+}
+
 type modelBlock struct {
 	Type      string `json:"type"`
 	Text      string `json:"text,omitempty"`
@@ -208,8 +218,8 @@ func (s *modelStub) answer(q *modelRequest) (a modelAnswer, refusal *modelRefusa
 	}
 	s.truth.Busy++
 	a = modelAnswer{id: fmt.Sprintf("msg_%024d", s.n), stop: "end_turn", sent: func(*truth) {}}
-	switch last := string(q.Messages[len(q.Messages)-1].Content); {
-	case strings.Contains(last, "detailed summary"):
+	switch {
+	case strings.Contains(q.lastFromUser(), "detailed summary"):
 		a.blocks = []modelBlock{{Type: "text", Text: "<analysis>All is said.</analysis>\n<summary>" + strings.Repeat("1. Primary request: the same as ever. ", 8) + "</summary>"}}
 		a.usage = s.usage(s.context)
 		s.context = s.after

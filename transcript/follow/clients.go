@@ -90,19 +90,36 @@ func (f *follower) readClients() {
 			r.set(path, readClient(path))
 		}
 	}
-	for path := range r.byPath {
+	for path := range r.stamps {
 		if !present[path] {
-			delete(r.byPath, path)
 			delete(r.stamps, path)
-			r.news = true
+			r.drop(path)
 		}
 	}
+	r.bury()
 }
 
 func (r *registry) set(path string, c Client) {
 	if !reflect.DeepEqual(r.byPath[path], c) {
 		r.byPath[path] = c
 		r.news = true
+	}
+}
+
+func (r *registry) drop(path string) {
+	if _, there := r.byPath[path]; there {
+		delete(r.byPath, path)
+		r.news = true
+	}
+}
+
+// bury drops the entries of processes that are no more: a client that was killed
+// leaves its file behind.
+func (r *registry) bury() {
+	for path, c := range r.byPath {
+		if !lives(c.PID, c.ProcStart) {
+			r.drop(path)
+		}
 	}
 }
 

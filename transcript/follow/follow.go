@@ -133,6 +133,7 @@ type follower struct {
 	live    map[*file]struct{}
 	failing map[*file]struct{}
 	round   int               // of findAll
+	once    bool              // nothing will be followed
 	seen    map[string]string // oddities that have been logged
 	again   map[string]bool   // paths to look at once more
 	leaving map[string]bool   // paths of moved files, until that has been reported
@@ -322,7 +323,13 @@ func (f *follower) odd(path, why string) {
 		return
 	}
 	f.seen[path] = why
-	f.Logger.Warn("left alone: "+why, "name", filepath.Base(path))
+	if name := filepath.Base(path); isTranscript(name) {
+		f.Logger.Warn("left alone: "+why, "name", name)
+	} else {
+		// A project's folder is named after the whole path of its project.
+		f.Logger.Warn("a folder is left alone: " + why)
+	}
+	f.Logger.Debug("left alone", "path", path)
 }
 
 // drain waits for the tails, after ctx has ended.

@@ -32,6 +32,7 @@ type rig struct {
 	whole  map[string]int // whole readings
 	caught bool
 	log    logged
+	level  slog.Level // of what is kept
 }
 
 // logged keeps what is logged.
@@ -62,9 +63,15 @@ func newRig(t *testing.T) *rig {
 }
 
 func (r *rig) start() {
+	r.launch()
+	r.until("caught up", func() bool { return r.caught })
+}
+
+// launch starts the follower and receives nothing yet.
+func (r *rig) launch() {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	r.cancel, r.ended, r.out, r.caught = cancel, make(chan struct{}), make(chan transcript.Change), false
-	r.o.Logger = slog.New(slog.NewTextHandler(io.MultiWriter(r.t.Output(), &r.log), &slog.HandlerOptions{Level: slog.LevelInfo}))
+	r.o.Logger = slog.New(slog.NewTextHandler(io.MultiWriter(r.t.Output(), &r.log), &slog.HandlerOptions{Level: r.level}))
 	var from []transcript.Cursor
 	for _, c := range r.files {
 		from = append(from, c.Cursor)
@@ -76,7 +83,6 @@ func (r *rig) start() {
 			r.t.Error(err)
 		}
 	}()
-	r.until("caught up", func() bool { return r.caught })
 }
 
 // stop ends the follower; what it still sends is lost, as in a kill.

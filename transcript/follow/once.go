@@ -20,7 +20,7 @@ import (
 // a path that does not exist is an error at once.
 func Once(ctx context.Context, o Options, paths []string, out chan<- transcript.Change) error {
 	o.defaults()
-	f := &follower{Options: o, out: out, files: map[string]*file{}, inodes: map[inode]*file{},
+	f := &follower{Options: o, out: out, once: true, files: map[string]*file{}, inodes: map[inode]*file{},
 		seen: map[string]string{}, again: map[string]bool{}, watch: newWatcher(true, o.Logger)}
 	var list []*file
 	visited := map[inode]bool{}

@@ -215,11 +215,22 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 	session := s.fold.Session
 	if tail := s.size - end; tail > 0 && tail <= peekBytes {
 		if b := make([]byte, tail); readFull(s.file, b, end) {
-			session, _ = s.fold.Peek(b)
+			session = s.last(b)
 		}
 	}
 	s.flush(ctx, end, s.size, session)
 	return ctx.Err()
+}
+
+// last looks at a last line without newline. In a file that is read once, one that
+// is whole counts like any other; else it is only shown, for it may not be all.
+func (s *source) last(line []byte) transcript.Session {
+	session, whole := s.fold.Peek(line)
+	if whole && s.f.once {
+		var e transcript.Entry
+		s.fold.Line(line, len(line), &e)
+	}
+	return session
 }
 
 // flush sends what has been found since the last call, up to end. size is how much

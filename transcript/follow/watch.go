@@ -181,5 +181,6 @@ func (f *follower) sweep(all bool) {
 	if f.watch.notify == nil || f.clients.stale || all {
 		f.readClients()
 	}
+	f.clients.bury()
 	f.Stats.publish(f)
 }

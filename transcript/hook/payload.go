@@ -243,8 +243,12 @@ func slim(raw []byte, limit int) json.RawMessage {
 	if len(raw) == 0 || raw[0] != '{' || !json.Valid(raw) {
 		return nil
 	}
-	if len(raw) <= limit {
-		return bytes.Clone(raw)
+	var compact bytes.Buffer
+	if json.Compact(&compact, raw) != nil { // it is valid
+		return nil
+	}
+	if raw = compact.Bytes(); len(raw) <= limit {
+		return raw
 	}
 	b := append(make([]byte, 0, limit), '{')
 	_ = members(raw, func(key string, value []byte) { // it is valid

@@ -181,7 +181,7 @@ func (s *Status) Percent() (percent int, known bool) {
 	p := s.Window.UsedPercentage
 	if p.IsZero() { // old clients leave the division to us
 		if n, ok := s.Tokens(); ok && s.Window.Size.Value > 0 {
-			p.Value = 100 * float64(n) / float64(s.Window.Size.Value)
+			p.Value = float64(n) / float64(s.Window.Size.Value) * 100
 		}
 	}
 	percent = int(math.Round(min(p.Value, 100)))

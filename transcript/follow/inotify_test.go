@@ -1,0 +1,179 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestOverflow guards against the loss of events: more writes than the kernel keeps
+// while the loop is held up, alternating between files so that none is merged with
+// the one before.
+func TestOverflow(t *testing.T) {
+	t.Parallel()
+	b, err := os.ReadFile("/proc/sys/fs/inotify/max_queued_events")
+	if err != nil {
+		t.Skip(err)
+	}
+	limit, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || limit > 100_000 {
+		t.Skipf("the kernel keeps %s events", b)
+	}
+	r := newRig(t)
+	r.o.Check, r.o.Rescan, r.level = 0, 0, slog.LevelDebug
+	paths := []string{r.path("-p", idA+".jsonl"), r.path("-q", idB+".jsonl")}
+	for i, path := range paths {
+		r.append(path, reply(i, 100))
+	}
+	r.launch()
+	// After the files the loop has to say that it has caught up, and waits until
+	// somebody listens.
+	for range paths {
+		r.take(<-r.out)
+	}
+	var files [2]*os.File
+	for i, path := range paths {
+		if files[i], err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0); err != nil {
+			t.Fatal(err)
+		}
+		defer files[i].Close()
+	}
+	writes := (limit*5/4 + 4096) / 2 * 2 // with what our side reads ahead
+	for n := range writes {
+		if _, err := files[n%2].WriteString(reply(10+n, 100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unheard := r.path("-r", idA, "subagents", "agent-1.jsonl") // the event of its folder is lost
+	r.append(unheard, reply(1, 5))
+	all := func(path string) bool { return r.files[path].Session.Messages == 1+writes/2 }
+	r.within("totals after an overflow", func() bool {
+		return all(paths[0]) && all(paths[1]) && r.files[unheard].Session.Messages == 1
+	})
+	if !r.right() {
+		t.Error(r.wrong())
+	}
+	r.stop()
+	if log := strings.Join(r.log.lines(), ""); !strings.Contains(log, "inotify lost events") {
+		t.Errorf("no overflow:\n%s", log)
+	}
+}
+
+// TestInotifyLimits guards that all goes on, only slower, and is said once, where the
+// user's watches or instances are used up, at the start or by then.
+func TestInotifyLimits(t *testing.T) {
+	for _, tt := range []struct {
+		name, limit string
+		n           int
+		log         string
+	}{
+		{"no_watch", "watches", 0, "cannot watch all folders"},
+		{"two_watches", "watches", 2, "cannot watch all folders"},
+		{"five_watches", "watches", 5, "cannot watch all folders"},
+		{"no_instance", "instances", 0, "no inotify"},
+		{"one_instance", "instances", 1, ""}, // ours; nxadm/tail has to poll
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			inNamespace := func(cmd *exec.Cmd) {
+				root := []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+				groups := []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+				cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: root, GidMappings: groups}
+			}
+			if !alone(t, inNamespace) {
+				return
+			}
+			if err := os.WriteFile("/proc/sys/user/max_inotify_"+tt.limit, fmt.Append(nil, tt.n), 0); err != nil {
+				t.Skip(err)
+			}
+			r := newRig(t)
+			r.o.Check = 0
+			for i, project := range []string{"-p", "-q", "-r"} {
+				r.append(r.path(project, idA[:35]+fmt.Sprint(i)+".jsonl"), reply(i, 100))
+			}
+			r.start()
+			r.within("history", r.right)
+			for i, project := range []string{"-p", "-q", "-r", "-s"} {
+				path := r.path(project, idA[:35]+fmt.Sprint(i)+".jsonl")
+				r.append(path, reply(10+i, 100))
+				r.append(r.path(project, idA, "subagents", "agent-1.jsonl"), reply(20+i, 100))
+				r.within("append, new folder and file in "+project, r.right)
+				r.append(path, reply(30+i, 100)+reply(40+i, 100)[:50])
+				r.append(path, reply(40+i, 100)[50:])
+				r.within("append", r.right)
+			}
+			if err := os.RemoveAll(r.path("-q")); err != nil {
+				t.Fatal(err)
+			}
+			r.within("a folder removed", r.right)
+			r.stop()
+			want := 1
+			if tt.log == "" {
+				want = 0
+			}
+			if lines := r.log.lines(); len(lines) != want || !strings.Contains(strings.Join(lines, ""), tt.log) {
+				t.Errorf("logged:\n%s", strings.Join(lines, ""))
+			}
+		})
+	}
+}
+
+// TestNothingLeft guards that all goroutines of a run have ended when Run returns,
+// whatever was going on. It is not parallel: the others have not begun.
+func TestNothingLeft(t *testing.T) {
+	for _, poll := range []bool{false, true} {
+		before := goleak.IgnoreCurrent()
+		r := newRig(t)
+		r.o.NoInotify = poll
+		r.o.Live = 3
+		var paths []string
+		for i := range 6 {
+			paths = append(paths, r.path("-p", idA[:35]+fmt.Sprint(i)+".jsonl"))
+			r.append(paths[i], reply(i, 100))
+		}
+		r.start()
+		for i := range 30 {
+			r.append(paths[i%6], reply(100+i, 100))
+		}
+		r.settle("appends")
+		r.write(paths[0], reply(1, 1), os.O_TRUNC)
+		if err := os.Remove(paths[1]); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 10 { // on the way when it ends
+			r.append(paths[2+i%4], reply(200+i, 100))
+		}
+		r.stop()
+		goleak.VerifyNone(t, append(tracker(), before)...)
+	}
+}
+
+// A run that ends while nobody receives, or before it has begun, leaves nothing
+// either.
+func TestEndsUnheard(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	r := newRig(t)
+	for i := range 50 {
+		r.append(r.path("-p", idA[:34]+fmt.Sprint(10+i)+".jsonl"), reply(i, 100))
+	}
+	r.launch()
+	r.take(<-r.out)
+	r.cancel()
+	<-r.ended
+	goleak.VerifyNone(t, append(tracker(), before)...)
+
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Run(ended, Options{Projects: []string{r.root}, Logger: slog.New(slog.DiscardHandler)}, nil, r.out); err != nil {
+		t.Fatal(err)
+	}
+	goleak.VerifyNone(t, append(tracker(), before)...)
+}
