@@ -7,7 +7,7 @@ import "slices"
 func (f *Fold) compacted(e *Entry, now moment) {
 	ev := event{
 		Compaction: Compaction{
-			Key: firstKey(e.Origin, e.UUID), At: e.At, Trigger: e.Trigger, PreTokens: e.PreTokens,
+			Key: firstKey(e.Origin, e.UUID), Own: e.UUID, At: e.At, Trigger: e.Trigger, PreTokens: e.PreTokens,
 			Millis: e.Duration.Milliseconds(), Boundary: true, Copied: e.Origin != 0,
 		},
 		uuid: e.UUID, anchor: e.Anchor,
@@ -42,7 +42,7 @@ func (f *Fold) summary(e *Entry, now moment) {
 		return
 	}
 	f.compact(event{
-		Compaction: Compaction{Key: firstKey(e.Origin, e.UUID), Digest: e.Digest, At: e.At, Trigger: Unknown, Copied: e.Origin != 0},
+		Compaction: Compaction{Key: firstKey(e.Origin, e.UUID), Own: e.UUID, Digest: e.Digest, At: e.At, Trigger: Unknown, Copied: e.Origin != 0},
 		uuid:       e.UUID, parent: e.Parent, summarised: true,
 	}, now)
 }

@@ -79,6 +79,8 @@ type Message struct {
 type Compaction struct {
 	// Key is that of the record it was copied from, else of its own uuid.
 	Key Key
+	// Own is the key of its own uuid, by which a copy of this copy names it.
+	Own Key
 	// Stamp joins time, trigger and preTokens of a boundary.
 	Stamp Key
 	// Digest is the summary's. Two boundaries are never one for their summaries

@@ -114,9 +114,9 @@ func (f *Fleet) compactionOwner(e *transcript.Compaction, mine transcript.Key) (
 	if owner, claimed = f.claims[e.Key]; claimed {
 		return owner, true
 	}
-	others := [3]transcript.Key{e.Stamp, digestKey(summaryDigests, e)}
+	others := [4]transcript.Key{e.Own, e.Stamp, digestKey(summaryDigests, e)}
 	if !e.Boundary { // two boundaries may have the same summary and are still two
-		others[2] = digestKey(boundaryDigests, e)
+		others[3] = digestKey(boundaryDigests, e)
 	}
 	for _, k := range others {
 		if owner, claimed = f.claims[k]; claimed && owner != mine {
@@ -134,7 +134,7 @@ func (f *Fleet) register(e *transcript.Compaction, owner transcript.Key) {
 	if e.Boundary {
 		space = boundaryDigests
 	}
-	for _, k := range [3]transcript.Key{e.Key, e.Stamp, digestKey(space, e)} {
+	for _, k := range [4]transcript.Key{e.Key, e.Own, e.Stamp, digestKey(space, e)} {
 		if _, claimed := f.claims[k]; !claimed && k != 0 {
 			f.claims[k] = owner
 			f.changed.claims = append(f.changed.claims, Claim{k, owner})

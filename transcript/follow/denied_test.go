@@ -64,7 +64,7 @@ func (r *rig) logged(want ...string) {
 // read as soon as it may be.
 func TestDenied(t *testing.T) {
 	t.Parallel()
-	if !alone(t) {
+	if !alone(t, 1) {
 		return
 	}
 	unprivileged(t)
@@ -85,7 +85,7 @@ func TestDenied(t *testing.T) {
 		}
 		denied := []string{
 			`"cannot read a transcript; trying again each second" session=` + idA + ` err="permission denied"`,
-			`"left alone: permission denied" name=-q`,
+			`"a folder is left alone: permission denied"`,
 		}
 		r.logged(denied...)
 		r.chmod(file, 0o600)
@@ -103,7 +103,7 @@ func TestDenied(t *testing.T) {
 // fails, and whose tracker serves no tail any more when one of them is gone.
 func TestDeniedWhileLive(t *testing.T) {
 	t.Parallel()
-	if !alone(t) {
+	if !alone(t, 1) {
 		return
 	}
 	unprivileged(t)

@@ -10,8 +10,8 @@
 // files.
 //
 // Invariants: the last change of a file holds the sum over exactly the complete
-// lines that precede its cursor (and one whole line more that only lacks its
-// newline); a line is reported as new at most once in a run; changes of one file
+// lines that precede its cursor (and shows the context after one whole line more
+// that only lacks its newline); a line is reported as new at most once in a run; changes of one file
 // are sent in order; whatever happens to a file, the report is right again within
 // two seconds.
 //

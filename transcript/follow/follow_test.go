@@ -177,7 +177,7 @@ func truth(path string) (transcript.Session, bool) {
 	for {
 		line, rest, whole := bytes.Cut(b, []byte{'\n'})
 		if !whole {
-			s, _ := f.Peek(line)
+			s, _ := shown(f, line)
 			return s, true
 		}
 		f.Line(line, len(line)+1, &e)

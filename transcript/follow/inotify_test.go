@@ -88,7 +88,7 @@ func TestInotifyLimits(t *testing.T) {
 				groups := []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
 				cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, UidMappings: root, GidMappings: groups}
 			}
-			if !alone(t, inNamespace) {
+			if !alone(t, 1, inNamespace) {
 				return
 			}
 			if err := os.WriteFile("/proc/sys/user/max_inotify_"+tt.limit, fmt.Append(nil, tt.n), 0); err != nil {

@@ -387,7 +387,7 @@ func (t *tailer) look(ctx context.Context) (reread bool) {
 	if n := size - end; n > 0 && n <= peekBytes {
 		t.peeked = size
 		if b := make([]byte, n); readFull(file, b, end) {
-			session, whole = t.fold.Peek(b)
+			session, whole = shown(t.fold, b)
 		}
 	}
 	if end > before || whole || t.shown {

@@ -6,13 +6,20 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nxadm/tail"
+
+	"sm/transcript"
 )
 
+// The promise is 100 MB for a line of 50. Where the text of a line has to be
+// decoded, as a prompt's with escapes, that is one more copy.
 const (
 	longBytes = 50 << 20
 	longMost  = 100 << 20
@@ -83,16 +90,20 @@ func status(t *testing.T, name string) int64 {
 // size at any time, wherever it turns up, and delays no other session.
 func TestLongLine(t *testing.T) {
 	t.Parallel()
-	reply := `{"type":"assistant","uuid":"long","timestamp":"2026-11-20T09:00:00Z","version":"2.1.197","message":{"id":"long","usage":{"input_tokens":4321,"output_tokens":1},"content":[{"type":"text","text":"`
+	answer := `{"type":"assistant","uuid":"long","timestamp":"2026-11-20T09:00:00Z","version":"2.1.197","message":{"id":"long","usage":{"input_tokens":4321,"output_tokens":1},"content":[{"type":"text","text":"`
 	prompt := `{"type":"user","uuid":"long","timestamp":"2026-11-20T09:00:00Z","version":"2.1.197","message":{"content":"\n\"é`
-	for _, kind := range []struct{ name, before, after string }{
-		{"reply", reply, `"}]}}`},
-		{"prompt", prompt, `"}}`},
-		{"bad", reply, ``},
+	for _, kind := range []struct {
+		name, before, after string
+		most                int64
+		where               []string
+	}{
+		{"reply", answer, `"}]}}`, longMost, []string{"history", "parked", "young", "live"}},
+		{"prompt", prompt, `"}}`, longMost + longBytes + 10<<20, []string{"history", "live"}},
+		{"bad", answer, ``, longMost, []string{"live"}},
 	} {
-		for _, where := range []string{"history", "parked", "young", "live"} {
+		for _, where := range kind.where {
 			t.Run(kind.name+"_"+where, func(t *testing.T) {
-				if !alone(t) {
+				if !alone(t, 3) {
 					return
 				}
 				line := longLine(t, kind.before, kind.after)
@@ -101,7 +112,7 @@ func TestLongLine(t *testing.T) {
 					m.o.ActiveFor = time.Nanosecond
 				}
 				long := m.path("-p", idA+".jsonl")
-				m.append(long, replyLine(1))
+				m.append(long, reply(1, 100))
 				if where == "history" {
 					copyTo(t, line, long)
 					m.begin()
@@ -115,13 +126,11 @@ func TestLongLine(t *testing.T) {
 					m.begin()
 					copyTo(t, line, long)
 				}
-				m.watch(long)
+				m.watch(long, kind.most)
 			})
 		}
 	}
 }
-
-func replyLine(n int) string { return reply(n, 100) }
 
 // measured is a rig whose memory is watched, with another file that grows.
 type measured struct {
@@ -133,7 +142,7 @@ type measured struct {
 func newMeasured(t *testing.T) *measured {
 	m := &measured{rig: newRig(t)}
 	m.other = m.path("-p", idB+".jsonl")
-	m.append(m.other, replyLine(1))
+	m.append(m.other, reply(1, 100))
 	return m
 }
 
@@ -148,7 +157,7 @@ func (m *measured) begin() {
 
 // watch appends to the other file until the long line has been read, and then
 // compares the peak.
-func (m *measured) watch(long string) {
+func (m *measured) watch(long string, most int64) {
 	want, err := os.Stat(long)
 	if err != nil {
 		m.t.Fatal(err)
@@ -157,7 +166,7 @@ func (m *measured) watch(long string) {
 	n := 2
 	for done := false; !done; n++ {
 		since := time.Now()
-		m.append(m.other, replyLine(n))
+		m.append(m.other, reply(n, 100))
 		m.until("append to the other file", func() bool { return m.files[m.other].Session.Messages == n })
 		worst = max(worst, time.Since(since))
 		done = m.files[long].Session.Bytes == want.Size()
@@ -168,10 +177,73 @@ func (m *measured) watch(long string) {
 	if s := m.files[long].Session; s.Lines != 2 {
 		m.t.Errorf("the long line was not read: %+v", s)
 	}
-	if peak > longMost {
-		m.t.Errorf("%d MB more at the peak, want at most %d", peak>>20, longMost>>20)
+	if peak > most {
+		m.t.Errorf("%d MB more at the peak, want at most %d", peak>>20, most>>20)
 	}
 	if worst > 2*time.Second {
 		m.t.Errorf("others were delayed by %v", worst)
 	}
+}
+
+// A line that no memory should be spent on is bad and nothing more; what follows it
+// is read.
+func TestLongestLine(t *testing.T) {
+	p := newReader(t, nil)
+	at := func(offset int64, text string) {
+		t.Helper()
+		file, err := os.OpenFile(p.path, os.O_WRONLY, 0)
+		if err == nil {
+			_, err = file.WriteAt([]byte(text), offset)
+			file.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	const hole = longest + 1<<20 // takes no place on the disk
+	first := reply(1, 100)
+	at(0, first+`{"type":"user","message":{"content":"`)
+	end := int64(len(first)) + hole
+	at(end, "\"}}\n"+reply(2, 100))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	changes := p.read(transcript.Cursor{}, false)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
+		t.Errorf("it took %d bytes", n)
+	}
+	if len(changes) != 1 {
+		t.Fatalf("%d changes", len(changes))
+	}
+	info, err := os.Stat(p.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := changes[0]
+	if s := a.Session; s.Lines != 3 || s.Bad != 1 || s.Messages != 2 || s.Bytes != info.Size() || a.Cursor.Offset != info.Size() {
+		t.Errorf("%+v", s)
+	}
+	// The cursor fits the file: nothing new is nothing, and one line is one.
+	if again := p.read(a.Cursor, true); len(again) != 0 {
+		t.Errorf("read again: %+v", again)
+	}
+	at(info.Size(), reply(3, 100))
+	if more := p.read(a.Cursor, true); len(more) != 1 || more[0].Whole || len(more[0].Entries) != 1 {
+		t.Errorf("appended: %+v", more)
+	}
+}
+
+// Should nxadm/tail keep its file elsewhere one day, no tail can be interrupted.
+func TestFileOf(t *testing.T) {
+	r := newRig(t)
+	path := r.path(idA + ".jsonl")
+	r.append(path, reply(1, 100))
+	tl, err := tail.TailFile(path, tail.Config{Follow: true, CompleteLines: true, MustExist: true, Logger: tail.DiscardingLogger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if file := fileOf(tl); file == nil || file.Name() != path {
+		t.Errorf("got %v", file)
+	}
+	endTail(tl)
 }

@@ -92,7 +92,7 @@ func restarts(text []byte) []restart {
 		r.peeked = f.Session
 		for i, line := range lines[first:] {
 			if i == 0 {
-				r.peeked, _ = f.Peek(line[:len(line)-1])
+				r.peeked, _ = shown(f, line[:len(line)-1])
 			}
 			if fresh, _ := f.Line(line[:len(line)-1], len(line), &e); fresh {
 				r.entries = append(r.entries, plain(e))

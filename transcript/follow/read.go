@@ -225,12 +225,22 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 // last looks at a last line without newline. In a file that is read once, one that
 // is whole counts like any other; else it is only shown, for it may not be all.
 func (s *source) last(line []byte) transcript.Session {
-	session, whole := s.fold.Peek(line)
+	session, whole := shown(s.fold, line)
 	if whole && s.f.once {
 		var e transcript.Entry
 		s.fold.Line(line, len(line), &e)
+		return s.fold.Session
 	}
 	return session
+}
+
+// shown is the session with a line that still lacks its newline, if that is a whole
+// record. What is counted waits for the newline: a compaction that a session had
+// already would not be taken for a new one when it comes, and the line may go on.
+func shown(f *transcript.Fold, line []byte) (s transcript.Session, whole bool) {
+	s, whole = f.Peek(line)
+	s.Compactions, s.Bytes, s.Lines, s.Bad = f.Session.Compactions, f.Session.Bytes, f.Session.Lines, f.Session.Bad
+	return s, whole
 }
 
 // flush sends what has been found since the last call, up to end. size is how much

@@ -15,7 +15,7 @@ func seeds(f *testing.F) {
 	}
 	for _, s := range []string{
 		`{"a":{"b":["}"]},"c":"\\\"","d":-1.5e3}`, ` {} `, `{"a":1,"a":2}`, `{"\u0061":null}`, `{"a":"\\"}x`, "{\"a\":\"\xff\"}", `{"a":[}`,
-		`{"session_id":"a","event":"compaction","trigger":"auto"}`, `{"tool_input":{"\ud800":1}}`, `{"agent_id":[1,"]"]}`,
+		"{\"\xa8\":1}", `{"session_id":"a","event":"compaction","trigger":"auto"}`, `{"tool_input":{"\ud800":1}}`, `{"agent_id":[1,"]"]}`,
 	} {
 		f.Add([]byte(s))
 	}
