@@ -13,7 +13,8 @@ import (
 type lines struct {
 	file io.ReaderAt
 	buf  []byte
-	base int64  // offset in the file of buf's first byte
+	base int64  // offset in the file of buf[zero]
+	zero int    // where in buf the text begins
 	end  int    // in buf, behind the last line handed out
 	last []byte // what stands before base, at most tailBytes
 	head []byte // the first headBytes handed out
@@ -25,10 +26,11 @@ type lines struct {
 // longer than buf has a buffer of exactly its size. Of one longer than longest only
 // the ends are handed out, and never as JSON.
 func (l *lines) each(to int64, do func(line []byte, end int64) bool) (int64, error) {
-	fill := 0 // buf[:fill] holds the file from base on
-	for l.base+int64(fill) < to {
-		want := min(int64(len(l.buf)-fill), to-l.base-int64(fill))
-		n, err := l.file.ReadAt(l.buf[fill:fill+int(want)], l.base+int64(fill))
+	l.place(l.base, 0)
+	fill := l.zero // buf[zero:fill] holds the file from base on
+	for l.offset(fill) < to {
+		want := min(int64(len(l.buf)-fill), to-l.offset(fill))
+		n, err := l.file.ReadAt(l.buf[fill:fill+int(want)], l.offset(fill))
 		if n == 0 {
 			if err == io.EOF || err == nil {
 				return l.base, nil // shorter than it was
@@ -44,31 +46,49 @@ func (l *lines) each(to int64, do func(line []byte, end int64) bool) (int64, err
 			line := l.buf[l.end : l.end+i]
 			l.end += i + 1
 			l.begin(line)
-			if !do(line, l.base+int64(l.end)) {
-				return l.base + int64(l.end), nil
+			if !do(line, l.offset(l.end)) {
+				return l.offset(l.end), nil
 			}
 		}
-		if l.end > 0 {
+		if l.end > l.zero {
 			l.last = l.tail()
-			fill = copy(l.buf, l.buf[l.end:fill])
-			l.base += int64(l.end)
-			l.end = 0
+			rest := l.buf[l.end:fill]
+			l.place(l.offset(l.end), len(rest))
+			fill = l.zero + copy(l.buf[l.zero:], rest)
 		} else if fill == len(l.buf) {
 			before := l.base
 			if err := l.long(to, do); err != nil || l.base == before {
 				return l.base, err
 			}
-			fill = 0
+			l.place(l.base, 0)
+			fill = l.zero
 		}
 	}
 	return l.base, nil
 }
 
+// pageBytes is the size of a page of memory, or a divisor of it.
+const pageBytes = 4096
+
+// place begins the text anew at an offset of the file. Where there is room for what
+// has been read of it, it stands in buf as it stands in the file's pages: the
+// kernel copies aligned pages faster, by an eighth.
+func (l *lines) place(base int64, room int) {
+	l.base, l.zero = base, int(base%pageBytes)
+	if l.zero+room >= len(l.buf) {
+		l.zero = 0
+	}
+	l.end = l.zero
+}
+
+// offset is the place in the file of an index of buf.
+func (l *lines) offset(i int) int64 { return l.base + int64(i-l.zero) }
+
 // long hands out the one line that begins at base. First its end is looked for and
 // only then is memory taken, so that a long line costs its size once, and a long
 // unfinished one nothing.
 func (l *lines) long(to int64, do func([]byte, int64) bool) error {
-	for at := l.base + int64(len(l.buf)); at < to; {
+	for at := l.offset(len(l.buf)); at < to; {
 		n, err := l.file.ReadAt(l.buf[:min(int64(len(l.buf)), to-at)], at)
 		if i := bytes.IndexByte(l.buf[:n], '\n'); i >= 0 {
 			line := l.one(at + int64(i))
@@ -131,7 +151,7 @@ func (l *lines) begin(line []byte) {
 
 // tail is what stands before the end of the last line, at most tailBytes.
 func (l *lines) tail() []byte {
-	before := l.buf[max(0, l.end-tailBytes):l.end]
+	before := l.buf[max(l.zero, l.end-tailBytes):l.end]
 	if n := min(len(l.last), tailBytes-len(before)); n > 0 {
 		return append(bytes.Clone(l.last[len(l.last)-n:]), before...)
 	}

@@ -372,7 +372,7 @@ func (t *tailer) look(ctx context.Context) (reread bool) {
 		return false
 	}
 	before := t.cursor.Offset
-	buf := make([]byte, min(bufferBytes, size-before)+1)
+	buf := make([]byte, min(bufferBytes, size-before+2*pageBytes))
 	rest := lines{file: file, buf: buf, base: before}
 	end, err := rest.each(size, func(line []byte, end int64) bool {
 		t.add(line, end, &c)
