@@ -248,7 +248,7 @@ func TestNewerVersionIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir)
 	mustSave(t, s, fleet.Delta{Settled: true, Files: []fleet.File{sampleFile(1)}})
-	err := s.update(func(tx *bbolt.Tx) error {
+	err := updateLocked(s, func(tx *bbolt.Tx) error {
 		w := writer{tx: tx}
 		version := schema + 1
 		w.put(metaBucket, []byte(schemaRecord), func(c *coder) { number(c, &version) })

@@ -125,15 +125,25 @@ func (s *Store) view(f func(*bbolt.Tx) error) error {
 	return err
 }
 
-// update writes one transaction; done follows when it is on the disk. After an error
+// update writes one transaction; done follows when it is on the disk. The caller
+// holds mu, which is free while the disk works, and writing. After an error
 // the file is opened again, for what bbolt then has in memory is not to be trusted.
 func (s *Store) update(f func(*bbolt.Tx) error, done func()) error {
-	id := 0
-	err := guard(func() error {
-		return s.db.Update(func(tx *bbolt.Tx) error {
-			id = tx.ID()
-			return f(tx)
-		})
+	id, err := 0, error(nil)
+	err = guard(func() error {
+		tx, err := s.db.Begin(true)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback() // after a commit it does nothing
+		id = tx.ID()
+		if err := f(tx); err != nil {
+			return err
+		}
+		// The disk may take its time: who only reads need not wait for it.
+		s.mu.Unlock()
+		defer s.mu.Lock()
+		return tx.Commit()
 	})
 	if err == nil {
 		s.acked, s.owners.stored = id, len(s.owners.keys)

@@ -150,7 +150,7 @@ func TestLostOwners(t *testing.T) {
 				mustSave(t, s, fleet.Delta{Settled: true, Messages: claims})
 			}
 			save(1, 4*ownersBlock-10)
-			if err := s.update(func(tx *bbolt.Tx) error { return harm(tx.Bucket([]byte(ownersBucket))) }, func() {}); err != nil {
+			if err := updateLocked(s, func(tx *bbolt.Tx) error { return harm(tx.Bucket([]byte(ownersBucket))) }, func() {}); err != nil {
 				t.Fatal(err)
 			}
 			for i := range 6 { // each time with owners that are new

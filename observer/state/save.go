@@ -23,6 +23,8 @@ import (
 // transactions of their own, so that memory stays bounded. A kill in between leaves
 // claims and no settled history, and they are forgotten at the next start.
 func (s *Store) Save(d fleet.Delta, values ...Value) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.save(d, values); err != nil {

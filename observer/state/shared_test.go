@@ -3,6 +3,7 @@ package state
 import (
 	gocmp "cmp"
 	"fmt"
+	"go.etcd.io/bbolt"
 	"log/slog"
 	"reflect"
 	"slices"
@@ -90,4 +91,11 @@ func mustSave(t *testing.T, s *Store, d fleet.Delta, values ...Value) {
 	if err := s.Save(d, values...); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// updateLocked changes the file as Save does, past its encoding.
+func updateLocked(s *Store, f func(*bbolt.Tx) error, done func()) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.update(f, done)
 }

@@ -38,10 +38,13 @@ type Store struct {
 	now time.Time // of the start, for what is made now
 	log *slog.Logger
 
-	mu     sync.Mutex
-	root   *os.Root
-	lock   *os.File
-	closed bool
+	// writing is held by who changes the file, and taken before mu; mu guards all
+	// that follows, but not while a transaction is on its way to the disk.
+	writing sync.Mutex
+	mu      sync.Mutex
+	root    *os.Root
+	lock    *os.File
+	closed  bool
 
 	// db is nil after a failed transaction whose file could not be opened again.
 	db   *bbolt.DB
@@ -84,6 +87,8 @@ func Open(dir string, log *slog.Logger, now time.Time) (*Store, error) {
 
 // begin opens the file, or makes one where there is none or where it is damaged.
 func (s *Store) begin() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err := s.root.Remove(freshName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove an unfinished state file: %w", err)
 	}
