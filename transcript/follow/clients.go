@@ -30,9 +30,12 @@ type Client struct {
 // clientBytes bounds a registry entry; real ones have some 600 bytes.
 const clientBytes = 64 << 10
 
+// stamp tells one state of a file from another.
+type stamp struct{ modified, size int64 }
+
 // registry remembers what the clients' registries said.
 type registry struct {
-	stamps map[string]int64 // modification times by path
+	stamps map[string]stamp // by path, of what has been read
 	byPath map[string]Client
 	news   bool
 	dirs   map[string]bool // the registries' folders
@@ -52,6 +55,17 @@ func (r *registry) outbox(to chan<- []Client) (chan<- []Client, []Client) {
 	return to, all
 }
 
+// unwatchedClients reports whether a registry's folder is not watched: it may not
+// be there yet.
+func (f *follower) unwatchedClients() bool {
+	for dir := range f.clients.dirs {
+		if !f.watch.watched[dir] {
+			return true
+		}
+	}
+	return false
+}
+
 func (r *registry) sent() { r.news = false }
 
 // readClients reads the registries' entries that have changed.
@@ -61,7 +75,7 @@ func (f *follower) readClients() {
 	}
 	r := &f.clients
 	if r.stamps == nil {
-		r.stamps, r.byPath, r.dirs = map[string]int64{}, map[string]Client{}, map[string]bool{}
+		r.stamps, r.byPath, r.dirs = map[string]stamp{}, map[string]Client{}, map[string]bool{}
 	}
 	r.stale = false
 	present := map[string]bool{}
@@ -83,11 +97,17 @@ func (f *follower) readClients() {
 				continue
 			}
 			present[path] = true
-			if r.stamps[path] == info.ModTime().UnixNano() {
+			now := stamp{info.ModTime().UnixNano(), info.Size()}
+			if r.stamps[path] == now {
 				continue
 			}
-			r.stamps[path] = info.ModTime().UnixNano()
-			r.set(path, readClient(path))
+			c, whole := readClient(path)
+			if !whole {
+				now = stamp{} // half written: look again
+				r.stale = true
+			}
+			r.stamps[path] = now
+			r.set(path, c)
 		}
 	}
 	for path := range r.stamps {
@@ -125,14 +145,15 @@ func (r *registry) bury() {
 
 // readClient reads one entry; each field on its own, so that one that has changed
 // its type leaves the others.
-func readClient(path string) (c Client) {
+// whole is false when the file is not JSON, perhaps not yet.
+func readClient(path string) (c Client, whole bool) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return c
+		return c, false
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(b, &fields) != nil {
-		return c
+		return c, false
 	}
 	get := func(key string, to any) { _ = json.Unmarshal(fields[key], to) } // absent or odd: empty
 	get("pid", &c.PID)
@@ -148,5 +169,5 @@ func readClient(path string) (c Client) {
 	if get("statusUpdatedAt", &ms); ms > 0 {
 		c.Updated = time.UnixMilli(ms).UTC()
 	}
-	return c
+	return c, true
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,6 +68,16 @@ func (w *watcher) add(dir string) {
 	}
 }
 
+// forget drops a folder that is no more, and those below it.
+func (w *watcher) forget(dir, below string) {
+	if !w.watched[dir] && !w.failed[dir] {
+		return
+	}
+	gone := func(path string, _ bool) bool { return path == dir || strings.HasPrefix(path, below) }
+	maps.DeleteFunc(w.watched, gone)
+	maps.DeleteFunc(w.failed, gone)
+}
+
 func (w *watcher) close() {
 	if w.notify != nil {
 		w.notify.Close()
@@ -116,12 +127,7 @@ func (f *follower) appeared(path string) {
 	if err != nil || !info.IsDir() && info.Mode()&fs.ModeSymlink == 0 {
 		return
 	}
-	depth := 1
-	for _, root := range f.Projects {
-		if rel, err := filepath.Rel(root, path); err == nil && !strings.HasPrefix(rel, "..") {
-			depth = strings.Count(rel, string(filepath.Separator)) + 1
-		}
-	}
+	depth := f.depth(path)
 	if info.Mode()&fs.ModeSymlink != 0 && depth > 1 {
 		return
 	}
@@ -136,11 +142,55 @@ func (f *follower) removed(path string) {
 		f.enqueue(fl)
 		return
 	}
+	below := path + string(filepath.Separator)
+	f.watch.forget(path, below)
 	for name, fl := range f.files {
-		if strings.HasPrefix(name, path) && len(name) > len(path) && name[len(path)] == filepath.Separator {
+		if strings.HasPrefix(name, below) {
 			f.enqueue(fl)
 		}
 	}
+}
+
+// findUnwatched searches the folders that inotify had no room for, and looks after
+// the files in them.
+func (f *follower) findUnwatched() {
+	if len(f.watch.failed) == 0 {
+		return
+	}
+	visited := map[inode]bool{}
+	for dir := range maps.Clone(f.watch.failed) {
+		for _, fl := range f.find(dir, f.depth(dir), visited) {
+			f.enqueue(fl)
+		}
+	}
+	for path, fl := range f.files {
+		if fl.state != parked || !f.watch.failed[filepath.Dir(path)] {
+			continue
+		}
+		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			f.enqueue(fl)
+		}
+	}
+	for dir := range maps.Clone(f.watch.failed) {
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			f.watch.forget(dir, dir+string(filepath.Separator))
+		}
+	}
+}
+
+// depth is how deep a folder lies below the projects folder that it is in.
+func (f *follower) depth(dir string) int {
+	for _, root := range f.Projects {
+		rel, err := filepath.Rel(root, dir)
+		switch {
+		case err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)):
+		case rel == ".":
+			return 0
+		default:
+			return strings.Count(rel, string(filepath.Separator)) + 1
+		}
+	}
+	return 1
 }
 
 // sweep checks what cannot be left to inotify alone.
@@ -169,16 +219,13 @@ func (f *follower) sweep(all bool) {
 		f.enqueue(fl)
 	}
 	if all || f.watch.notify == nil || now.Sub(f.lastAll) >= f.Rescan {
+		all = true
 		f.findAll(false)
 		f.missing()
 	} else {
-		for dir := range f.watch.failed {
-			for _, fl := range f.find(dir, maxFolders, map[inode]bool{}) {
-				f.enqueue(fl)
-			}
-		}
+		f.findUnwatched()
 	}
-	if f.watch.notify == nil || f.clients.stale || all {
+	if all || f.clients.stale || f.unwatchedClients() {
 		f.readClients()
 	}
 	f.clients.bury()

@@ -1,0 +1,67 @@
+package follow
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestClients reads the client's registry: entries come and change and go, and an
+// entry whose process is no more, or is another one under the same pid, is none.
+func TestClients(t *testing.T) {
+	r := newRig(t)
+	r.o.Rescan = 0
+	entries := make(chan []Client)
+	r.o.Clients = entries
+	dir := filepath.Join(filepath.Dir(r.root), "sessions")
+	pid := os.Getpid()
+	path := filepath.Join(dir, fmt.Sprint(pid, ".json"))
+	put := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	entry := func(status, start string) string {
+		return fmt.Sprintf(`{"pid":%d,"sessionId":%q,"status":%q,"procStart":%q,"name":7}`, pid, idA, status, start)
+	}
+	want := func(what string, list ...Client) {
+		t.Helper()
+		timeout := time.After(20 * time.Second)
+		var got []Client
+		for {
+			select {
+			case got = <-entries:
+				if len(list) == 0 && len(got) == 0 || cmp.Equal(list, got) {
+					return
+				}
+			case <-r.out:
+			case <-timeout:
+				t.Fatalf("%s (-want +got):\n%s", what, cmp.Diff(list, got))
+			}
+		}
+	}
+	idle, busy := Client{PID: pid, SessionID: idA, Status: "idle"}, Client{PID: pid, SessionID: idA, Status: "busy"}
+	r.start() // before the client has ever run
+	defer r.stop()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put(entry("idle", ""))
+	want("an entry", idle)
+	put(entry("busy", "")[:30])
+	put(entry("busy", ""))
+	want("a change", busy)
+	put(entry("busy", "1"))
+	want("another process under the same pid")
+	put(entry("idle", ""))
+	want("the first again", idle)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	want("removed")
+}
