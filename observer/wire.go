@@ -1,6 +1,7 @@
 package observer
 
 import (
+	"cmp"
 	"time"
 
 	"sm/observer/api"
@@ -11,7 +12,7 @@ import (
 // sessionOf is a session as the API tells it.
 func sessionOf(v fleet.View) api.Session {
 	s := api.Session{
-		ID: v.Agent, Name: v.Name, ParentID: v.ParentID, Provider: v.Provider, Label: v.Label,
+		ID: v.Agent, Name: cmp.Or(v.Name, v.Client.Name), ParentID: v.ParentID, Provider: v.Provider, Label: v.Label,
 		SessionID: v.SessionID, TranscriptPath: v.Path, Project: v.Project, CWD: v.CWD, Model: v.Model, Version: v.Version,
 		PeakTokens: v.Peak, WindowTokens: v.Window.Tokens, WindowSource: v.Window.Source.String(),
 		Cycle: v.Cycle, IsIdle: isIdle(v), IsActive: v.Live, State: stateOf(v),
@@ -45,15 +46,20 @@ func timeOrNil(t time.Time) *time.Time {
 }
 
 // stateOf is what the client's registry says, else what the turns of the
-// transcript say.
+// transcript say: a turn that has not ended for long is one whose client has gone.
 func stateOf(v fleet.View) string {
 	switch {
 	case v.Client.Status != "":
 		return v.Client.Status
-	case v.InTurn:
+	case v.InTurn && v.Live:
 		return "busy"
+	case v.Live:
+		return "idle"
 	}
-	return "idle"
+	return "quiet"
 }
 
-func isIdle(v fleet.View) bool { return stateOf(v) == "idle" }
+func isIdle(v fleet.View) bool {
+	state := stateOf(v)
+	return state == "idle" || state == "quiet"
+}

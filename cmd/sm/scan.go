@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,10 +36,8 @@ func newScanCommand(env *environ) *cobra.Command {
 				}
 			}
 			views, err := env.scan(cmd.Context(), cfg, args)
-			if unread, ok := errors.AsType[*follow.UnreadError](err); err != nil && !ok {
+			if _, ok := errors.AsType[*follow.UnreadError](err); err != nil && !ok {
 				return fmt.Errorf("%w; check the path", err)
-			} else if ok && unread.First == nil {
-				err = nil // folders and pipes named like transcripts: said in the log, and no failure
 			}
 			return errors.Join(env.writeScan(views, asJSON), err)
 		},
@@ -60,7 +59,7 @@ func existingProjects(cfg *config, env *environ) ([]string, error) {
 		}
 	}
 	if len(there) == 0 {
-		return nil, fmt.Errorf("no transcripts: none of %s exists; run Claude Code once, or name a PATH", quote(dirs[0]))
+		return nil, fmt.Errorf("no transcripts: none of %s exists; run Claude Code once, or name a PATH", strings.Join(dirs, ", "))
 	}
 	return there, nil
 }
@@ -128,7 +127,7 @@ func (env *environ) writeScanTable(views []fleet.View) error {
 // tableSession is what a table shows of a session.
 func tableSession(v fleet.View) api.Session {
 	s := api.Session{Name: v.Name, Label: v.Label, SessionID: v.SessionID, Project: v.Project, Model: v.Model, WindowTokens: v.Window.Tokens,
-		Compactions: api.Compactions(compactionsOf(v.Compactions)), Inherited: v.Inherited[0] + v.Inherited[1] + v.Inherited[2], LastActive: timeOrNil(v.Active)}
+		Compactions: compactionsOf(v.Compactions), Inherited: v.Inherited[0] + v.Inherited[1] + v.Inherited[2], LastActive: timeOrNil(v.Active)}
 	if v.Known {
 		percent := v.Window.Percent(v.Tokens)
 		s.TokensUsed, s.UsedPercentage, s.Level = &v.Tokens, &percent, v.Level.String()
@@ -138,47 +137,28 @@ func tableSession(v fleet.View) api.Session {
 
 // scanned is one line of `sm scan --json`. Its fields are a contract.
 type scanned struct {
-	SessionID    string        `json:"session_id"`
-	Path         string        `json:"path"`
-	Project      string        `json:"project"`
-	CWD          string        `json:"cwd"`
-	Model        string        `json:"model"`
-	Version      string        `json:"version"`
-	StartedAt    *time.Time    `json:"started_at"`
-	LastActivity *time.Time    `json:"last_activity_at"`
-	Context      *int64        `json:"context_tokens"`
-	Window       int64         `json:"window_tokens"`
-	WindowSource string        `json:"window_source"`
-	Used         *int          `json:"used_percentage"`
-	Peak         int64         `json:"peak_context_tokens"`
-	Compactions  scannedCounts `json:"compactions"`
-	Inherited    int           `json:"inherited_compactions"`
-	Turns        int           `json:"turns"`
-	Messages     int           `json:"messages"`
-	Tokens       scannedTokens `json:"tokens"`
-	Subagents    scannedSubs   `json:"subagents"`
-	Bytes        int64         `json:"bytes"`
-	Lines        int64         `json:"lines"`
-	BadLines     int64         `json:"bad_lines"`
-}
-
-type scannedCounts struct {
-	Auto    int `json:"auto"`
-	Manual  int `json:"manual"`
-	Unknown int `json:"unknown"`
-}
-
-type scannedTokens struct {
-	Input         int64 `json:"input"`
-	CacheCreation int64 `json:"cache_creation"`
-	CacheRead     int64 `json:"cache_read"`
-	Output        int64 `json:"output"`
-}
-
-type scannedSubs struct {
-	Files    int           `json:"files"`
-	Messages int           `json:"messages"`
-	Tokens   scannedTokens `json:"tokens"`
+	SessionID    string          `json:"session_id"`
+	Path         string          `json:"path"`
+	Project      string          `json:"project"`
+	CWD          string          `json:"cwd"`
+	Model        string          `json:"model"`
+	Version      string          `json:"version"`
+	StartedAt    *time.Time      `json:"started_at"`
+	LastActivity *time.Time      `json:"last_activity_at"`
+	Context      *int64          `json:"context_tokens"`
+	Window       int64           `json:"window_tokens"`
+	WindowSource string          `json:"window_source"`
+	Used         *int            `json:"used_percentage"`
+	Peak         int64           `json:"peak_context_tokens"`
+	Compactions  api.Compactions `json:"compactions"`
+	Inherited    int             `json:"inherited_compactions"`
+	Turns        int             `json:"turns"`
+	Messages     int             `json:"messages"`
+	Tokens       api.Tokens      `json:"tokens"`
+	Subagents    api.Subagents   `json:"subagents"`
+	Bytes        int64           `json:"bytes"`
+	Lines        int64           `json:"lines"`
+	BadLines     int64           `json:"bad_lines"`
 }
 
 func scanOf(v fleet.View) scanned {
@@ -187,8 +167,8 @@ func scanOf(v fleet.View) scanned {
 		StartedAt: timeOrNil(v.Started), LastActivity: timeOrNil(v.Active),
 		Window: v.Window.Tokens, WindowSource: v.Window.Source.String(), Peak: v.Peak,
 		Compactions: compactionsOf(v.Compactions), Inherited: v.Inherited[0] + v.Inherited[1] + v.Inherited[2],
-		Turns: v.Turns, Messages: v.Messages, Tokens: scannedTokens(v.Tokens4),
-		Subagents: scannedSubs{Files: v.SubagentFiles, Messages: v.SubagentMessages, Tokens: scannedTokens(v.SubagentTokens)},
+		Turns: v.Turns, Messages: v.Messages, Tokens: api.Tokens(v.Tokens4),
+		Subagents: api.Subagents{Files: v.SubagentFiles, Messages: v.SubagentMessages, Tokens: api.Tokens(v.SubagentTokens)},
 		Bytes:     v.Bytes, Lines: v.Lines, BadLines: v.Bad,
 	}
 	if v.Known {
@@ -198,8 +178,8 @@ func scanOf(v fleet.View) scanned {
 	return s
 }
 
-func compactionsOf(c [3]int) scannedCounts {
-	return scannedCounts{Auto: c[transcript.Auto], Manual: c[transcript.Manual], Unknown: c[transcript.Unknown]}
+func compactionsOf(c [3]int) api.Compactions {
+	return api.Compactions{Auto: c[transcript.Auto], Manual: c[transcript.Manual], Unknown: c[transcript.Unknown]}
 }
 
 func timeOrNil(t time.Time) *time.Time {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sm/observer/api"
 	"sm/transcript/transcripttest"
 )
 
@@ -44,7 +45,7 @@ type told struct {
 	SubFiles              int
 	SessionID             string
 	Messages, Compactions int // with those inherited only where the file stands alone
-	Tokens                scannedTokens
+	Tokens                api.Tokens
 }
 
 func stamp(t *time.Time) string {
@@ -63,7 +64,7 @@ func toldByScan(s scanned) told {
 func toldByTruth(f *transcripttest.FileTruth, spent transcripttest.Figures) told {
 	w := told{Peak: f.Peak, Turns: f.Turns, Lines: int64(f.Lines), Bad: int64(f.BadLines), Model: f.Model, Version: f.Version, CWD: f.Cwd,
 		Started: stamp(timeOrNil(f.Started)), Active: stamp(timeOrNil(f.LastActivity)), SubFiles: f.Subagents.Files, SessionID: f.SessionID,
-		Messages: spent.Messages, Tokens: scannedTokens(spent.Tokens), Compactions: spent.Compactions.Total()}
+		Messages: spent.Messages, Tokens: api.Tokens(spent.Tokens), Compactions: spent.Compactions.Total()}
 	if f.Known {
 		w.Context = &f.ContextTokens
 	}

@@ -36,7 +36,7 @@ type Session struct {
 	IsCompacting   bool    `json:"is_compacting"`
 	IsIdle         bool    `json:"is_idle"`
 	IsActive       bool    `json:"is_active"`
-	State          string  `json:"state"` // busy, idle, or what the client's registry says
+	State          string  `json:"state"` // what the client's registry says, else busy, idle, or quiet after 10 minutes without a record
 	LastHandoff    *string `json:"last_handoff_path"`
 	// Compactions happened in this session; Inherited stand in its file but
 	// happened in another.

@@ -36,15 +36,20 @@ type Client struct {
 // NewClient makes a client that tries the sockets in turn, at each request.
 func NewClient(sockets []string) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var errs []error
+		var odd []error
 		for _, path := range sockets {
 			conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
 			if err == nil {
 				return conn, nil
 			}
-			errs = append(errs, err)
+			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) {
+				odd = append(odd, err)
+			}
 		}
-		return nil, errors.Join(errs...)
+		if len(odd) == 0 {
+			return nil, ErrNoObserver
+		}
+		return nil, errors.Join(odd...)
 	}
 	return &Client{http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: 30 * time.Second}}
 }
@@ -72,7 +77,7 @@ func (c *Client) get(ctx context.Context, path string, answer any) error {
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		if errors.Is(err, ErrNoObserver) {
 			return ErrNoObserver
 		}
 		return fmt.Errorf("ask the observer: %w", err)

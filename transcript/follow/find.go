@@ -66,7 +66,7 @@ func (f *follower) find(dir string, depth int, visited map[inode]bool) (found []
 	info, err := os.Stat(dir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			f.odd(dir, reason(err).Error())
+			f.denied(dir, err)
 		}
 		return nil
 	}
@@ -79,7 +79,7 @@ func (f *follower) find(dir string, depth int, visited map[inode]bool) (found []
 	f.watch.add(dir)
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		f.odd(dir, reason(err).Error())
+		f.denied(dir, err)
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())

@@ -21,6 +21,7 @@ package follow
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"runtime"
@@ -134,6 +135,7 @@ type follower struct {
 	failing map[*file]struct{}
 	round   int               // of findAll
 	once    bool              // nothing will be followed
+	unread  []error           // folders that could not be searched, for Once
 	seen    map[string]string // oddities that have been logged
 	again   map[string]bool   // paths to look at once more
 	leaving map[string]bool   // paths of moved files, until that has been reported
@@ -323,13 +325,24 @@ func (f *follower) odd(path, why string) {
 		return
 	}
 	f.seen[path] = why
-	if name := filepath.Base(path); isTranscript(name) {
+	name := filepath.Base(path)
+	switch {
+	case f.once: // to who asked for it
+		f.Logger.Warn("left alone: "+why, "path", path)
+	case isTranscript(name):
 		f.Logger.Warn("left alone: "+why, "name", name)
-	} else {
-		// A project's folder is named after the whole path of its project.
+	default: // a project's folder is named after the whole path of its project
 		f.Logger.Warn("a folder is left alone: " + why)
 	}
 	f.Logger.Debug("left alone", "path", path)
+}
+
+// denied notes a folder that cannot be searched.
+func (f *follower) denied(dir string, err error) {
+	if err = reason(err); f.seen[dir] != err.Error() {
+		f.unread = append(f.unread, fmt.Errorf("search %s: %w", dir, err))
+	}
+	f.odd(dir, err.Error())
 }
 
 // drain waits for the tails, after ctx has ended.

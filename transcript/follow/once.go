@@ -35,27 +35,25 @@ func Once(ctx context.Context, o Options, paths []string, out chan<- transcript.
 	// Large files first: the last one read is then a small one, and no processor
 	// waits long for another.
 	slices.SortStableFunc(list, func(a, b *file) int { return int(b.expected>>10 - a.expected>>10) })
-	errs := f.readList(ctx, list)
+	errs := append(f.unread, f.readList(ctx, list)...)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if n := len(errs) + len(f.seen); n > 0 {
-		return &UnreadError{Files: n, First: errors.Join(errs...)}
+	if len(errs) > 0 {
+		return &UnreadError{Errs: errs}
 	}
 	return nil
 }
 
-// UnreadError says that some files or folders could not be read.
-type UnreadError struct {
-	Files int
-	First error // nil for folders and files that were left alone for what they are
-}
+// UnreadError says that some files or folders could not be read. What is no
+// transcript at all, a pipe or a folder of such a name, is not among them.
+type UnreadError struct{ Errs []error }
 
 func (e *UnreadError) Error() string {
-	return fmt.Sprintf("%d files or folders were left out; the lines before say which", e.Files)
+	return fmt.Sprintf("%d files or folders could not be read and are left out; the lines before say which", len(e.Errs))
 }
 
-func (e *UnreadError) Unwrap() error { return e.First }
+func (e *UnreadError) Unwrap() []error { return e.Errs }
 
 // named finds what one path of the command line means.
 func (f *follower) named(path string, visited map[inode]bool) ([]*file, error) {

@@ -128,7 +128,8 @@ func (r *rig) client(pid int, id, fields string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		r.t.Fatal(err)
 	}
-	entry := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"procStart":"%d"%s}`, pid, id, 1000+pid, fields)
+	// A process that lives, told apart by a start that cannot be compared.
+	entry := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"procStart":"test %d"%s}`, os.Getpid(), id, pid, fields)
 	if err := os.WriteFile(path+".new", []byte(entry), 0o600); err != nil {
 		r.t.Fatal(err)
 	}
