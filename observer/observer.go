@@ -201,6 +201,16 @@ func (a *App) MetricsAddr() net.Addr {
 	return nil
 }
 
+// tcpAddrs are the addresses of Addrs that are not the socket's.
+func (a *App) tcpAddrs() (list []string) {
+	for _, addr := range a.Addrs() {
+		if addr.Network() == "tcp" {
+			list = append(list, addr.String())
+		}
+	}
+	return list
+}
+
 // Ready is closed once all that existed at the start has been read.
 func (a *App) Ready() <-chan struct{} { return a.ready }
 
@@ -233,7 +243,7 @@ func (a *App) fail(err error) {
 // watchLock stops the observer when somebody has removed its lock: another one
 // could then take the same state.
 func (a *App) watchLock(ctx context.Context) {
-	tick := time.NewTicker(10 * time.Second)
+	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()
 	for {
 		select {
@@ -303,11 +313,15 @@ const stopWithin = 5 * time.Second
 // Run runs an observer until ctx ends or a part fails.
 func Run(ctx context.Context, o Options, started func(*App)) error {
 	a, err := New(ctx, o)
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		o.Logger.Info("stopped before the start", "cause", context.Cause(ctx))
+		return nil // as asked
+	}
 	if err != nil {
 		return err
 	}
 	a.Start()
-	a.log.Info("observer started", "listen", strings.Join(o.Listen, ","), "version", o.Version)
+	a.log.Info("observer started", "listen", strings.Join(a.tcpAddrs(), ","), "version", o.Version)
 	if started != nil {
 		started(a)
 	}

@@ -26,7 +26,7 @@ type Fold struct {
 	reading     moment // of the newest reading
 	order       int64  // records so far, to tell equal times apart
 	clock       Instant
-	domain      Key  // the sessionId whose clock reading and boundary tell
+	domain      Key  // the sessionId of the newest reading
 	titled      bool // a title has counted since the last reading
 	keyless     Key  // counts messages without id
 }
@@ -134,11 +134,11 @@ func (f *Fold) Add(e *Entry) (fresh bool) {
 }
 
 // moment places a record in time. One without a time stands where it stands in the
-// file, and so does one that names another session than the records before it, as
-// clients have written into the wrong file: only within a session do times tell
-// which of two records is newer. (A fork names itself in all that it copies.)
+// file, and so does a reading that names another session than the one before it,
+// as clients have written into the wrong file: only within a session do times tell
+// which of two readings is newer. (A fork names itself in all that it copies.)
 func (f *Fold) moment(e *Entry) moment {
-	if e.Kind == KindReading || e.Kind == KindBoundary || e.Kind == KindSummary {
+	if e.Kind == KindReading {
 		id := KeyOf(e.SessionID)
 		if id != 0 && f.domain != 0 && id != f.domain {
 			f.reading.at, f.boundary.at, f.clock = 0, 0, 0

@@ -238,7 +238,8 @@ func (s configSource) read() ([]byte, error) {
 	if s.path == "" {
 		return nil, nil
 	}
-	f, err := os.Open(s.path)
+	// Without O_NONBLOCK a pipe would hold us until somebody writes into it.
+	f, err := os.OpenFile(s.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	switch {
 	case err == nil:
 	case absent(err) && !s.required:
@@ -252,6 +253,9 @@ func (s configSource) read() ([]byte, error) {
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s is a directory; give the file itself, such as %s",
 			s.path, filepath.Join(s.path, "config.yaml"))
+	}
+	if info, err := f.Stat(); err == nil && info.Mode().Type()&^fs.ModeDevice&^fs.ModeCharDevice != 0 {
+		return nil, fmt.Errorf("%s is not a regular file; give a configuration file", s.path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
 	if err != nil {

@@ -6,9 +6,11 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"sm/observer"
 	"sm/transcript/follow"
@@ -22,6 +24,9 @@ func newObserveCommand(env *environ) *cobra.Command {
 			"'sm status'; it survives a restart in the state directory.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if name := emptyFlag(cmd.Flags()); name != "" {
+				return usagef("--%s is empty", name)
+			}
 			cfg, err := loadConfig(cmd.Flags(), env)
 			if err != nil {
 				return err
@@ -49,6 +54,18 @@ func newObserveCommand(env *environ) *cobra.Command {
 	configFlag(flags, "listen", "listen")
 	configFlag(flags, "state", "state")
 	return cmd
+}
+
+// emptyFlag names a flag that was given without a value, as by an unset variable of
+// a script: what it would fall back to is not what was meant.
+func emptyFlag(flags *pflag.FlagSet) (name string) {
+	flags.Visit(func(f *pflag.Flag) {
+		list, isList := f.Value.(pflag.SliceValue)
+		if isList && slices.Contains(list.GetSlice(), "") || !isList && f.Value.String() == "" {
+			name = f.Name
+		}
+	})
+	return name
 }
 
 // observerOptions turns the configuration into what the observer takes.

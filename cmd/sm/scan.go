@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,9 @@ func newScanCommand(env *environ) *cobra.Command {
 			cfg, err := loadConfig(cmd.Flags(), env)
 			if err != nil {
 				return err
+			}
+			if slices.Contains(args, "") {
+				return usagef("PATH is empty")
 			}
 			if len(args) == 0 {
 				if args, err = existingProjects(cfg, env); err != nil {

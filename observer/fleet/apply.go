@@ -37,7 +37,7 @@ func (f *Fleet) Apply(c transcript.Change) {
 	}
 	f.sit(x)
 	if c.Whole {
-		x.Inherited, x.Copies = Inherited{}, nil
+		x.Inherited, x.Copies, x.Known = Inherited{}, nil, nil
 		c.Messages = once(c.Messages)
 	}
 	for i := range c.Messages {

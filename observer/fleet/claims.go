@@ -44,6 +44,9 @@ func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
 		f.changed.messages = append(f.changed.messages, Claim{m.ID, mine})
 	case owner == mine:
 		if first { // known: read again, or in another copy of the same file
+			x.know(m.ID)
+		}
+		if slices.Contains(x.Known, m.ID) {
 			return
 		}
 	case !x.sub && owner == transcript.Join(mine, subagentsOwner):
@@ -56,6 +59,17 @@ func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
 		f.counters.spend(m.Usage.Minus(m.Was))
 		f.changed.count()
 	}
+}
+
+// knownMost is how many messages a file remembers as counted before: the lines of
+// one message stand together, so that only the newest can still grow.
+const knownMost = 8
+
+func (x *file) know(message transcript.Key) {
+	if len(x.Known) == knownMost {
+		x.Known = slices.Delete(x.Known, 0, 1)
+	}
+	x.Known = append(x.Known, message)
 }
 
 func (in *Inherited) message(m *transcript.Message, first bool) {

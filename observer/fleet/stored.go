@@ -21,6 +21,10 @@ type File struct {
 	// Copies are the keys of the inherited compactions: none counts twice when
 	// more becomes known about it.
 	Copies []transcript.Key
+	// Known are the newest messages, at most 8, that had been counted before this
+	// reading of the file began: how far cannot be told, so that nothing of them
+	// counts again.
+	Known []transcript.Key
 }
 
 // Inherited is what a file holds of other sessions' history.

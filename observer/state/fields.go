@@ -29,6 +29,7 @@ func (c *coder) file(f *fleet.File) {
 	c.group(func() { c.inherited(&f.Inherited) })
 	c.text(&f.Key)
 	f.Copies = list(c, f.Copies, fixed[transcript.Key])
+	f.Known = list(c, f.Known, fixed[transcript.Key])
 }
 
 func (c *coder) cursor(p *transcript.Cursor) {

@@ -127,6 +127,7 @@ func TestFieldsGrow(t *testing.T) {
 	newer.group(func() { newer.inherited(&full.Inherited); newer.text(&extra) })
 	newer.text(&full.Key)
 	list(&newer, full.Copies, fixed[transcript.Key])
+	list(&newer, full.Known, fixed[transcript.Key])
 	newer.text(&extra)
 
 	for _, c := range []struct {
