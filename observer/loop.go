@@ -31,6 +31,7 @@ const (
 type core struct {
 	fleet    *fleet.Fleet
 	caughtUp bool
+	early    catchUp
 }
 
 // errStopped answers who asks a loop that has ended.
@@ -54,13 +55,14 @@ func (a *App) do(ctx context.Context, f func(*core)) error {
 // has still sent, and stores it.
 func (a *App) loop(ctx context.Context) {
 	c := &core{fleet: a.fleet}
+	cursors := c.fleet.Cursors()
 	var follower sync.WaitGroup
 	follower.Go(func() {
 		defer close(a.changes)
 		err := follow.Run(ctx, follow.Options{
 			Projects: a.o.Projects, ActiveFor: activeFor, NoInotify: a.o.NoInotify,
 			Logger: a.log.With("component", "follow"), Stats: a.stats, Clients: a.clients,
-		}, a.fleetCursors(), a.changes)
+		}, cursors, a.changes)
 		if err != nil {
 			a.fail(err)
 		}
@@ -90,21 +92,17 @@ func (a *App) loop(ctx context.Context) {
 		}
 	}
 	follower.Wait()
-	w.last(c.fleet)
-}
-
-// fleetCursors are where the follower is to go on: nowhere, when the last run did
-// not reach the end of the history.
-func (a *App) fleetCursors() []transcript.Cursor {
-	return a.fleet.Cursors()
+	a.lastErr = w.last(c.fleet)
 }
 
 // apply takes one change and those that have come with it.
 func (a *App) apply(c *core, change transcript.Change) {
 	for n := 0; ; n++ {
-		if change.CaughtUp {
+		switch {
+		case change.CaughtUp:
 			a.caughtUp(c)
-		} else {
+		case !c.caughtUp && c.fleet.Settled() && c.early.hold(&change):
+		default:
 			c.fleet.Apply(change)
 		}
 		if n == batch {
@@ -126,6 +124,7 @@ func (a *App) caughtUp(c *core) {
 	if !c.fleet.Settled() {
 		c.fleet.Settle()
 	}
+	c.early.release(c.fleet.Apply)
 	c.caughtUp = true
 	a.log.Info("caught up", "files", a.stats.FilesDone.Load(), "bytes", a.stats.BytesDone.Load())
 	close(a.ready)

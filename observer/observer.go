@@ -75,6 +75,7 @@ type App struct {
 	clients   chan []follow.Client
 	ready     chan struct{} // closed when caught up
 	loopEnded chan struct{}
+	lastErr   error // of the loop's last transaction; read once it has ended
 	doors     []door
 	work      sync.WaitGroup
 	cancel    context.CancelFunc
@@ -265,9 +266,19 @@ func (a *App) Stop(ctx context.Context) error {
 		a.hangUp(ctx)
 		if a.cancel != nil {
 			a.cancel()
-			a.work.Wait()
+			ended := make(chan struct{})
+			go func() { // ends with the last part, at the latest with the process
+				a.work.Wait()
+				close(ended)
+			}()
+			select {
+			case <-ended:
+			case <-ctx.Done():
+				a.stopErr = errors.New("still storing the last changes; they are read again at the next start")
+				return // the parts still use what release would close
+			}
 		}
-		a.stopErr = a.release()
+		a.stopErr = errors.Join(a.lastErr, a.release())
 	})
 	return a.stopErr
 }
@@ -328,8 +339,8 @@ func Run(ctx context.Context, o Options, started func(*App)) error {
 	select {
 	case <-ctx.Done():
 		a.log.Info("stopping", "cause", context.Cause(ctx))
-	case err = <-a.failed:
-		a.log.Error("stopping", "err", err)
+	case err = <-a.failed: // the caller says why
+		a.log.Info("stopping", "cause", "a part failed")
 	}
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()

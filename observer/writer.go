@@ -1,6 +1,7 @@
 package observer
 
 import (
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -73,16 +74,21 @@ func (w *writer) saved(f *fleet.Fleet, s saved) {
 	}
 }
 
-// last stores what is left at the end.
-func (w *writer) last(f *fleet.Fleet) {
+// last stores what is left at the end. What it cannot store is read again at the
+// next start.
+func (w *writer) last(f *fleet.Fleet) error {
 	if w.busy {
 		w.saved(f, <-w.done)
 	}
 	for range 2 { // what is to be retried, and what came after it
 		w.after = time.Time{}
 		if busy := w.offer(f); !busy {
-			return
+			return nil
 		}
-		w.saved(f, <-w.done)
+		s := <-w.done
+		if w.saved(f, s); s.err != nil {
+			return fmt.Errorf("store the last changes: %w; they are read again at the next start", s.err)
+		}
 	}
+	return nil
 }
