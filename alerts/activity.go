@@ -75,3 +75,6 @@ func (e *Engine) sayNoData(a *AgentState, t Instant) {
 	}
 	e.say(a, notice{kind: KindNoData, ref: strconv.Itoa(a.Episodes), at: t, operator: true, data: d})
 }
+
+// minutes rounds, to at least 1.
+func minutes(d Instant) int { return int(max(1, time.Duration(d).Round(time.Minute)/time.Minute)) }

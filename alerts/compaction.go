@@ -122,7 +122,13 @@ func (e *Engine) guess(a *AgentState, t Instant) {
 	}
 	a.Guesses = append(a.Guesses, t)
 	e.counters.Guessed++
+	begun := a.Begun
 	e.open(a, &opening{sign: signGuess, cause: CauseCompaction, at: t, trigger: transcript.Unknown})
+	// It happened some time before: a smaller reading from then is of this cycle too.
+	if a.Before.Source == transcript.FromTranscript {
+		begun = max(begun, a.Before.At)
+	}
+	a.Opened = min(a.Opened, begun+1)
 }
 
 // margin is by how much two figures for one context may differ, in tokens.

@@ -1,7 +1,7 @@
 package alerts
 
 import (
-	"time"
+	"cmp"
 
 	"sm/transcript"
 )
@@ -35,16 +35,26 @@ func (e *Engine) same(a *AgentState, o *opening) bool {
 		return false // and so are two sessions
 	case a.Cause == CauseNone:
 		return false
+	case a.Cause == CauseCompaction && (o.sign == signClear || o.sign == signHandoff):
+		return false // but a new session may be how an old client compacts
 	case fresh:
 		return true
 	case o.compacted() != (a.Cause == CauseCompaction), !o.compacted() && o.at > a.Opened+skew:
 		return false
 	case a.Begun > a.First && o.at >= a.Begun:
 		return false // the client has begun anew since
+	case o.compacted() && a.refilled():
+		return false
 	}
 	// A straggler, unless its like has been here.
 	seen := a.Signs[o.sign]
 	return seen == 0 || max(seen-o.at, o.at-seen) <= doubled
+}
+
+// refilled says that the context has grown back to what it was before the cycle.
+func (a *AgentState) refilled() bool {
+	r, known := a.current()
+	return known && a.Before.Tokens > 0 && r.Tokens+margin(r.Window) >= a.Before.Tokens
 }
 
 // sign takes a sign: it opens a cycle, or is one more of the present one.
@@ -54,11 +64,10 @@ func (e *Engine) sign(a *AgentState, o *opening) {
 		return
 	}
 	other := o.compacted() != (a.Cause == CauseCompaction)
-	if o.at < a.Opened && (other || o.at <= a.Before.At || a.Opened-o.at > e.settle) {
-		// Of a cycle before this one.
-		if a.Begun != 0 && o.at >= a.Begun {
-			a.settled()
-		}
+	// Samples show the old context even after the sign, so only the transcript's
+	// readings tell a sign of the cycle before from an early one of this.
+	older := a.Before.Source == transcript.FromTranscript && o.at <= a.Before.At
+	if o.at < a.Opened && (other || older || a.Opened-o.at > e.settle) {
 		return
 	}
 	if a.Cause == CauseNone {
@@ -96,9 +105,7 @@ func (e *Engine) join(a *AgentState, o *opening) {
 		a.settled()
 	}
 	e.tellCompacted(a, o, trigger)
-	if trigger == transcript.Auto {
-		e.burst(a, o.at)
-	}
+	e.count(a, o, trigger)
 }
 
 // open begins a cycle.
@@ -106,21 +113,19 @@ func (e *Engine) open(a *AgentState, o *opening) {
 	before, _ := a.current()
 	act := Opened{
 		Agent: a.Agent, Cycle: a.Cycle + 1, Cause: o.cause, Unconfirmed: o.sign == signGuess,
-		Trigger: a.triggerOf(o), PreTokens: o.pre, At: o.at.Time(),
+		Trigger: transcript.Unknown, At: o.at.Time(),
 	}
-	if act.PreTokens == 0 && o.compacted() {
-		act.PreTokens = before.Tokens
+	if o.compacted() {
+		act.Trigger, act.PreTokens = a.triggerOf(o), cmp.Or(o.pre, before.Tokens)
 	}
-	a.disown(o.at)
+	e.disown(a, o.at)
 	for _, k := range []Kind{KindWarning, KindCritical} {
 		act.Warned = act.Warned || a.Said[k].Key.Agent != "" && a.Said[k].At <= o.at
 	}
 	e.out = append(e.out, act)
 	a.Cycle, a.Opened, a.Cause, a.Unconfirmed = a.Cycle+1, o.at, o.cause, act.Unconfirmed
-	a.Signs, a.Boundary, a.Keyed, a.Counted = [signs]Instant{}, 0, false, false
-	if !o.compacted() {
-		a.Storming = false
-	}
+	a.Signs, a.Boundary, a.Keyed = [signs]Instant{}, 0, false
+	a.Counted, a.Made = false, transcript.Unknown
 	e.retire(a, o)
 	a.divide(o.at)
 	e.levelOf(a, o.at)
@@ -128,9 +133,8 @@ func (e *Engine) open(a *AgentState, o *opening) {
 	e.judge(a, o.at)
 }
 
-// disown takes a sample for older than the opening when it is stamped later but shows
-// the context from before: a client draws its status line anew at any time.
-func (a *AgentState) disown(at Instant) {
+// disown takes a sample that is an echo for older than the opening.
+func (e *Engine) disown(a *AgentState, at Instant) {
 	sample := &a.Readings[transcript.FromStatusline]
 	if sample.At <= at {
 		return
@@ -141,7 +145,7 @@ func (a *AgentState) disown(at Instant) {
 			before = r
 		}
 	}
-	if before.Tokens == 0 || sample.Tokens+margin(sample.Window) < before.Tokens {
+	if !e.echo(*sample, before, at) {
 		return
 	}
 	for k := range a.Said {
@@ -222,27 +226,3 @@ func (e *Engine) reset(a *AgentState, ev *Event, t Instant) {
 func (a *AgentState) settled() {
 	a.Begun, a.Compacting, a.Trigger = 0, false, transcript.Unknown
 }
-
-// mute follows the settings: what was said about an agent that is to be silent is
-// withdrawn, and one that may speak again is judged as it stands, unless it has been
-// quiet for long.
-func (e *Engine) mute(a *AgentState, t Instant) {
-	muted := a.Disabled || e.options.Disabled
-	if muted == a.Muted {
-		return
-	}
-	a.Muted = muted
-	e.changed[a.Agent] = struct{}{}
-	if muted {
-		e.withdraw(a, contextKinds()...)
-		return
-	}
-	if r, ok := a.current(); ok && (a.Active || r.At+recent >= max(e.now, t)) {
-		e.judge(a, t)
-	}
-}
-
-// contextKinds are the notices to an agent about its own context.
-func contextKinds() []Kind { return []Kind{KindWarning, KindCritical, KindForecast} }
-
-func minutes(d Instant) int { return int(max(1, time.Duration(d).Round(time.Minute)/time.Minute)) }

@@ -33,6 +33,7 @@ type Engine struct {
 	learned map[client][]int64
 
 	counters Counters
+	revised  bool    // the settings may be others than those that the agents were judged by
 	now      Instant // of the newest Tick
 	newest   Instant // of all stamps
 	changed  map[AgentID]struct{}
@@ -52,8 +53,8 @@ func New(o Options) (*Engine, error) {
 }
 
 // Configure changes the settings. What follows from them for agents that are known
-// comes out of the next Tick or of the agent's next step: silencing withdraws what
-// waits, the opposite judges the present level.
+// comes out of the next Tick: silencing, and thresholds that are no longer reached,
+// withdraw what waits; the opposite judges the present level.
 func (e *Engine) Configure(o Options) error {
 	if err := o.check(); err != nil {
 		return err
@@ -65,7 +66,7 @@ func (e *Engine) Configure(o Options) error {
 	if o.Settle == 0 {
 		o.Settle = defaultSettle
 	}
-	e.options, e.texts, e.settle = o, texts, Instant(o.Settle)
+	e.options, e.texts, e.settle, e.revised = o, texts, Instant(o.Settle), true
 	return nil
 }
 
@@ -114,6 +115,9 @@ func (e *Engine) Tick(now time.Time) (actions []Action, next time.Time) {
 	e.setClock(transcript.InstantOf(now))
 	var first Instant
 	for _, a := range e.order {
+		if e.revised {
+			e.revise(a)
+		}
 		e.mute(a, e.now)
 		e.lapse(a, e.now)
 		e.silence(a)
@@ -123,6 +127,7 @@ func (e *Engine) Tick(now time.Time) (actions []Action, next time.Time) {
 			}
 		}
 	}
+	e.revised = false
 	return e.out, first.Time()
 }
 
@@ -145,7 +150,7 @@ func (e *Engine) agent(id AgentID) *AgentState {
 	if a := e.agents[id]; a != nil {
 		return a
 	}
-	a := &AgentState{Agent: id, Cycle: 1, Muted: e.options.Disabled, Trigger: transcript.Unknown}
+	a := &AgentState{Agent: id, Cycle: 1, Muted: e.options.Disabled, Trigger: transcript.Unknown, Made: transcript.Unknown}
 	e.agents[id] = a
 	i, _ := slices.BinarySearchFunc(e.order, id, byID)
 	e.order = slices.Insert(e.order, i, a)
@@ -205,9 +210,10 @@ func (e *Engine) Take() State {
 	return s
 }
 
-// Restore goes on from a state, in place of all that the engine remembers.
+// Restore goes on from a state, in place of all that the engine remembers. If it was
+// taken under other settings, it is as if Configure had been called.
 func (e *Engine) Restore(s State) {
-	e.now, e.newest, e.counters = s.Now, 0, s.Counters
+	e.now, e.newest, e.counters, e.revised = s.Now, 0, s.Counters, true
 	e.agents, e.order, e.changed = map[AgentID]*AgentState{}, nil, map[AgentID]struct{}{}
 	for i := range s.Agents {
 		a := s.Agents[i].clone()

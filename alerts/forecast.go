@@ -7,9 +7,9 @@ import (
 
 const (
 	// priorTurns and priorSteps are how much earlier cycles weigh at most, as so many
-	// turns or readings of this one.
-	priorTurns = 8
-	priorSteps = 20
+	// turns or readings of this one; they fade as if those had come first.
+	priorTurns = 20
+	priorSteps = 60
 	// turnsNeeded and stepsNeeded are how many must be known, of any cycle.
 	turnsNeeded = 2
 	stepsNeeded = 5
@@ -55,12 +55,13 @@ func (g *Growth) reach(rest float64) (f Forecast) {
 		return Forecast{Turns: done, Active: done}
 	}
 	turns := g.Cycle.Turns
-	turns.plus(g.Earlier.Turns.cut(priorTurns))
+	turns.plus(g.Earlier.Turns.cut(priorTurns * math.Pow(turnFade, float64(turns.N))))
 	if turns.N >= turnsNeeded {
 		f.Turns = turns.until(rest)
 		f.Turns.shift(turns.overshoot())
 	}
-	steps, earlier := g.Cycle.Steps, g.Earlier.Steps.cut(priorSteps)
+	steps := g.Cycle.Steps
+	earlier := g.Earlier.Steps.cut(priorSteps * math.Pow(stepFade, float64(steps.N)))
 	steps.plus(earlier)
 	if steps.N >= stepsNeeded {
 		seconds := g.Cycle.Seconds

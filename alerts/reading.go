@@ -41,16 +41,20 @@ func (e *Engine) take(a *AgentState, r Reading) {
 	if a.First == 0 || r.At < a.First {
 		a.First = r.At
 	}
-	if r.At < a.Readings[r.Source].At {
+	last := a.Readings[r.Source]
+	if r.At < last.At {
 		return
 	}
-	was, _ := a.current()
-	if last := a.Readings[r.Source]; r.Source == transcript.FromStatusline && last.At != 0 {
-		if last.Tokens == r.Tokens && last.Window == r.Window {
-			return // drawn anew: it speaks of the same reading
+	if r.Source == transcript.FromStatusline {
+		if last.At != 0 && last.Tokens == r.Tokens && last.Window == r.Window {
+			return // drawn anew
 		}
 		a.Prior = last
+		if script := a.Readings[transcript.FromTranscript]; script.Tokens == r.Tokens {
+			r.At = min(r.At, script.At) // it speaks of that reading
+		}
 	}
+	was, _ := a.current()
 	a.Readings[r.Source] = r
 	if now, _ := a.current(); now != was {
 		a.Growth.step(was, now)
@@ -67,13 +71,28 @@ func (e *Engine) sample(a *AgentState, r *Reading) bool {
 		// report it.
 		ok = r.Window == 0 || r.Tokens <= r.Window
 	}
-	if ok && (a.First == 0 || r.At < a.First) && r.At <= a.Opened+e.settle && a.Before.Tokens > 0 {
-		ok = r.Tokens+margin(r.Window) < a.Before.Tokens
+	if ok && (a.First == 0 || r.At < a.First) {
+		ok = !e.echo(*r, a.Before, a.Opened)
 	}
 	if !ok {
 		e.counters.Stale++
 	}
 	return ok
+}
+
+// echo says that a sample stamped after an opening shows the context from before: a
+// client draws its status line anew at any time, and knows the new size only after
+// the next reply. It shows then what was read last, or for a moment something larger
+// that was not read.
+func (e *Engine) echo(sample, before Reading, opened Instant) bool {
+	more, wide := sample.Tokens-before.Tokens, margin(sample.Window)
+	switch {
+	case before.Tokens == 0 || sample.At > opened+e.settle || more < -wide:
+		return false
+	case more <= wide:
+		return true
+	}
+	return sample.At <= opened+skew
 }
 
 // judge says what the present context calls for, at most one notice.

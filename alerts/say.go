@@ -61,3 +61,6 @@ func (e *Engine) withdraw(a *AgentState, list ...Kind) {
 		e.out = append(e.out, Withdraw{Agent: a.Agent, Keys: keys})
 	}
 }
+
+// contextKinds are the notices to an agent about its own context.
+func contextKinds() []Kind { return []Kind{KindWarning, KindCritical, KindForecast} }

@@ -98,8 +98,9 @@ type AgentState struct {
 	// Before is the newest reading from before the cycle.
 	Before Reading
 	// Readings are the newest of this cycle, by source, Prior the sample before the
-	// newest; equal samples in a row are one, with the first one's stamp. Sampled is
-	// the stamp of the newest sample, used or not.
+	// newest. Equal samples in a row are one, with the first one's stamp; one that
+	// equals the transcript's reading has that one's. Sampled is the stamp of the
+	// newest sample, used or not.
 	Readings [3]Reading
 	Prior    Reading
 	Sampled  Instant
@@ -126,9 +127,10 @@ type AgentState struct {
 	Boundaries []transcript.Key
 
 	// Bursts are the newest automatic compactions, Counted says that the one that
-	// opened this cycle is among them.
+	// opened this cycle is among them, Made is its trigger by a sign that knows.
 	Bursts   []Burst
 	Counted  bool
+	Made     Trigger
 	Storming bool
 
 	Turns          int

@@ -1,17 +1,34 @@
 package alerts
 
-import "slices"
+import (
+	"slices"
+
+	"sm/transcript"
+)
 
 // burstsKept is how many automatic compactions are remembered for a storm at least.
 const burstsKept = 16
 
-// burst notes the automatic compaction that opened the present cycle, and says so
-// when it is one too many.
-func (e *Engine) burst(a *AgentState, at Instant) {
-	if a.Counted {
+// count counts the compaction that opened the present cycle, if it was automatic. The
+// attempt may have had another trigger than what came of it, so a sign that knows
+// corrects one that does not.
+func (e *Engine) count(a *AgentState, o *opening, trigger Trigger) {
+	if a.Made != transcript.Unknown {
 		return
 	}
-	a.Counted = true
+	a.Made = min(o.trigger, transcript.Unknown)
+	switch {
+	case trigger == transcript.Auto && !a.Counted:
+		a.Counted = true
+		e.burst(a, o.at)
+	case a.Made == transcript.Manual && a.Counted:
+		a.Counted = false
+		a.Bursts = a.Bursts[:len(a.Bursts)-1]
+	}
+}
+
+// burst notes an automatic compaction, and says so when it is one too many.
+func (e *Engine) burst(a *AgentState, at Instant) {
 	a.Bursts = append(a.Bursts, Burst{At: at, Turn: a.Turns})
 	a.Bursts = slices.Delete(a.Bursts, 0, max(0, len(a.Bursts)-max(burstsKept, e.options.Storm.Count)))
 	count, turns := e.stormy(a)

@@ -1,6 +1,9 @@
 package transcript
 
-import "strings"
+import (
+	"math"
+	"strings"
+)
 
 // WindowSource says where the size of a context window comes from.
 type WindowSource uint8
@@ -42,7 +45,6 @@ type WindowRule struct {
 var modelWindows = [...]WindowRule{
 	{"claude-fable-5", largeWindow},
 	{"claude-sonnet-5", largeWindow},
-	{"claude-opus-5", largeWindow},
 	{"claude-opus-4-7", largeWindow},
 	{"claude-opus-4-8", largeWindow},
 	{"claude-opus-4-9", largeWindow},
@@ -74,10 +76,11 @@ func WindowOf(s *Session, statusline int64, rules []WindowRule) Window {
 }
 
 // Percent is the share of the window in use as the client shows it: a whole number
-// in 0..100, rounded half up and cut at 100.
+// in 0..100. The client divides before it multiplies, so that 57,000 of 200,000,
+// 28.499999999999996 in its arithmetic, is 28.
 func (w Window) Percent(tokens int64) int {
 	if w.Tokens <= 0 || tokens <= 0 {
 		return 0
 	}
-	return int(min(100, (200*tokens+w.Tokens)/(2*w.Tokens)))
+	return int(min(100, math.Floor(float64(tokens)/float64(w.Tokens)*100+0.5)))
 }

@@ -74,7 +74,7 @@ func warnStray(env *environ) {
 		known = append(known, s.variable())
 	}
 	// Those that name an agent to the commands run inside it.
-	known = append(known, "SM_PARENT_ID", "SM_PROVIDER")
+	known = append(known, "SM_PARENT_ID", "SM_PROVIDER", "SM_NAME", insideStatusline)
 	vars := env.vars()
 	slices.Sort(vars)
 	for _, v := range vars {

@@ -1,10 +1,9 @@
 //go:build realclient
 
-package main
+package main_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,104 +19,6 @@ import (
 	"testing"
 	"time"
 )
-
-const (
-	realClientVersion = "2.1.197"
-	realClientModel   = "claude-sonnet-4-5"
-	// patience bounds each wait. A client starts in a second and answers in a tenth of one; a busy machine takes
-	// its time.
-	patience = time.Minute
-	look     = 20 * time.Millisecond
-)
-
-// eventually waits until f has nothing left to say against it, and fails with its last word.
-func eventually(t *testing.T, what string, f func() string) {
-	t.Helper()
-	deadline, tick := time.Now().Add(patience), time.NewTicker(look)
-	defer tick.Stop()
-	for {
-		wrong := f()
-		if wrong == "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: after %v still: %s", what, patience, wrong)
-		}
-		select {
-		case <-tick.C:
-		case <-t.Context().Done():
-			t.Fatalf("%s: interrupted: %s", what, wrong)
-		}
-	}
-}
-
-// need finds a program, or skips; where CI=true no test may be skipped.
-func need(t *testing.T, program string) string {
-	t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		missing(t, "no %s: install it to run against the real client", program)
-	}
-	return path
-}
-
-func missing(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf(format, args...)
-}
-
-// realClient finds the client in $CLIENT_DIR, else installs it once into the user's cache directory. It is never
-// part of the repository.
-func realClient(t *testing.T) string {
-	t.Helper()
-	version := cmp.Or(os.Getenv("CLIENT_VERSION"), realClientVersion)
-	dir := os.Getenv("CLIENT_DIR")
-	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			missing(t, "no cache directory for the client: %v; set CLIENT_DIR", err)
-		}
-		dir = filepath.Join(cache, "sm", "client-"+version)
-	}
-	client := filepath.Join(dir, "node_modules", ".bin", "claude")
-	if _, err := os.Stat(client); err == nil {
-		return client
-	}
-	npm := need(t, "npm")
-	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	fresh, err := os.MkdirTemp(filepath.Dir(dir), "installing-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(fresh)
-	t.Logf("installing the client %s into %s", version, dir)
-	run := func(dir, program string, args ...string) {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, program, args...)
-		cmd.Dir, cmd.WaitDelay = dir, 5*time.Second
-		if out, err := cmd.CombinedOutput(); err != nil {
-			missing(t, "cannot install the client: %v\n%s", err, out)
-		}
-	}
-	run(fresh, npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", fresh, "@anthropic-ai/claude-code@"+version)
-	pkg := filepath.Join(fresh, "node_modules", "@anthropic-ai", "claude-code")
-	if _, err := os.Stat(filepath.Join(pkg, "install.cjs")); err == nil {
-		run(pkg, need(t, "node"), "install.cjs") // npm may be told to run no scripts
-	}
-	// A rename, so that an installation which was cut short is none. Whoever was faster has installed the same.
-	if err := os.Rename(fresh, dir); err != nil {
-		if _, there := os.Stat(client); there != nil {
-			t.Fatal(err)
-		}
-	}
-	return client
-}
 
 // clientHome is a home of its own with the client in a pane of a tmux of its own.
 type clientHome struct {
@@ -225,7 +126,7 @@ func (h *clientHome) environ() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + h.home, "TERM=xterm-256color", "SHELL=/bin/sh", "LANG=C.UTF-8", "TMPDIR=" + h.dir,
 		"ANTHROPIC_BASE_URL=" + h.stub.url, "ANTHROPIC_API_KEY=" + clientKey,
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1",
 		"HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1,localhost",
 	}
 }
@@ -317,28 +218,25 @@ func (h *clientHome) input() (text string, ok bool) {
 	return text, ok
 }
 
-// say pastes a prompt and sends it. Enter is only pressed on the text itself, and again where it came too early.
+// say sends a prompt.
 func (h *clientHome) say(prompt string) {
 	h.t.Helper()
-	h.fill(prompt)
 	h.before = h.turns()
-	h.do("", "send-keys", "-t", "agent", "Enter")
-	pressed := time.Now()
-	eventually(h.t, "the prompt is taken", func() string {
-		input, ok := h.input()
-		if !ok || input != prompt {
-			return ""
-		}
-		if time.Since(pressed) > 3*time.Second {
-			h.do("", "send-keys", "-t", "agent", "Enter")
-			pressed = time.Now()
-		}
-		return "it is still in the box"
-	})
+	h.enter(prompt)
 }
 
-// fill puts a text into the box for prompts.
-func (h *clientHome) fill(text string) {
+// quit ends the client as a user does.
+func (h *clientHome) quit() {
+	h.t.Helper()
+	h.enter("/exit")
+	if !h.gone(patience) {
+		h.t.Fatal("the client does not quit")
+	}
+}
+
+// enter pastes a text into the box for prompts and sends it. Enter is only pressed on the text itself, and again where
+// it came too early.
+func (h *clientHome) enter(text string) {
 	h.t.Helper()
 	h.do(text, "load-buffer", "-")
 	h.do("", "paste-buffer", "-p", "-r", "-d", "-t", "agent")
@@ -348,16 +246,18 @@ func (h *clientHome) fill(text string) {
 		}
 		return ""
 	})
-}
-
-// quit ends the client as a user does.
-func (h *clientHome) quit() {
-	h.t.Helper()
-	h.fill("/exit")
 	h.do("", "send-keys", "-t", "agent", "Enter")
-	if !h.gone(patience) {
-		h.t.Fatal("the client does not quit")
-	}
+	pressed := time.Now()
+	eventually(h.t, "the prompt is taken", func() string {
+		if input, ok := h.input(); !ok || input != text {
+			return ""
+		}
+		if time.Since(pressed) > 3*time.Second {
+			_, _ = h.command("", "send-keys", "-t", "agent", "Enter") // the client may have gone
+			pressed = time.Now()
+		}
+		return "it is still in the box"
+	})
 }
 
 // interrupt stops a turn. The client may give the prompt back: then it is wiped out.
@@ -397,7 +297,7 @@ func (h *clientHome) busy() string {
 	return ""
 }
 
-// turns counts the ends of turns in all transcripts.
+// turns counts what may be the end of a turn, in all transcripts.
 func (h *clientHome) turns() (n int) {
 	paths, _ := filepath.Glob(filepath.Join(h.projects, "*", "*.jsonl"))
 	for _, path := range paths {
@@ -405,7 +305,9 @@ func (h *clientHome) turns() (n int) {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		n += bytes.Count(text, []byte(`"subtype":"turn_duration"`)) + bytes.Count(text, []byte(`"text":"[Request interrupted by user]"`))
+		for _, end := range []string{`"subtype":"turn_duration"`, `"text":"[Request interrupted by user]"`, `"isApiErrorMessage":true`} {
+			n += bytes.Count(text, []byte(end))
+		}
 	}
 	return n
 }

@@ -1,6 +1,6 @@
 //go:build realclient
 
-package main
+package main_test
 
 import (
 	"bufio"
@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -157,28 +156,12 @@ func (o *observerProcess) metrics() metricValues {
 	return m
 }
 
-var infoLabels = regexp.MustCompile(`^claude_session_info\{.*session="([^"]*)",session_id="([^"]*)"`)
-
-// labels tells the session labels by session id.
-func (m metricValues) labels() map[string]string {
-	labels := map[string]string{}
-	for series := range m {
-		if l := infoLabels.FindStringSubmatch(series); l != nil {
-			labels[l[2]] = l[1]
-		}
-	}
-	return labels
-}
-
-// lasting is what must be the same after a restart: all that is about sessions and all that was counted. The time of
-// a file is looked at each second, and may be known better afterwards.
+// lasting is what must be the same after a restart: all that is about sessions and all that was counted, but for the
+// time of the last activity, which lines that mean nothing move as well.
 func (m metricValues) lasting() metricValues {
 	out := metricValues{}
 	for series, v := range m {
-		if strings.HasPrefix(series, "claude_session_last_activity") {
-			continue
-		}
-		if strings.HasPrefix(series, "claude_") || strings.HasPrefix(series, "sm_transcript_") {
+		if strings.HasPrefix(series, "claude_") && !strings.HasPrefix(series, "claude_session_last_activity") {
 			out[series] = v
 		}
 	}
@@ -197,6 +180,29 @@ func (o *observerProcess) sessions() map[string]api.Session {
 		byID[s.SessionID] = s
 	}
 	return byID
+}
+
+// scanned is a line of `sm scan --json`, but for the figures that an observer tells as sums alone.
+type scanned struct {
+	SessionID    string          `json:"session_id"`
+	Path         string          `json:"path"`
+	Project      string          `json:"project"`
+	CWD          string          `json:"cwd"`
+	Model        string          `json:"model"`
+	Version      string          `json:"version"`
+	StartedAt    *time.Time      `json:"started_at"`
+	LastActivity *time.Time      `json:"last_activity_at"`
+	Context      *int64          `json:"context_tokens"`
+	Window       int64           `json:"window_tokens"`
+	WindowSource string          `json:"window_source"`
+	Used         *int            `json:"used_percentage"`
+	Peak         int64           `json:"peak_context_tokens"`
+	Compactions  api.Compactions `json:"compactions"`
+	Inherited    int             `json:"inherited_compactions"`
+	Turns        int             `json:"turns"`
+	Messages     int             `json:"messages"`
+	Tokens       api.Tokens      `json:"tokens"`
+	Subagents    api.Subagents   `json:"subagents"`
 }
 
 // scan runs `sm scan --json` over the same transcripts.
@@ -227,8 +233,8 @@ func asScanned(s api.Session) scanned {
 	return scanned{
 		SessionID: s.SessionID, Path: s.TranscriptPath, Project: s.Project, CWD: s.CWD, Model: s.Model, Version: s.Version,
 		StartedAt: s.StartedAt, LastActivity: s.LastActive, Context: s.TokensUsed, Window: s.WindowTokens, WindowSource: s.WindowSource,
-		Used: s.UsedPercentage, Peak: s.PeakTokens, Compactions: scannedCounts(s.Compactions), Inherited: s.Inherited,
-		Turns: s.Turns, Messages: s.Messages, Tokens: scannedTokens(s.Tokens),
-		Subagents: scannedSubs{s.Subagents.Files, s.Subagents.Messages, scannedTokens(s.Subagents.Tokens)},
+		Used: s.UsedPercentage, Peak: s.PeakTokens, Compactions: s.Compactions, Inherited: s.Inherited,
+		Turns: s.Turns, Messages: s.Messages, Tokens: s.Tokens,
+		Subagents: s.Subagents,
 	}
 }

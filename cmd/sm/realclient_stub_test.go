@@ -1,6 +1,6 @@
 //go:build realclient
 
-package main
+package main_test
 
 import (
 	"context"
@@ -25,11 +25,11 @@ type modelStep struct {
 	tools  int     // so many Bash calls, in one message
 	agents [][]int // subagents to start in one message, each with its calls of Bash, round by round
 	refuse bool    // "prompt is too long": the client compacts and asks again
-	fail   bool    // another error of the API
+	fail   bool    // another error of the API, however often the client asks
 	busy   bool    // "overloaded": the client asks again by itself
-	drop   bool    // the same, until release, when the connection breaks: the client takes what it has
-	cut    bool    // the stream stops before its end, until the client gives up
-	hold   bool    // the answer waits for release
+	hold   bool    // the answer waits for letGo
+	cut    bool    // the answer stops before its end, until the client gives up
+	drop   bool    // the same, until letGo breaks the connection: the client takes what it has
 }
 
 // truth is what the model has answered, so what the client can have written down: each message once.
@@ -49,11 +49,11 @@ type modelStub struct {
 	started chan struct{} // gets a token for each request that is held
 	mu      sync.Mutex
 	plan    []modelStep
+	failing bool          // until the next plan
 	release chan struct{} // closed to let the held requests go
 	context int64         // tokens of the main conversation
-	after   int64         // and after a compaction
 	truth   truth
-	n       int              // messages and ids given out
+	n       int              // requests so far
 	subs    map[string][]int // rounds left, by subagent
 	sizes   map[string]int64 // tokens in the context, by subagent
 	wrong   []string
@@ -62,11 +62,13 @@ type modelStub struct {
 const (
 	stubRequests = 5000 // more of them is a client that runs in circles
 	stubBody     = 64 << 20
+	// afterCompaction is what system prompt, tools and summary take.
+	afterCompaction = 30_000
 )
 
 func newModelStub(t *testing.T) *modelStub {
 	t.Helper()
-	s := &modelStub{started: make(chan struct{}, 16), release: make(chan struct{}), after: 30_000, subs: map[string][]int{}, sizes: map[string]int64{}}
+	s := &modelStub{started: make(chan struct{}, 16), release: make(chan struct{}), subs: map[string][]int{}, sizes: map[string]int64{}}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -96,6 +98,7 @@ func (s *modelStub) resize(tokens int64) {
 	s.context, s.truth.Blank = tokens, false
 }
 
+// letGo ends what holds requests back.
 func (s *modelStub) letGo() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,6 +113,7 @@ func (s *modelStub) said() (truth, int, []string) {
 	return s.truth, len(s.plan), slices.Clone(s.wrong)
 }
 
+// modelRequest is what is read of a request.
 type modelRequest struct {
 	Model    string            `json:"model"`
 	Stream   bool              `json:"stream"`
@@ -130,6 +134,7 @@ func (q *modelRequest) lastFromUser() string {
 	return ""
 }
 
+// modelBlock is a part of an answer.
 type modelBlock struct {
 	Type      string `json:"type"`
 	Text      string `json:"text,omitempty"`
@@ -182,7 +187,7 @@ func (s *modelStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]string{"type": refusal.kind, "message": refusal.text}})
 		return
 	}
-	if a.hold != nil && !a.drop {
+	if a.hold != nil && !a.drop { // else it is told in the midst of the stream
 		s.started <- struct{}{}
 		select {
 		case <-a.hold:
@@ -213,16 +218,16 @@ var subtask = regexp.MustCompile(`subtask-(\d+)`)
 func (s *modelStub) answer(q *modelRequest) (a modelAnswer, refusal *modelRefusal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.truth.Busy++
 	if s.n++; s.n > stubRequests {
 		return a, &modelRefusal{400, "invalid_request_error", "too many requests"}
 	}
-	s.truth.Busy++
 	a = modelAnswer{id: fmt.Sprintf("msg_%024d", s.n), stop: "end_turn", sent: func(*truth) {}}
 	switch {
 	case strings.Contains(q.lastFromUser(), "detailed summary"):
 		a.blocks = []modelBlock{{Type: "text", Text: "<analysis>All is said.</analysis>\n<summary>" + strings.Repeat("1. Primary request: the same as ever. ", 8) + "</summary>"}}
 		a.usage = s.usage(s.context)
-		s.context = s.after
+		s.context = afterCompaction
 		a.sent = func(t *truth) { t.Compactions, t.Blank = t.Compactions+1, true }
 	case len(q.Tools) <= 3:
 		a.blocks, a.usage = []modelBlock{{Type: "text", Text: "ok"}}, s.usage(500)
@@ -238,17 +243,20 @@ func (s *modelStub) answer(q *modelRequest) (a modelAnswer, refusal *modelRefusa
 
 // main answers as planned.
 func (s *modelStub) main(a *modelAnswer) *modelRefusal {
-	if len(s.plan) == 0 {
-		s.wrong = append(s.wrong, "a request that no plan foresees")
-		return &modelRefusal{400, "invalid_request_error", "nothing is planned"}
-	}
-	step := s.plan[0]
-	s.plan = s.plan[1:]
+	var step modelStep
 	switch {
+	case len(s.plan) > 0:
+		step, s.plan = s.plan[0], s.plan[1:]
+		s.failing = step.fail
+	case !s.failing:
+		s.wrong = append(s.wrong, "a request that no plan foresees")
+		s.failing = true
+	}
+	switch {
+	case s.failing:
+		return &modelRefusal{400, "invalid_request_error", "asked to fail"}
 	case step.refuse:
 		return &modelRefusal{400, "invalid_request_error", fmt.Sprintf("prompt is too long: %d tokens > 200000 maximum", s.context+200_000)}
-	case step.fail:
-		return &modelRefusal{400, "invalid_request_error", "asked to fail"}
 	case step.busy:
 		return &modelRefusal{529, "overloaded_error", "Overloaded"}
 	}

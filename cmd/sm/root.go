@@ -30,6 +30,9 @@ type environ struct {
 	stderr    io.Writer
 	lookupEnv func(name string) (string, bool)
 	vars      func() []string // all variables, as NAME=value
+	// The path of this program, and the name by which it was called.
+	executable func() (string, error)
+	calledAs   string
 }
 
 // exitError is an error with its own exit code. Without err the command has already said what there is to say.
@@ -59,17 +62,23 @@ func absentf(format string, args ...any) error {
 
 // run runs one command line and returns the exit code of the process.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	env := &environ{stdin: stdin, stdout: stdout, stderr: stderr, lookupEnv: os.LookupEnv, vars: os.Environ}
+	env := &environ{
+		stdin: stdin, stdout: stdout, stderr: stderr, lookupEnv: os.LookupEnv, vars: os.Environ,
+		executable: os.Executable, calledAs: os.Args[0],
+	}
 	command := ""
 	if len(args) > 0 {
 		command = args[0]
 	}
 	// What the client calls on every turn stands in a case of its own here: it has milliseconds, and must pay
 	// for neither cobra nor viper.
-	switch command {
-	default:
-		return env.execute(ctx, args)
+	switch {
+	case command == "hook" && !asksForHelp(args[1:]):
+		return env.runHook(ctx, args[1:])
+	case command == "statusline" && !asksForHelp(args[1:]):
+		return env.runStatusline(ctx, args[1:])
 	}
+	return env.execute(ctx, args)
 }
 
 // execute runs a command by way of cobra and prints its error.
@@ -100,6 +109,11 @@ func commands(env *environ) []*cobra.Command {
 		newScanCommand(env),
 		newStatusCommand(env),
 		newCheckConfigCommand(env),
+		newInstallCommand(env),
+		newUninstallCommand(env),
+		newDoctorCommand(env),
+		newHookCommand(env),
+		newStatuslineCommand(env),
 		newVersionCommand(env),
 	}
 }

@@ -89,7 +89,7 @@ func TestCheckConfigPrint(t *testing.T) {
 func TestStrayVariables(t *testing.T) {
 	got := execute(t, map[string]string{"SM_LOGLEVEL": "debug", "SM_PARENT_ID": "a", "SM_X\x1b": "b", "OTHER": "c"}, "check-config")
 	want := "sm: warning: variable SM_LOGLEVEL sets nothing; the nearest known one is SM_LOG_LEVEL\n" +
-		"sm: warning: variable SM_X? sets nothing; the nearest known one is SM_STATE\n"
+		"sm: warning: variable SM_X? sets nothing; the nearest known one is SM_NAME\n"
 	if got.Code != 0 || got.ErrOut != want {
 		t.Errorf("got %+v, want %q", got, want)
 	}

@@ -32,26 +32,26 @@ const (
 )
 
 // checkPages walks the file's pages as bbolt would and returns a *damage when they
-// are not exactly as bbolt writes them: each page used once and not listed as free,
+// are not exactly as bbolt writes them: each page used once or else listed as free,
 // keys in order and within the bounds above them, elements packed without gaps, and a
 // page's first key the one by which its parent knows it (with another one bbolt would
 // not replace the page when it writes, but keep its old version besides). What bbolt
-// leaves unprotected is thereby covered as far as structure goes; the records have
-// checksums of their own. It reads with pread: a mapped page that cannot be read would
-// be a fault.
-func checkPages(f *os.File) error {
+// leaves unprotected is thereby covered as far as structure goes. The records have
+// checksums of their own: they are given to record, which is nil or looks at them. It
+// reads with pread: a mapped page that cannot be read would be a fault.
+func checkPages(f *os.File, record func(bucket string, key, value []byte)) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	err = checkImage(f, info.Size())
+	err = checkImage(f, info.Size(), record)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.EIO) {
 		return &damage{err}
 	}
 	return err
 }
 
-func checkImage(r io.ReaderAt, size int64) error {
+func checkImage(r io.ReaderAt, size int64, record func(bucket string, key, value []byte)) error {
 	m, err := newestMeta(r, size)
 	if err != nil {
 		return err
@@ -59,13 +59,22 @@ func checkImage(r io.ReaderAt, size int64) error {
 	if m.pages > uint64(size)/m.pageSize {
 		return damaged("%d pages of %d bytes in a file of %d", m.pages, m.pageSize, size)
 	}
-	c := &checker{r: r, meta: m, used: make(pageSet, m.pages/8+1), free: make(pageSet, m.pages/8+1)}
+	c := &checker{r: r, meta: m, record: record, used: make(pageSet, m.pages/8+1), free: make(pageSet, m.pages/8+1)}
 	if m.freelist != noFreelist {
 		if err := c.freelist(m.freelist); err != nil {
 			return err
 		}
 	}
-	return c.tree(m.root, nil, nil, 0)
+	if err := c.tree(m.root, span{}, 0); err != nil {
+		return err
+	}
+	// A pointer to a page further down leaves out what lies between.
+	for i := uint64(2); i < m.pages && m.freelist != noFreelist; i++ {
+		if !c.used.has(i) && !c.free.has(i) {
+			return damaged("page %d is neither used nor free", i)
+		}
+	}
+	return nil
 }
 
 func damaged(format string, args ...any) error { return &damage{fmt.Errorf(format, args...)} }
@@ -116,7 +125,16 @@ type checker struct {
 	meta       meta
 	used, free pageSet
 	levels     [][]byte // a buffer for each level of the tree, for the bounds are keys of the levels above
+	record     func(bucket string, key, value []byte)
 }
+
+// span is what a page of a tree belongs to.
+type span struct {
+	bucket      string // "" for the root's, nested for those within other buckets
+	first, high []byte // its first key, and one that is above all of them; nil says nothing
+}
+
+const nested = "\x00"
 
 // pageSet has a bit for each page.
 type pageSet []byte
@@ -185,9 +203,8 @@ func (c *checker) freelist(id uint64) error {
 	return nil
 }
 
-// tree walks the subtree at a page; its first key is first, and all are below high,
-// where nil says nothing.
-func (c *checker) tree(id uint64, first, high []byte, level int) error {
+// tree walks the subtree at a page.
+func (c *checker) tree(id uint64, in span, level int) error {
 	if level > deepest {
 		return damaged("page %d: the tree is too deep", id)
 	}
@@ -195,20 +212,20 @@ func (c *checker) tree(id uint64, first, high []byte, level int) error {
 	if err != nil {
 		return err
 	}
-	if p.flags != branchPage && p.flags != leafPage || p.count == 0 && (p.flags == branchPage || first != nil) {
+	if p.flags != branchPage && p.flags != leafPage || p.count == 0 && (p.flags == branchPage || in.first != nil) {
 		return damaged("page %d has flags %#x and %d elements", id, p.flags, p.count)
 	}
 	if p.count == 0 && len(bytes.TrimLeft(p.bytes[headerSize:], "\x00")) > 0 {
 		return damaged("page %d says that it is empty and is not", id)
 	}
-	if _, err := c.elements(p, first, high, level); err != nil {
+	if _, err := c.elements(p, in, level); err != nil {
 		return fmt.Errorf("page %d: %w", id, err)
 	}
 	return nil
 }
 
 // elements walks what stands in a page, and returns where it ends.
-func (c *checker) elements(p page, first, high []byte, level int) (end int, err error) {
+func (c *checker) elements(p page, in span, level int) (end int, err error) {
 	end = headerSize + p.count*elementSize
 	var last []byte
 	for i := range p.count {
@@ -217,14 +234,14 @@ func (c *checker) elements(p page, first, high []byte, level int) (end int, err 
 			return 0, damaged("element %d is out of place", i)
 		}
 		end += len(e.key) + len(e.value)
-		if i == 0 && first != nil && !bytes.Equal(e.key, first) {
+		if i == 0 && in.first != nil && !bytes.Equal(e.key, in.first) {
 			return 0, damaged("the first key is not the one above")
 		}
-		if bytes.Compare(e.key, last) <= 0 || high != nil && bytes.Compare(e.key, high) >= 0 {
+		if bytes.Compare(e.key, last) <= 0 || in.high != nil && bytes.Compare(e.key, in.high) >= 0 {
 			return 0, damaged("element %d is out of order", i)
 		}
 		last = e.key
-		if err := c.below(p, i, end, e, high, level); err != nil {
+		if err := c.below(p, i, end, e, in, level); err != nil {
 			return 0, err
 		}
 	}
@@ -232,7 +249,7 @@ func (c *checker) elements(p page, first, high []byte, level int) (end int, err 
 }
 
 // below walks what an element of p leads to.
-func (c *checker) below(p page, i, end int, e element, high []byte, level int) error {
+func (c *checker) below(p page, i, end int, e element, in span, level int) error {
 	switch {
 	case p.flags == branchPage:
 		if i+1 < p.count {
@@ -240,16 +257,24 @@ func (c *checker) below(p page, i, end int, e element, high []byte, level int) e
 			if !ok {
 				return damaged("element %d is out of place", i+1)
 			}
-			high = next.key
+			in.high = next.key
 		}
-		return c.tree(e.page, e.key, high, level+1)
+		in.first = e.key
+		return c.tree(e.page, in, level+1)
 	case e.flags == 0:
+		if c.record != nil && in.bucket != "" && in.bucket != nested {
+			c.record(in.bucket, e.key, e.value)
+		}
 		return nil
 	case e.flags != 1 || len(e.value) < bucketSize:
 		return damaged("element %d has flags %#x", i, e.flags)
 	}
+	inside := span{bucket: nested}
+	if in.bucket == "" {
+		inside.bucket = string(e.key)
+	}
 	if root := binary.NativeEndian.Uint64(e.value); root != 0 {
-		return c.tree(root, nil, nil, level+1)
+		return c.tree(root, inside, level+1)
 	}
 	// A small bucket stands in the element itself, as a page without number.
 	b := e.value[bucketSize:]
@@ -260,7 +285,7 @@ func (c *checker) below(p page, i, end int, e element, high []byte, level int) e
 	if inner.flags != leafPage {
 		return damaged("element %d is a bucket with flags %#x", i, inner.flags)
 	}
-	used, err := c.elements(inner, nil, nil, level+1)
+	used, err := c.elements(inner, inside, level+1)
 	if err == nil && used != len(b) {
 		return damaged("element %d is a bucket of %d bytes in %d", i, used, len(b))
 	}

@@ -42,7 +42,7 @@ func testCheckAgrees(t *testing.T, size int, unsynced bool) {
 		if err := db.Update(func(tx *bbolt.Tx) error { return scribble(tx, r, size, remove) }); err != nil {
 			t.Fatal(err)
 		}
-		if err := checkPages(f); err != nil {
+		if err := checkPages(f, nil); err != nil {
 			t.Fatalf("round %d: %v", round, err)
 		}
 		err := db.View(func(tx *bbolt.Tx) error {

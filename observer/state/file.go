@@ -48,8 +48,9 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// openFile opens the state file and reads what the store needs to know of it. The
-// pages are checked before bbolt sees them.
+// openFile opens the state file and reads what the store needs to know of it. Pages
+// and records are checked before bbolt sees them: a record whose key is damaged would
+// never be looked at, only missed.
 func (s *Store) openFile() error {
 	if err := regular(s.root, fileName); err != nil {
 		return err
@@ -62,7 +63,8 @@ func (s *Store) openFile() error {
 		f.Close()
 		return fmt.Errorf("open %s: %w; check its owner, or choose another directory with --state", s.path(), err)
 	}
-	if err := checkPages(f); err != nil {
+	before := len(s.lost)
+	if err := checkPages(f, s.checkRecord); err != nil {
 		f.Close()
 		return fmt.Errorf("check %s: %w", s.path(), err)
 	}
@@ -73,7 +75,16 @@ func (s *Store) openFile() error {
 		s.drop(err)
 		return fmt.Errorf("open %s: %w", s.path(), err)
 	}
+	if n := len(s.lost) - before; n > 0 {
+		s.log.Error("state file has damaged records: dropped them, the rest holds", "file", s.path(), "records", n)
+	}
 	return nil
+}
+
+func (s *Store) checkRecord(bucket string, key, value []byte) {
+	if _, ok := unseal(bucket, key, value); !ok {
+		s.lost[place{bucket, string(key)}] = false
+	}
 }
 
 // ready opens the file again if an error has closed it. A failed sync of the newest

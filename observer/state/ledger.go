@@ -64,9 +64,8 @@ func inOrder(claims []claim) []claim {
 	return slices.CompactFunc(claims, func(a, b claim) bool { return a.key == b.key })
 }
 
-// put stores claims that are in order. A damaged chunk that it must add to is given
-// up.
-func (l ledger) put(tx *bbolt.Tx, claims []claim, lose func(ledger, []byte)) error {
+// put stores claims that are in order.
+func (l ledger) put(tx *bbolt.Tx, claims []claim) error {
 	b := tx.Bucket([]byte(l))
 	b.FillPercent = 0.9
 	var merged []claim
@@ -77,11 +76,7 @@ func (l ledger) put(tx *bbolt.Tx, claims []claim, lose func(ledger, []byte)) err
 			next := binary.BigEndian.Uint64(at.next)
 			n, _ = slices.BinarySearchFunc(claims, next, func(c claim, k uint64) int { return cmp.Compare(c.key, k) })
 		}
-		var sound bool
-		if merged, sound = l.decode(merged[:0], at); !sound {
-			lose(l, at.key)
-		}
-		merged = merge(merged, claims[:n])
+		merged = merge(l.decode(merged[:0], at), claims[:n])
 		if err := l.write(b, at.key, merged); err != nil {
 			return err
 		}
@@ -176,39 +171,29 @@ func (l ledger) encode(key []byte, claims []claim) []byte {
 	return seal(string(l), key, value)
 }
 
-// decode appends a chunk's claims; ok is false when it is damaged.
-func (l ledger) decode(to []claim, at chunk) (claims []claim, ok bool) {
-	if at.value == nil {
-		return to, true
-	}
-	start := len(to)
+// decode appends a chunk's claims. A damaged one has none.
+func (l ledger) decode(to []claim, at chunk) []claim {
 	fields, ok := unseal(string(l), at.key, at.value)
 	if !ok {
-		return to, false
+		return to
 	}
 	for key := binary.BigEndian.Uint64(at.key); len(fields) > 0; {
 		distance, n := binary.Uvarint(fields)
-		if n <= 0 {
-			return to[:start], false
-		}
-		owner, m := binary.Uvarint(fields[n:])
-		if m <= 0 {
-			return to[:start], false
+		owner, m := binary.Uvarint(fields[max(n, 0):])
+		if n <= 0 || m <= 0 {
+			break
 		}
 		key += distance
 		to, fields = append(to, claim{key: key, owner: uint32(owner)}), fields[n+m:]
 	}
-	return to, true
+	return to
 }
 
 // find looks a claim up.
-func (l ledger) find(tx *bbolt.Tx, key transcript.Key, lose func(ledger, []byte)) (owner uint32, ok bool) {
+func (l ledger) find(tx *bbolt.Tx, key transcript.Key) (owner uint32, ok bool) {
 	at := locate(tx.Bucket([]byte(l)).Cursor(), uint64(key))
 	var room [chunkMax]claim
-	claims, sound := l.decode(room[:0], at)
-	if !sound {
-		lose(l, at.key)
-	}
+	claims := l.decode(room[:0], at)
 	i, ok := slices.BinarySearchFunc(claims, uint64(key), func(c claim, k uint64) int { return cmp.Compare(c.key, k) })
 	if !ok {
 		return 0, false
@@ -217,15 +202,12 @@ func (l ledger) find(tx *bbolt.Tx, key transcript.Key, lose func(ledger, []byte)
 }
 
 // all reads the whole ledger. Claims whose owner was lost are left out.
-func (l ledger) all(tx *bbolt.Tx, o *owners, lose func(ledger, []byte)) []fleet.Claim {
+func (l ledger) all(tx *bbolt.Tx, o *owners) []fleet.Claim {
 	var out []fleet.Claim
 	var claims []claim
 	c := tx.Bucket([]byte(l)).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
-		var sound bool
-		if claims, sound = l.decode(claims[:0], chunk{key: k, value: v}); !sound {
-			lose(l, k)
-		}
+		claims = l.decode(claims[:0], chunk{key: k, value: v})
 		for _, c := range claims {
 			if owner, ok := o.key(c.owner); ok {
 				out = append(out, fleet.Claim{Key: transcript.Key(c.key), Owner: owner})

@@ -56,32 +56,22 @@ func (s *Store) Load() (fleet.Stored, error) {
 	if err != nil {
 		return fleet.Stored{}, fmt.Errorf("load state: %w", err)
 	}
-	s.tell()
 	return stored, nil
 }
 
 func (s *Store) readAll(tx *bbolt.Tx) fleet.Stored {
 	stored := fleet.Stored{Created: s.head.created, Settled: s.head.settled}
 	words := map[string]string{}
-	stored.Files = readRecords(s, tx, filesBucket, words, (*coder).file)
-	stored.Seats = readRecords(s, tx, seatsBucket, words, (*coder).seat)
-	stored.Claims = compactionLedger.all(tx, &s.owners, s.loseChunk)
+	stored.Files = readRecords(tx, filesBucket, words, (*coder).file)
+	stored.Seats = readRecords(tx, seatsBucket, words, (*coder).seat)
+	stored.Claims = compactionLedger.all(tx, &s.owners)
 	readRecord(tx, countersRecord, func(c *coder) { c.counters(&stored.Counters) })
-	// A record whose name is damaged is not found by it, so these are looked through.
-	for _, bucket := range []string{metaBucket, valuesBucket} {
-		c := tx.Bucket([]byte(bucket)).Cursor()
-		for k, v := c.First(); k != nil; k, v = c.Next() {
-			if _, ok := unseal(bucket, k, v); !ok {
-				s.lose(bucket, k)
-			}
-		}
-	}
 	return stored
 }
 
 // readRecords reads a bucket of records of one type. Those that are damaged are left
 // out.
-func readRecords[T any](s *Store, tx *bbolt.Tx, bucket string, words map[string]string, fields func(*coder, *T)) []T {
+func readRecords[T any](tx *bbolt.Tx, bucket string, words map[string]string, fields func(*coder, *T)) []T {
 	n := 0
 	cursor := tx.Bucket([]byte(bucket)).Cursor()
 	for k, _ := cursor.First(); k != nil; k, _ = cursor.Next() {
@@ -96,7 +86,6 @@ func readRecords[T any](s *Store, tx *bbolt.Tx, bucket string, words map[string]
 			fields(&c, &out[len(out)-1])
 		}
 		if c.bad {
-			s.lose(bucket, k)
 			out = out[:len(out)-1]
 		}
 	}
@@ -137,7 +126,7 @@ func (s *Store) readHead(tx *bbolt.Tx) error {
 	if !readRecord(tx, headRecord, func(c *coder) { c.head(&s.head) }) {
 		return damaged("record %s is missing or damaged", headRecord)
 	}
-	s.owners.read(tx, s.lose)
+	s.owners.read(tx)
 	s.newest = tx.ID()
 	return nil
 }
@@ -150,18 +139,14 @@ func (s *Store) Values(prefix string) ([]Value, error) {
 	err := s.view(func(tx *bbolt.Tx) error {
 		c := tx.Bucket([]byte(valuesBucket)).Cursor()
 		for k, v := c.Seek([]byte(prefix)); k != nil && strings.HasPrefix(string(k), prefix); k, v = c.Next() {
-			data, ok := unseal(valuesBucket, k, v)
-			if !ok {
-				s.lose(valuesBucket, k)
-				continue
+			if data, ok := unseal(valuesBucket, k, v); ok {
+				out = append(out, Value{string(k), bytes.Clone(data)})
 			}
-			out = append(out, Value{string(k), bytes.Clone(data)})
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read state: %w", err)
 	}
-	s.tell()
 	return out, nil
 }

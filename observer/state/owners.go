@@ -42,7 +42,7 @@ func (o *owners) key(number uint32) (k transcript.Key, ok bool) {
 // read takes the place of what o held. The numbers of a damaged block stay taken:
 // given to others they would make owners of strangers. Its key may be what is damaged,
 // so what counts is that blocks are numbered without gaps and never removed.
-func (o *owners) read(tx *bbolt.Tx, lose func(bucket string, key []byte)) {
+func (o *owners) read(tx *bbolt.Tx) {
 	*o = owners{numbers: map[transcript.Key]uint32{}}
 	blocks := 0
 	c := tx.Bucket([]byte(ownersBucket)).Cursor()
@@ -50,7 +50,6 @@ func (o *owners) read(tx *bbolt.Tx, lose func(bucket string, key []byte)) {
 		blocks++
 		fields, ok := unseal(ownersBucket, k, v)
 		if !ok || len(k) != 4 {
-			lose(ownersBucket, k)
 			continue
 		}
 		o.leave(int(binary.BigEndian.Uint32(k)))

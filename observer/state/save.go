@@ -64,8 +64,8 @@ func (s *Store) save(d fleet.Delta, values []Value) error {
 			return w.err
 		}
 		return errors.Join(
-			compactionLedger.put(tx, prepare(d.Claims, 0, 0, &s.owners), s.loseChunk),
-			messageLedger.put(tx, prepare(d.Messages, 0, 0, &s.owners), s.loseChunk),
+			compactionLedger.put(tx, prepare(d.Claims, 0, 0, &s.owners)),
+			messageLedger.put(tx, prepare(d.Messages, 0, 0, &s.owners)),
 			s.owners.write(tx),
 		)
 	}, func() {
@@ -82,7 +82,7 @@ func (s *Store) saveBulk(claims []fleet.Claim) error {
 	width := bits.Len(uint(len(claims) / bulk))
 	for part := range uint64(1) << width {
 		err := s.update(func(tx *bbolt.Tx) error {
-			err := messageLedger.put(tx, prepare(claims, part, width, &s.owners), s.loseChunk)
+			err := messageLedger.put(tx, prepare(claims, part, width, &s.owners))
 			return errors.Join(err, s.owners.write(tx))
 		}, func() {})
 		if err != nil {

@@ -58,7 +58,6 @@ type Store struct {
 	head   head
 	owners owners
 	lost   map[place]bool // damaged records, and whether they have been removed since
-	told   bool           // that there are some
 	blind  bool           // Owner could not read, and has said so
 }
 
@@ -156,7 +155,7 @@ func (s *Store) Owner(message transcript.Key) (owner transcript.Key, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.view(func(tx *bbolt.Tx) error {
-		if number, found := messageLedger.find(tx, message, s.loseChunk); found {
+		if number, found := messageLedger.find(tx, message); found {
 			owner, ok = s.owners.key(number)
 		}
 		return nil
@@ -165,11 +164,10 @@ func (s *Store) Owner(message transcript.Key) (owner transcript.Key, ok bool) {
 		s.log.Error("state cannot be read: taking messages for new", "err", err)
 	}
 	s.blind = err != nil
-	s.tell()
 	return owner, ok
 }
 
-// Dropped counts the records that were found damaged since the start.
+// Dropped counts the records that were found damaged when the file was opened.
 func (s *Store) Dropped() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -178,19 +176,6 @@ func (s *Store) Dropped() int {
 
 // place is where a record stands.
 type place struct{ bucket, key string }
-
-func (s *Store) lose(bucket string, key []byte) { s.lost[place{bucket, string(key)}] = false }
-
-func (s *Store) loseChunk(l ledger, key []byte) { s.lose(string(l), key) }
-
-// tell logs the first damaged records, once: each later one is for Dropped alone.
-func (s *Store) tell() {
-	if len(s.lost) == 0 || s.told {
-		return
-	}
-	s.told = true
-	s.log.Error("state file has damaged records: they were dropped, the rest holds", "file", s.path(), "records", len(s.lost))
-}
 
 func (s *Store) path() string { return filepath.Join(s.dir, fileName) }
 

@@ -2,8 +2,11 @@ package follow
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
+	"runtime/debug"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -18,7 +21,21 @@ func tracker() []goleak.Option {
 	}
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, tracker()...) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", "8") // most tests wait, for events or for a tick
+	}
+	goleak.VerifyTestMain(m, tracker()...)
+}
+
+// racing reports whether the race detector is on, which takes memory and time.
+func racing() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
+}
 
 // childVariable is set in a process that a test has started to run it alone.
 const childVariable = "FOLLOW_TEST_CHILD"

@@ -21,7 +21,7 @@ func TestRandomSequences(t *testing.T) {
 	t.Parallel()
 	const parallel = 8
 	n := sequences / parallel
-	if testing.Short() {
+	if testing.Short() || racing() {
 		n /= 20
 	}
 	for i := range parallel {
@@ -29,7 +29,7 @@ func TestRandomSequences(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			r.o.NoInotify = i%2 == 1
-			r.o.Check, r.o.Workers = 20*time.Millisecond, 2
+			r.o.Check, r.o.Workers = 10*time.Millisecond, 2
 			if i%4 > 1 {
 				r.o.ActiveFor, r.o.Live = 60*time.Millisecond, 2 // park often
 			}
@@ -153,13 +153,6 @@ func (m *mischief) step() {
 	k := kinds[m.rand.IntN(len(kinds))]
 	m.did = append(m.did, k.name+" "+strings.TrimPrefix(path, m.root))
 	k.do(path)
-}
-
-func (m *mischief) must(err error) {
-	m.t.Helper()
-	if err != nil {
-		m.t.Fatal(err)
-	}
 }
 
 func (m *mischief) copy(from, to string) {

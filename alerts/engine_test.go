@@ -1,0 +1,198 @@
+package alerts
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript"
+)
+
+func TestNewRefuses(t *testing.T) {
+	for _, c := range []struct {
+		want   string
+		change func(*Options)
+	}{
+		{"messages.warning", func(o *Options) { o.Messages.Warning = "{{.Percent" }},
+		{"messages.no_data", func(o *Options) { o.Messages.NoData = "{{.Secret}}" }},
+		{"messages.forecast", func(o *Options) { o.Messages.Forecast = "{{nothing .Turns}}" }},
+		{"percentage", func(o *Options) { o.Thresholds.WarningPercentage = 101 }},
+		{"percentage", func(o *Options) { o.Thresholds.CriticalPercentage = -1 }},
+		{"tokens", func(o *Options) { o.Thresholds.CriticalTokens = -1 }},
+		{"early_warn_ratio", func(o *Options) { o.Thresholds.EarlyRatio = 2 }},
+		{"settle", func(o *Options) { o.Settle = -time.Second }},
+		{"storm", func(o *Options) { o.Storm.Count = -3 }},
+		{"forecast_turns", func(o *Options) { o.ForecastTurns = -3 }},
+	} {
+		o := Defaults()
+		c.change(&o)
+		if _, err := New(o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", c.want, err)
+		}
+	}
+	e := newEngine(t)
+	o := Defaults()
+	o.Messages.Critical = "{{"
+	if err := e.Configure(o); err == nil {
+		t.Error("Configure took a broken text")
+	}
+	check(t, []string{"say a/1/critical to self"}, play(e, reading(1, 150_000)))
+}
+
+func TestOwnTexts(t *testing.T) {
+	all := "{{.Name}}|{{.Percent}}|{{.Tokens}}|{{.Window}}|{{.Trigger}}|{{.PreTokens}}|{{.Count}}|{{.Minutes}}|{{.Turns}}"
+	e := newEngine(t, func(o *Options) {
+		o.Messages = Messages{Warning: all, Compacted: all, Storm: all, NoData: all, Critical: "{{if eq .Percent 75}}{{index .Name 99}}{{end}}"}
+		o.Storm.Count = 2
+	})
+	got := texts(stepAll(e, seen("boss", "web"), reading(1, 104_000), reading(2, 150_000), boundary(60, 1), reading(61, 1_000),
+		boundary(700, 2), active(700, true), tick(1300)))
+	want := []string{
+		"web|52|104,000|200,000|unknown||0|0|0",
+		"[sm context] Context at 75%, critically high. Write your handoff document now and run sm handoff <path>; compaction is near.",
+		"web|0|||auto|167,000|0|0|0",
+		"web|0|||auto|167,000|0|0|0",
+		"web|0|||unknown||2|11|0", "web|0|||unknown||2|11|0",
+		"web|0|||unknown||0|10|0",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestModesAndNames(t *testing.T) {
+	e := newEngine(t, func(o *Options) { o.Storm.Count = 1 })
+	got := map[string]Mode{}
+	for _, act := range stepAll(e, seen("boss", ""), reading(1, 104_000), reading(2, 150_000), boundary(60, 1), active(60, true), tick(660)) {
+		if s, ok := act.(Say); ok {
+			got[s.Key.Kind.String()] = s.Mode
+		}
+	}
+	want := map[string]Mode{"warning": Sequential, "critical": Urgent, "compacted": Sequential, "storm": Important, "no_data": Sequential}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	var words []string
+	for _, k := range Kinds() {
+		words = append(words, k.String())
+	}
+	for m := range Urgent + 2 {
+		words = append(words, m.String())
+	}
+	for r := range Operator + 2 {
+		words = append(words, r.String())
+	}
+	for c := range CauseHandoff + 2 {
+		words = append(words, c.String())
+	}
+	words = append(words, kinds.String())
+	if got := strings.Join(words, " "); got != "warning critical compacted storm no_data forecast sequential important urgent unknown "+
+		"self parent operator unknown none compaction clear session handoff unknown unknown" {
+		t.Error(got)
+	}
+}
+
+func TestTakeAndForget(t *testing.T) {
+	e := newEngine(t)
+	play(e, reading(1, 20_000), Event{Kind: EventReading, Agent: "b", At: sec(1), Tokens: 20_000, Window: window})
+	names := func() (ids string) {
+		for _, a := range e.Take().Agents {
+			ids += string(a.Agent)
+		}
+		return ids
+	}
+	if got := names(); got != "ab" {
+		t.Errorf("took %q", got)
+	}
+	play(e, preCompact(2))
+	if got := names() + "," + names(); got != "a," {
+		t.Errorf("took %q", got)
+	}
+	e.Tick(sec(400)) // the compaction lapses
+	if got := names(); got != "a" {
+		t.Errorf("took %q", got)
+	}
+	s := e.Snapshot()
+	s.Agents[0].Boundaries = append(s.Agents[0].Boundaries, 77)
+	play(e, reading(500, 21_000))
+	e.Forget("a")
+	e.Forget("nobody")
+	if _, ok := e.Agent("a"); ok || names() != "" || len(e.Agents()) != 1 {
+		t.Error("a is still known")
+	}
+	if play(e, Event{Kind: EventReading, At: sec(1), Tokens: 150_000, Window: window}, Event{Kind: 99, Agent: "c"}) != nil {
+		t.Error("an event of nobody, or of no kind, has an effect")
+	}
+}
+
+func TestTickTellsWhenToAskAgain(t *testing.T) {
+	e := newEngine(t)
+	if _, next := e.Tick(sec(0)); !next.IsZero() {
+		t.Errorf("nothing can follow, at %v", next)
+	}
+	play(e, active(10, true), preCompact(20))
+	if _, next := e.Tick(sec(30)); next != sec(320) {
+		t.Errorf("the compaction lapses at %v", next)
+	}
+	if _, next := e.Tick(sec(320)); next != sec(620) {
+		t.Errorf("no data at %v", next)
+	}
+	if _, next := e.Tick(sec(620)); !next.IsZero() {
+		t.Errorf("all is said, but ask at %v", next)
+	}
+}
+
+// FuzzEngine steps through any events: nothing panics, no key is said twice, at most
+// one warning and critical notice goes out a cycle, and a restored engine does the
+// same.
+func FuzzEngine(f *testing.F) {
+	f.Add([]byte("\x02\x00\x10\x00\x60\x00\x03\x00\x10\x00\x00\x00\x04\x00\x10\x00\x00\x01\x02\x00\x10\x00\x80\x00"))
+	f.Add([]byte("\x05\x00\x10\x00\x60\x01\x02\x01\x10\x80\x60\x01\x09\x00\x10\x00\x00\x00"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		e, again := newEngine(t, timeOnly), newEngine(t, timeOnly)
+		said := map[Key]bool{}
+		now := 0.0
+		for i := 0; len(b) >= 6 && i < 300; i++ {
+			ev := fuzzed(b[:6], &now)
+			b = b[6:]
+			again.Restore(e.Snapshot())
+			actions := once(e, ev)
+			if diff := cmp.Diff(actions, once(again, ev)); diff != "" {
+				t.Fatalf("%+v (-kept +restored):\n%s", ev, diff)
+			}
+			for _, act := range actions {
+				s, ok := act.(Say)
+				if !ok {
+					continue
+				}
+				if said[s.Key] {
+					t.Fatalf("%s is said twice", s.Key)
+				}
+				said[s.Key] = true
+				if v, _ := e.Agent(s.Key.Agent); s.Key.Cycle > v.Cycle || s.Text == "" {
+					t.Fatalf("%+v in cycle %d", s, v.Cycle)
+				}
+			}
+		}
+	})
+}
+
+// fuzzed makes an event of six bytes: kind, agent and flags, time passed, tokens and
+// another small number.
+func fuzzed(b []byte, now *float64) Event {
+	step := float64(int16(binary.LittleEndian.Uint16(b[2:]))) / 64
+	if b[1]&0x80 != 0 {
+		step *= 100
+	}
+	*now += max(0, step)
+	n := b[5]
+	return Event{
+		Kind: EventKind(b[0] % (uint8(EventAlert) + 2)), Agent: AgentID("abc"[b[1]%3 : b[1]%3+1]), At: sec(*now + min(0, step)),
+		Parent: AgentID("abc"[n%3 : n%3+1]), Disabled: n == 1, Tokens: int64(b[4]) * 1000, Window: int64(n%8) * 50_000,
+		Source: transcript.Source(n % 4), History: n == 3, Cycle: int(n % 5), Sign: Sign(n % 6), Trigger: Trigger(n % 5),
+		PreTokens: int64(b[4]) * 700, Key: transcript.Key(n % 16), Cause: Cause(n % 6), On: n%2 == 0, Notice: Kind(n % 8),
+	}
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"sm/transcript/hook"
+)
+
+// A settingsLayer is one of the files that the client puts its settings together from.
+type settingsLayer struct {
+	name   string
+	path   string
+	editor *settingsEditor // nil: not there, or broken
+}
+
+func managedSettings() string {
+	if runtime.GOOS == "darwin" {
+		return "/Library/Application Support/ClaudeCode/managed-settings.json"
+	}
+	return "/etc/claude-code/managed-settings.json"
+}
+
+// settings examines the files, strongest first, and what they add up to.
+func (d *doctor) settings() {
+	user, err := d.env.settingsPath()
+	if err != nil {
+		d.found("settings", broken, "see the README on CLAUDE_CONFIG_DIR", "%v", err)
+		return
+	}
+	layers := []*settingsLayer{{name: "managed", path: d.managed}}
+	if dir, err := os.Getwd(); err == nil {
+		for _, name := range []string{"settings.local.json", "settings.json"} {
+			if path := filepath.Join(dir, ".claude", name); path != user {
+				layers = append(layers, &settingsLayer{name: "project", path: path})
+			}
+		}
+	}
+	own := &settingsLayer{name: "user", path: user}
+	layers = append(layers, own)
+	for _, l := range layers {
+		d.readLayer(l)
+	}
+	if own.editor == nil {
+		return
+	}
+	d.switches(layers)
+	d.hooks(layers, own)
+	d.statusLine(layers)
+}
+
+func (d *doctor) readLayer(l *settingsLayer) {
+	file, err := readSettings(l.path)
+	if err == nil {
+		_, err = file.edited(func(doc *jsonText) error {
+			program, _ := d.env.ownProgram() // ours are known by their name too
+			l.editor = d.env.settingsEditor(doc, program)
+			return l.editor.check()
+		})
+	}
+	if err != nil {
+		l.editor = nil
+		d.found("settings", broken, "correct the file; the client may ignore all of it", "%s", strings.TrimPrefix(err.Error(), l.path+": ")+" ("+l.path+")")
+		return
+	}
+	switch {
+	case l.name != "user":
+	case file.info == nil:
+		d.found("settings", healthy, "", "%s is not there yet", l.path)
+	default:
+		if err := file.writable(); err != nil {
+			d.found("settings", noted, "make it writable before sm install or sm uninstall", "%v", err)
+			return
+		}
+		d.found("settings", healthy, "", "%s", l.path)
+	}
+}
+
+// strongest gives a value of the strongest layer that has it.
+func strongest(layers []*settingsLayer, key string) (v *jsonValue, from *settingsLayer) {
+	for _, l := range layers {
+		if l.editor == nil {
+			continue
+		}
+		if v := l.editor.doc.at(key); v != nil {
+			return v, l
+		}
+	}
+	return nil, nil
+}
+
+// switches finds what turns all hooks off.
+func (d *doctor) switches(layers []*settingsLayer) {
+	if v, l := strongest(layers, "disableAllHooks"); v.isTrue() {
+		d.found("hooks", broken, "remove disableAllHooks there", "disableAllHooks in %s turns hooks and status line off", l.path)
+	}
+	if v, l := strongest(layers[:1], "allowManagedHooksOnly"); v.isTrue() {
+		d.found("hooks", broken, "ask who manages this machine to allow other hooks, or to add ours",
+			"allowManagedHooksOnly in %s turns all other hooks off", l.path)
+	}
+}
+
+// hooks examines whether each event reaches us, once.
+func (d *doctor) hooks(layers []*settingsLayer, own *settingsLayer) {
+	var missing, doubled []hook.Event
+	commands := map[string][]string{} // program → its arguments
+	for _, event := range hookEvents(true) {
+		n := 0
+		for _, l := range layers {
+			if l.editor == nil {
+				continue
+			}
+			for _, place := range l.editor.ownHooks(event) {
+				n++
+				v := l.editor.doc.at(place.path(event)...)
+				if program, args := hookCommand(v); program != "" {
+					commands[program] = args
+				}
+			}
+		}
+		switch {
+		case n == 0 && event != hook.PreToolUse: // that is the guard's, which few want
+			missing = append(missing, event)
+		case n > 1:
+			doubled = append(doubled, event)
+		}
+	}
+	switch {
+	case len(missing) == len(hookEvents(false)):
+		d.found("hooks", broken, "run sm install", "not installed in %s", own.path)
+		return
+	case len(missing) > 0:
+		d.found("hooks", broken, "run sm install", "%s has none for %s", own.path, eventNames(missing))
+	case len(doubled) > 0:
+		d.found("hooks", noted, "run sm install, and remove those in the project's settings", "run more than once: %s", eventNames(doubled))
+	default:
+		d.found("hooks", healthy, "", "installed for %d events", len(hookEvents(false)))
+	}
+	d.programs(commands)
+}
+
+// hookCommand gives the program and arguments of a hook without a shell; what a shell finds, it finds in its own PATH.
+func hookCommand(v *jsonValue) (program string, args []string) {
+	if v.member("args") == nil {
+		return "", nil
+	}
+	for _, c := range v.member("args").children {
+		arg, _ := c.value.text()
+		args = append(args, arg)
+	}
+	program, _ = v.member("command").text()
+	return program, args
+}
+
+// programs examines what the hooks call.
+func (d *doctor) programs(commands map[string][]string) {
+	for _, program := range slices.Sorted(maps.Keys(commands)) {
+		args, path := commands[program], program
+		if !strings.Contains(program, "/") {
+			path = d.env.lookPath(program)
+		}
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+			d.found("hooks", broken, "run sm install with the sm that is to stay", "they call %s, which is not there or no program", program)
+		}
+		if asked := d.env.clientSockets(args[1:]); !slices.ContainsFunc(asked, func(s string) bool { return slices.Contains(d.sockets, s) }) {
+			d.found("hooks", broken, "run sm install again", "they look for the observer at %s, and it is to be at %s",
+				strings.Join(asked, ", "), strings.Join(d.sockets, ", "))
+		}
+	}
+}
+
+// statusLine examines which one is shown: the strongest layer's.
+func (d *doctor) statusLine(layers []*settingsLayer) {
+	v, l := strongest(layers, "statusLine")
+	if v == nil {
+		d.found("status line", noted, "run sm install", "none; contexts are known from transcripts alone")
+		return
+	}
+	command, _ := v.member("command").text()
+	original, wraps, own := l.editor.unwrap(command)
+	switch {
+	case !own && l.name == "user":
+		d.found("status line", noted, "run sm install, which keeps it and adds to it", "%s is not ours", quote(command))
+	case !own:
+		d.found("status line", noted, "remove it there, or put sm statusline -- before its command", "%s in %s hides ours", quote(command), l.path)
+	case wraps:
+		d.found("status line", healthy, "", "ours, with %s in it", quote(original))
+	default:
+		d.found("status line", healthy, "", "ours")
+	}
+}
+
+// inotify examines what the system lets one user watch.
+func (d *doctor) inotify() {
+	const fewInstances, spareWatches = 16, 1024
+	instances, err := d.limit("max_user_instances")
+	watches, err2 := d.limit("max_user_watches")
+	if errors.Is(err, fs.ErrNotExist) {
+		d.found("inotify", healthy, "", "not on this system; files are looked at each second")
+		return
+	}
+	if err := errors.Join(err, err2); err != nil {
+		d.found("inotify", noted, "see inotify(7)", "its limits cannot be read: %v", err)
+		return
+	}
+	need := spareWatches
+	dirs, _ := projectDirs(d.cfg, d.env) // the clock has reported that there are none
+	for _, dir := range dirs {
+		entries, _ := os.ReadDir(dir)
+		need += 2 * len(entries) // a project has its sessions' subagents below it
+	}
+	text := fmt.Sprintf("%d instances and %d watches for each user", instances, watches)
+	switch {
+	case instances < fewInstances:
+		d.found("inotify", noted, "run sysctl fs.inotify.max_user_instances=128", "%s; other programs may use them up, and sm would look each second instead", text)
+	case watches < need:
+		d.found("inotify", noted, fmt.Sprintf("run sysctl fs.inotify.max_user_watches=%d", max(2*need, 65536)), "%s; about %d are wanted here", text, need)
+	default:
+		d.found("inotify", healthy, "", "%s", text)
+	}
+}
+
+func (d *doctor) limit(name string) (n int, err error) {
+	text, err := os.ReadFile(filepath.Join(d.proc, "sys/fs/inotify", name))
+	if err != nil {
+		return 0, err
+	}
+	_, err = fmt.Sscan(string(text), &n)
+	return n, err
+}
+
+func eventNames(events []hook.Event) string {
+	var names []string
+	for _, e := range events {
+		names = append(names, string(e))
+	}
+	return strings.Join(names, ", ")
+}

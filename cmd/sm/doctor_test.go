@@ -1,0 +1,231 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// clinic is a home for a doctor to look at, in which all is well but for the observer.
+type clinic struct {
+	*installRig
+	doctor *doctor
+}
+
+func newClinic(t *testing.T) *clinic {
+	t.Helper()
+	c := &clinic{installRig: newInstallRig(t)}
+	t.Chdir(c.home)
+	c.vars["PATH"] = c.home + "/path:/usr/bin:/bin"
+	c.write(c.home+"/path/claude", "#!/bin/sh\necho '2.1.197 (Claude Code)'\n", 0o700)
+	c.write(c.home+"/path/tmux", "#!/bin/sh\necho 'tmux 3.5a'\n", 0o700)
+	c.write(c.home+"/proc/sys/fs/inotify/max_user_instances", "128\n", 0o600)
+	c.write(c.home+"/proc/sys/fs/inotify/max_user_watches", "65536\n", 0o600)
+	c.want(outcome{Out: installedLine}, "install")
+	env := testEnv(c.vars)
+	env.executable = func() (string, error) { return c.program, nil }
+	c.doctor = &doctor{
+		env: env, cfg: defaultConfig(), sockets: []string{c.home + "/.local/state/sm/run/sm.sock"},
+		now: time.Date(2040, 1, 2, 3, 4, 5, 0, time.UTC), managed: c.home + "/etc/managed-settings.json", proc: c.home + "/proc",
+	}
+	return c
+}
+
+// findings are those of some checks, or of all that are not ok.
+func (c *clinic) findings(checks ...string) []finding {
+	c.doctor.findings = nil
+	c.doctor.examine(c.t.Context())
+	var all []finding
+	for _, f := range c.doctor.findings {
+		if slices.Contains(checks, f.Check) || len(checks) == 0 && f.Status != healthy {
+			f.Text = strings.ReplaceAll(f.Text, c.home, "~")
+			all = append(all, f)
+		}
+		if (f.Status == healthy) != (f.Remedy == "") {
+			c.t.Errorf("what is to be done? %+v", f)
+		}
+	}
+	return all
+}
+
+func noObserver() finding {
+	return finding{"observer", broken, "nothing answers at ~/.local/state/sm/run/sm.sock", "start sm observe, or look at what its log ends with"}
+}
+
+func TestDoctorOfTheHealthy(t *testing.T) {
+	c := newClinic(t)
+	if diff := cmp.Diff([]finding{noObserver()}, c.findings()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	want := []finding{
+		{"client", healthy, "2.1.197, by ~/path/claude", ""}, {"settings", healthy, "~/.claude/settings.json", ""},
+		{"hooks", healthy, "installed for 8 events", ""}, {"status line", healthy, "ours", ""}, {"tmux", healthy, "tmux 3.5a", ""},
+		{"inotify", healthy, "128 instances and 65536 watches for each user", ""}, {"clock", healthy, "2040-01-02T03:04:05Z", ""},
+	}
+	if diff := cmp.Diff(want, c.findings("client", "settings", "hooks", "status line", "tmux", "inotify", "clock")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestDoctorFinds(t *testing.T) {
+	const user = "/.claude/settings.json"
+	for _, tt := range []struct {
+		name  string
+		harm  func(c *clinic)
+		check string
+		want  []finding
+	}{
+		{"an old client", func(c *clinic) { c.write(c.home+"/path/claude", "#!/bin/sh\necho 2.1.100\n", 0o700) }, "client",
+			[]finding{{"client", broken, "2.1.100, by ~/path/claude: it cannot run hooks without a shell, as 2.1.139 and later do", "run claude update"}}},
+		{"no client", func(c *clinic) { c.vars["PATH"] = "" }, "client",
+			[]finding{{"client", noted, "no claude in the PATH, and none is running", "install it, or put claude into the PATH"}}},
+		{"a client that runs", func(c *clinic) {
+			c.vars["PATH"] = ""
+			c.write(c.home+"/.claude/sessions/7.json", `{"pid":7,"version":"2.1.328","startedAt":1795166084326}`, 0o600)
+			c.write(c.home+"/.claude/sessions/6.json", `{"pid":6,"version":"2.1.197","startedAt":1795166084325}`, 0o600)
+			c.write(c.home+"/.claude/sessions/8.json", `{"version":7`, 0o600)
+		}, "client", []finding{{"client", healthy, "2.1.328, by ~/.claude/sessions/7.json", ""}}},
+		{"broken settings", func(c *clinic) { c.write(c.home+user, "{\n//\n}", 0o600) }, "settings",
+			[]finding{{"settings", broken, "line 2: a comment, which JSON does not have; correct the file, it is untouched (~/.claude/settings.json)", "correct the file; the client may ignore all of it"}}},
+		{"no settings", func(c *clinic) { _ = os.Remove(c.home + user) }, "hooks",
+			[]finding{{"hooks", broken, "not installed in ~/.claude/settings.json", "run sm install"}}},
+		{"read-only settings", func(c *clinic) { _ = os.Chmod(c.home+user, 0o400) }, "settings",
+			[]finding{{"settings", noted, "~/.claude/settings.json is read-only; run chmod u+w ~/.claude/settings.json", "make it writable before sm install or sm uninstall"}}},
+		{"a hook less", func(c *clinic) {
+			c.write(c.home+user, strings.Replace(c.read(c.home+user), `"Stop"`, `"Stopp"`, 1), 0o600)
+		}, "hooks",
+			[]finding{{"hooks", broken, "~/.claude/settings.json has none for Stop", "run sm install"}}},
+		{"hooks twice", func(c *clinic) {
+			c.write(c.home+"/proj/.claude/settings.json", `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"sm hook"}]}]}}`, 0o600)
+			c.t.Chdir(c.home + "/proj")
+		}, "hooks", []finding{{"hooks", noted, "run more than once: Stop", "run sm install, and remove those in the project's settings"}}},
+		{"a program that is gone", func(c *clinic) { _ = os.Remove(c.home + "/bin/sm") }, "hooks", []finding{
+			{"hooks", healthy, "installed for 8 events", ""},
+			{"hooks", broken, "they call ~/bin/sm, which is not there or no program", "run sm install with the sm that is to stay"}}},
+		{"another socket", func(c *clinic) { c.doctor.sockets = []string{"/elsewhere"} }, "hooks", []finding{
+			{"hooks", healthy, "installed for 8 events", ""},
+			{"hooks", broken, "they look for the observer at ~/.local/state/sm/run/sm.sock, and it is to be at /elsewhere", "run sm install again"}}},
+		{"hooks turned off", func(c *clinic) {
+			c.write(c.home+user, strings.Replace(c.read(c.home+user), "{", `{"disableAllHooks": true,`, 1), 0o600)
+		}, "hooks", []finding{
+			{"hooks", broken, "disableAllHooks in ~/.claude/settings.json turns hooks and status line off", "remove disableAllHooks there"},
+			{"hooks", healthy, "installed for 8 events", ""}}},
+		{"turned off and on again", func(c *clinic) {
+			c.write(c.home+user, strings.Replace(c.read(c.home+user), "{", `{"disableAllHooks": true,`, 1), 0o600)
+			c.write(c.home+"/proj/.claude/settings.local.json", `{"disableAllHooks": false}`, 0o600)
+			c.t.Chdir(c.home + "/proj")
+		}, "hooks", []finding{{"hooks", healthy, "installed for 8 events", ""}}},
+		{"managed", func(c *clinic) { c.write(c.doctor.managed, `{"allowManagedHooksOnly": true}`, 0o600) }, "hooks", []finding{
+			{"hooks", broken, "allowManagedHooksOnly in ~/etc/managed-settings.json turns all other hooks off", "ask who manages this machine to allow other hooks, or to add ours"},
+			{"hooks", healthy, "installed for 8 events", ""}}},
+		{"a status line that hides ours", func(c *clinic) {
+			c.write(c.home+"/proj/.claude/settings.json", `{"statusLine":{"type":"command","command":"x y"}}`, 0o600)
+			c.t.Chdir(c.home + "/proj")
+		}, "status line", []finding{{"status line", noted, `"x y" in ~/proj/.claude/settings.json hides ours`, "remove it there, or put sm statusline -- before its command"}}},
+		{"another status line", func(c *clinic) { c.write(c.home+user, `{"statusLine":{"type":"command","command":"x"}}`, 0o600) }, "status line",
+			[]finding{{"status line", noted, `"x" is not ours`, "run sm install, which keeps it and adds to it"}}},
+		{"a wrapped status line", func(c *clinic) {
+			c.write(c.home+user, `{"statusLine":{"type":"command","command":"sm statusline -- x"}}`, 0o600)
+		}, "status line", []finding{{"status line", healthy, `ours, with "x" in it`, ""}}},
+		{"no status line", func(c *clinic) { c.write(c.home+user, `{}`, 0o600) }, "status line",
+			[]finding{{"status line", noted, "none; contexts are known from transcripts alone", "run sm install"}}},
+		{"no tmux", func(c *clinic) { c.vars["PATH"] = "" }, "tmux",
+			[]finding{{"tmux", noted, "not in the PATH; idle agents cannot be told anything, and contexts cannot be cleared", "install tmux and start agents in it"}}},
+		{"a broken tmux", func(c *clinic) { c.write(c.home+"/path/tmux", "#!/bin/sh\nexit 1\n", 0o700) }, "tmux",
+			[]finding{{"tmux", noted, "~/path/tmux does not say its version", "run tmux -V and see what it says"}}},
+		{"few watches", func(c *clinic) { c.write(c.home+"/proc/sys/fs/inotify/max_user_watches", "100", 0o600) }, "inotify",
+			[]finding{{"inotify", noted, "128 instances and 100 watches for each user; about 1024 are wanted here", "run sysctl fs.inotify.max_user_watches=65536"}}},
+		{"few instances", func(c *clinic) { c.write(c.home+"/proc/sys/fs/inotify/max_user_instances", "4", 0o600) }, "inotify",
+			[]finding{{"inotify", noted, "4 instances and 65536 watches for each user; other programs may use them up, and sm would look each second instead", "run sysctl fs.inotify.max_user_instances=128"}}},
+		{"no inotify", func(c *clinic) { _ = os.RemoveAll(c.home + "/proc") }, "inotify",
+			[]finding{{"inotify", healthy, "not on this system; files are looked at each second", ""}}},
+		{"a clock that was set back", func(c *clinic) {
+			c.doctor.now = time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
+			c.write(c.home+"/.claude/projects/p/s.jsonl", "", 0o600)
+			_ = os.Chtimes(c.home+"/.claude/projects/p", time.Time{}, time.Date(2026, 6, 1, 0, 0, 0, 0, time.Local))
+		}, "clock", []finding{{"clock", broken, "~/.claude/projects/p was written at 2026-06-01 00:00:00, which is still to come",
+			"set the clock, or touch that directory if it was set wrong before; timedatectl shows who keeps it"}}},
+		{"a clock without a battery", func(c *clinic) { c.doctor.now = time.Date(1970, 1, 1, 0, 0, 9, 0, time.UTC) }, "clock",
+			[]finding{{"clock", broken, "it is said to be 1970-01-01 00:00:09", "set the clock; timedatectl shows who keeps it"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newClinic(t)
+			tt.harm(c)
+			c.doctor.env.lookupEnv = testEnv(c.vars).lookupEnv
+			got := c.findings(tt.check)
+			for i := range got {
+				got[i].Remedy = strings.ReplaceAll(got[i].Remedy, c.home, "~")
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What an observer does not report must not be told as silence.
+func TestDoctorOfSessions(t *testing.T) {
+	c := newClinic(t)
+	c.doctor.sockets = []string{filepath.Join(filepath.Dir(newEar(t, say("")).socket), "o")}
+	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", c.doctor.sockets[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := ""
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }), ReadHeaderTimeout: time.Minute}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Shutdown(context.Background()); <-served })
+
+	trouble := "start that session anew if it is older than sm install, and look at /hooks in it"
+	for _, tt := range []struct {
+		sessions string
+		want     []finding
+	}{
+		{`{"sessions":[]}`, []finding{{"observer", healthy, "it answers and knows 0 sessions", ""}}},
+		{`{"sessions":[],"catching_up":true}`, []finding{{"observer", noted, "it is still reading what existed when it started", "ask again in a moment"}}},
+		{`{"sessions":7}`, []finding{{"observer", broken, "json: cannot unmarshal number into Go struct field .sessions of type []json.RawMessage", "look at its log, and start it again"}}},
+		{`{"sessions":[{"name":"web","is_active":true,"last_activity_at":"2040-01-02T03:04:02Z"},{"name":"old","is_active":false}]}`, []finding{
+			{"observer", healthy, "it answers and knows 2 sessions", ""}, {"session web", healthy, "transcript 3s ago", ""}}},
+		{`{"sessions":[{"name":"web","is_active":true,"last_activity_at":null,"statusline_at":"2040-01-02T03:04:00Z","hook_at":null}]}`, []finding{
+			{"observer", healthy, "it answers and knows 1 sessions", ""}, {"session web", noted, "transcript –, status line 5s ago, hook never", trouble}}},
+		{`{"sessions":[{"session":"a1","is_active":true,"last_activity_at":"2040-01-02T03:04:02Z","statusline_at":"2040-01-02T03:04:00Z","hook_at":"2040-01-02T03:02:00Z"}]}`, []finding{
+			{"observer", healthy, "it answers and knows 1 sessions", ""}, {"session a1", healthy, "transcript 3s ago, status line 5s ago, hook 2m ago", ""}}},
+	} {
+		answer = tt.sessions
+		if diff := cmp.Diff(tt.want, c.findings("observer", "session web", "session a1")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.sessions, diff)
+		}
+	}
+}
+
+func TestDoctorReport(t *testing.T) {
+	env := testEnv(nil)
+	d := &doctor{env: env, findings: []finding{{"client", healthy, "2.1.197", ""}, {"tmux", broken, "a\x1b[2J\nb", "install it"}}}
+	if err := d.report(false); err != nil {
+		t.Fatal(err)
+	}
+	want := "        CHECK   FINDING\nok      client  2.1.197\nbroken  tmux    a?[2J b\n                → install it\n"
+	if diff := cmp.Diff(want, env.stdout.(*bytes.Buffer).String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	env.stdout.(*bytes.Buffer).Reset()
+	if err := d.report(true); err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Findings []finding }
+	if err := json.Unmarshal(env.stdout.(*bytes.Buffer).Bytes(), &got); err != nil || !slices.Equal(got.Findings, d.findings) {
+		t.Errorf("error %v, %+v", err, got)
+	}
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sm/transcript/hook"
+)
+
+const (
+	// clientPatience is after when `sm hook` and `sm statusline` end, done or not, and clientWork what they have
+	// for waiting. Together with the start of a process on a busy machine it stays below the 2 s that are promised.
+	clientPatience = 1700 * time.Millisecond
+	clientWork     = 1500 * time.Millisecond
+	// All hooks of a SessionEnd together have 1.5 s before the client complains.
+	sessionEndWork = time.Second
+	// maxPayload bounds what is kept of standard input; the largest payloads hold a tool's output.
+	maxPayload = 16 << 20
+	// maxAnswer bounds the observer's answer: 9 500 characters, however they are spelled.
+	maxAnswer = 128 << 10
+)
+
+func newHookCommand(env *environ) *cobra.Command {
+	return &cobra.Command{
+		Use:   "hook",
+		Short: "Tell the observer what a hook of the client says; called by the client",
+		Long: "Read a hook's JSON from standard input, hand it to the observer, and print what the observer wants the agent\n" +
+			"to know. Without an observer it is silent. It always ends within 2 s, with exit code 0.",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			env.runHook(cmd.Context(), socketArgs(cmd))
+			return nil
+		},
+	}
+}
+
+// socketArgs gives back the flag that cobra has parsed. Only `sm --socket PATH hook` comes this way.
+func socketArgs(cmd *cobra.Command) []string {
+	if f := cmd.Flag("socket"); f != nil && f.Changed {
+		return []string{"--socket", f.Value.String()}
+	}
+	return nil
+}
+
+// asksForHelp tells a person from the client.
+func asksForHelp(args []string) bool {
+	return len(args) == 1 && slices.Contains([]string{"-h", "--help"}, args[0])
+}
+
+func (env *environ) runHook(ctx context.Context, args []string) int {
+	began := time.Now()
+	return within(ctx, func(ctx context.Context) { env.hook(ctx, args, began) })
+}
+
+// within does the work of a command that the client waits for, and says 0 when it is done, when it is late, and when
+// it fails in whatever way: to the client, an exit code of 2 would mean that the agent must not go on.
+func within(ctx context.Context, work func(context.Context)) int {
+	asked := ctx.Done()
+	ctx, cancel := context.WithTimeout(ctx, clientWork)
+	defer cancel()
+	// Without this the runtime ends a process whose standard output nobody reads any more, by a signal. Unlike one
+	// that is ignored, a signal that is caught has its usual effect in the wrapped status line.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	defer signal.Stop(broken)
+	done := quietly(func() { work(ctx) })
+	select {
+	case <-done:
+		return exitDone
+	case <-asked: // by a signal: the work may still end what it started
+	case <-ctx.Done():
+	}
+	select {
+	case <-done:
+	case <-time.After(clientPatience - clientWork):
+	}
+	return exitDone
+}
+
+// quietly runs f beside the caller. A panic ends f and nothing else.
+func quietly(f func()) (done <-chan struct{}) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer func() { _ = recover() }()
+		f()
+	}()
+	return ended
+}
+
+// hook is one event from the client's standard input to the client's standard output.
+func (env *environ) hook(ctx context.Context, args []string, began time.Time) {
+	p, err := hook.Decode(readObject(env.stdin))
+	if err != nil {
+		return
+	}
+	if p.Event == hook.SessionEnd {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, sessionEndWork)
+		defer cancel()
+	}
+	p.SM = env.origin(began)
+	answer := tell(ctx, env.clientSockets(args), p.Encode())
+	if p.Event.Answered() && len(answer) > 0 && answer[0] == '{' && json.Valid(answer) {
+		_, _ = env.stdout.Write(append(answer, '\n'))
+	}
+}
+
+// readObject reads one JSON object, and no further: the sender may keep the pipe open. One that is too large is read
+// to its end, for the sender's sake, and is nothing.
+func readObject(r io.Reader) []byte {
+	var frame hook.Frame
+	data, tooLarge := make([]byte, 0, 16<<10), false
+	for {
+		if len(data) == cap(data) {
+			data = slices.Grow(data, len(data))
+		}
+		n, err := r.Read(data[len(data):cap(data)])
+		n, done := frame.Feed(data[len(data) : len(data)+n])
+		data = data[:len(data)+n]
+		if len(data) > maxPayload {
+			data, tooLarge = data[:0], true
+		}
+		switch {
+		case !done && err == nil:
+		case tooLarge:
+			return nil
+		default:
+			return data
+		}
+	}
+}
+
+// clientSockets are the sockets to try. It goes past the configuration, which takes too long to load: `sm install`
+// writes into the arguments what differs from the default.
+func (env *environ) clientSockets(args []string) []string {
+	c := new(config)
+	c.State, _ = env.lookupEnv("SM_STATE")
+	c.Socket, _ = env.lookupEnv("SM_SOCKET")
+	for i, arg := range args {
+		if value, ok := strings.CutPrefix(arg, "--socket="); ok {
+			c.Socket = value
+		} else if arg == "--socket" && i+1 < len(args) {
+			c.Socket = args[i+1]
+		} else if arg == "--" {
+			break
+		}
+	}
+	for _, path := range []*string{&c.State, &c.Socket} {
+		expanded, err := env.expandHome(*path)
+		if err != nil || !filepath.IsAbs(expanded) {
+			expanded = ""
+		}
+		*path = expanded
+	}
+	paths, _ := socketPaths(c, env) // none: no observer
+	return paths
+}
+
+// tell posts a body to the first observer that listens and returns its answer, nil when there is none. It is HTTP
+// by hand: one write, one read, no pool of connections and none of its goroutines.
+func tell(ctx context.Context, sockets []string, body []byte) []byte {
+	conn := dialOwn(ctx, sockets)
+	if conn == nil {
+		return nil
+	}
+	defer conn.Close()
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(deadline) // a connection that is closed fails below
+	}
+	// A signal must not wait for the observer.
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	var request bytes.Buffer
+	request.WriteString("POST /hooks/claude HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n")
+	request.WriteString("Content-Length: ")
+	request.WriteString(strconv.Itoa(len(body)))
+	request.WriteString("\r\n\r\n")
+	request.Write(body)
+	if _, err := conn.Write(request.Bytes()); err != nil {
+		return nil
+	}
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || response.StatusCode/100 != 2 {
+		return nil
+	}
+	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	if err != nil || len(answer) > maxAnswer {
+		return nil
+	}
+	return bytes.TrimSpace(answer)
+}
+
+// dialOwn connects to the first socket that somebody of our uid serves. What another one serves could put words into
+// the agent's ear.
+func dialOwn(ctx context.Context, sockets []string) net.Conn {
+	for _, path := range sockets {
+		info, err := os.Stat(path)
+		if err != nil {
+			continue
+		}
+		if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Geteuid() {
+			continue
+		}
+		if conn, err := new(net.Dialer).DialContext(ctx, "unix", path); err == nil {
+			return conn
+		}
+	}
+	return nil
+}

@@ -1,0 +1,342 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript/hook"
+)
+
+// ear is an observer that writes down what it is told, and says one thing.
+type ear struct {
+	socket string
+	mu     sync.Mutex
+	heard  []string
+}
+
+func newEar(t testing.TB, answer http.HandlerFunc) *ear {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sm") // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &ear{socket: filepath.Join(dir, "s")}
+	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", e.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.Method != http.MethodPost || r.URL.Path != "/hooks/claude" || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s %s %v: error %v", r.Method, r.URL, r.Header, err)
+		}
+		e.mu.Lock()
+		e.heard = append(e.heard, string(body))
+		e.mu.Unlock()
+		answer(w, r)
+	}), ReadHeaderTimeout: time.Minute}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	}()
+	t.Cleanup(func() {
+		if err := errors.Join(server.Close(), os.RemoveAll(dir)); err != nil {
+			t.Error(err)
+		}
+		<-done
+	})
+	return e
+}
+
+func (e *ear) all() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]string(nil), e.heard...)
+}
+
+func say(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
+}
+
+// callHook runs `sm hook` in this process.
+func callHook(t *testing.T, vars map[string]string, stdin io.Reader, args ...string) string {
+	t.Helper()
+	env := testEnv(vars)
+	env.stdin = stdin
+	if code := env.runHook(t.Context(), args); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if s := env.stderr.(*bytes.Buffer).String(); s != "" {
+		t.Errorf("on standard error: %s", s)
+	}
+	return env.stdout.(*bytes.Buffer).String()
+}
+
+const toldAgent = `{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"[sm context] 52% #a1b2c3"}}`
+
+func TestHookTellsAndAnswers(t *testing.T) {
+	e := newEar(t, say(toldAgent))
+	vars := map[string]string{
+		"SM_SOCKET": e.socket, "CLAUDE_SESSION_MANAGER_ID": "web", "SM_PARENT_ID": "boss", "SM_NAME": "w", "SM_PROVIDER": "claude",
+		"TMUX": "/tmp/tmux-0/default,4711,0", "TMUX_PANE": "%3", "CLAUDE_PID": "1234",
+	}
+	before := time.Now()
+	got := callHook(t, vars, strings.NewReader(`{"session_id":"s","hook_event_name":"Stop","stop_hook_active":true}`+"\n"))
+	if got != toldAgent+"\n" {
+		t.Errorf("printed %q", got)
+	}
+	heard := e.all()
+	if len(heard) != 1 {
+		t.Fatalf("heard %q", heard)
+	}
+	p, err := hook.Decode([]byte(heard[0]))
+	if at := p.SM.At; err != nil || at.Before(before) || at.After(time.Now()) {
+		t.Errorf("error %v, at %v", err, at)
+	}
+	p.SM.At = time.Time{}
+	want := hook.Payload{SessionID: "s", Event: hook.Stop, StopHookActive: true, SM: hook.Origin{
+		Agent: "web", Parent: "boss", Name: "w", Provider: "claude", Tmux: "/tmp/tmux-0/default", Server: 4711, Pane: "%3", PID: 1234,
+	}}
+	if diff := cmp.Diff(want, p); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What the client would misread must not be printed, whatever the observer says.
+func TestHookPrintsOnlyAnswers(t *testing.T) {
+	for _, tt := range []struct {
+		name, event string
+		answer      http.HandlerFunc
+		want        string
+	}{
+		{"an answer", "PostToolUse", say(" {\"a\":1}\n"), "{\"a\":1}\n"},
+		{"nothing", "PostToolUse", say(""), ""},
+		{"before a compaction", "PreCompact", say(toldAgent), ""},
+		{"a notification", "Notification", say(toldAgent), ""},
+		{"an unknown event", "DirectoryAdded", say(toldAgent), ""},
+		{"no object", "Stop", say(`"text"`), ""},
+		{"broken", "Stop", say(`{"a":`), ""},
+		{"too long", "Stop", say(`{"a":"` + strings.Repeat("x", maxAnswer) + `"}`), ""},
+		{"a refusal", "Stop", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `{"error":"no"}`, http.StatusForbidden) }, ""},
+		{"hung up", "Stop", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := newEar(t, tt.answer)
+			got := callHook(t, nil, strings.NewReader(`{"hook_event_name":"`+tt.event+`"}`), "--socket", e.socket)
+			if got != tt.want || len(e.all()) != 1 {
+				t.Errorf("printed %q, want %q; heard %q", got, tt.want, e.all())
+			}
+		})
+	}
+}
+
+func TestHookOfNothing(t *testing.T) {
+	e := newEar(t, say(toldAgent))
+	for _, stdin := range []string{"", " ", "null", "x", "{", `{"hook_event_name":"Stop"`, "[]", "\x00"} {
+		if got := callHook(t, nil, strings.NewReader(stdin), "--socket="+e.socket); got != "" {
+			t.Errorf("%q: printed %q", stdin, got)
+		}
+	}
+	if heard := e.all(); len(heard) > 0 {
+		t.Errorf("heard %q", heard)
+	}
+}
+
+// A client that keeps the pipe open must not be waited for (rivals' lesson L27).
+func TestHookWithoutEndOfInput(t *testing.T) {
+	e := newEar(t, say(toldAgent))
+	r, w := io.Pipe()
+	defer w.Close()
+	go func() { _, _ = w.Write([]byte(`{"hook_event_name":"Stop","x":"}{"}`)) }()
+	if got := callHook(t, nil, r, "--socket", e.socket); got != toldAgent+"\n" {
+		t.Errorf("printed %q", got)
+	}
+}
+
+func TestHookOfMegabytes(t *testing.T) {
+	e := newEar(t, say(toldAgent))
+	output := strings.Repeat(`a\"}`, 1<<18)
+	stdin := `{"hook_event_name":"PostToolUse","tool_response":{"stdout":"` + output + `"},"tool_input":{"file_path":"/a","content":"` + output + `"},"session_id":"s"}`
+	callHook(t, nil, strings.NewReader(stdin), "--socket", e.socket)
+	heard := e.all()
+	if len(heard) != 1 || len(heard[0]) > hook.MaxBody || !json.Valid([]byte(heard[0])) {
+		t.Fatalf("heard %d times", len(heard))
+	}
+	p, err := hook.Decode([]byte(heard[0]))
+	if err != nil || p.SessionID != "s" || string(p.ToolInput) != `{"file_path":"/a"}` {
+		t.Errorf("error %v, %+v", err, p)
+	}
+	if got := readObject(io.MultiReader(strings.NewReader(`{"a":"`), io.LimitReader(zeros{}, maxPayload), strings.NewReader(`"}`))); got != nil {
+		t.Errorf("kept %d bytes", len(got))
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { return len(p), nil }
+
+func TestClientSockets(t *testing.T) {
+	const state = "/home/u/.local/state/sm/run/sm.sock"
+	for _, tt := range []struct {
+		name string
+		vars map[string]string
+		args []string
+		want []string
+	}{
+		{"defaults", nil, nil, []string{state}},
+		{"runtime directory", map[string]string{"XDG_RUNTIME_DIR": "/run/u"}, nil, []string{"/run/u/sm/sm.sock", state}},
+		{"variable", map[string]string{"SM_SOCKET": "~/s", "XDG_RUNTIME_DIR": "/run/u"}, nil, []string{"/home/u/s"}},
+		{"argument", map[string]string{"SM_SOCKET": "/v"}, []string{"--socket", "/a"}, []string{"/a"}},
+		{"argument with =", nil, []string{"--new", "--socket=/a"}, []string{"/a"}},
+		{"no value", nil, []string{"--socket"}, []string{state}},
+		{"another's argument", nil, []string{"--", "--socket", "/a"}, []string{state}},
+		{"relative", map[string]string{"SM_SOCKET": "s"}, nil, []string{state}},
+		{"state", map[string]string{"SM_STATE": "/st"}, nil, []string{"/st/run/sm.sock"}},
+		{"no home", map[string]string{"HOME": ""}, nil, nil},
+	} {
+		if diff := cmp.Diff(tt.want, testEnv(tt.vars).clientSockets(tt.args)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestHookTriesAllSockets(t *testing.T) {
+	e := newEar(t, say(""))
+	dir := t.TempDir()
+	foreign := filepath.Join(dir, "foreign")
+	if err := os.Symlink("/proc/self/exe", foreign); err != nil {
+		t.Fatal(err)
+	}
+	stale := filepath.Join(filepath.Dir(e.socket), "t")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: stale})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false) // as kill -9 leaves it
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if tell(t.Context(), []string{dir + "/none", foreign, stale, e.socket}, []byte("{}")); len(e.all()) != 1 {
+		t.Errorf("heard %q", e.all())
+	}
+	if os.Geteuid() != 0 {
+		return
+	}
+	// What another user serves could put words into the agent's ear.
+	if err := os.Chown(e.socket, 12345, -1); err != nil {
+		t.Fatal(err)
+	}
+	if tell(t.Context(), []string{e.socket}, []byte("{}")); len(e.all()) != 1 {
+		t.Errorf("told another user: %q", e.all())
+	}
+}
+
+func TestPanicIsQuiet(t *testing.T) {
+	if code := within(t.Context(), func(context.Context) { panic("broken") }); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// A signal ends the wait, and the code is still 0.
+func TestWithinEndsOnSignal(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	code := within(ctx, func(ctx context.Context) {
+		cancel()
+		<-ctx.Done()
+		close(ended)
+	})
+	<-ended
+	if code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// The streams of a process may be in any state; the client must see nothing but exit code 0.
+func TestHookProcess(t *testing.T) {
+	e := newEar(t, say(toldAgent))
+	const payload = `{"hook_event_name":"Stop"}`
+	for _, tt := range []struct{ name, script, want string }{
+		{"plain", `printf '%s' '` + payload + `' | sm hook`, toldAgent + "\n"},
+		{"after an unknown argument", `printf '%s' '` + payload + `' | sm hook --later x`, toldAgent + "\n"},
+		{"closed output", `printf '%s' '` + payload + `' | sm hook >&-`, ""},
+		{"full disk", `printf '%s' '` + payload + `' | if [ -e /dev/full ]; then sm hook >/dev/full; fi`, ""},
+		{"closed input", `sm hook <&-`, ""},
+		{"input that is a directory", `sm hook </`, ""},
+		{"closed streams", `sm hook <&- >&- 2>&-`, ""},
+		{"status line with closed streams", `sm statusline -- 'echo x' <&- >&- 2>&-`, ""},
+		{"broken pipe", `mkfifo "$DIR/p"; { exec 3<"$DIR/p"; exec 3<&-; } & printf '%s' '` + payload + `' | { exec >"$DIR/p"; wait; sm hook; }`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", tt.script+`; code=$?; [ $code = 0 ] || echo "code $code"`)
+			cmd.Env = append(os.Environ(), "SM_SOCKET="+e.socket, "DIR="+t.TempDir())
+			out, err := cmd.CombinedOutput()
+			if string(out) != tt.want || err != nil {
+				t.Errorf("error %v, printed %q, want %q", err, out, tt.want)
+			}
+		})
+	}
+}
+
+func TestHookHelp(t *testing.T) {
+	for _, command := range []string{"hook", "statusline"} {
+		var out, errOut bytes.Buffer
+		code := run(t.Context(), []string{command, "--help"}, strings.NewReader(""), &out, &errOut)
+		if code != 0 || !strings.Contains(out.String(), "Usage:\n  sm "+command) {
+			t.Errorf("code %d, %s%s", code, &out, &errOut)
+		}
+	}
+}
+
+func TestHookByWayOfCobra(t *testing.T) {
+	e := newEar(t, say(""))
+	env := testEnv(nil)
+	env.stdin = strings.NewReader(`{"hook_event_name":"Stop"}`)
+	if code := env.execute(t.Context(), []string{"--socket", e.socket, "hook"}); code != 0 || len(e.all()) != 1 {
+		t.Errorf("code %d, heard %q", code, e.all())
+	}
+}
+
+func BenchmarkHook(b *testing.B) {
+	e := newEar(b, say(toldAgent))
+	payload := []byte(`{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"echo hi"},"tool_response":{"stdout":"hi"}}`)
+	script := `INPUT=$(cat); ID=$(echo "$INPUT" | jq -r .session_id); curl -s --max-time 0.5 --unix-socket "$SM_SOCKET" ` +
+		`-H 'Content-Type: application/json' -d "$(jq -n --arg sid "$ID" '{session_id: $sid}')" http://localhost/hooks/claude`
+	for _, bb := range []struct {
+		name string
+		argv []string
+	}{{"sm", []string{"sm", "hook"}}, {"bash, jq and curl", []string{"bash", "-c", script}}} {
+		b.Run(bb.name, func(b *testing.B) {
+			for _, tool := range []string{"bash", "jq", "curl"} {
+				if _, err := exec.LookPath(tool); err != nil {
+					b.Skip("no " + tool)
+				}
+			}
+			for b.Loop() {
+				cmd := exec.CommandContext(b.Context(), bb.argv[0], bb.argv[1:]...)
+				cmd.Env, cmd.Stdin = append(os.Environ(), "SM_SOCKET="+e.socket), bytes.NewReader(payload)
+				if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "52%") {
+					b.Fatalf("error %v, %s", err, out)
+				}
+			}
+		})
+	}
+}

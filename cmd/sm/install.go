@@ -1,0 +1,164 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newInstallCommand(env *environ) *cobra.Command {
+	var dryRun, guard bool
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Put sm's hooks and status line into the client's settings",
+		Long: "Put sm's hooks and status line into settings.json, in CLAUDE_CONFIG_DIR or ~/.claude. Other hooks, their order\n" +
+			"and all other settings stay as they are. A status line that is there goes on: sm runs it and prints its own\n" +
+			"figure before it. Doing it again changes nothing.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			program, err := env.ownProgram()
+			if err != nil {
+				return err
+			}
+			socket, err := env.unusualSocket(cmd)
+			if err != nil {
+				return err
+			}
+			noGuard := cmd.Flags().Changed("guard") && !guard
+			return env.editSettings(dryRun, "installed: new sessions report to the observer", func(d *jsonText) error {
+				e := env.settingsEditor(d, program)
+				e.socket = socket
+				return e.install(guard, noGuard)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would change, and change nothing")
+	cmd.Flags().BoolVar(&guard, "guard", false, "also have each tool call allowed by the guard; --guard=false takes that out")
+	return cmd
+}
+
+func newUninstallCommand(env *environ) *cobra.Command {
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Take sm's hooks and status line out of the client's settings",
+		Long:  "Take sm's hooks and status line out of settings.json, and put back the status line that was there before.",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return env.editSettings(dryRun, "uninstalled", func(d *jsonText) error {
+				program, _ := env.ownProgram() // ours are known by their name too
+				return env.settingsEditor(d, program).uninstall()
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would change, and change nothing")
+	return cmd
+}
+
+// settingsEditor edits the settings in d for the sm at program.
+func (env *environ) settingsEditor(d *jsonText, program string) *settingsEditor {
+	home, _ := env.home() // without one, ~ is of no help
+	self, err := os.Stat(program)
+	return &settingsEditor{doc: d, program: program, home: home, isOwn: func(name string) bool {
+		return isOwnProgram(name, func(path string) bool {
+			info, statErr := os.Stat(path)
+			return err == nil && statErr == nil && os.SameFile(self, info)
+		})
+	}}
+}
+
+// editSettings changes the settings file, or shows how it would.
+func (env *environ) editSettings(dryRun bool, done string, change func(*jsonText) error) error {
+	path, err := env.settingsPath()
+	if err != nil {
+		return err
+	}
+	for range 3 { // the client may write at the same moment
+		var file *settingsFile
+		if file, err = readSettings(path); err != nil {
+			return err
+		}
+		text, err2 := file.edited(change)
+		if err2 != nil {
+			return err2
+		}
+		if slices.Equal(text, file.text) {
+			_, err = fmt.Fprintf(env.stdout, "%s: nothing to change\n", path)
+			return err
+		}
+		if dryRun {
+			_, err = fmt.Fprint(env.stdout, unifiedDiff(path, string(file.text), string(text)))
+			return err
+		}
+		if err := file.writable(); err != nil {
+			return err
+		}
+		if err = file.write(text); err == nil {
+			_, err = fmt.Fprintf(env.stdout, "%s: %s\n", path, done)
+			return err
+		}
+		if !errors.Is(err, errChanged) {
+			return err
+		}
+	}
+	return fmt.Errorf("%s: %w; close the sessions that write to it and try again", path, err)
+}
+
+// ownProgram is the path that the client is to call us by: as we were called, for a link such as ~/bin/sm outlives
+// the version that it points to.
+func (env *environ) ownProgram() (string, error) {
+	self, err := env.executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w; call it by its path", err)
+	}
+	info, err := os.Stat(self)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", errors.New("this program has been replaced or removed since it started; run it again")
+	}
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w; call it by its path", err)
+	}
+	if strings.HasPrefix(self, filepath.Join(os.TempDir(), "go-build")) {
+		return "", errors.New("this program will be gone when it ends; build it first, with 'make build'")
+	}
+	if called, err := exec.LookPath(env.calledAs); err == nil {
+		if called, err = filepath.Abs(called); err == nil {
+			if other, err := os.Stat(called); err == nil && os.SameFile(info, other) {
+				return called, nil
+			}
+		}
+	}
+	return self, nil
+}
+
+// unusualSocket is what --socket of the hooks must say: the observer's socket, unless the hooks find it by themselves.
+// They do not read the configuration.
+func (env *environ) unusualSocket(cmd *cobra.Command) (string, error) {
+	cfg, err := loadConfig(cmd.Flags(), env)
+	if err != nil {
+		return "", err
+	}
+	socket, err := serverSocket(cfg, env)
+	if err != nil {
+		return "", err
+	}
+	// What is set for this shell alone says nothing about where the client runs.
+	bare := *env
+	bare.lookupEnv = func(name string) (string, bool) {
+		if name == "SM_SOCKET" || name == "SM_STATE" {
+			return "", false
+		}
+		return env.lookupEnv(name)
+	}
+	if slices.Contains(bare.clientSockets(nil), socket) {
+		return "", nil
+	}
+	return socket, nil
+}

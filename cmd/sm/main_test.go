@@ -1,0 +1,13 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain puts sm into the PATH of the tests: this binary, which is the whole
+// program when it is called so.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"sm": main, "sm-unprivileged": unprivileged})
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"sm/observer/api"
+)
+
+// daemon is an observer in a process of its own, which can be killed and started
+// again on the same state.
+type daemon struct {
+	t        *testing.T
+	dir      string // home, with state and socket in it
+	projects string
+	vars     []string // of its environment, besides the least
+	cmd      *exec.Cmd
+	exited   chan error
+	http     http.Client
+	api      *api.Client
+}
+
+func newDaemon(t *testing.T) *daemon {
+	dir, err := os.MkdirTemp("", "sm") // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &daemon{t: t, dir: dir, projects: filepath.Join(dir, "projects")}
+	d.http = http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", d.socket())
+		},
+		DisableKeepAlives: true,
+	}}
+	d.api = api.NewClient([]string{d.socket()})
+	t.Cleanup(func() {
+		if d.cmd != nil {
+			d.kill()
+		}
+		if t.Failed() {
+			t.Logf("its log ends with:\n%s", d.log(4000))
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Mkdir(d.projects, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func (d *daemon) socket() string { return filepath.Join(d.dir, "s") }
+func (d *daemon) state() string  { return filepath.Join(d.dir, "state") }
+
+// log is the end of what all processes so far have written to standard error.
+func (d *daemon) log(n int) string {
+	b, err := os.ReadFile(filepath.Join(d.dir, "log"))
+	if err != nil {
+		return err.Error()
+	}
+	return string(b[max(0, len(b)-n):])
+}
+
+// command is sm, as it is called on a machine where nothing else is set.
+func (d *daemon) command(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(context.WithoutCancel(d.t.Context()), "sm", args...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + d.dir, "SM_SOCKET=" + d.socket()}, d.vars...)
+	return cmd
+}
+
+// launch starts the process and waits for nothing.
+func (d *daemon) launch() {
+	d.t.Helper()
+	log, err := os.OpenFile(filepath.Join(d.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer log.Close()
+	cmd, exited := d.command("observe", "--projects", d.projects, "--state", d.state(), "--listen", "127.0.0.1:0"), make(chan error, 1)
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
+		d.t.Fatal(err)
+	}
+	d.cmd, d.exited = cmd, exited
+	go func() { exited <- cmd.Wait() }()
+}
+
+// start runs the observer until it has caught up.
+func (d *daemon) start() {
+	d.t.Helper()
+	d.launch()
+	d.eventually("ready", func() string {
+		_, err := d.get("/-/ready")
+		return message(err)
+	})
+}
+
+// kill ends it as kill -9 does; false if it had ended by itself.
+func (d *daemon) kill() bool {
+	killed := d.cmd.Process.Kill() == nil
+	err := <-d.exited
+	d.cmd = nil
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	return killed && ok && !exit.Exited()
+}
+
+// end sends a signal and returns the exit code.
+func (d *daemon) end(signal syscall.Signal) int {
+	d.t.Helper()
+	if err := d.cmd.Process.Signal(signal); err != nil {
+		d.t.Error(err)
+	}
+	<-d.exited
+	code := d.cmd.ProcessState.ExitCode()
+	d.cmd = nil
+	return code
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// eventually waits until there is no problem any more.
+func (d *daemon) eventually(what string, problem func() string) {
+	d.t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	timeout := time.After(20 * time.Second)
+	for {
+		p := problem()
+		if p == "" {
+			return
+		}
+		select {
+		case <-tick.C:
+		case err := <-d.exited:
+			d.exited <- err
+			d.t.Fatalf("%s: it has ended: %v", what, err)
+		case <-timeout:
+			d.t.Fatalf("waited in vain: %s: %s", what, p)
+		}
+	}
+}
+
+func (d *daemon) get(path string) (string, error) {
+	resp, err := d.http.Get("http://localhost" + path)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", resp.Status, body)
+	}
+	return string(body), err
+}
+
+// series are the lines of /metrics: values by name and labels as they stand there.
+func (d *daemon) series() map[string]float64 {
+	d.t.Helper()
+	text, err := d.get("/metrics")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), "} "); ok && line[0] != '#' {
+			values[name+"}"] = d.number(value)
+		} else if name, value, ok := strings.Cut(strings.TrimSpace(line), " "); ok && line[0] != '#' {
+			values[name] = d.number(value)
+		}
+	}
+	return values
+}
+
+func (d *daemon) number(text string) float64 {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return v
+}

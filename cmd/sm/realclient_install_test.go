@@ -1,0 +1,111 @@
+//go:build realclient
+
+package main_test
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+const (
+	realClientVersion = "2.1.197"
+	realClientModel   = "claude-sonnet-4-5"
+	// patience bounds each wait. A client starts in a second and answers in a tenth of one; a busy machine takes
+	// its time.
+	patience = time.Minute
+	look     = 20 * time.Millisecond
+)
+
+// eventually waits until f has nothing left to say against it, and fails with its last word.
+func eventually(t *testing.T, what string, f func() string) {
+	t.Helper()
+	deadline, tick := time.Now().Add(patience), time.NewTicker(look)
+	defer tick.Stop()
+	for {
+		wrong := f()
+		if wrong == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: after %v still: %s", what, patience, wrong)
+		}
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatalf("%s: interrupted: %s", what, wrong)
+		}
+	}
+}
+
+// need finds a program, or skips; where CI=true no test may be skipped.
+func need(t *testing.T, program string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		missing(t, "no %s: install it to run against the real client", program)
+	}
+	return path
+}
+
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
+}
+
+// realClient finds the client in $CLIENT_DIR, else installs it once into the user's cache directory. It is never
+// part of the repository.
+func realClient(t *testing.T) string {
+	t.Helper()
+	version := cmp.Or(os.Getenv("CLIENT_VERSION"), realClientVersion)
+	dir := os.Getenv("CLIENT_DIR")
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			missing(t, "no cache directory for the client: %v; set CLIENT_DIR", err)
+		}
+		dir = filepath.Join(cache, "sm", "client-"+version)
+	}
+	client := filepath.Join(dir, "node_modules", ".bin", "claude")
+	if _, err := os.Stat(client); err == nil {
+		return client
+	}
+	npm := need(t, "npm")
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := os.MkdirTemp(filepath.Dir(dir), "installing-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(fresh)
+	t.Logf("installing the client %s into %s", version, dir)
+	run := func(dir, program string, args ...string) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, program, args...)
+		cmd.Dir, cmd.WaitDelay = dir, 5*time.Second
+		if out, err := cmd.CombinedOutput(); err != nil {
+			missing(t, "cannot install the client: %v\n%s", err, out)
+		}
+	}
+	run(fresh, npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", fresh, "@anthropic-ai/claude-code@"+version)
+	pkg := filepath.Join(fresh, "node_modules", "@anthropic-ai", "claude-code")
+	if _, err := os.Stat(filepath.Join(pkg, "install.cjs")); err == nil {
+		run(pkg, need(t, "node"), "install.cjs") // npm may be told to run no scripts
+	}
+	// A rename, so that an installation which was cut short is none. Whoever was faster has installed the same.
+	if err := os.Rename(fresh, dir); err != nil {
+		if _, there := os.Stat(client); there != nil {
+			t.Fatal(err)
+		}
+	}
+	return client
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestScripts runs the scripts in testdata/script, each headed by what it guards.
+// Besides the usual commands they have
+//
+//	code N COMMAND...         runs a command that must end with exit code N
+//	until PATTERN COMMAND...  runs a command until its output fits
+//	fetch PATH FILE           asks the observer over its socket
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			env.Setenv("SM_SOCKET", filepath.Join(env.WorkDir, "s"))
+			env.Setenv("TZ", "UTC")
+			// For a process without privileges.
+			return errors.Join(os.Chmod(filepath.Dir(env.WorkDir), 0o755), os.Chmod(env.WorkDir, 0o755))
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": scriptCode, "until": scriptUntil, "fetch": scriptFetch},
+	})
+}
+
+func scriptCode(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		got = exit.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func scriptUntil(ts *testscript.TestScript, _ bool, args []string) {
+	pattern := regexp.MustCompile("(?m)" + args[0])
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for timeout := time.After(20 * time.Second); ; {
+		err := ts.Exec(args[1], args[2:]...)
+		if err == nil && pattern.MatchString(ts.ReadFile("stdout")) {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-timeout:
+			ts.Fatalf("waited in vain for %q: %v", args[0], err)
+		}
+	}
+}
+
+func scriptFetch(ts *testscript.TestScript, _ bool, args []string) {
+	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", ts.Getenv("SM_SOCKET"))
+		},
+		DisableKeepAlives: true,
+	}}
+	resp, err := client.Get("http://localhost" + args[0])
+	ts.Check(err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), body, 0o600))
+}
+
+// unprivileged is sm without the rights of root, if it has them.
+func unprivileged() {
+	const nobody = 65534
+	if os.Getuid() == 0 {
+		if err := errors.Join(syscall.Setegid(nobody), syscall.Seteuid(nobody)); err != nil {
+			panic(err)
+		}
+	}
+	main()
+}

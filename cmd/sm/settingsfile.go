@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxSettings bounds a settings file.
+const maxSettings = 16 << 20
+
+// A settingsFile is a settings.json as it was read. The client writes it too, so what is written must have been read
+// a moment ago.
+type settingsFile struct {
+	path   string // as the client names it
+	target string // what it is when links are followed
+	text   []byte
+	info   fs.FileInfo // nil: not there yet
+}
+
+// settingsPath is the user's settings file.
+func (env *environ) settingsPath() (string, error) {
+	dir, _ := env.lookupEnv("CLAUDE_CONFIG_DIR")
+	if strings.Contains(dir, ",") {
+		return "", fmt.Errorf("CLAUDE_CONFIG_DIR names several directories; set it to the one with the settings")
+	}
+	if dir == "" {
+		home, err := env.home()
+		if err != nil {
+			return "", fmt.Errorf("find the client's settings: %w", err)
+		}
+		dir = filepath.Join(home, ".claude")
+	}
+	dir, err := env.expandHome(dir)
+	if err != nil {
+		return "", fmt.Errorf("CLAUDE_CONFIG_DIR: %w", err)
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", fmt.Errorf("CLAUDE_CONFIG_DIR: %w; write an absolute path", err)
+	}
+	return filepath.Join(dir, "settings.json"), nil
+}
+
+// readSettings reads a settings file; one that is not there is an empty one.
+func readSettings(path string) (*settingsFile, error) {
+	f := &settingsFile{path: path, target: path}
+	target, err := filepath.EvalSymlinks(path)
+	switch {
+	case err == nil:
+		f.target = target
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: %w; check the path", path, plainError(err))
+	default:
+		if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return nil, fmt.Errorf("%s is a link to nothing; remove it, or restore what it points to", path)
+		}
+		return f, nil
+	}
+	if f.info, err = os.Stat(f.target); err != nil {
+		return nil, fmt.Errorf("%s: %w; check its owner and mode", path, plainError(err))
+	}
+	if !f.info.Mode().IsRegular() { // before it is opened: a pipe would wait for its other end
+		return nil, fmt.Errorf("%s is not a file; move it away", path)
+	}
+	file, err := os.Open(f.target)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; check its owner and mode", path, plainError(err))
+	}
+	defer file.Close()
+	if f.text, err = io.ReadAll(io.LimitReader(file, maxSettings+1)); err != nil {
+		return nil, fmt.Errorf("%s: %w; check the disk", path, plainError(err))
+	}
+	if len(f.text) > maxSettings {
+		return nil, fmt.Errorf("%s is larger than %d bytes; is it the settings file?", path, maxSettings)
+	}
+	return f, nil
+}
+
+// plainError leaves out the path that the caller names already.
+func plainError(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}
+
+// A byteOrderMark is what some editors begin a file with; JSON has none.
+const byteOrderMark = "\uFEFF"
+
+// edited applies a change to the file's text.
+func (f *settingsFile) edited(change func(*jsonText) error) ([]byte, error) {
+	body, marked := bytes.CutPrefix(f.text, []byte(byteOrderMark))
+	if len(bytes.TrimSpace(body)) == 0 {
+		body = []byte("{}\n")
+	}
+	doc, err := parseJSONText(body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; correct the file, it is untouched", f.path, err)
+	}
+	if err := change(doc); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.path, err)
+	}
+	if bytes.Equal(doc.text, body) { // an empty file stays one
+		return f.text, nil
+	}
+	if !json.Valid(doc.text) {
+		return nil, fmt.Errorf("%s: cannot be edited, for a mistake of sm; report it, the file is untouched", f.path)
+	}
+	if marked {
+		return append([]byte(byteOrderMark), doc.text...), nil
+	}
+	return doc.text, nil
+}
+
+// writable says why the file cannot be replaced. A mode without the write bit is a wish that even root respects.
+func (f *settingsFile) writable() error {
+	dir := filepath.Dir(f.target)
+	if f.info != nil {
+		if f.info.Mode().Perm()&0o200 == 0 {
+			return fmt.Errorf("%s is read-only; run chmod u+w %s", f.path, shellQuote(f.target))
+		}
+		if owner := ownerOf(f.info); owner != os.Geteuid() {
+			return fmt.Errorf("%s belongs to uid %d; run sm as that user", f.path, owner)
+		}
+	}
+	info, err := os.Stat(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it will be made
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w; check its owner and mode", dir, plainError(err))
+	}
+	if info.Mode().Perm()&0o200 == 0 || unix.Access(dir, unix.W_OK|unix.X_OK) != nil {
+		return fmt.Errorf("the directory %s is read-only; make it writable, or set CLAUDE_CONFIG_DIR", dir)
+	}
+	return nil
+}
+
+func ownerOf(info fs.FileInfo) int {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(stat.Uid)
+	}
+	return -1
+}
+
+// errChanged says that somebody else has written the file since it was read.
+var errChanged = errors.New("the file has changed meanwhile")
+
+// write replaces the file, or leaves it as it is: it is never half written, and a power failure leaves the old or the
+// new one.
+func (f *settingsFile) write(text []byte) (err error) {
+	dir, mode := filepath.Dir(f.target), fs.FileMode(0o600)
+	if f.info != nil {
+		mode = f.info.Mode().Perm()
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make %s: %w; check its owner and mode", dir, plainError(err))
+	}
+	temp, err := os.CreateTemp(dir, ".settings.json.sm-*")
+	if err != nil {
+		return fmt.Errorf("write into %s: %w; check its owner, mode and free space", dir, plainError(err))
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(temp.Name()))
+		}
+	}()
+	_, err = temp.Write(text)
+	err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close())
+	if err != nil {
+		return fmt.Errorf("write into %s: %w; free some space there", dir, plainError(err))
+	}
+	if now, err := readSettings(f.path); err != nil || now.target != f.target || !bytes.Equal(now.text, f.text) {
+		return errors.Join(errChanged, err)
+	}
+	if err := os.Rename(temp.Name(), f.target); err != nil {
+		return fmt.Errorf("replace %s: %w; check its owner and mode", f.target, plainError(err))
+	}
+	if err := syncDirectory(dir); err != nil {
+		return fmt.Errorf("%s is written, but maybe not for good: %w; run it again", f.target, plainError(err))
+	}
+	return nil
+}
+
+func syncDirectory(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

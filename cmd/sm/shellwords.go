@@ -1,0 +1,144 @@
+package main
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// shellQuote writes a word so that a shell reads it as it is.
+func shellQuote(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_@%+=:,./-", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// shellWords takes a simple command apart as a shell would, expanding ~ and $HOME to home. Anything else that a
+// shell gives a meaning to, such as a pipe, is more than a simple command: then ok is false.
+func shellWords(command, home string) (words []string, ok bool) {
+	s := &wordScanner{rest: strings.Trim(command, " \t\n"), home: home}
+	for s.rest != "" {
+		word, ok := s.word()
+		if !ok {
+			return nil, false
+		}
+		words = append(words, word)
+		s.rest = strings.TrimLeft(s.rest, " \t")
+	}
+	return words, true
+}
+
+type wordScanner struct{ rest, home string }
+
+func (s *wordScanner) word() (word string, ok bool) {
+	var b strings.Builder
+	if s.rest == "~" || strings.HasPrefix(s.rest, "~/") || strings.HasPrefix(s.rest, "~ ") {
+		b.WriteString(s.home)
+		s.rest = s.rest[1:]
+	}
+	for s.rest != "" {
+		c := s.rest[0]
+		switch {
+		case c == ' ' || c == '\t':
+			return b.String(), true
+		case c == '\'':
+			text, rest, closed := strings.Cut(s.rest[1:], "'")
+			if !closed {
+				return "", false
+			}
+			b.WriteString(text)
+			s.rest = rest
+		case c == '"':
+			s.rest = s.rest[1:]
+			if !s.quoted(&b) {
+				return "", false
+			}
+		case c == '\\' && len(s.rest) > 1 && s.rest[1] != '\n':
+			b.WriteByte(s.rest[1])
+			s.rest = s.rest[2:]
+		case c == '$':
+			if !s.variable(&b) {
+				return "", false
+			}
+		case strings.IndexByte("|&;<>()`\n*?[]#~{}!\\", c) >= 0:
+			return "", false
+		default:
+			b.WriteByte(c)
+			s.rest = s.rest[1:]
+		}
+	}
+	return b.String(), true
+}
+
+// quoted reads to the closing double quote.
+func (s *wordScanner) quoted(b *strings.Builder) bool {
+	for s.rest != "" {
+		c := s.rest[0]
+		switch {
+		case c == '"':
+			s.rest = s.rest[1:]
+			return true
+		case c == '`' || strings.HasPrefix(s.rest, "\\\n"):
+			return false
+		case c == '$':
+			if !s.variable(b) {
+				return false
+			}
+		case c == '\\' && len(s.rest) > 1 && strings.IndexByte("\"\\$`", s.rest[1]) >= 0:
+			b.WriteByte(s.rest[1])
+			s.rest = s.rest[2:]
+		default:
+			b.WriteByte(c)
+			s.rest = s.rest[1:]
+		}
+	}
+	return false
+}
+
+// variable knows one: what is in others, only the shell of the client knows.
+func (s *wordScanner) variable(b *strings.Builder) bool {
+	for _, name := range []string{"$HOME", "${HOME}"} {
+		rest, ok := strings.CutPrefix(s.rest, name)
+		if ok && (name == "${HOME}" || rest == "" || strings.IndexByte(" \t/\"'", rest[0]) >= 0) {
+			b.WriteString(s.home)
+			s.rest = rest
+			return true
+		}
+	}
+	return false
+}
+
+// ownCommand says whether words call sm with this subcommand, whatever stands before it, and gives the arguments.
+// isOwn tells an sm from other programs.
+func ownCommand(words []string, subcommand string, isOwn func(program string) bool) (args []string, ok bool) {
+	for len(words) > 0 {
+		name, _, assignment := strings.Cut(words[0], "=")
+		if !slices.Contains([]string{"exec", "command", "env"}, words[0]) && !(assignment && isVariable(name)) {
+			break
+		}
+		words = words[1:]
+	}
+	if len(words) < 2 || words[1] != subcommand || !isOwn(words[0]) {
+		return nil, false
+	}
+	return words[2:], true
+}
+
+func isVariable(name string) bool {
+	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
+
+// isOwnProgram says whether a program is sm: by its name, or by being the same file as this one, which may have been
+// given another name.
+func isOwnProgram(program string, same func(path string) bool) bool {
+	if path.Base(program) == "sm" {
+		return true
+	}
+	real, err := filepath.EvalSymlinks(program)
+	return err == nil && (path.Base(real) == "sm" || same(real))
+}

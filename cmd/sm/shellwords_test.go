@@ -1,0 +1,86 @@
+package main
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestShellWords(t *testing.T) {
+	for in, want := range map[string][]string{
+		"":                              nil,
+		"  a\tb  ":                      {"a", "b"},
+		`a'b c'"d e"\ f ''`:             {"ab cd e f", ""},
+		`"a\"b\$\c" 'a\b'`:              {`a"b$\c`, `a\b`},
+		"~/x ~ a~":                      nil,
+		"~/x ~":                         {"/h/x", "/h"},
+		`$HOME/a ${HOME}b "$HOME" '$H'`: {"/h/a", "/hb", "/h", "$H"},
+		"a=b c":                         {"a=b", "c"},
+	} {
+		if got, _ := shellWords(in, "/h"); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+	}
+	for _, in := range []string{"a | b", "a;b", "a && b", "$(a)", "`a`", `"$(a)"`, "\"`a`\"", "$X", `"$HOMES"`, "a >b", "a*", "a 'b", `a "b`, "a\nb", `a\`, "#a", "(a)"} {
+		if got, ok := shellWords(in, "/h"); ok {
+			t.Errorf("%s: %q, want a refusal", in, got)
+		}
+	}
+}
+
+// What is taken apart here, a shell takes apart alike; what is quoted here, it reads as it was.
+func FuzzShellWords(f *testing.F) {
+	for _, s := range []string{"sm hook", `a "b\$c" 'd e'\''`, "~/x $HOME", "é ü", "-n -e", `"a\
+b"`, "a=b c"} {
+		f.Add(s)
+	}
+	shell := func(t *testing.T, args string) []string {
+		cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", "printf '%s\\0' "+args)
+		cmd.Env = []string{"HOME=/h"}
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%q: %v", args, err)
+		}
+		return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if strings.ContainsRune(s, 0) || len(s) > 1000 {
+			return
+		}
+		if got := shell(t, shellQuote(s)); !slices.Equal(got, []string{s}) {
+			t.Fatalf("%q is quoted as %s and read as %q", s, shellQuote(s), got)
+		}
+		if got, _ := shellWords(shellQuote(s), "/h"); !slices.Equal(got, []string{s}) {
+			t.Fatalf("%s is taken for %q", shellQuote(s), got)
+		}
+		if words, ok := shellWords(s, "/h"); ok && len(words) > 0 {
+			if got := shell(t, strings.Trim(s, " \t\n")); !slices.Equal(got, words) {
+				t.Fatalf("%q: %q, and a shell reads %q", s, words, got)
+			}
+		}
+	})
+}
+
+func TestOwnCommand(t *testing.T) {
+	own := func(program string) bool { return isOwnProgram(program, func(string) bool { return false }) }
+	for in, want := range map[string][]string{
+		"sm statusline": {},
+		"/a/b/sm statusline --socket /s -- 'x y'": {"--socket", "/s", "--", "x y"},
+		"exec ~/bin/sm statusline":                {},
+		"A=1 B_2=' ' env C=3 sm statusline a":     {"a"},
+		"statusline":                              nil,
+		"sm hook":                                 nil,
+		"sms statusline":                          nil,
+		"a-b=1 sm statusline":                     nil,
+		"x sm statusline":                         nil,
+	} {
+		words, _ := shellWords(in, "/h")
+		got, ok := ownCommand(words, "statusline", own)
+		if diff := cmp.Diff(want, got); diff != "" || ok != (want != nil) {
+			t.Errorf("%s: %v (-want +got):\n%s", in, ok, diff)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sm/transcript/hook"
+)
+
+const (
+	// insideStatusline marks the process of a wrapped status line: an sm in there is one too many.
+	insideStatusline = "SM_INSIDE_STATUSLINE"
+	// sampleWork is what a report may take the observer: nobody reads its answer, so the screen does not wait for it.
+	sampleWork = 300 * time.Millisecond
+	// maxStatusline bounds what a wrapped status line prints.
+	maxStatusline = 64 << 10
+)
+
+func newStatuslineCommand(env *environ) *cobra.Command {
+	return &cobra.Command{
+		Use:   "statusline [-- COMMAND]",
+		Short: "Print the context's share and tell it to the observer; called by the client",
+		Long: "Read the status line's JSON from standard input, hand it to the observer, and print how full the context is,\n" +
+			"followed by what COMMAND, another status line, prints for the same JSON.",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			env.runStatusline(cmd.Context(), slices.Concat(socketArgs(cmd), []string{"--"}, args))
+			return nil
+		},
+	}
+}
+
+func (env *environ) runStatusline(ctx context.Context, args []string) int {
+	began := time.Now()
+	return within(ctx, func(ctx context.Context) { env.statusline(ctx, args, began) })
+}
+
+func (env *environ) statusline(ctx context.Context, args []string, began time.Time) {
+	if _, inside := env.lookupEnv(insideStatusline); inside {
+		return
+	}
+	data := readObject(env.stdin)
+	report, err := hook.DecodeStatus(data)
+	told := quietly(func() {
+		if err != nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(ctx, sampleWork)
+		defer cancel()
+		sample := report
+		sample.SM = env.origin(began)
+		tell(ctx, env.clientSockets(args), sample.Encode())
+	})
+	line := percentText(report)
+	if command, _ := wrappedCommand(args); command != "" {
+		line = join(line, env.wrapped(ctx, command, data))
+	}
+	// Printed first: a client that has what it wants may end us.
+	_, _ = fmt.Fprintln(env.stdout, line)
+	<-told
+}
+
+func percentText(s hook.Status) string {
+	if percent, known := s.Percent(); known {
+		return fmt.Sprintf("%d%% ctx", percent)
+	}
+	return "–% ctx"
+}
+
+// join puts our text before the first line of the other's.
+func join(ours, others string) string {
+	if others == "" {
+		return ours
+	}
+	return ours + " · " + others
+}
+
+// wrappedCommand is the status line that `sm install` found: what stands after --, one word unless a person wrote it.
+func wrappedCommand(args []string) (command string, wraps bool) {
+	i := slices.Index(args, "--")
+	if i < 0 || i+1 >= len(args) {
+		return "", false
+	}
+	return strings.Join(args[i+1:], " "), true
+}
+
+// wrapped runs the user's own status line as the client would: by the shell, with the same JSON. It is the user's
+// setting, so it may be any shell text.
+func (env *environ) wrapped(ctx context.Context, command string, stdin []byte) string {
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
+	cmd.Env = append(env.vars(), insideStatusline+"=1")
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(stdin), env.stderr
+	out := &boundedBuffer{left: maxStatusline}
+	cmd.Stdout = out
+	// What the shell started ends with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	// Something in the background may keep the pipe open.
+	cmd.WaitDelay = (clientPatience - clientWork) / 2
+	_ = cmd.Run() // what it printed before it failed is shown, as the client would
+	return string(bytes.TrimRight(out.kept, "\r\n"))
+}
+
+// boundedBuffer keeps the first bytes and takes the rest without a word, so that the writer is not stopped.
+type boundedBuffer struct {
+	kept []byte // of a bytes.Buffer io.Copy would use ReadFrom, which knows no bound
+	left int
+}
+
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	n := min(len(p), b.left)
+	b.left -= n
+	b.kept = append(b.kept, p[:n]...)
+	return len(p), nil
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript/hook"
+)
+
+func callStatusline(t *testing.T, vars map[string]string, stdin string, args ...string) string {
+	t.Helper()
+	all := map[string]string{"PATH": os.Getenv("PATH")}
+	maps.Copy(all, vars)
+	env := testEnv(all)
+	env.stdin = strings.NewReader(stdin)
+	if code := env.runStatusline(t.Context(), args); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	return env.stdout.(*bytes.Buffer).String()
+}
+
+func TestStatuslineText(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"context_window":{"used_percentage":42}}`:      "42% ctx\n",
+		`{"context_window":{"used_percentage":8.6}}`:     "9% ctx\n",
+		`{"context_window":{"used_percentage":100}}`:     "100% ctx\n",
+		`{"context_window":{"used_percentage":null}}`:    "–% ctx\n",
+		`{"context_window":{"used_percentage":0}}`:       "–% ctx\n",
+		`{"context_window":{"total_input_tokens":9999}}`: "–% ctx\n",
+		`{}`: "–% ctx\n", `{"context_window":`: "–% ctx\n", ``: "–% ctx\n",
+	} {
+		if got := callStatusline(t, nil, in); got != want {
+			t.Errorf("%s: %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestStatuslineWraps(t *testing.T) {
+	const in = `{"model":{"id":"m"},"context_window":{"used_percentage":42}}`
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile(filepath.Join(dir, "sm"), []byte("#!/bin/sh\necho other\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"one line", []string{"--", "echo mine"}, "42% ctx · mine\n"},
+		{"several lines", []string{"--socket", "/none", "--", `printf 'a\nb\n\n'`}, "42% ctx · a\nb\n"},
+		{"the same input", []string{"--", "cat"}, "42% ctx · " + in + "\n"},
+		{"input not read", []string{"--", "exec 0<&-; echo a"}, "42% ctx · a\n"},
+		{"nothing", []string{"--", "true"}, "42% ctx\n"},
+		{"no command", []string{"--", ""}, "42% ctx\n"},
+		{"failure", []string{"--", "echo a; exit 3"}, "42% ctx · a\n"},
+		{"not there", []string{"--", "exec 2>/dev/null; /none"}, "42% ctx\n"},
+		{"words of a person", []string{"--", "echo", "a b"}, "42% ctx · a b\n"},
+		{"quotes and colours", []string{"--", `printf '\033[1m%s\033[0m' "it's \"x\""`}, "42% ctx · \x1b[1mit's \"x\"\x1b[0m\n"},
+		{"something in the background", []string{"--", "cat /dev/zero | sleep 60 & echo a"}, "42% ctx · a\n"},
+		{"a flood", []string{"--", "printf a; head -c 200000 /dev/zero"}, "42% ctx · a" + strings.Repeat("\x00", maxStatusline-1) + "\n"},
+		{"another program of our name", []string{"--", "./sm statusline"}, "42% ctx · other\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(tt.want, callStatusline(t, nil, in, tt.args...)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// However they came to wrap each other, there is one of us, and one report (rivals' lesson L12).
+func TestStatuslineNeverInsideItself(t *testing.T) {
+	e := newEar(t, say(""))
+	in := `{"session_id":"s","version":"2.1.197","context_window":{"used_percentage":42}}`
+	got := callStatusline(t, map[string]string{"SM_SOCKET": e.socket, "CLAUDE_PID": "77"}, in, "--", "sm statusline -- 'sm statusline'; echo mine")
+	if got != "42% ctx · mine\n" {
+		t.Errorf("printed %q", got)
+	}
+	heard := e.all()
+	if len(heard) != 1 {
+		t.Fatalf("heard %q", heard)
+	}
+	p, err := hook.Decode([]byte(heard[0]))
+	s, err2 := hook.DecodeStatus([]byte(heard[0]))
+	if err != nil || err2 != nil || p.Event != hook.StatusLine || s.SessionID != "s" || s.Window.UsedPercentage.Value != 42 || s.SM.PID != 77 || s.SM.At.IsZero() {
+		t.Errorf("heard %s", heard[0])
+	}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestStoppedObserver guards the promise that the client never waits for us longer than 2 s: an observer that is
+// stopped still has a socket that takes what is written to it.
+func TestStoppedObserver(t *testing.T) {
+	t.Parallel()
+	d := newDaemon(t)
+	d.start()
+	if err := d.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Waitid(unix.P_PID, d.cmd.Process.Pid, nil, unix.WSTOPPED|unix.WNOWAIT, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, stdin, want string
+		args              []string
+	}{
+		{"hook", `{"hook_event_name":"PostToolUse","session_id":"s"}`, "", []string{"hook"}},
+		{"end of a session", `{"hook_event_name":"SessionEnd","session_id":"s"}`, "", []string{"hook"}},
+		{"status line", `{"context_window":{"used_percentage":42}}`, "42% ctx · mine\n", []string{"statusline", "--", "echo mine"}},
+		{"status line that hangs", `{}`, "–% ctx · mine\n", []string{"statusline", "--", "echo mine; sleep 60"}},
+		{"input that does not come", "", "", []string{"hook"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			cmd := d.command(tt.args...)
+			cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0") // the race detector waits a second at the end
+			if tt.stdin != "" {
+				cmd.Stdin = strings.NewReader(tt.stdin)
+			} else if w, err := cmd.StdinPipe(); err != nil {
+				t.Fatal(err)
+			} else {
+				defer w.Close()
+			}
+			began := time.Now()
+			out, err := cmd.Output()
+			if took := time.Since(began); string(out) != tt.want || err != nil || took > 2*time.Second {
+				t.Errorf("error %v, printed %q, want %q, took %v", err, out, tt.want, took)
+			}
+		})
+	}
+}
+
+// A client that has no more use for an answer ends its hooks by a signal.
+func TestHookEndsOnSignal(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"hook"}, {"statusline", "--", "echo started >&2; exec sleep 60"}} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "sm", args...)
+		cmd.Env = []string{"HOME=/none", "PATH=/usr/bin:/bin"}
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stderr, err := cmd.StderrPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if args[0] == "statusline" {
+			if _, err := stdin.Write([]byte("{}")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := stderr.Read(make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		// Before the handler is there, the signal has its usual effect.
+		if err := cmd.Wait(); err != nil && args[0] == "statusline" {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
