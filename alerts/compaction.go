@@ -87,8 +87,8 @@ func (e *Engine) compacted(a *AgentState, ev *Event, t Instant) {
 }
 
 // triggerOf is the trigger of a compaction, or that of the attempt that led to it.
-func (a *AgentState) triggerOf(o *opening) Trigger {
-	if o.trigger >= transcript.Unknown && a.Begun != 0 && o.at >= a.Begun {
+func (e *Engine) triggerOf(a *AgentState, o *opening) Trigger {
+	if o.trigger >= transcript.Unknown && a.Begun != 0 && o.at >= a.Begun && o.at <= a.Begun+e.settle {
 		return min(a.Trigger, transcript.Unknown)
 	}
 	return min(o.trigger, transcript.Unknown)
@@ -102,6 +102,9 @@ func (e *Engine) shrunk(a *AgentState, r *Reading) bool {
 	before, known := a.current()
 	if a.Begun == 0 || r.At <= a.Begun || r.At > a.Begun+e.settle || !known || r.At < before.At {
 		return false
+	}
+	if r.Source == transcript.FromStatusline && a.Readings[transcript.FromTranscript].At != 0 && r.At <= a.Begun+lag {
+		return false // may speak of a reading from before that is still to come
 	}
 	if r.Tokens+margin(r.Window) >= before.Tokens {
 		if r.Source == transcript.FromTranscript && r.Tokens > before.Tokens {

@@ -64,9 +64,9 @@ func (e *Engine) sign(a *AgentState, o *opening) {
 		return
 	}
 	other := o.compacted() != (a.Cause == CauseCompaction)
-	// Samples show the old context even after the sign, so only the transcript's
-	// readings tell a sign of the cycle before from an early one of this.
-	older := a.Before.Source == transcript.FromTranscript && o.at <= a.Before.At
+	// A sign from before the last reading of the cycle before is of that cycle, too.
+	// Samples show the old context for a while even after the sign.
+	older := o.at <= a.Before.At && (a.Before.Source == transcript.FromTranscript || o.at <= a.Before.At-skew)
 	if o.at < a.Opened && (other || older || a.Opened-o.at > e.settle) {
 		return
 	}
@@ -100,7 +100,7 @@ func (e *Engine) join(a *AgentState, o *opening) {
 			a.Boundary = o.key
 		}
 	}
-	trigger := a.triggerOf(o)
+	trigger := e.triggerOf(a, o)
 	if o.at >= a.Begun {
 		a.settled()
 	}
@@ -116,7 +116,7 @@ func (e *Engine) open(a *AgentState, o *opening) {
 		Trigger: transcript.Unknown, At: o.at.Time(),
 	}
 	if o.compacted() {
-		act.Trigger, act.PreTokens = a.triggerOf(o), cmp.Or(o.pre, before.Tokens)
+		act.Trigger, act.PreTokens = e.triggerOf(a, o), cmp.Or(o.pre, before.Tokens)
 	}
 	e.disown(a, o.at)
 	for _, k := range []Kind{KindWarning, KindCritical} {

@@ -18,6 +18,8 @@ const (
 	// skew is how far stamps may run ahead of the clock before the clock counts as
 	// set back.
 	skew = Instant(30 * time.Second)
+	// lag is by how much the transcript may come later than a sample.
+	lag = Instant(5 * time.Second)
 	// recent is how old a context may be that is judged without a new reading.
 	recent = Instant(10 * time.Minute)
 )
@@ -140,7 +142,7 @@ func (e *Engine) setClock(now Instant) {
 			}
 			e.changed[a.Agent] = struct{}{}
 		}
-		e.newest = now
+		e.newest, e.revised = now, true // of two readings another may stand for the context now
 	}
 	e.now = now
 }

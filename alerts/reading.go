@@ -1,8 +1,6 @@
 package alerts
 
-import (
-	"sm/transcript"
-)
+import "sm/transcript"
 
 // read takes a context size.
 func (e *Engine) read(a *AgentState, ev *Event, t Instant) {

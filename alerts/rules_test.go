@@ -68,6 +68,9 @@ func TestRules(t *testing.T) {
 		{"an opening from before the last reading of the cycle before leaves this one as it is", quiet, []Event{
 			reading(50, 90_000), reading(70, 91_000), boundary(100, 2), boundary(60, 1), reading(65, 150_000), reading(99, 150_000)}, []string{
 			"open 2 compaction"}},
+		{"the same with samples", quiet, []Event{
+			sample(50, 90_000), sample(95, 91_000), hookSign(100, SignSessionStart), hookSign(60, SignPostCompact), sample(99.9, 150_000)}, []string{
+			"open 2 compaction"}},
 		{"and so does one from long before", quiet, []Event{
 			sample(1, 90_000), hookSign(1000, SignPostCompact), boundary(100, 1), reading(500, 150_000)}, []string{
 			"open 2 compaction"}},
@@ -154,6 +157,14 @@ func TestUnconfirmed(t *testing.T) {
 		if !view(t, e).Compacting {
 			t.Error("the compaction has ended")
 		}
+	})
+	t.Run("beside a transcript a sample waits for what may be on its way", func(t *testing.T) {
+		e := newEngine(t)
+		check(t, []string{"say a/1/critical to self"}, play(e, reading(10, 150_000), preCompact(60), sample(60.2, 135_000), reading(59.9, 135_000)))
+		check(t, []string{"open 2 compaction unconfirmed", "withdraw a/1/critical"}, play(e, sample(66, 60_000)))
+		// Without one, nothing else will come.
+		check(t, []string{"say a/1/critical to self", "open 2 compaction unconfirmed", "withdraw a/1/critical", "say a/2/warning to self"},
+			play(newEngine(t), sample(10, 150_000), preCompact(60), sample(60.2, 110_000)))
 	})
 	t.Run("a larger reading shows that nothing came of it", func(t *testing.T) {
 		e := newEngine(t)

@@ -153,6 +153,14 @@ func TestCompactingEndsByItself(t *testing.T) {
 	}
 	// Its result, told late, still counts.
 	check(t, []string{"open 2 compaction"}, play(e, boundary(330, 1)))
+	// By then the attempt no longer tells what made a compaction without PreCompact.
+	other := newEngine(t)
+	play(other, reading(1, 90_000), preCompact(10), tick(400))
+	for _, act := range other.Step(hookSign(500, SignSessionStart)) {
+		if o, ok := act.(Opened); ok && o.Trigger != transcript.Unknown {
+			t.Errorf("the trigger is %s", o.Trigger)
+		}
+	}
 	// A hook that comes after its result begins nothing, nor does an older one.
 	play(e, preCompact(330.4))
 	if view(t, e).Compacting {

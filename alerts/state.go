@@ -2,7 +2,6 @@ package alerts
 
 import (
 	"slices"
-	"time"
 
 	"sm/transcript"
 )
@@ -159,7 +158,6 @@ func (a *AgentState) clone() AgentState {
 // when the cycle has none of those, or when the sample is over 5 s newer; an
 // estimate when there is nothing better.
 func (a *AgentState) current() (Reading, bool) {
-	const lag = Instant(5 * time.Second)
 	script, sample := a.Readings[transcript.FromTranscript], a.Readings[transcript.FromStatusline]
 	switch {
 	case sample.At != 0 && (script.At == 0 || sample.At > script.At+lag):

@@ -165,6 +165,22 @@ func (f *follower) movedHere(path string, id inode) *file {
 	return old
 }
 
+// moved ends the waiting of what is new under the old name of a file. One that could
+// not be read under its new name is another file from now on, so that its old name
+// waits no longer than that.
+func (f *follower) moved(fl *file, err error) {
+	old := fl.moved
+	delete(f.leaving, old)
+	fl.moved = ""
+	if err == nil {
+		return
+	}
+	fl.known = false
+	before := f.enter(old)
+	before.known = true // and so reported as gone, if nothing is there
+	f.enqueue(before)
+}
+
 // missing looks after the files that the last search did not find.
 func (f *follower) missing() {
 	for _, fl := range f.files {

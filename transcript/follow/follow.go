@@ -4,7 +4,8 @@
 // A file that nobody writes is parked: a cursor in memory, no goroutine, no
 // descriptor. A file written lately is live: nxadm/tail wakes for each of its
 // lines, and a stat each second catches what tail misses (appends while it starts,
-// a rename over the file, rewriting in place, a lost or overflowing inotify).
+// a rename over the file, rewriting in place, a lost or overflowing inotify). When a
+// line of megabytes comes, the tail is interrupted: it takes several times the memory.
 // Catching up, waking and healing all use one read loop, which reads a file from
 // its beginning, because what makes repeated records known is not kept for parked
 // files.
@@ -27,6 +28,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sm/transcript"
@@ -139,6 +141,7 @@ type follower struct {
 	seen    map[string]string // oddities that have been logged
 	again   map[string]bool   // paths to look at once more
 	leaving map[string]bool   // paths of moved files, until that has been reported
+	stuck   atomic.Bool       // tails get no events any more
 	roots   map[string]inode  // the projects folders as last seen
 	clients registry
 	lastAll time.Time
@@ -267,9 +270,8 @@ func (f *follower) done(ctx context.Context, r result) {
 		f.pending--
 	}
 	f.failed(fl, r.err)
-	if r.err == nil && fl.moved != "" {
-		delete(f.leaving, fl.moved)
-		fl.moved = ""
+	if fl.moved != "" {
+		f.moved(fl, r.err)
 	}
 	if r.gone {
 		f.forget(fl)

@@ -18,6 +18,7 @@ type lines struct {
 	end  int    // in buf, behind the last line handed out
 	last []byte // what stands before base, at most tailBytes
 	head []byte // the first headBytes handed out
+	bare int64  // an offset up to which no newline follows base, when it is far off
 }
 
 // each calls do for the complete lines between base and an offset, without their
@@ -27,6 +28,13 @@ type lines struct {
 // the ends are handed out, and never as JSON.
 func (l *lines) each(to int64, do func(line []byte, end int64) bool) (int64, error) {
 	l.place(l.base, 0)
+	if l.bare > l.offset(len(l.buf)) {
+		before := l.base
+		if err := l.long(to, do); err != nil || l.base == before {
+			return l.base, err
+		}
+		l.place(l.base, 0)
+	}
 	fill := l.zero // buf[zero:fill] holds the file from base on
 	for l.offset(fill) < to {
 		want := min(int64(len(l.buf)-fill), to-l.offset(fill))
@@ -88,7 +96,7 @@ func (l *lines) offset(i int) int64 { return l.base + int64(i-l.zero) }
 // only then is memory taken, so that a long line costs its size once, and a long
 // unfinished one nothing.
 func (l *lines) long(to int64, do func([]byte, int64) bool) error {
-	for at := l.offset(len(l.buf)); at < to; {
+	for at := max(l.offset(len(l.buf)), l.bare); at < to; {
 		n, err := l.file.ReadAt(l.buf[:min(int64(len(l.buf)), to-at)], at)
 		if i := bytes.IndexByte(l.buf[:n], '\n'); i >= 0 {
 			line := l.one(at + int64(i))
@@ -108,6 +116,7 @@ func (l *lines) long(to int64, do func([]byte, int64) bool) error {
 			return err
 		}
 		at += int64(n)
+		l.bare = at
 	}
 	return nil
 }

@@ -69,6 +69,33 @@ func copyTo(t *testing.T, from, to string) {
 	}
 }
 
+// pieces appends a file to another as a slow writer does.
+func pieces(t *testing.T, from, to string) {
+	src, err := os.Open(from)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer dst.Close()
+	if _, err := io.CopyBuffer(struct{ io.Writer }{dst}, struct{ io.Reader }{src}, make([]byte, 16<<10)); err != nil {
+		t.Error(err)
+	}
+}
+
+func size(t *testing.T, path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
 // status reads a figure of /proc/self/status, in bytes.
 func status(t *testing.T, name string) int64 {
 	b, err := os.ReadFile("/proc/self/status")
@@ -100,7 +127,7 @@ func TestLongLine(t *testing.T) {
 		most                int64
 		where               []string
 	}{
-		{"reply", answer, `"}]}}`, longMost, []string{"history", "parked", "young", "live"}},
+		{"reply", answer, `"}]}}`, longMost, []string{"history", "parked", "young", "live", "pieces", "unfinished"}},
 		{"prompt", prompt, `"}}`, longMost + longBytes + 10<<20, []string{"history", "live"}},
 		{"bad", answer, ``, longMost, []string{"live"}},
 	} {
@@ -116,11 +143,24 @@ func TestLongLine(t *testing.T) {
 				}
 				long := m.path("-p", idA+".jsonl")
 				m.append(long, reply(1, 100))
-				if where == "history" {
+				want := size(t, long) + size(t, line)
+				switch where {
+				case "history":
 					copyTo(t, line, long)
 					m.begin()
 					m.start()
-				} else {
+				case "unfinished":
+					m.append(long, kind.before+strings.Repeat("x", 2*farBytes))
+					want += size(t, long) - int64(len(reply(1, 100)))
+					m.begin()
+					m.start()
+					go pieces(t, line, long)
+				case "pieces":
+					m.start()
+					m.settle("before")
+					m.begin()
+					go pieces(t, line, long)
+				default:
 					m.start()
 					m.settle("before")
 					if where == "live" {
@@ -129,7 +169,7 @@ func TestLongLine(t *testing.T) {
 					m.begin()
 					copyTo(t, line, long)
 				}
-				m.watch(long, kind.most)
+				m.watch(long, want, kind.most)
 			})
 		}
 	}
@@ -160,11 +200,7 @@ func (m *measured) begin() {
 
 // watch appends to the other file until the long line has been read, and then
 // compares the peak.
-func (m *measured) watch(long string, most int64) {
-	want, err := os.Stat(long)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+func (m *measured) watch(long string, want, most int64) {
 	var worst time.Duration
 	n := 2
 	for done := false; !done; n++ {
@@ -172,7 +208,7 @@ func (m *measured) watch(long string, most int64) {
 		m.append(m.other, reply(n, 100))
 		m.until("append to the other file", func() bool { return m.files[m.other].Session.Messages == n })
 		worst = max(worst, time.Since(since))
-		done = m.files[long].Session.Bytes == want.Size()
+		done = m.files[long].Session.Bytes == want
 	}
 	peak := status(m.t, "VmHWM") - m.before
 	m.stop()
@@ -218,19 +254,16 @@ func TestLongestLine(t *testing.T) {
 	if len(changes) != 1 {
 		t.Fatalf("%d changes", len(changes))
 	}
-	info, err := os.Stat(p.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := size(t, p.path)
 	a := changes[0]
-	if s := a.Session; s.Lines != 3 || s.Bad != 1 || s.Messages != 2 || s.Bytes != info.Size() || a.Cursor.Offset != info.Size() {
+	if s := a.Session; s.Lines != 3 || s.Bad != 1 || s.Messages != 2 || s.Bytes != whole || a.Cursor.Offset != whole {
 		t.Errorf("%+v", s)
 	}
 	// The cursor fits the file: nothing new is nothing, and one line is one.
 	if again := p.read(a.Cursor, true); len(again) != 0 {
 		t.Errorf("read again: %+v", again)
 	}
-	at(info.Size(), reply(3, 100))
+	at(whole, reply(3, 100))
 	if more := p.read(a.Cursor, true); len(more) != 1 || more[0].Whole || len(more[0].Entries) != 1 {
 		t.Errorf("appended: %+v", more)
 	}

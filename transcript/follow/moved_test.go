@@ -12,7 +12,7 @@ import (
 func TestMovedAndRemoved(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.o.Check, r.o.Rescan = 0, 0
+	r.o.Rescan = 0
 	a := r.path("-p", idA+".jsonl")
 	r.append(a, reply(1, 100))
 	r.start()

@@ -22,6 +22,7 @@ type watcher struct {
 	notify  *fsnotify.Watcher // nil without inotify
 	events  <-chan fsnotify.Event
 	errors  <-chan error
+	ended   chan struct{} // closed when no more errors come
 	watched map[string]bool
 	failed  map[string]bool // folders that must be searched instead
 	probed  bool            // nxadm/tail can have its instance
@@ -41,7 +42,20 @@ func newWatcher(poll bool, log *slog.Logger) *watcher {
 		log.Warn("no inotify, searching folders each second instead", "err", err)
 		return w
 	}
-	w.notify, w.events, w.errors = notify, notify.Events, notify.Errors
+	errs := make(chan error, 1)
+	w.notify, w.events, w.errors, w.ended = notify, notify.Events, errs, make(chan struct{})
+	// fsnotify may report an error while it holds what adding a folder waits for, so
+	// whoever adds must not be the one to receive it. Each of them means the same:
+	// one is enough.
+	go func() {
+		defer close(w.ended)
+		for err := range notify.Errors {
+			select {
+			case errs <- err:
+			default:
+			}
+		}
+	}()
 	return w
 }
 
@@ -56,10 +70,13 @@ func (w *watcher) add(dir string) {
 	} else {
 		err = errTooMany
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		w.watched[dir] = true
 		delete(w.failed, dir)
 		return
+	case errors.Is(err, fs.ErrNotExist):
+		return // just now
 	}
 	w.failed[dir] = true
 	if denied := errors.Is(err, fs.ErrPermission); !denied && !w.told { // to list it is denied too, and that is logged
@@ -81,6 +98,7 @@ func (w *watcher) forget(dir, below string) {
 func (w *watcher) close() {
 	if w.notify != nil {
 		w.notify.Close()
+		<-w.ended
 	}
 }
 

@@ -1,0 +1,267 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"os"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/nxadm/tail"
+	"gopkg.in/tomb.v1"
+
+	"sm/transcript"
+)
+
+// youth is how long after its start a tail may be deaf to what was appended while
+// it started; until then each event of the folder has it looked after.
+const youth = 2 * time.Second
+
+// tailer follows one live file. Its goroutine owns the fold.
+type tailer struct {
+	f       *follower
+	file    *file
+	name    string
+	parent  string
+	fold    *transcript.Fold
+	cursor  transcript.Cursor
+	offset  atomic.Int64 // of the cursor, for the loop to see
+	pokes   chan struct{}
+	quit    chan struct{}
+	once    sync.Once
+	ended   chan struct{}           // closed when the goroutine has ended
+	started atomic.Int64            // when the tail was, in nanoseconds since 1970
+	reading atomic.Pointer[os.File] // what the tail reads; nil when it has been interrupted
+	missed  bool                    // the last look found what an older tail should have delivered
+	last    []byte                  // the bytes before the offset, at most tailBytes
+	head    []byte                  // the file's first bytes, at most headBytes
+	peeked  int64                   // size at which the unfinished last line was looked at
+	bare    int64                   // up to here no newline follows the offset, as far as is known
+	shown   bool                    // what was reported last counts an unfinished line
+	deaf    bool                    // the tail gave up, say for want of inotify watches
+}
+
+func (t *tailer) poke() {
+	select {
+	case t.pokes <- struct{}{}:
+	default:
+	}
+}
+
+func (t *tailer) stop() { t.once.Do(func() { close(t.quit) }) }
+
+// farBytes is how much the tail may be behind. It takes several times the memory
+// that a long line has, where our own loop takes it once.
+const farBytes = 1 << 20
+
+// written hears of a write to the file, which has this size by now.
+func (t *tailer) written(size int64) {
+	switch {
+	case size-t.offset.Load() > farBytes:
+		t.interrupt()
+	case t.young():
+		t.poke()
+	}
+}
+
+func (t *tailer) young() bool { return time.Now().UnixNano()-t.started.Load() < int64(youth) }
+
+// interrupt ends the tail even in the middle of a line: look reads the rest, and
+// then another tail begins.
+func (t *tailer) interrupt() {
+	if file := t.reading.Swap(nil); file != nil {
+		_ = file.Close() // only read
+	}
+	t.poke()
+}
+
+// fileOf is the file that a tail reads, which it keeps to itself. nil, should it be
+// called otherwise one day, means that no tail is interrupted. The tail may close
+// the file and forget it meanwhile, which does no harm: a pointer is read as a
+// whole, and an os.File takes being closed twice. The race detector cannot know.
+//
+//go:norace
+func fileOf(tl *tail.Tail) *os.File {
+	field, ok := reflect.TypeFor[tail.Tail]().FieldByName("file")
+	if !ok || field.Type != reflect.TypeFor[*os.File]() {
+		return nil
+	}
+	return *(**os.File)(unsafe.Add(unsafe.Pointer(tl), field.Offset))
+}
+
+// run reads what the tail delivers until it is stopped or the file is no longer
+// what it was.
+func (t *tailer) run(ctx context.Context, poll bool) {
+	defer close(t.ended)
+	x := exit{file: t.file}
+	x.reread = !t.begin() || t.follow(ctx, poll)
+	x.cursor, x.deaf = t.cursor, t.deaf
+	select {
+	case t.f.exits <- x:
+	case <-ctx.Done():
+	}
+}
+
+// begin reads the bytes that the marks are made of, unless they are no longer there.
+func (t *tailer) begin() bool {
+	file, info, err := open(t.cursor.Path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	t.head = make([]byte, min(t.cursor.Offset, headBytes), headBytes)
+	t.last = make([]byte, min(t.cursor.Offset, tailBytes), 2*tailBytes)
+	return inodeOf(info) == inode{t.cursor.Dev, t.cursor.Ino} &&
+		readFull(file, t.head, 0) && readFull(file, t.last, t.cursor.Offset-int64(len(t.last))) &&
+		transcript.KeyOf(t.head) == t.cursor.Head && transcript.KeyOf(t.last) == t.cursor.Tail
+}
+
+// follow reports whether the file has to be read anew. It starts a tail, and
+// another one whenever that has been interrupted or seems to be deaf.
+func (t *tailer) follow(ctx context.Context, poll bool) (reread bool) {
+	for {
+		then := another
+		if t.far() {
+			then = t.wait(ctx)
+		}
+		if then == another {
+			then = t.listen(ctx, poll || t.f.stuck.Load())
+		}
+		if then == another && t.look(ctx) {
+			then = anew
+		}
+		if then != another {
+			return then == anew
+		}
+	}
+}
+
+// far says that a long line stands at the end of the file, and lacks its own end.
+func (t *tailer) far() bool { return t.cursor.Size-t.cursor.Offset > farBytes }
+
+// wait waits without a tail, which would keep what there is of it, for the end of a
+// long line.
+func (t *tailer) wait(ctx context.Context) outcome {
+	for {
+		select {
+		case <-ctx.Done():
+			return nothing
+		case <-t.quit:
+			return nothing
+		case <-t.pokes:
+			if t.look(ctx) {
+				return anew
+			}
+		}
+		if !t.far() {
+			return another
+		}
+	}
+}
+
+// outcome is what is to be done after a tail.
+type outcome uint8
+
+const (
+	nothing outcome = iota
+	another         // tail
+	anew            // the file has to be read from its beginning
+)
+
+// listen reads with one tail.
+func (t *tailer) listen(ctx context.Context, poll bool) outcome {
+	tl, err := tail.TailFile(t.cursor.Path, tail.Config{
+		Location: &tail.SeekInfo{Offset: t.cursor.Offset}, Follow: true, CompleteLines: true, MustExist: true,
+		Poll: poll, Logger: tail.DiscardingLogger,
+	})
+	if err != nil {
+		return anew
+	}
+	defer t.end(tl)
+	file := fileOf(tl)
+	t.reading.Store(file)
+	interrupted := func() bool { return file != nil && t.reading.Load() == nil }
+	t.missed = false
+	t.started.Store(time.Now().UnixNano())
+	t.poke() // for what was written since the last reading
+	for {
+		select {
+		case <-ctx.Done():
+			return nothing
+		case <-t.quit:
+			return nothing
+		case <-t.pokes:
+			if interrupted() {
+				return another
+			}
+			before, missed := t.cursor.Offset, t.missed
+			if t.look(ctx) {
+				return anew
+			}
+			t.missed = t.cursor.Offset > before && !t.young() && !poll
+			if missed && t.missed {
+				return another
+			}
+		case line, ok := <-tl.Lines:
+			if !ok && interrupted() {
+				return another
+			}
+			if !ok {
+				t.deaf = tl.Err() != nil && !errors.Is(tl.Err(), tomb.ErrStillAlive)
+				return anew
+			}
+			t.missed = false
+			if !t.deliver(ctx, line) {
+				return anew
+			}
+		}
+	}
+}
+
+// endTail ends a tail and waits for it, but not for long: guardTail may have ended
+// the goroutine that would answer. Cleanup is not for us: it makes the path deaf
+// for the next tail.
+func endTail(tl *tail.Tail) (dead bool) {
+	tl.Kill(nil)
+	select {
+	case <-tl.Dead():
+		return true
+	case <-time.After(time.Second):
+		return false
+	}
+}
+
+// end ends a tail. One that does not answer waits for the tracker that all tails
+// share, which has come to a standstill (it may, by the lock that newWatcher tells
+// of): from then on tails poll.
+func (t *tailer) end(tl *tail.Tail) {
+	if !endTail(tl) {
+		t.f.stuck.Store(true)
+	}
+}
+
+// deliver adds a line that the tail has read; false when it is not the one that
+// follows.
+func (t *tailer) deliver(ctx context.Context, l *tail.Line) bool {
+	if l.Err != nil {
+		return false
+	}
+	end := l.SeekInfo.Offset
+	if end <= t.cursor.Offset {
+		// Either look has been faster, or the file was truncated and the tail
+		// begins anew: look can tell.
+		t.poke()
+		return true
+	}
+	if end != t.cursor.Offset+int64(len(l.Text))+1 {
+		return false
+	}
+	// The line is only read, and a copy of a long one would be dear.
+	b := unsafe.Slice(unsafe.StringData(l.Text), len(l.Text))
+	var c transcript.Change
+	t.add(b, end, &c)
+	return t.report(ctx, c, t.fold.Session)
+}
