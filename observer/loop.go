@@ -21,7 +21,7 @@ const (
 	retryEvery = time.Second
 	// batch bounds how many changes are applied before anyone else gets a turn.
 	batch = 256
-	// litterMany is after how many batches a pause is used to give memory back:
+	// litterMany is after how many changes a pause is used to give memory back:
 	// reading leaves garbage that would otherwise stay until the next collection,
 	// a long time off in a quiet fleet.
 	litterMany = 100
@@ -70,13 +70,12 @@ func (a *App) loop(ctx context.Context) {
 	w := newWriter(func(d fleet.Delta) error { return a.store.Save(d) }, a.log)
 	store := time.NewTicker(storeEvery)
 	defer store.Stop()
-	litter := 0
+	litter := litterMany + 1 // loading the state leaves some, too
 	for running := true; running; {
 		select {
 		case change, ok := <-a.changes:
 			if running = ok; ok {
-				a.apply(c, change)
-				litter++
+				litter += a.apply(c, change)
 			}
 		case f := <-a.calls:
 			f(c)
@@ -95,9 +94,9 @@ func (a *App) loop(ctx context.Context) {
 	a.lastErr = w.last(c.fleet)
 }
 
-// apply takes one change and those that have come with it.
-func (a *App) apply(c *core, change transcript.Change) {
-	for n := 0; ; n++ {
+// apply takes one change and those that have come with it, and says how many.
+func (a *App) apply(c *core, change transcript.Change) (n int) {
+	for n = 1; ; n++ {
 		switch {
 		case change.CaughtUp:
 			a.caughtUp(c)
@@ -106,16 +105,16 @@ func (a *App) apply(c *core, change transcript.Change) {
 			c.fleet.Apply(change)
 		}
 		if n == batch {
-			return
+			return n
 		}
 		select {
 		case next, ok := <-a.changes:
 			if !ok {
-				return
+				return n
 			}
 			change = next
 		default:
-			return
+			return n
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,8 @@ func newScanCommand(env *environ) *cobra.Command {
 					return err
 				}
 			}
+			// A scan is over soon: what it would collect on the way is mostly still needed.
+			debug.SetGCPercent(400)
 			views, err := env.scan(cmd.Context(), cfg, args)
 			if _, ok := errors.AsType[*follow.UnreadError](err); err != nil && !ok {
 				return fmt.Errorf("%w; check the path", err)

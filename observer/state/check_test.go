@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -73,6 +74,9 @@ func scribble(tx *bbolt.Tx, r *rand.Rand, size int, remove float64) error {
 	if r.IntN(3) == 0 { // and some small enough to stand within an element
 		changes = r.IntN(4)
 	}
+	if r.IntN(10) == 0 {
+		return empty(b)
+	}
 	for range changes {
 		key := fmt.Appendf(nil, "%0*d", 4+r.IntN(2)*30, r.IntN(2000))
 		if r.Float64() < remove {
@@ -81,6 +85,22 @@ func scribble(tx *bbolt.Tx, r *rand.Rand, size int, remove float64) error {
 			err = b.Put(key, make([]byte, r.IntN(size)))
 		}
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func empty(b *bbolt.Bucket) error {
+	var keys [][]byte
+	c := b.Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		if v != nil {
+			keys = append(keys, k)
+		}
+	}
+	for _, k := range keys {
+		if err := b.Delete(bytes.Clone(k)); err != nil {
 			return err
 		}
 	}
