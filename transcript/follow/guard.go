@@ -36,7 +36,7 @@ func unwatched(message []byte) (path string, ok bool) {
 	}
 	_, rest, _ := bytes.Cut(message, []byte("Failed to stat file "))
 	middle := []byte(": stat ")
-	for i := 0; i < len(rest); i++ {
+	for i := range rest {
 		if !bytes.HasPrefix(rest[i:], middle) {
 			continue
 		}
