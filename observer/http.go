@@ -60,7 +60,7 @@ func (a *App) getSessions(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for _, v := range views {
-		answer.Sessions = append(answer.Sessions, sessionOf(v))
+		answer.Sessions = append(answer.Sessions, SessionOf(v))
 	}
 	answerJSON(w, http.StatusOK, answer)
 }
@@ -79,7 +79,7 @@ func (a *App) getSession(w http.ResponseWriter, r *http.Request) {
 	case found != nil:
 		answerError(w, http.StatusNotFound, "no such session; GET /sessions lists them")
 	default:
-		answerJSON(w, http.StatusOK, sessionOf(v))
+		answerJSON(w, http.StatusOK, SessionOf(v))
 	}
 }
 

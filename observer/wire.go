@@ -9,8 +9,8 @@ import (
 	"sm/transcript"
 )
 
-// sessionOf is a session as the API tells it.
-func sessionOf(v fleet.View) api.Session {
+// SessionOf is a session as the API tells it.
+func SessionOf(v fleet.View) api.Session {
 	s := api.Session{
 		ID: v.Agent, Name: cmp.Or(v.Name, v.Client.Name), ParentID: v.ParentID, Provider: v.Provider, Label: v.Label,
 		SessionID: v.SessionID, TranscriptPath: v.Path, Project: v.Project, CWD: v.CWD, Model: v.Model, Version: v.Version,

@@ -39,8 +39,7 @@ func newObserveCommand(env *environ) *cobra.Command {
 			debug.SetGCPercent(50)
 			end := func() {}
 			err = observer.Run(cmd.Context(), o, func(a *observer.App) {
-				stop := env.greet(a, o)
-				end = stop
+				end = env.greet(a, o)
 			})
 			end()
 			return err

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sm/alerts"
+	"sm/observer"
 	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/transcript"
@@ -123,23 +124,12 @@ func (env *environ) writeScanTable(views []fleet.View) error {
 	}
 	sessions := make([]api.Session, len(views))
 	for i, v := range views {
-		sessions[i] = tableSession(v)
+		sessions[i] = observer.SessionOf(v)
 	}
 	if err := writeSessions(env.stdout, sessions, time.Now(), env.colours(env.stdout)); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
 	return nil
-}
-
-// tableSession is what a table shows of a session.
-func tableSession(v fleet.View) api.Session {
-	s := api.Session{Name: v.Name, Label: v.Label, SessionID: v.SessionID, Project: v.Project, Model: v.Model, WindowTokens: v.Window.Tokens,
-		Compactions: compactionsOf(v.Compactions), Inherited: v.Inherited[0] + v.Inherited[1] + v.Inherited[2], LastActive: timeOrNil(v.Active)}
-	if v.Known {
-		percent := v.Window.Percent(v.Tokens)
-		s.TokensUsed, s.UsedPercentage, s.Level = &v.Tokens, &percent, v.Level.String()
-	}
-	return s
 }
 
 // scanned is one line of `sm scan --json`. Its fields are a contract.
@@ -169,31 +159,13 @@ type scanned struct {
 }
 
 func scanOf(v fleet.View) scanned {
-	s := scanned{
-		SessionID: v.SessionID, Path: v.Path, Project: v.Project, CWD: v.CWD, Model: v.Model, Version: v.Version,
-		StartedAt: timeOrNil(v.Started), LastActivity: timeOrNil(v.Active),
-		Window: v.Window.Tokens, WindowSource: v.Window.Source.String(), Peak: v.Peak,
-		Compactions: compactionsOf(v.Compactions), Inherited: v.Inherited[0] + v.Inherited[1] + v.Inherited[2],
-		Turns: v.Turns, Messages: v.Messages, Tokens: api.Tokens(v.Tokens4),
-		Subagents: api.Subagents{Files: v.SubagentFiles, Messages: v.SubagentMessages, Tokens: api.Tokens(v.SubagentTokens)},
-		Bytes:     v.Bytes, Lines: v.Lines, BadLines: v.Bad,
+	s := observer.SessionOf(v)
+	return scanned{
+		SessionID: s.SessionID, Path: s.TranscriptPath, Project: s.Project, CWD: s.CWD, Model: s.Model, Version: s.Version,
+		StartedAt: s.StartedAt, LastActivity: s.LastActive, Context: s.TokensUsed, Window: s.WindowTokens, WindowSource: s.WindowSource,
+		Used: s.UsedPercentage, Peak: s.PeakTokens, Compactions: s.Compactions, Inherited: s.Inherited, Turns: s.Turns,
+		Messages: s.Messages, Tokens: s.Tokens, Subagents: s.Subagents, Bytes: v.Bytes, Lines: v.Lines, BadLines: v.Bad,
 	}
-	if v.Known {
-		percent := v.Window.Percent(v.Tokens)
-		s.Context, s.Used = &v.Tokens, &percent
-	}
-	return s
-}
-
-func compactionsOf(c [3]int) api.Compactions {
-	return api.Compactions{Auto: c[transcript.Auto], Manual: c[transcript.Manual], Unknown: c[transcript.Unknown]}
-}
-
-func timeOrNil(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	return &t
 }
 
 // windowRules are the configured windows.

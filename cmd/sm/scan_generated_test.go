@@ -49,7 +49,7 @@ type told struct {
 }
 
 func stamp(t *time.Time) string {
-	if t == nil {
+	if t == nil || t.IsZero() {
 		return ""
 	}
 	return t.UTC().Format(time.RFC3339Nano)
@@ -63,7 +63,7 @@ func toldByScan(s scanned) told {
 
 func toldByTruth(f *transcripttest.FileTruth, spent transcripttest.Figures) told {
 	w := told{Peak: f.Peak, Turns: f.Turns, Lines: int64(f.Lines), Bad: int64(f.BadLines), Model: f.Model, Version: f.Version, CWD: f.Cwd,
-		Started: stamp(timeOrNil(f.Started)), Active: stamp(timeOrNil(f.LastActivity)), SubFiles: f.Subagents.Files, SessionID: f.SessionID,
+		Started: stamp(&f.Started), Active: stamp(&f.LastActivity), SubFiles: f.Subagents.Files, SessionID: f.SessionID,
 		Messages: spent.Messages, Tokens: api.Tokens(spent.Tokens), Compactions: spent.Compactions.Total()}
 	if f.Known {
 		w.Context = &f.ContextTokens
