@@ -17,7 +17,7 @@ func SessionOf(v fleet.View) api.Session {
 		PeakTokens: v.Peak, WindowTokens: v.Window.Tokens, WindowSource: v.Window.Source.String(),
 		Cycle: v.Cycle, IsIdle: isIdle(v), IsActive: v.Live, State: stateOf(v),
 		Compactions: compactions(v.Compactions), Inherited: sum(v.Inherited),
-		Turns: v.Turns, Messages: v.Messages, Tokens: tokens(v.Tokens4),
+		Turns: v.Turns, Messages: v.Messages, Tokens: tokens(v.Cost),
 		Subagents: api.Subagents{Files: v.SubagentFiles, Messages: v.SubagentMessages, Tokens: tokens(v.SubagentTokens)},
 		StartedAt: timeOrNil(v.Started), LastActive: timeOrNil(v.Active), ReadingAt: timeOrNil(v.Reading),
 	}

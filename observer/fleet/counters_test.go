@@ -96,8 +96,8 @@ func TestGrowthOfMessages(t *testing.T) {
 			t.Errorf("settled before: %v: counted %+v", !before, n)
 		}
 		v := f.Views(created)[0]
-		if v.Messages != 2 || v.Tokens4.Output != 135 || v.Tokens4.CacheRead != 8_898+3_898 {
-			t.Errorf("settled before: %v: %d messages of %+v", !before, v.Messages, v.Tokens4)
+		if v.Messages != 2 || v.Cost.Output != 135 || v.Cost.CacheRead != 8_898+3_898 {
+			t.Errorf("settled before: %v: %d messages of %+v", !before, v.Messages, v.Cost)
 		}
 	}
 }

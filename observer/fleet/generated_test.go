@@ -52,7 +52,7 @@ func (t *truth) addView(v *View) {
 		t.Inherited += v.Inherited[i]
 	}
 	t.Messages += v.Messages
-	t.Tokens = t.Tokens.Plus(v.Tokens4)
+	t.Tokens = t.Tokens.Plus(v.Cost)
 	t.Subagents += v.SubagentFiles
 	t.Side += v.SubagentMessages
 	t.SideTokens = t.SideTokens.Plus(v.SubagentTokens)

@@ -220,7 +220,7 @@ type figures struct {
 func figuresOf(f *Fleet) map[string]figures {
 	m := map[string]figures{}
 	for v := range f.All(created) {
-		m[v.Label] = figures{v.Compactions, v.Inherited, v.Messages, v.Tokens4.Output, v.SubagentFiles, v.SubagentMessages}
+		m[v.Label] = figures{v.Compactions, v.Inherited, v.Messages, v.Cost.Output, v.SubagentFiles, v.SubagentMessages}
 	}
 	return m
 }

@@ -44,7 +44,7 @@ type View struct {
 	Turns    int
 	InTurn   bool
 	Messages int // without those copied from another session's file
-	Tokens4  transcript.Usage
+	Cost     transcript.Usage
 
 	SubagentFiles    int
 	SubagentMessages int

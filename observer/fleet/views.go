@@ -163,7 +163,7 @@ func (f *Fleet) view(s *session, now time.Time, v *View) {
 		Reading: t.Reading.At.Time(), Peak: t.Peak, Window: transcript.WindowOf(t, 0, f.options.Windows),
 		Inherited: in.Compactions, Counted: s.seat.Counted, Cycle: 1,
 		Turns: t.Turns, InTurn: t.InTurn,
-		Messages: max(0, t.Messages-in.Messages), Tokens4: t.Tokens.Minus(in.Tokens),
+		Messages: max(0, t.Messages-in.Messages), Cost: t.Tokens.Minus(in.Tokens),
 		SubagentFiles:    side.files,
 		SubagentMessages: side.messages + max(0, t.SideMessages-in.SideMessages),
 		SubagentTokens:   side.tokens.Plus(t.SideTokens.Minus(in.SideTokens)),

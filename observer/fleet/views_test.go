@@ -28,7 +28,7 @@ func TestViewOf(t *testing.T) {
 		Tokens: 100_000, Known: true, Reading: at, Peak: 150_000,
 		Window: transcript.Window{Tokens: 200_000, Source: transcript.WindowConfig}, Level: alerts.Warn,
 		Compactions: one(auto), Counted: one(auto), Cycle: 2, Turns: 1, InTurn: true,
-		Messages: 2, Tokens4: transcript.Usage{Input: 4, CacheCreation: 200, CacheRead: 249_796, Output: 30},
+		Messages: 2, Cost: transcript.Usage{Input: 4, CacheCreation: 200, CacheRead: 249_796, Output: 30},
 		SubagentFiles: 1, SubagentMessages: 2, SubagentTokens: transcript.Usage{Input: 4, CacheCreation: 200, CacheRead: 17_796, Output: 55},
 		Bytes: p.fold.Session.Bytes, Lines: 6, Bad: 1, Started: created, Active: at, Live: true,
 	}
