@@ -114,8 +114,8 @@ type Entry struct {
 	// Digest is the key of a summary's text, 0 below 200 bytes, where a hash says
 	// little about where the text comes from.
 	Digest Key
-	// Text is what was heard, at most its first 1024 bytes: hook contexts, prompts
-	// that begin with "[sm ", resume prompts.
+	// Text is what was heard, at most 1024 bytes, the first 1008 and the last 16 of a
+	// longer one: hook contexts, prompts that begin with "[sm ", resume prompts.
 	Text string
 	// Model, Version, CWD and SessionID are as the record writes them, nil when it
 	// does not.

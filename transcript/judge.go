@@ -9,6 +9,8 @@ import (
 const (
 	// heardBytes bounds what is kept of a heard text.
 	heardBytes = 1024
+	// heardEnd is how much of that is kept of the end of a longer text.
+	heardEnd = 16
 	// digestBytes: shorter summaries are no proof of a common origin.
 	digestBytes = 200
 	// synthetic is the model of the rows that the client writes by itself, say for
@@ -178,7 +180,22 @@ func attachment(b []byte) (kind, body string) {
 			w.str(value)
 		}
 	}
-	return kind, strings.Join(parts, "\n")
+	return kind, strings.Join(ownWords(parts), "\n")
+}
+
+// ownWords gives those parts that sm itself has said, where there are any: several hooks
+// may have spoken at once, and the others at length.
+func ownWords(parts []string) []string {
+	var own []string
+	for _, p := range parts {
+		if isOurs([]byte(p)) {
+			own = append(own, p)
+		}
+	}
+	if own == nil {
+		return parts
+	}
+	return own
 }
 
 // isOurs knows the texts that sm itself sends: its prefix, and the prompt that
@@ -188,9 +205,11 @@ func isOurs(s []byte) bool {
 		bytes.HasPrefix(s, []byte("Read ")) && bytes.HasSuffix(bytes.TrimRight(s, "\r\n "), []byte(" and continue from where you left off."))
 }
 
+// clip keeps the beginning and the end of a long text: at its end a message has its
+// id.
 func clip(s string) string {
 	if len(s) > heardBytes {
-		s = s[:heardBytes]
+		return s[:heardBytes-heardEnd] + s[len(s)-heardEnd:]
 	}
 	return strings.Clone(s)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -38,11 +39,11 @@ func oracle(line []byte) (Entry, error) {
 		e.Kind = KindTitle
 	case "attachment":
 		if a := objectOf(o["attachment"]); a.text("type") == "hook_additional_context" {
-			e.Kind, e.Text = KindHeard, first1024(strings.Join(textsOf(a["content"]), "\n"))
+			e.Kind, e.Text = KindHeard, ends(strings.Join(oursAlone(textsOf(a["content"])), "\n"))
 		}
 	case "queue-operation":
 		if s := o.text("content"); o.text("operation") == "enqueue" && ours(s) {
-			e.Kind, e.Text = KindHeard, first1024(s)
+			e.Kind, e.Text = KindHeard, ends(s)
 		}
 	}
 	if e.Kind != KindOther {
@@ -95,7 +96,7 @@ func (o object) user(m object, e *Entry) {
 	}
 	e.Kind = KindTurnStart
 	if ours(body) {
-		e.Text = first1024(body)
+		e.Text = ends(body)
 	}
 }
 
@@ -141,7 +142,19 @@ func ours(s string) bool {
 		strings.HasSuffix(strings.TrimRight(s, "\r\n "), " and continue from where you left off.")
 }
 
-func first1024(s string) string { return s[:min(len(s), 1024)] }
+func ends(s string) string {
+	if len(s) <= 1024 {
+		return s
+	}
+	return s[:1008] + s[len(s)-16:]
+}
+
+func oursAlone(parts []string) []string {
+	if !slices.ContainsFunc(parts, ours) {
+		return parts
+	}
+	return slices.DeleteFunc(parts, func(s string) bool { return !ours(s) })
+}
 
 // usageOf is what a usage object says of the message and of its last call.
 func usageOf(raw json.RawMessage) (total Usage, context int64) {
