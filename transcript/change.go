@@ -34,7 +34,8 @@ type Change struct {
 	Alone bool
 	// Whole says that the file was read from its beginning because it is new, or
 	// no longer what it was: Messages and Compactions then list all of it, and
-	// Entries is empty. Otherwise they list what the new lines brought.
+	// Entries its newest records alone. Otherwise they list what the new lines
+	// brought.
 	Whole bool
 	// CaughtUp says that all that existed at the start has been reported; nothing
 	// else is set then.
@@ -49,7 +50,8 @@ type Change struct {
 	// Messages and Compactions are those that are new or changed.
 	Messages    []Message
 	Compactions []Compaction
-	// Entries are the new records that mean something, in the order of the file.
-	// Their byte slices are nil.
+	// Entries are the new records that mean something, in the order of the file. Of
+	// their byte slices only a reading's Model is set. Of a whole file they are those
+	// of the last 10 minutes, 4096 at most.
 	Entries []Entry
 }

@@ -1,11 +1,13 @@
 package follow
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -184,11 +186,16 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 	met := s.whole || known == 0 // what the cursor covers has gone by
 	var e transcript.Entry
 	var before int64
+	young := s.young()
 	end, err := s.lines.each(s.size, func(line []byte, end int64) bool {
 		fresh, _ := s.fold.Line(line, int(end-before), &e)
 		before = end
 		switch {
-		case end < known || s.whole:
+		case s.whole:
+			if fresh && e.At >= young {
+				s.keep(&e)
+			}
+		case end < known:
 		case end == known:
 			s.fold.Take()
 			head, tail := s.lines.marks()
@@ -257,9 +264,34 @@ func (s *source) flush(ctx context.Context, end, size int64, session transcript.
 	return ok
 }
 
-// plain is an entry without what points into the line's buffer.
+// wholeEntries bounds the entries of a file that is read whole.
+const wholeEntries = 4096
+
+// young is the oldest time of entries worth telling of a file that is read whole: what
+// is older is history. Whoever reads files once wants none.
+func (s *source) young() transcript.Instant {
+	if s.f.once {
+		return math.MaxInt64
+	}
+	return transcript.InstantOf(time.Now().Add(-s.f.ActiveFor))
+}
+
+// keep keeps an entry of a file that is read whole, and forgets the oldest when there
+// are too many.
+func (s *source) keep(e *transcript.Entry) {
+	if all := s.change.Entries; len(all) == wholeEntries {
+		s.change.Entries = all[:copy(all, all[wholeEntries/2:])]
+	}
+	s.change.Entries = append(s.change.Entries, plain(*e))
+}
+
+// plain is an entry without what points into the line's buffer, but for a reading's
+// model.
 func plain(e transcript.Entry) transcript.Entry {
-	e.Model, e.Version, e.CWD, e.SessionID = nil, nil, nil, nil
+	e.Version, e.CWD, e.SessionID = nil, nil, nil
+	if e.Model = bytes.Clone(e.Model); e.Kind != transcript.KindReading {
+		e.Model = nil
+	}
 	return e
 }
 
