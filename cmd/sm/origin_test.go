@@ -15,16 +15,16 @@ import (
 
 func TestOrigin(t *testing.T) {
 	at := time.Date(2026, 11, 20, 11, 0, 0, 0, time.FixedZone("", 3600))
-	pane := map[string]string{"TMUX": "/tmp/t,12,0", "TMUX_PANE": "%3", "CLAUDE_PID": "9"}
+	pane := map[string]string{"TMUX": "/tmp/t,12,0", "TMUX_PANE": "%3", "CLAUDE_PID": "2000000000"}
 	for _, tt := range []struct {
 		name string
 		vars map[string]string
 		want hook.Origin
 	}{
-		{"in a pane", pane, hook.Origin{Agent: hook.TmuxAgent("/tmp/t", 12, "%3"), Tmux: "/tmp/t", Server: 12, Pane: "%3", PID: 9}},
-		{"nowhere", map[string]string{"CLAUDE_PID": "9"}, hook.Origin{PID: 9}},
-		{"a pane without a server", map[string]string{"TMUX_PANE": "%3", "CLAUDE_PID": "9"}, hook.Origin{PID: 9}},
-		{"an odd pane", map[string]string{"TMUX": "/tmp/t,12,0", "TMUX_PANE": "x", "CLAUDE_PID": "9"}, hook.Origin{Tmux: "/tmp/t", Server: 12, PID: 9}},
+		{"in a pane", pane, hook.Origin{Agent: hook.TmuxAgent("/tmp/t", 12, "%3"), Tmux: "/tmp/t", Server: 12, Pane: "%3", PID: 2000000000}},
+		{"nowhere", map[string]string{"CLAUDE_PID": "2000000000"}, hook.Origin{PID: 2000000000}},
+		{"a pane without a server", map[string]string{"TMUX_PANE": "%3", "CLAUDE_PID": "2000000000"}, hook.Origin{PID: 2000000000}},
+		{"an odd pane", map[string]string{"TMUX": "/tmp/t,12,0", "TMUX_PANE": "x", "CLAUDE_PID": "2000000000"}, hook.Origin{Tmux: "/tmp/t", Server: 12, PID: 2000000000}},
 	} {
 		tt.want.At = at.UTC()
 		if diff := cmp.Diff(tt.want, testEnv(tt.vars).origin(at)); diff != "" {
@@ -58,7 +58,7 @@ func TestClientPID(t *testing.T) {
 			t.Errorf("%q, parent %d: %d, want %d", tt.named, tt.parent, got, tt.want)
 		}
 	}
-	if _, _, err := processStat(proc, 90); err == nil || !strings.Contains(err.Error(), "x") {
+	if _, err := processStat(proc, 90); err == nil || !strings.Contains(err.Error(), "x") {
 		t.Errorf("error %v", err)
 	}
 }

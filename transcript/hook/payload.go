@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -28,16 +29,16 @@ const (
 	StatusLine Event = "StatusLine"
 )
 
-// Known says whether an event is one of those above, and so fit for a label of a
-// metric.
-func (e Event) Known() bool {
-	switch e {
-	case SessionStart, SessionEnd, UserPromptSubmit, PreToolUse, PostToolUse, Stop, StopFailure, SubagentStop,
-		PreCompact, PostCompact, Notification, StatusLine:
-		return true
+// Events lists those above: what is fit for a label of a metric.
+func Events() []Event {
+	return []Event{
+		SessionStart, SessionEnd, UserPromptSubmit, PreToolUse, PostToolUse, Stop, StopFailure, SubagentStop,
+		PreCompact, PostCompact, Notification, StatusLine,
 	}
-	return false
 }
+
+// Known says whether an event is one of Events.
+func (e Event) Known() bool { return slices.Contains(Events(), e) }
 
 // The bounds, in bytes.
 const (
@@ -99,8 +100,10 @@ type Origin struct {
 	Tmux   string `json:"tmux,omitempty"`
 	Server int    `json:"server,omitempty"`
 	Pane   string `json:"pane,omitempty"`
-	// PID is the client's process, 0 when unknown.
-	PID int `json:"pid,omitempty"`
+	// PID is the client's process, 0 when unknown; Start is its start time as /proc and
+	// the client's registry write it, which tells a pid that has come again.
+	PID   int    `json:"pid,omitempty"`
+	Start string `json:"start,omitempty"`
 	// At is when the client spoke: when the hook began to run.
 	At time.Time `json:"at,omitzero"`
 }
@@ -212,6 +215,8 @@ func origin(raw []byte) (o Origin) {
 			o.Pane = pane(raw)
 		case "pid":
 			o.PID = pid(raw)
+		case "start":
+			o.Start = word(raw, maxWord)
 		case "at":
 			o.At = instant(raw)
 		}

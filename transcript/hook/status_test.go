@@ -75,7 +75,7 @@ func TestTmux(t *testing.T) {
 		}
 	}
 	a, b := TmuxAgent("/tmp/s", 10, "%3"), TmuxAgent("/tmp/s", 11, "%3")
-	if a != "tmux-d682871e03f9e8b2-3" || b == a {
+	if a != "tmux-3-d682871e03f9e8b2" || b == a {
 		t.Errorf("agents %q, %q", a, b)
 	}
 	for _, pane := range []string{"", "3", "%", "%a", "%1;", "%1234567890"} {

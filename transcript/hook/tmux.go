@@ -53,5 +53,5 @@ func TmuxAgent(socket string, server int, pane string) string {
 	}
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s,%d", socket, server) // never fails
-	return fmt.Sprintf("tmux-%016x-%s", h.Sum64(), pane[1:])
+	return fmt.Sprintf("tmux-%s-%016x", pane[1:], h.Sum64())
 }
