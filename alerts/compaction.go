@@ -163,8 +163,7 @@ func (e *Engine) learn(a *AgentState, ev *Event) {
 	if last, ok := a.current(); ok {
 		c = client{cmp.Or(c.model, last.Model), cmp.Or(c.window, last.Window)}
 	}
-	sizes := append(e.learned[c], ev.PreTokens)
-	e.learned[c] = slices.Delete(sizes, 0, max(0, len(sizes)-lessonsKept))
+	e.Learn(c.model, c.window, ev.PreTokens)
 }
 
 // threshold is the context size at which the agent's client compacts, 0 when

@@ -155,7 +155,7 @@ func TestRestoreAtEachStep(t *testing.T) {
 	e := newEngine(t, timeOnly)
 	stored := map[AgentID]AgentState{}
 	for i, d := range mail {
-		taken := e.Take()
+		taken, _ := e.Take()
 		for _, a := range taken.Agents {
 			stored[a.Agent] = a
 		}

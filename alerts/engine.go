@@ -180,7 +180,7 @@ func (e *Engine) Forget(id AgentID) {
 	if ok {
 		e.order = slices.Delete(e.order, i, i+1)
 		delete(e.agents, id)
-		delete(e.changed, id)
+		e.changed[id] = struct{}{}
 	}
 }
 
@@ -202,14 +202,18 @@ func (e *Engine) Snapshot() State {
 }
 
 // Take is like Snapshot, but of the agents it holds only those that have changed
-// since the last Take.
-func (e *Engine) Take() State {
-	s := State{Now: e.now, Learned: e.lessons(), Counters: e.counters}
+// since the last Take, and besides it lists those that have been forgotten.
+func (e *Engine) Take() (s State, gone []AgentID) {
+	s = State{Now: e.now, Learned: e.lessons(), Counters: e.counters}
 	for _, id := range slices.Sorted(maps.Keys(e.changed)) {
-		s.Agents = append(s.Agents, e.agents[id].clone())
+		if a := e.agents[id]; a != nil {
+			s.Agents = append(s.Agents, a.clone())
+		} else {
+			gone = append(gone, id)
+		}
 	}
 	clear(e.changed)
-	return s
+	return s, gone
 }
 
 // Restore goes on from a state, in place of all that the engine remembers. If it was

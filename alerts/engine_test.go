@@ -99,8 +99,12 @@ func TestTakeAndForget(t *testing.T) {
 	e := newEngine(t)
 	play(e, reading(1, 20_000), Event{Kind: EventReading, Agent: "b", At: sec(1), Tokens: 20_000, Window: window})
 	names := func() (ids string) {
-		for _, a := range e.Take().Agents {
+		s, gone := e.Take()
+		for _, a := range s.Agents {
 			ids += string(a.Agent)
+		}
+		for _, id := range gone {
+			ids += "-" + string(id)
 		}
 		return ids
 	}
@@ -120,7 +124,7 @@ func TestTakeAndForget(t *testing.T) {
 	play(e, reading(500, 21_000))
 	e.Forget("a")
 	e.Forget("nobody")
-	if _, ok := e.Agent("a"); ok || names() != "" || len(e.Agents()) != 1 {
+	if _, ok := e.Agent("a"); ok || names() != "-a" || len(e.Agents()) != 1 {
 		t.Error("a is still known")
 	}
 	if play(e, Event{Kind: EventReading, At: sec(1), Tokens: 150_000, Window: window}, Event{Kind: 99, Agent: "c"}) != nil {
