@@ -1,0 +1,241 @@
+package outbox
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"sm/alerts"
+)
+
+const (
+	// skew is how far stamps may run ahead of the clock before the clock counts as set
+	// back.
+	skew = 30 * time.Second
+	// pace is how soon to ask again, at the earliest, whether a transcript has been read.
+	pace = time.Second
+)
+
+// Check says what follows from the passing of time, and returns when to be asked
+// again, zero for never. Each message that is Offered and has not been heard is judged
+// by read, which tells up to when the agent's transcript is known to have been read;
+// any is false if there is no transcript to read.
+//
+//   - The transcript was read up to Options.Proof past the offer: the message waits
+//     again, or ends unconfirmed after Options.Offers.
+//   - There is no transcript, and Options.Proof has passed: a notice ends unconfirmed; a
+//     send waits again once, and ends unconfirmed after its second offer.
+//   - A transcript that is there has not been read so far for Options.TTL on top of that:
+//     the message ends unconfirmed.
+//
+// What has waited for Options.TTL since it was made expires, and what ended that long ago
+// is forgotten. Where the clock was set back by more than 30 s, what was stamped later
+// than now counts as stamped now, or else it would wait for the clock.
+func (q *Queue) Check(now time.Time, read func(alerts.AgentID) (until time.Time, any bool)) (next time.Time) {
+	q.setClock(now)
+	sooner := func(t time.Time) {
+		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	for _, b := range q.agents {
+		// Backward: ending one moves only those behind it.
+		for _, m := range slices.Backward(b.open) {
+			if m.State == Offered {
+				sooner(q.judge(m, now, read))
+			}
+			if m.State == Waiting && q.stale(m, now) {
+				q.end(m, Expired, now)
+			} else if m.State == Waiting {
+				sooner(m.Made.Add(q.options.TTL))
+			}
+		}
+	}
+	q.drop(now)
+	if !q.forget.IsZero() {
+		sooner(q.forget.Add(q.options.TTL))
+	}
+	return next
+}
+
+// judge decides about a message whose hearing is not known, and says when to do so
+// again if it cannot yet.
+func (q *Queue) judge(m *Message, now time.Time, read func(alerts.AgentID) (time.Time, bool)) (next time.Time) {
+	due := m.Offered.Add(q.options.Proof)
+	until, any := read(m.To)
+	switch {
+	case any && !until.Before(due):
+		if limit := q.options.Offers; limit > 0 && m.Offers >= limit {
+			q.end(m, Unconfirmed, now)
+			return next
+		}
+		q.wait(m)
+	case now.Before(due):
+		return due
+	case any && now.Before(due.Add(q.options.TTL)):
+		// Reading goes on at the pace of time, or faster when it has to catch up.
+		return now.Add(max(pace, min(due.Sub(until), q.options.Proof)))
+	case any || m.Notice() || m.Offers > 1:
+		q.end(m, Unconfirmed, now)
+	default:
+		q.wait(m)
+	}
+	return next
+}
+
+// wait makes an offered message wait to be offered again.
+func (q *Queue) wait(m *Message) {
+	m.State = Waiting
+	q.touch(m)
+}
+
+// stale says that a message has waited for too long.
+func (q *Queue) stale(m *Message, now time.Time) bool { return !now.Before(m.Made.Add(q.options.TTL)) }
+
+// expire ends what has waited for too long for one agent.
+func (q *Queue) expire(to alerts.AgentID, now time.Time) {
+	b := q.agents[to]
+	if b == nil {
+		return
+	}
+	for _, m := range slices.Backward(b.open) {
+		if m.State == Waiting && q.stale(m, now) {
+			q.end(m, Expired, now)
+		}
+	}
+}
+
+// Withdraw takes back the notices under these keys that have not ended, also those that
+// were offered and may have been read, and returns them.
+func (q *Queue) Withdraw(keys []alerts.Key, now time.Time) []Message {
+	var taken []Message
+	for _, k := range keys {
+		if m := q.keys[k]; m != nil && !m.State.Ended() {
+			q.end(m, Withdrawn, now)
+			taken = append(taken, *m)
+		}
+	}
+	return taken
+}
+
+// Cancel takes back a message to an agent, and returns it. One that waits to be offered
+// again is not repeated then; one that has ended unread stays as it is. The errors are
+// ErrUnknown, and ErrOffered for one that is on its way or may have been read.
+func (q *Queue) Cancel(to alerts.AgentID, id ID, now time.Time) (Message, error) {
+	m := q.ids[id]
+	switch {
+	case m == nil || m.To != to:
+		return Message{}, ErrUnknown
+	case m.State == Waiting:
+		q.end(m, Withdrawn, now)
+	case m.State != Withdrawn && m.Offers > 0:
+		return *m, ErrOffered
+	}
+	return *m, nil
+}
+
+// Refuse ends a message that no carrier can ever deliver. One that has ended stays as it
+// is.
+func (q *Queue) Refuse(id ID, now time.Time) {
+	if m := q.ids[id]; m != nil && !m.State.Ended() {
+		q.end(m, Refused, now)
+	}
+}
+
+// end ends a message, which must not have ended before.
+func (q *Queue) end(m *Message, s State, at time.Time) {
+	q.counters.add(m.Via, s)
+	m.State, m.Ended = s, stamp(at)
+	m.Text = strings.Clone(cut(m.Text, endedLength)) // lets go of the rest
+	b := q.agents[m.To]
+	b.open = slices.DeleteFunc(b.open, func(o *Message) bool { return o == m })
+	q.remember(m)
+	q.seen(m.Ended)
+	q.touch(m)
+}
+
+// Forget drops the notices about an agent at once, whoever hears them; those that have
+// not ended are withdrawn. It goes with the engine's Forget: an agent that returns begins
+// with the same keys. Sends to the agent stay.
+func (q *Queue) Forget(about alerts.AgentID, now time.Time) {
+	of := func(m *Message) bool { return m.Notice() && m.Key.Agent == about }
+	for _, m := range q.order {
+		if of(m) && !m.State.Ended() {
+			q.end(m, Withdrawn, now)
+		}
+	}
+	q.remove(of)
+}
+
+// drop forgets what ended long ago.
+func (q *Queue) drop(now time.Time) {
+	if !q.forget.IsZero() && !now.Before(q.forget.Add(q.options.TTL)) {
+		q.remove(func(m *Message) bool { return m.State.Ended() && !now.Before(m.Ended.Add(q.options.TTL)) })
+	}
+}
+
+// remove forgets messages that have ended.
+func (q *Queue) remove(old func(*Message) bool) {
+	boxes, senders := map[alerts.AgentID]struct{}{}, map[string]struct{}{}
+	q.forget = time.Time{}
+	for _, m := range q.order {
+		if !old(m) {
+			q.remember(m)
+			continue
+		}
+		delete(q.ids, m.ID)
+		delete(q.changed, m)
+		q.gone[m.ID] = struct{}{}
+		boxes[m.To] = struct{}{}
+		if m.Notice() {
+			delete(q.keys, m.Key)
+			continue
+		}
+		senders[m.From] = struct{}{}
+		trim(q.refs, reference{m.To, m.Ref}, old)
+	}
+	q.order = slices.DeleteFunc(q.order, old)
+	for from := range senders {
+		trim(q.senders, from, old)
+	}
+	for to := range boxes {
+		b := q.agents[to]
+		if b.all = slices.DeleteFunc(b.all, old); len(b.all) == 0 {
+			delete(q.agents, to)
+		}
+	}
+}
+
+// remember notes when a message is to be forgotten, if it has ended.
+func (q *Queue) remember(m *Message) {
+	if m.State.Ended() && (q.forget.IsZero() || m.Ended.Before(q.forget)) {
+		q.forget = m.Ended
+	}
+}
+
+// trim takes old messages from a list, and an empty list from its map.
+func trim[K comparable](lists map[K][]*Message, k K, old func(*Message) bool) {
+	if lists[k] = slices.DeleteFunc(lists[k], old); len(lists[k]) == 0 {
+		delete(lists, k)
+	}
+}
+
+// setClock finds the clock set back. Each stamp is judged alone, so that what is done
+// does not depend on those that have been forgotten.
+func (q *Queue) setClock(now time.Time) {
+	limit := now.Add(skew)
+	if !q.newest.After(limit) {
+		return
+	}
+	q.newest, q.forget = time.Time{}, time.Time{}
+	for _, m := range q.order {
+		for _, t := range m.stamps() {
+			if t.After(limit) {
+				*t = stamp(now)
+				q.touch(m)
+			}
+			q.seen(*t)
+		}
+		q.remember(m)
+	}
+}

@@ -1,0 +1,147 @@
+package outbox
+
+import (
+	"iter"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"sm/alerts"
+)
+
+// early is by how much a message may be heard before it was offered: clients and
+// queue stamp separately.
+const early = 5 * time.Second
+
+// Offer takes the best message that waits for the agent: of a Mode of at least least,
+// the most urgent, of those the oldest. The carrier is to deliver its Line. ok is false
+// if there is none, or if the agent is on hold and the carrier is not Restart.
+// Messages that have waited for Options.TTL expire instead.
+func (q *Queue) Offer(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time) (m Message, ok bool) {
+	q.expire(to, now)
+	best := q.best(to, by, least, now)
+	if best == nil {
+		return Message{}, false
+	}
+	best.State, best.Via, best.Offered = Offered, by, stamp(now)
+	if best.Offers++; best.Offers == 1 {
+		best.First = best.Offered
+	}
+	q.seen(best.Offered)
+	q.touch(best)
+	return *best, true
+}
+
+// Peek returns what Offer would take, as it stands before, and changes nothing.
+func (q *Queue) Peek(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time) (m Message, ok bool) {
+	if best := q.best(to, by, least, now); best != nil {
+		return *best, true
+	}
+	return Message{}, false
+}
+
+func (q *Queue) best(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time) *Message {
+	_, held := q.held[to]
+	b := q.agents[to]
+	if b == nil || by == None || by >= carriers || held && by != Restart {
+		return nil
+	}
+	var best *Message
+	for _, m := range b.open {
+		if m.State == Waiting && m.Mode >= least && !q.stale(m, now) && (best == nil || m.Mode > best.Mode) {
+			best = m
+		}
+	}
+	return best
+}
+
+// Unoffer takes an offer back that certainly did not reach the carrier: it counts as
+// never made. A message that is not Offered stays as it is. Of an earlier offer Via and
+// Offered are not known any more, so that those of this one stay.
+func (q *Queue) Unoffer(id ID, now time.Time) {
+	m := q.ids[id]
+	if m == nil || m.State != Offered {
+		return
+	}
+	m.State = Waiting
+	if m.Offers--; m.Offers <= 0 {
+		m.Offers, m.Via, m.First, m.Offered = 0, None, time.Time{}, time.Time{}
+	}
+	q.touch(m)
+	q.expire(m.To, now)
+}
+
+// Hold keeps the messages of an agent back while on: its context is about to be
+// rotated, and what it heard now would be lost with it. Only Restart gets them. Holds
+// are not part of what Take and Restore keep: whoever holds must do so again after a
+// restart, before the first Offer.
+func (q *Queue) Hold(to alerts.AgentID, on bool) {
+	if on {
+		q.held[to] = struct{}{}
+	} else {
+		delete(q.held, to)
+	}
+}
+
+// Heard takes a text that the agent's transcript shows to have been heard at a time,
+// and returns the messages that it confirms, in the order of the text. Of a long text
+// the begin and the last 16 bytes are enough for the message that ends it.
+//
+// A message is heard where "#" and its id stand alone: after a space or at the start,
+// and not before a letter or digit. What the transcript shows as heard over 5 s before
+// the first offer, or without a time, is no proof: the id was quoted. Nor is an id in
+// the text of another message: one after which the id of another message to the agent
+// follows without a heading between.
+func (q *Queue) Heard(to alerts.AgentID, text string, at time.Time) []Message {
+	var heard []Message
+	var last *Message // the newest id so far, which may turn out to be a quotation
+	end := 0
+	for i, id := range tokens(text) {
+		m := q.ids[id]
+		if m == nil || m.To != to {
+			continue
+		}
+		if last != nil && strings.Contains(text[end:i], heading) {
+			heard = q.confirm(heard, last, at)
+		}
+		last, end = m, i+1+len(id)
+	}
+	if last != nil {
+		heard = q.confirm(heard, last, at)
+	}
+	return heard
+}
+
+func (q *Queue) confirm(heard []Message, m *Message, at time.Time) []Message {
+	if m.State.Ended() || m.Offers == 0 || at.Before(m.First.Add(-early)) {
+		return heard
+	}
+	q.end(m, Confirmed, at)
+	return append(heard, *m)
+}
+
+// tokens gives each id in a text with the position of its "#".
+func tokens(text string) iter.Seq2[int, ID] {
+	const size = len("#a1b2c3")
+	return func(yield func(int, ID) bool) {
+		for i := 0; ; i++ {
+			n := strings.IndexByte(text[i:], '#')
+			if n < 0 || len(text)-i-n < size {
+				return
+			}
+			i += n
+			after, _ := utf8.DecodeRuneInString(text[i+size:])
+			if i > 0 && text[i-1] != ' ' || !hex(text[i+1:i+size]) || unicode.IsLetter(after) || unicode.IsDigit(after) {
+				continue
+			}
+			if !yield(i, ID(text[i+1:i+size])) {
+				return
+			}
+		}
+	}
+}
+
+func hex(s string) bool {
+	return strings.Trim(s, "0123456789abcdef") == ""
+}

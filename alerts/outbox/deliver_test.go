@@ -1,0 +1,278 @@
+package outbox
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/alerts"
+)
+
+func TestOfferOrder(t *testing.T) {
+	q := New(Options{TTL: time.Hour})
+	put(t, q, Message{To: "a", Text: "old", Mode: alerts.Urgent}, -3600)
+	for i, m := range []alerts.Mode{alerts.Sequential, alerts.Important, alerts.Urgent, alerts.Sequential, alerts.Urgent, alerts.Important} {
+		put(t, q, Message{To: "a", Text: fmt.Sprintf("%d %s", i, m), Mode: m}, float64(-i))
+	}
+	put(t, q, Message{To: "b", Text: "b's", Mode: alerts.Urgent}, 0)
+	var got []string
+	for _, least := range []alerts.Mode{alerts.Urgent, alerts.Important, alerts.Urgent, alerts.Important, alerts.Important, alerts.Sequential, alerts.Sequential, alerts.Sequential} {
+		peeked, _ := q.Peek("a", Hook, least, sec(0))
+		m, ok := q.Offer("a", Hook, least, sec(0))
+		if peeked.ID != m.ID || ok && peeked.State != Waiting {
+			t.Errorf("peeked at %+v, was offered %+v", peeked, m)
+		}
+		if ok && (m.State != Offered || m.Via != Hook || m.Offers != 1 || m.First != sec(0) || m.Offered != sec(0)) {
+			t.Errorf("offered as %+v", m)
+		}
+		got = append(got, m.Text)
+	}
+	want := []string{"2 urgent", "4 urgent", "", "1 important", "5 important", "0 sequential", "3 sequential", ""}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := q.Counters().Count(None, Expired); got != 1 {
+		t.Errorf("%d have expired", got)
+	}
+}
+
+func TestPeekChangesNothing(t *testing.T) {
+	q := New(Options{TTL: time.Hour})
+	put(t, q, Message{To: "a", Text: "x"}, 0)
+	q.Take()
+	if _, ok := q.Peek("a", Hook, alerts.Sequential, sec(3600)); ok {
+		t.Error("peeked at what is too old")
+	}
+	if _, ok := q.Take(); ok || q.Waiting() != 1 {
+		t.Error("a peek changed something")
+	}
+}
+
+func TestOfferByNobody(t *testing.T) {
+	q := New(Options{})
+	put(t, q, Message{To: "a", Text: "x"}, 0)
+	for _, by := range []Carrier{None, carriers, 200} {
+		if _, ok := q.Offer("a", by, alerts.Sequential, sec(0)); ok {
+			t.Errorf("offered by carrier %d", by)
+		}
+	}
+}
+
+func TestHold(t *testing.T) {
+	q := New(Defaults())
+	put(t, q, Message{To: "a", Text: "x"}, 0)
+	b := put(t, q, Message{To: "b", Text: "x"}, 0)
+	q.Hold("a", true)
+	for _, by := range []Carrier{Hook, Tmux} {
+		if _, ok := q.Offer("a", by, alerts.Sequential, sec(0)); ok {
+			t.Errorf("%s is offered what is on hold", by)
+		}
+		if _, ok := q.Peek("a", by, alerts.Sequential, sec(0)); ok {
+			t.Errorf("%s peeks at what is on hold", by)
+		}
+	}
+	if !q.HasWaiting("a") {
+		t.Error("nothing waits")
+	}
+	if m := offer(t, q, "b", Hook, 0); m.ID != b.ID {
+		t.Error("b has another's message")
+	}
+	m := offer(t, q, "a", Restart, 1)
+	q.Unoffer(m.ID, sec(1))
+	q.Hold("a", false)
+	offer(t, q, "a", Tmux, 2)
+}
+
+func TestUnoffer(t *testing.T) {
+	q := New(Options{TTL: time.Hour})
+	m := put(t, q, Message{To: "a", Text: "x"}, 0)
+	q.Unoffer(m.ID, sec(0)) // not offered yet
+	offer(t, q, "a", Hook, 1)
+	q.Unoffer(m.ID, sec(1))
+	if got, _ := q.Find(m.ID); got != m {
+		t.Errorf("(-before +after):\n%s", cmp.Diff(m, got))
+	}
+	if got := q.Heard("a", m.Line(), sec(2)); got != nil {
+		t.Error("what was never offered is heard")
+	}
+	offer(t, q, "a", Hook, 10)
+	q.Check(sec(40), noTranscript)
+	offer(t, q, "a", Tmux, 50)
+	q.Unoffer(m.ID, sec(51))
+	got, _ := q.Find(m.ID)
+	if got.State != Waiting || got.Offers != 1 || got.First != sec(10) || strings.Contains(got.Line(), "repeated") {
+		t.Errorf("%+v", got)
+	}
+	if got := offer(t, q, "a", Tmux, 60); !strings.Contains(got.Line(), "repeated") {
+		t.Errorf("not marked as repeated: %s", got.Line())
+	}
+	q.Unoffer(m.ID, sec(3600))
+	q.Unoffer(m.ID, sec(3600))
+	q.Unoffer("000000", sec(3600))
+	if got := state(q, m.ID); got != "expired tmux 1" {
+		t.Errorf("too old to wait again, but %s", got)
+	}
+}
+
+func TestHeard(t *testing.T) {
+	for _, c := range []struct {
+		name, text string // X, Y, Z: the ids; x, y, z: the lines; N: that of a notice
+		want       string // what is confirmed
+	}{
+		{"line", "x", "X"},
+		{"two lines", "x\ny", "XY"},
+		{"in one line", "y x", "YX"},
+		{"notice among them", "n\nx", "NX"},
+		{"twice", "x\nx", "X"},
+		{"decorated", "<context>x</context>", "X"},
+		{"before a newline", "hi #X\n", "X"},
+		{"before a dot", "hi #X.", "X"},
+		{"at the start", "#X", "X"},
+		{"after a letter", "a#X", ""},
+		{"after another mark", "##X", ""},
+		{"after a bracket", "(#X)", ""},
+		{"before a digit", " #X0", ""},
+		{"before a letter", " #Xg", ""},
+		{"before another script's letter", " #Xж", ""},
+		{"before another script's digit", " #X٣", ""},
+		{"before bytes", " #X\xff", "X"},
+		{"upper case", strings.ToUpper("x"), ""},
+		{"cut off", "hi #", ""},
+		{"no mark", "hi X", ""},
+		{"unknown", " #000000", ""},
+		{"another agent's", "z", ""},
+		{"a quotation", "[sm from b] have you seen #X? #Y", "Y"},
+		{"a quotation in another line", "[sm from b] have you seen #X\n #Y", "Y"},
+		{"a quotation, and the line", "[sm from b] have you seen #X? #Y\nx", "YX"},
+		{"the line, and a quotation", "x\n[sm from b] have you seen #X? #Y", "XY"},
+		{"a quoted heading", "[sm from b] you wrote [sm message] hi #X and more #Y", "Y"},
+		{"of a message unknown", "[sm from b] have you seen #X? #000000", "X"},
+		{"cut", "X" + strings.Repeat("a", 1000) + " #Y", "Y"},
+		{"nothing", "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			q := New(Defaults())
+			ids := map[ID]string{}
+			var lines []string
+			for name, m := range map[string]Message{"X": {To: "a"}, "Y": {To: "a"}, "Z": {To: "b"}, "N": {To: "a", Key: key(1, 0)}} {
+				m.Text = "text of " + name
+				m = put(t, q, m, 0)
+				ids[m.ID] = name
+				lines = append(lines, name, string(m.ID), strings.ToLower(name), m.Line())
+			}
+			for range 3 {
+				offer(t, q, "a", Hook, 10)
+			}
+			offer(t, q, "b", Hook, 10)
+			var got strings.Builder
+			for _, m := range q.Heard("a", expand(c.text, lines), sec(11)) {
+				if m.State != Confirmed || m.Via != Hook || m.Ended != sec(11) {
+					t.Errorf("heard as %+v", m)
+				}
+				got.WriteString(ids[m.ID])
+			}
+			if got.String() != c.want {
+				t.Errorf("got %q, want %q", got.String(), c.want)
+			}
+			if n := q.Counters().Count(Hook, Confirmed); n != uint64(len(c.want)) {
+				t.Errorf("counted %d", n)
+			}
+		})
+	}
+}
+
+// expand puts ids and lines in the place of their names, where those stand alone.
+func expand(text string, lines []string) string {
+	values := map[string]string{}
+	for i := 0; i < len(lines); i += 2 {
+		values[lines[i]] = lines[i+1]
+	}
+	return regexp.MustCompile(`\b[XYZN]|\b[xyzn]\b`).ReplaceAllStringFunc(text, func(s string) string { return values[s] })
+}
+
+func TestHeardWhen(t *testing.T) {
+	q := New(Defaults())
+	m := put(t, q, Message{To: "a", Text: "x"}, 0)
+	heard := func(at time.Time) bool { return len(q.Heard("a", m.Line(), at)) > 0 }
+	if heard(sec(1)) {
+		t.Error("heard before it was offered")
+	}
+	offer(t, q, "a", Hook, 100)
+	if heard(sec(94.9)) || heard(time.Time{}) {
+		t.Error("a quotation from before the offer is a proof")
+	}
+	q.Check(sec(131), readUpTo(131))
+	if got := state(q, m.ID); got != "waiting hook 1" {
+		t.Fatalf("it is %s", got)
+	}
+	offer(t, q, "a", Tmux, 200)
+	if !heard(sec(95)) { // told late; it counts from the first offer on
+		t.Error("not heard within 5 s of the first offer")
+	}
+	if heard(sec(201)) {
+		t.Error("heard twice")
+	}
+	if got := state(q, m.ID); got != "confirmed tmux 2" {
+		t.Errorf("it is %s", got)
+	}
+}
+
+func TestHeardWhileItWaitsAgain(t *testing.T) {
+	q := New(Defaults())
+	m := put(t, q, Message{To: "a", Text: "x"}, 0)
+	offer(t, q, "a", Tmux, 1)
+	q.Check(sec(31), noTranscript)
+	if got := q.Heard("a", m.Line(), sec(2)); len(got) != 1 {
+		t.Error("not heard")
+	}
+	if _, ok := q.Offer("a", Tmux, alerts.Sequential, sec(40)); ok {
+		t.Error("offered again after it was heard")
+	}
+}
+
+// FuzzHeard compares with a regular expression: what was offered is heard where its id
+// stands alone, and another id in the same text can hide it but not itself.
+func FuzzHeard(f *testing.F) {
+	f.Add("[sm message] x #@", false)
+	f.Add("[sm message] x #@\n[sm message] #~", true)
+	f.Add("#@0 #@ # #~~ #@\xff", true)
+	f.Fuzz(func(t *testing.T, text string, both bool) {
+		q := New(Options{})
+		a, b := put(t, q, Message{To: "a", Text: "1"}, 0), put(t, q, Message{To: "a", Text: "2"}, 0)
+		offer(t, q, "a", Hook, 0)
+		if both {
+			offer(t, q, "a", Hook, 0)
+		}
+		text = strings.NewReplacer("@", string(a.ID), "~", string(b.ID)).Replace(text)
+		stands := func(id ID) bool {
+			return regexp.MustCompile(`(?s)(?:^| )#` + string(id) + `(?:$|[^\pL\p{Nd}])`).MatchString(text)
+		}
+		heard := map[ID]bool{}
+		for _, m := range q.Heard("a", text, sec(1)) {
+			if heard[m.ID] || !stands(m.ID) || m.ID == b.ID && !both {
+				t.Errorf("%s is heard in %q", m.ID, text)
+			}
+			heard[m.ID] = true
+		}
+		if both && len(heard) == 0 && (stands(a.ID) || stands(b.ID)) || !stands(b.ID) && stands(a.ID) != heard[a.ID] {
+			t.Errorf("not heard in %q", text)
+		}
+	})
+}
+
+// BenchmarkOffer offers to one of 500 agents with 50 messages each.
+func BenchmarkOffer(b *testing.B) {
+	q := New(Options{})
+	for i := range 500 * 50 {
+		put(b, q, Message{To: alerts.AgentID(fmt.Sprint(i % 500)), Text: "x"}, 0)
+	}
+	for b.Loop() {
+		m := offer(b, q, "77", Hook, 1)
+		q.Unoffer(m.ID, sec(1))
+		q.HasWaiting("78")
+	}
+}

@@ -1,0 +1,187 @@
+package outbox
+
+import (
+	"strings"
+	"time"
+	"unicode"
+
+	"sm/alerts"
+)
+
+// ID names a message: 6 lower-case hex digits, unique among all messages that the
+// queue knows.
+type ID string
+
+// Carrier is a way to reach an agent. Messages are stored with its number: a new one
+// goes to the end.
+type Carrier uint8
+
+// The carriers. None stands for what has not been offered.
+const (
+	None Carrier = iota
+	// Hook is the reply to a hook of the agent's client.
+	Hook
+	// Tmux is the prompt of an idle client.
+	Tmux
+	// Restart is the prompt with which sm run starts the client anew.
+	Restart
+	carriers
+)
+
+// Carriers lists all of them and None, for metrics that show each.
+func Carriers() [carriers]Carrier { return [...]Carrier{None, Hook, Tmux, Restart} }
+
+// String is the carrier as metrics and the API write it.
+func (c Carrier) String() string {
+	if c >= carriers {
+		return "unknown"
+	}
+	return [...]string{"none", "hook", "tmux", "restart"}[c]
+}
+
+// State is where a message stands. Messages are stored with its number: a new one
+// goes to the end.
+type State uint8
+
+// The states. A message that is Waiting or Offered has not ended, all others have.
+const (
+	// Waiting is to be offered, for the first time or again.
+	Waiting State = iota
+	// Offered was given to a carrier; whether it was heard is not known yet.
+	Offered
+	// Confirmed was heard: a transcript shows it.
+	Confirmed
+	// Unconfirmed was offered, and whether it was heard cannot be known.
+	Unconfirmed
+	// Expired has waited for Options.TTL.
+	Expired
+	// Withdrawn was taken back.
+	Withdrawn
+	// Refused cannot be delivered by any carrier.
+	Refused
+	states
+)
+
+const outcomes = states - Confirmed
+
+// Outcomes lists the states in which a message ends, for metrics that show each.
+func Outcomes() [outcomes]State {
+	return [...]State{Confirmed, Unconfirmed, Expired, Withdrawn, Refused}
+}
+
+// String is the state as metrics and the API write it.
+func (s State) String() string {
+	if s >= states {
+		return "unknown"
+	}
+	return [...]string{"waiting", "offered", "confirmed", "unconfirmed", "expired", "withdrawn", "refused"}[s]
+}
+
+// Ended says that nothing more happens to a message in this state.
+func (s State) Ended() bool { return s > Offered }
+
+// Message is one text to one agent, and what has become of it. It is a plain value
+// and what a store keeps; JSON holds all of it. All times are in UTC, zero for what
+// has not happened.
+type Message struct {
+	ID ID
+	// Seq numbers messages in the order of Put.
+	Seq uint64
+	// Key is that of a notice, zero for a send.
+	Key alerts.Key `json:",omitzero"`
+	// Ref is the sender's own id for a send, "" for none. A notice is known by its Key
+	// alone.
+	Ref string `json:",omitzero"`
+	To  alerts.AgentID
+	// From is who sent it, "" for sm itself and for people.
+	From string      `json:",omitzero"`
+	Mode alerts.Mode `json:",omitzero"`
+	// Text is as it was given, without heading and id. Of a message that has ended the
+	// first 80 characters are kept.
+	Text string
+	Made time.Time
+
+	State State `json:",omitzero"`
+	// Offers counts the offers that may have reached a carrier. First is the time of
+	// the first one; Via and Offered belong to the newest. They are zero while Offers
+	// is.
+	Offers  int       `json:",omitzero"`
+	First   time.Time `json:",omitzero"`
+	Offered time.Time `json:",omitzero"`
+	Via     Carrier   `json:",omitzero"`
+	// Ended is when it ended; for Confirmed, when it was heard.
+	Ended time.Time `json:",omitzero"`
+}
+
+const (
+	// heading begins whatever an agent reads, so that no text is taken for a command of
+	// the client: a leading ! would run a shell.
+	heading       = "[sm "
+	noticeHeading = "[sm context] "
+	// nameLength is how much of a sender's name is shown, endedLength how much of the
+	// text of a message that has ended is kept, in characters.
+	nameLength  = 64
+	endedLength = 80
+)
+
+// Notice says whether the message is a notice rather than a send.
+func (m Message) Notice() bool { return m.Key != alerts.Key{} }
+
+// Line is what the agent reads: a heading that names the sender, the text and the id,
+// as in "[sm from web] Done. #a1b2c3". A text that begins with "[sm " keeps that as its
+// heading. From the second offer on a send is marked as repeated: the agent may have
+// read it. A Line always begins with "[sm " and ends with the id.
+func (m Message) Line() string {
+	own, again := strings.HasPrefix(m.Text, heading), m.Offers > 1
+	line := m.Text
+	switch {
+	case m.Notice() && !own:
+		line = noticeHeading + m.Text
+	case m.Notice():
+	case own && again:
+		line += " (repeated)"
+	case !own:
+		line = m.heading(again) + m.Text
+	}
+	return line + " #" + string(m.ID)
+}
+
+// heading is that of a send.
+func (m Message) heading(again bool) string {
+	h := "[sm message"
+	if name := title(m.From); name != "" {
+		h = "[sm from " + name
+	}
+	if again {
+		h += ", repeated"
+	}
+	return h + "] "
+}
+
+// title is a sender's name in one line, such that it cannot end the heading that it
+// stands in.
+func title(name string) string {
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case r == '[':
+			return '('
+		case r == ']':
+			return ')'
+		case !unicode.IsPrint(r):
+			return ' '
+		}
+		return r
+	}, name)
+	return cut(strings.TrimSpace(name), nameLength)
+}
+
+// cut keeps the first n characters.
+func cut(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}

@@ -1,0 +1,353 @@
+package outbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/alerts"
+)
+
+// model drives a queue at random, and beside it a twin that is restored from its own
+// messages after each step. From what the queue shows it checks what must always hold.
+type model struct {
+	t      *testing.T
+	rng    *rand.Rand
+	q      *Queue
+	twin   *Queue
+	now    float64
+	held   map[alerts.AgentID]bool
+	stored map[ID]Message // what the deltas add up to
+	before map[ID]Message
+	moved  bool // Check may have moved stamps in this step
+
+	accepted, ended uint64
+}
+
+const modelTTL = time.Hour
+
+func newModel(t *testing.T, seed uint64) *model {
+	o := Options{PerAgent: 4, MessageBytes: 120, PerSenderMinute: 5, TTL: modelTTL, Offers: 4}
+	return &model{
+		t: t, rng: rand.New(rand.NewPCG(seed, 1)), q: New(o), twin: New(o),
+		held: map[alerts.AgentID]bool{}, stored: map[ID]Message{}, before: map[ID]Message{},
+	}
+}
+
+func (m *model) agent() alerts.AgentID { return alerts.AgentID("abc"[m.rng.IntN(3):][:1]) }
+
+// some is a message that the queue knows, mostly.
+func (m *model) some() Message {
+	all := m.q.All()
+	if len(all) == 0 || m.rng.IntN(20) == 0 {
+		return Message{ID: "000000", To: m.agent()}
+	}
+	return all[m.rng.IntN(len(all))]
+}
+
+// both does the same to both queues, and wants the same answer.
+func (m *model) both(name string, do func(*Queue) any) {
+	m.t.Helper()
+	want, got := do(m.q), do(m.twin)
+	if !reflect.DeepEqual(want, got) {
+		m.t.Fatalf("%s (-kept +restored):\n%s", name, cmp.Diff(want, got))
+	}
+}
+
+// answer makes one value of an answer and its error.
+func answer(m Message, err error) any { return []any{m, fmt.Sprint(err)} }
+
+func (m *model) step() {
+	m.now += m.rng.Float64() * 20
+	switch m.rng.IntN(60) {
+	case 0:
+		m.now += m.rng.Float64() * 7200
+	case 1:
+		m.now -= m.rng.Float64() * 7200
+	}
+	at, a := sec(m.now), m.agent()
+	mode, by := alerts.Mode(m.rng.IntN(3)), Carrier(m.rng.IntN(4))
+	switch m.rng.IntN(14) {
+	case 0, 1, 2:
+		msg := m.message(a, mode)
+		m.both("Put", func(q *Queue) any { return answer(q.Put(msg, at)) })
+	case 3, 4, 5:
+		m.offer(a, by, mode, at)
+	case 6, 7:
+		text, heard := m.heard(), sec(m.now-m.rng.Float64()*40+2)
+		m.both("Heard", func(q *Queue) any { return q.Heard(a, text, heard) })
+	case 8, 9:
+		m.check(at)
+	default:
+		m.rare(a, at)
+	}
+	m.verify()
+}
+
+func (m *model) offer(a alerts.AgentID, by Carrier, least alerts.Mode, at time.Time) {
+	var peeked, offered Message
+	m.both("Peek", func(q *Queue) any { peeked, _ = q.Peek(a, by, least, at); return peeked })
+	m.both("Offer", func(q *Queue) any { offered, _ = q.Offer(a, by, least, at); return offered })
+	if peeked.ID != offered.ID || offered.ID != "" && m.held[a] && by != Restart {
+		m.t.Fatalf("peeked at %+v, was offered %+v", peeked, offered)
+	}
+	if offered.ID != "" && !at.Before(offered.Made.Add(modelTTL)) {
+		m.t.Fatalf("offered at %v, too late: %+v", at, offered)
+	}
+}
+
+// check lets time pass; each agent's transcript is another: none, slow or quick.
+func (m *model) check(at time.Time) {
+	delay := m.rng.Float64() * 40
+	read := func(to alerts.AgentID) (time.Time, bool) {
+		return at.Add(-time.Duration(delay*float64(to[0]-'a')) * time.Second), to != "a"
+	}
+	m.both("Check", func(q *Queue) any {
+		next := q.Check(at, read)
+		if !next.IsZero() && next.Before(at) || next.IsZero() && len(q.All()) > 0 {
+			m.t.Fatalf("checked at %v, next %v", at, next)
+		}
+		return next
+	})
+	m.moved = true
+}
+
+// rare does what happens seldom.
+func (m *model) rare(a alerts.AgentID, at time.Time) {
+	msg := m.some()
+	switch m.rng.IntN(8) {
+	case 0:
+		m.both("Unoffer", func(q *Queue) any { q.Unoffer(msg.ID, at); return nil })
+	case 1:
+		m.both("Cancel", func(q *Queue) any { return answer(q.Cancel(msg.To, msg.ID, at)) })
+	case 2:
+		keys := []alerts.Key{msg.Key, key(m.rng.IntN(6), 0)}
+		m.both("Withdraw", func(q *Queue) any { return q.Withdraw(keys, at) })
+	case 3:
+		m.both("Refuse", func(q *Queue) any { q.Refuse(msg.ID, at); return nil })
+	case 4, 5:
+		m.held[a] = !m.held[a]
+		m.both("Hold", func(q *Queue) any { q.Hold(a, m.held[a]); return nil })
+	case 6:
+		m.forget(at)
+	case 7:
+		if b := m.agent(); m.rng.IntN(4) == 0 && a != b {
+			m.held[a], m.held[b] = false, m.held[a] || m.held[b]
+			m.both("Rename", func(q *Queue) any { q.Rename(a, b); return nil })
+		}
+	}
+}
+
+// forget drops the notices about the one agent that they are about.
+func (m *model) forget(at time.Time) {
+	if m.rng.IntN(10) > 0 {
+		return
+	}
+	m.both("Forget", func(q *Queue) any { q.Forget("a", at); return nil })
+	for id, msg := range m.before {
+		if !msg.Notice() {
+			continue
+		}
+		if !msg.State.Ended() {
+			m.ended++
+		}
+		delete(m.before, id)
+	}
+}
+
+// message is one to put: a notice, or a send with or without a ref.
+func (m *model) message(to alerts.AgentID, mode alerts.Mode) Message {
+	msg := Message{To: to, Mode: mode, From: []string{"", "web", "api"}[m.rng.IntN(3)], Text: strings.Repeat("é ", m.rng.IntN(70))}
+	switch m.rng.IntN(4) {
+	case 0:
+		msg.Key = key(m.rng.IntN(6), alerts.Kind(m.rng.IntN(3)))
+	case 1:
+		msg.Ref = fmt.Sprint(m.rng.IntN(5))
+	case 2:
+		msg.Text += " see #" + string(m.some().ID)
+	}
+	return msg
+}
+
+// heard is a text with the lines of some messages, cut in the middle when it is long.
+func (m *model) heard() string {
+	var lines []string
+	for range m.rng.IntN(4) {
+		lines = append(lines, m.some().Line())
+	}
+	text := strings.Join(lines, []string{"\n", " "}[m.rng.IntN(2)])
+	if len(text) > 256 {
+		text = text[:240] + text[len(text)-16:]
+	}
+	return text
+}
+
+// verify compares the queues, what is stored, and what was with what is; then it lets
+// the twin begin anew.
+func (m *model) verify() {
+	t, all := m.t, m.q.All()
+	if again := m.twin.All(); !slices.Equal(all, again) { // cmp.Diff takes long
+		t.Fatalf("all (-kept +restored):\n%s", cmp.Diff(all, again))
+	}
+	if m.q.Counters() != m.twin.Counters() {
+		t.Fatalf("counters (-kept +restored):\n%s", cmp.Diff(m.q.Counters(), m.twin.Counters()))
+	}
+	m.store(all)
+	m.compare(all)
+	again := restored(t, m.twin)
+	for a, on := range m.held {
+		again.Hold(a, on)
+	}
+	m.twin, m.moved = again, false
+}
+
+// store applies what Take says.
+func (m *model) store(all []Message) {
+	d, ok := m.q.Take()
+	if changed := len(d.Messages)+len(d.Gone) > 0; ok != changed || d.Counters != m.q.Counters() {
+		m.t.Fatalf("took %v, %+v", ok, d)
+	}
+	for _, msg := range d.Messages {
+		m.stored[msg.ID] = msg
+	}
+	for _, id := range d.Gone {
+		delete(m.stored, id)
+	}
+	known := map[ID]Message{}
+	for _, msg := range all {
+		known[msg.ID] = msg
+	}
+	if !maps.Equal(known, m.stored) {
+		m.t.Fatalf("(-known +stored):\n%s", cmp.Diff(known, m.stored))
+	}
+}
+
+// compare checks each message against the step before, and the sums.
+func (m *model) compare(all []Message) {
+	t, now := m.t, map[ID]Message{}
+	keys, open, last := map[alerts.Key]bool{}, 0, uint64(0)
+	for _, msg := range all {
+		was, old := m.before[msg.ID]
+		switch {
+		case !old:
+			m.accepted++
+		case was.State.Ended():
+			was.To, msg.To = "", ""
+			if m.moved {
+				was.Made, was.First, was.Offered, was.Ended = msg.Made, msg.First, msg.Offered, msg.Ended
+			}
+			if was != msg {
+				t.Fatalf("changed after its end (-before +after):\n%s", cmp.Diff(was, msg))
+			}
+		case msg.State.Ended():
+			m.ended++
+		}
+		if msg.Seq <= last || msg.Notice() && keys[msg.Key] {
+			t.Fatalf("out of order, or twice: %+v", msg)
+		}
+		if (msg.Offers == 0) != (msg.Via == None) || (msg.Offers == 0) != msg.First.IsZero() || msg.State == Offered && msg.Offers == 0 {
+			t.Fatalf("offered and not: %+v", msg)
+		}
+		if !msg.State.Ended() {
+			open++
+		}
+		last, keys[msg.Key], now[msg.ID] = msg.Seq, msg.Notice(), msg
+	}
+	for id, was := range m.before {
+		if _, here := now[id]; !here && (!was.State.Ended() || sec(m.now).Before(was.Ended.Add(modelTTL))) {
+			t.Fatalf("lost: %+v", was)
+		}
+	}
+	var counted uint64
+	for _, c := range Carriers() {
+		for _, s := range Outcomes() {
+			counted += m.q.Counters().Count(c, s)
+		}
+	}
+	if counted != m.ended || m.accepted != m.ended+uint64(open) || open != m.q.Waiting() {
+		t.Fatalf("%d accepted, %d ended, %d counted, %d open of %d", m.accepted, m.ended, counted, open, m.q.Waiting())
+	}
+	m.before = now
+}
+
+// restored is a queue that begins with what JSON holds of another.
+func restored(t *testing.T, q *Queue) *Queue {
+	t.Helper()
+	b, err := json.Marshal(Delta{Messages: q.All(), Counters: q.Counters()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d Delta
+	if err := json.Unmarshal(b, &d); err != nil {
+		t.Fatal(err)
+	}
+	again := New(q.options)
+	again.Restore(d.Messages, d.Counters)
+	return again
+}
+
+func TestModel(t *testing.T) {
+	var sum Counters
+	for seed := range uint64(25) {
+		m := newModel(t, seed)
+		for range 400 {
+			m.step()
+		}
+		c := m.q.Counters()
+		for via := range sum.Ended {
+			for o := range sum.Ended[via] {
+				sum.Ended[via][o] += c.Ended[via][o]
+			}
+		}
+	}
+	for _, s := range Outcomes() { // or else the model does not try much
+		if sum.Count(Hook, s)+sum.Count(None, s) < 10 {
+			t.Errorf("the model came to %s only %d times: %v", s, sum.Count(Hook, s), sum)
+		}
+	}
+}
+
+func TestRestoreSkips(t *testing.T) {
+	q := New(Options{})
+	put(t, q, Message{To: "gone", Text: "x"}, 0)
+	q.Hold("a", true)
+	local := sec(0).In(time.FixedZone("", 3600))
+	q.Restore([]Message{
+		{ID: "a1b2c3", Seq: 9, To: "a", Text: "second", Made: local},
+		{Seq: 3, To: "a", Text: "without an id"},
+		{ID: "00000f", Seq: 2, To: "a", Text: "of a later version", Made: local, State: 77, Via: 77},
+		{ID: "00000e", Seq: 2, To: "a", Text: "first", Made: local, State: Offered, Via: 77, Offers: 1},
+		{ID: "a1b2c3", Seq: 10, To: "a", Text: "the same id", Made: local},
+	}, Counters{})
+	var texts []string
+	for _, m := range q.All() {
+		texts = append(texts, m.Text)
+		if m.Made != sec(0) {
+			t.Errorf("made %v", m.Made)
+		}
+	}
+	if diff := cmp.Diff([]string{"of a later version", "first", "second"}, texts); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, ok := q.Take(); ok {
+		t.Error("what was restored is to be stored")
+	}
+	if m := offer(t, q, "a", Hook, 1); m.Text != "second" {
+		t.Errorf("%q is offered", m.Text)
+	}
+	q.Refuse("00000e", sec(1))
+	if got := q.Counters().Count(None, Refused); got != 1 {
+		t.Error("a carrier of a later version is not counted")
+	}
+	if m := put(t, q, Message{To: "a", Text: "x"}, 1); m.Seq != 10 {
+		t.Errorf("the next has number %d", m.Seq)
+	}
+}

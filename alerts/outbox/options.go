@@ -1,0 +1,103 @@
+package outbox
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// What Put and Cancel refuse. Test for them with errors.Is: some come with figures.
+var (
+	// ErrFull: as many sends as Options.PerAgent have not ended for the agent.
+	ErrFull = errors.New("the agent's queue is full: send again when it has read some")
+	// ErrRate: Options.PerSenderMinute sends were accepted from the sender in a minute.
+	ErrRate = errors.New("too many messages from one sender: wait a minute, then send again")
+	// ErrTooLong: the text has more than Options.MessageBytes.
+	ErrTooLong = errors.New("the message is too long: shorten it, or send the path of a file")
+	// ErrEmpty: the text is nothing but space.
+	ErrEmpty = errors.New("the message is empty: give it a text")
+	// ErrText: the text, or one of the names that come with it, is not UTF-8.
+	ErrText = errors.New("the message is not UTF-8: convert it")
+	// ErrNobody: the message is to no agent.
+	ErrNobody = errors.New("the message is to nobody: name an agent")
+	// ErrUnknown: the queue knows no such message for the agent.
+	ErrUnknown = errors.New("the agent has no such message: sm messages lists them")
+	// ErrOffered: the message was given to a carrier, and may have been read.
+	ErrOffered = errors.New("the agent may have read the message already: send another that corrects it")
+)
+
+// Options are the settings of a Queue: those under queue, and how long to wait for
+// proof.
+type Options struct {
+	// PerAgent is how many sends to one agent may be unfinished, MessageBytes how long
+	// a text may be, PerSenderMinute how many sends are accepted from one sender in a
+	// minute; all senders without a name are one. 0: without limit. Notices neither
+	// count for PerAgent and PerSenderMinute nor are limited by them.
+	PerAgent, MessageBytes, PerSenderMinute int
+	// Offers is how often a message may be offered before it ends unconfirmed, though
+	// a transcript that was read lacks it each time; 0: without limit. It is a brake
+	// for a client that drops what it is given, or writes it in a way that hides the id.
+	Offers int
+	// TTL is for how long a message may wait, and for how long one that has ended is
+	// remembered; 0: 24 hours.
+	TTL time.Duration
+	// Proof is how far past an offer a transcript must have been read to say that it
+	// lacks the message, and how long to wait where there is none; 0: 30 seconds.
+	Proof time.Duration
+}
+
+// Defaults are the settings of a configuration that says nothing.
+func Defaults() Options {
+	return Options{PerAgent: 50, MessageBytes: 4096, PerSenderMinute: 10, TTL: 24 * time.Hour, Proof: 30 * time.Second}
+}
+
+// Configure changes the settings. Messages that were accepted stay.
+func (q *Queue) Configure(o Options) {
+	d := Defaults()
+	if o.TTL <= 0 {
+		o.TTL = d.TTL
+	}
+	if o.Proof <= 0 {
+		o.Proof = d.Proof
+	}
+	q.options = o
+}
+
+// check says what is wrong with a message, whoever sends it and whenever.
+func (o *Options) check(m *Message) error {
+	for _, s := range []string{m.Text, m.From, m.Ref, string(m.To), string(m.Key.Agent), m.Key.Ref} {
+		if !utf8.ValidString(s) {
+			return ErrText // it would come back from a store as another
+		}
+	}
+	switch {
+	case m.To == "":
+		return ErrNobody
+	case strings.TrimSpace(m.Text) == "":
+		return ErrEmpty
+	case o.MessageBytes > 0 && len(m.Text) > o.MessageBytes:
+		return fmt.Errorf("%d bytes of at most %d: %w", len(m.Text), o.MessageBytes, ErrTooLong)
+	}
+	return nil
+}
+
+// admit says whether one more send is too many now.
+func (q *Queue) admit(m *Message, now time.Time) error {
+	if limit := q.options.PerAgent; limit > 0 {
+		if n := q.sends(m.To); n >= limit {
+			return fmt.Errorf("%d messages of at most %d: %w", n, limit, ErrFull)
+		}
+	}
+	limit, sent := q.options.PerSenderMinute, q.senders[m.From]
+	if limit <= 0 || len(sent) < limit {
+		return nil
+	}
+	// By the order of Put, not by counting stamps: a clock that was set back then
+	// stops a sender for a minute at most.
+	if age := now.Sub(sent[len(sent)-limit].Made); age > -time.Minute && age < time.Minute {
+		return fmt.Errorf("%d messages a minute: %w", limit, ErrRate)
+	}
+	return nil
+}
