@@ -7,7 +7,10 @@ import (
 	"time"
 
 	"sm/alerts"
+	"sm/alerts/outbox"
 	"sm/observer/fleet"
+	"sm/transcript"
+	"sm/transcript/hook"
 )
 
 // families writes all that is ours.
@@ -15,8 +18,10 @@ func (m *metrics) families(p *page) {
 	m.infos(p)
 	m.contexts(p)
 	m.activity(p)
+	m.policies(p)
 	m.compactions(p)
 	m.totals(p)
+	m.notices(p)
 	m.itself(p)
 }
 
@@ -39,8 +44,8 @@ func (m *metrics) infos(p *page) {
 func (m *metrics) contexts(p *page) {
 	p.family("claude_session_context_tokens", "gauge", "Tokens in the context at the newest reply; absent while unknown, as after a compaction.")
 	for _, v := range p.sessions {
-		if v.Known {
-			p.series(float64(v.Tokens), "session", v.Label)
+		if tokens := v.tokens(); tokens > 0 {
+			p.series(float64(tokens), "session", v.Label)
 		}
 	}
 	p.family("claude_session_context_window_tokens", "gauge", "Size of the context window.")
@@ -57,22 +62,88 @@ func (m *metrics) contexts(p *page) {
 	levels := [...]alerts.Level{alerts.Critical, alerts.EarlyWarn, alerts.OK, alerts.Warn} // as their names are ordered
 	for _, v := range p.sessions {
 		for _, level := range levels {
-			p.series(float64(btoi(v.Known && v.Level == level)), "level", level.String(), "session", v.Label)
+			p.series(float64(btoi(v.level() == level.String())), "level", level.String(), "session", v.Label)
 		}
 	}
 	p.family("claude_session_compaction_threshold_tokens", "gauge", "Context size at which the client compacts by itself; absent while unknown.")
 	for _, v := range p.sessions {
-		if m.app.o.CompactionThreshold > 0 {
-			p.series(float64(m.app.o.CompactionThreshold), "session", v.Label)
+		if v.policy.Threshold > 0 {
+			p.series(float64(v.policy.Threshold), "session", v.Label)
+		}
+	}
+}
+
+// tokens is the context's size by the transcript, by an estimate, or, where neither
+// tells, by what the policy goes by; 0 while unknown.
+func (v *shown) tokens() int64 {
+	switch {
+	case v.Known:
+		return v.Tokens
+	case v.policy.Known:
+		return v.policy.Tokens
+	}
+	return 0
+}
+
+// level is the one that the policy holds, "" while unknown.
+func (v *shown) level() string {
+	switch {
+	case v.policy.Known:
+		return v.policy.Level.String()
+	case v.Known:
+		return v.View.Level.String()
+	}
+	return ""
+}
+
+// policies are what the policy makes of the contexts, and how the status line agrees.
+func (m *metrics) policies(p *page) {
+	p.family("claude_session_statusline_ratio", "gauge", "Share of the context window in use, 0 to 1, by the status line; absent while it does not know.")
+	for _, v := range p.sessions {
+		if x := v.Sample; x.Tokens > 0 && x.Window > 0 {
+			p.series(min(1, float64(x.Tokens)/float64(x.Window)), "session", v.Label)
+		} else if x.Percent > 0 {
+			p.series(float64(x.Percent)/100, "session", v.Label)
+		}
+	}
+	p.family("claude_session_drift_tokens", "gauge", "How many tokens more the status line tells than the transcript; absent while there is nothing to compare.")
+	for _, v := range p.sessions {
+		if v.DriftKnown {
+			p.series(float64(v.Drift), "session", v.Label)
+		}
+	}
+	p.family("claude_session_compacting", "gauge", "1 while the client compacts.")
+	for _, v := range p.sessions {
+		p.series(float64(btoi(v.policy.Compacting)), "session", v.Label)
+	}
+	p.family("claude_session_forecast_turns", "gauge", "Turns until the context reaches the compaction threshold, if it goes on to grow as it has; absent while unknown.")
+	for _, v := range p.sessions {
+		if f := v.policy.Forecast.Turns; f.Known {
+			p.series(f.Likely, "session", v.Label)
+		}
+	}
+	p.family("claude_session_forecast_seconds", "gauge", "The same in seconds of work.")
+	for _, v := range p.sessions {
+		if f := v.policy.Forecast.Active; f.Known {
+			p.series(f.Likely, "session", v.Label)
 		}
 	}
 }
 
 // activity says when the sessions did something.
 func (m *metrics) activity(p *page) {
-	p.family("claude_session_sample_timestamp_seconds", "gauge", "Time of the newest reading from a source.")
+	p.family("claude_session_sample_timestamp_seconds", "gauge", "When a source last told of the session's context: time of its newest reading, report or hook.")
 	for _, v := range p.sessions {
-		if !v.Reading.IsZero() {
+		if v.Source == transcript.FromEstimate {
+			p.series(seconds(v.Reading), "session", v.Label, "source", "estimate")
+		}
+		if !v.Hooked.IsZero() {
+			p.series(seconds(v.Hooked), "session", v.Label, "source", "hook")
+		}
+		if !v.Spoke.IsZero() {
+			p.series(seconds(v.Spoke), "session", v.Label, "source", "statusline")
+		}
+		if !v.Reading.IsZero() && v.Source == transcript.FromTranscript {
 			p.series(seconds(v.Reading), "session", v.Label, "source", "transcript")
 		}
 	}
@@ -114,6 +185,12 @@ func (m *metrics) totals(p *page) {
 	for i, trigger := range triggers() {
 		p.series(float64(c.Compactions[i]), "trigger", trigger)
 	}
+	p.family("claude_compaction_attempts_total", "counter", "Compactions that clients set out to make, by their hooks, since the state directory was made.")
+	for i, trigger := range triggers() {
+		p.series(float64(p.alerts.Attempts[i]), "trigger", trigger)
+	}
+	p.family("claude_compaction_storms_total", "counter", "Storms of compactions, each counted once.")
+	p.series(float64(p.alerts.Storms))
 	p.family("claude_compaction_duration_seconds", "histogram", "Duration of compactions since the state directory was made, where the transcript tells it.")
 	p.histogram(fleet.DurationBounds(), c.Duration.Counts, c.Duration.Sum)
 	p.family("claude_compaction_pre_tokens", "histogram", "Context size before compactions since the state directory was made.")
@@ -128,6 +205,31 @@ func (m *metrics) totals(p *page) {
 	p.series(float64(c.Lines.Good), "result", "ok")
 	p.family("sm_transcript_bytes_total", "counter", "Bytes of transcript lines read, history included.")
 	p.series(float64(c.Bytes))
+}
+
+// notices are what was said, and what became of it.
+func (m *metrics) notices(p *page) {
+	p.family("sm_notices_total", "counter", "Notices, by what they are about; one that goes to several counts once.")
+	kinds := alerts.Kinds()
+	for _, kind := range slices.SortedFunc(slices.Values(kinds[:]), func(a, b alerts.Kind) int { return strings.Compare(a.String(), b.String()) }) {
+		p.series(float64(p.alerts.Notices[kind]), "kind", kind.String())
+	}
+	p.family("sm_messages_total", "counter", "Messages to agents that have ended, by the way they went last and by what became of them.")
+	outcomes := outbox.Outcomes()
+	slices.SortFunc(outcomes[:], func(a, b outbox.State) int { return strings.Compare(a.String(), b.String()) })
+	carriers := outbox.Carriers()
+	slices.SortFunc(carriers[:], func(a, b outbox.Carrier) int { return strings.Compare(a.String(), b.String()) })
+	for _, outcome := range outcomes {
+		for _, via := range carriers {
+			p.series(float64(p.ended.Count(via, outcome)), "outcome", outcome.String(), "via", via.String())
+		}
+	}
+	p.family("sm_queue_messages", "gauge", "Messages to agents that have not ended.")
+	p.series(float64(p.queued))
+	p.family("sm_hook_events_total", "counter", "Hooks of clients, by event; StatusLine is a report of the status line.")
+	for _, event := range slices.Sorted(slices.Values(append(hook.Events(), otherHook))) {
+		p.series(float64(p.hooks[event]), "event", string(event))
+	}
 }
 
 // itself is how the observer fares.

@@ -2,7 +2,6 @@ package observer
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"time"
@@ -13,11 +12,18 @@ import (
 
 // routes lists what is served, and to whom over TCP.
 func (a *App) routes() []route {
-	get := []string{http.MethodGet}
+	get, post, del := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodDelete}
 	return []route{
 		{pattern: "/{$}", methods: get, tier: tierSameUID, handler: http.HandlerFunc(a.getPage)},
 		{pattern: "/sessions", methods: get, tier: tierSameUID, handler: http.HandlerFunc(a.getSessions)},
+		{pattern: "/sessions", methods: post, tier: tierSameUID, handler: http.HandlerFunc(a.postSession)},
 		{pattern: "/sessions/{id}", methods: get, tier: tierSameUID, handler: http.HandlerFunc(a.getSession)},
+		{pattern: "/sessions/{id}/messages", methods: get, handler: http.HandlerFunc(a.getMessages)},
+		{pattern: "/sessions/{id}/messages", methods: post, handler: http.HandlerFunc(a.postMessage)},
+		{pattern: "/sessions/{id}/messages/{message}", methods: del, handler: http.HandlerFunc(a.deleteMessage)},
+		{pattern: "/messages", methods: get, handler: http.HandlerFunc(a.getAllMessages)},
+		{pattern: "/hooks/claude", methods: post, handler: http.HandlerFunc(a.postHook)},
+		{pattern: "/hooks/context-usage", methods: post, tier: tierSameUID, handler: http.HandlerFunc(a.postUsage)},
 		{pattern: "/metrics", methods: get, tier: tierAnyLocal, handler: a.metrics},
 		{pattern: "/-/healthy", methods: get, tier: tierAnyLocal, handler: http.HandlerFunc(a.getHealthy)},
 		{pattern: "/-/ready", methods: get, tier: tierAnyLocal, handler: http.HandlerFunc(a.getReady)},
@@ -52,34 +58,39 @@ func (a *App) getSessions(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	answer := api.Sessions{Sessions: []api.Session{}}
 	var views []fleet.View
+	var policies []policy
 	err := a.do(r.Context(), func(c *core) {
 		views, answer.CatchingUp = c.fleet.Views(now), !c.caughtUp
+		for i := range views {
+			policies = append(policies, c.policy(&views[i]))
+		}
 	})
 	if err != nil {
 		answerError(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	for _, v := range views {
-		answer.Sessions = append(answer.Sessions, SessionOf(v))
+	for i, v := range views {
+		answer.Sessions = append(answer.Sessions, policies[i].session(v))
 	}
 	answerJSON(w, http.StatusOK, answer)
 }
 
 func (a *App) getSession(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
-	var v fleet.View
+	var s api.Session
 	var found error
-	if err := a.do(r.Context(), func(c *core) { v, found = c.fleet.View(r.PathValue("id"), now) }); err != nil {
+	err := a.do(r.Context(), func(c *core) {
+		var v fleet.View
+		if v, found = c.fleet.View(r.PathValue("id"), now); found == nil {
+			s = c.session(v)
+		}
+	})
+	if err != nil {
 		answerError(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	switch {
-	case errors.Is(found, fleet.ErrAmbiguous):
-		answerError(w, http.StatusConflict, "the id fits several sessions; give more of it")
-	case found != nil:
-		answerError(w, http.StatusNotFound, "no such session; GET /sessions lists them")
-	default:
-		answerJSON(w, http.StatusOK, SessionOf(v))
+	if named(w, found) {
+		answerJSON(w, http.StatusOK, s)
 	}
 }
 

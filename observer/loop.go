@@ -19,20 +19,13 @@ const (
 	storeEvery = 250 * time.Millisecond
 	// retryEvery is how soon a failed transaction is tried again.
 	retryEvery = time.Second
-	// batch bounds how many changes are applied before anyone else gets a turn.
-	batch = 256
+	// burst bounds how many changes are applied before anyone else gets a turn.
+	burst = 256
 	// litterMany is after how many changes a pause is used to give memory back:
 	// reading leaves garbage that would otherwise stay until the next collection,
 	// a long time off in a quiet fleet.
 	litterMany = 100
 )
-
-// core is the state that the loop owns. Only functions sent to the loop see it.
-type core struct {
-	fleet    *fleet.Fleet
-	caughtUp bool
-	early    catchUp
-}
 
 // errStopped answers who asks a loop that has ended.
 var errStopped = errors.New("the observer is stopping; try again when it runs")
@@ -54,7 +47,8 @@ func (a *App) do(ctx context.Context, f func(*core)) error {
 // loop owns all state until ctx ends; then it waits for the follower, takes what it
 // has still sent, and stores it.
 func (a *App) loop(ctx context.Context) {
-	c := &core{fleet: a.fleet}
+	c := a.core
+	effects := a.startEffects()
 	cursors := c.fleet.Cursors()
 	var follower sync.WaitGroup
 	follower.Go(func() {
@@ -67,7 +61,7 @@ func (a *App) loop(ctx context.Context) {
 			a.fail(err)
 		}
 	})
-	w := newWriter(func(d fleet.Delta) error { return a.store.Save(d) }, a.log)
+	w := newWriter(func(b *batch) error { return a.store.Save(b.delta, b.values...) }, a.log)
 	store := time.NewTicker(storeEvery)
 	defer store.Stop()
 	litter := litterMany + 1 // loading the state leaves some, too
@@ -80,18 +74,23 @@ func (a *App) loop(ctx context.Context) {
 		case f := <-a.calls:
 			f(c)
 		case entries := <-a.clients:
-			c.fleet.Clients(clients(entries))
-		case <-store.C:
-			if busy := w.offer(c.fleet); !busy && litter > litterMany && c.caughtUp {
+			c.learn(c.fleet.Clients(clients(entries)), time.Now())
+		case now := <-store.C:
+			c.pass(now)
+			if busy := w.offer(c); !busy && litter > litterMany && c.caughtUp {
 				litter = 0
 				a.work.Go(debug.FreeOSMemory)
 			}
 		case done := <-w.done:
-			w.saved(c.fleet, done)
+			effects.do(w.saved(c, done))
+		}
+		if len(c.waiting) > 0 {
+			w.offer(c)
 		}
 	}
 	follower.Wait()
-	a.lastErr = w.last(c.fleet)
+	a.lastErr = w.last(c, effects.do)
+	effects.end()
 }
 
 // apply takes one change and those that have come with it, and says how many.
@@ -102,9 +101,9 @@ func (a *App) apply(c *core, change transcript.Change) (n int) {
 			a.caughtUp(c)
 		case !c.caughtUp && c.fleet.Settled() && c.early.hold(&change):
 		default:
-			c.fleet.Apply(change)
+			c.learn(c.fleet.Apply(change), time.Now())
 		}
-		if n == batch {
+		if n == burst {
 			return n
 		}
 		select {
@@ -120,11 +119,12 @@ func (a *App) apply(c *core, change transcript.Change) (n int) {
 }
 
 func (a *App) caughtUp(c *core) {
+	now := time.Now()
 	if !c.fleet.Settled() {
-		c.fleet.Settle()
+		c.learn(c.fleet.Settle(now), now)
 	}
-	c.early.release(c.fleet.Apply)
-	c.caughtUp = true
+	c.early.release(func(change transcript.Change) { c.learn(c.fleet.Apply(change), now) })
+	c.begin(now)
 	a.log.Info("caught up", "files", a.stats.FilesDone.Load(), "bytes", a.stats.BytesDone.Load())
 	close(a.ready)
 }

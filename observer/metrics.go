@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -20,7 +21,10 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
+	"sm/alerts"
+	"sm/alerts/outbox"
 	"sm/observer/fleet"
+	"sm/transcript/hook"
 )
 
 // metrics makes /metrics out of what the loop knows at that moment.
@@ -53,11 +57,21 @@ func (m *metrics) rejected(reason string) { m.refusals[reason].Add(1) }
 // makes as good as no garbage.
 type page struct {
 	exposition
-	views      []fleet.View
-	sessions   []*fleet.View // of views, those to show
+	views      []shown
+	sessions   []*shown // of views, those to show
 	unexported int
 	counters   fleet.Counters
+	alerts     alerts.Counters
+	ended      outbox.Counters
+	queued     int
+	hooks      map[hook.Event]uint64
 	process    bytes.Buffer
+}
+
+// shown is a session with what the policy knows of its agent.
+type shown struct {
+	fleet.View
+	policy policy
 }
 
 // release gives a page back without what it holds of the fleet.
@@ -65,7 +79,7 @@ func (m *metrics) release(p *page) {
 	clear(p.views)
 	clear(p.sessions)
 	p.views, p.sessions, p.buf = p.views[:0], p.sessions[:0], p.buf[:0]
-	p.counters = fleet.Counters{}
+	p.counters, p.hooks = fleet.Counters{}, nil
 	p.process.Reset()
 	m.pages.Put(p)
 }
@@ -156,11 +170,12 @@ func (m *metrics) look(ctx context.Context, p *page, now time.Time) error {
 	ttl := m.app.o.SessionTTL
 	if err := m.app.do(ctx, func(c *core) {
 		for v := range c.fleet.All(now) {
-			if v.Client.PID != 0 || ttl <= 0 || now.Sub(v.Seen()) <= ttl {
-				p.views = append(p.views, v)
+			if !v.Past && (v.Client.PID != 0 || ttl <= 0 || now.Sub(v.Seen()) <= ttl) {
+				p.views = append(p.views, shown{v, c.policy(&v)})
 			}
 		}
-		p.counters = c.fleet.Counters()
+		p.counters, p.alerts, p.ended, p.queued = c.fleet.Counters(), c.engine.Counters(), c.queue.Counters(), c.queue.Waiting()
+		p.hooks = maps.Clone(c.hooks.By)
 	}); err != nil {
 		return err
 	}
@@ -176,14 +191,14 @@ func (p *page) choose(most int) {
 	}
 	p.unexported = 0
 	if most > 0 && len(p.sessions) > most {
-		slices.SortFunc(p.sessions, func(x, y *fleet.View) int {
+		slices.SortFunc(p.sessions, func(x, y *shown) int {
 			return cmp.Or(btoi(y.Live)-btoi(x.Live), y.Seen().Compare(x.Seen()), strings.Compare(x.Label, y.Label))
 		})
 		p.unexported = len(p.sessions) - most
 		clear(p.sessions[most:])
 		p.sessions = p.sessions[:most]
 	}
-	slices.SortFunc(p.sessions, func(x, y *fleet.View) int { return strings.Compare(x.Label, y.Label) })
+	slices.SortFunc(p.sessions, func(x, y *shown) int { return strings.Compare(x.Label, y.Label) })
 }
 
 // acceptsGzip reads an Accept-Encoding header.

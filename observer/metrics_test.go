@@ -24,7 +24,7 @@ import (
 // all that can be counted has been counted.
 func varied(t *testing.T) *rig {
 	r := newRig(t)
-	r.o.CompactionThreshold = 160_000
+	r.o.Alerts.CompactionThreshold = 160_000
 	r.write(uuid(1), prompt(ago(9*time.Minute), "p1", "go on"), reply(ago(8*time.Minute), "m1", 50_123, 300))
 	r.write(uuid(2), reply(ago(7*time.Minute), "m2", 120_000, 70), boundary(ago(6*time.Minute), "b2", "auto", 120_070))
 	r.write(uuid(3), prompt(ago(5*time.Minute), "p3", "nothing yet"))

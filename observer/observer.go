@@ -25,7 +25,7 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 
 	"sm/alerts"
-	"sm/observer/fleet"
+	"sm/alerts/outbox"
 	"sm/observer/state"
 	"sm/transcript"
 	"sm/transcript/follow"
@@ -51,11 +51,18 @@ type Options struct {
 	// HideProject leaves the project out of /metrics.
 	HideProject bool
 	Windows     []transcript.WindowRule
-	Thresholds  alerts.Thresholds
-	// CompactionThreshold is the configured one in tokens, 0 for none.
-	CompactionThreshold int64
-	Version, Commit     string
-	Logger              *slog.Logger
+	// Alerts are the settings of the policy, Queue those of the messages.
+	Alerts alerts.Options
+	Queue  outbox.Options
+	// Notify is a command that gets each notice to the operator on its standard
+	// input; empty for none.
+	Notify []string
+	// DryRun lets nobody hear anything: what would be said is logged.
+	DryRun bool
+	// Alive says whether a process still runs; an empty start time stands for any.
+	Alive           func(pid int, start string) bool
+	Version, Commit string
+	Logger          *slog.Logger
 	// Stats, when set, tells how the catching up goes.
 	Stats *follow.Stats
 	// NoInotify makes the follower poll.
@@ -67,7 +74,6 @@ type App struct {
 	o         Options
 	log       *slog.Logger
 	store     *state.Store
-	fleet     *fleet.Fleet
 	stats     *follow.Stats
 	metrics   *metrics
 	calls     chan func(*core)
@@ -75,6 +81,7 @@ type App struct {
 	clients   chan []follow.Client
 	ready     chan struct{} // closed when caught up
 	loopEnded chan struct{}
+	core      *core
 	lastErr   error // of the loop's last transaction; read once it has ended
 	doors     []door
 	work      sync.WaitGroup
@@ -115,10 +122,9 @@ func (a *App) setUp(ctx context.Context) error {
 	if stored.Created.IsZero() {
 		stored.Created = now
 	}
-	a.fleet = fleet.New(fleet.Options{
-		Created: stored.Created, Windows: a.o.Windows, Thresholds: a.o.Thresholds,
-		Ledger: store, ActiveFor: activeFor,
-	}, stored)
+	if a.core, err = a.newCore(stored, now); err != nil {
+		return err
+	}
 	a.metrics = newMetrics(a)
 	return a.listen(ctx)
 }

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"sm/alerts"
+	"sm/alerts/outbox"
 )
 
 // rig is an observer on folders of its own.
@@ -41,8 +42,8 @@ func newRig(t testing.TB) *rig {
 	r.o = Options{
 		Projects: []string{r.projects}, State: filepath.Join(dir, "state"), Socket: filepath.Join(dir, "run", "sm.sock"),
 		Listen: []string{"127.0.0.1:0"}, SessionTTL: time.Hour, MaxSessions: 500, Version: "1.2.3", Commit: "abcdef0",
-		Thresholds: alerts.Thresholds{WarningPercentage: 50, CriticalPercentage: 65, EarlyRatio: 0.8},
-		Logger:     slog.New(slog.NewTextHandler(r.log, nil)),
+		Alerts: alerts.Defaults(), Queue: outbox.Defaults(),
+		Logger: slog.New(slog.NewTextHandler(r.log, nil)),
 	}
 	return r
 }

@@ -344,7 +344,10 @@ func TestExpositionHistogram(t *testing.T) {
 // the order of their labels.
 func TestPageChoose(t *testing.T) {
 	now := time.Now()
-	views := []fleet.View{{Label: "y", Active: now}, {Label: "b", Active: now}, {Label: "c", Active: now}, {Label: "z", Active: now.Add(-1), Live: true}}
+	var views []shown
+	for _, v := range []fleet.View{{Label: "y", Active: now}, {Label: "b", Active: now}, {Label: "c", Active: now}, {Label: "z", Active: now.Add(-1), Live: true}} {
+		views = append(views, shown{View: v})
+	}
 	for range 24 {
 		rand.Shuffle(len(views), func(i, j int) { views[i], views[j] = views[j], views[i] })
 		p := page{views: views}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"time"
 
+	"sm/alerts"
+	"sm/alerts/outbox"
 	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/transcript"
@@ -20,12 +22,83 @@ func SessionOf(v fleet.View) api.Session {
 		Turns: v.Turns, Messages: v.Messages, Tokens: tokens(v.Cost),
 		Subagents: api.Subagents{Files: v.SubagentFiles, Messages: v.SubagentMessages, Tokens: tokens(v.SubagentTokens)},
 		StartedAt: timeOrNil(v.Started), LastActive: timeOrNil(v.Active), ReadingAt: timeOrNil(v.Reading),
+		CrossCheck: v.Check, Pane: v.Pane, Enabled: true,
+		StatuslineAt: timeOrNil(v.Spoke), HookAt: timeOrNil(v.Hooked),
 	}
 	if v.Known {
 		percent := v.Window.Percent(v.Tokens)
-		s.TokensUsed, s.UsedPercentage, s.Level = &v.Tokens, &percent, v.Level.String()
+		s.TokensUsed, s.UsedPercentage, s.Level, s.ContextSource = &v.Tokens, &percent, v.Level.String(), sourceName(v.Source)
+	}
+	if v.DriftKnown {
+		s.DriftTokens = &v.Drift
+	}
+	if v.Past {
+		s.State = "left"
 	}
 	return s
+}
+
+// sourceName is a reading's source as metrics and JSON write it.
+func sourceName(s transcript.Source) string {
+	return [...]string{"transcript", "statusline", "estimate"}[s]
+}
+
+// policy is what engine and queue know of a view's agent.
+type policy struct {
+	alerts.View
+	known  bool
+	queued int
+}
+
+func (c *core) policy(v *fleet.View) (p policy) {
+	if v.Past {
+		return p
+	}
+	p.View, p.known = c.engine.Agent(alerts.AgentID(v.Agent))
+	if p.known || c.queue.HasWaiting(alerts.AgentID(v.Agent)) {
+		for _, m := range c.queue.Of(alerts.AgentID(v.Agent)) {
+			if m.State == outbox.Waiting || m.State == outbox.Offered {
+				p.queued++
+			}
+		}
+	}
+	return p
+}
+
+func (c *core) session(v fleet.View) api.Session {
+	p := c.policy(&v)
+	return p.session(v)
+}
+
+// session is a view as the API tells it, with what the policy knows.
+func (p *policy) session(v fleet.View) api.Session {
+	s := SessionOf(v)
+	s.Queued = p.queued
+	if !p.known {
+		return s
+	}
+	s.Cycle, s.IsCompacting, s.Enabled = p.Cycle, p.Compacting, p.Enabled
+	if !v.Known && p.Known {
+		s.TokensUsed, s.UsedPercentage, s.ContextSource, s.ReadingAt = &p.Tokens, &p.Percent, sourceName(p.Source), timeOrNil(p.Read)
+		s.WindowTokens = cmp.Or(p.Window, s.WindowTokens)
+	}
+	if p.Known {
+		s.Level = p.Level.String()
+	}
+	if p.Threshold > 0 {
+		s.ThresholdTokens = &p.Threshold
+	}
+	if f := p.Forecast; f.Turns.Known || f.Active.Known {
+		s.Forecast = &api.Forecast{Turns: rangeOf(f.Turns), Seconds: rangeOf(f.Active)}
+	}
+	return s
+}
+
+func rangeOf(r alerts.Range) *api.Range {
+	if !r.Known {
+		return nil
+	}
+	return &api.Range{Low: r.Low, Likely: r.Likely, High: r.High}
 }
 
 func compactions(c [3]int) api.Compactions {

@@ -1,92 +1,107 @@
 package observer
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
-
-	"sm/observer/fleet"
 )
 
-// writer stores deltas beside the loop, one at a time, so that the disk delays
-// nobody. A delta that could not be stored is tried again until it can: what comes
-// after it waits in the fleet.
+// errNotStored tells who waits for a transaction that it failed.
+var errNotStored = errors.New("the state cannot be stored; free some space, then send it again")
+
+// writer stores batches beside the loop, one at a time, so that the disk delays
+// nobody. A batch that could not be stored is tried again until it can: what comes
+// after it waits.
 type writer struct {
-	save  func(fleet.Delta) error
+	save  func(*batch) error
 	log   *slog.Logger
 	done  chan saved
 	busy  bool
-	retry *fleet.Delta
+	retry *batch
 	after time.Time // of the next try
 	told  string    // the failure that has been logged
 }
 
 // saved is the outcome of one transaction.
 type saved struct {
-	delta fleet.Delta
+	batch *batch
 	err   error
 }
 
-func newWriter(save func(fleet.Delta) error, log *slog.Logger) *writer {
+func newWriter(save func(*batch) error, log *slog.Logger) *writer {
 	return &writer{save: save, log: log, done: make(chan saved, 1)}
 }
 
 // offer begins to store what has changed, unless the last transaction still runs,
-// and reports whether one runs now.
-func (w *writer) offer(f *fleet.Fleet) (busy bool) {
+// and reports whether one runs now. While the disk refuses, who waits is told so.
+func (w *writer) offer(c *core) (busy bool) {
 	if w.busy {
 		return true
 	}
-	var d fleet.Delta
+	var b *batch
 	switch {
 	case w.retry != nil && time.Now().Before(w.after):
+		answerAll(c.waiting, errNotStored)
+		c.waiting = nil
 		return false
 	case w.retry != nil:
-		d, w.retry = *w.retry, nil
+		b, w.retry = w.retry, nil
 	default:
 		var any bool
-		if d, any = f.Take(); !any {
+		if b, any = c.take(); !any {
 			return false
 		}
 	}
 	w.busy = true
 	// The channel has room for the one outcome, so this ends by itself; last waits
 	// for it.
-	go func() { w.done <- saved{d, w.save(d)} }()
+	go func() { w.done <- saved{b, w.save(b)} }()
 	return true
 }
 
-// saved takes note of an outcome.
-func (w *writer) saved(f *fleet.Fleet, s saved) {
+// saved takes note of an outcome, and gives what is to be done now.
+func (w *writer) saved(c *core, s saved) []effect {
 	w.busy = false
 	if s.err == nil {
-		f.Stored(s.delta)
+		c.fleet.Stored(s.batch.delta)
+		answerAll(s.batch.waiting, nil)
 		if w.told != "" {
 			w.told = ""
 			w.log.Info("state is stored again")
 		}
-		return
+		return s.batch.effects
 	}
-	w.retry, w.after = &s.delta, time.Now().Add(retryEvery)
+	answerAll(s.batch.waiting, errNotStored)
+	s.batch.waiting = nil
+	w.retry, w.after = s.batch, time.Now().Add(retryEvery)
 	if msg := s.err.Error(); msg != w.told {
 		w.told = msg
 		w.log.Error("cannot store state; watching goes on, and it is tried again each second", "err", s.err)
 	}
+	return nil
 }
 
-// last stores what is left at the end. What it cannot store is read again at the
-// next start.
-func (w *writer) last(f *fleet.Fleet) error {
+// answerAll tells all who wait. Each channel has room for the one answer.
+func answerAll(list []chan<- error, err error) {
+	for _, answer := range list {
+		answer <- err
+	}
+}
+
+// last stores what is left at the end, and does what follows. What it cannot store is
+// read again at the next start.
+func (w *writer) last(c *core, do func([]effect)) error {
 	if w.busy {
-		w.saved(f, <-w.done)
+		do(w.saved(c, <-w.done))
 	}
 	for range 2 { // what is to be retried, and what came after it
 		w.after = time.Time{}
-		if busy := w.offer(f); !busy {
+		if busy := w.offer(c); !busy {
 			return nil
 		}
 		s := <-w.done
-		if w.saved(f, s); s.err != nil {
+		if do(w.saved(c, s)); s.err != nil {
 			return fmt.Errorf("store the last changes: %w; they are read again at the next start", s.err)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"sm/alerts"
+	"sm/alerts/outbox"
 	"sm/observer/fleet"
 	"sm/transcript"
 )
@@ -17,12 +19,12 @@ type failing struct {
 	taken  []fleet.Delta
 }
 
-func (d *failing) save(delta fleet.Delta) error {
+func (d *failing) save(b *batch) error {
 	if d.refuse > 0 {
 		d.refuse--
 		return errors.New("no space left on device")
 	}
-	d.taken = append(d.taken, delta)
+	d.taken = append(d.taken, b.delta)
 	return nil
 }
 
@@ -35,13 +37,18 @@ func (d *failing) paths() (list []string) {
 	return list
 }
 
-func applied(paths ...string) *fleet.Fleet {
+func applied(t *testing.T, paths ...string) *core {
+	t.Helper()
+	e, err := alerts.New(alerts.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
 	f := fleet.New(fleet.Options{}, fleet.Stored{Created: time.Unix(1, 0)})
-	f.Settle()
+	f.Settle(time.Unix(1, 0))
 	for _, p := range paths {
 		f.Apply(transcript.Change{Cursor: transcript.Cursor{Path: p}, Name: p, Whole: true})
 	}
-	return f
+	return &core{fleet: f, engine: e, queue: outbox.New(outbox.Defaults())}
 }
 
 // TestWriterTriesAgain: what could not be stored comes first when the disk takes
@@ -50,16 +57,16 @@ func TestWriterTriesAgain(t *testing.T) {
 	var log strings.Builder
 	disk := &failing{refuse: 2}
 	w := newWriter(disk.save, slog.New(slog.NewTextHandler(&log, nil)))
-	f := applied("/a")
+	c := applied(t, "/a")
 	for range 3 {
 		w.after = time.Time{}
-		if busy := w.offer(f); !busy {
+		if busy := w.offer(c); !busy {
 			t.Fatal("nothing offered")
 		}
-		f.Apply(transcript.Change{Cursor: transcript.Cursor{Path: "/b"}, Name: "/b", Whole: true})
-		w.saved(f, <-w.done)
+		c.fleet.Apply(transcript.Change{Cursor: transcript.Cursor{Path: "/b"}, Name: "/b", Whole: true})
+		w.saved(c, <-w.done)
 	}
-	if err := w.last(f); err != nil {
+	if err := w.last(c, func([]effect) {}); err != nil {
 		t.Fatal(err)
 	}
 	got := strings.Join(disk.paths(), " ")
@@ -75,7 +82,7 @@ func TestWriterTriesAgain(t *testing.T) {
 func TestWriterLastFails(t *testing.T) {
 	disk := &failing{refuse: 9}
 	w := newWriter(disk.save, slog.New(slog.DiscardHandler))
-	err := w.last(applied("/a"))
+	err := w.last(applied(t, "/a"), func([]effect) {})
 	if err == nil || !strings.Contains(err.Error(), "no space left") || !strings.HasSuffix(err.Error(), "read again at the next start") {
 		t.Errorf("error %v", err)
 	}

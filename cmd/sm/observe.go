@@ -84,7 +84,8 @@ func (env *environ) observerOptions(cfg *config) (o observer.Options, err error)
 		o.AllowedUIDs = append(o.AllowedUIDs, uint32(uid))
 	}
 	o.SessionTTL, o.MaxSessions, o.HideProject = cfg.Metrics.SessionTTL, cfg.Metrics.MaxSessions, !cfg.Metrics.Project
-	o.Windows, o.Thresholds, o.CompactionThreshold = cfg.windowRules(), cfg.thresholds(), int64(cfg.Compaction.ThresholdTokens)
+	o.Windows, o.Alerts, o.Queue, o.Notify = cfg.windowRules(), cfg.alerts(), cfg.queue(), cfg.Operator.Notify
+	o.Alive = alive
 	if info, ok := debug.ReadBuildInfo(); ok {
 		build := buildOf(info)
 		o.Version, o.Commit = build.version, build.commit

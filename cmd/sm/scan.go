@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sm/alerts"
 	"sm/observer"
 	"sm/observer/api"
 	"sm/observer/fleet"
@@ -91,7 +90,7 @@ func (env *environ) scan(ctx context.Context, cfg *config, paths []string) ([]fl
 	if _, ok := errors.AsType[*follow.UnreadError](err); err != nil && !ok {
 		return nil, err
 	}
-	f.Settle()
+	f.Settle(time.Now())
 	return f.Views(time.Now()), err
 }
 
@@ -165,23 +164,5 @@ func scanOf(v fleet.View) scanned {
 		StartedAt: s.StartedAt, LastActivity: s.LastActive, Context: s.TokensUsed, Window: s.WindowTokens, WindowSource: s.WindowSource,
 		Used: s.UsedPercentage, Peak: s.PeakTokens, Compactions: s.Compactions, Inherited: s.Inherited, Turns: s.Turns,
 		Messages: s.Messages, Tokens: s.Tokens, Subagents: s.Subagents, Bytes: v.Bytes, Lines: v.Lines, BadLines: v.Bad,
-	}
-}
-
-// windowRules are the configured windows.
-func (c *config) windowRules() []transcript.WindowRule {
-	rules := make([]transcript.WindowRule, len(c.Windows))
-	for i, w := range c.Windows {
-		rules[i] = transcript.WindowRule{Model: w.Model, Tokens: int64(w.Tokens)}
-	}
-	return rules
-}
-
-// thresholds are the configured levels.
-func (c *config) thresholds() alerts.Thresholds {
-	m := c.ContextMonitor
-	return alerts.Thresholds{
-		WarningPercentage: m.WarningPercentage, CriticalPercentage: m.CriticalPercentage,
-		WarningTokens: int64(m.WarningTokens), CriticalTokens: int64(m.CriticalTokens), EarlyRatio: m.EarlyWarnRatio,
 	}
 }

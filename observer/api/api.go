@@ -42,14 +42,44 @@ type Session struct {
 	// happened in another.
 	Compactions Compactions `json:"compactions"`
 	Inherited   int         `json:"inherited_compactions"`
-	DriftTokens *int64      `json:"drift_tokens"`
-	Turns       int         `json:"turns"`
-	Messages    int         `json:"messages"`
-	Tokens      Tokens      `json:"tokens"`
-	Subagents   Subagents   `json:"subagents"`
-	StartedAt   *time.Time  `json:"started_at"`
-	LastActive  *time.Time  `json:"last_activity_at"`
-	ReadingAt   *time.Time  `json:"reading_at"`
+	// DriftTokens is how many tokens more the status line tells than the transcript, 0
+	// when they agree; CrossCheck is agrees, lagging, drift, or "" without anything to
+	// compare.
+	DriftTokens *int64 `json:"drift_tokens"`
+	CrossCheck  string `json:"cross_check"`
+	// ContextSource is where tokens_used comes from: transcript, statusline or estimate.
+	ContextSource string `json:"context_source"`
+	// ThresholdTokens is the size at which the client compacts, null while unknown;
+	// ForecastTurns and ForecastSeconds say how far that is, with the range in which it
+	// lies four times out of five.
+	ThresholdTokens *int64     `json:"compaction_threshold_tokens"`
+	Forecast        *Forecast  `json:"forecast"`
+	Enabled         bool       `json:"enabled"` // notices are said
+	Queued          int        `json:"queued_messages"`
+	Pane            string     `json:"pane"`
+	Turns           int        `json:"turns"`
+	Messages        int        `json:"messages"`
+	Tokens          Tokens     `json:"tokens"`
+	Subagents       Subagents  `json:"subagents"`
+	StartedAt       *time.Time `json:"started_at"`
+	LastActive      *time.Time `json:"last_activity_at"`
+	ReadingAt       *time.Time `json:"reading_at"`
+	// StatuslineAt and HookAt are when those sources spoke last.
+	StatuslineAt *time.Time `json:"statusline_at"`
+	HookAt       *time.Time `json:"hook_at"`
+}
+
+// Forecast says how far a compaction is, in turns and in seconds of work.
+type Forecast struct {
+	Turns   *Range `json:"turns"`
+	Seconds *Range `json:"seconds"`
+}
+
+// Range is a likely figure and its bounds.
+type Range struct {
+	Low    float64 `json:"low"`
+	Likely float64 `json:"likely"`
+	High   float64 `json:"high"`
 }
 
 // Compactions counts by what made the client compact.

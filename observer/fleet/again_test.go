@@ -42,7 +42,7 @@ func TestMessageGrowsOnce(t *testing.T) {
 	created := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	disk := ledger{}
 	f := New(Options{Created: created, Ledger: disk}, Stored{})
-	f.Settle()
+	f.Settle(created)
 	c, fold := reading(twice, partial)
 	f.Apply(c)
 	f.Apply(growth(c, fold, whole))
@@ -83,6 +83,9 @@ func stored(f *Fleet) Stored {
 	}
 	for _, seat := range f.seats {
 		s.Seats = append(s.Seats, *seat)
+	}
+	for _, a := range f.agents {
+		s.Agents = append(s.Agents, *a)
 	}
 	for k, owner := range f.claims {
 		s.Claims = append(s.Claims, Claim{k, owner})

@@ -10,14 +10,14 @@ import (
 
 // Apply takes in news of one transcript. What c points to may be used again
 // afterwards. That reading has caught up is for the caller to know: then is the
-// time to call Settle.
-func (f *Fleet) Apply(c transcript.Change) {
+// time to call Settle; until then there is no news.
+func (f *Fleet) Apply(c transcript.Change) (n News) {
 	if c.CaughtUp {
-		return
+		return n
 	}
 	if c.Gone {
 		f.drop(c.Cursor.Path)
-		return
+		return n
 	}
 	x, was := f.place(&c)
 	f.counters.read(&was, &x.Session)
@@ -33,7 +33,7 @@ func (f *Fleet) Apply(c transcript.Change) {
 		} else {
 			x.past.grow(&c, fresh)
 		}
-		return
+		return n
 	}
 	f.sit(x)
 	if c.Whole {
@@ -43,10 +43,17 @@ func (f *Fleet) Apply(c transcript.Change) {
 	for i := range c.Messages {
 		f.message(x, &c.Messages[i], f.counts(c.Whole, c.Messages[i].At))
 	}
+	var mine []transcript.Compaction
 	for i := range c.Compactions {
-		f.compaction(x, &c.Compactions[i], &fresh, f.counts(c.Whole, c.Compactions[i].At))
+		if f.compaction(x, &c.Compactions[i], &fresh, f.counts(c.Whole, c.Compactions[i].At)) {
+			mine = append(mine, c.Compactions[i])
+		}
 	}
 	x.Inherited.clamp(&x.Session)
+	if x.sub {
+		return n
+	}
+	return f.tell(x, was, &c, mine)
 }
 
 // place finds or makes the file of a change and brings it up to date. It returns

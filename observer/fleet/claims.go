@@ -91,12 +91,12 @@ func (in *Inherited) clamp(s *transcript.Session) {
 	}
 }
 
-// compaction claims a compaction for its session, or finds it to be a copy. Room
-// is how many of a change's compactions can be new: the others are old ones about
+// compaction claims a compaction for its session, or finds it to be a copy, and says
+// whether it is the session's own. Room is how many of a change's compactions can be new: the others are old ones about
 // which more has become known, and never count again.
-func (f *Fleet) compaction(x *file, e *transcript.Compaction, room *int, counts bool) {
+func (f *Fleet) compaction(x *file, e *transcript.Compaction, room *int, counts bool) (own bool) {
 	if x.sub {
-		return
+		return false
 	}
 	mine := x.of.owner
 	owner, claimed := f.compactionOwner(e, mine)
@@ -117,8 +117,13 @@ func (f *Fleet) compaction(x *file, e *transcript.Compaction, room *int, counts 
 			f.changed.count()
 			x.of.seat.Counted[e.Trigger]++
 			f.changed.seat(x.of.key)
+			if a := f.agents[x.of.seat.Agent]; a != nil {
+				a.Counted[e.Trigger]++
+				f.changed.agent(a.ID)
+			}
 		}
 	}
+	return owner == mine
 }
 
 // compactionOwner finds whose compaction it is. Its own key decides; then any by

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"sm/alerts"
+	"sm/transcript"
 )
 
 // process names a process for ever: pids come again, start times do not.
@@ -17,12 +20,14 @@ func (c *Client) process() process { return process{c.PID, c.ProcStart} }
 func (p process) known() bool { return p.pid > 0 && p.start != "" }
 
 // Clients takes in the client's registry as it is now. Sessions that follow each
-// other in one process belong to one agent.
-func (f *Fleet) Clients(cs []Client) {
+// other in one process belong to one agent. A client that has come to rest has ended
+// its turn.
+func (f *Fleet) Clients(cs []Client) (n News) {
+	before := f.clients
+	f.clients = make(map[string]Client, len(cs))
 	cs = slices.SortedFunc(slices.Values(cs), func(a, b Client) int {
 		return cmp.Or(a.Updated.Compare(b.Updated), cmp.Compare(a.PID, b.PID), strings.Compare(a.ProcStart, b.ProcStart))
 	})
-	clear(f.clients)
 	for _, c := range cs {
 		if c.SessionID != "" {
 			f.clients[c.SessionID] = c // of several processes the one that said so last
@@ -33,21 +38,36 @@ func (f *Fleet) Clients(cs []Client) {
 		case !p.known(), !isUUID(c.SessionID), f.holders[p] == c.SessionID:
 		case f.clients[c.SessionID].PID != c.PID:
 		case f.settled:
-			f.hold(p, c.SessionID)
+			n.add(f.hold(p, c.SessionID, transcript.InstantOf(c.Updated)))
 		default: // seats are given in the order of Settle; until then it is kept who held what
 			f.holders[p] = c.SessionID
 			f.early = append(f.early, c)
 		}
 	}
+	for _, c := range cs {
+		if c.Status == atPrompt && f.settled && f.clients[c.SessionID].PID == c.PID && before[c.SessionID].Status != atPrompt {
+			if s := f.sessions[c.SessionID]; s != nil {
+				if id, sits := f.agentOf(s); sits {
+					n.event(alerts.Event{Kind: alerts.EventTurnEnd, Agent: alerts.AgentID(id), At: c.Updated})
+				}
+			}
+		}
+	}
+	return n
 }
+
+// atPrompt is the status of a client that waits for its user.
+const atPrompt = "idle"
 
 // hold notes that a process holds a session. If it held another one before, by
 // /clear or a fork, the agent of that one goes on in this. The session may be new
 // and without a transcript: it gets its seat now.
-func (f *Fleet) hold(p process, id string) {
+func (f *Fleet) hold(p process, id string, at transcript.Instant) (n News) {
 	seat := f.seat(id, id)
 	if old := f.seats[f.holders[p]]; old != nil {
-		seat.Agent = old.Agent
+		a := f.agent(old.Agent)
+		a.Resumed = id // the registry does not lag behind
+		n = f.take(a, id, max(at, a.Since), alerts.CauseSession)
 		old.PID, old.ProcStart = 0, ""
 		f.changed.seat(old.SessionID)
 	}
@@ -55,13 +75,15 @@ func (f *Fleet) hold(p process, id string) {
 	seat.PID, seat.ProcStart = p.pid, p.start
 	f.holders[p] = id
 	f.changed.seat(id)
+	return n
 }
 
 // holdEarly goes through what the registry said before there were seats.
-func (f *Fleet) holdEarly() {
+func (f *Fleet) holdEarly() (n News) {
 	clear(f.holders)
 	for _, c := range f.early {
-		f.hold(c.process(), c.SessionID)
+		n.add(f.hold(c.process(), c.SessionID, transcript.InstantOf(c.Updated)))
 	}
 	f.early = nil
+	return n
 }

@@ -16,7 +16,10 @@ func client(pid, n int) Client {
 func agents(f *Fleet) map[string]string {
 	m := map[string]string{}
 	for v := range f.All(created) {
-		m[v.Label] = v.Agent
+		m[v.SessionID] = v.Agent
+		if v.Past != (v.Label == "") {
+			m[v.SessionID] += " with label " + v.Label
+		}
 	}
 	return m
 }
@@ -25,7 +28,7 @@ func TestClients(t *testing.T) {
 	for _, early := range []bool{true, false} {
 		f := New(Options{Created: created}, Stored{})
 		if !early {
-			f.Settle()
+			f.Settle(created)
 		}
 		for n := range 7 {
 			f.Apply(ofSession(n, prompt(after(n), "p")).whole())
@@ -40,16 +43,16 @@ func TestClients(t *testing.T) {
 		f.Clients([]Client{client(7, 0), reused, bare})
 		bare.SessionID = uuid(6)
 		f.Clients([]Client{client(7, 0), reused, bare})
-		f.Settle()
+		f.Settle(created)
 		diff(t, "agents", map[string]string{
-			labelled(0): uuid(1), labelled(1): uuid(1), labelled(2): uuid(1), // 7 went from 1 to 2 to 0
-			labelled(3): uuid(3), labelled(4): uuid(4), // another process of the same pid
-			labelled(5): uuid(5), labelled(6): uuid(6), // a process that does not say when it began
+			uuid(0): uuid(1), uuid(1): uuid(1), uuid(2): uuid(2), // 7 went from 1 to 2 to 0
+			uuid(3): uuid(3), uuid(4): uuid(4), // another process of the same pid
+			uuid(5): uuid(5), uuid(6): uuid(6), // a process that does not say when it began
 		}, agents(f))
-		if v, _ := f.View(labelled(0), created); v.Client != client(7, 0) {
+		if v, _ := f.View(labelled(1), created); v.Client != client(7, 0) {
 			t.Errorf("client: %+v", v.Client)
 		}
-		if v, _ := f.View(labelled(1), created); v.Client != (Client{}) {
+		if v, _ := f.View(uuid(2), created); v.Client != (Client{}) || !v.Past {
 			t.Errorf("client: %+v", v.Client)
 		}
 	}
@@ -70,7 +73,7 @@ func TestClientsAcrossRestart(t *testing.T) {
 	f.Clients([]Client{client(7, 2)})
 	restart()
 	f.Apply(ofSession(2, prompt(after(1), "p2")).whole())
-	diff(t, "agents", map[string]string{labelled(1): uuid(1), labelled(2): uuid(1)}, agents(f))
+	diff(t, "agents", map[string]string{uuid(1): uuid(1), uuid(2): uuid(1)}, agents(f))
 	if _, err := f.View(uuid(3), created); !errors.Is(err, ErrUnknown) {
 		t.Error(err)
 	}
@@ -94,13 +97,13 @@ func TestClientsShare(t *testing.T) {
 		t.Error("held by", v.Client.PID)
 	}
 	f.Clients([]Client{client(7, 2), client(8, 3)})
-	diff(t, "agents", map[string]string{labelled(1): uuid(1), labelled(2): uuid(2), labelled(3): uuid(1)}, agents(f))
+	diff(t, "agents", map[string]string{uuid(1): uuid(1), uuid(2): uuid(2), uuid(3): uuid(1)}, agents(f))
 }
 
 func TestView(t *testing.T) {
 	const a, b, c = "12345678-aaaa-4000-8000-000000000001", "12345678-aaaa-4000-8000-000000000002", "87654321-cccc-4000-8000-000000000001"
 	f := New(Options{Created: created}, Stored{})
-	f.Settle()
+	f.Settle(created)
 	for i, id := range []string{a, b, c} {
 		f.Apply(newPaper("/p/x/"+id+".jsonl", prompt(after(i), "p")).whole())
 	}
@@ -117,7 +120,7 @@ func TestView(t *testing.T) {
 		{c, "/p/x/" + c + ".jsonl", nil},
 		{"web-1a", "/p/x/" + c + ".jsonl", nil},
 		{"12345678", "/p/x/" + a + ".jsonl", nil},     // a label
-		{"12345678-aaa", "/p/x/" + b + ".jsonl", nil}, // another one
+		{"12345678-aaa", "/p/x/" + c + ".jsonl", nil}, // another one, that of the agent that began as b
 		{"12345678-aaaa-", "", ErrAmbiguous},          // a prefix of two agents
 		{"12345678-aaaa-4000-8000-000000000002", "/p/x/" + c + ".jsonl", nil},
 		{"87654321-c", "/p/x/" + c + ".jsonl", nil},
@@ -143,7 +146,7 @@ func TestTake(t *testing.T) {
 	if _, ok := f.Take(); ok || f.Settled() || len(f.Views(created)) != 0 {
 		t.Error("something to show or to store before the history is complete")
 	}
-	f.Settle()
+	f.Settle(created)
 	d, ok := f.Take()
 	if !ok || !d.Settled || len(d.Files) != 1 || len(d.Seats) != 1 || len(d.Claims) != 2 || len(d.Messages) != 1 || d.Counters == nil {
 		t.Fatalf("%v %+v", ok, d)

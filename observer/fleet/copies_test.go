@@ -258,6 +258,6 @@ func TestSubagentAlone(t *testing.T) {
 	f := New(Options{}, Stored{})
 	f.Apply(c)
 	f.Apply(transcript.Change{CaughtUp: true})
-	f.Settle()
+	f.Settle(created)
 	diff(t, "figures", map[string]figures{"agent-a": {one(auto), [3]int{}, 1, 5, 0, 0}}, figuresOf(f))
 }

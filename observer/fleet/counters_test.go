@@ -55,7 +55,7 @@ func TestCounters(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f, p := New(Options{Created: created}, Stored{}), ofSession(1)
 			if !c.before {
-				f.Settle()
+				f.Settle(created)
 			}
 			if !c.whole {
 				f.Apply(p.whole())
@@ -66,7 +66,7 @@ func TestCounters(t *testing.T) {
 			} else {
 				f.Apply(p.grown())
 			}
-			f.Settle()
+			f.Settle(created)
 			diff(t, "counters", c.want, countedOf(f))
 			v, err := f.View(labelled(1), created)
 			if err != nil || v.Counted[auto] != int(c.want.Compactions[auto]) {
@@ -85,13 +85,13 @@ func TestGrowthOfMessages(t *testing.T) {
 		f, p := New(Options{Created: created}, Stored{}), ofSession(1, reply(after(-2), "m1", 9_000, 10))
 		f.Apply(p.whole())
 		if !before {
-			f.Settle()
+			f.Settle(created)
 		}
 		f.Apply(p.add(reply(after(-1), "m1", 9_000, 15)).grown())
 		f.Apply(p.add(reply(after(1), "m2", 9_000, 100)).grown())
 		f.Apply(p.add(reply(after(2), "m2", 9_000, 50)).grown()) // of the lines of a message the dearest counts
 		f.Apply(p.add(reply(after(2), "m2", 4_000, 120)).grown())
-		f.Settle()
+		f.Settle(created)
 		if n := f.Counters().Tokens; n.Output != 125 || n.CacheRead != 8_898 {
 			t.Errorf("settled before: %v: counted %+v", !before, n)
 		}
@@ -148,7 +148,7 @@ func TestChangeIsBorrowed(t *testing.T) {
 		clear(c.Messages)
 		clear(c.Compactions)
 	}
-	f.Settle()
+	f.Settle(created)
 	if c := f.Counters(); c.Tokens.Output != 3 || c.Compactions != [3]uint64{1, 1, 0} {
 		t.Errorf("counted %+v", c)
 	}

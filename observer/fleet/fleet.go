@@ -24,6 +24,11 @@ type Options struct {
 	// ActiveFor is how long after its last activity a session counts as live;
 	// 10 minutes when it is 0.
 	ActiveFor time.Duration
+	// Estimate guesses the context of sessions whose provider reports no usage.
+	Estimate bool
+	// Alive says whether a process still runs; nil for one who cannot tell. An empty
+	// start time stands for any.
+	Alive func(pid int, start string) bool
 }
 
 // Fleet is all sessions of a machine. It is for one goroutine at a time.
@@ -35,8 +40,12 @@ type Fleet struct {
 	files    map[string]*file    // by path
 	sessions map[string]*session // by key, those with files
 
-	seats  map[string]*Seat    // by key, of all sessions ever seen
-	labels map[string]struct{} // ever given
+	seats   map[string]*Seat                // by key, of all sessions ever seen
+	labels  map[string]struct{}             // ever given
+	agents  map[string]*Agent               // by id, those of which more is known than a transcript
+	recent  map[string][]transcript.Reading // by agent
+	active  map[string]bool                 // as last told to the engine, by agent
+	dropped uint64                          // reports of the status line that were too old, or of another session
 
 	claims   map[transcript.Key]transcript.Key // of compactions: whose
 	messages map[transcript.Key]transcript.Key // those that the Ledger does not know yet
@@ -82,10 +91,15 @@ func New(o Options, s Stored) *Fleet {
 	f := &Fleet{
 		options: o, created: transcript.InstantOf(o.Created), settled: s.Settled,
 		files: map[string]*file{}, sessions: map[string]*session{},
-		seats: map[string]*Seat{}, labels: map[string]struct{}{},
+		seats: map[string]*Seat{}, labels: map[string]struct{}{}, agents: map[string]*Agent{},
+		recent: map[string][]transcript.Reading{}, active: map[string]bool{},
 		claims: map[transcript.Key]transcript.Key{}, messages: map[transcript.Key]transcript.Key{},
 		clients: map[string]Client{}, holders: map[process]string{},
 		shared: map[string]string{}, changed: newChanges(),
+	}
+	for _, a := range s.Agents {
+		f.agents[a.ID] = &a
+		f.labels[a.Label] = struct{}{}
 	}
 	if !s.Settled {
 		f.counters = Counters{}.clone()
@@ -130,26 +144,48 @@ func (f *Fleet) Settled() bool { return f.settled }
 
 // Settle ends the first reading: of all history found, who was first is decided
 // now, in an order that does not depend on how the files were found. Until then
-// there are no views, and nothing to store.
-func (f *Fleet) Settle() {
+// there are no views, and nothing to store. Of those at work lately it tells the
+// present context, and of all where their clients compacted.
+func (f *Fleet) Settle(now time.Time) (n News) {
 	if f.settled {
-		return
+		return n
 	}
 	order := f.claimOrder()
-	n := 0
+	count := 0
 	for _, x := range order {
 		f.sit(x)
-		n += len(x.past.messages)
+		count += len(x.past.messages)
 	}
-	f.messages, f.changed.messages = make(map[transcript.Key]transcript.Key, n), make([]Claim, 0, n)
+	f.messages, f.changed.messages = make(map[transcript.Key]transcript.Key, count), make([]Claim, 0, count)
 	for _, x := range order {
-		f.recall(x)
+		n.Lessons = append(n.Lessons, f.recall(x)...)
 	}
 	f.settled = true
 	f.changed.settle()
 	f.changed.count()
-	f.holdEarly()
+	n.add(f.holdEarly())
+	n.Events = append(n.Events, f.present(now)...)
+	return n
 }
+
+// present tells the contexts of those sessions that did something lately.
+func (f *Fleet) present(now time.Time) (events []alerts.Event) {
+	for _, p := range f.order() {
+		x := p.s.own[0]
+		id, sits := f.agentOf(p.s)
+		tokens, known := x.Session.Context()
+		if !sits || !known || now.Sub(seen(x)) > f.options.ActiveFor {
+			continue
+		}
+		t := teller{f: f, id: id, a: f.sitting(p.s)}
+		ev := f.reading(id, &x.Session, t.window(), x.Session.Reading.At, tokens)
+		ev.History, ev.Cycle = true, 1+max(0, x.Session.Total()-total(x.Inherited.Compactions))
+		events = append(events, ev)
+	}
+	return events
+}
+
+func total(c [3]int) int { return c[0] + c[1] + c[2] }
 
 // claimOrder puts origins before copies, as far as that can be told: a session's
 // own records before those of subagents, which may repeat them; files that name no

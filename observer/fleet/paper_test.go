@@ -147,13 +147,14 @@ type store struct {
 	settled  bool
 	files    map[string]File
 	seats    map[string]Seat
+	agents   map[string]Agent
 	claims   []Claim
 	messages map[transcript.Key]transcript.Key
 	counters Counters
 }
 
 func newStore() *store {
-	return &store{files: map[string]File{}, seats: map[string]Seat{}, messages: map[transcript.Key]transcript.Key{}}
+	return &store{files: map[string]File{}, seats: map[string]Seat{}, agents: map[string]Agent{}, messages: map[transcript.Key]transcript.Key{}}
 }
 
 func (s *store) Owner(k transcript.Key) (transcript.Key, bool) {
@@ -172,6 +173,12 @@ func (s *store) put(d Delta) {
 	for _, seat := range d.Seats {
 		s.seats[seat.SessionID] = seat
 	}
+	for _, a := range d.Agents {
+		s.agents[a.ID] = a
+	}
+	for _, id := range d.Left {
+		delete(s.agents, id)
+	}
 	s.claims = append(s.claims, d.Claims...)
 	for _, c := range d.Messages {
 		s.messages[c.Key] = c.Owner
@@ -187,6 +194,7 @@ func (s *store) stored(t *testing.T) (again Stored) {
 	b, err := json.Marshal(Stored{
 		Created: created, Settled: s.settled, Claims: s.claims, Counters: s.counters,
 		Files: slices.Collect(maps.Values(s.files)), Seats: slices.Collect(maps.Values(s.seats)),
+		Agents: slices.Collect(maps.Values(s.agents)),
 	})
 	if err == nil {
 		err = json.Unmarshal(b, &again)
@@ -203,7 +211,7 @@ func settled(history ...*paper) *Fleet {
 	for _, p := range history {
 		f.Apply(p.whole())
 	}
-	f.Settle()
+	f.Settle(created)
 	return f
 }
 

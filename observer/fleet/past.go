@@ -80,7 +80,7 @@ func (p *past) copied() bool {
 }
 
 // recall claims what a file held and frees it.
-func (f *Fleet) recall(x *file) {
+func (f *Fleet) recall(x *file) (lessons []Lesson) {
 	p := x.past
 	x.past = nil
 	for i := range p.messages {
@@ -88,8 +88,13 @@ func (f *Fleet) recall(x *file) {
 		f.message(x, &m, counts)
 	}
 	room := len(p.events)
+	learn := func(e *transcript.Compaction, room *int, counts bool) {
+		if own := f.compaction(x, e, room, counts); own && e.Trigger == transcript.Auto && e.PreTokens > 0 {
+			lessons = append(lessons, Lesson{x.Session.Model, transcript.WindowOf(&x.Session, 0, f.options.Windows).Tokens, e.PreTokens})
+		}
+	}
 	for i := range p.events {
-		f.compaction(x, &p.events[i].Compaction, &room, p.events[i].counts)
+		learn(&p.events[i].Compaction, &room, p.events[i].counts)
 	}
 	for i := range p.later {
 		l := &p.later[i]
@@ -97,10 +102,11 @@ func (f *Fleet) recall(x *file) {
 			f.message(x, &l.messages[j], true)
 		}
 		for j := range l.compactions {
-			f.compaction(x, &l.compactions[j], &l.fresh, true)
+			learn(&l.compactions[j], &l.fresh, true)
 		}
 	}
 	x.Inherited.clamp(&x.Session)
+	return lessons
 }
 
 func newRecord(m *transcript.Message, counts bool) record {

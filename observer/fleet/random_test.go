@@ -262,7 +262,7 @@ func (w *world) check(t *testing.T, f *Fleet) {
 	for _, s := range f.sessions {
 		if len(s.own) > 0 {
 			var v View
-			f.view(s, created, &v)
+			f.view(&row{s: s, of: f.sitting(s)}, created, &v)
 			messages += v.Messages + v.SubagentMessages
 		} else {
 			messages += s.subagents().messages
@@ -315,8 +315,8 @@ func TestRandom(t *testing.T) {
 			live.Clients(w.registry)
 			mortal.Clients(w.registry)
 			if i == 60 {
-				live.Settle()
-				mortal.Settle()
+				live.Settle(created)
+				mortal.Settle(created)
 				w.wild = seed%2 == 1
 			}
 			switch d, ok := mortal.Take(); {
@@ -353,8 +353,8 @@ func TestRandom(t *testing.T) {
 func checkLabels(t *testing.T, f *Fleet, owners map[string]string) {
 	t.Helper()
 	for v := range f.All(created) {
-		key := v.SessionID
-		if !isUUID(key) {
+		key := v.Agent
+		if !isUUID(key) || v.Past {
 			continue // shown ids are not unique then
 		}
 		if had, ok := owners[v.Label]; ok && had != key {

@@ -29,7 +29,7 @@ func (f *Fleet) sit(x *file) {
 func (f *Fleet) seat(key, name string) *Seat {
 	seat := f.seats[key]
 	if seat == nil {
-		seat = &Seat{SessionID: key, Agent: key, Label: f.label(name)}
+		seat = &Seat{SessionID: key, Agent: key, Label: f.label(name, labelLength)}
 		f.seats[key] = seat
 		f.changed.seat(key)
 	}
@@ -46,11 +46,11 @@ func (s *Seat) shrink() {
 	}
 }
 
-// label finds a name for metrics that was never given before: the first 8
-// characters, more of them when others begin alike, else with a number.
-func (f *Fleet) label(name string) string {
+// label finds a name for metrics that was never given before: the first n characters,
+// more of them when others begin alike, else with a number.
+func (f *Fleet) label(name string, n int) string {
 	name = cmp.Or(strings.Map(labelRune, name), "session")
-	label, n := name, 8
+	label := name
 	for ; n < len(name); n += 4 {
 		if label = name[:n]; !f.given(label) {
 			break

@@ -22,13 +22,13 @@ func TestLabels(t *testing.T) {
 		{"a b/c:d\né", "a_b_c_d__"},
 		{"a b/c:d\né", "a_b_c_d__-2"},
 	} {
-		if got := f.label(c.name); got != c.want {
+		if got := f.label(c.name, labelLength); got != c.want {
 			t.Errorf("%q: got %q, want %q", c.name, got, c.want)
 		}
 	}
 	given := map[string]bool{}
 	for i := range 3_000 {
-		label := f.label(fmt.Sprintf("%036d", i%7))
+		label := f.label(fmt.Sprintf("%036d", i%7), labelLength)
 		if given[label] {
 			t.Fatal(label, " given twice")
 		}

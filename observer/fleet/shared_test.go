@@ -37,7 +37,7 @@ func inAllOrders(t *testing.T, papers []*paper) *Fleet {
 		for _, i := range order {
 			f.Apply(changes[i])
 		}
-		f.Settle()
+		f.Settle(created)
 		if first == nil {
 			first = f
 			continue

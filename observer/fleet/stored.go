@@ -86,6 +86,7 @@ type Stored struct {
 	Seats    []Seat
 	Claims   []Claim // of compactions; those of messages stay on disk
 	Counters Counters
+	Agents   []Agent
 }
 
 // Delta is what has changed, to be stored in one transaction.
@@ -100,6 +101,8 @@ type Delta struct {
 	Claims   []Claim
 	Messages []Claim
 	Counters *Counters // nil when unchanged
+	Agents   []Agent   // new or changed
+	Left     []string  // ids of agents that are no more
 }
 
 // Ledger finds the owner of a message on disk.

@@ -12,22 +12,24 @@ import (
 type changes struct {
 	next              uint64 // the number of the next Take
 	files, seats      map[string]uint64
+	agents            map[string]uint64
 	counters, settled uint64  // 0: nothing to store
 	claims, messages  []Claim // in the order in which they were made
 	taken             struct{ claims, messages int }
 }
 
 func newChanges() changes {
-	return changes{next: 1, files: map[string]uint64{}, seats: map[string]uint64{}}
+	return changes{next: 1, files: map[string]uint64{}, seats: map[string]uint64{}, agents: map[string]uint64{}}
 }
 
 func (c *changes) file(path string) { c.files[path] = c.next }
 func (c *changes) seat(key string)  { c.seats[key] = c.next }
+func (c *changes) agent(id string)  { c.agents[id] = c.next }
 func (c *changes) count()           { c.counters = c.next }
 func (c *changes) settle()          { c.settled = c.next }
 
 func (c *changes) none() bool {
-	return len(c.files)+len(c.seats)+len(c.claims)+len(c.messages) == 0 && c.counters == 0 && c.settled == 0
+	return len(c.files)+len(c.seats)+len(c.agents)+len(c.claims)+len(c.messages) == 0 && c.counters == 0 && c.settled == 0
 }
 
 // Take returns what to store next, all of it in one transaction; ok is false when
@@ -52,6 +54,13 @@ func (f *Fleet) Take() (d Delta, ok bool) {
 	for _, key := range slices.Sorted(maps.Keys(c.seats)) {
 		d.Seats = append(d.Seats, *f.seats[key])
 	}
+	for _, id := range slices.Sorted(maps.Keys(c.agents)) {
+		if a := f.agents[id]; a != nil {
+			d.Agents = append(d.Agents, *a)
+		} else {
+			d.Left = append(d.Left, id)
+		}
+	}
 	if c.counters != 0 {
 		counters := f.counters.clone()
 		d.Counters = &counters
@@ -69,6 +78,7 @@ func (f *Fleet) Stored(d Delta) {
 	done := func(_ string, number uint64) bool { return number <= d.Number }
 	maps.DeleteFunc(c.files, done)
 	maps.DeleteFunc(c.seats, done)
+	maps.DeleteFunc(c.agents, done)
 	if done("", c.counters) {
 		c.counters = 0
 	}

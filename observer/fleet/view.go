@@ -13,7 +13,8 @@ type View struct {
 	// Agent is the id of the seat; without any signal but the transcript, the
 	// session's own id.
 	Agent string
-	// Label names the session in metrics: given at first sight, unique, kept.
+	// Label names the agent in metrics: given at first sight, unique, kept; "" for a
+	// session that it has left.
 	Label string
 	// SessionID is the id in the transcript's name; where that is none, the id that
 	// its records name, else the name. Only then may two sessions have the same.
@@ -27,8 +28,9 @@ type View struct {
 	Model     string
 	Version   string
 
-	Tokens  int64 // of the context
-	Known   bool  // false while Tokens is unknown
+	Tokens  int64             // of the context
+	Known   bool              // false while Tokens is unknown
+	Source  transcript.Source // of Tokens: the transcript, or an estimate
 	Reading time.Time
 	Peak    int64
 	Window  transcript.Window
@@ -61,15 +63,40 @@ type View struct {
 	// Client is what the client's own registry says of the process that holds the
 	// session; Client.PID is 0 when it says nothing.
 	Client Client
+
+	// Past says that the agent that had this session has gone on to another: it stands
+	// for itself, under its own id.
+	Past bool
+
+	// Sample is the newest report of the status line, Check how it stands to the
+	// transcript: CheckNone and so on; Drift is how many tokens more it tells, where
+	// DriftKnown.
+	Sample     Sample
+	Check      string
+	Drift      int64
+	DriftKnown bool
+	// Spoke is when the status line last spoke, Hooked when a hook last did; zero for
+	// never.
+	Spoke, Hooked time.Time
+	// Tmux, Server and Pane say in which pane the agent runs, PID and Start by which
+	// process, as far as its hooks have told.
+	Tmux   string
+	Server int
+	Pane   string
+	PID    int
+	Start  string
 }
 
 // Seen is when a session last did anything: by its newest record, or by the time
-// of its file, whichever is later, since not all records carry a time.
+// of its file, since not all records carry a time, or by a signal of its client.
 func (v *View) Seen() time.Time {
-	if v.Written.After(v.Active) {
-		return v.Written
+	seen := v.Active
+	for _, t := range [...]time.Time{v.Written, v.Spoke, v.Hooked} {
+		if t.After(seen) {
+			seen = t
+		}
 	}
-	return v.Active
+	return seen
 }
 
 // Client is one entry of the client's registry, sessions/<pid>.json. The file is

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"sm/alerts"
 	"sm/transcript"
 )
 
@@ -30,14 +31,22 @@ type subagents struct {
 	tokens   transcript.Usage
 }
 
-// Views returns all sessions that have a transcript, the newest activity first; of
-// equal ones in the order of their keys. There are none before Settle, since who
-// was first is not known yet.
+// row is what there is one view of: a session with a transcript, or an agent without.
+// of is the agent in which the session sits, nil when no more is known than that.
+type row struct {
+	at transcript.Instant
+	s  *session
+	of *Agent
+}
+
+// Views returns all sessions that have a transcript, and the agents that have none, the
+// newest activity first; of equal ones in the order of their keys. There are none before
+// Settle, since who was first is not known yet.
 func (f *Fleet) Views(now time.Time) []View {
 	order := f.order()
 	views := make([]View, len(order))
-	for i, p := range order {
-		f.view(p.s, now, &views[i])
+	for i := range order {
+		f.view(&order[i], now, &views[i])
 	}
 	return views
 }
@@ -46,74 +55,133 @@ func (f *Fleet) Views(now time.Time) []View {
 // meanwhile.
 func (f *Fleet) All(now time.Time) iter.Seq[View] {
 	return func(yield func(View) bool) {
-		for _, p := range f.order() {
+		order := f.order()
+		for i := range order {
 			var v View
-			if f.view(p.s, now, &v); !yield(v) {
+			if f.view(&order[i], now, &v); !yield(v) {
 				return
 			}
 		}
 	}
 }
 
-// place is that of a session in the order of views.
-type place struct {
-	at transcript.Instant
-	s  *session
-}
-
-func (f *Fleet) order() []place {
-	order := make([]place, 0, len(f.sessions))
-	for s := range f.shown() {
-		order = append(order, place{s.own[0].Session.Active, s})
+func (f *Fleet) order() []row {
+	order := make([]row, 0, len(f.sessions))
+	for r := range f.rows() {
+		order = append(order, r)
 	}
-	slices.SortFunc(order, func(a, b place) int {
+	slices.SortFunc(order, func(a, b row) int {
 		if a.at != b.at {
 			return cmp.Compare(b.at, a.at)
 		}
-		return strings.Compare(a.s.key, b.s.key)
+		return strings.Compare(a.key(), b.key())
 	})
 	return order
 }
 
-// shown gives the sessions that have views, in any order.
-func (f *Fleet) shown() iter.Seq[*session] {
-	return func(yield func(*session) bool) {
+func (r *row) key() string {
+	if r.s != nil {
+		return r.s.key
+	}
+	return r.of.ID
+}
+
+// rows gives what has views, in any order.
+func (f *Fleet) rows() iter.Seq[row] {
+	return func(yield func(row) bool) {
 		if !f.settled {
 			return
 		}
 		for _, s := range f.sessions {
-			if len(s.own) > 0 && !yield(s) {
+			if len(s.own) > 0 && !yield(row{s.own[0].Session.Active, s, f.sitting(s)}) {
+				return
+			}
+		}
+		for _, a := range f.agents {
+			if s := f.sessions[a.Session]; s != nil && len(s.own) > 0 {
+				continue
+			}
+			if !yield(row{max(a.Spoke, a.Hooked), nil, a}) {
 				return
 			}
 		}
 	}
 }
 
-// View finds one session. The id is, in this order, an agent's id, which names its
-// newest session; an agent's name, or the one that its client goes by; a session's
-// id; a label; or the first characters, at least 8, of an agent's or session's id.
+// View finds one session. The id is, in this order, an agent's id, which names the
+// session that sits there; an agent's name, or the one that its client goes by; a
+// session's id; a label; or the first characters, at least 8, of an agent's or
+// session's id.
 func (f *Fleet) View(id string, now time.Time) (v View, err error) {
-	var found *session
+	r, err := f.find(id, fitsBeginning)
+	if err != nil {
+		return v, err
+	}
+	f.view(&r, now, &v)
+	return v, nil
+}
+
+// Agent finds an agent as View does; what is called so in full alone when exact.
+func (f *Fleet) Agent(id string, exact bool) (agent alerts.AgentID, err error) {
+	least := fitsBeginning
+	if exact {
+		least = fitsLabel
+	}
+	r, err := f.find(id, least)
+	if err != nil {
+		return "", err
+	}
+	return alerts.AgentID(f.seatOf(&r)), nil
+}
+
+// called finds the agent that an id names in full, and keeps it from now on.
+func (f *Fleet) called(id string) *Agent {
+	if a := f.agents[id]; a != nil {
+		return a
+	}
+	r, err := f.find(id, fitsLabel)
+	if err != nil {
+		return nil
+	}
+	a := f.agent(f.seatOf(&r))
+	if a.Label == "" {
+		a.Label = f.agentLabel(a)
+	}
+	return a
+}
+
+// seatOf is the id of the agent that a row is of; a session that an agent has left
+// stands for itself.
+func (f *Fleet) seatOf(r *row) string {
+	switch {
+	case r.of != nil:
+		return r.of.ID
+	case f.agents[r.s.seat.Agent] != nil:
+		return r.s.key
+	}
+	return r.s.seat.Agent
+}
+
+func (f *Fleet) find(id string, least int) (found row, err error) {
 	best, several := fitsNot, false
-	for s := range f.shown() {
-		switch rank := f.fit(s, id); {
-		case rank > best || rank == fitsNot:
+	for r := range f.rows() {
+		switch rank := f.fit(&r, id); {
+		case rank > best || rank > least:
 		case rank < best:
-			best, found, several = rank, s, false
-		case found.seat.Agent != s.seat.Agent:
+			best, found, several = rank, r, false
+		case f.seatOf(&found) != f.seatOf(&r):
 			several = true
-		case cmp.Or(newestFirst(s.own[0], found.own[0]), strings.Compare(s.key, found.key)) < 0:
-			found = s
+		case found.s == nil || r.s != nil && cmp.Or(newestFirst(r.s.own[0], found.s.own[0]), strings.Compare(r.s.key, found.s.key)) < 0:
+			found = r
 		}
 	}
 	switch {
-	case found == nil:
-		return v, fmt.Errorf("%w: %q", ErrUnknown, id)
+	case best == fitsNot:
+		return found, fmt.Errorf("%w: %q", ErrUnknown, id)
 	case several:
-		return v, fmt.Errorf("%w: %q", ErrAmbiguous, id)
+		return found, fmt.Errorf("%w: %q", ErrAmbiguous, id)
 	}
-	f.view(found, now, &v)
-	return v, nil
+	return found, nil
 }
 
 // How an id fits a session, the best first.
@@ -126,22 +194,38 @@ const (
 	fitsNot
 )
 
-func (f *Fleet) fit(s *session, id string) int {
+func (f *Fleet) fit(r *row, id string) int {
+	agent, name, session, label := f.names(r)
 	switch {
 	case id == "":
 		return fitsNot
-	case s.seat.Agent == id:
+	case agent == id:
 		return fitsAgent
-	case f.clients[s.key].Name == id:
+	case name == id || r.s != nil && f.clients[r.s.key].Name == id:
 		return fitsName
-	case s.id() == id:
+	case session == id:
 		return fitsSession
-	case s.seat.Label == id:
+	case label == id:
 		return fitsLabel
-	case len(id) >= prefixLength && (strings.HasPrefix(s.seat.Agent, id) || strings.HasPrefix(s.id(), id)):
+	case len(id) >= prefixLength && (strings.HasPrefix(agent, id) || strings.HasPrefix(session, id)):
 		return fitsBeginning
 	}
 	return fitsNot
+}
+
+// names are those that a row goes by, "" for none.
+func (f *Fleet) names(r *row) (agent, name, session, label string) {
+	if r.s != nil {
+		agent, session, label = r.s.seat.Agent, r.s.id(), r.s.seat.Label
+		if r.of == nil && f.agents[agent] != nil {
+			agent, label = "", "" // it has gone on
+		}
+	}
+	if r.of != nil {
+		agent, name, label = r.of.ID, r.of.Name, cmp.Or(r.of.Label, label)
+		session = cmp.Or(session, r.of.Session)
+	}
+	return agent, name, session, label
 }
 
 // id is what the session is called to the outside.
@@ -153,14 +237,32 @@ func (s *session) id() string {
 }
 
 // view fills v, which is large and many.
-func (f *Fleet) view(s *session, now time.Time, v *View) {
+func (f *Fleet) view(r *row, now time.Time, v *View) {
+	*v = View{Provider: "claude", Cycle: 1}
+	if r.s != nil {
+		f.viewSession(r, v)
+	}
+	if a := r.of; a != nil {
+		f.viewAgent(a, now, v)
+	} else if r.s != nil && f.agents[r.s.seat.Agent] != nil {
+		v.Agent, v.Label, v.Past = r.s.key, "", true
+	}
+	v.Live = v.Client.PID != 0 || now.Sub(v.Seen()) <= f.options.ActiveFor
+}
+
+func (f *Fleet) viewSession(r *row, v *View) {
+	s := r.s
 	x := s.own[0]
 	t, in := &x.Session, &x.Inherited
 	side := s.subagents()
+	window := int64(0)
+	if r.of != nil {
+		window = r.of.Window
+	}
 	*v = View{
-		Agent: s.seat.Agent, Label: s.seat.Label, SessionID: s.id(), Provider: "claude",
+		Agent: s.seat.Agent, Label: s.seat.Label, SessionID: s.id(), Provider: v.Provider,
 		Path: x.Cursor.Path, Project: project(t.CWD, x.Cursor.Path), CWD: t.CWD, Model: t.Model, Version: t.Version,
-		Reading: t.Reading.At.Time(), Peak: t.Peak, Window: transcript.WindowOf(t, 0, f.options.Windows),
+		Reading: t.Reading.At.Time(), Peak: t.Peak, Window: transcript.WindowOf(t, window, f.options.Windows),
 		Inherited: in.Compactions, Counted: s.seat.Counted, Cycle: 1,
 		Turns: t.Turns, InTurn: t.InTurn,
 		Messages: max(0, t.Messages-in.Messages), Cost: t.Tokens.Minus(in.Tokens),
@@ -168,17 +270,47 @@ func (f *Fleet) view(s *session, now time.Time, v *View) {
 		SubagentMessages: side.messages + max(0, t.SideMessages-in.SideMessages),
 		SubagentTokens:   side.tokens.Plus(t.SideTokens.Minus(in.SideTokens)),
 		Bytes:            t.Bytes, Lines: t.Lines, Bad: t.Bad,
-		Started: t.Started.Time(), Active: t.Active.Time(), Written: transcript.Instant(max(x.Cursor.Modified, -x.Cursor.Modified)).Time(),
+		Started: t.Started.Time(), Active: t.Active.Time(), Written: written(x),
 		Client: f.clients[s.key],
 	}
-	if v.Tokens, v.Known = t.Context(); v.Known {
+	if v.Tokens, v.Known = t.Context(); !v.Known {
+		if n := f.estimate(x, r.of); n > 0 {
+			v.Tokens, v.Known, v.Source, v.Reading = n, true, transcript.FromEstimate, v.Active
+		}
+	}
+	if v.Known {
 		v.Level = f.options.Thresholds.Level(v.Tokens, v.Window.Tokens)
 	}
 	for i, n := range t.Compactions {
 		v.Compactions[i] = max(0, n-in.Compactions[i])
 		v.Cycle += v.Compactions[i]
 	}
-	v.Live = v.Client.PID != 0 || now.Sub(v.Seen()) <= f.options.ActiveFor
+}
+
+// written is when the file was last changed.
+func written(x *file) time.Time {
+	return transcript.Instant(max(x.Cursor.Modified, -x.Cursor.Modified)).Time()
+}
+
+// seen is when a session last did anything.
+func seen(x *file) time.Time {
+	v := View{Active: x.Session.Active.Time(), Written: written(x)}
+	return v.Seen()
+}
+
+// viewAgent adds what is known of the agent besides its transcript.
+func (f *Fleet) viewAgent(a *Agent, now time.Time, v *View) {
+	v.Agent, v.Name, v.ParentID, v.Provider = a.ID, a.Name, a.Parent, cmp.Or(a.Provider, v.Provider)
+	v.Label = cmp.Or(a.Label, v.Label)
+	v.Counted = a.Counted
+	v.Spoke, v.Hooked = a.Spoke.Time(), a.Hooked.Time()
+	v.Tmux, v.Server, v.Pane, v.PID, v.Start = a.Tmux, a.Server, a.Pane, a.PID, a.Start
+	v.Sample = a.Sample
+	v.Check, v.Drift, v.DriftKnown = a.check(transcript.InstantOf(now))
+	if v.SessionID == "" {
+		v.SessionID, v.Model, v.Client = a.Session, a.Sample.Model, f.clients[a.Session]
+		v.Window = transcript.WindowOf(&transcript.Session{Model: v.Model}, a.Window, f.options.Windows)
+	}
 }
 
 // subagents adds up the files of the session's subagents. Of files of one name the

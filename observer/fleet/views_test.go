@@ -20,7 +20,7 @@ func TestViewOf(t *testing.T) {
 		sidechain(reply(after(2), "m2", 9_000, 5)), "{", reply(after(3), "m3", 100_000, 20))
 	f.Apply(p.whole())
 	f.Apply(newPaper("/p/-home-dev-web/"+uuid(1)+"/subagents/agent-a.jsonl", reply(after(9), "m5", 9_000, 50)).whole())
-	f.Settle()
+	f.Settle(created)
 	at := created.Add(3 * time.Minute)
 	want := View{
 		Agent: uuid(1), Label: labelled(1), SessionID: uuid(1), Provider: "claude", Path: p.path, Project: "web",
@@ -79,7 +79,7 @@ func idle(n int, keep func(Delta)) *Fleet {
 	for i := range n {
 		f.Apply(idleChange(i))
 	}
-	f.Settle()
+	f.Settle(created)
 	d, _ := f.Take()
 	keep(d)
 	f.Stored(d)
@@ -164,6 +164,6 @@ func BenchmarkHistory(b *testing.B) {
 		for _, c := range changes {
 			f.Apply(c)
 		}
-		f.Settle()
+		f.Settle(created)
 	}
 }

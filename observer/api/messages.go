@@ -1,0 +1,60 @@
+package api
+
+import "time"
+
+// Registration is the body of POST /sessions: an agent that is made known by name.
+type Registration struct {
+	ID       string `json:"id"`
+	ParentID string `json:"parent_session_id,omitempty"`
+	Name     string `json:"name,omitempty"`
+	Provider string `json:"provider,omitempty"`
+	// SessionID is the client's; a transcript's path tells it too.
+	SessionID      string `json:"claude_session_id,omitempty"`
+	TranscriptPath string `json:"transcript_path,omitempty"`
+	Pane           string `json:"pane,omitempty"`
+}
+
+// Usage is the answer of POST /hooks/context-usage to an event.
+type Usage struct {
+	Status string `json:"status"`
+}
+
+// UsageSample is its answer to a report: null stays null.
+type UsageSample struct {
+	Status         string   `json:"status"`
+	UsedPercentage *float64 `json:"used_percentage"`
+}
+
+// NewMessage is the body of POST /sessions/{id}/messages.
+type NewMessage struct {
+	// ID is the sender's own: sent again under the same id, it is one message.
+	ID   string `json:"id,omitempty"`
+	From string `json:"from,omitempty"`
+	Text string `json:"text"`
+	Mode string `json:"delivery_mode,omitempty"` // sequential, important or urgent
+}
+
+// Message is one message to an agent and what has become of it.
+type Message struct {
+	ID  string `json:"id"`
+	Ref string `json:"ref,omitempty"` // the sender's own id
+	// Kind and Key are those of a notice.
+	Kind      string     `json:"kind,omitempty"`
+	Key       string     `json:"key,omitempty"`
+	To        string     `json:"to"`
+	From      string     `json:"from,omitempty"`
+	Mode      string     `json:"delivery_mode"`
+	Text      string     `json:"text"`   // the first 80 characters once it has ended
+	Status    string     `json:"status"` // waiting, offered, confirmed, unconfirmed, expired, withdrawn, refused
+	Via       string     `json:"via,omitempty"`
+	Offers    int        `json:"offers"`
+	MadeAt    time.Time  `json:"made_at"`
+	OfferedAt *time.Time `json:"offered_at"`
+	EndedAt   *time.Time `json:"ended_at"`
+}
+
+// Messages is the answer of GET /messages and GET /sessions/{id}/messages, oldest
+// first.
+type Messages struct {
+	Messages []Message `json:"messages"`
+}

@@ -1,0 +1,242 @@
+package observer
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"sm/alerts"
+	"sm/alerts/outbox"
+	"sm/observer/fleet"
+	"sm/transcript"
+	"sm/transcript/hook"
+)
+
+// core is the state that the loop owns. Only functions sent to the loop see it.
+type core struct {
+	fleet    *fleet.Fleet
+	engine   *alerts.Engine
+	queue    *outbox.Queue
+	log      *slog.Logger
+	dryRun   bool
+	caughtUp bool
+	early    catchUp
+	// held is what signals have told before all that existed was read: the policy must
+	// know the past first.
+	held []fleet.News
+
+	hooks    hookCounts
+	stops    map[alerts.AgentID]int // answers in a row to Stop hooks
+	ticked   time.Time              // when the engine was asked last, and
+	next     time.Time              // when it wants to be asked
+	check    time.Time              // the same of the queue
+	activity time.Time              // when activity was looked at last
+
+	effects []effect       // what to do once all that led to it is stored
+	waiting []chan<- error // who waits until all of this is stored
+}
+
+// newCore goes on from what has been stored.
+func (a *App) newCore(stored fleet.Stored, now time.Time) (*core, error) {
+	c := &core{log: a.log, dryRun: a.o.DryRun, stops: map[alerts.AgentID]int{}}
+	kept, err := loadKept(a.store)
+	if err != nil {
+		return nil, err
+	}
+	stored.Agents = kept.agents
+	c.fleet = fleet.New(fleet.Options{
+		Created: stored.Created, Windows: a.o.Windows, Thresholds: a.o.Alerts.Thresholds,
+		Ledger: a.store, ActiveFor: activeFor, Alive: a.o.Alive, Estimate: true,
+	}, stored)
+	if c.engine, err = alerts.New(a.o.Alerts); err != nil {
+		return nil, fmt.Errorf("settings of the policy: %w", err)
+	}
+	c.engine.Restore(kept.engine)
+	c.queue = outbox.New(a.o.Queue)
+	c.queue.Restore(kept.messages, kept.ended)
+	c.hooks = kept.hooks
+	c.ask(now)
+	return c, nil
+}
+
+// begin lets the policy speak: all that existed has been read.
+func (c *core) begin(now time.Time) {
+	c.caughtUp = true
+	for _, ev := range c.fleet.Seen() {
+		c.act(c.engine.Step(ev), now)
+	}
+	held := c.held
+	c.held = nil
+	for _, n := range held {
+		c.learn(n, now)
+	}
+	c.levels()
+	c.pass(now)
+}
+
+// learn hands to engine and queue what the fleet has found out.
+func (c *core) learn(n fleet.News, now time.Time) {
+	for _, r := range n.Renamed {
+		if !c.engine.Rename(r.From, r.To) {
+			c.queue.Withdraw(c.engine.Open(r.From), now)
+			c.engine.Forget(r.From)
+			c.queue.Forget(r.From, now)
+		}
+		c.queue.Rename(r.From, r.To)
+		c.effects = append(c.effects, levelEffect{agent: string(r.From)})
+	}
+	for _, l := range n.Lessons {
+		c.engine.Learn(l.Model, l.Window, l.PreTokens)
+	}
+	for _, ev := range n.Events {
+		c.act(c.engine.Step(ev), now)
+	}
+	for _, h := range n.Heard {
+		at := h.At.Time()
+		if h.At == 0 {
+			at = now
+		}
+		for _, m := range c.queue.Heard(h.Agent, h.Text, at) {
+			c.log.Debug("message heard", "agent", m.To, "id", m.ID, "via", m.Via)
+		}
+	}
+}
+
+// act does what the engine decided.
+func (c *core) act(actions []alerts.Action, now time.Time) {
+	for _, action := range actions {
+		switch x := action.(type) {
+		case alerts.Say:
+			c.say(x, now)
+		case alerts.Withdraw:
+			c.queue.Withdraw(x.Keys, now)
+		case alerts.SetLevel:
+			c.effects = append(c.effects, levelOf(x))
+		case alerts.Opened:
+			c.log.Info("new cycle", "agent", x.Agent, "cycle", x.Cycle, "cause", x.Cause, "trigger", x.Trigger,
+				"pre_tokens", x.PreTokens, "warned", x.Warned, "unconfirmed", x.Unconfirmed)
+		}
+	}
+}
+
+// say takes a notice to whoever is to hear it.
+func (c *core) say(s alerts.Say, now time.Time) {
+	c.log.Info("notice", "key", s.Key, "to", s.To.Role, "mode", s.Mode, "dry_run", c.dryRun)
+	if c.dryRun {
+		return
+	}
+	if s.To.Role == alerts.Operator {
+		c.effects = append(c.effects, operatorEffect{s.Key, s.Text})
+		return
+	}
+	if _, err := c.queue.Put(outbox.Message{Key: s.Key, To: s.To.Agent, Mode: s.Mode, Text: s.Text}, now); err != nil {
+		c.log.Error("a notice cannot be queued", "key", s.Key, "err", err)
+	}
+}
+
+const (
+	// askEvery is how often the engine is asked at least what time has done.
+	askEvery = 5 * time.Second
+	// lookEvery is how often it is looked at who is at work.
+	lookEvery = 10 * time.Second
+)
+
+// pass takes note of the passing of time.
+func (c *core) pass(now time.Time) {
+	if !c.caughtUp {
+		return
+	}
+	if now.Sub(c.activity) >= lookEvery || now.Before(c.activity) {
+		c.activity = now
+		for _, ev := range c.fleet.Activity(now) {
+			c.act(c.engine.Step(ev), now)
+		}
+	}
+	if now.Sub(c.ticked) >= askEvery || now.Before(c.ticked) || !c.next.IsZero() && !now.Before(c.next) {
+		c.ask(now)
+	}
+	if now.Before(c.check) {
+		return
+	}
+	read := func(agent alerts.AgentID) (time.Time, bool) { return c.fleet.ReadUntil(agent, now) }
+	// Transcripts go on without asking: at least each second while something is under way.
+	if c.queue.Check(now, read).IsZero() {
+		c.check = now.Add(askEvery)
+	} else {
+		c.check = now.Add(time.Second)
+	}
+}
+
+func (c *core) ask(now time.Time) {
+	c.ticked = now
+	var actions []alerts.Action
+	actions, c.next = c.engine.Tick(now)
+	c.act(actions, now)
+}
+
+// hook takes in a hook and finds what its answer says: at most one message. durable
+// says that the answer must not be given before all is stored.
+func (c *core) hook(p *hook.Payload, now time.Time) (answer hook.Answer, durable bool) {
+	c.hooks.count(p.Event)
+	n, agent := c.fleet.Hook(p, transcript.InstantOf(now))
+	c.tell(n, now)
+	durable = p.Event == hook.PreCompact || p.Event == hook.SessionStart || p.Event == hook.PostCompact
+	if m, ok := c.offer(agent, p, now); ok {
+		return hook.Answer{Event: p.Event, Context: m.Line()}, true
+	}
+	return hook.Answer{}, durable
+}
+
+// status takes in a report of the status line.
+func (c *core) status(s *hook.Status, now time.Time) {
+	c.hooks.count(hook.StatusLine)
+	n, _ := c.fleet.Status(s, transcript.InstantOf(now))
+	c.tell(n, now)
+}
+
+// tell lets the policy know what a signal has told, as soon as it knows the past.
+func (c *core) tell(n fleet.News, now time.Time) {
+	if c.caughtUp {
+		c.learn(n, now)
+		return
+	}
+	if len(c.held) < heldMost {
+		c.held = append(c.held, n)
+	}
+}
+
+// heldMost bounds what is kept of signals while the past is read. Whatever is beyond is
+// dropped: the transcripts tell it too.
+const heldMost = 10_000
+
+// stopsMost is how many answers to Stop hooks in a row make the client go on.
+const stopsMost = 8
+
+// offer finds the message that the answer to a hook carries to its agent. A subagent's
+// goes nowhere, and a client that compacts would give it to the summariser.
+func (c *core) offer(agent alerts.AgentID, p *hook.Payload, now time.Time) (m outbox.Message, ok bool) {
+	if !c.caughtUp || agent == "" || p.Subagent() || !p.Event.TakesContext() {
+		return m, false
+	}
+	least := alerts.Important
+	switch p.Event {
+	case hook.SessionStart:
+		least = alerts.Sequential
+	case hook.Stop:
+		if !p.StopHookActive {
+			delete(c.stops, agent)
+		}
+		if c.stops[agent] >= stopsMost {
+			return m, false
+		}
+		least = alerts.Sequential
+	}
+	if m, ok = c.queue.Offer(agent, outbox.Hook, least, now); !ok {
+		return m, false
+	}
+	if p.Event == hook.Stop {
+		c.stops[agent]++
+	}
+	c.log.Info("message offered", "agent", agent, "id", m.ID, "via", m.Via, "event", p.Event, "offers", m.Offers)
+	return m, true
+}

@@ -1,0 +1,168 @@
+package observer
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"sm/alerts"
+)
+
+// effect is something to be done in the world, once all that led to it is stored.
+type effect interface{ do(p *performer) }
+
+// performer does effects beside the loop, in their order.
+type performer struct {
+	log    *slog.Logger
+	levels string // the folder of level files
+	notify []string
+	ctx    context.Context
+
+	mu      sync.Mutex
+	waiting []effect
+	news    chan struct{}
+	ended   chan struct{}
+}
+
+// startEffects begins to do effects; end waits for the last.
+func (a *App) startEffects() *performer {
+	p := &performer{
+		log: a.log, levels: filepath.Join(a.o.State, "context-status"), notify: a.o.Notify, ctx: context.Background(),
+		news: make(chan struct{}, 1), ended: make(chan struct{}),
+	}
+	go p.run()
+	return p
+}
+
+// do takes effects over and never blocks.
+func (p *performer) do(list []effect) {
+	if len(list) == 0 {
+		return
+	}
+	p.mu.Lock()
+	p.waiting = append(p.waiting, list...)
+	p.mu.Unlock()
+	select {
+	case p.news <- struct{}{}:
+	default:
+	}
+}
+
+// end does what is left and ends the performer.
+func (p *performer) end() {
+	close(p.news)
+	<-p.ended
+}
+
+func (p *performer) run() {
+	defer close(p.ended)
+	for more := true; more; {
+		_, more = <-p.news
+		p.mu.Lock()
+		list := p.waiting
+		p.waiting = nil
+		p.mu.Unlock()
+		for _, e := range newest(list) {
+			e.do(p)
+		}
+	}
+}
+
+// newest leaves out levels that are out of date by now.
+func newest(list []effect) []effect {
+	last := map[string]int{}
+	for i, e := range list {
+		if l, ok := e.(levelEffect); ok {
+			last[l.agent] = i
+		}
+	}
+	kept := list[:0]
+	for i, e := range list {
+		if l, ok := e.(levelEffect); !ok || last[l.agent] == i {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// levelEffect writes an agent's level file, for scripts; without a line it removes it.
+type levelEffect struct {
+	agent, line string
+}
+
+func levelOf(s alerts.SetLevel) levelEffect {
+	line := s.Level.String() + "::"
+	if s.Known {
+		line = fmt.Sprintf("%s:%d:%d", s.Level, s.Percent, s.Tokens)
+	}
+	return levelEffect{string(s.Agent), line}
+}
+
+// levels writes all level files anew: they are no more than a picture of the state.
+func (c *core) levels() {
+	for _, a := range c.engine.Agents() {
+		v, _ := c.engine.Agent(a.Agent)
+		c.effects = append(c.effects, levelOf(alerts.SetLevel{Agent: v.Agent, Level: v.Level, Percent: v.Percent, Tokens: v.Tokens, Known: v.Known}))
+	}
+}
+
+// do replaces the file in one step, so that a reader sees the old line or the new one.
+// It is not synced: after a crash of the machine it is written anew.
+func (l levelEffect) do(p *performer) {
+	name := url.PathEscape(l.agent)
+	if strings.HasPrefix(name, ".") {
+		name = "%2E" + name[1:]
+	}
+	path := filepath.Join(p.levels, name)
+	if l.line == "" {
+		_ = os.Remove(path) // there may be none
+		return
+	}
+	err := os.MkdirAll(p.levels, 0o700)
+	if err == nil {
+		err = os.WriteFile(path+".new", []byte(l.line+"\n"), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		p.log.Warn("cannot write a level file", "agent", l.agent, "err", err)
+	}
+}
+
+// operatorEffect tells a notice to the operator.
+type operatorEffect struct {
+	key  alerts.Key
+	text string
+}
+
+// notifyWithin bounds the operator's command.
+const notifyWithin = 10 * time.Second
+
+// do logs the notice and gives it to the operator's command, by no shell.
+func (o operatorEffect) do(p *performer) {
+	p.log.Warn("for the operator", "key", o.key, "text", o.text)
+	if len(p.notify) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(p.ctx, notifyWithin)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, p.notify[0], p.notify[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(o.text+"\n"), io.Discard, &bytes.Buffer{}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	if err := cmd.Run(); err != nil {
+		p.log.Warn("operator.notify has failed", "command", p.notify[0], "err", err)
+	}
+}

@@ -1,0 +1,379 @@
+package fleet
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"sm/alerts"
+	"sm/transcript"
+	"sm/transcript/hook"
+)
+
+// Agent is what is kept of an agent of which more is known than one transcript: it has
+// been heard of by hooks or reports, registered, or seen in more than one session. Any
+// other is no more than its session, and has the session's id.
+type Agent struct {
+	ID                     string
+	Parent, Name, Provider string
+	// Label names the agent in metrics.
+	Label string
+	// Session is the key of the session that sits here, "" for none; Since is when
+	// that became known.
+	Session string
+	Since   transcript.Instant
+	// Resumed is the session that a SessionStart named which need not be the one that
+	// begins: after a fork it is the old one.
+	Resumed string
+	// Registered agents were made known by name, not by a signal.
+	Registered bool
+	// Tmux is the socket of the tmux server with process Server, Pane a %id.
+	Tmux   string
+	Server int
+	Pane   string
+	// PID and Start name the client's process, 0 and "" while unknown.
+	PID   int
+	Start string
+	// Window is the size that the status line told of this session's, 0 for none.
+	Window int64
+	// Sample is the newest report of the status line that may count, Spoke the time of
+	// the newest at all, Hooked that of the newest hook.
+	Sample        Sample
+	Spoke, Hooked transcript.Instant
+	// Counted are the agent's compactions since the state directory was made.
+	Counted [3]int
+	// Mark is what the transcript held, in bytes, at the last compaction.
+	Mark int64
+}
+
+// News is what follows from something that the fleet was told.
+type News struct {
+	Events []alerts.Event
+	Heard  []Heard
+	// Renamed agents have another id from now on; the events are under the new one.
+	Renamed []Renamed
+	// Lessons are sizes at which clients compacted in the history of a first start.
+	Lessons []Lesson
+}
+
+// Heard is a text that reached an agent, by its transcript.
+type Heard struct {
+	Agent alerts.AgentID
+	Text  string
+	At    transcript.Instant
+}
+
+// Renamed says that an agent that was known by its session alone has turned out to be
+// another.
+type Renamed struct{ From, To alerts.AgentID }
+
+// Lesson is the context size at which a client compacted by itself.
+type Lesson struct {
+	Model             string
+	Window, PreTokens int64
+}
+
+func (n *News) add(m News) {
+	n.Events = append(n.Events, m.Events...)
+	n.Heard = append(n.Heard, m.Heard...)
+	n.Renamed = append(n.Renamed, m.Renamed...)
+	n.Lessons = append(n.Lessons, m.Lessons...)
+}
+
+func (n *News) event(ev alerts.Event) { n.Events = append(n.Events, ev) }
+
+// agentOf is the id of the agent whose seat a session has, and whether the session
+// sits there now: one that the agent has left tells nothing about it.
+func (f *Fleet) agentOf(s *session) (id string, sits bool) {
+	if s.seat == nil {
+		return s.key, true
+	}
+	a := f.agents[s.seat.Agent]
+	return s.seat.Agent, a == nil || a.Session == s.key
+}
+
+// sitting finds the agent in which a session sits, nil when no more is known of it
+// than the session.
+func (f *Fleet) sitting(s *session) *Agent {
+	if s == nil || s.seat == nil {
+		return nil
+	}
+	if a := f.agents[s.seat.Agent]; a != nil && a.Session == s.key {
+		return a
+	}
+	return nil
+}
+
+// agent finds or makes what is kept of an agent. One that has been its session alone
+// keeps the session's label and counts.
+func (f *Fleet) agent(id string) *Agent {
+	if a := f.agents[id]; a != nil {
+		return a
+	}
+	a := &Agent{ID: id}
+	if seat := f.seats[id]; seat != nil && seat.Agent == id {
+		a.Session, a.Label, a.Counted, a.PID, a.Start = id, seat.Label, seat.Counted, seat.PID, seat.ProcStart
+	}
+	f.agents[id] = a
+	f.changed.agent(id)
+	return a
+}
+
+// resolve says whose hook or report it is. An agent that names itself, or its pane,
+// may yet be another: what an agent starts inherits its environment.
+func (f *Fleet) resolve(session string, o *hook.Origin) *Agent {
+	id := o.Agent
+	if id == "" || id == hook.TmuxAgent(o.Tmux, o.Server, o.Pane) {
+		id = cmp.Or(f.registered(session, o), id)
+	}
+	if id == "" {
+		id = f.byProcess(session, o)
+	}
+	if id == "" {
+		return nil
+	}
+	a := f.agents[id]
+	if a != nil && session != "" && f.stranger(a, o) {
+		return f.nested(a, session)
+	}
+	if a == nil {
+		a = f.agent(id)
+	}
+	return a
+}
+
+// registered finds the agent that was made known by name for a session or a pane.
+func (f *Fleet) registered(session string, o *hook.Origin) string {
+	for id, a := range f.agents {
+		if a.Registered && (session != "" && a.Session == session || a.Pane != "" && a.Pane == o.Pane && (a.Tmux == "" || a.Tmux == o.Tmux)) {
+			return id
+		}
+	}
+	return ""
+}
+
+// byProcess finds the agent without a name of its own: whoever the process was before,
+// else whoever had the session, else the session.
+func (f *Fleet) byProcess(session string, o *hook.Origin) string {
+	if held := f.holders[process{o.PID, o.Start}]; held != "" && o.Start != "" {
+		if seat := f.seats[held]; seat != nil {
+			return seat.Agent
+		}
+	}
+	if seat := f.seats[session]; seat != nil {
+		return seat.Agent
+	}
+	return session
+}
+
+// stranger says that what comes from a process cannot be the agent's, whose client is
+// another one that still runs.
+func (f *Fleet) stranger(a *Agent, o *hook.Origin) bool {
+	if a.PID == 0 || o.PID == 0 || a.PID == o.PID && (a.Start == o.Start || a.Start == "" || o.Start == "") {
+		return false
+	}
+	return f.options.Alive != nil && f.options.Alive(a.PID, a.Start)
+}
+
+// nested is the agent of a client that another agent has started: its session's own.
+func (f *Fleet) nested(parent *Agent, session string) *Agent {
+	if parent.Session == session {
+		return parent // the same session in two processes: the first one's
+	}
+	id := session
+	if seat := f.seats[session]; seat != nil && seat.Agent != parent.ID {
+		id = seat.Agent
+	}
+	a := f.agent(id)
+	if a.Parent == "" && a.ID != parent.ID {
+		a.Parent = parent.ID
+	}
+	return a
+}
+
+// meet takes over what a signal tells about an agent besides its event.
+func (f *Fleet) meet(a *Agent, o *hook.Origin) (n News) {
+	before := *a
+	set := func(to *string, value string) {
+		if value != "" {
+			*to = value
+		}
+	}
+	if a.ID != o.Parent {
+		set(&a.Parent, o.Parent)
+	}
+	set(&a.Name, o.Name)
+	set(&a.Provider, o.Provider)
+	if o.Pane != "" {
+		a.Tmux, a.Server, a.Pane = o.Tmux, o.Server, o.Pane
+	}
+	if o.PID != 0 {
+		a.PID, a.Start = o.PID, o.Start
+	}
+	if a.Label == "" {
+		a.Label = f.agentLabel(a)
+	}
+	if a.Parent != before.Parent || a.Name != before.Name {
+		n.event(f.seen(a))
+	}
+	if *a != before {
+		f.changed.agent(a.ID)
+	}
+	return n
+}
+
+// agentLabel is the agent's name, else the beginning of its id.
+func (f *Fleet) agentLabel(a *Agent) string {
+	if seat := f.seats[a.ID]; seat != nil && seat.Agent == a.ID {
+		return seat.Label
+	}
+	if a.Name == "" {
+		return f.label(a.ID, labelLength)
+	}
+	return f.label(a.Name, len(a.Name))
+}
+
+func (f *Fleet) seen(a *Agent) alerts.Event {
+	return alerts.Event{Kind: alerts.EventSeen, Agent: alerts.AgentID(a.ID), Parent: alerts.AgentID(a.Parent), Name: a.Name}
+}
+
+// take puts a session into an agent's seat: a new one, or one that it had before and has
+// been seen to take up again. What comes late changes nothing.
+func (f *Fleet) take(a *Agent, key string, at transcript.Instant, cause alerts.Cause) (n News) {
+	if key == "" || a.Session == key || at < a.Since {
+		return n
+	}
+	seat := f.seat(key, key)
+	if seat.Agent == a.ID && a.Session != "" && a.Resumed != key {
+		return n // a session that it has left
+	}
+	n.add(f.leave(a, seat, key))
+	seat.Agent = a.ID
+	f.changed.seat(key)
+	old := a.Session
+	first := old == "" && a.Since == 0
+	a.Session, a.Since, a.Resumed = key, at, ""
+	a.Sample, a.Mark = Sample{}, 0
+	delete(f.recent, a.ID)
+	f.changed.agent(a.ID)
+	if first {
+		return n
+	}
+	ev := alerts.Event{Kind: alerts.EventReset, Agent: alerts.AgentID(a.ID), At: at.Time(), Cause: cause, Key: transcript.KeyOf([]byte(key))}
+	if s := f.sessions[key]; s != nil && len(s.own) > 0 {
+		x := &s.own[0].Session
+		if x.Started != 0 && x.Started < at && x.Started > a.started(f, old) {
+			ev.At = x.Started.Time() // its records were there before the signal
+		}
+		n.event(ev)
+		if tokens, known := x.Context(); known {
+			n.event(f.reading(a.ID, x, a.Window, x.Reading.At, tokens))
+		}
+		return n
+	}
+	n.event(ev)
+	return n
+}
+
+// started is the last sign of life of the session before.
+func (a *Agent) started(f *Fleet, old string) transcript.Instant {
+	if s := f.sessions[old]; s != nil && len(s.own) > 0 {
+		return s.own[0].Session.Started
+	}
+	return 0
+}
+
+// leave takes a session from whoever has it.
+func (f *Fleet) leave(a *Agent, seat *Seat, key string) (n News) {
+	if seat.Agent == a.ID {
+		return n
+	}
+	switch other := f.agents[seat.Agent]; {
+	case other == nil && seat.Agent == key, other != nil && other.ID == key && other.Session == key && !other.Registered:
+		// It was an agent of its own only because no more was known of it.
+		n.Renamed = append(n.Renamed, Renamed{alerts.AgentID(key), alerts.AgentID(a.ID)})
+		if other != nil {
+			delete(f.agents, key)
+			f.changed.agent(key)
+		}
+	case other != nil && other.Session == key:
+		other.Session = ""
+		f.changed.agent(other.ID)
+	}
+	return n
+}
+
+// labelLength is how much of an id names its owner in metrics.
+const labelLength = 8
+
+// isAgent reports whether an id can be an agent's: one word that can stand in a path
+// and in an address.
+func isAgent(id string) bool {
+	return id != "" && len(id) <= 128 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r == 0x7f })
+}
+
+// Activity tells which agents have begun or ceased to be at work, since the last call.
+func (f *Fleet) Activity(now time.Time) (events []alerts.Event) {
+	var v View
+	on := map[string]bool{}
+	for r := range f.rows() {
+		if f.view(&r, now, &v); v.Live && !v.Past {
+			on[v.Agent] = true
+		}
+	}
+	tell := func(id string, live bool) {
+		events = append(events, alerts.Event{Kind: alerts.EventActive, Agent: alerts.AgentID(id), At: now, On: live})
+	}
+	for _, id := range slices.Sorted(maps.Keys(on)) {
+		if !f.active[id] {
+			tell(id, true)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(f.active)) {
+		if !on[id] {
+			tell(id, false)
+		}
+	}
+	f.active = on
+	return events
+}
+
+// Seen are the events by which an engine knows who is whose parent.
+func (f *Fleet) Seen() (events []alerts.Event) {
+	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
+		if a := f.agents[id]; a.Parent != "" || a.Name != "" {
+			events = append(events, f.seen(a))
+		}
+	}
+	return events
+}
+
+// ReadUntil says up to when it is known what an agent has heard: the time of the newest
+// record of its transcript, or for one that is at rest or has gone, when nothing more
+// is to come, a moment before now. Any is false without a transcript.
+func (f *Fleet) ReadUntil(agent alerts.AgentID, now time.Time) (until time.Time, any bool) {
+	id := string(agent)
+	a := f.agents[id]
+	if a != nil {
+		id = a.Session
+	}
+	s := f.sessions[id]
+	if s == nil || len(s.own) == 0 {
+		return until, false
+	}
+	t := &s.own[0].Session
+	c := f.clients[id]
+	gone := c.PID == 0 && (a == nil || a.PID == 0 || f.options.Alive == nil || !f.options.Alive(a.PID, a.Start))
+	if gone || c.Status == atPrompt || c.Status == "" && !t.InTurn {
+		return now.Add(-tailDelay), true
+	}
+	return t.Active.Time(), true
+}
+
+// tailDelay is how long a record may take from the transcript to here.
+const tailDelay = 5 * time.Second
+
+// Dropped counts the reports of the status line that said nothing any more.
+func (f *Fleet) Dropped() uint64 { return f.dropped }

@@ -1,0 +1,178 @@
+package fleet
+
+import (
+	"sm/alerts"
+	"sm/transcript"
+)
+
+// bytesPerToken is what an estimate takes for a token of a transcript: the usual 4 of
+// English text. Records are longer than what they tell the model, system prompt and
+// tools stand in none of them; it is no more than an order of magnitude.
+const bytesPerToken = 4
+
+// tell says what a change of a session's own file means for its agent. mine are those
+// of the change's compactions that happened in this session.
+func (f *Fleet) tell(x *file, was transcript.Session, c *transcript.Change, mine []transcript.Compaction) (n News) {
+	id, sits := f.agentOf(x.of)
+	if x != x.of.own[0] {
+		sits = false // a copy
+	}
+	a := f.sitting(x.of)
+	t := teller{f: f, id: id, a: a, x: x, seen: was, mine: mine}
+	for i := range c.Entries {
+		if e := &c.Entries[i]; e.Text != "" {
+			n.Heard = append(n.Heard, Heard{alerts.AgentID(id), e.Text, e.At})
+		}
+	}
+	if !sits {
+		return n
+	}
+	if c.Whole {
+		t.begin(c)
+	}
+	for i := range c.Entries {
+		t.entry(&c.Entries[i])
+	}
+	for len(t.mine) > 0 {
+		t.compaction(0, false)
+	}
+	t.estimate(len(c.Compactions) > 0)
+	n.Events = t.out
+	return n
+}
+
+// teller turns the entries of one change into events.
+type teller struct {
+	f    *Fleet
+	id   string
+	a    *Agent // nil when no more is known than the session
+	x    *file
+	seen transcript.Session // what the window depends on, as it was at the entry
+	mine []transcript.Compaction
+	out  []alerts.Event
+}
+
+// begin tells what a file held before the entries that are listed: history.
+func (t *teller) begin(c *transcript.Change) {
+	told := map[transcript.Key]bool{}
+	oldest := transcript.Instant(0)
+	for i := range c.Entries {
+		told[c.Entries[i].UUID] = true
+		if at := c.Entries[i].At; c.Entries[i].Kind == transcript.KindReading && (oldest == 0 || at < oldest) {
+			oldest = at
+		}
+	}
+	for i := 0; i < len(t.mine); {
+		if e := &t.mine[i]; e.Own == 0 || !told[e.Own] {
+			t.compaction(i, true)
+			continue
+		}
+		i++
+	}
+	s := &t.x.Session
+	if tokens, known := s.Context(); known && (oldest == 0 || s.Reading.At < oldest) {
+		ev := t.f.reading(t.id, s, t.window(), s.Reading.At, tokens)
+		ev.History, ev.Cycle = true, 1+s.Total()
+		t.out = append(t.out, ev)
+	}
+}
+
+func (t *teller) window() int64 {
+	if t.a == nil {
+		return 0
+	}
+	return t.a.Window
+}
+
+func (t *teller) entry(e *transcript.Entry) {
+	ev := alerts.Event{Agent: alerts.AgentID(t.id), At: e.At.Time()}
+	switch e.Kind {
+	case transcript.KindReading:
+		t.seen.Peak = max(t.seen.Peak, e.Context)
+		if len(e.Model) > 0 {
+			t.seen.Model = string(e.Model)
+		}
+		if t.a != nil {
+			t.f.remember(t.a, transcript.Reading{At: e.At, Tokens: e.Context})
+		}
+		t.out = append(t.out, t.f.reading(t.id, &t.seen, t.window(), e.At, e.Context))
+		return
+	case transcript.KindBoundary, transcript.KindSummary, transcript.KindTitle:
+		for i := range t.mine {
+			if m := &t.mine[i]; m.Own != 0 && m.Own == e.UUID || m.Own == 0 && m.At == e.At {
+				t.compaction(i, false)
+				return
+			}
+		}
+		return
+	case transcript.KindTurnStart:
+		ev.Kind = alerts.EventTurnStart
+	case transcript.KindTurnEnd:
+		ev.Kind = alerts.EventTurnEnd
+	default:
+		return
+	}
+	t.out = append(t.out, ev)
+}
+
+// compaction tells the i-th of those that have not been told.
+func (t *teller) compaction(i int, history bool) {
+	e := t.mine[i]
+	t.mine = append(t.mine[:i:i], t.mine[i+1:]...)
+	s := &t.seen
+	if s.Model == "" {
+		s = &t.x.Session
+	}
+	t.out = append(t.out, alerts.Event{
+		Kind: alerts.EventCompacted, Agent: alerts.AgentID(t.id), At: e.At.Time(), Sign: alerts.SignBoundary, Key: e.Key,
+		Trigger: e.Trigger, PreTokens: e.PreTokens, Model: s.Model,
+		Window: transcript.WindowOf(s, t.window(), t.f.options.Windows).Tokens, History: history,
+	})
+}
+
+// estimate guesses the context of a session whose provider reports no usage at all.
+func (t *teller) estimate(compacted bool) {
+	s := &t.x.Session
+	if s.Peak > 0 || s.Turns == 0 || !t.f.options.Estimate {
+		return
+	}
+	if compacted {
+		a := t.f.agent(t.id)
+		a.Mark = s.Bytes
+		t.f.changed.agent(a.ID)
+		t.a = a
+	}
+	if tokens := t.f.estimate(t.x, t.a); tokens > 0 {
+		ev := t.f.reading(t.id, s, t.window(), s.Active, tokens)
+		ev.Source = transcript.FromEstimate
+		t.out = append(t.out, ev)
+	}
+}
+
+// What a session must have shown without any figure before it is guessed: turns that
+// have ended, and more than prompts alone.
+const (
+	estimateTurns = 2
+	estimateBytes = 16 << 10
+)
+
+// estimate is the guess for a session, 0 when there is no need of one.
+func (f *Fleet) estimate(x *file, a *Agent) int64 {
+	s := &x.Session
+	if !f.options.Estimate || s.Peak > 0 || s.Turns < estimateTurns || s.Bytes < estimateBytes {
+		return 0
+	}
+	bytes := s.Bytes
+	if a != nil {
+		bytes -= a.Mark
+	}
+	return max(0, bytes) / bytesPerToken
+}
+
+// reading is the event of a context size that a transcript tells.
+func (f *Fleet) reading(id string, s *transcript.Session, window int64, at transcript.Instant, tokens int64) alerts.Event {
+	return alerts.Event{
+		Kind: alerts.EventReading, Agent: alerts.AgentID(id), At: at.Time(), Tokens: tokens,
+		Window: transcript.WindowOf(s, window, f.options.Windows).Tokens, Model: s.Model, Source: transcript.FromTranscript,
+	}
+}

@@ -1,0 +1,212 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+
+	"sm/alerts"
+	"sm/transcript"
+	"sm/transcript/hook"
+)
+
+// Hook takes in what a hook of the client says, which was true at the payload's own
+// time, and at the latest now. The agent is "" for one that names nobody. Hooks of
+// subagents change nothing.
+func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n News, agent alerts.AgentID) {
+	at := stamp(&p.SM, now)
+	if p.Subagent() {
+		return n, ""
+	}
+	a := f.resolve(p.SessionID, &p.SM)
+	if a == nil {
+		return n, ""
+	}
+	n = f.meet(a, &p.SM)
+	if a.Hooked < at {
+		a.Hooked = at
+		f.changed.agent(a.ID)
+	}
+	n.add(f.change(a, p, at))
+	if p.SessionID == "" || a.Session == p.SessionID {
+		n.Events = append(n.Events, hookEvents(a, p, at)...)
+	}
+	return n, alerts.AgentID(a.ID)
+}
+
+// stamp is when a signal was true: never later than now.
+func stamp(o *hook.Origin, now transcript.Instant) transcript.Instant {
+	if at := transcript.InstantOf(o.At); at != 0 && at < now {
+		return at
+	}
+	return now
+}
+
+// change sees to it that the session that a hook names sits in the agent's seat.
+func (f *Fleet) change(a *Agent, p *hook.Payload, at transcript.Instant) News {
+	cause := alerts.CauseSession
+	switch {
+	case p.Event == hook.SessionEnd:
+		return News{}
+	case p.Event == hook.SessionStart && (p.Source == "resume" || p.Source == "fork"):
+		// After a fork it names the old session: the next signal names the right one.
+		if at >= a.Since && a.Session != p.SessionID {
+			a.Resumed = p.SessionID
+			f.changed.agent(a.ID)
+		}
+		return News{}
+	case p.Event == hook.SessionStart && p.Source == "clear":
+		cause = alerts.CauseClear
+	}
+	return f.take(a, p.SessionID, at, cause)
+}
+
+// hookEvents are what a hook means for the engine.
+func hookEvents(a *Agent, p *hook.Payload, at transcript.Instant) []alerts.Event {
+	ev := alerts.Event{Agent: alerts.AgentID(a.ID), At: at.Time()}
+	switch {
+	case p.Event == hook.UserPromptSubmit:
+		ev.Kind = alerts.EventTurnStart
+	case p.Event == hook.PreCompact:
+		ev.Kind, ev.Trigger = alerts.EventCompacting, triggerOf(p.Trigger)
+	case p.Event == hook.PostCompact:
+		ev.Kind, ev.Sign, ev.Trigger = alerts.EventCompacted, alerts.SignPostCompact, triggerOf(p.Trigger)
+	case p.Event == hook.SessionStart && p.Source == "compact":
+		ev.Kind, ev.Sign = alerts.EventCompacted, alerts.SignSessionStart
+	default:
+		return nil
+	}
+	return []alerts.Event{ev}
+}
+
+// ReplyRead reports whether the transcript shows a reply that is newer than the agent's
+// hooks before this one, or there is none to wait for.
+func (f *Fleet) ReplyRead(p *hook.Payload) bool {
+	s := f.sessions[p.SessionID]
+	a := f.sitting(s)
+	if a == nil || len(s.own) == 0 {
+		return true
+	}
+	t := &s.own[0].Session
+	return t.Reading.At > a.Hooked || t.Peak == 0
+}
+
+func triggerOf(s string) transcript.Trigger {
+	switch s {
+	case "auto":
+		return transcript.Auto
+	case "manual":
+		return transcript.Manual
+	}
+	return transcript.Unknown
+}
+
+// Status takes in a report of the status line.
+func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n News, agent alerts.AgentID) {
+	at := stamp(&s.SM, now)
+	a := f.resolve(s.SessionID, &s.SM)
+	if a == nil {
+		return n, ""
+	}
+	n = f.meet(a, &s.SM)
+	n.add(f.take(a, s.SessionID, at, alerts.CauseSession))
+	if s.SessionID != "" && a.Session != s.SessionID {
+		f.dropped++
+		return n, alerts.AgentID(a.ID)
+	}
+	x := Sample{At: at, Model: s.Model, Window: max(0, s.Window.Size.Value)}
+	x.Percent, _ = s.Percent()
+	x.Tokens, _ = s.Tokens()
+	if x.Tokens == 0 && x.Percent > 0 {
+		x.Tokens = x.Window * int64(x.Percent) / 100
+	}
+	n.add(f.sample(a, x))
+	return n, alerts.AgentID(a.ID)
+}
+
+// ErrEvent says that a script has posted an event that nobody knows.
+var ErrEvent = errors.New("unknown event")
+
+// Usage takes in what a script posts for an agent, by the agent's id or name or the
+// session's id; known is false when there is none. The error wraps [ErrEvent].
+func (f *Fleet) Usage(u *hook.ContextUsage, now transcript.Instant) (n News, agent alerts.AgentID, err error) {
+	a := f.called(u.SessionID)
+	if a == nil {
+		return n, "", fmt.Errorf("%w: %q", ErrUnknown, u.SessionID)
+	}
+	ev := alerts.Event{Agent: alerts.AgentID(a.ID), At: now.Time()}
+	switch u.Event {
+	case "":
+		return f.sample(a, posted(u, now)), alerts.AgentID(a.ID), nil
+	case "compaction":
+		ev.Kind, ev.Trigger = alerts.EventCompacting, triggerOf(u.Trigger)
+	case "compaction_complete":
+		ev.Kind, ev.Sign = alerts.EventCompacted, alerts.SignComplete
+	case "context_reset":
+		ev.Kind, ev.Cause = alerts.EventReset, alerts.CauseClear
+	default:
+		return n, alerts.AgentID(a.ID), fmt.Errorf("%w: %q; post compaction, compaction_complete or context_reset", ErrEvent, u.Event)
+	}
+	a.Hooked = max(a.Hooked, now)
+	f.changed.agent(a.ID)
+	n.event(ev)
+	return n, alerts.AgentID(a.ID), nil
+}
+
+// posted is a sample of a script. Its sum of tokens is of the whole session with old
+// clients, which the script does not tell: it counts only where the percentage says
+// the same.
+func posted(u *hook.ContextUsage, now transcript.Instant) Sample {
+	x := Sample{At: now}
+	if u.ContextWindowSize != nil {
+		x.Window = max(0, *u.ContextWindowSize)
+	}
+	if u.UsedPercentage == nil || *u.UsedPercentage <= 0 {
+		return x
+	}
+	window := x.Window
+	if window == 0 {
+		window = transcript.WindowOf(&transcript.Session{}, 0, nil).Tokens
+	}
+	p := min(100, *u.UsedPercentage)
+	x.Percent = int(p + 0.5)
+	x.Tokens = int64(p * float64(window) / 100)
+	if u.TotalInputTokens != nil {
+		if n := *u.TotalInputTokens; n > 0 && near(transcript.Window{Tokens: window}.Percent(n), x.Percent) {
+			x.Tokens = n
+		}
+	}
+	return x
+}
+
+// Registration makes an agent known by name.
+type Registration struct {
+	ID, Parent, Name, Provider string
+	// Session is a session's id, Pane a %id; "" where unknown.
+	Session, Pane string
+}
+
+// Register takes in a registration, which may repeat an earlier one with more.
+func (f *Fleet) Register(r Registration, now transcript.Instant) (n News, err error) {
+	switch {
+	case !isAgent(r.ID):
+		return n, fmt.Errorf("id %q: not one word of at most 128 bytes; give another", r.ID)
+	case r.Parent != "" && !isAgent(r.Parent):
+		return n, fmt.Errorf("parent_session_id %q: not one word of at most 128 bytes; give another", r.Parent)
+	case r.Session != "" && !isUUID(r.Session):
+		return n, fmt.Errorf("claude_session_id %q: not a UUID; leave it out where it is unknown", r.Session)
+	case r.Pane != "" && !hook.IsPane(r.Pane):
+		return n, fmt.Errorf("pane %q: not a pane's id such as %%12; leave it out where it is unknown", r.Pane)
+	}
+	a := f.agent(r.ID)
+	a.Registered = true
+	f.changed.agent(a.ID)
+	n = f.meet(a, &hook.Origin{Parent: r.Parent, Name: r.Name, Provider: r.Provider})
+	if r.Pane != "" {
+		a.Pane = r.Pane
+	}
+	if r.Session != "" {
+		a.Resumed = r.Session
+		n.add(f.take(a, r.Session, now, alerts.CauseSession))
+	}
+	return n, nil
+}

@@ -1,0 +1,143 @@
+package fleet
+
+import (
+	"time"
+
+	"sm/alerts"
+	"sm/transcript"
+)
+
+// Sample is one report of the status line, and what became of the comparison with the
+// transcript.
+type Sample struct {
+	At transcript.Instant
+	// Tokens and Percent are 0 where the report did not know them, as before the first
+	// reply.
+	Tokens, Window int64
+	Percent        int
+	Model          string
+	// Agrees says that the transcript has shown the same; Near is the size that it
+	// showed last within 5 s of the sample, 0 for none.
+	Agrees bool
+	Near   int64
+}
+
+// lag is how far apart sample and transcript may speak of one reply.
+const lag = transcript.Instant(5 * time.Second)
+
+// sample takes in a report of the session that sits at an agent. One that is older
+// than another before it says nothing any more.
+func (f *Fleet) sample(a *Agent, x Sample) (n News) {
+	if x.At < a.Spoke {
+		f.dropped++
+		return n
+	}
+	a.Spoke = x.At
+	f.changed.agent(a.ID)
+	s := f.sessions[a.Session]
+	if x.Window > 0 && x.Window != a.Window {
+		a.Window = x.Window
+		if s != nil && len(s.own) > 0 {
+			t := &s.own[0].Session
+			if tokens, known := t.Context(); known { // it is another share of the window now
+				n.event(f.reading(a.ID, t, a.Window, t.Reading.At, tokens))
+			}
+		}
+	}
+	a.Sample = x
+	if x.Tokens == 0 {
+		return n
+	}
+	ev := alerts.Event{
+		Kind: alerts.EventReading, Agent: alerts.AgentID(a.ID), At: x.At.Time(), Tokens: x.Tokens, Window: x.Window,
+		Model: x.Model, Source: transcript.FromStatusline,
+	}
+	if s != nil && len(s.own) > 0 {
+		t := &s.own[0].Session
+		if t.Model != "" { // without the suffix that transcripts do not have
+			ev.Model = t.Model
+		}
+		if ev.Window == 0 {
+			ev.Window = transcript.WindowOf(t, a.Window, f.options.Windows).Tokens
+		}
+		for _, r := range a.recent(f) {
+			a.compare(r)
+		}
+	}
+	if ev.Window == 0 {
+		ev.Window = transcript.WindowOf(&transcript.Session{Model: x.Model}, a.Window, f.options.Windows).Tokens
+	}
+	n.event(ev)
+	return n
+}
+
+// recentReadings is how many of an agent's readings samples are compared with.
+const recentReadings = 8
+
+// recent are the newest readings of the session, the current one last.
+func (a *Agent) recent(f *Fleet) []transcript.Reading {
+	all := f.recent[a.ID]
+	if s := f.sessions[a.Session]; s != nil && len(s.own) > 0 {
+		if t := &s.own[0].Session; !t.Blank && t.Reading.Tokens > 0 {
+			all = append(all[:len(all):len(all)], t.Reading)
+		}
+	}
+	return all
+}
+
+// remember keeps a reading to compare samples with.
+func (f *Fleet) remember(a *Agent, r transcript.Reading) {
+	all := append(f.recent[a.ID], r)
+	if len(all) > recentReadings {
+		all = append(all[:0], all[1:]...)
+	}
+	f.recent[a.ID] = all
+	if a.compare(r) {
+		f.changed.agent(a.ID)
+	}
+}
+
+// compare ties the sample to a reading of the transcript, and reports whether that says
+// something new: they speak of the same reply when their figures are the same and it
+// was at most 5 s ago, or is the newest.
+func (a *Agent) compare(r transcript.Reading) (news bool) {
+	x := &a.Sample
+	if x.Tokens == 0 || x.Agrees || r.At > x.At+lag {
+		return false
+	}
+	if news = x.Near != r.Tokens; news {
+		x.Near = r.Tokens
+	}
+	if r.Tokens == x.Tokens && near(transcript.Window{Tokens: x.Window}.Percent(r.Tokens), x.Percent) {
+		x.Agrees, news = true, true
+	}
+	return news
+}
+
+// near says that two percentages are one, but for rounding; 0 is unknown.
+func near(a, b int) bool { return a == 0 || b == 0 || max(a-b, b-a) <= 1 }
+
+// How a sample stands to the transcript.
+const (
+	CheckNone    = ""        // there is nothing to compare
+	CheckAgrees  = "agrees"  // both say the same
+	CheckLagging = "lagging" // one of them may be about to
+	CheckDrift   = "drift"   // they do not
+)
+
+// check compares the newest sample with the transcript. The drift is how many tokens
+// more the sample tells, and known for agreement (0) and drift.
+func (a *Agent) check(now transcript.Instant) (state string, drift int64, known bool) {
+	x := &a.Sample
+	switch {
+	case x.Tokens == 0:
+		return CheckNone, 0, false
+	case x.Agrees:
+		return CheckAgrees, 0, true
+	case now < x.At+lag:
+		return CheckLagging, 0, false
+	case x.Near == 0:
+		return CheckNone, 0, false
+	}
+	return CheckDrift, x.Tokens - x.Near, true
+}

@@ -1,0 +1,161 @@
+package observer
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"sm/alerts"
+	"sm/alerts/outbox"
+	"sm/observer/fleet"
+	"sm/observer/state"
+	"sm/transcript/hook"
+)
+
+// The names of what is kept beside the fleet's records. They are stored: never change
+// one.
+const (
+	agentValues   = "agent/"
+	engineValues  = "engine/agent/"
+	engineValue   = "engine/rest"
+	messageValues = "message/"
+	queueValue    = "queue/counters"
+	hooksValue    = "hooks/counters"
+)
+
+// kept is what a restart goes on from besides the fleet's own records.
+type kept struct {
+	agents   []fleet.Agent
+	engine   alerts.State
+	messages []outbox.Message
+	ended    outbox.Counters
+	hooks    hookCounts
+}
+
+// loadKept reads what batches have stored.
+func loadKept(store *state.Store) (k kept, err error) {
+	values, err := store.Values("")
+	if err != nil {
+		return k, err
+	}
+	var rest alerts.State
+	var agents []alerts.AgentState
+	for _, v := range values {
+		switch name := v.Name; {
+		case strings.HasPrefix(name, agentValues):
+			err = decode(v, &k.agents)
+		case strings.HasPrefix(name, engineValues):
+			err = decode(v, &agents)
+		case strings.HasPrefix(name, messageValues):
+			err = decode(v, &k.messages)
+		case name == engineValue:
+			err = json.Unmarshal(v.Data, &rest)
+		case name == queueValue:
+			err = json.Unmarshal(v.Data, &k.ended)
+		case name == hooksValue:
+			err = json.Unmarshal(v.Data, &k.hooks)
+		}
+		if err != nil {
+			return k, fmt.Errorf("read %s: %w; it was made by another sm: upgrade, or choose another directory with --state", v.Name, err)
+		}
+	}
+	rest.Agents = agents
+	k.engine = rest
+	return k, nil
+}
+
+// decode appends one value to a list.
+func decode[T any](v state.Value, list *[]T) error {
+	var x T
+	if err := json.Unmarshal(v.Data, &x); err != nil {
+		return err
+	}
+	*list = append(*list, x)
+	return nil
+}
+
+// batch is what one transaction holds, and what follows when it is stored.
+type batch struct {
+	delta   fleet.Delta
+	values  []state.Value
+	effects []effect
+	waiting []chan<- error
+}
+
+// take collects what has changed since the last batch; ok is false for nothing.
+func (c *core) take() (b *batch, ok bool) {
+	b = &batch{effects: c.effects, waiting: c.waiting}
+	c.effects, c.waiting = nil, nil
+	var any bool
+	b.delta, any = c.fleet.Take()
+	for i := range b.delta.Agents {
+		b.put(agentValues+b.delta.Agents[i].ID, &b.delta.Agents[i])
+	}
+	for _, id := range b.delta.Left {
+		b.values = append(b.values, state.Value{Name: agentValues + id})
+	}
+	b.policy(c.engine)
+	b.queue(c.queue)
+	if c.hooks.changed {
+		c.hooks.changed = false
+		b.put(hooksValue, c.hooks)
+	}
+	return b, any || len(b.values)+len(b.effects)+len(b.waiting) > 0
+}
+
+func (b *batch) policy(e *alerts.Engine) {
+	changed, gone := e.Take()
+	if changed.Agents == nil && gone == nil {
+		return
+	}
+	for i := range changed.Agents {
+		b.put(engineValues+string(changed.Agents[i].Agent), &changed.Agents[i])
+	}
+	for _, id := range gone {
+		b.values = append(b.values, state.Value{Name: engineValues + string(id)})
+	}
+	changed.Agents = nil
+	b.put(engineValue, &changed)
+}
+
+func (b *batch) queue(q *outbox.Queue) {
+	d, any := q.Take()
+	if !any {
+		return
+	}
+	for i := range d.Messages {
+		b.put(messageValues+string(d.Messages[i].ID), &d.Messages[i])
+	}
+	for _, id := range d.Gone {
+		b.values = append(b.values, state.Value{Name: messageValues + string(id)})
+	}
+	b.put(queueValue, &d.Counters)
+}
+
+// put adds a value. All that is kept are plain values, which JSON can write.
+func (b *batch) put(name string, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", name, err)) // a mistake in the program that its first test shows
+	}
+	b.values = append(b.values, state.Value{Name: name, Data: data})
+}
+
+// hookCounts counts hooks by event; all that are not known are one.
+type hookCounts struct {
+	By      map[hook.Event]uint64
+	changed bool
+}
+
+const otherHook hook.Event = "other"
+
+func (h *hookCounts) count(e hook.Event) {
+	if !e.Known() {
+		e = otherHook
+	}
+	if h.By == nil {
+		h.By = map[hook.Event]uint64{}
+	}
+	h.By[e]++
+	h.changed = true
+}

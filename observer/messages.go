@@ -1,0 +1,154 @@
+package observer
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"sm/alerts"
+	"sm/alerts/outbox"
+	"sm/observer/api"
+	"sm/observer/fleet"
+)
+
+// named finds the agent of a route; the answer has been given when ok is false.
+func named(w http.ResponseWriter, err error) (ok bool) {
+	switch {
+	case errors.Is(err, fleet.ErrAmbiguous):
+		answerError(w, http.StatusConflict, "the id fits several sessions; give more of it")
+	case err != nil:
+		answerError(w, http.StatusNotFound, "no such session; GET /sessions lists them")
+	}
+	return err == nil
+}
+
+// getMessages lists what the queue knows of an agent.
+func (a *App) getMessages(w http.ResponseWriter, r *http.Request) {
+	answer := api.Messages{Messages: []api.Message{}}
+	var odd error
+	err := a.do(r.Context(), func(c *core) {
+		var agent alerts.AgentID
+		if agent, odd = c.fleet.Agent(r.PathValue("id"), false); odd != nil {
+			return
+		}
+		for _, m := range c.queue.Of(agent) {
+			answer.Messages = append(answer.Messages, messageOf(m))
+		}
+	})
+	if err != nil {
+		answerError(w, http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	if named(w, odd) {
+		answerJSON(w, http.StatusOK, answer)
+	}
+}
+
+// getAllMessages lists what the queue knows.
+func (a *App) getAllMessages(w http.ResponseWriter, r *http.Request) {
+	answer := api.Messages{Messages: []api.Message{}}
+	err := a.do(r.Context(), func(c *core) {
+		for _, m := range c.queue.All() {
+			answer.Messages = append(answer.Messages, messageOf(m))
+		}
+	})
+	if err != nil {
+		answerError(w, http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	answerJSON(w, http.StatusOK, answer)
+}
+
+// postMessage takes a message for an agent: 202 says that it is stored.
+func (a *App) postMessage(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	var in api.NewMessage
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		answerError(w, http.StatusBadRequest, "not a message; send JSON such as {\"text\":\"Done.\",\"delivery_mode\":\"sequential\"}")
+		return
+	}
+	mode, ok := modeOf(in.Mode)
+	if !ok {
+		answerError(w, http.StatusUnprocessableEntity, "unknown delivery_mode; use sequential, important or urgent")
+		return
+	}
+	if strings.HasPrefix(strings.TrimSpace(in.Text), "[sm ") {
+		answerError(w, http.StatusUnprocessableEntity, "the text begins like a notice of sm; begin it with another word")
+		return
+	}
+	var m outbox.Message
+	var odd, refused error
+	err := a.change(r.Context(), func(c *core) bool {
+		var agent alerts.AgentID
+		if agent, odd = c.fleet.Agent(r.PathValue("id"), false); odd != nil {
+			return false
+		}
+		m, refused = c.queue.Put(outbox.Message{To: agent, Ref: in.ID, From: in.From, Mode: mode, Text: in.Text}, now)
+		return refused == nil
+	})
+	switch {
+	case err != nil:
+		answerError(w, http.StatusServiceUnavailable, err.Error())
+	case !named(w, odd):
+	case errors.Is(refused, outbox.ErrFull), errors.Is(refused, outbox.ErrRate):
+		answerError(w, http.StatusTooManyRequests, refused.Error())
+	case refused != nil:
+		answerError(w, http.StatusUnprocessableEntity, refused.Error())
+	default:
+		answerJSON(w, http.StatusAccepted, messageOf(m))
+	}
+}
+
+// deleteMessage takes back a message that nobody can have read.
+func (a *App) deleteMessage(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	var m outbox.Message
+	var odd, refused error
+	err := a.change(r.Context(), func(c *core) bool {
+		var agent alerts.AgentID
+		if agent, odd = c.fleet.Agent(r.PathValue("id"), false); odd != nil {
+			return false
+		}
+		m, refused = c.queue.Cancel(agent, outbox.ID(r.PathValue("message")), now)
+		return refused == nil
+	})
+	switch {
+	case err != nil:
+		answerError(w, http.StatusServiceUnavailable, err.Error())
+	case !named(w, odd):
+	case errors.Is(refused, outbox.ErrOffered):
+		answerError(w, http.StatusConflict, refused.Error())
+	case refused != nil:
+		answerError(w, http.StatusNotFound, refused.Error())
+	default:
+		answerJSON(w, http.StatusOK, messageOf(m))
+	}
+}
+
+// modeOf reads a delivery mode; none is sequential.
+func modeOf(name string) (m alerts.Mode, ok bool) {
+	for _, m := range []alerts.Mode{alerts.Sequential, alerts.Important, alerts.Urgent} {
+		if cmp.Or(name, alerts.Sequential.String()) == m.String() {
+			return m, true
+		}
+	}
+	return 0, false
+}
+
+// messageOf is a message as the API tells it.
+func messageOf(m outbox.Message) api.Message {
+	out := api.Message{
+		ID: string(m.ID), Ref: m.Ref, To: string(m.To), From: m.From, Mode: m.Mode.String(), Text: m.Text, Status: m.State.String(),
+		MadeAt: m.Made, Offers: m.Offers, OfferedAt: timeOrNil(m.Offered), EndedAt: timeOrNil(m.Ended),
+	}
+	if m.Notice() {
+		out.Key, out.Kind = m.Key.String(), m.Key.Kind.String()
+	}
+	if m.Offers > 0 {
+		out.Via = m.Via.String()
+	}
+	return out
+}
