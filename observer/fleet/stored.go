@@ -86,7 +86,7 @@ type Stored struct {
 	Seats    []Seat
 	Claims   []Claim // of compactions; those of messages stay on disk
 	Counters Counters
-	Agents   []Agent
+	Agents   []Agent // kept by the observer, as values beside the records
 }
 
 // Delta is what has changed, to be stored in one transaction.
