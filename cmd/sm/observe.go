@@ -17,6 +17,7 @@ import (
 )
 
 func newObserveCommand(env *environ) *cobra.Command {
+	dryRun := false
 	cmd := &cobra.Command{
 		Use:   "observe",
 		Short: "Watch all sessions, export them, and answer the other commands",
@@ -35,6 +36,7 @@ func newObserveCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			o.DryRun = dryRun
 			// A fleet is mostly quiet: memory counts for more than the processor.
 			debug.SetGCPercent(50)
 			end := func() {}
@@ -49,6 +51,7 @@ func newObserveCommand(env *environ) *cobra.Command {
 	flags.StringArray("projects", nil, "watch the transcripts in and below `DIR`; may be given several times")
 	flags.StringArray("listen", nil, "serve HTTP on the loopback address `ADDR`; may be given several times")
 	flags.String("state", "", "keep state in `DIR`")
+	flags.BoolVar(&dryRun, "dry-run", false, "let nobody hear anything: log what would be said")
 	configFlag(flags, "projects", "projects")
 	configFlag(flags, "listen", "listen")
 	configFlag(flags, "state", "state")

@@ -13,6 +13,9 @@ import (
 func writeSessions(w io.Writer, sessions []api.Session, now time.Time, colour bool) error {
 	t := table{headers: []string{"PROJECT", "SESSION", "MODEL", "CONTEXT", " USED", " TOKENS", "COMPACTIONS", "LAST ACTIVITY"}, colour: colour}
 	for _, s := range sessions {
+		if s.State == "left" {
+			continue // its agent has gone on to another session, which stands here
+		}
 		context, used, tokens := contextCells(s)
 		t.add(cell{shortName(s.Project, 24), ""}, cell{sessionName(s), ""}, cell{shortName(strings.TrimPrefix(s.Model, "claude-"), 20), dim},
 			context, used, tokens, cell{compactionsText(s), ""}, cell{ago(s.LastActive, now), dim})

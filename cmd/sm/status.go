@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,15 +24,10 @@ func newStatusCommand(env *environ) *cobra.Command {
 			"8 characters.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := loadConfig(cmd.Flags(), env)
+			client, err := env.client(cmd)
 			if err != nil {
 				return err
 			}
-			sockets, err := socketPaths(cfg, env)
-			if err != nil {
-				return err
-			}
-			client := api.NewClient(sockets)
 			if len(args) == 1 {
 				return env.oneStatus(cmd.Context(), client, args[0], asJSON)
 			}
@@ -40,6 +36,19 @@ func newStatusCommand(env *environ) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as GET /sessions gives it")
 	return cmd
+}
+
+// client is how a command asks the observer.
+func (env *environ) client(cmd *cobra.Command) (*api.Client, error) {
+	cfg, err := loadConfig(cmd.Flags(), env)
+	if err != nil {
+		return nil, err
+	}
+	sockets, err := socketPaths(cfg, env)
+	if err != nil {
+		return nil, err
+	}
+	return api.NewClient(sockets), nil
 }
 
 func (env *environ) allStatus(ctx context.Context, client *api.Client, asJSON bool) error {
@@ -112,8 +121,21 @@ func writeSession(w io.Writer, s api.Session, now time.Time) error {
 	add("context", context)
 	add("window", fmt.Sprintf("%d tokens, by %s", s.WindowTokens, s.WindowSource))
 	add("largest context", fmt.Sprintf("%d tokens", s.PeakTokens))
+	add("cross-check", crossCheckText(s))
+	add("status line", ago(s.StatuslineAt, now))
+	add("last hook", ago(s.HookAt, now))
 	add("compactions", compactionsText(s))
+	if s.IsCompacting {
+		add("compacting", "now")
+	}
+	if s.ThresholdTokens != nil {
+		add("compacted at", fmt.Sprintf("%d tokens", *s.ThresholdTokens))
+	}
+	add("forecast", forecastText(s.Forecast))
 	add("cycle", fmt.Sprint(s.Cycle))
+	if s.Queued > 0 {
+		add("messages waiting", fmt.Sprint(s.Queued))
+	}
 	add("turns", fmt.Sprint(s.Turns))
 	add("messages", fmt.Sprintf("%d: %s", s.Messages, costText(s.Tokens)))
 	if s.Subagents.Messages > 0 || s.Subagents.Files > 0 {
@@ -124,6 +146,31 @@ func writeSession(w io.Writer, s api.Session, now time.Time) error {
 	}
 	add("last activity", ago(s.LastActive, now))
 	return t.write(w)
+}
+
+// crossCheckText says how the status line agrees with the transcript.
+func crossCheckText(s api.Session) string {
+	switch {
+	case s.CrossCheck == "drift" && s.DriftTokens != nil:
+		return fmt.Sprintf("the status line tells %+d tokens; see sm doctor", *s.DriftTokens)
+	case s.CrossCheck == "":
+		return "–"
+	}
+	return s.CrossCheck
+}
+
+func forecastText(f *api.Forecast) string {
+	if f == nil {
+		return ""
+	}
+	var parts []string
+	if t := f.Turns; t != nil {
+		parts = append(parts, fmt.Sprintf("compaction in about %.0f turns (%.0f to %.0f)", t.Likely, t.Low, t.High))
+	}
+	if t := f.Seconds; t != nil {
+		parts = append(parts, fmt.Sprintf("%.0f min of work (%.0f to %.0f)", t.Likely/60, t.Low/60, t.High/60))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func costText(t api.Tokens) string {

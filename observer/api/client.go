@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -70,11 +71,63 @@ func (c *Client) Session(ctx context.Context, id string) (Session, error) {
 	return s, err
 }
 
+// Register makes an agent known by name.
+func (c *Client) Register(ctx context.Context, r Registration) (Session, error) {
+	var s Session
+	err := c.ask(ctx, http.MethodPost, "/sessions", r, &s)
+	return s, err
+}
+
+// Messages asks for the messages to one agent, or to all when id is empty.
+func (c *Client) Messages(ctx context.Context, id string) (Messages, error) {
+	var m Messages
+	path := "/messages"
+	if id != "" {
+		path = "/sessions/" + url.PathEscape(id) + path
+	}
+	err := c.get(ctx, path, &m)
+	return m, err
+}
+
+// Send puts a message into an agent's queue. When it returns, the message is stored.
+func (c *Client) Send(ctx context.Context, id string, m NewMessage) (Message, error) {
+	var out Message
+	err := c.ask(ctx, http.MethodPost, "/sessions/"+url.PathEscape(id)+"/messages", m, &out)
+	return out, err
+}
+
+// CancelMessage takes a message back that nobody can have read.
+func (c *Client) CancelMessage(ctx context.Context, id, message string) (Message, error) {
+	var out Message
+	err := c.ask(ctx, http.MethodDelete, "/sessions/"+url.PathEscape(id)+"/messages/"+url.PathEscape(message), nil, &out)
+	return out, err
+}
+
 func (c *Client) get(ctx context.Context, path string, answer any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path, nil)
+	return c.ask(ctx, http.MethodGet, path, nil, answer)
+}
+
+// ask sends a request, with a body unless that is nil.
+func (c *Client) ask(ctx context.Context, method, path string, body, answer any) error {
+	var content io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return fmt.Errorf("ask the observer: %w", err)
+		}
+		content = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path, content)
 	if err != nil {
 		return fmt.Errorf("ask the observer: %w", err)
 	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return c.do(req, answer)
+}
+
+func (c *Client) do(req *http.Request, answer any) error {
 	resp, err := c.http.Do(req)
 	if err != nil {
 		if errors.Is(err, ErrNoObserver) {

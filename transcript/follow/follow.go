@@ -53,6 +53,8 @@ type Options struct {
 	Workers int
 	// NoInotify makes Run poll, as it does by itself when inotify is missing.
 	NoInotify bool
+	// Entries has whole changes list all records that mean something, however old.
+	Entries bool
 	// Logger must be set.
 	Logger *slog.Logger
 	// Stats, when set, is kept up to date.

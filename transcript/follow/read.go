@@ -235,7 +235,9 @@ func (s *source) last(line []byte) transcript.Session {
 	session, whole := shown(s.fold, line)
 	if whole && s.f.once {
 		var e transcript.Entry
-		s.fold.Line(line, len(line), &e)
+		if fresh, _ := s.fold.Line(line, len(line), &e); fresh && e.At >= s.young() {
+			s.keep(&e)
+		}
 		return s.fold.Session
 	}
 	return session
@@ -270,7 +272,10 @@ const wholeEntries = 4096
 // young is the oldest time of entries worth telling of a file that is read whole: what
 // is older is history. Whoever reads files once wants none.
 func (s *source) young() transcript.Instant {
-	if s.f.once {
+	switch {
+	case s.f.Entries:
+		return 0
+	case s.f.once:
 		return math.MaxInt64
 	}
 	return transcript.InstantOf(time.Now().Add(-s.f.ActiveFor))
@@ -279,7 +284,7 @@ func (s *source) young() transcript.Instant {
 // keep keeps an entry of a file that is read whole, and forgets the oldest when there
 // are too many.
 func (s *source) keep(e *transcript.Entry) {
-	if all := s.change.Entries; len(all) == wholeEntries {
+	if all := s.change.Entries; len(all) == wholeEntries && !s.f.Entries {
 		s.change.Entries = all[:copy(all, all[wholeEntries/2:])]
 	}
 	s.change.Entries = append(s.change.Entries, plain(*e))

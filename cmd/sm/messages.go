@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sm/observer/api"
+)
+
+// maxMessage bounds what is read of a text on standard input: any text of that size is refused anyway.
+const maxMessage = 64 << 10
+
+func newSendCommand(env *environ) *cobra.Command {
+	var important, urgent bool
+	cmd := &cobra.Command{
+		Use:   "send [--important|--urgent] ID TEXT|-",
+		Short: "Send a message to an agent",
+		Long: "Put a message into an agent's queue. It reaches the agent at the end of its turn; an important one between two\n" +
+			"tool calls, an urgent one at once. With - the text is read from standard input. When the command ends with 0\n" +
+			"the message is stored, and arrives once; 'sm messages ID' shows what became of it.",
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if important && urgent {
+				return usagef("--important and --urgent exclude each other")
+			}
+			text := args[1]
+			if text == "-" {
+				b, err := io.ReadAll(io.LimitReader(env.stdin, maxMessage))
+				if err != nil {
+					return fmt.Errorf("read the text: %w; give it as an argument", err)
+				}
+				text = string(b)
+			}
+			m := api.NewMessage{ID: rand.Text(), Text: strings.TrimSpace(text), Mode: "sequential"}
+			switch {
+			case important:
+				m.Mode = "important"
+			case urgent:
+				m.Mode = "urgent"
+			}
+			m.From, _ = env.lookupEnv("CLAUDE_SESSION_MANAGER_ID")
+			client, err := env.client(cmd)
+			if err != nil {
+				return err
+			}
+			sent, err := client.Send(cmd.Context(), args[0], m)
+			if err != nil {
+				return statusError(err)
+			}
+			fmt.Fprintf(env.stdout, "queued as %s for %s\n", sent.ID, oneLine(sent.To))
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&important, "important", false, "deliver it between two tool calls")
+	cmd.Flags().BoolVar(&urgent, "urgent", false, "deliver it at once")
+	return cmd
+}
+
+func newMessagesCommand(env *environ) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "messages [ID]",
+		Short: "Show the messages to all agents, or to one, and what became of them",
+		Long: "Show notices and messages: those that wait, and for a day those that have ended. A message is confirmed when the\n" +
+			"agent's transcript shows it.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := env.client(cmd)
+			if err != nil {
+				return err
+			}
+			return env.messages(cmd.Context(), client, strings.Join(args, ""), asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as GET /sessions/{id}/messages gives it")
+	return cmd
+}
+
+func (env *environ) messages(ctx context.Context, client *api.Client, id string, asJSON bool) error {
+	list, err := client.Messages(ctx, id)
+	if err != nil {
+		return statusError(err)
+	}
+	if asJSON {
+		return writeJSON(env.stdout, list)
+	}
+	if len(list.Messages) == 0 {
+		fmt.Fprintln(env.stdout, "no messages")
+		return nil
+	}
+	return writeMessages(env.stdout, list.Messages, time.Now(), env.colours(env.stdout))
+}
+
+func writeMessages(w io.Writer, list []api.Message, now time.Time, colour bool) error {
+	t := table{headers: []string{"ID", "TO", "KIND", "MODE", "STATUS", "MADE", "TEXT"}, colour: colour}
+	for _, m := range list {
+		kind := m.Kind
+		if kind == "" {
+			kind = "message"
+		}
+		status := m.Status
+		if m.Via != "" {
+			status += " by " + m.Via
+		}
+		t.add(cell{m.ID, ""}, cell{shortName(m.To, 24), ""}, cell{kind, ""}, cell{m.Mode, dim}, cell{status, ""},
+			cell{ago(&m.MadeAt, now), dim}, cell{shortName(oneLine(m.Text), 60), ""})
+	}
+	return t.write(w)
+}
+
+func newRegisterCommand(env *environ) *cobra.Command {
+	var r api.Registration
+	cmd := &cobra.Command{
+		Use:   "register ID",
+		Short: "Make an agent known to the observer by name",
+		Long: "Make an agent known before any of its hooks has spoken: whose child it is, what it is called, and in which\n" +
+			"session or pane it runs. Doing it again adds what is given.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := env.client(cmd)
+			if err != nil {
+				return err
+			}
+			r.ID = args[0]
+			s, err := client.Register(cmd.Context(), r)
+			if err != nil {
+				return statusError(err)
+			}
+			fmt.Fprintf(env.stdout, "registered %s\n", oneLine(s.ID))
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&r.ParentID, "parent", "", "the agent that hears of its compactions, by `ID`")
+	flags.StringVar(&r.Name, "name", "", "call it `NAME`")
+	flags.StringVar(&r.Provider, "provider", "", "its client is of provider `P`, such as claude or codex")
+	flags.StringVar(&r.SessionID, "session", "", "it runs the client's session `UUID`")
+	flags.StringVar(&r.Pane, "pane", "", "it runs in the tmux pane `%N`")
+	return cmd
+}
