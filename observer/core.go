@@ -121,7 +121,7 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 
 // say takes a notice to whoever is to hear it.
 func (c *core) say(s alerts.Say, now time.Time) {
-	c.log.Info("notice", "key", s.Key, "to", s.To.Role, "mode", s.Mode, "dry_run", c.dryRun)
+	c.log.Info("notice", "key", s.Key, "to", s.To.Role, "mode", s.Mode, "at", s.At, "dry_run", c.dryRun)
 	if c.dryRun {
 		return
 	}

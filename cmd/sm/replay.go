@@ -62,6 +62,7 @@ func newReplayCommand(env *environ) *cobra.Command {
 // retold is one thing that happened in a replay: a notice, or a compaction.
 type retold struct {
 	Session string    `json:"session_id"`
+	Path    string    `json:"path"`
 	Project string    `json:"project"`
 	At      time.Time `json:"at"`
 	Event   string    `json:"event"` // notice, compaction
@@ -100,7 +101,7 @@ func (env *environ) replay(ctx context.Context, cfg *config, o alerts.Options, p
 			return nil, err
 		}
 		engine.Restore(alerts.State{Learned: learned})
-		s := story{session: cmp.Or(c.Session.ID, c.Name), project: projectOf(c)}
+		s := story{session: cmp.Or(c.Session.ID, c.Name), path: c.Cursor.Path, project: projectOf(c)}
 		s.play(engine, events)
 		all = append(all, s.told...)
 		learned = engine.Snapshot().Learned
@@ -146,9 +147,9 @@ func projectOf(c *transcript.Change) string {
 
 // story is what the policy makes of one session.
 type story struct {
-	session, project string
-	told             []retold
-	now              time.Time
+	session, path, project string
+	told                   []retold
+	now                    time.Time
 }
 
 // play gives the events to the engine, with the time that passes between them.
@@ -172,7 +173,7 @@ func (s *story) play(engine *alerts.Engine, events []alerts.Event) {
 
 func (s *story) note(actions []alerts.Action) {
 	for _, action := range actions {
-		t := retold{Session: s.session, Project: s.project}
+		t := retold{Session: s.session, Path: s.path, Project: s.project}
 		switch x := action.(type) {
 		case alerts.Say:
 			t.At, t.Event, t.Cycle, t.Kind = x.At, "notice", x.Key.Cycle, x.Key.Kind.String()

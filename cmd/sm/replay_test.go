@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript/transcripttest"
+)
+
+// replayed runs `sm replay --json` over a folder.
+func replayed(t *testing.T, args ...string) (all []retold) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), append([]string{"replay", "--json"}, args...), nil, &stdout, &stderr); code != exitDone {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+	for d := json.NewDecoder(&stdout); d.More(); {
+		var x retold
+		if err := d.Decode(&x); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+// sessionFiles are transcripts of sessions, by their paths below a folder: generated ones with all that a reader must
+// survive, and the shared ones where they are.
+func sessionFiles(t *testing.T) map[string][]byte {
+	t.Helper()
+	dir := t.TempDir()
+	for seed := range uint64(3) {
+		o := transcripttest.Options{Seed: seed, Sessions: 12, Traps: true, Copies: true}
+		if _, err := transcripttest.Generate(filepath.Join(dir, fmt.Sprint(seed)), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := map[string][]byte{}
+	add := func(root string) {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".jsonl") {
+				return err
+			}
+			rel, _ := filepath.Rel(root, path) // both are absolute, or both are not
+			files[filepath.Join(fmt.Sprint(len(root)), rel)], err = os.ReadFile(path)
+			return err
+		})
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	add(dir)
+	add("../../../shared/transcripts")
+	return files
+}
+
+var noticeLine = regexp.MustCompile(`msg=notice key=(\S+)/(\d+)/(\w+?)(?:/\S+)? to=(\w+) mode=\w+ at=(\S+)`)
+
+// TestReplayAgreesWithLive: what an observer says while transcripts grow line by line is what a replay of them says,
+// for the same records.
+func TestReplayAgreesWithLive(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CONFIG_HOME", "")
+	files, dir := sessionFiles(t), t.TempDir()
+	for name, content := range files {
+		place(t, filepath.Join(dir, name), content)
+	}
+	said := func(path string, cycle int, kind, to string, at time.Time) string {
+		return fmt.Sprintf("%s cycle %d: %s to %s at %s", strings.TrimSuffix(filepath.Base(path), ".jsonl"), cycle, kind, to, at.UTC().Format(time.RFC3339Nano))
+	}
+	var want, order []string
+	for _, x := range replayed(t, dir) {
+		if x.Event == "notice" {
+			want = append(want, said(x.Path, x.Cycle, x.Kind, x.To, x.At))
+		}
+	}
+	order = replayOrder(t, dir)
+	d := newDaemon(t)
+	d.start()
+	read := 0
+	for _, name := range order {
+		read = grow(t, d, name, files[name], read)
+	}
+	if code := d.end(syscall.SIGTERM); code != exitDone {
+		t.Fatalf("exit code %d", code)
+	}
+	var got []string
+	for _, m := range noticeLine.FindAllStringSubmatch(d.log(1<<30), -1) {
+		at, err := time.Parse(time.RFC3339Nano, m[5])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var cycle int
+		if _, err := fmt.Sscan(m[2], &cycle); err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, said(m[1], cycle, m[3], m[4], at))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("notices (-replay +live):\n%s", diff)
+	}
+	if len(want) < 12 {
+		t.Errorf("%d notices only: this shows little", len(want))
+	}
+}
+
+// replayOrder is the order in which a replay takes the files.
+func replayOrder(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	env := &environ{stderr: &bytes.Buffer{}}
+	changes, err := env.readAll(t.Context(), []string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortStableFunc(changes, earlier)
+	for _, c := range changes {
+		name, err := filepath.Rel(dir, c.Cursor.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// grow writes a transcript line by line. What a file holds when it is found is history: so it begins with a line of no
+// meaning, which counts for nothing. read is how many bytes had been read before, now how many then.
+func grow(t *testing.T, d *daemon, name string, content []byte, read int) (now int) {
+	t.Helper()
+	path := filepath.Join(d.projects, name)
+	place(t, path, []byte("{}\n"))
+	until := func(n int) {
+		d.eventually("read", func() string {
+			if got := int(d.series()["sm_transcript_bytes_total"]); got < n {
+				return fmt.Sprintf("%s: %d of %d bytes", name, got, n)
+			}
+			return ""
+		})
+	}
+	until(read + 3)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for line := range bytes.Lines(content) {
+		if _, err := f.Write(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now = read + 3 + bytes.LastIndexByte(content, '\n') + 1
+	until(now)
+	return now
+}
+
+func place(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
