@@ -66,18 +66,21 @@ type observer struct {
 	http  *http.Client
 	start time.Time
 	log   bytes.Buffer
+	// socket is where it listens, address too where it has been given one.
+	socket, address string
 }
 
-// observe starts one; its state stays in state.
-func (b *bench) observe(ctx context.Context, projects, state string) (*observer, error) {
+// observe starts one; its state stays in state. Without more variables it listens on its
+// socket alone.
+func (b *bench) observe(ctx context.Context, projects, state string, vars ...string) (*observer, error) {
 	run, err := os.MkdirTemp("", "smb") // short: socket paths have about 100 bytes
 	if err != nil {
 		return nil, err
 	}
 	socket := filepath.Join(run, "s", "sm.sock")
-	o := &observer{start: time.Now()}
+	o := &observer{start: time.Now(), socket: socket}
 	o.cmd = exec.CommandContext(ctx, b.sm, "observe", "--projects", projects, "--state", state, "--socket", socket)
-	o.cmd.Env = append(os.Environ(), "SM_LISTEN=[]")
+	o.cmd.Env = append(append(os.Environ(), "SM_LISTEN=[]"), vars...)
 	o.cmd.Stderr = &o.log
 	o.http = &http.Client{Transport: &http.Transport{DisableCompression: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
