@@ -29,7 +29,8 @@ type client struct {
 // begin notes that a client sets out to compact. Only a result opens a cycle: the
 // attempt may fail, be blocked or come to nothing.
 func (e *Engine) begin(a *AgentState, ev *Event, t Instant) {
-	if a.Attempted == 0 || max(t-a.Attempted, a.Attempted-t) > doubled {
+	again := a.Attempted < a.Opened && a.Opened < t // the one before has had its result
+	if a.Attempted == 0 || max(t-a.Attempted, a.Attempted-t) > doubled || again {
 		trigger := min(ev.Trigger, transcript.Unknown)
 		a.Attempts[trigger]++
 		e.counters.Attempts[trigger]++
@@ -58,6 +59,7 @@ func (e *Engine) lapse(a *AgentState, now Instant) {
 		a.Compacting = false
 		e.counters.Lapsed++
 		e.changed[a.Agent] = struct{}{}
+		e.wake(a, now)
 	}
 }
 

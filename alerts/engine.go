@@ -34,6 +34,9 @@ type Engine struct {
 	order   []*AgentState // by id, so that ticks are the same in every run
 	learned map[client][]int64
 
+	reminders []Reminder // by id
+	reminded  bool       // they have changed since the last Take
+
 	counters Counters
 	revised  bool    // the settings may be others than those that the agents were judged by
 	now      Instant // of the newest Tick
@@ -68,6 +71,9 @@ func (e *Engine) Configure(o Options) error {
 	if o.Settle == 0 {
 		o.Settle = defaultSettle
 	}
+	if o.Reminders.Wait == 0 {
+		o.Reminders.Wait = defaultSettle
+	}
 	e.options, e.texts, e.settle, e.revised = o, texts, Instant(o.Settle), true
 	return nil
 }
@@ -86,6 +92,7 @@ func (e *Engine) Step(ev Event) []Action {
 	}
 	e.mute(a, t)
 	e.lapse(a, t)
+	cycle, compacting := a.Cycle, a.Compacting
 	switch ev.Kind {
 	case EventReading:
 		e.read(a, &ev, t)
@@ -101,8 +108,15 @@ func (e *Engine) Step(ev Event) []Action {
 		a.endTurn(t)
 	case EventActive:
 		a.activate(ev.On, t)
+		e.remindAlways(a, t)
 	case EventAlert:
 		e.alert(a, ev.Notice, t)
+	}
+	switch {
+	case a.Compacting && !compacting:
+		e.quiet(a)
+	case compacting && !a.Compacting, a.Cycle != cycle:
+		e.wake(a, t)
 	}
 	return e.out
 }
@@ -130,6 +144,9 @@ func (e *Engine) Tick(now time.Time) (actions []Action, next time.Time) {
 		}
 	}
 	e.revised = false
+	if t := e.remind(); t != 0 && (first == 0 || t < first) {
+		first = t
+	}
 	return e.out, first.Time()
 }
 
@@ -141,6 +158,10 @@ func (e *Engine) setClock(now Instant) {
 				*t = min(*t, now)
 			}
 			e.changed[a.Agent] = struct{}{}
+		}
+		for i := range e.reminders {
+			e.reminders[i].Reset = min(e.reminders[i].Reset, now)
+			e.reminded = true
 		}
 		e.newest, e.revised = now, true // of two readings another may stand for the context now
 	}
@@ -198,13 +219,13 @@ func (e *Engine) Agents() []AgentState {
 
 // Snapshot returns all that the engine remembers.
 func (e *Engine) Snapshot() State {
-	return State{Now: e.now, Agents: e.Agents(), Learned: e.lessons(), Counters: e.counters}
+	return State{Now: e.now, Agents: e.Agents(), Learned: e.lessons(), Counters: e.counters, Reminders: e.Reminders("")}
 }
 
 // Take is like Snapshot, but of the agents it holds only those that have changed
 // since the last Take, and besides it lists those that have been forgotten.
 func (e *Engine) Take() (s State, gone []AgentID) {
-	s = State{Now: e.now, Learned: e.lessons(), Counters: e.counters}
+	s = State{Now: e.now, Learned: e.lessons(), Counters: e.counters, Reminders: e.Reminders("")}
 	for _, id := range slices.Sorted(maps.Keys(e.changed)) {
 		if a := e.agents[id]; a != nil {
 			s.Agents = append(s.Agents, a.clone())
@@ -213,6 +234,7 @@ func (e *Engine) Take() (s State, gone []AgentID) {
 		}
 	}
 	clear(e.changed)
+	e.reminded = false
 	return s, gone
 }
 
@@ -229,6 +251,7 @@ func (e *Engine) Restore(s State) {
 	for _, id := range slices.Sorted(maps.Keys(e.agents)) {
 		e.order = append(e.order, e.agents[id])
 	}
+	e.reminders, e.reminded = slices.Clone(s.Reminders), false
 	e.learned = map[client][]int64{}
 	for _, l := range s.Learned {
 		e.learned[client{l.Model, l.Window}] = slices.Clone(l.PreTokens)

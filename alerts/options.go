@@ -23,9 +23,20 @@ type Options struct {
 	CompactionThreshold int64
 	// Settle is how long a compaction takes at most, and the stragglers among its
 	// signs; 0: 5 minutes.
-	Settle   time.Duration
-	Storm    Storm
-	Messages Messages
+	Settle    time.Duration
+	Storm     Storm
+	Reminders Reminders
+	Messages  Messages
+}
+
+// Reminders say when agents are reminded that did not ask for it, and how long a
+// reminder waits for a compaction.
+type Reminders struct {
+	// Soft and Hard count from the agent's last sign; 0: never.
+	Soft, Hard time.Duration
+	// Wait is how long after its time a single one waits while its agent compacts; 0:
+	// 5 minutes.
+	Wait time.Duration
 }
 
 // Storm says what a storm is. Each of the two conditions is enough; 0 switches it
@@ -46,6 +57,7 @@ func Defaults() Options {
 		NoDataAfter: 10 * time.Minute,
 		Settle:      5 * time.Minute,
 		Storm:       Storm{Count: 3, Within: 30 * time.Minute, Turns: 5},
+		Reminders:   Reminders{Wait: 5 * time.Minute},
 	}
 }
 
@@ -64,6 +76,9 @@ func (o *Options) check() error {
 	bad(t.EarlyRatio < 0 || t.EarlyRatio > 1, "context_monitor: early_warn_ratio must lie in 0..1")
 	bad(o.ForecastTurns < 0 || o.NoDataAfter < 0, "context_monitor: forecast_turns and no_data_after must not be negative")
 	bad(o.CompactionThreshold < 0 || o.Settle < 0, "compaction: threshold_tokens and settle must not be negative")
+	r := o.Reminders
+	bad(r.Soft < 0 || r.Hard < 0 || r.Wait < 0, "reminders: no interval may be negative")
+	bad(r.Soft > 0 && r.Hard > 0 && r.Hard < r.Soft, "reminders: hard must not come before soft")
 	bad(o.Storm.Count < 0 || o.Storm.Within < 0 || o.Storm.Turns < 0, "storm: no figure may be negative")
 	return errors.Join(errs...)
 }

@@ -175,4 +175,9 @@ func TestCompactingEndsByItself(t *testing.T) {
 	if v := view(t, e); v.Attempts != [3]int{6, 0, 0} || v.Since != sec(460) {
 		t.Errorf("attempts %v, since %v", v.Attempts, v.Since)
 	}
+	// Once there was a result the next is another, however soon.
+	play(e, boundary(461, 2), preCompact(461.5), preCompact(461.6))
+	if v := view(t, e); v.Attempts != [3]int{7, 0, 0} {
+		t.Errorf("attempts %v", v.Attempts)
+	}
 }

@@ -17,6 +17,8 @@ type State struct {
 	Agents   []AgentState // by id
 	Learned  []Learned    // by model and window
 	Counters Counters
+	// Reminders are all that have not ended, by id.
+	Reminders []Reminder
 }
 
 // Counters count what the engine has seen and done. They never fall.
@@ -35,6 +37,8 @@ type Counters struct {
 	Stale uint64
 	// Steps counts how often the clock was set back.
 	ClockSteps uint64
+	// Reminders counts what became of those that were due, by ReminderOutcome.
+	Reminders [reminderOutcomes]uint64
 }
 
 // Learned is where clients were seen to compact: the sizes before the newest

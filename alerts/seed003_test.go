@@ -1,0 +1,294 @@
+package alerts
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript"
+)
+
+// The tests of this file are those of the plan of seed 003, and the rows of its table of
+// edge cases.
+
+// at is a moment in seconds, as reminders have it.
+func at(s float64) Instant { return transcript.InstantOf(sec(s)) }
+
+func seconds(s float64) Instant { return Instant(s * float64(time.Second)) }
+
+func mustRemind(t testing.TB, e *Engine, list ...Reminder) {
+	t.Helper()
+	for _, r := range list {
+		if r.Agent == "" {
+			r.Agent = "a"
+		}
+		if err := e.Remind(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// periodic is a reminder of the agent "a", set at the begin.
+func periodic(soft, hard float64) Reminder {
+	return Reminder{ID: "p", Text: "report", Made: at(0), Soft: seconds(soft), Hard: seconds(hard)}
+}
+
+func single(due float64) Reminder {
+	return Reminder{ID: "o", Text: "look", Made: at(0), Due: at(due)}
+}
+
+// reminded lists what the engine says of reminders in these actions.
+func reminded(actions []Action) (list []string) {
+	for _, act := range actions {
+		switch x := act.(type) {
+		case Remind:
+			s := fmt.Sprintf("%s %s", x.Reminder.ID, x.Mode)
+			if x.Late > 0 {
+				s += " late " + x.Late.String()
+			}
+			if x.Forced {
+				s += " forced"
+			}
+			list = append(list, s)
+		case Skip:
+			list = append(list, fmt.Sprintf("skip %v", x.Reminders))
+		}
+	}
+	return list
+}
+
+// ticked asks the engine at these seconds.
+func ticked(e *Engine, list ...float64) (said []string) {
+	for _, s := range list {
+		actions, _ := e.Tick(sec(s))
+		said = append(said, reminded(actions)...)
+	}
+	return said
+}
+
+func wants(t testing.TB, what string, want, got []string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func TestSeed003_1_CompactionBeginsACompacting(t *testing.T) {
+	e := newEngine(t)
+	play(e, preCompact(3))
+	if !view(t, e).Compacting {
+		t.Error("not compacting")
+	}
+}
+
+func TestSeed003_2_CompactionCompleteEndsItAndRestartsTheReminder(t *testing.T) {
+	e := newEngine(t)
+	mustRemind(t, e, periodic(180, 0))
+	wants(t, "before", []string{"p important"}, ticked(e, 181))
+	stepAll(e, preCompact(200))
+	e.Tick(sec(250))
+	stepAll(e, hookSign(250, SignComplete))
+	r := e.Reminders("a")[0]
+	if view(t, e).Compacting || r.Reset != at(250) || r.SoftSaid {
+		t.Errorf("compacting %v, %+v", view(t, e).Compacting, r)
+	}
+}
+
+func TestSeed003_3_NewAgentDoesNotCompact(t *testing.T) {
+	e := newEngine(t)
+	play(e, reading(1, 1_000))
+	if view(t, e).Compacting {
+		t.Error("compacting")
+	}
+}
+
+func TestSeed003_4_PeriodicReminderIsSkippedWhileCompacting(t *testing.T) {
+	e := newEngine(t)
+	mustRemind(t, e, periodic(1, 0))
+	stepAll(e, preCompact(0.5))
+	wants(t, "compacting", nil, ticked(e, 5, 10, 200))
+}
+
+func TestSeed003_5_PeriodicReminderComesWhenNotCompacting(t *testing.T) {
+	e := newEngine(t)
+	mustRemind(t, e, periodic(1, 3))
+	wants(t, "idle", []string{"p important", "p urgent"}, ticked(e, 0.5, 1, 2, 3, 4, 100))
+}
+
+func TestSeed003_6_SingleReminderWaitsForTheEnd(t *testing.T) {
+	e := newEngine(t)
+	mustRemind(t, e, single(10))
+	stepAll(e, preCompact(5))
+	wants(t, "compacting", nil, ticked(e, 10, 60))
+	stepAll(e, hookSign(70, SignComplete))
+	wants(t, "after", []string{"o urgent late 1m1s"}, ticked(e, 71, 72))
+}
+
+func TestSeed003_7_SingleReminderComesAfterTheLongestWait(t *testing.T) {
+	e := newEngine(t, func(o *Options) { o.Settle = time.Hour })
+	mustRemind(t, e, single(10))
+	stepAll(e, preCompact(5))
+	_, next := e.Tick(sec(200))
+	if !next.Equal(sec(310)) {
+		t.Errorf("to be asked again at %v", next)
+	}
+	wants(t, "after 300 s", []string{"o urgent late 5m0s forced"}, ticked(e, 309, 310, 311))
+	if n := e.Counters().Reminders[ReminderLate]; n != 1 {
+		t.Errorf("%d late ones", n)
+	}
+}
+
+func TestSeed003_RegressionAgentsThatAreNotKnownDoNotCompact(t *testing.T) {
+	e := newEngine(t)
+	mustRemind(t, e, Reminder{ID: "x", Agent: "nobody", Made: at(0), Due: at(1)}, Reminder{ID: "y", Agent: "nobody", Made: at(0), Soft: seconds(2)})
+	wants(t, "said", []string{"x urgent", "y important"}, ticked(e, 1, 2))
+}
+
+func TestSeed003_EdgeCompactionLongerThanSoft(t *testing.T) {
+	e := newEngine(t)
+	mustRemind(t, e, periodic(180, 0))
+	stepAll(e, preCompact(10))
+	wants(t, "while", nil, ticked(e, 100, 190, 210))
+	stepAll(e, boundary(210, 1))
+	wants(t, "a whole soft interval after", []string{"p important"}, ticked(e, 211, 389, 391))
+}
+
+func TestSeed003_EdgeRestartInTheMiddle(t *testing.T) {
+	e := newEngine(t)
+	mustRemind(t, e, periodic(60, 120), single(30))
+	stepAll(e, preCompact(10))
+	again := newEngine(t)
+	again.Restore(e.Snapshot())
+	wants(t, "still compacting", nil, ticked(again, 61, 130))
+	stepAll(again, hookSign(140, SignSessionStart))
+	wants(t, "after", []string{"o urgent late 1m51s", "p important"}, ticked(again, 141, 199, 201))
+}
+
+func TestSeed003_EdgeTheEndIsNeverTold(t *testing.T) {
+	e := newEngine(t)
+	mustRemind(t, e, periodic(60, 0))
+	stepAll(e, preCompact(10))
+	wants(t, "it ends by itself after 5 minutes", []string{"p important"}, ticked(e, 100, 309, 310, 311, 369, 371))
+}
+
+func TestSeed003_EdgeAgentWithoutReminder(t *testing.T) {
+	e := newEngine(t)
+	stepAll(e, preCompact(10), hookSign(20, SignComplete))
+	if n := e.ResetReminders("a", sec(21)); n != 0 || e.Reminders("") != nil {
+		t.Errorf("%d reset, %v", n, e.Reminders(""))
+	}
+}
+
+// What was said just before the client began to compact, and has not been delivered, must
+// not be what the agent wakes up to.
+func TestRemindersSaidBeforeACompactionAreSkipped(t *testing.T) {
+	e := newEngine(t)
+	mustRemind(t, e, periodic(60, 0), single(500))
+	wants(t, "said", []string{"p important"}, ticked(e, 61))
+	wants(t, "skipped", []string{"skip [p]"}, reminded(stepAll(e, preCompact(62))))
+	stepAll(e, boundary(70, 1))
+	wants(t, "again", []string{"p important"}, ticked(e, 71, 129, 131))
+}
+
+func TestRemindersReset(t *testing.T) {
+	e := newEngine(t)
+	mustRemind(t, e, periodic(60, 90))
+	play(e, reading(1, 20_000))
+	ticked(e, 50)
+	e.ResetReminders("a", sec(50))
+	wants(t, "reset by the agent", []string{"p important"}, ticked(e, 61, 109, 110))
+	stepAll(e, reset(115, CauseClear, 8))
+	wants(t, "reset by a new cycle", []string{"p important", "p urgent"}, ticked(e, 140, 174, 175.5, 204, 206))
+	if got := e.CancelReminder("p", ""); len(got) != 1 || e.Reminders("") != nil {
+		t.Errorf("cancelled %v", got)
+	}
+}
+
+func TestRemindersAlways(t *testing.T) {
+	e := newEngine(t, func(o *Options) { o.Reminders.Soft, o.Reminders.Hard = time.Minute, 2*time.Minute })
+	stepAll(e, active(0, true))
+	wants(t, "at work", []string{"always-a important"}, ticked(e, 61))
+	stepAll(e, active(70, false))
+	wants(t, "gone", nil, ticked(e, 121, 600))
+}
+
+func TestRemindersRefused(t *testing.T) {
+	e := newEngine(t)
+	for _, r := range []Reminder{
+		{}, {ID: "x", Agent: "a"}, {ID: "x", Agent: "a", Due: 1, Soft: 1}, {ID: "x", Agent: "a", Soft: 2, Hard: 1},
+		{Agent: "a", Due: 1}, {ID: "x", Due: 1}, {ID: "x", Agent: "a", Due: -1}, {ID: "x", Agent: "a", Soft: -1, Hard: 1},
+	} {
+		if err := e.Remind(r); err == nil {
+			t.Errorf("took %+v", r)
+		}
+	}
+}
+
+// TestRemindersInRandomOrder: whatever becomes of the signs of compactions, no reminder is
+// said inside of one, and a single one is never later than the wait allows.
+func TestRemindersInRandomOrder(t *testing.T) {
+	runs := 10_000
+	if testing.Short() {
+		runs = 500
+	}
+	for seed := range uint64(runs) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		e := newEngine(t)
+		var begun, ended []float64 // of compactions, as the client knows them
+		var events []Event
+		for s := 20.0; s < 2000; s += 50 + 500*rng.Float64() {
+			length := 5 + 400*rng.Float64()
+			begun, ended = append(begun, s), append(ended, min(s+length, s+300))
+			events = append(events, preCompact(s))
+			events = append(events, reading(s-1, 150_000), reading(s+length+1, 20_000)) // the client works in between
+			for _, sign := range []Event{boundary(s+length, transcript.Key(len(begun))), hookSign(s+length+0.1, SignSessionStart), hookSign(s+length+0.2, SignPostCompact)} {
+				if rng.IntN(4) > 0 { // else it is lost
+					events = append(events, sign)
+				}
+				if rng.IntN(8) == 0 { // told twice
+					events = append(events, sign)
+				}
+			}
+			s += length
+		}
+		slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })
+		due := 30 + 1500*rng.Float64()
+		mustRemind(t, e, single(due), periodic(30+200*rng.Float64(), 250+200*rng.Float64()))
+		for s := 0.0; s < 2500; s++ {
+			for len(events) > 0 && !events[0].At.After(sec(s)) {
+				e.Step(events[0])
+				events = events[1:]
+			}
+			if seed%7 == 0 && rng.IntN(200) == 0 { // a restart
+				again := newEngine(t)
+				again.Restore(e.Snapshot())
+				e = again
+			}
+			actions, _ := e.Tick(sec(s))
+			for _, act := range actions {
+				if r, ok := act.(Remind); ok && !allowed(r, s, due, begun, ended) {
+					t.Fatalf("seed %d: at %.0f s: %+v; compactions from %.0f to %.0f; due %.0f", seed, s, r, begun, ended, due)
+				}
+			}
+		}
+		if left := e.Reminders("a"); len(left) != 1 {
+			t.Fatalf("seed %d: left are %+v", seed, left)
+		}
+	}
+}
+
+// allowed judges one reminder by what the client really did.
+func allowed(r Remind, now, due float64, begun, ended []float64) bool {
+	inside := false
+	for i := range begun {
+		inside = inside || now > begun[i] && now < ended[i]
+	}
+	if r.Reminder.Periodic() {
+		return !inside
+	}
+	return now <= due+301 && (!inside || now >= due+300)
+}
