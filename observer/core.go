@@ -32,13 +32,24 @@ type core struct {
 	check    time.Time              // the same of the queue
 	activity time.Time              // when activity was looked at last
 
+	sanitise func(string) string
+	terminal Terminal
+	carriers map[alerts.AgentID]carrier
+	typed    time.Time // when it was looked who waits at a prompt
+
 	effects []effect       // what to do once all that led to it is stored
 	waiting []chan<- error // who waits until all of this is stored
 }
 
 // newCore goes on from what has been stored.
 func (a *App) newCore(stored fleet.Stored, now time.Time) (*core, error) {
-	c := &core{log: a.log, dryRun: a.o.DryRun, stops: map[alerts.AgentID]int{}}
+	c := &core{
+		log: a.log, dryRun: a.o.DryRun, stops: map[alerts.AgentID]int{},
+		terminal: a.o.Terminal, carriers: map[alerts.AgentID]carrier{}, sanitise: a.o.Sanitise,
+	}
+	if c.sanitise == nil {
+		c.sanitise = func(text string) string { return text }
+	}
 	kept, err := loadKept(a.store)
 	if err != nil {
 		return nil, err
@@ -84,6 +95,7 @@ func (c *core) learn(n fleet.News, now time.Time) {
 		}
 		c.queue.Rename(r.From, r.To)
 		c.effects = append(c.effects, levelEffect{agent: string(r.From)})
+		c.level(r.To)
 	}
 	for _, l := range n.Lessons {
 		c.engine.Learn(l.Model, l.Window, l.PreTokens)
@@ -112,6 +124,10 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 			c.queue.Withdraw(x.Keys, now)
 		case alerts.SetLevel:
 			c.effects = append(c.effects, levelOf(x))
+		case alerts.Remind:
+			c.remind(&x, now)
+		case alerts.Skip:
+			c.skip(&x, now)
 		case alerts.Opened:
 			c.log.Info("new cycle", "agent", x.Agent, "cycle", x.Cycle, "cause", x.Cause, "trigger", x.Trigger,
 				"pre_tokens", x.PreTokens, "warned", x.Warned, "unconfirmed", x.Unconfirmed)
@@ -155,6 +171,7 @@ func (c *core) pass(now time.Time) {
 	if now.Sub(c.ticked) >= askEvery || now.Before(c.ticked) || !c.next.IsZero() && !now.Before(c.next) {
 		c.ask(now)
 	}
+	c.typeToIdle(now)
 	if now.Before(c.check) {
 		return
 	}
@@ -174,17 +191,17 @@ func (c *core) ask(now time.Time) {
 	c.act(actions, now)
 }
 
-// hook takes in a hook and finds what its answer says: at most one message. durable
-// says that the answer must not be given before all is stored.
-func (c *core) hook(p *hook.Payload, now time.Time) (answer hook.Answer, durable bool) {
+// hook takes in a hook and finds what its answer says: at most one message, which has been
+// offered then. durable says that the answer must not be given before all is stored.
+func (c *core) hook(p *hook.Payload, now time.Time) (answer hook.Answer, offered outbox.ID, durable bool) {
 	c.hooks.count(p.Event)
 	n, agent := c.fleet.Hook(p, transcript.InstantOf(now))
 	c.tell(n, now)
 	durable = p.Event == hook.PreCompact || p.Event == hook.SessionStart || p.Event == hook.PostCompact
 	if m, ok := c.offer(agent, p, now); ok {
-		return hook.Answer{Event: p.Event, Context: m.Line()}, true
+		return hook.Answer{Event: p.Event, Context: c.sanitise(m.Line())}, m.ID, true
 	}
-	return hook.Answer{}, durable
+	return hook.Answer{}, "", durable
 }
 
 // status takes in a report of the status line.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"log/slog"
 	"net/url"
@@ -26,7 +27,9 @@ type performer struct {
 	log    *slog.Logger
 	levels string // the folder of level files
 	notify []string
-	ctx    context.Context
+	app    *App
+	ctx    context.Context // ends with the observer
+	typing sync.WaitGroup
 
 	mu      sync.Mutex
 	waiting []effect
@@ -35,9 +38,9 @@ type performer struct {
 }
 
 // startEffects begins to do effects; end waits for the last.
-func (a *App) startEffects() *performer {
+func (a *App) startEffects(ctx context.Context) *performer {
 	p := &performer{
-		log: a.log, levels: filepath.Join(a.o.State, "context-status"), notify: a.o.Notify, ctx: context.Background(),
+		log: a.log, levels: filepath.Join(a.o.State, "context-status"), notify: a.o.Notify, app: a, ctx: ctx,
 		news: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	go p.run()
@@ -66,6 +69,7 @@ func (p *performer) end() {
 
 func (p *performer) run() {
 	defer close(p.ended)
+	defer p.typing.Wait()
 	for more := true; more; {
 		_, more = <-p.news
 		p.mu.Lock()
@@ -110,33 +114,70 @@ func levelOf(s alerts.SetLevel) levelEffect {
 
 // levels writes all level files anew: they are no more than a picture of the state.
 func (c *core) levels() {
+	known := clearEffect{}
 	for _, a := range c.engine.Agents() {
-		v, _ := c.engine.Agent(a.Agent)
+		known[levelName(string(a.Agent))] = true
+		c.level(a.Agent)
+	}
+	c.effects = append(c.effects, known)
+}
+
+// level writes the level file of an agent anew.
+func (c *core) level(agent alerts.AgentID) {
+	if v, known := c.engine.Agent(agent); known {
 		c.effects = append(c.effects, levelOf(alerts.SetLevel{Agent: v.Agent, Level: v.Level, Percent: v.Percent, Tokens: v.Tokens, Known: v.Known}))
 	}
+}
+
+// levelNameMost bounds the name of a level file: systems take 255 bytes.
+const levelNameMost = 200
+
+// levelName is the name of an agent's level file: it stands in the folder whatever the
+// agent is called, never begins with a dot, and is no other agent's.
+func levelName(agent string) string {
+	name := url.PathEscape(agent)
+	if strings.HasPrefix(name, ".") {
+		name = "%2E" + name[1:]
+	}
+	if len(name) > levelNameMost {
+		h := fnv.New64a()
+		_, _ = io.WriteString(h, agent) // never fails
+		name = fmt.Sprintf("%s-%016x", name[:levelNameMost-17], h.Sum64())
+	}
+	return name
 }
 
 // do replaces the file in one step, so that a reader sees the old line or the new one.
 // It is not synced: after a crash of the machine it is written anew.
 func (l levelEffect) do(p *performer) {
-	name := url.PathEscape(l.agent)
-	if strings.HasPrefix(name, ".") {
-		name = "%2E" + name[1:]
-	}
-	path := filepath.Join(p.levels, name)
+	name := levelName(l.agent)
+	path, fresh := filepath.Join(p.levels, name), filepath.Join(p.levels, "."+name)
 	if l.line == "" {
 		_ = os.Remove(path) // there may be none
 		return
 	}
 	err := os.MkdirAll(p.levels, 0o700)
 	if err == nil {
-		err = os.WriteFile(path+".new", []byte(l.line+"\n"), 0o600)
+		err = os.WriteFile(fresh, []byte(l.line+"\n"), 0o600)
 	}
 	if err == nil {
-		err = os.Rename(path+".new", path)
+		err = os.Rename(fresh, path)
 	}
 	if err != nil {
 		p.log.Warn("cannot write a level file", "agent", l.agent, "err", err)
+	}
+}
+
+// clearEffect removes all level files but those of these names: the others are of agents
+// that are no more.
+type clearEffect map[string]bool
+
+func (known clearEffect) do(p *performer) {
+	list, _ := os.ReadDir(p.levels) // there may be none
+	for _, e := range list {
+		if !known[e.Name()] {
+			_ = os.Remove(filepath.Join(p.levels, e.Name()))
+		}
 	}
 }
 
@@ -155,7 +196,7 @@ func (o operatorEffect) do(p *performer) {
 	if len(p.notify) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(p.ctx, notifyWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), notifyWithin)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, p.notify[0], p.notify[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(o.text+"\n"), io.Discard, &bytes.Buffer{}

@@ -226,6 +226,10 @@ func (m *metrics) notices(p *page) {
 	}
 	p.family("sm_queue_messages", "gauge", "Messages to agents that have not ended.")
 	p.series(float64(p.queued))
+	p.family("sm_reminders_total", "counter", "Reminders that were due, by what became of them.")
+	for _, outcome := range []alerts.ReminderOutcome{alerts.ReminderCancelled, alerts.ReminderLate, alerts.ReminderSent, alerts.ReminderSkipped} {
+		p.series(float64(p.alerts.Reminders[outcome]), "outcome", outcome.String())
+	}
 	p.family("sm_hook_events_total", "counter", "Hooks of clients, by event; StatusLine is a report of the status line.")
 	for _, event := range slices.Sorted(slices.Values(append(hook.Events(), otherHook))) {
 		p.series(float64(p.hooks[event]), "event", string(event))

@@ -104,8 +104,9 @@ func (c *core) take() (b *batch, ok bool) {
 }
 
 func (b *batch) policy(e *alerts.Engine) {
+	news := e.Reminded()
 	changed, gone := e.Take()
-	if changed.Agents == nil && gone == nil {
+	if changed.Agents == nil && gone == nil && !news {
 		return
 	}
 	for i := range changed.Agents {

@@ -45,7 +45,7 @@ func abandonSocket(t *testing.T, path string) {
 	}
 }
 
-func noErrors(t *testing.T, errs ...error) {
+func noErrors(t testing.TB, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)

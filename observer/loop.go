@@ -48,7 +48,7 @@ func (a *App) do(ctx context.Context, f func(*core)) error {
 // has still sent, and stores it.
 func (a *App) loop(ctx context.Context) {
 	c := a.core
-	effects := a.startEffects()
+	effects := a.startEffects(ctx)
 	cursors := c.fleet.Cursors()
 	var follower sync.WaitGroup
 	follower.Go(func() {

@@ -59,6 +59,11 @@ type Options struct {
 	Notify []string
 	// DryRun lets nobody hear anything: what would be said is logged.
 	DryRun bool
+	// Sanitise makes a text fit for an agent: one line, without what cannot be seen. nil
+	// leaves texts as they are.
+	Sanitise func(text string) string
+	// Terminal reaches idle clients; nil for none.
+	Terminal Terminal
 	// Alive says whether a process still runs; an empty start time stands for any.
 	Alive           func(pid int, start string) bool
 	Version, Commit string

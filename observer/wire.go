@@ -29,6 +29,9 @@ func SessionOf(v fleet.View) api.Session {
 		percent := v.Window.Percent(v.Tokens)
 		s.TokensUsed, s.UsedPercentage, s.Level, s.ContextSource = &v.Tokens, &percent, v.Level.String(), sourceName(v.Source)
 	}
+	if v.Active.IsZero() && v.Path == "" {
+		s.LastActive = timeOrNil(v.Seen()) // an agent that has no transcript yet
+	}
 	if v.DriftKnown {
 		s.DriftTokens = &v.Drift
 	}

@@ -230,6 +230,17 @@ func (q *Queue) Waiting() int {
 	return n
 }
 
+// Waits lists the agents for whom a message waits, by id.
+func (q *Queue) Waits() (agents []alerts.AgentID) {
+	for to := range q.agents {
+		if q.HasWaiting(to) {
+			agents = append(agents, to)
+		}
+	}
+	slices.Sort(agents)
+	return agents
+}
+
 // HasWaiting says whether a message to the agent waits to be offered, be it on hold or
 // not.
 func (q *Queue) HasWaiting(to alerts.AgentID) bool {

@@ -30,7 +30,8 @@ func (c *config) alerts() alerts.Options {
 	return alerts.Options{
 		Disabled: !m.Enabled, Thresholds: c.thresholds(), Estimate: m.Estimate, ForecastTurns: m.ForecastTurns,
 		NoDataAfter: m.NoDataAfter, CompactionThreshold: int64(c.Compaction.ThresholdTokens), Settle: c.Compaction.Settle,
-		Storm: alerts.Storm{Count: c.Storm.Count, Within: c.Storm.Within, Turns: c.Storm.Turns},
+		Storm:     alerts.Storm{Count: c.Storm.Count, Within: c.Storm.Within, Turns: c.Storm.Turns},
+		Reminders: alerts.Reminders{Soft: c.Reminders.Soft, Hard: c.Reminders.Hard, Wait: c.Reminders.CompactionWait},
 		Messages: alerts.Messages{
 			Warning: t.Warning, Critical: t.Critical, Compacted: t.Compacted, Storm: t.Storm, NoData: t.NoData, Forecast: t.Forecast,
 		},

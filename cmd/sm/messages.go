@@ -29,15 +29,11 @@ func newSendCommand(env *environ) *cobra.Command {
 			if important && urgent {
 				return usagef("--important and --urgent exclude each other")
 			}
-			text := args[1]
-			if text == "-" {
-				b, err := io.ReadAll(io.LimitReader(env.stdin, maxMessage))
-				if err != nil {
-					return fmt.Errorf("read the text: %w; give it as an argument", err)
-				}
-				text = string(b)
+			text, err := env.textArg(args[1])
+			if err != nil {
+				return err
 			}
-			m := api.NewMessage{ID: rand.Text(), Text: strings.TrimSpace(text), Mode: "sequential"}
+			m := api.NewMessage{ID: rand.Text(), Text: text, Mode: "sequential"}
 			switch {
 			case important:
 				m.Mode = "important"

@@ -12,8 +12,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sm/handoff/tmux"
 	"sm/observer"
 	"sm/transcript/follow"
+	"sm/transcript/hook"
 )
 
 func newObserveCommand(env *environ) *cobra.Command {
@@ -95,6 +97,10 @@ func (env *environ) observerOptions(cfg *config) (o observer.Options, err error)
 	}
 	o.Logger = env.logger(cfg)
 	o.Stats = &follow.Stats{}
+	o.Sanitise = func(text string) string { return tmux.Sanitise(text, hook.MaxCharacters) }
+	if p := newPrompts(o.Logger); p != nil {
+		o.Terminal = p
+	}
 	return o, nil
 }
 

@@ -110,6 +110,8 @@ func commands(env *environ) []*cobra.Command {
 		newStatusCommand(env),
 		newSendCommand(env),
 		newMessagesCommand(env),
+		newRemindCommand(env),
+		newRemindersCommand(env),
 		newRegisterCommand(env),
 		newReplayCommand(env),
 		newCheckConfigCommand(env),

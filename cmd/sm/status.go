@@ -38,7 +38,7 @@ func newStatusCommand(env *environ) *cobra.Command {
 	return cmd
 }
 
-// client is how a command asks the observer.
+// client is how a command asks the observer. An agent that asks shows that it is at work: its reminders begin anew.
 func (env *environ) client(cmd *cobra.Command) (*api.Client, error) {
 	cfg, err := loadConfig(cmd.Flags(), env)
 	if err != nil {
@@ -48,7 +48,11 @@ func (env *environ) client(cmd *cobra.Command) (*api.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return api.NewClient(sockets), nil
+	client := api.NewClient(sockets)
+	if agent := env.origin(time.Now()).Agent; agent != "" {
+		_, _ = client.ResetReminders(cmd.Context(), agent) // no observer, or none of its agents: the command itself says so
+	}
+	return client, nil
 }
 
 func (env *environ) allStatus(ctx context.Context, client *api.Client, asJSON bool) error {

@@ -103,6 +103,38 @@ func (c *Client) CancelMessage(ctx context.Context, id, message string) (Message
 	return out, err
 }
 
+// Remind gives an agent a reminder.
+func (c *Client) Remind(ctx context.Context, id string, r NewReminder) (Reminder, error) {
+	var out Reminder
+	err := c.ask(ctx, http.MethodPost, "/sessions/"+url.PathEscape(id)+"/reminders", r, &out)
+	return out, err
+}
+
+// Reminders asks for those of one agent, or of all when id is empty.
+func (c *Client) Reminders(ctx context.Context, id string) (Reminders, error) {
+	var out Reminders
+	path := "/reminders"
+	if id != "" {
+		path = "/sessions/" + url.PathEscape(id) + path
+	}
+	err := c.get(ctx, path, &out)
+	return out, err
+}
+
+// CancelReminder drops a reminder of an agent, all of them for "all".
+func (c *Client) CancelReminder(ctx context.Context, id, reminder string) (Reminders, error) {
+	var out Reminders
+	err := c.ask(ctx, http.MethodDelete, "/sessions/"+url.PathEscape(id)+"/reminders/"+url.PathEscape(reminder), nil, &out)
+	return out, err
+}
+
+// ResetReminders begins the time of an agent's periodic reminders anew.
+func (c *Client) ResetReminders(ctx context.Context, id string) (Reset, error) {
+	var out Reset
+	err := c.ask(ctx, http.MethodPost, "/sessions/"+url.PathEscape(id)+"/reminders/reset", struct{}{}, &out)
+	return out, err
+}
+
 func (c *Client) get(ctx context.Context, path string, answer any) error {
 	return c.ask(ctx, http.MethodGet, path, nil, answer)
 }

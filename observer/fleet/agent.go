@@ -29,6 +29,9 @@ type Agent struct {
 	Resumed string
 	// Registered agents were made known by name, not by a signal.
 	Registered bool
+	// Host is the agent that has started this one's client, which has inherited its
+	// environment: what it says of itself there is the host's.
+	Host string
 	// Tmux is the socket of the tmux server with process Server, Pane a %id.
 	Tmux   string
 	Server int
@@ -100,8 +103,15 @@ func (f *Fleet) sitting(s *session) *Agent {
 	if s == nil || s.seat == nil {
 		return nil
 	}
-	if a := f.agents[s.seat.Agent]; a != nil && a.Session == s.key {
-		return a
+	return f.sittingIn(s.key)
+}
+
+// sittingIn is sitting by the session's key.
+func (f *Fleet) sittingIn(key string) *Agent {
+	if seat := f.seats[key]; seat != nil {
+		if a := f.agents[seat.Agent]; a != nil && a.Session == key {
+			return a
+		}
 	}
 	return nil
 }
@@ -114,53 +124,86 @@ func (f *Fleet) agent(id string) *Agent {
 	}
 	a := &Agent{ID: id}
 	if seat := f.seats[id]; seat != nil && seat.Agent == id {
-		a.Session, a.Label, a.Counted, a.PID, a.Start = id, seat.Label, seat.Counted, seat.PID, seat.ProcStart
+		a.Session, a.Label, a.Counted = id, seat.Label, seat.Counted
+		f.runs(a, process{seat.PID, seat.ProcStart})
 	}
 	f.agents[id] = a
 	f.changed.agent(id)
 	return a
 }
 
-// resolve says whose hook or report it is. An agent that names itself, or its pane,
-// may yet be another: what an agent starts inherits its environment.
-func (f *Fleet) resolve(session string, o *hook.Origin) *Agent {
+// runs notes in which process an agent runs.
+func (f *Fleet) runs(a *Agent, p process) {
+	if a.PID, a.Start = p.pid, p.start; p.known() {
+		f.running[p] = a.ID
+	}
+}
+
+// resolve says whose hook or report it is, and what of its origin is that agent's own.
+// An agent that names itself, or its pane, may yet be another: what an agent starts
+// inherits its environment.
+func (f *Fleet) resolve(session string, o hook.Origin) (*Agent, hook.Origin) {
 	id := o.Agent
 	if id == "" || id == hook.TmuxAgent(o.Tmux, o.Server, o.Pane) {
-		id = cmp.Or(f.registered(session, o), id)
+		id = cmp.Or(f.registered(session, &o), id)
+	}
+	if a := f.agents[f.running[process{o.PID, o.Start}]]; a != nil && a.Host != "" && a.Host == id {
+		return a, f.own(a, o)
 	}
 	if id == "" {
-		id = f.byProcess(session, o)
+		id = f.byProcess(session, &o)
 	}
 	if id == "" {
-		return nil
+		return nil, o
 	}
-	a := f.agents[id]
-	if a != nil && session != "" && f.stranger(a, o) {
-		return f.nested(a, session)
+	a := f.agent(id)
+	if session != "" && f.stranger(a, &o) {
+		a = f.nested(a, session, &o)
 	}
-	if a == nil {
-		a = f.agent(id)
+	return a, f.own(a, o)
+}
+
+// own is an origin without what the agent has inherited from its host.
+func (f *Fleet) own(a *Agent, o hook.Origin) hook.Origin {
+	host := f.agents[a.Host]
+	if host == nil {
+		return o
 	}
-	return a
+	o.Tmux, o.Server, o.Pane = "", 0, ""
+	if o.Name == host.Name {
+		o.Name = ""
+	}
+	if o.Parent == host.Parent {
+		o.Parent = ""
+	}
+	return o
 }
 
 // registered finds the agent that was made known by name for a session or a pane.
 func (f *Fleet) registered(session string, o *hook.Origin) string {
 	for id, a := range f.agents {
-		if a.Registered && (session != "" && a.Session == session || a.Pane != "" && a.Pane == o.Pane && (a.Tmux == "" || a.Tmux == o.Tmux)) {
+		if a.Registered && (session != "" && a.Session == session || a.inPane(o.Tmux, o.Server, o.Pane)) {
 			return id
 		}
 	}
 	return ""
 }
 
+// inPane says whether that is the agent's pane, as far as both are known.
+func (a *Agent) inPane(tmux string, server int, pane string) bool {
+	return a.Pane != "" && a.Pane == pane && (a.Tmux == "" || tmux == "" || a.Tmux == tmux) &&
+		(a.Server == 0 || server == 0 || a.Server == server)
+}
+
 // byProcess finds the agent without a name of its own: whoever the process was before,
 // else whoever had the session, else the session.
 func (f *Fleet) byProcess(session string, o *hook.Origin) string {
-	if held := f.holders[process{o.PID, o.Start}]; held != "" && o.Start != "" {
-		if seat := f.seats[held]; seat != nil {
-			return seat.Agent
-		}
+	p := process{o.PID, o.Start}
+	if id := f.running[p]; id != "" {
+		return id
+	}
+	if seat := f.seats[f.holders[p]]; seat != nil && p.known() {
+		return seat.Agent
 	}
 	if seat := f.seats[session]; seat != nil {
 		return seat.Agent
@@ -174,26 +217,32 @@ func (f *Fleet) stranger(a *Agent, o *hook.Origin) bool {
 	if a.PID == 0 || o.PID == 0 || a.PID == o.PID && (a.Start == o.Start || a.Start == "" || o.Start == "") {
 		return false
 	}
-	return f.options.Alive != nil && f.options.Alive(a.PID, a.Start)
+	return f.alive(a.PID, a.Start)
 }
 
 // nested is the agent of a client that another agent has started: its session's own.
-func (f *Fleet) nested(parent *Agent, session string) *Agent {
-	if parent.Session == session {
+func (f *Fleet) nested(parent *Agent, session string, o *hook.Origin) *Agent {
+	seat := f.seats[session]
+	switch {
+	case parent.Session == session:
 		return parent // the same session in two processes: the first one's
+	case seat != nil && seat.Agent != parent.ID:
+		session = seat.Agent
+	case seat != nil && !f.alive(o.PID, o.Start):
+		return parent // what comes late of a client that it had before
 	}
-	id := session
-	if seat := f.seats[session]; seat != nil && seat.Agent != parent.ID {
-		id = seat.Agent
+	a := f.agent(session)
+	if a.PID == 0 {
+		a.Host = parent.ID
 	}
-	a := f.agent(id)
-	if a.Parent == "" && a.ID != parent.ID {
+	if a.Parent == "" {
 		a.Parent = parent.ID
 	}
 	return a
 }
 
-// meet takes over what a signal tells about an agent besides its event.
+// meet takes over what a signal tells about an agent besides its event. Where it runs
+// is told by its own process alone, and by the next one only when that has ended.
 func (f *Fleet) meet(a *Agent, o *hook.Origin) (n News) {
 	before := *a
 	set := func(to *string, value string) {
@@ -206,11 +255,13 @@ func (f *Fleet) meet(a *Agent, o *hook.Origin) (n News) {
 	}
 	set(&a.Name, o.Name)
 	set(&a.Provider, o.Provider)
-	if o.Pane != "" {
-		a.Tmux, a.Server, a.Pane = o.Tmux, o.Server, o.Pane
-	}
-	if o.PID != 0 {
-		a.PID, a.Start = o.PID, o.Start
+	if !f.stranger(a, o) {
+		if o.Pane != "" {
+			a.Tmux, a.Server, a.Pane = o.Tmux, o.Server, o.Pane
+		}
+		if o.PID != 0 {
+			f.runs(a, process{o.PID, o.Start})
+		}
 	}
 	if a.Label == "" {
 		a.Label = f.agentLabel(a)
@@ -240,18 +291,27 @@ func (f *Fleet) seen(a *Agent) alerts.Event {
 }
 
 // take puts a session into an agent's seat: a new one, or one that it had before and has
-// been seen to take up again. What comes late changes nothing.
+// been seen to take up again. What comes late opens nothing.
 func (f *Fleet) take(a *Agent, key string, at transcript.Instant, cause alerts.Cause) (n News) {
-	if key == "" || a.Session == key || at < a.Since {
+	if key == "" || a.Session == key {
 		return n
 	}
-	seat := f.seat(key, key)
-	if seat.Agent == a.ID && a.Session != "" && a.Resumed != key {
+	seat, late := f.seats[key], at < a.Since
+	switch {
+	case seat == nil: // nobody knows of it yet
+		seat = f.seat(key, key)
+	case late:
+		return f.adopt(a, seat)
+	case seat.Agent == a.ID && a.Session != "" && a.Resumed != key:
 		return n // a session that it has left
+	default:
+		n = f.leave(a, seat)
 	}
-	n.add(f.leave(a, seat, key))
 	seat.Agent = a.ID
 	f.changed.seat(key)
+	if late {
+		return n
+	}
 	old := a.Session
 	first := old == "" && a.Since == 0
 	a.Session, a.Since, a.Resumed = key, at, ""
@@ -261,7 +321,7 @@ func (f *Fleet) take(a *Agent, key string, at transcript.Instant, cause alerts.C
 	if first {
 		return n
 	}
-	ev := alerts.Event{Kind: alerts.EventReset, Agent: alerts.AgentID(a.ID), At: at.Time(), Cause: cause, Key: transcript.KeyOf([]byte(key))}
+	ev := reset(a, at, cause)
 	if s := f.sessions[key]; s != nil && len(s.own) > 0 {
 		x := &s.own[0].Session
 		if x.Started != 0 && x.Started < at && x.Started > a.started(f, old) {
@@ -285,22 +345,100 @@ func (a *Agent) started(f *Fleet, old string) transcript.Instant {
 	return 0
 }
 
-// leave takes a session from whoever has it.
-func (f *Fleet) leave(a *Agent, seat *Seat, key string) (n News) {
-	if seat.Agent == a.ID {
+// adopt gives an agent a session that it must have left already: what is told late.
+// One that somebody else has stays there.
+func (f *Fleet) adopt(a *Agent, seat *Seat) (n News) {
+	other := f.agents[seat.Agent]
+	if seat.Agent == a.ID || seat.Agent != seat.SessionID || other != nil && (other.Session != seat.SessionID || !f.same(a, other)) {
 		return n
 	}
-	switch other := f.agents[seat.Agent]; {
-	case other == nil && seat.Agent == key, other != nil && other.ID == key && other.Session == key && !other.Registered:
-		// It was an agent of its own only because no more was known of it.
-		n.Renamed = append(n.Renamed, Renamed{alerts.AgentID(key), alerts.AgentID(a.ID)})
-		if other != nil {
-			delete(f.agents, key)
-			f.changed.agent(key)
+	first := a.Session != "" && !f.hasLeft(a)
+	n = f.leave(a, seat)
+	seat.Agent = a.ID
+	f.changed.seat(seat.SessionID)
+	if first { // until now it seemed to have begun with the session that it is in
+		n.event(reset(a, a.Since, alerts.CauseSession))
+	}
+	return n
+}
+
+// hasLeft says whether an agent has had another session before.
+func (f *Fleet) hasLeft(a *Agent) bool {
+	for key, seat := range f.seats {
+		if seat.Agent == a.ID && key != a.Session {
+			return true
 		}
+	}
+	return false
+}
+
+func reset(a *Agent, at transcript.Instant, cause alerts.Cause) alerts.Event {
+	return alerts.Event{
+		Kind: alerts.EventReset, Agent: alerts.AgentID(a.ID), At: at.Time(), Cause: cause, Key: transcript.KeyOf([]byte(a.Session)),
+	}
+}
+
+// leave takes a session from whoever has it.
+func (f *Fleet) leave(a *Agent, seat *Seat) (n News) {
+	key, other := seat.SessionID, f.agents[seat.Agent]
+	switch {
+	case seat.Agent == a.ID:
+	case other == nil && seat.Agent == key:
+		n.Renamed = append(n.Renamed, Renamed{alerts.AgentID(key), alerts.AgentID(a.ID)})
+	case other != nil && other.Session == key && !other.Registered && f.same(a, other):
+		// It was an agent of its own only because no more was known of it.
+		n = f.merge(other, a)
 	case other != nil && other.Session == key:
 		other.Session = ""
 		f.changed.agent(other.ID)
+	}
+	return n
+}
+
+// same says that an agent is no other than a: it runs in the same process or pane, or it
+// was no more than the last session of a client that has ended. One that names itself is
+// another all the same.
+func (f *Fleet) same(a, other *Agent) bool {
+	session := f.seats[other.ID] != nil
+	if !session && other.ID != hook.TmuxAgent(other.Tmux, other.Server, other.Pane) {
+		return false
+	}
+	unheard := a.PID == 0 && a.Pane == "" // it was registered and has not spoken yet
+	ended := session && !f.alive(other.PID, other.Start)
+	return unheard || ended || other.PID == 0 || other.process() == a.process() || other.inPane(a.Tmux, a.Server, a.Pane)
+}
+
+func (f *Fleet) alive(pid int, start string) bool {
+	return f.options.Alive != nil && f.options.Alive(pid, start)
+}
+
+// merge drops an agent that has turned out to be another.
+func (f *Fleet) merge(from, to *Agent) (n News) {
+	if p := from.process(); f.running[p] == from.ID {
+		f.running[p] = to.ID
+	}
+	f.prompted[to.ID] = max(f.prompted[to.ID], f.prompted[from.ID])
+	delete(f.agents, from.ID)
+	delete(f.recent, from.ID)
+	delete(f.prompted, from.ID)
+	f.changed.agent(from.ID)
+	for key, seat := range f.seats {
+		if seat.Agent == from.ID {
+			seat.Agent = to.ID
+			f.changed.seat(key)
+		}
+	}
+	n.Renamed = append(n.Renamed, Renamed{alerts.AgentID(from.ID), alerts.AgentID(to.ID)})
+	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
+		if a := f.agents[id]; a.Parent == from.ID && a != to {
+			a.Parent = to.ID
+			n.event(f.seen(a))
+			f.changed.agent(id)
+		}
+		if a := f.agents[id]; a.Host == from.ID {
+			a.Host = to.ID
+			f.changed.agent(id)
+		}
 	}
 	return n
 }

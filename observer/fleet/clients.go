@@ -16,6 +16,7 @@ type process struct {
 }
 
 func (c *Client) process() process { return process{c.PID, c.ProcStart} }
+func (a *Agent) process() process  { return process{a.PID, a.Start} }
 
 func (p process) known() bool { return p.pid > 0 && p.start != "" }
 
@@ -63,14 +64,24 @@ const atPrompt = "idle"
 // /clear or a fork, the agent of that one goes on in this. The session may be new
 // and without a transcript: it gets its seat now.
 func (f *Fleet) hold(p process, id string, at transcript.Instant) (n News) {
-	seat := f.seat(id, id)
 	if old := f.seats[f.holders[p]]; old != nil {
-		a := f.agent(old.Agent)
-		a.Resumed = id // the registry does not lag behind
-		n = f.take(a, id, max(at, a.Since), alerts.CauseSession)
+		switch a := f.sittingIn(id); {
+		case a != nil && a.process() == p: // its own signals came first
+			n = f.adopt(a, old)
+		default:
+			a = f.agent(old.Agent)
+			if seat := f.seats[id]; seat != nil && seat.Agent == a.ID && a.Resumed != id && at != 0 && at < a.Since {
+				return n // an entry from before it went on
+			}
+			// The registry does not lag behind, but says when the client's status changed
+			// last: the session did so after all that was heard of the one before.
+			a.Resumed = id
+			n = f.take(a, id, max(at, a.Since, a.Hooked, a.Spoke), alerts.CauseSession)
+		}
 		old.PID, old.ProcStart = 0, ""
 		f.changed.seat(old.SessionID)
 	}
+	seat := f.seat(id, id)
 	delete(f.holders, process{seat.PID, seat.ProcStart}) // one process at a time
 	seat.PID, seat.ProcStart = p.pid, p.start
 	f.holders[p] = id

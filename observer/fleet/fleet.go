@@ -51,9 +51,11 @@ type Fleet struct {
 	messages map[transcript.Key]transcript.Key // those that the Ledger does not know yet
 	counters Counters
 
-	clients map[string]Client // the registry, by session
-	holders map[process]string
-	early   []Client // what the registry said before Settle
+	clients  map[string]Client // the registry, by session
+	holders  map[process]string
+	running  map[process]string            // agents, by what their signals tell
+	prompted map[string]transcript.Instant // the newest prompt, by agent
+	early    []Client                      // what the registry said before Settle
 
 	shared  map[string]string // strings that many sessions have in common
 	changed changes
@@ -94,11 +96,12 @@ func New(o Options, s Stored) *Fleet {
 		seats: map[string]*Seat{}, labels: map[string]struct{}{}, agents: map[string]*Agent{},
 		recent: map[string][]transcript.Reading{}, active: map[string]bool{},
 		claims: map[transcript.Key]transcript.Key{}, messages: map[transcript.Key]transcript.Key{},
-		clients: map[string]Client{}, holders: map[process]string{},
+		clients: map[string]Client{}, holders: map[process]string{}, running: map[process]string{}, prompted: map[string]transcript.Instant{},
 		shared: map[string]string{}, changed: newChanges(),
 	}
 	for _, a := range s.Agents {
 		f.agents[a.ID] = &a
+		f.runs(&a, process{a.PID, a.Start})
 		f.labels[a.Label] = struct{}{}
 	}
 	if !s.Settled {

@@ -17,14 +17,17 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n News, agent ale
 	if p.Subagent() {
 		return n, ""
 	}
-	a := f.resolve(p.SessionID, &p.SM)
+	a, own := f.resolve(p.SessionID, p.SM)
 	if a == nil {
 		return n, ""
 	}
-	n = f.meet(a, &p.SM)
+	n = f.meet(a, &own)
 	if a.Hooked < at {
 		a.Hooked = at
 		f.changed.agent(a.ID)
+	}
+	if p.Event == hook.UserPromptSubmit {
+		f.prompted[a.ID] = max(f.prompted[a.ID], at)
 	}
 	n.add(f.change(a, p, at))
 	if p.SessionID == "" || a.Session == p.SessionID {
@@ -45,8 +48,13 @@ func stamp(o *hook.Origin, now transcript.Instant) transcript.Instant {
 func (f *Fleet) change(a *Agent, p *hook.Payload, at transcript.Instant) News {
 	cause := alerts.CauseSession
 	switch {
-	case p.Event == hook.SessionEnd:
-		return News{}
+	case p.Event == hook.SessionEnd || p.Event == hook.Stop:
+		if a.Session != "" && at >= a.Since { // they may come a moment after the next session has begun
+			return News{}
+		}
+	case p.Event == hook.UserPromptSubmit && a.Session != p.SessionID && at > a.Since+lag &&
+		a.process().known() && a.process() == process{p.SM.PID, p.SM.Start}:
+		a.Resumed = p.SessionID // whatever has been missed: that is where its client is
 	case p.Event == hook.SessionStart && (p.Source == "resume" || p.Source == "fork"):
 		// After a fork it names the old session: the next signal names the right one.
 		if at >= a.Since && a.Session != p.SessionID {
@@ -103,21 +111,23 @@ func triggerOf(s string) transcript.Trigger {
 // Status takes in a report of the status line.
 func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n News, agent alerts.AgentID) {
 	at := stamp(&s.SM, now)
-	a := f.resolve(s.SessionID, &s.SM)
+	a, own := f.resolve(s.SessionID, s.SM)
 	if a == nil {
 		return n, ""
 	}
-	n = f.meet(a, &s.SM)
+	n = f.meet(a, &own)
 	n.add(f.take(a, s.SessionID, at, alerts.CauseSession))
 	if s.SessionID != "" && a.Session != s.SessionID {
 		f.dropped++
 		return n, alerts.AgentID(a.ID)
 	}
 	x := Sample{At: at, Model: s.Model, Window: max(0, s.Window.Size.Value)}
-	x.Percent, _ = s.Percent()
+	if s.Window.UsedPercentage.Value <= full {
+		x.Percent, _ = s.Percent()
+	}
 	x.Tokens, _ = s.Tokens()
 	if x.Tokens == 0 && x.Percent > 0 {
-		x.Tokens = x.Window * int64(x.Percent) / 100
+		x.Tokens, x.Rough = x.Window*int64(x.Percent)/100, true
 	}
 	n.add(f.sample(a, x))
 	return n, alerts.AgentID(a.ID)
@@ -136,7 +146,7 @@ func (f *Fleet) Usage(u *hook.ContextUsage, now transcript.Instant) (n News, age
 	ev := alerts.Event{Agent: alerts.AgentID(a.ID), At: now.Time()}
 	switch u.Event {
 	case "":
-		return f.sample(a, posted(u, now)), alerts.AgentID(a.ID), nil
+		return f.sample(a, posted(u, f.window(a), now)), alerts.AgentID(a.ID), nil
 	case "compaction":
 		ev.Kind, ev.Trigger = alerts.EventCompacting, triggerOf(u.Trigger)
 	case "compaction_complete":
@@ -152,27 +162,37 @@ func (f *Fleet) Usage(u *hook.ContextUsage, now transcript.Instant) (n News, age
 	return n, alerts.AgentID(a.ID), nil
 }
 
+// full is the largest percentage of a window. What is more is that of a sum over the
+// session, as old clients tell it.
+const full = 100
+
+// window is the size of an agent's window, as far as it is known without a report.
+func (f *Fleet) window(a *Agent) int64 {
+	t := &transcript.Session{Model: a.Sample.Model}
+	if s := f.sessions[a.Session]; s != nil && len(s.own) > 0 {
+		t = &s.own[0].Session
+	}
+	return transcript.WindowOf(t, a.Window, f.options.Windows).Tokens
+}
+
 // posted is a sample of a script. Its sum of tokens is of the whole session with old
 // clients, which the script does not tell: it counts only where the percentage says
 // the same.
-func posted(u *hook.ContextUsage, now transcript.Instant) Sample {
+func posted(u *hook.ContextUsage, window int64, now transcript.Instant) Sample {
 	x := Sample{At: now}
-	if u.ContextWindowSize != nil {
-		x.Window = max(0, *u.ContextWindowSize)
+	if u.ContextWindowSize != nil && *u.ContextWindowSize > 0 {
+		x.Window = *u.ContextWindowSize
+		window = x.Window
 	}
-	if u.UsedPercentage == nil || *u.UsedPercentage <= 0 {
+	if u.UsedPercentage == nil || *u.UsedPercentage <= 0 || *u.UsedPercentage > full {
 		return x
 	}
-	window := x.Window
-	if window == 0 {
-		window = transcript.WindowOf(&transcript.Session{}, 0, nil).Tokens
-	}
-	p := min(100, *u.UsedPercentage)
+	p := *u.UsedPercentage
 	x.Percent = int(p + 0.5)
-	x.Tokens = int64(p * float64(window) / 100)
+	x.Tokens, x.Rough = int64(p*float64(window)/100), true
 	if u.TotalInputTokens != nil {
 		if n := *u.TotalInputTokens; n > 0 && near(transcript.Window{Tokens: window}.Percent(n), x.Percent) {
-			x.Tokens = n
+			x.Tokens, x.Rough = n, false
 		}
 	}
 	return x

@@ -67,24 +67,31 @@ func (p *paper) add(lines ...string) *paper {
 	return p
 }
 
-// whole reads it from the beginning, grown what has come since.
+// whole reads it from the beginning, all of it old; met likewise, all of it new; grown
+// reads what has come since.
 func (p *paper) whole() transcript.Change {
+	c := p.met()
+	c.Entries = nil
+	return c
+}
+
+func (p *paper) met() transcript.Change {
 	p.read, p.fold = 0, transcript.NewFold(p.name, isSubagent(p.name, p.parent))
 	c := p.grown()
 	c.Whole = true
 	return c
 }
 
-func (p *paper) grown() transcript.Change {
+func (p *paper) grown() (c transcript.Change) {
 	var e transcript.Entry
 	for _, line := range p.lines[p.read:] {
-		p.fold.Line([]byte(line), len(line)+1, &e)
+		if fresh, _ := p.fold.Line([]byte(line), len(line)+1, &e); fresh {
+			c.Entries = append(c.Entries, e) // lines stay as they are
+		}
 	}
 	p.read = len(p.lines)
-	c := transcript.Change{
-		Cursor: transcript.Cursor{Path: p.path, Offset: p.fold.Session.Bytes, Size: p.fold.Session.Bytes},
-		Name:   p.name, Parent: p.parent, Session: p.fold.Session,
-	}
+	c.Cursor = transcript.Cursor{Path: p.path, Offset: p.fold.Session.Bytes, Size: p.fold.Session.Bytes}
+	c.Name, c.Parent, c.Session = p.name, p.parent, p.fold.Session
 	messages, compactions := p.fold.Take()
 	c.Messages, c.Compactions = slices.Clone(messages), slices.Clone(compactions)
 	return c

@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"sm/alerts"
@@ -16,6 +18,8 @@ type Sample struct {
 	Tokens, Window int64
 	Percent        int
 	Model          string
+	// Rough says that Tokens are no more than what the percentage says.
+	Rough bool
 	// Agrees says that the transcript has shown the same; Near is the size that it
 	// showed last within 5 s of the sample, 0 for none.
 	Agrees bool
@@ -26,9 +30,9 @@ type Sample struct {
 const lag = transcript.Instant(5 * time.Second)
 
 // sample takes in a report of the session that sits at an agent. One that is older
-// than another before it says nothing any more.
+// than another before it, or than the session, says nothing any more.
 func (f *Fleet) sample(a *Agent, x Sample) (n News) {
-	if x.At < a.Spoke {
+	if x.At < a.Spoke || x.At < a.Since {
 		f.dropped++
 		return n
 	}
@@ -60,9 +64,7 @@ func (f *Fleet) sample(a *Agent, x Sample) (n News) {
 		if ev.Window == 0 {
 			ev.Window = transcript.WindowOf(t, a.Window, f.options.Windows).Tokens
 		}
-		for _, r := range a.recent(f) {
-			a.compare(r)
-		}
+		a.compare(a.recent(f))
 	}
 	if ev.Window == 0 {
 		ev.Window = transcript.WindowOf(&transcript.Session{Model: x.Model}, a.Window, f.options.Windows).Tokens
@@ -92,26 +94,40 @@ func (f *Fleet) remember(a *Agent, r transcript.Reading) {
 		all = append(all[:0], all[1:]...)
 	}
 	f.recent[a.ID] = all
-	if a.compare(r) {
+	if a.compare(a.recent(f)) {
 		f.changed.agent(a.ID)
 	}
 }
 
-// compare ties the sample to a reading of the transcript, and reports whether that says
-// something new: they speak of the same reply when their figures are the same and it
-// was at most 5 s ago, or is the newest.
-func (a *Agent) compare(r transcript.Reading) (news bool) {
-	x := &a.Sample
-	if x.Tokens == 0 || x.Agrees || r.At > x.At+lag {
+// compare ties the sample to readings of the transcript, and reports whether that says
+// something new. It speaks of one that was the newest at a time within 5 s of its own.
+func (a *Agent) compare(readings []transcript.Reading) (news bool) {
+	x, was := &a.Sample, a.Sample
+	if x.Tokens == 0 || x.Agrees {
 		return false
 	}
-	if news = x.Near != r.Tokens; news {
+	all := slices.Clone(readings) // forks hold their own records before those that they copy
+	slices.SortStableFunc(all, func(r, q transcript.Reading) int { return cmp.Compare(r.At, q.At) })
+	for i, r := range all {
+		if r.At > x.At+lag {
+			break
+		}
+		if i+1 < len(all) && all[i+1].At != 0 && all[i+1].At < x.At-lag {
+			continue
+		}
 		x.Near = r.Tokens
+		x.Agrees = x.Agrees || x.is(r)
 	}
-	if r.Tokens == x.Tokens && near(transcript.Window{Tokens: x.Window}.Percent(r.Tokens), x.Percent) {
-		x.Agrees, news = true, true
+	return *x != was
+}
+
+// is says whether sample and reading tell the same figures.
+func (x *Sample) is(r transcript.Reading) bool {
+	window := x.Window
+	if window == 0 && x.Rough {
+		window = 100 * x.Tokens / int64(max(1, x.Percent))
 	}
-	return news
+	return (x.Rough || r.Tokens == x.Tokens) && near(transcript.Window{Tokens: window}.Percent(r.Tokens), x.Percent)
 }
 
 // near says that two percentages are one, but for rounding; 0 is unknown.

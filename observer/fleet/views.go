@@ -121,7 +121,8 @@ func (f *Fleet) View(id string, now time.Time) (v View, err error) {
 	return v, nil
 }
 
-// Agent finds an agent as View does; what is called so in full alone when exact.
+// Agent finds an agent as View does; what is called so in full alone when exact. A
+// session that an agent has left leads to that agent: whoever names it means the agent.
 func (f *Fleet) Agent(id string, exact bool) (agent alerts.AgentID, err error) {
 	least := fitsBeginning
 	if exact {
@@ -131,16 +132,20 @@ func (f *Fleet) Agent(id string, exact bool) (agent alerts.AgentID, err error) {
 	if err != nil {
 		return "", err
 	}
-	return alerts.AgentID(f.seatOf(&r)), nil
+	if r.of == nil {
+		return alerts.AgentID(r.s.seat.Agent), nil
+	}
+	return alerts.AgentID(r.of.ID), nil
 }
 
-// called finds the agent that an id names in full, and keeps it from now on.
+// called finds the agent that an id names in full, and keeps it from now on. A session
+// that an agent has left is nobody's.
 func (f *Fleet) called(id string) *Agent {
 	if a := f.agents[id]; a != nil {
 		return a
 	}
 	r, err := f.find(id, fitsLabel)
-	if err != nil {
+	if err != nil || r.of == nil && f.agents[r.s.seat.Agent] != nil {
 		return nil
 	}
 	a := f.agent(f.seatOf(&r))

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sm/observer/api"
+)
+
+func newRemindCommand(env *environ) *cobra.Command {
+	var in, soft, hard string
+	cmd := &cobra.Command{
+		Use:   "remind ID (--in TIME | --soft TIME --hard TIME) TEXT|-",
+		Short: "Remind an agent at a time, or whenever it has been silent for long",
+		Long: "With --in the agent hears the text once. With --soft and --hard it hears it when nothing has reset the reminder\n" +
+			"for so long: a new cycle, any sm command of the agent, or 'sm reminders reset ID'. Times are like 10m, or seconds.\n" +
+			"While an agent compacts its reminders keep quiet.",
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			r := api.NewReminder{}
+			for _, t := range []struct {
+				name, value string
+				to          *float64
+			}{{"in", in, &r.In}, {"soft", soft, &r.Soft}, {"hard", hard, &r.Hard}} {
+				if *t.to, err = intervalOf(t.name, t.value); err != nil {
+					return err
+				}
+			}
+			if (r.In > 0) == (r.Soft > 0 || r.Hard > 0) {
+				return usagef("give --in, or --soft and --hard")
+			}
+			if r.Text, err = env.textArg(args[1]); err != nil {
+				return err
+			}
+			r.From, _ = env.lookupEnv("CLAUDE_SESSION_MANAGER_ID")
+			client, err := env.client(cmd)
+			if err != nil {
+				return err
+			}
+			set, err := client.Remind(cmd.Context(), args[0], r)
+			if err != nil {
+				return statusError(err)
+			}
+			fmt.Fprintf(env.stdout, "reminder %s for %s\n", set.ID, oneLine(set.Agent))
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&in, "in", "", "once, after `TIME`")
+	flags.StringVar(&soft, "soft", "", "between two tool calls, after `TIME` of silence")
+	flags.StringVar(&hard, "hard", "", "at once, after `TIME` of silence")
+	return cmd
+}
+
+// intervalOf reads a flag such as 10m, or bare seconds; "" is none.
+func intervalOf(name, value string) (seconds float64, err error) {
+	if value == "" {
+		return 0, nil
+	}
+	d, err := parseDuration(value)
+	if err != nil || d <= 0 {
+		return 0, usagef("--%s %s is no time to come: give 10m, 1h30m or seconds", name, quote(value))
+	}
+	return d.Seconds(), nil
+}
+
+// textArg is a text of the command line, or of standard input for -.
+func (env *environ) textArg(arg string) (string, error) {
+	if arg != "-" {
+		return strings.TrimSpace(arg), nil
+	}
+	b, err := io.ReadAll(io.LimitReader(env.stdin, maxMessage))
+	if err != nil {
+		return "", fmt.Errorf("read the text: %w; give it as an argument", err)
+	}
+	return strings.TrimSpace(string(b)), nil
+}
+
+func newRemindersCommand(env *environ) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "reminders [ID]",
+		Short: "Show the reminders of all agents, or of one",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := env.client(cmd)
+			if err != nil {
+				return err
+			}
+			list, err := client.Reminders(cmd.Context(), strings.Join(args, ""))
+			if err != nil {
+				return statusError(err)
+			}
+			if asJSON {
+				return writeJSON(env.stdout, list)
+			}
+			return env.writeReminders(list.Reminders, time.Now())
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as GET /sessions/{id}/reminders gives it")
+	cmd.AddCommand(newCancelReminderCommand(env), newResetRemindersCommand(env))
+	return cmd
+}
+
+func (env *environ) writeReminders(list []api.Reminder, now time.Time) error {
+	if len(list) == 0 {
+		fmt.Fprintln(env.stdout, "no reminders")
+		return nil
+	}
+	t := table{headers: []string{"ID", "AGENT", "WHEN", "TEXT"}, colour: env.colours(env.stdout)}
+	for _, r := range list {
+		t.add(cell{r.ID, ""}, cell{shortName(r.Agent, 24), ""}, cell{whenText(r, now), ""}, cell{shortName(oneLine(r.Text), 60), ""})
+	}
+	return t.write(env.stdout)
+}
+
+func whenText(r api.Reminder, now time.Time) string {
+	if r.DueAt != nil {
+		return "in " + r.DueAt.Sub(now).Round(time.Second).String()
+	}
+	var parts []string
+	for _, p := range []struct {
+		name    string
+		seconds float64
+	}{{"soft", r.Soft}, {"hard", r.Hard}} {
+		if p.seconds > 0 {
+			parts = append(parts, p.name+" "+time.Duration(p.seconds*float64(time.Second)).String())
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func newCancelReminderCommand(env *environ) *cobra.Command {
+	return &cobra.Command{
+		Use:   "cancel ID",
+		Short: "Cancel a reminder by its id, or all of an agent by the agent's",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := env.client(cmd)
+			if err != nil {
+				return err
+			}
+			all, err := client.Reminders(cmd.Context(), "")
+			if err != nil {
+				return statusError(err)
+			}
+			agent, id := args[0], "all"
+			for _, r := range all.Reminders {
+				if r.ID == args[0] {
+					agent, id = r.Agent, r.ID
+				}
+			}
+			gone, err := client.CancelReminder(cmd.Context(), agent, id)
+			if err != nil {
+				return statusError(err)
+			}
+			if len(gone.Reminders) == 0 {
+				return fmt.Errorf("%s has no reminder; 'sm reminders' lists them", quote(args[0]))
+			}
+			fmt.Fprintf(env.stdout, "cancelled %d\n", len(gone.Reminders))
+			return nil
+		},
+	}
+}
+
+func newResetRemindersCommand(env *environ) *cobra.Command {
+	return &cobra.Command{
+		Use:   "reset ID",
+		Short: "Begin the time of an agent's reminders anew",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			client, err := env.client(cmd)
+			if err != nil {
+				return err
+			}
+			n, err := client.ResetReminders(cmd.Context(), args[0])
+			if err != nil {
+				return statusError(err)
+			}
+			fmt.Fprintf(env.stdout, "reset %d\n", n.Reset)
+			return nil
+		},
+	}
+}

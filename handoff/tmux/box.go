@@ -1,0 +1,174 @@
+package tmux
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// box is the client's input box: rows between two rules, the first of which begins with
+// a glyph. Up to 1.0 the box has sides, too:
+//
+//	────────────────────      ╭──────────────────╮
+//	❯ what was typed          │ > what was typed │
+//	  goes on here            ╰──────────────────╯
+//	────────────────────
+type box struct {
+	bottom int    // row of the lower rule
+	first  Cursor // where its text begins
+	glyph  rune   // 0 when the first row is not on the screen
+	rows   []Row  // without glyph, sides and indentation
+	// hidden is the number of rows above the first that the client says it does not
+	// show; -1 when the box begins above the screen.
+	hidden int
+}
+
+// The glyphs: ❯ since 2.1, > before; ! is that of the shell mode of all versions.
+const glyphs = "❯>!"
+
+// findBox looks for the lowest box whose first row is there, between two rules without
+// another between them. All else that looks like a box is above it, being part of what
+// the agent printed; below it only a status line can draw rules.
+func findBox(s Screen) (box, bool) {
+	for b := range boxes(s) {
+		if b.glyph != 0 && !slices.ContainsFunc(b.rows, isRule) {
+			return b, true
+		}
+	}
+	return box{}, false
+}
+
+// boxes gives whatever could be the box, from the lowest up, the smaller first: what was
+// typed into it can look like a rule. Last come those that begin above the screen.
+func boxes(s Screen) iter.Seq[box] {
+	return func(yield func(box) bool) {
+		var rules, hidden []int // lowest first
+		for y, row := range slices.Backward(s.Rows) {
+			if n, ok := rule(row); ok {
+				rules, hidden = append(rules, y), append(hidden, n)
+			}
+		}
+		rules, hidden = append(rules, -1), append(hidden, -1)
+		for i, bottom := range rules[:len(rules)-1] {
+			for j, top := range rules[i+1:] {
+				if b, ok := boxOf(s, top, bottom, hidden[i+1+j]); ok && !yield(b) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// boxOf reads what is between two rules.
+func boxOf(s Screen, top, bottom, hidden int) (box, bool) {
+	b := box{bottom: bottom, hidden: hidden}
+	for i, row := range s.Rows[top+1 : bottom] {
+		row, indent := inside(row)
+		if i == 0 && hidden == 0 {
+			glyph, after := lead(row)
+			if glyph == 0 {
+				return box{}, false
+			}
+			b.glyph, b.first = glyph, Cursor{X: indent + after, Y: top + 1}
+			row = row[min(after, len(row)):]
+		}
+		b.rows = append(b.rows, row)
+	}
+	return b, len(b.rows) > 0
+}
+
+// lead finds the glyph of a row, and where the text after it begins: the client puts a
+// no-break space between.
+func lead(row Row) (glyph rune, after int) {
+	if len(row) == 0 || !strings.ContainsRune(glyphs, row[0].Rune) {
+		return 0, 0
+	}
+	if len(row) > 1 && !blank(row[1]) {
+		return 0, 0
+	}
+	return row[0].Rune, 2
+}
+
+// inside takes sides and indentation off a row.
+func inside(row Row) (inner Row, indent int) {
+	side := func(c Cell) bool { return c.Rune == '│' }
+	if len(row) > 0 && side(row[len(row)-1]) {
+		row = row[:len(row)-1]
+	}
+	for len(row) > indent && indent < 3 && (side(row[indent]) || blank(row[indent]) && !row[indent].Reverse) {
+		indent++
+	}
+	return row[indent:], indent
+}
+
+func blank(c Cell) bool { return unicode.IsSpace(c.Rune) }
+
+// rule says whether a row is a horizontal line across the pane, with or without corners
+// and words in it, and the number in "↑ 5 more", or 0.
+func rule(row Row) (hidden int, ok bool) {
+	text := strings.TrimSpace(row.String())
+	runes := []rune(text)
+	if len(runes) < 8 || !strings.ContainsRune("─╭╰", runes[0]) || !strings.ContainsRune("─╮╯", runes[len(runes)-1]) {
+		return 0, false
+	}
+	if strings.Count(text, "─")*2 < len(runes) {
+		return 0, false
+	}
+	words := strings.Fields(text)
+	if i := slices.Index(words, "↑"); i >= 0 && i+2 < len(words) && words[i+2] == "more" {
+		hidden, _ = strconv.Atoi(words[i+1])
+	}
+	return hidden, true
+}
+
+func isRule(row Row) bool {
+	_, ok := rule(row)
+	return ok
+}
+
+// content is what was typed into the box, without placeholders and hints, and whether
+// any of those are there.
+func (b box) content() (typed string, placeholder bool) {
+	var text strings.Builder
+	var cursor *Cell // drawn upon the first character
+	for i, row := range b.rows {
+		for j, c := range row {
+			switch {
+			case c.Faint:
+				placeholder = placeholder || !blank(c)
+			case i == 0 && j == 0 && c.Reverse && !blank(c):
+				cursor = &row[j]
+			default:
+				text.WriteRune(c.Rune)
+			}
+		}
+		text.WriteByte('\n')
+	}
+	typed = strings.TrimSpace(text.String())
+	if cursor != nil && (typed != "" || !placeholder) {
+		typed = string(cursor.Rune) + typed // it belongs to a draft
+	}
+	return typed, placeholder
+}
+
+// shown is all that stands in the box, typed or not.
+func (b box) shown() string {
+	var text strings.Builder
+	for _, row := range b.rows {
+		text.WriteString(row.String())
+		text.WriteByte('\n')
+	}
+	return strings.TrimSpace(text.String())
+}
+
+// cursorAt says whether the cursor stands where the text begins: the terminal's, which
+// the client has kept there since 2.1, or the one that it draws itself. In search of the
+// history the box looks empty, but the cursor is elsewhere.
+func (b box) cursorAt(s Screen) bool {
+	if s.Cursor == b.first {
+		return true
+	}
+	return len(b.rows[0]) > 0 && b.rows[0][0].Reverse
+}

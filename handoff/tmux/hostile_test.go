@@ -1,0 +1,138 @@
+package tmux
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// count is a number of trials: small by default, and what the variable says.
+func count(t *testing.T, variable string, usual int) int {
+	t.Helper()
+	if v := os.Getenv(variable); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	return usual
+}
+
+// hostile makes texts of what has hurt terminals, shells, tmux and clients.
+func hostile(random *rand.Rand) string {
+	pieces := []string{
+		"\x1b[201~", "\x1b[200~", "\x1b[201~\r", "\u009b201~", "\r", "\n", "\r\n", "\x03", "\x04", "\x1a", "\x1b", "\x1b\x1b", "\x7f", "\b\b\b",
+		"\x00", "\x0e", "\x1b]0;title\x07", "\x1b[2J", "\x1bc", "\x1b[c", "\u0085", "\u2028", "\u2029", "\t", "\v", "\f",
+		"\u202eabc\u202c", "\u2066", "\u200b", "\u200d", "\ufeff", "\u00ad", "\U000e0041", "\ue000", "\uffff", "\xff\xfe", "\xc0\xaf", "\xed\xa0\x80", "\ufe0f",
+		"!ls", "/exit", "#", "@/etc/passwd", "&", "\\", "\\\\", "; kill-server", ";", "#(touch PWN)", "#{pane_pid}", "#[fg=red]", "$(touch PWN)", "`touch PWN`",
+		"%0", "-t", "--", "'", "\"", "{", "}", "||", "~", "C-c", "Enter", "Escape", "Space", "M-x",
+		"[Pasted text #1]", "[Image #1]", "❯ 1. Yes", "Enter to confirm · Esc to cancel", "-- NORMAL --", strings.Repeat("─", 90), "│", "╰───────────╯",
+		"naïve", "nai\u0308ve", "a\u0301\u0302\u0303", " \u0301", "文字列です", "한국어", "עברית", "العربية", "हिन्दी", "ไทย", "🙂", "👩\u200d💻", "🇩🇪", "☂\ufe0f", "👍🏽",
+		"a", "word", "two words", "   ", "0123456789", strings.Repeat("x", 300), strings.Repeat("long ", 200),
+	}
+	var b strings.Builder
+	for range 1 + random.IntN(12) {
+		b.WriteString(pieces[random.IntN(len(pieces))])
+		if random.IntN(2) == 0 {
+			b.WriteByte(' ')
+		}
+	}
+	return b.String()
+}
+
+// wire is what a client must get for texts: one bracketed paste and one Enter each.
+func wire(texts []string) []byte {
+	var b bytes.Buffer
+	for _, text := range texts {
+		fmt.Fprintf(&b, "\x1b[200~%s\x1b[201~\r", text)
+	}
+	return b.Bytes()
+}
+
+// tally counts what tells whether a paste was broken out of.
+func tally(raw []byte) string {
+	return fmt.Sprintf("%d opens, %d closes, %d returns, %d escapes, %d interrupts", bytes.Count(raw, []byte("\x1b[200~")),
+		bytes.Count(raw, []byte("\x1b[201~")), bytes.Count(raw, []byte("\r")), bytes.Count(raw, []byte("\x1b")), bytes.Count(raw, []byte("\x03")))
+}
+
+func (a *agent) bytes() []byte {
+	a.r.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(a.dir, "raw"))
+	if err != nil {
+		a.r.t.Fatal(err)
+	}
+	return raw
+}
+
+// TestHostileTexts types texts that were made to break out; SM_TEXTS says how many.
+func TestHostileTexts(t *testing.T) {
+	const panes = 3
+	r := newRig(t, Options{})
+	n := count(t, "SM_TEXTS", 300)
+	var wg sync.WaitGroup
+	for i := range panes {
+		a := r.startWindow()
+		a.reaches(ReasonNone)
+		wg.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(i)))
+			var texts []string
+			for j := i; j < n; j += panes {
+				text := Sanitise("[sm from x] "+hostile(random)+fmt.Sprintf(" #%06x", j), MaxBytes)
+				texts = append(texts, text)
+				err := a.typed(text)
+				for err != nil && !PastedIn(err) && !ReasonOf(err).Final() { // the box still shows the one before
+					err = a.typed(text)
+				}
+				if err != nil {
+					t.Errorf("text %d, %q: %v", j, text, err)
+					return
+				}
+			}
+			a.r.until("all are read", func() bool { return bytes.Count(a.bytes(), []byte("\r")) >= len(texts) })
+			if got, want := a.bytes(), wire(texts); !bytes.Equal(got, want) {
+				t.Errorf("%d texts came otherwise: %s, want %s", len(texts), tally(got), tally(want))
+			}
+		})
+	}
+	wg.Wait()
+	if !t.Failed() {
+		t.Logf("%d texts, byte for byte", n)
+	}
+	r.noBuffers()
+}
+
+// The control: what TestHostileTexts looks for does happen to texts as they are.
+func TestHostileTextsUnsanitised(t *testing.T) {
+	r := newRig(t, Options{})
+	a := r.startWindow()
+	a.reaches(ReasonNone)
+	random := rand.New(rand.NewPCG(1, 0))
+	var texts []string
+	for range 50 {
+		text := "[sm from x] " + hostile(random)
+		texts = append(texts, text)
+		if _, err := r.run(t.Context(), r.socket, text, "load-buffer", "-b", "control", "-"); err != nil {
+			t.Fatal(err)
+		}
+		r.tmux("paste-buffer", "-p", "-r", "-d", "-b", "control", "-t", a.pane.ID)
+		r.tmux("send-keys", "-t", a.pane.ID, "Enter")
+	}
+	r.tmux("send-keys", "-t", a.pane.ID, "-l", "end of the control")
+	r.until("all are read", func() bool { return bytes.HasSuffix(a.bytes(), []byte("end of the control")) })
+	got := bytes.TrimSuffix(a.bytes(), []byte("end of the control"))
+	opens, closes := bytes.Count(got, []byte("\x1b[200~")), bytes.Count(got, []byte("\x1b[201~"))
+	if bytes.Equal(got, wire(texts)) && opens == closes && bytes.Count(got, []byte("\r")) == len(texts) {
+		t.Error("50 hostile texts did no harm: the test could not fail")
+	}
+	if len(a.submitted()) == len(texts) {
+		t.Error("50 hostile texts were submitted as 50")
+	}
+	t.Logf("of 50: %s, %d submitted", tally(got), len(a.submitted()))
+}

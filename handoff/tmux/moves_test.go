@@ -1,0 +1,207 @@
+package tmux
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// moves is a fleet in which panes are killed, renamed, moved and used anew.
+type moves struct {
+	*rig
+	random  *rand.Rand
+	agents  []*agent // all that there ever were
+	sent    map[*agent][]string
+	done    map[string]int
+	refused map[Reason]int
+}
+
+// live are the stand-ins that still run.
+func (m *moves) live() (live []*agent) {
+	for _, a := range m.agents {
+		if p, err := readProcess(a.client.PID); err == nil && p.start == a.client.Start && !p.ended() {
+			live = append(live, a)
+		}
+	}
+	return live
+}
+
+func (m *moves) pick(from []*agent) *agent { return from[m.random.IntN(len(from))] }
+
+// enlist runs a stand-in in a new pane that the words make.
+func (m *moves) enlist(verb ...string) {
+	m.agents = append(m.agents, m.start(verb...))
+}
+
+// window is a new one in the first session, which can have been renamed or killed.
+func (m *moves) window() {
+	if _, err := m.try("has-session", "-t", "=keep"); err != nil {
+		m.session("keep")
+		return
+	}
+	m.enlist("new-window", "-d", "-t", "=keep:")
+}
+
+// move does something at random that a human or script could do.
+func (m *moves) move() string {
+	live := m.live()
+	if len(live) < 2 {
+		m.window()
+		return "new window"
+	}
+	a, b := m.pick(live), m.pick(live)
+	names := []string{"a", "ag", "agent", "agent-1", "agent-10", "keep-1"}
+	name := names[m.random.IntN(len(names))]
+	// What tmux refuses, such as a name that is taken, is a move without effect.
+	type act struct {
+		name string
+		do   func()
+	}
+	plain := func(args ...string) act { return act{args[0], func() { m.try(args...) }} }
+	acts := []act{
+		plain("kill-pane", "-t", a.pane.ID),
+		plain("kill-window", "-t", a.pane.ID),
+		plain("rename-session", "-t", a.pane.ID, name),
+		plain("rename-window", "-t", a.pane.ID, name),
+		plain("break-pane", "-d", "-s", a.pane.ID),
+		plain("join-pane", "-d", "-s", a.pane.ID, "-t", b.pane.ID),
+		plain("swap-pane", "-d", "-s", a.pane.ID, "-t", b.pane.ID),
+		plain("copy-mode", "-t", a.pane.ID),
+		plain("copy-mode", "-q", "-t", a.pane.ID),
+		plain("copy-mode", "-q", "-t", a.pane.ID),
+		plain("select-pane", "-d", "-t", a.pane.ID),
+		plain("select-pane", "-e", "-t", a.pane.ID),
+		plain("select-pane", "-e", "-t", a.pane.ID),
+		plain("set", "-w", "-t", a.pane.ID, "synchronize-panes", "on"),
+		plain("set", "-w", "-t", a.pane.ID, "-u", "synchronize-panes"),
+		plain("set", "-w", "-t", a.pane.ID, "-u", "synchronize-panes"),
+		plain("set", "-w", "-t", a.pane.ID, "remain-on-exit", "on"),
+		plain("respawn-pane", "-k", "-t", a.pane.ID, "sh", "-i"),
+		plain("respawn-pane", "-k", "-t", a.pane.ID, "cat"),
+		{"exit", func() { a.order("exit") }},
+		{"dialog", func() { a.order("show dialog") }},
+		{"no dialog", func() { a.order("show idle") }},
+		{"new window", m.window},
+		{"new session", func() { m.session(name) }},
+		{"same pane, new client", func() { m.again(a) }},
+	}
+	if m.random.IntN(25) == 0 {
+		m.kill() // the ids of the next server begin anew
+		m.tmux("new-session", "-d", "-s", "keep", "-x", "80", "-y", "24", "sleep", "1000")
+		m.window()
+		return "new server"
+	}
+	if len(live) > 5 {
+		acts = acts[:2]
+	}
+	chosen := acts[m.random.IntN(len(acts))]
+	chosen.do()
+	return chosen.name
+}
+
+func (m *moves) session(name string) {
+	if _, err := m.try("has-session", "-t", "="+name); err != nil {
+		m.enlist("new-session", "-d", "-s", name, "-x", "80", "-y", "24")
+	}
+}
+
+// again puts another client into the pane of a.
+func (m *moves) again(a *agent) {
+	b, argv := m.command()
+	if _, err := m.try(slices.Concat([]string{"respawn-pane", "-k", "-t", a.pane.ID}, argv)...); err != nil {
+		return
+	}
+	b.met(a.pane.ID)
+	m.agents = append(m.agents, b)
+}
+
+// send types to any of the newest, whether it lives or not.
+func (m *moves) send(n int) {
+	m.t.Helper()
+	recent := m.agents[max(0, len(m.agents)-10):]
+	if live := m.live(); m.random.IntN(2) == 0 && len(live) > 0 {
+		recent = live
+	}
+	a := m.pick(recent)
+	if m.random.IntN(4) == 0 {
+		a = &agent{r: a.r, dir: a.dir, client: a.client, pane: Pane{a.pane.Socket, 0, a.pane.ID}}
+	}
+	text := fmt.Sprintf("[sm test] for %s #%06x", a.dir[strings.LastIndex(a.dir, "/")+1:], n)
+	for _, known := range m.agents {
+		if known.dir == a.dir {
+			m.sent[known] = append(m.sent[known], text)
+		}
+	}
+	err := a.typed(text)
+	m.refused[ReasonOf(err)]++
+	if err != nil {
+		return
+	}
+	a.r.until("what was sent is read", func() bool { return slices.Contains(a.submitted(), text) })
+	m.done[text]++
+}
+
+// TestMoves kills, renames and moves panes, and sends after each move; SM_MOVES says how
+// many. Each stand-in logs what it gets: none may get what is for another.
+func TestMoves(t *testing.T) {
+	m := &moves{
+		rig: newRig(t, Options{Echo: 500 * time.Millisecond}), random: rand.New(rand.NewPCG(2, 3)),
+		sent: map[*agent][]string{}, done: map[string]int{}, refused: map[Reason]int{},
+	}
+	m.window()
+	n := count(t, "SM_MOVES", 100)
+	kinds := map[string]int{}
+	for i := range n {
+		kinds[m.move()]++
+		m.send(i)
+	}
+	wrong, received := 0, 0
+	for _, a := range m.agents {
+		for _, kind := range []string{"paste", "submit"} {
+			for _, e := range a.events(kind) {
+				if !slices.Contains(m.sent[a], e.Text) {
+					wrong++
+					t.Errorf("%s got %q", a.dir, e.Text)
+				}
+			}
+		}
+		for _, text := range a.submitted() {
+			received++
+			if m.done[text]--; m.done[text] < 0 {
+				t.Errorf("%q was submitted, but Type failed or it came twice", text)
+			}
+		}
+		if len(a.events("approve")) > 0 {
+			t.Errorf("%s: a dialog was approved", a.dir)
+		}
+		if strings.Contains(string(a.bytes()), "[sm") && len(m.sent[a]) == 0 {
+			t.Errorf("%s got something", a.dir)
+		}
+	}
+	m.bystanders()
+	if received < n/10 {
+		t.Errorf("only %d of %d arrived: the test shows little", received, n)
+	}
+	t.Logf("%d moves of %d kinds, %d clients, %d arrived, %d at the wrong one; refused: %v", n, len(kinds), len(m.agents), received, wrong, m.refused)
+}
+
+// bystanders looks for texts in the panes of shells and other programs.
+func (m *moves) bystanders() {
+	m.t.Helper()
+	states, err := m.Find(m.t.Context(), m.socket)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for _, state := range states {
+		if slices.ContainsFunc(m.live(), func(a *agent) bool { return a.pane == state.Pane }) {
+			continue
+		}
+		if screen, err := m.Screen(m.t.Context(), state.Pane); err != nil || strings.Contains(screenText(screen), "[sm") {
+			m.t.Errorf("%s shows %q, %v", state.Pane, screenText(screen), err)
+		}
+	}
+	m.noBuffers()
+}

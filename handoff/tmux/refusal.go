@@ -1,0 +1,117 @@
+package tmux
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Refusal says why nothing may be typed into a screen: ReasonNone, or one of
+// ReasonDialog to ReasonUnclear. ReasonNone means that the lowest thing on the screen is
+// the client's input box, empty and with the cursor in it, and that nothing around it
+// hints at a list or dialog. It does not mean that the agent is idle.
+func Refusal(s Screen) Reason {
+	b, ok := findBox(s)
+	if !ok {
+		return withoutBox(s)
+	}
+	if r := below(s.Rows[b.bottom+1:]); r != ReasonNone {
+		return r
+	}
+	if b.glyph == '!' {
+		return ReasonShellMode
+	}
+	typed, placeholder := b.content()
+	switch {
+	case typed != "" || len(b.rows) > 1 && !placeholder:
+		return ReasonDraft
+	case !b.cursorAt(s):
+		return ReasonUnclear
+	case placeholder && otherBox(b.shown()):
+		return ReasonMenu
+	}
+	return ReasonNone
+}
+
+// belowMost is how many rows of footer, status line and shortcuts there may be. The
+// shortcuts take 14 rows in a pane 80 cells wide.
+const belowMost = 20
+
+// below judges what is under the box: a footer, or a list that has the keys.
+func below(rows []Row) Reason {
+	filled := 0
+	for _, row := range rows {
+		text := strings.TrimSpace(row.String())
+		switch {
+		case text == "":
+			continue
+		case choice(text):
+			return ReasonDialog
+		case strings.Contains(text, "-- NORMAL --") || strings.Contains(text, "-- VISUAL"):
+			return ReasonVim
+		case hint(text):
+			return ReasonMenu
+		}
+		filled++
+	}
+	if filled > belowMost {
+		return ReasonUnclear
+	}
+	return ReasonNone
+}
+
+// withoutBox says what else is there. All of it refuses; this is for the log.
+func withoutBox(s Screen) Reason {
+	menu, dialog := false, false
+	last := ""
+	for y, row := range s.Rows {
+		text := strings.Trim(row.String(), " \u00a0│")
+		if text == "" {
+			continue
+		}
+		if last == "" || y <= s.Cursor.Y {
+			last = text
+		}
+		dialog = dialog || choice(text) || strings.HasPrefix(text, "Do you want to ")
+		menu = menu || hint(text)
+	}
+	switch {
+	case dialog:
+		return ReasonDialog
+	case menu:
+		return ReasonMenu
+	case last != "" && strings.ContainsAny(last[len(last)-1:], "$#%>") || strings.HasSuffix(last, "❯"):
+		return ReasonShell
+	}
+	return ReasonNoBox
+}
+
+// choice tells the selected line of a dialog, such as "❯ 1. Yes".
+func choice(text string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimLeft(text, "│ "), "❯")
+	if !ok {
+		return false
+	}
+	rest = strings.TrimLeft(rest, " \u00a0")
+	digits := strings.TrimLeftFunc(rest, unicode.IsDigit)
+	return len(digits) < len(rest) && strings.HasPrefix(digits, ".")
+}
+
+// hint tells the line with which lists and dialogs say what their keys do, such as
+// "Enter to confirm · Esc to cancel". An agent at work says "esc to interrupt".
+func hint(text string) bool {
+	text = strings.ToLower(text)
+	for _, h := range [...]string{"enter to ", "esc to cancel", "esc to close", "esc to exit", "esc to go back", "esc to return", "esc to dismiss"} {
+		i := strings.Index(text, h)
+		if i == 0 || i > 0 && (text[i-1] == ' ' || text[i-1] == '/') {
+			return true
+		}
+	}
+	return false
+}
+
+// otherBox tells the placeholders of boxes whose text goes elsewhere: to a new session,
+// or to another agent of a team. Any other is an example or a suggestion of what to
+// type, which cannot be told from one another.
+func otherBox(placeholder string) bool {
+	return strings.HasPrefix(placeholder, "describe a task") || strings.HasPrefix(placeholder, "Message @")
+}

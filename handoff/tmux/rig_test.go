@@ -1,0 +1,246 @@
+package tmux
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long an event may take on a busy machine.
+const patience = 20 * time.Second
+
+// rig is a tmux server of its own, on a private socket.
+type rig struct {
+	*Server
+	t      *testing.T
+	binary string
+	socket string
+	made   int
+}
+
+func newRig(t *testing.T, o Options) *rig {
+	t.Helper()
+	r := newIdleRig(t, o)
+	r.tmux("new-session", "-d", "-s", "keep", "-x", "80", "-y", "24", "sleep", "1000")
+	return r
+}
+
+// newIdleRig has no server yet.
+func newIdleRig(t *testing.T, o Options) *rig {
+	t.Helper()
+	binary, err := exec.LookPath("tmux")
+	if err != nil || runtime.GOOS != "linux" { // where no client can be verified, nothing is typed
+		if os.Getenv("CI") == "true" && runtime.GOOS == "linux" {
+			t.Fatal("tmux is missing: install it")
+		}
+		t.Skip("needs tmux and Linux")
+	}
+	if o.Quiet == 0 {
+		o.Quiet = -1
+	}
+	if o.Timeout == 0 {
+		o.Timeout = patience
+	}
+	if o.Echo == 0 {
+		o.Echo = patience
+	}
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{Server: s, t: t, binary: binary, socket: filepath.Join(t.TempDir(), "s")}
+	t.Cleanup(r.kill)
+	return r
+}
+
+// kill ends the server, and waits: every program in its panes gets a SIGHUP.
+func (r *rig) kill() {
+	out, err := r.try("display-message", "-p", "#{pid}")
+	if err != nil {
+		return
+	}
+	var pid int
+	fmt.Sscan(out, &pid)
+	r.try("kill-server")
+	r.until("the server ends", func() bool {
+		p, err := readProcess(pid)
+		return err != nil || p.ended()
+	})
+}
+
+func (r *rig) try(args ...string) (string, error) {
+	cmd := exec.Command(r.binary, append([]string{"-u", "-S", r.socket, "-f", "/dev/null"}, args...)...)
+	cmd.Env = []string{"LC_ALL=C.UTF-8", "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "SHELL=/bin/sh", "PS1=$ ", "ENV=", "HOME=" + filepath.Dir(r.socket)}
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	out, err := cmd.Output()
+	if err != nil {
+		err = fmt.Errorf("tmux %q: %w: %s", args, err, complaint.String())
+	}
+	return string(out), err
+}
+
+func (r *rig) tmux(args ...string) string {
+	r.t.Helper()
+	out, err := r.try(args...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return strings.TrimSuffix(out, "\n")
+}
+
+// until waits for an event that others bring about.
+func (r *rig) until(what string, done func() bool) {
+	r.t.Helper()
+	for end := time.Now().Add(patience); !done(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			r.t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+// agent is a stand-in for a client, in a pane.
+type agent struct {
+	r      *rig
+	dir    string
+	pane   Pane
+	client Client
+}
+
+// command is what to run in a pane for a new stand-in.
+func (r *rig) command() (a *agent, argv []string) {
+	r.t.Helper()
+	r.made++
+	a = &agent{r: r, dir: filepath.Join(filepath.Dir(r.socket), fmt.Sprintf("agent%d", r.made))}
+	if err := os.Mkdir(a.dir, 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(a.dir, "orders"), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return a, []string{"env", standInVariable + "=" + a.dir, "GOMAXPROCS=1", exe, "-test.run=^$"}
+}
+
+// start runs a stand-in: verb is a tmux command that makes a pane.
+func (r *rig) start(verb ...string) *agent {
+	r.t.Helper()
+	a, argv := r.command()
+	id := r.tmux(slices.Concat(verb, []string{"-P", "-F", "#{pane_id}"}, argv)...)
+	a.met(id)
+	return a
+}
+
+func (r *rig) startWindow() *agent {
+	r.t.Helper()
+	return r.start("new-window", "-d", "-t", "keep:")
+}
+
+// met waits for the stand-in and learns who it is.
+func (a *agent) met(id string) {
+	a.r.t.Helper()
+	e := a.wait("start", 1)
+	p, err := readProcess(e.PID)
+	if err != nil {
+		a.r.t.Fatal(err)
+	}
+	server := 0
+	fmt.Sscan(a.r.tmux("display-message", "-p", "#{pid}"), &server)
+	a.pane, a.client = Pane{a.r.socket, server, id}, Client{e.PID, p.start}
+}
+
+func (a *agent) events(kind string) (found []event) {
+	a.r.t.Helper()
+	log, err := os.ReadFile(filepath.Join(a.dir, "log"))
+	if err != nil && !os.IsNotExist(err) {
+		a.r.t.Fatal(err)
+	}
+	for line := range bytes.Lines(log) {
+		var e event
+		if json.Unmarshal(line, &e) == nil && e.Kind == kind { // the last may not be whole yet
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// wait waits for the nth event of a kind.
+func (a *agent) wait(kind string, n int) (e event) {
+	a.r.t.Helper()
+	a.r.until(fmt.Sprintf("%s number %d of %s", kind, n, a.dir), func() bool {
+		found := a.events(kind)
+		if len(found) < n {
+			return false
+		}
+		e = found[n-1]
+		return true
+	})
+	return e
+}
+
+func (a *agent) order(text string) {
+	a.r.t.Helper()
+	n := len(a.events("done"))
+	fifo, err := os.OpenFile(filepath.Join(a.dir, "orders"), os.O_WRONLY, 0)
+	if err != nil {
+		a.r.t.Fatal(err)
+	}
+	defer fifo.Close()
+	if _, err := fifo.WriteString(text + "\n"); err != nil {
+		a.r.t.Fatal(err)
+	}
+	if text != "exit" {
+		a.wait("done", n+1)
+	}
+}
+
+func (a *agent) submitted() (texts []string) {
+	a.r.t.Helper()
+	for _, e := range a.events("submit") {
+		texts = append(texts, e.Text)
+	}
+	return texts
+}
+
+// reaches waits until the pane is as Ready says: tmux needs a moment to draw.
+func (a *agent) reaches(want Reason) {
+	a.r.t.Helper()
+	var got error
+	a.r.until(want.String(), func() bool {
+		got = a.r.Ready(a.r.t.Context(), a.pane, a.client)
+		return ReasonOf(got) == want && (want != ReasonNone || got == nil)
+	})
+}
+
+func (a *agent) typed(text string) error {
+	return a.r.Type(a.r.t.Context(), a.pane, a.client, text, nil)
+}
+
+// untouched makes sure that nothing came in at all.
+func (a *agent) untouched() {
+	a.r.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(a.dir, "raw"))
+	if err != nil || len(raw) > 0 {
+		a.r.t.Errorf("the client got %q, %v", raw, err)
+	}
+}
+
+// noBuffers makes sure that no buffer stays behind.
+func (r *rig) noBuffers() {
+	r.t.Helper()
+	if out := r.tmux("list-buffers"); out != "" {
+		r.t.Errorf("buffers stay behind: %s", out)
+	}
+}

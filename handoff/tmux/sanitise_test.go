@@ -1,0 +1,115 @@
+package tmux
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSanitise(t *testing.T) {
+	const resume = "Read /home/dev/notes (2).md and continue from where you left off."
+	for _, c := range []struct {
+		name, text, want string
+	}{
+		{"nothing", "", ""},
+		{"nothing left", " \x00\u200b\n\\", ""},
+		{"as it is", "[sm context] Context at 52% (104,000 tokens). #a1b2c3", "[sm context] Context at 52% (104,000 tokens). #a1b2c3"},
+		{"no heading", "hello", "[sm message] hello"},
+		{"shell", "!rm -rf build", "[sm message] !rm -rf build"},
+		{"command", "/compact", "[sm message] /compact"},
+		{"memory", "# remember", "[sm message] # remember"},
+		{"ours", "/clear", "/clear"},
+		{"ours of codex", " /new\n", "/new"},
+		{"ours to resume", resume, resume},
+		{"not quite ours", "/clear now", "[sm message] /clear now"},
+		{"not ours to resume", "Read this and continue from where you left off.", "[sm message] Read this and continue from where you left off."},
+		{"half a heading", "[sm]", "[sm message] [sm]"},
+		{"line breaks", "[sm x] a\r\nb\rc\nd\u2028e\u2029f\vg\fh\u0085i", "[sm x] a b c d e f g h i"},
+		{"other blanks", "[sm x] a\tb\u00a0c\u3000d", "[sm x] a b c d"},
+		{"end of the paste", "[sm x] a\x1b[201~\r/exit\r", "[sm x] a[201~ /exit"},
+		{"the same in C1", "[sm x] a\u009b201~b\u0090c", "[sm x] a201~bc"},
+		{"C0 and DEL", "[sm x] a\x03\x04\x1a\x00\x7f\bb", "[sm x] ab"},
+		{"bidi", "[sm x] a\u202e\u061c\u200e\u200f\u2066b\u2069", "[sm x] ab"},
+		{"zero width", "[sm x] a\u200b\u200c\u200d\u2060\ufeff\u00adb\u034f\u115f\u3164", "[sm x] ab"},
+		{"tags", "[sm x] a\U000e0041\U000e007f\U000e0101b", "[sm x] ab"},
+		{"private, unassigned, none at all", "[sm x] a\ue000\U0010ffff\ufffe\u0378b", "[sm x] ab"},
+		{"not UTF-8", "[sm x] a\xff\xc3b\xed\xa0\x80", "[sm x] a\ufffd\ufffdb\ufffd\ufffd\ufffd"},
+		{"variation selectors", "[sm x] ☂\ufe0f\ufe0f b \ufe0f\u180b", "[sm x] ☂\ufe0f b"},
+		{"accents and scripts", "[sm x] nai\u0308ve 文字 🙂", "[sm x] nai\u0308ve 文字 🙂"},
+		{"mentions", "@a [sm x] @b c@d (@e) @", "[sm message] (at)a [sm x] (at)b c@d ((at)e) (at)"},
+		{"escaped Enter", `[sm x] a \\ \`, "[sm x] a"},
+		{"separators of tmux", "[sm x] a; #(touch x) #{pane_id} ${HOME} %1 -t", "[sm x] a; #(touch x) #{pane_id} ${HOME} %1 -t"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := Sanitise(c.text, MaxBytes)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("Sanitise (-want +got):\n%s", diff)
+			}
+			if err := Check(got); (err == nil) != (got != "") {
+				t.Errorf("Check = %v", err)
+			}
+			if err := Check(c.text); c.text != c.want && !errors.Is(err, ErrText) {
+				t.Errorf("Check of what was given = %v, want ErrText", err)
+			}
+		})
+	}
+}
+
+func TestSanitiseLength(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		limit      int
+		want       string
+	}{
+		{"just fits", "[sm x] " + strings.Repeat("a", 57), 64, "[sm x] " + strings.Repeat("a", 57)},
+		{"without an id", "[sm x] " + strings.Repeat("a", 58), 64, "[sm x] " + strings.Repeat("a", 54) + "…"},
+		{"the id stays", "[sm x] " + strings.Repeat("a", 80) + " #a1b2c3", 64, "[sm x] " + strings.Repeat("a", 46) + "… #a1b2c3"},
+		{"between characters", "[sm x] " + strings.Repeat("é", 40) + " #a1b2c3", 64, "[sm x] " + strings.Repeat("é", 23) + "… #a1b2c3"},
+		{"no blank before the mark", "[sm x] " + strings.Repeat("a", 45) + "  b b b #a1b2c3", 64, "[sm x] " + strings.Repeat("a", 45) + "… #a1b2c3"},
+		{"at least", strings.Repeat("a", 100), 1, "[sm message] " + strings.Repeat("a", 48) + "…"},
+		{"at most", "[sm x] " + strings.Repeat("a", 9000), 9000, "[sm x] " + strings.Repeat("a", MaxBytes-10) + "…"},
+		{"a path cannot be cut", "Read /" + strings.Repeat("a", 60) + " and continue from where you left off.", 64, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, Sanitise(c.text, c.limit)); diff != "" {
+				t.Errorf("Sanitise (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func FuzzSanitise(f *testing.F) {
+	for _, text := range []string{
+		"", "hello", "/clear", "[sm x] a #a1b2c3", "!ls", "\x1b[201~\r", "a\u202eb", "\xff", "@a @b", `\`,
+		"Read /a and continue from where you left off.", strings.Repeat("é", 5000) + " #ffffff",
+	} {
+		f.Add(text, 100)
+	}
+	f.Fuzz(func(t *testing.T, text string, limit int) {
+		got := Sanitise(text, limit)
+		if got == "" {
+			return
+		}
+		if n := min(max(limit, MinBytes), MaxBytes); len(got) > n || !utf8.ValidString(got) {
+			t.Errorf("%d bytes of %d, valid: %v", len(got), n, utf8.ValidString(got))
+		}
+		if !strings.HasPrefix(got, Prefix) && !own(got) {
+			t.Errorf("%q begins otherwise", got)
+		}
+		for _, r := range got {
+			if r != ' ' && !unicode.IsGraphic(r) || unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {
+				t.Errorf("%q holds %U", got, r)
+			}
+		}
+		if again := Sanitise(got, limit); again != got {
+			t.Errorf("a second time: %q, not %q", again, got)
+		}
+		if err := Check(got); err != nil {
+			t.Errorf("Check(%q) = %v", got, err)
+		}
+	})
+}

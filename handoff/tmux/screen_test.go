@@ -1,0 +1,301 @@
+package tmux
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// realScreens are screens of the real client, by version and what it was doing, taken
+// with capture-pane -p -e at 80 by 20; ESC stands as ␛, and the top rows are cut off.
+func realScreens(t *testing.T) map[string]Screen {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no screens: %v", err)
+	}
+	screens := map[string]Screen{}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		version := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		for _, f := range archive.Files {
+			head, capture, _ := strings.Cut(string(f.Data), "\n")
+			var c Cursor
+			if _, err := fmt.Sscanf(head, "cursor %d %d", &c.X, &c.Y); err != nil {
+				t.Fatalf("%s: %s: %v", file, f.Name, err)
+			}
+			screens[version+" "+f.Name] = ParseScreen(strings.ReplaceAll(capture, "␛", "\x1b"), c)
+		}
+	}
+	return screens
+}
+
+func TestRefusalOfRealScreens(t *testing.T) {
+	// By what the client was doing, for all versions.
+	want := map[string]Reason{
+		"idle":             ReasonNone,
+		"placeholder":      ReasonNone, // Try "…"
+		"suggestion":       ReasonNone,
+		"unfocused":        ReasonNone, // a suggestion, without a cursor drawn
+		"answered":         ReasonNone,
+		"interrupted":      ReasonNone,
+		"ctrl-c":           ReasonNone, // press again to exit
+		"shortcuts":        ReasonNone, // listed below the box, which stays
+		"busy":             ReasonNone, // that is not the screen's to say
+		"queued":           ReasonNone, // Press up to edit queued messages
+		"vim-insert":       ReasonNone,
+		"vim-normal":       ReasonNone, // the screen does not show it; a bracketed paste is safe
+		"vim-visual":       ReasonVim,
+		"draft":            ReasonDraft,
+		"draft-home":       ReasonDraft, // the cursor is on its first character
+		"draft-lines":      ReasonDraft,
+		"commands":         ReasonDraft, // a slash, and the list that it opens
+		"pasted":           ReasonDraft,
+		"pasted-tall":      ReasonDraft,
+		"pasted-collapsed": ReasonDraft,
+		"permission":       ReasonDialog,
+		"permission-amend": ReasonDialog,
+		"model":            ReasonDialog, // its choices have numbers
+		"rewind":           ReasonMenu,
+		"agents":           ReasonMenu, // its box starts another session
+		"shell-mode":       ReasonShellMode,
+		"history":          ReasonUnclear, // the box looks empty, but the cursor is elsewhere
+		"transcript":       ReasonNoBox,
+	}
+	others := map[string]Reason{
+		"2.1.328 history":     ReasonMenu,
+		"2.1.328 pasted-tall": ReasonNoBox, // its first rows are scrolled out
+	}
+	screens := realScreens(t)
+	for _, name := range slices.Sorted(maps.Keys(screens)) {
+		t.Run(name, func(t *testing.T) {
+			_, doing, _ := strings.Cut(name, " ")
+			reason, known := others[name]
+			if !known {
+				reason, known = want[doing]
+			}
+			if got := Refusal(screens[name]); !known || got != reason {
+				t.Errorf("Refusal = %v, want %v", got, reason)
+			}
+		})
+	}
+}
+
+func TestMatchOnRealScreens(t *testing.T) {
+	words := func(n int) string {
+		var b strings.Builder
+		b.WriteString("[sm test]")
+		for i := 0; b.Len() < n; i++ {
+			fmt.Fprintf(&b, " w%03d", i)
+		}
+		return b.String()[:n-len(" #a1b2c3")] + " #a1b2c3"
+	}
+	screens := realScreens(t)
+	for _, version := range []string{"2.0.76", "2.1.197", "2.1.328"} {
+		for name, size := range map[string]int{"pasted": 150, "pasted-tall": 700, "pasted-collapsed": 1500} {
+			v := view{screen: screens[version+" "+name]}
+			if err := v.shows(words(size), false); err != nil {
+				t.Errorf("%s %s: %v, want the text", version, name, err)
+			}
+			if err := v.shows("[sm test] another #a1b2c3", false); ReasonOf(err) != ReasonMerged && version+name != "2.1.328pasted-tall" {
+				t.Errorf("%s %s: %v, want another text", version, name, err)
+			}
+		}
+		v := view{screen: screens[version+" idle"]}
+		if err := v.shows(words(150), false); ReasonOf(err) != ReasonUnseen {
+			t.Errorf("%s idle: %v, want nothing", version, err)
+		}
+	}
+}
+
+const (
+	testRule = "────────────────────────────────────────"
+	emptyBox = testRule + "\n❯\u00a0\x1b[7m \x1b[0m\n" + testRule + "\n"
+)
+
+func TestRefusal(t *testing.T) {
+	box := func(row string) string { return testRule + "\n❯\u00a0" + row + "\n" + testRule + "\n" }
+	at := func(x, y int) Cursor { return Cursor{x, y} }
+	for _, c := range []struct {
+		name   string
+		screen string
+		cursor Cursor
+		want   Reason
+	}{
+		{"empty", emptyBox + "  ? for shortcuts\n", at(0, 4), ReasonNone},
+		{"nothing at all", "", at(0, 0), ReasonNoBox},
+		{"the terminal's cursor alone", box(""), at(2, 1), ReasonNone},
+		{"no cursor anywhere", box(""), at(0, 4), ReasonUnclear},
+		{"one letter with the cursor upon it", box("\x1b[7mx\x1b[0m"), at(2, 1), ReasonDraft},
+		{"blanks", box("   \x1b[7m \x1b[0m"), at(5, 1), ReasonUnclear},
+		{"two empty lines", testRule + "\n❯\u00a0\n  \x1b[7m \x1b[0m\n" + testRule, at(2, 2), ReasonDraft},
+		{"suggestion", box("\x1b[7mr\x1b[0;2mun the tests\x1b[0m"), at(2, 1), ReasonNone},
+		{"suggestion in two rows", testRule + "\n❯\u00a0\x1b[7mr\x1b[0;2mun the\n  tests\x1b[0m\n" + testRule, at(2, 1), ReasonNone},
+		{"draft of the same words", box("run the tests\x1b[7m \x1b[0m"), at(15, 1), ReasonDraft},
+		{"faint by colour alone", box("\x1b[7mr\x1b[0;38;5;2mun the tests\x1b[0m"), at(2, 1), ReasonDraft},
+		{"faint colour of three", box("\x1b[38;2;2;2;2mrun\x1b[0m"), at(2, 1), ReasonDraft},
+		{"a hint after a command", box("/model\x1b[2m [model]\x1b[0m"), at(8, 1), ReasonDraft},
+		{"another agent of the team", box("\x1b[7mM\x1b[0;2message @web…\x1b[0m"), at(2, 1), ReasonMenu},
+		{"a new session", box("\x1b[7md\x1b[0;2mescribe a task for a new session\x1b[0m"), at(2, 1), ReasonMenu},
+		{"vim NORMAL", emptyBox + "  -- NORMAL --\n", at(2, 1), ReasonVim},
+		{"vim INSERT", emptyBox + "  -- INSERT --\n", at(2, 1), ReasonNone},
+		{"an empty box above a dialog", emptyBox + "Do you want to proceed?\n ❯ 1. Yes\n", at(2, 1), ReasonDialog},
+		{"an empty box above a list", emptyBox + "  a\n  b\n  Enter to confirm · Esc to exit\n", at(2, 1), ReasonMenu},
+		{"working", emptyBox + "  esc to interrupt\n", at(2, 1), ReasonNone},
+		{"a prompt of old with a number", "❯ 1. do this\n● Done.\n" + emptyBox, at(2, 4), ReasonNone},
+		{"a box that the agent printed", emptyBox + "● What now?\n" + testRule + "\n Do you want to proceed?\n ❯ 2. No\n", at(1, 6), ReasonDialog},
+		{"a scrolled draft", "──── ↑ 2 more ────────────────────\n  and so on\n" + testRule + "\n", at(11, 1), ReasonNoBox},
+		{"rule with a name", strings.Replace(emptyBox, testRule, "─────────────────────── web ──", 1), at(2, 1), ReasonNone},
+		{"dialog in a box of old", "╭──────────────────╮\n│ Do you want to x │\n│ ❯ 1. Yes         │\n╰──────────────────╯\n", at(0, 4), ReasonDialog},
+		{"bash", "dev@host:~/project$ \n", at(20, 0), ReasonShell},
+		{"root", "host:/# \n", at(8, 0), ReasonShell},
+		{"starship", "~/project main\n❯ \n", at(2, 1), ReasonShell},
+		{"a shell with rules", testRule + "\n❯ ls\n" + testRule + "\nout\n❯ \n", at(2, 4), ReasonDraft},
+		{"a status line with a rule", emptyBox + "  main\n" + testRule + "\n  52%\n", at(2, 1), ReasonNone},
+		{"an editor", "some text\n~\n~\n\"file\" 1L, 10B\n", at(0, 0), ReasonNoBox},
+		{"trust", " Do you trust the files in this folder?\n ❯ 1. Yes, proceed\n   2. No, exit\n Enter to confirm · Esc to exit\n", at(0, 0), ReasonDialog},
+		{"only the lower rule", "  more text\n" + testRule + "\n", at(2, 0), ReasonNoBox},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := Refusal(ParseScreen(c.screen, c.cursor)); got != c.want {
+				t.Errorf("Refusal = %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestParseScreen(t *testing.T) {
+	plain := func(s string) (r Row) {
+		for _, c := range s {
+			r = append(r, Cell{Rune: c})
+		}
+		return r
+	}
+	for _, c := range []struct {
+		name, capture string
+		want          []Row
+	}{
+		{"nothing", "", nil},
+		{"rows", "ab\n\nc", []Row{plain("ab"), nil, plain("c")}},
+		{"attributes go on in the next row", "\x1b[2ma\nb\x1b[22mc\n", []Row{{{'a', true, false}}, {{'b', true, false}, {'c', false, false}}}},
+		{"a cursor that was cut off", "a\x1b[7m\n", []Row{{{'a', false, false}, {' ', false, true}}}},
+		{"no cursor", "\x1b[7ma\n\x1b[0mb\n", []Row{{{'a', false, true}}, plain("b")}},
+		{"colours are no attributes", "\x1b[38;5;2ma\x1b[48;2;7;2;7mb\x1b[58;5;7;2mc\n", []Row{{{'a', false, false}, {'b', false, false}, {'c', true, false}}}},
+		{"links, other sequences, shifts", "\x1b]8;;http://x\x1b\\a\x1b]8;;\x1b\\\x0eq\x0f\x1b[3Kb\n", []Row{plain("aqb")}},
+		{"cut sequences", "a\x1b[3", []Row{plain("a")}},
+		{"escape at the end", "a\x1b", []Row{plain("a")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, ParseScreen(c.capture, Cursor{}).Rows); diff != "" {
+				t.Errorf("rows (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMatch(t *testing.T) {
+	const text = "[sm test] Context at 52%, naïve; go on. #a1b2c3"
+	long := "[sm test] " + strings.Repeat("many words ", 100) + "#a1b2c3"
+	for _, c := range []struct {
+		name, text, box string
+		want            match
+	}{
+		{"empty", text, "", matchNothing},
+		{"an accent that is dropped", "[sm test] a\u0301b #a1b2c3", "[sm test] ab #a1b2c3", matchText},
+		{"an accent upon a blank", "[sm test] a \u0301b #a1b2c3", "[sm test] a b #a1b2c3", matchText},
+		{"two letters for one accented", "[sm test] a\u0301b #a1b2c3", "[sm test] aáb #a1b2c3", matchOther},
+		{"a placeholder", text, "\x1b[2mTry this\x1b[0m", matchNothing},
+		{"the text", text, text + "\x1b[7m \x1b[0m", matchText},
+		{"broken into rows", text, "[sm test] Context at\n  52%, naïve; go on.\n  #a1b2c3", matchText},
+		{"broken within a word", text, "[sm test] Cont\n  ext at 52%, naïve; go on. #a1b2c3", matchText},
+		{"composed", "[sm test] nai\u0308ve #a1b2c3", "[sm test] naïve #a1b2c3", matchText},
+		{"a character that the terminal does not know", text + "🫩", text, matchText},
+		{"a hint after it", text, text + "\x1b[2m tab to go on\x1b[0m", matchText},
+		{"a letter before", text, "x" + text, matchOther},
+		{"a letter after", text, text + "x", matchOther},
+		{"a letter within", text, strings.Replace(text, "Cont", "Coxnt", 1), matchOther},
+		{"an accented letter after", text, text + "é", matchOther},
+		{"part of it", text, text[:len(text)-3], matchOther},
+		{"another text", text, "[sm test] else #ffffff", matchOther},
+		{"collapsed", long, "[Pasted text #12]", matchText},
+		{"collapsed with lines", long, "[Pasted text #3 +1 lines]", matchText},
+		{"collapsed after a letter", long, "x[Pasted text #3]", matchOther},
+		{"collapsed twice", long, "[Pasted text #3][Pasted text #4]", matchOther},
+		{"collapsed, though short", text, "[Pasted text #12]", matchOther},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b, ok := findBox(ParseScreen(testRule+"\n❯\u00a0"+c.box+"\n"+testRule+"\n", Cursor{}))
+			if got := b.match(c.text); !ok || got != c.want {
+				t.Errorf("match = %v, %v, want %v", got, ok, c.want)
+			}
+		})
+	}
+}
+
+func TestMatchOfScrolledBoxes(t *testing.T) {
+	const text = "[sm test] one two three four five six #a1b2c3"
+	more := "─── ↑ 1 more ───────────────────\n"
+	for _, c := range []struct {
+		name, screen string
+		want         bool
+	}{
+		{"the client tells", more + "  four five six #a1b2c3\n" + testRule, true},
+		{"the screen ends", "  four five six #a1b2c3\n" + testRule, true},
+		{"a letter after", more + "  four five six #a1b2c3x\n" + testRule, false},
+		{"a letter within", more + "  four fxive six #a1b2c3\n" + testRule, false},
+		{"not scrolled", testRule + "\n❯ four five six #a1b2c3\n" + testRule, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := view{screen: ParseScreen(c.screen, Cursor{})}
+			if err := v.shows(text, false); (err == nil) != c.want {
+				t.Errorf("shows = %v, want %v", err, c.want)
+			}
+		})
+	}
+}
+
+func TestLeftover(t *testing.T) {
+	for _, c := range []struct {
+		name, text, box string
+		want            bool
+	}{
+		{"the same", "[sm test] a #a1b2c3", "[sm test] a #a1b2c3", true},
+		{"before it was repeated", "[sm from x, repeated] a #a1b2c3", "[sm from x] a #a1b2c3", true},
+		{"another id", "[sm test] a #a1b2c3", "[sm test] a #a1b2c4", false},
+		{"something before", "[sm test] a #a1b2c3", "x [sm test] a #a1b2c3", false},
+		{"something after", "[sm test] a #a1b2c3", "[sm test] a #a1b2c3 x", false},
+		{"two of them", "[sm test] a #a1b2c3", "[sm test] a #a1b2c3 [sm test] a #a1b2c3", false},
+		{"no id", "[sm test] a", "[sm test] a", false},
+		{"a human's command", "/clear", "/clear", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b, ok := findBox(ParseScreen(testRule+"\n❯ "+c.box+"\n"+testRule+"\n", Cursor{}))
+			if got := b.leftover(c.text); !ok || got != c.want {
+				t.Errorf("leftover = %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+func TestShowsWhatLooksLikeARule(t *testing.T) {
+	const text = "[sm test] a ──────────────────── b ──────────────────── #a1b2c3"
+	screen := "● Done.\n" + testRule + "\n● More.\n" + testRule + "\n❯\u00a0[sm test] a\n  ────────────────────\n  b\n" +
+		"  ────────────────────\n  #a1b2c3\n" + testRule + "\n  footer\n"
+	v := view{screen: ParseScreen(screen, Cursor{})}
+	if err := v.shows(text, false); err != nil {
+		t.Errorf("shows = %v", err)
+	}
+	v.screen.Rows[6] = append(v.screen.Rows[6], Cell{Rune: 'x'})
+	if err := v.shows(text, false); err == nil {
+		t.Error("a letter more is not seen")
+	}
+}

@@ -1,0 +1,147 @@
+package tmux
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options are the settings of a Server. The zero value is good.
+type Options struct {
+	// Binary is the tmux command, a name or a path; "" for tmux.
+	Binary string
+	// Timeout is how long one tmux command may take; 0 for 2 s. A server that is
+	// suspended makes every command wait for all of it.
+	Timeout time.Duration
+	// Echo is how long the client may take to show what was pasted; 0 for 5 s.
+	Echo time.Duration
+	// Quiet is how long nobody may have used the pane from an attached terminal; 0 for
+	// 3 s, negative for no such check. tmux counts in whole seconds: at least 1 s, so that
+	// a key that comes next is in another.
+	Quiet time.Duration
+}
+
+// Server talks to tmux servers, any number of them. It holds no connection and needs
+// no closing. Its methods may be called by many goroutines at once.
+type Server struct {
+	binary               string
+	timeout, echo, quiet time.Duration
+
+	mu    sync.Mutex
+	lanes map[lane]*turns
+}
+
+// lane is what a text at a time is typed into. The server's pid is no part of it, for
+// who knows it and who does not mean the same pane.
+type lane struct{ socket, id string }
+
+// turns let one goroutine at a time into a lane.
+type turns struct {
+	token chan struct{}
+	users int // those who are in and those who wait; guarded by Server.mu
+}
+
+// New finds the tmux command. Without one there is nothing to type with.
+func New(o Options) (*Server, error) {
+	if o.Binary == "" {
+		o.Binary = "tmux"
+	}
+	path, err := exec.LookPath(o.Binary)
+	if err != nil {
+		return nil, fmt.Errorf("find tmux: %w: install it, or go without typing into panes", err)
+	}
+	if o.Quiet > 0 {
+		o.Quiet = max(o.Quiet, time.Second)
+	}
+	return &Server{
+		binary:  path,
+		timeout: cmp.Or(o.Timeout, 2*time.Second),
+		echo:    cmp.Or(o.Echo, 5*time.Second),
+		quiet:   cmp.Or(o.Quiet, 3*time.Second),
+		lanes:   map[lane]*turns{},
+	}, nil
+}
+
+// own waits until the pane is the caller's alone, until release is called.
+func (s *Server) own(ctx context.Context, p Pane) (release func(), err error) {
+	key := lane{p.Socket, p.ID}
+	s.mu.Lock()
+	t := s.lanes[key]
+	if t == nil {
+		t = &turns{token: make(chan struct{}, 1)}
+		s.lanes[key] = t
+	}
+	t.users++
+	s.mu.Unlock()
+	leave := func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if t.users--; t.users == 0 {
+			delete(s.lanes, key) // so that panes of the past take no room
+		}
+	}
+	select {
+	case t.token <- struct{}{}:
+		return func() { <-t.token; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// run runs tmux on a socket and returns what it printed. No argument may hold a text:
+// what belongs into a buffer comes in on stdin.
+func (s *Server) run(ctx context.Context, socket, stdin string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errNoAnswer)
+	defer cancel()
+	// -u: the client's glyphs are wanted as they are, whatever locales there are here.
+	cmd := exec.CommandContext(ctx, s.binary, append([]string{"-u", "-S", socket}, args...)...)
+	// Nothing of our own environment: TMUX would name another server.
+	cmd.Env = []string{"LC_ALL=C.UTF-8"}
+	cmd.Stdin = strings.NewReader(stdin)
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	cmd.WaitDelay = s.timeout
+	err := cmd.Run()
+	switch {
+	case err == nil:
+		return out.String(), nil
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	}
+	if said := strings.TrimSpace(complaint.String()); said != "" {
+		return "", &saidError{said, err}
+	}
+	return "", err
+}
+
+var errNoAnswer = errors.New("tmux did not answer in time")
+
+// saidError is what tmux said when it failed.
+type saidError struct {
+	said string
+	err  error
+}
+
+func (e *saidError) Error() string { return fmt.Sprintf("tmux: %.200q", e.said) }
+func (e *saidError) Unwrap() error { return e.err }
+
+// failed turns the failure of a tmux command into an Error. That a server or pane is no
+// more can only be told from the wording, which has been the same since tmux 1.8.
+func failed(op string, p Pane, err error) *Error {
+	e := &Error{Op: op, Pane: p, Reason: ReasonUnknown, Err: err}
+	if said, ok := errors.AsType[*saidError](err); ok {
+		for _, gone := range [...]string{"no server running", "error connecting to", "can't find pane", "server exited", "lost server"} {
+			if strings.Contains(said.said, gone) {
+				e.Reason = ReasonGone
+			}
+		}
+	}
+	return e
+}

@@ -1,0 +1,262 @@
+package tmux
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"unicode/utf16"
+
+	"golang.org/x/term"
+)
+
+// standInVariable names the directory of a stand-in for the client: this test, run once
+// more in a pane.
+const standInVariable = "SM_TEST_STANDIN"
+
+func TestMain(m *testing.M) {
+	var err error
+	if dir := os.Getenv(standInVariable); dir != "" {
+		err = standIn(dir)
+	} else if filepath.Base(os.Args[0]) == recorder {
+		err = record()
+	} else {
+		os.Exit(m.Run())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// event is a line of the log that a stand-in keeps.
+type event struct {
+	Kind string // start, done (an order was carried out), submit, approve, paste
+	Text string `json:",omitempty"`
+	PID  int    `json:",omitempty"`
+}
+
+// fake behaves like the client as far as this package can tell: it draws an input box,
+// asks for bracketed paste, shows long pastes as a label, and approves with Enter when a
+// dialog is open. It logs what it was told, and every byte that came in.
+type fake struct {
+	log, raw *os.File
+	tty      *os.File
+
+	draft   string // what Enter would submit
+	shown   string // the same with labels
+	pastes  int
+	paste   *strings.Builder // within the brackets of one
+	pending []byte           // not yet understood
+
+	screen  string // idle, dialog, rewind, vim, agents, blank
+	ghost   string // shown faintly in the empty box
+	held    bool   // nothing is drawn until released
+	garbled bool   // a letter is added to each paste
+}
+
+func standIn(dir string) error {
+	f := &fake{screen: "idle", tty: os.Stdout}
+	var err error
+	if f.log, err = os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+		return err
+	}
+	if f.raw, err = os.OpenFile(filepath.Join(dir, "raw"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
+		return err
+	}
+	// Opened for both, so that it blocks neither now nor when a writer goes.
+	orders, err := os.OpenFile(filepath.Join(dir, "orders"), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU) // in the background it waits
+	if _, err := term.MakeRaw(int(os.Stdin.Fd())); err != nil {
+		return err
+	}
+	f.tty.WriteString("\x1b[?2004h")
+	f.draw()
+	f.tell(event{Kind: "start", PID: os.Getpid()})
+
+	resized := make(chan os.Signal, 1)
+	signal.Notify(resized, syscall.SIGWINCH)
+	type input struct {
+		order string
+		keys  []byte
+	}
+	inputs := make(chan input)
+	go func() { // ends with the process
+		for lines := bufio.NewScanner(orders); lines.Scan(); {
+			inputs <- input{order: lines.Text()}
+		}
+	}()
+	go func() { // ends with the process
+		for {
+			b := make([]byte, 8192)
+			n, err := os.Stdin.Read(b)
+			if n > 0 {
+				inputs <- input{keys: b[:n]}
+			}
+			if err != nil { // the pane has gone, or the shell has taken the terminal back
+				return
+			}
+		}
+	}()
+	for {
+		var in input
+		select {
+		case <-resized:
+			f.draw()
+			continue
+		case in = <-inputs:
+		}
+		if in.keys != nil {
+			f.raw.Write(in.keys)
+			f.pending = append(f.pending, in.keys...)
+			f.read()
+			f.draw()
+			continue
+		}
+		if in.order == "exit" {
+			return nil
+		}
+		f.obey(in.order)
+		f.draw()
+		f.tell(event{Kind: "done", Text: in.order})
+	}
+}
+
+func (f *fake) tell(e event) {
+	line, _ := json.Marshal(e)
+	f.log.Write(append(line, '\n'))
+}
+
+func (f *fake) obey(order string) {
+	verb, rest, _ := strings.Cut(order, " ")
+	switch verb {
+	case "show":
+		f.screen = rest
+	case "ghost":
+		f.ghost = rest
+	case "hold":
+		f.held = true
+	case "release":
+		f.held = false
+	case "garble":
+		f.garbled = true
+	case "clear":
+		f.draft, f.shown = "", ""
+	}
+}
+
+// read takes keys and pastes from what is pending.
+func (f *fake) read() {
+	const opens, closes = "\x1b[200~", "\x1b[201~"
+	for len(f.pending) > 0 {
+		if f.paste != nil {
+			i := bytes.Index(f.pending, []byte(closes))
+			if i < 0 { // all but what could be the beginning of the end
+				n := max(0, len(f.pending)-len(closes)+1)
+				f.paste.Write(f.pending[:n])
+				f.pending = f.pending[n:]
+				return
+			}
+			f.paste.Write(f.pending[:i])
+			f.pending = f.pending[i+len(closes):]
+			f.insert(f.paste.String())
+			f.paste = nil
+			continue
+		}
+		switch b := f.pending[0]; {
+		case bytes.HasPrefix(f.pending, []byte(opens)):
+			f.pending, f.paste = f.pending[len(opens):], &strings.Builder{}
+		case b == '\x1b' && len(f.pending) < len(opens) && strings.HasPrefix(opens, string(f.pending)):
+			return
+		case b == '\r':
+			f.pending = f.pending[1:]
+			f.enter()
+		case b == 0x7f && len(f.draft) > 0:
+			f.pending = f.pending[1:]
+			f.draft, f.shown = f.draft[:len(f.draft)-1], f.shown[:len(f.shown)-1]
+		case b < ' ' || b == 0x7f:
+			f.pending = f.pending[1:]
+		default:
+			f.draft, f.shown = f.draft+string(f.pending[:1]), f.shown+string(f.pending[:1])
+			f.pending = f.pending[1:]
+		}
+	}
+}
+
+func (f *fake) insert(text string) {
+	f.tell(event{Kind: "paste", Text: text})
+	if f.screen != "idle" {
+		return
+	}
+	if f.garbled {
+		text += "x"
+	}
+	f.draft += text
+	if len(utf16.Encode([]rune(text))) > 800 {
+		f.pastes++
+		text = fmt.Sprintf("[Pasted text #%d]", f.pastes)
+	}
+	f.shown += text
+}
+
+func (f *fake) enter() {
+	if f.screen == "dialog" {
+		f.screen = "idle"
+		f.tell(event{Kind: "approve"})
+		return
+	}
+	f.tell(event{Kind: "submit", Text: f.draft})
+	f.draft, f.shown = "", ""
+}
+
+func (f *fake) draw() {
+	if f.held {
+		return
+	}
+	width, _, err := term.GetSize(int(f.tty.Fd()))
+	if err != nil || width < 20 {
+		width = 20
+	}
+	rule := "\x1b[38;5;244m" + strings.Repeat("─", width) + "\x1b[39m\r\n"
+	var b strings.Builder
+	b.WriteString("\x1b[H\x1b[2J● Answer.\r\n")
+	box := func(glyph string) {
+		b.WriteString(rule + glyph + "\u00a0")
+		text := strings.NewReplacer("\n", "\r\n  ", "\r", "\r\n  ", "\x1b", "?").Replace(f.shown)
+		if text == "" && f.ghost != "" {
+			g := []rune(f.ghost)
+			b.WriteString("\x1b7\x1b[7m" + string(g[0]) + "\x1b[27m\x1b[2m" + string(g[1:]) + "\x1b[0m")
+		} else {
+			b.WriteString(text + "\x1b7\x1b[7m \x1b[0m")
+		}
+		b.WriteString("\r\n" + rule)
+	}
+	switch f.screen {
+	case "idle":
+		box("❯")
+		b.WriteString("  ? for shortcuts\x1b8")
+	case "vim":
+		box("❯")
+		b.WriteString("  -- NORMAL --\x1b8")
+	case "agents":
+		box("❯")
+		b.WriteString("  enter to open · space to reply\x1b8")
+	case "shell":
+		box("!")
+		b.WriteString("  ! for shell mode\x1b8")
+	case "dialog":
+		b.WriteString(rule + " Bash command\r\n\r\n Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. No\r\n\r\n Esc to cancel")
+	case "rewind":
+		b.WriteString(rule + "  Rewind\r\n\r\n  ❯ (current)\r\n\r\n  Enter to continue · Esc to cancel")
+	}
+	f.tty.WriteString(b.String())
+}

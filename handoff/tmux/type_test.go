@@ -1,0 +1,251 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const testText = "[sm test] Context at 52%; go on. #a1b2c3"
+
+func TestType(t *testing.T) {
+	r := newRig(t, Options{})
+	a := r.startWindow()
+	a.reaches(ReasonNone)
+	texts := []string{
+		testText,
+		"/clear",
+		"Read /home/dev/notes (2).md and continue from where you left off.",
+		"[sm test] " + strings.Repeat("word ", 150) + "#a1b2c4",
+		"[sm test] " + strings.Repeat("more words ", 360) + "#a1b2c5",
+	}
+	for i, text := range texts {
+		asked := 0
+		check := func(context.Context) error { asked++; return nil }
+		if err := r.Type(t.Context(), a.pane, a.client, text, check); err != nil {
+			t.Fatalf("text %d: %v", i, err)
+		}
+		a.wait("submit", i+1)
+		if asked != 1 {
+			t.Errorf("text %d: asked %d times", i, asked)
+		}
+	}
+	if diff := cmp.Diff(texts, a.submitted()); diff != "" {
+		t.Errorf("submitted (-want +got):\n%s", diff)
+	}
+	r.noBuffers()
+	if len(r.lanes) != 0 {
+		t.Errorf("%d lanes are kept", len(r.lanes))
+	}
+}
+
+func TestTypeChecksText(t *testing.T) {
+	r := newIdleRig(t, Options{})
+	p, c := Pane{r.socket, 0, "%0"}, Client{1, "1"}
+	for _, text := range []string{"", "hello", "!ls", "/compact", "[sm x] a\nb", "[sm x] a\x1b[201~", "[sm x] a "} {
+		if err := r.Type(t.Context(), p, c, text, nil); !errors.Is(err, ErrText) {
+			t.Errorf("Type(%q) = %v, want ErrText", text, err)
+		}
+	}
+	for _, p := range []Pane{{"s", 0, "%1"}, {r.socket, 0, "main"}, {r.socket, 0, "%"}, {r.socket, 0, "%1;"}, {r.socket, 0, "%1234567890"}, {}} {
+		if err := r.Type(t.Context(), p, c, testText, nil); ReasonOf(err) != ReasonUnknown || err == nil {
+			t.Errorf("Type into %v = %v", p, err)
+		}
+	}
+}
+
+func TestTypeAsksLast(t *testing.T) {
+	r := newRig(t, Options{})
+	a := r.startWindow()
+	a.reaches(ReasonNone)
+	busy := errors.New("busy")
+	err := r.Type(t.Context(), a.pane, a.client, testText, func(context.Context) error { return busy })
+	if !errors.Is(err, busy) || PastedIn(err) {
+		t.Errorf("Type = %v", err)
+	}
+	a.untouched()
+	r.noBuffers()
+	// What happens while it is asked is seen all the same.
+	asked := 0
+	err = r.Type(t.Context(), a.pane, a.client, testText, func(context.Context) error {
+		if asked++; asked == 1 {
+			r.tmux("copy-mode", "-t", a.pane.ID)
+		}
+		return nil
+	})
+	if ReasonOf(err) != ReasonMode || PastedIn(err) || asked != 1 {
+		t.Errorf("Type = %v after %d questions", err, asked)
+	}
+	a.untouched()
+	r.noBuffers()
+}
+
+// What is on the screen survives, and the text follows once it is gone.
+func TestTypeWaitsForHumans(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		begin, end []string // orders
+		keys       string   // typed
+		want       Reason
+	}{
+		{name: "draft", keys: "rm -rf build # half typed", end: []string{"clear"}, want: ReasonDraft},
+		{name: "dialog", begin: []string{"show dialog"}, end: []string{"show idle"}, want: ReasonDialog},
+		{name: "rewind", begin: []string{"show rewind"}, end: []string{"show idle"}, want: ReasonMenu},
+		{name: "vim", begin: []string{"show vim"}, end: []string{"show idle"}, want: ReasonVim},
+		{name: "agents", begin: []string{"show agents"}, end: []string{"show idle"}, want: ReasonMenu},
+		{name: "another's box", begin: []string{"ghost Message @web…"}, end: []string{"ghost "}, want: ReasonMenu},
+		{name: "shell mode", begin: []string{"show shell"}, end: []string{"show idle"}, want: ReasonShellMode},
+		{name: "blank", begin: []string{"show blank"}, end: []string{"show idle"}, want: ReasonNoBox},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+			r := newRig(t, Options{})
+			a := r.startWindow()
+			a.reaches(ReasonNone)
+			for _, o := range c.begin {
+				a.order(o)
+			}
+			if c.keys != "" {
+				r.tmux("send-keys", "-t", a.pane.ID, "-l", c.keys)
+			}
+			a.reaches(c.want)
+			if err := a.typed(testText); ReasonOf(err) != c.want || PastedIn(err) {
+				t.Errorf("Type = %v, want %v", err, c.want)
+			}
+			if n := len(a.events("paste")) + len(a.events("approve")) + len(a.events("submit")); n != 0 {
+				t.Errorf("%d things happened in the client", n)
+			}
+			r.noBuffers()
+			for _, o := range c.end {
+				a.order(o)
+			}
+			a.reaches(ReasonNone)
+			if err := a.typed(testText); err != nil {
+				t.Fatal(err)
+			}
+			if got := a.wait("submit", 1).Text; got != testText {
+				t.Errorf("submitted %q", got)
+			}
+		})
+	}
+}
+
+func TestTypeUponSuggestion(t *testing.T) {
+	r := newRig(t, Options{})
+	a := r.startWindow()
+	a.order("ghost run the tests again")
+	a.reaches(ReasonNone)
+	if err := a.typed(testText); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.wait("submit", 1).Text; got != testText {
+		t.Errorf("submitted %q", got)
+	}
+}
+
+// A human types while the client takes the paste: nobody presses Enter.
+func TestTypeLeavesMergedText(t *testing.T) {
+	r := newRig(t, Options{Echo: 300e6})
+	a := r.startWindow()
+	a.reaches(ReasonNone)
+	err := r.Type(t.Context(), a.pane, a.client, testText, func(context.Context) error {
+		a.order("garble")
+		return nil
+	})
+	if ReasonOf(err) != ReasonMerged || !PastedIn(err) {
+		t.Errorf("Type = %v", err)
+	}
+	if got := a.submitted(); len(got) != 0 {
+		t.Errorf("submitted %q", got)
+	}
+	a.reaches(ReasonDraft)
+	r.noBuffers()
+}
+
+// A client that hangs shows nothing: the text stays, and only Enter follows later.
+func TestTypeResumesAfterPaste(t *testing.T) {
+	r := newRig(t, Options{Echo: 300e6})
+	a := r.startWindow()
+	a.reaches(ReasonNone)
+	a.order("hold")
+	if err := a.typed(testText); ReasonOf(err) != ReasonUnseen || !PastedIn(err) {
+		t.Errorf("Type = %v", err)
+	}
+	a.wait("paste", 1)
+	if got := a.submitted(); len(got) != 0 {
+		t.Errorf("submitted %q", got)
+	}
+	a.order("release")
+	a.reaches(ReasonDraft)
+	if err := a.typed("[sm test] another #ffffff"); ReasonOf(err) != ReasonDraft {
+		t.Errorf("Type of another = %v", err)
+	}
+	if err := a.typed(testText); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.wait("submit", 1).Text; got != testText || len(a.events("paste")) != 1 {
+		t.Errorf("submitted %q", got)
+	}
+}
+
+// To be told to stop in the middle would leave a draft behind.
+func TestTypeFinishesWhatItPasted(t *testing.T) {
+	r := newRig(t, Options{})
+	a := r.startWindow()
+	a.reaches(ReasonNone)
+	a.order("hold")
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var err error
+	wg.Go(func() { err = r.Type(ctx, a.pane, a.client, testText, nil) })
+	a.wait("paste", 1)
+	cancel()
+	a.order("release")
+	wg.Wait()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.wait("submit", 1)
+	if err := r.Type(ctx, a.pane, a.client, testText, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("Type after the end = %v", err)
+	}
+}
+
+func TestTypeOneAtATime(t *testing.T) {
+	r := newRig(t, Options{})
+	a, b := r.startWindow(), r.startWindow()
+	a.reaches(ReasonNone)
+	b.reaches(ReasonNone)
+	var wg sync.WaitGroup
+	const each = 8
+	for i := range each {
+		for _, to := range []*agent{a, b} {
+			wg.Go(func() {
+				text := "[sm test] number #a1b2c" + string(rune('0'+i))
+				for err := to.typed(text); err != nil; err = to.typed(text) { // the box of the one before
+					if ReasonOf(err).Final() || PastedIn(err) {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+	}
+	wg.Wait()
+	for _, of := range []*agent{a, b} {
+		of.wait("submit", each)
+		seen := map[string]bool{}
+		for _, text := range of.submitted() {
+			seen[text] = true
+		}
+		if len(seen) != each || len(of.submitted()) != each {
+			t.Errorf("submitted %q", of.submitted())
+		}
+	}
+	if len(r.lanes) != 0 {
+		t.Errorf("%d lanes are kept", len(r.lanes))
+	}
+}

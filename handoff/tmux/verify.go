@@ -1,0 +1,87 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+)
+
+// Verify says that the pane takes keys and that they go to the client: nil, or an Error
+// with the reason why not. It does not look at the screen: see [Server.Ready].
+func (s *Server) Verify(ctx context.Context, p Pane, c Client) error {
+	state, err := s.Inspect(ctx, p)
+	if err != nil {
+		return err
+	}
+	return state.verify("verify", c)
+}
+
+// verify judges the state of a pane together with that of the client's process.
+func (s State) verify(op string, c Client) error {
+	reason, err := s.unfit(), error(nil)
+	if reason == ReasonNone {
+		reason, err = s.holds(c)
+	}
+	if reason == ReasonNone {
+		return nil
+	}
+	return &Error{Op: op, Pane: s.Pane, Reason: reason, Err: err}
+}
+
+// unfit says what keeps keys from the pane's program.
+func (s State) unfit() Reason {
+	switch {
+	case s.Dead:
+		return ReasonDead
+	case s.InMode:
+		return ReasonMode
+	case s.InputOff:
+		return ReasonInputOff
+	case s.Synchronized:
+		return ReasonSynchronized
+	}
+	return ReasonNone
+}
+
+// holds says whether the client is in the pane, and in front there.
+func (s State) holds(c Client) (Reason, error) {
+	p, err := readProcess(c.PID)
+	if err != nil {
+		return reasonOfProcess(err), err
+	}
+	switch {
+	case p.start != c.Start:
+		return ReasonReused, fmt.Errorf("process %d started at %s, not at %s", c.PID, p.start, c.Start)
+	case p.ended(): // and nobody has asked how
+		return ReasonGone, fmt.Errorf("process %d has ended", c.PID)
+	}
+	line, err := ancestry(c.PID)
+	if err != nil {
+		return reasonOfProcess(err), err
+	}
+	if !slices.Contains(line, s.PID) {
+		return ReasonReused, fmt.Errorf("process %d does not descend from the pane's %d", c.PID, s.PID)
+	}
+	tty, err := deviceOf(s.TTY)
+	switch {
+	case err != nil:
+		return ReasonUnknown, err
+	case p.tty != tty: // a client in the background has a terminal of its own
+		return ReasonForeground, fmt.Errorf("the terminal of process %d is not %s", c.PID, s.TTY)
+	case p.stopped():
+		return ReasonStopped, nil
+	case p.group != p.front:
+		return ReasonForeground, nil
+	}
+	return ReasonNone, nil
+}
+
+// reasonOfProcess tells a process that is not there from one that cannot be looked at.
+func reasonOfProcess(err error) Reason {
+	if errors.Is(err, fs.ErrNotExist) {
+		return ReasonGone
+	}
+	return ReasonUnknown
+}

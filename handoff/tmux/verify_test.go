@@ -1,0 +1,354 @@
+package tmux
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseStat(t *testing.T) {
+	const rest = " S 10 20 30 34817 40 4194304 1 2 3 4 5 6 7 8 20 0 1 0 123456 1000 200"
+	want := process{state: 'S', parent: 10, group: 20, tty: device(136, 1), front: 40, start: "123456"}
+	for _, c := range []struct {
+		name, stat string
+		want       process
+		fails      bool
+	}{
+		{"plain", "7 (claude)" + rest + "\n", want, false},
+		{"a name with brackets and blanks", "7 (a) R 1 (b c)" + rest, want, false},
+		{"terminal 300", "7 (a)" + strings.Replace(rest, "34817", "1083436", 1), process{'S', 10, 20, device(136, 300), 40, "123456"}, false},
+		{"cut", "7 (a) S 10 20", process{}, true},
+		{"nothing", "", process{}, true},
+		{"words", "7 (a)" + strings.Replace(rest, "34817", "tty", 1), process{}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := parseStat([]byte(c.stat))
+			if got != c.want || (err != nil) != c.fails {
+				t.Errorf("parseStat = %+v, %v, want %+v", got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestParseState(t *testing.T) {
+	const line = "4711 %3 4712 $1 @2 0 1 0 0 1  100 24 2 20 /dev/pts/3"
+	want := State{
+		Pane: Pane{"/s", 4711, "%3"}, PID: 4712, TTY: "/dev/pts/3", Session: "$1", Window: "@2",
+		InMode: true, Alternate: true, Width: 100, Height: 24, Cursor: Cursor{2, 20},
+	}
+	got, err := parseState("/s", line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("parseState (-want +got):\n%s", diff)
+	}
+	for _, line := range []string{"", " ", "4711               ", strings.Replace(line, "%3", "", 1), strings.Replace(line, "4712", "x", 1), line + " x"} {
+		if got, err := parseState("/s", line); err == nil {
+			t.Errorf("parseState(%q) = %+v", line, got)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	e := &Error{Op: "type", Pane: Pane{"/s", 1, "%3"}, Reason: ReasonDraft, Pasted: true, Err: os.ErrNotExist}
+	want := "type in pane %3: a draft is in the input box: file does not exist: try again once it is sent or removed"
+	if got := e.Error(); got != want {
+		t.Errorf("Error = %q, want %q", got, want)
+	}
+	joined := errors.Join(e, errors.New("more"))
+	if ReasonOf(joined) != ReasonDraft || !PastedIn(joined) || !errors.Is(joined, os.ErrNotExist) {
+		t.Errorf("%v is not understood", joined)
+	}
+	if ReasonOf(nil) != ReasonNone || ReasonOf(os.ErrClosed) != ReasonUnknown || PastedIn(os.ErrClosed) || PastedIn(nil) {
+		t.Error("other errors are not understood")
+	}
+	seen := map[string]bool{}
+	for r := range reasons {
+		text := reasonTexts[r]
+		if text.name == "" || text.matter == "" || text.remedy == "" || seen[r.String()] {
+			t.Errorf("reason %d has no texts of its own: %+v", r, text)
+		}
+		seen[r.String()] = true
+	}
+	if Reason(99).String() != "unknown" {
+		t.Error("a reason that is none has a name")
+	}
+}
+
+func TestVerify(t *testing.T) {
+	r := newRig(t, Options{})
+	a := r.startWindow()
+	verify := func(name string, p Pane, c Client, want Reason) {
+		t.Helper()
+		if err := r.Verify(t.Context(), p, c); ReasonOf(err) != want || (want == ReasonNone) != (err == nil) {
+			t.Errorf("%s: Verify = %v, want %v", name, err, want)
+		}
+	}
+	verify("as it is", a.pane, a.client, ReasonNone)
+	verify("the server's pid unknown", Pane{a.pane.Socket, 0, a.pane.ID}, a.client, ReasonNone)
+	verify("another server", Pane{a.pane.Socket, 1, a.pane.ID}, a.client, ReasonServerChanged)
+	verify("no such pane", Pane{a.pane.Socket, 0, "%999"}, a.client, ReasonGone)
+	verify("no such server", Pane{a.pane.Socket + "x", 0, a.pane.ID}, a.client, ReasonGone)
+	verify("started at another time", a.pane, Client{a.client.PID, "1"}, ReasonReused)
+	self, err := readProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	verify("a process elsewhere", a.pane, Client{os.Getpid(), self.start}, ReasonReused)
+	verify("no process", a.pane, Client{0, "1"}, ReasonUnknown)
+
+	for _, c := range []struct {
+		name    string
+		on, off []string
+		want    Reason
+	}{
+		{"copy mode", []string{"copy-mode", "-t", a.pane.ID}, []string{"send-keys", "-t", a.pane.ID, "-X", "cancel"}, ReasonMode},
+		{"clock", []string{"clock-mode", "-t", a.pane.ID}, []string{"copy-mode", "-q", "-t", a.pane.ID}, ReasonMode},
+		{"input off", []string{"select-pane", "-d", "-t", a.pane.ID}, []string{"select-pane", "-e", "-t", a.pane.ID}, ReasonInputOff},
+		{"synchronized", []string{"set", "-w", "-t", a.pane.ID, "synchronize-panes", "on"}, []string{"set", "-w", "-t", a.pane.ID, "synchronize-panes", "off"}, ReasonSynchronized},
+	} {
+		a.reaches(ReasonNone)
+		r.tmux(c.on...)
+		verify(c.name, a.pane, a.client, c.want)
+		if err := a.typed(testText); ReasonOf(err) != c.want || PastedIn(err) {
+			t.Errorf("%s: Type = %v", c.name, err)
+		}
+		r.tmux(c.off...)
+		verify("after "+c.name, a.pane, a.client, ReasonNone)
+	}
+	a.untouched()
+	r.noBuffers()
+}
+
+// A client in another terminal than the pane's, though it descends from the pane.
+func TestVerifyTerminal(t *testing.T) {
+	newIdleRig(t, Options{}) // for its conditions
+	self, err := readProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := State{Pane: Pane{"/s", 1, "%1"}, PID: os.Getpid(), TTY: "/dev/null"}
+	if err := s.verify("verify", Client{os.Getpid(), self.start}); ReasonOf(err) != ReasonForeground {
+		t.Errorf("verify = %v", err)
+	}
+	for _, tty := range []string{"", "/dev/nothing", t.TempDir()} {
+		s.TTY = tty
+		if err := s.verify("verify", Client{os.Getpid(), self.start}); ReasonOf(err) == ReasonNone {
+			t.Errorf("verify of terminal %q succeeds", tty)
+		}
+	}
+}
+
+func TestDeadPane(t *testing.T) {
+	r := newRig(t, Options{})
+	r.tmux("set", "-g", "remain-on-exit", "on")
+	a := r.startWindow()
+	a.reaches(ReasonNone)
+	a.order("exit")
+	a.reaches(ReasonDead)
+	if err := a.typed(testText); ReasonOf(err) != ReasonDead || PastedIn(err) {
+		t.Errorf("Type = %v", err)
+	}
+	a.untouched()
+	r.noBuffers()
+}
+
+// What runs in the pane is a shell's child: then the shell is in front when it is
+// suspended, in the background, or has ended.
+func TestShellInFront(t *testing.T) {
+	r := newRig(t, Options{})
+	a, argv := r.command()
+	id := r.tmux("new-window", "-d", "-t", "keep:", "-P", "-F", "#{pane_id}", "sh", "-i")
+	r.tmux("send-keys", "-t", id, strings.Join(argv, " "), "Enter")
+	a.met(id)
+	a.reaches(ReasonNone)
+	if err := a.typed(testText); err != nil {
+		t.Fatal(err)
+	}
+	a.wait("submit", 1)
+
+	refused := func(want Reason) {
+		t.Helper()
+		a.reaches(want)
+		if err := a.typed(testText); ReasonOf(err) != want || PastedIn(err) {
+			t.Errorf("Type = %v, want %v", err, want)
+		}
+	}
+	signal := func(sig syscall.Signal) {
+		t.Helper()
+		if err := syscall.Kill(a.client.PID, sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signal(syscall.SIGSTOP)
+	refused(ReasonStopped)
+	r.until("the shell is in front", func() bool {
+		p, err := readProcess(a.client.PID)
+		return err == nil && p.front != p.group
+	})
+	signal(syscall.SIGCONT)
+	refused(ReasonForeground)
+	a.order("exit")
+	refused(ReasonGone)
+	if n := len(a.events("paste")); n != 1 {
+		t.Errorf("%d pastes", n)
+	}
+	if screen, err := r.Screen(t.Context(), a.pane); err != nil || strings.Contains(screenText(screen), testText) {
+		t.Errorf("the shell got it: %v, %s", err, screenText(screen))
+	}
+	r.noBuffers()
+}
+
+func screenText(s Screen) string {
+	var b strings.Builder
+	for _, row := range s.Rows {
+		b.WriteString(row.String() + "\n")
+	}
+	return b.String()
+}
+
+// Somebody looks at the pane in an attached terminal, and has just pressed a key.
+func TestHumanAtTheKeyboard(t *testing.T) {
+	r := newRig(t, Options{Quiet: time.Hour})
+	a, b := r.startWindow(), r.startWindow()
+	a.reaches(ReasonNone)
+	b.reaches(ReasonNone)
+	outer := newIdleRig(t, Options{})
+	outer.tmux("new-session", "-d", "-x", "80", "-y", "24", "env", "TMUX=", r.binary, "-u", "-S", r.socket, "attach", "-t", "keep:")
+	r.until("a terminal is attached", func() bool { return r.tmux("list-clients") != "" })
+	r.tmux("select-window", "-t", a.pane.ID)
+	a.reaches(ReasonTyping)
+	if err := a.typed(testText); ReasonOf(err) != ReasonTyping {
+		t.Errorf("Type = %v", err)
+	}
+	a.untouched()
+	if err := b.typed(testText); err != nil { // nobody looks at that one
+		t.Error(err)
+	}
+	r.tmux("detach-client", "-s", "keep")
+	a.reaches(ReasonNone)
+}
+
+// A key that the client has not drawn yet is not on the screen, but tmux knows of it.
+func TestUnseenKeys(t *testing.T) {
+	r := newRig(t, Options{Quiet: time.Second})
+	a := r.startWindow()
+	outer := newIdleRig(t, Options{})
+	outer.tmux("new-session", "-d", "-x", "80", "-y", "24", "env", "TMUX=", r.binary, "-u", "-S", r.socket, "attach", "-t", "keep:")
+	r.until("a terminal is attached", func() bool { return r.tmux("list-clients") != "" })
+	r.tmux("select-window", "-t", a.pane.ID)
+	a.reaches(ReasonNone) // nobody has pressed a key for a second
+	a.order("hold")
+	press := func(key string) {
+		outer.tmux("send-keys", "-l", key)
+		r.until("the client has the key", func() bool { return strings.HasSuffix(string(a.bytes()), key) })
+	}
+	// Before the paste.
+	err := r.Type(t.Context(), a.pane, a.client, testText, func(context.Context) error { press("x"); return nil })
+	if ReasonOf(err) != ReasonTyping || PastedIn(err) {
+		t.Errorf("Type = %v", err)
+	}
+	if n := len(a.events("paste")); n != 0 {
+		t.Errorf("%d pastes", n)
+	}
+	// Before Enter.
+	v, err := r.look(t.Context(), "test", a.pane)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for time.Since(v.used) < time.Second { // the next key is to be in another second
+		if v, err = r.look(t.Context(), "test", a.pane); err != nil {
+			t.Fatal(err)
+		}
+	}
+	press("y")
+	if out := r.tmux("if-shell", "-F", "-t", a.pane.ID, v.guard(), "display-message -p yes"); out != "" {
+		t.Error("the guard does not see the key")
+	}
+	r.noBuffers()
+}
+
+func TestQuiet(t *testing.T) {
+	for _, c := range []struct {
+		quiet, since time.Duration
+		want         Reason
+	}{
+		{3 * time.Second, time.Second, ReasonTyping},
+		{3 * time.Second, 10 * time.Second, ReasonNone},
+		{-1, time.Second, ReasonNone},
+	} {
+		s := &Server{quiet: c.quiet}
+		if err := s.refuse(view{used: time.Now().Add(-c.since)}, "type", ReasonNone); ReasonOf(err) != c.want {
+			t.Errorf("refuse after %v of %v = %v", c.since, c.quiet, err)
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	r := newRig(t, Options{})
+	a := r.startWindow()
+	r.tmux("new-session", "-d", "-t", "keep", "-s", "keep-2") // shares its windows
+	states, err := r.Find(t.Context(), r.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, s := range states {
+		ids = append(ids, s.Pane.ID)
+	}
+	if diff := cmp.Diff([]string{"%0", a.pane.ID}, ids); diff != "" {
+		t.Errorf("panes (-want +got):\n%s", diff)
+	}
+	pane, err := r.PaneOf(t.Context(), r.socket, a.client.PID)
+	if err != nil || pane != a.pane {
+		t.Errorf("PaneOf = %v, %v, want %v", pane, err, a.pane)
+	}
+	if _, err := r.PaneOf(t.Context(), r.socket, os.Getpid()); ReasonOf(err) != ReasonGone {
+		t.Errorf("PaneOf this process = %v", err)
+	}
+	if _, err := r.PaneOf(t.Context(), r.socket, 1<<30); ReasonOf(err) != ReasonGone {
+		t.Errorf("PaneOf nobody = %v", err)
+	}
+	if _, err := r.Find(t.Context(), r.socket+"x"); ReasonOf(err) != ReasonGone {
+		t.Errorf("Find without a server = %v", err)
+	}
+	if _, err := os.Stat(r.socket + "x"); err == nil {
+		t.Error("a server was started")
+	}
+}
+
+func TestNew(t *testing.T) {
+	if _, err := New(Options{Binary: filepath.Join(t.TempDir(), "tmux")}); err == nil {
+		t.Error("New without tmux succeeds")
+	}
+}
+
+// A server that does not answer costs the timeout, and is not taken to be gone.
+func TestServerHangs(t *testing.T) {
+	r := newRig(t, Options{Timeout: 50 * time.Millisecond})
+	a := r.startWindow()
+	pid, err := strconv.Atoi(r.tmux("display-message", "-p", "#{pid}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	err = a.typed(testText)
+	if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if ReasonOf(err) != ReasonUnknown || !errors.Is(err, errNoAnswer) || PastedIn(err) {
+		t.Errorf("Type = %v", err)
+	}
+	a.untouched()
+}

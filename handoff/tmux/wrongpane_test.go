@@ -1,0 +1,202 @@
+package tmux
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// tmux takes a name that is no more for another that begins with it.
+func TestPrefixNames(t *testing.T) {
+	r := newRig(t, Options{})
+	a := r.start("new-session", "-d", "-s", "agent", "-x", "80", "-y", "24")
+	b := r.start("new-session", "-d", "-s", "agent-1", "-x", "80", "-y", "24")
+	a.reaches(ReasonNone)
+	b.reaches(ReasonNone)
+	r.tmux("kill-session", "-t", "=agent")
+	if err := a.typed(testText); ReasonOf(err) != ReasonGone {
+		t.Errorf("Type = %v", err)
+	}
+	b.untouched()
+	r.noBuffers()
+	// The control: by name it would have come to the other.
+	r.tmux("send-keys", "-t", "agent", "-l", "x")
+	r.until("the other gets it", func() bool { return string(b.bytes()) == "x" })
+}
+
+// The next server counts its panes from 0 again.
+func TestReusedID(t *testing.T) {
+	r := newRig(t, Options{})
+	a := r.startWindow()
+	a.reaches(ReasonNone)
+	r.kill()
+	r.until("the client ends", func() bool {
+		p, err := readProcess(a.client.PID)
+		return err != nil || p.ended()
+	})
+	r.tmux("new-session", "-d", "-s", "keep", "-x", "80", "-y", "24", "sleep", "1000")
+	b := r.startWindow()
+	b.reaches(ReasonNone)
+	if a.pane.ID != b.pane.ID {
+		t.Fatalf("%s is not %s: the test shows nothing", a.pane.ID, b.pane.ID)
+	}
+	anyServer := Pane{r.socket, 0, a.pane.ID}
+	for _, c := range []struct {
+		name   string
+		pane   Pane
+		client Client
+		want   Reason
+	}{
+		{"the old one", a.pane, a.client, ReasonServerChanged},
+		{"without its server's pid", anyServer, a.client, ReasonGone},
+		{"and with its pid used again", anyServer, Client{b.client.PID, a.client.Start + "0"}, ReasonReused},
+	} {
+		if err := r.Type(t.Context(), c.pane, c.client, testText, nil); ReasonOf(err) != c.want {
+			t.Errorf("%s: Type = %v, want %v", c.name, err, c.want)
+		}
+	}
+	b.untouched()
+	r.noBuffers()
+	if err := b.typed(testText); err != nil {
+		t.Error(err)
+	}
+}
+
+// Another client in the same pane of the same server.
+func TestRespawnedPane(t *testing.T) {
+	r := newRig(t, Options{})
+	a := r.startWindow()
+	a.reaches(ReasonNone)
+	b, argv := r.command()
+	r.tmux(slices.Concat([]string{"respawn-pane", "-k", "-t", a.pane.ID}, argv)...)
+	b.met(a.pane.ID)
+	b.reaches(ReasonNone)
+	if err := a.typed(testText); ReasonOf(err) != ReasonGone {
+		t.Errorf("Type = %v", err)
+	}
+	b.untouched()
+}
+
+// A pane that changes between check and paste, however late.
+func TestChangesBetween(t *testing.T) {
+	r := newRig(t, Options{})
+	a := r.startWindow()
+	a.reaches(ReasonNone)
+	v, err := r.look(t.Context(), "test", a.pane)
+	if err != nil {
+		t.Fatal(err)
+	}
+	holds := func() bool {
+		return r.tmux("if-shell", "-F", "-t", a.pane.ID, v.guard(), "display-message -p yes", "display-message -p no") == "yes"
+	}
+	if !holds() {
+		t.Fatalf("the guard does not hold: %s", v.guard())
+	}
+	for _, c := range []struct {
+		name    string
+		on, off []string
+	}{
+		{"mode", []string{"copy-mode", "-t", a.pane.ID}, []string{"copy-mode", "-q", "-t", a.pane.ID}},
+		{"input", []string{"select-pane", "-d", "-t", a.pane.ID}, []string{"select-pane", "-e", "-t", a.pane.ID}},
+		{"synchronized", []string{"set", "-w", "-t", a.pane.ID, "synchronize-panes", "on"}, []string{"set", "-w", "-t", a.pane.ID, "-u", "synchronize-panes"}},
+		{"size", []string{"resize-window", "-x", "90", "-t", a.pane.ID}, []string{"resize-window", "-x", "80", "-t", a.pane.ID}},
+	} {
+		r.tmux(c.on...)
+		if holds() {
+			t.Errorf("%s: the guard holds", c.name)
+		}
+		r.tmux(c.off...)
+		r.until("the client has drawn", holds)
+	}
+	r.tmux("send-keys", "-t", a.pane.ID, "-l", "x")
+	r.until("the guard sees a key", func() bool { return !holds() })
+	r.tmux("respawn-pane", "-k", "-t", a.pane.ID, "cat")
+	if holds() {
+		t.Error("another process: the guard holds")
+	}
+	r.tmux("kill-pane", "-t", a.pane.ID)
+	if holds() {
+		t.Error("no pane: the guard holds")
+	}
+}
+
+// recorder is what tmux is called here: it notes its arguments, and becomes tmux.
+const recorder = "tmux-recorder"
+
+func record() error {
+	f, err := os.OpenFile(os.Args[0]+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := f.WriteString(strings.Join(append(os.Args[1:], os.Environ()...), "\x1f") + "\n"); err != nil {
+		return err
+	}
+	path, err := os.Readlink(os.Args[0] + ".tmux")
+	if err != nil {
+		return err
+	}
+	return syscall.Exec(path, append([]string{"tmux"}, os.Args[1:]...), os.Environ())
+}
+
+// Texts, and names that others choose, are never arguments; nor is our environment tmux's.
+func TestNoDataInArguments(t *testing.T) {
+	dir := t.TempDir()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, recorder)
+	if err := os.Symlink(exe, path); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMUX", "/nowhere,1,1")
+	t.Setenv("SM_TEST_SECRET", "secret")
+	r := newRig(t, Options{Binary: path})
+	if err := os.Symlink(r.binary, path+".tmux"); err != nil {
+		t.Fatal(err)
+	}
+	a := r.start("new-session", "-d", "-s", "agent #(touch PWN)", "-n", "w#{pid}; #S", "-x", "80", "-y", "24")
+	a.reaches(ReasonNone)
+	text := "[sm test] marker; #(touch PWN) ; -t %0 #a1b2c3"
+	if err := a.typed(text); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.wait("submit", 1).Text; got != text {
+		t.Errorf("submitted %q", got)
+	}
+	if _, err := r.PaneOf(t.Context(), r.socket, a.client.PID); err != nil {
+		t.Error(err)
+	}
+	log, err := os.ReadFile(path + ".log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range []string{"marker", "a1b2c3", "PWN", "agent", "secret", "TMUX", "/nowhere"} {
+		if strings.Contains(string(log), data) {
+			t.Errorf("%q is in the arguments or environment", data)
+		}
+	}
+	verbs := map[string]bool{}
+	for line := range strings.Lines(string(log)) {
+		args := strings.Split(strings.TrimSpace(line), "\x1f")
+		if len(args) < 4 || args[0] != "-u" || args[1] != "-S" || args[2] != r.socket || args[len(args)-1] != "LC_ALL=C.UTF-8" {
+			t.Errorf("called as %q", args)
+			continue
+		}
+		verbs[args[3]] = true
+		for i, arg := range args {
+			if arg == ";" {
+				verbs[args[i+1]] = true
+			}
+		}
+	}
+	want := map[string]bool{"display-message": true, "list-clients": true, "capture-pane": true, "load-buffer": true, "if-shell": true, "list-panes": true}
+	if diff := cmp.Diff(want, verbs); diff != "" {
+		t.Errorf("commands (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,130 @@
+package fleet
+
+import (
+	"errors"
+	"testing"
+
+	"sm/transcript"
+	"sm/transcript/hook"
+)
+
+func namedAs(agent, name string, pid int) hook.Origin {
+	o := from(agent, pid)
+	o.Name = name
+	return o
+}
+
+// TestLabelsOfAgents: what an agent is called in metrics is given at first sight, belongs
+// to nobody else, and stays, whatever becomes of its sessions and clients.
+func TestLabelsOfAgents(t *testing.T) {
+	s := newScene(t).play(
+		starts(1, 1, "startup", namedAs("a", "web", 7)), starts(2, 2, "startup", namedAs("b", "web", 8)), starts(3, 3, "startup", from("no-name-of-its-own", 9)),
+		answers(4, 4, 9_000), fires(5, 4, prompted, from("", 10)), // known as its session before
+		registers(6, Registration{ID: "d", Name: "web"}), starts(7, 5, "startup", inPane("%3", 50, 11)),
+	)
+	want := map[string]string{"a": "web", "b": "web-2", "no-name-of-its-own": "no-name-", "#4": labelled(4), "d": "web-3", "tmux-3-" + paneHash: "tmux-3-" + paneHash[:1]}
+	diff(t, "at first", want, s.labels())
+	s.play(
+		starts(11, 11, "clear", namedAs("a", "web", 7)), answers(12, 11, 9_000), // its transcript comes after it
+		ends(8), starts(12, 12, "startup", namedAs("b", "other", 18)),
+		answers(13, 13, 9_000), starts(13, 13, "clear", from("no-name-of-its-own", 9)),
+		answers(14, 14, 9_000), starts(14, 14, "clear", from("", 10)), writes(4, prompt(stampOf(14), "p9")), // a left one that is written to
+	)
+	diff(t, "after /clear and a restart of a client", want, s.labels())
+	s.play(restarts, registers(20, Registration{ID: "c", Name: "web"}), starts(21, 21, "clear", namedAs("a", "web", 7)))
+	want["c"] = "web-4"
+	diff(t, "after a restart of the observer", want, s.labels())
+}
+
+// TestAgentsSurvive: all that is kept of agents comes back as it was.
+func TestAgentsSurvive(t *testing.T) {
+	nested := from("em", 8)
+	pane := inPane("%3", 50, 7)
+	pane.Agent, pane.Name, pane.Parent, pane.Provider = "em", "web", "boss", "claude"
+	s := newScene(t).play(
+		starts(1, 1, "startup", pane), answers(2, 1, 9_000), shows(3, 1, 9_000, pane), starts(4, 2, "startup", nested), starts(5, 3, "resume", pane),
+		registers(6, Registration{ID: "reg", Pane: "%4"}), writes(1, boundary(stampOf(7), "b1", "auto", 150_000)),
+	)
+	before := map[string]Agent{}
+	for id, a := range s.f.agents {
+		before[id] = *a
+	}
+	if a := before["em"]; a.Sample.Tokens == 0 || a.Resumed == "" || a.Counted != one(auto) || before[uuid(2)].Host != "em" {
+		t.Errorf("not all is there that could be lost: %+v", before)
+	}
+	s.play(restarts)
+	after := map[string]Agent{}
+	for id, a := range s.f.agents {
+		after[id] = *a
+	}
+	diff(t, "agents", before, after)
+	s.play(fires(20, 2, used, nested)) // that it is another process is known still
+	diff(t, "the nested one", 2, number(s.f.agents[uuid(2)].Session))
+}
+
+// TestPastSession: a session that its agent has left stands for itself and has no label;
+// the agent's names lead to the present one, and nobody can speak for the old one.
+func TestPastSession(t *testing.T) {
+	em := namedAs("em", "web", 7)
+	s := newScene(t).play(
+		answers(1, 1, 60_000), fires(2, 1, prompted, em), writes(1, boundary(stampOf(3), "b1", "auto", 150_000)), answers(4, 1, 50_000),
+		starts(10, 2, "clear", em), answers(11, 2, 9_000),
+	)
+	type told struct {
+		Agent, Label, Session string
+		Past                  bool
+		Tokens                int64
+		Compactions           [3]int
+	}
+	look := func(id string) told {
+		v, err := s.f.View(id, created)
+		if err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+		return told{nameOf(v.Agent), v.Label, nameOf(v.SessionID), v.Past, v.Tokens, v.Compactions}
+	}
+	now := told{Agent: "em", Label: "web", Session: "#2", Tokens: 9_000}
+	for _, id := range []string{"em", "web", uuid(2), uuid(2)[:12]} {
+		diff(t, id, now, look(id))
+	}
+	for _, id := range []string{uuid(1), uuid(1)[:13]} {
+		diff(t, id, told{Agent: "#1", Session: "#1", Past: true, Tokens: 50_000, Compactions: one(auto)}, look(id))
+	}
+	if _, _, err := s.f.Usage(&hook.ContextUsage{SessionID: uuid(1), Event: "compaction"}, afterwards); !errors.Is(err, ErrUnknown) {
+		t.Errorf("posted for the one that was left: %v", err)
+	}
+	for _, id := range []string{"em", "web", uuid(1), uuid(2), uuid(1)[:13]} {
+		if agent, err := s.f.Agent(id, false); agent != "em" || err != nil { // a message for it has one reader
+			t.Errorf("%s is %q: %v", id, agent, err)
+		}
+	}
+	if n := len(s.f.Views(created)); n != 2 || s.f.agents[uuid(1)] != nil {
+		t.Errorf("%d views, agents %v", n, s.f.agents)
+	}
+	diff(t, "compactions of the agent", one(auto), func() [3]int { v, _ := s.f.View("em", created); return v.Counted }())
+	s.news = News{}
+	s.play(writes(1, prompt(stampOf(20), "p9"), reply(stampOf(21), "m9", 199_000, 10), boundary(stampOf(22), "b2", "auto", 199_000)))
+	if len(s.news.Events) > 0 {
+		t.Errorf("what is written to it says of the agent: %+v", s.news.Events)
+	}
+	// But what was heard there was meant for the agent.
+	s.play(writes(1, `{"type":"attachment","uuid":"x1","timestamp":"`+stampOf(23)+`","attachment":{"type":"hook_additional_context","content":["[sm x] #a1b2c3"]}}`))
+	diff(t, "heard", []Heard{{"em", "[sm x] #a1b2c3", transcript.InstantOf(second(23))}}, s.news.Heard)
+}
+
+// TestParentOfMany: events tell the engine who is whose parent, once each time it changes,
+// and again at a start.
+func TestParentOfMany(t *testing.T) {
+	o := namedAs("em", "web", 7)
+	o.Parent = "boss"
+	s := newScene(t).play(starts(1, 1, "startup", o), fires(2, 1, prompted, o), fires(3, 1, used, from("em", 7)))
+	o.Parent = "other"
+	s.play(fires(4, 1, prompted, o), fires(5, 1, prompted, hook.Origin{Agent: "em", Parent: "em", PID: 7, Start: "700"}))
+	var got []string
+	for _, ev := range append(s.news.Events, s.f.Seen()...) {
+		if ev.Name != "" {
+			got = append(got, string(ev.Agent)+" "+ev.Name+" of "+string(ev.Parent))
+		}
+	}
+	diff(t, "seen", []string{"em web of boss", "em web of other", "em web of other"}, got)
+}

@@ -1,0 +1,257 @@
+package fleet
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"sm/alerts"
+	"sm/transcript/hook"
+)
+
+// A throng is some twenty agents whose clients run /clear, end and are started again,
+// and all that they tell, each thing some time after it was true.
+type throng struct {
+	*rand.Rand
+	wild    bool // what is told may come after many sessions; else before the next one ends
+	agents  []*seatTruth
+	told    []telling
+	pid, n  int         // given so far
+	entries []entryTime // what the registry says, by time
+}
+
+// seatTruth is what is true of one agent in the end.
+type seatTruth struct {
+	id       string // "" for one that has no name: any of its sessions names it
+	host     string // of a nested one
+	sessions []int
+}
+
+// telling is a step and when it comes.
+type telling struct {
+	arrives float64
+	do      step
+}
+
+// entryTime is one entry of the registry: from at on a process is in a session, 0 when it
+// has ended.
+type entryTime struct {
+	at           float64
+	pid, session int
+}
+
+const (
+	lateMost = 20.0 // how late something may come
+	shortest = 60.0 // how long a session lasts at least
+)
+
+func newThrong(seed uint64, wild bool) *throng {
+	w := &throng{Rand: rand.New(rand.NewPCG(seed, 3)), wild: wild}
+	for i := range 20 {
+		switch {
+		case i < 8:
+			w.agent(fmt.Sprintf("em%d", i), 100*w.Float64(), "", nil)
+		case i < 12:
+			pane := fmt.Sprintf("%%%d", i)
+			w.agent(inPane(pane, 50, 2).Agent, 100*w.Float64(), "", func(pid int) hook.Origin { return inPane(pane, 50, pid) })
+		case i < 16:
+			w.agent("", 100*w.Float64(), "", func(pid int) hook.Origin { return from("", pid) })
+		default: // started by em0 to em3, after these have spoken
+			host := fmt.Sprintf("em%d", i-16)
+			w.agent("", 150, host, func(pid int) hook.Origin { return from(host, pid) })
+		}
+	}
+	w.registry()
+	slices.SortStableFunc(w.told, func(a, b telling) int {
+		if a.arrives < b.arrives {
+			return -1
+		}
+		return btoi(a.arrives > b.arrives)
+	})
+	return w
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// tell has a step come some time after it was true, and perhaps twice.
+func (w *throng) tell(at float64, do step) {
+	for range 1 + btoi(w.IntN(5) == 0) {
+		late := lateMost * w.Float64()
+		if w.wild && w.IntN(3) == 0 {
+			late *= 20
+		}
+		w.told = append(w.told, telling{at + late, do})
+	}
+}
+
+// agent makes one agent with its clients and their sessions.
+func (w *throng) agent(id string, at float64, host string, origin func(pid int) hook.Origin) {
+	a := &seatTruth{id: id, host: host}
+	w.agents = append(w.agents, a)
+	if origin == nil {
+		origin = func(pid int) hook.Origin { return from(id, pid) }
+	}
+	w.pid++
+	pid, source := 1000+w.pid, "startup"
+	hosting := len(w.agents) <= 4
+	for range 1 + w.IntN(5) {
+		w.n++
+		a.sessions = append(a.sessions, w.n)
+		if source == "startup" { // the first that a client tells comes in time
+			w.told = append(w.told, telling{at, starts(at, w.n, source, origin(pid))})
+		}
+		length := shortest + 60*w.Float64()
+		if len(a.sessions) == 1 && hosting {
+			length += 150
+		}
+		w.session(w.n, at, at+length, source, origin(pid))
+		w.entries = append(w.entries, entryTime{at, pid, w.n})
+		at += length + 0.1
+		source = "clear"
+		if id != "" && !hosting && w.IntN(3) == 0 { // a named client is started again
+			w.entries = append(w.entries, entryTime{at, pid, 0})
+			w.told = append(w.told, telling{at, ends(pid)})
+			w.pid++
+			pid, source = 1000+w.pid, "startup"
+		}
+	}
+}
+
+// session is all that is told of one.
+func (w *throng) session(n int, begin, end float64, source string, o hook.Origin) {
+	w.tell(begin, starts(begin, n, source, o))
+	some := func() float64 { return begin + (end-begin)*w.Float64() }
+	for range w.IntN(4) {
+		at := some()
+		w.tell(at, fires(at, n, []hook.Event{prompted, used, stopped}[w.IntN(3)], o))
+		at = some()
+		w.tell(at, shows(at, n, int64(20_000+w.IntN(50_000)), o))
+		at = some()
+		w.tell(at, hooked(at, n, hook.Payload{Event: used, AgentID: "a1"}, o))
+	}
+	w.tell(end, fires(end, n, left, o))
+	w.tell(end+1.5, fires(end+1.5, n, stopped, o)) // which the next session overtakes
+	at := begin
+	for range w.IntN(4) {
+		at += 10 * w.Float64()
+		w.told = append(w.told, telling{at, answers(at, n, 20_000)})
+	}
+}
+
+// registry has the registry read from time to time, each reading after the one before.
+func (w *throng) registry() {
+	slices.SortStableFunc(w.entries, func(a, b entryTime) int { return btoi(a.at > b.at) - btoi(a.at < b.at) })
+	now, updated := map[int]int{}, map[int]float64{}
+	arrives := 0.0
+	for _, e := range w.entries {
+		if now[e.pid], updated[e.pid] = e.session, e.at; e.session == 0 {
+			delete(now, e.pid)
+		}
+		if w.IntN(4) == 0 {
+			continue // not seen before the next change
+		}
+		var cs []Client
+		for pid, n := range now {
+			cs = append(cs, Client{PID: pid, ProcStart: fmt.Sprint(100 * pid), SessionID: uuid(n), Updated: second(updated[pid])})
+		}
+		arrives = max(arrives, e.at+2*w.Float64())
+		w.told = append(w.told, telling{arrives, func(s *scene) { s.news.add(s.f.Clients(cs)) }})
+	}
+}
+
+// TestIdentityRandom: however late and often what is told comes, in the end each session
+// belongs to its agent, each agent is in its last session, and none has gone back to one
+// that it had left. When nothing comes later than the next /clear, each has been told once.
+func TestIdentityRandom(t *testing.T) {
+	for seed := range uint64(60) {
+		for _, wild := range []bool{false, true} {
+			w := newThrong(seed, wild)
+			s := newScene(t)
+			again, been := w.IntN(len(w.told)), map[string]int{}
+			for i, x := range w.told {
+				if i == again {
+					s.play(restarts)
+				}
+				s.play(x.do)
+				w.checkForward(t, s, been)
+			}
+			w.checkEnd(t, s)
+			w.checkResets(t, s)
+			if t.Failed() {
+				t.Fatalf("seed %d, wild %v", seed, wild)
+			}
+		}
+	}
+}
+
+// checkForward: an agent that has a name is in a session of its own, and never goes back.
+func (w *throng) checkForward(t *testing.T, s *scene, been map[string]int) {
+	for _, a := range w.agents {
+		now := s.f.agents[a.id]
+		if a.id == "" || now == nil || now.Session == "" {
+			continue
+		}
+		n := number(now.Session)
+		if !slices.Contains(a.sessions, n) || n < been[a.id] {
+			t.Fatalf("%s of sessions %v goes from %d to %d", a.id, a.sessions, been[a.id], n)
+		}
+		been[a.id] = n
+	}
+}
+
+func (w *throng) checkEnd(t *testing.T, s *scene) {
+	owner := map[string]int{}
+	for i, a := range w.agents {
+		id := a.id
+		if id == "" {
+			id = s.f.seats[uuid(a.sessions[len(a.sessions)-1])].Agent
+		}
+		if j, taken := owner[id]; taken {
+			t.Errorf("agents %d and %d are one: %s", i, j, nameOf(id))
+		}
+		owner[id] = i
+		now := s.f.agents[id]
+		if now == nil || number(now.Session) != a.sessions[len(a.sessions)-1] || now.Host != a.host || now.Parent != a.host {
+			t.Errorf("%s of %v: %+v", nameOf(id), a, now)
+		}
+		for _, n := range a.sessions {
+			if seat := s.f.seats[uuid(n)]; seat == nil || seat.Agent != id {
+				t.Errorf("session %d of %s: %+v", n, nameOf(id), seat)
+			}
+		}
+	}
+	if n := len(s.f.agents); n != len(w.agents) {
+		t.Errorf("%d agents, want %d: %v", n, len(w.agents), s.standing().Sits)
+	}
+}
+
+// checkResets: an agent is told once of each session that it has gone on to, in their
+// order. One that is known by its transcript and the registry alone, as what is told so
+// late may have it, is another until its hooks come.
+func (w *throng) checkResets(t *testing.T, s *scene) {
+	told := map[int]int{}
+	last := map[alerts.AgentID]int{}
+	for _, ev := range s.news.Events {
+		if ev.Kind != alerts.EventReset {
+			continue
+		}
+		n := keyed(ev.Key)
+		if told[n]++; n <= last[ev.Agent] {
+			t.Errorf("%s goes from session %d to %d", nameOf(string(ev.Agent)), last[ev.Agent], n)
+		}
+		last[ev.Agent] = n
+	}
+	for _, a := range w.agents {
+		for i, n := range a.sessions {
+			if told[n] != btoi(i > 0) && !w.wild {
+				t.Errorf("the beginning of session %d, number %d of %q, was told %d times", n, i, a.id, told[n])
+			}
+		}
+	}
+}

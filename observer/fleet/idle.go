@@ -1,0 +1,52 @@
+package fleet
+
+import (
+	"cmp"
+	"time"
+
+	"sm/alerts"
+	"sm/transcript"
+)
+
+// Place is where an agent's client runs: in which pane of which tmux server, and as
+// which process.
+type Place struct {
+	Socket string
+	Server int
+	Pane   string
+	PID    int
+	Start  string
+}
+
+const (
+	// restFor is how long a client must have sat at its prompt: after a turn its hooks
+	// may still speak, and a human may be about to go on.
+	restFor = time.Second
+	// silentFor is the same for a client without a registry: then only its silence tells.
+	silentFor = 5 * time.Second
+)
+
+// Idle says whether an agent's client sits at its prompt, and where. The client's own
+// registry decides, and hooks that are newer; without a registry an ended turn and
+// silence do. One that is not known to run is not idle.
+func (f *Fleet) Idle(agent alerts.AgentID, now time.Time) (at Place, ok bool) {
+	a := f.agents[string(agent)]
+	if a == nil || a.Tmux == "" || a.Pane == "" {
+		return at, false
+	}
+	c := f.clients[a.Session]
+	at = Place{Socket: a.Tmux, Server: a.Server, Pane: a.Pane, PID: cmp.Or(c.PID, a.PID), Start: cmp.Or(c.ProcStart, a.Start)}
+	if at.PID == 0 || at.Start == "" {
+		return at, false
+	}
+	if c.PID != 0 {
+		busy := !c.Updated.IsZero() && f.prompted[a.ID].Time().After(c.Updated) // it will say so soon
+		return at, c.Status == atPrompt && !busy && now.Sub(c.Updated) >= restFor
+	}
+	s := f.sessions[a.Session]
+	if s == nil || len(s.own) == 0 || s.own[0].Session.InTurn {
+		return at, false
+	}
+	last := max(transcript.InstantOf(seen(s.own[0])), a.Hooked, f.prompted[a.ID])
+	return at, now.Sub(last.Time()) >= silentFor && f.options.Alive != nil && f.options.Alive(at.PID, at.Start)
+}

@@ -1,0 +1,280 @@
+package fleet
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/alerts"
+	"sm/transcript"
+	"sm/transcript/hook"
+)
+
+// scene plays what the clients of a machine tell, each thing with its own time, and
+// keeps what the fleet makes of it. Sessions have numbers, see uuid.
+type scene struct {
+	t      *testing.T
+	f      *Fleet
+	dead   map[int]bool // processes that have ended
+	papers map[int]*paper
+	news   News
+}
+
+// step is one thing that is told, or happens.
+type step func(*scene)
+
+func newScene(t *testing.T) *scene {
+	s := &scene{t: t, dead: map[int]bool{}, papers: map[int]*paper{}}
+	s.start(Stored{})
+	s.f.Settle(created)
+	return s
+}
+
+// start makes the fleet of what was stored.
+func (s *scene) start(stored Stored) {
+	alive := func(pid int, _ string) bool { return !s.dead[pid] }
+	s.f = New(Options{Created: created, Thresholds: alerts.Defaults().Thresholds, Alive: alive, Estimate: true}, stored)
+}
+
+func (s *scene) play(steps ...step) *scene {
+	for _, do := range steps {
+		do(s)
+	}
+	return s
+}
+
+// second is a time in so many seconds from created.
+func second(at float64) time.Time { return created.Add(time.Duration(at * float64(time.Second))) }
+
+func stampOf(at float64) string { return second(at).Format("2006-01-02T15:04:05.000Z") }
+
+// afterwards is when all signals arrive: long after they were true.
+var afterwards = transcript.InstantOf(created.Add(24 * time.Hour))
+
+// from is the origin of a client's signals.
+func from(agent string, pid int) hook.Origin {
+	return hook.Origin{Agent: agent, PID: pid, Start: strconv.Itoa(100 * pid)}
+}
+
+// inPane is the origin of signals of a client in a pane that has no other name.
+func inPane(pane string, server, pid int) hook.Origin {
+	o := from(hook.TmuxAgent("/tmp/tmux-1/default", server, pane), pid)
+	o.Tmux, o.Server, o.Pane = "/tmp/tmux-1/default", server, pane
+	return o
+}
+
+// fires is a hook of session n.
+func fires(at float64, n int, event hook.Event, o hook.Origin) step {
+	return hooked(at, n, hook.Payload{Event: event}, o)
+}
+
+// starts is its hook SessionStart.
+func starts(at float64, n int, source string, o hook.Origin) step {
+	return hooked(at, n, hook.Payload{Event: hook.SessionStart, Source: source}, o)
+}
+
+func hooked(at float64, n int, p hook.Payload, o hook.Origin) step {
+	return func(s *scene) {
+		p.SessionID, p.SM = uuid(n), o
+		p.SM.At = second(at)
+		news, _ := s.f.Hook(&p, afterwards)
+		s.news.add(news)
+	}
+}
+
+// shows is a report of session n's status line: so many tokens of a window of 200,000.
+func shows(at float64, n int, tokens int64, o hook.Origin) step {
+	return reports(at, n, status(tokens, 200_000), o)
+}
+
+func reports(at float64, n int, st hook.Status, o hook.Origin) step {
+	return func(s *scene) {
+		st.SessionID, st.SM = uuid(n), o
+		st.SM.At = second(at)
+		news, _ := s.f.Status(&st, afterwards)
+		s.news.add(news)
+	}
+}
+
+// status is what the client pipes into its status line: null before the first reply.
+func status(tokens, window int64) hook.Status {
+	st := hook.Status{Version: "2.1.197", Model: "claude-haiku-4-5"}
+	st.Window.Size = hook.Figure[int64]{Value: window, Known: true}
+	st.Window.Usage, st.Window.UsedPercentage = hook.Figure[hook.Usage]{Null: true}, hook.Figure[float64]{Null: true}
+	if tokens > 0 {
+		st.Window.Usage = hook.Figure[hook.Usage]{Value: hook.Usage{Input: 2, CacheRead: tokens - 2}, Known: true}
+		st.Window.UsedPercentage = hook.Figure[float64]{Value: float64(transcript.Window{Tokens: window}.Percent(tokens)), Known: true}
+	}
+	return st
+}
+
+// holds is the registry as it is now: which process is in which session, in turn.
+func holds(at float64, pidsAndSessions ...int) step {
+	return func(s *scene) {
+		var cs []Client
+		for i := 0; i < len(pidsAndSessions); i += 2 {
+			pid := pidsAndSessions[i]
+			cs = append(cs, Client{PID: pid, ProcStart: strconv.Itoa(100 * pid), SessionID: uuid(pidsAndSessions[i+1]), Updated: second(at)})
+		}
+		s.news.add(s.f.Clients(cs))
+	}
+}
+
+// writes appends to the transcript of session n, which is read at once.
+func writes(n int, lines ...string) step {
+	return func(s *scene) {
+		p, known := s.papers[n]
+		if !known {
+			p = ofSession(n)
+			s.papers[n] = p
+		}
+		if p.add(lines...); known {
+			s.news.add(s.f.Apply(p.grown()))
+		} else {
+			s.news.add(s.f.Apply(p.met()))
+		}
+	}
+}
+
+// answers is a reply in session n of so many tokens in context.
+func answers(at float64, n, tokens int) step {
+	return writes(n, reply(stampOf(at), fmt.Sprintf("m%d-%v", n, at), tokens, 10))
+}
+
+func ends(pid int) step { return func(s *scene) { s.dead[pid] = true } }
+
+func registers(at float64, r Registration) step {
+	return func(s *scene) {
+		news, err := s.f.Register(r, transcript.InstantOf(second(at)))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.news.add(news)
+	}
+}
+
+// restarts goes on from what was stored, as JSON.
+func restarts(s *scene) {
+	disk := newStore()
+	disk.put(Delta{Settled: true, Files: filesOf(s.f), Seats: seatsOf(s.f), Agents: agentsOf(s.f)})
+	s.start(disk.stored(s.t))
+}
+
+func filesOf(f *Fleet) (list []File) {
+	for _, x := range f.files {
+		list = append(list, x.File)
+	}
+	return list
+}
+
+func seatsOf(f *Fleet) (list []Seat) {
+	for _, x := range f.seats {
+		list = append(list, *x)
+	}
+	return list
+}
+
+func agentsOf(f *Fleet) (list []Agent) {
+	for _, x := range f.agents {
+		list = append(list, *x)
+	}
+	return list
+}
+
+// standing is who sits where. An agent that has no name of its own is called #n after
+// its session.
+type standing struct {
+	Sits    map[string]int    // agents with the session that they are in, 0 for none
+	Left    map[int]string    // sessions that an agent has left
+	Parents map[string]string // of those that have one
+	Resets  []string          // agent, cause and new session, in the order in which they were told
+	Renamed []string
+}
+
+func (s *scene) standing() standing {
+	st := standing{Sits: map[string]int{}, Left: map[int]string{}, Parents: map[string]string{}}
+	for _, seat := range s.f.seats {
+		if s.f.agents[seat.Agent] == nil {
+			st.Sits[nameOf(seat.Agent)] = number(seat.SessionID)
+		} else if s.f.agents[seat.Agent].Session != seat.SessionID {
+			st.Left[number(seat.SessionID)] = nameOf(seat.Agent)
+		}
+	}
+	for id, a := range s.f.agents {
+		st.Sits[nameOf(id)] = number(a.Session)
+		if a.Parent != "" {
+			st.Parents[nameOf(id)] = nameOf(a.Parent)
+		}
+	}
+	for _, ev := range s.news.Events {
+		if ev.Kind == alerts.EventReset {
+			st.Resets = append(st.Resets, fmt.Sprintf("%s %s %d", nameOf(string(ev.Agent)), ev.Cause, keyed(ev.Key)))
+		}
+	}
+	for _, r := range s.news.Renamed {
+		st.Renamed = append(st.Renamed, nameOf(string(r.From))+" to "+nameOf(string(r.To)))
+	}
+	return st
+}
+
+// check compares; what is empty in want must be empty.
+func (s *scene) check(want standing) {
+	s.t.Helper()
+	got := s.standing()
+	for _, m := range []*standing{&want, &got} {
+		if len(m.Left) == 0 {
+			m.Left = nil
+		}
+		if len(m.Parents) == 0 {
+			m.Parents = nil
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		s.t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// number is that of a session's id, 0 for none.
+func number(id string) int { return sessionNumbers()[id] }
+
+func keyed(k transcript.Key) int {
+	for id, n := range sessionNumbers() {
+		if transcript.KeyOf([]byte(id)) == k {
+			return n
+		}
+	}
+	return 0
+}
+
+// sessionNumbers are those of the sessions of a scene, by id.
+var sessionNumbers = sync.OnceValue(func() map[string]int {
+	m := map[string]int{}
+	for n := 1; n < 1000; n++ {
+		m[uuid(n)] = n
+	}
+	return m
+})
+
+func nameOf(id string) string {
+	if n := number(id); n > 0 {
+		return "#" + strconv.Itoa(n)
+	}
+	return id
+}
+
+// labels are those of the agents.
+func (s *scene) labels() map[string]string {
+	m := map[string]string{}
+	for v := range s.f.All(created) {
+		if !v.Past {
+			m[nameOf(v.Agent)] = v.Label
+		} else if v.Label != "" {
+			s.t.Errorf("%s has been left and is called %q", nameOf(v.SessionID), v.Label)
+		}
+	}
+	return m
+}

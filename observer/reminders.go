@@ -1,0 +1,233 @@
+package observer
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"sm/alerts"
+	"sm/alerts/outbox"
+	"sm/observer/api"
+	"sm/transcript"
+)
+
+// remindHeading begins what a reminder says.
+const remindHeading = "[sm remind] "
+
+// remind puts a reminder that is due into the queue. Each saying has a name of its own,
+// so that none is put there twice.
+func (c *core) remind(r *alerts.Remind, now time.Time) {
+	if r.Forced {
+		c.log.Warn("a reminder does not wait any longer for the end of a compaction", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "late", r.Late)
+	}
+	if c.dryRun {
+		c.log.Info("reminder", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "mode", r.Mode, "dry_run", true)
+		return
+	}
+	c.unsay(r.Reminder.Agent, r.Reminder.ID, now) // the newest saying stands for those before
+	_, err := c.queue.Put(outbox.Message{
+		To: r.Reminder.Agent, From: remindSender(r.Reminder.ID), Ref: saying(&r.Reminder), Mode: r.Mode, Text: remindHeading + r.Reminder.Text,
+	}, now)
+	if err != nil {
+		c.log.Error("a reminder cannot be queued", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "err", err)
+	}
+}
+
+// remindSender keeps reminders out of each other's rate.
+func remindSender(id string) string { return "reminder " + id }
+
+func saying(r *alerts.Reminder) string { return fmt.Sprintf("reminder/%s/%d", r.ID, r.Times) }
+
+// skip takes back what periodic reminders have said: their agent begins to compact.
+func (c *core) skip(s *alerts.Skip, now time.Time) {
+	for _, id := range s.Reminders {
+		c.unsay(s.Agent, id, now)
+	}
+}
+
+// unsay takes back what a reminder has said and nobody has got yet.
+func (c *core) unsay(agent alerts.AgentID, id string, now time.Time) {
+	for _, m := range c.queue.Of(agent) {
+		if m.State == outbox.Waiting && strings.HasPrefix(m.Ref, "reminder/"+id+"/") {
+			if _, err := c.queue.Cancel(agent, m.ID, now); err != nil {
+				c.log.Debug("a reminder cannot be taken back", "id", m.ID, "err", err)
+			}
+		}
+	}
+}
+
+func (a *App) getReminders(w http.ResponseWriter, r *http.Request) {
+	a.listReminders(w, r, func(c *core) (alerts.AgentID, error) { return c.fleet.Agent(r.PathValue("id"), false) })
+}
+
+func (a *App) getAllReminders(w http.ResponseWriter, r *http.Request) {
+	a.listReminders(w, r, func(*core) (alerts.AgentID, error) { return "", nil })
+}
+
+func (a *App) listReminders(w http.ResponseWriter, r *http.Request, of func(*core) (alerts.AgentID, error)) {
+	answer := api.Reminders{Reminders: []api.Reminder{}}
+	var odd error
+	err := a.do(r.Context(), func(c *core) {
+		var agent alerts.AgentID
+		if agent, odd = of(c); odd == nil {
+			for _, x := range c.engine.Reminders(agent) {
+				answer.Reminders = append(answer.Reminders, reminderOf(x))
+			}
+		}
+	})
+	switch {
+	case err != nil:
+		answerError(w, http.StatusServiceUnavailable, err.Error())
+	case named(w, odd):
+		answerJSON(w, http.StatusOK, answer)
+	}
+}
+
+// postReminder takes a reminder: 201 says that it is stored.
+func (a *App) postReminder(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	var in api.NewReminder
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		answerError(w, http.StatusBadRequest, "not a reminder; send JSON such as {\"text\":\"Look at CI.\",\"in_seconds\":600}")
+		return
+	}
+	x, text := a.newReminder(&in, now)
+	if text != "" {
+		answerError(w, http.StatusUnprocessableEntity, text)
+		return
+	}
+	var odd, refused error
+	err := a.change(r.Context(), func(c *core) bool {
+		if x.Agent, odd = c.fleet.Agent(r.PathValue("id"), false); odd != nil {
+			return false
+		}
+		if len(c.engine.Reminders(x.Agent)) >= remindersMost {
+			refused = fmt.Errorf("the agent has %d reminders already: cancel some", remindersMost)
+			return false
+		}
+		refused = c.engine.Remind(x)
+		c.ask(now)
+		return refused == nil
+	})
+	switch {
+	case err != nil:
+		answerError(w, http.StatusServiceUnavailable, err.Error())
+	case !named(w, odd):
+	case refused != nil:
+		answerError(w, http.StatusTooManyRequests, refused.Error())
+	default:
+		answerJSON(w, http.StatusCreated, reminderOf(x))
+	}
+}
+
+const (
+	// remindersMost bounds the reminders of one agent.
+	remindersMost = 50
+	// remindLongest bounds their times: a year.
+	remindLongest = 365 * 24 * 60 * 60
+)
+
+// newReminder reads what is asked for; text says what is wrong with it.
+func (a *App) newReminder(in *api.NewReminder, now time.Time) (x alerts.Reminder, text string) {
+	in.Text = strings.TrimSpace(in.Text)
+	for _, s := range []float64{in.In, in.Soft, in.Hard} {
+		if s < 0 || s > remindLongest || s != s {
+			return x, "a time must lie between 0 s and a year; give seconds"
+		}
+	}
+	switch most := a.o.Queue.MessageBytes; {
+	case in.Text == "", !utf8.ValidString(in.Text):
+		return x, "the text is empty or not UTF-8; give it a text"
+	case most > 0 && len(remindHeading)+len(in.Text) > most:
+		return x, "the text is too long; shorten it"
+	case (in.In > 0) == (in.Soft > 0 || in.Hard > 0):
+		return x, "give in_seconds, or soft_seconds and hard_seconds"
+	case in.Soft > 0 && in.Hard > 0 && in.Hard < in.Soft:
+		return x, "hard_seconds must not be less than soft_seconds"
+	}
+	span := func(s float64) alerts.Instant { return alerts.Instant(s * float64(time.Second)) }
+	made := transcript.InstantOf(now)
+	x = alerts.Reminder{ID: newID(), From: in.From, Text: in.Text, Made: made, Soft: span(in.Soft), Hard: span(in.Hard)}
+	if in.In > 0 {
+		x.Due = made + span(in.In)
+	}
+	return x, ""
+}
+
+// newID names a reminder.
+func newID() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return "r" + hex.EncodeToString(b[:])
+}
+
+// deleteReminder drops one reminder; "all" is each of the agent's.
+func (a *App) deleteReminder(w http.ResponseWriter, r *http.Request) {
+	var odd error
+	dropped := api.Reminders{Reminders: []api.Reminder{}}
+	err := a.change(r.Context(), func(c *core) bool {
+		var agent alerts.AgentID
+		if agent, odd = c.fleet.Agent(r.PathValue("id"), false); odd != nil {
+			return false
+		}
+		for _, x := range c.engine.Reminders(agent) {
+			if id := r.PathValue("reminder"); id == "all" || id == x.ID {
+				for _, gone := range c.engine.CancelReminder(x.ID, "") {
+					dropped.Reminders = append(dropped.Reminders, reminderOf(gone))
+				}
+			}
+		}
+		return len(dropped.Reminders) > 0
+	})
+	switch {
+	case err != nil:
+		answerError(w, http.StatusServiceUnavailable, err.Error())
+	case !named(w, odd):
+	case len(dropped.Reminders) == 0 && r.PathValue("reminder") != "all":
+		answerError(w, http.StatusNotFound, "the agent has no such reminder; sm reminders lists them")
+	default:
+		answerJSON(w, http.StatusOK, dropped)
+	}
+}
+
+// resetReminders begins the time of an agent's periodic reminders anew.
+func (a *App) resetReminders(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	var odd error
+	n := 0
+	err := a.change(r.Context(), func(c *core) bool {
+		var agent alerts.AgentID
+		if agent, odd = c.fleet.Agent(r.PathValue("id"), false); odd != nil {
+			return false
+		}
+		n = c.engine.ResetReminders(agent, now)
+		return n > 0
+	})
+	switch {
+	case err != nil:
+		answerError(w, http.StatusServiceUnavailable, err.Error())
+	case named(w, odd):
+		answerJSON(w, http.StatusOK, api.Reset{Reset: n})
+	}
+}
+
+// reminderOf is a reminder as the API tells it.
+func reminderOf(r alerts.Reminder) api.Reminder {
+	out := api.Reminder{
+		ID: r.ID, Agent: string(r.Agent), From: r.From, Text: r.Text, MadeAt: r.Made.Time(),
+		Soft: time.Duration(r.Soft).Seconds(), Hard: time.Duration(r.Hard).Seconds(),
+	}
+	if r.Periodic() {
+		at := r.Reset.Time()
+		out.ResetAt = &at
+	} else {
+		at := r.Due.Time()
+		out.DueAt = &at
+	}
+	return out
+}

@@ -1,0 +1,248 @@
+package observer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sm/observer/api"
+	"sm/observer/fleet"
+)
+
+// stage is a terminal that notes what is typed, and refuses as it is told.
+type stage struct {
+	mu     sync.Mutex
+	refuse error // of what is not typed
+	after  error // of what is typed all the same
+	asks   bool  // asks whether the agent is idle
+	before func()
+	lines  []string
+	tries  int
+	at     fleet.Place
+}
+
+func (s *stage) Type(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tries++
+	s.at = at
+	if s.refuse != nil {
+		return false, s.refuse
+	}
+	if s.before != nil {
+		s.before()
+	}
+	if s.asks {
+		if err := idle(ctx); err != nil {
+			return false, err
+		}
+	}
+	s.lines = append(s.lines, text)
+	return true, s.after
+}
+
+func (s *stage) set(change func(*stage)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(s)
+}
+
+func (s *stage) typed() (lines []string, tries int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.lines), s.tries
+}
+
+// onSocket asks over the socket, where everything is served.
+func (r *rig) onSocket(method, path string, body, into any) int {
+	r.t.Helper()
+	text, err := json.Marshal(body)
+	noErrors(r.t, err)
+	req, err := http.NewRequestWithContext(r.t.Context(), method, "http://localhost"+path, bytes.NewReader(text))
+	noErrors(r.t, err)
+	req.Header.Set("Content-Type", "application/json")
+	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", r.o.Socket)
+	}}}
+	resp, err := client.Do(req)
+	noErrors(r.t, err)
+	defer resp.Body.Close()
+	if into != nil {
+		noErrors(r.t, json.NewDecoder(resp.Body).Decode(into))
+	}
+	return resp.StatusCode
+}
+
+// pane makes an agent known that runs in a pane, by a hook of this process.
+func (r *rig) pane(agent, session, event string) {
+	r.t.Helper()
+	code := r.onSocket(http.MethodPost, "/hooks/claude", map[string]any{
+		"session_id": session, "hook_event_name": event, "source": "startup",
+		"sm": map[string]any{"agent": agent, "tmux": "/tmp/tmux", "server": 77, "pane": "%3", "pid": os.Getpid(), "start": "test 7"},
+	}, nil)
+	if code/100 != 2 {
+		r.t.Fatalf("hook: %d", code)
+	}
+}
+
+// rested is when a client has sat at its prompt for long enough.
+func rested() string {
+	return fmt.Sprintf(`,"status":"idle","statusUpdatedAt":%d`, time.Now().Add(-time.Minute).UnixMilli())
+}
+
+func (r *rig) send(agent, text string) (id string) {
+	r.t.Helper()
+	var m api.Message
+	if code := r.onSocket(http.MethodPost, "/sessions/"+agent+"/messages", api.NewMessage{Text: text}, &m); code != http.StatusAccepted {
+		r.t.Fatalf("send: %d", code)
+	}
+	return m.ID
+}
+
+func (r *rig) message(id string) (found api.Message) {
+	r.t.Helper()
+	var all api.Messages
+	r.onSocket(http.MethodGet, "/messages", nil, &all)
+	for _, m := range all.Messages {
+		if m.ID == id {
+			found = m
+		}
+	}
+	return found
+}
+
+// newStage is an observer with a terminal, and an agent "w1" in a pane with a session.
+func newStage(t *testing.T, s Terminal) *rig {
+	r := newRig(t)
+	r.o.Terminal, r.o.Alive = s, func(int, string) bool { return true }
+	r.client(7, uuid(1), rested())
+	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(50*time.Second), "m1", 20_000, 5))
+	r.start()
+	r.pane("w1", uuid(1), "SessionStart")
+	return r
+}
+
+func TestTypedToAnIdleAgentAndProvenByItsTranscript(t *testing.T) {
+	t.Parallel()
+	s := &stage{asks: true}
+	r := newStage(t, s)
+	id := r.send("w1", "Look at CI.")
+	r.until("typed", func() bool { lines, _ := s.typed(); return len(lines) > 0 })
+	lines, _ := s.typed()
+	if want := "[sm message] Look at CI. #" + id; lines[0] != want || s.at != (fleet.Place{Socket: "/tmp/tmux", Server: 77, Pane: "%3", PID: os.Getpid(), Start: "test 7"}) {
+		t.Errorf("typed %q at %+v, want %q", lines[0], s.at, want)
+	}
+	if m := r.message(id); m.Status != "offered" || m.Via != "tmux" {
+		t.Errorf("before the transcript shows it: %+v", m)
+	}
+	r.write(uuid(1), prompt(stamp(time.Now()), "p2", lines[0]))
+	r.until("confirmed", func() bool { return r.message(id).Status == "confirmed" })
+	if lines, _ := s.typed(); len(lines) != 1 {
+		t.Errorf("typed %q", lines)
+	}
+}
+
+func TestNotTypedToABusyAgentUntilItRests(t *testing.T) {
+	t.Parallel()
+	s := &stage{asks: true}
+	r := newStage(t, s)
+	r.pane("w1", uuid(1), "UserPromptSubmit") // newer than what the registry says
+	id := r.send("w1", "Later.")
+	other := r.registered("other")
+	r.until("others are looked at", func() bool { _, tries := s.typed(); return tries == 0 && r.message(other).Status == "waiting" })
+	if lines, tries := s.typed(); tries != 0 {
+		t.Fatalf("typed %q to a busy agent", lines)
+	}
+	r.client(7, uuid(1), fmt.Sprintf(`,"status":"idle","statusUpdatedAt":%d`, time.Now().UnixMilli()))
+	r.until("typed", func() bool { return r.message(id).Status == "offered" })
+}
+
+// registered makes an agent known that runs nowhere, with a message that waits.
+func (r *rig) registered(agent string) (id string) {
+	r.t.Helper()
+	if code := r.onSocket(http.MethodPost, "/sessions", api.Registration{ID: agent}, nil); code != http.StatusCreated {
+		r.t.Fatalf("register: %d", code)
+	}
+	return r.send(agent, "Waits.")
+}
+
+func TestRefusedByTheScreenAndTypedOnceLater(t *testing.T) {
+	t.Parallel()
+	s := &stage{refuse: errors.New("a draft is in the input box")}
+	r := newStage(t, s)
+	id := r.send("w1", "After the draft.")
+	r.until("tried", func() bool { _, tries := s.typed(); return tries > 0 })
+	r.until("waits again", func() bool { m := r.message(id); return m.Status == "waiting" && m.Offers == 0 })
+	s.set(func(s *stage) { s.refuse = nil })
+	r.until("typed", func() bool { lines, _ := s.typed(); return len(lines) == 1 })
+	if lines, _ := s.typed(); strings.Contains(lines[0], "repeated") {
+		t.Errorf("typed %q: what was never typed is no repetition", lines[0])
+	}
+}
+
+func TestNotTypedAgainWhenItMayHaveBeenTyped(t *testing.T) {
+	t.Parallel()
+	s := &stage{after: errors.New("no answer from tmux")}
+	r := newStage(t, s)
+	id := r.send("w1", "Once.")
+	r.until("tried", func() bool { return strings.Contains(r.log.String(), "may have been typed") })
+	if m := r.message(id); m.Status != "offered" || m.Offers != 1 {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestAgentThatWorksAgainIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	s := &stage{asks: true}
+	r := newStage(t, s)
+	s.set(func(s *stage) { s.before = func() { r.pane("w1", uuid(1), "UserPromptSubmit") } })
+	id := r.send("w1", "Too late.")
+	r.until("waits again", func() bool { _, tries := s.typed(); return tries == 1 && r.message(id).Status == "waiting" })
+	if lines, _ := s.typed(); len(lines) != 0 {
+		t.Errorf("typed %q", lines)
+	}
+}
+
+func TestNotTypedWhileCompacting(t *testing.T) {
+	t.Parallel()
+	s := &stage{}
+	r := newStage(t, s)
+	r.onSocket(http.MethodPost, "/hooks/context-usage", map[string]string{"session_id": "w1", "event": "compaction", "trigger": "auto"}, nil)
+	id := r.send("w1", "After the compaction.")
+	before := time.Now()
+	r.until("two looks have passed", func() bool { return time.Since(before) > 2*typeEvery })
+	if lines, tries := s.typed(); tries != 0 || r.message(id).Status != "waiting" {
+		t.Fatalf("typed %q while compacting", lines)
+	}
+	r.onSocket(http.MethodPost, "/hooks/context-usage", map[string]string{"session_id": "w1", "event": "compaction_complete"}, nil)
+	r.until("typed", func() bool { lines, _ := s.typed(); return len(lines) == 1 })
+}
+
+// slow types until the observer ends.
+type slow struct{ begun chan struct{} }
+
+func (s slow) Type(ctx context.Context, _ fleet.Place, _ string, _ func(context.Context) error) (typed bool, err error) {
+	close(s.begun)
+	<-ctx.Done()
+	return true, nil
+}
+
+// TestStopWhileTyping: who is typing does not keep the observer from ending.
+func TestStopWhileTyping(t *testing.T) {
+	t.Parallel()
+	s := slow{make(chan struct{})}
+	r := newStage(t, s)
+	r.send("w1", "While it stops.")
+	<-s.begun
+	r.stop()
+}
