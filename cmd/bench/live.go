@@ -16,10 +16,12 @@ import (
 	"time"
 )
 
-// line is one reply of about 2 kB, the size of a real one.
-func line(n int, tokens int) string {
+// line is one reply of about 2 kB, the size of a real one, made just now.
+func line(n int, tokens int) string { return lineAt(time.Now(), n, tokens) }
+
+func lineAt(at time.Time, n int, tokens int) string {
 	return fmt.Sprintf(`{"parentUuid":null,"isSidechain":false,"message":{"model":"claude-sonnet-4-5","id":"msg_%d","type":"message","role":"assistant","content":[{"type":"text","text":"%s"}],"usage":{"input_tokens":8,"cache_creation_input_tokens":0,"cache_read_input_tokens":%d,"output_tokens":12}},"type":"assistant","uuid":"%08d-0000-4000-8000-000000000000","timestamp":"%s","cwd":"/home/dev/proj","version":"2.1.197"}`+"\n",
-		n, strings.Repeat("words and more words\\n", 90), tokens-8, n, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"))
+		n, strings.Repeat("words and more words\\n", 90), tokens-8, n, at.UTC().Format("2006-01-02T15:04:05.000Z"))
 }
 
 func sessionID(i int) string { return fmt.Sprintf("%08d-1111-4111-8111-111111111111", i) }
@@ -36,8 +38,12 @@ func (b *bench) crowd(dir string, files, live int) ([]string, error) {
 		}
 		paths[i] = filepath.Join(project, sessionID(i)+".jsonl")
 		var text strings.Builder
+		at := time.Now()
+		if i >= live {
+			at = old
+		}
 		for k := range 10 {
-			text.WriteString(line(i*10+k, 1000+k))
+			text.WriteString(lineAt(at, i*10+k, 1000+k))
 		}
 		if err := os.WriteFile(paths[i], []byte(text.String()), 0o600); err != nil {
 			return nil, err

@@ -454,11 +454,10 @@ func isAgent(id string) bool {
 
 // Activity tells which agents have begun or ceased to be at work, since the last call.
 func (f *Fleet) Activity(now time.Time) (events []alerts.Event) {
-	var v View
 	on := map[string]bool{}
 	for r := range f.rows() {
-		if f.view(&r, now, &v); v.Live && !v.Past {
-			on[v.Agent] = true
+		if f.live(&r, now) {
+			on[f.seatOf(&r)] = true
 		}
 	}
 	tell := func(id string, live bool) {
@@ -476,6 +475,29 @@ func (f *Fleet) Activity(now time.Time) (events []alerts.Event) {
 	}
 	f.active = on
 	return events
+}
+
+// live says whether the agent that sits there is at work, as views do: many are asked
+// often, and few are.
+func (f *Fleet) live(r *row, now time.Time) bool {
+	last := transcript.Instant(0)
+	if r.s != nil {
+		if id, sits := f.agentOf(r.s); !sits || id == "" {
+			return false
+		}
+		x := r.s.own[0]
+		last = max(x.Session.Active, transcript.Instant(x.Cursor.Modified), transcript.Instant(-x.Cursor.Modified))
+		if len(f.clients) > 0 && f.clients[r.s.key].PID != 0 {
+			return true
+		}
+	}
+	if a := r.of; a != nil {
+		last = max(last, a.Spoke, a.Hooked)
+		if r.s == nil && f.clients[a.Session].PID != 0 {
+			return true
+		}
+	}
+	return now.Sub(last.Time()) <= f.options.ActiveFor
 }
 
 // Seen are the events by which an engine knows who is whose parent.

@@ -1,0 +1,56 @@
+package fleet
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"sm/alerts"
+	"sm/transcript"
+	"sm/transcript/hook"
+)
+
+// TestActivity: who is at work is told once, and agrees with what views show.
+func TestActivity(t *testing.T) {
+	f := settled(ofSession(1, prompt(before(1), "p1")), ofSession(2, prompt(before(90), "p2")), ofSession(3, prompt(before(90), "p3")))
+	f.Clients([]Client{client(7, 3)})
+	f.Hook(&hook.Payload{SessionID: uuid(4), Event: hook.Stop, SM: hook.Origin{Agent: "w", At: created}}, transcript.InstantOf(created))
+	check := func(what string, now time.Time, want ...string) {
+		t.Helper()
+		var got, live []string
+		for _, ev := range f.Activity(now) {
+			name := string(ev.Agent)
+			if !ev.On {
+				name = "not " + name
+			}
+			if ev.Kind != alerts.EventActive {
+				t.Errorf("%s: %+v", what, ev)
+			}
+			got = append(got, name)
+		}
+		diff(t, what, want, got)
+		for _, v := range f.Views(now) {
+			if v.Live && !v.Past {
+				live = append(live, v.Agent)
+			}
+		}
+		for id := range f.active {
+			if !slices.Contains(live, id) {
+				t.Errorf("%s: %s is at work, but shows otherwise", what, id)
+			}
+		}
+		if len(live) != len(f.active) {
+			t.Errorf("%s: %v show as live, %v as at work", what, live, f.active)
+		}
+	}
+	one, three := uuid(1), uuid(3)
+	first := []string{one, three, "w"}
+	slices.Sort(first)
+	check("at first", created, first...)
+	check("again", created.Add(time.Second))
+	f.Clients(nil)
+	check("a client has ended", created.Add(time.Minute), "not "+three)
+	gone := []string{one, "w"}
+	slices.Sort(gone)
+	check("much later", created.Add(time.Hour), "not "+gone[0], "not "+gone[1])
+}
