@@ -46,7 +46,7 @@ func (r *record) judge(line []byte, e *Entry) {
 			e.Kind, e.Text = KindHeard, clip(body)
 		}
 	case "queue-operation":
-		if s := r.queued.bytes(line); isOurs(s) && string(r.operation.bytes(line)) == "enqueue" {
+		if s := unwrap(r.queued.bytes(line)); isOurs(s) && string(r.operation.bytes(line)) == "enqueue" {
 			e.Kind, e.Text = KindHeard, clip(string(s))
 		}
 	}
@@ -104,9 +104,20 @@ func (r *record) user(line []byte, e *Entry) {
 		return
 	}
 	e.Kind = KindTurnStart
-	if isOurs(body) {
-		e.Text = clip(string(body))
+	if own := unwrap(body); isOurs(own) {
+		e.Text = clip(string(own))
 	}
+}
+
+// unwrap takes off what clients since 2.1.328 put around a long paste.
+func unwrap(body []byte) []byte {
+	rest, wrapped := bytes.CutPrefix(body, []byte("<pasted_content"))
+	_, rest, whole := bytes.Cut(rest, []byte(">"))
+	if !wrapped || !whole {
+		return body
+	}
+	rest, _, _ = bytes.Cut(rest, []byte("</pasted_content>"))
+	return bytes.TrimSpace(rest)
 }
 
 // prompt is the text of a user message's content: the string, or its text blocks,

@@ -42,7 +42,7 @@ func oracle(line []byte) (Entry, error) {
 			e.Kind, e.Text = KindHeard, ends(strings.Join(oursAlone(textsOf(a["content"])), "\n"))
 		}
 	case "queue-operation":
-		if s := o.text("content"); o.text("operation") == "enqueue" && ours(s) {
+		if s := unwrapped(o.text("content")); o.text("operation") == "enqueue" && ours(s) {
 			e.Kind, e.Text = KindHeard, ends(s)
 		}
 	}
@@ -95,8 +95,8 @@ func (o object) user(m object, e *Entry) {
 		return
 	}
 	e.Kind = KindTurnStart
-	if ours(body) {
-		e.Text = ends(body)
+	if own := unwrapped(body); ours(own) {
+		e.Text = ends(own)
 	}
 }
 
@@ -140,6 +140,17 @@ func textsOf(raw json.RawMessage) []string {
 func ours(s string) bool {
 	return strings.HasPrefix(s, "[sm ") || strings.HasPrefix(s, "Read ") &&
 		strings.HasSuffix(strings.TrimRight(s, "\r\n "), " and continue from where you left off.")
+}
+
+func unwrapped(s string) string {
+	if !strings.HasPrefix(s, "<pasted_content") || !strings.Contains(s, ">") {
+		return s
+	}
+	s = s[strings.Index(s, ">")+1:]
+	if i := strings.Index(s, "</pasted_content>"); i >= 0 {
+		s = s[:i]
+	}
+	return strings.TrimSpace(s)
 }
 
 func ends(s string) string {
