@@ -299,3 +299,32 @@ func TestShowsWhatLooksLikeARule(t *testing.T) {
 		t.Error("a letter more is not seen")
 	}
 }
+
+// Whatever is on the screen, looking at it does no harm, and what Refusal lets through
+// is an empty box.
+func FuzzRefusal(f *testing.F) {
+	for _, s := range []string{emptyBox, "", "╭──────────╮\n│ > \x1b[2mTry\x1b[0m\n╰──────────╯", testRule + "\n" + testRule, "❯ 1. Yes\n", "\x1b[38;5", "──── ↑ 2 more ────\n  a\n" + testRule} {
+		f.Add(s, 2, 1)
+	}
+	f.Fuzz(func(t *testing.T, capture string, x, y int) {
+		v := view{screen: ParseScreen(capture, Cursor{x, y})}
+		r := Refusal(v.screen)
+		if r < ReasonNone || r >= reasons {
+			t.Errorf("Refusal = %d", r)
+		}
+		if err := v.shows(testText, true); r == ReasonNone && err == nil {
+			t.Error("the text is in a box that is empty")
+		}
+	})
+}
+
+// A prompt of old between a rule that the agent printed and the box: it is not in the box.
+func TestShowsOnlyTheLowestBox(t *testing.T) {
+	for _, box := range []string{"", "\x1b[2mTry this\x1b[0m", "x"} {
+		screen := testRule + "\n❯ " + testText + "\n" + testRule + "\n❯\u00a0" + box + "\n" + testRule + "\n"
+		v := view{screen: ParseScreen(screen, Cursor{2, 3})}
+		if err := v.shows(testText, true); err == nil {
+			t.Errorf("with %q in the box the text is seen in it", box)
+		}
+	}
+}

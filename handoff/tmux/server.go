@@ -68,8 +68,8 @@ func New(o Options) (*Server, error) {
 	}, nil
 }
 
-// own waits until the pane is the caller's alone, until release is called.
-func (s *Server) own(ctx context.Context, p Pane) (release func(), err error) {
+// enterLane waits for the caller's turn, which lasts until release is called.
+func (s *Server) enterLane(ctx context.Context, p Pane) (release func(), err error) {
 	key := lane{p.Socket, p.ID}
 	s.mu.Lock()
 	t := s.lanes[key]

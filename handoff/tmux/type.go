@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 )
@@ -13,9 +14,10 @@ const (
 	// attempts is how often a pane that changes between check and act is looked at anew:
 	// a screen that is being drawn moves the cursor about.
 	attempts = 5
-	// The pauses between looks for what was pasted: clients show it within 30 ms or so,
-	// and each look costs some 3 ms.
-	firstPause, longestPause = 5 * time.Millisecond, 50 * time.Millisecond
+	// The pauses between looks for what was pasted. Clients show it within 30 ms or so, and
+	// each look costs 3 ms. They are short at first: a human who begins to type between the
+	// paste and Enter finds the text in the box.
+	firstPause, longestPause = 4 * time.Millisecond, 50 * time.Millisecond
 )
 
 // Type types a text into the client's input box and presses Enter. It fails with an
@@ -36,7 +38,7 @@ func (s *Server) Type(ctx context.Context, p Pane, c Client, text string, check 
 	if err := Check(text); err != nil {
 		return fmt.Errorf("%s in pane %s: %w", op, p.ID, err)
 	}
-	release, err := s.own(ctx, p)
+	release, err := s.enterLane(ctx, p)
 	if err != nil {
 		return fmt.Errorf("%s in pane %s: %w: try again", op, p.ID, err)
 	}
@@ -83,7 +85,7 @@ func (s *Server) judge(v view, c Client, text string) (left bool, err error) {
 	}
 	r := Refusal(v.screen)
 	if r == ReasonDraft {
-		for b := range boxes(v.screen) {
+		for b := range v.candidates() {
 			left = left || b.leftover(text)
 		}
 	}
@@ -94,7 +96,7 @@ func (s *Server) judge(v view, c Client, text string) (left bool, err error) {
 }
 
 // paste puts the text into the input box, or leaves all as it is.
-func (s *Server) paste(ctx context.Context, p Pane, c Client, text string, check func(context.Context) error) (err error) {
+func (s *Server) paste(ctx context.Context, p Pane, c Client, text string, check func(context.Context) error) error {
 	buffer := "sm-" + rand.Text() // buffers belong to the whole server, and to everybody
 	if _, err := s.run(ctx, p.Socket, text, "load-buffer", "-b", buffer, "-"); err != nil {
 		// It may have been loaded all the same, when no answer came in time.
@@ -144,7 +146,7 @@ func (s *Server) drop(ctx context.Context, p Pane, buffer string) error {
 // left as it is, for it may be a human's by now.
 func (s *Server) enter(ctx context.Context, p Pane, c Client, text string, left bool) error {
 	deadline := time.Now().Add(s.echo)
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	for pause := firstPause; ; pause = min(pause*5/4, longestPause) {
 		v, err := s.look(ctx, "type", p)
 		if err == nil {
 			err = v.verify("type", c)
@@ -173,10 +175,23 @@ func (s *Server) enter(ctx context.Context, p Pane, c Client, text string, left 
 	}
 }
 
+// candidates are what could be the box, which may hold what looks like a rule. Above the
+// lowest one that is there for certain a prompt of old can look like one.
+func (v view) candidates() iter.Seq[box] {
+	return func(yield func(box) bool) {
+		lowest, ok := findBox(v.screen)
+		for b := range boxes(v.screen) {
+			if ok && b.bottom < lowest.bottom || !yield(b) {
+				return
+			}
+		}
+	}
+}
+
 // shows says whether the text, or that of an earlier attempt, is all that the box holds.
 func (v view) shows(text string, left bool) error {
 	r := ReasonNoBox
-	for b := range boxes(v.screen) {
+	for b := range v.candidates() {
 		now := b.shows(text, left)
 		if now == ReasonNone {
 			now = below(v.screen.Rows[b.bottom+1:])

@@ -41,6 +41,8 @@ func (s State) unfit() Reason {
 		return ReasonInputOff
 	case s.Synchronized:
 		return ReasonSynchronized
+	case s.BracketedKnown && !s.Bracketed: // every version of the client asks for it
+		return ReasonUnclear
 	}
 	return ReasonNone
 }

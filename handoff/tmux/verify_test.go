@@ -129,6 +129,25 @@ func TestVerify(t *testing.T) {
 	r.noBuffers()
 }
 
+func TestUnfit(t *testing.T) {
+	for _, c := range []struct {
+		state State
+		want  Reason
+	}{
+		{State{}, ReasonNone},
+		{State{Dead: true, InMode: true}, ReasonDead},
+		{State{InMode: true}, ReasonMode},
+		{State{InputOff: true}, ReasonInputOff},
+		{State{Synchronized: true}, ReasonSynchronized},
+		{State{Bracketed: true, BracketedKnown: true}, ReasonNone},
+		{State{BracketedKnown: true}, ReasonUnclear},
+	} {
+		if got := c.state.unfit(); got != c.want {
+			t.Errorf("%+v is unfit for %v, want %v", c.state, got, c.want)
+		}
+	}
+}
+
 // A client in another terminal than the pane's, though it descends from the pane.
 func TestVerifyTerminal(t *testing.T) {
 	newIdleRig(t, Options{}) // for its conditions
@@ -222,10 +241,7 @@ func TestHumanAtTheKeyboard(t *testing.T) {
 	a, b := r.startWindow(), r.startWindow()
 	a.reaches(ReasonNone)
 	b.reaches(ReasonNone)
-	outer := newIdleRig(t, Options{})
-	outer.tmux("new-session", "-d", "-x", "80", "-y", "24", "env", "TMUX=", r.binary, "-u", "-S", r.socket, "attach", "-t", "keep:")
-	r.until("a terminal is attached", func() bool { return r.tmux("list-clients") != "" })
-	r.tmux("select-window", "-t", a.pane.ID)
+	r.attach(a)
 	a.reaches(ReasonTyping)
 	if err := a.typed(testText); ReasonOf(err) != ReasonTyping {
 		t.Errorf("Type = %v", err)
@@ -242,10 +258,7 @@ func TestHumanAtTheKeyboard(t *testing.T) {
 func TestUnseenKeys(t *testing.T) {
 	r := newRig(t, Options{Quiet: time.Second})
 	a := r.startWindow()
-	outer := newIdleRig(t, Options{})
-	outer.tmux("new-session", "-d", "-x", "80", "-y", "24", "env", "TMUX=", r.binary, "-u", "-S", r.socket, "attach", "-t", "keep:")
-	r.until("a terminal is attached", func() bool { return r.tmux("list-clients") != "" })
-	r.tmux("select-window", "-t", a.pane.ID)
+	outer := r.attach(a)
 	a.reaches(ReasonNone) // nobody has pressed a key for a second
 	a.order("hold")
 	press := func(key string) {
@@ -285,6 +298,7 @@ func TestQuiet(t *testing.T) {
 		{3 * time.Second, time.Second, ReasonTyping},
 		{3 * time.Second, 10 * time.Second, ReasonNone},
 		{-1, time.Second, ReasonNone},
+		{3 * time.Second, -time.Hour, ReasonNone}, // the clock was set back
 	} {
 		s := &Server{quiet: c.quiet}
 		if err := s.refuse(view{used: time.Now().Add(-c.since)}, "type", ReasonNone); ReasonOf(err) != c.want {

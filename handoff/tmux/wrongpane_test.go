@@ -160,7 +160,14 @@ func TestNoDataInArguments(t *testing.T) {
 	if err := os.Symlink(r.binary, path+".tmux"); err != nil {
 		t.Fatal(err)
 	}
-	a := r.start("new-session", "-d", "-s", "agent #(touch PWN)", "-n", "w#{pid}; #S", "-x", "80", "-y", "24")
+	// Names that would run something, were they ever part of a format. tmux itself reads
+	// the names here as formats, in which ## is a #.
+	harm := filepath.Join(dir, "PWN")
+	name := "agent ##(touch " + harm + ")"
+	a := r.start("new-session", "-d", "-s", name, "-n", name, "-x", "80", "-y", "24")
+	if got := r.tmux("display-message", "-p", "-t", a.pane.ID, "#{session_name}"); got != "agent #(touch "+harm+")" {
+		t.Fatalf("the session is called %q", got)
+	}
 	a.reaches(ReasonNone)
 	text := "[sm test] marker; #(touch PWN) ; -t %0 #a1b2c3"
 	if err := a.typed(text); err != nil {
@@ -171,6 +178,9 @@ func TestNoDataInArguments(t *testing.T) {
 	}
 	if _, err := r.PaneOf(t.Context(), r.socket, a.client.PID); err != nil {
 		t.Error(err)
+	}
+	if _, err := os.Stat(harm); err == nil {
+		t.Error("a name was run as a command")
 	}
 	log, err := os.ReadFile(path + ".log")
 	if err != nil {
