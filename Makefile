@@ -13,7 +13,7 @@ PARTS    ?=
 
 # tool:package[+package], by the names of Debian. promtool and amtool check the rules and the routes.
 TOOLS := tmux:tmux prometheus:prometheus promtool:prometheus amtool:prometheus-alertmanager \
-	strace:strace setpriv:util-linux jq:jq git:git
+	strace:strace setpriv:util-linux jq:jq curl:curl git:git
 
 # The race detector needs a C compiler together with the headers of libc: Debian can have the one without the other.
 CAN_RACE = $$($(GO) env CC) -include stdlib.h -E -x c /dev/null >/dev/null 2>&1

@@ -100,10 +100,7 @@ func (c *core) learn(n fleet.News, now time.Time) {
 	for _, l := range n.Lessons {
 		c.engine.Learn(l.Model, l.Window, l.PreTokens)
 	}
-	for _, ev := range n.Events {
-		c.act(c.engine.Step(ev), now)
-	}
-	for _, h := range n.Heard {
+	for _, h := range n.Heard { // first: what has been heard is no more withdrawn
 		at := h.At.Time()
 		if h.At == 0 {
 			at = now
@@ -111,6 +108,9 @@ func (c *core) learn(n fleet.News, now time.Time) {
 		for _, m := range c.queue.Heard(h.Agent, h.Text, at) {
 			c.log.Debug("message heard", "agent", m.To, "id", m.ID, "via", m.Via)
 		}
+	}
+	for _, ev := range n.Events {
+		c.act(c.engine.Step(ev), now)
 	}
 }
 
@@ -145,7 +145,11 @@ func (c *core) say(s alerts.Say, now time.Time) {
 		c.effects = append(c.effects, operatorEffect{s.Key, s.Text})
 		return
 	}
-	if _, err := c.queue.Put(outbox.Message{Key: s.Key, To: s.To.Agent, Mode: s.Mode, Text: s.Text}, now); err != nil {
+	to := s.To.Agent
+	if agent, err := c.fleet.Agent(string(to), true); err == nil {
+		to = agent // a parent may be named by its name or session
+	}
+	if _, err := c.queue.Put(outbox.Message{Key: s.Key, To: to, Mode: s.Mode, Text: s.Text}, now); err != nil {
 		c.log.Error("a notice cannot be queued", "key", s.Key, "err", err)
 	}
 }
@@ -175,7 +179,9 @@ func (c *core) pass(now time.Time) {
 	if now.Before(c.check) {
 		return
 	}
-	read := func(agent alerts.AgentID) (time.Time, bool) { return c.fleet.ReadUntil(agent, now) }
+	read := func(agent alerts.AgentID, offered time.Time) (time.Time, bool) {
+		return c.fleet.ReadUntil(agent, offered, now)
+	}
 	// Transcripts go on without asking: at least each second while something is under way.
 	if c.queue.Check(now, read).IsZero() {
 		c.check = now.Add(askEvery)

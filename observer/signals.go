@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"sm/alerts/outbox"
 	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/transcript"
@@ -72,11 +73,15 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) {
 		a.awaitReply(r.Context(), &p)
 	}
 	var answer hook.Answer
+	var offered outbox.ID
 	err = a.change(r.Context(), func(c *core) (durable bool) {
-		answer, durable = c.hook(&p, now)
+		answer, offered, durable = c.hook(&p, now)
 		return durable
 	})
 	if err != nil {
+		if offered != "" { // nobody has heard it; when the loop has ended the next start finds out
+			_ = a.do(context.WithoutCancel(r.Context()), func(c *core) { c.queue.Unoffer(offered, now) })
+		}
 		answerError(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}

@@ -16,10 +16,14 @@ const (
 	pace = time.Second
 )
 
+// ReadUntil tells how far the transcript of an agent has been read; see [Queue.Check].
+type ReadUntil func(to alerts.AgentID, offered time.Time) (until time.Time, any bool)
+
 // Check says what follows from the passing of time, and returns when to be asked
 // again, zero for never. Each message that is Offered and has not been heard is judged
-// by read, which tells up to when the agent's transcript is known to have been read;
-// any is false if there is no transcript to read.
+// by read, which tells up to when the agent's transcript is known to have been read, as
+// far as an offer of that time can show in it; any is false if there is no transcript to
+// read.
 //
 //   - The transcript was read up to Options.Proof past the offer: the message waits
 //     again, or ends unconfirmed after Options.Offers.
@@ -31,7 +35,7 @@ const (
 // What has waited for Options.TTL since it was made expires, and what ended that long ago
 // is forgotten. Where the clock was set back by more than 30 s, what was stamped later
 // than now counts as stamped now, or else it would wait for the clock.
-func (q *Queue) Check(now time.Time, read func(alerts.AgentID) (until time.Time, any bool)) (next time.Time) {
+func (q *Queue) Check(now time.Time, read ReadUntil) (next time.Time) {
 	q.setClock(now)
 	sooner := func(t time.Time) {
 		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
@@ -60,9 +64,9 @@ func (q *Queue) Check(now time.Time, read func(alerts.AgentID) (until time.Time,
 
 // judge decides about a message whose hearing is not known, and says when to do so
 // again if it cannot yet.
-func (q *Queue) judge(m *Message, now time.Time, read func(alerts.AgentID) (time.Time, bool)) (next time.Time) {
+func (q *Queue) judge(m *Message, now time.Time, read ReadUntil) (next time.Time) {
 	due := m.Offered.Add(q.options.Proof)
-	until, any := read(m.To)
+	until, any := read(m.To, m.Offered)
 	switch {
 	case any && !until.Before(due):
 		if limit := q.options.Offers; limit > 0 && m.Offers >= limit {

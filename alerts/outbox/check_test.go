@@ -11,10 +11,10 @@ import (
 	"sm/alerts"
 )
 
-func noTranscript(alerts.AgentID) (time.Time, bool) { return time.Time{}, false }
+func noTranscript(alerts.AgentID, time.Time) (time.Time, bool) { return time.Time{}, false }
 
-func readUpTo(s float64) func(alerts.AgentID) (time.Time, bool) {
-	return func(alerts.AgentID) (time.Time, bool) { return sec(s), true }
+func readUpTo(s float64) ReadUntil {
+	return func(alerts.AgentID, time.Time) (time.Time, bool) { return sec(s), true }
 }
 
 // TestCheck lets time pass after one message was put at 0 s and is offered at once
@@ -313,5 +313,24 @@ func TestForget(t *testing.T) {
 	}
 	if next := q.Check(sec(9), noTranscript); next != about.Made.Add(Defaults().TTL) {
 		t.Errorf("next %v", next)
+	}
+}
+
+// How far a transcript has been read may depend on when the offer was made: what shows
+// late in it is not offered again for that.
+func TestCheckAsksForTheOffer(t *testing.T) {
+	q := New(Defaults())
+	late := put(t, q, Message{To: "a", Text: "one"}, 0)
+	offer(t, q, "a", Hook, 1)
+	early := put(t, q, Message{To: "a", Text: "two"}, 2)
+	offer(t, q, "a", Hook, 5)
+	q.Check(sec(60), func(_ alerts.AgentID, offered time.Time) (time.Time, bool) {
+		if offered.Equal(sec(1)) {
+			return sec(1), true
+		}
+		return sec(59), true
+	})
+	if got := state(q, late.ID) + ", " + state(q, early.ID); got != "offered hook 1, waiting hook 1" {
+		t.Error(got)
 	}
 }

@@ -107,7 +107,7 @@ func (m *model) offer(a alerts.AgentID, by Carrier, least alerts.Mode, at time.T
 // check lets time pass; each agent's transcript is another: none, slow or quick.
 func (m *model) check(at time.Time) {
 	delay := m.rng.Float64() * 40
-	read := func(to alerts.AgentID) (time.Time, bool) {
+	read := func(to alerts.AgentID, _ time.Time) (time.Time, bool) {
 		return at.Add(-time.Duration(delay*float64(to[0]-'a')) * time.Second), to != "a"
 	}
 	m.both("Check", func(q *Queue) any {

@@ -45,6 +45,8 @@ type Agent struct {
 	// the newest at all, Hooked that of the newest hook.
 	Sample        Sample
 	Spoke, Hooked transcript.Instant
+	// Begun is when its session began or was taken up again, by the newest SessionStart.
+	Begun transcript.Instant
 	// Counted are the agent's compactions since the state directory was made.
 	Counted [3]int
 	// Mark is what the transcript held, in bytes, at the last compaction.
@@ -510,23 +512,29 @@ func (f *Fleet) Seen() (events []alerts.Event) {
 	return events
 }
 
-// ReadUntil says up to when it is known what an agent has heard: the time of the newest
-// record of its transcript, or for one that is at rest or has gone, when nothing more
-// is to come, a moment before now. Any is false without a transcript.
-func (f *Fleet) ReadUntil(agent alerts.AgentID, now time.Time) (until time.Time, any bool) {
+// ReadUntil says up to when it is known what an agent has heard, for an offer of a time:
+// the time of the newest record of its transcript, or for one that is at rest or has gone,
+// when nothing more is to come, a moment before now. Any is false without a transcript.
+//
+// What SessionStart was answered clients write down with the next prompt, be it days later.
+// Of an offer at that time nothing is known until there is a newer record.
+func (f *Fleet) ReadUntil(agent alerts.AgentID, offered, now time.Time) (until time.Time, any bool) {
 	id := string(agent)
 	a := f.agents[id]
 	if a != nil {
 		id = a.Session
 	}
-	s := f.sessions[id]
-	if s == nil || len(s.own) == 0 {
-		return until, false
-	}
-	t := &s.own[0].Session
 	c := f.clients[id]
 	gone := c.PID == 0 && (a == nil || a.PID == 0 || f.options.Alive == nil || !f.options.Alive(a.PID, a.Start))
-	if gone || c.Status == atPrompt || c.Status == "" && !t.InTurn {
+	at := transcript.InstantOf(offered)
+	starting := !gone && a != nil && a.Begun != 0 && at >= a.Begun && at <= a.Begun+lag
+	s := f.sessions[id]
+	if s == nil || len(s.own) == 0 {
+		return until, starting
+	}
+	t := &s.own[0].Session
+	starting = starting && t.Active <= at
+	if gone || !starting && (c.Status == atPrompt || c.Status == "" && !t.InTurn) {
 		return now.Add(-tailDelay), true
 	}
 	return t.Active.Time(), true

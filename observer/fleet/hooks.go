@@ -26,8 +26,12 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n News, agent ale
 		a.Hooked = at
 		f.changed.agent(a.ID)
 	}
-	if p.Event == hook.UserPromptSubmit {
+	switch p.Event {
+	case hook.UserPromptSubmit:
 		f.prompted[a.ID] = max(f.prompted[a.ID], at)
+	case hook.SessionStart:
+		a.Begun = max(a.Begun, at)
+		f.changed.agent(a.ID)
 	}
 	n.add(f.change(a, p, at))
 	if p.SessionID == "" || a.Session == p.SessionID {

@@ -1,0 +1,144 @@
+package observer
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// signalled are the families that come from signals and the policy.
+func signalled() []string {
+	return []string{
+		"claude_session_context_tokens", "claude_session_context_window_tokens", "claude_session_context_ratio", "claude_session_statusline_ratio",
+		"claude_session_drift_tokens", "claude_session_sample_timestamp_seconds", "claude_session_compaction_threshold_tokens",
+		"claude_session_forecast_turns", "claude_session_forecast_seconds", "claude_session_compacting", "claude_session_active", "claude_session_level",
+		"claude_session_compactions_total", "claude_compactions_total", "claude_compaction_attempts_total", "claude_compaction_storms_total",
+		"sm_notices_total", "sm_messages_total", "sm_queue_messages", "sm_hook_events_total",
+	}
+}
+
+// figures are the values of those families: all that are not 0, without the name of a
+// session where there is but one.
+func (r *rig) figures() map[string]float64 {
+	r.t.Helper()
+	all, got := r.scrape(), map[string]float64{}
+	for _, family := range signalled() {
+		part := having(all, family)
+		maps.DeleteFunc(part, func(name string, _ float64) bool { return name != family && name[len(family)] != '{' })
+		if len(part) == 0 {
+			r.t.Errorf("%s has no series", family)
+		}
+		maps.DeleteFunc(part, func(_ string, v float64) bool { return v == 0 })
+		maps.Copy(got, part)
+	}
+	return got
+}
+
+// grown is a session of 6 turns, a minute each, that grows by 10,000 tokens in each.
+func grown(end time.Time) (lines []string) {
+	for i := range 6 {
+		at := end.Add(time.Duration(i-5) * time.Minute)
+		lines = append(lines, prompt(stamp(at.Add(-40*time.Second)), fmt.Sprint("p", i), "Go."), reply(stamp(at), fmt.Sprint("m", i), 10_000*(i+1), 10),
+			`{"type":"system","subtype":"turn_duration","uuid":"d`+fmt.Sprint(i)+`","timestamp":"`+stamp(at.Add(10*time.Millisecond))+`"}`)
+	}
+	return lines
+}
+
+// TestFamiliesOfSignals tells a story by all sources and expects every figure of it; then
+// it is told on, and in the end the counters are found again after a restart.
+func TestFamiliesOfSignals(t *testing.T) {
+	checkAppLeaks(t)
+	r := newWatched(t)
+	r.o.Alerts.CompactionThreshold = 160_000
+	r.start()
+	last := time.Now().Add(-30 * time.Second).Truncate(time.Millisecond)
+	r.write(uuid(1), grown(last)...)
+	at := func(d time.Duration) string { return last.Add(d).UTC().Format(time.RFC3339Nano) }
+	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"SessionStart","source":"startup","session_id":%q,"sm":{"agent":"em","at":%q}}`, uuid(1), at(-6*time.Minute)))
+	r.until("the transcript is read", func() bool { return r.session("em").Turns == 6 })
+	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"StatusLine","session_id":%q,"sm":{"agent":"em","at":%q},"context_window":{"context_window_size":200000,`+
+		`"used_percentage":31,"current_usage":{"input_tokens":2,"cache_read_input_tokens":61998}}}`, uuid(1), at(time.Second)))
+	r.sends("em", "sequential", "text")
+	seconds := func(d time.Duration) float64 { return float64(last.Add(d).UnixMilli()) / 1000 }
+	want := map[string]float64{
+		`claude_session_context_tokens{session="em"}`: 60_000, `claude_session_context_window_tokens{session="em"}`: 200_000,
+		`claude_session_context_ratio{session="em"}`: 0.3, `claude_session_statusline_ratio{session="em"}`: 0.31, `claude_session_drift_tokens{session="em"}`: 2_000,
+		`claude_session_sample_timestamp_seconds{session="em",source="transcript"}`: seconds(0),
+		`claude_session_sample_timestamp_seconds{session="em",source="statusline"}`: seconds(time.Second),
+		`claude_session_sample_timestamp_seconds{session="em",source="hook"}`:       seconds(-6 * time.Minute),
+		`claude_session_compaction_threshold_tokens{session="em"}`:                  160_000,
+		`claude_session_forecast_turns{session="em"}`:                               10, `claude_session_forecast_seconds{session="em"}`: 400,
+		`claude_session_active{session="em"}`: 1, `claude_session_level{level="ok",session="em"}`: 1,
+		`sm_queue_messages`: 1, `sm_hook_events_total{event="SessionStart"}`: 1, `sm_hook_events_total{event="StatusLine"}`: 1,
+	}
+	got := r.figures()
+	for _, name := range []string{`claude_session_forecast_turns{session="em"}`, `claude_session_forecast_seconds{session="em"}`} {
+		if low, high := want[name]*0.8, want[name]*1.2; got[name] < low || got[name] > high {
+			t.Errorf("%s is %v, want some %v", name, got[name], want[name])
+		}
+		delete(got, name)
+		delete(want, name)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("first part (-want +got):\n%s", diff)
+	}
+	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"PreCompact","trigger":"manual","session_id":%q,"sm":{"agent":"em","at":%q}}`, uuid(1), at(2*time.Second)))
+	if got := r.scrape()[`claude_session_compacting{session="em"}`]; got != 1 {
+		t.Errorf("compacting: %v", got)
+	}
+	for i := range 3 { // a storm
+		then := last.Add(time.Duration(5+5*i) * time.Second)
+		r.write(uuid(1), boundary(stamp(then), fmt.Sprint("b", i), "auto", 160_000), reply(stamp(then.Add(time.Second)), fmt.Sprint("n", i), 132_000, 10))
+	}
+	r.until("the storm is told", func() bool { return r.scrape()[`claude_compaction_storms_total`] == 1 })
+	r.untilMail("the last is critical", "text waiting", "em/2/critical withdrawn", "em/3/critical withdrawn", "em/4/critical waiting")
+	counters := map[string]float64{
+		`claude_compactions_total{trigger="auto"}`: 3, `claude_session_compactions_total{session="em",trigger="auto"}`: 3,
+		`claude_compaction_attempts_total{trigger="manual"}`: 1, `claude_compaction_storms_total`: 1,
+		`sm_notices_total{kind="critical"}`: 3, `sm_notices_total{kind="storm"}`: 1, `sm_messages_total{outcome="withdrawn",via="none"}`: 2,
+		`sm_hook_events_total{event="PreCompact"}`: 1, `sm_hook_events_total{event="SessionStart"}`: 1, `sm_hook_events_total{event="StatusLine"}`: 1,
+	}
+	for name, end := range restarts() {
+		got := r.figures()
+		maps.DeleteFunc(got, func(name string, _ float64) bool { return !strings.Contains(name, "_total") })
+		if diff := cmp.Diff(counters, got); diff != "" {
+			t.Errorf("counters, before it was %s (-want +got):\n%s", name, diff)
+		}
+		if v := r.scrape(); v[`claude_session_compacting{session="em"}`] != 0 || v[`claude_session_level{level="critical",session="em"}`] != 1 || v["sm_queue_messages"] != 2 {
+			t.Errorf("gauges: %v", having(v, "claude_session_"))
+		}
+		end(r)
+		r.start()
+	}
+	r.stop()
+}
+
+// TestMetricsOfLonelyAgents: an agent without a transcript shows what its reports say, and
+// nothing that it does not know.
+func TestMetricsOfLonelyAgents(t *testing.T) {
+	checkAppLeaks(t)
+	r := newWatched(t).start()
+	r.joins("em", "")
+	r.uses("em", 52)
+	r.usage(`{"session_id":"em","event":"compaction"}`)
+	r.joins("silent", "")
+	got := having(r.scrape(), "claude_session_")
+	for name := range got {
+		if strings.Contains(name, "silent") {
+			t.Errorf("%s of one that has never spoken", name)
+		}
+	}
+	want := map[string]float64{
+		`claude_session_context_tokens{session="em"}`: 104_000, `claude_session_context_window_tokens{session="em"}`: 200_000,
+		`claude_session_statusline_ratio{session="em"}`: 0.52, `claude_session_compacting{session="em"}`: 1, `claude_session_level{level="warn",session="em"}`: 1,
+	}
+	maps.DeleteFunc(got, func(name string, _ float64) bool { _, asked := want[name]; return !asked })
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r.stop()
+}

@@ -1,0 +1,168 @@
+package observer
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/alerts"
+)
+
+// levelFiles are the files for scripts, by name. Those that are being written are hidden.
+func (r *rig) levelFiles() map[string]string {
+	r.t.Helper()
+	files := map[string]string{}
+	paths, err := filepath.Glob(filepath.Join(r.o.State, "context-status", "[^.]*"))
+	noErrors(r.t, err)
+	for _, path := range paths {
+		if b, err := os.ReadFile(path); err == nil { // else it has just been removed
+			files[filepath.Base(path)] = string(b)
+		}
+	}
+	return files
+}
+
+// untilLevels waits until the files are as wanted.
+func (r *rig) untilLevels(what string, want map[string]string) {
+	r.t.Helper()
+	var got map[string]string
+	end := time.Now().Add(patience - time.Second) // then the difference is shown
+	r.until(what, func() bool {
+		got = r.levelFiles()
+		return maps.Equal(want, got) || time.Now().After(end)
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.t.Fatalf("level files: %s (-want +got):\n%s", what, diff)
+	}
+}
+
+// TestLevelFiles follows an agent through all levels and a compaction. The format is a
+// promise to scripts.
+func TestLevelFiles(t *testing.T) {
+	checkAppLeaks(t)
+	r := newWatched(t).start()
+	r.joins("em", "")
+	r.until("the level is unknown", func() bool { return r.levelFiles()["em"] == "" })
+	for _, c := range []struct {
+		percent int
+		want    string
+	}{{8, "ok:8:16000\n"}, {40, "early_warn:40:80000\n"}, {52, "warn:52:104000\n"}, {66, "critical:66:132000\n"}} {
+		r.uses("em", c.percent)
+		r.untilLevels(c.want, map[string]string{"em": c.want})
+	}
+	r.happens("em", "compaction")
+	r.happens("em", "compaction_complete")
+	r.untilLevels("unknown after a compaction", map[string]string{"em": "ok::\n"})
+	r.uses("em", 20)
+	r.untilLevels("known again", map[string]string{"em": "ok:20:40000\n"})
+	info, err := os.Stat(filepath.Join(r.o.State, "context-status", "em"))
+	noErrors(t, err)
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v", info.Mode())
+	}
+	r.stop()
+}
+
+// TestLevelFilesNames: whatever an agent is called, its file stands in the folder and is
+// nobody else's.
+func TestLevelFilesNames(t *testing.T) {
+	checkAppLeaks(t)
+	r := newWatched(t).start()
+	ids := []string{"..", ".", "../../em", "/etc/passwd", "a/b", "a%2Fb", ".hidden", "%2E", "-rf", "em", "em.new", ".em.new", "ü", strings.Repeat("x", 128), strings.Repeat("ü", 64)}
+	for _, id := range ids {
+		r.joins(id, "")
+		r.uses(id, 52)
+	}
+	r.until("all are written", func() bool { return len(r.levelFiles()) == len(ids) })
+	for name, line := range r.levelFiles() {
+		if line != "warn:52:104000\n" {
+			t.Errorf("%s: %q", name, line)
+		}
+	}
+	r.uses("em", 55)
+	r.uses("em.new", 56)
+	r.uses("em", 57)
+	r.until("they change apart", func() bool {
+		files := r.levelFiles()
+		return files["em"] == "warn:57:114000\n" && files["em.new"] == "warn:56:112000\n" && len(files) == len(ids)
+	})
+	r.stop()
+	_ = filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && filepath.Dir(path) != filepath.Join(r.o.State, "context-status") {
+			if b, _ := os.ReadFile(path); strings.HasPrefix(string(b), "warn:") {
+				t.Errorf("%s is outside of the folder", path)
+			}
+		}
+		if err == nil && strings.HasPrefix(d.Name(), ".") {
+			t.Errorf("%s is left", path)
+		}
+		return nil
+	})
+}
+
+// TestLevelFilesAgain: they are no more than a picture of the state: what is missing,
+// wrong or of nobody is put right at the next start.
+func TestLevelFilesAgain(t *testing.T) {
+	for name, end := range restarts() {
+		t.Run(name, func(t *testing.T) {
+			checkAppLeaks(t)
+			r := newWatched(t).start()
+			for _, id := range []string{"a", "b", "c"} {
+				r.joins(id, "")
+				r.uses(id, 52)
+			}
+			want := map[string]string{"a": "warn:52:104000\n", "b": "warn:52:104000\n", "c": "warn:52:104000\n"}
+			r.untilLevels("at first", want)
+			end(r)
+			dir := filepath.Join(r.o.State, "context-status")
+			noErrors(t, os.Remove(filepath.Join(dir, "a")), os.WriteFile(filepath.Join(dir, "b"), []byte("ok:1:2000\n"), 0o600),
+				os.WriteFile(filepath.Join(dir, "nobody"), []byte("warn:52:104000\n"), 0o600))
+			r.start()
+			r.untilLevels("after the start", want)
+			r.stop()
+		})
+	}
+}
+
+// TestLevelFileFollowsTheName: an agent that was known by its session has one file, under
+// the name that it goes by.
+func TestLevelFileFollowsTheName(t *testing.T) {
+	checkAppLeaks(t)
+	r := newWatched(t).start()
+	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(50*time.Second), "m1", 104_000, 10))
+	r.untilLevels("by its session", map[string]string{uuid(1): "warn:52:104000\n"})
+	r.checkMail("by its session", uuid(1)+"/1/warning waiting")
+	r.fire("em", uuid(1), "UserPromptSubmit", "")
+	r.untilLevels("by its name", map[string]string{"em": "warn:52:104000\n"})
+	if line := r.fire("em", uuid(1), "Stop", ""); !strings.HasPrefix(line, "[sm context] Context at 52%") {
+		t.Errorf("heard %q", line)
+	}
+	r.checkMail("by its name", uuid(1)+"/1/warning offered to em")
+	if n := r.scrape()[`sm_notices_total{kind="warning"}`]; n != 1 {
+		t.Errorf("%v warnings", n)
+	}
+	r.stop()
+}
+
+// TestLevelFilesOfADryRun: levels are shown; nobody hears anything.
+func TestLevelFilesOfADryRun(t *testing.T) {
+	checkAppLeaks(t)
+	r := newWatched(t)
+	r.o.DryRun = true
+	r.o.Alerts.Storm = alerts.Storm{}
+	r.start()
+	r.joins("em", "")
+	r.uses("em", 52)
+	r.untilLevels("of a dry run", map[string]string{"em": "warn:52:104000\n"})
+	r.checkMail("of a dry run")
+	if line := r.fire("em", uuid(1), "Stop", ""); line != "" || !strings.Contains(r.log.String(), "key=em/1/warning") {
+		t.Errorf("heard %q\n%s", line, r.log)
+	}
+	r.stop()
+}

@@ -1,0 +1,191 @@
+package observer
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/api"
+)
+
+// TestMessageRefused: what is no message, is too much, or goes to nobody.
+func TestMessageRefused(t *testing.T) {
+	checkAppLeaks(t)
+	r := newWatched(t)
+	r.o.Queue.PerAgent, r.o.Queue.PerSenderMinute, r.o.Queue.MessageBytes = 3, 4, 100
+	r.write("aaaaaaaa-0000-4000-8000-000000000001", prompt(ago(0), "p1", "Go."))
+	r.write("aaaaaaaa-0000-4000-8000-000000000002", prompt(ago(0), "p2", "Go."))
+	r.start()
+	r.joins("em", "")
+	r.joins("full", "")
+	for i := range 3 {
+		r.sends("full", "", fmt.Sprint("text ", i))
+	}
+	for _, c := range []struct {
+		name, to, body, want string
+		code                 int
+	}{
+		{"nobody", "nobody", `{"text":"Done."}`, "no such session", 404},
+		{"two fit", "aaaaaaaa-0000", `{"text":"Done."}`, "fits several", 409},
+		{"no text", "em", `{}`, "empty", 422},
+		{"nothing but space", "em", `{"text":" \n\t"}`, "empty", 422},
+		{"too long", "em", `{"text":"` + strings.Repeat("x", 101) + `"}`, "101 bytes of at most 100", 422},
+		{"unknown mode", "em", `{"text":"Done.","delivery_mode":"now"}`, "delivery_mode", 422},
+		{"like a notice", "em", `{"text":" [sm context] Stop."}`, "begins like a notice", 422},
+		{"no JSON", "em", `Done.`, "not a message", 400},
+		{"another type", "em", `{"text":7}`, "not a message", 400},
+		{"full", "full", `{"text":"Done.","from":"other"}`, "queue is full", 429},
+		{"full, whatever the mode", "full", `{"text":"Done.","from":"other","delivery_mode":"urgent"}`, "queue is full", 429},
+		{"the last of a minute", "em", `{"text":"Done."}`, "", 202},
+		{"too many of a minute", "em", `{"text":"Done."}`, "a minute", 429},
+		{"another sender", "em", `{"text":"Done.","from":"boss"}`, "", 202},
+	} {
+		a := r.ask(http.MethodPost, "/sessions/"+c.to+"/messages", c.body)
+		if a.Code != c.code || !strings.Contains(a.Body, c.want) || (a.Code/100 == 2) == strings.Contains(a.Body, `"error"`) {
+			t.Errorf("%s: %d %.200s, want %d %s", c.name, a.Code, a.Body, c.code, c.want)
+		}
+	}
+	r.stop()
+}
+
+// TestMessageIsOne: sent again under the sender's own id it is one message, also after a
+// restart, and for another agent it is another.
+func TestMessageIsOne(t *testing.T) {
+	for name, end := range restarts() {
+		t.Run(name, func(t *testing.T) {
+			checkAppLeaks(t)
+			r := newWatched(t).start()
+			r.joins("em", "")
+			r.joins("other", "")
+			send := func(to, text string) (m api.Message) {
+				a := r.ask(http.MethodPost, "/sessions/"+to+"/messages", fmt.Sprintf(`{"id":"7","from":"boss","text":%q}`, text))
+				noErrors(t, json.Unmarshal([]byte(a.Body), &m))
+				if a.Code != http.StatusAccepted {
+					t.Errorf("%d %s", a.Code, a.Body)
+				}
+				return m
+			}
+			first, again := send("em", "Done."), send("em", "Done, really.")
+			end(r)
+			r.start()
+			late, other := send("em", "Done."), send("other", "Done.")
+			for _, m := range []api.Message{again, late} {
+				if diff := cmp.Diff(first, m); diff != "" {
+					t.Errorf("sent again (-first +again):\n%s", diff)
+				}
+			}
+			if other.ID == first.ID || other.To != "other" {
+				t.Errorf("%+v", other)
+			}
+			r.checkMail("", "Done. waiting", "Done. waiting")
+			r.stop()
+		})
+	}
+}
+
+// TestMessageTold: what a message looks like on the wire, alone and in lists, from when it
+// is sent until it has been heard.
+func TestMessageTold(t *testing.T) {
+	checkAppLeaks(t)
+	r := newWatched(t).start()
+	r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
+	var sent api.Message
+	noErrors(t, json.Unmarshal([]byte(r.ask(http.MethodPost, "/sessions/em/messages", `{"id":"7","from":"boss","text":"Look at CI.","delivery_mode":"important"}`).Body), &sent))
+	want := api.Message{ID: sent.ID, Ref: "7", To: "em", From: "boss", Mode: "important", Text: "Look at CI.", Status: "waiting", MadeAt: sent.MadeAt}
+	check := func(when string) {
+		t.Helper()
+		for _, path := range []string{"/messages", "/sessions/em/messages", "/sessions/" + uuid(1) + "/messages"} {
+			var got api.Messages
+			noErrors(t, json.Unmarshal([]byte(r.ask(http.MethodGet, path, "").Body), &got))
+			for i := range got.Messages { // times are looked at apart
+				if m := &got.Messages[i]; (m.OfferedAt != nil) != (m.Offers > 0) || (m.EndedAt != nil) != (m.Status == "confirmed") {
+					t.Errorf("%s: %+v", when, m)
+				}
+				got.Messages[i].OfferedAt, got.Messages[i].EndedAt = nil, nil
+			}
+			if diff := cmp.Diff(api.Messages{Messages: []api.Message{want}}, got); diff != "" {
+				t.Errorf("%s, %s (-want +got):\n%s", when, path, diff)
+			}
+		}
+	}
+	check("sent")
+	line := r.fire("em", uuid(1), "PostToolUse", "")
+	if line != "[sm from boss] Look at CI. #"+sent.ID {
+		t.Errorf("heard %q", line)
+	}
+	want.Status, want.Via, want.Offers = "offered", "hook", 1
+	check("offered")
+	r.write(uuid(1), attachment(ago(0), line))
+	r.until("it was heard", func() bool { return r.mail()[0] == "Look at CI. confirmed" })
+	want.Status = "confirmed"
+	check("heard")
+	for path, code := range map[string]int{"/sessions/none/messages": 404, "/sessions/" + uuid(2) + "/messages": 404} {
+		if a := r.ask(http.MethodGet, path, ""); a.Code != code {
+			t.Errorf("%s: %d %s", path, a.Code, a.Body)
+		}
+	}
+	r.joins("lonely", "")
+	if a := r.ask(http.MethodGet, "/sessions/lonely/messages", ""); a.Body != `{"messages":[]}`+"\n" {
+		t.Errorf("of one without any: %s", a.Body)
+	}
+	r.stop()
+}
+
+// TestMessageTakenBack: only what nobody can have read can be taken back.
+func TestMessageTakenBack(t *testing.T) {
+	checkAppLeaks(t)
+	r := newWatched(t).start()
+	r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
+	r.joins("other", "")
+	waiting, offered := r.sends("em", "sequential", "waiting"), r.sends("em", "urgent", "offered")
+	r.fire("em", uuid(1), "PostToolUse", "")
+	for _, c := range []struct {
+		path, want string
+		code       int
+	}{
+		{"em/messages/" + waiting, `"status":"withdrawn"`, 200},
+		{"em/messages/" + waiting, `"status":"withdrawn"`, 200}, // again
+		{"em/messages/" + offered, "may have read", 409},
+		{"other/messages/" + offered, "no such message", 404},
+		{"em/messages/ffffff", "no such message", 404},
+		{"em/messages/%2E%2E", "no such message", 404},
+		{"nobody/messages/" + offered, "no such session", 404},
+	} {
+		if a := r.ask(http.MethodDelete, "/sessions/"+c.path, ""); a.Code != c.code || !strings.Contains(a.Body, c.want) {
+			t.Errorf("%s: %d %s, want %d %s", c.path, a.Code, a.Body, c.code, c.want)
+		}
+	}
+	if line := r.fire("em", uuid(1), "Stop", ""); line != "" {
+		t.Errorf("heard %q, which was taken back", line)
+	}
+	r.checkMail("", "waiting withdrawn", "offered offered")
+	r.stop()
+}
+
+// TestRoutesNotOnTCP: what puts words into an agent's ear, and hooks, are for the socket
+// alone, and look over TCP as if they were not there.
+func TestRoutesNotOnTCP(t *testing.T) {
+	checkAppLeaks(t)
+	r := newWatched(t).start()
+	r.joins("em", "")
+	for _, c := range []struct{ method, path, body string }{
+		{http.MethodPost, "/hooks/claude", payload("em", uuid(1), "Stop", "")},
+		{http.MethodPost, "/sessions/em/messages", `{"text":"Done."}`},
+		{http.MethodGet, "/sessions/em/messages", ""},
+		{http.MethodDelete, "/sessions/em/messages/a1b2c3", ""},
+		{http.MethodGet, "/messages", ""},
+	} {
+		if over := r.askTCP(c.method, c.path, c.body); over.Code != http.StatusNotFound && over.Code != http.StatusMethodNotAllowed {
+			t.Errorf("%s %s over TCP: %d %s", c.method, c.path, over.Code, over.Body)
+		}
+		if a := r.ask(c.method, c.path, c.body); a.Code/100 != 2 && c.method != http.MethodDelete {
+			t.Errorf("%s %s over the socket: %d %s", c.method, c.path, a.Code, a.Body)
+		}
+	}
+	r.checkMail("", "Done. waiting")
+	r.stop()
+}

@@ -1,0 +1,174 @@
+package observer
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The three scripts that seed 000 has the client call, in words of our own: curl and jq
+// over TCP. PORT is the observer's.
+const (
+	statusScript = `#!/bin/sh
+report=$(cat)
+window() { printf '%s' "$report" | jq -c --arg id "$CLAUDE_SESSION_MANAGER_ID" "$1"; }
+if [ -n "$CLAUDE_SESSION_MANAGER_ID" ] && [ "$(window '.context_window.used_percentage // 0')" != 0 ]; then
+	body=$(window '.context_window | {session_id: $id, used_percentage, total_input_tokens, total_output_tokens, context_window_size}')
+	curl --silent --max-time 0.5 -H 'Content-Type: application/json' --data "$body" http://localhost:PORT/hooks/context-usage >/dev/null 2>&1 &
+fi
+echo "$(window '.context_window.used_percentage // 0')% ctx"
+`
+	beforeScript = `#!/bin/sh
+why=$(jq -r '.trigger // "unknown"')
+[ -z "$CLAUDE_SESSION_MANAGER_ID" ] && exit 0
+jq -n --arg id "$CLAUDE_SESSION_MANAGER_ID" --arg why "$why" '{session_id: $id, event: "compaction", trigger: $why}' |
+	curl --silent --max-time 0.5 -H 'Content-Type: application/json' --data @- http://localhost:PORT/hooks/context-usage >/dev/null 2>&1
+exit 0
+`
+	afterScript = `#!/bin/sh
+cat >/dev/null
+[ -z "$CLAUDE_SESSION_MANAGER_ID" ] && exit 0
+document=$(curl --silent --max-time 2 "http://localhost:PORT/sessions/$CLAUDE_SESSION_MANAGER_ID" | jq -r '.last_handoff_path // empty')
+if [ -f "$document" ]; then
+	jq -n --rawfile text "$document" '{hookSpecificOutput: {hookEventName: "SessionStart", additionalContext: $text}}'
+fi
+jq -n --arg id "$CLAUDE_SESSION_MANAGER_ID" '{session_id: $id, event: "compaction_complete"}' |
+	curl --silent --max-time 0.5 -H 'Content-Type: application/json' --data @- http://localhost:PORT/hooks/context-usage >/dev/null 2>&1
+exit 0
+`
+)
+
+// scripts runs the scripts against an observer.
+type scripts struct {
+	t     *testing.T
+	dir   string
+	port  int
+	posts int // calls of curl so far
+}
+
+func newScripts(t *testing.T, port int) *scripts {
+	for _, tool := range []string{"curl", "jq", "sh"} {
+		_, err := exec.LookPath(tool)
+		needs(t, "the program "+tool, err == nil)
+	}
+	s := &scripts{t: t, dir: t.TempDir(), port: port}
+	// One of the scripts does not wait for curl. This one says when it has ended.
+	curl, err := exec.LookPath("curl")
+	noErrors(t, err, os.WriteFile(filepath.Join(s.dir, "curl"), fmt.Appendf(nil, "#!/bin/sh\n%s \"$@\"\ncode=$?\necho >>%s/ended\nexit $code\n", curl, s.dir), 0o700))
+	return s
+}
+
+// ended says that all that was posted has been answered, or given up.
+func (s *scripts) ended() bool {
+	b, _ := os.ReadFile(filepath.Join(s.dir, "ended"))
+	return bytes.Count(b, []byte("\n")) == s.posts
+}
+
+// run is the client calling one of them for an agent; it must always succeed. It returns
+// when all posts have ended.
+func (s *scripts) run(r *rig, script, agent, input string) (printed string) {
+	s.t.Helper()
+	if agent != "" && !strings.Contains(input, `"used_percentage":null`) {
+		s.posts += strings.Count(script, "curl ")
+	}
+	path := filepath.Join(s.dir, "script.sh")
+	noErrors(s.t, os.WriteFile(path, []byte(strings.ReplaceAll(script, "PORT", strconv.Itoa(s.port))), 0o700))
+	cmd := exec.CommandContext(s.t.Context(), "sh", path)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "CLAUDE_") || strings.Contains(strings.ToLower(v), "_proxy=")
+	})
+	cmd.Env = append(cmd.Env, "PATH="+s.dir+":"+os.Getenv("PATH"))
+	if agent != "" {
+		cmd.Env = append(cmd.Env, "CLAUDE_SESSION_MANAGER_ID="+agent)
+	}
+	var out, odd bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &odd
+	if err := cmd.Run(); err != nil || odd.Len() > 0 {
+		s.t.Fatalf("%v\n%s", err, odd.String())
+	}
+	r.until("the posts have ended", s.ended)
+	return out.String()
+}
+
+// reported is what the client pipes into its status line.
+func reported(percentage string, tokens int) string {
+	return fmt.Sprintf(`{"session_id":"abc123","context_window":{"total_input_tokens":%d,"total_output_tokens":4521,"context_window_size":200000,"used_percentage":%s,`+
+		`"remaining_percentage":92,"current_usage":null},"model":{"id":"claude-opus-4-6","display_name":"Opus"}}`, tokens, percentage)
+}
+
+// TestSeed000_Scripts: the seed's own three scripts work against us, as they are.
+func TestSeed000_Scripts(t *testing.T) {
+	r := newSeed(t)
+	s := newScripts(t, r.tcp().Port)
+	report := func(percentage string, tokens int, text string) func() bool {
+		return func() bool { // as often as the client calls it: a post may take too long
+			if got := s.run(r, statusScript, "em", reported(percentage, tokens)); got != text {
+				t.Fatalf("the status line shows %q, want %q", got, text)
+			}
+			x := r.session("em")
+			return x.TokensUsed != nil && *x.TokensUsed == int64(tokens)
+		}
+	}
+	s.run(r, statusScript, "em", reported("null", 0))
+	if x := r.session("em"); x.TokensUsed != nil {
+		t.Errorf("known by null: %+v", x)
+	}
+	r.until("8% is known", report("8", 15_234, "8% ctx\n"))
+	r.until("52% is known", report("52", 104_321, "52% ctx\n"))
+	r.checkMail("at 52%", "em/1/warning waiting")
+	r.until("66% is known", report("66", 132_100, "66% ctx\n"))
+	r.until("it compacts", func() bool {
+		s.run(r, beforeScript, "em", `{"hook_event_name":"PreCompact","trigger":"auto","custom_instructions":"","session_id":"abc123"}`)
+		return r.session("em").IsCompacting
+	})
+	r.until("it has compacted", func() bool {
+		if got := s.run(r, afterScript, "em", `{"hook_event_name":"SessionStart","source":"compact","model":"claude-sonnet-4-6"}`); got != "" {
+			t.Fatalf("without a handoff the script prints %q", got)
+		}
+		return !r.session("em").IsCompacting
+	})
+	r.until("55% is known", report("55", 110_100, "55% ctx\n"))
+	r.checkMail("in the end", "em/1/warning withdrawn", "em/1/critical withdrawn", "em/2/compacted waiting to boss", "em/2/warning waiting")
+	if x := r.session("em"); x.Cycle != 2 {
+		t.Errorf("%+v", x)
+	}
+	r.stop()
+}
+
+// TestSeed000_ScriptsOfOthers: an agent that we do not know, or that has no name, is none
+// of ours, and the scripts are silent about it.
+func TestSeed000_ScriptsOfOthers(t *testing.T) {
+	r := newSeed(t)
+	s := newScripts(t, r.tcp().Port)
+	before := len(r.sessions())
+	for _, agent := range []string{"", "nobody", `x"y; touch z`} {
+		got := []string{s.run(r, statusScript, agent, reported("52", 104_000)), s.run(r, beforeScript, agent, `{"trigger":"auto"}`), s.run(r, afterScript, agent, `{}`)}
+		if want := []string{"52% ctx\n", "", ""}; !slices.Equal(want, got) {
+			t.Errorf("%q: printed %q", agent, got)
+		}
+	}
+	if n := len(r.sessions()); n != before {
+		t.Errorf("%d sessions, want %d", n, before)
+	}
+	r.checkMail("")
+	r.stop()
+}
+
+// TestSeed000_ScriptsWithoutObserver: nobody listens, and the scripts do not mind.
+func TestSeed000_ScriptsWithoutObserver(t *testing.T) {
+	r := newRig(t) // never started
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	noErrors(t, err, free.Close())
+	s := newScripts(t, free.Addr().(*net.TCPAddr).Port)
+	got := []string{s.run(r, statusScript, "em", reported("52", 104_000)), s.run(r, beforeScript, "em", `{"trigger":"auto"}`), s.run(r, afterScript, "em", `{}`)}
+	if want := []string{"52% ctx\n", "", ""}; !slices.Equal(want, got) {
+		t.Errorf("printed %q", got)
+	}
+}

@@ -1,0 +1,206 @@
+package observer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sm/observer/api"
+	"sm/observer/fleet"
+)
+
+// ask asks over the socket, where everything is served.
+func (r *rig) ask(method, path, body string) answer {
+	r.t.Helper()
+	a, err := r.try(method, path, body)
+	noErrors(r.t, err)
+	return a
+}
+
+// try is ask for goroutines beside the test's own.
+func (r *rig) try(method, path, body string) (answer, error) {
+	return request(r.t.Context(), &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", r.o.Socket)
+	}}, method, "http://localhost"+path, body)
+}
+
+// askTCP asks over TCP.
+func (r *rig) askTCP(method, path, body string) answer {
+	r.t.Helper()
+	a, err := request(r.t.Context(), &http.Transport{DisableKeepAlives: true}, method, "http://"+r.tcp().String()+path, body)
+	noErrors(r.t, err)
+	return a
+}
+
+func request(ctx context.Context, transport http.RoundTripper, method, url, body string) (a answer, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return a, err
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := (&http.Client{Transport: transport, Timeout: patience}).Do(req)
+	if err != nil {
+		return a, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return answer{resp.StatusCode, resp.Header, string(text)}, err
+}
+
+// usage posts a script's report or event, which the observer must take.
+func (r *rig) usage(body string) string {
+	r.t.Helper()
+	a := r.ask(http.MethodPost, "/hooks/context-usage", body)
+	if a.Code != http.StatusOK {
+		r.t.Fatalf("%s: %d %s", body, a.Code, a.Body)
+	}
+	return strings.TrimSuffix(a.Body, "\n")
+}
+
+// uses posts a report of an agent: so many percent of 200,000 tokens.
+func (r *rig) uses(agent string, percent int) {
+	r.t.Helper()
+	r.usage(fmt.Sprintf(`{"session_id":%q,"used_percentage":%d,"total_input_tokens":%d,"total_output_tokens":4521,"context_window_size":200000}`, agent, percent, 2000*percent))
+}
+
+// happens posts an event of an agent.
+func (r *rig) happens(agent, event string) {
+	r.t.Helper()
+	r.usage(fmt.Sprintf(`{"session_id":%q,"event":%q,"trigger":"auto"}`, agent, event))
+}
+
+// joins makes an agent known by name.
+func (r *rig) joins(id, fields string) {
+	r.t.Helper()
+	if a := r.ask(http.MethodPost, "/sessions", fmt.Sprintf(`{"id":%q%s}`, id, fields)); a.Code != http.StatusCreated {
+		r.t.Fatalf("%s: %d %s", id, a.Code, a.Body)
+	}
+}
+
+// payload is a hook's, with whatever fields follow.
+func payload(agent, session, event, fields string) string {
+	return fmt.Sprintf(`{"session_id":%q,"hook_event_name":%q,"sm":{"agent":%q}%s}`, session, event, agent, fields)
+}
+
+// fire posts a hook and returns what the agent is told by its answer, "" for nothing.
+func (r *rig) fire(agent, session, event, fields string) string {
+	r.t.Helper()
+	a := r.ask(http.MethodPost, "/hooks/claude", payload(agent, session, event, fields))
+	if a.Code == http.StatusNoContent && a.Body == "" {
+		return ""
+	}
+	var x struct {
+		Output struct {
+			Event   string `json:"hookEventName"`
+			Context string `json:"additionalContext"`
+		} `json:"hookSpecificOutput"`
+	}
+	if err := json.Unmarshal([]byte(a.Body), &x); err != nil || a.Code != http.StatusOK || x.Output.Event != event || x.Output.Context == "" {
+		r.t.Fatalf("%s: %d %s: %v", event, a.Code, a.Body, err)
+	}
+	return x.Output.Context
+}
+
+// sends puts a message into an agent's queue and returns its id.
+func (r *rig) sends(to, mode, text string) string {
+	r.t.Helper()
+	a := r.ask(http.MethodPost, "/sessions/"+to+"/messages", fmt.Sprintf(`{"text":%q,"delivery_mode":%q}`, text, mode))
+	var m api.Message
+	noErrors(r.t, json.Unmarshal([]byte(a.Body), &m))
+	if a.Code != http.StatusAccepted {
+		r.t.Fatalf("%d %s", a.Code, a.Body)
+	}
+	return m.ID
+}
+
+// mail is what the queue knows: the key of a notice or the text of a send, and the state.
+func (r *rig) mail() (list []string) {
+	r.t.Helper()
+	var all api.Messages
+	noErrors(r.t, json.Unmarshal([]byte(r.ask(http.MethodGet, "/messages", "").Body), &all))
+	for _, m := range all.Messages {
+		what := m.Key
+		if what == "" {
+			what = m.Text
+		}
+		line := what + " " + m.Status
+		if m.Offers > 1 {
+			line += fmt.Sprintf(" x%d", m.Offers)
+		}
+		if !strings.HasPrefix(m.Key, m.To+"/") && m.Key != "" {
+			line += " to " + m.To
+		}
+		list = append(list, line)
+	}
+	return list
+}
+
+// session is one as GET /sessions/{id} tells it.
+func (r *rig) session(id string) (s api.Session) {
+	r.t.Helper()
+	a := r.ask(http.MethodGet, "/sessions/"+id, "")
+	if a.Code != http.StatusOK {
+		r.t.Fatalf("%s: %d %s", id, a.Code, a.Body)
+	}
+	noErrors(r.t, json.Unmarshal([]byte(a.Body), &s))
+	return s
+}
+
+// idOf is the message's id at the end of what an agent is told.
+func idOf(line string) string {
+	_, id, _ := strings.Cut(line[strings.LastIndexByte(line, ' ')+1:], "#")
+	return id
+}
+
+// attachment is the record by which a transcript shows that a hook's answer was heard.
+func attachment(at, text string) string {
+	content, _ := json.Marshal([]string{text}) // a list of texts
+	return fmt.Sprintf(`{"type":"attachment","uuid":"a-%s","timestamp":%q,"version":"2.1.197","attachment":{"type":"hook_additional_context","content":%s,"hookName":"x"}}`,
+		idOf(text), at, content)
+}
+
+// kill leaves what a kill at this moment would leave: the state as it is on the disk. What
+// is started next goes on from there.
+func (r *rig) kill() {
+	r.t.Helper()
+	dir := filepath.Join(r.dir, fmt.Sprintf("state%d", time.Now().UnixNano()))
+	// In the loop, and after a transaction that may run: nothing is written meanwhile.
+	err := r.app.do(r.t.Context(), func(*core) {
+		noErrors(r.t, r.app.store.Save(fleet.Delta{}), os.CopyFS(dir, os.DirFS(r.o.State)))
+	})
+	noErrors(r.t, err, os.Chmod(dir, 0o700))
+	r.stop()
+	r.o.State = dir
+}
+
+// restarts are the ways in which an observer may come to its next start.
+func restarts() map[string]func(*rig) {
+	return map[string]func(*rig){"stopped": (*rig).stop, "killed": (*rig).kill}
+}
+
+// sessions are all, as GET /sessions tells them.
+func (r *rig) sessions() []api.Session {
+	r.t.Helper()
+	var all api.Sessions
+	noErrors(r.t, json.Unmarshal([]byte(r.ask(http.MethodGet, "/sessions", "").Body), &all))
+	return all.Sessions
+}
+
+// newWatched is newRig with the folder of the transcripts there already, so that new ones
+// are seen at once.
+func newWatched(t testing.TB) *rig {
+	t.Helper()
+	r := newRig(t)
+	noErrors(t, os.MkdirAll(filepath.Dir(r.transcript(uuid(0))), 0o700))
+	return r
+}
