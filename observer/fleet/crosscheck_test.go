@@ -52,6 +52,7 @@ func TestCrossCheck(t *testing.T) {
 		{"records in the order of a fork", []step{
 			shows(100, 1, 61_000, em), answers(99, 1, 60_000), answers(10, 1, 30_000), answers(20, 1, 40_000),
 		}, map[float64]verdict{110: drift(1_000)}},
+		{"an older report, and records in that order", []step{shows(12, 1, 30_000, em), answers(99, 1, 60_000), answers(10, 1, 30_000)}, map[float64]verdict{110: agrees}},
 		{"null before the first reply", []step{shows(1, 1, 0, em), answers(2, 1, 60_000)}, map[float64]verdict{2: none, 9: none}},
 		{"null after a compaction", []step{
 			answers(10, 1, 160_000), shows(10.3, 1, 160_000, em), writes(1, boundary(stampOf(20), "b1", "auto", 160_000)), shows(20.3, 1, 0, em),
@@ -66,8 +67,9 @@ func TestCrossCheck(t *testing.T) {
 		{"percent alone, that agrees", []step{answers(10, 1, 60_000), reports(10.3, 1, percentOnly(30), em)}, map[float64]verdict{10.4: agrees}},
 		{"percent alone, off by a rounding", []step{answers(10, 1, 61_000), reports(10.3, 1, percentOnly(30), em)}, map[float64]verdict{10.4: agrees}},
 		{"percent alone, that does not", []step{answers(10, 1, 60_000), reports(10.3, 1, percentOnly(40), em)}, map[float64]verdict{10.4: lagging, 16: drift(20_000)}},
-		{"a script's percentage, that agrees", []step{answers(10, 1, 60_000), posts(10.3, 6.4)}, map[float64]verdict{10.4: agrees}},
-		{"a script's percentage, that does not", []step{answers(10, 1, 60_000), posts(10.3, 8)}, map[float64]verdict{10.4: lagging, 16: drift(20_000)}},
+		{"a script's percentage, that agrees", []step{answers(10, 1, 60_000), posts(10.3, 6.4, 0)}, map[float64]verdict{10.4: agrees}},
+		{"a script's percentage, that does not", []step{answers(10, 1, 60_000), posts(10.3, 8, 0)}, map[float64]verdict{10.4: lagging, 16: drift(20_000)}},
+		{"a script's tokens, that its percentage bears out", []step{answers(10, 1, 60_000), posts(10.3, 6, 60_321)}, map[float64]verdict{10.4: lagging, 16: drift(321)}},
 		{"the same tokens of another window", []step{answers(10, 1, 60_000), reports(10.3, 1, oddWindow(), em)}, map[float64]verdict{10.4: lagging, 16: drift(0)}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -83,10 +85,10 @@ func TestCrossCheck(t *testing.T) {
 	}
 }
 
-// posts is a script that tells a percentage of whatever window there is.
-func posts(at, percent float64) step {
+// posts is a script that tells a percentage of whatever window there is, and a sum.
+func posts(at, percent float64, total int64) step {
 	return func(s *scene) {
-		news, _, err := s.f.Usage(&hook.ContextUsage{SessionID: "em", UsedPercentage: &percent}, transcript.InstantOf(second(at)))
+		news, _, err := s.f.Usage(&hook.ContextUsage{SessionID: "em", UsedPercentage: &percent, TotalInputTokens: &total}, transcript.InstantOf(second(at)))
 		if err != nil {
 			s.t.Fatal(err)
 		}

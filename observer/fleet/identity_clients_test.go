@@ -39,6 +39,10 @@ func TestIdentityOfProcesses(t *testing.T) {
 		{"one that has ended leaves the seat alone", []step{
 			starts(1, 1, "startup", em), starts(2, 2, "startup", nested), ends(8), fires(3, 2, left, nested), fires(4, 1, used, em),
 		}, standing{Sits: map[string]int{"em": 1, "#2": 2}, Parents: map[string]string{"em": "boss", "#2": "em"}}},
+		{"it does not say when it began, and the registry knows its sessions", []step{
+			starts(1, 1, "startup", em), fires(2, 2, prompted, hook.Origin{Agent: "em", PID: 8}), holds(3, 8, 2), holds(10, 8, 3), fires(11, 3, prompted, hook.Origin{Agent: "em", PID: 8}),
+		}, standing{Sits: map[string]int{"em": 1, "#2": 3}, Left: map[int]string{2: "#2"}, Parents: map[string]string{"em": "boss", "#2": "em"},
+			Resets: []string{"#2 session 3"}}},
 		{"in a pane", []step{
 			starts(1, 1, "startup", inPane("%3", 50, 7)), starts(2, 2, "startup", inPane("%3", 50, 8)), fires(3, 1, used, inPane("%3", 50, 7)),
 		}, standing{Sits: map[string]int{pane: 1, "#2": 2}, Parents: map[string]string{"#2": pane}}},

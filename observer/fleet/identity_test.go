@@ -3,6 +3,7 @@ package fleet
 import (
 	"testing"
 
+	"sm/alerts"
 	"sm/transcript/hook"
 )
 
@@ -52,6 +53,11 @@ func TestIdentity(t *testing.T) {
 		{"/clear twice, and all of the first comes late", []step{
 			starts(1, 1, "startup", em), starts(20, 3, "clear", em), starts(10, 2, "clear", em), shows(10.4, 2, 0, em), fires(21, 2, stopped, em),
 		}, standing{Sits: map[string]int{"em": 3}, Left: map[int]string{1: "em", 2: "em"}, Resets: []string{"em clear 3"}}},
+		{"/clear twice, and the first is known by its transcript alone", []step{
+			starts(1, 1, "startup", em), answers(11, 2, 9_000), starts(20, 3, "clear", em), starts(10, 2, "clear", em),
+		}, standing{Sits: map[string]int{"em": 3}, Left: map[int]string{1: "em", 2: "em"}, Resets: []string{"em clear 3"}, Renamed: []string{"#2 to em"}}},
+		{"a prompt of the session before, a moment after /clear", []step{starts(1, 1, "startup", em), starts(10, 2, "clear", em), fires(12, 1, prompted, em)},
+			standing{Sits: map[string]int{"em": 2}, Left: map[int]string{1: "em"}, Resets: []string{"em clear 2"}}},
 		{"/resume of a session of its own", []step{
 			starts(1, 1, "startup", em), starts(10, 2, "clear", em), fires(20, 2, left, em), starts(20.1, 1, "resume", em),
 			shows(20.3, 1, 9_000, em), fires(20.4, 2, stopped, em), shows(20, 2, 500, em), fires(30, 1, prompted, em),
@@ -119,3 +125,25 @@ func TestIdentity(t *testing.T) {
 
 // paneHash is what tells the tmux server of inPane with pid 50 from others.
 var paneHash = hook.TmuxAgent("/tmp/tmux-1/default", 50, "%3")[len("tmux-3-"):]
+
+// TestResetTime: a session that the registry alone tells of has begun after all that was
+// heard of the one before, whenever the client's status has changed last.
+func TestResetTime(t *testing.T) {
+	em := from("em", 7)
+	for name, c := range map[string]struct {
+		steps []step
+		want  float64
+	}{
+		"after a hook":           {[]step{starts(1, 1, "startup", em), holds(5, 7, 1), fires(50, 1, stopped, em), holds(5, 7, 2)}, 50},
+		"after a report":         {[]step{starts(1, 1, "startup", em), holds(5, 7, 1), shows(60, 1, 9_000, em), holds(5, 7, 2)}, 60},
+		"when the registry says": {[]step{starts(1, 1, "startup", em), holds(5, 7, 1), fires(50, 1, stopped, em), holds(70, 7, 2)}, 70},
+		"with its first record":  {[]step{starts(1, 1, "startup", em), answers(2, 1, 9_000), answers(20, 2, 9_000), starts(30, 2, "clear", em)}, 20},
+		"with the hook":          {[]step{starts(1, 1, "startup", em), starts(30, 2, "clear", em), answers(31, 2, 9_000)}, 30},
+	} {
+		for _, ev := range newScene(t).play(c.steps...).news.Events {
+			if ev.Kind == alerts.EventReset && !ev.At.Equal(second(c.want)) {
+				t.Errorf("%s: it began at %v, want %v", name, ev.At.Sub(created), second(c.want).Sub(created))
+			}
+		}
+	}
+}

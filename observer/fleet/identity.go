@@ -1,0 +1,279 @@
+package fleet
+
+import (
+	"cmp"
+	"strings"
+
+	"sm/alerts"
+	"sm/transcript"
+	"sm/transcript/hook"
+)
+
+// runs notes in which process an agent runs.
+func (f *Fleet) runs(a *Agent, p process) {
+	if a.PID, a.Start = p.pid, p.start; p.known() {
+		f.running[p] = a.ID
+	}
+}
+
+// resolve says whose hook or report it is, and what of its origin is that agent's own.
+// An agent that names itself, or its pane, may yet be another: what an agent starts
+// inherits its environment.
+func (f *Fleet) resolve(session string, o hook.Origin) (*Agent, hook.Origin) {
+	id := o.Agent
+	if id == "" || id == hook.TmuxAgent(o.Tmux, o.Server, o.Pane) {
+		id = cmp.Or(f.registered(session, &o), id)
+	}
+	if a := f.agents[f.running[process{o.PID, o.Start}]]; a != nil && a.Host != "" && a.Host == id {
+		return a, f.own(a, o)
+	}
+	if id == "" {
+		id = f.byProcess(session, &o)
+	}
+	if id == "" {
+		return nil, o
+	}
+	a := f.agent(id)
+	if session != "" && f.stranger(a, &o) {
+		a = f.nested(a, session, &o)
+	}
+	return a, f.own(a, o)
+}
+
+// own is an origin without what the agent has inherited from its host.
+func (f *Fleet) own(a *Agent, o hook.Origin) hook.Origin {
+	host := f.agents[a.Host]
+	if host == nil {
+		return o
+	}
+	o.Tmux, o.Server, o.Pane = "", 0, ""
+	if o.Name == host.Name {
+		o.Name = ""
+	}
+	if o.Parent == host.Parent {
+		o.Parent = ""
+	}
+	return o
+}
+
+// registered finds the agent that was made known by name for a session or a pane.
+func (f *Fleet) registered(session string, o *hook.Origin) string {
+	for id, a := range f.agents {
+		if a.Registered && (session != "" && a.Session == session || a.inPane(o.Tmux, o.Server, o.Pane)) {
+			return id
+		}
+	}
+	return ""
+}
+
+// inPane says whether that is the agent's pane, as far as both are known.
+func (a *Agent) inPane(tmux string, server int, pane string) bool {
+	return a.Pane != "" && a.Pane == pane && (a.Tmux == "" || tmux == "" || a.Tmux == tmux) &&
+		(a.Server == 0 || server == 0 || a.Server == server)
+}
+
+// byProcess finds the agent without a name of its own: whoever the process was before,
+// else whoever had the session, else the session.
+func (f *Fleet) byProcess(session string, o *hook.Origin) string {
+	p := process{o.PID, o.Start}
+	if id := f.running[p]; id != "" {
+		return id
+	}
+	if seat := f.seats[f.holders[p]]; seat != nil && p.known() {
+		return seat.Agent
+	}
+	if seat := f.seats[session]; seat != nil {
+		return seat.Agent
+	}
+	return session
+}
+
+// stranger says that what comes from a process cannot be the agent's, whose client is
+// another one that still runs.
+func (f *Fleet) stranger(a *Agent, o *hook.Origin) bool {
+	if a.PID == 0 || o.PID == 0 || a.PID == o.PID && (a.Start == o.Start || a.Start == "" || o.Start == "") {
+		return false
+	}
+	return f.alive(a.PID, a.Start)
+}
+
+// nested is the agent of a client that another agent has started: its session's own.
+func (f *Fleet) nested(parent *Agent, session string, o *hook.Origin) *Agent {
+	seat := f.seats[session]
+	switch {
+	case parent.Session == session:
+		return parent // the same session in two processes: the first one's
+	case seat != nil && seat.Agent != parent.ID:
+		session = seat.Agent
+	case seat != nil && !f.alive(o.PID, o.Start):
+		return parent // what comes late of a client that it had before
+	}
+	a := f.agent(session)
+	if a.PID == 0 {
+		a.Host = parent.ID
+	}
+	if a.Parent == "" {
+		a.Parent = parent.ID
+	}
+	return a
+}
+
+// meet takes over what a signal tells about an agent besides its event. Where it runs
+// is told by its own process alone, and by the next one only when that has ended.
+func (f *Fleet) meet(a *Agent, o *hook.Origin) (n News) {
+	before := *a
+	set := func(to *string, value string) {
+		if value != "" {
+			*to = value
+		}
+	}
+	if a.ID != o.Parent {
+		set(&a.Parent, o.Parent)
+	}
+	set(&a.Name, o.Name)
+	set(&a.Provider, o.Provider)
+	if !f.stranger(a, o) {
+		if o.Pane != "" {
+			a.Tmux, a.Server, a.Pane = o.Tmux, o.Server, o.Pane
+		}
+		if o.PID != 0 {
+			f.runs(a, process{o.PID, o.Start})
+		}
+	}
+	if a.Label == "" {
+		a.Label = f.agentLabel(a)
+	}
+	if a.Parent != before.Parent || a.Name != before.Name {
+		n.event(f.seen(a))
+	}
+	if *a != before {
+		f.changed.agent(a.ID)
+	}
+	return n
+}
+
+// agentLabel is the agent's name, else the beginning of its id.
+func (f *Fleet) agentLabel(a *Agent) string {
+	if seat := f.seats[a.ID]; seat != nil && seat.Agent == a.ID {
+		return seat.Label
+	}
+	if a.Name == "" {
+		return f.label(a.ID, labelLength)
+	}
+	return f.label(a.Name, len(a.Name))
+}
+
+func (f *Fleet) seen(a *Agent) alerts.Event {
+	return alerts.Event{Kind: alerts.EventSeen, Agent: alerts.AgentID(a.ID), Parent: alerts.AgentID(a.Parent), Name: a.Name}
+}
+
+// take puts a session into an agent's seat: a new one, or one that it had before and has
+// been seen to take up again. What comes late opens nothing.
+func (f *Fleet) take(a *Agent, key string, at transcript.Instant, cause alerts.Cause) (n News) {
+	if key == "" || a.Session == key {
+		return n
+	}
+	seat, late := f.seats[key], at < a.Since
+	switch {
+	case seat == nil: // nobody knows of it yet
+		seat = f.seat(key, key)
+	case late:
+		return f.adopt(a, seat)
+	case seat.Agent == a.ID && a.Session != "" && a.Resumed != key:
+		return n // a session that it has left
+	default:
+		n = f.leave(a, seat)
+	}
+	seat.Agent = a.ID
+	f.changed.seat(key)
+	if late {
+		return n
+	}
+	old := a.Session
+	first := old == "" && a.Since == 0
+	a.Session, a.Since, a.Resumed = key, at, ""
+	a.Sample, a.Mark = Sample{}, 0
+	delete(f.recent, a.ID)
+	f.changed.agent(a.ID)
+	if first {
+		return n
+	}
+	ev := reset(a, at, cause)
+	if s := f.sessions[key]; s != nil && len(s.own) > 0 {
+		x := &s.own[0].Session
+		if x.Started != 0 && x.Started < at && x.Started > a.started(f, old) {
+			ev.At = x.Started.Time() // its records were there before the signal
+		}
+		n.event(ev)
+		if tokens, known := x.Context(); known {
+			n.event(f.reading(a.ID, x, a.Window, x.Reading.At, tokens))
+		}
+		return n
+	}
+	n.event(ev)
+	return n
+}
+
+// started is the last sign of life of the session before.
+func (a *Agent) started(f *Fleet, old string) transcript.Instant {
+	if s := f.sessions[old]; s != nil && len(s.own) > 0 {
+		return s.own[0].Session.Started
+	}
+	return 0
+}
+
+// adopt gives an agent a session that it must have left already: what is told late.
+// One that somebody else has stays there.
+func (f *Fleet) adopt(a *Agent, seat *Seat) (n News) {
+	other := f.agents[seat.Agent]
+	if seat.Agent == a.ID || seat.Agent != seat.SessionID || other != nil && (other.Session != seat.SessionID || !f.same(a, other)) {
+		return n
+	}
+	first := a.Session != "" && !f.hasLeft(a)
+	n = f.leave(a, seat)
+	seat.Agent = a.ID
+	f.changed.seat(seat.SessionID)
+	if first { // until now it seemed to have begun with the session that it is in
+		n.event(reset(a, a.Since, alerts.CauseSession))
+	}
+	return n
+}
+
+// leave takes a session from whoever has it.
+func (f *Fleet) leave(a *Agent, seat *Seat) (n News) {
+	key, other := seat.SessionID, f.agents[seat.Agent]
+	switch {
+	case seat.Agent == a.ID:
+	case other == nil && seat.Agent == key:
+		n.Renamed = append(n.Renamed, Renamed{alerts.AgentID(key), alerts.AgentID(a.ID)})
+	case other != nil && other.Session == key && !other.Registered && f.same(a, other):
+		// It was an agent of its own only because no more was known of it.
+		n = f.merge(other, a)
+	case other != nil && other.Session == key:
+		other.Session = ""
+		f.changed.agent(other.ID)
+	}
+	return n
+}
+
+// same says that an agent is no other than a: it runs in the same process or pane, or it
+// was no more than the last session of a client that has ended. One that names itself is
+// another all the same.
+func (f *Fleet) same(a, other *Agent) bool {
+	session := f.seats[other.ID] != nil
+	if !session && other.ID != hook.TmuxAgent(other.Tmux, other.Server, other.Pane) {
+		return false
+	}
+	unheard := a.PID == 0 && a.Pane == "" // it was registered and has not spoken yet
+	ended := session && !f.alive(other.PID, other.Start)
+	return unheard || ended || other.PID == 0 || other.process() == a.process() || other.inPane(a.Tmux, a.Server, a.Pane)
+}
+
+// labelLength is how much of an id names its owner in metrics.
+const labelLength = 8
+
+// isAgent reports whether an id can be an agent's: one word that can stand in a path
+// and in an address.
+func isAgent(id string) bool {
+	return id != "" && len(id) <= 128 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r == 0x7f })
+}
