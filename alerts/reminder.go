@@ -252,13 +252,16 @@ func (e *Engine) compacting(id AgentID) bool {
 	return a != nil && a.Compacting
 }
 
-// quiet skips what periodic reminders of an agent have said: it begins to compact.
+// Skipped counts reminders that were said and taken back unheard.
+func (e *Engine) Skipped(n int) { e.counters.Reminders[ReminderSkipped] += uint64(n) }
+
+// quiet takes back what periodic reminders of an agent have said and nobody has heard:
+// it begins to compact, or anew.
 func (e *Engine) quiet(a *AgentState) {
 	var skipped []string
 	for i := range e.reminders {
 		if r := &e.reminders[i]; r.Agent == a.Agent && r.Periodic() && (r.SoftSaid || r.HardSaid) {
 			skipped = append(skipped, r.ID)
-			e.counters.Reminders[ReminderSkipped]++
 		}
 	}
 	if skipped != nil {
@@ -269,5 +272,6 @@ func (e *Engine) quiet(a *AgentState) {
 // wake begins the time of an agent's periodic reminders anew: a new cycle, or the end of
 // a compaction.
 func (e *Engine) wake(a *AgentState, t Instant) {
+	e.quiet(a)
 	e.ResetReminders(a.Agent, max(t, e.now).Time())
 }

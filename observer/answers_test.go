@@ -180,7 +180,7 @@ func TestNothingIsSaidThatIsNotStored(t *testing.T) {
 			t.Errorf("%s: %d %s", name, a.Code, a.Body)
 		}
 	}
-	r.checkMail("that nobody has heard", "sequential waiting", "important waiting", "urgent waiting", "more waiting")
+	r.checkMail("that nobody has heard", "sequential waiting", "important waiting", "urgent waiting") // what was refused is not there
 	allow()
 	var heard []string
 	r.until("all has been told", func() bool {
@@ -189,9 +189,9 @@ func TestNothingIsSaidThatIsNotStored(t *testing.T) {
 			word, _, _ := strings.Cut(text, " ")
 			heard = append(heard, word)
 		}
-		return len(heard) == 4
+		return len(heard) == 3
 	})
-	if diff := cmp.Diff([]string{"urgent", "important", "sequential", "more"}, heard); diff != "" {
+	if diff := cmp.Diff([]string{"urgent", "important", "sequential"}, heard); diff != "" {
 		t.Errorf("heard (-want +got):\n%s", diff)
 	}
 	r.stop()

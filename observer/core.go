@@ -31,6 +31,7 @@ type core struct {
 	next     time.Time              // when it wants to be asked
 	check    time.Time              // the same of the queue
 	activity time.Time              // when activity was looked at last
+	forgot   time.Time              // when old agents were forgotten last
 
 	sanitise func(string) string
 	terminal Terminal
@@ -57,7 +58,7 @@ func (a *App) newCore(stored fleet.Stored, now time.Time) (*core, error) {
 	stored.Agents = kept.agents
 	c.fleet = fleet.New(fleet.Options{
 		Created: stored.Created, Windows: a.o.Windows, Thresholds: a.o.Alerts.Thresholds,
-		Ledger: a.store, ActiveFor: activeFor, Alive: a.o.Alive, Estimate: true,
+		Ledger: a.ledger(), ActiveFor: activeFor, Alive: a.o.Alive, Estimate: true,
 	}, stored)
 	if c.engine, err = alerts.New(a.o.Alerts); err != nil {
 		return nil, fmt.Errorf("settings of the policy: %w", err)
@@ -66,14 +67,23 @@ func (a *App) newCore(stored fleet.Stored, now time.Time) (*core, error) {
 	c.queue = outbox.New(a.o.Queue)
 	c.queue.Restore(kept.messages, kept.ended)
 	c.hooks = kept.hooks
-	c.ask(now)
+	c.fleet.WereAtWork(c.engine.AtWork())
+	c.engine.SetClock(now) // what is due waits until the past is known
 	return c, nil
+}
+
+// ledger is where the owners of messages stand on disk. A dry run stores nothing.
+func (a *App) ledger() fleet.Ledger {
+	if a.o.DryRun {
+		return nil
+	}
+	return a.store
 }
 
 // begin lets the policy speak: all that existed has been read.
 func (c *core) begin(now time.Time) {
 	c.caughtUp = true
-	for _, ev := range c.fleet.Seen() {
+	for _, ev := range append(c.fleet.Seen(), c.fleet.Resting(now)...) {
 		c.act(c.engine.Step(ev), now)
 	}
 	held := c.held
@@ -172,6 +182,9 @@ func (c *core) pass(now time.Time) {
 			c.act(c.engine.Step(ev), now)
 		}
 	}
+	if now.Sub(c.forgot) >= forgetEvery || now.Before(c.forgot) {
+		c.forget(now)
+	}
 	if now.Sub(c.ticked) >= askEvery || now.Before(c.ticked) || !c.next.IsZero() && !now.Before(c.next) {
 		c.ask(now)
 	}
@@ -179,14 +192,37 @@ func (c *core) pass(now time.Time) {
 	if now.Before(c.check) {
 		return
 	}
-	read := func(agent alerts.AgentID, offered time.Time) (time.Time, bool) {
-		return c.fleet.ReadUntil(agent, offered, now)
+	read := func(agent alerts.AgentID, answered time.Time) (time.Time, bool) {
+		return c.fleet.ReadUntil(agent, answered, now)
 	}
 	// Transcripts go on without asking: at least each second while something is under way.
 	if c.queue.Check(now, read).IsZero() {
 		c.check = now.Add(askEvery)
 	} else {
 		c.check = now.Add(time.Second)
+	}
+}
+
+const (
+	// keepFor is how long an agent is kept of which nothing is heard, forgetEvery how
+	// often that is looked at.
+	keepFor     = 7 * 24 * time.Hour
+	forgetEvery = time.Hour
+)
+
+// forget drops agents that have been away for long: machines where scripts start clients
+// see thousands that never come back. One that does begins with its first cycle.
+func (c *core) forget(now time.Time) {
+	c.forgot = now
+	for _, id := range c.engine.Forgotten(now.Add(-keepFor)) {
+		if c.queue.HasWaiting(id) || len(c.engine.Reminders(id)) > 0 || !c.fleet.Forget(id) {
+			continue
+		}
+		c.engine.Forget(id)
+		c.queue.Forget(id, now)
+		delete(c.carriers, id)
+		delete(c.stops, id)
+		c.effects = append(c.effects, levelEffect{agent: string(id)})
 	}
 }
 
@@ -203,6 +239,9 @@ func (c *core) hook(p *hook.Payload, now time.Time) (answer hook.Answer, offered
 	c.hooks.count(p.Event)
 	n, agent := c.fleet.Hook(p, transcript.InstantOf(now))
 	c.tell(n, now)
+	if p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" && string(agent) == p.SessionID {
+		c.queue.Withdraw(c.engine.Open(agent), now) // nobody will sit there to hear of this context
+	}
 	durable = p.Event == hook.PreCompact || p.Event == hook.SessionStart || p.Event == hook.PostCompact
 	if m, ok := c.offer(agent, p, now); ok {
 		return hook.Answer{Event: p.Event, Context: c.sanitise(m.Line())}, m.ID, true
@@ -238,7 +277,7 @@ const stopsMost = 8
 // offer finds the message that the answer to a hook carries to its agent. A subagent's
 // goes nowhere, and a client that compacts would give it to the summariser.
 func (c *core) offer(agent alerts.AgentID, p *hook.Payload, now time.Time) (m outbox.Message, ok bool) {
-	if !c.caughtUp || agent == "" || p.Subagent() || !p.Event.TakesContext() {
+	if !c.caughtUp || c.dryRun || agent == "" || p.Subagent() || !p.Event.TakesContext() {
 		return m, false
 	}
 	least := alerts.Important

@@ -1,7 +1,6 @@
 package observer
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"hash/fnv"
@@ -29,7 +28,9 @@ type performer struct {
 	notify []string
 	app    *App
 	ctx    context.Context // ends with the observer
-	typing sync.WaitGroup
+	typing sync.WaitGroup  // typings and notifications that are under way
+
+	notifying sync.Mutex
 
 	mu      sync.Mutex
 	waiting []effect
@@ -187,19 +188,32 @@ type operatorEffect struct {
 	text string
 }
 
-// notifyWithin bounds the operator's command.
-const notifyWithin = 10 * time.Second
+// notifyWithin bounds the operator's command, notifyAtEnd what it has once the observer
+// ends.
+const (
+	notifyWithin = 10 * time.Second
+	notifyAtEnd  = time.Second
+)
 
-// do logs the notice and gives it to the operator's command, by no shell.
+// do logs the notice and gives it to the operator's command. Nothing else waits for that.
+// A kill in between loses a notice: the operator is told at most once.
 func (o operatorEffect) do(p *performer) {
 	p.log.Warn("for the operator", "key", o.key, "text", o.text)
-	if len(p.notify) == 0 {
-		return
+	if len(p.notify) > 0 {
+		p.typing.Go(func() { o.notify(p) })
 	}
+}
+
+// notify runs the command by no shell, one at a time. At the end of the observer it has
+// little time left.
+func (o operatorEffect) notify(p *performer) {
+	p.notifying.Lock()
+	defer p.notifying.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), notifyWithin)
 	defer cancel()
+	defer context.AfterFunc(p.ctx, func() { time.AfterFunc(notifyAtEnd, cancel) })()
 	cmd := exec.CommandContext(ctx, p.notify[0], p.notify[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(o.text+"\n"), io.Discard, &bytes.Buffer{}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(o.text+"\n"), io.Discard, io.Discard
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second

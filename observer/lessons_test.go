@@ -155,7 +155,7 @@ func TestLesson28_NotifyRunsNoShell(t *testing.T) {
 	out, trap := filepath.Join(r.dir, "told"), filepath.Join(r.dir, "trap")
 	r.o.Notify = []string{"tee", "-a", out}
 	r.start()
-	name := "$(touch " + trap + ");`touch " + trap + "`|touch " + trap + "\n"
+	name := "$(touch " + trap + ");`touch " + trap + "`|touch " + trap
 	r.joins("em", fmt.Sprintf(`,"name":%q,"claude_session_id":%q`, name, uuid(1)))
 	begin := time.Now().Add(-time.Minute)
 	for i := range 3 {

@@ -61,7 +61,12 @@ func (a *App) loop(ctx context.Context) {
 			a.fail(err)
 		}
 	})
-	w := newWriter(func(b *batch) error { return a.store.Save(b.delta, b.values...) }, a.log)
+	w := newWriter(func(b *batch) error {
+		if a.o.DryRun {
+			return nil // it leaves no trace: what it did not say is said by the next observer
+		}
+		return a.store.Save(b.delta, b.values...)
+	}, a.log)
 	store := time.NewTicker(storeEvery)
 	defer store.Stop()
 	litter := litterMany + 1 // loading the state leaves some, too
@@ -74,7 +79,7 @@ func (a *App) loop(ctx context.Context) {
 		case f := <-a.calls:
 			f(c)
 		case entries := <-a.clients:
-			c.learn(c.fleet.Clients(clients(entries)), time.Now())
+			c.tell(c.fleet.Clients(clients(entries)), time.Now())
 		case now := <-store.C:
 			c.pass(now)
 			if busy := w.offer(c); !busy && litter > litterMany && c.caughtUp {

@@ -2,11 +2,13 @@ package observer
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
 
 	"sm/alerts"
 	"sm/alerts/outbox"
@@ -75,20 +77,36 @@ func (a *App) postMessage(w http.ResponseWriter, r *http.Request) {
 		answerError(w, http.StatusUnprocessableEntity, "unknown delivery_mode; use sequential, important or urgent")
 		return
 	}
+	if len(in.ID) > wordMost || len(in.From) > wordMost || strings.ContainsFunc(in.ID+in.From, unicode.IsControl) {
+		answerError(w, http.StatusUnprocessableEntity, "id or from: not one line of at most 128 bytes; give another")
+		return
+	}
+	if strings.HasPrefix(in.ID, sayings) {
+		answerError(w, http.StatusUnprocessableEntity, "ids that begin with "+sayings+" are sm's own; choose another")
+		return
+	}
 	if strings.HasPrefix(strings.TrimSpace(in.Text), "[sm ") {
 		answerError(w, http.StatusUnprocessableEntity, "the text begins like a notice of sm; begin it with another word")
 		return
 	}
 	var m outbox.Message
 	var odd, refused error
+	fresh := false
 	err := a.change(r.Context(), func(c *core) bool {
 		var agent alerts.AgentID
 		if agent, odd = c.fleet.Agent(r.PathValue("id"), false); odd != nil {
 			return false
 		}
-		m, refused = c.queue.Put(outbox.Message{To: agent, Ref: in.ID, From: in.From, Mode: mode, Text: in.Text}, now)
+		from := c.sender(in.From)
+		m, refused = c.queue.Put(outbox.Message{To: agent, Ref: in.ID, From: from, Mode: mode, Text: in.Text}, now)
+		fresh = m.Made.Equal(now)
 		return refused == nil
 	})
+	// Or it would be there twice when it is sent again. What was there before may have been
+	// acknowledged before.
+	if errors.Is(err, errNotStored) && fresh {
+		_ = a.do(context.WithoutCancel(r.Context()), func(c *core) { c.queue.Unput(m.ID) })
+	}
 	switch {
 	case err != nil:
 		answerError(w, http.StatusServiceUnavailable, err.Error())
@@ -102,6 +120,35 @@ func (a *App) postMessage(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// messageID finds a message by its id, or by the one that its sender gave.
+func (c *core) messageID(agent alerts.AgentID, id string) outbox.ID {
+	for _, m := range c.queue.Of(agent) {
+		if m.Ref == id && !m.Notice() {
+			return m.ID
+		}
+	}
+	return outbox.ID(id)
+}
+
+// wordMost bounds the names that come with a message.
+const wordMost = 128
+
+// sender is what a sender is called to others: an agent by its name. A pane that is no
+// agent's is nobody.
+func (c *core) sender(id string) string {
+	agent, err := c.fleet.Agent(id, true)
+	if err != nil {
+		if strings.HasPrefix(id, "tmux-") {
+			return ""
+		}
+		return id
+	}
+	if v, err := c.fleet.View(string(agent), time.Now()); err == nil && v.Name != "" {
+		return v.Name
+	}
+	return string(agent)
+}
+
 // deleteMessage takes back a message that nobody can have read.
 func (a *App) deleteMessage(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
@@ -112,7 +159,7 @@ func (a *App) deleteMessage(w http.ResponseWriter, r *http.Request) {
 		if agent, odd = c.fleet.Agent(r.PathValue("id"), false); odd != nil {
 			return false
 		}
-		m, refused = c.queue.Cancel(agent, outbox.ID(r.PathValue("message")), now)
+		m, refused = c.queue.Cancel(agent, c.messageID(agent, r.PathValue("message")), now)
 		return refused == nil
 	})
 	switch {

@@ -57,7 +57,8 @@ type Options struct {
 	// Notify is a command that gets each notice to the operator on its standard
 	// input; empty for none.
 	Notify []string
-	// DryRun lets nobody hear anything: what would be said is logged.
+	// DryRun lets nobody hear anything: what would be said is logged, and nothing is
+	// stored.
 	DryRun bool
 	// Sanitise makes a text fit for an agent: one line, without what cannot be seen. nil
 	// leaves texts as they are.
@@ -330,7 +331,7 @@ func (a *App) release() error {
 }
 
 // stopWithin bounds an orderly stop.
-const stopWithin = 5 * time.Second
+const stopWithin = 10 * time.Second
 
 // Run runs an observer until ctx ends or a part fails.
 func Run(ctx context.Context, o Options, started func(*App)) error {

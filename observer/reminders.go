@@ -1,9 +1,11 @@
 package observer
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -29,36 +31,43 @@ func (c *core) remind(r *alerts.Remind, now time.Time) {
 		c.log.Info("reminder", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "mode", r.Mode, "dry_run", true)
 		return
 	}
+	if agent, err := c.fleet.Agent(string(r.Reminder.Agent), true); err == nil {
+		r.Reminder.Agent = agent
+	}
 	c.unsay(r.Reminder.Agent, r.Reminder.ID, now) // the newest saying stands for those before
 	_, err := c.queue.Put(outbox.Message{
-		To: r.Reminder.Agent, From: remindSender(r.Reminder.ID), Ref: saying(&r.Reminder), Mode: r.Mode, Text: remindHeading + r.Reminder.Text,
+		To: r.Reminder.Agent, From: r.Reminder.From, Ref: saying(&r.Reminder), Mode: r.Mode, Text: remindHeading + r.Reminder.Text,
+		Unmetered: true,
 	}, now)
 	if err != nil {
 		c.log.Error("a reminder cannot be queued", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "err", err)
 	}
 }
 
-// remindSender keeps reminders out of each other's rate.
-func remindSender(id string) string { return "reminder " + id }
+// sayings begin the names of what reminders have said.
+const sayings = "reminder/"
 
-func saying(r *alerts.Reminder) string { return fmt.Sprintf("reminder/%s/%d", r.ID, r.Times) }
+func saying(r *alerts.Reminder) string { return fmt.Sprintf("%s%s/%d", sayings, r.ID, r.Times) }
 
 // skip takes back what periodic reminders have said: their agent begins to compact.
 func (c *core) skip(s *alerts.Skip, now time.Time) {
 	for _, id := range s.Reminders {
-		c.unsay(s.Agent, id, now)
+		c.engine.Skipped(c.unsay(s.Agent, id, now))
 	}
 }
 
 // unsay takes back what a reminder has said and nobody has got yet.
-func (c *core) unsay(agent alerts.AgentID, id string, now time.Time) {
+func (c *core) unsay(agent alerts.AgentID, id string, now time.Time) (n int) {
 	for _, m := range c.queue.Of(agent) {
-		if m.State == outbox.Waiting && strings.HasPrefix(m.Ref, "reminder/"+id+"/") {
+		if m.State == outbox.Waiting && strings.HasPrefix(m.Ref, sayings+id+"/") {
 			if _, err := c.queue.Cancel(agent, m.ID, now); err != nil {
 				c.log.Debug("a reminder cannot be taken back", "id", m.ID, "err", err)
+				continue
 			}
+			n++
 		}
 	}
+	return n
 }
 
 func (a *App) getReminders(w http.ResponseWriter, r *http.Request) {
@@ -111,13 +120,18 @@ func (a *App) postReminder(w http.ResponseWriter, r *http.Request) {
 			return false
 		}
 		refused = c.engine.Remind(x)
-		c.ask(now)
+		c.next = now // ask it soon
 		return refused == nil
 	})
+	if errors.Is(err, errNotStored) { // nobody will ask for it again under this name
+		_ = a.do(context.WithoutCancel(r.Context()), func(c *core) { c.engine.CancelReminder(x.ID, "") })
+	}
 	switch {
 	case err != nil:
 		answerError(w, http.StatusServiceUnavailable, err.Error())
 	case !named(w, odd):
+	case errors.Is(refused, alerts.ErrReminder):
+		answerError(w, http.StatusUnprocessableEntity, refused.Error())
 	case refused != nil:
 		answerError(w, http.StatusTooManyRequests, refused.Error())
 	default:
@@ -152,7 +166,7 @@ func (a *App) newReminder(in *api.NewReminder, now time.Time) (x alerts.Reminder
 	}
 	span := func(s float64) alerts.Instant { return alerts.Instant(s * float64(time.Second)) }
 	made := transcript.InstantOf(now)
-	x = alerts.Reminder{ID: newID(), From: in.From, Text: in.Text, Made: made, Soft: span(in.Soft), Hard: span(in.Hard)}
+	x = alerts.Reminder{ID: newID(), From: in.From, Text: in.Text, Made: made, Reset: made, Soft: span(in.Soft), Hard: span(in.Hard)}
 	if in.In > 0 {
 		x.Due = made + span(in.In)
 	}
@@ -168,6 +182,7 @@ func newID() string {
 
 // deleteReminder drops one reminder; "all" is each of the agent's.
 func (a *App) deleteReminder(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
 	var odd error
 	dropped := api.Reminders{Reminders: []api.Reminder{}}
 	err := a.change(r.Context(), func(c *core) bool {
@@ -177,6 +192,7 @@ func (a *App) deleteReminder(w http.ResponseWriter, r *http.Request) {
 		}
 		for _, x := range c.engine.Reminders(agent) {
 			if id := r.PathValue("reminder"); id == "all" || id == x.ID {
+				c.unsay(agent, x.ID, now)
 				for _, gone := range c.engine.CancelReminder(x.ID, "") {
 					dropped.Reminders = append(dropped.Reminders, reminderOf(gone))
 				}
@@ -204,6 +220,11 @@ func (a *App) resetReminders(w http.ResponseWriter, r *http.Request) {
 		var agent alerts.AgentID
 		if agent, odd = c.fleet.Agent(r.PathValue("id"), false); odd != nil {
 			return false
+		}
+		for _, x := range c.engine.Reminders(agent) {
+			if x.Periodic() {
+				c.unsay(agent, x.ID, now)
+			}
 		}
 		n = c.engine.ResetReminders(agent, now)
 		return n > 0

@@ -187,7 +187,11 @@ func (a *App) postSession(w http.ResponseWriter, r *http.Request) {
 	}
 	var odd error
 	var s api.Session
+	starting := false
 	err := a.change(r.Context(), func(c *core) bool {
+		if starting = !c.fleet.Settled(); starting {
+			return false // nothing is stored before the history is complete
+		}
 		var n fleet.News
 		n, odd = c.fleet.Register(fleet.Registration{
 			ID: reg.ID, Parent: reg.ParentID, Name: reg.Name, Provider: reg.Provider, Session: reg.SessionID, Pane: reg.Pane,
@@ -204,6 +208,8 @@ func (a *App) postSession(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 		answerError(w, http.StatusServiceUnavailable, err.Error())
+	case starting:
+		answerError(w, http.StatusServiceUnavailable, "still reading what existed at the start; try again in a second")
 	case odd != nil:
 		answerError(w, http.StatusUnprocessableEntity, odd.Error())
 	default:

@@ -53,7 +53,7 @@ func (c *core) typeToIdle(now time.Time) {
 		}
 		k.busy = true
 		c.carriers[agent] = k
-		c.log.Info("message offered", "agent", agent, "id", m.ID, "via", m.Via, "offers", m.Offers)
+		c.log.Debug("message offered", "agent", agent, "id", m.ID, "via", m.Via, "offers", m.Offers)
 		c.effects = append(c.effects, typeEffect{agent: agent, message: m, place: place})
 	}
 }
@@ -84,7 +84,10 @@ var errBusy = errors.New("the agent is at work again; it is told between its too
 func (a *App) typeOne(ctx context.Context, e typeEffect) {
 	typed, err := a.o.Terminal.Type(ctx, e.place, e.message.Line(), func(ctx context.Context) error {
 		still := false
-		if err := a.do(ctx, func(c *core) { _, still = c.idle(e.agent, time.Now()) }); err != nil {
+		if err := a.do(ctx, func(c *core) {
+			place, idle := c.idle(e.agent, time.Now())
+			still = idle && place == e.place && c.offered(e)
+		}); err != nil {
 			return err
 		}
 		if !still {
@@ -98,17 +101,27 @@ func (a *App) typeOne(ctx context.Context, e typeEffect) {
 	_ = a.do(ctx, func(c *core) { c.hasTyped(e, typed, err, now) })
 }
 
+// offered says whether the offer that a typing belongs to still stands: it may have been
+// given up, withdrawn, or made again by a hook's answer.
+func (c *core) offered(e typeEffect) bool {
+	m, known := c.queue.Find(e.message.ID)
+	return known && m.State == outbox.Offered && m.Via == outbox.Tmux && m.Offers == e.message.Offers
+}
+
 // hasTyped takes note of what became of a message: it was typed, and the transcript will
 // show it; it may have been, and the transcript decides; or nothing has happened.
 func (c *core) hasTyped(e typeEffect, typed bool, err error, now time.Time) {
 	k := carrier{}
 	switch {
 	case err == nil:
+		c.log.Info("message typed", "agent", e.agent, "id", e.message.ID, "offers", e.message.Offers)
 	case typed:
 		c.log.Warn("a message may have been typed", "agent", e.agent, "id", e.message.ID, "err", err)
 		k.pause = longestRefusal
 	default:
-		c.queue.Unoffer(e.message.ID, now)
+		if c.offered(e) {
+			c.queue.Unoffer(e.message.ID, now)
+		}
 		k.pause = min(max(firstRefusal, 2*c.carriers[e.agent].pause), longestRefusal)
 		c.log.Debug("a message waits for the prompt", "agent", e.agent, "id", e.message.ID, "err", err)
 	}

@@ -17,12 +17,13 @@ const (
 )
 
 // ReadUntil tells how far the transcript of an agent has been read; see [Queue.Check].
-type ReadUntil func(to alerts.AgentID, offered time.Time) (until time.Time, any bool)
+// answered is when a hook was answered with the message, zero when it went another way.
+type ReadUntil func(to alerts.AgentID, answered time.Time) (until time.Time, any bool)
 
 // Check says what follows from the passing of time, and returns when to be asked
 // again, zero for never. Each message that is Offered and has not been heard is judged
 // by read, which tells up to when the agent's transcript is known to have been read, as
-// far as an offer of that time can show in it; any is false if there is no transcript to
+// far as an answer of that time can show in it; any is false if there is no transcript to
 // read.
 //
 //   - The transcript was read up to Options.Proof past the offer: the message waits
@@ -66,7 +67,11 @@ func (q *Queue) Check(now time.Time, read ReadUntil) (next time.Time) {
 // again if it cannot yet.
 func (q *Queue) judge(m *Message, now time.Time, read ReadUntil) (next time.Time) {
 	due := m.Offered.Add(q.options.Proof)
-	until, any := read(m.To, m.Offered)
+	var answered time.Time
+	if m.Via == Hook {
+		answered = m.Offered
+	}
+	until, any := read(m.To, answered)
 	switch {
 	case any && !until.Before(due):
 		if limit := q.options.Offers; limit > 0 && m.Offers >= limit {

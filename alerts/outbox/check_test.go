@@ -17,6 +17,21 @@ func readUpTo(s float64) ReadUntil {
 	return func(alerts.AgentID, time.Time) (time.Time, bool) { return sec(s), true }
 }
 
+// Only of the answer to a hook is it asked when it was given: what is typed shows whenever.
+func TestCheckAsksWhenAHookWasAnswered(t *testing.T) {
+	for by, want := range map[Carrier]time.Time{Hook: sec(3), Tmux: {}, Restart: {}} {
+		q := New(Options{})
+		put(t, q, Message{To: "a", Text: "x"}, 0)
+		q.Offer("a", by, alerts.Sequential, sec(3))
+		q.Check(sec(4), func(_ alerts.AgentID, answered time.Time) (time.Time, bool) {
+			if !answered.Equal(want) {
+				t.Errorf("%s: answered at %v, want %v", by, answered, want)
+			}
+			return sec(4), true
+		})
+	}
+}
+
 // TestCheck lets time pass after one message was put at 0 s and is offered at once
 // whenever it waits.
 func TestCheck(t *testing.T) {

@@ -15,7 +15,8 @@ import (
 const early = 5 * time.Second
 
 // Offer takes the best message that waits for the agent: of a Mode of at least least,
-// the most urgent, of those the oldest. The carrier is to deliver its Line. ok is false
+// the most urgent, of those the oldest; by Tmux, one that was offered so before goes ahead
+// of all others. The carrier is to deliver its Line. ok is false
 // if there is none, or if the agent is on hold and the carrier is not Restart.
 // Messages that have waited for Options.TTL expire instead.
 func (q *Queue) Offer(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time) (m Message, ok bool) {
@@ -49,12 +50,28 @@ func (q *Queue) best(to alerts.AgentID, by Carrier, least alerts.Mode, now time.
 	}
 	var best *Message
 	for _, m := range b.open {
-		if m.State == Waiting && m.Mode >= least && !q.stale(m, now) && (best == nil || m.Mode > best.Mode) {
+		if m.State == Waiting && m.Mode >= least && !q.stale(m, now) && (best == nil || m.ahead(best, by)) {
 			best = m
 		}
 	}
 	return best
 }
+
+// ahead says whether a message goes ahead of an older one. What was typed before, and cut
+// off before its Enter, stands at the prompt still, where it keeps out all others until it
+// is typed again. Of several such messages each gets its turn.
+func (m *Message) ahead(older *Message, by Carrier) bool {
+	typed, other := m.typed(), older.typed()
+	switch {
+	case by != Tmux || !typed && !other:
+		return m.Mode > older.Mode
+	case typed && other:
+		return m.Offered.Before(older.Offered)
+	}
+	return typed
+}
+
+func (m *Message) typed() bool { return m.Offers > 0 && m.Via == Tmux }
 
 // Unoffer takes an offer back that certainly did not reach the carrier: it counts as
 // never made. A message that is not Offered stays as it is. Of an earlier offer Via and

@@ -40,6 +40,30 @@ func TestOfferOrder(t *testing.T) {
 	}
 }
 
+// What may stand at a prompt, since it was typed before, goes ahead there: it keeps out all
+// others. Of several each gets its turn, though none is typed.
+func TestOfferOrderAtAPrompt(t *testing.T) {
+	q := New(Options{TTL: time.Hour, Proof: time.Second})
+	typed := []ID{put(t, q, Message{To: "a", Text: "1"}, 0).ID, put(t, q, Message{To: "a", Text: "2"}, 0).ID}
+	for i := range typed {
+		if m, ok := q.Offer("a", Tmux, alerts.Sequential, sec(float64(i))); !ok || m.ID != typed[i] {
+			t.Fatalf("offered %+v", m)
+		}
+	}
+	q.Check(sec(10), readUpTo(10))
+	urgent := put(t, q, Message{To: "a", Text: "3", Mode: alerts.Urgent}, 10).ID
+	for i := range 4 {
+		m, _ := q.Offer("a", Tmux, alerts.Sequential, sec(float64(20+i)))
+		if m.ID != typed[i%2] {
+			t.Errorf("try %d: offered %q", i, m.Text)
+		}
+		q.Unoffer(m.ID, sec(float64(20+i)))
+	}
+	if m, _ := q.Peek("a", Hook, alerts.Sequential, sec(30)); m.ID != urgent {
+		t.Errorf("a hook would be offered %q", m.Text)
+	}
+}
+
 func TestPeekChangesNothing(t *testing.T) {
 	q := New(Options{TTL: time.Hour})
 	put(t, q, Message{To: "a", Text: "x"}, 0)

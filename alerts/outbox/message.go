@@ -96,6 +96,9 @@ type Message struct {
 	// From is who sent it, "" for sm itself and for people.
 	From string      `json:",omitzero"`
 	Mode alerts.Mode `json:",omitzero"`
+	// Unmetered sends are the caller's own to bound, as reminders are: they neither count
+	// for Options.PerAgent and PerSenderMinute nor are limited by them.
+	Unmetered bool `json:",omitzero"`
 	// Text is as it was given, without heading and id. Of a message that has ended the
 	// first 80 characters are kept.
 	Text string

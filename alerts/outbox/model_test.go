@@ -153,7 +153,7 @@ func (m *model) forget(at time.Time) {
 	}
 	m.both("Forget", func(q *Queue) any { q.Forget("a", at); return nil })
 	for id, msg := range m.before {
-		if !msg.Notice() {
+		if !msg.Notice() || msg.Key.Agent != "a" { // Rename may have given it another
 			continue
 		}
 		if !msg.State.Ended() {
@@ -240,7 +240,7 @@ func (m *model) compare(all []Message) {
 		case !old:
 			m.accepted++
 		case was.State.Ended():
-			was.To, msg.To = "", ""
+			was.To, msg.To, was.Key.Agent = "", "", msg.Key.Agent // Rename
 			if m.moved {
 				was.Made, was.First, was.Offered, was.Ended = msg.Made, msg.First, msg.Offered, msg.Ended
 			}

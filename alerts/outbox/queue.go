@@ -71,13 +71,13 @@ func (q *Queue) Put(m Message, now time.Time) (Message, error) {
 	if err := q.options.check(&m); err != nil {
 		return Message{}, err
 	}
-	if !m.Notice() {
+	if !m.Notice() && !m.Unmetered {
 		if err := q.admit(&m, now); err != nil {
 			return Message{}, err
 		}
 	}
 	p := &Message{
-		Seq: 1, Key: m.Key, Ref: m.Ref, To: m.To, From: m.From, Mode: min(m.Mode, alerts.Urgent),
+		Seq: 1, Key: m.Key, Ref: m.Ref, To: m.To, From: m.From, Mode: min(m.Mode, alerts.Urgent), Unmetered: m.Unmetered,
 		Text: m.Text, Made: stamp(now),
 	}
 	if n := len(q.order); n > 0 {
@@ -153,12 +153,28 @@ func (q *Queue) seen(t time.Time) {
 	}
 }
 
+// Unput drops a send that was never offered, as if it had never been put: it could not
+// be stored, and its sender was told so.
+func (q *Queue) Unput(id ID) bool {
+	m := q.ids[id]
+	if m == nil || m.Notice() || m.State != Waiting || m.Offers > 0 {
+		return false
+	}
+	same := func(o *Message) bool { return o == m }
+	b := q.agents[m.To]
+	b.open = slices.DeleteFunc(b.open, same)
+	q.remove(same)
+	return true
+}
+
 // Rename makes the messages of one agent those of another: an agent got another id. To
-// alone changes, and the order stays that of Put. If either was on hold, the new id is.
+// and the keys of notices about it change, and the order stays that of Put. If either was
+// on hold, the new id is.
 func (q *Queue) Rename(from, to alerts.AgentID) {
 	if from == to || to == "" {
 		return
 	}
+	q.rekey(from, to)
 	if _, on := q.held[from]; on {
 		q.Hold(from, false)
 		q.Hold(to, true)
@@ -182,6 +198,25 @@ func (q *Queue) Rename(from, to alerts.AgentID) {
 		}
 	}
 	b.all, b.open = merge(b.all, old.all), merge(b.open, old.open)
+}
+
+// rekey gives the notices about an agent the keys that the engine knows them by now, so
+// that another who gets the old id is not taken for it.
+func (q *Queue) rekey(from, to alerts.AgentID) {
+	for _, m := range q.order {
+		if !m.Notice() || m.Key.Agent != from {
+			continue
+		}
+		key := m.Key
+		key.Agent = to
+		if q.keys[key] != nil {
+			continue // it has said the same before
+		}
+		delete(q.keys, m.Key)
+		m.Key = key
+		q.keys[key] = m
+		q.touch(m)
+	}
 }
 
 // merge keeps the order of Put.
@@ -253,7 +288,7 @@ func (q *Queue) sends(to alerts.AgentID) int {
 	n := 0
 	if b := q.agents[to]; b != nil {
 		for _, m := range b.open {
-			if !m.Notice() {
+			if !m.Notice() && !m.Unmetered {
 				n++
 			}
 		}

@@ -128,6 +128,9 @@ func (d *doctor) session(text json.RawMessage) {
 	var told map[string]json.RawMessage
 	_ = json.Unmarshal(text, &told) // it is an object: it has become a session
 	spoke, remedy := []string{"transcript " + ago(s.LastActive, d.now)}, ""
+	if _, reported := told["transcript_path"]; reported && s.TranscriptPath == "" {
+		spoke[0] = "no transcript yet"
+	}
 	for _, source := range []struct {
 		key, name, remedy string
 		at                *time.Time

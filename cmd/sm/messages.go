@@ -40,7 +40,7 @@ func newSendCommand(env *environ) *cobra.Command {
 			case urgent:
 				m.Mode = "urgent"
 			}
-			m.From, _ = env.lookupEnv("CLAUDE_SESSION_MANAGER_ID")
+			m.From = env.origin(time.Now()).Agent
 			client, err := env.client(cmd)
 			if err != nil {
 				return err
@@ -104,10 +104,18 @@ func writeMessages(w io.Writer, list []api.Message, now time.Time, colour bool) 
 		if m.Via != "" {
 			status += " by " + m.Via
 		}
-		t.add(cell{m.ID, ""}, cell{shortName(m.To, 24), ""}, cell{kind, ""}, cell{m.Mode, dim}, cell{status, ""},
-			cell{ago(&m.MadeAt, now), dim}, cell{shortName(oneLine(m.Text), 60), ""})
+		t.add(cell{m.ID, ""}, cell{oneLine(m.To), ""}, cell{kind, ""}, cell{m.Mode, dim}, cell{status, ""},
+			cell{ago(&m.MadeAt, now), dim}, cell{beginning(oneLine(m.Text), 60), ""})
 	}
 	return t.write(w)
+}
+
+// beginning cuts a text at its end.
+func beginning(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
 }
 
 func newRegisterCommand(env *environ) *cobra.Command {

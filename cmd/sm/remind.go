@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 func newRemindCommand(env *environ) *cobra.Command {
 	var in, soft, hard string
 	cmd := &cobra.Command{
-		Use:   "remind ID (--in TIME | --soft TIME --hard TIME) TEXT|-",
+		Use:   "remind ID (--in TIME | [--soft TIME] [--hard TIME]) TEXT|-",
 		Short: "Remind an agent at a time, or whenever it has been silent for long",
 		Long: "With --in the agent hears the text once. With --soft and --hard it hears it when nothing has reset the reminder\n" +
 			"for so long: a new cycle, any sm command of the agent, or 'sm reminders reset ID'. Times are like 10m, or seconds.\n" +
@@ -31,12 +32,12 @@ func newRemindCommand(env *environ) *cobra.Command {
 				}
 			}
 			if (r.In > 0) == (r.Soft > 0 || r.Hard > 0) {
-				return usagef("give --in, or --soft and --hard")
+				return usagef("give --in, or --soft or --hard or both")
 			}
 			if r.Text, err = env.textArg(args[1]); err != nil {
 				return err
 			}
-			r.From, _ = env.lookupEnv("CLAUDE_SESSION_MANAGER_ID")
+			r.From = env.origin(time.Now()).Agent
 			client, err := env.client(cmd)
 			if err != nil {
 				return err
@@ -113,7 +114,7 @@ func (env *environ) writeReminders(list []api.Reminder, now time.Time) error {
 	}
 	t := table{headers: []string{"ID", "AGENT", "WHEN", "TEXT"}, colour: env.colours(env.stdout)}
 	for _, r := range list {
-		t.add(cell{r.ID, ""}, cell{shortName(r.Agent, 24), ""}, cell{whenText(r, now), ""}, cell{shortName(oneLine(r.Text), 60), ""})
+		t.add(cell{r.ID, ""}, cell{oneLine(r.Agent), ""}, cell{whenText(r, now), ""}, cell{beginning(oneLine(r.Text), 60), ""})
 	}
 	return t.write(env.stdout)
 }
@@ -135,6 +136,7 @@ func whenText(r api.Reminder, now time.Time) string {
 }
 
 func newCancelReminderCommand(env *environ) *cobra.Command {
+	reminderID := regexp.MustCompile(`^r[0-9a-f]{8}$`)
 	return &cobra.Command{
 		Use:   "cancel ID",
 		Short: "Cancel a reminder by its id, or all of an agent by the agent's",
@@ -153,6 +155,9 @@ func newCancelReminderCommand(env *environ) *cobra.Command {
 				if r.ID == args[0] {
 					agent, id = r.Agent, r.ID
 				}
+			}
+			if id == "all" && reminderID.MatchString(agent) {
+				return fmt.Errorf("no such reminder; 'sm reminders' lists them")
 			}
 			gone, err := client.CancelReminder(cmd.Context(), agent, id)
 			if err != nil {

@@ -46,6 +46,9 @@ func newReplayCommand(env *environ) *cobra.Command {
 			if flags := cmd.Flags(); flags.Changed("critical") {
 				o.Thresholds.CriticalPercentage, o.Thresholds.CriticalTokens = critical, 0
 			}
+			if t := o.Thresholds; t.CriticalTokens == 0 && t.WarningTokens == 0 && (t.WarningPercentage < 0 || t.CriticalPercentage > 100 || t.CriticalPercentage < t.WarningPercentage) {
+				return usagef("--warning %d and --critical %d: give percentages of 0 to 100, the critical one not below the other", t.WarningPercentage, t.CriticalPercentage)
+			}
 			stories, err := env.replay(cmd.Context(), cfg, o, args)
 			if _, ok := errors.AsType[*follow.UnreadError](err); err != nil && !ok {
 				return fmt.Errorf("%w; check the paths and thresholds", err)
@@ -61,12 +64,12 @@ func newReplayCommand(env *environ) *cobra.Command {
 
 // retold is one thing that happened in a replay: a notice, or a compaction.
 type retold struct {
-	Session string    `json:"session_id"`
-	Path    string    `json:"path"`
-	Project string    `json:"project"`
-	At      time.Time `json:"at"`
-	Event   string    `json:"event"` // notice, compaction
-	Cycle   int       `json:"cycle"` // that of the notice, or the one that the compaction ended
+	Session string     `json:"session_id"`
+	Path    string     `json:"path"`
+	Project string     `json:"project"`
+	At      *time.Time `json:"at"`    // null where the records do not tell
+	Event   string     `json:"event"` // notice, compaction
+	Cycle   int        `json:"cycle"` // that of the notice, or the one that the compaction ended
 	// Kind, To, Mode and Text are those of a notice.
 	Kind string `json:"kind,omitempty"`
 	To   string `json:"to,omitempty"`
@@ -107,7 +110,7 @@ func (env *environ) replay(ctx context.Context, cfg *config, o alerts.Options, p
 		learned = engine.Snapshot().Learned
 		c.Entries, c.Messages = nil, nil
 	}
-	slices.SortStableFunc(all, func(a, b retold) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(all, func(a, b retold) int { return timeOf(a.At).Compare(timeOf(b.At)) })
 	return all, err
 }
 
@@ -176,13 +179,13 @@ func (s *story) note(actions []alerts.Action) {
 		t := retold{Session: s.session, Path: s.path, Project: s.project}
 		switch x := action.(type) {
 		case alerts.Say:
-			t.At, t.Event, t.Cycle, t.Kind = x.At, "notice", x.Key.Cycle, x.Key.Kind.String()
+			t.At, t.Event, t.Cycle, t.Kind = recorded(x.At), "notice", x.Key.Cycle, x.Key.Kind.String()
 			t.To, t.Mode, t.Text = x.To.Role.String(), x.Mode.String(), x.Text
 		case alerts.Opened:
 			if x.Cause != alerts.CauseCompaction {
 				continue
 			}
-			t.At, t.Event, t.Cycle, t.Trigger, t.PreTokens, t.Warned = x.At, "compaction", x.Cycle-1, x.Trigger.String(), x.PreTokens, &x.Warned
+			t.At, t.Event, t.Cycle, t.Trigger, t.PreTokens, t.Warned = recorded(x.At), "compaction", x.Cycle-1, x.Trigger.String(), x.PreTokens, &x.Warned
 		default:
 			continue
 		}
@@ -213,8 +216,23 @@ func (env *environ) writeReplay(all []retold, asJSON bool) error {
 	return err
 }
 
-func timeText(t time.Time) string {
-	if t.IsZero() {
+// recorded is a time that a record has told; those without are counted from the beginning of all time.
+func recorded(t time.Time) *time.Time {
+	if t.Year() < 1971 {
+		return nil
+	}
+	return &t
+}
+
+func timeOf(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
+func timeText(t *time.Time) string {
+	if t == nil {
 		return "–"
 	}
 	return t.Local().Format(time.DateTime)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sm/observer/api"
 	"sm/transcript/transcripttest"
 )
 
@@ -51,7 +52,7 @@ func sessionFiles(t *testing.T) map[string][]byte {
 	files := map[string][]byte{}
 	add := func(root string) {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".jsonl") {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".jsonl") || strings.HasPrefix(entry.Name(), "agent-") {
 				return err
 			}
 			rel, _ := filepath.Rel(root, path) // both are absolute, or both are not
@@ -84,15 +85,15 @@ func TestReplayAgreesWithLive(t *testing.T) {
 	var want, order []string
 	for _, x := range replayed(t, dir) {
 		if x.Event == "notice" {
-			want = append(want, said(x.Path, x.Cycle, x.Kind, x.To, x.At))
+			want = append(want, said(x.Path, x.Cycle, x.Kind, x.To, timeOf(x.At)))
 		}
 	}
 	order = replayOrder(t, dir)
 	d := newDaemon(t)
 	d.start()
-	read := 0
+	whole := scanJSON(t, dir)
 	for _, name := range order {
-		read = grow(t, d, name, files[name], read)
+		grow(t, d, name, files[name], whole[filepath.Join(dir, name)])
 	}
 	if code := d.end(syscall.SIGTERM); code != exitDone {
 		t.Fatalf("exit code %d", code)
@@ -138,21 +139,18 @@ func replayOrder(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// grow writes a transcript line by line. What a file holds when it is found is history: so it begins with a line of no
-// meaning, which counts for nothing. read is how many bytes had been read before, now how many then.
-func grow(t *testing.T, d *daemon, name string, content []byte, read int) (now int) {
+// grow writes a transcript line by line, until the observer has read what a scan has found in it. What a file holds when
+// it is found is history: so it begins with a line of no meaning, which counts for nothing.
+func grow(t *testing.T, d *daemon, name string, content []byte, whole scanned) {
 	t.Helper()
 	path := filepath.Join(d.projects, name)
 	place(t, path, []byte("{}\n"))
-	until := func(n int) {
-		d.eventually("read", func() string {
-			if got := int(d.series()["sm_transcript_bytes_total"]); got < n {
-				return fmt.Sprintf("%s: %d of %d bytes", name, got, n)
-			}
-			return ""
-		})
-	}
-	until(read + 3)
+	d.eventually("found", func() string {
+		if !slices.ContainsFunc(d.sessions(), func(s api.Session) bool { return s.TranscriptPath == path }) {
+			return name
+		}
+		return ""
+	})
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -163,9 +161,28 @@ func grow(t *testing.T, d *daemon, name string, content []byte, read int) (now i
 			t.Fatal(err)
 		}
 	}
-	now = read + 3 + bytes.LastIndexByte(content, '\n') + 1
-	until(now)
-	return now
+	d.eventually("read", func() string {
+		for _, s := range d.sessions() {
+			if s.TranscriptPath != path || s.Inherited+s.Compactions.Auto+s.Compactions.Manual+s.Compactions.Unknown !=
+				whole.Inherited+whole.Compactions.Auto+whole.Compactions.Manual+whole.Compactions.Unknown {
+				continue
+			}
+			if s.PeakTokens == whole.Peak && s.Turns == whole.Turns && stamp(s.LastActive) == stamp(whole.LastActivity) {
+				return ""
+			}
+		}
+		return name
+	})
+}
+
+// sessions are all that the observer knows.
+func (d *daemon) sessions() []api.Session {
+	d.t.Helper()
+	all, err := d.api.Sessions(d.t.Context())
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return all.Sessions
 }
 
 func place(t *testing.T, path string, content []byte) {

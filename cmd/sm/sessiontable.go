@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -25,11 +26,8 @@ func writeSessions(w io.Writer, sessions []api.Session, now time.Time, colour bo
 
 // sessionName is what to type to mean this session.
 func sessionName(s api.Session) string {
-	if s.Name != "" {
-		return shortName(s.Name, 20)
-	}
-	if s.Label != "" {
-		return shortName(s.Label, 20)
+	if name := cmp.Or(s.Label, s.Name); name != "" {
+		return shortName(name, 20)
 	}
 	return shortName(s.SessionID[:min(8, len(s.SessionID))], 20)
 }

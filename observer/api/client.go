@@ -11,12 +11,21 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"syscall"
 	"time"
 )
 
 // answerBytes bounds an answer: 10,000 sessions take some 10 MB.
 const answerBytes = 256 << 20
+
+// answerWithin is how long the observer may take: it answers in milliseconds, unless it
+// is stopped.
+const answerWithin = 10 * time.Second
+
+// ErrSilent says that the observer has taken a request and does not answer: what was
+// asked for may have been done.
+var ErrSilent = errors.New("the observer does not answer; see whether it is stopped, and what became of this before you repeat it")
 
 // ErrNoObserver says that nothing answers on any of the sockets.
 var ErrNoObserver = errors.New("no observer is running; start it with 'sm observe'")
@@ -52,7 +61,7 @@ func NewClient(sockets []string) *Client {
 		}
 		return nil, errors.Join(odd...)
 	}
-	return &Client{http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: 30 * time.Second}}
+	return &Client{http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: answerWithin}}
 }
 
 // Sessions asks for all sessions, the newest activity first.
@@ -67,7 +76,7 @@ func (c *Client) Sessions(ctx context.Context) (Sessions, error) {
 // code 404 or 409.
 func (c *Client) Session(ctx context.Context, id string) (Session, error) {
 	var s Session
-	err := c.get(ctx, "/sessions/"+url.PathEscape(id), &s)
+	err := c.get(ctx, "/sessions/"+segment(id), &s)
 	return s, err
 }
 
@@ -83,7 +92,7 @@ func (c *Client) Messages(ctx context.Context, id string) (Messages, error) {
 	var m Messages
 	path := "/messages"
 	if id != "" {
-		path = "/sessions/" + url.PathEscape(id) + path
+		path = "/sessions/" + segment(id) + path
 	}
 	err := c.get(ctx, path, &m)
 	return m, err
@@ -92,21 +101,21 @@ func (c *Client) Messages(ctx context.Context, id string) (Messages, error) {
 // Send puts a message into an agent's queue. When it returns, the message is stored.
 func (c *Client) Send(ctx context.Context, id string, m NewMessage) (Message, error) {
 	var out Message
-	err := c.ask(ctx, http.MethodPost, "/sessions/"+url.PathEscape(id)+"/messages", m, &out)
+	err := c.ask(ctx, http.MethodPost, "/sessions/"+segment(id)+"/messages", m, &out)
 	return out, err
 }
 
 // CancelMessage takes a message back that nobody can have read.
 func (c *Client) CancelMessage(ctx context.Context, id, message string) (Message, error) {
 	var out Message
-	err := c.ask(ctx, http.MethodDelete, "/sessions/"+url.PathEscape(id)+"/messages/"+url.PathEscape(message), nil, &out)
+	err := c.ask(ctx, http.MethodDelete, "/sessions/"+segment(id)+"/messages/"+segment(message), nil, &out)
 	return out, err
 }
 
 // Remind gives an agent a reminder.
 func (c *Client) Remind(ctx context.Context, id string, r NewReminder) (Reminder, error) {
 	var out Reminder
-	err := c.ask(ctx, http.MethodPost, "/sessions/"+url.PathEscape(id)+"/reminders", r, &out)
+	err := c.ask(ctx, http.MethodPost, "/sessions/"+segment(id)+"/reminders", r, &out)
 	return out, err
 }
 
@@ -115,7 +124,7 @@ func (c *Client) Reminders(ctx context.Context, id string) (Reminders, error) {
 	var out Reminders
 	path := "/reminders"
 	if id != "" {
-		path = "/sessions/" + url.PathEscape(id) + path
+		path = "/sessions/" + segment(id) + path
 	}
 	err := c.get(ctx, path, &out)
 	return out, err
@@ -124,15 +133,23 @@ func (c *Client) Reminders(ctx context.Context, id string) (Reminders, error) {
 // CancelReminder drops a reminder of an agent, all of them for "all".
 func (c *Client) CancelReminder(ctx context.Context, id, reminder string) (Reminders, error) {
 	var out Reminders
-	err := c.ask(ctx, http.MethodDelete, "/sessions/"+url.PathEscape(id)+"/reminders/"+url.PathEscape(reminder), nil, &out)
+	err := c.ask(ctx, http.MethodDelete, "/sessions/"+segment(id)+"/reminders/"+segment(reminder), nil, &out)
 	return out, err
 }
 
 // ResetReminders begins the time of an agent's periodic reminders anew.
 func (c *Client) ResetReminders(ctx context.Context, id string) (Reset, error) {
 	var out Reset
-	err := c.ask(ctx, http.MethodPost, "/sessions/"+url.PathEscape(id)+"/reminders/reset", struct{}{}, &out)
+	err := c.ask(ctx, http.MethodPost, "/sessions/"+segment(id)+"/reminders/reset", struct{}{}, &out)
 	return out, err
+}
+
+// segment makes one element of a path of any id; dots alone would mean another path.
+func segment(id string) string {
+	if strings.Trim(id, ".") == "" {
+		return strings.ReplaceAll(id, ".", "%2E")
+	}
+	return url.PathEscape(id)
 }
 
 func (c *Client) get(ctx context.Context, path string, answer any) error {
@@ -162,6 +179,9 @@ func (c *Client) ask(ctx context.Context, method, path string, body, answer any)
 func (c *Client) do(req *http.Request, answer any) error {
 	resp, err := c.http.Do(req)
 	if err != nil {
+		if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
+			return ErrSilent
+		}
 		if errors.Is(err, ErrNoObserver) {
 			return ErrNoObserver
 		}

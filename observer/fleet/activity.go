@@ -57,6 +57,95 @@ func (f *Fleet) live(r *row, now time.Time) bool {
 	return now.Sub(last.Time()) <= f.options.ActiveFor
 }
 
+// WereAtWork tells who was at work before a restart, so that Activity tells of those
+// who have ceased to be.
+func (f *Fleet) WereAtWork(ids []alerts.AgentID) {
+	for _, id := range ids {
+		f.active[string(id)] = true
+	}
+}
+
+// Resting tells the end of the turn of all clients that sit at their prompt.
+func (f *Fleet) Resting(now time.Time) (events []alerts.Event) {
+	for _, id := range slices.Sorted(maps.Keys(f.clients)) {
+		c := f.clients[id]
+		agent := f.inSession(id)
+		if c.Status != atPrompt || agent == "" {
+			continue
+		}
+		at := c.Updated
+		if at.IsZero() {
+			at = now
+		}
+		events = append(events, alerts.Event{Kind: alerts.EventTurnEnd, Agent: alerts.AgentID(agent), At: at})
+	}
+	return events
+}
+
+// inSession is the agent that sits in a session, "" for none.
+func (f *Fleet) inSession(id string) string {
+	if s := f.sessions[id]; s != nil && len(s.own) > 0 {
+		if agent, sits := f.agentOf(s); sits {
+			return agent
+		}
+		return ""
+	}
+	if a := f.sittingIn(id); a != nil {
+		return a.ID
+	}
+	return ""
+}
+
+// Forget drops what is kept of an agent besides its transcripts, unless it was made known
+// by name or is at work. Its sessions stand for themselves then.
+func (f *Fleet) Forget(agent alerts.AgentID) bool {
+	id := string(agent)
+	a := f.agents[id]
+	switch {
+	case f.active[id], a != nil && a.Registered:
+		return false
+	case a == nil:
+		return true
+	}
+	if p := a.process(); f.running[p] == id {
+		delete(f.running, p)
+	}
+	delete(f.agents, id)
+	delete(f.recent, id)
+	delete(f.prompted, id)
+	f.changed.agent(id)
+	for key, seat := range f.seats {
+		if seat.Agent == id && key != id {
+			seat.Agent = key
+			f.changed.seat(key)
+		}
+	}
+	return true
+}
+
+// skew is how far stamps may lie in the future before the clock counts as set back.
+const skew = transcript.Instant(30 * time.Second)
+
+// clock takes note of the time. Where it was set back, what was stamped later than now
+// counts as stamped now: or else nothing that happens from now on would count as newer.
+func (f *Fleet) clock(now transcript.Instant) {
+	back := f.newest > now+skew
+	f.newest = max(f.newest, now)
+	if !back {
+		return
+	}
+	f.newest = now
+	for id, a := range f.agents {
+		for _, t := range []*transcript.Instant{&a.Since, &a.Spoke, &a.Hooked, &a.Begun, &a.Sample.At} {
+			*t = min(*t, now)
+		}
+		f.changed.agent(id)
+	}
+	for id, t := range f.prompted {
+		f.prompted[id] = min(t, now)
+	}
+}
+
 // Seen are the events by which an engine knows who is whose parent.
 func (f *Fleet) Seen() (events []alerts.Event) {
 	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
@@ -67,13 +156,14 @@ func (f *Fleet) Seen() (events []alerts.Event) {
 	return events
 }
 
-// ReadUntil says up to when it is known what an agent has heard, for an offer of a time:
-// the time of the newest record of its transcript, or for one that is at rest or has gone,
-// when nothing more is to come, a moment before now. Any is false without a transcript.
+// ReadUntil says up to when it is known what an agent has heard, for an offer by which a
+// hook was answered at a time, zero for another: the time of the newest record of its
+// transcript, or for one that is at rest, has gone or has cleared its context, when nothing
+// more is to come, a moment before now. Any is false without a transcript.
 //
 // What SessionStart was answered clients write down with the next prompt, be it days later.
-// Of an offer at that time nothing is known until there is a newer record.
-func (f *Fleet) ReadUntil(agent alerts.AgentID, offered, now time.Time) (until time.Time, any bool) {
+// Of an answer at that time nothing is known until there is a newer record.
+func (f *Fleet) ReadUntil(agent alerts.AgentID, answered, now time.Time) (until time.Time, any bool) {
 	id := string(agent)
 	a := f.agents[id]
 	if a != nil {
@@ -81,10 +171,13 @@ func (f *Fleet) ReadUntil(agent alerts.AgentID, offered, now time.Time) (until t
 	}
 	c := f.clients[id]
 	gone := c.PID == 0 && (a == nil || a.PID == 0 || f.options.Alive == nil || !f.options.Alive(a.PID, a.Start))
-	at := transcript.InstantOf(offered)
+	at := transcript.InstantOf(answered)
 	starting := !gone && a != nil && a.Begun != 0 && at >= a.Begun && at <= a.Begun+lag
 	s := f.sessions[id]
 	if s == nil || len(s.own) == 0 {
+		if !starting && a != nil && f.hasWritten(a) { // and will again, with the next prompt
+			return now.Add(-tailDelay), true
+		}
 		return until, starting
 	}
 	t := &s.own[0].Session
@@ -92,7 +185,24 @@ func (f *Fleet) ReadUntil(agent alerts.AgentID, offered, now time.Time) (until t
 	if gone || !starting && (c.Status == atPrompt || c.Status == "" && !t.InTurn) {
 		return now.Add(-tailDelay), true
 	}
-	return t.Active.Time(), true
+	return earlier(t.Active.Time(), now.Add(-tailDelay)), true // stamps of the future prove nothing
+}
+
+// hasWritten says whether any session of an agent has a transcript.
+func (f *Fleet) hasWritten(a *Agent) bool {
+	for key, seat := range f.seats {
+		if s := f.sessions[key]; seat.Agent == a.ID && s != nil && len(s.own) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // tailDelay is how long a record may take from the transcript to here.

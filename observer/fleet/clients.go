@@ -47,10 +47,8 @@ func (f *Fleet) Clients(cs []Client) (n News) {
 	}
 	for _, c := range cs {
 		if c.Status == atPrompt && f.settled && f.clients[c.SessionID].PID == c.PID && before[c.SessionID].Status != atPrompt {
-			if s := f.sessions[c.SessionID]; s != nil {
-				if id, sits := f.agentOf(s); sits {
-					n.event(alerts.Event{Kind: alerts.EventTurnEnd, Agent: alerts.AgentID(id), At: c.Updated})
-				}
+			if id := f.inSession(c.SessionID); id != "" {
+				n.event(alerts.Event{Kind: alerts.EventTurnEnd, Agent: alerts.AgentID(id), At: c.Updated})
 			}
 		}
 	}
@@ -76,7 +74,11 @@ func (f *Fleet) hold(p process, id string, at transcript.Instant) (n News) {
 			// The registry does not lag behind, but says when the client's status changed
 			// last: the session did so after all that was heard of the one before.
 			a.Resumed = id
-			n = f.take(a, id, max(at, a.Since, a.Hooked, a.Spoke), alerts.CauseSession)
+			before := max(f.lastSign(a), a.Hooked)
+			if before != 0 {
+				at = max(at, before+1)
+			}
+			n = f.take(a, id, at, alerts.CauseSession)
 		}
 		old.PID, old.ProcStart = 0, ""
 		f.changed.seat(old.SessionID)

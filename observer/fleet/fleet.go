@@ -54,6 +54,7 @@ type Fleet struct {
 	clients  map[string]Client // the registry, by session
 	holders  map[process]string
 	running  map[process]string            // agents, by what their signals tell
+	newest   transcript.Instant            // the newest time that was told
 	prompted map[string]transcript.Instant // the newest prompt, by agent
 	early    []Client                      // what the registry said before Settle
 
@@ -102,6 +103,7 @@ func New(o Options, s Stored) *Fleet {
 	for _, a := range s.Agents {
 		f.agents[a.ID] = &a
 		f.runs(&a, process{a.PID, a.Start})
+		f.newest = max(f.newest, a.Since, a.Spoke, a.Hooked)
 		f.labels[a.Label] = struct{}{}
 	}
 	if !s.Settled {

@@ -13,6 +13,7 @@ import (
 // time, and at the latest now. The agent is "" for one that names nobody. Hooks of
 // subagents change nothing.
 func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n News, agent alerts.AgentID) {
+	f.clock(now)
 	at := stamp(&p.SM, now)
 	if p.Subagent() {
 		return n, ""
@@ -114,6 +115,7 @@ func triggerOf(s string) transcript.Trigger {
 
 // Status takes in a report of the status line.
 func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n News, agent alerts.AgentID) {
+	f.clock(now)
 	at := stamp(&s.SM, now)
 	a, own := f.resolve(s.SessionID, s.SM)
 	if a == nil {
@@ -143,6 +145,7 @@ var ErrEvent = errors.New("unknown event")
 // Usage takes in what a script posts for an agent, by the agent's id or name or the
 // session's id; known is false when there is none. The error wraps [ErrEvent].
 func (f *Fleet) Usage(u *hook.ContextUsage, now transcript.Instant) (n News, agent alerts.AgentID, err error) {
+	f.clock(now)
 	a := f.called(u.SessionID)
 	if a == nil {
 		return n, "", fmt.Errorf("%w: %q", ErrUnknown, u.SessionID)
@@ -214,6 +217,10 @@ func (f *Fleet) Register(r Registration, now transcript.Instant) (n News, err er
 	switch {
 	case !isAgent(r.ID):
 		return n, fmt.Errorf("id %q: not one word of at most 128 bytes; give another", r.ID)
+	case !isLine(r.Name) || !isLine(r.Provider):
+		return n, fmt.Errorf("name or provider: not one line of at most 128 bytes; give another")
+	case r.Parent == r.ID:
+		return n, fmt.Errorf("parent_session_id %q: an agent is not its own parent; name another", r.Parent)
 	case r.Parent != "" && !isAgent(r.Parent):
 		return n, fmt.Errorf("parent_session_id %q: not one word of at most 128 bytes; give another", r.Parent)
 	case r.Session != "" && !isUUID(r.Session):

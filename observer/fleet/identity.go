@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"strings"
+	"unicode"
 
 	"sm/alerts"
 	"sm/transcript"
@@ -21,6 +22,9 @@ func (f *Fleet) runs(a *Agent, p process) {
 // inherits its environment.
 func (f *Fleet) resolve(session string, o hook.Origin) (*Agent, hook.Origin) {
 	id := o.Agent
+	if !isAgent(id) {
+		id = ""
+	}
 	if id == "" || id == hook.TmuxAgent(o.Tmux, o.Server, o.Pane) {
 		id = cmp.Or(f.registered(session, &o), id)
 	}
@@ -189,8 +193,7 @@ func (f *Fleet) take(a *Agent, key string, at transcript.Instant, cause alerts.C
 	if late {
 		return n
 	}
-	old := a.Session
-	first := old == "" && a.Since == 0
+	before, first := f.lastSign(a), a.Session == "" && a.Since == 0
 	a.Session, a.Since, a.Resumed = key, at, ""
 	a.Sample, a.Mark = Sample{}, 0
 	delete(f.recent, a.ID)
@@ -201,8 +204,8 @@ func (f *Fleet) take(a *Agent, key string, at transcript.Instant, cause alerts.C
 	ev := reset(a, at, cause)
 	if s := f.sessions[key]; s != nil && len(s.own) > 0 {
 		x := &s.own[0].Session
-		if x.Started != 0 && x.Started < at && x.Started > a.started(f, old) {
-			ev.At = x.Started.Time() // its records were there before the signal
+		if x.Started != 0 { // its records may have been there before the signal
+			ev.At = min(at, max(x.Started, before+1)).Time()
 		}
 		n.event(ev)
 		if tokens, known := x.Context(); known {
@@ -214,12 +217,13 @@ func (f *Fleet) take(a *Agent, key string, at transcript.Instant, cause alerts.C
 	return n
 }
 
-// started is the last sign of life of the session before.
-func (a *Agent) started(f *Fleet, old string) transcript.Instant {
-	if s := f.sessions[old]; s != nil && len(s.own) > 0 {
-		return s.own[0].Session.Started
+// lastSign is the last sign of life of the session in which an agent sits.
+func (f *Fleet) lastSign(a *Agent) transcript.Instant {
+	last := max(a.Since, a.Spoke)
+	if s := f.sessions[a.Session]; s != nil && len(s.own) > 0 {
+		last = max(last, s.own[0].Session.Active)
 	}
-	return 0
+	return last
 }
 
 // adopt gives an agent a session that it must have left already: what is told late.
@@ -265,12 +269,17 @@ func (f *Fleet) same(a, other *Agent) bool {
 		return false
 	}
 	unheard := a.PID == 0 && a.Pane == "" // it was registered and has not spoken yet
-	ended := session && !f.alive(other.PID, other.Start)
+	ended := !f.alive(other.PID, other.Start)
 	return unheard || ended || other.PID == 0 || other.process() == a.process() || other.inPane(a.Tmux, a.Server, a.Pane)
 }
 
 // labelLength is how much of an id names its owner in metrics.
 const labelLength = 8
+
+// isLine reports whether a text can stand in a table and a notice.
+func isLine(s string) bool {
+	return len(s) <= 128 && !strings.ContainsFunc(s, unicode.IsControl)
+}
 
 // isAgent reports whether an id can be an agent's: one word that can stand in a path
 // and in an address.

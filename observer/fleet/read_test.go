@@ -29,6 +29,9 @@ func TestReadUntil(t *testing.T) {
 		{"another client goes on", []step{
 			first, answers(50, 1, 9000), starts(begun, 1, "resume", o), ends(7), starts(130, 1, "resume", from("web", 8)),
 		}, offered, 300, 295},
+		{"before a clear", []step{first, answers(50, 1, 9000), starts(begun, 2, "clear", o)}, 60, 300, 295},
+		{"at a clear", []step{first, answers(50, 1, 9000), starts(begun, 2, "clear", o)}, offered, 300, 0},
+		{"long after a clear", []step{first, answers(50, 1, 9000), starts(begun, 2, "clear", o)}, 120, 300, 295},
 		{"without a transcript so far", []step{starts(begun, 1, "startup", o)}, offered, 300, 0},
 		{"without a transcript", []step{starts(begun, 1, "startup", o)}, 120, 300, -1},
 		{"gone without a transcript", []step{starts(begun, 1, "startup", o), ends(7)}, offered, 300, -1},
@@ -45,5 +48,13 @@ func TestReadUntil(t *testing.T) {
 				t.Errorf("read until %v, %v; want %v, %v", until, any, want, tt.want >= 0)
 			}
 		})
+	}
+}
+
+// What was typed shows at once, also while the client starts.
+func TestReadUntilOfWhatWasTyped(t *testing.T) {
+	s := newScene(t).play(starts(0, 1, "startup", from("web", 7)), answers(50, 1, 9000), starts(100, 1, "resume", from("web", 7)))
+	if until, any := s.f.ReadUntil("web", time.Time{}, second(300)); !until.Equal(second(295)) || !any {
+		t.Errorf("read until %v, %v", until, any)
 	}
 }
