@@ -1,11 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 
 	"sm/handoff/tmux"
 	"sm/observer/fleet"
+	"sm/transcript/hook"
 )
 
 // prompts types at prompts by way of tmux.
@@ -24,7 +31,33 @@ func newPrompts(log *slog.Logger) *prompts {
 }
 
 func (t *prompts) Type(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error) {
+	if at.Socket == "" || at.Pane == "" {
+		if at.Socket, at.Server, at.Pane, err = paneOf(at.PID); err != nil {
+			return false, err
+		}
+	}
 	pane := tmux.Pane{Socket: at.Socket, Server: at.Server, ID: at.Pane}
 	err = t.server.Type(ctx, pane, tmux.Client{PID: at.PID, Start: at.Start}, tmux.Sanitise(text, tmux.MaxBytes), idle)
 	return err == nil || tmux.PastedIn(err), err
+}
+
+// paneOf is where a process runs by its environment: for clients of which no hook has told. What it says is verified
+// before anything is typed.
+func paneOf(pid int) (socket string, server int, pane string, err error) {
+	vars, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+	if err != nil {
+		return "", 0, "", fmt.Errorf("find the pane of process %d: %w; install sm's hooks", pid, err)
+	}
+	for entry := range bytes.SplitSeq(vars, []byte{0}) {
+		switch name, value, _ := strings.Cut(string(entry), "="); name {
+		case "TMUX":
+			socket, server = hook.ParseTmux(value)
+		case "TMUX_PANE":
+			pane = value
+		}
+	}
+	if socket == "" || !hook.IsPane(pane) {
+		return "", 0, "", fmt.Errorf("process %d runs in no tmux pane; it is told at its next hook", pid)
+	}
+	return socket, server, pane, nil
 }

@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	// MaxBytes is the length of the longest text that is typed.
-	MaxBytes = 4096
+	// MaxBytes is the length of the longest text that is typed: a message of 4,096 bytes
+	// with its heading and id.
+	MaxBytes = 4096 + 512
 	// MinBytes is the least limit: room for a heading, an id and a few words.
 	MinBytes = 64
 	// Prefix begins every text but sm's own: a leading ! would run a shell, and a leading

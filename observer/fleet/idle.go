@@ -8,8 +8,8 @@ import (
 	"sm/transcript"
 )
 
-// Place is where an agent's client runs: in which pane of which tmux server, and as
-// which process.
+// Place is where an agent's client runs: as which process, and in which pane of which
+// tmux server. Without a hook the pane is unknown, and for who looks at the process.
 type Place struct {
 	Socket string
 	Server int
@@ -31,8 +31,8 @@ const (
 // silence do. One that is not known to run is not idle.
 func (f *Fleet) Idle(agent alerts.AgentID, now time.Time) (at Place, ok bool) {
 	a := f.agents[string(agent)]
-	if a == nil || a.Tmux == "" || a.Pane == "" {
-		return at, false
+	if a == nil { // no more is known of it than its session
+		a = &Agent{ID: string(agent), Session: string(agent)}
 	}
 	c := f.clients[a.Session]
 	at = Place{Socket: a.Tmux, Server: a.Server, Pane: a.Pane, PID: cmp.Or(c.PID, a.PID), Start: cmp.Or(c.ProcStart, a.Start)}
