@@ -3,8 +3,10 @@ package observer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -174,11 +176,22 @@ func attachment(at, text string) string {
 func (r *rig) kill() {
 	r.t.Helper()
 	dir := filepath.Join(r.dir, fmt.Sprintf("state%d", time.Now().UnixNano()))
-	// In the loop, and after a transaction that may run: nothing is written meanwhile.
+	// In the loop, and after a transaction that may run: no state is written meanwhile.
+	// Level files are, and may vanish under the copy.
+	var odd error
 	err := r.app.do(r.t.Context(), func(*core) {
-		noErrors(r.t, r.app.store.Save(fleet.Delta{}), os.CopyFS(dir, os.DirFS(r.o.State)))
+		odd = r.app.store.Save(fleet.Delta{})
+		for range 100 {
+			if odd == nil {
+				odd = os.CopyFS(dir, os.DirFS(r.o.State))
+			}
+			if !errors.Is(odd, fs.ErrNotExist) {
+				return
+			}
+			odd = os.RemoveAll(dir)
+		}
 	})
-	noErrors(r.t, err, os.Chmod(dir, 0o700))
+	noErrors(r.t, err, odd, os.Chmod(dir, 0o700))
 	r.stop()
 	r.o.State = dir
 }

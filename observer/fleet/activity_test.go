@@ -54,3 +54,33 @@ func TestActivity(t *testing.T) {
 	slices.Sort(gone)
 	check("much later", created.Add(time.Hour), "not "+gone[0], "not "+gone[1])
 }
+
+// TestBoundaryAfterItsSummary: a compaction that is known by its summary first opens its
+// cycle then, and not again when its boundary names it.
+func TestBoundaryAfterItsSummary(t *testing.T) {
+	f := settled()
+	p := ofSession(1, reply(after(1), "m1", 90_000, 10))
+	f.Apply(p.whole())
+	opened := func(n News) (live, history int) {
+		for _, ev := range n.Events {
+			switch {
+			case ev.Kind != alerts.EventCompacted:
+			case ev.History:
+				history++
+			default:
+				live++
+			}
+		}
+		return live, history
+	}
+	first := summary(after(2), "s1", "b1", "It went so.")
+	if live, history := opened(f.Apply(p.add(first).grown())); live != 1 || history != 0 {
+		t.Errorf("the summary: %d, and %d of the past", live, history)
+	}
+	if live, history := opened(f.Apply(p.add(boundary(after(2), "b1", "auto", 90_000)).grown())); live != 0 || history != 1 {
+		t.Errorf("its boundary: %d, and %d of the past", live, history)
+	}
+	if live, _ := opened(f.Apply(p.add(boundary(after(9), "b2", "auto", 90_000)).grown())); live != 1 {
+		t.Errorf("another: %d", live)
+	}
+}

@@ -43,17 +43,20 @@ func (f *Fleet) Apply(c transcript.Change) (n News) {
 	for i := range c.Messages {
 		f.message(x, &c.Messages[i], f.counts(c.Whole, c.Messages[i].At))
 	}
-	var mine []transcript.Compaction
+	var mine, known []transcript.Compaction
 	for i := range c.Compactions {
-		if f.compaction(x, &c.Compactions[i], &fresh, f.counts(c.Whole, c.Compactions[i].At)) {
+		switch own, isNew := f.compaction(x, &c.Compactions[i], &fresh, f.counts(c.Whole, c.Compactions[i].At)); {
+		case isNew:
 			mine = append(mine, c.Compactions[i])
+		case own:
+			known = append(known, c.Compactions[i])
 		}
 	}
 	x.Inherited.clamp(&x.Session)
 	if x.sub {
 		return n
 	}
-	return f.tell(x, was, &c, mine)
+	return f.tell(x, was, &c, mine, known)
 }
 
 // place finds or makes the file of a change and brings it up to date. It returns

@@ -91,12 +91,13 @@ func (in *Inherited) clamp(s *transcript.Session) {
 	}
 }
 
-// compaction claims a compaction for its session, or finds it to be a copy, and says
-// whether it is the session's own. Room is how many of a change's compactions can be new: the others are old ones about
-// which more has become known, and never count again.
-func (f *Fleet) compaction(x *file, e *transcript.Compaction, room *int, counts bool) (own bool) {
+// compaction claims a compaction for its session, or finds it to be a copy. It says
+// whether it is the session's own, and whether that is new: of an old one more has become
+// known. Room is how many of a change's compactions can be new; the others never count
+// again.
+func (f *Fleet) compaction(x *file, e *transcript.Compaction, room *int, counts bool) (own, fresh bool) {
 	if x.sub {
-		return false
+		return false, false
 	}
 	mine := x.of.owner
 	owner, claimed := f.compactionOwner(e, mine)
@@ -112,6 +113,7 @@ func (f *Fleet) compaction(x *file, e *transcript.Compaction, room *int, counts 
 		}
 	case !claimed && *room > 0:
 		*room--
+		fresh = true
 		if counts {
 			f.counters.compacted(e)
 			f.changed.count()
@@ -123,7 +125,7 @@ func (f *Fleet) compaction(x *file, e *transcript.Compaction, room *int, counts 
 			}
 		}
 	}
-	return owner == mine
+	return owner == mine, fresh
 }
 
 // compactionOwner finds whose compaction it is. Its own key decides; then any by

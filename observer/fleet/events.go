@@ -11,8 +11,9 @@ import (
 const bytesPerToken = 4
 
 // tell says what a change of a session's own file means for its agent. mine are those
-// of the change's compactions that happened in this session.
-func (f *Fleet) tell(x *file, was transcript.Session, c *transcript.Change, mine []transcript.Compaction) (n News) {
+// of the change's compactions that happened in this session and are new, known those of
+// which no more than the particulars are: they opened their cycle when they were new.
+func (f *Fleet) tell(x *file, was transcript.Session, c *transcript.Change, mine, known []transcript.Compaction) (n News) {
 	id, sits := f.agentOf(x.of)
 	if x != x.of.own[0] {
 		sits = false // a copy
@@ -35,6 +36,10 @@ func (f *Fleet) tell(x *file, was transcript.Session, c *transcript.Change, mine
 	}
 	for len(t.mine) > 0 {
 		t.compaction(0, false)
+	}
+	t.mine = known
+	for len(t.mine) > 0 {
+		t.compaction(0, true)
 	}
 	t.estimate(len(c.Compactions) > 0)
 	n.Events = t.out

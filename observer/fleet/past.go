@@ -89,7 +89,7 @@ func (f *Fleet) recall(x *file) (lessons []Lesson) {
 	}
 	room := len(p.events)
 	learn := func(e *transcript.Compaction, room *int, counts bool) {
-		if own := f.compaction(x, e, room, counts); own && e.Trigger == transcript.Auto && e.PreTokens > 0 {
+		if own, _ := f.compaction(x, e, room, counts); own && e.Trigger == transcript.Auto && e.PreTokens > 0 {
 			lessons = append(lessons, Lesson{x.Session.Model, transcript.WindowOf(&x.Session, 0, f.options.Windows).Tokens, e.PreTokens})
 		}
 	}
