@@ -22,7 +22,7 @@ func (f *Fold) compacted(e *Entry, now moment) {
 		}
 		f.Session.Compactions[c.Trigger]--
 		f.Session.Compactions[e.Trigger]++
-		ev.Digest, ev.summarised = c.Digest, true
+		ev.Digest, ev.summarised, ev.Was = c.Digest, true, c.Key
 		*c = ev
 		f.change(i)
 		f.blank(now)

@@ -79,6 +79,9 @@ type Message struct {
 type Compaction struct {
 	// Key is that of the record it was copied from, else of its own uuid.
 	Key Key
+	// Was is the key that it had while only its summary was known, before the boundary
+	// that names that.
+	Was Key
 	// Own is the key of its own uuid, by which a copy of this copy names it.
 	Own Key
 	// Stamp joins time, trigger and preTokens of a boundary.

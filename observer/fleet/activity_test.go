@@ -55,12 +55,13 @@ func TestActivity(t *testing.T) {
 	check("much later", created.Add(time.Hour), "not "+gone[0], "not "+gone[1])
 }
 
-// TestBoundaryAfterItsSummary: a compaction that is known by its summary first opens its
-// cycle then, and not again when its boundary names it.
+// TestBoundaryAfterItsSummary: a compaction that is known by its summary first is told
+// again when its boundary names it, under the same key.
 func TestBoundaryAfterItsSummary(t *testing.T) {
 	f := settled()
 	p := ofSession(1, reply(after(1), "m1", 90_000, 10))
 	f.Apply(p.whole())
+	var keys []transcript.Key
 	opened := func(n News) (live, history int) {
 		for _, ev := range n.Events {
 			switch {
@@ -68,6 +69,7 @@ func TestBoundaryAfterItsSummary(t *testing.T) {
 			case ev.History:
 				history++
 			default:
+				keys = append(keys, ev.Key)
 				live++
 			}
 		}
@@ -77,10 +79,13 @@ func TestBoundaryAfterItsSummary(t *testing.T) {
 	if live, history := opened(f.Apply(p.add(first).grown())); live != 1 || history != 0 {
 		t.Errorf("the summary: %d, and %d of the past", live, history)
 	}
-	if live, history := opened(f.Apply(p.add(boundary(after(2), "b1", "auto", 90_000)).grown())); live != 0 || history != 1 {
+	if live, history := opened(f.Apply(p.add(boundary(after(2), "b1", "auto", 90_000)).grown())); live != 1 || history != 0 {
 		t.Errorf("its boundary: %d, and %d of the past", live, history)
 	}
 	if live, _ := opened(f.Apply(p.add(boundary(after(9), "b2", "auto", 90_000)).grown())); live != 1 {
 		t.Errorf("another: %d", live)
+	}
+	if len(keys) != 3 || keys[0] != keys[1] || keys[1] == keys[2] {
+		t.Errorf("keys %v", keys)
 	}
 }

@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"cmp"
+
 	"sm/alerts"
 	"sm/transcript"
 )
@@ -39,7 +41,7 @@ func (f *Fleet) tell(x *file, was transcript.Session, c *transcript.Change, mine
 	}
 	t.mine = known
 	for len(t.mine) > 0 {
-		t.compaction(0, true)
+		t.compaction(0, t.mine[0].Was == 0)
 	}
 	t.estimate(len(c.Compactions) > 0)
 	n.Events = t.out
@@ -129,7 +131,7 @@ func (t *teller) compaction(i int, history bool) {
 		s = &t.x.Session
 	}
 	t.out = append(t.out, alerts.Event{
-		Kind: alerts.EventCompacted, Agent: alerts.AgentID(t.id), At: e.At.Time(), Sign: alerts.SignBoundary, Key: e.Key,
+		Kind: alerts.EventCompacted, Agent: alerts.AgentID(t.id), At: e.At.Time(), Sign: alerts.SignBoundary, Key: cmp.Or(e.Was, e.Key),
 		Trigger: e.Trigger, PreTokens: e.PreTokens, Model: s.Model,
 		Window: transcript.WindowOf(s, t.window(), t.f.options.Windows).Tokens, History: history,
 	})
