@@ -7,7 +7,8 @@ import (
 )
 
 // TestMain puts sm into the PATH of the tests: this binary, which is the whole
-// program when it is called so.
+// program when it is called so. Called by other names it is a variant of it, or what
+// else a test needs as a process.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"sm": main, "sm-unprivileged": unprivileged})
+	testscript.Main(m, map[string]func(){"sm": main, "sm-unprivileged": unprivileged, quickName: quick, paneName: paneClient})
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,6 +27,7 @@ type daemon struct {
 	dir      string // home, with state and socket in it
 	projects string
 	vars     []string // of its environment, besides the least
+	as       []string // what runs "observe" and its arguments, by default sm
 	cmd      *exec.Cmd
 	exited   chan error
 	http     http.Client
@@ -75,8 +77,10 @@ func (d *daemon) log(n int) string {
 }
 
 // command is sm, as it is called on a machine where nothing else is set.
-func (d *daemon) command(args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(context.WithoutCancel(d.t.Context()), "sm", args...)
+func (d *daemon) command(args ...string) *exec.Cmd { return d.program(append([]string{"sm"}, args...)) }
+
+func (d *daemon) program(argv []string) *exec.Cmd {
+	cmd := exec.CommandContext(context.WithoutCancel(d.t.Context()), argv[0], argv[1:]...)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + d.dir, "SM_SOCKET=" + d.socket()}, d.vars...)
 	return cmd
 }
@@ -89,7 +93,12 @@ func (d *daemon) launch() {
 		d.t.Fatal(err)
 	}
 	defer log.Close()
-	cmd, exited := d.command("observe", "--projects", d.projects, "--state", d.state(), "--listen", "127.0.0.1:0"), make(chan error, 1)
+	as := d.as
+	if as == nil {
+		as = []string{"sm"}
+	}
+	cmd := d.program(slices.Concat(as, []string{"observe", "--projects", d.projects, "--state", d.state(), "--listen", "127.0.0.1:0"}))
+	exited := make(chan error, 1)
 	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {
 		d.t.Fatal(err)
@@ -139,9 +148,15 @@ func message(err error) string {
 // eventually waits until there is no problem any more.
 func (d *daemon) eventually(what string, problem func() string) {
 	d.t.Helper()
+	d.within(20*time.Second, what, problem)
+}
+
+// within is eventually with a patience of its own.
+func (d *daemon) within(patience time.Duration, what string, problem func() string) {
+	d.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(patience)
 	for {
 		p := problem()
 		if p == "" {

@@ -28,6 +28,7 @@ type clientHome struct {
 	model                         string
 	stub                          *modelStub
 	extra                         []string // more variables of the client
+	pane                          bool     // one pane for all clients, which know it
 	before                        int      // turns that had ended when the last prompt was sent
 	pid                           int      // of the client, 0 while none runs
 }
@@ -112,12 +113,22 @@ func (h *clientHome) gone(within time.Duration) bool {
 	tick := time.NewTicker(look)
 	defer tick.Stop()
 	for deadline := time.Now().Add(within); time.Now().Before(deadline); <-tick.C {
-		if errors.Is(syscall.Kill(h.pid, 0), syscall.ESRCH) {
+		if h.over() {
 			h.pid = 0
 			return true
 		}
 	}
 	return false
+}
+
+// over says that no client runs. One that has ended may stay a zombie in a pane that is kept: this tmux does not always
+// ask for it.
+func (h *clientHome) over() bool {
+	if h.pid == 0 || errors.Is(syscall.Kill(h.pid, 0), syscall.ESRCH) {
+		return true
+	}
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", h.pid)) // not everywhere
+	return h.pane && bytes.Contains(stat, []byte(") Z "))
 }
 
 // environ is all that the client sees: nothing of the machine's own, and a proxy that is none, so that it stays on
@@ -135,9 +146,7 @@ func (h *clientHome) environ() []string {
 func (h *clientHome) start(args ...string) sample {
 	h.t.Helper()
 	before := len(h.sampled())
-	argv := slices.Concat([]string{"new-session", "-d", "-s", "agent", "-x", "140", "-y", "50", "-c", h.project, "env", "-i"},
-		h.environ(), h.extra, []string{h.client, "--model", h.model}, args)
-	h.do("", argv...)
+	h.do("", h.launch(slices.Concat(h.environ(), h.extra, []string{h.client, "--model", h.model}, args))...)
 	pid, err := strconv.Atoi(strings.TrimSpace(h.do("", "display-message", "-p", "-t", "agent", "#{pane_pid}")))
 	if err != nil {
 		h.t.Fatal(err)
@@ -210,6 +219,9 @@ func (h *clientHome) screen() string {
 
 // input is what stands in the box for prompts: the last line with the prompt's sign.
 func (h *clientHome) input() (text string, ok bool) {
+	if h.over() { // the pane keeps what was there
+		return "", false
+	}
 	for line := range strings.Lines(h.screen()) {
 		if rest, found := strings.CutPrefix(strings.TrimSpace(line), "❯"); found {
 			text, ok = strings.TrimSpace(strings.ReplaceAll(rest, "\u00a0", " ")), true
@@ -281,6 +293,14 @@ func (h *clientHome) busy() string {
 	if h.turns() == h.before {
 		return "no turn has ended since the prompt"
 	}
+	if status := h.status(); status != "idle" {
+		return "the client is " + status
+	}
+	return ""
+}
+
+// status is what the client's registry says that it is at.
+func (h *clientHome) status() string {
 	var entry struct {
 		Status string `json:"status"`
 	}
@@ -288,13 +308,10 @@ func (h *clientHome) busy() string {
 	if err == nil {
 		err = json.Unmarshal(text, &entry)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err.Error()
-	case entry.Status != "idle":
-		return "the client is " + entry.Status
 	}
-	return ""
+	return entry.Status
 }
 
 // turns counts what may be the end of a turn, in all transcripts.
@@ -305,7 +322,7 @@ func (h *clientHome) turns() (n int) {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		for _, end := range []string{`"subtype":"turn_duration"`, `"text":"[Request interrupted by user]"`, `"isApiErrorMessage":true`} {
+		for _, end := range []string{`"subtype":"turn_duration"`, `"text":"[Request interrupted by user`, `"isApiErrorMessage":true`} {
 			n += bytes.Count(text, []byte(end))
 		}
 	}

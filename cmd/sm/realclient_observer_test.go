@@ -28,6 +28,7 @@ type observerProcess struct {
 	t                      *testing.T
 	program, state, socket string
 	projects, log          string
+	path                   string // where it finds other programs
 	cmd                    *exec.Cmd
 	client                 *api.Client
 	http                   http.Client
@@ -51,7 +52,7 @@ func newObserverProcess(t *testing.T, program, dir, projects string) *observerPr
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	o := &observerProcess{t: t, program: program, state: dir + "/state", socket: dir + "/sm.sock", projects: projects, log: dir + "/log"}
+	o := &observerProcess{t: t, program: program, state: dir + "/state", socket: dir + "/sm.sock", projects: projects, log: dir + "/log", path: os.Getenv("PATH")}
 	o.client = api.NewClient([]string{o.socket})
 	o.http = http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -72,12 +73,24 @@ func newObserverProcess(t *testing.T, program, dir, projects string) *observerPr
 func (o *observerProcess) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, o.program, args...)
 	cmd.Dir = filepath.Dir(o.state)
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + cmd.Dir, "LANG=C.UTF-8", "NO_COLOR=1"}
+	cmd.Env = []string{"PATH=" + o.path, "HOME=" + cmd.Dir, "LANG=C.UTF-8", "NO_COLOR=1"}
 	return cmd
 }
 
 // start runs the observer and waits until it has caught up.
 func (o *observerProcess) start() {
+	o.t.Helper()
+	o.launch()
+	eventually(o.t, "the observer is ready", func() string {
+		if _, err := o.get("/-/ready"); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+}
+
+// launch runs the observer.
+func (o *observerProcess) launch() {
 	o.t.Helper()
 	log, err := os.OpenFile(o.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -89,12 +102,6 @@ func (o *observerProcess) start() {
 	if err := o.cmd.Start(); err != nil {
 		o.t.Fatal(err)
 	}
-	eventually(o.t, "the observer is ready", func() string {
-		if _, err := o.get("/-/ready"); err != nil {
-			return err.Error()
-		}
-		return ""
-	})
 }
 
 // kill ends the observer at once, as kill -9 and a power failure of the program do.

@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,8 +24,9 @@ import (
 type modelStep struct {
 	grow   int64   // the context grows by this
 	tools  int     // so many Bash calls, in one message
+	bash   string  // what they run; "" for an echo
 	agents [][]int // subagents to start in one message, each with its calls of Bash, round by round
-	refuse bool    // "prompt is too long": the client compacts and asks again
+	refuse bool    // "prompt is too long": the client compacts and asks again; hold is then for its summary
 	fail   bool    // another error of the API, however often the client asks
 	busy   bool    // "overloaded": the client asks again by itself
 	hold   bool    // the answer waits for letGo
@@ -47,11 +49,14 @@ type truth struct {
 type modelStub struct {
 	url     string
 	started chan struct{} // gets a token for each request that is held
+	spare   bool          // what no plan foresees ends the turn: hooks make the client go on
 	mu      sync.Mutex
 	plan    []modelStep
-	failing bool          // until the next plan
-	release chan struct{} // closed to let the held requests go
-	context int64         // tokens of the main conversation
+	failing bool            // until the next plan
+	summary chan struct{}   // the next summary waits for this, if not nil
+	told    map[string]bool // ids of messages that stood in a request
+	release chan struct{}   // closed to let the held requests go
+	context int64           // tokens of the main conversation
 	truth   truth
 	n       int              // requests so far
 	subs    map[string][]int // rounds left, by subagent
@@ -68,7 +73,7 @@ const (
 
 func newModelStub(t *testing.T) *modelStub {
 	t.Helper()
-	s := &modelStub{started: make(chan struct{}, 16), release: make(chan struct{}), subs: map[string][]int{}, sizes: map[string]int64{}}
+	s := &modelStub{started: make(chan struct{}, 16), release: make(chan struct{}), subs: map[string][]int{}, sizes: map[string]int64{}, told: map[string]bool{}}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -228,10 +233,12 @@ func (s *modelStub) answer(q *modelRequest) (a modelAnswer, refusal *modelRefusa
 		a.blocks = []modelBlock{{Type: "text", Text: "<analysis>All is said.</analysis>\n<summary>" + strings.Repeat("1. Primary request: the same as ever. ", 8) + "</summary>"}}
 		a.usage = s.usage(s.context)
 		s.context = afterCompaction
+		a.hold, s.summary = s.summary, nil
 		a.sent = func(t *truth) { t.Compactions, t.Blank = t.Compactions+1, true }
 	case len(q.Tools) <= 3:
 		a.blocks, a.usage = []modelBlock{{Type: "text", Text: "ok"}}, s.usage(500)
 	default:
+		s.hear(q)
 		if m := subtask.FindSubmatch(q.Messages[0].Content); m != nil {
 			s.side(&a, string(m[1]))
 			return a, nil
@@ -248,6 +255,8 @@ func (s *modelStub) main(a *modelAnswer) *modelRefusal {
 	case len(s.plan) > 0:
 		step, s.plan = s.plan[0], s.plan[1:]
 		s.failing = step.fail
+	case s.spare:
+		step.grow = 100
 	case !s.failing:
 		s.wrong = append(s.wrong, "a request that no plan foresees")
 		s.failing = true
@@ -256,6 +265,9 @@ func (s *modelStub) main(a *modelAnswer) *modelRefusal {
 	case s.failing:
 		return &modelRefusal{400, "invalid_request_error", "asked to fail"}
 	case step.refuse:
+		if step.hold {
+			s.summary = s.release
+		}
 		return &modelRefusal{400, "invalid_request_error", fmt.Sprintf("prompt is too long: %d tokens > 200000 maximum", s.context+200_000)}
 	case step.busy:
 		return &modelRefusal{529, "overloaded_error", "Overloaded"}
@@ -264,7 +276,7 @@ func (s *modelStub) main(a *modelAnswer) *modelRefusal {
 	a.usage, a.cut, a.drop = s.usage(s.context), step.cut, step.drop
 	a.blocks = []modelBlock{{Type: "thinking", Thinking: "Let me see.", Signature: "c2lnbmVk"}, {Type: "text", Text: fmt.Sprintf("Answer %d.", s.n)}}
 	for i := range step.tools {
-		a.call("Bash", s.n, i, map[string]string{"command": fmt.Sprintf("echo %d", i), "description": "Say a number"})
+		a.call("Bash", s.n, i, map[string]string{"command": cmp.Or(step.bash, fmt.Sprintf("echo %d", i)), "description": "Say a number"})
 	}
 	for i, rounds := range step.agents {
 		name := fmt.Sprint(len(s.sizes) + 1)
@@ -356,44 +368,31 @@ func (s *modelStub) send(w http.ResponseWriter, r *http.Request, q *modelRequest
 	return e.err
 }
 
-// eventStream writes server-sent events.
-type eventStream struct {
-	w   http.ResponseWriter
-	err error
-}
-
-func (e *eventStream) send(kind string, data map[string]any) {
-	data["type"] = kind
-	text, err := json.Marshal(data)
-	if err == nil && e.err == nil {
-		_, err = fmt.Fprintf(e.w, "event: %s\ndata: %s\n\n", kind, text)
-	}
-	if e.err == nil {
-		e.err = err
-	}
-	if e.err == nil {
-		e.err = http.NewResponseController(e.w).Flush()
+// forget drops what is left of the plan: the turn was cut short.
+func (s *modelStub) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.plan = nil
+	for {
+		select {
+		case <-s.started:
+		default:
+			return
+		}
 	}
 }
 
-func (e *eventStream) block(i int, b modelBlock) {
-	start, delta := map[string]any{"type": b.Type}, map[string]any{}
-	switch b.Type {
-	case "thinking":
-		start["thinking"], start["signature"] = "", ""
-		delta["type"], delta["thinking"] = "thinking_delta", b.Thinking
-	case "text":
-		start["text"] = ""
-		delta["type"], delta["text"] = "text_delta", b.Text
-	default:
-		input, _ := json.Marshal(b.Input) // strings alone
-		start["id"], start["name"], start["input"] = b.ID, b.Name, struct{}{}
-		delta["type"], delta["partial_json"] = "input_json_delta", string(input)
-	}
-	e.send("content_block_start", map[string]any{"index": i, "content_block": start})
-	e.send("content_block_delta", map[string]any{"index": i, "delta": delta})
-	if b.Type == "thinking" {
-		e.send("content_block_delta", map[string]any{"index": i, "delta": map[string]any{"type": "signature_delta", "signature": b.Signature}})
-	}
-	e.send("content_block_stop", map[string]any{"index": i})
+// begin lets the main conversation begin anew with a context of that size, of which nobody knows yet.
+func (s *modelStub) begin(tokens int64) {
+	s.resize(tokens)
+	s.count(func(t *truth) { t.Blank = true })
+}
+
+// subtask prepares the model for somebody who is asked to do a subtask, and names it.
+func (s *modelStub) subtask(tokens int64, rounds ...int) (name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name = fmt.Sprint(len(s.sizes) + 1)
+	s.subs[name], s.sizes[name] = rounds, tokens
+	return name
 }

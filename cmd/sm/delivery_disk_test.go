@@ -1,0 +1,350 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sm/observer/api"
+	"sm/transcript/hook"
+)
+
+// faultRig is an observer whose disk fails, with one agent and one who sends to it.
+type faultRig struct {
+	*daemon
+	agent  *standIn
+	sender *sender
+	n      int
+	back   []time.Duration // how long after each fault a message was accepted again
+	full   int             // answers 503
+}
+
+func newFaultRig(t *testing.T) *faultRig {
+	r := &faultRig{daemon: newDaemon(t)}
+	r.as, r.vars = []string{quickName}, plentiful
+	r.agent = newStandIn(r.daemon, "w1", "em", 0)
+	r.agent.calm = func() bool { return true }
+	r.agent.context = 90_000 // the first replies make it large enough for a notice
+	r.sender = newSender(r.daemon, "s", "w1")
+	return r
+}
+
+// begin starts the observer and makes the agent known.
+func (r *faultRig) begin() {
+	r.t.Helper()
+	r.start()
+	r.agent.write(`"type":"user","message":{"role":"user","content":"Go on."}`)
+	r.eventually("the agent is known", func() string {
+		r.agent.tell(hook.Payload{Event: hook.SessionStart, Source: "startup"})
+		_, err := r.api.Session(r.t.Context(), "w1")
+		return message(err)
+	})
+}
+
+// send sends a message that has not been sent before, or the last one again, and returns the
+// status.
+func (r *faultRig) send(again bool) int {
+	if !again {
+		r.n++
+	}
+	word := fmt.Sprintf("s-%d", r.n)
+	m := api.NewMessage{ID: word, From: "s", Text: word + strings.Repeat(" and more", 400), Mode: "urgent"}
+	before := r.sender.answers[http.StatusServiceUnavailable]
+	if r.sender.send("w1", m, !again) {
+		return http.StatusAccepted
+	}
+	if r.sender.answers[http.StatusServiceUnavailable] > before {
+		r.full++
+		return http.StatusServiceUnavailable
+	}
+	return 0
+}
+
+// accept sends one message until it is accepted.
+func (r *faultRig) accept() {
+	r.t.Helper()
+	again := false
+	r.eventually("a message is accepted", func() string {
+		status := r.send(again)
+		again = true
+		if status != http.StatusAccepted {
+			return fmt.Sprint("status ", status)
+		}
+		return ""
+	})
+}
+
+// fails is what holds while the disk fails: messages are refused as not stored, hooks are
+// answered with nothing though messages wait, and readings show in /metrics at once.
+func (r *faultRig) fails() {
+	r.t.Helper()
+	r.eventually("503", func() string {
+		if status := r.send(false); status != http.StatusServiceUnavailable {
+			return fmt.Sprint("status ", status)
+		}
+		return ""
+	})
+	for _, e := range []hook.Event{hook.UserPromptSubmit, hook.PostToolUse, hook.Stop, hook.PostToolUse} {
+		if r.agent.tell(hook.Payload{Event: e}) {
+			r.t.Errorf("%s was answered, though no offer can be stored: %q", e, r.agent.heard[len(r.agent.heard)-1])
+		}
+	}
+	r.agent.reply() // perhaps one that is to be warned of
+	r.eventually("readings go on", func() string {
+		got := 0.0
+		for name, v := range r.series() {
+			if strings.HasPrefix(name, "claude_session_context_tokens{") {
+				got = v
+			}
+		}
+		if int(got) != r.agent.context {
+			return fmt.Sprintf("context %v, want %d", got, r.agent.context)
+		}
+		return ""
+	})
+	if status := r.send(true); status != http.StatusServiceUnavailable {
+		r.t.Errorf("sent again: status %d", status)
+	}
+	// Who has not seen an acknowledgement asks again. Whatever he is told now: it holds.
+	for word, m := range r.sender.sent {
+		r.post("/sessions/"+m.to+"/messages", api.NewMessage{ID: word, From: "s", Text: m.text, Mode: "urgent"})
+	}
+}
+
+// recovers is what holds from the end of a fault on: the refused message, which is sent
+// again under its id, is accepted.
+func (r *faultRig) recovers() {
+	r.t.Helper()
+	began := time.Now()
+	r.eventually("accepted again", func() string {
+		if status := r.send(true); status != http.StatusAccepted {
+			return fmt.Sprint("status ", status)
+		}
+		return ""
+	})
+	r.back = append(r.back, time.Since(began).Round(time.Millisecond))
+}
+
+// ends lets the agent hear what waits, and judges.
+func (r *faultRig) ends() {
+	r.t.Helper()
+	var queue api.Messages
+	r.eventually("all is heard", func() string {
+		r.agent.reply()
+		r.agent.tell(hook.Payload{Event: hook.PostToolUse})
+		r.agent.tell(hook.Payload{Event: hook.Stop})
+		var err error
+		if queue, err = r.api.Messages(r.t.Context(), "w1"); err != nil {
+			return err.Error()
+		}
+		for _, m := range queue.Messages {
+			if m.Status == "waiting" || m.Status == "offered" {
+				return fmt.Sprintf("%+.200v", m)
+			}
+		}
+		return ""
+	})
+	o := judge([]*sender{r.sender}, r.agent.heard, queue.Messages)
+	for _, p := range o.problems {
+		r.t.Error(p)
+	}
+	r.t.Logf("refused as not stored %d; accepted %d, heard once %d, heard twice %d, lost %d; notices heard %d, twice %d; accepted again after %v",
+		r.full, o.Accepted, o.HeardOnce, o.HeardTwice, o.Lost, o.HeardNotices, o.DuplicateNotices, r.back)
+}
+
+// TestDeliveryFileLimit guards what happens when no byte can be written, and nothing else
+// fails.
+func TestDeliveryFileLimit(t *testing.T) {
+	t.Parallel()
+	r := newFaultRig(t)
+	r.begin()
+	for range 2 {
+		for range 3 {
+			r.accept()
+		}
+		var limit unix.Rlimit
+		if err := unix.Prlimit(r.cmd.Process.Pid, unix.RLIMIT_FSIZE, nil, &limit); err != nil {
+			t.Fatal(err)
+		}
+		none := unix.Rlimit{Max: limit.Max}
+		if err := unix.Prlimit(r.cmd.Process.Pid, unix.RLIMIT_FSIZE, &none, nil); err != nil {
+			t.Fatal(err)
+		}
+		r.fails()
+		if err := unix.Prlimit(r.cmd.Process.Pid, unix.RLIMIT_FSIZE, &limit, nil); err != nil {
+			t.Fatal(err)
+		}
+		r.recovers()
+	}
+	r.ends()
+}
+
+// smallDisk gives the observer a state directory on a file system of its own, and returns
+// the path by which it is reached from here.
+func (r *faultRig) smallDisk(size string) string {
+	t := r.t
+	if err := os.Mkdir(r.state(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	holder := exec.Command("unshare", "-r", "-m", "sh", "-c", `mount -t tmpfs -o size="$1",mode=700 none "$0" && echo mounted && exec sleep 1000`, r.state(), size)
+	out, err := holder.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := holder.Start(); err != nil {
+		t.Skip("no file system of our own: ", err)
+	}
+	t.Cleanup(func() {
+		_ = holder.Process.Kill()
+		_ = holder.Wait() // killed
+	})
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "mounted\n" {
+		t.Skip("no file system of our own: ", line, err)
+	}
+	enter := []string{"nsenter", "-t", fmt.Sprint(holder.Process.Pid), "-U", "-m", "--preserve-credentials"}
+	if text, err := exec.Command(enter[0], append(enter[1:], "true")...).CombinedOutput(); err != nil {
+		t.Skipf("no way in: %v %s", err, text)
+	}
+	r.as = append(enter, quickName)
+	return filepath.Join("/proc", fmt.Sprint(holder.Process.Pid), "root", r.state())
+}
+
+// fill takes all space that is left.
+func fill(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for size := 64 << 10; size > 0; {
+		switch _, err := f.Write(make([]byte, size)); {
+		case errors.Is(err, syscall.ENOSPC):
+			size /= 2
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// TestDeliveryDiskFull guards what happens when the disk is full, also when the observer is
+// killed and started again meanwhile.
+func TestDeliveryDiskFull(t *testing.T) {
+	t.Parallel()
+	r := newFaultRig(t)
+	disk := r.smallDisk("8m")
+	r.begin()
+	for i := range 3 {
+		for range 3 {
+			r.accept()
+		}
+		ballast := filepath.Join(disk, "ballast")
+		if err := fill(ballast); err != nil {
+			t.Fatal(err)
+		}
+		r.fails()
+		if i > 0 {
+			r.kill()
+			r.start()
+			if i > 1 { // a message waits, and what its offer takes may be there or not
+				r.fails()
+			}
+		}
+		if err := os.Remove(ballast); err != nil {
+			t.Fatal(err)
+		}
+		r.recovers()
+	}
+	r.ends()
+}
+
+// strace injects a fault into the running observer until the returned function is called.
+func (r *faultRig) strace(calls, fault string) (end func()) {
+	t := r.t
+	t.Helper()
+	cmd := exec.Command("strace", "-f", "-o", "/dev/null", "-p", fmt.Sprint(r.cmd.Process.Pid), "-e", "trace="+calls, "-e", "inject="+calls+":"+fault)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Skip("no strace: ", err)
+	}
+	lines := bufio.NewScanner(stderr)
+	for attached := false; !attached; attached = strings.Contains(lines.Text(), "attached") {
+		if !lines.Scan() {
+			t.Skip("strace cannot attach: ", cmd.Wait())
+		}
+	}
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		for lines.Scan() {
+		}
+	}()
+	return func() {
+		t.Helper()
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Error(err)
+		}
+		<-drained
+		_ = cmd.Wait() // by the signal
+	}
+}
+
+// TestDeliverySyncFails guards what happens when the disk answers a sync with EIO: all of
+// them for a while, with a kill meanwhile or without; the nth, up to SM_SYNCS_DELIVERY; and
+// the first of each thread, from the start on.
+func TestDeliverySyncFails(t *testing.T) {
+	t.Parallel()
+	r := newFaultRig(t)
+	r.begin()
+	for i := range 2 {
+		for range 3 {
+			r.accept()
+		}
+		end := r.strace("fsync,fdatasync", "error=EIO")
+		r.fails()
+		if i > 0 {
+			r.kill()
+			end()
+			r.start()
+		} else {
+			end()
+		}
+		r.recovers()
+	}
+	for n := 1; n <= killsOf(t, "SM_SYNCS_DELIVERY", 2); n++ {
+		end := r.strace("fsync,fdatasync", fmt.Sprintf("error=EIO:when=%d", n)) // in each thread
+		r.eventually("a sync fails", func() string {
+			if status := r.send(false); status != http.StatusServiceUnavailable {
+				return fmt.Sprint("status ", status)
+			}
+			return ""
+		})
+		end()
+		r.recovers()
+	}
+	r.kill()
+	r.as = []string{
+		"strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO:when=1", quickName,
+	}
+	r.start()
+	r.accept()
+	r.kill()
+	r.as = []string{quickName}
+	r.start()
+	r.ends()
+}

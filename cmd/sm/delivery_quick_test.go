@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sm/observer"
+)
+
+const (
+	quickName = "sm-quick"
+	// quickProof is what an observer in a hurry has for the proof of a delivery.
+	quickProof = 300 * time.Millisecond
+)
+
+// quick is sm, but its observer waits for the proof of a delivery for a moment only.
+func quick() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	env := &environ{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, vars: os.Environ,
+		executable: os.Executable, calledAs: os.Args[0],
+	}
+	root := newRootCommand(env)
+	observe, _, err := root.Find([]string{"observe"})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(exitUsage)
+	}
+	observe.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := loadConfig(cmd.Flags(), env)
+		if err != nil {
+			return err
+		}
+		o, err := env.observerOptions(cfg)
+		if err != nil {
+			return err
+		}
+		o.Queue.Proof = quickProof
+		return observer.Run(cmd.Context(), o, nil)
+	}
+	if err := root.ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "sm:", err)
+		os.Exit(exitFailed)
+	}
+}

@@ -1,0 +1,395 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"golang.org/x/term"
+
+	"sm/observer/api"
+	"sm/transcript/hook"
+)
+
+const (
+	paneName = "sm-pane"
+	// paneHome, paneSession and paneHooks are variables of a paneClient: the folder of all,
+	// its session, and whether it has other hooks than that of its start.
+	paneHome, paneSession, paneHooks = "SM_TEST_HOME", "SM_TEST_SESSION", "SM_TEST_HOOKS"
+)
+
+// paneScreen is a client in a pane, as far as sm can tell: it draws an input box, takes
+// pastes and Enter, and writes down what was submitted to it.
+type paneScreen struct {
+	home, session, path string
+	origin              hook.Origin
+	hooks               bool
+
+	draft, shown string
+	pastes       int
+	paste        *strings.Builder // within the brackets of one
+	pending      []byte
+}
+
+// paneClient is its process.
+func paneClient() {
+	s := &paneScreen{home: os.Getenv(paneHome), session: os.Getenv(paneSession), hooks: os.Getenv(paneHooks) != ""}
+	s.path = filepath.Join(s.home, "projects", "-home-dev-web", s.session+".jsonl")
+	err := os.Setenv("CLAUDE_PID", strconv.Itoa(os.Getpid()))
+	s.origin = (&environ{lookupEnv: os.LookupEnv}).origin(time.Now())
+	if err == nil {
+		_, err = term.MakeRaw(int(os.Stdin.Fd()))
+	}
+	if err == nil {
+		err = s.run()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func (s *paneScreen) run() error {
+	fmt.Print("\x1b[?2004h")
+	s.draw()
+	err := errors.Join(s.register("idle"), s.write(`"type":"user","message":{"role":"user","content":"Go."}`), s.reply(),
+		s.write(`"type":"system","subtype":"turn_duration","durationMs":50`))
+	for err == nil && !s.start() {
+		<-time.After(20 * time.Millisecond) // without an observer
+	}
+	b := make([]byte, 8192)
+	for err == nil {
+		var n int
+		n, err = os.Stdin.Read(b)
+		s.pending = append(s.pending, b[:n]...)
+		err = errors.Join(err, s.read())
+		s.draw()
+	}
+	return err
+}
+
+func (s *paneScreen) write(format string, args ...any) error {
+	var id [16]byte
+	for i := range id {
+		id[i] = byte(rand.Uint32())
+	}
+	line := fmt.Sprintf(`{"sessionId":"%s","uuid":"%x","version":"2.1.197","cwd":"/home/dev/web","timestamp":"%s",`+format+"}\n",
+		append([]any{s.session, id, time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}, args...)...)
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(s.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteString(line)
+	return err
+}
+
+func (s *paneScreen) reply() error {
+	return s.write(`"type":"assistant","message":{"id":"m%d","model":"claude-sonnet-4-5","usage":{"input_tokens":3,"cache_read_input_tokens":30000,"output_tokens":7}}`, time.Now().UnixNano())
+}
+
+func (s *paneScreen) register(status string) error {
+	path := filepath.Join(s.home, "sessions", strconv.Itoa(os.Getpid())+".json")
+	entry := fmt.Sprintf(`{"pid":%d,"sessionId":"%s","cwd":"/home/dev/web","procStart":"%s","version":"2.1.197","status":"%s","statusUpdatedAt":%d}`,
+		os.Getpid(), s.session, s.origin.Start, status, time.Now().UnixMilli())
+	return errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path+".new", []byte(entry), 0o600), os.Rename(path+".new", path))
+}
+
+// start says that the client is there; false when nobody has heard it.
+func (s *paneScreen) start() bool {
+	s.tell(hook.Payload{Event: hook.SessionStart, Source: "startup"})
+	client := api.NewClient([]string{os.Getenv("SM_SOCKET")})
+	_, err := client.Session(context.Background(), s.origin.Agent)
+	return err == nil
+}
+
+// tell runs a hook, and writes down what its answer says.
+func (s *paneScreen) tell(p hook.Payload) (spoken bool, err error) {
+	p.SessionID, p.TranscriptPath, p.CWD, p.SM = s.session, s.path, "/home/dev/web", s.origin
+	p.SM.At = time.Now().UTC()
+	ctx, cancel := context.WithTimeout(context.Background(), clientWork)
+	defer cancel()
+	var a struct {
+		Output struct {
+			Context string `json:"additionalContext"`
+		} `json:"hookSpecificOutput"`
+	}
+	if json.Unmarshal(tell(ctx, []string{os.Getenv("SM_SOCKET")}, p.Encode()), &a) != nil || a.Output.Context == "" {
+		return false, nil
+	}
+	content, err := json.Marshal([]string{a.Output.Context})
+	return true, errors.Join(err, s.write(`"type":"attachment","attachment":{"type":"hook_additional_context","content":%s,"hookEvent":"%s"}`, content, p.Event))
+}
+
+// submit is a turn.
+func (s *paneScreen) submit(text string) error {
+	content, err := json.Marshal(text)
+	err = errors.Join(err, s.register("busy"))
+	if s.hooks {
+		_, told := s.tell(hook.Payload{Event: hook.UserPromptSubmit, Prompt: text})
+		err = errors.Join(err, told)
+	}
+	err = errors.Join(err, s.write(`"type":"user","message":{"role":"user","content":%s}`, content), s.reply())
+	for active, spoken := false, s.hooks; spoken && err == nil; active = true {
+		spoken, err = s.tell(hook.Payload{Event: hook.Stop, StopHookActive: active})
+		err = errors.Join(err, s.reply())
+	}
+	return errors.Join(err, s.write(`"type":"system","subtype":"turn_duration","durationMs":50`), s.register("idle"))
+}
+
+// read takes keys and pastes from what is pending.
+func (s *paneScreen) read() error {
+	const opens, closes = "\x1b[200~", "\x1b[201~"
+	for len(s.pending) > 0 {
+		if s.paste != nil {
+			i := bytes.Index(s.pending, []byte(closes))
+			if i < 0 {
+				return nil
+			}
+			s.insert(string(s.pending[:i]))
+			s.pending, s.paste = s.pending[i+len(closes):], nil
+			continue
+		}
+		switch b := s.pending[0]; {
+		case bytes.HasPrefix(s.pending, []byte(opens)):
+			s.pending, s.paste = s.pending[len(opens):], &strings.Builder{}
+		case b == '\x1b' && len(s.pending) < len(opens) && strings.HasPrefix(opens, string(s.pending)):
+			return nil
+		case b == '\r':
+			s.pending = s.pending[1:]
+			if text := s.draft; text != "" {
+				s.draft, s.shown = "", ""
+				s.draw()
+				if err := s.submit(text); err != nil {
+					return err
+				}
+			}
+		default:
+			s.draft, s.shown = s.draft+string(s.pending[:1]), s.shown+string(s.pending[:1])
+			s.pending = s.pending[1:]
+		}
+	}
+	return nil
+}
+
+func (s *paneScreen) insert(text string) {
+	s.draft += text
+	if len(utf16.Encode([]rune(text))) > 800 {
+		s.pastes++
+		text = fmt.Sprintf("[Pasted text #%d]", s.pastes)
+	}
+	s.shown += text
+}
+
+func (s *paneScreen) draw() {
+	width, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil || width < 20 {
+		width = 20
+	}
+	rule := "\x1b[38;5;244m" + strings.Repeat("─", width) + "\x1b[39m\r\n"
+	fmt.Print("\x1b[H\x1b[2J● Answer.\r\n" + rule + "❯\u00a0" + s.shown + "\x1b7\x1b[7m \x1b[0m\r\n" + rule + "  ? for shortcuts\x1b8")
+}
+
+// panes is a tmux server with clients in it.
+type panes struct {
+	d      *daemon
+	socket string
+	agents []string
+}
+
+func newPanes(d *daemon, n int) *panes {
+	t := d.t
+	if _, err := exec.LookPath("tmux"); err != nil || runtime.GOOS != "linux" {
+		t.Skip("needs tmux and Linux")
+	}
+	p := &panes{d: d, socket: filepath.Join(d.dir, "tmux")}
+	t.Cleanup(func() {
+		if _, err := p.tmux("kill-server"); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, err := p.tmux("new-session", "-d", "-s", "keep", "-x", "100", "-y", "24", "sleep", "1000"); err != nil {
+		t.Fatal(err)
+	}
+	exe, err := exec.LookPath(paneName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		agent := fmt.Sprintf("p%d", i+1)
+		vars := []string{
+			"env", "GOMAXPROCS=1", "SM_SOCKET=" + d.socket(), "CLAUDE_SESSION_MANAGER_ID=" + agent, paneHome + "=" + d.dir,
+			paneSession + "=" + fmt.Sprintf("%08x-0000-4000-8000-%012x", rand.Uint32(), i),
+		}
+		if i%2 == 0 {
+			vars = append(vars, paneHooks+"=1")
+		}
+		if _, err := p.tmux(append(append([]string{"new-window", "-d", "-t", "keep:"}, vars...), exe)...); err != nil {
+			t.Fatal(err)
+		}
+		p.agents = append(p.agents, agent)
+	}
+	return p
+}
+
+func (p *panes) tmux(args ...string) (string, error) {
+	cmd := exec.Command("tmux", append([]string{"-u", "-S", p.socket, "-f", "/dev/null"}, args...)...)
+	cmd.Env = []string{"LC_ALL=C.UTF-8", "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "SHELL=/bin/sh", "HOME=" + p.d.dir}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("tmux %q: %w: %s", args, err, out)
+	}
+	return string(out), err
+}
+
+// heard are all prompts and answers of hooks that stand in transcripts, but those that no
+// message of sm has caused.
+func (p *panes) heard(sessions map[string]string) (list []heard) {
+	paths, err := filepath.Glob(filepath.Join(p.d.projects, "*", "*.jsonl"))
+	if err != nil {
+		p.d.t.Fatal(err)
+	}
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			p.d.t.Fatal(err)
+		}
+		defer f.Close()
+		agent := sessions[strings.TrimSuffix(filepath.Base(path), ".jsonl")]
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			var rec struct {
+				Type       string
+				Message    struct{ Content string }
+				Attachment struct{ Content []string }
+			}
+			if err := json.Unmarshal(lines.Bytes(), &rec); err != nil {
+				p.d.t.Errorf("%s: %v", path, err)
+			}
+			for _, text := range append(rec.Attachment.Content, rec.Message.Content) {
+				if text != "" && text != "Go." {
+					list = append(list, heard{agent, text})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// offered waits until the log tells of another offer by way of tmux.
+func (d *daemon) offered(timeout <-chan time.Time) bool {
+	path := filepath.Join(d.dir, "log")
+	before, err := os.Stat(path)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	tick := time.NewTicker(3 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-timeout:
+			return false
+		case <-tick.C:
+			if log, err := os.ReadFile(path); err == nil && bytes.Contains(log[before.Size():], []byte("via=tmux")) {
+				return true
+			}
+		}
+	}
+}
+
+// TestDeliveryTypingKills guards the same as TestDeliveryKills where messages are typed at
+// prompts, by real tmux: the observer is killed up to 150 ms after an offer, which is before,
+// while or after it types. SM_KILLS_TYPING says how often.
+func TestDeliveryTypingKills(t *testing.T) {
+	t.Parallel()
+	n := killsOf(t, "SM_KILLS_TYPING", 6)
+	d := newDaemon(t)
+	d.as, d.vars = []string{quickName}, append(slices.Clone(plentiful), "SM_LOG_LEVEL=debug")
+	p := newPanes(d, 6)
+	d.start()
+	sessions := map[string]string{}
+	d.eventually("the agents are known", func() string {
+		for _, agent := range p.agents {
+			s, err := d.api.Session(t.Context(), agent)
+			if err != nil {
+				return err.Error()
+			}
+			sessions[s.SessionID] = agent
+		}
+		return ""
+	})
+	quiet, hush := context.WithCancel(t.Context())
+	defer hush()
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	s := newSender(d, "s", p.agents...)
+	s.short = true // of a label nobody can tell afterwards whose paste it was: it keeps all else out
+	sending.Go(func() { s.work(quiet, 300*time.Millisecond) })
+	aimed := 0
+	for i := range n {
+		if d.offered(time.After(5 * time.Second)) {
+			aimed++
+			<-time.After(rand.N(150 * time.Millisecond))
+		}
+		if !d.kill() {
+			t.Fatalf("kill %d: it had ended by itself", i)
+		}
+		d.start()
+	}
+	hush()
+	sending.Wait()
+	defer func() { // for who looks for what it waits for
+		for i := range p.agents {
+			if t.Failed() {
+				screen, _ := p.tmux("capture-pane", "-p", "-t", fmt.Sprintf("keep:%d", i+1))
+				t.Logf("%s shows:\n%s", p.agents[i], strings.TrimSpace(screen))
+			}
+		}
+	}()
+	var queue api.Messages
+	d.within(2*time.Minute, "all is heard", func() string {
+		var err error
+		if queue, err = d.api.Messages(t.Context(), ""); err != nil {
+			return err.Error()
+		}
+		for _, m := range queue.Messages {
+			if m.Status == "waiting" || m.Status == "offered" {
+				return fmt.Sprintf("%+v", m)
+			}
+		}
+		return ""
+	})
+	list := p.heard(sessions)
+	o := judge([]*sender{s}, list, queue.Messages)
+	for _, problem := range o.problems {
+		t.Error(problem)
+	}
+	via := map[string]int{}
+	for _, m := range queue.Messages {
+		via[cmp.Or(m.Via, "nothing")]++
+	}
+	buffers, err := p.tmux("list-buffers")
+	if err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d kills, %d of them after an offer to type; accepted %d by way of %v, heard once %d (of those heard marked as repeated: %d), heard twice %d, lost %d; buffers left in tmux: %d",
+		n, aimed, o.Accepted, via, o.HeardOnce, o.Marked, o.HeardTwice, o.Lost, strings.Count(buffers, "\n"))
+}

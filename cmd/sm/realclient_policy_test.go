@@ -1,0 +1,342 @@
+//go:build realclient
+
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/api"
+)
+
+// TestRealClientPolicyOnceACycle fills one session again and again.
+func TestRealClientPolicyOnceACycle(t *testing.T) {
+	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker", "SM_PARENT_ID=em", "SM_NAME=web")
+	r.post("/sessions", api.Registration{ID: "em"}, 201)
+	r.begin(20_000)
+	compact, end := modelStep{refuse: true}, modelStep{grow: 1000}
+	r.turn("to 31 %", modelStep{grow: 40_000, tools: 2}, end)
+	r.turn("to 52 %", modelStep{grow: 42_000, tools: 1}, end)
+	r.once("to 52 %", "a1 warning")
+	r.turn("to 54 %", modelStep{grow: 3000, tools: 2}, end)
+	r.turn("to 67 %", modelStep{grow: 25_000, tools: 3}, end)
+	r.once("to 67 %", "a1 warning", "a1 critical")
+	r.turn("to 80 %", modelStep{grow: 25_000, tools: 3}, end)
+	r.compactions("before any", 0, 0)
+	r.turn("automatic compaction", modelStep{grow: 5000, tools: 1}, compact, modelStep{grow: 5000, tools: 3}, end)
+	r.compactions("automatic compaction", 1, 0)
+	r.once("automatic compaction", "a1 warning", "a1 critical")
+
+	r.turn("cycle 2 to 53 %", modelStep{grow: 70_000, tools: 2}, end)
+	r.once("cycle 2 to 53 %", "a1 warning", "a1 critical", "a2 warning")
+	r.turn("cycle 2 to 68 %", modelStep{grow: 28_000, tools: 2}, modelStep{grow: 500, tools: 1}, end)
+	r.turn("compaction at once", compact, end)
+	r.compactions("compaction at once", 2, 0)
+
+	// A warning waits for the end of the turn, which does not come before the compaction.
+	r.prompt(modelStep{grow: 75_000, tools: 1}, modelStep{grow: 500, tools: 1, hold: true}, compact, modelStep{grow: 500, tools: 2}, end)
+	r.held()
+	late := []string{r.noticed("warning", "waiting").ID}
+	r.stub.letGo()
+	r.ended("compaction before the end")
+	r.agree("compaction before the end")
+	r.compactions("compaction before the end", 3, 0)
+	r.turn("cycle 4, low", modelStep{grow: 500, tools: 2}, end)
+
+	// A critical notice waits at the prompt, after an interruption.
+	r.turn("cycle 4 to 53 %", modelStep{grow: 70_000, tools: 2}, end)
+	r.torn(modelStep{grow: 30_000, cut: true})
+	r.home.interrupt()
+	r.agree("cycle 4, interrupted")
+	late = append(late, r.noticed("critical", "waiting").ID)
+	r.compact()
+	r.turn("cycle 5, low", modelStep{grow: 500, tools: 2}, end)
+	r.compactions("/compact", 3, 1)
+	r.turn("cycle 5 to 67 % at once", modelStep{grow: 102_000, tools: 2}, modelStep{grow: 500, tools: 1}, end)
+	r.turn("cycle 5, more", modelStep{grow: 5000, tools: 2}, end)
+
+	r.once("at the end", "a1 warning", "a1 critical", "a2 warning", "a2 critical", "a4 warning", "a5 critical")
+	for _, id := range late {
+		if m, _ := r.message(id); m.Status != "withdrawn" || r.stub.toldOf(id) {
+			t.Errorf("of a cycle that is over: told %v, %+v", r.stub.toldOf(id), m)
+		}
+	}
+	r.report()
+}
+
+// compactions holds counters, cycle and the parent's messages against the transcript's boundaries.
+func (r *policyRun) compactions(what string, auto, manual int) {
+	r.t.Helper()
+	made := map[string]int{}
+	for _, b := range boundaries(r.t, r.home.projects, r.current) {
+		made[b.Metadata.Trigger]++
+	}
+	m, want := metricValues{}, metricValues{}
+	all, label := r.sm.metrics(), r.me().Label
+	for trigger, n := range map[string]int{"auto": auto, "manual": manual, "unknown": 0} {
+		if made[trigger] != n {
+			r.t.Errorf("%s: %d boundaries of trigger %s in the transcript, wanted %d", what, made[trigger], trigger, n)
+		}
+		for _, series := range []string{
+			fmt.Sprintf("claude_compactions_total{trigger=%q}", trigger), fmt.Sprintf("claude_compaction_attempts_total{trigger=%q}", trigger),
+			fmt.Sprintf("claude_session_compactions_total{session=%q,trigger=%q}", label, trigger),
+		} {
+			want[series], m[series] = float64(n), all[series]
+		}
+	}
+	if diff := cmp.Diff(want, m); diff != "" {
+		r.t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+	if s := r.me(); s.Cycle != 1+auto+manual || s.IsCompacting {
+		r.t.Errorf("%s: cycle %d, compacting %v, after %d compactions", what, s.Cycle, s.IsCompacting, auto+manual)
+	}
+	var keys, wanted []string
+	for _, m := range r.messages(func(m api.Message) bool { return m.To == "em" && m.Kind == "compacted" }) {
+		keys = append(keys, m.Key)
+	}
+	for i := range auto + manual {
+		wanted = append(wanted, fmt.Sprintf("%s/%d/compacted", r.agent, i+2))
+	}
+	if diff := cmp.Diff(wanted, keys); diff != "" {
+		r.t.Errorf("%s: what the parent is told (-want +got):\n%s", what, diff)
+	}
+}
+
+// TestRealClientPolicyParallelTools lets many hooks of one agent ask at once.
+func TestRealClientPolicyParallelTools(t *testing.T) {
+	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
+	r.begin(20_000)
+	hooks := func() float64 { return r.sm.metrics()[`sm_hook_events_total{event="PostToolUse"}`] }
+	var want []string
+	for cycle := 1; cycle <= 4; cycle++ {
+		r.turn("low", modelStep{grow: 5000, tools: 6}, modelStep{grow: 500})
+		r.turn("to 52 %", modelStep{grow: 102_500 - r.context(), tools: 6}, modelStep{grow: 500, tools: 6}, modelStep{grow: 500})
+		before := hooks()
+		r.prompt(modelStep{grow: 28_000, tools: 6}, modelStep{grow: 500, tools: 8, hold: true}, modelStep{grow: 500, tools: 6}, modelStep{grow: 500})
+		r.held()
+		r.noticed("critical", "waiting", "offered", "confirmed")
+		r.stub.letGo()
+		r.ended("to 66 %")
+		r.agree("to 66 %")
+		if n := hooks() - before; n != 20 {
+			t.Errorf("%v hooks of 20 tool calls", n)
+		}
+		want = append(want, fmt.Sprintf("a%d warning", cycle), fmt.Sprintf("a%d critical", cycle))
+		r.once("parallel tools", want...)
+		r.compact()
+	}
+	r.report()
+}
+
+// TestRealClientPolicySubagent crosses the thresholds while subagents work: their hooks get nothing.
+func TestRealClientPolicySubagent(t *testing.T) {
+	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
+	r.begin(20_000)
+	var want []string
+	for cycle := 1; cycle <= 3; cycle++ {
+		r.turn("subagents to 52 %", modelStep{grow: 103_000 - r.context(), agents: [][]int{{1, 1}, {2}}}, modelStep{grow: 500})
+		r.turn("subagents to 66 %", modelStep{grow: 28_000, agents: [][]int{{2, 1, 1}, {1, 3}, {}}}, modelStep{grow: 500, tools: 1}, modelStep{grow: 500})
+		want = append(want, fmt.Sprintf("a%d warning", cycle), fmt.Sprintf("a%d critical", cycle))
+		r.once("subagents", want...)
+		r.compact()
+	}
+	if n := r.sm.metrics()[`sm_hook_events_total{event="PostToolUse"}`]; n != 3*(6+12) {
+		t.Errorf("%v hooks of 18 tool calls in 3 cycles, 12 of them by subagents", n)
+	}
+	for _, m := range r.messages(nil) {
+		if m.Offers != 1 || m.Status != "confirmed" {
+			t.Errorf("lost to a subagent: %+v", m)
+		}
+	}
+	r.report()
+}
+
+// TestRealClientPolicyEscape interrupts turns before, while and after something is said.
+func TestRealClientPolicyEscape(t *testing.T) {
+	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
+	r.begin(20_000)
+	end := modelStep{grow: 500}
+	r.prompt(modelStep{grow: 83_000, tools: 1}, modelStep{grow: 500, tools: 1, hold: true})
+	r.held()
+	r.noticed("warning", "waiting")
+	r.home.interrupt()
+	r.agree("a warning waits")
+	r.once("a warning waits")
+	r.turn("the next turn", modelStep{grow: 500, tools: 2}, end)
+	r.once("the next turn", "a1 warning")
+
+	r.prompt(modelStep{grow: 28_000, tools: 1, bash: "sleep 30"})
+	r.noticed("critical", "waiting")
+	r.home.interrupt()
+	r.agree("a tool runs")
+	r.turn("the turn after a tool", modelStep{grow: 500, tools: 2}, end)
+	r.once("the turn after a tool", "a1 warning", "a1 critical")
+	r.compact()
+
+	r.prompt(modelStep{grow: 73_000}, modelStep{grow: 500, hold: true}) // the client goes on after its Stop hook
+	r.held()
+	r.noticed("warning", "offered", "confirmed")
+	r.home.interrupt()
+	r.agree("a warning is being read")
+	r.turn("the turn after it", modelStep{grow: 500, tools: 2}, end)
+	r.prompt(modelStep{grow: 28_000, tools: 1}, modelStep{grow: 500, tools: 1}, modelStep{grow: 500, tools: 1}, modelStep{grow: 500, hold: true})
+	r.held()
+	r.noticed("critical", "offered", "confirmed")
+	r.home.interrupt()
+	r.agree("a critical notice is being read")
+	r.turn("the last turn", modelStep{grow: 500, tools: 2}, end)
+	r.heardOf("a2 warning", "a2 critical")
+	r.once("at the end", "a1 warning", "a1 critical", "a2 warning", "a2 critical")
+	r.report()
+}
+
+// TestRealClientPolicyAway lets nobody come to the prompt for long after something was said with a SessionStart: the
+// client writes down no sooner than with the next prompt that it was heard.
+func TestRealClientPolicyAway(t *testing.T) {
+	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
+	r.begin(20_000)
+	work := []modelStep{{grow: 500, tools: 2}, {grow: 500}}
+	r.turn("the first session", work...)
+	away := func(id string) {
+		t.Helper()
+		began := time.Now()
+		eventually(t, "nobody comes", func() string {
+			if left := 40*time.Second - time.Since(began); left > 0 {
+				return fmt.Sprintf("%v are left", left)
+			}
+			return ""
+		})
+		if m, _ := r.message(id); m.Status != "offered" || m.Offers != 1 {
+			t.Errorf("nobody has come, and it is %+v", m)
+		}
+	}
+	r.home.quit()
+	var m api.Message
+	body := r.post("/sessions/worker/messages", api.NewMessage{Text: "Welcome.", Mode: "urgent"}, 202)
+	if err := json.Unmarshal(body, &m); err != nil {
+		t.Fatal(err)
+	}
+	r.begin(20_000) // a new session has no transcript yet
+	away(m.ID)
+	r.turn("somebody comes", work...)
+	r.once("somebody comes", "b1 send")
+
+	r.torn(modelStep{grow: 112_000, cut: true})
+	r.home.interrupt()
+	r.noticed("critical", "waiting")
+	r.home.quit()
+	r.begin(r.context(), "--resume", r.current)
+	m = r.noticed("critical", "offered")
+	r.restart(nil)
+	away(m.ID)
+	r.turn("somebody comes back", work...)
+	r.once("somebody comes back", "b1 send", "b1 critical")
+	r.report()
+}
+
+// TestRealClientPolicyClear follows an agent through /clear, --resume, --fork-session and a client that its own Bash
+// tool starts: by its name, and by its pane.
+func TestRealClientPolicyClear(t *testing.T) {
+	t.Run("pane", func(t *testing.T) { testPolicyClear(t) })
+	t.Run("name", func(t *testing.T) { testPolicyClear(t, "CLAUDE_SESSION_MANAGER_ID=worker") })
+}
+
+func testPolicyClear(t *testing.T, vars ...string) {
+	r := newPolicyRun(t, vars...)
+	r.begin(20_000)
+	label, end := r.me().Label, modelStep{grow: 500}
+	first := r.current
+	same := func(what string, cycle int) {
+		t.Helper()
+		r.agree(what)
+		s := r.me()
+		if s.Label != label || s.Cycle != cycle {
+			t.Errorf("%s: label %q, was %q; cycle %d, wanted %d", what, s.Label, label, s.Cycle, cycle)
+		}
+		infos := 0
+		for series := range r.sm.metrics() {
+			if strings.HasPrefix(series, "claude_session_info{") && strings.Contains(series, fmt.Sprintf("session=%q", label)) && strings.Contains(series, r.current) {
+				infos++
+			}
+		}
+		if infos != 1 {
+			t.Errorf("%s: %d series of claude_session_info for %s in session %s", what, infos, label, r.current)
+		}
+	}
+	r.turn("to 52 %", modelStep{grow: 41_000, tools: 1}, modelStep{grow: 42_000, tools: 1}, end)
+	r.heardOf("a1 warning")
+	same("to 52 %", 1)
+	r.torn(modelStep{grow: 30_000, cut: true})
+	r.home.interrupt()
+	late := r.noticed("critical", "waiting").ID
+
+	r.home.enter("/clear")
+	r.enter(r.home.another(first))
+	r.stub.begin(15_000)
+	same("/clear", 2)
+	if m, _ := r.message(late); m.Status != "withdrawn" {
+		t.Errorf("after /clear: %+v", m)
+	}
+	r.turn("after /clear, low", modelStep{grow: 1000, tools: 2}, end)
+	r.once("after /clear, low", "a1 warning")
+	r.turn("after /clear, to 53 %", modelStep{grow: 88_000, tools: 2}, end)
+	r.heardOf("b1 warning")
+	r.turn("after /clear, compaction", modelStep{refuse: true}, modelStep{grow: 1000, tools: 1}, end)
+	same("after /clear, compaction", 3)
+	second := r.current
+
+	r.home.quit()
+	r.begin(133_600, "--resume", first)
+	if r.current != first {
+		t.Errorf("--resume goes on in %s, not in %s", r.current, first)
+	}
+	r.turn("--resume", modelStep{grow: 900, tools: 1}, modelStep{grow: 500, tools: 1}, end)
+	same("--resume", 4)
+	r.heardOf("a1 critical")
+
+	r.home.quit()
+	r.begin(31_500, "--resume", second, "--fork-session")
+	if r.current == second || r.current == first {
+		t.Errorf("--fork-session goes on in %s", r.current)
+	}
+	r.turn("--fork-session", modelStep{grow: 900, tools: 1}, end)
+	same("--fork-session", 5)
+	if n := len(boundaries(t, r.home.projects, r.current)); n != 1 {
+		t.Errorf("--fork-session: %d copied compactions", n)
+	}
+	r.turn("the fork to 52 %", modelStep{grow: 71_000, tools: 1}, end)
+	r.heardOf("c1 warning")
+
+	// The agent's own Bash tool starts a client, which inherits pane and name and has much to say.
+	before := r.me()
+	nested := r.stub.subtask(140_000, 1, 2)
+	ask := fmt.Sprintf("%s --print 'Please do subtask-%s.' --model %s </dev/null", r.home.client, nested, r.home.model)
+	r.turn("a client in the agent's tool", modelStep{grow: 28_500, tools: 1, bash: ask}, modelStep{grow: 500, tools: 1}, end)
+	same("a client in the agent's tool", 5)
+	if s := r.me(); s.SessionID != before.SessionID || s.ID != before.ID {
+		t.Errorf("the client in the agent's tool has its seat: %+v", s)
+	}
+	var other string
+	for id, s := range r.sm.sessions() {
+		if !slices.Contains(r.sessions, id) {
+			t.Logf("nested: agent %s, parent %s, cycle %d, %s tokens", s.ID, s.ParentID, s.Cycle, text(s.TokensUsed))
+			if other = id; s.ParentID != r.agent || s.ID == r.agent || s.Label == label || s.Cycle != 1 {
+				t.Errorf("nested: %+v", s)
+			}
+		}
+	}
+	r.sessions = append(r.sessions, other)
+	r.heardOf("c1 critical")
+	r.once("at the end", "a1 warning", "b1 warning", "a1 critical", "c1 warning", "c1 critical", "d1 critical")
+	m := r.sm.metrics()
+	if n := m[`claude_compactions_total{trigger="auto"}`]; n != 1 {
+		t.Errorf("%v compactions, wanted 1", n)
+	}
+	r.report()
+}

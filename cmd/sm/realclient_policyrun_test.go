@@ -1,0 +1,373 @@
+//go:build realclient
+
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sm/observer/api"
+)
+
+// policyRun is a client with sm's hooks and status line in its settings, and the observer that answers them. What
+// reached the agent is read from the client's transcripts, and from what the model was told.
+type policyRun struct {
+	t         *testing.T
+	stub      *modelStub
+	home      *clientHome
+	sm        *observerProcess
+	agent     string   // its id
+	current   string   // the session that the client is in
+	sessions  []string // all that it was in
+	turns     int
+	drifts    map[int64]int // how often each was seen at the end of a turn
+	kills     int           // of the observer
+	unwritten bool          // the client has not written a compaction down
+}
+
+// newPolicyRun installs sm into the settings and starts the observer. The client is to have these variables.
+func newPolicyRun(t *testing.T, vars ...string) *policyRun {
+	t.Helper()
+	stub := newModelStub(t)
+	stub.spare = true
+	home := newClientHome(t, stub)
+	home.pane, home.extra = true, vars
+	r := &policyRun{t: t, stub: stub, home: home, drifts: map[int64]int{}}
+	r.sm = newObserverProcess(t, buildProgram(t, home.dir), home.dir+"/watch", home.projects)
+	if os.Getenv("SM_TMUX") == "" {
+		r.sm.path = home.dir // without tmux hooks alone speak to the agent
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	install := exec.CommandContext(ctx, r.sm.program, "install", "--socket", r.sm.socket)
+	install.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home.home}
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("sm install: %v\n%s", err, out)
+	}
+	for _, v := range vars {
+		if id, ok := strings.CutPrefix(v, "CLAUDE_SESSION_MANAGER_ID="); ok {
+			r.agent = id
+		}
+	}
+	r.sm.start()
+	return r
+}
+
+// begin starts the client with a context of that size.
+func (r *policyRun) begin(tokens int64, args ...string) {
+	r.t.Helper()
+	r.enter(r.home.start(args...).SessionID)
+	r.stub.resize(tokens)
+	if r.agent == "" {
+		eventually(r.t, "the observer knows the agent", func() string {
+			s, there := r.sm.sessions()[r.current]
+			if r.agent = s.ID; !there || s.Pane == "" {
+				return "it does not"
+			}
+			return ""
+		})
+	}
+}
+
+func (r *policyRun) enter(session string) {
+	r.current = session
+	if !slices.Contains(r.sessions, session) {
+		r.sessions = append(r.sessions, session)
+	}
+}
+
+// restart kills the observer without warning, lets meanwhile happen, and starts it again.
+func (r *policyRun) restart(meanwhile func()) {
+	r.t.Helper()
+	r.sm.kill()
+	r.kills++
+	if meanwhile != nil {
+		meanwhile()
+	}
+	r.sm.start()
+}
+
+// turn lets the client take a prompt to its end.
+func (r *policyRun) turn(what string, steps ...modelStep) {
+	r.t.Helper()
+	r.prompt(steps...)
+	r.ended(what)
+	r.agree(what)
+}
+
+func (r *policyRun) prompt(steps ...modelStep) {
+	r.t.Helper()
+	r.stub.script(steps...)
+	r.home.say("Go on.")
+	r.turns++
+}
+
+// torn begins a turn with an answer that does not come to its end, and waits until the client has taken note of it.
+func (r *policyRun) torn(steps ...modelStep) {
+	r.t.Helper()
+	r.prompt(steps...)
+	eventually(r.t, "the client takes note of what it has", func() string {
+		said, left, _ := r.stub.said()
+		if last := r.home.lastOf(r.current); left > 0 || last.total() != said.Context {
+			return fmt.Sprintf("%d in the status line; said: %+v", last.total(), said)
+		}
+		return ""
+	})
+}
+
+// held waits for a request that is held back.
+func (r *policyRun) held() {
+	r.t.Helper()
+	select {
+	case <-r.stub.started:
+	case <-time.After(patience):
+		said, left, wrong := r.stub.said()
+		r.t.Fatalf("no request to hold: %d answers are planned; wrong: %q; said: %+v", left, wrong, said)
+	}
+}
+
+// ended waits for the end of a turn: the client writes it down, or, rarely, falls silent without a word.
+func (r *policyRun) ended(what string) {
+	r.t.Helper()
+	var last string
+	since := time.Now()
+	eventually(r.t, what+": the turn ends", func() string {
+		said, left, wrong := r.stub.said()
+		if left > 0 || said.Busy > 0 || len(wrong) > 0 {
+			return fmt.Sprintf("%d answers are planned; wrong: %q; said: %+v", left, wrong, said)
+		}
+		busy := r.home.busy()
+		_, size := volume(r.t, r.home.projects)
+		if now := fmt.Sprint(said, size, r.home.status()); now != last {
+			last, since = now, time.Now()
+		}
+		if busy != "" && r.home.status() == "idle" && time.Since(since) > silence {
+			r.t.Logf("%s: the client has not written down its end", what)
+			return ""
+		}
+		return busy
+	})
+}
+
+// silence is how long a client that says it is idle writes nothing before it is believed.
+const silence = 3 * time.Second
+
+// me is what the observer shows of the agent.
+func (r *policyRun) me() api.Session {
+	r.t.Helper()
+	s, err := r.sm.client.Session(r.t.Context(), r.agent)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return s
+}
+
+// agree waits until the status line tells what the model has said, and holds the observer against both.
+func (r *policyRun) agree(what string) {
+	r.t.Helper()
+	said, _, _ := r.stub.said()
+	want := said.Context
+	if said.Blank {
+		want = 0
+	}
+	var last sample
+	var s api.Session
+	eventually(r.t, what+": status line and observer", func() string {
+		if last = r.home.lastOf(r.current); last.total() != want {
+			return fmt.Sprintf("the status line tells %d tokens, the model %d", last.total(), want)
+		}
+		switch s = r.me(); {
+		case s.SessionID != r.current:
+			return "the agent is in " + s.SessionID
+		case want > 0 && s.DriftTokens == nil:
+			return "nothing is known of drift: " + s.CrossCheck
+		case text(s.TokensUsed) != text(known(want)) && !r.unwritten:
+			return "tokens_used is " + text(s.TokensUsed)
+		}
+		return ""
+	})
+	if s.DriftTokens != nil {
+		r.drifts[*s.DriftTokens]++
+		if *s.DriftTokens != 0 {
+			r.t.Errorf("%s: drift of %d tokens", what, *s.DriftTokens)
+		}
+	}
+	if want > 0 && text(s.UsedPercentage) != text(last.Window.Used) {
+		r.t.Errorf("%s: used_percentage is %s, in the status line %s", what, text(s.UsedPercentage), text(last.Window.Used))
+	}
+	r.t.Logf("%-44s %s  status line %6d (%3s %%)  drift %s  cycle %2d  %-10s  heard %v", what, r.current[:8], last.total(), text(last.Window.Used), text(s.DriftTokens), s.Cycle, s.Level, r.kinds())
+}
+
+// known is a pointer to n, nil for 0.
+func known(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}
+
+// notice is the queue's word on the notice of the present cycle.
+func (r *policyRun) notice(kind string) (m api.Message, there bool) {
+	r.t.Helper()
+	key := fmt.Sprintf("%s/%d/%s", r.agent, r.me().Cycle, kind)
+	found := r.messages(func(m api.Message) bool { return m.Key == key })
+	if len(found) == 0 {
+		return m, false
+	}
+	return found[0], true
+}
+
+func (r *policyRun) message(id string) (m api.Message, there bool) {
+	r.t.Helper()
+	found := r.messages(func(m api.Message) bool { return m.ID == id })
+	if len(found) == 0 {
+		return m, false
+	}
+	return found[0], true
+}
+
+// noticed waits until the notice of the present cycle stands in the queue as one of these.
+func (r *policyRun) noticed(kind string, as ...string) (m api.Message) {
+	r.t.Helper()
+	eventually(r.t, "the "+kind+" is "+strings.Join(as, " or "), func() string {
+		var there bool
+		if m, there = r.notice(kind); !there {
+			return "there is none"
+		}
+		if !slices.Contains(as, m.Status) {
+			return "it is " + m.Status
+		}
+		return ""
+	})
+	return m
+}
+
+// messages lists what the observer's queue knows.
+func (r *policyRun) messages(query func(api.Message) bool) (found []api.Message) {
+	r.t.Helper()
+	body, err := r.sm.get("/messages")
+	var all api.Messages
+	if err == nil {
+		err = json.Unmarshal(body, &all)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, m := range all.Messages {
+		if query == nil || query(m) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// post sends JSON to the observer.
+func (r *policyRun) post(path string, body any, want int) []byte {
+	r.t.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	resp, err := r.sm.http.Post("http://localhost"+path, "application/json", bytes.NewReader(data))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var out bytes.Buffer
+	_, _ = out.ReadFrom(resp.Body)
+	if resp.StatusCode != want {
+		r.t.Fatalf("POST %s: %s: %s; wanted %d %s", path, resp.Status, &out, want, http.StatusText(want))
+	}
+	return out.Bytes()
+}
+
+// compact compacts by hand. Sometimes the client writes its boundary no sooner than with the next prompt.
+func (r *policyRun) compact() {
+	r.t.Helper()
+	before, _, _ := r.stub.said()
+	made, since := len(boundaries(r.t, r.home.projects, r.current)), time.Now()
+	r.home.say("/compact")
+	r.unwritten = false
+	eventually(r.t, "/compact: the client compacts", func() string {
+		switch said, _, _ := r.stub.said(); {
+		case said.Compactions == before.Compactions:
+			return "no summary"
+		case len(boundaries(r.t, r.home.projects, r.current)) > made:
+		case time.Since(since) < 2*silence:
+			return "no boundary"
+		default:
+			r.t.Log("/compact: the client has not written its boundary")
+			r.unwritten = true
+		}
+		return ""
+	})
+	r.agree("/compact")
+	r.unwritten = false
+}
+
+// context is the size of the context.
+func (r *policyRun) context() int64 {
+	r.stub.mu.Lock()
+	defer r.stub.mu.Unlock()
+	return r.stub.context
+}
+
+// report prints the figures.
+func (r *policyRun) report() {
+	r.t.Helper()
+	events, offers := map[string]int{}, 0
+	for _, h := range r.heard() {
+		events[h.event]++
+	}
+	ends := map[string]int{}
+	for _, m := range r.messages(nil) {
+		ends[m.Kind+" "+m.Status]++
+		offers += m.Offers
+	}
+	r.t.Logf("FIGURES: %d turns; heard %v by %v; %d offers, queue %v; drift at the ends of turns %v; observer killed %d times", r.turns, r.kinds(), events, offers, ends, r.drifts, r.kills)
+}
+
+// heardOf waits until these have been heard, with as many turns as that takes: what was lost on its way is offered
+// again when it is certain, at a hook after that.
+func (r *policyRun) heardOf(want ...string) {
+	r.t.Helper()
+	for range 10 {
+		open := r.messages(func(m api.Message) bool { return m.To == r.agent && (m.Status == "waiting" || m.Status == "offered") })
+		eventually(r.t, "what was offered was heard or is to be offered again", func() string {
+			for i, m := range open {
+				if open[i], _ = r.message(m.ID); open[i].Status == "offered" {
+					return fmt.Sprintf("%+v", open[i])
+				}
+			}
+			return ""
+		})
+		tally := r.tally()
+		if !slices.ContainsFunc(want, func(w string) bool { return tally[w] == 0 }) {
+			return
+		}
+		r.turn("once more", modelStep{grow: 100, tools: 1}, modelStep{grow: 100})
+	}
+	r.t.Fatalf("of %v was heard %v", want, r.tally())
+}
+
+// launch is the tmux command that runs the client, by env's arguments, in a pane of its own or in the one for all.
+func (h *clientHome) launch(words []string) []string {
+	newPane := []string{"new-session", "-d", "-s", "agent", "-x", "140", "-y", "50", "-c", h.project}
+	if !h.pane {
+		return slices.Concat(newPane, []string{"env", "-i"}, words)
+	}
+	argv := slices.Concat([]string{"sh", "-c", `exec env -i TMUX="$TMUX" TMUX_PANE="$TMUX_PANE" "$@"`, "sh"}, words)
+	if _, err := h.command("", "has-session", "-t", "agent"); err == nil {
+		return slices.Concat([]string{"respawn-pane", "-k", "-t", "agent", "-c", h.project}, argv)
+	}
+	return slices.Concat(newPane, argv, []string{";", "set-option", "-w", "-t", "agent", "remain-on-exit", "on"})
+}
