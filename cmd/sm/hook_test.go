@@ -95,7 +95,7 @@ func TestHookTellsAndAnswers(t *testing.T) {
 	e := newEar(t, say(toldAgent))
 	vars := map[string]string{
 		"SM_SOCKET": e.socket, "CLAUDE_SESSION_MANAGER_ID": "web", "SM_PARENT_ID": "boss", "SM_NAME": "w", "SM_PROVIDER": "claude",
-		"TMUX": "/tmp/tmux-0/default,4711,0", "TMUX_PANE": "%3", "CLAUDE_PID": "1234",
+		"TMUX": "/tmp/tmux-0/default,4711,0", "TMUX_PANE": "%3", "CLAUDE_PID": "2000000000",
 	}
 	before := time.Now()
 	got := callHook(t, vars, strings.NewReader(`{"session_id":"s","hook_event_name":"Stop","stop_hook_active":true}`+"\n"))
@@ -112,7 +112,7 @@ func TestHookTellsAndAnswers(t *testing.T) {
 	}
 	p.SM.At = time.Time{}
 	want := hook.Payload{SessionID: "s", Event: hook.Stop, StopHookActive: true, SM: hook.Origin{
-		Agent: "web", Parent: "boss", Name: "w", Provider: "claude", Tmux: "/tmp/tmux-0/default", Server: 4711, Pane: "%3", PID: 1234,
+		Agent: "web", Parent: "boss", Name: "w", Provider: "claude", Tmux: "/tmp/tmux-0/default", Server: 4711, Pane: "%3", PID: 2000000000,
 	}}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

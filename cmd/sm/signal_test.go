@@ -81,7 +81,7 @@ func TestSignals(t *testing.T) {
 				}
 			}
 			log := strings.TrimSpace(d.log(1 << 20))
-			if last := log[strings.LastIndexByte(log, '\n')+1:]; !strings.Contains(last, `msg="caught up" files=0 bytes=0`) {
+			if last := log[strings.LastIndex(log, `msg="caught up"`):]; !strings.HasPrefix(last, `msg="caught up" files=0 bytes=0`) {
 				t.Errorf("a restart reads what it has read: %s", last)
 			}
 			if strings.Contains(log, "level=ERROR") {
