@@ -18,7 +18,7 @@ TOOLS := tmux:tmux prometheus:prometheus promtool:prometheus amtool:prometheus-a
 # The race detector needs a C compiler together with the headers of libc: Debian can have the one without the other.
 CAN_RACE = $$($(GO) env CC) -include stdlib.h -E -x c /dev/null >/dev/null 2>&1
 
-.PHONY: help build run test deps check bench fuzz soak realclient clean
+.PHONY: help build run test deps check bench fuzz soak many realclient clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,6 +93,11 @@ fuzz: ## each fuzz target for FUZZTIME (10m)
 soak: deps ## the tests named Soak, for SOAKTIME (1h) of real time, under the race detector where there is one
 	@race=; if $(CAN_RACE); then race=-race; export CGO_ENABLED=1; fi; set -x; \
 	SM_SOAK=$(SOAKTIME) $(GO) test $$race -count=1 -v -timeout 0 -run Soak ./...
+
+# Hours: each kill is a start of the observer.
+many: deps ## the tests of deliveries with many texts, moves and kills: 10,000 each
+	SM_TEXTS=10000 SM_MOVES=10000 $(GO) test -count=1 -v -timeout 0 ./handoff/tmux
+	SM_KILLS_DELIVERY=10000 $(GO) test -count=1 -v -timeout 0 -run Delivery ./cmd/sm
 
 realclient: deps ## against the real client, offline, in tmux
 	$(GO) test -count=1 -v -tags realclient ./cmd/sm -run RealClient

@@ -1,0 +1,152 @@
+//go:build realclient
+
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sm/observer/api"
+)
+
+// newDeliveryRun is a policyRun whose observer may type at prompts.
+func newDeliveryRun(t *testing.T) *policyRun {
+	t.Helper()
+	t.Setenv("SM_TMUX", "1")
+	return newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
+}
+
+// sends puts a message into the agent's queue.
+func (r *policyRun) sends(text string) (id string) {
+	r.t.Helper()
+	var m api.Message
+	if err := json.Unmarshal(r.post("/sessions/"+r.agent+"/messages", api.NewMessage{Text: text}, 202), &m); err != nil {
+		r.t.Fatal(err)
+	}
+	return m.ID
+}
+
+// typed waits until the transcript shows the message as a prompt, once, and the turn that it began has ended.
+func (r *policyRun) typed(id string, turns int) {
+	r.t.Helper()
+	eventually(r.t, "the message is proven", func() string {
+		m, _ := r.message(id)
+		if m.Status != "confirmed" || m.Via != "tmux" {
+			return m.Status + " by " + m.Via
+		}
+		return ""
+	})
+	eventually(r.t, "the agent has answered it", func() string {
+		if r.home.turns() == turns {
+			return "no turn has ended"
+		}
+		return ""
+	})
+	prompts := 0
+	for _, path := range transcripts(r.t, r.home.projects) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for line := range bytes.Lines(text) {
+			if bytes.Contains(line, []byte(`"type":"user"`)) && bytes.Contains(line, []byte("#"+id)) {
+				prompts++
+			}
+		}
+	}
+	if prompts != 1 {
+		r.t.Errorf("%s stands in %d prompts", id, prompts)
+	}
+}
+
+// untouched lets the observer look at the pane several times, and wants the message to wait.
+func (r *policyRun) untouched(id string) {
+	r.t.Helper()
+	began := time.Now()
+	eventually(r.t, "the observer has looked", func() string {
+		if time.Since(began) < 5*time.Second {
+			return "not yet"
+		}
+		return ""
+	})
+	if m, _ := r.message(id); m.Status != "waiting" {
+		r.t.Errorf("%+v", m)
+	}
+}
+
+func (r *policyRun) keys(keys ...string) {
+	r.t.Helper()
+	r.home.do("", append([]string{"send-keys", "-t", "agent"}, keys...)...)
+}
+
+// TestRealClientDeliveryToIdle: an agent that sits at its prompt gets a message and answers it; a human's draft, copy
+// mode and an open dialog stay as they are, and the message follows.
+func TestRealClientDeliveryToIdle(t *testing.T) {
+	r := newDeliveryRun(t)
+	r.begin(20_000)
+	r.turn("the first turn", modelStep{grow: 10})
+
+	turns := r.home.turns()
+	r.typed(r.sends("Look at CI."), turns)
+
+	r.keys("-l", "half typed")
+	turns = r.home.turns()
+	id := r.sends("After the draft.")
+	r.untouched(id)
+	if input, _ := r.home.input(); input != "half typed" {
+		t.Errorf("the draft has become %q", input)
+	}
+	r.keys("C-u")
+	r.typed(id, turns)
+
+	r.home.do("", "copy-mode", "-t", "agent")
+	turns = r.home.turns()
+	id = r.sends("After copy mode.")
+	r.untouched(id)
+	r.keys("-X", "cancel")
+	r.typed(id, turns)
+	t.Logf("FIGURES: 3 messages typed and answered, one draft and one copy mode untouched")
+}
+
+// TestRealClientDeliveryDialog: nothing is typed into a question for permission, and so nothing approved.
+func TestRealClientDeliveryDialog(t *testing.T) {
+	r := newDeliveryRun(t)
+	path := filepath.Join(r.home.home, ".claude", "settings.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.home.write(path, strings.Replace(string(text), `"Bash",`, "", 1))
+	r.begin(20_000)
+	made := filepath.Join(r.home.project, "made")
+	r.prompt(modelStep{grow: 10, tools: 1, bash: "touch made"}, modelStep{grow: 10})
+	asks := func() bool { return strings.Contains(r.home.screen(), "Do you want") }
+	eventually(t, "the client asks", func() string {
+		if !asks() {
+			return r.home.screen()
+		}
+		return ""
+	})
+	id := r.sends("After the question.")
+	r.untouched(id)
+	if _, err := os.Stat(made); !asks() || err == nil {
+		t.Errorf("the question is gone, or approved: %v", err)
+	}
+	r.keys("Enter")
+	r.ended("approved by hand")
+	eventually(t, "it is heard", func() string {
+		m, _ := r.message(id)
+		if m.Status != "confirmed" {
+			return m.Status
+		}
+		return ""
+	})
+	if _, err := os.Stat(made); err != nil {
+		t.Error(err)
+	}
+}
