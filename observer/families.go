@@ -79,7 +79,7 @@ func (v *shown) tokens() int64 {
 	switch {
 	case v.Known:
 		return v.Tokens
-	case v.policy.Known:
+	case v.policy.stands():
 		return v.policy.Tokens
 	}
 	return 0
@@ -88,7 +88,7 @@ func (v *shown) tokens() int64 {
 // level is the one that the policy holds, "" while unknown.
 func (v *shown) level() string {
 	switch {
-	case v.policy.Known:
+	case v.Known && v.policy.Known, v.policy.stands():
 		return v.policy.Level.String()
 	case v.Known:
 		return v.View.Level.String()

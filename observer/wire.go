@@ -53,6 +53,11 @@ type policy struct {
 	queued int
 }
 
+// stands says that the policy goes by the status line, which may then stand for a
+// transcript that does not tell. What it has from a transcript that transcript itself
+// tells, until a compaction makes it unknown.
+func (p *policy) stands() bool { return p.Known && p.Source == transcript.FromStatusline }
+
 func (c *core) policy(v *fleet.View) (p policy) {
 	if v.Past {
 		return p
@@ -81,11 +86,11 @@ func (p *policy) session(v fleet.View) api.Session {
 		return s
 	}
 	s.Cycle, s.IsCompacting, s.Enabled = p.Cycle, p.Compacting, p.Enabled
-	if !v.Known && p.Known {
+	if !v.Known && p.stands() {
 		s.TokensUsed, s.UsedPercentage, s.ContextSource, s.ReadingAt = &p.Tokens, &p.Percent, sourceName(p.Source), timeOrNil(p.Read)
 		s.WindowTokens = cmp.Or(p.Window, s.WindowTokens)
 	}
-	if p.Known {
+	if s.TokensUsed != nil && p.Known {
 		s.Level = p.Level.String()
 	}
 	if p.Threshold > 0 {
