@@ -53,7 +53,9 @@ func TestUnmetered(t *testing.T) {
 // notices, and those of the other are withdrawn under the new one.
 func TestRenameKeys(t *testing.T) {
 	q := New(Defaults())
-	key := func(agent alerts.AgentID) alerts.Key { return alerts.Key{Agent: agent, Cycle: 1, Kind: alerts.KindWarning} }
+	key := func(agent alerts.AgentID) alerts.Key {
+		return alerts.Key{Agent: agent, Cycle: 1, Kind: alerts.KindWarning}
+	}
 	first, err := q.Put(Message{To: "old", Key: key("old"), Text: "[sm context] one"}, sec(1))
 	if err != nil {
 		t.Fatal(err)
