@@ -70,7 +70,7 @@ func (e *Engine) compacted(a *AgentState, ev *Event, t Instant) {
 	case SignBoundary:
 		if o.key = ev.Key; o.key != 0 {
 			if slices.Contains(a.Boundaries, o.key) {
-				if o.key == a.Boundary && ev.Trigger < a.Made && !ev.History { // more is known of it by now
+				if o.key == a.Boundary && ev.Trigger < a.Made { // more is known of it by now
 					e.learn(a, ev)
 					e.count(a, o, ev.Trigger)
 				}

@@ -342,7 +342,7 @@ func TestDeliveryTypingKills(t *testing.T) {
 	defer sending.Wait()
 	s := newSender(d, "s", p.agents...)
 	s.short = true // of a label nobody can tell afterwards whose paste it was: it keeps all else out
-	sending.Go(func() { s.work(quiet, 300*time.Millisecond) })
+	sending.Go(func() { s.work(quiet, 600*time.Millisecond) })
 	aimed := 0
 	for i := range n {
 		if d.offered(time.After(5 * time.Second)) {
@@ -365,7 +365,7 @@ func TestDeliveryTypingKills(t *testing.T) {
 		}
 	}()
 	var queue api.Messages
-	d.within(2*time.Minute, "all is heard", func() string {
+	d.within(time.Minute+time.Duration(n)*time.Second, "all is heard", func() string {
 		var err error
 		if queue, err = d.api.Messages(t.Context(), ""); err != nil {
 			return err.Error()

@@ -19,6 +19,8 @@ func (f *Fleet) Apply(c transcript.Change) (n News) {
 		f.drop(c.Cursor.Path)
 		return n
 	}
+	old := f.files[cmp.Or(c.From, c.Cursor.Path)]
+	again := old != nil && old.Session.Lines > 0
 	x, was := f.place(&c)
 	f.counters.read(&was, &x.Session)
 	f.changed.count()
@@ -56,7 +58,7 @@ func (f *Fleet) Apply(c transcript.Change) (n News) {
 	if x.sub {
 		return n
 	}
-	return f.tell(x, was, &c, mine, known)
+	return f.tell(x, was, &c, mine, known, again)
 }
 
 // place finds or makes the file of a change and brings it up to date. It returns

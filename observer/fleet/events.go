@@ -15,7 +15,8 @@ const bytesPerToken = 4
 // tell says what a change of a session's own file means for its agent. mine are those
 // of the change's compactions that happened in this session and are new, known those of
 // which no more than the particulars are: they opened their cycle when they were new.
-func (f *Fleet) tell(x *file, was transcript.Session, c *transcript.Change, mine, known []transcript.Compaction) (n News) {
+// again says that the file had been read before.
+func (f *Fleet) tell(x *file, was transcript.Session, c *transcript.Change, mine, known []transcript.Compaction, again bool) (n News) {
 	id, sits := f.agentOf(x.of)
 	if x != x.of.own[0] {
 		sits = false // a copy
@@ -31,7 +32,7 @@ func (f *Fleet) tell(x *file, was transcript.Session, c *transcript.Change, mine
 		return n
 	}
 	if c.Whole {
-		t.begin(c)
+		t.begin(c, !again)
 	}
 	for i := range c.Entries {
 		t.entry(&c.Entries[i])
@@ -59,8 +60,9 @@ type teller struct {
 	out  []alerts.Event
 }
 
-// begin tells what a file held before the entries that are listed: history.
-func (t *teller) begin(c *transcript.Change) {
+// begin tells what a file held before the entries that are listed: history, unless the
+// file had been read before and is read anew. Then what nobody has claimed is new.
+func (t *teller) begin(c *transcript.Change, history bool) {
 	told := map[transcript.Key]bool{}
 	oldest := transcript.Instant(0)
 	for i := range c.Entries {
@@ -71,7 +73,7 @@ func (t *teller) begin(c *transcript.Change) {
 	}
 	for i := 0; i < len(t.mine); {
 		if e := &t.mine[i]; e.Own == 0 || !told[e.Own] {
-			t.compaction(i, true)
+			t.compaction(i, history)
 			continue
 		}
 		i++
@@ -79,7 +81,7 @@ func (t *teller) begin(c *transcript.Change) {
 	s := &t.x.Session
 	if tokens, known := s.Context(); known && (oldest == 0 || s.Reading.At < oldest) {
 		ev := t.f.reading(t.id, s, t.window(), s.Reading.At, tokens)
-		ev.History, ev.Cycle = true, 1+s.Total()
+		ev.History, ev.Cycle = history, 1+s.Total()
 		t.out = append(t.out, ev)
 	}
 }
