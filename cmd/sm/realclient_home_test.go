@@ -293,25 +293,26 @@ func (h *clientHome) busy() string {
 	if h.turns() == h.before {
 		return "no turn has ended since the prompt"
 	}
-	if status := h.status(); status != "idle" {
+	if status, _ := h.status(); status != "idle" {
 		return "the client is " + status
 	}
 	return ""
 }
 
-// status is what the client's registry says that it is at.
-func (h *clientHome) status() string {
+// status is what the client's registry says that it is at, and in which session.
+func (h *clientHome) status() (status, session string) {
 	var entry struct {
-		Status string `json:"status"`
+		Status    string `json:"status"`
+		SessionID string `json:"sessionId"`
 	}
 	text, err := os.ReadFile(fmt.Sprintf("%s/.claude/sessions/%d.json", h.home, h.pid))
 	if err == nil {
 		err = json.Unmarshal(text, &entry)
 	}
 	if err != nil {
-		return err.Error()
+		return err.Error(), ""
 	}
-	return entry.Status
+	return entry.Status, entry.SessionID
 }
 
 // turns counts what may be the end of a turn, in all transcripts.

@@ -253,7 +253,7 @@ func (r *offersRun) escape() {
 	pressed := time.Now()
 	eventually(r.t, "the turn is over", func() string {
 		said, _, _ := r.stub.said()
-		status := r.home.status()
+		status, _ := r.home.status()
 		if said.Busy == 0 && status == "idle" && time.Since(pressed) > 300*time.Millisecond {
 			return ""
 		}

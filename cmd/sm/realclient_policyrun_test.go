@@ -65,7 +65,15 @@ func newPolicyRun(t *testing.T, vars ...string) *policyRun {
 // begin starts the client with a context of that size.
 func (r *policyRun) begin(tokens int64, args ...string) {
 	r.t.Helper()
-	r.enter(r.home.start(args...).SessionID)
+	last := r.home.start(args...)
+	eventually(r.t, "the client says where it is", func() string {
+		_, session := r.home.status()
+		if last = r.home.lastOf(session); session == "" || last.SessionID != session {
+			return "its status line is not of " + session // but of the client before it
+		}
+		return ""
+	})
+	r.enter(last.SessionID)
 	r.stub.resize(tokens)
 	if r.agent == "" {
 		eventually(r.t, "the observer knows the agent", func() string {
@@ -147,10 +155,11 @@ func (r *policyRun) ended(what string) {
 		}
 		busy := r.home.busy()
 		_, size := volume(r.t, r.home.projects)
-		if now := fmt.Sprint(said, size, r.home.status()); now != last {
+		status, _ := r.home.status()
+		if now := fmt.Sprint(said, size, status); now != last {
 			last, since = now, time.Now()
 		}
-		if busy != "" && r.home.status() == "idle" && time.Since(since) > silence {
+		if busy != "" && status == "idle" && time.Since(since) > silence {
 			r.t.Logf("%s: the client has not written down its end", what)
 			return ""
 		}
