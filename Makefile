@@ -94,10 +94,10 @@ soak: deps ## the tests named Soak, for SOAKTIME (1h) of real time, under the ra
 	@race=; if $(CAN_RACE); then race=-race; export CGO_ENABLED=1; fi; set -x; \
 	SM_SOAK=$(SOAKTIME) $(GO) test $$race -count=1 -v -timeout 0 -run Soak ./...
 
-# Hours: each kill is a start of the observer.
-many: deps ## the tests of deliveries with many texts, moves and kills: 10,000 each
+# Each kill is a start of the observer.
+many: deps ## the tests of deliveries with many texts, moves and kills, for hours
 	SM_TEXTS=10000 SM_MOVES=10000 $(GO) test -count=1 -v -timeout 0 ./handoff/tmux
-	SM_KILLS_DELIVERY=10000 $(GO) test -count=1 -v -timeout 0 -run Delivery ./cmd/sm
+	SM_KILLS_DELIVERY=10000 SM_KILLS_TYPING=1000 $(GO) test -count=1 -v -timeout 0 -run Delivery ./cmd/sm
 
 realclient: deps ## against the real client, offline, in tmux
 	$(GO) test -count=1 -v -tags realclient ./cmd/sm -run RealClient

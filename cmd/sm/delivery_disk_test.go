@@ -86,9 +86,8 @@ func (r *faultRig) accept() {
 	})
 }
 
-// fails is what holds while the disk fails: messages are refused as not stored, hooks are
-// answered with nothing though messages wait, and readings show in /metrics at once.
-func (r *faultRig) fails() {
+// refused sends messages until one cannot be stored.
+func (r *faultRig) refused() {
 	r.t.Helper()
 	r.eventually("503", func() string {
 		if status := r.send(false); status != http.StatusServiceUnavailable {
@@ -96,6 +95,13 @@ func (r *faultRig) fails() {
 		}
 		return ""
 	})
+}
+
+// fails is what holds while the disk fails: messages are refused as not stored, hooks are
+// answered with nothing though messages wait, and readings show in /metrics at once.
+func (r *faultRig) fails() {
+	r.t.Helper()
+	r.refused()
 	for _, e := range []hook.Event{hook.UserPromptSubmit, hook.PostToolUse, hook.Stop, hook.PostToolUse} {
 		if r.agent.tell(hook.Payload{Event: e}) {
 			r.t.Errorf("%s was answered, though no offer can be stored: %q", e, r.agent.heard[len(r.agent.heard)-1])
@@ -328,12 +334,7 @@ func TestDeliverySyncFails(t *testing.T) {
 	}
 	for n := 1; n <= killsOf(t, "SM_SYNCS_DELIVERY", 2); n++ {
 		end := r.strace("fsync,fdatasync", fmt.Sprintf("error=EIO:when=%d", n)) // in each thread
-		r.eventually("a sync fails", func() string {
-			if status := r.send(false); status != http.StatusServiceUnavailable {
-				return fmt.Sprint("status ", status)
-			}
-			return ""
-		})
+		r.refused()
 		end()
 		r.recovers()
 	}
@@ -342,9 +343,10 @@ func TestDeliverySyncFails(t *testing.T) {
 		"strace", "-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO:when=1", quickName,
 	}
 	r.start()
-	r.accept()
+	r.refused()
 	r.kill()
 	r.as = []string{quickName}
 	r.start()
+	r.recovers()
 	r.ends()
 }

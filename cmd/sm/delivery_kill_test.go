@@ -19,7 +19,7 @@ import (
 )
 
 // deliveryKills is how often the observer is killed by default while it delivers.
-const deliveryKills = 60
+const deliveryKills = 50
 
 // killsOf reads how often to kill from a variable.
 func killsOf(t *testing.T, variable string, n int) int {

@@ -320,7 +320,7 @@ func (d *daemon) offered(timeout <-chan time.Time) bool {
 // while or after it types. SM_KILLS_TYPING says how often.
 func TestDeliveryTypingKills(t *testing.T) {
 	t.Parallel()
-	n := killsOf(t, "SM_KILLS_TYPING", 6)
+	n := killsOf(t, "SM_KILLS_TYPING", 5)
 	d := newDaemon(t)
 	d.as, d.vars = []string{quickName}, append(slices.Clone(plentiful), "SM_LOG_LEVEL=debug")
 	p := newPanes(d, 6)
