@@ -319,7 +319,7 @@ func (r *offersRun) settle() {
 // judge counts what has become of the offers.
 func (r *offersRun) judge(goal int) {
 	r.t.Helper()
-	type fate struct{ offers, heard, marked int }
+	type fate struct{ heard, marked int }
 	fates := map[string]*fate{}
 	for _, h := range r.heard() {
 		if fates[h.id] == nil {
