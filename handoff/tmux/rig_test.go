@@ -101,8 +101,13 @@ func (r *rig) tmux(args ...string) string {
 // until waits for an event that others bring about.
 func (r *rig) until(what string, done func() bool) {
 	r.t.Helper()
-	for end := time.Now().Add(patience); !done(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	end := time.After(patience)
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-end:
 			r.t.Fatalf("waited in vain: %s", what)
 		}
 	}
