@@ -196,6 +196,9 @@ func (c *Client) do(req *http.Request, answer any) error {
 		}
 		return &StatusError{Code: resp.StatusCode, Text: e.Error}
 	}
+	if resp.StatusCode == http.StatusNoContent {
+		return nil
+	}
 	if err := json.NewDecoder(body).Decode(answer); err != nil {
 		return fmt.Errorf("read the observer's answer: %w", err)
 	}

@@ -1,0 +1,94 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// RunWait is the longest that the observer may hold GET /runs/{id}/next back before it answers that there is nothing
+// to do.
+const RunWait = 25 * time.Second
+
+// ActionRestart asks for the client to be ended and started again with the instruction's prompt.
+const ActionRestart = "restart"
+
+// What became of an instruction.
+const (
+	OutcomeRestarted = "restarted" // the new client runs, with the prompt
+	OutcomeExhausted = "exhausted" // no restart is left; the client was left as it is
+	OutcomeFailed    = "failed"    // the reason says why
+)
+
+// Run is what `sm run` says of itself with each GET /runs/{id}/next: its query.
+type Run struct {
+	// Client is the pid of the client that runs now, Start when it began, in ticks since the boot as in
+	// /proc/PID/stat; 0 and "" while none runs. Where there is no /proc, Start is "".
+	Client int
+	Start  string
+	// RestartsLeft is how many restarts are left, whoever asks for them.
+	RestartsLeft int
+	// Handled is the rotation of the last instruction that was dealt with, Outcome what became of it, Reason in a
+	// line why it was not carried out. They are said again until a poll with them was answered.
+	Handled, Outcome, Reason string
+}
+
+// Query is the run as the query of its poll.
+func (r Run) Query() url.Values {
+	q := url.Values{"client": {strconv.Itoa(r.Client)}, "start": {r.Start}, "restarts_left": {strconv.Itoa(r.RestartsLeft)}}
+	if r.Handled != "" {
+		q.Set("handled", r.Handled)
+		q.Set("outcome", r.Outcome)
+		q.Set("reason", r.Reason)
+	}
+	return q
+}
+
+// ParseRun reads what Query makes. Members that are missing are zero.
+func ParseRun(q url.Values) (r Run, err error) {
+	r = Run{Start: q.Get("start"), Handled: q.Get("handled"), Outcome: q.Get("outcome"), Reason: q.Get("reason")}
+	for _, n := range []struct {
+		name string
+		to   *int
+	}{{"client", &r.Client}, {"restarts_left", &r.RestartsLeft}} {
+		text := q.Get(n.name)
+		if text == "" {
+			continue
+		}
+		if *n.to, err = strconv.Atoi(text); err != nil || *n.to < 0 {
+			return Run{}, fmt.Errorf("%s is %q; give a whole number from 0 on", n.name, text)
+		}
+	}
+	if r.Handled == "" {
+		r.Outcome, r.Reason = "", ""
+		return r, nil
+	}
+	switch r.Outcome {
+	case OutcomeRestarted, OutcomeExhausted, OutcomeFailed:
+		return r, nil
+	}
+	return Run{}, fmt.Errorf("outcome is %q; give restarted, exhausted or failed", r.Outcome)
+}
+
+// Instruction is what `sm run` is to do, the body of a 200. The same rotation is done once, however often it is said.
+type Instruction struct {
+	Rotation string `json:"rotation"`
+	Action   string `json:"action"` // restart
+	Prompt   string `json:"prompt"` // the first of the new client
+}
+
+// NextInstruction waits for something to do for the run of an agent. After RunWait without any it returns false. An
+// agent that the observer does not know is a *StatusError with code 404.
+func (c *Client) NextInstruction(ctx context.Context, id string, r Run) (in Instruction, ok bool, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/runs/"+segment(id)+"/next?"+r.Query().Encode(), nil)
+	if err != nil {
+		return in, false, fmt.Errorf("ask the observer: %w", err)
+	}
+	// As patient as the observer is slow to answer, on top of what it holds the answer back.
+	long := Client{http.Client{Transport: c.http.Transport, Timeout: RunWait + answerWithin}}
+	err = long.do(req, &in)
+	return in, err == nil && in.Rotation != "", err
+}
