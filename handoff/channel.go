@@ -1,0 +1,147 @@
+package handoff
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Channel is a project that documents belong to.
+type Channel struct {
+	Name string
+	// Path is the folder whose sessions it is for, those below it included.
+	Path string
+}
+
+// globalChannel is for sessions of which nothing is known.
+const globalChannel = "global"
+
+// ChannelOf finds the channel of a session that works in dir. Of the configured ones the
+// longest path that dir is or lies below wins, by whole elements of the path; of equal
+// ones the first. Else it is the client's own name for the project, see [ProjectName].
+// Paths are cleaned, and symbolic links are not followed. No dir gives the channel global.
+func ChannelOf(configured []Channel, dir string) Channel {
+	if dir == "" {
+		return Channel{Name: globalChannel}
+	}
+	dir = filepath.Clean(dir)
+	best := Channel{}
+	for _, c := range configured {
+		if c.Name == "" || c.Path == "" {
+			continue
+		}
+		c.Path = filepath.Clean(c.Path)
+		if within(dir, c.Path) && len(c.Path) > len(best.Path) {
+			best = c
+		}
+	}
+	if best.Name != "" {
+		return best
+	}
+	return Channel{Name: ProjectName(dir), Path: dir}
+}
+
+// within says whether a cleaned path is dir or lies below it.
+func within(path, dir string) bool {
+	rest, ok := strings.CutPrefix(path, dir)
+	return ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(dir, "/"))
+}
+
+// nameMost bounds a channel's name, in bytes. It is the client's bound for the names of
+// its project folders, too.
+const nameMost = 200
+
+// ProjectName is a path as the client names its folders below projects/: each UTF-16 unit
+// that is no ASCII letter or digit becomes a dash. So /a/b and /a-b have one name. What is
+// too long is cut and ends in a hash, which is ours and not the client's.
+func ProjectName(dir string) string {
+	var b strings.Builder
+	for _, r := range dir {
+		if alphanumeric(r) {
+			b.WriteRune(r)
+			continue
+		}
+		b.WriteString(strings.Repeat("-", max(1, utf16.RuneLen(r))))
+	}
+	return shorten(b.String(), dir, nameMost)
+}
+
+func alphanumeric(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+}
+
+// shorten cuts a name to at most most bytes, of which the last 17 are a hash of the whole.
+func shorten(name, whole string, most int) string {
+	if len(name) <= most {
+		return name
+	}
+	end := max(0, most-17)
+	for end > 0 && !utf8.RuneStart(name[end]) {
+		end--
+	}
+	return fmt.Sprintf("%s-%x", name[:end], sha256.Sum256([]byte(whole)))[:end+17]
+}
+
+// safe makes a name that is one element of a path, and another one for each name: what is
+// not printed, /, \, %, ~ and a dot in front become %XX, byte for byte.
+func safe(name string) string {
+	return escape(name, func(r rune) bool { return printed(r) && !strings.ContainsRune(`/\%~`, r) })
+}
+
+// escape needs no care for bytes that are not UTF-8: they are escaped one by one.
+func escape(name string, keep func(rune) bool) string {
+	if name == "" {
+		return "%"
+	}
+	var b strings.Builder
+	for i := 0; i < len(name); {
+		r, size := utf8.DecodeRuneInString(name[i:])
+		if broken := r == utf8.RuneError && size == 1; broken || i == 0 && r == '.' || !keep(r) {
+			for _, c := range []byte(name[i : i+size]) {
+				fmt.Fprintf(&b, "%%%02X", c)
+			}
+		} else {
+			b.WriteString(name[i : i+size])
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// channelFile is what the names of a channel's files begin with.
+func channelFile(channel string) string { return shorten(safe(channel), channel, nameMost) }
+
+func manifestFile(channel string) string { return channelFile(channel) + ".manifest.json" }
+
+func currentFile(channel string) string { return channelFile(channel) + "-CURRENT.md" }
+
+// nameRoom is what the longest name of ours may have, in bytes: file systems allow 255,
+// and a file that is being written has a longer name.
+const nameRoom = 240
+
+// agentFile is the file of an agent's document. A mark tells what kind of document; no
+// agent's own part has one.
+func agentFile(channel, agent, mark string) string {
+	name := safe(agent)
+	const reserved = "CURRENT"
+	if i := len(name) - len(reserved); i >= 0 && strings.EqualFold(name[i:], reserved) { // a file system may take cases for one
+		name = fmt.Sprintf("%s%%%02X%s", name[:i], name[i], name[i+1:])
+	}
+	head := channelFile(channel) + "-"
+	return head + shorten(name, agent, nameRoom-len(head)-len(executedMark)-len(".md")) + mark + ".md"
+}
+
+// besides is the file for when the agent's own is another channel's: the names of channels
+// and agents run into one another, so that channel a with agent b-c and channel a-b with
+// agent c have one.
+func besides(channel, agent, mark string) string {
+	sum := sha256.Sum256([]byte(channel + "\x00" + agent))
+	return fmt.Sprintf("%s-~%x%s.md", channelFile(channel), sum[:8], mark)
+}
+
+// executedMark marks the document that an agent's last handoff ran with, or that it heard
+// last.
+const executedMark = "~executed"

@@ -1,0 +1,17 @@
+// Package handoff keeps what an agent hands over to its next session: which file may be
+// handed over, the documents with their manifests, the channels that they belong to, and
+// the text with which a session hears one.
+//
+// Invariants:
+//
+//   - Nothing that is named to [Examine] blocks it, and what it refuses was not read.
+//   - A document is given to one agent. Whoever claims it under the lock has it; nobody
+//     else ever gets it, and the same agent gets it again until it is consumed.
+//   - A kill at any point leaves the old manifest with its documents, or the new one with
+//     its own. What is damaged is set aside, never deleted.
+//   - Members of a manifest that this version does not know are kept.
+//   - No body ends or begins the frame around it, see [Inject].
+//
+// It types nothing and signals nobody: handoff/tmux and handoff/supervise do. When a
+// document is made, given or heard is for its callers to know.
+package handoff

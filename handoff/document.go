@@ -1,0 +1,181 @@
+package handoff
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Status says what became of a document.
+type Status string
+
+// The statuses. Newer versions may have others; such a document is kept and not given.
+const (
+	// StatusActive waits for a session that hears it.
+	StatusActive Status = "active"
+	// StatusConsumed was heard.
+	StatusConsumed Status = "consumed"
+	// StatusExpired became too old before it was heard.
+	StatusExpired Status = "expired"
+	// StatusCleared was taken back by a human.
+	StatusCleared Status = "cleared"
+)
+
+// DocumentType says how a document came to be.
+type DocumentType string
+
+// The types.
+const (
+	// Manual is a document that an agent wrote and named to sm handoff.
+	Manual DocumentType = "manual"
+	// Auto is one that was made from the transcript.
+	Auto DocumentType = "auto"
+)
+
+// Document is what one session leaves to the next. Its JSON is an entry of a manifest and
+// what sm documents --json prints.
+type Document struct {
+	ID string `json:"id"`
+	// Channel and File, the path of the copy that is kept, are not part of an entry.
+	Channel string `json:"channel,omitempty"`
+	File    string `json:"file,omitempty"`
+	// Current says that it is the channel's newest; not part of an entry.
+	Current bool `json:"current,omitempty"`
+	// SessionID is the session that it comes from, Agent that session's agent.
+	SessionID    string       `json:"session_id"`
+	Agent        string       `json:"agent,omitempty"`
+	CreatedAt    time.Time    `json:"created_at"` // whole seconds, UTC
+	CreatedByPID int          `json:"created_by_pid"`
+	WorkingDir   string       `json:"working_dir"`
+	Type         DocumentType `json:"type"`
+	Status       Status       `json:"status"`
+	// Path is the file that the agent wrote, empty for automatic documents.
+	Path string `json:"original_path,omitempty"`
+	// Executed says that it belongs to a handoff that clears or restarts its own agent.
+	Executed bool `json:"executed,omitempty"`
+	// ClaimedBy is the agent that it was given to, with the session and the client that
+	// got it last.
+	ClaimedBy        string    `json:"claimed_by,omitempty"`
+	ClaimedBySession string    `json:"claimed_by_session,omitempty"`
+	ClaimedByPID     int       `json:"claimed_by_pid,omitempty"`
+	ClaimedAt        time.Time `json:"claimed_at,omitzero"`
+	// Consumed… is where and when it was heard.
+	ConsumedByPID     int       `json:"consumed_by_pid,omitempty"`
+	ConsumedBySession string    `json:"consumed_by_session,omitempty"`
+	ConsumedAt        time.Time `json:"consumed_at,omitzero"`
+
+	// Body is the document itself, where a function says that it gives it.
+	Body string `json:"-"`
+}
+
+// owner is the agent whose document it is.
+func (d *Document) owner() string {
+	if d.ClaimedBy != "" {
+		return d.ClaimedBy
+	}
+	return d.Agent
+}
+
+// expired says whether an active document is too old to be given. One from the future,
+// by a clock that was wrong, is as wrong as an old one.
+func (d *Document) expired(now time.Time, expiry time.Duration) bool {
+	age := now.Sub(d.CreatedAt)
+	return age > expiry || age < -expiry
+}
+
+const (
+	idLayout = "20060102-150405"
+	idPrefix = 8 // of the session's id
+)
+
+// documentID makes HO-YYYYMMDD-HHMMSS-<first 8 of the session>, in UTC. Where one of the
+// same session has that second or a later one, it gets the next.
+func documentID(session string, now time.Time, taken []string) string {
+	prefix := strings.Map(func(r rune) rune {
+		if alphanumeric(r) {
+			return r
+		}
+		return -1
+	}, session)
+	prefix = (prefix + "00000000")[:idPrefix]
+	at := now.UTC().Truncate(time.Second)
+	for _, id := range taken {
+		if t, of, ok := parseID(id); ok && of == prefix && !t.Before(at) {
+			at = t.Add(time.Second)
+		}
+	}
+	return "HO-" + at.Format(idLayout) + "-" + prefix
+}
+
+func parseID(id string) (at time.Time, session string, ok bool) {
+	const begin = len("HO-")
+	if len(id) != begin+len(idLayout)+1+idPrefix || id[:begin] != "HO-" || id[begin+len(idLayout)] != '-' {
+		return time.Time{}, "", false
+	}
+	at, err := time.Parse(idLayout, id[begin:begin+len(idLayout)])
+	return at, id[begin+len(idLayout)+1:], err == nil
+}
+
+// header gives the comments that begin a document's file.
+func (d *Document) header() string {
+	var b strings.Builder
+	for _, line := range [...][2]string{
+		{"HANDOFF-ID", d.ID}, {"SESSION", d.SessionID}, {"CHANNEL", d.Channel}, {"CREATED", d.CreatedAt.UTC().Format(time.RFC3339)},
+		{"TYPE", string(d.Type)}, {"WORKING-DIR", d.WorkingDir},
+	} {
+		fmt.Fprintf(&b, "<!-- %s: %s -->\n", line[0], comment(line[1]))
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// comment makes a value that stays within its line and its comment.
+func comment(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if !printed(r) {
+			return '?'
+		}
+		return r
+	}, s)
+	return strings.NewReplacer("-->", "--&gt;", "--!>", "--!&gt;").Replace(s)
+}
+
+// errNoHeader is a file that does not begin as a document.
+var errNoHeader = errors.New("it does not begin with HANDOFF-ID")
+
+// parseFile takes a document's file apart: the values of the comments and the body.
+func parseFile(text string) (id, channel, body string, err error) {
+	for rest := text; ; {
+		line, after, found := strings.Cut(rest, "\n")
+		name, value, ok := parseComment(line)
+		if !ok {
+			body = rest
+			if line == "" && found {
+				body = after
+			}
+			break
+		}
+		switch {
+		case name == "HANDOFF-ID" && id == "":
+			id = value
+		case name == "CHANNEL" && channel == "":
+			channel = value
+		}
+		if rest = after; name == "WORKING-DIR" { // the last: what follows is the body's
+			body = strings.TrimPrefix(rest, "\n")
+			break
+		}
+	}
+	if id == "" {
+		return "", "", "", errNoHeader
+	}
+	return id, channel, body, nil
+}
+
+func parseComment(line string) (name, value string, ok bool) {
+	inner, begins := strings.CutPrefix(strings.TrimSuffix(line, "\r"), "<!-- ")
+	inner, ends := strings.CutSuffix(inner, " -->")
+	name, value, ok = strings.Cut(inner, ": ")
+	return name, value, begins && ends && ok
+}

@@ -1,0 +1,253 @@
+package handoff
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// DefaultExpiry is how long a document waits for a session, where the configuration does
+// not tell: a handoff of this morning is not what this afternoon's session should do.
+const DefaultExpiry = 2 * time.Hour
+
+const (
+	// bodyMost bounds a document, in bytes; the configuration allows no larger ones.
+	bodyMost = 16 << 20
+	// fileMost bounds its file: the comments before it hold two paths at most.
+	fileMost = bodyMost + 64<<10
+)
+
+// Documents are the documents in one folder:
+//
+//	{channel}.manifest.json         what there is, and what became of it
+//	{channel}-CURRENT.md            the newest document
+//	{channel}-{agent}.md            the newest one of an agent, or the one it claimed
+//	{channel}-{agent}~executed.md   what its last handoff ran with, or what it heard last
+//
+// Characters of names that do not fit into file names are written as %XX, long names end
+// in a hash. Any number of goroutines and processes may use one folder; a function has the
+// folder's lock while it runs and waits for it at most 5 s (ErrLocked).
+type Documents struct {
+	dir    string
+	expiry time.Duration
+	log    *slog.Logger
+	mu     sync.Mutex   // the lock of files is one for each process
+	step   func(string) // for tests that end the process here; nil for none
+}
+
+// NewDocuments keeps documents in dir, an absolute path. The folder is made by the first
+// Put. An expiry of 0 is DefaultExpiry. The log hears of manifests that were set aside;
+// nil is nobody.
+func NewDocuments(dir string, expiry time.Duration, log *slog.Logger) *Documents {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Documents{dir: dir, expiry: cmp.Or(expiry, DefaultExpiry), log: log}
+}
+
+// ErrNoDocument is a document or channel that is not there.
+var ErrNoDocument = errors.New("no such handoff document; 'sm documents' lists them")
+
+// ErrOtherSession is a document that another session was given since.
+var ErrOtherSession = errors.New("another session was given this handoff document; it will tell itself")
+
+// RejectedError is a document that is not given because what is stored is not what the
+// manifest says. The session starts without one.
+type RejectedError struct {
+	Channel string
+	ID      string // by the manifest
+	Found   string // the id in the file, if there is one
+	File    string
+	Err     error // why there is none
+}
+
+func (e *RejectedError) Error() string {
+	what := "holds " + quoted(e.Found)
+	if e.Err != nil {
+		what = "cannot be read (" + e.Err.Error() + ")"
+	}
+	return fmt.Sprintf("handoff document %s of channel %s is rejected: %s %s; see to the file, or run sm documents clear",
+		quoted(e.ID), quoted(e.Channel), quoted(e.File), what)
+}
+
+func (e *RejectedError) Unwrap() error { return e.Err }
+
+// NewDocument is what Put is told. Agent is who hands over and who finds it again;
+// the session and the pid are its client's.
+type NewDocument struct {
+	Channel    string
+	Agent      string
+	SessionID  string
+	PID        int
+	WorkingDir string
+	Type       DocumentType
+	Path       string // the file that the agent wrote, if it did
+	Executed   bool   // it belongs to a handoff that runs now: nobody but Agent gets it
+	Body       string
+}
+
+// namesMost bounds all that is said of a document besides its body, in bytes.
+const namesMost = 32 << 10
+
+func (n *NewDocument) namesLength() int {
+	return len(n.Channel) + len(n.Agent) + len(n.SessionID) + len(n.WorkingDir) + len(n.Path) + len(n.Type)
+}
+
+// with runs f with the folder locked. Without a folder, and unless it is to be made, f does
+// not run and the error is errNoFolder.
+func (d *Documents) with(create bool, f func(*store) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s, err := openStore(d.dir, create, d.log)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	if d.step != nil {
+		s.step = d.step
+	}
+	return f(s)
+}
+
+// Put stores a document. It becomes the channel's current one and replaces its agent's,
+// whatever became of that: the newest of an agent wins.
+func (d *Documents) Put(n NewDocument, now time.Time) (doc Document, err error) {
+	switch {
+	case n.Channel == "" || n.Agent == "":
+		return doc, errors.New("a handoff document needs a channel and an agent; name both")
+	case !utf8.ValidString(n.Channel) || !utf8.ValidString(n.Agent) || n.namesLength() > namesMost:
+		return doc, errors.New("the names of a handoff document are too long or not UTF-8; give plain ones")
+	case len(n.Body) > bodyMost:
+		return doc, fmt.Errorf("the handoff document has %d bytes and the limit is %d; shorten it", len(n.Body), bodyMost)
+	case !utf8.ValidString(n.Body):
+		return doc, errors.New("the handoff document is not UTF-8; write it anew")
+	}
+	err = d.with(true, func(s *store) error {
+		m, err := s.load(n.Channel, now)
+		if err != nil {
+			return err
+		}
+		doc = Document{
+			ID: documentID(n.SessionID, now, m.ids()), SessionID: n.SessionID, Agent: n.Agent,
+			CreatedAt: now.UTC().Truncate(time.Second), CreatedByPID: n.PID, WorkingDir: n.WorkingDir,
+			Type: n.Type, Status: StatusActive, Path: n.Path, Executed: n.Executed,
+		}
+		if n.Executed {
+			doc.ClaimedBy, doc.ClaimedBySession, doc.ClaimedByPID, doc.ClaimedAt = n.Agent, n.SessionID, n.PID, doc.CreatedAt
+		}
+		m.Current = &entry{Document: doc}
+		m.set(&m.Agents, n.Agent, doc)
+		doc.Channel, doc.Body = n.Channel, n.Body
+		text := doc.header() + n.Body
+		files := map[string]string{currentFile(n.Channel): text}
+		doc.File = s.place(files, &doc, n.Agent, "", text)
+		if n.Executed {
+			stored := doc
+			m.set(&m.Executed, n.Agent, stored)
+			s.place(files, &doc, n.Agent, executedMark, text)
+		}
+		s.removePast(m, now, d.expiry)
+		return s.commit(m, files)
+	})
+	if err != nil {
+		return Document{}, fmt.Errorf("put handoff document: %w", err)
+	}
+	doc.Current = true
+	return doc, nil
+}
+
+// set puts a document into one of the manifest's lists.
+func (m *manifest) set(list *map[string]*entry, agent string, d Document) {
+	if *list == nil {
+		*list = map[string]*entry{}
+	}
+	(*list)[agent] = &entry{Document: d}
+}
+
+// body reads an entry's document from the first of the files that holds it.
+func (s *store) body(channel string, e *entry, homes ...string) (Document, error) {
+	var names []string
+	for _, home := range homes {
+		if home == "" {
+			names = append(names, currentFile(channel))
+		} else {
+			names = append(names, agentFile(channel, home, ""), besides(channel, home, ""))
+		}
+	}
+	return s.firstOf(channel, e, names...)
+}
+
+func (s *store) firstOf(channel string, e *entry, names ...string) (Document, error) {
+	var why *RejectedError
+	for _, name := range names {
+		doc, rejected := s.file(channel, e, name)
+		if rejected == nil {
+			return doc, nil
+		}
+		if why == nil || why.Found == "" && rejected.Found != "" {
+			why = rejected // a file with another document tells more than none
+		}
+	}
+	return Document{}, why
+}
+
+// file reads an entry's document from a file, or says why it is not in it.
+func (s *store) file(channel string, e *entry, name string) (Document, *RejectedError) {
+	rejected := &RejectedError{Channel: channel, ID: e.ID, File: filepath.Join(s.dir, name)}
+	text, err := s.read(name, fileMost)
+	if err != nil {
+		rejected.Err = err
+		return Document{}, rejected
+	}
+	id, of, body, err := parseFile(string(text))
+	if err != nil || id != comment(e.ID) || of != "" && of != comment(channel) {
+		rejected.Found, rejected.Err = id, err
+		return Document{}, rejected
+	}
+	doc := e.Document
+	doc.Channel, doc.File, doc.Body = channel, rejected.File, body
+	return doc, nil
+}
+
+// place adds a document to the files to be written, under the agent's name, and returns
+// its path. A name that another channel has is left to it.
+func (s *store) place(files map[string]string, d *Document, agent, mark, text string) string {
+	name := agentFile(d.Channel, agent, mark)
+	for _, there := range []string{name, redoPrefix + name + redoSuffix} {
+		if channel, ok := s.channelOf(there); ok && channel != comment(d.Channel) {
+			name = besides(d.Channel, agent, mark)
+			break
+		}
+	}
+	files[name] = text
+	return filepath.Join(s.dir, name)
+}
+
+// channelOf is the channel that a document's file names.
+func (s *store) channelOf(name string) (channel string, ok bool) {
+	text, err := s.read(name, fileMost)
+	if err != nil {
+		return "", false
+	}
+	_, channel, _, err = parseFile(string(text))
+	return channel, err == nil && channel != ""
+}
+
+// removePast removes agents whose documents nobody will be given any more. It comes before
+// the manifest is stored: after a kill they are found and removed again.
+func (s *store) removePast(m *manifest, now time.Time, expiry time.Duration) {
+	for _, agent := range m.prune(now, expiry) {
+		for _, mark := range []string{"", executedMark} {
+			for _, name := range []string{agentFile(m.Channel, agent, mark), besides(m.Channel, agent, mark)} {
+				if channel, ok := s.channelOf(name); ok && channel == comment(m.Channel) {
+					_ = s.root.Remove(name) // one that stays is in nobody's way
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,283 @@
+package handoff
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+)
+
+// DefaultLimit is the size of the largest document that is handed over, in bytes, where
+// the configuration does not tell.
+const DefaultLimit = 256 << 10
+
+// File is a file that may be handed over.
+type File struct {
+	Path     string // as it was named
+	Size     int64  // in bytes, at least 1
+	Modified time.Time
+	// Content is what stood in the file when it was examined: UTF-8 without NUL. It was
+	// read through the descriptor that was judged, so it is that file's and no other's.
+	Content []byte
+}
+
+// fileTick is how far a time stamp may lie behind the clock: the kernel stamps files
+// with the time of its last tick.
+const fileTick = 10 * time.Millisecond
+
+// Examine says whether the file may be handed over: a regular file of ours with one name,
+// 1 byte to limit bytes of text (0: DefaultLimit), written since the session began (a zero
+// time: whenever), with a name that can be shown and typed. The error is a [*FileError].
+//
+// No file makes it wait: it is opened without blocking and read only when it is regular,
+// not too large and on a file system that holds files. File systems over a network or in
+// user space answer when they like.
+func Examine(path string, since time.Time, limit int64) (File, error) {
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	refuse := func(r FileReason, err error) (File, error) {
+		return File{}, &FileError{Path: path, Reason: r, Err: err}
+	}
+	switch {
+	case !filepath.IsAbs(path):
+		return refuse(FileRelative, nil)
+	case !showable(path):
+		return refuse(FileName, nil)
+	}
+	named, err := os.Lstat(path)
+	if err != nil {
+		return refuse(reasonOf(err), err)
+	}
+	if r := judgeMode(named.Mode()); r != FileFit {
+		return refuse(r, nil)
+	}
+	// Between the look and the open another file may have taken the name: hence the flags,
+	// and the second look at what was opened.
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return refuse(reasonOf(err), err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return refuse(FileUnreadable, err)
+	case !os.SameFile(named, info):
+		return refuse(FileSwapped, nil)
+	}
+	if r := judge(f, info, since, limit); r == FileLarge {
+		return refuse(r, fmt.Errorf("%d bytes, and the limit is %d", info.Size(), limit))
+	} else if r != FileFit {
+		return refuse(r, nil)
+	}
+	content, err := readStill(f, info)
+	if err != nil {
+		return refuse(reasonOf(err), err)
+	}
+	if !utf8.Valid(content) || strings.IndexByte(string(content), 0) >= 0 {
+		return refuse(FileEncoding, nil)
+	}
+	return File{Path: path, Size: info.Size(), Modified: info.ModTime(), Content: content}, nil
+}
+
+func judgeMode(m fs.FileMode) FileReason {
+	switch {
+	case m&fs.ModeSymlink != 0:
+		return FileSymlink
+	case !m.IsRegular():
+		return FileIrregular
+	}
+	return FileFit
+}
+
+// judge looks at what was opened, without reading it.
+func judge(f *os.File, info fs.FileInfo, since time.Time, limit int64) FileReason {
+	if r := judgeMode(info.Mode()); r != FileFit {
+		return r
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case !ok || !holdsFiles(f):
+		return FileSystem
+	case int(stat.Uid) != os.Geteuid():
+		return FileForeign
+	case stat.Nlink != 1:
+		return FileLinked
+	case info.Size() == 0:
+		return FileEmpty
+	case info.Size() > limit:
+		return FileLarge
+	case !since.IsZero() && older(info.ModTime(), since):
+		return FileStale
+	}
+	return FileFit
+}
+
+// older allows for the coarseness of time stamps; some file systems keep whole seconds.
+func older(modified, since time.Time) bool {
+	if modified.Nanosecond() == 0 {
+		since = since.Truncate(time.Second)
+	}
+	return modified.Before(since.Add(-fileTick))
+}
+
+// errChanged is a file that was written to while it was read.
+var errChanged = errors.New("it changed while it was read")
+
+// readStill reads a file that nobody writes to meanwhile.
+func readStill(f *os.File, before fs.FileInfo) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(f, before.Size()+1))
+	if err != nil {
+		return nil, err
+	}
+	after, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(content)) != before.Size() || after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {
+		return nil, errChanged
+	}
+	return content, nil
+}
+
+// showable says whether a name can be shown and typed as it is: a human must be able to
+// see what an agent is told to read.
+func showable(name string) bool {
+	return utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !printed(r) })
+}
+
+// printed is an allow-list: what Unicode calls letters, marks, numbers, punctuation and
+// symbols, and the blank, without what is made to be invisible or to change the order of
+// what is shown.
+func printed(r rune) bool {
+	return unicode.IsPrint(r) && !unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
+}
+
+// FileReason is why a file is not handed over.
+type FileReason int
+
+// The reasons, in the order in which they are looked for.
+const (
+	// FileFit is no reason to refuse.
+	FileFit FileReason = iota
+	// FileRelative is a path that is not absolute.
+	FileRelative
+	// FileName is a path with bytes that are not UTF-8, or with characters that show
+	// nothing or change the order of the others; or a path that is too long.
+	FileName
+	// FileMissing is a file that is not there.
+	FileMissing
+	// FileUnreadable is a file that could not be looked at or read.
+	FileUnreadable
+	// FileSymlink is a symbolic link.
+	FileSymlink
+	// FileIrregular is a directory, FIFO, socket or device.
+	FileIrregular
+	// FileSwapped is a file that was replaced or written to while it was looked at.
+	FileSwapped
+	// FileSystem is a file of proc, sysfs or the like.
+	FileSystem
+	// FileForeign is another user's file.
+	FileForeign
+	// FileLinked is a file with several names: one may be in a place that the agent may
+	// not write to.
+	FileLinked
+	// FileEmpty is a file of 0 bytes.
+	FileEmpty
+	// FileLarge is a file above the limit.
+	FileLarge
+	// FileStale is a file that was last written before the session began.
+	FileStale
+	// FileEncoding is a file that is not UTF-8 text.
+	FileEncoding
+	fileReasons // their number
+)
+
+// fileReasonTexts are the word for labels, what is the matter, and what to do.
+var fileReasonTexts = [fileReasons]struct{ name, matter, remedy string }{
+	FileFit:        {"fit", "nothing is the matter", "try again"},
+	FileRelative:   {"relative", "the path is not absolute", "give the path from the root on"},
+	FileName:       {"name", "the path is too long or has invisible or invalid characters", "write the document under a plain name"},
+	FileMissing:    {"missing", "there is no such file", "write the document first"},
+	FileUnreadable: {"unreadable", "it cannot be read", "make it readable, or write the document elsewhere"},
+	FileSymlink:    {"symlink", "it is a symbolic link", "name the file itself"},
+	FileIrregular:  {"irregular", "it is not a regular file", "write the document into a file"},
+	FileSwapped:    {"swapped", "it changed while it was looked at", "finish writing, then try again"},
+	FileSystem:     {"filesystem", "it is on a file system of the kernel's own", "write the document below your project"},
+	FileForeign:    {"foreign", "it belongs to another user", "write a document of your own"},
+	FileLinked:     {"linked", "it has several names (hard links)", "copy it, and name the copy"},
+	FileEmpty:      {"empty", "it is empty", "write the document first"},
+	FileLarge:      {"large", "it is too large", "shorten the document to what the next session needs"},
+	FileStale:      {"stale", "it was last written before this session began", "write the document anew"},
+	FileEncoding:   {"encoding", "it is not UTF-8 text", "write the document as UTF-8"},
+}
+
+func (r FileReason) valid() FileReason {
+	if r < 0 || r >= fileReasons {
+		return FileUnreadable
+	}
+	return r
+}
+
+// String is a single word that is fit for a label.
+func (r FileReason) String() string { return fileReasonTexts[r.valid()].name }
+
+// FileError is why a file is not handed over, in one line that ends with what to do.
+type FileError struct {
+	Path   string
+	Reason FileReason
+	Err    error // what lies behind it, if anything
+}
+
+func (e *FileError) Error() string {
+	text := fileReasonTexts[e.Reason.valid()]
+	matter := text.matter
+	if e.Reason == FileUnreadable || e.Reason == FileLarge {
+		if cause, ok := errors.AsType[*fs.PathError](e.Err); ok { // which names the path once more
+			matter += ": " + cause.Err.Error()
+		} else if e.Err != nil {
+			matter += ": " + e.Err.Error()
+		}
+	}
+	return fmt.Sprintf("hand over %s: %s; %s", quoted(e.Path), matter, text.remedy)
+}
+
+func (e *FileError) Unwrap() error { return e.Err }
+
+// quotedMost bounds a path in an error, in bytes.
+const quotedMost = 300
+
+// quoted makes a path visible whatever is in it. Its end tells more than its beginning.
+func quoted(path string) string {
+	if len(path) > quotedMost {
+		path = "…" + strings.ToValidUTF8(path[len(path)-quotedMost:], "")
+	}
+	return fmt.Sprintf("%q", path)
+}
+
+// reasonOf is what an error of the system means for the file.
+func reasonOf(err error) FileReason {
+	switch {
+	case errors.Is(err, errChanged):
+		return FileSwapped
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return FileMissing
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return FileName
+	case errors.Is(err, syscall.ELOOP):
+		return FileSymlink
+	case errors.Is(err, syscall.ENXIO):
+		return FileIrregular
+	}
+	return FileUnreadable
+}

@@ -1,0 +1,180 @@
+package handoff
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"sm/transcript/hook"
+)
+
+// MinInject is the least limit of Inject: room for the frame with long names in it, and
+// for the beginning of a document.
+const MinInject = 2000
+
+// The frame around a document.
+const (
+	endLine  = "=== END HANDOFF ==="
+	nameShow = 200 // characters of a name in the frame
+	pathShow = 500
+)
+
+// Inject makes the text with which a session hears a document, d.Body in a frame that says
+// where it comes from: at most limit characters as the client counts them, in UTF-16. A
+// limit below MinInject counts as that. A body that has no room is cut and says so, with
+// the path of the whole; the last line always stands.
+//
+// The body is an agent's, so it may try to pass for more: what is not printed is removed,
+// save for line breaks and tabs, and lines that look like the frame's own, or like the
+// client's, are broken up visibly.
+func Inject(d Document, limit int, now time.Time) string {
+	limit = max(limit, MinInject)
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("=== HANDOFF LOADED (ID: %s) ===", field(d.ID, nameShow))
+	line("Channel: %s", field(d.Channel, nameShow))
+	line("Previous Session: %s", field(d.SessionID, nameShow))
+	line("Type: %s", field(string(d.Type), nameShow))
+	if d.Path != "" {
+		line("Origin: %s", field(d.Path, pathShow))
+	}
+	line("Age: %s", ageText(now.Sub(d.CreatedAt)))
+	if d.Type == Auto {
+		line("Made from the transcript of agent %s; nobody has read it, and the user did not say it.", field(d.Agent, nameShow))
+	} else {
+		line("Written by agent %s for its next session; the user did not say it.", field(d.Agent, nameShow))
+	}
+	b.WriteByte('\n')
+	body := strings.TrimRight(defuse(Clean(d.Body)), "\n \t")
+	end := "\n" + endLine
+	room := limit - length(b.String()) - length(end)
+	if n := length(body); n > room {
+		notice := fmt.Sprintf("\n\n[cut: the first part of %d characters; the whole is in %s]", n, field(cmp.Or(d.Path, d.File), pathShow))
+		body = hook.Clip(body, room-length(notice)) + notice
+	}
+	return b.String() + body + end
+}
+
+// length counts as the client does.
+func length(s string) (n int) {
+	for _, r := range s {
+		n += utf16.RuneLen(r)
+	}
+	return n
+}
+
+// field makes a value that stays within its line and is no longer than most characters.
+// Of a longer one the end stays, which tells more.
+func field(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		if !printed(r) {
+			return '?'
+		}
+		return r
+	}, s)
+	s = strings.ReplaceAll(defuse(s), "\n", " ")
+	if length(s) > most {
+		for length(s) > most-1 {
+			_, size := utf8.DecodeRuneInString(s)
+			s = s[size:]
+		}
+		s = "…" + s
+	}
+	return cmp.Or(s, "unknown")
+}
+
+// Clean lets through what is printed, line breaks and tabs. Whatever else ends a line
+// becomes a line break, other blanks a blank, and a byte that is not UTF-8 U+FFFD.
+func Clean(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r == '\r' || r == '\v' || r == '\f' || r == '\u0085' || r == '\u2028' || r == '\u2029':
+			return '\n'
+		case unicode.IsSpace(r):
+			return ' '
+		case printed(r):
+			return r
+		}
+		return -1
+	}, text)
+}
+
+// equals are what a rule of a frame can be drawn with.
+const equals = "=\u2550\uFF1D\uFE66\u2A75\u2A76\uA78A"
+
+// defuse breaks up what could be taken for the frame, or for the tags in which the client
+// tells what it is that speaks.
+func defuse(text string) string {
+	if !strings.ContainsAny(text, equals+"<") {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if strings.ContainsAny(line, equals) && framed(line) {
+			line = "> " + strings.Map(func(r rune) rune {
+				if strings.ContainsRune(equals, r) {
+					return '-'
+				}
+				return r
+			}, line)
+		}
+		lines[i] = untag(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// framed says whether a line has the words of the frame, however they are set.
+func framed(line string) bool {
+	letters := strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) {
+			return unicode.ToUpper(r)
+		}
+		return -1
+	}, line)
+	return strings.Contains(letters, "ENDHANDOFF") || strings.Contains(letters, "HANDOFFLOADED")
+}
+
+// untag takes the meaning from the client's own tags.
+func untag(line string) string {
+	if !strings.Contains(line, "<") {
+		return line
+	}
+	var b strings.Builder
+	for i, r := range line {
+		if r == '<' {
+			name := strings.TrimLeft(line[i+1:], "/ \t")
+			if len(name) >= len(reminderTag) && strings.EqualFold(name[:len(reminderTag)], reminderTag) {
+				b.WriteString("(")
+				continue
+			}
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// reminderTag is the element in which the client puts what hooks say.
+const reminderTag = "system-reminder"
+
+// ageText writes an age in its two largest units.
+func ageText(age time.Duration) string {
+	age = age.Truncate(time.Second)
+	switch {
+	case age < 0:
+		return "unknown (from the future)"
+	case age < time.Minute:
+		return fmt.Sprintf("%d s", age/time.Second)
+	case age < time.Hour:
+		return fmt.Sprintf("%d min", age/time.Minute)
+	case age < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", age/time.Hour, age%time.Hour/time.Minute)
+	}
+	return fmt.Sprintf("%d days", age/(24*time.Hour))
+}

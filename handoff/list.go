@@ -1,0 +1,146 @@
+package handoff
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Current gives the channel's newest document, whatever became of it.
+func (d *Documents) Current(channel string, now time.Time) (doc Document, ok bool, err error) {
+	err = d.with(false, func(s *store) error {
+		m, err := s.load(channel, now)
+		if err != nil || m.Current == nil {
+			return err
+		}
+		doc, err = s.body(channel, m.Current, "", m.Current.Agent)
+		doc.Current, ok = true, err == nil
+		return err
+	})
+	return found(doc, ok, err)
+}
+
+// found is nothing where there is no folder.
+func found(doc Document, ok bool, err error) (Document, bool, error) {
+	if errors.Is(err, errNoFolder) {
+		return Document{}, false, nil
+	}
+	if err != nil {
+		return Document{}, false, fmt.Errorf("read handoff document: %w", err)
+	}
+	return doc, ok, nil
+}
+
+// Clear takes back the channel's documents: none that is active will be given, and none
+// will be given again after a compaction. It returns how many were active. A channel
+// without a manifest is ErrNoDocument.
+func (d *Documents) Clear(channel string, now time.Time) (n int, err error) {
+	err = d.with(false, func(s *store) error {
+		m, err := s.load(channel, now)
+		if err != nil {
+			return err
+		}
+		if m.Current == nil && len(m.Agents) == 0 {
+			return ErrNoDocument
+		}
+		cleared := map[string]bool{}
+		m.expire(now, d.expiry)
+		for _, e := range m.entries() {
+			if e.Status == StatusActive {
+				e.Status = StatusCleared
+				cleared[e.ID] = true
+			}
+		}
+		for _, e := range m.Executed {
+			e.Status = StatusCleared
+		}
+		n = len(cleared)
+		return s.commit(m, nil)
+	})
+	if errors.Is(err, errNoFolder) {
+		err = ErrNoDocument
+	}
+	if err != nil {
+		return 0, fmt.Errorf("clear channel %s: %w", quoted(channel), err)
+	}
+	return n, nil
+}
+
+// List gives the documents of all channels, by channel, the newest first, without their
+// bodies and without changing anything. The error names what could not be read.
+func (d *Documents) List(now time.Time) (all []Document, err error) {
+	err = d.with(false, func(s *store) error {
+		names, err := s.names()
+		if err != nil {
+			return err
+		}
+		var errs []error
+		slices.Sort(names)
+		for _, name := range names {
+			if strings.HasPrefix(name, ".") || !strings.HasSuffix(name, ".manifest.json") {
+				continue
+			}
+			docs, err := s.list(name, now, d.expiry)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("read %s: %w; a damaged one is set aside when its channel is used next", quoted(name), err))
+			}
+			all = append(all, docs...)
+		}
+		return errors.Join(errs...)
+	})
+	slices.SortStableFunc(all, func(a, b Document) int {
+		return cmp.Or(strings.Compare(a.Channel, b.Channel), b.CreatedAt.Compare(a.CreatedAt), strings.Compare(b.ID, a.ID))
+	})
+	if errors.Is(err, errNoFolder) {
+		return nil, nil
+	}
+	if err != nil {
+		return all, fmt.Errorf("list handoff documents: %w", err)
+	}
+	return all, nil
+}
+
+// list gives the documents of one manifest, each once.
+func (s *store) list(name string, now time.Time, expiry time.Duration) ([]Document, error) {
+	data, err := s.read(name, manifestMost)
+	if err != nil {
+		return nil, err
+	}
+	var channel string
+	if _, err := take(data, map[string]any{"channel": &channel}); err != nil {
+		return nil, err
+	}
+	m, err := decodeManifest(data, channel)
+	switch {
+	case err != nil:
+		return nil, err
+	case manifestFile(channel) != name:
+		return nil, errChannel
+	}
+	m.expire(now, expiry)
+	docs := map[string]Document{}
+	for _, agent := range slices.Sorted(maps.Keys(m.Agents)) {
+		e := m.Agents[agent]
+		if _, known := docs[e.ID]; known && agent != e.owner() {
+			continue // a copy, of the one who left it
+		}
+		doc := e.Document
+		doc.Channel, doc.File = channel, filepath.Join(s.dir, agentFile(channel, agent, ""))
+		docs[e.ID] = doc
+	}
+	if m.Current != nil {
+		doc, known := docs[m.Current.ID]
+		if !known {
+			doc = m.Current.Document
+			doc.Channel, doc.File = channel, filepath.Join(s.dir, currentFile(channel))
+		}
+		doc.Current = true
+		docs[m.Current.ID] = doc
+	}
+	return slices.Collect(maps.Values(docs)), nil
+}
