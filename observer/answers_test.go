@@ -229,7 +229,9 @@ func TestHooksWhileCatchingUp(t *testing.T) {
 	} {
 		p.SM.Agent = "em"
 		// Nothing runs yet that could use the state too.
-		if a, offered, _ := app.core.hook(&p, began.Add(time.Duration(i)*time.Millisecond)); a != (hook.Answer{}) || offered != "" {
+		now := began.Add(time.Duration(i) * time.Millisecond)
+		agent, _ := app.core.hook(&p, now)
+		if a, offered := app.core.answer(agent, &p, now); a != (hook.Answer{}) || offered != "" {
 			t.Errorf("%s is answered with %+v", p.Event, a)
 		}
 	}

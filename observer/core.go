@@ -7,6 +7,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/handoff"
 	"sm/observer/fleet"
 	"sm/transcript"
 	"sm/transcript/hook"
@@ -38,6 +39,12 @@ type core struct {
 	carriers map[alerts.AgentID]carrier
 	typed    time.Time // when it was looked who waits at a prompt
 
+	rotations  *handoff.Rotations
+	rotated    time.Time // when it was looked whether they can go on
+	runs       map[alerts.AgentID]*run
+	thresholds alerts.Thresholds
+	autoRotate bool
+
 	effects []effect       // what to do once all that led to it is stored
 	waiting []chan<- error // who waits until all of this is stored
 }
@@ -47,6 +54,8 @@ func (a *App) newCore(stored fleet.Stored, now time.Time) (*core, error) {
 	c := &core{
 		log: a.log, dryRun: a.o.DryRun, stops: map[alerts.AgentID]int{},
 		terminal: a.o.Terminal, carriers: map[alerts.AgentID]carrier{}, sanitise: a.o.Sanitise,
+		rotations: handoff.NewRotations(a.o.Handoff.Rotations), runs: map[alerts.AgentID]*run{},
+		thresholds: a.o.Alerts.Thresholds, autoRotate: a.o.Handoff.AutoRotate,
 	}
 	if c.sanitise == nil {
 		c.sanitise = func(text string) string { return text }
@@ -67,6 +76,8 @@ func (a *App) newCore(stored fleet.Stored, now time.Time) (*core, error) {
 	c.queue = outbox.New(a.o.Queue)
 	c.queue.Restore(kept.messages, kept.ended)
 	c.hooks = kept.hooks
+	c.rotations.Restore(kept.rotations, kept.seats, kept.rotated, now)
+	c.resume()
 	c.fleet.WereAtWork(c.engine.AtWork())
 	c.engine.SetClock(now) // what is due waits until the past is known
 	return c, nil
@@ -104,6 +115,7 @@ func (c *core) learn(n fleet.News, now time.Time) {
 			c.queue.Forget(r.From, now)
 		}
 		c.queue.Rename(r.From, r.To)
+		c.renameRotations(r.From, r.To)
 		c.effects = append(c.effects, levelEffect{agent: string(r.From)})
 		c.level(r.To)
 	}
@@ -118,9 +130,15 @@ func (c *core) learn(n fleet.News, now time.Time) {
 		for _, m := range c.queue.Heard(h.Agent, h.Text, at) {
 			c.log.Debug("message heard", "agent", m.To, "id", m.ID, "via", m.Via)
 		}
+		c.rotate(handoff.Heard{Agent: h.Agent, Text: h.Text, At: at}, now)
+		c.consume(h.Agent, h.Text)
 	}
 	for _, ev := range n.Events {
+		if ev.Kind == alerts.EventReset {
+			c.reset(&ev, now)
+		}
 		c.act(c.engine.Step(ev), now)
+		c.judge(&ev, now)
 	}
 }
 
@@ -152,8 +170,11 @@ func (c *core) say(s alerts.Say, now time.Time) {
 		return
 	}
 	if s.To.Role == alerts.Operator {
-		c.effects = append(c.effects, operatorEffect{s.Key, s.Text})
+		c.operator(s.Key.String(), s.Text)
 		return
+	}
+	if s.Key.Kind == alerts.KindCritical {
+		c.rotateByItself(s.To.Agent, now)
 	}
 	to := s.To.Agent
 	if agent, err := c.fleet.Agent(string(to), true); err == nil {
@@ -188,6 +209,7 @@ func (c *core) pass(now time.Time) {
 	if now.Sub(c.ticked) >= askEvery || now.Before(c.ticked) || !c.next.IsZero() && !now.Before(c.next) {
 		c.ask(now)
 	}
+	c.passRotations(now)
 	c.typeToIdle(now)
 	if now.Before(c.check) {
 		return
@@ -215,9 +237,11 @@ const (
 func (c *core) forget(now time.Time) {
 	c.forgot = now
 	for _, id := range c.engine.Forgotten(now.Add(-keepFor)) {
-		if c.queue.HasWaiting(id) || len(c.engine.Reminders(id)) > 0 || !c.fleet.Forget(id) {
+		if _, open := c.rotations.Open(id); open || c.queue.HasWaiting(id) || len(c.engine.Reminders(id)) > 0 || !c.fleet.Forget(id) {
 			continue
 		}
+		c.rotations.Forget(id)
+		delete(c.runs, id)
 		c.engine.Forget(id)
 		c.queue.Forget(id, now)
 		delete(c.carriers, id)
@@ -233,20 +257,34 @@ func (c *core) ask(now time.Time) {
 	c.act(actions, now)
 }
 
-// hook takes in a hook and finds what its answer says: at most one message, which has been
-// offered then. durable says that the answer must not be given before all is stored.
-func (c *core) hook(p *hook.Payload, now time.Time) (answer hook.Answer, offered outbox.ID, durable bool) {
+// hook takes in a hook. durable says that it must not be answered before all is stored.
+func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durable bool) {
 	c.hooks.count(p.Event)
 	n, agent := c.fleet.Hook(p, transcript.InstantOf(now))
 	c.tell(n, now)
+	if p.Event == hook.SessionStart && agent != "" && (p.Source == "clear" || p.Source == "startup") {
+		c.begun(agent, p.SessionID, stampOf(p, now), now)
+	}
 	if p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" && string(agent) == p.SessionID {
 		c.queue.Withdraw(c.engine.Open(agent), now) // nobody will sit there to hear of this context
 	}
-	durable = p.Event == hook.PreCompact || p.Event == hook.SessionStart || p.Event == hook.PostCompact
-	if m, ok := c.offer(agent, p, now); ok {
-		return hook.Answer{Event: p.Event, Context: c.sanitise(m.Line())}, m.ID, true
+	return agent, p.Event == hook.PreCompact || p.Event == hook.SessionStart || p.Event == hook.PostCompact
+}
+
+// stampOf is when a hook began to run: now where it does not say, or is ahead.
+func stampOf(p *hook.Payload, now time.Time) time.Time {
+	if at := p.SM.At; !at.IsZero() && at.Before(now) {
+		return at
 	}
-	return hook.Answer{}, "", durable
+	return now
+}
+
+// answer is what a hook is told: at most one message, which has been offered then.
+func (c *core) answer(agent alerts.AgentID, p *hook.Payload, now time.Time) (answer hook.Answer, offered outbox.ID) {
+	if m, ok := c.offer(agent, p, now); ok {
+		return hook.Answer{Event: p.Event, Context: c.sanitise(m.Line())}, m.ID
+	}
+	return hook.Answer{}, ""
 }
 
 // status takes in a report of the status line.
@@ -288,8 +326,8 @@ func (c *core) offer(agent alerts.AgentID, p *hook.Payload, now time.Time) (m ou
 		if !p.StopHookActive {
 			delete(c.stops, agent)
 		}
-		if c.stops[agent] >= stopsMost {
-			return m, false
+		if _, pending := c.rotations.Open(agent); pending || c.stops[agent] >= stopsMost {
+			return m, false // what waits for the end of the turn would not come to it
 		}
 		least = alerts.Sequential
 	}

@@ -183,10 +183,7 @@ func (known clearEffect) do(p *performer) {
 }
 
 // operatorEffect tells a notice to the operator.
-type operatorEffect struct {
-	key  alerts.Key
-	text string
-}
+type operatorEffect struct{ key, text string }
 
 // notifyWithin bounds the operator's command, notifyAtEnd what it has once the observer
 // ends.

@@ -8,6 +8,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/handoff"
 	"sm/observer/fleet"
 	"sm/transcript"
 	"sm/transcript/hook"
@@ -226,6 +227,10 @@ func (m *metrics) notices(p *page) {
 	}
 	p.family("sm_queue_messages", "gauge", "Messages to agents that have not ended.")
 	p.series(float64(p.queued))
+	p.family("sm_handoffs_total", "counter", "Handoffs that have ended, by outcome, and calls that were turned away: refused, by the breaker, or as futile.")
+	for _, outcome := range slices.Sorted(slices.Values(handoffOutcomes())) {
+		p.series(float64(p.rotations.Count(outcome)), "outcome", outcome)
+	}
 	p.family("sm_reminders_total", "counter", "Reminders that were due, by what became of them.")
 	for _, outcome := range []alerts.ReminderOutcome{alerts.ReminderCancelled, alerts.ReminderLate, alerts.ReminderSent, alerts.ReminderSkipped} {
 		p.series(float64(p.alerts.Reminders[outcome]), "outcome", outcome.String())
@@ -253,6 +258,11 @@ func (m *metrics) itself(p *page) {
 	}
 	p.family("sm_build_info", "gauge", "What this observer was built from; always 1.")
 	p.series(1, "commit", m.app.o.Commit, "goversion", runtime.Version(), "version", m.app.o.Version)
+}
+
+func handoffOutcomes() []string {
+	list := handoff.Outcomes()
+	return list[:]
 }
 
 func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

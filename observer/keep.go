@@ -7,6 +7,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/handoff"
 	"sm/observer/fleet"
 	"sm/observer/state"
 	"sm/transcript/hook"
@@ -20,6 +21,9 @@ const (
 	engineValue   = "engine/rest"
 	messageValues = "message/"
 	queueValue    = "queue/counters"
+	handoffValues = "handoff/rotation/"
+	seatValues    = "handoff/agent/"
+	handoffValue  = "handoff/counters"
 	hooksValue    = "hooks/counters"
 )
 
@@ -30,6 +34,10 @@ type kept struct {
 	messages []outbox.Message
 	ended    outbox.Counters
 	hooks    hookCounts
+
+	rotations []handoff.Rotation
+	seats     []handoff.Seat
+	rotated   handoff.Counters
 }
 
 // loadKept reads what batches have stored.
@@ -48,6 +56,12 @@ func loadKept(store *state.Store) (k kept, err error) {
 			err = decode(v, &agents)
 		case strings.HasPrefix(name, messageValues):
 			err = decode(v, &k.messages)
+		case strings.HasPrefix(name, handoffValues):
+			err = decode(v, &k.rotations)
+		case strings.HasPrefix(name, seatValues):
+			err = decode(v, &k.seats)
+		case name == handoffValue:
+			err = json.Unmarshal(v.Data, &k.rotated)
 		case name == engineValue:
 			err = json.Unmarshal(v.Data, &rest)
 		case name == queueValue:
@@ -96,6 +110,7 @@ func (c *core) take() (b *batch, ok bool) {
 	}
 	b.policy(c.engine)
 	b.queue(c.queue)
+	b.handoffs(c.rotations)
 	if c.hooks.changed {
 		c.hooks.changed = false
 		b.put(hooksValue, c.hooks)
@@ -131,6 +146,26 @@ func (b *batch) queue(q *outbox.Queue) {
 		b.values = append(b.values, state.Value{Name: messageValues + string(id)})
 	}
 	b.put(queueValue, &d.Counters)
+}
+
+func (b *batch) handoffs(m *handoff.Rotations) {
+	d, any := m.Take()
+	if !any {
+		return
+	}
+	for i := range d.Rotations {
+		b.put(handoffValues+string(d.Rotations[i].ID), &d.Rotations[i])
+	}
+	for _, id := range d.Gone {
+		b.values = append(b.values, state.Value{Name: handoffValues + string(id)})
+	}
+	for i := range d.Seats {
+		b.put(seatValues+string(d.Seats[i].Agent), &d.Seats[i])
+	}
+	for _, agent := range d.Left {
+		b.values = append(b.values, state.Value{Name: seatValues + string(agent)})
+	}
+	b.put(handoffValue, &d.Counters)
 }
 
 // put adds a value. All that is kept are plain values, which JSON can write.

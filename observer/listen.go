@@ -291,13 +291,14 @@ var errPeerUnknown = errors.New("peer unknown")
 // once.
 type peer struct {
 	user func() (uid uint32, err error)
+	conn net.Conn
 }
 
 type peerKey struct{}
 
 // withPeer is the ConnContext of our servers.
 func withPeer(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, peerKey{}, &peer{user: sync.OnceValues(func() (uint32, error) { return peerUID(c) })})
+	return context.WithValue(ctx, peerKey{}, &peer{user: sync.OnceValues(func() (uint32, error) { return peerUID(c) }), conn: c})
 }
 
 func peerOf(ctx context.Context) *peer {
@@ -315,6 +316,17 @@ func peerUID(c net.Conn) (uint32, error) {
 		return unixPeerUID(c)
 	case *net.TCPConn:
 		return tcpPeerUID(c)
+	}
+	return 0, errPeerUnknown
+}
+
+// pid is the process at the other end of a Unix socket, as it was when it connected.
+func (p *peer) pid() (int, error) {
+	switch c := p.conn.(type) {
+	case interface{ NetConn() net.Conn }:
+		return (&peer{conn: c.NetConn()}).pid()
+	case *net.UnixConn:
+		return unixPeerPID(c)
 	}
 	return 0, errPeerUnknown
 }

@@ -81,8 +81,8 @@ func (a *App) postMessage(w http.ResponseWriter, r *http.Request) {
 		answerError(w, http.StatusUnprocessableEntity, "id or from: not one line of at most 128 bytes; give another")
 		return
 	}
-	if strings.HasPrefix(in.ID, sayings) {
-		answerError(w, http.StatusUnprocessableEntity, "ids that begin with "+sayings+" are sm's own; choose another")
+	if strings.HasPrefix(in.ID, sayings) || strings.HasPrefix(in.ID, handoffs) {
+		answerError(w, http.StatusUnprocessableEntity, "ids that begin with "+sayings+" or "+handoffs+" are sm's own; choose another")
 		return
 	}
 	if strings.HasPrefix(strings.TrimSpace(in.Text), "[sm ") {

@@ -23,6 +23,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/handoff"
 	"sm/observer/fleet"
 	"sm/transcript/hook"
 )
@@ -63,6 +64,7 @@ type page struct {
 	counters   fleet.Counters
 	alerts     alerts.Counters
 	ended      outbox.Counters
+	rotations  handoff.Counters
 	queued     int
 	hooks      map[hook.Event]uint64
 	process    bytes.Buffer
@@ -175,6 +177,7 @@ func (m *metrics) look(ctx context.Context, p *page, now time.Time) error {
 			}
 		}
 		p.counters, p.alerts, p.ended, p.queued = c.fleet.Counters(), c.engine.Counters(), c.queue.Counters(), c.queue.Waiting()
+		p.rotations = c.rotations.Counters()
 		p.hooks = maps.Clone(c.hooks.By)
 	}); err != nil {
 		return err

@@ -26,6 +26,8 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/handoff"
+	"sm/observer/fleet"
 	"sm/observer/state"
 	"sm/transcript"
 	"sm/transcript/follow"
@@ -66,13 +68,31 @@ type Options struct {
 	// Terminal reaches idle clients; nil for none.
 	Terminal Terminal
 	// Alive says whether a process still runs; an empty start time stands for any.
-	Alive           func(pid int, start string) bool
+	Alive func(pid int, start string) bool
+	// Ancestry lists a process and those that it descends from, the nearest first; nil
+	// where the system does not tell.
+	Ancestry        func(pid int) []fleet.Process
+	Handoff         HandoffOptions
 	Version, Commit string
 	Logger          *slog.Logger
 	// Stats, when set, tells how the catching up goes.
 	Stats *follow.Stats
 	// NoInotify makes the follower poll.
 	NoInotify bool
+}
+
+// HandoffOptions are the settings of handoffs.
+type HandoffOptions struct {
+	Rotations handoff.RotationOptions
+	// Documents keeps the documents, nil for no handoffs; Channels are those configured.
+	Documents *handoff.Documents
+	Channels  []handoff.Channel
+	// DocumentBytes bounds a document, Characters what a session's start is told of it.
+	DocumentBytes int64
+	Characters    int
+	// AutoDocument makes a document before each compaction, AutoRotate restarts an agent
+	// under `sm run` whose context is critical.
+	AutoDocument, AutoRotate bool
 }
 
 // App is one observer.
@@ -86,6 +106,7 @@ type App struct {
 	changes   chan transcript.Change
 	clients   chan []follow.Client
 	ready     chan struct{} // closed when caught up
+	closing   chan struct{} // closed when Stop begins: long answers end
 	loopEnded chan struct{}
 	core      *core
 	lastErr   error // of the loop's last transaction; read once it has ended
@@ -103,7 +124,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 	a := &App{
 		o: o, log: o.Logger, stats: o.Stats,
 		calls: make(chan func(*core)), changes: make(chan transcript.Change, 64), clients: make(chan []follow.Client),
-		ready: make(chan struct{}), loopEnded: make(chan struct{}), failed: make(chan error, 1),
+		ready: make(chan struct{}), closing: make(chan struct{}), loopEnded: make(chan struct{}), failed: make(chan error, 1),
 	}
 	if a.stats == nil {
 		a.stats = &follow.Stats{}
@@ -275,6 +296,7 @@ func (a *App) watchLock(ctx context.Context) {
 // more input, then the last transaction. It may be called more than once.
 func (a *App) Stop(ctx context.Context) error {
 	a.stopOnce.Do(func() {
+		close(a.closing)
 		a.hangUp(ctx)
 		if a.cancel != nil {
 			a.cancel()

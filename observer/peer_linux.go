@@ -39,6 +39,21 @@ func unixPeerUID(c *net.UnixConn) (uid uint32, err error) {
 	return uid, nil
 }
 
+// unixPeerPID is the process that the other end of c was when it connected.
+func unixPeerPID(c *net.UnixConn) (pid int, err error) {
+	err = withDescriptor(c, func(fd int) error {
+		cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+		if err == nil {
+			pid = int(cred.Pid)
+		}
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("peer credentials: %w", err)
+	}
+	return pid, nil
+}
+
 // tcpPeerUID is the uid of the process of this machine that made the other end
 // of c. The kernel lists it in the row of that end, whose local address is what
 // we see as the remote one.

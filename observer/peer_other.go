@@ -25,6 +25,9 @@ func unixPeerUID(c *net.UnixConn) (uid uint32, err error) {
 	return uid, nil
 }
 
+// unixPeerPID cannot say on all of these systems.
+func unixPeerPID(*net.UnixConn) (int, error) { return 0, errPeerUnknown }
+
 // tcpPeerUID cannot say: these systems do not tell who is on the other end of a
 // TCP connection. Routes for our own uid are therefore on the Unix socket only.
 func tcpPeerUID(*net.TCPConn) (uint32, error) { return 0, errPeerUnknown }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/observer/api"
 	"sm/observer/fleet"
@@ -72,12 +73,7 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) {
 	if p.Event == hook.Stop && !p.Subagent() {
 		a.awaitReply(r.Context(), &p)
 	}
-	var answer hook.Answer
-	var offered outbox.ID
-	err = a.change(r.Context(), func(c *core) (durable bool) {
-		answer, offered, durable = c.hook(&p, now)
-		return durable
-	})
+	answer, offered, err := a.answerHook(r.Context(), &p, now)
 	if err != nil {
 		if offered != "" { // nobody has heard it; when the loop has ended the next start finds out
 			_ = a.do(context.WithoutCancel(r.Context()), func(c *core) { c.queue.Unoffer(offered, now) })
@@ -86,6 +82,32 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answerRaw(w, answer.Encode())
+}
+
+// answerHook finds what a hook is answered, and returns when all that the answer builds on
+// is stored. Documents are files: they are looked at beside the loop.
+func (a *App) answerHook(ctx context.Context, p *hook.Payload, now time.Time) (answer hook.Answer, offered outbox.ID, err error) {
+	var agent alerts.AgentID
+	var need *asked
+	err = a.change(ctx, func(c *core) (durable bool) {
+		agent, durable = c.hook(p, now)
+		if need = c.documents(agent, p, a); need == nil {
+			answer, offered = c.answer(agent, p, now)
+		}
+		return durable || offered != ""
+	})
+	if err != nil || need == nil {
+		return answer, offered, err
+	}
+	document := a.answerOf(ctx, need, now)
+	if document != "" {
+		return hook.Answer{Event: p.Event, Context: document}, "", nil
+	}
+	err = a.change(ctx, func(c *core) (durable bool) {
+		answer, offered = c.answer(agent, p, now)
+		return offered != ""
+	})
+	return answer, offered, err
 }
 
 func (a *App) postStatus(w http.ResponseWriter, r *http.Request, body []byte, now time.Time) {

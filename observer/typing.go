@@ -40,8 +40,8 @@ func (c *core) typeToIdle(now time.Time) {
 	c.typed = now
 	for _, agent := range c.queue.Waits() {
 		k := c.carriers[agent]
-		if k.busy || now.Before(k.after) {
-			continue
+		if _, pending := c.rotations.Open(agent); pending || k.busy || now.Before(k.after) {
+			continue // a message would begin another turn before the handoff
 		}
 		place, idle := c.idle(agent, now)
 		if !idle {

@@ -51,6 +51,9 @@ type policy struct {
 	alerts.View
 	known  bool
 	queued int
+	// last is the path of the last handoff that was carried out, handoff the state of the
+	// one that is under way, brake what keeps the agent from another; "" for none.
+	last, handoff, brake string
 }
 
 // stands says that the policy goes by the status line, which may then stand for a
@@ -63,6 +66,13 @@ func (c *core) policy(v *fleet.View) (p policy) {
 		return p
 	}
 	p.View, p.known = c.engine.Agent(alerts.AgentID(v.Agent))
+	if seat, ok := c.rotations.Seat(alerts.AgentID(v.Agent)); ok {
+		p.last = seat.Path
+		p.brake = c.rotations.Brake(seat.Agent, v.SessionID, time.Now())
+	}
+	if r, ok := c.rotations.Open(alerts.AgentID(v.Agent)); ok {
+		p.handoff = r.State.String()
+	}
 	if p.known || c.queue.HasWaiting(alerts.AgentID(v.Agent)) {
 		for _, m := range c.queue.Of(alerts.AgentID(v.Agent)) {
 			if m.State == outbox.Waiting || m.State == outbox.Offered {
@@ -82,6 +92,10 @@ func (c *core) session(v fleet.View) api.Session {
 func (p *policy) session(v fleet.View) api.Session {
 	s := SessionOf(v)
 	s.Queued = p.queued
+	if p.last != "" {
+		s.LastHandoff = &p.last
+	}
+	s.Handoff, s.Brake = p.handoff, p.brake
 	if !p.known {
 		return s
 	}

@@ -209,10 +209,10 @@ func ownWords(parts []string) []string {
 	return own
 }
 
-// isOurs knows the texts that sm itself sends: its prefix, and the prompt that
-// resumes after a handoff.
+// isOurs knows the texts that sm itself sends: its prefix, a document that a session
+// begins with, and the prompt that resumes after a handoff.
 func isOurs(s []byte) bool {
-	return bytes.HasPrefix(s, []byte("[sm ")) ||
+	return bytes.HasPrefix(s, []byte("[sm ")) || bytes.HasPrefix(s, []byte("=== HANDOFF LOADED (ID: ")) ||
 		bytes.HasPrefix(s, []byte("Read ")) && bytes.HasSuffix(bytes.TrimRight(s, "\r\n "), []byte(" and continue from where you left off."))
 }
 

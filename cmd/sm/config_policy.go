@@ -1,8 +1,16 @@
 package main
 
 import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"text/template"
+
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/handoff"
+	"sm/observer"
 	"sm/transcript"
 )
 
@@ -36,6 +44,46 @@ func (c *config) alerts() alerts.Options {
 			Warning: t.Warning, Critical: t.Critical, Compacted: t.Compacted, Storm: t.Storm, NoData: t.NoData, Forecast: t.Forecast,
 		},
 	}
+}
+
+// resumeText is what messages.resume may show.
+type resumeText struct{ Path string }
+
+// handoff sets what concerns handoffs.
+func (c *config) handoff(o *observer.Options, env *environ) error {
+	h, dir := c.Handoff, c.Handoff.Directory
+	if dir == "" {
+		state, err := stateDir(c, env)
+		if err != nil {
+			return err
+		}
+		dir = filepath.Join(state, "handoff")
+	}
+	o.Handoff = observer.HandoffOptions{
+		Rotations: handoff.RotationOptions{
+			BreakerCount: h.BreakerCount, BreakerWithin: h.BreakerWithin,
+		},
+		Documents:     handoff.NewDocuments(dir, h.Expiry, o.Logger.With("component", "handoff")),
+		DocumentBytes: int64(h.DocumentBytes), Characters: h.InjectCharacters, AutoDocument: h.AutoDocument, AutoRotate: h.AutoRotate,
+	}
+	if text := c.Messages.Resume; text != "" {
+		prompt, err := template.New("messages.resume").Option("missingkey=error").Parse(text)
+		if err == nil {
+			err = prompt.Execute(io.Discard, resumeText{"/a/path"})
+		}
+		if err != nil {
+			return fmt.Errorf("messages.resume: %w; it knows {{.Path}} alone", err)
+		}
+		o.Handoff.Rotations.Resume = func(path string) string {
+			var b strings.Builder
+			_ = prompt.Execute(&b, resumeText{path}) // it has been tried
+			return o.Sanitise(b.String())
+		}
+	}
+	for _, ch := range c.Channels {
+		o.Handoff.Channels = append(o.Handoff.Channels, handoff.Channel{Name: ch.Name, Path: ch.Path})
+	}
+	return nil
 }
 
 // offersMost is how often one message is given to a client that never shows it in its transcript.

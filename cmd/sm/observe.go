@@ -90,7 +90,7 @@ func (env *environ) observerOptions(cfg *config) (o observer.Options, err error)
 	}
 	o.SessionTTL, o.MaxSessions, o.HideProject = cfg.Metrics.SessionTTL, cfg.Metrics.MaxSessions, !cfg.Metrics.Project
 	o.Windows, o.Alerts, o.Queue, o.Notify = cfg.windowRules(), cfg.alerts(), cfg.queue(), cfg.Operator.Notify
-	o.Alive = alive
+	o.Alive, o.Ancestry = alive, ancestry
 	if info, ok := debug.ReadBuildInfo(); ok {
 		build := buildOf(info)
 		o.Version, o.Commit = build.version, build.commit
@@ -98,6 +98,9 @@ func (env *environ) observerOptions(cfg *config) (o observer.Options, err error)
 	o.Logger = env.logger(cfg)
 	o.Stats = &follow.Stats{}
 	o.Sanitise = func(text string) string { return tmux.Sanitise(text, hook.MaxCharacters) }
+	if err := cfg.handoff(&o, env); err != nil {
+		return o, err
+	}
 	if p := newPrompts(o.Logger); p != nil {
 		o.Terminal = p
 	}

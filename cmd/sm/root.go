@@ -113,6 +113,8 @@ func commands(env *environ) []*cobra.Command {
 		newRemindCommand(env),
 		newRemindersCommand(env),
 		newRegisterCommand(env),
+		newHandoffCommand(env),
+		newHandoffsCommand(env),
 		newReplayCommand(env),
 		newCheckConfigCommand(env),
 		newInstallCommand(env),

@@ -125,6 +125,9 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
+// Word is the reason in one word, as [Reason.String].
+func (e *Error) Word() string { return e.Reason.String() }
+
 // ReasonOf finds the reason in an error: none for nil, unknown when it has none.
 func ReasonOf(err error) Reason {
 	if err == nil {

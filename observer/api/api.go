@@ -52,18 +52,22 @@ type Session struct {
 	// ThresholdTokens is the size at which the client compacts, null while unknown;
 	// ForecastTurns and ForecastSeconds say how far that is, with the range in which it
 	// lies four times out of five.
-	ThresholdTokens *int64     `json:"compaction_threshold_tokens"`
-	Forecast        *Forecast  `json:"forecast"`
-	Enabled         bool       `json:"enabled"` // notices are said
-	Queued          int        `json:"queued_messages"`
-	Pane            string     `json:"pane"`
-	Turns           int        `json:"turns"`
-	Messages        int        `json:"messages"`
-	Tokens          Tokens     `json:"tokens"`
-	Subagents       Subagents  `json:"subagents"`
-	StartedAt       *time.Time `json:"started_at"`
-	LastActive      *time.Time `json:"last_activity_at"`
-	ReadingAt       *time.Time `json:"reading_at"`
+	ThresholdTokens *int64    `json:"compaction_threshold_tokens"`
+	Forecast        *Forecast `json:"forecast"`
+	Enabled         bool      `json:"enabled"` // notices are said
+	Queued          int       `json:"queued_messages"`
+	// Handoff is the state of the one that is under way, Brake what keeps the agent from
+	// another: breaker, futile; "" for none.
+	Handoff    string     `json:"handoff"`
+	Brake      string     `json:"handoff_brake"`
+	Pane       string     `json:"pane"`
+	Turns      int        `json:"turns"`
+	Messages   int        `json:"messages"`
+	Tokens     Tokens     `json:"tokens"`
+	Subagents  Subagents  `json:"subagents"`
+	StartedAt  *time.Time `json:"started_at"`
+	LastActive *time.Time `json:"last_activity_at"`
+	ReadingAt  *time.Time `json:"reading_at"`
 	// StatuslineAt and HookAt are when those sources spoke last.
 	StatuslineAt *time.Time `json:"statusline_at"`
 	HookAt       *time.Time `json:"hook_at"`

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sm/observer/api"
+	"sm/observer/fleet"
+)
+
+func newHandoffCommand(env *environ) *cobra.Command {
+	return &cobra.Command{
+		Use:   "handoff FILE",
+		Short: "Hand your work over to a fresh context of yours, when this turn ends",
+		Long: "Called by an agent for itself: write down what your next context must know, call this as the last thing of your\n" +
+			"turn, and end the turn. Your context is then cleared, and the new one is told to read FILE. You keep your name,\n" +
+			"and messages that wait for you follow after that. Of several calls in a turn the last one counts.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return env.handoff(cmd, args[0]) },
+	}
+}
+
+func (env *environ) handoff(cmd *cobra.Command, file string) error {
+	ids := env.selves()
+	if len(ids) == 0 {
+		return absentf("no agent here: CLAUDE_SESSION_MANAGER_ID is not set, and this is no tmux pane; call sm handoff from within a session")
+	}
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return fmt.Errorf("find %s: %w; give an absolute path", quote(file), err)
+	}
+	if _, err := os.Lstat(path); err != nil {
+		return fmt.Errorf("%s: %w; write the document first", quote(path), cause(err))
+	}
+	client, err := env.client(cmd)
+	if err != nil {
+		return err
+	}
+	if err := scheduleHandoff(cmd.Context(), client, ids, path); err != nil {
+		return err
+	}
+	fmt.Fprintln(env.stdout, "Handoff scheduled; it runs when this turn ends")
+	return nil
+}
+
+// scheduleHandoff asks under each of the ids until one is the caller's: a client that an agent's client has started
+// has inherited the name of another.
+func scheduleHandoff(ctx context.Context, client *api.Client, ids []string, path string) (first error) {
+	for _, id := range ids {
+		_, err := client.Handoff(ctx, id, api.NewHandoff{Requester: id, Path: path})
+		if err == nil {
+			return nil
+		}
+		status, ok := errors.AsType[*api.StatusError](err)
+		if first == nil {
+			first = statusError(err)
+			if ok && status.Code == http.StatusNotFound {
+				first = absentf("the observer knows no agent %s; install sm's hooks with 'sm install', or call 'sm register'", quote(id))
+			}
+		}
+		if !ok || status.Code != http.StatusNotFound && status.Code != http.StatusForbidden {
+			return statusError(err)
+		}
+	}
+	return first
+}
+
+// selves are the ids under which the observer may know whoever runs this process, the most certain first.
+func (env *environ) selves() (ids []string) {
+	if id := env.origin(time.Now()).Agent; id != "" {
+		ids = append(ids, id)
+	}
+	if session, _ := env.lookupEnv("CLAUDE_CODE_SESSION_ID"); session != "" {
+		ids = append(ids, session)
+	}
+	return ids
+}
+
+func newHandoffsCommand(env *environ) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "handoffs",
+		Short: "Show the handoffs of the last day and what became of them",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := env.client(cmd)
+			if err != nil {
+				return err
+			}
+			list, err := client.Handoffs(cmd.Context())
+			switch {
+			case err != nil:
+				return statusError(err)
+			case asJSON:
+				return writeJSON(env.stdout, list)
+			case len(list.Handoffs) == 0:
+				fmt.Fprintln(env.stdout, "no handoffs")
+				return nil
+			}
+			return writeHandoffs(env.stdout, list.Handoffs, time.Now(), env.colours(env.stdout))
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as GET /handoffs gives it")
+	cmd.AddCommand(&cobra.Command{
+		Use:   "cancel [ID]",
+		Short: "Take back a handoff that has not begun; without ID your own",
+		Args:  cobra.MaximumNArgs(1),
+		RunE:  func(cmd *cobra.Command, args []string) error { return env.cancelHandoff(cmd, args) },
+	})
+	return cmd
+}
+
+func (env *environ) cancelHandoff(cmd *cobra.Command, args []string) error {
+	client, err := env.client(cmd)
+	if err != nil {
+		return err
+	}
+	id := ""
+	if len(args) == 1 {
+		id = args[0]
+	} else if id, err = env.ownHandoff(cmd.Context(), client); err != nil {
+		return err
+	}
+	h, err := client.CancelHandoff(cmd.Context(), id)
+	if err != nil {
+		if status, ok := errors.AsType[*api.StatusError](err); ok {
+			return errors.New(status.Text)
+		}
+		return statusError(err)
+	}
+	fmt.Fprintf(env.stdout, "%s %s\n", h.ID, h.State)
+	return nil
+}
+
+// ownHandoff finds the one that the caller has scheduled.
+func (env *environ) ownHandoff(ctx context.Context, client *api.Client) (string, error) {
+	ids := env.selves()
+	if len(ids) == 0 {
+		return "", absentf("no agent here; name the handoff, 'sm handoffs' lists them")
+	}
+	list, err := client.Handoffs(ctx)
+	if err != nil {
+		return "", statusError(err)
+	}
+	for _, id := range ids {
+		s, err := client.Session(ctx, id)
+		if err != nil {
+			continue // it may be known by the next
+		}
+		for _, h := range list.Handoffs {
+			if h.Agent == s.ID && h.State == "scheduled" {
+				return h.ID, nil
+			}
+		}
+	}
+	return "", errors.New("no handoff of yours waits; 'sm handoffs' lists all")
+}
+
+func writeHandoffs(w io.Writer, list []api.Handoff, now time.Time, colour bool) error {
+	t := table{headers: []string{"ID", "AGENT", "STATE", "WAY", "CHANGED", "FILE"}, colour: colour}
+	for _, h := range list {
+		state := h.State
+		switch {
+		case h.Reason != "":
+			state += ": " + h.Reason
+		case h.Waiting != "":
+			state += ", waiting: " + h.Waiting
+		}
+		file := h.Path
+		if h.Auto && file == "" {
+			file = "(made from the transcript)"
+		}
+		tint := ""
+		if h.State == "failed" {
+			tint = red
+		}
+		t.add(cell{h.ID, ""}, cell{oneLine(h.Agent), ""}, cell{oneLine(state), tint}, cell{h.Way, dim}, cell{ago(&h.ChangedAt, now), dim}, cell{oneLine(file), ""})
+	}
+	return t.write(w)
+}
+
+// ancestry lists a process and those that it descends from, the nearest first, as far as the system tells.
+func ancestry(pid int) (line []fleet.Process) {
+	for pid > 1 && len(line) < 64 { // so deep no agent's tool calls are
+		p, err := processStat("/proc", pid)
+		if err != nil {
+			break
+		}
+		line = append(line, fleet.Process{PID: pid, Start: p.start})
+		pid = p.parent
+	}
+	return line
+}

@@ -1,0 +1,171 @@
+package handoff
+
+import (
+	"time"
+
+	"sm/alerts"
+)
+
+// RotationID names a rotation. It fits into a path and an address.
+type RotationID string
+
+// Way is how a context is cleared.
+type Way uint8
+
+// The ways.
+const (
+	// WayNone is no way: the client can be reached neither in a pane nor under `sm run`.
+	WayNone Way = iota
+	// WayClear types /clear, WayNew types /new, as codex calls it.
+	WayClear
+	WayNew
+	// WayRestart lets `sm run` start a new client.
+	WayRestart
+	ways
+)
+
+// String is the way as JSON and logs write it.
+func (w Way) String() string {
+	if w >= ways {
+		return "unknown"
+	}
+	return [...]string{"none", "clear", "new", "restart"}[w]
+}
+
+// State is how far a rotation has come. Each is stored before what follows from it is
+// done.
+type State uint8
+
+// The states in their order. The last three end a rotation.
+const (
+	// Scheduled rotations wait for the end of the turn.
+	Scheduled State = iota
+	// Reserved: the turn has ended, and the document is being looked at.
+	Reserved
+	// Clearing: /clear is being typed, or `sm run` asked to restart.
+	Clearing
+	// Cleared: there is a new context that knows nothing yet.
+	Cleared
+	// Resuming: the resume prompt is on its way.
+	Resuming
+	// Confirmed: the new session's transcript shows the prompt.
+	Confirmed
+	// Failed has a Reason.
+	Failed
+	// Cancelled: taken back, or replaced by a later one.
+	Cancelled
+	states
+)
+
+// String is the state as JSON, logs and the command line write it.
+func (s State) String() string {
+	if s >= states {
+		return "unknown"
+	}
+	return [...]string{"scheduled", "reserved", "clearing", "cleared", "resuming", "confirmed", "failed", "cancelled"}[s]
+}
+
+// Ended says that nothing more will come of a rotation.
+func (s State) Ended() bool { return s >= Confirmed }
+
+// Touched says that the old context may be gone, or is: from here on nothing is begun
+// anew.
+func (s State) Touched() bool { return s >= Clearing && s <= Resuming }
+
+// The reasons of failures that the rotation itself finds. Others are those of a
+// [FileError], of the terminal and of `sm run`: each a word that is fit for a label.
+const (
+	ReasonFileGone    = "file_gone"          // the document has gone since it was scheduled
+	ReasonNoTerminal  = "no_terminal"        // there is no way to clear the context
+	ReasonGone        = "agent_gone"         // the client has ended
+	ReasonClear       = "clear_unconfirmed"  // nothing has shown that the context was cleared
+	ReasonPrompt      = "prompt_unconfirmed" // nothing has shown that the prompt was heard
+	ReasonPromptLate  = "prompt_refused"     // the prompt could not be typed for long
+	ReasonExhausted   = "restarts_exhausted" // `sm run` has no restarts left
+	ReasonRestart     = "restart_failed"     // `sm run` could not restart
+	ReasonRestartGone = "run_gone"           // `sm run` no longer asks
+)
+
+// Rotation is one handoff from its call to its end. It is a plain value.
+type Rotation struct {
+	ID    RotationID
+	Agent alerts.AgentID
+	// Path is the document's, absolute and as its author named it; "" for one that is to
+	// be made from the transcript.
+	Path string
+	// Session is the one in which it was scheduled, Since when that began: the document
+	// must not be older.
+	Session string
+	Since   time.Time
+	// CWD is where the agent worked then.
+	CWD string
+
+	State  State
+	Reason string // of a failure, else ""
+	Way    Way
+	// Document is the id of the stored copy, Read the path that the prompt names.
+	Document, Channel, Read string
+	// Prompt is what the new context is given.
+	Prompt string
+	// Left is the session that is cleared, Next the new one, "" while unknown.
+	Left, Next string
+	// Made is when it was scheduled, Began when the turn had ended, Changed when it came
+	// to its present state.
+	Made, Began, Changed time.Time
+	// Refused is since when the terminal has refused, zero when it has not; Last is its
+	// reason. Tries counts the prompts that were typed.
+	Refused time.Time
+	Last    string
+	Tries   int
+	// After is when to try again at the earliest, Pause how long that was put off.
+	After time.Time
+	Pause time.Duration
+}
+
+// Auto says that the document is made by sm.
+func (r *Rotation) Auto() bool { return r.Path == "" }
+
+// Seat is what is kept of an agent besides its rotations.
+type Seat struct {
+	Agent alerts.AgentID
+	// Path and Document are those of the last handoff that was carried out, At is when.
+	Path, Document, Channel string
+	At                      time.Time
+	// Session began by that handoff. Judged says that its first context size has been
+	// looked at, Futile that it stood above the warning already.
+	Session        string
+	Judged, Futile bool
+	// Executed are the times of the rotations that count for the breaker, oldest first.
+	Executed []time.Time
+}
+
+// Counters count rotations by how they ended, and refusals to begin one. They never
+// fall, and are a plain value.
+type Counters struct {
+	Confirmed, Failed, Cancelled uint64
+	// Refused counts calls that were turned away, without those of the next two:
+	// Breaker those of an agent that rotates too often, Futile those that would not help.
+	Refused, Breaker, Futile uint64
+}
+
+// Outcomes are the names of the counters, for metrics that show each.
+func Outcomes() [6]string {
+	return [...]string{"confirmed", "failed", "cancelled", "refused", "breaker", "futile"}
+}
+
+// Count is the counter of an outcome, 0 for a name that is none.
+func (c *Counters) Count(outcome string) uint64 {
+	if p := c.of(outcome); p != nil {
+		return *p
+	}
+	return 0
+}
+
+func (c *Counters) of(outcome string) *uint64 {
+	for i, name := range Outcomes() {
+		if name == outcome {
+			return [...]*uint64{&c.Confirmed, &c.Failed, &c.Cancelled, &c.Refused, &c.Breaker, &c.Futile}[i]
+		}
+	}
+	return nil
+}

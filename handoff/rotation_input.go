@@ -1,0 +1,137 @@
+package handoff
+
+import (
+	"time"
+
+	"sm/alerts"
+)
+
+// Input is something that has happened: [Idle], [Prepared], [Typed], [Answered],
+// [Started], [Heard], [Gone] or [First].
+type Input interface{ input() }
+
+// Idle says that an agent sits at its prompt: its turn has ended, and how its context
+// could be cleared now.
+type Idle struct {
+	Agent   alerts.AgentID
+	Way     Way
+	Session string // in which it sits
+	At      time.Time
+}
+
+// Prepared answers [Prepare]: the document has been looked at and stored, or not.
+type Prepared struct {
+	ID RotationID
+	// Document and Channel say where the copy is, Read is the path that the prompt names.
+	Document, Channel, Read string
+	// Reason is "" when all is well.
+	Reason string
+	At     time.Time
+}
+
+// Typed answers [Clear] and [Resume]. With Pressed the client may have got the text;
+// without it nothing has happened, for Reason.
+type Typed struct {
+	ID      RotationID
+	Prompt  bool // it answers Resume
+	Pressed bool
+	Reason  string
+	At      time.Time
+}
+
+// Answered is what `sm run` has made of [Restart]: a new client runs, or the old one
+// goes on for Reason.
+type Answered struct {
+	ID     RotationID
+	Reason string
+	At     time.Time
+}
+
+// Started says that a session has begun in an agent's seat, by a hook or a new
+// transcript.
+type Started struct {
+	Agent   alerts.AgentID
+	Session string
+	At      time.Time
+}
+
+// Heard is a prompt that an agent's transcript shows. Of a long one the beginning is
+// enough.
+type Heard struct {
+	Agent alerts.AgentID
+	Text  string
+	At    time.Time
+}
+
+// Gone says that an agent's client has ended, and no `sm run` starts another.
+type Gone struct {
+	Agent alerts.AgentID
+	At    time.Time
+}
+
+// First is the first context size of a session: High when it stands above the warning.
+type First struct {
+	Agent   alerts.AgentID
+	Session string
+	High    bool
+}
+
+func (Idle) input()     {}
+func (Prepared) input() {}
+func (Typed) input()    {}
+func (Answered) input() {}
+func (Started) input()  {}
+func (Heard) input()    {}
+func (Gone) input()     {}
+func (First) input()    {}
+
+// Effect is what is to be done once the state is stored: [Hold], [Prepare], [Clear],
+// [Restart], [Resume], [Release], [Report] or [Executed].
+type Effect interface{ effect() }
+
+// Hold keeps back the messages to an agent: what it heard now would be cleared.
+type Hold struct{ Agent alerts.AgentID }
+
+// Prepare looks at the document, or makes it, and stores a copy. [Prepared] answers.
+type Prepare struct{ Rotation Rotation }
+
+// Clear types the command that clears the context, if the agent still sits at its
+// prompt. [Typed] answers.
+type Clear struct {
+	Rotation Rotation
+	Text     string
+}
+
+// Restart asks `sm run` for a new client with the rotation's prompt. [Answered]
+// answers.
+type Restart struct{ Rotation Rotation }
+
+// Resume types the prompt into the new context. [Typed] answers.
+type Resume struct{ Rotation Rotation }
+
+// Release lets messages go on.
+type Release struct{ Agent alerts.AgentID }
+
+// Report tells of a rotation that has failed. When Lost, the old context is gone or may
+// be, and the new one does not know what to read.
+type Report struct {
+	Rotation Rotation
+	Lost     bool
+}
+
+// Executed says that the new context has the document.
+type Executed struct{ Rotation Rotation }
+
+// Unhelpful says that the context that a rotation began stands above the warning from
+// the start.
+type Unhelpful struct{ Seat Seat }
+
+func (Hold) effect()      {}
+func (Prepare) effect()   {}
+func (Clear) effect()     {}
+func (Restart) effect()   {}
+func (Resume) effect()    {}
+func (Release) effect()   {}
+func (Report) effect()    {}
+func (Executed) effect()  {}
+func (Unhelpful) effect() {}

@@ -1,0 +1,184 @@
+package handoff
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"sm/alerts"
+)
+
+// The errors of Rotations.
+var (
+	ErrUnknown = errors.New("no such handoff; sm handoffs lists them")
+	ErrBusy    = errors.New("a handoff of this agent is under way; wait for it to end")
+	ErrBreaker = errors.New("this agent has handed over too often in a short time; work on, and call again later (handoff.breaker_count)")
+	ErrFutile  = errors.New("this context stood above the warning from its start, so another handoff would not help; make the document shorter, or what is loaded at the start")
+)
+
+// RotationDelta is what has changed since the last Take.
+type RotationDelta struct {
+	Rotations []Rotation   // new or changed, by id
+	Gone      []RotationID // forgotten
+	Seats     []Seat       // new or changed, by agent
+	Left      []alerts.AgentID
+	Counters  Counters
+}
+
+// Take returns what is to be stored now; ok is false if that is nothing. It is not told
+// again.
+func (m *Rotations) Take() (d RotationDelta, ok bool) {
+	for _, id := range slices.Sorted(maps.Keys(m.changed)) {
+		if r := m.all[id]; r != nil {
+			d.Rotations = append(d.Rotations, *r)
+		} else {
+			d.Gone = append(d.Gone, id)
+		}
+	}
+	for _, agent := range slices.Sorted(maps.Keys(m.sat)) {
+		if s := m.seats[agent]; s != nil {
+			d.Seats = append(d.Seats, s.clone())
+		} else {
+			d.Left = append(d.Left, agent)
+		}
+	}
+	ok = len(m.changed)+len(m.sat) > 0 || m.counted
+	d.Counters = m.counters
+	clear(m.changed)
+	clear(m.sat)
+	m.counted = false
+	return d, ok
+}
+
+func (s *Seat) clone() Seat {
+	c := *s
+	c.Executed = slices.Clone(s.Executed)
+	return c
+}
+
+// Restore goes on from what was stored, in place of all that is known. What was
+// under way when the observer ended goes on as far as that is safe: a document is looked
+// at again, a restart asked for again, but what may have been typed is not typed again: its
+// proof may come for a moment more.
+func (m *Rotations) Restore(rotations []Rotation, seats []Seat, c Counters, now time.Time) {
+	*m = *NewRotations(m.options)
+	m.counters, m.since = c, now
+	for _, s := range seats {
+		s = s.clone()
+		m.seats[s.Agent] = &s
+	}
+	for _, r := range rotations {
+		m.all[r.ID] = &r
+		if r.State.Ended() {
+			continue
+		}
+		m.open[r.Agent] = &r
+		if r.State == Reserved {
+			m.move(&r, Scheduled, r.Changed)
+		}
+	}
+}
+
+// Rename moves what is known of an agent to the agent that it has turned out to be.
+func (m *Rotations) Rename(from, to alerts.AgentID) {
+	for _, r := range m.all {
+		if r.Agent == from {
+			r.Agent = to
+			m.touch(r)
+		}
+	}
+	if r := m.open[from]; r != nil {
+		delete(m.open, from)
+		if other := m.open[to]; other == nil {
+			m.open[to] = r
+		} else { // both cannot be carried out
+			older, newer := r, other
+			if older.Made.After(newer.Made) {
+				older, newer = newer, older
+			}
+			m.open[to] = newer
+			older.State, older.Reason = Cancelled, "replaced"
+			m.count(&m.counters.Cancelled)
+		}
+	}
+	if s := m.seats[from]; s != nil {
+		delete(m.seats, from)
+		m.sat[from] = struct{}{}
+		if other := m.seats[to]; other == nil || other.At.Before(s.At) {
+			s.Agent = to
+			m.seats[to] = s
+			m.sat[to] = struct{}{}
+		}
+	}
+}
+
+// Forget drops what is known of an agent that is no more.
+func (m *Rotations) Forget(agent alerts.AgentID) {
+	for id, r := range m.all {
+		if r.Agent == agent {
+			delete(m.all, id)
+			m.changed[id] = struct{}{}
+		}
+	}
+	delete(m.open, agent)
+	if m.seats[agent] != nil {
+		delete(m.seats, agent)
+		m.sat[agent] = struct{}{}
+	}
+}
+
+// forget drops rotations that ended long ago, and of an agent with many the oldest.
+func (m *Rotations) forget(now time.Time) {
+	of := map[alerts.AgentID]int{}
+	for _, r := range slices.Backward(m.All()) {
+		if !r.State.Ended() {
+			continue
+		}
+		if of[r.Agent]++; of[r.Agent] > keptMost || now.Sub(r.Changed) > keptFor {
+			delete(m.all, r.ID)
+			m.changed[r.ID] = struct{}{}
+		}
+	}
+}
+
+// All lists the rotations that are known, the oldest first.
+func (m *Rotations) All() []Rotation {
+	list := make([]Rotation, 0, len(m.all))
+	for _, r := range m.all {
+		list = append(list, *r)
+	}
+	slices.SortFunc(list, func(a, b Rotation) int { return cmp.Or(a.Made.Compare(b.Made), cmp.Compare(a.ID, b.ID)) })
+	return list
+}
+
+// Find returns one rotation.
+func (m *Rotations) Find(id RotationID) (r Rotation, ok bool) {
+	if p := m.all[id]; p != nil {
+		return *p, true
+	}
+	return Rotation{}, false
+}
+
+// Open returns the rotation of an agent that has not ended.
+func (m *Rotations) Open(agent alerts.AgentID) (r Rotation, ok bool) {
+	if p := m.open[agent]; p != nil {
+		return *p, true
+	}
+	return Rotation{}, false
+}
+
+// Opens lists the agents that have one, in order.
+func (m *Rotations) Opens() []alerts.AgentID { return slices.Sorted(maps.Keys(m.open)) }
+
+// Seat returns what is kept of an agent.
+func (m *Rotations) Seat(agent alerts.AgentID) (s Seat, ok bool) {
+	if p := m.seats[agent]; p != nil {
+		return p.clone(), true
+	}
+	return Seat{}, false
+}
+
+// Counters returns what has been counted so far.
+func (m *Rotations) Counters() Counters { return m.counters }

@@ -1,0 +1,204 @@
+package handoff
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// world is a client with its terminal, and an observer that is killed at any moment. What
+// the observer stores is snapshot; effects begin once their batch is stored.
+type world struct {
+	t   *testing.T
+	rng *rand.Rand
+	m   *Rotations
+	now time.Time
+
+	rotations map[RotationID]Rotation // stored
+	seats     map[string]Seat
+	counters  Counters
+
+	session  int  // which context the client has
+	draft    bool // a human's, which keeps all typing out
+	busy     bool
+	hooks    bool // the client's hooks arrive
+	inputs   []Input
+	quiet    bool               // no more kills
+	clears   map[RotationID]int // typed
+	prompted map[RotationID]bool
+	reported map[RotationID]bool
+}
+
+func (w *world) id() string { return fmt.Sprintf("s%d", w.session) }
+
+// store is one transaction, after which the effects are done, or not: a kill may come
+// before, between and after them.
+func (w *world) store(effects []Effect) {
+	d, _ := w.m.Take()
+	if w.dies() {
+		w.kill()
+		return
+	}
+	for _, r := range d.Rotations {
+		w.rotations[r.ID] = r
+	}
+	for _, id := range d.Gone {
+		delete(w.rotations, id)
+	}
+	for _, s := range d.Seats {
+		w.seats[string(s.Agent)] = s
+	}
+	w.counters = d.Counters
+	for _, e := range effects {
+		if r, ok := e.(Report); ok {
+			w.reported[r.Rotation.ID] = true // a message in the queue of the same transaction
+		}
+	}
+	for _, e := range effects {
+		if w.dies() {
+			w.kill()
+			return
+		}
+		w.effect(e)
+	}
+}
+
+func (w *world) dies() bool { return !w.quiet && w.rng.IntN(12) == 0 }
+
+func (w *world) kill() {
+	w.inputs = nil
+	var rotations []Rotation
+	for _, r := range w.rotations {
+		rotations = append(rotations, r)
+	}
+	var seats []Seat
+	for _, s := range w.seats {
+		seats = append(seats, s)
+	}
+	w.m.Restore(rotations, seats, w.counters, w.now)
+}
+
+func (w *world) effect(e Effect) {
+	switch x := e.(type) {
+	case Prepare:
+		p := Prepared{ID: x.Rotation.ID, Document: "HO", Read: "/doc.md", At: w.now}
+		if w.rng.IntN(10) == 0 {
+			p.Reason = ReasonFileGone
+		}
+		w.inputs = append(w.inputs, p)
+	case Clear:
+		if w.busy || w.draft {
+			w.inputs = append(w.inputs, Typed{ID: x.Rotation.ID, Reason: "draft", At: w.now})
+			return
+		}
+		w.clears[x.Rotation.ID]++
+		w.session++
+		w.inputs = append(w.inputs, Typed{ID: x.Rotation.ID, Pressed: true, At: w.now})
+		if w.hooks {
+			w.inputs = append(w.inputs, Started{"a", w.id(), w.now})
+		}
+	case Resume:
+		if w.busy || w.draft {
+			w.inputs = append(w.inputs, Typed{ID: x.Rotation.ID, Prompt: true, Reason: "draft", At: w.now})
+			return
+		}
+		w.prompted[x.Rotation.ID] = true
+		w.inputs = append(w.inputs, Typed{ID: x.Rotation.ID, Prompt: true, Pressed: true, At: w.now}, Heard{"a", x.Rotation.Prompt, w.now})
+	}
+}
+
+func (w *world) step() {
+	w.now = w.now.Add(time.Duration(w.rng.IntN(5000)) * time.Millisecond)
+	switch w.rng.IntN(10) {
+	case 0:
+		w.busy = !w.busy
+	case 1:
+		w.draft = w.rng.IntN(3) == 0
+	case 2:
+		w.kill()
+	case 3:
+		w.store(w.m.Tick(w.now))
+	default:
+		if !w.busy {
+			w.store(w.m.Step(Idle{Agent: "a", Way: WayClear, Session: w.id(), At: w.now}))
+		}
+	}
+	for len(w.inputs) > 0 && w.rng.IntN(4) > 0 {
+		in := w.inputs[0]
+		w.inputs = w.inputs[1:]
+		w.store(w.m.Step(in))
+	}
+	for id, n := range w.clears {
+		if n > 1 {
+			w.t.Fatalf("%s: /clear was typed %d times", id, n)
+		}
+	}
+}
+
+// TestRotationKills: the observer dies at any moment, thousands of times. Never are there
+// two /clear for one handoff, and never one whose prompt is neither typed nor reported;
+// nothing that was scheduled is lost.
+func TestRotationKills(t *testing.T) {
+	seen := map[State]int{}
+	for seed := range uint64(400) {
+		w := &world{
+			t: t, rng: rand.New(rand.NewPCG(seed, 5)), m: NewRotations(RotationOptions{}), now: at(0), hooks: seed%8 != 0,
+			rotations: map[RotationID]Rotation{}, seats: map[string]Seat{}, clears: map[RotationID]int{},
+			prompted: map[RotationID]bool{}, reported: map[RotationID]bool{},
+		}
+		scheduled := map[RotationID]bool{}
+		for i := range 4 {
+			id := RotationID(fmt.Sprint(i))
+			w.busy, w.draft = false, false
+			if _, err := w.m.Schedule(Rotation{ID: id, Agent: "a", Path: "/doc.md", Session: w.id()}, w.now); err != nil {
+				t.Fatal(err)
+			}
+			before := len(w.rotations)
+			w.store(nil)
+			if len(w.rotations) > before {
+				scheduled[id] = true // it was acknowledged
+			}
+			for range 60 {
+				w.step()
+			}
+			w.settle()
+		}
+		for id := range scheduled {
+			r, known := w.m.Find(id)
+			if !known || !r.State.Ended() {
+				t.Fatalf("seed %d: %s is lost, or stuck in %v", seed, id, r.State)
+			}
+			if w.clears[id] > 0 && !w.prompted[id] && !w.reported[id] {
+				t.Fatalf("seed %d: %s: cleared, and neither prompted nor reported: %+v", seed, id, r)
+			}
+			if r.State == Confirmed && (w.clears[id] != 1 || !w.prompted[id]) {
+				t.Fatalf("seed %d: %s: confirmed after %d clears", seed, id, w.clears[id])
+			}
+			seen[r.State]++
+		}
+	}
+	t.Logf("%v", seen)
+	if seen[Confirmed] < 500 || seen[Failed] < 50 {
+		t.Errorf("too few of a kind: %v", seen)
+	}
+}
+
+// settle lets the machine come to its end without any more kills by hand.
+func (w *world) settle() {
+	w.busy, w.draft, w.quiet = false, false, true
+	defer func() { w.quiet = false }()
+	for range 2000 {
+		if _, open := w.m.Open("a"); !open {
+			return
+		}
+		w.now = w.now.Add(time.Second)
+		w.store(w.m.Step(Idle{Agent: "a", Way: WayClear, Session: w.id(), At: w.now}))
+		for len(w.inputs) > 0 {
+			in := w.inputs[0]
+			w.inputs = w.inputs[1:]
+			w.store(w.m.Step(in))
+		}
+		w.store(w.m.Tick(w.now))
+	}
+}

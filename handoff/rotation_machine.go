@@ -1,0 +1,438 @@
+package handoff
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"sm/alerts"
+)
+
+// RotationOptions are the settings of [Rotations].
+type RotationOptions struct {
+	// BreakerCount rotations of one agent within BreakerWithin are enough: the next is
+	// refused. 0: no breaker.
+	BreakerCount  int
+	BreakerWithin time.Duration
+	// Resume is the prompt that a new context begins with, fit to be typed; nil for
+	// [UsualPrompt].
+	Resume func(path string) string
+}
+
+const (
+	// clearWithin is how long after /clear its proof may take: clients call their hooks
+	// within 100 ms or so, and a slow hook of the user's holds up to 10 s.
+	clearWithin = 30 * time.Second
+	// restartWithin is the same for `sm run`, which gives the old client 10 s to end.
+	restartWithin = 90 * time.Second
+	// promptWithin is how long the transcript may take to show the prompt: it does within
+	// milliseconds, unless the machine is very slow.
+	promptWithin = 20 * time.Second
+	// grace is how long after a restart of the observer nothing is given up: what happened
+	// meanwhile is told by the transcripts and the client's registry within a second or two.
+	grace = 10 * time.Second
+	// patience is how long the terminal may refuse, say for a human's draft.
+	patience = 10 * time.Minute
+	// promptTries bounds how often a prompt is typed that nothing shows to be heard: again
+	// only when the agent sits at an empty prompt all the while.
+	promptTries = 3
+	// The pauses after a refusal.
+	firstPause, longestPause = 2 * time.Second, 30 * time.Second
+	// keptFor is how long a rotation that has ended is kept, keptMost how many of an agent.
+	keptFor  = 24 * time.Hour
+	keptMost = 20
+	// heardBytes is how much of a prompt's beginning is compared: of a long text the
+	// transcript's reader keeps 992 bytes of it.
+	heardBytes = 990
+)
+
+// Rotations carries out handoffs, one at a time for each agent. It is pure: what is to
+// be done comes out as effects, and what became of it comes in as inputs. It is for one
+// goroutine at a time.
+type Rotations struct {
+	options  RotationOptions
+	all      map[RotationID]*Rotation
+	open     map[alerts.AgentID]*Rotation // not ended; at most one for each agent
+	seats    map[alerts.AgentID]*Seat
+	counters Counters
+	since    time.Time // of the Restore, zero for none
+
+	changed map[RotationID]struct{}
+	sat     map[alerts.AgentID]struct{} // seats that have changed
+	counted bool
+	out     []Effect
+}
+
+// NewRotations knows no rotation.
+func NewRotations(o RotationOptions) *Rotations {
+	return &Rotations{
+		options: o, all: map[RotationID]*Rotation{}, open: map[alerts.AgentID]*Rotation{}, seats: map[alerts.AgentID]*Seat{},
+		changed: map[RotationID]struct{}{}, sat: map[alerts.AgentID]struct{}{},
+	}
+}
+
+// Schedule takes a rotation that is to be carried out at the end of the agent's turn. An
+// earlier one of the agent that has not begun gives way. The errors are [ErrBusy],
+// [ErrBreaker] and [ErrFutile], each counted.
+func (m *Rotations) Schedule(r Rotation, now time.Time) (Rotation, error) {
+	if err := m.admit(&r, now); err != nil {
+		return Rotation{}, err
+	}
+	if earlier := m.open[r.Agent]; earlier != nil {
+		m.end(earlier, Cancelled, "replaced", now)
+	}
+	r.State, r.Reason, r.Made, r.Changed = Scheduled, "", now, now
+	m.all[r.ID], m.open[r.Agent] = &r, &r
+	m.touch(&r)
+	return r, nil
+}
+
+func (m *Rotations) admit(r *Rotation, now time.Time) error {
+	earlier, s := m.open[r.Agent], m.seats[r.Agent]
+	switch {
+	case earlier != nil && earlier.State != Scheduled:
+		m.count(&m.counters.Refused)
+		return ErrBusy
+	case s != nil && s.Futile && s.Session == r.Session:
+		m.count(&m.counters.Futile)
+		return ErrFutile
+	case m.broken(s, now):
+		m.count(&m.counters.Breaker)
+		return ErrBreaker
+	}
+	return nil
+}
+
+// Refuse counts a call that was turned away for another reason.
+func (m *Rotations) Refuse() { m.count(&m.counters.Refused) }
+
+func (m *Rotations) broken(s *Seat, now time.Time) bool {
+	if s == nil || m.options.BreakerCount <= 0 {
+		return false
+	}
+	recent := 0
+	for _, at := range s.Executed {
+		if age := now.Sub(at); age < m.options.BreakerWithin && age > -m.options.BreakerWithin {
+			recent++
+		}
+	}
+	return recent >= m.options.BreakerCount
+}
+
+// Brake says what keeps an agent from rotating: "breaker", "futile", or "" for nothing.
+func (m *Rotations) Brake(agent alerts.AgentID, session string, now time.Time) string {
+	switch s := m.seats[agent]; {
+	case s == nil:
+		return ""
+	case s.Futile && s.Session == session:
+		return "futile"
+	case m.broken(s, now):
+		return "breaker"
+	}
+	return ""
+}
+
+// Cancel takes a rotation back that has not begun. The error is [ErrUnknown], or
+// [ErrBusy] for one that is under way.
+func (m *Rotations) Cancel(id RotationID, now time.Time) (Rotation, error) {
+	r := m.all[id]
+	switch {
+	case r == nil:
+		return Rotation{}, ErrUnknown
+	case r.State.Ended():
+		return *r, nil
+	case r.State != Scheduled:
+		return *r, ErrBusy
+	}
+	m.end(r, Cancelled, "", now)
+	return *r, nil
+}
+
+// Step takes what has happened and says what follows. A rotation of which nobody knows,
+// or for which it comes too late, is left alone.
+func (m *Rotations) Step(in Input) []Effect {
+	m.out = nil
+	switch x := in.(type) {
+	case Idle:
+		m.idle(m.open[x.Agent], x)
+	case Prepared:
+		m.prepared(m.under(x.ID, Reserved), x)
+	case Typed:
+		if x.Prompt {
+			m.prompted(m.under(x.ID, Resuming), x)
+		} else {
+			m.cleared(m.under(x.ID, Clearing), x)
+		}
+	case Answered:
+		m.answered(m.under(x.ID, Clearing), x)
+	case Started:
+		m.started(m.open[x.Agent], x)
+	case Heard:
+		m.heard(m.open[x.Agent], x)
+	case Gone:
+		m.gone(m.open[x.Agent], x)
+	case First:
+		m.first(m.seats[x.Agent], x)
+	}
+	return m.out
+}
+
+// under finds a rotation in a state, nil where it is not or no longer there.
+func (m *Rotations) under(id RotationID, s State) *Rotation {
+	if r := m.all[id]; r != nil && r.State == s {
+		return r
+	}
+	return nil
+}
+
+// idle begins what was scheduled, and types the prompt into what was cleared.
+func (m *Rotations) idle(r *Rotation, in Idle) {
+	if r == nil || in.At.Before(r.After) {
+		return
+	}
+	switch r.State {
+	case Scheduled:
+		r.Way, r.Left, r.Began = in.Way, in.Session, in.At
+		if in.Way == WayNone {
+			m.fail(r, ReasonNoTerminal, in.At)
+			return
+		}
+		m.move(r, Reserved, in.At)
+		m.do(Hold{r.Agent}, Prepare{*r})
+	case Cleared:
+		m.move(r, Resuming, in.At)
+		r.Tries++
+		m.do(Resume{*r})
+	case Resuming:
+		// It was typed, or was about to be when the observer ended, and nobody has heard of it
+		// while the agent has sat at its prompt ever since.
+		if r.Way != WayRestart && r.Tries < promptTries && in.At.Sub(r.Changed) >= promptWithin && in.At.Sub(m.since) >= grace {
+			m.move(r, Cleared, in.At)
+		}
+	}
+}
+
+// prepared goes on with a document that is fit.
+func (m *Rotations) prepared(r *Rotation, in Prepared) {
+	if r == nil {
+		return
+	}
+	if in.Reason != "" {
+		m.fail(r, in.Reason, in.At)
+		return
+	}
+	r.Document, r.Channel, r.Read = in.Document, in.Channel, in.Read
+	r.Prompt = m.prompt(r.Read)
+	m.move(r, Clearing, in.At)
+	if r.Way == WayRestart {
+		m.do(Restart{*r})
+		return
+	}
+	m.do(Clear{*r, map[Way]string{WayClear: "/clear", WayNew: "/new"}[r.Way]})
+}
+
+// UsualPrompt is what a new context begins with unless the configuration says otherwise.
+// Its wording is that of transcript and handoff/tmux, which tell it from what humans type.
+func UsualPrompt(path string) string { return "Read " + path + " and continue from where you left off." }
+
+func (m *Rotations) prompt(path string) string {
+	if m.options.Resume == nil {
+		return UsualPrompt(path)
+	}
+	return m.options.Resume(path)
+}
+
+// cleared takes note of what became of /clear: it was typed, and there will be proof; or
+// nothing has happened, and it can be tried again.
+func (m *Rotations) cleared(r *Rotation, in Typed) {
+	if r == nil || in.Pressed {
+		return
+	}
+	m.do(Release{r.Agent})
+	m.refused(r, Scheduled, in)
+}
+
+// prompted is the same of the prompt.
+func (m *Rotations) prompted(r *Rotation, in Typed) {
+	if r != nil && !in.Pressed {
+		r.Tries--
+		m.refused(r, Cleared, in)
+	}
+}
+
+// refused puts a try off, or gives up.
+func (m *Rotations) refused(r *Rotation, back State, in Typed) {
+	if r.Refused.IsZero() {
+		r.Refused = in.At
+	}
+	r.Last = in.Reason
+	m.move(r, back, in.At) // nothing has happened
+	if in.At.Sub(r.Refused) >= patience {
+		reason := in.Reason
+		if back == Cleared {
+			reason = ReasonPromptLate
+		}
+		m.fail(r, reason, in.At)
+		return
+	}
+	r.Pause = min(max(firstPause, 2*r.Pause), longestPause)
+	r.After = in.At.Add(r.Pause)
+}
+
+// answered takes note of what `sm run` has done.
+func (m *Rotations) answered(r *Rotation, in Answered) {
+	switch {
+	case r == nil:
+	case in.Reason == ReasonExhausted: // that is asked before anything is ended
+		m.move(r, Reserved, in.At)
+		m.fail(r, in.Reason, in.At)
+	case in.Reason != "":
+		m.fail(r, in.Reason, in.At)
+	default:
+		m.renew(r, "", in.At)
+	}
+}
+
+// started is the proof that a context was cleared: another session than the one in which
+// the turn ended, or one that began after that.
+func (m *Rotations) started(r *Rotation, in Started) {
+	switch {
+	case r == nil || in.At.Before(r.Began) && (in.Session == "" || in.Session == r.Left):
+	case r.State == Clearing:
+		m.renew(r, in.Session, in.At)
+	case r.State == Resuming && r.Next == "", r.State == Cleared && r.Next == "":
+		r.Next = in.Session
+		m.touch(r)
+	}
+}
+
+// renew notes the new context. A restarted client has its prompt already.
+func (m *Rotations) renew(r *Rotation, session string, at time.Time) {
+	r.Next = session
+	r.Refused, r.After, r.Pause, r.Last = time.Time{}, time.Time{}, 0, ""
+	s := m.seat(r.Agent)
+	s.Executed = append(m.recent(s, at), at)
+	m.move(r, Cleared, at)
+	if r.Way == WayRestart {
+		m.move(r, Resuming, at)
+	}
+}
+
+// recent are the executions that the breaker may still count.
+func (m *Rotations) recent(s *Seat, now time.Time) []time.Time {
+	return slices.DeleteFunc(s.Executed, func(at time.Time) bool {
+		age := now.Sub(at)
+		return age >= m.options.BreakerWithin || age <= -m.options.BreakerWithin
+	})
+}
+
+// heard confirms. A human who was quicker than we are has begun the new context in a way
+// of his own: that the prompt came all the same is shown by its own text alone.
+func (m *Rotations) heard(r *Rotation, in Heard) {
+	if r == nil || r.State != Resuming && r.State != Cleared || in.At.Before(r.Began) || !isPrompt(in.Text, r.Prompt) {
+		return
+	}
+	s := m.seat(r.Agent)
+	s.Path, s.Document, s.Channel, s.At = r.Read, r.Document, r.Channel, in.At
+	s.Session, s.Judged, s.Futile = r.Next, false, false
+	m.do(Executed{*r})
+	m.end(r, Confirmed, "", in.At)
+}
+
+// isPrompt says whether a text that was heard is the prompt. The client may have broken
+// its blanks, and shows a long one cut.
+func isPrompt(text, prompt string) bool {
+	text, prompt = strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(prompt), " ")
+	if len(prompt) > heardBytes {
+		return len(text) >= heardBytes && text[:heardBytes] == prompt[:heardBytes]
+	}
+	return text == prompt
+}
+
+// gone ends what the agent's client can no longer do. A client that ends while it is
+// restarted does so on purpose.
+func (m *Rotations) gone(r *Rotation, in Gone) {
+	if r != nil && (r.Way != WayRestart || !r.State.Touched()) {
+		m.fail(r, ReasonGone, in.At)
+	}
+}
+
+// first judges a context that a rotation has begun.
+func (m *Rotations) first(s *Seat, in First) {
+	if s == nil || s.Judged || s.Session == "" || s.Session != in.Session {
+		return
+	}
+	s.Judged, s.Futile = true, in.High
+	m.sat[s.Agent] = struct{}{}
+	if in.High {
+		m.do(Unhelpful{*s})
+	}
+}
+
+// Tick ends what has waited too long.
+func (m *Rotations) Tick(now time.Time) []Effect {
+	m.out = nil
+	if now.Sub(m.since) < grace {
+		return nil
+	}
+	for _, agent := range slices.Sorted(maps.Keys(m.open)) {
+		r := m.open[agent]
+		age := now.Sub(r.Changed)
+		switch {
+		case r.State == Clearing && r.Way == WayRestart && age >= restartWithin:
+			m.fail(r, ReasonRestartGone, now)
+		case r.State == Clearing && r.Way != WayRestart && age >= clearWithin:
+			m.fail(r, ReasonClear, now)
+		case r.State == Cleared && age >= patience:
+			m.fail(r, ReasonPromptLate, now)
+		case r.State == Resuming && age >= promptWithin+clearWithin:
+			m.fail(r, ReasonPrompt, now)
+		}
+	}
+	return m.out
+}
+
+// fail ends a rotation and says so. What was not touched goes on as before.
+func (m *Rotations) fail(r *Rotation, reason string, at time.Time) {
+	lost := r.State.Touched()
+	m.end(r, Failed, reason, at)
+	m.do(Report{*r, lost})
+}
+
+func (m *Rotations) end(r *Rotation, s State, reason string, at time.Time) {
+	held := r.State != Scheduled
+	r.Reason = reason
+	m.move(r, s, at)
+	delete(m.open, r.Agent)
+	m.count([...]*uint64{&m.counters.Confirmed, &m.counters.Failed, &m.counters.Cancelled}[s-Confirmed])
+	m.forget(at)
+	if held {
+		m.do(Release{r.Agent})
+	}
+}
+
+func (m *Rotations) move(r *Rotation, s State, at time.Time) {
+	r.State, r.Changed = s, at
+	m.touch(r)
+}
+
+func (m *Rotations) do(list ...Effect) { m.out = append(m.out, list...) }
+
+func (m *Rotations) touch(r *Rotation) { m.changed[r.ID] = struct{}{} }
+
+func (m *Rotations) count(n *uint64) {
+	*n++
+	m.counted = true
+}
+
+// seat finds what is kept of an agent, to change it.
+func (m *Rotations) seat(agent alerts.AgentID) *Seat {
+	s := m.seats[agent]
+	if s == nil {
+		s = &Seat{Agent: agent}
+		m.seats[agent] = s
+	}
+	m.sat[agent] = struct{}{}
+	return s
+}

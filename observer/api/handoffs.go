@@ -1,0 +1,66 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// NewHandoff is the body of POST /sessions/{id}/handoff. An agent asks for itself alone.
+type NewHandoff struct {
+	Requester string `json:"requester_session_id"`
+	Path      string `json:"file_path"`
+}
+
+// Scheduled is its answer: the handoff begins when the agent's turn ends.
+type Scheduled struct {
+	Status string `json:"status"` // scheduled
+	ID     string `json:"id"`
+}
+
+// Handoff is one rotation of an agent's context.
+type Handoff struct {
+	ID    string `json:"id"`
+	Agent string `json:"session"`
+	// Path is the document's; "" while one that sm makes is not written.
+	Path string `json:"file_path"`
+	Auto bool   `json:"auto"`
+	// State is scheduled, reserved, clearing, cleared, resuming, confirmed, failed or
+	// cancelled.
+	State  string `json:"state"`
+	Reason string `json:"reason,omitempty"`
+	// Waiting is why a scheduled one does not go on, such as draft or dialog.
+	Waiting     string    `json:"waiting,omitempty"`
+	Way         string    `json:"way"` // clear, new, restart; none while unknown
+	Document    string    `json:"document_id,omitempty"`
+	SessionID   string    `json:"session_id"`
+	NextSession string    `json:"next_session_id,omitempty"`
+	MadeAt      time.Time `json:"made_at"`
+	ChangedAt   time.Time `json:"changed_at"`
+}
+
+// Handoffs is the answer of GET /handoffs, the oldest first.
+type Handoffs struct {
+	Handoffs []Handoff `json:"handoffs"`
+}
+
+// Handoff schedules one. What the observer refuses is a *StatusError with its reason.
+func (c *Client) Handoff(ctx context.Context, id string, h NewHandoff) (Scheduled, error) {
+	var out Scheduled
+	err := c.ask(ctx, http.MethodPost, "/sessions/"+segment(id)+"/handoff", h, &out)
+	return out, err
+}
+
+// Handoffs asks for those that are known.
+func (c *Client) Handoffs(ctx context.Context) (Handoffs, error) {
+	var out Handoffs
+	err := c.get(ctx, "/handoffs", &out)
+	return out, err
+}
+
+// CancelHandoff takes one back that has not begun.
+func (c *Client) CancelHandoff(ctx context.Context, id string) (Handoff, error) {
+	var out Handoff
+	err := c.ask(ctx, http.MethodDelete, "/handoffs/"+segment(id), nil, &out)
+	return out, err
+}

@@ -1,0 +1,229 @@
+package observer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"sm/alerts"
+	"sm/handoff"
+	"sm/transcript/hook"
+)
+
+// prepareEffect looks at a handoff's document, or makes it, and keeps a copy.
+type prepareEffect struct {
+	rotation   handoff.Rotation
+	transcript string
+	pid        int
+}
+
+func (c *core) prepare(r handoff.Rotation) {
+	s, _ := c.fleet.Seated(r.Agent)
+	c.effects = append(c.effects, prepareEffect{r, s.Path, s.At.PID})
+}
+
+func (e prepareEffect) do(p *performer) {
+	p.typing.Go(func() { p.app.prepare(p.ctx, e) })
+}
+
+func (a *App) prepare(ctx context.Context, e prepareEffect) {
+	in := handoff.Prepared{ID: e.rotation.ID}
+	doc, err := a.keepDocument(e, time.Now())
+	now := time.Now()
+	in.Document, in.Channel, in.Read, in.At = doc.ID, doc.Channel, doc.Path, now
+	if e.rotation.Auto() {
+		in.Read = doc.File
+	}
+	if err != nil {
+		a.log.Warn("the document of a handoff is not fit", "agent", e.rotation.Agent, "id", e.rotation.ID, "err", err)
+		in.Reason = fileReason(err)
+	}
+	// With ctx the loop has ended: the next observer looks again.
+	_ = a.change(ctx, func(c *core) bool { c.rotate(in, now); return true })
+}
+
+// fileReason is the word for a document that cannot be handed over.
+func fileReason(err error) string {
+	e, ok := errors.AsType[*handoff.FileError](err)
+	switch {
+	case ok && e.Reason == handoff.FileMissing:
+		return handoff.ReasonFileGone
+	case ok:
+		return "file_" + e.Reason.String()
+	}
+	return "document_not_stored"
+}
+
+func (a *App) keepDocument(e prepareEffect, now time.Time) (handoff.Document, error) {
+	r := &e.rotation
+	n := handoff.NewDocument{
+		Channel: a.channel(r.CWD).Name, Agent: string(r.Agent), SessionID: r.Left, PID: e.pid, WorkingDir: r.CWD,
+		Type: handoff.Manual, Path: r.Path, Executed: true,
+	}
+	if r.Auto() {
+		n.Type = handoff.Auto
+		body, err := recentOf(e.transcript, &n, now)
+		if err != nil {
+			return handoff.Document{}, err
+		}
+		n.Body = body
+	} else {
+		f, err := handoff.Examine(r.Path, r.Since, a.o.Handoff.DocumentBytes)
+		if err != nil {
+			return handoff.Document{}, err
+		}
+		n.Body = string(f.Content)
+	}
+	return a.o.Handoff.Documents.Put(n, now)
+}
+
+// fit says whether a file may be handed over, and its path be typed.
+func (a *App) fit(r *handoff.Rotation) error {
+	if a.o.Handoff.Documents == nil {
+		return errNoWay
+	}
+	if _, err := handoff.Examine(r.Path, r.Since, a.o.Handoff.DocumentBytes); err != nil {
+		return err
+	}
+	if prompt := handoff.UsualPrompt(r.Path); a.core.sanitise(prompt) != prompt {
+		return fmt.Errorf("%q cannot be typed into a terminal; write the document under a plain name", r.Path)
+	}
+	return nil
+}
+
+func (a *App) channel(dir string) handoff.Channel {
+	return handoff.ChannelOf(a.o.Handoff.Channels, dir)
+}
+
+// recentOf makes a document of what was said last in a transcript.
+func recentOf(path string, n *handoff.NewDocument, now time.Time) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", fmt.Errorf("make a handoff document: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", fmt.Errorf("make a handoff document: %w", err)
+	}
+	recent, err := handoff.Recent(f, info.Size(), handoff.Limits{})
+	if err != nil {
+		return "", fmt.Errorf("make a handoff document: %w", err)
+	}
+	return handoff.AutoDocument(handoff.Summary{
+		At: now, Project: n.WorkingDir, Channel: n.Channel, SessionID: n.SessionID, Transcript: path, Recent: recent,
+	}), nil
+}
+
+// asked is what a hook needs of the documents.
+type asked struct {
+	claimant handoff.Claimant
+	last     bool // the newest that ran, whatever became of it
+	keep     bool // one is to be made of the transcript
+	n        handoff.NewDocument
+	path     string
+}
+
+// documents says what a hook needs of the documents, nil for nothing. A session that a
+// handoff begins is told by its prompt what to read.
+func (c *core) documents(agent alerts.AgentID, p *hook.Payload, a *App) *asked {
+	if a.o.Handoff.Documents == nil || c.dryRun || agent == "" || p.Subagent() {
+		return nil
+	}
+	s, _ := c.fleet.Seated(agent)
+	dir := s.CWD
+	if dir == "" {
+		dir = p.CWD
+	}
+	channel := a.channel(dir)
+	x := &asked{claimant: handoff.Claimant{Channel: channel, Agent: string(agent), SessionID: p.SessionID, PID: s.At.PID}}
+	switch {
+	case p.Event == hook.PreCompact && a.o.Handoff.AutoDocument:
+		x.keep, x.path = true, p.TranscriptPath
+		if s.Path != "" {
+			x.path = s.Path
+		}
+		x.n = handoff.NewDocument{
+			Channel: channel.Name, Agent: string(agent), SessionID: p.SessionID, PID: s.At.PID, WorkingDir: dir, Type: handoff.Auto, Executed: true,
+		}
+		return x
+	case p.Event != hook.SessionStart:
+		return nil
+	}
+	if r, open := c.rotations.Open(agent); open && r.State != handoff.Scheduled {
+		return nil
+	}
+	x.last = p.Source == "compact"
+	return x
+}
+
+// answerOf finds the text that a session's start is told, "" for none, or keeps what a
+// compaction is about to take away.
+func (a *App) answerOf(ctx context.Context, x *asked, now time.Time) string {
+	docs := a.o.Handoff.Documents
+	if x.keep {
+		body, err := recentOf(x.path, &x.n, now)
+		if err == nil {
+			x.n.Body = body
+			_, err = docs.Put(x.n, now)
+		}
+		if err != nil {
+			a.log.Warn("no document was made before a compaction", "agent", x.n.Agent, "err", err)
+		}
+		return ""
+	}
+	var doc handoff.Document
+	var ok bool
+	var err error
+	if x.last {
+		doc, ok, err = docs.Last(x.claimant.Channel.Name, x.claimant.Agent, now)
+	} else {
+		doc, ok, err = docs.Claim(x.claimant, now, func(owner string) bool { return a.free(ctx, owner) })
+	}
+	if err != nil {
+		a.log.Warn("a session starts without its document", "agent", x.claimant.Agent, "err", err)
+	}
+	if !ok || err != nil {
+		return ""
+	}
+	a.log.Info("document given", "agent", x.claimant.Agent, "id", doc.ID, "session", x.claimant.SessionID)
+	return handoff.Inject(doc, a.o.Handoff.Characters, now)
+}
+
+// free says that nobody sits any more where a document was left.
+func (a *App) free(ctx context.Context, owner string) (free bool) {
+	err := a.do(ctx, func(c *core) {
+		s, known := c.fleet.Seated(alerts.AgentID(owner))
+		free = owner != "" && (!known || s.At.PID == 0 || c.fleet.Gone(alerts.AgentID(owner)))
+	})
+	return err == nil && free
+}
+
+// consume notes that a session has heard its document: the transcript shows it.
+func (c *core) consume(agent alerts.AgentID, text string) {
+	rest, ok := strings.CutPrefix(text, "=== HANDOFF LOADED (ID: ")
+	id, _, ok2 := strings.Cut(rest, ")")
+	if s, known := c.fleet.Seated(agent); ok && ok2 && known {
+		c.effects = append(c.effects, consumeEffect{dir: s.CWD, document: id, session: s.Session, pid: s.At.PID})
+	}
+}
+
+// consumeEffect marks a document as heard.
+type consumeEffect struct {
+	dir, document, session string
+	pid                    int
+}
+
+func (e consumeEffect) do(p *performer) {
+	a := p.app
+	if a.o.Handoff.Documents == nil || e.document == "" {
+		return
+	}
+	err := a.o.Handoff.Documents.Consume(a.channel(e.dir).Name, e.document, e.session, e.pid, time.Now())
+	if err != nil && !errors.Is(err, handoff.ErrNoDocument) {
+		a.log.Warn("a document is not marked as heard", "id", e.document, "err", err)
+	}
+}

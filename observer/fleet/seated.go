@@ -1,0 +1,75 @@
+package fleet
+
+import (
+	"cmp"
+	"time"
+
+	"sm/alerts"
+)
+
+// Seated is where an agent sits, and in what.
+type Seated struct {
+	Session  string // "" for none
+	Path     string // of its transcript, "" while there is none
+	CWD      string
+	Started  time.Time // when the session began, zero while unknown
+	Name     string
+	Provider string
+	At       Place
+	// Heard says that a hook or report has told of the agent's client.
+	Heard bool
+}
+
+// Seated returns what is known of an agent's place; ok is false for one that is not
+// known.
+func (f *Fleet) Seated(agent alerts.AgentID) (s Seated, ok bool) {
+	a, key := f.agents[string(agent)], string(agent)
+	if a == nil {
+		if f.sessions[key] == nil {
+			return s, false
+		}
+		a = &Agent{ID: key, Session: key}
+	}
+	c := f.clients[a.Session]
+	s = Seated{
+		Session: a.Session, Name: a.Name, Provider: cmp.Or(a.Provider, "claude"), Started: a.Begun.Time(), CWD: c.CWD,
+		At:    Place{Socket: a.Tmux, Server: a.Server, Pane: a.Pane, PID: cmp.Or(c.PID, a.PID), Start: cmp.Or(c.ProcStart, a.Start)},
+		Heard: a.Hooked != 0 || a.Spoke != 0,
+	}
+	if x := f.sessions[a.Session]; x != nil && len(x.own) > 0 {
+		t := &x.own[0].Session
+		s.Path, s.CWD = x.own[0].Cursor.Path, cmp.Or(t.CWD, s.CWD)
+		if at := t.Started.Time(); s.Started.IsZero() || t.Started != 0 && at.Before(s.Started) {
+			s.Started = at
+		}
+	}
+	return s, true
+}
+
+// Gone says that an agent's client is known and has ended.
+func (f *Fleet) Gone(agent alerts.AgentID) bool {
+	s, ok := f.Seated(agent)
+	return ok && s.At.PID != 0 && f.options.Alive != nil && !f.alive(s.At.PID, s.At.Start)
+}
+
+// Process is one process of this machine; Start tells a pid that has come again.
+type Process struct {
+	PID   int
+	Start string
+}
+
+// Caller finds the agent whose client has started a process, by that process and those
+// that it descends from, the nearest first. A client that an agent's client has started
+// is nearer than the agent's.
+func (f *Fleet) Caller(line []Process) (agent alerts.AgentID, ok bool) {
+	for _, p := range line {
+		q := process{p.PID, p.Start}
+		if id := f.running[q]; id != "" {
+			return alerts.AgentID(id), true
+		}
+		if seat := f.seats[f.holders[q]]; seat != nil {
+			return alerts.AgentID(seat.Agent), true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,274 @@
+package observer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sm/alerts"
+	"sm/alerts/outbox"
+	"sm/handoff"
+	"sm/observer/fleet"
+)
+
+// rotateEvery is how often it is looked whether a handoff can go on.
+const rotateEvery = time.Second
+
+// rotate hands an input to the rotations and begins what follows.
+func (c *core) rotate(in handoff.Input, now time.Time) { c.carry(c.rotations.Step(in), now) }
+
+// carry begins effects. What changes the state alone is done at once, the rest once that
+// state is stored.
+func (c *core) carry(effects []handoff.Effect, now time.Time) {
+	for _, e := range effects {
+		switch x := e.(type) {
+		case handoff.Hold:
+			c.queue.Hold(x.Agent, true)
+		case handoff.Release:
+			c.queue.Hold(x.Agent, false)
+		case handoff.Prepare:
+			c.prepare(x.Rotation)
+		case handoff.Clear:
+			c.typeOwn(x.Rotation, x.Text, false)
+		case handoff.Resume:
+			c.typeOwn(x.Rotation, x.Rotation.Prompt, true)
+		case handoff.Restart:
+			c.effects = append(c.effects, issueEffect{x.Rotation})
+		case handoff.Report:
+			c.report(x, now)
+		case handoff.Unhelpful:
+			c.unhelpful(x.Seat, now)
+		case handoff.Executed:
+			c.log.Info("handoff confirmed", "agent", x.Rotation.Agent, "id", x.Rotation.ID, "path", x.Rotation.Read, "session", x.Rotation.Next)
+			s, _ := c.fleet.Seated(x.Rotation.Agent)
+			c.effects = append(c.effects, consumeEffect{x.Rotation.CWD, x.Rotation.Document, x.Rotation.Next, s.At.PID})
+		}
+	}
+}
+
+// passRotations lets handoffs go on that wait for their agent's prompt.
+func (c *core) passRotations(now time.Time) {
+	if c.dryRun || now.Sub(c.rotated) < rotateEvery && !now.Before(c.rotated) {
+		return
+	}
+	c.rotated = now
+	for _, agent := range c.rotations.Opens() {
+		switch place, idle := c.idle(agent, now); {
+		case idle && !c.carriers[agent].busy:
+			s, _ := c.fleet.Seated(agent)
+			c.rotate(handoff.Idle{Agent: agent, Way: c.way(agent, place, now), Session: s.Session, At: now}, now)
+		case !idle && c.fleet.Gone(agent) && !c.runs[agent].present(now):
+			c.rotate(handoff.Gone{Agent: agent, At: now}, now)
+		}
+	}
+	c.carry(c.rotations.Tick(now), now)
+}
+
+// way is how an agent's context can be cleared: `sm run` restarts its own client, and any
+// other is typed to.
+func (c *core) way(agent alerts.AgentID, at fleet.Place, now time.Time) handoff.Way {
+	s, _ := c.fleet.Seated(agent)
+	switch {
+	case c.runs[agent].present(now):
+		return handoff.WayRestart
+	case c.terminal == nil || at.PID == 0:
+		return handoff.WayNone
+	case s.Provider == codex:
+		return handoff.WayNew
+	}
+	return handoff.WayClear
+}
+
+// The providers that are not Claude: codex calls /clear /new, and codex-app has no
+// terminal.
+const codex, codexApp = "codex", "codex-app"
+
+// begun is a session that has begun in an agent's seat.
+func (c *core) begun(agent alerts.AgentID, session string, at, now time.Time) {
+	c.rotate(handoff.Started{Agent: agent, Session: session, At: at}, now)
+}
+
+// judge looks at the first context size of a session that a handoff has begun.
+func (c *core) judge(ev *alerts.Event, now time.Time) {
+	if ev.Kind != alerts.EventReading || ev.Tokens <= 0 {
+		return
+	}
+	seat, ok := c.rotations.Seat(ev.Agent)
+	if !ok || seat.Judged || seat.Session == "" || ev.At.Before(seat.At) {
+		return
+	}
+	s, _ := c.fleet.Seated(ev.Agent)
+	high := c.thresholds.Level(ev.Tokens, ev.Window) >= alerts.Warn
+	c.rotate(handoff.First{Agent: ev.Agent, Session: s.Session, High: high}, now)
+}
+
+// resume goes on with what was under way when the last observer ended.
+func (c *core) resume() {
+	for _, agent := range c.rotations.Opens() {
+		r, _ := c.rotations.Open(agent)
+		if r.State != handoff.Scheduled {
+			c.queue.Hold(agent, true)
+		}
+		if r.State == handoff.Clearing && r.Way == handoff.WayRestart {
+			c.tellRun(r)
+		}
+	}
+}
+
+func (c *core) renameRotations(from, to alerts.AgentID) {
+	c.rotations.Rename(from, to)
+	c.queue.Hold(from, false)
+	if r, open := c.rotations.Open(to); open && r.State != handoff.Scheduled {
+		c.queue.Hold(to, true)
+	}
+	if x := c.runs[from]; x != nil && c.runs[to] == nil {
+		c.runs[to] = x
+	}
+	delete(c.runs, from)
+}
+
+// reset is a context that began anew. One that a handoff has cleared proves that.
+func (c *core) reset(ev *alerts.Event, now time.Time) {
+	if r, open := c.rotations.Open(ev.Agent); open && r.State.Touched() {
+		ev.Cause = alerts.CauseHandoff
+	}
+	s, _ := c.fleet.Seated(ev.Agent)
+	c.begun(ev.Agent, s.Session, ev.At, now)
+}
+
+// handoffs begin the names of what is said about handoffs.
+const handoffs = "handoff/"
+
+// tellAgent puts what a handoff has to say into the agent's queue, once under each name.
+func (c *core) tellAgent(agent alerts.AgentID, name, text string, mode alerts.Mode, now time.Time) {
+	if c.dryRun {
+		return
+	}
+	_, err := c.queue.Put(outbox.Message{To: agent, Ref: handoffs + name, Mode: mode, Text: "[sm handoff] " + text, Unmetered: true}, now)
+	if err != nil {
+		c.log.Error("what became of a handoff cannot be queued", "agent", agent, "err", err)
+	}
+}
+
+// report tells of a handoff that has failed: the operator, and the agent, which may have
+// lost its context and not know what to read.
+func (c *core) report(x handoff.Report, now time.Time) {
+	r := &x.Rotation
+	c.log.Warn("handoff failed", "agent", r.Agent, "id", r.ID, "reason", r.Reason, "lost", x.Lost, "path", r.Path)
+	what := "It keeps its context."
+	if x.Lost {
+		what = "Its context may have been cleared: look at it."
+	}
+	c.operator("handoff/"+string(r.ID), fmt.Sprintf("The handoff of %s failed: %s. %s", c.name(r.Agent), words(r.Reason), what))
+	switch {
+	case r.Reason == handoff.ReasonGone:
+	case !x.Lost && r.Auto():
+	case !x.Lost:
+		c.tellAgent(r.Agent, string(r.ID)+"/failed", fmt.Sprintf(
+			"The handoff with %s did not take place: %s. Your context is as it was; call sm handoff again once that is mended.", r.Path, words(r.Reason)),
+			alerts.Sequential, now)
+	default:
+		c.tellAgent(r.Agent, string(r.ID)+"/failed", fmt.Sprintf(
+			"A handoff may have cleared your context (%s). If you do not know what you were working on, read %s and continue from there.", words(r.Reason), r.Read),
+			alerts.Urgent, now)
+	}
+}
+
+// unhelpful tells an agent whose new context is full from the start.
+func (c *core) unhelpful(s handoff.Seat, now time.Time) {
+	c.log.Warn("a handoff did not help", "agent", s.Agent, "session", s.Session)
+	c.operator("handoff/"+s.Session+"/futile", fmt.Sprintf("The context of %s stands above the warning right after a handoff.", c.name(s.Agent)))
+	c.tellAgent(s.Agent, s.Session+"/futile",
+		"This new context stands above the warning from its start, so another handoff would not help. Shorten the document or what is loaded at the start.",
+		alerts.Sequential, now)
+}
+
+// words is a reason as a text tells it.
+func words(reason string) string { return strings.ReplaceAll(reason, "_", " ") }
+
+// name is what an agent is called in a text.
+func (c *core) name(agent alerts.AgentID) string {
+	if s, ok := c.fleet.Seated(agent); ok && s.Name != "" {
+		return s.Name
+	}
+	return string(agent)
+}
+
+// operator tells the operator something that is no notice of the engine's.
+func (c *core) operator(key, text string) {
+	if !c.dryRun {
+		c.effects = append(c.effects, operatorEffect{key, text})
+	}
+}
+
+// typeOwn types what sm says to the client itself.
+func (c *core) typeOwn(r handoff.Rotation, text string, prompt bool) {
+	place, idle := c.idle(r.Agent, time.Now())
+	if !idle { // or else the effect finds out, and has nothing typed
+		place = fleet.Place{}
+	}
+	k := c.carriers[r.Agent]
+	k.busy = true
+	c.carriers[r.Agent] = k
+	c.effects = append(c.effects, ownEffect{rotation: r, text: c.sanitise(text), prompt: prompt, place: place})
+}
+
+// ownEffect types /clear or the resume prompt, and tells the loop what became of it.
+type ownEffect struct {
+	rotation handoff.Rotation
+	text     string
+	prompt   bool
+	place    fleet.Place
+}
+
+func (e ownEffect) do(p *performer) {
+	p.typing.Go(func() { p.app.typeOwn(p.ctx, e) })
+}
+
+func (a *App) typeOwn(ctx context.Context, e ownEffect) {
+	typed, err := false, errBusy
+	if e.place.PID != 0 {
+		typed, err = a.o.Terminal.Type(ctx, e.place, e.text, func(ctx context.Context) error {
+			still := false
+			if err := a.do(ctx, func(c *core) {
+				place, idle := c.idle(e.rotation.Agent, time.Now())
+				r, known := c.rotations.Find(e.rotation.ID)
+				still = idle && place == e.place && known && r.State == e.rotation.State
+			}); err != nil {
+				return err
+			}
+			if !still {
+				return errBusy
+			}
+			return nil
+		})
+	}
+	now := time.Now()
+	// With ctx the loop has ended: the next observer waits for the proof.
+	_ = a.change(ctx, func(c *core) bool {
+		delete(c.carriers, e.rotation.Agent)
+		level := c.log.Info
+		if err != nil {
+			level = c.log.Warn
+		}
+		level("handoff typed", "agent", e.rotation.Agent, "id", e.rotation.ID, "state", e.rotation.State, "typed", typed, "err", err)
+		c.rotate(handoff.Typed{ID: e.rotation.ID, Prompt: e.prompt, Pressed: typed, Reason: reasonOf(err), At: now}, now)
+		return true
+	})
+}
+
+// reasonOf is the word for an error of the terminal.
+func reasonOf(err error) string {
+	var said interface{ Word() string }
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, errBusy):
+		return "busy"
+	case errors.As(err, &said):
+		return said.Word()
+	}
+	return "unknown"
+}

@@ -1,0 +1,148 @@
+package observer
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"sm/alerts"
+	"sm/handoff"
+	"sm/observer/api"
+)
+
+// runPresent is how long after its last poll a run counts as there: between two polls it
+// may be ending a client.
+const runPresent = api.RunWait + 15*time.Second
+
+// run is one `sm run`, as its polls tell.
+type run struct {
+	seen time.Time // when it last asked; zero once it has hung up
+	left int       // restarts
+	// polls counts them: the end of one says nothing about a later one.
+	polls int
+	// order is what it is to do, news wakes its polls.
+	order api.Instruction
+	news  chan struct{}
+}
+
+// present says whether a run is there; nil is none.
+func (r *run) present(now time.Time) bool {
+	return r != nil && now.Sub(r.seen) < runPresent
+}
+
+// tellRun gives a run its order, and wakes whoever waits for it.
+func (c *core) tellRun(r handoff.Rotation) {
+	x := c.run(r.Agent)
+	x.order = api.Instruction{Rotation: string(r.ID), Action: api.ActionRestart, Prompt: r.Prompt}
+	close(x.news)
+	x.news = make(chan struct{})
+}
+
+func (c *core) run(agent alerts.AgentID) *run {
+	x := c.runs[agent]
+	if x == nil {
+		x = &run{news: make(chan struct{})}
+		c.runs[agent] = x
+	}
+	return x
+}
+
+// issueEffect gives a run its order once that is stored.
+type issueEffect struct{ rotation handoff.Rotation }
+
+func (e issueEffect) do(p *performer) {
+	_ = p.app.do(p.ctx, func(c *core) { // with ctx the loop has ended: the next observer gives it
+		if r, ok := c.rotations.Find(e.rotation.ID); ok && r.State == handoff.Clearing {
+			c.tellRun(r)
+		}
+	})
+}
+
+// getRun is the long poll of `sm run`.
+func (a *App) getRun(w http.ResponseWriter, r *http.Request) {
+	asked, err := api.ParseRun(r.URL.Query())
+	if err != nil {
+		answerError(w, http.StatusUnprocessableEntity, err.Error())
+		return
+	}
+	wait, cancel := context.WithTimeout(r.Context(), api.RunWait)
+	defer cancel()
+	for first := true; ; first = false {
+		var p polled
+		var odd error
+		err := a.change(r.Context(), func(c *core) bool {
+			p, odd = c.polled(r.PathValue("id"), asked, first, time.Now())
+			return asked.Handled != "" && first // the run forgets what it has done once it has an answer
+		})
+		switch {
+		case err != nil:
+			answerError(w, http.StatusServiceUnavailable, err.Error())
+			return
+		case !named(w, odd):
+			return
+		case p.order.Rotation != "":
+			answerJSON(w, http.StatusOK, p.order)
+			return
+		}
+		select {
+		case <-p.news:
+			continue
+		case <-wait.Done():
+			if r.Context().Err() != nil {
+				a.hungUp(r.Context(), r.PathValue("id"), p.number)
+				return
+			}
+		case <-a.closing:
+		}
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+}
+
+// polled is what a poll has found: an order, or whoever tells of one.
+type polled struct {
+	order  api.Instruction
+	news   <-chan struct{}
+	number int
+}
+
+// polled takes note of a poll, and says what its run is to do.
+func (c *core) polled(id string, asked api.Run, first bool, now time.Time) (p polled, err error) {
+	agent, err := c.fleet.Agent(id, true)
+	if err != nil {
+		return p, err
+	}
+	x := c.run(agent)
+	x.seen, x.left, x.polls = now, asked.RestartsLeft, x.polls+1
+	if first && asked.Handled != "" {
+		c.rotate(handoff.Answered{ID: handoff.RotationID(asked.Handled), Reason: runReason(asked), At: now}, now)
+		if x.order.Rotation == asked.Handled {
+			x.order = api.Instruction{}
+		}
+	}
+	if open, ok := c.rotations.Open(agent); ok && string(open.ID) == x.order.Rotation && open.State == handoff.Clearing {
+		p.order = x.order
+	}
+	p.news, p.number = x.news, x.polls
+	return p, nil
+}
+
+// hungUp takes note of a run that has ended while it asked, unless it has asked again.
+func (a *App) hungUp(ctx context.Context, id string, number int) {
+	_ = a.do(context.WithoutCancel(ctx), func(c *core) { // when the loop has ended nobody needs to know
+		if agent, err := c.fleet.Agent(id, true); err == nil && c.run(agent).polls == number {
+			c.run(agent).seen = time.Time{}
+		}
+	})
+}
+
+// runReason is why a run did not restart its client, "" when it did.
+func runReason(r api.Run) string {
+	switch r.Outcome {
+	case api.OutcomeRestarted:
+		return ""
+	case api.OutcomeExhausted:
+		return handoff.ReasonExhausted
+	}
+	return handoff.ReasonRestart
+}
