@@ -234,7 +234,9 @@ func (m *Rotations) prepared(r *Rotation, in Prepared) {
 
 // UsualPrompt is what a new context begins with unless the configuration says otherwise.
 // Its wording is that of transcript and handoff/tmux, which tell it from what humans type.
-func UsualPrompt(path string) string { return "Read " + path + " and continue from where you left off." }
+func UsualPrompt(path string) string {
+	return "Read " + path + " and continue from where you left off."
+}
 
 func (m *Rotations) prompt(path string) string {
 	if m.options.Resume == nil {

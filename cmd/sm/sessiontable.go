@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,13 +14,21 @@ import (
 // writeSessions prints sessions as a table: whose context is how full, and how often each was compacted.
 func writeSessions(w io.Writer, sessions []api.Session, now time.Time, colour bool) error {
 	t := table{headers: []string{"PROJECT", "SESSION", "MODEL", "CONTEXT", " USED", " TOKENS", "COMPACTIONS", "LAST ACTIVITY"}, colour: colour}
+	rotates := slices.ContainsFunc(sessions, func(s api.Session) bool { return s.Handoff != "" || s.Brake != "" })
+	if rotates {
+		t.headers = append(t.headers, "HANDOFF")
+	}
 	for _, s := range sessions {
 		if s.State == "left" {
 			continue // its agent has gone on to another session, which stands here
 		}
 		context, used, tokens := contextCells(s)
-		t.add(cell{shortName(s.Project, 24), ""}, cell{sessionName(s), ""}, cell{shortName(strings.TrimPrefix(s.Model, "claude-"), 20), dim},
-			context, used, tokens, cell{compactionsText(s), ""}, cell{ago(s.LastActive, now), dim})
+		cells := []cell{{shortName(s.Project, 24), ""}, {sessionName(s), ""}, {shortName(strings.TrimPrefix(s.Model, "claude-"), 20), dim},
+			context, used, tokens, {compactionsText(s), ""}, {ago(s.LastActive, now), dim}}
+		if rotates {
+			cells = append(cells, handoffCell(s))
+		}
+		t.add(cells...)
 	}
 	return t.write(w)
 }
@@ -39,6 +48,14 @@ func contextCells(s api.Session) (context, used, tokens cell) {
 	colour := map[string]string{"early_warn": yellow, "warn": orange, "critical": red}[s.Level]
 	return cell{bar(*s.UsedPercentage), colour}, cell{fmt.Sprintf("%d%%", *s.UsedPercentage), colour},
 		cell{tokensText(*s.TokensUsed) + " / " + tokensText(s.WindowTokens), ""}
+}
+
+// handoffCell is how far a handoff is, or what keeps the agent from one.
+func handoffCell(s api.Session) cell {
+	if s.Brake != "" {
+		return cell{strings.TrimSpace(s.Handoff + " " + s.Brake), orange}
+	}
+	return cell{s.Handoff, ""}
 }
 
 // compactionsText writes counts as "3 auto, 1 manual"; "–" for none.

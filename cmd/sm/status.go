@@ -137,6 +137,7 @@ func writeSession(w io.Writer, s api.Session, now time.Time) error {
 	}
 	add("forecast", forecastText(s.Forecast))
 	add("cycle", fmt.Sprint(s.Cycle))
+	add("handoff", handoffText(s))
 	if s.Queued > 0 {
 		add("messages waiting", fmt.Sprint(s.Queued))
 	}
@@ -161,6 +162,24 @@ func crossCheckText(s api.Session) string {
 		return "–"
 	}
 	return s.CrossCheck
+}
+
+// handoffText says what there is of handoffs, and what keeps the agent from another.
+func handoffText(s api.Session) string {
+	var parts []string
+	if s.Handoff != "" {
+		parts = append(parts, s.Handoff)
+	}
+	if s.LastHandoff != nil {
+		parts = append(parts, "last with "+*s.LastHandoff)
+	}
+	switch s.Brake {
+	case "breaker":
+		parts = append(parts, "the next would be refused: too many in a short time")
+	case "futile":
+		parts = append(parts, "another would be refused: this context stood above the warning from its start")
+	}
+	return strings.Join(parts, "; ")
 }
 
 func forecastText(f *api.Forecast) string {

@@ -1,0 +1,229 @@
+//go:build realclient
+
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sm/observer/api"
+)
+
+// newHandoffRun is a client in tmux whose tool calls find sm.
+func newHandoffRun(t *testing.T, vars ...string) *policyRun {
+	t.Helper()
+	t.Setenv("SM_TMUX", "1")
+	r := newPolicyRun(t, vars...)
+	r.home.extra = append(r.home.extra, "SM_SOCKET="+r.sm.socket)
+	return r
+}
+
+// handsOver lets the agent write a document and call sm handoff, as the last thing of its turn.
+func (r *policyRun) handsOver(doc string, more ...modelStep) {
+	r.t.Helper()
+	command := fmt.Sprintf("echo 'Next: look at CI.' >%s && %s handoff %s", doc, r.sm.program, doc)
+	r.prompt(append([]modelStep{{grow: 1000, tools: 1, bash: command}}, append(more, modelStep{grow: 100})...)...)
+}
+
+// handoffs lists what the observer knows.
+func (r *policyRun) handoffs() []api.Handoff {
+	r.t.Helper()
+	list, err := r.sm.client.Handoffs(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return list.Handoffs
+}
+
+// confirmed waits until the newest handoff has come to a state.
+func (r *policyRun) handoffIs(state string) (h api.Handoff) {
+	r.t.Helper()
+	eventually(r.t, "the handoff is "+state, func() string {
+		all := r.handoffs()
+		if len(all) == 0 {
+			return "there is none"
+		}
+		if h = all[len(all)-1]; h.State != state {
+			return fmt.Sprintf("it is %s %s %s", h.State, h.Reason, h.Waiting)
+		}
+		return ""
+	})
+	return h
+}
+
+// records counts the lines of all transcripts that hold all of these.
+func (r *policyRun) records(parts ...string) (n int) {
+	r.t.Helper()
+	for _, path := range transcripts(r.t, r.home.projects) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		for line := range bytes.Lines(text) {
+			if !slices.ContainsFunc(parts, func(p string) bool { return !bytes.Contains(line, []byte(p)) }) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// rotated checks all that a handoff by /clear leads to.
+func (r *policyRun) rotated(what string, h api.Handoff, clears int) {
+	r.t.Helper()
+	before := r.current
+	eventually(r.t, what+": the agent is in the new session", func() string {
+		if s := r.me(); s.SessionID != h.NextSession || s.SessionID == before || s.TokensUsed == nil {
+			return fmt.Sprintf("%s of %s, %v tokens", s.SessionID, h.NextSession, s.TokensUsed)
+		}
+		return ""
+	})
+	r.enter(h.NextSession)
+	if n := r.records("<command-name>/clear</command-name>"); n != clears {
+		r.t.Errorf("%s: %d times /clear in the transcripts, want %d", what, n, clears)
+	}
+	if n := r.records(`"type":"user"`, "Read "+h.Path+" and continue from where you left off."); n != 1 {
+		r.t.Errorf("%s: the prompt stands in %d records", what, n)
+	}
+	s := r.me()
+	if s.LastHandoff == nil || *s.LastHandoff != h.Path || s.ID != r.agent || s.Handoff != "" {
+		r.t.Errorf("%s: %+v", what, s)
+	}
+}
+
+// TestRealClientHandoffClear: an agent rotates its own context by /clear in its pane. It keeps its name, a message that
+// waits follows after its next turn, and status line and metrics go over to the new session.
+func TestRealClientHandoffClear(t *testing.T) {
+	r := newHandoffRun(t)
+	r.begin(20_000)
+	r.turn("to 45 %", modelStep{grow: 70_000, tools: 2}, modelStep{grow: 500})
+	label := r.me().Label
+
+	doc := filepath.Join(r.home.project, "doc.md")
+	r.handsOver(doc, modelStep{grow: 100, tools: 1, bash: "true", hold: true})
+	r.held()
+	id := r.sends("After the handoff.")
+	r.stub.letGo()
+	r.ended("the turn of the handoff")
+	r.stub.resize(15_000)
+	h := r.handoffIs("confirmed")
+	r.rotated("by /clear", h, 1)
+	eventually(t, "the message follows", func() string {
+		if m, _ := r.message(id); m.Status != "confirmed" {
+			return m.Status
+		}
+		return ""
+	})
+	if s := r.me(); s.Label != label || s.Cycle != 2 {
+		t.Errorf("label %q, before %q; cycle %d", s.Label, label, s.Cycle)
+	}
+	eventually(t, "metrics are of the new session", func() string {
+		m := r.sm.metrics()
+		tokens := m[fmt.Sprintf("claude_session_context_tokens{session=%q}", label)]
+		if tokens <= 0 || tokens > 30_000 || m[`sm_handoffs_total{outcome="confirmed"}`] != 1 {
+			return fmt.Sprintf("%v tokens, %v handoffs", tokens, m[`sm_handoffs_total{outcome="confirmed"}`])
+		}
+		return ""
+	})
+
+	// After a compaction the document comes back, with its age.
+	r.ended("the first turn of the new context")
+	r.compact()
+	r.turn("after the compaction", modelStep{grow: 100})
+	if n := r.records("hook_additional_context", "HANDOFF LOADED (ID: "+h.Document+")", "Next: look at CI."); n != 1 {
+		t.Errorf("the document stands in %d records after the compaction", n)
+	}
+}
+
+// TestRealClientHandoffObstacles: a draft, copy mode, a slow Stop hook and a document that was deleted.
+func TestRealClientHandoffObstacles(t *testing.T) {
+	r := newHandoffRun(t)
+	r.slowStop(3)
+	r.begin(20_000)
+	r.turn("the first turn", modelStep{grow: 10})
+	doc := filepath.Join(r.home.project, "doc.md")
+
+	for i, obstacle := range []struct {
+		name       string
+		begin, end func()
+	}{
+		{"a draft", func() { r.keys("-l", "half typed") }, func() { r.keys("C-u") }},
+		{"copy mode", func() { r.home.do("", "copy-mode", "-t", "agent") }, func() { r.keys("-X", "cancel") }},
+	} {
+		r.handsOver(doc, modelStep{grow: 100, tools: 1, bash: "true", hold: true})
+		r.held()
+		obstacle.begin()
+		r.stub.letGo()
+		r.ended(obstacle.name)
+		eventually(t, obstacle.name+": the handoff waits", func() string {
+			all := r.handoffs()
+			if h := all[len(all)-1]; h.Waiting == "" {
+				return h.State
+			}
+			return ""
+		})
+		if n := r.records("<command-name>/clear</command-name>"); n != i {
+			t.Errorf("%s: /clear was typed %d times", obstacle.name, n)
+		}
+		r.stub.resize(15_000)
+		obstacle.end()
+		r.rotated(obstacle.name, r.handoffIs("confirmed"), i+1)
+		r.ended(obstacle.name + ", the new context")
+		doc = filepath.Join(r.home.project, fmt.Sprintf("doc%d.md", i))
+	}
+
+	r.handsOver(doc, modelStep{grow: 100, tools: 1, bash: "rm " + doc})
+	r.ended("a deleted document")
+	if h := r.handoffIs("failed"); h.Reason != "file_gone" {
+		t.Errorf("%+v", h)
+	}
+	eventually(t, "the agent is told", func() string {
+		if n := r.records("did not take place: file gone"); n == 0 {
+			return "it is not"
+		}
+		return ""
+	})
+	if n := r.records("<command-name>/clear</command-name>"); n != 2 {
+		t.Errorf("/clear stands there %d times", n)
+	}
+}
+
+// slowStop adds a Stop hook that takes seconds to the settings.
+func (r *policyRun) slowStop(seconds int) {
+	r.t.Helper()
+	path := filepath.Join(r.home.home, ".claude", "settings.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte(`"Stop": [`), fmt.Appendf(nil, `"Stop": [{"hooks":[{"type":"command","command":"sleep %d"}]},`, seconds), 1)
+	r.home.write(path, string(text))
+}
+
+// TestRealClientHandoffRefused: what is no agent's own document is refused in the agent's own tool call.
+func TestRealClientHandoffRefused(t *testing.T) {
+	r := newHandoffRun(t)
+	r.begin(20_000)
+	other := r.sm.command(t.Context(), "handoff", filepath.Join(r.home.project, "README"))
+	other.Env = append(other.Env, "SM_SOCKET="+r.sm.socket, "CLAUDE_SESSION_MANAGER_ID="+r.agent)
+	if out, err := other.CombinedOutput(); err == nil || !strings.Contains(string(out), "for itself alone") {
+		t.Errorf("from outside: %v, %s", err, out)
+	}
+	bare := r.sm.command(context.Background(), "handoff", filepath.Join(r.home.project, "README"))
+	if out, _ := bare.CombinedOutput(); bare.ProcessState.ExitCode() != 2 {
+		t.Errorf("from a bare shell: %d, %s", bare.ProcessState.ExitCode(), out)
+	}
+	r.turn("refused", modelStep{grow: 10, tools: 1, bash: r.sm.program + " handoff README; echo code $?"}, modelStep{grow: 10})
+	if n := r.records("last written before this session began", "code 1"); n == 0 {
+		t.Error("a file that is older than the session is taken")
+	}
+	if all := r.handoffs(); len(all) != 0 {
+		t.Errorf("%+v", all)
+	}
+}
