@@ -15,7 +15,6 @@ import (
 	"sm/alerts"
 	"sm/observer/fleet"
 	"sm/transcript"
-	"sm/transcript/follow"
 )
 
 func newReplayCommand(env *environ) *cobra.Command {
@@ -27,17 +26,9 @@ func newReplayCommand(env *environ) *cobra.Command {
 		Long: "Run the observer's policy over the transcripts in and below each PATH, all of this user's without any: what would\n" +
 			"have been said when, and which compactions came without a warning. No observer is needed, and nobody hears it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := loadConfig(cmd.Flags(), env)
+			cfg, paths, err := env.transcripts(cmd, args)
 			if err != nil {
 				return err
-			}
-			if slices.Contains(args, "") {
-				return usagef("PATH is empty")
-			}
-			if len(args) == 0 {
-				if args, err = existingProjects(cfg, env); err != nil {
-					return err
-				}
 			}
 			o := cfg.alerts()
 			if flags := cmd.Flags(); flags.Changed("warning") {
@@ -49,8 +40,8 @@ func newReplayCommand(env *environ) *cobra.Command {
 			if t := o.Thresholds; t.CriticalTokens == 0 && t.WarningTokens == 0 && (t.WarningPercentage < 0 || t.CriticalPercentage > 100 || t.CriticalPercentage < t.WarningPercentage) {
 				return usagef("--warning %d and --critical %d: give percentages of 0 to 100, the critical one not below the other", t.WarningPercentage, t.CriticalPercentage)
 			}
-			stories, err := env.replay(cmd.Context(), cfg, o, args)
-			if _, ok := errors.AsType[*follow.UnreadError](err); err != nil && !ok {
+			stories, err := env.replay(cmd.Context(), cfg, o, paths)
+			if fatal(err) {
 				return fmt.Errorf("%w; check the paths and thresholds", err)
 			}
 			return errors.Join(env.writeReplay(stories, asJSON), err)
@@ -84,11 +75,10 @@ type retold struct {
 // replay runs the policy over each session for itself: agents are not known by their transcripts. Where clients
 // compact is learned from one session to the next, as they began.
 func (env *environ) replay(ctx context.Context, cfg *config, o alerts.Options, paths []string) ([]retold, error) {
-	changes, err := env.readAll(ctx, paths)
-	if _, ok := errors.AsType[*follow.UnreadError](err); err != nil && !ok {
+	changes, err := env.history(ctx, paths)
+	if fatal(err) {
 		return nil, err
 	}
-	slices.SortStableFunc(changes, earlier)
 	f := fleet.New(fleet.Options{Created: time.Now(), Windows: cfg.windowRules(), Thresholds: o.Thresholds}, fleet.Stored{Settled: true})
 	var all []retold
 	var learned []alerts.Learned
@@ -114,22 +104,14 @@ func (env *environ) replay(ctx context.Context, cfg *config, o alerts.Options, p
 	return all, err
 }
 
-// readAll reads the transcripts with all their records.
-func (env *environ) readAll(ctx context.Context, paths []string) (all []transcript.Change, err error) {
-	stats := &follow.Stats{}
-	changes := make(chan transcript.Change, 64)
-	read := make(chan error, 1)
-	end := showProgress(env.stderr, stats)
-	go func() {
-		defer close(changes)
-		read <- follow.Once(ctx, follow.Options{Logger: env.plainLog(), Stats: stats, Entries: true}, paths, changes)
-	}()
-	for c := range changes {
+// history reads the transcripts with all their records, and puts them into the order in which they are told.
+func (env *environ) history(ctx context.Context, paths []string) (all []transcript.Change, err error) {
+	err = env.readAll(ctx, paths, true, func(c transcript.Change) {
 		c.Messages = nil
 		all = append(all, c)
-	}
-	end()
-	return all, <-read
+	})
+	slices.SortStableFunc(all, earlier)
+	return all, err
 }
 
 // earlier puts origins before copies and the older before the younger.

@@ -142,11 +142,10 @@ func lived(t *testing.T, dir string, order []string, files map[string][]byte,
 func replayOrder(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	env := &environ{stderr: &bytes.Buffer{}}
-	changes, err := env.readAll(t.Context(), []string{dir})
+	changes, err := env.history(t.Context(), []string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	slices.SortStableFunc(changes, earlier)
 	for _, c := range changes {
 		name, err := filepath.Rel(dir, c.Cursor.Path)
 		if err != nil {

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,7 +13,6 @@ import (
 	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/transcript"
-	"sm/transcript/follow"
 )
 
 func newScanCommand(env *environ) *cobra.Command {
@@ -28,22 +24,14 @@ func newScanCommand(env *environ) *cobra.Command {
 			"--json one object a session. What stands in several files, copied by a fork or a resume, counts where it first\n" +
 			"happened. No observer is needed.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			cfg, err := loadConfig(cmd.Flags(), env)
+			cfg, paths, err := env.transcripts(cmd, args)
 			if err != nil {
 				return err
 			}
-			if slices.Contains(args, "") {
-				return usagef("PATH is empty")
-			}
-			if len(args) == 0 {
-				if args, err = existingProjects(cfg, env); err != nil {
-					return err
-				}
-			}
 			// A scan is over soon: what it would collect on the way is mostly still needed.
 			debug.SetGCPercent(400)
-			views, err := env.scan(cmd.Context(), cfg, args)
-			if _, ok := errors.AsType[*follow.UnreadError](err); err != nil && !ok {
+			views, err := env.scan(cmd.Context(), cfg, paths)
+			if fatal(err) {
 				return fmt.Errorf("%w; check the path", err)
 			}
 			return errors.Join(env.writeScan(views, asJSON), err)
@@ -53,55 +41,15 @@ func newScanCommand(env *environ) *cobra.Command {
 	return cmd
 }
 
-// existingProjects are the projects folders that there are.
-func existingProjects(cfg *config, env *environ) ([]string, error) {
-	dirs, err := projectDirs(cfg, env)
-	if err != nil {
-		return nil, err
-	}
-	var there []string
-	for _, dir := range dirs {
-		if isDir(dir) {
-			there = append(there, dir)
-		}
-	}
-	if len(there) == 0 {
-		return nil, fmt.Errorf("no transcripts: none of %s exists; run Claude Code once, or name a PATH", strings.Join(dirs, ", "))
-	}
-	return there, nil
-}
-
 // scan reads all transcripts in paths and settles what counts where.
 func (env *environ) scan(ctx context.Context, cfg *config, paths []string) ([]fleet.View, error) {
 	f := fleet.New(fleet.Options{Created: time.Now(), Windows: cfg.windowRules(), Thresholds: cfg.thresholds()}, fleet.Stored{})
-	stats := &follow.Stats{}
-	changes := make(chan transcript.Change, 64)
-	read := make(chan error, 1)
-	end := showProgress(env.stderr, stats)
-	go func() {
-		defer close(changes)
-		read <- follow.Once(ctx, follow.Options{Logger: env.plainLog(), Stats: stats}, paths, changes)
-	}()
-	for c := range changes {
-		f.Apply(c)
-	}
-	end()
-	err := <-read
-	if _, ok := errors.AsType[*follow.UnreadError](err); err != nil && !ok {
+	err := env.readAll(ctx, paths, false, func(c transcript.Change) { f.Apply(c) })
+	if fatal(err) {
 		return nil, err
 	}
 	f.Settle(time.Now())
 	return f.Views(time.Now()), err
-}
-
-// plainLog writes warnings as lines for people.
-func (env *environ) plainLog() *slog.Logger {
-	return slog.New(slog.NewTextHandler(env.stderr, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
-		if len(groups) == 0 && a.Key == slog.TimeKey {
-			return slog.Attr{}
-		}
-		return a
-	}}))
 }
 
 func (env *environ) writeScan(views []fleet.View, asJSON bool) error {
