@@ -146,6 +146,7 @@ func (e *Engine) alert(a *AgentState, k Kind, t Instant) {
 		return
 	}
 	r, known := a.current()
+	known = known && t >= a.Opened // or else it speaks of the context before
 	switch k {
 	case KindWarning, KindCritical:
 		if known && a.Said[k].At == 0 {

@@ -33,6 +33,7 @@ func (a *App) routes() []route {
 		{pattern: "/messages", methods: get, handler: http.HandlerFunc(a.getAllMessages)},
 		{pattern: "/hooks/claude", methods: post, handler: http.HandlerFunc(a.postHook)},
 		{pattern: "/hooks/context-usage", methods: post, tier: tierSameUID, handler: http.HandlerFunc(a.postUsage)},
+		{pattern: "/alerts/webhook", methods: post, tier: tierToken, handler: http.HandlerFunc(a.postAlerts)},
 		{pattern: "/metrics", methods: get, tier: tierAnyLocal, handler: a.metrics},
 		{pattern: "/-/healthy", methods: get, tier: tierAnyLocal, handler: http.HandlerFunc(a.getHealthy)},
 		{pattern: "/-/ready", methods: get, tier: tierAnyLocal, handler: http.HandlerFunc(a.getReady)},

@@ -46,6 +46,8 @@ type Options struct {
 	MetricsListen, WebConfigFile string
 	AllowedHosts                 []string
 	AllowedUIDs                  []uint32
+	// WebhookToken lets Alertmanager in over TCP; "" for nobody.
+	WebhookToken string
 	// SessionTTL is how long after its last activity a session stays in /metrics,
 	// MaxSessions how many are shown there at most.
 	SessionTTL  time.Duration
@@ -171,7 +173,7 @@ type door struct {
 // listen opens the socket and the addresses, and puts the guard in front.
 func (a *App) listen(ctx context.Context) error {
 	onSocket, onTCP := newHandler(a.routes(), guardOptions{
-		allowedHosts: a.o.AllowedHosts, allowedUIDs: a.o.AllowedUIDs, log: a.log, rejected: a.metrics.rejected,
+		allowedHosts: a.o.AllowedHosts, allowedUIDs: a.o.AllowedUIDs, token: a.o.WebhookToken, log: a.log, rejected: a.metrics.rejected,
 	})
 	socket, err := listenUnix(ctx, a.o.Socket)
 	if err != nil {

@@ -88,6 +88,9 @@ func (env *environ) observerOptions(cfg *config) (o observer.Options, err error)
 	for _, uid := range cfg.HTTP.AllowedUIDs {
 		o.AllowedUIDs = append(o.AllowedUIDs, uint32(uid))
 	}
+	if o.WebhookToken, err = webhookToken(cfg.HTTP.WebhookTokenFile); err != nil {
+		return o, err
+	}
 	o.SessionTTL, o.MaxSessions, o.HideProject = cfg.Metrics.SessionTTL, cfg.Metrics.MaxSessions, !cfg.Metrics.Project
 	o.Windows, o.Alerts, o.Queue, o.Notify = cfg.windowRules(), cfg.alerts(), cfg.queue(), cfg.Operator.Notify
 	o.Alive, o.Ancestry = alive, ancestry
@@ -105,6 +108,25 @@ func (env *environ) observerOptions(cfg *config) (o observer.Options, err error)
 		o.Terminal = p
 	}
 	return o, nil
+}
+
+// tokenMost bounds a token, in bytes; tokenLeast is what nobody guesses.
+const tokenMost, tokenLeast = 4096, 16
+
+// webhookToken reads the token that Alertmanager shows, "" where no file is configured.
+func webhookToken(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	text, err := configSource{path, true}.read()
+	if err != nil {
+		return "", fmt.Errorf("http.webhook_token_file: %w", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if len(token) < tokenLeast || len(token) > tokenMost || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("http.webhook_token_file: %s holds no token; put one line of %d to %d printable ASCII characters there", path, tokenLeast, tokenMost)
+	}
+	return token, nil
 }
 
 func (env *environ) logger(cfg *config) *slog.Logger {

@@ -1,0 +1,79 @@
+package observer
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"time"
+
+	"sm/alerts"
+	"sm/observer/api"
+)
+
+// alertmanagerPayload is the part of Alertmanager's webhook that counts here: see its
+// documentation under webhook_config, version 4.
+type alertmanagerPayload struct {
+	Alerts []struct {
+		Status   string            `json:"status"` // firing, resolved
+		Labels   map[string]string `json:"labels"`
+		StartsAt time.Time         `json:"startsAt"`
+	} `json:"alerts"`
+}
+
+// firing is an alert that stands for a notice of ours.
+type firing struct {
+	session string
+	kind    alerts.Kind
+	began   time.Time
+}
+
+// postAlerts takes alerts that Alertmanager sends on. Those that fire and whose labels name
+// a session and a kind of notice are said to the agent, unless the engine has said that in
+// this episode. Others, and those that are resolved, are taken and change nothing: an answer
+// other than 200 would have them sent again.
+func (a *App) postAlerts(w http.ResponseWriter, r *http.Request) {
+	now := time.Now()
+	var in alertmanagerPayload
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		answerError(w, http.StatusBadRequest, "not a notification of Alertmanager; use its webhook_configs")
+		return
+	}
+	list := firings(&in, now)
+	answer := api.AlertsTaken{Status: "ok", Alerts: len(in.Alerts)}
+	if len(list) > 0 {
+		err := a.change(r.Context(), func(c *core) bool {
+			for _, x := range list {
+				agent, err := c.fleet.Agent(x.session, true)
+				if err != nil || !c.caughtUp {
+					c.log.Warn("an alert about nobody that is known", "session", x.session, "kind", x.kind, "err", err)
+					continue
+				}
+				answer.Told++
+				c.act(c.engine.Step(alerts.Event{Kind: alerts.EventAlert, Agent: agent, At: x.began, Notice: x.kind}), now)
+			}
+			return true
+		})
+		if err != nil {
+			answerError(w, http.StatusServiceUnavailable, err.Error())
+			return
+		}
+	}
+	answerJSON(w, http.StatusOK, answer)
+}
+
+// firings are the alerts that may be said, with the time since when they fire.
+func firings(in *alertmanagerPayload, now time.Time) (list []firing) {
+	kinds := alerts.Kinds()
+	for _, x := range in.Alerts {
+		i := slices.IndexFunc(kinds[:], func(k alerts.Kind) bool { return k.String() == x.Labels["kind"] })
+		if x.Status != "firing" || x.Labels["session"] == "" || i < 0 {
+			continue
+		}
+		began := x.StartsAt
+		if began.IsZero() || began.After(now) {
+			began = now
+		}
+		list = append(list, firing{x.Labels["session"], kinds[i], began})
+	}
+	return list
+}
