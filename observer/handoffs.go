@@ -18,6 +18,7 @@ import (
 var (
 	errNotSelf  = errors.New("an agent hands over for itself alone; call sm handoff from within the session that it is about")
 	errCodexApp = errors.New("codex-app has no terminal to clear; hand over by hand")
+	errDryRun   = errors.New("the observer runs with --dry-run, which touches no agent; start it without")
 	errNoWay    = errors.New("this client runs neither in tmux nor under sm run, so its context cannot be cleared; start it as sm run -- claude")
 )
 
@@ -57,7 +58,7 @@ func (a *App) answerHandoff(w http.ResponseWriter, x handoff.Rotation, err, odd,
 	case !named(w, odd):
 	case errors.Is(refused, errNotSelf):
 		answerError(w, http.StatusForbidden, refused.Error())
-	case errors.Is(refused, errCodexApp), errors.Is(refused, errNoWay), errors.Is(refused, handoff.ErrBusy),
+	case errors.Is(refused, errCodexApp), errors.Is(refused, errNoWay), errors.Is(refused, errDryRun), errors.Is(refused, handoff.ErrBusy),
 		errors.Is(refused, handoff.ErrBreaker), errors.Is(refused, handoff.ErrFutile):
 		answerError(w, http.StatusConflict, refused.Error())
 	case refused != nil:
@@ -100,6 +101,8 @@ func (c *core) handoff(id string, in api.NewHandoff, line callers, now time.Time
 		return x, nil, errNotSelf
 	case s.Provider == codexApp:
 		return x, nil, errCodexApp
+	case c.dryRun:
+		return x, nil, errDryRun
 	case s.Heard && s.At.Pane == "" && !c.runs[agent].present(now):
 		return x, nil, errNoWay
 	}
