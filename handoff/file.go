@@ -58,11 +58,12 @@ func Examine(path string, since time.Time, limit int64) (File, error) {
 	if err != nil {
 		return refuse(reasonOf(err), err)
 	}
-	if r := judgeMode(named.Mode()); r != FileFit {
+	if r := judgeMode(named); r != FileFit {
 		return refuse(r, nil)
 	}
 	// Between the look and the open another file may have taken the name: hence the flags,
-	// and the second look at what was opened.
+	// and the second look at what was opened. The first look counts too: a name that has
+	// been removed since leaves a file with one name less.
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return refuse(reasonOf(err), err)
@@ -90,19 +91,24 @@ func Examine(path string, since time.Time, limit int64) (File, error) {
 	return File{Path: path, Size: info.Size(), Modified: info.ModTime(), Content: content}, nil
 }
 
-func judgeMode(m fs.FileMode) FileReason {
+func judgeMode(info fs.FileInfo) FileReason {
+	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
-	case m&fs.ModeSymlink != 0:
+	case info.Mode()&fs.ModeSymlink != 0:
 		return FileSymlink
-	case !m.IsRegular():
+	case !info.Mode().IsRegular():
 		return FileIrregular
+	case !ok || stat.Nlink == 0: // removed meanwhile
+		return FileSwapped
+	case stat.Nlink > 1:
+		return FileLinked
 	}
 	return FileFit
 }
 
 // judge looks at what was opened, without reading it.
 func judge(f *os.File, info fs.FileInfo, since time.Time, limit int64) FileReason {
-	if r := judgeMode(info.Mode()); r != FileFit {
+	if r := judgeMode(info); r != FileFit {
 		return r
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
@@ -111,8 +117,6 @@ func judge(f *os.File, info fs.FileInfo, since time.Time, limit int64) FileReaso
 		return FileSystem
 	case int(stat.Uid) != os.Geteuid():
 		return FileForeign
-	case stat.Nlink != 1:
-		return FileLinked
 	case info.Size() == 0:
 		return FileEmpty
 	case info.Size() > limit:
@@ -183,15 +187,15 @@ const (
 	FileSymlink
 	// FileIrregular is a directory, FIFO, socket or device.
 	FileIrregular
+	// FileLinked is a file with several names: one may be in a place that the agent may
+	// not write to.
+	FileLinked
 	// FileSwapped is a file that was replaced or written to while it was looked at.
 	FileSwapped
 	// FileSystem is a file of proc, sysfs or the like.
 	FileSystem
 	// FileForeign is another user's file.
 	FileForeign
-	// FileLinked is a file with several names: one may be in a place that the agent may
-	// not write to.
-	FileLinked
 	// FileEmpty is a file of 0 bytes.
 	FileEmpty
 	// FileLarge is a file above the limit.
@@ -212,10 +216,10 @@ var fileReasonTexts = [fileReasons]struct{ name, matter, remedy string }{
 	FileUnreadable: {"unreadable", "it cannot be read", "make it readable, or write the document elsewhere"},
 	FileSymlink:    {"symlink", "it is a symbolic link", "name the file itself"},
 	FileIrregular:  {"irregular", "it is not a regular file", "write the document into a file"},
+	FileLinked:     {"linked", "it has several names (hard links)", "copy it, and name the copy"},
 	FileSwapped:    {"swapped", "it changed while it was looked at", "finish writing, then try again"},
 	FileSystem:     {"filesystem", "it is on a file system of the kernel's own", "write the document below your project"},
 	FileForeign:    {"foreign", "it belongs to another user", "write a document of your own"},
-	FileLinked:     {"linked", "it has several names (hard links)", "copy it, and name the copy"},
 	FileEmpty:      {"empty", "it is empty", "write the document first"},
 	FileLarge:      {"large", "it is too large", "shorten the document to what the next session needs"},
 	FileStale:      {"stale", "it was last written before this session began", "write the document anew"},
@@ -262,7 +266,15 @@ func quoted(path string) string {
 	if len(path) > quotedMost {
 		path = "…" + strings.ToValidUTF8(path[len(path)-quotedMost:], "")
 	}
-	return fmt.Sprintf("%q", path)
+	var b strings.Builder
+	for _, r := range path { // %q alone would let fillers and selectors through
+		if quotedRune := fmt.Sprintf("%q", string(r)); printed(r) {
+			b.WriteString(quotedRune[1 : len(quotedRune)-1])
+		} else {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		}
+	}
+	return `"` + b.String() + `"`
 }
 
 // reasonOf is what an error of the system means for the file.

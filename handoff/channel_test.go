@@ -1,0 +1,66 @@
+package handoff
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+)
+
+func TestChannelOf(t *testing.T) {
+	configured := []Channel{
+		{"dev", "/home/dev"}, {"web", "/home/dev/web/"}, {"api", "/home/dev/web/api"}, {"again", "/home/dev/web"}, {"none", ""}, {"", "/srv"}, {"all", "/opt/../"},
+	}
+	for _, c := range []struct{ dir, want, path string }{
+		{"/home/dev/web", "web", "/home/dev/web"},
+		{"/home/dev/web/", "web", "/home/dev/web"},
+		{"/home/dev/web/src/x", "web", "/home/dev/web"},
+		{"/home/dev/website", "dev", "/home/dev"}, // whole elements
+		{"/home/dev/web/api/v1", "api", "/home/dev/web/api"},
+		{"/home/dev/web/../other", "dev", "/home/dev"},
+		{"/srv/x", "all", "/"},
+		{"", "global", ""},
+	} {
+		if got := ChannelOf(configured, c.dir); got != (Channel{c.want, c.path}) {
+			t.Errorf("%q: got %+v", c.dir, got)
+		}
+	}
+	if got := ChannelOf(nil, "/home/dev/my_web.app/"); got != (Channel{"-home-dev-my-web-app", "/home/dev/my_web.app"}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestProjectName compares with names of folders that the client has made.
+func TestProjectName(t *testing.T) {
+	for dir, want := range map[string]string{
+		"/home/dev/proj": "-home-dev-proj", "/": "-", "/a/.b": "-a--b", "/größe": "-gr--e", "/\U0001F600": "---", "/a-b/c_d e": "-a-b-c-d-e",
+	} {
+		if got := ProjectName(dir); got != want {
+			t.Errorf("%q: got %q, want %q", dir, got, want)
+		}
+	}
+	long, longer := ProjectName("/"+strings.Repeat("x", 300)), ProjectName("/"+strings.Repeat("x", 301))
+	if len(long) != nameMost || len(longer) != nameMost || long == longer {
+		t.Errorf("%d and %d bytes", len(long), len(longer))
+	}
+}
+
+// FuzzNames: any channel and agent have a file that is one element of a path.
+func FuzzNames(f *testing.F) {
+	for _, s := range []string{"", ".", "..", "-home-dev", "a/b", "\x00", "\xff", "current", "x-CURRENT", "~", "%7E", strings.Repeat("日", 99)} {
+		f.Add(s, s)
+	}
+	f.Fuzz(func(t *testing.T, channel, agent string) {
+		if safe(channel) == safe(agent) && channel != agent {
+			t.Fatalf("%q and %q have one name", channel, agent)
+		}
+		for _, name := range []string{
+			manifestFile(channel), currentFile(channel), agentFile(channel, agent, ""), agentFile(channel, agent, executedMark), besides(channel, agent, executedMark),
+		} {
+			if len(name) > nameRoom || name[0] == '.' || strings.ContainsFunc(name, func(r rune) bool {
+				return r == '/' || unicode.IsControl(r) || r == unicode.ReplacementChar && strings.ToValidUTF8(name, "") != name
+			}) {
+				t.Fatalf("%q, %q: %d bytes: %q", channel, agent, len(name), name)
+			}
+		}
+	})
+}

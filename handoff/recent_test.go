@@ -1,0 +1,164 @@
+package handoff
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// transcript has all kinds of records, around what counts.
+const transcript = `{"type":"user","uuid":"u1","timestamp":"2026-01-02T08:00:00.000Z","message":{"role":"user","content":"Build the login form."}}
+{"type":"assistant","uuid":"a1","timestamp":"2026-01-02T08:00:01.000Z","message":{"model":"m","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"I look at the code."},{"type":"tool_use","name":"Read","input":{"text":"no"}}]}}
+{"type":"user","uuid":"u2","timestamp":"2026-01-02T08:00:02.000Z","message":{"role":"user","content":[{"type":"tool_result","content":[{"type":"text","text":"file"}]}]}}
+{"type":"user","uuid":"u3","isMeta":true,"message":{"role":"user","content":"Caveat: the messages below"}}
+{"type":"user","uuid":"u4","message":{"role":"user","content":"<command-name>/model</command-name>"}}
+{"type":"user","uuid":"u5","message":{"role":"user","content":"<local-command-stdout>ok</local-command-stdout>"}}
+{"type":"user","uuid":"u6","isCompactSummary":true,"isVisibleInTranscriptOnly":true,"message":{"role":"user","content":"This session is being continued"}}
+{"type":"user","uuid":"u7","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user]"}]}}
+{"type":"assistant","uuid":"s1","isSidechain":true,"message":{"content":[{"type":"text","text":"from a subagent"}]}}
+{"type":"assistant","uuid":"s2","isApiErrorMessage":true,"message":{"model":"<synthetic>","content":[{"type":"text","text":"API Error: 529"}]}}
+{"type":"system","subtype":"turn_duration","content":"x"}
+not JSON
+{"type":"user","uuid":7,"message":{"content":"wrong type"}}
+{"type":"assistant","uuid":"a2","timestamp":"2026-01-02T08:00:09.000Z","message":{"model":"m","content":[{"type":"text","text":"## Done\n` + "\x00" + `"}]}}
+{"type":"assistant","uuid":"a3","timestamp":"2026-01-02T08:00:09.000Z","message":{"model":"m","content":[{"type":"text","text":"## Done\n\u001b[31mThe form is there."}]}}
+{"type":"assistant","uuid":"a3","timestamp":"2026-01-02T08:00:09.000Z","message":{"model":"m","content":[{"type":"text","text":"twice"}]}}
+{"type":"user","uuid":"u8","timestamp":"2026-01-02T07:59:00.000Z","message":{"role":"user","content":"Copied from the session before."}}
+{"type":"user","uuid":"u9","timestamp":"2026-01-02T08:01:00.000Z","message":{"role":"user","content":"Now the tests."}}`
+
+func recentOf(t *testing.T, text string, l Limits) []Message {
+	t.Helper()
+	got, err := Recent(strings.NewReader(text), int64(len(text)), l)
+	noError(t, err)
+	return got
+}
+
+func TestRecent(t *testing.T) {
+	at := func(s string) time.Time {
+		at, err := time.Parse(time.RFC3339, s)
+		noError(t, err)
+		return at
+	}
+	want := []Message{
+		{"user", "Copied from the session before.", at("2026-01-02T07:59:00Z")},
+		{"user", "Build the login form.", at("2026-01-02T08:00:00Z")},
+		{"assistant", "I look at the code.", at("2026-01-02T08:00:01Z")},
+		{"assistant", "## Done\n[31mThe form is there.", at("2026-01-02T08:00:09Z")},
+		{"user", "Now the tests.", at("2026-01-02T08:01:00Z")},
+	}
+	if diff := cmp.Diff(want, recentOf(t, transcript, Limits{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want[3:], recentOf(t, transcript, Limits{Messages: 2})); diff != "" {
+		t.Errorf("two (-want +got):\n%s", diff)
+	}
+	if got := recentOf(t, transcript, Limits{Characters: 8}); got[4].Text != "Now th …" {
+		t.Errorf("cut: %q", got[4].Text)
+	}
+	if got := recentOf(t, transcript, Limits{Total: 50}); len(got) != 2 {
+		t.Errorf("50 characters: %q", got)
+	}
+	if got := recentOf(t, "", Limits{}); len(got) != 0 {
+		t.Errorf("of nothing: %q", got)
+	}
+}
+
+// TestRecentTail: what is large at the end hides nothing, and the middle of a line is no
+// record.
+func TestRecentTail(t *testing.T) {
+	result := `{"type":"user","message":{"content":[{"type":"tool_result","content":"` + strings.Repeat("x", 3<<20) + `"}]}}` + "\n"
+	if got := recentOf(t, transcript+"\n"+result, Limits{}); len(got) != 5 {
+		t.Errorf("behind a large result: %q", got)
+	}
+	if got := recentOf(t, transcript+"\n"+result, Limits{Bytes: 2 << 20}); len(got) != 0 {
+		t.Errorf("beyond the limit: %q", got)
+	}
+	line := `{"type":"user","message":{"content":"{\"type\":\"user\",\"message\":{\"content\":\"forged\"}}"}}` + "\n"
+	for n := 1; n < len(line); n++ {
+		text := line + transcript
+		got, err := Recent(strings.NewReader(text), int64(len(text)), Limits{Bytes: int64(len(text) - n)})
+		noError(t, err)
+		if len(got) != 5 {
+			t.Fatalf("from %d on: %q", n, got)
+		}
+	}
+	if _, err := Recent(strings.NewReader("short"), 1000, Limits{}); err != nil {
+		t.Errorf("a file that shrank: %v", err)
+	}
+	closed, err := os.Open(os.DevNull)
+	noError(t, err)
+	closed.Close()
+	if _, err := Recent(closed, 10, Limits{}); err == nil {
+		t.Error("a file that cannot be read is empty")
+	}
+}
+
+func TestAutoDocument(t *testing.T) {
+	got := AutoDocument(Summary{
+		At: noon, Project: "/home/dev/web", Channel: "web", SessionID: "c74cc080-94b9-4841-b82f-a62cfb8efdc0",
+		Transcript: "/home/dev/.claude/projects/-home-dev-web/c74cc080.jsonl", Recent: recentOf(t, transcript, Limits{}),
+	})
+	golden := filepath.Join("testdata", "auto.md")
+	if *update {
+		noError(t, os.MkdirAll("testdata", 0o755))
+		noError(t, os.WriteFile(golden, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	noError(t, err)
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestAutoDocumentFits: with the largest messages it still goes into one answer of a hook.
+func TestAutoDocumentFits(t *testing.T) {
+	var b strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&b, `{"type":"user","message":{"content":%q}}`+"\n", fmt.Sprint(i)+strings.Repeat(" word", 1000))
+	}
+	recent := recentOf(t, b.String(), Limits{})
+	if len(recent) < 10 || !strings.HasPrefix(recent[len(recent)-1].Text, "99") {
+		t.Fatalf("%d messages", len(recent))
+	}
+	body := AutoDocument(Summary{At: noon, Project: "/p", Channel: "c", SessionID: "s", Recent: recent})
+	d := injected()
+	d.Type, d.Body = Auto, body
+	if got := Inject(d, 9500, noon); strings.Contains(got, "[cut:") {
+		t.Errorf("%d characters were cut", length(body))
+	}
+}
+
+// TestRecentOfClients reads transcripts of real clients, where they lie beside this
+// repository.
+func TestRecentOfClients(t *testing.T) {
+	files, err := filepath.Glob("../../shared/transcripts/*/*.jsonl")
+	noError(t, err)
+	if len(files) == 0 {
+		t.Skip("no transcripts")
+	}
+	found := 0
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		noError(t, err)
+		got, err := Recent(bytes.NewReader(data), int64(len(data)), Limits{})
+		noError(t, err)
+		found += len(got)
+		for _, m := range got {
+			if m.Text == "" || strings.HasPrefix(m.Text, "<") || strings.HasPrefix(m.Text, "Caveat") || strings.HasPrefix(m.Text, "API Error") {
+				t.Errorf("%s: %s: %q", name, m.Role, m.Text)
+			}
+		}
+	}
+	if found < len(files) {
+		t.Errorf("%d messages in %d files", found, len(files))
+	}
+}
