@@ -33,11 +33,15 @@ func varied(t *testing.T) *rig {
 	r.client(4711, uuid(1), `,"status":"busy"`)
 	r.start()
 	r.write(uuid(1), boundary(ago(0), "b3", "manual", 50_123), boundary(ago(0), "b4", "other", 1))
-	r.write(uuid(4), boundary(ago(0), "b5", "auto", 190_070), reply(ago(0), "m6", 40_000, 1_234_567))
+	last := ago(0)
+	r.write(uuid(4), boundary(ago(0), "b5", "auto", 190_070), reply(last, "m6", 40_000, 1_234_567))
 	r.until("compactions are counted", func() bool { return r.scrape()[`claude_compactions_total{trigger="auto"}`] == 1 })
 	r.until("sessions have their clients", func() bool {
 		return r.scrape()[`claude_session_compactions_total{session="`+uuid(1)[:8]+`",trigger="unknown"}`] == 1
 	})
+	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"StatusLine","session_id":%q,"sm":{"at":%q},"context_window":{"context_window_size":200000,`+
+		`"used_percentage":20,"current_usage":{"input_tokens":2,"cache_creation_input_tokens":100,"cache_read_input_tokens":39898}}}`, uuid(4), last))
+	r.until("the status line agrees", func() bool { return len(having(r.scrape(), "claude_session_drift_tokens")) == 1 })
 	return r
 }
 
