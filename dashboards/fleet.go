@@ -1,0 +1,154 @@
+package dashboards
+
+import "slices"
+
+// fleetPressure shows who is close to a compaction, what happened, and whether the figures
+// can be believed.
+func fleetPressure() Dashboard {
+	top := list("top", "Top", "How many sessions the table shows.", "10", "25", "50", "100")
+	d := dashboard(fleetUID, "Claude Code: fleet pressure", "Who is close to a compaction, what compactions there were, what was said, and how the observers fare.",
+		[]variable{top}, slices.Concat(glance(), closest(), forecasts(), compactions(), agreement(), said(), health())...)
+	d.Links = []link{leads(sessionUID, "One session")}
+	d.Annotations = marks(false) // there may be many
+	return d
+}
+
+// glance is the first line: six figures.
+func glance() []Panel {
+	reached := func(level string) Target {
+		return now("sum(" + sessions("claude_session_level", `level="`+level+`"`) + ") or vector(0)")
+	}
+	return []Panel{
+		stat(4, "Active sessions", "Sessions whose client runs, or that did something in the last 10 minutes.", unitCount,
+			now("sum("+sessions("claude_session_active")+") or vector(0)")),
+		stat(4, "At warning", "Sessions whose context has reached the warning, and not the critical level.", unitCount, reached("warn")).
+			colored(steps(colorOK, colorWarn, 1.)),
+		stat(4, "Critical", "Sessions whose context has reached the critical level: they have been told to hand over.", unitCount, reached("critical")).
+			colored(steps(colorOK, colorCritical, 1.)),
+		stat(4, "Highest pressure", "Context tokens against the compaction threshold, and against the window where that is unknown; the highest of all sessions.", unitRatio,
+			now("max("+pressure()+")")).colored(pressureSteps()),
+		stat(4, "Nearest compaction", "Turns that the session has left which is nearest to its compaction, of those that are active.", unitCount,
+			now("min("+sessions("claude_session_forecast_turns")+" and on ("+bySession+") "+sessions("claude_session_active")+" == 1)")).
+			colored(steps(colorCritical, colorWarn, 3., colorOK, 10.)),
+		stat(4, "Compactions", "Compactions in the time shown, of all sessions. Prometheus extrapolates, so the figure need not be whole.", unitCount,
+			now("sum(increase("+observers("claude_compactions_total")+"[$__range]))")),
+	}
+}
+
+// closest is the table of those who are closest, and how the pressure went.
+func closest() []Panel {
+	most := "topk($top, max by (" + bySession + ") (" + pressure() + "))"
+	of := func(expr string) Target { return rows("max by (" + bySession + ") (" + expr + ") and " + most) }
+	open := property{"links", []link{{
+		Title: "Show this session",
+		URL: "/d/" + sessionUID + "?${datasource:queryparam}&${host:queryparam}&${job:queryparam}&var-instance=${__data.fields.instance}" +
+			"&var-session=${__data.fields.session}&${__url_time_range}",
+	}}}
+	gauge := property{"custom.cellOptions", map[string]any{"type": "gauge", "mode": "basic", "valueDisplayMode": "text"}}
+	background := property{"custom.cellOptions", map[string]any{"type": "color-background", "mode": "basic"}}
+	return []Panel{
+		row("Who is close to a compaction"),
+		table(10, "Closest to a compaction", "The sessions with the highest pressure. Limit is the compaction threshold; while it is unknown, pressure is that of the window. "+
+			"An empty cell is unknown.", "Pressure",
+			rows(described(most)), of(sessions("claude_session_context_tokens")), of(sessions("claude_session_compaction_threshold_tokens")),
+			of(sessions("claude_session_context_window_tokens")), of(sessions("claude_session_forecast_turns")),
+			of(sessions("claude_session_forecast_seconds")), of(levelNumber()),
+			of("time() - "+sessions("claude_session_last_activity_timestamp_seconds"))).
+			merged([]string{"session", "project", "model", "host", "instance", "Value #A", "Value #B", "Value #C", "Value #D", "Value #E", "Value #F", "Value #G", "Value #H"}, "job").
+			column("session", "Session", "string", open).column("project", "Project", "string").column("model", "Model", "string").
+			column("host", "Host", "string").column("instance", "Observer", "string").
+			column("Value #A", "Pressure", unitRatio, gauge, property{"min", 0}, property{"max", 1}, property{"color", color{Mode: "thresholds"}}, property{"thresholds", pressureSteps()}).
+			column("Value #B", "Context", unitCount).column("Value #C", "Limit", unitCount).column("Value #D", "Window", unitCount).
+			column("Value #E", "Turns left", unitCount, property{"decimals", 0}).column("Value #F", "Work left", unitSeconds).
+			column("Value #G", "Level", unitNone, background, property{"mappings", []mapping{{"value", levelStates()}}}).
+			column("Value #H", "Last activity", unitSeconds),
+		curves(12, "Pressure", "Context tokens against the compaction threshold, and against the window where that is unknown. The dashed lines are those of the alerts.", unitRatio,
+			over(pressure(), legend)).colored(pressureSteps()).lined().from(0).tall(10),
+		heatmap(12, "Pressure of all sessions", "How many sessions were at which pressure, and when.", unitRatio, "0.05", over(pressure(), legend)).tall(10),
+		timeline(24, "Level", "The level that each context has reached; unknown after a compaction until the next reply.", levelStates(), over(levelNumber(), legend)),
+	}
+}
+
+// forecasts tell how far the compactions are, and what is known of where they strike.
+func forecasts() []Panel {
+	return []Panel{
+		row("Forecast"),
+		curves(8, "Turns left", "Turns until the context reaches its compaction threshold, if it goes on to grow as it has. No curve: unknown.", unitCount,
+			over(sessions("claude_session_forecast_turns"), legend)).from(0),
+		curves(8, "Work left", "The same in seconds of work; waiting for somebody is no work.", unitSeconds,
+			over(sessions("claude_session_forecast_seconds"), legend)).from(0),
+		curves(8, "Compaction thresholds, by model", "Context size at which the client compacts by itself: configured, or the median of at least three compactions seen.", unitCount,
+			over("max by (model) ("+sessions("claude_session_compaction_threshold_tokens")+" * on ("+bySession+") group_left (model) "+sessions("claude_session_info")+")", "{{model}}")).
+			stepped().from(0),
+	}
+}
+
+// compactions tell what compactions there were.
+func compactions() []Panel {
+	return []Panel{
+		row("Compactions"),
+		curves(8, "Compactions, by trigger", "Compactions in the hour before, each counted once.", unitCount,
+			over(lastHour("trigger", observers("claude_compactions_total")), "{{trigger}}")).stacked().from(0),
+		curves(8, "Attempts and compactions", "Compactions that clients set out to make, by their hooks, and those that came of it, in the hour before. More attempts than compactions: some did not end. Fewer: there are clients without our hooks.", unitCount,
+			over("sum(increase("+observers("claude_compaction_attempts_total")+"[1h]))", "attempts"),
+			over("sum(increase("+observers("claude_compactions_total")+"[1h]))", "compactions")).from(0),
+		curves(8, "Storms", "Storms of compactions in the hour before: several automatic ones in a row of one agent.", unitCount,
+			over("sum(increase("+observers("claude_compaction_storms_total")+"[1h]))", "storms")).from(0),
+		heatmap(12, "Size at compaction", "Context size before compactions, in the hour before.", unitCount, "",
+			buckets("sum by (le) (increase("+observers("claude_compaction_pre_tokens_bucket")+"[1h]))")),
+		curves(12, "Duration of compactions", "Of compactions in the hour before; no curve without any.", unitSeconds,
+			over(quantile("0.5", "claude_compaction_duration_seconds"), "median"), over(quantile("0.9", "claude_compaction_duration_seconds"), "9 of 10")).from(0),
+	}
+}
+
+// agreement tells whether the figures can be believed.
+func agreement() []Panel {
+	return []Panel{
+		row("Do the sources agree"),
+		curves(12, "Drift", "How many tokens more the status line tells than the transcript; 0 while they agree.", unitCount,
+			over(sessions("claude_session_drift_tokens"), legend)),
+		curves(12, "Age of the newest figure, by source", "Of active sessions, the one that has waited longest.", unitSeconds,
+			over("max by (source) (time() - "+sessions("claude_session_sample_timestamp_seconds")+" and on ("+bySession+") "+sessions("claude_session_active")+" == 1)", "{{source}}")).from(0),
+	}
+}
+
+// said tells what agents and operators heard.
+func said() []Panel {
+	return []Panel{
+		row("What was said"),
+		curves(8, "Notices, by kind", "What the policy decided to say, in the hour before.", unitCount,
+			over(lastHour("kind", observers("sm_notices_total")), "{{kind}}")).stacked().from(0),
+		curves(8, "Messages, by outcome", "Messages to agents that have ended, in the hour before. Expired and unconfirmed ones have not been heard, as far as anybody knows.", unitCount,
+			over(lastHour("outcome, via", observers("sm_messages_total"))+" > 0", "{{outcome}} by {{via}}")).from(0),
+		curves(8, "Queue", "Messages to agents that have not ended.", unitCount,
+			over("sum by (instance, host) ("+observers("sm_queue_messages")+")", "{{instance}} {{host}}")).stepped().from(0),
+		curves(12, "Handoffs, by outcome", "Handoffs in the hour before.", unitCount,
+			over(lastHour("outcome", observers("sm_handoffs_total")), "{{outcome}}")).stacked().from(0),
+		curves(12, "Reminders, by outcome", "Reminders in the hour before.", unitCount,
+			over(lastHour("outcome", observers("sm_reminders_total")), "{{outcome}}")).stacked().from(0),
+	}
+}
+
+// health tells how the observers fare.
+func health() []Panel {
+	const at = "{{instance}} {{host}}"
+	return []Panel{
+		row("Observers"),
+		timeline(8, "Up", "Whether Prometheus reaches the observer.", yesNo(colorCritical, colorOK), over(observers("up"), at)),
+		curves(8, "Not read yet", "Bytes of live transcripts that have not been read, as of the last check.", unitBytes, over(observers("sm_read_lag_bytes"), at)).from(0),
+		curves(8, "Tokens a second, by kind", "Tokens of API messages, each counted once; subagents included.", unitCount,
+			over(rate("kind", observers("claude_tokens_total")), "{{kind}}")).stacked().from(0),
+		curves(8, "Transcript lines a second", "Lines read; bad ones are no JSON objects.", unitCount,
+			over(rate("result", observers("sm_transcript_lines_total")), "{{result}}")).from(0),
+		curves(8, "Bytes read a second", "Bytes of transcript lines read.", "Bps", over(rate("instance, host", observers("sm_transcript_bytes_total")), at)).from(0),
+		curves(8, "Transcripts", "Files known, by how they are watched. Failed ones cannot be read.", unitCount,
+			over("sum by (state) ("+observers("sm_transcripts")+")", "{{state}}")).from(0),
+		curves(8, "Hooks and status lines, by event", "Events of clients a second.", "ops", over(rate("event", observers("sm_hook_events_total"))+" > 0", "{{event}}")).from(0),
+		curves(8, "Requests turned away, by reason", "By the guard, in the hour before.", unitCount,
+			over(lastHour("reason", observers("sm_http_refused_total"))+" > 0", "{{reason}}")).from(0),
+		curves(8, "Sessions without series", "Sessions beyond metrics.max_sessions: neither this page nor the alerts know them.", unitCount,
+			over(observers("sm_sessions_unexported"), at)).from(0),
+		curves(12, "CPU of the observers", "Cores in use.", unitCount, over("rate("+observers("process_cpu_seconds_total")+"[$__rate_interval])", at)).from(0),
+		curves(12, "Memory of the observers", "Resident memory.", unitBytes, over(observers("process_resident_memory_bytes"), at)).from(0),
+	}
+}

@@ -1,0 +1,70 @@
+package dashboards
+
+import "strings"
+
+// Labels that tell one observer from another, and one session from another. The label host
+// is an external one, of an agent that writes to a central Prometheus; where there is none,
+// it is empty everywhere and changes nothing.
+const (
+	byObserver = "job, instance, host"
+	bySession  = "session, " + byObserver
+)
+
+// The selections of the dashboards' variables.
+const (
+	ofObservers = `job=~"$job",instance=~"$instance",host=~"$host"`
+	ofSessions  = ofObservers + `,session=~"$session"`
+)
+
+// legend names a session; host is empty where there is none.
+const legend = "{{session}} {{host}}"
+
+// observers selects a metric of the chosen observers, with more matchers if need be.
+func observers(metric string, matchers ...string) string {
+	return metric + "{" + strings.Join(append([]string{ofObservers}, matchers...), ",") + "}"
+}
+
+// sessions selects a metric of the chosen sessions.
+func sessions(metric string, matchers ...string) string {
+	return metric + "{" + strings.Join(append([]string{ofSessions}, matchers...), ",") + "}"
+}
+
+// limit is where a context ends: at the compaction threshold, and while that is unknown at
+// the window.
+func limit() string {
+	return "(" + sessions("claude_session_compaction_threshold_tokens") + " or " + sessions("claude_session_context_window_tokens") + ")"
+}
+
+// pressure is how much of its limit a context fills; the recording rule
+// session:claude_context_pressure:ratio says the same. Dashboards spell it out, so that they
+// need no rules.
+func pressure() string { return sessions("claude_session_context_tokens") + " / " + limit() }
+
+// described joins what is known of a session in words.
+func described(expr string) string {
+	return expr + " * on (" + bySession + ") group_left (project, model) " + sessions("claude_session_info")
+}
+
+// levelNumber is a session's level as a number, see [levelStates].
+func levelNumber() string {
+	return `max without (level) (1 * ` + sessions("claude_session_level", `level="ok"`) +
+		` or 2 * ` + sessions("claude_session_level", `level="early_warn"`) +
+		` or 3 * ` + sessions("claude_session_level", `level="warn"`) +
+		` or 4 * ` + sessions("claude_session_level", `level="critical"`) + `)`
+}
+
+// lastHour counts the events of a counter in the hour before, by a label. The window is
+// fixed: one that follows the zoom would make the same events look like different ones.
+func lastHour(label, counter string) string {
+	return "sum by (" + label + ") (increase(" + counter + "[1h]))"
+}
+
+// rate is a counter's rate, by a label.
+func rate(label, counter string) string {
+	return "sum by (" + label + ") (rate(" + counter + "[$__rate_interval]))"
+}
+
+// quantile is one of a histogram's, over the hour before.
+func quantile(q, histogram string) string {
+	return "histogram_quantile(" + q + ", sum by (le) (increase(" + observers(histogram+"_bucket") + "[1h])))"
+}

@@ -1,0 +1,109 @@
+package dashboards
+
+import "slices"
+
+// oneSession shows the life of one session, or of a few side by side.
+func oneSession() Dashboard {
+	d := dashboard(sessionUID, "Claude Code: one session", "The context of one session over time: how full, how fast it grows, when it was compacted, and whether its sources agree.",
+		nil, slices.Concat(standing(), curve(), ahead(), sources(), around())...)
+	d.Links = []link{leads(fleetUID, "Fleet pressure")}
+	d.Annotations = marks(true)
+	return d
+}
+
+// marks are lines at compactions. Each is the growth of a counter over exactly one step, so
+// that none is shown twice and none falls between two steps.
+func marks(shown bool) annotations {
+	counter := sessions("claude_session_compactions_total")
+	return annotations{[]annotation{{
+		Name: "Compactions", Enable: shown, IconColor: colorCritical, Datasource: prometheus(),
+		Expr: counter + " - " + counter + " offset $__interval > 0", Step: "60s",
+		TitleFormat: "{{session}}", TextFormat: "compaction, {{trigger}}", TagKeys: "trigger",
+	}}}
+}
+
+// standing is the first line: how it stands now.
+func standing() []Panel {
+	return []Panel{
+		stat(4, "Pressure", "Context tokens against the compaction threshold, and against the window where that is unknown.", unitRatio, now(pressure())).colored(pressureSteps()),
+		stat(4, "Context", "Tokens in the context at the newest reply; unknown after a compaction until the next one.", unitCount, now(sessions("claude_session_context_tokens"))),
+		stat(4, "Level", "The level that the context has reached.", unitNone, now(levelNumber())).states(levelStates()).
+			colored(steps(colorUnknown, colorOK, 1., colorEarly, 2., colorWarn, 3., colorCritical, 4.)),
+		stat(4, "Turns left", "Turns until the context reaches its compaction threshold, if it goes on to grow as it has.", unitCount, now(sessions("claude_session_forecast_turns"))).
+			colored(steps(colorCritical, colorWarn, 3., colorOK, 10.)),
+		stat(4, "Compactions", "All that the session's transcript holds, without those copied from another session.", unitCount,
+			now("sum without (trigger) ("+sessions("claude_session_transcript_compactions")+")")),
+		stat(4, "Compacts now", "Whether the client compacts at this moment.", unitSwitch, now(sessions("claude_session_compacting"))).
+			states(yesNo(colorOK, colorWarn)),
+		table(4, "What it is", "The session in words. Window source: where the size of the window comes from.", "Session",
+			rows("max by ("+bySession+", session_id, project, model, version, window_source) ("+sessions("claude_session_info")+")")).
+			merged([]string{"session", "session_id", "project", "model", "version", "window_source", "host", "instance"}, "job", "Value").
+			column("session", "Session", "string").column("session_id", "Session id", "string").column("project", "Project", "string").
+			column("model", "Model", "string").column("version", "Client", "string").column("window_source", "Window source", "string").
+			column("host", "Host", "string").column("instance", "Observer", "string"),
+	}
+}
+
+// curve is what this dashboard is for.
+func curve() []Panel {
+	dashed := func(fixed string) []property {
+		return []property{
+			{"custom.lineStyle", map[string]any{"fill": "dash", "dash": []int{10, 10}}}, {"custom.fillOpacity", 0},
+			{"custom.showPoints", "never"}, {"color", color{"fixed", fixed}}, {"custom.lineInterpolation", "stepAfter"},
+		}
+	}
+	p := curves(24, "Context", "Tokens in the context, its window and its compaction threshold. A gap after a compaction: unknown until the next reply.", unitCount,
+		over(sessions("claude_session_context_tokens"), legend),
+		over(sessions("claude_session_context_window_tokens"), "window of "+legend),
+		over(sessions("claude_session_compaction_threshold_tokens"), "compaction threshold of "+legend)).
+		overrideQuery("B", dashed("text")...).overrideQuery("C", dashed(colorCritical)...).from(0).tall(12)
+	p.FieldConfig.Defaults.Custom["fillOpacity"] = 10
+	return []Panel{
+		row("Context"), p,
+		curves(12, "Share of the window", "By the transcript and by the status line; they agree within a point.", unitRatio,
+			over(sessions("claude_session_context_ratio"), "transcript "+legend), over(sessions("claude_session_statusline_ratio"), "status line "+legend)).from(0),
+		timeline(12, "Level", "The level that the context has reached; unknown after a compaction until the next reply.", levelStates(), over(levelNumber(), legend)),
+		curves(12, "Compactions, by trigger", "Of this session in the hour before.", unitCount,
+			over("sum by (session, host, trigger) (increase("+sessions("claude_session_compactions_total")+"[1h])) > 0", "{{trigger}} "+legend)).stacked().from(0),
+		timeline(6, "Compacting", "When the client compacted.", yesNo("transparent", colorWarn), over(sessions("claude_session_compacting"), legend)),
+		timeline(6, "Active", "When the session's client ran, or it did something in the 10 minutes before.", yesNo("transparent", colorOK), over(sessions("claude_session_active"), legend)),
+	}
+}
+
+// ahead tells how the context grows and how far the compaction is.
+func ahead() []Panel {
+	return []Panel{
+		row("Forecast"),
+		curves(8, "Turns left", "Turns until the context reaches its compaction threshold, if it goes on to grow as it has. No curve: unknown.", unitCount,
+			over(sessions("claude_session_forecast_turns"), legend)).from(0),
+		curves(8, "Work left", "The same in seconds of work; waiting for somebody is no work.", unitSeconds,
+			over(sessions("claude_session_forecast_seconds"), legend)).from(0),
+		curves(8, "Growth", "Tokens that the context gains a second, over the time between two points; a compaction is no growth.", unitCount,
+			over("clamp_min(deriv("+sessions("claude_session_context_tokens")+"[$__rate_interval]), 0)", legend)).from(0),
+	}
+}
+
+// sources tell whether the figures can be believed.
+func sources() []Panel {
+	return []Panel{
+		row("Do the sources agree"),
+		curves(12, "Drift", "How many tokens more the status line tells than the transcript; 0 while they agree.", unitCount,
+			over(sessions("claude_session_drift_tokens"), legend)),
+		curves(12, "Age of the newest figure, by source", "Time since a source last told something.", unitSeconds,
+			over("time() - "+sessions("claude_session_sample_timestamp_seconds"), "{{source}} "+legend),
+			over("time() - "+sessions("claude_session_last_activity_timestamp_seconds"), "any activity "+legend)).from(0),
+	}
+}
+
+// around is what only the observer as a whole tells.
+func around() []Panel {
+	return []Panel{
+		row("All sessions of this observer"),
+		curves(8, "Notices, by kind", "What the policy decided to say, in the hour before; of all sessions of the observer.", unitCount,
+			over(lastHour("kind", observers("sm_notices_total")), "{{kind}}")).stacked().from(0),
+		curves(8, "Tokens a second, by kind", "Tokens of API messages, each counted once; subagents and all sessions of the observer included.", unitCount,
+			over(rate("kind", observers("claude_tokens_total")), "{{kind}}")).stacked().from(0),
+		curves(8, "Queue", "Messages to agents that have not ended; of all sessions of the observer.", unitCount,
+			over("sum by (instance, host) ("+observers("sm_queue_messages")+")", "{{instance}} {{host}}")).stepped().from(0),
+	}
+}
