@@ -26,9 +26,9 @@ type server struct {
 	log  *lockedBuffer
 }
 
-// startPrometheus runs the installed Prometheus until the test ends; as another user
-// when we are root, who should not serve.
-func startPrometheus(t *testing.T, target string) *server {
+// startPrometheus runs the installed Prometheus until the test ends, with these files of
+// rules; as another user when we are root, who should not serve.
+func startPrometheus(t *testing.T, target string, rules ...string) *server {
 	t.Helper()
 	binary, err := exec.LookPath("prometheus")
 	needs(t, "the program prometheus (Debian's package prometheus)", err == nil)
@@ -36,8 +36,12 @@ func startPrometheus(t *testing.T, target string) *server {
 	noErrors(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	config := filepath.Join(dir, "prometheus.yml")
-	noErrors(t, os.WriteFile(config, fmt.Appendf(nil, "global: {scrape_interval: 200ms, scrape_timeout: 200ms}\n"+
-		"scrape_configs:\n- job_name: sm\n  static_configs: [{targets: [%q]}]\n", target), 0o644))
+	noErrors(t, os.WriteFile(config, fmt.Appendf(nil, "global: {scrape_interval: 200ms, scrape_timeout: 200ms, evaluation_interval: 200ms}\n"+
+		"rule_files: ['*.rules.yml']\nscrape_configs:\n- job_name: sm\n  static_configs: [{targets: [%q]}]\n", target), 0o644))
+	for _, from := range rules {
+		text, err := os.ReadFile(from)
+		noErrors(t, err, os.WriteFile(filepath.Join(dir, filepath.Base(from)), text, 0o644))
+	}
 	s := &server{t: t, log: new(lockedBuffer)}
 	cmd := exec.Command(binary, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"),
 		"--web.listen-address=127.0.0.1:0", "--log.level=info")

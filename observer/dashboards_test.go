@@ -1,0 +1,95 @@
+package observer
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sm/dashboards"
+)
+
+// story is a fleet in which everything that a dashboard shows has happened: an agent that grows, reports, hears, and is
+// compacted three times in a row.
+func story(t *testing.T, meanwhile func(*rig)) *rig {
+	r := newWatched(t)
+	r.o.Alerts.CompactionThreshold = 160_000
+	r.start()
+	last := time.Now().Add(-30 * time.Second).Truncate(time.Millisecond)
+	at := func(d time.Duration) string { return last.Add(d).UTC().Format(time.RFC3339Nano) }
+	r.write(uuid(1), grown(last)...)
+	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"SessionStart","source":"startup","session_id":%q,"sm":{"agent":"em","at":%q}}`, uuid(1), at(-6*time.Minute)))
+	r.until("the transcript is read", func() bool { return r.session("em").Turns == 6 })
+	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"PreCompact","trigger":"auto","session_id":%q,"sm":{"agent":"em","at":%q}}`, uuid(1), at(time.Second)))
+	meanwhile(r)
+	for i := range 3 {
+		then := last.Add(time.Duration(5+5*i) * time.Second)
+		r.write(uuid(1), boundary(stamp(then), fmt.Sprint("b", i), "auto", 150_000), reply(stamp(then.Add(time.Second)), fmt.Sprint("n", i), 102_000, 10))
+	}
+	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"StatusLine","session_id":%q,"sm":{"agent":"em","at":%q},"context_window":{"context_window_size":200000,`+
+		`"used_percentage":52,"current_usage":{"input_tokens":2,"cache_read_input_tokens":103998}}}`, uuid(1), at(17*time.Second)))
+	return r
+}
+
+// TestDashboards lets a real Prometheus with our rules scrape, and asks it all that the dashboards ask.
+func TestDashboards(t *testing.T) {
+	checkAppLeaks(t)
+	rules, err := filepath.Glob("../dashboards/prometheus/*.rules.yml")
+	noErrors(t, err)
+	var s *server
+	r := story(t, func(r *rig) {
+		s = startPrometheus(t, r.tcp().String(), rules...)
+		s.until(r, `sum(claude_session_compactions_total)`, map[string]string{"": "0"}) // counters are seen at 0
+	})
+	s.until(r, `ALERTS{alertname="ClaudeCompactionStorm",alertstate="firing"}`, map[string]string{"session=em kind=storm": "1"})
+	s.until(r, `session:claude_compactions_auto:increase30m`, map[string]string{"session=em": "3"})
+	s.until(r, `session:claude_context_pressure:ratio`, map[string]string{"session=em": "0.6375"})
+	r.until("all rules are evaluated", func() bool { return s.healthy(rules) })
+	r.sends("em", "sequential", "text")
+	may := map[string]bool{ // be empty here
+		"Handoffs, by outcome": true, "Requests turned away, by reason": true,
+		"Compactions": true, // the marks are as narrow as a step
+	}
+	for name, d := range dashboards.Boards() {
+		for _, q := range d.Queries() {
+			expr := strings.NewReplacer("$__rate_interval", "10s", "$__interval", "10s", "$__range", "1h", "$top", "10",
+				`"$host"`, `".*"`, `"$job"`, `".+"`, `"$instance"`, `".+"`, `"$session"`, `".+"`).Replace(q.Expr)
+			if len(s.query(expr)) == 0 && !may[q.Where] {
+				r.until(name+": "+q.Where+": "+expr, func() bool { return len(s.query(expr)) > 0 })
+			}
+		}
+	}
+	r.stop()
+	s.until(r, `ALERTS{alertname="SmObserverDown"}`, map[string]string{"": "1"})
+}
+
+// healthy says whether all rules have been evaluated; it expects that they could be.
+func (s *server) healthy(files []string) bool {
+	s.t.Helper()
+	a, err := fetch(s.t.Context(), s.base+"/api/v1/rules")
+	noErrors(s.t, err)
+	var answer struct {
+		Data struct {
+			Groups []struct {
+				Rules []struct{ Name, Health, LastError string }
+			}
+		}
+	}
+	noErrors(s.t, json.Unmarshal([]byte(a.Body), &answer))
+	if len(answer.Data.Groups) != len(files) {
+		s.t.Fatalf("%d groups of %d files", len(answer.Data.Groups), len(files))
+	}
+	for _, g := range answer.Data.Groups {
+		for _, r := range g.Rules {
+			switch r.Health {
+			case "unknown":
+				return false
+			case "err":
+				s.t.Fatalf("%s: %s", r.Name, r.LastError)
+			}
+		}
+	}
+	return true
+}
