@@ -34,8 +34,9 @@ const (
 func Inject(d Document, limit int, now time.Time) string {
 	limit = max(limit, MinInject)
 	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("=== HANDOFF LOADED (ID: %s) ===", field(d.ID, nameShow))
+	// A name and what stands before it may look like the frame together.
+	line := func(format string, args ...any) { b.WriteString(defuse(fmt.Sprintf(format, args...)) + "\n") }
+	fmt.Fprintf(&b, "=== HANDOFF LOADED (ID: %s) ===\n", field(d.ID, nameShow))
 	line("Channel: %s", field(d.Channel, nameShow))
 	line("Previous Session: %s", field(d.SessionID, nameShow))
 	line("Type: %s", field(string(d.Type), nameShow))
@@ -78,11 +79,15 @@ func field(s string, most int) string {
 	}, s)
 	s = strings.ReplaceAll(defuse(s), "\n", " ")
 	if length(s) > most {
-		for length(s) > most-1 {
-			_, size := utf8.DecodeRuneInString(s)
-			s = s[size:]
+		from, room := len(s), most-1
+		for {
+			r, size := utf8.DecodeLastRuneInString(s[:from])
+			if room -= utf16.RuneLen(r); room < 0 {
+				break
+			}
+			from -= size
 		}
-		s = "…" + s
+		s = "…" + s[from:]
 	}
 	return cmp.Or(s, "unknown")
 }

@@ -115,6 +115,7 @@ func commands(env *environ) []*cobra.Command {
 		newRegisterCommand(env),
 		newHandoffCommand(env),
 		newHandoffsCommand(env),
+		newDocumentsCommand(env),
 		newReplayCommand(env),
 		newCheckConfigCommand(env),
 		newInstallCommand(env),
