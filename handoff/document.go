@@ -3,6 +3,7 @@ package handoff
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -101,11 +102,18 @@ func documentID(session string, now time.Time, taken []string) string {
 	prefix = (prefix + "00000000")[:idPrefix]
 	at := now.UTC().Truncate(time.Second)
 	for _, id := range taken {
-		if t, of, ok := parseID(id); ok && of == prefix && !t.Before(at) {
+		t, of, ok := parseID(id)
+		if ok && of == prefix && !t.Before(at) && t.Sub(at) < 24*time.Hour { // else a clock was wrong
 			at = t.Add(time.Second)
 		}
 	}
-	return "HO-" + at.Format(idLayout) + "-" + prefix
+	for {
+		id := "HO-" + at.Format(idLayout) + "-" + prefix
+		if !slices.Contains(taken, id) {
+			return id
+		}
+		at = at.Add(time.Second)
+	}
 }
 
 func parseID(id string) (at time.Time, session string, ok bool) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"sync"
 	"time"
 	"unicode/utf8"
 )
@@ -36,7 +35,6 @@ type Documents struct {
 	dir    string
 	expiry time.Duration
 	log    *slog.Logger
-	mu     sync.Mutex   // the lock of files is one for each process
 	step   func(string) // for tests that end the process here; nil for none
 }
 
@@ -101,8 +99,6 @@ func (n *NewDocument) namesLength() int {
 // with runs f with the folder locked. Without a folder, and unless it is to be made, f does
 // not run and the error is errNoFolder.
 func (d *Documents) with(create bool, f func(*store) error) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	s, err := openStore(d.dir, create, d.log)
 	if err != nil {
 		return err

@@ -248,6 +248,29 @@ func TestNewestWins(t *testing.T) {
 	}
 }
 
+func TestDocumentID(t *testing.T) {
+	const first = "HO-20260202-120000-c74cc080"
+	for _, c := range []struct {
+		name, session string
+		taken         []string
+		want          string
+	}{
+		{"first", "c74cc080-94b9-4841-b82f-a62cfb8efdc0", nil, first},
+		{"another session's", "c74cc080-94b9", []string{"HO-20260202-120000-d85dd191"}, first},
+		{"taken", "c74cc080-94b9", []string{first}, "HO-20260202-120001-c74cc080"},
+		{"later ones taken", "c74cc080-94b9", []string{"HO-20260202-120005-c74cc080", first}, "HO-20260202-120006-c74cc080"},
+		{"by a clock ahead", "c74cc080-94b9", []string{"HO-99991231-235959-c74cc080", "HO-20270101-000000-c74cc080"}, first},
+		{"no id", "c74cc080-94b9", []string{"", "HO-", "HO-20269902-120000-c74cc080"}, first},
+		{"short", "ab", nil, "HO-20260202-120000-ab000000"},
+		{"none", "", nil, "HO-20260202-120000-00000000"},
+		{"hostile", "../\n../é", nil, "HO-20260202-120000-00000000"},
+	} {
+		if got := documentID(c.session, noon.In(time.FixedZone("", 3600)), c.taken); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
 func TestExecuted(t *testing.T) {
 	s := newShelf(t)
 	d := s.putNew(NewDocument{Agent: "worker", Executed: true, Body: "by handoff"}, noon)

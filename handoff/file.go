@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -85,7 +86,7 @@ func Examine(path string, since time.Time, limit int64) (File, error) {
 	if err != nil {
 		return refuse(reasonOf(err), err)
 	}
-	if !utf8.Valid(content) || strings.IndexByte(string(content), 0) >= 0 {
+	if !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0 {
 		return refuse(FileEncoding, nil)
 	}
 	return File{Path: path, Size: info.Size(), Modified: info.ModTime(), Content: content}, nil
@@ -164,6 +165,9 @@ func showable(name string) bool {
 // symbols, and the blank, without what is made to be invisible or to change the order of
 // what is shown.
 func printed(r rune) bool {
+	if r < unicode.MaxASCII {
+		return r >= ' '
+	}
 	return unicode.IsPrint(r) && !unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 

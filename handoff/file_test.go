@@ -126,7 +126,9 @@ func TestExamineHostile(t *testing.T) {
 // refused wants a refusal with a line that ends with what to do.
 func refused(t *testing.T, path string, since time.Time, want FileReason) {
 	t.Helper()
+	asked := time.Now()
 	got, err := Examine(path, since, 0)
+	t.Logf("refused within %v", time.Since(asked))
 	refusal, ok := errors.AsType[*FileError](err)
 	if !ok || refusal.Reason != want || refusal.Path != path {
 		t.Fatalf("got %v, %v; want %v", got, err, want)

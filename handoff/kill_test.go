@@ -110,3 +110,29 @@ func TestMovedFolder(t *testing.T) {
 	noError(t, os.Rename(moved, s.dir))
 	s.gets("worker", "new", noon)
 }
+
+// TestNotStored: what cannot be stored changes nothing.
+func TestNotStored(t *testing.T) {
+	s := newShelf(t)
+	s.putNew(NewDocument{Agent: "worker", Executed: true, Body: "old"}, noon)
+	before := s.read(web + ".manifest.json")
+	s.step = func(step string) {
+		if step == "rename manifest" {
+			noError(t, os.Remove(s.path("."+web+".manifest.json.tmp")))
+		}
+	}
+	d, err := s.Put(NewDocument{Channel: web, Agent: "worker", Executed: true, Body: "new"}, noon)
+	if err == nil || d.ID != "" {
+		t.Errorf("stored %+v", d)
+	}
+	if _, _, err := s.Claim(Claimant{webChannel(), "worker", "s", 1}, noon, nobody); err == nil {
+		t.Error("claimed, and nobody will know")
+	}
+	s.step = nil
+	if diff := cmp.Diff(before, s.read(web+".manifest.json")); diff != "" {
+		t.Errorf("manifest (-want +got):\n%s", diff)
+	}
+	s.onlyKnown(0)
+	s.gets("worker", "old", noon)
+	s.last("worker", "old", noon)
+}
