@@ -18,13 +18,17 @@ type Claimant struct {
 // Claim gives the session that starts (startup, resume, clear) its document, if there is
 // one: the agent's own active one; for an agent that has no entry at all the channel's
 // current one, when it is active, claimed by nobody else, from within the channel's path,
-// and free says of the agent that left it ("" when unknown) that its client has ended. From then on it is this
-// agent's alone, and the agent's next session gets it again until it is consumed. One
-// older than the expiry is marked as expired.
+// and free says of the agent that left it ("" when unknown) that its client has ended; a nil
+// free says it of nobody. From then on it is this agent's alone, and the agent's next
+// session gets it again until it is consumed. One older than the expiry is marked as
+// expired.
 //
 // A *RejectedError, and any other error, means to start without. free is called with the
 // documents locked: it must not use them.
 func (d *Documents) Claim(c Claimant, now time.Time, free func(agent string) bool) (doc Document, ok bool, err error) {
+	if c.Agent == "" || c.Channel.Name == "" {
+		return Document{}, false, errors.New("a handoff document is for an agent in a channel; name both")
+	}
 	err = d.with(false, func(s *store) error {
 		m, err := s.load(c.Channel.Name, now)
 		if err != nil {
@@ -43,7 +47,7 @@ func (d *Documents) Claim(c Claimant, now time.Time, free func(agent string) boo
 		if e == nil || e.Status != StatusActive || own && e.ClaimedBy != "" && e.ClaimedBy != c.Agent {
 			return nil
 		}
-		candidate, err := s.body(c.Channel.Name, e, m.homes(e, own, c.Agent)...)
+		candidate, err := s.body(c.Channel.Name, e, homes(e, own, c.Agent)...)
 		if err != nil {
 			return err
 		}
@@ -88,14 +92,14 @@ func (m *manifest) unclaimed(c Claimant, free func(string) bool) *entry {
 		return nil
 	case c.Channel.Path != "" && e.WorkingDir != "" && !within(filepath.Clean(e.WorkingDir), filepath.Clean(c.Channel.Path)):
 		return nil // another project whose path has the same name
-	case e.ClaimedBy == "" && e.Agent != c.Agent && !free(e.Agent):
+	case e.ClaimedBy == "" && e.Agent != c.Agent && (free == nil || !free(e.Agent)):
 		return nil
 	}
 	return e
 }
 
 // homes are the agents whose files may hold an entry's document; "" is the current file.
-func (m *manifest) homes(e *entry, own bool, agent string) []string {
+func homes(e *entry, own bool, agent string) []string {
 	if own {
 		return []string{agent}
 	}

@@ -223,6 +223,21 @@ func TestClaimCurrent(t *testing.T) {
 	s.last("old", "", noon)
 }
 
+// TestClaimNameless: what nobody has claimed would be given to everybody.
+func TestClaimNameless(t *testing.T) {
+	s := newShelf(t)
+	s.put("old", "plan", noon)
+	for _, c := range []Claimant{{Channel: webChannel()}, {Agent: "new"}, {Channel: Channel{Path: "/home/dev/web"}, Agent: "new"}} {
+		if d, ok, err := s.Claim(c, noon, everybody); ok || err == nil {
+			t.Errorf("%+v got %+v", c, d)
+		}
+	}
+	if _, ok := s.claimFree("new", noon, nil); ok {
+		t.Error("nobody is free by nobody's word")
+	}
+	s.gets("new", "plan", noon)
+}
+
 // TestClaimOwn: an agent that has had a document is not new to the channel.
 func TestClaimOwn(t *testing.T) {
 	s := newShelf(t)
