@@ -1,0 +1,187 @@
+package handoff
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestClaim is the life of a document: made, given, given again, heard.
+func TestClaim(t *testing.T) {
+	s := newShelf(t)
+	s.gets("worker", "", noon) // no folder yet
+	d := s.put("worker", "one", noon)
+	got := s.gets("worker", "one", noon.Add(time.Minute))
+	want := d
+	want.ClaimedBy, want.ClaimedBySession, want.ClaimedByPID, want.ClaimedAt = "worker", "next-worker", 43, noon.Add(time.Minute)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("claimed (-want +got):\n%s", diff)
+	}
+	s.gets("worker", "one", noon.Add(2*time.Minute)) // until it is heard
+	s.gets("other", "", noon.Add(3*time.Minute))
+	noError(t, s.Consume(web, d.ID, "next-worker", 44, noon.Add(4*time.Minute)))
+	s.gets("worker", "", noon.Add(5*time.Minute))
+	s.gets("other", "", noon.Add(5*time.Minute))
+	s.last("worker", "one", noon.Add(48*time.Hour))
+	for _, part := range []string{`"status": "consumed"`, `"consumed_by_pid": 44`, `"consumed_at": "2026-02-02T12:04:00Z"`} {
+		if text := s.read(web + ".manifest.json"); strings.Count(text, part) != 3 { // current, agents, executed
+			t.Errorf("%s is not everywhere in %s", part, text)
+		}
+	}
+	noError(t, s.Consume(web, d.ID, "next-worker", 99, noon.Add(time.Hour))) // once
+	if strings.Contains(s.read(web+".manifest.json"), "99") {
+		t.Error("consumed twice")
+	}
+}
+
+func TestClaimCurrent(t *testing.T) {
+	s := newShelf(t)
+	d := s.put("old", "left behind", noon)
+	asked := ""
+	if _, ok := s.claimFree("new", noon, func(agent string) bool { asked = agent; return false }); ok || asked != "old" {
+		t.Fatalf("given while its owner %q runs", asked)
+	}
+	got := s.gets("new", "left behind", noon)
+	if got.ID != d.ID || got.Agent != "old" || got.ClaimedBy != "new" || got.File != s.path(web+"-new.md") {
+		t.Errorf("got %+v", got)
+	}
+	s.gets("old", "", noon)
+	s.gets("third", "", noon)
+	s.put("third", "another", noon.Add(time.Second)) // takes the current file
+	s.gets("new", "left behind", noon.Add(time.Second))
+	s.gets("third", "another", noon.Add(time.Second))
+	noError(t, s.Consume(web, d.ID, "next-new", 1, noon))
+	s.gets("new", "", noon)
+	s.last("new", "left behind", noon)
+	s.last("old", "", noon)
+}
+
+// TestClaimNameless: what nobody has claimed would be given to everybody.
+func TestClaimNameless(t *testing.T) {
+	s := newShelf(t)
+	s.put("old", "plan", noon)
+	for _, c := range []Claimant{{Channel: webChannel()}, {Agent: "new"}, {Channel: Channel{Path: "/home/dev/web"}, Agent: "new"}} {
+		if d, ok, err := s.Claim(c, noon, everybody); ok || err == nil {
+			t.Errorf("%+v got %+v", c, d)
+		}
+	}
+	if _, ok := s.claimFree("new", noon, nil); ok {
+		t.Error("nobody is free by nobody's word")
+	}
+	s.gets("new", "plan", noon)
+}
+
+// TestClaimOwn: an agent that has had a document is not new to the channel.
+func TestClaimOwn(t *testing.T) {
+	s := newShelf(t)
+	d := s.put("worker", "mine", noon)
+	s.gets("worker", "mine", noon)
+	noError(t, s.Consume(web, d.ID, "next-worker", 1, noon))
+	s.put("other", "theirs", noon.Add(time.Second))
+	s.gets("worker", "", noon.Add(time.Second))
+	s.gets("new", "theirs", noon.Add(time.Second))
+}
+
+func TestNewestWins(t *testing.T) {
+	s := newShelf(t)
+	s.put("worker", "first", noon)
+	s.put("worker", "second", noon)
+	d := s.put("worker", "third", noon)
+	if d.ID != "HO-20260202-120002-worker00" {
+		t.Errorf("the third of one second is %s", d.ID)
+	}
+	s.gets("worker", "third", noon)
+	if got := s.statuses(); len(got) != 1 || got[d.ID] != StatusActive {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestDocumentID(t *testing.T) {
+	const first = "HO-20260202-120000-c74cc080"
+	for _, c := range []struct {
+		name, session string
+		taken         []string
+		want          string
+	}{
+		{"first", "c74cc080-94b9-4841-b82f-a62cfb8efdc0", nil, first},
+		{"another session's", "c74cc080-94b9", []string{"HO-20260202-120000-d85dd191"}, first},
+		{"taken", "c74cc080-94b9", []string{first}, "HO-20260202-120001-c74cc080"},
+		{"later ones taken", "c74cc080-94b9", []string{"HO-20260202-120005-c74cc080", first}, "HO-20260202-120006-c74cc080"},
+		{"by a clock ahead", "c74cc080-94b9", []string{"HO-99991231-235959-c74cc080", "HO-20270101-000000-c74cc080"}, first},
+		{"no id", "c74cc080-94b9", []string{"", "HO-", "HO-20269902-120000-c74cc080"}, first},
+		{"short", "ab", nil, "HO-20260202-120000-ab000000"},
+		{"none", "", nil, "HO-20260202-120000-00000000"},
+		{"hostile", "../\n../é", nil, "HO-20260202-120000-00000000"},
+	} {
+		if got := documentID(c.session, noon.In(time.FixedZone("", 3600)), c.taken); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestExecuted(t *testing.T) {
+	s := newShelf(t)
+	d := s.putNew(NewDocument{Agent: "worker", Executed: true, Body: "by handoff"}, noon)
+	s.gets("new", "", noon) // its own agent's from the start
+	s.last("worker", "by handoff", noon)
+	s.gets("worker", "by handoff", noon)
+	noError(t, s.Consume(web, d.ID, "a session that is new", 7, noon))
+	s.gets("worker", "", noon)
+	// One that is made before a compaction does not take its place.
+	s.put("worker", "automatic", noon.Add(time.Second))
+	s.last("worker", "by handoff", noon.Add(24*time.Hour))
+	s.last("new", "", noon)
+}
+
+// TestExecutedLate: the proof may come when another document is the agent's already.
+func TestExecutedLate(t *testing.T) {
+	s := newShelf(t)
+	first := s.putNew(NewDocument{Agent: "worker", Executed: true, Body: "first"}, noon)
+	second := s.put("worker", "second", noon.Add(time.Second))
+	noError(t, s.Consume(web, first.ID, "x", 1, noon.Add(2*time.Second)))
+	s.last("worker", "first", noon)
+	s.gets("worker", "second", noon)
+	noError(t, s.Consume(web, second.ID, "next-worker", 1, noon.Add(3*time.Second)))
+	s.last("worker", "second", noon)
+}
+
+// TestHandoffExpiry is a safety limit of seed 002: nothing older than two hours is given.
+func TestHandoffExpiry(t *testing.T) {
+	s := newShelf(t)
+	d := s.put("worker", "old", noon)
+	s.gets("worker", "old", noon.Add(2*time.Hour))
+	s.gets("worker", "", noon.Add(2*time.Hour+time.Second))
+	s.gets("new", "", noon.Add(2*time.Hour+time.Second))
+	if got := strings.Count(s.read(web+".manifest.json"), `"status": "expired"`); got != 2 {
+		t.Errorf("%d entries are marked as expired", got)
+	}
+	s.gets("worker", "", noon) // for good
+	// It was given before, so it may turn out to have been heard.
+	noError(t, s.Consume(web, d.ID, "next-worker", 1, noon.Add(3*time.Hour)))
+	s.last("worker", "old", noon)
+	s.put("worker", "from the future", noon.Add(9*time.Hour))
+	s.gets("worker", "", noon)
+}
+
+// TestSessionIDMismatch: the word of a session that was not given the document last does
+// not count.
+func TestSessionIDMismatch(t *testing.T) {
+	s := newShelf(t)
+	d := s.put("worker", "plan", noon)
+	s.gets("worker", "plan", noon)
+	if err := s.Consume(web, d.ID, "somebody", 1, noon); !errors.Is(err, ErrOtherSession) {
+		t.Errorf("got %v", err)
+	}
+	s.gets("worker", "plan", noon)
+	for _, id := range []string{"HO-20260202-115959-worker00", ""} {
+		if err := s.Consume(web, id, "next-worker", 1, noon); !errors.Is(err, ErrNoDocument) {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	if err := s.Consume("nowhere", d.ID, "next-worker", 1, noon); !errors.Is(err, ErrNoDocument) {
+		t.Errorf("got %v", err)
+	}
+}

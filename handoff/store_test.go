@@ -1,0 +1,129 @@
+package handoff
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestFileDisappears is a race of seed 002: the session starts without.
+func TestFileDisappears(t *testing.T) {
+	s := newShelf(t)
+	s.put("worker", "plan", noon)
+	noError(t, os.Remove(s.path(web+"-worker.md")))
+	s.rejected("worker", "", fs.ErrNotExist)
+	noError(t, os.Mkdir(s.path(web+"-worker.md"), 0o700))
+	s.rejected("worker", "", errIrregular)
+}
+
+// rejected wants the agent to get nothing, and the error to tell why.
+func (s *shelf) rejected(agent, found string, cause error) {
+	s.t.Helper()
+	d, ok, err := s.Claim(Claimant{webChannel(), agent, "x", 1}, noon, everybody)
+	r, typed := errors.AsType[*RejectedError](err)
+	if ok || d.Body != "" || !typed || r.Found != found || cause != nil && !errors.Is(err, cause) {
+		s.t.Errorf("got %+v, %v, %v", d, ok, err)
+	}
+}
+
+// TestManifestAndFileDiffer is a race of seed 002: the document is rejected.
+func TestManifestAndFileDiffer(t *testing.T) {
+	s := newShelf(t)
+	d := s.put("worker", "plan", noon)
+	text := s.read(web + "-worker.md")
+	write(t, s.path(web+"-worker.md"), strings.Replace(text, d.ID, "HO-20260202-120000-stranger", 1))
+	s.rejected("worker", "HO-20260202-120000-stranger", nil)
+	write(t, s.path(web+"-worker.md"), "just text")
+	s.rejected("worker", "", errNoHeader)
+	write(t, s.path(web+"-worker.md"), strings.Replace(text, "CHANNEL: "+web, "CHANNEL: other", 1))
+	s.rejected("worker", d.ID, nil)
+	write(t, s.path(web+"-worker.md"), text)
+	s.gets("worker", "plan", noon)
+}
+
+func TestDamagedManifest(t *testing.T) {
+	for name, damage := range map[string]string{
+		"empty": "", "cut": `{"channel":"-home`, "list": "[]", "null": "null", "wrong types": `{"channel":"-home-dev-web","current":[1]}`,
+		"no time": `{"channel":"-home-dev-web","current":{"id":"x","created_at":"yesterday"}}`, "no id": `{"channel":"-home-dev-web","agents":{"a":{}}}`,
+		"huge": strings.Repeat(" ", manifestMost+1), "not UTF-8": "\xff\xfe",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShelf(t)
+			s.put("worker", "plan", noon)
+			write(t, s.path(web+".manifest.json"), damage)
+			s.gets("worker", "", noon)
+			if got := s.read(web + ".manifest.json.damaged-20260202-120000"); got != damage {
+				t.Errorf("%d bytes were kept", len(got))
+			}
+			if !strings.Contains(s.log.String(), "damaged") {
+				t.Error("nobody was told")
+			}
+			s.put("worker", "again", noon)
+			s.gets("worker", "again", noon)
+			write(t, s.path(web+".manifest.json"), damage)
+			s.put("worker", "third", noon)
+			if got := s.read(web + ".manifest.json.damaged-20260202-120000-2"); got != damage {
+				t.Errorf("%d bytes were kept of the second", len(got))
+			}
+		})
+	}
+}
+
+// TestIrregularManifest: what is no file is moved away too, and nothing waits for it.
+func TestIrregularManifest(t *testing.T) {
+	s := newShelf(t)
+	s.put("worker", "plan", noon)
+	name := s.path(web + ".manifest.json")
+	noError(t, os.Remove(name))
+	noError(t, os.Symlink("/dev/zero", name))
+	s.gets("worker", "", noon)
+	s.put("worker", "again", noon)
+	s.gets("worker", "again", noon)
+}
+
+// TestUnknownMembers: what a newer version writes outlives this one's writing.
+func TestUnknownMembers(t *testing.T) {
+	s := newShelf(t)
+	s.put("worker", "plan", noon)
+	text := s.read(web + ".manifest.json")
+	text = strings.Replace(text, `"channel":`, `"version": 7, "Channel": "upper case", "channel":`, 1)
+	text = strings.ReplaceAll(text, `"status": "active"`, `"status": "active", "weight": {"a": [1, null]}, "STATUS": "x"`)
+	write(t, s.path(web+".manifest.json"), text)
+	d := s.gets("worker", "plan", noon)
+	noError(t, s.Consume(web, d.ID, "next-worker", 1, noon))
+	s.put("other", "x", noon)
+	got := s.read(web + ".manifest.json")
+	for part, n := range map[string]int{`"version": 7`: 1, `"Channel": "upper case"`: 1, `"STATUS": "x"`: 1, `"weight": {`: 1} {
+		if strings.Count(got, part) != n {
+			t.Errorf("%s is not %d times in %s", part, n, got)
+		}
+	}
+	unknown := strings.Replace(got, `"status": "active"`, `"status": "paused"`, -1)
+	write(t, s.path(web+".manifest.json"), unknown)
+	s.gets("other", "", noon)
+}
+
+// TestSeedManifest reads what the scripts of seed 002 leave.
+func TestSeedManifest(t *testing.T) {
+	s := newShelf(t)
+	noError(t, os.MkdirAll(s.dir, 0o700))
+	write(t, s.path("global.manifest.json"), `{
+  "channel": "global",
+  "current": {"id": "HO-20260202-064530-c74cc080", "session_id": "c74cc080-94b9-4841-b82f-a62cfb8efdc0", "created_at": "2026-02-02T06:45:30Z",
+    "created_by_pid": 12345, "working_dir": "/home/dev", "type": "auto", "status": "active"}
+}`)
+	write(t, s.path("global-CURRENT.md"), "<!-- HANDOFF-ID: HO-20260202-064530-c74cc080 -->\n<!-- SESSION: c74cc080-94b9-4841-b82f-a62cfb8efdc0 -->\n\nbody\n")
+	at := time.Date(2026, 2, 2, 7, 0, 0, 0, time.UTC)
+	d, ok, err := s.Claim(Claimant{Channel{"global", "/home/dev"}, "new", "s", 1}, at, nobody)
+	if ok || err != nil {
+		t.Errorf("given though nobody is free: %v", err)
+	}
+	d, ok, err = s.Claim(Claimant{Channel{"global", "/home/dev"}, "new", "s", 1}, at, everybody)
+	if !ok || err != nil || d.Body != "body\n" || d.Type != Auto {
+		t.Errorf("got %+v, %v, %v", d, ok, err)
+	}
+	noError(t, s.Consume("global", d.ID, "s", 1, at))
+}
