@@ -97,7 +97,7 @@ type Rotation struct {
 	// must not be older.
 	Session string
 	Since   time.Time
-	// CWD is where the agent worked then.
+	// CWD is the directory of its project, by which the document's channel is found.
 	CWD string
 
 	State  State

@@ -1,6 +1,7 @@
 package observer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,10 +135,7 @@ func (c *core) documents(agent alerts.AgentID, p *hook.Payload, a *App) *asked {
 		return nil
 	}
 	s, _ := c.fleet.Seated(agent)
-	dir := s.CWD
-	if dir == "" {
-		dir = p.CWD
-	}
+	dir := cmp.Or(p.SM.Project, s.Project, p.CWD)
 	channel := a.channel(dir)
 	x := &asked{claimant: handoff.Claimant{Channel: channel, Agent: string(agent), SessionID: p.SessionID, PID: s.At.PID}}
 	switch {
@@ -207,7 +205,7 @@ func (c *core) consume(agent alerts.AgentID, text string) {
 	rest, ok := strings.CutPrefix(text, "=== HANDOFF LOADED (ID: ")
 	id, _, ok2 := strings.Cut(rest, ")")
 	if s, known := c.fleet.Seated(agent); ok && ok2 && known {
-		c.effects = append(c.effects, consumeEffect{dir: s.CWD, document: id, session: s.Session, pid: s.At.PID})
+		c.effects = append(c.effects, consumeEffect{dir: s.Project, document: id, session: s.Session, pid: s.At.PID})
 	}
 }
 
@@ -218,7 +216,10 @@ type consumeEffect struct {
 }
 
 func (e consumeEffect) do(p *performer) {
-	a := p.app
+	p.typing.Go(func() { p.app.consume(e) })
+}
+
+func (a *App) consume(e consumeEffect) {
 	if a.o.Handoff.Documents == nil || e.document == "" {
 		return
 	}

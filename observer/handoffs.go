@@ -107,7 +107,7 @@ func (c *core) handoff(id string, in api.NewHandoff, line callers, now time.Time
 		return x, nil, errNoWay
 	}
 	return handoff.Rotation{
-		ID: newRotationID(), Agent: agent, Path: in.Path, Session: s.Session, Since: s.Started, CWD: s.CWD,
+		ID: newRotationID(), Agent: agent, Path: in.Path, Session: s.Session, Since: s.Started, CWD: s.Project,
 	}, nil, nil
 }
 
@@ -125,7 +125,7 @@ func (c *core) rotateByItself(agent alerts.AgentID, now time.Time) {
 	if _, open := c.rotations.Open(agent); open || !ok || s.Path == "" {
 		return
 	}
-	x, err := c.rotations.Schedule(handoff.Rotation{ID: newRotationID(), Agent: agent, Session: s.Session, CWD: s.CWD}, now)
+	x, err := c.rotations.Schedule(handoff.Rotation{ID: newRotationID(), Agent: agent, Session: s.Session, CWD: s.Project}, now)
 	if err != nil {
 		c.log.Warn("an agent is not rotated by itself", "agent", agent, "err", err)
 		return

@@ -24,7 +24,8 @@ func (env *environ) origin(at time.Time) hook.Origin {
 	}
 	o := hook.Origin{
 		Agent: get("CLAUDE_SESSION_MANAGER_ID"), Parent: get("SM_PARENT_ID"), Name: get("SM_NAME"), Provider: get("SM_PROVIDER"),
-		PID: clientPID(get("CLAUDE_PID"), os.Getppid(), "/proc"), At: at.UTC(),
+		Project: get("CLAUDE_PROJECT_DIR"),
+		PID:     clientPID(get("CLAUDE_PID"), os.Getppid(), "/proc"), At: at.UTC(),
 	}
 	if p, err := processStat("/proc", o.PID); err == nil {
 		o.Start = p.start

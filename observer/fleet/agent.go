@@ -28,6 +28,8 @@ type Agent struct {
 	// Host is the agent that has started this one's client, which has inherited its
 	// environment: what it says of itself there is the host's.
 	Host string
+	// Project is the directory in which its client was started.
+	Project string
 	// Tmux is the socket of the tmux server with process Server, Pane a %id.
 	Tmux   string
 	Server int

@@ -136,6 +136,7 @@ func (f *Fleet) meet(a *Agent, o *hook.Origin) (n News) {
 	}
 	set(&a.Name, o.Name)
 	set(&a.Provider, o.Provider)
+	set(&a.Project, o.Project)
 	if !f.stranger(a, o) {
 		if o.Pane != "" {
 			a.Tmux, a.Server, a.Pane = o.Tmux, o.Server, o.Pane

@@ -12,6 +12,7 @@ type Seated struct {
 	Session  string // "" for none
 	Path     string // of its transcript, "" while there is none
 	CWD      string
+	Project  string    // the directory in which its client was started, as far as that is known
 	Started  time.Time // when the session began, zero while unknown
 	Name     string
 	Provider string
@@ -33,12 +34,14 @@ func (f *Fleet) Seated(agent alerts.AgentID) (s Seated, ok bool) {
 	c := f.clients[a.Session]
 	s = Seated{
 		Session: a.Session, Name: a.Name, Provider: cmp.Or(a.Provider, "claude"), Started: a.Begun.Time(), CWD: c.CWD,
-		At:    Place{Socket: a.Tmux, Server: a.Server, Pane: a.Pane, PID: cmp.Or(c.PID, a.PID), Start: cmp.Or(c.ProcStart, a.Start)},
-		Heard: a.Hooked != 0 || a.Spoke != 0,
+		At:      Place{Socket: a.Tmux, Server: a.Server, Pane: a.Pane, PID: cmp.Or(c.PID, a.PID), Start: cmp.Or(c.ProcStart, a.Start)},
+		Project: cmp.Or(a.Project, c.CWD),
+		Heard:   a.Hooked != 0 || a.Spoke != 0,
 	}
 	if x := f.sessions[a.Session]; x != nil && len(x.own) > 0 {
 		t := &x.own[0].Session
 		s.Path, s.CWD = x.own[0].Cursor.Path, cmp.Or(t.CWD, s.CWD)
+		s.Project = cmp.Or(s.Project, s.CWD)
 		if at := t.Started.Time(); s.Started.IsZero() || t.Started != 0 && at.Before(s.Started) {
 			s.Started = at
 		}

@@ -96,6 +96,8 @@ type Origin struct {
 	Parent   string `json:"parent,omitempty"`
 	Name     string `json:"name,omitempty"`
 	Provider string `json:"provider,omitempty"`
+	// Project is the directory in which the client was started.
+	Project string `json:"project,omitempty"`
 	// Tmux is the path of the server's socket, Server the server's pid, Pane a %id.
 	Tmux   string `json:"tmux,omitempty"`
 	Server int    `json:"server,omitempty"`
@@ -207,6 +209,8 @@ func origin(raw []byte) (o Origin) {
 			o.Name = word(raw, maxWord)
 		case "provider":
 			o.Provider = word(raw, maxWord)
+		case "project":
+			o.Project = word(raw, maxPath)
 		case "tmux":
 			o.Tmux = word(raw, maxPath)
 		case "server":
@@ -281,7 +285,7 @@ func (p Payload) Encode() []byte {
 		for _, s := range []*string{&p.Prompt, &p.LastAssistantMessage, &p.CompactSummary, &p.CustomInstructions, &p.Error} {
 			*s = cut(*s, limit)
 		}
-		for _, s := range []*string{&p.TranscriptPath, &p.CWD, &p.SM.Tmux} {
+		for _, s := range []*string{&p.TranscriptPath, &p.CWD, &p.SM.Tmux, &p.SM.Project} {
 			if len(*s) > 4*limit { // half a path is another path
 				*s = ""
 			}
