@@ -1,0 +1,137 @@
+package handoff
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Guard says when a session is full, and what it may still do then.
+type Guard struct {
+	// Threshold is the share of the window, above 0 and at most 1, from which on tool
+	// calls are refused.
+	Threshold float64
+	// Allow are the tools that may still be used on the session's document.
+	Allow []string
+	// Program is the path of our own binary.
+	Program string
+}
+
+// UsageUnknown stands for a context whose size is not known: it is below any threshold.
+const UsageUnknown = -1
+
+// Decide judges a tool call of the main agent. usage is the used share of the window, exempt
+// what [Guard.Exempt] says of the call. refuse says that the call is not to be made; news
+// that this is the session's first refusal: the state says so from now on, whatever later
+// readings tell, and has to be stored before the refusal is given.
+//
+// The calls of a subagent are not for Decide. It works in a context of its own, which neither
+// the figure nor the document is about, and what it has in hand would be lost; the next call
+// of the agent that started it is refused anyway.
+func (g *Guard) Decide(s *GuardState, usage float64, exempt bool) (refuse, news bool) {
+	full := s.Overflowed || usage >= g.Threshold && s.Lifecycle != Completed
+	if !full || exempt {
+		return false, false
+	}
+	news = !s.Overflowed
+	s.Overflowed = true
+	return true, news
+}
+
+// Refusal is what the agent is told instead of having its tool call made. dir is the
+// session's folder. It names no figure: 100 of the status line is the threshold.
+func (g *Guard) Refusal(dir string) string {
+	tools := strings.Join(g.Allow, ", ")
+	if i := strings.LastIndex(tools, ", "); i >= 0 {
+		tools = tools[:i] + " and " + tools[i+2:]
+	}
+	if tools != "" {
+		tools += " of " + filepath.Join(dir, GuardDocument) + ", and "
+	}
+	return fmt.Sprintf("CONTEXT OVERFLOW: this session has used up its context, so this tool call was not made. Run /session dehydrate restart now: "+
+		"it writes down what the work needs and goes on in a fresh context. What still works: %splain sm commands such as "+
+		"'sm session dehydrate' and 'sm session restart', alone and without pipes.", tools)
+}
+
+// Bind takes in that a client's process shows its session for the first time, or another
+// one, as after a clear. It does not while the session is being ended: a report that is late
+// would tie the state to a session that is to be left (race R1).
+func (s *GuardState) Bind(c GuardClient) (news bool) {
+	if !c.runs(s) || c.SessionID == "" || s.SessionID == c.SessionID || s.ending() {
+		return false
+	}
+	s.SessionID = c.SessionID
+	s.PIDStart = c.Start
+	return true
+}
+
+func (s *GuardState) ending() bool {
+	return s.KillRequested || s.Overflowed || s.Lifecycle == Dehydrating
+}
+
+// Report takes in a report of the status line: usage is the used share of the window, or
+// UsageUnknown. It says whether anything has changed; the heartbeat does once a second.
+func (s *GuardState) Report(c GuardClient, usage float64, now time.Time) (changed bool) {
+	changed = s.Bind(c)
+	if usage = min(usage, 1); usage >= 0 && usage != s.ContextUsage {
+		s.ContextUsage, changed = usage, true
+	}
+	if now = second(now); now.After(s.LastHeartbeat) {
+		s.LastHeartbeat, changed = now, true
+	}
+	return changed
+}
+
+// Line is what the status line shows of a session with that name: NAME [skill/phase] NN%,
+// where the threshold is 100. It shows 100 from the threshold on and not before.
+func (g *Guard) Line(name string, s *GuardState) string {
+	work := word(s.Skill)
+	if phase := slug(s.CurrentPhase); phase != "" {
+		work += "/" + phase
+	}
+	percent := math.Round(100 * max(0, s.ContextUsage) / g.Threshold)
+	switch {
+	case s.Overflowed || s.ContextUsage >= g.Threshold:
+		percent = 100
+	case percent > 99:
+		percent = 99
+	}
+	return fmt.Sprintf("%s [%s] %.0f%%", word(name), work, percent)
+}
+
+// lineMost bounds a part of the line, in characters.
+const lineMost = 80
+
+// word is a text as it can be shown in a line.
+func word(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) || r == utf8.RuneError {
+			return -1
+		}
+		return r
+	}, text)
+	if r := []rune(text); len(r) > lineMost {
+		return string(r[:lineMost-1]) + "…"
+	}
+	return text
+}
+
+// slug makes build-loop of "Phase 5: Build Loop".
+func slug(phase string) string {
+	words := strings.FieldsFunc(strings.ToLower(phase), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	name := words
+	if len(name) > 0 && name[0] == "phase" {
+		name = name[1:]
+		for len(name) > 0 && name[0][0] >= '0' && name[0][0] <= '9' { // 5, 5.1, 5a
+			name = name[1:]
+		}
+	}
+	if len(name) == 0 { // it has no other name
+		name = words
+	}
+	return word(strings.Join(name, "-"))
+}

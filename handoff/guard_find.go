@@ -1,0 +1,115 @@
+package handoff
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+)
+
+// GuardClient says which client asks, as far as it is known.
+type GuardClient struct {
+	// SessionID is the client's session, "" for unknown.
+	SessionID string
+	// PID and Start name its process, 0 and "" for unknown; see GuardState.PIDStart.
+	PID   int
+	Start string
+}
+
+// runs says whether a state is that of the client's process. A file of another program may
+// have no start time; where there is one, a process that has got a used pid is another one.
+func (c GuardClient) runs(s *GuardState) bool {
+	return c.PID > 1 && s.PID == c.PID && (s.PIDStart == c.Start || s.PIDStart == "")
+}
+
+// is says whether a state is that of the client's session.
+func (c GuardClient) is(s *GuardState) bool {
+	return c.SessionID != "" && s.SessionID == c.SessionID
+}
+
+const (
+	// guardLevels bounds how far up from a folder sessions are looked for, guardMany how
+	// many sessions of one folder are looked at, the last of their names first: names that
+	// begin with a date stand in the order of time.
+	guardLevels = 64
+	guardMany   = 2000
+)
+
+// FindGuarded finds the state file of a client: by its session first, by its process second.
+// It looks into the folder sessions of each of dirs and of all folders above them. Of several
+// that fit, one that is not completed comes first, then the one that was started last. What
+// cannot be read is nobody's.
+func FindGuarded(dirs []string, c GuardClient) (path string, s *GuardState, ok bool) {
+	best := 0
+	for name, x := range guardFiles(dirs) {
+		rank := 0
+		switch {
+		case c.is(x):
+			rank = 4
+		case c.runs(x):
+			rank = 2
+		default:
+			continue
+		}
+		if x.Lifecycle != Completed {
+			rank++
+		}
+		if rank > best || rank == best && x.StartedAt.After(s.StartedAt) {
+			best, path, s, ok = rank, name, x, true
+		}
+	}
+	return path, s, ok
+}
+
+// guardFiles gives all state files that can be read, by their paths.
+func guardFiles(dirs []string) func(yield func(string, *GuardState) bool) {
+	return func(yield func(string, *GuardState) bool) {
+		seen := map[string]bool{}
+		for _, dir := range dirs {
+			if !filepath.IsAbs(dir) {
+				continue
+			}
+			dir = filepath.Clean(dir)
+			for range guardLevels {
+				if !seen[dir] && !guardFilesIn(filepath.Join(dir, GuardFolder), yield) {
+					return
+				}
+				seen[dir] = true
+				if dir == filepath.Dir(dir) {
+					break
+				}
+				dir = filepath.Dir(dir)
+			}
+		}
+	}
+}
+
+func guardFilesIn(folder string, yield func(string, *GuardState) bool) (more bool) {
+	for _, name := range guardSessions(folder) {
+		path := filepath.Join(folder, name, GuardFile)
+		if s, err := ReadGuard(path); err == nil && !yield(path, s) {
+			return false
+		}
+	}
+	return true
+}
+
+// guardSessions lists the names of the folders in a folder.
+func guardSessions(folder string) (names []string) {
+	// What is no folder must not be opened: a pipe would wait for its other end.
+	f, err := os.OpenFile(folder, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	entries, _ := f.ReadDir(-1) // those before a failure
+	for _, e := range entries {
+		if e.Type()&fs.ModeType == fs.ModeDir {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	slices.Reverse(names)
+	return names[:min(len(names), guardMany)]
+}
