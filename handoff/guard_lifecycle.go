@@ -190,18 +190,23 @@ func checkDocument(dir string, since time.Time) error {
 
 // AskRestart writes down that the client of the session in dir is to be ended and how a
 // fresh one goes on, then lets ask tell the supervisor. Where that fails all is as before.
-// It refuses without a document that is newer than the session, or than Dehydrate.
-func AskRestart(ctx context.Context, dir string, ask func() error) error {
+// It refuses without a document that is newer than the session, or than Dehydrate, and the
+// session of another client.
+func AskRestart(ctx context.Context, dir string, c GuardClient, ask func() error) error {
 	path := filepath.Join(dir, GuardFile)
 	return lockedGuard(ctx, path, func() error {
 		s, err := ReadGuard(path)
 		if err != nil {
 			return err
 		}
+		if !s.BelongsTo(c) {
+			return fmt.Errorf("%s is the session of another client; run 'sm session activate' first", dir)
+		}
 		if err := checkDocument(dir, s.since()); err != nil {
 			return err
 		}
 		before := *s
+		s.PID, s.PIDStart = c.PID, c.Start // of a resumed client; RestartPrompt looks for it
 		if s.RestartPrompt == "" {
 			s.RestartPrompt = s.continuation(dir)
 		}

@@ -61,6 +61,9 @@ type Options struct {
 	// Notify is a command that gets each notice to the operator on its standard
 	// input; empty for none.
 	Notify []string
+	// Guard refuses the tool calls of sessions whose context is full; the zero value is
+	// off.
+	Guard GuardOptions
 	// DryRun lets nobody hear anything: what would be said is logged, and nothing is
 	// stored.
 	DryRun bool

@@ -74,6 +74,9 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) {
 		a.awaitReply(r.Context(), &p)
 	}
 	answer, offered, err := a.answerHook(r.Context(), &p, now)
+	if err == nil && p.Event == hook.PreToolUse && !p.Subagent() && a.guards() {
+		answer = a.judge(r.Context(), &p)
+	}
 	if err != nil {
 		if offered != "" { // nobody has heard it; when the loop has ended the next start finds out
 			_ = a.do(context.WithoutCancel(r.Context()), func(c *core) { c.queue.Unoffer(offered, now) })
@@ -120,7 +123,11 @@ func (a *App) postStatus(w http.ResponseWriter, r *http.Request, body []byte, no
 		answerError(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
-	answerRaw(w, nil)
+	if !a.guards() {
+		answerRaw(w, nil)
+		return
+	}
+	answerRaw(w, a.guardLine(r.Context(), &s, now))
 }
 
 const (

@@ -32,15 +32,23 @@ func newInstallCommand(env *environ) *cobra.Command {
 				return err
 			}
 			noGuard := cmd.Flags().Changed("guard") && !guard
-			return env.editSettings(dryRun, "installed: new sessions report to the observer", func(d *jsonText) error {
+			skill, err := env.skillChange(guard, noGuard)
+			if err != nil { // before anything is changed
+				return err
+			}
+			err = env.editSettings(dryRun, "installed: new sessions report to the observer", func(d *jsonText) error {
 				e := env.settingsEditor(d, program)
 				e.socket = socket
 				return e.install(guard, noGuard)
 			})
+			if err == nil && skill != nil {
+				err = skill.do(env, dryRun)
+			}
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would change, and change nothing")
-	cmd.Flags().BoolVar(&guard, "guard", false, "also have each tool call allowed by the guard; --guard=false takes that out")
+	cmd.Flags().BoolVar(&guard, "guard", false, "also have the guard judge each tool call, and install the skill /session; --guard=false takes that out")
 	return cmd
 }
 
@@ -52,14 +60,40 @@ func newUninstallCommand(env *environ) *cobra.Command {
 		Long:  "Take sm's hooks and status line out of settings.json, and put back the status line that was there before.",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return env.editSettings(dryRun, "uninstalled", func(d *jsonText) error {
+			skill, err := env.skillChange(false, true)
+			if err != nil {
+				return err
+			}
+			err = env.editSettings(dryRun, "uninstalled", func(d *jsonText) error {
 				program, _ := env.ownProgram() // ours are known by their name too
 				return env.settingsEditor(d, program).uninstall()
 			})
+			if err == nil && skill != nil {
+				err = skill.do(env, dryRun)
+			}
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would change, and change nothing")
 	return cmd
+}
+
+// skillChange is what becomes of the skill /session: it comes and goes with the guard, and is brought up to date where
+// it is ours.
+func (env *environ) skillChange(guard, noGuard bool) (*skillChange, error) {
+	settings, err := env.settingsPath()
+	if err != nil {
+		return nil, err
+	}
+	path := skillPath(settings)
+	if guard {
+		return installSkill(path)
+	}
+	change := uninstallSkill(path)
+	if noGuard || change == nil {
+		return change, nil
+	}
+	return installSkill(path)
 }
 
 // settingsEditor edits the settings in d for the sm at program.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sm/handoff"
 	"sm/handoff/tmux"
 	"sm/observer"
 	"sm/transcript/follow"
@@ -76,6 +77,11 @@ func emptyFlag(flags *pflag.FlagSet) (name string) {
 func (env *environ) observerOptions(cfg *config) (o observer.Options, err error) {
 	if o.Projects, err = projectDirs(cfg, env); err != nil {
 		return o, err
+	}
+	o.Guard.Enabled = cfg.Guard.Enabled
+	o.Guard.Guard = handoff.Guard{Threshold: cfg.Guard.OverflowThreshold, Allow: cfg.Guard.Allow}
+	if self, err := env.executable(); err == nil { // else agents call us by the name alone
+		o.Guard.Program = self
 	}
 	if o.State, err = stateDir(cfg, env); err != nil {
 		return o, err

@@ -116,6 +116,7 @@ func commands(env *environ) []*cobra.Command {
 		newHandoffCommand(env),
 		newHandoffsCommand(env),
 		newDocumentsCommand(env),
+		newSessionCommand(env),
 		newReplayCommand(env),
 		newCheckConfigCommand(env),
 		newInstallCommand(env),

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os/exec"
 	"slices"
@@ -12,13 +13,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/observer/api"
 	"sm/transcript/hook"
 )
 
 const (
 	// insideStatusline marks the process of a wrapped status line: an sm in there is one too many.
 	insideStatusline = "SM_INSIDE_STATUSLINE"
-	// sampleWork is what a report may take the observer: nobody reads its answer, so the screen does not wait for it.
+	// sampleWork is what a report may take the observer. Its answer is the line of a guarded session; without one in
+	// time the figure is shown.
 	sampleWork = 300 * time.Millisecond
 	// maxStatusline bounds what a wrapped status line prints.
 	maxStatusline = 64 << 10
@@ -49,6 +52,7 @@ func (env *environ) statusline(ctx context.Context, args []string, began time.Ti
 	}
 	data := readObject(env.stdin)
 	report, err := hook.DecodeStatus(data)
+	var answer []byte
 	told := quietly(func() {
 		if err != nil {
 			return
@@ -57,15 +61,27 @@ func (env *environ) statusline(ctx context.Context, args []string, began time.Ti
 		defer cancel()
 		sample := report
 		sample.SM = env.origin(began)
-		tell(ctx, env.clientSockets(args), sample.Encode())
+		answer = tell(ctx, env.clientSockets(args), sample.Encode())
 	})
-	line := percentText(report)
+	others := ""
 	if command, _ := wrappedCommand(args); command != "" {
-		line = join(line, env.wrapped(ctx, command, data))
+		others = env.wrapped(ctx, command, data)
 	}
-	// Printed first: a client that has what it wants may end us.
-	_, _ = fmt.Fprintln(env.stdout, line)
 	<-told
+	line := percentText(report)
+	if guarded := guardedLine(answer); guarded != "" {
+		line = guarded
+	}
+	_, _ = fmt.Fprintln(env.stdout, join(line, others))
+}
+
+// guardedLine is what the observer wants to be shown, "" for nothing.
+func guardedLine(answer []byte) string {
+	var a api.StatusLine
+	if json.Unmarshal(answer, &a) != nil { // it has nothing to say, or is not there
+		return ""
+	}
+	return oneLine(a.Line)
 }
 
 func percentText(s hook.Status) string {

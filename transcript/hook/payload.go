@@ -96,8 +96,6 @@ type Origin struct {
 	Parent   string `json:"parent,omitempty"`
 	Name     string `json:"name,omitempty"`
 	Provider string `json:"provider,omitempty"`
-	// Project is the directory in which the client was started.
-	Project string `json:"project,omitempty"`
 	// Tmux is the path of the server's socket, Server the server's pid, Pane a %id.
 	Tmux   string `json:"tmux,omitempty"`
 	Server int    `json:"server,omitempty"`
@@ -106,6 +104,8 @@ type Origin struct {
 	// the client's registry write it, which tells a pid that has come again.
 	PID   int    `json:"pid,omitempty"`
 	Start string `json:"start,omitempty"`
+	// Project is the folder in which the client was started; unlike cwd it stays.
+	Project string `json:"project,omitempty"`
 	// At is when the client spoke: when the hook began to run.
 	At time.Time `json:"at,omitzero"`
 }
@@ -209,8 +209,6 @@ func origin(raw []byte) (o Origin) {
 			o.Name = word(raw, maxWord)
 		case "provider":
 			o.Provider = word(raw, maxWord)
-		case "project":
-			o.Project = word(raw, maxPath)
 		case "tmux":
 			o.Tmux = word(raw, maxPath)
 		case "server":
@@ -221,6 +219,8 @@ func origin(raw []byte) (o Origin) {
 			o.PID = pid(raw)
 		case "start":
 			o.Start = word(raw, maxWord)
+		case "project":
+			o.Project = word(raw, maxPath)
 		case "at":
 			o.At = instant(raw)
 		}

@@ -218,5 +218,5 @@ func (s Status) Encode() []byte {
 		StatusLine, s.SessionID, s.TranscriptPath, s.CWD, s.PromptID, s.Version,
 		model{s.Model}, workspace{s.CurrentDir, s.ProjectDir}, s.Window, s.Exceeds200k, s.SM,
 	}
-	return encode(wire) // five paths of 4 KiB at most, without control characters: it fits
+	return encode(wire) // six paths of 4 KiB at most, without control characters: it fits
 }

@@ -1,0 +1,258 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sm/handoff"
+)
+
+// sessionWork bounds the waiting for other writers of a session's state.
+const sessionWork = 5 * time.Second
+
+func newSessionCommand(env *environ) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "session",
+		Short: "Keep the state of a guarded session, and hand it over to a fresh context",
+		Long: "A guarded session has a folder in the project, sessions/NAME. Its state stands there in .state.json, and what a\n" +
+			"fresh context needs to go on in DEHYDRATED_CONTEXT.md. With guard.enabled, and hooks by 'sm install --guard', tool\n" +
+			"calls are refused once the context is full, until the session has been handed over.",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("which one: activate, update, phase, dehydrate, restart?")
+			}
+			return usagef("unknown command %s", quote("session "+args[0]))
+		},
+	}
+	cmd.AddCommand(newSessionActivateCommand(env), newSessionUpdateCommand(env), newSessionPhaseCommand(env),
+		newSessionDehydrateCommand(env), newSessionRestartCommand(env))
+	return cmd
+}
+
+func newSessionActivateCommand(env *environ) *cobra.Command {
+	pid := 0
+	cmd := &cobra.Command{
+		Use:   "activate DIR SKILL",
+		Short: "Work in a session from now on",
+		Long: "Make the session in the folder DIR, which stands in a folder 'sessions', that of the client that runs this\n" +
+			"command. Sessions that the client had before are completed.",
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := sessionDir(args[0])
+			if err != nil {
+				return err
+			}
+			client := env.guardClient()
+			if pid != 0 {
+				p, err := processStat("/proc", pid)
+				if err != nil {
+					return fmt.Errorf("process %d: %w; give the pid of a client that runs", pid, plainError(err))
+				}
+				client = handoff.GuardClient{PID: pid, Start: p.start}
+			}
+			return env.sessionActivate(cmd.Context(), handoff.Activation{Dir: dir, Skill: args[1], Client: client, Now: time.Now(), Alive: alive})
+		},
+	}
+	cmd.Flags().IntVar(&pid, "pid", 0, "the client is the process `PID`, when it does not run this command itself")
+	return cmd
+}
+
+func (env *environ) sessionActivate(ctx context.Context, a handoff.Activation) error {
+	if a.Skill == "" {
+		return usagef("SKILL is empty")
+	}
+	if a.Client.PID == 0 {
+		return absentf("no client runs this command; give it with --pid")
+	}
+	ctx, cancel := context.WithTimeout(ctx, sessionWork)
+	defer cancel()
+	done, err := handoff.Activate(ctx, a)
+	if done.SetAside != "" {
+		fmt.Fprintf(env.stderr, "sm: the damaged state is kept as %s\n", oneLine(done.SetAside))
+	}
+	if err != nil {
+		return sessionError(err)
+	}
+	fmt.Fprintf(env.stdout, "%s: active in process %d, skill %s\n", oneLine(a.Dir), a.Client.PID, oneLine(a.Skill))
+	if done.Full {
+		fmt.Fprintf(env.stdout, "It has overflowed, and this is still the same session: hand it over with 'sm session dehydrate' and 'sm session restart'.\n")
+	}
+	return nil
+}
+
+func newSessionUpdateCommand(env *environ) *cobra.Command {
+	return &cobra.Command{
+		Use:   "update DIR FIELD VALUE",
+		Short: "Set a field of a session's state",
+		Args:  cobra.ExactArgs(3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return env.sessionUpdate(cmd.Context(), args[0], args[1], args[2])
+		},
+	}
+}
+
+func newSessionPhaseCommand(env *environ) *cobra.Command {
+	return &cobra.Command{
+		Use:   `phase DIR "Phase 5: Build Loop"`,
+		Short: "Say in which phase of its skill a session is",
+		Args:  cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return env.sessionUpdate(cmd.Context(), args[0], "currentPhase", args[1])
+		},
+	}
+}
+
+func (env *environ) sessionUpdate(ctx context.Context, name, field, value string) error {
+	dir, err := sessionDir(name)
+	if err != nil {
+		return err
+	}
+	client := env.guardClient()
+	err = env.changeSession(ctx, dir, func(s *handoff.GuardState) error {
+		if field == "overflowed" && value == "false" && s.Overflowed && s.BelongsTo(client) {
+			return errors.New("the context is still full; hand the session over with 'sm session dehydrate' and 'sm session restart'")
+		}
+		return s.Set(field, value, time.Now())
+	})
+	if err == nil {
+		fmt.Fprintf(env.stdout, "%s: %s is %s\n", oneLine(dir), field, oneLine(value))
+	}
+	return err
+}
+
+func newSessionDehydrateCommand(env *environ) *cobra.Command {
+	return &cobra.Command{
+		Use:   "dehydrate [DIR]",
+		Short: "Say where to write down what a fresh context needs, and what that is",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == "restart" && !isDir(args[0]) { // as it is said to the skill
+				args = nil
+			}
+			dir, err := env.ownSession(args)
+			if err != nil {
+				return err
+			}
+			err = env.changeSession(cmd.Context(), dir, func(s *handoff.GuardState) error {
+				s.Dehydrate(time.Now())
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(env.stdout, dehydrateText, filepath.Join(dir, handoff.GuardDocument), shellQuote(dir))
+			return nil
+		},
+	}
+}
+
+// dehydrateText tells an agent what it needs to know where the skill is not installed.
+const dehydrateText = `Write %[1]s now, in one go. A fresh context will have this file and nothing else:
+- the goal, and what the user has asked for, word for word where it matters
+- what is done, and how you know that it works
+- what you were in the middle of, and the very next step
+- files that matter, by path; commands that work; decisions, and what was tried in vain
+- what is open: questions, failing tests, things not to touch
+- the session: %[2]s
+Then run: sm session restart %[2]s
+`
+
+func newSessionRestartCommand(env *environ) *cobra.Command {
+	return &cobra.Command{
+		Use:   "restart [DIR]",
+		Short: "End this client and go on in a fresh one",
+		Long: "Ask 'sm run', which started this client, to end it and to start a fresh one that reads the session's document.\n" +
+			"It needs a document that was written since 'sm session dehydrate', or since the session began.",
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := env.ownSession(args)
+			if err != nil {
+				return err
+			}
+			supervisor, err := env.supervisor()
+			if err != nil {
+				return err
+			}
+			defer func() { _ = supervisor.Release() }()
+			ctx, cancel := context.WithTimeout(cmd.Context(), sessionWork)
+			defer cancel()
+			err = handoff.AskRestart(ctx, dir, env.guardClient(), func() error {
+				// Said first: this process ends with the client.
+				fmt.Fprintf(env.stdout, "%s: restarting; a fresh context reads %s\n", oneLine(dir), handoff.GuardDocument)
+				return signalRestart(supervisor)
+			})
+			if err != nil {
+				return sessionError(err)
+			}
+			return nil
+		},
+	}
+}
+
+// sessionDir makes a session's folder absolute. Links stay: the name is what everybody calls it by.
+func sessionDir(name string) (string, error) {
+	if name == "" {
+		return "", usagef("DIR is empty")
+	}
+	dir, err := filepath.Abs(name)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w; write an absolute path", oneLine(name), err)
+	}
+	return dir, nil
+}
+
+// ownSession is the folder that is named, else that of the session of the client that runs us.
+func (env *environ) ownSession(args []string) (string, error) {
+	if len(args) == 1 {
+		return sessionDir(args[0])
+	}
+	dirs := []string{}
+	if project, _ := env.lookupEnv("CLAUDE_PROJECT_DIR"); project != "" {
+		dirs = append(dirs, project)
+	}
+	if wd, err := os.Getwd(); err == nil {
+		dirs = append(dirs, wd)
+	}
+	path, _, ok := handoff.FindGuarded(dirs, env.guardClient())
+	if !ok {
+		return "", absentf("no session of this client in %s or above; run 'sm session activate sessions/NAME SKILL' first, or name the folder", strings.Join(dirs, ", "))
+	}
+	return filepath.Dir(path), nil
+}
+
+func (env *environ) changeSession(ctx context.Context, dir string, change func(*handoff.GuardState) error) error {
+	ctx, cancel := context.WithTimeout(ctx, sessionWork)
+	defer cancel()
+	path := filepath.Join(dir, handoff.GuardFile)
+	if _, err := os.Lstat(path); err != nil { // before a lock file is made there
+		return sessionError(err)
+	}
+	return sessionError(handoff.UpdateGuard(ctx, path, change))
+}
+
+// sessionError adds what to do.
+func sessionError(err error) error {
+	var path *fs.PathError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, handoff.ErrDamaged):
+		return fmt.Errorf("%w; 'sm session activate' keeps it under another name and makes a new one", err)
+	case errors.Is(err, fs.ErrNotExist) && errors.As(err, &path):
+		return fmt.Errorf("%s: no such session; run 'sm session activate DIR SKILL' first", filepath.Dir(path.Path))
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w; try again", err)
+	case errors.As(err, &path):
+		return fmt.Errorf("%w; check its owner and mode, and the free space", err)
+	}
+	return err
+}

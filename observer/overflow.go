@@ -1,0 +1,170 @@
+package observer
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"time"
+
+	"sm/alerts"
+	"sm/handoff"
+	"sm/observer/api"
+	"sm/transcript"
+	"sm/transcript/hook"
+)
+
+// GuardOptions are the settings of the guard.
+type GuardOptions struct {
+	Enabled bool
+	handoff.Guard
+}
+
+// The files of the guard are in the projects, on whatever disk. They are read and written
+// by who serves the request, never by the loop.
+
+const (
+	// judgeWithin bounds how long a tool call waits for another writer of the state, and
+	// reportWithin how long a report does, whose successor is a moment away.
+	judgeWithin  = time.Second
+	reportWithin = 100 * time.Millisecond
+)
+
+// guards says whether tool calls are judged. A dry run changes nothing for anybody.
+func (a *App) guards() bool { return a.o.Guard.Enabled && !a.o.DryRun }
+
+// judge says whether the main agent's tool call is refused. The refusal is on disk when it
+// is answered; where it cannot be stored the call is made, for an agent that is refused
+// everything while sm cannot write could not hand over either.
+func (a *App) judge(ctx context.Context, p *hook.Payload) (answer hook.Answer) {
+	client := guardClient(p.SessionID, &p.SM)
+	path, s, ok := handoff.FindGuarded([]string{p.SM.Project, p.CWD}, client)
+	if !ok {
+		return answer
+	}
+	usage, key := a.usage(ctx, p.SessionID, s)
+	dir := filepath.Dir(path)
+	exempt := a.o.Guard.Exempt(dir, p)
+	refuse, news := a.o.Guard.Decide(s, usage, exempt)
+	if news {
+		ctx, cancel := context.WithTimeout(ctx, judgeWithin)
+		defer cancel()
+		err := handoff.UpdateGuard(ctx, path, func(s *handoff.GuardState) error {
+			s.Bind(client) // now or, while it is full, never: a resumed client is known by its session alone
+			refuse, news = a.o.Guard.Decide(s, usage, exempt)
+			return nil
+		})
+		if err != nil {
+			a.log.Error("a session is full, but that cannot be stored: its tool calls are not refused", "session", p.SessionID, "err", err)
+			return answer
+		}
+	}
+	if !refuse {
+		return answer
+	}
+	a.log.Info("tool call refused", "session", p.SessionID, "tool", p.ToolName, "first", news)
+	if news {
+		key.Ref = "overflow"
+		a.tellOperator(ctx, key, filepath.Base(dir)+" has used up its context: its tool calls are refused until it restarts.")
+	}
+	return hook.Answer{Event: p.Event, Deny: a.o.Guard.Refusal(dir)}
+}
+
+// guardLine takes a report into the state of its session and gives what the status line is
+// to show, or nothing for a session without a state.
+func (a *App) guardLine(ctx context.Context, status *hook.Status, now time.Time) []byte {
+	client := guardClient(status.SessionID, &status.SM)
+	path, s, ok := handoff.FindGuarded([]string{status.SM.Project, status.ProjectDir, status.CurrentDir, status.CWD}, client)
+	if !ok || s.Lifecycle == handoff.Completed && !s.Overflowed {
+		return nil
+	}
+	usage, name := usageOf(status), filepath.Base(filepath.Dir(path))
+	resumed := false
+	if s.Report(client, usage, now) {
+		waiting, cancel := context.WithTimeout(ctx, reportWithin)
+		defer cancel()
+		err := handoff.UpdateGuard(waiting, path, func(s *handoff.GuardState) error {
+			bound := s.SessionID
+			s.Report(client, usage, now)
+			resumed = s.SessionID != bound && s.Lifecycle == handoff.Resuming
+			return nil
+		})
+		if err != nil { // the next report does
+			a.log.Debug("a report is not stored in the session's state", "session", status.SessionID, "err", err)
+			resumed = false
+		}
+	}
+	if resumed { // once: from now on the session is bound
+		_, key := a.usage(ctx, status.SessionID, s)
+		key.Ref = "restarted"
+		a.tellOperator(ctx, key, name+" goes on in a fresh context.")
+	}
+	line, err := json.Marshal(api.StatusLine{Line: a.o.Guard.Line(name, s)})
+	if err != nil {
+		return nil // a text has no error
+	}
+	return line
+}
+
+func guardClient(session string, o *hook.Origin) handoff.GuardClient {
+	return handoff.GuardClient{SessionID: session, PID: o.PID, Start: o.Start}
+}
+
+// usageOf is the used share of the window in a report, by its tokens where it tells them:
+// its percentage is rounded.
+func usageOf(s *hook.Status) float64 {
+	window := s.Window.Size.Value
+	if tokens, known := s.Tokens(); known && window > 0 {
+		return float64(tokens) / float64(window)
+	}
+	if percent, known := s.Percent(); known {
+		return float64(percent) / 100
+	}
+	return handoff.UsageUnknown
+}
+
+// usage is the used share of a session's window: by its transcript, else by what the policy
+// goes by, else by its state file, whose figure also counts when it is the newest. What it
+// told before a compaction does not. The key is that of a notice of now.
+func (a *App) usage(ctx context.Context, session string, s *handoff.GuardState) (share float64, key alerts.Key) {
+	var at, opened time.Time
+	share = handoff.UsageUnknown
+	err := a.do(ctx, func(c *core) {
+		key.Agent, key.Cycle, key.Kind = alerts.AgentID(session), 1, alerts.KindCritical
+		v, err := c.fleet.View(session, time.Now())
+		if err != nil || v.SessionID != "" && v.SessionID != session {
+			return
+		}
+		p := c.policy(&v)
+		if key.Agent = alerts.AgentID(v.Agent); p.known {
+			key.Cycle, opened = p.Cycle, p.Opened
+		}
+		switch {
+		case v.Known && v.Window.Tokens > 0 && v.Source != transcript.FromEstimate:
+			share, at = float64(v.Tokens)/float64(v.Window.Tokens), v.Reading
+		case p.stands() && p.Window > 0:
+			share, at = float64(p.Tokens)/float64(p.Window), p.Read
+		}
+	})
+	if err != nil { // the loop has ended, or is late
+		a.log.Debug("a session's context is not known", "session", session, "err", err)
+	}
+	told := s.LastHeartbeat
+	switch second := at.Truncate(time.Second); {
+	case told.Before(opened):
+	case share < 0 || told.After(second):
+		share = s.ContextUsage
+	case told.Equal(second): // whichever came first
+		share = max(share, s.ContextUsage)
+	}
+	return share, key
+}
+
+// tellOperator tells a notice that the policy does not know of.
+func (a *App) tellOperator(ctx context.Context, key alerts.Key, text string) {
+	err := a.do(context.WithoutCancel(ctx), func(c *core) {
+		c.effects = append(c.effects, operatorEffect{key, "[sm guard] " + text})
+	})
+	if err != nil { // the observer stops
+		a.log.Warn("for the operator", "key", key, "text", text)
+	}
+}
