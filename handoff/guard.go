@@ -109,7 +109,10 @@ const lineMost = 80
 // word is a text as it can be shown in a line.
 func word(text string) string {
 	text = strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) || r == utf8.RuneError {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r) || r == utf8.RuneError:
 			return -1
 		}
 		return r

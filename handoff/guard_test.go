@@ -1,0 +1,173 @@
+package handoff
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func testGuard() *Guard {
+	return &Guard{Threshold: 0.76, Allow: []string{"Write", "Edit", "Read"}}
+}
+
+func TestGuardDecides(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		state        GuardState
+		usage        float64
+		exempt       bool
+		refuse, news bool
+	}{
+		{"below the threshold", GuardState{}, 0.7599, false, false, false},
+		{"unknown", GuardState{}, UsageUnknown, false, false, false},
+		{"at the threshold", GuardState{}, 152_000.0 / 200_000, false, true, true},
+		{"above it", GuardState{}, 0.9, false, true, true},
+		{"an exempt call", GuardState{}, 0.9, true, false, false},
+		{"sticky: after a smaller reading", GuardState{Overflowed: true}, 0.1, false, true, false},
+		{"sticky: while unknown", GuardState{Overflowed: true}, UsageUnknown, false, true, false},
+		{"sticky: an exempt call", GuardState{Overflowed: true}, 0.1, true, false, false},
+		{"completed", GuardState{Lifecycle: Completed}, 0.9, false, false, false},
+		{"sticky: completed", GuardState{Lifecycle: Completed, Overflowed: true}, 0.1, false, true, false},
+		{"dehydrating early", GuardState{Lifecycle: Dehydrating}, 0.5, false, false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := tt.state
+			refuse, news := testGuard().Decide(&s, tt.usage, tt.exempt)
+			if refuse != tt.refuse || news != tt.news || s.Overflowed != (tt.state.Overflowed || tt.news) {
+				t.Errorf("refuse %v, news %v, overflowed %v", refuse, news, s.Overflowed)
+			}
+		})
+	}
+}
+
+// Seed 004, troubleshooting: a message that says what to run, and what still works, without a percentage.
+func TestGuardRefusalSaysWhatToDo(t *testing.T) {
+	got := testGuard().Refusal("/p/sessions/A")
+	for _, want := range []string{"/session dehydrate restart", "Write, Edit and Read of /p/sessions/A/DEHYDRATED_CONTEXT.md", "sm commands"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q does not say %q", got, want)
+		}
+	}
+	if strings.ContainsRune(got, '%') {
+		t.Errorf("%q tells a percentage", got)
+	}
+	if got := (&Guard{}).Refusal("/p"); strings.Contains(got, "DEHYDRATED") || !strings.Contains(got, "plain sm commands") {
+		t.Errorf("with no tools allowed: %q", got)
+	}
+}
+
+func TestGuardLine(t *testing.T) {
+	for want, s := range map[string]GuardState{
+		"CONTEXT_OVERFLOW_PROTECTION [implement/build-loop] 72%":            {Skill: "implement", CurrentPhase: "Phase 5: Build Loop", ContextUsage: 0.5472},
+		"CONTEXT_OVERFLOW_PROTECTION [implement] 50%":                       {Skill: "implement", ContextUsage: 0.38},
+		"CONTEXT_OVERFLOW_PROTECTION [x/phase-5] 0%":                        {Skill: "x", CurrentPhase: "Phase 5", ContextUsage: -1},
+		"CONTEXT_OVERFLOW_PROTECTION [] 99%":                                {ContextUsage: 0.7599},
+		"CONTEXT_OVERFLOW_PROTECTION [] 100%":                               {ContextUsage: 0.76},
+		"CONTEXT_OVERFLOW_PROTECTION [a] 100%":                              {Skill: "a", ContextUsage: 0.95},
+		"CONTEXT_OVERFLOW_PROTECTION [b/größe-2] 100%":                      {Skill: "b\x1b", CurrentPhase: "PHASE 3.1b – Größe #2", ContextUsage: 0.1, Overflowed: true},
+		"CONTEXT_OVERFLOW_PROTECTION [c/phases-to-come] 0%":                 {Skill: "c", CurrentPhase: "Phases to come"},
+		"CONTEXT_OVERFLOW_PROTECTION [" + strings.Repeat("s", 79) + "…] 0%": {Skill: strings.Repeat("s", 100)},
+	} {
+		if got := testGuard().Line("CONTEXT_OVERFLOW_PROTECTION", &s); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Seed 004, session binding, stages 1 and 2: the process of the activation leads to the session.
+func TestGuardBinds(t *testing.T) {
+	client := GuardClient{"new", 7, "100"}
+	for _, tt := range []struct {
+		name  string
+		state GuardState
+		want  string
+		news  bool
+	}{
+		{"the first report", GuardState{PID: 7, PIDStart: "100"}, "new", true},
+		{"after a clear", GuardState{PID: 7, PIDStart: "100", SessionID: "old"}, "new", true},
+		{"a later report", GuardState{PID: 7, PIDStart: "100", SessionID: "new"}, "new", false},
+		{"another process", GuardState{PID: 8, PIDStart: "100"}, "", false},
+		{"a process with the used pid", GuardState{PID: 7, PIDStart: "99"}, "", false},
+		{"a file without a start time", GuardState{PID: 7}, "new", true},
+		{"R1: kill requested", GuardState{PID: 7, PIDStart: "100", KillRequested: true}, "", false},
+		{"R1: overflowed", GuardState{PID: 7, PIDStart: "100", Overflowed: true}, "", false},
+		{"R1: dehydrating", GuardState{PID: 7, PIDStart: "100", Lifecycle: Dehydrating}, "", false},
+		{"resuming", GuardState{PID: 7, PIDStart: "100", Lifecycle: Resuming}, "new", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := tt.state
+			if news := s.Bind(client); news != tt.news || s.SessionID != tt.want {
+				t.Errorf("news %v, session %q; want %v, %q", news, s.SessionID, tt.news, tt.want)
+			}
+			if tt.news && s.PIDStart != "100" {
+				t.Errorf("start time %q", s.PIDStart)
+			}
+		})
+	}
+}
+
+func TestGuardReport(t *testing.T) {
+	now := time.Date(2026, 2, 5, 15, 45, 0, 5e8, time.UTC)
+	client := GuardClient{"s", 7, "100"}
+	s := &GuardState{PID: 7, PIDStart: "100"}
+	steps := []struct {
+		name    string
+		usage   float64
+		at      time.Time
+		changed bool
+	}{
+		{"binds", UsageUnknown, now, true},
+		{"the same second", UsageUnknown, now.Add(400 * time.Millisecond), false},
+		{"usage", 0.5, now, true},
+		{"the same usage", 0.5, now, false},
+		{"the next second", 0.5, now.Add(time.Second), true},
+		{"a clock that goes back", 0.5, now, false},
+		{"more than all", 1.2, now, true},
+		{"once more", 1.3, now, false},
+	}
+	for _, step := range steps {
+		if changed := s.Report(client, step.usage, step.at); changed != step.changed {
+			t.Errorf("%s: changed %v", step.name, changed)
+		}
+	}
+	want := &GuardState{PID: 7, PIDStart: "100", SessionID: "s", ContextUsage: 1, LastHeartbeat: time.Date(2026, 2, 5, 15, 45, 1, 0, time.UTC)}
+	if diff := cmp.Diff(want, s, onlyFields); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestGuardSet(t *testing.T) {
+	now := time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC)
+	s := &GuardState{PID: 1, PIDStart: "5"}
+	for _, tt := range []struct{ field, value, err string }{
+		{"contextUsage", "0.85", ""}, {"contextUsage", "85", "contextUsage is a share"}, {"contextUsage", "NaN", "contextUsage is a share"},
+		{"contextUsage", "-0.1", "contextUsage is a share"}, {"contextUsage", "", "contextUsage is a share"},
+		{"pid", "4711", ""}, {"pid", "1", "pid is no process"}, {"pid", "x", "pid is no process"}, {"pid", "2147483648", "pid is no process"},
+		{"overflowed", "true", ""}, {"overflowed", "yes", "overflowed is true or false"}, {"killRequested", "true", ""},
+		{"lifecycle", "completed", ""}, {"lifecycle", "done", "lifecycle is none of"},
+		{"skill", "test", ""}, {"currentPhase", "Phase 1: \"Größe\"", ""}, {"restartPrompt", "go on", ""}, {"restartPrompt", "\xff", "restartPrompt is not a text"},
+		{"sessionId", "s", ""}, {"startedAt", "2026-02-05T16:30:00+02:00", ""}, {"startedAt", "today", "startedAt is a time"},
+		{"lastheartbeat", "x", `no field "lastheartbeat"; there are pid, pidStart, sessionId,`}, {"", "", `no field ""`}, {"members", "x", "no field"},
+	} {
+		err := s.Set(tt.field, tt.value, now)
+		if got := errorText(err); tt.err == "" && got != "" || !strings.HasPrefix(got, tt.err) {
+			t.Errorf("%s = %q: %q, want %q", tt.field, tt.value, got, tt.err)
+		}
+	}
+	want := &GuardState{
+		PID: 4711, SessionID: "s", Skill: "test", Lifecycle: Completed, Overflowed: true, KillRequested: true, ContextUsage: 0.85,
+		CurrentPhase: "Phase 1: \"Größe\"", StartedAt: time.Date(2026, 2, 5, 14, 30, 0, 0, time.UTC), LastHeartbeat: now, RestartPrompt: "go on",
+	}
+	if diff := cmp.Diff(want, s, onlyFields); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
