@@ -1,10 +1,12 @@
 package handoff
 
 import (
+	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"syscall"
 )
 
@@ -42,7 +44,7 @@ const (
 // cannot be read is nobody's.
 func FindGuarded(dirs []string, c GuardClient) (path string, s *GuardState, ok bool) {
 	best := 0
-	for name, x := range guardFiles(dirs) {
+	for name, x := range guardFiles(dirs, c) {
 		rank := 0
 		switch {
 		case c.is(x):
@@ -62,8 +64,8 @@ func FindGuarded(dirs []string, c GuardClient) (path string, s *GuardState, ok b
 	return path, s, ok
 }
 
-// guardFiles gives all state files that can be read, by their paths.
-func guardFiles(dirs []string) func(yield func(string, *GuardState) bool) {
+// guardFiles gives the state files that can be read and may be the client's, by their paths.
+func guardFiles(dirs []string, c GuardClient) func(yield func(string, *GuardState) bool) {
 	return func(yield func(string, *GuardState) bool) {
 		seen := map[string]bool{}
 		for _, dir := range dirs {
@@ -72,7 +74,7 @@ func guardFiles(dirs []string) func(yield func(string, *GuardState) bool) {
 			}
 			dir = filepath.Clean(dir)
 			for range guardLevels {
-				if !seen[dir] && !guardFilesIn(filepath.Join(dir, GuardFolder), yield) {
+				if !seen[dir] && !guardFilesIn(filepath.Join(dir, GuardFolder), c, yield) {
 					return
 				}
 				seen[dir] = true
@@ -85,14 +87,25 @@ func guardFiles(dirs []string) func(yield func(string, *GuardState) bool) {
 	}
 }
 
-func guardFilesIn(folder string, yield func(string, *GuardState) bool) (more bool) {
+func guardFilesIn(folder string, c GuardClient, yield func(string, *GuardState) bool) (more bool) {
 	for _, name := range guardSessions(folder) {
 		path := filepath.Join(folder, name, GuardFile)
-		if s, err := ReadGuard(path); err == nil && !yield(path, s) {
+		text, err := readOwn(path, maxGuardFile)
+		if err != nil || !c.mayStand(text) {
+			continue
+		}
+		if s, err := ParseGuardState(text); err == nil && !yield(path, s) {
 			return false
 		}
 	}
 	return true
+}
+
+// mayStand is false for a text that does not name the client anywhere. Of a thousand old
+// sessions hardly one does, and to look is far cheaper than to parse.
+func (c GuardClient) mayStand(text []byte) bool {
+	return c.PID > 1 && bytes.Contains(text, strconv.AppendInt(nil, int64(c.PID), 10)) ||
+		c.SessionID != "" && (bytes.Contains(text, []byte(c.SessionID)) || quoteWord(c.SessionID) != c.SessionID) // it may be escaped
 }
 
 // guardSessions lists the names of the folders in a folder.

@@ -70,7 +70,7 @@ func BenchmarkFindGuarded(b *testing.B) {
 				p.write(p.state(fmt.Sprintf("2026_01_%04d", i)), seedState)
 			}
 			for b.Loop() {
-				FindGuarded([]string{p.dir, filepath.Join(p.dir, "a", "b")}, GuardClient{"none", 7, "1"})
+				FindGuarded([]string{p.dir, filepath.Join(p.dir, "a", "b")}, GuardClient{"none", 98765, "1"})
 			}
 		})
 	}

@@ -89,7 +89,7 @@ func (a *Activation) taken(s *GuardState) bool {
 // one for another would be a way around the guard.
 func (a *Activation) leaveOthers(ctx context.Context) error {
 	var leave []string
-	for path, s := range guardFiles([]string{filepath.Dir(filepath.Dir(a.Dir))}) {
+	for path, s := range guardFiles([]string{filepath.Dir(filepath.Dir(a.Dir))}, a.Client) {
 		if sameFile(filepath.Dir(path), a.Dir) || !a.Client.runs(s) {
 			continue
 		}
@@ -245,7 +245,7 @@ func quoteWord(s string) string {
 func RestartPrompt(dir string, pid int, start string) (prompt, stateFile string, ok bool) {
 	client := GuardClient{PID: pid, Start: start}
 	var newest time.Time
-	for path, s := range guardFiles([]string{dir}) {
+	for path, s := range guardFiles([]string{dir}, client) {
 		if client.runs(s) && s.KillRequested && s.RestartPrompt != "" && (!ok || s.StartedAt.After(newest)) {
 			prompt, stateFile, ok, newest = s.RestartPrompt, path, true, s.StartedAt
 		}
