@@ -22,6 +22,7 @@ func TestOrigin(t *testing.T) {
 		want hook.Origin
 	}{
 		{"in a pane", pane, hook.Origin{Agent: hook.TmuxAgent("/tmp/t", 12, "%3"), Tmux: "/tmp/t", Server: 12, Pane: "%3", PID: 2000000000}},
+		{"in a project", map[string]string{"CLAUDE_PID": "2000000000", "CLAUDE_PROJECT_DIR": "/p"}, hook.Origin{PID: 2000000000, Project: "/p"}},
 		{"nowhere", map[string]string{"CLAUDE_PID": "2000000000"}, hook.Origin{PID: 2000000000}},
 		{"a pane without a server", map[string]string{"TMUX_PANE": "%3", "CLAUDE_PID": "2000000000"}, hook.Origin{PID: 2000000000}},
 		{"an odd pane", map[string]string{"TMUX": "/tmp/t,12,0", "TMUX_PANE": "x", "CLAUDE_PID": "2000000000"}, hook.Origin{Tmux: "/tmp/t", Server: 12, PID: 2000000000}},

@@ -94,3 +94,27 @@ func TestStatuslineNeverInsideItself(t *testing.T) {
 		t.Errorf("heard %s", heard[0])
 	}
 }
+
+// The line of a guarded session stands where the figure does otherwise.
+func TestStatuslineGuarded(t *testing.T) {
+	const in = `{"session_id":"s","context_window":{"used_percentage":42}}`
+	for _, tt := range []struct{ name, answer, want string }{
+		{"guarded", `{"line":"WEB [implement/build-loop] 72%"}`, "WEB [implement/build-loop] 72%\n"},
+		{"not guarded", "", "42% ctx\n"},
+		{"an empty line", `{"line":""}`, "42% ctx\n"},
+		{"another answer", `{"status":"ok"}`, "42% ctx\n"},
+		{"no answer", `{"line":"WEB`, "42% ctx\n"},
+		{"several lines", `{"line":"WEB\n[x]\u001b 1%"}`, "WEB [x]? 1%\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			vars := map[string]string{"SM_SOCKET": newEar(t, say(tt.answer)).socket}
+			if got := callStatusline(t, vars, in); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+			want := strings.TrimSuffix(tt.want, "\n") + " · mine\n"
+			if got := callStatusline(t, vars, in, "--", "echo mine"); got != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,403 @@
+package observer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"sm/handoff"
+	"sm/observer/api"
+)
+
+// guarded is a client, process 4711, in a project with a session folder, beside an observer
+// that judges its tool calls.
+type guarded struct {
+	*rig
+	dir, session string
+	client       handoff.GuardClient
+}
+
+func newGuarded(t testing.TB) *guarded {
+	g := &guarded{rig: newWatched(t), session: uuid(1), client: handoff.GuardClient{SessionID: uuid(1), PID: 4711, Start: "9"}}
+	g.dir = filepath.Join(g.rig.dir, "proj", "sessions", "2026_02_05_MY_SESSION")
+	g.o.Guard = GuardOptions{Enabled: true, Guard: handoff.Guard{Threshold: 0.76, Allow: []string{"Write", "Edit", "Read"}}}
+	g.o.Notify = []string{"tee", "-a", filepath.Join(g.rig.dir, "notified")}
+	return g
+}
+
+func (g *guarded) activate() {
+	g.t.Helper()
+	_, err := handoff.Activate(g.t.Context(), handoff.Activation{Dir: g.dir, Skill: "implement", Client: g.client, Now: time.Now()})
+	noErrors(g.t, err)
+}
+
+func (g *guarded) state() *handoff.GuardState {
+	g.t.Helper()
+	s, err := handoff.ReadGuard(g.file())
+	noErrors(g.t, err)
+	return s
+}
+
+func (g *guarded) file() string { return filepath.Join(g.dir, handoff.GuardFile) }
+func (g *guarded) doc() string  { return filepath.Join(g.dir, handoff.GuardDocument) }
+
+func (g *guarded) update(field, value string) {
+	g.t.Helper()
+	noErrors(g.t, handoff.UpdateGuard(g.t.Context(), g.file(), func(s *handoff.GuardState) error { return s.Set(field, value, time.Now()) }))
+}
+
+// sm is the origin of all that the client says. It stands in some other folder.
+func (g *guarded) sm() string {
+	return fmt.Sprintf(`"cwd":%q,"sm":{"agent":"em","pid":%d,"start":%q,"project":%q}`, g.rig.dir, g.client.PID, g.client.Start, filepath.Dir(filepath.Dir(g.dir)))
+}
+
+// call asks for a tool call and gives why it is refused, "" when it is not.
+func (g *guarded) call(tool, input, fields string) string {
+	g.t.Helper()
+	body := fmt.Sprintf(`{"session_id":%q,"hook_event_name":"PreToolUse","tool_name":%q,"tool_input":%s,%s%s}`, g.client.SessionID, tool, input, g.sm(), fields)
+	a := g.ask(http.MethodPost, "/hooks/claude", body)
+	if a.Code == http.StatusNoContent {
+		return ""
+	}
+	var x struct {
+		Output struct {
+			Event    string `json:"hookEventName"`
+			Decision string `json:"permissionDecision"`
+			Reason   string `json:"permissionDecisionReason"`
+		} `json:"hookSpecificOutput"`
+	}
+	if err := json.Unmarshal([]byte(a.Body), &x); err != nil || x.Output.Event != "PreToolUse" || x.Output.Decision != "deny" || x.Output.Reason == "" {
+		g.t.Fatalf("%d %s: %v", a.Code, a.Body, err)
+	}
+	return x.Output.Reason
+}
+
+func (g *guarded) refused(what string, want bool) {
+	g.t.Helper()
+	if got := g.call("Bash", `{"command":"ls"}`, ""); (got != "") != want {
+		g.t.Errorf("%s: refused with %q, want %v", what, got, want)
+	}
+}
+
+// shows reports so many percent and gives the line that is to be shown.
+func (g *guarded) shows(percent int) string {
+	g.t.Helper()
+	body := fmt.Sprintf(`{"session_id":%q,"hook_event_name":"StatusLine","version":"2.1.197","context_window":{"context_window_size":200000,"used_percentage":%d,`+
+		`"current_usage":{"input_tokens":%d}},%s}`, g.client.SessionID, percent, percent*2000, g.sm())
+	a := g.ask(http.MethodPost, "/hooks/claude", body)
+	if a.Code == http.StatusNoContent {
+		return ""
+	}
+	var line api.StatusLine
+	noErrors(g.t, json.Unmarshal([]byte(a.Body), &line))
+	return line.Line
+}
+
+// Seed 004, flow: detected, blocked, with exactly what is needed for the way out.
+func TestSeed004_Flow(t *testing.T) {
+	checkAppLeaks(t)
+	g := newGuarded(t)
+	g.start()
+	g.activate()
+	g.update("currentPhase", "Phase 5: Build Loop")
+	for _, tt := range []struct {
+		percent int
+		line    string
+	}{{19, "25%"}, {38, "50%"}, {57, "75%"}, {75, "99%"}} {
+		if got, want := g.shows(tt.percent), "2026_02_05_MY_SESSION [implement/build-loop] "+tt.line; got != want {
+			t.Errorf("%d%%: shows %q, want %q", tt.percent, got, want)
+		}
+		g.refused(fmt.Sprint(tt.percent, "%"), false)
+	}
+	if got := g.shows(76); !strings.HasSuffix(got, " 100%") {
+		t.Errorf("at the threshold: %q", got)
+	}
+	if s := g.state(); s.Overflowed {
+		t.Error("overflowed before a tool was refused")
+	}
+	reason := g.call("Bash", `{"command":"ls"}`, "")
+	if !strings.Contains(reason, "/session dehydrate restart") || !strings.Contains(reason, g.doc()) {
+		t.Errorf("refused with %q", reason)
+	}
+	if s := g.state(); !s.Overflowed || s.Lifecycle != handoff.Active {
+		t.Errorf("after the refusal: %+v", s)
+	}
+	for input, refused := range map[string]bool{
+		`Write {"file_path":"` + g.doc() + `","content":"` + strings.Repeat("x", 30<<10) + `"}`: false,
+		`Edit {"file_path":"` + g.doc() + `"}`:                                                  false,
+		`Read {"file_path":"` + g.doc() + `"}`:                                                  false,
+		`Bash {"command":"sm session restart"}`:                                                 false,
+		`Skill {"skill":"session","args":"dehydrate restart"}`:                                  false,
+		`Write {"file_path":"` + g.file() + `"}`:                                                true,
+		`Bash {"command":"sm session restart; ls"}`:                                             true,
+		`Bash {"command":"` + strings.Repeat("sm session restart ", 2000) + `"}`:                true, // it does not fit, so nobody knows it
+		`Task {"prompt":"go on for me"}`:                                                        true,
+		`mcp__x__y {}`:                                                                          true,
+		`Glob null`:                                                                             true,
+	} {
+		tool, input, _ := strings.Cut(input, " ")
+		if got := g.call(tool, input, ""); (got != "") != refused {
+			t.Errorf("%s %.60s: refused with %q, want %v", tool, input, got, refused)
+		}
+	}
+	g.until("the operator hears of it", func() bool { return g.notified() != "" })
+	g.refused("once more", true)
+	g.stop()
+	if got, want := g.notified(), "[sm guard] 2026_02_05_MY_SESSION has used up its context: its tool calls are refused until it restarts.\n"; got != want {
+		t.Errorf("the operator heard %q", got)
+	}
+}
+
+func (g *guarded) notified() string {
+	text, err := os.ReadFile(filepath.Join(g.rig.dir, "notified"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		g.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Seed 004, field details: the flag sticks until fresh activation, over smaller readings,
+// compactions, --resume and restarts of the observer.
+func TestSeed004_OverflowSticks(t *testing.T) {
+	for name, end := range restarts() {
+		t.Run(name, func(t *testing.T) {
+			checkAppLeaks(t)
+			g := newGuarded(t)
+			g.start()
+			g.activate()
+			g.shows(80)
+			g.refused("full", true)
+			g.shows(10)
+			g.refused("a smaller reading", true)
+			end(g.rig)
+			g.start()
+			g.refused("another observer", true)
+			g.client.PID, g.client.Start = 4712, "10"
+			g.refused("a resumed client", true)
+			g.activate()
+			g.refused("a resumed client that activates", true)
+			g.client.SessionID = uuid(2)
+			g.shows(10)
+			g.refused("after a clear", true)
+			g.activate()
+			g.refused("a fresh activation", false)
+			if s := g.state(); s.Overflowed || s.SessionID != "" {
+				t.Errorf("%+v", s)
+			}
+			g.stop()
+		})
+	}
+}
+
+// Seed 004, session binding: by the process, then by the session; R1.
+func TestSeed004_SessionBinding(t *testing.T) {
+	checkAppLeaks(t)
+	g := newGuarded(t)
+	g.start()
+	g.activate()
+	ignore := cmpopts.IgnoreFields(handoff.GuardState{}, "StartedAt", "LastHeartbeat")
+	check := func(what string, want handoff.GuardState) {
+		t.Helper()
+		want.PID, want.PIDStart, want.Skill = 4711, "9", "implement"
+		if diff := cmp.Diff(&want, g.state(), ignore, cmpopts.IgnoreUnexported(want)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	check("stage 1", handoff.GuardState{Lifecycle: handoff.Active})
+	g.update("contextUsage", "0.9")
+	g.update("contextUsage", "0.4")
+	g.refused("fallback: by the process", false)
+	if g.shows(50) == "" {
+		t.Error("no line")
+	}
+	check("stage 2", handoff.GuardState{Lifecycle: handoff.Active, SessionID: uuid(1), ContextUsage: 0.5})
+	if s := g.state(); time.Since(s.LastHeartbeat) > time.Minute || s.LastHeartbeat.IsZero() {
+		t.Errorf("heartbeat %v", s.LastHeartbeat)
+	}
+	g.client.PID = 4712
+	g.update("contextUsage", "0.8")
+	g.refused("stage 3: by the session", true)
+	g.client.PID = 4711
+
+	g.client.SessionID = uuid(2) // late, while the old session is ended
+	g.shows(20)
+	check("R1: overflowed", handoff.GuardState{Lifecycle: handoff.Active, SessionID: uuid(1), ContextUsage: 0.2, Overflowed: true})
+	g.update("overflowed", "false")
+	g.update("lifecycle", "dehydrating")
+	g.shows(21)
+	check("R1: dehydrating", handoff.GuardState{Lifecycle: handoff.Dehydrating, SessionID: uuid(1), ContextUsage: 0.21})
+	g.update("lifecycle", "restarting")
+	g.update("killRequested", "true")
+	g.shows(22)
+	check("R1: killRequested", handoff.GuardState{Lifecycle: handoff.Restarting, SessionID: uuid(1), ContextUsage: 0.22, KillRequested: true})
+
+	noErrors(t, handoff.Resumed(g.file(), 4711, "9"))
+	if got := g.notified(); strings.Contains(got, "fresh") {
+		t.Errorf("told too early: %q", got)
+	}
+	g.shows(5)
+	g.shows(6)
+	check("the fresh client", handoff.GuardState{Lifecycle: handoff.Resuming, SessionID: uuid(2), ContextUsage: 0.06})
+	g.until("the operator hears of the restart", func() bool { return strings.Contains(g.notified(), "goes on in a fresh context") })
+	g.stop()
+	if n := strings.Count(g.notified(), "fresh context"); n != 1 {
+		t.Errorf("told %d times", n)
+	}
+}
+
+// Seed 004, troubleshooting: the status line shows the session of its own client or none.
+func TestSeed004_StatusLineOfTheRightSession(t *testing.T) {
+	checkAppLeaks(t)
+	g := newGuarded(t)
+	g.start()
+	if got := g.shows(50); got != "" {
+		t.Errorf("not activated: %q", got)
+	}
+	g.activate()
+	g.client.Start = "10"
+	if got := g.shows(50); got != "" {
+		t.Errorf("a process with the used pid: %q", got)
+	}
+	g.client = handoff.GuardClient{SessionID: uuid(3), PID: 4711, Start: "9"}
+	if got := g.shows(50); !strings.HasSuffix(got, "66%") {
+		t.Errorf("activated: %q", got)
+	}
+	g.update("lifecycle", "completed")
+	if got := g.shows(60); got != "" || g.state().ContextUsage != 0.5 {
+		t.Errorf("completed: %q, %+v", got, g.state())
+	}
+	g.stop()
+}
+
+// The figure is the transcript's, and the state file's where that is newer or alone.
+func TestGuardUsage(t *testing.T) {
+	checkAppLeaks(t)
+	g := newGuarded(t)
+	g.write(g.session, reply(ago(20*time.Second), "m1", 100_000, 10))
+	g.start()
+	g.activate()
+	at := func(usage string, before time.Duration) {
+		g.update("contextUsage", usage)
+		g.update("lastHeartbeat", time.Now().Add(-before).UTC().Format(time.RFC3339))
+	}
+	at("0.9", time.Minute)
+	g.refused("an old figure", false)
+	g.write(g.session, reply(ago(10*time.Second), "m2", 160_000, 10))
+	g.until("the reading", func() bool { s := g.rig.session(g.session); return s.TokensUsed != nil && *s.TokensUsed == 160_000 })
+	at("0.5", 5*time.Second)
+	g.refused("a new figure", false)
+	at("0.5", time.Minute)
+	g.refused("the transcript", true)
+	g.stop()
+}
+
+// The first refusal is of the session: it is known by that from then on, without a status line.
+func TestGuardBindsByRefusal(t *testing.T) {
+	checkAppLeaks(t)
+	g := newGuarded(t)
+	g.start()
+	g.activate()
+	g.update("contextUsage", "0.8")
+	g.refused("full", true)
+	if s := g.state(); s.SessionID != uuid(1) {
+		t.Errorf("%+v", s)
+	}
+	g.client.PID = 4712
+	g.refused("a resumed client", true)
+	g.stop()
+}
+
+// A subagent has a context of its own. So has a session that nobody has activated.
+func TestGuardLeavesOthersAlone(t *testing.T) {
+	checkAppLeaks(t)
+	g := newGuarded(t)
+	g.start()
+	g.shows(90)
+	g.refused("not activated", false)
+	g.activate()
+	g.shows(90)
+	if got := g.call("Bash", `{"command":"ls"}`, `,"agent_id":"a1"`); got != "" || g.state().Overflowed {
+		t.Errorf("a subagent: %q, %+v", got, g.state())
+	}
+	g.refused("its agent", true)
+	if got := g.call("Bash", `{"command":"ls"}`, `,"agent_id":"a1"`); got != "" {
+		t.Errorf("a subagent of a full session: %q", got)
+	}
+	g.stop()
+}
+
+func TestGuardOff(t *testing.T) {
+	for name, off := range map[string]func(*Options){
+		"off":     func(o *Options) { o.Guard.Enabled = false },
+		"dry run": func(o *Options) { o.DryRun = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			checkAppLeaks(t)
+			g := newGuarded(t)
+			off(&g.o)
+			g.start()
+			g.activate()
+			before := g.state()
+			if got := g.shows(90); got != "" {
+				t.Errorf("shows %q", got)
+			}
+			g.refused("full", false)
+			if diff := cmp.Diff(before, g.state(), cmpopts.IgnoreUnexported(*before)); diff != "" {
+				t.Errorf("(-before +after):\n%s", diff)
+			}
+			g.stop()
+		})
+	}
+}
+
+// Whatever stands in the place of the state, the tool call is made.
+func TestGuardHostileStates(t *testing.T) {
+	checkAppLeaks(t)
+	g := newGuarded(t)
+	g.start()
+	for name, put := range map[string]func() error{
+		"a pipe":   func() error { return syscall.Mkfifo(g.file(), 0o600) },
+		"a folder": func() error { return os.Mkdir(g.file(), 0o700) },
+		"a link":   func() error { return os.Symlink("/dev/zero", g.file()) },
+		"no JSON":  func() error { return os.WriteFile(g.file(), []byte("{"), 0o600) },
+		"10 MB":    func() error { return os.WriteFile(g.file(), make([]byte, 10<<20), 0o600) },
+		"no more":  func() error { return nil },
+		"odd members": func() error {
+			return os.WriteFile(g.file(), []byte(`{"pid":{},"sessionId":[],"contextUsage":"0.9"}`), 0o600)
+		},
+	} {
+		noErrors(t, os.RemoveAll(g.dir), os.MkdirAll(g.dir, 0o700), put())
+		g.refused(name, false)
+		if got := g.shows(90); got != "" {
+			t.Errorf("%s: shows %q", name, got)
+		}
+	}
+	g.stop()
+}
+
+// A refusal that cannot be stored is none: the agent could not hand over either.
+func TestGuardCannotStore(t *testing.T) {
+	checkAppLeaks(t)
+	g := newGuarded(t)
+	g.start()
+	g.activate()
+	g.update("contextUsage", "0.8")
+	noErrors(t, os.Remove(g.file()+".lock"), syscall.Mkfifo(g.file()+".lock", 0o600))
+	g.refused("not stored", false)
+	noErrors(t, os.Remove(g.file()+".lock"))
+	g.refused("stored", true)
+	if !strings.Contains(g.log.String(), "a session is full, but that cannot be stored") {
+		t.Error("nobody is told")
+	}
+	g.stop()
+}
