@@ -22,9 +22,11 @@ import (
 
 // modelStep is what the model does with one request of a conversation.
 type modelStep struct {
-	grow   int64   // the context grows by this
-	tools  int     // so many Bash calls, in one message
-	bash   string  // what they run; "" for an echo
+	grow   int64  // the context grows by this
+	tools  int    // so many Bash calls, in one message
+	bash   string // what they run; "" for an echo
+	other  string // another tool to call besides, with this input
+	input  any
 	agents [][]int // subagents to start in one message, each with its calls of Bash, round by round
 	refuse bool    // "prompt is too long": the client compacts and asks again; hold is then for its summary
 	fail   bool    // another error of the API, however often the client asks
@@ -277,6 +279,9 @@ func (s *modelStub) main(a *modelAnswer) *modelRefusal {
 	a.blocks = []modelBlock{{Type: "thinking", Thinking: "Let me see.", Signature: "c2lnbmVk"}, {Type: "text", Text: fmt.Sprintf("Answer %d.", s.n)}}
 	for i := range step.tools {
 		a.call("Bash", s.n, i, map[string]string{"command": cmp.Or(step.bash, fmt.Sprintf("echo %d", i)), "description": "Say a number"})
+	}
+	if step.other != "" {
+		a.call(step.other, s.n, 90, step.input)
 	}
 	for i, rounds := range step.agents {
 		name := fmt.Sprint(len(s.sizes) + 1)

@@ -1,0 +1,118 @@
+//go:build realclient
+
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sm/handoff"
+)
+
+// guards installs the guard and lets the observer judge tool calls. The agent finds sm by its name.
+func (r *policyRun) guards() {
+	r.t.Helper()
+	r.sm.stop()
+	r.home.write(filepath.Join(filepath.Dir(r.sm.state), ".config", "sm", "config.yaml"), "guard: {enabled: true}\n")
+	settings := filepath.Join(r.home.home, ".claude", "settings.json")
+	text, err := os.ReadFile(settings)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.home.write(settings, strings.Replace(string(text), `"Bash",`, `"Bash", "Write", "Skill",`, 1))
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	defer cancel()
+	install := exec.CommandContext(ctx, r.sm.program, "install", "--guard", "--socket", r.sm.socket)
+	install.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home.home}
+	if out, err := install.CombinedOutput(); err != nil {
+		r.t.Fatalf("sm install: %v\n%s", err, out)
+	}
+	r.home.extra = append(r.home.extra, "PATH="+filepath.Dir(r.sm.program)+":"+os.Getenv("PATH"))
+	r.sm.start()
+}
+
+// saw says whether a text stands in what the client has written down.
+func (r *policyRun) saw(text string) bool {
+	r.t.Helper()
+	for _, path := range transcripts(r.t, r.home.projects) {
+		all, err := os.ReadFile(path)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if bytes.Contains(all, []byte(text)) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestRealClientGuard: above the threshold the client makes no tool call but those that hand over, also with another
+// observer, and shows 100 % in its status line.
+func TestRealClientGuard(t *testing.T) {
+	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
+	r.guards()
+	dir := filepath.Join(r.home.project, "sessions", "REAL")
+	state := func() *handoff.GuardState {
+		t.Helper()
+		s, err := handoff.ReadGuard(filepath.Join(dir, handoff.GuardFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	bash := func(command string) modelStep { return modelStep{grow: 10, tools: 1, bash: command} }
+
+	r.begin(20_000)
+	r.turn("activation", bash("sm session activate sessions/REAL implement"), bash("sm session phase sessions/REAL 'Phase 5: Build Loop'"), modelStep{grow: 10})
+	if s := state(); s.PID != r.home.pid || s.PIDStart == "" {
+		t.Errorf("activated: %+v, the client is process %d", s, r.home.pid)
+	}
+	r.turn("below the threshold", bash("touch below"), modelStep{grow: 10})
+	if _, err := os.Stat(filepath.Join(r.home.project, "below")); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "the session is bound", func() string {
+		if s := state(); s.SessionID != r.current {
+			return "to " + s.SessionID
+		}
+		return ""
+	})
+	r.turn("above the threshold", modelStep{grow: 140_000})
+	eventually(t, "the status line", func() string {
+		if screen := r.home.screen(); !strings.Contains(screen, "REAL [implement/build-loop] 100%") {
+			return screen
+		}
+		return ""
+	})
+
+	r.turn("refused", bash("touch above"), modelStep{grow: 10})
+	if s := state(); !s.Overflowed || !r.saw("CONTEXT OVERFLOW") {
+		t.Errorf("nothing was refused: %+v", s)
+	}
+	r.restart(nil)
+	doc := map[string]string{"file_path": filepath.Join(dir, handoff.GuardDocument), "content": "What to do next.\n"}
+	r.turn("handing over", bash("touch above"),
+		modelStep{grow: 10, other: "Skill", input: map[string]string{"skill": "session", "args": "dehydrate restart"}},
+		bash("sm session dehydrate"), modelStep{grow: 10, other: "Write", input: doc}, bash("sm session restart"), modelStep{grow: 10})
+	if _, err := os.Stat(filepath.Join(r.home.project, "above")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a refused call was made: %v", err)
+	}
+	if text, err := os.ReadFile(doc["file_path"]); err != nil || string(text) != doc["content"] {
+		t.Errorf("the document: %q, %v", text, err)
+	}
+	for _, want := range []string{"What follows the name of this skill", "A fresh context will have this file", "not under sm run: CLAUDE_SUPERVISOR_PID is not set"} {
+		if !r.saw(want) {
+			t.Errorf("the agent has not seen %q", want)
+		}
+	}
+	if s := state(); s.Lifecycle != handoff.Dehydrating || s.KillRequested {
+		t.Errorf("at the end: %+v", s)
+	}
+}
