@@ -203,6 +203,7 @@ func hostile(t *testing.T) map[string]func(path string) {
 		"half a file":         text(seedState[:len(seedState)/2]),
 		"another JSON":        text(`["pid"]`),
 		"10 MB":               text(`{"sessionId":"abc-123-def","a":"` + strings.Repeat("x", 10<<20) + `"}`),
+		"10 MB of spaces":     text(seedState + strings.Repeat(" ", 10<<20)),
 		"brackets":            text(`{"a":` + strings.Repeat("[", 900_000)),
 		"brackets that close": text(`{"sessionId":"abc-123-def","a":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + "}"),
 	}

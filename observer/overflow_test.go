@@ -301,6 +301,24 @@ func TestGuardUsage(t *testing.T) {
 	g.stop()
 }
 
+// What the state file told before a compaction is not the context after it.
+func TestGuardUsageAfterCompaction(t *testing.T) {
+	checkAppLeaks(t)
+	g := newGuarded(t)
+	g.write(g.session, reply(ago(20*time.Second), "m1", 100_000, 10))
+	g.start()
+	g.activate()
+	g.refused("to be known by a hook", false)
+	g.update("contextUsage", "0.9")
+	g.update("lastHeartbeat", time.Now().Add(-15*time.Second).UTC().Format(time.RFC3339))
+	g.write(g.session, boundary(ago(10*time.Second), "b1", "auto", 180_000))
+	g.until("the compaction", func() bool { s := g.rig.session(g.session); return s.Cycle == 2 && s.TokensUsed == nil })
+	g.refused("unknown after a compaction", false)
+	g.update("contextUsage", "0.9")
+	g.refused("told after it", true)
+	g.stop()
+}
+
 // The first refusal is of the session: it is known by that from then on, without a status line.
 func TestGuardBindsByRefusal(t *testing.T) {
 	checkAppLeaks(t)
