@@ -33,7 +33,7 @@ const UsageUnknown = -1
 // the figure nor the document is about, and what it has in hand would be lost; the next call
 // of the agent that started it is refused anyway.
 func (g *Guard) Decide(s *GuardState, usage float64, exempt bool) (refuse, news bool) {
-	full := s.Overflowed || usage >= g.Threshold && s.Lifecycle != Completed
+	full := s.Overflowed || usage >= g.Threshold && s.Lifecycle != SessionCompleted
 	if !full || exempt {
 		return false, false
 	}
@@ -70,7 +70,7 @@ func (s *GuardState) Bind(c GuardClient) (news bool) {
 }
 
 func (s *GuardState) ending() bool {
-	return s.KillRequested || s.Overflowed || s.Lifecycle == Dehydrating
+	return s.KillRequested || s.Overflowed || s.Lifecycle == SessionDehydrating
 }
 
 // Report takes in a report of the status line: usage is the used share of the window, or

@@ -135,16 +135,16 @@ func syncFolder(dir string) error {
 }
 
 const (
-	// lockPause is how soon a lock that is taken is tried again at first, lockPauseMost
+	// guardPause is how soon a lock that is taken is tried again at first, guardPauseMost
 	// the longest: an update takes about as long as a disk needs to sync.
-	lockPause     = time.Millisecond
-	lockPauseMost = 8 * time.Millisecond
+	guardPause     = time.Millisecond
+	guardPauseMost = 8 * time.Millisecond
 )
 
 // lockedGuard runs f while nobody else of us changes the state file. The lock file is never
 // removed: with the name gone a second writer would lock another file of that name.
 func lockedGuard(ctx context.Context, path string, f func() error) error {
-	for pause := lockPause; ; pause = min(2*pause, lockPauseMost) {
+	for pause := guardPause; ; pause = min(2*pause, guardPauseMost) {
 		lock, err := tryGuardLock(path + ".lock")
 		if err != nil {
 			return err

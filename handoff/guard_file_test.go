@@ -239,7 +239,7 @@ func TestGuardHostileFiles(t *testing.T) {
 			if kept, err := os.Lstat(done.SetAside); err != nil || !os.SameFile(before, kept) || !strings.Contains(done.SetAside, ".damaged-20260205T154500") {
 				t.Errorf("kept as %q: %v", done.SetAside, err)
 			}
-			p.want("A", GuardState{PID: 12345, PIDStart: "1", Skill: "x", Lifecycle: Active, StartedAt: now})
+			p.want("A", GuardState{PID: 12345, PIDStart: "1", Skill: "x", Lifecycle: SessionActive, StartedAt: now})
 		})
 	}
 }

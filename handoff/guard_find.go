@@ -54,7 +54,7 @@ func FindGuarded(dirs []string, c GuardClient) (path string, s *GuardState, ok b
 		default:
 			continue
 		}
-		if x.Lifecycle != Completed {
+		if x.Lifecycle != SessionCompleted {
 			rank++
 		}
 		if rank > best || rank == best && x.StartedAt.After(s.StartedAt) {

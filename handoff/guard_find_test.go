@@ -29,8 +29,8 @@ func TestGuardFinds(t *testing.T) {
 		{"nobody asks", map[string]GuardState{"A": {}, "B": {PID: 1}}, GuardClient{}, ""},
 		{"init asks", map[string]GuardState{"B": {PID: 1}}, GuardClient{PID: 1}, ""},
 		{"two of one session: the last started", map[string]GuardState{"A": {SessionID: "s", StartedAt: late}, "B": {SessionID: "s", StartedAt: early}}, client, "A"},
-		{"two of one process: not the completed one", map[string]GuardState{"A": {PID: 7, Lifecycle: Completed, StartedAt: late}, "B": {PID: 7, StartedAt: early}}, client, "B"},
-		{"a completed one", map[string]GuardState{"A": {PID: 7, Lifecycle: Completed}}, client, "A"},
+		{"two of one process: not the completed one", map[string]GuardState{"A": {PID: 7, Lifecycle: SessionCompleted, StartedAt: late}, "B": {PID: 7, StartedAt: early}}, client, "B"},
+		{"a completed one", map[string]GuardState{"A": {PID: 7, Lifecycle: SessionCompleted}}, client, "A"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newProject(t)

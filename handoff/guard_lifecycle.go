@@ -82,7 +82,7 @@ func (a *Activation) check() error {
 
 // taken says that another client is at work in the session.
 func (a *Activation) taken(s *GuardState) bool {
-	return s.PID > 1 && s.PIDStart != "" && !a.Client.runs(s) && s.Lifecycle != Completed && a.Alive != nil && a.Alive(s.PID, s.PIDStart)
+	return s.PID > 1 && s.PIDStart != "" && !a.Client.runs(s) && s.Lifecycle != SessionCompleted && a.Alive != nil && a.Alive(s.PID, s.PIDStart)
 }
 
 // leaveOthers ends the client's claim to other sessions beside this one. To leave a full
@@ -121,7 +121,7 @@ func (s *GuardState) fresh(c GuardClient) bool {
 	case s.SessionID != "":
 		return c.SessionID != "" && c.SessionID != s.SessionID
 	}
-	return s.Lifecycle == Restarting || s.Lifecycle == Resuming
+	return s.Lifecycle == SessionRestarting || s.Lifecycle == SessionResuming
 }
 
 // activate says false for a session that stays full.
@@ -133,12 +133,12 @@ func (s *GuardState) activate(a Activation) bool {
 	}
 	s.PID, s.PIDStart = a.Client.PID, a.Client.Start
 	if !fresh {
-		if s.Lifecycle != Dehydrating {
-			s.Lifecycle = Active
+		if s.Lifecycle != SessionDehydrating {
+			s.Lifecycle = SessionActive
 		}
 		return false
 	}
-	s.Lifecycle, s.Overflowed, s.KillRequested = Active, false, false
+	s.Lifecycle, s.Overflowed, s.KillRequested = SessionActive, false, false
 	s.RestartPrompt, s.DehydratingSince = "", time.Time{}
 	if !same {
 		s.SessionID, s.ContextUsage, s.StartedAt = "", 0, time.Time{}
@@ -151,19 +151,19 @@ func (s *GuardState) activate(a Activation) bool {
 
 // release gives up a session for another one of the same client.
 func (s *GuardState) release() {
-	s.PID, s.PIDStart, s.SessionID, s.Lifecycle = 0, "", "", Completed
+	s.PID, s.PIDStart, s.SessionID, s.Lifecycle = 0, "", "", SessionCompleted
 }
 
 // Dehydrate asks for the session's document: from now on it must be newer than now.
 func (s *GuardState) Dehydrate(now time.Time) {
-	if s.Lifecycle != Dehydrating || s.DehydratingSince.IsZero() {
-		s.Lifecycle, s.DehydratingSince = Dehydrating, second(now)
+	if s.Lifecycle != SessionDehydrating || s.DehydratingSince.IsZero() {
+		s.Lifecycle, s.DehydratingSince = SessionDehydrating, second(now)
 	}
 }
 
 // since is the time before which a document is of an earlier stretch of work.
 func (s *GuardState) since() time.Time {
-	if s.Lifecycle == Dehydrating && s.DehydratingSince.After(s.StartedAt) {
+	if s.Lifecycle == SessionDehydrating && s.DehydratingSince.After(s.StartedAt) {
 		return s.DehydratingSince
 	}
 	return s.StartedAt
@@ -210,7 +210,7 @@ func AskRestart(ctx context.Context, dir string, c GuardClient, ask func() error
 		if s.RestartPrompt == "" {
 			s.RestartPrompt = s.continuation(dir)
 		}
-		s.KillRequested, s.Lifecycle = true, Restarting
+		s.KillRequested, s.Lifecycle = true, SessionRestarting
 		if err := writeGuard(path, s); err != nil {
 			return err
 		}
@@ -269,6 +269,6 @@ func Resumed(stateFile string, pid int, start string) error {
 
 func (s *GuardState) resume(c GuardClient, now time.Time) {
 	s.PID, s.PIDStart, s.SessionID = c.PID, c.Start, ""
-	s.Lifecycle, s.KillRequested, s.Overflowed = Resuming, false, false
+	s.Lifecycle, s.KillRequested, s.Overflowed = SessionResuming, false, false
 	s.ContextUsage, s.RestartPrompt, s.DehydratingSince, s.StartedAt = 0, "", time.Time{}, second(now)
 }

@@ -21,8 +21,8 @@ func nobodyLives(int, string) bool { return false }
 
 func TestGuardActivates(t *testing.T) {
 	client := GuardClient{"new", 7, "100"}
-	begun := GuardState{PID: 7, PIDStart: "100", Skill: "implement", Lifecycle: Active, StartedAt: guardNow}
-	going := GuardState{PID: 7, PIDStart: "100", SessionID: "new", Skill: "implement", Lifecycle: Active, StartedAt: guardStart, ContextUsage: 0.5,
+	begun := GuardState{PID: 7, PIDStart: "100", Skill: "implement", Lifecycle: SessionActive, StartedAt: guardNow}
+	going := GuardState{PID: 7, PIDStart: "100", SessionID: "new", Skill: "implement", Lifecycle: SessionActive, StartedAt: guardStart, ContextUsage: 0.5,
 		CurrentPhase: "Phase 2", LastHeartbeat: guardStart}
 	with := func(s GuardState, f func(*GuardState)) GuardState { f(&s); return s }
 	full := func(s *GuardState) { s.Overflowed, s.ContextUsage = true, 0.8 }
@@ -38,14 +38,14 @@ func TestGuardActivates(t *testing.T) {
 		{"once more, session not told", &going, GuardClient{"", 7, "100"}, going, false},
 		{"another skill", new(with(going, func(s *GuardState) { s.Skill = "test" })), client,
 			with(going, func(s *GuardState) { s.CurrentPhase = "" }), false},
-		{"after dehydrating in vain", new(with(going, func(s *GuardState) { s.Lifecycle, s.DehydratingSince = Dehydrating, guardNow })), client, going, false},
+		{"after dehydrating in vain", new(with(going, func(s *GuardState) { s.Lifecycle, s.DehydratingSince = SessionDehydrating, guardNow })), client, going, false},
 		{"after a clear", new(with(going, func(s *GuardState) { s.SessionID = "old" })), client,
 			with(going, func(s *GuardState) { s.SessionID, s.ContextUsage, s.StartedAt = "", 0, guardNow }), false},
 		{"fresh: another session of the process", new(with(going, func(s *GuardState) { full(s); s.SessionID = "old" })), client,
 			with(going, func(s *GuardState) { s.SessionID, s.ContextUsage, s.StartedAt = "", 0, guardNow }), false},
 		{"fresh: another client", new(with(going, func(s *GuardState) { full(s); s.SessionID, s.PID = "old", 6 })), client,
 			with(going, func(s *GuardState) { s.SessionID, s.ContextUsage, s.StartedAt = "", 0, guardNow }), false},
-		{"fresh: not bound since the restart", new(with(going, func(s *GuardState) { full(s); s.SessionID, s.Lifecycle, s.KillRequested = "", Restarting, true })),
+		{"fresh: not bound since the restart", new(with(going, func(s *GuardState) { full(s); s.SessionID, s.Lifecycle, s.KillRequested = "", SessionRestarting, true })),
 			GuardClient{"new", 8, "200"},
 			with(going, func(s *GuardState) {
 				s.SessionID, s.ContextUsage, s.StartedAt, s.PID, s.PIDStart = "", 0, guardNow, 8, "200"
@@ -58,9 +58,9 @@ func TestGuardActivates(t *testing.T) {
 			with(going, func(s *GuardState) { full(s); s.SessionID = "" }), true},
 		{"full: dehydrating", new(with(going, func(s *GuardState) { full(s); s.Dehydrate(guardNow) })), client,
 			with(going, func(s *GuardState) { full(s); s.Dehydrate(guardNow) }), true},
-		{"after sm run has resumed it", &GuardState{PID: 7, PIDStart: "100", Skill: "implement", Lifecycle: Resuming, StartedAt: guardStart, CurrentPhase: "Phase 2"}, client,
-			GuardState{PID: 7, PIDStart: "100", Skill: "implement", Lifecycle: Active, StartedAt: guardStart, CurrentPhase: "Phase 2"}, false},
-		{"completed before", &GuardState{Skill: "implement", Lifecycle: Completed, StartedAt: guardStart}, client, begun, false},
+		{"after sm run has resumed it", &GuardState{PID: 7, PIDStart: "100", Skill: "implement", Lifecycle: SessionResuming, StartedAt: guardStart, CurrentPhase: "Phase 2"}, client,
+			GuardState{PID: 7, PIDStart: "100", Skill: "implement", Lifecycle: SessionActive, StartedAt: guardStart, CurrentPhase: "Phase 2"}, false},
+		{"completed before", &GuardState{Skill: "implement", Lifecycle: SessionCompleted, StartedAt: guardStart}, client, begun, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newProject(t)
@@ -96,8 +96,8 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 	if err := activate("C", other); err != nil {
 		t.Fatal(err)
 	}
-	p.want("B", GuardState{Skill: "x", Lifecycle: Completed, StartedAt: guardNow})
-	p.want("A", GuardState{PID: 7, PIDStart: "100", Skill: "x", Lifecycle: Active, StartedAt: guardNow})
+	p.want("B", GuardState{Skill: "x", Lifecycle: SessionCompleted, StartedAt: guardNow})
+	p.want("A", GuardState{PID: 7, PIDStart: "100", Skill: "x", Lifecycle: SessionActive, StartedAt: guardNow})
 	for c, want := range map[GuardClient]string{one: "A", other: "C"} {
 		if path, _, _ := FindGuarded([]string{p.dir}, c); path != p.state(want) {
 			t.Errorf("%v: found %q", c, path)
@@ -112,7 +112,7 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 		t.Errorf("after a clear: %v", err)
 	}
 	// A process with the used pid of an agent that died is another one.
-	p.put("E", GuardState{PID: 7, PIDStart: "1", Skill: "x", Lifecycle: Active})
+	p.put("E", GuardState{PID: 7, PIDStart: "1", Skill: "x", Lifecycle: SessionActive})
 	if err := activate("E", other); err != nil {
 		t.Errorf("a dead agent's session: %v", err)
 	}
@@ -141,7 +141,7 @@ func TestGuardActivationRefuses(t *testing.T) {
 // Seed 004, troubleshooting: there is no restart without a handover of this very work.
 func TestGuardRestartNeedsDocument(t *testing.T) {
 	client := GuardClient{"s", 7, "100"}
-	was := GuardState{PID: 7, PIDStart: "100", SessionID: "s", Skill: "implement", Lifecycle: Active, StartedAt: guardStart, Overflowed: true}
+	was := GuardState{PID: 7, PIDStart: "100", SessionID: "s", Skill: "implement", Lifecycle: SessionActive, StartedAt: guardStart, Overflowed: true}
 	dehydrating := was
 	dehydrating.Dehydrate(guardNow)
 	for _, tt := range []struct {
@@ -180,7 +180,7 @@ func TestGuardRestartNeedsDocument(t *testing.T) {
 				return
 			}
 			s := p.read("A")
-			if err != nil || !asked || !s.KillRequested || s.Lifecycle != Restarting || s.RestartPrompt == "" {
+			if err != nil || !asked || !s.KillRequested || s.Lifecycle != SessionRestarting || s.RestartPrompt == "" {
 				t.Errorf("error %v, asked %v, %+v", err, asked, s)
 			}
 		})
@@ -237,7 +237,7 @@ func TestGuardFlowOfRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := p.read("2026_02_05 A")
-	if diff := cmp.Diff(&GuardState{PID: 9, PIDStart: "300", Skill: "implement", Lifecycle: Resuming, CurrentPhase: "Phase 5: Build\nLoop",
+	if diff := cmp.Diff(&GuardState{PID: 9, PIDStart: "300", Skill: "implement", Lifecycle: SessionResuming, CurrentPhase: "Phase 5: Build\nLoop",
 		StartedAt: s.StartedAt, LastHeartbeat: s.LastHeartbeat}, s, onlyFields); diff != "" {
 		t.Errorf("resumed (-want +got):\n%s", diff)
 	}
@@ -246,7 +246,7 @@ func TestGuardFlowOfRestart(t *testing.T) {
 	}
 	update(func(s *GuardState) { s.Report(fresh, 0.1, time.Now()) })
 	activate(fresh)
-	if s := p.read("2026_02_05 A"); s.SessionID != "t" || s.Lifecycle != Active || s.Overflowed || s.CurrentPhase == "" {
+	if s := p.read("2026_02_05 A"); s.SessionID != "t" || s.Lifecycle != SessionActive || s.Overflowed || s.CurrentPhase == "" {
 		t.Errorf("after the activation: %+v", s)
 	}
 	// The document is spent: another restart needs another one.

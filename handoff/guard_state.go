@@ -16,16 +16,16 @@ type Lifecycle string
 
 // The stations of a session.
 const (
-	Active      Lifecycle = "active"      // sm session activate
-	Dehydrating Lifecycle = "dehydrating" // sm session dehydrate: the document is being written
-	Restarting  Lifecycle = "restarting"  // sm session restart: the client is to be ended
-	Resuming    Lifecycle = "resuming"    // a fresh client has been started
-	Completed   Lifecycle = "completed"   // by its skill, or given up for another session
+	SessionActive      Lifecycle = "active"      // sm session activate
+	SessionDehydrating Lifecycle = "dehydrating" // sm session dehydrate: the document is being written
+	SessionRestarting  Lifecycle = "restarting"  // sm session restart: the client is to be ended
+	SessionResuming    Lifecycle = "resuming"    // a fresh client has been started
+	SessionCompleted   Lifecycle = "completed"   // by its skill, or given up for another session
 )
 
 // Lifecycles lists all of them.
 func Lifecycles() []Lifecycle {
-	return []Lifecycle{Active, Dehydrating, Restarting, Resuming, Completed}
+	return []Lifecycle{SessionActive, SessionDehydrating, SessionRestarting, SessionResuming, SessionCompleted}
 }
 
 // GuardState is what sessions/NAME/.state.json says. The zero value is a session that

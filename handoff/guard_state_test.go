@@ -51,7 +51,7 @@ var onlyFields = cmpopts.IgnoreUnexported(GuardState{})
 func TestGuardStateFields(t *testing.T) {
 	s := parseGuard(t, seedState)
 	want := &GuardState{
-		PID: 12345, SessionID: "abc-123-def", Skill: "implement", Lifecycle: Active, ContextUsage: 0.72, CurrentPhase: "Phase 5: Build Loop",
+		PID: 12345, SessionID: "abc-123-def", Skill: "implement", Lifecycle: SessionActive, ContextUsage: 0.72, CurrentPhase: "Phase 5: Build Loop",
 		StartedAt:     time.Date(2026, 2, 5, 14, 30, 0, 0, time.UTC),
 		LastHeartbeat: time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC), RestartPrompt: "...",
 	}
@@ -76,7 +76,7 @@ func TestGuardStateKeepsUnknown(t *testing.T) {
 	if s.PID != 0 || s.Skill != "" || s.SessionID != "s" {
 		t.Errorf("read %+v", s)
 	}
-	s.Overflowed, s.SessionID, s.Lifecycle = true, "", Dehydrating
+	s.Overflowed, s.SessionID, s.Lifecycle = true, "", SessionDehydrating
 	want := `{
   "\u0074odo": 1e2,
   "tags": [1.50, { "a":null }  ],

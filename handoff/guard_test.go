@@ -28,9 +28,9 @@ func TestGuardDecides(t *testing.T) {
 		{"sticky: after a smaller reading", GuardState{Overflowed: true}, 0.1, false, true, false},
 		{"sticky: while unknown", GuardState{Overflowed: true}, UsageUnknown, false, true, false},
 		{"sticky: an exempt call", GuardState{Overflowed: true}, 0.1, true, false, false},
-		{"completed", GuardState{Lifecycle: Completed}, 0.9, false, false, false},
-		{"sticky: completed", GuardState{Lifecycle: Completed, Overflowed: true}, 0.1, false, true, false},
-		{"dehydrating early", GuardState{Lifecycle: Dehydrating}, 0.5, false, false, false},
+		{"completed", GuardState{Lifecycle: SessionCompleted}, 0.9, false, false, false},
+		{"sticky: completed", GuardState{Lifecycle: SessionCompleted, Overflowed: true}, 0.1, false, true, false},
+		{"dehydrating early", GuardState{Lifecycle: SessionDehydrating}, 0.5, false, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := tt.state
@@ -93,8 +93,8 @@ func TestGuardBinds(t *testing.T) {
 		{"a file without a start time", GuardState{PID: 7}, "new", true},
 		{"R1: kill requested", GuardState{PID: 7, PIDStart: "100", KillRequested: true}, "", false},
 		{"R1: overflowed", GuardState{PID: 7, PIDStart: "100", Overflowed: true}, "", false},
-		{"R1: dehydrating", GuardState{PID: 7, PIDStart: "100", Lifecycle: Dehydrating}, "", false},
-		{"resuming", GuardState{PID: 7, PIDStart: "100", Lifecycle: Resuming}, "new", true},
+		{"R1: dehydrating", GuardState{PID: 7, PIDStart: "100", Lifecycle: SessionDehydrating}, "", false},
+		{"resuming", GuardState{PID: 7, PIDStart: "100", Lifecycle: SessionResuming}, "new", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := tt.state
@@ -157,7 +157,7 @@ func TestGuardSet(t *testing.T) {
 		}
 	}
 	want := &GuardState{
-		PID: 4711, SessionID: "s", Skill: "test", Lifecycle: Completed, Overflowed: true, KillRequested: true, ContextUsage: 0.85,
+		PID: 4711, SessionID: "s", Skill: "test", Lifecycle: SessionCompleted, Overflowed: true, KillRequested: true, ContextUsage: 0.85,
 		CurrentPhase: "Phase 1: \"Größe\"", StartedAt: time.Date(2026, 2, 5, 14, 30, 0, 0, time.UTC), LastHeartbeat: now, RestartPrompt: "go on",
 	}
 	if diff := cmp.Diff(want, s, onlyFields); diff != "" {

@@ -74,7 +74,7 @@ func (a *App) judge(ctx context.Context, p *hook.Payload) (answer hook.Answer) {
 func (a *App) guardLine(ctx context.Context, status *hook.Status, now time.Time) []byte {
 	client := guardClient(status.SessionID, &status.SM)
 	path, s, ok := handoff.FindGuarded([]string{status.SM.Project, status.ProjectDir, status.CurrentDir, status.CWD}, client)
-	if !ok || s.Lifecycle == handoff.Completed && !s.Overflowed {
+	if !ok || s.Lifecycle == handoff.SessionCompleted && !s.Overflowed {
 		return nil
 	}
 	usage, name := usageOf(status), filepath.Base(filepath.Dir(path))
@@ -85,7 +85,7 @@ func (a *App) guardLine(ctx context.Context, status *hook.Status, now time.Time)
 		err := handoff.UpdateGuard(waiting, path, func(s *handoff.GuardState) error {
 			bound := s.SessionID
 			s.Report(client, usage, now)
-			resumed = s.SessionID != bound && s.Lifecycle == handoff.Resuming
+			resumed = s.SessionID != bound && s.Lifecycle == handoff.SessionResuming
 			return nil
 		})
 		if err != nil { // the next report does
@@ -162,7 +162,7 @@ func (a *App) usage(ctx context.Context, session string, s *handoff.GuardState) 
 // tellOperator tells a notice that the policy does not know of.
 func (a *App) tellOperator(ctx context.Context, key alerts.Key, text string) {
 	err := a.do(context.WithoutCancel(ctx), func(c *core) {
-		c.effects = append(c.effects, operatorEffect{key, "[sm guard] " + text})
+		c.operator(key.String(), "[sm guard] "+text)
 	})
 	if err != nil { // the observer stops
 		a.log.Warn("for the operator", "key", key, "text", text)

@@ -129,7 +129,7 @@ func TestSeed004_Flow(t *testing.T) {
 	if !strings.Contains(reason, "/session dehydrate restart") || !strings.Contains(reason, g.doc()) {
 		t.Errorf("refused with %q", reason)
 	}
-	if s := g.state(); !s.Overflowed || s.Lifecycle != handoff.Active {
+	if s := g.state(); !s.Overflowed || s.Lifecycle != handoff.SessionActive {
 		t.Errorf("after the refusal: %+v", s)
 	}
 	for input, refused := range map[string]bool{
@@ -213,14 +213,14 @@ func TestSeed004_SessionBinding(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
-	check("stage 1", handoff.GuardState{Lifecycle: handoff.Active})
+	check("stage 1", handoff.GuardState{Lifecycle: handoff.SessionActive})
 	g.update("contextUsage", "0.9")
 	g.update("contextUsage", "0.4")
 	g.refused("fallback: by the process", false)
 	if g.shows(50) == "" {
 		t.Error("no line")
 	}
-	check("stage 2", handoff.GuardState{Lifecycle: handoff.Active, SessionID: uuid(1), ContextUsage: 0.5})
+	check("stage 2", handoff.GuardState{Lifecycle: handoff.SessionActive, SessionID: uuid(1), ContextUsage: 0.5})
 	if s := g.state(); time.Since(s.LastHeartbeat) > time.Minute || s.LastHeartbeat.IsZero() {
 		t.Errorf("heartbeat %v", s.LastHeartbeat)
 	}
@@ -231,15 +231,15 @@ func TestSeed004_SessionBinding(t *testing.T) {
 
 	g.client.SessionID = uuid(2) // late, while the old session is ended
 	g.shows(20)
-	check("R1: overflowed", handoff.GuardState{Lifecycle: handoff.Active, SessionID: uuid(1), ContextUsage: 0.2, Overflowed: true})
+	check("R1: overflowed", handoff.GuardState{Lifecycle: handoff.SessionActive, SessionID: uuid(1), ContextUsage: 0.2, Overflowed: true})
 	g.update("overflowed", "false")
 	g.update("lifecycle", "dehydrating")
 	g.shows(21)
-	check("R1: dehydrating", handoff.GuardState{Lifecycle: handoff.Dehydrating, SessionID: uuid(1), ContextUsage: 0.21})
+	check("R1: dehydrating", handoff.GuardState{Lifecycle: handoff.SessionDehydrating, SessionID: uuid(1), ContextUsage: 0.21})
 	g.update("lifecycle", "restarting")
 	g.update("killRequested", "true")
 	g.shows(22)
-	check("R1: killRequested", handoff.GuardState{Lifecycle: handoff.Restarting, SessionID: uuid(1), ContextUsage: 0.22, KillRequested: true})
+	check("R1: killRequested", handoff.GuardState{Lifecycle: handoff.SessionRestarting, SessionID: uuid(1), ContextUsage: 0.22, KillRequested: true})
 
 	noErrors(t, handoff.Resumed(g.file(), 4711, "9"))
 	if got := g.notified(); strings.Contains(got, "fresh") {
@@ -247,7 +247,7 @@ func TestSeed004_SessionBinding(t *testing.T) {
 	}
 	g.shows(5)
 	g.shows(6)
-	check("the fresh client", handoff.GuardState{Lifecycle: handoff.Resuming, SessionID: uuid(2), ContextUsage: 0.06})
+	check("the fresh client", handoff.GuardState{Lifecycle: handoff.SessionResuming, SessionID: uuid(2), ContextUsage: 0.06})
 	g.until("the operator hears of the restart", func() bool { return strings.Contains(g.notified(), "goes on in a fresh context") })
 	g.stop()
 	if n := strings.Count(g.notified(), "fresh context"); n != 1 {

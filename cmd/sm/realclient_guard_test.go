@@ -112,7 +112,7 @@ func TestRealClientGuard(t *testing.T) {
 			t.Errorf("the agent has not seen %q", want)
 		}
 	}
-	if s := state(); s.Lifecycle != handoff.Dehydrating || s.KillRequested {
+	if s := state(); s.Lifecycle != handoff.SessionDehydrating || s.KillRequested {
 		t.Errorf("at the end: %+v", s)
 	}
 }
