@@ -1,0 +1,253 @@
+package supervise
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// values is how many values an option of the client takes.
+type values int
+
+const (
+	none  values = iota
+	one          // whatever it looks like
+	maybe        // one that does not begin with a dash
+	many         // one, and all that follow up to the next with a dash
+)
+
+// option is what becomes of an option of the client for a fresh session.
+type option struct {
+	values values
+	drop   bool   // it would bring the old context back, or set the first prompt
+	alone  string // why a client with this option is not started again
+}
+
+const (
+	printsOnly   = "a client that prints one answer is not started again; leave --print out"
+	endsAtOnce   = "this client has no conversation to go on with; start one without it"
+	runsAfar     = "this client's session does not run here; start one that does"
+	startsInside = "the client's own words stand inside a command for a shell; give them to sm run as they are"
+	unknownWords = "it cannot be told which words are the client's own; write the client as claude"
+)
+
+// options are those of client 2.1.197, the ones that its help leaves out included. Flags without a value need no entry
+// unless something becomes of them; they are listed so that the word after them is known for a prompt.
+func options() map[string]option {
+	table := map[string]option{
+		"resume": {maybe, true, ""}, "continue": {none, true, ""}, "session-id": {one, true, ""}, "fork-session": {none, true, ""},
+		"from-pr": {maybe, true, ""}, "resume-session-at": {one, true, ""}, "rewind-files": {one, true, ""}, "reply-on-resume": {none, true, ""},
+		"teleport": {maybe, true, ""}, "prefill": {one, true, ""}, "prefill-b64": {one, true, ""},
+		"print": {alone: printsOnly}, "background": {alone: endsAtOnce}, "bg": {alone: endsAtOnce}, "init-only": {alone: endsAtOnce},
+		"help": {alone: endsAtOnce}, "version": {alone: endsAtOnce}, "remote": {maybe, false, runsAfar}, "cloud": {maybe, false, runsAfar},
+	}
+	for takes, names := range map[values]string{
+		none: "allow-dangerously-skip-permissions ax-screen-reader bare brief chrome cowork dangerously-skip-permissions " +
+			"debug-to-stderr deep-link-origin disable-slash-commands enable-auth-status enable-auto-mode " +
+			"exclude-dynamic-system-prompt-sections ide include-hook-events include-partial-messages init maintenance " +
+			"mcp-debug no-chrome no-session-persistence plan-mode-required replay-user-messages safe-mode session-mirror " +
+			"strict-mcp-config tmux verbose xaa",
+		one: "advisor agent agent-color agent-id agent-name agent-type agents append-system-prompt append-system-prompt-file " +
+			"debug-file deep-link-cwd-b64 deep-link-last-fetch deep-link-repo effort fallback-model input-format json-schema " +
+			"managed-settings max-budget-usd max-thinking-tokens max-turns model name output-format parent-session-id " +
+			"permission-mode permission-prompt-tool plan-mode-instructions plugin-dir plugin-dir-no-mcp plugin-url " +
+			"remote-control-session-name-prefix sdk-url setting-sources settings system-prompt system-prompt-file task-budget " +
+			"team-name teammate-mode thinking thinking-display workload",
+		maybe: "debug prompt-suggestions rc remote-control worktree",
+		many: "add-dir allowed-tools allowedTools betas channels dangerously-load-development-channels disallowed-tools " +
+			"disallowedTools file mcp-config tools",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			table[name] = option{values: takes}
+		}
+	}
+	return table
+}
+
+// letters are the short names.
+func letters() map[byte]string {
+	return map[byte]string{
+		'c': "continue", 'd': "debug", 'h': "help", 'n': "name", 'p': "print", 'r': "resume", 'v': "version", 'w': "worktree",
+	}
+}
+
+// commands are the client's own, of its help.
+func commands() []string {
+	return []string{
+		"agents", "auth", "auto-mode", "config", "doctor", "gateway", "install", "mcp", "plugin", "plugins", "project",
+		"remote-control", "setup-token", "ultrareview", "update", "upgrade",
+	}
+}
+
+// Again makes, of the words that started a Claude Code client, those that start another in a fresh session with this
+// prompt, none if it is empty. An error is one line that says why there can be no other.
+//
+// What would resume the old session or repeat its first prompt is left out, all else stays. The rules are those by which
+// the client reads its words (commander): --name=value and -nVALUE hold their value; -- ends the options; what is no
+// option nor value of one is the prompt. An option that is not known is kept, and with it the word that follows unless
+// that begins with a dash, since it may be its value: a prompt behind such an option belongs behind a -- of its own.
+//
+// The client may stand behind words that start it, such as env or node. Words that a shell is to read cannot be told
+// apart, and are refused.
+func Again(argv []string, prompt string) ([]string, error) {
+	at, err := clientIn(argv)
+	if err != nil {
+		return nil, err
+	}
+	r := reader{words: argv[at+1:], options: options(), letters: letters()}
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	again := slices.Concat(argv[:at+1], r.kept)
+	if prompt != "" {
+		again = append(again, "--", prompt)
+	}
+	return again, nil
+}
+
+// clientIn is where the client's name stands.
+func clientIn(argv []string) (int, error) {
+	if len(argv) == 0 {
+		return 0, errors.New("there is no client; give one")
+	}
+	switch strings.TrimRight(path.Base(argv[0]), "0123456789.") {
+	default:
+		return 0, nil
+	case "sh", "bash", "dash", "zsh", "ksh", "fish", "ash":
+		for i, word := range argv[1:] {
+			switch {
+			case !strings.HasPrefix(word, "-"):
+				return i + 1, nil
+			case !strings.HasPrefix(word, "--") && strings.Contains(word, "c"):
+				return 0, errors.New(startsInside)
+			}
+		}
+	case "node", "bun", "deno", "python", "perl", "ruby":
+		if i := slices.IndexFunc(argv[1:], func(word string) bool { return !strings.HasPrefix(word, "-") }); i >= 0 {
+			return i + 1, nil
+		}
+	case "env", "npx", "bunx", "pnpm", "nice", "ionice", "nohup", "setsid", "stdbuf", "timeout", "time", "sudo", "doas", "systemd-run", "unshare":
+		if i := slices.IndexFunc(argv[1:], isClaude); i >= 0 {
+			return i + 1, nil
+		}
+	}
+	return 0, errors.New(unknownWords)
+}
+
+func isClaude(word string) bool {
+	base, _, _ := strings.Cut(path.Base(word), "@")
+	return !strings.Contains(word, "=") && (base == "claude" || base == "claude-code")
+}
+
+// reader reads the client's words.
+type reader struct {
+	words   []string
+	options map[string]option
+	letters map[byte]string
+	kept    []string
+}
+
+func (r *reader) read() error {
+	for len(r.words) > 0 {
+		word := r.words[0]
+		r.words = r.words[1:]
+		var err error
+		switch {
+		case word == "--":
+			return nil // what follows is the prompt
+		case !isOption(word):
+			if slices.Contains(commands(), word) {
+				return errors.New(endsAtOnce)
+			}
+		case strings.HasPrefix(word, "--"):
+			err = r.long(word)
+		default:
+			err = r.short(word)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isOption is the client's own test: a dash alone is a word.
+func isOption(word string) bool { return len(word) > 1 && word[0] == '-' }
+
+func (r *reader) long(word string) error {
+	name, _, holds := strings.Cut(word[2:], "=")
+	o, known := r.options[name]
+	switch {
+	case o.alone != "":
+		return errors.New(o.alone)
+	case holds:
+		r.keep(o, word)
+	case known:
+		return r.keepTaken(o, word, o.values)
+	default:
+		return r.keepTaken(o, word, maybe)
+	}
+	return nil
+}
+
+// short reads letters behind one dash: the first that takes a value has the rest for it.
+func (r *reader) short(word string) error {
+	for letters := word[1:]; letters != ""; letters = letters[1:] {
+		name, known := r.letters[letters[0]]
+		o := r.options[name]
+		switch {
+		case o.alone != "":
+			return errors.New(o.alone)
+		case known && o.values == none:
+			r.keep(o, "-"+letters[:1])
+			continue
+		case len(letters) > 1:
+			r.keep(o, "-"+letters)
+		case known:
+			return r.keepTaken(o, "-"+letters, o.values)
+		default:
+			return r.keepTaken(o, "-"+letters, maybe)
+		}
+		return nil
+	}
+	return nil
+}
+
+// take takes an option's values.
+func (r *reader) take(v values) (taken []string) {
+	for len(r.words) > 0 {
+		switch {
+		case v == none, v == maybe && (len(taken) == 1 || isOption(r.words[0])),
+			v == one && len(taken) == 1,
+			v == many && len(taken) > 0 && isOption(r.words[0]):
+			return taken
+		}
+		taken, r.words = append(taken, r.words[0]), r.words[1:]
+	}
+	return taken
+}
+
+// keepTaken keeps an option with its values.
+func (r *reader) keepTaken(o option, word string, v values) error {
+	taken := r.take(v)
+	if len(taken) == 0 && (v == one || v == many) {
+		return fmt.Errorf("%.40s has no value; give it one", word) // it would take what we put behind it
+	}
+	r.keep(o, word, taken...)
+	return nil
+}
+
+func (r *reader) keep(o option, word string, values ...string) {
+	if !o.drop {
+		r.kept = append(append(r.kept, word), values...)
+	}
+}
+
+// Unknown is [Again] for clients of other providers: how they take a prompt is not known.
+func Unknown(provider string) func([]string, string) ([]string, error) {
+	return func([]string, string) ([]string, error) {
+		return nil, fmt.Errorf("clients of provider %.40q are not started again; only claude's are", provider)
+	}
+}

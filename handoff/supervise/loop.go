@@ -1,0 +1,248 @@
+package supervise
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// lookEvery is how often we look who has left the client's family. What left it later than that before the client
+// ended by itself is taken for something that it left behind.
+const lookEvery = 10 * time.Second
+
+// supervisor is the one goroutine that owns the client, and every other child.
+type supervisor struct {
+	o        Options
+	signals  chan os.Signal
+	terminal *terminal
+	poll     *poller
+	polling  sync.WaitGroup
+	stopPoll context.CancelFunc
+
+	client *os.Process // nil while none runs
+	now    Process
+	status syscall.WaitStatus // of the client that ended last
+	loose  map[Process]bool   // who had left the client's family before its end
+	kill   *time.Timer        // runs while a client has been asked to end
+
+	next    *successor // who follows the client that is being ended
+	handled map[string]Outcome
+	leaving bool // no further client
+	used    int  // restarts that were begun
+	result  Result
+}
+
+// successor is a client to come.
+type successor struct {
+	rotation string
+	argv     []string
+	old      Process
+}
+
+func newSupervisor(o Options) *supervisor {
+	// The kernel kills the client when the thread ends that has started it.
+	runtime.LockOSThread()
+	s := &supervisor{
+		o: o, signals: make(chan os.Signal, 64), terminal: newTerminal(o.Files),
+		loose: map[Process]bool{}, handled: map[string]Outcome{}, kill: time.NewTimer(time.Hour),
+	}
+	s.kill.Stop()
+	signal.Notify(s.signals, syscall.SIGCHLD, syscall.SIGUSR1)
+	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		// What we were told to ignore, as nohup does, the client ignores too.
+		if !signal.Ignored(sig) {
+			signal.Notify(s.signals, sig)
+		}
+	}
+	adopt(true)
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stopPoll, s.poll = cancel, newPoller(o.Observer)
+	if o.Observer != nil {
+		s.polling.Go(func() { s.poll.run(ctx) })
+	}
+	return s
+}
+
+func (s *supervisor) close() {
+	s.stopPoll()
+	s.polling.Wait()
+	s.poll.farewell()
+	adopt(false)
+	signal.Stop(s.signals)
+	s.kill.Stop()
+	runtime.UnlockOSThread()
+}
+
+// supervise starts the client, and those that follow.
+func (s *supervisor) supervise() error {
+	if err := s.start(s.o.Argv); err != nil {
+		return err
+	}
+	for {
+		s.attend()
+		s.kill.Stop()
+		s.poll.tell(Process{}, s.left(), Outcome{})
+		s.result.Left = s.endOrphans()
+		s.terminal.restore(s.status.Signaled())
+		s.result.Code = exitCode(s.status)
+		if s.next == nil || s.leaving {
+			return nil
+		}
+		if err := s.follow(); err != nil {
+			return err
+		}
+	}
+}
+
+// attend does what signals and the observer ask for until the client has ended.
+func (s *supervisor) attend() {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for s.client != nil {
+		select {
+		case sig := <-s.signals:
+			s.hear(sig.(syscall.Signal))
+		case order := <-s.poll.orders:
+			s.obey(order)
+		case <-s.kill.C:
+			_ = s.client.Kill() // it has ended, or will
+		case <-look.C:
+			s.noteLoose()
+		}
+	}
+}
+
+func (s *supervisor) hear(sig syscall.Signal) {
+	switch sig {
+	case syscall.SIGCHLD:
+		s.collect()
+	case syscall.SIGUSR1:
+		if s.next != nil {
+			return // it is on its way
+		}
+		if result, reason := s.replace("", s.o.Prompt(s.now)); reason != "" {
+			s.refuse("", result, reason)
+		}
+	case syscall.SIGINT:
+		// The terminal has told the client too, unless there is none.
+		if !s.terminal.controls() {
+			s.pass(sig)
+		}
+		s.leaving = s.leaving || s.next != nil
+	default:
+		s.leaving = true
+		s.pass(sig)
+	}
+}
+
+// pass gives a signal on, and wakes a client that is stopped to hear it.
+func (s *supervisor) pass(sig syscall.Signal) {
+	if s.client == nil {
+		return
+	}
+	_ = s.client.Signal(sig) // it may have ended
+	_ = s.client.Signal(syscall.SIGCONT)
+}
+
+// obey does what the observer asks for, once.
+func (s *supervisor) obey(order order) {
+	id := order.Rotation
+	if s.next != nil && s.next.rotation == id {
+		return // it is on its way
+	}
+	if outcome, known := s.handled[id]; known {
+		s.poll.tell(s.now, s.left(), outcome)
+		return
+	}
+	result, reason := Failed, ""
+	switch {
+	case order.Action != "restart":
+		reason = fmt.Sprintf("%.40q is no action that this version knows", order.Action)
+	case order.client != s.now:
+		reason = "the client that was meant has ended"
+	default:
+		result, reason = s.replace(id, order.Prompt)
+	}
+	if reason != "" {
+		s.refuse(id, result, reason)
+	}
+}
+
+// refuse tells why a restart is not carried out: to the observer now, to the user after the end.
+func (s *supervisor) refuse(rotation, result, reason string) {
+	if !slices.Contains(s.result.Refused, reason) {
+		s.result.Refused = append(s.result.Refused, reason)
+	}
+	s.settle(Outcome{rotation, result, reason})
+}
+
+// settle tells the observer what became of a rotation.
+func (s *supervisor) settle(o Outcome) {
+	if o.Rotation != "" {
+		s.handled[o.Rotation] = o
+	}
+	s.poll.tell(s.now, s.left(), o)
+}
+
+func (s *supervisor) left() int { return max(0, s.o.Restarts-s.used) }
+
+// replace begins to end the client, so that another follows. All that can stand against it is looked at before; a
+// reason says that the client was left as it is.
+func (s *supervisor) replace(rotation, prompt string) (result, reason string) {
+	s.collect()
+	switch {
+	case s.client == nil:
+		return Failed, "the client has ended by itself"
+	case s.next != nil:
+		return Failed, "another restart is under way"
+	case s.leaving:
+		return Failed, "the client is being ended for good"
+	case s.left() == 0:
+		return Exhausted, fmt.Sprintf("no restart of %d is left", s.o.Restarts)
+	}
+	argv, err := s.o.Again(s.o.Argv, prompt)
+	if err == nil {
+		_, err = startable(argv)
+	}
+	if err != nil {
+		return Failed, err.Error()
+	}
+	s.noteLoose()
+	if err := s.client.Signal(syscall.SIGTERM); err != nil {
+		return Failed, fmt.Sprintf("end the client: %v", err)
+	}
+	_ = s.client.Signal(syscall.SIGCONT) // a client that is stopped hears nothing
+	s.kill.Reset(s.o.TermAfter)
+	s.next = &successor{rotation, argv, s.now}
+	s.used++
+	return "", ""
+}
+
+// follow starts the client that is next.
+func (s *supervisor) follow() error {
+	next := s.next
+	s.next = nil
+	if err := s.start(next.argv); err != nil {
+		s.settle(Outcome{next.rotation, Failed, err.Error()})
+		return err
+	}
+	s.result.Restarts++
+	if s.o.Resumed != nil {
+		s.o.Resumed(next.old, s.now)
+	}
+	s.settle(Outcome{Rotation: next.rotation, Result: Restarted})
+	return nil
+}
+
+func exitCode(status syscall.WaitStatus) int {
+	if status.Signaled() {
+		return codeSignal + int(status.Signal())
+	}
+	return status.ExitStatus()
+}

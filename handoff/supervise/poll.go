@@ -1,0 +1,127 @@
+package supervise
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Between two questions that failed.
+const (
+	pollAgain    = time.Second
+	pollAgainMax = 10 * time.Second
+)
+
+// farewellWithin is how long the observer may take to hear the last outcome.
+const farewellWithin = time.Second
+
+// poller asks the observer for instructions, one question at a time.
+type poller struct {
+	observer Observer
+	orders   chan order
+
+	mu     sync.Mutex
+	status Status
+	cancel context.CancelFunc // of the question that is open
+}
+
+// order is an instruction with the client that ran when it was asked for.
+type order struct {
+	Instruction
+	client Process
+}
+
+func newPoller(o Observer) *poller { return &poller{observer: o, orders: make(chan order)} }
+
+// tell changes what the observer is told, and asks anew. Without an outcome the one that waits to be told stays.
+func (p *poller) tell(client Process, left int, o Outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.status.Client, p.status.RestartsLeft = client, left
+	if o.Rotation != "" {
+		p.status.Outcome = o
+	}
+	if p.cancel != nil {
+		p.cancel()
+	}
+}
+
+// ask is what to ask now; the context ends when there is something new to tell.
+func (p *poller) ask(ctx context.Context) (context.Context, context.CancelFunc, Status) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	p.cancel = cancel
+	return ctx, cancel, p.status
+}
+
+// answered forgets an outcome that the observer has heard.
+func (p *poller) answered(o Outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.status.Outcome == o {
+		p.status.Outcome = Outcome{}
+	}
+}
+
+// run asks until ctx ends.
+func (p *poller) run(ctx context.Context) {
+	again, last := pollAgain, ""
+	for ctx.Err() == nil {
+		fresh, cancel, status := p.ask(ctx)
+		if status.Client.PID == 0 {
+			<-fresh.Done() // there is nobody to restart
+			cancel()
+			continue
+		}
+		began := time.Now()
+		in, ok, err := p.observer.Next(fresh, status)
+		switch {
+		case err != nil:
+			pause(fresh, again)
+			if fresh.Err() == nil {
+				again = min(2*again, pollAgainMax)
+			}
+		default:
+			again = pollAgain
+			p.answered(status.Outcome)
+			if ok {
+				p.hand(ctx, order{in, status.Client})
+			}
+			if !ok || in.Rotation == last {
+				pause(fresh, pollAgain-time.Since(began)) // an observer in a hurry must not keep us busy
+			} else {
+				<-fresh.Done() // until the order was dealt with
+			}
+			last = in.Rotation
+		}
+		cancel()
+	}
+}
+
+func (p *poller) hand(ctx context.Context, o order) {
+	select {
+	case p.orders <- o:
+	case <-ctx.Done():
+	}
+}
+
+// farewell tells the observer what it has not heard yet, once run has ended.
+func (p *poller) farewell() {
+	if p.observer == nil || p.status.Outcome.Rotation == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), farewellWithin)
+	defer cancel()
+	_, _, _ = p.observer.Next(ctx, p.status) // nobody is left to be instructed
+}
+
+// pause waits, unless there is something new.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

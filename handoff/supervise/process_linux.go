@@ -1,0 +1,99 @@
+package supervise
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// attributes lets the kernel kill the client when we are killed. It must be a kill: a client that hangs would stay
+// behind, and fight the shell for the terminal.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }
+
+// adopt makes us the parent of whatever loses its own below us: PR_SET_CHILD_SUBREAPER in prctl(2).
+func adopt(on bool) {
+	value := uintptr(0)
+	if on {
+		value = 1
+	}
+	// Kernels that know no such thing are older than what Go runs on.
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, value, 0, 0, 0)
+}
+
+// A child is a child of ours.
+type child struct {
+	Process
+	ours bool // it is in our process group
+}
+
+// family lists our living children. It reads all of /proc: not every kernel has the list of a process's children.
+func family() []child {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1) // what there is of them
+	var all []child
+	self, group := os.Getpid(), syscall.Getpgrp()
+	for _, name := range names {
+		if name[0] < '1' || name[0] > '9' {
+			continue
+		}
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if p, ok := readStat(pid); ok && p.parent == self && p.state != "Z" && p.state != "X" {
+			all = append(all, child{Process{pid, p.start}, p.group == group})
+		}
+	}
+	return all
+}
+
+// signal reaches this child and no other process, since the handle is opened before the look at who it is.
+func (c child) signal(sig syscall.Signal) {
+	handle, err := os.FindProcess(c.PID)
+	if err != nil {
+		return
+	}
+	defer func() { _ = handle.Release() }()
+	if p, ok := readStat(c.PID); ok && p.start == c.Start && p.parent == os.Getpid() {
+		_ = handle.Signal(sig) // it may have ended
+	}
+}
+
+func startOf(pid int) string {
+	p, _ := readStat(pid)
+	return p.start
+}
+
+// stat is what proc(5) says under /proc/PID/stat.
+type stat struct {
+	state         string
+	parent, group int
+	start         string
+}
+
+func readStat(pid int) (s stat, ok bool) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return s, false
+	}
+	// A name may hold spaces and brackets of its own.
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if len(fields) < 20 {
+		return s, false
+	}
+	s.state, s.start = string(fields[0]), string(fields[19])
+	s.parent, err = strconv.Atoi(string(fields[1]))
+	if err != nil {
+		return s, false
+	}
+	s.group, err = strconv.Atoi(string(fields[2]))
+	return s, err == nil
+}
