@@ -192,25 +192,23 @@ func (r *reader) long(word string) error {
 	return nil
 }
 
-// short reads letters behind one dash: the first that takes a value has the rest for it.
+// short reads letters behind one dash: one that takes a value has the rest for it, any other leaves the rest to be read
+// like a word of its own.
 func (r *reader) short(word string) error {
-	for letters := word[1:]; letters != ""; letters = letters[1:] {
-		name, known := r.letters[letters[0]]
-		o := r.options[name]
-		switch {
-		case o.alone != "":
-			return errors.New(o.alone)
-		case known && o.values == none:
-			r.keep(o, "-"+letters[:1])
-			continue
-		case len(letters) > 1:
-			r.keep(o, "-"+letters)
-		case known:
-			return r.keepTaken(o, "-"+letters, o.values)
-		default:
-			return r.keepTaken(o, "-"+letters, maybe)
-		}
-		return nil
+	name, known := r.letters[word[1]]
+	o := r.options[name]
+	switch {
+	case o.alone != "":
+		return errors.New(o.alone)
+	case len(word) == 2 && known:
+		return r.keepTaken(o, word, o.values)
+	case len(word) == 2:
+		return r.keepTaken(o, word, maybe)
+	case known && o.values == none:
+		r.keep(o, word[:2])
+		r.words = append([]string{"-" + word[2:]}, r.words...)
+	default:
+		r.keep(o, word)
 	}
 	return nil
 }
