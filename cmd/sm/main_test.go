@@ -10,5 +10,6 @@ import (
 // program when it is called so. Called by other names it is a variant of it, or what
 // else a test needs as a process.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"sm": main, "sm-unprivileged": unprivileged, quickName: quick, paneName: paneClient})
+	testscript.Main(m, map[string]func(){"sm": main, "sm-unprivileged": unprivileged, quickName: quick, paneName: paneClient,
+		runClientName: runStandIn})
 }

@@ -112,6 +112,7 @@ func commands(env *environ) []*cobra.Command {
 		newMessagesCommand(env),
 		newRemindCommand(env),
 		newRemindersCommand(env),
+		newRunCommand(env),
 		newRegisterCommand(env),
 		newHandoffCommand(env),
 		newHandoffsCommand(env),

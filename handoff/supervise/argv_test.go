@@ -130,7 +130,7 @@ func TestUnknownRefuses(t *testing.T) {
 
 // FuzzAgain: nothing is added but the prompt, the order stays, and a second time changes nothing more.
 func FuzzAgain(f *testing.F) {
-	for _, line := range []string{"claude -c --model opus x", "claude\x00--resume\x00a b\x00--\x00-p", "env\x00claude\x00-nr", "claude --tools a b --x y", "bash -- -c"} {
+	for _, line := range []string{"claude -c --model opus x", "claude\x00--resume\x00a b\x00--\x00-p", "env\x00claude\x00-nr", "claude --tools a b --x y", "bash -- -c", "claude -c-"} {
 		f.Add(strings.ReplaceAll(line, " ", "\x00"))
 	}
 	f.Fuzz(func(t *testing.T, line string) {

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"sm/handoff/supervise"
+	"sm/observer/api"
+)
+
+// registerWithin is how long the start of a client waits for the observer to know its agent.
+const registerWithin = time.Second
+
+// maxAgentID is the longest id that the observer takes.
+const maxAgentID = 128
+
+func newRunCommand(env *environ) *cobra.Command {
+	var seat api.Registration
+	cmd := &cobra.Command{
+		Use:   "run [--name N] [--parent ID] [--provider P] -- COMMAND [ARG]...",
+		Short: "Run a client, and start it again when a handoff asks for that",
+		Long: "Run a client on this terminal, as an agent of its own. When a handoff asks for it, or SIGUSR1, the client is ended\n" +
+			"and started again in a fresh session, at most supervise.restarts times; never after it has ended by itself or by\n" +
+			"Ctrl-C. What would resume the old session (--resume, --continue, --session-id, --fork-session, --from-pr) and the\n" +
+			"first prompt are left out then. The exit code is the client's, 128 and the number for one that a signal has killed,\n" +
+			"127 for one that was not found and 126 for one that cannot be run.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("no client to run: give one, as in 'sm run -- claude'")
+			}
+			r, err := env.newAgentRun(cmd, seat, args)
+			if err != nil {
+				return err
+			}
+			return r.run(cmd.Context())
+		},
+	}
+	flags := cmd.Flags()
+	flags.SetInterspersed(false) // the client's flags are its own
+	flags.StringVar(&seat.Name, "name", "", "call the agent `NAME`, which is its id then, too")
+	flags.StringVar(&seat.ParentID, "parent", "", "the agent that hears of its compactions, by `ID`; else the agent that calls this")
+	flags.StringVar(&seat.Provider, "provider", "claude", "its client is of provider `P`, such as claude or codex")
+	return cmd
+}
+
+// agentRun is one call of `sm run`.
+type agentRun struct {
+	env      *environ
+	seat     api.Registration
+	observer *api.Client
+	options  supervise.Options
+}
+
+func (env *environ) newAgentRun(cmd *cobra.Command, seat api.Registration, argv []string) (*agentRun, error) {
+	cfg, err := loadConfig(cmd.Flags(), env)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	sockets, err := socketPaths(cfg, env)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	if seat, err = env.seat(seat); err != nil {
+		return nil, err
+	}
+	r := &agentRun{env: env, seat: seat, observer: api.NewClient(sockets)}
+	r.options = supervise.Options{
+		Argv: argv, Env: env.agentVars(seat, os.Getpid()), Again: supervise.Again,
+		Restarts: cfg.Supervise.Restarts, TermAfter: cfg.Supervise.TermAfter,
+		Prompt: restartPrompt, Resumed: resumed,
+	}
+	if flag := cmd.Flags().Lookup("socket"); flag != nil && flag.Changed {
+		r.options.Env = append(r.options.Env, "SM_SOCKET="+cfg.Socket) // its hooks must find the same observer
+	}
+	if seat.Provider != "claude" {
+		r.options.Again = supervise.Unknown(seat.Provider)
+	}
+	for i, stream := range []any{env.stdin, env.stdout, env.stderr} {
+		r.options.Files[i], _ = stream.(*os.File) // anything else the client does not get
+	}
+	return r, nil
+}
+
+// restartPrompt is the first prompt of the client that follows this one when SIGUSR1 asks for a restart.
+func restartPrompt(supervise.Process) string { return "Continue where you left off." }
+
+// resumed hears that a client follows another.
+func resumed(_, _ supervise.Process) {}
+
+// seat completes who the agent is.
+func (env *environ) seat(s api.Registration) (api.Registration, error) {
+	for _, flag := range []struct{ name, value string }{{"name", s.Name}, {"parent", s.ParentID}, {"provider", s.Provider}} {
+		if strings.ContainsFunc(flag.value, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) || len(flag.value) > maxAgentID {
+			return s, usagef("--%s %s is not one word of at most %d bytes: give another", flag.name, quote(flag.value), maxAgentID)
+		}
+	}
+	if s.ID = s.Name; s.ID == "" {
+		b := make([]byte, 8)
+		_, _ = rand.Read(b) // never fails
+		s.ID = hex.EncodeToString(b)
+	}
+	if s.ParentID == s.ID {
+		return s, usagef("--parent is the agent itself: name another")
+	}
+	if s.Provider == "" {
+		s.Provider = "claude"
+	}
+	for _, name := range []string{"CLAUDE_SESSION_MANAGER_ID", "SM_PARENT_ID"} {
+		if value, _ := env.lookupEnv(name); s.ParentID == "" && value != s.ID {
+			s.ParentID = value
+		}
+	}
+	return s, nil
+}
+
+// agentVars is the client's environment: ours, with who the agent is. What another client has left there for its own
+// processes would name the wrong one.
+func (env *environ) agentVars(s api.Registration, self int) []string {
+	ours := []string{
+		"CLAUDE_SESSION_MANAGER_ID=" + s.ID, "SM_PARENT_ID=" + s.ParentID, "SM_NAME=" + s.Name, "SM_PROVIDER=" + s.Provider,
+		"CLAUDE_SUPERVISOR_PID=" + strconv.Itoa(self), "CLAUDE_PID=", "CLAUDE_CODE_SESSION_ID=",
+	}
+	vars := slices.DeleteFunc(slices.Clone(env.vars()), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.ContainsFunc(ours, func(o string) bool { return strings.HasPrefix(o, name+"=") })
+	})
+	for _, v := range ours {
+		if !strings.HasSuffix(v, "=") {
+			vars = append(vars, v)
+		}
+	}
+	return vars
+}
+
+func (r *agentRun) run(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	// From here on signals are for the client.
+	ctx = context.WithoutCancel(ctx)
+	registered := r.register(ctx)
+	if _, err := r.options.Again(r.options.Argv, ""); err == nil {
+		if _, missing := exec.LookPath(r.options.Argv[0]); missing == nil && errors.Is(registered, api.ErrNoObserver) {
+			r.say("no observer is running, and none can rotate this agent until one does; start it with 'sm observe'")
+		}
+		r.options.Observer = r
+	}
+	result, err := supervise.Run(r.options)
+	if result.Restarts > 0 {
+		r.say("restarted the client %d of %d times", result.Restarts, r.options.Restarts)
+	}
+	for _, reason := range result.Refused {
+		r.say("did not restart the client: %s", reason)
+	}
+	if result.Left > 0 {
+		r.say("%d processes of the client do not end; see 'ps -o pid,stat,args'", result.Left)
+	}
+	switch {
+	case err != nil:
+		return &exitError{result.Code, err}
+	case result.Code != 0:
+		return &exitError{code: result.Code}
+	}
+	return nil
+}
+
+func (r *agentRun) say(format string, args ...any) {
+	fmt.Fprintln(r.env.stderr, "sm: "+oneLine(fmt.Sprintf(format, args...)))
+}
+
+func (r *agentRun) register(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, registerWithin)
+	defer cancel()
+	_, err := r.observer.Register(ctx, r.seat)
+	return err
+}
+
+// Next asks the observer what to do. An observer that does not know the agent, since it was started later, is told.
+func (r *agentRun) Next(ctx context.Context, s supervise.Status) (supervise.Instruction, bool, error) {
+	in, ok, err := r.observer.NextInstruction(ctx, r.seat.ID, api.Run{
+		Client: s.Client.PID, Start: s.Client.Start, RestartsLeft: s.RestartsLeft,
+		Handled: s.Outcome.Rotation, Outcome: s.Outcome.Result, Reason: s.Outcome.Reason,
+	})
+	if status, is := errors.AsType[*api.StatusError](err); is && status.Code == http.StatusNotFound {
+		_ = r.register(ctx) // the next question will show
+	}
+	return supervise.Instruction{Rotation: in.Rotation, Action: in.Action, Prompt: in.Prompt}, ok, err
+}

@@ -1,0 +1,327 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"sm/observer/api"
+)
+
+// runPatience is how long an event may take on a busy machine.
+const runPatience = 20 * time.Second
+
+// runRig is one `sm run` with a stand-in for the client.
+type runRig struct {
+	t      *testing.T
+	dir    string
+	vars   []string
+	cmd    *exec.Cmd
+	exited chan struct{}
+	stderr bytes.Buffer
+}
+
+func newRunRig(t *testing.T, vars ...string) *runRig {
+	t.Helper()
+	if !isDir("/proc/self") {
+		t.Skip("needs /proc")
+	}
+	dir, err := os.MkdirTemp("", "sm") // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &runRig{t: t, dir: dir, vars: vars}
+	if err := syscall.Mkfifo(filepath.Join(dir, "orders"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if r.cmd != nil {
+			_ = r.cmd.Process.Kill() // it may have ended
+			<-r.exited
+		}
+		for _, pid := range r.census() {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // ours by their environment
+		}
+		if t.Failed() {
+			log, _ := os.ReadFile(filepath.Join(dir, "log"))
+			t.Logf("stderr: %s\nthe client's log:\n%s", &r.stderr, log)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func (r *runRig) socket() string { return filepath.Join(r.dir, "s") }
+
+func (r *runRig) environ() []string {
+	return append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + r.dir, "SM_SOCKET=" + r.socket(), runClientDir + "=" + r.dir, "GOMAXPROCS=1",
+		"GORACE=atexit_sleep_ms=0",
+	}, r.vars...)
+}
+
+// start runs `sm run` without a terminal: what signals it gets are those that it is sent.
+func (r *runRig) start(args ...string) {
+	r.t.Helper()
+	r.cmd = exec.Command("sm", append([]string{"run"}, args...)...)
+	r.cmd.Env, r.cmd.Stderr, r.cmd.SysProcAttr = r.environ(), &r.stderr, &syscall.SysProcAttr{Setsid: true}
+	r.cmd.WaitDelay = time.Second // what is left behind may hold stderr
+	if err := r.cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.exited = make(chan struct{})
+	go func() {
+		_ = r.cmd.Wait() // the code is looked at
+		close(r.exited)
+	}()
+}
+
+// client starts a run of the stand-in and waits for it.
+func (r *runRig) client(args ...string) runEvent {
+	r.t.Helper()
+	r.start(append([]string{"--", runClientName}, args...)...)
+	return r.wait("start", 1)
+}
+
+func (r *runRig) code() int {
+	r.t.Helper()
+	select {
+	case <-r.exited:
+	case <-time.After(runPatience):
+		r.t.Fatal("sm run does not end")
+	}
+	return r.cmd.ProcessState.ExitCode()
+}
+
+func (r *runRig) signal(sig syscall.Signal) {
+	r.t.Helper()
+	if err := r.cmd.Process.Signal(sig); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *runRig) events(kind string) (found []runEvent) {
+	r.t.Helper()
+	log, err := os.ReadFile(filepath.Join(r.dir, "log"))
+	if err != nil && !os.IsNotExist(err) {
+		r.t.Fatal(err)
+	}
+	for line := range bytes.Lines(log) {
+		var e runEvent
+		if json.Unmarshal(line, &e) == nil && e.Kind == kind { // the last may not be whole yet
+			found = append(found, e)
+		}
+	}
+	return found
+}
+
+// wait waits for the nth event of a kind.
+func (r *runRig) wait(kind string, n int) (e runEvent) {
+	r.t.Helper()
+	r.until(fmt.Sprintf("%s number %d", kind, n), func() bool {
+		found := r.events(kind)
+		if len(found) >= n {
+			e = found[n-1]
+		}
+		return len(found) >= n
+	})
+	return e
+}
+
+func (r *runRig) until(what string, done func() bool) {
+	r.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for timeout := time.After(runPatience); !done(); {
+		select {
+		case <-tick.C:
+		case <-timeout:
+			r.t.Fatal("waited in vain: ", what)
+		}
+	}
+}
+
+// order tells the stand-in what to do; some it cannot say when it has done.
+func (r *runRig) order(text string) {
+	r.t.Helper()
+	done := len(r.events("done"))
+	pipe, err := os.OpenFile(filepath.Join(r.dir, "orders"), os.O_RDWR, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if _, err := pipe.WriteString(text + "\n"); err != nil {
+		r.t.Fatal(err)
+	}
+	switch strings.Fields(text)[0] {
+	case "exit", "kill", "suspend", "stop":
+		r.t.Cleanup(func() { pipe.Close() }) // until it was read
+	default:
+		if e := r.wait("done", done+1); e.Text != text {
+			r.t.Fatal(e.Text)
+		}
+		pipe.Close()
+	}
+}
+
+// census lists every process that descends from the run, whoever its parent is by now: they all have its folder in
+// their environment.
+func (r *runRig) census() (pids []int) {
+	all, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range all {
+		vars, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(vars, []byte(runClientDir+"="+r.dir+"\x00")) {
+			continue
+		}
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if alive(pid, "") {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// nobody makes sure that nothing is left behind, but these.
+func (r *runRig) nobody(but ...int) {
+	r.t.Helper()
+	if left := slices.DeleteFunc(r.census(), func(pid int) bool { return slices.Contains(but, pid) }); len(left) > 0 {
+		for _, pid := range left {
+			line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+			r.t.Errorf("left behind: %d %q", pid, line)
+		}
+	}
+}
+
+// fakeObserver answers the questions of `sm run`.
+type fakeObserver struct {
+	t       *testing.T
+	server  *http.Server
+	agent   string
+	stopped chan struct{}
+
+	mu         sync.Mutex
+	registered []api.Registration
+	polls      []api.Run
+	unknown    bool              // until the agent is registered
+	next       []api.Instruction // said in this order, each once
+	wake       chan struct{}
+}
+
+func (r *runRig) observer() *fakeObserver {
+	r.t.Helper()
+	_ = os.Remove(r.socket()) // of one before
+	listener, err := net.Listen("unix", r.socket())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	o := &fakeObserver{t: r.t, wake: make(chan struct{}), stopped: make(chan struct{})}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /sessions", o.register)
+	mux.HandleFunc("GET /runs/{id}/next", o.poll)
+	o.server = &http.Server{Handler: mux}
+	go func() {
+		defer close(o.stopped)
+		if err := o.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			r.t.Error(err)
+		}
+	}()
+	r.t.Cleanup(o.stop)
+	return o
+}
+
+// stop ends it as a crash does: questions get no answer.
+func (o *fakeObserver) stop() {
+	_ = o.server.Close() // what it complains of is over
+	<-o.stopped
+}
+
+func (o *fakeObserver) register(w http.ResponseWriter, r *http.Request) {
+	var reg api.Registration
+	if err := json.NewDecoder(r.Body).Decode(&reg); err != nil {
+		o.t.Error(err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.registered, o.unknown = append(o.registered, reg), false
+	w.WriteHeader(http.StatusCreated)
+	_ = json.NewEncoder(w).Encode(api.Session{ID: reg.ID}) // the other end may have gone
+}
+
+func (o *fakeObserver) poll(w http.ResponseWriter, r *http.Request) {
+	run, err := api.ParseRun(r.URL.Query())
+	if err != nil {
+		o.t.Error(err)
+	}
+	o.mu.Lock()
+	o.polls, o.agent = append(o.polls, run), r.PathValue("id")
+	wake, unknown := o.wake, o.unknown
+	o.mu.Unlock()
+	if unknown {
+		w.WriteHeader(http.StatusNotFound)
+		_ = json.NewEncoder(w).Encode(api.Error{Error: "no such agent"})
+		return
+	}
+	for {
+		o.mu.Lock()
+		if len(o.next) > 0 {
+			in := o.next[0]
+			o.next = o.next[1:]
+			o.mu.Unlock()
+			_ = json.NewEncoder(w).Encode(in)
+			return
+		}
+		wake = o.wake
+		o.mu.Unlock()
+		select {
+		case <-wake:
+		case <-r.Context().Done():
+			return
+		case <-time.After(api.RunWait):
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+	}
+}
+
+func (o *fakeObserver) instruct(in ...api.Instruction) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.next = append(o.next, in...)
+	close(o.wake)
+	o.wake = make(chan struct{})
+}
+
+// heard waits for a question that is as it should be, and returns it.
+func (o *fakeObserver) heard(r *runRig, what string, right func(api.Run) bool) (found api.Run) {
+	r.t.Helper()
+	r.until(what, func() bool {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		i := slices.IndexFunc(o.polls, right)
+		if i >= 0 {
+			found = o.polls[i]
+		}
+		return i >= 0
+	})
+	return found
+}
+
+// outcome waits until a rotation was dealt with.
+func (o *fakeObserver) outcome(r *runRig, rotation string) api.Run {
+	r.t.Helper()
+	return o.heard(r, "the outcome of "+rotation, func(run api.Run) bool { return run.Handled == rotation })
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// runPane is a shell with job control in a tmux of its own, for one `sm run` at a time.
+type runPane struct {
+	*runRig
+	tmux string
+}
+
+func newRunPane(t *testing.T, vars ...string) *runPane {
+	t.Helper()
+	tmux, err := exec.LookPath("tmux")
+	if err == nil {
+		_, err = exec.LookPath("bash")
+	}
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal("tmux or bash is missing: install it")
+		}
+		t.Skip("needs tmux and bash")
+	}
+	p := &runPane{newRunRig(t, append(vars, "TERM=xterm-256color", "PS1=ready> ", "LC_ALL=C.UTF-8")...), tmux}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the screen:\n%s", p.screen())
+		}
+		pid := 0
+		fmt.Sscan(p.do("display-message", "-p", "#{pid}"), &pid)
+		p.do("kill-server")
+		p.until("tmux ends", func() bool { return !alive(pid, "") })
+	})
+	p.do("new-session", "-d", "-s", "run", "-x", "100", "-y", "30", "bash", "--norc", "--noprofile", "-i")
+	p.shows("ready>")
+	return p
+}
+
+// do runs a tmux command; the server has the environment of the rig, which is how the census finds its processes.
+func (p *runPane) do(args ...string) string {
+	p.t.Helper()
+	cmd := exec.Command(p.tmux, append([]string{"-S", filepath.Join(p.dir, "tmux"), "-f", "/dev/null"}, args...)...)
+	cmd.Env = p.environ()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("tmux %q: %v: %s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (p *runPane) screen() string { return p.do("capture-pane", "-p", "-J", "-t", "run") }
+
+func (p *runPane) keys(keys ...string) { p.do(append([]string{"send-keys", "-t", "run"}, keys...)...) }
+
+// line types a line for the shell.
+func (p *runPane) line(text string) {
+	p.do("send-keys", "-t", "run", "-l", text)
+	p.keys("Enter")
+}
+
+func (p *runPane) shows(text string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf("the screen shows %q", text), func() bool { return strings.Contains(p.screen(), text) })
+}
+
+// says asks the shell, which must be there and take lines, and waits for its answer.
+func (p *runPane) says(command, answer string) {
+	p.t.Helper()
+	p.line("echo '<'" + command + "'>'")
+	p.shows("<" + answer + ">")
+}
+
+// begin runs the stand-in for the nth time.
+func (p *runPane) begin(n int, line string) (client runEvent, supervisor int) {
+	p.t.Helper()
+	p.line(line)
+	client = p.wait("start", n)
+	return client, client.Parent
+}
+
+const runLine = "sm run -- " + runClientName
+
+// sane makes sure that the terminal is as a shell wants it.
+func (p *runPane) sane() {
+	p.t.Helper()
+	p.says("$(stty -a | grep -c ' icanon.* echo \\| echo .*icanon\\|isig icanon')", "1")
+	p.until("the modes are back", func() bool {
+		return p.do("display-message", "-p", "-t", "run", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}") == "0 0 1"
+	})
+}
+
+func TestRunTerminalInterrupt(t *testing.T) {
+	for _, code := range []int{130, 0} {
+		p := newRunPane(t)
+		p.begin(1, runLine)
+		p.order(fmt.Sprint("interrupt ", code))
+		p.keys("C-c")
+		p.says("$?", fmt.Sprint(code))
+		if got := len(p.events("SIGINT")); got != 1 || len(p.events("start")) != 1 {
+			t.Errorf("%d SIGINT, %d clients", got, len(p.events("start")))
+		}
+		p.sane()
+	}
+}
+
+// TestRunTerminalSuspend: however the client comes to stop, the shell is back, and fg goes on with both.
+func TestRunTerminalSuspend(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		stop func(p *runPane)
+	}{
+		{"Ctrl-Z", func(p *runPane) { p.keys("C-z") }},
+		{"by the client", func(p *runPane) { p.order("suspend") }},
+		{"the client alone", func(p *runPane) { p.order("stop") }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := newRunPane(t)
+			client, supervisor := p.begin(1, runLine)
+			for n := 1; n <= 2; n++ {
+				c.stop(p)
+				p.until("the job stops", func() bool { return strings.Count(p.screen(), "Stopped") == n })
+				for _, pid := range []int{client.PID, supervisor} {
+					p.until("both are stopped", func() bool { s, err := processStat("/proc", pid); return err == nil && s.state == "T" })
+				}
+				p.line("fg")
+				p.wait("SIGCONT", n)
+			}
+			p.order("exit 9")
+			p.says("$?", "9")
+			p.sane()
+		})
+	}
+}
+
+func TestRunTerminalResize(t *testing.T) {
+	p := newRunPane(t)
+	p.begin(1, runLine)
+	p.do("resize-window", "-t", "run", "-x", "90", "-y", "17")
+	p.until("the client hears of the size", func() bool {
+		for _, e := range p.events("SIGWINCH") {
+			if e.Rows == 17 {
+				return true
+			}
+		}
+		return false
+	})
+	p.order("exit 0")
+	p.says("$?", "0")
+}
+
+// TestRunTerminalIsSane: a client that is killed leaves a terminal that nobody can use; the next one, and the shell, get
+// it as it was.
+func TestRunTerminalIsSane(t *testing.T) {
+	p := newRunPane(t, "SM_SUPERVISE_TERM_AFTER=1s")
+	_, supervisor := p.begin(1, runLine)
+	p.order("deaf")
+	p.order("raw")
+	p.until("the client has the other screen", func() bool {
+		return p.do("display-message", "-p", "-t", "run", "#{alternate_on} #{mouse_any_flag} #{cursor_flag}") == "1 1 0"
+	})
+	if err := syscall.Kill(supervisor, syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	if second := p.wait("start", 2); !second.Cooked || second.Parent != supervisor {
+		t.Errorf("the second client got %+v", second)
+	}
+	p.order("raw")
+	p.order("kill 9")
+	p.says("$?", "137")
+	p.sane()
+	p.shows("sm: restarted the client 1 of 10 times")
+}
+
+func TestRunTerminalKilled(t *testing.T) {
+	p := newRunPane(t)
+	client, supervisor := p.begin(1, runLine)
+	p.order("deaf")
+	p.order("raw")
+	if err := syscall.Kill(supervisor, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.until("the client ends", func() bool { return !alive(client.PID, "") })
+	p.says("$?", "137")
+}
+
+// TestRunTerminalPipeline: the other programs of the job go on, and Ctrl-C ends them all.
+func TestRunTerminalPipeline(t *testing.T) {
+	p := newRunPane(t)
+	p.begin(1, runLine+" | (trap '' INT; cat)")
+	p.order("interrupt 6")
+	p.keys("C-c")
+	p.says("${PIPESTATUS[0]}", "6")
+}
+
+// TestRunTerminalCloses: the client ends with its window, when there is no shell either.
+func TestRunTerminalCloses(t *testing.T) {
+	p := newRunPane(t)
+	p.do("new-window", "-d", "-n", "agent", "-t", "run", runLine)
+	client := p.wait("start", 1)
+	if p.do("list-panes", "-t", "run:agent", "-F", "#{pane_pid}") != fmt.Sprint(client.Parent) {
+		t.Error("sm run is not the first process of the pane")
+	}
+	p.order("suspend") // has no shell to go to, and does nothing
+	p.wait("done", 1)
+	p.order("interrupt 0")
+	p.do("kill-window", "-t", "run:agent")
+	p.wait("SIGHUP", 1)
+	p.until("both end", func() bool { return !alive(client.PID, "") && !alive(client.Parent, "") })
+}

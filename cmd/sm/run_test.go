@@ -1,0 +1,473 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/api"
+)
+
+func TestRunExitCodes(t *testing.T) {
+	for _, c := range []struct {
+		order string
+		want  int
+	}{
+		{"exit 0", 0}, {"exit 1", 1}, {"exit 130", 130}, {"exit 143", 143}, {"exit 255", 255},
+		{"kill 9", 137},
+	} {
+		t.Run(c.order, func(t *testing.T) {
+			t.Parallel()
+			r := newRunRig(t)
+			r.client()
+			r.order(c.order)
+			if got := r.code(); got != c.want {
+				t.Errorf("got %d, want %d", got, c.want)
+			}
+			if got := len(r.events("start")); got != 1 {
+				t.Errorf("started %d times", got)
+			}
+			r.nobody()
+		})
+	}
+}
+
+func TestRunKilledClient(t *testing.T) {
+	for name, want := range map[string]int{"INT": 130, "USR1": 138, "TERM": 143, "KILL": 137} {
+		r := newRunRig(t)
+		r.start("--", "sh", "-c", "kill -"+name+" $$")
+		if got := r.code(); got != want {
+			t.Errorf("%s: got %d, want %d", name, got, want)
+		}
+	}
+}
+
+func TestRunRefusesToStart(t *testing.T) {
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	if err := os.WriteFile(plain, []byte("#!/bin/sh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		vars []string
+		args []string
+		code int
+		want string
+	}{
+		{"no command", nil, nil, 2, "sm: no client to run: give one, as in 'sm run -- claude'; see 'sm --help'\n"},
+		{"only a dash", nil, []string{"--name", "a", "--"}, 2, "sm: no client to run: give one, as in 'sm run -- claude'; see 'sm --help'\n"},
+		{"not found", nil, []string{"--", "no-such-client"}, 127, "sm: run no-such-client: no such program; look at its name and at PATH\n"},
+		{"no such path", nil, []string{"--", dir + "/none"}, 127, "sm: run " + dir + "/none: no such program; look at its name and at PATH\n"},
+		{"not executable", nil, []string{"--", plain}, 126, "sm: run " + plain + ": permission denied; give a program that this user may run\n"},
+		{"a directory", nil, []string{"--", dir}, 126, "sm: run " + dir + ": is a directory; give a program that this user may run\n"},
+		{"a name of two words", nil, []string{"--name", "a b", "--", runClientName}, 2,
+			"sm: --name \"a b\" is not one word of at most 128 bytes: give another; see 'sm --help'\n"},
+		{"its own parent", nil, []string{"--name", "a", "--parent", "a", "--", runClientName}, 2, "sm: --parent is the agent itself: name another; see 'sm --help'\n"},
+		{"a bad setting", []string{"SM_SUPERVISE_RESTARTS=-1"}, []string{"--", runClientName}, 2,
+			"sm: SM_SUPERVISE_RESTARTS: supervise.restarts must be at least 0, not -1\n"},
+		{"an unknown flag", nil, []string{"--resume", "--", runClientName}, 2, "sm: unknown flag: --resume; see 'sm --help'\n"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRunRig(t, c.vars...)
+			r.start(c.args...)
+			if got := r.code(); got != c.code {
+				t.Errorf("code %d, want %d", got, c.code)
+			}
+			if diff := cmp.Diff(c.want, r.stderr.String()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if len(r.events("start")) > 0 {
+				t.Error("the client was started")
+			}
+		})
+	}
+}
+
+// seatOf are the variables that `sm run` decides on.
+func seatOf(e runEvent) map[string]string {
+	vars := map[string]string{}
+	for _, name := range []string{
+		"CLAUDE_SESSION_MANAGER_ID", "SM_PARENT_ID", "SM_NAME", "SM_PROVIDER", "CLAUDE_SUPERVISOR_PID", "CLAUDE_PID", "CLAUDE_CODE_SESSION_ID",
+	} {
+		if value, ok := e.Env[name]; ok {
+			vars[name] = value
+		}
+	}
+	return vars
+}
+
+func TestRunEnvironment(t *testing.T) {
+	agent := []string{"CLAUDE_SESSION_MANAGER_ID=boss", "SM_PARENT_ID=root", "SM_NAME=boss", "SM_PROVIDER=codex", "CLAUDE_PID=12", "CLAUDE_CODE_SESSION_ID=x"}
+	for _, c := range []struct {
+		name string
+		vars []string
+		args []string
+		want map[string]string // the id is * when it is a new one
+	}{
+		{"by a human", nil, nil, map[string]string{"CLAUDE_SESSION_MANAGER_ID": "*", "SM_PROVIDER": "claude"}},
+		{"with a name", nil, []string{"--name", "em"}, map[string]string{"CLAUDE_SESSION_MANAGER_ID": "em", "SM_NAME": "em", "SM_PROVIDER": "claude"}},
+		{"by an agent", agent, nil, map[string]string{"CLAUDE_SESSION_MANAGER_ID": "*", "SM_PARENT_ID": "boss", "SM_PROVIDER": "claude"}},
+		{"for another", agent, []string{"--parent", "em", "--provider", "codex"},
+			map[string]string{"CLAUDE_SESSION_MANAGER_ID": "*", "SM_PARENT_ID": "em", "SM_PROVIDER": "codex"}},
+		{"again by its own name", agent, []string{"--name", "boss"},
+			map[string]string{"CLAUDE_SESSION_MANAGER_ID": "boss", "SM_PARENT_ID": "root", "SM_NAME": "boss", "SM_PROVIDER": "claude"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRunRig(t, c.vars...)
+			r.start(append(c.args, "--", runClientName, "--model", "opus", "Fix it.")...)
+			e := r.wait("start", 1)
+			got := seatOf(e)
+			if id := got["CLAUDE_SESSION_MANAGER_ID"]; c.want["CLAUDE_SESSION_MANAGER_ID"] == "*" && len(id) == 16 {
+				got["CLAUDE_SESSION_MANAGER_ID"] = "*"
+			}
+			c.want["CLAUDE_SUPERVISOR_PID"] = strconv.Itoa(r.cmd.Process.Pid)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff([]string{runClientName, "--model", "opus", "Fix it."}, e.Argv); diff != "" || e.Parent != r.cmd.Process.Pid {
+				t.Errorf("child of %d (-want +got):\n%s", e.Parent, diff)
+			}
+		})
+	}
+}
+
+func TestRunInsideRun(t *testing.T) {
+	r := newRunRig(t)
+	r.start("--name", "outer", "--", "sm", "run", "--name", "inner", "--", runClientName)
+	e := r.wait("start", 1)
+	want := map[string]string{
+		"CLAUDE_SESSION_MANAGER_ID": "inner", "SM_NAME": "inner", "SM_PARENT_ID": "outer", "SM_PROVIDER": "claude",
+		"CLAUDE_SUPERVISOR_PID": strconv.Itoa(e.Parent),
+	}
+	if diff := cmp.Diff(want, seatOf(e)); diff != "" || e.Parent == r.cmd.Process.Pid {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// Each supervises its own client: the inner one restarts it, the outer one passes a signal on.
+	if err := syscall.Kill(e.Parent, syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	if again := r.wait("start", 2); again.Parent != e.Parent {
+		t.Errorf("the second client is a child of %d, the first was of %d", again.Parent, e.Parent)
+	}
+	r.signal(syscall.SIGTERM)
+	if got := r.code(); got != 143 {
+		t.Errorf("got %d", got)
+	}
+	r.nobody()
+}
+
+// TestRunPassesSignals: the client hears them, and its code is ours. There is no terminal that would tell it of a SIGINT.
+func TestRunPassesSignals(t *testing.T) {
+	for name, want := range map[string]int{"SIGTERM": 143, "SIGHUP": 129, "SIGQUIT": 131, "SIGINT": 130} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRunRig(t)
+			r.client()
+			r.signal(map[string]syscall.Signal{"SIGTERM": 15, "SIGHUP": 1, "SIGQUIT": 3, "SIGINT": 2}[name])
+			if got := r.code(); got != want {
+				t.Errorf("got %d, want %d", got, want)
+			}
+			if got := len(r.events(name)); got != 1 {
+				t.Errorf("the client has heard %s %d times", name, got)
+			}
+			if got := len(r.events("start")); got != 1 {
+				t.Errorf("started %d times", got)
+			}
+			r.nobody()
+		})
+	}
+}
+
+func TestRunSignalRestarts(t *testing.T) {
+	r := newRunRig(t)
+	first := r.client("-c", "--model", "opus", "Fix it.")
+	r.signal(syscall.SIGUSR1)
+	second := r.wait("start", 2)
+	if diff := cmp.Diff([]string{runClientName, "--model", "opus", "--", "Continue where you left off."}, second.Argv); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(first.Env, second.Env); diff != "" || second.PID == first.PID {
+		t.Errorf("%d after %d; (-first +second):\n%s", second.PID, first.PID, diff)
+	}
+	if got := len(r.events("SIGTERM")); got != 1 {
+		t.Errorf("the first has heard %d SIGTERM", got)
+	}
+	r.order("exit 3")
+	if got := r.code(); got != 3 {
+		t.Errorf("got %d", got)
+	}
+	if want := "restarted the client 1 of 10 times\n"; !strings.HasSuffix(r.stderr.String(), want) {
+		t.Errorf("stderr: %q", &r.stderr)
+	}
+	r.nobody()
+}
+
+func TestRunRotates(t *testing.T) {
+	r := newRunRig(t)
+	o := r.observer()
+	r.start("--name", "em", "--parent", "root", "--", runClientName, "--resume", "abc", "--ide")
+	first := r.wait("start", 1)
+	stat, err := processStat("/proc", first.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := o.heard(r, "a question", func(api.Run) bool { return true })
+	if diff := cmp.Diff(api.Run{Client: first.PID, Start: stat.start, RestartsLeft: 10}, asked); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	prompt := "Read /tmp/a b.md and continue from where you left off."
+	again := api.Instruction{Rotation: "ro-1", Action: api.ActionRestart, Prompt: prompt}
+	o.instruct(again)
+	second := r.wait("start", 2)
+	if diff := cmp.Diff([]string{runClientName, "--ide", "--", prompt}, second.Argv); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	told := o.outcome(r, "ro-1")
+	want := api.Run{Client: second.PID, Start: told.Start, RestartsLeft: 9, Handled: "ro-1", Outcome: api.OutcomeRestarted}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// An observer that was started again says it once more.
+	o.mu.Lock()
+	o.polls = nil
+	o.mu.Unlock()
+	o.instruct(again, api.Instruction{Rotation: "ro-2", Action: "dance"})
+	want.Client, want.Start = second.PID, told.Start
+	if diff := cmp.Diff(want, o.outcome(r, "ro-1")); diff != "" {
+		t.Errorf("said twice (-want +got):\n%s", diff)
+	}
+	if got := o.outcome(r, "ro-2"); got.Outcome != api.OutcomeFailed || got.Client != second.PID || got.RestartsLeft != 9 {
+		t.Errorf("an action that nobody knows: %+v", got)
+	}
+	if diff := cmp.Diff([]api.Registration{{ID: "em", ParentID: "root", Name: "em", Provider: "claude"}}, o.registered); diff != "" || o.agent != "em" {
+		t.Errorf("of %s (-want +got):\n%s", o.agent, diff)
+	}
+	r.order("exit 0")
+	if got := r.code(); got != 0 || len(r.events("start")) != 2 {
+		t.Errorf("code %d, started %d times", got, len(r.events("start")))
+	}
+	r.nobody()
+}
+
+// TestRunBudget: the tenth restart happens, the eleventh is refused, whoever asks, and the client lives.
+func TestRunBudget(t *testing.T) {
+	r := newRunRig(t)
+	o := r.observer()
+	r.client()
+	for n := 1; n <= 10; n++ {
+		if n%2 == 0 {
+			r.signal(syscall.SIGUSR1)
+		} else {
+			o.instruct(api.Instruction{Rotation: fmt.Sprint("ro-", n), Action: api.ActionRestart, Prompt: "Go on."})
+		}
+		r.wait("start", n+1)
+		o.heard(r, "the new budget", func(run api.Run) bool { return run.RestartsLeft == 10-n })
+	}
+	o.instruct(api.Instruction{Rotation: "ro-11", Action: api.ActionRestart, Prompt: "Go on."})
+	got := o.outcome(r, "ro-11")
+	tenth := r.wait("start", 11)
+	want := api.Run{Client: tenth.PID, Start: got.Start, Handled: "ro-11", Outcome: api.OutcomeExhausted, Reason: "no restart of 10 is left"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r.signal(syscall.SIGUSR1)
+	r.order("deaf") // it lives
+	r.signal(syscall.SIGTERM)
+	if last := r.wait("SIGTERM", 11); last.PID != tenth.PID {
+		t.Errorf("%+v, not the tenth", last)
+	}
+	r.signal(syscall.SIGINT)
+	if got := r.code(); got != 130 || len(r.events("start")) != 11 {
+		t.Errorf("code %d, started %d times", got, len(r.events("start")))
+	}
+	if diff := cmp.Diff("sm: restarted the client 10 of 10 times\nsm: did not restart the client: no restart of 10 is left\n", r.stderr.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r.nobody()
+}
+
+// TestRunNeverEndsWhatItCannotStart: the client lives on when no other could follow.
+func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
+	sm, err := exec.LookPath(runClientName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		vars   []string
+		flags  []string
+		args   []string
+		before func(program string)
+		want   string
+	}{
+		{name: "it prints", args: []string{"-p", "Fix it."}, want: "a client that prints one answer is not started again; leave --print out"},
+		{name: "another provider", flags: []string{"--provider", "codex"}, want: `clients of provider "codex" are not started again; only claude's are`},
+		{name: "no restarts", vars: []string{"SM_SUPERVISE_RESTARTS=0"}, want: "no restart of 0 is left"},
+		{name: "the program is gone", before: func(program string) { _ = os.Remove(program) }, want: "no such program; look at its name and at PATH"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRunRig(t, c.vars...)
+			program := filepath.Join(r.dir, runClientName)
+			if err := os.Symlink(sm, program); err != nil {
+				t.Fatal(err)
+			}
+			r.start(slices.Concat(c.flags, []string{"--", program}, c.args)...)
+			r.wait("start", 1)
+			if c.before != nil {
+				c.before(program)
+			}
+			r.signal(syscall.SIGUSR1)
+			r.order("deaf")
+			r.signal(syscall.SIGTERM) // which is passed on after all that came before
+			r.wait("SIGTERM", 1)
+			r.order("exit 4")
+			if got := r.code(); got != 4 || len(r.events("start")) != 1 || len(r.events("SIGTERM")) != 1 {
+				t.Errorf("code %d, started %d times", got, len(r.events("start")))
+			}
+			if want := "sm: did not restart the client: " + c.want + "\n"; !strings.HasSuffix(r.stderr.String(), want) {
+				t.Errorf("got  %q\nwant %q", &r.stderr, want)
+			}
+			r.nobody()
+		})
+	}
+}
+
+// TestRunKillsTheDeaf: a client that does not end is killed, and one that is stopped too is woken to hear.
+func TestRunKillsTheDeaf(t *testing.T) {
+	r := newRunRig(t, "SM_SUPERVISE_TERM_AFTER=1s")
+	first := r.client()
+	r.order("deaf")
+	r.order("stop")
+	r.until("it stops", func() bool { p, err := processStat("/proc", first.PID); return err == nil && p.state == "T" })
+	r.signal(syscall.SIGUSR1)
+	r.wait("start", 2)
+	if heard := r.events("SIGTERM"); len(heard) != 1 || heard[0].PID != first.PID || alive(first.PID, "") {
+		t.Errorf("SIGTERM was heard by %+v", heard)
+	}
+	r.order("exit 0")
+	if got := r.code(); got != 0 {
+		t.Errorf("got %d", got)
+	}
+	r.nobody()
+}
+
+// TestRunLeavesNobody: what a client has started ends with it, in groups and sessions of its own too; only what had left
+// its family before goes on, as a daemon does.
+func TestRunLeavesNobody(t *testing.T) {
+	family := []string{
+		"spawn exec sleep 1000",
+		"spawn exec setsid sleep 1000",
+		"spawn sleep 1000 & wait",
+		"spawn trap '' TERM HUP; sleep 1000 & sleep 1000",
+		"spawn setsid sh -c 'sleep 1000 & sleep 1000'",
+		"call sleep 1000 >/dev/null 2>&1 &", // its parent has ended, but it is in our group
+	}
+	for _, c := range []struct{ name, end string }{{"ends", "exit 5"}, {"is killed", "kill 9"}, {"is restarted", ""}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRunRig(t)
+			first := r.client()
+			daemon := 0
+			if c.end == "" {
+				r.order("call setsid sleep 1000 >/dev/null 2>&1 & echo $! >$" + runClientDir + "/daemon")
+				text, err := os.ReadFile(filepath.Join(r.dir, "daemon"))
+				if daemon, _ = strconv.Atoi(strings.TrimSpace(string(text))); err != nil || !alive(daemon, "") {
+					t.Fatal("no daemon: ", err)
+				}
+				r.until("the daemon leaves", func() bool { p, err := processStat("/proc", daemon); return err == nil && p.name == "sleep" })
+			}
+			for _, order := range family {
+				r.order(order)
+			}
+			r.until("all run", func() bool { return len(r.census()) >= 2+9 })
+			if c.end != "" {
+				r.order(c.end)
+			} else {
+				r.signal(syscall.SIGUSR1)
+				second := r.wait("start", 2)
+				r.nobody(r.cmd.Process.Pid, second.PID, daemon)
+				r.order("exit 5")
+			}
+			if want := map[string]int{"kill 9": 137}[c.end]; r.code() != max(want, 5) {
+				t.Errorf("code %d", r.code())
+			}
+			r.nobody(daemon)
+			if daemon != 0 && !alive(daemon, "") {
+				t.Error("the daemon has ended")
+			}
+			if alive(first.PID, "") {
+				t.Error("the first client lives")
+			}
+		})
+	}
+}
+
+func TestRunKilledLeavesNoClient(t *testing.T) {
+	if !isDir("/proc/self") {
+		t.Skip("needs Linux")
+	}
+	r := newRunRig(t)
+	r.client()
+	r.order("deaf")
+	r.signal(syscall.SIGUSR1) // even one that is being ended
+	r.wait("SIGTERM", 1)
+	r.signal(syscall.SIGKILL)
+	<-r.exited
+	r.until("the client ends", func() bool { return len(r.census()) == 0 })
+}
+
+// TestRunObserverComesAndGoes: the client does not care, and what became of a rotation is told until it was heard.
+func TestRunObserverComesAndGoes(t *testing.T) {
+	r := newRunRig(t)
+	r.client()
+	o := r.observer()
+	o.unknown = true
+	first := o.heard(r, "a question", func(api.Run) bool { return true })
+	r.until("it registers", func() bool {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return len(o.registered) == 1
+	})
+	o.instruct(api.Instruction{Rotation: "ro-1", Action: api.ActionRestart, Prompt: "Go on."})
+	second := r.wait("start", 2)
+	o.stop()
+	o = r.observer()
+	told := o.outcome(r, "ro-1")
+	if told.Client != second.PID || told.Outcome != api.OutcomeRestarted || first.Client == second.PID {
+		t.Errorf("got %+v", told)
+	}
+	r.order("exit 0")
+	if got := r.code(); got != 0 {
+		t.Errorf("got %d", got)
+	}
+	want := "sm: no observer is running, and none can rotate this agent until one does; start it with 'sm observe'\nsm: restarted the client 1 of 10 times\n"
+	if diff := cmp.Diff(want, r.stderr.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestRunInterruptedRestart: who presses Ctrl-C while the client is being ended wants no other.
+func TestRunInterruptedRestart(t *testing.T) {
+	r := newRunRig(t)
+	r.client()
+	r.order("deaf")
+	r.signal(syscall.SIGUSR1)
+	r.wait("SIGTERM", 1)
+	r.signal(syscall.SIGINT)
+	if got := r.code(); got != 130 || len(r.events("start")) != 1 {
+		t.Errorf("code %d, started %d times", got, len(r.events("start")))
+	}
+	r.nobody()
+}
