@@ -39,7 +39,6 @@ type runClient struct {
 	dir  string
 	log  *os.File
 	deaf bool
-	size int
 	on   int // the code after Ctrl-C
 }
 

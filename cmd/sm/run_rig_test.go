@@ -268,7 +268,7 @@ func (o *fakeObserver) poll(w http.ResponseWriter, r *http.Request) {
 	}
 	o.mu.Lock()
 	o.polls, o.agent = append(o.polls, run), r.PathValue("id")
-	wake, unknown := o.wake, o.unknown
+	unknown := o.unknown
 	o.mu.Unlock()
 	if unknown {
 		w.WriteHeader(http.StatusNotFound)
@@ -284,7 +284,7 @@ func (o *fakeObserver) poll(w http.ResponseWriter, r *http.Request) {
 			_ = json.NewEncoder(w).Encode(in)
 			return
 		}
-		wake = o.wake
+		wake := o.wake
 		o.mu.Unlock()
 		select {
 		case <-wake:

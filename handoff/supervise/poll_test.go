@@ -1,0 +1,201 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// asked is one question, and when it was asked.
+type asked struct {
+	At     time.Duration
+	Status Status
+}
+
+// script is an observer that answers each question as it is told, then holds all others back.
+type script struct {
+	began   time.Time
+	answers []func(ctx context.Context) (Instruction, bool, error)
+	asked   []asked
+	held    int // questions that were given up
+}
+
+func (s *script) Next(ctx context.Context, status Status) (Instruction, bool, error) {
+	s.asked = append(s.asked, asked{time.Since(s.began), status})
+	if n := len(s.asked); n <= len(s.answers) {
+		return s.answers[n-1](ctx)
+	}
+	<-ctx.Done()
+	s.held++
+	return Instruction{}, false, ctx.Err()
+}
+
+// nothing is the answer of an observer that has waited.
+func nothing(after time.Duration) func(context.Context) (Instruction, bool, error) {
+	return func(ctx context.Context) (Instruction, bool, error) {
+		select {
+		case <-time.After(after):
+			return Instruction{}, false, nil
+		case <-ctx.Done():
+			return Instruction{}, false, ctx.Err()
+		}
+	}
+}
+
+func fails(context.Context) (Instruction, bool, error) {
+	return Instruction{}, false, errors.New("no observer")
+}
+
+func says(rotation string) func(context.Context) (Instruction, bool, error) {
+	return func(context.Context) (Instruction, bool, error) {
+		return Instruction{Rotation: rotation, Action: "restart"}, true, nil
+	}
+}
+
+// polling runs a poller until f is done.
+func polling(t *testing.T, s *script, f func(p *poller)) {
+	t.Helper()
+	s.began = time.Now()
+	p := newPoller(s)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() { defer close(done); p.run(ctx) }()
+	synctest.Wait()
+	f(p)
+	cancel()
+	<-done
+}
+
+func (s *script) times() (at []time.Duration) {
+	for _, a := range s.asked {
+		at = append(at, a.At)
+	}
+	return at
+}
+
+func TestPollBacksOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answers: slices.Repeat([]func(context.Context) (Instruction, bool, error){fails}, 7)}
+		s.answers = append(s.answers, nothing(25*time.Second), fails, fails)
+		polling(t, s, func(p *poller) {
+			p.tell(Process{1, "1"}, 10, Outcome{})
+			time.Sleep(90 * time.Second)
+		})
+		var want []time.Duration
+		for _, at := range []int{0, 1, 3, 7, 15, 25, 35, 45, 70, 71, 73} {
+			want = append(want, time.Duration(at)*time.Second)
+		}
+		if diff := cmp.Diff(want, s.times()); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestPollInAHurry: an observer that answers at once is not asked all the time.
+func TestPollInAHurry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answers: slices.Repeat([]func(context.Context) (Instruction, bool, error){nothing(0)}, 100)}
+		polling(t, s, func(p *poller) {
+			p.tell(Process{1, "1"}, 10, Outcome{})
+			time.Sleep(9500 * time.Millisecond)
+		})
+		if got := len(s.asked); got != 10 {
+			t.Errorf("asked %d times in 9.5 s, want 10", got)
+		}
+	})
+}
+
+func TestPollAsksForNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{}
+		polling(t, s, func(p *poller) {
+			time.Sleep(time.Hour)
+			if len(s.asked) > 0 {
+				t.Error("asked without a client")
+			}
+			p.tell(Process{1, "1"}, 10, Outcome{})
+			synctest.Wait()
+			p.tell(Process{}, 10, Outcome{}) // it has ended
+			time.Sleep(time.Hour)
+		})
+		if len(s.asked) != 1 || s.held != 1 {
+			t.Errorf("asked %d times, %d given up", len(s.asked), s.held)
+		}
+	})
+}
+
+// TestPollRepeatsOutcome: until a question with it was answered, over errors and other clients.
+func TestPollRepeatsOutcome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answers: []func(context.Context) (Instruction, bool, error){says("ro-1"), fails, fails, nothing(time.Second), nothing(time.Second)}}
+		outcome := Outcome{"ro-1", Restarted, ""}
+		polling(t, s, func(p *poller) {
+			p.tell(Process{1, "1"}, 10, Outcome{})
+			order := <-p.orders
+			if diff := cmp.Diff(Process{1, "1"}, order.client); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			synctest.Wait()
+			if len(s.asked) != 1 {
+				t.Error("asked on before the order was dealt with")
+			}
+			p.tell(Process{2, "2"}, 9, outcome)
+			time.Sleep(time.Minute)
+		})
+		var got []string
+		for _, a := range s.asked {
+			got = append(got, fmt.Sprintf("%d %d %s", a.Status.Client.PID, a.Status.RestartsLeft, a.Status.Outcome.Rotation))
+		}
+		want := []string{"1 10 ", "2 9 ro-1", "2 9 ro-1", "2 9 ro-1", "2 9 ", "2 9 "}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestPollSameOrder: an observer that says the same again and again is answered once a second.
+func TestPollSameOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answers: slices.Repeat([]func(context.Context) (Instruction, bool, error){says("ro-1")}, 50)}
+		orders := 0
+		polling(t, s, func(p *poller) {
+			p.tell(Process{1, "1"}, 10, Outcome{})
+			for end := time.After(10 * time.Second); ; {
+				select {
+				case <-p.orders:
+					orders++
+					if orders == 1 {
+						p.tell(Process{2, "2"}, 9, Outcome{"ro-1", Restarted, ""})
+					}
+					continue
+				case <-end:
+				}
+				return
+			}
+		})
+		if orders < 10 || orders > 12 {
+			t.Errorf("%d orders in 10 s", orders)
+		}
+	})
+}
+
+// TestFarewell: what the observer has not heard is said once more at the end, for a second at most.
+func TestFarewell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{began: time.Now()}
+		p := newPoller(s)
+		p.farewell()
+		p.tell(Process{}, 9, Outcome{"ro-1", Failed, "no such program"})
+		p.farewell()
+		want := []asked{{0, Status{RestartsLeft: 9, Outcome: Outcome{"ro-1", Failed, "no such program"}}}}
+		if diff := cmp.Diff(want, s.asked); diff != "" || time.Since(s.began) != time.Second {
+			t.Errorf("after %v (-want +got):\n%s", time.Since(s.began), diff)
+		}
+	})
+}
