@@ -76,14 +76,15 @@ func (env *environ) newAgentRun(cmd *cobra.Command, seat api.Registration, argv 
 	if seat, err = env.seat(seat); err != nil {
 		return nil, err
 	}
+	socket := ""
+	if cmd.Flags().Changed("socket") {
+		socket = cfg.Socket // its hooks must find the same observer
+	}
 	r := &agentRun{env: env, seat: seat, observer: api.NewClient(sockets)}
 	r.options = supervise.Options{
-		Argv: argv, Env: env.agentVars(seat, os.Getpid()), Again: supervise.Again,
+		Argv: argv, Env: env.agentVars(seat, os.Getpid(), socket), Again: supervise.Again,
 		Restarts: cfg.Supervise.Restarts, TermAfter: cfg.Supervise.TermAfter,
 		Prompt: restartPrompt, Resumed: resumed,
-	}
-	if flag := cmd.Flags().Lookup("socket"); flag != nil && flag.Changed {
-		r.options.Env = append(r.options.Env, "SM_SOCKET="+cfg.Socket) // its hooks must find the same observer
 	}
 	if seat.Provider != "claude" {
 		r.options.Again = supervise.Unknown(seat.Provider)
@@ -128,18 +129,22 @@ func (env *environ) seat(s api.Registration) (api.Registration, error) {
 
 // agentVars is the client's environment: ours, with who the agent is. What another client has left there for its own
 // processes would name the wrong one.
-func (env *environ) agentVars(s api.Registration, self int) []string {
-	ours := []string{
-		"CLAUDE_SESSION_MANAGER_ID=" + s.ID, "SM_PARENT_ID=" + s.ParentID, "SM_NAME=" + s.Name, "SM_PROVIDER=" + s.Provider,
-		"CLAUDE_SUPERVISOR_PID=" + strconv.Itoa(self), "CLAUDE_PID=", "CLAUDE_CODE_SESSION_ID=",
+func (env *environ) agentVars(s api.Registration, self int, socket string) []string {
+	own := map[string]string{
+		"CLAUDE_SESSION_MANAGER_ID": s.ID, "SM_PARENT_ID": s.ParentID, "SM_NAME": s.Name, "SM_PROVIDER": s.Provider,
+		"CLAUDE_SUPERVISOR_PID": strconv.Itoa(self), "CLAUDE_PID": "", "CLAUDE_CODE_SESSION_ID": "",
+	}
+	if socket != "" {
+		own["SM_SOCKET"] = socket
 	}
 	vars := slices.DeleteFunc(slices.Clone(env.vars()), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
-		return slices.ContainsFunc(ours, func(o string) bool { return strings.HasPrefix(o, name+"=") })
+		_, is := own[name]
+		return is
 	})
-	for _, v := range ours {
-		if !strings.HasSuffix(v, "=") {
-			vars = append(vars, v)
+	for name, value := range own {
+		if value != "" {
+			vars = append(vars, name+"="+value)
 		}
 	}
 	return vars

@@ -142,6 +142,20 @@ func TestRunEnvironment(t *testing.T) {
 	}
 }
 
+// TestRunSocket: the client's hooks find the observer that this run was given.
+func TestRunSocket(t *testing.T) {
+	r := newRunRig(t, "SM_SOCKET=/nowhere")
+	o := r.observer()
+	r.start("--socket", r.socket(), "--name", "em=", "--", runClientName)
+	if got := r.wait("start", 1).Env; got["SM_SOCKET"] != r.socket() || got["CLAUDE_SESSION_MANAGER_ID"] != "em=" {
+		t.Errorf("got %q", got)
+	}
+	o.heard(r, "a question", func(api.Run) bool { return true })
+	if o.agent != "em=" {
+		t.Errorf("the question is of %q", o.agent)
+	}
+}
+
 func TestRunInsideRun(t *testing.T) {
 	r := newRunRig(t)
 	r.start("--name", "outer", "--", "sm", "run", "--name", "inner", "--", runClientName)

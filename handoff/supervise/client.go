@@ -53,7 +53,7 @@ func notRun(err error) error {
 	return &startError{codeNotRun, fmt.Errorf("%w; give a program that this user may run", reason)}
 }
 
-// start starts a client.
+// start starts a client. The observer is not told yet.
 func (s *supervisor) start(argv []string) error {
 	path, err := startable(argv)
 	if err != nil {
@@ -65,7 +65,6 @@ func (s *supervisor) start(argv []string) error {
 	}
 	// Nobody has collected it yet, so this is its own start even if it has ended.
 	s.client, s.now = client, Process{client.Pid, startOf(client.Pid)}
-	s.poll.tell(s.now, s.left(), Outcome{})
 	return nil
 }
 
@@ -126,11 +125,7 @@ func (s *supervisor) endOrphans() int {
 		}
 		select {
 		case sig := <-s.signals:
-			switch sig {
-			case syscall.SIGCHLD, syscall.SIGUSR1:
-			default:
-				s.leaving = true
-			}
+			s.leaving = s.leaving || sig != syscall.SIGUSR1
 		case <-tick.C:
 		}
 	}

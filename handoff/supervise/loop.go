@@ -20,6 +20,7 @@ const lookEvery = 10 * time.Second
 type supervisor struct {
 	o        Options
 	signals  chan os.Signal
+	ends     chan os.Signal // SIGCHLD: holds one, which stands for all
 	terminal *terminal
 	poll     *poller
 	polling  sync.WaitGroup
@@ -49,11 +50,12 @@ func newSupervisor(o Options) *supervisor {
 	// The kernel kills the client when the thread ends that has started it.
 	runtime.LockOSThread()
 	s := &supervisor{
-		o: o, signals: make(chan os.Signal, 64), terminal: newTerminal(o.Files),
+		o: o, signals: make(chan os.Signal, 64), ends: make(chan os.Signal, 1), terminal: newTerminal(o.Files),
 		loose: map[Process]bool{}, handled: map[string]Outcome{}, kill: time.NewTimer(time.Hour),
 	}
 	s.kill.Stop()
-	signal.Notify(s.signals, syscall.SIGCHLD, syscall.SIGUSR1)
+	signal.Notify(s.ends, syscall.SIGCHLD)
+	signal.Notify(s.signals, syscall.SIGUSR1)
 	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		// What we were told to ignore, as nohup does, the client ignores too.
 		if !signal.Ignored(sig) {
@@ -75,6 +77,7 @@ func (s *supervisor) close() {
 	s.poll.farewell()
 	adopt(false)
 	signal.Stop(s.signals)
+	signal.Stop(s.ends)
 	s.kill.Stop()
 	runtime.UnlockOSThread()
 }
@@ -84,6 +87,7 @@ func (s *supervisor) supervise() error {
 	if err := s.start(s.o.Argv); err != nil {
 		return err
 	}
+	s.poll.tell(s.now, s.left(), Outcome{})
 	for {
 		s.attend()
 		s.kill.Stop()
@@ -106,6 +110,8 @@ func (s *supervisor) attend() {
 	defer look.Stop()
 	for s.client != nil {
 		select {
+		case <-s.ends:
+			s.collect()
 		case sig := <-s.signals:
 			s.hear(sig.(syscall.Signal))
 		case order := <-s.poll.orders:
@@ -120,8 +126,6 @@ func (s *supervisor) attend() {
 
 func (s *supervisor) hear(sig syscall.Signal) {
 	switch sig {
-	case syscall.SIGCHLD:
-		s.collect()
 	case syscall.SIGUSR1:
 		if s.next != nil {
 			return // it is on its way
