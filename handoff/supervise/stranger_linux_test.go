@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -28,13 +29,14 @@ const lastPID = "/proc/sys/kernel/ns_last_pid"
 
 // breed answers each number with a new process of that pid, if it can get one, and "?" with what has become of it.
 func breed(in io.Reader, out io.Writer) {
+	runtime.LockOSThread() // with the thread its children would end
 	stranger := (*os.Process)(nil)
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		answer := "no"
 		if pid, err := strconv.Atoi(lines.Text()); err == nil {
 			for range 200 { // others fork, too
 				_ = os.WriteFile(lastPID, []byte(strconv.Itoa(pid-1)), 0)
-				p, err := os.StartProcess("/bin/sleep", []string{"sleep", "1000"}, &os.ProcAttr{Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}})
+				p, err := os.StartProcess("/bin/sleep", []string{"sleep", "1000"}, &os.ProcAttr{Sys: attributes()})
 				if err == nil && p.Pid == pid {
 					stranger, answer = p, "yes"
 					break
