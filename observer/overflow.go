@@ -9,6 +9,7 @@ import (
 	"sm/alerts"
 	"sm/handoff"
 	"sm/observer/api"
+	"sm/observer/fleet"
 	"sm/transcript"
 	"sm/transcript/hook"
 )
@@ -103,6 +104,29 @@ func (a *App) guardLine(ctx context.Context, status *hook.Status, now time.Time)
 		return nil // a text has no error
 	}
 	return line
+}
+
+// freshenEffect lets a guarded session go on whose context a handoff has renewed.
+type freshenEffect struct {
+	rotation handoff.Rotation
+	at       fleet.Place
+}
+
+func (e freshenEffect) do(p *performer) {
+	if p.app.guards() {
+		p.typing.Go(func() { p.app.freshen(e) })
+	}
+}
+
+func (a *App) freshen(e freshenEffect) {
+	r := &e.rotation
+	path, s, ok := handoff.FindGuarded([]string{r.CWD}, handoff.GuardClient{SessionID: r.Left, PID: e.at.PID, Start: e.at.Start})
+	if !ok || s.SessionID == r.Next && r.Next != "" {
+		return // it is known already that it goes on
+	}
+	if err := handoff.Resumed(path, e.at.PID, e.at.Start); err != nil {
+		a.log.Error("a guarded session is not told that its context is new: activate it anew", "path", path, "err", err)
+	}
 }
 
 func guardClient(session string, o *hook.Origin) handoff.GuardClient {

@@ -227,3 +227,94 @@ func TestRealClientHandoffRefused(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 }
+
+// TestRealClientHandoffRestart: under sm run the client is restarted with the prompt. The agent keeps its name.
+func TestRealClientHandoffRestart(t *testing.T) {
+	r := newHandoffRun(t, "CLAUDE_SESSION_MANAGER_ID=em")
+	r.home.wrapper = []string{r.sm.program, "run", "--name", "worker", "--"}
+	r.agent = "worker"
+	r.begin(20_000)
+	r.turn("to 45 %", modelStep{grow: 70_000, tools: 2}, modelStep{grow: 500})
+	if s := r.me(); s.ParentID != "em" || s.Label != "worker" {
+		t.Errorf("parent %q, label %q", s.ParentID, s.Label)
+	}
+	doc, first := filepath.Join(r.home.project, "doc.md"), r.current
+	r.handsOver(doc, modelStep{grow: 100, tools: 1, bash: "true", hold: true})
+	r.held()
+	id := r.sends("After the handoff.")
+	r.stub.letGo()
+	r.ended("the turn of the handoff")
+	r.stub.resize(15_000)
+	h := r.handoffIs("confirmed")
+	if h.Way != "restart" || h.SessionID != first {
+		t.Errorf("%+v", h)
+	}
+	r.home.nextClient()
+	r.rotated("by a restart", h, 0)
+	eventually(t, "the message follows", func() string {
+		if m, _ := r.message(id); m.Status != "confirmed" {
+			return m.Status
+		}
+		return ""
+	})
+	if s := r.me(); s.Label != "worker" || s.Cycle != 2 || s.Name != "worker" {
+		t.Errorf("%+v", s)
+	}
+	r.ended("the first turn of the new client")
+	r.home.quit()
+	eventually(t, "sm run ends with its client", func() string {
+		if dead := strings.TrimSpace(r.home.do("", "display-message", "-p", "-t", "agent", "#{pane_dead}")); dead != "1" {
+			return "the pane is alive"
+		}
+		return ""
+	})
+}
+
+// TestRealClientGuardRestart: a guarded session is refused its tools, writes its document, and sm session restart brings
+// up a fresh client that knows it.
+func TestRealClientGuardRestart(t *testing.T) {
+	r := newHandoffRun(t)
+	config := filepath.Join(r.home.dir, "config.yaml")
+	r.home.write(config, "guard: {enabled: true}\n")
+	r.sm.stop()
+	r.sm.config = config
+	r.sm.start()
+	install := r.sm.command(t.Context(), "install", "--guard", "--socket", r.sm.socket)
+	install.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home.home}
+	if out, err := install.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	r.home.wrapper = []string{r.sm.program, "run", "--name", "worker", "--"}
+	r.agent = "worker"
+	r.begin(20_000)
+	folder := filepath.Join(r.home.project, "sessions", "WORK")
+	r.turn("activated", modelStep{grow: 10, tools: 1, bash: r.sm.program + " session activate " + folder + " implement"}, modelStep{grow: 10})
+	r.turn("to 80 %", modelStep{grow: 140_000, tools: 1}, modelStep{grow: 100})
+	r.turn("refused", modelStep{grow: 10, tools: 1, bash: "touch " + r.home.project + "/made"}, modelStep{grow: 10})
+	if _, err := os.Stat(r.home.project + "/made"); err == nil {
+		t.Error("the tool ran above the threshold")
+	}
+	r.turn("dehydrating", modelStep{grow: 10, tools: 1, bash: r.sm.program + " session dehydrate " + folder}, modelStep{grow: 10})
+	// Write itself is tried in another test; here a human writes.
+	r.home.write(filepath.Join(folder, "DEHYDRATED_CONTEXT.md"), "# Where we are\n")
+	old := r.home.pid
+	r.prompt(modelStep{grow: 10, tools: 1, bash: r.sm.program + " session restart " + folder})
+	r.stub.resize(15_000)
+	r.home.nextClient()
+	if r.home.pid == old {
+		t.Fatal("the client was not restarted")
+	}
+	eventually(t, "the new client knows its document", func() string {
+		if n := r.records(`"type":"user"`, "DEHYDRATED_CONTEXT.md"); n == 0 {
+			return "no prompt names it"
+		}
+		return ""
+	})
+	eventually(t, "the session is bound to the new client", func() string {
+		text, _ := os.ReadFile(filepath.Join(folder, ".state.json"))
+		if !bytes.Contains(text, fmt.Appendf(nil, `"pid": %d`, r.home.pid)) || bytes.Contains(text, []byte(`"overflowed": true`)) {
+			return string(text)
+		}
+		return ""
+	})
+}

@@ -29,6 +29,8 @@ type clientHome struct {
 	stub                          *modelStub
 	extra                         []string // more variables of the client
 	pane                          bool     // one pane for all clients, which know it
+	wrapper                       []string // what runs the client, say sm run --
+	outer                         int      // its pid
 	before                        int      // turns that had ended when the last prompt was sent
 	pid                           int      // of the client, 0 while none runs
 }
@@ -146,12 +148,15 @@ func (h *clientHome) environ() []string {
 func (h *clientHome) start(args ...string) sample {
 	h.t.Helper()
 	before := len(h.sampled())
-	h.do("", h.launch(slices.Concat(h.environ(), h.extra, []string{h.client, "--model", h.model}, args))...)
+	h.do("", h.launch(slices.Concat(h.environ(), h.extra, h.wrapper, []string{h.client, "--model", h.model}, args))...)
 	pid, err := strconv.Atoi(strings.TrimSpace(h.do("", "display-message", "-p", "-t", "agent", "#{pane_pid}")))
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.pid = pid
+	if h.pid = pid; len(h.wrapper) > 0 {
+		h.outer, h.pid = pid, 0
+		h.nextClient()
+	}
 	var newest sample
 	eventually(h.t, "the client starts", func() string {
 		if input, ok := h.input(); !ok || strings.Contains(input, "1.") { // a menu's first choice
@@ -165,6 +170,23 @@ func (h *clientHome) start(args ...string) sample {
 		return ""
 	})
 	return newest
+}
+
+// nextClient waits for the wrapper's next client.
+func (h *clientHome) nextClient() {
+	h.t.Helper()
+	old := h.pid
+	eventually(h.t, "the wrapper has a client", func() string {
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", h.outer)) // of the thread that has started it
+		for _, task := range tasks {
+			text, _ := os.ReadFile(task)
+			if pid, _ := strconv.Atoi(strings.TrimSpace(string(text))); pid != 0 && pid != old {
+				h.pid = pid
+				return ""
+			}
+		}
+		return "none"
+	})
 }
 
 // headless lets the client take one prompt without a terminal, and tells the session.

@@ -29,6 +29,7 @@ type observerProcess struct {
 	program, state, socket string
 	projects, log          string
 	path                   string // where it finds other programs
+	config                 string // its file, "" for none
 	cmd                    *exec.Cmd
 	client                 *api.Client
 	http                   http.Client
@@ -98,6 +99,9 @@ func (o *observerProcess) launch() {
 	}
 	defer log.Close()
 	o.cmd = o.command(context.WithoutCancel(o.t.Context()), "observe", "--projects", o.projects, "--state", o.state, "--listen", "127.0.0.1:0", "--socket", o.socket)
+	if o.config != "" {
+		o.cmd.Args = append(o.cmd.Args, "--config", o.config)
+	}
 	o.cmd.Stderr = log
 	if err := o.cmd.Start(); err != nil {
 		o.t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/handoff"
 	"sm/handoff/supervise"
 	"sm/observer/api"
 )
@@ -84,8 +85,13 @@ func (env *environ) newAgentRun(cmd *cobra.Command, seat api.Registration, argv 
 	r.options = supervise.Options{
 		Argv: argv, Env: env.agentVars(seat, os.Getpid(), socket), Again: supervise.Again,
 		Restarts: cfg.Supervise.Restarts, TermAfter: cfg.Supervise.TermAfter,
-		Prompt: restartPrompt, Resumed: resumed,
 	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, fmt.Errorf("find the working directory: %w; change to one that exists", err)
+	}
+	g := &guardedRun{dir}
+	r.options.Prompt, r.options.Resumed = g.prompt, g.resumed
 	if seat.Provider != "claude" {
 		r.options.Again = supervise.Unknown(seat.Provider)
 	}
@@ -95,11 +101,25 @@ func (env *environ) newAgentRun(cmd *cobra.Command, seat api.Registration, argv 
 	return r, nil
 }
 
-// restartPrompt is the first prompt of the client that follows this one when SIGUSR1 asks for a restart.
-func restartPrompt(supervise.Process) string { return "Continue where you left off." }
+// guardedRun ties a run to the guarded session of its client, if it has one. Its methods are called one at a time.
+type guardedRun struct{ dir string }
 
-// resumed hears that a client follows another.
-func resumed(_, _ supervise.Process) {}
+// prompt is the first prompt of the client that follows this one when SIGUSR1 asks for a restart.
+func (g *guardedRun) prompt(now supervise.Process) string {
+	if prompt, _, ok := handoff.RestartPrompt(g.dir, now.PID, now.Start); ok {
+		return prompt
+	}
+	return "Continue where you left off."
+}
+
+// resumed gives the session of the old client to the one that follows it, whoever has asked for that. Nothing is said
+// where it fails: the terminal is the client's, and the session can be activated anew.
+func (g *guardedRun) resumed(old, now supervise.Process) {
+	path, _, ok := handoff.FindGuarded([]string{g.dir}, handoff.GuardClient{PID: old.PID, Start: old.Start})
+	if ok {
+		_ = handoff.Resumed(path, now.PID, now.Start)
+	}
+}
 
 // seat completes who the agent is.
 func (env *environ) seat(s api.Registration) (api.Registration, error) {
