@@ -114,18 +114,6 @@ func (env *environ) history(ctx context.Context, paths []string) (all []transcri
 	return all, err
 }
 
-// earlier puts origins before copies and the older before the younger.
-func earlier(a, b transcript.Change) int {
-	copied := func(c transcript.Change) int {
-		if slices.ContainsFunc(c.Compactions, func(e transcript.Compaction) bool { return e.Copied }) {
-			return 1
-		}
-		return 0
-	}
-	return cmp.Or(copied(a)-copied(b), cmp.Compare(a.Session.Started, b.Session.Started), cmp.Compare(a.Session.Active, b.Session.Active),
-		strings.Compare(a.Name, b.Name), strings.Compare(a.Cursor.Path, b.Cursor.Path))
-}
-
 func projectOf(c *transcript.Change) string {
 	return c.Session.CWD[strings.LastIndexAny(c.Session.CWD, `/\`)+1:]
 }

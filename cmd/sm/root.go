@@ -107,6 +107,7 @@ func commands(env *environ) []*cobra.Command {
 	return []*cobra.Command{
 		newObserveCommand(env),
 		newScanCommand(env),
+		newReportCommand(env),
 		newStatusCommand(env),
 		newSendCommand(env),
 		newMessagesCommand(env),

@@ -1,0 +1,283 @@
+package main
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"sm/alerts"
+	"sm/observer/api"
+	"sm/observer/fleet"
+	"sm/transcript"
+)
+
+// The least widths of the bins of a report.
+const (
+	tokenBin   = 10_000
+	percentBin = 5
+	turnBin    = 1
+)
+
+// sums is a report while its sessions are told.
+type sums struct {
+	engine   *alerts.Engine // for storms
+	thin     thinner
+	sessions map[alerts.AgentID]*sessionSums
+	models   map[string]*reportRow
+	months   map[string]*reportRow
+	total    reportRow
+
+	pre, manual, post, percent, turns []int64
+	noPre, noManual, noPost           int
+	dropped                           int64
+}
+
+// sessionSums is the part of one session. What is kept of its last compaction waits for the first reading after it.
+type sessionSums struct {
+	id          alerts.AgentID
+	turns       int
+	compactions api.Compactions
+	pre         []int64 // those of known size that nobody made by hand
+
+	seen  map[transcript.Key]bool
+	cycle int   // turns of the present cycle
+	last  int64 // the newest reading of the present cycle, 0 for none
+	// at and size are those of the compaction that no reading has followed yet; waiting is false without one.
+	waiting bool
+	at      time.Time
+	size    int64
+}
+
+func newSums(o alerts.Options) (*sums, error) {
+	engine, err := alerts.New(o)
+	return &sums{engine: engine, sessions: map[alerts.AgentID]*sessionSums{}, models: map[string]*reportRow{}, months: map[string]*reportRow{}}, err
+}
+
+// take adds a session's transcript.
+func (s *sums) take(t telling) {
+	id := t.events[0].Agent
+	one := s.sessions[id]
+	if one == nil {
+		one = &sessionSums{id: id, seen: map[transcript.Key]bool{}}
+		s.sessions[id] = one
+	}
+	models := modelsOf(t)
+	for i := range t.events {
+		ev := &t.events[i]
+		switch ev.Kind {
+		case alerts.EventTurnStart:
+			one.turns++
+			one.cycle++
+			for _, row := range s.rows(models[i], ev.At) {
+				row.Turns++
+			}
+		case alerts.EventReading:
+			s.read(one, ev)
+		case alerts.EventCompacted:
+			s.compacted(one, ev)
+		}
+	}
+	s.unread(one)
+	one.last, one.cycle = 0, 0
+	s.thin.each(t.events, func(ev *alerts.Event) { s.engine.Step(*ev) })
+	s.engine.Forget(id)
+}
+
+// modelsOf says for each event by which model it is answered: that of the next reading, else of the last.
+func modelsOf(t telling) []string {
+	models := make([]string, len(t.events))
+	model := t.change.Session.Model
+	for i := len(t.events) - 1; i >= 0; i-- {
+		if ev := &t.events[i]; ev.Kind == alerts.EventReading && ev.Model != "" {
+			model = ev.Model
+		}
+		models[i] = model
+	}
+	return models
+}
+
+func (s *sums) read(one *sessionSums, ev *alerts.Event) {
+	if one.waiting && (ev.At.IsZero() || !ev.At.Before(one.at)) {
+		one.waiting = false
+		s.post = append(s.post, ev.Tokens)
+		s.percent = append(s.percent, int64(transcript.Window{Tokens: ev.Window}.Percent(ev.Tokens)))
+		if one.size > 0 {
+			s.dropped += max(0, one.size-ev.Tokens)
+		}
+	}
+	if !one.waiting { // else it is of the cycle before, and was only written late
+		one.last = ev.Tokens
+	}
+}
+
+func (s *sums) compacted(one *sessionSums, ev *alerts.Event) {
+	if ev.History || ev.Key != 0 && one.seen[ev.Key] {
+		return
+	}
+	one.seen[ev.Key] = true
+	s.unread(one)
+	size := cmp.Or(ev.PreTokens, one.last)
+	one.waiting, one.at, one.size, one.last = true, ev.At, size, 0
+	s.turns = append(s.turns, int64(one.cycle))
+	one.cycle = 0
+	countTrigger(&one.compactions, ev.Trigger)
+	for _, row := range s.rows(ev.Model, ev.At) {
+		countTrigger(&row.Compactions, ev.Trigger)
+	}
+	list, unknown := &s.pre, &s.noPre
+	if ev.Trigger == transcript.Manual {
+		list, unknown = &s.manual, &s.noManual
+	} else if size > 0 {
+		one.pre = append(one.pre, size)
+	}
+	if size > 0 {
+		*list = append(*list, size)
+	} else {
+		*unknown++
+	}
+}
+
+// unread counts a compaction that no reading followed.
+func (s *sums) unread(one *sessionSums) {
+	if one.waiting {
+		s.noPost++
+	}
+	one.waiting = false
+}
+
+func countTrigger(c *api.Compactions, t alerts.Trigger) {
+	switch t {
+	case transcript.Auto:
+		c.Auto++
+	case transcript.Manual:
+		c.Manual++
+	default:
+		c.Unknown++
+	}
+}
+
+// rows are those that something of a model counts for that happened at a time.
+func (s *sums) rows(model string, at time.Time) [3]*reportRow {
+	return [3]*reportRow{&s.total, rowOf(s.models, model), rowOf(s.months, monthOf(at))}
+}
+
+func rowOf(rows map[string]*reportRow, name string) *reportRow {
+	if rows[name] == nil {
+		rows[name] = &reportRow{Name: name}
+	}
+	return rows[name]
+}
+
+// monthOf is that of the local calendar, "" for no time.
+func monthOf(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	year, m, _ := at.Local().Date()
+	return string([]byte{'0' + byte(year/1000%10), '0' + byte(year/100%10), '0' + byte(year/10%10), '0' + byte(year%10), '-', '0' + byte(m/10), '0' + byte(m%10)})
+}
+
+// report is what it all adds up to, with the sessions that there are.
+func (s *sums) report(views []fleet.View) *report {
+	projects := map[string]*reportRow{}
+	r := &report{Storms: int(s.engine.Counters().Storms), Dropped: s.dropped, Turns: s.total.Turns, Compactions: s.total.Compactions}
+	var most []reportSession
+	for i := range views {
+		v := &views[i]
+		row := rowOf(projects, v.Project)
+		for _, x := range []*reportRow{row, rowOf(s.models, v.Model), rowOf(s.months, monthOf(v.Started))} {
+			x.Sessions++
+		}
+		r.Sessions++
+		r.From, r.To = widened(r.From, r.To, v)
+		one := s.sessions[alerts.AgentID(v.Agent)]
+		if one == nil {
+			continue
+		}
+		row.Turns += one.turns
+		addCompactions(&row.Compactions, one.compactions)
+		if c := one.compactions; len(one.pre) > 1 {
+			most = append(most, reportSession{v.SessionID, v.Project, c.Auto + c.Manual + c.Unknown, slices.Min(one.pre), slices.Max(one.pre)})
+		}
+	}
+	r.Projects, r.Models, r.Months = busiest(projects), busiest(s.models), busiest(s.months)
+	slices.SortFunc(r.Months, func(a, b reportRow) int { return compareMonths(a.Name, b.Name) })
+	r.Threshold = s.threshold(most)
+	r.Pre, r.ManualPre = distributionOf(s.pre, s.noPre, tokenBin), distributionOf(s.manual, s.noManual, tokenBin)
+	r.Post, r.PostPercentage = distributionOf(s.post, s.noPost, tokenBin), distributionOf(s.percent, s.noPost, percentBin)
+	r.TurnsPerCycle = distributionOf(s.turns, 0, turnBin)
+	return r
+}
+
+// compareMonths puts what has no month last.
+func compareMonths(a, b string) int {
+	if (a == "") != (b == "") {
+		return cmp.Compare(b, a)
+	}
+	return cmp.Compare(a, b)
+}
+
+func addCompactions(to *api.Compactions, c api.Compactions) {
+	to.Auto, to.Manual, to.Unknown = to.Auto+c.Auto, to.Manual+c.Manual, to.Unknown+c.Unknown
+}
+
+// widened is a span of time that takes in that of a session.
+func widened(from, to *time.Time, v *fleet.View) (*time.Time, *time.Time) {
+	if v.Started.IsZero() {
+		return from, to
+	}
+	if from == nil || v.Started.Before(*from) {
+		from = &v.Started
+	}
+	if to == nil || v.Active.After(*to) {
+		to = &v.Active
+	}
+	return from, to
+}
+
+// busiest lists rows by their compactions, then by turns and sessions.
+func busiest(rows map[string]*reportRow) []reportRow {
+	list := make([]reportRow, 0, len(rows))
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		list = append(list, *rows[name])
+	}
+	slices.SortStableFunc(list, func(a, b reportRow) int {
+		return cmp.Or(cmp.Compare(sumOf(b.Compactions), sumOf(a.Compactions)), cmp.Compare(b.Turns, a.Turns), cmp.Compare(b.Sessions, a.Sessions))
+	})
+	return list
+}
+
+func sumOf(c api.Compactions) int { return c.Auto + c.Manual + c.Unknown }
+
+// threshold answers where clients compact.
+func (s *sums) threshold(most []reportSession) reportThreshold {
+	slices.SortStableFunc(most, func(a, b reportSession) int {
+		return cmp.Or(cmp.Compare(b.Compactions, a.Compactions), cmp.Compare(a.SessionID, b.SessionID))
+	})
+	t := reportThreshold{Typical: rangeOf(s.pre), After: rangeOf(s.post), Sessions: append([]reportSession{}, most[:min(2, len(most))]...)}
+	if len(s.pre) == 0 {
+		return t
+	}
+	counts := map[int64]int{}
+	for _, x := range s.pre {
+		counts[x/tokenBin*tokenBin]++
+	}
+	best := int64(0)
+	for _, from := range slices.Sorted(maps.Keys(counts)) {
+		if counts[from] > counts[best] {
+			best = from
+		}
+	}
+	t.MostCommon = &reportRange{best, best + tokenBin}
+	return t
+}
+
+// rangeOf is where four of five figures lie, nil without any.
+func rangeOf(figures []int64) *reportRange {
+	if len(figures) == 0 {
+		return nil
+	}
+	slices.Sort(figures)
+	return &reportRange{nearestRank(figures, 0.1), nearestRank(figures, 0.9)}
+}

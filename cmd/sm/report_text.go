@@ -1,0 +1,165 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"sm/observer/api"
+)
+
+// reportRows is how many projects or models a report prints; --json has all.
+const reportRows = 12
+
+// writeReport prints a report in 80 columns.
+func (env *environ) writeReport(r *report) error {
+	if r.Sessions == 0 {
+		_, err := fmt.Fprintln(env.stdout, "no sessions found")
+		return err
+	}
+	g := env.glyphs()
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %s", counted(r.Sessions, "session"), counted(r.Turns, "turn"))
+	if r.From != nil {
+		fmt.Fprintf(&b, ", %s to %s", r.From.Local().Format(time.DateOnly), r.To.Local().Format(time.DateOnly))
+	}
+	b.WriteString("\n" + compactionsOf(r.Compactions) + "\n")
+	if sumOf(r.Compactions) > 0 {
+		fmt.Fprintf(&b, "%s tokens dropped by compactions, %s\n", tokensText(r.Dropped), counted(r.Storms, "storm"))
+	}
+	for _, part := range []struct {
+		header string
+		rows   []reportRow
+	}{{"PROJECT", r.Projects}, {"MODEL", r.Models}, {"MONTH", r.Months}} {
+		b.WriteByte('\n')
+		if err := env.writeRows(&b, part.header, part.rows, g); err != nil {
+			return err
+		}
+	}
+	r.spread(&b, g)
+	_, err := io.WriteString(env.stdout, b.String())
+	return err
+}
+
+// counted writes a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// compactionsOf writes counts as "3 compactions (2 auto, 1 manual)".
+func compactionsOf(c api.Compactions) string {
+	text := counted(sumOf(c), "compaction")
+	if sumOf(c) == 0 {
+		return text
+	}
+	return text + " (" + compactionsText(api.Session{Compactions: c}) + ")"
+}
+
+// writeRows prints the busiest rows, or the newest months, and how many there are besides.
+func (env *environ) writeRows(w io.Writer, header string, rows []reportRow, g glyphs) error {
+	t := table{headers: []string{header, " SESSIONS", " TURNS", " AUTO", " MANUAL", " UNKNOWN"}, colour: env.colours(env.stdout)}
+	shown := rows
+	if more := len(rows) - reportRows; more > 0 && header == "MONTH" {
+		shown = rows[more:]
+	} else if more > 0 {
+		shown = rows[:reportRows]
+	}
+	for _, r := range shown {
+		name := cmp.Or(strings.TrimPrefix(r.Name, "claude-"), "(unknown)")
+		c := r.Compactions
+		t.add(cell{g.short(name, 30), ""}, g.count(r.Sessions), g.count(r.Turns), g.count(c.Auto), g.count(c.Manual), g.count(c.Unknown))
+	}
+	if err := t.write(w); err != nil {
+		return err
+	}
+	if more := len(rows) - len(shown); more > 0 {
+		fmt.Fprintf(w, "and %d more; --json has all\n", more)
+	}
+	return nil
+}
+
+// short fits a name into n characters.
+func (g glyphs) short(name string, n int) string {
+	return strings.Replace(shortName(name, n), "…", g.more, 1)
+}
+
+// count is a number in a table; none is dim.
+func (g glyphs) count(n int) cell {
+	if n == 0 {
+		return cell{g.none, dim}
+	}
+	return cell{fmt.Sprint(n), ""}
+}
+
+const turnsTitle = "Turns in a cycle that a compaction ended"
+
+// span writes two figures, or one where they are the same.
+func (g glyphs) span(from, to string) string {
+	if from == to {
+		return from
+	}
+	return from + g.dash + to
+}
+
+func (g glyphs) tokens(from, to int64) string   { return g.span(tokensText(from), tokensText(to)) }
+func (g glyphs) numbers(from, to int64) string  { return g.span(fmt.Sprint(from), fmt.Sprint(to)) }
+func (g glyphs) percents(from, to int64) string { return g.numbers(from, to) + "%" }
+
+// spread writes the histograms and the table of thresholds.
+func (r *report) spread(b *strings.Builder, g glyphs) {
+	if sumOf(r.Compactions) == 0 {
+		b.WriteString("\nNo compaction in these transcripts: nothing to say of where it strikes.\n")
+		return
+	}
+	for _, part := range []struct {
+		title string
+		d     distribution
+		label func(from, to int64) string
+	}{
+		{"Context size at compactions that nobody asked for", r.Pre, g.tokens},
+		{"Context size at compactions by hand", r.ManualPre, g.tokens},
+		{"First reading after a compaction, in tokens", r.Post, g.tokens},
+		{"First reading after a compaction, in percent of the window", r.PostPercentage, g.percents},
+		{turnsTitle, r.TurnsPerCycle, g.numbers},
+	} {
+		if part.d.Known == 0 {
+			continue
+		}
+		d := &part.d
+		fmt.Fprintf(b, "\n%s\n%s", part.title, g.histogram(d.Histogram, func(x bin) string {
+			if part.title == turnsTitle {
+				return part.label(x.From, x.To-1) // whole numbers, of which the last is left out
+			}
+			return part.label(x.From, x.To)
+		}))
+		fmt.Fprintf(b, "  median %s; four of five within %s, all within %s", part.label(*d.Median, *d.Median), part.label(*d.P10, *d.P90), part.label(*d.Min, *d.Max))
+		if part.d.Unknown > 0 {
+			fmt.Fprintf(b, "; %d unknown", part.d.Unknown)
+		}
+		b.WriteByte('\n')
+	}
+	r.Threshold.write(b, g)
+}
+
+// write prints the figures that one asks for first.
+func (t *reportThreshold) write(b *strings.Builder, g glyphs) {
+	row := func(name, value string) { fmt.Fprintf(b, "  %-36s %s\n", name, value) }
+	between := func(r *reportRange) string {
+		if r == nil {
+			return g.none
+		}
+		return g.tokens(r.From, r.To) + " tokens"
+	}
+	b.WriteString("\nCompaction threshold\n")
+	row("Typical (four of five)", between(t.Typical))
+	row("Most common range", between(t.MostCommon))
+	row("Size after compaction (four of five)", between(t.After))
+	for _, s := range t.Sessions {
+		row(fmt.Sprintf("Session with %s", counted(s.Compactions, "compaction")), "at "+between(&reportRange{s.MinPre, s.MaxPre}))
+	}
+}
