@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -18,13 +19,13 @@ import (
 )
 
 func newReplayCommand(env *environ) *cobra.Command {
-	var asJSON bool
+	var asJSON, asGrid bool
 	var warning, critical int
 	cmd := &cobra.Command{
 		Use:   "replay [PATH]...",
 		Short: "Show what the observer would have said over old transcripts",
 		Long: "Run the observer's policy over the transcripts in and below each PATH, all of this user's without any: what would\n" +
-			"have been said when, and which compactions came without a warning. No observer is needed, and nobody hears it.",
+			"have been said when, and which compactions came without a warning. No observer is needed, and nobody hears it.\n" + gridHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, paths, err := env.transcripts(cmd, args)
 			if err != nil {
@@ -40,6 +41,9 @@ func newReplayCommand(env *environ) *cobra.Command {
 			if t := o.Thresholds; t.CriticalTokens == 0 && t.WarningTokens == 0 && (t.WarningPercentage < 0 || t.CriticalPercentage > 100 || t.CriticalPercentage < t.WarningPercentage) {
 				return usagef("--warning %d and --critical %d: give percentages of 0 to 100, the critical one not below the other", t.WarningPercentage, t.CriticalPercentage)
 			}
+			if asGrid {
+				return env.runGrid(cmd.Context(), cfg, o, paths, asJSON)
+			}
 			stories, err := env.replay(cmd.Context(), cfg, o, paths)
 			if fatal(err) {
 				return fmt.Errorf("%w; check the paths and thresholds", err)
@@ -47,10 +51,24 @@ func newReplayCommand(env *environ) *cobra.Command {
 			return errors.Join(env.writeReplay(stories, asJSON), err)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line for each notice and compaction")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line for each notice and compaction; of a grid, one object")
+	cmd.Flags().BoolVar(&asGrid, "grid", false, "try thresholds and choose some")
 	cmd.Flags().IntVar(&warning, "warning", 0, "warn at `P` percent of the window instead of the configured threshold")
 	cmd.Flags().IntVar(&critical, "critical", 0, "the same for the critical notice")
 	return cmd
+}
+
+// runGrid tries thresholds and prints what came of it.
+func (env *environ) runGrid(ctx context.Context, cfg *config, o alerts.Options, paths []string, asJSON bool) error {
+	debug.SetGCPercent(400) // as for a scan
+	g, err := env.grid(ctx, cfg, o, paths)
+	if fatal(err) {
+		return fmt.Errorf("%w; check the paths and thresholds", err)
+	}
+	if asJSON {
+		return errors.Join(writeJSON(env.stdout, g), err)
+	}
+	return errors.Join(env.writeGrid(g), err)
 }
 
 // retold is one thing that happened in a replay: a notice, or a compaction.

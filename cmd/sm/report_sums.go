@@ -201,13 +201,18 @@ func (s *sums) report(views []fleet.View) *report {
 			most = append(most, reportSession{v.SessionID, v.Project, c.Auto + c.Manual + c.Unknown, slices.Min(one.pre), slices.Max(one.pre)})
 		}
 	}
+	s.spreads(r)
+	r.Threshold = s.threshold(most)
 	r.Projects, r.Models, r.Months = busiest(projects), busiest(s.models), busiest(s.months)
 	slices.SortFunc(r.Months, func(a, b reportRow) int { return compareMonths(a.Name, b.Name) })
-	r.Threshold = s.threshold(most)
+	return r
+}
+
+// spreads fills in the distributions.
+func (s *sums) spreads(r *report) {
 	r.Pre, r.ManualPre = distributionOf(s.pre, s.noPre, tokenBin), distributionOf(s.manual, s.noManual, tokenBin)
 	r.Post, r.PostPercentage = distributionOf(s.post, s.noPost, tokenBin), distributionOf(s.percent, s.noPost, percentBin)
 	r.TurnsPerCycle = distributionOf(s.turns, 0, turnBin)
-	return r
 }
 
 // compareMonths puts what has no month last.

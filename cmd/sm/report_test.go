@@ -404,7 +404,7 @@ func TestReportManySessions(t *testing.T) {
 	if r.Sessions != sessions || r.Compactions.Auto != sessions || len(r.Projects) != projects || len(r.Models) != 30 || len(r.Months) != 60 {
 		t.Errorf("%d sessions, %d compactions, %d projects, %d models, %d months", r.Sessions, r.Compactions.Auto, len(r.Projects), len(r.Models), len(r.Months))
 	}
-	for _, args := range [][]string{{"report", dir}} {
+	for _, args := range [][]string{{"report", dir}, {"replay", "--grid", dir}} {
 		text := string(output(t, args...))
 		fits(t, text)
 		if n := strings.Count(text, "\n"); n > 90 {
@@ -436,7 +436,7 @@ func TestReportFitsATerminal(t *testing.T) {
 	for _, path := range paths {
 		for _, locale := range []string{"", "C", "de_DE.UTF-8", "de_DE.ISO-8859-1"} {
 			t.Setenv("LC_ALL", locale)
-			text := string(output(t, "report", path))
+			text := string(output(t, "report", path)) + string(output(t, "replay", "--grid", path))
 			fits(t, text)
 			ascii := locale == "C" || locale == "de_DE.ISO-8859-1"
 			if strings.Contains(text, "█") == ascii || strings.Contains(text, "–") == ascii || strings.Contains(text, "#") != ascii {

@@ -1,0 +1,475 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"sm/alerts"
+	"sm/transcript"
+	"sm/transcript/transcripttest"
+)
+
+// gridFleets are folders of transcripts: real ones where they are, small generated ones of all eras with forks and all
+// that a reader must survive, and one of sessions that are compacted again and again.
+func gridFleets(t *testing.T) map[string]string {
+	t.Helper()
+	fleets := map[string]string{}
+	for name, o := range map[string]transcripttest.Options{
+		"traps":  {Seed: 31, Sessions: 24, Traps: true, Copies: true, Subagents: true},
+		"traps2": {Seed: 32, Sessions: 24, Traps: true, Copies: true},
+		"large":  {Seed: 33, Sessions: 30, Bytes: 24 << 20, LineBytes: 500, Copies: true},
+	} {
+		fleets[name] = t.TempDir()
+		if _, err := transcripttest.Generate(fleets[name], o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, dir := range map[string]string{"corpus": corpus, "transcripts": "../../../shared/transcripts"} {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			fleets[name] = dir
+		}
+	}
+	return fleets
+}
+
+// toldSessions are the sessions of a folder, with all their events.
+func toldSessions(t *testing.T, dir string) (all [][]alerts.Event, ids []string, h *chronicle) {
+	t.Helper()
+	env := &environ{stderr: &bytes.Buffer{}, lookupEnv: os.LookupEnv}
+	h, err := env.chronicle(t.Context(), []string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.tell(nil, func(s telling) {
+		all, ids = append(all, slices.Clone(s.events)), append(ids, s.change.Session.ID+s.change.Name)
+	})
+	return all, ids, h
+}
+
+// trialOf prepares the engines' sessions.
+func trialOf(t *testing.T, dir string) (*trial, *ladder) {
+	t.Helper()
+	sessions, ids, h := toldSessions(t, dir)
+	l := ladderOf(h.sizes(), alerts.Defaults().Thresholds)
+	r := &trial{options: plainOptions(alerts.Defaults())}
+	var n thinner
+	for i, events := range sessions {
+		if beats := l.beats(&n, events); len(beats) > 0 {
+			r.sessions = append(r.sessions, newPlayed(events[0].Agent, ids[i], beats))
+		}
+	}
+	return r, l
+}
+
+// decisions are what an engine decides about levels, cycles and storms.
+func decisions(t *testing.T, o alerts.Options, events []alerts.Event) (all []string) {
+	t.Helper()
+	engine, err := alerts.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ev := range events {
+		for _, action := range engine.Step(ev) {
+			switch x := action.(type) {
+			case alerts.Say:
+				all = append(all, fmt.Sprint(x.Key, " at ", x.At))
+			case alerts.Opened:
+				all = append(all, fmt.Sprint("cycle ", x.Cycle, x.Cause, x.Trigger, x.PreTokens, x.Warned, x.At))
+			}
+		}
+	}
+	return append(all, fmt.Sprint(engine.Counters().Storms, " storms"))
+}
+
+// TestThinnedDecidesTheSame: an engine that is told the few events that are kept decides what one decides that is told
+// everything.
+func TestThinnedDecidesTheSame(t *testing.T) {
+	for name, dir := range gridFleets(t) {
+		t.Run(name, func(t *testing.T) {
+			sessions, _, h := toldSessions(t, dir)
+			l := ladderOf(h.sizes(), alerts.Defaults().Thresholds)
+			kept, events, compared := 0, 0, 0
+			var n thinner
+			for _, all := range sessions {
+				beats := l.beats(&n, all)
+				var few, some []alerts.Event
+				n.each(all, func(ev *alerts.Event) { some = append(some, *ev) })
+				for i := range beats {
+					few = append(few, beats[i].event(all[0].Agent))
+				}
+				kept, events = kept+len(few), events+len(all)
+				for _, pair := range [][2]int{{0, 4}, {4, 7}, {8, 9}, {3, len(l[inPercent]) - 1}} {
+					for kind := range ladders {
+						if pair[1] >= len(l[kind]) {
+							continue
+						}
+						o := plainOptions(alerts.Defaults())
+						o.Thresholds = l.limits(kind, pair[0], pair[1])
+						want := decisions(t, o, all)
+						compared += len(want)
+						if d := cmp.Diff(want, decisions(t, o, few)); d != "" {
+							t.Fatalf("%s at %+v (-told all +told few):\n%s", all[0].Agent, o.Thresholds, d)
+						}
+					}
+				}
+				o := alerts.Defaults()
+				o.Thresholds = alerts.Thresholds{}
+				if d := cmp.Diff(decisions(t, o, all), decisions(t, o, some)); d != "" {
+					t.Fatalf("%s, storms (-told all +told some):\n%s", all[0].Agent, d)
+				}
+			}
+			t.Logf("%d of %d events kept, %d decisions", kept, events, compared)
+			if compared < len(sessions) {
+				t.Error("nothing was compared")
+			}
+		})
+	}
+}
+
+// TestThinnedLateReading: a reading that is written late is not judged, so that it is a later one that reaches a step.
+func TestThinnedLateReading(t *testing.T) {
+	events := handMade("a", 20, 30, 60, 61, 110, 105, 106, 107, 108, 109)
+	events[4].At = at(1.5)
+	o := plainOptions(alerts.Defaults())
+	o.Thresholds = alerts.Thresholds{WarningPercentage: 50}
+	l := ladderOf(nil, o.Thresholds)
+	var n thinner
+	var few []alerts.Event
+	for _, b := range l.beats(&n, events) {
+		few = append(few, b.event("a"))
+	}
+	want := []string{fmt.Sprint("a/1/warning at ", at(5)), "0 storms"}
+	if d := cmp.Diff(want, decisions(t, o, events)); d != "" {
+		t.Fatalf("told all (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(want, decisions(t, o, few)); d != "" || len(few) == len(events) {
+		t.Errorf("told %d of %d (-want +got):\n%s", len(few), len(events), d)
+	}
+}
+
+// TestPairsAreTheEngines: what is put together of two engines with one threshold each is what one engine with both says,
+// for each pair there is, and cycle for cycle.
+func TestPairsAreTheEngines(t *testing.T) {
+	for name, dir := range gridFleets(t) {
+		t.Run(name, func(t *testing.T) {
+			r, l := trialOf(t, dir)
+			pairs, both := 0, 0
+			for kind := range ladders {
+				said, err := r.steps(l, kind)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for w := range said {
+					for c := w + 1; c < len(said); c++ {
+						want, err := r.whole(l.limits(kind, w, c))
+						if err != nil {
+							t.Fatal(err)
+						}
+						got := together(said[w], said[c])
+						if d := cmp.Diff(want, got, cmp.AllowUnexported(notices{})); d != "" {
+							t.Fatalf("%+v (-engine +put together):\n%s", l.limits(kind, w, c), d)
+						}
+						pairs++
+						for _, n := range got {
+							if n.warning != none && n.critical != none {
+								both++
+							}
+						}
+					}
+				}
+			}
+			t.Logf("%d pairs over %d cycles, both notices in %d", pairs, len(r.cycles), both)
+			if pairs == 0 || both == 0 {
+				t.Error("nothing was compared")
+			}
+		})
+	}
+}
+
+// TestGridAgreesWithReplay: at given thresholds a grid says what a replay says, where nothing was copied and no window
+// turned out to be larger.
+func TestGridAgreesWithReplay(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	dir := t.TempDir()
+	if _, err := transcripttest.Generate(dir, transcripttest.Options{Seed: 9, Sessions: 12, Bytes: 12 << 20, LineBytes: 500}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{}
+	for _, x := range replayed(t, dir) {
+		switch {
+		case x.Event == "notice":
+			want[x.Kind]++
+		case *x.Warned:
+			want["compaction, warned"]++
+		default:
+			want["compaction"]++
+		}
+	}
+	delete(want, "storm")
+	r, _ := trialOf(t, dir)
+	said, err := r.whole(alerts.Thresholds{WarningPercentage: 50, CriticalPercentage: 65})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for i, n := range said {
+		if n.warning != none {
+			got["warning"]++
+		}
+		if n.critical != none {
+			got["critical"]++
+		}
+		switch {
+		case r.cycles[i].end == none:
+		case n.warning != none || n.critical != none:
+			got["compaction, warned"]++
+		default:
+			got["compaction"]++
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" || len(want) < 3 {
+		t.Errorf("(-replay +grid):\n%s", d)
+	}
+}
+
+// TestChosenBeatTheDefaults: where they were not chosen, the chosen thresholds have a higher measure than 50 and 65
+// percent.
+func TestChosenBeatTheDefaults(t *testing.T) {
+	fleets := map[string]string{}
+	for seed := range uint64(4) {
+		dir := t.TempDir()
+		if _, err := transcripttest.Generate(dir, transcripttest.Options{Seed: 70 + seed, Sessions: 40, Bytes: 32 << 20, LineBytes: 500}); err != nil {
+			t.Fatal(err)
+		}
+		fleets[fmt.Sprint("generated ", seed)] = dir
+	}
+	if _, err := os.Stat(corpus); err == nil {
+		fleets["corpus"] = corpus
+	}
+	for name, dir := range fleets {
+		t.Run(name, func(t *testing.T) {
+			var g grid
+			if err := json.Unmarshal(output(t, "replay", "--grid", "--json", dir), &g); err != nil {
+				t.Fatal(err)
+			}
+			if g.Chosen == nil {
+				t.Fatal("nothing was chosen")
+			}
+			t.Logf("%d and %d (%s): %.3f, 50 and 65: %.3f, over %d compactions", g.Chosen.Warning, g.Chosen.Critical, g.Chosen.Unit,
+				g.Chosen.Checking.Measure, g.Default.Checking.Measure, g.Default.Checking.Compactions)
+			if g.Chosen.Checking.Measure <= g.Default.Checking.Measure || g.Advice != "change" {
+				t.Errorf("the chosen have a measure of %.3f, 50 and 65 have %.3f; advice %q", g.Chosen.Checking.Measure, g.Default.Checking.Measure, g.Advice)
+			}
+			for i := range g.Pairs { // each pair is the engine's own at the pair that was played as a whole
+				p := &g.Pairs[i]
+				if p.Unit == g.Chosen.Unit && p.Warning == g.Chosen.Warning && p.Critical == g.Chosen.Critical {
+					if d := cmp.Diff(*g.Chosen, *p, cmpopts.IgnoreUnexported(candidate{})); d != "" {
+						t.Errorf("the chosen pair (-as a whole +put together):\n%s", d)
+					}
+				}
+			}
+		})
+	}
+}
+
+// at is a moment of a hand-made session, in minutes.
+func at(minutes float64) time.Time {
+	return time.Date(2026, 1, 2, 8, 0, 0, 0, time.UTC).Add(time.Duration(minutes * float64(time.Minute)))
+}
+
+// handMade is a session by its events: "turn", a size, or "auto", "manual" with a size, one a minute.
+func handMade(id string, list ...any) []alerts.Event {
+	var events []alerts.Event
+	for i, x := range list {
+		ev := alerts.Event{Agent: alerts.AgentID(id), At: at(float64(i))}
+		switch x := x.(type) {
+		case int:
+			ev.Kind, ev.Tokens, ev.Window = alerts.EventReading, int64(x)*1000, 200_000
+		case string:
+			ev.Kind = alerts.EventTurnStart
+			if x != "turn" {
+				ev.Kind, ev.Sign, ev.Key, ev.Window, ev.PreTokens = alerts.EventCompacted, alerts.SignBoundary, transcript.Key(i+1), 200_000, 160_000
+				ev.Trigger = map[string]transcript.Trigger{"auto": transcript.Auto, "manual": transcript.Manual}[x]
+			}
+		}
+		events = append(events, ev)
+	}
+	return events
+}
+
+// TestMeasure: each part of the measure, by sessions of which it can be worked out by hand.
+func TestMeasure(t *testing.T) {
+	few := []any{"turn", 20, 100, 120, "turn", 128, 132, "turn", 150, "auto", 30} // warned at 100, 2 turns ahead, 5 replies
+	many := []any{"turn", 20, 60, 131, 132, 133, 134, 135, 136, 137, 138, 139, 140, 141, "auto", 30}
+	for _, c := range []struct {
+		name     string
+		sessions [][]any
+		t        alerts.Thresholds
+		want     figures
+	}{
+		{"nothing", nil, alerts.Thresholds{WarningPercentage: 50}, figures{}},
+		{"never said", [][]any{few}, alerts.Thresholds{WarningPercentage: 90}, figures{Compactions: 1, Open: 1}},
+		{"a warning in time", [][]any{few}, alerts.Thresholds{WarningPercentage: 50},
+			figures{Compactions: 1, Warned: 1, Timely: 1, Coverage: 1, Used: 100. / 160, Open: 1, Measure: 100. / 160,
+				Turns: lead{new(2.), new(2.)}, Replies: lead{new(4.), new(4.)}, Minutes: lead{new(7.), new(7.)}}},
+		{"a warning too late", [][]any{few}, alerts.Thresholds{WarningPercentage: 64},
+			figures{Compactions: 1, Warned: 1, Open: 1, Turns: lead{new(1.), new(1.)}, Replies: lead{new(2.), new(2.)}, Minutes: lead{new(4.), new(4.)}}},
+		{"a warning in a long turn", [][]any{many}, alerts.Thresholds{WarningPercentage: 60},
+			figures{Compactions: 1, Warned: 1, Open: 1, Turns: lead{new(0.), new(0.)}, Replies: lead{new(10.), new(10.)}, Minutes: lead{new(11.), new(11.)}}},
+		{"a critical notice in a long turn", [][]any{many}, alerts.Thresholds{CriticalPercentage: 60},
+			figures{Compactions: 1, Warned: 1, Timely: 1, Coverage: 1, Used: 131. / 160, Open: 1, Measure: 131. / 160,
+				Turns: lead{new(0.), new(0.)}, Replies: lead{new(10.), new(10.)}, Minutes: lead{new(11.), new(11.)}}},
+		{"a critical notice too late", [][]any{many}, alerts.Thresholds{CriticalTokens: 132_000},
+			figures{Compactions: 1, Warned: 1, Open: 1, Turns: lead{new(0.), new(0.)}, Replies: lead{new(9.), new(9.)}, Minutes: lead{new(10.), new(10.)}}},
+		{"in vain", [][]any{{"turn", 20, 100}, {"turn", 20, 40}}, alerts.Thresholds{WarningPercentage: 50},
+			figures{Open: 2, Vain: 1, VainShare: 0.5, Measure: -0.125, StandardError: 0.25 * math.Sqrt(0.125)}},
+		{"by hand", [][]any{{"turn", 20, 100, "manual"}}, alerts.Thresholds{WarningPercentage: 50}, figures{}},
+		{"no reading at all", [][]any{{"turn", "auto"}}, alerts.Thresholds{WarningPercentage: 50}, figures{Compactions: 1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := ladderOf(nil, c.t)
+			r := &trial{options: plainOptions(alerts.Defaults())}
+			var n thinner
+			for i, s := range c.sessions {
+				events := handMade(fmt.Sprint(i), s...)
+				p := newPlayed(events[0].Agent, "", l.beats(&n, events))
+				p.half = 0
+				r.sessions = append(r.sessions, p)
+			}
+			said, err := r.whole(c.t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, r.judge(said, 0), cmpopts.EquateApprox(0, 1e-9)); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+			if d := cmp.Diff(figures{}, r.judge(said, 1)); d != "" {
+				t.Errorf("the other half (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestKnee(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		steps []int64
+		curve []float64
+		want  int
+	}{
+		{"none", nil, nil, -1},
+		{"one", []int64{50}, []float64{0.5}, 0},
+		{"flat", []int64{50, 60, 70}, []float64{1, 1, 1}, 2},
+		{"rising", []int64{50, 60, 70}, []float64{0, 0.5, 1}, 2},
+		{"a cliff", []int64{50, 60, 70, 80, 90}, []float64{1, 1, 0.9, 0.1, 0}, 2},
+		{"a line", []int64{50, 60, 70}, []float64{1, 0.5, 0}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := knee(c.steps, c.curve); got != c.want {
+				t.Errorf("got %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+func TestChoice(t *testing.T) {
+	pair := func(unit string, warning, critical int64, measure, deviation float64) candidate {
+		return candidate{Unit: unit, Warning: warning, Critical: critical, Choosing: figures{Measure: measure, StandardError: deviation}}
+	}
+	for _, c := range []struct {
+		name  string
+		pairs []candidate
+		want  int
+	}{
+		{"one", []candidate{pair("percent", 50, 65, 0.5, 0.1)}, 0},
+		{"the best of many", []candidate{pair("percent", 50, 65, 0.5, 0.01), pair("percent", 60, 70, 0.7, 0.01)}, 1},
+		{"an earlier one as good", []candidate{pair("percent", 50, 65, 0.65, 0.1), pair("percent", 60, 70, 0.7, 0.1)}, 0},
+		{"the better warning", []candidate{pair("percent", 50, 65, 0.65, 0.1), pair("percent", 60, 65, 0.66, 0.1), pair("percent", 60, 70, 0.7, 0.1)}, 1},
+		{"percent where as good", []candidate{pair("tokens", 60_000, 65_000, 0.7, 0.1), pair("percent", 60, 70, 0.65, 0.1)}, 1},
+		{"tokens where better", []candidate{pair("tokens", 60_000, 65_000, 0.7, 0.01), pair("percent", 60, 70, 0.65, 0.1)}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if d := cmp.Diff(c.pairs[c.want], choice(c.pairs), cmpopts.IgnoreUnexported(candidate{})); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestForecastsOfARegularSession: of a session that is compacted again and again after as many equal turns, forecasts
+// are known from the fourth cycle on, and close.
+func TestForecastsOfARegularSession(t *testing.T) {
+	var list []any
+	for range 8 {
+		for size := 20; size < 160; size += 10 {
+			list = append(list, "turn", size, size+9)
+		}
+		list = append(list, "auto")
+	}
+	f, err := newForecaster(alerts.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.take(handMade("a", list...))
+	for _, x := range f.figures() {
+		if x.Forecasts != 8 || x.Known != 5 || *x.Error > 0.7/float64(x.Left) {
+			t.Errorf("%d turns left: %d of %d known, off by %.2f", x.Left, x.Known, x.Forecasts, *x.Error)
+		}
+	}
+}
+
+// TestForecastsWithoutRepeats: forecasts are the same when the engine is told all lines of each reply.
+func TestForecastsWithoutRepeats(t *testing.T) {
+	for name, dir := range gridFleets(t) {
+		t.Run(name, func(t *testing.T) {
+			some, err := newForecaster(alerts.Defaults())
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := newForecaster(alerts.Defaults())
+			if err != nil {
+				t.Fatal(err)
+			}
+			sessions, _, _ := toldSessions(t, dir)
+			left := 0
+			for _, events := range sessions {
+				some.take(events)
+				for _, r := range some.repeats {
+					if r {
+						left++
+					}
+				}
+				all.repeats = make([]bool, len(events))
+				all.play(events)
+			}
+			if d := cmp.Diff(all.figures(), some.figures()); d != "" {
+				t.Errorf("(-told all +told some), %d left out:\n%s", left, d)
+			}
+		})
+	}
+}
+
+// TestGridConfiguration: what it says to paste is a configuration that holds.
+func TestGridConfiguration(t *testing.T) {
+	for _, want := range []alerts.Thresholds{{WarningPercentage: 60, CriticalPercentage: 65}, {WarningTokens: 130_000, CriticalTokens: 140_000}} {
+		path := filepath.Join(t.TempDir(), "config.yaml")
+		text := ""
+		for _, line := range configurationOf(want) {
+			text += line + "\n"
+		}
+		place(t, path, []byte(text))
+		output(t, "check-config", path)
+	}
+}
