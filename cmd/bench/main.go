@@ -53,7 +53,7 @@ type part struct {
 }
 
 func parts() []part {
-	return []part{{"catchup", (*bench).catchUp}, {"restart", (*bench).restart}, {"live", (*bench).latency}, {"scrape", (*bench).scrape}, {"hook", (*bench).hook}}
+	return []part{{"catchup", (*bench).catchUp}, {"report", (*bench).report}, {"restart", (*bench).restart}, {"live", (*bench).latency}, {"scrape", (*bench).scrape}, {"hook", (*bench).hook}}
 }
 
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags.IntVar(&b.runs, "runs", 5, "runs of each command")
 	flags.BoolVar(&b.peers, "ccusage", false, "compare with ccusage, fetched through npm")
 	into := flags.String("generate", "", "only write the large corpus into this folder")
-	only := flags.String("only", "", "parts to run, of catchup,restart,live,scrape,hook")
+	only := flags.String("only", "", "parts to run, of catchup,report,restart,live,scrape,hook")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

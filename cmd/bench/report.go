@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// report compares what sums up or tries thresholds over the large corpus with a scan of it.
+func (b *bench) report(ctx context.Context) error {
+	files, bytes, err := b.large()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(b.out, "%d files, %.3f GB, page cache warm, medians of %d runs in turn\n", len(files), float64(bytes)/1e9, b.runs)
+	list := []*contender{
+		{name: "sm scan", argv: []string{b.sm, "scan", "--json", b.corpus}},
+		{name: "sm report", argv: []string{b.sm, "report", "--json", b.corpus}},
+		{name: "sm replay --grid", argv: []string{b.sm, "replay", "--grid", "--json", b.corpus}},
+	}
+	for round := range b.runs + 1 {
+		for _, c := range list {
+			x, err := finish(ctx, b.dir, c.argv[0], c.argv[1:]...)
+			if err != nil {
+				return err
+			}
+			if round > 0 { // the first warms the cache
+				c.cpu, c.wall, c.rss = append(c.cpu, x.cpu.Seconds()), append(c.wall, x.wall), max(c.rss, x.rss)
+			}
+		}
+	}
+	for _, c := range list {
+		fmt.Fprintf(b.out, "%-38s %10.3f CPU s/GB %8s wall\n", c.name, median(c.cpu)/float64(bytes)*1e9, median(c.wall).Round(time.Millisecond))
+	}
+	scan := median(list[0].cpu)
+	for _, c := range list[1:] {
+		b.figure(c.name+" CPU, to sm scan", fmt.Sprintf("%.2f", median(c.cpu)/scan), "1.5", "1.25")
+		b.figure(c.name+" RSS", fmt.Sprintf("%.1f MB", float64(c.rss)/1e6), "200 MB", "100 MB")
+	}
+	return nil
+}
