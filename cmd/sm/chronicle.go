@@ -72,7 +72,11 @@ func (h *chronicle) fact(e *transcript.Entry) (r fact, ok bool) {
 	r = fact{at: e.At, key: e.UUID, kind: e.Kind, tokens: uint32(min(e.Context, math.MaxUint32))}
 	switch e.Kind {
 	case transcript.KindReading:
-		r.key, r.model = cmp.Or(e.Message, e.Origin, e.UUID), h.model(e.Model)
+		// A resume may write its copies under other uuids and times, and a gateway name all messages alike.
+		r.key, r.model = transcript.Join(cmp.Or(e.Message, e.Origin, e.UUID), transcript.Key(e.Context)), h.model(e.Model)
+		if e.Message == 0 && e.Origin == 0 && e.UUID == 0 {
+			r.key = 0
+		}
 	case transcript.KindTurnStart, transcript.KindTurnEnd:
 		r.key = cmp.Or(e.Origin, e.UUID)
 	case transcript.KindHeard, transcript.KindOther:

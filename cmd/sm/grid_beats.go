@@ -100,7 +100,7 @@ func (l *ladder) beats(n *thinner, events []alerts.Event) []beat {
 		if ev.Kind == alerts.EventReading {
 			l.climb(&now, &b)
 		}
-		if b.needed && (ev.Kind == alerts.EventReading || ev.Kind == alerts.EventCompacted) ||
+		if b.needed && bears(ev) ||
 			b.reached[inPercent][0] < b.reached[inPercent][1] || b.reached[inTokens][0] < b.reached[inTokens][1] {
 			list = append(list, b)
 		}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -157,6 +158,57 @@ func TestThinnedLateReading(t *testing.T) {
 	if d := cmp.Diff(want, decisions(t, o, few)); d != "" || len(few) == len(events) {
 		t.Errorf("told %d of %d (-want +got):\n%s", len(few), len(events), d)
 	}
+}
+
+// FuzzThinned: whatever order and times events come in, an engine that is told the few decides the same.
+func FuzzThinned(f *testing.F) {
+	f.Add([]byte{0, 10, 10, 0, 10, 60, 0, 10, 61, 0, 10, 62, 3, 10, 0, 0, 10, 20})
+	f.Add([]byte{2, 10, 0, 0, 10, 60, 0, 200, 80, 0, 10, 70, 1, 0, 71, 3, 130, 0, 0, 10, 20, 0, 10, 30})
+	f.Add([]byte("C000\xf100000x0C\x940")) // a reading between two that are written late and early
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var events []alerts.Event
+		now := at(0)
+		for i := 0; i+2 < len(b); i += 3 {
+			ev := alerts.Event{Agent: "a", Window: 200_000}
+			now = now.Add(time.Duration(int8(b[i+1])) * time.Second)
+			if ev.At = now; b[i]&0x80 != 0 {
+				ev.At = time.Time{}
+			}
+			switch b[i] % 8 {
+			default:
+				ev.Kind, ev.Tokens = alerts.EventReading, 1+int64(b[i+2])*1000
+			case 1:
+				ev.Kind, ev.Tokens, ev.Window = alerts.EventReading, 1+int64(b[i+2])*1000, 1_000_000
+			case 2:
+				ev.Kind = alerts.EventTurnStart
+			case 3:
+				ev.Kind, ev.Sign, ev.Key, ev.PreTokens = alerts.EventCompacted, alerts.SignBoundary, transcript.Key(i+1), int64(b[i+2])*1000
+				ev.Trigger = transcript.Trigger(b[i+2] % 3)
+			case 4:
+				ev.Kind = alerts.EventTurnEnd
+			}
+			events = append(events, ev)
+		}
+		o := plainOptions(alerts.Defaults())
+		l := &ladder{{10, 30, 50, 65}, {40_000, 90_000}}
+		var n thinner
+		var few, some []alerts.Event
+		for _, b := range l.beats(&n, events) {
+			few = append(few, b.event("a"))
+		}
+		n.each(events, func(ev *alerts.Event) { some = append(some, *ev) })
+		for _, limits := range []alerts.Thresholds{l.limits(inPercent, 0, 1), l.limits(inPercent, 2, 3), l.limits(inTokens, 0, 1), l.limits(inPercent, 1, none)} {
+			o.Thresholds = limits
+			if d := cmp.Diff(decisions(t, o, events), decisions(t, o, few)); d != "" {
+				t.Fatalf("%+v (-told all +told few):\n%s", limits, d)
+			}
+		}
+		o = alerts.Defaults()
+		o.Thresholds = alerts.Thresholds{}
+		if d := cmp.Diff(decisions(t, o, events), decisions(t, o, some)); d != "" {
+			t.Fatalf("storms (-told all +told some):\n%s", d)
+		}
+	})
 }
 
 // TestPairsAreTheEngines: what is put together of two engines with one threshold each is what one engine with both says,
@@ -465,11 +517,7 @@ func TestForecastsWithoutRepeats(t *testing.T) {
 func TestGridConfiguration(t *testing.T) {
 	for _, want := range []alerts.Thresholds{{WarningPercentage: 60, CriticalPercentage: 65}, {WarningTokens: 130_000, CriticalTokens: 140_000}} {
 		path := filepath.Join(t.TempDir(), "config.yaml")
-		text := ""
-		for _, line := range configurationOf(want) {
-			text += line + "\n"
-		}
-		place(t, path, []byte(text))
+		place(t, path, []byte(strings.Join(configurationOf(want), "\n")+"\n"))
 		output(t, "check-config", path)
 	}
 }

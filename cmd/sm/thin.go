@@ -7,11 +7,12 @@ import (
 )
 
 // thinner leaves out of a session's events those readings that change nothing that the engine decides about levels,
-// cycles and storms. A reading that stands where its time says, among readings, has a newer one after it and an older
-// one before: neither a cycle's first or last reading nor the current one of any later decision is it. What is then left
-// to judge by it is whether it reaches a level that none before it has reached: for that the caller has a say.
+// cycles and storms: such a one stands where its time says, and so do the readings before and after it. Then it is
+// neither a cycle's first nor its last reading, nor the current one of any later decision. What is left to judge by it is
+// whether it reaches a level that none before it has reached: for that the caller has a say.
 type thinner struct {
-	oldest []time.Time // that follows; reused
+	oldest  []time.Time // of the events from here on; reused
+	inOrder []bool      // nothing before is newer, nothing behind is older; reused
 }
 
 // each gives all events but those. They must be of one session.
@@ -25,41 +26,54 @@ func (n *thinner) each(events []alerts.Event, do func(*alerts.Event)) {
 
 // mark says of each event whether it can be left out.
 func (n *thinner) mark(events []alerts.Event, say func(i int, needless bool)) {
-	n.oldest = append(n.oldest[:0], make([]time.Time, len(events)+1)...)
-	timeless := false // one without a time counts as newer than all before, whatever is left out of those
-	for i := len(events) - 1; i >= 0; i-- {
-		n.oldest[i] = olderOf(events[i].At, n.oldest[i+1])
-		timeless = timeless || events[i].At.IsZero()
-	}
-	newest := time.Time{}
-	before := alerts.EventCompacted // the kind of the last event but turns
+	n.sort(events)
+	before := false // the last event but turns is a reading in its order
 	for i := range events {
 		ev := &events[i]
-		inOrder := !timeless && !ev.At.Before(newest) && (n.oldest[i+1].IsZero() || !n.oldest[i+1].Before(ev.At))
-		say(i, ev.Kind == alerts.EventReading && inOrder && before == alerts.EventReading && nextKind(events, i) == alerts.EventReading)
-		if ev.At.After(newest) {
-			newest = ev.At
-		}
-		if ev.Kind == alerts.EventReading || ev.Kind == alerts.EventCompacted {
-			before = ev.Kind
+		say(i, before && n.among(events, i))
+		if bears(ev) {
+			before = ev.Kind == alerts.EventReading && n.inOrder[i]
 		}
 	}
 }
 
-// nextKind is the kind of the next event but turns, 0 for none.
-func nextKind(events []alerts.Event, i int) alerts.EventKind {
+// sort finds the events that are in their order. None is where some have no time: those count as newer than all before,
+// whatever is left out of these.
+func (n *thinner) sort(events []alerts.Event) {
+	n.oldest = append(n.oldest[:0], make([]time.Time, len(events)+1)...)
+	n.inOrder = append(n.inOrder[:0], make([]bool, len(events))...)
+	for i := len(events) - 1; i >= 0; i-- {
+		if events[i].At.IsZero() {
+			return
+		}
+		if n.oldest[i] = n.oldest[i+1]; n.oldest[i].IsZero() || events[i].At.Before(n.oldest[i]) {
+			n.oldest[i] = events[i].At
+		}
+	}
+	newest := time.Time{}
+	for i := range events {
+		at := events[i].At
+		n.inOrder[i] = !at.Before(newest) && (i+1 == len(events) || !n.oldest[i+1].Before(at))
+		if at.After(newest) {
+			newest = at
+		}
+	}
+}
+
+// among says that an event is a reading in its order, and so is the next.
+func (n *thinner) among(events []alerts.Event, i int) bool {
+	if events[i].Kind != alerts.EventReading || !n.inOrder[i] {
+		return false
+	}
 	for i++; i < len(events); i++ {
-		if k := events[i].Kind; k == alerts.EventReading || k == alerts.EventCompacted {
-			return k
+		if bears(&events[i]) {
+			return events[i].Kind == alerts.EventReading && n.inOrder[i]
 		}
 	}
-	return 0
+	return false
 }
 
-// olderOf is the older of two times; a zero one is none.
-func olderOf(a, b time.Time) time.Time {
-	if b.IsZero() || !a.IsZero() && a.Before(b) {
-		return a
-	}
-	return b
+// bears says whether an event bears on levels and cycles: turns do not.
+func bears(ev *alerts.Event) bool {
+	return ev.Kind == alerts.EventReading || ev.Kind == alerts.EventCompacted
 }
