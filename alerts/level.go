@@ -32,7 +32,7 @@ type Thresholds struct {
 // Level judges a context of so many tokens in a window of so many. A window of 0
 // has no percentages: then only token thresholds count.
 func (t Thresholds) Level(tokens, window int64) Level {
-	warning, critical := limit(t.WarningTokens, t.WarningPercentage, window), limit(t.CriticalTokens, t.CriticalPercentage, window)
+	warning, critical := t.Limits(window)
 	switch {
 	case critical > 0 && tokens >= critical:
 		return Critical
@@ -42,6 +42,12 @@ func (t Thresholds) Level(tokens, window int64) Level {
 		return EarlyWarn
 	}
 	return OK
+}
+
+// Limits are the sizes in tokens from which on Warn and Critical hold in a window of so
+// many, 0 for never.
+func (t Thresholds) Limits(window int64) (warning, critical int64) {
+	return limit(t.WarningTokens, t.WarningPercentage, window), limit(t.CriticalTokens, t.CriticalPercentage, window)
 }
 
 // limit is a threshold in tokens, rounded up so that no smaller size reaches the
