@@ -48,7 +48,7 @@ func layoutTable() layoutRules {
 	libraries := []string{
 		"sm/transcript", "sm/transcript/hook", "sm/transcript/follow", "sm/alerts", "sm/alerts/outbox",
 		"sm/handoff", "sm/handoff/tmux", "sm/handoff/supervise", "sm/observer", "sm/observer/fleet",
-		"sm/observer/state", "sm/observer/api", "sm/dashboards", "sm/deploy",
+		"sm/observer/state", "sm/observer/api", "sm/dashboards", "sm/dashboards/page", "sm/deploy",
 	}
 	commands := []string{"sm/cmd/sm", "sm/cmd/bench"}
 	return layoutRules{
@@ -67,6 +67,7 @@ func layoutTable() layoutRules {
 			"sm/observer/api":      {},
 			"sm/observer":          {ours: layoutWithout(libraries, "sm/observer", "sm/handoff/tmux", "sm/handoff/supervise")},
 			"sm/dashboards":        {},
+			"sm/dashboards/page":   {stdOnly: true},
 			"sm/deploy":            {},
 			"sm/cmd/sm":            {ours: libraries},
 			"sm/cmd/bench":         {ours: append(slices.Clone(libraries), layoutSupport)},

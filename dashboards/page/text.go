@@ -1,0 +1,124 @@
+package page
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// longest bounds what is shown of a text that somebody else has made up, in characters.
+const longest = 200
+
+// tame makes a text fit to be shown: characters that cannot be seen, or that turn the
+// direction of what stands around them, become visible ones; one that is too long is cut.
+func tame(s string) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range s {
+		if n++; n > longest {
+			b.WriteRune('…')
+			break
+		}
+		switch {
+		case r == ' ':
+		case !unicode.IsGraphic(r), unicode.Is(unicode.Zs, r), unicode.Is(unicode.Cf, r):
+			r = unicode.ReplacementChar
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// short is a figure of tokens in few characters: 950, 9.5k, 104k, 1M, 1.2M.
+func short(n int64) string {
+	switch {
+	case n < 0:
+		return "−" + short(-n)
+	case n < 1000:
+		return strconv.FormatInt(n, 10)
+	case n < 9_950:
+		return strings.TrimSuffix(strconv.FormatFloat(float64(n)/1e3, 'f', 1, 64), ".0") + "k"
+	case n < 999_500:
+		return strconv.FormatFloat(float64(n)/1e3, 'f', 0, 64) + "k"
+	}
+	return strings.TrimSuffix(strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64), ".0") + "M"
+}
+
+// long is a figure with its thousands apart.
+func long(n int64) string {
+	if n < 0 {
+		return "−" + long(-n)
+	}
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// number writes a coordinate.
+func number(x float64) string {
+	return strconv.FormatFloat(math.Round(x*100)/100, 'f', -1, 64)
+}
+
+func percent(x float64) string { return number(100*x) + "%" }
+
+// turns is a forecast in few words.
+func turns(r Range) string {
+	switch {
+	case !r.Known:
+		return "–"
+	case r.Likely < 0.5:
+		return "due now"
+	case r.Likely < 1.5:
+		return "~1 turn"
+	}
+	return fmt.Sprintf("~%.0f turns", r.Likely)
+}
+
+// between are the bounds of a forecast.
+func between(r Range) string {
+	if !r.Known || r.Likely < 0.5 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f to %.0f", r.Low, r.High)
+}
+
+// work is a time of work in few words.
+func work(seconds float64) string {
+	switch d := time.Duration(seconds * float64(time.Second)); {
+	case d < time.Minute:
+		return "under a minute"
+	case d < 100*time.Minute:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.1f h", d.Hours())
+	default:
+		return fmt.Sprintf("%.0f days", d.Hours()/24)
+	}
+}
+
+// triggers counts compactions by what made the client compact, "" for none.
+func triggers(c [3]int) string {
+	var parts []string
+	for i, name := range [...]string{"auto", "manual", "unknown"} {
+		if c[i] > 0 {
+			parts = append(parts, fmt.Sprint(c[i], " ", name))
+		}
+	}
+	return strings.Join(parts, " · ")
+}
+
+// words is a name with underscores as people write it.
+func words(s string) string { return strings.ReplaceAll(s, "_", " ") }
+
+// stamp is a time as machines read it.
+func stamp(at int64) string { return time.Unix(at, 0).UTC().Format(time.RFC3339) }
+
+// clock is a time as people read it.
+func clock(at int64, zone *time.Location) string {
+	return time.Unix(at, 0).In(zone).Format("Jan 2, 15:04:05")
+}
