@@ -3,6 +3,7 @@ package observer
 import (
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"sm/alerts"
@@ -35,6 +36,9 @@ type core struct {
 	forgot   time.Time              // when old agents were forgotten last
 
 	sanitise func(string) string
+	past     histories
+	edits    *atomic.Uint64 // grows with whatever the page may have to show
+
 	terminal Terminal
 	carriers map[alerts.AgentID]carrier
 	typed    time.Time // when it was looked who waits at a prompt
@@ -53,6 +57,7 @@ type core struct {
 func (a *App) newCore(stored fleet.Stored, now time.Time) (*core, error) {
 	c := &core{
 		log: a.log, dryRun: a.o.DryRun, stops: map[alerts.AgentID]int{},
+		past: histories{}, edits: &a.edits,
 		terminal: a.o.Terminal, carriers: map[alerts.AgentID]carrier{}, sanitise: a.o.Sanitise,
 		rotations: handoff.NewRotations(a.o.Handoff.Rotations), runs: map[alerts.AgentID]*run{},
 		thresholds: a.o.Alerts.Thresholds, autoRotate: a.o.Handoff.AutoRotate,
@@ -95,6 +100,7 @@ func (a *App) ledger() fleet.Ledger {
 func (c *core) begin(now time.Time) {
 	c.caughtUp = true
 	for _, ev := range append(c.fleet.Seen(), c.fleet.Resting(now)...) {
+		c.past.event(&ev, now)
 		c.act(c.engine.Step(ev), now)
 	}
 	held := c.held
@@ -108,7 +114,9 @@ func (c *core) begin(now time.Time) {
 
 // learn hands to engine and queue what the fleet has found out.
 func (c *core) learn(n fleet.News, now time.Time) {
+	c.edits.Add(1)
 	for _, r := range n.Renamed {
+		c.past.rename(r.From, r.To)
 		if !c.engine.Rename(r.From, r.To) {
 			c.queue.Withdraw(c.engine.Open(r.From), now)
 			c.engine.Forget(r.From)
@@ -137,6 +145,7 @@ func (c *core) learn(n fleet.News, now time.Time) {
 		if ev.Kind == alerts.EventReset {
 			c.reset(&ev, now)
 		}
+		c.past.event(&ev, now)
 		c.act(c.engine.Step(ev), now)
 		c.judge(&ev, now)
 	}
@@ -157,6 +166,7 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 		case alerts.Skip:
 			c.skip(&x, now)
 		case alerts.Opened:
+			c.past.opened(&x, now)
 			c.log.Info("new cycle", "agent", x.Agent, "cycle", x.Cycle, "cause", x.Cause, "trigger", x.Trigger,
 				"pre_tokens", x.PreTokens, "warned", x.Warned, "unconfirmed", x.Unconfirmed)
 		}
@@ -169,6 +179,7 @@ func (c *core) say(s alerts.Say, now time.Time) {
 	if c.dryRun {
 		return
 	}
+	c.note(&s, now)
 	if s.To.Role == alerts.Operator {
 		c.operator(s.Key.String(), s.Text)
 		return
@@ -183,6 +194,13 @@ func (c *core) say(s alerts.Say, now time.Time) {
 	if _, err := c.queue.Put(outbox.Message{Key: s.Key, To: to, Mode: s.Mode, Text: s.Text}, now); err != nil {
 		c.log.Error("a notice cannot be queued", "key", s.Key, "err", err)
 	}
+}
+
+// note marks a notice on the curve of whom it is about.
+func (c *core) note(s *alerts.Say, now time.Time) {
+	c.edits.Add(1)
+	v, _ := c.engine.Agent(s.Key.Agent)
+	c.past.said(s, v.Tokens, now)
 }
 
 const (
@@ -236,6 +254,7 @@ const (
 // see thousands that never come back. One that does begins with its first cycle.
 func (c *core) forget(now time.Time) {
 	c.forgot = now
+	c.past.forget(now.Add(-pastKept), pastMost)
 	for _, id := range c.engine.Forgotten(now.Add(-keepFor)) {
 		if _, open := c.rotations.Open(id); open || c.queue.HasWaiting(id) || len(c.engine.Reminders(id)) > 0 || !c.fleet.Forget(id) {
 			continue

@@ -15,6 +15,7 @@ func (a *App) routes() []route {
 	get, post, del := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodDelete}
 	return []route{
 		{pattern: "/{$}", methods: get, tier: tierSameUID, handler: http.HandlerFunc(a.getPage)},
+		{pattern: "/events", methods: get, tier: tierSameUID, stream: true, handler: http.HandlerFunc(a.getEvents)},
 		{pattern: "/sessions", methods: get, tier: tierSameUID, handler: http.HandlerFunc(a.getSessions)},
 		{pattern: "/sessions", methods: post, tier: tierSameUID, handler: http.HandlerFunc(a.postSession)},
 		{pattern: "/sessions/{id}", methods: get, tier: tierSameUID, handler: http.HandlerFunc(a.getSession)},

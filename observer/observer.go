@@ -20,6 +20,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/exporter-toolkit/web"
@@ -114,6 +115,8 @@ type App struct {
 	closing   chan struct{} // closed when Stop begins: long answers end
 	loopEnded chan struct{}
 	core      *core
+	edits     atomic.Uint64 // see core
+	hub       *hub
 	lastErr   error // of the loop's last transaction; read once it has ended
 	doors     []door
 	work      sync.WaitGroup
@@ -158,6 +161,9 @@ func (a *App) setUp(ctx context.Context) error {
 		return err
 	}
 	a.metrics = newMetrics(a)
+	if a.hub, err = newHub(a); err != nil {
+		return err
+	}
 	return a.listen(ctx)
 }
 
@@ -269,6 +275,7 @@ func (a *App) Start() {
 		})
 	}
 	a.work.Go(func() { a.watchLock(ctx) })
+	a.work.Go(func() { a.hub.run(ctx) })
 }
 
 // fail reports what an observer cannot go on without.
@@ -328,6 +335,9 @@ const answerWithin = time.Second
 // hangUp ends all serving. Answers take milliseconds: who does not take his, or is
 // connected and says nothing, is cut off, which is no failure of ours.
 func (a *App) hangUp(ctx context.Context) {
+	if a.hub != nil { // New may have failed before there was one
+		a.hub.close()
+	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	var all sync.WaitGroup

@@ -1,26 +1,245 @@
 package observer
 
 import (
-	"io"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"sm/alerts"
+	webpage "sm/dashboards/page"
+	"sm/observer/fleet"
 )
 
-// landing is the page at /: what is served here, and nothing about sessions.
-const landing = `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>sm</title>
-<h1>sm</h1>
-<p>Watches the contexts of Claude Code agents.</p>
-<ul>
-<li><a href="/metrics">/metrics</a> for Prometheus</li>
-<li><a href="/sessions">/sessions</a> as JSON</li>
-<li><a href="/-/ready">/-/ready</a>, <a href="/-/healthy">/-/healthy</a></li>
-</ul>
-</html>
-`
+const (
+	// pageMost bounds the agents that the page shows, whatever metrics.max_sessions says.
+	pageMost = 2000
+	// pastKept and pastMost bound of how many agents the past is remembered, and for how
+	// long after the last news of it.
+	pastKept = 6 * time.Hour
+	pastMost = pageMost
+	// lookWithin bounds the wait for the loop.
+	lookWithin = 5 * time.Second
+)
 
-func (a *App) getPage(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = io.WriteString(w, landing) // the peer has gone: nobody to tell
+// getPage writes the whole page as it is now.
+func (a *App) getPage(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", a.hub.page.Policy())
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	s, err := a.hub.look(r.Context())
+	if err != nil {
+		answerError(w, http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	v := webpage.View{Build: a.o.Version, Mark: s.mark(), Head: s.head}
+	for _, row := range s.rows {
+		v.Rows = append(v.Rows, row.html)
+	}
+	if id := r.URL.Query().Get("session"); id != "" {
+		if v.Detail, err = a.detail(r.Context(), id); err != nil {
+			answerError(w, http.StatusServiceUnavailable, err.Error())
+			return
+		}
+	}
+	var b bytes.Buffer
+	if err := a.hub.page.Write(&b, &v); err != nil {
+		a.log.Error("cannot draw the page", "err", err)
+		answerError(w, http.StatusInternalServerError, "the page cannot be drawn; see the log")
+		return
+	}
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(b.Bytes()) // the peer has gone: nobody to tell
+}
+
+// sight is what the loop tells of all agents that are shown.
+type sight struct {
+	head  webpage.Head
+	seats []seat
+}
+
+// seat is one agent; past is nil for one whose history is of the version that is known.
+type seat struct {
+	row     webpage.Row
+	path    string
+	depth   int64
+	version uint32
+	past    *webpage.History
+}
+
+// sight looks at all who are shown; known are the versions of the histories that need
+// not be told.
+func (c *core) sight(now time.Time, ttl time.Duration, most int, t alerts.Thresholds, known map[string]*drawn) sight {
+	views, others := c.fleet.Recent(now, ttl)
+	if most <= 0 || most > pageMost {
+		most = pageMost
+	}
+	s := sight{head: webpage.Head{CatchingUp: !c.caughtUp, Hidden: others}}
+	if len(views) > most {
+		slices.SortFunc(views, func(a, b fleet.View) int {
+			return cmp.Or(btoi(b.Live)-btoi(a.Live), b.Seen().Compare(a.Seen()), strings.Compare(a.Agent, b.Agent))
+		})
+		s.head.Hidden += len(views) - most
+		views = views[:most]
+	}
+	for i := range views {
+		v := &views[i]
+		x := seat{row: c.row(v, t), path: v.Path}
+		h := c.past[alerts.AgentID(v.Agent)]
+		if h == nil {
+			h = &history{}
+		}
+		x.version, x.depth = h.version, h.depth
+		if d := known[v.Agent]; d == nil || d.version != h.version {
+			x.past = h.shown()
+		}
+		s.head.Count(&x.row)
+		s.seats = append(s.seats, x)
+	}
+	return s
+}
+
+// row is an agent as the page takes it.
+func (c *core) row(v *fleet.View, t alerts.Thresholds) webpage.Row {
+	p := c.policy(v)
+	s := p.session(*v)
+	r := webpage.Row{
+		ID: s.ID, Name: cmp.Or(s.Name, s.Label, s.SessionID, s.ID), Project: s.Project, Model: s.Model, Parent: s.ParentID,
+		Waiting: v.Client.Waiting, Level: s.Level, Estimate: s.ContextSource == "estimate", Window: s.WindowTokens,
+		Threshold: p.Threshold, Turns: webpage.Range(p.Forecast.Turns), Work: webpage.Range(p.Forecast.Active),
+		Compactions: v.Compactions, State: s.State, Compacting: s.IsCompacting, Storming: p.Storming, Silenced: !s.Enabled,
+		Check: s.CrossCheck, Drift: v.Drift, Seen: int64(secondsOf(v.Seen())),
+	}
+	if s.TokensUsed != nil && s.UsedPercentage != nil {
+		r.Tokens, r.Percent = *s.TokensUsed, *s.UsedPercentage
+	} else {
+		r.Level = ""
+	}
+	r.Warning, r.Critical = t.Limits(r.Window)
+	return r
+}
+
+// detail draws all about one agent; one that is not known is no error.
+func (a *App) detail(ctx context.Context, id string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	now := time.Now()
+	d := webpage.Detail{Asked: id, Location: time.Local}
+	look := func() (agent alerts.AgentID, path string, depth int64, err error) {
+		err = a.do(ctx, func(c *core) {
+			v, unknown := c.fleet.View(id, now)
+			switch {
+			case errors.Is(unknown, fleet.ErrAmbiguous):
+				d.Problem = "More than one agent is called so"
+			case unknown != nil && !c.caughtUp:
+				d.Problem = "Still catching up"
+			case unknown != nil:
+				d.Problem = "No such agent"
+			}
+			if unknown != nil {
+				return
+			}
+			agent, path = alerts.AgentID(v.Agent), v.Path
+			h := c.past[agent]
+			if h == nil {
+				h = &history{}
+			}
+			depth, d.History = h.depth, *h.shown()
+			d.Row, d.Facts = c.row(&v, a.o.Alerts.Thresholds), c.facts(&v)
+		})
+		return agent, path, depth, err
+	}
+	agent, path, depth, err := look()
+	if err != nil {
+		return "", err
+	}
+	if path != "" && depth < detailDepth {
+		a.fillIn(ctx, agent, path, detailDepth)
+		if _, _, _, err = look(); err != nil {
+			return "", err
+		}
+	}
+	return a.hub.page.Detail(&d)
+}
+
+// fillIn reads the end of a transcript beside the loop, and has the loop take it. What
+// cannot be read is not asked for again.
+func (a *App) fillIn(ctx context.Context, agent alerts.AgentID, path string, depth int64) {
+	past, err := readEnd(path, depth)
+	if err != nil {
+		a.log.Debug("no past to show", "err", err)
+		past = &history{}
+	}
+	// With ctx whoever looks has gone.
+	_ = a.do(ctx, func(c *core) { c.past.of(agent, time.Now()).fill(past, depth) })
+}
+
+// facts are what is known of an agent besides its row.
+func (c *core) facts(v *fleet.View) []webpage.Fact {
+	p := c.policy(v)
+	s := p.session(*v)
+	facts := []webpage.Fact{
+		{Name: "Agent", Value: s.ID}, {Name: "Session", Value: s.SessionID}, {Name: "Parent", Value: s.ParentID},
+		{Name: "Directory", Value: s.CWD}, {Name: "Model", Value: s.Model}, {Name: "Client", Value: s.Version},
+		{Name: "Window", Value: tokensApart(s.WindowTokens) + ", by " + s.WindowSource},
+	}
+	if p.Threshold > 0 {
+		how := "configured"
+		if p.Learned {
+			how = "as seen before"
+		}
+		facts = append(facts, webpage.Fact{Name: "Compacts at", Value: tokensApart(p.Threshold) + ", " + how})
+	}
+	facts = append(facts,
+		webpage.Fact{Name: "Largest context", Value: tokensApart(s.PeakTokens)},
+		webpage.Fact{Name: "Cycle", Value: fmt.Sprint(s.Cycle)},
+		webpage.Fact{Name: "Compactions", Value: fmt.Sprintf("%d auto, %d manual, %d unknown", s.Compactions.Auto, s.Compactions.Manual, s.Compactions.Unknown)},
+	)
+	if s.Inherited > 0 {
+		facts = append(facts, webpage.Fact{Name: "Inherited", Value: fmt.Sprint(s.Inherited)})
+	}
+	facts = append(facts,
+		webpage.Fact{Name: "Turns", Value: fmt.Sprint(s.Turns)},
+		webpage.Fact{Name: "Replies", Value: tokensApart(int64(s.Messages))},
+		webpage.Fact{Name: "Tokens", Value: fmt.Sprintf("%s read from cache, %s into it, %s other input, %s output",
+			tokensApart(s.Tokens.CacheRead), tokensApart(s.Tokens.CacheCreation), tokensApart(s.Tokens.Input), tokensApart(s.Tokens.Output))},
+	)
+	if s.Subagents.Messages > 0 {
+		facts = append(facts, webpage.Fact{Name: "Subagents", Value: fmt.Sprintf("%d files, %d replies", s.Subagents.Files, s.Subagents.Messages)})
+	}
+	return append(facts,
+		webpage.Fact{Name: "Cross-check", Value: cmp.Or(s.CrossCheck, "no status line yet")},
+		webpage.Fact{Name: "Pane", Value: s.Pane},
+		webpage.Fact{Name: "Queued", Value: queuedText(s.Queued)},
+		webpage.Fact{Name: "Started", At: int64(secondsOf(v.Started))},
+		webpage.Fact{Name: "Last reading", At: int64(secondsOf(v.Reading))},
+		webpage.Fact{Name: "Status line", At: int64(secondsOf(v.Spoke))},
+		webpage.Fact{Name: "Last hook", At: int64(secondsOf(v.Hooked))},
+	)
+}
+
+func queuedText(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "1 message waits"
+	}
+	return fmt.Sprint(n, " messages wait")
+}
+
+// tokensApart writes a figure with its thousands apart.
+func tokensApart(n int64) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
 }

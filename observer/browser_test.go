@@ -1,0 +1,131 @@
+package observer
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// browser is a headless Chromium with one page, and what that has complained of.
+type browser struct {
+	t    testing.TB
+	ctx  context.Context
+	base string
+
+	mu         sync.Mutex
+	complaints []string
+}
+
+// browse opens the page of an observer in a window of so many pixels.
+func browse(t *testing.T, r *rig, path string, width, height int) *browser {
+	t.Helper()
+	binary, err := exec.LookPath("chromium")
+	needs(t, "the program chromium (Debian's package chromium)", err == nil)
+	dir, err := os.MkdirTemp("/tmp", "smchrome")
+	noErrors(t, err)
+	ctx, end := chromedp.NewExecAllocator(context.Background(),
+		chromedp.ExecPath(binary), chromedp.UserDataDir(dir), chromedp.WindowSize(width, height),
+		chromedp.NoFirstRun, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Headless,
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.WSURLReadTimeout(patience),
+	)
+	ctx, endTab := chromedp.NewContext(ctx)
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(ctx) // waits until the browser has ended
+		endTab()
+		end()
+		_ = os.RemoveAll(dir)
+	})
+	b := &browser{t: t, ctx: ctx, base: "http://" + r.tcp().String()}
+	noErrors(t, chromedp.Listen(ctx, b.listen))
+	_, err = chromedp.Call(ctx, log.Enable, cdp.Empty{})
+	noErrors(t, err)
+	b.do(chromedp.Navigate(b.base + path))
+	return b
+}
+
+// listen keeps whatever a console would show in red or yellow; violations of the policy
+// are among it.
+func (b *browser) listen(event any) {
+	text := ""
+	switch e := event.(type) {
+	case *log.EventEntryAdded:
+		if level := fmt.Sprint(e.Entry.Level); level == "error" || level == "warning" {
+			text = fmt.Sprint(e.Entry.Source, ": ", e.Entry.Text, " ", e.Entry.URL)
+		}
+	case *runtime.EventExceptionThrown:
+		text = fmt.Sprint(e.ExceptionDetails.Text, e.ExceptionDetails.Exception)
+	case *runtime.EventConsoleAPICalled:
+		text = fmt.Sprint("console.", e.Type)
+	}
+	if text != "" {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.complaints = append(b.complaints, text)
+	}
+}
+
+// quiet fails the test if the page has complained of anything.
+func (b *browser) quiet() {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.complaints {
+		b.t.Errorf("the browser says: %s", c)
+	}
+	b.complaints = nil
+}
+
+func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// eval gives the value of an expression in the page.
+func eval[T any](b *browser, expression string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// until waits until an expression holds; it is looked at in each frame.
+func (b *browser) until(what, expression string) {
+	b.t.Helper()
+	if _, err := chromedp.Run(b.ctx, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingTimeout(patience))); err != nil {
+		text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body.innerText.slice(0, 2000)`))
+		b.t.Fatalf("waited in vain: %s: %v\n%s\n%s", what, err, strings.Join(b.complaints, "\n"), text)
+	}
+}
+
+// press presses keys, one after the other.
+func (b *browser) press(keys ...string) {
+	b.t.Helper()
+	for _, key := range keys {
+		b.do(chromedp.KeyEvent(key))
+	}
+}
+
+// live waits until the page is told of what happens.
+func (b *browser) live() {
+	b.t.Helper()
+	b.until("the page is live", `document.querySelector('#live.on') !== null`)
+}

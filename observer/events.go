@@ -1,0 +1,164 @@
+package observer
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// writeWithin is how long a page may take for one event before it is given up.
+const writeWithin = 10 * time.Second
+
+// stateNews is the event state: what a page lacks. What stands in it is for the page that
+// is served with it, and may change with any version.
+type stateNews struct {
+	Page string      `json:"page"` // the page that this is for
+	Mark string      `json:"mark"` // up to where it is told, for since
+	Head string      `json:"head,omitempty"`
+	Rows [][2]string `json:"rows,omitempty"` // key and HTML of those that have changed
+	Keys []string    `json:"keys,omitempty"` // all that are shown, at first and when some have come or gone
+}
+
+// detailNews is the event detail: all about the agent that was asked for.
+type detailNews struct {
+	HTML string `json:"html"`
+}
+
+// stream is one page that is open.
+type stream struct {
+	app     *App
+	w       http.ResponseWriter
+	control *http.ResponseController
+	since   uint64 // the snapshot that it knows
+	keys    map[string]bool
+	session string
+	detail  string // as it was sent last
+}
+
+// getEvents sends what changes for as long as the page is open. With since, the mark of a
+// page, it begins with what has changed since then, else with all; with session it tells
+// of that one in full, too.
+func (a *App) getEvents(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	sign, err := a.hub.join()
+	if err != nil {
+		h.Set("Retry-After", "5")
+		answerError(w, http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	defer a.hub.leave(sign)
+	now, err := a.hub.look(r.Context())
+	if err != nil {
+		answerError(w, http.StatusServiceUnavailable, err.Error())
+		return
+	}
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	if r.Method == http.MethodHead {
+		return
+	}
+	query := r.URL.Query()
+	s := &stream{
+		app: a, w: w, control: http.NewResponseController(w), since: now.after(query.Get("since")), session: query.Get("session"),
+	}
+	if err := s.serve(r.Context(), sign, now); err != nil {
+		a.log.Debug("a page has gone", "err", err)
+	}
+}
+
+// serve goes on until the page goes, or the observer stops.
+func (s *stream) serve(ctx context.Context, sign <-chan struct{}, now *snapshot) error {
+	if err := s.tell(ctx, now, true); err != nil {
+		return err
+	}
+	beat, pause := time.NewTicker(s.app.hub.beat), time.NewTimer(pageEvery)
+	defer beat.Stop()
+	defer pause.Stop()
+	news := (<-chan struct{})(nil) // sign, but for a pause after each event
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.app.hub.closed:
+			return nil
+		case <-beat.C:
+			if err := s.send("beat", struct{}{}); err != nil {
+				return err
+			}
+		case <-pause.C:
+			news = sign
+		case <-news:
+			if err := s.tell(ctx, s.app.hub.newest(now), false); err != nil {
+				return err
+			}
+			news = nil
+			pause.Reset(pageEvery)
+		}
+	}
+}
+
+// tell sends what the page lacks of a snapshot.
+func (s *stream) tell(ctx context.Context, now *snapshot, first bool) error {
+	news := stateNews{Page: s.app.hub.page.Build(), Mark: now.mark()}
+	if now.headAt > s.since || s.since == 0 {
+		news.Head = now.html
+	}
+	keys, same := make(map[string]bool, len(now.rows)), len(now.rows) == len(s.keys)
+	for _, d := range now.rows {
+		keys[d.key] = true
+		same = same && s.keys[d.key]
+		if d.seq > s.since {
+			news.Rows = append(news.Rows, [2]string{d.key, d.html})
+		}
+	}
+	if !same || first {
+		news.Keys = make([]string, 0, len(now.rows))
+		for _, d := range now.rows {
+			news.Keys = append(news.Keys, d.key)
+		}
+	}
+	s.since, s.keys = now.seq, keys
+	if first || news.Head != "" || news.Rows != nil || news.Keys != nil {
+		if err := s.send("state", news); err != nil {
+			return err
+		}
+	}
+	return s.tellDetail(ctx)
+}
+
+func (s *stream) tellDetail(ctx context.Context) error {
+	if s.session == "" {
+		return nil
+	}
+	html, err := s.app.detail(ctx, s.session)
+	if err != nil || html == s.detail {
+		return err
+	}
+	s.detail = html
+	return s.send("detail", detailNews{html})
+}
+
+// send writes one event. Its JSON has no line break.
+func (s *stream) send(name string, v any) error {
+	var body bytes.Buffer
+	e := json.NewEncoder(&body)
+	e.SetEscapeHTML(false) // it stands in no HTML
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("write event %s: %w", name, err)
+	}
+	if err := s.control.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return fmt.Errorf("write event %s: %w", name, err)
+	}
+	if _, err := fmt.Fprintf(s.w, "event: %s\ndata: %s\n", name, &body); err != nil {
+		return fmt.Errorf("write event %s: %w", name, err)
+	}
+	if err := s.control.Flush(); err != nil {
+		return fmt.Errorf("write event %s: %w", name, err)
+	}
+	return nil
+}

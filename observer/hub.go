@@ -1,0 +1,313 @@
+package observer
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"sm/alerts"
+	webpage "sm/dashboards/page"
+)
+
+const (
+	// pageEvery is how often a page that is open gets news at most, pageAtLeast how often
+	// it is looked whether time alone has changed something.
+	pageEvery   = 250 * time.Millisecond
+	pageAtLeast = 5 * time.Second
+	// beatEvery is how often a page hears from us when there is no news.
+	beatEvery = 15 * time.Second
+	// pagesMost bounds the pages that are open at once: there are 64 connections.
+	pagesMost = 32
+	// fillAtOnce bounds the time that one look takes for reading the ends of transcripts;
+	// what is left comes with the next.
+	fillAtOnce = 300 * time.Millisecond
+)
+
+// hub keeps what all open pages show. Each look makes a snapshot that never changes; the
+// pages take from the newest one what they lack, each at its own pace, so a slow one
+// misses what is out of date and keeps nobody waiting. With no page open it does nothing
+// and holds nothing.
+type hub struct {
+	app  *App
+	page *webpage.Page
+	name string        // names this run of the observer in marks
+	beat time.Duration // beatEvery
+	most int           // pagesMost
+
+	looking sync.Mutex // one look at a time
+	edits   uint64     // that the newest snapshot has seen
+	seq     uint64
+
+	mu     sync.Mutex
+	now    *snapshot
+	pages  map[chan struct{}]bool // told of each snapshot
+	woken  chan struct{}
+	closed chan struct{}
+	once   sync.Once
+}
+
+// snapshot is all that the list shows at one moment.
+type snapshot struct {
+	run    string
+	seq    uint64
+	at     time.Time
+	head   webpage.Head
+	html   string // of head
+	headAt uint64 // the snapshot in which it changed last
+	rows   []*drawn
+	agents map[string]*drawn
+	filled bool // nothing is left to be filled in
+}
+
+// drawn is one row; it stays the same as long as what it shows does.
+type drawn struct {
+	key, html string
+	row       webpage.Row
+	past      webpage.History
+	version   uint32 // of past
+	seq       uint64 // the snapshot in which it changed last
+}
+
+// mark says up to where a page knows.
+func (s *snapshot) mark() string { return s.run + "." + strconv.FormatUint(s.seq, 10) }
+
+// after is the snapshot that a page's mark speaks of, 0 for one of another run.
+func (s *snapshot) after(mark string) uint64 {
+	run, n, _ := strings.Cut(mark, ".")
+	seq, err := strconv.ParseUint(n, 10, 64)
+	if run != s.run || err != nil || seq > s.seq {
+		return 0
+	}
+	return seq
+}
+
+func newHub(a *App) (*hub, error) {
+	p, err := webpage.New()
+	if err != nil {
+		return nil, fmt.Errorf("prepare the page: %w", err)
+	}
+	return &hub{
+		app: a, page: p, name: strings.ToLower(rand.Text()[:12]), beat: beatEvery, most: pagesMost,
+		pages: map[chan struct{}]bool{}, woken: make(chan struct{}, 1), closed: make(chan struct{}),
+	}, nil
+}
+
+// errCrowded answers one page too many.
+var errCrowded = errors.New("too many pages are open; close one of them")
+
+// join tells of snapshots on the returned channel, which holds one sign, until leave.
+func (h *hub) join() (chan struct{}, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.pages) >= h.most {
+		return nil, errCrowded
+	}
+	sign := make(chan struct{}, 1)
+	h.pages[sign] = true
+	h.wake()
+	return sign, nil
+}
+
+func (h *hub) leave(sign chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.pages, sign)
+}
+
+func (h *hub) wake() {
+	select {
+	case h.woken <- struct{}{}:
+	default:
+	}
+}
+
+// close ends all streams.
+func (h *hub) close() { h.once.Do(func() { close(h.closed) }) }
+
+// run looks while pages are open. The last snapshot outlives them a little: a page that
+// is loaded comes back for its events.
+func (h *hub) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.closed:
+			return
+		case <-h.woken:
+			h.watch(ctx)
+		}
+	}
+}
+
+func (h *hub) watch(ctx context.Context) {
+	tick := time.NewTicker(pageEvery)
+	defer tick.Stop()
+	idle := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-h.closed:
+			return
+		case now := <-tick.C:
+			if !h.watched() {
+				if now.Sub(idle) > h.beat {
+					h.drop()
+					return
+				}
+				continue
+			}
+			idle = now
+			if _, err := h.look(ctx); err != nil {
+				h.app.log.Debug("no news for the page", "err", err)
+			}
+		}
+	}
+}
+
+func (h *hub) watched() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.pages) > 0
+}
+
+// drop forgets the last snapshot, unless somebody has come.
+func (h *hub) drop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.pages) == 0 {
+		h.now = nil
+	}
+}
+
+// look is the newest snapshot: a new one, if anything may have changed.
+func (h *hub) look(ctx context.Context) (*snapshot, error) {
+	h.looking.Lock()
+	defer h.looking.Unlock()
+	h.mu.Lock()
+	old := h.now
+	h.mu.Unlock()
+	edits := h.app.edits.Load()
+	if old != nil && old.filled && edits == h.edits && time.Since(old.at) < pageAtLeast && !old.head.CatchingUp {
+		return old, nil
+	}
+	next, err := h.draw(ctx, old)
+	if err != nil {
+		return nil, err
+	}
+	h.edits = edits
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.now = next
+	if old == nil {
+		h.wake() // so that it is dropped when nobody comes
+	}
+	if old == nil || old.seq != next.seq {
+		for sign := range h.pages {
+			select {
+			case sign <- struct{}{}:
+			default: // it has not come to the last one yet
+			}
+		}
+	}
+	return next, nil
+}
+
+// newest is the last snapshot, or the one given where that has been dropped.
+func (h *hub) newest(s *snapshot) *snapshot {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.now != nil {
+		return h.now
+	}
+	return s
+}
+
+// draw makes the next snapshot out of the last.
+func (h *hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookWithin)
+	defer cancel()
+	if old == nil {
+		old = &snapshot{}
+	}
+	var s sight
+	at, filled := time.Now(), false
+	for began := at; ; { // a second time with what has been filled in
+		if err := h.app.do(ctx, func(c *core) {
+			s = c.sight(at, h.app.o.SessionTTL, h.app.o.MaxSessions, h.app.o.Alerts.Thresholds, old.agents)
+		}); err != nil {
+			return nil, err
+		}
+		var tried bool
+		if filled, tried = h.fillIn(ctx, &s, began); !tried || time.Since(began) > fillAtOnce {
+			break
+		}
+	}
+	stats := h.app.stats
+	s.head.Done, s.head.Files, s.head.Projects = stats.FilesDone.Load(), stats.Files.Load(), h.app.o.Projects
+	h.seq++
+	next := &snapshot{run: h.name, seq: h.seq, at: at, head: s.head, agents: make(map[string]*drawn, len(s.seats)), filled: filled}
+	changed := len(s.seats) != len(old.agents)
+	for i := range s.seats {
+		x := &s.seats[i]
+		d := old.agents[x.row.ID]
+		if d == nil || x.past != nil || d.row != x.row {
+			var err error
+			if d, err = h.drawRow(x, d); err != nil {
+				return nil, err
+			}
+			d.seq, changed = h.seq, true
+		}
+		next.agents[x.row.ID] = d
+		next.rows = append(next.rows, d)
+	}
+	slices.SortFunc(next.rows, func(a, b *drawn) int {
+		return btoi(webpage.Before(&b.row, &a.row)) - btoi(webpage.Before(&a.row, &b.row))
+	})
+	var err error
+	if next.html, err = h.page.Head(&next.head); err != nil {
+		return nil, err
+	}
+	if next.headAt = old.headAt; next.html != old.html {
+		next.headAt, changed = h.seq, true
+	}
+	if !changed { // it says nothing new
+		h.seq--
+		next.seq = h.seq
+	}
+	return next, nil
+}
+
+// drawRow draws a row. One whose history is told by its version alone is drawn with what
+// it had.
+func (h *hub) drawRow(x *seat, old *drawn) (*drawn, error) {
+	past := x.past
+	if past == nil {
+		past = &old.past
+	}
+	html, err := h.page.Row(&x.row, past)
+	return &drawn{key: webpage.Key(x.row.ID), html: html, row: x.row, version: x.version, past: *past}, err
+}
+
+// fillIn reads the ends of those transcripts whose agents are shown for the first time,
+// as long as there is time. all says that none is left, any that there were some.
+func (h *hub) fillIn(ctx context.Context, s *sight, began time.Time) (all, any bool) {
+	for i := range s.seats {
+		x := &s.seats[i]
+		if x.path == "" || x.depth >= listDepth {
+			continue
+		}
+		if time.Since(began) > fillAtOnce || ctx.Err() != nil {
+			return false, any
+		}
+		any = true
+		h.app.fillIn(ctx, alerts.AgentID(x.row.ID), x.path, listDepth)
+	}
+	return true, any
+}

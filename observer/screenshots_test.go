@@ -1,0 +1,198 @@
+package observer
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"sm/transcript"
+	"sm/transcript/transcripttest"
+)
+
+// crew is an agent of the fleet that the pictures show: its context grows to each of
+// peaks in turn and is compacted there, but for the last; at the end of that it does what
+// state says.
+type crew struct {
+	name, project, model string
+	peaks                []int64
+	every                time.Duration // from one reply to the next
+	quiet                time.Duration // since the last one
+	state                string        // fields of the client's registry
+}
+
+func crews() []crew {
+	small, large := "claude-sonnet-4-5", "claude-opus-4-8"
+	busy, idle := `,"status":"busy"`, `,"status":"idle"`
+	return []crew{
+		{"checkout-flow", "shop", small, []int64{167_400, 168_100, 151_000}, 40 * time.Second, 4 * time.Second, busy},
+		{"search-index", "shop", small, []int64{166_900, 134_500}, 50 * time.Second, 9 * time.Second, busy},
+		{"billing-migration", "ledger", small, []int64{167_800, 118_300}, 45 * time.Second, 25 * time.Second, `,"status":"waiting","waitingFor":"permission prompt"`},
+		{"api-docs", "handbook", small, []int64{101_900}, 70 * time.Second, 2 * time.Second, busy},
+		{"flaky-tests", "ledger", small, []int64{167_100, 92_600}, 35 * time.Second, 3 * time.Minute, idle},
+		{"design-tokens", "web", small, []int64{81_700}, 80 * time.Second, 12 * time.Second, busy},
+		{"release-notes", "handbook", small, []int64{58_200}, 60 * time.Second, 7 * time.Minute, idle},
+		{"load-test", "infra", large, []int64{412_000}, 30 * time.Second, 5 * time.Second, busy},
+		{"terraform", "infra", large, []int64{203_000}, 40 * time.Second, 50 * time.Second, busy},
+		{"onboarding", "web", small, []int64{33_100}, 90 * time.Second, 14 * time.Minute, ""},
+		{"dependency-bumps", "infra", small, []int64{167_500, 0}, 40 * time.Second, 6 * time.Second, busy},
+	}
+}
+
+// fleetAtWork is an observer of the crews, who have names and status lines. The end of
+// each transcript is written while it looks, so there are notices and forecasts too.
+func fleetAtWork(t testing.TB) *rig {
+	r := newRig(t)
+	var ends []func()
+	for i, c := range crews() {
+		ends = append(ends, r.crew(i, c))
+	}
+	r.start()
+	for i, c := range crews() {
+		id := uuid(100 + i)
+		r.joins(id, fmt.Sprintf(`,"name":%q`, c.name))
+		if c.state != "" {
+			r.client(5000+i, id, c.state)
+		}
+		ends[i]()
+	}
+	for i, c := range crews() {
+		id := uuid(100 + i)
+		last := c.peaks[len(c.peaks)-1]
+		r.until(c.name+" is known", func() bool {
+			s := r.session(id)
+			return (s.TokensUsed == nil || *s.TokensUsed == last) && (s.TokensUsed == nil) == (last == 0) && (c.state == "") == (s.State == "quiet")
+		})
+	}
+	return r
+}
+
+// crew writes most of the transcript of one; end writes the rest.
+func (r *rig) crew(i int, c crew) (end func()) {
+	r.t.Helper()
+	var text strings.Builder
+	id := uuid(100 + i)
+	plan := c.plan(i)
+	now := time.Now()
+	s := transcripttest.NewSession(&text, uint64(i), transcripttest.Era197, transcripttest.SessionOptions{
+		ID: id, Cwd: "/home/dev/" + c.project, Model: c.model, Version: "2.1.197", Start: now.Add(-c.quiet - time.Duration(len(plan)+1)*c.every),
+	})
+	path := filepath.Join(r.projects, filepath.FromSlash(s.Path()))
+	var last transcript.Entry // the newest reading
+	put := func() {
+		lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
+		for i := range lines {
+			var e transcript.Entry
+			if transcript.Scan([]byte(lines[i]), &e) == nil && e.Kind == transcript.KindReading {
+				last = e
+			}
+		}
+		appendLines(r.t, path, lines...)
+		text.Reset()
+		at := now.Add(-c.quiet)
+		noErrors(r.t, s.Err(), os.Chtimes(path, at, at))
+	}
+	step := func(n int) {
+		at := now.Add(-c.quiet - time.Duration(len(plan)-1-n)*c.every)
+		s.Pass(at.Sub(s.Now()) - 3*time.Second)
+		if plan[n] == 0 {
+			s.Compact(transcripttest.Compaction{Trigger: transcripttest.Auto})
+			return
+		}
+		if n%5 == 0 {
+			s.Prompt("go on")
+			s.Pass(at.Sub(s.Now()))
+		}
+		s.Reply(transcripttest.Reply{Context: plan[n], Tools: 1})
+		s.ToolResult(transcripttest.Result{Size: 120})
+		if n%5 == 4 || n == len(plan)-1 && c.state != `,"status":"busy"` {
+			s.TurnDuration()
+		}
+	}
+	before := len(plan) * 3 / 5
+	for n := range before {
+		step(n)
+	}
+	put()
+	return func() {
+		for n := before; n < len(plan); n++ {
+			step(n)
+		}
+		put()
+		if c.state == "" {
+			return
+		}
+		drift := int64(0)
+		if c.name == "terraform" {
+			drift = 2_150
+		}
+		window := int64(200_000)
+		if last.Context > window || strings.Contains(c.model, "opus") {
+			window = 1_000_000
+		}
+		r.until("the end is read", func() bool { return r.session(id).ReadingAt != nil && r.session(id).ReadingAt.Equal(last.At.Time()) })
+		r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"StatusLine","session_id":%q,"sm":{"agent":%q,"at":%q},"context_window":{"context_window_size":%d,`+
+			`"used_percentage":%d,"current_usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d}}}`,
+			id, id, last.At.Time().Add(time.Second).Format(time.RFC3339Nano), window, transcript.Window{Tokens: window}.Percent(last.Context+drift),
+			last.Usage.Input, last.Usage.CacheCreation, last.Usage.CacheRead+drift))
+	}
+}
+
+// plan is the size of each reply, 0 for a compaction.
+func (c crew) plan(seed int) (sizes []int64) {
+	for n, peak := range c.peaks {
+		from := int64(18_000 + 900*seed)
+		if n > 0 {
+			sizes, from = append(sizes, 0), int64(31_000+700*seed)
+		}
+		if peak == 0 {
+			break
+		}
+		const steps = 46
+		for i := range int64(steps) {
+			// Growth is uneven: much is read at first, then there are tests and small edits.
+			k := float64(i+1) / steps
+			k += 0.05 * float64((i*int64(7+seed)+int64(seed)*3)%11-5) / 5 * (1 - k) * k * 4
+			sizes = append(sizes, from+int64(k*float64(peak-from)))
+		}
+	}
+	return sizes
+}
+
+// TestScreenshots writes the pictures of the README. It runs when told where to.
+func TestScreenshots(t *testing.T) {
+	dir := os.Getenv("SM_SCREENSHOTS")
+	if dir == "" {
+		t.Skip("SM_SCREENSHOTS does not say where to; see make screenshots")
+	}
+	r := fleetAtWork(t)
+	noErrors(t, os.MkdirAll(dir, 0o755))
+	for _, c := range []struct {
+		name, path, theme string
+		width, height     int
+	}{
+		{"light", "/", "light", 1280, 800},
+		{"dark", "/", "dark", 1280, 800},
+		{"session", "/?session=checkout-flow", "light", 1280, 800},
+		{"narrow", "/", "dark", 390, 844},
+	} {
+		b := browse(t, r, c.path, c.width, c.height)
+		b.live()
+		b.do(chromedp.EmulateViewport(int64(c.width), int64(c.height)))
+		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.documentElement.dataset.theme = %q`, c.theme)))
+		picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+		noErrors(t, err)
+		path := filepath.Join(dir, c.name+".png")
+		noErrors(t, os.WriteFile(path, picture, 0o644))
+		t.Logf("%s: %d kB", path, len(picture)/1000)
+		if len(picture) > 150_000 {
+			t.Errorf("%s is larger than 150 kB", path)
+		}
+		b.quiet()
+	}
+	r.stop()
+}
