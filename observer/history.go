@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// pointsMost and marksMost bound what is remembered of one agent: 1.4 KB.
+	// pointsMost and marksMost bound what is remembered of one agent: 1.5 KB.
 	pointsMost = 128
 	marksMost  = 32
 )
@@ -84,10 +84,10 @@ func (h *history) read(at time.Time, tokens int64) {
 		}
 		h.points[n-1] = p
 	default:
-		h.points = append(h.points, p)
-		if h.fresh = false; n == pointsMost {
-			h.thin()
+		if n == pointsMost {
+			h.thin() // first, so that no room for more is taken
 		}
+		h.points, h.fresh = append(h.points, p), false
 	}
 	h.change(t)
 }
@@ -128,13 +128,14 @@ func (h *history) note(at time.Time, kind, word uint8, tokens int64) {
 	if m.at == 0 || slices.Contains(h.marks, m) {
 		return
 	}
+	if len(h.marks) == marksMost {
+		h.marks = slices.Delete(h.marks, 0, 1)
+	}
 	i := len(h.marks)
 	for i > 0 && h.marks[i-1].at > m.at {
 		i--
 	}
-	if h.marks = slices.Insert(h.marks, i, m); len(h.marks) > marksMost {
-		h.marks = slices.Delete(h.marks, 0, 1)
-	}
+	h.marks = slices.Insert(h.marks, i, m)
 	h.change(m.at)
 }
 
@@ -180,6 +181,7 @@ func (h *history) fill(past *history, depth int64) {
 		h.thin()
 	}
 	h.marks = h.marks[max(0, len(h.marks)-marksMost):]
+	h.points, h.marks = slices.Clip(slices.Clone(h.points)), slices.Clip(slices.Clone(h.marks))
 	h.version++
 }
 

@@ -1,0 +1,460 @@
+package observer
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	webpage "sm/dashboards/page"
+)
+
+// listener is a page that is open, without a browser.
+type listener struct {
+	r      *rig
+	body   io.ReadCloser
+	events chan event
+	end    context.CancelFunc
+}
+
+type event struct{ name, data string }
+
+// listen opens /events and reads what comes.
+func (r *rig) listen(query string) *listener {
+	r.t.Helper()
+	ctx, end := context.WithCancel(context.Background())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.tcp().String()+"/events"+query, nil)
+	noErrors(r.t, err)
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	noErrors(r.t, err)
+	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || kind != "text/event-stream; charset=utf-8" {
+		r.t.Fatalf("%d %s", resp.StatusCode, kind)
+	}
+	l := &listener{r: r, body: resp.Body, events: make(chan event, 1000), end: end}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer close(l.events)
+		l.read()
+	}()
+	r.t.Cleanup(func() {
+		end()
+		<-ended
+		_ = resp.Body.Close()
+	})
+	return l
+}
+
+func (l *listener) read() {
+	lines := bufio.NewReader(l.body)
+	var e event
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			return
+		}
+		if name, ok := strings.CutPrefix(line, "event: "); ok {
+			e.name = strings.TrimSuffix(name, "\n")
+		} else if data, ok := strings.CutPrefix(line, "data: "); ok {
+			e.data = strings.TrimSuffix(data, "\n")
+		} else if line == "\n" {
+			l.events <- e
+			e = event{}
+		}
+	}
+}
+
+// next waits for an event of that name; others before it are dropped.
+func (l *listener) next(name string) string {
+	l.r.t.Helper()
+	end := time.After(patience)
+	for {
+		select {
+		case e, ok := <-l.events:
+			if !ok {
+				l.r.t.Fatalf("the stream ends before %s\n%s", name, l.r.log)
+			}
+			if e.name == name {
+				return e.data
+			}
+		case <-end:
+			l.r.t.Fatalf("no event %s\n%s", name, l.r.log)
+		}
+	}
+}
+
+func (l *listener) state() (s stateNews) {
+	l.r.t.Helper()
+	noErrors(l.r.t, json.Unmarshal([]byte(l.next("state")), &s))
+	return s
+}
+
+// until waits until the row of an agent says so.
+func (l *listener) until(agent, text string) stateNews {
+	l.r.t.Helper()
+	for {
+		s := l.state()
+		if strings.Contains(s.row(agent), text) {
+			return s
+		}
+	}
+}
+
+// row is that of an agent, "" when it is not among what is told.
+func (s *stateNews) row(agent string) string {
+	for _, r := range s.Rows {
+		if r[0] == webpage.Key(agent) {
+			return r[1]
+		}
+	}
+	return ""
+}
+
+// TestEvents: at first all is told, then what changes, and nothing of the others.
+func TestEvents(t *testing.T) {
+	checkAppLeaks(t)
+	r := newRig(t)
+	for i := range 3 {
+		r.write(uuid(i), reply(ago(time.Minute), fmt.Sprint("m", i), 40_000+i, 1))
+	}
+	r.start()
+	l := r.listen("")
+	first := l.state()
+	if len(first.Rows) != 3 || len(first.Keys) != 3 || !strings.Contains(first.Head, "<b>3</b> agents") || first.Page != r.app.hub.page.Build() {
+		t.Errorf("%d rows, keys %v, head %s", len(first.Rows), first.Keys, first.Head)
+	}
+	r.write(uuid(1), reply(ago(0), "n1", 120_000, 1))
+	news := l.until(uuid(1), "120k of 200k")
+	if len(news.Rows) != 1 || !strings.Contains(news.Head, `data-level="warn" data-count="1"`) {
+		t.Errorf("%d rows, head %s", len(news.Rows), news.Head)
+	}
+	// A page that knows as much is told what it does not know yet.
+	r.write(uuid(2), reply(ago(0), "n2", 81_000, 1))
+	l.until(uuid(2), "81k of 200k")
+	late := r.listen("?since=" + news.Mark)
+	if s := late.state(); len(s.Rows) != 1 || s.row(uuid(2)) == "" || len(s.Keys) != 3 {
+		t.Errorf("%d rows, keys %v", len(s.Rows), s.Keys)
+	}
+	for _, mark := range []string{"other.5", "x", ".", first.Mark + "9999", "%00"} {
+		if s := r.listen("?since=" + mark).state(); len(s.Rows) != 3 {
+			t.Errorf("a page with the mark %q is told %d rows", mark, len(s.Rows))
+		}
+	}
+	// Who comes and who goes.
+	r.write(uuid(7), reply(ago(0), "n7", 1_000, 1))
+	if s := l.until(uuid(7), "1k of 200k"); len(s.Keys) != 4 {
+		t.Errorf("keys %v", s.Keys)
+	}
+	noErrors(t, os.Remove(r.transcript(uuid(7))))
+	for {
+		if s := l.state(); s.Keys != nil && !slices.Contains(s.Keys, webpage.Key(uuid(7))) {
+			break
+		}
+	}
+	r.stop()
+	for e := range l.events { // it ends
+		if e.name != "state" {
+			t.Errorf("%s at the end", e.name)
+		}
+	}
+}
+
+// TestEventsOfOne: with a session all about it is told, and what happens to it.
+func TestEventsOfOne(t *testing.T) {
+	checkAppLeaks(t)
+	r := newRig(t)
+	r.write(uuid(1), reply(ago(2*time.Minute), "m1", 40_000, 1), boundary(ago(90*time.Second), "b1", "auto", 41_000), reply(ago(time.Minute), "m2", 30_000, 1))
+	r.start()
+	l := r.listen("?session=" + uuid(1)[:8])
+	html := func() string {
+		var d detailNews
+		noErrors(t, json.Unmarshal([]byte(l.next("detail")), &d))
+		return d.HTML
+	}
+	if got := html(); !strings.Contains(got, "compacted (auto) at 41,000") || !strings.Contains(got, "30k of 200k tokens") {
+		t.Errorf("%s", got)
+	}
+	r.write(uuid(1), reply(ago(0), "m3", 131_000, 1))
+	for got := html(); !strings.Contains(got, "told: critical at 131,000"); got = html() {
+	}
+	none := r.listen("?session=%3Cb%3E")
+	if got := none.next("detail"); !strings.Contains(got, "No such agent") || strings.Contains(got, "<b>") {
+		t.Errorf("%s", got)
+	}
+	if a := r.get("/?session=" + uuid(1)); !strings.Contains(a.Body, "compacted (auto) at 41,000") {
+		t.Errorf("%d: without events: %s", a.Code, a.Body)
+	}
+	r.stop()
+}
+
+// TestEventsBeat: a page hears from an observer that has nothing to tell, and once the
+// last page has gone nothing is kept for it.
+func TestEventsBeat(t *testing.T) {
+	checkAppLeaks(t)
+	r := newRig(t)
+	app, err := New(t.Context(), r.o)
+	noErrors(t, err)
+	app.hub.beat = 50 * time.Millisecond
+	r.app = app
+	app.Start()
+	<-app.Ready()
+	l := r.listen("")
+	for range 3 {
+		l.next("beat")
+	}
+	l.end()
+	kept := func() bool {
+		app.hub.mu.Lock()
+		defer app.hub.mu.Unlock()
+		return app.hub.now != nil || len(app.hub.pages) > 0
+	}
+	r.until("nothing is kept", func() bool { return !kept() })
+	if s := r.listen("").state(); s.Head == "" {
+		t.Error("who comes later is told nothing")
+	}
+	r.stop()
+}
+
+// TestEventsCrowd: so many pages and no more, and those that are open go on.
+func TestEventsCrowd(t *testing.T) {
+	checkAppLeaks(t)
+	r := newRig(t).start()
+	var open []*listener
+	for range pagesMost {
+		open = append(open, r.listen(""))
+	}
+	a := r.get("/events")
+	if a.Code != 503 || a.Header.Get("Retry-After") == "" || !strings.Contains(a.Body, "close one of them") {
+		t.Errorf("%d %v %s", a.Code, a.Header, a.Body)
+	}
+	if a := r.get("/"); a.Code != 200 {
+		t.Errorf("the page itself: %d", a.Code)
+	}
+	open[0].end()
+	r.until("there is room", func() bool {
+		r.app.hub.mu.Lock()
+		defer r.app.hub.mu.Unlock()
+		return len(r.app.hub.pages) < pagesMost
+	})
+	r.listen("").state()
+	r.write(uuid(1), reply(ago(0), "m1", 40_000, 1))
+	open[5].until(uuid(1), "40k of 200k")
+	r.stop()
+}
+
+// TestEventsSlow: a page that does not read holds up nobody, and is told the newest once
+// it does.
+func TestEventsSlow(t *testing.T) {
+	checkAppLeaks(t)
+	const sessions = 300
+	r := newRig(t)
+	for i := range sessions {
+		r.write(uuid(i), reply(ago(time.Minute), fmt.Sprint("m", i), 40_000, 1))
+	}
+	r.start()
+	small := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
+		return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
+	}}
+	c, err := small.Dial("tcp", r.tcp().String())
+	noErrors(t, err)
+	defer c.Close()
+	_, err = fmt.Fprintf(c, "GET /events HTTP/1.1\r\nHost: %s\r\n\r\n", r.tcp())
+	noErrors(t, err)
+	_, err = c.Read(make([]byte, 1)) // it has begun
+	noErrors(t, err)
+	quick := r.listen("")
+	for n := range 5 {
+		for i := range sessions {
+			r.write(uuid(i), reply(ago(0), fmt.Sprint("n", n, "-", i), 50_000+1000*n, 1))
+		}
+		quick.until(uuid(sessions-1), fmt.Sprintf("%dk of 200k", 50+n))
+	}
+	lines := bufio.NewReaderSize(c, 4<<20)
+	newest := make(chan error, 1)
+	go func() {
+		for {
+			line, err := lines.ReadString('\n')
+			if err != nil || strings.Contains(line, "54k of 200k") {
+				newest <- err
+				return
+			}
+		}
+	}()
+	select {
+	case err := <-newest:
+		noErrors(t, err)
+	case <-time.After(patience):
+		t.Fatal("the slow page is never told the newest")
+	}
+	noErrors(t, c.Close())
+	r.stop()
+}
+
+// TestEventsWhileChanging: pages come and go while transcripts grow; in the end each that
+// is open shows the same as one that is loaded anew.
+func TestEventsWhileChanging(t *testing.T) {
+	checkAppLeaks(t)
+	const sessions, replies = 8, 40
+	r := newRig(t)
+	for i := range sessions {
+		r.write(uuid(i), prompt(ago(time.Minute), fmt.Sprint("p", i), "go on"))
+	}
+	r.start()
+	l := r.listen("")
+	var writers, visitors sync.WaitGroup
+	for w := range 2 {
+		writers.Go(func() { r.grow(w, sessions, 2, replies, 5) })
+	}
+	done := make(chan struct{})
+	for range 3 {
+		visitors.Go(func() {
+			repeat(done, func() {
+				if a, err := fetch(t.Context(), "http://"+r.tcp().String()+"/?session="+uuid(1)); err != nil || a.Code != 200 {
+					t.Errorf("%d %v", a.Code, err)
+				}
+			})
+		})
+	}
+	writers.Wait()
+	close(done)
+	visitors.Wait()
+	r.write(uuid(0), reply(ago(0), "last", 123_000, 1))
+	shown, keys := map[string]string{}, []string{}
+	for {
+		s := l.state()
+		for _, row := range s.Rows {
+			shown[row[0]] = row[1]
+		}
+		if s.Keys != nil {
+			keys = s.Keys
+		}
+		if !strings.Contains(shown[webpage.Key(uuid(0))], "123k of 200k") {
+			continue
+		}
+		fresh := r.listen("").state()
+		want := map[string]string{}
+		for _, row := range fresh.Rows {
+			want[row[0]] = row[1]
+		}
+		if fresh.Mark == s.Mark {
+			slices.Sort(keys)
+			slices.Sort(fresh.Keys)
+			if diff := cmp.Diff(want, shown) + cmp.Diff(fresh.Keys, keys); diff != "" {
+				t.Errorf("(-fresh +told):\n%s", diff)
+			}
+			break
+		}
+	}
+	r.stop()
+}
+
+// TestPageDoors: both routes are for our own user's browser, and for no other site.
+func TestPageDoors(t *testing.T) {
+	checkAppLeaks(t)
+	r := newRig(t)
+	r.write(uuid(1), reply(ago(time.Minute), "m1", 50_123, 1))
+	r.start()
+	own := "http://" + r.tcp().String()
+	for _, c := range []struct {
+		name    string
+		headers []string
+		want    int
+	}{
+		{"an address that is typed", []string{"Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 200},
+		{"the page itself", []string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Dest", "empty", "Referer", own + "/?session=x"}, 200},
+		{"our own origin", []string{"Origin", own}, 200},
+		{"another site", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"}, 403},
+		{"another port", []string{"Sec-Fetch-Site", "same-site"}, 403},
+		{"another origin", []string{"Origin", "http://evil.example"}, 403},
+		{"a sandbox", []string{"Origin", "null"}, 403},
+		{"a link on another site", []string{"Referer", "http://evil.example/"}, 403},
+	} {
+		for _, path := range []string{"/", "/events"} {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodHead, own+path, nil)
+			noErrors(t, err)
+			for i := 0; i < len(c.headers); i += 2 {
+				req.Header.Set(c.headers[i], c.headers[i+1])
+			}
+			want := c.want
+			if c.headers[1] == "none" {
+				req.Method = http.MethodGet // nobody types anything else
+				if path == "/events" {
+					continue
+				}
+			}
+			resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+			noErrors(t, err)
+			noErrors(t, resp.Body.Close())
+			if resp.StatusCode != want {
+				t.Errorf("%s, %s: %d, want %d", c.name, path, resp.StatusCode, want)
+			}
+			h := resp.Header
+			if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Access-Control-Allow-Origin") != "" || h.Get("Referrer-Policy") != "no-referrer" ||
+				h.Get("Cache-Control") != "no-store" || !strings.Contains(h.Get("Content-Security-Policy"), "frame-ancestors 'none'") {
+				t.Errorf("%s, %s: %v", c.name, path, h)
+			}
+		}
+	}
+	for _, host := range []string{"evil.example", "evil.example:" + fmt.Sprint(r.tcp().Port), "0.0.0.0:" + fmt.Sprint(r.tcp().Port)} {
+		for _, path := range []string{"/", "/events"} {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, own+path, nil)
+			noErrors(t, err)
+			req.Host = host
+			resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+			noErrors(t, err)
+			noErrors(t, resp.Body.Close())
+			if resp.StatusCode != http.StatusMisdirectedRequest {
+				t.Errorf("%s%s: %d", host, path, resp.StatusCode)
+			}
+		}
+	}
+	for _, path := range []string{"/", "/events"} {
+		if a := r.askTCP(http.MethodPost, path, "{}"); a.Code != http.StatusMethodNotAllowed {
+			t.Errorf("POST %s: %d", path, a.Code)
+		}
+	}
+	a := r.get("/")
+	if policy := a.Header.Get("Content-Security-Policy"); policy != r.app.hub.page.Policy() || !strings.Contains(a.Body, "50k of 200k") {
+		t.Errorf("%s: %s", policy, a.Body)
+	}
+	r.stop()
+}
+
+// BenchmarkPage is a look at 500 agents of whom one has changed, and what is the same for
+// the first who comes; gone ones are known besides.
+func BenchmarkPage(b *testing.B) {
+	for _, gone := range []int{0, 5000} {
+		r := fullHouse(b, 500, gone)
+		b.Run(fmt.Sprintf("gone=%d/look", gone), func(b *testing.B) {
+			for b.Loop() {
+				r.app.edits.Add(1)
+				if _, err := r.app.hub.look(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("gone=%d/first", gone), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := r.app.hub.draw(b.Context(), nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("gone=%d/load", gone), func(b *testing.B) {
+			benchmarkAnswers(b, http.HandlerFunc(r.app.getPage), "/")
+		})
+		r.stop()
+	}
+}

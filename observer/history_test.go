@@ -1,0 +1,259 @@
+package observer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/alerts"
+	webpage "sm/dashboards/page"
+	"sm/transcript"
+)
+
+func at(seconds int) time.Time { return time.Unix(1_772_452_800+int64(seconds), 0) }
+
+// written is a history in few words: seconds:tokens, | before the first of a cycle, and
+// marks in brackets.
+func written(h *history) string {
+	var parts []string
+	v := h.shown()
+	for _, p := range v.Points {
+		bar := ""
+		if p.First {
+			bar = "|"
+		}
+		parts = append(parts, fmt.Sprintf("%s%d:%d", bar, p.At-at(0).Unix(), p.Tokens))
+	}
+	for _, m := range v.Marks {
+		parts = append(parts, strings.TrimSuffix(fmt.Sprintf("[%d %s %s", m.At-at(0).Unix(), m.Kind, m.Cause), " ")+"]")
+	}
+	return strings.Join(parts, " ")
+}
+
+func TestHistory(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(h *history)
+		want string
+	}{
+		{"nothing", func(*history) {}, ""},
+		{"readings", func(h *history) { h.read(at(0), 10); h.read(at(5), 20) }, "0:10 5:20"},
+		{"what is no reading", func(h *history) { h.read(at(0), 0); h.read(at(0), -5); h.read(time.Time{}, 5) }, ""},
+		{"an older one is no news", func(h *history) { h.read(at(5), 10); h.read(at(4), 20) }, "5:10"},
+		{"one second, one point", func(h *history) { h.read(at(5), 10); h.read(at(5), 10); h.read(at(5), 12) }, "5:12"},
+		{"a compaction", func(h *history) {
+			h.read(at(0), 90)
+			h.open(at(5), markCompaction, uint8(transcript.Manual), 95)
+			h.read(at(5), 20)
+			h.read(at(5), 21)
+			h.read(at(9), 30)
+		}, "0:90 |5:21 9:30 [5 compaction manual]"},
+		{"a reading of the cycle before", func(h *history) {
+			h.open(at(5), markClear, 0, 0)
+			h.read(at(4), 90)
+			h.read(at(6), 20)
+		}, "|6:20 [5 clear]"},
+		{"marks in the order of time, each once", func(h *history) {
+			h.note(at(9), uint8(alerts.KindCritical), 0, 1)
+			h.note(at(5), uint8(alerts.KindWarning), 0, 1)
+			h.note(at(9), uint8(alerts.KindCritical), 0, 1)
+			h.note(time.Time{}, uint8(alerts.KindStorm), 0, 1)
+		}, "[5 warning] [9 critical]"},
+		{"the rest of a past", func(h *history) {
+			h.read(at(100), 50)
+			h.read(at(110), 60)
+			past := &history{}
+			past.read(at(50), 40)
+			past.open(at(60), markCompaction, uint8(transcript.Auto), 45)
+			past.read(at(90), 45)
+			past.read(at(100), 50)
+			past.read(at(110), 60)
+			h.fill(past, 1)
+			h.fill(&history{}, 1) // as deep: not again
+			h.read(at(120), 70)
+		}, "50:40 |90:45 100:50 110:60 120:70 [60 compaction auto]"},
+		{"a past alone, with a cycle that has begun", func(h *history) {
+			past := &history{}
+			past.read(at(50), 40)
+			past.open(at(60), markCompaction, uint8(transcript.Auto), 45)
+			h.fill(past, 1)
+			h.read(at(55), 41)
+			h.read(at(70), 20)
+		}, "50:40 |70:20 [60 compaction auto]"},
+		{"deeper", func(h *history) {
+			h.read(at(100), 50)
+			near, far := &history{}, &history{}
+			near.read(at(90), 45)
+			far.read(at(10), 5)
+			far.read(at(90), 45)
+			h.fill(near, 1)
+			h.fill(far, 2)
+		}, "10:5 90:45 100:50"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := &history{}
+			c.do(h)
+			if got := written(h); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestHistoryIsBounded: however long it goes on, little is remembered, in the order of
+// time; the ends of cycles and the newest reading are among it.
+func TestHistoryIsBounded(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	h := &history{}
+	size, now := 20_000, 0
+	var ends []point
+	for i := range 20_000 {
+		now += 1 + rng.IntN(60)
+		size += rng.IntN(2_000)
+		if size > 167_000 {
+			ends = append(ends, h.points[len(h.points)-1])
+			h.open(at(now), markCompaction, 0, int64(size))
+			size, now = 20_000, now+1
+		}
+		h.read(at(now), int64(size))
+		if i%50 == 0 {
+			h.note(at(now), uint8(alerts.KindWarning), 0, int64(size))
+		}
+		if n := len(h.points); n > pointsMost || len(h.marks) > marksMost || h.points[n-1].tokens() != int64(size) {
+			t.Fatalf("%d points, %d marks, the last %d of %d", n, len(h.marks), h.points[n-1].tokens(), size)
+		}
+		for j := 1; j < len(h.points); j++ {
+			if h.points[j].at < h.points[j-1].at {
+				t.Fatal("not in the order of time")
+			}
+		}
+	}
+	bytes := int(unsafe.Sizeof(*h)) + cap(h.points)*int(unsafe.Sizeof(point{})) + cap(h.marks)*int(unsafe.Sizeof(mark{}))
+	t.Logf("%d bytes", bytes)
+	if bytes > 2<<10 {
+		t.Errorf("%d bytes", bytes)
+	}
+	kept := map[point]bool{}
+	for _, p := range h.points {
+		kept[p] = true
+	}
+	for _, end := range ends[len(ends)-20:] {
+		if !kept[end] {
+			t.Errorf("the end of a cycle at %d tokens is forgotten", end.tokens())
+		}
+	}
+}
+
+// TestHistoryKeepsItsShape: what is thinned lies close to what it was.
+func TestHistoryKeepsItsShape(t *testing.T) {
+	h := &history{}
+	// A slope with steps, and noise that is too much to remember.
+	curve := func(i int) int64 { return 20_000 + 70*int64(i) + int64(i%200/100)*9_000 + int64(i*7919%1000) }
+	for i := range 2_000 {
+		h.read(at(i), curve(i))
+	}
+	worst := int64(0)
+	for j := 1; j < len(h.points); j++ {
+		a, b := h.points[j-1], h.points[j]
+		for s := a.at; s <= b.at; s++ {
+			line := a.tokens() + (b.tokens()-a.tokens())*int64(s-a.at)/int64(max(1, b.at-a.at))
+			worst = max(worst, line-curve(int(s-h.points[0].at)), curve(int(s-h.points[0].at))-line)
+		}
+	}
+	if t.Logf("at most %d tokens off", worst); worst == 0 || worst > 2_500 {
+		t.Errorf("%d tokens off the curve", worst)
+	}
+}
+
+// TestHistories: who they are of, and for how long.
+func TestHistories(t *testing.T) {
+	hs := histories{}
+	reading := func(agent string, source transcript.Source, seconds int, tokens int64) {
+		hs.event(&alerts.Event{Kind: alerts.EventReading, Agent: alerts.AgentID(agent), At: at(seconds), Tokens: tokens, Source: source}, at(seconds))
+	}
+	reading("script", transcript.FromStatusline, 0, 10)
+	reading("script", transcript.FromStatusline, 5, 20)
+	reading("a", transcript.FromTranscript, 0, 10)
+	reading("a", transcript.FromStatusline, 5, 20)
+	hs.event(&alerts.Event{Kind: alerts.EventTurnStart, Agent: "none", At: at(0)}, at(0))
+	hs.opened(&alerts.Opened{Agent: "a", Cause: alerts.CauseHandoff, At: at(7)}, at(7))
+	hs.said(&alerts.Say{Key: alerts.Key{Agent: "a", Kind: alerts.KindWarning}, At: at(8)}, 30, at(8))
+	hs.said(&alerts.Say{Key: alerts.Key{Agent: "a", Kind: alerts.KindCompacted}, At: at(8)}, 30, at(8))
+	hs.rename("a", "b")
+	hs.rename("nobody", "b")
+	all := func() map[string]string {
+		got := map[string]string{}
+		for agent, h := range hs {
+			got[string(agent)] = written(h)
+		}
+		return got
+	}
+	want := map[string]string{"script": "0:10 5:20", "b": "0:10 [7 handoff] [8 warning]"}
+	if diff := cmp.Diff(want, all()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	reading("c", transcript.FromTranscript, 20, 10)
+	hs.forget(at(6), 1)
+	if diff := cmp.Diff(map[string]string{"c": "20:10"}, all()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestReadEnd: the end of a transcript tells what was before.
+func TestReadEnd(t *testing.T) {
+	dir := t.TempDir()
+	stampAt := func(s int) string { return stamp(at(s)) }
+	own := []string{
+		reply(stampAt(0), "m1", 50_000, 1), reply(stampAt(10), "m2", 90_000, 1), reply(stampAt(10), "m2", 90_000, 1), boundary(stampAt(20), "b1", "auto", 91_000),
+		strings.Replace(reply(stampAt(25), "s1", 7_000, 1), `{"type"`, `{"isSidechain":true,"type"`, 1), "no JSON", `{"type":"user"`,
+		reply(stampAt(30), "m3", 20_000, 1), reply(stampAt(5), "m4", 70_000, 1),
+	}
+	for _, c := range []struct {
+		name  string
+		text  string
+		depth int64
+		want  string
+	}{
+		{"all of it", strings.Join(own, "\n") + "\n", 1 << 20, "0:50000 5:70000 10:90000 |30:20000 [20 compaction auto]"},
+		{"a last line that is not whole", strings.Join(own[:2], "\n"), 1 << 20, "0:50000"},
+		{"from within a line on", strings.Join(own[:2], "\n") + "\n", int64(len(own[1]) + 10), "10:90000"},
+		{"nothing but a part of a line", strings.Repeat("x", 4096), 100, ""},
+		{"empty", "", 100, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(dir, uuid(1)+".jsonl")
+			noErrors(t, os.WriteFile(path, []byte(c.text), 0o600))
+			h, err := readEnd(path, c.depth)
+			noErrors(t, err)
+			if got := written(h); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+	for _, path := range []string{dir, filepath.Join(dir, "none")} {
+		if _, err := readEnd(path, 100); err == nil {
+			t.Errorf("%s is no transcript", path)
+		}
+	}
+}
+
+func FuzzReadEnd(f *testing.F) {
+	f.Add([]byte(reply("2026-03-02T12:00:00.000Z", "m1", 50_000, 1) + "\n" + boundary("2026-03-02T12:01:00.000Z", "b1", "auto", 91_000) + "\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		h := historyOf("x", text)
+		var last webpage.Point
+		for _, p := range h.shown().Points {
+			if p.At < last.At || p.Tokens <= 0 {
+				t.Fatalf("%v after %v", p, last)
+			}
+			last = p
+		}
+	})
+}
