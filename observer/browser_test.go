@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -116,11 +117,21 @@ func (b *browser) until(what, expression string) {
 	}
 }
 
-// press presses keys, one after the other.
+// press presses keys, one after the other. A letter that the page takes for itself is not
+// typed besides, as with a keyboard; what the library sends would be.
 func (b *browser) press(keys ...string) {
 	b.t.Helper()
 	for _, key := range keys {
-		b.do(chromedp.KeyEvent(key))
+		if len(key) != 1 || key < " " {
+			b.do(chromedp.KeyEvent(key))
+			continue
+		}
+		for _, p := range []input.DispatchKeyEventParams{
+			{Type: input.DispatchKeyEventTypeKeyDown, Key: key, Text: key}, {Type: input.DispatchKeyEventTypeKeyUp, Key: key},
+		} {
+			_, err := chromedp.Call(b.ctx, input.DispatchKeyEvent, p)
+			noErrors(b.t, err)
+		}
 	}
 }
 

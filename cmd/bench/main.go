@@ -7,7 +7,7 @@
 //
 // It judges nothing and passes or fails nothing: a figure beside its goal is for
 // people to read. It ends what it starts, and talks to nobody but its own observer,
-// over a Unix socket.
+// over a Unix socket, or as a browser does.
 package main
 
 import (
@@ -53,7 +53,7 @@ type part struct {
 }
 
 func parts() []part {
-	return []part{{"catchup", (*bench).catchUp}, {"report", (*bench).report}, {"restart", (*bench).restart}, {"live", (*bench).latency}, {"scrape", (*bench).scrape}, {"hook", (*bench).hook}}
+	return []part{{"catchup", (*bench).catchUp}, {"report", (*bench).report}, {"restart", (*bench).restart}, {"live", (*bench).latency}, {"scrape", (*bench).scrape}, {"hook", (*bench).hook}, {"page", (*bench).page}}
 }
 
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags.IntVar(&b.runs, "runs", 5, "runs of each command")
 	flags.BoolVar(&b.peers, "ccusage", false, "compare with ccusage, fetched through npm")
 	into := flags.String("generate", "", "only write the large corpus into this folder")
-	only := flags.String("only", "", "parts to run, of catchup,report,restart,live,scrape,hook")
+	only := flags.String("only", "", "parts to run, of catchup,report,restart,live,scrape,hook,page")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -26,9 +26,13 @@
     for (const time of from.querySelectorAll('time[data-at]')) {
       const text = ago(now - time.dataset.at);
       if (time.textContent !== text) time.textContent = text;
-      if (!time.title) time.title = new Date(time.dateTime).toLocaleString();
     }
   };
+
+  document.addEventListener('mouseover', (event) => {
+    const time = event.target.closest('time');
+    if (time) time.title = new Date(time.dateTime).toLocaleString();
+  });
 
   // Order and filter.
   const value = (row, name) => (name === 'name' ? row.dataset.name.toLowerCase() : +row.dataset[name]);
@@ -37,11 +41,23 @@
     const first = x < y ? -1 : x > y ? 1 : 0;
     return (chosen.down ? -first : first) || b.dataset.used - a.dataset.used || (a.dataset.name < b.dataset.name ? -1 : 1);
   };
+  // Only what stands wrong is moved: a table of hundreds is slow to lay out anew.
+  const place = (after) => {
+    let at = body.firstElementChild;
+    for (const row of after) {
+      if (at && at !== row && at.nextElementSibling === row) {
+        body.append(at); // it belongs further down, and finds its place in its turn
+        at = row;
+      }
+      if (at === row) at = row.nextElementSibling;
+      else body.insertBefore(row, at);
+    }
+  };
   const arrange = () => {
     const focused = document.activeElement && body.contains(document.activeElement) ? document.activeElement : null;
     const before = rows(), after = [...before].sort(compare);
     if (after.some((row, i) => row !== before[i])) {
-      body.append(...after);
+      place(after);
       if (focused) focused.focus({ preventScroll: true });
     }
     const words = find.value.toLowerCase().split(/\s+/).filter(Boolean);

@@ -1,0 +1,437 @@
+package observer
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/google/go-cmp/cmp"
+
+	webpage "sm/dashboards/page"
+)
+
+// rowOf is an expression for the row of an agent.
+func rowOf(agent string) string {
+	return fmt.Sprintf(`document.getElementById(%q)`, webpage.Key(agent))
+}
+
+// says is an expression that holds when the row of an agent shows a text.
+func says(agent, text string) string {
+	return fmt.Sprintf(`%s?.textContent.includes(%q)`, rowOf(agent), text)
+}
+
+// fitsWidth fails the test if the page scrolls sideways.
+func (b *browser) fitsWidth(where string) {
+	b.t.Helper()
+	if wide := eval[[]int](b, `[document.documentElement.scrollWidth, innerWidth]`); wide[0] > wide[1] {
+		b.t.Errorf("%s: the page is %d pixels wide, the window %d", where, wide[0], wide[1])
+	}
+}
+
+// TestBrowserMany: 500 agents load, and what is appended shows. The times are printed;
+// cmd/bench measures them.
+func TestBrowserMany(t *testing.T) {
+	const sessions = 500
+	r := newRig(t)
+	for i := range sessions {
+		r.write(uuid(i), prompt(ago(2*time.Minute), fmt.Sprint("p", i), "go on"), reply(ago(time.Minute), fmt.Sprint("m", i), 20_000+200*i, 1))
+	}
+	r.start()
+	b := browse(t, r, "/", 1280, 800)
+	b.live()
+	if n := eval[int](b, `document.querySelectorAll('#rows > tr').length`); n != sessions {
+		t.Errorf("%d rows", n)
+	}
+	t.Logf("loaded in %.0f ms, all drawn after %.0f ms", eval[float64](b, `performance.getEntriesByType('navigation')[0].loadEventEnd`),
+		eval[float64](b, `performance.getEntriesByType('paint').at(-1)?.startTime ?? 0`))
+	for n := range 5 {
+		agent := uuid(100*n + 3)
+		began := time.Now()
+		r.write(agent, reply(ago(0), fmt.Sprint("n", n), 141_000+1000*n, 1))
+		b.until("the reading shows", says(agent, fmt.Sprintf("%dk of 200k", 141+n)))
+		t.Logf("appended and seen in %v", time.Since(began).Round(time.Millisecond))
+	}
+	if first := eval[string](b, `document.querySelector('#rows > tr').id`); first != webpage.Key(uuid(403)) {
+		t.Errorf("the fullest does not come first, but %s", first)
+	}
+	if title := eval[string](b, `document.title`); title != "(5 critical) sm" {
+		t.Errorf("the title is %q", title)
+	}
+	b.fitsWidth("500 agents")
+	b.quiet()
+	r.stop()
+}
+
+// someAgents is an observer of a few agents of all levels, called a to f.
+func someAgents(t *testing.T) *rig {
+	r := newRig(t)
+	for i, tokens := range []int{20_000, 85_000, 105_000, 140_000, 30_000} {
+		r.write(uuid(i), prompt(ago(3*time.Minute), fmt.Sprint("p", i), "go on"), reply(ago(2*time.Minute), fmt.Sprint("l", i), 15_000, 1),
+			reply(ago(time.Minute), fmt.Sprint("m", i), tokens, 1))
+	}
+	r.write(uuid(5), reply(ago(2*time.Minute), "m5", 150_000, 1), boundary(ago(time.Minute), "b5", "auto", 151_000))
+	r.start()
+	for i := range 6 {
+		r.joins(uuid(i), fmt.Sprintf(`,"name":%q`, string(rune('a'+i))))
+	}
+	r.client(4711, uuid(4), `,"status":"waiting","waitingFor":"permission prompt"`)
+	r.until("the client is known", func() bool { return r.session(uuid(4)).State == "waiting" })
+	return r
+}
+
+// names is an expression for the names of the rows that are shown, in their order.
+const names = `[...document.querySelectorAll('#rows > tr:not([hidden]) a')].map(a => a.textContent).join('')`
+
+// focused is an expression for what has the focus.
+const focused = `(e => e.closest('#rows tr') ? e.textContent : e.id || e.dataset.sort || e.dataset.level || e.tagName)(document.activeElement)`
+
+// TestBrowserKeyboard: all can be done without a mouse.
+func TestBrowserKeyboard(t *testing.T) {
+	r := someAgents(t)
+	b := browse(t, r, "/", 1280, 800)
+	b.live()
+	step := func(what, expression string, want any) {
+		t.Helper()
+		if got := eval[any](b, expression); !cmp.Equal(want, got) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	step("at first", names, "dcbeaf")
+	b.press("j")
+	step("j goes to the first", focused, "d")
+	b.press("j", "j")
+	step("j goes down", focused, "b")
+	step("and shows where it is", `getComputedStyle(document.activeElement.closest('tr')).outlineStyle`, "solid")
+	b.press("k")
+	step("k goes up", focused, "c")
+	b.press(kb.ArrowDown, kb.ArrowDown, kb.ArrowUp, kb.End)
+	step("the arrows and End", focused, "f")
+	b.press(kb.Home, kb.ArrowDown)
+	step("Home", focused, "c")
+	b.press(kb.Enter)
+	b.until("the agent is shown", `!document.querySelector('#detail').hidden && document.querySelector('#detail h2').textContent === 'c'`)
+	step("in the address, too", `new URL(location).searchParams.get('session')`, uuid(2))
+	step("the row says so", `document.querySelector('#rows tr.open a').textContent`, "c")
+	b.press(kb.Escape)
+	b.until("it is closed", `document.querySelector('#detail').hidden && location.search === ''`)
+	step("and the focus is where it was", focused, "c")
+	b.do(chromedp.NavigateBack())
+	b.until("back opens it again", `!document.querySelector('#detail').hidden && location.search !== ''`)
+	b.do(chromedp.NavigateForward())
+	b.until("and forward closes it", `document.querySelector('#detail').hidden && location.search === ''`)
+
+	b.press("/")
+	step("/ goes to the filter", focused, "find")
+	b.press("w", "e", "b")
+	step("all are of one project", names, "dcbeaf")
+	b.press(" ", "w", "a", "i", "t")
+	step("who waits", names, "e")
+	step("is counted", `document.querySelector('#shown').textContent`, "1 of 6 agents shown")
+	b.press("z")
+	step("nobody is left", `document.querySelector('#none').hidden`, false)
+	b.press(kb.Escape)
+	step("Escape clears the filter", names, "dcbeaf")
+	b.press(kb.Escape)
+	step("and then leaves it for the row that was there last", focused, "e")
+
+	b.do(chromedp.Focus(chromedp.CSS(`[data-sort="name"]`)))
+	b.press(kb.Enter)
+	step("by name", names, "abcdef")
+	step("told to who does not see it", `document.querySelector('[aria-sort]').textContent + document.querySelector('[aria-sort]').ariaSort`, "Agentascending")
+	b.press(kb.Enter)
+	step("and back", names, "fedcba")
+	b.press(kb.Tab)
+	step("Tab goes on", focused, "level")
+	b.press(kb.Enter)
+	step("by level", names, "dcbeaf")
+
+	b.do(chromedp.Focus(chromedp.CSS(`.chip[data-level="ok"]`)))
+	b.press(kb.Enter)
+	step("one level", names, "ea")
+	step("is pressed", `document.querySelector('.chip[data-level="ok"]').getAttribute('aria-pressed')`, "true")
+	r.write(uuid(0), reply(ago(0), "n0", 21_000, 1))
+	b.until("news leave the filter alone", says(uuid(0), "21k of 200k")+` && (`+names+`) === 'ea'`)
+	step("and the focus", focused, "ok")
+	b.press(kb.Enter)
+	step("and all again", names, "dcbeaf")
+
+	// One of the rows is reached by Tab, the others from it.
+	step("one stop for all rows", `document.querySelectorAll('#rows a[tabindex="0"]').length`, float64(1))
+	b.press("j")
+	at := eval[string](b, focused)
+	r.write(uuid(2), reply(ago(0), "n2", 106_000, 1))
+	b.until("a row changes", says(uuid(2), "106k of 200k"))
+	step("and the focus stays", focused, at)
+
+	step("as the system", `document.documentElement.dataset.theme || ''`, "")
+	b.press("t")
+	step("light", `document.documentElement.dataset.theme`, "light")
+	b.press("t")
+	step("dark", `getComputedStyle(document.documentElement).colorScheme`, "dark")
+	b.do(chromedp.Reload())
+	b.live()
+	step("kept", `document.documentElement.dataset.theme`, "dark")
+	b.quiet()
+	r.stop()
+}
+
+// TestBrowserNames: whoever cannot see the page is told what is on it.
+func TestBrowserNames(t *testing.T) {
+	r := someAgents(t)
+	b := browse(t, r, "/?session=d", 1280, 800)
+	b.live()
+	b.until("one is shown", `!document.querySelector('#detail').hidden`)
+	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	noErrors(t, err)
+	text := func(v *accessibility.Value) string {
+		if v == nil {
+			return ""
+		}
+		var s string
+		if json.Unmarshal(v.Value, &s) != nil {
+			return ""
+		}
+		return s
+	}
+	count := map[string]int{}
+	named := map[string]bool{"button": true, "link": true, "searchbox": true, "columnheader": true, "rowheader": true, "image": true, "img": true, "table": true, "group": true, "region": true}
+	for _, n := range tree.Nodes {
+		role, name := text(n.Role), strings.TrimSpace(text(n.Name))
+		if n.Ignored {
+			continue
+		}
+		count[role]++
+		if named[role] && name == "" {
+			t.Errorf("a %s has no name: %+v", role, n.Properties)
+		}
+		if role == "image" && strings.Contains(name, "of the window") && !strings.Contains(name, "%") {
+			t.Errorf("a bar is called %q", name)
+		}
+	}
+	for role, want := range map[string]int{"table": 1, "columnheader": 8, "row": 7, "rowheader": 6, "cell": 42, "searchbox": 1, "heading": 3} {
+		if count[role] != want {
+			t.Errorf("%d of role %s, want %d", count[role], role, want)
+		}
+	}
+	if images := count["image"] + count["img"]; images < 13 { // a bar and a curve for each, and the chart
+		t.Errorf("%d images with names", images)
+	}
+	if lang := eval[string](b, `document.documentElement.lang`); lang != "en" {
+		t.Errorf("the language is %q", lang)
+	}
+	b.quiet()
+	r.stop()
+}
+
+// contrasts finds all texts that are shown, and the contrast of each to what is behind
+// it: that of WCAG 2, of colours as they are computed.
+const contrasts = `(() => {
+	const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+	const rgba = (colour) => {
+		canvas.clearRect(0, 0, 1, 1);
+		canvas.fillStyle = colour;
+		canvas.fillRect(0, 0, 1, 1);
+		const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+		return [r, g, b, a / 255];
+	};
+	const over = ([r, g, b, a], [R, G, B]) => [r * a + R * (1 - a), g * a + G * (1 - a), b * a + B * (1 - a), 1];
+	const light = (c) => {
+		const [r, g, b] = c.map((x) => (x /= 255) <= .04045 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4);
+		return .2126 * r + .7152 * g + .0722 * b;
+	};
+	const behind = (e) => {
+		if (!e) return [255, 255, 255, 1];
+		const c = rgba(getComputedStyle(e).backgroundColor);
+		return c[3] === 1 ? c : over(c, behind(e.parentElement));
+	};
+	const found = [];
+	const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+	for (let n = walk.nextNode(); n; n = walk.nextNode()) {
+		const e = n.parentElement, style = getComputedStyle(e);
+		if (!n.data.trim() || e.closest('script, style, title, noscript, .unseen, .skip') || !e.checkVisibility()) continue;
+		const back = behind(e), front = over(rgba(e.closest('svg') ? style.fill : style.color), back);
+		let seen = front;
+		for (let p = e; p; p = p.parentElement) {
+			const o = +getComputedStyle(p).opacity;
+			if (o < 1) seen = over([...seen.slice(0, 3), o], behind(p.parentElement));
+		}
+		const [x, y] = [light(seen), light(back)].sort((a, b) => b - a);
+		found.push({text: n.data.trim().slice(0, 40), ratio: (x + .05) / (y + .05)});
+	}
+	return found;
+})()`
+
+// TestBrowserContrast: in both themes each text can be read, live or not.
+func TestBrowserContrast(t *testing.T) {
+	r := someAgents(t)
+	b := browse(t, r, "/?session=d", 1280, 1200)
+	b.live()
+	b.until("one is shown", `!document.querySelector('#detail').hidden`)
+	check := func(when string) {
+		t.Helper()
+		for _, theme := range []string{"light", "dark"} {
+			b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.documentElement.dataset.theme = %q`, theme)))
+			list := eval[[]struct {
+				Text  string
+				Ratio float64
+			}](b, contrasts)
+			least := 100.0
+			for _, x := range list {
+				if least = min(least, x.Ratio); x.Ratio < 4.5 {
+					t.Errorf("%s, %s: %q has a contrast of %.2f", when, theme, x.Text, x.Ratio)
+				}
+			}
+			if t.Logf("%s, %s: %d texts, the least contrast is %.2f", when, theme, len(list), least); len(list) < 100 {
+				t.Errorf("%s, %s: only %d texts", when, theme, len(list))
+			}
+		}
+	}
+	check("live")
+	b.do(chromedp.Click(chromedp.CSS(`.chip[data-level="critical"]`)), chromedp.Click(chromedp.CSS(`.chip[data-level="early_warn"]`)))
+	check("one level")
+	b.do(chromedp.Click(chromedp.CSS(`.chip[data-level="early_warn"]`)))
+	b.quiet()
+	r.stop()
+	b.until("the observer is gone", `!document.querySelector('#gone').hidden`)
+	check("gone")
+}
+
+// TestBrowserNarrow: on a telephone's screen nothing has to be pushed sideways, and what
+// is to be touched is large enough.
+func TestBrowserNarrow(t *testing.T) {
+	r := someAgents(t)
+	b := browse(t, r, "/", 390, 844)
+	b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile))
+	b.live()
+	b.fitsWidth("all")
+	b.do(chromedp.Click(chromedp.CSS("#rows tr a")))
+	b.until("one is shown", `!document.querySelector('#detail').hidden && document.querySelector('.chart') !== null`)
+	b.fitsWidth("one")
+	for _, small := range eval[[]string](b, `[...document.querySelectorAll('button, input, a.close')].filter(e => e.checkVisibility() && e.getBoundingClientRect().height < 24).map(e => e.outerHTML)`) {
+		t.Errorf("too small to be touched: %s", small)
+	}
+	if role := eval[string](b, `getComputedStyle(document.querySelector('#rows tr')).display`); role != "grid" {
+		t.Errorf("rows are laid out as %s", role)
+	}
+	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	noErrors(t, err)
+	cells := 0
+	for _, n := range tree.Nodes {
+		if n.Role != nil && string(n.Role.Value) == `"cell"` {
+			cells++
+		}
+	}
+	if cells != 42 {
+		t.Errorf("%d cells: it is no table any more", cells)
+	}
+	b.quiet()
+	r.stop()
+}
+
+// TestBrowserGone: the page says when its observer has gone, and finds the next one.
+func TestBrowserGone(t *testing.T) {
+	r := someAgents(t)
+	b := browse(t, r, "/", 1280, 800)
+	b.live()
+	r.o.Listen = []string{r.tcp().String()}
+	r.stop()
+	b.until("it says so", `!document.querySelector('#gone').hidden && document.querySelector('#live').textContent.includes('not live')`)
+	if text := eval[string](b, `document.querySelector('#gone').textContent`); !strings.Contains(text, "The observer is gone. Last heard of at ") {
+		t.Errorf("it says %q", text)
+	}
+	if n := eval[int](b, `document.querySelectorAll('#rows tr').length`); n != 6 {
+		t.Errorf("%d rows are left", n)
+	}
+	b.mu.Lock()
+	b.complaints = nil // of the connection that is refused
+	b.mu.Unlock()
+	r.write(uuid(0), reply(ago(0), "n0", 133_000, 1))
+	r.start()
+	b.until("it is live again", `document.querySelector('#gone').hidden && document.querySelector('#live.on') !== null`)
+	b.until("and up to date", says(uuid(0), "133k of 200k"))
+	r.stop()
+}
+
+// TestBrowserEmpty: who has no agent yet is told what to do, and sees the first one come.
+func TestBrowserEmpty(t *testing.T) {
+	r := newRig(t).start()
+	b := browse(t, r, "/", 1280, 800)
+	b.live()
+	if text := eval[string](b, `document.querySelector('.empty').innerText`); !strings.Contains(text, "Start claude in any folder") || !strings.Contains(text, r.projects) {
+		t.Errorf("%s", text)
+	}
+	if shown := eval[bool](b, `document.querySelector('#agents').checkVisibility()`); shown {
+		t.Error("there is an empty table")
+	}
+	r.write(uuid(1), reply(ago(0), "m1", 50_000, 1))
+	b.until("the first one", says(uuid(1), "50k of 200k")+` && document.querySelector('.empty') === null && document.querySelector('#agents').checkVisibility()`)
+	b.quiet()
+	r.stop()
+}
+
+// TestBrowserHostile: texts of strangers stay texts.
+func TestBrowserHostile(t *testing.T) {
+	r := newRig(t)
+	cwd := `/home/dev/<script>pwned=1</script>`
+	r.write(uuid(1), replyOf(`<img src=x onerror=pwned=2>`, cwd, ago(time.Minute), "m1", 50_000, 1))
+	r.write(uuid(2), replyOf("m", `/x/`+strings.Repeat("very-long-", 400), ago(time.Minute), "m2", 60_000, 1))
+	r.write(uuid(3), replyOf("\u202egpj.exe", "/x/\u2066\u200b", ago(time.Minute), "m3", 70_000, 1))
+	r.start()
+	r.client(4711, uuid(1), `,"status":"waiting","waitingFor":"<b onmouseover=pwned=3>now</b>","name":"</a><script>pwned=4</script>"`)
+	r.client(4712, uuid(2), fmt.Sprintf(`,"status":"busy","name":%q`, strings.Repeat("W", 4000)))
+	r.until("the clients are known", func() bool { return r.session(uuid(2)).State == "busy" && r.session(uuid(1)).State == "waiting" })
+	for _, path := range []string{"/", "/?session=" + uuid(1), "/?session=" + uuid(2), `/?session=%22%3E%3Cscript%3Epwned%3D5%3C%2Fscript%3E`} {
+		b := browse(t, r, path, 390, 844)
+		b.live()
+		b.until("names show", says(uuid(1), "pwned=4"))
+		r.write(uuid(3), replyOf("m", "/x/<svg onload=pwned=6>", ago(0), fmt.Sprint("n", time.Now().UnixNano()), 71_000, 1))
+		b.until("news come", says(uuid(3), "71k of 200k"))
+		if got := eval[string](b, `typeof pwned + document.querySelectorAll('#rows script, #rows img, #rows b[onmouseover], #detail script').length`); got != "undefined0" {
+			t.Errorf("%s: %s", path, got)
+		}
+		b.fitsWidth(path)
+		b.quiet()
+	}
+	r.stop()
+}
+
+// TestBrowserForeign: another user's browser gets nothing; here, one at another address.
+func TestBrowserForeign(t *testing.T) {
+	r := newRig(t)
+	r.write(uuid(1), reply(ago(time.Minute), "m1", 50_123, 1))
+	r.start()
+	page := "http://" + r.tcp().String()
+	other := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<title>waiting</title><script>
+			const told = [];
+			const es = new EventSource(%q);
+			es.onmessage = es.onopen = () => told.push('events');
+			es.onerror = () => fetch(%q).then((r) => r.text()).then((x) => told.push(x), () => {})
+				.finally(() => { document.title = 'told: ' + told.join(); });
+		</script><iframe src=%q></iframe>`, page+"/events", page+"/", page+"/")
+	})}
+	l, err := listenTCP(t.Context(), []string{"127.0.0.1:0"}, r.o.Logger)
+	noErrors(t, err)
+	serveUntilEnd(t, other, l[0])
+	b := browse(t, r, "/", 800, 600)
+	b.quiet()
+	b.do(chromedp.Navigate("http://" + l[0].Addr().String()))
+	b.until("it has tried", `document.title.startsWith('told')`)
+	if title := eval[string](b, `document.title`); title != "told:" {
+		t.Errorf("another site learns %q", title)
+	}
+	if n := eval[int](b, `document.querySelector('iframe').contentDocument === null ? 0 : 1`); n != 0 {
+		t.Error("another site frames the page")
+	}
+	if refused := r.scrape()[`sm_http_refused_total{reason="browser"}`]; refused < 3 {
+		t.Errorf("%v refusals", refused)
+	}
+	r.stop()
+}
