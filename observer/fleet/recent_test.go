@@ -1,0 +1,47 @@
+package fleet
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestRecent: Recent shows what All does, but for those who are long gone.
+func TestRecent(t *testing.T) {
+	past, shown := 0, 0
+	for seed := range uint64(10) {
+		s := newScene(t)
+		for _, x := range newThrong(seed, true).told {
+			s.play(x.do)
+		}
+		f, now := s.f, second(1_000)
+		for _, ttl := range []time.Duration{0, time.Minute, 5 * time.Minute, 10 * time.Minute, time.Hour} {
+			var want []View
+			gone := 0
+			for v := range f.All(now) {
+				switch {
+				case v.Past:
+					past++
+				case ttl > 0 && v.Client.PID == 0 && now.Sub(v.Seen()) > ttl:
+					gone++
+				default:
+					want = append(want, v)
+				}
+			}
+			shown += len(want)
+			got, others := f.Recent(now, ttl)
+			order := func(a, b View) int { return strings.Compare(a.Agent+a.SessionID, b.Agent+b.SessionID) }
+			slices.SortFunc(want, order)
+			slices.SortFunc(got, order)
+			if diff := cmp.Diff(want, got); diff != "" || others != gone {
+				t.Errorf("seed %d, %v: %d others, want %d (-want +got):\n%s", seed, ttl, others, gone, diff)
+			}
+		}
+	}
+	if past == 0 || shown == 0 {
+		t.Errorf("%d sessions that were left, %d that show: too few to tell", past, shown)
+	}
+}
