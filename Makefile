@@ -13,12 +13,12 @@ PARTS    ?=
 
 # tool:package[+package], by the names of Debian. promtool and amtool check the rules and the routes.
 TOOLS := tmux:tmux prometheus:prometheus promtool:prometheus amtool:prometheus-alertmanager \
-	strace:strace setpriv:util-linux jq:jq curl:curl git:git
+	strace:strace setpriv:util-linux jq:jq curl:curl git:git chromium:chromium
 
 # The race detector needs a C compiler together with the headers of libc: Debian can have the one without the other.
 CAN_RACE = $$($(GO) env CC) -include stdlib.h -E -x c /dev/null >/dev/null 2>&1
 
-.PHONY: help build run test deps check bench fuzz soak many realclient clean
+.PHONY: help build run test deps check bench fuzz soak many realclient screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,6 +101,9 @@ many: deps ## the tests of deliveries with many texts, moves and kills, for hour
 
 realclient: deps ## against the real client, offline, in tmux
 	$(GO) test -count=1 -v -tags realclient ./cmd/sm -run RealClient
+
+screenshots: deps ## write the README's pictures anew, of a fleet that is made up
+	SM_SCREENSHOTS=$(CURDIR)/dashboards/page/screenshots $(GO) test -count=1 -v ./observer -run Screenshots
 
 clean: ## remove what the other targets made
 	rm -rf bin coverage* bench-* ./*.out

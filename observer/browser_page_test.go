@@ -386,8 +386,9 @@ func TestBrowserHostile(t *testing.T) {
 	r.client(4711, uuid(1), `,"status":"waiting","waitingFor":"<b onmouseover=pwned=3>now</b>","name":"</a><script>pwned=4</script>"`)
 	r.client(4712, uuid(2), fmt.Sprintf(`,"status":"busy","name":%q`, strings.Repeat("W", 4000)))
 	r.until("the clients are known", func() bool { return r.session(uuid(2)).State == "busy" && r.session(uuid(1)).State == "waiting" })
+	b := browse(t, r, "/", 390, 844)
 	for _, path := range []string{"/", "/?session=" + uuid(1), "/?session=" + uuid(2), `/?session=%22%3E%3Cscript%3Epwned%3D5%3C%2Fscript%3E`} {
-		b := browse(t, r, path, 390, 844)
+		b.do(chromedp.Navigate(b.base + path))
 		b.live()
 		b.until("names show", says(uuid(1), "pwned=4"))
 		r.write(uuid(3), replyOf("m", "/x/<svg onload=pwned=6>", ago(0), fmt.Sprint("n", time.Now().UnixNano()), 71_000, 1))

@@ -154,7 +154,7 @@ func (env *environ) greet(a *observer.App, o observer.Options) (end func()) {
 	fmt.Fprintf(env.stderr, "watching %s\n", strings.Join(o.Projects, ", "))
 	for _, addr := range a.Addrs() {
 		if tcp, ok := addr.(*net.TCPAddr); ok {
-			fmt.Fprintf(env.stderr, "metrics  http://%s/metrics\n", tcp)
+			fmt.Fprintf(env.stderr, "page     http://%s/\nmetrics  http://%[1]s/metrics\n", tcp)
 		}
 	}
 	fmt.Fprintln(env.stderr, "sessions sm status")

@@ -151,7 +151,7 @@ func TestPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"style", "script"} {
-		m := regexp.MustCompile(`(?s)<` + name + `>(.*?)</` + name + `>`).FindAllSubmatch(b.Bytes(), -1)
+		m := regexp.MustCompile(`(?s)<`+name+`>(.*?)</`+name+`>`).FindAllSubmatch(b.Bytes(), -1)
 		if len(m) != 1 {
 			t.Fatalf("%d elements %s", len(m), name)
 		}
