@@ -44,7 +44,7 @@ const cycleBit = 1 << 31
 func (p point) tokens() int64 { return int64(p.size &^ cycleBit) }
 func (p point) first() bool   { return p.size&cycleBit != 0 }
 
-// mark is something that happened, by its number in markNames, and for compactions why.
+// mark is something that happened, by its number (see markName), and for compactions why.
 type mark struct {
 	at, size   uint32
 	kind, word uint8

@@ -236,18 +236,10 @@ func (h *hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 	if old == nil {
 		old = &snapshot{}
 	}
-	var s sight
-	at, filled := time.Now(), false
-	for began := at; ; { // a second time with what has been filled in
-		if err := h.app.do(ctx, func(c *core) {
-			s = c.sight(at, h.app.o.SessionTTL, h.app.o.MaxSessions, h.app.o.Alerts.Thresholds, old.agents)
-		}); err != nil {
-			return nil, err
-		}
-		var tried bool
-		if filled, tried = h.fillIn(ctx, &s, began); !tried || time.Since(began) > fillAtOnce {
-			break
-		}
+	at := time.Now()
+	s, filled, err := h.sight(ctx, at, old.agents)
+	if err != nil {
+		return nil, err
 	}
 	stats := h.app.stats
 	s.head.Done, s.head.Files, s.head.Projects = stats.FilesDone.Load(), stats.Files.Load(), h.app.o.Projects
@@ -258,7 +250,6 @@ func (h *hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 		x := &s.seats[i]
 		d := old.agents[x.row.ID]
 		if d == nil || x.past != nil || d.row != x.row {
-			var err error
 			if d, err = h.drawRow(x, d); err != nil {
 				return nil, err
 			}
@@ -270,7 +261,6 @@ func (h *hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 	slices.SortFunc(next.rows, func(a, b *drawn) int {
 		return btoi(webpage.Before(&b.row, &a.row)) - btoi(webpage.Before(&a.row, &b.row))
 	})
-	var err error
 	if next.html, err = h.page.Head(&next.head); err != nil {
 		return nil, err
 	}
@@ -282,6 +272,22 @@ func (h *hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 		next.seq = h.seq
 	}
 	return next, nil
+}
+
+// sight asks the loop for all that is shown; filled says that no transcript's end is left
+// to be read. Since that takes time, began bounds it.
+func (h *hub) sight(ctx context.Context, began time.Time, known map[string]*drawn) (s sight, filled bool, err error) {
+	for { // a second time with what has been filled in
+		if err := h.app.do(ctx, func(c *core) {
+			s = c.sight(began, h.app.o.SessionTTL, h.app.o.MaxSessions, h.app.o.Alerts.Thresholds, known)
+		}); err != nil {
+			return s, false, err
+		}
+		var tried bool
+		if filled, tried = h.fillIn(ctx, &s, began); !tried || time.Since(began) > fillAtOnce {
+			return s, filled, nil
+		}
+	}
 }
 
 // drawRow draws a row. One whose history is told by its version alone is drawn with what

@@ -24,13 +24,7 @@ func sparkOf(h *History) spark {
 		return spark{Label: "no readings yet"}
 	}
 	blank := h.blank()
-	at, top := make([]float64, len(points)), 1.0
-	for i := range points {
-		top = max(top, float64(points[i].Tokens))
-		if i > 0 {
-			at[i] = at[i-1] + float64(min(max(points[i].At-points[i-1].At, 1), pause))
-		}
-	}
+	at, top := worked(points)
 	wide := max(at[len(at)-1], 1)
 	if blank {
 		wide *= 1.1 // room for the cycle that has begun
@@ -69,6 +63,19 @@ func sparkOf(h *History) spark {
 	first, end := points[last].Tokens, points[len(points)-1].Tokens
 	s.Label = "this cycle from " + short(first) + " to " + short(end) + " tokens"
 	return s
+}
+
+// worked says when each point was, in seconds of work since the first, and how large the
+// largest is.
+func worked(points []Point) (at []float64, top float64) {
+	at, top = make([]float64, len(points)), 1
+	for i := range points {
+		top = max(top, float64(points[i].Tokens))
+		if i > 0 {
+			at[i] = at[i-1] + float64(min(max(points[i].At-points[i-1].At, 1), pause))
+		}
+	}
+	return at, top
 }
 
 // blank says that a cycle has begun of which there is no reading.
@@ -232,13 +239,13 @@ func (m *Mark) title() string {
 	case "handoff":
 		text = "handed over"
 	case "compacted":
-		text = "told its parent of a compaction"
+		text = "notice: compacted"
 	case "storm":
-		text = "told of a storm of compactions"
+		text = "notice: storm of compactions"
 	case "no_data":
-		text = "told the operator: no data"
+		text = "notice: no data"
 	default:
-		text = "told: " + words(m.Kind)
+		text = "notice: " + words(m.Kind)
 	}
 	if m.Tokens > 0 {
 		text += " at " + long(m.Tokens)
