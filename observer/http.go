@@ -13,7 +13,7 @@ import (
 // routes lists what is served, and to whom over TCP.
 func (a *App) routes() []route {
 	get, post, del := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodDelete}
-	return []route{
+	all := []route{
 		{pattern: "/{$}", methods: get, tier: tierSameUID, handler: http.HandlerFunc(a.getPage)},
 		{pattern: "/events", methods: get, tier: tierSameUID, stream: true, handler: http.HandlerFunc(a.getEvents)},
 		{pattern: "/sessions", methods: get, tier: tierSameUID, handler: http.HandlerFunc(a.getSessions)},
@@ -39,6 +39,10 @@ func (a *App) routes() []route {
 		{pattern: "/-/healthy", methods: get, tier: tierAnyLocal, handler: http.HandlerFunc(a.getHealthy)},
 		{pattern: "/-/ready", methods: get, tier: tierAnyLocal, handler: http.HandlerFunc(a.getReady)},
 	}
+	if a.o.Demo {
+		closeToAgents(all)
+	}
+	return all
 }
 
 // metricsRoutes lists what is served to other machines: /metrics and health alone.
@@ -67,7 +71,7 @@ func (a *App) getReady(w http.ResponseWriter, _ *http.Request) {
 
 func (a *App) getSessions(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
-	answer := api.Sessions{Sessions: []api.Session{}}
+	answer := api.Sessions{Sessions: []api.Session{}, Demo: a.o.Demo}
 	var views []fleet.View
 	var policies []policy
 	err := a.do(r.Context(), func(c *core) {

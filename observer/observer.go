@@ -68,6 +68,9 @@ type Options struct {
 	// DryRun lets nobody hear anything: what would be said is logged, and nothing is
 	// stored.
 	DryRun bool
+	// Demo says that the sessions in Projects are made up. The answers tell it, and
+	// nothing is taken from agents but by App.Hook.
+	Demo bool
 	// Sanitise makes a text fit for an agent: one line, without what cannot be seen. nil
 	// leaves texts as they are.
 	Sanitise func(text string) string

@@ -113,6 +113,8 @@ type Sessions struct {
 	Sessions []Session `json:"sessions"`
 	// CatchingUp is true until all that existed at the start has been read.
 	CatchingUp bool `json:"catching_up"`
+	// Demo says that all of them are made up: the observer runs with --demo.
+	Demo bool `json:"demo,omitempty"`
 }
 
 // StatusLine is the answer to a report of the status line, where there is one: what to show

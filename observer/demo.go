@@ -1,0 +1,49 @@
+package observer
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"sm/observer/api"
+	"sm/transcript/hook"
+)
+
+// Hook takes in a hook of a client from within this process and returns what the
+// client is to be told, as POST /hooks/claude does: it is how a demo's agents, which
+// are no processes, speak. The error says that it is not stored, or that the observer
+// has ended.
+func (a *App) Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error) {
+	now := time.Now()
+	answer, offered, err := a.answerHook(ctx, p, now)
+	if err != nil && offered != "" {
+		_ = a.do(context.WithoutCancel(ctx), func(c *core) { c.queue.Unoffer(offered, now) })
+	}
+	return answer, err
+}
+
+// closeToAgents takes the doors by which real agents come in off an observer of made-up
+// ones: what is left can be read, and texts can be sent to the agents that there are.
+// Hooks are answered with nothing, as by an observer that is not there: the client must
+// not notice. Everybody else is told.
+func closeToAgents(routes []route) {
+	for i, r := range routes {
+		reads := !slices.ContainsFunc(r.methods, func(m string) bool { return m != http.MethodGet })
+		switch {
+		case r.pattern == "/hooks/claude":
+			routes[i].handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answerRaw(w, nil) })
+		case r.pattern == "/hooks/context-usage":
+			routes[i].handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				answerJSON(w, http.StatusOK, api.Usage{Status: "unknown_session"})
+			})
+		case reads && !strings.HasPrefix(r.pattern, "/runs/"):
+		case strings.HasPrefix(r.pattern, "/sessions/{id}/messages"), strings.HasPrefix(r.pattern, "/sessions/{id}/reminders"):
+		default:
+			routes[i].handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				answerError(w, http.StatusForbidden, "this observer shows made-up agents and takes no real ones; stop it and start 'sm observe'")
+			})
+		}
+	}
+}
