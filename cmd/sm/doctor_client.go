@@ -97,6 +97,7 @@ func (d *doctor) observer(ctx context.Context) {
 	var all struct {
 		Sessions   []json.RawMessage `json:"sessions"`
 		CatchingUp bool              `json:"catching_up"`
+		Demo       bool              `json:"demo"`
 	}
 	answer, err := api.NewClient(d.sockets).Raw(ctx, "/sessions")
 	if err == nil {
@@ -108,6 +109,9 @@ func (d *doctor) observer(ctx context.Context) {
 		return
 	case err != nil:
 		d.found("observer", broken, "look at its log, and start it again", "%v", err)
+		return
+	case all.Demo:
+		d.found("observer", noted, "stop it and start sm observe", "it shows made-up agents, and hears none of yours")
 		return
 	case all.CatchingUp:
 		d.found("observer", noted, "ask again in a moment", "it is still reading what existed when it started")

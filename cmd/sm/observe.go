@@ -20,12 +20,12 @@ import (
 )
 
 func newObserveCommand(env *environ) *cobra.Command {
-	dryRun := false
+	dryRun, demo := false, false
 	cmd := &cobra.Command{
 		Use:   "observe",
 		Short: "Watch all sessions, export them, and answer the other commands",
 		Long: "Watch the transcripts of this user's sessions until interrupted. What they add up to is on /metrics and in\n" +
-			"'sm status'; it survives a restart in the state directory.",
+			"'sm status'; it survives a restart in the state directory." + demoHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if name := emptyFlag(cmd.Flags()); name != "" {
@@ -35,13 +35,16 @@ func newObserveCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			// A fleet is mostly quiet: memory counts for more than the processor.
+			debug.SetGCPercent(50)
+			if demo {
+				return env.demo(cmd.Context(), cmd.Flags(), cfg, dryRun)
+			}
 			o, err := env.observerOptions(cfg)
 			if err != nil {
 				return err
 			}
 			o.DryRun = dryRun
-			// A fleet is mostly quiet: memory counts for more than the processor.
-			debug.SetGCPercent(50)
 			end := func() {}
 			err = observer.Run(cmd.Context(), o, func(a *observer.App) {
 				end = env.greet(a, o)
@@ -55,6 +58,7 @@ func newObserveCommand(env *environ) *cobra.Command {
 	flags.StringArray("listen", nil, "serve HTTP on the loopback address `ADDR`; may be given several times")
 	flags.String("state", "", "keep state in `DIR`")
 	flags.BoolVar(&dryRun, "dry-run", false, "let nobody hear anything: log what would be said")
+	flags.BoolVar(&demo, "demo", false, "watch made-up agents in a temporary directory")
 	configFlag(flags, "projects", "projects")
 	configFlag(flags, "listen", "listen")
 	configFlag(flags, "state", "state")
@@ -157,7 +161,11 @@ func (env *environ) greet(a *observer.App, o observer.Options) (end func()) {
 			fmt.Fprintf(env.stderr, "page     http://%s/\nmetrics  http://%[1]s/metrics\n", tcp)
 		}
 	}
-	fmt.Fprintln(env.stderr, "sessions sm status")
+	command := "sm status"
+	if o.Demo {
+		command = "sm status --socket " + o.Socket
+	}
+	fmt.Fprintln(env.stderr, "sessions "+command)
 	wipe, stop, stopped := showProgress(env.stderr, o.Stats), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)

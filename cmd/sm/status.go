@@ -66,6 +66,9 @@ func (env *environ) allStatus(ctx context.Context, client *api.Client, asJSON bo
 	if all.CatchingUp {
 		fmt.Fprintln(env.stderr, "sm: the observer is still reading what existed when it started; ask again in a moment")
 	}
+	if all.Demo {
+		fmt.Fprintln(env.stdout, demoNotice)
+	}
 	if len(all.Sessions) == 0 {
 		fmt.Fprintln(env.stdout, "no sessions yet")
 		return nil

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// What happens in a demo.
+type demoKind uint8
+
+const (
+	demoPrompt demoKind = iota
+	demoReply           // the model answers: the last of a turn, or one that calls a tool
+	demoResult          // of the tool
+	demoTurnEnd
+	demoCompacting // the client begins to compact
+	demoCompacted
+	demoClear    // the agent goes on in another session
+	demoSubagent // a reply of a subagent
+)
+
+// demoEvent is one thing that one made-up agent does.
+type demoEvent struct {
+	At   time.Time
+	Kind demoKind
+	Seat int
+	// Session is the client's id, Before the one that a clear leaves.
+	Session, Before string
+	// Context is the size of the context in tokens: of a reply with it, of a compaction before it.
+	Context, Output int64
+	Trigger         string // of a compaction: auto, manual
+	Last            bool   // the reply ends its turn
+}
+
+// demoTemper is how an agent works. Token counts are ranges [from, to].
+type demoTemper struct {
+	name, model string
+	// after is the context that a compaction or a clear leaves, full the one that makes the client compact, manual
+	// one at which the agent does it itself, 0 for never.
+	after        [2]int64
+	full, manual int64
+	grow         [2]int64 // what a reply adds
+	spike        int64    // what one reply in six adds besides
+	pace         time.Duration
+	replies      [2]int64 // of a turn
+	rest         time.Duration
+	clears       int // after how many turns the agent clears, 0 for never
+	subagents    bool
+}
+
+// The sizes, in tokens, at which clients of 2.1.25 and later compact by themselves: the smallest that transcripts with
+// windows of 200,000 show, and by the vendor's documentation where the window is a million.
+const (
+	demoFull      = 167_000
+	demoFullLarge = 967_000
+)
+
+const (
+	demoSmallModel = "claude-sonnet-4-5"
+	demoLargeModel = "claude-opus-4-8"
+	demoQuickModel = "claude-haiku-4-5"
+)
+
+// demoTempers are the agents of the demo. The first is the parent of all others.
+func demoTempers() []demoTemper {
+	second := time.Second
+	return []demoTemper{
+		{name: "demo-lead", model: demoSmallModel, after: [2]int64{28e3, 34e3}, full: demoFull, grow: [2]int64{300, 1500}, pace: 3 * second, replies: [2]int64{2, 4}, rest: 9 * second},
+		{name: "demo-web", model: demoSmallModel, after: [2]int64{38e3, 52e3}, full: demoFull, grow: [2]int64{700, 2200}, pace: 2 * second, replies: [2]int64{8, 20}, rest: 6 * second},
+		{name: "demo-api", model: demoSmallModel, after: [2]int64{34e3, 46e3}, full: demoFull, grow: [2]int64{400, 1600}, pace: 3 * second, replies: [2]int64{6, 12}, rest: 8 * second},
+		{name: "demo-search", model: demoSmallModel, after: [2]int64{31e3, 60e3}, full: demoFull, grow: [2]int64{300, 900}, spike: 19e3, pace: 2 * second, replies: [2]int64{5, 14}, rest: 10 * second},
+		{name: "demo-ingest", model: demoSmallModel, after: [2]int64{112e3, 124e3}, full: demoFull, grow: [2]int64{4e3, 9e3}, pace: 2 * second, replies: [2]int64{12, 24}, rest: 4 * second},
+		{name: "demo-docs", model: demoQuickModel, after: [2]int64{22e3, 30e3}, full: demoFull, grow: [2]int64{200, 700}, pace: 3 * second, replies: [2]int64{1, 3}, rest: 4 * time.Minute},
+		{name: "demo-review", model: demoLargeModel, after: [2]int64{60e3, 80e3}, full: demoFullLarge, grow: [2]int64{3e3, 9e3}, pace: 2 * second, replies: [2]int64{4, 9}, rest: 8 * second, subagents: true},
+		{name: "demo-train", model: demoLargeModel, after: [2]int64{598e3, 610e3}, full: demoFullLarge, manual: 668e3, grow: [2]int64{900, 2600}, pace: 3 * second, replies: [2]int64{4, 10}, rest: 7 * second},
+		{name: "demo-ops", model: demoSmallModel, after: [2]int64{18e3, 24e3}, full: demoFull, grow: [2]int64{1500, 4e3}, pace: 2 * second, replies: [2]int64{3, 8}, rest: 6 * second, clears: 6},
+		{name: "demo-data", model: demoLargeModel, after: [2]int64{70e3, 110e3}, full: demoFullLarge, grow: [2]int64{9e3, 24e3}, pace: 2 * second, replies: [2]int64{10, 30}, rest: 5 * second},
+		{name: "demo-mobile", model: demoQuickModel, after: [2]int64{30e3, 50e3}, full: demoFull, grow: [2]int64{800, 2e3}, spike: 27e3, pace: 2 * second, replies: [2]int64{6, 16}, rest: 9 * second},
+		{name: "demo-archive", model: demoSmallModel, after: [2]int64{71e3, 73e3}, full: demoFull, grow: [2]int64{300, 900}, pace: 2 * second, replies: [2]int64{9, 12}, rest: 24 * time.Hour},
+	}
+}
+
+// demoFleet is the script of a demo: all that happens, in order, and the same for the same seed and start.
+type demoFleet struct{ seats []*demoSeat }
+
+// newDemoFleet makes the script that begins at a time.
+func newDemoFleet(seed uint64, start time.Time) *demoFleet {
+	f := &demoFleet{}
+	for i, temper := range demoTempers() {
+		s := &demoSeat{demoTemper: temper, index: i, rng: rand.New(rand.NewPCG(seed, uint64(i)))}
+		s.session, s.context = demoUUID(s.rng), s.between(s.after)
+		s.now = start.Add(time.Duration(s.rng.Int64N(int64(5 * time.Second))))
+		f.seats = append(f.seats, s)
+	}
+	return f
+}
+
+// next is what happens next.
+func (f *demoFleet) next() demoEvent {
+	s := f.soonest()
+	e := s.pending[0]
+	s.pending = s.pending[1:]
+	return e
+}
+
+// peek is when that is.
+func (f *demoFleet) peek() time.Time { return f.soonest().pending[0].At }
+
+func (f *demoFleet) soonest() (first *demoSeat) {
+	for _, s := range f.seats {
+		if len(s.pending) == 0 {
+			s.turn()
+		}
+		if first == nil || s.pending[0].At.Before(first.pending[0].At) {
+			first = s
+		}
+	}
+	return first
+}
+
+// demoSeat is one agent at work: what it will do until the end of its turn is pending.
+type demoSeat struct {
+	demoTemper
+	index   int
+	rng     *rand.Rand
+	session string
+	context int64
+	turns   int
+	now     time.Time
+	pending []demoEvent
+}
+
+func (s *demoSeat) between(r [2]int64) int64 { return r[0] + s.rng.Int64N(r[1]-r[0]+1) }
+
+// pass lets about so much time go by.
+func (s *demoSeat) pass(d time.Duration) {
+	s.now = s.now.Add(d/2 + time.Duration(s.rng.Int64N(int64(d))))
+}
+
+func (s *demoSeat) add(e demoEvent) {
+	e.At, e.Seat, e.Session = s.now, s.index, s.session
+	s.pending = append(s.pending, e)
+}
+
+// turn adds a turn, and what comes between it and the next one.
+func (s *demoSeat) turn() {
+	s.add(demoEvent{Kind: demoPrompt})
+	for n := s.between(s.replies); n > 0; n-- {
+		s.pass(s.pace)
+		if s.context >= s.full {
+			s.compact("auto")
+		}
+		if s.context += s.between(s.grow); s.spike > 0 && s.rng.IntN(6) == 0 {
+			s.context += s.spike
+		}
+		s.add(demoEvent{Kind: demoReply, Context: s.context, Output: s.between([2]int64{80, 900}), Last: n == 1})
+		if n == 1 {
+			break
+		}
+		if s.pass(s.pace); s.subagents && s.rng.IntN(2) == 0 {
+			s.add(demoEvent{Kind: demoSubagent, Context: s.between([2]int64{9e3, 60e3}), Output: s.between([2]int64{80, 900})})
+			s.pass(s.pace)
+		}
+		s.add(demoEvent{Kind: demoResult})
+	}
+	s.now = s.now.Add(50 * time.Millisecond)
+	s.add(demoEvent{Kind: demoTurnEnd})
+	s.turns++
+	s.pass(s.rest / 2)
+	switch {
+	case s.clears > 0 && s.turns%s.clears == 0:
+		before := s.session
+		s.session, s.context = demoUUID(s.rng), s.between(s.after)
+		s.add(demoEvent{Kind: demoClear, Before: before})
+	case s.manual > 0 && s.context >= s.manual:
+		s.compact("manual")
+	}
+	s.pass(s.rest / 2)
+}
+
+func (s *demoSeat) compact(trigger string) {
+	e := demoEvent{Kind: demoCompacting, Context: s.context, Trigger: trigger}
+	s.add(e)
+	s.pass(5 * time.Second)
+	e.Kind = demoCompacted
+	s.add(e)
+	s.context = s.between(s.after)
+	s.pass(s.pace)
+}
+
+// demoUUID is a random UUID.
+func demoUUID(rng *rand.Rand) string {
+	a, b := rng.Uint64(), rng.Uint64()
+	return fmt.Sprintf("%08x-%04x-4%03x-%04x-%012x", a>>32, a>>16&0xffff, a&0xfff, b>>48&0x3fff|0x8000, b&0xffffffffffff)
+}
