@@ -109,6 +109,7 @@ func commands(env *environ) []*cobra.Command {
 		newScanCommand(env),
 		newReportCommand(env),
 		newStatusCommand(env),
+		newTopCommand(env),
 		newSendCommand(env),
 		newMessagesCommand(env),
 		newRemindCommand(env),

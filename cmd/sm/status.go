@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -106,18 +107,30 @@ func writeJSON(w io.Writer, v any) error {
 
 // writeSession prints all about one session, a line each.
 func writeSession(w io.Writer, s api.Session, now time.Time) error {
+	t := table{headers: []string{"agent", s.ID}}
+	for _, f := range sessionFields(s, now)[1:] {
+		t.add(cell{f[0], ""}, cell{oneLine(f[1]), ""})
+	}
+	return t.write(w)
+}
+
+// sessionFields are all that is known about a session: names and values as they came, the agent's id first.
+func sessionFields(s api.Session, now time.Time) (fields [][2]string) {
 	context := "unknown until the next reply"
 	if s.TokensUsed != nil && s.UsedPercentage != nil {
 		context = fmt.Sprintf("%s %d%%, %d of %d tokens (%s)", bar(*s.UsedPercentage), *s.UsedPercentage, *s.TokensUsed, s.WindowTokens, s.Level)
 	}
-	t := table{headers: []string{"agent", s.ID}}
 	add := func(name, value string) {
 		if value != "" {
-			t.add(cell{name, ""}, cell{oneLine(value), ""})
+			fields = append(fields, [2]string{name, value})
 		}
 	}
+	fields = append(fields, [2]string{"agent", s.ID})
 	add("name", s.Name)
+	add("in metrics", s.Label)
 	add("parent", s.ParentID)
+	add("provider", s.Provider)
+	add("pane", s.Pane)
 	add("session", s.SessionID)
 	add("project", s.Project)
 	add("directory", s.CWD)
@@ -125,9 +138,15 @@ func writeSession(w io.Writer, s api.Session, now time.Time) error {
 	add("model", s.Model)
 	add("client version", s.Version)
 	add("state", s.State)
+	if !s.Enabled {
+		add("notices", "off")
+	}
 	add("context", context)
 	add("window", fmt.Sprintf("%d tokens, by %s", s.WindowTokens, s.WindowSource))
 	add("largest context", fmt.Sprintf("%d tokens", s.PeakTokens))
+	if s.ReadingAt != nil {
+		add("last reading", ago(s.ReadingAt, now)+", by "+cmp.Or(s.ContextSource, "transcript"))
+	}
 	add("cross-check", crossCheckText(s))
 	add("status line", ago(s.StatuslineAt, now))
 	add("last hook", ago(s.HookAt, now))
@@ -153,7 +172,7 @@ func writeSession(w io.Writer, s api.Session, now time.Time) error {
 		add("started", s.StartedAt.Local().Format(time.DateTime))
 	}
 	add("last activity", ago(s.LastActive, now))
-	return t.write(w)
+	return fields
 }
 
 // crossCheckText says how the status line agrees with the transcript.
