@@ -70,13 +70,15 @@ func (env *environ) demo(ctx context.Context, flags *pflag.FlagSet, cfg *config,
 func (env *environ) runDemo(ctx context.Context, o observer.Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	player := newDemoPlayer(demoSeed, time.Now().Add(-demoPast), o.Projects[0], o.Logger)
+	// So that all that has happened can appear at once.
+	staging := filepath.Join(filepath.Dir(o.Projects[0]), "past")
 	var failed error
 	var playing sync.WaitGroup
 	end := func() {}
 	err := observer.Run(ctx, o, func(a *observer.App) {
 		end = env.greet(a, o)
 		playing.Go(func() {
-			if failed = player.play(ctx, a); failed != nil {
+			if failed = player.play(ctx, a, staging); failed != nil {
 				cancel(failed)
 			}
 		})
@@ -150,6 +152,8 @@ type demoPlayer struct {
 	scribes []*demoScribe
 	dir     string // of the transcripts
 	log     *slog.Logger
+	// parents is when agents begin to name their parent: what happened before is nothing to tell it.
+	parents time.Time
 }
 
 func newDemoPlayer(seed uint64, start time.Time, projects string, log *slog.Logger) *demoPlayer {
@@ -162,17 +166,15 @@ func newDemoPlayer(seed uint64, start time.Time, projects string, log *slog.Logg
 
 // play acts until ctx ends: what has happened already at once, all else in its time. The error says that a transcript
 // could not be written.
-func (p *demoPlayer) play(ctx context.Context, a *observer.App) error {
+func (p *demoPlayer) play(ctx context.Context, a *observer.App, staging string) error {
 	select {
 	case <-a.Ready():
 	case <-ctx.Done():
 		return nil
 	}
-	// Before anything is read of them, or they would be called by their sessions.
-	for _, s := range p.fleet.seats {
-		p.call(ctx, a, demoEvent{At: time.Now().Add(-demoPast), Seat: s.index, Session: s.session}, hook.Payload{Event: hook.SessionStart, Source: "startup"})
-	}
-	if err := p.past(ctx, a, time.Now()); err != nil {
+	now := time.Now()
+	p.parents = now.Add(demoSettle)
+	if err := p.past(ctx, a, now, staging); err != nil {
 		return err
 	}
 	timer := time.NewTimer(0)
@@ -180,8 +182,10 @@ func (p *demoPlayer) play(ctx context.Context, a *observer.App) error {
 	for {
 		select {
 		case <-timer.C:
-			if err := p.act(ctx, a, p.fleet.next()); err != nil {
-				return err
+			if !p.fleet.peek().After(time.Now()) {
+				if err := p.act(ctx, a, p.fleet.next()); err != nil {
+					return err
+				}
 			}
 			timer.Reset(time.Until(p.fleet.peek()))
 		case <-ctx.Done():
@@ -190,10 +194,20 @@ func (p *demoPlayer) play(ctx context.Context, a *observer.App) error {
 	}
 }
 
-// past writes what happened before now. Of hooks it calls those alone that say who sits where: all others speak of
-// what is over.
-func (p *demoPlayer) past(ctx context.Context, a demoClient, now time.Time) error {
-	for p.fleet.peek().Before(now) && ctx.Err() == nil {
+// demoSettle is how long the observer may take to read what happened before the demo.
+const demoSettle = 2 * time.Second
+
+// past writes what happened before now into a folder, which then becomes that of the transcripts: an observer that saw
+// it grow would take agents that rest for ones at work. Who sits where is said before, or agents would be called by
+// their sessions; all other hooks would speak of what is over.
+func (p *demoPlayer) past(ctx context.Context, a demoClient, now time.Time, staging string) error {
+	dir := p.dir
+	p.dir = staging
+	for _, s := range p.fleet.seats {
+		p.call(ctx, a, demoEvent{At: now.Add(-demoPast), Seat: s.index, Session: s.session}, hook.Payload{Event: hook.SessionStart, Source: "startup"})
+	}
+	last := map[string]time.Time{} // of each file
+	for p.fleet.peek().Before(now) {
 		e := p.fleet.next()
 		if e.Kind == demoClear {
 			p.call(ctx, a, e, hook.Payload{Event: hook.SessionStart, Source: "clear"})
@@ -202,6 +216,18 @@ func (p *demoPlayer) past(ctx context.Context, a demoClient, now time.Time) erro
 		if err := p.write(e.Session, subagent, lines); err != nil {
 			return err
 		}
+		if len(lines) > 0 {
+			last[p.path(e.Session, subagent)] = e.At
+		}
+	}
+	for path, at := range last {
+		if err := os.Chtimes(path, at, at); err != nil {
+			return fmt.Errorf("write the demo's transcripts: %w", err)
+		}
+	}
+	p.dir = dir
+	if err := os.Rename(staging, dir); err != nil {
+		return fmt.Errorf("write the demo's transcripts: %w", err)
 	}
 	return nil
 }
@@ -250,7 +276,7 @@ func (p *demoPlayer) call(ctx context.Context, a demoClient, e demoEvent, payloa
 	temper := p.fleet.seats[e.Seat].demoTemper
 	payload.SessionID, payload.CWD, payload.TranscriptPath = e.Session, demoFolder, p.path(e.Session, "")
 	payload.SM = hook.Origin{Agent: temper.name, Name: temper.name, Provider: "claude", At: e.At}
-	if lead := p.fleet.seats[0].name; lead != temper.name {
+	if lead := p.fleet.seats[0].name; lead != temper.name && e.At.After(p.parents) {
 		payload.SM.Parent = lead
 	}
 	answer, err := a.Hook(ctx, &payload)

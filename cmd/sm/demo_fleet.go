@@ -66,7 +66,7 @@ const (
 func demoTempers() []demoTemper {
 	second := time.Second
 	return []demoTemper{
-		{name: "demo-lead", model: demoSmallModel, after: [2]int64{28e3, 34e3}, full: demoFull, grow: [2]int64{300, 1500}, pace: 3 * second, replies: [2]int64{2, 4}, rest: 9 * second},
+		{name: "demo-lead", model: demoSmallModel, after: [2]int64{28e3, 34e3}, full: demoFull, grow: [2]int64{300, 1500}, pace: 2 * second, replies: [2]int64{3, 6}, rest: 6 * second},
 		{name: "demo-web", model: demoSmallModel, after: [2]int64{38e3, 52e3}, full: demoFull, grow: [2]int64{700, 2200}, pace: 2 * second, replies: [2]int64{8, 20}, rest: 6 * second},
 		{name: "demo-api", model: demoSmallModel, after: [2]int64{34e3, 46e3}, full: demoFull, grow: [2]int64{400, 1600}, pace: 3 * second, replies: [2]int64{6, 12}, rest: 8 * second},
 		{name: "demo-search", model: demoSmallModel, after: [2]int64{31e3, 60e3}, full: demoFull, grow: [2]int64{300, 900}, spike: 19e3, pace: 2 * second, replies: [2]int64{5, 14}, rest: 10 * second},
