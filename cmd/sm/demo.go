@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// demoSeed decides what happens in a demo: the same each time.
-	demoSeed = 1
+	// demoSeed decides what happens in a demo: the same each time. With this one somebody compacts after five seconds.
+	demoSeed = 9
 	// demoPast is how much has happened when a demo begins.
 	demoPast = 15 * time.Minute
 )

@@ -69,14 +69,14 @@ func demoTempers() []demoTemper {
 		{name: "demo-lead", model: demoSmallModel, after: [2]int64{28e3, 34e3}, full: demoFull, grow: [2]int64{300, 1500}, pace: 2 * second, replies: [2]int64{3, 6}, rest: 6 * second},
 		{name: "demo-web", model: demoSmallModel, after: [2]int64{38e3, 52e3}, full: demoFull, grow: [2]int64{700, 2200}, pace: 2 * second, replies: [2]int64{8, 20}, rest: 6 * second},
 		{name: "demo-api", model: demoSmallModel, after: [2]int64{34e3, 46e3}, full: demoFull, grow: [2]int64{400, 1600}, pace: 3 * second, replies: [2]int64{6, 12}, rest: 8 * second},
-		{name: "demo-search", model: demoSmallModel, after: [2]int64{31e3, 60e3}, full: demoFull, grow: [2]int64{300, 900}, spike: 19e3, pace: 2 * second, replies: [2]int64{5, 14}, rest: 10 * second},
+		{name: "demo-search", model: demoSmallModel, after: [2]int64{31e3, 60e3}, full: demoFull, grow: [2]int64{300, 900}, spike: 15e3, pace: 2 * second, replies: [2]int64{2, 6}, rest: 6 * second},
 		{name: "demo-ingest", model: demoSmallModel, after: [2]int64{112e3, 124e3}, full: demoFull, grow: [2]int64{4e3, 9e3}, pace: 2 * second, replies: [2]int64{12, 24}, rest: 4 * second},
 		{name: "demo-docs", model: demoQuickModel, after: [2]int64{22e3, 30e3}, full: demoFull, grow: [2]int64{200, 700}, pace: 3 * second, replies: [2]int64{1, 3}, rest: 4 * time.Minute},
 		{name: "demo-review", model: demoLargeModel, after: [2]int64{60e3, 80e3}, full: demoFullLarge, grow: [2]int64{3e3, 9e3}, pace: 2 * second, replies: [2]int64{4, 9}, rest: 8 * second, subagents: true},
 		{name: "demo-train", model: demoLargeModel, after: [2]int64{598e3, 610e3}, full: demoFullLarge, manual: 668e3, grow: [2]int64{900, 2600}, pace: 3 * second, replies: [2]int64{4, 10}, rest: 7 * second},
 		{name: "demo-ops", model: demoSmallModel, after: [2]int64{18e3, 24e3}, full: demoFull, grow: [2]int64{1500, 4e3}, pace: 2 * second, replies: [2]int64{3, 8}, rest: 6 * second, clears: 6},
-		{name: "demo-data", model: demoLargeModel, after: [2]int64{70e3, 110e3}, full: demoFullLarge, grow: [2]int64{9e3, 24e3}, pace: 2 * second, replies: [2]int64{10, 30}, rest: 5 * second},
-		{name: "demo-mobile", model: demoQuickModel, after: [2]int64{30e3, 50e3}, full: demoFull, grow: [2]int64{800, 2e3}, spike: 27e3, pace: 2 * second, replies: [2]int64{6, 16}, rest: 9 * second},
+		{name: "demo-data", model: demoLargeModel, after: [2]int64{70e3, 110e3}, full: demoFullLarge, grow: [2]int64{9e3, 24e3}, pace: 2 * second, replies: [2]int64{3, 7}, rest: 4 * second},
+		{name: "demo-mobile", model: demoQuickModel, after: [2]int64{30e3, 50e3}, full: demoFull, grow: [2]int64{800, 2e3}, spike: 14e3, pace: 2 * second, replies: [2]int64{2, 6}, rest: 5 * second},
 		{name: "demo-archive", model: demoSmallModel, after: [2]int64{71e3, 73e3}, full: demoFull, grow: [2]int64{300, 900}, pace: 2 * second, replies: [2]int64{9, 12}, rest: 24 * time.Hour},
 	}
 }

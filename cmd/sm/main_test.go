@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -10,6 +11,9 @@ import (
 // program when it is called so. Called by other names it is a variant of it, or what
 // else a test needs as a process.
 func TestMain(m *testing.M) {
+	if flag.Lookup("update") == nil {
+		flag.Bool("update", false, "write the golden files in testdata anew")
+	}
 	testscript.Main(m, map[string]func(){"sm": main, "sm-unprivileged": unprivileged, quickName: quick, paneName: paneClient,
 		runClientName: runStandIn})
 }

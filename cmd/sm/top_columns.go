@@ -20,8 +20,8 @@ type topColumn struct {
 
 func topColumns() []topColumn {
 	return []topColumn{
-		{"NAME", false, 12, 28, 0, nameCell},
-		{"PROJECT", false, 8, 18, 9, func(_ *top, s *api.Session, w int) []span { return []span{{fitEnd(s.Project, w), ""}} }},
+		{"NAME", false, 12, 24, 0, nameCell},
+		{"PROJECT", false, 8, 16, 9, func(_ *top, s *api.Session, w int) []span { return []span{{fitEnd(s.Project, w), ""}} }},
 		{"CONTEXT", false, 10, 36, 1, barCell},
 		{"USED", true, 4, 4, 2, usedCell},
 		{"TOKENS", true, 9, 11, 3, tokensCell},
@@ -30,7 +30,7 @@ func topColumns() []topColumn {
 		{"CMP", true, 3, 4, 5, func(_ *top, s *api.Session, _ int) []span { return []span{{countText(compactionCount(s)), ""}} }},
 		{"STATE", false, 10, 10, 4, stateCell},
 		{"CYCLE", true, 5, 5, 10, func(_ *top, s *api.Session, _ int) []span { return []span{{countText(s.Cycle), ""}} }},
-		{"FLAGS", false, 5, 18, 7, flagsCell},
+		{"FLAGS", false, 5, 22, 7, flagsCell},
 		{"SEEN", true, 4, 4, 11, seenCell},
 		{"MODEL", false, 10, 16, 12, func(_ *top, s *api.Session, w int) []span {
 			return []span{{fitEnd(strings.TrimPrefix(s.Model, "claude-"), w), dim}}

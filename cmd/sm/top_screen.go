@@ -200,7 +200,7 @@ func (t *top) footer() []span {
 	if room := t.room(); len(t.rows) > room {
 		line = append(line, span{fmt.Sprintf("  %d–%d of %d", t.first+1, min(len(t.rows), t.first+room), len(t.rows)), ""})
 	}
-	return append(line, span{"  ? help  enter detail  / filter  p n a c sort  h quiet  q quit", dim})
+	return append(line, span{"  ? help  / filter  enter detail  q quit", dim})
 }
 
 func helpLines() [][]span {
@@ -214,13 +214,13 @@ func helpLines() [][]span {
 		{"h", "hide quiet sessions, and show them again"},
 		{"q ctrl+c", "quit"},
 		{"", ""},
-		{"CONTEXT", "how full the window is; ┃ is where the client compacts, once that is known"},
+		{"CONTEXT", "how full the window is; ┃ is where the client compacts, if known"},
 		{"TREND", "the context over the last four minutes, as far as sm top ran"},
 		{"TURNS", "in about how many turns a compaction comes"},
 		{"CMP", "compactions of the session"},
 		{"CYCLE", "stretches between compactions, clears and handoffs, counted"},
-		{"FLAGS", "q2: two messages wait; H: a handoff is under way; B: another would be refused;"},
-		{"", "-: notices are off"},
+		{"FLAGS", "q2: two messages wait; H: a handoff is under way;"},
+		{"", "B: another would be refused; -: notices are off"},
 		{"SEEN", "how long ago it did anything"},
 	} {
 		lines = append(lines, []span{{fmt.Sprintf("  %-12s", h[0]), cyan}, {h[1], ""}})

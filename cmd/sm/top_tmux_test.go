@@ -1,0 +1,212 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// topPane is sm top in a pane of a private tmux server, beside an observer.
+type topPane struct {
+	*daemon
+	tmux string
+}
+
+// newTopPane starts tmux, and in it a command with what follows it in its environment.
+func newTopPane(t *testing.T, d *daemon, width, height int, vars ...string) *topPane {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip("no tmux: install it to test sm top on a real screen")
+	}
+	p := &topPane{d, filepath.Join(d.dir, "tmux")}
+	t.Cleanup(func() { _ = p.command("kill-server").Run() })
+	command := append([]string{"env", "HOME=" + d.dir, "SM_SOCKET=" + d.socket(), "TZ=UTC"}, vars...)
+	// The pane outlives sm top, to show what that leaves.
+	shell := `sh -c 'echo $$ >"$0"; exec "$@"' "$@"; echo "ended with $?"; exec sleep 1000`
+	command = append([]string{"new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "sh", "-c", shell, "-", p.pid()}, command...)
+	p.do(append(command, "sm", "top")...)
+	return p
+}
+
+// pid is the file with the pid of sm top.
+func (p *topPane) pid() string { return filepath.Join(p.dir, "pid") }
+
+func (p *topPane) command(args ...string) *exec.Cmd {
+	return exec.Command("tmux", append([]string{"-u", "-S", p.tmux, "-f", "/dev/null"}, args...)...)
+}
+
+func (p *topPane) do(args ...string) string {
+	p.t.Helper()
+	out, err := p.command(args...).CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("tmux %v: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// shows waits until all patterns are on the screen, and returns it.
+func (p *topPane) shows(patterns ...string) (screen string) {
+	p.t.Helper()
+	p.eventually("the screen", func() string {
+		screen = p.do("capture-pane", "-p")
+		for _, pattern := range patterns {
+			if !regexp.MustCompile("(?m)" + pattern).MatchString(screen) {
+				return "no " + pattern + " in\n" + screen
+			}
+		}
+		return ""
+	})
+	return screen
+}
+
+// write gives a session a transcript of so many tokens.
+func (p *topPane) write(n, tokens int) {
+	p.t.Helper()
+	id := fmt.Sprintf("%08d-1111-4111-8111-111111111111", n)
+	at := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+	record := fmt.Sprintf(`{"type":"assistant","uuid":"a%d-%d","sessionId":%q,"cwd":"/home/dev/web","version":"2.1.197","timestamp":%q,`+
+		`"message":{"id":"m%d-%d","model":"claude-sonnet-4-5","usage":{"input_tokens":%d,"output_tokens":1}}}`+"\n", n, tokens, id, at, n, tokens, tokens)
+	dir := filepath.Join(p.projects, "-home-dev-web")
+	err := os.MkdirAll(dir, 0o700)
+	f, e := os.OpenFile(filepath.Join(dir, id+".jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err = errors.Join(err, e); err == nil {
+		_, e = f.WriteString(record)
+		err = errors.Join(e, f.Close())
+	}
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// TestTopOnARealScreen: sm top in tmux, beside an observer that is killed and comes again.
+func TestTopOnARealScreen(t *testing.T) {
+	for _, size := range []struct{ width, height int }{{80, 24}, {200, 50}} {
+		t.Run(fmt.Sprintf("%dx%d", size.width, size.height), func(t *testing.T) {
+			t.Parallel()
+			d := newDaemon(t)
+			writer := &topPane{daemon: d}
+			for n := range 12 {
+				writer.write(n, 10_000*(n+1))
+			}
+			d.start()
+			p := newTopPane(t, d, size.width, size.height)
+			p.shows(`^sm top  12 agents  \d+ busy  \d+ idle  0 near`, `^› 00000011 .* 60% +120k/200k`, `^  00000000 .* 5% +10k/200k`, `^pressure ↓  \? help`)
+
+			// What changes shows by itself.
+			p.write(3, 150_000)
+			screen := p.shows(`^  00000003 .* 75% +150k/200k`)
+			if strings.Index(screen, "00000003") > strings.Index(screen, "00000011") {
+				t.Errorf("the fullest does not come first:\n%s", screen)
+			}
+			if size.width == 80 && strings.Contains(screen, "PROJECT") || size.width == 200 && !strings.Contains(screen, "MODEL") {
+				t.Errorf("the wrong columns:\n%s", screen)
+			}
+			for line := range strings.Lines(screen) {
+				if n := len([]rune(strings.TrimRight(line, "\n"))); n > size.width {
+					t.Errorf("%d characters: %s", n, line)
+				}
+			}
+
+			p.do("send-keys", "n")
+			p.shows(`^name ↓`, `^› 00000011 `)
+			p.do("send-keys", "g", "Down")
+			p.shows(`^› 00000001 `)
+			p.do("send-keys", "/")
+			p.shows(`^/▏  enter keeps, esc clears`)
+			p.do("send-keys", "0000000", "4", "Enter")
+			if screen := p.shows(`filter: 00000004`, `^› 00000004 `); strings.Contains(screen, "00000005") {
+				t.Errorf("the filter lets more through:\n%s", screen)
+			}
+			p.do("send-keys", "Enter")
+			p.shows(`^00000004  esc goes back`, `^  session +00000004-1111-4111-8111-111111111111`, `^  context +.* 25%, 50000 of 200000 tokens`)
+			p.do("send-keys", "Escape")
+			p.shows(`^› 00000004 `)
+			p.do("send-keys", "Escape")
+			p.shows(`^  00000005 `)
+			p.do("send-keys", "?")
+			p.shows(`any key goes back`)
+			p.do("send-keys", "x")
+			p.shows(`^› 00000004 `)
+
+			p.kill()
+			gone := p.shows(`^observer gone since \d\d:\d\d:\d\d; what stands here is from before`, `^› 00000004 `)
+			p.start()
+			p.write(4, 180_000)
+			if screen := p.shows(`^› 00000004 .* 90% +180k/200k`); strings.Contains(screen, "observer gone") {
+				t.Errorf("it is still gone, as in\n%s\nnow\n%s", gone, screen)
+			}
+
+			p.do("resize-window", "-x", "50", "-y", "8")
+			if screen := p.shows(`^name ↓  .*–\d+ of 12`, `^› 00000004 `); strings.Count(screen, "\n") != 8 || strings.Contains(screen, "STATE") {
+				t.Errorf("after a resize:\n%s", screen)
+			}
+			p.do("resize-window", "-x", "160", "-y", "40")
+			p.shows(`CYCLE`, `^› 00000004 `, `^  00000000 `)
+
+			p.do("send-keys", "q")
+			if screen := p.shows(`^ended with 0`); strings.Contains(screen, "sm top") {
+				t.Errorf("it leaves its screen behind:\n%s", screen)
+			}
+		})
+	}
+}
+
+// TestTopColours: colours where the terminal takes them, and none where nobody wants any.
+func TestTopColours(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		vars []string
+		want bool
+	}{
+		{"a terminal", []string{"TERM=screen-256color", "NO_COLOR="}, true},
+		{"NO_COLOR", []string{"TERM=screen-256color", "NO_COLOR=1"}, false},
+		{"a dumb terminal", []string{"TERM=dumb", "NO_COLOR="}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newDaemon(t)
+			(&topPane{daemon: d}).write(1, 150_000)
+			d.start()
+			p := newTopPane(t, d, 80, 24, c.vars...)
+			p.shows(`^› 00000001 .* 75% +150k/200k`)
+			if got := strings.Contains(p.do("capture-pane", "-p", "-e"), "\x1b["); got != c.want {
+				t.Errorf("colours: %v\n%q", got, p.do("capture-pane", "-p", "-e"))
+			}
+		})
+	}
+}
+
+// TestTopEnds: a signal ends it as q does, and gives the screen back.
+func TestTopEnds(t *testing.T) {
+	d := newDaemon(t)
+	d.start()
+	p := newTopPane(t, d, 80, 24)
+	p.shows(`no sessions yet`)
+	text, err := os.ReadFile(p.pid())
+	if err == nil {
+		err = syscall.Kill(int(p.number(strings.TrimSpace(string(text)))), syscall.SIGTERM)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if screen := p.shows(`^ended with 0`); strings.Contains(screen, "sm top") {
+		t.Errorf("it leaves its screen behind:\n%s", screen)
+	}
+}
+
+// TestTopWithoutObserver: what is not there at the start is an error.
+func TestTopWithoutObserver(t *testing.T) {
+	d := newDaemon(t)
+	d.start() // the pane's patience is the daemon's, which looks whether that still runs
+	p := newTopPane(t, d, 80, 24, "SM_SOCKET="+filepath.Join(d.dir, "nowhere"))
+	p.shows(`^sm: no observer is running; start it with 'sm observe'`, `^ended with 2`)
+}
