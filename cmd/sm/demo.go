@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -17,7 +15,6 @@ import (
 
 	"sm/observer"
 	"sm/transcript/follow"
-	"sm/transcript/hook"
 )
 
 const (
@@ -139,176 +136,4 @@ func missingDirs(dir string) (missing []string) {
 		}
 		missing, dir = append(missing, dir), filepath.Dir(dir)
 	}
-}
-
-// demoClient is how the player's agents speak to the observer: as the hooks of real ones would.
-type demoClient interface {
-	Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error)
-}
-
-// demoPlayer acts a script out: it writes the transcripts and calls the hooks.
-type demoPlayer struct {
-	fleet   *demoFleet
-	scribes []*demoScribe
-	dir     string // of the transcripts
-	log     *slog.Logger
-	// parents is when agents begin to name their parent: what happened before is nothing to tell it.
-	parents time.Time
-}
-
-func newDemoPlayer(seed uint64, start time.Time, projects string, log *slog.Logger) *demoPlayer {
-	p := &demoPlayer{fleet: newDemoFleet(seed, start), dir: filepath.Join(projects, "-demo"), log: log}
-	for i, s := range p.fleet.seats {
-		p.scribes = append(p.scribes, newDemoScribe(seed, i, s.demoTemper))
-	}
-	return p
-}
-
-// play acts until ctx ends: what has happened already at once, all else in its time. The error says that a transcript
-// could not be written.
-func (p *demoPlayer) play(ctx context.Context, a *observer.App, staging string) error {
-	select {
-	case <-a.Ready():
-	case <-ctx.Done():
-		return nil
-	}
-	now := time.Now()
-	p.parents = now.Add(demoSettle)
-	if err := p.past(ctx, a, now, staging); err != nil {
-		return err
-	}
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-			if !p.fleet.peek().After(time.Now()) {
-				if err := p.act(ctx, a, p.fleet.next()); err != nil {
-					return err
-				}
-			}
-			timer.Reset(time.Until(p.fleet.peek()))
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
-
-// demoSettle is how long the observer may take to read what happened before the demo.
-const demoSettle = 2 * time.Second
-
-// past writes what happened before now into a folder, which then becomes that of the transcripts: an observer that saw
-// it grow would take agents that rest for ones at work. Who sits where is said before, or agents would be called by
-// their sessions; all other hooks would speak of what is over.
-func (p *demoPlayer) past(ctx context.Context, a demoClient, now time.Time, staging string) error {
-	dir := p.dir
-	p.dir = staging
-	for _, s := range p.fleet.seats {
-		p.call(ctx, a, demoEvent{At: now.Add(-demoPast), Seat: s.index, Session: s.session}, hook.Payload{Event: hook.SessionStart, Source: "startup"})
-	}
-	last := map[string]time.Time{} // of each file
-	for p.fleet.peek().Before(now) {
-		e := p.fleet.next()
-		if e.Kind == demoClear {
-			p.call(ctx, a, e, hook.Payload{Event: hook.SessionStart, Source: "clear"})
-		}
-		subagent, lines := p.scribes[e.Seat].lines(e)
-		if err := p.write(e.Session, subagent, lines); err != nil {
-			return err
-		}
-		if len(lines) > 0 {
-			last[p.path(e.Session, subagent)] = e.At
-		}
-	}
-	for path, at := range last {
-		if err := os.Chtimes(path, at, at); err != nil {
-			return fmt.Errorf("write the demo's transcripts: %w", err)
-		}
-	}
-	p.dir = dir
-	if err := os.Rename(staging, dir); err != nil {
-		return fmt.Errorf("write the demo's transcripts: %w", err)
-	}
-	return nil
-}
-
-// act lets one thing happen. An agent notes in its transcript what its hook was told, as the client does.
-func (p *demoPlayer) act(ctx context.Context, a demoClient, e demoEvent) error {
-	if e.Kind == demoClear {
-		p.call(ctx, a, demoEvent{At: e.At, Seat: e.Seat, Session: e.Before}, hook.Payload{Event: hook.SessionEnd, Reason: "clear"})
-		p.call(ctx, a, e, hook.Payload{Event: hook.SessionStart, Source: "clear"})
-	}
-	scribe := p.scribes[e.Seat]
-	subagent, lines := scribe.lines(e)
-	if err := p.write(e.Session, subagent, lines); err != nil {
-		return err
-	}
-	payload, ok := demoHook(e)
-	if !ok {
-		return nil
-	}
-	if told := p.call(ctx, a, e, payload); told != "" {
-		return p.write(e.Session, "", scribe.heard(e.At.Add(time.Millisecond), string(payload.Event), told))
-	}
-	return nil
-}
-
-// demoHook is the hook that a client calls after an event.
-func demoHook(e demoEvent) (p hook.Payload, ok bool) {
-	switch e.Kind {
-	case demoPrompt:
-		p.Event, p.Prompt = hook.UserPromptSubmit, demoText
-	case demoResult:
-		p.Event, p.ToolName = hook.PostToolUse, "Bash"
-	case demoTurnEnd:
-		p.Event = hook.Stop
-	case demoCompacting:
-		p.Event, p.Trigger = hook.PreCompact, e.Trigger
-	case demoCompacted:
-		p.Event, p.Source = hook.SessionStart, "compact"
-	}
-	return p, p.Event != ""
-}
-
-// call calls a hook of an event's agent and returns what it is told. That nothing comes of one is no failure: the
-// transcripts tell what happened.
-func (p *demoPlayer) call(ctx context.Context, a demoClient, e demoEvent, payload hook.Payload) (told string) {
-	temper := p.fleet.seats[e.Seat].demoTemper
-	payload.SessionID, payload.CWD, payload.TranscriptPath = e.Session, demoFolder, p.path(e.Session, "")
-	payload.SM = hook.Origin{Agent: temper.name, Name: temper.name, Provider: "claude", At: e.At}
-	if lead := p.fleet.seats[0].name; lead != temper.name && e.At.After(p.parents) {
-		payload.SM.Parent = lead
-	}
-	answer, err := a.Hook(ctx, &payload)
-	if err != nil && ctx.Err() == nil {
-		p.log.Debug("a hook of the demo", "event", payload.Event, "agent", temper.name, "err", err)
-	}
-	return answer.Context
-}
-
-func (p *demoPlayer) path(session, subagent string) string {
-	if subagent != "" {
-		return filepath.Join(p.dir, session, "subagents", "agent-"+subagent+".jsonl")
-	}
-	return filepath.Join(p.dir, session+".jsonl")
-}
-
-func (p *demoPlayer) write(session, subagent string, lines []byte) error {
-	if len(lines) == 0 {
-		return nil
-	}
-	path := p.path(session, subagent)
-	err := os.MkdirAll(filepath.Dir(path), 0o700)
-	var f *os.File
-	if err == nil {
-		f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	}
-	if err == nil {
-		_, err = f.Write(lines)
-		err = cmp.Or(err, f.Close())
-	}
-	if err != nil {
-		return fmt.Errorf("write the demo's transcripts: %w; make room, or set TMPDIR", err)
-	}
-	return nil
 }

@@ -148,6 +148,15 @@ func sessionFields(s api.Session, now time.Time) (fields [][2]string) {
 		add("last reading", ago(s.ReadingAt, now)+", by "+cmp.Or(s.ContextSource, "transcript"))
 	}
 	add("cross-check", crossCheckText(s))
+	for _, f := range sessionPast(s, now) {
+		add(f[0], f[1])
+	}
+	return fields
+}
+
+// sessionPast is what a session has done, and what comes of it; an empty value is none.
+func sessionPast(s api.Session, now time.Time) (fields [][2]string) {
+	add := func(name, value string) { fields = append(fields, [2]string{name, value}) }
 	add("status line", ago(s.StatuslineAt, now))
 	add("last hook", ago(s.HookAt, now))
 	add("compactions", compactionsText(s))

@@ -17,7 +17,7 @@ const (
 	// topEvery is how often the observer is asked.
 	topEvery = time.Second
 	// topFrames bounds how often the screen is looked over for changes, each second.
-	topFrames = 20
+	topFrames = 10
 )
 
 func newTopCommand(env *environ) *cobra.Command {

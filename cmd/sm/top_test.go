@@ -36,22 +36,20 @@ func topSession(name string, tokens int64, with func(*api.Session)) api.Session 
 	return s
 }
 
-func ref[T any](v T) *T { return &v }
-
 // topFleet has a session of each kind that the list tells apart.
 func topFleet() api.Sessions {
 	return api.Sessions{Sessions: []api.Session{
 		topSession("web", 104_000, func(s *api.Session) {
-			s.Level, s.ThresholdTokens, s.Compactions, s.Cycle = "warn", ref(int64(167_000)), api.Compactions{Auto: 3, Manual: 1}, 5
+			s.Level, s.ThresholdTokens, s.Compactions, s.Cycle = "warn", new(int64(167_000)), api.Compactions{Auto: 3, Manual: 1}, 5
 			s.Forecast = &api.Forecast{Turns: &api.Range{Low: 2, Likely: 2.4, High: 9}}
 		}),
 		topSession("api", 160_000, func(s *api.Session) {
-			s.Level, s.ThresholdTokens, s.Queued, s.Handoff, s.Project = "critical", ref(int64(167_000)), 2, "clearing", "api"
+			s.Level, s.ThresholdTokens, s.Queued, s.Handoff, s.Project = "critical", new(int64(167_000)), 2, "clearing", "api"
 			s.Compactions.Auto, s.Cycle = 12, 13
 			s.Forecast = &api.Forecast{Turns: &api.Range{Low: 1, Likely: 1, High: 1}}
 		}),
 		topSession("train", 720_000, func(s *api.Session) {
-			s.WindowTokens, s.UsedPercentage, s.Level, s.Model, s.Brake = 1_000_000, ref(72), "critical", "claude-opus-4-8", "breaker"
+			s.WindowTokens, s.UsedPercentage, s.Level, s.Model, s.Brake = 1_000_000, new(72), "critical", "claude-opus-4-8", "breaker"
 		}),
 		topSession("docs", 84_000, func(s *api.Session) { s.Level, s.State, s.IsIdle = "early_warn", "idle", true }),
 		topSession("fresh", 0, func(s *api.Session) {
@@ -59,7 +57,7 @@ func topFleet() api.Sessions {
 		}),
 		topSession("asks", 30_000, func(s *api.Session) { s.State, s.Enabled = "waiting", false }),
 		topSession("night", 66_000, func(s *api.Session) {
-			s.State, s.IsIdle, s.IsActive, s.LastActive = "quiet", true, false, ref(topNow.Add(-2*time.Hour))
+			s.State, s.IsIdle, s.IsActive, s.LastActive = "quiet", true, false, new(topNow.Add(-2*time.Hour))
 		}),
 		topSession("gone", 190_000, func(s *api.Session) { s.State = "left" }),
 	}}
@@ -323,55 +321,6 @@ func TestTopForgets(t *testing.T) {
 	}
 }
 
-// hostileNames are what anybody may call an agent, or a folder.
-func hostileNames() []string {
-	return []string{
-		"", " ", "\x1b[2J\x1b[31mred", "two\nlines\rof\ttext", "\u202etfel\u2066", "日本語の名前です全角", "e\u0301\u0301\u0301\u0301combined",
-		"👩‍👩‍👧‍👦👍🏽🇩🇪", "\u1100\u1161\u11a8", "ﷺ﷽", "नमस्ते", "\u200b\u200d\ufeff", "\xff\xfe bad", strings.Repeat("x", 10_000), strings.Repeat("長", 10_000),
-		"\u2028\u0085", "a\u0000b", "🏴‍☠️❤️", "⟦⟧", "\U000e0041",
-	}
-}
-
-// TestTopHostileNames: no name breaks the screen, at any size.
-func TestTopHostileNames(t *testing.T) {
-	var all api.Sessions
-	for i, name := range hostileNames() {
-		all.Sessions = append(all.Sessions, topSession(fmt.Sprint(i), int64(i)*10_000, func(s *api.Session) {
-			s.Label, s.Name, s.Project, s.Model, s.State, s.Handoff, s.CWD, s.TranscriptPath = name, name, name, name, name, name, name, name
-		}))
-	}
-	for _, size := range [][2]int{{1, 1}, {2, 3}, {7, 4}, {20, 5}, {40, 12}, {80, 24}, {200, 50}} {
-		x := newTop(size[0]%2 == 0)
-		x.width, x.height = size[0], size[1]
-		x.poll(all, nil, topNow)
-		for range len(all.Sessions) {
-			checkScreen(t, x, x.screen())
-			x.keys("enter")
-			checkScreen(t, x, x.screen())
-			x.keys("esc", "j")
-		}
-	}
-}
-
-// FuzzTopScreen: the same of any name, filter and size.
-func FuzzTopScreen(f *testing.F) {
-	for i, name := range hostileNames() {
-		f.Add(name, "e", uint8(i*10), uint8(i*2), i%2 == 0)
-	}
-	f.Fuzz(func(t *testing.T, name, filter string, width, height uint8, colour bool) {
-		x := newTop(colour)
-		x.width, x.height = int(width), int(height)
-		s := topSession("a", 50_000, func(s *api.Session) { s.Label, s.Name, s.Project, s.State, s.Model = name, name, name, name, name })
-		x.poll(api.Sessions{Sessions: []api.Session{s, topSession("b", 90_000, nil)}, Demo: colour}, nil, topNow)
-		checkScreen(t, x, x.screen())
-		x.keys("G", "enter")
-		checkScreen(t, x, x.screen())
-		x.keys("esc", "/")
-		x.key("", filter)
-		checkScreen(t, x, x.screen())
-	})
-}
-
 // TestTrend: cells stand for fixed stretches of time, and what nobody has seen is blank.
 func TestTrend(t *testing.T) {
 	at := func(i int) time.Time { return topNow.Add(time.Duration(i) * trendSlot) }
@@ -383,7 +332,7 @@ func TestTrend(t *testing.T) {
 		}
 		x.add(&s, at(i))
 		if s.TokensUsed != nil {
-			s.TokensUsed = ref(int64(0)) // a compaction in the same slot does not hide the height before it
+			s.TokensUsed = new(int64(0)) // a compaction in the same slot does not hide the height before it
 		}
 		x.add(&s, at(i).Add(time.Second))
 	}
@@ -401,12 +350,12 @@ func TestTrend(t *testing.T) {
 		{48, at(60), strings.Repeat(" ", 48)},
 		{0, at(5), ""},
 	} {
-		got := ""
+		var got strings.Builder
 		for _, s := range x.spans(c.width, c.now) {
-			got += s.text
+			got.WriteString(s.text)
 		}
-		if got != c.want {
-			t.Errorf("%d cells at %v: got %q, want %q", c.width, c.now, got, c.want)
+		if got.String() != c.want {
+			t.Errorf("%d cells at %v: got %q, want %q", c.width, c.now, got.String(), c.want)
 		}
 	}
 }
@@ -431,28 +380,6 @@ func TestPlaceColumns(t *testing.T) {
 		}
 		if got := strings.Join(names, " "); got != c.want || used > c.width {
 			t.Errorf("%d: %q in %d cells, want %q", c.width, got, used, c.want)
-		}
-	}
-}
-
-// TestScreenText: what is left of a text has the same width by every count.
-func TestScreenText(t *testing.T) {
-	for in, want := range map[string]string{
-		"plain": "plain", "a\tb": "a b", "日本": "日本", "e\u0301": "e", "a\u202eb": "a?b", "\x1b[31mx": "?[31mx", "🇩🇪": "??", "\u200b": "?",
-	} {
-		if got := screenText(in); got != want {
-			t.Errorf("%q: got %q, want %q", in, got, want)
-		}
-	}
-	for _, c := range []struct {
-		in         string
-		n          int
-		end, start string
-	}{
-		{"abcdef", 6, "abcdef", "abcdef"}, {"abcdef", 4, "…def", "abc…"}, {"日本語", 5, "…本語", "日本…"}, {"日本語", 4, "…語", "日…"}, {"ab", 1, "…", "…"}, {"ab", 0, "", ""},
-	} {
-		if end, start := fitEnd(c.in, c.n), fitStart(c.in, c.n); end != c.end || start != c.start {
-			t.Errorf("%q in %d: got %q and %q, want %q and %q", c.in, c.n, end, start, c.end, c.start)
 		}
 	}
 }
