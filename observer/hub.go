@@ -243,6 +243,7 @@ func (h *hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 	}
 	stats := h.app.stats
 	s.head.Done, s.head.Files, s.head.Projects = stats.FilesDone.Load(), stats.Files.Load(), h.app.o.Projects
+	s.head.Demo = h.app.o.Demo
 	h.seq++
 	next := &snapshot{run: h.name, seq: h.seq, at: at, head: s.head, agents: make(map[string]*drawn, len(s.seats)), filled: filled}
 	changed := len(s.seats) != len(old.agents)

@@ -406,7 +406,7 @@ func TestReportManySessions(t *testing.T) {
 	}
 	for _, args := range [][]string{{"report", dir}, {"replay", "--grid", dir}} {
 		text := string(output(t, args...))
-		fits(t, text)
+		fitsWidth(t, text)
 		if n := strings.Count(text, "\n"); n > 90 {
 			t.Errorf("%v: %d lines", args, n)
 		}
@@ -414,7 +414,7 @@ func TestReportManySessions(t *testing.T) {
 }
 
 // fits wants a text within 80 columns.
-func fits(t *testing.T, text string) {
+func fitsWidth(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
@@ -437,7 +437,7 @@ func TestReportFitsATerminal(t *testing.T) {
 		for _, locale := range []string{"", "C", "de_DE.UTF-8", "de_DE.ISO-8859-1"} {
 			t.Setenv("LC_ALL", locale)
 			text := string(output(t, "report", path)) + string(output(t, "replay", "--grid", path))
-			fits(t, text)
+			fitsWidth(t, text)
 			ascii := locale == "C" || locale == "de_DE.ISO-8859-1"
 			if strings.Contains(text, "█") == ascii || strings.Contains(text, "–") == ascii || strings.Contains(text, "#") != ascii {
 				t.Errorf("wrong characters for %q:\n%s", locale, text)

@@ -94,7 +94,7 @@ func topName(s *api.Session) string { return cmp.Or(s.Label, s.Name, s.SessionID
 
 // barCell is how full the context is, with a mark at the size at which the client compacts.
 func barCell(_ *top, s *api.Session, width int) []span {
-	full, known := share(s)
+	full, known := usedShare(s)
 	mark := -1
 	if s.ThresholdTokens != nil && s.WindowTokens > 0 && *s.ThresholdTokens > 0 {
 		mark = min(width-1, int(float64(*s.ThresholdTokens)/float64(s.WindowTokens)*float64(width)))

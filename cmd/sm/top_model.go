@@ -161,7 +161,7 @@ func active(s *api.Session) time.Time {
 
 // pressure is how full a context is, -1 while unknown.
 func pressure(s *api.Session) float64 {
-	if full, known := share(s); known {
+	if full, known := usedShare(s); known {
 		return full
 	}
 	return -1

@@ -25,8 +25,8 @@ type trendSample struct {
 
 func slotOf(at time.Time) int64 { return at.UnixMilli() / trendSlot.Milliseconds() }
 
-// share is how full a context is, 0 to 1; false while that is unknown.
-func share(s *api.Session) (float64, bool) {
+// usedShare is how full a context is, 0 to 1; false while that is unknown.
+func usedShare(s *api.Session) (float64, bool) {
 	if s.TokensUsed == nil || s.WindowTokens <= 0 {
 		return 0, false
 	}
@@ -37,7 +37,7 @@ func share(s *api.Session) (float64, bool) {
 func (t *trend) add(s *api.Session, now time.Time) {
 	n := slotOf(now)
 	x := &t.samples[n%trendSlots]
-	if full, known := share(s); known && (x.slot != n || full > x.share) {
+	if full, known := usedShare(s); known && (x.slot != n || full > x.share) {
 		*x = trendSample{n, full, s.Level}
 	}
 }

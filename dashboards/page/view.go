@@ -27,6 +27,8 @@ type Head struct {
 	Done, Files int64
 	// Projects are the folders that are watched.
 	Projects []string
+	// Demo says that all of it is made up.
+	Demo bool
 }
 
 // Row is one agent. Two rows that are equal, with the same history, look the same.
