@@ -1,0 +1,286 @@
+package observer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sm/handoff"
+	"sm/observer/api"
+	"sm/observer/fleet"
+)
+
+// actor is a client in a pane, as far as an observer can tell: its hooks come over the
+// socket, its transcript and its entry in the registry are files, and what is typed at its
+// prompt is obeyed. It writes down what it hears.
+type actor struct {
+	cast            *cast
+	agent, pane     string
+	start, provider string
+	cwd             string
+
+	session  string
+	sessions int
+	nap      chan struct{} // closed to let a typing go on; nil for at once
+	lines    []string
+	context  int // tokens of the next reply
+}
+
+// cast is the terminal of all actors.
+type cast struct {
+	r    *rig
+	mu   sync.Mutex // of all of the actors' fields
+	all  map[string]*actor
+	dead map[string]bool // by start
+	line []fleet.Process // what the caller of a route descends from, when set
+	// refuse keeps typing out, begun hears of each that begins.
+	refuse error
+	begun  chan string
+	typing map[string]bool
+}
+
+// newCast is an observer that carries out handoffs, and nobody to do so yet.
+func newCast(t *testing.T) *cast {
+	r := newWatched(t)
+	c := &cast{r: r, all: map[string]*actor{}, dead: map[string]bool{}, typing: map[string]bool{}, begun: make(chan string, 100)}
+	r.o.Terminal, r.o.Queue.PerSenderMinute = c, 0
+	r.o.Alive = func(_ int, start string) bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return !c.dead[start]
+	}
+	r.o.Ancestry = func(int) []fleet.Process {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.line
+	}
+	r.o.Handoff = HandoffOptions{
+		Rotations: handoff.RotationOptions{BreakerCount: 3, BreakerWithin: 15 * time.Minute},
+		Documents: handoff.NewDocuments(filepath.Join(r.dir, "handoff"), 0, r.o.Logger), DocumentBytes: 4096, Characters: 9500,
+	}
+	return c
+}
+
+// enter starts a client in pane %n.
+func (c *cast) enter(agent string, n int) *actor {
+	c.r.t.Helper()
+	a := c.hire(agent, n)
+	a.starts("startup")
+	return a
+}
+
+// hire makes a client that has not begun.
+func (c *cast) hire(agent string, n int) *actor {
+	a := &actor{cast: c, agent: agent, pane: fmt.Sprintf("%%%d", n), start: fmt.Sprintf("test %d", n), cwd: "/home/dev/web", context: 20_000}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all[a.pane], c.line = a, []fleet.Process{{PID: os.Getpid(), Start: a.start}}
+	return a
+}
+
+// number is that of the actor's pane.
+func (a *actor) number() (n int) {
+	_, _ = fmt.Sscanf(a.pane, "%%%d", &n) // it was made so
+	return n
+}
+
+// starts begins a session, at work.
+func (a *actor) starts(source string) {
+	a.sessions++
+	a.session = uuid(100*a.number() + a.sessions)
+	a.rests("busy")
+	a.hook("SessionStart", fmt.Sprintf(`,"source":%q`, source))
+	a.record(`"type":"system","subtype":"informational"`)
+}
+
+// rests writes the registry's entry.
+func (a *actor) rests(status string) {
+	a.cast.r.client(a.number(), a.session, fmt.Sprintf(`,"status":%q,"statusUpdatedAt":%d`, status, time.Now().UnixMilli()))
+}
+
+// hears writes down what has happened to the client.
+func (a *actor) hears(format string, args ...any) {
+	a.cast.mu.Lock()
+	defer a.cast.mu.Unlock()
+	a.lines = append(a.lines, fmt.Sprintf(format, args...))
+}
+
+// heard are all lines so far, ids as "#".
+func (a *actor) heard() (list []string) {
+	a.cast.mu.Lock()
+	defer a.cast.mu.Unlock()
+	for _, line := range a.lines {
+		if body, id, ok := strings.Cut(line, " #"); ok && len(id) == 6 {
+			line = body + " #"
+		}
+		list = append(list, line)
+	}
+	return list
+}
+
+// hook tells the observer, and lets the transcript show what the answer says.
+func (a *actor) hook(event, fields string) (text string) {
+	body := fmt.Sprintf(`{"session_id":%q,"transcript_path":%q,"cwd":%q,"hook_event_name":%q,`+
+		`"sm":{"agent":%q,"provider":%q,"tmux":"/tmp/tmux","server":77,"pane":%q,"pid":%d,"start":%q}%s}`,
+		a.session, a.path(), a.cwd, event, a.agent, a.provider, a.pane, os.Getpid(), a.start, fields)
+	answer, err := a.cast.r.try(http.MethodPost, "/hooks/claude", body)
+	if err != nil || answer.Code/100 != 2 {
+		a.cast.r.t.Errorf("%s: %v, %d %s", event, err, answer.Code, answer.Body)
+		return ""
+	}
+	var x struct {
+		Output struct {
+			Context string `json:"additionalContext"`
+		} `json:"hookSpecificOutput"`
+	}
+	if answer.Body != "" {
+		noErrors(a.cast.r.t, json.Unmarshal([]byte(answer.Body), &x))
+	}
+	if text = x.Output.Context; text != "" {
+		a.hears("%s: %s", event, text)
+		content, err := json.Marshal([]string{text})
+		noErrors(a.cast.r.t, err)
+		a.record(fmt.Sprintf(`"type":"attachment","attachment":{"type":"hook_additional_context","content":%s,"hookName":%q}`, content, event))
+	}
+	return text
+}
+
+func (a *actor) path() string {
+	return filepath.Join(a.cast.r.projects, handoff.ProjectName(a.cwd), a.session+".jsonl")
+}
+
+// record appends one record to the transcript.
+func (a *actor) record(fields string) {
+	appendLines(a.cast.r.t, a.path(), fmt.Sprintf(`{"uuid":"u-%d","sessionId":%q,"timestamp":%q,"version":"2.1.197","cwd":%q,%s}`,
+		time.Now().UnixNano(), a.session, stamp(time.Now()), a.cwd, fields))
+}
+
+// works begins a turn with a prompt; the reply is the only one.
+func (a *actor) works(prompt string) {
+	a.rests("busy")
+	a.hook("UserPromptSubmit", "")
+	content, _ := json.Marshal(prompt) // a text
+	a.record(`"type":"user","message":{"role":"user","content":` + string(content) + `}`)
+	a.record(fmt.Sprintf(`"type":"assistant","message":{"id":"m-%d","model":"claude-haiku-4-5","usage":{"input_tokens":2,"cache_read_input_tokens":%d,"output_tokens":5}}`,
+		time.Now().UnixNano(), a.context-2))
+}
+
+// ends is the end of a turn: a Stop hook that is answered makes the client go on.
+func (a *actor) ends() {
+	for active := false; a.hook("Stop", fmt.Sprintf(`,"stop_hook_active":%v`, active)) != ""; {
+		active = true
+	}
+	a.record(`"type":"system","subtype":"turn_duration","durationMs":50`)
+	a.rests("idle")
+}
+
+// clears is what /clear does.
+func (a *actor) clears() {
+	a.hook("SessionEnd", `,"reason":"clear"`)
+	a.starts("clear")
+	a.record(`"type":"user","message":{"role":"user","content":"<command-name>/clear</command-name>"}`)
+	a.rests("idle")
+}
+
+// Type is the terminal: it lets the actor in that pane have the text. The turns that follow
+// from prompts end by themselves.
+func (c *cast) Type(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error) {
+	c.mu.Lock()
+	a, refuse := c.all[at.Pane], c.refuse
+	busy := c.typing[at.Pane]
+	c.typing[at.Pane] = true
+	nap := a.nap
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.typing, at.Pane)
+	}()
+	if busy || at != (fleet.Place{Socket: "/tmp/tmux", Server: 77, Pane: a.pane, PID: os.Getpid(), Start: a.start}) {
+		c.r.t.Errorf("%q is typed at %+v, while another is: %v", text, at, busy)
+	}
+	c.begun <- text
+	if refuse != nil {
+		return false, refuse
+	}
+	if err := idle(ctx); err != nil {
+		return false, err
+	}
+	if nap != nil {
+		<-nap
+	}
+	a.hears("typed: %s", text)
+	if text == "/clear" || text == "/new" {
+		a.clears()
+	} else {
+		a.works(text)
+		a.ends()
+	}
+	return true, nil
+}
+
+// set changes what keeps typing back.
+func (c *cast) set(change func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	change()
+}
+
+// doc writes a document.
+func (c *cast) doc(name, text string) string {
+	c.r.t.Helper()
+	path := filepath.Join(c.r.dir, name)
+	noErrors(c.r.t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// hands calls sm handoff for an agent, and returns the rotation's id.
+func (a *actor) hands(path string) string {
+	a.cast.r.t.Helper()
+	var x api.Scheduled
+	answer := a.cast.r.asksHandoff(a.agent, a.agent, path)
+	noErrors(a.cast.r.t, json.Unmarshal([]byte(answer.Body), &x))
+	if answer.Code != http.StatusOK || x.Status != "scheduled" {
+		a.cast.r.t.Fatalf("sm handoff %s: %d %s", path, answer.Code, answer.Body)
+	}
+	return x.ID
+}
+
+func (r *rig) asksHandoff(target, requester, path string) answer {
+	r.t.Helper()
+	return r.ask(http.MethodPost, "/sessions/"+target+"/handoff", fmt.Sprintf(`{"requester_session_id":%q,"file_path":%q}`, requester, path))
+}
+
+// handoffs are all that the observer knows.
+func (r *rig) handoffs() []api.Handoff {
+	r.t.Helper()
+	var list api.Handoffs
+	noErrors(r.t, json.Unmarshal([]byte(r.ask(http.MethodGet, "/handoffs", "").Body), &list))
+	return list.Handoffs
+}
+
+// handoffIs waits until a handoff is in a state, such as "failed: file_gone".
+func (r *rig) handoffIs(id, state string) (h api.Handoff) {
+	r.t.Helper()
+	r.until(id+" is "+state, func() bool {
+		all := r.handoffs()
+		i := slices.IndexFunc(all, func(h api.Handoff) bool { return h.ID == id })
+		if i < 0 {
+			return false
+		}
+		h = all[i]
+		return h.State == state || h.State+": "+h.Reason == state || h.State+", waiting: "+h.Waiting == state
+	})
+	return h
+}
+
+var errDraft = errors.New("a draft is in the input box")

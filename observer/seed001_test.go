@@ -1,0 +1,455 @@
+package observer
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/fleet"
+)
+
+// The tests of this file are those of the plan of seed 001 and the rows of its table of
+// edge cases, with clients that obey what is typed. What the command line says of them is
+// in cmd/sm/testdata/script/handoff.txtar.
+
+// newSeed001 is an observer with an agent "w1" in a pane, at work on its first prompt.
+func newSeed001(t *testing.T) (*rig, *cast, *actor) {
+	t.Parallel()
+	c := newCast(t)
+	c.r.start()
+	a := c.enter("w1", 3)
+	a.works("Go.")
+	return c.r, c, a
+}
+
+func (a *actor) checkHeard(what string, want ...string) {
+	a.cast.r.t.Helper()
+	if diff := cmp.Diff(want, a.heard()); diff != "" {
+		a.cast.r.t.Errorf("%s: %s (-want +got):\n%s", a.agent, what, diff)
+	}
+}
+
+// resume is the prompt that a document leads to.
+func resume(path string) string { return "Read " + path + " and continue from where you left off." }
+
+func TestSeed001_Plan1_HappyPath(t *testing.T) {
+	r, c, a := newSeed001(t)
+	first, doc := a.session, c.doc("doc.md", "Next: CI.\n")
+	id := a.hands(doc)
+	if s := r.session("w1"); s.Handoff != "scheduled" || s.LastHandoff != nil {
+		t.Errorf("once scheduled: %q, %v", s.Handoff, s.LastHandoff)
+	}
+	a.ends()
+	h := r.handoffIs(id, "confirmed")
+	a.checkHeard("the new context reads the document", "typed: /clear", "typed: "+resume(doc))
+	s := r.session("w1")
+	if s.ID != "w1" || s.Pane != "%3" || s.SessionID != a.session || a.session == first || s.Handoff != "" || s.LastHandoff == nil || *s.LastHandoff != doc {
+		t.Errorf("%+v", s)
+	}
+	if h.Path != doc || h.Way != "clear" || h.SessionID != first || h.NextSession != a.session || h.Document == "" {
+		t.Errorf("%+v", h)
+	}
+	if n := r.scrape()[`sm_handoffs_total{outcome="confirmed"}`]; n != 1 {
+		t.Errorf("%v are counted", n)
+	}
+	r.stop()
+}
+
+func TestSeed001_Plan2_FileValidation(t *testing.T) {
+	r, c, a := newSeed001(t)
+	old := c.doc("old.md", "Of last week.")
+	noErrors(t, os.Chtimes(old, time.Now(), time.Now().Add(-7*24*time.Hour)), os.Symlink(old, r.dir+"/link.md"))
+	for _, tt := range []struct{ path, want string }{
+		{r.dir + "/none.md", "there is no such file; write the document first"},
+		{"doc.md", "the path is not absolute; give the path from the root on"},
+		{r.dir, "it is not a regular file; write the document into a file"},
+		{r.dir + "/link.md", "it is a symbolic link; name the file itself"},
+		{c.doc("empty.md", ""), "it is empty; write the document first"},
+		{c.doc("large.md", strings.Repeat("x", 4097)), "4097 bytes, and the limit is 4096; shorten the document"},
+		{c.doc("latin.md", "caf\xe9"), "it is not UTF-8 text; write the document as UTF-8"},
+		{old, "it was last written before this session began; write the document anew"},
+		{"/dev/zero", "it is not a regular file"},
+	} {
+		x := r.asksHandoff("w1", "w1", tt.path)
+		if x.Code != http.StatusUnprocessableEntity || !strings.Contains(x.Body, tt.want) {
+			t.Errorf("%s: %d %s", tt.path, x.Code, x.Body)
+		}
+	}
+	for _, body := range []string{`{}`, `nonsense`, `{"requester_session_id":"w1"}`, `{"requester_session_id":"w1","file_path":""}`, `{"file_path":"/x"}`} {
+		if x := r.ask(http.MethodPost, "/sessions/w1/handoff", body); x.Code != http.StatusBadRequest || !strings.Contains(x.Body, "not a handoff") {
+			t.Errorf("%s: %d %s", body, x.Code, x.Body)
+		}
+	}
+	if n := len(r.handoffs()); n != 0 {
+		t.Errorf("%d are scheduled", n)
+	}
+	a.ends()
+	a.checkHeard("nothing has happened")
+	r.stop()
+}
+
+func TestSeed001_Plan3_SelfOnly(t *testing.T) {
+	r, c, a := newSeed001(t)
+	other := c.enter("w2", 4)
+	// A client that w1 has started: it inherits the name, and is another agent.
+	nested := c.hire("w1", 5)
+	nested.sessions, nested.session = 1, uuid(501)
+	nested.rests("busy")
+	nested.hook("SessionStart", `,"source":"startup"`)
+	r.until("the nested client is known", func() bool { return strings.Contains(r.ask(http.MethodGet, "/sessions", "").Body, nested.session) })
+	doc := c.doc("doc.md", "Next: CI.")
+	self := fleet.Process{PID: os.Getpid(), Start: a.start}
+	for _, tt := range []struct {
+		name              string
+		target, requester string
+		line              []fleet.Process
+		code              int
+	}{
+		{"for another agent", "w1", "w2", []fleet.Process{{PID: os.Getpid(), Start: other.start}}, 403},
+		{"another agent that says it is this one", "w1", "w1", []fleet.Process{{PID: os.Getpid(), Start: other.start}}, 403},
+		{"a process that no client has started", "w1", "w1", []fleet.Process{{PID: 4711, Start: "1"}}, 403},
+		{"nobody knows whose process it is", "w1", "w1", []fleet.Process{}, 403},
+		{"a nested client for its host", "w1", "w1", []fleet.Process{{PID: 4712, Start: "2"}, {PID: os.Getpid(), Start: nested.start}, self}, 403},
+		{"a requester that is unknown", "w1", "nobody", []fleet.Process{self}, 403},
+		{"by its session's id", a.session, "w1", []fleet.Process{{PID: 4713, Start: "3"}, self}, 200},
+		{"the agent itself, from deep below", "w1", "w1", []fleet.Process{{PID: 4714, Start: "4"}, {PID: 4715, Start: "5"}, self}, 200},
+	} {
+		c.set(func() { c.line = tt.line })
+		x := r.asksHandoff(tt.target, tt.requester, doc)
+		if x.Code != tt.code || tt.code == 403 && !strings.Contains(x.Body, "an agent hands over for itself alone") {
+			t.Errorf("%s: %d %s", tt.name, x.Code, x.Body)
+		}
+	}
+	if n := r.scrape()[`sm_handoffs_total{outcome="refused"}`]; n != 6 {
+		t.Errorf("%v refusals are counted", n)
+	}
+	r.stop()
+}
+
+func TestSeed001_Plan4_CodexAppIsRefused(t *testing.T) {
+	r, c, _ := newSeed001(t)
+	r.joins("app", `,"provider":"codex-app"`)
+	x := r.asksHandoff("app", "app", c.doc("doc.md", "Next: CI."))
+	if x.Code != http.StatusForbidden && x.Code != http.StatusConflict {
+		t.Errorf("%d %s", x.Code, x.Body)
+	}
+	b := c.hire("app2", 6)
+	b.provider = "codex-app"
+	b.starts("startup")
+	if x := r.asksHandoff("app2", "app2", c.doc("doc.md", "Next: CI.")); x.Code != http.StatusConflict || !strings.Contains(x.Body, "codex-app has no terminal to clear") {
+		t.Errorf("%d %s", x.Code, x.Body)
+	}
+	if n := len(r.handoffs()); n != 0 {
+		t.Errorf("%d are scheduled", n)
+	}
+	r.stop()
+}
+
+func TestSeed001_Codex_GetsNew(t *testing.T) {
+	t.Parallel()
+	c := newCast(t)
+	c.r.start()
+	a := c.hire("cx", 3)
+	a.provider = "codex"
+	a.starts("startup")
+	a.works("Go.")
+	doc := c.doc("doc.md", "Next: CI.")
+	id := a.hands(doc)
+	a.ends()
+	if h := c.r.handoffIs(id, "confirmed"); h.Way != "new" {
+		t.Errorf("%+v", h)
+	}
+	a.checkHeard("", "typed: /new", "typed: "+resume(doc))
+	c.r.stop()
+}
+
+func TestSeed001_Plan5_NoSession(t *testing.T) {
+	r, c, _ := newSeed001(t)
+	doc := c.doc("doc.md", "Next: CI.")
+	if x := r.asksHandoff("nobody", "nobody", doc); x.Code != http.StatusNotFound {
+		t.Errorf("%d %s", x.Code, x.Body)
+	}
+	// A client that runs outside tmux and sm run has a session, and no way to clear it.
+	r.fire("lonely", uuid(77), "SessionStart", `,"source":"startup"`)
+	c.set(func() { c.line = nil })
+	r.o.Ancestry = nil
+	if x := r.asksHandoff("lonely", "lonely", doc); x.Code != http.StatusConflict || !strings.Contains(x.Body, "start it as sm run -- claude") {
+		t.Errorf("%d %s", x.Code, x.Body)
+	}
+	r.stop()
+}
+
+// TestSeed001_Plan6_SkipFence: what /clear itself tells, its SessionStart and the late Stop
+// of the old session, opens one cycle and says nothing.
+func TestSeed001_Plan6_SkipFence(t *testing.T) {
+	r, c, a := newSeed001(t)
+	r.joins("boss", "")
+	a.context = 110_000 // above the warning, which waits for the end of the turn
+	a.works("Grow.")
+	a.context = 20_000
+	r.untilMail("warned", "w1/1/warning waiting")
+	left := a.session
+	doc := c.doc("doc.md", "Next: CI.")
+	id := a.hands(doc)
+	a.ends()
+	r.handoffIs(id, "confirmed")
+	late := *a
+	late.session = left
+	late.hook("Stop", "")
+	r.happens("w1", "context_reset") // a script of the seed's posts it as well
+	a.checkHeard("nothing but the handoff", "typed: /clear", "typed: "+resume(doc))
+	r.checkMail("the old context's notice is withdrawn, and no other made", "w1/1/warning withdrawn")
+	if n := strings.Count(r.log.String(), `msg="new cycle" agent=w1`); n != 1 {
+		t.Errorf("%d cycles were opened:\n%s", n, r.log)
+	}
+	if !strings.Contains(r.log.String(), `msg="new cycle" agent=w1 cycle=2 cause=handoff`) {
+		t.Error("the handoff opened none")
+	}
+	r.stop()
+}
+
+// TestSeed001_Plan7_QueuedMessages: what waits follows after the handoff; nothing comes
+// between /clear and the prompt.
+func TestSeed001_Plan7_QueuedMessages(t *testing.T) {
+	r, c, a := newSeed001(t)
+	doc := c.doc("doc.md", "Next: CI.")
+	id := a.hands(doc)
+	r.sends("w1", "sequential", "Look at CI.")
+	nap := make(chan struct{})
+	c.set(func() { a.nap = nap })
+	a.ends()
+	if text := <-c.begun; text != "/clear" {
+		t.Fatalf("%q is typed first", text)
+	}
+	for _, mode := range []string{"urgent", "important", "sequential"} { // while /clear is on its way
+		r.sends("w1", mode, mode)
+	}
+	c.set(func() { a.nap = nil })
+	close(nap)
+	r.handoffIs(id, "confirmed")
+	r.until("all are heard", func() bool { return len(a.heard()) >= 6 })
+	got := a.heard()
+	if diff := cmp.Diff([]string{"typed: /clear", "typed: " + resume(doc)}, got[:2]); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	for _, text := range []string{"Look at CI.", "urgent", "important", "sequential"} {
+		if n := strings.Count(strings.Join(got, "\n"), "[sm message] "+text+" #"); n != 1 {
+			t.Errorf("%q is heard %d times: %q", text, n, got)
+		}
+	}
+	r.stop()
+}
+
+// TestSeed001_Plan8_DeliveryLock: one text at a time is typed into a pane (the cast sees to
+// that), and a rotation that has begun keeps all carriers away from its agent until it ends.
+func TestSeed001_Plan8_DeliveryLock(t *testing.T) {
+	r, c, a := newSeed001(t)
+	nap := make(chan struct{})
+	c.set(func() { a.nap = nap })
+	doc := c.doc("doc.md", "Next: CI.")
+	id := a.hands(doc)
+	a.ends()
+	<-c.begun
+	m := r.sends("w1", "urgent", "Now.")
+	for _, event := range []string{"PostToolUse", "UserPromptSubmit", "Stop"} {
+		if text := a.hook(event, ""); text != "" {
+			t.Errorf("%s is answered with %q while /clear is typed", event, text)
+		}
+	}
+	if x := r.asksHandoff("w1", "w1", doc); x.Code != http.StatusConflict || !strings.Contains(x.Body, "under way") {
+		t.Errorf("another handoff: %d %s", x.Code, x.Body)
+	}
+	if x := r.ask(http.MethodDelete, "/handoffs/"+id, ""); x.Code != http.StatusConflict {
+		t.Errorf("taken back: %d %s", x.Code, x.Body)
+	}
+	if got := r.message(m).Status; got != "waiting" {
+		t.Errorf("the message is %s", got)
+	}
+	a.rests("idle") // those hooks were no turn
+	c.set(func() { a.nap = nil })
+	close(nap)
+	r.handoffIs(id, "confirmed")
+	r.until("the message follows", func() bool { return r.message(m).Status == "confirmed" })
+	r.stop()
+}
+
+// TestSeed001_Plan9_FailureRecovery: the document is deleted after the call. The agent keeps
+// its context, its messages come, and it is told.
+func TestSeed001_Plan9_FailureRecovery(t *testing.T) {
+	r, c, a := newSeed001(t)
+	doc := c.doc("doc.md", "Next: CI.")
+	id := a.hands(doc)
+	m := r.sends("w1", "sequential", "Look at CI.")
+	noErrors(t, os.Remove(doc))
+	left := a.session
+	a.ends()
+	r.handoffIs(id, "failed: file_gone")
+	r.until("the message is heard", func() bool { return r.message(m).Status == "confirmed" })
+	r.until("the agent is told", func() bool {
+		return strings.Contains(strings.Join(a.heard(), "\n"), "[sm handoff] The handoff with "+doc+" did not take place: file gone. Your context is as it was; call sm handoff again once that is mended. #")
+	})
+	if got := strings.Join(a.heard(), "\n"); strings.Contains(got, "/clear") || a.session != left {
+		t.Errorf("heard %s", got)
+	}
+	if s := r.session("w1"); s.LastHandoff != nil || s.Cycle != 1 {
+		t.Errorf("%+v", s)
+	}
+	// It may be called again at once.
+	a.works("Again.")
+	noErrors(t, os.WriteFile(doc, []byte("Next: CI."), 0o600))
+	again := a.hands(doc)
+	a.ends()
+	r.handoffIs(again, "confirmed")
+	r.stop()
+}
+
+func TestSeed001_Edge_AgentContinuesAfterTheCall(t *testing.T) {
+	r, c, a := newSeed001(t)
+	doc := c.doc("doc.md", "Next: CI.")
+	id := a.hands(doc)
+	m := r.sends("w1", "important", "Between tools.")
+	if text := a.hook("PostToolUse", ""); !strings.Contains(text, "Between tools.") {
+		t.Errorf("an agent at work hears %q", text)
+	}
+	other := r.registered("other") // others are looked at, and more than once
+	before := time.Now()
+	r.until("two looks have passed", func() bool { return time.Since(before) > 2*rotateEvery && r.message(other).Status == "waiting" })
+	if h := r.handoffIs(id, "scheduled"); h.Waiting != "" {
+		t.Errorf("%+v", h)
+	}
+	a.checkHeard("the turn goes on", "PostToolUse: [sm message] Between tools. #")
+	r.until("the message is proven", func() bool { return r.message(m).Status == "confirmed" })
+	a.ends()
+	r.handoffIs(id, "confirmed")
+	r.stop()
+}
+
+func TestSeed001_Edge_FileDeletedBeforeExecution(t *testing.T) {
+	r, c, a := newSeed001(t)
+	for name, spoil := range map[string]func(string) error{
+		"file_gone": os.Remove, "file_empty": func(path string) error { return os.Truncate(path, 0) },
+		"file_irregular": func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
+	} {
+		doc := c.doc(name+".md", "Next: CI.")
+		id := a.hands(doc)
+		noErrors(t, spoil(doc))
+		a.ends()
+		r.handoffIs(id, "failed: "+name)
+		r.until("told", func() bool { return strings.Contains(strings.Join(a.heard(), "\n"), doc+" did not take place") })
+		r.until("at rest", func() bool { return r.session("w1").IsIdle && r.session("w1").Queued == 0 })
+		a.works("Go on.")
+	}
+	r.stop()
+}
+
+func TestSeed001_Edge_TheLastOfSeveralCallsWins(t *testing.T) {
+	r, c, a := newSeed001(t)
+	var ids []string
+	for i := range 3 {
+		ids = append(ids, a.hands(c.doc(fmt.Sprintf("doc%d.md", i), "Next: CI.")))
+	}
+	a.ends()
+	r.handoffIs(ids[2], "confirmed")
+	r.handoffIs(ids[0], "cancelled: replaced")
+	r.handoffIs(ids[1], "cancelled: replaced")
+	a.checkHeard("", "typed: /clear", "typed: "+resume(r.dir+"/doc2.md"))
+	r.stop()
+}
+
+// TestSeed001_Edge_SessionKilledBefore: there is nobody to clear, and the agent's messages
+// wait for whoever comes.
+func TestSeed001_Edge_SessionKilledBefore(t *testing.T) {
+	r, c, a := newSeed001(t)
+	id := a.hands(c.doc("doc.md", "Next: CI."))
+	m := r.sends("w1", "sequential", "Look at CI.")
+	c.set(func() { c.dead[a.start] = true })
+	r.handoffIs(id, "failed: agent_gone")
+	if got := r.message(m).Status; got != "waiting" {
+		t.Errorf("the message is %s", got)
+	}
+	if n := len(r.mail()); n != 1 {
+		t.Errorf("somebody is told: %q", r.mail())
+	}
+	b := c.hire("w1", 7)
+	b.starts("startup")
+	b.checkHeard("the next client", "SessionStart: [sm message] Look at CI. #")
+	r.stop()
+}
+
+// TestSeed001_Edge_ObserverRestarts: unlike the seed's, a pending handoff outlives its
+// observer, however that ends.
+func TestSeed001_Edge_ObserverRestarts(t *testing.T) {
+	for name, end := range restarts() {
+		t.Run(name, func(t *testing.T) {
+			r, c, a := newSeed001(t)
+			doc := c.doc("doc.md", "Next: CI.")
+			id := a.hands(doc)
+			end(r)
+			r.start()
+			r.handoffIs(id, "scheduled")
+			a.ends()
+			r.handoffIs(id, "confirmed")
+			a.checkHeard("", "typed: /clear", "typed: "+resume(doc))
+			if s := r.session("w1"); s.LastHandoff == nil || *s.LastHandoff != doc {
+				t.Errorf("%+v", s)
+			}
+			end(r)
+			r.start()
+			if s := r.session("w1"); s.LastHandoff == nil || *s.LastHandoff != doc || s.Handoff != "" {
+				t.Errorf("after another restart: %+v", s)
+			}
+			a.checkHeard("nothing more", "typed: /clear", "typed: "+resume(doc))
+			r.stop()
+		})
+	}
+}
+
+// TestSeed001_Edge_HumanDraftIsLeftAlone: nothing is saved and restored, because nothing is
+// typed over it. The handoff waits.
+func TestSeed001_Edge_HumanDraftIsLeftAlone(t *testing.T) {
+	r, c, a := newSeed001(t)
+	c.set(func() { c.refuse = errDraft })
+	doc := c.doc("doc.md", "Next: CI.")
+	id := a.hands(doc)
+	a.ends()
+	h := r.handoffIs(id, "scheduled, waiting: unknown")
+	if h.Reason != "" {
+		t.Errorf("%+v", h)
+	}
+	a.checkHeard("nothing is typed over a draft")
+	c.set(func() { c.refuse = nil })
+	r.handoffIs(id, "confirmed")
+	a.checkHeard("", "typed: /clear", "typed: "+resume(doc))
+	r.stop()
+}
+
+// TestSeed001_Edge_DraftAfterClear: a human who begins to type right after /clear keeps the
+// prompt out. It is typed once the box is empty, and nothing else is before.
+func TestSeed001_Edge_DraftAfterClear(t *testing.T) {
+	r, c, a := newSeed001(t)
+	doc := c.doc("doc.md", "Next: CI.")
+	id := a.hands(doc)
+	a.ends()
+	<-c.begun
+	c.set(func() { c.refuse = errDraft })
+	r.handoffIs(id, "cleared, waiting: unknown")
+	m := r.sends("w1", "urgent", "Now.")
+	before := time.Now()
+	r.until("two looks have passed", func() bool { return time.Since(before) > 2*typeEvery })
+	if got := r.message(m).Status; got != "waiting" {
+		t.Errorf("the message is %s", got)
+	}
+	a.checkHeard("", "typed: /clear")
+	c.set(func() { c.refuse = nil })
+	r.handoffIs(id, "confirmed")
+	if diff := cmp.Diff([]string{"typed: /clear", "typed: " + resume(doc)}, a.heard()[:2]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r.stop()
+}
