@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -18,20 +19,30 @@ type RotationOptions struct {
 	// Resume is the prompt that a new context begins with, fit to be typed; nil for
 	// [UsualPrompt].
 	Resume func(path string) string
+
+	// ClearWithin is how long after /clear its proof may take. 0 is 30 s: clients call their
+	// hooks within 100 ms or so, and a slow hook of the user's holds up to 10 s.
+	ClearWithin time.Duration
+	// RestartWithin is the same for `sm run`. 0 is 90 s: it gives the old client 10 s to end.
+	RestartWithin time.Duration
+	// PromptWithin is how long the transcript may take to show the prompt. 0 is 20 s: it does
+	// within milliseconds, unless the machine is very slow.
+	PromptWithin time.Duration
+	// Grace is how long after a restart of the observer nothing is given up. 0 is 10 s: what
+	// happened meanwhile is told by the transcripts and the client's registry within a second
+	// or two.
+	Grace time.Duration
+}
+
+func (o RotationOptions) withDefaults() RotationOptions {
+	o.ClearWithin = cmp.Or(o.ClearWithin, 30*time.Second)
+	o.RestartWithin = cmp.Or(o.RestartWithin, 90*time.Second)
+	o.PromptWithin = cmp.Or(o.PromptWithin, 20*time.Second)
+	o.Grace = cmp.Or(o.Grace, 10*time.Second)
+	return o
 }
 
 const (
-	// clearWithin is how long after /clear its proof may take: clients call their hooks
-	// within 100 ms or so, and a slow hook of the user's holds up to 10 s.
-	clearWithin = 30 * time.Second
-	// restartWithin is the same for `sm run`, which gives the old client 10 s to end.
-	restartWithin = 90 * time.Second
-	// promptWithin is how long the transcript may take to show the prompt: it does within
-	// milliseconds, unless the machine is very slow.
-	promptWithin = 20 * time.Second
-	// grace is how long after a restart of the observer nothing is given up: what happened
-	// meanwhile is told by the transcripts and the client's registry within a second or two.
-	grace = 10 * time.Second
 	// patience is how long the terminal may refuse, say for a human's draft.
 	patience = 10 * time.Minute
 	// promptTries bounds how often a prompt is typed that nothing shows to be heard: again
@@ -67,7 +78,7 @@ type Rotations struct {
 // NewRotations knows no rotation.
 func NewRotations(o RotationOptions) *Rotations {
 	return &Rotations{
-		options: o, all: map[RotationID]*Rotation{}, open: map[alerts.AgentID]*Rotation{}, seats: map[alerts.AgentID]*Seat{},
+		options: o.withDefaults(), all: map[RotationID]*Rotation{}, open: map[alerts.AgentID]*Rotation{}, seats: map[alerts.AgentID]*Seat{},
 		changed: map[RotationID]struct{}{}, sat: map[alerts.AgentID]struct{}{},
 	}
 }
@@ -207,7 +218,7 @@ func (m *Rotations) idle(r *Rotation, in Idle) {
 	case Resuming:
 		// It was typed, or was about to be when the observer ended, and nobody has heard of it
 		// while the agent has sat at its prompt ever since.
-		if r.Way != WayRestart && r.Tries < promptTries && in.At.Sub(r.Changed) >= promptWithin && in.At.Sub(m.since) >= grace {
+		if r.Way != WayRestart && r.Tries < promptTries && in.At.Sub(r.Changed) >= m.options.PromptWithin && in.At.Sub(m.since) >= m.options.Grace {
 			m.move(r, Cleared, in.At)
 		}
 	}
@@ -375,20 +386,20 @@ func (m *Rotations) first(s *Seat, in First) {
 // Tick ends what has waited too long.
 func (m *Rotations) Tick(now time.Time) []Effect {
 	m.out = nil
-	if now.Sub(m.since) < grace {
+	if now.Sub(m.since) < m.options.Grace {
 		return nil
 	}
 	for _, agent := range slices.Sorted(maps.Keys(m.open)) {
 		r := m.open[agent]
 		age := now.Sub(r.Changed)
 		switch {
-		case r.State == Clearing && r.Way == WayRestart && age >= restartWithin:
+		case r.State == Clearing && r.Way == WayRestart && age >= m.options.RestartWithin:
 			m.fail(r, ReasonRestartGone, now)
-		case r.State == Clearing && r.Way != WayRestart && age >= clearWithin:
+		case r.State == Clearing && r.Way != WayRestart && age >= m.options.ClearWithin:
 			m.fail(r, ReasonClear, now)
 		case r.State == Cleared && age >= patience:
 			m.fail(r, ReasonPromptLate, now)
-		case r.State == Resuming && age >= promptWithin+clearWithin:
+		case r.State == Resuming && age >= m.options.PromptWithin+m.options.ClearWithin:
 			m.fail(r, ReasonPrompt, now)
 		}
 	}
