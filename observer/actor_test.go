@@ -83,7 +83,7 @@ func (c *cast) hire(agent string, n int) *actor {
 	a := &actor{cast: c, agent: agent, pane: fmt.Sprintf("%%%d", n), start: fmt.Sprintf("test %d", n), cwd: "/home/dev/web", context: 20_000}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.all[a.pane], c.line = a, []fleet.Process{{PID: os.Getpid(), Start: a.start}}
+	c.all[a.pane] = a
 	return a
 }
 
@@ -246,6 +246,7 @@ func (c *cast) doc(name, text string) string {
 // hands calls sm handoff for an agent, and returns the rotation's id.
 func (a *actor) hands(path string) string {
 	a.cast.r.t.Helper()
+	a.cast.set(func() { a.cast.line = []fleet.Process{{PID: os.Getpid(), Start: a.start}} })
 	var x api.Scheduled
 	answer := a.cast.r.asksHandoff(a.agent, a.agent, path)
 	noErrors(a.cast.r.t, json.Unmarshal([]byte(answer.Body), &x))

@@ -114,13 +114,15 @@ func (c *core) polled(id string, asked api.Run, first bool, now time.Time) (p po
 	}
 	x := c.run(agent)
 	x.seen, x.left, x.polls = now, asked.RestartsLeft, x.polls+1
-	if first && asked.Handled != "" {
+	open, ok := c.rotations.Open(agent)
+	if first && ok && string(open.ID) == asked.Handled { // it may be the answer of an earlier one, or of another agent's
 		c.rotate(handoff.Answered{ID: handoff.RotationID(asked.Handled), Reason: runReason(asked), At: now}, now)
-		if x.order.Rotation == asked.Handled {
-			x.order = api.Instruction{}
-		}
+		open, ok = c.rotations.Open(agent)
 	}
-	if open, ok := c.rotations.Open(agent); ok && string(open.ID) == x.order.Rotation && open.State == handoff.Clearing {
+	if asked.Handled != "" && x.order.Rotation == asked.Handled {
+		x.order = api.Instruction{}
+	}
+	if ok && string(open.ID) == x.order.Rotation && open.State == handoff.Clearing {
 		p.order = x.order
 	}
 	p.news, p.number = x.news, x.polls

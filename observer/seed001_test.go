@@ -177,8 +177,6 @@ func TestSeed001_Plan5_NoSession(t *testing.T) {
 	}
 	// A client that runs outside tmux and sm run has a session, and no way to clear it.
 	r.fire("lonely", uuid(77), "SessionStart", `,"source":"startup"`)
-	c.set(func() { c.line = nil })
-	r.o.Ancestry = nil
 	if x := r.asksHandoff("lonely", "lonely", doc); x.Code != http.StatusConflict || !strings.Contains(x.Body, "start it as sm run -- claude") {
 		t.Errorf("%d %s", x.Code, x.Body)
 	}
