@@ -1,6 +1,7 @@
 package observer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,7 +27,7 @@ type actor struct {
 	cast            *cast
 	agent, pane     string
 	start, provider string
-	cwd             string
+	cwd, dir        string // where it was started, and where it works; "" is the same
 
 	session  string
 	sessions int
@@ -131,7 +132,7 @@ func (a *actor) heard() (list []string) {
 func (a *actor) hook(event, fields string) (text string) {
 	body := fmt.Sprintf(`{"session_id":%q,"transcript_path":%q,"cwd":%q,"hook_event_name":%q,`+
 		`"sm":{"agent":%q,"provider":%q,"tmux":"/tmp/tmux","server":77,"pane":%q,"pid":%d,"start":%q}%s}`,
-		a.session, a.path(), a.cwd, event, a.agent, a.provider, a.pane, os.Getpid(), a.start, fields)
+		a.session, a.path(), cmp.Or(a.dir, a.cwd), event, a.agent, a.provider, a.pane, os.Getpid(), a.start, fields)
 	answer, err := a.cast.r.try(http.MethodPost, "/hooks/claude", body)
 	if err != nil || answer.Code/100 != 2 {
 		a.cast.r.t.Errorf("%s: %v, %d %s", event, err, answer.Code, answer.Body)
@@ -161,7 +162,7 @@ func (a *actor) path() string {
 // record appends one record to the transcript.
 func (a *actor) record(fields string) {
 	appendLines(a.cast.r.t, a.path(), fmt.Sprintf(`{"uuid":"u-%d","sessionId":%q,"timestamp":%q,"version":"2.1.197","cwd":%q,%s}`,
-		time.Now().UnixNano(), a.session, stamp(time.Now()), a.cwd, fields))
+		time.Now().UnixNano(), a.session, stamp(time.Now()), cmp.Or(a.dir, a.cwd), fields))
 }
 
 // works begins a turn with a prompt; the reply is the only one.

@@ -211,6 +211,7 @@ func (c *core) consume(agent alerts.AgentID, text string) {
 
 // consumeEffect marks a document as heard.
 type consumeEffect struct {
+	channel                string // "" for that of dir
 	dir, document, session string
 	pid                    int
 }
@@ -223,7 +224,7 @@ func (a *App) consume(e consumeEffect) {
 	if a.o.Handoff.Documents == nil || e.document == "" {
 		return
 	}
-	err := a.o.Handoff.Documents.Consume(a.channel(e.dir).Name, e.document, e.session, e.pid, time.Now())
+	err := a.o.Handoff.Documents.Consume(cmp.Or(e.channel, a.channel(e.dir).Name), e.document, e.session, e.pid, time.Now())
 	if err != nil && !errors.Is(err, handoff.ErrNoDocument) {
 		a.log.Warn("a document is not marked as heard", "id", e.document, "err", err)
 	}

@@ -43,8 +43,8 @@ func (c *core) carry(effects []handoff.Effect, now time.Time) {
 		case handoff.Executed:
 			c.log.Info("handoff confirmed", "agent", x.Rotation.Agent, "id", x.Rotation.ID, "path", x.Rotation.Read, "session", x.Rotation.Next)
 			s, _ := c.fleet.Seated(x.Rotation.Agent)
-			c.effects = append(c.effects, consumeEffect{x.Rotation.CWD, x.Rotation.Document, x.Rotation.Next, s.At.PID},
-				freshenEffect{x.Rotation, s.At})
+			c.effects = append(c.effects, freshenEffect{x.Rotation, s.At},
+				consumeEffect{channel: x.Rotation.Channel, document: x.Rotation.Document, session: x.Rotation.Next, pid: s.At.PID})
 		}
 	}
 }

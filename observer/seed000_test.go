@@ -3,6 +3,7 @@ package observer
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -11,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The tests of this file are those of the plan of seed 000, through the routes. Layer 3,
-// what a handoff does, is not among them.
+// The tests of this file are those of the plan of seed 000, through the routes; those of
+// layer 3 are with clients that hand over.
 
 // newSeed is an observer with an agent "em" whose parent is "boss".
 func newSeed(t *testing.T) *rig {
@@ -309,5 +310,63 @@ func TestPostSession(t *testing.T) {
 	if s := r.session("web"); s.ID != "em" || s.SessionID != uuid(1) {
 		t.Errorf("after a restart: %+v", s)
 	}
+	r.stop()
+}
+
+// TestSeed000_Layer3_TheLastHandoffAfterACompaction: the seed's script asks for
+// last_handoff_path and reads the file; the hook's answer gives the document itself, as it
+// was handed over, with its age. Both do so after each compaction.
+func TestSeed000_Layer3_TheLastHandoffAfterACompaction(t *testing.T) {
+	r, c, a := newSeed001(t)
+	doc := c.doc("doc.md", "Next: CI.\n")
+	if text := a.hook("SessionStart", `,"source":"compact"`); text != "" {
+		t.Errorf("with no prior handoff it hears %q", text)
+	}
+	id := a.hands(doc)
+	a.ends()
+	h := r.handoffIs(id, "confirmed")
+	noErrors(t, os.WriteFile(doc, []byte("Written over since."), 0o600))
+	for range 2 {
+		a.hook("PreCompact", `,"trigger":"auto"`)
+		a.record(`"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":"auto","preTokens":160000,"durationMs":81}`)
+		text := a.hook("SessionStart", `,"source":"compact"`)
+		for _, want := range []string{"=== HANDOFF LOADED (ID: " + h.Document + ") ===", "Origin: " + doc, "Age: ", "\nNext: CI.\n=== END HANDOFF ==="} {
+			if !strings.Contains(text, want) {
+				t.Errorf("told %q, which lacks %q", text, want)
+			}
+		}
+		if answer := r.askTCP(http.MethodGet, "/sessions/w1", ""); answer.Code != 200 || !strings.Contains(answer.Body, fmt.Sprintf(`"last_handoff_path":%q`, doc)) {
+			t.Errorf("%d %s", answer.Code, answer.Body)
+		}
+	}
+	r.kill()
+	r.start()
+	a.dir = "/home/dev/web/deep/below" // a cd in a tool call
+	a.works("Go on.")
+	for _, when := range []string{"after a restart of the observer", "once that is known"} {
+		if text := a.hook("SessionStart", `,"source":"compact"`); !strings.Contains(text, h.Document) {
+			t.Errorf("%s it hears %q", when, text)
+		}
+		r.until("the transcript is read", func() bool { return r.session("w1").CWD == a.dir })
+	}
+	r.stop()
+}
+
+// TestSeed000_Unit_BothAgainAfterAHandoff: the flags are re-armed by the rotation.
+func TestSeed000_Unit_BothAgainAfterAHandoff(t *testing.T) {
+	r, c, a := newSeed001(t)
+	a.context = 131_000
+	a.works("Grow.")
+	r.untilMail("critical", "w1/1/critical waiting")
+	a.context = 20_000
+	id := a.hands(c.doc("doc.md", "Next: CI."))
+	a.ends()
+	r.handoffIs(id, "confirmed")
+	a.context = 104_000
+	a.works("Grow.")
+	r.untilMail("warned again", "w1/1/critical withdrawn", "w1/2/warning waiting")
+	a.context = 132_000
+	a.works("Grow.")
+	r.untilMail("critical again", "w1/1/critical withdrawn", "w1/2/warning withdrawn", "w1/2/critical waiting")
 	r.stop()
 }

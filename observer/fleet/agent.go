@@ -43,6 +43,8 @@ type Agent struct {
 	// the newest at all, Hooked that of the newest hook.
 	Sample        Sample
 	Spoke, Hooked transcript.Instant
+	// CWD is the folder that its client was started in, "" while no hook has told.
+	CWD string
 	// Begun is when its session began or was taken up again, by the newest SessionStart.
 	Begun transcript.Instant
 	// Counted are the agent's compactions since the state directory was made.

@@ -9,8 +9,10 @@ import (
 
 // Seated is where an agent sits, and in what.
 type Seated struct {
-	Session  string // "" for none
-	Path     string // of its transcript, "" while there is none
+	Session string // "" for none
+	Path    string // of its transcript, "" while there is none
+	// CWD is the folder that the client was started in. The transcript tells where the agent
+	// works: it decides only where nothing else tells.
 	CWD      string
 	Project  string    // the directory in which its client was started, as far as that is known
 	Started  time.Time // when the session began, zero while unknown
@@ -33,15 +35,14 @@ func (f *Fleet) Seated(agent alerts.AgentID) (s Seated, ok bool) {
 	}
 	c := f.clients[a.Session]
 	s = Seated{
-		Session: a.Session, Name: a.Name, Provider: cmp.Or(a.Provider, "claude"), Started: a.Begun.Time(), CWD: c.CWD,
-		At:      Place{Socket: a.Tmux, Server: a.Server, Pane: a.Pane, PID: cmp.Or(c.PID, a.PID), Start: cmp.Or(c.ProcStart, a.Start)},
-		Project: cmp.Or(a.Project, c.CWD),
-		Heard:   a.Hooked != 0 || a.Spoke != 0,
+		Session: a.Session, Name: a.Name, Provider: cmp.Or(a.Provider, "claude"), Started: a.Begun.Time(), CWD: cmp.Or(c.CWD, a.CWD),
+		At:    Place{Socket: a.Tmux, Server: a.Server, Pane: a.Pane, PID: cmp.Or(c.PID, a.PID), Start: cmp.Or(c.ProcStart, a.Start)},
+		Heard: a.Hooked != 0 || a.Spoke != 0, Project: cmp.Or(a.Project, c.CWD, a.CWD),
 	}
 	if x := f.sessions[a.Session]; x != nil && len(x.own) > 0 {
 		t := &x.own[0].Session
-		s.Path, s.CWD = x.own[0].Cursor.Path, cmp.Or(t.CWD, s.CWD)
-		s.Project = cmp.Or(s.Project, s.CWD)
+		s.Path, s.CWD = x.own[0].Cursor.Path, cmp.Or(s.CWD, t.CWD)
+		s.Project = cmp.Or(a.Project, s.CWD)
 		if at := t.Started.Time(); s.Started.IsZero() || t.Started != 0 && at.Before(s.Started) {
 			s.Started = at
 		}
