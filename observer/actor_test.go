@@ -31,6 +31,7 @@ type actor struct {
 
 	session  string
 	sessions int
+	entries  int
 	nap      chan struct{} // closed to let a typing go on; nil for at once
 	lines    []string
 	context  int // tokens of the next reply
@@ -103,9 +104,12 @@ func (a *actor) starts(source string) {
 	a.record(`"type":"system","subtype":"informational"`)
 }
 
-// rests writes the registry's entry.
+// rests writes the registry's entry. Two in a row differ in length: turns of no real client
+// are so short that its entries have the same time, and with it the same look.
 func (a *actor) rests(status string) {
-	a.cast.r.client(a.number(), a.session, fmt.Sprintf(`,"status":%q,"statusUpdatedAt":%d`, status, time.Now().UnixMilli()))
+	a.entries++
+	a.cast.r.client(a.number(), a.session, fmt.Sprintf(`,"status":%q,"statusUpdatedAt":%d,"pad":%q`,
+		status, time.Now().UnixMilli()+1, strings.Repeat("x", a.entries%9)))
 }
 
 // hears writes down what has happened to the client.
@@ -286,3 +290,16 @@ func (r *rig) handoffIs(id, state string) (h api.Handoff) {
 }
 
 var errDraft = errors.New("a draft is in the input box")
+
+// ends stops the observer once nobody is typed to any more: a client that is in the middle
+// of a turn would find no observer.
+func (r *rig) ends() {
+	r.t.Helper()
+	c := r.o.Terminal.(*cast)
+	r.until("nothing is typed", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(c.typing) == 0
+	})
+	r.stop()
+}

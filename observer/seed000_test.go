@@ -349,7 +349,7 @@ func TestSeed000_Layer3_TheLastHandoffAfterACompaction(t *testing.T) {
 		}
 		r.until("the transcript is read", func() bool { return r.session("w1").CWD == a.dir })
 	}
-	r.stop()
+	r.ends()
 }
 
 // TestSeed000_Unit_BothAgainAfterAHandoff: the flags are re-armed by the rotation.
@@ -368,5 +368,5 @@ func TestSeed000_Unit_BothAgainAfterAHandoff(t *testing.T) {
 	a.context = 132_000
 	a.works("Grow.")
 	r.untilMail("critical again", "w1/1/critical withdrawn", "w1/2/warning withdrawn", "w1/2/critical waiting")
-	r.stop()
+	r.ends()
 }

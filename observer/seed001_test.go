@@ -58,7 +58,7 @@ func TestSeed001_Plan1_HappyPath(t *testing.T) {
 	if n := r.scrape()[`sm_handoffs_total{outcome="confirmed"}`]; n != 1 {
 		t.Errorf("%v are counted", n)
 	}
-	r.stop()
+	r.ends()
 }
 
 func TestSeed001_Plan2_FileValidation(t *testing.T) {
@@ -91,7 +91,7 @@ func TestSeed001_Plan2_FileValidation(t *testing.T) {
 	}
 	a.ends()
 	a.checkHeard("nothing has happened")
-	r.stop()
+	r.ends()
 }
 
 func TestSeed001_Plan3_SelfOnly(t *testing.T) {
@@ -129,7 +129,7 @@ func TestSeed001_Plan3_SelfOnly(t *testing.T) {
 	if n := r.scrape()[`sm_handoffs_total{outcome="refused"}`]; n != 6 {
 		t.Errorf("%v refusals are counted", n)
 	}
-	r.stop()
+	r.ends()
 }
 
 func TestSeed001_Plan4_CodexAppIsRefused(t *testing.T) {
@@ -148,7 +148,7 @@ func TestSeed001_Plan4_CodexAppIsRefused(t *testing.T) {
 	if n := len(r.handoffs()); n != 0 {
 		t.Errorf("%d are scheduled", n)
 	}
-	r.stop()
+	r.ends()
 }
 
 func TestSeed001_Codex_GetsNew(t *testing.T) {
@@ -166,7 +166,7 @@ func TestSeed001_Codex_GetsNew(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	a.checkHeard("", "typed: /new", "typed: "+resume(doc))
-	c.r.stop()
+	c.r.ends()
 }
 
 func TestSeed001_Plan5_NoSession(t *testing.T) {
@@ -180,7 +180,7 @@ func TestSeed001_Plan5_NoSession(t *testing.T) {
 	if x := r.asksHandoff("lonely", "lonely", doc); x.Code != http.StatusConflict || !strings.Contains(x.Body, "start it as sm run -- claude") {
 		t.Errorf("%d %s", x.Code, x.Body)
 	}
-	r.stop()
+	r.ends()
 }
 
 // TestSeed001_Plan6_SkipFence: what /clear itself tells, its SessionStart and the late Stop
@@ -209,7 +209,7 @@ func TestSeed001_Plan6_SkipFence(t *testing.T) {
 	if !strings.Contains(r.log.String(), `msg="new cycle" agent=w1 cycle=2 cause=handoff`) {
 		t.Error("the handoff opened none")
 	}
-	r.stop()
+	r.ends()
 }
 
 // TestSeed001_Plan7_QueuedMessages: what waits follows after the handoff; nothing comes
@@ -241,7 +241,7 @@ func TestSeed001_Plan7_QueuedMessages(t *testing.T) {
 			t.Errorf("%q is heard %d times: %q", text, n, got)
 		}
 	}
-	r.stop()
+	r.ends()
 }
 
 // TestSeed001_Plan8_DeliveryLock: one text at a time is typed into a pane (the cast sees to
@@ -274,7 +274,7 @@ func TestSeed001_Plan8_DeliveryLock(t *testing.T) {
 	close(nap)
 	r.handoffIs(id, "confirmed")
 	r.until("the message follows", func() bool { return r.message(m).Status == "confirmed" })
-	r.stop()
+	r.ends()
 }
 
 // TestSeed001_Plan9_FailureRecovery: the document is deleted after the call. The agent keeps
@@ -304,7 +304,7 @@ func TestSeed001_Plan9_FailureRecovery(t *testing.T) {
 	again := a.hands(doc)
 	a.ends()
 	r.handoffIs(again, "confirmed")
-	r.stop()
+	r.ends()
 }
 
 func TestSeed001_Edge_AgentContinuesAfterTheCall(t *testing.T) {
@@ -325,7 +325,7 @@ func TestSeed001_Edge_AgentContinuesAfterTheCall(t *testing.T) {
 	r.until("the message is proven", func() bool { return r.message(m).Status == "confirmed" })
 	a.ends()
 	r.handoffIs(id, "confirmed")
-	r.stop()
+	r.ends()
 }
 
 func TestSeed001_Edge_FileDeletedBeforeExecution(t *testing.T) {
@@ -343,7 +343,7 @@ func TestSeed001_Edge_FileDeletedBeforeExecution(t *testing.T) {
 		r.until("at rest", func() bool { return r.session("w1").IsIdle && r.session("w1").Queued == 0 })
 		a.works("Go on.")
 	}
-	r.stop()
+	r.ends()
 }
 
 func TestSeed001_Edge_TheLastOfSeveralCallsWins(t *testing.T) {
@@ -357,7 +357,7 @@ func TestSeed001_Edge_TheLastOfSeveralCallsWins(t *testing.T) {
 	r.handoffIs(ids[0], "cancelled: replaced")
 	r.handoffIs(ids[1], "cancelled: replaced")
 	a.checkHeard("", "typed: /clear", "typed: "+resume(r.dir+"/doc2.md"))
-	r.stop()
+	r.ends()
 }
 
 // TestSeed001_Edge_SessionKilledBefore: there is nobody to clear, and the agent's messages
@@ -377,7 +377,7 @@ func TestSeed001_Edge_SessionKilledBefore(t *testing.T) {
 	b := c.hire("w1", 7)
 	b.starts("startup")
 	b.checkHeard("the next client", "SessionStart: [sm message] Look at CI. #")
-	r.stop()
+	r.ends()
 }
 
 // TestSeed001_Edge_ObserverRestarts: unlike the seed's, a pending handoff outlives its
@@ -403,7 +403,7 @@ func TestSeed001_Edge_ObserverRestarts(t *testing.T) {
 				t.Errorf("after another restart: %+v", s)
 			}
 			a.checkHeard("nothing more", "typed: /clear", "typed: "+resume(doc))
-			r.stop()
+			r.ends()
 		})
 	}
 }
@@ -424,7 +424,7 @@ func TestSeed001_Edge_HumanDraftIsLeftAlone(t *testing.T) {
 	c.set(func() { c.refuse = nil })
 	r.handoffIs(id, "confirmed")
 	a.checkHeard("", "typed: /clear", "typed: "+resume(doc))
-	r.stop()
+	r.ends()
 }
 
 // TestSeed001_Edge_DraftAfterClear: a human who begins to type right after /clear keeps the
@@ -449,5 +449,5 @@ func TestSeed001_Edge_DraftAfterClear(t *testing.T) {
 	if diff := cmp.Diff([]string{"typed: /clear", "typed: " + resume(doc)}, a.heard()[:2]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	r.stop()
+	r.ends()
 }

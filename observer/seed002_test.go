@@ -75,7 +75,7 @@ func TestSeed002_Document_GivenOnceWhateverBeginsTheSession(t *testing.T) {
 			if n := len(a.heard()); n != 1 {
 				t.Errorf("heard %q", a.heard())
 			}
-			r.stop()
+			r.ends()
 		})
 	}
 }
@@ -97,7 +97,7 @@ func TestSeed002_Document_ConsumedByTheTranscriptAlone(t *testing.T) {
 		t.Errorf("heard %q", got)
 	}
 	r.documentIs(d.ID, handoff.StatusConsumed)
-	r.stop()
+	r.ends()
 }
 
 func TestSeed002_Document_NoneBesideTheResumePrompt(t *testing.T) {
@@ -113,7 +113,7 @@ func TestSeed002_Document_NoneBesideTheResumePrompt(t *testing.T) {
 	if got := strings.Join(a.heard(), "\n"); strings.Contains(got, h.Document) || strings.Contains(got, left.ID) {
 		t.Errorf("heard %s", got)
 	}
-	r.stop()
+	r.ends()
 }
 
 func TestSeed002_Document_TwoAgentsOfOneChannel(t *testing.T) {
@@ -142,7 +142,7 @@ func TestSeed002_Document_TwoAgentsOfOneChannel(t *testing.T) {
 			t.Errorf("%s is told %q after a compaction", x.a.agent, text)
 		}
 	}
-	r.stop()
+	r.ends()
 }
 
 // TestSeed002_Document_OfAnotherAgentOnlyOnceItHasLeft: the document of a client that still
@@ -159,7 +159,7 @@ func TestSeed002_Document_OfAnotherAgentOnlyOnceItHasLeft(t *testing.T) {
 	c.enter("w5", 6).checkHeard("another has it")
 	back := c.enter("w1", 7)
 	back.checkHeard("whoever left it does not get it back from another")
-	r.stop()
+	r.ends()
 }
 
 func TestSeed002_Safety_ADocumentExpiresAfterTwoHours(t *testing.T) {
@@ -173,7 +173,7 @@ func TestSeed002_Safety_ADocumentExpiresAfterTwoHours(t *testing.T) {
 	if n := len(a.heard()); n != 1 {
 		t.Errorf("heard %q", a.heard())
 	}
-	r.stop()
+	r.ends()
 }
 
 // TestSeed002_Errors_WhatIsStoredIsNotWhatTheManifestSays: a file that has gone, and one with
@@ -200,7 +200,7 @@ func TestSeed002_Errors_WhatIsStoredIsNotWhatTheManifestSays(t *testing.T) {
 			if log := r.log.String(); !strings.Contains(log, "a session starts without its document") || !strings.Contains(log, d.ID) {
 				t.Errorf("the log does not say so:\n%s", log)
 			}
-			r.stop()
+			r.ends()
 		})
 	}
 }
@@ -216,7 +216,7 @@ func TestSeed002_Document_MadeBeforeACompaction(t *testing.T) {
 			t.Errorf("told %q, which lacks %q", text, want)
 		}
 	}
-	r.stop()
+	r.ends()
 }
 
 // TestSeed002_Errors_NoTranscriptNoDocument: hooks fail silently for the client, and the
@@ -232,7 +232,7 @@ func TestSeed002_Errors_NoTranscriptNoDocument(t *testing.T) {
 	if text := r.fire("w9", uuid(90), "SessionStart", `,"source":"compact"`); text != "" {
 		t.Errorf("told %q", text)
 	}
-	r.stop()
+	r.ends()
 }
 
 // supervisor is an `sm run`, as far as its polls go.
@@ -337,7 +337,7 @@ func TestSeed002_Rotate_ByItselfAtCriticalUnderARun(t *testing.T) {
 	if len(answered.orders) != 0 || len(r.handoffs()) != 1 {
 		t.Errorf("another order, or handoff: %+v", r.handoffs())
 	}
-	r.stop()
+	r.ends()
 }
 
 // TestSeed002_Rotate_NotByItself: without auto_rotate, and without a run, nobody rotates who
@@ -356,7 +356,7 @@ func TestSeed002_Rotate_NotByItself(t *testing.T) {
 			if n := len(r.handoffs()); n != 0 {
 				t.Errorf("%d handoffs", n)
 			}
-			r.stop()
+			r.ends()
 		})
 	}
 }
@@ -380,7 +380,7 @@ func TestSeed002_Safety_NoRestartIsLeft(t *testing.T) {
 	if s := r.session("w1"); s.Cycle != 1 || s.SessionID != a.session {
 		t.Errorf("%+v", s)
 	}
-	r.stop()
+	r.ends()
 }
 
 // TestSeed002_Errors_AnAnswerOfAnotherRotation: what a run has done for another rotation, by
@@ -403,7 +403,7 @@ func TestSeed002_Errors_AnAnswerOfAnotherRotation(t *testing.T) {
 			r.handoffIs(id, "clearing")
 			a.restarts(4, resume(doc))
 			r.handoffIs(id, "confirmed")
-			r.stop()
+			r.ends()
 		})
 	}
 }
@@ -423,7 +423,7 @@ func TestSeed002_Errors_AnAnswerOfAnotherAgentsRun(t *testing.T) {
 	}
 	a.restarts(4, resume(doc))
 	r.handoffIs(id, "confirmed")
-	r.stop()
+	r.ends()
 }
 
 // TestSeed002_Errors_ARunThatHangsUp: without its run a client in a pane is cleared there.
@@ -441,7 +441,7 @@ func TestSeed002_Errors_ARunThatHangsUp(t *testing.T) {
 	if h := r.handoffIs(id, "confirmed"); h.Way != "clear" {
 		t.Errorf("%+v", h)
 	}
-	r.stop()
+	r.ends()
 }
 
 // TestSeed002_Errors_ARunThatTakesAnOrderAndIsNeverSeenAgain: nobody knows what it has done,
@@ -462,7 +462,7 @@ func TestSeed002_Errors_ARunThatTakesAnOrderAndIsNeverSeenAgain(t *testing.T) {
 	// An answer that comes after all changes nothing any more.
 	r.polls("w1", api.Run{RestartsLeft: 9, Handled: id, Outcome: api.OutcomeRestarted})
 	r.handoffIs(id, "failed: run_gone")
-	r.stop()
+	r.ends()
 }
 
 // TestSeed002_Restart_TheSameOrderOnce: an observer that ends while an order is out gives the
@@ -498,7 +498,7 @@ func TestSeed002_Restart_TheSameOrderOnce(t *testing.T) {
 			if got := strings.Join(b.heard(), "\n"); strings.Contains(got, "HANDOFF LOADED") {
 				t.Errorf("heard %s", got)
 			}
-			r.stop()
+			r.ends()
 		})
 	}
 }
