@@ -116,6 +116,15 @@ func (c *core) resume() {
 			c.tellRun(r)
 		}
 	}
+	heard := map[alerts.AgentID]handoff.Rotation{}
+	for _, r := range c.rotations.All() { // the oldest first
+		if r.State == handoff.Confirmed {
+			heard[r.Agent] = r
+		}
+	}
+	for _, r := range heard { // it may not have come to that; twice is as good as once
+		c.effects = append(c.effects, consumeEffect{channel: r.Channel, document: r.Document, session: r.Next})
+	}
 }
 
 func (c *core) renameRotations(from, to alerts.AgentID) {

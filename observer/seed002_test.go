@@ -116,6 +116,31 @@ func TestSeed002_Document_NoneBesideTheResumePrompt(t *testing.T) {
 	r.ends()
 }
 
+// TestSeed002_Document_ConsumedAfterAll: what an observer did not come to mark as heard, the
+// next one does.
+func TestSeed002_Document_ConsumedAfterAll(t *testing.T) {
+	r, c, a := newSeed002(t, nil)
+	id := a.hands(c.doc("doc.md", "Next: CI."))
+	a.ends()
+	<-c.begun
+	r.handoffIs(id, "cleared")
+	nap := make(chan struct{})
+	c.set(func() { a.nap = nap })
+	<-c.begun
+	dir := filepath.Join(r.dir, "handoff")
+	noErrors(t, os.Rename(dir, dir+".away"))
+	close(nap)
+	h := r.handoffIs(id, "confirmed")
+	r.ends()
+	noErrors(t, os.Rename(dir+".away", dir))
+	r.documentIs(h.Document, handoff.StatusActive)
+	r.start()
+	r.documentIs(h.Document, handoff.StatusConsumed)
+	a.starts("resume")
+	a.checkHeard("", "typed: /clear", "typed: "+resume(h.Path))
+	r.ends()
+}
+
 func TestSeed002_Document_TwoAgentsOfOneChannel(t *testing.T) {
 	r, c, a := newSeed002(t, nil)
 	b := c.enter("w2", 4)
@@ -131,6 +156,7 @@ func TestSeed002_Document_TwoAgentsOfOneChannel(t *testing.T) {
 		a           *actor
 		mine, other string
 	}{{a, h1.Document, h2.Document}, {b, h2.Document, h1.Document}} {
+		r.documentIs(x.mine, handoff.StatusConsumed)
 		for _, source := range []string{"startup", "resume", "clear"} {
 			x.a.starts(source)
 		}
