@@ -35,12 +35,22 @@ func (b box) match(text string) match {
 }
 
 // leftover says whether the box holds a text of sm from an attempt that ended before
-// Enter, by the id at its end.
+// Enter, by the id at its end, or by being the whole prompt that resumes from a document.
+// A command may be a human's.
 func (b box) leftover(text string) bool {
 	typed, _ := b.content()
+	if own(text) {
+		return !isCommand(text) && b.stands(text)
+	}
 	_, id := cutID(text)
 	return id != "" && b.hidden == 0 && strings.HasPrefix(typed, Prefix) &&
 		strings.HasSuffix(squeeze(typed), squeeze(id)) && strings.Count(typed, Prefix) == 1
+}
+
+// stands says whether the box holds exactly that text, and nothing else.
+func (b box) stands(text string) bool {
+	typed, _ := b.content()
+	return b.hidden == 0 && squeeze(typed) == squeeze(text)
 }
 
 // collapsed tells "[Pasted text #1]" and "[Pasted text #1 +12 lines]".

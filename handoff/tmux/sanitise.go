@@ -68,13 +68,16 @@ func Check(text string) error {
 
 // own tells the texts that need no heading, being commands or prompts of sm's making.
 func own(text string) bool {
-	if text == "/clear" || text == "/new" {
+	if isCommand(text) {
 		return true
 	}
 	path, ok := strings.CutPrefix(text, "Read ")
 	path, ok2 := strings.CutSuffix(path, " and continue from where you left off.")
 	return ok && ok2 && len(path) > 1 && path[0] == '/'
 }
+
+// isCommand tells the commands that clear a context.
+func isCommand(text string) bool { return text == "/clear" || text == "/new" }
 
 // clean lets through what is printed and only that.
 func clean(text string) string {

@@ -263,6 +263,19 @@ func TestMatchOfScrolledBoxes(t *testing.T) {
 	}
 }
 
+const testResume = "Read /home/dev/web/doc.md and continue from where you left off."
+
+func TestStands(t *testing.T) {
+	for box, want := range map[string]bool{
+		"/clear": true, " /clear ": true, "/clear now": false, "/clearly": false, "x /clear": false, "/new": false, "": false, "/clear\n/clear": false,
+	} {
+		b, ok := findBox(ParseScreen(testRule+"\n❯ "+box+"\n"+testRule+"\n", Cursor{}))
+		if got := b.stands("/clear"); !ok || got != want {
+			t.Errorf("%q: stands = %v, want %v", box, got, want)
+		}
+	}
+}
+
 func TestLeftover(t *testing.T) {
 	for _, c := range []struct {
 		name, text, box string
@@ -276,6 +289,11 @@ func TestLeftover(t *testing.T) {
 		{"two of them", "[sm test] a #a1b2c3", "[sm test] a #a1b2c3 [sm test] a #a1b2c3", false},
 		{"no id", "[sm test] a", "[sm test] a", false},
 		{"a human's command", "/clear", "/clear", false},
+		{"the prompt", testResume, testResume, true},
+		{"the prompt, broken into lines", testResume, strings.Replace(testResume, " and", "\n  and", 1), true},
+		{"the prompt of another document", testResume, strings.Replace(testResume, "doc", "dog", 1), false},
+		{"the prompt and more", testResume, testResume + " Not.", false},
+		{"the prompt, cut", testResume, testResume[:40], false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, ok := findBox(ParseScreen(testRule+"\n❯ "+c.box+"\n"+testRule+"\n", Cursor{}))

@@ -26,7 +26,8 @@ const (
 //
 // check is asked once, last before the text is pasted, and says whether the agent is
 // (still) idle; nil asks nobody. When the text, or one of sm with the same id, stands in
-// the box from an attempt that was cut off, only Enter is pressed.
+// the box from an attempt that was cut off, only Enter is pressed. A command that stands
+// there is a human's for all that Type knows: see Finish.
 //
 // Texts for the same pane wait for each other. Once the text is pasted Type goes on even
 // if ctx ends, for at most Options.Echo and the time of a few commands.
@@ -44,7 +45,7 @@ func (s *Server) Type(ctx context.Context, p Pane, c Client, text string, check 
 	}
 	defer release()
 
-	left, err := s.ready(ctx, p, c, text)
+	left, err := s.ready(ctx, p, c, func(b box) bool { return b.leftover(text) })
 	if err != nil {
 		return err
 	}
@@ -63,6 +64,41 @@ func (s *Server) Type(ctx context.Context, p Pane, c Client, text string, check 
 	return err
 }
 
+// Finish presses Enter if the text stands in the client's input box, exactly and alone, and
+// never pastes anything: the Error has ReasonUnseen when the box is empty, and is that of
+// Type otherwise. It is for whoever knows that an attempt to type the text, a command too,
+// may have been cut off before Enter. Should a human have written the same, Enter does what
+// the attempt was to do.
+func (s *Server) Finish(ctx context.Context, p Pane, c Client, text string, check func(context.Context) error) error {
+	const op = "finish"
+	if err := p.check(); err != nil {
+		return &Error{Op: op, Pane: p, Reason: ReasonUnknown, Err: err}
+	}
+	if err := Check(text); err != nil {
+		return fmt.Errorf("%s in pane %s: %w", op, p.ID, err)
+	}
+	release, err := s.enterLane(ctx, p)
+	if err != nil {
+		return fmt.Errorf("%s in pane %s: %w: try again", op, p.ID, err)
+	}
+	defer release()
+	left, err := s.ready(ctx, p, c, func(b box) bool { return b.stands(text) })
+	if err == nil && !left {
+		err = &Error{Op: op, Pane: p, Reason: ReasonUnseen}
+	}
+	if err == nil {
+		err = ask(ctx, check)
+	}
+	if err != nil {
+		return err
+	}
+	err = s.enter(context.WithoutCancel(ctx), p, c, text, true)
+	if e, ok := errors.AsType[*Error](err); ok {
+		e.Pasted = true
+	}
+	return err
+}
+
 func ask(ctx context.Context, check func(context.Context) error) error {
 	if check == nil {
 		return nil
@@ -71,22 +107,22 @@ func ask(ctx context.Context, check func(context.Context) error) error {
 }
 
 // ready is Ready, and says whether the text stands in the box already.
-func (s *Server) ready(ctx context.Context, p Pane, c Client, text string) (left bool, err error) {
+func (s *Server) ready(ctx context.Context, p Pane, c Client, stands func(box) bool) (left bool, err error) {
 	v, err := s.look(ctx, "type", p)
 	if err != nil {
 		return false, err
 	}
-	return s.judge(v, c, text)
+	return s.judge(v, c, stands)
 }
 
-func (s *Server) judge(v view, c Client, text string) (left bool, err error) {
+func (s *Server) judge(v view, c Client, stands func(box) bool) (left bool, err error) {
 	if err := v.verify("type", c); err != nil {
 		return false, err
 	}
 	r := Refusal(v.screen)
-	if r == ReasonDraft {
+	if r == ReasonDraft && stands != nil {
 		for b := range v.candidates() {
-			left = left || b.leftover(text)
+			left = left || stands(b)
 		}
 	}
 	if left {
@@ -106,7 +142,7 @@ func (s *Server) paste(ctx context.Context, p Pane, c Client, text string, check
 	for range attempts {
 		v, err := s.look(ctx, "type", p)
 		if err == nil {
-			_, err = s.judge(v, c, "")
+			_, err = s.judge(v, c, nil)
 		}
 		if err == nil && !asked {
 			asked, err = true, ask(ctx, check)

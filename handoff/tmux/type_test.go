@@ -191,6 +191,43 @@ func TestTypeResumesAfterPaste(t *testing.T) {
 	}
 }
 
+// TestFinish: Enter alone completes a text whose typist was cut off, and nothing else is
+// touched.
+func TestFinish(t *testing.T) {
+	for _, text := range []string{"/clear", testResume} {
+		r := newRig(t, Options{Echo: 300e6})
+		a := r.startWindow()
+		a.reaches(ReasonNone)
+		finish := func() error { return r.Finish(t.Context(), a.pane, a.client, text, nil) }
+		if err := finish(); ReasonOf(err) != ReasonUnseen || PastedIn(err) {
+			t.Errorf("%q: Finish of an empty box = %v", text, err)
+		}
+		a.order("hold")
+		if err := a.typed(text); !PastedIn(err) {
+			t.Errorf("%q: Type = %v", text, err)
+		}
+		a.order("release")
+		a.reaches(ReasonDraft)
+		if err := r.Finish(t.Context(), a.pane, a.client, "/new", nil); ReasonOf(err) != ReasonDraft {
+			t.Errorf("%q: Finish of another text = %v", text, err)
+		}
+		busy := errors.New("busy")
+		if err := r.Finish(t.Context(), a.pane, a.client, text, func(context.Context) error { return busy }); !errors.Is(err, busy) {
+			t.Errorf("%q: Finish for an agent at work = %v", text, err)
+		}
+		if err := finish(); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if got := a.wait("submit", 1).Text; got != text || len(a.events("paste")) != 1 {
+			t.Errorf("submitted %q, after %d pastes", got, len(a.events("paste")))
+		}
+		a.reaches(ReasonNone)
+		if err := finish(); ReasonOf(err) != ReasonUnseen || len(a.submitted()) != 1 {
+			t.Errorf("%q: Finish once more = %v, submitted %q", text, err, a.submitted())
+		}
+	}
+}
+
 // To be told to stop in the middle would leave a draft behind.
 func TestTypeFinishesWhatItPasted(t *testing.T) {
 	r := newRig(t, Options{})
