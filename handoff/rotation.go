@@ -117,6 +117,8 @@ type Rotation struct {
 	Refused time.Time
 	Last    string
 	Tries   int
+	// Finished says that in this state a text which stood there was finished by Enter.
+	Finished bool
 	// After is when to try again at the earliest, Pause how long that was put off.
 	After time.Time
 	Pause time.Duration

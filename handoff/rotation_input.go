@@ -29,11 +29,12 @@ type Prepared struct {
 	At     time.Time
 }
 
-// Typed answers [Clear] and [Resume]. With Pressed the client may have got the text;
-// without it nothing has happened, for Reason.
+// Typed answers [Clear], [Resume] and [Finish]. With Pressed the client may have got the
+// text; without it nothing has happened, for Reason.
 type Typed struct {
 	ID      RotationID
-	Prompt  bool // it answers Resume
+	Prompt  bool // it answers Resume, or a Finish of the prompt
+	Finish  bool
 	Pressed bool
 	Reason  string
 	At      time.Time
@@ -86,7 +87,7 @@ func (Gone) input()     {}
 func (First) input()    {}
 
 // Effect is what is to be done once the state is stored: [Hold], [Prepare], [Clear],
-// [Restart], [Resume], [Release], [Report] or [Executed].
+// [Restart], [Resume], [Finish], [Release], [Report] or [Executed].
 type Effect interface{ effect() }
 
 // Hold keeps back the messages to an agent: what it heard now would be cleared.
@@ -108,6 +109,14 @@ type Restart struct{ Rotation Rotation }
 
 // Resume types the prompt into the new context. [Typed] answers.
 type Resume struct{ Rotation Rotation }
+
+// Finish presses Enter if the text stands at the agent's prompt, exactly and alone: an
+// observer may have ended between the two. [Typed] answers.
+type Finish struct {
+	Rotation Rotation
+	Text     string
+	Prompt   bool
+}
 
 // Release lets messages go on.
 type Release struct{ Agent alerts.AgentID }
@@ -131,6 +140,7 @@ func (Prepare) effect()   {}
 func (Clear) effect()     {}
 func (Restart) effect()   {}
 func (Resume) effect()    {}
+func (Finish) effect()    {}
 func (Release) effect()   {}
 func (Report) effect()    {}
 func (Executed) effect()  {}

@@ -48,6 +48,9 @@ const (
 	// promptTries bounds how often a prompt is typed that nothing shows to be heard: again
 	// only when the agent sits at an empty prompt all the while.
 	promptTries = 3
+	// finishAfter is how long after a text was typed, or the observer began, it is looked
+	// whether the text still stands there: by then its proof has come, or the registry tells.
+	finishAfter = 3 * time.Second
 	// The pauses after a refusal.
 	firstPause, longestPause = 2 * time.Second, 30 * time.Second
 	// keptFor is how long a rotation that has ended is kept, keptMost how many of an agent.
@@ -68,6 +71,9 @@ type Rotations struct {
 	seats    map[alerts.AgentID]*Seat
 	counters Counters
 	since    time.Time // of the Restore, zero for none
+	// typing are the rotations for which a text is on its way: until the answer nobody
+	// knows what stands at the prompt.
+	typing map[RotationID]struct{}
 
 	changed map[RotationID]struct{}
 	sat     map[alerts.AgentID]struct{} // seats that have changed
@@ -79,7 +85,7 @@ type Rotations struct {
 func NewRotations(o RotationOptions) *Rotations {
 	return &Rotations{
 		options: o.withDefaults(), all: map[RotationID]*Rotation{}, open: map[alerts.AgentID]*Rotation{}, seats: map[alerts.AgentID]*Seat{},
-		changed: map[RotationID]struct{}{}, sat: map[alerts.AgentID]struct{}{},
+		typing: map[RotationID]struct{}{}, changed: map[RotationID]struct{}{}, sat: map[alerts.AgentID]struct{}{},
 	}
 }
 
@@ -170,9 +176,15 @@ func (m *Rotations) Step(in Input) []Effect {
 	case Prepared:
 		m.prepared(m.under(x.ID, Reserved), x)
 	case Typed:
-		if x.Prompt {
+		delete(m.typing, x.ID)
+		switch {
+		case x.Finish && x.Prompt:
+			m.finished(m.under(x.ID, Resuming), x)
+		case x.Finish:
+			m.finished(m.under(x.ID, Clearing), x)
+		case x.Prompt:
 			m.prompted(m.under(x.ID, Resuming), x)
-		} else {
+		default:
 			m.cleared(m.under(x.ID, Clearing), x)
 		}
 	case Answered:
@@ -211,17 +223,56 @@ func (m *Rotations) idle(r *Rotation, in Idle) {
 		}
 		m.move(r, Reserved, in.At)
 		m.do(Hold{r.Agent}, Prepare{*r})
+	case Clearing:
+		if in.Session == r.Left {
+			m.finish(r, r.command(), false, in)
+		}
 	case Cleared:
 		m.move(r, Resuming, in.At)
 		r.Tries++
+		m.typing[r.ID] = struct{}{}
 		m.do(Resume{*r})
 	case Resuming:
 		// It was typed, or was about to be when the observer ended, and nobody has heard of it
 		// while the agent has sat at its prompt ever since.
 		if r.Way != WayRestart && r.Tries < promptTries && in.At.Sub(r.Changed) >= m.options.PromptWithin && in.At.Sub(m.since) >= m.options.Grace {
 			m.move(r, Cleared, in.At)
+			return
 		}
+		m.finish(r, r.Prompt, true, in)
 	}
+}
+
+// finish looks after a text that may stand at the prompt without Enter. It is no second
+// typing: what does not stand there is not touched.
+func (m *Rotations) finish(r *Rotation, text string, prompt bool, in Idle) {
+	since := r.Changed
+	if m.since.After(since) {
+		since = m.since
+	}
+	_, typing := m.typing[r.ID]
+	if typing || r.Way == WayRestart || r.Finished || in.At.Sub(since) < finishAfter {
+		return
+	}
+	r.After = in.At.Add(firstPause)
+	m.typing[r.ID] = struct{}{}
+	m.do(Finish{*r, text, prompt})
+}
+
+// finished takes note of an Enter: from here on the proof has its time again.
+func (m *Rotations) finished(r *Rotation, in Typed) {
+	if r != nil && in.Pressed {
+		m.move(r, r.State, in.At)
+		r.Finished = true
+	}
+}
+
+// command is what clears the context at a prompt.
+func (r *Rotation) command() string {
+	if r.Way == WayNew {
+		return "/new"
+	}
+	return "/clear"
 }
 
 // prepared goes on with a document that is fit.
@@ -240,7 +291,8 @@ func (m *Rotations) prepared(r *Rotation, in Prepared) {
 		m.do(Restart{*r})
 		return
 	}
-	m.do(Clear{*r, map[Way]string{WayClear: "/clear", WayNew: "/new"}[r.Way]})
+	m.typing[r.ID] = struct{}{}
+	m.do(Clear{*r, r.command()})
 }
 
 // UsualPrompt is what a new context begins with unless the configuration says otherwise.
@@ -418,6 +470,7 @@ func (m *Rotations) end(r *Rotation, s State, reason string, at time.Time) {
 	r.Reason = reason
 	m.move(r, s, at)
 	delete(m.open, r.Agent)
+	delete(m.typing, r.ID)
 	m.count([...]*uint64{&m.counters.Confirmed, &m.counters.Failed, &m.counters.Cancelled}[s-Confirmed])
 	m.forget(at)
 	if held {
@@ -426,7 +479,7 @@ func (m *Rotations) end(r *Rotation, s State, reason string, at time.Time) {
 }
 
 func (m *Rotations) move(r *Rotation, s State, at time.Time) {
-	r.State, r.Changed = s, at
+	r.State, r.Changed, r.Finished = s, at, false
 	m.touch(r)
 }
 

@@ -35,6 +35,8 @@ func names(effects []Effect) (list []string) {
 			list = append(list, "Clear "+x.Text)
 		case Resume:
 			list = append(list, "Resume "+x.Rotation.Prompt)
+		case Finish:
+			list = append(list, "Finish "+x.Text)
 		case Report:
 			list = append(list, fmt.Sprintf("Report %s lost=%v", x.Rotation.Reason, x.Lost))
 		default:
@@ -260,6 +262,53 @@ func TestRotationFutile(t *testing.T) {
 	if _, err := m.Schedule(Rotation{ID: "3", Agent: "a", Session: "s-9"}, at(5)); err != nil {
 		t.Errorf("in a later session: %v", err)
 	}
+}
+
+// TestRotationFinish: what may stand at the prompt without Enter, since its observer ended
+// there or the terminal refused, is looked after, and never typed anew.
+func TestRotationFinish(t *testing.T) {
+	idle := func(s float64) Idle { return Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(s)} }
+	m := newRotations()
+	schedule(t, m, "r", 0)
+	step(t, m, idle(5), Reserved, "Hold", "Prepare")
+	step(t, m, Prepared{ID: "r", Document: "HO", Channel: "c", Read: "/doc.md", At: at(6)}, Clearing, "Clear /clear")
+	d, _ := m.Take()
+	m.Restore(d.Rotations, d.Seats, d.Counters, at(20))
+	step(t, m, idle(22.9), Clearing)
+	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s2", At: at(23)}, Clearing) // it was cleared: the proof is on its way
+	step(t, m, idle(23), Clearing, "Finish /clear")
+	step(t, m, idle(24), Clearing)
+	step(t, m, Typed{ID: "r", Finish: true, Reason: "unseen", At: at(23)}, Clearing) // it does not stand there
+	step(t, m, idle(25), Clearing, "Finish /clear")
+	step(t, m, Typed{ID: "r", Finish: true, Pressed: true, At: at(25)}, Clearing)
+	step(t, m, idle(40), Clearing)
+	if diff := cmp.Diff([]string(nil), names(m.Tick(at(54.9)))); diff != "" {
+		t.Error("given up before the proof had its time again")
+	}
+	step(t, m, Started{"a", "s2", at(54.9)}, Cleared)
+	idle2 := func(s float64) Idle { return Idle{Agent: "a", Way: WayClear, Session: "s2", At: at(s)} }
+	step(t, m, idle2(56), Resuming, "Resume "+usual)
+	step(t, m, Typed{ID: "r", Prompt: true, Pressed: true, At: at(56)}, Resuming)
+	step(t, m, idle2(59), Resuming, "Finish "+usual)
+	step(t, m, Typed{ID: "r", Prompt: true, Finish: true, Reason: "unseen", At: at(59)}, Resuming)
+	step(t, m, idle2(61), Resuming, "Finish "+usual)
+	step(t, m, Typed{ID: "r", Prompt: true, Finish: true, Pressed: true, At: at(61)}, Resuming)
+	step(t, m, idle2(80.9), Resuming) // 20 s from the Enter on
+	step(t, m, idle2(81), Cleared)
+	step(t, m, idle2(81), Resuming, "Resume "+usual)
+	step(t, m, Heard{"a", usual, at(82)}, Confirmed, "Executed", "Release")
+}
+
+// TestRotationFinishNotUnderARun: a run has its prompt as an argument.
+func TestRotationFinishNotUnderARun(t *testing.T) {
+	m := newRotations()
+	schedule(t, m, "r", 0)
+	run := func(s float64) Idle { return Idle{Agent: "a", Way: WayRestart, Session: "s1", At: at(s)} }
+	step(t, m, run(5), Reserved, "Hold", "Prepare")
+	step(t, m, Prepared{ID: "r", Read: "/doc.md", At: at(6)}, Clearing, "Restart")
+	step(t, m, run(30), Clearing)
+	step(t, m, Answered{ID: "r", At: at(31)}, Resuming)
+	step(t, m, run(60), Resuming)
 }
 
 func TestRotationRename(t *testing.T) {
