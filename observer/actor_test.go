@@ -34,7 +34,9 @@ type actor struct {
 	entries  int
 	nap      chan struct{} // closed to let a typing go on; nil for at once
 	lines    []string
-	context  int // tokens of the next reply
+	box      string // what stands at the prompt
+	cut      bool   // the next text stays there, without Enter
+	context  int    // tokens of the next reply
 }
 
 // cast is the terminal of all actors.
@@ -223,6 +225,9 @@ func (c *cast) Type(ctx context.Context, at fleet.Place, text string, idle func(
 	if nap != nil {
 		<-nap
 	}
+	if a.cutOff(text) {
+		return true, errCut
+	}
 	a.hears("typed: %s", text)
 	if text == "/clear" || text == "/new" {
 		a.clears()
@@ -231,6 +236,31 @@ func (c *cast) Type(ctx context.Context, at fleet.Place, text string, idle func(
 		a.ends()
 	}
 	return true, nil
+}
+
+func (a *actor) cutOff(text string) bool {
+	a.cast.mu.Lock()
+	defer a.cast.mu.Unlock()
+	cut := a.cut
+	if a.cut = false; cut {
+		a.box = text
+	}
+	return cut
+}
+
+// Finish has an Enter for what stands at the actor's prompt.
+func (c *cast) Finish(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error) {
+	c.mu.Lock()
+	a := c.all[at.Pane]
+	stands := a.box == text
+	c.mu.Unlock()
+	if !stands {
+		return false, errEmpty
+	}
+	if typed, err = c.Type(ctx, at, text, idle); typed {
+		c.set(func() { a.box = "" })
+	}
+	return typed, err
 }
 
 // set changes what keeps typing back.
@@ -289,7 +319,11 @@ func (r *rig) handoffIs(id, state string) (h api.Handoff) {
 	return h
 }
 
-var errDraft = errors.New("a draft is in the input box")
+var (
+	errDraft = errors.New("a draft is in the input box")
+	errEmpty = errors.New("the box is empty")
+	errCut   = errors.New("no answer from tmux")
+)
 
 // ends stops the observer once nobody is typed to any more: a client that is in the middle
 // of a turn would find no observer.

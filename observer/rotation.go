@@ -31,9 +31,11 @@ func (c *core) carry(effects []handoff.Effect, now time.Time) {
 		case handoff.Prepare:
 			c.prepare(x.Rotation)
 		case handoff.Clear:
-			c.typeOwn(x.Rotation, x.Text, false)
+			c.typeOwn(ownEffect{rotation: x.Rotation, text: x.Text})
 		case handoff.Resume:
-			c.typeOwn(x.Rotation, x.Rotation.Prompt, true)
+			c.typeOwn(ownEffect{rotation: x.Rotation, text: x.Rotation.Prompt, prompt: true})
+		case handoff.Finish:
+			c.typeOwn(ownEffect{rotation: x.Rotation, text: x.Text, prompt: x.Prompt, finish: true})
 		case handoff.Restart:
 			c.effects = append(c.effects, issueEffect{x.Rotation})
 		case handoff.Report:
@@ -214,22 +216,25 @@ func (c *core) operator(key, text string) {
 }
 
 // typeOwn types what sm says to the client itself.
-func (c *core) typeOwn(r handoff.Rotation, text string, prompt bool) {
-	place, idle := c.idle(r.Agent, time.Now())
-	if !idle { // or else the effect finds out, and has nothing typed
-		place = fleet.Place{}
+func (c *core) typeOwn(e ownEffect) {
+	agent := e.rotation.Agent
+	if place, idle := c.idle(agent, time.Now()); idle { // or else the effect finds out, and has nothing typed
+		e.place = place
 	}
-	k := c.carriers[r.Agent]
+	k := c.carriers[agent]
 	k.busy = true
-	c.carriers[r.Agent] = k
-	c.effects = append(c.effects, ownEffect{rotation: r, text: c.sanitise(text), prompt: prompt, place: place})
+	c.carriers[agent] = k
+	e.text = c.sanitise(e.text)
+	c.effects = append(c.effects, e)
 }
 
-// ownEffect types /clear or the resume prompt, and tells the loop what became of it.
+// ownEffect types /clear or the resume prompt, or presses Enter where that stands already,
+// and tells the loop what became of it.
 type ownEffect struct {
 	rotation handoff.Rotation
 	text     string
 	prompt   bool
+	finish   bool
 	place    fleet.Place
 }
 
@@ -239,8 +244,12 @@ func (e ownEffect) do(p *performer) {
 
 func (a *App) typeOwn(ctx context.Context, e ownEffect) {
 	typed, err := false, errBusy
+	act := a.o.Terminal.Type
+	if e.finish {
+		act = a.o.Terminal.Finish
+	}
 	if e.place.PID != 0 {
-		typed, err = a.o.Terminal.Type(ctx, e.place, e.text, func(ctx context.Context) error {
+		typed, err = act(ctx, e.place, e.text, func(ctx context.Context) error {
 			still := false
 			if err := a.do(ctx, func(c *core) {
 				place, idle := c.idle(e.rotation.Agent, time.Now())
@@ -260,11 +269,14 @@ func (a *App) typeOwn(ctx context.Context, e ownEffect) {
 	_ = a.change(ctx, func(c *core) bool {
 		delete(c.carriers, e.rotation.Agent)
 		level := c.log.Info
-		if err != nil {
+		switch {
+		case e.finish && !typed:
+			level = c.log.Debug
+		case err != nil:
 			level = c.log.Warn
 		}
-		level("handoff typed", "agent", e.rotation.Agent, "id", e.rotation.ID, "state", e.rotation.State, "typed", typed, "err", err)
-		c.rotate(handoff.Typed{ID: e.rotation.ID, Prompt: e.prompt, Pressed: typed, Reason: reasonOf(err), At: now}, now)
+		level("handoff typed", "agent", e.rotation.Agent, "id", e.rotation.ID, "state", e.rotation.State, "finish", e.finish, "typed", typed, "err", err)
+		c.rotate(handoff.Typed{ID: e.rotation.ID, Prompt: e.prompt, Finish: e.finish, Pressed: typed, Reason: reasonOf(err), At: now}, now)
 		return true
 	})
 }

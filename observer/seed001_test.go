@@ -408,6 +408,33 @@ func TestSeed001_Edge_ObserverRestarts(t *testing.T) {
 	}
 }
 
+// TestSeed001_Edge_CutOffBeforeEnter: a text that stands at the prompt since its observer was
+// killed, or tmux failed, is finished by Enter, and not typed again.
+func TestSeed001_Edge_CutOffBeforeEnter(t *testing.T) {
+	for name, kill := range map[string]bool{"the observer is killed": true, "tmux fails": false} {
+		t.Run(name, func(t *testing.T) {
+			r, c, a := newSeed001(t)
+			doc := c.doc("doc.md", "Next: CI.")
+			c.set(func() { a.cut = true })
+			id := a.hands(doc)
+			a.ends()
+			r.until("/clear stands there", func() bool {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				return a.box == "/clear"
+			})
+			r.handoffIs(id, "clearing")
+			if kill {
+				r.kill()
+				r.start()
+			}
+			r.handoffIs(id, "confirmed")
+			a.checkHeard("", "typed: /clear", "typed: "+resume(doc))
+			r.ends()
+		})
+	}
+}
+
 // TestSeed001_Edge_HumanDraftIsLeftAlone: nothing is saved and restored, because nothing is
 // typed over it. The handoff waits.
 func TestSeed001_Edge_HumanDraftIsLeftAlone(t *testing.T) {

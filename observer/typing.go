@@ -16,6 +16,9 @@ type Terminal interface {
 	// and idle, asked last before, agrees. typed says that the client may have got the
 	// text; with an error and without typed nothing has happened.
 	Type(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error)
+	// Finish presses Enter if the text stands at the prompt already, exactly and alone, and
+	// else does nothing. The results are those of Type.
+	Finish(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error)
 }
 
 const (

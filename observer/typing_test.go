@@ -51,6 +51,10 @@ func (s *stage) Type(ctx context.Context, at fleet.Place, text string, idle func
 	return true, s.after
 }
 
+func (s *stage) Finish(context.Context, fleet.Place, string, func(context.Context) error) (bool, error) {
+	return false, errors.New("the box is empty")
+}
+
 func (s *stage) set(change func(*stage)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,6 +239,10 @@ func (s slow) Type(ctx context.Context, _ fleet.Place, _ string, _ func(context.
 	close(s.begun)
 	<-ctx.Done()
 	return true, nil
+}
+
+func (s slow) Finish(context.Context, fleet.Place, string, func(context.Context) error) (bool, error) {
+	return false, errors.New("the box is empty")
 }
 
 // TestStopWhileTyping: who is typing does not keep the observer from ending.

@@ -31,13 +31,25 @@ func newPrompts(log *slog.Logger) *prompts {
 }
 
 func (t *prompts) Type(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error) {
+	return t.act(ctx, t.server.Type, at, text, idle)
+}
+
+func (t *prompts) Finish(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error) {
+	return t.act(ctx, t.server.Finish, at, text, idle)
+}
+
+// act types by one of the server's two ways.
+func (t *prompts) act(
+	ctx context.Context, how func(context.Context, tmux.Pane, tmux.Client, string, func(context.Context) error) error,
+	at fleet.Place, text string, idle func(context.Context) error,
+) (typed bool, err error) {
 	if at.Socket == "" || at.Pane == "" {
 		if at.Socket, at.Server, at.Pane, err = paneOf(at.PID); err != nil {
 			return false, err
 		}
 	}
 	pane := tmux.Pane{Socket: at.Socket, Server: at.Server, ID: at.Pane}
-	err = t.server.Type(ctx, pane, tmux.Client{PID: at.PID, Start: at.Start}, tmux.Sanitise(text, tmux.MaxBytes), idle)
+	err = how(ctx, pane, tmux.Client{PID: at.PID, Start: at.Start}, tmux.Sanitise(text, tmux.MaxBytes), idle)
 	return err == nil || tmux.PastedIn(err), err
 }
 
