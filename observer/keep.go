@@ -3,6 +3,7 @@ package observer
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"sm/alerts"
@@ -110,7 +111,7 @@ func (c *core) take() (b *batch, ok bool) {
 	}
 	b.policy(c.engine)
 	b.queue(c.queue)
-	b.handoffs(c.rotations)
+	b.handoffs(c.rotations, c.log)
 	if c.hooks.changed {
 		c.hooks.changed = false
 		b.put(hooksValue, c.hooks)
@@ -148,12 +149,14 @@ func (b *batch) queue(q *outbox.Queue) {
 	b.put(queueValue, &d.Counters)
 }
 
-func (b *batch) handoffs(m *handoff.Rotations) {
+func (b *batch) handoffs(m *handoff.Rotations, log *slog.Logger) {
 	d, any := m.Take()
 	if !any {
 		return
 	}
 	for i := range d.Rotations {
+		r := &d.Rotations[i]
+		log.Debug("handoff goes on", "agent", r.Agent, "id", r.ID, "state", r.State, "reason", r.Reason)
 		b.put(handoffValues+string(d.Rotations[i].ID), &d.Rotations[i])
 	}
 	for _, id := range d.Gone {

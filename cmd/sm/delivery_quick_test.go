@@ -17,9 +17,12 @@ const (
 	quickName = "sm-quick"
 	// quickProof is what an observer in a hurry has for the proof of a delivery.
 	quickProof = 300 * time.Millisecond
+	// quickClear, quickPrompt and quickGrace are what it has for those of a handoff.
+	quickClear, quickPrompt, quickGrace = 4 * time.Second, 4 * time.Second, time.Second
 )
 
-// quick is sm, but its observer waits for the proof of a delivery for a moment only.
+// quick is sm, but its observer waits for the proof of a delivery, or of a handoff, for a
+// moment only.
 func quick() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
@@ -43,6 +46,8 @@ func quick() {
 			return err
 		}
 		o.Queue.Proof = quickProof
+		r := &o.Handoff.Rotations
+		r.ClearWithin, r.PromptWithin, r.Grace = quickClear, quickPrompt, quickGrace
 		return observer.Run(cmd.Context(), o, nil)
 	}
 	if err := root.ExecuteContext(ctx); err != nil {

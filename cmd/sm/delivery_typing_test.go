@@ -40,6 +40,11 @@ type paneScreen struct {
 	home, session, path string
 	origin              hook.Origin
 	hooks               bool
+	// begin is done once the observer knows the client, turn with what was submitted instead
+	// of an ordinary turn, pasted before what was pasted is drawn.
+	begin  func() error
+	turn   func(text string) error
+	pasted func(text string)
 
 	draft, shown string
 	pastes       int
@@ -48,9 +53,15 @@ type paneScreen struct {
 }
 
 // paneClient is its process.
-func paneClient() {
+func paneClient() { newPaneScreen().main() }
+
+func newPaneScreen() *paneScreen {
 	s := &paneScreen{home: os.Getenv(paneHome), session: os.Getenv(paneSession), hooks: os.Getenv(paneHooks) != ""}
 	s.path = filepath.Join(s.home, "projects", "-home-dev-web", s.session+".jsonl")
+	return s
+}
+
+func (s *paneScreen) main() {
 	err := os.Setenv("CLAUDE_PID", strconv.Itoa(os.Getpid()))
 	s.origin = (&environ{lookupEnv: os.LookupEnv}).origin(time.Now())
 	if err == nil {
@@ -72,6 +83,10 @@ func (s *paneScreen) run() error {
 		s.write(`"type":"system","subtype":"turn_duration","durationMs":50`))
 	for err == nil && !s.start() {
 		<-time.After(20 * time.Millisecond) // without an observer
+	}
+	if err == nil && s.begin != nil {
+		err = s.begin()
+		s.draw()
 	}
 	b := make([]byte, 8192)
 	for err == nil {
@@ -179,7 +194,11 @@ func (s *paneScreen) read() error {
 			if text := s.draft; text != "" {
 				s.draft, s.shown = "", ""
 				s.draw()
-				if err := s.submit(text); err != nil {
+				submit := s.submit
+				if s.turn != nil {
+					submit = s.turn
+				}
+				if err := submit(text); err != nil {
 					return err
 				}
 			}
@@ -198,6 +217,9 @@ func (s *paneScreen) insert(text string) {
 		text = fmt.Sprintf("[Pasted text #%d]", s.pastes)
 	}
 	s.shown += text
+	if s.pasted != nil {
+		s.pasted(text)
+	}
 }
 
 func (s *paneScreen) draw() {
@@ -216,7 +238,10 @@ type panes struct {
 	agents []string
 }
 
-func newPanes(d *daemon, n int) *panes {
+func newPanes(d *daemon, n int) *panes { return newPanesOf(d, n, paneName) }
+
+// newPanesOf starts n clients of a program.
+func newPanesOf(d *daemon, n int, program string) *panes {
 	t := d.t
 	if _, err := exec.LookPath("tmux"); err != nil || runtime.GOOS != "linux" {
 		t.Skip("needs tmux and Linux")
@@ -230,7 +255,7 @@ func newPanes(d *daemon, n int) *panes {
 	if _, err := p.tmux("new-session", "-d", "-s", "keep", "-x", "100", "-y", "24", "sleep", "1000"); err != nil {
 		t.Fatal(err)
 	}
-	exe, err := exec.LookPath(paneName)
+	exe, err := exec.LookPath(program)
 	if err != nil {
 		t.Fatal(err)
 	}
