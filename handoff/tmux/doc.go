@@ -15,10 +15,11 @@
 // stdin, into one bracketed paste; what is pasted is what [Sanitise] leaves unchanged.
 // Nothing is pasted unless the client's input box is on the screen, empty, and has the
 // cursor. Enter is a key of its own, and is pressed only once the box shows exactly the
-// text that was pasted. The check and the act are one command to tmux, so that between
-// them no pane can be swapped, die or enter a mode. No buffer stays behind, unless the
-// process is killed between loading and pasting one: then a buffer sm-… does. One text at
-// a time is typed into a pane. A wrong guess about the screen can only ever refuse.
+// text that was pasted, now or by an attempt that was cut off. The check and the act are
+// one command to tmux, so that between them no pane can be swapped, die or enter a mode.
+// No buffer stays behind, unless the process is killed between loading and pasting one:
+// then a buffer sm-… does. One text at a time is typed into a pane. A wrong guess about
+// the screen can only ever refuse.
 //
 // It does not know whether an agent is idle: an empty input box shows while the agent
 // works, too. It does not know whether a text was heard either: nil from [Server.Type]
