@@ -87,7 +87,7 @@ func (c *cast) hire(agent string, n int) *actor {
 	a := &actor{cast: c, agent: agent, pane: fmt.Sprintf("%%%d", n), start: fmt.Sprintf("test %d", n), cwd: "/home/dev/web", context: 20_000}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.all[a.pane] = a
+	c.all[a.pane], c.line = a, []fleet.Process{{PID: os.Getpid(), Start: a.start}}
 	return a
 }
 
@@ -201,8 +201,16 @@ func (a *actor) clears() {
 // Type is the terminal: it lets the actor in that pane have the text. The turns that follow
 // from prompts end by themselves.
 func (c *cast) Type(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error) {
+	return c.act(ctx, at, text, "", idle)
+}
+
+// act types where that stands in the box.
+func (c *cast) act(ctx context.Context, at fleet.Place, text, box string, idle func(context.Context) error) (typed bool, err error) {
 	c.mu.Lock()
 	a, refuse := c.all[at.Pane], c.refuse
+	if a.box != box {
+		refuse = errDraft
+	}
 	busy := c.typing[at.Pane]
 	c.typing[at.Pane] = true
 	nap := a.nap
@@ -228,6 +236,7 @@ func (c *cast) Type(ctx context.Context, at fleet.Place, text string, idle func(
 	if a.cutOff(text) {
 		return true, errCut
 	}
+	c.set(func() { a.box = "" })
 	a.hears("typed: %s", text)
 	if text == "/clear" || text == "/new" {
 		a.clears()
@@ -251,16 +260,12 @@ func (a *actor) cutOff(text string) bool {
 // Finish has an Enter for what stands at the actor's prompt.
 func (c *cast) Finish(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error) {
 	c.mu.Lock()
-	a := c.all[at.Pane]
-	stands := a.box == text
+	stands := c.all[at.Pane].box == text
 	c.mu.Unlock()
 	if !stands {
 		return false, errEmpty
 	}
-	if typed, err = c.Type(ctx, at, text, idle); typed {
-		c.set(func() { a.box = "" })
-	}
-	return typed, err
+	return c.act(ctx, at, text, text, idle)
 }
 
 // set changes what keeps typing back.

@@ -176,6 +176,7 @@ func TestSeed001_Plan5_NoSession(t *testing.T) {
 		t.Errorf("%d %s", x.Code, x.Body)
 	}
 	// A client that runs outside tmux and sm run has a session, and no way to clear it.
+	c.set(func() { c.line = nil })
 	r.fire("lonely", uuid(77), "SessionStart", `,"source":"startup"`)
 	if x := r.asksHandoff("lonely", "lonely", doc); x.Code != http.StatusConflict || !strings.Contains(x.Body, "start it as sm run -- claude") {
 		t.Errorf("%d %s", x.Code, x.Body)
@@ -448,9 +449,20 @@ func TestSeed001_Edge_HumanDraftIsLeftAlone(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	a.checkHeard("nothing is typed over a draft")
+	m := r.sends("w1", "urgent", "Not before the handoff.")
+	before := time.Now()
+	r.until("two looks have passed", func() bool { return time.Since(before) > 2*typeEvery })
+	for len(c.begun) > 0 {
+		if text := <-c.begun; text != "/clear" {
+			t.Errorf("while the handoff waits %q is tried", text)
+		}
+	}
 	c.set(func() { c.refuse = nil })
 	r.handoffIs(id, "confirmed")
-	a.checkHeard("", "typed: /clear", "typed: "+resume(doc))
+	r.until("the message follows", func() bool { return r.message(m).Status == "confirmed" })
+	if diff := cmp.Diff([]string{"typed: /clear", "typed: " + resume(doc)}, a.heard()[:2]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 	r.ends()
 }
 
