@@ -165,21 +165,21 @@ func (k *known) of(path string) (h api.Handoff, ok bool) {
 	return h, ok
 }
 
-// chapter is what a seat's journal tells of one handoff.
-type chapter struct {
+// killRound is what a seat's journal tells of one handoff.
+type killRound struct {
 	path            string
 	clears, prompts int
 	between         []string // heard after /clear and before the prompt
 }
 
-// read takes a journal apart. What comes before the first handoff is a chapter without path.
-func readJournal(t *testing.T, path string) (list []chapter) {
+// read takes a journal apart. What comes before the first handoff is a killRound without path.
+func readJournal(t *testing.T, path string) (list []killRound) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	list = []chapter{{}}
+	list = []killRound{{}}
 	for line := range bytes.Lines(text) {
 		var e event
 		if err := json.Unmarshal(line, &e); err != nil {
@@ -188,7 +188,7 @@ func readJournal(t *testing.T, path string) (list []chapter) {
 		c := &list[len(list)-1]
 		switch {
 		case e.Kind == "scheduled":
-			list = append(list, chapter{path: e.Text})
+			list = append(list, killRound{path: e.Text})
 		case e.Kind == "entered" && e.Text == "/clear":
 			c.clears++
 		case e.Kind == "entered" && strings.HasPrefix(e.Text, "Read "):
@@ -204,7 +204,7 @@ func readJournal(t *testing.T, path string) (list []chapter) {
 }
 
 // judge says what is wrong with one handoff, "" for nothing, and how it ended.
-func (k *known) judge(c chapter) (state, problem string) {
+func (k *known) judge(c killRound) (state, problem string) {
 	h, ok := k.of(c.path)
 	if !ok {
 		return "lost", "it was accepted, and no observer knows of it"
