@@ -19,8 +19,9 @@ const ActionRestart = "restart"
 // What became of an instruction.
 const (
 	OutcomeRestarted = "restarted" // the new client runs, with the prompt
-	OutcomeExhausted = "exhausted" // no restart is left; the client was left as it is
-	OutcomeFailed    = "failed"    // the reason says why
+	OutcomeExhausted = "exhausted" // no restart is left; the client goes on as before
+	OutcomeRefused   = "refused"   // it may not be restarted, the reason says why; the client goes on as before
+	OutcomeFailed    = "failed"    // the client was ended or is no more, and none followed; the reason says why
 )
 
 // Run is what `sm run` says of itself with each GET /runs/{id}/next: its query.
@@ -31,6 +32,10 @@ type Run struct {
 	Start  string
 	// RestartsLeft is how many restarts are left, whoever asks for them.
 	RestartsLeft int
+	// CanRestart says whether the client would be started again if that was asked for now: a restart is left, and its
+	// arguments allow one. A run that does not say so, as of an older version, is taken for one that can while a restart
+	// is left.
+	CanRestart bool
 	// Handled is the rotation of the last instruction that was dealt with, Outcome what became of it, Reason in a
 	// line why it was not carried out. They are said again until a poll with them was answered.
 	Handled, Outcome, Reason string
@@ -38,7 +43,10 @@ type Run struct {
 
 // Query is the run as the query of its poll.
 func (r Run) Query() url.Values {
-	q := url.Values{"client": {strconv.Itoa(r.Client)}, "start": {r.Start}, "restarts_left": {strconv.Itoa(r.RestartsLeft)}}
+	q := url.Values{
+		"client": {strconv.Itoa(r.Client)}, "start": {r.Start},
+		"restarts_left": {strconv.Itoa(r.RestartsLeft)}, "can_restart": {strconv.FormatBool(r.CanRestart)},
+	}
 	if r.Handled != "" {
 		q.Set("handled", r.Handled)
 		q.Set("outcome", r.Outcome)
@@ -47,7 +55,7 @@ func (r Run) Query() url.Values {
 	return q
 }
 
-// ParseRun reads what Query makes. Members that are missing are zero.
+// ParseRun reads what Query makes. Members that are missing are zero, but for can_restart: see [Run].
 func ParseRun(q url.Values) (r Run, err error) {
 	r = Run{Start: q.Get("start"), Handled: q.Get("handled"), Outcome: q.Get("outcome"), Reason: q.Get("reason")}
 	for _, n := range []struct {
@@ -62,15 +70,23 @@ func ParseRun(q url.Values) (r Run, err error) {
 			return Run{}, fmt.Errorf("%s is %q; give a whole number from 0 on", n.name, text)
 		}
 	}
+	switch can := q.Get("can_restart"); can {
+	case "true", "false":
+		r.CanRestart = can == "true"
+	case "":
+		r.CanRestart = r.RestartsLeft > 0
+	default:
+		return Run{}, fmt.Errorf("can_restart is %q; give true or false", can)
+	}
 	if r.Handled == "" {
 		r.Outcome, r.Reason = "", ""
 		return r, nil
 	}
 	switch r.Outcome {
-	case OutcomeRestarted, OutcomeExhausted, OutcomeFailed:
+	case OutcomeRestarted, OutcomeExhausted, OutcomeRefused, OutcomeFailed:
 		return r, nil
 	}
-	return Run{}, fmt.Errorf("outcome is %q; give restarted, exhausted or failed", r.Outcome)
+	return Run{}, fmt.Errorf("outcome is %q; give restarted, exhausted, refused or failed", r.Outcome)
 }
 
 // Instruction is what `sm run` is to do, the body of a 200. The same rotation is done once, however often it is said.

@@ -16,6 +16,8 @@ func TestRunQueryRoundTrip(t *testing.T) {
 	for _, want := range []Run{
 		{},
 		{Client: 4711, Start: "123456", RestartsLeft: 10},
+		{Client: 4711, Start: "123456", RestartsLeft: 10, CanRestart: true},
+		{Client: 4711, Start: "123456", RestartsLeft: 10, Handled: "ro-2", Outcome: OutcomeRefused, Reason: "leave --print out"},
 		{Client: 4711, Start: "123456", Handled: "ro-1 & 2", Outcome: OutcomeExhausted, Reason: "no restart is left; a=b"},
 	} {
 		got, err := ParseRun(want.Query())
@@ -26,13 +28,30 @@ func TestRunQueryRoundTrip(t *testing.T) {
 }
 
 func TestParseRunRefuses(t *testing.T) {
-	for _, query := range []string{"client=x", "client=-1", "restarts_left=1e3", "client=99999999999999999999", "handled=r1", "handled=r1&outcome=done"} {
+	for _, query := range []string{"client=x", "client=-1", "restarts_left=1e3", "client=99999999999999999999", "handled=r1", "handled=r1&outcome=done", "can_restart=1"} {
 		q, err := url.ParseQuery(query)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r, err := ParseRun(q); err == nil {
 			t.Errorf("%s: got %+v", query, r)
+		}
+	}
+}
+
+// TestParseRunOfOlderVersion: it says nothing of whether it can, and is taken for one that can while a restart is left.
+func TestParseRunOfOlderVersion(t *testing.T) {
+	for query, want := range map[string]Run{
+		"client=7&start=8&restarts_left=9": {Client: 7, Start: "8", RestartsLeft: 9, CanRestart: true},
+		"client=7&start=8&restarts_left=0": {Client: 7, Start: "8"},
+	} {
+		q, err := url.ParseQuery(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ParseRun(q)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", query, err, diff)
 		}
 	}
 }
