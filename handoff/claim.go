@@ -149,6 +149,26 @@ func (d *Documents) Consume(channel, id, session string, pid int, now time.Time)
 	return nil
 }
 
+// Withdraw takes a document back that no session has heard: its handoff has not run. One
+// that was consumed, or is not there, stays as it is.
+func (d *Documents) Withdraw(channel, id string, now time.Time) error {
+	err := d.with(false, func(s *store) error {
+		m, err := s.load(channel, now)
+		if err != nil {
+			return err
+		}
+		if known := m.find(id); known == nil || known.Status != StatusActive || known.Executed {
+			return nil
+		}
+		m.every(id, func(d *Document) { d.Status = StatusCleared })
+		return s.commit(m, nil)
+	})
+	if err != nil && !errors.Is(err, errNoFolder) {
+		return fmt.Errorf("withdraw handoff document: %w", err)
+	}
+	return nil
+}
+
 // Last gives the newest document that the agent's handoffs ran with or that it has heard,
 // of whatever age, for a session whose context was compacted. What was cleared is not
 // given.

@@ -85,7 +85,8 @@ type NewDocument struct {
 	WorkingDir string
 	Type       DocumentType
 	Path       string // the file that the agent wrote, if it did
-	Executed   bool   // it belongs to a handoff that runs now: nobody but Agent gets it
+	Reserved   bool   // a handoff is about to run with it: nobody but Agent gets it
+	Executed   bool   // besides that, it is what Agent's context is given after a compaction
 	Body       string
 }
 
@@ -132,6 +133,9 @@ func (d *Documents) Put(n NewDocument, now time.Time) (doc Document, err error) 
 			ID: documentID(n.SessionID, now, m.ids()), SessionID: n.SessionID, Agent: n.Agent,
 			CreatedAt: now.UTC().Truncate(time.Second), CreatedByPID: n.PID, WorkingDir: n.WorkingDir,
 			Type: n.Type, Status: StatusActive, Path: n.Path, Executed: n.Executed,
+		}
+		if n.Reserved {
+			doc.ClaimedBy, doc.ClaimedAt = n.Agent, doc.CreatedAt
 		}
 		if n.Executed {
 			doc.ClaimedBy, doc.ClaimedBySession, doc.ClaimedByPID, doc.ClaimedAt = n.Agent, n.SessionID, n.PID, doc.CreatedAt

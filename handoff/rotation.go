@@ -76,13 +76,19 @@ func (s State) Touched() bool { return s >= Clearing && s <= Resuming }
 // [FileError], of the terminal and of `sm run`: each a word that is fit for a label.
 const (
 	ReasonFileGone    = "file_gone"          // the document has gone since it was scheduled
+	ReasonSlow        = "document_slow"      // the document could not be read in time
+	ReasonReplaced    = "replaced"           // by a later call of the agent
+	ReasonSession     = "session_changed"    // the agent has gone on to another session by itself
+	ReasonExpired     = "expired"            // its turn has not ended for a day
+	ReasonBusy        = "busy"               // the agent is at work again; it is tried again at the end of that
 	ReasonNoTerminal  = "no_terminal"        // there is no way to clear the context
 	ReasonGone        = "agent_gone"         // the client has ended
 	ReasonClear       = "clear_unconfirmed"  // nothing has shown that the context was cleared
 	ReasonPrompt      = "prompt_unconfirmed" // nothing has shown that the prompt was heard
 	ReasonPromptLate  = "prompt_refused"     // the prompt could not be typed for long
 	ReasonExhausted   = "restarts_exhausted" // `sm run` has no restarts left
-	ReasonRestart     = "restart_failed"     // `sm run` could not restart
+	ReasonRefused     = "restart_refused"    // `sm run` may not restart this client
+	ReasonRestart     = "restart_failed"     // `sm run` has ended the client, and no other came up
 	ReasonRestartGone = "run_gone"           // `sm run` no longer asks
 )
 
@@ -102,9 +108,12 @@ type Rotation struct {
 
 	State  State
 	Reason string // of a failure, else ""
+	Detail string // what `sm run` says of it, else ""
 	Way    Way
 	// Document is the id of the stored copy, Read the path that the prompt names.
 	Document, Channel, Read string
+	// Written is when the document's file was last written, as of the copy.
+	Written time.Time
 	// Prompt is what the new context is given.
 	Prompt string
 	// Left is the session that is cleared, Next the new one, "" while unknown.

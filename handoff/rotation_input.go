@@ -7,7 +7,7 @@ import (
 )
 
 // Input is something that has happened: [Idle], [Prepared], [Typed], [Answered],
-// [Started], [Heard], [Gone] or [First].
+// [Started], [Heard], [Gone], [First] or [Compacted].
 type Input interface{ input() }
 
 // Idle says that an agent sits at its prompt: its turn has ended, and how its context
@@ -24,6 +24,8 @@ type Prepared struct {
 	ID RotationID
 	// Document and Channel say where the copy is, Read is the path that the prompt names.
 	Document, Channel, Read string
+	// Written is when the file was last written.
+	Written time.Time
 	// Reason is "" when all is well.
 	Reason string
 	At     time.Time
@@ -40,12 +42,13 @@ type Typed struct {
 	At      time.Time
 }
 
-// Answered is what `sm run` has made of [Restart]: a new client runs, or the old one
-// goes on for Reason.
+// Answered is what `sm run` has made of [Restart]: a new client runs, or none does for
+// Reason, with what it says in Detail. Untouched says that the old one goes on.
 type Answered struct {
-	ID     RotationID
-	Reason string
-	At     time.Time
+	ID             RotationID
+	Reason, Detail string
+	Untouched      bool
+	At             time.Time
 }
 
 // Started says that a session has begun in an agent's seat, by a hook or a new
@@ -53,15 +56,18 @@ type Answered struct {
 type Started struct {
 	Agent   alerts.AgentID
 	Session string
+	// Cleared says that a hook has told of /clear itself.
+	Cleared bool
 	At      time.Time
 }
 
 // Heard is a prompt that an agent's transcript shows. Of a long one the beginning is
 // enough.
 type Heard struct {
-	Agent alerts.AgentID
-	Text  string
-	At    time.Time
+	Agent   alerts.AgentID
+	Session string // in which the agent sits
+	Text    string
+	At      time.Time
 }
 
 // Gone says that an agent's client has ended, and no `sm run` starts another.
@@ -69,6 +75,9 @@ type Gone struct {
 	Agent alerts.AgentID
 	At    time.Time
 }
+
+// Compacted says that an agent's context was compacted.
+type Compacted struct{ Agent alerts.AgentID }
 
 // First is the first context size of a session: High when it stands above the warning.
 type First struct {
@@ -86,8 +95,11 @@ func (Heard) input()    {}
 func (Gone) input()     {}
 func (First) input()    {}
 
+func (Compacted) input() {}
+
 // Effect is what is to be done once the state is stored: [Hold], [Prepare], [Clear],
-// [Restart], [Resume], [Finish], [Release], [Report] or [Executed].
+// [Restart], [Resume], [Finish], [Release], [Report], [Withdraw], [Executed] or
+// [Unhelpful].
 type Effect interface{ effect() }
 
 // Hold keeps back the messages to an agent: what it heard now would be cleared.
@@ -128,6 +140,9 @@ type Report struct {
 	Lost     bool
 }
 
+// Withdraw takes the copy of a document back that no context will be cleared for.
+type Withdraw struct{ Rotation Rotation }
+
 // Executed says that the new context has the document.
 type Executed struct{ Rotation Rotation }
 
@@ -143,5 +158,6 @@ func (Resume) effect()    {}
 func (Finish) effect()    {}
 func (Release) effect()   {}
 func (Report) effect()    {}
+func (Withdraw) effect()  {}
 func (Executed) effect()  {}
 func (Unhelpful) effect() {}

@@ -14,6 +14,7 @@ import (
 var (
 	ErrUnknown = errors.New("no such handoff; sm handoffs lists them")
 	ErrBusy    = errors.New("a handoff of this agent is under way; wait for it to end")
+	ErrEnded   = errors.New("this handoff has ended already; sm handoffs shows how")
 	ErrBreaker = errors.New("this agent has handed over too often in a short time; work on, and call again later (handoff.breaker_count)")
 	ErrFutile  = errors.New("this context stood above the warning from its start, so another handoff would not help; make the document shorter, or what is loaded at the start")
 )
@@ -81,8 +82,11 @@ func (m *Rotations) Restore(rotations []Rotation, seats []Seat, c Counters, now 
 	}
 }
 
-// Rename moves what is known of an agent to the agent that it has turned out to be.
-func (m *Rotations) Rename(from, to alerts.AgentID) {
+// Rename moves what is known of an agent to the agent that it has turned out to be, and
+// says what follows. Where both have a rotation that has not ended, the one that has come
+// to the context goes on, else the newer one.
+func (m *Rotations) Rename(from, to alerts.AgentID, now time.Time) []Effect {
+	m.out = nil
 	for _, r := range m.all {
 		if r.Agent == from {
 			r.Agent = to
@@ -90,28 +94,52 @@ func (m *Rotations) Rename(from, to alerts.AgentID) {
 		}
 	}
 	if r := m.open[from]; r != nil {
+		other := m.open[to]
 		delete(m.open, from)
-		if other := m.open[to]; other == nil {
-			m.open[to] = r
-		} else { // both cannot be carried out
-			older, newer := r, other
-			if older.Made.After(newer.Made) {
-				older, newer = newer, older
-			}
-			m.open[to] = newer
-			older.State, older.Reason = Cancelled, "replaced"
-			m.count(&m.counters.Cancelled)
+		m.open[to] = r
+		if other != nil {
+			m.settle(r, other, now)
 		}
 	}
-	if s := m.seats[from]; s != nil {
-		delete(m.seats, from)
-		m.sat[from] = struct{}{}
-		if other := m.seats[to]; other == nil || other.At.Before(s.At) {
-			s.Agent = to
-			m.seats[to] = s
-			m.sat[to] = struct{}{}
-		}
+	m.renameSeat(from, to)
+	return m.out
+}
+
+// settle ends one of two rotations of the same agent.
+func (m *Rotations) settle(a, b *Rotation, now time.Time) {
+	keep, drop := a, b
+	switch {
+	case a.State.Touched() == b.State.Touched() && b.Made.After(a.Made), b.State.Touched() && !a.State.Touched():
+		keep, drop = b, a
 	}
+	if drop.State.Touched() {
+		m.fail(drop, ReasonReplaced, now)
+	} else {
+		m.end(drop, Cancelled, ReasonReplaced, now)
+	}
+	m.open[keep.Agent] = keep
+	if keep.State != Scheduled {
+		m.do(Hold{keep.Agent})
+	}
+}
+
+func (m *Rotations) renameSeat(from, to alerts.AgentID) {
+	s, other := m.seats[from], m.seats[to]
+	if s == nil {
+		return
+	}
+	delete(m.seats, from)
+	m.sat[from], m.sat[to] = struct{}{}, struct{}{}
+	s.Agent = to
+	if other != nil {
+		both := slices.Concat(s.Executed, other.Executed)
+		slices.SortFunc(both, time.Time.Compare)
+		if other.At.After(s.At) {
+			s = other
+		}
+		s.Executed = both
+	}
+	m.seats[to] = s
 }
 
 // Forget drops what is known of an agent that is no more.

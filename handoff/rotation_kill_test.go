@@ -116,13 +116,13 @@ func (w *world) types(r Rotation, text string, answer Typed) {
 	w.inputs = append(w.inputs, answer)
 	if answer.Prompt {
 		w.prompted[r.ID] = true
-		w.inputs = append(w.inputs, Heard{"a", text, w.now})
+		w.inputs = append(w.inputs, Heard{Agent: "a", Text: text, At: w.now})
 		return
 	}
 	w.clears[r.ID]++
 	w.session++
 	if w.hooks {
-		w.inputs = append(w.inputs, Started{"a", w.id(), w.now})
+		w.inputs = append(w.inputs, Started{Agent: "a", Session: w.id(), At: w.now})
 	}
 }
 
@@ -169,7 +169,7 @@ func TestRotationKills(t *testing.T) {
 		for i := range 4 {
 			id := RotationID(fmt.Sprint(i))
 			w.busy, w.draft = false, false
-			if _, err := w.m.Schedule(Rotation{ID: id, Agent: "a", Path: "/doc.md", Session: w.id()}, w.now); err != nil {
+			if _, _, err := w.m.Schedule(Rotation{ID: id, Agent: "a", Path: "/doc.md", Session: w.id()}, w.now); err != nil {
 				t.Fatal(err)
 			}
 			before := len(w.rotations)

@@ -2,7 +2,6 @@ package handoff
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -51,6 +50,9 @@ const (
 	// finishAfter is how long after a text was typed, or the observer began, it is looked
 	// whether the text still stands there: by then its proof has come, or the registry tells.
 	finishAfter = 3 * time.Second
+	// prepareWithin is how long the document may take to be read and copied: a file system
+	// over a network may not answer at all.
+	prepareWithin = 30 * time.Second
 	// The pauses after a refusal.
 	firstPause, longestPause = 2 * time.Second, 30 * time.Second
 	// keptFor is how long a rotation that has ended is kept, keptMost how many of an agent.
@@ -89,83 +91,6 @@ func NewRotations(o RotationOptions) *Rotations {
 	}
 }
 
-// Schedule takes a rotation that is to be carried out at the end of the agent's turn. An
-// earlier one of the agent that has not begun gives way. The errors are [ErrBusy],
-// [ErrBreaker] and [ErrFutile], each counted.
-func (m *Rotations) Schedule(r Rotation, now time.Time) (Rotation, error) {
-	if err := m.admit(&r, now); err != nil {
-		return Rotation{}, err
-	}
-	if earlier := m.open[r.Agent]; earlier != nil {
-		m.end(earlier, Cancelled, "replaced", now)
-	}
-	r.State, r.Reason, r.Made, r.Changed = Scheduled, "", now, now
-	m.all[r.ID], m.open[r.Agent] = &r, &r
-	m.touch(&r)
-	return r, nil
-}
-
-func (m *Rotations) admit(r *Rotation, now time.Time) error {
-	earlier, s := m.open[r.Agent], m.seats[r.Agent]
-	switch {
-	case earlier != nil && earlier.State != Scheduled:
-		m.count(&m.counters.Refused)
-		return ErrBusy
-	case s != nil && s.Futile && s.Session == r.Session:
-		m.count(&m.counters.Futile)
-		return ErrFutile
-	case m.broken(s, now):
-		m.count(&m.counters.Breaker)
-		return ErrBreaker
-	}
-	return nil
-}
-
-// Refuse counts a call that was turned away for another reason.
-func (m *Rotations) Refuse() { m.count(&m.counters.Refused) }
-
-func (m *Rotations) broken(s *Seat, now time.Time) bool {
-	if s == nil || m.options.BreakerCount <= 0 {
-		return false
-	}
-	recent := 0
-	for _, at := range s.Executed {
-		if age := now.Sub(at); age < m.options.BreakerWithin && age > -m.options.BreakerWithin {
-			recent++
-		}
-	}
-	return recent >= m.options.BreakerCount
-}
-
-// Brake says what keeps an agent from rotating: "breaker", "futile", or "" for nothing.
-func (m *Rotations) Brake(agent alerts.AgentID, session string, now time.Time) string {
-	switch s := m.seats[agent]; {
-	case s == nil:
-		return ""
-	case s.Futile && s.Session == session:
-		return "futile"
-	case m.broken(s, now):
-		return "breaker"
-	}
-	return ""
-}
-
-// Cancel takes a rotation back that has not begun. The error is [ErrUnknown], or
-// [ErrBusy] for one that is under way.
-func (m *Rotations) Cancel(id RotationID, now time.Time) (Rotation, error) {
-	r := m.all[id]
-	switch {
-	case r == nil:
-		return Rotation{}, ErrUnknown
-	case r.State.Ended():
-		return *r, nil
-	case r.State != Scheduled:
-		return *r, ErrBusy
-	}
-	m.end(r, Cancelled, "", now)
-	return *r, nil
-}
-
 // Step takes what has happened and says what follows. A rotation of which nobody knows,
 // or for which it comes too late, is left alone.
 func (m *Rotations) Step(in Input) []Effect {
@@ -197,6 +122,10 @@ func (m *Rotations) Step(in Input) []Effect {
 		m.gone(m.open[x.Agent], x)
 	case First:
 		m.first(m.seats[x.Agent], x)
+	case Compacted:
+		if s := m.seats[x.Agent]; s != nil && s.Futile {
+			m.seat(x.Agent).Futile = false // there is room again
+		}
 	}
 	return m.out
 }
@@ -217,7 +146,11 @@ func (m *Rotations) idle(r *Rotation, in Idle) {
 	switch r.State {
 	case Scheduled:
 		r.Way, r.Left, r.Began = in.Way, in.Session, in.At
-		if in.Way == WayNone {
+		switch {
+		case in.Session != r.Session: // whoever sits there now has not asked for it
+			m.fail(r, ReasonSession, in.At)
+			return
+		case in.Way == WayNone:
 			m.fail(r, ReasonNoTerminal, in.At)
 			return
 		}
@@ -284,7 +217,7 @@ func (m *Rotations) prepared(r *Rotation, in Prepared) {
 		m.fail(r, in.Reason, in.At)
 		return
 	}
-	r.Document, r.Channel, r.Read = in.Document, in.Channel, in.Read
+	r.Document, r.Channel, r.Read, r.Written = in.Document, in.Channel, in.Read, in.Written
 	r.Prompt = m.prompt(r.Read)
 	m.move(r, Clearing, in.At)
 	if r.Way == WayRestart {
@@ -328,12 +261,15 @@ func (m *Rotations) prompted(r *Rotation, in Typed) {
 
 // refused puts a try off, or gives up.
 func (m *Rotations) refused(r *Rotation, back State, in Typed) {
-	if r.Refused.IsZero() {
+	switch {
+	case in.Reason == ReasonBusy: // it works on, for as long as it likes
+		r.Refused = time.Time{}
+	case r.Refused.IsZero():
 		r.Refused = in.At
 	}
 	r.Last = in.Reason
 	m.move(r, back, in.At) // nothing has happened
-	if in.At.Sub(r.Refused) >= patience {
+	if !r.Refused.IsZero() && in.At.Sub(r.Refused) >= patience {
 		reason := in.Reason
 		if back == Cleared {
 			reason = ReasonPromptLate
@@ -349,21 +285,23 @@ func (m *Rotations) refused(r *Rotation, back State, in Typed) {
 func (m *Rotations) answered(r *Rotation, in Answered) {
 	switch {
 	case r == nil:
-	case in.Reason == ReasonExhausted: // that is asked before anything is ended
-		m.move(r, Reserved, in.At)
-		m.fail(r, in.Reason, in.At)
 	case in.Reason != "":
+		r.Detail = in.Detail
+		if in.Untouched {
+			m.move(r, Reserved, in.At)
+		}
 		m.fail(r, in.Reason, in.At)
 	default:
 		m.renew(r, "", in.At)
 	}
 }
 
-// started is the proof that a context was cleared: another session than the one in which
-// the turn ended, or one that began after that.
+// started is the proof that a context was cleared: a session that is newer than the
+// reservation, and another one. Old clients keep the session and say by a hook that it was
+// cleared.
 func (m *Rotations) started(r *Rotation, in Started) {
 	switch {
-	case r == nil || in.At.Before(r.Began) && (in.Session == "" || in.Session == r.Left):
+	case r == nil || in.At.Before(r.Began) || in.Session == r.Left && !in.Cleared:
 	case r.State == Clearing:
 		m.renew(r, in.Session, in.At)
 	case r.State == Resuming && r.Next == "", r.State == Cleared && r.Next == "":
@@ -395,8 +333,17 @@ func (m *Rotations) recent(s *Seat, now time.Time) []time.Time {
 // heard confirms. A human who was quicker than we are has begun the new context in a way
 // of his own: that the prompt came all the same is shown by its own text alone.
 func (m *Rotations) heard(r *Rotation, in Heard) {
-	if r == nil || r.State != Resuming && r.State != Cleared || in.At.Before(r.Began) || !isPrompt(in.Text, r.Prompt) {
+	if r == nil || !r.State.Touched() || in.At.Before(r.Began) || !isPrompt(in.Text, r.Prompt) {
 		return
+	}
+	switch {
+	case r.State == Clearing && r.Way != WayRestart:
+		return // nobody can have been told yet
+	case r.State == Clearing: // its transcript was read before anybody told of the new client
+		m.renew(r, "", in.At)
+	}
+	if r.Next == "" && in.Session != r.Left {
+		r.Next = in.Session
 	}
 	s := m.seat(r.Agent)
 	s.Path, s.Document, s.Channel, s.At = r.Read, r.Document, r.Channel, in.At
@@ -432,49 +379,6 @@ func (m *Rotations) first(s *Seat, in First) {
 	m.sat[s.Agent] = struct{}{}
 	if in.High {
 		m.do(Unhelpful{*s})
-	}
-}
-
-// Tick ends what has waited too long.
-func (m *Rotations) Tick(now time.Time) []Effect {
-	m.out = nil
-	if now.Sub(m.since) < m.options.Grace {
-		return nil
-	}
-	for _, agent := range slices.Sorted(maps.Keys(m.open)) {
-		r := m.open[agent]
-		age := now.Sub(r.Changed)
-		switch {
-		case r.State == Clearing && r.Way == WayRestart && age >= m.options.RestartWithin:
-			m.fail(r, ReasonRestartGone, now)
-		case r.State == Clearing && r.Way != WayRestart && age >= m.options.ClearWithin:
-			m.fail(r, ReasonClear, now)
-		case r.State == Cleared && age >= patience:
-			m.fail(r, ReasonPromptLate, now)
-		case r.State == Resuming && age >= m.options.PromptWithin+m.options.ClearWithin:
-			m.fail(r, ReasonPrompt, now)
-		}
-	}
-	return m.out
-}
-
-// fail ends a rotation and says so. What was not touched goes on as before.
-func (m *Rotations) fail(r *Rotation, reason string, at time.Time) {
-	lost := r.State.Touched()
-	m.end(r, Failed, reason, at)
-	m.do(Report{*r, lost})
-}
-
-func (m *Rotations) end(r *Rotation, s State, reason string, at time.Time) {
-	held := r.State != Scheduled
-	r.Reason = reason
-	m.move(r, s, at)
-	delete(m.open, r.Agent)
-	delete(m.typing, r.ID)
-	m.count([...]*uint64{&m.counters.Confirmed, &m.counters.Failed, &m.counters.Cancelled}[s-Confirmed])
-	m.forget(at)
-	if held {
-		m.do(Release{r.Agent})
 	}
 }
 

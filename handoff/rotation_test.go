@@ -20,7 +20,7 @@ func newRotations() *Rotations {
 
 func schedule(t *testing.T, m *Rotations, id RotationID, second float64) Rotation {
 	t.Helper()
-	r, err := m.Schedule(Rotation{ID: id, Agent: "a", Path: "/doc.md", Session: "s1"}, at(second))
+	r, _, err := m.Schedule(Rotation{ID: id, Agent: "a", Path: "/doc.md", Session: "s1"}, at(second))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,15 +67,15 @@ func TestRotationByClear(t *testing.T) {
 	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(6)}, Reserved)
 	step(t, m, Prepared{ID: "r", Document: "HO", Channel: "c", Read: "/doc.md", At: at(6)}, Clearing, "Clear /clear")
 	step(t, m, Typed{ID: "r", Pressed: true, At: at(6.5)}, Clearing)
-	step(t, m, Started{"a", "s1", at(4)}, Clearing) // older than the reservation
-	step(t, m, Heard{"a", usual, at(6.6)}, Clearing)
-	step(t, m, Started{"a", "s2", at(7)}, Cleared)
-	step(t, m, Started{"a", "s2", at(7)}, Cleared) // by the transcript, too
+	step(t, m, Started{Agent: "a", Session: "s1", At: at(4)}, Clearing) // older than the reservation
+	step(t, m, Heard{Agent: "a", Text: usual, At: at(6.6)}, Clearing)
+	step(t, m, Started{Agent: "a", Session: "s2", At: at(7)}, Cleared)
+	step(t, m, Started{Agent: "a", Session: "s2", At: at(7)}, Cleared) // by the transcript, too
 	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(8)}, Resuming, "Resume "+usual)
 	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(9)}, Resuming)
 	step(t, m, Typed{ID: "r", Prompt: true, Pressed: true, At: at(9)}, Resuming)
-	step(t, m, Heard{"a", "Something else", at(9)}, Resuming)
-	step(t, m, Heard{"a", "Read /doc.md and\ncontinue from  where you left off.", at(10)}, Confirmed, "Executed", "Release")
+	step(t, m, Heard{Agent: "a", Text: "Something else", At: at(9)}, Resuming)
+	step(t, m, Heard{Agent: "a", Text: "Read /doc.md and\ncontinue from  where you left off.", At: at(10)}, Confirmed, "Executed", "Release")
 	s, _ := m.Seat("a")
 	want := Seat{Agent: "a", Path: "/doc.md", Document: "HO", Channel: "c", At: at(10), Session: "s2", Executed: []time.Time{at(7)}}
 	if diff := cmp.Diff(want, s); diff != "" {
@@ -91,14 +91,14 @@ func TestRotationByRestart(t *testing.T) {
 		step(t, m, Prepared{ID: "r", Read: "/doc.md", At: at(6)}, Clearing, "Restart")
 		step(t, m, Gone{"a", at(6)}, Clearing) // on purpose
 		if first == "session" {
-			step(t, m, Started{"a", "s2", at(7)}, Resuming)
+			step(t, m, Started{Agent: "a", Session: "s2", At: at(7)}, Resuming)
 			step(t, m, Answered{ID: "r", At: at(8)}, Resuming)
 		} else {
 			step(t, m, Answered{ID: "r", At: at(7)}, Resuming)
-			step(t, m, Started{"a", "s2", at(8)}, Resuming)
+			step(t, m, Started{Agent: "a", Session: "s2", At: at(8)}, Resuming)
 		}
 		step(t, m, Idle{Agent: "a", Way: WayRestart, Session: "s1", At: at(60)}, Resuming) // the client has the prompt; it is not typed
-		step(t, m, Heard{"a", usual, at(61)}, Confirmed, "Executed", "Release")
+		step(t, m, Heard{Agent: "a", Text: usual, At: at(61)}, Confirmed, "Executed", "Release")
 		if r, _ := m.Find("r"); r.Next != "s2" {
 			t.Errorf("next session %q", r.Next)
 		}
@@ -110,7 +110,7 @@ func TestRotationByRestart(t *testing.T) {
 func TestRotationFailures(t *testing.T) {
 	idle := Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(5)}
 	prepared := Prepared{ID: "r", Read: "/doc.md", At: at(6)}
-	cleared := Started{"a", "s2", at(7)}
+	cleared := Started{Agent: "a", Session: "s2", At: at(7)}
 	for _, tt := range []struct {
 		name   string
 		before []Input
@@ -121,7 +121,7 @@ func TestRotationFailures(t *testing.T) {
 		{"file deleted between schedule and execution", []Input{idle}, Prepared{ID: "r", Reason: ReasonFileGone, At: at(6)}, 0, []string{"Release", "Report file_gone lost=false"}},
 		{"no way to clear", nil, Idle{Agent: "a", Way: WayNone, Session: "s1", At: at(5)}, 0, []string{"Report no_terminal lost=false"}},
 		{"session killed before handoff executes", nil, Gone{"a", at(3)}, 0, []string{"Report agent_gone lost=false"}},
-		{"no restarts left", []Input{Idle{Agent: "a", Way: WayRestart, Session: "s1", At: at(5)}, prepared}, Answered{"r", ReasonExhausted, at(9)}, 0, []string{"Release", "Report restarts_exhausted lost=false"}},
+		{"no restarts left", []Input{Idle{Agent: "a", Way: WayRestart, Session: "s1", At: at(5)}, prepared}, Answered{ID: "r", Reason: ReasonExhausted, Untouched: true, At: at(9)}, 0, []string{"Release", "Report restarts_exhausted lost=false"}},
 		{"no proof of the clear", []Input{idle, prepared, Typed{ID: "r", Pressed: true, At: at(6)}}, nil, 36, []string{"Release", "Report clear_unconfirmed lost=true"}},
 		{"run that no longer asks", []Input{Idle{Agent: "a", Way: WayRestart, Session: "s1", At: at(5)}, prepared}, nil, 96, []string{"Release", "Report run_gone lost=true"}},
 		{"prompt never typed", []Input{idle, prepared, cleared}, nil, 607, []string{"Release", "Report prompt_refused lost=true"}},
@@ -187,10 +187,10 @@ func TestRotationLastOneWins(t *testing.T) {
 	if r, _ := m.Open("a"); r.ID != "last" || m.Counters().Cancelled != 1 {
 		t.Errorf("%s is carried out, %+v", r.ID, m.Counters())
 	}
-	if _, err := m.Schedule(Rotation{ID: "late", Agent: "a"}, at(6)); !errors.Is(err, ErrBusy) {
+	if _, _, err := m.Schedule(Rotation{ID: "late", Agent: "a"}, at(6)); !errors.Is(err, ErrBusy) {
 		t.Errorf("one more while one is under way: %v", err)
 	}
-	if _, err := m.Cancel("last", at(6)); !errors.Is(err, ErrBusy) {
+	if _, _, err := m.Cancel("last", at(6)); !errors.Is(err, ErrBusy) {
 		t.Errorf("cancelled while under way: %v", err)
 	}
 }
@@ -199,12 +199,12 @@ func TestRotationCancel(t *testing.T) {
 	m := newRotations()
 	schedule(t, m, "r", 0)
 	for range 2 {
-		if r, err := m.Cancel("r", at(1)); err != nil || r.State != Cancelled {
+		if r, _, err := m.Cancel("r", at(1)); err != nil || r.State != Cancelled {
 			t.Errorf("%v, %v", r.State, err)
 		}
 	}
 	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(5)}, Cancelled)
-	if _, err := m.Cancel("none", at(1)); !errors.Is(err, ErrUnknown) {
+	if _, _, err := m.Cancel("none", at(1)); !errors.Is(err, ErrUnknown) {
 		t.Error(err)
 	}
 	if diff := cmp.Diff(Counters{Cancelled: 1}, m.Counters()); diff != "" {
@@ -217,8 +217,8 @@ func carryOut(t *testing.T, m *Rotations, id RotationID, second float64) {
 	t.Helper()
 	schedule(t, m, id, second)
 	for _, in := range []Input{
-		Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(second)}, Prepared{ID: id, Read: "/doc.md", At: at(second)}, Started{"a", "s-" + string(id), at(second)},
-		Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(second)}, Heard{"a", usual, at(second)},
+		Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(second)}, Prepared{ID: id, Read: "/doc.md", At: at(second)}, Started{Agent: "a", Session: "s-" + string(id), At: at(second)},
+		Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(second)}, Heard{Agent: "a", Text: usual, At: at(second)},
 	} {
 		m.Step(in)
 	}
@@ -235,10 +235,10 @@ func TestRotationBreaker(t *testing.T) {
 	again := newRotations() // it outlives a restart
 	d, _ := m.Take()
 	again.Restore(d.Rotations, d.Seats, d.Counters, at(300))
-	if _, err := again.Schedule(Rotation{ID: "4", Agent: "a"}, at(899)); !errors.Is(err, ErrBreaker) || again.Brake("a", "x", at(899)) != "breaker" {
+	if _, _, err := again.Schedule(Rotation{ID: "4", Agent: "a"}, at(899)); !errors.Is(err, ErrBreaker) || again.Brake("a", "x", at(899)) != "breaker" {
 		t.Errorf("the fourth in 15 minutes: %v", err)
 	}
-	if _, err := again.Schedule(Rotation{ID: "b", Agent: "b"}, at(899)); err != nil {
+	if _, _, err := again.Schedule(Rotation{ID: "b", Agent: "b"}, at(899)); err != nil {
 		t.Errorf("another agent: %v", err)
 	}
 	if again.Brake("a", "x", at(900)) != "" {
@@ -256,10 +256,10 @@ func TestRotationFutile(t *testing.T) {
 	step(t, m, First{"a", "another", true}, Confirmed)
 	step(t, m, First{"a", "s-1", true}, Confirmed, "Unhelpful")
 	step(t, m, First{"a", "s-1", false}, Confirmed) // the first decides
-	if _, err := m.Schedule(Rotation{ID: "2", Agent: "a", Session: "s-1"}, at(5)); !errors.Is(err, ErrFutile) || m.Brake("a", "s-1", at(5)) != "futile" {
+	if _, _, err := m.Schedule(Rotation{ID: "2", Agent: "a", Session: "s-1"}, at(5)); !errors.Is(err, ErrFutile) || m.Brake("a", "s-1", at(5)) != "futile" {
 		t.Errorf("again in the same session: %v", err)
 	}
-	if _, err := m.Schedule(Rotation{ID: "3", Agent: "a", Session: "s-9"}, at(5)); err != nil {
+	if _, _, err := m.Schedule(Rotation{ID: "3", Agent: "a", Session: "s-9"}, at(5)); err != nil {
 		t.Errorf("in a later session: %v", err)
 	}
 }
@@ -285,7 +285,7 @@ func TestRotationFinish(t *testing.T) {
 	if diff := cmp.Diff([]string(nil), names(m.Tick(at(54.9)))); diff != "" {
 		t.Error("given up before the proof had its time again")
 	}
-	step(t, m, Started{"a", "s2", at(54.9)}, Cleared)
+	step(t, m, Started{Agent: "a", Session: "s2", At: at(54.9)}, Cleared)
 	idle2 := func(s float64) Idle { return Idle{Agent: "a", Way: WayClear, Session: "s2", At: at(s)} }
 	step(t, m, idle2(56), Resuming, "Resume "+usual)
 	step(t, m, Typed{ID: "r", Prompt: true, Pressed: true, At: at(56)}, Resuming)
@@ -296,7 +296,7 @@ func TestRotationFinish(t *testing.T) {
 	step(t, m, idle2(80.9), Resuming) // 20 s from the Enter on
 	step(t, m, idle2(81), Cleared)
 	step(t, m, idle2(81), Resuming, "Resume "+usual)
-	step(t, m, Heard{"a", usual, at(82)}, Confirmed, "Executed", "Release")
+	step(t, m, Heard{Agent: "a", Text: usual, At: at(82)}, Confirmed, "Executed", "Release")
 }
 
 // TestRotationFinishNotUnderARun: a run has its prompt as an argument.
@@ -315,7 +315,7 @@ func TestRotationRename(t *testing.T) {
 	m := newRotations()
 	carryOut(t, m, "1", 0)
 	schedule(t, m, "2", 50)
-	m.Rename("a", "b")
+	m.Rename("a", "b", at(60))
 	if _, open := m.Open("a"); open {
 		t.Error("the old name is still known")
 	}

@@ -44,8 +44,10 @@ type core struct {
 	typed    time.Time // when it was looked who waits at a prompt
 
 	rotations  *handoff.Rotations
+	began      time.Time
 	rotated    time.Time // when it was looked whether they can go on
 	runs       map[alerts.AgentID]*run
+	registry   bool // what is learnt now is told by the client's registry
 	thresholds alerts.Thresholds
 	autoRotate bool
 
@@ -57,7 +59,7 @@ type core struct {
 func (a *App) newCore(stored fleet.Stored, now time.Time) (*core, error) {
 	c := &core{
 		log: a.log, dryRun: a.o.DryRun, stops: map[alerts.AgentID]int{},
-		past: histories{}, edits: &a.edits,
+		past: histories{}, edits: &a.edits, began: now,
 		terminal: a.o.Terminal, carriers: map[alerts.AgentID]carrier{}, sanitise: a.o.Sanitise,
 		rotations: handoff.NewRotations(a.o.Handoff.Rotations), runs: map[alerts.AgentID]*run{},
 		thresholds: a.o.Alerts.Thresholds, autoRotate: a.o.Handoff.AutoRotate,
@@ -123,7 +125,7 @@ func (c *core) learn(n fleet.News, now time.Time) {
 			c.queue.Forget(r.From, now)
 		}
 		c.queue.Rename(r.From, r.To)
-		c.renameRotations(r.From, r.To)
+		c.renameRotations(r.From, r.To, now)
 		c.effects = append(c.effects, levelEffect{agent: string(r.From)})
 		c.level(r.To)
 	}
@@ -138,7 +140,8 @@ func (c *core) learn(n fleet.News, now time.Time) {
 		for _, m := range c.queue.Heard(h.Agent, h.Text, at) {
 			c.log.Debug("message heard", "agent", m.To, "id", m.ID, "via", m.Via)
 		}
-		c.rotate(handoff.Heard{Agent: h.Agent, Text: h.Text, At: at}, now)
+		s, _ := c.fleet.Seated(h.Agent)
+		c.rotate(handoff.Heard{Agent: h.Agent, Session: s.Session, Text: h.Text, At: at}, now)
 		c.consume(h.Agent, h.Text)
 	}
 	for _, ev := range n.Events {
@@ -146,8 +149,8 @@ func (c *core) learn(n fleet.News, now time.Time) {
 			c.reset(&ev, now)
 		}
 		c.past.event(&ev, now)
+		c.judge(&ev, now) // before what the policy makes of it: a full context may be one that a handoff has begun
 		c.act(c.engine.Step(ev), now)
-		c.judge(&ev, now)
 	}
 }
 
@@ -166,6 +169,7 @@ func (c *core) act(actions []alerts.Action, now time.Time) {
 		case alerts.Skip:
 			c.skip(&x, now)
 		case alerts.Opened:
+			c.opened(&x, now)
 			c.past.opened(&x, now)
 			c.log.Info("new cycle", "agent", x.Agent, "cycle", x.Cycle, "cause", x.Cause, "trigger", x.Trigger,
 				"pre_tokens", x.PreTokens, "warned", x.Warned, "unconfirmed", x.Unconfirmed)
@@ -282,7 +286,7 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durab
 	n, agent := c.fleet.Hook(p, transcript.InstantOf(now))
 	c.tell(n, now)
 	if p.Event == hook.SessionStart && agent != "" && (p.Source == "clear" || p.Source == "startup") {
-		c.begun(agent, p.SessionID, stampOf(p, now), now)
+		c.rotate(handoff.Started{Agent: agent, Session: p.SessionID, Cleared: p.Source == "clear", At: stampOf(p, now)}, now)
 	}
 	if p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" && string(agent) == p.SessionID {
 		c.queue.Withdraw(c.engine.Open(agent), now) // nobody will sit there to hear of this context

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"sm/alerts"
@@ -32,9 +33,9 @@ func (e prepareEffect) do(p *performer) {
 
 func (a *App) prepare(ctx context.Context, e prepareEffect) {
 	in := handoff.Prepared{ID: e.rotation.ID}
-	doc, err := a.keepDocument(e, time.Now())
+	doc, written, err := a.keepDocument(e, true, time.Now())
 	now := time.Now()
-	in.Document, in.Channel, in.Read, in.At = doc.ID, doc.Channel, doc.Path, now
+	in.Document, in.Channel, in.Read, in.Written, in.At = doc.ID, doc.Channel, doc.Path, written, now
 	if e.rotation.Auto() {
 		in.Read = doc.File
 	}
@@ -44,6 +45,18 @@ func (a *App) prepare(ctx context.Context, e prepareEffect) {
 	}
 	// With ctx the loop has ended: the next observer looks again.
 	_ = a.change(ctx, func(c *core) bool { c.rotate(in, now); return true })
+}
+
+// leaveEffect keeps the document of an agent whose client has ended before its handoff: for
+// its next session, or a new agent in the same project.
+type leaveEffect struct{ prepareEffect }
+
+func (e leaveEffect) do(p *performer) {
+	p.typing.Go(func() {
+		if _, _, err := p.app.keepDocument(e.prepareEffect, false, time.Now()); err != nil {
+			p.log.Warn("the document of an agent that has ended is not kept", "agent", e.rotation.Agent, "err", err)
+		}
+	})
 }
 
 // fileReason is the word for a document that cannot be handed over.
@@ -58,41 +71,64 @@ func fileReason(err error) string {
 	return "document_not_stored"
 }
 
-func (a *App) keepDocument(e prepareEffect, now time.Time) (handoff.Document, error) {
+// keepDocument keeps a copy of what is handed over, unless it has one, and says when the
+// file was last written. One of its own is the agent's alone.
+func (a *App) keepDocument(e prepareEffect, own bool, now time.Time) (doc handoff.Document, written time.Time, err error) {
 	r := &e.rotation
 	n := handoff.NewDocument{
 		Channel: a.channel(r.CWD).Name, Agent: string(r.Agent), SessionID: r.Left, PID: e.pid, WorkingDir: r.CWD,
-		Type: handoff.Manual, Path: r.Path, Executed: true,
+		Type: handoff.Manual, Path: r.Path, Reserved: own,
 	}
 	if r.Auto() {
 		n.Type = handoff.Auto
-		body, err := recentOf(e.transcript, &n, now)
-		if err != nil {
-			return handoff.Document{}, err
+		if n.Body, err = recentOf(e.transcript, &n, now); err != nil {
+			return doc, written, err
 		}
-		n.Body = body
 	} else {
 		f, err := handoff.Examine(r.Path, r.Since, a.o.Handoff.DocumentBytes)
 		if err != nil {
-			return handoff.Document{}, err
+			return doc, written, err
 		}
-		n.Body = string(f.Content)
+		if own && r.Document != "" && f.Modified.Equal(r.Written) { // as it was when the terminal refused
+			return handoff.Document{ID: r.Document, Channel: r.Channel, Path: r.Path}, r.Written, nil
+		}
+		n.Body, written = string(f.Content), f.Modified
 	}
-	return a.o.Handoff.Documents.Put(n, now)
+	doc, err = a.o.Handoff.Documents.Put(n, now)
+	return doc, written, err
 }
 
+// fitWithin is how long a file may take to be looked at while its agent waits.
+const fitWithin = 3 * time.Second
+
+// errSlow is a file that nobody can wait for.
+var errSlow = errors.New("the file system does not answer; write the document elsewhere")
+
 // fit says whether a file may be handed over, and its path be typed.
-func (a *App) fit(r *handoff.Rotation) error {
+func (a *App) fit(ctx context.Context, r *handoff.Rotation) error {
 	if a.o.Handoff.Documents == nil {
 		return errNoWay
 	}
-	if _, err := handoff.Examine(r.Path, r.Since, a.o.Handoff.DocumentBytes); err != nil {
+	prompt := handoff.UsualPrompt
+	if a.o.Handoff.Rotations.Resume != nil {
+		prompt = a.o.Handoff.Rotations.Resume
+	}
+	if text := prompt(r.Path); a.core.sanitise(text) != text || !strings.Contains(text, r.Path) {
+		return fmt.Errorf("%q cannot be typed into a terminal as it is; write the document under a short and plain name", r.Path)
+	}
+	ctx, cancel := context.WithTimeout(ctx, fitWithin)
+	defer cancel()
+	looked := make(chan error, 1)
+	go func() { // it ends when the file system answers, which may be never
+		_, err := handoff.Examine(r.Path, r.Since, a.o.Handoff.DocumentBytes)
+		looked <- err
+	}()
+	select {
+	case err := <-looked:
 		return err
+	case <-ctx.Done():
+		return errSlow
 	}
-	if prompt := handoff.UsualPrompt(r.Path); a.core.sanitise(prompt) != prompt {
-		return fmt.Errorf("%q cannot be typed into a terminal; write the document under a plain name", r.Path)
-	}
-	return nil
 }
 
 func (a *App) channel(dir string) handoff.Channel {
@@ -101,12 +137,15 @@ func (a *App) channel(dir string) handoff.Channel {
 
 // recentOf makes a document of what was said last in a transcript.
 func recentOf(path string, n *handoff.NewDocument, now time.Time) (string, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a hook may name anything
 	if err != nil {
 		return "", fmt.Errorf("make a handoff document: %w", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", path)
+	}
 	if err != nil {
 		return "", fmt.Errorf("make a handoff document: %w", err)
 	}
@@ -204,7 +243,7 @@ func (a *App) free(ctx context.Context, owner string) (free bool) {
 func (c *core) consume(agent alerts.AgentID, text string) {
 	rest, ok := strings.CutPrefix(text, "=== HANDOFF LOADED (ID: ")
 	id, _, ok2 := strings.Cut(rest, ")")
-	if s, known := c.fleet.Seated(agent); ok && ok2 && known {
+	if s, known := c.fleet.Seated(agent); ok && ok2 && known && !c.dryRun {
 		c.effects = append(c.effects, consumeEffect{dir: s.Project, document: id, session: s.Session, pid: s.At.PID})
 	}
 }
@@ -228,4 +267,15 @@ func (a *App) consume(e consumeEffect) {
 	if err != nil && !errors.Is(err, handoff.ErrNoDocument) {
 		a.log.Warn("a document is not marked as heard", "id", e.document, "err", err)
 	}
+}
+
+// withdrawEffect takes back the copy of a document whose handoff did not run.
+type withdrawEffect struct{ channel, document string }
+
+func (e withdrawEffect) do(p *performer) {
+	p.typing.Go(func() {
+		if err := p.app.o.Handoff.Documents.Withdraw(e.channel, e.document, time.Now()); err != nil {
+			p.log.Warn("the copy of a document that is not needed stays", "id", e.document, "err", err)
+		}
+	})
 }

@@ -39,11 +39,11 @@ func (a *App) postHandoff(w http.ResponseWriter, r *http.Request) {
 		}
 	})
 	if err == nil && odd == nil && refused == nil {
-		if refused = a.fit(&x); refused != nil {
+		if refused = a.fit(r.Context(), &x); refused != nil {
 			err = a.do(r.Context(), func(c *core) { c.rotations.Refuse() })
 		} else {
 			err = a.change(r.Context(), func(c *core) bool {
-				x, refused = c.rotations.Schedule(x, now)
+				x, refused = c.schedule(x, now)
 				return refused == nil
 			})
 		}
@@ -103,12 +103,20 @@ func (c *core) handoff(id string, in api.NewHandoff, line callers, now time.Time
 		return x, nil, errCodexApp
 	case c.dryRun:
 		return x, nil, errDryRun
-	case s.Heard && s.At.Pane == "" && !c.runs[agent].present(now):
+	case s.Heard && s.At.Pane == "" && !c.runs[agent].restarts(now):
 		return x, nil, errNoWay
 	}
-	return handoff.Rotation{
-		ID: newRotationID(), Agent: agent, Path: in.Path, Session: s.Session, Since: s.Started, CWD: s.Project,
-	}, nil, nil
+	x = handoff.Rotation{ID: newRotationID(), Agent: agent, Path: in.Path, Session: s.Session, Since: s.Started, CWD: s.Project}
+	if s.At.PID == 0 { // nobody knows whether it was its own client that asked: none that comes is cleared for it
+		x.Session = ""
+	}
+	return x, nil, nil
+}
+
+func (c *core) schedule(r handoff.Rotation, now time.Time) (handoff.Rotation, error) {
+	r, effects, err := c.rotations.Schedule(r, now)
+	c.carry(effects, now)
+	return r, err
 }
 
 func newRotationID() handoff.RotationID {
@@ -118,14 +126,14 @@ func newRotationID() handoff.RotationID {
 // rotateByItself schedules the handoff of an agent that is about to compact, where that
 // is asked for and its client can be restarted.
 func (c *core) rotateByItself(agent alerts.AgentID, now time.Time) {
-	if !c.autoRotate || c.dryRun || !c.runs[agent].present(now) {
+	if !c.autoRotate || c.dryRun || !c.runs[agent].restarts(now) {
 		return
 	}
 	s, ok := c.fleet.Seated(agent)
 	if _, open := c.rotations.Open(agent); open || !ok || s.Path == "" {
 		return
 	}
-	x, err := c.rotations.Schedule(handoff.Rotation{ID: newRotationID(), Agent: agent, Session: s.Session, CWD: s.Project}, now)
+	x, err := c.schedule(handoff.Rotation{ID: newRotationID(), Agent: agent, Session: s.Session, CWD: s.Project}, now)
 	if err != nil {
 		c.log.Warn("an agent is not rotated by itself", "agent", agent, "err", err)
 		return
@@ -152,7 +160,9 @@ func (a *App) deleteHandoff(w http.ResponseWriter, r *http.Request) {
 	var x handoff.Rotation
 	var odd error
 	err := a.change(r.Context(), func(c *core) bool {
-		x, odd = c.rotations.Cancel(handoff.RotationID(r.PathValue("handoff")), now)
+		var effects []handoff.Effect
+		x, effects, odd = c.rotations.Cancel(handoff.RotationID(r.PathValue("handoff")), now)
+		c.carry(effects, now)
 		return odd == nil
 	})
 	switch {
@@ -160,6 +170,8 @@ func (a *App) deleteHandoff(w http.ResponseWriter, r *http.Request) {
 		answerError(w, http.StatusServiceUnavailable, err.Error())
 	case errors.Is(odd, handoff.ErrBusy):
 		answerError(w, http.StatusConflict, "this handoff is under way; it can no longer be taken back")
+	case errors.Is(odd, handoff.ErrEnded):
+		answerError(w, http.StatusConflict, odd.Error())
 	case odd != nil:
 		answerError(w, http.StatusNotFound, odd.Error())
 	default:
@@ -170,7 +182,7 @@ func (a *App) deleteHandoff(w http.ResponseWriter, r *http.Request) {
 // handoffOf is a rotation as the API tells it.
 func handoffOf(x handoff.Rotation) api.Handoff {
 	out := api.Handoff{
-		ID: string(x.ID), Agent: string(x.Agent), Path: x.Path, Auto: x.Auto(), State: x.State.String(), Reason: x.Reason, Way: x.Way.String(),
+		ID: string(x.ID), Agent: string(x.Agent), Path: x.Path, Auto: x.Auto(), State: x.State.String(), Reason: x.Reason, Detail: x.Detail, Way: x.Way.String(),
 		Document: x.Document, SessionID: x.Session, NextSession: x.Next, MadeAt: x.Made, ChangedAt: x.Changed,
 	}
 	if x.Auto() {

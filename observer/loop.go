@@ -79,7 +79,9 @@ func (a *App) loop(ctx context.Context) {
 		case f := <-a.calls:
 			f(c)
 		case entries := <-a.clients:
+			c.registry = true
 			c.tell(c.fleet.Clients(clients(entries)), time.Now())
+			c.registry = false
 		case now := <-store.C:
 			c.pass(now)
 			if busy := w.offer(c); !busy && litter > litterMany && c.caughtUp {

@@ -13,11 +13,20 @@ import (
 	"sm/observer/fleet"
 )
 
-// rotateEvery is how often it is looked whether a handoff can go on.
-const rotateEvery = time.Second
+const (
+	// rotateEvery is how often it is looked whether a handoff can go on.
+	rotateEvery = time.Second
+	// runsWithin is how long after the start of the observer every `sm run` has asked: one
+	// that found none looks again each 10 s.
+	runsWithin = 12 * time.Second
+)
 
-// rotate hands an input to the rotations and begins what follows.
-func (c *core) rotate(in handoff.Input, now time.Time) { c.carry(c.rotations.Step(in), now) }
+// rotate hands an input to the rotations and begins what follows. A dry run rotates nobody.
+func (c *core) rotate(in handoff.Input, now time.Time) {
+	if !c.dryRun {
+		c.carry(c.rotations.Step(in), now)
+	}
+}
 
 // carry begins effects. What changes the state alone is done at once, the rest once that
 // state is stored.
@@ -42,6 +51,8 @@ func (c *core) carry(effects []handoff.Effect, now time.Time) {
 			c.report(x, now)
 		case handoff.Unhelpful:
 			c.unhelpful(x.Seat, now)
+		case handoff.Withdraw:
+			c.effects = append(c.effects, withdrawEffect{x.Rotation.Channel, x.Rotation.Document})
 		case handoff.Executed:
 			c.log.Info("handoff confirmed", "agent", x.Rotation.Agent, "id", x.Rotation.ID, "path", x.Rotation.Read, "session", x.Rotation.Next)
 			s, _ := c.fleet.Seated(x.Rotation.Agent)
@@ -59,14 +70,22 @@ func (c *core) passRotations(now time.Time) {
 	c.rotated = now
 	for _, agent := range c.rotations.Opens() {
 		switch place, idle := c.idle(agent, now); {
+		case idle && c.awaitsRun(agent, now):
 		case idle && !c.carriers[agent].busy:
 			s, _ := c.fleet.Seated(agent)
 			c.rotate(handoff.Idle{Agent: agent, Way: c.way(agent, place, now), Session: s.Session, At: now}, now)
-		case !idle && c.fleet.Gone(agent) && !c.runs[agent].present(now):
+		case !idle && c.fleet.Gone(agent) && !c.runs[agent].lately(now):
 			c.rotate(handoff.Gone{Agent: agent, At: now}, now)
 		}
 	}
 	c.carry(c.rotations.Tick(now), now)
+}
+
+// awaitsRun says that an agent's `sm run` may not have asked since the observer began: its
+// handoff from before waits for that.
+func (c *core) awaitsRun(agent alerts.AgentID, now time.Time) bool {
+	r, _ := c.rotations.Open(agent)
+	return r.State == handoff.Scheduled && r.Made.Before(c.began) && now.Sub(c.began) < runsWithin && !c.runs[agent].present(now)
 }
 
 // way is how an agent's context can be cleared: `sm run` restarts its own client, and any
@@ -74,7 +93,7 @@ func (c *core) passRotations(now time.Time) {
 func (c *core) way(agent alerts.AgentID, at fleet.Place, now time.Time) handoff.Way {
 	s, _ := c.fleet.Seated(agent)
 	switch {
-	case c.runs[agent].present(now):
+	case c.runs[agent].restarts(now):
 		return handoff.WayRestart
 	case c.terminal == nil || at.PID == 0:
 		return handoff.WayNone
@@ -87,11 +106,6 @@ func (c *core) way(agent alerts.AgentID, at fleet.Place, now time.Time) handoff.
 // The providers that are not Claude: codex calls /clear /new, and codex-app has no
 // terminal.
 const codex, codexApp = "codex", "codex-app"
-
-// begun is a session that has begun in an agent's seat.
-func (c *core) begun(agent alerts.AgentID, session string, at, now time.Time) {
-	c.rotate(handoff.Started{Agent: agent, Session: session, At: at}, now)
-}
 
 // judge looks at the first context size of a session that a handoff has begun.
 func (c *core) judge(ev *alerts.Event, now time.Time) {
@@ -129,9 +143,9 @@ func (c *core) resume() {
 	}
 }
 
-func (c *core) renameRotations(from, to alerts.AgentID) {
-	c.rotations.Rename(from, to)
+func (c *core) renameRotations(from, to alerts.AgentID, now time.Time) {
 	c.queue.Hold(from, false)
+	c.carry(c.rotations.Rename(from, to, now), now)
 	if r, open := c.rotations.Open(to); open && r.State != handoff.Scheduled {
 		c.queue.Hold(to, true)
 	}
@@ -147,7 +161,11 @@ func (c *core) reset(ev *alerts.Event, now time.Time) {
 		ev.Cause = alerts.CauseHandoff
 	}
 	s, _ := c.fleet.Seated(ev.Agent)
-	c.begun(ev.Agent, s.Session, ev.At, now)
+	at := ev.At
+	if c.registry { // it says when the client's status has changed, which may be before that
+		at = now
+	}
+	c.rotate(handoff.Started{Agent: ev.Agent, Session: s.Session, At: at}, now)
 }
 
 // handoffs begin the names of what is said about handoffs.
@@ -173,20 +191,44 @@ func (c *core) report(x handoff.Report, now time.Time) {
 	if x.Lost {
 		what = "Its context may have been cleared: look at it."
 	}
-	c.operator("handoff/"+string(r.ID), fmt.Sprintf("The handoff of %s failed: %s. %s", c.name(r.Agent), words(r.Reason), what))
+	why := words(r.Reason)
+	if r.Detail != "" {
+		why += " (" + r.Detail + ")"
+	}
+	c.operator("handoff/"+string(r.ID), fmt.Sprintf("The handoff of %s failed: %s. %s", c.name(r.Agent), why, what))
 	switch {
+	case r.Reason == handoff.ReasonGone && !x.Lost && !r.Auto(): // whoever comes next is given it
+		c.effects = append(c.effects, leaveEffect{prepareEffect{rotation: *r}})
 	case r.Reason == handoff.ReasonGone:
 	case !x.Lost && r.Auto():
 	case !x.Lost:
 		c.tellAgent(r.Agent, string(r.ID)+"/failed", fmt.Sprintf(
-			"The handoff with %s did not take place: %s. Your context is as it was; call sm handoff again once that is mended.", r.Path, words(r.Reason)),
+			"The handoff with %s did not take place: %s. Your context is as it was; call sm handoff again once that is mended.", r.Path, why),
 			alerts.Sequential, now)
 	default:
-		c.tellAgent(r.Agent, string(r.ID)+"/failed", fmt.Sprintf(
+		c.tellAgent(r.Agent, string(r.ID)+lostName, fmt.Sprintf(
 			"A handoff may have cleared your context (%s). If you do not know what you were working on, read %s and continue from there.", words(r.Reason), r.Read),
 			alerts.Urgent, now)
 	}
 }
+
+// opened takes back what was said of the context that is over, and lets one that was
+// compacted hand over again.
+func (c *core) opened(x *alerts.Opened, now time.Time) {
+	if x.Cause == alerts.CauseCompaction {
+		c.rotate(handoff.Compacted{Agent: x.Agent}, now)
+	}
+	for _, m := range c.queue.Of(x.Agent) {
+		if m.State == outbox.Waiting && strings.HasPrefix(m.Ref, handoffs) && !strings.HasSuffix(m.Ref, lostName) {
+			if _, err := c.queue.Cancel(x.Agent, m.ID, now); err != nil {
+				c.log.Debug("what was said of a handoff cannot be taken back", "id", m.ID, "err", err)
+			}
+		}
+	}
+}
+
+// lostName ends the name of what is said of a context that may have been cleared.
+const lostName = "/lost"
 
 // unhelpful tells an agent whose new context is full from the start.
 func (c *core) unhelpful(s handoff.Seat, now time.Time) {
@@ -254,7 +296,8 @@ func (a *App) typeOwn(ctx context.Context, e ownEffect) {
 			if err := a.do(ctx, func(c *core) {
 				place, idle := c.idle(e.rotation.Agent, time.Now())
 				r, known := c.rotations.Find(e.rotation.ID)
-				still = idle && place == e.place && known && r.State == e.rotation.State
+				s, _ := c.fleet.Seated(e.rotation.Agent)
+				still = idle && place == e.place && known && r.State == e.rotation.State && (e.prompt || s.Session == r.Left)
 			}); err != nil {
 				return err
 			}
@@ -288,7 +331,7 @@ func reasonOf(err error) string {
 	case err == nil:
 		return ""
 	case errors.Is(err, errBusy):
-		return "busy"
+		return handoff.ReasonBusy
 	case errors.As(err, &said):
 		return said.Word()
 	}

@@ -3,11 +3,15 @@ package observer
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"sm/alerts"
 	"sm/handoff"
 	"sm/observer/api"
+	"sm/observer/fleet"
 )
 
 // runPresent is how long after its last poll a run counts as there: between two polls it
@@ -17,7 +21,8 @@ const runPresent = api.RunWait + 15*time.Second
 // run is one `sm run`, as its polls tell.
 type run struct {
 	seen time.Time // when it last asked; zero once it has hung up
-	left int       // restarts
+	last time.Time // the same, whatever came after
+	can  bool      // it can restart its client
 	// polls counts them: the end of one says nothing about a later one.
 	polls int
 	// order is what it is to do, news wakes its polls.
@@ -26,9 +31,13 @@ type run struct {
 }
 
 // present says whether a run is there; nil is none.
-func (r *run) present(now time.Time) bool {
-	return r != nil && now.Sub(r.seen) < runPresent
-}
+func (r *run) present(now time.Time) bool { return r != nil && now.Sub(r.seen) < runPresent }
+
+// restarts says whether a run is there that can restart its client.
+func (r *run) restarts(now time.Time) bool { return r.present(now) && r.can }
+
+// lately says whether a run was there a moment ago: it hangs up when its client changes.
+func (r *run) lately(now time.Time) bool { return r != nil && now.Sub(r.last) < runPresent }
 
 // tellRun gives a run its order, and wakes whoever waits for it.
 func (c *core) tellRun(r handoff.Rotation) {
@@ -65,6 +74,10 @@ func (a *App) getRun(w http.ResponseWriter, r *http.Request) {
 		answerError(w, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
+	if a.foreignRun(r) {
+		answerError(w, http.StatusConflict, "this agent has a client that another has started; give sm run another --name")
+		return
+	}
 	wait, cancel := context.WithTimeout(r.Context(), api.RunWait)
 	defer cancel()
 	for first := true; ; first = false {
@@ -99,6 +112,29 @@ func (a *App) getRun(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// foreignRun says that whoever asks has not started the agent's client, as far as the
+// system tells: two runs may have been given one name.
+func (a *App) foreignRun(r *http.Request) bool {
+	pid, err := peerOf(r.Context()).pid()
+	if a.o.Ancestry == nil || err != nil {
+		return false
+	}
+	client := 0
+	err = a.do(r.Context(), func(c *core) {
+		agent, err := c.fleet.Agent(r.PathValue("id"), true)
+		if err != nil || c.fleet.Gone(agent) {
+			return
+		}
+		if s, ok := c.fleet.Seated(agent); ok {
+			client = s.At.PID
+		}
+	})
+	if err != nil || client == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(a.o.Ancestry(client), func(p fleet.Process) bool { return p.PID == pid })
+}
+
 // polled is what a poll has found: an order, or whoever tells of one.
 type polled struct {
 	order  api.Instruction
@@ -113,17 +149,27 @@ func (c *core) polled(id string, asked api.Run, first bool, now time.Time) (p po
 		return p, err
 	}
 	x := c.run(agent)
-	x.seen, x.left, x.polls = now, asked.RestartsLeft, x.polls+1
+	x.seen, x.last, x.can, x.polls = now, now, asked.CanRestart && asked.RestartsLeft > 0, x.polls+1
 	open, ok := c.rotations.Open(agent)
 	if first && ok && string(open.ID) == asked.Handled { // it may be the answer of an earlier one, or of another agent's
-		c.rotate(handoff.Answered{ID: handoff.RotationID(asked.Handled), Reason: runReason(asked), At: now}, now)
+		in := handoff.Answered{ID: open.ID, At: now}
+		if asked.Outcome != api.OutcomeRestarted {
+			in.Reason, in.Detail, in.Untouched = runReason(asked.Outcome), oneLine(asked.Reason), asked.Outcome != api.OutcomeFailed
+		}
+		c.rotate(in, now)
 		open, ok = c.rotations.Open(agent)
 	}
 	if asked.Handled != "" && x.order.Rotation == asked.Handled {
 		x.order = api.Instruction{}
 	}
 	if ok && string(open.ID) == x.order.Rotation && open.State == handoff.Clearing {
-		p.order = x.order
+		s, _ := c.fleet.Seated(agent)
+		if _, idle := c.idle(agent, now); idle && s.Session == open.Left {
+			p.order = x.order
+		} else { // it works on: this run has not carried the order out, or else it would say so
+			x.order = api.Instruction{}
+			c.rotate(handoff.Typed{ID: open.ID, Reason: handoff.ReasonBusy, At: now}, now)
+		}
 	}
 	p.news, p.number = x.news, x.polls
 	return p, nil
@@ -138,13 +184,22 @@ func (a *App) hungUp(ctx context.Context, id string, number int) {
 	})
 }
 
-// runReason is why a run did not restart its client, "" when it did.
-func runReason(r api.Run) string {
-	switch r.Outcome {
-	case api.OutcomeRestarted:
-		return ""
+// runReason is the word for why a run did not restart its client.
+func runReason(outcome string) string {
+	switch outcome {
 	case api.OutcomeExhausted:
 		return handoff.ReasonExhausted
+	case api.OutcomeRefused:
+		return handoff.ReasonRefused
 	}
 	return handoff.ReasonRestart
+}
+
+// lineMost bounds what another process says, in bytes.
+const lineMost = 200
+
+// oneLine is what another process says, fit for a log and a message.
+func oneLine(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }), " ")
+	return strings.ToValidUTF8(s[:min(len(s), lineMost)], "")
 }

@@ -361,8 +361,8 @@ func TestSeed001_Edge_TheLastOfSeveralCallsWins(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed001_Edge_SessionKilledBefore: there is nobody to clear, and the agent's messages
-// wait for whoever comes.
+// TestSeed001_Edge_SessionKilledBefore: there is nobody to clear. The document is kept for
+// whoever comes next, and the agent's messages wait for that, too.
 func TestSeed001_Edge_SessionKilledBefore(t *testing.T) {
 	r, c, a := newSeed001(t)
 	id := a.hands(c.doc("doc.md", "Next: CI."))
@@ -375,9 +375,14 @@ func TestSeed001_Edge_SessionKilledBefore(t *testing.T) {
 	if n := len(r.mail()); n != 1 {
 		t.Errorf("somebody is told: %q", r.mail())
 	}
+	r.until("the document is kept", func() bool { all, _ := r.o.Handoff.Documents.List(time.Now()); return len(all) == 1 })
 	b := c.hire("w1", 7)
 	b.starts("startup")
-	b.checkHeard("the next client", "SessionStart: [sm message] Look at CI. #")
+	b.works("Go on.")
+	b.ends()
+	if heard := strings.Join(b.heard(), "\n"); !strings.Contains(heard, "HANDOFF LOADED") || !strings.Contains(heard, "Look at CI.") {
+		t.Errorf("the next client hears:\n%s", heard)
+	}
 	r.ends()
 }
 

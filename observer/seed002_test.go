@@ -332,7 +332,7 @@ func autoRotate(o *HandoffOptions) { o.AutoRotate = true }
 
 func TestSeed002_Rotate_ByItselfAtCriticalUnderARun(t *testing.T) {
 	r, _, a := newSeed002(t, autoRotate)
-	run := r.polls("w1", api.Run{RestartsLeft: 10})
+	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
 	a.context = 131_000
 	a.works("Grow.")
 	r.until("a handoff is scheduled", func() bool { return len(r.handoffs()) == 1 })
@@ -350,7 +350,7 @@ func TestSeed002_Rotate_ByItselfAtCriticalUnderARun(t *testing.T) {
 		t.Errorf("the document:\n%s", text)
 	}
 	b := a.restarts(4, in.Prompt)
-	answered := r.polls("w1", api.Run{RestartsLeft: 9, Handled: id, Outcome: api.OutcomeRestarted})
+	answered := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 9, Handled: id, Outcome: api.OutcomeRestarted})
 	h = r.handoffIs(id, "confirmed")
 	if h.NextSession != b.session {
 		t.Errorf("%+v", h)
@@ -373,7 +373,7 @@ func TestSeed002_Rotate_NotByItself(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, _, a := newSeed002(t, func(o *HandoffOptions) { o.AutoRotate = on })
 			if !on {
-				r.polls("w1", api.Run{RestartsLeft: 10})
+				r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
 			}
 			a.context = 131_000
 			a.works("Grow.")
@@ -391,7 +391,7 @@ func TestSeed002_Rotate_NotByItself(t *testing.T) {
 // agent lives, its messages come, and it is told.
 func TestSeed002_Safety_NoRestartIsLeft(t *testing.T) {
 	r, c, a := newSeed002(t, nil)
-	run := r.polls("w1", api.Run{})
+	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 1})
 	doc := c.doc("doc.md", "Next: CI.")
 	id := a.hands(doc)
 	a.ends()
@@ -401,7 +401,7 @@ func TestSeed002_Safety_NoRestartIsLeft(t *testing.T) {
 	r.handoffIs(id, "failed: restarts_exhausted")
 	r.until("the message is heard", func() bool { return r.message(m).Status == "confirmed" })
 	r.until("the agent is told", func() bool {
-		return strings.Contains(strings.Join(a.heard(), "\n"), doc+" did not take place: restarts exhausted. Your context is as it was")
+		return strings.Contains(strings.Join(a.heard(), "\n"), doc+" did not take place: restarts exhausted (no restart is left). Your context is as it was")
 	})
 	if s := r.session("w1"); s.Cycle != 1 || s.SessionID != a.session {
 		t.Errorf("%+v", s)
@@ -415,14 +415,14 @@ func TestSeed002_Errors_AnAnswerOfAnotherRotation(t *testing.T) {
 	for _, outcome := range []string{api.OutcomeRestarted, api.OutcomeExhausted, api.OutcomeFailed} {
 		t.Run(outcome, func(t *testing.T) {
 			r, c, a := newSeed002(t, nil)
-			run := r.polls("w1", api.Run{RestartsLeft: 10})
+			run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
 			doc := c.doc("doc.md", "Next: CI.")
 			id := a.hands(doc)
 			a.ends()
 			if in := run.order(); in.Rotation != id || in.Prompt != resume(doc) {
 				t.Fatalf("%+v", in)
 			}
-			again := r.polls("w1", api.Run{RestartsLeft: 10, Handled: "ro-another", Outcome: outcome, Reason: "x"})
+			again := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10, Handled: "ro-another", Outcome: outcome, Reason: "x"})
 			if in := again.order(); in.Rotation != id {
 				t.Errorf("the order is now %+v", in)
 			}
@@ -438,13 +438,13 @@ func TestSeed002_Errors_AnAnswerOfAnotherRotation(t *testing.T) {
 func TestSeed002_Errors_AnAnswerOfAnotherAgentsRun(t *testing.T) {
 	r, c, a := newSeed002(t, nil)
 	c.enter("w2", 5)
-	run := r.polls("w1", api.Run{RestartsLeft: 10})
+	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
 	doc := c.doc("doc.md", "Next: CI.")
 	id := a.hands(doc)
 	a.ends()
 	run.order()
 	for _, outcome := range []string{api.OutcomeRestarted, api.OutcomeExhausted, api.OutcomeFailed} {
-		r.polls("w2", api.Run{RestartsLeft: 10, Handled: id, Outcome: outcome, Reason: "x"}).hangUp()
+		r.polls("w2", api.Run{CanRestart: true, RestartsLeft: 10, Handled: id, Outcome: outcome, Reason: "x"}).hangUp()
 		r.handoffIs(id, "clearing")
 	}
 	a.restarts(4, resume(doc))
@@ -455,7 +455,7 @@ func TestSeed002_Errors_AnAnswerOfAnotherAgentsRun(t *testing.T) {
 // TestSeed002_Errors_ARunThatHangsUp: without its run a client in a pane is cleared there.
 func TestSeed002_Errors_ARunThatHangsUp(t *testing.T) {
 	r, c, a := newSeed002(t, nil)
-	r.polls("w1", api.Run{RestartsLeft: 10}).hangUp()
+	r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10}).hangUp()
 	r.until("the run has gone", func() bool {
 		there := true
 		noErrors(t, r.app.do(t.Context(), func(c *core) { there = c.runs["w1"].present(time.Now()) }))
@@ -476,7 +476,7 @@ func TestSeed002_Errors_ARunThatTakesAnOrderAndIsNeverSeenAgain(t *testing.T) {
 	r, c, a := newSeed002(t, func(o *HandoffOptions) {
 		o.Rotations.RestartWithin, o.Rotations.Grace = 2*time.Second, time.Second
 	})
-	run := r.polls("w1", api.Run{RestartsLeft: 10})
+	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
 	doc := c.doc("doc.md", "Next: CI.")
 	id := a.hands(doc)
 	a.ends()
@@ -486,7 +486,7 @@ func TestSeed002_Errors_ARunThatTakesAnOrderAndIsNeverSeenAgain(t *testing.T) {
 		return strings.Contains(strings.Join(a.heard(), "\n"), "[sm handoff] A handoff may have cleared your context (run gone). If you do not know what you were working on, read "+doc+" and continue from there.")
 	})
 	// An answer that comes after all changes nothing any more.
-	r.polls("w1", api.Run{RestartsLeft: 9, Handled: id, Outcome: api.OutcomeRestarted})
+	r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 9, Handled: id, Outcome: api.OutcomeRestarted})
 	r.handoffIs(id, "failed: run_gone")
 	r.ends()
 }
@@ -498,7 +498,7 @@ func TestSeed002_Restart_TheSameOrderOnce(t *testing.T) {
 	for name, end := range restarts() {
 		t.Run(name, func(t *testing.T) {
 			r, c, a := newSeed002(t, nil)
-			run := r.polls("w1", api.Run{RestartsLeft: 10})
+			run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
 			doc := c.doc("doc.md", "Next: CI.")
 			id := a.hands(doc)
 			a.ends()
@@ -506,7 +506,7 @@ func TestSeed002_Restart_TheSameOrderOnce(t *testing.T) {
 			m := r.sends("w1", "urgent", "Now.")
 			end(r)
 			r.start()
-			if second := r.polls("w1", api.Run{RestartsLeft: 10}).order(); second != first || first.Rotation != id {
+			if second := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10}).order(); second != first || first.Rotation != id {
 				t.Fatalf("%+v, then %+v", first, second)
 			}
 			if text := a.hook("PostToolUse", ""); text != "" {
@@ -516,7 +516,7 @@ func TestSeed002_Restart_TheSameOrderOnce(t *testing.T) {
 			r.handoffIs(id, "confirmed")
 			end(r)
 			r.start()
-			late := r.polls("w1", api.Run{RestartsLeft: 9, Handled: id, Outcome: api.OutcomeRestarted})
+			late := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 9, Handled: id, Outcome: api.OutcomeRestarted})
 			r.until("the message follows", func() bool { return r.message(m).Status == "confirmed" })
 			if len(late.orders) != 0 {
 				t.Errorf("another order: %+v", <-late.orders)

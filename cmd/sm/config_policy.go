@@ -1,8 +1,8 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
 	"text/template"
@@ -68,11 +68,15 @@ func (c *config) handoff(o *observer.Options, env *environ) error {
 	}
 	if text := c.Messages.Resume; text != "" {
 		prompt, err := template.New("messages.resume").Option("missingkey=error").Parse(text)
+		var b strings.Builder
 		if err == nil {
-			err = prompt.Execute(io.Discard, resumeText{"/a/path"})
+			err = prompt.Execute(&b, resumeText{"/a/path"})
 		}
 		if err != nil {
 			return fmt.Errorf("messages.resume: %w; it knows {{.Path}} alone", err)
+		}
+		if !strings.Contains(b.String(), "/a/path") {
+			return errors.New("messages.resume does not name the document; put {{.Path}} into it")
 		}
 		o.Handoff.Rotations.Resume = func(path string) string {
 			var b strings.Builder

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -36,6 +37,9 @@ func (env *environ) handoff(cmd *cobra.Command, file string) error {
 	path, err := filepath.Abs(file)
 	if err != nil {
 		return fmt.Errorf("find %s: %w; give an absolute path", quote(file), err)
+	}
+	if !utf8.ValidString(path) {
+		return fmt.Errorf("%s: the name is not UTF-8; write the document under a plain name", quote(file))
 	}
 	if _, err := os.Lstat(path); err != nil {
 		return fmt.Errorf("%s: %w; write the document first", quote(path), cause(err))

@@ -211,6 +211,9 @@ func (k *known) judge(c killRound) (state, problem string) {
 	}
 	state = cmp.Or(h.Reason, h.State)
 	_, reported := k.refs["handoff/"+h.ID+"/failed"]
+	if _, lost := k.refs["handoff/"+h.ID+"/lost"]; lost {
+		reported = true
+	}
 	switch {
 	case h.State == "cancelled", h.State != "confirmed" && h.State != "failed":
 		problem = "it was not carried out"

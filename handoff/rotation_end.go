@@ -1,0 +1,57 @@
+package handoff
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Tick ends what has waited too long.
+func (m *Rotations) Tick(now time.Time) []Effect {
+	m.out = nil
+	if now.Sub(m.since) < m.options.Grace {
+		return nil
+	}
+	for _, agent := range slices.Sorted(maps.Keys(m.open)) {
+		r := m.open[agent]
+		age := now.Sub(r.Changed)
+		switch {
+		case r.State == Scheduled && now.Sub(r.Made) >= keptFor:
+			m.fail(r, ReasonExpired, now)
+		case r.State == Reserved && age >= prepareWithin:
+			m.fail(r, ReasonSlow, now)
+		case r.State == Clearing && r.Way == WayRestart && age >= m.options.RestartWithin:
+			m.fail(r, ReasonRestartGone, now)
+		case r.State == Clearing && r.Way != WayRestart && age >= m.options.ClearWithin:
+			m.fail(r, ReasonClear, now)
+		case r.State == Cleared && age >= patience:
+			m.fail(r, ReasonPromptLate, now)
+		case r.State == Resuming && age >= m.options.PromptWithin+m.options.ClearWithin:
+			m.fail(r, ReasonPrompt, now)
+		}
+	}
+	return m.out
+}
+
+// fail ends a rotation and says so. What was not touched goes on as before.
+func (m *Rotations) fail(r *Rotation, reason string, at time.Time) {
+	lost := r.State.Touched()
+	m.end(r, Failed, reason, at)
+	m.do(Report{*r, lost})
+}
+
+func (m *Rotations) end(r *Rotation, s State, reason string, at time.Time) {
+	held, unused := r.State != Scheduled, !r.State.Touched() && r.Document != ""
+	r.Reason = reason
+	m.move(r, s, at)
+	delete(m.open, r.Agent)
+	delete(m.typing, r.ID)
+	m.count([...]*uint64{&m.counters.Confirmed, &m.counters.Failed, &m.counters.Cancelled}[s-Confirmed])
+	m.forget(at)
+	if held {
+		m.do(Release{r.Agent})
+	}
+	if unused {
+		m.do(Withdraw{*r})
+	}
+}
