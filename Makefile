@@ -14,11 +14,14 @@ PARTS    ?=
 # tool:package[+package], by the names of Debian. promtool and amtool check the rules and the routes.
 TOOLS := tmux:tmux prometheus:prometheus promtool:prometheus amtool:prometheus-alertmanager \
 	strace:strace setpriv:util-linux jq:jq curl:curl git:git chromium:chromium
+	prometheus-alertmanager:prometheus-alertmanager victoria-metrics:victoria-metrics systemd-analyze:systemd \
+	strace:strace setpriv:util-linux jq:jq curl:curl git:git
 
 # The race detector needs a C compiler together with the headers of libc: Debian can have the one without the other.
 CAN_RACE = $$($(GO) env CC) -include stdlib.h -E -x c /dev/null >/dev/null 2>&1
 
 .PHONY: help build run test deps check bench fuzz soak many realclient screenshots clean
+.PHONY: help build run test deps check e2e bench fuzz soak many realclient clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,7 +40,7 @@ test: deps ## everything a change must pass; works on a fresh machine
 	$(GO) test -shuffle=on -timeout 4m ./...
 	@if $(CAN_RACE); then set -x; CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 5m ./...; fi
 
-# policy-rc.d keeps Debian's prometheus and alertmanager from starting as services where there is
+# policy-rc.d keeps Debian's prometheus, alertmanager and victoria-metrics from starting as services where there is
 # systemd; one that is there already is the owner's own and stays as it is.
 deps: ## install what the tests need (as root, with apt-get), else say how
 	@missing() { \
@@ -74,6 +77,9 @@ check: ## what a release must pass: formatting, vet, fix, tidy, staticcheck, 30 
 	$(GO) tool staticcheck ./...
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=30s
 	@$(MAKE) --no-print-directory test
+
+e2e: deps ## observers among the servers that they are for: Prometheus, its agent mode, Alertmanager, VictoriaMetrics
+	$(GO) test -count=1 -v -timeout 5m -run 'E2E|TestPrometheus|TestDashboards' ./observer
 
 bench: build ## the figures against other tools, as ratios; PARTS=./... adds go benchmarks
 	$(GO) run ./cmd/bench $(ARGS)

@@ -1,18 +1,15 @@
 package observer
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -20,73 +17,29 @@ import (
 )
 
 // server is a Prometheus of our own that scrapes an observer.
-type server struct {
-	t    *testing.T
-	base string
-	log  *lockedBuffer
-}
+type server struct{ *tool }
 
 // startPrometheus runs the installed Prometheus until the test ends, with these files of
-// rules; as another user when we are root, who should not serve.
+// rules.
 func startPrometheus(t *testing.T, target string, rules ...string) *server {
 	t.Helper()
-	binary, err := exec.LookPath("prometheus")
-	needs(t, "the program prometheus (Debian's package prometheus)", err == nil)
-	dir, err := os.MkdirTemp("/tmp", "smprom")
-	noErrors(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	config := filepath.Join(dir, "prometheus.yml")
-	noErrors(t, os.WriteFile(config, fmt.Appendf(nil, "global: {scrape_interval: 200ms, scrape_timeout: 200ms, evaluation_interval: 200ms}\n"+
-		"rule_files: ['*.rules.yml']\nscrape_configs:\n- job_name: sm\n  static_configs: [{targets: [%q]}]\n", target), 0o644))
+	dir := toolDir(t)
+	config := fmt.Appendf(nil, "global: {scrape_interval: 200ms, scrape_timeout: 200ms, evaluation_interval: 200ms}\n"+
+		"rule_files: ['*.rules.yml']\nscrape_configs:\n- job_name: sm\n  static_configs: [{targets: [%q]}]\n", target)
+	noErrors(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), config, 0o644))
 	for _, from := range rules {
 		text, err := os.ReadFile(from)
 		noErrors(t, err, os.WriteFile(filepath.Join(dir, filepath.Base(from)), text, 0o644))
 	}
-	s := &server{t: t, log: new(lockedBuffer)}
-	cmd := exec.Command(binary, "--config.file="+config, "--storage.tsdb.path="+filepath.Join(dir, "data"),
-		"--web.listen-address=127.0.0.1:0", "--log.level=info")
-	if os.Geteuid() == 0 {
-		uid, credential := stranger(t)
-		noErrors(t, os.Chown(dir, int(uid), int(uid)))
-		cmd.SysProcAttr = credential
-	}
-	cmd.Dir = dir
-	out, err := cmd.StderrPipe()
-	noErrors(t, err, cmd.Start())
-	found, ended := make(chan string, 1), make(chan struct{})
-	go func() {
-		defer close(ended)
-		s.read(out, found)
-		_ = cmd.Wait() // ended by a signal
-	}()
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case <-ended:
-		case <-time.After(patience):
-			_ = cmd.Process.Kill()
-			<-ended
-		}
-	})
-	select {
-	case s.base = <-found:
-	case <-ended:
-		t.Fatalf("prometheus ended: %s", s.log)
-	case <-time.After(patience):
-		t.Fatalf("prometheus does not listen: %s", s.log)
-	}
-	return s
+	return runPrometheus(t, dir)
 }
 
-// read keeps the log and finds in it where the server listens.
-func (s *server) read(out io.Reader, found chan<- string) {
-	listening := regexp.MustCompile(`msg="Listening on".* address=(\S+)`)
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		_, _ = fmt.Fprintln(s.log, lines.Text())
-		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
-			found <- "http://" + m[1]
-		}
-	}
+// runPrometheus runs it in a folder with its configuration.
+func runPrometheus(t *testing.T, dir string, args ...string) *server {
+	t.Helper()
+	return &server{startTool(t, dir, "prometheus", slices.Concat([]string{
+		"prometheus", "--config.file=prometheus.yml", "--web.listen-address=127.0.0.1:0", "--log.level=info",
+	}, args))}
 }
 
 // query gives the values of an expression by their labels, without the target's.

@@ -84,8 +84,14 @@ const patience = 30 * time.Second
 // until waits for a condition.
 func (r *rig) until(what string, holds func() bool) {
 	r.t.Helper()
+	r.look(5*time.Millisecond, what, holds)
+}
+
+// look is until for what is dear to ask.
+func (r *rig) look(every time.Duration, what string, holds func() bool) {
+	r.t.Helper()
 	end := time.After(patience)
-	tick := time.NewTicker(5 * time.Millisecond)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for !holds() {
 		select {

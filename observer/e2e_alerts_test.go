@@ -1,0 +1,245 @@
+package observer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/alerts"
+)
+
+// shipped is a file that we ship with other values: of keys, wherever they stand, and of
+// texts. What is not there is not shipped.
+func shipped(t *testing.T, path string, keys map[string]string, texts ...string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	noErrors(t, err)
+	text := string(b)
+	for key, value := range keys {
+		line := regexp.MustCompile(`(?m)^( *` + key + `:) \S+$`)
+		if !line.MatchString(text) {
+			t.Fatalf("%s has no %s", path, key)
+		}
+		text = line.ReplaceAllString(text, "${1} "+value)
+	}
+	for i := 0; i < len(texts); i += 2 {
+		if !strings.Contains(text, texts[i]) {
+			t.Fatalf("%s has no %s", path, texts[i])
+		}
+		text = strings.ReplaceAll(text, texts[i], texts[i+1])
+	}
+	return []byte(text)
+}
+
+// wire stands between Alertmanager and the observer's webhook, and notes what passes.
+type wire struct {
+	*httptest.Server
+	to   string
+	mu   sync.Mutex
+	seen map[string]int // by the alert's name, its state, and what the observer answered
+}
+
+func newWire(t *testing.T, to string) *wire {
+	t.Helper()
+	w := &wire{to: to, seen: map[string]int{}}
+	w.Server = httptest.NewServer(w)
+	t.Cleanup(w.Close)
+	return w
+}
+
+// ServeHTTP passes a notification on as it is, headers and all.
+func (w *wire) ServeHTTP(out http.ResponseWriter, in *http.Request) {
+	code := http.StatusBadGateway // Alertmanager tries again
+	var all alertmanagerPayload
+	body, err := io.ReadAll(in.Body)
+	if err == nil {
+		err = json.Unmarshal(body, &all)
+	}
+	if err == nil {
+		code, err = w.pass(in, body, code)
+	}
+	if err != nil {
+		w.note("", err.Error(), code)
+	}
+	for _, x := range all.Alerts {
+		w.note(x.Labels["alertname"], x.Status, code)
+	}
+	out.WriteHeader(code)
+}
+
+func (w *wire) pass(in *http.Request, body []byte, failed int) (code int, err error) {
+	req, err := http.NewRequestWithContext(in.Context(), in.Method, "http://"+w.to+in.URL.RequestURI(), bytes.NewReader(body))
+	if err != nil {
+		return failed, err
+	}
+	req.Header = in.Header
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
+	if err != nil {
+		return failed, nil // it is being started anew
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode, errors.Join(err, resp.Body.Close())
+}
+
+func (w *wire) note(alert, what string, code int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen[fmt.Sprintf("%s %s %d", alert, what, code)]++
+}
+
+// passed says how often an alert has passed in a state, and was taken.
+func (w *wire) passed(alert, status string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen[alert+" "+status+" 200"]
+}
+
+// refused is what the observer did not take while it ran.
+func (w *wire) refused() (list []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for what := range w.seen {
+		if !strings.HasSuffix(what, " 200") && !strings.HasSuffix(what, " 502") {
+			list = append(list, what)
+		}
+	}
+	return list
+}
+
+const webhookSecret = "correct-horse-battery"
+
+// startAlerts runs Prometheus and Alertmanager with all the files that we ship, which only
+// wait less and look more often.
+func startAlerts(t *testing.T, r *rig) (*server, *wire) {
+	t.Helper()
+	w := newWire(t, r.tcp().String())
+	dir := toolDir(t)
+	noErrors(t, os.WriteFile(filepath.Join(dir, "webhook.token"), []byte(webhookSecret+"\n"), 0o644),
+		os.WriteFile(filepath.Join(dir, "alertmanager.yml"), shipped(t, "../deploy/alertmanager/alertmanager.yml",
+			map[string]string{"group_wait": "200ms", "group_interval": "500ms", "repeat_interval": "1s"},
+			"http://127.0.0.1:8420", w.URL), 0o644))
+	manager := startTool(t, dir, "prometheus-alertmanager", []string{"prometheus-alertmanager", "--config.file=alertmanager.yml",
+		"--storage.path=data", "--web.listen-address=127.0.0.1:0", "--cluster.listen-address="})
+
+	dir = toolDir(t)
+	intervals := map[string]string{"scrape_interval": "250ms", "evaluation_interval": "250ms"}
+	noErrors(t, os.WriteFile(filepath.Join(dir, "prometheus.yml"), shipped(t, "../deploy/prometheus/prometheus.yml", intervals,
+		"127.0.0.1:9093", strings.TrimPrefix(manager.base, "http://"), "127.0.0.1:8420", r.tcp().String()), 0o644))
+	rules, err := filepath.Glob("../dashboards/prometheus/*.rules.yml")
+	noErrors(t, err)
+	for _, path := range rules {
+		noErrors(t, os.WriteFile(filepath.Join(dir, filepath.Base(path)), shipped(t, path, map[string]string{"for": "1s"}), 0o644))
+	}
+	s := runPrometheus(t, dir, "--storage.tsdb.path=data")
+	r.until("the rules are there", func() bool { return len(s.query("up")) > 0 && s.healthy(rules) })
+	return s, w
+}
+
+// TestE2EAlerts lets an agent's context fill up, be compacted three times and rest, before
+// all that watches it: the exposition, Prometheus, Alertmanager, the webhook and the
+// agent's queue. Whether the observer finds it by itself or is told by the alerts, agent
+// and parent hear the same, once.
+func TestE2EAlerts(t *testing.T) {
+	itself, told := alerts.Defaults(), alerts.Defaults()
+	itself.Thresholds.WarningPercentage, itself.Thresholds.CriticalPercentage = 65, 76
+	told.Thresholds.WarningPercentage, told.Thresholds.CriticalPercentage = 99, 100
+	itself.Storm.Turns, told.Storm = 0, alerts.Storm{} // the rule knows no turns
+	for name, policy := range map[string]alerts.Options{"the observer finds it": itself, "the alerts tell it": told} {
+		t.Run(name, func(t *testing.T) {
+			checkAppLeaks(t)
+			policy.CompactionThreshold = 160_000
+			r := newWatched(t)
+			r.o.WebhookToken, r.o.Alerts = webhookSecret, policy
+			r.start()
+			r.joins("boss", "")
+			r.joins("em", `,"parent_session_id":"boss"`)
+			r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
+			r.write(uuid(1), prompt(ago(0), "p1", "Go."), reply(ago(0), "m1", 20_000, 10))
+			s, w := startAlerts(t, r)
+			s.until(r, `claude_session_compactions_total{trigger="auto"}`, map[string]string{"session=em trigger=auto": "0"})
+			fill(r, w)
+			compact(r, w)
+			rest(r, w)
+			if odd := w.refused(); len(odd) > 0 {
+				t.Errorf("not taken: %q", odd)
+			}
+			r.stop()
+		})
+	}
+}
+
+// fill fills the context up to the warning and to the critical alert, which both repeat;
+// then the agent hears, once.
+func fill(r *rig, w *wire) {
+	r.t.Helper()
+	fires := func(alert string) {
+		r.t.Helper()
+		r.until(alert+" fires, and is repeated", func() bool { return w.passed(alert, "firing") >= 2 })
+	}
+	r.write(uuid(1), reply(ago(0), "m2", 136_000, 10)) // 68 % of the window, 85 % of what is compacted
+	fires("ClaudeContextPressureHigh")
+	wantMail(r, "em/1/warning waiting")
+	r.write(uuid(1), reply(ago(0), "m3", 155_000, 10)) // 77.5 %, 97 %
+	fires("ClaudeContextPressureCritical")
+	wantMail(r, "em/1/warning withdrawn", "em/1/critical waiting")
+	heard := r.fire("em", uuid(1), "PostToolUse", "")
+	if !strings.HasPrefix(heard, "[sm context] Context at 78%, critically high.") {
+		r.t.Errorf("the agent heard %q", heard)
+	}
+	r.write(uuid(1), attachment(ago(0), heard))
+	r.until("it was heard", func() bool { return slices.Contains(r.mail(), "em/1/critical confirmed") })
+	if again := r.fire("em", uuid(1), "PostToolUse", ""); again != "" {
+		r.t.Errorf("and heard again %q", again)
+	}
+}
+
+// compact compacts three times. The first ends the pressure, and the third makes a storm.
+func compact(r *rig, w *wire) {
+	r.t.Helper()
+	var at time.Time
+	for i := range 3 {
+		at = slices.MaxFunc([]time.Time{time.Now(), at.Add(10 * time.Millisecond)}, time.Time.Compare) // records of one millisecond have no order
+		r.write(uuid(1), boundary(stamp(at), fmt.Sprint("b", i), "auto", 155_000), reply(stamp(at.Add(time.Millisecond)), fmt.Sprint("n", i), 40_000, 10))
+		r.until("the next cycle", func() bool { v := r.session("em"); return v.Cycle == i+2 && v.TokensUsed != nil })
+		// While there is a storm, nothing is said of a warning, not even that it is over.
+		for _, alert := range []string{"ClaudeContextPressureHigh", "ClaudeContextPressureCritical"} {
+			r.until(alert+" is resolved", func() bool { return w.passed(alert, "resolved") > 0 })
+		}
+	}
+	r.until("the storm is told, and repeated", func() bool { return w.passed("ClaudeCompactionStorm", "firing") >= 2 })
+	wantMail(r, "em/1/warning withdrawn", "em/1/critical confirmed",
+		"em/2/compacted waiting to boss", "em/3/compacted waiting to boss", "em/4/compacted waiting to boss", "em/4/storm waiting to boss")
+}
+
+// rest lets the session leave the exposition, for only time ends a storm, and start the
+// observer anew.
+func rest(r *rig, w *wire) {
+	r.t.Helper()
+	before, listen := r.mail(), r.tcp().String()
+	r.stop()
+	r.o.Listen, r.o.SessionTTL = []string{listen}, time.Millisecond
+	r.start()
+	r.until("the storm is resolved", func() bool { return w.passed("ClaudeCompactionStorm", "resolved") > 0 })
+	wantMail(r, before...)
+}
+
+func wantMail(r *rig, want ...string) {
+	r.t.Helper()
+	if diff := cmp.Diff(want, r.mail()); diff != "" {
+		r.t.Errorf("(-want +got):\n%s", diff)
+	}
+}

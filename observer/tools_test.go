@@ -1,0 +1,106 @@
+package observer
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// tool is a server that the system brings along, on loopback, in a folder of its own.
+type tool struct {
+	t    *testing.T
+	base string // its URL
+	log  *lockedBuffer
+
+	dir   string
+	argv  []string
+	vars  []string // of its environment, besides ours
+	cmd   *exec.Cmd
+	ended chan struct{}
+}
+
+// toolDir is a folder for a tool and what it reads.
+func toolDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "smtool") // those of t.TempDir are closed to other users
+	noErrors(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// startTool runs an installed program in dir until the test ends, as another user when we
+// are root, who should not serve.
+func startTool(t *testing.T, dir, pkg string, argv []string, vars ...string) *tool {
+	t.Helper()
+	_, err := exec.LookPath(argv[0])
+	needs(t, fmt.Sprintf("the program %s (Debian's package %s)", argv[0], pkg), err == nil)
+	s := &tool{t: t, log: new(lockedBuffer), dir: dir, argv: argv, vars: vars}
+	t.Cleanup(s.stop)
+	s.start()
+	return s
+}
+
+// start runs it, and waits until it says where it listens.
+func (s *tool) start() {
+	s.t.Helper()
+	cmd := exec.Command(s.argv[0], s.argv[1:]...)
+	cmd.Dir = s.dir
+	cmd.Env = append(os.Environ(), s.vars...)
+	if os.Geteuid() == 0 {
+		uid, credential := stranger(s.t)
+		noErrors(s.t, os.Chown(s.dir, int(uid), int(uid)))
+		cmd.SysProcAttr = credential
+	}
+	out, err := cmd.StderrPipe()
+	noErrors(s.t, err, cmd.Start())
+	found, ended := make(chan string, 1), make(chan struct{})
+	s.cmd, s.ended = cmd, ended
+	go func() {
+		defer close(ended)
+		s.read(out, found)
+		_ = cmd.Wait() // ended by a signal
+	}()
+	select {
+	case s.base = <-found:
+	case <-ended:
+		s.t.Fatalf("%s ended: %s", s.argv[0], s.log)
+	case <-time.After(patience):
+		s.t.Fatalf("%s does not listen: %s", s.argv[0], s.log)
+	}
+}
+
+// stop ends it in good order; it may have ended.
+func (s *tool) stop() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-s.ended:
+	case <-time.After(patience):
+		_ = s.cmd.Process.Kill()
+		<-s.ended
+	}
+	s.cmd = nil
+}
+
+// read keeps the log and finds in it where the server listens.
+func (s *tool) read(out io.Reader, found chan<- string) {
+	// Prometheus and Alertmanager say the first, VictoriaMetrics the second.
+	listening := regexp.MustCompile(`msg="?Listening on"?.* address=(\S+)|starting http server at http://([^/]+)/`)
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		_, _ = fmt.Fprintln(s.log, lines.Text())
+		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
+			select {
+			case found <- "http://" + m[1] + m[2]:
+			default:
+			}
+		}
+	}
+}
