@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"sm/deploy"
 	"sm/transcript/hook"
 )
 
@@ -109,6 +111,15 @@ func (d *doctor) switches(layers []*settingsLayer) {
 
 // hooks examines whether each event reaches us, once.
 func (d *doctor) hooks(layers []*settingsLayer, own *settingsLayer) {
+	plugin, ok := d.plugin(layers, own)
+	if !ok {
+		return
+	}
+	where, remedy, by := own.path, "run sm install", ""
+	if plugin != nil {
+		where, remedy, by = plugin.path, "run sm install --plugin", ", by the plugin "+deploy.PluginID
+		layers = append(slices.Clone(layers), plugin)
+	}
 	var missing, doubled []hook.Event
 	commands := map[string][]string{} // program → its arguments
 	for _, event := range hookEvents(true) {
@@ -134,16 +145,67 @@ func (d *doctor) hooks(layers []*settingsLayer, own *settingsLayer) {
 	}
 	switch {
 	case len(missing) == len(hookEvents(false)):
-		d.found("hooks", broken, "run sm install", "not installed in %s", own.path)
+		d.found("hooks", broken, remedy, "not installed in %s", where)
 		return
 	case len(missing) > 0:
-		d.found("hooks", broken, "run sm install", "%s has none for %s", own.path, eventNames(missing))
+		d.found("hooks", broken, remedy, "%s has none for %s", where, eventNames(missing))
 	case len(doubled) > 0:
-		d.found("hooks", noted, "run sm install, and remove those in the project's settings", "run more than once: %s", eventNames(doubled))
+		d.found("hooks", noted, remedy+", and remove those in the project's settings", "run more than once: %s", eventNames(doubled))
 	default:
-		d.found("hooks", healthy, "", "installed for %d events", len(hookEvents(false)))
+		d.found("hooks", healthy, "", "installed for %d events%s", len(hookEvents(false)), by)
 	}
 	d.programs(commands)
+}
+
+// plugin is a layer with the plugin's hooks, nil where it is not in force. When nobody can tell what it has, ok is
+// false.
+func (d *doctor) plugin(layers []*settingsLayer, own *settingsLayer) (l *settingsLayer, ok bool) {
+	var enabled *jsonValue
+	for _, l := range layers {
+		if l.editor != nil && enabled == nil {
+			enabled = l.editor.doc.at("enabledPlugins", deploy.PluginID)
+		}
+	}
+	if !enabled.isTrue() {
+		return nil, true
+	}
+	dir, err := installedPlugin(filepath.Join(filepath.Dir(own.path), "plugins", "installed_plugins.json"))
+	if err == nil {
+		l = &settingsLayer{name: "plugin", path: filepath.Join(dir, filepath.FromSlash(deploy.PluginHooksFile))}
+		var text []byte
+		if text, err = os.ReadFile(l.path); err == nil {
+			var doc *jsonText
+			doc, err = parseJSONText(text)
+			program, _ := d.env.ownProgram() // ours are known by their name too
+			l.editor = d.env.settingsEditor(doc, program)
+		}
+	}
+	if err != nil {
+		d.found("hooks", broken, "run sm uninstall and sm install --plugin", "the plugin %s is enabled, and what it has cannot be read: %v", deploy.PluginID, err)
+		return nil, false
+	}
+	return l, true
+}
+
+// installedPlugin is where the client has its copy of our plugin. The file is the client's own.
+func installedPlugin(path string) (dir string, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	var all struct {
+		Plugins map[string][]struct {
+			Path string `json:"installPath"`
+		} `json:"plugins"`
+	}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	copies := all.Plugins[deploy.PluginID]
+	if len(copies) == 0 {
+		return "", fmt.Errorf("%s does not name it", path)
+	}
+	return copies[0].Path, nil
 }
 
 // hookCommand gives the program and arguments of a hook without a shell; what a shell finds, it finds in its own PATH.

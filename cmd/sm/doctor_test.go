@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -227,5 +228,52 @@ func TestDoctorReport(t *testing.T) {
 	var got struct{ Findings []finding }
 	if err := json.Unmarshal(env.stdout.(*bytes.Buffer).Bytes(), &got); err != nil || !slices.Equal(got.Findings, d.findings) {
 		t.Errorf("error %v, %+v", err, got)
+	}
+}
+
+// TestDoctorOfThePlugin: a plugin has the hooks, or both have them, or nobody can tell.
+func TestDoctorOfThePlugin(t *testing.T) {
+	healed := finding{"hooks", healthy, "installed for 8 events, by the plugin session-monitor@sm", ""}
+	const copied = "/.claude/plugins/cache/copy/hooks/hooks.json"
+	for _, tt := range []struct {
+		name string
+		harm func(c *clinic)
+		want []finding
+	}{
+		{"healthy", func(*clinic) {}, []finding{healed}},
+		{"both", func(c *clinic) {
+			c.write(c.home+"/proj/.claude/settings.json", `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"sm hook"}]}]}}`, 0o600)
+			c.t.Chdir(c.home + "/proj")
+		}, []finding{{"hooks", noted, "run more than once: Stop", "run sm install --plugin, and remove those in the project's settings"}}},
+		{"a copy that is gone", func(c *clinic) { _ = os.Remove(c.home + copied) }, []finding{
+			{"hooks", broken, "the plugin session-monitor@sm is enabled, and what it has cannot be read: open ~" + copied + ": no such file or directory", "run sm uninstall and sm install --plugin"}}},
+		{"a copy that is broken", func(c *clinic) { c.write(c.home+copied, "{", 0o600) }, []finding{
+			{"hooks", broken, "the plugin session-monitor@sm is enabled, and what it has cannot be read: line 1: unexpected end of JSON input", "run sm uninstall and sm install --plugin"}}},
+		{"an older copy", func(c *clinic) {
+			c.write(c.home+copied, strings.Replace(c.read(c.home+copied), `"Stop"`, `"Stopp"`, 1), 0o600)
+		}, []finding{{"hooks", broken, "~" + copied + " has none for Stop", "run sm install --plugin"}}},
+		{"switched off", func(c *clinic) {
+			c.write(c.home+"/.claude/settings.json", strings.Replace(c.read(c.home+"/.claude/settings.json"), `"session-monitor@sm": true`, `"session-monitor@sm": false`, 1), 0o600)
+		}, []finding{{"hooks", broken, "not installed in ~/.claude/settings.json", "run sm install"}}},
+		{"switched off in the project", func(c *clinic) {
+			c.write(c.home+"/proj/.claude/settings.local.json", `{"enabledPlugins":{"session-monitor@sm":false}}`, 0o600)
+			c.t.Chdir(c.home + "/proj")
+		}, []finding{{"hooks", broken, "not installed in ~/.claude/settings.json", "run sm install"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := newClinic(t)
+			client, err := exec.LookPath(pluginClientName)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.write(c.home+"/path/claude", "#!/bin/sh\nexec '"+client+"' \"$@\"\n", 0o700)
+			if got := c.run("install", "--plugin"); got.Code != 0 {
+				t.Fatalf("%+v", got)
+			}
+			tt.harm(c)
+			if diff := cmp.Diff(tt.want, c.findings("hooks")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

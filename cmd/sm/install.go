@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,42 +15,82 @@ import (
 )
 
 func newInstallCommand(env *environ) *cobra.Command {
-	var dryRun, guard bool
+	var in installation
+	var plugin bool
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Put sm's hooks and status line into the client's settings",
 		Long: "Put sm's hooks and status line into settings.json, in CLAUDE_CONFIG_DIR or ~/.claude. Other hooks, their order\n" +
 			"and all other settings stay as they are. A status line that is there goes on: sm runs it and prints its own\n" +
-			"figure before it. Doing it again changes nothing.",
+			"figure before it. Doing it again changes nothing.\n\n" +
+			"With --plugin the hooks come as a plugin, which 'claude plugin' installs; the status line cannot. There is either\n" +
+			"the one or the other, so each moves the hooks from where they were.",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			program, err := env.ownProgram()
-			if err != nil {
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if in.program, err = env.ownProgram(); err != nil {
 				return err
 			}
-			socket, err := env.unusualSocket(cmd)
-			if err != nil {
+			if in.socket, err = env.unusualSocket(cmd); err != nil {
 				return err
 			}
-			noGuard := cmd.Flags().Changed("guard") && !guard
-			skill, err := env.skillChange(guard, noGuard)
+			in.noGuard = cmd.Flags().Changed("guard") && !in.guard
+			skill, err := env.skillChange(in.guard, in.noGuard)
 			if err != nil { // before anything is changed
 				return err
 			}
-			err = env.editSettings(dryRun, "installed: new sessions report to the observer", func(d *jsonText) error {
-				e := env.settingsEditor(d, program)
-				e.socket = socket
-				return e.install(guard, noGuard)
-			})
+			if plugin {
+				err = env.installPlugin(cmd.Context(), &in)
+			} else {
+				err = env.installSettings(cmd.Context(), &in)
+			}
 			if err == nil && skill != nil {
-				err = skill.do(env, dryRun)
+				err = skill.do(env, in.dryRun)
 			}
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would change, and change nothing")
-	cmd.Flags().BoolVar(&guard, "guard", false, "also have the guard judge each tool call, and install the skill /session; --guard=false takes that out")
+	cmd.Flags().BoolVar(&in.dryRun, "dry-run", false, "print what would change, and change nothing")
+	cmd.Flags().BoolVar(&in.guard, "guard", false, "also have the guard judge each tool call, and install the skill /session; --guard=false takes that out")
+	cmd.Flags().BoolVar(&plugin, "plugin", false, "install the hooks as a plugin of the client")
 	return cmd
+}
+
+// An installation is what is to be installed.
+type installation struct {
+	program, socket        string
+	dryRun, guard, noGuard bool
+}
+
+const installedText = "installed: new sessions report to the observer"
+
+// installSettings puts the hooks into the settings, and takes the plugin out.
+func (env *environ) installSettings(ctx context.Context, in *installation) error {
+	return env.changeSettings(in.dryRun, installedText, func(p *plugin, d *jsonText) ([]pluginStep, error) {
+		in.guard = in.guard || !in.noGuard && p.guarded(env.settingsEditor(d, in.program))
+		return p.uninstall(ctx, d), nil
+	}, func(d *jsonText) error {
+		e := env.settingsEditor(d, in.program)
+		e.socket = in.socket
+		return e.install(in.guard, in.noGuard)
+	})
+}
+
+// installPlugin installs the plugin, and then takes the hooks out of the settings: an event that comes twice does less
+// harm than one that is missed.
+func (env *environ) installPlugin(ctx context.Context, in *installation) error {
+	return env.changeSettings(in.dryRun, installedText, func(p *plugin, d *jsonText) ([]pluginStep, error) {
+		e := env.settingsEditor(d, in.program)
+		e.socket = in.socket
+		files, err := p.files(e, in.guard || !in.noGuard && (e.guarded() || p.guarded(e)), in.noGuard)
+		if err != nil {
+			return nil, err
+		}
+		return p.install(ctx, d, files), nil
+	}, func(d *jsonText) error {
+		e := env.settingsEditor(d, in.program)
+		e.socket = in.socket
+		return e.installBeside()
+	})
 }
 
 func newUninstallCommand(env *environ) *cobra.Command {
@@ -57,14 +98,17 @@ func newUninstallCommand(env *environ) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Take sm's hooks and status line out of the client's settings",
-		Long:  "Take sm's hooks and status line out of settings.json, and put back the status line that was there before.",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		Long: "Take sm's hooks and status line out of settings.json, put back the status line that was there before, and have\n" +
+			"the client remove the plugin, where that is installed.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			skill, err := env.skillChange(false, true)
 			if err != nil {
 				return err
 			}
-			err = env.editSettings(dryRun, "uninstalled", func(d *jsonText) error {
+			err = env.changeSettings(dryRun, "uninstalled", func(p *plugin, d *jsonText) ([]pluginStep, error) {
+				return p.uninstall(cmd.Context(), d), nil
+			}, func(d *jsonText) error {
 				program, _ := env.ownProgram() // ours are known by their name too
 				return env.settingsEditor(d, program).uninstall()
 			})
@@ -94,6 +138,45 @@ func (env *environ) skillChange(guard, noGuard bool) (*skillChange, error) {
 		return change, nil
 	}
 	return installSkill(path)
+}
+
+// changeSettings takes the steps that concern the plugin, and then edits the settings, which the client has written too
+// by then. What would be refused in the end is refused before the first step.
+func (env *environ) changeSettings(dryRun bool, done string, steps func(*plugin, *jsonText) ([]pluginStep, error), edit func(*jsonText) error) error {
+	p, err := env.plugin()
+	if err != nil {
+		return err
+	}
+	path, err := env.settingsPath()
+	if err != nil {
+		return err
+	}
+	file, err := readSettings(path)
+	if err != nil {
+		return err
+	}
+	var list []pluginStep
+	var odd error
+	_, err = file.edited(func(d *jsonText) error {
+		if list, odd = steps(p, d); odd != nil {
+			return odd
+		}
+		return edit(d)
+	})
+	switch {
+	case odd != nil:
+		return odd
+	case err != nil:
+		return err
+	case len(list) > 0 && !dryRun:
+		if err := file.writable(); err != nil {
+			return err
+		}
+	}
+	if err := env.take(list, dryRun); err != nil {
+		return err
+	}
+	return env.editSettings(dryRun, done, edit)
 }
 
 // settingsEditor edits the settings in d for the sm at program.

@@ -15,5 +15,5 @@ func TestMain(m *testing.M) {
 		flag.Bool("update", false, "write the golden files in testdata anew")
 	}
 	testscript.Main(m, map[string]func(){"sm": main, "sm-unprivileged": unprivileged, quickName: quick, paneName: paneClient,
-		runClientName: runStandIn, seatName: seatClient})
+		runClientName: runStandIn, seatName: seatClient, pluginClientName: pluginClient})
 }

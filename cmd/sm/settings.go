@@ -50,13 +50,20 @@ func (e *settingsEditor) hookArgs() []string {
 	return []string{"hook"}
 }
 
-// install sees to it that each event has our hook once, and that the status line is ours. Of the guard it takes care
-// where it is asked for or there already, unless it is told to take it out.
+// install sees to it that each event has our hook once, and that the status line is ours.
 func (e *settingsEditor) install(guard, noGuard bool) error {
 	if err := e.check(); err != nil {
 		return err
 	}
-	wanted := hookEvents(guard || !noGuard && len(e.ownHooks(hook.PreToolUse)) > 0)
+	if err := e.installHooks(guard, noGuard); err != nil {
+		return err
+	}
+	return e.installStatusLine()
+}
+
+// installHooks takes care of the guard's hook where it is asked for or there already, unless it is told to take it out.
+func (e *settingsEditor) installHooks(guard, noGuard bool) error {
+	wanted := hookEvents(guard || !noGuard && e.guarded())
 	for _, event := range e.events() {
 		if !slices.Contains(wanted, event) {
 			if err := e.removeHooks(event, 0); err != nil {
@@ -68,6 +75,19 @@ func (e *settingsEditor) install(guard, noGuard bool) error {
 		if err := e.installHook(event); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+func (e *settingsEditor) guarded() bool { return len(e.ownHooks(hook.PreToolUse)) > 0 }
+
+// installBeside is install where the hooks are the plugin's: there are none of ours here.
+func (e *settingsEditor) installBeside() error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	if err := e.removeAllHooks(); err != nil {
+		return err
 	}
 	return e.installStatusLine()
 }
@@ -210,15 +230,22 @@ func (e *settingsEditor) removeHooks(event hook.Event, but int) error {
 	return nil
 }
 
+func (e *settingsEditor) removeAllHooks() error {
+	for _, event := range e.events() {
+		if err := e.removeHooks(event, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // uninstall takes out what install put in, and puts a wrapped status line back.
 func (e *settingsEditor) uninstall() error {
 	if !e.doc.root.isObject() {
 		return nil
 	}
-	for _, event := range e.events() {
-		if err := e.removeHooks(event, 0); err != nil {
-			return err
-		}
+	if err := e.removeAllHooks(); err != nil {
+		return err
 	}
 	command, _ := e.doc.at("statusLine", "command").text()
 	original, wraps, own := e.unwrap(command)

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"sm/deploy"
+)
+
+// pluginPatience is how long the client may take to add or remove a plugin.
+const pluginPatience = 2 * time.Minute
+
+// A plugin is our hooks in the client's own packaging: a folder that the client knows as a marketplace, and what it has
+// installed from there. The settings tell whether it is installed.
+type plugin struct {
+	env *environ
+	dir string // the marketplace's folder, ours alone
+}
+
+// A pluginStep is what an installation does besides editing the settings.
+type pluginStep struct {
+	says string
+	do   func() error
+}
+
+func (env *environ) plugin() (*plugin, error) {
+	dir, err := env.xdgDir("XDG_DATA_HOME", filepath.Join(".local", "share"))
+	if err != nil {
+		return nil, fmt.Errorf("find the place for the plugin: %w", err)
+	}
+	return &plugin{env, filepath.Join(dir, "sm", "plugin")}, nil
+}
+
+// pluginInstalled says whether the client has the plugin, by the settings in d; one that is switched off is installed.
+func pluginInstalled(d *jsonText) bool { return d.at("enabledPlugins", deploy.PluginID) != nil }
+
+// marketplaceKnown says whether the client knows a marketplace by our name, and where that is.
+func marketplaceKnown(d *jsonText) (path string, known bool) {
+	path, _ = d.at("extraKnownMarketplaces", deploy.Marketplace, "source", "path").text()
+	return path, d.at("extraKnownMarketplaces", deploy.Marketplace) != nil
+}
+
+// files are those of the marketplace, with hooks as e would install them.
+func (p *plugin) files(e *settingsEditor, guard, noGuard bool) (map[string][]byte, error) {
+	all, from := map[string][]byte{}, deploy.Plugin()
+	err := fs.WalkDir(from, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		all[name], err = fs.ReadFile(from, name)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the plugin: %w; build sm again", err)
+	}
+	doc, err := parseJSONText(all[deploy.PluginHooks])
+	if err != nil {
+		return nil, fmt.Errorf("read the plugin's hooks: %w; build sm again", err)
+	}
+	hooks := *e
+	hooks.doc = doc
+	if err := hooks.installHooks(guard, noGuard); err != nil {
+		return nil, err
+	}
+	all[deploy.PluginHooks] = hooks.doc.text
+	return all, nil
+}
+
+// guarded says whether the hooks written last have the guard's.
+func (p *plugin) guarded(e *settingsEditor) bool {
+	text, err := os.ReadFile(filepath.Join(p.dir, filepath.FromSlash(deploy.PluginHooks)))
+	if err != nil {
+		return false
+	}
+	hooks := *e
+	if hooks.doc, err = parseJSONText(text); err != nil {
+		return false
+	}
+	return hooks.guarded()
+}
+
+// holds says whether the folder has these files and no others.
+func (p *plugin) holds(files map[string][]byte) bool {
+	found := map[string][]byte{}
+	err := filepath.WalkDir(p.dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		name, err := filepath.Rel(p.dir, path)
+		if err == nil {
+			found[filepath.ToSlash(name)], err = os.ReadFile(path)
+		}
+		return err
+	})
+	return err == nil && maps.EqualFunc(files, found, bytes.Equal)
+}
+
+// write replaces the folder.
+func (p *plugin) write(files map[string][]byte) (err error) {
+	parent := filepath.Dir(p.dir)
+	fail := func(err error) error {
+		return fmt.Errorf("write into %s: %w; check its owner, mode and free space", parent, plainError(err))
+	}
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return fail(err)
+	}
+	fresh, err := os.MkdirTemp(parent, ".plugin-")
+	if err != nil {
+		return fail(err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(fresh))
+		}
+	}()
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(fresh, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return fail(err)
+		}
+		if err := os.WriteFile(path, files[name], 0o600); err != nil {
+			return fail(err)
+		}
+	}
+	if err := os.RemoveAll(p.dir); err != nil {
+		return fail(err)
+	}
+	if err := os.Rename(fresh, p.dir); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// run is the step that lets the client do something with its plugins.
+func (p *plugin) run(ctx context.Context, args ...string) pluginStep {
+	args = append([]string{"plugin"}, args...)
+	line := "claude"
+	for _, arg := range args {
+		line += " " + shellQuote(arg)
+	}
+	return pluginStep{"run " + line, func() error {
+		client := p.env.lookPath("claude")
+		if client == "" {
+			return fmt.Errorf("no claude in the PATH, which is to run %q; put it there and try again", line)
+		}
+		ctx, cancel := context.WithTimeout(ctx, pluginPatience)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, client, args...)
+		cmd.Env, cmd.WaitDelay = p.env.vars(), time.Second
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s; run it yourself to see more", line, err, lastLine(out))
+		}
+		return nil
+	}}
+}
+
+// install are the steps to these files as the client's plugin, none when it has them.
+func (p *plugin) install(ctx context.Context, d *jsonText, files map[string][]byte) (steps []pluginStep) {
+	place, known := marketplaceKnown(d)
+	installed := pluginInstalled(d)
+	if d.at("enabledPlugins", deploy.PluginID).isTrue() && known && place == p.dir && p.holds(files) {
+		return nil
+	}
+	// The client copies a plugin when it installs it, and never looks again while the version is the same.
+	if installed {
+		steps = append(steps, p.run(ctx, "uninstall", deploy.PluginID, "--scope", "user"))
+	}
+	if known && place != p.dir {
+		steps = append(steps, p.run(ctx, "marketplace", "remove", deploy.Marketplace))
+	}
+	return append(steps,
+		pluginStep{"write the plugin into " + p.dir, func() error { return p.write(files) }},
+		p.run(ctx, "marketplace", "add", p.dir),
+		p.run(ctx, "install", deploy.PluginID, "--scope", "user"))
+}
+
+// uninstall are the steps to no plugin, none when there is none.
+func (p *plugin) uninstall(ctx context.Context, d *jsonText) (steps []pluginStep) {
+	if pluginInstalled(d) {
+		steps = append(steps, p.run(ctx, "uninstall", deploy.PluginID, "--scope", "user"))
+	}
+	if place, known := marketplaceKnown(d); known && place == p.dir {
+		steps = append(steps, p.run(ctx, "marketplace", "remove", deploy.Marketplace))
+	}
+	if _, err := os.Lstat(p.dir); err == nil {
+		steps = append(steps, pluginStep{"remove " + p.dir, func() error {
+			if err := os.RemoveAll(p.dir); err != nil {
+				return fmt.Errorf("remove %s: %w; check its owner and mode", p.dir, plainError(err))
+			}
+			return nil
+		}})
+	}
+	return steps
+}
+
+// take carries steps out, or says what they would be.
+func (env *environ) take(steps []pluginStep, dryRun bool) error {
+	for _, s := range steps {
+		if dryRun {
+			if _, err := fmt.Fprintf(env.stdout, "would %s\n", s.says); err != nil {
+				return err
+			}
+		} else if err := s.do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func lastLine(text []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

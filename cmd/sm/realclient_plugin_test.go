@@ -1,0 +1,75 @@
+//go:build realclient
+
+package main_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestRealClientPlugin: the real client finds nothing wrong with the plugin, installs it when `sm install --plugin` asks
+// it to, calls its hooks, and removes it again.
+func TestRealClientPlugin(t *testing.T) {
+	stub := newModelStub(t)
+	stub.spare = true
+	h := newClientHome(t, stub)
+	program := buildProgram(t, h.dir)
+	run := func(program string, args ...string) string {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, program, args...)
+		cmd.Dir, cmd.WaitDelay = h.project, 5*time.Second
+		cmd.Env = append(h.environ(), "PATH="+filepath.Dir(h.client)+":/usr/bin:/bin", "SM_SOCKET="+h.dir+"/o/sm.sock")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %q: %v\n%s", program, args, err, out)
+		}
+		return string(out)
+	}
+	root, err := filepath.Abs("../../deploy/plugin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{root, root + "/session-monitor"} {
+		t.Log(run(h.client, "plugin", "validate", "--strict", dir))
+	}
+
+	o := newObserverProcess(t, program, h.dir+"/o", h.projects)
+	o.start()
+	hooked := func(event string) string { return fmt.Sprintf("sm_hook_events_total{event=%q}", event) }
+	for _, c := range []struct {
+		args   []string
+		plugin bool
+		hooks  float64 // of each event of one prompt
+	}{
+		{[]string{"install", "--plugin"}, true, 1},
+		{[]string{"install", "--plugin"}, true, 1},
+		{[]string{"install"}, false, 1},
+		{[]string{"install", "--plugin", "--guard"}, true, 1},
+		{[]string{"uninstall"}, false, 0},
+	} {
+		t.Logf("sm %q\n%s", c.args, run(program, c.args...))
+		if list := run(h.client, "plugin", "list", "--json"); strings.Contains(list, `"session-monitor@sm"`) != c.plugin {
+			t.Errorf("sm %q: the client has %s", c.args, list)
+		}
+		before := o.metrics()
+		h.headless()
+		after := o.metrics()
+		for _, event := range []string{"SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"} {
+			if got := after[hooked(event)] - before[hooked(event)]; got != c.hooks {
+				t.Errorf("sm %q: %v times %s, want %v", c.args, got, event, c.hooks)
+			}
+		}
+	}
+	text, err := os.ReadFile(h.home + "/.claude/settings.json")
+	if err != nil || strings.Contains(string(text), program) {
+		t.Errorf("left behind: %s, %v", text, err)
+	}
+}
