@@ -262,6 +262,10 @@ func (a *App) tcpAddrs() (list []string) {
 // Ready is closed once all that existed at the start has been read.
 func (a *App) Ready() <-chan struct{} { return a.ready }
 
+// Answers returns once the loop has had a turn for it. An error says that it had none before ctx ended, or has ended
+// itself.
+func (a *App) Answers(ctx context.Context) error { return a.do(ctx, func(*core) {}) }
+
 // Start launches the parts. They run until Stop.
 func (a *App) Start() {
 	ctx, cancel := context.WithCancel(context.Background())

@@ -45,11 +45,13 @@ func newObserveCommand(env *environ) *cobra.Command {
 				return err
 			}
 			o.DryRun = dryRun
-			end := func() {}
+			notifier, ends := env.notifier(o.Logger), []func(){}
 			err = observer.Run(cmd.Context(), o, func(a *observer.App) {
-				end = env.greet(a, o)
+				ends = append(ends, env.greet(a, o), notifier.run(cmd.Context(), a))
 			})
-			end()
+			for _, end := range ends {
+				end()
+			}
 			return err
 		},
 	}

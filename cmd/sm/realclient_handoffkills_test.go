@@ -101,7 +101,9 @@ func TestRealClientHandoffKills(t *testing.T) {
 		ends[h.State+" "+h.Reason]++
 		clears := r.records("<command-name>/clear</command-name>") - before
 		prompts := r.records(`"type":"user"`, "Read "+doc+" and continue from where you left off.")
-		reported := len(r.messages(func(m api.Message) bool { return m.Ref == "handoff/"+h.ID+"/failed" || m.Ref == "handoff/"+h.ID+"/lost" })) == 1
+		reported := len(r.messages(func(m api.Message) bool {
+			return m.Ref == "handoff/"+h.ID+"/failed" || m.Ref == "handoff/"+h.ID+"/lost"
+		})) == 1
 		switch {
 		case clears > 1 || prompts > 1:
 			t.Errorf("round %d: %d clears, %d prompts", i, clears, prompts)

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	systemd "github.com/coreos/go-systemd/v22/daemon"
+)
+
+// A watched is what the service manager wants to know about: whether it has caught up, and whether it still answers.
+type watched interface {
+	Ready() <-chan struct{}
+	Answers(ctx context.Context) error
+}
+
+// A notifier tells the service manager how a service fares, as sd_notify(3) says.
+type notifier struct {
+	tell     func(state string) error
+	watchdog time.Duration // 0: nobody waits for a sign of life
+	log      *slog.Logger
+}
+
+// notifier is nil where no service manager listens.
+func (env *environ) notifier(log *slog.Logger) *notifier {
+	if socket, _ := env.lookupEnv("NOTIFY_SOCKET"); socket == "" {
+		return nil
+	}
+	n := &notifier{log: log, tell: func(state string) error {
+		_, err := systemd.SdNotify(false, state)
+		return err
+	}}
+	var err error
+	if n.watchdog, err = systemd.SdWatchdogEnabled(false); err != nil {
+		log.Warn("no signs of life for the service manager", "err", err)
+	}
+	return n
+}
+
+// run tells that w is ready, shows that it lives while it answers, and tells of its end when ctx ends. The returned
+// function ends it.
+func (n *notifier) run(ctx context.Context, w watched) (end func()) {
+	if n == nil {
+		return func() {}
+	}
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		n.watch(ctx, w, stop)
+	}()
+	return func() {
+		close(stop)
+		<-ended
+	}
+}
+
+func (n *notifier) watch(ctx context.Context, w watched, stop <-chan struct{}) {
+	ready := w.Ready()
+	var pulse <-chan time.Time
+	if n.watchdog > 0 {
+		tick := time.NewTicker(n.watchdog / 2) // as sd_watchdog_enabled(3) advises
+		defer tick.Stop()
+		pulse = tick.C
+	}
+	for {
+		select {
+		case <-ready:
+			ready = nil
+			n.say(systemd.SdNotifyReady)
+		case <-pulse:
+			n.beat(ctx, w)
+		case <-ctx.Done():
+			n.say(systemd.SdNotifyStopping)
+			return
+		case <-stop:
+			return
+		}
+	}
+}
+
+// beat shows that w lives, if it does.
+func (n *notifier) beat(ctx context.Context, w watched) {
+	ctx, cancel := context.WithTimeout(ctx, n.watchdog/2)
+	defer cancel()
+	if err := w.Answers(ctx); err == nil {
+		n.say(systemd.SdNotifyWatchdog)
+	} else if ctx.Err() == context.DeadlineExceeded {
+		n.log.Error("the loop does not answer; the service manager is not told that it lives", "err", err)
+	}
+}
+
+func (n *notifier) say(state string) {
+	if err := n.tell(state); err != nil {
+		n.log.Warn("the service manager does not hear", "state", state, "err", err)
+	}
+}
