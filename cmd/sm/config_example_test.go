@@ -1,0 +1,78 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+)
+
+const exampleConfig = "../../deploy/config.example.yaml"
+
+// TestConfigExample: the example names every key with its default, so it holds, and changes nothing.
+func TestConfigExample(t *testing.T) {
+	path, err := filepath.Abs(exampleConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(outcome{Out: path + ": ok\n"}, execute(t, nil, "check-config", path)); diff != "" {
+		t.Errorf("check-config (-want +got):\n%s", diff)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var example, ours map[string]any
+	if err := yaml.Unmarshal(text, &example); err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(printed(t, defaultConfig()), &ours); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(ours, example); diff != "" {
+		t.Errorf("the defaults, and what the example says (-want +got):\n%s", diff)
+	}
+}
+
+// TestConfigExampleExplains: what stands in it is explained: each key of its own, or the one before it together with it.
+func TestConfigExampleExplains(t *testing.T) {
+	text, err := os.ReadFile(exampleConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	together := []string{
+		"critical_percentage", "critical_tokens", "hard", "breaker_within", "inject_characters", "count", "within", "turns",
+		"warning", "critical", "compacted", "storm", "no_data", "forecast", "resume",
+	}
+	key := regexp.MustCompile(`^ *([a-z_]+): \S`)
+	explained := false
+	for line := range strings.Lines(string(text)) {
+		if m := key.FindStringSubmatch(line); m != nil && !explained && !slices.Contains(together, m[1]) {
+			t.Errorf("nothing explains %s", m[1])
+		}
+		explained = strings.HasPrefix(strings.TrimSpace(line), "#")
+	}
+}
+
+// TestConfigExampleCompose: what the compose file asks of the observer's configuration is a configuration.
+func TestConfigExampleCompose(t *testing.T) {
+	text, err := os.ReadFile("../../deploy/compose/compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "#   metrics:\n")
+	part, _, ended := strings.Cut(rest, "\n#\n")
+	if !found || !ended {
+		t.Fatal("it does not say what it needs")
+	}
+	part = "metrics:\n" + strings.ReplaceAll("\n"+part, "\n#   ", "\n")
+	c := mustLoad(t, part, nil)
+	if c.Metrics.Listen != "172.17.0.1:8421" || !slices.Equal(c.HTTP.AllowedHosts, []string{"host.docker.internal"}) || c.HTTP.WebhookTokenFile == "" {
+		t.Errorf("%s\n%+v %+v", part, c.Metrics, c.HTTP)
+	}
+}
