@@ -144,10 +144,11 @@ func (p *plugin) write(files map[string][]byte) (err error) {
 // run is the step that lets the client do something with its plugins.
 func (p *plugin) run(ctx context.Context, args ...string) pluginStep {
 	args = append([]string{"plugin"}, args...)
-	line := "claude"
+	words := []string{"claude"}
 	for _, arg := range args {
-		line += " " + shellQuote(arg)
+		words = append(words, shellQuote(arg))
 	}
+	line := strings.Join(words, " ")
 	return pluginStep{"run " + line, func() error {
 		client := p.env.lookPath("claude")
 		if client == "" {
