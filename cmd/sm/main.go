@@ -10,7 +10,8 @@
 // nothing starts with a setting that is unknown, mistyped or out of bounds.
 //
 // It does not decide anything about agents, keeps no state of its own, and writes no file but the client's settings
-// and skill, when it is asked to install itself there, and the state of a session that 'sm session' is told of.
+// with a skill and a plugin for it, when it is asked to install itself there, and the state of a session that 'sm
+// session' is told of.
 package main
 
 import (
