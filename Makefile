@@ -13,15 +13,13 @@ PARTS    ?=
 
 # tool:package[+package], by the names of Debian. promtool and amtool check the rules and the routes.
 TOOLS := tmux:tmux prometheus:prometheus promtool:prometheus amtool:prometheus-alertmanager \
-	strace:strace setpriv:util-linux jq:jq curl:curl git:git chromium:chromium
 	prometheus-alertmanager:prometheus-alertmanager victoria-metrics:victoria-metrics systemd-analyze:systemd \
-	strace:strace setpriv:util-linux jq:jq curl:curl git:git
+	strace:strace setpriv:util-linux jq:jq curl:curl git:git chromium:chromium
 
 # The race detector needs a C compiler together with the headers of libc: Debian can have the one without the other.
 CAN_RACE = $$($(GO) env CC) -include stdlib.h -E -x c /dev/null >/dev/null 2>&1
 
-.PHONY: help build run test deps check bench fuzz soak many realclient screenshots clean
-.PHONY: help build run test deps check e2e bench fuzz soak many realclient clean
+.PHONY: help build run test deps check e2e bench fuzz soak many realclient screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
