@@ -192,19 +192,18 @@ func TestStopUnderLoad(t *testing.T) {
 	for _, a := range r.app.Addrs() {
 		connect(t, a)
 	}
-	began := time.Now()
 	var stops sync.WaitGroup
 	for range 3 {
 		stops.Go(func() {
-			if err := r.app.Stop(context.Background()); err != nil {
+			// A stop that waits for what will not end is cut off by this and says so.
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			if err := r.app.Stop(ctx); err != nil {
 				t.Errorf("stop: %v", err)
 			}
 		})
 	}
 	stops.Wait()
-	if took := time.Since(began); took > answerWithin+4*time.Second { // machines are busy
-		t.Errorf("stopping took %v", took)
-	}
 	wait()
 	if _, err := os.Lstat(r.o.Socket); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the socket is left: %v", err)

@@ -37,6 +37,8 @@ func newDocumentsCommand(env *environ) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.PersistentFlags().String("state", "", "those of an observer that keeps its state in `DIR`")
+	configFlag(cmd.PersistentFlags(), "state", "state")
 	cmd.AddCommand(newShowDocumentCommand(env), newClearDocumentsCommand(env))
 	return cmd
 }

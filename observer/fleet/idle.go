@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"time"
 
 	"sm/alerts"
@@ -26,6 +25,15 @@ const (
 	silentFor = 5 * time.Second
 )
 
+// place is where an agent's client runs: as which process, its own registry knows better.
+func (a *Agent) place(c *Client) Place {
+	at := Place{Socket: a.Tmux, Server: a.Server, Pane: a.Pane, PID: a.PID, Start: a.Start}
+	if c.PID != 0 {
+		at.PID, at.Start = c.PID, c.ProcStart
+	}
+	return at
+}
+
 // Idle says whether an agent's client sits at its prompt, and where. The client's own
 // registry decides, and hooks that are newer; without a registry an ended turn and
 // silence do. One that is not known to run is not idle.
@@ -35,7 +43,7 @@ func (f *Fleet) Idle(agent alerts.AgentID, now time.Time) (at Place, ok bool) {
 		a = &Agent{ID: string(agent), Session: string(agent)}
 	}
 	c := f.clients[a.Session]
-	at = Place{Socket: a.Tmux, Server: a.Server, Pane: a.Pane, PID: cmp.Or(c.PID, a.PID), Start: cmp.Or(c.ProcStart, a.Start)}
+	at = a.place(&c)
 	if at.PID == 0 || at.Start == "" {
 		return at, false
 	}

@@ -36,7 +36,7 @@ func (f *Fleet) Seated(agent alerts.AgentID) (s Seated, ok bool) {
 	c := f.clients[a.Session]
 	s = Seated{
 		Session: a.Session, Name: a.Name, Provider: cmp.Or(a.Provider, "claude"), Started: a.Begun.Time(), CWD: cmp.Or(c.CWD, a.CWD),
-		At:    Place{Socket: a.Tmux, Server: a.Server, Pane: a.Pane, PID: cmp.Or(c.PID, a.PID), Start: cmp.Or(c.ProcStart, a.Start)},
+		At:    a.place(&c),
 		Heard: a.Hooked != 0 || a.Spoke != 0, Project: cmp.Or(a.Project, c.CWD, a.CWD),
 	}
 	if x := f.sessions[a.Session]; x != nil && len(x.own) > 0 {
