@@ -15,6 +15,7 @@ const (
 	none  values = iota
 	one          // whatever it looks like
 	maybe        // one that does not begin with a dash
+	named        // the same, and without it there is no other client
 	many         // one, and all that follow up to the next with a dash
 )
 
@@ -30,6 +31,7 @@ const (
 	endsAtOnce   = "this client has no conversation to go on with; start one without it"
 	runsAfar     = "this client's session does not run here; start one that does"
 	startsInside = "the client's own words stand inside a command for a shell; give them to sm run as they are"
+	namelessTree = "a worktree without a name is a new one each time, and the work would stay in the old; name it, as in --worktree NAME"
 	unknownWords = "it cannot be told which words are the client's own; write the client as claude"
 )
 
@@ -55,7 +57,8 @@ func options() map[string]option {
 			"permission-mode permission-prompt-tool plan-mode-instructions plugin-dir plugin-dir-no-mcp plugin-url " +
 			"remote-control-session-name-prefix sdk-url setting-sources settings system-prompt system-prompt-file task-budget " +
 			"team-name teammate-mode thinking thinking-display workload",
-		maybe: "debug prompt-suggestions rc remote-control worktree",
+		maybe: "debug prompt-suggestions rc remote-control",
+		named: "worktree",
 		many: "add-dir allowed-tools allowedTools betas channels dangerously-load-development-channels disallowed-tools " +
 			"disallowedTools file mcp-config tools",
 	} {
@@ -177,11 +180,13 @@ func (r *reader) read() error {
 func isOption(word string) bool { return len(word) > 1 && word[0] == '-' }
 
 func (r *reader) long(word string) error {
-	name, _, holds := strings.Cut(word[2:], "=")
+	name, value, holds := strings.Cut(word[2:], "=")
 	o, known := r.options[name]
 	switch {
 	case o.alone != "":
 		return errors.New(o.alone)
+	case holds && value == "" && o.values == named:
+		return errors.New(namelessTree)
 	case holds:
 		r.keep(o, word)
 	case known:
@@ -217,7 +222,7 @@ func (r *reader) short(word string) error {
 func (r *reader) take(v values) (taken []string) {
 	for len(r.words) > 0 {
 		switch {
-		case v == none, v == maybe && (len(taken) == 1 || isOption(r.words[0])),
+		case v == none, (v == maybe || v == named) && (len(taken) == 1 || isOption(r.words[0])),
 			v == one && len(taken) == 1,
 			v == many && len(taken) > 0 && isOption(r.words[0]):
 			return taken
@@ -230,6 +235,9 @@ func (r *reader) take(v values) (taken []string) {
 // keepTaken keeps an option with its values.
 func (r *reader) keepTaken(o option, word string, v values) error {
 	taken := r.take(v)
+	if len(taken) == 0 && v == named {
+		return errors.New(namelessTree)
+	}
 	if len(taken) == 0 && (v == one || v == many) {
 		return fmt.Errorf("%.40s has no value; give it one", word) // it would take what we put behind it
 	}

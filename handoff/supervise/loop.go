@@ -26,6 +26,7 @@ type supervisor struct {
 	polling  sync.WaitGroup
 	stopPoll context.CancelFunc
 
+	able   bool        // the arguments allow a restart
 	client *os.Process // nil while none runs
 	now    Process
 	status syscall.WaitStatus // of the client that ended last
@@ -62,6 +63,8 @@ func newSupervisor(o Options) *supervisor {
 			signal.Notify(s.signals, sig)
 		}
 	}
+	_, err := o.Again(o.Argv, "")
+	s.able = err == nil
 	adopt(true)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stopPoll, s.poll = cancel, newPoller(o.Observer)
@@ -87,11 +90,15 @@ func (s *supervisor) supervise() error {
 	if err := s.start(s.o.Argv); err != nil {
 		return err
 	}
-	s.poll.tell(s.now, s.left(), Outcome{})
+	s.tell(s.now, Outcome{})
 	for {
 		s.attend()
 		s.kill.Stop()
-		s.poll.tell(Process{}, s.left(), Outcome{})
+		if s.next == nil || s.leaving {
+			s.poll.hush()
+		} else {
+			s.tell(Process{}, Outcome{})
+		}
 		s.result.Left = s.endOrphans()
 		s.terminal.restore(s.status.Signaled())
 		s.result.Code = exitCode(s.status)
@@ -132,6 +139,9 @@ func (s *supervisor) hear(sig syscall.Signal) {
 		}
 		if result, reason := s.replace("", s.o.Prompt(s.now)); reason != "" {
 			s.refuse("", result, reason)
+			if s.o.Refused != nil {
+				s.o.Refused(s.now, reason)
+			}
 		}
 	case syscall.SIGINT:
 		// The terminal has told the client too, unless there is none.
@@ -161,13 +171,13 @@ func (s *supervisor) obey(order order) {
 		return // it is on its way
 	}
 	if outcome, known := s.handled[id]; known {
-		s.poll.tell(s.now, s.left(), outcome)
+		s.tell(s.now, outcome)
 		return
 	}
 	result, reason := Failed, ""
 	switch {
 	case order.Action != "restart":
-		reason = fmt.Sprintf("%.40q is no action that this version knows", order.Action)
+		result, reason = Refused, fmt.Sprintf("%.40q is no action that this version knows", order.Action)
 	case order.client != s.now:
 		reason = "the client that was meant has ended"
 	default:
@@ -191,7 +201,11 @@ func (s *supervisor) settle(o Outcome) {
 	if o.Rotation != "" {
 		s.handled[o.Rotation] = o
 	}
-	s.poll.tell(s.now, s.left(), o)
+	s.tell(s.now, o)
+}
+
+func (s *supervisor) tell(client Process, o Outcome) {
+	s.poll.tell(Status{Client: client, RestartsLeft: s.left(), CanRestart: s.able && s.left() > 0, Outcome: o})
 }
 
 func (s *supervisor) left() int { return max(0, s.o.Restarts-s.used) }
@@ -204,7 +218,7 @@ func (s *supervisor) replace(rotation, prompt string) (result, reason string) {
 	case s.client == nil:
 		return Failed, "the client has ended by itself"
 	case s.next != nil:
-		return Failed, "another restart is under way"
+		return Refused, "another restart is under way"
 	case s.leaving:
 		return Failed, "the client is being ended for good"
 	case s.left() == 0:
@@ -215,7 +229,7 @@ func (s *supervisor) replace(rotation, prompt string) (result, reason string) {
 		_, err = startable(argv)
 	}
 	if err != nil {
-		return Failed, err.Error()
+		return Refused, err.Error()
 	}
 	s.noteLoose()
 	if err := s.client.Signal(syscall.SIGTERM); err != nil {

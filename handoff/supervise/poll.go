@@ -22,6 +22,7 @@ type poller struct {
 
 	mu     sync.Mutex
 	status Status
+	asks   bool               // there is a client, or one to come
 	cancel context.CancelFunc // of the question that is open
 }
 
@@ -34,25 +35,38 @@ type order struct {
 func newPoller(o Observer) *poller { return &poller{observer: o, orders: make(chan order)} }
 
 // tell changes what the observer is told, and asks anew. Without an outcome the one that waits to be told stays.
-func (p *poller) tell(client Process, left int, o Outcome) {
+func (p *poller) tell(s Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.status.Client, p.status.RestartsLeft = client, left
-	if o.Rotation != "" {
-		p.status.Outcome = o
+	if s.Outcome.Rotation == "" {
+		s.Outcome = p.status.Outcome
 	}
+	p.status, p.asks = s, true
+	p.renew()
+}
+
+// hush ends the questions: nobody is left to restart. What the observer has not heard yet is for farewell.
+func (p *poller) hush() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.status.Client, p.status.CanRestart, p.asks = Process{}, false, false
+	p.renew()
+}
+
+// renew ends the question that is open.
+func (p *poller) renew() {
 	if p.cancel != nil {
 		p.cancel()
 	}
 }
 
 // ask is what to ask now; the context ends when there is something new to tell.
-func (p *poller) ask(ctx context.Context) (context.Context, context.CancelFunc, Status) {
+func (p *poller) ask(ctx context.Context) (_ context.Context, _ context.CancelFunc, s Status, ask bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	p.cancel = cancel
-	return ctx, cancel, p.status
+	return ctx, cancel, p.status, p.asks
 }
 
 // answered forgets an outcome that the observer has heard.
@@ -68,9 +82,9 @@ func (p *poller) answered(o Outcome) {
 func (p *poller) run(ctx context.Context) {
 	again, last := pollAgain, ""
 	for ctx.Err() == nil {
-		fresh, cancel, status := p.ask(ctx)
-		if status.Client.PID == 0 {
-			<-fresh.Done() // there is nobody to restart
+		fresh, cancel, status, ask := p.ask(ctx)
+		if !ask {
+			<-fresh.Done()
 			cancel()
 			continue
 		}
@@ -85,7 +99,7 @@ func (p *poller) run(ctx context.Context) {
 		default:
 			again = pollAgain
 			p.answered(status.Outcome)
-			if ok {
+			if ok = ok && status.Client.PID != 0; ok { // without a client it is for the one to come: it is said again
 				p.hand(ctx, order{in, status.Client})
 			}
 			if !ok || in.Rotation == last {
@@ -93,7 +107,9 @@ func (p *poller) run(ctx context.Context) {
 			} else {
 				<-fresh.Done() // until the order was dealt with
 			}
-			last = in.Rotation
+			if ok {
+				last = in.Rotation
+			}
 		}
 		cancel()
 	}

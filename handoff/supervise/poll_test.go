@@ -84,7 +84,7 @@ func TestPollBacksOff(t *testing.T) {
 		s := &script{answers: slices.Repeat([]func(context.Context) (Instruction, bool, error){fails}, 7)}
 		s.answers = append(s.answers, nothing(25*time.Second), fails, fails)
 		polling(t, s, func(p *poller) {
-			p.tell(Process{1, "1"}, 10, Outcome{})
+			p.tell(Status{Client: Process{1, "1"}, RestartsLeft: 10})
 			time.Sleep(90 * time.Second)
 		})
 		var want []time.Duration
@@ -102,7 +102,7 @@ func TestPollInAHurry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answers: slices.Repeat([]func(context.Context) (Instruction, bool, error){nothing(0)}, 100)}
 		polling(t, s, func(p *poller) {
-			p.tell(Process{1, "1"}, 10, Outcome{})
+			p.tell(Status{Client: Process{1, "1"}, RestartsLeft: 10})
 			time.Sleep(9500 * time.Millisecond)
 		})
 		if got := len(s.asked); got != 10 {
@@ -119,13 +119,45 @@ func TestPollAsksForNobody(t *testing.T) {
 			if len(s.asked) > 0 {
 				t.Error("asked without a client")
 			}
-			p.tell(Process{1, "1"}, 10, Outcome{})
+			p.tell(Status{Client: Process{1, "1"}, RestartsLeft: 10})
 			synctest.Wait()
-			p.tell(Process{}, 10, Outcome{}) // it has ended
+			p.hush() // it has ended
 			time.Sleep(time.Hour)
 		})
 		if len(s.asked) != 1 || s.held != 1 {
 			t.Errorf("asked %d times, %d given up", len(s.asked), s.held)
+		}
+	})
+}
+
+// TestPollWhileRestarting: between two clients the question is asked too, so that the run stays present; what it is
+// answered then is for the client to come, and asked for again with that.
+func TestPollWhileRestarting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{answers: []func(context.Context) (Instruction, bool, error){nothing(time.Hour), says("ro-1"), nothing(time.Hour), says("ro-1")}}
+		polling(t, s, func(p *poller) {
+			p.tell(Status{Client: Process{1, "1"}, RestartsLeft: 10, CanRestart: true})
+			synctest.Wait()
+			p.tell(Status{RestartsLeft: 9, CanRestart: true})
+			time.Sleep(1500 * time.Millisecond)
+			p.tell(Status{Client: Process{2, "2"}, RestartsLeft: 9, CanRestart: true})
+			select {
+			case order := <-p.orders:
+				if order.client.PID != 2 {
+					t.Errorf("ordered for client %d", order.client.PID)
+				}
+			case <-time.After(time.Hour + time.Minute):
+				t.Error("no order for the new client")
+			}
+		})
+		want := []asked{
+			{0, Status{Client: Process{1, "1"}, RestartsLeft: 10, CanRestart: true}},
+			{0, Status{RestartsLeft: 9, CanRestart: true}},
+			{time.Second, Status{RestartsLeft: 9, CanRestart: true}},
+			{1500 * time.Millisecond, Status{Client: Process{2, "2"}, RestartsLeft: 9, CanRestart: true}},
+		}
+		if diff := cmp.Diff(want, s.asked); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }
@@ -136,7 +168,7 @@ func TestPollRepeatsOutcome(t *testing.T) {
 		s := &script{answers: []func(context.Context) (Instruction, bool, error){says("ro-1"), fails, fails, nothing(time.Second), nothing(time.Second)}}
 		outcome := Outcome{"ro-1", Restarted, ""}
 		polling(t, s, func(p *poller) {
-			p.tell(Process{1, "1"}, 10, Outcome{})
+			p.tell(Status{Client: Process{1, "1"}, RestartsLeft: 10})
 			order := <-p.orders
 			if diff := cmp.Diff(Process{1, "1"}, order.client); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -145,7 +177,7 @@ func TestPollRepeatsOutcome(t *testing.T) {
 			if len(s.asked) != 1 {
 				t.Error("asked on before the order was dealt with")
 			}
-			p.tell(Process{2, "2"}, 9, outcome)
+			p.tell(Status{Client: Process{2, "2"}, RestartsLeft: 9, Outcome: outcome})
 			time.Sleep(time.Minute)
 		})
 		var got []string
@@ -165,13 +197,13 @@ func TestPollSameOrder(t *testing.T) {
 		s := &script{answers: slices.Repeat([]func(context.Context) (Instruction, bool, error){says("ro-1")}, 50)}
 		orders := 0
 		polling(t, s, func(p *poller) {
-			p.tell(Process{1, "1"}, 10, Outcome{})
+			p.tell(Status{Client: Process{1, "1"}, RestartsLeft: 10})
 			for end := time.After(10 * time.Second); ; {
 				select {
 				case <-p.orders:
 					orders++
 					if orders == 1 {
-						p.tell(Process{2, "2"}, 9, Outcome{"ro-1", Restarted, ""})
+						p.tell(Status{Client: Process{2, "2"}, RestartsLeft: 9, Outcome: Outcome{"ro-1", Restarted, ""}})
 					}
 					continue
 				case <-end:
@@ -191,7 +223,8 @@ func TestFarewell(t *testing.T) {
 		s := &script{began: time.Now()}
 		p := newPoller(s)
 		p.farewell()
-		p.tell(Process{}, 9, Outcome{"ro-1", Failed, "no such program"})
+		p.tell(Status{RestartsLeft: 9, Outcome: Outcome{"ro-1", Failed, "no such program"}})
+		p.hush()
 		p.farewell()
 		want := []asked{{0, Status{RestartsLeft: 9, Outcome: Outcome{"ro-1", Failed, "no such program"}}}}
 		if diff := cmp.Diff(want, s.asked); diff != "" || time.Since(s.began) != time.Second {

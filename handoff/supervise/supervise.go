@@ -11,8 +11,9 @@ import (
 // What became of an instruction. These are the words of the wire.
 const (
 	Restarted = "restarted" // the new client runs
-	Exhausted = "exhausted" // no restart is left; the client was left as it is
-	Failed    = "failed"    // the reason says why
+	Exhausted = "exhausted" // no restart is left; the client goes on as before
+	Refused   = "refused"   // it may not be restarted, the reason says why; the client goes on as before
+	Failed    = "failed"    // the client was ended or is no more, and none followed; the reason says why
 )
 
 // A Process is one process: no other has had both its pid and its start.
@@ -23,15 +24,16 @@ type Process struct {
 
 // Status is what the observer is told with each question.
 type Status struct {
-	Client       Process
+	Client       Process // zero while one client follows another
 	RestartsLeft int
+	CanRestart   bool    // a restart is left, and the client's arguments allow one
 	Outcome      Outcome // of the last instruction, until the observer has answered to it
 }
 
 // An Outcome says what became of a rotation.
 type Outcome struct {
 	Rotation string // empty: there is none to tell
-	Result   string // Restarted, Exhausted or Failed
+	Result   string // Restarted, Exhausted, Refused or Failed
 	Reason   string // one line, why it was not carried out
 }
 
@@ -63,8 +65,9 @@ type Options struct {
 	Again func(argv []string, prompt string) ([]string, error)
 	// Prompt is asked for the first prompt of the client that follows this one, when SIGUSR1 asks for a restart.
 	Prompt func(client Process) string
-	// Resumed, when it is not nil, hears of each restart.
+	// Resumed, when it is not nil, hears of each restart; Refused why SIGUSR1 has led to none, in a line.
 	Resumed func(old, now Process)
+	Refused func(client Process, reason string)
 	// Observer may be nil: then SIGUSR1 alone asks for restarts.
 	Observer Observer
 }
