@@ -178,7 +178,7 @@ func (s *supervisor) obey(order order) {
 	switch {
 	case order.Action != "restart":
 		result, reason = Refused, fmt.Sprintf("%.40q is no action that this version knows", order.Action)
-	case order.client != s.now:
+	case order.client != s.now && order.client != Process{}:
 		reason = "the client that was meant has ended"
 	default:
 		result, reason = s.replace(id, order.Prompt)

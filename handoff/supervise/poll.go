@@ -26,7 +26,7 @@ type poller struct {
 	cancel context.CancelFunc // of the question that is open
 }
 
-// order is an instruction with the client that ran when it was asked for.
+// order is an instruction with the client that ran when it was asked for, zero for the one to come.
 type order struct {
 	Instruction
 	client Process
@@ -99,7 +99,7 @@ func (p *poller) run(ctx context.Context) {
 		default:
 			again = pollAgain
 			p.answered(status.Outcome)
-			if ok = ok && status.Client.PID != 0; ok { // without a client it is for the one to come: it is said again
+			if ok {
 				p.hand(ctx, order{in, status.Client})
 			}
 			if !ok || in.Rotation == last {
@@ -107,9 +107,7 @@ func (p *poller) run(ctx context.Context) {
 			} else {
 				<-fresh.Done() // until the order was dealt with
 			}
-			if ok {
-				last = in.Rotation
-			}
+			last = in.Rotation
 		}
 		cancel()
 	}
