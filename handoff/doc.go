@@ -18,6 +18,8 @@
 //     know are kept, and two writers of a state never lose each other's fields.
 //   - A state is matched by the client's session, then by its pid with its start time: a
 //     pid that has come again is nobody's.
+//   - A session that has overflowed is let go by a fresh context alone, or by a person:
+//     nothing that an agent may still call in a full one ends that.
 //   - No body ends or begins the frame around it, see [Inject].
 //
 // It types nothing and signals nobody: handoff/tmux and handoff/supervise do. When a

@@ -24,27 +24,9 @@ type Guard struct {
 // UsageUnknown stands for a context whose size is not known: it is below any threshold.
 const UsageUnknown = -1
 
-// Decide judges a tool call of the main agent. usage is the used share of the window, exempt
-// what [Guard.Exempt] says of the call. refuse says that the call is not to be made; news
-// that this is the session's first refusal: the state says so from now on, whatever later
-// readings tell, and has to be stored before the refusal is given.
-//
-// The calls of a subagent are not for Decide. It works in a context of its own, which neither
-// the figure nor the document is about, and what it has in hand would be lost; the next call
-// of the agent that started it is refused anyway.
-func (g *Guard) Decide(s *GuardState, usage float64, exempt bool) (refuse, news bool) {
-	full := s.Overflowed || usage >= g.Threshold && s.Lifecycle != SessionCompleted
-	if !full || exempt {
-		return false, false
-	}
-	news = !s.Overflowed
-	s.Overflowed = true
-	return true, news
-}
-
 // Refusal is what the agent is told instead of having its tool call made. dir is the
 // session's folder. It names no figure: 100 of the status line is the threshold.
-func (g *Guard) Refusal(dir string) string {
+func (g *Guard) Refusal(dir string, s *GuardState) string {
 	tools := strings.Join(g.Allow, ", ")
 	if i := strings.LastIndex(tools, ", "); i >= 0 {
 		tools = tools[:i] + " and " + tools[i+2:]
@@ -52,9 +34,14 @@ func (g *Guard) Refusal(dir string) string {
 	if tools != "" {
 		tools += " of " + filepath.Join(dir, GuardDocument) + ", and "
 	}
+	refused := ""
+	if s.RestartRefused != "" {
+		refused = fmt.Sprintf(" The restart that was asked for did not come: %s. Where that stays so, tell the user that the document is "+
+			"written and where, ask for a fresh session that reads it, and stop.", shown(s.RestartRefused, reasonMost))
+	}
 	return fmt.Sprintf("CONTEXT OVERFLOW: this session has used up its context, so this tool call was not made. Run /session dehydrate restart now: "+
 		"it writes down what the work needs and goes on in a fresh context. What still works: %splain sm commands such as "+
-		"'sm session dehydrate' and 'sm session restart', alone and without pipes.", tools)
+		"'sm session dehydrate' and 'sm session restart', alone and without pipes.%s", tools, refused)
 }
 
 // Bind takes in that a client's process shows its session for the first time, or another
@@ -63,6 +50,9 @@ func (g *Guard) Refusal(dir string) string {
 func (s *GuardState) Bind(c GuardClient) (news bool) {
 	if !c.runs(s) || c.SessionID == "" || s.SessionID == c.SessionID || s.ending() {
 		return false
+	}
+	if s.SessionID != "" {
+		s.ContextUsage = 0 // it was that of another context
 	}
 	s.SessionID = c.SessionID
 	s.PIDStart = c.Start
@@ -103,11 +93,17 @@ func (g *Guard) Line(name string, s *GuardState) string {
 	return fmt.Sprintf("%s [%s] %.0f%%", word(name), work, percent)
 }
 
-// lineMost bounds a part of the line, in characters.
-const lineMost = 80
+// lineMost bounds a part of the line, reasonMost a reason, in characters.
+const (
+	lineMost   = 80
+	reasonMost = 300
+)
 
-// word is a text as it can be shown in a line.
-func word(text string) string {
+// word is a text as it can be shown as a part of a line.
+func word(text string) string { return shown(text, lineMost) }
+
+// shown is a text as it can be shown in a line, of so many characters at most.
+func shown(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
@@ -117,8 +113,8 @@ func word(text string) string {
 		}
 		return r
 	}, text)
-	if r := []rune(text); len(r) > lineMost {
-		return string(r[:lineMost-1]) + "…"
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
 	}
 	return text
 }

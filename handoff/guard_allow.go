@@ -69,6 +69,9 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
+// forceFlag makes `sm session update` let a full session go, for a person.
+const forceFlag = "--force"
+
 // guardCommands are the commands of ours that a full session may run. Those that run other
 // programs, change settings or go on for ever are none of them.
 func guardCommands() []string {
@@ -83,11 +86,14 @@ func (g *Guard) plainCommand(command, cwd string) bool {
 	if !ok || len(words) < 2 || !slices.Contains(guardCommands(), words[1]) {
 		return false
 	}
+	if words[1] == "session" && slices.ContainsFunc(words[2:], func(word string) bool { return strings.HasPrefix(word, forceFlag) }) {
+		return false
+	}
 	program := words[0]
 	if program == "sm" {
 		return true
 	}
-	if !strings.Contains(program, "/") {
+	if !strings.Contains(program, "/") || strings.Contains(program, "=") { // a=/b sets a variable
 		return false
 	}
 	if !filepath.IsAbs(program) {

@@ -23,7 +23,11 @@ func TestGuardExempts(t *testing.T) {
 		}
 	}
 	program := filepath.Join(top, "bin", "sm")
-	for _, link := range [][2]string{{dir, filepath.Join(top, "link")}, {filepath.Join(top, "x"), filepath.Join(other, GuardDocument)}} {
+	variable := filepath.Join(top, "p", "A=")
+	if err := os.Mkdir(variable, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range [][2]string{{program, filepath.Join(variable, "sm")}, {dir, filepath.Join(top, "link")}, {filepath.Join(top, "x"), filepath.Join(other, GuardDocument)}} {
 		if err := os.Symlink(link[0], link[1]); err != nil {
 			t.Fatal(err)
 		}
@@ -68,6 +72,7 @@ func TestGuardExempts(t *testing.T) {
 		{"sm by its path", "Bash", dir, bash(program + " session restart"), true},
 		{"another sm", "Bash", dir, bash(filepath.Join(top, "p", "sm") + " session restart"), false},
 		{"another sm here", "Bash", dir, bash("./sm session restart"), false},
+		{"a variable that looks like it", "Bash", dir, bash("A=/sm session restart"), false},
 		{"a command of the shell", "Bash", dir, bash("ls"), false},
 		{"sm and more", "Bash", dir, bash("sm session dehydrate; ls"), false},
 		{"the skill", "Skill", dir, map[string]any{"skill": "session", "args": "dehydrate restart"}, true},
@@ -107,6 +112,7 @@ func plainCommands() map[string][]string {
 		`sm send x "it's ok; really > so"`:    {"sm", "send", "x", "it's ok; really > so"},
 		`sm send x ''`:                        {"sm", "send", "x", ""},
 		`sm send x a'b'"c"`:                   {"sm", "send", "x", "abc"},
+		`sm send x --force`:                   {"sm", "send", "x", "--force"},
 		`sm handoff /a-b_c.d/e:f@g%h,i+j=k`:   {"sm", "handoff", "/a-b_c.d/e:f@g%h,i+j=k"},
 		`sm send x 'Größe 😀'`:                 {"sm", "send", "x", "Größe 😀"},
 	}
@@ -134,6 +140,7 @@ func TestGuardPlainCommands(t *testing.T) {
 		"sm send x 'a", `sm send x "a`, "A=b sm session restart", "PATH=/x sm session restart", "env sm session restart", "exec sm session restart",
 		"sm;ls session", "s\\m session", "~/sm session restart", "sm ~ session", "(sm session restart)", "{ sm session restart; }", "! sm session restart",
 		"sm session restart ^a^b", "sm send x 'a\x00'", "sm send x 'a\nb'", "sm send x \xff", "smx session restart", "x/../sm session restart", "$SM session restart",
+		"sm session update --force a overflowed false", "sm session update a overflowed false --force=true", "sm session '--force' update a overflowed false",
 	} {
 		if g.plainCommand(command, "/") {
 			t.Errorf("%q is taken for a plain sm command", command)

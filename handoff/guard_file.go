@@ -1,7 +1,6 @@
 package handoff
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-	"time"
 )
 
 const (
@@ -76,126 +74,72 @@ var errUnchanged = errors.New("unchanged")
 // of it replaces the file in one step, on disk when UpdateGuard returns. An error of f is
 // returned and changes nothing. ctx bounds the waiting for other writers.
 func UpdateGuard(ctx context.Context, path string, f func(*GuardState) error) error {
-	return lockedGuard(ctx, path, func() error {
+	return lockedGuard(ctx, path, func(root *os.Root) error {
 		s, err := ReadGuard(path)
 		if err != nil {
 			return err
 		}
-		return changeGuard(path, s, f)
-	})
-}
-
-// changeGuard is UpdateGuard for who has the lock.
-func changeGuard(path string, s *GuardState, f func(*GuardState) error) error {
-	if err := f(s); err != nil {
-		if errors.Is(err, errUnchanged) {
-			return nil
+		if err := f(s); err != nil {
+			if errors.Is(err, errUnchanged) {
+				return nil
+			}
+			return err
 		}
-		return err
-	}
-	return writeGuard(path, s)
+		return writeGuard(root, path, s)
+	})
 }
 
 // writeGuard replaces a state file for who has the lock, so that one name does for the new
 // file: what a kill has left there is in nobody's way.
-func writeGuard(path string, s *GuardState) (err error) {
+func writeGuard(root *os.Root, path string, s *GuardState) error {
 	text, err := s.Encode()
 	if err != nil {
 		return err
 	}
+	name := filepath.Base(path)
 	mode := fs.FileMode(0o600)
-	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+	if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() {
 		mode = info.Mode().Perm()
 	}
-	fresh := path + ".new"
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	fresh := name + ".new"
+	err = root.Remove(fresh)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = putIn(root, fresh, text, mode)
 	}
-	f, err := os.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, bytes.NewReader(text))
-	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
 	if err == nil {
-		err = os.Rename(fresh, path)
+		err = root.Rename(fresh, name)
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(fresh))
+		_ = root.Remove(fresh) // the next one does, too
+		return guardError("write", path, err)
 	}
-	return syncFolder(filepath.Dir(path))
+	return syncIn(root)
 }
 
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
+// guardError names the state file in an error of its folder, whose names are relative.
+func guardError(op, path string, err error) error {
+	if inner, ok := errors.AsType[*fs.PathError](err); ok {
+		err = inner.Err
+	} else if inner, ok := errors.AsType[*os.LinkError](err); ok {
+		err = inner.Err
+	}
+	return &fs.PathError{Op: op, Path: path, Err: err}
+}
+
+// lockedGuard runs f, which gets the folder, while nobody else of us changes the state file.
+func lockedGuard(ctx context.Context, path string, f func(*os.Root) error) error {
+	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return err
+		return guardError("open", path, err)
 	}
-	return errors.Join(d.Sync(), d.Close())
-}
-
-const (
-	// guardPause is how soon a lock that is taken is tried again at first, guardPauseMost
-	// the longest: an update takes about as long as a disk needs to sync.
-	guardPause     = time.Millisecond
-	guardPauseMost = 8 * time.Millisecond
-)
-
-// lockedGuard runs f while nobody else of us changes the state file. The lock file is never
-// removed: with the name gone a second writer would lock another file of that name.
-func lockedGuard(ctx context.Context, path string, f func() error) error {
-	for pause := guardPause; ; pause = min(2*pause, guardPauseMost) {
-		lock, err := tryGuardLock(path + ".lock")
-		if err != nil {
-			return err
-		}
-		if lock != nil {
-			defer lock.Close()
-			return f()
-		}
-		wait := time.NewTimer(pause)
-		select {
-		case <-wait.C:
-		case <-ctx.Done():
-			wait.Stop()
-			return fmt.Errorf("%s is locked by another process: %w", path, ctx.Err())
-		}
-	}
-}
-
-// tryGuardLock gives the locked file, or nil when another one has it.
-func tryGuardLock(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("lock: %w", err)
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("lock %s: not a regular file", path)
-	}
-	for err == nil {
-		if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err, syscall.EINTR) {
-			break
-		}
-		err = nil
-	}
+	defer root.Close()
+	lock, err := lockIn(ctx, root, filepath.Base(path)+".lock")
 	switch {
-	case errors.Is(err, syscall.EWOULDBLOCK):
-		f.Close()
-		return nil, nil
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("%s is locked by another process: %w", path, ctx.Err())
 	case err != nil:
-		f.Close()
-		return nil, err
+		return guardError("lock", path, err)
 	}
-	if named, err := os.Lstat(path); err != nil || !os.SameFile(info, named) { // removed or replaced meanwhile
-		f.Close()
-		return nil, nil
-	}
-	return f, nil
-}
-
-// setAside gives what stands at the place of a state file another name beside it.
-func setAside(path string, now time.Time) (kept string, err error) {
-	kept = path + now.UTC().Format(".damaged-20060102T150405.000000000Z")
-	return kept, os.Rename(path, kept)
+	defer lock.Close()
+	return f(root)
 }

@@ -160,7 +160,12 @@ func TestGuardUpdate(t *testing.T) {
 func TestGuardLockHeld(t *testing.T) {
 	p := newProject(t)
 	path := p.put("A", GuardState{PID: 7})
-	lock, err := tryGuardLock(path + ".lock")
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	lock, err := tryLock(root, filepath.Base(path)+".lock")
 	if err != nil || lock == nil {
 		t.Fatal(lock, err)
 	}
@@ -236,7 +241,7 @@ func TestGuardHostileFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if kept, err := os.Lstat(done.SetAside); err != nil || !os.SameFile(before, kept) || !strings.Contains(done.SetAside, ".damaged-20260205T154500") {
+			if kept, err := os.Lstat(done.SetAside); err != nil || !os.SameFile(before, kept) || !strings.Contains(done.SetAside, ".damaged-20260205-154500") {
 				t.Errorf("kept as %q: %v", done.SetAside, err)
 			}
 			p.want("A", GuardState{PID: 12345, PIDStart: "1", Skill: "x", Lifecycle: SessionActive, StartedAt: now})

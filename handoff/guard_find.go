@@ -40,8 +40,8 @@ const (
 
 // FindGuarded finds the state file of a client: by its session first, by its process second.
 // It looks into the folder sessions of each of dirs and of all folders above them. Of several
-// that fit, one that is not completed comes first, then the one that was started last. What
-// cannot be read is nobody's.
+// that fit, one that has overflowed comes first, since no other may hide it, then one that is
+// not completed, then the one that was started last. What cannot be read is nobody's.
 func FindGuarded(dirs []string, c GuardClient) (path string, s *GuardState, ok bool) {
 	best := 0
 	for name, x := range guardFiles(dirs, c) {
@@ -50,11 +50,14 @@ func FindGuarded(dirs []string, c GuardClient) (path string, s *GuardState, ok b
 		case c.is(x):
 			rank = 4
 		case c.runs(x):
-			rank = 2
+			rank = 1
 		default:
 			continue
 		}
-		if x.Lifecycle != SessionCompleted {
+		switch {
+		case x.Overflowed:
+			rank += 2
+		case x.Lifecycle != SessionCompleted:
 			rank++
 		}
 		if rank > best || rank == best && x.StartedAt.After(s.StartedAt) {
@@ -64,9 +67,33 @@ func FindGuarded(dirs []string, c GuardClient) (path string, s *GuardState, ok b
 	return path, s, ok
 }
 
+// AnyGuarded says whether there is any session where FindGuarded would look. It reads none.
+func AnyGuarded(dirs []string) bool {
+	for folder := range guardFolders(dirs) {
+		for _, name := range guardSessions(folder) {
+			if info, err := os.Lstat(filepath.Join(folder, name, GuardFile)); err == nil && info.Mode().IsRegular() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // guardFiles gives the state files that can be read and may be the client's, by their paths.
 func guardFiles(dirs []string, c GuardClient) func(yield func(string, *GuardState) bool) {
 	return func(yield func(string, *GuardState) bool) {
+		for folder := range guardFolders(dirs) {
+			if !guardFilesIn(folder, c, yield) {
+				return
+			}
+		}
+	}
+}
+
+// guardFolders gives the folders of sessions of dirs and of the folders above them, whether
+// they are there or not, each once.
+func guardFolders(dirs []string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
 		seen := map[string]bool{}
 		for _, dir := range dirs {
 			if !filepath.IsAbs(dir) {
@@ -74,7 +101,7 @@ func guardFiles(dirs []string, c GuardClient) func(yield func(string, *GuardStat
 			}
 			dir = filepath.Clean(dir)
 			for range guardLevels {
-				if !seen[dir] && !guardFilesIn(filepath.Join(dir, GuardFolder), c, yield) {
+				if !seen[dir] && !yield(filepath.Join(dir, GuardFolder)) {
 					return
 				}
 				seen[dir] = true

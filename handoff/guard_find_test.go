@@ -30,6 +30,9 @@ func TestGuardFinds(t *testing.T) {
 		{"init asks", map[string]GuardState{"B": {PID: 1}}, GuardClient{PID: 1}, ""},
 		{"two of one session: the last started", map[string]GuardState{"A": {SessionID: "s", StartedAt: late}, "B": {SessionID: "s", StartedAt: early}}, client, "A"},
 		{"two of one process: not the completed one", map[string]GuardState{"A": {PID: 7, Lifecycle: SessionCompleted, StartedAt: late}, "B": {PID: 7, StartedAt: early}}, client, "B"},
+		{"two of one process: the full one", map[string]GuardState{"A": {PID: 7, Overflowed: true, StartedAt: early}, "B": {PID: 7, StartedAt: late}}, client, "A"},
+		{"two of one session: the full one", map[string]GuardState{"A": {SessionID: "s", Overflowed: true}, "B": {SessionID: "s", PID: 7, StartedAt: late}}, client, "A"},
+		{"full, but of another session", map[string]GuardState{"A": {PID: 7, SessionID: "old", Overflowed: true}, "B": {SessionID: "s"}}, client, "B"},
 		{"a completed one", map[string]GuardState{"A": {PID: 7, Lifecycle: SessionCompleted}}, client, "A"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,6 +62,20 @@ func TestGuardFindsFromSeveralFolders(t *testing.T) {
 	inner.put("B", GuardState{SessionID: "t"})
 	if got, _, _ := FindGuarded([]string{inner.dir}, GuardClient{SessionID: "s"}); got != path {
 		t.Errorf("above a project with sessions of its own: found %q", got)
+	}
+}
+
+func TestGuardAny(t *testing.T) {
+	p := newProject(t)
+	deep := []string{"", "relative", filepath.Join(p.dir, "a", "b")}
+	p.write(filepath.Join(p.session("A"), GuardDocument), "x")
+	p.write(p.session("file"), "x")
+	if AnyGuarded(deep) || AnyGuarded(nil) {
+		t.Error("there is none")
+	}
+	p.put("B", GuardState{})
+	if !AnyGuarded(deep) || AnyGuarded(deep[:2]) {
+		t.Error("there is one above the last folder")
 	}
 }
 

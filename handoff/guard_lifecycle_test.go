@@ -56,6 +56,12 @@ func TestGuardActivates(t *testing.T) {
 			with(going, func(s *GuardState) { full(s); s.PID, s.PIDStart = 8, "200" }), true},
 		{"full: never bound", new(with(going, func(s *GuardState) { full(s); s.SessionID = "" })), client,
 			with(going, func(s *GuardState) { full(s); s.SessionID = "" }), true},
+		{"full: never bound, for another process", new(with(going, func(s *GuardState) { full(s); s.SessionID = "" })), GuardClient{"", 9, "300"},
+			with(going, func(s *GuardState) { full(s); s.SessionID = "" }), true},
+		{"full: never bound, to be restarted", new(with(going, func(s *GuardState) { full(s); s.SessionID, s.Lifecycle, s.KillRequested = "", SessionRestarting, true })), client,
+			with(going, func(s *GuardState) { full(s); s.SessionID, s.Lifecycle, s.KillRequested = "", SessionRestarting, true }), true},
+		{"full: to be restarted", new(with(going, func(s *GuardState) { full(s); s.Lifecycle, s.KillRequested = SessionRestarting, true })), client,
+			with(going, func(s *GuardState) { full(s); s.Lifecycle, s.KillRequested = SessionRestarting, true }), true},
 		{"full: dehydrating", new(with(going, func(s *GuardState) { full(s); s.Dehydrate(guardNow) })), client,
 			with(going, func(s *GuardState) { full(s); s.Dehydrate(guardNow) }), true},
 		{"after sm run has resumed it", &GuardState{PID: 7, PIDStart: "100", Skill: "implement", Lifecycle: SessionResuming, StartedAt: guardStart, CurrentPhase: "Phase 2"}, client,
@@ -111,6 +117,34 @@ func TestGuardAgentsDoNotCollide(t *testing.T) {
 	if err := activate("D", GuardClient{"s3", 8, "200"}); err != nil {
 		t.Errorf("after a clear: %v", err)
 	}
+	// Left like that, it is nobody's, and anybody may take it.
+	p.want("C", GuardState{Lifecycle: SessionCompleted})
+	if done, err := Activate(t.Context(), Activation{Dir: p.session("C"), Skill: "x", Client: GuardClient{"s4", 9, "1"}, Now: guardNow, Alive: lives}); err != nil || done.Full {
+		t.Errorf("a session that was full once: %+v, %v", done, err)
+	}
+	// Where nobody knows which session was full, its process must have ended.
+	for alive, want := range map[bool]bool{true: true, false: false} {
+		p.put("K", GuardState{PID: 6, Lifecycle: SessionRestarting, Overflowed: true})
+		done, err := Activate(t.Context(), Activation{Dir: p.session("K"), Skill: "x", Client: GuardClient{"s5", 10, "1"}, Now: guardNow,
+			Alive: func(int, string) bool { return alive }})
+		if err != nil || done.Full != want {
+			t.Errorf("the full process lives %v: %+v, %v", alive, done, err)
+		}
+	}
+	// Nor by moving to another project, nor under a process of its own.
+	q := newProject(t)
+	for name, s := range map[string]GuardState{"by its process": {PID: 8, PIDStart: "200", SessionID: "s3", Overflowed: true}, "resumed": {PID: 5, SessionID: "s3", Overflowed: true}} {
+		p.put("F", s)
+		a := Activation{Dir: q.session("G"), Skill: "x", Client: GuardClient{"s3", 8, "200"}, Now: guardNow, Dirs: []string{p.dir}, Alive: lives}
+		if _, err := Activate(t.Context(), a); err == nil || !strings.Contains(err.Error(), "has overflowed") {
+			t.Errorf("%s, to another project: %v", name, err)
+		}
+	}
+	p.put("F", GuardState{PID: 5, SessionID: "s3", Lifecycle: SessionActive})
+	if err := activate("H", GuardClient{"s3", 8, "200"}); err != nil {
+		t.Error(err)
+	}
+	p.want("F", GuardState{Lifecycle: SessionCompleted}) // a resumed client has one session, too
 	// A process with the used pid of an agent that died is another one.
 	p.put("E", GuardState{PID: 7, PIDStart: "1", Skill: "x", Lifecycle: SessionActive})
 	if err := activate("E", other); err != nil {
@@ -205,7 +239,7 @@ func TestGuardFlowOfRestart(t *testing.T) {
 	}
 	activate(old)
 	update(func(s *GuardState) { s.Report(old, 0.8, time.Now()); s.CurrentPhase = "Phase 5: Build\nLoop" })
-	update(func(s *GuardState) { testGuard().Decide(s, 0.8, false); s.Dehydrate(time.Now()) })
+	update(func(s *GuardState) { testGuard().Decide(s, old, 0.8, false); s.Dehydrate(time.Now()) })
 	p.write(filepath.Join(dir, GuardDocument), "What to do next.\n")
 	if _, _, ok := RestartPrompt(p.dir, 7, "100"); ok {
 		t.Error("a restart that nobody has asked for")

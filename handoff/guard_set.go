@@ -17,9 +17,26 @@ const maxGuardText = 16 << 10
 // BelongsTo says whether a session is that of a client.
 func (s *GuardState) BelongsTo(c GuardClient) bool { return c.is(s) || c.runs(s) }
 
+// fullKeeps are the fields by which a full session is known, and by which it would be let
+// go. Nobody sets them while it is full: whoever may call Set, the agent may.
+func fullKeeps() []string {
+	return []string{
+		"pid", "pidStart", "sessionId", "lifecycle", "overflowed", "killRequested", "startedAt", "dehydratingSince", "restartRefused",
+	}
+}
+
 // Set gives a field of the file, by its name there, a value that is written as a person
-// writes it. contextUsage is a share, 0 to 1, and true of now.
+// writes it. contextUsage is a share, 0 to 1, and true of now. It refuses what would let a
+// full session go.
 func (s *GuardState) Set(field, value string, now time.Time) error {
+	if s.Overflowed && slices.Contains(fullKeeps(), field) && (field != "overflowed" || value == "false") {
+		return fmt.Errorf("the context is still full, so %s stays as it is; hand the session over with 'sm session dehydrate' and 'sm session restart'", field)
+	}
+	return s.Override(field, value, now)
+}
+
+// Override is Set for a person, who may let a full session go.
+func (s *GuardState) Override(field, value string, now time.Time) error {
 	var names []string
 	for name, to := range s.fields() {
 		if names = append(names, name); name != field {

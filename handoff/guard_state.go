@@ -40,6 +40,7 @@ type GuardState struct {
 	Skill     string    `json:"skill"`
 	Lifecycle Lifecycle `json:"lifecycle"`
 	// Overflowed sticks until a fresh activation: a smaller reading does not undo it.
+	// While it is set, SessionID is the session that has overflowed.
 	Overflowed    bool `json:"overflowed"`
 	KillRequested bool `json:"killRequested"`
 	// ContextUsage is the used share of the window, 0 to 1, at LastHeartbeat.
@@ -51,6 +52,8 @@ type GuardState struct {
 	// DehydratingSince is when the document was asked for.
 	DehydratingSince time.Time `json:"dehydratingSince,omitzero"`
 	RestartPrompt    string    `json:"restartPrompt,omitzero"`
+	// RestartRefused says why the last restart that was asked for did not come, in a line.
+	RestartRefused string `json:"restartRefused,omitzero"`
 
 	members []guardMember // as they were read
 	was     *GuardState

@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,8 @@ func TestGuardDecides(t *testing.T) {
 		{"unknown", GuardState{}, UsageUnknown, false, false, false},
 		{"at the threshold", GuardState{}, 152_000.0 / 200_000, false, true, true},
 		{"above it", GuardState{}, 0.9, false, true, true},
-		{"an exempt call", GuardState{}, 0.9, true, false, false},
+		{"an exempt call", GuardState{}, 0.9, true, false, true},
+		{"an exempt call below the threshold", GuardState{}, 0.7, true, false, false},
 		{"sticky: after a smaller reading", GuardState{Overflowed: true}, 0.1, false, true, false},
 		{"sticky: while unknown", GuardState{Overflowed: true}, UsageUnknown, false, true, false},
 		{"sticky: an exempt call", GuardState{Overflowed: true}, 0.1, true, false, false},
@@ -34,7 +36,7 @@ func TestGuardDecides(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := tt.state
-			refuse, news := testGuard().Decide(&s, tt.usage, tt.exempt)
+			refuse, news := testGuard().Decide(&s, GuardClient{}, tt.usage, tt.exempt)
 			if refuse != tt.refuse || news != tt.news || s.Overflowed != (tt.state.Overflowed || tt.news) {
 				t.Errorf("refuse %v, news %v, overflowed %v", refuse, news, s.Overflowed)
 			}
@@ -42,9 +44,36 @@ func TestGuardDecides(t *testing.T) {
 	}
 }
 
+// The session that has overflowed is the one that makes the call, whatever stands in the file.
+func TestGuardDecidesWhoseContextIsFull(t *testing.T) {
+	client := GuardClient{"s", 7, "100"}
+	for _, tt := range []struct {
+		name  string
+		state GuardState
+		usage float64
+		want  string
+		news  bool
+	}{
+		{"not bound", GuardState{PID: 7}, 0.8, "s", true},
+		{"bound to what somebody has written", GuardState{PID: 7, SessionID: "x"}, 0.8, "s", true},
+		{"while it dehydrates", GuardState{PID: 7, SessionID: "old", Lifecycle: SessionDehydrating}, 0.8, "s", true},
+		{"full already, not bound", GuardState{PID: 7, Overflowed: true}, 0.1, "s", true},
+		{"full already, then cleared", GuardState{PID: 7, SessionID: "old", Overflowed: true}, 0.8, "old", false},
+		{"not full", GuardState{PID: 7, SessionID: "old"}, 0.5, "old", false},
+	} {
+		for _, exempt := range []bool{false, true} {
+			s := tt.state
+			refuse, news := testGuard().Decide(&s, client, tt.usage, exempt)
+			if s.SessionID != tt.want || news != tt.news || refuse != (s.Overflowed && !exempt) {
+				t.Errorf("%s: refuse %v, news %v, %+v", tt.name, refuse, news, s)
+			}
+		}
+	}
+}
+
 // Seed 004, troubleshooting: a message that says what to run, and what still works, without a percentage.
 func TestGuardRefusalSaysWhatToDo(t *testing.T) {
-	got := testGuard().Refusal("/p/sessions/A")
+	got := testGuard().Refusal("/p/sessions/A", new(GuardState))
 	for _, want := range []string{"/session dehydrate restart", "Write, Edit and Read of /p/sessions/A/DEHYDRATED_CONTEXT.md", "sm commands"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q does not say %q", got, want)
@@ -53,7 +82,7 @@ func TestGuardRefusalSaysWhatToDo(t *testing.T) {
 	if strings.ContainsRune(got, '%') {
 		t.Errorf("%q tells a percentage", got)
 	}
-	if got := (&Guard{}).Refusal("/p"); strings.Contains(got, "DEHYDRATED") || !strings.Contains(got, "plain sm commands") {
+	if got := (&Guard{}).Refusal("/p", &GuardState{RestartRefused: "no restart of 10 is left"}); strings.Contains(got, "DEHYDRATED") || !strings.Contains(got, "plain sm commands") {
 		t.Errorf("with no tools allowed: %q", got)
 	}
 }
@@ -98,8 +127,12 @@ func TestGuardBinds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := tt.state
+			s.ContextUsage = 0.5
 			if news := s.Bind(client); news != tt.news || s.SessionID != tt.want {
 				t.Errorf("news %v, session %q; want %v, %q", news, s.SessionID, tt.news, tt.want)
+			}
+			if left := tt.state.SessionID != "" && tt.news; (s.ContextUsage == 0) != left {
+				t.Errorf("usage %v: that of a session which was left does not count", s.ContextUsage)
 			}
 			if tt.news && s.PIDStart != "100" {
 				t.Errorf("start time %q", s.PIDStart)
@@ -145,11 +178,12 @@ func TestGuardSet(t *testing.T) {
 		{"contextUsage", "0.85", ""}, {"contextUsage", "85", "contextUsage is a share"}, {"contextUsage", "NaN", "contextUsage is a share"},
 		{"contextUsage", "-0.1", "contextUsage is a share"}, {"contextUsage", "", "contextUsage is a share"},
 		{"pid", "4711", ""}, {"pid", "1", "pid is no process"}, {"pid", "x", "pid is no process"}, {"pid", "2147483648", "pid is no process"},
-		{"overflowed", "true", ""}, {"overflowed", "yes", "overflowed is true or false"}, {"killRequested", "true", ""},
+		{"overflowed", "yes", "overflowed is true or false"}, {"killRequested", "true", ""},
 		{"lifecycle", "completed", ""}, {"lifecycle", "done", "lifecycle is none of"},
 		{"skill", "test", ""}, {"currentPhase", "Phase 1: \"Größe\"", ""}, {"restartPrompt", "go on", ""}, {"restartPrompt", "\xff", "restartPrompt is not a text"},
 		{"sessionId", "s", ""}, {"startedAt", "2026-02-05T16:30:00+02:00", ""}, {"startedAt", "today", "startedAt is a time"},
 		{"lastheartbeat", "x", `no field "lastheartbeat"; there are pid, pidStart, sessionId,`}, {"", "", `no field ""`}, {"members", "x", "no field"},
+		{"overflowed", "true", ""},
 	} {
 		err := s.Set(tt.field, tt.value, now)
 		if got := errorText(err); tt.err == "" && got != "" || !strings.HasPrefix(got, tt.err) {
@@ -162,6 +196,36 @@ func TestGuardSet(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, s, onlyFields); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// While a session is full nothing is set by which it is known or would be let go, whoever asks; a person overrides.
+func TestGuardSetWhileFull(t *testing.T) {
+	now := time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC)
+	values := map[string]string{
+		"pid": "4242", "pidStart": "", "sessionId": "", "skill": "test", "lifecycle": "restarting", "overflowed": "false", "killRequested": "false",
+		"contextUsage": "0.1", "currentPhase": "Phase 6", "startedAt": "2026-01-01T00:00:00Z", "lastHeartbeat": "2026-01-01T00:00:00Z",
+		"dehydratingSince": "2026-01-01T00:00:00Z", "restartPrompt": "go on", "restartRefused": "",
+	}
+	free := []string{"skill", "contextUsage", "currentPhase", "lastHeartbeat", "restartPrompt"}
+	full := GuardState{PID: 7, PIDStart: "100", SessionID: "s", Lifecycle: SessionDehydrating, Overflowed: true, KillRequested: true, StartedAt: now, DehydratingSince: now, RestartRefused: "x"}
+	for field := range full.fields() {
+		value, known := values[field]
+		if !known {
+			t.Errorf("%s is new: may it be set while the context is full?", field)
+		}
+		s := full
+		if err := s.Set(field, value, now); (err == nil) != slices.Contains(free, field) {
+			t.Errorf("%s: error %v", field, err)
+		} else if err != nil && !cmp.Equal(s, full, onlyFields) {
+			t.Errorf("%s was refused, and set", field)
+		}
+		if err := s.Override(field, value, now); err != nil || cmp.Equal(s, full, onlyFields) {
+			t.Errorf("%s, by a person: error %v", field, err)
+		}
+	}
+	if err := full.Set("overflowed", "true", now); err != nil {
+		t.Error(err)
 	}
 }
 

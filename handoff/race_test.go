@@ -177,7 +177,7 @@ func TestStaleLock(t *testing.T) {
 	}
 	if f, err := os.OpenRoot(s.dir); err != nil {
 		t.Fatal(err)
-	} else if lock, err := tryLock(f); lock != nil || err != nil {
+	} else if lock, err := tryLock(f, lockFile); lock != nil || err != nil {
 		t.Fatalf("the lock is free: %v", err)
 	}
 	given := make(chan string)
@@ -203,7 +203,7 @@ func TestLockTakenAway(t *testing.T) {
 	s.put("worker", "plan", noon)
 	err := s.with(false, func(held *store) error {
 		noError(t, os.Remove(s.path(lockFile)))
-		lock, err := tryLock(held.root)
+		lock, err := tryLock(held.root, lockFile)
 		if lock == nil {
 			t.Errorf("a new lock: %v", err)
 			return nil

@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,13 +28,9 @@ type store struct {
 
 const lockFile = ".lock"
 
-// A process that was stopped may hold the lock for as long as it likes. Nobody waits for
-// it longer than lockWait.
-const (
-	lockWait     = 5 * time.Second
-	lockPause    = time.Millisecond
-	lockPauseMax = 20 * time.Millisecond
-)
+// lockWait is the longest that anybody waits for the lock: a process that was stopped may
+// hold it for as long as it likes.
+const lockWait = 5 * time.Second
 
 // ErrLocked is a folder of documents that another process did not give up in time.
 var ErrLocked = errors.New("another process keeps the handoff documents locked; try again")
@@ -112,45 +109,18 @@ func openDir(dir string) (*os.Root, error) {
 	return root, nil
 }
 
-// takeLock waits for the lock. The system takes it from a process that ends, so it never
-// goes stale; its file is never removed, for the next process would lock another one.
+// takeLock waits for the lock of the folder.
 func takeLock(root *os.Root) (*os.File, error) {
-	pause, end := lockPause, time.Now().Add(lockWait)
-	for {
-		f, err := tryLock(root)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("lock the handoff documents: %w; see to the permissions and the file system of their folder", err)
-		case f != nil:
-			return f, nil
-		case time.Now().After(end):
-			return nil, ErrLocked
-		}
-		time.Sleep(pause)
-		pause = min(2*pause, lockPauseMax)
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	f, err := lockIn(ctx, root, lockFile)
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, ErrLocked
+	case err != nil:
+		return nil, fmt.Errorf("lock the handoff documents: %w; see to the permissions and the file system of their folder", err)
 	}
-}
-
-// tryLock returns nothing when another has the lock, or when somebody took the file away
-// under our hands.
-func tryLock(root *os.Root) (*os.File, error) {
-	f, err := root.OpenFile(lockFile, os.O_RDWR|os.O_CREATE|unix.O_NONBLOCK, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if err == nil {
-		held, heldErr := f.Stat()
-		named, namedErr := root.Lstat(lockFile)
-		if heldErr == nil && namedErr == nil && os.SameFile(held, named) {
-			return f, nil
-		}
-	}
-	f.Close()
-	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
-		err = nil
-	}
-	return nil, err
+	return f, nil
 }
 
 // errIrregular is a name that is no plain file.
@@ -192,28 +162,7 @@ func (s *store) put(name string, data []byte) error {
 	if err := s.root.RemoveAll(name); err != nil {
 		return err
 	}
-	f, err := s.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
-}
-
-// sync makes names durable. Some network file systems cannot.
-func (s *store) sync() error {
-	d, err := s.root.Open(".")
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
-		return err
-	}
-	return nil
+	return putIn(s.root, name, data, 0o600)
 }
 
 // A document's file that is about to take its place has a name of its own until the
@@ -251,7 +200,7 @@ func (s *store) commit(m *manifest, files map[string]string) error {
 		return fail(err)
 	}
 	s.step("sync")
-	if err := s.sync(); err != nil {
+	if err := syncIn(s.root); err != nil {
 		return fail(err)
 	}
 	s.step("rename manifest")
@@ -260,7 +209,7 @@ func (s *store) commit(m *manifest, files map[string]string) error {
 	}
 	// From here on the documents are stored, and it would be wrong to say otherwise.
 	s.step("sync manifest")
-	if err := s.sync(); err != nil {
+	if err := syncIn(s.root); err != nil {
 		return fmt.Errorf("make handoff documents in %s durable: %w; see to the disk", quoted(s.dir), err)
 	}
 	for name := range files {
@@ -341,28 +290,11 @@ func (s *store) load(channel string, now time.Time) (*manifest, error) {
 		}
 		return m, nil
 	}
-	aside, asideErr := s.setAside(name, now)
+	aside, asideErr := setAsideIn(s.root, name, now)
 	if asideErr != nil {
 		return nil, fmt.Errorf("set aside damaged manifest %s: %w; move it away", quoted(name), asideErr)
 	}
 	s.log.Warn("a manifest of handoff documents was damaged; it is set aside and the channel starts afresh",
 		"manifest", filepath.Join(s.dir, name), "kept", filepath.Join(s.dir, aside), "err", err)
 	return empty, nil
-}
-
-// setAside renames a file so that nothing finds it but a human.
-func (s *store) setAside(name string, now time.Time) (string, error) {
-	base := name + ".damaged-" + now.UTC().Format(idLayout) // at most 238 bytes
-	aside := base
-	for n := 2; ; n++ {
-		_, err := s.root.Lstat(aside)
-		if errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		if err != nil {
-			return "", err
-		}
-		aside = fmt.Sprintf("%s-%d", base, n)
-	}
-	return aside, s.root.Rename(name, aside)
 }

@@ -50,6 +50,7 @@ type core struct {
 	registry   bool // what is learnt now is told by the client's registry
 	thresholds alerts.Thresholds
 	autoRotate bool
+	refused    map[string]string // by state file: why its restart was refused, as the operator has heard
 
 	effects []effect       // what to do once all that led to it is stored
 	waiting []chan<- error // who waits until all of this is stored
@@ -61,7 +62,7 @@ func (a *App) newCore(stored fleet.Stored, now time.Time) (*core, error) {
 		log: a.log, dryRun: a.o.DryRun, stops: map[alerts.AgentID]int{},
 		past: histories{}, edits: &a.edits, began: now,
 		terminal: a.o.Terminal, carriers: map[alerts.AgentID]carrier{}, sanitise: a.o.Sanitise,
-		rotations: handoff.NewRotations(a.o.Handoff.Rotations), runs: map[alerts.AgentID]*run{},
+		rotations: handoff.NewRotations(a.o.Handoff.Rotations), runs: map[alerts.AgentID]*run{}, refused: map[string]string{},
 		thresholds: a.o.Alerts.Thresholds, autoRotate: a.o.Handoff.AutoRotate,
 	}
 	if c.sanitise == nil {

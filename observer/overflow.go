@@ -37,37 +37,30 @@ func (a *App) guards() bool { return a.o.Guard.Enabled && !a.o.DryRun }
 // is answered; where it cannot be stored the call is made, for an agent that is refused
 // everything while sm cannot write could not hand over either.
 func (a *App) judge(ctx context.Context, p *hook.Payload) (answer hook.Answer) {
-	client := guardClient(p.SessionID, &p.SM)
-	path, s, ok := handoff.FindGuarded([]string{p.SM.Project, p.CWD}, client)
-	if !ok {
+	var key alerts.Key
+	within, cancel := context.WithTimeout(ctx, judgeWithin)
+	defer cancel()
+	j, err := a.o.Guard.Judge(within, handoff.ToolCall{
+		Dirs: []string{p.SM.Project, p.CWD}, Client: guardClient(p.SessionID, &p.SM), Alive: a.o.Alive,
+		Exempt: func(dir string) bool { return a.o.Guard.Exempt(dir, p) },
+		Usage: func(s *handoff.GuardState) (usage float64) {
+			usage, key = a.usage(ctx, p.SessionID, s)
+			return usage
+		},
+	})
+	if err != nil {
+		a.log.Error("a session is full, but that cannot be stored: its tool calls are not refused", "session", p.SessionID, "err", err)
 		return answer
 	}
-	usage, key := a.usage(ctx, p.SessionID, s)
-	dir := filepath.Dir(path)
-	exempt := a.o.Guard.Exempt(dir, p)
-	refuse, news := a.o.Guard.Decide(s, usage, exempt)
-	if news {
-		ctx, cancel := context.WithTimeout(ctx, judgeWithin)
-		defer cancel()
-		err := handoff.UpdateGuard(ctx, path, func(s *handoff.GuardState) error {
-			s.Bind(client) // now or, while it is full, never: a resumed client is known by its session alone
-			refuse, news = a.o.Guard.Decide(s, usage, exempt)
-			return nil
-		})
-		if err != nil {
-			a.log.Error("a session is full, but that cannot be stored: its tool calls are not refused", "session", p.SessionID, "err", err)
-			return answer
-		}
-	}
-	if !refuse {
-		return answer
-	}
-	a.log.Info("tool call refused", "session", p.SessionID, "tool", p.ToolName, "first", news)
-	if news {
+	if j.First {
 		key.Ref = "overflow"
-		a.tellOperator(ctx, key, filepath.Base(dir)+" has used up its context: its tool calls are refused until it restarts.")
+		a.tellOperator(ctx, key, filepath.Base(j.Dir)+" has used up its context: its tool calls are refused until it restarts.")
 	}
-	return hook.Answer{Event: p.Event, Deny: a.o.Guard.Refusal(dir)}
+	if !j.Refuse {
+		return answer
+	}
+	a.log.Info("tool call refused", "session", p.SessionID, "tool", p.ToolName, "first", j.First)
+	return hook.Answer{Event: p.Event, Deny: a.o.Guard.Refusal(j.Dir, j.State)}
 }
 
 // guardLine takes a report into the state of its session and gives what the status line is
@@ -94,6 +87,7 @@ func (a *App) guardLine(ctx context.Context, status *hook.Status, now time.Time)
 			resumed = false
 		}
 	}
+	a.tellRefused(ctx, status.SessionID, path, s)
 	if resumed { // once: from now on the session is bound
 		_, key := a.usage(ctx, status.SessionID, s)
 		key.Ref = "restarted"
@@ -104,6 +98,25 @@ func (a *App) guardLine(ctx context.Context, status *hook.Status, now time.Time)
 		return nil // a text has no error
 	}
 	return line
+}
+
+// tellRefused tells the operator, once, that a full session does not get the restart that it
+// has asked for.
+func (a *App) tellRefused(ctx context.Context, session, path string, s *handoff.GuardState) {
+	if !s.Overflowed || s.RestartRefused == "" {
+		return
+	}
+	_, key := a.usage(ctx, session, s)
+	key.Ref = "not restarted"
+	err := a.do(context.WithoutCancel(ctx), func(c *core) {
+		if c.refused[path] != s.RestartRefused {
+			c.refused[path] = s.RestartRefused
+			c.operator(key.String(), "[sm guard] "+filepath.Base(filepath.Dir(path))+" is full and was not restarted: "+s.RestartRefused)
+		}
+	})
+	if err != nil { // the next report does
+		a.log.Debug("the operator is not told of a refused restart", "session", session, "err", err)
+	}
 }
 
 // freshenEffect lets a guarded session go on whose context a handoff has renewed.
@@ -174,7 +187,7 @@ func (a *App) usage(ctx context.Context, session string, s *handoff.GuardState) 
 	}
 	told := s.LastHeartbeat
 	switch second := at.Truncate(time.Second); {
-	case told.Before(opened):
+	case told.Before(opened), share >= 0 && told.After(time.Now().Add(time.Minute)): // of a wrong clock, or made up
 	case share < 0 || told.After(second):
 		share = s.ContextUsage
 	case told.Equal(second): // whichever came first

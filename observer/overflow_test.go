@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -54,6 +53,12 @@ func (g *guarded) doc() string  { return filepath.Join(g.dir, handoff.GuardDocum
 func (g *guarded) update(field, value string) {
 	g.t.Helper()
 	noErrors(g.t, handoff.UpdateGuard(g.t.Context(), g.file(), func(s *handoff.GuardState) error { return s.Set(field, value, time.Now()) }))
+}
+
+// override is what a person does.
+func (g *guarded) override(field, value string) {
+	g.t.Helper()
+	noErrors(g.t, handoff.UpdateGuard(g.t.Context(), g.file(), func(s *handoff.GuardState) error { return s.Override(field, value, time.Now()) }))
 }
 
 // sm is the origin of all that the client says. It stands in some other folder.
@@ -232,7 +237,7 @@ func TestSeed004_SessionBinding(t *testing.T) {
 	g.client.SessionID = uuid(2) // late, while the old session is ended
 	g.shows(20)
 	check("R1: overflowed", handoff.GuardState{Lifecycle: handoff.SessionActive, SessionID: uuid(1), ContextUsage: 0.2, Overflowed: true})
-	g.update("overflowed", "false")
+	g.override("overflowed", "false")
 	g.update("lifecycle", "dehydrating")
 	g.shows(21)
 	check("R1: dehydrating", handoff.GuardState{Lifecycle: handoff.SessionDehydrating, SessionID: uuid(1), ContextUsage: 0.21})
@@ -275,147 +280,6 @@ func TestSeed004_StatusLineOfTheRightSession(t *testing.T) {
 	g.update("lifecycle", "completed")
 	if got := g.shows(60); got != "" || g.state().ContextUsage != 0.5 {
 		t.Errorf("completed: %q, %+v", got, g.state())
-	}
-	g.stop()
-}
-
-// The figure is the transcript's, and the state file's where that is newer or alone.
-func TestGuardUsage(t *testing.T) {
-	checkAppLeaks(t)
-	g := newGuarded(t)
-	g.write(g.session, reply(ago(20*time.Second), "m1", 100_000, 10))
-	g.start()
-	g.activate()
-	at := func(usage string, before time.Duration) {
-		g.update("contextUsage", usage)
-		g.update("lastHeartbeat", time.Now().Add(-before).UTC().Format(time.RFC3339))
-	}
-	at("0.9", time.Minute)
-	g.refused("an old figure", false)
-	g.write(g.session, reply(ago(10*time.Second), "m2", 160_000, 10))
-	g.until("the reading", func() bool { s := g.rig.session(g.session); return s.TokensUsed != nil && *s.TokensUsed == 160_000 })
-	at("0.5", 5*time.Second)
-	g.refused("a new figure", false)
-	at("0.5", time.Minute)
-	g.refused("the transcript", true)
-	g.stop()
-}
-
-// What the state file told before a compaction is not the context after it.
-func TestGuardUsageAfterCompaction(t *testing.T) {
-	checkAppLeaks(t)
-	g := newGuarded(t)
-	g.write(g.session, reply(ago(20*time.Second), "m1", 100_000, 10))
-	g.start()
-	g.activate()
-	g.refused("to be known by a hook", false)
-	g.update("contextUsage", "0.9")
-	g.update("lastHeartbeat", time.Now().Add(-15*time.Second).UTC().Format(time.RFC3339))
-	g.write(g.session, boundary(ago(10*time.Second), "b1", "auto", 180_000))
-	g.until("the compaction", func() bool { s := g.rig.session(g.session); return s.Cycle == 2 && s.TokensUsed == nil })
-	g.refused("unknown after a compaction", false)
-	g.update("contextUsage", "0.9")
-	g.refused("told after it", true)
-	g.stop()
-}
-
-// The first refusal is of the session: it is known by that from then on, without a status line.
-func TestGuardBindsByRefusal(t *testing.T) {
-	checkAppLeaks(t)
-	g := newGuarded(t)
-	g.start()
-	g.activate()
-	g.update("contextUsage", "0.8")
-	g.refused("full", true)
-	if s := g.state(); s.SessionID != uuid(1) {
-		t.Errorf("%+v", s)
-	}
-	g.client.PID = 4712
-	g.refused("a resumed client", true)
-	g.stop()
-}
-
-// A subagent has a context of its own. So has a session that nobody has activated.
-func TestGuardLeavesOthersAlone(t *testing.T) {
-	checkAppLeaks(t)
-	g := newGuarded(t)
-	g.start()
-	g.shows(90)
-	g.refused("not activated", false)
-	g.activate()
-	g.shows(90)
-	if got := g.call("Bash", `{"command":"ls"}`, `,"agent_id":"a1"`); got != "" || g.state().Overflowed {
-		t.Errorf("a subagent: %q, %+v", got, g.state())
-	}
-	g.refused("its agent", true)
-	if got := g.call("Bash", `{"command":"ls"}`, `,"agent_id":"a1"`); got != "" {
-		t.Errorf("a subagent of a full session: %q", got)
-	}
-	g.stop()
-}
-
-func TestGuardOff(t *testing.T) {
-	for name, off := range map[string]func(*Options){
-		"off":     func(o *Options) { o.Guard.Enabled = false },
-		"dry run": func(o *Options) { o.DryRun = true },
-	} {
-		t.Run(name, func(t *testing.T) {
-			checkAppLeaks(t)
-			g := newGuarded(t)
-			off(&g.o)
-			g.start()
-			g.activate()
-			before := g.state()
-			if got := g.shows(90); got != "" {
-				t.Errorf("shows %q", got)
-			}
-			g.refused("full", false)
-			if diff := cmp.Diff(before, g.state(), cmpopts.IgnoreUnexported(*before)); diff != "" {
-				t.Errorf("(-before +after):\n%s", diff)
-			}
-			g.stop()
-		})
-	}
-}
-
-// Whatever stands in the place of the state, the tool call is made.
-func TestGuardHostileStates(t *testing.T) {
-	checkAppLeaks(t)
-	g := newGuarded(t)
-	g.start()
-	for name, put := range map[string]func() error{
-		"a pipe":   func() error { return syscall.Mkfifo(g.file(), 0o600) },
-		"a folder": func() error { return os.Mkdir(g.file(), 0o700) },
-		"a link":   func() error { return os.Symlink("/dev/zero", g.file()) },
-		"no JSON":  func() error { return os.WriteFile(g.file(), []byte("{"), 0o600) },
-		"10 MB":    func() error { return os.WriteFile(g.file(), make([]byte, 10<<20), 0o600) },
-		"no more":  func() error { return nil },
-		"odd members": func() error {
-			return os.WriteFile(g.file(), []byte(`{"pid":{},"sessionId":[],"contextUsage":"0.9"}`), 0o600)
-		},
-	} {
-		noErrors(t, os.RemoveAll(g.dir), os.MkdirAll(g.dir, 0o700), put())
-		g.refused(name, false)
-		if got := g.shows(90); got != "" {
-			t.Errorf("%s: shows %q", name, got)
-		}
-	}
-	g.stop()
-}
-
-// A refusal that cannot be stored is none: the agent could not hand over either.
-func TestGuardCannotStore(t *testing.T) {
-	checkAppLeaks(t)
-	g := newGuarded(t)
-	g.start()
-	g.activate()
-	g.update("contextUsage", "0.8")
-	noErrors(t, os.Remove(g.file()+".lock"), syscall.Mkfifo(g.file()+".lock", 0o600))
-	g.refused("not stored", false)
-	noErrors(t, os.Remove(g.file()+".lock"))
-	g.refused("stored", true)
-	if !strings.Contains(g.log.String(), "a session is full, but that cannot be stored") {
-		t.Error("nobody is told")
 	}
 	g.stop()
 }

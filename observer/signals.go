@@ -119,7 +119,9 @@ func (a *App) postStatus(w http.ResponseWriter, r *http.Request, body []byte, no
 		answerError(w, http.StatusBadRequest, err.Error()+"; send what the client gives to status lines")
 		return
 	}
-	if err := a.do(r.Context(), func(c *core) { c.status(&s, now) }); err != nil {
+	// Who needs no line hangs up as soon as the report is sent.
+	ctx := context.WithoutCancel(r.Context())
+	if err := a.do(ctx, func(c *core) { c.status(&s, now) }); err != nil {
 		answerError(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
@@ -127,7 +129,7 @@ func (a *App) postStatus(w http.ResponseWriter, r *http.Request, body []byte, no
 		answerRaw(w, nil)
 		return
 	}
-	answerRaw(w, a.guardLine(r.Context(), &s, now))
+	answerRaw(w, a.guardLine(ctx, &s, now))
 }
 
 const (
