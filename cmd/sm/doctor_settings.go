@@ -136,6 +136,9 @@ func (d *doctor) hooks(layers []*settingsLayer, own *settingsLayer) {
 				}
 			}
 		}
+		if event == hook.PreToolUse {
+			d.guard(n > 0)
+		}
 		switch {
 		case n == 0 && event != hook.PreToolUse: // that is the guard's, which few want
 			missing = append(missing, event)
@@ -206,6 +209,22 @@ func installedPlugin(path string) (dir string, err error) {
 		return "", fmt.Errorf("%s does not name it", path)
 	}
 	return copies[0].Path, nil
+}
+
+// guard examines whether tool calls are both asked about and judged.
+func (d *doctor) guard(asks bool) {
+	switch on := d.cfg.Guard.Enabled; {
+	case on && !asks:
+		d.found("guard", broken, "run sm install --guard, or set guard.enabled to false",
+			"guard.enabled is true, but no PreToolUse hook is installed: no tool call is judged")
+	case !on && asks:
+		d.found("guard", noted, "set guard.enabled to true, or run sm install --guard=false",
+			"PreToolUse hooks are installed, but guard.enabled is false: each tool call is asked about, and none is judged")
+	case on:
+		d.found("guard", healthy, "", "on")
+	default:
+		d.found("guard", healthy, "", "off")
+	}
 }
 
 // hookCommand gives the program and arguments of a hook without a shell; what a shell finds, it finds in its own PATH.

@@ -71,10 +71,11 @@ func TestDoctorOfTheHealthy(t *testing.T) {
 	}
 	want := []finding{
 		{"client", healthy, "2.1.197, by ~/path/claude", ""}, {"settings", healthy, "~/.claude/settings.json", ""},
-		{"hooks", healthy, "installed for 8 events", ""}, {"status line", healthy, "ours", ""}, {"tmux", healthy, "tmux 3.5a", ""},
+		{"guard", healthy, "off", ""}, {"hooks", healthy, "installed for 8 events", ""},
+		{"status line", healthy, "ours", ""}, {"tmux", healthy, "tmux 3.5a", ""},
 		{"inotify", healthy, "128 instances and 65536 watches for each user", ""}, {"clock", healthy, "2040-01-02T03:04:05Z", ""},
 	}
-	if diff := cmp.Diff(want, c.findings("client", "settings", "hooks", "status line", "tmux", "inotify", "clock")); diff != "" {
+	if diff := cmp.Diff(want, c.findings("client", "settings", "guard", "hooks", "status line", "tmux", "inotify", "clock")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -107,6 +108,14 @@ func TestDoctorFinds(t *testing.T) {
 			c.write(c.home+user, strings.Replace(c.read(c.home+user), `"Stop"`, `"Stopp"`, 1), 0o600)
 		}, "hooks",
 			[]finding{{"hooks", broken, "~/.claude/settings.json has none for Stop", "run sm install"}}},
+		{"a guard that is not asked", func(c *clinic) { c.doctor.cfg.Guard.Enabled = true }, "guard",
+			[]finding{{"guard", broken, "guard.enabled is true, but no PreToolUse hook is installed: no tool call is judged", "run sm install --guard, or set guard.enabled to false"}}},
+		{"a guard that is off and asked", func(c *clinic) { c.run("install", "--guard") }, "guard",
+			[]finding{{"guard", noted, "PreToolUse hooks are installed, but guard.enabled is false: each tool call is asked about, and none is judged", "set guard.enabled to true, or run sm install --guard=false"}}},
+		{"a guard that is on", func(c *clinic) {
+			c.run("install", "--guard")
+			c.doctor.cfg.Guard.Enabled = true
+		}, "guard", []finding{{"guard", healthy, "on", ""}}},
 		{"hooks twice", func(c *clinic) {
 			c.write(c.home+"/proj/.claude/settings.json", `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"sm hook"}]}]}}`, 0o600)
 			c.t.Chdir(c.home + "/proj")
