@@ -175,6 +175,15 @@ func (env *environ) clientSockets(args []string) []string {
 // tell posts a body to the first observer that listens and returns its answer, nil when there is none. It is HTTP
 // by hand: one write, one read, no pool of connections and none of its goroutines.
 func tell(ctx context.Context, sockets []string, body []byte) []byte {
+	return post(ctx, sockets, body, true)
+}
+
+// leave posts a body and waits for no answer: the kernel keeps what is sent until the observer takes it.
+func leave(ctx context.Context, sockets []string, body []byte) []byte {
+	return post(ctx, sockets, body, false)
+}
+
+func post(ctx context.Context, sockets []string, body []byte, wait bool) []byte {
 	conn := dialOwn(ctx, sockets)
 	if conn == nil {
 		return nil
@@ -192,7 +201,7 @@ func tell(ctx context.Context, sockets []string, body []byte) []byte {
 	request.WriteString(strconv.Itoa(len(body)))
 	request.WriteString("\r\n\r\n")
 	request.Write(body)
-	if _, err := conn.Write(request.Bytes()); err != nil {
+	if _, err := conn.Write(request.Bytes()); err != nil || !wait {
 		return nil
 	}
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)

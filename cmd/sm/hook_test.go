@@ -71,6 +71,23 @@ func (e *ear) all() []string {
 	return append([]string(nil), e.heard...)
 }
 
+// wait waits for the first report, whose sender may not wait itself.
+func (e *ear) wait(t testing.TB) string {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for timeout := time.After(20 * time.Second); ; {
+		if heard := e.all(); len(heard) > 0 {
+			return heard[0]
+		}
+		select {
+		case <-tick.C:
+		case <-timeout:
+			t.Fatal("nothing was heard")
+		}
+	}
+}
+
 func say(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/handoff"
 	"sm/observer/api"
 	"sm/transcript/hook"
 )
@@ -21,7 +22,7 @@ const (
 	// insideStatusline marks the process of a wrapped status line: an sm in there is one too many.
 	insideStatusline = "SM_INSIDE_STATUSLINE"
 	// sampleWork is what a report may take the observer. Its answer is the line of a guarded session; without one in
-	// time the figure is shown.
+	// time the figure is shown. Where there is no guarded session, nobody waits for an answer.
 	sampleWork = 300 * time.Millisecond
 	// maxStatusline bounds what a wrapped status line prints.
 	maxStatusline = 64 << 10
@@ -61,7 +62,11 @@ func (env *environ) statusline(ctx context.Context, args []string, began time.Ti
 		defer cancel()
 		sample := report
 		sample.SM = env.origin(began)
-		answer = tell(ctx, env.clientSockets(args), sample.Encode())
+		send := leave
+		if mayBeGuarded(&sample) {
+			send = tell
+		}
+		answer = send(ctx, env.clientSockets(args), sample.Encode())
 	})
 	others := ""
 	if command, _ := wrappedCommand(args); command != "" {
@@ -73,6 +78,13 @@ func (env *environ) statusline(ctx context.Context, args []string, began time.Ti
 		line = guarded
 	}
 	_, _ = fmt.Fprintln(env.stdout, join(line, others))
+}
+
+// mayBeGuarded says whether the observer may have a line for a report: whether there is a guarded session, of whoever,
+// where it would look for that of this client. Without the guard there hardly ever is, and then a look at a few folders
+// is all.
+func mayBeGuarded(s *hook.Status) bool {
+	return handoff.AnyGuarded([]string{s.SM.Project, s.ProjectDir, s.CurrentDir, s.CWD})
 }
 
 // guardedLine is what the observer wants to be shown, "" for nothing.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -97,7 +99,12 @@ func TestStatuslineNeverInsideItself(t *testing.T) {
 
 // The line of a guarded session stands where the figure does otherwise.
 func TestStatuslineGuarded(t *testing.T) {
-	const in = `{"session_id":"s","context_window":{"used_percentage":42}}`
+	dir := t.TempDir()
+	state := filepath.Join(dir, "sessions", "WEB", ".state.json")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(state), 0o700), os.WriteFile(state, []byte("{}"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	in := fmt.Sprintf(`{"session_id":"s","cwd":%q,"context_window":{"used_percentage":42}}`, filepath.Join(dir, "below"))
 	for _, tt := range []struct{ name, answer, want string }{
 		{"guarded", `{"line":"WEB [implement/build-loop] 72%"}`, "WEB [implement/build-loop] 72%\n"},
 		{"not guarded", "", "42% ctx\n"},
@@ -116,5 +123,17 @@ func TestStatuslineGuarded(t *testing.T) {
 				t.Errorf("%q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// Where there is no guarded session, nobody waits for the observer: its answer is not even looked at. The report arrives.
+func TestStatuslineWaitsForNoLine(t *testing.T) {
+	e := newEar(t, say(`{"line":"WEB [x] 1%"}`))
+	in := fmt.Sprintf(`{"session_id":"s","cwd":%q,"context_window":{"used_percentage":42}}`, t.TempDir())
+	if got := callStatusline(t, map[string]string{"SM_SOCKET": e.socket}, in); got != "42% ctx\n" {
+		t.Errorf("printed %q", got)
+	}
+	if heard := e.wait(t); !strings.Contains(heard, `"session_id":"s"`) {
+		t.Errorf("heard %q", heard)
 	}
 }
