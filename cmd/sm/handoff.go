@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"sm/observer/api"
-	"sm/observer/fleet"
 )
 
 func newHandoffCommand(env *environ) *cobra.Command {
@@ -189,17 +188,4 @@ func writeHandoffs(w io.Writer, list []api.Handoff, now time.Time, colour bool) 
 		t.add(cell{h.ID, ""}, cell{oneLine(h.Agent), ""}, cell{oneLine(state), tint}, cell{h.Way, dim}, cell{ago(&h.ChangedAt, now), dim}, cell{oneLine(file), ""})
 	}
 	return t.write(w)
-}
-
-// ancestry lists a process and those that it descends from, the nearest first, as far as the system tells.
-func ancestry(pid int) (line []fleet.Process) {
-	for pid > 1 && len(line) < 64 { // so deep no agent's tool calls are
-		p, err := processStat("/proc", pid)
-		if err != nil {
-			break
-		}
-		line = append(line, fleet.Process{PID: pid, Start: p.start})
-		pid = p.parent
-	}
-	return line
 }

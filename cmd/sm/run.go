@@ -91,7 +91,7 @@ func (env *environ) newAgentRun(cmd *cobra.Command, seat api.Registration, argv 
 		return nil, fmt.Errorf("find the working directory: %w; change to one that exists", err)
 	}
 	g := &guardedRun{dir}
-	r.options.Prompt, r.options.Resumed = g.prompt, g.resumed
+	r.options.Prompt, r.options.Resumed, r.options.Refused = g.prompt, g.resumed, g.refused
 	if seat.Provider != "claude" {
 		r.options.Again = supervise.Unknown(seat.Provider)
 	}
@@ -119,6 +119,12 @@ func (g *guardedRun) resumed(old, now supervise.Process) {
 	if ok {
 		_ = handoff.Resumed(path, now.PID, now.Start)
 	}
+}
+
+// refused lets a session that has asked for a restart know that none comes. Nothing is said where that fails, as above;
+// the reason is said at the end.
+func (g *guardedRun) refused(client supervise.Process, reason string) {
+	_ = handoff.RestartRefused(g.dir, client.PID, client.Start, reason)
 }
 
 // seat completes who the agent is.
@@ -181,8 +187,8 @@ func (r *agentRun) run(ctx context.Context) error {
 		if _, missing := exec.LookPath(r.options.Argv[0]); missing == nil && errors.Is(registered, api.ErrNoObserver) {
 			r.say("no observer is running, and none can rotate this agent until one does; start it with 'sm observe'")
 		}
-		r.options.Observer = r
 	}
+	r.options.Observer = r
 	result, err := supervise.Run(r.options)
 	if result.Restarts > 0 {
 		r.say("restarted the client %d of %d times", result.Restarts, r.options.Restarts)
@@ -216,7 +222,7 @@ func (r *agentRun) register(ctx context.Context) error {
 // Next asks the observer what to do. An observer that does not know the agent, since it was started later, is told.
 func (r *agentRun) Next(ctx context.Context, s supervise.Status) (supervise.Instruction, bool, error) {
 	in, ok, err := r.observer.NextInstruction(ctx, r.seat.ID, api.Run{
-		Client: s.Client.PID, Start: s.Client.Start, RestartsLeft: s.RestartsLeft,
+		Client: s.Client.PID, Start: s.Client.Start, RestartsLeft: s.RestartsLeft, CanRestart: s.CanRestart,
 		Handled: s.Outcome.Rotation, Outcome: s.Outcome.Result, Reason: s.Outcome.Reason,
 	})
 	if status, is := errors.AsType[*api.StatusError](err); is && status.Code == http.StatusNotFound {

@@ -28,7 +28,9 @@ const runPatience = 20 * time.Second
 type runRig struct {
 	t      *testing.T
 	dir    string
+	cwd    string // of the run; "" is that of the test
 	vars   []string
+	args   []string // of its client, beside those that are given
 	cmd    *exec.Cmd
 	exited chan struct{}
 	stderr bytes.Buffer
@@ -80,6 +82,7 @@ func (r *runRig) start(args ...string) {
 	r.t.Helper()
 	r.cmd = exec.Command("sm", append([]string{"run"}, args...)...)
 	r.cmd.Env, r.cmd.Stderr, r.cmd.SysProcAttr = r.environ(), &r.stderr, &syscall.SysProcAttr{Setsid: true}
+	r.cmd.Dir = r.cwd
 	r.cmd.WaitDelay = time.Second // what is left behind may hold stderr
 	if err := r.cmd.Start(); err != nil {
 		r.t.Fatal(err)
@@ -94,7 +97,7 @@ func (r *runRig) start(args ...string) {
 // client starts a run of the stand-in and waits for it.
 func (r *runRig) client(args ...string) runEvent {
 	r.t.Helper()
-	r.start(append([]string{"--", runClientName}, args...)...)
+	r.start(slices.Concat([]string{"--", runClientName}, r.args, args)...)
 	return r.wait("start", 1)
 }
 

@@ -59,7 +59,9 @@ func newSessionActivateCommand(env *environ) *cobra.Command {
 				}
 				client = handoff.GuardClient{PID: pid, Start: p.start}
 			}
-			return env.sessionActivate(cmd.Context(), handoff.Activation{Dir: dir, Skill: args[1], Client: client, Now: time.Now(), Alive: alive})
+			return env.sessionActivate(cmd.Context(), handoff.Activation{
+				Dir: dir, Skill: args[1], Client: client, Now: time.Now(), Dirs: env.sessionDirs(), Alive: alive,
+			})
 		},
 	}
 	cmd.Flags().IntVar(&pid, "pid", 0, "the client is the process `PID`, when it does not run this command itself")
@@ -90,14 +92,26 @@ func (env *environ) sessionActivate(ctx context.Context, a handoff.Activation) e
 }
 
 func newSessionUpdateCommand(env *environ) *cobra.Command {
-	return &cobra.Command{
+	force := false
+	cmd := &cobra.Command{
 		Use:   "update DIR FIELD VALUE",
 		Short: "Set a field of a session's state",
-		Args:  cobra.ExactArgs(3),
+		Long: "Set a field of a session's state. While the session is full nobody sets what says so, or by which it is known;\n" +
+			"you can with --force, from a terminal of your own.",
+		Args: cobra.ExactArgs(3),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return env.sessionUpdate(cmd.Context(), args[0], args[1], args[2])
+			set := (*handoff.GuardState).Set
+			if force {
+				if variable, inside := env.insideClient(); inside {
+					return fmt.Errorf("--force is for people, and %s says that a client runs this command; use a terminal of your own", variable)
+				}
+				set = (*handoff.GuardState).Override
+			}
+			return env.sessionUpdate(cmd.Context(), args, set)
 		},
 	}
+	cmd.Flags().BoolVar(&force, "force", false, "let go even a full session; not from within a client")
+	return cmd
 }
 
 func newSessionPhaseCommand(env *environ) *cobra.Command {
@@ -106,25 +120,20 @@ func newSessionPhaseCommand(env *environ) *cobra.Command {
 		Short: "Say in which phase of its skill a session is",
 		Args:  cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return env.sessionUpdate(cmd.Context(), args[0], "currentPhase", args[1])
+			return env.sessionUpdate(cmd.Context(), []string{args[0], "currentPhase", args[1]}, (*handoff.GuardState).Set)
 		},
 	}
 }
 
-func (env *environ) sessionUpdate(ctx context.Context, name, field, value string) error {
-	dir, err := sessionDir(name)
+// sessionUpdate sets, of a session's folder, a field and a value.
+func (env *environ) sessionUpdate(ctx context.Context, args []string, set func(s *handoff.GuardState, field, value string, now time.Time) error) error {
+	dir, err := sessionDir(args[0])
 	if err != nil {
 		return err
 	}
-	client := env.guardClient()
-	err = env.changeSession(ctx, dir, func(s *handoff.GuardState) error {
-		if field == "overflowed" && value == "false" && s.Overflowed && s.BelongsTo(client) {
-			return errors.New("the context is still full; hand the session over with 'sm session dehydrate' and 'sm session restart'")
-		}
-		return s.Set(field, value, time.Now())
-	})
+	err = env.changeSession(ctx, dir, func(s *handoff.GuardState) error { return set(s, args[1], args[2], time.Now()) })
 	if err == nil {
-		fmt.Fprintf(env.stdout, "%s: %s is %s\n", oneLine(dir), field, oneLine(value))
+		fmt.Fprintf(env.stdout, "%s: %s is %s\n", oneLine(dir), args[1], oneLine(args[2]))
 	}
 	return err
 }
@@ -185,7 +194,8 @@ func newSessionRestartCommand(env *environ) *cobra.Command {
 			defer func() { _ = supervisor.Release() }()
 			ctx, cancel := context.WithTimeout(cmd.Context(), sessionWork)
 			defer cancel()
-			err = handoff.AskRestart(ctx, dir, env.guardClient(), func() error {
+			client := env.guardClient()
+			err = handoff.AskRestart(ctx, dir, client, func() error {
 				// Said first: this process ends with the client.
 				fmt.Fprintf(env.stdout, "%s: restarting; a fresh context reads %s\n", oneLine(dir), handoff.GuardDocument)
 				return signalRestart(supervisor)
@@ -193,7 +203,7 @@ func newSessionRestartCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return sessionError(err)
 			}
-			return nil
+			return awaitRestart(ctx, dir, client)
 		},
 	}
 }
@@ -215,18 +225,23 @@ func (env *environ) ownSession(args []string) (string, error) {
 	if len(args) == 1 {
 		return sessionDir(args[0])
 	}
-	dirs := []string{}
+	dirs := env.sessionDirs()
+	path, _, ok := handoff.FindGuarded(dirs, env.guardClient())
+	if !ok {
+		return "", absentf("no session of this client in %s or above; run 'sm session activate sessions/NAME SKILL' first, or name the folder", strings.Join(dirs, ", "))
+	}
+	return filepath.Dir(path), nil
+}
+
+// sessionDirs are the folders in and above which the sessions of the client that runs us are looked for.
+func (env *environ) sessionDirs() (dirs []string) {
 	if project, _ := env.lookupEnv("CLAUDE_PROJECT_DIR"); project != "" {
 		dirs = append(dirs, project)
 	}
 	if wd, err := os.Getwd(); err == nil {
 		dirs = append(dirs, wd)
 	}
-	path, _, ok := handoff.FindGuarded(dirs, env.guardClient())
-	if !ok {
-		return "", absentf("no session of this client in %s or above; run 'sm session activate sessions/NAME SKILL' first, or name the folder", strings.Join(dirs, ", "))
-	}
-	return filepath.Dir(path), nil
+	return dirs
 }
 
 func (env *environ) changeSession(ctx context.Context, dir string, change func(*handoff.GuardState) error) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -16,9 +17,6 @@ import (
 
 // supervisorVariable names the process that owns the client and restarts it.
 const supervisorVariable = "CLAUDE_SUPERVISOR_PID"
-
-// ancestorsMost bounds the walk to the first process.
-const ancestorsMost = 64
 
 // guardClient says which client runs this command: the child of its supervisor, else the process that the client's
 // hooks report.
@@ -40,21 +38,6 @@ func (env *environ) supervisorPID() (pid int, ok bool) {
 	text, _ := env.lookupEnv(supervisorVariable)
 	pid, err := strconv.Atoi(text)
 	return pid, err == nil && pid > 1
-}
-
-// childOf is the child of an ancestor through which pid descends from it; ok is false when it does not.
-func childOf(ancestor, pid int, proc string) (child int, ok bool) {
-	for range ancestorsMost {
-		p, err := processStat(proc, pid)
-		if err != nil || p.parent <= 1 {
-			return 0, false
-		}
-		if p.parent == ancestor {
-			return pid, true
-		}
-		pid = p.parent
-	}
-	return 0, false
 }
 
 // supervisor is the process that restarts our client: the one that is named, when we descend from it and it waits for
@@ -80,6 +63,16 @@ func (env *environ) supervisor() (*os.Process, error) {
 	return p, nil
 }
 
+// insideClient says by which variable it shows that a client runs this command, if one does.
+func (env *environ) insideClient() (variable string, inside bool) {
+	for _, name := range []string{"CLAUDE_CODE_SESSION_ID", "CLAUDECODE", "CLAUDE_PID", supervisorVariable, "CLAUDE_SESSION_MANAGER_ID"} {
+		if value, _ := env.lookupEnv(name); value != "" {
+			return name, true
+		}
+	}
+	return "", false
+}
+
 // catches reads off proc(5) whether a process has a handler for a signal.
 func catches(proc string, pid int, sig syscall.Signal) bool {
 	status, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "status"))
@@ -93,6 +86,30 @@ func catches(proc string, pid int, sig syscall.Signal) bool {
 		}
 	}
 	return false
+}
+
+// restartLook is how often awaitRestart looks.
+const restartLook = 20 * time.Millisecond
+
+// awaitRestart waits until the supervisor has begun to restart the client of a session, or until ctx ends: the client
+// may take longer to end than anybody waits here. An error is why there is no restart.
+func awaitRestart(ctx context.Context, dir string, client handoff.GuardClient) error {
+	look := time.NewTicker(restartLook)
+	defer look.Stop()
+	for {
+		s, err := handoff.ReadGuard(filepath.Join(dir, handoff.GuardFile))
+		switch {
+		case err == nil && s.RestartRefused != "":
+			return fmt.Errorf("not restarted: %s; tell the user where the document is, and ask for a fresh session that reads it", oneLine(s.RestartRefused))
+		case err == nil && !s.KillRequested, !alive(client.PID, client.Start):
+			return nil
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 func signalRestart(p *os.Process) error {

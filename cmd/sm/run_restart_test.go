@@ -1,0 +1,266 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/api"
+)
+
+func TestRunSignalRestarts(t *testing.T) {
+	r := newRunRig(t)
+	first := r.client("-c", "--model", "opus", "Fix it.")
+	r.signal(syscall.SIGUSR1)
+	second := r.wait("start", 2)
+	if diff := cmp.Diff([]string{runClientName, "--model", "opus", "--", "Continue where you left off."}, second.Argv); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(first.Env, second.Env); diff != "" || second.PID == first.PID {
+		t.Errorf("%d after %d; (-first +second):\n%s", second.PID, first.PID, diff)
+	}
+	if got := len(r.events("SIGTERM")); got != 1 {
+		t.Errorf("the first has heard %d SIGTERM", got)
+	}
+	r.order("exit 3")
+	if got := r.code(); got != 3 {
+		t.Errorf("got %d", got)
+	}
+	if want := "restarted the client 1 of 10 times\n"; !strings.HasSuffix(r.stderr.String(), want) {
+		t.Errorf("stderr: %q", &r.stderr)
+	}
+	r.nobody()
+}
+
+func TestRunRotates(t *testing.T) {
+	r := newRunRig(t)
+	o := r.observer()
+	r.start("--name", "em", "--parent", "root", "--", runClientName, "--resume", "abc", "--ide")
+	first := r.wait("start", 1)
+	stat, err := processStat("/proc", first.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := o.heard(r, "a question", func(api.Run) bool { return true })
+	if diff := cmp.Diff(api.Run{Client: first.PID, Start: stat.start, RestartsLeft: 10, CanRestart: true}, asked); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	prompt := "Read /tmp/a b.md and continue from where you left off."
+	again := api.Instruction{Rotation: "ro-1", Action: api.ActionRestart, Prompt: prompt}
+	o.instruct(again)
+	second := r.wait("start", 2)
+	if diff := cmp.Diff([]string{runClientName, "--ide", "--", prompt}, second.Argv); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	told := o.outcome(r, "ro-1")
+	want := api.Run{Client: second.PID, Start: told.Start, RestartsLeft: 9, CanRestart: true, Handled: "ro-1", Outcome: api.OutcomeRestarted}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// An observer that was started again says it once more.
+	o.mu.Lock()
+	o.polls = nil
+	o.mu.Unlock()
+	o.instruct(again, api.Instruction{Rotation: "ro-2", Action: "dance"})
+	want.Client, want.Start = second.PID, told.Start
+	if diff := cmp.Diff(want, o.outcome(r, "ro-1")); diff != "" {
+		t.Errorf("said twice (-want +got):\n%s", diff)
+	}
+	if got := o.outcome(r, "ro-2"); got.Outcome != api.OutcomeRefused || got.Client != second.PID || got.RestartsLeft != 9 {
+		t.Errorf("an action that nobody knows: %+v", got)
+	}
+	if diff := cmp.Diff([]api.Registration{{ID: "em", ParentID: "root", Name: "em", Provider: "claude"}}, o.registered); diff != "" || o.agent != "em" {
+		t.Errorf("of %s (-want +got):\n%s", o.agent, diff)
+	}
+	r.order("exit 0")
+	if got := r.code(); got != 0 || len(r.events("start")) != 2 {
+		t.Errorf("code %d, started %d times", got, len(r.events("start")))
+	}
+	r.nobody()
+}
+
+// TestRunBudget: the tenth restart happens, the eleventh is refused, whoever asks, and the client lives.
+func TestRunBudget(t *testing.T) {
+	r := newRunRig(t)
+	o := r.observer()
+	r.client()
+	for n := 1; n <= 10; n++ {
+		if n%2 == 0 {
+			r.signal(syscall.SIGUSR1)
+		} else {
+			o.instruct(api.Instruction{Rotation: fmt.Sprint("ro-", n), Action: api.ActionRestart, Prompt: "Go on."})
+		}
+		r.wait("start", n+1)
+		o.heard(r, "the new budget", func(run api.Run) bool { return run.RestartsLeft == 10-n })
+	}
+	o.instruct(api.Instruction{Rotation: "ro-11", Action: api.ActionRestart, Prompt: "Go on."})
+	got := o.outcome(r, "ro-11")
+	tenth := r.wait("start", 11)
+	want := api.Run{Client: tenth.PID, Start: got.Start, Handled: "ro-11", Outcome: api.OutcomeExhausted, Reason: "no restart of 10 is left"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r.signal(syscall.SIGUSR1)
+	r.order("deaf") // it lives
+	r.signal(syscall.SIGTERM)
+	if last := r.wait("SIGTERM", 11); last.PID != tenth.PID {
+		t.Errorf("%+v, not the tenth", last)
+	}
+	r.signal(syscall.SIGINT)
+	if got := r.code(); got != 130 || len(r.events("start")) != 11 {
+		t.Errorf("code %d, started %d times", got, len(r.events("start")))
+	}
+	if diff := cmp.Diff("sm: restarted the client 10 of 10 times\nsm: did not restart the client: no restart of 10 is left\n", r.stderr.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r.nobody()
+}
+
+// TestRunNeverEndsWhatItCannotStart: the client lives on when no other could follow.
+func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
+	sm, err := exec.LookPath(runClientName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		vars   []string
+		flags  []string
+		args   []string
+		before func(program string)
+		want   string
+		// what the observer hears
+		outcome string
+		left    int
+		can     bool
+	}{
+		{name: "it prints", args: []string{"-p", "Fix it."}, want: "a client that prints one answer is not started again; leave --print out",
+			outcome: api.OutcomeRefused, left: 10},
+		{name: "another provider", flags: []string{"--provider", "codex"}, want: `clients of provider "codex" are not started again; only claude's are`,
+			outcome: api.OutcomeRefused, left: 10},
+		{name: "no restarts", vars: []string{"SM_SUPERVISE_RESTARTS=0"}, want: "no restart of 0 is left",
+			outcome: api.OutcomeExhausted},
+		{name: "the program is gone", before: func(program string) { _ = os.Remove(program) }, want: "no such program; look at its name and at PATH",
+			outcome: api.OutcomeRefused, left: 10, can: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRunRig(t, c.vars...)
+			o := r.observer()
+			program := filepath.Join(r.dir, runClientName)
+			if err := os.Symlink(sm, program); err != nil {
+				t.Fatal(err)
+			}
+			r.start(slices.Concat(c.flags, []string{"--", program}, c.args)...)
+			r.wait("start", 1)
+			if c.before != nil {
+				c.before(program)
+			}
+			o.instruct(api.Instruction{Rotation: "ro-1", Action: api.ActionRestart, Prompt: "Go on."})
+			got := o.outcome(r, "ro-1")
+			want := api.Run{Client: got.Client, Start: got.Start, RestartsLeft: c.left, CanRestart: c.can, Handled: "ro-1", Outcome: c.outcome, Reason: c.want}
+			if diff := cmp.Diff(want, got); diff != "" || got.Client == 0 {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			r.signal(syscall.SIGUSR1)
+			r.order("deaf")
+			r.signal(syscall.SIGTERM) // which is passed on after all that came before
+			r.wait("SIGTERM", 1)
+			r.order("exit 4")
+			if got := r.code(); got != 4 || len(r.events("start")) != 1 || len(r.events("SIGTERM")) != 1 {
+				t.Errorf("code %d, started %d times", got, len(r.events("start")))
+			}
+			if want := "sm: did not restart the client: " + c.want + "\n"; !strings.HasSuffix(r.stderr.String(), want) {
+				t.Errorf("got  %q\nwant %q", &r.stderr, want)
+			}
+			r.nobody()
+		})
+	}
+}
+
+// TestRunKillsTheDeaf: a client that does not end is killed, and one that is stopped too is woken to hear.
+func TestRunKillsTheDeaf(t *testing.T) {
+	r := newRunRig(t, "SM_SUPERVISE_TERM_AFTER=1s")
+	first := r.client()
+	r.order("deaf")
+	r.order("stop")
+	r.until("it stops", func() bool { p, err := processStat("/proc", first.PID); return err == nil && p.state == "T" })
+	r.signal(syscall.SIGUSR1)
+	r.wait("start", 2)
+	if heard := r.events("SIGTERM"); len(heard) != 1 || heard[0].PID != first.PID || alive(first.PID, "") {
+		t.Errorf("SIGTERM was heard by %+v", heard)
+	}
+	r.order("exit 0")
+	if got := r.code(); got != 0 {
+		t.Errorf("got %d", got)
+	}
+	r.nobody()
+}
+
+// TestRunObserverComesAndGoes: the client does not care, and what became of a rotation is told until it was heard.
+func TestRunObserverComesAndGoes(t *testing.T) {
+	r := newRunRig(t)
+	r.client()
+	o := r.observer()
+	o.unknown = true
+	first := o.heard(r, "a question", func(api.Run) bool { return true })
+	r.until("it registers", func() bool {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return len(o.registered) == 1
+	})
+	o.instruct(api.Instruction{Rotation: "ro-1", Action: api.ActionRestart, Prompt: "Go on."})
+	second := r.wait("start", 2)
+	o.stop()
+	o = r.observer()
+	told := o.outcome(r, "ro-1")
+	if told.Client != second.PID || told.Outcome != api.OutcomeRestarted || first.Client == second.PID {
+		t.Errorf("got %+v", told)
+	}
+	r.order("exit 0")
+	if got := r.code(); got != 0 {
+		t.Errorf("got %d", got)
+	}
+	want := "sm: no observer is running, and none can rotate this agent until one does; start it with 'sm observe'\nsm: restarted the client 1 of 10 times\n"
+	if diff := cmp.Diff(want, r.stderr.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestRunInterruptedRestart: who presses Ctrl-C while the client is being ended wants no other.
+func TestRunInterruptedRestart(t *testing.T) {
+	r := newRunRig(t)
+	r.client()
+	r.order("deaf")
+	r.signal(syscall.SIGUSR1)
+	r.wait("SIGTERM", 1)
+	r.signal(syscall.SIGINT)
+	if got := r.code(); got != 130 || len(r.events("start")) != 1 {
+		t.Errorf("code %d, started %d times", got, len(r.events("start")))
+	}
+	r.nobody()
+}
+
+// TestRunStaysPresent: while one client follows another, the observer is asked on.
+func TestRunStaysPresent(t *testing.T) {
+	r := newRunRig(t)
+	o := r.observer()
+	first := r.client()
+	o.heard(r, "a question", func(run api.Run) bool { return run.Client == first.PID })
+	r.order("spawn trap '' TERM HUP; sleep 1000 & sleep 1000") // it takes a while to end that
+	r.signal(syscall.SIGUSR1)
+	second := r.wait("start", 2)
+	o.heard(r, "the new client", func(run api.Run) bool { return run.Client == second.PID })
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !slices.ContainsFunc(o.polls, func(run api.Run) bool { return run.Client == 0 && run.RestartsLeft == 9 && run.CanRestart }) {
+		t.Errorf("asked only %+v", o.polls)
+	}
+}

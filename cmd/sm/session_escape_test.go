@@ -1,0 +1,233 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"sm/handoff"
+	"sm/transcript/hook"
+)
+
+// captive is a client whose context is full, in a project with other sessions around, and another client beside it.
+type captive struct {
+	t                *testing.T
+	rand             *rand.Rand
+	guard            handoff.Guard
+	home, proj, full string
+	self, other      handoff.GuardClient
+	project          bool // CLAUDE_PROJECT_DIR reaches its commands
+	done             []string
+}
+
+func newCaptive(t *testing.T, seed uint64) *captive {
+	t.Helper()
+	c := &captive{t: t, rand: rand.New(rand.NewPCG(seed, 0)), home: t.TempDir()}
+	c.proj = filepath.Join(c.home, "proj")
+	c.full = filepath.Join(c.proj, "sessions", "A")
+	c.guard = handoff.Guard{Threshold: 0.76, Allow: []string{"Write", "Edit", "Read"}, Program: "/usr/bin/sm"}
+	client := func(session string, pid int) handoff.GuardClient {
+		p, err := processStat("/proc", pid)
+		if err != nil {
+			t.Skip("needs /proc: ", err)
+		}
+		return handoff.GuardClient{SessionID: session, PID: pid, Start: p.start}
+	}
+	c.self, c.other = client("s1", os.Getpid()), client("o1", os.Getppid())
+	c.project = c.rand.IntN(2) == 0
+	for _, dir := range []string{c.proj, filepath.Join(c.home, "elsewhere")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(c.proj)
+	return c
+}
+
+// call judges a tool call, as the observer does.
+func (c *captive) call(client handoff.GuardClient, tool string, input any, usage float64) (refused bool) {
+	c.t.Helper()
+	raw, err := json.Marshal(input)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	p := &hook.Payload{ToolName: tool, ToolInput: raw, CWD: c.proj}
+	j, err := c.guard.Judge(c.t.Context(), handoff.ToolCall{
+		Dirs: []string{c.proj, c.proj}, Client: client, Alive: alive,
+		Exempt: func(dir string) bool { return c.guard.Exempt(dir, p) },
+		Usage:  func(*handoff.GuardState) float64 { return usage },
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return j.Refuse
+}
+
+func (c *captive) ls(client handoff.GuardClient) (refused bool) {
+	c.t.Helper()
+	return c.call(client, "Bash", map[string]string{"command": "ls"}, 0.1)
+}
+
+// sm makes a client's tool call of an sm command, which is judged, and made unless it is refused.
+func (c *captive) sm(client handoff.GuardClient, usage float64, args ...string) (code int) {
+	c.t.Helper()
+	var words []string
+	for _, arg := range args {
+		words = append(words, shellQuote(arg))
+	}
+	command := "sm " + strings.Join(words, " ")
+	c.done = append(c.done, client.SessionID+": "+command)
+	if c.call(client, "Bash", map[string]string{"command": command}, usage) {
+		c.done = append(c.done, "  refused")
+		return -1
+	}
+	vars := map[string]string{"HOME": c.home, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": client.SessionID, "CLAUDE_PID": strconv.Itoa(client.PID)}
+	if c.project {
+		vars["CLAUDE_PROJECT_DIR"] = c.proj
+	}
+	env := testEnv(vars)
+	code = env.execute(c.t.Context(), args)
+	c.done = append(c.done, fmt.Sprintf("  %d %v%v", code, env.stdout, env.stderr))
+	return code
+}
+
+func pick[T any](c *captive, all ...T) T { return all[c.rand.IntN(len(all))] }
+
+// order is some session command with some arguments.
+func (c *captive) order() []string {
+	dir := pick(c, "sessions/A", "sessions/A", "sessions/A", "sessions/B", "sessions/C", "../sessions/D", "../elsewhere/sessions/E", "sessions/../sessions/A")
+	pid := strconv.Itoa(pick(c, c.self.PID, c.other.PID))
+	at := pick(c, "2001-01-01T00:00:00Z", "2040-01-01T00:00:00Z")
+	update := func(field string, values ...string) []string {
+		return []string{"session", "update", dir, field, pick(c, values...)}
+	}
+	args := pick(c,
+		[]string{"session", "activate", dir, "x"},
+		[]string{"session", "activate", dir, "x", "--pid", pid},
+		[]string{"session", "dehydrate"}, []string{"session", "dehydrate", dir},
+		[]string{"session", "restart"}, []string{"session", "restart", dir},
+		[]string{"session", "phase", dir, "Phase 1"},
+		update("pid", pid, "4242"), update("pidStart", "", "1", c.self.Start), update("sessionId", "", "x", "s1", "o1"), update("skill", "", "y"),
+		update("lifecycle", "active", "dehydrating", "restarting", "resuming", "completed"), update("overflowed", "false"),
+		update("killRequested", "true", "false"), update("contextUsage", "0", "0.1", "1"), update("startedAt", at), update("lastHeartbeat", at),
+		update("dehydratingSince", at), update("restartPrompt", "", "go on"), update("restartRefused", "", "x"),
+	)
+	if c.rand.IntN(8) == 0 {
+		args = append(args, "--force")
+	}
+	return args
+}
+
+// step is something that may happen to a full session, but a fresh context.
+func (c *captive) step() {
+	c.t.Helper()
+	usage := pick(c, 0.1, 0.8, handoff.UsageUnknown)
+	switch c.rand.IntN(8) {
+	default:
+		c.sm(c.self, usage, c.order()...)
+	case 0:
+		c.sm(c.other, usage, c.order()...)
+	case 1:
+		c.report(c.self, usage)
+	case 2: // with sm run, whose restart does not come
+		c.done = append(c.done, "restart")
+		if err := os.WriteFile(filepath.Join(c.full, handoff.GuardDocument), []byte("x"), 0o600); err != nil {
+			c.t.Fatal(err)
+		}
+		_ = handoff.AskRestart(c.t.Context(), c.full, c.self, func() error { return pick(c, nil, errors.New("no")) }) // a document may be too old
+		if c.rand.IntN(2) == 0 {
+			c.done = append(c.done, "restart refused")
+			if err := handoff.RestartRefused(c.proj, c.self.PID, c.self.Start, "no restart is left"); err != nil {
+				c.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// report is what the status line leads to.
+func (c *captive) report(client handoff.GuardClient, usage float64) {
+	c.t.Helper()
+	c.done = append(c.done, fmt.Sprint(client.SessionID, " reports ", usage))
+	if path, _, ok := handoff.FindGuarded([]string{c.proj}, client); ok {
+		err := handoff.UpdateGuard(c.t.Context(), path, func(s *handoff.GuardState) error { s.Report(client, usage, time.Now()); return nil })
+		if err != nil {
+			c.t.Fatal(err)
+		}
+	}
+}
+
+// TestNoWayAroundTheGuard: whatever session commands an agent gives from within a client whose context is full, in
+// whatever order, and another one beside it, its other tool calls stay refused until its context is a fresh one; and
+// then an activation lets it go.
+func TestNoWayAroundTheGuard(t *testing.T) {
+	const runs, steps = 150, 12
+	ran, worked := 0, 0
+	for seed := range uint64(runs) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			c := newCaptive(t, seed)
+			defer func() {
+				if t.Failed() {
+					t.Log(strings.Join(c.done, "\n"))
+				}
+			}()
+			c.sm(c.other, 0.1, "session", "activate", "sessions/B", "x")
+			if c.sm(c.self, 0.1, "session", "activate", "sessions/A", "x") != 0 {
+				t.Fatal("not activated")
+			}
+			if c.rand.IntN(2) == 0 {
+				c.report(c.self, 0.5)
+			}
+			if c.rand.IntN(3) == 0 {
+				c.sm(c.self, 0.5, "session", "dehydrate")
+			}
+			if c.rand.IntN(2) == 0 && !c.call(c.self, "Bash", map[string]string{"command": "ls"}, 0.8) {
+				t.Fatal("not refused")
+			}
+			c.sm(c.self, 0.8, c.order()...) // the first call of a full session may be an exempt one
+			for n := range steps {
+				if !c.ls(c.self) {
+					t.Fatalf("free after %d steps", n)
+				}
+				c.step()
+			}
+			if !c.ls(c.self) {
+				t.Fatal("free at the end")
+			}
+			for _, line := range c.done {
+				if strings.HasPrefix(line, "s1: ") {
+					ran++
+				}
+				if strings.HasPrefix(line, "  0 ") {
+					worked++
+				}
+			}
+			fresh := c.self
+			if c.rand.IntN(2) == 0 { // after a clear
+				fresh.SessionID = "s2"
+				c.report(fresh, 0.1)
+				if !c.ls(fresh) {
+					t.Error("free before the activation")
+				}
+				if c.sm(fresh, 0.1, "session", "activate", "sessions/A", "x") != 0 {
+					t.Error("not activated in a fresh context")
+				}
+			} else if err := handoff.Resumed(filepath.Join(c.full, handoff.GuardFile), c.self.PID, c.self.Start); err != nil {
+				t.Error(err)
+			}
+			if c.ls(fresh) {
+				t.Error("not free in a fresh context")
+			}
+		})
+	}
+	t.Logf("%d commands were tried in %d runs, %d commands worked", ran, runs, worked)
+	if worked < runs*steps/4 {
+		t.Errorf("only %d commands worked: nothing was tried", worked)
+	}
+}
