@@ -31,7 +31,7 @@ func startPrometheus(t *testing.T, target string, rules ...string) *server {
 		text, err := os.ReadFile(from)
 		noErrors(t, err, os.WriteFile(filepath.Join(dir, filepath.Base(from)), text, 0o644))
 	}
-	return runPrometheus(t, dir)
+	return runPrometheus(t, dir, "--storage.tsdb.path=data") // or else Debian's takes the machine's own
 }
 
 // runPrometheus runs it in a folder with its configuration.
