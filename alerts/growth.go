@@ -15,9 +15,11 @@ const (
 	// outlier is how many times the usual growth a single one counts at most, so
 	// that one huge step does not rule a forecast.
 	outlier = 5
-	// pause is the longest gap between two signs of life that counts as work.
-	pause = Instant(5 * time.Minute)
+	pause   = Instant(Pause)
 )
+
+// Pause is the longest gap between two signs of life that counts as work.
+const Pause = 5 * time.Minute
 
 // Series sums up figures of which the newer weigh more.
 type Series struct {

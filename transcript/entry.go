@@ -115,7 +115,8 @@ type Entry struct {
 	// little about where the text comes from.
 	Digest Key
 	// Text is what was heard, at most 1024 bytes, the first 1008 and the last 16 of a
-	// longer one: hook contexts, prompts that begin with "[sm ", resume prompts.
+	// longer one: hook contexts, prompts that begin with "[sm ", resume prompts. A
+	// record of KindOther has "/clear", where a session begins that followed it.
 	Text string
 	// Model, Version, CWD and SessionID are as the record writes them, nil when it
 	// does not.

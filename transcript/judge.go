@@ -22,6 +22,10 @@ const (
 // no prompts, though some lack isMeta.
 var notPrompts = [...]string{"<command-name>", "<command-message>", "<local-command-", "<bash-"}
 
+// cleared stands near the beginning of the record with which a session that /clear has
+// begun opens.
+const cleared = "<command-name>/clear</command-name>"
+
 // judge says what the record means, once all of its fields are known.
 func (r *record) judge(line []byte, e *Entry) {
 	e.Side = r.sidechain
@@ -96,6 +100,9 @@ func (r *record) user(line []byte, e *Entry) {
 	trimmed := bytes.TrimLeft(body, " \t\r\n")
 	for _, p := range notPrompts {
 		if bytes.HasPrefix(trimmed, []byte(p)) {
+			if bytes.Contains(trimmed[:min(len(trimmed), 100)], []byte(cleared)) {
+				e.Text = "/clear"
+			}
 			return
 		}
 	}

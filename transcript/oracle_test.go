@@ -87,6 +87,9 @@ func (o object) user(m object, e *Entry) {
 	start := strings.TrimLeft(body, " \t\r\n")
 	for _, p := range []string{"<command-name>", "<command-message>", "<local-command-", "<bash-"} {
 		if strings.HasPrefix(start, p) {
+			if strings.Contains(start[:min(len(start), 100)], "<command-name>/clear</command-name>") {
+				e.Text = "/clear"
+			}
 			return
 		}
 	}

@@ -55,6 +55,12 @@ type Options struct {
 	NoInotify bool
 	// Entries has whole changes list all records that mean something, however old.
 	Entries bool
+	// Records, when set, is asked by Once at the beginning of each file, and what it
+	// returns is given that file's records that mean something, and those of no meaning
+	// that have a Text, in their order. An entry holds during the call. Changes then list
+	// neither messages nor entries. Workers ask side by side, and once more for a file
+	// that has to be read again.
+	Records func(path string) func(*transcript.Entry)
 	// Logger must be set.
 	Logger *slog.Logger
 	// Stats, when set, is kept up to date.

@@ -50,7 +50,10 @@ func Once(ctx context.Context, o Options, paths []string, out chan<- transcript.
 type UnreadError struct{ Errs []error }
 
 func (e *UnreadError) Error() string {
-	return fmt.Sprintf("%d files or folders could not be read and are left out; the lines before say which", len(e.Errs))
+	if len(e.Errs) == 1 {
+		return "a file or folder could not be read and is left out: see the line before, and make it readable"
+	}
+	return fmt.Sprintf("%d files or folders could not be read and are left out: see the lines before, and make them readable", len(e.Errs))
 }
 
 func (e *UnreadError) Unwrap() []error { return e.Errs }

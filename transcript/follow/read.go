@@ -169,6 +169,7 @@ type source struct {
 	change transcript.Change
 	fold   *transcript.Fold
 	lines  lines
+	record func(*transcript.Entry) // nil for none
 }
 
 // readAll folds the file from its beginning and sends what lies behind the cursor,
@@ -181,6 +182,9 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 		w.fold.Reset(s.change.Name, subagent)
 	}
 	s.fold = w.fold
+	if s.f.Records != nil {
+		s.record = s.f.Records(s.cursor.Path)
+	}
 	s.lines = lines{file: s.file, buf: w.buf}
 	known := s.cursor.Offset
 	met := s.whole || known == 0 // what the cursor covers has gone by
@@ -192,9 +196,7 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 		before = end
 		switch {
 		case s.whole:
-			if fresh && e.At >= young {
-				s.keep(&e)
-			}
+			s.told(&e, fresh, young)
 		case end < known:
 		case end == known:
 			s.fold.Take()
@@ -235,9 +237,8 @@ func (s *source) last(line []byte) transcript.Session {
 	session, whole := shown(s.fold, line)
 	if whole && s.f.once {
 		var e transcript.Entry
-		if fresh, _ := s.fold.Line(line, len(line), &e); fresh && e.At >= s.young() {
-			s.keep(&e)
-		}
+		fresh, _ := s.fold.Line(line, len(line), &e)
+		s.told(&e, fresh, s.young())
 		return s.fold.Session
 	}
 	return session
@@ -260,7 +261,10 @@ func (s *source) flush(ctx context.Context, end, size int64, session transcript.
 	c := &s.change
 	c.Cursor, c.Session, c.Whole = s.cursor, session, s.whole
 	messages, compactions := s.fold.Take()
-	c.Messages, c.Compactions = slices.Clone(messages), compactions
+	if s.record == nil {
+		c.Messages = slices.Clone(messages)
+	}
+	c.Compactions = compactions
 	ok := s.f.send(ctx, *c)
 	c.Entries, c.From = nil, ""
 	return ok
@@ -279,6 +283,18 @@ func (s *source) young() transcript.Instant {
 		return math.MaxInt64
 	}
 	return transcript.InstantOf(time.Now().Add(-s.f.ActiveFor))
+}
+
+// told hands a record of a file that is read whole to whoever wants it.
+func (s *source) told(e *transcript.Entry, fresh bool, young transcript.Instant) {
+	switch {
+	case s.record != nil:
+		if fresh || e.Kind == transcript.KindOther && e.Text != "" {
+			s.record(e)
+		}
+	case fresh && e.At >= young:
+		s.keep(e)
+	}
 }
 
 // keep keeps an entry of a file that is read whole, and forgets the oldest when there
