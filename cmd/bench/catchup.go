@@ -15,8 +15,15 @@ import (
 )
 
 // large makes the large corpus, unless an earlier run has left it.
-func (b *bench) large() (files []string, bytes int64, err error) {
-	b.corpus = filepath.Join(b.dir, fmt.Sprintf("large-%d", b.bytes))
+func (b *bench) large() (files []string, bytes int64, err error) { return b.made("large", "-generate") }
+
+// dense makes the corpus of short lines in the same way.
+func (b *bench) dense() (files []string, bytes int64, err error) {
+	return b.made("dense", "-generate-dense")
+}
+
+func (b *bench) made(name, flag string) (files []string, bytes int64, err error) {
+	b.corpus = filepath.Join(b.dir, fmt.Sprintf("%s-%d", name, b.bytes))
 	if _, err := os.Stat(b.corpus); errors.Is(err, fs.ErrNotExist) {
 		// In a process of its own: a child's largest resident set includes that of
 		// its parent at the fork.
@@ -24,7 +31,7 @@ func (b *bench) large() (files []string, bytes int64, err error) {
 		if err != nil {
 			return nil, 0, err
 		}
-		if out, err := exec.Command(self, "-generate", b.corpus, "-mb", fmt.Sprint(b.bytes/1_000_000)).CombinedOutput(); err != nil {
+		if out, err := exec.Command(self, flag, b.corpus, "-mb", fmt.Sprint(b.bytes/1_000_000)).CombinedOutput(); err != nil {
 			return nil, 0, fmt.Errorf("generate: %w: %s", err, out)
 		}
 	}

@@ -67,13 +67,17 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags.IntVar(&b.runs, "runs", 5, "runs of each command")
 	flags.BoolVar(&b.peers, "ccusage", false, "compare with ccusage, fetched through npm")
 	into := flags.String("generate", "", "only write the large corpus into this folder")
+	intoDense := flags.String("generate-dense", "", "only write a corpus of short lines into this folder")
 	only := flags.String("only", "", "parts to run, of catchup,report,restart,live,scrape,hook,page")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	b.bytes = *mb * 1_000_000
-	if *into != "" {
+	switch {
+	case *into != "":
 		return generate(*into, b.bytes)
+	case *intoDense != "":
+		return generateDense(*intoDense, b.bytes)
 	}
 	if b.sm, err = filepath.Abs(b.sm); err != nil {
 		return err
