@@ -1,31 +1,50 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"math"
-	"slices"
 	"strings"
-	"time"
+	"sync"
 
 	"sm/alerts"
-	"sm/observer/fleet"
 	"sm/transcript"
+	"sm/transcript/follow"
 )
 
 // chronicle is what happened in many sessions, in 24 bytes a record where a transcript.Entry takes ten times that: all
 // must be known before it can be told which of two transcripts was copied from the other.
 type chronicle struct {
-	chapters []chapter
-	models   [][]byte // "" is the first
-	index    map[string]uint16
-	count    int // of facts
+	chapters []*chapter // once settled, origins before their copies
+	strange  int        // files without a single record: no transcripts
+	shared   shared
+	own      map[transcript.Key]ownCompaction
+	groups   int // of chapters that hang together
+
+	mu      sync.Mutex // for what follows, while workers read
+	reading map[string]*chapter
+	models  []string // "" is the first
+	index   map[string]uint16
 }
 
 // chapter is one session's transcript.
 type chapter struct {
 	change transcript.Change // without entries and messages
 	facts  []fact
+	copied bool // some record names another one that it was copied from
+	// follows says that the session goes on from another one: it opens with a summary, a /clear or a handoff.
+	follows bool
+	begun   bool // a prompt or a reading has been seen
+	named   []byte
+	model   uint16
+
+	agent  alerts.AgentID     // "" for one that is not told
+	alone  transcript.Instant // its first record that stands in no other transcript, 0 for none
+	last   transcript.Key     // its newest reading
+	passed bool               // the session's last cycle goes on elsewhere, or was ended by other means than a compaction
+	group  int                // of chapters that hang together, from 0
+	half   int
 }
 
 // fact is a transcript.Entry without what reports do not look at.
@@ -35,136 +54,117 @@ type fact struct {
 	tokens uint32
 	model  uint16
 	kind   transcript.Kind
-}
-
-// telling is one session's transcript while it is told. Events are those that happened in it first, in the order of the
-// file: what it has copied from another transcript is left out.
-type telling struct {
-	change *transcript.Change
-	events []alerts.Event
+	copied bool // it names the record that it was copied from
 }
 
 // chronicle reads all transcripts in paths once. Transcripts of subagents are left out.
 func (env *environ) chronicle(ctx context.Context, paths []string) (*chronicle, error) {
-	h := &chronicle{models: [][]byte{nil}, index: map[string]uint16{"": 0}}
-	err := env.readAll(ctx, paths, true, h.add)
-	slices.SortStableFunc(h.chapters, func(a, b chapter) int { return earlier(a.change, b.change) })
+	h := &chronicle{reading: map[string]*chapter{}, models: []string{""}, index: map[string]uint16{"": 0}}
+	err := env.readAll(ctx, paths, follow.Options{Records: h.begin}, h.add)
 	return h, err
 }
 
+// begin makes room for a file's records.
+func (h *chronicle) begin(path string) func(*transcript.Entry) {
+	p := &chapter{}
+	h.mu.Lock()
+	h.reading[path] = p
+	h.mu.Unlock()
+	return func(e *transcript.Entry) { h.note(p, e) }
+}
+
+// add takes what is known of a file once it has been read.
 func (h *chronicle) add(c transcript.Change) {
-	if subagents := c.Parent != "" || strings.HasPrefix(c.Name, "agent-"); subagents && !c.Alone {
+	h.mu.Lock()
+	p := h.reading[c.Cursor.Path]
+	delete(h.reading, c.Cursor.Path)
+	h.mu.Unlock()
+	if subagents := c.Parent != "" || strings.HasPrefix(c.Name, "agent-"); p == nil || subagents && !c.Alone {
 		return
 	}
-	p := chapter{facts: make([]fact, 0, len(c.Entries))}
-	for i := range c.Entries {
-		if r, ok := h.fact(&c.Entries[i]); ok {
-			p.facts = append(p.facts, r)
-		}
+	if c.Session.Lines == c.Session.Bad {
+		h.strange++
+		return
 	}
-	h.count += len(p.facts)
-	c.Entries, c.Messages, c.Whole = nil, nil, false // not whole: it is told record for record, as if it had been followed
+	if spare := cap(p.facts) - len(p.facts); spare > len(p.facts)/8 {
+		p.facts = append(make([]fact, 0, len(p.facts)), p.facts...)
+	}
+	c.Whole = false // it is told record for record, as if it had been followed
 	p.change = c
 	h.chapters = append(h.chapters, p)
 }
 
-func (h *chronicle) fact(e *transcript.Entry) (r fact, ok bool) {
-	r = fact{at: e.At, key: e.UUID, kind: e.Kind, tokens: uint32(min(e.Context, math.MaxUint32))}
+// note keeps a record. The lines of one reply say the same: of those in a row the first and the last stay, and the first
+// alone where no pause lies before what comes next, so that time worked adds up to the same.
+func (h *chronicle) note(p *chapter, e *transcript.Entry) {
+	if e.Text != "" && !p.begun {
+		p.follows = p.follows || goesOn(e)
+	}
+	r, ok := h.fact(p, e)
+	if !ok {
+		return
+	}
+	if n := len(p.facts); n > 1 && p.facts[n-1].repeats(&p.facts[n-2]) && r.after(&p.facts[n-1], &p.facts[n-2]) {
+		p.facts[n-1] = r
+		return
+	}
+	p.facts = append(p.facts, r)
+}
+
+// goesOn says of a record at the beginning of a transcript that the session began with a /clear or a handoff.
+func goesOn(e *transcript.Entry) bool {
+	return e.Kind == transcript.KindOther || strings.HasPrefix(e.Text, "=== HANDOFF LOADED (ID: ") ||
+		e.Kind == transcript.KindTurnStart && strings.HasPrefix(e.Text, "Read ")
+}
+
+// repeats says whether a reading is that of the line before.
+func (r *fact) repeats(before *fact) bool {
+	return r.kind == transcript.KindReading && before.kind == r.kind && r.key != 0 && r.key == before.key && r.model == before.model
+}
+
+// after says that a fact follows a repeated reading in its order and without a pause.
+func (r *fact) after(last, first *fact) bool {
+	turns := r.kind == transcript.KindReading || r.kind == transcript.KindTurnStart || r.kind == transcript.KindTurnEnd
+	return turns && first.at != 0 && first.at <= last.at && last.at <= r.at && r.at-first.at <= transcript.Instant(alerts.Pause)
+}
+
+func (h *chronicle) fact(p *chapter, e *transcript.Entry) (r fact, ok bool) {
+	r = fact{at: e.At, key: e.UUID, kind: e.Kind, tokens: uint32(min(e.Context, math.MaxUint32)), copied: e.Origin != 0}
 	switch e.Kind {
 	case transcript.KindReading:
 		// A resume may write its copies under other uuids and times, and a gateway name all messages alike.
-		r.key, r.model = transcript.Join(cmp.Or(e.Message, e.Origin, e.UUID), transcript.Key(e.Context)), h.model(e.Model)
+		r.key, r.model = transcript.Join(cmp.Or(e.Message, e.Origin, e.UUID), transcript.Key(e.Context)), h.modelOf(p, e.Model)
 		if e.Message == 0 && e.Origin == 0 && e.UUID == 0 {
 			r.key = 0
 		}
-	case transcript.KindTurnStart, transcript.KindTurnEnd:
+		p.begun = true
+	case transcript.KindTurnStart:
+		r.key = cmp.Or(e.Origin, e.UUID)
+		p.begun = true
+	case transcript.KindTurnEnd:
 		r.key = cmp.Or(e.Origin, e.UUID)
 	case transcript.KindHeard, transcript.KindOther:
 		return r, false
+	default:
+		p.follows = p.follows || !p.begun
 	}
+	p.copied = p.copied || r.copied
 	return r, true
 }
 
-// model numbers a name. When a transcript invents too many, the rest has none.
-func (h *chronicle) model(name []byte) uint16 {
+// modelOf numbers a name. When a transcript invents too many, the rest has none.
+func (h *chronicle) modelOf(p *chapter, name []byte) uint16 {
+	if bytes.Equal(name, p.named) {
+		return p.model
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	i, known := h.index[string(name)]
 	if !known && len(h.models) < math.MaxUint16 {
 		i = uint16(len(h.models))
-		h.models = append(h.models, name)
+		h.models = append(h.models, string(name))
 		h.index[string(name)] = i
 	}
+	p.named, p.model = append(p.named[:0], name...), i
 	return i
-}
-
-// tell tells one session after the other, origins before their copies, and returns what is known of all. What the
-// callback is given is valid until it returns.
-func (h *chronicle) tell(rules []transcript.WindowRule, each func(telling)) []fleet.View {
-	now := time.Now()
-	f := fleet.New(fleet.Options{Created: now, Windows: rules}, fleet.Stored{Settled: true})
-	owners := make(map[transcript.Key]int32, h.count)
-	var entries []transcript.Entry
-	for i := range h.chapters {
-		p := &h.chapters[i]
-		entries = h.own(p.facts, int32(i), owners, entries[:0])
-		p.facts = nil
-		p.change.Entries = entries
-		events := f.Apply(p.change).Events
-		p.change.Entries = nil
-		if len(events) > 0 {
-			settle(&p.change, rules, events)
-			each(telling{&p.change, events})
-		}
-	}
-	return f.Views(now)
-}
-
-// own unpacks those facts that happened first in this chapter.
-func (h *chronicle) own(facts []fact, at int32, owners map[transcript.Key]int32, entries []transcript.Entry) []transcript.Entry {
-	for i := range facts {
-		r := &facts[i]
-		e := transcript.Entry{Kind: r.kind, At: r.at, UUID: r.key, Context: int64(r.tokens)}
-		switch r.kind {
-		case transcript.KindReading:
-			e.Model = h.models[r.model]
-			fallthrough
-		case transcript.KindTurnStart, transcript.KindTurnEnd:
-			if owner, known := owners[r.key]; known && owner != at {
-				continue
-			} else if !known && r.key != 0 {
-				owners[r.key] = at
-			}
-		}
-		entries = append(entries, e)
-	}
-	return entries
-}
-
-// settle gives each event the window that its model turned out to have, as the status line would have told from the
-// beginning: a transcript itself shows a large window only once it is used.
-func settle(c *transcript.Change, rules []transcript.WindowRule, events []alerts.Event) {
-	s := transcript.Session{Peak: c.Session.Peak, Model: "\x00"}
-	window := int64(0)
-	for i := range events {
-		ev := &events[i]
-		if ev.Kind != alerts.EventReading && ev.Kind != alerts.EventCompacted {
-			continue
-		}
-		if ev.Model != s.Model {
-			s.Model = ev.Model
-			window = transcript.WindowOf(&s, 0, rules).Tokens
-		}
-		ev.Window = window
-	}
-}
-
-// earlier puts origins before copies and the older before the younger; those without any time come last.
-func earlier(a, b transcript.Change) int {
-	copied := func(c transcript.Change) int {
-		if slices.ContainsFunc(c.Compactions, func(e transcript.Compaction) bool { return e.Copied }) {
-			return 1
-		}
-		return 0
-	}
-	return cmp.Or(copied(a)-copied(b), cmp.Compare(uint64(a.Session.Started)-1, uint64(b.Session.Started)-1),
-		cmp.Compare(a.Session.Active, b.Session.Active), strings.Compare(a.Name, b.Name), strings.Compare(a.Cursor.Path, b.Cursor.Path))
 }

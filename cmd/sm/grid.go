@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"sm/alerts"
 	"sm/observer/api"
-	"sm/transcript"
 )
 
 // The steps of the ladders.
@@ -20,20 +20,51 @@ const (
 
 // grid is what `sm replay --grid --json` prints. Its fields are a contract.
 type grid struct {
-	Sessions    int             `json:"sessions"` // with a reading of their own
-	Cycles      int             `json:"cycles"`
+	Sessions int `json:"sessions"` // with a reading of their own
+	Cycles   int `json:"cycles"`   // with a reading
+	Strange  int `json:"no_transcripts"`
+	// Compactions are all; Unseen those of them before which their transcript shows no reading, so that nothing can be
+	// said of notices: it begins with them.
 	Compactions api.Compactions `json:"compactions"`
-	// Advice is "change", "keep", "unchecked" or "too_few"; Chosen is what to change to, null for the last.
-	Advice  string      `json:"advice"`
+	Unseen      int             `json:"unseen"`
+	Advice      advice          `json:"advice"`
+	// Chosen is what the half that chooses would take, and Best what has the highest measure there; null where there is
+	// nothing to choose by.
 	Chosen  *candidate  `json:"chosen"`
+	Best    *candidate  `json:"best"`
 	Current candidate   `json:"current"` // by the configuration, or --warning and --critical
+	Overall figures     `json:"overall"` // of Current, on all sessions
 	Default candidate   `json:"default"`
 	Pairs   []candidate `json:"pairs"`
 	Knees   []kneeOf    `json:"knees"`
+	// Difference is by how much the measure of Chosen is above that of Current on the sessions that check, pair by pair;
+	// null where nothing was compared.
+	Difference *difference `json:"difference"`
 	// Forecast is measured on all sessions: it chooses nothing.
 	Forecast []foretold `json:"forecast"`
-	// Configuration are the lines to paste, [] without Chosen.
+	// Configuration are the lines to paste, [] where there is nothing to change to.
 	Configuration []string `json:"configuration"`
+
+	groups int // of sessions that were not copied from each other
+}
+
+// advice says what to do with what was chosen.
+type advice string
+
+// All there is to advise.
+const (
+	adviceChange    advice = "change"    // it is better where it was not chosen
+	adviceKeep      advice = "keep"      // it is no better there, or it is what is in force
+	adviceUnclear   advice = "unclear"   // it is, but by no more than chance may make
+	adviceUnchecked advice = "unchecked" // too few compactions to check it with
+	adviceNone      advice = "none"      // no threshold gives a notice in time
+	adviceTooFew    advice = "too_few"   // too few compactions to choose by
+)
+
+// difference is one of two measures, with its standard error.
+type difference struct {
+	Measure       float64 `json:"measure"`
+	StandardError float64 `json:"standard_error"`
 }
 
 // candidate is a pair of thresholds with what it is worth on the sessions that choose, and on the others. Unit is
@@ -46,10 +77,11 @@ type candidate struct {
 	Checking figures `json:"checking"`
 
 	thresholds alerts.Thresholds
+	said       []notices // by cycle, where it was played as a whole
 }
 
-// kneeOf is where the coverage of one notice alone begins to fall, on the sessions that choose: null without
-// compactions.
+// kneeOf is where the coverage of one notice alone begins to fall, on the sessions that choose: null where there is none
+// at all.
 type kneeOf struct {
 	Unit     string `json:"unit"`
 	Warning  *int64 `json:"warning"`
@@ -62,38 +94,25 @@ func (env *environ) grid(ctx context.Context, cfg *config, o alerts.Options, pat
 	if fatal(err) {
 		return nil, err
 	}
-	l := ladderOf(h.sizes(), o.Thresholds, alerts.Defaults().Thresholds)
+	h.settle(cfg.windowRules(), time.Now())
+	l := ladderOf(h.sizes(choosing), o.Thresholds, alerts.Defaults().Thresholds)
 	f, bad := newForecaster(o)
 	if bad != nil {
 		return nil, bad
 	}
-	r := &trial{options: plainOptions(o)}
-	var n thinner
-	h.tell(cfg.windowRules(), func(t telling) {
-		f.take(t.events)
-		if beats := l.beats(&n, t.events); len(beats) > 0 {
-			r.sessions = append(r.sessions, newPlayed(t.events[0].Agent, cmp.Or(t.change.Session.ID, t.change.Name), beats))
-		}
-	})
-	g, bad := r.grid(l, o.Thresholds)
+	r := newTrial(ctx, o, h.groups)
+	if ended := h.tell(ctx, cfg.windowRules(), func(t telling) {
+		f.take(t.events, t.first)
+		r.take(l, &t)
+	}); ended != nil {
+		return nil, ended
+	}
+	g, bad := r.grid(l, o.Thresholds, cfg.alerts().Thresholds)
 	if bad != nil {
 		return nil, bad
 	}
-	g.Forecast = f.figures()
+	g.Forecast, g.Strange = f.figures(), h.strange
 	return g, err
-}
-
-// sizes are those of all contexts when they were compacted, as far as boundaries tell.
-func (h *chronicle) sizes() (all []int64) {
-	for i := range h.chapters {
-		for _, c := range h.chapters[i].change.Compactions {
-			if c.PreTokens > 0 && c.Trigger != transcript.Manual {
-				all = append(all, c.PreTokens)
-			}
-		}
-	}
-	slices.Sort(all)
-	return all
 }
 
 // plainOptions leave nothing to do but what thresholds do.
@@ -104,12 +123,8 @@ func plainOptions(o alerts.Options) alerts.Options {
 	return p
 }
 
-// halfOf splits sessions in two by the id that their first record names, so that a fork is with its origin: what chooses
-// and what checks.
-func halfOf(id string) int { return int(transcript.KeyOf([]byte(id)) >> 63) }
-
-// ladderOf makes the steps: percentages in fives, tokens up to where nearly all contexts have been compacted, and
-// besides those the thresholds that are to be compared.
+// ladderOf makes the steps: percentages in fives, tokens up to where nearly all contexts of these sizes have been
+// compacted, and besides those the thresholds that are to be compared.
 func ladderOf(sizes []int64, compared ...alerts.Thresholds) *ladder {
 	l := &ladder{}
 	for p := int64(percentFrom); p <= percentTo; p += percentStep {
@@ -136,8 +151,8 @@ func ladderOf(sizes []int64, compared ...alerts.Thresholds) *ladder {
 }
 
 // grid judges all pairs of the ladders, and those that they are compared with.
-func (r *trial) grid(l *ladder, current alerts.Thresholds) (*grid, error) {
-	g := &grid{Sessions: len(r.sessions), Pairs: []candidate{}, Configuration: []string{}}
+func (r *trial) grid(l *ladder, current, configured alerts.Thresholds) (*grid, error) {
+	g := &grid{Pairs: []candidate{}, Configuration: []string{}}
 	for kind := range ladders {
 		said, err := r.steps(l, kind)
 		if err != nil {
@@ -145,7 +160,7 @@ func (r *trial) grid(l *ladder, current alerts.Thresholds) (*grid, error) {
 		}
 		alone := make([][2]figures, len(said))
 		for w := range said {
-			alone[w] = [2]figures{r.judge(said[w], 0), r.judge(said[w], 1)}
+			alone[w] = [2]figures{r.judge(said[w], choosing), r.judge(said[w], checking)}
 			for c := w + 1; c < len(said); c++ {
 				g.Pairs = append(g.Pairs, r.pair(l.limits(kind, w, c), together(said[w], said[c]), alone[w]))
 			}
@@ -160,15 +175,16 @@ func (r *trial) grid(l *ladder, current alerts.Thresholds) (*grid, error) {
 			return nil, err
 		}
 	}
+	g.Overall = r.judge(g.Current.said, everyone)
 	g.count(r)
-	return g, g.choose(r)
+	return g, g.choose(r, configured)
 }
 
 // pair judges a pair of which the warning alone has been judged: its first notice is the pair's.
 func (r *trial) pair(t alerts.Thresholds, said []notices, warning [2]figures) candidate {
 	p := newCandidate(t)
 	for half, to := range []*figures{&p.Choosing, &p.Checking} {
-		*to, _ = r.sum(said, half)
+		*to = r.sum(said, half, nil)
 		to.Turns, to.Replies, to.Minutes = warning[half].Turns, warning[half].Replies, warning[half].Minutes
 	}
 	return p
@@ -192,82 +208,135 @@ func (c *candidate) play(r *trial, t alerts.Thresholds) error {
 	*c = newCandidate(t)
 	said, err := r.whole(t)
 	if err == nil {
-		c.Choosing, c.Checking = r.judge(said, 0), r.judge(said, 1)
+		c.Choosing, c.Checking, c.said = r.judge(said, choosing), r.judge(said, checking), said
 	}
 	return err
 }
 
+// count counts what there is. A compaction that ended no cycle with a reading is one that nothing was seen of.
 func (g *grid) count(r *trial) {
+	ended := 0
 	for i := range r.cycles {
 		c := &r.cycles[i]
-		if c.end != none || c.read {
+		switch {
+		case c.end == none && c.read && r.sessions[c.session].open:
 			g.Cycles++
-		}
-		if c.end != none {
-			countTrigger(&g.Compactions, c.trigger)
+		case c.end != none && c.read && c.own:
+			g.Cycles++
+			ended++
 		}
 	}
+	agents, groups := map[alerts.AgentID]bool{}, map[int]bool{}
+	for i := range r.sessions {
+		s := &r.sessions[i]
+		if s.first {
+			agents[s.agent], groups[s.group] = true, true
+		}
+		for j := range s.beats {
+			if b := &s.beats[j]; b.kind == alerts.EventCompacted && b.own {
+				countTrigger(&g.Compactions, b.trigger)
+			}
+		}
+	}
+	g.Sessions, g.groups, g.Unseen = len(agents), len(groups), sumOf(g.Compactions)-ended
 }
 
 // choose takes a pair on the sessions that choose. Whether it is to be used is for the other sessions to say.
-func (g *grid) choose(r *trial) error {
+func (g *grid) choose(r *trial, configured alerts.Thresholds) error {
 	if len(g.Pairs) == 0 || g.Pairs[0].Choosing.Compactions < enough {
-		g.Advice = "too_few"
+		g.Advice = adviceTooFew
 		return nil
 	}
-	best := choice(g.Pairs)
-	g.Chosen = &candidate{}
-	if err := g.Chosen.play(r, best.thresholds); err != nil {
+	best, chosen, ok := choice(g.Pairs)
+	if !ok {
+		g.Advice = adviceNone
+		return nil
+	}
+	g.Best, g.Chosen = &best, &candidate{}
+	if err := g.Chosen.play(r, chosen.thresholds); err != nil {
 		return err
 	}
-	switch {
-	case g.Chosen.Checking.Compactions == 0:
-		g.Advice = "unchecked"
-	case g.Chosen.Checking.Measure > g.Current.Checking.Measure:
-		g.Advice = "change"
-	default:
-		g.Advice = "keep"
+	d := r.compare(g.Chosen.said, g.Current.said, checking)
+	g.Advice = advise(g.Chosen, &g.Current, d)
+	if g.Chosen.Checking.Compactions > 0 {
+		g.Difference = &d
 	}
-	g.Configuration = configurationOf(g.Chosen.thresholds)
-	if t := g.Current.thresholds; g.Chosen.Unit == "percent" && (t.WarningTokens > 0 || t.CriticalTokens > 0) {
-		g.Configuration = append(g.Configuration, "  warning_tokens: 0", "  critical_tokens: 0") // they would win
+	if (g.Advice == adviceChange || g.Advice == adviceUnchecked) && !g.inForce(configured) {
+		g.Configuration = configurationOf(g.Chosen.thresholds, configured)
 	}
 	return nil
 }
 
-// choice is, of the pairs whose measure is no more than one standard error below the best, the one that insists
-// earliest: the lowest critical notice, with the warning of the highest measure. The fewer compactions there are, the
-// more their figures are chance, and the more careful that is: the best pair of few stands close to where the next one
-// fails. (Breiman and others, Classification and Regression Trees, 1984, choose trees by one standard error.)
-// Percentages are preferred where they are as good by the same rule, for they hold in every window.
-func choice(pairs []candidate) candidate {
+// inForce says that the configuration has what was chosen.
+func (g *grid) inForce(configured alerts.Thresholds) bool {
+	return same(g.Chosen.thresholds, configured)
+}
+
+// same says that two pairs warn alike in every window.
+func same(a, b alerts.Thresholds) bool {
+	const window = 1_000_000_007 // in which no threshold in percent is one in tokens
+	aw, ac := a.Limits(window)
+	bw, bc := b.Limits(window)
+	return aw == bw && ac == bc
+}
+
+// advise says what becomes of a pair that was chosen, by the sessions that had no say in it.
+func advise(chosen, current *candidate, d difference) advice {
+	switch c := &chosen.Checking; {
+	case same(chosen.thresholds, current.thresholds):
+		return adviceKeep
+	case c.Compactions < enough:
+		return adviceUnchecked
+	case c.Coverage == 0 && current.Checking.Coverage == 0:
+		return adviceNone
+	case d.Measure <= 0:
+		return adviceKeep
+	case d.Measure <= d.StandardError:
+		return adviceUnclear
+	}
+	return adviceChange
+}
+
+// choice takes the best pair and, of those whose measure is no more than one standard error below it, the one that
+// insists earliest: the lowest critical notice, with the warning of the highest measure. The fewer compactions there are,
+// the more their figures are chance, and the more careful that is: the best pair of few stands close to where the next
+// one fails. (Breiman and others, Classification and Regression Trees, 1984, choose trees by one standard error.)
+// Percentages are preferred where they are as good by the same rule, for they hold in every window. A pair that never
+// gives a notice in time is not taken; without any other ok is false.
+func choice(pairs []candidate) (best, chosen candidate, ok bool) {
+	pairs = slices.DeleteFunc(slices.Clone(pairs), func(p candidate) bool { return p.Choosing.Coverage == 0 })
+	if len(pairs) == 0 {
+		return best, chosen, false
+	}
 	better := func(a, b candidate) int { return cmp.Compare(a.Choosing.Measure, b.Choosing.Measure) }
-	best := slices.MaxFunc(pairs, better)
+	best = slices.MaxFunc(pairs, better)
 	least := best.Choosing.Measure - best.Choosing.StandardError
-	near := slices.DeleteFunc(slices.Clone(pairs), func(p candidate) bool { return p.Choosing.Measure < least })
+	near := slices.DeleteFunc(pairs, func(p candidate) bool { return p.Choosing.Measure < least })
 	if slices.ContainsFunc(near, func(p candidate) bool { return p.Unit == "percent" }) {
 		near = slices.DeleteFunc(near, func(p candidate) bool { return p.Unit != "percent" })
 	}
-	return slices.MinFunc(near, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.Critical, b.Critical), better(b, a)) })
+	return best, slices.MinFunc(near, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.Critical, b.Critical), better(b, a)) }), true
 }
 
 // knees finds the knee of each notice for itself.
 func (r *trial) knees(l *ladder, kind int, said [][]notices, warning [][2]figures) kneeOf {
 	k := kneeOf{Unit: [...]string{"percent", "tokens"}[kind]}
 	var warnings, criticals []float64
-	compactions := 0
 	for i := range said {
-		compactions = warning[i][0].Compactions
-		warnings = append(warnings, warning[i][0].Coverage)
+		warnings = append(warnings, warning[i][choosing].Coverage)
 		alone := make([]notices, len(said[i]))
 		for j := range alone {
 			alone[j] = notices{none, said[i][j].warning}
 		}
-		f, _ := r.sum(alone, 0)
-		criticals = append(criticals, f.Coverage)
+		criticals = append(criticals, r.sum(alone, choosing, nil).Coverage)
 	}
-	if i := knee(l[kind], warnings); i >= 0 && compactions > 0 {
-		k.Warning, k.Critical = &l[kind][i], &l[kind][knee(l[kind], criticals)]
+	for _, x := range []struct {
+		to    **int64
+		curve []float64
+	}{{&k.Warning, warnings}, {&k.Critical, criticals}} {
+		if len(x.curve) > 0 && slices.Max(x.curve) > 0 {
+			*x.to = &l[kind][knee(l[kind], x.curve)]
+		}
 	}
 	return k
 }

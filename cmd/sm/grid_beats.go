@@ -9,9 +9,6 @@ import (
 	"sm/transcript"
 )
 
-// idle is the longest gap between two events that counts as work, as it does for forecasts.
-const idle = 5 * time.Minute
-
 // beat is one event of a session that bears on thresholds, with how far the session had come by then.
 type beat struct {
 	at             transcript.Instant // as the engine stamps it: one without a time is newer than all before
@@ -20,6 +17,7 @@ type beat struct {
 	kind           alerts.EventKind
 	trigger        alerts.Trigger
 	needed         bool // whatever the thresholds are
+	own            bool // of a compaction: it happened here first
 	// reached are the thresholds of each ladder that this reading is the first of its cycle to reach: those numbered
 	// from reached[ladder][0] up to, but not including, reached[ladder][1].
 	reached [ladders][2]uint8
@@ -31,20 +29,31 @@ type beat struct {
 // played is what is kept of one session for all engines: a few beats a cycle.
 type played struct {
 	agent  alerts.AgentID
-	half   int // 0: chosen by, 1: checked with
+	half   int
+	group  int  // sessions of one group are not independent of each other
+	open   bool // its last cycle counts, if no compaction ended it
+	first  bool // it has a reading of its own
 	beats  []beat
 	top    [ladders]uint8 // how many steps of each ladder its readings reach
 	cycles int            // 0 before the first engine has counted them
 }
 
-func newPlayed(agent alerts.AgentID, id string, beats []beat) played {
-	s := played{agent: agent, half: halfOf(id), beats: slices.Clip(beats)}
+// take keeps what matters of a session.
+func (r *trial) take(l *ladder, t *telling) {
+	beats := l.beats(&r.thin, t.events, t.first)
+	if len(beats) == 0 {
+		return
+	}
+	s := played{agent: t.events[0].Agent, half: t.half, group: t.group, open: t.open, beats: slices.Clip(beats)}
 	for i := range beats {
 		for k := range ladders {
 			s.top[k] = max(s.top[k], beats[i].reached[k][1])
 		}
 	}
-	return s
+	for i := range t.events {
+		s.first = s.first || t.first[i] && t.events[i].Kind == alerts.EventReading
+	}
+	r.sessions = append(r.sessions, s)
 }
 
 // event is what the engine is told.
@@ -89,14 +98,14 @@ func (l *ladder) reaches(kind, step int, tokens, window int64) bool {
 	return l.limits(kind, step, none).Level(tokens, window) >= alerts.Warn
 }
 
-// beats keeps of a session's events what matters to thresholds of the ladder.
-func (l *ladder) beats(n *thinner, events []alerts.Event) []beat {
+// beats keeps of a session's events what matters to thresholds of the ladder; first says of each whether it happened here.
+func (l *ladder) beats(n *thinner, events []alerts.Event, first []bool) []beat {
 	var list []beat
 	var now progress
 	n.mark(events, func(i int, needless bool) {
 		ev := &events[i]
 		b := now.beat(ev)
-		b.needed = !needless
+		b.needed, b.own = !needless, first[i]
 		if ev.Kind == alerts.EventReading {
 			l.climb(&now, &b)
 		}
@@ -123,7 +132,7 @@ type progress struct {
 func (p *progress) beat(ev *alerts.Event) beat {
 	if p.late = ev.At.Before(p.clock); ev.At.After(p.clock) {
 		if !p.clock.IsZero() {
-			p.work += min(ev.At.Sub(p.clock), idle).Seconds()
+			p.work += min(ev.At.Sub(p.clock), alerts.Pause).Seconds()
 		}
 		p.clock = ev.At
 	}

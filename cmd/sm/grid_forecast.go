@@ -37,15 +37,15 @@ func newForecaster(o alerts.Options) (*forecaster, error) {
 	return &forecaster{engine: engine, left: [4]int{10, 5, 3, 1}}, err
 }
 
-// take plays a session.
-func (f *forecaster) take(events []alerts.Event) {
+// take plays a session. First says which compactions happened in it: of the others forecasts were made elsewhere.
+func (f *forecaster) take(events []alerts.Event, first []bool) {
 	f.repeated(events)
-	f.play(events)
+	f.play(events, first)
 }
 
 // play asks while the engine is told all but what repeats.
-func (f *forecaster) play(events []alerts.Event) {
-	f.questions(events)
+func (f *forecaster) play(events []alerts.Event, first []bool) {
+	f.questions(events, first)
 	for i := range events {
 		if q := f.ask[i]; q != none {
 			f.answer(int(q), events[i].Agent)
@@ -58,7 +58,7 @@ func (f *forecaster) play(events []alerts.Event) {
 }
 
 // questions finds the turns before whose beginning to ask.
-func (f *forecaster) questions(events []alerts.Event) {
+func (f *forecaster) questions(events []alerts.Event, first []bool) {
 	f.ask = slices.Grow(f.ask[:0], len(events))[:len(events)]
 	var starts []int
 	for i := range events {
@@ -68,7 +68,7 @@ func (f *forecaster) questions(events []alerts.Event) {
 			starts = append(starts, i)
 		case alerts.EventCompacted:
 			for q, left := range f.left {
-				if at := len(starts) - left; at >= 0 && ev.Trigger != transcript.Manual && !ev.History {
+				if at := len(starts) - left; at >= 0 && ev.Trigger != transcript.Manual && first[i] {
 					f.ask[starts[at]] = int8(q)
 				}
 			}
@@ -84,7 +84,7 @@ func (f *forecaster) repeated(events []alerts.Event) {
 	f.thin.mark(events, func(i int, needless bool) {
 		again := needless && i+1 < len(events) && events[i-1].Kind == alerts.EventReading
 		f.repeats[i] = again && events[i-1].Tokens == events[i].Tokens && events[i-1].Model == events[i].Model &&
-			events[i+1].At.Sub(events[i-1].At) <= idle
+			events[i+1].At.Sub(events[i-1].At) <= alerts.Pause
 	})
 }
 
@@ -100,10 +100,13 @@ func (f *forecaster) answer(q int, agent alerts.AgentID) {
 		return
 	}
 	f.errors[q] = append(f.errors[q], math.Abs(turns.Likely-left)/left)
-	if turns.Low <= left && turns.High >= left-1 {
+	if holds(turns, left) {
 		f.within[q]++
 	}
 }
+
+// holds says whether the truth lies in a range: the turn of the compaction itself may count or not.
+func holds(r alerts.Range, left float64) bool { return r.Low <= left && r.High >= left-1 }
 
 func (f *forecaster) figures() []foretold {
 	all := make([]foretold, len(f.left))

@@ -19,14 +19,15 @@ const (
 
 // figures are what a pair of thresholds is worth on some sessions. Shares are 0 where there is nothing to share.
 type figures struct {
-	// Compactions are those that nobody made by hand. Warned came after any notice, Timely after one in time.
+	// Compactions are those that nobody made by hand and of whose cycle something was seen. Warned came after any notice,
+	// Timely after one in time.
 	Compactions int     `json:"compactions"`
 	Warned      int     `json:"warned"`
 	Timely      int     `json:"timely"`
 	Coverage    float64 `json:"coverage"` // Timely of Compactions
 	// Used is how full contexts were at the first notice in time, as a share of their size at the compaction: a mean.
 	Used float64 `json:"used"`
-	// Open are the cycles that no compaction ended, Vain those of them with a notice.
+	// Open are the cycles that are over without a compaction, a clear or a handoff, Vain those of them with a notice.
 	Open      int     `json:"open_cycles"`
 	Vain      int     `json:"warned_in_vain"`
 	VainShare float64 `json:"vain_share"`
@@ -36,7 +37,7 @@ type figures struct {
 	Minutes lead `json:"minutes_ahead"`
 
 	Measure float64 `json:"measure"`
-	// StandardError is that of the measure, for so few cycles.
+	// StandardError is that of the measure, for so few sessions.
 	StandardError float64 `json:"standard_error"`
 }
 
@@ -54,11 +55,19 @@ func leadOf(all []float64) lead {
 	return lead{new(medianOf(all)), &all[0]}
 }
 
-// judge measures what was said in the sessions of one half.
+// The halves of the sessions, and both.
+const (
+	choosing = iota
+	checking
+	everyone = none
+)
+
+// judge measures what was said in the sessions of one half, or of both.
 //
 //	measure = coverage × used − vainCost × vain share
 func (r *trial) judge(said []notices, half int) figures {
-	f, ahead := r.sum(said, half)
+	var ahead leads
+	f := r.sum(said, half, &ahead)
 	f.Turns, f.Replies, f.Minutes = leadOf(ahead.turns), leadOf(ahead.replies), leadOf(ahead.minutes)
 	return f
 }
@@ -66,50 +75,149 @@ func (r *trial) judge(said []notices, half int) figures {
 // leads are how far each first notice came before its compaction.
 type leads struct{ turns, replies, minutes []float64 }
 
-func (r *trial) sum(said []notices, half int) (f figures, ahead leads) {
-	squares := 0.0
+func (l *leads) add(from, to *beat) {
+	l.turns = append(l.turns, float64(to.turns-from.turns))
+	l.replies = append(l.replies, float64(to.replies-from.replies))
+	l.minutes = append(l.minutes, float64(to.work-from.work)/60)
+}
+
+// sum adds up what came of what was said; ahead may be nil.
+func (r *trial) sum(said []notices, half int, ahead *leads) (f figures) {
+	list := r.sort(said, half, false, func(c *cycle, first int32, timely *beat) {
+		s := &r.sessions[c.session]
+		if first != none {
+			f.Warned++
+			if ahead != nil {
+				ahead.add(&s.beats[first], &s.beats[c.end])
+			}
+		}
+		if timely != nil {
+			f.Timely++
+		}
+	})
+	total := totalOf(list)
+	f.Compactions, f.Open, f.Vain = total.compactions, total.open, int(total.vain)
+	f.Used = share(total.won, f.Timely)
+	f.Coverage, f.VainShare = share(float64(f.Timely), f.Compactions), share(total.vain, f.Open)
+	f.Measure, f.StandardError = total.measure(), standardError(list)
+	if math.IsNaN(f.StandardError) { // one group: all that there is to tell is how its cycles differ
+		f.StandardError = fromOne(standardError(r.sort(said, half, true, nil)))
+	}
+	return f
+}
+
+// sort goes through the cycles of a half and adds them up by the groups of sessions, or each for itself. A cycle counts
+// where its compaction happened, if nobody made that by hand and the transcript shows a reading before it; one that no
+// compaction ended if it is over. What it returns holds until the next call.
+func (r *trial) sort(said []notices, half int, single bool, compacted func(c *cycle, first int32, timely *beat)) []cluster {
+	n := r.groups
+	if single {
+		n = len(r.cycles)
+	}
+	r.clusters = slices.Grow(r.clusters[:0], n)[:n]
+	clear(r.clusters)
 	for i := range r.cycles {
 		c := &r.cycles[i]
 		s := &r.sessions[c.session]
-		if s.half != half {
+		if half != everyone && s.half != half || !c.read {
 			continue
 		}
+		at := s.group
+		if single {
+			at = i
+		}
+		to := &r.clusters[at]
 		first := said[i].warning
 		if first == none {
 			first = said[i].critical
 		}
 		switch {
-		case c.end == none && c.read:
-			f.Open++
-			if first != none {
-				f.Vain++
+		case c.end == none:
+			if s.open {
+				to.open++
+				if first != none {
+					to.vain++
+				}
 			}
-		case c.end == none || c.trigger == transcript.Manual:
-		default:
-			f.Compactions++
-			if first == none {
-				break
+		case c.own && c.trigger != transcript.Manual:
+			to.compactions++
+			timely := s.timely(said[i], &s.beats[c.end])
+			if timely != nil {
+				to.won += c.used(timely)
 			}
-			f.Warned++
-			at, end := &s.beats[first], &s.beats[c.end]
-			ahead.turns = append(ahead.turns, float64(end.turns-at.turns))
-			ahead.replies = append(ahead.replies, float64(end.replies-at.replies))
-			ahead.minutes = append(ahead.minutes, float64(end.work-at.work)/60)
-			if b := s.timely(said[i], end); b != nil {
-				f.Timely++
-				used := c.used(b)
-				f.Used += used
-				squares += used * used
+			if compacted != nil {
+				compacted(c, first, timely)
 			}
 		}
 	}
-	won := share(f.Used, f.Compactions) // coverage × used
-	f.Used = share(f.Used, f.Timely)
-	f.Coverage, f.VainShare = share(float64(f.Timely), f.Compactions), share(float64(f.Vain), f.Open)
-	f.Measure = won - vainCost*f.VainShare
-	spread := share(share(squares, f.Compactions)-won*won, f.Compactions) + vainCost*vainCost*share(f.VainShare*(1-f.VainShare), f.Open)
-	f.StandardError = math.Sqrt(max(0, spread))
-	return f, ahead
+	return r.clusters
+}
+
+// compare says by how much one pair is better than another on the same sessions.
+func (r *trial) compare(said, other []notices, half int) difference {
+	of := func(single bool) []cluster {
+		a := slices.Clone(r.sort(said, half, single, nil))
+		for i, b := range r.sort(other, half, single, nil) {
+			a[i].won -= b.won
+			a[i].vain -= b.vain
+		}
+		return a
+	}
+	list := of(false)
+	total := totalOf(list)
+	d := difference{total.measure(), standardError(list)}
+	if math.IsNaN(d.StandardError) {
+		d.StandardError = fromOne(standardError(of(true)))
+	}
+	return d
+}
+
+// cluster is what came of some cycles that are not independent of each other: won adds up how full contexts were at
+// notices in time, as a share of their size at the compaction.
+type cluster struct {
+	compactions, open int
+	won, vain         float64
+}
+
+func totalOf(list []cluster) (sum cluster) {
+	for i := range list {
+		c := &list[i]
+		sum.compactions, sum.open, sum.won, sum.vain = sum.compactions+c.compactions, sum.open+c.open, sum.won+c.won, sum.vain+c.vain
+	}
+	return sum
+}
+
+func (c *cluster) measure() float64 {
+	return share(c.won, c.compactions) - vainCost*share(c.vain, c.open)
+}
+
+// standardError is that of a measure, or of a difference of two, over clusters: of a sum of two ratios, made linear
+// (Cochran, Sampling Techniques, 1977, sections 6.3 and 9A). It is not a number for less than two clusters.
+func standardError(list []cluster) float64 {
+	total := totalOf(list)
+	won, vain := share(total.won, total.compactions), share(total.vain, total.open)
+	sum, n := 0.0, 0
+	for i := range list {
+		c := &list[i]
+		if c.compactions+c.open == 0 {
+			continue
+		}
+		n++
+		z := share(c.won-won*float64(c.compactions), total.compactions) - vainCost*share(c.vain-vain*float64(c.open), total.open)
+		sum += z * z
+	}
+	if n < 2 {
+		return math.NaN()
+	}
+	return math.Sqrt(sum * float64(n) / float64(n-1))
+}
+
+// fromOne is a figure, or 0 for none.
+func fromOne(x float64) float64 {
+	if math.IsNaN(x) {
+		return 0
+	}
+	return x
 }
 
 // timely is the beat of the first notice that came in time, nil for none.

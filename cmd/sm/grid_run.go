@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"slices"
 
 	"sm/alerts"
@@ -15,6 +16,7 @@ type cycle struct {
 	session int32
 	end     int32 // the beat of the compaction that ended it, none where the session just stops
 	read    bool  // there was a reading in it
+	own     bool  // the compaction happened in this session first
 	trigger alerts.Trigger
 	pre     int64 // the size at the compaction, 0 when unknown
 }
@@ -24,14 +26,26 @@ type notices struct{ warning, critical int32 }
 
 // trial runs an engine with some thresholds over all sessions.
 type trial struct {
+	ctx      context.Context // ends it
 	sessions []played
+	groups   int
 	options  alerts.Options // all but the thresholds
 	cycles   []cycle        // those of the first run: thresholds open none
+
+	thin     thinner
+	clusters []cluster // reused
+}
+
+func newTrial(ctx context.Context, o alerts.Options, groups int) *trial {
+	return &trial{ctx: ctx, options: plainOptions(o), groups: groups}
 }
 
 // run tells of each cycle what an engine with these thresholds says. With a step of a ladder, which must then be the only
 // threshold, the engine is told of the beats that matter to that alone, and of no session that never reaches it.
 func (r *trial) run(limits alerts.Thresholds, kind, step int) ([]notices, error) {
+	if err := r.ctx.Err(); err != nil {
+		return nil, err
+	}
 	o := r.options
 	o.Thresholds = limits
 	engine, err := alerts.New(o)
@@ -88,7 +102,7 @@ func (p *player) act(action alerts.Action, at int32, beats []beat) bool {
 		}
 	case alerts.Opened:
 		p.ended, p.over = p.cycle, p.said
-		p.ended.end, p.ended.trigger, p.ended.pre = at, x.Trigger, x.PreTokens
+		p.ended.end, p.ended.trigger, p.ended.pre, p.ended.own = at, x.Trigger, x.PreTokens, beats[at].own
 		p.cycle = cycle{session: p.cycle.session, end: none}
 		p.said = notices{none, none}
 		// What was said by a reading that is newer than the compaction is of the new cycle.

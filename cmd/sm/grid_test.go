@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,34 +44,50 @@ func gridFleets(t *testing.T) map[string]string {
 	return fleets
 }
 
-// toldSessions are the sessions of a folder, with all their events.
-func toldSessions(t *testing.T, dir string) (all [][]alerts.Event, ids []string, h *chronicle) {
+// toldSession is a session with all its events.
+type toldSession struct {
+	events []alerts.Event
+	first  []bool
+}
+
+// settled is what happened in the transcripts of a folder.
+func settled(t *testing.T, dir string) *chronicle {
 	t.Helper()
 	env := &environ{stderr: &bytes.Buffer{}, lookupEnv: os.LookupEnv}
 	h, err := env.chronicle(t.Context(), []string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.tell(nil, func(s telling) {
-		all, ids = append(all, slices.Clone(s.events)), append(ids, s.change.Session.ID+s.change.Name)
-	})
-	return all, ids, h
+	h.settle(nil, time.Now())
+	return h
+}
+
+// toldSessions are the sessions of a folder.
+func toldSessions(t *testing.T, dir string) (all []toldSession, h *chronicle) {
+	t.Helper()
+	h = settled(t, dir)
+	if err := h.tell(t.Context(), nil, func(s telling) {
+		all = append(all, toldSession{slices.Clone(s.events), slices.Clone(s.first)})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all, h
 }
 
 // trialOf prepares the engines' sessions.
 func trialOf(t *testing.T, dir string) (*trial, *ladder) {
 	t.Helper()
-	sessions, ids, h := toldSessions(t, dir)
-	l := ladderOf(h.sizes(), alerts.Defaults().Thresholds)
-	r := &trial{options: plainOptions(alerts.Defaults())}
-	var n thinner
-	for i, events := range sessions {
-		if beats := l.beats(&n, events); len(beats) > 0 {
-			r.sessions = append(r.sessions, newPlayed(events[0].Agent, ids[i], beats))
-		}
+	h := settled(t, dir)
+	l := ladderOf(h.sizes(choosing), alerts.Defaults().Thresholds)
+	r := newTrial(t.Context(), alerts.Defaults(), h.groups)
+	if err := h.tell(t.Context(), nil, func(s telling) { r.take(l, &s) }); err != nil {
+		t.Fatal(err)
 	}
 	return r, l
 }
+
+// everyEvent says of events that all of them happened where they stand.
+func everyEvent(events []alerts.Event) []bool { return slices.Repeat([]bool{true}, len(events)) }
 
 // decisions are what an engine decides about levels, cycles and storms.
 func decisions(t *testing.T, o alerts.Options, events []alerts.Event) (all []string) {
@@ -99,12 +114,13 @@ func decisions(t *testing.T, o alerts.Options, events []alerts.Event) (all []str
 func TestThinnedDecidesTheSame(t *testing.T) {
 	for name, dir := range gridFleets(t) {
 		t.Run(name, func(t *testing.T) {
-			sessions, _, h := toldSessions(t, dir)
-			l := ladderOf(h.sizes(), alerts.Defaults().Thresholds)
+			sessions, h := toldSessions(t, dir)
+			l := ladderOf(h.sizes(choosing), alerts.Defaults().Thresholds)
 			kept, events, compared := 0, 0, 0
 			var n thinner
-			for _, all := range sessions {
-				beats := l.beats(&n, all)
+			for _, s := range sessions {
+				all := s.events
+				beats := l.beats(&n, all, s.first)
 				var few, some []alerts.Event
 				n.each(all, func(ev *alerts.Event) { some = append(some, *ev) })
 				for i := range beats {
@@ -148,7 +164,7 @@ func TestThinnedLateReading(t *testing.T) {
 	l := ladderOf(nil, o.Thresholds)
 	var n thinner
 	var few []alerts.Event
-	for _, b := range l.beats(&n, events) {
+	for _, b := range l.beats(&n, events, everyEvent(events)) {
 		few = append(few, b.event("a"))
 	}
 	want := []string{fmt.Sprint("a/1/warning at ", at(5)), "0 storms"}
@@ -193,7 +209,7 @@ func FuzzThinned(f *testing.F) {
 		l := &ladder{{10, 30, 50, 65}, {40_000, 90_000}}
 		var n thinner
 		var few, some []alerts.Event
-		for _, b := range l.beats(&n, events) {
+		for _, b := range l.beats(&n, events, everyEvent(events)) {
 			few = append(few, b.event("a"))
 		}
 		n.each(events, func(ev *alerts.Event) { some = append(some, *ev) })
@@ -386,28 +402,25 @@ func TestMeasure(t *testing.T) {
 		{"a critical notice too late", [][]any{many}, alerts.Thresholds{CriticalTokens: 132_000},
 			figures{Compactions: 1, Warned: 1, Open: 1, Turns: lead{new(0.), new(0.)}, Replies: lead{new(9.), new(9.)}, Minutes: lead{new(10.), new(10.)}}},
 		{"in vain", [][]any{{"turn", 20, 100}, {"turn", 20, 40}}, alerts.Thresholds{WarningPercentage: 50},
-			figures{Open: 2, Vain: 1, VainShare: 0.5, Measure: -0.125, StandardError: 0.25 * math.Sqrt(0.125)}},
+			figures{Open: 2, Vain: 1, VainShare: 0.5, Measure: -0.125, StandardError: 0.125}},
 		{"by hand", [][]any{{"turn", 20, 100, "manual"}}, alerts.Thresholds{WarningPercentage: 50}, figures{}},
-		{"no reading at all", [][]any{{"turn", "auto"}}, alerts.Thresholds{WarningPercentage: 50}, figures{Compactions: 1}},
+		{"no reading at all", [][]any{{"turn", "auto"}}, alerts.Thresholds{WarningPercentage: 50}, figures{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := ladderOf(nil, c.t)
-			r := &trial{options: plainOptions(alerts.Defaults())}
-			var n thinner
+			r := newTrial(t.Context(), alerts.Defaults(), len(c.sessions))
 			for i, s := range c.sessions {
 				events := handMade(fmt.Sprint(i), s...)
-				p := newPlayed(events[0].Agent, "", l.beats(&n, events))
-				p.half = 0
-				r.sessions = append(r.sessions, p)
+				r.take(l, &telling{events: events, first: everyEvent(events), open: true, group: i, half: choosing})
 			}
 			said, err := r.whole(c.t)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(c.want, r.judge(said, 0), cmpopts.EquateApprox(0, 1e-9)); d != "" {
+			if d := cmp.Diff(c.want, r.judge(said, choosing), cmpopts.EquateApprox(0, 1e-9)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
-			if d := cmp.Diff(figures{}, r.judge(said, 1)); d != "" {
+			if d := cmp.Diff(figures{}, r.judge(said, checking)); d != "" {
 				t.Errorf("the other half (-want +got):\n%s", d)
 			}
 		})
@@ -438,7 +451,7 @@ func TestKnee(t *testing.T) {
 
 func TestChoice(t *testing.T) {
 	pair := func(unit string, warning, critical int64, measure, deviation float64) candidate {
-		return candidate{Unit: unit, Warning: warning, Critical: critical, Choosing: figures{Measure: measure, StandardError: deviation}}
+		return candidate{Unit: unit, Warning: warning, Critical: critical, Choosing: figures{Coverage: 1, Measure: measure, StandardError: deviation}}
 	}
 	for _, c := range []struct {
 		name  string
@@ -453,7 +466,8 @@ func TestChoice(t *testing.T) {
 		{"tokens where better", []candidate{pair("tokens", 60_000, 65_000, 0.7, 0.01), pair("percent", 60, 70, 0.65, 0.1)}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(c.pairs[c.want], choice(c.pairs), cmpopts.IgnoreUnexported(candidate{})); d != "" {
+			_, got, ok := choice(c.pairs)
+			if d := cmp.Diff(c.pairs[c.want], got, cmpopts.IgnoreUnexported(candidate{})); d != "" || !ok {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 		})
@@ -474,7 +488,8 @@ func TestForecastsOfARegularSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.take(handMade("a", list...))
+	events := handMade("a", list...)
+	f.take(events, everyEvent(events))
 	for _, x := range f.figures() {
 		if x.Forecasts != 8 || x.Known != 5 || *x.Error > 0.7/float64(x.Left) {
 			t.Errorf("%d turns left: %d of %d known, off by %.2f", x.Left, x.Known, x.Forecasts, *x.Error)
@@ -494,17 +509,18 @@ func TestForecastsWithoutRepeats(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sessions, _, _ := toldSessions(t, dir)
+			sessions, _ := toldSessions(t, dir)
 			left := 0
-			for _, events := range sessions {
-				some.take(events)
+			for _, s := range sessions {
+				events := s.events
+				some.take(events, s.first)
 				for _, r := range some.repeats {
 					if r {
 						left++
 					}
 				}
 				all.repeats = make([]bool, len(events))
-				all.play(events)
+				all.play(events, s.first)
 			}
 			if d := cmp.Diff(all.figures(), some.figures()); d != "" {
 				t.Errorf("(-told all +told some), %d left out:\n%s", left, d)
@@ -517,7 +533,7 @@ func TestForecastsWithoutRepeats(t *testing.T) {
 func TestGridConfiguration(t *testing.T) {
 	for _, want := range []alerts.Thresholds{{WarningPercentage: 60, CriticalPercentage: 65}, {WarningTokens: 130_000, CriticalTokens: 140_000}} {
 		path := filepath.Join(t.TempDir(), "config.yaml")
-		place(t, path, []byte(strings.Join(configurationOf(want), "\n")+"\n"))
+		place(t, path, []byte(strings.Join(configurationOf(want, alerts.Thresholds{}), "\n")+"\n"))
 		output(t, "check-config", path)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"sm/alerts"
@@ -11,28 +12,37 @@ import (
 
 const gridHelp = `
 With --grid the thresholds themselves are tried: each notice in steps of 5 percent of the window and in steps of
-tokens, by the observer's own engine, over sessions without what they copied from others. The sessions are split in
-two by their ids: one half chooses, the other checks. --warning and --critical then say what to compare with.
+tokens, by the observer's own engine. The sessions are split in two that have as many compactions, a fork with its
+origin: one half chooses, the other checks. --warning and --critical then say what to compare with.
 
   measure   coverage x used - 0.25 x vain share
   coverage  of the compactions that nobody made by hand, the share with a notice in time: a warning, heard at the
             end of a turn, at least 2 turns ahead; a critical notice, heard between tool calls, at least 10 replies
   used      how full the context was at that notice, as a share of its size at the compaction: the mean of those in time
-  vain      of the cycles that no compaction ended, the share with a notice
+  vain      of the cycles that ended without a compaction, a clear or a handoff, the share with a notice
 
 Chosen is, of the pairs whose measure is no more than one standard error below the best, the one that insists earliest:
-the lowest critical notice, with the best warning to it; in percent if such a pair is among them, else in tokens.
+the lowest critical notice, with the best warning to it; in percent if such a pair is among them, else in tokens. To
+change to it is advised where, on the half that checks, it is better by more than the standard error of the difference.
 
 A turn ahead is a prompt between notice and compaction. Minutes are those of work: a pause counts as 5 at most.
 Percentages are of the window that a session turned out to have.`
 
-// configurationOf are the lines that set thresholds.
-func configurationOf(t alerts.Thresholds) []string {
+// configurationOf are the lines that set thresholds, whatever is configured: thresholds in tokens that are would win over
+// percentages.
+func configurationOf(t, configured alerts.Thresholds) []string {
 	lines := []string{"context_monitor:"}
 	if t.WarningTokens > 0 {
 		return append(lines, fmt.Sprintf("  warning_tokens: %d", t.WarningTokens), fmt.Sprintf("  critical_tokens: %d", t.CriticalTokens))
 	}
-	return append(lines, fmt.Sprintf("  warning_percentage: %d", t.WarningPercentage), fmt.Sprintf("  critical_percentage: %d", t.CriticalPercentage))
+	lines = append(lines, fmt.Sprintf("  warning_percentage: %d", t.WarningPercentage), fmt.Sprintf("  critical_percentage: %d", t.CriticalPercentage))
+	if configured.WarningTokens > 0 {
+		lines = append(lines, "  warning_tokens: 0")
+	}
+	if configured.CriticalTokens > 0 {
+		lines = append(lines, "  critical_tokens: 0")
+	}
+	return lines
 }
 
 // writeGrid prints a grid in 80 columns.
@@ -40,36 +50,60 @@ func (env *environ) writeGrid(g *grid) error {
 	var b strings.Builder
 	s := env.glyphs()
 	fmt.Fprintf(&b, "%s, %s\n%s\n", counted(g.Sessions, "session"), counted(g.Cycles, "cycle"), compactionsOf(g.Compactions))
+	if g.Unseen > 0 {
+		fmt.Fprintf(&b, "%s of which the transcript shows nothing before: left out of what follows\n", counted(g.Unseen, "compaction"))
+	}
+	writeStrange(&b, g.Strange)
+	var err error
 	if g.Chosen == nil {
-		fmt.Fprintf(&b, "Too few to choose thresholds by: the half of the sessions that chooses needs\n"+
-			"%d compactions that nobody made by hand, and has %d. Those in force stay:\n%s.\n", enough, g.Current.Choosing.Compactions, g.Current.name())
-		_, err := io.WriteString(env.stdout, b.String())
-		return err
+		err = env.writeCurrent(&b, g, s)
+	} else {
+		err = env.writeChoice(&b, g, s)
 	}
-	fmt.Fprintf(&b, "\nOn the half that chooses, with %s: each warning, its best critical\n", counted(g.Current.Choosing.Compactions, "compaction"))
-	if err := env.writeCandidates(&b, g.rows(), s, func(c *candidate) *figures { return &c.Choosing }); err != nil {
-		return err
-	}
-	for _, k := range g.Knees {
-		if k.Unit == g.Chosen.Unit && k.Warning != nil {
-			fmt.Fprintf(&b, "knee of the coverage: warning %s, critical %s, each for itself\n", thresholdText(*k.Warning, k.Unit), thresholdText(*k.Critical, k.Unit))
-		}
-	}
-	fmt.Fprintf(&b, "\nOn the half that checks, with %s\n", counted(g.Current.Checking.Compactions, "compaction"))
-	named := []*candidate{g.Chosen, &g.Current}
-	if g.Current.thresholds != g.Default.thresholds {
-		named = append(named, &g.Default)
-	}
-	if err := env.writeCandidates(&b, named, s, func(c *candidate) *figures { return &c.Checking }); err != nil {
+	if err != nil {
 		return err
 	}
 	g.writeForecast(&b, s)
 	g.writeAdvice(&b)
-	_, err := io.WriteString(env.stdout, b.String())
+	_, err = io.WriteString(env.stdout, b.String())
 	return err
 }
 
-// rows are, of the unit that was chosen, the best pair for each warning.
+// writeCurrent prints what the thresholds in force are worth where there is nothing to choose.
+func (env *environ) writeCurrent(b *strings.Builder, g *grid, s glyphs) error {
+	fmt.Fprintf(b, "\n%s on all sessions, with %s\n", g.Current.name(), counted(g.Overall.Compactions, "compaction"))
+	return env.writeCandidates(b, []*candidate{&g.Current}, s, func(*candidate) *figures { return &g.Overall })
+}
+
+// writeChoice prints what there is to choose from, and how that was on the other half.
+func (env *environ) writeChoice(b *strings.Builder, g *grid, s glyphs) error {
+	fmt.Fprintf(b, "\nOn the half that chooses, with %s: each warning, its best critical\n", counted(g.Current.Choosing.Compactions, "compaction"))
+	if err := env.writeCandidates(b, g.rows(), s, func(c *candidate) *figures { return &c.Choosing }); err != nil {
+		return err
+	}
+	for _, k := range g.Knees {
+		if k.Unit == g.Chosen.Unit && k.Warning != nil && k.Critical != nil {
+			fmt.Fprintf(b, "knee of the coverage: warning %s, critical %s, each for itself\n", thresholdText(*k.Warning, k.Unit), thresholdText(*k.Critical, k.Unit))
+		}
+	}
+	fmt.Fprintf(b, "best: %s, measure %.2f with a standard error of %.2f\n"+
+		"chosen: %s, of the pairs no further below it the one with the lowest\ncritical notice\n",
+		g.Best.name(), g.Best.Choosing.Measure, g.Best.Choosing.StandardError, g.Chosen.name())
+	if g.groups < 2 {
+		fmt.Fprintf(b, "\nOne session: there is nothing to check against. %s there:\n", g.Current.name())
+		return env.writeCandidates(b, []*candidate{&g.Current}, s, func(*candidate) *figures { return &g.Overall })
+	}
+	fmt.Fprintf(b, "\nOn the half that checks, with %s\n", counted(g.Current.Checking.Compactions, "compaction"))
+	named := []*candidate{g.Chosen}
+	for _, c := range []*candidate{&g.Current, &g.Default} {
+		if !slices.ContainsFunc(named, func(n *candidate) bool { return same(n.thresholds, c.thresholds) }) {
+			named = append(named, c)
+		}
+	}
+	return env.writeCandidates(b, named, s, func(c *candidate) *figures { return &c.Checking })
+}
+
+// rows are, of the unit that was chosen, the best pair for each warning, and the one that was chosen in its place.
 func (g *grid) rows() (list []*candidate) {
 	for i := range g.Pairs {
 		p := &g.Pairs[i]
@@ -80,7 +114,8 @@ func (g *grid) rows() (list []*candidate) {
 		switch {
 		case last < 0 || list[last].Warning != p.Warning:
 			list = append(list, p)
-		case p.Choosing.Measure > list[last].Choosing.Measure:
+		case same(list[last].thresholds, g.Chosen.thresholds):
+		case same(p.thresholds, g.Chosen.thresholds) || p.Choosing.Measure > list[last].Choosing.Measure:
 			list[last] = p
 		}
 	}
@@ -106,6 +141,9 @@ func (env *environ) writeCandidates(w io.Writer, list []*candidate, s glyphs, of
 }
 
 func thresholdText(n int64, unit string) string {
+	if n == 0 {
+		return "off"
+	}
 	if unit == "percent" || unit == "mixed" && n <= 100 {
 		return fmt.Sprintf("%d%%", n)
 	}
@@ -128,14 +166,41 @@ func (g *grid) writeForecast(b *strings.Builder, s glyphs) {
 }
 
 func (g *grid) writeAdvice(b *strings.Builder) {
-	fmt.Fprintf(b, "\nChosen: %s; measure %.2f on the half that chooses", g.Chosen.name(), g.Chosen.Choosing.Measure)
+	b.WriteByte('\n')
 	switch g.Advice {
-	case "change":
-		fmt.Fprintf(b, ",\nand %.2f against %.2f of %s where they were not chosen. To use them:\n", g.Chosen.Checking.Measure, g.Current.Checking.Measure, g.Current.name())
-	case "keep":
-		fmt.Fprintf(b, ".\nWhere they were not chosen they are no better than %s: keep those.\nThey would be\n", g.Current.name())
-	default:
-		b.WriteString(".\nThe other half has no compaction to check them with. To try them:\n")
+	case adviceTooFew:
+		fmt.Fprintf(b, "Too few to choose thresholds by: the half of the sessions that chooses needs\n"+
+			"%d compactions that nobody made by hand, and has %d. Those in force stay:\n%s.\n", enough, g.Current.Choosing.Compactions, g.Current.name())
+		return
+	case adviceNone:
+		fmt.Fprintf(b, "No threshold gives a notice in time here: contexts fill up too soon after it.\nThose in force stay: %s.\n", g.Current.name())
+		return
+	case adviceKeep:
+		if same(g.Chosen.thresholds, g.Current.thresholds) {
+			fmt.Fprintf(b, "Chosen is what is in force: %s. Nothing to change.\n", g.Current.name())
+			return
+		}
+		fmt.Fprintf(b, "Keep %s: %s is no better where it was not chosen\n(measure %.2f against %.2f).\n",
+			g.Current.name(), g.Chosen.name(), g.Chosen.Checking.Measure, g.Current.Checking.Measure)
+		return
+	case adviceUnclear:
+		fmt.Fprintf(b, "Keep %s: where it was not chosen %s is better\nby %.2f only, with a standard error of %.2f.\n",
+			g.Current.name(), g.Chosen.name(), g.Difference.Measure, g.Difference.StandardError)
+		return
+	case adviceUnchecked:
+		if g.groups < 2 {
+			fmt.Fprintf(b, "%s is what this session calls for.", g.Chosen.name())
+			break
+		}
+		fmt.Fprintf(b, "%s is what the sessions that choose call for. The others have\n%s to check it with, which is too few: %d are needed.", g.Chosen.name(), counted(g.Chosen.Checking.Compactions, "compaction"), enough)
+	case adviceChange:
+		fmt.Fprintf(b, "Change to %s: where it was not chosen its measure is %.2f, that of\n%s %.2f; the difference is %.2f with a standard error of %.2f.",
+			g.Chosen.name(), g.Chosen.Checking.Measure, g.Current.name(), g.Current.Checking.Measure, g.Difference.Measure, g.Difference.StandardError)
 	}
-	b.WriteString("\n" + strings.Join(g.Configuration, "\n") + "\n")
+	if len(g.Configuration) == 0 {
+		b.WriteString("\nThe configuration has it already.\n")
+		return
+	}
+	verb := map[advice]string{adviceChange: "use", adviceUnchecked: "try"}[g.Advice]
+	fmt.Fprintf(b, "\nTo %s it, have these lines under context_monitor: in the configuration, beside\nwhat else stands there:\n\n%s\n", verb, strings.Join(g.Configuration, "\n"))
 }

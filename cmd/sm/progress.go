@@ -23,6 +23,16 @@ func (env *environ) colours(stream any) bool {
 	return terminal(stream) && no == ""
 }
 
+// columns is how many cells a line of the output has: 80 unless a terminal says otherwise.
+func (env *environ) columns() int {
+	if file, ok := env.stdout.(*os.File); ok {
+		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
+			return width
+		}
+	}
+	return 80
+}
+
 const progressEvery = 100 * time.Millisecond
 
 // showProgress keeps one line on a terminal up to date until the returned function is called, which wipes it. On

@@ -16,6 +16,7 @@ import (
 	"sm/alerts"
 	"sm/observer/fleet"
 	"sm/transcript"
+	"sm/transcript/follow"
 )
 
 func newReplayCommand(env *environ) *cobra.Command {
@@ -101,6 +102,9 @@ func (env *environ) replay(ctx context.Context, cfg *config, o alerts.Options, p
 	var all []retold
 	var learned []alerts.Learned
 	for i := range changes {
+		if ended := ctx.Err(); ended != nil {
+			return nil, ended
+		}
 		c := &changes[i]
 		c.Whole = false // record for record, as if the file had been followed
 		events := f.Apply(*c).Events
@@ -112,7 +116,7 @@ func (env *environ) replay(ctx context.Context, cfg *config, o alerts.Options, p
 			return nil, err
 		}
 		engine.Restore(alerts.State{Learned: learned})
-		s := story{session: cmp.Or(c.Session.ID, c.Name), path: c.Cursor.Path, project: projectOf(c)}
+		s := story{session: cmp.Or(c.Session.ID, c.Name), path: c.Cursor.Path, project: projectOf(c), cycle: 1}
 		s.play(engine, events)
 		all = append(all, s.told...)
 		learned = engine.Snapshot().Learned
@@ -124,12 +128,21 @@ func (env *environ) replay(ctx context.Context, cfg *config, o alerts.Options, p
 
 // history reads the transcripts with all their records, and puts them into the order in which they are told.
 func (env *environ) history(ctx context.Context, paths []string) (all []transcript.Change, err error) {
-	err = env.readAll(ctx, paths, true, func(c transcript.Change) {
+	err = env.readAll(ctx, paths, follow.Options{Entries: true}, func(c transcript.Change) {
 		c.Messages = nil
 		all = append(all, c)
 	})
-	slices.SortStableFunc(all, earlier)
+	slices.SortStableFunc(all, func(a, b transcript.Change) int {
+		return cmp.Or(compareCopied(isCopy(a), isCopy(b)), cmp.Compare(uint64(a.Session.Started)-1, uint64(b.Session.Started)-1),
+			cmp.Compare(a.Session.Active, b.Session.Active), strings.Compare(a.Name, b.Name), strings.Compare(a.Cursor.Path, b.Cursor.Path))
+	})
 	return all, err
+}
+
+// isCopy says that some record of a transcript names another one that it was copied from.
+func isCopy(c transcript.Change) bool {
+	return slices.ContainsFunc(c.Compactions, func(e transcript.Compaction) bool { return e.Copied }) ||
+		slices.ContainsFunc(c.Entries, func(e transcript.Entry) bool { return e.Origin != 0 })
 }
 
 func projectOf(c *transcript.Change) string {
@@ -141,6 +154,7 @@ type story struct {
 	session, path, project string
 	told                   []retold
 	now                    time.Time
+	cycle                  int // the present one
 }
 
 // play gives the events to the engine, with the time that passes between them.
@@ -158,8 +172,20 @@ func (s *story) play(engine *alerts.Engine, events []alerts.Event) {
 			actions, next = engine.Tick(ev.At)
 			s.note(actions)
 		}
-		s.note(engine.Step(ev))
+		before := s.cycle
+		if s.note(engine.Step(ev)); ev.Kind == alerts.EventCompacted && !ev.History && s.cycle == before {
+			s.quiet(&ev)
+		}
 	}
+}
+
+// quiet notes a compaction that opened no cycle: a fork writes those that it has copied behind what is newer. No notice
+// stood before it.
+func (s *story) quiet(ev *alerts.Event) {
+	s.told = append(s.told, retold{
+		Session: s.session, Path: s.path, Project: s.project, At: recorded(ev.At), Event: "compaction", Cycle: s.cycle,
+		Trigger: ev.Trigger.String(), PreTokens: ev.PreTokens, Warned: new(false),
+	})
 }
 
 func (s *story) note(actions []alerts.Action) {
@@ -170,7 +196,7 @@ func (s *story) note(actions []alerts.Action) {
 			t.At, t.Event, t.Cycle, t.Kind = recorded(x.At), "notice", x.Key.Cycle, x.Key.Kind.String()
 			t.To, t.Mode, t.Text = x.To.Role.String(), x.Mode.String(), x.Text
 		case alerts.Opened:
-			if x.Cause != alerts.CauseCompaction {
+			if s.cycle = x.Cycle; x.Cause != alerts.CauseCompaction {
 				continue
 			}
 			t.At, t.Event, t.Cycle, t.Trigger, t.PreTokens, t.Warned = recorded(x.At), "compaction", x.Cycle-1, x.Trigger.String(), x.PreTokens, &x.Warned

@@ -51,6 +51,7 @@ type report struct {
 	// Dropped sums up by how much contexts were smaller after a compaction, where both sizes are known.
 	Dropped int64 `json:"tokens_dropped"`
 	Storms  int   `json:"storms"`
+	Strange int   `json:"no_transcripts"` // files without a single record, which are left out
 
 	Projects []reportRow `json:"projects"`
 	Models   []reportRow `json:"models"`
@@ -62,7 +63,9 @@ type report struct {
 	ManualPre      distribution `json:"manual_pre_tokens"`
 	Post           distribution `json:"post_tokens"`
 	PostPercentage distribution `json:"post_percentage"`
-	TurnsPerCycle  distribution `json:"turns_per_cycle"` // of the cycles that a compaction ended
+	// TurnsPerCycle is of the cycles that a compaction ended, with the turns that a fork has copied into its own; unknown
+	// where a transcript begins with the compaction.
+	TurnsPerCycle distribution `json:"turns_per_cycle"`
 
 	Threshold reportThreshold `json:"compaction_threshold"`
 }
@@ -81,7 +84,7 @@ type reportThreshold struct {
 	Typical    *reportRange `json:"typical"`     // four of five lie in it
 	MostCommon *reportRange `json:"most_common"` // the most frequent span of 10,000 tokens
 	After      *reportRange `json:"after"`       // four of five first readings lie in it
-	// Sessions are those with most compactions, at most two, and only those with two or more of known size.
+	// Sessions are those with most such compactions of known size, at most two, and none with less than two.
 	Sessions []reportSession `json:"most_compacted"`
 }
 
@@ -108,6 +111,11 @@ func (env *environ) report(ctx context.Context, cfg *config, paths []string) (*r
 	if bad != nil {
 		return nil, bad
 	}
-	views := h.tell(cfg.windowRules(), s.take)
-	return s.report(views), err
+	views := h.settle(cfg.windowRules(), time.Now())
+	if ended := h.tell(ctx, cfg.windowRules(), s.take); ended != nil {
+		return nil, ended
+	}
+	r := s.report(views)
+	r.Strange = h.strange
+	return r, err
 }

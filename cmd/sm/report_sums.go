@@ -23,13 +23,14 @@ const (
 type sums struct {
 	engine   *alerts.Engine // for storms
 	thin     thinner
+	ours     []alerts.Event // reused
 	sessions map[alerts.AgentID]*sessionSums
 	models   map[string]*reportRow
 	months   map[string]*reportRow
 	total    reportRow
 
 	pre, manual, post, percent, turns []int64
-	noPre, noManual, noPost           int
+	noPre, noManual, noPost, noTurns  int
 	dropped                           int64
 }
 
@@ -40,9 +41,8 @@ type sessionSums struct {
 	compactions api.Compactions
 	pre         []int64 // those of known size that nobody made by hand
 
-	seen  map[transcript.Key]bool
-	cycle int   // turns of the present cycle
-	last  int64 // the newest reading of the present cycle, 0 for none
+	cycle int  // turns of the present cycle, with those that were copied
+	shown bool // the transcript has shown something of it
 	// at and size are those of the compaction that no reading has followed yet; waiting is false without one.
 	waiting bool
 	at      time.Time
@@ -59,7 +59,7 @@ func (s *sums) take(t telling) {
 	id := t.events[0].Agent
 	one := s.sessions[id]
 	if one == nil {
-		one = &sessionSums{id: id, seen: map[transcript.Key]bool{}}
+		one = &sessionSums{id: id}
 		s.sessions[id] = one
 	}
 	models := modelsOf(t)
@@ -67,20 +67,29 @@ func (s *sums) take(t telling) {
 		ev := &t.events[i]
 		switch ev.Kind {
 		case alerts.EventTurnStart:
-			one.turns++
 			one.cycle++
+			one.shown = true
+			if !t.first[i] {
+				break
+			}
+			one.turns++
 			for _, row := range s.rows(models[i], ev.At) {
 				row.Turns++
 			}
 		case alerts.EventReading:
+			one.shown = true
 			s.read(one, ev)
 		case alerts.EventCompacted:
-			s.compacted(one, ev)
+			s.unread(one)
+			if t.first[i] {
+				s.compacted(one, ev, t.sizes[i])
+			}
+			one.cycle, one.shown = 0, true // not seen is at most a first cycle: that of a transcript that begins with its end
 		}
 	}
 	s.unread(one)
-	one.last, one.cycle = 0, 0
-	s.thin.each(t.events, func(ev *alerts.Event) { s.engine.Step(*ev) })
+	one.cycle, one.shown = 0, false
+	s.thin.each(t.ours(&s.ours), func(ev *alerts.Event) { s.engine.Step(*ev) })
 	s.engine.Forget(id)
 }
 
@@ -98,29 +107,24 @@ func modelsOf(t telling) []string {
 }
 
 func (s *sums) read(one *sessionSums, ev *alerts.Event) {
-	if one.waiting && (ev.At.IsZero() || !ev.At.Before(one.at)) {
-		one.waiting = false
-		s.post = append(s.post, ev.Tokens)
-		s.percent = append(s.percent, int64(transcript.Window{Tokens: ev.Window}.Percent(ev.Tokens)))
-		if one.size > 0 {
-			s.dropped += max(0, one.size-ev.Tokens)
-		}
+	if !one.waiting || !ev.At.IsZero() && ev.At.Before(one.at) {
+		return // or it is of the cycle before, and was only written late
 	}
-	if !one.waiting { // else it is of the cycle before, and was only written late
-		one.last = ev.Tokens
+	one.waiting = false
+	s.post = append(s.post, ev.Tokens)
+	s.percent = append(s.percent, int64(transcript.Window{Tokens: ev.Window}.Percent(ev.Tokens)))
+	if one.size > 0 {
+		s.dropped += max(0, one.size-ev.Tokens)
 	}
 }
 
-func (s *sums) compacted(one *sessionSums, ev *alerts.Event) {
-	if ev.History || ev.Key != 0 && one.seen[ev.Key] {
-		return
+func (s *sums) compacted(one *sessionSums, ev *alerts.Event, size int64) {
+	one.waiting, one.at, one.size = true, ev.At, size
+	if one.shown {
+		s.turns = append(s.turns, int64(one.cycle))
+	} else {
+		s.noTurns++
 	}
-	one.seen[ev.Key] = true
-	s.unread(one)
-	size := cmp.Or(ev.PreTokens, one.last)
-	one.waiting, one.at, one.size, one.last = true, ev.At, size, 0
-	s.turns = append(s.turns, int64(one.cycle))
-	one.cycle = 0
 	countTrigger(&one.compactions, ev.Trigger)
 	for _, row := range s.rows(ev.Model, ev.At) {
 		countTrigger(&row.Compactions, ev.Trigger)
@@ -197,8 +201,8 @@ func (s *sums) report(views []fleet.View) *report {
 		}
 		row.Turns += one.turns
 		addCompactions(&row.Compactions, one.compactions)
-		if c := one.compactions; len(one.pre) > 1 {
-			most = append(most, reportSession{v.SessionID, v.Project, c.Auto + c.Manual + c.Unknown, slices.Min(one.pre), slices.Max(one.pre)})
+		if len(one.pre) > 1 {
+			most = append(most, reportSession{v.SessionID, v.Project, len(one.pre), slices.Min(one.pre), slices.Max(one.pre)})
 		}
 	}
 	s.spreads(r)
@@ -212,7 +216,7 @@ func (s *sums) report(views []fleet.View) *report {
 func (s *sums) spreads(r *report) {
 	r.Pre, r.ManualPre = distributionOf(s.pre, s.noPre, tokenBin), distributionOf(s.manual, s.noManual, tokenBin)
 	r.Post, r.PostPercentage = distributionOf(s.post, s.noPost, tokenBin), distributionOf(s.percent, s.noPost, percentBin)
-	r.TurnsPerCycle = distributionOf(s.turns, 0, turnBin)
+	r.TurnsPerCycle = distributionOf(s.turns, s.noTurns, turnBin)
 }
 
 // compareMonths puts what has no month last.

@@ -15,12 +15,14 @@ const reportRows = 12
 
 // writeReport prints a report in 80 columns.
 func (env *environ) writeReport(r *report) error {
+	var b strings.Builder
 	if r.Sessions == 0 {
-		_, err := fmt.Fprintln(env.stdout, "no sessions found")
+		b.WriteString("no sessions found\n")
+		writeStrange(&b, r.Strange)
+		_, err := io.WriteString(env.stdout, b.String())
 		return err
 	}
 	g := env.glyphs()
-	var b strings.Builder
 	fmt.Fprintf(&b, "%s, %s", counted(r.Sessions, "session"), counted(r.Turns, "turn"))
 	if r.From != nil {
 		fmt.Fprintf(&b, ", %s to %s", r.From.Local().Format(time.DateOnly), r.To.Local().Format(time.DateOnly))
@@ -29,6 +31,7 @@ func (env *environ) writeReport(r *report) error {
 	if sumOf(r.Compactions) > 0 {
 		fmt.Fprintf(&b, "%s tokens dropped by compactions, %s\n", tokensText(r.Dropped), counted(r.Storms, "storm"))
 	}
+	writeStrange(&b, r.Strange)
 	for _, part := range []struct {
 		header string
 		rows   []reportRow
@@ -41,6 +44,16 @@ func (env *environ) writeReport(r *report) error {
 	r.spread(&b, g)
 	_, err := io.WriteString(env.stdout, b.String())
 	return err
+}
+
+// writeStrange tells of files that are no transcripts.
+func writeStrange(b *strings.Builder, n int) {
+	switch {
+	case n == 1:
+		b.WriteString("1 file is no transcript and is left out\n")
+	case n > 1:
+		fmt.Fprintf(b, "%d files are no transcripts and are left out\n", n)
+	}
 }
 
 // counted writes a number of things.
@@ -70,9 +83,12 @@ func (env *environ) writeRows(w io.Writer, header string, rows []reportRow, g gl
 		shown = rows[:reportRows]
 	}
 	for _, r := range shown {
-		name := cmp.Or(strings.TrimPrefix(r.Name, "claude-"), "(unknown)")
+		name := r.Name
+		if header == "MODEL" {
+			name = strings.TrimPrefix(name, "claude-")
+		}
 		c := r.Compactions
-		t.add(cell{g.short(name, 30), ""}, g.count(r.Sessions), g.count(r.Turns), g.count(c.Auto), g.count(c.Manual), g.count(c.Unknown))
+		t.add(cell{g.short(cmp.Or(name, "(unknown)"), nameCells(env.columns())), ""}, g.count(r.Sessions), g.count(r.Turns), g.count(c.Auto), g.count(c.Manual), g.count(c.Unknown))
 	}
 	if err := t.write(w); err != nil {
 		return err
@@ -83,7 +99,10 @@ func (env *environ) writeRows(w io.Writer, header string, rows []reportRow, g gl
 	return nil
 }
 
-// short fits a name into n characters.
+// nameCells is how much room names have in lines of so many cells: figures come first.
+func nameCells(columns int) int { return max(8, 30-max(0, 80-columns)) }
+
+// short fits a name into n cells.
 func (g glyphs) short(name string, n int) string {
 	return strings.Replace(shortName(name, n), "…", g.more, 1)
 }

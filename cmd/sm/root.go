@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // The exit codes. They are a promise to scripts.
@@ -155,7 +156,7 @@ func newRootCommand(env *environ) *cobra.Command {
 		if name := cmd.Flags().Arg(0); cmd == root && name != "" {
 			return unknownCommand(root, name)
 		}
-		return err
+		return flagError(err)
 	})
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
@@ -170,6 +171,15 @@ func newRootCommand(env *environ) *cobra.Command {
 	root.SetHelpCommand(newHelpCommand())
 	codeErrors(root)
 	return root
+}
+
+// flagError says of a number that is none what there should be, instead of how it was read.
+func flagError(err error) error {
+	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok || bad.GetFlag().Value.Type() != "int" {
+		return err
+	}
+	return usagef("--%s %s: give a whole number", bad.GetFlag().Name, quote(bad.GetValue()))
 }
 
 // newHelpCommand replaces cobra's, which answers an unknown topic with several lines and success.

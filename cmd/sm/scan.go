@@ -13,6 +13,7 @@ import (
 	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/transcript"
+	"sm/transcript/follow"
 )
 
 func newScanCommand(env *environ) *cobra.Command {
@@ -44,7 +45,7 @@ func newScanCommand(env *environ) *cobra.Command {
 // scan reads all transcripts in paths and settles what counts where.
 func (env *environ) scan(ctx context.Context, cfg *config, paths []string) ([]fleet.View, error) {
 	f := fleet.New(fleet.Options{Created: time.Now(), Windows: cfg.windowRules(), Thresholds: cfg.thresholds()}, fleet.Stored{})
-	err := env.readAll(ctx, paths, false, func(c transcript.Change) { f.Apply(c) })
+	err := env.readAll(ctx, paths, follow.Options{}, func(c transcript.Change) { f.Apply(c) })
 	if fatal(err) {
 		return nil, err
 	}

@@ -19,8 +19,8 @@ const (
 	orange = "38;5;208"
 )
 
-// table writes rows in columns. Columns whose header begins with a space are set right. Widths count characters, so
-// that bars line up, and colours come after the padding.
+// table writes rows in columns. Columns whose header begins with a space are set right. Widths count cells of the screen,
+// of which a wide character takes two, and colours come after the padding.
 type table struct {
 	headers []string
 	rows    [][]cell
@@ -32,11 +32,11 @@ func (t *table) add(cells ...cell) { t.rows = append(t.rows, cells) }
 func (t *table) write(w io.Writer) error {
 	widths := make([]int, len(t.headers))
 	for i, h := range t.headers {
-		widths[i] = utf8.RuneCountInString(strings.TrimPrefix(h, " "))
+		widths[i] = cells(strings.TrimPrefix(h, " "))
 	}
 	for _, row := range t.rows {
 		for i, c := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(c.text))
+			widths[i] = max(widths[i], cells(c.text))
 		}
 	}
 	var b strings.Builder
@@ -53,7 +53,7 @@ func (t *table) write(w io.Writer) error {
 
 func (t *table) line(b *strings.Builder, row []cell, widths []int) {
 	for i, c := range row {
-		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c.text))
+		pad := strings.Repeat(" ", widths[i]-cells(c.text))
 		right := strings.HasPrefix(t.headers[i], " ")
 		if i > 0 {
 			b.WriteString("  ")
@@ -126,12 +126,5 @@ func ago(t *time.Time, now time.Time) string {
 	return fmt.Sprintf("%dd ago", int(d.Hours()/24))
 }
 
-// shortName fits a name into n characters, keeping its end, which tells more than its beginning.
-func shortName(s string, n int) string {
-	s = oneLine(s)
-	if utf8.RuneCountInString(s) <= n {
-		return s
-	}
-	r := []rune(s)
-	return "…" + string(r[len(r)-n+1:])
-}
+// shortName fits a name into n cells, keeping its end, which tells more than its beginning.
+func shortName(s string, n int) string { return fitEnd(s, n) }

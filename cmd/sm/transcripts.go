@@ -49,15 +49,16 @@ func existingProjects(cfg *config, env *environ) ([]string, error) {
 }
 
 // readAll reads all transcripts in paths once and gives each to take, in any order, while a line on the terminal tells
-// how far it is. With entries a change lists all its records. Some files may fail while all others are read: see fatal.
-func (env *environ) readAll(ctx context.Context, paths []string, entries bool, take func(transcript.Change)) error {
+// how far it is. Options say what to read of the records. Some files may fail while all others are read: see fatal.
+func (env *environ) readAll(ctx context.Context, paths []string, o follow.Options, take func(transcript.Change)) error {
 	stats := &follow.Stats{}
+	o.Logger, o.Stats = env.plainLog(), stats
 	changes := make(chan transcript.Change, 64)
 	read := make(chan error, 1)
 	end := showProgress(env.stderr, stats)
 	go func() {
 		defer close(changes)
-		read <- follow.Once(ctx, follow.Options{Logger: env.plainLog(), Stats: stats, Entries: entries}, paths, changes)
+		read <- follow.Once(ctx, o, paths, changes)
 	}()
 	for c := range changes {
 		take(c)
