@@ -38,6 +38,7 @@ type chapter struct {
 	begun   bool // a prompt or a reading has been seen
 	named   []byte
 	model   uint16
+	origin  map[transcript.Key]transcript.Key // of the prompts that name one, by their own names
 
 	agent  alerts.AgentID     // "" for one that is not told
 	alone  transcript.Instant // its first record that stands in no other transcript, 0 for none
@@ -148,7 +149,14 @@ func (h *chronicle) fact(p *chapter, e *transcript.Entry) (r fact, ok bool) {
 	default:
 		p.follows = p.follows || !p.begun
 	}
-	p.copied = p.copied || r.copied
+	if r.copied {
+		if p.copied = true; p.origin == nil {
+			p.origin = map[transcript.Key]transcript.Key{}
+		}
+		if e.Kind != transcript.KindReading { // those have the names of their messages
+			p.origin[e.UUID] = e.Origin
+		}
+	}
 	return r, true
 }
 

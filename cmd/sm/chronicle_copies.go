@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"maps"
 	"math/bits"
 	"slices"
 	"strings"
@@ -58,8 +59,33 @@ func (r *fact) bearsKey() bool {
 	return r.key != 0 && (r.kind == transcript.KindReading || r.kind == transcript.KindTurnStart || r.kind == transcript.KindTurnEnd)
 }
 
+// trace finds the first origins of prompts that were copied from copies: each names but the one before.
+func (h *chronicle) trace() {
+	origin := map[transcript.Key]transcript.Key{}
+	for _, p := range h.chapters {
+		maps.Copy(origin, p.origin)
+		p.origin = nil
+	}
+	for _, p := range h.chapters {
+		for i := range p.facts {
+			r := &p.facts[i]
+			if !r.copied || r.kind != transcript.KindTurnStart && r.kind != transcript.KindTurnEnd {
+				continue
+			}
+			for range 64 { // a circle has no end
+				before, ok := origin[r.key]
+				if !ok || before == r.key {
+					break
+				}
+				r.key = before
+			}
+		}
+	}
+}
+
 // share finds the shared records.
 func (h *chronicle) share() {
+	h.trace()
 	count := 0
 	for _, p := range h.chapters {
 		count += len(p.facts)

@@ -58,6 +58,99 @@ func TestForkWhoseOriginWentOn(t *testing.T) {
 	}
 }
 
+// TestOrigins: of a resume that keeps all names, and of a fork of a fork, what was shared happened where it was first.
+func TestOrigins(t *testing.T) {
+	a := newScript(1)
+	a.turn()
+	a.read(20)
+	b := a.copied(2, false)
+	b.turn() // after a minute
+	b.read(30)
+	a.turn() // at once, and for longer
+	a.read(40)
+	a.now = a.now.Add(time.Hour)
+	a.turn()
+	h := settled(t, written(t, t.TempDir(), a, b))
+	if h.chapters[0].change.Name != a.id {
+		t.Error("the copy comes first")
+	}
+
+	b = a.copied(2, true)
+	b.turn()
+	b.read(50)
+	c := b.copied(3, true)
+	c.turn()
+	c.read(60)
+	b.now = b.now.Add(time.Hour)
+	b.turn()
+	b.read(70)
+	var dirs []string
+	for _, s := range []*handWritten{a, b, c} {
+		for _, r := range s.records[len(s.records)-1:] {
+			r["cwd"] = "/home/dev/" + s.id[7:8] // the last one names the project
+			dirs = append(dirs, s.id[7:8])
+		}
+	}
+	turns := map[string]int{}
+	for _, row := range reported(t, written(t, t.TempDir(), a, b, c)).Projects {
+		turns[row.Name] = row.Turns
+	}
+	if d := cmp.Diff(map[string]int{"1": 3, "2": 2, "3": 1}, turns); d != "" {
+		t.Errorf("turns of %v (-want +got):\n%s", dirs, d)
+	}
+}
+
+// TestInTheirOrder: a fork that has its new reply before what it copied, and a resume that has written its copies anew,
+// are told in the order and at the times at which it all happened.
+func TestInTheirOrder(t *testing.T) {
+	for _, c := range []struct {
+		kind    transcripttest.CopyKind
+		era     transcripttest.Era
+		version string
+	}{
+		{transcripttest.Forked, transcripttest.Era197, "2.1.197"},
+		{transcripttest.Restamped, transcripttest.Era113, "1.0.120"},
+		{transcripttest.SDKForked, transcripttest.Era197, "2.1.197"},
+	} {
+		t.Run(c.kind.String(), func(t *testing.T) {
+			var origin, copied bytes.Buffer
+			s := transcripttest.NewSession(&origin, 5, c.era, transcripttest.SessionOptions{Version: c.version})
+			for range 3 {
+				s.Prompt("")
+				s.Reply(transcripttest.Reply{})
+			}
+			before := s.Now()
+			n := s.Copy(&copied, c.kind)
+			if n == nil {
+				t.Fatal("not what this client does")
+			}
+			n.Prompt("")
+			n.Reply(transcripttest.Reply{})
+			dir := t.TempDir()
+			place(t, filepath.Join(dir, s.ID()+".jsonl"), origin.Bytes())
+			place(t, filepath.Join(dir, n.ID()+".jsonl"), copied.Bytes())
+			h, old, seen := settled(t, dir), 0, 0
+			err := h.tell(t.Context(), nil, func(s telling) {
+				if s.change.Name != n.ID() {
+					return
+				}
+				seen++
+				for i := range s.events {
+					if s.events[i].Kind == alerts.EventReading && !s.events[i].At.After(before) {
+						old++
+					}
+					if i > 0 && s.events[i].At.Before(s.events[i-1].At) {
+						t.Errorf("event %d is older than the one before", i)
+					}
+				}
+			})
+			if err != nil || seen != 1 || old != 3 {
+				t.Errorf("%v; told %d times, %d readings of the origin; want 3", err, seen, old)
+			}
+		})
+	}
+}
+
 // TestSnapshots: an older copy of a transcript adds nothing to it, whatever its folder is called.
 func TestSnapshots(t *testing.T) {
 	for _, names := range [][2]string{{"-one", "-two"}, {"-two", "-one"}} {
