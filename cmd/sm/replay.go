@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -61,7 +60,7 @@ func newReplayCommand(env *environ) *cobra.Command {
 
 // runGrid tries thresholds and prints what came of it.
 func (env *environ) runGrid(ctx context.Context, cfg *config, o alerts.Options, paths []string, asJSON bool) error {
-	debug.SetGCPercent(400) // as for a scan
+	sparing()
 	g, err := env.grid(ctx, cfg, o, paths)
 	if fatal(err) {
 		return fmt.Errorf("%w; check the paths and thresholds", err)

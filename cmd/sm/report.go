@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,7 +25,7 @@ func newReportCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			debug.SetGCPercent(400) // as for a scan
+			sparing()
 			r, err := env.report(cmd.Context(), cfg, paths)
 			if fatal(err) {
 				return fmt.Errorf("%w; check the path", err)

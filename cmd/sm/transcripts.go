@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -65,6 +66,12 @@ func (env *environ) readAll(ctx context.Context, paths []string, o follow.Option
 	}
 	end()
 	return <-read
+}
+
+// sparing lets garbage grow, as a command may that is over soon, but not far beyond 128 MiB in all.
+func sparing() {
+	debug.SetGCPercent(400)
+	debug.SetMemoryLimit(128 << 20)
 }
 
 // fatal reports whether an error of readAll leaves nothing to go on with: that some files could not be read does not.
