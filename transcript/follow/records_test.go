@@ -1,0 +1,71 @@
+package follow
+
+import (
+	"io"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript"
+	"sm/transcript/transcripttest"
+)
+
+// TestRecords: what Once hands over record for record is what it would list, and the /clear that a session began with;
+// the changes are the same but for the lists.
+func TestRecords(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := transcripttest.Generate(dir, transcripttest.Options{Seed: 77, Sessions: 10, Traps: true, Copies: true}); err != nil {
+		t.Fatal(err)
+	}
+	once := func(o Options) map[string]transcript.Change {
+		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+		out, all := make(chan transcript.Change), map[string]transcript.Change{}
+		done := make(chan error, 1)
+		go func() {
+			defer close(out)
+			done <- Once(t.Context(), o, []string{dir}, out)
+		}()
+		for c := range out {
+			all[filepath.Base(c.Cursor.Path)] = c
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	var mu sync.Mutex
+	told, clears := map[string][]transcript.Entry{}, 0
+	got := once(Options{Records: func(path string) func(*transcript.Entry) {
+		name := filepath.Base(path)
+		return func(e *transcript.Entry) {
+			mu.Lock()
+			defer mu.Unlock()
+			if e.Kind == transcript.KindOther {
+				if clears++; e.Text != "/clear" {
+					t.Errorf("of no meaning, but handed over: %q", e.Text)
+				}
+				return
+			}
+			told[name] = append(told[name], plain(*e))
+		}
+	}})
+	want := once(Options{Entries: true})
+	for name, c := range want {
+		if d := cmp.Diff(c.Entries, told[name]); d != "" {
+			t.Errorf("%s (-listed +handed over):\n%s", name, d)
+		}
+		if n := len(got[name].Entries) + len(got[name].Messages); n > 0 {
+			t.Errorf("%s: %d listed all the same", name, n)
+		}
+		c.Entries, c.Messages = nil, nil
+		if d := cmp.Diff(c, got[name]); d != "" {
+			t.Errorf("%s (-with lists +without):\n%s", name, d)
+		}
+	}
+	if clears == 0 || len(told) < 10 {
+		t.Errorf("%d files, %d clears: this shows little", len(told), clears)
+	}
+}
