@@ -20,30 +20,30 @@ const (
 
 // grid is what `sm replay --grid --json` prints. Its fields are a contract.
 type grid struct {
-	Sessions int `json:"sessions"` // with a reading of their own
-	Cycles   int `json:"cycles"`   // with a reading
-	Strange  int `json:"no_transcripts"`
-	// Compactions are all; Unseen those of them before which their transcript shows no reading, so that nothing can be
-	// said of notices: it begins with them.
-	Compactions api.Compactions `json:"compactions"`
-	Unseen      int             `json:"unseen"`
+	Sessions    int             `json:"sessions"`    // with a reading of their own
+	Cycles      int             `json:"cycles"`      // with a reading
+	Compactions api.Compactions `json:"compactions"` // all, Unseen as well
 	Advice      advice          `json:"advice"`
 	// Chosen is what the half that chooses would take, and Best what has the highest measure there; null where there is
 	// nothing to choose by.
 	Chosen  *candidate  `json:"chosen"`
-	Best    *candidate  `json:"best"`
 	Current candidate   `json:"current"` // by the configuration, or --warning and --critical
-	Overall figures     `json:"overall"` // of Current, on all sessions
 	Default candidate   `json:"default"`
 	Pairs   []candidate `json:"pairs"`
 	Knees   []kneeOf    `json:"knees"`
-	// Difference is by how much the measure of Chosen is above that of Current on the sessions that check, pair by pair;
-	// null where nothing was compared.
-	Difference *difference `json:"difference"`
 	// Forecast is measured on all sessions: it chooses nothing.
 	Forecast []foretold `json:"forecast"`
 	// Configuration are the lines to paste, [] where there is nothing to change to.
-	Configuration []string `json:"configuration"`
+	Configuration []string   `json:"configuration"`
+	Best          *candidate `json:"best"`
+	// Difference is by how much the measure of Chosen is above that of Current on the sessions that check, pair by pair;
+	// null where nothing was compared.
+	Difference *difference `json:"difference"`
+	Overall    figures     `json:"overall"` // of Current, on all sessions
+	// Unseen are the compactions before which their transcript shows no reading, so that nothing can be said of notices:
+	// it begins with them.
+	Unseen  int `json:"unseen"`
+	Strange int `json:"no_transcripts"` // files without a single record, which are left out
 
 	groups int // of sessions that were not copied from each other
 }

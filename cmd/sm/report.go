@@ -50,7 +50,6 @@ type report struct {
 	// Dropped sums up by how much contexts were smaller after a compaction, where both sizes are known.
 	Dropped int64 `json:"tokens_dropped"`
 	Storms  int   `json:"storms"`
-	Strange int   `json:"no_transcripts"` // files without a single record, which are left out
 
 	Projects []reportRow `json:"projects"`
 	Models   []reportRow `json:"models"`
@@ -67,6 +66,7 @@ type report struct {
 	TurnsPerCycle distribution `json:"turns_per_cycle"`
 
 	Threshold reportThreshold `json:"compaction_threshold"`
+	Strange   int             `json:"no_transcripts"` // files without a single record, which are left out
 }
 
 // reportRow is the part of one project, model or month. A session counts for its last model and the month in which it
