@@ -9,12 +9,9 @@ import (
 // Tick ends what has waited too long.
 func (m *Rotations) Tick(now time.Time) []Effect {
 	m.out = nil
-	if now.Sub(m.since) < m.options.Grace {
-		return nil
-	}
 	for _, agent := range slices.Sorted(maps.Keys(m.open)) {
 		r := m.open[agent]
-		age := now.Sub(r.Changed)
+		age := m.age(r, now)
 		switch {
 		case r.State == Scheduled && now.Sub(r.Made) >= keptFor:
 			m.fail(r, ReasonExpired, now)

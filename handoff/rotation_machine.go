@@ -27,10 +27,14 @@ type RotationOptions struct {
 	// PromptWithin is how long the transcript may take to show the prompt. 0 is 20 s: it does
 	// within milliseconds, unless the machine is very slow.
 	PromptWithin time.Duration
-	// Grace is how long after a restart of the observer nothing is given up. 0 is 10 s: what
-	// happened meanwhile is told by the transcripts and the client's registry within a second
-	// or two.
+	// Grace is how long after a restart of the observer no prompt is typed again. 0 is 10 s:
+	// what happened meanwhile is told by the transcripts and the client's registry within a
+	// second or two.
 	Grace time.Duration
+	// FinishAfter is how long after a text was typed, or the observer began, it is looked
+	// whether the text still stands there. 0 is 3 s: by then its proof has come, or the
+	// registry tells.
+	FinishAfter time.Duration
 }
 
 func (o RotationOptions) withDefaults() RotationOptions {
@@ -38,6 +42,7 @@ func (o RotationOptions) withDefaults() RotationOptions {
 	o.RestartWithin = cmp.Or(o.RestartWithin, 90*time.Second)
 	o.PromptWithin = cmp.Or(o.PromptWithin, 20*time.Second)
 	o.Grace = cmp.Or(o.Grace, 10*time.Second)
+	o.FinishAfter = cmp.Or(o.FinishAfter, 3*time.Second)
 	return o
 }
 
@@ -47,9 +52,6 @@ const (
 	// promptTries bounds how often a prompt is typed that nothing shows to be heard: again
 	// only when the agent sits at an empty prompt all the while.
 	promptTries = 3
-	// finishAfter is how long after a text was typed, or the observer began, it is looked
-	// whether the text still stands there: by then its proof has come, or the registry tells.
-	finishAfter = 3 * time.Second
 	// prepareWithin is how long the document may take to be read and copied: a file system
 	// over a network may not answer at all.
 	prepareWithin = 30 * time.Second
@@ -179,12 +181,8 @@ func (m *Rotations) idle(r *Rotation, in Idle) {
 // finish looks after a text that may stand at the prompt without Enter. It is no second
 // typing: what does not stand there is not touched.
 func (m *Rotations) finish(r *Rotation, text string, prompt bool, in Idle) {
-	since := r.Changed
-	if m.since.After(since) {
-		since = m.since
-	}
 	_, typing := m.typing[r.ID]
-	if typing || r.Way == WayRestart || r.Finished || in.At.Sub(since) < finishAfter {
+	if typing || r.Way == WayRestart || r.Finished || m.age(r, in.At) < m.options.FinishAfter {
 		return
 	}
 	r.After = in.At.Add(firstPause)
@@ -380,6 +378,15 @@ func (m *Rotations) first(s *Seat, in First) {
 	if in.High {
 		m.do(Unhelpful{*s})
 	}
+}
+
+// age is how long a rotation has been in its state under this observer: after a restart a
+// proof has its whole time again, and what stands at a prompt can be finished.
+func (m *Rotations) age(r *Rotation, now time.Time) time.Duration {
+	if m.since.After(r.Changed) {
+		return now.Sub(m.since)
+	}
+	return now.Sub(r.Changed)
 }
 
 func (m *Rotations) move(r *Rotation, s State, at time.Time) {

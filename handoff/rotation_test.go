@@ -299,6 +299,26 @@ func TestRotationFinish(t *testing.T) {
 	step(t, m, Heard{Agent: "a", Text: usual, At: at(82)}, Confirmed, "Executed", "Release")
 }
 
+// TestRotationRestored: an observer that begins gives each proof its whole time: what stands
+// at the prompt since long ago can be finished, and what came about is told late.
+func TestRotationRestored(t *testing.T) {
+	m := newRotations()
+	schedule(t, m, "r", 0)
+	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(5)}, Reserved, "Hold", "Prepare")
+	step(t, m, Prepared{ID: "r", Read: "/doc.md", At: at(6)}, Clearing, "Clear /clear")
+	d, _ := m.Take()
+	for _, begun := range []float64{25, 50, 4000} { // each ends soon
+		m.Restore(d.Rotations, d.Seats, d.Counters, at(begun))
+		if got := m.Tick(at(begun + 29.9)); got != nil {
+			t.Fatalf("%v s after the start: %v", 29.9, names(got))
+		}
+		step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(begun + 29.9)}, Clearing, "Finish /clear")
+	}
+	if diff := cmp.Diff([]string{"Release", "Report clear_unconfirmed lost=true"}, names(m.Tick(at(4030)))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestRotationFinishNotUnderARun: a run has its prompt as an argument.
 func TestRotationFinishNotUnderARun(t *testing.T) {
 	m := newRotations()
