@@ -18,7 +18,7 @@ const (
 	// quickProof is what an observer in a hurry has for the proof of a delivery.
 	quickProof = 300 * time.Millisecond
 	// quickClear, quickPrompt and quickGrace are what it has for those of a handoff.
-	quickClear, quickPrompt, quickGrace = 4 * time.Second, 4 * time.Second, time.Second
+	quickClear, quickPrompt, quickGrace, quickFinish = 4 * time.Second, 3 * time.Second, time.Second, 300 * time.Millisecond
 )
 
 // quick is sm, but its observer waits for the proof of a delivery, or of a handoff, for a
@@ -47,7 +47,7 @@ func quick() {
 		}
 		o.Queue.Proof = quickProof
 		r := &o.Handoff.Rotations
-		r.ClearWithin, r.PromptWithin, r.Grace = quickClear, quickPrompt, quickGrace
+		r.ClearWithin, r.PromptWithin, r.Grace, r.FinishAfter = quickClear, quickPrompt, quickGrace, quickFinish
 		return observer.Run(cmd.Context(), o, nil)
 	}
 	if err := root.ExecuteContext(ctx); err != nil {

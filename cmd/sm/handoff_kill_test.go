@@ -243,7 +243,7 @@ func TestHandoffKills(t *testing.T) {
 	d := newDaemon(t)
 	d.as = []string{quickName}
 	d.vars = append(slices.Clone(plentiful), "SM_LOG_LEVEL=debug", "SM_HANDOFF_BREAKER_COUNT=1000000")
-	p := newPanesOf(d, 6, seatName)
+	p := newPanesOf(d, 8, seatName)
 	d.start()
 	k := &known{handoffs: map[string]api.Handoff{}, refs: map[string]string{}}
 	ctx, stop := context.WithCancel(t.Context())
