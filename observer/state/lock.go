@@ -16,9 +16,11 @@ import (
 const lockName = "lock"
 
 // A holder writes its pid right after it has the lock. Whoever sees the lock taken
-// and no living pid looks again, this often and this far apart.
+// and no living pid looks again, this often and this far apart: a program that an
+// observer was starting as it was killed has the lock until it runs, and on a busy
+// machine that takes its time.
 const (
-	lockTries = 50
+	lockTries = 1000
 	lockPause = 2 * time.Millisecond
 )
 
