@@ -12,7 +12,9 @@ func (m *Rotations) Tick(now time.Time) []Effect {
 	for _, agent := range slices.Sorted(maps.Keys(m.open)) {
 		r := m.open[agent]
 		age := m.age(r, now)
+		began, typing := m.typing[r.ID]
 		switch {
+		case typing && now.Sub(began) < m.options.ClearWithin: // an answer is on its way, and with it what is to be waited for
 		case r.State == Scheduled && now.Sub(r.Made) >= keptFor:
 			m.fail(r, ReasonExpired, now)
 		case r.State == Reserved && age >= prepareWithin:

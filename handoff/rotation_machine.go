@@ -75,9 +75,9 @@ type Rotations struct {
 	seats    map[alerts.AgentID]*Seat
 	counters Counters
 	since    time.Time // of the Restore, zero for none
-	// typing are the rotations for which a text is on its way: until the answer nobody
-	// knows what stands at the prompt.
-	typing map[RotationID]struct{}
+	// typing are the rotations for which a text is on its way, with since when: until the
+	// answer nobody knows what stands at the prompt.
+	typing map[RotationID]time.Time
 
 	changed map[RotationID]struct{}
 	sat     map[alerts.AgentID]struct{} // seats that have changed
@@ -89,7 +89,7 @@ type Rotations struct {
 func NewRotations(o RotationOptions) *Rotations {
 	return &Rotations{
 		options: o.withDefaults(), all: map[RotationID]*Rotation{}, open: map[alerts.AgentID]*Rotation{}, seats: map[alerts.AgentID]*Seat{},
-		typing: map[RotationID]struct{}{}, changed: map[RotationID]struct{}{}, sat: map[alerts.AgentID]struct{}{},
+		typing: map[RotationID]time.Time{}, changed: map[RotationID]struct{}{}, sat: map[alerts.AgentID]struct{}{},
 	}
 }
 
@@ -140,7 +140,8 @@ func (m *Rotations) under(id RotationID, s State) *Rotation {
 	return nil
 }
 
-// idle begins what was scheduled, and types the prompt into what was cleared.
+// idle begins what was scheduled, and types the prompt into what was cleared. That it was
+// is shown by where the agent sits, too.
 func (m *Rotations) idle(r *Rotation, in Idle) {
 	if r == nil || in.At.Before(r.After) {
 		return
@@ -159,13 +160,16 @@ func (m *Rotations) idle(r *Rotation, in Idle) {
 		m.move(r, Reserved, in.At)
 		m.do(Hold{r.Agent}, Prepare{*r})
 	case Clearing:
-		if in.Session == r.Left {
+		switch {
+		case in.Session == r.Left:
 			m.finish(r, r.command(), false, in)
+		case in.Session != "" && r.Way != WayRestart: // the news may have been lost with an observer
+			m.renew(r, in.Session, in.At)
 		}
 	case Cleared:
 		m.move(r, Resuming, in.At)
 		r.Tries++
-		m.typing[r.ID] = struct{}{}
+		m.typing[r.ID] = in.At
 		m.do(Resume{*r})
 	case Resuming:
 		// It was typed, or was about to be when the observer ended, and nobody has heard of it
@@ -186,7 +190,7 @@ func (m *Rotations) finish(r *Rotation, text string, prompt bool, in Idle) {
 		return
 	}
 	r.After = in.At.Add(firstPause)
-	m.typing[r.ID] = struct{}{}
+	m.typing[r.ID] = in.At
 	m.do(Finish{*r, text, prompt})
 }
 
@@ -222,7 +226,7 @@ func (m *Rotations) prepared(r *Rotation, in Prepared) {
 		m.do(Restart{*r})
 		return
 	}
-	m.typing[r.ID] = struct{}{}
+	m.typing[r.ID] = in.At
 	m.do(Clear{*r, r.command()})
 }
 

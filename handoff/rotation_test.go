@@ -275,7 +275,6 @@ func TestRotationFinish(t *testing.T) {
 	d, _ := m.Take()
 	m.Restore(d.Rotations, d.Seats, d.Counters, at(20))
 	step(t, m, idle(22.9), Clearing)
-	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s2", At: at(23)}, Clearing) // it was cleared: the proof is on its way
 	step(t, m, idle(23), Clearing, "Finish /clear")
 	step(t, m, idle(24), Clearing)
 	step(t, m, Typed{ID: "r", Finish: true, Reason: "unseen", At: at(23)}, Clearing) // it does not stand there
@@ -299,6 +298,39 @@ func TestRotationFinish(t *testing.T) {
 	step(t, m, Heard{Agent: "a", Text: usual, At: at(82)}, Confirmed, "Executed", "Release")
 }
 
+// TestRotationSeenElsewhere: that a context was cleared is known by where the agent sits, too,
+// should the news of it have been lost with an observer.
+func TestRotationSeenElsewhere(t *testing.T) {
+	m := newRotations()
+	schedule(t, m, "r", 0)
+	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(5)}, Reserved, "Hold", "Prepare")
+	step(t, m, Prepared{ID: "r", Read: "/doc.md", At: at(6)}, Clearing, "Clear /clear")
+	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "", At: at(7)}, Clearing)
+	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s2", At: at(8)}, Cleared)
+	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s2", At: at(9)}, Resuming, "Resume "+usual)
+	if r, _ := m.Find("r"); r.Next != "s2" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestRotationNotGivenUpWhileTyping: between the look at the prompt and Enter nothing ends.
+func TestRotationNotGivenUpWhileTyping(t *testing.T) {
+	m := newRotations()
+	schedule(t, m, "r", 0)
+	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(5)}, Reserved, "Hold", "Prepare")
+	step(t, m, Prepared{ID: "r", Read: "/doc.md", At: at(6)}, Clearing, "Clear /clear")
+	step(t, m, Typed{ID: "r", Pressed: true, At: at(6)}, Clearing)
+	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(36)}, Clearing, "Finish /clear")
+	if got := names(m.Tick(at(36))); got != nil {
+		t.Fatalf("given up: %v", got)
+	}
+	step(t, m, Typed{ID: "r", Finish: true, Pressed: true, At: at(36)}, Clearing)
+	if got := names(m.Tick(at(65.9))); got != nil {
+		t.Fatalf("given up: %v", got)
+	}
+	step(t, m, Started{"a", "s2", at(66)}, Cleared)
+}
+
 // TestRotationRestored: an observer that begins gives each proof its whole time: what stands
 // at the prompt since long ago can be finished, and what came about is told late.
 func TestRotationRestored(t *testing.T) {
@@ -314,6 +346,7 @@ func TestRotationRestored(t *testing.T) {
 		}
 		step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(begun + 29.9)}, Clearing, "Finish /clear")
 	}
+	step(t, m, Typed{ID: "r", Finish: true, Reason: "draft", At: at(4029.9)}, Clearing)
 	if diff := cmp.Diff([]string{"Release", "Report clear_unconfirmed lost=true"}, names(m.Tick(at(4030)))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
