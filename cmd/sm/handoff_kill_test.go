@@ -154,11 +154,11 @@ func (k *known) learn(ctx context.Context, d *daemon) {
 	}
 }
 
-// of is the handoff with a document. A call whose answer was lost was repeated: one that was
-// replaced is not it.
+// of is the handoff with a document. A call was repeated until it was answered: an earlier
+// one was replaced, or was seen before it was stored, and never answered.
 func (k *known) of(path string) (h api.Handoff, ok bool) {
-	for _, id := range slices.Sorted(maps.Keys(k.handoffs)) {
-		if x := k.handoffs[id]; x.Path == path && (!ok || h.State == "cancelled") {
+	for x := range maps.Values(k.handoffs) {
+		if x.Path == path && (!ok || x.MadeAt.After(h.MadeAt)) {
 			h, ok = x, true
 		}
 	}
