@@ -247,11 +247,7 @@ func newPanesOf(d *daemon, n int, program string) *panes {
 		t.Skip("needs tmux and Linux")
 	}
 	p := &panes{d: d, socket: filepath.Join(d.dir, "tmux")}
-	t.Cleanup(func() {
-		if _, err := p.tmux("kill-server"); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(p.end)
 	if _, err := p.tmux("new-session", "-d", "-s", "keep", "-x", "100", "-y", "24", "sleep", "1000"); err != nil {
 		t.Fatal(err)
 	}
@@ -274,6 +270,30 @@ func newPanesOf(d *daemon, n int, program string) *panes {
 		p.agents = append(p.agents, agent)
 	}
 	return p
+}
+
+// end ends the server, and waits for its clients: what they still write would be in the way.
+func (p *panes) end() {
+	pids, err := p.tmux("list-panes", "-a", "-F", "#{pane_pid}")
+	if err == nil {
+		_, err = p.tmux("kill-server")
+	}
+	if err != nil {
+		p.d.t.Error(err)
+	}
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	timeout := time.After(20 * time.Second)
+	for _, text := range strings.Fields(pids) {
+		for pid, err := strconv.Atoi(text); err == nil && alive(pid, ""); {
+			select {
+			case <-tick.C:
+			case <-timeout:
+				p.d.t.Errorf("the client %d does not end", pid)
+				return
+			}
+		}
+	}
 }
 
 func (p *panes) tmux(args ...string) (string, error) {
