@@ -328,7 +328,7 @@ func TestRotationNotGivenUpWhileTyping(t *testing.T) {
 	if got := names(m.Tick(at(65.9))); got != nil {
 		t.Fatalf("given up: %v", got)
 	}
-	step(t, m, Started{"a", "s2", at(66)}, Cleared)
+	step(t, m, Started{Agent: "a", Session: "s2", At: at(66)}, Cleared)
 }
 
 // TestRotationRestored: an observer that begins gives each proof its whole time: what stands

@@ -168,6 +168,7 @@ func (k *known) of(path string) (h api.Handoff, ok bool) {
 // killRound is what a seat's journal tells of one handoff.
 type killRound struct {
 	path            string
+	accepted        bool // the call was answered; else it may have been stored all the same
 	clears, prompts int
 	between         []string // heard after /clear and before the prompt
 }
@@ -187,8 +188,10 @@ func readJournal(t *testing.T, path string) (list []killRound) {
 		}
 		c := &list[len(list)-1]
 		switch {
-		case e.Kind == "scheduled":
+		case e.Kind == "called":
 			list = append(list, killRound{path: e.Text})
+		case e.Kind == "scheduled":
+			c.accepted = true
 		case e.Kind == "entered" && e.Text == "/clear":
 			c.clears++
 		case e.Kind == "entered" && strings.HasPrefix(e.Text, "Read "):
@@ -206,6 +209,9 @@ func readJournal(t *testing.T, path string) (list []killRound) {
 // judge says what is wrong with one handoff, "" for nothing, and how it ended.
 func (k *known) judge(c killRound) (state, problem string) {
 	h, ok := k.of(c.path)
+	if !c.accepted && (!ok || h.State == "scheduled") && c.clears+c.prompts == 0 {
+		return "not accepted", ""
+	}
 	if !ok {
 		return "lost", "it was accepted, and no observer knows of it"
 	}

@@ -32,7 +32,7 @@ type seatScreen struct {
 
 // event is a line of a seat's journal.
 type event struct {
-	Kind string `json:"kind"` // scheduled, pasted, entered, told
+	Kind string `json:"kind"` // called, scheduled, pasted, entered, told
 	Text string `json:"text"` // told: after the hook's event
 }
 
@@ -126,6 +126,7 @@ func (s *seatScreen) handsOver() error {
 	if err := os.WriteFile(doc, []byte("Next: look at CI.\n"), 0o600); err != nil {
 		return err
 	}
+	s.notes("called", doc)
 	for {
 		if _, err := os.Stat(calm(s.home)); err == nil {
 			return nil
