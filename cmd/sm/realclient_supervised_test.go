@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -34,7 +35,7 @@ func newSupervisedClient(t *testing.T) *supervisedClient {
 	stub.spare = true
 	h := newClientHome(t, stub)
 	s := &supervisedClient{clientHome: h, program: buildProgram(t, h.dir)}
-	vars := slices.Concat([]string{"env", "-i"}, h.environ(), []string{"PS1=" + shellReady + " ", "SM_SOCKET=" + h.dir + "/none"})
+	vars := slices.Concat([]string{"env", "-i"}, h.environ(), []string{"PS1=" + shellReady + " ", "SM_SOCKET=" + h.dir + "/none", "HISTFILE=/dev/null"})
 	h.do("", slices.Concat([]string{"new-session", "-d", "-s", "agent", "-x", "140", "-y", "50", "-c", h.project}, vars,
 		[]string{bash, "--norc", "--noprofile", "-i"})...)
 	pid, err := strconv.Atoi(strings.TrimSpace(h.do("", "display-message", "-p", "-t", "agent", "#{pane_pid}")))
@@ -139,6 +140,17 @@ func (s *supervisedClient) sane() {
 	})
 }
 
+// cooked says that the terminal gives whole lines, and makes signals of keys.
+func (s *supervisedClient) cooked() bool {
+	s.t.Helper()
+	tty := strings.TrimSpace(s.do("", "display-message", "-p", "-t", "agent", "#{pane_tty}"))
+	modes, err := exec.Command("stty", "-a", "-F", tty).Output()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return !bytes.Contains(modes, []byte("-isig"))
+}
+
 // prompts are the first prompts of all sessions, in order.
 func (s *supervisedClient) prompts() (all []string) {
 	s.t.Helper()
@@ -207,10 +219,16 @@ func TestRealClientSupervised(t *testing.T) {
 	}
 
 	s.do("", "send-keys", "-t", "agent", "C-z")
-	s.shows("Stopped")
+	eventually(t, "the shell reads", func() string { // or else what is typed would be the client's
+		if screen := strings.TrimSpace(s.screen()); !strings.Contains(screen, "Stopped") || !strings.HasSuffix(screen, shellReady) {
+			return screen
+		}
+		return ""
+	})
 	s.line("clear; fg")
 	eventually(t, "the client is back", func() string {
-		if _, ok := s.input(); !ok {
+		screen := s.screen() // that of before is not to be looked at
+		if _, ok := s.input(); !ok || strings.Contains(screen, "Stopped") || s.cooked() {
 			return "no prompt"
 		}
 		return ""
