@@ -35,8 +35,8 @@ run: build ## build, then watch this machine: bin/sm observe $(ARGS)
 test: deps ## everything a change must pass; works on a fresh machine
 	@$(CAN_RACE) || echo "test: no C compiler with libc headers: going without the race detector"
 	$(GO) vet ./...
-	$(GO) test -shuffle=on -timeout 4m ./...
-	@if $(CAN_RACE); then set -x; CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 5m ./...; fi
+	$(GO) test -shuffle=on -timeout 8m ./...
+	@if $(CAN_RACE); then set -x; CGO_ENABLED=1 $(GO) test -race -short -shuffle=on -timeout 8m ./...; fi
 
 # policy-rc.d keeps Debian's prometheus, alertmanager and victoria-metrics from starting as services where there is
 # systemd; one that is there already is the owner's own and stays as it is.

@@ -263,6 +263,9 @@ func TestNamesRunTogether(t *testing.T) {
 
 // TestHostileNames: any channel and any agent have files of their own in the folder.
 func TestHostileNames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	s := newShelf(t)
 	names := []string{
 		"..", ".", "../../etc/passwd", "/etc/passwd", "a/b", `a\b`, ".hidden", "%2e", "~", "new\nline", "esc\x1b[2J", "\u202egpj", " ",

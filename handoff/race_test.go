@@ -95,6 +95,9 @@ func TestRacesInProcess(t *testing.T) {
 
 // TestRacesOfProcesses is the same with two processes.
 func TestRacesOfProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	t.Parallel()
 	base := memory(t)
 	type child struct {

@@ -35,6 +35,9 @@ func (b *browser) fitsWidth(where string) {
 // TestBrowserMany: 500 agents load, and what is appended shows. The times are printed;
 // cmd/bench measures them.
 func TestBrowserMany(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	const sessions = 500
 	r := newRig(t)
 	for i := range sessions {
@@ -91,6 +94,9 @@ const focused = `(e => e.closest('#rows tr') ? e.textContent : e.id || e.dataset
 
 // TestBrowserKeyboard: all can be done without a mouse.
 func TestBrowserKeyboard(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	r := someAgents(t)
 	b := browse(t, r, "/", 1280, 800)
 	b.live()
@@ -181,6 +187,9 @@ func TestBrowserKeyboard(t *testing.T) {
 
 // TestBrowserGone: the page says when its observer has gone, and finds the next one.
 func TestBrowserGone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	r := someAgents(t)
 	b := browse(t, r, "/", 1280, 800)
 	b.live()

@@ -98,6 +98,9 @@ const contrasts = `(() => {
 
 // TestBrowserContrast: in both themes each text can be read, live or not.
 func TestBrowserContrast(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	r := someAgents(t)
 	b := browse(t, r, "/?session=d", 1280, 1200)
 	b.live()

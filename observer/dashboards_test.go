@@ -35,6 +35,9 @@ func story(t *testing.T, meanwhile func(*rig)) *rig {
 
 // TestDashboards lets a real Prometheus with our rules scrape, and asks it all that the dashboards ask.
 func TestDashboards(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	checkAppLeaks(t)
 	rules, err := filepath.Glob("../dashboards/prometheus/*.rules.yml")
 	noErrors(t, err)

@@ -154,6 +154,9 @@ func startAlerts(t *testing.T, r *rig) (*server, *wire) {
 // agent's queue. Whether the observer finds it by itself or is told by the alerts, agent
 // and parent hear the same, once.
 func TestE2EAlerts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	itself, told := alerts.Defaults(), alerts.Defaults()
 	itself.Thresholds.WarningPercentage, itself.Thresholds.CriticalPercentage = 65, 76
 	told.Thresholds.WarningPercentage, told.Thresholds.CriticalPercentage = 99, 100

@@ -162,6 +162,9 @@ const outage = 40
 // TestE2EFleet: two machines write to one server, which then tells of both what they
 // themselves tell; also of the time in which it was down.
 func TestE2EFleet(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	checkAppLeaks(t)
 	c := startCentral(t)
 	hosts := []*machine{newMachine(t, "one", c.base+"/api/v1/write"), newMachine(t, "two", c.base+"/api/v1/write")}

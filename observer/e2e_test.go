@@ -91,6 +91,9 @@ func (s *server) until(r *rig, expression string, want map[string]string) {
 
 // TestPrometheus lets a real Prometheus scrape, and asks it what it has seen.
 func TestPrometheus(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	checkAppLeaks(t)
 	r := newRig(t)
 	one, two := uuid(1), uuid(2)

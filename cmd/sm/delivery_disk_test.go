@@ -248,6 +248,9 @@ func fill(path string) error {
 // TestDeliveryDiskFull guards what happens when the disk is full, also when the observer is
 // killed and started again meanwhile.
 func TestDeliveryDiskFull(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	t.Parallel()
 	r := newFaultRig(t)
 	disk := r.smallDisk("8m")
@@ -314,6 +317,9 @@ func (r *faultRig) strace(calls, fault string) (end func()) {
 // them for a while, with a kill meanwhile or without; the nth, up to SM_SYNCS_DELIVERY; and
 // the first of each thread, from the start on.
 func TestDeliverySyncFails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	t.Parallel()
 	r := newFaultRig(t)
 	r.begin()

@@ -60,6 +60,9 @@ func canTrace() bool {
 // right after it has given one away, in its transactions, and by strace as it enters one
 // of the calls that store and answer. SM_KILLS_DELIVERY says how often.
 func TestDeliveryKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	t.Parallel()
 	n := killsOf(t, "SM_KILLS_DELIVERY", deliveryKills)
 	d := newDaemon(t)

@@ -364,6 +364,9 @@ func (d *daemon) offered(timeout <-chan time.Time) bool {
 // prompts, by real tmux: the observer is killed up to 150 ms after an offer, which is before,
 // while or after it types. SM_KILLS_TYPING says how often.
 func TestDeliveryTypingKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	t.Parallel()
 	n := killsOf(t, "SM_KILLS_TYPING", 5)
 	d := newDaemon(t)

@@ -242,6 +242,9 @@ func (k *known) judge(c killRound) (state, problem string) {
 // at each state of a handoff, between paste and Enter, and before and after each of them.
 // SM_KILLS_HANDOFF says how often at each of these moments, by default at some.
 func TestHandoffKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	t.Parallel()
 	n := killsOf(t, "SM_KILLS_HANDOFF", 0)
 	d := newDaemon(t)

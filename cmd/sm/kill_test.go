@@ -45,6 +45,9 @@ var unexported = cmpopts.IgnoreUnexported(tally{})
 // it reads history, and in the end tells what a single reading of the files tells.
 // SM_KILLS says how often.
 func TestKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	t.Parallel()
 	n := kills
 	if s := os.Getenv("SM_KILLS"); s != "" {

@@ -397,6 +397,9 @@ func FuzzDistribution(f *testing.F) {
 
 // TestReportManySessions: ten thousand sessions of a thousand projects are read, and what is printed stays short.
 func TestReportManySessions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	dir := t.TempDir()
 	const sessions, projects = 10_000, 1000
 	for i := range sessions {

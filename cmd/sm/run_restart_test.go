@@ -206,6 +206,9 @@ func TestRunKillsTheDeaf(t *testing.T) {
 
 // TestRunObserverComesAndGoes: the client does not care, and what became of a rotation is told until it was heard.
 func TestRunObserverComesAndGoes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	r := newRunRig(t)
 	r.client()
 	o := r.observer()

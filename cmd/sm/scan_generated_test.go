@@ -94,6 +94,9 @@ func wholeEnds(t *testing.T, dir string, truth *transcripttest.Truth) bool {
 // that a reader must survive, and holds the lines of `sm scan --json` against what
 // the generator meant: each file alone, and the sums of the fleet.
 func TestScanGeneratedFleets(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	for seed := range uint64(40) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			dir := t.TempDir()

@@ -73,6 +73,9 @@ func (a *agent) bytes() []byte {
 
 // TestHostileTexts types texts that were made to break out; SM_TEXTS says how many.
 func TestHostileTexts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	const panes = 3
 	r := newRig(t, Options{})
 	n := count(t, "SM_TEXTS", 300)

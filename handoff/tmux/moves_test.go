@@ -147,6 +147,9 @@ func (m *moves) send(n int) {
 // TestMoves kills, renames and moves panes, and sends after each move; SM_MOVES says how
 // many. Each stand-in logs what it gets: none may get what is for another.
 func TestMoves(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	m := &moves{
 		rig: newRig(t, Options{Echo: 500 * time.Millisecond}), random: rand.New(rand.NewPCG(2, 3)),
 		sent: map[*agent][]string{}, done: map[string]int{}, refused: map[Reason]int{},

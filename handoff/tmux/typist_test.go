@@ -23,6 +23,9 @@ func (r *rig) attach(a *agent) (outer *rig) {
 // never pressing Enter. What is submitted is then all sm's, and must hold nothing else.
 // SM_TYPIST says for how many seconds.
 func TestTypist(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	r := newRig(t, Options{Quiet: time.Second, Echo: 3 * time.Second})
 	a := r.startWindow()
 	outer := r.attach(a)

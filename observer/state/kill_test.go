@@ -12,6 +12,9 @@ import (
 // TestKills kills a process that saves without pause, again and again in one state
 // directory.
 func TestKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	kills := 200
 	if testing.Short() {
 		kills = 20

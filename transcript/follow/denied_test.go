@@ -59,6 +59,9 @@ func (r *rig) logged(want ...string) {
 // TestDenied guards that what may not be read is said once, delays nobody, and is
 // read as soon as it may be.
 func TestDenied(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	t.Parallel()
 	if !alone(t, 1) {
 		return
@@ -98,6 +101,9 @@ func TestDenied(t *testing.T) {
 // TestDeniedWhileLive guards against nxadm/tail, which ends the process when a stat
 // fails, and whose tracker serves no tail any more when one of them is gone.
 func TestDeniedWhileLive(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	t.Parallel()
 	if !alone(t, 1) {
 		return

@@ -116,6 +116,9 @@ func status(t *testing.T, name string) int64 {
 // TestLongLine guards the promise that a line of 50 MB costs no more than twice its
 // size at any time, wherever it turns up, and delays no other session.
 func TestLongLine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
 	t.Parallel()
 	if racing() {
 		t.Skip("the race detector takes memory of its own")
