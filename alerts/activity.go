@@ -52,8 +52,11 @@ func (e *Engine) silent(a *AgentState) Instant {
 	if !a.busy() || a.Silent || a.Muted || e.options.NoDataAfter <= 0 {
 		return 0
 	}
-	return max(a.Data, a.Turned, a.Started, a.Attempted) + Instant(e.options.NoDataAfter)
+	return a.heard() + Instant(e.options.NoDataAfter)
 }
+
+// heard is the last sign of work or rest: what came before it says nothing of the silence since.
+func (a *AgentState) heard() Instant { return max(a.Data, a.Turned, a.Started, a.Attempted) }
 
 // silence tells the operator of an agent that works without showing readings.
 func (e *Engine) silence(a *AgentState) {
@@ -68,7 +71,7 @@ func (e *Engine) sayNoData(a *AgentState, t Instant) {
 	a.Episodes++
 	e.changed[a.Agent] = struct{}{}
 	d := a.data()
-	if quiet := t - max(a.Data, a.Turned, a.Started, a.Attempted); quiet > 0 && quiet < t {
+	if quiet := t - a.heard(); quiet > 0 && quiet < t {
 		d.Minutes = minutes(quiet)
 	} else {
 		d.Minutes = minutes(Instant(e.options.NoDataAfter))

@@ -74,9 +74,36 @@ func TestAlertOfAnotherSystem(t *testing.T) {
 	check(t, nil, play(e, alert(KindWarning), alert(KindForecast)))
 	check(t, []string{"say a/1/warning to self"}, play(e, reading(1, 80_000), alert(KindWarning), alert(KindWarning), reading(60, 110_000)))
 	check(t, []string{"withdraw a/1/warning", "say a/1/critical to self"}, play(e, reading(70, 150_000), alert(KindCritical), alert(KindCritical)))
-	check(t, []string{"say a/1/storm/operator to operator", "say a/1/no_data/1 to operator"},
-		play(e, alert(KindStorm), alert(KindStorm), alert(KindNoData), alert(KindNoData), alert(KindCompacted), alert(kinds)))
+	check(t, []string{"say a/1/storm/operator to operator"},
+		play(e, alert(KindStorm), alert(KindStorm), alert(KindCompacted), alert(kinds)))
 	check(t, nil, play(newEngine(t), enabled(false), reading(1, 150_000), alert(KindCritical), alert(KindStorm)))
+}
+
+// TestAlertOfAnotherEpisode: alerts come late, and again for as long as they fire, so what was so when they began may be over.
+func TestAlertOfAnotherEpisode(t *testing.T) {
+	at := func(s float64, k Kind) Event { return Event{Kind: EventAlert, Agent: "a", At: sec(s), Notice: k} }
+	none := at(50, KindNoData)
+	begin := []Event{active(0, true), plain(1, EventTurnStart), reading(40, 30_000)}
+	for _, c := range []struct {
+		name   string
+		events []Event
+		want   []string
+	}{
+		{"silent since", append(begin, none, none), []string{"say a/1/no_data/1 to operator"}},
+		{"read since", append(begin, none, reading(60, 30_000), none), []string{"say a/1/no_data/1 to operator"}},
+		{"silent again", append(begin, none, reading(60, 30_000), none, at(70, KindNoData)), []string{"say a/1/no_data/1 to operator", "say a/1/no_data/2 to operator"}},
+		{"read before it came", append(begin, reading(60, 30_000), none), nil},
+		{"at rest", append(begin, plain(45, EventTurnEnd), none), nil},
+		{"at work since", append(begin, plain(45, EventTurnEnd), plain(60, EventTurnStart), none), nil},
+		{"compacting", append(begin, preCompact(45), none), nil},
+		{"gone", append(begin, active(45, false), none), nil},
+		{"storm", []Event{boundary(40, 1), at(50, KindStorm), at(50, KindStorm)}, []string{"open 2 compaction", "say a/2/storm/operator to operator"}},
+		{"storm before a compaction that was none", []Event{boundary(100, 1), at(50, KindStorm)}, []string{"open 2 compaction"}},
+		{"storm that one ended", []Event{boundary(40, 1), at(50, KindStorm), boundary(9000, 2), at(50, KindStorm)},
+			[]string{"open 2 compaction", "say a/2/storm/operator to operator", "open 3 compaction"}},
+	} {
+		t.Run(c.name, func(t *testing.T) { check(t, c.want, play(newEngine(t), c.events...)) })
+	}
 }
 
 // TestClockSetBack has the clock of the machine go back by an hour: the stamps from

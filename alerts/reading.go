@@ -157,11 +157,12 @@ func (e *Engine) alert(a *AgentState, k Kind, t Instant) {
 			e.sayForecast(a, r, e.forecast(a))
 		}
 	case KindStorm:
-		if !a.Storming {
+		// Each automatic compaction was judged here when it came: one since the alert either made a storm or ended it.
+		if n := len(a.Bursts); !a.Storming && (n == 0 || t >= a.Bursts[n-1].At) {
 			e.storm(a, t, max(len(a.Bursts), e.options.Storm.Count), 0)
 		}
 	case KindNoData:
-		if !a.Silent {
+		if a.busy() && !a.Silent && t > a.heard() {
 			e.sayNoData(a, t)
 		}
 	}
