@@ -88,15 +88,18 @@ func (env *environ) runDemo(ctx context.Context, o observer.Options) error {
 
 // demoOptions are the observer's: as configured, but for whatever belongs to real agents.
 func (env *environ) demoOptions(ctx context.Context, flags *pflag.FlagSet, cfg *config, dir string) (o observer.Options, err error) {
-	socket := cfg.Socket
-	if socket == "" {
-		if socket, err = serverSocket(cfg, env); err != nil || env.held(ctx, cfg) {
-			socket = filepath.Join(dir, socketName)
-			if !flags.Changed("listen") {
-				cfg.Listen = []string{"127.0.0.1:0"}
-			}
-		}
+	socket, err := serverSocket(cfg, env)
+	held := err != nil || env.held(ctx, cfg)
+	if held && !flags.Changed("socket") {
+		socket = filepath.Join(dir, socketName)
 	}
+	usual := *cfg
+	usual.Socket = ""
+	if (held || env.held(ctx, &usual)) && !flags.Changed("listen") {
+		cfg.Listen = []string{"127.0.0.1:0"}
+	}
+	// The second listener is for scrapes from elsewhere, and the token for alerts about real agents.
+	cfg.Metrics.Listen, cfg.Metrics.WebConfigFile, cfg.HTTP.WebhookTokenFile = "", "", ""
 	cfg.Projects, cfg.State, cfg.Socket = []string{filepath.Join(dir, "projects")}, filepath.Join(dir, "state"), socket
 	cfg.Handoff, cfg.Channels, cfg.Operator = defaultConfig().Handoff, nil, operatorConfig{}
 	if err := os.Mkdir(cfg.Projects[0], 0o700); err != nil {
