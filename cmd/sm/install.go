@@ -63,9 +63,10 @@ type installation struct {
 
 const installedText = "installed: new sessions report to the observer"
 
-// installSettings puts the hooks into the settings, and takes the plugin out.
+// installSettings puts the hooks into the settings, and then takes the plugin out: an event that comes twice does less
+// harm than one that is missed.
 func (env *environ) installSettings(ctx context.Context, in *installation) error {
-	return env.changeSettings(in.dryRun, installedText, func(p *plugin, d *jsonText) ([]pluginStep, error) {
+	return env.changeSettings(in.dryRun, true, installedText, func(p *plugin, d *jsonText) ([]pluginStep, error) {
 		in.guard = in.guard || !in.noGuard && p.guarded(env.settingsEditor(d, in.program))
 		return p.uninstall(ctx, d), nil
 	}, func(d *jsonText) error {
@@ -75,10 +76,9 @@ func (env *environ) installSettings(ctx context.Context, in *installation) error
 	})
 }
 
-// installPlugin installs the plugin, and then takes the hooks out of the settings: an event that comes twice does less
-// harm than one that is missed.
+// installPlugin installs the plugin, and then takes the hooks out of the settings, for the same reason.
 func (env *environ) installPlugin(ctx context.Context, in *installation) error {
-	return env.changeSettings(in.dryRun, installedText, func(p *plugin, d *jsonText) ([]pluginStep, error) {
+	return env.changeSettings(in.dryRun, false, installedText, func(p *plugin, d *jsonText) ([]pluginStep, error) {
 		e := env.settingsEditor(d, in.program)
 		e.socket = in.socket
 		files, err := p.files(e, in.guard || !in.noGuard && (e.guarded() || p.guarded(e)), in.noGuard)
@@ -106,7 +106,7 @@ func newUninstallCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = env.changeSettings(dryRun, "uninstalled", func(p *plugin, d *jsonText) ([]pluginStep, error) {
+			err = env.changeSettings(dryRun, false, "uninstalled", func(p *plugin, d *jsonText) ([]pluginStep, error) {
 				return p.uninstall(cmd.Context(), d), nil
 			}, func(d *jsonText) error {
 				program, _ := env.ownProgram() // ours are known by their name too
@@ -140,9 +140,9 @@ func (env *environ) skillChange(guard, noGuard bool) (*skillChange, error) {
 	return installSkill(path)
 }
 
-// changeSettings takes the steps that concern the plugin, and then edits the settings, which the client has written too
-// by then. What would be refused in the end is refused before the first step.
-func (env *environ) changeSettings(dryRun bool, done string, steps func(*plugin, *jsonText) ([]pluginStep, error), edit func(*jsonText) error) error {
+// changeSettings takes the steps that concern the plugin and edits the settings, which the client writes too: before
+// them with editFirst, else after them. What would be refused in the end is refused before the first step.
+func (env *environ) changeSettings(dryRun, editFirst bool, done string, steps func(*plugin, *jsonText) ([]pluginStep, error), edit func(*jsonText) error) error {
 	p, err := env.plugin()
 	if err != nil {
 		return err
@@ -173,10 +173,19 @@ func (env *environ) changeSettings(dryRun bool, done string, steps func(*plugin,
 			return err
 		}
 	}
-	if err := env.take(list, dryRun); err != nil {
-		return err
+	both := []func() error{
+		func() error { return env.take(list, dryRun) },
+		func() error { return env.editSettings(dryRun, done, edit) },
 	}
-	return env.editSettings(dryRun, done, edit)
+	if editFirst {
+		slices.Reverse(both)
+	}
+	for _, part := range both {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // settingsEditor edits the settings in d for the sm at program.

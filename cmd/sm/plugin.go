@@ -20,6 +20,9 @@ import (
 // pluginPatience is how long the client may take to add or remove a plugin.
 const pluginPatience = 2 * time.Minute
 
+// pluginUnfinished is a file in the marketplace's folder for as long as the client may have a copy of what was there before.
+const pluginUnfinished = "unfinished"
+
 // A plugin is our hooks in the client's own packaging: a folder that the client knows as a marketplace, and what it has
 // installed from there. The settings tell whether it is installed.
 type plugin struct {
@@ -166,23 +169,38 @@ func (p *plugin) run(ctx context.Context, args ...string) pluginStep {
 }
 
 // install are the steps to these files as the client's plugin, none when it has them.
-func (p *plugin) install(ctx context.Context, d *jsonText, files map[string][]byte) (steps []pluginStep) {
+func (p *plugin) install(ctx context.Context, d *jsonText, files map[string][]byte) []pluginStep {
 	place, known := marketplaceKnown(d)
 	installed := pluginInstalled(d)
 	if d.at("enabledPlugins", deploy.PluginID).isTrue() && known && place == p.dir && p.holds(files) {
 		return nil
 	}
-	// The client copies a plugin when it installs it, and never looks again while the version is the same.
+	write := pluginStep{"write the plugin into " + p.dir, func() error {
+		marked := maps.Clone(files)
+		marked[pluginUnfinished] = nil
+		return p.write(marked)
+	}}
+	add, last := p.run(ctx, "marketplace", "add", p.dir), p.run(ctx, "install", deploy.PluginID, "--scope", "user")
+	install := pluginStep{last.says, func() error {
+		if err := last.do(); err != nil {
+			return err
+		}
+		if err := os.Remove(filepath.Join(p.dir, pluginUnfinished)); err != nil {
+			return fmt.Errorf("finish the plugin: %w; check the folder's owner and mode", err)
+		}
+		return nil
+	}}
+	// The client copies a plugin when it installs it, and never looks again while the version is the same. What is there
+	// goes as late as possible: while it is gone no event is heard.
+	var gone []pluginStep
 	if installed {
-		steps = append(steps, p.run(ctx, "uninstall", deploy.PluginID, "--scope", "user"))
+		gone = append(gone, p.run(ctx, "uninstall", deploy.PluginID, "--scope", "user"))
 	}
-	if known && place != p.dir {
-		steps = append(steps, p.run(ctx, "marketplace", "remove", deploy.Marketplace))
+	if known && place != p.dir { // with a marketplace its plugins may go, so ours goes before
+		gone = append(gone, p.run(ctx, "marketplace", "remove", deploy.Marketplace))
+		return append(append([]pluginStep{write}, gone...), add, install)
 	}
-	return append(steps,
-		pluginStep{"write the plugin into " + p.dir, func() error { return p.write(files) }},
-		p.run(ctx, "marketplace", "add", p.dir),
-		p.run(ctx, "install", deploy.PluginID, "--scope", "user"))
+	return append(append([]pluginStep{write, add}, gone...), install)
 }
 
 // uninstall are the steps to no plugin, none when there is none.

@@ -184,8 +184,8 @@ func TestPluginMoves(t *testing.T) {
 		{[]string{"install", "--guard"}, nil, 9, 0},
 		{[]string{"install", "--plugin"}, []string{pluginAdd, pluginInstall}, 0, 9},
 		{[]string{"install", "--plugin"}, nil, 0, 9},
-		{[]string{"install", "--plugin", "--guard=false"}, []string{pluginUninstall, pluginAdd, pluginInstall}, 0, 8},
-		{[]string{"install", "--plugin", "--guard", "--socket", "/s"}, []string{pluginUninstall, pluginAdd, pluginInstall}, 0, 9},
+		{[]string{"install", "--plugin", "--guard=false"}, []string{pluginAdd, pluginUninstall, pluginInstall}, 0, 8},
+		{[]string{"install", "--plugin", "--guard", "--socket", "/s"}, []string{pluginAdd, pluginUninstall, pluginInstall}, 0, 9},
 		{[]string{"install"}, []string{pluginUninstall, pluginForget}, 9, 0},
 		{[]string{"install", "--plugin", "--guard=false"}, []string{pluginAdd, pluginInstall}, 0, 8},
 		{[]string{"uninstall"}, []string{pluginUninstall, pluginForget}, 0, 0},
@@ -293,13 +293,51 @@ func TestPluginRefusals(t *testing.T) {
 			t.Errorf("again: %+v", got)
 		}
 		r.write(r.dir+"/refuses plugin uninstall", "", 0o600)
-		for _, command := range []string{"install", "uninstall"} {
-			r.want(fails("claude "+pluginUninstall+": exit status 1: ✘ Failed: not today; run it yourself to see more"), command)
-			if settings, plugin := r.hooked(); settings != 0 || plugin != 8 {
-				t.Errorf("%s: %d hooks, and %d of the plugin", command, settings, plugin)
+		refused := "claude " + pluginUninstall + ": exit status 1: ✘ Failed: not today; run it yourself to see more"
+		r.want(fails(refused), "uninstall")
+		if settings, plugin := r.hooked(); settings != 0 || plugin != 8 {
+			t.Errorf("%d hooks, and %d of the plugin", settings, plugin)
+		}
+		both := fails(refused)
+		for _, both.Out = range []string{installedLine, unchangedLine} { // what is done stays done
+			r.want(both, "install")
+			if settings, plugin := r.hooked(); settings != 8 || plugin != 8 {
+				t.Errorf("%d hooks, and %d of the plugin", settings, plugin)
 			}
 		}
 	})
+	// What is installed stays until the client has taken all else, and is then brought up to date.
+	for _, step := range []string{"marketplace", "uninstall"} {
+		t.Run("upgrade "+step, func(t *testing.T) {
+			r := newPluginRig(t)
+			if got := r.run("install", "--plugin"); got.Code != 0 {
+				t.Fatalf("%+v", got)
+			}
+			refuses := r.dir + "/refuses plugin " + step
+			r.write(refuses, "", 0o600)
+			for range 2 {
+				if got := r.run("install", "--plugin", "--guard"); got.Code != 1 {
+					t.Errorf("%+v", got)
+				}
+				if settings, plugin := r.hooked(); settings != 0 || plugin != 8 {
+					t.Errorf("%d hooks, and %d of the plugin", settings, plugin)
+				}
+			}
+			if err := os.Remove(refuses); err != nil {
+				t.Fatal(err)
+			}
+			if got := r.run("install", "--plugin", "--guard"); got.Code != 0 {
+				t.Errorf("again: %+v", got)
+			}
+			if settings, plugin := r.hooked(); settings != 0 || plugin != 9 {
+				t.Errorf("%d hooks, and %d of the plugin", settings, plugin)
+			}
+			r.calls()
+			if got := r.run("install", "--plugin"); got.Code != 0 || len(r.calls()) > 0 {
+				t.Errorf("once more: %+v", got)
+			}
+		})
+	}
 	t.Run("broken settings", func(t *testing.T) {
 		r := newPluginRig(t)
 		r.write(r.path, `{"hooks":[]}`, 0o600)
@@ -335,7 +373,7 @@ func TestPluginSwitchedOff(t *testing.T) {
 	if got := r.run("install", "--plugin"); got.Code != 0 {
 		t.Fatalf("%+v", got)
 	}
-	if diff := cmp.Diff([]string{pluginUninstall, pluginAdd, pluginInstall}, r.calls()); diff != "" {
+	if diff := cmp.Diff([]string{pluginAdd, pluginUninstall, pluginInstall}, r.calls()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if settings, plugin := r.hooked(); settings != 0 || plugin != 8 {
