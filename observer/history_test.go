@@ -1,11 +1,15 @@
 package observer
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unsafe"
@@ -226,6 +230,9 @@ func TestReadEnd(t *testing.T) {
 		{"from within a line on", strings.Join(own[:2], "\n") + "\n", int64(len(own[1]) + 10), "10:90000"},
 		{"nothing but a part of a line", strings.Repeat("x", 4096), 100, ""},
 		{"empty", "", 100, ""},
+		{"lines longer than a chunk", wide(own[0], 3*chunkBytes) + "\n" + wide("no JSON", tailLineMost+chunkBytes) + "\n" + own[1] + "\n" + wide(own[3], chunkBytes-1) + "\n", 16 << 20,
+			"0:50000 10:90000 [20 compaction auto]"},
+		{"lines longer than any that counts", own[0] + "\n" + wide(own[1], tailLineMost+1) + "\n" + wide(own[7], tailLineMost) + "\n", 16 << 20, "0:50000 30:20000"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(dir, uuid(1)+".jsonl")
@@ -244,10 +251,71 @@ func TestReadEnd(t *testing.T) {
 	}
 }
 
+// wide is a line of so many bytes that says the same.
+func wide(line string, n int) string { return line + strings.Repeat(" ", n-len(line)) }
+
+// TestReadEndInBoundedMemory: how much is read is no measure of the memory that it takes.
+func TestReadEndInBoundedMemory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), uuid(1)+".jsonl")
+	line := wide(reply(stamp(at(0)), "m1", 50_000, 1), 4095) + "\n"
+	noErrors(t, os.WriteFile(path, []byte(strings.Repeat(line, detailDepth/len(line))), 0o600))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	h, err := readEnd(path, detailDepth)
+	runtime.ReadMemStats(&after)
+	noErrors(t, err)
+	if got := written(h); got != "0:50000" {
+		t.Errorf("%s", got)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > detailDepth/16 {
+		t.Errorf("%d bytes for %d", took, detailDepth)
+	}
+}
+
+// awaited is a context that tells when somebody begins to wait for its end.
+type awaited struct {
+	context.Context
+	tell func()
+}
+
+func (a awaited) Done() <-chan struct{} {
+	a.tell()
+	return a.Context.Done()
+}
+
+// TestFillsOneAtATime: who comes while another's transcript is read waits before he opens
+// his own, and who goes meanwhile is given nothing that would be kept.
+func TestFillsOneAtATime(t *testing.T) {
+	checkAppLeaks(t)
+	r := newRig(t).start()
+	path := filepath.Join(t.TempDir(), uuid(2)+".jsonl")
+	r.app.hub.filling <- struct{}{}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	r.app.fillIn(gone, "x", path, listDepth)
+
+	waits, filled := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(filled)
+		r.app.fillIn(awaited{t.Context(), sync.OnceFunc(func() { close(waits) })}, "x", path, listDepth)
+	}()
+	<-waits
+	noErrors(t, os.WriteFile(path, []byte(reply(stamp(at(0)), "m0", 20_000, 1)+"\n"), 0o600))
+	<-r.app.hub.filling
+	<-filled
+	noErrors(t, r.app.do(t.Context(), func(c *core) {
+		if got := written(c.past.of("x", time.Now())); got != "0:20000" {
+			t.Errorf("read beside another: %q", got)
+		}
+	}))
+	r.stop()
+}
+
 func FuzzReadEnd(f *testing.F) {
 	f.Add([]byte(reply("2026-03-02T12:00:00.000Z", "m1", 50_000, 1) + "\n" + boundary("2026-03-02T12:01:00.000Z", "b1", "auto", 91_000) + "\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		h := historyOf("x", text)
+		h, err := historyOf("x", bytes.NewReader(text), false)
+		noErrors(t, err)
 		var last webpage.Point
 		for _, p := range h.shown().Points {
 			if p.At < last.At || p.Tokens <= 0 {

@@ -40,6 +40,8 @@ type hub struct {
 	beat time.Duration // beatEvery
 	most int           // pagesMost
 
+	filling chan struct{} // holds a sign while the end of a transcript is read: memory for one is enough
+
 	looking sync.Mutex // one look at a time
 	edits   uint64     // that the newest snapshot has seen
 	seq     uint64
@@ -94,7 +96,7 @@ func newHub(a *App) (*hub, error) {
 	}
 	return &hub{
 		app: a, page: p, name: strings.ToLower(rand.Text()[:12]), beat: beatEvery, most: pagesMost,
-		pages: map[chan struct{}]bool{}, woken: make(chan struct{}, 1), closed: make(chan struct{}),
+		pages: map[chan struct{}]bool{}, woken: make(chan struct{}, 1), closed: make(chan struct{}), filling: make(chan struct{}, 1),
 	}, nil
 }
 

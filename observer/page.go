@@ -169,10 +169,16 @@ func (a *App) detail(ctx context.Context, id string) (string, error) {
 	return a.hub.page.Detail(&d)
 }
 
-// fillIn reads the end of a transcript beside the loop, and has the loop take it. What
-// cannot be read is not asked for again.
+// fillIn reads the end of a transcript beside the loop, one at a time, and has the loop
+// take it. What cannot be read is not asked for again.
 func (a *App) fillIn(ctx context.Context, agent alerts.AgentID, path string, depth int64) {
+	select {
+	case a.hub.filling <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
 	past, err := readEnd(path, depth)
+	<-a.hub.filling
 	if err != nil {
 		a.log.Debug("no past to show", "err", err)
 		past = &history{}

@@ -1,6 +1,7 @@
 package observer
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"fmt"
@@ -14,11 +15,15 @@ import (
 	"sm/transcript"
 )
 
-// How much of a transcript's end is read for the curve of an agent that is shown, and for
-// that of one that is looked at by itself.
 const (
+	// How much of a transcript's end is read for the curve of an agent that is shown, and
+	// for that of one that is looked at by itself, in bytes.
 	listDepth   = 512 << 10
 	detailDepth = 16 << 20
+	// chunkBytes are read at once. tailLineMost bounds the lines that count: those of replies
+	// and boundaries are far shorter.
+	chunkBytes   = 64 << 10
+	tailLineMost = 2 << 20
 )
 
 // readEnd makes a history of a transcript's last bytes: what was before the observer
@@ -38,21 +43,16 @@ func readEnd(path string, depth int64) (*history, error) {
 		return nil, fmt.Errorf("read transcript: %s is not a regular file", filepath.Base(path))
 	}
 	from := max(0, info.Size()-depth)
-	text := make([]byte, info.Size()-from)
-	n, err := f.ReadAt(text, from)
-	if err != nil && err != io.EOF {
+	h, err := historyOf(strings.TrimSuffix(filepath.Base(path), ".jsonl"), io.NewSectionReader(f, from, info.Size()-from), from > 0)
+	if err != nil {
 		return nil, fmt.Errorf("read transcript: %w", err)
 	}
-	text = text[:n]
-	if from > 0 { // it begins within a line
-		_, text, _ = bytes.Cut(text, []byte("\n"))
-	}
-	return historyOf(strings.TrimSuffix(filepath.Base(path), ".jsonl"), text), nil
+	return h, nil
 }
 
-// historyOf makes a history of lines. They need not be in the order of time: a fork
-// holds what it copied after what is its own.
-func historyOf(name string, text []byte) *history {
+// historyOf makes a history of lines, but for the first where that is cut. They need not
+// be in the order of time: a fork holds what it copied after what is its own.
+func historyOf(name string, text io.Reader, cut bool) (*history, error) {
 	type found struct {
 		at     transcript.Instant
 		tokens int64
@@ -61,10 +61,10 @@ func historyOf(name string, text []byte) *history {
 	}
 	var all []found
 	fold, e := transcript.NewFold(name, false), transcript.Entry{}
-	for len(text) > 0 {
-		line, rest, whole := bytes.Cut(text, []byte("\n"))
-		if text = rest; !whole {
-			break
+	err := eachLine(text, func(line []byte) {
+		if cut {
+			cut = false
+			return
 		}
 		count := fold.Session.Total()
 		fresh, err := fold.Line(line, len(line)+1, &e)
@@ -80,6 +80,9 @@ func historyOf(name string, text []byte) *history {
 			all = append(all, found{e.At, e.PreTokens, true, word})
 		}
 		fold.Take()
+	})
+	if err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.at, b.at) })
 	h := &history{}
@@ -90,5 +93,31 @@ func historyOf(name string, text []byte) *history {
 			h.read(x.at.Time(), x.tokens)
 		}
 	}
-	return h
+	return h, nil
+}
+
+// eachLine calls do for each whole line, without its newline, in memory that is used
+// again. Of one longer than tailLineMost it gets nothing.
+func eachLine(text io.Reader, do func(line []byte)) error {
+	r, long := bufio.NewReaderSize(text, chunkBytes), []byte(nil)
+	for {
+		part, err := r.ReadSlice('\n')
+		switch {
+		case err == nil && len(long) == 0:
+			do(part[:len(part)-1])
+			continue
+		case err == io.EOF:
+			return nil
+		case err != nil && err != bufio.ErrBufferFull:
+			return err
+		}
+		long = append(long, part[:min(len(part), tailLineMost+1-len(long))]...)
+		if err == nil {
+			if long = bytes.TrimSuffix(long, []byte("\n")); len(long) > tailLineMost {
+				long = long[:0]
+			}
+			do(long)
+			long = long[:0]
+		}
+	}
 }
