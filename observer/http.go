@@ -1,9 +1,11 @@
 package observer
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
+	"strconv"
 	"time"
 
 	"sm/observer/api"
@@ -69,13 +71,24 @@ func (a *App) getReady(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
+// getSessions tells of all sessions, or with recent=1 of those that the page shows: who asks
+// again and again wants no list of all that ever was.
 func (a *App) getSessions(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
+	recent, err := strconv.ParseBool(cmp.Or(r.URL.Query().Get("recent"), "false"))
+	if err != nil {
+		answerError(w, http.StatusBadRequest, "recent is neither 1 nor 0; leave it out for all sessions")
+		return
+	}
 	answer := api.Sessions{Sessions: []api.Session{}, Demo: a.o.Demo}
 	var views []fleet.View
 	var policies []policy
-	err := a.do(r.Context(), func(c *core) {
-		views, answer.CatchingUp = c.fleet.Views(now), !c.caughtUp
+	err = a.do(r.Context(), func(c *core) {
+		if answer.CatchingUp = !c.caughtUp; recent {
+			views, answer.Others = c.recent(now, a.o.SessionTTL, a.o.MaxSessions)
+		} else {
+			views = c.fleet.Views(now)
+		}
 		for i := range views {
 			policies = append(policies, c.policy(&views[i]))
 		}

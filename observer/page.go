@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// pageMost bounds the agents that the page shows, whatever metrics.max_sessions says.
+	// pageMost bounds the agents that the page and sm top show, whatever metrics.max_sessions says.
 	pageMost = 2000
 	// pastKept and pastMost bound of how many agents the past is remembered, and for how
 	// long after the last news of it.
@@ -74,21 +74,28 @@ type seat struct {
 	past    *webpage.History
 }
 
-// sight looks at all who are shown; known are the versions of the histories that need
-// not be told.
-func (c *core) sight(now time.Time, ttl time.Duration, most int, t alerts.Thresholds, known map[string]*drawn) sight {
-	views, others := c.fleet.Recent(now, ttl)
+// recent gives those whose client runs, and then the rest of fleet.Recent, the newest
+// activity first, at most so many; others counts those left out.
+func (c *core) recent(now time.Time, ttl time.Duration, most int) (views []fleet.View, others int) {
+	views, others = c.fleet.Recent(now, ttl)
 	if most <= 0 || most > pageMost {
 		most = pageMost
 	}
-	s := sight{head: webpage.Head{CatchingUp: !c.caughtUp, Hidden: others}}
+	slices.SortFunc(views, func(a, b fleet.View) int {
+		return cmp.Or(btoi(b.Live)-btoi(a.Live), b.Seen().Compare(a.Seen()), strings.Compare(a.Agent, b.Agent))
+	})
 	if len(views) > most {
-		slices.SortFunc(views, func(a, b fleet.View) int {
-			return cmp.Or(btoi(b.Live)-btoi(a.Live), b.Seen().Compare(a.Seen()), strings.Compare(a.Agent, b.Agent))
-		})
-		s.head.Hidden += len(views) - most
+		others += len(views) - most
 		views = views[:most]
 	}
+	return views, others
+}
+
+// sight looks at all who are shown; known are the versions of the histories that need
+// not be told.
+func (c *core) sight(now time.Time, ttl time.Duration, most int, t alerts.Thresholds, known map[string]*drawn) sight {
+	views, others := c.recent(now, ttl, most)
+	s := sight{head: webpage.Head{CatchingUp: !c.caughtUp, Hidden: others}}
 	for i := range views {
 		v := &views[i]
 		x := seat{row: c.row(v, t), path: v.Path}

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,57 @@ func TestSessionsAnswer(t *testing.T) {
 			t.Errorf("%s (-listed +alone):\n%s", want.SessionID, diff)
 		}
 	}
+}
+
+// TestRecentSessions: who asks again and again is told of those alone that the page shows.
+func TestRecentSessions(t *testing.T) {
+	checkAppLeaks(t)
+	r := newRig(t)
+	r.o.SessionTTL = time.Hour
+	for i, since := range []time.Duration{3 * time.Hour, 2 * time.Hour, 20 * time.Minute, 10 * time.Minute} {
+		r.write(uuid(i+1), reply(ago(since), fmt.Sprint("m", i), 10_000, 1))
+		at := time.Now().Add(-since)
+		noErrors(t, os.Chtimes(r.transcript(uuid(i+1)), at, at))
+	}
+	r.client(4711, uuid(1), "")
+	r.start()
+	client := api.NewClient([]string{r.o.Socket})
+	var got api.Sessions
+	told := func() (ids []string) {
+		var err error
+		got, err = client.RecentSessions(t.Context())
+		noErrors(t, err)
+		for _, s := range got.Sessions {
+			ids = append(ids, s.ID)
+		}
+		return ids
+	}
+	r.until("the client is known", func() bool { return len(told()) == 3 })
+	if diff := cmp.Diff([]string{uuid(1), uuid(4), uuid(3)}, told()); diff != "" || got.Others != 1 || got.CatchingUp {
+		t.Errorf("%d others (-want +got):\n%s", got.Others, diff)
+	}
+	all, err := client.Sessions(t.Context())
+	noErrors(t, err)
+	for _, s := range got.Sessions {
+		whole := slices.IndexFunc(all.Sessions, func(x api.Session) bool { return x.ID == s.ID })
+		if diff := cmp.Diff(all.Sessions[whole], s); diff != "" {
+			t.Errorf("%s is told otherwise (-all +recent):\n%s", s.ID, diff)
+		}
+	}
+	if len(all.Sessions) != 4 || all.Others != 0 || len(r.get("/sessions?recent=0").Body) != len(r.get("/sessions").Body) {
+		t.Errorf("all: %+v", all)
+	}
+	if a := r.get("/sessions?recent=perhaps"); a.Code != http.StatusBadRequest {
+		t.Errorf("%d %s", a.Code, a.Body)
+	}
+	r.stop()
+	r.o.MaxSessions = 2
+	r.start()
+	r.until("the client is known", func() bool { ids := told(); return len(ids) == 2 && ids[0] == uuid(1) })
+	if got.Others != 2 {
+		t.Errorf("%d others", got.Others)
+	}
+	r.stop()
 }
 
 // TestSessionsEmpty: no sessions are an empty list, never null.

@@ -24,7 +24,8 @@ func newTopCommand(env *environ) *cobra.Command {
 	return &cobra.Command{
 		Use:   "top",
 		Short: "Watch the fleet in the terminal",
-		Long: "Show all sessions as they change: how full each context is, where its client compacts, and what is under way.\n" +
+		Long: "Show sessions as they change: how full each context is, where its client compacts, and what is under way. Those\n" +
+			"that have been quiet for longer than metrics.session_ttl, or are more than metrics.max_sessions, are left out.\n" +
 			"? lists the keys. Without colours where NO_COLOR is set.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -42,7 +43,7 @@ func newTopCommand(env *environ) *cobra.Command {
 
 // runTop shows the sessions until the user or ctx ends it. That there is no observer is an error at the start alone.
 func (env *environ) runTop(ctx context.Context, client *api.Client) error {
-	all, err := client.Sessions(ctx)
+	all, err := client.RecentSessions(ctx)
 	if err != nil {
 		return statusError(err)
 	}
@@ -86,7 +87,7 @@ func pollSessions(ctx context.Context, client *api.Client, send func(tea.Msg)) {
 	for {
 		select {
 		case <-tick.C:
-			all, err := client.Sessions(ctx)
+			all, err := client.RecentSessions(ctx)
 			if ctx.Err() != nil {
 				return
 			}

@@ -77,6 +77,8 @@ func (t *top) nothing() string {
 		return "nothing is called so; esc clears the filter"
 	case t.quiet > 0:
 		return "all sessions are quiet; h shows them"
+	case t.all.Others > 0:
+		return "all sessions have been quiet for long; sm status lists them"
 	}
 	return "no sessions yet"
 }
@@ -196,6 +198,9 @@ func (t *top) footer() []span {
 	}
 	if t.hideQuiet {
 		line = append(line, span{fmt.Sprintf("  %d quiet hidden", t.quiet), yellow})
+	}
+	if t.all.Others > 0 {
+		line = append(line, span{fmt.Sprintf("  %d not listed", t.all.Others), dim})
 	}
 	if room := t.room(); len(t.rows) > room {
 		line = append(line, span{fmt.Sprintf("  %d–%d of %d", t.first+1, min(len(t.rows), t.first+room), len(t.rows)), ""})

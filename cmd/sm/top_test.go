@@ -102,6 +102,7 @@ func TestTopScreens(t *testing.T) {
 		{"quiet", func(x *top) { x.keys("h", "r", "c", "r") }},
 		{"detail", func(x *top) { x.keys("enter") }},
 		{"help", func(x *top) { x.keys("?") }},
+		{"others", func(x *top) { x.poll(api.Sessions{Sessions: []api.Session{}, Others: 7}, nil, topNow) }},
 	} {
 		for _, size := range [][2]int{{80, 24}, {200, 50}} {
 			for _, colour := range []bool{false, true} {

@@ -72,8 +72,13 @@ func (p *topPane) shows(patterns ...string) (screen string) {
 // write gives a session a transcript of so many tokens.
 func (p *topPane) write(n, tokens int) {
 	p.t.Helper()
+	p.writeAt(n, tokens, time.Now())
+}
+
+func (p *topPane) writeAt(n, tokens int, when time.Time) {
+	p.t.Helper()
 	id := fmt.Sprintf("%08d-1111-4111-8111-111111111111", n)
-	at := time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+	at := when.UTC().Format("2006-01-02T15:04:05.000Z")
 	record := fmt.Sprintf(`{"type":"assistant","uuid":"a%d-%d","sessionId":%q,"cwd":"/home/dev/web","version":"2.1.197","timestamp":%q,`+
 		`"message":{"id":"m%d-%d","model":"claude-sonnet-4-5","usage":{"input_tokens":%d,"output_tokens":1}}}`+"\n", n, tokens, id, at, n, tokens, tokens)
 	dir := filepath.Join(p.projects, "-home-dev-web")
@@ -81,7 +86,7 @@ func (p *topPane) write(n, tokens int) {
 	f, e := os.OpenFile(filepath.Join(dir, id+".jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err = errors.Join(err, e); err == nil {
 		_, e = f.WriteString(record)
-		err = errors.Join(e, f.Close())
+		err = errors.Join(e, f.Close(), os.Chtimes(f.Name(), when, when))
 	}
 	if err != nil {
 		p.t.Fatal(err)
@@ -98,9 +103,10 @@ func TestTopOnARealScreen(t *testing.T) {
 			for n := range 12 {
 				writer.write(n, 10_000*(n+1))
 			}
+			writer.writeAt(99, 190_000, time.Now().Add(-3*time.Hour))
 			d.start()
 			p := newTopPane(t, d, size.width, size.height)
-			p.shows(`^sm top  12 agents  \d+ busy  \d+ idle  0 near`, `^› 00000011 .* 60% +120k/200k`, `^  00000000 .* 5% +10k/200k`, `^pressure ↓  \? help`)
+			p.shows(`^sm top  12 agents  \d+ busy  \d+ idle  0 near`, `^› 00000011 .* 60% +120k/200k`, `^  00000000 .* 5% +10k/200k`, `^pressure ↓  1 not listed  \? help`)
 
 			// What changes shows by itself.
 			p.write(3, 150_000)

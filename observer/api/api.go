@@ -113,6 +113,8 @@ type Sessions struct {
 	Sessions []Session `json:"sessions"`
 	// CatchingUp is true until all that existed at the start has been read.
 	CatchingUp bool `json:"catching_up"`
+	// Others counts those left out where recent ones alone were asked for.
+	Others int `json:"others,omitempty"`
 	// Demo says that all of them are made up: the observer runs with --demo.
 	Demo bool `json:"demo,omitempty"`
 }

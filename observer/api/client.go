@@ -71,6 +71,15 @@ func (c *Client) Sessions(ctx context.Context) (Sessions, error) {
 	return s, err
 }
 
+// RecentSessions asks for those whose client runs or that were seen within
+// metrics.session_ttl, at most metrics.max_sessions and 2,000 of them: those whose client
+// runs first, then the newest activity. Sessions that their agent has left are not told.
+func (c *Client) RecentSessions(ctx context.Context) (Sessions, error) {
+	var s Sessions
+	err := c.get(ctx, "/sessions?recent=1", &s)
+	return s, err
+}
+
 // Session asks for one: by the id or name of its agent, its UUID, or a unique
 // prefix of at least 8 characters. What is not one session is a *StatusError with
 // code 404 or 409.
