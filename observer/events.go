@@ -46,7 +46,7 @@ func (a *App) getEvents(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	sign, err := a.hub.join()
+	sign, err := a.hub.join(r.URL.Query().Get("session") != "")
 	if err != nil {
 		h.Set("Retry-After", "5")
 		answerError(w, http.StatusServiceUnavailable, err.Error())

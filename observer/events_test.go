@@ -359,3 +359,56 @@ func TestEventsWhileChanging(t *testing.T) {
 	}
 	r.stop()
 }
+
+// TestDetailFollowsTheQueue: what shows in an agent's detail alone is told, too.
+func TestDetailFollowsTheQueue(t *testing.T) {
+	checkAppLeaks(t)
+	r := newWatched(t)
+	r.write(uuid(1), prompt(ago(9*time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 20_000, 10))
+	r.start()
+	r.fire("em", uuid(1), "UserPromptSubmit", "")
+	l := r.listen("?session=em")
+	if first := l.next("detail"); strings.Contains(first, "message waits") {
+		t.Fatalf("%s", first)
+	}
+	r.sends("em", "sequential", "text")
+	for !strings.Contains(l.next("detail"), "1 message waits") {
+	}
+	var all struct{ Messages []struct{ ID string } }
+	noErrors(t, json.Unmarshal([]byte(r.ask(http.MethodGet, "/sessions/em/messages", "").Body), &all))
+	r.ask(http.MethodDelete, "/sessions/em/messages/"+all.Messages[0].ID, "")
+	for strings.Contains(l.next("detail"), "message waits") {
+	}
+	r.stop()
+}
+
+// TestSnapshotAfterTheLastPage: a snapshot that is made while the one before is dropped is
+// dropped, too, when nobody comes.
+func TestSnapshotAfterTheLastPage(t *testing.T) {
+	checkAppLeaks(t)
+	r := newRig(t).start()
+	h, err := newHub(r.app)
+	noErrors(t, err)
+	_, err = h.look(t.Context())
+	noErrors(t, err)
+	<-h.woken
+	r.app.edits.Add(1)
+
+	held, free, begun, looked := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() { _ = r.app.do(context.Background(), func(*core) { close(held); <-free }) }()
+	<-held
+	go func() {
+		_, err := h.look(awaited{t.Context(), sync.OnceFunc(func() { close(begun) })})
+		looked <- err
+	}()
+	<-begun
+	h.drop()
+	close(free)
+	noErrors(t, <-looked)
+	select {
+	case <-h.woken:
+	default:
+		t.Error("nobody looks whether it is needed")
+	}
+	r.stop()
+}

@@ -48,7 +48,7 @@ type hub struct {
 
 	mu     sync.Mutex
 	now    *snapshot
-	pages  map[chan struct{}]bool // told of each snapshot
+	pages  map[chan struct{}]bool // told of each snapshot; whether they show an agent in full
 	woken  chan struct{}
 	closed chan struct{}
 	once   sync.Once
@@ -103,15 +103,16 @@ func newHub(a *App) (*hub, error) {
 // errCrowded answers one page too many.
 var errCrowded = errors.New("too many pages are open; close one of them")
 
-// join tells of snapshots on the returned channel, which holds one sign, until leave.
-func (h *hub) join() (chan struct{}, error) {
+// join tells of snapshots on the returned channel, which holds one sign, until leave; a
+// page with a detail also of what shows there alone.
+func (h *hub) join(detail bool) (chan struct{}, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.pages) >= h.most {
 		return nil, errCrowded
 	}
 	sign := make(chan struct{}, 1)
-	h.pages[sign] = true
+	h.pages[sign] = detail
 	h.wake()
 	return sign, nil
 }
@@ -203,15 +204,16 @@ func (h *hub) look(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	edited, changed := edits != h.edits, old == nil || old.seq != next.seq
 	h.edits = edits
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.now = next
-	if old == nil {
+	if h.now == nil { // at first, or dropped meanwhile
 		h.wake() // so that it is dropped when nobody comes
 	}
-	if old == nil || old.seq != next.seq {
-		for sign := range h.pages {
+	h.now = next
+	for sign, detail := range h.pages {
+		if changed || detail && edited {
 			select {
 			case sign <- struct{}{}:
 			default: // it has not come to the last one yet

@@ -116,6 +116,9 @@ func (c *core) take() (b *batch, ok bool) {
 		c.hooks.changed = false
 		b.put(hooksValue, c.hooks)
 	}
+	if len(b.values) > 0 { // messages, handoffs and reminders show, too
+		c.edits.Add(1)
+	}
 	return b, any || len(b.values)+len(b.effects)+len(b.waiting) > 0
 }
 
