@@ -367,10 +367,13 @@ func TestDetailFollowsTheQueue(t *testing.T) {
 	r.write(uuid(1), prompt(ago(9*time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 20_000, 10))
 	r.start()
 	r.fire("em", uuid(1), "UserPromptSubmit", "")
+	r.app.hub.beat = 2 * pageEvery
 	l := r.listen("?session=em")
 	if first := l.next("detail"); strings.Contains(first, "message waits") {
 		t.Fatalf("%s", first)
 	}
+	l.next("beat")
+	l.next("beat") // what the hook has brought is told by now
 	r.sends("em", "sequential", "text")
 	for !strings.Contains(l.next("detail"), "1 message waits") {
 	}
