@@ -98,8 +98,8 @@ func TestRules(t *testing.T) {
 			names[r.Alert] = true
 			checkAlert(t, known, r)
 			runbook := "runbook-" + strings.ToLower(r.Alert)
-			if r.Annotations["runbook_url"] != "README.md#"+runbook || !runbooks[runbook] {
-				t.Errorf("%s: runbook %q, in the README: %v", r.Alert, r.Annotations["runbook_url"], runbooks[runbook])
+			if r.Annotations["runbook"] != "Runbook: "+r.Alert || !runbooks[runbook] {
+				t.Errorf("%s: runbook %q, in the README: %v", r.Alert, r.Annotations["runbook"], runbooks[runbook])
 			}
 			delete(runbooks, runbook)
 		}
