@@ -1,6 +1,8 @@
 package observer
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -274,14 +276,10 @@ func (hs histories) forget(before time.Time, most int) {
 	if most <= 0 || len(hs) <= most {
 		return
 	}
-	ages := make([]time.Time, 0, len(hs))
-	for _, h := range hs {
-		ages = append(ages, h.touched)
-	}
-	slices.SortFunc(ages, func(a, b time.Time) int { return b.Compare(a) })
-	for agent, h := range hs {
-		if !h.touched.After(ages[most]) {
-			delete(hs, agent)
-		}
+	all := slices.SortedFunc(maps.Keys(hs), func(a, b alerts.AgentID) int {
+		return cmp.Or(hs[b].touched.Compare(hs[a].touched), cmp.Compare(a, b))
+	})
+	for _, agent := range all[most:] {
+		delete(hs, agent)
 	}
 }

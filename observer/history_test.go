@@ -204,6 +204,12 @@ func TestHistories(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	reading("c", transcript.FromTranscript, 20, 10)
+	reading("c2", transcript.FromTranscript, 20, 10)
+	reading("c1", transcript.FromTranscript, 20, 10)
+	hs.forget(at(6), 2)
+	if diff := cmp.Diff(map[string]string{"c": "20:10", "c1": "20:10"}, all()); diff != "" { // of equal ones not all go
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 	hs.forget(at(6), 1)
 	if diff := cmp.Diff(map[string]string{"c": "20:10"}, all()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
