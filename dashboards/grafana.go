@@ -233,7 +233,8 @@ func (d Dashboard) JSON() ([]byte, error) {
 
 // Query is something that a dashboard asks of Prometheus.
 type Query struct {
-	Where string // of the dashboard: a panel's title, or the annotation or variable
+	Kind  string // the panel's type, or annotation
+	Where string // of the dashboard: a panel's title, or the annotation's name
 	Expr  string // with Grafana's variables
 }
 
@@ -242,11 +243,11 @@ func (d Dashboard) Queries() []Query {
 	var all []Query
 	for _, p := range d.Panels {
 		for _, t := range p.Targets {
-			all = append(all, Query{p.Title, t.Expr})
+			all = append(all, Query{p.Type, p.Title, t.Expr})
 		}
 	}
 	for _, a := range d.Annotations.List {
-		all = append(all, Query{a.Name, a.Expr})
+		all = append(all, Query{"annotation", a.Name, a.Expr})
 	}
 	return all
 }
