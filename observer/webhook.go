@@ -48,8 +48,11 @@ func (a *App) postAlerts(w http.ResponseWriter, r *http.Request) {
 					c.log.Warn("an alert about nobody that is known", "session", x.session, "kind", x.kind, "err", err)
 					continue
 				}
-				answer.Told++
-				c.act(c.engine.Step(alerts.Event{Kind: alerts.EventAlert, Agent: agent, At: x.began, Notice: x.kind}), now)
+				actions := c.engine.Step(alerts.Event{Kind: alerts.EventAlert, Agent: agent, At: x.began, Notice: x.kind})
+				if slices.ContainsFunc(actions, isSay) {
+					answer.Told++
+				}
+				c.act(actions, now)
 			}
 			return true
 		})
@@ -59,6 +62,11 @@ func (a *App) postAlerts(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	answerJSON(w, http.StatusOK, answer)
+}
+
+func isSay(action alerts.Action) bool {
+	_, ok := action.(alerts.Say)
+	return ok
 }
 
 // firings are the alerts that may be said, with the time since when they fire.

@@ -45,12 +45,12 @@ func TestWebhookTellsOnce(t *testing.T) {
 	}
 	mail("em/1/warning waiting") // 55 %
 	now := time.Now()
-	post("firing", now, 1, label, "warning")
+	post("firing", now, 0, label, "warning")
 	post("resolved", now, 0, label, "critical")
 	post("firing", now, 0, "nobody", "critical", label, "unknown kind", "", "critical")
 	mail("em/1/warning waiting")
 	post("firing", now.Add(-time.Hour), 1, label, "critical") // it stands for as long as the context
-	post("firing", now, 1, label, "critical")
+	post("firing", now, 0, label, "critical")
 	mail("em/1/warning withdrawn", "em/1/critical waiting")
 
 	// A compaction begins another cycle: what fires since before it is of the old one.
@@ -58,7 +58,7 @@ func TestWebhookTellsOnce(t *testing.T) {
 	r.happens("em", "compaction_complete")
 	r.write(uuid(1), boundary(stamp(time.Now()), "b1", "auto", 150_000), reply(stamp(time.Now().Add(10*time.Millisecond)), "m2", 40_000, 10))
 	r.until("the next cycle is known", func() bool { s := r.session("em"); return s.Cycle == 2 && s.TokensUsed != nil })
-	post("firing", now, 1, label, "critical")
+	post("firing", now, 0, label, "critical")
 	mail("em/1/warning withdrawn", "em/1/critical withdrawn")
 	r.stop()
 }
