@@ -284,7 +284,7 @@ func (p *panes) end() {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	timeout := time.After(20 * time.Second)
-	for _, text := range strings.Fields(pids) {
+	for text := range strings.FieldsSeq(pids) {
 		for pid, err := strconv.Atoi(text); err == nil && alive(pid, ""); {
 			select {
 			case <-tick.C:
