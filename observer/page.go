@@ -201,17 +201,17 @@ func (c *core) facts(v *fleet.View) []webpage.Fact {
 	facts := []webpage.Fact{
 		{Name: "Agent", Value: s.ID}, {Name: "Session", Value: s.SessionID}, {Name: "Parent", Value: s.ParentID},
 		{Name: "Directory", Value: s.CWD}, {Name: "Model", Value: s.Model}, {Name: "Client", Value: s.Version},
-		{Name: "Window", Value: tokensApart(s.WindowTokens) + ", by " + s.WindowSource},
+		{Name: "Window", Value: webpage.Thousands(s.WindowTokens) + ", by " + s.WindowSource},
 	}
 	if p.Threshold > 0 {
 		how := "configured"
 		if p.Learned {
 			how = "as seen before"
 		}
-		facts = append(facts, webpage.Fact{Name: "Compacts at", Value: tokensApart(p.Threshold) + ", " + how})
+		facts = append(facts, webpage.Fact{Name: "Compacts at", Value: webpage.Thousands(p.Threshold) + ", " + how})
 	}
 	facts = append(facts,
-		webpage.Fact{Name: "Largest context", Value: tokensApart(s.PeakTokens)},
+		webpage.Fact{Name: "Largest context", Value: webpage.Thousands(s.PeakTokens)},
 		webpage.Fact{Name: "Cycle", Value: fmt.Sprint(s.Cycle)},
 		webpage.Fact{Name: "Compactions", Value: fmt.Sprintf("%d auto, %d manual, %d unknown", s.Compactions.Auto, s.Compactions.Manual, s.Compactions.Unknown)},
 	)
@@ -220,9 +220,9 @@ func (c *core) facts(v *fleet.View) []webpage.Fact {
 	}
 	facts = append(facts,
 		webpage.Fact{Name: "Turns", Value: fmt.Sprint(s.Turns)},
-		webpage.Fact{Name: "Replies", Value: tokensApart(int64(s.Messages))},
+		webpage.Fact{Name: "Replies", Value: webpage.Thousands(int64(s.Messages))},
 		webpage.Fact{Name: "Tokens", Value: fmt.Sprintf("%s read from cache, %s into it, %s other input, %s output",
-			tokensApart(s.Tokens.CacheRead), tokensApart(s.Tokens.CacheCreation), tokensApart(s.Tokens.Input), tokensApart(s.Tokens.Output))},
+			webpage.Thousands(s.Tokens.CacheRead), webpage.Thousands(s.Tokens.CacheCreation), webpage.Thousands(s.Tokens.Input), webpage.Thousands(s.Tokens.Output))},
 	)
 	if s.Subagents.Messages > 0 {
 		facts = append(facts, webpage.Fact{Name: "Subagents", Value: fmt.Sprintf("%d files, %d replies", s.Subagents.Files, s.Subagents.Messages)})
@@ -246,13 +246,4 @@ func queuedText(n int) string {
 		return "1 message waits"
 	}
 	return fmt.Sprint(n, " messages wait")
-}
-
-// tokensApart writes a figure with its thousands apart.
-func tokensApart(n int64) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

@@ -166,7 +166,7 @@ func chartOf(r *Row, h *History, zone *time.Location) chart {
 		c.Marks = append(c.Marks, glyph{percent(x(m.At)), percent(height), m.class(), m.title() + ", " + clock(m.At, zone), m.opens()})
 	}
 	end := h.Points[len(h.Points)-1]
-	c.Description = "Context over time, from " + clock(from, zone) + " to " + clock(to, zone) + "; largest " + long(peak) + " tokens, last " + long(end.Tokens) + "."
+	c.Description = "Context over time, from " + clock(from, zone) + " to " + clock(to, zone) + "; largest " + Thousands(peak) + " tokens, last " + Thousands(end.Tokens) + "."
 	return c
 }
 
@@ -248,7 +248,7 @@ func (m *Mark) title() string {
 		text = "notice: " + words(m.Kind)
 	}
 	if m.Tokens > 0 {
-		text += " at " + long(m.Tokens)
+		text += " at " + Thousands(m.Tokens)
 	}
 	return text
 }

@@ -123,7 +123,7 @@ func headOf(h *Head) head {
 	if h.CatchingUp {
 		d.Progress = "Catching up: reading what existed before"
 		if h.Files > 0 {
-			d.Progress = fmt.Sprintf("Catching up: %s of %s transcripts read", long(min(h.Done, h.Files)), long(h.Files))
+			d.Progress = fmt.Sprintf("Catching up: %s of %s transcripts read", Thousands(min(h.Done, h.Files)), Thousands(h.Files))
 		}
 	}
 	for _, dir := range h.Projects {
@@ -194,9 +194,9 @@ func rowOf(r *Row, h *History) row {
 
 func signed(n int64) string {
 	if n > 0 {
-		return "+" + long(n)
+		return "+" + Thousands(n)
 	}
-	return long(n)
+	return Thousands(n)
 }
 
 // context fills in how full the window is.
@@ -216,7 +216,7 @@ func (d *row) context(r *Row) {
 		d.Size = "about " + d.Size
 	}
 	if r.Threshold > 0 {
-		d.Bar = fmt.Sprintf("%.0f%% of the way to compaction at %s tokens", 100*float64(r.Tokens)/float64(r.Threshold), long(r.Threshold))
+		d.Bar = fmt.Sprintf("%.0f%% of the way to compaction at %s tokens", 100*float64(r.Tokens)/float64(r.Threshold), Thousands(r.Threshold))
 	} else {
 		d.Bar = "where the client compacts is not known yet"
 	}

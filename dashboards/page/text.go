@@ -47,10 +47,10 @@ func short(n int64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64), ".0") + "M"
 }
 
-// long is a figure with its thousands apart.
-func long(n int64) string {
+// Thousands writes a figure with its thousands apart.
+func Thousands(n int64) string {
 	if n < 0 {
-		return "−" + long(-n)
+		return "−" + Thousands(-n)
 	}
 	s := strconv.FormatInt(n, 10)
 	for i := len(s) - 3; i > 0; i -= 3 {
