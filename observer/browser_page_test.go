@@ -212,6 +212,25 @@ func TestBrowserGone(t *testing.T) {
 	r.stop()
 }
 
+// TestBrowserCrowd: an observer that has no room for a page is not called gone.
+func TestBrowserCrowd(t *testing.T) {
+	r := someAgents(t)
+	room := func(pages int) {
+		r.app.hub.mu.Lock()
+		defer r.app.hub.mu.Unlock()
+		r.app.hub.most = pages
+	}
+	room(0)
+	b := browse(t, r, "/", 1280, 800)
+	b.until("it says so", `!document.querySelector('#gone').hidden && document.querySelector('#live').textContent.includes('not live')`)
+	if text := eval[string](b, `document.querySelector('#gone').textContent`); !strings.Contains(text, "The observer runs, but") || !strings.Contains(text, "too many pages") {
+		t.Errorf("it says %q", text)
+	}
+	room(pagesMost)
+	b.until("it is live", `document.querySelector('#gone').hidden && document.querySelector('#live.on') !== null`)
+	r.stop()
+}
+
 // TestBrowserEmpty: who has no agent yet is told what to do, and sees the first one come.
 func TestBrowserEmpty(t *testing.T) {
 	r := newRig(t).start()

@@ -170,15 +170,18 @@
     live(true);
     $('#gone').hidden = true;
   };
-  const lost = () => {
-    if (!gone) {
-      gone = heard;
-      $('#gone').textContent = 'The observer is gone. Last heard of at ' + new Date(gone).toLocaleTimeString() +
-        ': what follows is from then. Start it again with sm observe; this page connects by itself.';
-      $('#gone').hidden = false;
-    }
+  const lost = (runs) => {
+    if (!gone) gone = heard;
+    const at = new Date(gone).toLocaleTimeString(), notice = $('#gone');
+    const text = runs
+      ? 'The observer runs, but has no news for this page: too many pages may be open. Close one; this page connects by itself. What follows is from ' + at + '.'
+      : 'The observer is gone. Last heard of at ' + at + ': what follows is from then. Start it again with sm observe; this page connects by itself.';
+    if (notice.textContent !== text) notice.textContent = text;
+    notice.hidden = false;
     live(false);
   };
+  // An event source does not say why it fails.
+  const runs = () => fetch('/-/healthy', { cache: 'no-store', signal: AbortSignal.timeout(5000) }).then((answer) => answer.ok, () => false);
   const listen = () => {
     clearTimeout(again);
     source?.close();
@@ -197,8 +200,11 @@
     es.onerror = () => {
       if (es !== source) return;
       es.close(); // what the browser would ask for again is out of date
-      lost();
-      again = setTimeout(listen, 1500);
+      runs().then((yes) => {
+        if (es !== source) return;
+        lost(yes);
+        again = setTimeout(listen, 1500);
+      });
     };
   };
   addEventListener('pagehide', () => source?.close());
@@ -292,7 +298,7 @@
   setInterval(() => {
     age(document);
     if (Date.now() - Math.max(heard, tried) > 40000) { // two beats have been missed
-      lost();
+      lost(false);
       listen();
     }
   }, 1000);
