@@ -82,6 +82,9 @@ func Examine(path string, since time.Time, limit int64) (File, error) {
 	} else if r != FileFit {
 		return refuse(r, nil)
 	}
+	if !stillNamed(f, path) { // its one name is another
+		return refuse(FileSwapped, nil)
+	}
 	content, err := readStill(f, info)
 	if err != nil {
 		return refuse(reasonOf(err), err)

@@ -3,6 +3,8 @@ package handoff
 import (
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,3 +35,12 @@ const (
 	nfsd      = 0x6e667364
 	rpcPipefs = 0x67596969
 )
+
+// stillNamed says whether the name that a file was opened by is one of its names. A name that
+// was removed and made anew is another, so this holds for all of the time since the opening:
+// a file that had one name then had this one.
+func stillNamed(f *os.File, path string) bool {
+	const removed = " (deleted)" // see proc(5)
+	name, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(int(f.Fd())))
+	return err != nil || !strings.HasSuffix(name, removed) || strings.HasSuffix(path, removed)
+}
