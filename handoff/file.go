@@ -82,12 +82,12 @@ func Examine(path string, since time.Time, limit int64) (File, error) {
 	} else if r != FileFit {
 		return refuse(r, nil)
 	}
-	if !stillNamed(f, path) { // its one name is another
-		return refuse(FileSwapped, nil)
-	}
 	content, err := readStill(f, info)
 	if err != nil {
 		return refuse(reasonOf(err), err)
+	}
+	if !stillNamed(f, path) { // the one name that was counted is another
+		return refuse(FileSwapped, nil)
 	}
 	if !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0 {
 		return refuse(FileEncoding, nil)

@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +42,12 @@ const (
 // a file that had one name then had this one.
 func stillNamed(f *os.File, path string) bool {
 	const removed = " (deleted)" // see proc(5)
+	// The kernel counts a name out before it takes it away, and holds the folder meanwhile: who
+	// has read the folder has waited for that.
+	if d, err := os.Open(filepath.Dir(path)); err == nil {
+		_, _ = d.Readdirnames(1)
+		_ = d.Close() // it was only read
+	}
 	name, err := os.Readlink("/proc/self/fd/" + strconv.Itoa(int(f.Fd())))
 	return err != nil || !strings.HasSuffix(name, removed) || strings.HasSuffix(path, removed)
 }
