@@ -3,6 +3,7 @@ package observer
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -137,10 +138,14 @@ func (r *rig) client(pid int, id, fields string) {
 	}
 	// A process that lives, told apart by a start that cannot be compared.
 	entry := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"procStart":"test %d"%s}`, os.Getpid(), id, pid, fields)
-	if err := os.WriteFile(path+".new", []byte(entry), 0o600); err != nil {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-") // a client's turn and the test may write at once
+	if err != nil {
 		r.t.Fatal(err)
 	}
-	if err := os.Rename(path+".new", path); err != nil {
+	if _, err := f.WriteString(entry); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := errors.Join(f.Close(), os.Rename(f.Name(), path)); err != nil {
 		r.t.Fatal(err)
 	}
 }
