@@ -27,7 +27,7 @@ func (a *App) postHandoff(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	var in api.NewHandoff
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Path == "" || in.Requester == "" {
-		answerError(w, http.StatusBadRequest, `not a handoff; send JSON such as {"requester_session_id":"em","file_path":"/work/handoff.md"}`)
+		answerError(w, http.StatusBadRequest, `not a handoff; send JSON such as {"requester_session_id":"em","file_path":"/home/dev/handoff.md"}`)
 		return
 	}
 	line := a.line(r)

@@ -1,0 +1,279 @@
+package observer
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"sm/observer/api"
+)
+
+// supervisor is an `sm run`, as far as its polls go.
+type supervisor struct {
+	r      *rig
+	agent  string
+	orders chan api.Instruction
+	cancel context.CancelFunc
+	ended  chan struct{}
+}
+
+// polls asks for orders until it has one, or hangs up.
+func (r *rig) polls(agent string, run api.Run) *supervisor {
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &supervisor{r, agent, make(chan api.Instruction, 1), cancel, make(chan struct{})}
+	client, before := api.NewClient([]string{r.o.Socket}), r.polled(agent)
+	go func() {
+		defer close(s.ended)
+		for ctx.Err() == nil {
+			in, ok, err := client.NextInstruction(ctx, agent, run)
+			if ok {
+				s.orders <- in
+			}
+			if ok || err != nil {
+				return
+			}
+			run.Handled, run.Outcome, run.Reason = "", "", ""
+		}
+	}()
+	r.t.Cleanup(s.hangUp)
+	r.until("the observer knows of the run", func() bool { return r.polled(agent) > before || len(s.orders) > 0 })
+	return s
+}
+
+func (r *rig) polled(agent string) (n int) {
+	_ = r.app.do(context.Background(), func(c *core) { // it has not ended
+		if id, err := c.fleet.Agent(agent, true); err == nil && c.runs[id] != nil {
+			n = c.runs[id].polls
+		}
+	})
+	return n
+}
+
+func (s *supervisor) hangUp() {
+	s.cancel()
+	<-s.ended
+}
+
+func (s *supervisor) order() api.Instruction {
+	s.r.t.Helper()
+	select {
+	case in := <-s.orders:
+		return in
+	case <-time.After(patience):
+		s.r.t.Fatalf("no order\n%s", s.r.log)
+		return api.Instruction{}
+	}
+}
+
+// restarts ends the client of an agent and begins the next one with a prompt.
+func (a *actor) restarts(n int, prompt string) *actor {
+	a.cast.set(func() { a.cast.dead[a.start] = true })
+	b := a.cast.hire(a.agent, n)
+	b.starts("startup")
+	b.works(prompt)
+	b.ends()
+	return b
+}
+
+func autoRotate(o *HandoffOptions) { o.AutoRotate = true }
+
+func TestSeed002_Rotate_ByItselfAtCriticalUnderARun(t *testing.T) {
+	r, _, a := newSeed002(t, autoRotate)
+	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
+	a.context = 131_000
+	a.works("Grow.")
+	r.until("a handoff is scheduled", func() bool { return len(r.handoffs()) == 1 })
+	id := r.handoffs()[0].ID
+	r.handoffIs(id, "scheduled") // the turn goes on
+	a.ends()
+	in := run.order()
+	h := r.handoffs()[0]
+	if in.Rotation != id || in.Action != api.ActionRestart || in.Prompt != resume(h.Path) || !h.Auto || h.Way != "restart" {
+		t.Errorf("%+v of %+v", in, h)
+	}
+	text, err := os.ReadFile(h.Path)
+	noErrors(t, err)
+	if !strings.Contains(string(text), "Grow.") || !strings.Contains(string(text), "<!-- TYPE: auto -->") {
+		t.Errorf("the document:\n%s", text)
+	}
+	b := a.restarts(4, in.Prompt)
+	answered := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 9, Handled: id, Outcome: api.OutcomeRestarted})
+	h = r.handoffIs(id, "confirmed")
+	if h.NextSession != b.session {
+		t.Errorf("%+v", h)
+	}
+	b.checkHeard("no document besides the prompt")
+	a.checkHeard("nothing is typed")
+	if s := r.session("w1"); s.SessionID != b.session || s.Cycle != 2 || s.LastHandoff == nil || *s.LastHandoff != h.Path {
+		t.Errorf("%+v", s)
+	}
+	if len(answered.orders) != 0 || len(r.handoffs()) != 1 {
+		t.Errorf("another order, or handoff: %+v", r.handoffs())
+	}
+	r.ends()
+}
+
+// TestSeed002_Rotate_NotByItself: without auto_rotate, and without a run, nobody rotates who
+// has not asked for it.
+func TestSeed002_Rotate_NotByItself(t *testing.T) {
+	for name, on := range map[string]bool{"switched off": false, "no run": true} {
+		t.Run(name, func(t *testing.T) {
+			r, _, a := newSeed002(t, func(o *HandoffOptions) { o.AutoRotate = on })
+			if !on {
+				r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
+			}
+			a.context = 131_000
+			a.works("Grow.")
+			r.until("critical", func() bool { return strings.Contains(strings.Join(r.mail(), "\n"), "w1/1/critical") })
+			a.ends()
+			if n := len(r.handoffs()); n != 0 {
+				t.Errorf("%d handoffs", n)
+			}
+			r.ends()
+		})
+	}
+}
+
+// TestSeed002_Safety_NoRestartIsLeft: the budget is asked before anything is ended. The
+// agent lives, its messages come, and it is told.
+func TestSeed002_Safety_NoRestartIsLeft(t *testing.T) {
+	r, c, a := newSeed002(t, nil)
+	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 1})
+	doc := c.doc("doc.md", "Next: CI.")
+	id := a.hands(doc)
+	a.ends()
+	in := run.order()
+	m := r.sends("w1", "sequential", "Look at CI.")
+	r.polls("w1", api.Run{Handled: in.Rotation, Outcome: api.OutcomeExhausted, Reason: "no restart is left"})
+	r.handoffIs(id, "failed: restarts_exhausted")
+	r.until("the message is heard", func() bool { return r.message(m).Status == "confirmed" })
+	r.until("the agent is told", func() bool {
+		return strings.Contains(strings.Join(a.heard(), "\n"), doc+" did not take place: restarts exhausted (no restart is left). Your context is as it was")
+	})
+	if s := r.session("w1"); s.Cycle != 1 || s.SessionID != a.session {
+		t.Errorf("%+v", s)
+	}
+	r.ends()
+}
+
+// TestSeed002_Errors_AnAnswerOfAnotherRotation: what a run has done for another rotation, by
+// a mistake or late, changes nothing of this one.
+func TestSeed002_Errors_AnAnswerOfAnotherRotation(t *testing.T) {
+	for _, outcome := range []string{api.OutcomeRestarted, api.OutcomeExhausted, api.OutcomeFailed} {
+		t.Run(outcome, func(t *testing.T) {
+			r, c, a := newSeed002(t, nil)
+			run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
+			doc := c.doc("doc.md", "Next: CI.")
+			id := a.hands(doc)
+			a.ends()
+			if in := run.order(); in.Rotation != id || in.Prompt != resume(doc) {
+				t.Fatalf("%+v", in)
+			}
+			again := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10, Handled: "ro-another", Outcome: outcome, Reason: "x"})
+			if in := again.order(); in.Rotation != id {
+				t.Errorf("the order is now %+v", in)
+			}
+			r.handoffIs(id, "clearing")
+			a.restarts(4, resume(doc))
+			r.handoffIs(id, "confirmed")
+			r.ends()
+		})
+	}
+}
+
+// TestSeed002_Errors_AnAnswerOfAnotherAgentsRun: a run speaks for its own agent alone.
+func TestSeed002_Errors_AnAnswerOfAnotherAgentsRun(t *testing.T) {
+	r, c, a := newSeed002(t, nil)
+	c.enter("w2", 5)
+	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
+	doc := c.doc("doc.md", "Next: CI.")
+	id := a.hands(doc)
+	a.ends()
+	run.order()
+	for _, outcome := range []string{api.OutcomeRestarted, api.OutcomeExhausted, api.OutcomeFailed} {
+		r.polls("w2", api.Run{CanRestart: true, RestartsLeft: 10, Handled: id, Outcome: outcome, Reason: "x"}).hangUp()
+		r.handoffIs(id, "clearing")
+	}
+	a.restarts(4, resume(doc))
+	r.handoffIs(id, "confirmed")
+	r.ends()
+}
+
+// TestSeed002_Errors_ARunThatHangsUp: without its run a client in a pane is cleared there.
+func TestSeed002_Errors_ARunThatHangsUp(t *testing.T) {
+	r, c, a := newSeed002(t, nil)
+	r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10}).hangUp()
+	r.until("the run has gone", func() bool {
+		there := true
+		noErrors(t, r.app.do(t.Context(), func(c *core) { there = c.runs["w1"].present(time.Now()) }))
+		return !there
+	})
+	doc := c.doc("doc.md", "Next: CI.")
+	id := a.hands(doc)
+	a.ends()
+	if h := r.handoffIs(id, "confirmed"); h.Way != "clear" {
+		t.Errorf("%+v", h)
+	}
+	r.ends()
+}
+
+// TestSeed002_Errors_ARunThatTakesAnOrderAndIsNeverSeenAgain: nobody knows what it has done,
+// and that is what is said.
+func TestSeed002_Errors_ARunThatTakesAnOrderAndIsNeverSeenAgain(t *testing.T) {
+	r, c, a := newSeed002(t, func(o *HandoffOptions) {
+		o.Rotations.RestartWithin, o.Rotations.Grace = 2*time.Second, time.Second
+	})
+	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
+	doc := c.doc("doc.md", "Next: CI.")
+	id := a.hands(doc)
+	a.ends()
+	run.order()
+	r.handoffIs(id, "failed: run_gone")
+	r.until("the agent is told", func() bool {
+		return strings.Contains(strings.Join(a.heard(), "\n"), "[sm handoff] A handoff may have cleared your context (run gone). If you do not know what you were working on, read "+doc+" and continue from there.")
+	})
+	// An answer that comes after all changes nothing any more.
+	r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 9, Handled: id, Outcome: api.OutcomeRestarted})
+	r.handoffIs(id, "failed: run_gone")
+	r.ends()
+}
+
+// TestSeed002_Restart_TheSameOrderOnce: an observer that ends while an order is out gives the
+// same one again, which a run carries out once however often it is said; when it has been
+// carried out there is none.
+func TestSeed002_Restart_TheSameOrderOnce(t *testing.T) {
+	for name, end := range restarts() {
+		t.Run(name, func(t *testing.T) {
+			r, c, a := newSeed002(t, nil)
+			run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
+			doc := c.doc("doc.md", "Next: CI.")
+			id := a.hands(doc)
+			a.ends()
+			first := run.order()
+			m := r.sends("w1", "urgent", "Now.")
+			end(r)
+			r.start()
+			if second := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10}).order(); second != first || first.Rotation != id {
+				t.Fatalf("%+v, then %+v", first, second)
+			}
+			if text := a.hook("PostToolUse", ""); text != "" {
+				t.Errorf("told %q while it is restarted", text)
+			}
+			b := a.restarts(4, first.Prompt)
+			r.handoffIs(id, "confirmed")
+			end(r)
+			r.start()
+			late := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 9, Handled: id, Outcome: api.OutcomeRestarted})
+			r.until("the message follows", func() bool { return r.message(m).Status == "confirmed" })
+			if len(late.orders) != 0 {
+				t.Errorf("another order: %+v", <-late.orders)
+			}
+			if got := strings.Join(b.heard(), "\n"); strings.Contains(got, "HANDOFF LOADED") {
+				t.Errorf("heard %s", got)
+			}
+			r.ends()
+		})
+	}
+}
