@@ -11,6 +11,9 @@ type Say struct {
 	To   Target
 	Mode Mode
 	Text string
+	// Plain says the same where Text is the user's own and not [Plain], else "": Text may
+	// not be typed into a pane then.
+	Plain string
 	// At is the time of the reading or event that gave rise to it.
 	At time.Time
 }

@@ -1,7 +1,6 @@
 package alerts
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -14,17 +13,7 @@ const (
 	guessesAnHour = 3
 	// boundariesKept is how many keys of compactions are remembered for an agent.
 	boundariesKept = 32
-	// lessonsKept is how many compactions a learned threshold rests on at most,
-	// lessonsNeeded how many at least.
-	lessonsKept   = 25
-	lessonsNeeded = 3
 )
-
-// client is what the compaction threshold depends on.
-type client struct {
-	model  string
-	window int64
-}
 
 // begin notes that a client sets out to compact. Only a result opens a cycle: the
 // attempt may fail, be blocked or come to nothing.
@@ -100,7 +89,7 @@ func (e *Engine) triggerOf(a *AgentState, o *opening) Trigger {
 	return min(o.trigger, transcript.Unknown)
 }
 
-// shrunk says that a reading tells of a compaction of which no sign has come: it was
+// shrunk says that a reading shows a compaction before any sign of it has come: the reading was
 // made after one had begun, and is smaller than what was known before by more than
 // the two points by which roundings of the window can differ. A larger one in the
 // transcript tells the opposite: the client goes on as it was.
@@ -143,7 +132,8 @@ func (e *Engine) guess(a *AgentState, t Instant) {
 // margin is by how much two figures for one context may differ, in tokens.
 func margin(window int64) int64 { return max(0, window) / 50 }
 
-// tellCompacted tells the parent once that the agent was compacted and still runs.
+// tellCompacted tells the parent, or the operator of an agent that has none, once that the agent was compacted and
+// still runs.
 func (e *Engine) tellCompacted(a *AgentState, o *opening, trigger Trigger) {
 	if a.Said[KindCompacted].At != 0 {
 		return
@@ -154,45 +144,12 @@ func (e *Engine) tellCompacted(a *AgentState, o *opening, trigger Trigger) {
 	}
 	d := a.data()
 	d.Trigger, d.PreTokens = trigger.String(), thousands(pre)
-	e.say(a, notice{kind: KindCompacted, at: o.at, parent: true, data: d})
+	n := notice{kind: KindCompacted, at: o.at, parent: true, data: d}
+	if a.Parent == "" || a.Parent == a.Agent {
+		n.parent, n.operator = false, e.options.OperatorCompactions
+	}
+	e.say(a, n)
 	if a.Said[KindCompacted].At == 0 { // nobody to tell: a parent that comes later need not know
 		a.Said[KindCompacted].At = o.at
 	}
-}
-
-// learn notes how large a context was when its client compacted it.
-func (e *Engine) learn(a *AgentState, ev *Event) {
-	if ev.Trigger != transcript.Auto || ev.PreTokens <= 0 {
-		return
-	}
-	c := client{ev.Model, ev.Window}
-	if last, ok := a.current(); ok {
-		c = client{cmp.Or(c.model, last.Model), cmp.Or(c.window, last.Window)}
-	}
-	e.Learn(c.model, c.window, ev.PreTokens)
-}
-
-// threshold is the context size at which the agent's client compacts, 0 when
-// unknown: configured, else the median of what was seen.
-func (e *Engine) threshold(r Reading) (tokens int64, learned bool) {
-	if e.options.CompactionThreshold > 0 {
-		return e.options.CompactionThreshold, false
-	}
-	sizes := slices.Sorted(slices.Values(e.learned[client{r.Model, r.Window}]))
-	n := len(sizes)
-	if n < lessonsNeeded {
-		return 0, false
-	}
-	return (sizes[(n-1)/2] + sizes[n/2]) / 2, true
-}
-
-func (e *Engine) lessons() []Learned {
-	all := make([]Learned, 0, len(e.learned))
-	for c, sizes := range e.learned {
-		all = append(all, Learned{c.model, c.window, slices.Clone(sizes)})
-	}
-	slices.SortFunc(all, func(a, b Learned) int {
-		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Window, b.Window))
-	})
-	return all
 }

@@ -16,6 +16,9 @@ type opening struct {
 	// trigger and pre belong to compactions.
 	trigger Trigger
 	pre     int64
+	carried bool
+	// left and until belong to a rewind.
+	left, until Instant
 }
 
 func (o *opening) compacted() bool { return o.cause == CauseCompaction }
@@ -118,7 +121,9 @@ func (e *Engine) open(a *AgentState, o *opening) {
 	if o.compacted() {
 		act.Trigger, act.PreTokens = e.triggerOf(a, o), cmp.Or(o.pre, before.Tokens)
 	}
-	e.disown(a, o.at)
+	if o.cause != CauseRewind { // samples show a rewind before the transcript does
+		e.disown(a, o.at)
+	}
 	for _, k := range []Kind{KindWarning, KindCritical} {
 		act.Warned = act.Warned || a.Said[k].Key.Agent != "" && a.Said[k].At <= o.at
 	}
@@ -128,6 +133,9 @@ func (e *Engine) open(a *AgentState, o *opening) {
 	a.Counted, a.Made = false, transcript.Unknown
 	e.retire(a, o)
 	a.divide(o.at)
+	if o.carried {
+		a.Before = Reading{}
+	}
 	e.levelOf(a, o.at)
 	e.join(a, o)
 	e.judge(a, o.at)
@@ -160,13 +168,13 @@ func (e *Engine) disown(a *AgentState, at Instant) {
 // reading that is newer than the opening holds on: it is of the new cycle.
 func (e *Engine) retire(a *AgentState, o *opening) {
 	old := contextKinds()
-	if !o.compacted() {
+	if !o.compacted() && o.cause != CauseRewind {
 		// After a clear it is no news that the agent was compacted before.
 		old = append(old, KindCompacted)
 	}
 	var gone []Kind
 	for _, k := range old {
-		if s := a.Said[k]; s.At != 0 && (s.At <= o.at || k == KindCompacted) {
+		if s := a.Said[k]; s.At != 0 && (s.At <= o.at || k == KindCompacted) && !a.stands(k, o) {
 			gone = append(gone, k)
 		}
 	}
@@ -174,7 +182,9 @@ func (e *Engine) retire(a *AgentState, o *opening) {
 	for _, k := range gone {
 		a.Said[k] = Said{}
 	}
-	a.Said[KindCompacted], a.Said[KindStorm] = Said{}, Said{}
+	if o.cause != CauseRewind {
+		a.Said[KindCompacted], a.Said[KindStorm] = Said{}, Said{}
+	}
 }
 
 // divide keeps the readings that are newer than the opening, and of the others the
@@ -193,13 +203,13 @@ func (a *AgentState) divide(at Instant) {
 		}
 		a.Readings[i] = Reading{}
 	}
-	a.Prior = Reading{}
+	a.Prior, a.Back = Reading{}, 0
 	a.Growth.open(a)
 }
 
 // reset takes a sign that the context was thrown away.
 func (e *Engine) reset(a *AgentState, ev *Event, t Instant) {
-	o := &opening{cause: ev.Cause, at: t, key: ev.Key}
+	o := &opening{cause: ev.Cause, at: t, key: ev.Key, carried: ev.Carried}
 	switch ev.Cause {
 	case CauseClear:
 		o.sign = signClear
@@ -207,6 +217,9 @@ func (e *Engine) reset(a *AgentState, ev *Event, t Instant) {
 		o.sign = signSession
 	case CauseHandoff:
 		o.sign = signHandoff
+	case CauseRewind:
+		e.rewound(a, ev, t)
+		return
 	default:
 		return
 	}

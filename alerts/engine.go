@@ -33,6 +33,7 @@ type Engine struct {
 	agents  map[AgentID]*AgentState
 	order   []*AgentState // by id, so that ticks are the same in every run
 	learned map[client][]int64
+	medians map[client]int64 // only clients whose compactions were seen often enough
 
 	reminders []Reminder // by id
 	reminded  bool       // they have changed since the last Take
@@ -49,7 +50,7 @@ type Engine struct {
 // a notice does not know, is an error.
 func New(o Options) (*Engine, error) {
 	e := &Engine{
-		agents: map[AgentID]*AgentState{}, learned: map[client][]int64{}, changed: map[AgentID]struct{}{},
+		agents: map[AgentID]*AgentState{}, learned: map[client][]int64{}, medians: map[client]int64{}, changed: map[AgentID]struct{}{},
 	}
 	if err := e.Configure(o); err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func (e *Engine) Configure(o Options) error {
 
 // Step takes one event and says what follows from it at once.
 func (e *Engine) Step(ev Event) []Action {
-	if ev.Agent == "" || ev.Kind < EventSeen || ev.Kind > EventAlert {
+	if ev.Agent == "" || ev.Kind < EventSeen || ev.Kind > EventHeard {
 		return nil
 	}
 	a := e.agent(ev.Agent)
@@ -111,6 +112,8 @@ func (e *Engine) Step(ev Event) []Action {
 		e.remindAlways(a, t)
 	case EventAlert:
 		e.alert(a, ev.Notice, t)
+	case EventHeard:
+		a.hear(ev.Notice, ev.Cycle, t)
 	}
 	switch {
 	case a.Compacting && !compacting:
@@ -201,6 +204,7 @@ func (e *Engine) Forget(id AgentID) {
 	if ok {
 		e.order = slices.Delete(e.order, i, i+1)
 		delete(e.agents, id)
+		e.unlearn(id, "")
 		e.changed[id] = struct{}{}
 	}
 }
@@ -252,8 +256,8 @@ func (e *Engine) Restore(s State) {
 		e.order = append(e.order, e.agents[id])
 	}
 	e.reminders, e.reminded = slices.Clone(s.Reminders), false
-	e.learned = map[client][]int64{}
+	e.learned, e.medians = map[client][]int64{}, map[client]int64{}
 	for _, l := range s.Learned {
-		e.learned[client{l.Model, l.Window}] = slices.Clone(l.PreTokens)
+		e.Learn(l)
 	}
 }

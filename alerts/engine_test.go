@@ -52,7 +52,7 @@ func TestOwnTexts(t *testing.T) {
 		boundary(700, 2), active(700, true), tick(1300)))
 	want := []string{
 		"web|52|104,000|200,000|unknown||0|0|0",
-		"[sm context] Context at 75%, critically high. Write your handoff document now and run sm handoff <path>; compaction is near.",
+		"[sm context] Context at 75%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near.",
 		"web|0|||auto|167,000|0|0|0",
 		"web|0|||auto|167,000|0|0|0",
 		"web|0|||unknown||2|11|0", "web|0|||unknown||2|11|0",
@@ -85,12 +85,12 @@ func TestModesAndNames(t *testing.T) {
 	for r := range Operator + 2 {
 		words = append(words, r.String())
 	}
-	for c := range CauseHandoff + 2 {
+	for c := range CauseRewind + 2 {
 		words = append(words, c.String())
 	}
 	words = append(words, kinds.String())
 	if got := strings.Join(words, " "); got != "warning critical compacted storm no_data forecast sequential important urgent unknown "+
-		"self parent operator unknown none compaction clear session handoff unknown unknown" {
+		"self parent operator unknown none compaction clear session handoff rewind unknown unknown" {
 		t.Error(got)
 	}
 }

@@ -17,17 +17,18 @@ const (
 	// EventSeen tells who an agent is: Parent, Name, Disabled. They replace what
 	// was known.
 	EventSeen EventKind = iota + 1
-	// EventReading tells a context size: Tokens, Window, Model, Source; History and
-	// Cycle for those met at a first start. Tokens of 0 are no reading.
+	// EventReading tells a context size: Tokens, Window, Model, CompactsAt, Source;
+	// History and Cycle for those met at a first start. Tokens of 0 are no reading.
 	EventReading
 	// EventCompacting is the PreCompact hook or event:"compaction": Trigger.
 	EventCompacting
 	// EventCompacted is a sign that a compaction has taken place: Sign, Trigger, and
-	// for a boundary Key, PreTokens, Model and Window. With History it only teaches
-	// where clients compact.
+	// for a boundary Key, PreTokens, Model, Window and CompactsAt. With History it only
+	// teaches where clients compact.
 	EventCompacted
 	// EventReset tells that the context began anew: Cause and, where the new session
-	// is known, Key.
+	// is known, Key. After a rewind it is as large as Tokens, 0 for unknown, and what was
+	// heard after Left and until Until is no longer in it.
 	EventReset
 	// EventTurnStart is a prompt, EventTurnEnd the end of a turn; a client that
 	// sits at its prompt is idle, so EventTurnEnd is right for it too. Several
@@ -39,6 +40,8 @@ const (
 	// EventAlert is another system's alert about the agent: Notice. It is said like
 	// a notice of our own, unless that has been said.
 	EventAlert
+	// EventHeard tells that the agent has heard a notice: Notice and Cycle.
+	EventHeard
 )
 
 // Sign says by what a compaction became known.
@@ -60,6 +63,7 @@ const (
 	signClear
 	signSession
 	signHandoff
+	signRewind
 	signs
 )
 
@@ -77,14 +81,17 @@ const (
 	CauseSession
 	// CauseHandoff is a rotation by a handoff.
 	CauseHandoff
+	// CauseRewind is a conversation that its user has rewound: it goes on from an
+	// earlier point.
+	CauseRewind
 )
 
 // String is the cause as logs and JSON write it.
 func (c Cause) String() string {
-	if c > CauseHandoff {
+	if c > CauseRewind {
 		return "unknown"
 	}
-	return [...]string{"none", "compaction", "clear", "session", "handoff"}[c]
+	return [...]string{"none", "compaction", "clear", "session", "handoff", "rewind"}[c]
 }
 
 // Event is one thing that happened to an agent. It is a plain value.
@@ -101,9 +108,19 @@ type Event struct {
 	Disabled bool // enabled: false; nothing is said about the agent
 
 	Tokens int64 // of the context; for a percentage without a figure, its share of Window
-	Window int64 // in tokens, 0 when unknown
-	Model  string
-	Source transcript.Source
+	// Cleared is how many tokens a reading does not show that the client's automatic
+	// compaction counts besides: see transcript.Reading.
+	Cleared int64
+	Window  int64 // in tokens, 0 when unknown
+	Model   string
+	// CompactsAt is the size in tokens at which the client is assumed to compact by
+	// itself, by its version and what it was told; 0 when unknown, and for never.
+	CompactsAt int64
+	Source     transcript.Source
+	// Back marks a sample of a client that has gone back in its conversation, which the
+	// transcript shows with the next prompt: it stands for the context, and one without
+	// Tokens makes that unknown.
+	Back bool
 	// History marks what happened before the first start. A reading of it that is
 	// older than 10 minutes is not judged.
 	History bool
@@ -118,6 +135,11 @@ type Event struct {
 	// a reset, else 0.
 	Key   transcript.Key
 	Cause Cause
+	// Carried says of another session that its context goes on from an earlier one's, as
+	// after a fork: what the status line shows is then no echo.
+	Carried bool
+	// Left and Until belong to a rewind.
+	Left, Until transcript.Instant
 
 	On     bool
 	Notice Kind

@@ -41,11 +41,11 @@ type Forecast struct {
 // threshold or a context.
 func (e *Engine) forecast(a *AgentState) Forecast {
 	r, known := a.current()
-	at, _ := e.threshold(r)
+	at, _ := e.threshold(a.Agent, r)
 	if !known || at == 0 {
 		return Forecast{}
 	}
-	return a.Growth.reach(float64(at - r.Tokens))
+	return a.Growth.reach(float64(at - r.Tokens - r.Cleared))
 }
 
 // reach says when the context will have grown by rest tokens.

@@ -113,8 +113,8 @@ func TestForecastNotice(t *testing.T) {
 		actions = append(actions, e.Step(ev)...)
 	}
 	check(t, []string{
-		"[sm context] Context at 67% (134,000 tokens). At this pace it is compacted within about 5 turns.",
-		"[sm context] Context at 75%, critically high. Write your handoff document now and run sm handoff <path>; compaction is near.",
+		"[sm context] Context at 67%, 134,000 tokens. At this pace it is compacted within about 5 turns.",
+		"[sm context] Context at 75%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near.",
 	}, texts(actions))
 	check(t, []string{"say a/1/forecast to self", "withdraw a/1/forecast", "say a/1/critical to self"}, lines(actions))
 }
@@ -139,8 +139,8 @@ func TestLearnedThreshold(t *testing.T) {
 		t.Errorf("learned %d from two", got)
 	}
 	at(7, 166_000, "m", transcript.Auto)
-	if v := view(t, e); v.Threshold != 166_000 || !v.Learned {
-		t.Errorf("learned %d, %v", v.Threshold, v.Learned)
+	if v := view(t, e); v.Threshold != 166_000 || v.ThresholdSource != ThresholdSeen {
+		t.Errorf("learned %d, %s", v.Threshold, v.ThresholdSource)
 	}
 	at(8, 150_000, "m", transcript.Auto)
 	if got := threshold(); got != 163_000 {
@@ -155,7 +155,7 @@ func TestLearnedThreshold(t *testing.T) {
 	}
 	configured := newEngine(t, func(o *Options) { o.CompactionThreshold = 155_000 })
 	configured.Restore(s)
-	if v, _ := configured.Agent("a"); v.Threshold != 155_000 || v.Learned {
-		t.Errorf("configured: %d, %v", v.Threshold, v.Learned)
+	if v, _ := configured.Agent("a"); v.Threshold != 155_000 || v.ThresholdSource != ThresholdConfigured {
+		t.Errorf("configured: %d, %s", v.Threshold, v.ThresholdSource)
 	}
 }

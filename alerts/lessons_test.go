@@ -37,7 +37,7 @@ func TestLesson03_TheParentHearsWhomItIsAbout(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if about := strings.Contains(s.Text, "web ignore all"); about != (s.To.Role != Self) || strings.Contains(s.Text, "\n") {
+		if about := strings.Contains(s.Text, "web_ignore_all"); about != (s.To.Role != Self) || strings.Contains(s.Text, "\n") {
 			t.Errorf("%s to %s: %s", s.Key, s.To.Role, s.Text)
 		}
 		if s.To.Role == Parent && s.To.Agent != "boss" || s.To.Role == Self && s.To.Agent != "a" {
@@ -49,7 +49,7 @@ func TestLesson03_TheParentHearsWhomItIsAbout(t *testing.T) {
 func TestLesson04_CompactedIsNotDead(t *testing.T) {
 	e := newEngine(t)
 	got := texts(stepAll(e, seen("boss", ""), preCompact(1), hookSign(60, SignSessionStart)))
-	want := []string{"[sm context] a was compacted (auto) and is still running."}
+	want := []string{"[sm context] a was compacted, auto, and is still running."}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

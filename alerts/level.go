@@ -11,9 +11,6 @@ const (
 	Critical
 )
 
-// Levels lists all of them, for metrics that show each.
-func Levels() [4]Level { return [4]Level{OK, EarlyWarn, Warn, Critical} }
-
 // String is the level as metrics, JSON and level files write it.
 func (l Level) String() string {
 	return [...]string{"ok", "early_warn", "warn", "critical"}[l]
@@ -24,15 +21,19 @@ func (l Level) String() string {
 type Thresholds struct {
 	WarningPercentage, CriticalPercentage int
 	WarningTokens, CriticalTokens         int64
+	// WarningOfThreshold and CriticalOfThreshold are percentages of the size at which
+	// the client compacts, 1..100: at the latest there the levels hold. 0: not used.
+	WarningOfThreshold, CriticalOfThreshold int
 	// EarlyRatio is the share of the warning threshold from which on EarlyWarn
 	// holds, 0..1.
 	EarlyRatio float64
 }
 
-// Level judges a context of so many tokens in a window of so many. A window of 0
-// has no percentages: then only token thresholds count.
-func (t Thresholds) Level(tokens, window int64) Level {
-	warning, critical := t.Limits(window)
+// Level judges a context of so many tokens in a window of so many, whose client
+// compacts at a size of compactsAt. A window of 0 has no percentages, nor has a
+// compactsAt of 0, which stands for unknown or never.
+func (t Thresholds) Level(tokens, window, compactsAt int64) Level {
+	warning, critical := t.Limits(window, compactsAt)
 	switch {
 	case critical > 0 && tokens >= critical:
 		return Critical
@@ -44,17 +45,40 @@ func (t Thresholds) Level(tokens, window int64) Level {
 	return OK
 }
 
-// Limits are the sizes in tokens from which on Warn and Critical hold in a window of so
-// many, 0 for never.
-func (t Thresholds) Limits(window int64) (warning, critical int64) {
-	return limit(t.WarningTokens, t.WarningPercentage, window), limit(t.CriticalTokens, t.CriticalPercentage, window)
+// Limits are the sizes in tokens from which on Warn and Critical hold, 0 for never;
+// window and compactsAt as for Level.
+func (t Thresholds) Limits(window, compactsAt int64) (warning, critical int64) {
+	return limit(t.WarningTokens, t.WarningPercentage, window, t.WarningOfThreshold, compactsAt),
+		limit(t.CriticalTokens, t.CriticalPercentage, window, t.CriticalOfThreshold, compactsAt)
 }
 
-// limit is a threshold in tokens, rounded up so that no smaller size reaches the
-// percentage; 0 when there is none.
-func limit(tokens int64, percentage int, window int64) int64 {
-	if tokens > 0 {
-		return tokens
-	}
-	return (window*int64(percentage) + 99) / 100
+// byThreshold are those of the thresholds that go by the size at which the client compacts, for a window
+// of 0. What is switched off stays so.
+func (t Thresholds) byThreshold() Thresholds {
+	t.WarningTokens, t.WarningPercentage = 0, max(t.WarningPercentage, int(min(t.WarningTokens, 1)))
+	t.CriticalTokens, t.CriticalPercentage = 0, max(t.CriticalPercentage, int(min(t.CriticalTokens, 1)))
+	return t
 }
+
+// limit is the smaller of a threshold in tokens, or in percent of the window, and one
+// in percent of the size at which the client compacts; 0 when there is none. A level
+// that has neither of the first two is switched off.
+func limit(tokens int64, percentage int, window int64, latest int, compactsAt int64) int64 {
+	if tokens <= 0 && percentage <= 0 {
+		return 0
+	}
+	if tokens <= 0 {
+		tokens = share(percentage, window)
+	}
+	switch end := share(latest, compactsAt); {
+	case end <= 0:
+		return tokens
+	case tokens <= 0:
+		return end
+	default:
+		return min(tokens, end)
+	}
+}
+
+// share is a percentage of a size, rounded up so that nothing smaller reaches it.
+func share(percentage int, of int64) int64 { return (of*int64(percentage) + 99) / 100 }

@@ -19,7 +19,7 @@ type Messages struct {
 // Data is what the texts of notices can show. Figures are of the time at which the
 // notice is said; those that a notice does not know are empty.
 type Data struct {
-	Name    string // of the agent that the notice is about, else its id
+	Name    string // of the agent that the notice is about, else its id; letters, digits, and . _ -
 	Percent int    // of the window, 0..100
 	// Tokens, Window and PreTokens are written with separators, as 104,000.
 	Tokens    string // of the context
@@ -31,14 +31,16 @@ type Data struct {
 	Turns     int    // in which they happened, 0 if in Minutes; or left before a compaction
 }
 
+// defaultTexts are [Plain] whatever the data: where no hook of the agent's client works
+// they are typed into its pane, and a shell that stands there must make nothing of them.
 func defaultTexts() [kinds]string {
 	return [kinds]string{
-		KindWarning:   "[sm context] Context at {{.Percent}}% ({{.Tokens}} tokens). A good time to write a handoff document and run sm handoff <path>.",
-		KindCritical:  "[sm context] Context at {{.Percent}}%, critically high. Write your handoff document now and run sm handoff <path>; compaction is near.",
-		KindCompacted: "[sm context] {{.Name}} was compacted ({{.Trigger}}{{with .PreTokens}}, {{.}} tokens{{end}}) and is still running.",
+		KindWarning:   "[sm context] Context at {{.Percent}}%, {{.Tokens}} tokens. A good time to write a handoff document and run sm handoff PATH.",
+		KindCritical:  "[sm context] Context at {{.Percent}}%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near.",
+		KindCompacted: "[sm context] {{.Name}} was compacted, {{.Trigger}}{{with .PreTokens}}, {{.}} tokens{{end}}, and is still running.",
 		KindStorm:     "[sm context] {{.Name}} was compacted {{.Count}} times {{if .Turns}}within {{.Turns}} turns{{else}}in {{.Minutes}} min{{end}}: its context fills as fast as it is emptied.",
 		KindNoData:    "[sm context] {{.Name}} is active, but its context size has not been seen for {{.Minutes}} min. sm doctor shows which source is silent.",
-		KindForecast:  "[sm context] Context at {{.Percent}}% ({{.Tokens}} tokens). At this pace it is compacted within about {{.Turns}} turns.",
+		KindForecast:  "[sm context] Context at {{.Percent}}%, {{.Tokens}} tokens. At this pace it is compacted within about {{.Turns}} turns.",
 	}
 }
 
@@ -61,15 +63,33 @@ func (m Messages) templates() (t [kinds]*template.Template, err error) {
 }
 
 // text renders a notice. A template that fails for these figures alone, having
-// passed the trial, gives way to its default.
-func (e *Engine) text(k Kind, d Data) string {
+// passed the trial, gives way to its default. plain is the default where a template of the
+// user's has made something that is not [Plain], else "".
+func (e *Engine) text(k Kind, d Data) (text, plain string) {
 	var b strings.Builder
-	if err := e.texts[k].Execute(&b, d); err == nil {
-		return b.String()
+	err := e.texts[k].Execute(&b, d)
+	if text = b.String(); err == nil && Plain(text) {
+		return text, ""
 	}
-	b.Reset()
-	_ = template.Must(template.New("").Parse(defaultTexts()[k])).Execute(&b, d)
-	return b.String()
+	var usual strings.Builder
+	_ = template.Must(template.New("").Parse(defaultTexts()[k])).Execute(&usual, d) // it has been tried
+	if err != nil {
+		return usual.String(), ""
+	}
+	return text, usual.String()
+}
+
+// special are the characters that mean something to a shell, and the @ that the sanitiser
+// would write in other characters.
+const special = ";|&$<>(){}[]*?!#~'\"`\\@"
+
+// Plain says whether a shell can make nothing of a text behind its heading, such as
+// "[sm context] ": it holds no character that is special to one, and no control character.
+func Plain(text string) bool {
+	if heading, ok := strings.CutPrefix(text, "[sm "); ok {
+		text = strings.Replace(heading, "] ", " ", 1)
+	}
+	return !strings.ContainsAny(text, special) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // data is what every notice about an agent can show.
@@ -81,18 +101,19 @@ func (a *AgentState) data() Data {
 	return d
 }
 
-// title is how others call the agent: in one line, whatever the name was given as.
+// title is how others call the agent, reduced to letters, digits, dots, underscores and
+// hyphens: a notice may be typed into a pane.
 func (a *AgentState) title() string {
-	name := strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, a.Name)
-	if strings.TrimSpace(name) == "" {
-		return string(a.Agent)
+	name := strings.TrimSpace(a.Name)
+	if name == "" {
+		name = string(a.Agent)
 	}
-	return name
+	return strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '_' || r == '-' {
+			return r
+		}
+		return '_'
+	}, name)
 }
 
 func percent(r Reading) int { return transcript.Window{Tokens: r.Window}.Percent(r.Tokens) }

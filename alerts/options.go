@@ -18,15 +18,17 @@ type Options struct {
 	ForecastTurns int
 	// NoDataAfter is how long an active agent may show no reading; 0: for ever.
 	NoDataAfter time.Duration
-	// CompactionThreshold is the context size in tokens at which clients compact; 0:
-	// learned.
+	// CompactionThreshold is the context size in tokens at which clients compact; 0: the
+	// one that was seen, else the one that is assumed.
 	CompactionThreshold int64
 	// Settle is how long a compaction takes at most, and the stragglers among its
 	// signs; 0: 5 minutes.
-	Settle    time.Duration
-	Storm     Storm
-	Reminders Reminders
-	Messages  Messages
+	Settle time.Duration
+	// OperatorCompactions lets the operator hear of compactions where an agent has no parent to.
+	OperatorCompactions bool
+	Storm               Storm
+	Reminders           Reminders
+	Messages            Messages
 }
 
 // Reminders say when agents are reminded that did not ask for it, and how long a
@@ -53,7 +55,9 @@ type Storm struct {
 // Defaults are the settings of a configuration that says nothing.
 func Defaults() Options {
 	return Options{
-		Thresholds:  Thresholds{WarningPercentage: 50, CriticalPercentage: 65, EarlyRatio: 0.8},
+		Thresholds: Thresholds{
+			WarningPercentage: 50, CriticalPercentage: 65, WarningOfThreshold: 60, CriticalOfThreshold: 78, EarlyRatio: 0.8,
+		},
 		NoDataAfter: 10 * time.Minute,
 		Settle:      5 * time.Minute,
 		Storm:       Storm{Count: 3, Within: 30 * time.Minute, Turns: 5},
@@ -69,7 +73,7 @@ func (o *Options) check() error {
 		}
 	}
 	t := o.Thresholds
-	for _, p := range []int{t.WarningPercentage, t.CriticalPercentage} {
+	for _, p := range []int{t.WarningPercentage, t.CriticalPercentage, t.WarningOfThreshold, t.CriticalOfThreshold} {
 		bad(p < 0 || p > 100, "context_monitor: a percentage must lie in 0..100")
 	}
 	bad(t.WarningTokens < 0 || t.CriticalTokens < 0, "context_monitor: a threshold in tokens must not be negative")

@@ -4,12 +4,22 @@ import "sm/transcript"
 
 // read takes a context size.
 func (e *Engine) read(a *AgentState, ev *Event, t Instant) {
+	if ev.Back && ev.Tokens == 0 {
+		e.gone(a, t)
+		return
+	}
 	if ev.Tokens <= 0 || ev.Source > transcript.FromEstimate || ev.Source == transcript.FromEstimate && !e.options.Estimate {
 		return
 	}
-	r := Reading{At: t, Tokens: ev.Tokens, Window: max(0, ev.Window), Model: ev.Model, Source: ev.Source}
+	r := Reading{
+		At: t, Tokens: ev.Tokens, Cleared: max(0, ev.Cleared), Window: max(0, ev.Window), Model: ev.Model,
+		CompactsAt: max(0, ev.CompactsAt), Source: ev.Source,
+	}
 	if ev.Source == transcript.FromStatusline && !e.sample(a, &r) {
 		return
+	}
+	if ev.Back && a.Back == 0 {
+		a.Back = t
 	}
 	if t > a.Data {
 		a.Data, a.Silent = t, false
@@ -44,8 +54,9 @@ func (e *Engine) take(a *AgentState, r Reading) {
 		return
 	}
 	if r.Source == transcript.FromStatusline {
-		if last.At != 0 && last.Tokens == r.Tokens && last.Window == r.Window {
-			return // drawn anew
+		if last.At != 0 && last.Tokens == r.Tokens && last.Window == r.Window && last.At >= a.Back {
+			a.Readings[r.Source].CompactsAt = r.CompactsAt // what it was told may be news
+			return                                         // drawn anew
 		}
 		a.Prior = last
 		if script := a.Readings[transcript.FromTranscript]; script.Tokens == r.Tokens {
@@ -54,6 +65,9 @@ func (e *Engine) take(a *AgentState, r Reading) {
 	}
 	was, _ := a.current()
 	a.Readings[r.Source] = r
+	if r.Source == transcript.FromTranscript && r.At >= a.Back {
+		a.Back = 0
+	}
 	if now, _ := a.current(); now != was {
 		a.Growth.step(was, now)
 	}
@@ -131,11 +145,21 @@ func (e *Engine) levelOf(a *AgentState, t Instant) Level {
 	r, known := a.current()
 	level, share := OK, 0
 	if known {
-		level, share = e.options.Thresholds.Level(r.Tokens, r.Window), percent(r)
+		level, share = e.level(a.Agent, r), percent(r)
 	}
 	if level != a.Level || share != a.Percent || known != a.Known {
 		a.Level, a.Percent, a.Known = level, share, known
 		e.out = append(e.out, SetLevel{Agent: a.Agent, Level: level, Percent: share, Tokens: r.Tokens, Known: known, At: t.Time()})
+	}
+	return level
+}
+
+// level judges a reading.
+func (e *Engine) level(id AgentID, r Reading) Level {
+	at, _ := e.threshold(id, r)
+	level := e.options.Thresholds.Level(r.Tokens, r.Window, at)
+	if r.Cleared > 0 { // on the way to the compaction the context is larger than in the window
+		level = max(level, e.options.Thresholds.byThreshold().Level(r.Tokens+r.Cleared, 0, at))
 	}
 	return level
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"sm/transcript"
@@ -137,11 +138,6 @@ const (
 	reminderOutcomes
 )
 
-// ReminderOutcomes lists all of them, for metrics that show each.
-func ReminderOutcomes() [reminderOutcomes]ReminderOutcome {
-	return [...]ReminderOutcome{ReminderSent, ReminderLate, ReminderSkipped, ReminderCancelled}
-}
-
 // String is the outcome as metrics write it.
 func (o ReminderOutcome) String() string {
 	if o >= reminderOutcomes {
@@ -229,6 +225,9 @@ func (e *Engine) again(r *Reminder) (next Instant) {
 // always is how the ids of reminders begin that the configuration asks for.
 const always = "always-"
 
+// Own says whether the reminder is the configuration's, in sm's own words.
+func (r *Reminder) Own() bool { return strings.HasPrefix(r.ID, always) }
+
 // remindAlways gives an agent that is at work the reminder of the configuration, and
 // takes it from one that is not.
 func (e *Engine) remindAlways(a *AgentState, t Instant) {
@@ -245,7 +244,7 @@ func (e *Engine) remindAlways(a *AgentState, t Instant) {
 }
 
 // remindText is what an agent hears that has not called sm for long.
-const remindText = "Still on it? Report how far you are, or run sm reminders reset."
+const remindText = "Report how far you are, or run sm reminders reset."
 
 func (e *Engine) compacting(id AgentID) bool {
 	a := e.agents[id]

@@ -24,6 +24,7 @@ func (e *Engine) Rename(from, to AgentID) bool {
 			key.Agent = to
 		}
 	}
+	e.unlearn(from, to)
 	e.Forget(from)
 	a.Agent = to
 	e.agents[to] = a
@@ -83,15 +84,4 @@ func (e *Engine) Open(id AgentID) (keys []Key) {
 		}
 	}
 	return keys
-}
-
-// Learn teaches at what size in tokens a client of a model and a window compacted by
-// itself, without any agent: what history tells at a first start.
-func (e *Engine) Learn(model string, window, preTokens int64) {
-	if preTokens <= 0 {
-		return
-	}
-	c := client{model, window}
-	sizes := append(e.learned[c], preTokens)
-	e.learned[c] = slices.Delete(sizes, 0, max(0, len(sizes)-lessonsKept))
 }

@@ -23,7 +23,8 @@ func (e *Engine) say(a *AgentState, n notice) {
 	key := Key{Agent: a.Agent, Cycle: a.Cycle, Kind: n.kind, Ref: n.ref}
 	said := false
 	tell := func(key Key, to Target) {
-		e.out = append(e.out, Say{Key: key, To: to, Mode: n.mode, Text: e.text(n.kind, n.data), At: n.at.Time()})
+		text, plain := e.text(n.kind, n.data)
+		e.out = append(e.out, Say{Key: key, To: to, Mode: n.mode, Text: text, Plain: plain, At: n.at.Time()})
 		said = true
 	}
 	if n.self {

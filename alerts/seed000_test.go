@@ -99,9 +99,9 @@ func TestSeed000_DefaultTexts(t *testing.T) {
 		actions = append(actions, e.Step(ev)...)
 	}
 	want := []string{
-		"[sm context] Context at 52% (104,000 tokens). A good time to write a handoff document and run sm handoff <path>.",
-		"[sm context] Context at 66%, critically high. Write your handoff document now and run sm handoff <path>; compaction is near.",
-		"[sm context] web was compacted (auto, 167,000 tokens) and is still running.",
+		"[sm context] Context at 52%, 104,000 tokens. A good time to write a handoff document and run sm handoff PATH.",
+		"[sm context] Context at 66%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near.",
+		"[sm context] web was compacted, auto, 167,000 tokens, and is still running.",
 	}
 	if diff := cmp.Diff(want, texts(actions)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -15,7 +15,7 @@ type State struct {
 	// Now is the time of the newest Tick.
 	Now      Instant
 	Agents   []AgentState // by id
-	Learned  []Learned    // by model and window
+	Learned  []Learned    // by model, window and what was assumed
 	Counters Counters
 	// Reminders are all that have not ended, by id.
 	Reminders []Reminder
@@ -42,20 +42,29 @@ type Counters struct {
 }
 
 // Learned is where clients were seen to compact: the sizes before the newest
-// automatic compactions of one model and window, oldest first, at most 25.
+// automatic compactions of one model and window, oldest first, at most 25. CompactsAt
+// is what was assumed of these clients: those that were told something else are apart.
+//
+// Agent is "" for what holds for all of them, else they hold for that one alone.
 type Learned struct {
-	Model     string
-	Window    int64
-	PreTokens []int64
+	Agent              AgentID
+	Model              string
+	Window, CompactsAt int64
+	PreTokens          []int64
 }
 
 // Reading is a context size as the engine keeps it.
 type Reading struct {
 	At     Instant // 0: there is none
 	Tokens int64
-	Window int64 // 0 when unknown
-	Model  string
-	Source transcript.Source
+	// Cleared comes on top of Tokens where the client decides whether to compact.
+	Cleared int64
+	Window  int64 // 0 when unknown
+	Model   string
+	// CompactsAt is the size at which the client is assumed to compact, 0 when unknown
+	// and for never.
+	CompactsAt int64
+	Source     transcript.Source
 }
 
 // Said remembers a notice of the present cycle.
@@ -64,6 +73,8 @@ type Said struct {
 	At Instant
 	// Key is what it was said under; empty when it counts as said, but was not.
 	Key Key
+	// Heard is when the agent is known to have heard it, 0 for not yet.
+	Heard Instant
 	// Open says that it has not been withdrawn.
 	Open bool
 }
@@ -107,6 +118,10 @@ type AgentState struct {
 	Readings [3]Reading
 	Prior    Reading
 	Sampled  Instant
+	// Back is since when samples show that the client has gone back in its conversation,
+	// 0 for never in this cycle: until the next reading the newest sample since then
+	// stands for the context, if there is one.
+	Back Instant
 
 	// Level, Percent and Known are as they were last told.
 	Level   Level
@@ -164,6 +179,8 @@ func (a *AgentState) clone() AgentState {
 func (a *AgentState) current() (Reading, bool) {
 	script, sample := a.Readings[transcript.FromTranscript], a.Readings[transcript.FromStatusline]
 	switch {
+	case a.Back != 0 && a.Back >= script.At:
+		return sample, sample.At >= a.Back
 	case sample.At != 0 && (script.At == 0 || sample.At > script.At+lag):
 		return sample, true
 	case script.At != 0:
@@ -176,7 +193,7 @@ func (a *AgentState) current() (Reading, bool) {
 // stamps are all the times that the agent's future is measured against.
 func (a *AgentState) stamps() []*Instant {
 	all := []*Instant{
-		&a.Clock, &a.Opened, &a.First, &a.Before.At, &a.Prior.At, &a.Sampled, &a.Begun, &a.Attempted,
+		&a.Back, &a.Clock, &a.Opened, &a.First, &a.Before.At, &a.Prior.At, &a.Sampled, &a.Begun, &a.Attempted,
 		&a.Started, &a.Ended, &a.Turned, &a.Data, &a.Growth.At,
 	}
 	for i := range a.Signs {
@@ -186,7 +203,7 @@ func (a *AgentState) stamps() []*Instant {
 		all = append(all, &a.Readings[i].At)
 	}
 	for i := range a.Said {
-		all = append(all, &a.Said[i].At)
+		all = append(all, &a.Said[i].At, &a.Said[i].Heard)
 	}
 	for i := range a.Guesses {
 		all = append(all, &a.Guesses[i])

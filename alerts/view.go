@@ -37,10 +37,10 @@ type View struct {
 	Attempts [3]int
 
 	// Threshold is the context size in tokens at which the client compacts, 0 when
-	// unknown; Learned says that it was seen, not configured.
-	Threshold int64
-	Learned   bool
-	Forecast  Forecast
+	// unknown, and ThresholdSource where that is from.
+	Threshold       int64
+	ThresholdSource ThresholdSource
+	Forecast        Forecast
 
 	Turns    int
 	InTurn   bool
@@ -70,11 +70,11 @@ func (e *Engine) Agent(id AgentID) (v View, ok bool) {
 	if known {
 		v.Known, v.Tokens, v.Window, v.Percent = true, r.Tokens, r.Window, percent(r)
 		v.Source, v.Read = r.Source, r.At.Time()
-		v.Level = e.options.Thresholds.Level(r.Tokens, r.Window)
+		v.Level = e.level(id, r)
 	} else {
 		r = a.Before // the client is still the same
 	}
-	v.Threshold, v.Learned = e.threshold(r)
+	v.Threshold, v.ThresholdSource = e.threshold(id, r)
 	v.Forecast = e.forecast(a)
 	return v, true
 }

@@ -50,7 +50,7 @@ func closest() []Panel {
 		row("Who is close to a compaction"),
 		table(10, "Closest to a compaction", "The sessions with the highest pressure. Limit is the compaction threshold; while it is unknown, pressure is that of the window. "+
 			"An empty cell is unknown.", "Pressure",
-			rows(described(most)), of(sessions("claude_session_context_tokens")), of(sessions("claude_session_compaction_threshold_tokens")),
+			rows(described(most)), of(sessions("claude_session_context_tokens")), of(threshold()),
 			of(sessions("claude_session_context_window_tokens")), of(sessions("claude_session_forecast_turns")),
 			of(sessions("claude_session_forecast_seconds")), of(levelNumber()),
 			of("time() - "+sessions("claude_session_last_activity_timestamp_seconds"))).
@@ -78,7 +78,7 @@ func forecasts() []Panel {
 		curves(8, "Work left", "The same in seconds of work; waiting for somebody is no work.", unitSeconds,
 			over(sessions("claude_session_forecast_seconds"), legend)).from(0),
 		curves(8, "Compaction thresholds, by model", "Context size at which the client compacts by itself: configured, or the median of at least three compactions seen.", unitCount,
-			over("max by (model) ("+sessions("claude_session_compaction_threshold_tokens")+" * on ("+bySession+") group_left (model) "+sessions("claude_session_info")+")", "{{model}}")).
+			over("max by (model) ("+threshold()+" * on ("+bySession+") group_left (model) "+sessions("claude_session_info")+")", "{{model}}")).
 			stepped().from(0),
 	}
 }

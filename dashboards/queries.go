@@ -29,16 +29,25 @@ func sessions(metric string, matchers ...string) string {
 	return metric + "{" + strings.Join(append([]string{ofSessions}, matchers...), ",") + "}"
 }
 
+// threshold is a session's compaction threshold, wherever that is from. Where the source
+// has just changed, both are there for a while.
+func threshold() string {
+	return "max without (source) (" + sessions("claude_session_compaction_threshold_tokens") + ")"
+}
+
 // limit is where a context ends: at the compaction threshold, and while that is unknown at
 // the window.
 func limit() string {
-	return "(" + sessions("claude_session_compaction_threshold_tokens") + " or " + sessions("claude_session_context_window_tokens") + ")"
+	return "(" + threshold() + " or " + sessions("claude_session_context_window_tokens") + ")"
 }
 
-// pressure is how much of its limit a context fills; the recording rule
-// session:claude_context_pressure:ratio says the same. Dashboards spell it out, so that they
-// need no rules.
-func pressure() string { return sessions("claude_session_context_tokens") + " / " + limit() }
+// pressure is how much of its limit a context fills, with what was cleared from it: the client
+// goes by both. The recording rule session:claude_context_pressure:ratio says the same.
+// Dashboards spell it out, so that they need no rules.
+func pressure() string {
+	context := sessions("claude_session_context_tokens")
+	return "(" + context + " + " + sessions("claude_session_cleared_tokens") + " or " + context + ") / " + limit()
+}
 
 // described joins what is known of a session in words.
 func described(expr string) string {

@@ -55,7 +55,7 @@ func curve() []Panel {
 	p := curves(24, "Context", "Tokens in the context, its window and its compaction threshold. A gap after a compaction: unknown until the next reply.", unitCount,
 		over(sessions("claude_session_context_tokens"), legend),
 		over(sessions("claude_session_context_window_tokens"), "window of "+legend),
-		over(sessions("claude_session_compaction_threshold_tokens"), "compaction threshold of "+legend)).
+		over(threshold(), "compaction threshold of "+legend)).
 		overrideQuery("B", dashed("text")...).overrideQuery("C", dashed(colorCritical)...).from(0).tall(12)
 	p.FieldConfig.Defaults.Custom["fillOpacity"] = 10
 	return []Panel{

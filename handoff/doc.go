@@ -2,8 +2,7 @@
 // handed over: which file may be, the documents with their manifests, the channels that
 // they belong to, and the text with which a session hears one. And it has the rotation,
 // from the call to the proof that the new context was told what to read, as a pure state
-// machine ([Rotations]). The guard ([Guard]) refuses tool calls of a context that is nearly
-// full until its agent has handed over.
+// machine ([Rotations]).
 //
 // Invariants:
 //
@@ -14,12 +13,7 @@
 //     else ever gets it, and the same agent gets it again until it is consumed.
 //   - A kill at any point leaves the old manifest with its documents, or the new one with
 //     its own. What is damaged is set aside, never deleted.
-//   - Members of a manifest, or of a guarded session's state, that this version does not
-//     know are kept, and two writers of a state never lose each other's fields.
-//   - A state is matched by the client's session, then by its pid with its start time: a
-//     pid that has come again is nobody's.
-//   - A session that has overflowed is let go by a fresh context alone, or by a person:
-//     nothing that an agent may still call in a full one ends that.
+//   - Members of a manifest that this version does not know are kept.
 //   - No body ends or begins the frame around it, see [Inject].
 //
 // It types nothing and signals nobody: handoff/tmux and handoff/supervise do. When a

@@ -2,6 +2,7 @@ package handoff
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sm/handoff/files"
 )
 
 // races is how many times two agents meet, each way.
@@ -179,9 +182,11 @@ func TestStaleLock(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "held\n" {
 		t.Fatalf("the holder says %q, %v", line, err)
 	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel() // one try
 	if f, err := os.OpenRoot(s.dir); err != nil {
 		t.Fatal(err)
-	} else if lock, err := tryLock(f, lockFile); lock != nil || err != nil {
+	} else if lock, err := files.Lock(over, f, lockFile); lock != nil || !errors.Is(err, context.Canceled) {
 		t.Fatalf("the lock is free: %v", err)
 	}
 	given := make(chan string)
@@ -207,7 +212,7 @@ func TestLockTakenAway(t *testing.T) {
 	s.put("worker", "plan", noon)
 	err := s.with(false, func(held *store) error {
 		noError(t, os.Remove(s.path(lockFile)))
-		lock, err := tryLock(held.root, lockFile)
+		lock, err := files.Lock(t.Context(), held.root, lockFile)
 		if lock == nil {
 			t.Errorf("a new lock: %v", err)
 			return nil

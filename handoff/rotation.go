@@ -76,6 +76,7 @@ func (s State) Touched() bool { return s >= Clearing && s <= Resuming }
 // [FileError], of the terminal and of `sm run`: each a word that is fit for a label.
 const (
 	ReasonFileGone    = "file_gone"          // the document has gone since it was scheduled
+	ReasonNotPlain    = "name_not_plain"     // the document has no name that may be typed
 	ReasonSlow        = "document_slow"      // the document could not be read in time
 	ReasonReplaced    = "replaced"           // by a later call of the agent
 	ReasonSession     = "session_changed"    // the agent has gone on to another session by itself
@@ -112,9 +113,13 @@ type Rotation struct {
 	Way    Way
 	// Document is the id of the stored copy, Read the path that the prompt names.
 	Document, Channel, Read string
+	// Plain is the name under which the prompt names the document where Read may not be
+	// typed, "" for Read.
+	Plain string `json:",omitzero"`
 	// Written is when the document's file was last written, as of the copy.
 	Written time.Time
-	// Prompt is what the new context is given.
+	// Prompt is what the new context is given: a line that names the document, and for a
+	// restarted client one for each message that it carries besides.
 	Prompt string
 	// Left is the session that is cleared, Next the new one, "" while unknown.
 	Left, Next string

@@ -26,6 +26,11 @@ type Prepared struct {
 	Document, Channel, Read string
 	// Written is when the file was last written.
 	Written time.Time
+	// Plain is a name of the document that may be typed, "" where Read may.
+	Plain string
+	// Messages go into the prompt of a restarted client, each a line that begins with "[sm "
+	// and ends with its id.
+	Messages []string
 	// Reason is "" when all is well.
 	Reason string
 	At     time.Time

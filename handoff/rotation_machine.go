@@ -220,9 +220,11 @@ func (m *Rotations) prepared(r *Rotation, in Prepared) {
 		return
 	}
 	r.Document, r.Channel, r.Read, r.Written = in.Document, in.Channel, in.Read, in.Written
-	r.Prompt = m.prompt(r.Read)
+	r.Plain = in.Plain
+	r.Prompt = m.prompt(cmp.Or(r.Plain, r.Read))
 	m.move(r, Clearing, in.At)
 	if r.Way == WayRestart {
+		r.Prompt = strings.Join(append([]string{r.Prompt}, in.Messages...), "\n")
 		m.do(Restart{*r})
 		return
 	}
@@ -354,9 +356,11 @@ func (m *Rotations) heard(r *Rotation, in Heard) {
 	m.end(r, Confirmed, "", in.At)
 }
 
-// isPrompt says whether a text that was heard is the prompt. The client may have broken
-// its blanks, and shows a long one cut.
+// isPrompt says whether a text that was heard is the prompt, whatever messages either
+// carries. The client may have broken its blanks, and shows a long one cut.
 func isPrompt(text, prompt string) bool {
+	text, _, _ = strings.Cut(text, "\n[sm ")
+	prompt, _, _ = strings.Cut(prompt, "\n[sm ")
 	text, prompt = strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(prompt), " ")
 	if len(prompt) > heardBytes {
 		return len(text) >= heardBytes && text[:heardBytes] == prompt[:heardBytes]

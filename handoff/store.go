@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sm/handoff/files"
 )
 
 // store is the folder of the documents, locked. Names are those of files in it.
@@ -113,7 +115,7 @@ func openDir(dir string) (*os.Root, error) {
 func takeLock(root *os.Root) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
 	defer cancel()
-	f, err := lockIn(ctx, root, lockFile)
+	f, err := files.Lock(ctx, root, lockFile)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, ErrLocked
@@ -122,9 +124,6 @@ func takeLock(root *os.Root) (*os.File, error) {
 	}
 	return f, nil
 }
-
-// errIrregular is a name that is no plain file.
-var errIrregular = errors.New("it is not a regular file")
 
 // errTooLarge is a file above what anything of ours has.
 var errTooLarge = errors.New("it is too large")
@@ -136,7 +135,7 @@ func (s *store) read(name string, most int64) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, errIrregular
+		return nil, files.ErrIrregular
 	}
 	f, err := s.root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -162,7 +161,7 @@ func (s *store) put(name string, data []byte) error {
 	if err := s.root.RemoveAll(name); err != nil {
 		return err
 	}
-	return putIn(s.root, name, data, 0o600)
+	return files.Put(s.root, name, data, 0o600)
 }
 
 // A document's file that is about to take its place has a name of its own until the
@@ -176,18 +175,18 @@ const (
 // commit stores a manifest and the documents that are new in it, by the names of their
 // files: all of it or nothing. The manifest's rename decides. What is killed after that is
 // finished by recover.
-func (s *store) commit(m *manifest, files map[string]string) error {
+func (s *store) commit(m *manifest, texts map[string]string) error {
 	data, err := m.encode()
 	if err != nil {
 		return fmt.Errorf("encode the manifest of channel %s: %w; report it", quoted(m.Channel), err)
 	}
 	fail := func(err error) error {
-		for name := range files {
+		for name := range texts {
 			_ = s.root.Remove(redoPrefix + name + redoSuffix)
 		}
 		return fmt.Errorf("store handoff documents in %s: %w; free some space, or see to its permissions", quoted(s.dir), err)
 	}
-	for name, text := range files {
+	for name, text := range texts {
 		s.step("write " + name)
 		if err := s.put(redoPrefix+name+redoSuffix, []byte(text)); err != nil {
 			return fail(err)
@@ -200,7 +199,7 @@ func (s *store) commit(m *manifest, files map[string]string) error {
 		return fail(err)
 	}
 	s.step("sync")
-	if err := syncIn(s.root); err != nil {
+	if err := files.Sync(s.root); err != nil {
 		return fail(err)
 	}
 	s.step("rename manifest")
@@ -209,10 +208,10 @@ func (s *store) commit(m *manifest, files map[string]string) error {
 	}
 	// From here on the documents are stored, and it would be wrong to say otherwise.
 	s.step("sync manifest")
-	if err := syncIn(s.root); err != nil {
+	if err := files.Sync(s.root); err != nil {
 		return fmt.Errorf("make handoff documents in %s durable: %w; see to the disk", quoted(s.dir), err)
 	}
-	for name := range files {
+	for name := range texts {
 		s.step("rename " + name)
 		if err := s.root.Rename(redoPrefix+name+redoSuffix, name); err != nil {
 			return fmt.Errorf("put a handoff document in its place: %w; see to the permissions of %s", err, quoted(s.dir))
@@ -273,7 +272,7 @@ func (s *store) load(channel string, now time.Time) (*manifest, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return empty, nil
-	case err == nil, errors.Is(err, errIrregular), errors.Is(err, errTooLarge):
+	case err == nil, errors.Is(err, files.ErrIrregular), errors.Is(err, errTooLarge):
 	default:
 		return nil, fmt.Errorf("read manifest of channel %s: %w; make it readable", quoted(channel), err)
 	}
@@ -290,7 +289,7 @@ func (s *store) load(channel string, now time.Time) (*manifest, error) {
 		}
 		return m, nil
 	}
-	aside, asideErr := setAsideIn(s.root, name, now)
+	aside, asideErr := files.SetAside(s.root, name, now)
 	if asideErr != nil {
 		return nil, fmt.Errorf("set aside damaged manifest %s: %w; move it away", quoted(name), asideErr)
 	}

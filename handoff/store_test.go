@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sm/handoff/files"
 )
 
 // TestFileDisappears is a race of seed 002: the session starts without.
@@ -16,7 +18,7 @@ func TestFileDisappears(t *testing.T) {
 	noError(t, os.Remove(s.path(web+"-worker.md")))
 	s.rejected("worker", "", fs.ErrNotExist)
 	noError(t, os.Mkdir(s.path(web+"-worker.md"), 0o700))
-	s.rejected("worker", "", errIrregular)
+	s.rejected("worker", "", files.ErrIrregular)
 }
 
 // rejected wants the agent to get nothing, and the error to tell why.

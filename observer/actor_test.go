@@ -174,8 +174,8 @@ func (a *actor) record(fields string) {
 // works begins a turn with a prompt; the reply is the only one.
 func (a *actor) works(prompt string) {
 	a.rests("busy")
-	a.hook("UserPromptSubmit", "")
 	content, _ := json.Marshal(prompt) // a text
+	a.hook("UserPromptSubmit", `,"prompt":`+string(content))
 	a.record(`"type":"user","message":{"role":"user","content":` + string(content) + `}`)
 	a.record(fmt.Sprintf(`"type":"assistant","message":{"id":"m-%d","model":"claude-haiku-4-5","usage":{"input_tokens":2,"cache_read_input_tokens":%d,"output_tokens":5}}`,
 		time.Now().UnixNano(), a.context-2))
@@ -321,7 +321,24 @@ func (r *rig) handoffIs(id, state string) (h api.Handoff) {
 		h = all[i]
 		return h.State == state || h.State+": "+h.Reason == state || h.State+", waiting: "+h.Waiting == state
 	})
+	if state == "confirmed" {
+		r.untilTyped() // the prompt of the handoff is a turn, which ends by itself
+	}
 	return h
+}
+
+// untilTyped waits until no terminal types, and the turns that its texts began have ended.
+func (r *rig) untilTyped() {
+	r.t.Helper()
+	c, ok := r.o.Terminal.(*cast)
+	if !ok {
+		return
+	}
+	r.until("nothing is typed", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return len(c.typing) == 0
+	})
 }
 
 var (
@@ -334,11 +351,6 @@ var (
 // of a turn would find no observer.
 func (r *rig) ends() {
 	r.t.Helper()
-	c := r.o.Terminal.(*cast)
-	r.until("nothing is typed", func() bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return len(c.typing) == 0
-	})
+	r.untilTyped()
 	r.stop()
 }

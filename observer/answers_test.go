@@ -75,6 +75,48 @@ func TestAnswersCarry(t *testing.T) {
 	}
 }
 
+// TestAnswersByClientVersion: before 2.1.175 the client rejects what the answer to a Stop hook says, so that all messages
+// come between tools and with prompts there. The newest record decides, and without one a client counts as new.
+func TestAnswersByClientVersion(t *testing.T) {
+	all, soon, none := []string{"urgent", "important", "sequential"}, []string{"urgent", "important"}, []string(nil)
+	for _, c := range []struct {
+		versions []string
+		event    string
+		want     []string
+	}{
+		{[]string{"2.1.174"}, "Stop", none},
+		{[]string{"2.1.175"}, "Stop", all},
+		{nil, "Stop", all},
+		{[]string{"2.1.150"}, "PostToolUse", all},
+		{[]string{"2.1.150"}, "UserPromptSubmit", all},
+		{[]string{"2.1.150"}, "SessionStart", all},
+		{[]string{"2.1.175"}, "PostToolUse", soon},
+		{nil, "UserPromptSubmit", soon},
+		{[]string{"2.1.150", "2.1.330"}, "PostToolUse", soon},
+		{[]string{"2.1.150", "2.1.330"}, "Stop", all},
+		{[]string{"2.1.330", "2.1.150"}, "Stop", none},
+	} {
+		t.Run(fmt.Sprint(c.event, c.versions), func(t *testing.T) {
+			r := newDesk(t)
+			for i, version := range c.versions {
+				r.write(uuid(1), strings.Replace(prompt(ago(time.Minute), fmt.Sprint("p", i), "Go on."), `"2.1.197"`, `"`+version+`"`, 1))
+			}
+			r.until("the records are read", func() bool { return len(c.versions) == 0 || r.session("em").Version == c.versions[len(c.versions)-1] })
+			var got []string
+			for range 4 {
+				if line := r.fire("em", uuid(1), c.event, `,"source":"resume"`); line != "" {
+					text, id := strings.TrimPrefix(line, "[sm message] "), idOf(line)
+					got = append(got, strings.TrimSuffix(text, " #"+id))
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("heard (-want +got):\n%s", diff)
+			}
+			r.stop()
+		})
+	}
+}
+
 // TestAnswersToOthers: what waits for one agent is told to no other, whatever they share.
 func TestAnswersToOthers(t *testing.T) {
 	r := newDesk(t)

@@ -291,7 +291,7 @@ func TestBrowserForeign(t *testing.T) {
 				.finally(() => { document.title = 'told: ' + told.join(); });
 		</script><iframe src=%q></iframe>`, page+"/events", page+"/", page+"/")
 	})}
-	l, err := listenTCP(t.Context(), []string{"127.0.0.1:0"}, r.o.Logger)
+	l, err := listenTCP(t.Context(), []string{"127.0.0.1:0"}, newShares([]uint32{ownUID()}), r.o.Logger)
 	noErrors(t, err)
 	serveUntilEnd(t, other, l[0])
 	b := browse(t, r, "/", 800, 600)

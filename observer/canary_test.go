@@ -123,7 +123,7 @@ func TestCanaries(t *testing.T) {
 	t.Run("as another user", func(t *testing.T) {
 		var urls []string
 		for _, path := range []string{"/metrics", "/-/healthy", "/-/ready", "/", "/sessions", "/sessions/" + uuid(10), "/sessions/" + uuid(10)[:8], "/none"} {
-			urls = append(urls, "http://"+r.tcp().String()+path, "http://"+r.app.MetricsAddr().String()+path)
+			urls = append(urls, "http://"+r.tcp().String()+path, "http://"+r.metricsAddr().String()+path)
 		}
 		for i, a := range fetchAsStranger(t, urls...) {
 			refuse(urls[i], fmt.Sprint(a))

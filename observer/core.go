@@ -3,6 +3,7 @@ package observer
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync/atomic"
 	"time"
 
@@ -28,11 +29,13 @@ type core struct {
 	held []fleet.News
 
 	hooks    hookCounts
+	roots    []rootChange           // not yet stored
 	stops    map[alerts.AgentID]int // answers in a row to Stop hooks
 	ticked   time.Time              // when the engine was asked last, and
 	next     time.Time              // when it wants to be asked
 	check    time.Time              // the same of the queue
 	activity time.Time              // when activity was looked at last
+	buried   time.Time              // when ended processes were looked for last
 	forgot   time.Time              // when old agents were forgotten last
 
 	sanitise func(string) string
@@ -50,7 +53,8 @@ type core struct {
 	registry   bool // what is learnt now is told by the client's registry
 	thresholds alerts.Thresholds
 	autoRotate bool
-	refused    map[string]string // by state file: why its restart was refused, as the operator has heard
+	refused    map[string]refusedRestart // by state file
+	typeTexts  bool                      // whole texts of others may be typed
 
 	effects []effect       // what to do once all that led to it is stored
 	waiting []chan<- error // who waits until all of this is stored
@@ -61,12 +65,9 @@ func (a *App) newCore(stored fleet.Stored, now time.Time) (*core, error) {
 	c := &core{
 		log: a.log, dryRun: a.o.DryRun, stops: map[alerts.AgentID]int{},
 		past: histories{}, edits: &a.edits, began: now,
-		terminal: a.o.Terminal, carriers: map[alerts.AgentID]carrier{}, sanitise: a.o.Sanitise,
-		rotations: handoff.NewRotations(a.o.Handoff.Rotations), runs: map[alerts.AgentID]*run{}, refused: map[string]string{},
+		terminal: a.o.Terminal, carriers: map[alerts.AgentID]carrier{}, sanitise: a.sanitise, typeTexts: a.o.TypeTexts,
+		rotations: handoff.NewRotations(a.o.Handoff.Rotations), runs: map[alerts.AgentID]*run{}, refused: map[string]refusedRestart{},
 		thresholds: a.o.Alerts.Thresholds, autoRotate: a.o.Handoff.AutoRotate,
-	}
-	if c.sanitise == nil {
-		c.sanitise = func(text string) string { return text }
 	}
 	kept, err := loadKept(a.store)
 	if err != nil {
@@ -84,11 +85,24 @@ func (a *App) newCore(stored fleet.Stored, now time.Time) (*core, error) {
 	c.queue = outbox.New(a.o.Queue)
 	c.queue.Restore(kept.messages, kept.ended)
 	c.hooks = kept.hooks
+	var gone []string
+	a.roots, a.remembered, gone = newRoots(a.o.Projects, kept.roots, a.log)
+	for _, root := range gone {
+		c.roots = append(c.roots, rootChange{path: root})
+	}
 	c.rotations.Restore(kept.rotations, kept.seats, kept.rotated, now)
 	c.resume()
 	c.fleet.WereAtWork(c.engine.AtWork())
 	c.engine.SetClock(now) // what is due waits until the past is known
 	return c, nil
+}
+
+// sanitise makes a text fit for an agent.
+func (a *App) sanitise(text string) string {
+	if a.o.Sanitise == nil {
+		return text
+	}
+	return a.o.Sanitise(text)
 }
 
 // ledger is where the owners of messages stand on disk. A dry run stores nothing.
@@ -115,6 +129,13 @@ func (c *core) begin(now time.Time) {
 	c.pass(now)
 }
 
+// clock takes note of the time before something is judged by it: a clock that has been set
+// back must not make what follows look old.
+func (c *core) clock(now time.Time) {
+	c.fleet.Clock(now)
+	c.engine.SetClock(now)
+}
+
 // learn hands to engine and queue what the fleet has found out.
 func (c *core) learn(n fleet.News, now time.Time) {
 	c.edits.Add(1)
@@ -127,11 +148,12 @@ func (c *core) learn(n fleet.News, now time.Time) {
 		}
 		c.queue.Rename(r.From, r.To)
 		c.renameRotations(r.From, r.To, now)
+		c.renameCarrier(r.From, r.To)
 		c.effects = append(c.effects, levelEffect{agent: string(r.From)})
 		c.level(r.To)
 	}
 	for _, l := range n.Lessons {
-		c.engine.Learn(l.Model, l.Window, l.PreTokens)
+		c.engine.Learn(l)
 	}
 	for _, h := range n.Heard { // first: what has been heard is no more withdrawn
 		at := h.At.Time()
@@ -139,6 +161,9 @@ func (c *core) learn(n fleet.News, now time.Time) {
 			at = now
 		}
 		for _, m := range c.queue.Heard(h.Agent, h.Text, at) {
+			if m.Notice() && m.Key.Agent == h.Agent {
+				c.act(c.engine.Step(alerts.Event{Kind: alerts.EventHeard, Agent: h.Agent, At: at, Notice: m.Key.Kind, Cycle: m.Key.Cycle}), now)
+			}
 			c.log.Debug("message heard", "agent", m.To, "id", m.ID, "via", m.Via)
 		}
 		s, _ := c.fleet.Seated(h.Agent)
@@ -196,7 +221,7 @@ func (c *core) say(s alerts.Say, now time.Time) {
 	if agent, err := c.fleet.Agent(string(to), true); err == nil {
 		to = agent // a parent may be named by its name or session
 	}
-	if _, err := c.queue.Put(outbox.Message{Key: s.Key, To: to, Mode: s.Mode, Text: s.Text}, now); err != nil {
+	if _, err := c.queue.Put(outbox.Message{Key: s.Key, To: to, Mode: s.Mode, Text: s.Text, Plain: s.Plain}, now); err != nil {
 		c.log.Error("a notice cannot be queued", "key", s.Key, "err", err)
 	}
 }
@@ -213,12 +238,21 @@ const (
 	askEvery = 5 * time.Second
 	// lookEvery is how often it is looked at who is at work.
 	lookEvery = 10 * time.Second
+	// buryEvery is how often it is looked whose process has ended without a word.
+	buryEvery = 4 * time.Second
 )
 
 // pass takes note of the passing of time.
 func (c *core) pass(now time.Time) {
 	if !c.caughtUp {
 		return
+	}
+	if now.Sub(c.buried) >= buryEvery || now.Before(c.buried) {
+		c.buried = now
+		if c.fleet.Bury(now) {
+			c.edits.Add(1)
+			c.activity = time.Time{}
+		}
 	}
 	if now.Sub(c.activity) >= lookEvery || now.Before(c.activity) {
 		c.activity = now
@@ -238,6 +272,9 @@ func (c *core) pass(now time.Time) {
 		return
 	}
 	read := func(agent alerts.AgentID, answered time.Time) (time.Time, bool) {
+		if c.restarting(agent) {
+			return time.Time{}, true
+		}
 		return c.fleet.ReadUntil(agent, answered, now)
 	}
 	// Transcripts go on without asking: at least each second while something is under way.
@@ -260,6 +297,7 @@ const (
 func (c *core) forget(now time.Time) {
 	c.forgot = now
 	c.past.forget(now.Add(-pastKept), pastMost)
+	maps.DeleteFunc(c.refused, func(_ string, r refusedRestart) bool { return now.Sub(r.at) > keepFor })
 	for _, id := range c.engine.Forgotten(now.Add(-keepFor)) {
 		if _, open := c.rotations.Open(id); open || c.queue.HasWaiting(id) || len(c.engine.Reminders(id)) > 0 || !c.fleet.Forget(id) {
 			continue
@@ -286,6 +324,10 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durab
 	c.hooks.count(p.Event)
 	n, agent := c.fleet.Hook(p, transcript.InstantOf(now))
 	c.tell(n, now)
+	c.hookCame(agent)
+	if p.Event == hook.PreCompact && agent != "" && !p.Subagent() {
+		c.compacting(agent, p.Trigger)
+	}
 	if p.Event == hook.SessionStart && agent != "" && (p.Source == "clear" || p.Source == "startup") {
 		c.rotate(handoff.Started{Agent: agent, Session: p.SessionID, Cleared: p.Source == "clear", At: stampOf(p, now)}, now)
 	}
@@ -303,8 +345,12 @@ func stampOf(p *hook.Payload, now time.Time) time.Time {
 	return now
 }
 
-// answer is what a hook is told: at most one message, which has been offered then.
+// answer is what a hook is told: at most one message, which has been offered then. A prompt
+// that is a call is answered with the message that it names.
 func (c *core) answer(agent alerts.AgentID, p *hook.Payload, now time.Time) (answer hook.Answer, offered outbox.ID) {
+	if id, called := outbox.Called(p.Prompt); called && p.Event == hook.UserPromptSubmit && !c.dryRun && agent != "" && !p.Subagent() {
+		return c.answerCall(agent, id, now)
+	}
 	if m, ok := c.offer(agent, p, now); ok {
 		return hook.Answer{Event: p.Event, Context: c.sanitise(m.Line())}, m.ID
 	}
@@ -343,10 +389,15 @@ func (c *core) offer(agent alerts.AgentID, p *hook.Payload, now time.Time) (m ou
 		return m, false
 	}
 	least := alerts.Important
-	switch p.Event {
-	case hook.SessionStart:
+	stopHeard := hook.StopHeard(c.fleet.ClientVersion(p.SessionID))
+	switch {
+	case p.Event == hook.SessionStart:
 		least = alerts.Sequential
-	case hook.Stop:
+	case p.Event == hook.Stop && !stopHeard:
+		return m, false
+	case !stopHeard: // sequential messages cannot wait for the end of the turn
+		least = alerts.Sequential
+	case p.Event == hook.Stop:
 		if !p.StopHookActive {
 			delete(c.stops, agent)
 		}

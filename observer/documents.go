@@ -39,12 +39,21 @@ func (a *App) prepare(ctx context.Context, e prepareEffect) {
 	if e.rotation.Auto() {
 		in.Read = doc.File
 	}
+	if typed := e.rotation.Way != handoff.WayRestart; err == nil && typed && !alerts.Plain(in.Read) {
+		in.Plain, err = a.o.Handoff.Documents.Plain(in.ID, doc.Body, now)
+	}
 	if err != nil {
 		a.log.Warn("the document of a handoff is not fit", "agent", e.rotation.Agent, "id", e.rotation.ID, "err", err)
 		in.Reason = fileReason(err)
 	}
 	// With ctx the loop has ended: the next observer looks again.
-	_ = a.change(ctx, func(c *core) bool { c.rotate(in, now); return true })
+	_ = a.change(ctx, func(c *core) bool {
+		if r, known := c.rotations.Find(in.ID); known && r.State == handoff.Reserved && in.Reason == "" {
+			in.Messages = c.carried(&r, now)
+		}
+		c.rotate(in, now)
+		return true
+	})
 }
 
 // leaveEffect keeps the document of an agent whose client has ended before its handoff: for
@@ -59,6 +68,19 @@ func (e leaveEffect) do(p *performer) {
 	})
 }
 
+// sweepEffect removes old copies of documents under plain names.
+type sweepEffect struct{}
+
+func (sweepEffect) do(p *performer) {
+	if docs := p.app.o.Handoff.Documents; docs != nil {
+		p.typing.Go(func() {
+			if err := docs.SweepPlain(time.Now()); err != nil {
+				p.log.Debug("old copies of documents stay", "err", err)
+			}
+		})
+	}
+}
+
 // fileReason is the word for a document that cannot be handed over.
 func fileReason(err error) string {
 	e, ok := errors.AsType[*handoff.FileError](err)
@@ -67,6 +89,8 @@ func fileReason(err error) string {
 		return handoff.ReasonFileGone
 	case ok:
 		return "file_" + e.Reason.String()
+	case errors.Is(err, handoff.ErrNotPlain):
+		return handoff.ReasonNotPlain
 	}
 	return "document_not_stored"
 }
@@ -90,7 +114,7 @@ func (a *App) keepDocument(e prepareEffect, own bool, now time.Time) (doc handof
 			return doc, written, err
 		}
 		if own && r.Document != "" && f.Modified.Equal(r.Written) { // as it was when the terminal refused
-			return handoff.Document{ID: r.Document, Channel: r.Channel, Path: r.Path}, r.Written, nil
+			return handoff.Document{ID: r.Document, Channel: r.Channel, Path: r.Path, Body: string(f.Content)}, r.Written, nil
 		}
 		n.Body, written = string(f.Content), f.Modified
 	}
@@ -113,7 +137,7 @@ func (a *App) fit(ctx context.Context, r *handoff.Rotation) error {
 	if a.o.Handoff.Rotations.Resume != nil {
 		prompt = a.o.Handoff.Rotations.Resume
 	}
-	if text := prompt(r.Path); a.core.sanitise(text) != text || !strings.Contains(text, r.Path) {
+	if text := prompt(r.Path); a.sanitise(text) != text || !strings.Contains(text, r.Path) {
 		return fmt.Errorf("%q cannot be typed into a terminal as it is; write the document under a short and plain name", r.Path)
 	}
 	ctx, cancel := context.WithTimeout(ctx, fitWithin)
@@ -165,6 +189,7 @@ type asked struct {
 	keep     bool // one is to be made of the transcript
 	n        handoff.NewDocument
 	path     string
+	own      handoff.Rotation // what the agent wants to hand over by itself: it has written that for just this
 }
 
 // documents says what a hook needs of the documents, nil for nothing. A session that a
@@ -186,6 +211,7 @@ func (c *core) documents(agent alerts.AgentID, p *hook.Payload, a *App) *asked {
 		x.n = handoff.NewDocument{
 			Channel: channel.Name, Agent: string(agent), SessionID: p.SessionID, PID: s.At.PID, WorkingDir: dir, Type: handoff.Auto, Executed: true,
 		}
+		x.own = c.written(agent)
 		return x
 	case p.Event != hook.SessionStart:
 		return nil
@@ -197,14 +223,39 @@ func (c *core) documents(agent alerts.AgentID, p *hook.Payload, a *App) *asked {
 	return x
 }
 
+// written is the last handoff that an agent has asked for in this cycle and that has not taken place, zero for none.
+func (c *core) written(agent alerts.AgentID) (last handoff.Rotation) {
+	v, _ := c.engine.Agent(agent)
+	for _, r := range c.rotations.All() { // the oldest first
+		if r.Agent == agent && !r.Auto() && r.State != handoff.Confirmed && !r.Made.Before(v.Opened) {
+			last = r
+		}
+	}
+	return last
+}
+
+// bodyOf fills in the document that is kept before a compaction: the agent's own, if it is fit, else one of the
+// transcript.
+func (a *App) bodyOf(x *asked, now time.Time) (err error) {
+	if x.own.Path != "" {
+		f, err := handoff.Examine(x.own.Path, x.own.Since, a.o.Handoff.DocumentBytes)
+		if err == nil {
+			x.n.Type, x.n.Path, x.n.Body = handoff.Manual, x.own.Path, string(f.Content)
+			return nil
+		}
+		a.log.Warn("an agent's own document is not fit; one is made of its transcript", "agent", x.n.Agent, "err", err)
+	}
+	x.n.Body, err = recentOf(x.path, &x.n, now)
+	return err
+}
+
 // answerOf finds the text that a session's start is told, "" for none, or keeps what a
 // compaction is about to take away.
 func (a *App) answerOf(ctx context.Context, x *asked, now time.Time) string {
 	docs := a.o.Handoff.Documents
 	if x.keep {
-		body, err := recentOf(x.path, &x.n, now)
+		err := a.bodyOf(x, now)
 		if err == nil {
-			x.n.Body = body
 			_, err = docs.Put(x.n, now)
 		}
 		if err != nil {

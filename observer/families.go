@@ -66,10 +66,16 @@ func (m *metrics) contexts(p *page) {
 			p.series(float64(btoi(v.level() == level.String())), "level", level.String(), "session", v.Label)
 		}
 	}
-	p.family("claude_session_compaction_threshold_tokens", "gauge", "Context size at which the client compacts by itself; absent while unknown.")
+	p.family("claude_session_compaction_threshold_tokens", "gauge", "Context size at which the client compacts by itself, and where that is from: configured, seen, assumed; absent while unknown.")
 	for _, v := range p.sessions {
 		if v.policy.Threshold > 0 {
-			p.series(float64(v.policy.Threshold), "session", v.Label)
+			p.series(float64(v.policy.Threshold), "session", v.Label, "source", v.policy.ThresholdSource.String())
+		}
+	}
+	p.family("claude_session_cleared_tokens", "gauge", "Tokens of tool results that were left out of the newest request, and that count besides the context on the way to the compaction threshold; absent for none, and while the threshold is unknown.")
+	for _, v := range p.sessions {
+		if v.Cleared > 0 && v.tokens() > 0 && v.policy.Threshold > 0 {
+			p.series(float64(v.Cleared), "session", v.Label)
 		}
 	}
 }
@@ -115,7 +121,7 @@ func (m *metrics) policies(p *page) {
 	}
 	p.family("claude_session_compacting", "gauge", "1 while the client compacts.")
 	for _, v := range p.sessions {
-		p.series(float64(btoi(v.policy.Compacting)), "session", v.Label)
+		p.series(float64(btoi(v.policy.Compacting && !v.Ended)), "session", v.Label)
 	}
 	p.family("claude_session_forecast_turns", "gauge", "Turns until the context reaches the compaction threshold, if it goes on to grow as it has; absent while unknown.")
 	for _, v := range p.sessions {
@@ -135,7 +141,7 @@ func (m *metrics) policies(p *page) {
 func (m *metrics) activity(p *page) {
 	p.family("claude_session_sample_timestamp_seconds", "gauge", "When a source last told of the session's context: time of its newest reading, report or hook.")
 	for _, v := range p.sessions {
-		if v.Source == transcript.FromEstimate {
+		if v.Source == transcript.FromEstimate && !v.Reading.IsZero() {
 			p.series(seconds(v.Reading), "session", v.Label, "source", "estimate")
 		}
 		if !v.Hooked.IsZero() {
@@ -154,7 +160,7 @@ func (m *metrics) activity(p *page) {
 			p.series(seconds(seen), "session", v.Label)
 		}
 	}
-	p.family("claude_session_active", "gauge", "1 while the session's client runs or it did something in the last 10 minutes.")
+	p.family("claude_session_active", "gauge", "1 while the session's client runs, or it did something in the last 10 minutes and is not known to have ended.")
 	for _, v := range p.sessions {
 		p.series(float64(btoi(v.Live)), "session", v.Label)
 	}

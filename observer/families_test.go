@@ -67,11 +67,11 @@ func TestFamiliesOfSignals(t *testing.T) {
 	want := map[string]float64{
 		`claude_session_context_tokens{session="em"}`: 60_000, `claude_session_context_window_tokens{session="em"}`: 200_000,
 		`claude_session_context_ratio{session="em"}`: 0.3, `claude_session_statusline_ratio{session="em"}`: 0.31, `claude_session_drift_tokens{session="em"}`: 2_000,
-		`claude_session_sample_timestamp_seconds{session="em",source="transcript"}`: seconds(0),
-		`claude_session_sample_timestamp_seconds{session="em",source="statusline"}`: seconds(time.Second),
-		`claude_session_sample_timestamp_seconds{session="em",source="hook"}`:       seconds(-6 * time.Minute),
-		`claude_session_compaction_threshold_tokens{session="em"}`:                  160_000,
-		`claude_session_forecast_turns{session="em"}`:                               10, `claude_session_forecast_seconds{session="em"}`: 400,
+		`claude_session_sample_timestamp_seconds{session="em",source="transcript"}`:    seconds(0),
+		`claude_session_sample_timestamp_seconds{session="em",source="statusline"}`:    seconds(time.Second),
+		`claude_session_sample_timestamp_seconds{session="em",source="hook"}`:          seconds(-6 * time.Minute),
+		`claude_session_compaction_threshold_tokens{session="em",source="configured"}`: 160_000,
+		`claude_session_forecast_turns{session="em"}`:                                  10, `claude_session_forecast_seconds{session="em"}`: 400,
 		`claude_session_active{session="em"}`: 1, `claude_session_level{level="ok",session="em"}`: 1,
 		`sm_queue_messages`: 1, `sm_hook_events_total{event="SessionStart"}`: 1, `sm_hook_events_total{event="StatusLine"}`: 1,
 	}
@@ -139,6 +139,37 @@ func TestMetricsOfLonelyAgents(t *testing.T) {
 	maps.DeleteFunc(got, func(name string, _ float64) bool { _, asked := want[name]; return !asked })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r.stop()
+}
+
+// TestMetricsWithoutStamps: a session whose records bear no time has no time in metrics,
+// be its context told or estimated.
+func TestMetricsWithoutStamps(t *testing.T) {
+	checkAppLeaks(t)
+	r := newWatched(t).start()
+	long := strings.Repeat("words ", 3000)
+	for i, usage := range []string{`{"input_tokens":30000,"output_tokens":10}`, `{}`} {
+		var lines []string
+		for n := range 3 {
+			lines = append(lines, fmt.Sprintf(`{"type":"user","uuid":"p%d","message":{"content":%q}}`, n, long),
+				fmt.Sprintf(`{"type":"assistant","uuid":"r%d","message":{"id":"m%d","model":"other","usage":%s}}`, n, n, usage),
+				fmt.Sprintf(`{"type":"system","subtype":"turn_duration","uuid":"e%d"}`, n))
+		}
+		r.write(uuid(i+1), lines...)
+	}
+	var got map[string]float64
+	r.until("both contexts show", func() bool {
+		got = r.scrape()
+		return len(having(got, "claude_session_context_tokens{")) == 2
+	})
+	if stamps := having(got, "claude_session_sample_timestamp_seconds"); len(stamps) > 0 {
+		t.Errorf("times of none: %v", stamps)
+	}
+	for series, v := range having(got, "_timestamp_seconds") {
+		if v < 0 {
+			t.Errorf("%s is %v", series, v)
+		}
 	}
 	r.stop()
 }

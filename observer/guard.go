@@ -47,8 +47,8 @@ type route struct {
 	handler http.Handler
 }
 
-// guardOptions is what the configuration says about who may come in.
-type guardOptions struct {
+// gatekeeperOptions is what the configuration says about who may come in.
+type gatekeeperOptions struct {
 	allowedHosts []string            // http.allowed_hosts; without a port, the listener's port fits too
 	allowedUIDs  []uint32            // http.allowed_uids
 	token        string              // empty: token routes do not exist on TCP
@@ -67,7 +67,7 @@ const (
 	rejectSize    = "size"
 )
 
-// rejectReasons is the closed set that guardOptions.rejected is called with.
+// rejectReasons is the closed set that gatekeeperOptions.rejected is called with.
 func rejectReasons() []string {
 	return []string{rejectMethod, rejectHost, rejectBrowser, rejectPeer, rejectToken, rejectType, rejectSize}
 }
@@ -75,7 +75,7 @@ func rejectReasons() []string {
 // newHandler puts the guard in front of routes: once for the Unix socket, where
 // all of them are served, and once for TCP, where the others look exactly like
 // paths that do not exist. Both need the connection context of newServer.
-func newHandler(routes []route, o guardOptions) (socket, tcp http.Handler) {
+func newHandler(routes []route, o gatekeeperOptions) (socket, tcp http.Handler) {
 	if o.rejected == nil {
 		o.rejected = func(string) {}
 	}
@@ -85,12 +85,12 @@ func newHandler(routes []route, o guardOptions) (socket, tcp http.Handler) {
 	onTCP := slices.DeleteFunc(slices.Clone(routes), func(r route) bool {
 		return r.tier == tierSocketOnly || r.tier == tierToken && o.token == ""
 	})
-	return newGuard(routes, o, false), newGuard(onTCP, o, true)
+	return newGatekeeper(routes, o, false), newGatekeeper(onTCP, o, true)
 }
 
-// A guard is the door of one kind of listener.
-type guard struct {
-	guardOptions
+// gatekeeper decides who may ask for what on one kind of listener.
+type gatekeeper struct {
+	gatekeeperOptions
 	tcp      bool
 	uid      uint32
 	tokenSum [sha256.Size]byte
@@ -107,9 +107,9 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.byMethod[r.Method].handler.ServeHTTP(w, r)
 }
 
-func newGuard(routes []route, o guardOptions, tcp bool) *guard {
-	g := &guard{
-		guardOptions: o, tcp: tcp, uid: uint32(os.Geteuid()),
+func newGatekeeper(routes []route, o gatekeeperOptions, tcp bool) *gatekeeper {
+	g := &gatekeeper{
+		gatekeeperOptions: o, tcp: tcp, uid: uint32(os.Geteuid()),
 		tokenSum: sha256.Sum256([]byte(o.token)), mux: http.NewServeMux(),
 	}
 	endpoints, methods := map[string]*endpoint{}, map[string]bool{}
@@ -154,9 +154,12 @@ type refusal struct {
 	key, value string // a header that the code asks for
 }
 
-func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (g *gatekeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if g.tcp {
 		setSecurityHeaders(w.Header())
+		if isStranger(peerOf(r.Context()).conn) {
+			w.Header().Set("Connection", "close") // a connection that waits for more would take room in a share
+		}
 	}
 	v := &visit{w: w, r: r}
 	// The mux may have a redirect to a cleaned path instead; to us that is a path
@@ -183,7 +186,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mux.ServeHTTP(w, v.r)
 }
 
-func (g *guard) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
+func (g *gatekeeper) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
 	if no.reason != "" {
 		g.rejected(no.reason)
 		g.log.Debug("request refused", "reason", no.reason, "code", no.code, "method", r.Method, "path", r.URL.Path)
@@ -221,7 +224,7 @@ func answerError(w http.ResponseWriter, code int, text string) {
 // checkMethod comes first, for known and unknown paths alike. An unknown path
 // goes on with any method that some route behind this door has, so that it
 // cannot be told from a route that is not on this door.
-func (g *guard) checkMethod(v *visit) *refusal {
+func (g *gatekeeper) checkMethod(v *visit) *refusal {
 	allowed := g.methods
 	if v.endpoint != nil {
 		allowed = slices.Sorted(maps.Keys(v.endpoint.byMethod))
@@ -236,7 +239,7 @@ func (g *guard) checkMethod(v *visit) *refusal {
 // checkHost is the defence against DNS rebinding, and against 0.0.0.0 and the
 // other names of loopback: a name is right because it is on the list. No browser
 // reaches a Unix socket, so there any name will do.
-func (g *guard) checkHost(v *visit) *refusal {
+func (g *gatekeeper) checkHost(v *visit) *refusal {
 	// A target with a host of its own is meant for a proxy.
 	target := v.r.URL.IsAbs() || v.r.URL.Host != ""
 	if !g.tcp || !target && g.knownHost(v.r) {
@@ -248,7 +251,7 @@ func (g *guard) checkHost(v *visit) *refusal {
 	}
 }
 
-func (g *guard) knownHost(r *http.Request) bool {
+func (g *gatekeeper) knownHost(r *http.Request) bool {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	if !ok {
 		return false
@@ -267,7 +270,7 @@ func (g *guard) knownHost(r *http.Request) bool {
 
 // checkBrowser refuses what a browser adds to a request that another site made
 // it send. Sec-Fetch-Mode alone says nothing: Node's fetch sends it too.
-func (g *guard) checkBrowser(v *visit) *refusal {
+func (g *gatekeeper) checkBrowser(v *visit) *refusal {
 	no := &refusal{
 		reason: rejectBrowser, code: http.StatusForbidden,
 		text: "refused because of its browser headers; open this server's own address, or send no Origin, Referer or Sec-Fetch-Site",
@@ -295,7 +298,7 @@ func (g *guard) checkBrowser(v *visit) *refusal {
 	return nil
 }
 
-func (g *guard) checkPath(v *visit) *refusal {
+func (g *gatekeeper) checkPath(v *visit) *refusal {
 	if v.route != nil {
 		return nil
 	}
@@ -308,7 +311,7 @@ func (g *guard) checkPath(v *visit) *refusal {
 
 // checkPeer asks the kernel who is on the other end. Root is not one of us
 // unless we are root.
-func (g *guard) checkPeer(v *visit) *refusal {
+func (g *gatekeeper) checkPeer(v *visit) *refusal {
 	if g.tcp && v.route.tier == tierToken {
 		return g.checkToken(v)
 	}
@@ -331,7 +334,7 @@ func (g *guard) checkPeer(v *visit) *refusal {
 
 // checkToken compares digests, so that neither the content nor the length of
 // the token shows in the time it takes.
-func (g *guard) checkToken(v *visit) *refusal {
+func (g *gatekeeper) checkToken(v *visit) *refusal {
 	if values := v.r.Header["Authorization"]; len(values) == 1 {
 		scheme, given, _ := strings.Cut(values[0], " ")
 		sum := sha256.Sum256([]byte(given))
@@ -347,7 +350,7 @@ func (g *guard) checkToken(v *visit) *refusal {
 
 // checkType lets only JSON through to routes that change something: the types
 // that a page can send without a preflight are all others.
-func (g *guard) checkType(v *visit) *refusal {
+func (g *gatekeeper) checkType(v *visit) *refusal {
 	switch v.r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodDelete:
 		return nil
@@ -365,7 +368,7 @@ func (g *guard) checkType(v *visit) *refusal {
 
 // checkSize reads the whole body. The handler then sees a complete one of a
 // size that was agreed to, or is not called, also when no length was announced.
-func (g *guard) checkSize(v *visit) *refusal {
+func (g *gatekeeper) checkSize(v *visit) *refusal {
 	no := &refusal{
 		reason: rejectSize, code: http.StatusRequestEntityTooLarge,
 		text: fmt.Sprintf("body too large; send at most %d bytes", v.route.body),

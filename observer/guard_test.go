@@ -71,8 +71,8 @@ func (p *plant) routes() []route {
 	}
 }
 
-func (p *plant) options() guardOptions {
-	return guardOptions{
+func (p *plant) options() gatekeeperOptions {
+	return gatekeeperOptions{
 		allowedHosts: []string{"box.lan", "fixed.lan:99"},
 		allowedUIDs:  []uint32{allowedUID()},
 		token:        "s3cret",
@@ -120,7 +120,7 @@ func serveUntilEnd(t *testing.T, srv *http.Server, l net.Listener) {
 // serveTCP runs h as one of our servers; change may be nil.
 func serveTCP(t *testing.T, h http.Handler, change func(*http.Server)) *net.TCPAddr {
 	t.Helper()
-	listeners, err := listenTCP(t.Context(), []string{"127.0.0.1:0"}, slog.New(slog.DiscardHandler))
+	listeners, err := listenTCP(t.Context(), []string{"127.0.0.1:0"}, newShares([]uint32{ownUID()}), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

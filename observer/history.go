@@ -58,12 +58,13 @@ const (
 	markClear
 	markSession
 	markHandoff
+	markRewind
 )
 
 // markName is a mark's kind as the page calls it.
 func markName(kind uint8) string {
 	if kind >= markCompaction {
-		return [...]string{"compaction", "clear", "session", "handoff"}[kind-markCompaction]
+		return [...]string{"compaction", "clear", "session", "handoff", "rewind"}[kind-markCompaction]
 	}
 	return alerts.Kind(kind).String()
 }
@@ -229,7 +230,7 @@ func (hs histories) event(ev *alerts.Event, now time.Time) {
 		return
 	}
 	h := hs.of(ev.Agent, now)
-	if ev.Source == transcript.FromStatusline && h.told {
+	if ev.Source == transcript.FromStatusline && h.told && !ev.Back {
 		return
 	}
 	h.told = h.told || ev.Source == transcript.FromTranscript
@@ -246,6 +247,8 @@ func (hs histories) opened(o *alerts.Opened, now time.Time) {
 		kind = markSession
 	case alerts.CauseHandoff:
 		kind = markHandoff
+	case alerts.CauseRewind:
+		kind = markRewind
 	}
 	hs.of(o.Agent, now).open(o.At, kind, uint8(o.Trigger), o.PreTokens)
 }

@@ -26,6 +26,7 @@ const (
 	seatValues    = "handoff/agent/"
 	handoffValue  = "handoff/counters"
 	hooksValue    = "hooks/counters"
+	rootValues    = "projects/"
 )
 
 // kept is what a restart goes on from besides the fleet's own records.
@@ -35,6 +36,7 @@ type kept struct {
 	messages []outbox.Message
 	ended    outbox.Counters
 	hooks    hookCounts
+	roots    []string // projects folders learnt from clients
 
 	rotations []handoff.Rotation
 	seats     []handoff.Seat
@@ -61,6 +63,8 @@ func loadKept(store *state.Store) (k kept, err error) {
 			err = decode(v, &k.rotations)
 		case strings.HasPrefix(name, seatValues):
 			err = decode(v, &k.seats)
+		case strings.HasPrefix(name, rootValues):
+			k.roots = append(k.roots, strings.TrimPrefix(name, rootValues))
 		case name == handoffValue:
 			err = json.Unmarshal(v.Data, &k.rotated)
 		case name == engineValue:
@@ -116,6 +120,14 @@ func (c *core) take() (b *batch, ok bool) {
 		c.hooks.changed = false
 		b.put(hooksValue, c.hooks)
 	}
+	for _, root := range c.roots {
+		if root.kept {
+			b.put(rootValues+root.path, true)
+		} else {
+			b.values = append(b.values, state.Value{Name: rootValues + root.path})
+		}
+	}
+	c.roots = nil
 	if len(b.values) > 0 { // messages, handoffs and reminders show, too
 		c.edits.Add(1)
 	}

@@ -97,7 +97,8 @@ func TestLesson14_OtherThresholdsWithdrawWhatWaits(t *testing.T) {
 	r := newSeed(t)
 	r.uses("em", 52)
 	r.stop()
-	r.o.Alerts.Thresholds.WarningPercentage, r.o.Alerts.Thresholds.CriticalPercentage = 80, 90
+	limits := &r.o.Alerts.Thresholds
+	limits.WarningPercentage, limits.CriticalPercentage, limits.WarningOfThreshold, limits.CriticalOfThreshold = 80, 90, 0, 0
 	r.start()
 	r.checkMail("above the threshold no more", "em/1/warning withdrawn")
 	r.stop()
@@ -154,9 +155,10 @@ func TestLesson28_NotifyRunsNoShell(t *testing.T) {
 	r := newWatched(t)
 	out, trap := filepath.Join(r.dir, "told"), filepath.Join(r.dir, "trap")
 	r.o.Notify = []string{"tee", "-a", out}
+	hostile := "$(touch " + trap + ");`touch " + trap + "`|touch " + trap
+	r.o.Alerts.Messages.Storm = hostile + " {{.Name}}"
 	r.start()
-	name := "$(touch " + trap + ");`touch " + trap + "`|touch " + trap
-	r.joins("em", fmt.Sprintf(`,"name":%q,"claude_session_id":%q`, name, uuid(1)))
+	r.joins("em", fmt.Sprintf(`,"name":%q,"claude_session_id":%q`, "$(touch x)", uuid(1)))
 	begin := time.Now().Add(-time.Minute)
 	for i := range 3 {
 		at := begin.Add(time.Duration(10*i) * time.Second)
@@ -168,9 +170,8 @@ func TestLesson28_NotifyRunsNoShell(t *testing.T) {
 		told = string(b)
 		return told != ""
 	})
-	want := "[sm context] $(touch " + trap + ");`touch " + trap + "`|touch " + trap
-	if !strings.HasPrefix(told, want) || strings.Count(told, "\n") != 1 {
-		t.Errorf("told %q, want %q and more in one line", told, want)
+	if want := hostile + " __touch_x_\n"; told != want {
+		t.Errorf("told %q, want %q", told, want)
 	}
 	if _, err := os.Stat(trap); err == nil {
 		t.Error("a shell has run")

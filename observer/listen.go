@@ -14,18 +14,13 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"sm/observer/api"
 )
 
 const (
-	// maxSocketPath is what the smallest sun_path of our systems holds (macOS),
-	// so that a configuration that works on one works on the other.
-	maxSocketPath = 103
-
-	// maxTCPConns bounds what other users and web pages can keep open.
-	maxTCPConns = 64
-
-	// maxSocketConns is larger: only we get there, and each `sm run` has a long
-	// poll open that must not keep hooks out.
+	// maxSocketConns bounds the socket's connections: only we get there, and each
+	// `sm run` has a long poll open that must not keep hooks out.
 	maxSocketConns = 1024
 )
 
@@ -42,8 +37,8 @@ func listenUnix(ctx context.Context, path string) (net.Listener, error) {
 
 func bindUnix(ctx context.Context, path string) (net.Listener, error) {
 	switch {
-	case len(path) > maxSocketPath:
-		return nil, fmt.Errorf("path has %d bytes and the system takes %d; set socket to a shorter one", len(path), maxSocketPath)
+	case len(path) > api.MaxSocketPath:
+		return nil, fmt.Errorf("path has %d bytes and the system takes %d; set socket to a shorter one", len(path), api.MaxSocketPath)
 	case !filepath.IsAbs(path): // among these, names with @: sockets without a file, thus without an owner
 		return nil, errors.New("not an absolute path; set socket to one")
 	}
@@ -152,7 +147,8 @@ func clearStale(ctx context.Context, path string) error {
 
 // listenTCP listens on every address, or on none. Without IPv6 the address
 // [::1] is left out with a warning: there is then nobody to squat it either.
-func listenTCP(ctx context.Context, addresses []string, log *slog.Logger) (listeners []net.Listener, err error) {
+// Connections have a place in s.
+func listenTCP(ctx context.Context, addresses []string, s *shares, log *slog.Logger) (listeners []net.Listener, err error) {
 	defer func() {
 		if err != nil {
 			for _, l := range listeners {
@@ -166,7 +162,7 @@ func listenTCP(ctx context.Context, addresses []string, log *slog.Logger) (liste
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 		switch {
 		case err == nil:
-			listeners = append(listeners, limitListener(l, maxTCPConns))
+			listeners = append(listeners, shareListener(l, s))
 		case noIPv6(address, err):
 			log.Warn("no IPv6 here, address left out", "address", address, "err", err)
 			skipped = err
@@ -313,7 +309,7 @@ func peerUID(c net.Conn) (uint32, error) {
 	case interface{ NetConn() net.Conn }:
 		return peerUID(c.NetConn())
 	case *net.UnixConn:
-		return unixPeerUID(c)
+		return api.PeerUID(c)
 	case *net.TCPConn:
 		return tcpPeerUID(c)
 	}

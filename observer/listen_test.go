@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/api"
 )
 
 // shortPath is a path for a socket in a directory that does not exist yet;
@@ -188,8 +190,8 @@ func TestListenUnixPath(t *testing.T) {
 	base := shortPath(t)
 	dir := filepath.Dir(base)
 	for _, tc := range []struct{ path, want string }{
-		{filepath.Join(dir, strings.Repeat("x", maxSocketPath-len(dir)-1)), ""},
-		{filepath.Join(dir, strings.Repeat("x", maxSocketPath-len(dir))), "path has 104 bytes and the system takes 103; set socket"},
+		{filepath.Join(dir, strings.Repeat("x", api.MaxSocketPath-len(dir)-1)), ""},
+		{filepath.Join(dir, strings.Repeat("x", api.MaxSocketPath-len(dir))), "path has 104 bytes and the system takes 103; set socket"},
 		{filepath.Join(dir, strings.Repeat("x", 500)), "the system takes 103; set socket"},
 		{"@sm", "not an absolute path; set socket"},
 		{"sm.sock", "not an absolute path; set socket"},
@@ -219,28 +221,28 @@ func TestListenUnixCloseKeepsOthers(t *testing.T) {
 
 func TestListenTCP(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	none, err := listenTCP(t.Context(), nil, log)
+	none, err := listenTCP(t.Context(), nil, newShares([]uint32{ownUID()}), log)
 	if err != nil || len(none) != 0 {
 		t.Errorf("no addresses: %v, %v", none, err)
 	}
-	taken, err := listenTCP(t.Context(), []string{"127.0.0.1:0"}, log)
+	taken, err := listenTCP(t.Context(), []string{"127.0.0.1:0"}, newShares([]uint32{ownUID()}), log)
 	noErrors(t, err)
 	defer taken[0].Close()
-	free, err := listenTCP(t.Context(), []string{"127.0.0.1:0"}, log)
+	free, err := listenTCP(t.Context(), []string{"127.0.0.1:0"}, newShares([]uint32{ownUID()}), log)
 	noErrors(t, err)
 	address := free[0].Addr().String()
 	noErrors(t, free[0].Close())
 
-	_, err = listenTCP(t.Context(), []string{address, taken[0].Addr().String()}, log)
+	_, err = listenTCP(t.Context(), []string{address, taken[0].Addr().String()}, newShares([]uint32{ownUID()}), log)
 	want := fmt.Sprintf("listen %s: already in use", taken[0].Addr())
 	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "; stop it or set listen") {
 		t.Errorf("taken port: %v, want %s…; stop it or set listen", err, want)
 	}
-	again, err := listenTCP(t.Context(), []string{address}, log)
+	again, err := listenTCP(t.Context(), []string{address}, newShares([]uint32{ownUID()}), log)
 	noErrors(t, err) // the failure before has let go of it
 	noErrors(t, again[0].Close())
 
-	if _, err := listenTCP(t.Context(), []string{"127.0.0.1:x"}, log); err == nil || !strings.HasSuffix(err.Error(), "; set listen") {
+	if _, err := listenTCP(t.Context(), []string{"127.0.0.1:x"}, newShares([]uint32{ownUID()}), log); err == nil || !strings.HasSuffix(err.Error(), "; set listen") {
 		t.Errorf("not a port: %v", err)
 	}
 }
@@ -260,7 +262,7 @@ func TestListenNoIPv6(t *testing.T) {
 		t.Errorf("left out (-want +got):\n%s", diff)
 	}
 	var out bytes.Buffer
-	l, err := listenTCP(t.Context(), []string{"127.0.0.1:0", "[::1]:0"}, slog.New(slog.NewTextHandler(&out, nil)))
+	l, err := listenTCP(t.Context(), []string{"127.0.0.1:0", "[::1]:0"}, newShares([]uint32{ownUID()}), slog.New(slog.NewTextHandler(&out, nil)))
 	noErrors(t, err)
 	for _, l := range l {
 		noErrors(t, l.Close())
@@ -364,7 +366,7 @@ func TestServerStream(t *testing.T) {
 	_, h := newHandler([]route{
 		{pattern: "/stream", methods: []string{"GET", "POST"}, tier: tierAnyLocal, stream: true, handler: slow},
 		{pattern: "/plain", methods: []string{"GET"}, tier: tierAnyLocal, handler: slow},
-	}, guardOptions{})
+	}, gatekeeperOptions{})
 	a := serveTCP(t, h, func(s *http.Server) { s.ReadHeaderTimeout, s.ReadTimeout, s.WriteTimeout = limit, limit, limit })
 	w := newRawClient(t, a)
 	host := "Host: " + a.String() + "\r\n"

@@ -56,6 +56,7 @@ func (a *App) loop(ctx context.Context) {
 		err := follow.Run(ctx, follow.Options{
 			Projects: a.o.Projects, ActiveFor: activeFor, NoInotify: a.o.NoInotify,
 			Logger: a.log.With("component", "follow"), Stats: a.stats, Clients: a.clients,
+			Learnt: a.remembered, Learn: a.learnt,
 		}, cursors, a.changes)
 		if err != nil {
 			a.fail(err)
@@ -86,7 +87,7 @@ func (a *App) loop(ctx context.Context) {
 			c.pass(now)
 			if busy := w.offer(c); !busy && litter > litterMany && c.caughtUp {
 				litter = 0
-				a.work.Go(debug.FreeOSMemory)
+				a.work.Go(a.releaseMemory)
 			}
 		case done := <-w.done:
 			effects.do(w.saved(c, done))
@@ -100,6 +101,14 @@ func (a *App) loop(ctx context.Context) {
 	effects.end()
 }
 
+// releaseMemory gives back what reading and storing have left behind.
+func (a *App) releaseMemory() {
+	if err := a.store.Release(); err != nil {
+		a.log.Debug("memory stays taken", "err", err)
+	}
+	debug.FreeOSMemory()
+}
+
 // apply takes one change and those that have come with it, and says how many.
 func (a *App) apply(c *core, change transcript.Change) (n int) {
 	for n = 1; ; n++ {
@@ -108,7 +117,9 @@ func (a *App) apply(c *core, change transcript.Change) (n int) {
 			a.caughtUp(c)
 		case !c.caughtUp && c.fleet.Settled() && c.early.hold(&change):
 		default:
-			c.learn(c.fleet.Apply(change), time.Now())
+			now := time.Now()
+			c.clock(now)
+			c.learn(c.fleet.Apply(change), now)
 		}
 		if n == burst {
 			return n
@@ -132,6 +143,9 @@ func (a *App) caughtUp(c *core) {
 	}
 	c.early.release(func(change transcript.Change) { c.learn(c.fleet.Apply(change), now) })
 	c.begin(now)
+	if a.o.CaughtUp != nil {
+		a.o.CaughtUp(int(a.stats.Parked.Load()))
+	}
 	a.log.Info("caught up", "files", a.stats.FilesDone.Load(), "bytes", a.stats.BytesDone.Load())
 	close(a.ready)
 }

@@ -19,6 +19,9 @@ func TestMain(m *testing.M) {
 	if urls := os.Getenv(fetchTargets); urls != "" {
 		os.Exit(fetchAll(strings.Fields(urls)))
 	}
+	if crowd := os.Getenv(crowdOf); crowd != "" {
+		holdCrowd(crowd)
+	}
 	flag.Bool("update", false, "write the files in testdata anew")
 	os.Exit(m.Run())
 }

@@ -37,7 +37,7 @@ func (a *App) getMessages(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		for _, m := range c.queue.Of(agent) {
-			answer.Messages = append(answer.Messages, messageOf(m))
+			answer.Messages = append(answer.Messages, c.message(m))
 		}
 	})
 	if err != nil {
@@ -54,7 +54,7 @@ func (a *App) getAllMessages(w http.ResponseWriter, r *http.Request) {
 	answer := api.Messages{Messages: []api.Message{}}
 	err := a.do(r.Context(), func(c *core) {
 		for _, m := range c.queue.All() {
-			answer.Messages = append(answer.Messages, messageOf(m))
+			answer.Messages = append(answer.Messages, c.message(m))
 		}
 	})
 	if err != nil {
@@ -90,6 +90,7 @@ func (a *App) postMessage(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var m outbox.Message
+	var answer api.Message
 	var odd, refused error
 	fresh := false
 	err := a.change(r.Context(), func(c *core) bool {
@@ -99,7 +100,7 @@ func (a *App) postMessage(w http.ResponseWriter, r *http.Request) {
 		}
 		from := c.sender(in.From)
 		m, refused = c.queue.Put(outbox.Message{To: agent, Ref: in.ID, From: from, Mode: mode, Text: in.Text}, now)
-		fresh = m.Made.Equal(now)
+		fresh, answer = m.Made.Equal(now), c.message(m)
 		return refused == nil
 	})
 	// Or it would be there twice when it is sent again. What was there before may have been
@@ -116,7 +117,7 @@ func (a *App) postMessage(w http.ResponseWriter, r *http.Request) {
 	case refused != nil:
 		answerError(w, http.StatusUnprocessableEntity, refused.Error())
 	default:
-		answerJSON(w, http.StatusAccepted, messageOf(m))
+		answerJSON(w, http.StatusAccepted, answer)
 	}
 }
 
@@ -183,6 +184,13 @@ func modeOf(name string) (m alerts.Mode, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// message is a message as the API tells it, with what it waits for.
+func (c *core) message(m outbox.Message) api.Message {
+	out := messageOf(m)
+	out.WaitsFor = c.waitsFor(&m)
+	return out
 }
 
 // messageOf is a message as the API tells it.

@@ -26,6 +26,16 @@ func paths() []string {
 	return []string{"/metrics", "/-/healthy", "/-/ready", "/", "/sessions", "/sessions/x", "/events", "/hooks/claude", "/alerts/webhook", "/debug/pprof/", "/metrics/", "/metrics/x", "/-/", "/favicon.ico"}
 }
 
+// metricsAddr is the address that MetricsListen has become, nil for none.
+func (r *rig) metricsAddr() net.Addr {
+	for _, d := range r.app.doors {
+		if d.foreign {
+			return d.listener.Addr()
+		}
+	}
+	return nil
+}
+
 // TestMetricsListen: the second listener has /metrics and health, for anyone by any
 // name, and nothing else.
 func TestMetricsListen(t *testing.T) {
@@ -34,10 +44,10 @@ func TestMetricsListen(t *testing.T) {
 	r.o.MetricsListen = "127.0.0.1:0"
 	r.write(uuid(1), reply(ago(time.Minute), "m1", 50_123, 1))
 	r.start()
-	if r.app.MetricsAddr() == nil || len(r.app.Addrs()) != 2 {
-		t.Fatalf("listening on %v and for others on %v", r.app.Addrs(), r.app.MetricsAddr())
+	if r.metricsAddr() == nil || len(r.app.Addrs()) != 2 {
+		t.Fatalf("listening on %v and for others on %v", r.app.Addrs(), r.metricsAddr())
 	}
-	w := newRawClient(t, r.app.MetricsAddr())
+	w := newRawClient(t, r.metricsAddr())
 	got := map[string]int{}
 	for _, path := range paths() {
 		got[path] = w.code("GET " + path + " HTTP/1.1\r\nHost: observer.example:9100\r\n\r\n")
@@ -60,7 +70,7 @@ func TestMetricsListen(t *testing.T) {
 	}
 	w.hangUp()
 	r.stop()
-	if _, err := net.Dial("tcp", r.app.MetricsAddr().String()); err == nil {
+	if _, err := net.Dial("tcp", r.metricsAddr().String()); err == nil {
 		t.Error("still listening after Stop")
 	}
 }
@@ -74,7 +84,7 @@ func TestMetricsListenPassword(t *testing.T) {
 	noErrors(t, os.WriteFile(r.o.WebConfigFile, []byte("basic_auth_users:\n  prom: $2a$04$Jvu9kfQHkvgi7uLGtcaOBemnyCWK2UWgkjYE.JhpS92omCH2fnNdG\n"), 0o600))
 	r.start()
 	ask := func(path, user, password string) int {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.app.MetricsAddr().String()+path, nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+r.metricsAddr().String()+path, nil)
 		noErrors(t, err)
 		if user != "" {
 			req.SetBasicAuth(user, password)
@@ -112,7 +122,7 @@ func TestMetricsListenTLS(t *testing.T) {
 	r.o.MetricsListen, r.o.WebConfigFile = "127.0.0.1:0", filepath.Join(r.dir, "web.yaml")
 	noErrors(t, os.WriteFile(r.o.WebConfigFile, []byte("tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n"), 0o600))
 	r.start()
-	address := r.app.MetricsAddr().String()
+	address := r.metricsAddr().String()
 	client := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}}
 	resp, err := client.Get("https://" + address + "/metrics")
 	noErrors(t, err)

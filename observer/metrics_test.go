@@ -29,7 +29,7 @@ func varied(t *testing.T) *rig {
 	r.write(uuid(2), reply(ago(7*time.Minute), "m2", 120_000, 70), boundary(ago(6*time.Minute), "b2", "auto", 120_070))
 	r.write(uuid(3), prompt(ago(5*time.Minute), "p3", "nothing yet"))
 	r.write(uuid(4), reply(ago(4*time.Minute), "m4", 190_000, 70), "no JSON")
-	r.write("not-an-id", replyOf("claude \"x\"\\y", "/home/dev/a\\b\n\"c\"", ago(3*time.Minute), "m5", 700_000, 1))
+	r.write("not-an-id", cut(40_000, replyOf("claude \"x\"\\y", "/home/dev/a\\b\n\"c\"", ago(3*time.Minute), "m5", 700_000, 1)))
 	r.client(4711, uuid(1), `,"status":"busy"`)
 	r.start()
 	r.write(uuid(1), boundary(ago(0), "b3", "manual", 50_123), boundary(ago(0), "b4", "other", 1))

@@ -76,6 +76,9 @@ type Options struct {
 	Sanitise func(text string) string
 	// Terminal reaches idle clients; nil for none.
 	Terminal Terminal
+	// TypeTexts lets texts of others be typed whole where no hook of the client works; else
+	// they wait for one.
+	TypeTexts bool
 	// Alive says whether a process still runs; an empty start time stands for any.
 	Alive func(pid int, start string) bool
 	// Ancestry lists a process and those that it descends from, the nearest first; nil
@@ -86,6 +89,9 @@ type Options struct {
 	Logger          *slog.Logger
 	// Stats, when set, tells how the catching up goes.
 	Stats *follow.Stats
+	// CaughtUp, when set, is called once, when the past has been read; transcripts is how many
+	// are known that nothing writes to now. It must return at once.
+	CaughtUp func(transcripts int)
 	// NoInotify makes the follower poll.
 	NoInotify bool
 }
@@ -114,19 +120,23 @@ type App struct {
 	calls     chan func(*core)
 	changes   chan transcript.Change
 	clients   chan []follow.Client
+	roots     *roots
+	learnt    chan string   // projects folders that clients have named, for the follower
 	ready     chan struct{} // closed when caught up
 	closing   chan struct{} // closed when Stop begins: long answers end
 	loopEnded chan struct{}
 	core      *core
-	edits     atomic.Uint64 // see core
-	hub       *hub
-	lastErr   error // of the loop's last transaction; read once it has ended
-	doors     []door
-	work      sync.WaitGroup
-	cancel    context.CancelFunc
-	failed    chan error // the first failure of a part that must not fail
-	stopOnce  sync.Once
-	stopErr   error
+	// remembered are the projects folders that were learnt in earlier runs.
+	remembered []string
+	edits      atomic.Uint64 // see core
+	hub        *hub
+	lastErr    error // of the loop's last transaction; read once it has ended
+	doors      []door
+	work       sync.WaitGroup
+	cancel     context.CancelFunc
+	failed     chan error // the first failure of a part that must not fail
+	stopOnce   sync.Once
+	stopErr    error
 }
 
 // New takes the state directory and the listeners; nothing runs yet. Stop releases
@@ -134,7 +144,7 @@ type App struct {
 func New(ctx context.Context, o Options) (*App, error) {
 	a := &App{
 		o: o, log: o.Logger, stats: o.Stats,
-		calls: make(chan func(*core)), changes: make(chan transcript.Change, 64), clients: make(chan []follow.Client),
+		calls: make(chan func(*core)), changes: make(chan transcript.Change, 64), clients: make(chan []follow.Client), learnt: make(chan string, learntMost),
 		ready: make(chan struct{}), closing: make(chan struct{}), loopEnded: make(chan struct{}), failed: make(chan error, 1),
 	}
 	if a.stats == nil {
@@ -184,7 +194,7 @@ type door struct {
 
 // listen opens the socket and the addresses, and puts the guard in front.
 func (a *App) listen(ctx context.Context) error {
-	onSocket, onTCP := newHandler(a.routes(), guardOptions{
+	onSocket, onTCP := newHandler(a.routes(), gatekeeperOptions{
 		allowedHosts: a.o.AllowedHosts, allowedUIDs: a.o.AllowedUIDs, token: a.o.WebhookToken, log: a.log, rejected: a.metrics.rejected,
 	})
 	socket, err := listenUnix(ctx, a.o.Socket)
@@ -192,7 +202,7 @@ func (a *App) listen(ctx context.Context) error {
 		return err
 	}
 	a.open(socket, onSocket)
-	tcp, err := listenTCP(ctx, a.o.Listen, a.log)
+	tcp, err := listenTCP(ctx, a.o.Listen, newShares(a.trusted()), a.log)
 	if err != nil {
 		return err
 	}
@@ -201,6 +211,9 @@ func (a *App) listen(ctx context.Context) error {
 	}
 	return a.listenMetrics(ctx)
 }
+
+// trusted are the uids whose connections always find room.
+func (a *App) trusted() []uint32 { return append([]uint32{uint32(os.Geteuid())}, a.o.AllowedUIDs...) }
 
 func (a *App) open(l net.Listener, h http.Handler) {
 	server := newServer(h, defaultServerTimeouts(), a.log)
@@ -221,7 +234,7 @@ func (a *App) listenMetrics(ctx context.Context) error {
 		return fmt.Errorf("listen %s: %w; set metrics.listen", a.o.MetricsListen, err)
 	}
 	server := newServer(a.metricsRoutes(), defaultServerTimeouts(), a.log)
-	a.doors = append(a.doors, door{foreign: true, listener: limitListener(l, maxTCPConns), server: server, serve: func(l net.Listener) error {
+	a.doors = append(a.doors, door{foreign: true, listener: shareListener(l, newShares(a.trusted())), server: server, serve: func(l net.Listener) error {
 		flags := &web.FlagConfig{WebConfigFile: &a.o.WebConfigFile}
 		return web.Serve(l, server, flags, a.log.With("component", "metrics"))
 	}})
@@ -237,16 +250,6 @@ func (a *App) Addrs() []net.Addr {
 		}
 	}
 	return addrs
-}
-
-// MetricsAddr is the address that MetricsListen has become, nil for none.
-func (a *App) MetricsAddr() net.Addr {
-	for _, d := range a.doors {
-		if d.foreign {
-			return d.listener.Addr()
-		}
-	}
-	return nil
 }
 
 // tcpAddrs are the addresses of Addrs that are not the socket's.

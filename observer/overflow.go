@@ -8,6 +8,7 @@ import (
 
 	"sm/alerts"
 	"sm/handoff"
+	"sm/handoff/guard"
 	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/transcript"
@@ -17,7 +18,7 @@ import (
 // GuardOptions are the settings of the guard.
 type GuardOptions struct {
 	Enabled bool
-	handoff.Guard
+	guard.Guard
 }
 
 // The files of the guard are in the projects, on whatever disk. They are read and written
@@ -40,10 +41,10 @@ func (a *App) judge(ctx context.Context, p *hook.Payload) (answer hook.Answer) {
 	var key alerts.Key
 	within, cancel := context.WithTimeout(ctx, judgeWithin)
 	defer cancel()
-	j, err := a.o.Guard.Judge(within, handoff.ToolCall{
+	j, err := a.o.Guard.Judge(within, guard.ToolCall{
 		Dirs: []string{p.SM.Project, p.CWD}, Client: guardClient(p.SessionID, &p.SM), Alive: a.o.Alive,
 		Exempt: func(dir string) bool { return a.o.Guard.Exempt(dir, p) },
-		Usage: func(s *handoff.GuardState) (usage float64) {
+		Usage: func(s *guard.State) (usage float64) {
 			usage, key = a.usage(ctx, p.SessionID, s)
 			return usage
 		},
@@ -67,8 +68,8 @@ func (a *App) judge(ctx context.Context, p *hook.Payload) (answer hook.Answer) {
 // to show, or nothing for a session without a state.
 func (a *App) guardLine(ctx context.Context, status *hook.Status, now time.Time) []byte {
 	client := guardClient(status.SessionID, &status.SM)
-	path, s, ok := handoff.FindGuarded([]string{status.SM.Project, status.ProjectDir, status.CurrentDir, status.CWD}, client)
-	if !ok || s.Lifecycle == handoff.SessionCompleted && !s.Overflowed {
+	path, s, ok := guard.Find([]string{status.SM.Project, status.ProjectDir, status.CurrentDir, status.CWD}, client)
+	if !ok || s.Lifecycle == guard.SessionCompleted && !s.Overflowed {
 		return nil
 	}
 	usage, name := usageOf(status), filepath.Base(filepath.Dir(path))
@@ -76,10 +77,10 @@ func (a *App) guardLine(ctx context.Context, status *hook.Status, now time.Time)
 	if s.Report(client, usage, now) {
 		waiting, cancel := context.WithTimeout(ctx, reportWithin)
 		defer cancel()
-		err := handoff.UpdateGuard(waiting, path, func(s *handoff.GuardState) error {
+		err := guard.Update(waiting, path, func(s *guard.State) error {
 			bound := s.SessionID
 			s.Report(client, usage, now)
-			resumed = s.SessionID != bound && s.Lifecycle == handoff.SessionResuming
+			resumed = s.SessionID != bound && s.Lifecycle == guard.SessionResuming
 			return nil
 		})
 		if err != nil { // the next report does
@@ -100,17 +101,26 @@ func (a *App) guardLine(ctx context.Context, status *hook.Status, now time.Time)
 	return line
 }
 
+// refusedRestart is why the restart of a full session was refused, as the operator has heard, and
+// when that was last seen.
+type refusedRestart struct {
+	reason string
+	at     time.Time
+}
+
 // tellRefused tells the operator, once, that a full session does not get the restart that it
 // has asked for.
-func (a *App) tellRefused(ctx context.Context, session, path string, s *handoff.GuardState) {
+func (a *App) tellRefused(ctx context.Context, session, path string, s *guard.State) {
 	if !s.Overflowed || s.RestartRefused == "" {
+		_ = a.do(context.WithoutCancel(ctx), func(c *core) { delete(c.refused, path) }) // the observer stops: nobody needs to know
 		return
 	}
 	_, key := a.usage(ctx, session, s)
 	key.Ref = "not restarted"
 	err := a.do(context.WithoutCancel(ctx), func(c *core) {
-		if c.refused[path] != s.RestartRefused {
-			c.refused[path] = s.RestartRefused
+		told := c.refused[path].reason == s.RestartRefused
+		c.refused[path] = refusedRestart{s.RestartRefused, time.Now()}
+		if !told {
 			c.operator(key.String(), "[sm guard] "+filepath.Base(filepath.Dir(path))+" is full and was not restarted: "+s.RestartRefused)
 		}
 	})
@@ -133,17 +143,17 @@ func (e freshenEffect) do(p *performer) {
 
 func (a *App) freshen(e freshenEffect) {
 	r := &e.rotation
-	path, s, ok := handoff.FindGuarded([]string{r.CWD}, handoff.GuardClient{SessionID: r.Left, PID: e.at.PID, Start: e.at.Start})
+	path, s, ok := guard.Find([]string{r.CWD}, guard.Client{SessionID: r.Left, PID: e.at.PID, Start: e.at.Start})
 	if !ok || s.SessionID == r.Next && r.Next != "" {
 		return // it is known already that it goes on
 	}
-	if err := handoff.Resumed(path, e.at.PID, e.at.Start); err != nil {
+	if err := guard.Resumed(path, e.at.PID, e.at.Start); err != nil {
 		a.log.Error("a guarded session is not told that its context is new: activate it anew", "path", path, "err", err)
 	}
 }
 
-func guardClient(session string, o *hook.Origin) handoff.GuardClient {
-	return handoff.GuardClient{SessionID: session, PID: o.PID, Start: o.Start}
+func guardClient(session string, o *hook.Origin) guard.Client {
+	return guard.Client{SessionID: session, PID: o.PID, Start: o.Start}
 }
 
 // usageOf is the used share of the window in a report, by its tokens where it tells them:
@@ -156,15 +166,15 @@ func usageOf(s *hook.Status) float64 {
 	if percent, known := s.Percent(); known {
 		return float64(percent) / 100
 	}
-	return handoff.UsageUnknown
+	return guard.UsageUnknown
 }
 
 // usage is the used share of a session's window: by its transcript, else by what the policy
 // goes by, else by its state file, whose figure also counts when it is the newest. What it
 // told before a compaction does not. The key is that of a notice of now.
-func (a *App) usage(ctx context.Context, session string, s *handoff.GuardState) (share float64, key alerts.Key) {
+func (a *App) usage(ctx context.Context, session string, s *guard.State) (share float64, key alerts.Key) {
 	var at, opened time.Time
-	share = handoff.UsageUnknown
+	share = guard.UsageUnknown
 	err := a.do(ctx, func(c *core) {
 		key.Agent, key.Cycle, key.Kind = alerts.AgentID(session), 1, alerts.KindCritical
 		v, err := c.fleet.View(session, time.Now())

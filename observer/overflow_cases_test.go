@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"sm/handoff"
+	"sm/handoff/guard"
 )
 
 // The figure is the transcript's, and the state file's where that is newer or alone.
@@ -147,7 +147,7 @@ func TestGuardTellsOfRefusedRestart(t *testing.T) {
 	g.refused("full", true)
 	g.override("killRequested", "true")
 	g.override("lifecycle", "restarting")
-	noErrors(t, handoff.RestartRefused(g.dir, g.client.PID, g.client.Start, "no restart of 10 is left"))
+	noErrors(t, guard.RestartRefused(g.dir, g.client.PID, g.client.Start, "no restart of 10 is left"))
 	for range 3 {
 		g.shows(81)
 		if got := g.call("Bash", `{"command":"ls"}`, ""); !strings.Contains(got, "did not come: no restart of 10 is left") {

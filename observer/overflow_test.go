@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"sm/handoff"
+	"sm/handoff/guard"
 	"sm/observer/api"
 )
 
@@ -23,42 +23,42 @@ import (
 type guarded struct {
 	*rig
 	dir, session string
-	client       handoff.GuardClient
+	client       guard.Client
 }
 
 func newGuarded(t testing.TB) *guarded {
-	g := &guarded{rig: newWatched(t), session: uuid(1), client: handoff.GuardClient{SessionID: uuid(1), PID: 4711, Start: "9"}}
+	g := &guarded{rig: newWatched(t), session: uuid(1), client: guard.Client{SessionID: uuid(1), PID: 4711, Start: "9"}}
 	g.dir = filepath.Join(g.rig.dir, "proj", "sessions", "2026_02_05_MY_SESSION")
-	g.o.Guard = GuardOptions{Enabled: true, Guard: handoff.Guard{Threshold: 0.76, Allow: []string{"Write", "Edit", "Read"}}}
+	g.o.Guard = GuardOptions{Enabled: true, Guard: guard.Guard{Threshold: 0.76, Allow: []string{"Write", "Edit", "Read"}}}
 	g.o.Notify = []string{"tee", "-a", filepath.Join(g.rig.dir, "notified")}
 	return g
 }
 
 func (g *guarded) activate() {
 	g.t.Helper()
-	_, err := handoff.Activate(g.t.Context(), handoff.Activation{Dir: g.dir, Skill: "implement", Client: g.client, Now: time.Now()})
+	_, err := guard.Activate(g.t.Context(), guard.Activation{Dir: g.dir, Skill: "implement", Client: g.client, Proven: true, Now: time.Now()})
 	noErrors(g.t, err)
 }
 
-func (g *guarded) state() *handoff.GuardState {
+func (g *guarded) state() *guard.State {
 	g.t.Helper()
-	s, err := handoff.ReadGuard(g.file())
+	s, err := guard.Read(g.file())
 	noErrors(g.t, err)
 	return s
 }
 
-func (g *guarded) file() string { return filepath.Join(g.dir, handoff.GuardFile) }
-func (g *guarded) doc() string  { return filepath.Join(g.dir, handoff.GuardDocument) }
+func (g *guarded) file() string { return filepath.Join(g.dir, guard.StateFile) }
+func (g *guarded) doc() string  { return filepath.Join(g.dir, guard.DocumentFile) }
 
 func (g *guarded) update(field, value string) {
 	g.t.Helper()
-	noErrors(g.t, handoff.UpdateGuard(g.t.Context(), g.file(), func(s *handoff.GuardState) error { return s.Set(field, value, time.Now()) }))
+	noErrors(g.t, guard.Update(g.t.Context(), g.file(), func(s *guard.State) error { return s.Set(field, value, time.Now()) }))
 }
 
 // override is what a person does.
 func (g *guarded) override(field, value string) {
 	g.t.Helper()
-	noErrors(g.t, handoff.UpdateGuard(g.t.Context(), g.file(), func(s *handoff.GuardState) error { return s.Override(field, value, time.Now()) }))
+	noErrors(g.t, guard.Update(g.t.Context(), g.file(), func(s *guard.State) error { return s.Override(field, value, time.Now()) }))
 }
 
 // sm is the origin of all that the client says. It stands in some other folder.
@@ -134,7 +134,7 @@ func TestSeed004_Flow(t *testing.T) {
 	if !strings.Contains(reason, "/session dehydrate restart") || !strings.Contains(reason, g.doc()) {
 		t.Errorf("refused with %q", reason)
 	}
-	if s := g.state(); !s.Overflowed || s.Lifecycle != handoff.SessionActive {
+	if s := g.state(); !s.Overflowed || s.Lifecycle != guard.SessionActive {
 		t.Errorf("after the refusal: %+v", s)
 	}
 	for input, refused := range map[string]bool{
@@ -204,28 +204,28 @@ func TestSeed004_OverflowSticks(t *testing.T) {
 	}
 }
 
-// Seed 004, session binding: by the process, then by the session; R1.
+// Seed 004, session binding: by the process, then by the session; not while the session is being ended.
 func TestSeed004_SessionBinding(t *testing.T) {
 	checkAppLeaks(t)
 	g := newGuarded(t)
 	g.start()
 	g.activate()
-	ignore := cmpopts.IgnoreFields(handoff.GuardState{}, "StartedAt", "LastHeartbeat")
-	check := func(what string, want handoff.GuardState) {
+	ignore := cmpopts.IgnoreFields(guard.State{}, "StartedAt", "LastHeartbeat")
+	check := func(what string, want guard.State) {
 		t.Helper()
 		want.PID, want.PIDStart, want.Skill = 4711, "9", "implement"
 		if diff := cmp.Diff(&want, g.state(), ignore, cmpopts.IgnoreUnexported(want)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
-	check("stage 1", handoff.GuardState{Lifecycle: handoff.SessionActive})
+	check("stage 1", guard.State{Lifecycle: guard.SessionActive})
 	g.update("contextUsage", "0.9")
 	g.update("contextUsage", "0.4")
 	g.refused("fallback: by the process", false)
 	if g.shows(50) == "" {
 		t.Error("no line")
 	}
-	check("stage 2", handoff.GuardState{Lifecycle: handoff.SessionActive, SessionID: uuid(1), ContextUsage: 0.5})
+	check("stage 2", guard.State{Lifecycle: guard.SessionActive, SessionID: uuid(1), ContextUsage: 0.5})
 	if s := g.state(); time.Since(s.LastHeartbeat) > time.Minute || s.LastHeartbeat.IsZero() {
 		t.Errorf("heartbeat %v", s.LastHeartbeat)
 	}
@@ -236,23 +236,23 @@ func TestSeed004_SessionBinding(t *testing.T) {
 
 	g.client.SessionID = uuid(2) // late, while the old session is ended
 	g.shows(20)
-	check("R1: overflowed", handoff.GuardState{Lifecycle: handoff.SessionActive, SessionID: uuid(1), ContextUsage: 0.2, Overflowed: true})
+	check("being ended: overflowed", guard.State{Lifecycle: guard.SessionActive, SessionID: uuid(1), ContextUsage: 0.2, Overflowed: true})
 	g.override("overflowed", "false")
 	g.update("lifecycle", "dehydrating")
 	g.shows(21)
-	check("R1: dehydrating", handoff.GuardState{Lifecycle: handoff.SessionDehydrating, SessionID: uuid(1), ContextUsage: 0.21})
+	check("being ended: dehydrating", guard.State{Lifecycle: guard.SessionDehydrating, SessionID: uuid(1), ContextUsage: 0.21})
 	g.update("lifecycle", "restarting")
 	g.update("killRequested", "true")
 	g.shows(22)
-	check("R1: killRequested", handoff.GuardState{Lifecycle: handoff.SessionRestarting, SessionID: uuid(1), ContextUsage: 0.22, KillRequested: true})
+	check("being ended: killRequested", guard.State{Lifecycle: guard.SessionRestarting, SessionID: uuid(1), ContextUsage: 0.22, KillRequested: true})
 
-	noErrors(t, handoff.Resumed(g.file(), 4711, "9"))
+	noErrors(t, guard.Resumed(g.file(), 4711, "9"))
 	if got := g.notified(); strings.Contains(got, "fresh") {
 		t.Errorf("told too early: %q", got)
 	}
 	g.shows(5)
 	g.shows(6)
-	check("the fresh client", handoff.GuardState{Lifecycle: handoff.SessionResuming, SessionID: uuid(2), ContextUsage: 0.06})
+	check("the fresh client", guard.State{Lifecycle: guard.SessionResuming, SessionID: uuid(2), ContextUsage: 0.06})
 	g.until("the operator hears of the restart", func() bool { return strings.Contains(g.notified(), "goes on in a fresh context") })
 	g.stop()
 	if n := strings.Count(g.notified(), "fresh context"); n != 1 {
@@ -273,7 +273,7 @@ func TestSeed004_StatusLineOfTheRightSession(t *testing.T) {
 	if got := g.shows(50); got != "" {
 		t.Errorf("a process with the used pid: %q", got)
 	}
-	g.client = handoff.GuardClient{SessionID: uuid(3), PID: 4711, Start: "9"}
+	g.client = guard.Client{SessionID: uuid(3), PID: 4711, Start: "9"}
 	if got := g.shows(50); !strings.HasSuffix(got, "66%") {
 		t.Errorf("activated: %q", got)
 	}

@@ -129,7 +129,7 @@ func (c *core) row(v *fleet.View, t alerts.Thresholds) webpage.Row {
 	} else {
 		r.Level = ""
 	}
-	r.Warning, r.Critical = t.Limits(r.Window)
+	r.Warning, r.Critical = t.Limits(r.Window, p.Threshold)
 	return r
 }
 
@@ -204,10 +204,9 @@ func (c *core) facts(v *fleet.View) []webpage.Fact {
 		{Name: "Window", Value: webpage.Thousands(s.WindowTokens) + ", by " + s.WindowSource},
 	}
 	if p.Threshold > 0 {
-		how := "configured"
-		if p.Learned {
-			how = "as seen before"
-		}
+		how := map[alerts.ThresholdSource]string{
+			alerts.ThresholdConfigured: "configured", alerts.ThresholdSeen: "as seen before", alerts.ThresholdAssumed: "assumed",
+		}[p.ThresholdSource]
 		facts = append(facts, webpage.Fact{Name: "Compacts at", Value: webpage.Thousands(p.Threshold) + ", " + how})
 	}
 	facts = append(facts,

@@ -24,21 +24,6 @@ const (
 	tcpListen      = 10
 )
 
-// unixPeerUID is the uid that the other end of c had when it connected.
-func unixPeerUID(c *net.UnixConn) (uid uint32, err error) {
-	err = withDescriptor(c, func(fd int) error {
-		cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
-		if err == nil {
-			uid = cred.Uid
-		}
-		return err
-	})
-	if err != nil {
-		return 0, fmt.Errorf("peer credentials: %w", err)
-	}
-	return uid, nil
-}
-
 // unixPeerPID is the process that the other end of c was when it connected.
 func unixPeerPID(c *net.UnixConn) (pid int, err error) {
 	err = withDescriptor(c, func(fd int) error {
@@ -57,17 +42,22 @@ func unixPeerPID(c *net.UnixConn) (pid int, err error) {
 // tcpPeerUID is the uid of the process of this machine that made the other end
 // of c. The kernel lists it in the row of that end, whose local address is what
 // we see as the remote one.
-func tcpPeerUID(c *net.TCPConn) (uint32, error) {
+func tcpPeerUID(c *net.TCPConn) (uint32, error) { return tcpPeerUIDBy(c, tupleUID) }
+
+// A uidFinder finds the owner of the socket of this machine that is bound to local and connected to remote.
+type uidFinder func(local, remote netip.AddrPort) (uint32, error)
+
+func tcpPeerUIDBy(c *net.TCPConn, find uidFinder) (uint32, error) {
 	near, far, err := tcpAddresses(c)
 	if err != nil {
 		return 0, err
 	}
-	uid, err := tupleUID(far, near)
+	uid, err := find(far, near)
 	if err == nil && uid == 0 {
 		// Kernels before 6.17 print uid 0 for a socket that its owner has closed.
 		// Such rows have no inode, but one closed while it is being printed may
 		// still show it; the second look finds that one without.
-		uid, err = tupleUID(far, near)
+		uid, err = find(far, near)
 	}
 	if err != nil {
 		return 0, err
@@ -102,10 +92,9 @@ func unmapAddr(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
 }
 
-// tupleUID is the owner of the socket of this machine that is bound to local
-// and connected to remote. The tables are not read in one piece and may miss a
+// tableUID is tupleUID by the tables in /proc. They are not read in one piece and may miss a
 // row while others come and go, hence the second try.
-func tupleUID(local, remote netip.AddrPort) (uint32, error) {
+func tableUID(local, remote netip.AddrPort) (uint32, error) {
 	for range 2 {
 		for _, t := range socketTables(local) {
 			rows, err := readSockets(t.path, ": "+procAddress(local, t.six)+" "+procAddress(remote, t.six)+" ")

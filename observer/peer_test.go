@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -58,6 +59,16 @@ func dialMapped(port int) (net.Conn, error) {
 	return net.FileConn(f)
 }
 
+// dialBound connects a socket that takes part in nothing but the traffic of loopback.
+func dialBound(port int) (net.Conn, error) {
+	d := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
+		var inner error
+		err := c.Control(func(fd uintptr) { inner = unix.BindToDevice(int(fd), "lo") })
+		return errors.Join(err, inner)
+	}}
+	return d.Dial("tcp", net.JoinHostPort("127.0.0.1", fmt.Sprint(port)))
+}
+
 func TestPeerTCP(t *testing.T) {
 	for _, tc := range []struct {
 		name, listen string
@@ -68,6 +79,7 @@ func TestPeerTCP(t *testing.T) {
 		{"IPv4 to a listener for both", "[::]:0", dialHost("127.0.0.1")},
 		{"IPv4-mapped", "127.0.0.1:0", dialMapped},
 		{"IPv4-mapped to a listener for both", "[::]:0", dialMapped},
+		{"bound to loopback", "127.0.0.1:0", dialBound},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			server, _ := tcpPair(t, tc.listen, tc.dial)
@@ -77,7 +89,68 @@ func TestPeerTCP(t *testing.T) {
 			if uid, err := peerUID(&limitedConn{Conn: server}); err != nil || uid != ownUID() {
 				t.Errorf("through the limit: uid %d, %v; want %d", uid, err, ownUID())
 			}
+			if uid, err := tcpPeerUIDBy(server, tableUID); err != nil || uid != ownUID() {
+				t.Errorf("by the tables: uid %d, %v; want %d", uid, err, ownUID())
+			}
+			if d := diagHere(t); d != nil {
+				if uid, err := tcpPeerUIDBy(server, d.owner); err != nil || uid != ownUID() {
+					t.Errorf("by a single question: uid %d, %v; want %d", uid, err, ownUID())
+				}
+			}
 		})
+	}
+}
+
+// diagHere asks for single sockets, nil where the kernel does not answer that.
+func diagHere(t *testing.T) *diag {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	noErrors(t, err)
+	defer l.Close()
+	d, err := openDiag()
+	if err == nil {
+		t.Cleanup(d.close)
+		_, err = d.socket(l.Addr().(*net.TCPAddr).AddrPort(), netip.AddrPortFrom(netip.IPv4Unspecified(), 0))
+	}
+	if err != nil {
+		t.Logf("no sock_diag here: %v", err)
+		return nil
+	}
+	return d
+}
+
+// TestPeerDiag: of a socket that is not there nothing is told, nor by one that is closed.
+func TestPeerDiag(t *testing.T) {
+	d := diagHere(t)
+	if d == nil {
+		t.Skip("needs sock_diag")
+	}
+	server, client := tcpPair(t, "127.0.0.1:0", dialHost("127.0.0.1"))
+	near, far, err := tcpAddresses(server)
+	noErrors(t, err)
+	var all sync.WaitGroup
+	for range 4 { // an answer goes to who has asked
+		all.Go(func() {
+			for range 200 {
+				if uid, err := d.owner(far, near); err != nil || uid != ownUID() {
+					t.Errorf("uid %d, %v; want %d", uid, err, ownUID())
+				}
+				if uid, err := d.owner(netip.AddrPortFrom(far.Addr(), 1), near); !errors.Is(err, errPeerUnknown) {
+					t.Errorf("nobody's socket is one of uid %d, %v", uid, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	noErrors(t, client.Close())
+	_, _ = io.ReadAll(server) // until the kernel has told us
+	if uid, err := d.owner(far, near); !errors.Is(err, errPeerUnknown) {
+		t.Errorf("a socket that is closed is one of uid %d, %v", uid, err)
+	}
+	d.close()
+	d.close()
+	if _, err := d.owner(far, near); !errors.Is(err, errNoDiag) {
+		t.Errorf("after close: %v", err)
 	}
 }
 
@@ -173,7 +246,7 @@ func TestPeerPortOwner(t *testing.T) {
 		if uid, ok := portOwner(at); !ok || uid != ownUID() {
 			t.Errorf("%s: uid %d, %v; want %d", listen, uid, ok, ownUID())
 		}
-		_, err = listenTCP(t.Context(), []string{at.String()}, slog.New(slog.DiscardHandler))
+		_, err = listenTCP(t.Context(), []string{at.String()}, newShares([]uint32{ownUID()}), slog.New(slog.DiscardHandler))
 		want := fmt.Sprintf("listen %s: already in use by uid %d; stop it or set listen", at, ownUID())
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", listen, err, want)
@@ -213,7 +286,7 @@ func TestPeerOfAnotherUser(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	four := serveTCP(t, tcp, nil)
 	six := four // unless there is IPv6
-	if l, err := listenTCP(t.Context(), []string{"[::1]:0"}, log); err == nil {
+	if l, err := listenTCP(t.Context(), []string{"[::1]:0"}, newShares([]uint32{ownUID()}), log); err == nil {
 		serveUntilEnd(t, newServer(tcp, defaultServerTimeouts(), log), l[0])
 		six = l[0].Addr().(*net.TCPAddr)
 	}

@@ -37,7 +37,7 @@ func (c *core) remind(r *alerts.Remind, now time.Time) {
 	c.unsay(r.Reminder.Agent, r.Reminder.ID, now) // the newest saying stands for those before
 	_, err := c.queue.Put(outbox.Message{
 		To: r.Reminder.Agent, From: r.Reminder.From, Ref: saying(&r.Reminder), Mode: r.Mode, Text: remindHeading + r.Reminder.Text,
-		Unmetered: true,
+		OwnWords: r.Reminder.Own(), Unmetered: true,
 	}, now)
 	if err != nil {
 		c.log.Error("a reminder cannot be queued", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "err", err)
@@ -59,7 +59,7 @@ func (c *core) skip(s *alerts.Skip, now time.Time) {
 // unsay takes back what a reminder has said and nobody has got yet.
 func (c *core) unsay(agent alerts.AgentID, id string, now time.Time) (n int) {
 	for _, m := range c.queue.Of(agent) {
-		if m.State == outbox.Waiting && strings.HasPrefix(m.Ref, sayings+id+"/") {
+		if (m.State == outbox.Waiting || m.Calling) && strings.HasPrefix(m.Ref, sayings+id+"/") {
 			if _, err := c.queue.Cancel(agent, m.ID, now); err != nil {
 				c.log.Debug("a reminder cannot be taken back", "id", m.ID, "err", err)
 				continue
@@ -85,7 +85,7 @@ func (a *App) listReminders(w http.ResponseWriter, r *http.Request, of func(*cor
 		var agent alerts.AgentID
 		if agent, odd = of(c); odd == nil {
 			for _, x := range c.engine.Reminders(agent) {
-				answer.Reminders = append(answer.Reminders, reminderOf(x))
+				answer.Reminders = append(answer.Reminders, c.reminder(x, time.Now()))
 			}
 		}
 	})
@@ -95,6 +95,16 @@ func (a *App) listReminders(w http.ResponseWriter, r *http.Request, of func(*cor
 	case named(w, odd):
 		answerJSON(w, http.StatusOK, answer)
 	}
+}
+
+// reminder is a reminder as the API tells it, with what keeps it back.
+func (c *core) reminder(r alerts.Reminder, now time.Time) api.Reminder {
+	out := reminderOf(r)
+	v, known := c.engine.Agent(r.Agent)
+	if known && v.Compacting && out.DueAt != nil && !now.Before(*out.DueAt) {
+		out.State = api.ReminderHeld
+	}
+	return out
 }
 
 // postReminder takes a reminder: 201 says that it is stored.
@@ -162,7 +172,7 @@ func (a *App) newReminder(in *api.NewReminder, now time.Time) (x alerts.Reminder
 	case (in.In > 0) == (in.Soft > 0 || in.Hard > 0):
 		return x, "give in_seconds, or soft_seconds and hard_seconds"
 	case in.Soft > 0 && in.Hard > 0 && in.Hard < in.Soft:
-		return x, "hard_seconds must not be less than soft_seconds"
+		return x, "hard_seconds must not be less than soft_seconds; give more"
 	}
 	span := func(s float64) alerts.Instant { return alerts.Instant(s * float64(time.Second)) }
 	made := transcript.InstantOf(now)

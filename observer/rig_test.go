@@ -231,18 +231,18 @@ func reply(at, msg string, context, output int) string {
 }
 
 func replyOf(model, cwd, at, msg string, context, output int) string {
-	return fmt.Sprintf(`{"type":"assistant","uuid":"u-%s","timestamp":%q,"version":"2.1.44","cwd":%q,"message":{"id":%q,"model":%q,`+
+	return fmt.Sprintf(`{"type":"assistant","uuid":"u-%s","timestamp":%q,"version":"2.1.197","cwd":%q,"message":{"id":%q,"model":%q,`+
 		`"usage":{"input_tokens":2,"cache_creation_input_tokens":100,"cache_read_input_tokens":%d,"output_tokens":%d}}}`,
 		msg, at, cwd, msg, model, context-102, output)
 }
 
 func boundary(at, id, trigger string, pre int) string {
-	return fmt.Sprintf(`{"type":"system","subtype":"compact_boundary","uuid":%q,"timestamp":%q,"version":"2.1.44",`+
+	return fmt.Sprintf(`{"type":"system","subtype":"compact_boundary","uuid":%q,"timestamp":%q,"version":"2.1.197",`+
 		`"compactMetadata":{"trigger":%q,"preTokens":%d,"durationMs":17516}}`, id, at, trigger, pre)
 }
 
 func prompt(at, id, text string) string {
-	return fmt.Sprintf(`{"type":"user","uuid":%q,"timestamp":%q,"version":"2.1.44","cwd":"/home/dev/web","message":{"content":%q}}`, id, at, text)
+	return fmt.Sprintf(`{"type":"user","uuid":%q,"timestamp":%q,"version":"2.1.197","cwd":"/home/dev/web","message":{"content":%q}}`, id, at, text)
 }
 
 // age makes a transcript as old as its records.

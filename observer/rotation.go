@@ -1,6 +1,7 @@
 package observer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,7 +118,8 @@ func (c *core) judge(ev *alerts.Event, now time.Time) {
 		return
 	}
 	s, _ := c.fleet.Seated(ev.Agent)
-	high := c.thresholds.Level(ev.Tokens, ev.Window) >= alerts.Warn
+	known, _ := c.engine.Agent(ev.Agent)
+	high := c.thresholds.Level(ev.Tokens, ev.Window, known.Threshold) >= alerts.Warn
 	c.rotate(handoff.First{Agent: ev.Agent, Session: s.Session, High: high}, now)
 }
 
@@ -131,6 +133,9 @@ func (c *core) resume() {
 		if r.State == handoff.Clearing && r.Way == handoff.WayRestart {
 			c.tellRun(r)
 		}
+	}
+	if !c.dryRun {
+		c.effects = append(c.effects, sweepEffect{})
 	}
 	heard := map[alerts.AgentID]handoff.Rotation{}
 	for _, r := range c.rotations.All() { // the oldest first
@@ -176,7 +181,7 @@ func (c *core) tellAgent(agent alerts.AgentID, name, text string, mode alerts.Mo
 	if c.dryRun {
 		return
 	}
-	_, err := c.queue.Put(outbox.Message{To: agent, Ref: handoffs + name, Mode: mode, Text: "[sm handoff] " + text, Unmetered: true}, now)
+	_, err := c.queue.Put(outbox.Message{To: agent, Ref: handoffs + name, Mode: mode, Text: "[sm handoff] " + text, OwnWords: true, Unmetered: true}, now)
 	if err != nil {
 		c.log.Error("what became of a handoff cannot be queued", "agent", agent, "err", err)
 	}
@@ -193,7 +198,7 @@ func (c *core) report(x handoff.Report, now time.Time) {
 	}
 	why := words(r.Reason)
 	if r.Detail != "" {
-		why += " (" + r.Detail + ")"
+		why += ": " + r.Detail
 	}
 	c.operator("handoff/"+string(r.ID), fmt.Sprintf("The handoff of %s failed: %s. %s", c.name(r.Agent), why, what))
 	switch {
@@ -203,11 +208,11 @@ func (c *core) report(x handoff.Report, now time.Time) {
 	case !x.Lost && r.Auto():
 	case !x.Lost:
 		c.tellAgent(r.Agent, string(r.ID)+"/failed", fmt.Sprintf(
-			"The handoff with %s did not take place: %s. Your context is as it was; call sm handoff again once that is mended.", r.Path, why),
+			"The handoff with %s did not take place: %s. Your context is as it was. Call sm handoff again once that is mended.", r.Path, why),
 			alerts.Sequential, now)
 	default:
 		c.tellAgent(r.Agent, string(r.ID)+lostName, fmt.Sprintf(
-			"A handoff may have cleared your context (%s). If you do not know what you were working on, read %s and continue from there.", words(r.Reason), r.Read),
+			"A handoff may have cleared your context: %s. If you do not know what you were working on, read %s and continue from there.", words(r.Reason), cmp.Or(r.Plain, r.Read)),
 			alerts.Urgent, now)
 	}
 }
@@ -219,7 +224,7 @@ func (c *core) opened(x *alerts.Opened, now time.Time) {
 		c.rotate(handoff.Compacted{Agent: x.Agent}, now)
 	}
 	for _, m := range c.queue.Of(x.Agent) {
-		if m.State == outbox.Waiting && strings.HasPrefix(m.Ref, handoffs) && !strings.HasSuffix(m.Ref, lostName) {
+		if (m.State == outbox.Waiting || m.Calling) && strings.HasPrefix(m.Ref, handoffs) && !strings.HasSuffix(m.Ref, lostName) {
 			if _, err := c.queue.Cancel(x.Agent, m.ID, now); err != nil {
 				c.log.Debug("what was said of a handoff cannot be taken back", "id", m.ID, "err", err)
 			}
@@ -310,7 +315,11 @@ func (a *App) typeOwn(ctx context.Context, e ownEffect) {
 	now := time.Now()
 	// With ctx the loop has ended: the next observer waits for the proof.
 	_ = a.change(ctx, func(c *core) bool {
-		delete(c.carriers, e.rotation.Agent)
+		agent := e.rotation.Agent
+		if r, known := c.rotations.Find(e.rotation.ID); known {
+			agent = r.Agent // it may have got another id since
+		}
+		delete(c.carriers, agent)
 		level := c.log.Info
 		switch {
 		case e.finish && !typed:

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"sm/alerts"
+	"sm/alerts/outbox"
 	"sm/handoff"
 	"sm/observer/api"
 	"sm/observer/fleet"
@@ -157,22 +158,67 @@ func (c *core) polled(id string, asked api.Run, first bool, now time.Time) (p po
 			in.Reason, in.Detail, in.Untouched = runReason(asked.Outcome), oneLine(asked.Reason), asked.Outcome != api.OutcomeFailed
 		}
 		c.rotate(in, now)
+		if in.Untouched {
+			c.notCarried(agent, now)
+		}
 		open, ok = c.rotations.Open(agent)
 	}
 	if asked.Handled != "" && x.order.Rotation == asked.Handled {
 		x.order = api.Instruction{}
 	}
-	if ok && string(open.ID) == x.order.Rotation && open.State == handoff.Clearing {
+	if ok && string(open.ID) == x.order.Rotation && open.State == handoff.Clearing && asked.Restarting != x.order.Rotation {
 		s, _ := c.fleet.Seated(agent)
-		if _, idle := c.idle(agent, now); idle && s.Session == open.Left {
+		switch _, idle := c.idle(agent, now); {
+		case idle && s.Session == open.Left:
 			p.order = x.order
-		} else { // it works on: this run has not carried the order out, or else it would say so
+		case c.fleet.Gone(agent): // an older run between two clients does not say for which order
+		default: // it works on: this run has not carried the order out, or else it would say so
 			x.order = api.Instruction{}
 			c.rotate(handoff.Typed{ID: open.ID, Reason: handoff.ReasonBusy, At: now}, now)
+			c.notCarried(agent, now)
 		}
 	}
 	p.news, p.number = x.news, x.polls
 	return p, nil
+}
+
+// carriedMost is how many messages the prompt of a restarted client carries: what it is to
+// go on with comes first.
+const carriedMost = 4
+
+// carried offers messages that wait to the prompt of a client that `sm run` is to start,
+// each a line. No shell reads that prompt. What was said of the context that goes, or of
+// handoffs, is no news in the next one.
+func (c *core) carried(r *handoff.Rotation, now time.Time) (lines []string) {
+	if r.Way != handoff.WayRestart || c.dryRun {
+		return nil
+	}
+	lasting := func(m *outbox.Message) bool { return m.Key.Agent != r.Agent && !strings.HasPrefix(m.Ref, handoffs) }
+	for len(lines) < carriedMost {
+		m, ok := c.queue.OfferOf(r.Agent, outbox.Restart, alerts.Sequential, now, lasting)
+		if !ok {
+			break
+		}
+		c.log.Info("message offered", "agent", r.Agent, "id", m.ID, "via", m.Via, "rotation", r.ID, "offers", m.Offers)
+		lines = append(lines, c.sanitise(m.Line()))
+	}
+	return lines
+}
+
+// notCarried takes back what a prompt was to carry whose client was not started.
+func (c *core) notCarried(agent alerts.AgentID, now time.Time) {
+	for _, m := range c.queue.Of(agent) {
+		if m.State == outbox.Offered && m.Via == outbox.Restart {
+			c.queue.Unoffer(m.ID, now)
+		}
+	}
+}
+
+// restarting says that a client is being restarted, or its prompt has not been seen yet:
+// until then no transcript says what it lacks.
+func (c *core) restarting(agent alerts.AgentID) bool {
+	r, open := c.rotations.Open(agent)
+	return open && r.Way == handoff.WayRestart && r.State.Touched()
 }
 
 // hungUp takes note of a run that has ended while it asked, unless it has asked again.

@@ -131,7 +131,7 @@ func TestSeed000_Layer2_TheParentHearsOnceThatItStillRuns(t *testing.T) {
 	}
 	r.checkMail("", "em/2/compacted waiting to boss")
 	line := r.fire("boss", uuid(2), "Stop", "")
-	if want := "[sm context] web was compacted (auto, 60,000 tokens) and is still running. #" + idOf(line); line != want {
+	if want := "[sm context] web was compacted, auto, 60,000 tokens, and is still running. #" + idOf(line); line != want {
 		t.Errorf("the parent hears %q, want %q", line, want)
 	}
 	if s := r.session("em"); s.IsCompacting || s.Cycle != 2 {
@@ -147,10 +147,10 @@ func TestSeed000_Messages_TextsAndModes(t *testing.T) {
 	r := newSeed(t)
 	r.uses("em", 52)
 	line := r.fire("em", uuid(1), "Stop", "")
-	want := []string{"[sm context] Context at 52% (104,000 tokens). A good time to write a handoff document and run sm handoff <path>. #" + idOf(line)}
+	want := []string{"[sm context] Context at 52%, 104,000 tokens. A good time to write a handoff document and run sm handoff PATH. #" + idOf(line)}
 	r.uses("em", 66)
 	got := []string{line, r.fire("em", uuid(1), "PostToolUse", "")} // urgent: it does not wait for the end of the turn
-	want = append(want, "[sm context] Context at 66%, critically high. Write your handoff document now and run sm handoff <path>; compaction is near. #"+idOf(got[1]))
+	want = append(want, "[sm context] Context at 66%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near. #"+idOf(got[1]))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

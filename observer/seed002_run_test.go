@@ -2,7 +2,9 @@ package observer
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -150,7 +152,7 @@ func TestSeed002_Safety_NoRestartIsLeft(t *testing.T) {
 	r.handoffIs(id, "failed: restarts_exhausted")
 	r.until("the message is heard", func() bool { return r.message(m).Status == "confirmed" })
 	r.until("the agent is told", func() bool {
-		return strings.Contains(strings.Join(a.heard(), "\n"), doc+" did not take place: restarts exhausted (no restart is left). Your context is as it was")
+		return strings.Contains(strings.Join(a.heard(), "\n"), doc+" did not take place: restarts exhausted: no restart is left. Your context is as it was")
 	})
 	if s := r.session("w1"); s.Cycle != 1 || s.SessionID != a.session {
 		t.Errorf("%+v", s)
@@ -232,7 +234,7 @@ func TestSeed002_Errors_ARunThatTakesAnOrderAndIsNeverSeenAgain(t *testing.T) {
 	run.order()
 	r.handoffIs(id, "failed: run_gone")
 	r.until("the agent is told", func() bool {
-		return strings.Contains(strings.Join(a.heard(), "\n"), "[sm handoff] A handoff may have cleared your context (run gone). If you do not know what you were working on, read "+doc+" and continue from there.")
+		return strings.Contains(strings.Join(a.heard(), "\n"), "[sm handoff] A handoff may have cleared your context: run gone. If you do not know what you were working on, read "+doc+" and continue from there.")
 	})
 	// An answer that comes after all changes nothing any more.
 	r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 9, Handled: id, Outcome: api.OutcomeRestarted})
@@ -275,5 +277,50 @@ func TestSeed002_Restart_TheSameOrderOnce(t *testing.T) {
 			}
 			r.ends()
 		})
+	}
+}
+
+// TestSeed002_Restart_BetweenTwoClients: while one client follows another, the run's questions take no order back, be
+// there no registry at all or one that has forgotten the first client. A run of an older version does not say what it
+// is about.
+func TestSeed002_Restart_BetweenTwoClients(t *testing.T) {
+	for _, restarting := range []bool{true, false} {
+		for _, listed := range []string{"no registry", "forgotten", "left"} {
+			t.Run(fmt.Sprintf("it says so %v, %s", restarting, listed), func(t *testing.T) {
+				r, c, a := newSeed002(t, nil)
+				entry := filepath.Join(r.dir, "sessions", "3.json")
+				run := r.polls("w1", api.Run{Client: 1, CanRestart: true, RestartsLeft: 10})
+				doc := c.doc("doc.md", "Next: CI.")
+				id := a.hands(doc)
+				a.ends()
+				in := run.order()
+				between := api.Run{CanRestart: true, RestartsLeft: 9}
+				if restarting {
+					between.Restarting = id
+				}
+				if listed != "left" {
+					noErrors(t, os.Remove(entry))
+				}
+				a.cast.set(func() { a.cast.dead[a.start] = true })
+				r.until("the client is known to have ended", func() bool {
+					gone := false
+					noErrors(t, r.app.do(t.Context(), func(c *core) {
+						_, idle := c.idle("w1", time.Now())
+						gone = !idle || listed == "left"
+					}))
+					return gone
+				})
+				asks := r.polls("w1", between)
+				r.handoffIs(id, "clearing")
+				b := a.restarts(4, in.Prompt)
+				r.polls("w1", api.Run{Client: 2, CanRestart: true, RestartsLeft: 9, Handled: id, Outcome: api.OutcomeRestarted})
+				r.handoffIs(id, "confirmed")
+				b.checkHeard("no document besides the prompt")
+				if len(asks.orders) > 0 && (restarting || listed != "left") { // the same order again is carried out once
+					t.Errorf("another order: %+v", <-asks.orders)
+				}
+				r.ends()
+			})
+		}
 	}
 }

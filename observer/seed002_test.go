@@ -258,3 +258,33 @@ func TestSeed002_Errors_NoTranscriptNoDocument(t *testing.T) {
 	}
 	r.ends()
 }
+
+// TestSeed002_Document_TheAgentsOwnBeforeACompaction: what an agent has asked to hand over in this cycle is what it
+// hears after the compaction, not what is made of its transcript; unless the file is not fit by then, or of an earlier
+// cycle.
+func TestSeed002_Document_TheAgentsOwnBeforeACompaction(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(r *rig, a *actor, doc string)
+		own    bool
+	}{
+		"as it was":  {func(*rig, *actor, string) {}, true},
+		"it is gone": {func(r *rig, _ *actor, doc string) { noErrors(r.t, os.Remove(doc)) }, false},
+		"of an earlier cycle": {func(r *rig, a *actor, _ string) {
+			a.record(`"type":"system","subtype":"compact_boundary","compactMetadata":{"trigger":"auto","preTokens":150000,"durationMs":1700}`)
+			r.until("the next cycle", func() bool { return r.session("w1").Cycle == 2 })
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, _, a := newSeed002(t, func(o *HandoffOptions) { o.AutoDocument = true })
+			doc := a.cast.doc("doc.md", "Next: look at CI.")
+			a.hands(doc)
+			c.change(r, a, doc)
+			a.hook("PreCompact", `,"trigger":"auto"`)
+			text := a.hook("SessionStart", `,"source":"compact"`)
+			if own := strings.Contains(text, "Next: look at CI.") && strings.Contains(text, "Type: manual\n"); own != c.own || strings.Contains(text, "Type: auto\n") == c.own {
+				t.Errorf("its own document %v, want %v: told %q", own, c.own, text)
+			}
+			r.ends()
+		})
+	}
+}

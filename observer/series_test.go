@@ -222,7 +222,7 @@ func TestSeriesHostile(t *testing.T) {
 		want[id] = project
 	}
 	evil := `x\"} 9\n\u0000` + strings.Repeat("y", 10_000)
-	record := strings.Replace(reply(ago(time.Minute), "evil", 50_000, 1), `"2.1.44"`, `"`+evil+`"`, 1)
+	record := strings.Replace(reply(ago(time.Minute), "evil", 50_000, 1), `"2.1.197"`, `"`+evil+`"`, 1)
 	record = strings.Replace(record, `"claude-haiku-4-5"`, "\"\xff"+evil+`"`, 1)
 	record = strings.Replace(record, `{"type"`, `{"sessionId":"`+evil+`","type"`, 1)
 	r.write("evil", record)
@@ -261,7 +261,7 @@ func TestSeriesHideProject(t *testing.T) {
 	r.write(uuid(1), reply(ago(time.Minute), "m1", 50_000, 1))
 	r.start()
 	want := map[string]map[string]string{uuid(1): {
-		"session": uuid(1)[:8], "session_id": uuid(1), "project": "", "model": "claude-haiku-4-5", "version": "2.1.44", "window_source": "model",
+		"session": uuid(1)[:8], "session_id": uuid(1), "project": "", "model": "claude-haiku-4-5", "version": "2.1.197", "window_source": "model",
 	}}
 	if diff := cmp.Diff(want, r.infos()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -70,6 +70,7 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) {
 		a.postStatus(w, r, body, now)
 		return
 	}
+	a.learn(r.Context(), p.TranscriptPath, p.SessionID)
 	if p.Event == hook.Stop && !p.Subagent() {
 		a.awaitReply(r.Context(), &p)
 	}
@@ -121,6 +122,7 @@ func (a *App) postStatus(w http.ResponseWriter, r *http.Request, body []byte, no
 	}
 	// Who needs no line hangs up as soon as the report is sent.
 	ctx := context.WithoutCancel(r.Context())
+	a.learn(ctx, s.TranscriptPath, s.SessionID)
 	if err := a.do(ctx, func(c *core) { c.status(&s, now) }); err != nil {
 		answerError(w, http.StatusServiceUnavailable, err.Error())
 		return

@@ -7,7 +7,9 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/observer/api"
 	"sm/observer/fleet"
+	"sm/transcript/hook"
 )
 
 // Terminal reaches clients that sit at their prompt, where no hook speaks.
@@ -33,7 +35,13 @@ type carrier struct {
 	busy  bool          // a text is on its way
 	after time.Time     // not before, since the last try was refused
 	pause time.Duration // that this refusal cost
+	// calls counts those in a row after which no hook has come.
+	calls int
 }
+
+// callsMost is how many calls without a hook say that the hooks of a session do not work,
+// or not any more.
+const callsMost = 3
 
 // typeToIdle offers what waits to those who sit at their prompt.
 func (c *core) typeToIdle(now time.Time) {
@@ -50,14 +58,14 @@ func (c *core) typeToIdle(now time.Time) {
 		if !idle {
 			continue
 		}
-		m, ok := c.queue.Offer(agent, outbox.Tmux, alerts.Sequential, now)
+		m, text, ok := c.offerTyped(agent, now)
 		if !ok {
 			continue
 		}
 		k.busy = true
 		c.carriers[agent] = k
-		c.log.Debug("message offered", "agent", agent, "id", m.ID, "via", m.Via, "offers", m.Offers)
-		c.effects = append(c.effects, typeEffect{agent: agent, message: m, place: place})
+		c.log.Debug("message offered", "agent", agent, "id", m.ID, "via", m.Via, "called", m.Calling, "offers", m.Offers)
+		c.effects = append(c.effects, typeEffect{message: m, text: text, place: place})
 	}
 }
 
@@ -69,10 +77,88 @@ func (c *core) idle(agent alerts.AgentID, now time.Time) (place fleet.Place, ok 
 	return c.fleet.Idle(agent, now)
 }
 
+// offerTyped finds what is typed to an agent. Where its hooks work that is a call, whose text
+// the hook asks for: so nothing that somebody wrote can come to a shell that stands where the
+// client was a moment ago. Where they do not, what is typed whole is in sm's own words, unless
+// the configuration allows all texts.
+func (c *core) offerTyped(agent alerts.AgentID, now time.Time) (m outbox.Message, text string, ok bool) {
+	if c.hooksWork(agent) {
+		m, ok = c.queue.Call(agent, now)
+		return m, m.Call(), ok
+	}
+	m, ok = c.queue.OfferTyped(agent, c.typeTexts, now)
+	return m, m.Typed(), ok
+}
+
+// hooksWork says whether a hook of the agent's session has come, and not too many calls have
+// stayed without one since.
+func (c *core) hooksWork(agent alerts.AgentID) bool {
+	return c.fleet.HooksSeen(agent) && c.carriers[agent].calls < callsMost
+}
+
+// hookCame takes note of a hook of an agent's client.
+func (c *core) hookCame(agent alerts.AgentID) {
+	if k, known := c.carriers[agent]; known && k.calls > 0 {
+		k.calls = 0
+		c.carriers[agent] = k
+	}
+}
+
+// waitsFor says what a message that waits needs besides the moment: "hooks" where no hook of
+// the agent's session is known to work, and the text is not typed.
+func (c *core) waitsFor(m *outbox.Message) string {
+	s, known := c.fleet.Seated(m.To)
+	if m.State != outbox.Waiting || !known || s.Session == "" || c.hooksWork(m.To) || c.terminal != nil && m.Typeable(c.typeTexts) {
+		return ""
+	}
+	return api.WaitsForHooks
+}
+
+// The answers to a call whose message is not given.
+const (
+	callLater = "[sm message] That message has been given by another hook, or follows by one. Go on."
+	callOver  = "[sm message] That message is not there any more. It was read before, or taken back. Go on."
+)
+
+// answerCall gives the message that a call names, once. An agent that asks in vain hears so,
+// or it would wonder about its prompt.
+func (c *core) answerCall(agent alerts.AgentID, id outbox.ID, now time.Time) (answer hook.Answer, offered outbox.ID) {
+	answer = hook.Answer{Event: hook.UserPromptSubmit, Context: callLater}
+	if !c.caughtUp {
+		return answer, "" // what has been heard is not known yet
+	}
+	if m, ok := c.queue.Answer(agent, id, now); ok {
+		c.log.Info("message offered", "agent", agent, "id", m.ID, "via", m.Via, "event", answer.Event, "offers", m.Offers)
+		answer.Context = c.sanitise(m.Line())
+		return answer, m.ID
+	}
+	if m, known := c.queue.Find(id); !known || m.To != agent || m.State.Ended() {
+		answer.Context = callOver
+	}
+	return answer, ""
+}
+
+// renameCarrier moves what is known of typing to an agent that has another id now.
+func (c *core) renameCarrier(from, to alerts.AgentID) {
+	if k, known := c.carriers[from]; known {
+		other := c.carriers[to]
+		k.busy = k.busy || other.busy
+		if other.after.After(k.after) {
+			k.after, k.pause = other.after, other.pause
+		}
+		c.carriers[to] = k
+		delete(c.carriers, from)
+	}
+	if n := c.stops[from]; n > 0 {
+		c.stops[to] = max(n, c.stops[to])
+		delete(c.stops, from)
+	}
+}
+
 // typeEffect types a message, and tells the loop what became of it.
 type typeEffect struct {
-	agent   alerts.AgentID
 	message outbox.Message
+	text    string
 	place   fleet.Place
 }
 
@@ -85,10 +171,10 @@ func (e typeEffect) do(p *performer) {
 var errBusy = errors.New("the agent is at work again; it is told between its tool calls")
 
 func (a *App) typeOne(ctx context.Context, e typeEffect) {
-	typed, err := a.o.Terminal.Type(ctx, e.place, e.message.Line(), func(ctx context.Context) error {
+	typed, err := a.o.Terminal.Type(ctx, e.place, e.text, func(ctx context.Context) error {
 		still := false
 		if err := a.do(ctx, func(c *core) {
-			place, idle := c.idle(e.agent, time.Now())
+			place, idle := c.idle(c.typedTo(e), time.Now())
 			still = idle && place == e.place && c.offered(e)
 		}); err != nil {
 			return err
@@ -108,26 +194,39 @@ func (a *App) typeOne(ctx context.Context, e typeEffect) {
 // given up, withdrawn, or made again by a hook's answer.
 func (c *core) offered(e typeEffect) bool {
 	m, known := c.queue.Find(e.message.ID)
-	return known && m.State == outbox.Offered && m.Via == outbox.Tmux && m.Offers == e.message.Offers
+	return known && m.State == outbox.Offered && m.Via == outbox.Tmux && m.Offers == e.message.Offers && m.Calling == e.message.Calling
+}
+
+// typedTo is whom a typing is for: the agent may have got another id since it began.
+func (c *core) typedTo(e typeEffect) alerts.AgentID {
+	if m, known := c.queue.Find(e.message.ID); known {
+		return m.To
+	}
+	return e.message.To
 }
 
 // hasTyped takes note of what became of a message: it was typed, and the transcript will
 // show it; it may have been, and the transcript decides; or nothing has happened.
 func (c *core) hasTyped(e typeEffect, typed bool, err error, now time.Time) {
-	k := carrier{}
+	agent := c.typedTo(e)
+	old := c.carriers[agent]
+	k := carrier{calls: old.calls}
+	if typed && e.message.Calling {
+		k.calls++ // until a hook comes
+	}
 	switch {
 	case err == nil:
-		c.log.Info("message typed", "agent", e.agent, "id", e.message.ID, "offers", e.message.Offers)
+		c.log.Info("message typed", "agent", agent, "id", e.message.ID, "offers", e.message.Offers)
 	case typed:
-		c.log.Warn("a message may have been typed", "agent", e.agent, "id", e.message.ID, "err", err)
+		c.log.Warn("a message may have been typed", "agent", agent, "id", e.message.ID, "err", err)
 		k.pause = longestRefusal
 	default:
 		if c.offered(e) {
 			c.queue.Unoffer(e.message.ID, now)
 		}
-		k.pause = min(max(firstRefusal, 2*c.carriers[e.agent].pause), longestRefusal)
-		c.log.Debug("a message waits for the prompt", "agent", e.agent, "id", e.message.ID, "err", err)
+		k.pause = min(max(firstRefusal, 2*old.pause), longestRefusal)
+		c.log.Debug("a message waits for the prompt", "agent", agent, "id", e.message.ID, "err", err)
 	}
 	k.after = now.Add(k.pause)
-	c.carriers[e.agent] = k
+	c.carriers[agent] = k
 }

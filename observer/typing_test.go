@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -15,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"sm/alerts"
+	"sm/alerts/outbox"
 	"sm/observer/api"
 	"sm/observer/fleet"
 )
@@ -65,6 +68,33 @@ func (s *stage) typed() (lines []string, tries int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.lines), s.tries
+}
+
+// prompts is what the client does with a line that was typed: its hook asks for the text, and
+// the transcript shows both.
+func (r *rig) prompts(session, line string) (text string) {
+	r.t.Helper()
+	text = r.submits(session, line)
+	r.write(session, prompt(stamp(time.Now()), "p-"+line, line), attachment(stamp(time.Now()), text))
+	return text
+}
+
+// submits is the hook of a prompt.
+func (r *rig) submits(session, line string) (text string) {
+	r.t.Helper()
+	var answer struct {
+		Output struct {
+			Context string `json:"additionalContext"`
+		} `json:"hookSpecificOutput"`
+	}
+	code := r.onSocket(http.MethodPost, "/hooks/claude", map[string]any{
+		"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": line,
+		"sm": map[string]any{"agent": "w1", "tmux": "/tmp/tmux", "server": 77, "pane": "%3", "pid": os.Getpid(), "start": "test 7"},
+	}, &answer)
+	if code != http.StatusOK {
+		r.t.Fatalf("hook: %d", code)
+	}
+	return answer.Output.Context
 }
 
 // onSocket asks over the socket, where everything is served.
@@ -143,13 +173,15 @@ func TestTypedToAnIdleAgentAndProvenByItsTranscript(t *testing.T) {
 	id := r.send("w1", "Look at CI.")
 	r.until("typed", func() bool { lines, _ := s.typed(); return len(lines) > 0 })
 	lines, _ := s.typed()
-	if want := "[sm message] Look at CI. #" + id; lines[0] != want || s.at != (fleet.Place{Socket: "/tmp/tmux", Server: 77, Pane: "%3", PID: os.Getpid(), Start: "test 7"}) {
+	if want := "[sm message] #" + id; lines[0] != want || s.at != (fleet.Place{Socket: "/tmp/tmux", Server: 77, Pane: "%3", PID: os.Getpid(), Start: "test 7"}) {
 		t.Errorf("typed %q at %+v, want %q", lines[0], s.at, want)
 	}
 	if m := r.message(id); m.Status != "offered" || m.Via != "tmux" {
 		t.Errorf("before the transcript shows it: %+v", m)
 	}
-	r.write(uuid(1), prompt(stamp(time.Now()), "p2", lines[0]))
+	if text, want := r.prompts(uuid(1), lines[0]), "[sm message] Look at CI. #"+id; text != want {
+		t.Errorf("its hook was answered with %q, want %q", text, want)
+	}
 	r.until("confirmed", func() bool { return r.message(id).Status == "confirmed" })
 	if lines, _ := s.typed(); len(lines) != 1 {
 		t.Errorf("typed %q", lines)
@@ -253,4 +285,185 @@ func TestStopWhileTyping(t *testing.T) {
 	r.send("w1", "While it stops.")
 	<-s.begun
 	r.stop()
+}
+
+// hookless is newStage with an agent of which no hook has told.
+func hookless(t *testing.T, s Terminal, change func(*Options)) *rig {
+	r := newRig(t)
+	r.o.Terminal, r.o.Alive = s, func(int, string) bool { return true }
+	change(&r.o)
+	r.client(7, uuid(1), rested())
+	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(50*time.Second), "m1", 20_000, 5))
+	return r.start()
+}
+
+// TestCallProvesNothing: the prompt alone does not show that the text was heard. It waits
+// again when no hook asks for it, and is no repetition then.
+func TestCallProvesNothing(t *testing.T) {
+	t.Parallel()
+	s := &stage{asks: true}
+	r := newStage(t, s)
+	r.stop()
+	r.o.Queue.Proof = 100 * time.Millisecond
+	r.start()
+	id := r.send("w1", "Look at CI.")
+	for i := range callsMost {
+		r.until("typed", func() bool { lines, _ := s.typed(); return len(lines) == i+1 })
+		r.write(uuid(1), prompt(stamp(time.Now()), fmt.Sprint("p", i), "[sm message] #"+id))
+	}
+	r.until("it waits for a hook", func() bool { m := r.message(id); return m.Status == "waiting" && m.WaitsFor == api.WaitsForHooks })
+	if lines, _ := s.typed(); strings.Count(strings.Join(lines, "\n"), "[sm message] #"+id) != callsMost || len(lines) != callsMost {
+		t.Errorf("typed %q", lines)
+	}
+	r.pane("w1", uuid(1), "PreToolUse")
+	r.until("hooks work again", func() bool { lines, _ := s.typed(); return len(lines) == callsMost+1 })
+	if text, want := r.prompts(uuid(1), "[sm message] #"+id), "[sm message] Look at CI. #"+id; text != want {
+		t.Errorf("answered %q, want %q", text, want)
+	}
+	r.until("confirmed", func() bool { return r.message(id).Status == "confirmed" })
+}
+
+// eager is a terminal whose client takes a line before Type returns, and that believes it has not.
+type eager struct {
+	stage
+	takes func(line string)
+}
+
+func (s *eager) Type(_ context.Context, _ fleet.Place, text string, _ func(context.Context) error) (typed bool, err error) {
+	s.set(func(s *stage) { s.tries++ })
+	s.takes(text)
+	return false, errors.New("the line is gone")
+}
+
+// TestAnsweredCallIsNotRepeated: a hook has asked for the text, so it has been given, whatever the
+// terminal says of the line by which it was called for.
+func TestAnsweredCallIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	s, given := &eager{}, make(chan string, 16)
+	r := newRig(t)
+	s.takes = func(line string) { given <- r.submits(uuid(1), line) }
+	r.o.Logger = slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	r.o.Terminal, r.o.Alive = s, func(int, string) bool { return true }
+	r.client(7, uuid(1), rested())
+	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(50*time.Second), "m1", 20_000, 5))
+	r.start()
+	r.pane("w1", uuid(1), "SessionStart")
+	id := r.send("w1", "Look at CI.")
+	if got, want := <-given, "[sm message] Look at CI. #"+id; got != want {
+		t.Errorf("its hook was answered with %q, want %q", got, want)
+	}
+	r.until("the terminal has refused", func() bool { return strings.Contains(r.log.String(), "a message waits for the prompt") })
+	if m := r.message(id); m.Status != "offered" || m.Offers != 1 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// TestCallIsAnsweredWithItsOwn: whatever else waits, and however urgently; and one that is no
+// more is answered with a word.
+func TestCallIsAnsweredWithItsOwn(t *testing.T) {
+	t.Parallel()
+	s := &stage{asks: true}
+	r := newStage(t, s)
+	id := r.send("w1", "The first.")
+	r.until("typed", func() bool { lines, _ := s.typed(); return len(lines) == 1 })
+	r.onSocket(http.MethodPost, "/sessions/w1/messages", api.NewMessage{Text: "Urgent.", Mode: "urgent"}, nil)
+	var got []string
+	for range 2 {
+		got = append(got, r.submits(uuid(1), "[sm message] #"+id))
+	}
+	got = append(got, r.submits(uuid(1), "[sm message] #ffffff"))
+	r.write(uuid(1), attachment(stamp(time.Now()), got[0]))
+	r.until("confirmed", func() bool { return r.message(id).Status == "confirmed" })
+	got = append(got, r.prompts(uuid(1), "[sm message] #"+id))
+	if want := []string{"[sm message] The first. #" + id, callLater, callOver, callOver}; !slices.Equal(got, want) {
+		t.Errorf("answered %q, want %q", got, want)
+	}
+	if text := r.prompts(uuid(1), "Go on."); !strings.HasPrefix(text, "[sm message] Urgent. #") {
+		t.Errorf("the next hook is answered with %q", text)
+	}
+}
+
+// TestTextOfOthersWaitsForHooks: where no hook has come nothing that somebody wrote is typed,
+// and whoever asks hears why.
+func TestTextOfOthersWaitsForHooks(t *testing.T) {
+	t.Parallel()
+	s := &stage{asks: true}
+	r := hookless(t, s, func(*Options) {})
+	var m api.Message
+	r.onSocket(http.MethodPost, "/sessions/"+uuid(1)+"/messages", api.NewMessage{Text: "hi; touch x; $(touch x)", Mode: "urgent"}, &m)
+	r.write(uuid(1), reply(stamp(time.Now()), "m2", 150_000, 5))
+	r.until("the notice is typed", func() bool { lines, _ := s.typed(); return len(lines) > 0 })
+	lines, _ := s.typed()
+	if !strings.HasPrefix(lines[0], "[sm context] Context at 75%, critically high. ") || len(lines) != 1 {
+		t.Errorf("typed %q", lines)
+	}
+	got := r.message(m.ID)
+	if m.WaitsFor != "hooks" || got.WaitsFor != "hooks" || got.Status != "waiting" {
+		t.Errorf("%+v, then %+v", m, got)
+	}
+	var x api.Session
+	r.onSocket(http.MethodGet, "/sessions/"+uuid(1), nil, &x)
+	if x.HooksSeen || x.WaitForHooks != 1 {
+		t.Errorf("%+v", x)
+	}
+}
+
+// TestTypedWhole: what is typed where hooks do not work, by what is configured.
+func TestTypedWhole(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Options)
+		want   string
+	}{
+		"texts of others": {func(o *Options) { o.TypeTexts = true }, "[sm message] Look at CI. #"},
+		"the user's own notice": {func(o *Options) { o.Alerts.Messages.Critical = "At {{.Percent}}. Hand over now." },
+			"[sm context] At 75. Hand over now. #"},
+		"the user's own notice with a shell's characters": {func(o *Options) { o.Alerts.Messages.Critical = "Hand over; now!" },
+			"[sm context] Context at 75%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near. #"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &stage{asks: true}
+			r := hookless(t, s, c.change)
+			if r.o.TypeTexts {
+				r.send(uuid(1), "Look at CI.")
+			} else {
+				r.write(uuid(1), reply(stamp(time.Now()), "m2", 150_000, 5))
+			}
+			r.until("typed", func() bool { lines, _ := s.typed(); return len(lines) > 0 })
+			lines, _ := s.typed()
+			if !strings.HasPrefix(lines[0], c.want) || len(lines[0]) != len(c.want)+6 {
+				t.Errorf("typed %q, want %q", lines[0], c.want)
+			}
+			r.write(uuid(1), prompt(stamp(time.Now()), "p2", lines[0]))
+			r.until("confirmed", func() bool { return r.message(lines[0][len(lines[0])-6:]).Status == "confirmed" })
+		})
+	}
+}
+
+// TestRenameKeepsTyping: an agent that gets another id while something is typed to it is not
+// typed to a second time meanwhile, and is afterwards.
+func TestRenameKeepsTyping(t *testing.T) {
+	t.Parallel()
+	c := &core{carriers: map[alerts.AgentID]carrier{"a": {busy: true, calls: 2}}, stops: map[alerts.AgentID]int{"a": 3, "b": 1}}
+	c.renameCarrier("a", "b")
+	if k := c.carriers["b"]; !k.busy || k.calls != 2 || c.stops["b"] != 3 || len(c.carriers)+len(c.stops) != 2 {
+		t.Errorf("%+v, %v", c.carriers, c.stops)
+	}
+}
+
+// TestCalledForWhenACycleOpens: what was said of a handoff in the cycle before is taken back, also when the agent has
+// been called for it and has not asked for it.
+func TestCalledForWhenACycleOpens(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	c := &core{queue: outbox.New(outbox.Defaults())}
+	m, err := c.queue.Put(outbox.Message{To: "a", Ref: handoffs + "1/failed", Text: "It did not take place.", OwnWords: true}, now)
+	noErrors(t, err)
+	if _, ok := c.queue.Call("a", now); !ok {
+		t.Fatal("not called")
+	}
+	c.opened(&alerts.Opened{Agent: "a", Cause: alerts.CauseClear}, now)
+	if m, _ = c.queue.Find(m.ID); m.State != outbox.Withdrawn {
+		t.Errorf("%+v", m)
+	}
 }

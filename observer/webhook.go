@@ -10,6 +10,9 @@ import (
 	"sm/observer/api"
 )
 
+// maxNotificationBytes bounds a notification: a thousand short alerts take some 70 KiB.
+const maxNotificationBytes = 1 << 20
+
 // alertmanagerPayload is the part of Alertmanager's webhook that counts here: see its
 // documentation under webhook_config, version 4.
 type alertmanagerPayload struct {

@@ -1,9 +1,12 @@
 package observer
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -109,6 +112,55 @@ func TestWebhookDoor(t *testing.T) {
 	for _, bad := range []string{"", "[]", `{"alerts":7}`, "null"} {
 		if a := r.ask(http.MethodPost, "/alerts/webhook", bad); a.Code/100 == 5 {
 			t.Errorf("%q: %d %s", bad, a.Code, a.Body)
+		}
+	}
+	r.stop()
+}
+
+// TestWebhookSize: a storm of alerts comes in one notification, which is larger than other requests may be.
+func TestWebhookSize(t *testing.T) {
+	checkAppLeaks(t)
+	r := newWatched(t)
+	r.o.WebhookToken = "correct-horse-battery"
+	r.start()
+	one := `{"status":"firing","labels":{"alertname":"a","session":"nobody","kind":"x"}}`
+	many := `{"version":"4","alerts":[` + strings.Repeat(one+",", 999) + one + `]}`
+	if len(many) <= defaultBodyBytes {
+		t.Fatalf("%d bytes fit everywhere", len(many))
+	}
+	full := many + strings.Repeat(" ", maxNotificationBytes-len(many))
+	post := func(path, body string) (code int, answer string) {
+		t.Helper()
+		send := func() (*http.Response, error) {
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+r.tcp().String()+path, strings.NewReader(body))
+			noErrors(t, err)
+			req.Header.Set("Content-Type", "application/json")
+			req.Header.Set("Authorization", "Bearer correct-horse-battery")
+			return (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}).Do(req)
+		}
+		resp, err := send()
+		// The server does not read all of what is too large. A client that has not sent it when the server closes the
+		// connection, some time after its answer, may not get to see that.
+		for began := time.Now(); (errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)) && time.Since(began) < patience; {
+			resp, err = send()
+		}
+		noErrors(t, err)
+		text, err := io.ReadAll(resp.Body)
+		noErrors(t, err, resp.Body.Close())
+		return resp.StatusCode, string(text)
+	}
+	for _, c := range []struct {
+		name, path, body string
+		code             int
+		answer           string
+	}{
+		{"1 000 alerts", "/alerts/webhook", many, 200, `"alerts":1000`},
+		{"1 MiB", "/alerts/webhook", full, 200, `"alerts":1000`},
+		{"1 MiB and a byte", "/alerts/webhook", full + " ", 413, "send at most 1048576 bytes"},
+		{"1 000 alerts elsewhere", "/hooks/context-usage", many, 413, "send at most 65536 bytes"},
+	} {
+		if code, answer := post(c.path, c.body); code != c.code || !strings.Contains(answer, c.answer) {
+			t.Errorf("%s: %d %.200s; want %d with %q", c.name, code, answer, c.code, c.answer)
 		}
 	}
 	r.stop()

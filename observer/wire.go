@@ -28,15 +28,13 @@ func SessionOf(v fleet.View) api.Session {
 	if v.Known {
 		percent := v.Window.Percent(v.Tokens)
 		s.TokensUsed, s.UsedPercentage, s.Level, s.ContextSource = &v.Tokens, &percent, v.Level.String(), sourceName(v.Source)
+		s.ClearedTokens = v.Cleared
 	}
 	if v.Active.IsZero() && v.Path == "" {
 		s.LastActive = timeOrNil(v.Seen()) // an agent that has no transcript yet
 	}
 	if v.DriftKnown {
 		s.DriftTokens = &v.Drift
-	}
-	if v.Past {
-		s.State = "left"
 	}
 	return s
 }
@@ -51,6 +49,10 @@ type policy struct {
 	alerts.View
 	known  bool
 	queued int
+	// hooks says that those of the present session work, waiting how many of the queued wait
+	// for that.
+	hooks   bool
+	waiting int
 	// last is the path of the last handoff that was carried out, handoff the state of the
 	// one that is under way, brake what keeps the agent from another; "" for none.
 	last, handoff, brake string
@@ -73,10 +75,14 @@ func (c *core) policy(v *fleet.View) (p policy) {
 	if r, ok := c.rotations.Open(alerts.AgentID(v.Agent)); ok {
 		p.handoff = r.State.String()
 	}
+	p.hooks = c.hooksWork(alerts.AgentID(v.Agent))
 	if p.known || c.queue.HasWaiting(alerts.AgentID(v.Agent)) {
 		for _, m := range c.queue.Of(alerts.AgentID(v.Agent)) {
 			if m.State == outbox.Waiting || m.State == outbox.Offered {
 				p.queued++
+			}
+			if c.waitsFor(&m) != "" {
+				p.waiting++
 			}
 		}
 	}
@@ -91,7 +97,7 @@ func (c *core) session(v fleet.View) api.Session {
 // session is a view as the API tells it, with what the policy knows.
 func (p *policy) session(v fleet.View) api.Session {
 	s := SessionOf(v)
-	s.Queued = p.queued
+	s.Queued, s.HooksSeen, s.WaitForHooks = p.queued, p.hooks, p.waiting
 	if p.last != "" {
 		s.LastHandoff = &p.last
 	}
@@ -99,7 +105,7 @@ func (p *policy) session(v fleet.View) api.Session {
 	if !p.known {
 		return s
 	}
-	s.Cycle, s.IsCompacting, s.Enabled = p.Cycle, p.Compacting, p.Enabled
+	s.Cycle, s.IsCompacting, s.Enabled = p.Cycle, p.Compacting && !v.Ended, p.Enabled
 	if !v.Known && p.stands() {
 		s.TokensUsed, s.UsedPercentage, s.ContextSource, s.ReadingAt = &p.Tokens, &p.Percent, sourceName(p.Source), timeOrNil(p.Read)
 		s.WindowTokens = cmp.Or(p.Window, s.WindowTokens)
@@ -108,7 +114,7 @@ func (p *policy) session(v fleet.View) api.Session {
 		s.Level = p.Level.String()
 	}
 	if p.Threshold > 0 {
-		s.ThresholdTokens = &p.Threshold
+		s.ThresholdTokens, s.ThresholdSource = &p.Threshold, p.ThresholdSource.String()
 	}
 	if f := p.Forecast; f.Turns.Known || f.Active.Known {
 		s.Forecast = &api.Forecast{Turns: rangeOf(f.Turns), Seconds: rangeOf(f.Active)}
@@ -140,10 +146,21 @@ func timeOrNil(t time.Time) *time.Time {
 	return &t
 }
 
+// The states of sessions in which nobody sits any more: their agent has gone on to
+// another, or their client has ended.
+const (
+	stateLeft  = "left"
+	stateEnded = "ended"
+)
+
 // stateOf is what the client's registry says, else what the turns of the
 // transcript say: a turn that has not ended for long is one whose client has gone.
 func stateOf(v fleet.View) string {
 	switch {
+	case v.Past:
+		return stateLeft
+	case v.Ended:
+		return stateEnded
 	case v.Client.Status != "":
 		return v.Client.Status
 	case v.InTurn && v.Live:
@@ -155,6 +172,9 @@ func stateOf(v fleet.View) string {
 }
 
 func isIdle(v fleet.View) bool {
-	state := stateOf(v)
-	return state == "idle" || state == "quiet"
+	switch stateOf(v) {
+	case "idle", "quiet", stateLeft, stateEnded:
+		return true
+	}
+	return false
 }

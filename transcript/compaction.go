@@ -2,7 +2,7 @@ package transcript
 
 import "slices"
 
-// compacted counts a compact_boundary. A summary that came before it and names it
+// compacted counts a compact_boundary; a marker waits for its summary. A summary that came before it and names it
 // has been counted as a compaction of its own: the two are one.
 func (f *Fold) compacted(e *Entry, now moment) {
 	ev := event{
@@ -14,6 +14,10 @@ func (f *Fold) compacted(e *Entry, now moment) {
 	}
 	if e.At != 0 {
 		ev.Stamp = Join(Key(e.At), Key(e.Trigger), Key(e.PreTokens))
+	}
+	if e.Marker {
+		f.marker = ev
+		return
 	}
 	for i := range f.compactions {
 		c := &f.compactions[i]
@@ -39,6 +43,12 @@ func (f *Fold) summary(e *Entry, now moment) {
 			c.summarised, c.Digest = true, e.Digest
 			f.change(i)
 		}
+		return
+	}
+	if m := f.marker; m.uuid != 0 {
+		f.marker = event{}
+		m.summarised, m.Digest = true, e.Digest
+		f.compact(m, now)
 		return
 	}
 	f.compact(event{
@@ -89,6 +99,7 @@ func (f *Fold) blank(now moment) {
 	if now.after(f.boundary) {
 		f.boundary = now
 	}
+	f.chain.last, f.chain.place = Reading{}, moment{}
 	f.Session.Blank = f.boundary.after(f.reading)
 }
 

@@ -23,6 +23,12 @@ const (
 	// KindHeard is a record that shows what reached the agent besides prompts:
 	// a hook's context attachment, or a queued prompt.
 	KindHeard
+	// KindAside is a user record that is neither a prompt nor a tool's result: a command,
+	// its output, a remark of the client.
+	KindAside
+	// KindRewind is the client's note that the conversation was rewound, and goes on with
+	// the user record before it.
+	KindRewind
 )
 
 // Trigger says what made a client compact.
@@ -95,8 +101,8 @@ type Entry struct {
 	// Side marks a record of a subagent (isSidechain).
 	Side bool
 	// UUID names the record, Origin the one that it was copied from
-	// (forkedFrom.messageUuid); both are 0 for KindOther. Parent is the record
-	// before a summary, Message the API message of a reading.
+	// (forkedFrom.messageUuid); both are 0 for KindOther. Parent is the record before it,
+	// of readings, prompts, asides and summaries; Message the API message of a reading.
 	UUID, Parent, Origin, Message Key
 	// Anchor is the uuid of the summary that a boundary names as its own.
 	Anchor Key
@@ -106,6 +112,14 @@ type Entry struct {
 	// tokens that it tells, more than 0.
 	Usage   Usage
 	Context int64
+	// Cleared is how many tokens of tool results were left out of the request of a
+	// reading, as the client reckons. Partial marks a line that says nothing of that and
+	// does not end its message: there the line before it counts, see [Fold.Add].
+	Cleared int64
+	Partial bool
+	// Marker says of a boundary that it took no time and is its own anchor: clients take
+	// it for a compaction only where a summary follows.
+	Marker bool
 	// Trigger, PreTokens and Duration belong to a boundary. PreTokens is 0 when
 	// the record does not say.
 	Trigger   Trigger
@@ -115,9 +129,18 @@ type Entry struct {
 	// little about where the text comes from.
 	Digest Key
 	// Text is what was heard, at most 1024 bytes, the first 1008 and the last 16 of a
-	// longer one: hook contexts, prompts that begin with "[sm ", resume prompts. A
-	// record of KindOther has "/clear", where a session begins that followed it.
+	// longer one: hook contexts, prompts that begin with "[sm ", resume prompts. Of up to 8
+	// further messages below a long prompt's first line 68 bytes each are added. A
+	// record of KindAside has "/clear", where a session begins that followed it.
 	Text string
+	// InOrder marks a reading or a compaction in a file that is written in its order, by
+	// [Fold.Add]: what stands before it happened before.
+	InOrder bool
+	// Rewound says that the conversation was rewound before this record, by [Fold.Add]:
+	// Context and Cleared are then those of the point from which it goes on, 0 where there
+	// was no reading. What was heard after Left, and until Until, is no longer part of it.
+	Rewound     bool
+	Left, Until Instant
 	// Model, Version, CWD and SessionID are as the record writes them, nil when it
 	// does not.
 	Model, Version, CWD, SessionID []byte

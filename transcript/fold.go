@@ -22,8 +22,11 @@ type Fold struct {
 	seen        map[Key]struct{}
 	costs       map[Key]cost
 	compactions []event
+	marker      event  // a boundary that is none unless a summary follows, until then
 	boundary    moment // of the newest compaction
 	reading     moment // of the newest reading
+	line        line   // the order in which the file was written
+	chain       chain  // what the conversation consists of
 	order       int64  // records so far, to tell equal times apart
 	clock       Instant
 	domain      Key  // the sessionId of the newest reading
@@ -73,7 +76,7 @@ func (f *Fold) Reset(name string, subagent bool) {
 	clear(f.seen)
 	clear(f.costs)
 	*f = Fold{name: KeyOf([]byte(name)), subagent: subagent, seen: f.seen, costs: f.costs,
-		messages: f.messages[:0], changed: f.changed[:0], compactions: f.compactions[:0]}
+		messages: f.messages[:0], changed: f.changed[:0], compactions: f.compactions[:0], chain: chain{points: f.chain.points[:0]}}
 }
 
 // Line scans one line, without its newline, and adds it; n is its length with the
@@ -92,12 +95,13 @@ func (f *Fold) Line(line []byte, n int, e *Entry) (fresh bool, err error) {
 	return false, err
 }
 
-// Add adds one record. It reports false for records that change nothing but the
+// Add adds one record, and completes it with what only the records before it tell. It reports false for records that change nothing but the
 // times: those that repeat an earlier one of this file, those of subagents, and
 // those of no meaning.
 func (f *Fold) Add(e *Entry) (fresh bool) {
 	s := &f.Session
 	f.order++
+	before := s.Active
 	f.common(e)
 	if e.Kind == KindOther {
 		return false
@@ -118,6 +122,12 @@ func (f *Fold) Add(e *Entry) (fresh bool) {
 	switch e.Kind {
 	case KindReading:
 		f.read(e, now)
+	case KindHeard:
+		f.chain.heard = f.order
+	case KindAside:
+		return f.step(e, before)
+	case KindRewind:
+		return f.rewindNoted(e)
 	case KindBoundary:
 		f.compacted(e, now)
 	case KindSummary:
@@ -125,9 +135,15 @@ func (f *Fold) Add(e *Entry) (fresh bool) {
 	case KindTitle:
 		return f.title(now)
 	case KindTurnStart:
+		f.step(e, before)
+		if e.Text != "" {
+			f.chain.heard = f.order
+		}
+		f.chain.started = f.order
 		s.Turns++
 		s.InTurn = true
 	case KindTurnEnd:
+		f.chain.ends = f.chain.ends || e.Parent == 0
 		s.InTurn = false
 	}
 	return true
@@ -136,7 +152,8 @@ func (f *Fold) Add(e *Entry) (fresh bool) {
 // moment places a record in time. One without a time stands where it stands in the
 // file, and so does a reading that names another session than the one before it,
 // as clients have written into the wrong file: only within a session do times tell
-// which of two readings is newer. (A fork names itself in all that it copies.)
+// which of two readings is newer. (A fork names itself in all that it copies.) A stamp
+// far behind those that were written before says that those were ahead of the time.
 func (f *Fold) moment(e *Entry) moment {
 	if e.Kind == KindReading {
 		id := KeyOf(e.SessionID)
@@ -148,6 +165,9 @@ func (f *Fold) moment(e *Entry) moment {
 	now := moment{e.At, f.order}
 	if now.at == 0 {
 		now.at = f.clock
+	}
+	if e.InOrder = f.line.rules(e); e.InOrder && now.at+far < f.clock {
+		f.reading.at, f.boundary.at, f.clock = min(f.reading.at, now.at), min(f.boundary.at, now.at), now.at
 	}
 	f.clock = max(f.clock, now.at)
 	return now
@@ -181,9 +201,13 @@ func (f *Fold) read(e *Entry, now moment) {
 	f.message(e, &s.Messages, &s.Tokens, false)
 	s.Peak = max(s.Peak, e.Context)
 	f.titled = false
+	if e.Partial && !s.Blank {
+		e.Cleared = s.Reading.Cleared
+	}
+	f.chain.last, f.chain.place = Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}, now
 	if f.reading.order == 0 || now.after(f.reading) {
 		f.reading = now
-		s.Reading = Reading{At: e.At, Tokens: e.Context}
+		s.Reading = Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
 		intern(&s.Model, e.Model)
 	}
 	s.Blank = f.boundary.after(f.reading)
@@ -245,7 +269,7 @@ func (f *Fold) Peek(line []byte) (s Session, ok bool) {
 	}
 	g := *f
 	g.seen, g.costs = maps.Clone(f.seen), maps.Clone(f.costs)
-	g.messages, g.changed, g.compactions = nil, nil, slices.Clone(f.compactions)
+	g.messages, g.changed, g.compactions, g.chain.points = nil, nil, slices.Clone(f.compactions), slices.Clone(f.chain.points)
 	g.Line(line, len(line), &e)
 	return g.Session, true
 }

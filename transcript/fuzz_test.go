@@ -47,7 +47,7 @@ func records(t testing.TB) [][]byte {
 	t.Helper()
 	files := []string{"testdata/records.jsonl", "testdata/odd.jsonl"}
 	for _, pattern := range []string{"shapes/*.jsonl", "transcripts/*/*.jsonl"} {
-		more, _ := filepath.Glob(filepath.Join("../../shared", pattern))
+		more, _ := filepath.Glob(filepath.Join("testdata", pattern))
 		files = append(files, more...)
 	}
 	var all [][]byte
@@ -89,6 +89,11 @@ var pieces = []string{
 	"1e400", "-1e400", "-5", "-0", "1.0", "1e3", "12.5", "01", "1.", "1e", "+1", "9223372036854775808", "1000000001", "0",
 	`,"type":"assistant"`, `"t\u0079pe":"user",`, `"type":"user",`, `"type":"system",`, `"isMeta":true,`, `"isCompactSummary":true,`,
 	`"isSidechain":true,`, `"usage":{"input_tokens":7},`, `"message":null,`, `"iterations":[{"type":"message","input_tokens":5},{}],`,
+	`"iterations":[{"type":"message","input_tokens":5,"output_tokens":1,"cache_read_input_tokens":6,"cache_creation_input_tokens":0}],`,
+	`{"type":"fallback_message","input_tokens":8,"output_tokens":1,"cache_read_input_tokens":6,"cache_creation_input_tokens":0},`,
+	`"type":"advisor_message",`, `"type":"compaction",`, `"context_management":{"applied_edits":[{"type":"clear_tool_uses_20250919","cleared_input_tokens":70}]},`,
+	`"client_cut_tool_uses":2,"client_estimated_cleared_input_tokens":60,`, `"client_estimate_measured_from_prompts":true,`, `"durationMs":0,`, `"preservedMessages":{"anchorUuid":"x"},`,
+	`"explicit":true,"leafUuid":"00000000-0000-0000-0000-000000000000",`, `"type":"last-prompt",`, `"parentUuid":"y",`, `"stop_reason":"end_turn",`,
 	`"content":"[sm hello",`, `"content":[{"type":"text","text":"x"}],`, `"cache_creation":{"ephemeral_5m_input_tokens":9},`,
 	`"timestamp":"2024-02-29T23:59:59.999Z",`, `"uuid":"x",`, strings.Repeat("x", 64), strings.Repeat(`\\`, 33), strings.Repeat("[", 70),
 }

@@ -32,10 +32,16 @@ func TestHeard(t *testing.T) {
 		"resume prompt":               {prompted("a", `"Read /home/dev/a b.md and continue from where you left off."`), want{KindTurnStart, "Read /home/dev/a b.md and continue from where you left off."}},
 		"resume prompt, newline":      {prompted("a", `"Read x and continue from where you left off.\n"`), want{KindTurnStart, "Read x and continue from where you left off.\n"}},
 		"resume prompt with more":     {prompted("a", `"Read x and continue from where you left off. Then stop."`), want{KindTurnStart, ""}},
-		"queued":                      {`{"type":"queue-operation","operation":"enqueue","content":"[sm 8] queued"}`, want{KindHeard, "[sm 8] queued"}},
-		"queued, not ours":            {`{"type":"queue-operation","operation":"enqueue","content":"hello"}`, want{}},
-		"taken from the queue":        {`{"type":"queue-operation","operation":"dequeue","content":"[sm 8] queued"}`, want{}},
-		"queue without content":       {`{"type":"queue-operation","operation":"enqueue"}`, want{}},
+		"resume prompt with messages": {prompted("a", `"Read /x and continue from where you left off.\n[sm from web] Hi. #a1b2c3"`), want{KindTurnStart, "Read /x and continue from where you left off.\n[sm from web] Hi. #a1b2c3"}},
+		"resume prompt with long messages": {prompted("a", `"Read /x and continue from where you left off.\n[sm from web] `+long+` #a1b2c3\n[sm from em] `+long+` #d4e5f6"`),
+			want{KindTurnStart, "Read /x and continue from where you left off.\n[sm from web] " + long[:38] + "xxxxxxxx #a1b2c3\n[sm from em] " + long[:39] + "xxxxxxxx #d4e5f6"}},
+		"long resume prompt with messages": {prompted("a", `"Read /`+long+` and continue from where you left off.\n[sm from web] Hi. #a1b2c3"`),
+			want{KindTurnStart, "Read /" + long[:1002] + "re you left off." + "\n[sm from web] Hi. #a1b2c3"}},
+		"prompt of many messages": {prompted("a", `"[sm x]`+strings.Repeat(`\n[sm `+long[:300], 20)+`"`), want{KindTurnStart, "[sm x]" + strings.Repeat("\n[sm "+long[:64], 8)}},
+		"queued":                  {`{"type":"queue-operation","operation":"enqueue","content":"[sm 8] queued"}`, want{KindHeard, "[sm 8] queued"}},
+		"queued, not ours":        {`{"type":"queue-operation","operation":"enqueue","content":"hello"}`, want{}},
+		"taken from the queue":    {`{"type":"queue-operation","operation":"dequeue","content":"[sm 8] queued"}`, want{}},
+		"queue without content":   {`{"type":"queue-operation","operation":"enqueue"}`, want{}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -11,12 +11,20 @@ const (
 	heardBytes = 1024
 	// heardEnd is how much of that is kept of the end of a longer text.
 	heardEnd = 16
+	// heardLines is the largest number of messages kept from below a prompt's first line,
+	// heardLine the bytes kept of each.
+	heardLines, heardLine = 8, 64
+	// ownHeading begins what sm says.
+	ownHeading = "[sm "
 	// digestBytes: shorter summaries are no proof of a common origin.
 	digestBytes = 200
 	// synthetic is the model of the rows that the client writes by itself, say for
 	// API errors; they cost nothing and say nothing of the context.
 	synthetic = "<synthetic>"
 )
+
+// noLeaf stands for the end of a conversation that was rewound.
+const noLeaf = "00000000-0000-0000-0000-000000000000"
 
 // notPrompts begin user records that the client writes around commands. They are
 // no prompts, though some lack isMeta.
@@ -49,6 +57,10 @@ func (r *record) judge(line []byte, e *Entry) {
 		if kind, body := attachment(line[r.attachment.from:r.attachment.to]); kind == "hook_additional_context" {
 			e.Kind, e.Text = KindHeard, clip(body)
 		}
+	case "last-prompt":
+		if r.explicit && string(r.leaf.bytes(line)) == noLeaf {
+			e.Kind = KindRewind
+		}
 	case "queue-operation":
 		if s := unwrap(r.queued.bytes(line)); isOurs(s) && string(r.operation.bytes(line)) == "enqueue" {
 			e.Kind, e.Text = KindHeard, clip(string(s))
@@ -63,12 +75,15 @@ func (r *record) reading(line []byte, e *Entry) {
 	e.Model = r.model.bytes(line)
 	if r.usage.context > 0 && !r.apiError && string(e.Model) != synthetic {
 		e.Kind, e.Message, e.Usage, e.Context = KindReading, key(r.id, line), r.usage.total, r.usage.context
+		e.Parent = key(r.parent, line)
+		e.Cleared, e.Partial = r.clearing.tokens(), !r.clearing.told && r.stop.none()
 	}
 }
 
 func (r *record) boundary(line []byte, e *Entry) {
 	e.Kind = KindBoundary
 	e.Anchor = firstKey(key(r.segment, line), key(r.preserved, line))
+	e.Marker = r.instantly && r.duration == 0 && !r.preserved.none() && string(r.preserved.bytes(line)) == string(r.uuid.bytes(line))
 	e.PreTokens = r.pre
 	e.Duration = time.Duration(r.duration) * time.Millisecond
 	switch string(r.trigger.bytes(line)) {
@@ -83,7 +98,12 @@ func (r *record) boundary(line []byte, e *Entry) {
 
 // user tells summaries, prompts and the rest apart.
 func (r *record) user(line []byte, e *Entry) {
-	if !r.summary && (r.meta || !r.prompt) {
+	if !r.summary && !r.prompt {
+		return
+	}
+	e.Parent = key(r.parent, line)
+	if !r.summary && r.meta {
+		e.Kind = KindAside
 		return
 	}
 	var body []byte
@@ -91,7 +111,7 @@ func (r *record) user(line []byte, e *Entry) {
 		body = prompt(line[r.content.from:r.content.to])
 	}
 	if r.summary {
-		e.Kind, e.Trigger, e.Parent = KindSummary, Unknown, key(r.parent, line)
+		e.Kind, e.Trigger = KindSummary, Unknown
 		if len(body) >= digestBytes {
 			e.Digest = KeyOf(body)
 		}
@@ -103,6 +123,7 @@ func (r *record) user(line []byte, e *Entry) {
 			if bytes.Contains(trimmed[:min(len(trimmed), 100)], []byte(cleared)) {
 				e.Text = "/clear"
 			}
+			e.Kind = KindAside
 			return
 		}
 	}
@@ -219,17 +240,41 @@ func ownWords(parts []string) []string {
 // isOurs knows the texts that sm itself sends: its prefix, a document that a session
 // begins with, and the prompt that resumes after a handoff.
 func isOurs(s []byte) bool {
-	return bytes.HasPrefix(s, []byte("[sm ")) || bytes.HasPrefix(s, []byte("=== HANDOFF LOADED (ID: ")) ||
-		bytes.HasPrefix(s, []byte("Read ")) && bytes.HasSuffix(bytes.TrimRight(s, "\r\n "), []byte(" and continue from where you left off."))
+	if bytes.HasPrefix(s, []byte(ownHeading)) || bytes.HasPrefix(s, []byte("=== HANDOFF LOADED (ID: ")) {
+		return true
+	}
+	line, _, _ := bytes.Cut(s, []byte("\n"+ownHeading)) // the prompt of a restarted client carries messages
+	return bytes.HasPrefix(s, []byte("Read ")) && bytes.HasSuffix(bytes.TrimRight(line, "\r\n "), []byte(" and continue from where you left off."))
 }
 
 // clip keeps the beginning and the end of a long text: at its end a message has its
-// id.
+// id. Of the messages that a prompt carries below its first line it keeps the same of each.
 func clip(s string) string {
-	if len(s) > heardBytes {
-		return s[:heardBytes-heardEnd] + s[len(s)-heardEnd:]
+	if len(s) <= heardBytes {
+		return strings.Clone(s)
 	}
-	return strings.Clone(s)
+	if !strings.HasPrefix(s, "Read ") && !strings.HasPrefix(s, ownHeading) {
+		return bothEnds(s, heardBytes)
+	}
+	line, rest, more := strings.Cut(s, "\n"+ownHeading)
+	var b strings.Builder
+	b.WriteString(bothEnds(line, heardBytes))
+	for range heardLines {
+		if !more {
+			break
+		}
+		line, rest, more = strings.Cut(rest, "\n"+ownHeading)
+		b.WriteString("\n" + ownHeading + bothEnds(line, heardLine))
+	}
+	return b.String()
+}
+
+// bothEnds is a text of at most n bytes.
+func bothEnds(s string, n int) string {
+	if len(s) > n {
+		return s[:n-heardEnd] + s[len(s)-heardEnd:]
+	}
+	return s
 }
 
 func key(t text, line []byte) Key { return KeyOf(t.bytes(line)) }

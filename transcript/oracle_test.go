@@ -30,6 +30,10 @@ func oracle(line []byte) (Entry, error) {
 		total, context := usageOf(m["usage"])
 		if context > 0 && !o.isTrue("isApiErrorMessage") && m.text("model") != "<synthetic>" {
 			e.Kind, e.Message, e.Usage, e.Context = KindReading, hash(m.text("id")), total, context
+			e.Parent = hash(o.text("parentUuid"))
+			_, stopped := textOf(m["stop_reason"])
+			c := objectOf(m["context_management"])
+			e.Cleared, e.Partial = clearedOf(c), c == nil && !stopped
 		}
 	case "system":
 		o.system(&e)
@@ -40,6 +44,10 @@ func oracle(line []byte) (Entry, error) {
 	case "attachment":
 		if a := objectOf(o["attachment"]); a.text("type") == "hook_additional_context" {
 			e.Kind, e.Text = KindHeard, ends(strings.Join(oursAlone(textsOf(a["content"])), "\n"))
+		}
+	case "last-prompt":
+		if o.text("leafUuid") == "00000000-0000-0000-0000-000000000000" && o.isTrue("explicit") {
+			e.Kind = KindRewind
 		}
 	case "queue-operation":
 		if s := unwrapped(o.text("content")); o.text("operation") == "enqueue" && ours(s) {
@@ -58,6 +66,9 @@ func (o object) system(e *Entry) {
 		e.Kind = KindTurnEnd
 	case "compact_boundary":
 		c := objectOf(o["compactMetadata"])
+		own, named := textOf(objectOf(c["preservedMessages"])["anchorUuid"])
+		took := c["durationMs"]
+		e.Marker = len(took) > 0 && took[0] >= '0' && took[0] <= '9' && figureOf(took) == 0 && named && own == o.text("uuid")
 		e.Kind, e.Trigger, e.PreTokens = KindBoundary, Unknown, figureOf(c["preTokens"])
 		e.Duration = time.Duration(figureOf(c["durationMs"])) * time.Millisecond
 		switch c.text("trigger") {
@@ -81,7 +92,12 @@ func (o object) user(m object, e *Entry) {
 		}
 		return
 	}
-	if o.isTrue("isMeta") || !ok {
+	if !ok {
+		return
+	}
+	e.Parent = hash(o.text("parentUuid"))
+	if o.isTrue("isMeta") {
+		e.Kind = KindAside
 		return
 	}
 	start := strings.TrimLeft(body, " \t\r\n")
@@ -90,6 +106,7 @@ func (o object) user(m object, e *Entry) {
 			if strings.Contains(start[:min(len(start), 100)], "<command-name>/clear</command-name>") {
 				e.Text = "/clear"
 			}
+			e.Kind = KindAside
 			return
 		}
 	}
@@ -142,7 +159,7 @@ func textsOf(raw json.RawMessage) []string {
 
 func ours(s string) bool {
 	return strings.HasPrefix(s, "[sm ") || strings.HasPrefix(s, "Read ") &&
-		strings.HasSuffix(strings.TrimRight(s, "\r\n "), " and continue from where you left off.")
+		strings.HasSuffix(strings.TrimRight(strings.Split(s, "\n[sm ")[0], "\r\n "), " and continue from where you left off.")
 }
 
 func unwrapped(s string) string {
@@ -160,7 +177,23 @@ func ends(s string) string {
 	if len(s) <= 1024 {
 		return s
 	}
-	return s[:1008] + s[len(s)-16:]
+	short := func(s string, n int) string {
+		if len(s) <= n {
+			return s
+		}
+		return s[:n-16] + s[len(s)-16:]
+	}
+	if !ours(s) && !strings.HasPrefix(s, "Read ") {
+		return short(s, 1024)
+	}
+	lines := strings.Split(s, "\n[sm ")
+	for i, line := range lines {
+		lines[i] = short(line, 64)
+		if i == 0 {
+			lines[i] = short(line, 1024)
+		}
+	}
+	return strings.Join(lines[:min(len(lines), 9)], "\n[sm ")
 }
 
 func oursAlone(parts []string) []string {
@@ -185,15 +218,50 @@ func usageOf(raw json.RawMessage) (total Usage, context int64) {
 	total = sum(o)
 	context = total.Input + total.CacheCreation + total.CacheRead
 	var calls []json.RawMessage
-	if raw := o["iterations"]; len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &calls) == nil && len(calls) > 1 {
-		for _, raw := range calls {
-			if call := objectOf(raw); call.text("type") == "message" {
-				u := sum(call)
+	if raw := o["iterations"]; len(raw) > 0 && raw[0] == '[' && json.Unmarshal(raw, &calls) == nil {
+		calls = slices.DeleteFunc(calls, func(raw json.RawMessage) bool {
+			return slices.Contains([]string{"advisor_message", "compaction"}, objectOf(raw).text("type"))
+		})
+		if n := len(calls); n > 0 && slices.Contains([]string{"message", "fallback_message"}, objectOf(calls[n-1]).text("type")) {
+			last, flat := objectOf(calls[n-1]), int64(0)
+			for i, name := range []string{"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"} {
+				if raw := last[name]; len(raw) == 0 || !strings.ContainsRune("0123456789", rune(raw[0])) {
+					return total, context
+				} else if i < 3 {
+					flat += figureOf(raw)
+				}
+			}
+			if u := sum(last); flat > 0 {
 				context = u.Input + u.CacheCreation + u.CacheRead
 			}
 		}
 	}
 	return total, context
+}
+
+// clearedOf is what the client makes of what was cleared.
+func clearedOf(o object) int64 {
+	estimate := o["client_estimated_cleared_input_tokens"]
+	if figureOf(o["client_cut_tool_uses"]) > 0 {
+		return figureOf(estimate)
+	}
+	var edits []json.RawMessage
+	if raw := o["applied_edits"]; len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &edits) != nil {
+		return 0
+	}
+	sum := int64(0)
+	for _, raw := range edits {
+		if edit := objectOf(raw); edit.text("type") == "clear_tool_uses_20250919" {
+			sum = min(sum+figureOf(edit["cleared_input_tokens"]), 1e9)
+		}
+	}
+	if len(estimate) == 0 || estimate[0] < '0' || estimate[0] > '9' {
+		return sum
+	}
+	if o.isTrue("client_estimate_measured_from_prompts") && sum > 0 {
+		return figureOf(estimate)
+	}
+	return min(sum, figureOf(estimate))
 }
 
 type object map[string]json.RawMessage

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,6 +12,7 @@ func TestCompactions(t *testing.T) {
 		Auto, Manual, Unknown int
 	}
 	first := reading("r1", at(1), 1000)
+	const marker = `,"durationMs":0,"preservedMessages":{"anchorUuid":"b"}`
 	title := `{"type":"summary","summary":"About it","leafUuid":"x"}`
 	bare := `{"type":"assistant","message":{"usage":{"input_tokens":5}}}`
 	tests := map[string]struct {
@@ -33,13 +35,17 @@ func TestCompactions(t *testing.T) {
 			[]string{first, summary("s", "r1", at(2)), boundary("b", at(2), "auto", 9, `,"preservedSegment":{"anchorUuid":"s"}`)}, want{Auto: 1}},
 		"summary before a boundary of its own": {
 			[]string{first, summary("s", "r1", at(2)), boundary("b", at(3), "auto", 9, "")}, want{Auto: 1, Unknown: 1}},
-		"summary alone, of an early client":  {[]string{first, summary("s", "r1", at(2))}, want{Unknown: 1}},
-		"summary alone, replayed":            {[]string{first, summary("s", "r1", at(2)), summary("s", "r1", at(2))}, want{Unknown: 1}},
-		"titles of a real client":            {[]string{title, first, title, title}, want{}},
-		"title in a bare file":               {[]string{bare, title}, want{Unknown: 1}},
-		"title in a bare file, repeated":     {[]string{bare, title, title, bare, title}, want{Unknown: 2}},
-		"title in a bare file, before usage": {[]string{title, bare}, want{}},
-		"title once a version was named":     {[]string{`{"type":"user","version":"1.0.17"}`, bare, title}, want{}},
+		"summary alone, of an early client":   {[]string{first, summary("s", "r1", at(2))}, want{Unknown: 1}},
+		"summary alone, replayed":             {[]string{first, summary("s", "r1", at(2)), summary("s", "r1", at(2))}, want{Unknown: 1}},
+		"titles of a real client":             {[]string{title, first, title, title}, want{}},
+		"title in a bare file":                {[]string{bare, title}, want{Unknown: 1}},
+		"title in a bare file, repeated":      {[]string{bare, title, title, bare, title}, want{Unknown: 2}},
+		"title in a bare file, before usage":  {[]string{title, bare}, want{}},
+		"title once a version was named":      {[]string{`{"type":"user","version":"1.0.17"}`, bare, title}, want{}},
+		"marker alone":                        {[]string{first, boundary("b", at(2), "auto", 9, marker)}, want{}},
+		"marker with a summary":               {[]string{first, boundary("b", at(2), "auto", 9, marker), summary("s", "b", at(2))}, want{Auto: 1}},
+		"marker behind a compaction":          {[]string{first, boundary("c", at(2), "auto", 9, ""), summary("s", "c", at(2)), boundary("b", at(3), "auto", 9, marker)}, want{Auto: 1}},
+		"its own anchor, but it took a while": {[]string{first, boundary("b", at(2), "auto", 9, `,"durationMs":5,"preservedMessages":{"anchorUuid":"b"}`)}, want{Auto: 1}},
 		"microcompact": {[]string{first,
 			`{"type":"system","subtype":"microcompact_boundary","uuid":"m","timestamp":"2026-11-20T08:00:02.000Z","compactMetadata":{"trigger":"auto","preTokens":9}}`}, want{}},
 		"boundary of a subagent":        {[]string{first, side(boundary("b", at(2), "auto", 9, ""))}, want{}},
@@ -60,6 +66,11 @@ func TestCompactions(t *testing.T) {
 	}
 }
 
+// call is an element of iterations.
+func call(kind string, input int) string {
+	return fmt.Sprintf(`{"type":%q,"input_tokens":%d,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":2}`, kind, input)
+}
+
 func TestContext(t *testing.T) {
 	usage := func(u string) string { return message("u", at(1), "msg", u) }
 	tests := map[string]struct {
@@ -76,6 +87,7 @@ func TestContext(t *testing.T) {
 		"boundary and reading at one time":     {[]string{boundary("b", at(2), "auto", 500, ""), reading("a", at(2), 60)}, 60, 60},
 		"reading and boundary at one time":     {[]string{reading("a", at(2), 60), boundary("b", at(2), "auto", 500, "")}, 0, 60},
 		"copied reading older than a boundary": {[]string{boundary("b", at(4), "auto", 500, ""), reading("a", at(2), 60)}, 0, 60},
+		"known behind a marker":                {[]string{reading("a", at(1), 500), boundary("b", at(2), "auto", 500, `,"durationMs":0,"preservedMessages":{"anchorUuid":"b"}`)}, 500, 500},
 		"unknown behind a summary alone":       {[]string{reading("a", at(1), 500), summary("s", "a", at(2))}, 0, 500},
 		"replay of an old reading":             {[]string{reading("a", at(1), 500), reading("b", at(1), 600), reading("a", at(1), 500)}, 600, 600},
 		"subagent":                             {[]string{reading("a", at(1), 500), side(reading("b", at(2), 9000))}, 500, 500},
@@ -86,8 +98,14 @@ func TestContext(t *testing.T) {
 		"nested cache alone":                   {[]string{usage(`{"input_tokens":1,"cache_creation":{"ephemeral_5m_input_tokens":20,"ephemeral_1h_input_tokens":300}}`)}, 321, 321},
 		"nested cache and the same at the top": {[]string{usage(`{"input_tokens":1,"cache_creation_input_tokens":320,"cache_creation":{"ephemeral_5m_input_tokens":20,"ephemeral_1h_input_tokens":300}}`)}, 321, 321},
 		"nested cache smaller than the top":    {[]string{usage(`{"cache_creation_input_tokens":320,"cache_creation":{"ephemeral_5m_input_tokens":20}}`)}, 320, 320},
-		"one iteration says what the top says": {[]string{usage(`{"input_tokens":9,"iterations":[{"type":"message","input_tokens":5}]}`)}, 9, 9},
-		"last message of several iterations":   {[]string{usage(`{"input_tokens":9,"iterations":[{"type":"message","input_tokens":5},{"input_tokens":4,"type":"message"},{"type":"advisor_message","input_tokens":99}]}`)}, 4, 4},
+		"one iteration":                        {[]string{usage(`{"input_tokens":9,"iterations":[` + call("message", 5) + `]}`)}, 5, 5},
+		"one iteration without all figures":    {[]string{usage(`{"input_tokens":9,"iterations":[{"type":"message","input_tokens":5,"cache_creation_input_tokens":0,"cache_read_input_tokens":0}]}`)}, 9, 9},
+		"one iteration of nothing":             {[]string{usage(`{"input_tokens":9,"iterations":[` + call("message", 0) + `]}`)}, 9, 9},
+		"last message of several iterations":   {[]string{usage(`{"input_tokens":9,"iterations":[` + call("message", 5) + `,` + call("message", 4) + `,` + call("advisor_message", 99) + `]}`)}, 4, 4},
+		"iteration of a model that stood in":   {[]string{usage(`{"input_tokens":9,"iterations":[` + call("message", 5) + `,` + call("fallback_message", 7) + `]}`)}, 7, 7},
+		"iteration of a compaction at the end": {[]string{usage(`{"input_tokens":9,"iterations":[` + call("message", 5) + `,` + call("compaction", 70) + `]}`)}, 5, 5},
+		"iteration of a kind unheard of last":  {[]string{usage(`{"input_tokens":9,"iterations":[` + call("message", 5) + `,` + call("x", 70) + `]}`)}, 9, 9},
+		"iteration that is none last":          {[]string{usage(`{"input_tokens":9,"iterations":[` + call("message", 5) + `,null]}`)}, 9, 9},
 		"iterations without a message":         {[]string{usage(`{"input_tokens":9,"iterations":[{"type":"x","input_tokens":5},{}]}`)}, 9, 9},
 		"usage in progress and tool results":   {[]string{reading("a", at(1), 500), `{"type":"progress","data":{"message":{"type":"assistant","message":{"usage":{"input_tokens":9}}}}}`, `{"type":"user","toolUseResult":{"usage":{"input_tokens":9}},"message":{"content":[{"type":"tool_result","usage":{"input_tokens":9}}]}}`}, 500, 500},
 		"records without times, in file order": {[]string{`{"type":"assistant","message":{"usage":{"input_tokens":5}}}`, `{"type":"assistant","message":{"usage":{"input_tokens":4}}}`}, 4, 5},

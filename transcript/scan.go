@@ -19,8 +19,11 @@ type record struct {
 	sidechain, meta, apiError, summary bool
 	id, model                          text
 	usage                              usage
+	stop                               text
+	clearing                           clearing
 	content, attachment                span
-	operation, queued                  text
+	operation, queued, leaf            text
+	explicit, instantly                bool
 	prompt                             bool // the content is no tool's result
 	trigger, segment, preserved        text // the last two name the summary
 	pre, duration                      int64
@@ -114,6 +117,10 @@ func (r *record) read(w *walker, e *Entry) {
 			r.operation = w.str(value)
 		case "content":
 			r.queued = w.str(value)
+		case "leafUuid":
+			r.leaf = w.str(value)
+		case "explicit":
+			r.explicit = w.isTrue(value)
 		default:
 			w.str(value)
 		}
@@ -135,6 +142,7 @@ func (w *walker) span(value text) span {
 // one counts.
 func (r *record) message(w *walker, value text) {
 	r.id, r.model, r.usage, r.content, r.prompt = text{}, text{}, usage{}, span{}, false
+	r.stop, r.clearing = text{}, clearing{}
 	for in := w.enter(value, '{'); in; {
 		var name []byte
 		if name, value, in = w.member(); !in {
@@ -149,6 +157,10 @@ func (r *record) message(w *walker, value text) {
 			r.blocks(w, value)
 		case "usage":
 			r.usage = w.usage(value)
+		case "stop_reason":
+			r.stop = w.str(value)
+		case "context_management":
+			r.clearing = w.clearing(value)
 		default:
 			w.str(value)
 		}
@@ -180,7 +192,7 @@ func (r *record) blocks(w *walker, value text) {
 
 // compact reads what a boundary says of its compaction.
 func (r *record) compact(w *walker, value text) {
-	r.trigger, r.segment, r.preserved, r.pre, r.duration = text{}, text{}, text{}, 0, 0
+	r.trigger, r.segment, r.preserved, r.pre, r.duration, r.instantly = text{}, text{}, text{}, 0, 0, false
 	for in := w.enter(value, '{'); in; {
 		var name []byte
 		if name, value, in = w.member(); !in {
@@ -192,6 +204,7 @@ func (r *record) compact(w *walker, value text) {
 		case "preTokens":
 			r.pre = w.figure(value)
 		case "durationMs":
+			r.instantly = w.isCount(value)
 			r.duration = w.figure(value)
 		case "preservedSegment":
 			r.segment = w.only(value, "anchorUuid")

@@ -15,7 +15,16 @@ const (
 type Reading struct {
 	At     Instant
 	Tokens int64
+	// Cleared is how many tokens of old tool results were left out of the request, by the
+	// client or by the API (message.context_management), as the client reckons. They are
+	// no part of the context, but the client's automatic compaction goes by the size with
+	// them: see [Reading.Decision].
+	Cleared int64
 }
+
+// Decision is the size in tokens that the client compares with its compaction threshold:
+// that of the context, and what was cleared from it.
+func (r Reading) Decision() int64 { return r.Tokens + r.Cleared }
 
 // Session is what the lines of one transcript add up to. It is a plain value:
 // copies share nothing.

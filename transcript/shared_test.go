@@ -40,7 +40,7 @@ func readJSON(t *testing.T, path string, v any) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err != nil {
-		t.Skipf("no shared material: %v", err)
+		t.Fatal(err)
 	}
 	if err := json.Unmarshal(b, v); err != nil {
 		t.Fatal(err)
@@ -62,7 +62,7 @@ func figuresOf(s Session) figures {
 }
 
 func TestShapes(t *testing.T) {
-	const dir = "../../shared/shapes"
+	const dir = "testdata/shapes"
 	var want struct {
 		Files map[string]struct {
 			Compactions int
@@ -84,7 +84,7 @@ func TestShapes(t *testing.T) {
 }
 
 func TestTranscripts(t *testing.T) {
-	const dir = "../../shared/transcripts"
+	const dir = "testdata/transcripts"
 	type tokens struct {
 		Input         int64 `json:"input"`
 		CacheCreation int64 `json:"cache_creation"`
@@ -114,8 +114,12 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
+// TestCorpus reads public transcripts that are not part of the repository: SM_CORPUS names their folder.
 func TestCorpus(t *testing.T) {
-	const dir = "../../shared/corpus"
+	dir := os.Getenv("SM_CORPUS")
+	if dir == "" {
+		t.Skip("SM_CORPUS names no folder of public transcripts")
+	}
 	type file struct {
 		Compactions []any
 		Final       *int64 `json:"final_context"`

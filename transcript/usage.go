@@ -22,8 +22,8 @@ func (c counts) usage() Usage {
 }
 
 // usage reads a usage object. Where the message took several calls (iterations),
-// the figures at the top are their sum, and the last call of type "message" says
-// how large the context was.
+// the figures at the top are their sum, and the last call that the model itself answered
+// says how large the context was: so does the client.
 func (w *walker) usage(value text) (u usage) {
 	var c counts
 	var calls iterations
@@ -40,7 +40,7 @@ func (w *walker) usage(value text) (u usage) {
 	}
 	u.total = c.usage()
 	u.context = u.total.Context()
-	if calls.n > 1 && calls.known {
+	if calls.known {
 		u.context = calls.last.usage().Context()
 	}
 	return u
@@ -78,35 +78,64 @@ func (w *walker) count(name []byte, value text, c *counts) {
 	}
 }
 
-// iterations are the calls of a message: how many, and the last one of type
-// "message", if there is one.
+// iterations are the calls of a message: the last one that neither an advisor nor a
+// compaction made, and whether it counts, as the client judges it: an answer, or that of a
+// model that stood in, with all four figures and a sum above 0.
 type iterations struct {
-	n     int
 	last  counts
 	known bool
 }
 
 func (w *walker) iterations(value text) (calls iterations) {
 	for in := w.enter(value, '['); in && w.next(']'); {
-		calls.n++
-		var c counts
-		var kind text
-		for in := w.enter(text{}, '{'); in; {
-			var name []byte
-			if name, value, in = w.member(); !in {
-				break
-			}
-			if string(name) == "type" {
-				kind = w.str(value)
-			} else {
-				w.count(name, value, &c)
-			}
-		}
-		if string(kind.bytes(w.b)) == "message" {
-			calls.last, calls.known = c, true
+		c, kind, whole := w.call()
+		switch string(kind.bytes(w.b)) {
+		case "message", "fallback_message":
+			calls.known = whole && c.input+c.creation+c.read > 0
+			calls.last = c
+		case "advisor_message", "compaction":
+		default:
+			calls.known = false
 		}
 	}
 	return calls
+}
+
+// call reads one element of iterations. It is whole when each of its four figures is a
+// number that is not negative.
+func (w *walker) call() (c counts, kind text, whole bool) {
+	var input, output, creation, read bool
+	for in := w.enter(text{}, '{'); in; {
+		var name []byte
+		var value text
+		if name, value, in = w.member(); !in {
+			break
+		}
+		switch string(name) {
+		case "type":
+			kind = w.str(value)
+		case "input_tokens":
+			input = w.isCount(value)
+			c.input = w.figure(value)
+		case "output_tokens":
+			output = w.isCount(value)
+			c.output = w.figure(value)
+		case "cache_creation_input_tokens":
+			creation = w.isCount(value)
+			c.creation = w.figure(value)
+		case "cache_read_input_tokens":
+			read = w.isCount(value)
+			c.read = w.figure(value)
+		default:
+			w.count(name, value, &c)
+		}
+	}
+	return c, kind, input && output && creation && read
+}
+
+// isCount reports whether a member's value begins like a number that is not negative.
+func (w *walker) isCount(value text) bool {
+	return value.none() && w.peek()-'0' <= 9
 }
 
 // figure reads a member's value and returns it as a token count in 0..1e9: whole numbers

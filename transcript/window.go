@@ -68,7 +68,7 @@ func WindowOf(s *Session, statusline int64, rules []WindowRule) Window {
 		return Window{largeWindow, WindowObserved}
 	}
 	for _, r := range modelWindows {
-		if rest, ok := strings.CutPrefix(s.Model, r.Model); ok && (rest == "" || rest[0] == '-' || rest[0] == '[' || rest[0] == '@') {
+		if named(s.Model, r.Model) {
 			return Window{r.Tokens, WindowModel}
 		}
 	}

@@ -26,6 +26,8 @@ type ReadUntil func(to alerts.AgentID, answered time.Time) (until time.Time, any
 // far as an answer of that time can show in it; any is false if there is no transcript to
 // read.
 //
+//   - No more than a Call was typed, and no hook has asked for the text within
+//     Options.Proof: the message waits again. It does not count for Options.Offers.
 //   - The transcript was read up to Options.Proof past the offer: the message waits
 //     again, or ends unconfirmed after Options.Offers.
 //   - There is no transcript, and Options.Proof has passed: a notice ends unconfirmed; a
@@ -67,6 +69,13 @@ func (q *Queue) Check(now time.Time, read ReadUntil) (next time.Time) {
 // again if it cannot yet.
 func (q *Queue) judge(m *Message, now time.Time, read ReadUntil) (next time.Time) {
 	due := m.Offered.Add(q.options.Proof)
+	if m.Calling { // its text has not left
+		if now.Before(due) {
+			return due
+		}
+		q.wait(m)
+		return next
+	}
 	var answered time.Time
 	if m.Via == Hook {
 		answered = m.Offered
@@ -74,17 +83,13 @@ func (q *Queue) judge(m *Message, now time.Time, read ReadUntil) (next time.Time
 	until, any := read(m.To, answered)
 	switch {
 	case any && !until.Before(due):
-		if limit := q.options.Offers; limit > 0 && m.Offers >= limit {
-			q.end(m, Unconfirmed, now)
-			return next
-		}
-		q.wait(m)
+		q.retry(m, now)
 	case now.Before(due):
 		return due
 	case any && now.Before(due.Add(q.options.TTL)):
 		// Reading goes on at the pace of time, or faster when it has to catch up.
 		return now.Add(max(pace, min(due.Sub(until), q.options.Proof)))
-	case any || m.Notice() || m.Offers > 1:
+	case any || m.Notice() || m.Offers-m.Calls > 1:
 		q.end(m, Unconfirmed, now)
 	default:
 		q.wait(m)
@@ -92,9 +97,19 @@ func (q *Queue) judge(m *Message, now time.Time, read ReadUntil) (next time.Time
 	return next
 }
 
+// retry lets a message that was not heard wait again, unless its text was given away often
+// enough: a call that nobody has answered held no text.
+func (q *Queue) retry(m *Message, now time.Time) {
+	if limit := q.options.Offers; limit > 0 && m.Offers-m.Calls >= limit {
+		q.end(m, Unconfirmed, now)
+		return
+	}
+	q.wait(m)
+}
+
 // wait makes an offered message wait to be offered again.
 func (q *Queue) wait(m *Message) {
-	m.State = Waiting
+	m.State, m.Calling = Waiting, false
 	q.touch(m)
 }
 
@@ -135,7 +150,7 @@ func (q *Queue) Cancel(to alerts.AgentID, id ID, now time.Time) (Message, error)
 	switch {
 	case m == nil || m.To != to:
 		return Message{}, ErrUnknown
-	case m.State == Waiting:
+	case m.State == Waiting || m.Calling:
 		q.end(m, Withdrawn, now)
 	case m.State != Withdrawn && m.Offers > 0:
 		return *m, ErrOffered
@@ -143,19 +158,11 @@ func (q *Queue) Cancel(to alerts.AgentID, id ID, now time.Time) (Message, error)
 	return *m, nil
 }
 
-// Refuse ends a message that no carrier can ever deliver. One that has ended stays as it
-// is.
-func (q *Queue) Refuse(id ID, now time.Time) {
-	if m := q.ids[id]; m != nil && !m.State.Ended() {
-		q.end(m, Refused, now)
-	}
-}
-
 // end ends a message, which must not have ended before.
 func (q *Queue) end(m *Message, s State, at time.Time) {
 	q.counters.add(m.Via, s)
-	m.State, m.Ended = s, stamp(at)
-	m.Text = strings.Clone(cut(m.Text, endedLength)) // lets go of the rest
+	m.State, m.Ended, m.Calling = s, stamp(at), false
+	m.Text, m.Plain = strings.Clone(cut(m.Text, endedLength)), "" // lets go of the rest
 	b := q.agents[m.To]
 	b.open = slices.DeleteFunc(b.open, func(o *Message) bool { return o == m })
 	q.remember(m)
@@ -163,8 +170,8 @@ func (q *Queue) end(m *Message, s State, at time.Time) {
 	q.touch(m)
 }
 
-// Forget drops the notices about an agent at once, whoever hears them; those that have
-// not ended are withdrawn. It goes with the engine's Forget: an agent that returns begins
+// Forget drops the notices about an agent at once, also those for other agents. Notices that
+// have not ended are withdrawn. It goes with the engine's Forget: an agent that returns begins
 // with the same keys. Sends to the agent stay.
 func (q *Queue) Forget(about alerts.AgentID, now time.Time) {
 	of := func(m *Message) bool { return m.Notice() && m.Key.Agent == about }

@@ -20,29 +20,32 @@ const early = 5 * time.Second
 // if there is none, or if the agent is on hold and the carrier is not Restart.
 // Messages that have waited for Options.TTL expire instead.
 func (q *Queue) Offer(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time) (m Message, ok bool) {
+	return q.OfferOf(to, by, least, now, nil)
+}
+
+// OfferOf is Offer of those messages alone that fit; nil takes all.
+func (q *Queue) OfferOf(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time, fit func(*Message) bool) (m Message, ok bool) {
 	q.expire(to, now)
-	best := q.best(to, by, least, now)
+	best := q.best(to, by, least, now, fit)
 	if best == nil {
 		return Message{}, false
 	}
-	best.State, best.Via, best.Offered = Offered, by, stamp(now)
-	if best.Offers++; best.Offers == 1 {
-		best.First = best.Offered
-	}
-	q.seen(best.Offered)
-	q.touch(best)
+	q.offer(best, by, now)
 	return *best, true
 }
 
-// Peek returns what Offer would take, as it stands before, and changes nothing.
-func (q *Queue) Peek(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time) (m Message, ok bool) {
-	if best := q.best(to, by, least, now); best != nil {
-		return *best, true
+func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
+	m.State, m.Via, m.Offered, m.Calling = Offered, by, stamp(now), false
+	if m.Offers++; m.Offers == 1 {
+		m.First = m.Offered
 	}
-	return Message{}, false
+	q.seen(m.Offered)
+	q.touch(m)
 }
 
-func (q *Queue) best(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time) *Message {
+// best finds what a carrier is to be given; fit, when set, chooses among it. What an
+// agent is called for, and has not asked for yet, waits for all carriers but the prompt.
+func (q *Queue) best(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time, fit func(*Message) bool) *Message {
 	_, held := q.held[to]
 	b := q.agents[to]
 	if b == nil || by == None || by >= carriers || held && by != Restart {
@@ -50,7 +53,8 @@ func (q *Queue) best(to alerts.AgentID, by Carrier, least alerts.Mode, now time.
 	}
 	var best *Message
 	for _, m := range b.open {
-		if m.State == Waiting && m.Mode >= least && !q.stale(m, now) && (best == nil || m.ahead(best, by)) {
+		waits := m.State == Waiting || m.Calling && by != Tmux
+		if waits && m.Mode >= least && !q.stale(m, now) && (fit == nil || fit(m)) && (best == nil || m.ahead(best, by)) {
 			best = m
 		}
 	}
@@ -82,6 +86,10 @@ func (q *Queue) Unoffer(id ID, now time.Time) {
 		return
 	}
 	m.State = Waiting
+	if m.Calling {
+		m.Calls--
+		m.Calling = false
+	}
 	if m.Offers--; m.Offers <= 0 {
 		m.Offers, m.Via, m.First, m.Offered = 0, None, time.Time{}, time.Time{}
 	}
@@ -91,7 +99,7 @@ func (q *Queue) Unoffer(id ID, now time.Time) {
 
 // Hold keeps the messages of an agent back while on: its context is about to be
 // rotated, and what it heard now would be lost with it. Only Restart gets them. Holds
-// are not part of what Take and Restore keep: whoever holds must do so again after a
+// are not part of what Take and Restore keep: the caller must hold again after a
 // restart, before the first Offer.
 func (q *Queue) Hold(to alerts.AgentID, on bool) {
 	if on {
@@ -109,14 +117,15 @@ func (q *Queue) Hold(to alerts.AgentID, on bool) {
 // and not before a letter or digit. What the transcript shows as heard over 5 s before
 // the first offer, or without a time, is no proof: the id was quoted. Nor is an id in
 // the text of another message: one after which the id of another message to the agent
-// follows without a heading between.
+// follows without a heading between. Nor is a [Message.Call] that begins the text or a
+// line, as it holds no text, and nothing proves a message whose text has never been given away.
 func (q *Queue) Heard(to alerts.AgentID, text string, at time.Time) []Message {
 	var heard []Message
 	var last *Message // the newest id so far, which may turn out to be a quotation
 	end := 0
 	for i, id := range tokens(text) {
 		m := q.ids[id]
-		if m == nil || m.To != to {
+		if m == nil || m.To != to || calledAt(text, i) {
 			continue
 		}
 		if last != nil && strings.Contains(text[end:i], heading) {
@@ -130,8 +139,16 @@ func (q *Queue) Heard(to alerts.AgentID, text string, at time.Time) []Message {
 	return heard
 }
 
+// calledAt says whether the id at text[i:] belongs to a call. The text of a message may end with
+// the heading of calls, so that only one at the start of a line counts.
+func calledAt(text string, i int) bool {
+	before, ok := strings.CutSuffix(text[:i], callHeading)
+	before = strings.TrimRight(before, " \t")
+	return ok && (before == "" || before[len(before)-1] == '\n')
+}
+
 func (q *Queue) confirm(heard []Message, m *Message, at time.Time) []Message {
-	if m.State.Ended() || m.Offers == 0 || at.Before(m.First.Add(-early)) {
+	if m.State.Ended() || m.Offers <= m.Calls || at.Before(m.First.Add(-early)) {
 		return heard
 	}
 	q.end(m, Confirmed, at)
@@ -140,7 +157,7 @@ func (q *Queue) confirm(heard []Message, m *Message, at time.Time) []Message {
 
 // tokens gives each id in a text with the position of its "#".
 func tokens(text string) iter.Seq2[int, ID] {
-	const size = len("#a1b2c3")
+	const size = len("#") + idLength
 	return func(yield func(int, ID) bool) {
 		for i := 0; ; i++ {
 			n := strings.IndexByte(text[i:], '#')

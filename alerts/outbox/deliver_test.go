@@ -21,11 +21,7 @@ func TestOfferOrder(t *testing.T) {
 	put(t, q, Message{To: "b", Text: "b's", Mode: alerts.Urgent}, 0)
 	var got []string
 	for _, least := range []alerts.Mode{alerts.Urgent, alerts.Important, alerts.Urgent, alerts.Important, alerts.Important, alerts.Sequential, alerts.Sequential, alerts.Sequential} {
-		peeked, _ := q.Peek("a", Hook, least, sec(0))
 		m, ok := q.Offer("a", Hook, least, sec(0))
-		if peeked.ID != m.ID || ok && peeked.State != Waiting {
-			t.Errorf("peeked at %+v, was offered %+v", peeked, m)
-		}
 		if ok && (m.State != Offered || m.Via != Hook || m.Offers != 1 || m.First != sec(0) || m.Offered != sec(0)) {
 			t.Errorf("offered as %+v", m)
 		}
@@ -59,20 +55,8 @@ func TestOfferOrderAtAPrompt(t *testing.T) {
 		}
 		q.Unoffer(m.ID, sec(float64(20+i)))
 	}
-	if m, _ := q.Peek("a", Hook, alerts.Sequential, sec(30)); m.ID != urgent {
-		t.Errorf("a hook would be offered %q", m.Text)
-	}
-}
-
-func TestPeekChangesNothing(t *testing.T) {
-	q := New(Options{TTL: time.Hour})
-	put(t, q, Message{To: "a", Text: "x"}, 0)
-	q.Take()
-	if _, ok := q.Peek("a", Hook, alerts.Sequential, sec(3600)); ok {
-		t.Error("peeked at what is too old")
-	}
-	if _, ok := q.Take(); ok || q.Waiting() != 1 {
-		t.Error("a peek changed something")
+	if m, _ := q.Offer("a", Hook, alerts.Sequential, sec(30)); m.ID != urgent {
+		t.Errorf("a hook is offered %q", m.Text)
 	}
 }
 
@@ -94,9 +78,6 @@ func TestHold(t *testing.T) {
 	for _, by := range []Carrier{Hook, Tmux} {
 		if _, ok := q.Offer("a", by, alerts.Sequential, sec(0)); ok {
 			t.Errorf("%s is offered what is on hold", by)
-		}
-		if _, ok := q.Peek("a", by, alerts.Sequential, sec(0)); ok {
-			t.Errorf("%s peeks at what is on hold", by)
 		}
 	}
 	if !q.HasWaiting("a") {

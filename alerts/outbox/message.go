@@ -57,7 +57,8 @@ const (
 	Expired
 	// Withdrawn was taken back.
 	Withdrawn
-	// Refused cannot be delivered by any carrier.
+	// Refused cannot be delivered by any carrier. Nothing refuses at present; the outcome is
+	// shown by metrics, and may be stored.
 	Refused
 	states
 )
@@ -96,13 +97,17 @@ type Message struct {
 	// From is who sent it, "" for sm itself and for people.
 	From string      `json:",omitzero"`
 	Mode alerts.Mode `json:",omitzero"`
-	// Unmetered sends are the caller's own to bound, as reminders are: they neither count
-	// for Options.PerAgent and PerSenderMinute nor are limited by them.
+	// Unmetered says of a send that its caller bounds how many there are, as for reminders:
+	// Options.PerAgent and PerSenderMinute neither count nor limit it.
 	Unmetered bool `json:",omitzero"`
 	// Text is as it was given, without heading and id. Of a message that has ended the
 	// first 80 characters are kept.
 	Text string
-	Made time.Time
+	// OwnWords says that sm itself wrote the text of a send, as it does for all notices. Plain
+	// replaces the Text of a notice where the whole message is typed; "" for the Text.
+	OwnWords bool   `json:",omitzero"`
+	Plain    string `json:",omitzero"`
+	Made     time.Time
 
 	State State `json:",omitzero"`
 	// Offers counts the offers that may have reached a carrier. First is the time of
@@ -112,6 +117,10 @@ type Message struct {
 	First   time.Time `json:",omitzero"`
 	Offered time.Time `json:",omitzero"`
 	Via     Carrier   `json:",omitzero"`
+	// Calls counts the Offers that were only a Call: nobody asked for the text. Calling says
+	// that the newest Offer is a Call that waits for its answer.
+	Calls   int  `json:",omitzero"`
+	Calling bool `json:",omitzero"`
 	// Ended is when it ended; for Confirmed, when it was heard.
 	Ended time.Time `json:",omitzero"`
 }
@@ -125,6 +134,8 @@ const (
 	// text of a message that has ended is kept, in characters.
 	nameLength  = 64
 	endedLength = 80
+	// idLength is the number of an ID's digits.
+	idLength = 6
 )
 
 // Notice says whether the message is a notice rather than a send.
@@ -132,17 +143,17 @@ func (m Message) Notice() bool { return m.Key != alerts.Key{} }
 
 // Line is what the agent reads: a heading that names the sender, the text and the id,
 // as in "[sm from web] Done. #a1b2c3". A text that begins with "[sm " keeps that as its
-// heading. From the second offer on a send is marked as repeated: the agent may have
-// read it. A Line always begins with "[sm " and ends with the id.
+// heading. When its text has been given away before, a send is marked as repeated: the
+// agent may have read it. A Line always begins with "[sm " and ends with the id.
 func (m Message) Line() string {
-	own, again := strings.HasPrefix(m.Text, heading), m.Offers > 1
+	own, again := strings.HasPrefix(m.Text, heading), m.Offers-m.Calls > 1
 	line := m.Text
 	switch {
 	case m.Notice() && !own:
 		line = noticeHeading + m.Text
 	case m.Notice():
 	case own && again:
-		line += " (repeated)"
+		line += " - repeated"
 	case !own:
 		line = m.heading(again) + m.Text
 	}

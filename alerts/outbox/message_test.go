@@ -23,7 +23,7 @@ func TestLine(t *testing.T) {
 		{"nobody's, repeated", "[sm message, repeated] Done. #a1b2c3", Message{Text: "Done.", Offers: 3}},
 		{"a name of space", "[sm message] Done. #a1b2c3", Message{From: " \t", Text: "Done."}},
 		{"own heading", "[sm reminder] Look. #a1b2c3", Message{From: "web", Text: "[sm reminder] Look.", Offers: 1}},
-		{"own heading, repeated", "[sm reminder] Look. (repeated) #a1b2c3", Message{Text: "[sm reminder] Look.", Offers: 2}},
+		{"own heading, repeated", "[sm reminder] Look. - repeated #a1b2c3", Message{Text: "[sm reminder] Look.", Offers: 2}},
 		{"another's heading", "[sm message] [smart] Look. #a1b2c3", Message{Text: "[smart] Look."}},
 		{"a shell's mark", "[sm message] !rm #a1b2c3", Message{Text: "!rm"}},
 		{"lines", "[sm message] a\nb #a1b2c3", Message{Text: "a\nb"}},

@@ -39,6 +39,7 @@ type Options struct {
 	// Offers is how often a message may be offered before it ends unconfirmed, though
 	// a transcript that was read lacks it each time; 0: without limit. It is a brake
 	// for a client that drops what it is given, or writes it in a way that hides the id.
+	// A Call that nobody has answered does not count.
 	Offers int
 	// TTL is for how long a message may wait, and for how long one that has ended is
 	// remembered; 0: 24 hours.
@@ -65,7 +66,7 @@ func (q *Queue) Configure(o Options) {
 	q.options = o
 }
 
-// check says what is wrong with a message, whoever sends it and whenever.
+// check says what is wrong with a message, for any sender and at any time.
 func (o *Options) check(m *Message) error {
 	for _, s := range []string{m.Text, m.From, m.Ref, string(m.To), string(m.Key.Agent), m.Key.Ref} {
 		if !utf8.ValidString(s) {

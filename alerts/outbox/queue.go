@@ -58,8 +58,8 @@ func (q *Queue) reset() {
 	q.changed, q.gone = map[*Message]struct{}{}, map[ID]struct{}{}
 }
 
-// Put accepts a message: To, Key, Ref, From, Mode and Text are the caller's, the rest
-// is set here. If the notice's Key is known, or the send's Ref for this To, nothing
+// Put accepts a message: To, Key, Ref, From, Mode, Unmetered, Text, OwnWords and Plain are
+// the caller's, the rest is set here. If the notice's Key is known, or the send's Ref for this To, nothing
 // changes, and the message that exists is returned, whatever has become of it.
 //
 // The errors are ErrText, ErrNobody, ErrEmpty, ErrTooLong, and for sends ErrFull and
@@ -78,7 +78,7 @@ func (q *Queue) Put(m Message, now time.Time) (Message, error) {
 	}
 	p := &Message{
 		Seq: 1, Key: m.Key, Ref: m.Ref, To: m.To, From: m.From, Mode: min(m.Mode, alerts.Urgent), Unmetered: m.Unmetered,
-		Text: m.Text, Made: stamp(now),
+		Text: m.Text, OwnWords: m.OwnWords, Plain: m.Plain, Made: stamp(now),
 	}
 	if n := len(q.order); n > 0 {
 		p.Seq = q.order[n-1].Seq + 1

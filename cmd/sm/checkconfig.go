@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
+
+	"sm/dashboards/screen"
 )
 
 func newCheckConfigCommand(env *environ) *cobra.Command {
@@ -31,6 +33,9 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 				return err
 			}
 			warnStray(env)
+			if err := cfg.checkStart(env); err != nil {
+				return err
+			}
 			if show {
 				return printConfig(env.stdout, cfg)
 			}
@@ -40,6 +45,15 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&show, "print", false, "print the configuration in effect instead")
 	return cmd
+}
+
+// checkStart says what an observer with this configuration could not serve: its socket, or the alerts.
+func (c *config) checkStart(env *environ) error {
+	if _, err := serverSocket(c, env); err != nil {
+		return err
+	}
+	_, err := webhookToken(c.HTTP.WebhookTokenFile)
+	return err
 }
 
 // checkedSource is the file named as an argument, else the one that the other commands use.
@@ -83,7 +97,7 @@ func warnStray(env *environ) {
 			continue
 		}
 		near, _ := nearest(name, known)
-		fmt.Fprintln(env.stderr, oneLine(fmt.Sprintf("sm: warning: variable %s sets nothing; the nearest known one is %s", name, near)))
+		fmt.Fprintln(env.stderr, screen.OneLine(fmt.Sprintf("sm: warning: variable %s sets nothing; the nearest known one is %s", name, near)))
 	}
 }
 

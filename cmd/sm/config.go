@@ -42,6 +42,7 @@ type config struct {
 	Storm          stormConfig          `yaml:"storm"`
 	Reminders      remindersConfig      `yaml:"reminders"`
 	Queue          queueConfig          `yaml:"queue"`
+	Delivery       deliveryConfig       `yaml:"delivery"`
 	Handoff        handoffConfig        `yaml:"handoff"`
 	Channels       []channelConfig      `yaml:"channels"`
 	Guard          guardConfig          `yaml:"guard"`
@@ -80,15 +81,17 @@ type compactionConfig struct {
 }
 
 type contextMonitorConfig struct {
-	Enabled            bool          `yaml:"enabled"`
-	WarningPercentage  int           `yaml:"warning_percentage"`
-	CriticalPercentage int           `yaml:"critical_percentage"`
-	WarningTokens      int           `yaml:"warning_tokens"`
-	CriticalTokens     int           `yaml:"critical_tokens"`
-	EarlyWarnRatio     float64       `yaml:"early_warn_ratio"`
-	Estimate           bool          `yaml:"estimate"`
-	ForecastTurns      int           `yaml:"forecast_turns"`
-	NoDataAfter        time.Duration `yaml:"no_data_after"`
+	Enabled             bool          `yaml:"enabled"`
+	WarningPercentage   int           `yaml:"warning_percentage"`
+	CriticalPercentage  int           `yaml:"critical_percentage"`
+	WarningTokens       int           `yaml:"warning_tokens"`
+	CriticalTokens      int           `yaml:"critical_tokens"`
+	WarningOfThreshold  int           `yaml:"warning_of_threshold"`
+	CriticalOfThreshold int           `yaml:"critical_of_threshold"`
+	EarlyWarnRatio      float64       `yaml:"early_warn_ratio"`
+	Estimate            bool          `yaml:"estimate"`
+	ForecastTurns       int           `yaml:"forecast_turns"`
+	NoDataAfter         time.Duration `yaml:"no_data_after"`
 }
 
 type stormConfig struct {
@@ -108,6 +111,10 @@ type queueConfig struct {
 	MessageBytes    int           `yaml:"message_bytes"`
 	PerSenderMinute int           `yaml:"per_sender_minute"`
 	TTL             time.Duration `yaml:"ttl"`
+}
+
+type deliveryConfig struct {
+	TypeTexts bool `yaml:"type_texts"`
 }
 
 type handoffConfig struct {
@@ -138,7 +145,8 @@ type superviseConfig struct {
 }
 
 type operatorConfig struct {
-	Notify []string `yaml:"notify"`
+	Notify      []string `yaml:"notify"`
+	Compactions bool     `yaml:"compactions"`
 }
 
 type messagesConfig struct {

@@ -12,6 +12,9 @@ import (
 	"text/template/parse"
 	"time"
 	"unicode"
+
+	"sm/dashboards/screen"
+	"sm/observer/api"
 )
 
 const (
@@ -19,8 +22,6 @@ const (
 	maxCount  = 1_000_000
 	maxTime   = 10 * 365 * 24 * time.Hour
 	maxPort   = 65535
-	// maxSocketPath is what the address of a Unix socket holds on Linux, less its final NUL.
-	maxSocketPath = 107
 	// maxInject is the number of characters above which the client turns a hook's answer into a file.
 	maxInject = 10_000
 	// maxTexts bounds a message template.
@@ -62,9 +63,7 @@ func (o origins) explain(ps problems) error {
 	return errors.New(strings.Join(parts, "; "))
 }
 
-// validate says what is wrong with the configuration, every problem with its key, in one line.
-func (c *config) validate() error { return origins(nil).explain(c.problems()) }
-
+// problems says what is wrong with the configuration, every problem with its key.
 func (c *config) problems() problems {
 	var ps problems
 	c.checkAddresses(&ps)
@@ -154,8 +153,8 @@ func (c *config) checkPaths(ps *problems) {
 			ps.add(p.key, "must be an absolute path, or begin with ~/, not %s", quote(path))
 		}
 	}
-	if n := len(c.Socket); n > maxSocketPath {
-		ps.add("socket", "is %d bytes long and a socket's path has room for %d; give a shorter one", n, maxSocketPath)
+	if n := len(c.Socket); n > api.MaxSocketPath {
+		ps.add("socket", "is %d bytes long and a socket's path has room for %d; give a shorter one", n, api.MaxSocketPath)
 	}
 }
 
@@ -212,6 +211,12 @@ func (c *config) checkContextMonitor(ps *problems) {
 	if m.CriticalTokens > 0 && m.WarningTokens >= m.CriticalTokens {
 		ps.add("context_monitor.warning_tokens", "is %d and must be below critical_tokens, which is %d",
 			m.WarningTokens, m.CriticalTokens)
+	}
+	ps.between("context_monitor.warning_of_threshold", m.WarningOfThreshold, 0, 100)
+	ps.between("context_monitor.critical_of_threshold", m.CriticalOfThreshold, 0, 100)
+	if m.CriticalOfThreshold > 0 && m.WarningOfThreshold >= m.CriticalOfThreshold {
+		ps.add("context_monitor.warning_of_threshold", "is %d and must be below critical_of_threshold, which is %d",
+			m.WarningOfThreshold, m.CriticalOfThreshold)
 	}
 	if r := m.EarlyWarnRatio; !(r >= 0 && r <= 1) {
 		ps.add("context_monitor.early_warn_ratio", "must be from 0 to 1, not %v", r)
@@ -299,7 +304,7 @@ func (c *config) checkTexts(ps *problems) {
 		tree.Mode = parse.SkipFuncCheck
 		if _, err := tree.Parse(text, "", "", map[string]*parse.Tree{}); err != nil {
 			ps.add(s.path, "is not a template (%s); correct what stands in {{ }}",
-				oneLine(strings.TrimPrefix(err.Error(), "template: "+s.path+":")))
+				screen.OneLine(strings.TrimPrefix(err.Error(), "template: "+s.path+":")))
 		}
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +49,7 @@ func TestValidate(t *testing.T) {
 		{"paths", func(c *config) { c.Projects, c.State = []string{"/ok", ""}, "~other/x" },
 			`projects[1] is empty; give a path; state must be an absolute path, or begin with ~/, not "~other/x"`},
 		{"long socket", func(c *config) { c.Socket = "/" + strings.Repeat("a", 107) },
-			"socket is 108 bytes long and a socket's path has room for 107; give a shorter one"},
+			"socket is 108 bytes long and a socket's path has room for 103; give a shorter one"},
 		{"windows", func(c *config) { c.Windows = []windowConfig{{"", 1}, {"m", 0}, {"m", maxTokens + 1}} },
 			`windows[0].model is empty; give the beginning of a model's name; windows[1].tokens must be at least 1, not 0; ` +
 				`windows[2].model repeats "m"; remove one of the two; windows[2].tokens must be at most 1000000000, not 1000000001`},
@@ -65,6 +64,11 @@ func TestValidate(t *testing.T) {
 		{"warning at critical", func(c *config) { c.ContextMonitor.WarningPercentage = 65 },
 			"context_monitor.warning_percentage is 65 and must be below critical_percentage, which is 65"},
 		{"warning tokens alone", func(c *config) { c.ContextMonitor.WarningTokens = 5 }, ""},
+		{"of the threshold", func(c *config) { c.ContextMonitor.WarningOfThreshold, c.ContextMonitor.CriticalOfThreshold = -1, 101 },
+			"context_monitor.warning_of_threshold must be at least 0, not -1; context_monitor.critical_of_threshold must be at most 100, not 101"},
+		{"warning at critical of the threshold", func(c *config) { c.ContextMonitor.WarningOfThreshold = 78 },
+			"context_monitor.warning_of_threshold is 78 and must be below critical_of_threshold, which is 78"},
+		{"no notice by the threshold", func(c *config) { c.ContextMonitor.WarningOfThreshold, c.ContextMonitor.CriticalOfThreshold = 0, 0 }, ""},
 		{"warning tokens above critical", func(c *config) { c.ContextMonitor.WarningTokens, c.ContextMonitor.CriticalTokens = 9, 5 },
 			"context_monitor.warning_tokens is 9 and must be below critical_tokens, which is 5"},
 		{"ratios", func(c *config) { c.ContextMonitor.EarlyWarnRatio, c.Guard.OverflowThreshold = -0.1, 1.1 },
@@ -99,7 +103,7 @@ func TestValidate(t *testing.T) {
 			c := defaultConfig()
 			tt.edit(c)
 			got := ""
-			if err := c.validate(); err != nil {
+			if err := origins(nil).explain(c.problems()); err != nil {
 				got = err.Error()
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -121,6 +125,7 @@ func TestPaths(t *testing.T) {
 		Sockets:  []string{"/home/u/.local/state/sm/run/sm.sock"},
 		Projects: []string{"/home/u/.claude/projects", "/home/u/.config/claude/projects"},
 	}
+	run := privateTemp(t)
 	tests := []struct {
 		name string
 		vars map[string]string
@@ -129,19 +134,19 @@ func TestPaths(t *testing.T) {
 	}{
 		{"home", nil, nil, home},
 		{"relative is ignored", map[string]string{"XDG_STATE_HOME": "s", "XDG_RUNTIME_DIR": "r", "CLAUDE_CONFIG_DIR": " , "}, nil, home},
-		{"XDG", map[string]string{"XDG_STATE_HOME": "/s", "XDG_RUNTIME_DIR": "/r/", "CLAUDE_CONFIG_DIR": "/c, ~/d,"}, nil, answer{
-			State: "/s/sm", Sockets: []string{"/r/sm/sm.sock", "/s/sm/run/sm.sock"},
+		{"XDG", map[string]string{"XDG_STATE_HOME": "/s", "XDG_RUNTIME_DIR": run + "/", "CLAUDE_CONFIG_DIR": "/c, ~/d,"}, nil, answer{
+			State: "/s/sm", Sockets: []string{run + "/sm/sm.sock", "/s/sm/run/sm.sock"},
 			Projects: []string{"/c/projects", "/home/u/d/projects"},
 		}},
-		{"configured", map[string]string{"SM_STATE": "~/s", "SM_PROJECTS": "~/a//b,~", "CLAUDE_CONFIG_DIR": "/c", "XDG_RUNTIME_DIR": "/r"}, nil, answer{
-			State: "/home/u/s", Sockets: []string{"/r/sm/sm.sock", "/home/u/s/run/sm.sock"},
+		{"configured", map[string]string{"SM_STATE": "~/s", "SM_PROJECTS": "~/a//b,~", "CLAUDE_CONFIG_DIR": "/c", "XDG_RUNTIME_DIR": run}, nil, answer{
+			State: "/home/u/s", Sockets: []string{run + "/sm/sm.sock", "/home/u/s/run/sm.sock"},
 			Projects: []string{"/home/u/a/b", "/home/u"},
 		}},
-		{"flags", map[string]string{"XDG_RUNTIME_DIR": "/r"}, []string{"--socket=rel/x.sock", "--state=~/s", "--projects=rel"}, answer{
+		{"flags", map[string]string{"XDG_RUNTIME_DIR": run}, []string{"--socket=rel/x.sock", "--state=~/s", "--projects=rel"}, answer{
 			State: "/home/u/s", Sockets: []string{"CWD/rel/x.sock"}, Projects: []string{"CWD/rel"},
 		}},
-		{"homeless", map[string]string{"HOME": "", "XDG_RUNTIME_DIR": "/r"}, nil, answer{
-			Sockets: []string{"/r/sm/sm.sock"},
+		{"homeless", map[string]string{"HOME": "", "XDG_RUNTIME_DIR": run}, nil, answer{
+			Sockets: []string{run + "/sm/sm.sock"},
 			Err: "find the state directory: no home directory; set HOME to an absolute path\n" +
 				"find the projects: no home directory; set HOME to an absolute path, or give --projects",
 		}},
@@ -177,41 +182,6 @@ func TestPaths(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestServerSocket(t *testing.T) {
-	// Not t.TempDir: its name alone can exceed what a socket's path holds.
-	dir, err := os.MkdirTemp("", "sm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	const state = "/home/u/.local/state/sm/run/sm.sock"
-	tests := []struct {
-		name, runtime, want string
-	}{
-		{"usable", dir, dir + "/sm/sm.sock"},
-		{"none", "", state},
-		{"missing", filepath.Join(dir, "no"), state},
-		{"a file", file, state},
-		{"too long", filepath.Join(dir, strings.Repeat("x", 120)), state},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got, err := serverSocket(defaultConfig(), testEnv(map[string]string{"XDG_RUNTIME_DIR": tt.runtime}))
-			if err != nil || got != tt.want {
-				t.Errorf("got %q, %v; want %q", got, err, tt.want)
-			}
-		})
-	}
-	_, err = serverSocket(defaultConfig(), testEnv(map[string]string{"XDG_STATE_HOME": "/" + strings.Repeat("x", 120)}))
-	if err == nil || !strings.HasSuffix(err.Error(), "give a shorter one with --socket") {
-		t.Errorf("long state directory: %v", err)
 	}
 }
 

@@ -16,11 +16,13 @@ func defaultConfig() *config {
 			Settle: 5 * time.Minute,
 		},
 		ContextMonitor: contextMonitorConfig{
-			Enabled:            true,
-			WarningPercentage:  50,
-			CriticalPercentage: 65,
-			EarlyWarnRatio:     0.8,
-			NoDataAfter:        10 * time.Minute,
+			Enabled:             true,
+			WarningPercentage:   50,
+			CriticalPercentage:  65,
+			WarningOfThreshold:  60,
+			CriticalOfThreshold: 78,
+			EarlyWarnRatio:      0.8,
+			NoDataAfter:         10 * time.Minute,
 		},
 		Storm:     stormConfig{Count: 3, Within: 30 * time.Minute, Turns: 5},
 		Reminders: remindersConfig{CompactionWait: 5 * time.Minute},
@@ -40,6 +42,6 @@ func defaultConfig() *config {
 		Channels:  []channelConfig{},
 		Guard:     guardConfig{OverflowThreshold: 0.76, Allow: []string{"Write", "Edit", "Read"}},
 		Supervise: superviseConfig{Restarts: 10, TermAfter: 10 * time.Second},
-		Operator:  operatorConfig{Notify: []string{}},
+		Operator:  operatorConfig{Notify: []string{}, Compactions: true},
 	}
 }

@@ -46,7 +46,7 @@ func TestConfigExampleExplains(t *testing.T) {
 		t.Fatal(err)
 	}
 	together := []string{
-		"critical_percentage", "critical_tokens", "hard", "breaker_within", "inject_characters", "count", "within", "turns",
+		"critical_percentage", "critical_tokens", "critical_of_threshold", "hard", "breaker_within", "inject_characters", "count", "within", "turns",
 		"warning", "critical", "compacted", "storm", "no_data", "forecast", "resume",
 	}
 	key := regexp.MustCompile(`^ *([a-z_]+): \S`)

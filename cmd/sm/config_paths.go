@@ -2,12 +2,16 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"sm/observer/api"
 )
 
 const socketName = "sm.sock"
@@ -108,53 +112,99 @@ func stateDir(c *config, env *environ) (string, error) {
 	return filepath.Join(dir, "sm"), nil
 }
 
-// socketPaths are the places of the observer's socket, best first. A client tries them all: the observer may run
-// where XDG_RUNTIME_DIR is set and the client where it is not, or the other way round.
+// socketPaths are the places of the observer's socket, best first: the one function that finds it, for the observer
+// and for all that ask it. A client tries them all: the observer may run where XDG_RUNTIME_DIR is set and the client
+// where it is not, or the other way round.
 func socketPaths(c *config, env *environ) ([]string, error) {
 	if c.Socket != "" {
 		return []string{c.Socket}, nil
 	}
 	var paths []string
-	if dir, _ := env.lookupEnv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-		paths = append(paths, filepath.Join(dir, "sm", socketName))
+	if dir, ok := env.runtimeDir(); ok {
+		if path := filepath.Join(dir, "sm", socketName); len(path) <= api.MaxSocketPath {
+			paths = append(paths, path)
+		}
 	}
 	state, err := stateDir(c, env)
 	if err != nil {
-		if len(paths) > 0 {
-			return paths, nil
-		}
-		return nil, fmt.Errorf("find the socket: %w, or give --socket", err)
+		err = fmt.Errorf("find the socket: %w, or give --socket", err)
+	} else if path := filepath.Join(state, "run", socketName); len(path) > api.MaxSocketPath {
+		err = fmt.Errorf("%s is %d bytes long and a socket's path has room for %d; give a shorter one with --socket",
+			path, len(path), api.MaxSocketPath)
+	} else {
+		paths = append(paths, path)
 	}
-	return append(paths, filepath.Join(state, "run", socketName)), nil
+	if len(paths) > 0 {
+		return paths, nil
+	}
+	return nil, err
 }
 
-// serverSocket is the first of socketPaths that an observer can serve: the runtime directory counts only when it
-// is there, ours and writable, which after su or sudo it is not. Nothing is created.
+// serverSocket is the first of socketPaths that an observer can serve: the runtime directory may be read-only. Nothing
+// is created.
 func serverSocket(c *config, env *environ) (string, error) {
 	paths, err := socketPaths(c, env)
 	if err != nil {
 		return "", err
 	}
-	for _, path := range paths[:len(paths)-1] {
-		if len(path) <= maxSocketPath && usableDir(filepath.Dir(filepath.Dir(path))) {
+	last := len(paths) - 1
+	for _, path := range paths[:last] {
+		if unix.Access(filepath.Dir(filepath.Dir(path)), unix.W_OK|unix.X_OK) == nil {
 			return path, nil
 		}
 	}
-	last := paths[len(paths)-1]
-	if n := len(last); n > maxSocketPath {
-		return "", fmt.Errorf("%s is %d bytes long and a socket's path has room for %d; give a shorter one with --socket",
-			last, n, maxSocketPath)
-	}
-	return last, nil
+	return paths[last], nil
 }
 
-func usableDir(dir string) bool {
-	info, err := os.Stat(dir)
-	if err != nil || !info.IsDir() {
-		return false
+// maxLinks bounds the symbolic links on the way to a path, as the kernel does.
+const maxLinks = 40
+
+// runtimeDir is XDG_RUNTIME_DIR, if it is what the XDG specification promises: a directory of ours that nobody else
+// may enter. After su or sudo it is another user's. Whoever can change what it leads to could put a socket of his own,
+// or any other socket of ours, where we look for the observer's.
+func (env *environ) runtimeDir() (dir string, ok bool) {
+	dir, _ = env.lookupEnv("XDG_RUNTIME_DIR")
+	if !filepath.IsAbs(dir) {
+		return "", false
 	}
+	dir = filepath.Clean(dir)
+	info, err := os.Stat(dir)
+	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 || !ownedBy(info, os.Geteuid()) {
+		return "", false
+	}
+	return dir, trustedLinks(dir)
+}
+
+// trustedLinks says whether every symbolic link that an absolute path leads through is ours or root's.
+func trustedLinks(path string) bool {
+	at, rest, links := "/", strings.Split(path, "/"), 0
+	for len(rest) > 0 {
+		name := rest[0]
+		rest = rest[1:]
+		at = filepath.Join(at, name) // "" and . stay, and .. is right: nothing before it is a link
+		info, err := os.Lstat(at)
+		if err != nil {
+			return false
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			continue
+		}
+		target, err := os.Readlink(at)
+		if links++; err != nil || links > maxLinks || !ownedBy(info, os.Geteuid(), 0) {
+			return false
+		}
+		at = filepath.Dir(at)
+		if filepath.IsAbs(target) {
+			at = "/"
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	return true
+}
+
+func ownedBy(info fs.FileInfo, uids ...int) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == os.Getuid() && unix.Access(dir, unix.W_OK|unix.X_OK) == nil
+	return ok && slices.Contains(uids, int(stat.Uid))
 }
 
 // projectDirs are the directories that hold transcripts: the configured ones, else those below

@@ -28,7 +28,8 @@ func (c *config) thresholds() alerts.Thresholds {
 	m := c.ContextMonitor
 	return alerts.Thresholds{
 		WarningPercentage: m.WarningPercentage, CriticalPercentage: m.CriticalPercentage,
-		WarningTokens: int64(m.WarningTokens), CriticalTokens: int64(m.CriticalTokens), EarlyRatio: m.EarlyWarnRatio,
+		WarningTokens: int64(m.WarningTokens), CriticalTokens: int64(m.CriticalTokens),
+		WarningOfThreshold: m.WarningOfThreshold, CriticalOfThreshold: m.CriticalOfThreshold, EarlyRatio: m.EarlyWarnRatio,
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"sm/handoff/proc"
 	"sm/observer/api"
 	"sm/transcript/hook"
 )
@@ -69,13 +70,13 @@ func newStandIn(d *daemon, agent, parent string, lose float64) *standIn {
 		_ = process.Process.Kill()
 		_ = process.Wait() // killed
 	})
-	stat, err := processStat("/proc", process.Process.Pid)
+	stat, err := proc.Stat("/proc", process.Process.Pid)
 	if err != nil {
 		d.t.Skip("needs /proc: ", err)
 	}
 	s := &standIn{
 		t: d.t, d: d, agent: agent, parent: parent, process: process, rand: rand.New(rand.NewPCG(rand.Uint64(), 1)), lose: lose,
-		origin:   hook.Origin{Agent: agent, Parent: parent, PID: process.Process.Pid, Start: stat.start},
+		origin:   hook.Origin{Agent: agent, Parent: parent, PID: process.Process.Pid, Start: stat.Start},
 		answered: make(chan struct{}),
 	}
 	s.begin()

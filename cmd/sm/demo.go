@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"sm/observer"
+	"sm/observer/api"
 	"sm/transcript/follow"
 )
 
@@ -120,15 +120,15 @@ func (env *environ) held(ctx context.Context, cfg *config) bool {
 	if err != nil {
 		return true // there is no such place: a socket of our own it is
 	}
-	dialer := net.Dialer{Timeout: time.Second}
-	for _, path := range paths {
-		conn, err := dialer.DialContext(ctx, "unix", path)
-		if err == nil {
-			conn.Close()
-			return true
-		}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	conn, err := api.Dial(ctx, paths)
+	if err != nil {
+		_, foreign := errors.AsType[*api.ForeignError](err)
+		return foreign
 	}
-	return false
+	conn.Close()
+	return true
 }
 
 // missingDirs lists a folder and those above it that do not exist, the deepest first.

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"sm/cmd/sm/internal/term"
+	"sm/dashboards/screen"
 )
 
 // What a finding of the doctor means.
@@ -35,6 +38,7 @@ type doctor struct {
 	now      time.Time
 	managed  string // the administrator's settings
 	proc     string
+	clients  []clientVersion // in the PATH and running
 	findings []finding
 }
 
@@ -76,6 +80,7 @@ func (d *doctor) examine(ctx context.Context) {
 	d.tmux(ctx)
 	d.inotify()
 	d.clock()
+	d.webhook()
 	d.observer(ctx)
 }
 
@@ -98,16 +103,31 @@ func (d *doctor) report(asJSON bool) error {
 			Findings []finding `json:"findings"`
 		}{d.findings})
 	}
-	t := table{headers: []string{"", "CHECK", "FINDING"}, colour: d.env.colours(d.env.stdout)}
+	t := term.Table{Headers: []string{"", "CHECK", "FINDING"}, Colour: d.env.colours(d.env.stdout)}
 	for _, f := range d.findings {
-		colour := map[string]string{noted: yellow, broken: red}[f.Status]
-		t.add(cell{f.Status, colour}, cell{f.Check, ""}, cell{oneLine(f.Text), ""})
+		colour := map[string]string{noted: screen.Yellow, broken: screen.Red}[f.Status]
+		t.Add(term.Text(f.Status, colour), term.Text(f.Check, ""), term.Text(screen.OneLine(f.Text), ""))
 		if f.Remedy != "" {
-			t.add(cell{}, cell{}, cell{"→ " + oneLine(f.Remedy), dim})
+			t.Add(term.Cell{}, term.Cell{}, term.Text("→ "+screen.OneLine(f.Remedy), screen.Dim))
 		}
 	}
-	return t.write(d.env.stdout)
+	return t.Write(d.env.stdout)
 }
+
+// webhook examines the token of alerts, where one is configured.
+func (d *doctor) webhook() {
+	if d.cfg.HTTP.WebhookTokenFile == "" {
+		return
+	}
+	if _, err := webhookToken(d.cfg.HTTP.WebhookTokenFile); err != nil {
+		d.found("webhook", broken, "mend that file, and start sm observe again", "alerts are not taken: %v", err)
+		return
+	}
+	d.found("webhook", healthy, "", "alerts are taken with the token in %s", d.cfg.HTTP.WebhookTokenFile)
+}
+
+// clockSlack is by how much clocks may differ without a word.
+const clockSlack = 2 * time.Minute
 
 // clock compares what cannot be later than now with now.
 func (d *doctor) clock() {
@@ -127,11 +147,10 @@ func (d *doctor) clock() {
 			}
 		}
 	}
-	const slack = 2 * time.Minute
 	switch {
 	case d.now.Year() < 2025:
 		d.found("clock", broken, "set the clock; timedatectl shows who keeps it", "it is said to be %s", d.now.Format(time.DateTime))
-	case newest.Sub(d.now) > slack:
+	case newest.Sub(d.now) > clockSlack:
 		d.found("clock", broken, "set the clock, or touch that directory if it was set wrong before; timedatectl shows who keeps it",
 			"%s was written at %s, which is still to come", where, newest.Format(time.DateTime))
 	default:

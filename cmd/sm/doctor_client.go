@@ -1,77 +1,73 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"sm/dashboards/screen"
 	"sm/observer/api"
-	"sm/transcript/hook"
+	"sm/transcript"
 )
 
-// programPatience is how long another program may take to say its version.
-const programPatience = 10 * time.Second
-
-// client examines the client that a new session would run.
+// client examines the client that a new session would run, and those that run.
 func (d *doctor) client(ctx context.Context) {
-	version, from := d.clientVersion(ctx)
-	switch {
-	case version == "":
-		d.found("client", noted, "install it, or put claude into the PATH", "no claude in the PATH, and none is running")
-	case !hook.AtLeast(version, 2, 1, 139):
-		d.found("client", broken, "run claude update", "%s, by %s: it cannot run hooks without a shell, as 2.1.139 and later do", version, from)
-	default:
-		d.found("client", healthy, "", "%s, by %s", version, from)
-	}
-}
-
-func (d *doctor) clientVersion(ctx context.Context) (version, from string) {
-	if path := d.env.lookPath("claude"); path != "" {
-		if version, _, _ := strings.Cut(d.ask(ctx, path, "--version"), " "); hook.AtLeast(version, 0) {
-			return version, path
-		}
+	switch c, ok, err := d.env.clientInPath(ctx); {
+	case err != nil:
+		d.found("client", noted, "run claude --version", "%v", err)
+	case ok:
+		d.clients = append(d.clients, c)
 	}
 	dirs, _ := projectDirs(d.cfg, d.env) // the clock reports that there are none
-	var newest int64
 	for _, dir := range dirs {
-		entries, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), "sessions", "*.json")) // the pattern is right
-		for _, path := range entries {
-			var c struct {
-				Version string `json:"version"`
-				Started int64  `json:"startedAt"`
-			}
-			text, err := os.ReadFile(path)
-			if err == nil && json.Unmarshal(text, &c) == nil && hook.AtLeast(c.Version, 0) && c.Started > newest {
-				version, from, newest = c.Version, path, c.Started
-			}
+		d.clients = append(d.clients, runningClients(filepath.Dir(dir))...)
+	}
+	for _, dir := range dirs {
+		if c, ok := transcribedClient(filepath.Dir(dir)); ok && len(d.clients) == 0 {
+			d.clients = append(d.clients, c)
 		}
 	}
-	return version, from
+	if len(d.clients) == 0 {
+		d.found("client", noted, "install it, or put claude into the PATH", "no claude in the PATH, none is running, and none has left a transcript")
+	}
+	for i, c := range d.clients {
+		switch {
+		case !olderVersion(c.version, oldestClient):
+			if i == 0 {
+				d.found("client", healthy, "", "%s", c)
+			}
+		case c.pid != 0:
+			d.found("client", broken, "end it, and start it anew after claude update", "%s: hooks do not work before %s", c, oldestClient)
+		default:
+			d.found("client", broken, "run claude update", "%s: hooks do not work before %s", c, oldestClient)
+		}
+	}
 }
 
-// ask runs a program that says one line.
-func (d *doctor) ask(ctx context.Context, path string, args ...string) string {
-	ctx, cancel := context.WithTimeout(ctx, programPatience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Env, cmd.WaitDelay = d.env.vars(), time.Second
-	out, err := cmd.Output()
-	if err != nil {
-		return ""
+// withoutArgs is a client that cannot run the hooks without a shell, though it could run others.
+func (d *doctor) withoutArgs() (c clientVersion, ok bool) {
+	for _, c := range d.clients {
+		if !takesArgs(c.version) && !olderVersion(c.version, oldestClient) {
+			return c, true
+		}
 	}
-	return firstLine(out)
+	return c, false
 }
 
 func (d *doctor) tmux(ctx context.Context) {
 	path := d.env.lookPath("tmux")
 	version := ""
 	if path != "" {
-		version = d.ask(ctx, path, "-V")
+		asked, cancel := context.WithTimeout(ctx, programPatience)
+		defer cancel()
+		version = d.env.ask(asked, path, "-V")
 	}
 	switch {
 	case path == "":
@@ -103,7 +99,12 @@ func (d *doctor) observer(ctx context.Context) {
 	if err == nil {
 		err = json.Unmarshal(answer, &all)
 	}
+	foreign, isForeign := errors.AsType[*api.ForeignError](err)
 	switch {
+	case isForeign:
+		d.found("observer", broken, "start an observer of your own with sm observe, or name its socket with --socket",
+			"%s is served by uid %d, not by you; nothing was sent there", foreign.Path, foreign.UID)
+		return
 	case errors.Is(err, api.ErrNoObserver):
 		d.found("observer", broken, "start sm observe, or look at what its log ends with", "nothing answers at %s", strings.Join(d.sockets, ", "))
 		return
@@ -126,14 +127,18 @@ func (d *doctor) observer(ctx context.Context) {
 // session examines when each source last spoke of one that is live.
 func (d *doctor) session(text json.RawMessage) {
 	var s sources
-	if json.Unmarshal(text, &s) != nil || !s.IsActive {
-		return
+	if json.Unmarshal(text, &s) != nil || !s.IsActive || s.State == "left" || s.State == "ended" {
+		return // nobody speaks for a session that its agent has left
 	}
 	var told map[string]json.RawMessage
 	_ = json.Unmarshal(text, &told) // it is an object: it has become a session
-	spoke, remedy := []string{"transcript " + ago(s.LastActive, d.now)}, ""
+	spoke, remedy := []string{"transcript " + screen.Ago(s.LastActive, d.now)}, ""
 	if _, reported := told["transcript_path"]; reported && s.TranscriptPath == "" {
 		spoke[0] = "no transcript yet"
+		if s.TokensUsed != nil && *s.TokensUsed > 0 { // it has had an answer, so there is one
+			spoke[0] = "its transcript is in no folder that is watched"
+			remedy = "add the projects folder in that client's CLAUDE_CONFIG_DIR to projects in the configuration"
+		}
 	}
 	for _, source := range []struct {
 		key, name, remedy string
@@ -148,12 +153,43 @@ func (d *doctor) session(text json.RawMessage) {
 		if source.at == nil {
 			spoke, remedy = append(spoke, source.name+" never"), source.remedy
 		} else {
-			spoke = append(spoke, source.name+" "+ago(source.at, d.now))
+			spoke = append(spoke, source.name+" "+screen.Ago(source.at, d.now))
 		}
+	}
+	if s.WaitForHooks > 0 {
+		spoke = append(spoke, fmt.Sprintf("%d messages wait for a hook of this session", s.WaitForHooks))
+		remedy = cmp.Or(remedy, hooksRemedy)
+	}
+	if skew := clockSkew(s.TranscriptPath); skew.Abs() > clockSlack {
+		way := "ahead of"
+		if skew < 0 {
+			way = "behind"
+		}
+		spoke = append(spoke, fmt.Sprintf("its records are stamped %s %s this machine's clock, so that its context lags", skew.Abs().Round(time.Second), way))
+		remedy = "set the clock where that client runs; timedatectl shows who keeps it"
 	}
 	status := healthy
 	if remedy != "" {
 		status = noted
 	}
 	d.found("session "+sessionName(s.Session), status, remedy, "%s", strings.Join(spoke, ", "))
+}
+
+// clockSkew is by how much the newest record of a transcript is stamped ahead of the time at which the file was written,
+// less than 0 for behind, 0 where nobody can tell.
+func clockSkew(path string) (skew time.Duration) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return 0
+	}
+	var e transcript.Entry
+	for line := range bytes.Lines(readTail(path)) {
+		// Some records have no stamp, and come long after those that do: they only tell that nothing is ahead.
+		if err := transcript.Scan(bytes.TrimSuffix(line, []byte("\n")), &e); err != nil || e.At == 0 {
+			skew = max(skew, 0)
+		} else {
+			skew = e.At.Time().Sub(info.ModTime())
+		}
+	}
+	return skew
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"sm/deploy"
+	"sm/deploy/jsonedit"
 	"sm/transcript/hook"
 )
 
@@ -61,7 +62,7 @@ func (d *doctor) settings() {
 func (d *doctor) readLayer(l *settingsLayer) {
 	file, err := readSettings(l.path)
 	if err == nil {
-		_, err = file.edited(func(doc *jsonText) error {
+		_, err = file.edited(func(doc *jsonedit.Text) error {
 			program, _ := d.env.ownProgram() // ours are known by their name too
 			l.editor = d.env.settingsEditor(doc, program)
 			return l.editor.check()
@@ -86,12 +87,12 @@ func (d *doctor) readLayer(l *settingsLayer) {
 }
 
 // strongest gives a value of the strongest layer that has it.
-func strongest(layers []*settingsLayer, key string) (v *jsonValue, from *settingsLayer) {
+func strongest(layers []*settingsLayer, key string) (v *jsonedit.Value, from *settingsLayer) {
 	for _, l := range layers {
 		if l.editor == nil {
 			continue
 		}
-		if v := l.editor.doc.at(key); v != nil {
+		if v := l.editor.doc.At(key); v != nil {
 			return v, l
 		}
 	}
@@ -100,10 +101,10 @@ func strongest(layers []*settingsLayer, key string) (v *jsonValue, from *setting
 
 // switches finds what turns all hooks off.
 func (d *doctor) switches(layers []*settingsLayer) {
-	if v, l := strongest(layers, "disableAllHooks"); v.isTrue() {
+	if v, l := strongest(layers, "disableAllHooks"); v.IsTrue() {
 		d.found("hooks", broken, "remove disableAllHooks there", "disableAllHooks in %s turns hooks and status line off", l.path)
 	}
-	if v, l := strongest(layers[:1], "allowManagedHooksOnly"); v.isTrue() {
+	if v, l := strongest(layers[:1], "allowManagedHooksOnly"); v.IsTrue() {
 		d.found("hooks", broken, "ask who manages this machine to allow other hooks, or to add ours",
 			"allowManagedHooksOnly in %s turns all other hooks off", l.path)
 	}
@@ -122,7 +123,8 @@ func (d *doctor) hooks(layers []*settingsLayer, own *settingsLayer) {
 	}
 	var missing, doubled []hook.Event
 	commands := map[string][]string{} // program → its arguments
-	for _, event := range hookEvents(true) {
+	direct := false                   // some run without a shell
+	for _, event := range hookEvents("", true) {
 		n := 0
 		for _, l := range layers {
 			if l.editor == nil {
@@ -130,10 +132,11 @@ func (d *doctor) hooks(layers []*settingsLayer, own *settingsLayer) {
 			}
 			for _, place := range l.editor.ownHooks(event) {
 				n++
-				v := l.editor.doc.at(place.path(event)...)
-				if program, args := hookCommand(v); program != "" {
+				v := l.editor.doc.At(place.path(event)...)
+				if program, args := l.editor.hookCommand(v); program != "" {
 					commands[program] = args
 				}
+				direct = direct || v.Member("args") != nil
 			}
 		}
 		if event == hook.PreToolUse {
@@ -147,7 +150,7 @@ func (d *doctor) hooks(layers []*settingsLayer, own *settingsLayer) {
 		}
 	}
 	switch {
-	case len(missing) == len(hookEvents(false)):
+	case len(missing) == len(hookEvents("", false)):
 		d.found("hooks", broken, remedy, "not installed in %s", where)
 		return
 	case len(missing) > 0:
@@ -155,7 +158,10 @@ func (d *doctor) hooks(layers []*settingsLayer, own *settingsLayer) {
 	case len(doubled) > 0:
 		d.found("hooks", noted, remedy+", and remove those in the project's settings", "run more than once: %s", eventNames(doubled))
 	default:
-		d.found("hooks", healthy, "", "installed for %d events%s", len(hookEvents(false)), by)
+		d.found("hooks", healthy, "", "installed for %d events%s", len(hookEvents("", false)), by)
+	}
+	if c, old := d.withoutArgs(); old && direct {
+		d.found("hooks", broken, remedy, "they are written for %s and later, and a client is %s", argsClient, c)
 	}
 	d.programs(commands)
 }
@@ -163,13 +169,13 @@ func (d *doctor) hooks(layers []*settingsLayer, own *settingsLayer) {
 // plugin is a layer with the plugin's hooks, nil where it is not in force. When nobody can tell what it has, ok is
 // false.
 func (d *doctor) plugin(layers []*settingsLayer, own *settingsLayer) (l *settingsLayer, ok bool) {
-	var enabled *jsonValue
+	var enabled *jsonedit.Value
 	for _, l := range layers {
 		if l.editor != nil && enabled == nil {
-			enabled = l.editor.doc.at("enabledPlugins", deploy.PluginID)
+			enabled = l.editor.doc.At("enabledPlugins", deploy.PluginID)
 		}
 	}
-	if !enabled.isTrue() {
+	if !enabled.IsTrue() {
 		return nil, true
 	}
 	dir, err := installedPlugin(filepath.Join(filepath.Dir(own.path), "plugins", "installed_plugins.json"))
@@ -177,8 +183,8 @@ func (d *doctor) plugin(layers []*settingsLayer, own *settingsLayer) (l *setting
 		l = &settingsLayer{name: "plugin", path: filepath.Join(dir, filepath.FromSlash(deploy.PluginHooksFile))}
 		var text []byte
 		if text, err = os.ReadFile(l.path); err == nil {
-			var doc *jsonText
-			doc, err = parseJSONText(text)
+			var doc *jsonedit.Text
+			doc, err = jsonedit.Parse(text)
 			program, _ := d.env.ownProgram() // ours are known by their name too
 			l.editor = d.env.settingsEditor(doc, program)
 		}
@@ -227,16 +233,21 @@ func (d *doctor) guard(asks bool) {
 	}
 }
 
-// hookCommand gives the program and arguments of a hook without a shell; what a shell finds, it finds in its own PATH.
-func hookCommand(v *jsonValue) (program string, args []string) {
-	if v.member("args") == nil {
-		return "", nil
+// hookCommand gives the program and arguments of a hook. What a shell finds in its own PATH is not known here: then the
+// program is "".
+func (e *settingsEditor) hookCommand(v *jsonedit.Value) (program string, args []string) {
+	program, _ = v.Member("command").Text()
+	if v.Member("args") == nil {
+		words, simple := shellWords(program, e.home)
+		if !simple || len(words) < 2 || words[1] != "hook" || !strings.Contains(words[0], "/") {
+			return "", nil
+		}
+		return words[0], words[1:]
 	}
-	for _, c := range v.member("args").children {
-		arg, _ := c.value.text()
+	for _, c := range v.Member("args").Children {
+		arg, _ := c.Value.Text()
 		args = append(args, arg)
 	}
-	program, _ = v.member("command").text()
 	return program, args
 }
 
@@ -264,7 +275,7 @@ func (d *doctor) statusLine(layers []*settingsLayer) {
 		d.found("status line", noted, "run sm install", "none; contexts are known from transcripts alone")
 		return
 	}
-	command, _ := v.member("command").text()
+	command, _ := v.Member("command").Text()
 	original, wraps, own := l.editor.unwrap(command)
 	switch {
 	case !own && l.name == "user":

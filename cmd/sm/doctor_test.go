@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -45,12 +46,12 @@ func newClinic(t *testing.T) *clinic {
 
 // findings are those of some checks, or of all that are not ok.
 func (c *clinic) findings(checks ...string) []finding {
-	c.doctor.findings = nil
+	c.doctor.findings, c.doctor.clients = nil, nil
 	c.doctor.examine(c.t.Context())
 	var all []finding
 	for _, f := range c.doctor.findings {
 		if slices.Contains(checks, f.Check) || len(checks) == 0 && f.Status != healthy {
-			f.Text = strings.ReplaceAll(f.Text, c.home, "~")
+			f.Text = strings.ReplaceAll(strings.ReplaceAll(f.Text, c.home, "~"), fmt.Sprint("process ", os.Getpid()), "process PID")
 			all = append(all, f)
 		}
 		if (f.Status == healthy) != (f.Remedy == "") {
@@ -89,15 +90,37 @@ func TestDoctorFinds(t *testing.T) {
 		want  []finding
 	}{
 		{"an old client", func(c *clinic) { c.write(c.home+"/path/claude", "#!/bin/sh\necho 2.1.100\n", 0o700) }, "client",
-			[]finding{{"client", broken, "2.1.100, by ~/path/claude: it cannot run hooks without a shell, as 2.1.139 and later do", "run claude update"}}},
+			[]finding{{"client", broken, "2.1.100, by ~/path/claude: hooks do not work before 2.1.120", "run claude update"}}},
 		{"no client", func(c *clinic) { c.vars["PATH"] = "" }, "client",
-			[]finding{{"client", noted, "no claude in the PATH, and none is running", "install it, or put claude into the PATH"}}},
+			[]finding{{"client", noted, "no claude in the PATH, none is running, and none has left a transcript", "install it, or put claude into the PATH"}}},
 		{"a client that runs", func(c *clinic) {
 			c.vars["PATH"] = ""
-			c.write(c.home+"/.claude/sessions/7.json", `{"pid":7,"version":"2.1.328","startedAt":1795166084326}`, 0o600)
-			c.write(c.home+"/.claude/sessions/6.json", `{"pid":6,"version":"2.1.197","startedAt":1795166084325}`, 0o600)
+			c.registers("7", "2.1.328", os.Getpid())
+			c.registers("6", "2.1.197", os.Getpid())
+			c.registers("5", "2.1.100", deadPID) // left behind
 			c.write(c.home+"/.claude/sessions/8.json", `{"version":7`, 0o600)
-		}, "client", []finding{{"client", healthy, "2.1.328, by ~/.claude/sessions/7.json", ""}}},
+		}, "client", []finding{{"client", healthy, "2.1.197, which runs as process PID", ""}}},
+		{"an old client that runs", func(c *clinic) { c.registers("7", "2.1.100", os.Getpid()) }, "client", []finding{
+			{"client", healthy, "2.1.197, by ~/path/claude", ""},
+			{"client", broken, "2.1.100, which runs as process PID: hooks do not work before 2.1.120", "end it, and start it anew after claude update"}}},
+		{"a client of which there are transcripts alone", func(c *clinic) {
+			c.vars["PATH"] = ""
+			c.write(c.home+"/.claude/projects/p/s.jsonl", `{"type":"user","version":"2.1.150","message":{"content":"x"}}`+"\n", 0o600)
+		}, "client", []finding{{"client", healthy, "2.1.150, by ~/.claude/projects/p/s.jsonl", ""}}},
+		{"hooks without a shell for a client that needs one", func(c *clinic) { c.client("2.1.130") }, "hooks", []finding{
+			{"hooks", healthy, "installed for 8 events", ""},
+			{"hooks", broken, "they are written for 2.1.139 and later, and a client is 2.1.130, by ~/path/claude", "run sm install"}}},
+		{"hooks for such a client", func(c *clinic) {
+			c.client("2.1.130")
+			c.run("install")
+		}, "hooks", []finding{{"hooks", healthy, "installed for 8 events", ""}}},
+		{"the program of such hooks is gone", func(c *clinic) {
+			c.client("2.1.130")
+			c.run("install")
+			_ = os.Remove(c.home + "/bin/sm")
+		}, "hooks", []finding{
+			{"hooks", healthy, "installed for 8 events", ""},
+			{"hooks", broken, "they call ~/bin/sm, which is not there or no program", "run sm install with the sm that is to stay"}}},
 		{"broken settings", func(c *clinic) { c.write(c.home+user, "{\n//\n}", 0o600) }, "settings",
 			[]finding{{"settings", broken, "line 2: a comment, which JSON does not have; correct the file, it is untouched (~/.claude/settings.json)", "correct the file; the client may ignore all of it"}}},
 		{"no settings", func(c *clinic) { _ = os.Remove(c.home + user) }, "hooks",
@@ -210,12 +233,74 @@ func TestDoctorOfSessions(t *testing.T) {
 			{"observer", healthy, "it answers and knows 2 sessions", ""}, {"session web", healthy, "transcript 3s ago", ""}}},
 		{`{"sessions":[{"name":"web","is_active":true,"last_activity_at":null,"statusline_at":"2040-01-02T03:04:00Z","hook_at":null}]}`, []finding{
 			{"observer", healthy, "it answers and knows 1 sessions", ""}, {"session web", noted, "transcript –, status line 5s ago, hook never", trouble}}},
+		{`{"sessions":[{"session":"a1","is_active":true,"last_activity_at":"2040-01-02T03:04:02Z","messages_waiting_for_hooks":2}]}`, []finding{
+			{"observer", healthy, "it answers and knows 1 sessions", ""},
+			{"session a1", noted, "transcript 3s ago, 2 messages wait for a hook of this session", hooksRemedy}}},
 		{`{"sessions":[{"session":"a1","is_active":true,"last_activity_at":"2040-01-02T03:04:02Z","statusline_at":"2040-01-02T03:04:00Z","hook_at":"2040-01-02T03:02:00Z"}]}`, []finding{
 			{"observer", healthy, "it answers and knows 1 sessions", ""}, {"session a1", healthy, "transcript 3s ago, status line 5s ago, hook 2m ago", ""}}},
+		// Nobody speaks for a session that its agent has left by /clear, or that has ended.
+		{`{"sessions":[{"name":"web","is_active":true,"state":"left","last_activity_at":"2040-01-02T03:04:02Z","statusline_at":null,"hook_at":null},
+			{"name":"web","is_active":true,"state":"ended","last_activity_at":"2040-01-02T03:04:02Z","statusline_at":null,"hook_at":null}]}`, []finding{
+			{"observer", healthy, "it answers and knows 2 sessions", ""}}},
+		{`{"sessions":[{"name":"web","is_active":true,"transcript_path":"","tokens_used":null,"statusline_at":"2040-01-02T03:04:00Z","hook_at":"2040-01-02T03:04:00Z"}]}`, []finding{
+			{"observer", healthy, "it answers and knows 1 sessions", ""}, {"session web", healthy, "no transcript yet, status line 5s ago, hook 5s ago", ""}}},
+		{`{"sessions":[{"name":"web","is_active":true,"transcript_path":"","tokens_used":61000,"statusline_at":"2040-01-02T03:04:00Z","hook_at":"2040-01-02T03:04:00Z"}]}`, []finding{
+			{"observer", healthy, "it answers and knows 1 sessions", ""}, {"session web", noted, "its transcript is in no folder that is watched, status line 5s ago, hook 5s ago",
+				"add the projects folder in that client's CLAUDE_CONFIG_DIR to projects in the configuration"}}},
 	} {
 		answer = tt.sessions
 		if diff := cmp.Diff(tt.want, c.findings("observer", "session web", "session a1")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.sessions, diff)
+		}
+	}
+}
+
+// TestDoctorOfClocks: a client whose clock differs from that of the machine on which its transcript is written.
+func TestDoctorOfClocks(t *testing.T) {
+	r := newInstallRig(t)
+	path := r.home + "/s.jsonl"
+	written := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	stamped := func(by time.Duration) string {
+		return fmt.Sprintf(`{"type":"user","timestamp":%q,"message":{"content":"x"}}`+"\n", written.Add(by).Format(time.RFC3339))
+	}
+	const title = `{"type":"summary","summary":"a title"}` + "\n"
+	for _, tt := range []struct {
+		text string
+		want time.Duration
+	}{
+		{"", 0}, {stamped(0), 0}, {stamped(-time.Second), -time.Second}, {stamped(-3*time.Hour) + stamped(2*time.Hour), 2 * time.Hour},
+		{stamped(2*time.Hour) + title, 2 * time.Hour}, {stamped(-2 * time.Hour), -2 * time.Hour}, {stamped(-2*time.Hour) + title, 0}, {"nothing\n", 0},
+	} {
+		r.write(path, tt.text, 0o600)
+		if err := os.Chtimes(path, written, written); err != nil {
+			t.Fatal(err)
+		}
+		if got := clockSkew(path); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.text, got, tt.want)
+		}
+	}
+	if got := clockSkew(r.home + "/none"); got != 0 {
+		t.Errorf("without a transcript: %v", got)
+	}
+	r.write(path, stamped(2*time.Hour), 0o600)
+	if err := os.Chtimes(path, written, written); err != nil {
+		t.Fatal(err)
+	}
+	for offset, want := range map[time.Duration]finding{
+		0: {"session web", healthy, "transcript –", ""},
+		2 * time.Hour: {"session web", noted, "transcript –, its records are stamped 2h0m0s ahead of this machine's clock, so that its context lags",
+			"set the clock where that client runs; timedatectl shows who keeps it"},
+		-2 * time.Hour: {"session web", noted, "transcript –, its records are stamped 2h0m0s behind this machine's clock, so that its context lags",
+			"set the clock where that client runs; timedatectl shows who keeps it"},
+	} {
+		r.write(path, stamped(offset), 0o600)
+		if err := os.Chtimes(path, written, written); err != nil {
+			t.Fatal(err)
+		}
+		d := &doctor{env: testEnv(nil), now: written}
+		d.session(json.RawMessage(fmt.Sprintf(`{"name":"web","is_active":true,"transcript_path":%q}`, path)))
+		if diff := cmp.Diff([]finding{want}, d.findings); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", offset, diff)
 		}
 	}
 }
@@ -275,7 +360,7 @@ func TestDoctorOfThePlugin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.write(c.home+"/path/claude", "#!/bin/sh\nexec '"+client+"' \"$@\"\n", 0o700)
+			c.write(c.home+"/path/claude", "#!/bin/sh\ncase $1 in --version) echo '2.1.197 (Claude Code)';; *) exec '"+client+"' \"$@\";; esac\n", 0o700)
 			if got := c.run("install", "--plugin"); got.Code != 0 {
 				t.Fatalf("%+v", got)
 			}

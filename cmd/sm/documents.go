@@ -2,9 +2,12 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,7 +15,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/term"
+	"sm/dashboards/screen"
 	"sm/handoff"
+	"sm/observer/api"
 )
 
 func newDocumentsCommand(env *environ) *cobra.Command {
@@ -21,7 +27,8 @@ func newDocumentsCommand(env *environ) *cobra.Command {
 		Use:   "documents",
 		Short: "Show the handoff documents, those that wait and those that were heard",
 		Long: "List the handoff documents of all channels: what waits for a session (active), what was heard (consumed), what became\n" +
-			"too old (expired) and what was taken back (cleared). No observer is needed.",
+			"too old (expired) and what was taken back (cleared). The observer is asked; without one, and with --state, the files\n" +
+			"themselves are read.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			docs, err := env.documents(cmd)
@@ -47,8 +54,16 @@ type documentList struct {
 	Documents []handoff.Document `json:"documents"`
 }
 
-// documents are those of the configured folder.
-func (env *environ) documents(cmd *cobra.Command) (*handoff.Documents, error) {
+// documentSource is who knows the documents.
+type documentSource interface {
+	List(now time.Time) ([]handoff.Document, error)
+	Current(channel string, now time.Time) (doc handoff.Document, ok bool, err error)
+	Clear(channel string, now time.Time) (n int, err error)
+}
+
+// documents are those that the observer has: it may run with another folder than this command would find. Without an
+// observer, and with --state, they are those of the configured folder.
+func (env *environ) documents(cmd *cobra.Command) (documentSource, error) {
 	cfg, err := loadConfig(cmd.Flags(), env)
 	if err != nil {
 		return nil, err
@@ -57,7 +72,60 @@ func (env *environ) documents(cmd *cobra.Command) (*handoff.Documents, error) {
 	if err != nil {
 		return nil, err
 	}
-	return handoff.NewDocuments(dir, cfg.Handoff.Expiry, env.plainLog()), nil
+	files := handoff.NewDocuments(dir, cfg.Handoff.Expiry, env.plainLog())
+	if cmd.Flags().Changed("state") {
+		return files, nil
+	}
+	client, err := env.client(cmd)
+	if err != nil {
+		return nil, err
+	}
+	asked := &askedDocuments{ctx: cmd.Context(), client: client}
+	_, err = asked.List(time.Now())
+	if older, is := errors.AsType[*api.StatusError](err); errors.Is(err, api.ErrNoObserver) || is && older.Code == http.StatusNotFound {
+		fmt.Fprintf(env.stderr, "sm: no observer answers for its documents; these are the files in %s\n", screen.OneLine(dir))
+		return files, nil
+	}
+	return asked, nil
+}
+
+// askedDocuments are the observer's.
+type askedDocuments struct {
+	ctx    context.Context // of the one command that asks
+	client *api.Client
+}
+
+// List is that of handoff.Documents, as the other two are.
+func (a *askedDocuments) List(time.Time) ([]handoff.Document, error) {
+	var answer struct {
+		documentList
+		Problem string `json:"problem"`
+	}
+	text, err := a.client.Raw(a.ctx, "/documents")
+	if err == nil {
+		err = json.Unmarshal(text, &answer)
+	}
+	if err == nil && answer.Problem != "" {
+		err = errors.New(screen.OneLine(answer.Problem))
+	}
+	return answer.Documents, err
+}
+
+func (a *askedDocuments) Current(channel string, _ time.Time) (doc handoff.Document, ok bool, err error) {
+	var answer struct {
+		handoff.Document
+		Body string `json:"body"`
+	}
+	err = a.client.Document(a.ctx, channel, &answer)
+	if status, is := errors.AsType[*api.StatusError](err); is && status.Code == http.StatusNotFound {
+		return doc, false, nil
+	}
+	doc, doc.Body = answer.Document, answer.Body
+	return doc, err == nil, err
+}
+
+func (a *askedDocuments) Clear(channel string, _ time.Time) (n int, err error) {
+	return a.client.ClearDocuments(a.ctx, channel)
 }
 
 // handoffDir is where handoff documents are kept.
@@ -77,17 +145,17 @@ func (env *environ) writeDocuments(all []handoff.Document, now time.Time) error 
 		_, err := fmt.Fprintln(env.stdout, "no handoff documents")
 		return err
 	}
-	colours := map[handoff.Status]string{handoff.StatusActive: yellow, handoff.StatusConsumed: dim, handoff.StatusExpired: dim, handoff.StatusCleared: dim}
-	t := table{headers: []string{"CHANNEL", "STATUS", "TYPE", "AGENT", "FOR", "WRITTEN", "ID"}, colour: env.colours(env.stdout)}
+	colours := map[handoff.Status]string{handoff.StatusActive: screen.Yellow, handoff.StatusConsumed: screen.Dim, handoff.StatusExpired: screen.Dim, handoff.StatusCleared: screen.Dim}
+	t := term.Table{Headers: []string{"CHANNEL", "STATUS", "TYPE", "AGENT", "FOR", "WRITTEN", "ID"}, Colour: env.colours(env.stdout)}
 	for _, d := range all {
 		mark := ""
 		if d.Current {
 			mark = " (current)"
 		}
-		t.add(cell{oneLine(d.Channel), ""}, cell{oneLine(string(d.Status)), colours[d.Status]}, cell{oneLine(string(d.Type)), ""},
-			cell{shortName(cmp.Or(d.Agent, "–"), 20), ""}, cell{shortName(cmp.Or(d.ClaimedBy, "–"), 20), ""}, cell{ago(&d.CreatedAt, now), dim}, cell{oneLine(d.ID) + mark, ""})
+		t.Add(term.Text(screen.OneLine(d.Channel), ""), term.Text(screen.OneLine(string(d.Status)), colours[d.Status]), term.Text(screen.OneLine(string(d.Type)), ""),
+			term.Text(screen.FitEnd(cmp.Or(d.Agent, "–"), 20), ""), term.Text(screen.FitEnd(cmp.Or(d.ClaimedBy, "–"), 20), ""), term.Text(screen.Ago(&d.CreatedAt, now), screen.Dim), term.Text(screen.OneLine(d.ID)+mark, ""))
 	}
-	return t.write(env.stdout)
+	return t.Write(env.stdout)
 }
 
 func newShowDocumentCommand(env *environ) *cobra.Command {
@@ -106,7 +174,7 @@ func newShowDocumentCommand(env *environ) *cobra.Command {
 		if !ok {
 			return fmt.Errorf("channel %s has no handoff document; 'sm documents' lists them", quote(channel))
 		}
-		if terminal(env.stdout) {
+		if term.IsTerminal(env.stdout) {
 			d.Body = handoff.Clean(d.Body) // what an agent wrote must not move the cursor
 		}
 		_, err = io.WriteString(env.stdout, d.Body)
@@ -145,8 +213,11 @@ func channelCommand(cmd *cobra.Command, run func(cmd *cobra.Command, channel str
 		if err := flags.Parse(channelsLast(args)); err != nil {
 			return usagef("%w", err)
 		}
-		if flags.NArg() != 1 || flags.Arg(0) == "" {
+		if flags.NArg() != 1 {
 			return usagef("give one channel, not %d", flags.NArg())
+		}
+		if flags.Arg(0) == "" {
+			return usagef("the channel has no name")
 		}
 		return run(cmd, flags.Arg(0))
 	}

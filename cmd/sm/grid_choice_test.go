@@ -1,174 +1,19 @@
 package main
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"sm/alerts"
+	"sm/observer/history/tune"
 )
-
-// TestMeasure: each part of the measure, by sessions of which it can be worked out by hand.
-func TestMeasure(t *testing.T) {
-	few := []any{"turn", 20, 100, 120, "turn", 128, 132, "turn", 150, "auto", 30} // warned at 100, 2 turns ahead, 5 replies
-	many := []any{"turn", 20, 60, 131, 132, 133, 134, 135, 136, 137, 138, 139, 140, 141, "auto", 30}
-	for _, c := range []struct {
-		name     string
-		sessions [][]any
-		t        alerts.Thresholds
-		want     figures
-	}{
-		{"nothing", nil, alerts.Thresholds{WarningPercentage: 50}, figures{}},
-		{"never said", [][]any{few}, alerts.Thresholds{WarningPercentage: 90}, figures{Compactions: 1, Open: 1}},
-		{"a warning in time", [][]any{few}, alerts.Thresholds{WarningPercentage: 50},
-			figures{Compactions: 1, Warned: 1, Timely: 1, Coverage: 1, Used: 100. / 160, Open: 1, Measure: 100. / 160,
-				Turns: lead{new(2.), new(2.)}, Replies: lead{new(4.), new(4.)}, Minutes: lead{new(7.), new(7.)}}},
-		{"a warning too late", [][]any{few}, alerts.Thresholds{WarningPercentage: 64},
-			figures{Compactions: 1, Warned: 1, Open: 1, Turns: lead{new(1.), new(1.)}, Replies: lead{new(2.), new(2.)}, Minutes: lead{new(4.), new(4.)}}},
-		{"a warning in a long turn", [][]any{many}, alerts.Thresholds{WarningPercentage: 60},
-			figures{Compactions: 1, Warned: 1, Open: 1, Turns: lead{new(0.), new(0.)}, Replies: lead{new(10.), new(10.)}, Minutes: lead{new(11.), new(11.)}}},
-		{"a critical notice in a long turn", [][]any{many}, alerts.Thresholds{CriticalPercentage: 60},
-			figures{Compactions: 1, Warned: 1, Timely: 1, Coverage: 1, Used: 131. / 160, Open: 1, Measure: 131. / 160,
-				Turns: lead{new(0.), new(0.)}, Replies: lead{new(10.), new(10.)}, Minutes: lead{new(11.), new(11.)}}},
-		{"a critical notice too late", [][]any{many}, alerts.Thresholds{CriticalTokens: 132_000},
-			figures{Compactions: 1, Warned: 1, Open: 1, Turns: lead{new(0.), new(0.)}, Replies: lead{new(9.), new(9.)}, Minutes: lead{new(10.), new(10.)}}},
-		{"in vain", [][]any{{"turn", 20, 100}, {"turn", 20, 40}}, alerts.Thresholds{WarningPercentage: 50},
-			figures{Open: 2, Vain: 1, VainShare: 0.5, Measure: -0.125, StandardError: 0.125}},
-		{"by hand", [][]any{{"turn", 20, 100, "manual"}}, alerts.Thresholds{WarningPercentage: 50}, figures{}},
-		{"no reading at all", [][]any{{"turn", "auto"}}, alerts.Thresholds{WarningPercentage: 50}, figures{}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			l := ladderOf(nil, c.t)
-			r := newTrial(t.Context(), alerts.Defaults(), len(c.sessions))
-			for i, s := range c.sessions {
-				events := handMade(fmt.Sprint(i), s...)
-				r.take(l, &telling{events: events, first: everyEvent(events), open: true, group: i, half: choosing})
-			}
-			said, err := r.whole(c.t)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(c.want, r.judge(said, choosing), cmpopts.EquateApprox(0, 1e-9)); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
-			if d := cmp.Diff(figures{}, r.judge(said, checking)); d != "" {
-				t.Errorf("the other half (-want +got):\n%s", d)
-			}
-		})
-	}
-}
-
-func TestKnee(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		steps []int64
-		curve []float64
-		want  int
-	}{
-		{"none", nil, nil, -1},
-		{"one", []int64{50}, []float64{0.5}, 0},
-		{"flat", []int64{50, 60, 70}, []float64{1, 1, 1}, 2},
-		{"rising", []int64{50, 60, 70}, []float64{0, 0.5, 1}, 2},
-		{"a cliff", []int64{50, 60, 70, 80, 90}, []float64{1, 1, 0.9, 0.1, 0}, 2},
-		{"a line", []int64{50, 60, 70}, []float64{1, 0.5, 0}, 0},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if got := knee(c.steps, c.curve); got != c.want {
-				t.Errorf("got %d, want %d", got, c.want)
-			}
-		})
-	}
-}
-
-func TestChoice(t *testing.T) {
-	pair := func(unit string, warning, critical int64, measure, deviation float64) candidate {
-		return candidate{Unit: unit, Warning: warning, Critical: critical, Choosing: figures{Coverage: 1, Measure: measure, StandardError: deviation}}
-	}
-	for _, c := range []struct {
-		name  string
-		pairs []candidate
-		want  int
-	}{
-		{"one", []candidate{pair("percent", 50, 65, 0.5, 0.1)}, 0},
-		{"the best of many", []candidate{pair("percent", 50, 65, 0.5, 0.01), pair("percent", 60, 70, 0.7, 0.01)}, 1},
-		{"an earlier one as good", []candidate{pair("percent", 50, 65, 0.65, 0.1), pair("percent", 60, 70, 0.7, 0.1)}, 0},
-		{"the better warning", []candidate{pair("percent", 50, 65, 0.65, 0.1), pair("percent", 60, 65, 0.66, 0.1), pair("percent", 60, 70, 0.7, 0.1)}, 1},
-		{"percent where as good", []candidate{pair("tokens", 60_000, 65_000, 0.7, 0.1), pair("percent", 60, 70, 0.65, 0.1)}, 1},
-		{"tokens where better", []candidate{pair("tokens", 60_000, 65_000, 0.7, 0.01), pair("percent", 60, 70, 0.65, 0.1)}, 0},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			_, got, ok := choice(c.pairs)
-			if d := cmp.Diff(c.pairs[c.want], got, cmpopts.IgnoreUnexported(candidate{})); d != "" || !ok {
-				t.Errorf("(-want +got):\n%s", d)
-			}
-		})
-	}
-}
-
-// TestForecastsOfARegularSession: of a session that is compacted again and again after as many equal turns, forecasts
-// are known from the fourth cycle on, and close.
-func TestForecastsOfARegularSession(t *testing.T) {
-	var list []any
-	for range 8 {
-		for size := 20; size < 160; size += 10 {
-			list = append(list, "turn", size, size+9)
-		}
-		list = append(list, "auto")
-	}
-	f, err := newForecaster(alerts.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
-	events := handMade("a", list...)
-	f.take(events, everyEvent(events))
-	for _, x := range f.figures() {
-		if x.Forecasts != 8 || x.Known != 5 || *x.Error > 0.7/float64(x.Left) {
-			t.Errorf("%d turns left: %d of %d known, off by %.2f", x.Left, x.Known, x.Forecasts, *x.Error)
-		}
-	}
-}
-
-// TestForecastsWithoutRepeats: forecasts are the same when the engine is told all lines of each reply.
-func TestForecastsWithoutRepeats(t *testing.T) {
-	for name, dir := range gridFleets(t) {
-		t.Run(name, func(t *testing.T) {
-			some, err := newForecaster(alerts.Defaults())
-			if err != nil {
-				t.Fatal(err)
-			}
-			all, err := newForecaster(alerts.Defaults())
-			if err != nil {
-				t.Fatal(err)
-			}
-			sessions, _ := toldSessions(t, dir)
-			left := 0
-			for _, s := range sessions {
-				events := s.events
-				some.take(events, s.first)
-				for _, r := range some.repeats {
-					if r {
-						left++
-					}
-				}
-				all.repeats = make([]bool, len(events))
-				all.play(events, s.first)
-			}
-			if d := cmp.Diff(all.figures(), some.figures()); d != "" {
-				t.Errorf("(-told all +told some), %d left out:\n%s", left, d)
-			}
-		})
-	}
-}
 
 // TestGridConfiguration: what it says to paste is a configuration that holds.
 func TestGridConfiguration(t *testing.T) {
 	for _, want := range []alerts.Thresholds{{WarningPercentage: 60, CriticalPercentage: 65}, {WarningTokens: 130_000, CriticalTokens: 140_000}} {
 		path := filepath.Join(t.TempDir(), "config.yaml")
-		place(t, path, []byte(strings.Join(configurationOf(want, alerts.Thresholds{}), "\n")+"\n"))
+		place(t, path, []byte(strings.Join(tune.ConfigurationOf(want, alerts.Thresholds{}), "\n")+"\n"))
 		output(t, "check-config", path)
 	}
 }

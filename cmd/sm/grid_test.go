@@ -1,312 +1,70 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"sm/alerts"
-	"sm/transcript"
+	"sm/observer/history"
+	"sm/observer/history/tune"
 	"sm/transcript/transcripttest"
 )
 
-// gridFleets are folders of transcripts: real ones where they are, small generated ones of all eras with forks and all
-// that a reader must survive, and one of sessions that are compacted again and again.
-func gridFleets(t *testing.T) map[string]string {
-	t.Helper()
-	fleets := map[string]string{}
-	for name, o := range map[string]transcripttest.Options{
-		"traps":  {Seed: 31, Sessions: 24, Traps: true, Copies: true, Subagents: true},
-		"traps2": {Seed: 32, Sessions: 24, Traps: true, Copies: true},
-		"large":  {Seed: 33, Sessions: 30, Bytes: 24 << 20, LineBytes: 500, Copies: true},
-	} {
-		fleets[name] = t.TempDir()
-		if _, err := transcripttest.Generate(fleets[name], o); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, dir := range map[string]string{"corpus": corpus, "transcripts": "../../../shared/transcripts"} {
-		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-			fleets[name] = dir
-		}
-	}
-	return fleets
-}
-
-// toldSession is a session with all its events.
-type toldSession struct {
-	events []alerts.Event
-	first  []bool
-}
-
 // settled is what happened in the transcripts of a folder.
-func settled(t *testing.T, dir string) *chronicle {
+func settled(t *testing.T, dir string) *history.History {
 	t.Helper()
-	env := &environ{stderr: &bytes.Buffer{}, lookupEnv: os.LookupEnv}
-	h, err := env.chronicle(t.Context(), []string{dir})
+	h, err := history.Read(t.Context(), history.Options{}, []string{dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.settle(nil, time.Now())
+	h.Settle(nil, time.Now())
 	return h
 }
 
-// toldSessions are the sessions of a folder.
-func toldSessions(t *testing.T, dir string) (all []toldSession, h *chronicle) {
+// timelines are the sessions of a folder, without their events.
+func timelines(t *testing.T, dir string) (all []history.Timeline) {
 	t.Helper()
-	h = settled(t, dir)
-	if err := h.tell(t.Context(), nil, func(s telling) {
-		all = append(all, toldSession{slices.Clone(s.events), slices.Clone(s.first)})
+	if err := settled(t, dir).Each(t.Context(), nil, func(s history.Timeline) {
+		s.Events, s.First, s.Sizes = nil, nil, nil
+		all = append(all, s)
 	}); err != nil {
 		t.Fatal(err)
 	}
-	return all, h
-}
-
-// trialOf prepares the engines' sessions.
-func trialOf(t *testing.T, dir string) (*trial, *ladder) {
-	t.Helper()
-	h := settled(t, dir)
-	l := ladderOf(h.sizes(choosing), alerts.Defaults().Thresholds)
-	r := newTrial(t.Context(), alerts.Defaults(), h.groups)
-	if err := h.tell(t.Context(), nil, func(s telling) { r.take(l, &s) }); err != nil {
-		t.Fatal(err)
-	}
-	return r, l
-}
-
-// everyEvent says of events that all of them happened where they stand.
-func everyEvent(events []alerts.Event) []bool { return slices.Repeat([]bool{true}, len(events)) }
-
-// decisions are what an engine decides about levels, cycles and storms.
-func decisions(t *testing.T, o alerts.Options, events []alerts.Event) (all []string) {
-	t.Helper()
-	engine, err := alerts.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, ev := range events {
-		for _, action := range engine.Step(ev) {
-			switch x := action.(type) {
-			case alerts.Say:
-				all = append(all, fmt.Sprint(x.Key, " at ", x.At))
-			case alerts.Opened:
-				all = append(all, fmt.Sprint("cycle ", x.Cycle, x.Cause, x.Trigger, x.PreTokens, x.Warned, x.At))
-			}
-		}
-	}
-	return append(all, fmt.Sprint(engine.Counters().Storms, " storms"))
-}
-
-// TestThinnedDecidesTheSame: an engine that is told the few events that are kept decides what one decides that is told
-// everything.
-func TestThinnedDecidesTheSame(t *testing.T) {
-	for name, dir := range gridFleets(t) {
-		t.Run(name, func(t *testing.T) {
-			sessions, h := toldSessions(t, dir)
-			l := ladderOf(h.sizes(choosing), alerts.Defaults().Thresholds)
-			kept, events, compared := 0, 0, 0
-			var n thinner
-			for _, s := range sessions {
-				all := s.events
-				beats := l.beats(&n, all, s.first)
-				var few, some []alerts.Event
-				n.each(all, func(ev *alerts.Event) { some = append(some, *ev) })
-				for i := range beats {
-					few = append(few, beats[i].event(all[0].Agent))
-				}
-				kept, events = kept+len(few), events+len(all)
-				for _, pair := range [][2]int{{0, 4}, {4, 7}, {8, 9}, {3, len(l[inPercent]) - 1}} {
-					for kind := range ladders {
-						if pair[1] >= len(l[kind]) {
-							continue
-						}
-						o := plainOptions(alerts.Defaults())
-						o.Thresholds = l.limits(kind, pair[0], pair[1])
-						want := decisions(t, o, all)
-						compared += len(want)
-						if d := cmp.Diff(want, decisions(t, o, few)); d != "" {
-							t.Fatalf("%s at %+v (-told all +told few):\n%s", all[0].Agent, o.Thresholds, d)
-						}
-					}
-				}
-				o := alerts.Defaults()
-				o.Thresholds = alerts.Thresholds{}
-				if d := cmp.Diff(decisions(t, o, all), decisions(t, o, some)); d != "" {
-					t.Fatalf("%s, storms (-told all +told some):\n%s", all[0].Agent, d)
-				}
-			}
-			t.Logf("%d of %d events kept, %d decisions", kept, events, compared)
-			if compared < len(sessions) {
-				t.Error("nothing was compared")
-			}
-		})
-	}
-}
-
-// TestThinnedLateReading: a reading that is written late is not judged, so that it is a later one that reaches a step.
-func TestThinnedLateReading(t *testing.T) {
-	events := handMade("a", 20, 30, 60, 61, 110, 105, 106, 107, 108, 109)
-	events[4].At = at(1.5)
-	o := plainOptions(alerts.Defaults())
-	o.Thresholds = alerts.Thresholds{WarningPercentage: 50}
-	l := ladderOf(nil, o.Thresholds)
-	var n thinner
-	var few []alerts.Event
-	for _, b := range l.beats(&n, events, everyEvent(events)) {
-		few = append(few, b.event("a"))
-	}
-	want := []string{fmt.Sprint("a/1/warning at ", at(5)), "0 storms"}
-	if d := cmp.Diff(want, decisions(t, o, events)); d != "" {
-		t.Fatalf("told all (-want +got):\n%s", d)
-	}
-	if d := cmp.Diff(want, decisions(t, o, few)); d != "" || len(few) == len(events) {
-		t.Errorf("told %d of %d (-want +got):\n%s", len(few), len(events), d)
-	}
-}
-
-// FuzzThinned: whatever order and times events come in, an engine that is told the few decides the same.
-func FuzzThinned(f *testing.F) {
-	f.Add([]byte{0, 10, 10, 0, 10, 60, 0, 10, 61, 0, 10, 62, 3, 10, 0, 0, 10, 20})
-	f.Add([]byte{2, 10, 0, 0, 10, 60, 0, 200, 80, 0, 10, 70, 1, 0, 71, 3, 130, 0, 0, 10, 20, 0, 10, 30})
-	f.Add([]byte("C000\xf100000x0C\x940")) // a reading between two that are written late and early
-	f.Fuzz(func(t *testing.T, b []byte) {
-		var events []alerts.Event
-		now := at(0)
-		for i := 0; i+2 < len(b); i += 3 {
-			ev := alerts.Event{Agent: "a", Window: 200_000}
-			now = now.Add(time.Duration(int8(b[i+1])) * time.Second)
-			if ev.At = now; b[i]&0x80 != 0 {
-				ev.At = time.Time{}
-			}
-			switch b[i] % 8 {
-			default:
-				ev.Kind, ev.Tokens = alerts.EventReading, 1+int64(b[i+2])*1000
-			case 1:
-				ev.Kind, ev.Tokens, ev.Window = alerts.EventReading, 1+int64(b[i+2])*1000, 1_000_000
-			case 2:
-				ev.Kind = alerts.EventTurnStart
-			case 3:
-				ev.Kind, ev.Sign, ev.Key, ev.PreTokens = alerts.EventCompacted, alerts.SignBoundary, transcript.Key(i+1), int64(b[i+2])*1000
-				ev.Trigger = transcript.Trigger(b[i+2] % 3)
-			case 4:
-				ev.Kind = alerts.EventTurnEnd
-			}
-			events = append(events, ev)
-		}
-		o := plainOptions(alerts.Defaults())
-		l := &ladder{{10, 30, 50, 65}, {40_000, 90_000}}
-		var n thinner
-		var few, some []alerts.Event
-		for _, b := range l.beats(&n, events, everyEvent(events)) {
-			few = append(few, b.event("a"))
-		}
-		n.each(events, func(ev *alerts.Event) { some = append(some, *ev) })
-		for _, limits := range []alerts.Thresholds{l.limits(inPercent, 0, 1), l.limits(inPercent, 2, 3), l.limits(inTokens, 0, 1), l.limits(inPercent, 1, none)} {
-			o.Thresholds = limits
-			if d := cmp.Diff(decisions(t, o, events), decisions(t, o, few)); d != "" {
-				t.Fatalf("%+v (-told all +told few):\n%s", limits, d)
-			}
-		}
-		o = alerts.Defaults()
-		o.Thresholds = alerts.Thresholds{}
-		if d := cmp.Diff(decisions(t, o, events), decisions(t, o, some)); d != "" {
-			t.Fatalf("storms (-told all +told some):\n%s", d)
-		}
-	})
-}
-
-// TestPairsAreTheEngines: what is put together of two engines with one threshold each is what one engine with both says,
-// for each pair there is, and cycle for cycle.
-func TestPairsAreTheEngines(t *testing.T) {
-	for name, dir := range gridFleets(t) {
-		t.Run(name, func(t *testing.T) {
-			r, l := trialOf(t, dir)
-			pairs, both := 0, 0
-			for kind := range ladders {
-				said, err := r.steps(l, kind)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for w := range said {
-					for c := w + 1; c < len(said); c++ {
-						want, err := r.whole(l.limits(kind, w, c))
-						if err != nil {
-							t.Fatal(err)
-						}
-						got := together(said[w], said[c])
-						if d := cmp.Diff(want, got, cmp.AllowUnexported(notices{})); d != "" {
-							t.Fatalf("%+v (-engine +put together):\n%s", l.limits(kind, w, c), d)
-						}
-						pairs++
-						for _, n := range got {
-							if n.warning != none && n.critical != none {
-								both++
-							}
-						}
-					}
-				}
-			}
-			t.Logf("%d pairs over %d cycles, both notices in %d", pairs, len(r.cycles), both)
-			if pairs == 0 || both == 0 {
-				t.Error("nothing was compared")
-			}
-		})
-	}
+	return all
 }
 
 // TestGridAgreesWithReplay: at given thresholds a grid says what a replay says, where nothing was copied and no window
-// turned out to be larger.
+// turned out to be larger: how many compactions there are that nobody made by hand, and how many of them after a notice.
 func TestGridAgreesWithReplay(t *testing.T) {
-	t.Setenv("HOME", t.TempDir())
 	dir := t.TempDir()
 	if _, err := transcripttest.Generate(dir, transcripttest.Options{Seed: 9, Sessions: 12, Bytes: 12 << 20, LineBytes: 500}); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]int{}
-	for _, x := range replayed(t, dir) {
+	plainEnvironment(t)
+	args := []string{"--warning", "50", "--critical", "65", dir} // by the window alone, as the grid
+	type counts struct{ Compactions, Warned, Manual int }
+	var want counts
+	for _, x := range replayed(t, args...) {
 		switch {
 		case x.Event == "notice":
-			want[x.Kind]++
-		case *x.Warned:
-			want["compaction, warned"]++
+		case x.Trigger == "manual":
+			want.Manual++
 		default:
-			want["compaction"]++
+			want.Compactions++
+			if *x.Warned {
+				want.Warned++
+			}
 		}
 	}
-	delete(want, "storm")
-	r, _ := trialOf(t, dir)
-	said, err := r.whole(alerts.Thresholds{WarningPercentage: 50, CriticalPercentage: 65})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]int{}
-	for i, n := range said {
-		if n.warning != none {
-			got["warning"]++
-		}
-		if n.critical != none {
-			got["critical"]++
-		}
-		switch {
-		case r.cycles[i].end == none:
-		case n.warning != none || n.critical != none:
-			got["compaction, warned"]++
-		default:
-			got["compaction"]++
-		}
-	}
-	if d := cmp.Diff(want, got); d != "" || len(want) < 3 {
-		t.Errorf("(-replay +grid):\n%s", d)
+	g := gridOf(t, args...)
+	got := counts{g.Overall.Compactions, g.Overall.Warned, g.Compactions.Manual}
+	if d := cmp.Diff(want, got); d != "" || want.Warned == 0 || want.Warned == want.Compactions || want.Manual == 0 {
+		t.Errorf("%+v (-replay +grid):\n%s", want, d)
 	}
 }
 
@@ -321,12 +79,12 @@ func TestChosenBeatTheDefaults(t *testing.T) {
 		}
 		fleets[fmt.Sprint("generated ", seed)] = dir
 	}
-	if _, err := os.Stat(corpus); err == nil {
-		fleets["corpus"] = corpus
+	if dir := os.Getenv("SM_CORPUS"); dir != "" {
+		fleets["corpus"] = dir
 	}
 	for name, dir := range fleets {
 		t.Run(name, func(t *testing.T) {
-			var g grid
+			var g tune.Grid
 			if err := json.Unmarshal(output(t, "replay", "--grid", "--json", dir), &g); err != nil {
 				t.Fatal(err)
 			}
@@ -341,36 +99,11 @@ func TestChosenBeatTheDefaults(t *testing.T) {
 			for i := range g.Pairs { // each pair is the engine's own at the pair that was played as a whole
 				p := &g.Pairs[i]
 				if p.Unit == g.Chosen.Unit && p.Warning == g.Chosen.Warning && p.Critical == g.Chosen.Critical {
-					if d := cmp.Diff(*g.Chosen, *p, cmpopts.IgnoreUnexported(candidate{})); d != "" {
+					if d := cmp.Diff(*g.Chosen, *p, cmpopts.IgnoreUnexported(tune.Candidate{})); d != "" {
 						t.Errorf("the chosen pair (-as a whole +put together):\n%s", d)
 					}
 				}
 			}
 		})
 	}
-}
-
-// at is a moment of a hand-made session, in minutes.
-func at(minutes float64) time.Time {
-	return time.Date(2026, 1, 2, 8, 0, 0, 0, time.UTC).Add(time.Duration(minutes * float64(time.Minute)))
-}
-
-// handMade is a session by its events: "turn", a size, or "auto", "manual" with a size, one a minute.
-func handMade(id string, list ...any) []alerts.Event {
-	var events []alerts.Event
-	for i, x := range list {
-		ev := alerts.Event{Agent: alerts.AgentID(id), At: at(float64(i))}
-		switch x := x.(type) {
-		case int:
-			ev.Kind, ev.Tokens, ev.Window = alerts.EventReading, int64(x)*1000, 200_000
-		case string:
-			ev.Kind = alerts.EventTurnStart
-			if x != "turn" {
-				ev.Kind, ev.Sign, ev.Key, ev.Window, ev.PreTokens = alerts.EventCompacted, alerts.SignBoundary, transcript.Key(i+1), 200_000, 160_000
-				ev.Trigger = map[string]transcript.Trigger{"auto": transcript.Auto, "manual": transcript.Manual}[x]
-			}
-		}
-		events = append(events, ev)
-	}
-	return events
 }

@@ -7,46 +7,32 @@ import (
 	"slices"
 	"strings"
 
-	"sm/alerts"
+	"sm/cmd/sm/internal/term"
+	"sm/dashboards/screen"
+	"sm/observer/history/tune"
 )
 
 const gridHelp = `
-With --grid the thresholds themselves are tried: each notice in steps of 5 percent of the window and in steps of
+With --tune.Grid the thresholds themselves are tried: each notice in steps of 5 percent of the window and in steps of
 tokens, by the observer's own engine. The sessions are split in two that have as many compactions, a fork with its
 origin: one half chooses, the other checks. --warning and --critical then say what to compare with.
+Both halves are judged by the window or by tokens alone: warning_of_threshold and critical_of_threshold stay aside.
 
-  measure   coverage x used - 0.25 x vain share
-  coverage  of the compactions that nobody made by hand, the share with a notice in time: a warning, heard at the
+  measure   coverage x used - 0.25 x vain tune.Share
+  coverage  of the compactions that nobody made by hand, the tune.Share with a notice in time: a warning, heard at the
             end of a turn, at least 2 turns ahead; a critical notice, heard between tool calls, at least 10 replies
-  used      how full the context was at that notice, as a share of its size at the compaction: the mean of those in time
-  vain      of the cycles that ended without a compaction, a clear or a handoff, the share with a notice
+  used      how full the context was at that notice, as a tune.Share of its size at the compaction: the mean of those in time
+  vain      of the cycles that ended without a compaction, a clear or a handoff, the tune.Share with a notice
 
 Chosen is, of the pairs whose measure is no more than one standard error below the best, the one that insists earliest:
 the lowest critical notice, with the best warning to it; in percent if such a pair is among them, else in tokens. To
-change to it is advised where, on the half that checks, it is better by more than the standard error of the difference.
+change to it is advised where, on the half that checks, it is better by more than the standard error of the tune.Difference.
 
 A turn ahead is a prompt between notice and compaction. Minutes are those of work: a pause counts as 5 at most.
 Percentages are of the window that a session turned out to have.`
 
-// configurationOf are the lines that set thresholds, whatever is configured: thresholds in tokens that are would win over
-// percentages.
-func configurationOf(t, configured alerts.Thresholds) []string {
-	lines := []string{"context_monitor:"}
-	if t.WarningTokens > 0 {
-		return append(lines, fmt.Sprintf("  warning_tokens: %d", t.WarningTokens), fmt.Sprintf("  critical_tokens: %d", t.CriticalTokens))
-	}
-	lines = append(lines, fmt.Sprintf("  warning_percentage: %d", t.WarningPercentage), fmt.Sprintf("  critical_percentage: %d", t.CriticalPercentage))
-	if configured.WarningTokens > 0 {
-		lines = append(lines, "  warning_tokens: 0")
-	}
-	if configured.CriticalTokens > 0 {
-		lines = append(lines, "  critical_tokens: 0")
-	}
-	return lines
-}
-
 // writeGrid prints a grid in 80 columns.
-func (env *environ) writeGrid(g *grid) error {
+func (env *environ) writeGrid(g *tune.Grid) error {
 	var b strings.Builder
 	s := env.glyphs()
 	fmt.Fprintf(&b, "%s, %s\n%s\n", counted(g.Sessions, "session"), counted(g.Cycles, "cycle"), compactionsOf(g.Compactions))
@@ -63,22 +49,22 @@ func (env *environ) writeGrid(g *grid) error {
 	if err != nil {
 		return err
 	}
-	g.writeForecast(&b, s)
-	g.writeAdvice(&b)
+	writeForecast(&b, g, s)
+	writeAdvice(&b, g)
 	_, err = io.WriteString(env.stdout, b.String())
 	return err
 }
 
 // writeCurrent prints what the thresholds in force are worth where there is nothing to choose.
-func (env *environ) writeCurrent(b *strings.Builder, g *grid, s glyphs) error {
-	fmt.Fprintf(b, "\n%s on all sessions, with %s\n", g.Current.name(), counted(g.Overall.Compactions, "compaction"))
-	return env.writeCandidates(b, []*candidate{&g.Current}, s, func(*candidate) *figures { return &g.Overall })
+func (env *environ) writeCurrent(b *strings.Builder, g *tune.Grid, s glyphs) error {
+	fmt.Fprintf(b, "\n%s on all sessions, with %s\n", candidateName(&g.Current), counted(g.Overall.Compactions, "compaction"))
+	return env.writeCandidates(b, []*tune.Candidate{&g.Current}, s, func(*tune.Candidate) *tune.Figures { return &g.Overall })
 }
 
 // writeChoice prints what there is to choose from, and how that was on the other half.
-func (env *environ) writeChoice(b *strings.Builder, g *grid, s glyphs) error {
+func (env *environ) writeChoice(b *strings.Builder, g *tune.Grid, s glyphs) error {
 	fmt.Fprintf(b, "\nOn the half that chooses, with %s: each warning, its best critical\n", counted(g.Current.Choosing.Compactions, "compaction"))
-	if err := env.writeCandidates(b, g.rows(), s, func(c *candidate) *figures { return &c.Choosing }); err != nil {
+	if err := env.writeCandidates(b, candidateRows(g), s, func(c *tune.Candidate) *tune.Figures { return &c.Choosing }); err != nil {
 		return err
 	}
 	for _, k := range g.Knees {
@@ -88,23 +74,23 @@ func (env *environ) writeChoice(b *strings.Builder, g *grid, s glyphs) error {
 	}
 	fmt.Fprintf(b, "best: %s, measure %.2f with a standard error of %.2f\n"+
 		"chosen: %s, of the pairs no further below it the one with the lowest\ncritical notice\n",
-		g.Best.name(), g.Best.Choosing.Measure, g.Best.Choosing.StandardError, g.Chosen.name())
-	if g.groups < 2 {
-		fmt.Fprintf(b, "\nOne session: there is nothing to check against. %s there:\n", g.Current.name())
-		return env.writeCandidates(b, []*candidate{&g.Current}, s, func(*candidate) *figures { return &g.Overall })
+		candidateName(g.Best), g.Best.Choosing.Measure, g.Best.Choosing.StandardError, candidateName(g.Chosen))
+	if g.Groups < 2 {
+		fmt.Fprintf(b, "\nOne session: there is nothing to check against. %s there:\n", candidateName(&g.Current))
+		return env.writeCandidates(b, []*tune.Candidate{&g.Current}, s, func(*tune.Candidate) *tune.Figures { return &g.Overall })
 	}
 	fmt.Fprintf(b, "\nOn the half that checks, with %s\n", counted(g.Current.Checking.Compactions, "compaction"))
-	named := []*candidate{g.Chosen}
-	for _, c := range []*candidate{&g.Current, &g.Default} {
-		if !slices.ContainsFunc(named, func(n *candidate) bool { return same(n.thresholds, c.thresholds) }) {
+	named := []*tune.Candidate{g.Chosen}
+	for _, c := range []*tune.Candidate{&g.Current, &g.Default} {
+		if !slices.ContainsFunc(named, func(n *tune.Candidate) bool { return n.Same(c) }) {
 			named = append(named, c)
 		}
 	}
-	return env.writeCandidates(b, named, s, func(c *candidate) *figures { return &c.Checking })
+	return env.writeCandidates(b, named, s, func(c *tune.Candidate) *tune.Figures { return &c.Checking })
 }
 
-// rows are, of the unit that was chosen, the best pair for each warning, and the one that was chosen in its place.
-func (g *grid) rows() (list []*candidate) {
+// candidateRows are, of the unit that was chosen, the best pair for each warning, and the one that was chosen in its place.
+func candidateRows(g *tune.Grid) (list []*tune.Candidate) {
 	for i := range g.Pairs {
 		p := &g.Pairs[i]
 		if p.Unit != g.Chosen.Unit {
@@ -114,30 +100,30 @@ func (g *grid) rows() (list []*candidate) {
 		switch {
 		case last < 0 || list[last].Warning != p.Warning:
 			list = append(list, p)
-		case same(list[last].thresholds, g.Chosen.thresholds):
-		case same(p.thresholds, g.Chosen.thresholds) || p.Choosing.Measure > list[last].Choosing.Measure:
+		case list[last].Same(g.Chosen):
+		case p.Same(g.Chosen) || p.Choosing.Measure > list[last].Choosing.Measure:
 			list[last] = p
 		}
 	}
 	return list
 }
 
-func (env *environ) writeCandidates(w io.Writer, list []*candidate, s glyphs, of func(*candidate) *figures) error {
-	t := table{colour: env.colours(env.stdout), headers: []string{" WARN", " CRIT", " WARNED", " TIMELY", " USED", " TURNS", " WORST", " MINUTES", " WORST", " VAIN", " MEASURE"}}
-	percent := func(x float64) cell { return cell{fmt.Sprintf("%.0f%%", 100*x), ""} }
-	figure := func(x *float64) cell {
+func (env *environ) writeCandidates(w io.Writer, list []*tune.Candidate, s glyphs, of func(*tune.Candidate) *tune.Figures) error {
+	t := term.Table{Colour: env.colours(env.stdout), Headers: []string{" WARN", " CRIT", " WARNED", " TIMELY", " USED", " TURNS", " WORST", " MINUTES", " WORST", " VAIN", " MEASURE"}}
+	percent := func(x float64) term.Cell { return term.Text(fmt.Sprintf("%.0f%%", 100*x), "") }
+	figure := func(x *float64) term.Cell {
 		if x == nil {
-			return cell{s.none, dim}
+			return term.Text(s.none, screen.Dim)
 		}
-		return cell{strings.TrimSuffix(fmt.Sprintf("%.1f", *x), ".0"), ""}
+		return term.Text(strings.TrimSuffix(fmt.Sprintf("%.1f", *x), ".0"), "")
 	}
 	for _, c := range list {
 		f := of(c)
-		t.add(cell{thresholdText(c.Warning, c.Unit), ""}, cell{thresholdText(c.Critical, c.Unit), ""}, percent(share(float64(f.Warned), f.Compactions)),
+		t.Add(term.Text(thresholdText(c.Warning, c.Unit), ""), term.Text(thresholdText(c.Critical, c.Unit), ""), percent(tune.Share(float64(f.Warned), f.Compactions)),
 			percent(f.Coverage), percent(f.Used), figure(f.Turns.Median), figure(f.Turns.Worst), figure(f.Minutes.Median), figure(f.Minutes.Worst),
-			percent(f.VainShare), cell{fmt.Sprintf("%.2f", f.Measure), ""})
+			percent(f.VainShare), term.Text(fmt.Sprintf("%.2f", f.Measure), ""))
 	}
-	return t.write(w)
+	return t.Write(w)
 }
 
 func thresholdText(n int64, unit string) string {
@@ -147,14 +133,14 @@ func thresholdText(n int64, unit string) string {
 	if unit == "percent" || unit == "mixed" && n <= 100 {
 		return fmt.Sprintf("%d%%", n)
 	}
-	return tokensText(n)
+	return screen.Tokens(n)
 }
 
-func (c *candidate) name() string {
+func candidateName(c *tune.Candidate) string {
 	return thresholdText(c.Warning, c.Unit) + " and " + thresholdText(c.Critical, c.Unit)
 }
 
-func (g *grid) writeForecast(b *strings.Builder, s glyphs) {
+func writeForecast(b *strings.Builder, g *tune.Grid, s glyphs) {
 	var parts []string
 	for _, f := range g.Forecast {
 		if f.Error != nil {
@@ -165,42 +151,42 @@ func (g *grid) writeForecast(b *strings.Builder, s glyphs) {
 		cmp.Or(strings.Join(parts, "\n  "), s.none+" (it needs three automatic compactions of a model)") + "\n")
 }
 
-func (g *grid) writeAdvice(b *strings.Builder) {
+func writeAdvice(b *strings.Builder, g *tune.Grid) {
 	b.WriteByte('\n')
 	switch g.Advice {
-	case adviceTooFew:
+	case tune.AdviceTooFew:
 		fmt.Fprintf(b, "Too few to choose thresholds by: the half of the sessions that chooses needs\n"+
-			"%d compactions that nobody made by hand, and has %d. Those in force stay:\n%s.\n", enough, g.Current.Choosing.Compactions, g.Current.name())
+			"%d compactions that nobody made by hand, and has %d. Those in force stay:\n%s.\n", tune.Enough, g.Current.Choosing.Compactions, candidateName(&g.Current))
 		return
-	case adviceNone:
-		fmt.Fprintf(b, "No threshold gives a notice in time here: contexts fill up too soon after it.\nThose in force stay: %s.\n", g.Current.name())
+	case tune.AdviceNone:
+		fmt.Fprintf(b, "No threshold gives a notice in time here: contexts fill up too soon after it.\nThose in force stay: %s.\n", candidateName(&g.Current))
 		return
-	case adviceKeep:
-		if same(g.Chosen.thresholds, g.Current.thresholds) {
-			fmt.Fprintf(b, "Chosen is what is in force: %s. Nothing to change.\n", g.Current.name())
+	case tune.AdviceKeep:
+		if g.Chosen.Same(&g.Current) {
+			fmt.Fprintf(b, "Chosen is what is in force: %s. Nothing to change.\n", candidateName(&g.Current))
 			return
 		}
 		fmt.Fprintf(b, "Keep %s: %s is no better where it was not chosen\n(measure %.2f against %.2f).\n",
-			g.Current.name(), g.Chosen.name(), g.Chosen.Checking.Measure, g.Current.Checking.Measure)
+			candidateName(&g.Current), candidateName(g.Chosen), g.Chosen.Checking.Measure, g.Current.Checking.Measure)
 		return
-	case adviceUnclear:
+	case tune.AdviceUnclear:
 		fmt.Fprintf(b, "Keep %s: where it was not chosen %s is better\nby %.2f only, with a standard error of %.2f.\n",
-			g.Current.name(), g.Chosen.name(), g.Difference.Measure, g.Difference.StandardError)
+			candidateName(&g.Current), candidateName(g.Chosen), g.Difference.Measure, g.Difference.StandardError)
 		return
-	case adviceUnchecked:
-		if g.groups < 2 {
-			fmt.Fprintf(b, "%s is what this session calls for.", g.Chosen.name())
+	case tune.AdviceUnchecked:
+		if g.Groups < 2 {
+			fmt.Fprintf(b, "%s is what this session calls for.", candidateName(g.Chosen))
 			break
 		}
-		fmt.Fprintf(b, "%s is what the sessions that choose call for. The others have\n%s to check it with, which is too few: %d are needed.", g.Chosen.name(), counted(g.Chosen.Checking.Compactions, "compaction"), enough)
-	case adviceChange:
+		fmt.Fprintf(b, "%s is what the sessions that choose call for. The others have\n%s to check it with, which is too few: %d are needed.", candidateName(g.Chosen), counted(g.Chosen.Checking.Compactions, "compaction"), tune.Enough)
+	case tune.AdviceChange:
 		fmt.Fprintf(b, "Change to %s: where it was not chosen its measure is %.2f, that of\n%s %.2f; the difference is %.2f with a standard error of %.2f.",
-			g.Chosen.name(), g.Chosen.Checking.Measure, g.Current.name(), g.Current.Checking.Measure, g.Difference.Measure, g.Difference.StandardError)
+			candidateName(g.Chosen), g.Chosen.Checking.Measure, candidateName(&g.Current), g.Current.Checking.Measure, g.Difference.Measure, g.Difference.StandardError)
 	}
 	if len(g.Configuration) == 0 {
 		b.WriteString("\nThe configuration has it already.\n")
 		return
 	}
-	verb := map[advice]string{adviceChange: "use", adviceUnchecked: "try"}[g.Advice]
+	verb := map[tune.Advice]string{tune.AdviceChange: "use", tune.AdviceUnchecked: "try"}[g.Advice]
 	fmt.Fprintf(b, "\nTo %s it, have these lines under context_monitor: in the configuration, beside\nwhat else stands there:\n\n%s\n", verb, strings.Join(g.Configuration, "\n"))
 }

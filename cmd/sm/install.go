@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"sm/deploy/jsonedit"
 )
 
 func newInstallCommand(env *environ) *cobra.Command {
@@ -33,6 +35,9 @@ func newInstallCommand(env *environ) *cobra.Command {
 			if in.socket, err = env.unusualSocket(cmd); err != nil {
 				return err
 			}
+			if in.client, err = env.clientOfSettings(cmd.Context()); err != nil {
+				return err
+			}
 			in.noGuard = cmd.Flags().Changed("guard") && !in.guard
 			skill, err := env.skillChange(in.guard, in.noGuard)
 			if err != nil { // before anything is changed
@@ -44,7 +49,7 @@ func newInstallCommand(env *environ) *cobra.Command {
 				err = env.installSettings(cmd.Context(), &in)
 			}
 			if err == nil && skill != nil {
-				err = skill.do(env, in.dryRun)
+				err = env.changeSkill(skill, in.dryRun)
 			}
 			return err
 		},
@@ -58,7 +63,23 @@ func newInstallCommand(env *environ) *cobra.Command {
 // An installation is what is to be installed.
 type installation struct {
 	program, socket        string
+	client                 string // its version, "" for a current one
 	dryRun, guard, noGuard bool
+}
+
+func (in *installation) editor(env *environ, d *jsonedit.Text) *settingsEditor {
+	e := env.settingsEditor(d, in.program)
+	e.socket, e.client = in.socket, in.client
+	return e
+}
+
+// clientOfSettings is the version to write for.
+func (env *environ) clientOfSettings(ctx context.Context) (string, error) {
+	settings, err := env.settingsPath()
+	if err != nil {
+		return "", err
+	}
+	return env.clientToInstallFor(ctx, filepath.Dir(settings))
 }
 
 const installedText = "installed: new sessions report to the observer"
@@ -66,30 +87,35 @@ const installedText = "installed: new sessions report to the observer"
 // installSettings puts the hooks into the settings, and then takes the plugin out: an event that comes twice does less
 // harm than one that is missed.
 func (env *environ) installSettings(ctx context.Context, in *installation) error {
-	return env.changeSettings(in.dryRun, true, installedText, func(p *plugin, d *jsonText) ([]pluginStep, error) {
-		in.guard = in.guard || !in.noGuard && p.guarded(env.settingsEditor(d, in.program))
-		return p.uninstall(ctx, d), nil
-	}, func(d *jsonText) error {
-		e := env.settingsEditor(d, in.program)
-		e.socket = in.socket
-		return e.install(in.guard, in.noGuard)
+	return env.changeSettings(&settingsChange{dryRun: in.dryRun, editFirst: true, done: installedText,
+		steps: func(p *plugin, d *jsonedit.Text) ([]pluginStep, error) {
+			in.guard = in.guard || !in.noGuard && p.guarded(in.editor(env, d))
+			return p.uninstall(ctx, d), nil
+		},
+		edit: func(d, before *jsonedit.Text) error {
+			e := in.editor(env, d)
+			e.before = before
+			return e.install(in.guard, in.noGuard)
+		},
 	})
 }
 
 // installPlugin installs the plugin, and then takes the hooks out of the settings, for the same reason.
 func (env *environ) installPlugin(ctx context.Context, in *installation) error {
-	return env.changeSettings(in.dryRun, false, installedText, func(p *plugin, d *jsonText) ([]pluginStep, error) {
-		e := env.settingsEditor(d, in.program)
-		e.socket = in.socket
-		files, err := p.files(e, in.guard || !in.noGuard && (e.guarded() || p.guarded(e)), in.noGuard)
-		if err != nil {
-			return nil, err
-		}
-		return p.install(ctx, d, files), nil
-	}, func(d *jsonText) error {
-		e := env.settingsEditor(d, in.program)
-		e.socket = in.socket
-		return e.installBeside()
+	return env.changeSettings(&settingsChange{dryRun: in.dryRun, done: installedText,
+		steps: func(p *plugin, d *jsonedit.Text) ([]pluginStep, error) {
+			e := in.editor(env, d)
+			files, err := p.files(e, in.guard || !in.noGuard && (e.guarded() || p.guarded(e)), in.noGuard)
+			if err != nil {
+				return nil, err
+			}
+			return p.install(ctx, d, files), nil
+		},
+		edit: func(d, before *jsonedit.Text) error {
+			e := in.editor(env, d)
+			e.before = before
+			return e.installBeside()
+		},
 	})
 }
 
@@ -99,27 +125,66 @@ func newUninstallCommand(env *environ) *cobra.Command {
 		Use:   "uninstall",
 		Short: "Take sm's hooks and status line out of the client's settings",
 		Long: "Take sm's hooks and status line out of settings.json, put back the status line that was there before, and have\n" +
-			"the client remove the plugin, where that is installed.",
+			"the client remove the plugin, where that is installed. Where nothing else has changed since, the file gets back\n" +
+			"every byte that it had; what you have changed meanwhile stays.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			skill, err := env.skillChange(false, true)
-			if err != nil {
-				return err
-			}
-			err = env.changeSettings(dryRun, false, "uninstalled", func(p *plugin, d *jsonText) ([]pluginStep, error) {
-				return p.uninstall(cmd.Context(), d), nil
-			}, func(d *jsonText) error {
-				program, _ := env.ownProgram() // ours are known by their name too
-				return env.settingsEditor(d, program).uninstall()
-			})
-			if err == nil && skill != nil {
-				err = skill.do(env, dryRun)
-			}
-			return err
+			return env.uninstall(cmd.Context(), dryRun)
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would change, and change nothing")
 	return cmd
+}
+
+func (env *environ) uninstall(ctx context.Context, dryRun bool) error {
+	skill, err := env.skillChange(false, true)
+	if err != nil {
+		return err
+	}
+	err = env.changeSettings(&settingsChange{dryRun: dryRun, uninstall: true, done: "uninstalled",
+		steps: func(p *plugin, d *jsonedit.Text) ([]pluginStep, error) { return p.uninstall(ctx, d), nil },
+	})
+	if err == nil && skill != nil {
+		err = env.changeSkill(skill, dryRun)
+	}
+	if err != nil || dryRun {
+		return err
+	}
+	settings, err := env.settingsPath()
+	if err != nil {
+		return err
+	}
+	record, err := env.installRecord(settings)
+	if err != nil {
+		return err
+	}
+	return record.forget()
+}
+
+// changeSkill writes or removes the skill, and its folders where they are the installation's own.
+func (env *environ) changeSkill(c *skillChange, dryRun bool) error {
+	if dryRun {
+		return c.do(env, dryRun)
+	}
+	settings, err := env.settingsPath()
+	if err != nil {
+		return err
+	}
+	record, err := env.installRecord(settings)
+	if err != nil {
+		return err
+	}
+	if missing := missingFolders(filepath.Dir(c.file.path)); c.text != nil && len(missing) > 0 {
+		record.note(missing)
+		if err := record.store(); err != nil {
+			return err
+		}
+	}
+	err = c.do(env, dryRun)
+	if err == nil && c.text == nil {
+		record.removeMade()
+	}
+	return err
 }
 
 // skillChange is what becomes of the skill /session: it comes and goes with the guard, and is brought up to date where
@@ -140,56 +205,8 @@ func (env *environ) skillChange(guard, noGuard bool) (*skillChange, error) {
 	return installSkill(path)
 }
 
-// changeSettings takes the steps that concern the plugin and edits the settings, which the client writes too: before
-// them with editFirst, else after them. What would be refused in the end is refused before the first step.
-func (env *environ) changeSettings(dryRun, editFirst bool, done string, steps func(*plugin, *jsonText) ([]pluginStep, error), edit func(*jsonText) error) error {
-	p, err := env.plugin()
-	if err != nil {
-		return err
-	}
-	path, err := env.settingsPath()
-	if err != nil {
-		return err
-	}
-	file, err := readSettings(path)
-	if err != nil {
-		return err
-	}
-	var list []pluginStep
-	var odd error
-	_, err = file.edited(func(d *jsonText) error {
-		if list, odd = steps(p, d); odd != nil {
-			return odd
-		}
-		return edit(d)
-	})
-	switch {
-	case odd != nil:
-		return odd
-	case err != nil:
-		return err
-	case len(list) > 0 && !dryRun:
-		if err := file.writable(); err != nil {
-			return err
-		}
-	}
-	both := []func() error{
-		func() error { return env.take(list, dryRun) },
-		func() error { return env.editSettings(dryRun, done, edit) },
-	}
-	if editFirst {
-		slices.Reverse(both)
-	}
-	for _, part := range both {
-		if err := part(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // settingsEditor edits the settings in d for the sm at program.
-func (env *environ) settingsEditor(d *jsonText, program string) *settingsEditor {
+func (env *environ) settingsEditor(d *jsonedit.Text, program string) *settingsEditor {
 	home, _ := env.home() // without one, ~ is of no help
 	self, err := os.Stat(program)
 	return &settingsEditor{doc: d, program: program, home: home, isOwn: func(name string) bool {
@@ -198,43 +215,6 @@ func (env *environ) settingsEditor(d *jsonText, program string) *settingsEditor 
 			return err == nil && statErr == nil && os.SameFile(self, info)
 		})
 	}}
-}
-
-// editSettings changes the settings file, or shows how it would.
-func (env *environ) editSettings(dryRun bool, done string, change func(*jsonText) error) error {
-	path, err := env.settingsPath()
-	if err != nil {
-		return err
-	}
-	for range 3 { // the client may write at the same moment
-		var file *settingsFile
-		if file, err = readSettings(path); err != nil {
-			return err
-		}
-		text, err2 := file.edited(change)
-		if err2 != nil {
-			return err2
-		}
-		if slices.Equal(text, file.text) {
-			_, err = fmt.Fprintf(env.stdout, "%s: nothing to change\n", path)
-			return err
-		}
-		if dryRun {
-			_, err = fmt.Fprint(env.stdout, unifiedDiff(path, string(file.text), string(text)))
-			return err
-		}
-		if err := file.writable(); err != nil {
-			return err
-		}
-		if err = file.write(text); err == nil {
-			_, err = fmt.Fprintf(env.stdout, "%s: %s\n", path, done)
-			return err
-		}
-		if !errors.Is(err, errChanged) {
-			return err
-		}
-	}
-	return fmt.Errorf("%s: %w; close the sessions that write to it and try again", path, err)
 }
 
 // ownProgram is the path that the client is to call us by: as we were called, for a link such as ~/bin/sm outlives

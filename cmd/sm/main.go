@@ -9,9 +9,9 @@
 // configuration is read once, from defaults, file, environment and flags, each stronger than the one before, and
 // nothing starts with a setting that is unknown, mistyped or out of bounds.
 //
-// It does not decide anything about agents, keeps no state of its own, and writes no file but the client's settings
-// with a skill and a plugin for it, when it is asked to install itself there, and the state of a session that 'sm
-// session' is told of.
+// It does not decide anything about agents, and writes no file but the client's settings with a skill and a plugin for
+// it, when it is asked to install itself there, with a record of what was there before; and the state of a session that
+// 'sm session' is told of.
 package main
 
 import (

@@ -2,6 +2,8 @@ package main
 
 import (
 	"flag"
+	"os"
+	"runtime"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -14,6 +16,18 @@ func TestMain(m *testing.M) {
 	if flag.Lookup("update") == nil {
 		flag.Bool("update", false, "write the golden files in testdata anew")
 	}
-	testscript.Main(m, map[string]func(){"sm": main, "sm-unprivileged": unprivileged, quickName: quick, paneName: paneClient,
-		runClientName: runStandIn, seatName: seatClient, pluginClientName: pluginClient})
+	testscript.Main(m, map[string]func(){"sm": program, "sm-unprivileged": unprivileged, quickName: quick, paneName: paneClient,
+		runClientName: runStandIn, seatName: seatClient, heirName: heirClient, pluginClientName: pluginClient,
+		asUserName: smAsUser, foreignServer: serveForeign})
+}
+
+// oneThread is a variable that keeps the work of a command on one thread: strace counts the calls of each by itself.
+const oneThread = "ONE_THREAD"
+
+// program is sm.
+func program() {
+	if os.Getenv(oneThread) != "" {
+		runtime.LockOSThread()
+	}
+	main()
 }

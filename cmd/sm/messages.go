@@ -10,11 +10,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/term"
+	"sm/dashboards/screen"
 	"sm/observer/api"
 )
 
 // maxMessage bounds what is read of a text on standard input: any text of that size is refused anyway.
 const maxMessage = 64 << 10
+
+// hooksRemedy is what to do for messages that wait for hooks.
+const hooksRemedy = "run sm install and start that session anew, or set delivery.type_texts"
 
 func newSendCommand(env *environ) *cobra.Command {
 	var important, urgent bool
@@ -49,7 +54,10 @@ func newSendCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return statusError(err)
 			}
-			fmt.Fprintf(env.stdout, "queued as %s for %s\n", sent.ID, oneLine(sent.To))
+			fmt.Fprintf(env.stdout, "queued as %s for %s\n", sent.ID, screen.OneLine(sent.To))
+			if sent.WaitsFor == api.WaitsForHooks {
+				fmt.Fprintln(env.stdout, "no hook of its present session has come yet, and it waits for one; "+hooksRemedy)
+			}
 			return nil
 		},
 	}
@@ -94,20 +102,29 @@ func (env *environ) messages(ctx context.Context, client *api.Client, id string,
 }
 
 func writeMessages(w io.Writer, list []api.Message, now time.Time, colour bool) error {
-	t := table{headers: []string{"ID", "TO", "KIND", "MODE", "STATUS", "MADE", "TEXT"}, colour: colour}
+	t := term.Table{Headers: []string{"ID", "TO", "KIND", "MODE", "STATUS", "MADE", "TEXT"}, Colour: colour}
+	waiting := 0
 	for _, m := range list {
 		kind := m.Kind
 		if kind == "" {
 			kind = "message"
 		}
 		status := m.Status
-		if m.Via != "" {
+		switch {
+		case m.WaitsFor != "":
+			status += " for " + m.WaitsFor
+			waiting++
+		case m.Via != "":
 			status += " by " + m.Via
 		}
-		t.add(cell{m.ID, ""}, cell{oneLine(m.To), ""}, cell{kind, ""}, cell{m.Mode, dim}, cell{status, ""},
-			cell{ago(&m.MadeAt, now), dim}, cell{beginning(oneLine(m.Text), 60), ""})
+		t.Add(term.Text(m.ID, ""), term.Text(screen.OneLine(m.To), ""), term.Text(kind, ""), term.Text(m.Mode, screen.Dim), term.Text(status, ""),
+			term.Text(screen.Ago(&m.MadeAt, now), screen.Dim), term.Text(beginning(screen.OneLine(m.Text), 60), ""))
 	}
-	return t.write(w)
+	if err := t.Write(w); err != nil || waiting == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%d wait for hooks: none of the agent's present session has come yet; %s\n", waiting, hooksRemedy)
+	return err
 }
 
 // beginning cuts a text at its end.
@@ -136,7 +153,7 @@ func newRegisterCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return statusError(err)
 			}
-			fmt.Fprintf(env.stdout, "registered %s\n", oneLine(s.ID))
+			fmt.Fprintf(env.stdout, "registered %s\n", screen.OneLine(s.ID))
 			return nil
 		},
 	}

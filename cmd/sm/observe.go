@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -12,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"sm/handoff"
+	"sm/cmd/sm/internal/term"
+	"sm/handoff/guard"
+	"sm/handoff/proc"
 	"sm/handoff/tmux"
 	"sm/observer"
 	"sm/transcript/follow"
@@ -35,8 +38,7 @@ func newObserveCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// A fleet is mostly quiet: memory counts for more than the processor.
-			debug.SetGCPercent(50)
+			debug.SetGCPercent(garbagePercent(0))
 			if demo {
 				return env.demo(cmd.Context(), cmd.Flags(), cfg, dryRun)
 			}
@@ -85,7 +87,7 @@ func (env *environ) observerOptions(cfg *config) (o observer.Options, err error)
 		return o, err
 	}
 	o.Guard.Enabled = cfg.Guard.Enabled
-	o.Guard.Guard = handoff.Guard{Threshold: cfg.Guard.OverflowThreshold, Allow: cfg.Guard.Allow}
+	o.Guard.Guard = guard.Guard{Threshold: cfg.Guard.OverflowThreshold, Allow: cfg.Guard.Allow}
 	if self, err := env.executable(); err == nil { // else agents call us by the name alone
 		o.Guard.Program = self
 	}
@@ -100,18 +102,22 @@ func (env *environ) observerOptions(cfg *config) (o observer.Options, err error)
 	for _, uid := range cfg.HTTP.AllowedUIDs {
 		o.AllowedUIDs = append(o.AllowedUIDs, uint32(uid))
 	}
-	if o.WebhookToken, err = webhookToken(cfg.HTTP.WebhookTokenFile); err != nil {
+	o.Logger = env.logger(cfg)
+	if o.WebhookToken, err = webhookToken(cfg.HTTP.WebhookTokenFile); errors.Is(err, errTokenExposed) {
+		o.Logger.Error("POST /alerts/webhook is not served", "err", err)
+	} else if err != nil {
 		return o, err
 	}
 	o.SessionTTL, o.MaxSessions, o.HideProject = cfg.Metrics.SessionTTL, cfg.Metrics.MaxSessions, !cfg.Metrics.Project
 	o.Windows, o.Alerts, o.Queue, o.Notify = cfg.windowRules(), cfg.alerts(), cfg.queue(), cfg.Operator.Notify
-	o.Alive, o.Ancestry = alive, ancestry
+	o.Alerts.OperatorCompactions = cfg.Operator.Compactions
+	o.Alive, o.Ancestry = proc.Alive, ancestry
 	if info, ok := debug.ReadBuildInfo(); ok {
 		build := buildOf(info)
 		o.Version, o.Commit = build.version, build.commit
 	}
-	o.Logger = env.logger(cfg)
 	o.Stats = &follow.Stats{}
+	o.CaughtUp = func(transcripts int) { debug.SetGCPercent(garbagePercent(transcripts)) }
 	o.Sanitise = func(text string) string { return tmux.Sanitise(text, hook.MaxCharacters) }
 	if err := cfg.handoff(&o, env); err != nil {
 		return o, err
@@ -119,26 +125,8 @@ func (env *environ) observerOptions(cfg *config) (o observer.Options, err error)
 	if p := newPrompts(o.Logger); p != nil {
 		o.Terminal = p
 	}
+	o.TypeTexts = cfg.Delivery.TypeTexts
 	return o, nil
-}
-
-// tokenMost bounds a token, in bytes; tokenLeast is what nobody guesses.
-const tokenMost, tokenLeast = 4096, 16
-
-// webhookToken reads the token that Alertmanager shows, "" where no file is configured.
-func webhookToken(path string) (string, error) {
-	if path == "" {
-		return "", nil
-	}
-	text, err := configSource{path, true}.read()
-	if err != nil {
-		return "", fmt.Errorf("http.webhook_token_file: %w", err)
-	}
-	token := strings.TrimSpace(string(text))
-	if len(token) < tokenLeast || len(token) > tokenMost || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("http.webhook_token_file: %s holds no token; put one line of %d to %d printable ASCII characters there", path, tokenLeast, tokenMost)
-	}
-	return token, nil
 }
 
 func (env *environ) logger(cfg *config) *slog.Logger {
@@ -154,7 +142,7 @@ func (env *environ) logger(cfg *config) *slog.Logger {
 // greet tells who sits at a terminal where to look, and shows how the catching up goes. The returned function ends
 // that.
 func (env *environ) greet(a *observer.App, o observer.Options) (end func()) {
-	if !terminal(env.stderr) {
+	if !term.IsTerminal(env.stderr) {
 		return func() {}
 	}
 	fmt.Fprintf(env.stderr, "watching %s\n", strings.Join(o.Projects, ", "))
@@ -168,7 +156,7 @@ func (env *environ) greet(a *observer.App, o observer.Options) (end func()) {
 		command = "sm status --socket " + o.Socket
 	}
 	fmt.Fprintln(env.stderr, "sessions "+command)
-	wipe, stop, stopped := showProgress(env.stderr, o.Stats), make(chan struct{}), make(chan struct{})
+	wipe, stop, stopped := term.ShowProgress(env.stderr, progressText(o.Stats)), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
 		select {
@@ -186,4 +174,16 @@ func (env *environ) greet(a *observer.App, o observer.Options) (end func()) {
 func isDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
+}
+
+// garbagePercent is how much memory the observer may take for garbage, in percent of what it
+// needs. A fleet is mostly quiet: memory counts for more than the processor. The sessions of many
+// transcripts make up most of the memory: half of that on top would be much, and collecting it
+// sooner costs little.
+func garbagePercent(transcripts int) int {
+	const many = 20_000
+	if transcripts >= many {
+		return 25
+	}
+	return 50
 }

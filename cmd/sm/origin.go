@@ -4,6 +4,7 @@ import (
 	"os"
 	"time"
 
+	"sm/handoff/proc"
 	"sm/transcript/hook"
 )
 
@@ -17,11 +18,12 @@ func (env *environ) origin(at time.Time) hook.Origin {
 	o := hook.Origin{
 		Agent: get("CLAUDE_SESSION_MANAGER_ID"), Parent: get("SM_PARENT_ID"), Name: get("SM_NAME"), Provider: get("SM_PROVIDER"),
 		Project: get("CLAUDE_PROJECT_DIR"),
-		PID:     clientPID(get("CLAUDE_PID"), os.Getppid(), "/proc"), At: at.UTC(),
+		PID:     proc.ClientPID(get("CLAUDE_PID"), os.Getppid(), "/proc"), At: at.UTC(),
 	}
-	if p, err := processStat("/proc", o.PID); err == nil {
-		o.Start = p.start
+	if p, err := proc.Stat("/proc", o.PID); err == nil {
+		o.Start = p.Start
 	}
+	o.AutoCompact = env.autoCompact(o.Project)
 	o.Tmux, o.Server = hook.ParseTmux(get("TMUX"))
 	if pane := get("TMUX_PANE"); o.Tmux != "" && hook.IsPane(pane) {
 		o.Pane = pane

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sm/deploy"
+	"sm/deploy/jsonedit"
 )
 
 // pluginPatience is how long the client may take to add or remove a plugin.
@@ -45,12 +46,12 @@ func (env *environ) plugin() (*plugin, error) {
 }
 
 // pluginInstalled says whether the client has the plugin, by the settings in d; one that is switched off is installed.
-func pluginInstalled(d *jsonText) bool { return d.at("enabledPlugins", deploy.PluginID) != nil }
+func pluginInstalled(d *jsonedit.Text) bool { return d.At("enabledPlugins", deploy.PluginID) != nil }
 
 // marketplaceKnown says whether the client knows a marketplace by our name, and where that is.
-func marketplaceKnown(d *jsonText) (path string, known bool) {
-	path, _ = d.at("extraKnownMarketplaces", deploy.Marketplace, "source", "path").text()
-	return path, d.at("extraKnownMarketplaces", deploy.Marketplace) != nil
+func marketplaceKnown(d *jsonedit.Text) (path string, known bool) {
+	path, _ = d.At("extraKnownMarketplaces", deploy.Marketplace, "source", "path").Text()
+	return path, d.At("extraKnownMarketplaces", deploy.Marketplace) != nil
 }
 
 // files are those of the marketplace, with hooks as e would install them.
@@ -66,7 +67,7 @@ func (p *plugin) files(e *settingsEditor, guard, noGuard bool) (map[string][]byt
 	if err != nil {
 		return nil, fmt.Errorf("read the plugin: %w; build sm again", err)
 	}
-	doc, err := parseJSONText(all[deploy.PluginHooks])
+	doc, err := jsonedit.Parse(all[deploy.PluginHooks])
 	if err != nil {
 		return nil, fmt.Errorf("read the plugin's hooks: %w; build sm again", err)
 	}
@@ -75,7 +76,7 @@ func (p *plugin) files(e *settingsEditor, guard, noGuard bool) (map[string][]byt
 	if err := hooks.installHooks(guard, noGuard); err != nil {
 		return nil, err
 	}
-	all[deploy.PluginHooks] = hooks.doc.text
+	all[deploy.PluginHooks] = hooks.doc.Bytes
 	return all, nil
 }
 
@@ -86,7 +87,7 @@ func (p *plugin) guarded(e *settingsEditor) bool {
 		return false
 	}
 	hooks := *e
-	if hooks.doc, err = parseJSONText(text); err != nil {
+	if hooks.doc, err = jsonedit.Parse(text); err != nil {
 		return false
 	}
 	return hooks.guarded()
@@ -117,7 +118,7 @@ func (p *plugin) write(files map[string][]byte) (err error) {
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return fail(err)
 	}
-	fresh, err := os.MkdirTemp(parent, ".plugin-")
+	fresh, err := os.MkdirTemp(parent, tempPattern(tempFolder))
 	if err != nil {
 		return fail(err)
 	}
@@ -169,10 +170,10 @@ func (p *plugin) run(ctx context.Context, args ...string) pluginStep {
 }
 
 // install are the steps to these files as the client's plugin, none when it has them.
-func (p *plugin) install(ctx context.Context, d *jsonText, files map[string][]byte) []pluginStep {
+func (p *plugin) install(ctx context.Context, d *jsonedit.Text, files map[string][]byte) []pluginStep {
 	place, known := marketplaceKnown(d)
 	installed := pluginInstalled(d)
-	if d.at("enabledPlugins", deploy.PluginID).isTrue() && known && place == p.dir && p.holds(files) {
+	if d.At("enabledPlugins", deploy.PluginID).IsTrue() && known && place == p.dir && p.holds(files) {
 		return nil
 	}
 	write := pluginStep{"write the plugin into " + p.dir, func() error {
@@ -204,7 +205,7 @@ func (p *plugin) install(ctx context.Context, d *jsonText, files map[string][]by
 }
 
 // uninstall are the steps to no plugin, none when there is none.
-func (p *plugin) uninstall(ctx context.Context, d *jsonText) (steps []pluginStep) {
+func (p *plugin) uninstall(ctx context.Context, d *jsonedit.Text) (steps []pluginStep) {
 	if pluginInstalled(d) {
 		steps = append(steps, p.run(ctx, "uninstall", deploy.PluginID, "--scope", "user"))
 	}
@@ -220,6 +221,28 @@ func (p *plugin) uninstall(ctx context.Context, d *jsonText) (steps []pluginStep
 		}})
 	}
 	return steps
+}
+
+// removeEntries takes out of the settings what the client writes there for the plugin, and the members that are empty then
+// and were not there before. The client leaves those.
+func (p *plugin) removeEntries(d, before *jsonedit.Text) error {
+	paths := [][]any{{"enabledPlugins", deploy.PluginID}}
+	if place, known := marketplaceKnown(d); known && place == p.dir {
+		paths = append(paths, []any{"extraKnownMarketplaces", deploy.Marketplace})
+	}
+	for _, key := range []string{"enabledPlugins", "extraKnownMarketplaces"} {
+		paths = append(paths, []any{key})
+	}
+	for _, path := range paths {
+		v := d.At(path...)
+		if len(path) == 1 && (before == nil || before.At(path...) != nil || !v.IsObject() || len(v.Children) > 0) {
+			continue
+		}
+		if err := d.Remove(path...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // take carries steps out, or says what they would be.

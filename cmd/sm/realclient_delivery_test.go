@@ -31,7 +31,8 @@ func (r *policyRun) sends(text string) (id string) {
 	return m.ID
 }
 
-// typed waits until the transcript shows the message as a prompt, once, and the turn that it began has ended.
+// typed waits until the transcript shows the message's text, the turn that its call began has ended, and the model was
+// told of it. The call alone, without the text, is the prompt.
 func (r *policyRun) typed(id string, turns int) {
 	r.t.Helper()
 	eventually(r.t, "the message is proven", func() string {
@@ -47,6 +48,9 @@ func (r *policyRun) typed(id string, turns int) {
 		}
 		return ""
 	})
+	if !r.stub.toldOf(id) {
+		r.t.Errorf("the model was never told of %s", id)
+	}
 	prompts := 0
 	for _, path := range transcripts(r.t, r.home.projects) {
 		text, err := os.ReadFile(path)
@@ -56,6 +60,9 @@ func (r *policyRun) typed(id string, turns int) {
 		for line := range bytes.Lines(text) {
 			if bytes.Contains(line, []byte(`"type":"user"`)) && bytes.Contains(line, []byte("#"+id)) {
 				prompts++
+				if !bytes.Contains(line, []byte(`"content":"[sm message] #`+id+`"`)) {
+					r.t.Errorf("the prompt is no call: %s", line)
+				}
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"sm/handoff"
+	"sm/handoff/guard"
 )
 
 // guards installs the guard and lets the observer judge tool calls. The agent finds sm by its name.
@@ -59,9 +59,9 @@ func TestRealClientGuard(t *testing.T) {
 	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
 	r.guards()
 	dir := filepath.Join(r.home.project, "sessions", "REAL")
-	state := func() *handoff.GuardState {
+	state := func() *guard.State {
 		t.Helper()
-		s, err := handoff.ReadGuard(filepath.Join(dir, handoff.GuardFile))
+		s, err := guard.Read(filepath.Join(dir, guard.StateFile))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,7 @@ func TestRealClientGuard(t *testing.T) {
 		t.Errorf("nothing was refused: %+v", s)
 	}
 	r.restart(nil)
-	doc := map[string]string{"file_path": filepath.Join(dir, handoff.GuardDocument), "content": "What to do next.\n"}
+	doc := map[string]string{"file_path": filepath.Join(dir, guard.DocumentFile), "content": "What to do next.\n"}
 	r.turn("handing over", bash("touch above"),
 		modelStep{grow: 10, other: "Skill", input: map[string]string{"skill": "session", "args": "dehydrate restart"}},
 		bash("sm session dehydrate"), modelStep{grow: 10, other: "Write", input: doc}, bash("sm session restart"), modelStep{grow: 10})
@@ -112,7 +112,7 @@ func TestRealClientGuard(t *testing.T) {
 			t.Errorf("the agent has not seen %q", want)
 		}
 	}
-	if s := state(); s.Lifecycle != handoff.SessionDehydrating || s.KillRequested {
+	if s := state(); s.Lifecycle != guard.SessionDehydrating || s.KillRequested {
 		t.Errorf("at the end: %+v", s)
 	}
 }

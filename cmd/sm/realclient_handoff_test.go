@@ -241,7 +241,10 @@ func TestRealClientHandoffRestart(t *testing.T) {
 	doc, first := filepath.Join(r.home.project, "doc.md"), r.current
 	r.handsOver(doc, modelStep{grow: 100, tools: 1, bash: "true", hold: true})
 	r.held()
-	id := r.sends("After the handoff.")
+	var ids []string
+	for i := range 5 {
+		ids = append(ids, r.sends(fmt.Sprintf("After the handoff; $(%d) %s", i, strings.Repeat("and more ", 40*i))))
+	}
 	r.stub.letGo()
 	r.ended("the turn of the handoff")
 	r.stub.resize(15_000)
@@ -251,12 +254,20 @@ func TestRealClientHandoffRestart(t *testing.T) {
 	}
 	r.home.nextClient()
 	r.rotated("by a restart", h, 0)
-	eventually(t, "the message follows", func() string {
-		if m, _ := r.message(id); m.Status != "confirmed" {
-			return m.Status
-		}
-		return ""
-	})
+	for i, id := range ids { // four in the prompt, and one after it
+		eventually(t, "the message follows", func() string {
+			if m, _ := r.message(id); m.Status != "confirmed" || (m.Via == "restart") != (i < 4) || m.Offers != 1 {
+				return fmt.Sprintf("message %d: %+v", i, m)
+			}
+			return ""
+		})
+		eventually(t, "the model is told", func() string {
+			if !r.stub.toldOf(id) {
+				return fmt.Sprintf("not of message %d", i)
+			}
+			return ""
+		})
+	}
 	if s := r.me(); s.Label != "worker" || s.Cycle != 2 || s.Name != "worker" {
 		t.Errorf("%+v", s)
 	}

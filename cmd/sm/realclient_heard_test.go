@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/alerts/outbox"
 )
 
 // hearing is one text of sm's that a transcript shows to have reached an agent.
@@ -77,6 +79,9 @@ func (r *policyRun) heard() (all []hearing) {
 			for _, h.text = range parts {
 				if strings.HasPrefix(h.text, "=== HANDOFF LOADED (ID: ") {
 					continue // a document, which has no id of a message
+				}
+				if _, called := outbox.Called(h.text); called {
+					continue // it has no text; what its hook was answered has
 				}
 				id := endingID.FindStringSubmatch(h.text)
 				if !strings.HasPrefix(h.text, "[sm ") || id == nil {
@@ -172,7 +177,9 @@ var messageID = regexp.MustCompile(`\[sm [^"]*? #([0-9a-f]{6})\b`)
 func (s *modelStub) hear(q *modelRequest) {
 	for _, m := range q.Messages {
 		for _, id := range messageID.FindAllSubmatch(m.Content, -1) {
-			s.told[string(id[1])] = true
+			if _, called := outbox.Called(string(id[0])); !called {
+				s.told[string(id[1])] = true
+			}
 		}
 	}
 }

@@ -39,7 +39,13 @@ const clientKey = "sk-ant-dummy-not-a-key-0000"
 
 func newClientHome(t *testing.T, stub *modelStub) *clientHome {
 	t.Helper()
-	tmux, client := need(t, "tmux"), realClient(t)
+	return newHomeOf(t, realClient(t), stub)
+}
+
+// newHomeOf is the home of this client.
+func newHomeOf(t *testing.T, client string, stub *modelStub) *clientHome {
+	t.Helper()
+	tmux := need(t, "tmux")
 	// Sockets have short paths, which t.TempDir does not promise.
 	dir, err := os.MkdirTemp("/tmp", "sm-rc-")
 	if err != nil {
@@ -176,13 +182,25 @@ func (h *clientHome) start(args ...string) sample {
 func (h *clientHome) nextClient() {
 	h.t.Helper()
 	old := h.pid
-	eventually(h.t, "the wrapper has a client", func() string {
-		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", h.outer)) // of the thread that has started it
+	children := func(pid int) (all []int) {
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // of the thread that has started it
 		for _, task := range tasks {
 			text, _ := os.ReadFile(task)
-			if pid, _ := strconv.Atoi(strings.TrimSpace(string(text))); pid != 0 && pid != old {
-				h.pid = pid
-				return ""
+			for _, word := range strings.Fields(string(text)) {
+				child, _ := strconv.Atoi(word)
+				all = append(all, child)
+			}
+		}
+		return all
+	}
+	eventually(h.t, "the wrapper has a client", func() string {
+		for _, guardian := range children(h.outer) {
+			for _, pid := range children(guardian) {
+				argv, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+				if pid != old && strings.Contains(string(argv), "\x00--model\x00"+h.model) {
+					h.pid = pid
+					return ""
+				}
 			}
 		}
 		return "none"

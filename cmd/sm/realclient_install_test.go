@@ -65,7 +65,12 @@ func missing(t *testing.T, format string, args ...any) {
 func realClient(t *testing.T) string {
 	t.Helper()
 	version := cmp.Or(os.Getenv("CLIENT_VERSION"), realClientVersion)
-	dir := os.Getenv("CLIENT_DIR")
+	return installClient(t, os.Getenv("CLIENT_DIR"), version)
+}
+
+// installClient finds a version of the client in dir, else installs it there; "" stands for the user's cache directory.
+func installClient(t *testing.T, dir, version string) string {
+	t.Helper()
 	if dir == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {

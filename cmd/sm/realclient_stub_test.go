@@ -33,6 +33,7 @@ type modelStep struct {
 	busy   bool    // "overloaded": the client asks again by itself
 	hold   bool    // the answer waits for letGo
 	cut    bool    // the answer stops before its end, until the client gives up
+	clear  int64   // the API has left out so many tokens of tool results, by which the context is smaller
 	drop   bool    // the same, until letGo breaks the connection: the client takes what it has
 }
 
@@ -105,6 +106,14 @@ func (s *modelStub) resize(tokens int64) {
 	s.context, s.truth.Blank = tokens, false
 }
 
+// goBack lets the main conversation go on from a point where it had that size, 0 for its beginning: then it is as large
+// as anew when it next says something.
+func (s *modelStub) goBack(tokens int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.context, s.truth.Context, s.truth.Blank = max(tokens, 20_000), tokens, tokens == 0
+}
+
 // letGo ends what holds requests back.
 func (s *modelStub) letGo() {
 	s.mu.Lock()
@@ -162,6 +171,7 @@ type modelAnswer struct {
 	hold   chan struct{} // nil for an answer at once
 	cut    bool
 	drop   bool
+	clear  int64
 }
 
 // modelRefusal is an error of the API.
@@ -274,7 +284,8 @@ func (s *modelStub) main(a *modelAnswer) *modelRefusal {
 	case step.busy:
 		return &modelRefusal{529, "overloaded_error", "Overloaded"}
 	}
-	s.context += step.grow
+	s.context += step.grow - step.clear
+	a.clear = step.clear
 	a.usage, a.cut, a.drop = s.usage(s.context), step.cut, step.drop
 	a.blocks = []modelBlock{{Type: "thinking", Thinking: "Let me see.", Signature: "c2lnbmVk"}, {Type: "text", Text: fmt.Sprintf("Answer %d.", s.n)}}
 	for i := range step.tools {
@@ -368,7 +379,12 @@ func (s *modelStub) send(w http.ResponseWriter, r *http.Request, q *modelRequest
 			return context.Cause(r.Context())
 		}
 	}
-	e.send("message_delta", map[string]any{"delta": map[string]any{"stop_reason": a.stop, "stop_sequence": nil}, "usage": wireUsage(a.usage, a.usage.Output)})
+	delta := map[string]any{"delta": map[string]any{"stop_reason": a.stop, "stop_sequence": nil}, "usage": wireUsage(a.usage, a.usage.Output)}
+	if a.clear > 0 {
+		delta["context_management"] = map[string]any{"applied_edits": []any{map[string]any{
+			"type": "clear_tool_uses_20250919", "cleared_tool_uses": 5, "cleared_input_tokens": a.clear}}}
+	}
+	e.send("message_delta", delta)
 	e.send("message_stop", map[string]any{})
 	return e.err
 }

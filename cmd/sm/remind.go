@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/term"
+	"sm/dashboards/screen"
 	"sm/observer/api"
 )
 
@@ -46,7 +48,7 @@ func newRemindCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return statusError(err)
 			}
-			fmt.Fprintf(env.stdout, "reminder %s for %s\n", set.ID, oneLine(set.Agent))
+			fmt.Fprintf(env.stdout, "reminder %s for %s\n", set.ID, screen.OneLine(set.Agent))
 			return nil
 		},
 	}
@@ -112,16 +114,19 @@ func (env *environ) writeReminders(list []api.Reminder, now time.Time) error {
 		fmt.Fprintln(env.stdout, "no reminders")
 		return nil
 	}
-	t := table{headers: []string{"ID", "AGENT", "WHEN", "TEXT"}, colour: env.colours(env.stdout)}
+	t := term.Table{Headers: []string{"ID", "AGENT", "WHEN", "TEXT"}, Colour: env.colours(env.stdout)}
 	for _, r := range list {
-		t.add(cell{r.ID, ""}, cell{oneLine(r.Agent), ""}, cell{whenText(r, now), ""}, cell{beginning(oneLine(r.Text), 60), ""})
+		t.Add(term.Text(r.ID, ""), term.Text(screen.OneLine(r.Agent), ""), term.Text(whenText(r, now), ""), term.Text(beginning(screen.OneLine(r.Text), 60), ""))
 	}
-	return t.write(env.stdout)
+	return t.Write(env.stdout)
 }
 
 func whenText(r api.Reminder, now time.Time) string {
-	if r.DueAt != nil {
-		return "in " + r.DueAt.Sub(now).Round(time.Second).String()
+	switch {
+	case r.State != "":
+		return r.State
+	case r.DueAt != nil:
+		return "in " + max(0, r.DueAt.Sub(now).Round(time.Second)).String()
 	}
 	var parts []string
 	for _, p := range []struct {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,9 +14,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"sm/alerts"
+	"sm/cmd/sm/internal/term"
+	"sm/dashboards/screen"
 	"sm/observer/fleet"
+	"sm/observer/history"
+	"sm/observer/history/tune"
 	"sm/transcript"
-	"sm/transcript/follow"
 )
 
 func newReplayCommand(env *environ) *cobra.Command {
@@ -33,10 +37,10 @@ func newReplayCommand(env *environ) *cobra.Command {
 			}
 			o := cfg.alerts()
 			if flags := cmd.Flags(); flags.Changed("warning") {
-				o.Thresholds.WarningPercentage, o.Thresholds.WarningTokens = warning, 0
+				o.Thresholds.WarningPercentage, o.Thresholds.WarningTokens, o.Thresholds.WarningOfThreshold = warning, 0, 0
 			}
 			if flags := cmd.Flags(); flags.Changed("critical") {
-				o.Thresholds.CriticalPercentage, o.Thresholds.CriticalTokens = critical, 0
+				o.Thresholds.CriticalPercentage, o.Thresholds.CriticalTokens, o.Thresholds.CriticalOfThreshold = critical, 0, 0
 			}
 			if t := o.Thresholds; t.CriticalTokens == 0 && t.WarningTokens == 0 && (t.WarningPercentage < 0 || t.CriticalPercentage > 100 || t.CriticalPercentage < t.WarningPercentage) {
 				return usagef("--warning %d and --critical %d: give percentages of 0 to 100, the critical one not below the other", t.WarningPercentage, t.CriticalPercentage)
@@ -45,7 +49,7 @@ func newReplayCommand(env *environ) *cobra.Command {
 				return env.runGrid(cmd.Context(), cfg, o, paths, asJSON)
 			}
 			stories, err := env.replay(cmd.Context(), cfg, o, paths)
-			if fatal(err) {
+			if history.Fatal(err) {
 				return fmt.Errorf("%w; check the paths and thresholds", err)
 			}
 			return errors.Join(env.writeReplay(stories, asJSON), err)
@@ -62,13 +66,26 @@ func newReplayCommand(env *environ) *cobra.Command {
 func (env *environ) runGrid(ctx context.Context, cfg *config, o alerts.Options, paths []string, asJSON bool) error {
 	sparing()
 	g, err := env.grid(ctx, cfg, o, paths)
-	if fatal(err) {
+	if history.Fatal(err) {
 		return fmt.Errorf("%w; check the paths and thresholds", err)
 	}
 	if asJSON {
 		return errors.Join(writeJSON(env.stdout, g), err)
 	}
 	return errors.Join(env.writeGrid(g), err)
+}
+
+// grid tries thresholds on all transcripts in paths.
+func (env *environ) grid(ctx context.Context, cfg *config, o alerts.Options, paths []string) (*tune.Grid, error) {
+	h, err := env.readHistory(ctx, paths)
+	if history.Fatal(err) {
+		return nil, err
+	}
+	g, bad := tune.Try(ctx, h, tune.Options{Policy: o, Configured: cfg.alerts().Thresholds, Windows: cfg.windowRules(), Now: time.Now()})
+	if bad != nil {
+		return nil, bad
+	}
+	return g, err
 }
 
 // retold is one thing that happened in a replay: a notice, or a compaction.
@@ -88,13 +105,21 @@ type retold struct {
 	Trigger   string `json:"trigger,omitempty"`
 	PreTokens int64  `json:"pre_tokens,omitempty"`
 	Warned    *bool  `json:"warned,omitempty"`
+	// Threshold is the size at which the client was taken to compact, ThresholdSource where that is from: configured,
+	// seen, assumed.
+	Threshold       int64  `json:"threshold_tokens,omitempty"`
+	ThresholdSource string `json:"threshold_source,omitempty"`
 }
 
 // replay runs the policy over each session for itself: agents are not known by their transcripts. Where clients
 // compact is learned from one session to the next, as they began.
 func (env *environ) replay(ctx context.Context, cfg *config, o alerts.Options, paths []string) ([]retold, error) {
-	changes, err := env.history(ctx, paths)
-	if fatal(err) {
+	var changes []transcript.Change
+	err := env.reading(func(o history.Options) (err error) {
+		changes, err = history.Records(ctx, o, paths)
+		return err
+	})
+	if history.Fatal(err) {
 		return nil, err
 	}
 	f := fleet.New(fleet.Options{Created: time.Now(), Windows: cfg.windowRules(), Thresholds: o.Thresholds}, fleet.Stored{Settled: true})
@@ -125,25 +150,6 @@ func (env *environ) replay(ctx context.Context, cfg *config, o alerts.Options, p
 	return all, err
 }
 
-// history reads the transcripts with all their records, and puts them into the order in which they are told.
-func (env *environ) history(ctx context.Context, paths []string) (all []transcript.Change, err error) {
-	err = env.readAll(ctx, paths, follow.Options{Entries: true}, func(c transcript.Change) {
-		c.Messages = nil
-		all = append(all, c)
-	})
-	slices.SortStableFunc(all, func(a, b transcript.Change) int {
-		return cmp.Or(compareCopied(isCopy(a), isCopy(b)), cmp.Compare(uint64(a.Session.Started)-1, uint64(b.Session.Started)-1),
-			cmp.Compare(a.Session.Active, b.Session.Active), strings.Compare(a.Name, b.Name), strings.Compare(a.Cursor.Path, b.Cursor.Path))
-	})
-	return all, err
-}
-
-// isCopy says that some record of a transcript names another one that it was copied from.
-func isCopy(c transcript.Change) bool {
-	return slices.ContainsFunc(c.Compactions, func(e transcript.Compaction) bool { return e.Copied }) ||
-		slices.ContainsFunc(c.Entries, func(e transcript.Entry) bool { return e.Origin != 0 })
-}
-
 func projectOf(c *transcript.Change) string {
 	return c.Session.CWD[strings.LastIndexAny(c.Session.CWD, `/\`)+1:]
 }
@@ -164,15 +170,15 @@ func (s *story) play(engine *alerts.Engine, events []alerts.Event) {
 			for !next.IsZero() && next.Before(ev.At) {
 				var actions []alerts.Action
 				actions, next = engine.Tick(next)
-				s.note(actions)
+				s.note(engine, actions)
 			}
 			s.now = ev.At
 			var actions []alerts.Action
 			actions, next = engine.Tick(ev.At)
-			s.note(actions)
+			s.note(engine, actions)
 		}
 		before := s.cycle
-		if s.note(engine.Step(ev)); ev.Kind == alerts.EventCompacted && !ev.History && s.cycle == before {
+		if s.note(engine, engine.Step(ev)); ev.Kind == alerts.EventCompacted && !ev.History && s.cycle == before {
 			s.quiet(&ev)
 		}
 	}
@@ -187,11 +193,14 @@ func (s *story) quiet(ev *alerts.Event) {
 	})
 }
 
-func (s *story) note(actions []alerts.Action) {
+func (s *story) note(engine *alerts.Engine, actions []alerts.Action) {
 	for _, action := range actions {
 		t := retold{Session: s.session, Path: s.path, Project: s.project}
 		switch x := action.(type) {
 		case alerts.Say:
+			if v, _ := engine.Agent(x.Key.Agent); x.To.Role == alerts.Self && v.Threshold > 0 {
+				t.Threshold, t.ThresholdSource = v.Threshold, v.ThresholdSource.String()
+			}
 			t.At, t.Event, t.Cycle, t.Kind = recorded(x.At), "notice", x.Key.Cycle, x.Key.Kind.String()
 			t.To, t.Mode, t.Text = x.To.Role.String(), x.Mode.String(), x.Text
 		case alerts.Opened:
@@ -215,13 +224,13 @@ func (env *environ) writeReplay(all []retold, asJSON bool) error {
 		}
 		return nil
 	}
-	t := table{headers: []string{"TIME", "SESSION", "CYCLE", "WHAT", "TEXT"}, colour: env.colours(env.stdout)}
+	t := term.Table{Headers: []string{"TIME", "SESSION", "CYCLE", "WHAT", "TEXT"}, Colour: env.colours(env.stdout)}
 	for _, x := range all {
-		t.add(cell{timeText(x.At), dim}, cell{shortName(x.Session[:min(8, len(x.Session))], 8), ""}, cell{fmt.Sprint(x.Cycle), ""},
-			what(x), cell{oneLine(x.text()), ""})
+		t.Add(term.Text(timeText(x.At), screen.Dim), term.Text(screen.FitEnd(x.Session[:min(8, len(x.Session))], 8), ""), term.Text(fmt.Sprint(x.Cycle), ""),
+			what(x), term.Text(screen.OneLine(x.text()), ""))
 	}
 	if len(all) > 0 {
-		if err := t.write(env.stdout); err != nil {
+		if err := t.Write(env.stdout); err != nil {
 			return err
 		}
 	}
@@ -251,14 +260,14 @@ func timeText(t *time.Time) string {
 	return t.Local().Format(time.DateTime)
 }
 
-func what(t retold) cell {
+func what(t retold) term.Cell {
 	switch {
 	case t.Event == "notice":
-		return cell{t.Kind, map[string]string{"warning": orange, "critical": red}[t.Kind]}
+		return term.Text(t.Kind, map[string]string{"warning": screen.Orange, "critical": screen.Red}[t.Kind])
 	case !*t.Warned:
-		return cell{"compaction, unwarned", red}
+		return term.Text("compaction, unwarned", screen.Red)
 	}
-	return cell{"compaction", ""}
+	return term.Text("compaction", "")
 }
 
 func (t retold) text() string {
@@ -266,9 +275,36 @@ func (t retold) text() string {
 	case t.Event == "notice":
 		return t.Text
 	case t.PreTokens > 0:
-		return fmt.Sprintf("%s, %s tokens", t.Trigger, tokensText(t.PreTokens))
+		return fmt.Sprintf("%s, %s tokens", t.Trigger, screen.Tokens(t.PreTokens))
 	}
 	return t.Trigger
+}
+
+// thresholdsText says by which compaction thresholds the notices to agents were given.
+func thresholdsText(all []retold) string {
+	by := map[string]map[int64]int{}
+	for _, t := range all {
+		if t.Threshold > 0 {
+			if by[t.ThresholdSource] == nil {
+				by[t.ThresholdSource] = map[int64]int{}
+			}
+			by[t.ThresholdSource][t.Threshold]++
+		}
+	}
+	var parts []string
+	for _, source := range slices.Sorted(maps.Keys(by)) {
+		for _, tokens := range slices.Sorted(maps.Keys(by[source])) {
+			parts = append(parts, fmt.Sprintf("%s (%s, %d)", screen.Tokens(tokens), source, by[source][tokens]))
+		}
+	}
+	const most = 4
+	if n := len(parts); n > most {
+		parts = append(parts[:most], fmt.Sprintf("%d more", n-most))
+	}
+	if parts == nil {
+		return ""
+	}
+	return "compaction thresholds of these notices: " + strings.Join(parts, ", ") + "\n"
 }
 
 // summary counts what a replay has retold.
@@ -295,5 +331,5 @@ func summary(all []retold) string {
 	if len(said) == 0 {
 		said = []string{"none"}
 	}
-	return fmt.Sprintf("notices: %s; compactions: %d, %d of them unwarned\n", strings.Join(said, ", "), compactions, unwarned)
+	return fmt.Sprintf("notices: %s; compactions: %d, %d of them unwarned\n%s", strings.Join(said, ", "), compactions, unwarned, thresholdsText(all))
 }

@@ -2,13 +2,12 @@ package main
 
 import (
 	"bytes"
-	"errors"
-	"io/fs"
 	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"sm/dashboards/screen"
 	"sm/transcript/follow"
 	"sm/transcript/transcripttest"
 )
@@ -30,8 +29,8 @@ func TestReportFitsATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	paths := []string{dir}
-	if _, err := os.Stat(corpus); !errors.Is(err, fs.ErrNotExist) {
-		paths = append(paths, corpus)
+	if dir := os.Getenv("SM_CORPUS"); dir != "" {
+		paths = append(paths, dir)
 	}
 	for _, path := range paths {
 		for _, locale := range []string{"", "C", "de_DE.UTF-8", "de_DE.ISO-8859-1"} {
@@ -50,28 +49,28 @@ func TestReportFitsATerminal(t *testing.T) {
 // TestReportNames: a session is told with the compactions whose sizes are told beside it, only models lose the maker's
 // name, and a folder's wide characters take two cells.
 func TestReportNames(t *testing.T) {
-	a, b := newScript(1), newScript(2)
+	a, b := transcripttest.NewHandWritten(1), transcripttest.NewHandWritten(2)
 	for _, size := range []int{160, 161, 162} {
-		a.turn()
-		a.read(size - 2)
-		a.compact("auto", size)
+		a.Turn()
+		a.Read(size - 2)
+		a.Compact("auto", size)
 	}
 	for size := 30; size > 20; size -= 2 {
-		b.turn()
-		b.read(size)
-		b.compact("manual", size)
+		b.Turn()
+		b.Read(size)
+		b.Compact("manual", size)
 	}
 	for range 2 {
-		b.turn()
-		b.read(100)
-		b.compact("auto", 150)
+		b.Turn()
+		b.Read(100)
+		b.Compact("auto", 150)
 	}
 	dir := written(t, t.TempDir(), a, b)
 	for n, cwd := range []string{"/home/dev/claude-tools", "/home/dev/日本語プロジェクト名前長いですよねとても長いのです"} {
-		s := newScript(3 + n)
-		s.turn()
-		s.read(20)
-		for _, r := range s.records {
+		s := transcripttest.NewHandWritten(3 + n)
+		s.Turn()
+		s.Read(20)
+		for _, r := range s.Records {
 			r["cwd"] = cwd
 		}
 		written(t, dir, s)
@@ -84,7 +83,7 @@ func TestReportNames(t *testing.T) {
 	}
 	var widths []int
 	for line := range strings.Lines(text) {
-		if n := cells(strings.TrimSuffix(line, "\n")); strings.Contains(line, "web  ") || strings.Contains(line, "のです") || strings.HasPrefix(line, "PROJECT") {
+		if n := screen.Cells(strings.TrimSuffix(line, "\n")); strings.Contains(line, "web  ") || strings.Contains(line, "のです") || strings.HasPrefix(line, "PROJECT") {
 			widths = append(widths, n)
 		}
 	}

@@ -16,11 +16,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sm/dashboards/screen"
 	"sm/observer/api"
+	"sm/observer/history/report"
 	"sm/transcript/transcripttest"
 )
-
-const corpus = "../../../shared/corpus"
 
 // output runs a command that must succeed, in no locale and without a configuration.
 func output(t *testing.T, args ...string) []byte {
@@ -39,7 +39,7 @@ func outputHere(t *testing.T, args ...string) []byte {
 	return stdout.Bytes()
 }
 
-func reported(t *testing.T, paths ...string) (r report) {
+func reported(t *testing.T, paths ...string) (r report.Report) {
 	t.Helper()
 	if err := json.Unmarshal(output(t, append([]string{"report", "--json"}, paths...)...), &r); err != nil {
 		t.Fatal(err)
@@ -49,20 +49,20 @@ func reported(t *testing.T, paths ...string) (r report) {
 }
 
 // addsUp holds a report against itself: rows, histograms and unknowns give the totals.
-func addsUp(t *testing.T, r *report) {
+func addsUp(t *testing.T, r *report.Report) {
 	t.Helper()
-	total := reportRow{"", r.Sessions, r.Turns, r.Compactions}
-	for name, rows := range map[string][]reportRow{"projects": r.Projects, "models": r.Models, "months": r.Months} {
-		sum := reportRow{}
+	total := report.Row{Sessions: r.Sessions, Turns: r.Turns, Compactions: r.Compactions}
+	for name, rows := range map[string][]report.Row{"projects": r.Projects, "models": r.Models, "months": r.Months} {
+		sum := report.Row{}
 		for _, row := range rows {
 			sum.Sessions, sum.Turns = sum.Sessions+row.Sessions, sum.Turns+row.Turns
-			addCompactions(&sum.Compactions, row.Compactions)
+			report.Add(&sum.Compactions, row.Compactions)
 		}
 		if d := cmp.Diff(total, sum); d != "" {
 			t.Errorf("%s (-total +sum):\n%s", name, d)
 		}
 	}
-	for name, d := range map[string]distribution{"pre": r.Pre, "manual": r.ManualPre, "post": r.Post, "percentage": r.PostPercentage, "turns": r.TurnsPerCycle} {
+	for name, d := range map[string]report.Distribution{"pre": r.Pre, "manual": r.ManualPre, "post": r.Post, "percentage": r.PostPercentage, "turns": r.TurnsPerCycle} {
 		sum := 0
 		for i, b := range d.Histogram {
 			sum += b.Count
@@ -70,12 +70,12 @@ func addsUp(t *testing.T, r *report) {
 				t.Errorf("%s: a gap before %d", name, b.From)
 			}
 		}
-		if sum != d.Known || len(d.Histogram) > mostBins {
+		if sum != d.Known || len(d.Histogram) > report.MaxBins {
 			t.Errorf("%s: %d in %d bins of %d known", name, sum, len(d.Histogram), d.Known)
 		}
 	}
 	c := r.Compactions
-	want := []int{c.Auto + c.Unknown, c.Manual, sumOf(c), sumOf(c), sumOf(c)}
+	want := []int{c.Auto + c.Unknown, c.Manual, report.Total(c), report.Total(c), report.Total(c)}
 	got := []int{r.Pre.Known + r.Pre.Unknown, r.ManualPre.Known + r.ManualPre.Unknown, r.Post.Known + r.Post.Unknown,
 		r.PostPercentage.Known + r.PostPercentage.Unknown, r.TurnsPerCycle.Known + r.TurnsPerCycle.Unknown}
 	if d := cmp.Diff(want, got); d != "" {
@@ -93,22 +93,22 @@ func TestReportAgreesWithScan(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := map[string]reportRow{}
+			want := map[string]report.Row{}
 			for _, s := range scanJSON(t, dir) {
 				row := want[s.Project]
 				row.Sessions++
-				addCompactions(&row.Compactions, s.Compactions)
+				report.Add(&row.Compactions, s.Compactions)
 				want[s.Project] = row
 			}
-			r, got := reported(t, dir), map[string]reportRow{}
+			r, got := reported(t, dir), map[string]report.Row{}
 			for _, row := range r.Projects {
-				got[row.Name] = reportRow{Sessions: row.Sessions, Compactions: row.Compactions}
+				got[row.Name] = report.Row{Sessions: row.Sessions, Compactions: row.Compactions}
 			}
 			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("projects (-scan +report):\n%s", d)
 			}
-			if sumOf(r.Compactions) != truth.DistinctCompactions && !wholeEnds(t, dir, truth) {
-				t.Errorf("%d compactions, want %d", sumOf(r.Compactions), truth.DistinctCompactions)
+			if report.Total(r.Compactions) != truth.DistinctCompactions && !wholeEnds(t, dir, truth) {
+				t.Errorf("%d compactions, want %d", report.Total(r.Compactions), truth.DistinctCompactions)
 			}
 		})
 	}
@@ -235,8 +235,9 @@ func isPrompt(content json.RawMessage) bool {
 // TestReportCorpus: of real transcripts, the counts are those that are known, and medians, turns and what was dropped
 // are those that are worked out apart, in another way.
 func TestReportCorpus(t *testing.T) {
-	if _, err := os.Stat(corpus); err != nil {
-		t.Skipf("no shared material: %v", err)
+	corpus := os.Getenv("SM_CORPUS")
+	if corpus == "" {
+		t.Skip("SM_CORPUS names no folder of public transcripts")
 	}
 	b, err := os.ReadFile(filepath.Join(corpus, "expected.json"))
 	if err != nil {
@@ -257,7 +258,9 @@ func TestReportCorpus(t *testing.T) {
 			names = append(names, name)
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { return strings.Compare(lifetime(t, a), lifetime(t, b)) })
+	slices.SortFunc(names, func(a, b string) int {
+		return strings.Compare(lifetime(t, filepath.Join(corpus, a)), lifetime(t, filepath.Join(corpus, b)))
+	})
 	for _, name := range names {
 		x := expected[name]
 		for _, c := range x.Compactions {
@@ -271,7 +274,7 @@ func TestReportCorpus(t *testing.T) {
 	}
 	r := reported(t, corpus)
 	want := api.Compactions{Auto: counts["auto"], Manual: counts["manual"], Unknown: counts["summary"]}
-	if d := cmp.Diff(want, r.Compactions); d != "" || sumOf(want) == 0 {
+	if d := cmp.Diff(want, r.Compactions); d != "" || report.Total(want) == 0 {
 		t.Errorf("compactions (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff(counts, w.triggers); d != "" {
@@ -291,8 +294,8 @@ func TestReportCorpus(t *testing.T) {
 
 // lifetime says when the first and the last record of a transcript were written: of snapshots of one session the oldest
 // comes first.
-func lifetime(t *testing.T, name string) string {
-	b, err := os.ReadFile(filepath.Join(corpus, name))
+func lifetime(t *testing.T, path string) string {
+	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +306,7 @@ func lifetime(t *testing.T, name string) string {
 			first, last = min(first, x.Timestamp), max(last, x.Timestamp)
 		}
 	}
-	return first + " " + last + " " + name
+	return first + " " + last + " " + path
 }
 
 // apart is a median by counting: half of the figures are no larger, half are no smaller.
@@ -330,29 +333,8 @@ func apart(figures []int64) int64 {
 	return (nth((n+1)/2) + nth(n/2+1)) / 2
 }
 
-func TestDistribution(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		figures []int64
-		width   int64
-		want    distribution
-	}{
-		{"none", nil, 10, distribution{Unknown: 2, Histogram: []bin{}}},
-		{"one", []int64{7}, 10, distribution{1, 2, new(int64(7)), new(int64(7)), new(int64(7)), new(int64(7)), new(int64(7)), []bin{{0, 10, 1}}}},
-		{"two", []int64{25, 8}, 10, distribution{2, 2, new(int64(8)), new(int64(8)), new(int64(16)), new(int64(25)), new(int64(25)), []bin{{0, 10, 1}, {10, 20, 0}, {20, 30, 1}}}},
-		{"wide", []int64{0, 1, 1000}, 1, distribution{3, 2, new(int64(0)), new(int64(0)), new(int64(1)), new(int64(1000)), new(int64(1000)),
-			[]bin{{0, 100, 2}, {100, 200, 0}, {200, 300, 0}, {300, 400, 0}, {400, 500, 0}, {500, 600, 0}, {600, 700, 0}, {700, 800, 0}, {800, 900, 0}, {900, 1000, 0}, {1000, 1100, 1}}}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if d := cmp.Diff(c.want, distributionOf(c.figures, 2, c.width)); d != "" {
-				t.Errorf("(-want +got):\n%s", d)
-			}
-		})
-	}
-}
-
-// FuzzDistribution: whatever the figures are, a histogram holds all of them, without gaps, in a few lines.
-func FuzzDistribution(f *testing.F) {
+// FuzzHistogram: whatever the figures are, a histogram fits a terminal.
+func FuzzHistogram(f *testing.F) {
 	f.Add(uint64(1), 10, int64(200_000), int64(10_000))
 	f.Add(uint64(2), 1, int64(0), int64(1))
 	f.Add(uint64(3), 3, int64(1)<<40, int64(1))
@@ -365,25 +347,9 @@ func FuzzDistribution(f *testing.F) {
 		for i := range figures {
 			figures[i] = rng.Int64N(most + 1)
 		}
-		d := distributionOf(slices.Clone(figures), 0, width)
-		count := 0
-		for i, b := range d.Histogram {
-			inside := 0
-			for _, x := range figures {
-				if x >= b.From && x < b.To {
-					inside++
-				}
-			}
-			if inside != b.Count || i > 0 && b.From != d.Histogram[i-1].To {
-				t.Errorf("bin %d is %+v, %d are in it", i, b, inside)
-			}
-			count += b.Count
-		}
-		if count != n || len(d.Histogram) > mostBins {
-			t.Errorf("%d of %d figures in %d bins", count, n, len(d.Histogram))
-		}
+		d := report.DistributionOf(slices.Clone(figures), 0, width)
 		for _, g := range []glyphs{(&environ{lookupEnv: os.LookupEnv}).glyphs(), {full: "#", dash: "-"}} {
-			for line := range strings.Lines(g.histogram(d.Histogram, func(b bin) string { return tokensText(b.From) })) {
+			for line := range strings.Lines(g.histogram(d.Histogram, func(b report.Bin) string { return screen.Tokens(b.From) })) {
 				if utf8.RuneCountInString(line) > 80 {
 					t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
 				}

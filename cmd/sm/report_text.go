@@ -7,14 +7,18 @@ import (
 	"strings"
 	"time"
 
+	"sm/cmd/sm/internal/term"
+	"sm/dashboards/screen"
+	"sm/dashboards/top"
 	"sm/observer/api"
+	"sm/observer/history/report"
 )
 
 // reportRows is how many projects or models a report prints; --json has all.
 const reportRows = 12
 
 // writeReport prints a report in 80 columns.
-func (env *environ) writeReport(r *report) error {
+func (env *environ) writeReport(r *report.Report) error {
 	var b strings.Builder
 	if r.Sessions == 0 {
 		b.WriteString("no sessions found\n")
@@ -28,20 +32,20 @@ func (env *environ) writeReport(r *report) error {
 		fmt.Fprintf(&b, ", %s to %s", r.From.Local().Format(time.DateOnly), r.To.Local().Format(time.DateOnly))
 	}
 	b.WriteString("\n" + compactionsOf(r.Compactions) + "\n")
-	if sumOf(r.Compactions) > 0 {
-		fmt.Fprintf(&b, "%s tokens dropped by compactions, %s\n", tokensText(r.Dropped), counted(r.Storms, "storm"))
+	if report.Total(r.Compactions) > 0 {
+		fmt.Fprintf(&b, "%s tokens dropped by compactions, %s\n", screen.Tokens(r.Dropped), counted(r.Storms, "storm"))
 	}
 	writeStrange(&b, r.Strange)
 	for _, part := range []struct {
 		header string
-		rows   []reportRow
+		rows   []report.Row
 	}{{"PROJECT", r.Projects}, {"MODEL", r.Models}, {"MONTH", r.Months}} {
 		b.WriteByte('\n')
 		if err := env.writeRows(&b, part.header, part.rows, g); err != nil {
 			return err
 		}
 	}
-	r.spread(&b, g)
+	writeSpread(&b, r, g)
 	_, err := io.WriteString(env.stdout, b.String())
 	return err
 }
@@ -66,16 +70,16 @@ func counted(n int, thing string) string {
 
 // compactionsOf writes counts as "3 compactions (2 auto, 1 manual)".
 func compactionsOf(c api.Compactions) string {
-	text := counted(sumOf(c), "compaction")
-	if sumOf(c) == 0 {
+	text := counted(report.Total(c), "compaction")
+	if report.Total(c) == 0 {
 		return text
 	}
-	return text + " (" + compactionsText(api.Session{Compactions: c}) + ")"
+	return text + " (" + top.Compactions(api.Session{Compactions: c}) + ")"
 }
 
 // writeRows prints the busiest rows, or the newest months, and how many there are besides.
-func (env *environ) writeRows(w io.Writer, header string, rows []reportRow, g glyphs) error {
-	t := table{headers: []string{header, " SESSIONS", " TURNS", " AUTO", " MANUAL", " UNKNOWN"}, colour: env.colours(env.stdout)}
+func (env *environ) writeRows(w io.Writer, header string, rows []report.Row, g glyphs) error {
+	t := term.Table{Headers: []string{header, " SESSIONS", " TURNS", " AUTO", " MANUAL", " UNKNOWN"}, Colour: env.colours(env.stdout)}
 	shown := rows
 	if more := len(rows) - reportRows; more > 0 && header == "MONTH" {
 		shown = rows[more:]
@@ -88,9 +92,9 @@ func (env *environ) writeRows(w io.Writer, header string, rows []reportRow, g gl
 			name = strings.TrimPrefix(name, "claude-")
 		}
 		c := r.Compactions
-		t.add(cell{g.short(cmp.Or(name, "(unknown)"), nameCells(env.columns())), ""}, g.count(r.Sessions), g.count(r.Turns), g.count(c.Auto), g.count(c.Manual), g.count(c.Unknown))
+		t.Add(term.Text(g.short(cmp.Or(name, "(unknown)"), nameCells(term.Columns(env.stdout))), ""), g.count(r.Sessions), g.count(r.Turns), g.count(c.Auto), g.count(c.Manual), g.count(c.Unknown))
 	}
-	if err := t.write(w); err != nil {
+	if err := t.Write(w); err != nil {
 		return err
 	}
 	if more := len(rows) - len(shown); more > 0 {
@@ -104,15 +108,15 @@ func nameCells(columns int) int { return max(8, 30-max(0, 80-columns)) }
 
 // short fits a name into n cells.
 func (g glyphs) short(name string, n int) string {
-	return strings.Replace(shortName(name, n), "…", g.more, 1)
+	return strings.Replace(screen.FitEnd(name, n), "…", g.more, 1)
 }
 
 // count is a number in a table; none is dim.
-func (g glyphs) count(n int) cell {
+func (g glyphs) count(n int) term.Cell {
 	if n == 0 {
-		return cell{g.none, dim}
+		return term.Text(g.none, screen.Dim)
 	}
-	return cell{fmt.Sprint(n), ""}
+	return term.Text(fmt.Sprint(n), "")
 }
 
 const turnsTitle = "Turns in a cycle that a compaction ended"
@@ -125,19 +129,19 @@ func (g glyphs) span(from, to string) string {
 	return from + g.dash + to
 }
 
-func (g glyphs) tokens(from, to int64) string   { return g.span(tokensText(from), tokensText(to)) }
+func (g glyphs) tokens(from, to int64) string   { return g.span(screen.Tokens(from), screen.Tokens(to)) }
 func (g glyphs) numbers(from, to int64) string  { return g.span(fmt.Sprint(from), fmt.Sprint(to)) }
 func (g glyphs) percents(from, to int64) string { return g.numbers(from, to) + "%" }
 
-// spread writes the histograms and the table of thresholds.
-func (r *report) spread(b *strings.Builder, g glyphs) {
-	if sumOf(r.Compactions) == 0 {
+// writeSpread writes the histograms and the table of thresholds.
+func writeSpread(b *strings.Builder, r *report.Report, g glyphs) {
+	if report.Total(r.Compactions) == 0 {
 		b.WriteString("\nNo compaction in these transcripts: nothing to say of where it strikes.\n")
 		return
 	}
 	for _, part := range []struct {
 		title string
-		d     distribution
+		d     report.Distribution
 		label func(from, to int64) string
 	}{
 		{"Context size at compactions that nobody asked for", r.Pre, g.tokens},
@@ -150,7 +154,7 @@ func (r *report) spread(b *strings.Builder, g glyphs) {
 			continue
 		}
 		d := &part.d
-		fmt.Fprintf(b, "\n%s\n%s", part.title, g.histogram(d.Histogram, func(x bin) string {
+		fmt.Fprintf(b, "\n%s\n%s", part.title, g.histogram(d.Histogram, func(x report.Bin) string {
 			if part.title == turnsTitle {
 				return part.label(x.From, x.To-1) // whole numbers, of which the last is left out
 			}
@@ -162,13 +166,13 @@ func (r *report) spread(b *strings.Builder, g glyphs) {
 		}
 		b.WriteByte('\n')
 	}
-	r.Threshold.write(b, g)
+	writeThreshold(b, &r.Threshold, g)
 }
 
-// write prints the figures that one asks for first.
-func (t *reportThreshold) write(b *strings.Builder, g glyphs) {
+// writeThreshold prints the figures that one asks for first.
+func writeThreshold(b *strings.Builder, t *report.Threshold, g glyphs) {
 	row := func(name, value string) { fmt.Fprintf(b, "  %-36s %s\n", name, value) }
-	between := func(r *reportRange) string {
+	between := func(r *report.Range) string {
 		if r == nil {
 			return g.none
 		}
@@ -179,6 +183,6 @@ func (t *reportThreshold) write(b *strings.Builder, g glyphs) {
 	row("Most common range", between(t.MostCommon))
 	row("Size after compaction (four of five)", between(t.After))
 	for _, s := range t.Sessions {
-		row(fmt.Sprintf("Session with %s", counted(s.Compactions, "compaction")), "at "+between(&reportRange{s.MinPre, s.MaxPre}))
+		row(fmt.Sprintf("Session with %s", counted(s.Compactions, "compaction")), "at "+between(&report.Range{From: s.MinPre, To: s.MaxPre}))
 	}
 }

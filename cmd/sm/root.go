@@ -7,10 +7,13 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"sm/cmd/sm/internal/term"
+	"sm/dashboards/screen"
+	"sm/handoff/supervise"
 )
 
 // The exit codes. They are a promise to scripts.
@@ -19,9 +22,6 @@ const (
 	exitFailed = 1 // refused or failed
 	exitUsage  = 2 // wrong usage, no agent here, or no observer
 )
-
-// maxErrorLine bounds what an error may print: a hostile name must not fill the terminal.
-const maxErrorLine = 2000
 
 // environ is what a command sees of the process. Commands take it instead of package os, so that a test can run
 // any of them beside others.
@@ -34,6 +34,8 @@ type environ struct {
 	// The path of this program, and the name by which it was called.
 	executable func() (string, error)
 	calledAs   string
+	// registered is the session of a client by its own registry, "" for one that is not known; nil is the real one.
+	registered func(pid int, start string) (session string)
 }
 
 // exitError is an error with its own exit code. Without err the command has already said what there is to say.
@@ -78,6 +80,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return env.runHook(ctx, args[1:])
 	case command == "statusline" && !asksForHelp(args[1:]):
 		return env.runStatusline(ctx, args[1:])
+	case command == guardianCommand && len(args) == 1 && supervise.Guard():
+		return exitDone
 	}
 	return env.execute(ctx, args)
 }
@@ -98,7 +102,7 @@ func (env *environ) execute(ctx context.Context, args []string) int {
 		exit = &exitError{exitUsage, err}
 	}
 	if exit.err != nil {
-		fmt.Fprintln(env.stderr, "sm: "+oneLine(err.Error()))
+		fmt.Fprintln(env.stderr, "sm: "+screen.OneLine(err.Error()))
 	}
 	return exit.code
 }
@@ -145,6 +149,14 @@ func newRootCommand(env *environ) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
+			}
+			// A client that knows no arguments of hooks runs the bare sm. What that printed, on standard error too, would
+			// be in the transcript, and any exit code but 0 would refuse the prompt or be shown as an error.
+			if !term.IsTerminal(env.stdout) {
+				if !term.IsTerminal(env.stderr) {
+					return nil
+				}
+				cmd.SetOut(env.stderr)
 			}
 			return cmd.Help()
 		},
@@ -225,22 +237,8 @@ func codeErrors(cmd *cobra.Command) {
 	}
 }
 
-// oneLine makes a text fit for one line of a terminal: runs of space become one, what does not print is left
-// out, and the middle of a very long text gives way to its end, where the advice stands.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > maxErrorLine {
-		half := maxErrorLine/2 - 3
-		s = strings.ToValidUTF8(s[:half], "") + " … " + strings.ToValidUTF8(s[len(s)-half:], "")
-	}
-	return s
+// colours reports whether to colour what goes to a stream: on terminals, unless NO_COLOR says otherwise.
+func (env *environ) colours(stream any) bool {
+	no, _ := env.lookupEnv("NO_COLOR")
+	return term.IsTerminal(stream) && no == ""
 }

@@ -17,13 +17,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sm/handoff"
+	"sm/dashboards/screen"
+	"sm/handoff/guard"
 	"sm/handoff/supervise"
 	"sm/observer/api"
 )
 
 // registerWithin is how long the start of a client waits for the observer to know its agent.
 const registerWithin = time.Second
+
+// guardianCommand is how this program is called as the guardian of a run. It is no command for people.
+const guardianCommand = "guardian"
 
 // maxAgentID is the longest id that the observer takes.
 const maxAgentID = 128
@@ -83,7 +87,7 @@ func (env *environ) newAgentRun(cmd *cobra.Command, seat api.Registration, argv 
 	}
 	r := &agentRun{env: env, seat: seat, observer: api.NewClient(sockets)}
 	r.options = supervise.Options{
-		Argv: argv, Env: env.agentVars(seat, os.Getpid(), socket), Again: supervise.Again,
+		Argv: argv, Env: env.agentVars(seat, os.Getpid(), socket), Again: supervise.Again, Guardian: []string{"sm", guardianCommand},
 		Restarts: cfg.Supervise.Restarts, TermAfter: cfg.Supervise.TermAfter,
 	}
 	dir, err := os.Getwd()
@@ -106,7 +110,7 @@ type guardedRun struct{ dir string }
 
 // prompt is the first prompt of the client that follows this one when SIGUSR1 asks for a restart.
 func (g *guardedRun) prompt(now supervise.Process) string {
-	if prompt, _, ok := handoff.RestartPrompt(g.dir, now.PID, now.Start); ok {
+	if prompt, _, ok := guard.RestartPrompt(g.dir, now.PID, now.Start); ok {
 		return prompt
 	}
 	return "Continue where you left off."
@@ -115,16 +119,16 @@ func (g *guardedRun) prompt(now supervise.Process) string {
 // resumed gives the session of the old client to the one that follows it, whoever has asked for that. Nothing is said
 // where it fails: the terminal is the client's, and the session can be activated anew.
 func (g *guardedRun) resumed(old, now supervise.Process) {
-	path, _, ok := handoff.FindGuarded([]string{g.dir}, handoff.GuardClient{PID: old.PID, Start: old.Start})
+	path, _, ok := guard.Find([]string{g.dir}, guard.Client{PID: old.PID, Start: old.Start})
 	if ok {
-		_ = handoff.Resumed(path, now.PID, now.Start)
+		_ = guard.Resumed(path, now.PID, now.Start)
 	}
 }
 
 // refused lets a session that has asked for a restart know that none comes. Nothing is said where that fails, as above;
 // the reason is said at the end.
 func (g *guardedRun) refused(client supervise.Process, reason string) {
-	_ = handoff.RestartRefused(g.dir, client.PID, client.Start, reason)
+	_ = guard.RestartRefused(g.dir, client.PID, client.Start, reason)
 }
 
 // seat completes who the agent is.
@@ -209,7 +213,7 @@ func (r *agentRun) run(ctx context.Context) error {
 }
 
 func (r *agentRun) say(format string, args ...any) {
-	fmt.Fprintln(r.env.stderr, "sm: "+oneLine(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(r.env.stderr, "sm: "+screen.OneLine(fmt.Sprintf(format, args...)))
 }
 
 func (r *agentRun) register(ctx context.Context) error {
@@ -223,7 +227,7 @@ func (r *agentRun) register(ctx context.Context) error {
 func (r *agentRun) Next(ctx context.Context, s supervise.Status) (supervise.Instruction, bool, error) {
 	in, ok, err := r.observer.NextInstruction(ctx, r.seat.ID, api.Run{
 		Client: s.Client.PID, Start: s.Client.Start, RestartsLeft: s.RestartsLeft, CanRestart: s.CanRestart,
-		Handled: s.Outcome.Rotation, Outcome: s.Outcome.Result, Reason: s.Outcome.Reason,
+		Restarting: s.Restarting, Handled: s.Outcome.Rotation, Outcome: s.Outcome.Result, Reason: s.Outcome.Reason,
 	})
 	if status, is := errors.AsType[*api.StatusError](err); is && status.Code == http.StatusNotFound {
 		_ = r.register(ctx) // the next question will show

@@ -14,6 +14,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
+
+	"sm/handoff/proc"
 )
 
 // runClientName is the stand-in for a client that `sm run` runs. It writes down what happens to it, and does what it is
@@ -74,6 +76,9 @@ func runStandIn() {
 
 func (c *runClient) note(e runEvent) {
 	e.PID, e.Parent = os.Getpid(), os.Getppid()
+	if p, err := proc.Stat("/proc", e.Parent); err == nil && isGuardian(e.Parent, "/proc") {
+		e.Parent = p.Parent // the run
+	}
 	if t, err := unix.IoctlGetTermios(0, ioctlGetTermios); err == nil {
 		e.Cooked = t.Lflag&unix.ICANON != 0 && t.Lflag&unix.ECHO != 0
 	}

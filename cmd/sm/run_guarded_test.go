@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,18 +12,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"sm/handoff"
+	"sm/handoff/guard"
+	"sm/handoff/proc"
 )
 
 // guardedClient starts a run whose client works in a guarded session.
-func (r *runRig) guardedClient() (first runEvent, state func() *handoff.GuardState) {
+func (r *runRig) guardedClient() (first runEvent, state func() *guard.State) {
 	r.t.Helper()
 	r.cwd = r.dir
 	first = r.client()
 	r.order("call cd $" + runClientDir + " && sm session activate sessions/A x")
-	return first, func() *handoff.GuardState {
+	return first, func() *guard.State {
 		r.t.Helper()
-		s, err := handoff.ReadGuard(filepath.Join(r.dir, handoff.GuardFolder, "A", handoff.GuardFile))
+		s, err := guard.Read(filepath.Join(r.dir, guard.Folder, "A", guard.StateFile))
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -44,7 +46,7 @@ func TestRunGuardedRestarts(t *testing.T) {
 	if prompt := second.Argv[len(second.Argv)-1]; !strings.Contains(prompt, "sessions/A/DEHYDRATED_CONTEXT.md and continue") {
 		t.Errorf("started with %q", second.Argv)
 	}
-	r.until("it resumes", func() bool { return state().Lifecycle == handoff.SessionResuming })
+	r.until("it resumes", func() bool { return state().Lifecycle == guard.SessionResuming })
 	if s := state(); s.PID != second.PID || s.Overflowed || s.KillRequested {
 		t.Errorf("%+v", s)
 	}
@@ -72,8 +74,8 @@ func TestRunGuardedRefused(t *testing.T) {
 					t.Errorf("error %v (-want +got):\n%s", err, diff)
 				}
 				got := state()
-				if diff := cmp.Diff(&handoff.GuardState{
-					PID: got.PID, PIDStart: got.PIDStart, Skill: "x", Lifecycle: handoff.SessionDehydrating, Overflowed: true, RestartRefused: c.want,
+				if diff := cmp.Diff(&guard.State{
+					PID: got.PID, PIDStart: got.PIDStart, Skill: "x", Lifecycle: guard.SessionDehydrating, Overflowed: true, RestartRefused: c.want,
 				}, got, cmpopts.IgnoreUnexported(*got), cmpopts.IgnoreTypes(time.Time{})); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
@@ -99,7 +101,72 @@ func TestRunGuardedCompleted(t *testing.T) {
 	if got := r.code(); got != 143 {
 		t.Errorf("code %d", got)
 	}
-	if s := state(); s.Lifecycle != handoff.SessionCompleted || s.PID != first.PID {
+	if s := state(); s.Lifecycle != guard.SessionCompleted || s.PID != first.PID {
 		t.Errorf("%+v", s)
 	}
+}
+
+// lists writes the entry of a client in its registry.
+func (r *runRig) lists(pid int, session string) {
+	r.t.Helper()
+	stat, err := proc.Stat("/proc", pid)
+	dir := filepath.Join(r.dir, ".claude", "sessions")
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err == nil {
+		entry := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"procStart":%q}`, pid, session, stat.Start)
+		err = os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.json", pid)), []byte(entry), 0o600)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// TestForgedVariablesFreeNobody: the processes of a full client set what variables they like, drop all of them, leave
+// its session and its family; the session stays full until the client itself says that it has another one.
+func TestForgedVariablesFreeNobody(t *testing.T) {
+	const activate = "sm session activate sessions/A x; true"
+	for _, listed := range []bool{true, false} {
+		for name, call := range map[string]string{
+			"session":                           "CLAUDE_CODE_SESSION_ID=x " + activate,
+			"session and pid":                   "CLAUDE_CODE_SESSION_ID=x CLAUDE_PID=$$ " + activate,
+			"another registry":                  "mkdir -p forged/sessions; CLAUDE_CONFIG_DIR=$PWD/forged HOME=$PWD/forged CLAUDE_CODE_SESSION_ID=x " + activate,
+			"no variables":                      "env -i PATH=$PATH " + activate,
+			"only forged ones":                  "env -i PATH=$PATH CLAUDE_CODE_SESSION_ID=x CLAUDE_PID=1 " + activate,
+			"session of its own":                "setsid env CLAUDE_CODE_SESSION_ID=x " + activate,
+			"a pid":                             "CLAUDE_CODE_SESSION_ID=x sm session activate sessions/A x --pid $$; true",
+			"by force":                          "env -i PATH=$PATH sm session update sessions/A overflowed false --force; true",
+			"by force, in a session of its own": "setsid env -i PATH=$PATH sm session update sessions/A overflowed false --force; true",
+			"orphan":                            orphan("CLAUDE_CODE_SESSION_ID=x CLAUDE_PID=1 " + activate),
+			"orphan with the client's pid":      orphan("CLAUDE_CODE_SESSION_ID=x " + activate),
+			"orphan with nothing":               orphan("env -i PATH=$PATH CLAUDE_CODE_SESSION_ID=x " + activate),
+			"orphan by force":                   orphan("env -i PATH=$PATH sm session update sessions/A overflowed false --force"),
+		} {
+			t.Run(fmt.Sprintf("%s, listed %v", name, listed), func(t *testing.T) {
+				t.Parallel()
+				r := newRunRig(t)
+				first, state := r.guardedClient()
+				if listed {
+					r.lists(first.PID, "s1")
+				}
+				r.order("call cd $" + runClientDir + " && sm session update sessions/A sessionId s1 && sm session update sessions/A overflowed true")
+				r.order("call cd $" + runClientDir + " && { " + call + "; }")
+				if s := state(); !s.Overflowed || s.SessionID != "s1" {
+					t.Errorf("freed: %+v", s)
+				}
+				r.lists(first.PID, "s2") // as after a clear
+				r.order("call cd $" + runClientDir + " && " + activate)
+				if s := state(); s.Overflowed || s.PID != first.PID {
+					t.Errorf("not free in a fresh context: %+v", s)
+				}
+			})
+		}
+	}
+}
+
+// orphan runs a command once its parents have ended, and waits for it.
+func orphan(command string) string {
+	return "rm -f orphaned; (setsid sh -c 'until grep -q ^sm /proc/$(ps -o ppid= -p $$ | tr -d \" \")/comm; do sleep 0.01; done; " + command +
+		"; touch orphaned' >/dev/null 2>&1 &); until [ -e orphaned ]; do sleep 0.01; done"
 }

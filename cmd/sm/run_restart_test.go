@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sm/handoff/proc"
 	"sm/observer/api"
 )
 
@@ -44,12 +45,12 @@ func TestRunRotates(t *testing.T) {
 	o := r.observer()
 	r.start("--name", "em", "--parent", "root", "--", runClientName, "--resume", "abc", "--ide")
 	first := r.wait("start", 1)
-	stat, err := processStat("/proc", first.PID)
+	stat, err := proc.Stat("/proc", first.PID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	asked := o.heard(r, "a question", func(api.Run) bool { return true })
-	if diff := cmp.Diff(api.Run{Client: first.PID, Start: stat.start, RestartsLeft: 10, CanRestart: true}, asked); diff != "" {
+	if diff := cmp.Diff(api.Run{Client: first.PID, Start: stat.Start, RestartsLeft: 10, CanRestart: true}, asked); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	prompt := "Read /tmp/a b.md and continue from where you left off."
@@ -191,10 +192,10 @@ func TestRunKillsTheDeaf(t *testing.T) {
 	first := r.client()
 	r.order("deaf")
 	r.order("stop")
-	r.until("it stops", func() bool { p, err := processStat("/proc", first.PID); return err == nil && p.state == "T" })
+	r.until("it stops", func() bool { p, err := proc.Stat("/proc", first.PID); return err == nil && p.State == "T" })
 	r.signal(syscall.SIGUSR1)
 	r.wait("start", 2)
-	if heard := r.events("SIGTERM"); len(heard) != 1 || heard[0].PID != first.PID || alive(first.PID, "") {
+	if heard := r.events("SIGTERM"); len(heard) != 1 || heard[0].PID != first.PID || proc.Alive(first.PID, "") {
 		t.Errorf("SIGTERM was heard by %+v", heard)
 	}
 	r.order("exit 0")

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"sm/handoff/proc"
 	"sm/observer/api"
 )
 
@@ -154,7 +155,7 @@ func (r *runRig) until(what string, done func() bool) {
 		select {
 		case <-tick.C:
 		case <-timeout:
-			r.t.Fatal("waited in vain: ", what)
+			r.t.Fatalf("waited in vain: %s; there are:\n%s", what, r.listing())
 		}
 	}
 }
@@ -191,11 +192,22 @@ func (r *runRig) census() (pids []int) {
 			continue
 		}
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if alive(pid, "") {
+		if proc.Alive(pid, "") {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// listing is what ps would say of the run's descendants.
+func (r *runRig) listing() string {
+	var lines strings.Builder
+	for _, pid := range r.census() {
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // it may have ended
+		words, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		fmt.Fprintf(&lines, "%.80s %q\n", stat, words)
+	}
+	return lines.String()
 }
 
 // nobody makes sure that nothing is left behind, but these.

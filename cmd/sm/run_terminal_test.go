@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"sm/handoff/proc"
 )
 
 // runPane is a shell with job control in a tmux of its own, for one `sm run` at a time.
@@ -36,7 +38,7 @@ func newRunPane(t *testing.T, vars ...string) *runPane {
 		pid := 0
 		fmt.Sscan(p.do("display-message", "-p", "#{pid}"), &pid)
 		p.do("kill-server")
-		p.until("tmux ends", func() bool { return !alive(pid, "") })
+		p.until("tmux ends", func() bool { return !proc.Alive(pid, "") })
 	})
 	p.do("new-session", "-d", "-s", "run", "-x", "100", "-y", "30", "bash", "--norc", "--noprofile", "-i")
 	p.shows("ready>")
@@ -128,7 +130,7 @@ func TestRunTerminalSuspend(t *testing.T) {
 				c.stop(p)
 				p.until("the job stops", func() bool { return strings.Count(p.screen(), "Stopped") == n })
 				for _, pid := range []int{client.PID, supervisor} {
-					p.until("both are stopped", func() bool { s, err := processStat("/proc", pid); return err == nil && s.state == "T" })
+					p.until("both are stopped", func() bool { s, err := proc.Stat("/proc", pid); return err == nil && s.State == "T" })
 				}
 				p.line("fg")
 				p.wait("SIGCONT", n)
@@ -187,7 +189,7 @@ func TestRunTerminalKilled(t *testing.T) {
 	if err := syscall.Kill(supervisor, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	p.until("the client ends", func() bool { return !alive(client.PID, "") })
+	p.until("the client ends", func() bool { return !proc.Alive(client.PID, "") })
 	p.says("$?", "137")
 }
 
@@ -213,5 +215,5 @@ func TestRunTerminalCloses(t *testing.T) {
 	p.order("interrupt 0")
 	p.do("kill-window", "-t", "run:agent")
 	p.wait("SIGHUP", 1)
-	p.until("both end", func() bool { return !alive(client.PID, "") && !alive(client.Parent, "") })
+	p.until("both end", func() bool { return !proc.Alive(client.PID, "") && !proc.Alive(client.Parent, "") })
 }

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"sm/handoff/proc"
 	"sm/observer/api"
 )
 
@@ -220,10 +224,10 @@ func TestRunLeavesNobody(t *testing.T) {
 			if c.end == "" {
 				r.order("call setsid sleep 1000 >/dev/null 2>&1 & echo $! >$" + runClientDir + "/daemon")
 				text, err := os.ReadFile(filepath.Join(r.dir, "daemon"))
-				if daemon, _ = strconv.Atoi(strings.TrimSpace(string(text))); err != nil || !alive(daemon, "") {
+				if daemon, _ = strconv.Atoi(strings.TrimSpace(string(text))); err != nil || !proc.Alive(daemon, "") {
 					t.Fatal("no daemon: ", err)
 				}
-				r.until("the daemon leaves", func() bool { p, err := processStat("/proc", daemon); return err == nil && p.name == "sleep" })
+				r.until("the daemon leaves", func() bool { p, err := proc.Stat("/proc", daemon); return err == nil && p.Name == "sleep" })
 			}
 			for _, order := range family {
 				r.order(order)
@@ -241,10 +245,10 @@ func TestRunLeavesNobody(t *testing.T) {
 				t.Errorf("code %d", r.code())
 			}
 			r.nobody(daemon)
-			if daemon != 0 && !alive(daemon, "") {
+			if daemon != 0 && !proc.Alive(daemon, "") {
 				t.Error("the daemon has ended")
 			}
-			if alive(first.PID, "") {
+			if proc.Alive(first.PID, "") {
 				t.Error("the first client lives")
 			}
 		})
@@ -263,4 +267,62 @@ func TestRunKilledLeavesNoClient(t *testing.T) {
 	r.signal(syscall.SIGKILL)
 	<-r.exited
 	r.until("the client ends", func() bool { return len(r.census()) == 0 })
+}
+
+// runKills is how often a run is killed by default.
+const runKills = 12
+
+// TestRunKilledLeavesNobody: a run is killed at a random moment while its client, which has started others in sessions
+// of their own, is restarted; by itself, together with its whole process group, or by the end of its guardian. Nothing
+// is left. SM_KILLS_RUN says how often.
+func TestRunKilledLeavesNobody(t *testing.T) {
+	if !isDir("/proc/self") {
+		t.Skip("needs Linux")
+	}
+	ways := []string{"the run", "its group", "its guardian"}
+	for i := range killsOf(t, "SM_KILLS_RUN", runKills) {
+		way := ways[i%len(ways)]
+		t.Run(fmt.Sprintf("%s, %d", way, i), func(t *testing.T) {
+			t.Parallel()
+			r := newRunRig(t)
+			r.client()
+			for _, order := range []string{
+				"spawn exec setsid sleep 1000", "spawn setsid sh -c 'trap \"\" TERM HUP; sleep 1000 & sleep 1000'",
+				"spawn trap '' TERM HUP; sleep 1000 & sleep 1000",
+			} {
+				r.order(order)
+			}
+			r.until("all run", func() bool { return len(r.census()) >= 2+5 })
+			guardian := 0
+			for _, pid := range childrenOf(r.cmd.Process.Pid) {
+				if isGuardian(pid, "/proc") {
+					guardian = pid
+				}
+			}
+			if guardian == 0 {
+				t.Fatal("no guardian")
+			}
+			if i%4 != 3 {
+				r.signal(syscall.SIGUSR1)
+			}
+			<-time.After(rand.N(1600 * time.Millisecond)) // the moment is what is tried
+			pid := map[string]int{"the run": r.cmd.Process.Pid, "its group": -r.cmd.Process.Pid, "its guardian": guardian}[way]
+			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			<-r.exited
+			r.until("all have ended", func() bool { return len(r.census()) == 0 && !proc.Alive(guardian, "") })
+		})
+	}
+}
+
+func childrenOf(parent int) (pids []int) {
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	for _, path := range all {
+		pid, _ := strconv.Atoi(filepath.Base(path))
+		if p, err := proc.Stat("/proc", pid); err == nil && p.Parent == parent {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }

@@ -12,8 +12,8 @@ import (
 	"sm/observer"
 	"sm/observer/api"
 	"sm/observer/fleet"
+	"sm/observer/history"
 	"sm/transcript"
-	"sm/transcript/follow"
 )
 
 func newScanCommand(env *environ) *cobra.Command {
@@ -32,7 +32,7 @@ func newScanCommand(env *environ) *cobra.Command {
 			// A scan is over soon: what it would collect on the way is mostly still needed.
 			debug.SetGCPercent(400)
 			views, err := env.scan(cmd.Context(), cfg, paths)
-			if fatal(err) {
+			if history.Fatal(err) {
 				return fmt.Errorf("%w; check the path", err)
 			}
 			return errors.Join(env.writeScan(views, asJSON), err)
@@ -45,8 +45,10 @@ func newScanCommand(env *environ) *cobra.Command {
 // scan reads all transcripts in paths and settles what counts where.
 func (env *environ) scan(ctx context.Context, cfg *config, paths []string) ([]fleet.View, error) {
 	f := fleet.New(fleet.Options{Created: time.Now(), Windows: cfg.windowRules(), Thresholds: cfg.thresholds()}, fleet.Stored{})
-	err := env.readAll(ctx, paths, follow.Options{}, func(c transcript.Change) { f.Apply(c) })
-	if fatal(err) {
+	err := env.reading(func(o history.Options) error {
+		return history.Transcripts(ctx, o, paths, func(c transcript.Change) { f.Apply(c) })
+	})
+	if history.Fatal(err) {
 		return nil, err
 	}
 	f.Settle(time.Now())

@@ -12,7 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sm/handoff"
+	"sm/cmd/sm/internal/term"
+	"sm/dashboards/screen"
+	"sm/handoff/guard"
+	"sm/handoff/proc"
 )
 
 // sessionWork bounds the waiting for other writers of a session's state.
@@ -51,16 +54,17 @@ func newSessionActivateCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			client := env.guardClient()
+			client, proven := env.guardClient()
 			if pid != 0 {
-				p, err := processStat("/proc", pid)
+				p, err := proc.Stat("/proc", pid)
 				if err != nil {
 					return fmt.Errorf("process %d: %w; give the pid of a client that runs", pid, plainError(err))
 				}
-				client = handoff.GuardClient{PID: pid, Start: p.start}
+				client = guard.Client{SessionID: env.sessionOf(pid, p.Start), PID: pid, Start: p.Start}
+				proven = client.SessionID != ""
 			}
-			return env.sessionActivate(cmd.Context(), handoff.Activation{
-				Dir: dir, Skill: args[1], Client: client, Now: time.Now(), Dirs: env.sessionDirs(), Alive: alive,
+			return env.sessionActivate(cmd.Context(), guard.Activation{
+				Dir: dir, Skill: args[1], Client: client, Proven: proven, Now: time.Now(), Dirs: env.sessionDirs(), Alive: proc.Alive,
 			})
 		},
 	}
@@ -68,7 +72,7 @@ func newSessionActivateCommand(env *environ) *cobra.Command {
 	return cmd
 }
 
-func (env *environ) sessionActivate(ctx context.Context, a handoff.Activation) error {
+func (env *environ) sessionActivate(ctx context.Context, a guard.Activation) error {
 	if a.Skill == "" {
 		return usagef("SKILL is empty")
 	}
@@ -77,14 +81,14 @@ func (env *environ) sessionActivate(ctx context.Context, a handoff.Activation) e
 	}
 	ctx, cancel := context.WithTimeout(ctx, sessionWork)
 	defer cancel()
-	done, err := handoff.Activate(ctx, a)
+	done, err := guard.Activate(ctx, a)
 	if done.SetAside != "" {
-		fmt.Fprintf(env.stderr, "sm: the damaged state is kept as %s\n", oneLine(done.SetAside))
+		fmt.Fprintf(env.stderr, "sm: the damaged state is kept as %s\n", screen.OneLine(done.SetAside))
 	}
 	if err != nil {
 		return sessionError(err)
 	}
-	fmt.Fprintf(env.stdout, "%s: active in process %d, skill %s\n", oneLine(a.Dir), a.Client.PID, oneLine(a.Skill))
+	fmt.Fprintf(env.stdout, "%s: active in process %d, skill %s\n", screen.OneLine(a.Dir), a.Client.PID, screen.OneLine(a.Skill))
 	if done.Full {
 		fmt.Fprintf(env.stdout, "It has overflowed, and this is still the same session: hand it over with 'sm session dehydrate' and 'sm session restart'.\n")
 	}
@@ -100,12 +104,15 @@ func newSessionUpdateCommand(env *environ) *cobra.Command {
 			"you can with --force, from a terminal of your own.",
 		Args: cobra.ExactArgs(3),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			set := (*handoff.GuardState).Set
+			set := (*guard.State).Set
 			if force {
-				if variable, inside := env.insideClient(); inside {
-					return fmt.Errorf("--force is for people, and %s says that a client runs this command; use a terminal of your own", variable)
+				if sign, inside := env.insideClient(); inside {
+					return fmt.Errorf("--force is for people, and %s says that a client runs this command; use a terminal of your own", sign)
 				}
-				set = (*handoff.GuardState).Override
+				if !term.IsTerminal(env.stdin) { // as of one that has left its client's family
+					return errors.New("--force is for people, and standard input is no terminal; use a terminal of your own")
+				}
+				set = (*guard.State).Override
 			}
 			return env.sessionUpdate(cmd.Context(), args, set)
 		},
@@ -120,20 +127,20 @@ func newSessionPhaseCommand(env *environ) *cobra.Command {
 		Short: "Say in which phase of its skill a session is",
 		Args:  cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return env.sessionUpdate(cmd.Context(), []string{args[0], "currentPhase", args[1]}, (*handoff.GuardState).Set)
+			return env.sessionUpdate(cmd.Context(), []string{args[0], "currentPhase", args[1]}, (*guard.State).Set)
 		},
 	}
 }
 
 // sessionUpdate sets, of a session's folder, a field and a value.
-func (env *environ) sessionUpdate(ctx context.Context, args []string, set func(s *handoff.GuardState, field, value string, now time.Time) error) error {
+func (env *environ) sessionUpdate(ctx context.Context, args []string, set func(s *guard.State, field, value string, now time.Time) error) error {
 	dir, err := sessionDir(args[0])
 	if err != nil {
 		return err
 	}
-	err = env.changeSession(ctx, dir, func(s *handoff.GuardState) error { return set(s, args[1], args[2], time.Now()) })
+	err = env.changeSession(ctx, dir, func(s *guard.State) error { return set(s, args[1], args[2], time.Now()) })
 	if err == nil {
-		fmt.Fprintf(env.stdout, "%s: %s is %s\n", oneLine(dir), args[1], oneLine(args[2]))
+		fmt.Fprintf(env.stdout, "%s: %s is %s\n", screen.OneLine(dir), args[1], screen.OneLine(args[2]))
 	}
 	return err
 }
@@ -151,14 +158,14 @@ func newSessionDehydrateCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = env.changeSession(cmd.Context(), dir, func(s *handoff.GuardState) error {
+			err = env.changeSession(cmd.Context(), dir, func(s *guard.State) error {
 				s.Dehydrate(time.Now())
 				return nil
 			})
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(env.stdout, dehydrateText, filepath.Join(dir, handoff.GuardDocument), shellQuote(dir))
+			fmt.Fprintf(env.stdout, dehydrateText, filepath.Join(dir, guard.DocumentFile), shellQuote(dir))
 			return nil
 		},
 	}
@@ -194,10 +201,10 @@ func newSessionRestartCommand(env *environ) *cobra.Command {
 			defer func() { _ = supervisor.Release() }()
 			ctx, cancel := context.WithTimeout(cmd.Context(), sessionWork)
 			defer cancel()
-			client := env.guardClient()
-			err = handoff.AskRestart(ctx, dir, client, func() error {
+			client, _ := env.guardClient()
+			err = guard.AskRestart(ctx, dir, client, func() error {
 				// Said first: this process ends with the client.
-				fmt.Fprintf(env.stdout, "%s: restarting; a fresh context reads %s\n", oneLine(dir), handoff.GuardDocument)
+				fmt.Fprintf(env.stdout, "%s: restarting; a fresh context reads %s\n", screen.OneLine(dir), guard.DocumentFile)
 				return signalRestart(supervisor)
 			})
 			if err != nil {
@@ -215,7 +222,7 @@ func sessionDir(name string) (string, error) {
 	}
 	dir, err := filepath.Abs(name)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w; write an absolute path", oneLine(name), err)
+		return "", fmt.Errorf("%s: %w; write an absolute path", screen.OneLine(name), err)
 	}
 	return dir, nil
 }
@@ -226,7 +233,8 @@ func (env *environ) ownSession(args []string) (string, error) {
 		return sessionDir(args[0])
 	}
 	dirs := env.sessionDirs()
-	path, _, ok := handoff.FindGuarded(dirs, env.guardClient())
+	client, _ := env.guardClient()
+	path, _, ok := guard.Find(dirs, client)
 	if !ok {
 		return "", absentf("no session of this client in %s or above; run 'sm session activate sessions/NAME SKILL' first, or name the folder", strings.Join(dirs, ", "))
 	}
@@ -244,14 +252,14 @@ func (env *environ) sessionDirs() (dirs []string) {
 	return dirs
 }
 
-func (env *environ) changeSession(ctx context.Context, dir string, change func(*handoff.GuardState) error) error {
+func (env *environ) changeSession(ctx context.Context, dir string, change func(*guard.State) error) error {
 	ctx, cancel := context.WithTimeout(ctx, sessionWork)
 	defer cancel()
-	path := filepath.Join(dir, handoff.GuardFile)
+	path := filepath.Join(dir, guard.StateFile)
 	if _, err := os.Lstat(path); err != nil { // before a lock file is made there
 		return sessionError(err)
 	}
-	return sessionError(handoff.UpdateGuard(ctx, path, change))
+	return sessionError(guard.Update(ctx, path, change))
 }
 
 // sessionError adds what to do.
@@ -260,7 +268,7 @@ func sessionError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, handoff.ErrDamaged):
+	case errors.Is(err, guard.ErrDamaged):
 		return fmt.Errorf("%w; 'sm session activate' keeps it under another name and makes a new one", err)
 	case errors.Is(err, fs.ErrNotExist) && errors.As(err, &path):
 		return fmt.Errorf("%s: no such session; run 'sm session activate DIR SKILL' first", filepath.Dir(path.Path))

@@ -3,35 +3,112 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	"sm/handoff"
+	"sm/dashboards/screen"
+	"sm/handoff/guard"
+	"sm/handoff/proc"
+	"sm/observer/fleet"
 )
 
 // supervisorVariable names the process that owns the client and restarts it.
 const supervisorVariable = "CLAUDE_SUPERVISOR_PID"
 
 // guardClient says which client runs this command: the child of its supervisor, else the process that the client's
-// hooks report.
-func (env *environ) guardClient() handoff.GuardClient {
+// hooks report. What a variable says of its session is proven by the client's own registry, and only for a process that
+// this one descends from: who has left the client's family, or sets the variables himself, proves nothing.
+func (env *environ) guardClient() (c guard.Client, proven bool) {
 	session, _ := env.lookupEnv("CLAUDE_CODE_SESSION_ID")
 	o := env.origin(time.Now())
-	c := handoff.GuardClient{SessionID: session, PID: o.PID, Start: o.Start}
+	c = guard.Client{SessionID: session, PID: o.PID, Start: o.Start}
 	if pid, ok := env.supervisorPID(); ok {
-		if child, ok := childOf(pid, os.Getpid(), "/proc"); ok && child != os.Getpid() {
-			if p, err := processStat("/proc", child); err == nil {
-				c.PID, c.Start = child, p.start
+		if child, ok := clientOfRun(pid, os.Getpid(), "/proc"); ok && child != os.Getpid() {
+			if p, err := proc.Stat("/proc", child); err == nil {
+				c.PID, c.Start = child, p.Start
 			}
 		}
 	}
-	return c
+	if !isDir("/proc/self") { // nobody knows better than the variable
+		return c, session != ""
+	}
+	if id := env.sessionOf(c.PID, c.Start); id != "" {
+		c.SessionID = id
+		proven = slices.ContainsFunc(ancestry(os.Getpid()), func(p fleet.Process) bool { return p.PID == c.PID && p.Start == c.Start })
+	}
+	return c, proven
+}
+
+// clientOfRun is the client of a supervisor through which pid descends from it: its child, or that of its guardian.
+func clientOfRun(supervisor, pid int, procDir string) (client int, ok bool) {
+	client, ok = proc.ChildOf(supervisor, pid, procDir)
+	if ok && isGuardian(client, procDir) {
+		return proc.ChildOf(client, pid, procDir)
+	}
+	return client, ok
+}
+
+// isGuardian says whether a process was called as the guardian of a run.
+func isGuardian(pid int, procDir string) bool {
+	text, err := os.ReadFile(filepath.Join(procDir, strconv.Itoa(pid), "cmdline"))
+	return err == nil && string(text) == "sm\x00"+guardianCommand+"\x00"
+}
+
+// sessionOf is the session of a client by its registry, "" for one that is not known.
+func (env *environ) sessionOf(pid int, start string) string {
+	if env.registered != nil {
+		return env.registered(pid, start)
+	}
+	return registeredSession("/proc", pid, start)
+}
+
+// registryMost bounds an entry of the registry, and a process's environment.
+const registryMost = 1 << 20
+
+// registeredSession reads the registry of a client's process where that process itself keeps it: by the environment
+// that it was started with, which none of its children can change.
+func registeredSession(procDir string, pid int, start string) (session string) {
+	if pid <= 1 || start == "" {
+		return ""
+	}
+	vars, err := os.ReadFile(filepath.Join(procDir, strconv.Itoa(pid), "environ"))
+	if err != nil || len(vars) > registryMost {
+		return ""
+	}
+	var dir, home string
+	for v := range bytes.SplitSeq(vars, []byte{0}) {
+		if value, ok := bytes.CutPrefix(v, []byte("CLAUDE_CONFIG_DIR=")); ok {
+			dir = string(value)
+		} else if value, ok := bytes.CutPrefix(v, []byte("HOME=")); ok {
+			home = string(value)
+		}
+	}
+	if dir == "" {
+		dir = filepath.Join(home, ".claude")
+	}
+	path := filepath.Join(dir, "sessions", strconv.Itoa(pid)+".json")
+	info, err := os.Lstat(path)
+	if err != nil || !filepath.IsAbs(path) || !info.Mode().IsRegular() || info.Size() > registryMost {
+		return ""
+	}
+	text, err := os.ReadFile(path)
+	var entry struct {
+		PID     int    `json:"pid"`
+		Session string `json:"sessionId"`
+		Start   string `json:"procStart"`
+	}
+	if err != nil || json.Unmarshal(text, &entry) != nil || entry.PID != pid || entry.Start != "" && entry.Start != start {
+		return ""
+	}
+	return entry.Session
 }
 
 func (env *environ) supervisorPID() (pid int, ok bool) {
@@ -52,7 +129,7 @@ func (env *environ) supervisor() (*os.Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("not under sm run: process %d: %w; start the client with 'sm run -- claude'", pid, err)
 	}
-	if _, ok := childOf(pid, os.Getpid(), "/proc"); !ok {
+	if _, ok := proc.ChildOf(pid, os.Getpid(), "/proc"); !ok {
 		err = fmt.Errorf("not under sm run: process %d has not started this client; start it with 'sm run -- claude'", pid)
 	} else if !catches("/proc", pid, syscall.SIGUSR1) {
 		err = fmt.Errorf("not under sm run: process %d does not wait for SIGUSR1; start the client with 'sm run -- claude'", pid)
@@ -63,19 +140,24 @@ func (env *environ) supervisor() (*os.Process, error) {
 	return p, nil
 }
 
-// insideClient says by which variable it shows that a client runs this command, if one does.
-func (env *environ) insideClient() (variable string, inside bool) {
+// insideClient says by which variable, or which process, it shows that a client runs this command, if one does.
+func (env *environ) insideClient() (sign string, inside bool) {
 	for _, name := range []string{"CLAUDE_CODE_SESSION_ID", "CLAUDECODE", "CLAUDE_PID", supervisorVariable, "CLAUDE_SESSION_MANAGER_ID"} {
 		if value, _ := env.lookupEnv(name); value != "" {
 			return name, true
+		}
+	}
+	for p := range proc.Lineage("/proc", os.Getppid()) {
+		if env.sessionOf(p.PID, p.Start) != "" {
+			return fmt.Sprintf("process %d", p.PID), true
 		}
 	}
 	return "", false
 }
 
 // catches reads off proc(5) whether a process has a handler for a signal.
-func catches(proc string, pid int, sig syscall.Signal) bool {
-	status, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "status"))
+func catches(procDir string, pid int, sig syscall.Signal) bool {
+	status, err := os.ReadFile(filepath.Join(procDir, strconv.Itoa(pid), "status"))
 	if err != nil {
 		return false
 	}
@@ -93,15 +175,15 @@ const restartLook = 20 * time.Millisecond
 
 // awaitRestart waits until the supervisor has begun to restart the client of a session, or until ctx ends: the client
 // may take longer to end than anybody waits here. An error is why there is no restart.
-func awaitRestart(ctx context.Context, dir string, client handoff.GuardClient) error {
+func awaitRestart(ctx context.Context, dir string, client guard.Client) error {
 	look := time.NewTicker(restartLook)
 	defer look.Stop()
 	for {
-		s, err := handoff.ReadGuard(filepath.Join(dir, handoff.GuardFile))
+		s, err := guard.Read(filepath.Join(dir, guard.StateFile))
 		switch {
 		case err == nil && s.RestartRefused != "":
-			return fmt.Errorf("not restarted: %s; tell the user where the document is, and ask for a fresh session that reads it", oneLine(s.RestartRefused))
-		case err == nil && !s.KillRequested, !alive(client.PID, client.Start):
+			return fmt.Errorf("not restarted: %s; tell the user where the document is, and ask for a fresh session that reads it", screen.OneLine(s.RestartRefused))
+		case err == nil && !s.KillRequested, !proc.Alive(client.PID, client.Start):
 			return nil
 		}
 		select {

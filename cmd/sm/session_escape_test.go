@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"sm/handoff"
+	"sm/handoff/guard"
+	"sm/handoff/proc"
 	"sm/transcript/hook"
 )
 
@@ -20,10 +21,13 @@ import (
 type captive struct {
 	t                *testing.T
 	rand             *rand.Rand
-	guard            handoff.Guard
+	guard            guard.Guard
 	home, proj, full string
-	self, other      handoff.GuardClient
+	self, other      guard.Client
 	project          bool // CLAUDE_PROJECT_DIR reaches its commands
+	listed           bool // the registry knows it
+	fresh            bool // after a clear
+	forges           bool // its calls have other variables than its client's
 	done             []string
 }
 
@@ -32,16 +36,16 @@ func newCaptive(t *testing.T, seed uint64) *captive {
 	c := &captive{t: t, rand: rand.New(rand.NewPCG(seed, 0)), home: t.TempDir()}
 	c.proj = filepath.Join(c.home, "proj")
 	c.full = filepath.Join(c.proj, "sessions", "A")
-	c.guard = handoff.Guard{Threshold: 0.76, Allow: []string{"Write", "Edit", "Read"}, Program: "/usr/bin/sm"}
-	client := func(session string, pid int) handoff.GuardClient {
-		p, err := processStat("/proc", pid)
+	c.guard = guard.Guard{Threshold: 0.76, Allow: []string{"Write", "Edit", "Read"}, Program: "/usr/bin/sm"}
+	client := func(session string, pid int) guard.Client {
+		p, err := proc.Stat("/proc", pid)
 		if err != nil {
 			t.Skip("needs /proc: ", err)
 		}
-		return handoff.GuardClient{SessionID: session, PID: pid, Start: p.start}
+		return guard.Client{SessionID: session, PID: pid, Start: p.Start}
 	}
 	c.self, c.other = client("s1", os.Getpid()), client("o1", os.Getppid())
-	c.project = c.rand.IntN(2) == 0
+	c.project, c.listed = c.rand.IntN(2) == 0, c.rand.IntN(2) == 0
 	for _, dir := range []string{c.proj, filepath.Join(c.home, "elsewhere")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -52,17 +56,17 @@ func newCaptive(t *testing.T, seed uint64) *captive {
 }
 
 // call judges a tool call, as the observer does.
-func (c *captive) call(client handoff.GuardClient, tool string, input any, usage float64) (refused bool) {
+func (c *captive) call(client guard.Client, tool string, input any, usage float64) (refused bool) {
 	c.t.Helper()
 	raw, err := json.Marshal(input)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	p := &hook.Payload{ToolName: tool, ToolInput: raw, CWD: c.proj}
-	j, err := c.guard.Judge(c.t.Context(), handoff.ToolCall{
-		Dirs: []string{c.proj, c.proj}, Client: client, Alive: alive,
+	j, err := c.guard.Judge(c.t.Context(), guard.ToolCall{
+		Dirs: []string{c.proj, c.proj}, Client: client, Alive: proc.Alive,
 		Exempt: func(dir string) bool { return c.guard.Exempt(dir, p) },
-		Usage:  func(*handoff.GuardState) float64 { return usage },
+		Usage:  func(*guard.State) float64 { return usage },
 	})
 	if err != nil {
 		c.t.Fatal(err)
@@ -70,13 +74,13 @@ func (c *captive) call(client handoff.GuardClient, tool string, input any, usage
 	return j.Refuse
 }
 
-func (c *captive) ls(client handoff.GuardClient) (refused bool) {
+func (c *captive) ls(client guard.Client) (refused bool) {
 	c.t.Helper()
 	return c.call(client, "Bash", map[string]string{"command": "ls"}, 0.1)
 }
 
 // sm makes a client's tool call of an sm command, which is judged, and made unless it is refused.
-func (c *captive) sm(client handoff.GuardClient, usage float64, args ...string) (code int) {
+func (c *captive) sm(client guard.Client, usage float64, args ...string) (code int) {
 	c.t.Helper()
 	var words []string
 	for _, arg := range args {
@@ -92,10 +96,43 @@ func (c *captive) sm(client handoff.GuardClient, usage float64, args ...string) 
 	if c.project {
 		vars["CLAUDE_PROJECT_DIR"] = c.proj
 	}
+	if client == c.self && c.forges {
+		c.forge(vars)
+	}
 	env := testEnv(vars)
+	env.registered = func(pid int, _ string) string {
+		return map[int]string{c.self.PID: c.registry(), c.other.PID: c.other.SessionID}[pid]
+	}
 	code = env.execute(c.t.Context(), args)
 	c.done = append(c.done, fmt.Sprintf("  %d %v%v", code, env.stdout, env.stderr))
 	return code
+}
+
+// registry is what the client's own registry says of its session, if it has one.
+func (c *captive) registry() string {
+	switch {
+	case c.fresh:
+		return "s2"
+	case c.listed:
+		return "s1"
+	}
+	return ""
+}
+
+// forge makes a call's environment another one, as VARIABLE=value before a command and env -i do.
+func (c *captive) forge(vars map[string]string) {
+	for name, values := range map[string][]string{
+		"CLAUDE_CODE_SESSION_ID": {"o1", "s2", "", "x"}, "CLAUDE_PID": {strconv.Itoa(c.other.PID), "4242", "1", ""}, "CLAUDECODE": {""},
+		"CLAUDE_CONFIG_DIR": {c.home}, supervisorVariable: {strconv.Itoa(c.other.PID), ""},
+	} {
+		if c.rand.IntN(3) == 0 {
+			vars[name] = values[c.rand.IntN(len(values))]
+		}
+	}
+	if c.rand.IntN(10) == 0 {
+		clear(vars)
+	}
+	c.done = append(c.done, fmt.Sprint("  with ", vars))
 }
 
 func pick[T any](c *captive, all ...T) T { return all[c.rand.IntN(len(all))] }
@@ -128,7 +165,7 @@ func (c *captive) order() []string {
 // step is something that may happen to a full session, but a fresh context.
 func (c *captive) step() {
 	c.t.Helper()
-	usage := pick(c, 0.1, 0.8, handoff.UsageUnknown)
+	usage := pick(c, 0.1, 0.8, guard.UsageUnknown)
 	switch c.rand.IntN(8) {
 	default:
 		c.sm(c.self, usage, c.order()...)
@@ -138,13 +175,13 @@ func (c *captive) step() {
 		c.report(c.self, usage)
 	case 2: // with sm run, whose restart does not come
 		c.done = append(c.done, "restart")
-		if err := os.WriteFile(filepath.Join(c.full, handoff.GuardDocument), []byte("x"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(c.full, guard.DocumentFile), []byte("x"), 0o600); err != nil {
 			c.t.Fatal(err)
 		}
-		_ = handoff.AskRestart(c.t.Context(), c.full, c.self, func() error { return pick(c, nil, errors.New("no")) }) // a document may be too old
+		_ = guard.AskRestart(c.t.Context(), c.full, c.self, func() error { return pick(c, nil, errors.New("no")) }) // a document may be too old
 		if c.rand.IntN(2) == 0 {
 			c.done = append(c.done, "restart refused")
-			if err := handoff.RestartRefused(c.proj, c.self.PID, c.self.Start, "no restart is left"); err != nil {
+			if err := guard.RestartRefused(c.proj, c.self.PID, c.self.Start, "no restart is left"); err != nil {
 				c.t.Fatal(err)
 			}
 		}
@@ -152,11 +189,11 @@ func (c *captive) step() {
 }
 
 // report is what the status line leads to.
-func (c *captive) report(client handoff.GuardClient, usage float64) {
+func (c *captive) report(client guard.Client, usage float64) {
 	c.t.Helper()
 	c.done = append(c.done, fmt.Sprint(client.SessionID, " reports ", usage))
-	if path, _, ok := handoff.FindGuarded([]string{c.proj}, client); ok {
-		err := handoff.UpdateGuard(c.t.Context(), path, func(s *handoff.GuardState) error { s.Report(client, usage, time.Now()); return nil })
+	if path, _, ok := guard.Find([]string{c.proj}, client); ok {
+		err := guard.Update(c.t.Context(), path, func(s *guard.State) error { s.Report(client, usage, time.Now()); return nil })
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -164,10 +201,13 @@ func (c *captive) report(client handoff.GuardClient, usage float64) {
 }
 
 // TestNoWayAroundTheGuard: whatever session commands an agent gives from within a client whose context is full, in
-// whatever order, and another one beside it, its other tool calls stay refused until its context is a fresh one; and
+// whatever order and with whatever variables, and another one beside it, its other tool calls stay refused until its context is a fresh one; and
 // then an activation lets it go.
 func TestNoWayAroundTheGuard(t *testing.T) {
-	const runs, steps = 150, 12
+	runs, steps := 150, 12
+	if testing.Short() {
+		runs = 30
+	}
 	ran, worked := 0, 0
 	for seed := range uint64(runs) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -181,6 +221,7 @@ func TestNoWayAroundTheGuard(t *testing.T) {
 			if c.sm(c.self, 0.1, "session", "activate", "sessions/A", "x") != 0 {
 				t.Fatal("not activated")
 			}
+			c.forges = true
 			if c.rand.IntN(2) == 0 {
 				c.report(c.self, 0.5)
 			}
@@ -210,7 +251,7 @@ func TestNoWayAroundTheGuard(t *testing.T) {
 			}
 			fresh := c.self
 			if c.rand.IntN(2) == 0 { // after a clear
-				fresh.SessionID = "s2"
+				fresh.SessionID, c.fresh, c.forges = "s2", true, false
 				c.report(fresh, 0.1)
 				if !c.ls(fresh) {
 					t.Error("free before the activation")
@@ -218,7 +259,7 @@ func TestNoWayAroundTheGuard(t *testing.T) {
 				if c.sm(fresh, 0.1, "session", "activate", "sessions/A", "x") != 0 {
 					t.Error("not activated in a fresh context")
 				}
-			} else if err := handoff.Resumed(filepath.Join(c.full, handoff.GuardFile), c.self.PID, c.self.Start); err != nil {
+			} else if err := guard.Resumed(filepath.Join(c.full, guard.StateFile), c.self.PID, c.self.Start); err != nil {
 				t.Error(err)
 			}
 			if c.ls(fresh) {

@@ -8,69 +8,55 @@ import (
 	"strings"
 	"time"
 
+	"sm/cmd/sm/internal/term"
+	"sm/dashboards/screen"
+	"sm/dashboards/top"
 	"sm/observer/api"
 )
 
 // writeSessions prints sessions as a table: whose context is how full, and how often each was compacted.
 func writeSessions(w io.Writer, sessions []api.Session, now time.Time, colour bool) error {
-	t := table{headers: []string{"PROJECT", "SESSION", "MODEL", "CONTEXT", " USED", " TOKENS", "COMPACTIONS", "LAST ACTIVITY"}, colour: colour}
+	t := term.Table{Headers: []string{"PROJECT", "SESSION", "MODEL", "CONTEXT", " USED", " TOKENS", "COMPACTIONS", "LAST ACTIVITY"}, Colour: colour}
 	rotates := slices.ContainsFunc(sessions, func(s api.Session) bool { return s.Handoff != "" || s.Brake != "" })
 	if rotates {
-		t.headers = append(t.headers, "HANDOFF")
+		t.Headers = append(t.Headers, "HANDOFF")
 	}
 	for _, s := range sessions {
 		if s.State == "left" {
 			continue // its agent has gone on to another session, which stands here
 		}
 		context, used, tokens := contextCells(s)
-		cells := []cell{{shortName(s.Project, 24), ""}, {sessionName(s), ""}, {shortName(strings.TrimPrefix(s.Model, "claude-"), 20), dim},
-			context, used, tokens, {compactionsText(s), ""}, {ago(s.LastActive, now), dim}}
+		cells := []term.Cell{term.Text(screen.FitEnd(s.Project, 24), ""), term.Text(sessionName(s), ""), term.Text(screen.FitEnd(strings.TrimPrefix(s.Model, "claude-"), 20), screen.Dim),
+			context, used, tokens, term.Text(top.Compactions(s), ""), term.Text(screen.Ago(s.LastActive, now), screen.Dim)}
 		if rotates {
 			cells = append(cells, handoffCell(s))
 		}
-		t.add(cells...)
+		t.Add(cells...)
 	}
-	return t.write(w)
+	return t.Write(w)
 }
 
 // sessionName is what to type to mean this session.
 func sessionName(s api.Session) string {
 	if name := cmp.Or(s.Label, s.Name); name != "" {
-		return shortName(name, 20)
+		return screen.FitEnd(name, 20)
 	}
-	return shortName(s.SessionID[:min(8, len(s.SessionID))], 20)
+	return screen.FitEnd(s.SessionID[:min(8, len(s.SessionID))], 20)
 }
 
-func contextCells(s api.Session) (context, used, tokens cell) {
+func contextCells(s api.Session) (context, used, tokens term.Cell) {
 	if s.TokensUsed == nil || s.UsedPercentage == nil {
-		return cell{bar(0), dim}, cell{"–", dim}, cell{"– / " + tokensText(s.WindowTokens), dim}
+		return term.Text(screen.Bar(0), screen.Dim), term.Text("–", screen.Dim), term.Text("– / "+screen.Tokens(s.WindowTokens), screen.Dim)
 	}
-	colour := map[string]string{"early_warn": yellow, "warn": orange, "critical": red}[s.Level]
-	return cell{bar(*s.UsedPercentage), colour}, cell{fmt.Sprintf("%d%%", *s.UsedPercentage), colour},
-		cell{tokensText(*s.TokensUsed) + " / " + tokensText(s.WindowTokens), ""}
+	colour := map[string]string{"early_warn": screen.Yellow, "warn": screen.Orange, "critical": screen.Red}[s.Level]
+	return term.Text(screen.Bar(*s.UsedPercentage), colour), term.Text(fmt.Sprintf("%d%%", *s.UsedPercentage), colour),
+		term.Text(screen.Tokens(*s.TokensUsed)+" / "+screen.Tokens(s.WindowTokens), "")
 }
 
 // handoffCell is how far a handoff is, or what keeps the agent from one.
-func handoffCell(s api.Session) cell {
+func handoffCell(s api.Session) term.Cell {
 	if s.Brake != "" {
-		return cell{strings.TrimSpace(s.Handoff + " " + s.Brake), orange}
+		return term.Text(strings.TrimSpace(s.Handoff+" "+s.Brake), screen.Orange)
 	}
-	return cell{s.Handoff, ""}
-}
-
-// compactionsText writes counts as "3 auto, 1 manual"; "–" for none.
-func compactionsText(s api.Session) string {
-	var parts []string
-	for _, p := range []struct {
-		n    int
-		what string
-	}{{s.Compactions.Auto, "auto"}, {s.Compactions.Manual, "manual"}, {s.Compactions.Unknown, "of unknown cause"}, {s.Inherited, "inherited"}} {
-		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
-		}
-	}
-	if len(parts) == 0 {
-		return "–"
-	}
-	return strings.Join(parts, ", ")
+	return term.Text(s.Handoff, "")
 }

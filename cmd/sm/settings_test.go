@@ -9,12 +9,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sm/deploy/jsonedit"
 	"sm/transcript/hook"
 )
 
 func testEditor(t testing.TB, text, program, socket string) *settingsEditor {
 	t.Helper()
-	d, err := parseJSONText([]byte(text))
+	d, err := jsonedit.Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,10 +37,10 @@ func installed(t testing.TB, text, program, socket string) string {
 	if err := once.install(false, false); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(once.doc.text), string(e.doc.text)); diff != "" {
+	if diff := cmp.Diff(string(once.doc.Bytes), string(e.doc.Bytes)); diff != "" {
 		t.Errorf("the second time (-once +twice):\n%s", diff)
 	}
-	return string(e.doc.text)
+	return string(e.doc.Bytes)
 }
 
 func uninstalled(t testing.TB, text string) string {
@@ -48,13 +49,13 @@ func uninstalled(t testing.TB, text string) string {
 	if err := e.uninstall(); err != nil {
 		t.Fatal(err)
 	}
-	return string(e.doc.text)
+	return string(e.doc.Bytes)
 }
 
 // ours is what an installation adds to a compact file.
 func ours(program string, args string) string {
 	var b strings.Builder
-	for i, event := range hookEvents(false) {
+	for i, event := range hookEvents("", false) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
@@ -126,14 +127,14 @@ func TestInstallAmongOthers(t *testing.T) {
 	if n := len(s.Hooks["SessionStart"]); n != 2 || *s.Hooks["SessionStart"][0].Matcher != "compact" {
 		t.Errorf("SessionStart: %+v", s.Hooks["SessionStart"])
 	}
-	for _, event := range hookEvents(false) {
+	for _, event := range hookEvents("", false) {
 		groups := s.Hooks[string(event)]
 		last := groups[len(groups)-1]
 		if diff := cmp.Diff([]handler{mine}, last.Hooks); diff != "" || last.Matcher != nil {
 			t.Errorf("%s (-want +got):\n%s", event, diff)
 		}
 	}
-	if len(s.Hooks) != len(hookEvents(false))+1 {
+	if len(s.Hooks) != len(hookEvents("", false))+1 {
 		t.Errorf("%d events", len(s.Hooks))
 	}
 	want := map[string]any{"type": "command", "padding": 2.0,
@@ -193,7 +194,7 @@ func TestInstallFindsOurs(t *testing.T) {
 	} {
 		text := `{"hooks":{"Stop":[{"hooks":[` + spelled + `,{"type":"command","command":"other"}]},{"hooks":[` + spelled + `]}],"SubagentStop":[{"hooks":[` + spelled + `]}]}}`
 		got := installed(t, text, "/usr/bin/sm", "")
-		if n := strings.Count(got, `{"type":"command","command":"/usr/bin/sm","args":["hook"]}`); n != len(hookEvents(false)) {
+		if n := strings.Count(got, `{"type":"command","command":"/usr/bin/sm","args":["hook"]}`); n != len(hookEvents("", false)) {
 			t.Errorf("%s: %d times in %s", spelled, n, got)
 		}
 		if strings.Contains(got, "SubagentStop") || strings.Count(got, `"command":"other"`) != 1 {
@@ -252,8 +253,8 @@ func TestInstallRefuses(t *testing.T) {
 		if err := e.install(false, false); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
-		if string(e.doc.text) != text {
-			t.Errorf("%s became %s", text, e.doc.text)
+		if string(e.doc.Bytes) != text {
+			t.Errorf("%s became %s", text, e.doc.Bytes)
 		}
 	}
 }
@@ -277,7 +278,7 @@ func TestInstallRoundTrip(t *testing.T) {
 // randomSettings makes settings with foreign hooks, in one of the ways in which people lay JSON out.
 func randomSettings(rng *rand.Rand) string {
 	hooks := map[string]any{}
-	for _, event := range append(hookEvents(true), "TaskCreated", "Setup") {
+	for _, event := range append(hookEvents("", true), "TaskCreated", "Setup") {
 		var groups []any
 		for range rng.IntN(3) {
 			handlers := []any{map[string]any{"type": "command", "command": fmt.Sprintf("x%d", rng.IntN(9))}}

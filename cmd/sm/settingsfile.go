@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"sm/deploy/jsonedit"
 )
 
 // maxSettings bounds a settings file.
@@ -97,28 +99,26 @@ func plainError(err error) error {
 const byteOrderMark = "\uFEFF"
 
 // edited applies a change to the file's text.
-func (f *settingsFile) edited(change func(*jsonText) error) ([]byte, error) {
-	body, marked := bytes.CutPrefix(f.text, []byte(byteOrderMark))
-	if len(bytes.TrimSpace(body)) == 0 {
-		body = []byte("{}\n")
-	}
-	doc, err := parseJSONText(body)
+func (f *settingsFile) edited(change func(*jsonedit.Text) error) ([]byte, error) {
+	marked := bytes.HasPrefix(f.text, []byte(byteOrderMark))
+	body := settingsBody(f.text)
+	doc, err := jsonedit.Parse(body)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; correct the file, it is untouched", f.path, err)
 	}
 	if err := change(doc); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
-	if bytes.Equal(doc.text, body) { // an empty file stays one
+	if bytes.Equal(doc.Bytes, body) { // an empty file stays one
 		return f.text, nil
 	}
-	if !json.Valid(doc.text) {
+	if !json.Valid(doc.Bytes) {
 		return nil, fmt.Errorf("%s: cannot be edited, for a mistake of sm; report it, the file is untouched", f.path)
 	}
 	if marked {
-		return append([]byte(byteOrderMark), doc.text...), nil
+		return append([]byte(byteOrderMark), doc.Bytes...), nil
 	}
-	return doc.text, nil
+	return doc.Bytes, nil
 }
 
 // writable says why the file cannot be replaced. A mode without the write bit is a wish that even root respects.
@@ -155,38 +155,31 @@ func ownerOf(info fs.FileInfo) int {
 // errChanged says that somebody else has written the file since it was read.
 var errChanged = errors.New("the file has changed meanwhile")
 
-// write replaces the file, or leaves it as it is: it is never half written, and a power failure leaves the old or the
-// new one.
-func (f *settingsFile) write(text []byte) (err error) {
-	dir, mode := filepath.Dir(f.target), fs.FileMode(0o600)
+// write replaces the file, or leaves it as it is.
+func (f *settingsFile) write(text []byte) error {
+	mode := fs.FileMode(0o600)
 	if f.info != nil {
 		mode = f.info.Mode().Perm()
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make %s: %w; check its owner and mode", dir, plainError(err))
-	}
-	temp, err := os.CreateTemp(dir, ".settings.json.sm-*")
-	if err != nil {
-		return fmt.Errorf("write into %s: %w; check its owner, mode and free space", dir, plainError(err))
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(temp.Name()))
-		}
-	}()
-	_, err = temp.Write(text)
-	err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close())
-	if err != nil {
-		return fmt.Errorf("write into %s: %w; free some space there", dir, plainError(err))
-	}
-	if now, err := readSettings(f.path); err != nil || now.target != f.target || !bytes.Equal(now.text, f.text) {
+	return writeWhole(f.target, text, mode, f.unchanged)
+}
+
+// unchanged says whether the file is still as it was read.
+func (f *settingsFile) unchanged() error {
+	now, err := readSettings(f.path)
+	if err != nil || now.target != f.target || !bytes.Equal(now.text, f.text) || (now.info == nil) != (f.info == nil) {
 		return errors.Join(errChanged, err)
 	}
-	if err := os.Rename(temp.Name(), f.target); err != nil {
-		return fmt.Errorf("replace %s: %w; check its owner and mode", f.target, plainError(err))
+	return nil
+}
+
+// remove removes the file, or leaves it as it is.
+func (f *settingsFile) remove() error {
+	if err := f.unchanged(); err != nil {
+		return err
 	}
-	if err := syncDirectory(dir); err != nil {
-		return fmt.Errorf("%s is written, but maybe not for good: %w; run it again", f.target, plainError(err))
+	if err := os.Remove(f.target); err != nil {
+		return fmt.Errorf("remove %s: %w; check its owner and mode", f.target, plainError(err))
 	}
 	return nil
 }

@@ -1,18 +1,19 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/term"
+	"sm/dashboards/screen"
+	"sm/dashboards/top"
 	"sm/observer/api"
 )
 
@@ -107,127 +108,9 @@ func writeJSON(w io.Writer, v any) error {
 
 // writeSession prints all about one session, a line each.
 func writeSession(w io.Writer, s api.Session, now time.Time) error {
-	t := table{headers: []string{"agent", s.ID}}
-	for _, f := range sessionFields(s, now)[1:] {
-		t.add(cell{f[0], ""}, cell{oneLine(f[1]), ""})
+	t := term.Table{Headers: []string{"agent", s.ID}}
+	for _, f := range top.Fields(s, now)[1:] {
+		t.Add(term.Text(f[0], ""), term.Text(screen.OneLine(f[1]), ""))
 	}
-	return t.write(w)
-}
-
-// sessionFields are all that is known about a session: names and values as they came, the agent's id first.
-func sessionFields(s api.Session, now time.Time) (fields [][2]string) {
-	context := "unknown until the next reply"
-	if s.TokensUsed != nil && s.UsedPercentage != nil {
-		context = fmt.Sprintf("%s %d%%, %d of %d tokens (%s)", bar(*s.UsedPercentage), *s.UsedPercentage, *s.TokensUsed, s.WindowTokens, s.Level)
-	}
-	add := func(name, value string) {
-		if value != "" {
-			fields = append(fields, [2]string{name, value})
-		}
-	}
-	fields = append(fields, [2]string{"agent", s.ID})
-	add("name", s.Name)
-	add("in metrics", s.Label)
-	add("parent", s.ParentID)
-	add("provider", s.Provider)
-	add("pane", s.Pane)
-	add("session", s.SessionID)
-	add("project", s.Project)
-	add("directory", s.CWD)
-	add("transcript", s.TranscriptPath)
-	add("model", s.Model)
-	add("client version", s.Version)
-	add("state", s.State)
-	if !s.Enabled {
-		add("notices", "off")
-	}
-	add("context", context)
-	add("window", fmt.Sprintf("%d tokens, by %s", s.WindowTokens, s.WindowSource))
-	add("largest context", fmt.Sprintf("%d tokens", s.PeakTokens))
-	if s.ReadingAt != nil {
-		add("last reading", ago(s.ReadingAt, now)+", by "+cmp.Or(s.ContextSource, "transcript"))
-	}
-	add("cross-check", crossCheckText(s))
-	for _, f := range sessionPast(s, now) {
-		add(f[0], f[1])
-	}
-	return fields
-}
-
-// sessionPast is what a session has done, and what comes of it; an empty value is none.
-func sessionPast(s api.Session, now time.Time) (fields [][2]string) {
-	add := func(name, value string) { fields = append(fields, [2]string{name, value}) }
-	add("status line", ago(s.StatuslineAt, now))
-	add("last hook", ago(s.HookAt, now))
-	add("compactions", compactionsText(s))
-	if s.IsCompacting {
-		add("compacting", "now")
-	}
-	if s.ThresholdTokens != nil {
-		add("compacted at", fmt.Sprintf("%d tokens", *s.ThresholdTokens))
-	}
-	add("forecast", forecastText(s.Forecast))
-	add("cycle", fmt.Sprint(s.Cycle))
-	add("handoff", handoffText(s))
-	if s.Queued > 0 {
-		add("messages waiting", fmt.Sprint(s.Queued))
-	}
-	add("turns", fmt.Sprint(s.Turns))
-	add("messages", fmt.Sprintf("%d: %s", s.Messages, costText(s.Tokens)))
-	if s.Subagents.Messages > 0 || s.Subagents.Files > 0 {
-		add("subagents", fmt.Sprintf("%d files, %d messages: %s", s.Subagents.Files, s.Subagents.Messages, costText(s.Subagents.Tokens)))
-	}
-	if s.StartedAt != nil {
-		add("started", s.StartedAt.Local().Format(time.DateTime))
-	}
-	add("last activity", ago(s.LastActive, now))
-	return fields
-}
-
-// crossCheckText says how the status line agrees with the transcript.
-func crossCheckText(s api.Session) string {
-	switch {
-	case s.CrossCheck == "drift" && s.DriftTokens != nil:
-		return fmt.Sprintf("the status line tells %+d tokens; see sm doctor", *s.DriftTokens)
-	case s.CrossCheck == "":
-		return "–"
-	}
-	return s.CrossCheck
-}
-
-// handoffText says what there is of handoffs, and what keeps the agent from another.
-func handoffText(s api.Session) string {
-	var parts []string
-	if s.Handoff != "" {
-		parts = append(parts, s.Handoff)
-	}
-	if s.LastHandoff != nil {
-		parts = append(parts, "last with "+*s.LastHandoff)
-	}
-	switch s.Brake {
-	case "breaker":
-		parts = append(parts, "the next would be refused: too many in a short time")
-	case "futile":
-		parts = append(parts, "another would be refused: this context stood above the warning from its start")
-	}
-	return strings.Join(parts, "; ")
-}
-
-func forecastText(f *api.Forecast) string {
-	if f == nil {
-		return ""
-	}
-	var parts []string
-	if t := f.Turns; t != nil {
-		parts = append(parts, fmt.Sprintf("compaction in about %.0f turns (%.0f to %.0f)", t.Likely, t.Low, t.High))
-	}
-	if t := f.Seconds; t != nil {
-		parts = append(parts, fmt.Sprintf("%.0f min of work (%.0f to %.0f)", t.Likely/60, t.Low/60, t.High/60))
-	}
-	return strings.Join(parts, ", ")
-}
-
-func costText(t api.Tokens) string {
-	return fmt.Sprintf("%s input, %s cache creation, %s cache read, %s output",
-		tokensText(t.Input), tokensText(t.CacheCreation), tokensText(t.CacheRead), tokensText(t.Output))
+	return t.Write(w)
 }

@@ -13,7 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sm/handoff"
+	"sm/dashboards/screen"
+	"sm/handoff/guard"
 	"sm/observer/api"
 	"sm/transcript/hook"
 )
@@ -53,7 +54,7 @@ func (env *environ) statusline(ctx context.Context, args []string, began time.Ti
 	}
 	data := readObject(env.stdin)
 	report, err := hook.DecodeStatus(data)
-	var answer []byte
+	guarded := ""
 	told := quietly(func() {
 		if err != nil {
 			return
@@ -62,11 +63,14 @@ func (env *environ) statusline(ctx context.Context, args []string, began time.Ti
 		defer cancel()
 		sample := report
 		sample.SM = env.origin(began)
-		send := leave
-		if mayBeGuarded(&sample) {
-			send = tell
+		if !mayBeGuarded(&sample) {
+			leave(ctx, env.clientSockets(args), sample.Encode())
+			return
 		}
-		answer = send(ctx, env.clientSockets(args), sample.Encode())
+		answer, heard := post(ctx, env.clientSockets(args), sample.Encode(), true)
+		if guarded = guardedLine(answer); !heard {
+			guarded = env.overflowLine(&sample)
+		}
 	})
 	others := ""
 	if command, _ := wrappedCommand(args); command != "" {
@@ -74,7 +78,7 @@ func (env *environ) statusline(ctx context.Context, args []string, began time.Ti
 	}
 	<-told
 	line := percentText(report)
-	if guarded := guardedLine(answer); guarded != "" {
+	if guarded != "" {
 		line = guarded
 	}
 	_, _ = fmt.Fprintln(env.stdout, join(line, others))
@@ -84,7 +88,7 @@ func (env *environ) statusline(ctx context.Context, args []string, began time.Ti
 // where it would look for that of this client. Without the guard there hardly ever is, and then a look at a few folders
 // is all.
 func mayBeGuarded(s *hook.Status) bool {
-	return handoff.AnyGuarded([]string{s.SM.Project, s.ProjectDir, s.CurrentDir, s.CWD})
+	return guard.Any([]string{s.SM.Project, s.ProjectDir, s.CurrentDir, s.CWD})
 }
 
 // guardedLine is what the observer wants to be shown, "" for nothing.
@@ -93,7 +97,7 @@ func guardedLine(answer []byte) string {
 	if json.Unmarshal(answer, &a) != nil { // it has nothing to say, or is not there
 		return ""
 	}
-	return oneLine(a.Line)
+	return screen.OneLine(a.Line)
 }
 
 func percentText(s hook.Status) string {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -11,7 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sm/transcript"
+	"sm/cmd/sm/internal/term"
+	"sm/observer/history"
 	"sm/transcript/follow"
 )
 
@@ -49,35 +49,26 @@ func existingProjects(cfg *config, env *environ) ([]string, error) {
 	return there, nil
 }
 
-// readAll reads all transcripts in paths once and gives each to take, in any order, while a line on the terminal tells
-// how far it is. Options say what to read of the records. Some files may fail while all others are read: see fatal.
-func (env *environ) readAll(ctx context.Context, paths []string, o follow.Options, take func(transcript.Change)) error {
+// reading reads transcripts while a line on the terminal tells how far it is.
+func (env *environ) reading(read func(history.Options) error) error {
 	stats := &follow.Stats{}
-	o.Logger, o.Stats = env.plainLog(), stats
-	changes := make(chan transcript.Change, 64)
-	read := make(chan error, 1)
-	end := showProgress(env.stderr, stats)
-	go func() {
-		defer close(changes)
-		read <- follow.Once(ctx, o, paths, changes)
-	}()
-	for c := range changes {
-		take(c)
-	}
-	end()
-	return <-read
+	defer term.ShowProgress(env.stderr, progressText(stats))()
+	return read(history.Options{Logger: env.plainLog(), Stats: stats})
+}
+
+// readHistory reads all transcripts in paths once.
+func (env *environ) readHistory(ctx context.Context, paths []string) (h *history.History, err error) {
+	err = env.reading(func(o history.Options) (err error) {
+		h, err = history.Read(ctx, o, paths)
+		return err
+	})
+	return h, err
 }
 
 // sparing lets garbage grow, as a command may that is over soon, but not far beyond 128 MiB in all.
 func sparing() {
 	debug.SetGCPercent(400)
 	debug.SetMemoryLimit(128 << 20)
-}
-
-// fatal reports whether an error of readAll leaves nothing to go on with: that some files could not be read does not.
-func fatal(err error) bool {
-	_, ok := errors.AsType[*follow.UnreadError](err)
-	return err != nil && !ok
 }
 
 // plainLog writes warnings as lines for people.

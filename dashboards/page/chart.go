@@ -217,7 +217,7 @@ func (m *Mark) class() string {
 		return "warn"
 	case "critical", "storm":
 		return "critical"
-	case "compaction", "clear", "session", "handoff":
+	case "compaction", "clear", "session", "handoff", "rewind":
 		return m.Kind
 	}
 	return "other"
@@ -238,6 +238,8 @@ func (m *Mark) title() string {
 		text = "another session"
 	case "handoff":
 		text = "handed over"
+	case "rewind":
+		text = "rewound"
 	case "compacted":
 		text = "notice: compacted"
 	case "storm":

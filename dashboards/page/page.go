@@ -232,6 +232,8 @@ func (d *row) state(r *Row) {
 		d.Why = d.Waiting
 	}
 	switch d.StateKey {
+	case "ended": // nobody is there, and that is all there is to see
+		d.StateKey = "quiet"
 	case "busy", "idle", "waiting", "quiet", "compacting":
 	default:
 		d.StateKey = "other"

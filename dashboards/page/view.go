@@ -50,7 +50,7 @@ type Row struct {
 	Turns, Work Range
 	// Compactions by trigger: auto, manual, unknown.
 	Compactions [3]int
-	// State is busy, idle, waiting, quiet, or whatever else the client calls it.
+	// State is busy, idle, waiting, quiet, ended, or whatever else the client calls it.
 	State      string
 	Compacting bool
 	Storming   bool
@@ -86,7 +86,7 @@ type Point struct {
 // Mark is something that happened to a context.
 type Mark struct {
 	At     int64
-	Kind   string // compaction, clear, session, handoff, or the kind of a notice
+	Kind   string // compaction, clear, session, handoff, rewind, or the kind of a notice
 	Cause  string // what made the client compact: auto, manual, unknown; else ""
 	Tokens int64  // of the context just then, 0 when unknown
 }
@@ -94,7 +94,7 @@ type Mark struct {
 // opens says whether a mark ends one cycle and begins the next.
 func (m *Mark) opens() bool {
 	switch m.Kind {
-	case "compaction", "clear", "session", "handoff":
+	case "compaction", "clear", "session", "handoff", "rewind":
 		return true
 	}
 	return false
@@ -158,7 +158,7 @@ func (h *Head) Count(r *Row) {
 	switch {
 	case r.State == "waiting":
 		h.Waiting++
-	case r.State != "idle" && r.State != "quiet" || r.Compacting:
+	case r.State != "idle" && r.State != "quiet" && r.State != "ended" || r.Compacting:
 		h.Busy++
 	}
 	h.Levels[(rank(r.Level)+4)%5]++

@@ -4,7 +4,7 @@ import "testing"
 
 func BenchmarkFamily(b *testing.B) {
 	for b.Loop() {
-		family()
+		family(1)
 	}
 }
 

@@ -26,6 +26,10 @@ type supervisor struct {
 	polling  sync.WaitGroup
 	stopPoll context.CancelFunc
 
+	guardian *guardian          // the client's parent; nil where we are that
+	news     chan guardianTells // of the guardian; nil for none, or for one that has ended
+	lost     bool               // the client's pid is another process's
+
 	able   bool        // the arguments allow a restart
 	client *os.Process // nil while none runs
 	now    Process
@@ -66,6 +70,12 @@ func newSupervisor(o Options) *supervisor {
 	_, err := o.Again(o.Argv, "")
 	s.able = err == nil
 	adopt(true)
+	if len(o.Guardian) > 0 {
+		// Without one we are the client's parent ourselves.
+		if g, err := newGuardian(o.Guardian, o.Files); err == nil && g != nil {
+			s.guardian, s.news = g, g.news
+		}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stopPoll, s.poll = cancel, newPoller(o.Observer)
 	if o.Observer != nil {
@@ -78,6 +88,9 @@ func (s *supervisor) close() {
 	s.stopPoll()
 	s.polling.Wait()
 	s.poll.farewell()
+	if s.guardian != nil {
+		s.guardian.close()
+	}
 	adopt(false)
 	signal.Stop(s.signals)
 	signal.Stop(s.ends)
@@ -123,8 +136,10 @@ func (s *supervisor) attend() {
 			s.hear(sig.(syscall.Signal))
 		case order := <-s.poll.orders:
 			s.obey(order)
+		case n, ok := <-s.news:
+			s.tidings(n, ok)
 		case <-s.kill.C:
-			_ = s.client.Kill() // it has ended, or will
+			_ = s.signal(syscall.SIGKILL) // it has ended, or will
 		case <-look.C:
 			s.noteLoose()
 		}
@@ -160,8 +175,8 @@ func (s *supervisor) pass(sig syscall.Signal) {
 	if s.client == nil {
 		return
 	}
-	_ = s.client.Signal(sig) // it may have ended
-	_ = s.client.Signal(syscall.SIGCONT)
+	_ = s.signal(sig) // it may have ended
+	_ = s.signal(syscall.SIGCONT)
 }
 
 // obey does what the observer asks for, once.
@@ -205,7 +220,11 @@ func (s *supervisor) settle(o Outcome) {
 }
 
 func (s *supervisor) tell(client Process, o Outcome) {
-	s.poll.tell(Status{Client: client, RestartsLeft: s.left(), CanRestart: s.able && s.left() > 0, Outcome: o})
+	status := Status{Client: client, RestartsLeft: s.left(), CanRestart: s.able && s.left() > 0, Outcome: o}
+	if s.next != nil {
+		status.Restarting = s.next.rotation
+	}
+	s.poll.tell(status)
 }
 
 func (s *supervisor) left() int { return max(0, s.o.Restarts-s.used) }
@@ -232,10 +251,10 @@ func (s *supervisor) replace(rotation, prompt string) (result, reason string) {
 		return Refused, err.Error()
 	}
 	s.noteLoose()
-	if err := s.client.Signal(syscall.SIGTERM); err != nil {
+	if err := s.signal(syscall.SIGTERM); err != nil {
 		return Failed, fmt.Sprintf("end the client: %v", err)
 	}
-	_ = s.client.Signal(syscall.SIGCONT) // a client that is stopped hears nothing
+	_ = s.signal(syscall.SIGCONT) // a client that is stopped hears nothing
 	s.kill.Reset(s.o.TermAfter)
 	s.next = &successor{rotation, argv, s.now}
 	s.used++

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -24,14 +25,18 @@ func adopt(on bool) {
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, value, 0, 0, 0)
 }
 
-// A child is a child of ours.
+// A child is a child of ours, or of our guardian.
 type child struct {
 	Process
-	ours bool // it is in our process group
+	parent int
+	ours   bool // it is in our process group
+	hangs  bool // it sleeps in the kernel, where no signal reaches it
 }
 
-// family lists our living children. It reads all of /proc: not every kernel has the list of a process's children.
-func family() []child {
+// family lists the children of some processes. It reads all of /proc: not every kernel has the list of a process's
+// children. Those that have ended and were not collected yet are among them: they look so while another of their threads
+// still ends, and their own children become ours only after that.
+func family(parents ...int) []child {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -39,7 +44,7 @@ func family() []child {
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1) // what there is of them
 	var all []child
-	self, group := os.Getpid(), syscall.Getpgrp()
+	group := syscall.Getpgrp()
 	for _, name := range names {
 		if name[0] < '1' || name[0] > '9' {
 			continue
@@ -48,8 +53,8 @@ func family() []child {
 		if err != nil {
 			continue
 		}
-		if p, ok := readStat(pid); ok && p.parent == self && p.state != "Z" && p.state != "X" {
-			all = append(all, child{Process{pid, p.start}, p.group == group})
+		if p, ok := readStat(pid); ok && slices.Contains(parents, p.parent) {
+			all = append(all, child{Process{pid, p.start}, p.parent, p.group == group, p.state == "D"})
 		}
 	}
 	return all
@@ -62,7 +67,7 @@ func (c child) signal(sig syscall.Signal) {
 		return
 	}
 	defer func() { _ = handle.Release() }()
-	if p, ok := readStat(c.PID); ok && p.start == c.Start && p.parent == os.Getpid() {
+	if p, ok := readStat(c.PID); ok && p.start == c.Start && (p.parent == c.parent || p.parent == os.Getpid()) {
 		_ = handle.Signal(sig) // it may have ended
 	}
 }
@@ -76,8 +81,13 @@ func startOf(pid int) string {
 type stat struct {
 	state         string
 	parent, group int
+	flags         uint64
 	start         string
 }
+
+// exiting is the flag of a thread that ends, PF_EXITING in linux/sched.h. It is set before the children of the process
+// get another parent.
+const exiting = 0x4
 
 func readStat(pid int) (s stat, ok bool) {
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
@@ -95,5 +105,21 @@ func readStat(pid int) (s stat, ok bool) {
 		return s, false
 	}
 	s.group, err = strconv.Atoi(string(fields[2]))
+	if err != nil {
+		return s, false
+	}
+	s.flags, err = strconv.ParseUint(string(fields[6]), 10, 64)
 	return s, err == nil
+}
+
+// living says that a process has not begun to end.
+func living(p Process) bool {
+	now, ok := readStat(p.PID)
+	return ok && now.start == p.Start && now.state != "Z" && now.state != "X" && now.flags&exiting == 0
+}
+
+// stopped says that a process is stopped, by a signal.
+func stopped(p Process) bool {
+	now, ok := readStat(p.PID)
+	return ok && now.start == p.Start && now.state == "T"
 }

@@ -13,11 +13,11 @@ func adopt(bool) {}
 // A child is a child of ours.
 type child struct {
 	Process
-	ours bool
+	ours, hangs bool
 }
 
 // family is empty without adoption.
-func family() []child { return nil }
+func family(...int) []child { return nil }
 
 func (c child) signal(syscall.Signal) {}
 

@@ -18,8 +18,12 @@ import (
 const breederVariable = "SM_TEST_BREEDER"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(breederVariable) != "" {
+	switch {
+	case os.Getenv(breederVariable) != "":
 		breed(os.Stdin, os.Stdout)
+		return
+	case os.Getenv(headlessVariable) != "":
+		endFirstThread()
 		return
 	}
 	os.Exit(m.Run())
@@ -104,7 +108,7 @@ func ended(t *testing.T) (*os.Process, child) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	as := child{Process{client.Pid, startOf(client.Pid)}, false}
+	as := child{Process: Process{client.Pid, startOf(client.Pid)}, parent: os.Getpid()}
 	for {
 		var status syscall.WaitStatus
 		if _, err := syscall.Wait4(client.Pid, &status, 0, nil); err == nil {
@@ -162,9 +166,9 @@ func TestNoOtherStartIsSignalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := startOf(cmd.Process.Pid)
-	child{Process{cmd.Process.Pid, start + "0"}, false}.signal(syscall.SIGKILL)
-	child{Process{os.Getppid(), startOf(os.Getppid())}, false}.signal(syscall.SIGKILL) // no child of ours
-	child{Process{cmd.Process.Pid, start}, false}.signal(syscall.SIGTERM)
+	child{Process: Process{cmd.Process.Pid, start + "0"}, parent: os.Getpid()}.signal(syscall.SIGKILL)
+	child{Process: Process{os.Getppid(), startOf(os.Getppid())}, parent: os.Getpid()}.signal(syscall.SIGKILL) // no child of ours
+	child{Process: Process{cmd.Process.Pid, start}, parent: os.Getpid()}.signal(syscall.SIGTERM)
 	_ = cmd.Wait() // it was signalled
 	if got := cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(); got != syscall.SIGTERM {
 		t.Errorf("ended by %v", got)

@@ -27,6 +27,7 @@ type Status struct {
 	Client       Process // zero while one client follows another
 	RestartsLeft int
 	CanRestart   bool    // a restart is left, and the client's arguments allow one
+	Restarting   string  // the rotation for which a client is being ended or has ended, and no other has started yet
 	Outcome      Outcome // of the last instruction, until the observer has answered to it
 }
 
@@ -57,6 +58,10 @@ type Options struct {
 	Argv  []string
 	Env   []string
 	Files [3]*os.File
+	// Guardian is what this program has to be called as, its name first, so that it calls [Guard] and nothing else: the
+	// process that ends the client and all that it has started when this one is killed. Without one, and elsewhere than
+	// on Linux, the kernel ends the client alone.
+	Guardian []string
 	// Restarts is how many restarts there may be in all. A client that is to be restarted has TermAfter from its
 	// SIGTERM until it is killed.
 	Restarts  int

@@ -163,12 +163,13 @@ func (b box) shown() string {
 	return strings.TrimSpace(text.String())
 }
 
-// cursorAt says whether the cursor stands where the text begins: the terminal's, which
-// the client has kept there since 2.1, or the one that it draws itself. In search of the
-// history the box looks empty, but the cursor is elsewhere.
-func (b box) cursorAt(s Screen) bool {
-	if s.Cursor == b.first {
-		return true
-	}
-	return len(b.rows[0]) > 0 && b.rows[0][0].Reverse
+// cursorAt says whether the terminal's cursor stands where the text begins: the client has
+// kept it there since 2.1. One that is drawn as a cell in reverse proves nothing: it stays
+// on the screen when the client ends. In search of the history the box looks empty, but
+// the cursor is elsewhere.
+func (b box) cursorAt(s Screen) bool { return s.Cursor == b.first }
+
+// cursorIn says whether the terminal's cursor stands in the box.
+func (b box) cursorIn(s Screen) bool {
+	return s.Cursor.Y < b.bottom && s.Cursor.Y >= b.bottom-len(b.rows)
 }

@@ -57,27 +57,3 @@ func (s *Server) Find(ctx context.Context, socket string) ([]State, error) {
 	}
 	return found, nil
 }
-
-// PaneOf finds the pane in which a process runs: the one whose own process is pid or an
-// ancestor of it. None is an Error with ReasonGone.
-func (s *Server) PaneOf(ctx context.Context, socket string, pid int) (Pane, error) {
-	const op = "find the pane of a process"
-	line, err := ancestry(pid)
-	if err != nil {
-		return Pane{}, &Error{Op: op, Pane: Pane{Socket: socket}, Reason: reasonOfProcess(err), Err: err}
-	}
-	states, err := s.Find(ctx, socket)
-	if err != nil {
-		return Pane{}, err
-	}
-	// The nearest ancestor: a tmux server can itself run in a pane of another.
-	for _, pid := range line {
-		for _, state := range states {
-			if state.PID == pid {
-				return state.Pane, nil
-			}
-		}
-	}
-	err = fmt.Errorf("no pane of %s runs process %d", socket, pid)
-	return Pane{}, &Error{Op: op, Pane: Pane{Socket: socket}, Reason: ReasonGone, Err: err}
-}

@@ -28,12 +28,6 @@ func (v view) guard() string {
 		v.Pane.Server, v.Pane.ID, v.PID, v.Width, v.Height, v.Cursor.X, v.Cursor.Y, v.keys)
 }
 
-// Screen reads what a pane shows now.
-func (s *Server) Screen(ctx context.Context, p Pane) (Screen, error) {
-	v, err := s.look(ctx, "read the screen", p)
-	return v.screen, err
-}
-
 // Ready says whether a text could be typed now: nil, or the Error that Type would give.
 // It types nothing.
 func (s *Server) Ready(ctx context.Context, p Pane, c Client) error {

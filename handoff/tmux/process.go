@@ -15,10 +15,18 @@ type process struct {
 	tty    uint64 // major and minor of the controlling terminal
 	front  int    // the group that is in front on that terminal
 	start  string // clock ticks since boot
+	flags  uint64 // the kernel's PF_ flags
+	signal uint64 // the signals that the main thread has still to take, bit 0 for signal 1
 }
+
+const (
+	flagExiting = 0x4    // PF_EXITING: it is in exit, and holds its terminal no longer than that
+	signalKill  = 1 << 8 // SIGKILL, which it will not survive
+)
 
 func (p process) stopped() bool { return p.state == 'T' || p.state == 't' }
 func (p process) ended() bool   { return p.state == 'Z' || p.state == 'X' || p.state == 'x' }
+func (p process) ending() bool  { return p.flags&flagExiting != 0 || p.signal&signalKill != 0 }
 
 // parseStat takes /proc/<pid>/stat apart. The second field is the program's name, in
 // brackets, and may hold brackets and blanks of its own: count from the last one.
@@ -32,6 +40,16 @@ func parseStat(stat []byte) (process, error) {
 	var tty int
 	for i, to := range map[int]*int{1: &p.parent, 2: &p.group, 4: &tty, 5: &p.front} {
 		n, err := strconv.Atoi(f[i])
+		if err != nil {
+			return process{}, fmt.Errorf("read process: field %d: %w", i+3, err)
+		}
+		*to = n
+	}
+	for i, to := range map[int]*uint64{6: &p.flags, 28: &p.signal} {
+		if i >= len(f) {
+			continue
+		}
+		n, err := strconv.ParseUint(f[i], 10, 64)
 		if err != nil {
 			return process{}, fmt.Errorf("read process: field %d: %w", i+3, err)
 		}

@@ -9,4 +9,6 @@ var errNoProc = errors.New("processes can be looked at on Linux only")
 
 func readProcess(int) (process, error) { return process{}, errNoProc }
 
-func deviceOf(string) (uint64, error) { return 0, errNoProc }
+func readTerminal(string) (terminal, error) { return terminal{}, errNoProc }
+
+func flush(string) error { return errNoProc }

@@ -32,6 +32,9 @@ const (
 	ReasonStopped
 	// ReasonForeground is a client that is not in front on the pane's terminal.
 	ReasonForeground
+	// ReasonEnding is a client that is about to end, or has given the terminal back to
+	// line mode: what is typed now is the shell's behind it.
+	ReasonEnding
 	// ReasonTyping is a human who used the pane within the last Options.Quiet.
 	ReasonTyping
 	// ReasonDialog is a question with choices, such as for a permission.
@@ -70,6 +73,7 @@ var reasonTexts = [reasons]struct{ name, matter, remedy string }{
 	ReasonReused:        {"reused", "the pane or pid belongs to another process", "find the pane anew"},
 	ReasonStopped:       {"stopped", "the client is suspended", "try again once it runs"},
 	ReasonForeground:    {"foreground", "the client is not in front", "try again once it is"},
+	ReasonEnding:        {"ending", "the client is ending, or reads no keys", "try again if it goes on"},
 	ReasonTyping:        {"typing", "somebody is using the pane", "try again in a few seconds"},
 	ReasonDialog:        {"dialog", "a dialog is open", "try again once it is answered"},
 	ReasonMenu:          {"menu", "a list or view is open", "try again once it is closed"},
@@ -98,6 +102,11 @@ func (r Reason) Final() bool {
 	return r == ReasonGone || r == ReasonServerChanged || r == ReasonDead || r == ReasonReused
 }
 
+// away says that keys do not go to the client now.
+func (r Reason) away() bool {
+	return r == ReasonStopped || r == ReasonForeground || r == ReasonEnding
+}
+
 // Error is why something was not done with a pane.
 type Error struct {
 	Op     string // what was attempted, such as "type"
@@ -105,6 +114,8 @@ type Error struct {
 	Reason Reason
 	// Pasted says that the text may stand in the input box, without Enter.
 	Pasted bool
+	// Erased says that the text was pasted, and that nothing of it is left.
+	Erased bool
 	Err    error // what lies behind it, if anything
 }
 
@@ -116,6 +127,9 @@ func (e *Error) Error() string {
 		b.WriteString(" in pane " + e.Pane.ID)
 	}
 	b.WriteString(": " + text.matter)
+	if e.Erased {
+		b.WriteString(", and the text was taken back")
+	}
 	if e.Err != nil {
 		b.WriteString(": " + e.Err.Error())
 	}
@@ -137,6 +151,12 @@ func ReasonOf(err error) Reason {
 		return e.Reason
 	}
 	return ReasonUnknown
+}
+
+// ErasedIn says whether err is of a text that was taken back, see [Error].
+func ErasedIn(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Erased
 }
 
 // PastedIn says whether err leaves a text in the input box, see [Error].

@@ -44,6 +44,8 @@ func below(rows []Row) Reason {
 		switch {
 		case text == "":
 			continue
+		case strings.HasPrefix(text, farewell):
+			return ReasonEnding
 		case choice(text):
 			return ReasonDialog
 		case strings.Contains(text, "-- NORMAL --") || strings.Contains(text, "-- VISUAL"):
@@ -58,6 +60,9 @@ func below(rows []Row) Reason {
 	}
 	return ReasonNone
 }
+
+// farewell is what a client prints below its box when it ends, and leaves the box there.
+const farewell = "Resume this session"
 
 // withoutBox says what else is there. All of it refuses; this is for the log.
 func withoutBox(s Screen) Reason {

@@ -100,25 +100,38 @@ func (s *Server) enterLane(ctx context.Context, p Pane) (release func(), err err
 func (s *Server) run(ctx context.Context, socket, stdin string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errNoAnswer)
 	defer cancel()
+	cmd := s.command(ctx, socket, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	var out, complaint bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaint
+	if err := complete(ctx, cmd.Run(), complaint.String()); err != nil {
+		return "", err
+	}
+	return out.String(), nil
+}
+
+// command is tmux on a socket, not yet started.
+func (s *Server) command(ctx context.Context, socket string, args ...string) *exec.Cmd {
 	// -u: the client's glyphs are wanted as they are, whatever locales there are here.
 	cmd := exec.CommandContext(ctx, s.binary, append([]string{"-u", "-S", socket}, args...)...)
 	// Nothing of our own environment: TMUX would name another server.
 	cmd.Env = []string{"LC_ALL=C.UTF-8"}
-	cmd.Stdin = strings.NewReader(stdin)
-	var out, complaint bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaint
 	cmd.WaitDelay = s.timeout
-	err := cmd.Run()
+	return cmd
+}
+
+// complete is the error of a command that has ended, with what it said.
+func complete(ctx context.Context, err error, complaint string) error {
 	switch {
 	case err == nil:
-		return out.String(), nil
+		return nil
 	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	if said := strings.TrimSpace(complaint.String()); said != "" {
-		return "", &saidError{said, err}
+	if said := strings.TrimSpace(complaint); said != "" {
+		return &saidError{said, err}
 	}
-	return "", err
+	return err
 }
 
 var errNoAnswer = errors.New("tmux did not answer in time")

@@ -9,10 +9,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 	"unicode/utf16"
 
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 )
 
@@ -55,14 +58,19 @@ type fake struct {
 	paste   *strings.Builder // within the brackets of one
 	pending []byte           // not yet understood
 
-	screen  string // idle, dialog, rewind, vim, agents, blank
-	ghost   string // shown faintly in the empty box
-	held    bool   // nothing is drawn until released
-	garbled bool   // a letter is added to each paste
+	screen  string      // idle, dialog, rewind, vim, agents, blank
+	ghost   string      // shown faintly in the empty box
+	held    bool        // nothing is drawn until released
+	garbled bool        // a letter is added to each paste
+	deaf    atomic.Bool // no keys are read
+
+	cooked  *term.State   // the terminal as it was before
+	leaving chan struct{} // closed to stop the reading of keys
+	left    chan struct{} // closed once it has stopped
 }
 
 func standIn(dir string) error {
-	f := &fake{screen: "idle", tty: os.Stdout}
+	f := &fake{screen: "idle", tty: os.Stdout, leaving: make(chan struct{}), left: make(chan struct{})}
 	var err error
 	if f.log, err = os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600); err != nil {
 		return err
@@ -76,7 +84,7 @@ func standIn(dir string) error {
 		return err
 	}
 	signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU) // in the background it waits
-	if _, err := term.MakeRaw(int(os.Stdin.Fd())); err != nil {
+	if f.cooked, err = term.MakeRaw(int(os.Stdin.Fd())); err != nil {
 		return err
 	}
 	f.tty.WriteString("\x1b[?2004h")
@@ -89,14 +97,15 @@ func standIn(dir string) error {
 		order string
 		keys  []byte
 	}
-	inputs := make(chan input)
-	go func() { // ends with the process
+	inputs := make(chan input, 64) // whoever leaves takes none
+	go func() {                    // ends with the process
 		for lines := bufio.NewScanner(orders); lines.Scan(); {
 			inputs <- input{order: lines.Text()}
 		}
 	}()
 	go func() { // ends with the process
-		for {
+		defer close(f.left)
+		for f.waits() {
 			b := make([]byte, 8192)
 			n, err := os.Stdin.Read(b)
 			if n > 0 {
@@ -125,10 +134,55 @@ func standIn(dir string) error {
 		if in.order == "exit" {
 			return nil
 		}
+		if how, ok := strings.CutPrefix(in.order, "leave "); ok {
+			return f.leave(how)
+		}
 		f.obey(in.order)
 		f.draw()
 		f.tell(event{Kind: "done", Text: in.order})
 	}
+}
+
+// waits waits for keys, until the client is to leave: it must not take what comes then.
+func (f *fake) waits() bool {
+	for {
+		select {
+		case <-f.leaving:
+			return false
+		default:
+		}
+		if f.deaf.Load() {
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		keys := []unix.PollFd{{Fd: int32(os.Stdin.Fd()), Events: unix.POLLIN}}
+		if n, err := unix.Poll(keys, 5); n > 0 || err != nil && err != unix.EINTR {
+			return true
+		}
+	}
+}
+
+// leave ends as a client does: it gives the terminal back, lingers, and leaves its box on the
+// screen. how is for how many milliseconds, and in what way.
+func (f *fake) leave(how string) error {
+	if strings.Contains(how, "kill") {
+		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	close(f.leaving)
+	<-f.left
+	if strings.Contains(how, "below") {
+		f.tty.WriteString("\x1b[10;1H")
+	}
+	if strings.Contains(how, "off") {
+		f.tty.WriteString("\x1b[?2004l")
+	}
+	var linger int
+	fmt.Sscan(how, &linger)
+	if err := term.Restore(int(os.Stdin.Fd()), f.cooked); err != nil {
+		return err
+	}
+	time.Sleep(time.Duration(linger) * time.Millisecond)
+	return nil
 }
 
 func (f *fake) tell(e event) {
@@ -147,6 +201,10 @@ func (f *fake) obey(order string) {
 		f.held = true
 	case "release":
 		f.held = false
+	case "deaf":
+		f.deaf.Store(true)
+	case "hear":
+		f.deaf.Store(false)
 	case "garble":
 		f.garbled = true
 	case "clear":
@@ -180,6 +238,11 @@ func (f *fake) read() {
 		case b == '\r':
 			f.pending = f.pending[1:]
 			f.enter()
+		case b == 0x15: // the row before the cursor
+			f.pending = f.pending[1:]
+			n := max(0, len(f.shown)-1) / 78 * 78
+			f.shown = f.shown[:n]
+			f.draft = f.shown
 		case b == 0x7f && len(f.draft) > 0:
 			f.pending = f.pending[1:]
 			f.draft, f.shown = f.draft[:len(f.draft)-1], f.shown[:len(f.shown)-1]

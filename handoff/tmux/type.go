@@ -2,7 +2,6 @@ package tmux
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"iter"
@@ -29,8 +28,13 @@ const (
 // the box from an attempt that was cut off, only Enter is pressed. A command that stands
 // there is a human's for all that Type knows: see Finish.
 //
+// A text that was pasted and cannot be submitted is taken back, see [ErasedIn], as is the
+// line "[sm message] #id" of another text that was left in the box. It stays where a
+// human has used the pane since, and where other text is with it.
+//
 // Texts for the same pane wait for each other. Once the text is pasted Type goes on even
-// if ctx ends, for at most Options.Echo and the time of a few commands.
+// if ctx ends, for at most Options.Echo, the same again to take the text back, and the
+// time of a few commands.
 func (s *Server) Type(ctx context.Context, p Pane, c Client, text string, check func(context.Context) error) error {
 	const op = "type"
 	if err := p.check(); err != nil {
@@ -45,23 +49,40 @@ func (s *Server) Type(ctx context.Context, p Pane, c Client, text string, check 
 	}
 	defer release()
 
-	left, err := s.ready(ctx, p, c, func(b box) bool { return b.leftover(text) })
+	v, left, err := s.begin(ctx, p, c, text)
 	if err != nil {
 		return err
 	}
 	if left {
-		if err := ask(ctx, check); err != nil {
-			return err
-		}
-	} else if err := s.paste(ctx, p, c, text, check); err != nil {
+		err = ask(ctx, check)
+	} else {
+		v, err = s.paste(ctx, p, c, text, check)
+	}
+	if err != nil && !PastedIn(err) {
 		return err
 	}
-	// To stop here would leave a draft that nobody wrote.
-	err = s.enter(context.WithoutCancel(ctx), p, c, text, left)
+	ctx = context.WithoutCancel(ctx) // to stop here would leave a draft that nobody wrote
+	if err == nil {
+		if err = s.enter(ctx, p, c, text, left); PastedIn(err) {
+			return err // Enter may have come about
+		}
+	}
 	if e, ok := errors.AsType[*Error](err); ok {
-		e.Pasted = true
+		e.Erased = s.takeBack(ctx, v, c, text)
+		e.Pasted = !e.Erased
 	}
 	return err
+}
+
+// begin is ready for Type, with a box that an abandoned line was removed from.
+func (s *Server) begin(ctx context.Context, p Pane, c Client, text string) (v view, left bool, err error) {
+	resumes := func(b box) bool { return b.leftover(text) }
+	v, left, err = s.ready(ctx, p, c, resumes)
+	old := v.abandoned()
+	if ReasonOf(err) != ReasonDraft || old == "" || s.refuse(v, "type", ReasonNone) != nil || !s.takeBack(ctx, v, c, old) {
+		return v, left, err
+	}
+	return s.ready(ctx, p, c, resumes)
 }
 
 // Finish presses Enter if the text stands in the client's input box, exactly and alone, and
@@ -82,7 +103,7 @@ func (s *Server) Finish(ctx context.Context, p Pane, c Client, text string, chec
 		return fmt.Errorf("%s in pane %s: %w: try again", op, p.ID, err)
 	}
 	defer release()
-	left, err := s.ready(ctx, p, c, func(b box) bool { return b.stands(text) })
+	_, left, err := s.ready(ctx, p, c, func(b box) bool { return b.stands(text) })
 	if err == nil && !left {
 		err = &Error{Op: op, Pane: p, Reason: ReasonUnseen}
 	}
@@ -94,7 +115,7 @@ func (s *Server) Finish(ctx context.Context, p Pane, c Client, text string, chec
 	}
 	err = s.enter(context.WithoutCancel(ctx), p, c, text, true)
 	if e, ok := errors.AsType[*Error](err); ok {
-		e.Pasted = true
+		e.Pasted = true // and it stays: it may be a human's
 	}
 	return err
 }
@@ -107,12 +128,11 @@ func ask(ctx context.Context, check func(context.Context) error) error {
 }
 
 // ready is Ready, and says whether the text stands in the box already.
-func (s *Server) ready(ctx context.Context, p Pane, c Client, stands func(box) bool) (left bool, err error) {
-	v, err := s.look(ctx, "type", p)
-	if err != nil {
-		return false, err
+func (s *Server) ready(ctx context.Context, p Pane, c Client, stands func(box) bool) (v view, left bool, err error) {
+	if v, err = s.look(ctx, "type", p); err == nil {
+		left, err = s.judge(v, c, stands)
 	}
-	return s.judge(v, c, stands)
+	return v, left, err
 }
 
 func (s *Server) judge(v view, c Client, stands func(box) bool) (left bool, err error) {
@@ -132,39 +152,28 @@ func (s *Server) judge(v view, c Client, stands func(box) bool) (left bool, err 
 }
 
 // paste puts the text into the input box, or leaves all as it is.
-func (s *Server) paste(ctx context.Context, p Pane, c Client, text string, check func(context.Context) error) error {
-	buffer := "sm-" + rand.Text() // buffers belong to the whole server, and to everybody
-	if _, err := s.run(ctx, p.Socket, text, "load-buffer", "-b", buffer, "-"); err != nil {
-		// It may have been loaded all the same, when no answer came in time.
-		return errors.Join(failed("type", p, err), s.drop(ctx, p, buffer))
-	}
+func (s *Server) paste(ctx context.Context, p Pane, c Client, text string, check func(context.Context) error) (view, error) {
 	asked := false
 	for range attempts {
-		v, err := s.look(ctx, "type", p)
-		if err == nil {
-			_, err = s.judge(v, c, nil)
-		}
+		v, _, err := s.ready(ctx, p, c, nil)
 		if err == nil && !asked {
 			asked, err = true, ask(ctx, check)
 		}
 		if err != nil {
-			return errors.Join(err, s.drop(ctx, p, buffer))
+			return view{}, err
 		}
-		// One command to tmux, which nothing can come between, nor the end of ctx: then it
-		// would not be known what it did. What it prints tells whether the guard held.
-		out, err := s.run(context.WithoutCancel(ctx), p.Socket, "", "if-shell", "-F", "-t", v.Pane.ID, v.guard(),
-			fmt.Sprintf("paste-buffer -p -r -d -b %s -t %s ; display-message -p done", buffer, v.Pane.ID))
-		if err != nil {
-			e := failed("type", p, err)
-			e.Pasted = true // it may have come about, say when no answer came in time
-			return errors.Join(e, s.drop(ctx, p, buffer))
-		}
-		if strings.TrimSpace(out) == "done" {
-			return nil
+		// The end of ctx would cut it off, and it would not be known what it did.
+		done, err := s.act(context.WithoutCancel(ctx), v, pasted(text), v.still(c))
+		if done || err != nil {
+			return v, err
 		}
 	}
-	unclear := &Error{Op: "type", Pane: p, Reason: ReasonUnclear, Err: errors.New("the screen keeps changing")}
-	return errors.Join(unclear, s.drop(ctx, p, buffer))
+	return view{}, &Error{Op: "type", Pane: p, Reason: ReasonUnclear, Err: errors.New("the screen keeps changing")}
+}
+
+// still asks once more whether keys go to the client: the last thing before the act.
+func (v view) still(c Client) func() error {
+	return func() error { return v.verify("type", c) }
 }
 
 // drop deletes a buffer that was not pasted. There is nothing to say when it, or the
@@ -178,8 +187,8 @@ func (s *Server) drop(ctx context.Context, p Pane, buffer string) error {
 	return fmt.Errorf("delete buffer %s: %w: delete it with tmux delete-buffer", buffer, err)
 }
 
-// enter waits until the box shows the text and presses Enter. What comes to nothing is
-// left as it is, for it may be a human's by now.
+// enter waits until the box shows the text and presses Enter. An Error with Pasted is of
+// an Enter that may have come about; after any other there was none.
 func (s *Server) enter(ctx context.Context, p Pane, c Client, text string, left bool) error {
 	deadline := time.Now().Add(s.echo)
 	for pause := firstPause; ; pause = min(pause*5/4, longestPause) {
@@ -194,17 +203,15 @@ func (s *Server) enter(ctx context.Context, p Pane, c Client, text string, left 
 			err = s.refuse(v, "type", ReasonNone)
 		}
 		if err == nil {
-			out, failure := s.run(ctx, p.Socket, "", "if-shell", "-F", "-t", v.Pane.ID, v.guard(),
-				fmt.Sprintf("send-keys -t %s Enter ; display-message -p done", v.Pane.ID))
-			switch {
-			case failure != nil: // it may have come about: never a second time
-				return failed("type", p, failure)
-			case strings.TrimSpace(out) == "done":
-				return nil
+			done := false
+			if done, err = s.act(ctx, v, pressed("Enter"), v.still(c)); done || PastedIn(err) {
+				return err // never a second time
 			}
+		}
+		if err == nil {
 			err = &Error{Op: "type", Pane: p, Reason: ReasonUnclear, Err: errors.New("the screen keeps changing")}
 		}
-		if ReasonOf(err).Final() || time.Now().After(deadline) {
+		if r := ReasonOf(err); r.Final() || r.away() || time.Now().After(deadline) {
 			return err
 		}
 		time.Sleep(pause)
@@ -231,6 +238,9 @@ func (v view) shows(text string, left bool) error {
 		now := b.shows(text, left)
 		if now == ReasonNone {
 			now = below(v.screen.Rows[b.bottom+1:])
+		}
+		if now == ReasonNone && !b.cursorIn(v.screen) {
+			now = ReasonUnclear
 		}
 		if now == ReasonNone {
 			return nil

@@ -1,22 +1,11 @@
 package tmux
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 )
-
-// Verify says that the pane takes keys and that they go to the client: nil, or an Error
-// with the reason why not. It does not look at the screen: see [Server.Ready].
-func (s *Server) Verify(ctx context.Context, p Pane, c Client) error {
-	state, err := s.Inspect(ctx, p)
-	if err != nil {
-		return err
-	}
-	return state.verify("verify", c)
-}
 
 // verify judges the state of a pane together with that of the client's process.
 func (s State) verify(op string, c Client) error {
@@ -47,8 +36,13 @@ func (s State) unfit() Reason {
 	return ReasonNone
 }
 
-// holds says whether the client is in the pane, and in front there.
+// holds says whether the client is in the pane, in front there, and reads keys. What can
+// change from one moment to the next comes last.
 func (s State) holds(c Client) (Reason, error) {
+	line, err := ancestry(c.PID)
+	if err != nil {
+		return reasonOfProcess(err), err
+	}
 	p, err := readProcess(c.PID)
 	if err != nil {
 		return reasonOfProcess(err), err
@@ -58,24 +52,23 @@ func (s State) holds(c Client) (Reason, error) {
 		return ReasonReused, fmt.Errorf("process %d started at %s, not at %s", c.PID, p.start, c.Start)
 	case p.ended(): // and nobody has asked how
 		return ReasonGone, fmt.Errorf("process %d has ended", c.PID)
-	}
-	line, err := ancestry(c.PID)
-	if err != nil {
-		return reasonOfProcess(err), err
-	}
-	if !slices.Contains(line, s.PID) {
+	case !slices.Contains(line, s.PID):
 		return ReasonReused, fmt.Errorf("process %d does not descend from the pane's %d", c.PID, s.PID)
 	}
-	tty, err := deviceOf(s.TTY)
+	tty, err := readTerminal(s.TTY)
 	switch {
 	case err != nil:
 		return ReasonUnknown, err
-	case p.tty != tty: // a client in the background has a terminal of its own
+	case p.tty != tty.device: // a client in the background has a terminal of its own
 		return ReasonForeground, fmt.Errorf("the terminal of process %d is not %s", c.PID, s.TTY)
 	case p.stopped():
 		return ReasonStopped, nil
 	case p.group != p.front:
 		return ReasonForeground, nil
+	case p.ending():
+		return ReasonEnding, fmt.Errorf("process %d is in exit", c.PID)
+	case !tty.raw(): // the kernel would show the text itself, and keep it for the shell
+		return ReasonEnding, fmt.Errorf("%s is not in raw mode", s.TTY)
 	}
 	return ReasonNone, nil
 }

@@ -16,7 +16,7 @@ import (
 
 func TestParseStat(t *testing.T) {
 	const rest = " S 10 20 30 34817 40 4194304 1 2 3 4 5 6 7 8 20 0 1 0 123456 1000 200"
-	want := process{state: 'S', parent: 10, group: 20, tty: device(136, 1), front: 40, start: "123456"}
+	want := process{state: 'S', parent: 10, group: 20, tty: device(136, 1), front: 40, start: "123456", flags: 0x400000}
 	for _, c := range []struct {
 		name, stat string
 		want       process
@@ -24,7 +24,7 @@ func TestParseStat(t *testing.T) {
 	}{
 		{"plain", "7 (claude)" + rest + "\n", want, false},
 		{"a name with brackets and blanks", "7 (a) R 1 (b c)" + rest, want, false},
-		{"terminal 300", "7 (a)" + strings.Replace(rest, "34817", "1083436", 1), process{'S', 10, 20, device(136, 300), 40, "123456"}, false},
+		{"terminal 300", "7 (a)" + strings.Replace(rest, "34817", "1083436", 1), process{state: 'S', parent: 10, group: 20, tty: device(136, 300), front: 40, start: "123456", flags: 0x400000}, false},
 		{"cut", "7 (a) S 10 20", process{}, true},
 		{"nothing", "", process{}, true},
 		{"words", "7 (a)" + strings.Replace(rest, "34817", "tty", 1), process{}, true},
@@ -35,6 +35,40 @@ func TestParseStat(t *testing.T) {
 				t.Errorf("parseStat = %+v, %v, want %+v", got, err, c.want)
 			}
 		})
+	}
+}
+
+func TestEndingProcess(t *testing.T) {
+	const rest = " S 10 20 30 34817 40 %FLAGS 1 2 3 4 5 6 7 8 20 0 1 0 123456 1000 200 18446744073709551615 1 1 0 0 0 %SIGNAL 0 4096 0"
+	for _, c := range []struct {
+		flags, signal string
+		want          bool
+	}{
+		{"4194304", "0", false},
+		{"4194308", "0", true},    // PF_EXITING
+		{"4194304", "256", true},  // SIGKILL
+		{"4194304", "512", false}, // SIGUSR1
+	} {
+		p, err := parseStat([]byte("7 (a)" + strings.NewReplacer("%FLAGS", c.flags, "%SIGNAL", c.signal).Replace(rest)))
+		if err != nil || p.ending() != c.want {
+			t.Errorf("flags %s, signal %s: ending = %v, %v, want %v", c.flags, c.signal, p.ending(), err, c.want)
+		}
+	}
+}
+
+// A client that has given its terminal back, and has not ended yet.
+func TestVerifyLineMode(t *testing.T) {
+	r := newRig(t, Options{})
+	sh := r.startShell("shell")
+	a := sh.run()
+	a.leave("leave 1500 linger")
+	a.reaches(ReasonEnding)
+	if err := a.typed(testText); ReasonOf(err) != ReasonEnding || PastedIn(err) {
+		t.Errorf("Type = %v", err)
+	}
+	a.ended()
+	if got := sh.line(); got != "" {
+		t.Errorf("%q is left on the shell's line", got)
 	}
 }
 
@@ -155,11 +189,11 @@ func TestVerifyTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := State{Pane: Pane{"/s", 1, "%1"}, PID: os.Getpid(), TTY: "/dev/null"}
+	s := State{Pane: Pane{"/s", 1, "%1"}, PID: os.Getpid(), TTY: "/dev/ptmx"}
 	if err := s.verify("verify", Client{os.Getpid(), self.start}); ReasonOf(err) != ReasonForeground {
 		t.Errorf("verify = %v", err)
 	}
-	for _, tty := range []string{"", "/dev/nothing", t.TempDir()} {
+	for _, tty := range []string{"", "/dev/nothing", "/dev/null", t.TempDir()} {
 		s.TTY = tty
 		if err := s.verify("verify", Client{os.Getpid(), self.start}); ReasonOf(err) == ReasonNone {
 			t.Errorf("verify of terminal %q succeeds", tty)
@@ -321,16 +355,6 @@ func TestFind(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"%0", a.pane.ID}, ids); diff != "" {
 		t.Errorf("panes (-want +got):\n%s", diff)
-	}
-	pane, err := r.PaneOf(t.Context(), r.socket, a.client.PID)
-	if err != nil || pane != a.pane {
-		t.Errorf("PaneOf = %v, %v, want %v", pane, err, a.pane)
-	}
-	if _, err := r.PaneOf(t.Context(), r.socket, os.Getpid()); ReasonOf(err) != ReasonGone {
-		t.Errorf("PaneOf this process = %v", err)
-	}
-	if _, err := r.PaneOf(t.Context(), r.socket, 1<<30); ReasonOf(err) != ReasonGone {
-		t.Errorf("PaneOf nobody = %v", err)
 	}
 	if _, err := r.Find(t.Context(), r.socket+"x"); ReasonOf(err) != ReasonGone {
 		t.Errorf("Find without a server = %v", err)

@@ -36,7 +36,7 @@ type Session struct {
 	IsCompacting   bool    `json:"is_compacting"`
 	IsIdle         bool    `json:"is_idle"`
 	IsActive       bool    `json:"is_active"`
-	State          string  `json:"state"` // what the client's registry says, else busy, idle, or quiet after 10 minutes without a record
+	State          string  `json:"state"` // left, ended, what the client's registry says, else busy, idle, or quiet after 10 minutes without a record
 	LastHandoff    *string `json:"last_handoff_path"`
 	// Compactions happened in this session; Inherited stand in its file but
 	// happened in another.
@@ -49,13 +49,21 @@ type Session struct {
 	CrossCheck  string `json:"cross_check"`
 	// ContextSource is where tokens_used comes from: transcript, statusline or estimate.
 	ContextSource string `json:"context_source"`
+	// ClearedTokens is how many tokens of tool results were left out of the newest request:
+	// the client adds them to tokens_used when it decides whether to compact.
+	ClearedTokens int64 `json:"cleared_tokens"`
 	// ThresholdTokens is the size at which the client compacts, null while unknown;
-	// ForecastTurns and ForecastSeconds say how far that is, with the range in which it
+	// ThresholdSource is configured, seen, assumed, or "" while unknown; ForecastTurns and ForecastSeconds say how far that is, with the range in which it
 	// lies four times out of five.
 	ThresholdTokens *int64    `json:"compaction_threshold_tokens"`
+	ThresholdSource string    `json:"compaction_threshold_source"`
 	Forecast        *Forecast `json:"forecast"`
 	Enabled         bool      `json:"enabled"` // notices are said
 	Queued          int       `json:"queued_messages"`
+	// HooksSeen says that a hook of the present session has come; WaitForHooks counts those
+	// of the queued messages that wait until one does.
+	HooksSeen    bool `json:"hooks_seen"`
+	WaitForHooks int  `json:"messages_waiting_for_hooks"`
 	// Handoff is the state of the one that is under way, Brake what keeps the agent from
 	// another: breaker, futile; "" for none.
 	Handoff    string     `json:"handoff"`

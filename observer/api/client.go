@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -27,7 +25,7 @@ const answerWithin = 10 * time.Second
 // asked for may have been done.
 var ErrSilent = errors.New("the observer does not answer; see whether it is stopped, and what became of this before you repeat it")
 
-// ErrNoObserver says that nothing answers on any of the sockets.
+// ErrNoObserver says that nothing of this user answers on any of the sockets.
 var ErrNoObserver = errors.New("no observer is running; start it with 'sm observe'")
 
 // StatusError is an answer that is not a success, with the observer's own words.
@@ -43,24 +41,9 @@ type Client struct {
 	http http.Client
 }
 
-// NewClient makes a client that tries the sockets in turn, at each request.
+// NewClient makes a client that tries the sockets in turn, at each request, as [Dial] does.
 func NewClient(sockets []string) *Client {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		var odd []error
-		for _, path := range sockets {
-			conn, err := new(net.Dialer).DialContext(ctx, "unix", path)
-			if err == nil {
-				return conn, nil
-			}
-			if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) {
-				odd = append(odd, err)
-			}
-		}
-		if len(odd) == 0 {
-			return nil, ErrNoObserver
-		}
-		return nil, errors.Join(odd...)
-	}
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return Dial(ctx, sockets) }
 	return &Client{http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}, Timeout: answerWithin}}
 }
 
@@ -111,13 +94,6 @@ func (c *Client) Messages(ctx context.Context, id string) (Messages, error) {
 func (c *Client) Send(ctx context.Context, id string, m NewMessage) (Message, error) {
 	var out Message
 	err := c.ask(ctx, http.MethodPost, "/sessions/"+segment(id)+"/messages", m, &out)
-	return out, err
-}
-
-// CancelMessage takes a message back that nobody can have read.
-func (c *Client) CancelMessage(ctx context.Context, id, message string) (Message, error) {
-	var out Message
-	err := c.ask(ctx, http.MethodDelete, "/sessions/"+segment(id)+"/messages/"+segment(message), nil, &out)
 	return out, err
 }
 
@@ -190,6 +166,9 @@ func (c *Client) do(req *http.Request, answer any) error {
 	if err != nil {
 		if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
 			return ErrSilent
+		}
+		if foreign, is := errors.AsType[*ForeignError](err); is {
+			return foreign
 		}
 		if errors.Is(err, ErrNoObserver) {
 			return ErrNoObserver

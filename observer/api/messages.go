@@ -39,19 +39,25 @@ type Message struct {
 	ID  string `json:"id"`
 	Ref string `json:"ref,omitempty"` // the sender's own id
 	// Kind and Key are those of a notice.
-	Kind      string     `json:"kind,omitempty"`
-	Key       string     `json:"key,omitempty"`
-	To        string     `json:"to"`
-	From      string     `json:"from,omitempty"`
-	Mode      string     `json:"delivery_mode"`
-	Text      string     `json:"text"`   // the first 80 characters once it has ended
-	Status    string     `json:"status"` // waiting, offered, confirmed, unconfirmed, expired, withdrawn, refused
+	Kind   string `json:"kind,omitempty"`
+	Key    string `json:"key,omitempty"`
+	To     string `json:"to"`
+	From   string `json:"from,omitempty"`
+	Mode   string `json:"delivery_mode"`
+	Text   string `json:"text"`   // the first 80 characters once it has ended
+	Status string `json:"status"` // waiting, offered, confirmed, unconfirmed, expired, withdrawn, refused
+	// WaitsFor is WaitsForHooks, or "" where nothing but the moment is missing.
+	WaitsFor  string     `json:"waits_for,omitempty"`
 	Via       string     `json:"via,omitempty"`
 	Offers    int        `json:"offers"`
 	MadeAt    time.Time  `json:"made_at"`
 	OfferedAt *time.Time `json:"offered_at"`
 	EndedAt   *time.Time `json:"ended_at"`
 }
+
+// WaitsForHooks marks a message that waits until a hook of the agent's present session has
+// come: none has, and its text is not typed whole (delivery.type_texts).
+const WaitsForHooks = "hooks"
 
 // Messages is the answer of GET /messages and GET /sessions/{id}/messages, oldest
 // first.

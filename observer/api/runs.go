@@ -36,6 +36,9 @@ type Run struct {
 	// arguments allow one. A run that does not say so, as of an older version, is taken for one that can while a restart
 	// is left.
 	CanRestart bool
+	// Restarting is the rotation that is being carried out: its client is being ended, or has ended and the next one is
+	// not there yet; "" for none. Older versions do not say so; between two clients they have no Client either.
+	Restarting string
 	// Handled is the rotation of the last instruction that was dealt with, Outcome what became of it, Reason in a
 	// line why it was not carried out. They are said again until a poll with them was answered.
 	Handled, Outcome, Reason string
@@ -47,6 +50,9 @@ func (r Run) Query() url.Values {
 		"client": {strconv.Itoa(r.Client)}, "start": {r.Start},
 		"restarts_left": {strconv.Itoa(r.RestartsLeft)}, "can_restart": {strconv.FormatBool(r.CanRestart)},
 	}
+	if r.Restarting != "" {
+		q.Set("restarting", r.Restarting)
+	}
 	if r.Handled != "" {
 		q.Set("handled", r.Handled)
 		q.Set("outcome", r.Outcome)
@@ -57,7 +63,7 @@ func (r Run) Query() url.Values {
 
 // ParseRun reads what Query makes. Members that are missing are zero, but for can_restart: see [Run].
 func ParseRun(q url.Values) (r Run, err error) {
-	r = Run{Start: q.Get("start"), Handled: q.Get("handled"), Outcome: q.Get("outcome"), Reason: q.Get("reason")}
+	r = Run{Start: q.Get("start"), Restarting: q.Get("restarting"), Handled: q.Get("handled"), Outcome: q.Get("outcome"), Reason: q.Get("reason")}
 	for _, n := range []struct {
 		name string
 		to   *int

@@ -17,6 +17,7 @@ func TestRunQueryRoundTrip(t *testing.T) {
 		{},
 		{Client: 4711, Start: "123456", RestartsLeft: 10},
 		{Client: 4711, Start: "123456", RestartsLeft: 10, CanRestart: true},
+		{RestartsLeft: 9, CanRestart: true, Restarting: "ro-1"},
 		{Client: 4711, Start: "123456", RestartsLeft: 10, Handled: "ro-2", Outcome: OutcomeRefused, Reason: "leave --print out"},
 		{Client: 4711, Start: "123456", Handled: "ro-1 & 2", Outcome: OutcomeExhausted, Reason: "no restart is left; a=b"},
 	} {

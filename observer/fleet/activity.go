@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -9,14 +10,10 @@ import (
 	"sm/transcript"
 )
 
-// Activity tells which agents have begun or ceased to be at work, since the last call.
+// Activity tells which agents have begun or ceased to be at work, since the last call. Of
+// those that nothing but their transcript tells of, they are the newest atWorkMost.
 func (f *Fleet) Activity(now time.Time) (events []alerts.Event) {
-	on := map[string]bool{}
-	for r := range f.rows() {
-		if f.live(&r, now) {
-			on[f.seatOf(&r)] = true
-		}
-	}
+	on := f.atWork(now)
 	tell := func(id string, live bool) {
 		events = append(events, alerts.Event{Kind: alerts.EventActive, Agent: alerts.AgentID(id), At: now, On: live})
 	}
@@ -34,25 +31,89 @@ func (f *Fleet) Activity(now time.Time) (events []alerts.Event) {
 	return events
 }
 
+// atWorkMost bounds for how many sessions it is believed that they are at work only since
+// their transcripts are fresh. Of a restored backup all are, and what is kept of an agent at
+// work takes several times the memory of a session at rest.
+const atWorkMost = 2000
+
+// atWork finds the agents at work.
+func (f *Fleet) atWork(now time.Time) map[string]bool {
+	on := map[string]bool{}
+	var others newest
+	for r := range f.rows() {
+		known := r.of != nil || len(f.clients) > 0 && f.clients[r.session()].PID != 0
+		switch {
+		case !known && !others.room(lastWritten(r.s.own[0])): // of very many most end here
+		case !f.live(&r, now):
+		case known:
+			on[f.seatOf(&r)] = true
+		default:
+			others.add(silent{lastWritten(r.s.own[0]), f.seatOf(&r)})
+		}
+	}
+	others.cut()
+	for _, s := range others.list {
+		on[s.id] = true
+	}
+	return on
+}
+
+// silent is a session that is known from its transcript alone.
+type silent struct {
+	last transcript.Instant
+	id   string
+}
+
+// newest keeps the atWorkMost that wrote last; of equal ones the first by id. It holds up
+// to twice as many, so that to sort them all is not needed.
+type newest struct {
+	list []silent
+	from transcript.Instant // what wrote before it has no room, once there are enough
+}
+
+func (n *newest) room(last transcript.Instant) bool { return n.from == 0 || last >= n.from }
+
+func (n *newest) add(s silent) {
+	if n.list = append(n.list, s); len(n.list) == 2*atWorkMost {
+		n.cut()
+	}
+}
+
+func (n *newest) cut() {
+	if len(n.list) <= atWorkMost {
+		return
+	}
+	slices.SortFunc(n.list, func(a, b silent) int {
+		return cmp.Or(cmp.Compare(b.last, a.last), cmp.Compare(a.id, b.id))
+	})
+	n.list = n.list[:atWorkMost]
+	n.from = n.list[atWorkMost-1].last
+}
+
+// lastWritten is when a session last wrote: by its newest record or by its file.
+func lastWritten(x *file) transcript.Instant {
+	return max(x.Session.Active, transcript.Instant(x.Cursor.Modified), transcript.Instant(-x.Cursor.Modified))
+}
+
 // live says whether the agent that sits there is at work, as views do: many are asked
 // often, and few are.
 func (f *Fleet) live(r *row, now time.Time) bool {
-	last := transcript.Instant(0)
 	if r.s != nil {
 		if id, sits := f.agentOf(r.s); !sits || id == "" {
 			return false
 		}
-		x := r.s.own[0]
-		last = max(x.Session.Active, transcript.Instant(x.Cursor.Modified), transcript.Instant(-x.Cursor.Modified))
-		if len(f.clients) > 0 && f.clients[r.s.key].PID != 0 {
-			return true
-		}
+	}
+	return len(f.clients) > 0 && f.clients[r.session()].PID != 0 || f.lately(r, now) && !f.ended(r)
+}
+
+// lately says whether a row was heard of no longer ago than ActiveFor.
+func (f *Fleet) lately(r *row, now time.Time) bool {
+	last := transcript.Instant(0)
+	if r.s != nil {
+		last = lastWritten(r.s.own[0])
 	}
 	if a := r.of; a != nil {
 		last = max(last, a.Spoke, a.Hooked)
-		if r.s == nil && f.clients[a.Session].PID != 0 {
-			return true
-		}
 	}
 	return now.Sub(last.Time()) <= f.options.ActiveFor
 }
@@ -126,6 +187,10 @@ func (f *Fleet) Forget(agent alerts.AgentID) bool {
 // skew is how far stamps may lie in the future before the clock counts as set back.
 const skew = transcript.Instant(30 * time.Second)
 
+// Clock takes note of the time, before what has just been read is applied: a record that
+// is stamped later counts as written now.
+func (f *Fleet) Clock(now time.Time) { f.clock(transcript.InstantOf(now)) }
+
 // clock takes note of the time. Where it was set back, what was stamped later than now
 // counts as stamped now: or else nothing that happens from now on would count as newer.
 func (f *Fleet) clock(now transcript.Instant) {
@@ -136,13 +201,16 @@ func (f *Fleet) clock(now transcript.Instant) {
 	}
 	f.newest = now
 	for id, a := range f.agents {
-		for _, t := range []*transcript.Instant{&a.Since, &a.Spoke, &a.Hooked, &a.Begun, &a.Sample.At} {
+		for _, t := range []*transcript.Instant{&a.Since, &a.Spoke, &a.Hooked, &a.Begun, &a.Carried, &a.Ended, &a.Sample.At} {
 			*t = min(*t, now)
 		}
 		f.changed.agent(id)
 	}
 	for id, t := range f.prompted {
 		f.prompted[id] = min(t, now)
+	}
+	for id, t := range f.gone {
+		f.gone[id] = min(t, now)
 	}
 }
 

@@ -79,7 +79,7 @@ func (l ledger) Owner(message transcript.Key) (transcript.Key, bool) {
 func stored(f *Fleet) Stored {
 	s := Stored{Created: f.created.Time(), Settled: true, Counters: f.Counters()}
 	for _, x := range f.files {
-		s.Files = append(s.Files, x.File)
+		s.Files = append(s.Files, x.stored())
 	}
 	for _, seat := range f.seats {
 		s.Seats = append(s.Seats, *seat)

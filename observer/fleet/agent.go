@@ -23,6 +23,9 @@ type Agent struct {
 	// Resumed is the session that a SessionStart named which need not be the one that
 	// begins: after a fork it is the old one.
 	Resumed string
+	// Carried is when a SessionStart last told of a fork or a resume: the session that
+	// follows begins with the context of another.
+	Carried transcript.Instant
 	// Registered agents were made known by name, not by a signal.
 	Registered bool
 	// Host is the agent that has started this one's client, which has inherited its
@@ -34,15 +37,27 @@ type Agent struct {
 	Tmux   string
 	Server int
 	Pane   string
-	// PID and Start name the client's process, 0 and "" while unknown.
+	// PID and Start name the client's process, 0 and "" while unknown. Runs says that it
+	// was seen to run on this machine, and has not been seen to have ended.
 	PID   int
 	Start string
+	Runs  bool
+	// Ended is when the client of this session ended, by its last hook or because its
+	// process was found to be gone; 0 for a client that may run. What is heard of the
+	// session later shows that another client has taken it up.
+	Ended transcript.Instant
 	// Window is the size that the status line told of this session's, 0 for none.
 	Window int64
+	// Told is what its client was told about compacting by itself, nil for nothing. What
+	// it points to never changes.
+	Told *transcript.AutoCompact
 	// Sample is the newest report of the status line that may count, Spoke the time of
 	// the newest at all, Hooked that of the newest hook.
 	Sample        Sample
 	Spoke, Hooked transcript.Instant
+	// HookedIn is the session in which the newest hook has come, "" for none: whether hooks
+	// work may change with each session.
+	HookedIn string
 	// CWD is the folder that its client was started in, "" while no hook has told.
 	CWD string
 	// Begun is when its session began or was taken up again, by the newest SessionStart.
@@ -60,7 +75,7 @@ type News struct {
 	// Renamed agents have another id from now on; the events are under the new one.
 	Renamed []Renamed
 	// Lessons are sizes at which clients compacted in the history of a first start.
-	Lessons []Lesson
+	Lessons []alerts.Learned
 }
 
 // Heard is a text that reached an agent, by its transcript.
@@ -73,12 +88,6 @@ type Heard struct {
 // Renamed says that an agent that was known by its session alone has turned out to be
 // another.
 type Renamed struct{ From, To alerts.AgentID }
-
-// Lesson is the context size at which a client compacted by itself.
-type Lesson struct {
-	Model             string
-	Window, PreTokens int64
-}
 
 func (n *News) add(m News) {
 	n.Events = append(n.Events, m.Events...)
@@ -105,7 +114,10 @@ func (f *Fleet) sitting(s *session) *Agent {
 	if s == nil || s.seat == nil {
 		return nil
 	}
-	return f.sittingIn(s.key)
+	if a := f.agents[s.seat.Agent]; a != nil && a.Session == s.key {
+		return a
+	}
+	return nil
 }
 
 // sittingIn is sitting by the session's key.
@@ -128,6 +140,7 @@ func (f *Fleet) agent(id string) *Agent {
 	if seat := f.seats[id]; seat != nil && seat.Agent == id {
 		a.Session, a.Label, a.Counted = id, seat.Label, seat.Counted
 		f.runs(a, process{seat.PID, seat.ProcStart})
+		a.Ended = f.gone[id]
 	}
 	f.agents[id] = a
 	f.changed.agent(id)

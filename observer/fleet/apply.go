@@ -39,7 +39,13 @@ func (f *Fleet) Apply(c transcript.Change) (n News) {
 	}
 	f.sit(x)
 	if c.Whole {
-		x.Inherited, x.Copies, x.Known = Inherited{}, nil, nil
+		x.ahead, x.told = 0, 0
+	}
+	f.temper(x, c.Entries)
+	if c.Whole {
+		if x.extra != nil {
+			*x.extra = extra{Key: x.extra.Key}
+		}
 		c.Messages = once(c.Messages)
 	}
 	for i := range c.Messages {
@@ -54,7 +60,7 @@ func (f *Fleet) Apply(c transcript.Change) (n News) {
 			known = append(known, c.Compactions[i])
 		}
 	}
-	x.Inherited.clamp(&x.Session)
+	x.clamp()
 	if x.sub {
 		return n
 	}
@@ -77,14 +83,16 @@ func (f *Fleet) place(c *transcript.Change) (x *file, was transcript.Session) {
 	x.Cursor, x.Name, x.Parent, x.Session = c.Cursor, c.Name, c.Parent, c.Session
 	switch sub := isSubagent(c.Name, c.Parent); {
 	case sub && c.Alone:
-		x.sub, x.Key = false, cmp.Or(x.Key, path)
+		x.sub = false
+		x.setKey(cmp.Or(x.also().Key, path))
 	case sub || isUUID(c.Name):
-		x.sub, x.Key = sub, ""
+		x.sub = sub
+		x.setKey("")
 	default:
 		x.sub = false
 	}
 	f.files[path] = x
-	f.share(&x.File)
+	f.share(x)
 	f.attach(x)
 	return x, was
 }
@@ -97,8 +105,8 @@ func (f *Fleet) moved(from, to string) *file {
 		return nil
 	}
 	f.drop(to) // what was there has been overwritten
-	if !x.sub && x.Key == "" {
-		x.Key = x.of.key
+	if !x.sub && x.also().Key == "" {
+		x.setKey(x.of.key)
 	}
 	delete(f.files, from)
 	f.changed.file(from)
@@ -124,10 +132,16 @@ func (x *file) key() string {
 		return x.Parent
 	case x.sub:
 		return x.Session.ID
-	case x.Key == "" && isUUID(x.Name):
+	case x.also().Key == "" && isUUID(x.Name):
 		return x.Name
 	}
-	return cmp.Or(x.Key, x.Cursor.Path)
+	return cmp.Or(x.also().Key, x.Cursor.Path)
+}
+
+func (x *file) setKey(key string) {
+	if x.also().Key != key {
+		x.more().Key = key
+	}
 }
 
 // attach puts a file with its session, after each change.
@@ -145,13 +159,16 @@ func (f *Fleet) attach(x *file) {
 		}
 		x.of = s
 		if x.sub {
-			i, _ := slices.BinarySearchFunc(s.subs, x, byName)
-			s.subs = slices.Insert(s.subs, i, x)
+			if s.side == nil {
+				s.side = &subagents{}
+			}
+			i, _ := slices.BinarySearchFunc(s.side.list, x, byName)
+			s.side.list = slices.Insert(s.side.list, i, x)
 		} else {
 			s.own = append(s.own, x)
 		}
 	}
-	if x.sub {
+	if x.sub && s.side != nil {
 		s.side.stale = true
 	} else if len(s.own) > 1 {
 		slices.SortFunc(s.own, newestFirst)
@@ -160,10 +177,15 @@ func (f *Fleet) attach(x *file) {
 
 func (f *Fleet) detach(x *file) {
 	s, same := x.of, func(y *file) bool { return x == y }
-	s.own, s.subs = slices.DeleteFunc(s.own, same), slices.DeleteFunc(s.subs, same)
-	s.side.stale = true
+	s.own = slices.DeleteFunc(s.own, same)
+	if s.side != nil {
+		s.side.list, s.side.stale = slices.DeleteFunc(s.side.list, same), true
+		if len(s.side.list) == 0 {
+			s.side = nil
+		}
+	}
 	x.of = nil
-	if len(s.own)+len(s.subs) == 0 {
+	if len(s.own) == 0 && s.side == nil {
 		delete(f.sessions, s.key)
 	}
 }
@@ -178,7 +200,7 @@ func byName(a, b *file) int { return strings.Compare(a.Name, b.Name) }
 
 // share lets strings that say the same be the same, for most sessions differ in
 // nothing but path and id.
-func (f *Fleet) share(x *File) {
+func (f *Fleet) share(x *file) {
 	if rest, ok := strings.CutSuffix(x.Cursor.Path, ".jsonl"); ok && strings.HasSuffix(rest, x.Name) {
 		x.Name = rest[len(rest)-len(x.Name):]
 	}

@@ -46,13 +46,13 @@ func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
 		if first { // known: read again, or in another copy of the same file
 			x.know(m.ID)
 		}
-		if slices.Contains(x.Known, m.ID) {
+		if slices.Contains(x.also().Known, m.ID) {
 			return
 		}
 	case !x.sub && owner == transcript.Join(mine, subagentsOwner):
 		return // a subagent's file was read sooner; it has counted there
 	default:
-		x.Inherited.message(m, first)
+		x.more().Inherited.message(m, first)
 		return
 	}
 	if counts {
@@ -66,10 +66,11 @@ func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
 const knownMost = 8
 
 func (x *file) know(message transcript.Key) {
-	if len(x.Known) == knownMost {
-		x.Known = slices.Delete(x.Known, 0, 1)
+	e := x.more()
+	if len(e.Known) == knownMost {
+		e.Known = slices.Clone(e.Known[1:]) // what is being stored keeps the other one
 	}
-	x.Known = append(x.Known, message)
+	e.Known = append(e.Known, message)
 }
 
 func (in *Inherited) message(m *transcript.Message, first bool) {
@@ -85,9 +86,13 @@ func (in *Inherited) message(m *transcript.Message, first bool) {
 
 // clamp keeps what was inherited within what there is: a compaction may change its
 // trigger when its boundary arrives after its summary.
-func (in *Inherited) clamp(s *transcript.Session) {
+func (x *file) clamp() {
+	if x.extra == nil {
+		return
+	}
+	in := &x.extra.Inherited
 	for i := range in.Compactions {
-		in.Compactions[i] = min(in.Compactions[i], s.Compactions[i])
+		in.Compactions[i] = min(in.Compactions[i], x.Session.Compactions[i])
 	}
 }
 
@@ -107,9 +112,9 @@ func (f *Fleet) compaction(x *file, e *transcript.Compaction, room *int, counts 
 	f.register(e, owner)
 	switch {
 	case owner != mine:
-		if !slices.Contains(x.Copies, e.Key) {
-			x.Copies = append(x.Copies, e.Key)
-			x.Inherited.Compactions[e.Trigger]++
+		if more := x.more(); !slices.Contains(more.Copies, e.Key) {
+			more.Copies = append(more.Copies, e.Key)
+			more.Inherited.Compactions[e.Trigger]++
 		}
 	case !claimed && *room > 0:
 		*room--

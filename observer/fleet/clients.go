@@ -55,6 +55,18 @@ func (f *Fleet) Clients(cs []Client) (n News) {
 	return n
 }
 
+// ClientVersion is the version of the client that a session runs in: by the client's
+// registry, else by the newest record that names one; "" while neither does.
+func (f *Fleet) ClientVersion(session string) string {
+	if version := f.clients[session].Version; version != "" {
+		return version
+	}
+	if s := f.sessions[session]; s != nil && len(s.own) > 0 {
+		return s.own[0].Session.Version
+	}
+	return ""
+}
+
 // atPrompt is the status of a client that waits for its user.
 const atPrompt = "idle"
 
@@ -87,6 +99,7 @@ func (f *Fleet) hold(p process, id string, at transcript.Instant) (n News) {
 	delete(f.holders, process{seat.PID, seat.ProcStart}) // one process at a time
 	seat.PID, seat.ProcStart = p.pid, p.start
 	f.holders[p] = id
+	delete(f.gone, id)
 	f.changed.seat(id)
 	return n
 }

@@ -164,7 +164,7 @@ func TestTake(t *testing.T) {
 		t.Errorf("in memory: %d messages, %d compactions", len(f.messages), len(f.claims))
 	}
 	last, ok := f.Take()
-	if d := cmp.Diff(Delta{Number: 3, Settled: true, Files: []File{f.files[p.path].File}, Messages: last.Messages, Counters: last.Counters}, last); d != "" || len(last.Messages) != 1 {
+	if d := cmp.Diff(Delta{Number: 3, Settled: true, Files: []File{f.files[p.path].stored()}, Messages: last.Messages, Counters: last.Counters}, last); d != "" || len(last.Messages) != 1 {
 		t.Errorf("%v (-want +got):\n%s", ok, d)
 	}
 	disk.put(last)

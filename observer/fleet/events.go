@@ -22,6 +22,7 @@ func (f *Fleet) tell(x *file, was transcript.Session, c *transcript.Change, mine
 		sits = false // a copy
 	}
 	a := f.sitting(x.of)
+	was.Version = x.Session.Version
 	t := teller{f: f, id: id, a: a, x: x, seen: was, mine: mine}
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Text != "" {
@@ -79,18 +80,11 @@ func (t *teller) begin(c *transcript.Change, history bool) {
 		i++
 	}
 	s := &t.x.Session
-	if tokens, known := s.Context(); known && (oldest == 0 || s.Reading.At < oldest) {
-		ev := t.f.reading(t.id, s, t.window(), s.Reading.At, tokens)
+	if _, known := s.Context(); known && (oldest == 0 || s.Reading.At < oldest) {
+		ev := t.f.reading(t.id, s, t.a, s.Reading)
 		ev.History, ev.Cycle = history, 1+s.Total()
 		t.out = append(t.out, ev)
 	}
-}
-
-func (t *teller) window() int64 {
-	if t.a == nil {
-		return 0
-	}
-	return t.a.Window
 }
 
 func (t *teller) entry(e *transcript.Entry) {
@@ -101,14 +95,16 @@ func (t *teller) entry(e *transcript.Entry) {
 		if len(e.Model) > 0 {
 			t.seen.Model = string(e.Model)
 		}
+		r := transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
 		if t.a != nil {
-			t.f.remember(t.a, transcript.Reading{At: e.At, Tokens: e.Context})
+			t.f.remember(t.a, r)
 		}
-		t.out = append(t.out, t.f.reading(t.id, &t.seen, t.window(), e.At, e.Context))
+		t.out = append(t.out, t.f.reading(t.id, &t.seen, t.a, r))
 		return
 	case transcript.KindBoundary, transcript.KindSummary, transcript.KindTitle:
 		for i := range t.mine {
 			if m := &t.mine[i]; m.Own != 0 && m.Own == e.UUID || m.Own == 0 && m.At == e.At {
+				m.At = e.At
 				t.compaction(i, false)
 				return
 			}
@@ -118,24 +114,34 @@ func (t *teller) entry(e *transcript.Entry) {
 		ev.Kind = alerts.EventTurnStart
 	case transcript.KindTurnEnd:
 		ev.Kind = alerts.EventTurnEnd
+	case transcript.KindAside, transcript.KindRewind:
+		t.rewound(e)
+		return
 	default:
 		return
 	}
 	t.out = append(t.out, ev)
+	if e.Kind == transcript.KindTurnStart {
+		t.rewound(e)
+	}
 }
 
 // compaction tells the i-th of those that have not been told.
 func (t *teller) compaction(i int, history bool) {
 	e := t.mine[i]
+	if now := t.f.newest; now != 0 && e.At > now+skew {
+		e.At = now
+	}
 	t.mine = append(t.mine[:i:i], t.mine[i+1:]...)
 	s := &t.seen
 	if s.Model == "" {
 		s = &t.x.Session
 	}
+	window := t.f.windowOf(t.a, s)
 	t.out = append(t.out, alerts.Event{
 		Kind: alerts.EventCompacted, Agent: alerts.AgentID(t.id), At: e.At.Time(), Sign: alerts.SignBoundary, Key: cmp.Or(e.Was, e.Key),
 		Trigger: e.Trigger, PreTokens: e.PreTokens, Model: s.Model,
-		Window: transcript.WindowOf(s, t.window(), t.f.options.Windows).Tokens, History: history,
+		Window: window, CompactsAt: t.f.compactsAt(t.a, s, window), History: history,
 	})
 }
 
@@ -152,7 +158,7 @@ func (t *teller) estimate(compacted bool) {
 		t.a = a
 	}
 	if tokens := t.f.estimate(t.x, t.a); tokens > 0 {
-		ev := t.f.reading(t.id, s, t.window(), s.Active, tokens)
+		ev := t.f.reading(t.id, s, t.a, transcript.Reading{At: s.Active, Tokens: tokens})
 		ev.Source = transcript.FromEstimate
 		t.out = append(t.out, ev)
 	}
@@ -178,10 +184,12 @@ func (f *Fleet) estimate(x *file, a *Agent) int64 {
 	return max(0, bytes) / bytesPerToken
 }
 
-// reading is the event of a context size that a transcript tells.
-func (f *Fleet) reading(id string, s *transcript.Session, window int64, at transcript.Instant, tokens int64) alerts.Event {
+// reading is the event of a context size that a transcript tells; a is nil when no more
+// is known than the session.
+func (f *Fleet) reading(id string, s *transcript.Session, a *Agent, r transcript.Reading) alerts.Event {
+	window := f.windowOf(a, s)
 	return alerts.Event{
-		Kind: alerts.EventReading, Agent: alerts.AgentID(id), At: at.Time(), Tokens: tokens,
-		Window: transcript.WindowOf(s, window, f.options.Windows).Tokens, Model: s.Model, Source: transcript.FromTranscript,
+		Kind: alerts.EventReading, Agent: alerts.AgentID(id), At: r.At.Time(), Tokens: r.Tokens, Cleared: r.Cleared,
+		Window: window, Model: s.Model, CompactsAt: f.compactsAt(a, s, window), Source: transcript.FromTranscript,
 	}
 }

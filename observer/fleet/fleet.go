@@ -53,6 +53,7 @@ type Fleet struct {
 
 	clients  map[string]Client // the registry, by session
 	holders  map[process]string
+	gone     map[string]transcript.Instant // when the client's process was found gone, by session
 	running  map[process]string            // agents, by what their signals tell
 	newest   transcript.Instant            // the newest time that was told
 	prompted map[string]transcript.Instant // the newest prompt, by agent
@@ -63,11 +64,60 @@ type Fleet struct {
 }
 
 // file is one transcript with the session that it belongs to.
+// There are as many as transcripts, so that what few have is behind pointers.
 type file struct {
-	File
-	of   *session
-	sub  bool  // a subagent's
-	past *past // nil once the fleet is settled
+	Cursor       transcript.Cursor
+	Name, Parent string
+	Session      transcript.Session
+	extra        *extra // nil for most
+	of           *session
+	past         *past // nil once the fleet is settled
+	// ahead is the newest time for which a stamp was taken that could not be, told that
+	// of the newest reading or compaction.
+	ahead, told transcript.Instant
+	sub         bool // a subagent's
+}
+
+// extra is what few files have: the fields of File by these names.
+type extra struct {
+	Key           string
+	Inherited     Inherited
+	Copies, Known []transcript.Key
+}
+
+// nothing is the extra of all other files, to be read alone.
+var nothing = &extra{}
+
+// also is a file's extra to read, never nil.
+func (x *file) also() *extra {
+	if x.extra == nil {
+		return nothing
+	}
+	return x.extra
+}
+
+// more is a file's extra to write.
+func (x *file) more() *extra {
+	if x.extra == nil {
+		x.extra = &extra{}
+	}
+	return x.extra
+}
+
+// newFile takes a file that was stored.
+func newFile(s *File) *file {
+	x := &file{Cursor: s.Cursor, Name: s.Name, Parent: s.Parent, Session: s.Session}
+	if s.Key != "" || s.Inherited != (Inherited{}) || len(s.Copies)+len(s.Known) > 0 {
+		x.extra = &extra{s.Key, s.Inherited, s.Copies, s.Known}
+	}
+	x.sub = s.Key == "" && isSubagent(s.Name, s.Parent)
+	return x
+}
+
+// stored is a file as it is to be stored.
+func (x *file) stored() File {
+	e := x.also()
+	return File{x.Cursor, x.Name, x.Parent, e.Key, x.Session, e.Inherited, e.Copies, e.Known}
 }
 
 // session is what belongs together under one key. One without files of its own
@@ -77,9 +127,8 @@ type session struct {
 	uuid  bool // the key is one, else a path
 	owner transcript.Key
 	seat  *Seat
-	own   []*file // the first is the one whose figures count
-	subs  []*file // by name
-	side  subagents
+	own   []*file    // the first is the one whose figures count
+	side  *subagents // nil without files of subagents
 }
 
 // New makes a fleet of what has been stored. Without a settled history nothing
@@ -97,12 +146,14 @@ func New(o Options, s Stored) *Fleet {
 		seats: map[string]*Seat{}, labels: map[string]struct{}{}, agents: map[string]*Agent{},
 		recent: map[string][]transcript.Reading{}, active: map[string]bool{},
 		claims: map[transcript.Key]transcript.Key{}, messages: map[transcript.Key]transcript.Key{},
-		clients: map[string]Client{}, holders: map[process]string{}, running: map[process]string{}, prompted: map[string]transcript.Instant{},
+		clients: map[string]Client{}, holders: map[process]string{}, gone: map[string]transcript.Instant{}, running: map[process]string{}, prompted: map[string]transcript.Instant{},
 		shared: map[string]string{}, changed: newChanges(),
 	}
 	for _, a := range s.Agents {
 		f.agents[a.ID] = &a
-		f.runs(&a, process{a.PID, a.Start})
+		if p := a.process(); p.known() {
+			f.running[p] = a.ID
+		}
 		f.newest = max(f.newest, a.Since, a.Spoke, a.Hooked)
 		f.labels[a.Label] = struct{}{}
 	}
@@ -122,10 +173,10 @@ func New(o Options, s Stored) *Fleet {
 			f.holders[process{seat.PID, seat.ProcStart}] = seat.SessionID
 		}
 	}
-	for _, stored := range s.Files {
-		x := &file{File: stored, sub: stored.Key == "" && isSubagent(stored.Name, stored.Parent)}
+	for i := range s.Files {
+		x := newFile(&s.Files[i])
 		f.files[x.Cursor.Path] = x
-		f.share(&x.File)
+		f.share(x)
 		f.attach(x)
 		f.sit(x)
 	}
@@ -173,18 +224,27 @@ func (f *Fleet) Settle(now time.Time) (n News) {
 	return n
 }
 
+// smallContext is a size, in tokens, at which no client is about to compact, whatever has
+// been learnt about it.
+const smallContext = 40_000
+
 // present tells the contexts of those sessions that did something lately.
 func (f *Fleet) present(now time.Time) (events []alerts.Event) {
-	for _, p := range f.order() {
+	for i, p := range f.order() {
 		x := p.s.own[0]
 		id, sits := f.agentOf(p.s)
-		tokens, known := x.Session.Context()
+		_, known := x.Session.Context()
 		if !sits || !known || now.Sub(seen(x)) > f.options.ActiveFor {
 			continue
 		}
-		t := teller{f: f, id: id, a: f.sitting(p.s)}
-		ev := f.reading(id, &x.Session, t.window(), x.Session.Reading.At, tokens)
-		ev.History, ev.Cycle = true, 1+max(0, x.Session.Total()-total(x.Inherited.Compactions))
+		a := f.sitting(p.s)
+		ev := f.reading(id, &x.Session, a, x.Session.Reading)
+		small := ev.Tokens < smallContext &&
+			f.options.Thresholds.Level(ev.Tokens, ev.Window, f.compactsAt(a, &x.Session, ev.Window)) == alerts.OK
+		if i >= atWorkMost && a == nil && small {
+			continue // nothing is due: the first one that it tells is soon enough
+		}
+		ev.History, ev.Cycle = true, 1+max(0, x.Session.Total()-total(x.also().Inherited.Compactions))
 		events = append(events, ev)
 	}
 	return events

@@ -38,7 +38,16 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n News, agent ale
 		f.changed.agent(a.ID)
 	}
 	n.add(f.change(a, p, at))
+	if p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" && a.Session == p.SessionID {
+		a.Ended = max(a.Ended, at)
+		f.changed.agent(a.ID)
+	}
+	if p.SessionID != "" && a.HookedIn != p.SessionID && (p.SessionID == a.Session || p.SessionID == a.Resumed) {
+		a.HookedIn = p.SessionID
+		f.changed.agent(a.ID)
+	}
 	if p.SessionID == "" || a.Session == p.SessionID {
+		n.add(f.tellAuto(a, &p.SM))
 		n.Events = append(n.Events, hookEvents(a, p, at)...)
 	}
 	return n, alerts.AgentID(a.ID)
@@ -65,6 +74,8 @@ func (f *Fleet) change(a *Agent, p *hook.Payload, at transcript.Instant) News {
 		a.Resumed = p.SessionID // whatever has been missed: that is where its client is
 	case p.Event == hook.SessionStart && (p.Source == "resume" || p.Source == "fork"):
 		// After a fork it names the old session: the next signal names the right one.
+		a.Carried = max(a.Carried, at)
+		f.changed.agent(a.ID)
 		if at >= a.Since && a.Session != p.SessionID {
 			a.Resumed = p.SessionID
 			f.changed.agent(a.ID)
@@ -130,6 +141,7 @@ func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n News, agent al
 		f.dropped++
 		return n, alerts.AgentID(a.ID)
 	}
+	n.add(f.tellAuto(a, &s.SM))
 	x := Sample{At: at, Model: s.Model, Window: max(0, s.Window.Size.Value)}
 	if s.Window.UsedPercentage.Value <= full {
 		x.Percent, _ = s.Percent()
@@ -182,7 +194,7 @@ func (f *Fleet) window(a *Agent) int64 {
 	if s := f.sessions[a.Session]; s != nil && len(s.own) > 0 {
 		t = &s.own[0].Session
 	}
-	return transcript.WindowOf(t, a.Window, f.options.Windows).Tokens
+	return f.windowOf(a, t)
 }
 
 // posted is a sample of a script. Its sum of tokens is of the whole session with old

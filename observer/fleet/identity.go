@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"strings"
+	"time"
 	"unicode"
 
 	"sm/alerts"
@@ -12,6 +13,9 @@ import (
 
 // runs notes in which process an agent runs.
 func (f *Fleet) runs(a *Agent, p process) {
+	if !a.Runs || a.process() != p {
+		a.Runs = p.known() && f.alive(p.pid, p.start)
+	}
 	if a.PID, a.Start = p.pid, p.start; p.known() {
 		f.running[p] = a.ID
 	}
@@ -196,27 +200,32 @@ func (f *Fleet) take(a *Agent, key string, at transcript.Instant, cause alerts.C
 	}
 	before, first := f.lastSign(a), a.Session == "" && a.Since == 0
 	a.Session, a.Since, a.Resumed = key, at, ""
-	a.Sample, a.Mark = Sample{}, 0
+	a.Sample, a.Mark, a.Ended = Sample{}, 0, 0
 	delete(f.recent, a.ID)
 	f.changed.agent(a.ID)
 	if first {
 		return n
 	}
 	ev := reset(a, at, cause)
+	ev.Carried = a.Carried != 0 && at >= a.Carried && at <= a.Carried+carriedFor
 	if s := f.sessions[key]; s != nil && len(s.own) > 0 {
 		x := &s.own[0].Session
 		if x.Started != 0 { // its records may have been there before the signal
 			ev.At = min(at, max(x.Started, before+1)).Time()
 		}
 		n.event(ev)
-		if tokens, known := x.Context(); known {
-			n.event(f.reading(a.ID, x, a.Window, x.Reading.At, tokens))
+		if _, known := x.Context(); known {
+			n.event(f.reading(a.ID, x, a, x.Reading))
 		}
 		return n
 	}
 	n.event(ev)
 	return n
 }
+
+// carriedFor is how long after the start of a client its first signal under the new
+// session's id may come.
+const carriedFor = transcript.Instant(time.Minute)
 
 // lastSign is the last sign of life of the session in which an agent sits.
 func (f *Fleet) lastSign(a *Agent) transcript.Instant {

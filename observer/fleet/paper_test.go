@@ -20,9 +20,19 @@ import (
 	"sm/transcript"
 )
 
-// shared is where material lies that is not part of this repository; tests that
-// want it are skipped where it is absent.
-const shared = "../../../shared"
+// samples is the folder of transcripts with known figures: "shapes", "transcripts" or "corpus". The corpus is not part of
+// the repository; SM_CORPUS names its folder.
+func samples(t *testing.T, name string) string {
+	t.Helper()
+	if name != "corpus" {
+		return filepath.Join("..", "..", "transcript", "testdata", name)
+	}
+	dir := os.Getenv("SM_CORPUS")
+	if dir == "" {
+		t.Skip("SM_CORPUS names no folder of public transcripts")
+	}
+	return dir
+}
 
 // created is when the state directory of these tests was made.
 var created = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -101,15 +111,15 @@ func (p *paper) gone() transcript.Change {
 	return transcript.Change{Gone: true, Name: p.name, Parent: p.parent, Cursor: transcript.Cursor{Path: p.path}}
 }
 
-// readPaper takes a file from the shared material. A last line that is whole
+// readPaper reads a transcript with known figures. A last line that is whole
 // counts without its newline.
-func readPaper(t *testing.T, elements ...string) *paper {
+func readPaper(t *testing.T, dir, name string) *paper {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(append([]string{shared}, elements...)...))
+	b, err := os.ReadFile(filepath.Join(samples(t, dir), name))
 	if err != nil {
-		t.Skipf("no shared material: %v", err)
+		t.Fatal(err)
 	}
-	p := newPaper("/" + filepath.Join(elements...))
+	p := newPaper("/" + filepath.Join(dir, name))
 	for line := range bytes.Lines(b) {
 		p.add(strings.TrimSuffix(string(line), "\n"))
 	}

@@ -3,6 +3,7 @@ package fleet
 import (
 	"slices"
 
+	"sm/alerts"
 	"sm/transcript"
 )
 
@@ -80,7 +81,7 @@ func (p *past) copied() bool {
 }
 
 // recall claims what a file held and frees it.
-func (f *Fleet) recall(x *file) (lessons []Lesson) {
+func (f *Fleet) recall(x *file) (lessons []alerts.Learned) {
 	p := x.past
 	x.past = nil
 	for i := range p.messages {
@@ -88,9 +89,13 @@ func (f *Fleet) recall(x *file) (lessons []Lesson) {
 		f.message(x, &m, counts)
 	}
 	room := len(p.events)
+	id, _ := f.agentOf(x.of)
+	lesson := alerts.Learned{Agent: alerts.AgentID(id), Model: x.Session.Model, Window: transcript.WindowOf(&x.Session, 0, f.options.Windows).Tokens}
+	lesson.CompactsAt = f.compactsAt(f.sitting(x.of), &x.Session, lesson.Window)
 	learn := func(e *transcript.Compaction, room *int, counts bool) {
 		if own, _ := f.compaction(x, e, room, counts); own && e.Trigger == transcript.Auto && e.PreTokens > 0 {
-			lessons = append(lessons, Lesson{x.Session.Model, transcript.WindowOf(&x.Session, 0, f.options.Windows).Tokens, e.PreTokens})
+			lessons = append(lessons, lesson)
+			lessons[len(lessons)-1].PreTokens = []int64{e.PreTokens}
 		}
 	}
 	for i := range p.events {
@@ -105,7 +110,7 @@ func (f *Fleet) recall(x *file) (lessons []Lesson) {
 			learn(&l.compactions[j], &l.fresh, true)
 		}
 	}
-	x.Inherited.clamp(&x.Session)
+	x.clamp()
 	return lessons
 }
 

@@ -24,6 +24,10 @@ type Sample struct {
 	// showed last within 5 s of the sample, 0 for none.
 	Agrees bool
 	Near   int64
+	// Back says that the client had shown the newest reading before, and shows less since:
+	// its conversation was rewound. The transcript shows that with the next prompt; Told
+	// says that it has. Without Tokens the client went back to the very beginning.
+	Back, Told bool
 }
 
 // lag is how far apart sample and transcript may speak of one reply.
@@ -41,34 +45,35 @@ func (f *Fleet) sample(a *Agent, x Sample) (n News) {
 	s := f.sessions[a.Session]
 	if x.Window > 0 && x.Window != a.Window {
 		a.Window = x.Window
-		if s != nil && len(s.own) > 0 {
-			t := &s.own[0].Session
-			if tokens, known := t.Context(); known { // it is another share of the window now
-				n.event(f.reading(a.ID, t, a.Window, t.Reading.At, tokens))
-			}
-		}
+		n.add(f.again(a)) // it is another share of the window now
 	}
+	x.Back = a.wentBack(s, &x)
+	x.Told = x.Back && a.Sample.Told
 	a.Sample = x
-	if x.Tokens == 0 {
+	if x.Tokens == 0 && !x.Back {
 		return n
 	}
 	ev := alerts.Event{
 		Kind: alerts.EventReading, Agent: alerts.AgentID(a.ID), At: x.At.Time(), Tokens: x.Tokens, Window: x.Window,
-		Model: x.Model, Source: transcript.FromStatusline,
+		Model: x.Model, Source: transcript.FromStatusline, Back: x.Back,
 	}
+	t := &transcript.Session{Model: x.Model}
 	if s != nil && len(s.own) > 0 {
-		t := &s.own[0].Session
+		t = &s.own[0].Session
 		if t.Model != "" { // without the suffix that transcripts do not have
 			ev.Model = t.Model
 		}
-		if ev.Window == 0 {
-			ev.Window = transcript.WindowOf(t, a.Window, f.options.Windows).Tokens
+		if tokens, known := t.Context(); known && tokens == ev.Tokens { // it speaks of that reading
+			ev.Cleared = t.Reading.Cleared
 		}
-		a.compare(a.recent(f))
+		if !x.Back {
+			a.compare(a.recent(f))
+		}
 	}
 	if ev.Window == 0 {
-		ev.Window = transcript.WindowOf(&transcript.Session{Model: x.Model}, a.Window, f.options.Windows).Tokens
+		ev.Window = f.windowOf(a, t)
 	}
+	ev.CompactsAt = f.compactsAt(a, t, ev.Window)
 	n.event(ev)
 	return n
 }
@@ -94,6 +99,9 @@ func (f *Fleet) remember(a *Agent, r transcript.Reading) {
 		all = append(all[:0], all[1:]...)
 	}
 	f.recent[a.ID] = all
+	if a.Sample.Back && r.At >= a.Sample.At {
+		a.Sample.Back = false
+	}
 	if a.compare(a.recent(f)) {
 		f.changed.agent(a.ID)
 	}
@@ -103,7 +111,7 @@ func (f *Fleet) remember(a *Agent, r transcript.Reading) {
 // something new. It speaks of one that was the newest at a time within 5 s of its own.
 func (a *Agent) compare(readings []transcript.Reading) (news bool) {
 	x, was := &a.Sample, a.Sample
-	if x.Tokens == 0 || x.Agrees {
+	if x.Tokens == 0 || x.Agrees || x.Back {
 		return false
 	}
 	all := slices.Clone(readings) // forks hold their own records before those that they copy
@@ -148,7 +156,7 @@ func (a *Agent) check(now transcript.Instant) (state string, drift int64, known 
 	switch {
 	case x.Tokens == 0:
 		return CheckNone, 0, false
-	case x.Agrees:
+	case x.Agrees || x.Back:
 		return CheckAgrees, 0, true
 	case now < x.At+lag:
 		return CheckLagging, 0, false

@@ -166,7 +166,7 @@ func restarts(s *scene) {
 
 func filesOf(f *Fleet) (list []File) {
 	for _, x := range f.files {
-		list = append(list, x.File)
+		list = append(list, x.stored())
 	}
 	return list
 }

@@ -50,6 +50,13 @@ func (f *Fleet) Seated(agent alerts.AgentID) (s Seated, ok bool) {
 	return s, true
 }
 
+// HooksSeen says whether a hook of the agent's client has come in its present session: then
+// the hooks of that session work.
+func (f *Fleet) HooksSeen(agent alerts.AgentID) bool {
+	a := f.agents[string(agent)]
+	return a != nil && a.HookedIn != "" && a.HookedIn == a.Session
+}
+
 // Gone says that an agent's client is known and has ended.
 func (f *Fleet) Gone(agent alerts.AgentID) bool {
 	s, ok := f.Seated(agent)

@@ -46,7 +46,7 @@ func (f *Fleet) Take() (d Delta, ok bool) {
 	c.taken.claims, c.taken.messages = len(c.claims), len(c.messages)
 	for _, path := range slices.Sorted(maps.Keys(c.files)) {
 		if x := f.files[path]; x != nil {
-			d.Files = append(d.Files, x.File)
+			d.Files = append(d.Files, x.stored())
 		} else {
 			d.Gone = append(d.Gone, path)
 		}
@@ -76,9 +76,11 @@ func (f *Fleet) Stored(d Delta) {
 		return
 	}
 	done := func(_ string, number uint64) bool { return number <= d.Number }
-	maps.DeleteFunc(c.files, done)
-	maps.DeleteFunc(c.seats, done)
-	maps.DeleteFunc(c.agents, done)
+	for _, m := range []*map[string]uint64{&c.files, &c.seats, &c.agents} {
+		if maps.DeleteFunc(*m, done); len(*m) == 0 {
+			*m = map[string]uint64{} // a map keeps the memory of its largest time
+		}
+	}
 	if done("", c.counters) {
 		c.counters = 0
 	}

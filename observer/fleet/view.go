@@ -29,6 +29,7 @@ type View struct {
 	Version   string
 
 	Tokens  int64             // of the context
+	Cleared int64             // tokens that are not in it, but that the client's compaction counts besides
 	Known   bool              // false while Tokens is unknown
 	Source  transcript.Source // of Tokens: the transcript, or an estimate
 	Reading time.Time
@@ -56,9 +57,12 @@ type View struct {
 
 	Started, Active time.Time // first and last timestamp; zero for none
 	Written         time.Time // modification time of the transcript
-	// Live says that the session's client runs, or that it was last Seen no longer
-	// ago than Options.ActiveFor.
+	// Live says that the session's client runs, or that it was last Seen no longer ago
+	// than Options.ActiveFor and is neither Ended nor Past.
 	Live bool
+	// Ended says that the session's client has ended: by its last hook, or because its
+	// process is gone.
+	Ended bool
 
 	// Client is what the client's own registry says of the process that holds the
 	// session; Client.PID is 0 when it says nothing.

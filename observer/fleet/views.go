@@ -22,9 +22,10 @@ var (
 // prefixLength is how much of an id must be given.
 const prefixLength = 8
 
-// subagents is what the subagents' files of a session add up to; stale when one
+// subagents are a session's files of subagents, and what they add up to; stale when one
 // of them has changed.
 type subagents struct {
+	list     []*file // by name
 	stale    bool
 	files    int
 	messages int
@@ -252,13 +253,14 @@ func (f *Fleet) view(r *row, now time.Time, v *View) {
 	} else if r.s != nil && f.agents[r.s.seat.Agent] != nil {
 		v.Agent, v.Label, v.Past = r.s.key, "", true
 	}
-	v.Live = v.Client.PID != 0 || now.Sub(v.Seen()) <= f.options.ActiveFor
+	v.Ended = !v.Past && v.Client.PID == 0 && f.ended(r)
+	v.Live = v.Client.PID != 0 || !v.Past && !v.Ended && now.Sub(v.Seen()) <= f.options.ActiveFor
 }
 
 func (f *Fleet) viewSession(r *row, v *View) {
 	s := r.s
 	x := s.own[0]
-	t, in := &x.Session, &x.Inherited
+	t, in := &x.Session, &x.also().Inherited
 	side := s.subagents()
 	window := int64(0)
 	if r.of != nil {
@@ -278,13 +280,15 @@ func (f *Fleet) viewSession(r *row, v *View) {
 		Started: t.Started.Time(), Active: t.Active.Time(), Written: written(x),
 		Client: f.clients[s.key],
 	}
-	if v.Tokens, v.Known = t.Context(); !v.Known {
+	if v.Tokens, v.Known = t.Context(); v.Known {
+		v.Cleared = t.Reading.Cleared
+	} else {
 		if n := f.estimate(x, r.of); n > 0 {
 			v.Tokens, v.Known, v.Source, v.Reading = n, true, transcript.FromEstimate, v.Active
 		}
 	}
 	if v.Known {
-		v.Level = f.options.Thresholds.Level(v.Tokens, v.Window.Tokens)
+		v.Level = f.options.Thresholds.Level(v.Tokens, v.Window.Tokens, f.compactsAt(r.of, t, v.Window.Tokens))
 	}
 	for i, n := range t.Compactions {
 		v.Compactions[i] = max(0, n-in.Compactions[i])
@@ -312,6 +316,10 @@ func (f *Fleet) viewAgent(a *Agent, now time.Time, v *View) {
 	v.Tmux, v.Server, v.Pane, v.PID, v.Start = a.Tmux, a.Server, a.Pane, a.PID, a.Start
 	v.Sample = a.Sample
 	v.Check, v.Drift, v.DriftKnown = a.check(transcript.InstantOf(now))
+	if s := f.sessions[a.Session]; a.Sample.Back && v.Known && s != nil && len(s.own) > 0 {
+		v.Tokens, v.Cleared, v.Known, v.Source, v.Reading = a.Sample.Tokens, 0, a.Sample.Tokens > 0, transcript.FromStatusline, a.Sample.At.Time()
+		v.Level = f.options.Thresholds.Level(v.Tokens, v.Window.Tokens, f.compactsAt(a, &s.own[0].Session, v.Window.Tokens))
+	}
 	if v.SessionID == "" {
 		v.SessionID, v.Model, v.Client = a.Session, a.Sample.Model, f.clients[a.Session]
 		v.Window = transcript.WindowOf(&transcript.Session{Model: v.Model}, a.Window, f.options.Windows)
@@ -321,15 +329,19 @@ func (f *Fleet) viewAgent(a *Agent, now time.Time, v *View) {
 // subagents adds up the files of the session's subagents. Of files of one name the
 // newest tells, as with sessions.
 func (s *session) subagents() *subagents {
-	if !s.side.stale {
-		return &s.side
+	if s.side == nil {
+		return &subagents{}
 	}
-	s.side = subagents{}
-	for i, x := range s.subs {
-		if i > 0 && s.subs[i-1].Name == x.Name {
+	if !s.side.stale {
+		return s.side
+	}
+	list := s.side.list
+	*s.side = subagents{list: list}
+	for i, x := range list {
+		if i > 0 && list[i-1].Name == x.Name {
 			continue
 		}
-		for _, y := range s.subs[i+1:] {
+		for _, y := range list[i+1:] {
 			if y.Name != x.Name {
 				break
 			}
@@ -338,10 +350,10 @@ func (s *session) subagents() *subagents {
 			}
 		}
 		s.side.files++
-		s.side.messages += max(0, x.Session.Messages-x.Inherited.Messages)
-		s.side.tokens = s.side.tokens.Plus(x.Session.Tokens.Minus(x.Inherited.Tokens))
+		s.side.messages += max(0, x.Session.Messages-x.also().Inherited.Messages)
+		s.side.tokens = s.side.tokens.Plus(x.Session.Tokens.Minus(x.also().Inherited.Tokens))
 	}
-	return &s.side
+	return s.side
 }
 
 // project names what a session works on: the working directory without its

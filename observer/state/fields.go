@@ -68,6 +68,7 @@ func (c *coder) session(s *transcript.Session, name string) {
 func (c *coder) reading(r *transcript.Reading) {
 	fixed(c, &r.At)
 	number(c, &r.Tokens)
+	number(c, &r.Cleared)
 }
 
 func (c *coder) usage(u *transcript.Usage) {

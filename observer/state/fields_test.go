@@ -29,6 +29,9 @@ func fill(t *testing.T, v reflect.Value, n *int64) {
 			}
 			fill(t, v.Field(i), n)
 		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem(), n)
 	case reflect.Slice:
 		v.Set(reflect.MakeSlice(v.Type(), 3, 3))
 		fallthrough

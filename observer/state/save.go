@@ -19,9 +19,10 @@ import (
 // disk. After an error nothing of them may be relied on, neither that it is stored
 // nor that it is not: save it again, or something newer in its place.
 //
-// While the history is not settled, more than 65536 claims of messages go ahead in
-// transactions of their own, so that memory stays bounded. A kill in between leaves
-// claims and no settled history, and they are forgotten at the next start.
+// While the history is not settled, more than 65536 claims of messages and more than
+// 4096 files or seats go ahead in transactions of their own, so that memory stays bounded.
+// A kill in between leaves them and no settled history, and they are forgotten at the next
+// start.
 func (s *Store) Save(d fleet.Delta, values ...Value) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -47,6 +48,12 @@ func (s *Store) save(d fleet.Delta, values []Value) error {
 			return err
 		}
 		d.Messages = nil
+	}
+	if len(d.Files)+len(d.Seats) > bulkRecords && !s.head.settled {
+		if err := s.saveRecords(d.Files, d.Seats); err != nil {
+			return err
+		}
+		d.Files, d.Seats = nil, nil
 	}
 	return s.update(func(tx *bbolt.Tx) error {
 		w := writer{tx: tx}
@@ -91,6 +98,35 @@ func (s *Store) saveBulk(claims []fleet.Claim) error {
 	}
 	return nil
 }
+
+// bulkRecords is how many files or seats go into one transaction of a first start.
+const bulkRecords = 1 << 12
+
+// saveRecords stores many files and seats, in the order in which bbolt stores best.
+func (s *Store) saveRecords(files []fleet.File, seats []fleet.Seat) error {
+	put := func(order []int, one func(w *writer, i int)) error {
+		for part := range slices.Chunk(order, bulkRecords) {
+			err := s.update(func(tx *bbolt.Tx) error {
+				w := writer{tx: tx}
+				for _, i := range part {
+					one(&w, i)
+				}
+				return w.err
+			}, func() {})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return errors.Join(
+		put(byKey(files, pathOf), func(w *writer, i int) { w.file(&files[i]) }),
+		put(byKey(seats, idOf), func(w *writer, i int) { w.seat(&seats[i]) }),
+	)
+}
+
+func pathOf(f *fleet.File) string { return f.Cursor.Path }
+func idOf(s *fleet.Seat) string   { return s.SessionID }
 
 // forgetUnsettled empties the state of a first start that did not come to its end:
 // all but when it was made, and the values. What it may hold are claims without the
@@ -177,15 +213,23 @@ func (w *writer) files(gone []string, files []fleet.File) {
 	for _, path := range gone {
 		w.delete(filesBucket, keyOf(path))
 	}
-	for _, i := range byKey(files, func(f *fleet.File) string { return f.Cursor.Path }) {
-		w.put(filesBucket, keyOf(files[i].Cursor.Path), func(c *coder) { c.file(&files[i]) })
+	for _, i := range byKey(files, pathOf) {
+		w.file(&files[i])
 	}
 }
 
+func (w *writer) file(f *fleet.File) {
+	w.put(filesBucket, keyOf(f.Cursor.Path), func(c *coder) { c.file(f) })
+}
+
 func (w *writer) seats(seats []fleet.Seat) {
-	for _, i := range byKey(seats, func(s *fleet.Seat) string { return s.SessionID }) {
-		w.put(seatsBucket, keyOf(seats[i].SessionID), func(c *coder) { c.seat(&seats[i]) })
+	for _, i := range byKey(seats, idOf) {
+		w.seat(&seats[i])
 	}
+}
+
+func (w *writer) seat(s *fleet.Seat) {
+	w.put(seatsBucket, keyOf(s.SessionID), func(c *coder) { c.seat(s) })
 }
 
 func (w *writer) values(values []Value) {

@@ -79,7 +79,7 @@ func (f *follower) readClients() {
 	}
 	r.stale = false
 	present := map[string]bool{}
-	for _, root := range f.Projects {
+	for root := range f.allRoots() {
 		dir := filepath.Join(filepath.Dir(filepath.Clean(root)), "sessions")
 		r.dirs[dir] = true
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {

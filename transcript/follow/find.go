@@ -49,7 +49,7 @@ func (f *follower) findAll(start bool) {
 	f.round++
 	var found []*file
 	visited := map[inode]bool{}
-	for _, root := range f.Projects {
+	for root := range f.allRoots() {
 		found = append(found, f.find(root, 0, visited)...)
 	}
 	if start {
@@ -63,7 +63,12 @@ func (f *follower) findAll(start bool) {
 
 // find searches a folder and returns the files in it that have news.
 func (f *follower) find(dir string, depth int, visited map[inode]bool) (found []*file) {
-	info, err := os.Stat(dir)
+	learnt := f.isLearnt(dir)
+	stat := os.Stat
+	if learnt {
+		stat = os.Lstat
+	}
+	info, err := stat(dir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			f.denied(dir, err)
@@ -84,6 +89,7 @@ func (f *follower) find(dir string, depth int, visited map[inode]bool) (found []
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		switch mode := e.Type(); {
+		case learnt && depth == 0 && (!mode.IsDir() || !isProject(e.Name())):
 		case mode.IsDir() && strings.HasSuffix(e.Name(), ".jsonl"):
 			f.odd(path, "a folder named like a transcript")
 			fallthrough
@@ -109,6 +115,10 @@ func (f *follower) find(dir string, depth int, visited map[inode]bool) (found []
 func (f *follower) look(path string) *file {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	if f.isLearnt(path) && !ours(info) {
+		f.odd(path, "not this user's own")
 		return nil
 	}
 	id := inodeOf(info)

@@ -40,15 +40,28 @@ type Options struct {
 	// Projects are the folders to search, at any depth, for *.jsonl files. They
 	// may appear later.
 	Projects []string
+	// Learnt are more such folders, which clients have named, see Elsewhere: nothing in
+	// them is followed but regular files of this user, and no link to a folder. Learn tells
+	// more of them while Run runs; nil for none.
+	Learnt []string
+	Learn  <-chan string
 	// ActiveFor is how long after its last growth a file stays live: 10 minutes.
 	ActiveFor time.Duration
 	// Check is how often live files are checked by stat, and folders where inotify
 	// does not serve: 1 second.
 	Check time.Duration
-	// Rescan is how often all folders are searched where inotify serves: 30 seconds.
+	// Rescan is how often all folders are searched where inotify serves: 30 seconds. It is
+	// for what inotify does not tell of, as on network file systems. Where a search takes
+	// long it comes more seldom, so that it takes about one percent of the time, but at
+	// least every 5 minutes. Lost events have all folders searched at once all the same.
 	Rescan time.Duration
-	// Live bounds the live files, 1000; beyond, the longest quiet are parked.
+	// Live bounds the live files, 1000. Beyond, the longest quiet is parked for one that
+	// has been written since; where all are at work, the next one stays parked itself and
+	// is read from its beginning whenever it grows.
 	Live int
+	// Tails bounds those of them that have a tail and a descriptor, 384. The others are
+	// read whenever inotify tells that they were written, or a check finds it.
+	Tails int
 	// Workers read files side by side: as many as there are processors.
 	Workers int
 	// NoInotify makes Run poll, as it does by itself when inotify is missing.
@@ -83,6 +96,9 @@ func (o *Options) defaults() {
 	if o.Live <= 0 {
 		o.Live = 1000
 	}
+	if o.Tails <= 0 {
+		o.Tails = 384
+	}
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -96,6 +112,13 @@ func (o *Options) defaults() {
 		}
 	}
 	o.Projects = roots
+	learnt := make([]string, 0, len(o.Learnt))
+	for _, dir := range o.Learnt {
+		if dir = filepath.Clean(dir); !slices.Contains(roots, dir) && !slices.Contains(learnt, dir) {
+			learnt = append(learnt, dir)
+		}
+	}
+	o.Learnt = learnt
 }
 
 // state is what happens with a file right now.
@@ -108,24 +131,23 @@ const (
 )
 
 // file is one transcript. Only the follower's loop touches it, but for the cursor
-// while a worker or a tail has it.
+// while a worker or a tail has it. There are as many as transcripts: what only a live one
+// needs is its tailer's.
 type file struct {
 	cursor   transcript.Cursor
 	name     string // of the session or agent
 	parent   string // session whose subagent it is, when the path tells
-	state    state
-	again    bool   // something happened while it was busy
-	known    bool   // the cursor was reached in this run or given at its start
 	moved    string // the path before, while that has not been reported
 	tail     *tailer
-	told     string // the failure that has been logged; "" for none
-	poll     bool   // inotify has failed its tail
-	alone    bool   // asked for by name
-	expected int64  // size when it was found, for the order and for progress
-	round    int    // of findAll in which it was last found
-	// as seen by the last check
-	offset, poked, modified int64
-	quiet                   time.Time // since when nothing has been read
+	modified int64 // as seen by the last look, in nanoseconds since 1970
+	expected int64 // size when it was found, for the order and for progress
+	round    int32 // of findAll in which it was last found
+	state    state
+	again    bool // something happened while it was busy
+	known    bool // the cursor was reached in this run or given at its start
+	poll     bool // inotify has failed its tail
+	alone    bool // asked for by name
+	learnt   bool // it lies in a folder that a client has named
 }
 
 // follower is the state of Run's loop.
@@ -142,8 +164,10 @@ type follower struct {
 	pending int // jobs not yet finished that belong to the first catch-up
 	caught  bool
 	live    map[*file]struct{}
-	failing map[*file]struct{}
-	round   int               // of findAll
+	tails   int               // of the live files
+	barred  atomic.Int64      // files written no later than this find no room among the live, in nanoseconds since 1970
+	failing map[*file]string  // those that cannot be read, with the failure that has been logged
+	round   int32             // of findAll
 	once    bool              // nothing will be followed
 	unread  []error           // folders that could not be searched, for Once
 	seen    map[string]string // oddities that have been logged
@@ -153,6 +177,7 @@ type follower struct {
 	roots   map[string]inode  // the projects folders as last seen
 	clients registry
 	lastAll time.Time
+	took    time.Duration // by the last search of all folders after the first
 }
 
 type inode struct{ dev, ino uint64 }
@@ -169,7 +194,7 @@ func Run(ctx context.Context, o Options, from []transcript.Cursor, out chan<- tr
 		Options: o, out: out,
 		files: make(map[string]*file, len(from)), inodes: make(map[inode]*file, len(from)),
 		jobs: make(chan *file), results: make(chan result), exits: make(chan exit),
-		live: map[*file]struct{}{}, failing: map[*file]struct{}{},
+		live: map[*file]struct{}{}, failing: map[*file]string{},
 		seen: map[string]string{}, again: map[string]bool{}, leaving: map[string]bool{}, roots: map[string]inode{},
 	}
 	guardTail()
@@ -199,7 +224,7 @@ func (f *follower) restore(from []transcript.Cursor) {
 // enter makes the record of a path.
 func (f *follower) enter(path string) *file {
 	name, parent := identify(path)
-	fl := &file{name: name, parent: parent, cursor: transcript.Cursor{Path: path}}
+	fl := &file{name: name, parent: parent, cursor: transcript.Cursor{Path: path}, learnt: f.isLearnt(path)}
 	f.files[path] = fl
 	return fl
 }
@@ -235,6 +260,8 @@ func (f *follower) loop(ctx context.Context) {
 			f.sweep(true)
 		case clients <- entries:
 			f.clients.sent()
+		case root := <-f.Learn:
+			f.learn(root)
 		case <-tick.C:
 			f.sweep(false)
 		}
@@ -295,12 +322,12 @@ func (f *follower) done(ctx context.Context, r result) {
 	}
 	fl.cursor, fl.known = r.cursor, true
 	f.inodes[inode{r.cursor.Dev, r.cursor.Ino}] = fl
-	fl.offset, fl.poked, fl.modified, fl.quiet = r.cursor.Offset, 0, r.cursor.Modified, time.Now()
+	fl.modified = r.cursor.Modified
 	switch {
 	case fl.again:
 		f.enqueue(fl)
-	case r.fold != nil && ctx.Err() == nil:
-		f.followLive(ctx, fl, r.fold)
+	case r.fold != nil && ctx.Err() == nil && f.makeRoom(r.written):
+		f.followLive(ctx, fl, r)
 	}
 }
 
@@ -318,13 +345,11 @@ func (f *follower) forget(fl *file) {
 // failed logs a failure once, and has the file tried again until it works.
 func (f *follower) failed(fl *file, err error) {
 	if err == nil {
-		fl.told = ""
 		delete(f.failing, fl)
 		return
 	}
-	f.failing[fl] = struct{}{}
-	if msg := err.Error(); msg != fl.told {
-		fl.told = msg
+	if msg := err.Error(); msg != f.failing[fl] {
+		f.failing[fl] = msg
 		f.Logger.Warn("cannot read a transcript; trying again each second", "session", fl.name, "err", reason(err))
 	}
 }

@@ -34,41 +34,67 @@ func (w *watcher) canInotify() bool {
 }
 
 // followLive starts a tail where a worker has stopped reading.
-func (f *follower) followLive(ctx context.Context, fl *file, fold *transcript.Fold) {
-	f.makeRoom()
+func (f *follower) followLive(ctx context.Context, fl *file, r result) {
 	t := &tailer{
-		f: f, file: fl, name: fl.name, parent: fl.parent, fold: fold, cursor: fl.cursor,
+		f: f, file: fl, tails: f.tails < f.Tails, name: fl.name, parent: fl.parent, fold: r.fold, cursor: fl.cursor,
+		seen:  seen{offset: fl.cursor.Offset, quiet: r.written},
 		pokes: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	t.offset.Store(fl.cursor.Offset)
 	t.shown = fl.cursor.Size > fl.cursor.Offset // perhaps; to report once more does no harm
+	if t.tails {
+		f.tails++
+	}
 	fl.state, fl.tail = live, t
 	f.live[fl] = struct{}{}
 	poll := fl.poll || !f.watch.canInotify()
 	go t.run(ctx, poll)
 }
 
-// makeRoom parks the file that has been quiet longest when there are too many.
-func (f *follower) makeRoom() {
+// evictAfter is how long a live file must have been quiet to make room for another. With
+// more at work than there is room for, each would else drive out the next one.
+const evictAfter = 5 * time.Second
+
+// makeRoom reports whether one more file, written at a time, can be live. Where there are too many it parks
+// the file that has been quiet longest, if that is longer than the new one.
+func (f *follower) makeRoom(written time.Time) bool {
 	if len(f.live) < f.Live {
-		return
+		return true
 	}
+	leaving := 0
 	var oldest *file
 	for fl := range f.live {
-		if oldest == nil || fl.quiet.Before(oldest.quiet) {
+		switch {
+		case fl.tail.leaving:
+			leaving++
+		case oldest == nil || fl.tail.seen.quiet.Before(oldest.tail.seen.quiet):
 			oldest = fl
 		}
 	}
-	if oldest != nil {
-		oldest.tail.stop()
+	// Those that have been told to leave take a moment.
+	if len(f.live)-leaving < f.Live {
+		return len(f.live) < f.Live+f.Live/8+1
 	}
+	if oldest == nil || time.Since(oldest.tail.seen.quiet) < evictAfter {
+		return false
+	}
+	if !oldest.tail.seen.quiet.Before(written) {
+		f.barred.Store(written.UnixNano())
+		return false
+	}
+	oldest.tail.stop()
+	return len(f.live) < f.Live+f.Live/8+1
 }
 
 // ended takes a file back from its tailer.
 func (f *follower) ended(x exit) {
 	fl := x.file
+	if fl.tail.tails {
+		f.tails--
+	}
 	fl.state, fl.tail, fl.poll = parked, nil, x.deaf
 	delete(f.live, fl)
+	f.barred.Store(0)
 	if old := (inode{fl.cursor.Dev, fl.cursor.Ino}); f.inodes[old] == fl {
 		f.inodes[inode{x.cursor.Dev, x.cursor.Ino}] = fl
 	}
@@ -85,21 +111,21 @@ func (f *follower) ended(x exit) {
 func (f *follower) check(fl *file, now time.Time) {
 	t := fl.tail
 	offset := t.offset.Load()
-	if offset != fl.offset {
-		fl.quiet = now
+	if offset != t.seen.offset {
+		t.seen.quiet = now
 	}
 	info, err := os.Lstat(fl.cursor.Path)
 	switch {
 	case err != nil, inodeOf(info) != (inode{fl.cursor.Dev, fl.cursor.Ino}), info.Size() < offset:
 		t.poke()
-	case info.ModTime().UnixNano() != fl.modified, info.Size() > offset && offset == fl.offset && info.Size() != fl.poked:
-		fl.modified, fl.poked = modified(info), info.Size()
+	case info.ModTime().UnixNano() != fl.modified, info.Size() > offset && offset == t.seen.offset && info.Size() != t.seen.poked:
+		fl.modified, t.seen.poked = modified(info), info.Size()
 		if info.Size()-offset > farBytes {
 			t.interrupt()
 		}
 		t.poke()
-	case now.Sub(fl.quiet) > f.ActiveFor:
+	case now.Sub(t.seen.quiet) > f.ActiveFor:
 		t.stop()
 	}
-	fl.offset = offset
+	t.seen.offset = offset
 }

@@ -27,6 +27,7 @@ const (
 
 var (
 	errNotRegular = errors.New("not a regular file")
+	errNotOurs    = errors.New("not this user's own")
 	errRewritten  = errors.New("rewritten while it was read")
 )
 
@@ -43,8 +44,10 @@ type result struct {
 	file   *file
 	cursor transcript.Cursor
 	fold   *transcript.Fold // for a file that is to be live
-	gone   bool
-	err    error
+	// written is when the file was written last, at the latest now.
+	written time.Time
+	gone    bool
+	err     error
 }
 
 // workspace is what one worker reads with; it is used for one file at a time.
@@ -90,6 +93,10 @@ func (f *follower) read(ctx context.Context, fl *file, w *workspace) result {
 		return r
 	}
 	defer file.Close()
+	if fl.learnt && !ours(info) {
+		r.err = errNotOurs
+		return r
+	}
 	s := &source{
 		f: f, file: file, size: info.Size(), change: transcript.Change{Name: fl.name, Parent: fl.parent, From: fl.moved, Alone: fl.alone},
 		whole: !fl.known || !continues(file, info, c), cursor: c,
@@ -111,7 +118,10 @@ func (f *follower) read(ctx context.Context, fl *file, w *workspace) result {
 		return r
 	}
 	r.cursor = s.cursor
-	if time.Since(info.ModTime()) < f.ActiveFor {
+	if r.written = time.Now(); info.ModTime().Before(r.written) {
+		r.written = info.ModTime()
+	}
+	if time.Since(info.ModTime()) < f.ActiveFor && info.ModTime().UnixNano() > f.barred.Load() {
 		r.fold, w.fold = w.fold, nil
 	}
 	return r
@@ -289,7 +299,7 @@ func (s *source) young() transcript.Instant {
 func (s *source) told(e *transcript.Entry, fresh bool, young transcript.Instant) {
 	switch {
 	case s.record != nil:
-		if fresh || e.Kind == transcript.KindOther && e.Text != "" {
+		if fresh || e.Kind == transcript.KindAside && e.Text != "" {
 			s.record(e)
 		}
 	case fresh && e.At >= young:

@@ -43,7 +43,7 @@ func TestRecords(t *testing.T) {
 		return func(e *transcript.Entry) {
 			mu.Lock()
 			defer mu.Unlock()
-			if e.Kind == transcript.KindOther {
+			if e.Kind == transcript.KindAside && !e.Rewound {
 				if clears++; e.Text != "/clear" {
 					t.Errorf("of no meaning, but handed over: %q", e.Text)
 				}

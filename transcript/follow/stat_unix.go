@@ -15,6 +15,13 @@ func inodeOf(info fs.FileInfo) inode {
 	return inode{}
 }
 
+// ours reports whether a file belongs to this user, under no second name: of another
+// user's file that would be a hard link.
+func ours(info fs.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(st.Uid) == os.Geteuid() && (info.IsDir() || st.Nlink == 1)
+}
+
 // open opens a regular file for reading, and nothing else: not a link, and without
 // waiting for the other end of a pipe.
 func open(path string) (*os.File, fs.FileInfo, error) {

@@ -20,7 +20,7 @@ type Stats struct {
 func (s *Stats) publish(f *follower) {
 	var lag int64
 	for fl := range f.live {
-		lag += max(0, fl.poked-fl.offset)
+		lag += max(0, fl.tail.seen.poked-fl.tail.seen.offset)
 	}
 	liveFiles, failed := int64(len(f.live)), int64(len(f.failing))
 	parkedFiles := int64(len(f.files)) - liveFiles - failed

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"reflect"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -31,7 +30,6 @@ type tailer struct {
 	offset  atomic.Int64 // of the cursor, for the loop to see
 	pokes   chan struct{}
 	quit    chan struct{}
-	once    sync.Once
 	ended   chan struct{}           // closed when the goroutine has ended
 	started atomic.Int64            // when the tail was, in nanoseconds since 1970
 	reading atomic.Pointer[os.File] // what the tail reads; nil when it has been interrupted
@@ -41,7 +39,16 @@ type tailer struct {
 	peeked  int64                   // size at which the unfinished last line was looked at
 	bare    int64                   // up to here no newline follows the offset, as far as is known
 	shown   bool                    // what was reported last counts an unfinished line
+	tails   bool                    // it has a tail; else it looks whenever it is poked
+	leaving bool                    // it has been told to stop; the loop's
 	deaf    bool                    // the tail gave up, say for want of inotify watches
+	seen    seen                    // by the last check; the loop's
+}
+
+// seen is what the loop's last check of a live file has seen.
+type seen struct {
+	offset, poked int64
+	quiet         time.Time // since when nothing has been read
 }
 
 func (t *tailer) poke() {
@@ -51,7 +58,13 @@ func (t *tailer) poke() {
 	}
 }
 
-func (t *tailer) stop() { t.once.Do(func() { close(t.quit) }) }
+// stop is for the loop alone.
+func (t *tailer) stop() {
+	if !t.leaving {
+		t.leaving = true
+		close(t.quit)
+	}
+}
 
 // farBytes is how much the tail may be behind. It takes several times the memory
 // that a long line has, where our own loop takes it once.
@@ -62,7 +75,7 @@ func (t *tailer) written(size int64) {
 	switch {
 	case size-t.offset.Load() > farBytes:
 		t.interrupt()
-	case t.young():
+	case !t.tails, t.young():
 		t.poke()
 	}
 }
@@ -124,7 +137,10 @@ func (t *tailer) begin() bool {
 func (t *tailer) follow(ctx context.Context, poll bool) (reread bool) {
 	for {
 		then := another
-		if t.far() {
+		if !t.tails {
+			t.poke() // for what was written since the last reading
+		}
+		if !t.tails || t.far() {
 			then = t.wait(ctx)
 		}
 		if then == another {
@@ -142,8 +158,8 @@ func (t *tailer) follow(ctx context.Context, poll bool) (reread bool) {
 // far says that a long line stands at the end of the file, and lacks its own end.
 func (t *tailer) far() bool { return t.cursor.Size-t.cursor.Offset > farBytes }
 
-// wait waits without a tail, which would keep what there is of it, for the end of a
-// long line.
+// wait looks whenever it is poked: without a tail, and before the end of a long line, of
+// which a tail would keep what there is.
 func (t *tailer) wait(ctx context.Context) outcome {
 	for {
 		select {
@@ -156,7 +172,7 @@ func (t *tailer) wait(ctx context.Context) outcome {
 				return anew
 			}
 		}
-		if !t.far() {
+		if t.tails && !t.far() {
 			return another
 		}
 	}

@@ -146,7 +146,7 @@ func (f *follower) appeared(path string) {
 		return
 	}
 	depth := f.depth(path)
-	if info.Mode()&fs.ModeSymlink != 0 && depth > 1 {
+	if info.Mode()&fs.ModeSymlink != 0 && (depth > 1 || f.isLearnt(path)) {
 		return
 	}
 	for _, fl := range f.find(path, depth, map[inode]bool{}) {
@@ -198,7 +198,7 @@ func (f *follower) findUnwatched() {
 
 // depth is how deep a folder lies below the projects folder that it is in.
 func (f *follower) depth(dir string) int {
-	for _, root := range f.Projects {
+	for root := range f.allRoots() {
 		rel, err := filepath.Rel(root, dir)
 		switch {
 		case err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)):
@@ -211,10 +211,20 @@ func (f *follower) depth(dir string) int {
 	return 1
 }
 
+const (
+	rescanShare = 100 // a search may take one part in so many of the time
+	rescanMost  = 5 * time.Minute
+)
+
+// pause is how long after the begin of a search that took a time the next one comes.
+func pause(rescan, took time.Duration) time.Duration {
+	return max(rescan, min(rescanShare*took, rescanMost))
+}
+
 // sweep checks what cannot be left to inotify alone.
 func (f *follower) sweep(all bool) {
 	now := time.Now()
-	for _, root := range f.Projects {
+	for root := range f.allRoots() {
 		var id inode
 		if info, err := os.Stat(root); err == nil {
 			id = inodeOf(info)
@@ -236,10 +246,11 @@ func (f *follower) sweep(all bool) {
 	for fl := range f.failing {
 		f.enqueue(fl)
 	}
-	if all || f.watch.notify == nil || now.Sub(f.lastAll) >= f.Rescan {
+	if all || f.watch.notify == nil || now.Sub(f.lastAll) >= pause(f.Rescan, f.took) {
 		all = true
 		f.findAll(false)
 		f.missing()
+		f.took = time.Since(now)
 	} else {
 		f.findUnwatched()
 	}

@@ -100,6 +100,9 @@ func fill(t *testing.T, v reflect.Value) {
 		case json.RawMessage:
 			value.SetBytes([]byte(`{"a":1}`))
 			continue
+		case map[string]int64:
+			value.Set(reflect.ValueOf(map[string]int64{"a": 1, "b": 0}))
+			continue
 		case time.Time:
 			value.Set(reflect.ValueOf(time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)))
 			continue

@@ -106,6 +106,8 @@ type Origin struct {
 	Start string `json:"start,omitempty"`
 	// Project is the folder in which the client was started; unlike cwd it stays.
 	Project string `json:"project,omitempty"`
+	// AutoCompact is what the client was told about compacting by itself.
+	AutoCompact AutoCompact `json:"auto_compact,omitzero"`
 	// At is when the client spoke: when the hook began to run.
 	At time.Time `json:"at,omitzero"`
 }
@@ -221,6 +223,8 @@ func origin(raw []byte) (o Origin) {
 			o.Start = word(raw, maxWord)
 		case "project":
 			o.Project = word(raw, maxPath)
+		case "auto_compact":
+			o.AutoCompact = autoCompact(raw)
 		case "at":
 			o.At = instant(raw)
 		}

@@ -50,7 +50,8 @@ type Status struct {
 }
 
 // Window is the member context_window. The figures of total_ are about the context
-// only since client 2.1.132, see Status.Cumulative.
+// only since client 2.1.132; before, they are sums over the session, many times the
+// window.
 type Window struct {
 	TotalInput  Figure[int64] `json:"total_input_tokens,omitzero"`
 	TotalOutput Figure[int64] `json:"total_output_tokens,omitzero"`
@@ -187,10 +188,6 @@ func (s *Status) Percent() (percent int, known bool) {
 	percent = int(math.Round(min(p.Value, 100)))
 	return percent, percent > 0
 }
-
-// Cumulative says that the client's total_ figures are, or may be, sums over the
-// session: many times the window, and never the context.
-func (s *Status) Cumulative() bool { return !AtLeast(s.Version, 2, 1, 132) }
 
 // Encode writes the report as the observer takes it: what the client said, as far as
 // we read it, with hook_event_name StatusLine.

@@ -47,13 +47,12 @@ func TestStatusFigures(t *testing.T) {
 	}
 }
 
-func TestCumulative(t *testing.T) {
+func TestAtLeast(t *testing.T) {
 	for version, want := range map[string]bool{
-		"2.1.131": true, "2.1.132": false, "2.1.197": false, "2.2.0": false, "2.2": false, "10.0.0": false, "1.9.999": true,
-		"2.1": true, "": true, "x": true, "2.1.x": true, "2.1.132-beta.1": false, "-1.2": true,
+		"2.1.131": false, "2.1.132": true, "2.1.197": true, "2.2.0": true, "2.2": true, "10.0.0": true, "1.9.999": false,
+		"2.1": false, "": false, "x": false, "2.1.x": false, "2.1.132-beta.1": true, "-1.2": false,
 	} {
-		s := Status{Version: version}
-		if got := s.Cumulative(); got != want {
+		if got := AtLeast(version, 2, 1, 132); got != want {
 			t.Errorf("%q: %v, want %v", version, got, want)
 		}
 	}

@@ -6,6 +6,11 @@ import (
 	"strings"
 )
 
+// StopHeard says whether a client of this version passes on to the agent what the answer
+// to a Stop hook says. Older ones reject such an answer and show an error. An unknown
+// version, "", counts as a new one.
+func StopHeard(version string) bool { return version == "" || AtLeast(version, 2, 1, 175) }
+
 // AtLeast says whether a client's version, such as 2.1.197, is not older than
 // another. One that cannot be read is older than any.
 func AtLeast(version string, atLeast ...int) bool {

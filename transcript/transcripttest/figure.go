@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -105,16 +106,37 @@ func (o object) usage() (cost Tokens, context int64) {
 	cost = o.tokens()
 	context = cost.Context()
 	calls := listOf(o["iterations"])
-	if len(calls) < 2 {
-		return cost, context
-	}
-	for _, raw := range calls {
-		if call := objectOf(raw); call.text("type") == "message" {
+	for _, raw := range slices.Backward(calls) {
+		call := objectOf(raw)
+		kind := call.text("type")
+		if kind == "advisor_message" || kind == "compaction" {
+			continue
+		}
+		if (kind == "message" || kind == "fallback_message") && call.answered() {
 			context = call.tokens().Context()
 		}
+		break
 	}
 	return cost, context
 }
+
+// answered reports whether a call names all four figures, of which those of the input
+// are not all 0.
+func (o object) answered() bool {
+	sum := int64(0)
+	for _, key := range []string{"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"} {
+		if !number(o[key]) {
+			return false
+		}
+		if key != "output_tokens" {
+			sum += o.figure(key)
+		}
+	}
+	return sum > 0
+}
+
+// number reports whether a value is a number that is not negative.
+func number(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] >= '0' && raw[0] <= '9' }
 
 // costlier orders the lines of one message: by output, which grows while the
 // message is written; of equal outputs by the rest, so that no order of reading

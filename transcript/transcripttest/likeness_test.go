@@ -83,10 +83,14 @@ func visit(line []byte, version string, stub bool, f func(kind string, keys []st
 
 func learnReal(t *testing.T) likeness {
 	real := likeness{}
-	for _, dir := range []string{"transcripts", "corpus"} {
-		_ = filepath.WalkDir(filepath.Join(shared, dir), func(path string, _ fs.DirEntry, err error) error {
+	dirs := []string{samples(t, "transcripts")}
+	if corpus := os.Getenv("SM_CORPUS"); corpus != "" {
+		dirs = append(dirs, corpus)
+	}
+	for i, dir := range dirs {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".jsonl") {
-				return nil
+				return err
 			}
 			data, err := os.ReadFile(path)
 			if len(data) > 150_000 {
@@ -97,13 +101,13 @@ func learnReal(t *testing.T) likeness {
 				if v := objectOf(line).text("version"); v != "" {
 					version = v
 				}
-				visit(line, version, dir == "transcripts", real.learn)
+				visit(line, version, i == 0, real.learn)
 			}
 			return err
 		})
-	}
-	if len(real) == 0 {
-		t.Skip("no shared material")
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	return real
 }

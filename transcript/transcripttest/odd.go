@@ -2,6 +2,7 @@ package transcripttest
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -47,12 +48,15 @@ const (
 	SyntheticUsage               // a synthetic row that names figures: nothing
 	NoMessageID                  // a message of its own
 	NoUUID                       //
-	OneCall                      // one iteration that disagrees with the top, which counts
+	OneCall                      // one iteration that disagrees with the top, and counts
+	PoorCall                     // one iteration that lacks figures: the top counts
 	NoMessageCall                // two iterations, none a message: the top counts
+	StandInCall                  // the last call is of a model that stood in, and counts
+	AdvisedCall                  // calls of an advisor and of a compaction come last, the one before counts
 	Spaced                       // white space between all tokens
 	CRLF                         // a carriage return before the newline
 	OutputOnly                   // spends tokens, is no reading
-	EmptyCall                    // the last call read nothing: spends tokens, is no reading
+	EmptyCall                    // the last call read nothing: the top counts
 	oddities
 )
 
@@ -77,7 +81,7 @@ func (s *Session) Odd(how Oddity) {
 		r.effect.undated = true
 	case how == SideLine:
 		r.side = true
-	case how == OutputOnly || how == EmptyCall:
+	case how == OutputOnly:
 		r.effect.deed = spends
 	}
 	s.oddFigures(r, how)
@@ -124,14 +128,36 @@ func (s *Session) oddFigures(r *record, how Oddity) {
 		say("5", "2", "56000", "3", Tokens{5, 2, 56_000, 3})
 		r.usage = append([]byte(`{"input_tokens":800000,"output_tokens":8000},"usage":`), r.usage...)
 	case OneCall:
-		say("6", "2", `57000,"iterations":[{"type":"message","input_tokens":1}]`, "3", Tokens{6, 2, 57_000, 3})
+		say("6", "2", `57000,"iterations":[`+calls("message 1")+`]`, "3", Tokens{6, 2, 57_000, 3})
+		r.effect.context = 1
+	case PoorCall:
+		say("6", "2", `57000,"iterations":[{"type":"message","input_tokens":1,"cache_read_input_tokens":0,"output_tokens":0}]`, "3", Tokens{6, 2, 57_000, 3})
 	case NoMessageCall:
 		say("7", "2", `58000,"iterations":[{"type":"a","input_tokens":1},{"input_tokens":2}]`, "3", Tokens{7, 2, 58_000, 3})
+	case StandInCall:
+		say("7", "2", `58000,"iterations":[`+calls("message 40000", "fallback_message 41000")+`]`, "3", Tokens{7, 2, 58_000, 3})
+		r.effect.context = 41_000
+	case AdvisedCall:
+		say("7", "2", `58000,"iterations":[`+calls("message 40000", "advisor_message 9000", "compaction 8000")+`]`, "3", Tokens{7, 2, 58_000, 3})
+		r.effect.context = 40_000
 	case EmptyCall:
-		say("8", "2", `59000,"iterations":[{"type":"message","input_tokens":1},{"type":"message"}]`, "3", Tokens{8, 2, 59_000, 3})
+		say("8", "2", `59000,"iterations":[`+calls("message 1", "message 0")+`]`, "3", Tokens{8, 2, 59_000, 3})
 	case OutputOnly:
 		say("0", "0", "0", "77", Tokens{0, 0, 0, 77})
 	}
+}
+
+// calls are elements of iterations, each told as its type and its input.
+func calls(list ...string) string {
+	var b strings.Builder
+	for i, one := range list {
+		kind, input, _ := strings.Cut(one, " ")
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, `{"type":%q,"input_tokens":%s,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":3}`, kind, input)
+	}
+	return b.String()
 }
 
 // oddEdit is the change to the line as a whole, nil for none.

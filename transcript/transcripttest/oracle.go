@@ -48,6 +48,8 @@ type reader struct {
 	titled          bool // a bare summary was counted since the last reading
 	clock           time.Time
 	reading, latest moment // the newest reading and the newest compaction
+	past            past   // what a rewind goes back to
+	marker          *event
 	events          []*event
 	costs           map[string]Tokens // by message id
 	side            map[string]bool
@@ -96,6 +98,9 @@ func (r *reader) record(o object) {
 		r.seen[uuid] = true
 	}
 	side := o.yes("isSidechain") && !r.flat
+	if !side {
+		r.past.user(r, o)
+	}
 	switch kind := o.text("type"); {
 	case kind == "assistant":
 		r.assistant(o, side)
@@ -158,9 +163,10 @@ func (r *reader) assistant(o object, side bool) {
 	if side || context <= 0 {
 		return
 	}
-	now := r.place(o.when("timestamp"))
+	now := r.inFile(o.when("timestamp"))
 	r.titled = false
 	r.out.Peak = max(r.out.Peak, context)
+	r.past.newest = &view{now, context}
 	if r.reading.line > 0 && !now.after(r.reading) {
 		return
 	}
@@ -206,6 +212,10 @@ func (r *reader) boundary(o object) {
 			ev.anchor = anchor
 		}
 	}
+	if preserved := objectOf(meta["preservedMessages"]); ev.uuid != "" && preserved.text("anchorUuid") == ev.uuid && number(meta["durationMs"]) && meta.figure("durationMs") == 0 {
+		r.marker = ev
+		return
+	}
 	for i, old := range r.events {
 		if !old.boundary && (old.parent != "" && old.parent == ev.uuid || old.uuid != "" && old.uuid == ev.anchor) {
 			ev.summarised, ev.digest = true, old.digest
@@ -231,6 +241,13 @@ func (r *reader) summary(o object) {
 		r.events[n-1].summarised, r.events[n-1].digest = true, digest
 		return
 	}
+	if m := r.marker; m != nil {
+		r.marker = nil
+		m.summarised, m.digest = true, digest
+		r.events = append(r.events, m)
+		r.compacted(at)
+		return
+	}
 	r.events = append(r.events, &event{
 		uuid: uuid, parent: parent, origin: objectOf(o["forkedFrom"]).text("messageUuid"),
 		at: at, trigger: UnknownTrigger, summarised: true, digest: digest,
@@ -250,7 +267,8 @@ func (r *reader) title() {
 }
 
 func (r *reader) compacted(at time.Time) {
-	if now := r.place(at); now.after(r.latest) {
+	r.past.newest = nil
+	if now := r.inFile(at); now.after(r.latest) {
 		r.latest = now
 	}
 }

@@ -56,8 +56,11 @@ func TestOracleRules(t *testing.T) {
 		"a fraction of a token":        {reading(`"input_tokens":7.5,"cache_read_input_tokens":2.0`), 2, 2, 0, 1, 0, 0},
 		"more than there can be":       {reading(`"input_tokens":1e300`), maxFigure, maxFigure, 0, 1, 0, 0},
 		"keys of another case":         {strings.ReplaceAll(reading(`"input_tokens":7`), "usage", "USAGE"), unknown, 0, 0, 0, 0, 0},
-		"the last call of a message":   {reading(`"input_tokens":9,"iterations":[{"type":"message","input_tokens":5},{"type":"message","input_tokens":4},{"type":"x","input_tokens":8}]`), 4, 4, 0, 1, 0, 0},
-		"a single call says nothing":   {reading(`"input_tokens":9,"iterations":[{"type":"message","input_tokens":5}]`), 9, 9, 0, 1, 0, 0},
+		"the last call of a message":   {reading(`"input_tokens":9,"iterations":[` + calls("message 5", "message 4", "advisor_message 8") + `]`), 4, 4, 0, 1, 0, 0},
+		"a last call of another kind":  {reading(`"input_tokens":9,"iterations":[` + calls("message 5", "x 8") + `]`), 9, 9, 0, 1, 0, 0},
+		"a model that stood in":        {reading(`"input_tokens":9,"iterations":[` + calls("message 5", "fallback_message 7") + `]`), 7, 7, 0, 1, 0, 0},
+		"a single call":                {reading(`"input_tokens":9,"iterations":[` + calls("message 5") + `]`), 5, 5, 0, 1, 0, 0},
+		"a call that lacks figures":    {reading(`"input_tokens":9,"iterations":[{"type":"message","input_tokens":5}]`), 9, 9, 0, 1, 0, 0},
 		"an offset from UTC":           {late + strings.Replace(early, "00:00:01Z", "00:30:01-01:00", 1), 1, 3, 0, 1, 5, 0},
 		"a time that is none, at last": {late + strings.Replace(early, "2026-01-01T00:00:01Z", "then", 1), 1, 3, 0, 1, 5, 0},
 	}

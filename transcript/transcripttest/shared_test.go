@@ -9,26 +9,36 @@ import (
 	"testing"
 )
 
-// shared is where material lies that is not part of this repository; tests that
-// want it are skipped where it is absent.
-const shared = "../../../shared"
+// samples is the folder of transcripts with known figures: "shapes", "transcripts" or "corpus". The corpus is not part of
+// the repository; SM_CORPUS names its folder.
+func samples(t *testing.T, name string) string {
+	t.Helper()
+	if name != "corpus" {
+		return filepath.Join("..", "testdata", name)
+	}
+	dir := os.Getenv("SM_CORPUS")
+	if dir == "" {
+		t.Skip("SM_CORPUS names no folder of public transcripts")
+	}
+	return dir
+}
 
 func readExpected(t *testing.T, dir string, into any) {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(shared, dir, "expected.json"))
+	raw, err := os.ReadFile(filepath.Join(samples(t, dir), "expected.json"))
 	if err != nil {
-		t.Skip("no shared material")
+		t.Fatal(err)
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// readShared reads a file as one reads it that will not grow: a last line that is
+// readSample reads a file as one reads it that will not grow: a last line that is
 // whole counts without its newline.
-func readShared(t *testing.T, path ...string) []byte {
+func readSample(t *testing.T, dir, name string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(append([]string{shared}, path...)...))
+	data, err := os.ReadFile(filepath.Join(samples(t, dir), filepath.FromSlash(name)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +77,7 @@ func TestOracleShapes(t *testing.T) {
 	}
 	readExpected(t, "shapes", &want)
 	for name, w := range want.Files {
-		got := Oracle(readShared(t, "shapes", name+".jsonl"))
+		got := Oracle(readSample(t, "shapes", name+".jsonl"))
 		checkContext(t, name, w.Context, got)
 		if n := got.Alone.Compactions.Total(); n != w.Compactions {
 			t.Errorf("%s: %d compactions, want %d", name, n, w.Compactions)
@@ -79,7 +89,7 @@ func TestOracleShapes(t *testing.T) {
 	for name, g := range want.Groups {
 		files := map[string][]byte{}
 		for _, f := range g.Files {
-			files[f+".jsonl"] = readShared(t, "shapes", f+".jsonl")
+			files[f+".jsonl"] = readSample(t, "shapes", f+".jsonl")
 		}
 		if got := OracleFleet(files); got.DistinctCompactions != g.Compactions {
 			t.Errorf("%s: %d compactions, want %d", name, got.DistinctCompactions, g.Compactions)
@@ -108,7 +118,7 @@ func TestOracleTranscripts(t *testing.T) {
 	readExpected(t, "transcripts", &want)
 	files := map[string][]byte{}
 	for name, w := range want.Files {
-		files[name] = readShared(t, "transcripts", name)
+		files[name] = readSample(t, "transcripts", name)
 		got := Oracle(files[name])
 		checkContext(t, name, w.Context, got)
 		spent := Spent{w.Messages, Tokens(w.Tokens)}
@@ -132,7 +142,7 @@ func TestOracleCorpus(t *testing.T) {
 	}
 	readExpected(t, "corpus", &want)
 	for name, w := range want {
-		got := reread(readShared(t, "corpus", name), w.Sidechain).truth()
+		got := reread(readSample(t, "corpus", name), w.Sidechain).truth()
 		if strings.HasSuffix(name, "/edge_cases.jsonl") {
 			// Made by hand: its last reading is an hour older, and of another session.
 			got.ContextTokens = *w.Context

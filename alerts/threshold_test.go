@@ -1,0 +1,203 @@
+package alerts
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript"
+)
+
+// sized is a reading of a client that is assumed to compact at a size, in a window of 200,000.
+func sized(at float64, agent AgentID, tokens, compactsAt int64) Event {
+	ev := reading(at, tokens)
+	ev.Agent, ev.Model, ev.CompactsAt = agent, "m", compactsAt
+	return ev
+}
+
+// compacts is an automatic compaction of such a client.
+func compacts(at float64, agent AgentID, key transcript.Key, pre, compactsAt int64) Event {
+	ev := boundary(at, key)
+	ev.Agent, ev.Model, ev.CompactsAt, ev.PreTokens, ev.Trigger, ev.Window = agent, "m", compactsAt, pre, transcript.Auto, 200_000
+	return ev
+}
+
+func TestNoticesByTheThreshold(t *testing.T) {
+	warning, critical := "say a/1/warning to self", "say a/1/critical to self"
+	tests := []struct {
+		name       string
+		compactsAt int64
+		sizes      []int64
+		want       []string
+	}{
+		{"below", 67_000, []int64{40_199}, nil},
+		{"at the warning", 67_000, []int64{40_200}, []string{warning}},
+		{"both", 67_000, []int64{40_200, 52_259, 52_260, 66_000}, []string{warning, "withdraw a/1/warning", critical}},
+		{"critical at once", 67_000, []int64{52_260, 53_000}, []string{critical}},
+		{"default window", 167_000, []int64{99_999, 100_000, 129_999, 130_000}, []string{warning, "withdraw a/1/warning", critical}},
+		{"default window, below", 167_000, []int64{99_999}, nil},
+		{"never compacts", 0, []int64{99_999, 100_000}, []string{warning}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			e := newEngine(t)
+			var actions []Action
+			for i, size := range test.sizes {
+				actions = append(actions, e.Step(sized(float64(i), "a", size, test.compactsAt))...)
+			}
+			check(t, test.want, lines(actions))
+		})
+	}
+}
+
+func TestThresholdSources(t *testing.T) {
+	const normal, small = 167_000, 67_000
+	e := newEngine(t)
+	expect := func(what string, agent AgentID, tokens int64, source ThresholdSource) {
+		t.Helper()
+		if v, _ := e.Agent(agent); v.Threshold != tokens || v.ThresholdSource != source {
+			t.Errorf("%s: %s compacts at %d (%s), want %d (%s)", what, agent, v.Threshold, v.ThresholdSource, tokens, source)
+		}
+	}
+	compact := func(agent AgentID, n int, pre, compactsAt int64) {
+		for i := range n {
+			key := transcript.KeyOf([]byte(string(agent) + string(rune('0'+i))))
+			play(e, compacts(float64(1000*(i+1)), agent, key, pre+int64(i), compactsAt), sized(float64(1000*(i+1)+1), agent, 30_000, compactsAt))
+		}
+	}
+	play(e, sized(0, "a", 30_000, normal), sized(0, "b", 30_000, normal), sized(0, "small", 30_000, small), sized(0, "secret", 30_000, normal), sized(0, "never", 30_000, 0))
+	expect("at first", "a", normal, ThresholdAssumed)
+	expect("at first", "small", small, ThresholdAssumed)
+	expect("at first", "never", 0, ThresholdUnknown)
+
+	compact("small", 3, 70_000, small)
+	expect("seen", "small", 70_001, ThresholdSeen)
+	expect("of another one", "a", normal, ThresholdAssumed)
+
+	// Nobody knows that this client has a smaller window. It holds for none but itself.
+	compact("secret", 2, 70_000, normal)
+	expect("seen twice", "secret", normal, ThresholdAssumed)
+	compact("secret", 3, 70_000, normal)
+	expect("seen", "secret", 70_001, ThresholdSeen)
+	expect("of another one", "a", normal, ThresholdAssumed)
+
+	compact("a", 3, 170_000, normal)
+	expect("seen", "a", 170_001, ThresholdSeen)
+	expect("of one like it", "b", 170_001, ThresholdSeen)
+	expect("its own", "secret", 70_001, ThresholdSeen)
+
+	restored := newEngine(t)
+	restored.Restore(e.Snapshot())
+	e = restored
+	expect("restored", "b", 170_001, ThresholdSeen)
+	expect("restored", "secret", 70_001, ThresholdSeen)
+	if !e.Rename("secret", "known") {
+		t.Fatal("not renamed")
+	}
+	expect("renamed", "known", 70_001, ThresholdSeen)
+	e.Forget("known")
+	play(e, sized(9000, "known", 30_000, normal))
+	expect("forgotten", "known", 170_001, ThresholdSeen)
+}
+
+// Earlier versions stored what they learned without what was assumed. That goes on to hold for
+// clients that were told nothing of their own, until enough is learned of clients like them.
+func TestThresholdsOfEarlierVersions(t *testing.T) {
+	e := newEngine(t)
+	e.Restore(State{Learned: []Learned{
+		{Model: "m", Window: 200_000, PreTokens: []int64{160_000, 161_000, 162_000}},
+		{Model: "codex", Window: 200_000, PreTokens: []int64{150_000, 150_000, 150_000}},
+		{Model: "never", Window: 200_000, PreTokens: []int64{199_000, 199_000, 199_000}},
+	}})
+	expect := func(model string, compactsAt, tokens int64, source ThresholdSource) {
+		t.Helper()
+		r := Reading{Model: model, Window: 200_000, CompactsAt: compactsAt}
+		if got, from := e.threshold("a", r); got != tokens || from != source {
+			t.Errorf("%s at %d: %d (%s), want %d (%s)", model, compactsAt, got, from, tokens, source)
+		}
+	}
+	expect("m", 167_000, 161_000, ThresholdSeen)
+	expect("m", 67_000, 67_000, ThresholdAssumed)
+	expect("m", 190_000, 190_000, ThresholdAssumed)
+	expect("codex", 0, 150_000, ThresholdSeen)
+	expect("never", 167_000, 167_000, ThresholdAssumed)
+
+	e.Learn(Learned{Model: "m", Window: 200_000, CompactsAt: 167_000, PreTokens: []int64{166_000, 166_000}})
+	expect("m", 167_000, 161_000, ThresholdSeen)
+	e.Learn(Learned{Model: "m", Window: 200_000, CompactsAt: 167_000, PreTokens: []int64{166_000}})
+	expect("m", 167_000, 166_000, ThresholdSeen)
+	var models []string
+	for _, l := range e.Snapshot().Learned {
+		models = append(models, fmt.Sprint(l.Model, " ", l.CompactsAt))
+	}
+	if diff := cmp.Diff([]string{"codex 0", "m 167000", "never 0"}, models); diff != "" {
+		t.Errorf("what is kept (-want +got):\n%s", diff)
+	}
+}
+
+// What history tells of clients that must have been told something else teaches nobody who is not known.
+func TestHistoryOfOtherThresholds(t *testing.T) {
+	e := newEngine(t)
+	play(e, sized(0, "a", 30_000, 167_000))
+	e.Learn(Learned{Model: "m", Window: 200_000, CompactsAt: 167_000, PreTokens: []int64{70_000, 70_000, 70_000, 0}})
+	if v, _ := e.Agent("a"); v.Threshold != 167_000 || v.ThresholdSource != ThresholdAssumed {
+		t.Errorf("%d (%s)", v.Threshold, v.ThresholdSource)
+	}
+}
+
+// A client that is told of a smaller window while its context stays is judged anew.
+func TestThresholdFalls(t *testing.T) {
+	e := newEngine(t)
+	actions := e.Step(sized(0, "a", 60_000, 167_000))
+	actions = append(actions, e.Step(sized(0, "a", 60_000, 67_000))...)
+	check(t, []string{"say a/1/critical to self"}, lines(actions))
+	sample := sized(20, "b", 60_000, 167_000)
+	sample.Source = transcript.FromStatusline
+	actions = e.Step(sample)
+	sample.At, sample.CompactsAt = sec(21), 67_000
+	actions = append(actions, e.Step(sample)...)
+	check(t, []string{"say b/1/critical to self"}, lines(actions))
+}
+
+// What the client has cleared from its requests counts on the way to its compaction, not for the window.
+func TestClearedCountsByTheThreshold(t *testing.T) {
+	for _, test := range []struct {
+		name                        string
+		tokens, cleared, compactsAt int64
+		want                        []string
+	}{
+		{"below", 90_000, 10_199, 167_000, nil},
+		{"at the warning", 90_000, 10_200, 167_000, []string{"say a/1/warning to self"}},
+		{"at the critical notice", 90_000, 40_260, 167_000, []string{"say a/1/critical to self"}},
+		{"no threshold", 90_000, 90_000, 0, nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			e := newEngine(t)
+			ev := sized(0, "a", test.tokens, test.compactsAt)
+			ev.Cleared = test.cleared
+			check(t, test.want, lines(e.Step(ev)))
+			o := Defaults() // the same where thresholds of the window are given in tokens
+			o.Thresholds.WarningPercentage, o.Thresholds.CriticalPercentage = 0, 0
+			o.Thresholds.WarningTokens, o.Thresholds.CriticalTokens = 100_000, 130_000
+			e, err := New(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, test.want, lines(e.Step(ev)))
+		})
+	}
+}
+
+// A forecast goes by the assumed threshold until one was seen.
+func TestForecastByAssumption(t *testing.T) {
+	e := newEngine(t)
+	for _, ev := range steady(0, 20_000, 6_000, 12) {
+		ev.CompactsAt = 67_000
+		e.Step(ev)
+	}
+	v := view(t, e)
+	if v.ThresholdSource != ThresholdAssumed || !v.Forecast.Turns.Known {
+		t.Errorf("%s, %+v", v.ThresholdSource, v.Forecast.Turns)
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"sm/transcript/hook"
+)
+
+// maxHookSettings bounds the settings that a hook reads.
+const maxHookSettings = 1 << 20
+
+// autoCompact is what the client of this hook was told about compacting by itself: by the environment, which a hook
+// has from its client, and by the settings, the user's first and the machine's last.
+func (env *environ) autoCompact(project string) (a hook.AutoCompact) {
+	get := func(name string) string {
+		value, _ := env.lookupEnv(name)
+		return value
+	}
+	var files []string
+	if path, err := env.settingsPath(); err == nil {
+		files = append(files, path)
+	}
+	if filepath.IsAbs(project) {
+		files = append(files, filepath.Join(project, ".claude", "settings.json"), filepath.Join(project, ".claude", "settings.local.json"))
+	}
+	for _, path := range append(files, managedSettings()) {
+		if data := hookSettings(path); data != nil {
+			a.AddSettings(data)
+		}
+	}
+	hook.SetVariable(&a.Window, get("CLAUDE_CODE_AUTO_COMPACT_WINDOW"))
+	hook.SetVariable(&a.Percent, get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"))
+	hook.SetVariable(&a.Output, get("CLAUDE_CODE_MAX_OUTPUT_TOKENS"))
+	a.Off = a.Off || isOn(get("DISABLE_AUTO_COMPACT")) || isOn(get("DISABLE_COMPACT"))
+	return a
+}
+
+// isOn reads a variable as the client reads it.
+func isOn(value string) bool {
+	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(strings.TrimSpace(value)))
+}
+
+// hookSettings is nil for what is no file, too large or not to be read: a hook must not wait for a pipe.
+func hookSettings(path string) []byte {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxHookSettings {
+		return nil
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxHookSettings))
+	if err != nil {
+		return nil
+	}
+	return data
+}

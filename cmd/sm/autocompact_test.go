@@ -1,0 +1,77 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript/hook"
+)
+
+// A hook passes on what its client was told: by variables, and by the settings of user, project and folder.
+func TestAutoCompactOfHook(t *testing.T) {
+	tests := map[string]struct {
+		vars  map[string]string
+		files map[string]string // under the home, or under "project"
+		want  hook.AutoCompact
+	}{
+		"nothing": {},
+		"variables": {
+			vars: map[string]string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "8000"},
+			want: hook.AutoCompact{Window: "100000", Percent: "50", Output: "8000"},
+		},
+		"long":        {vars: map[string]string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW": strings.Repeat("1", 33)}},
+		"off":         {vars: map[string]string{"DISABLE_AUTO_COMPACT": " Yes "}, want: hook.AutoCompact{Off: true}},
+		"all off":     {vars: map[string]string{"DISABLE_COMPACT": "1"}, want: hook.AutoCompact{Off: true}},
+		"not off":     {vars: map[string]string{"DISABLE_AUTO_COMPACT": "0", "DISABLE_COMPACT": "false"}},
+		"user":        {files: map[string]string{".claude/settings.json": `{"autoCompactWindow":120000}`}, want: hook.AutoCompact{Setting: 120_000}},
+		"broken file": {files: map[string]string{".claude/settings.json": `{"autoCompactWindow":120000`}},
+		"project before user": {
+			files: map[string]string{".claude/settings.json": `{"autoCompactWindow":120000,"autoCompactEnabled":false}`, "project/.claude/settings.json": `{"autoCompactWindow":130000}`},
+			want:  hook.AutoCompact{Setting: 130_000, Off: true},
+		},
+		"folder before project": {
+			files: map[string]string{"project/.claude/settings.json": `{"autoCompactWindow":130000}`, "project/.claude/settings.local.json": `{"autoCompactWindow":140000}`},
+			want:  hook.AutoCompact{Setting: 140_000},
+		},
+		"another directory": {
+			vars:  map[string]string{"CLAUDE_CONFIG_DIR": "HOME/other"},
+			files: map[string]string{".claude/settings.json": `{"autoCompactWindow":120000}`, "other/settings.json": `{"autoCompactWindow":150000}`},
+			want:  hook.AutoCompact{Setting: 150_000},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			vars := map[string]string{"HOME": home, "CLAUDE_PROJECT_DIR": filepath.Join(home, "project"), "CLAUDE_PID": "2000000000"}
+			for key, value := range test.vars {
+				vars[key] = strings.Replace(value, "HOME", home, 1)
+			}
+			for path, text := range test.files {
+				place(t, filepath.Join(home, path), []byte(text))
+			}
+			if diff := cmp.Diff(test.want, testEnv(vars).origin(time.Now()).AutoCompact); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A hook does not wait for settings that are no file.
+func TestAutoCompactOfPipe(t *testing.T) {
+	home := t.TempDir()
+	if err := os.Mkdir(filepath.Join(home, ".claude"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(home, ".claude", "settings.json"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := testEnv(map[string]string{"HOME": home}).autoCompact(""); !got.IsZero() {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"sm/handoff/proc"
+	"sm/transcript"
+	"sm/transcript/hook"
+)
+
+const (
+	// programPatience is how long another program may take to say its version, and clientStart how long the client: an
+	// old one takes 10 s on a busy machine.
+	programPatience, clientStart = 10 * time.Second, time.Minute
+	// maxProgramOutput is how much of what a program prints is kept.
+	maxProgramOutput = 4 << 10
+	// newestTranscripts is how many transcripts are searched for a version, versionTail how much of the end of each.
+	newestTranscripts, versionTail = 20, int64(256 << 10)
+)
+
+// A clientVersion is the version of a client, and who says so.
+type clientVersion struct {
+	version string
+	by      string // a path
+	pid     int    // of one that runs
+}
+
+func (c clientVersion) String() string {
+	if c.pid != 0 {
+		return fmt.Sprintf("%s, which runs as process %d", c.version, c.pid)
+	}
+	return fmt.Sprintf("%s, by %s", c.version, c.by)
+}
+
+// clientInPath asks the client in the PATH. One that does not answer in time is an error: it may be too old.
+func (env *environ) clientInPath(ctx context.Context) (c clientVersion, ok bool, err error) {
+	path := env.lookPath("claude")
+	if path == "" {
+		return c, false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, clientStart)
+	defer cancel()
+	version, _, _ := strings.Cut(env.ask(ctx, path, "--version"), " ")
+	if version == "" && ctx.Err() != nil {
+		return c, false, fmt.Errorf("%s does not say its version: %w; run claude --version, and try again when it does", path, ctx.Err())
+	}
+	return clientVersion{version: version, by: path}, hook.AtLeast(version, 0), nil
+}
+
+// ask runs a program that says one line. The program has a process group of its own: what it started ends with it, and
+// Ctrl-C ends us alone, so that a program that was interrupted is not taken for one that says nothing.
+func (env *environ) ask(ctx context.Context, path string, args ...string) string {
+	cmd := exec.CommandContext(ctx, path, args...)
+	out := &boundedBuffer{left: maxProgramOutput}
+	cmd.Env, cmd.Stdout, cmd.WaitDelay = env.vars(), out, time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	if err := cmd.Run(); err != nil {
+		return ""
+	}
+	return firstLine(out.kept)
+}
+
+// runningClients are those that the client's registry in its folder names and that still run, the oldest version first.
+func runningClients(dir string) (all []clientVersion) {
+	paths, _ := filepath.Glob(filepath.Join(globQuote(dir), "sessions", "*.json")) // the pattern is right
+	for _, path := range paths {
+		var c struct {
+			PID     int    `json:"pid"`
+			Version string `json:"version"`
+			Start   string `json:"procStart"`
+		}
+		text, err := readHead(path, 64<<10)
+		if err == nil && json.Unmarshal(text, &c) == nil && c.PID > 1 && hook.AtLeast(c.Version, 0) && proc.Alive(c.PID, c.Start) {
+			all = append(all, clientVersion{c.Version, path, c.PID})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b clientVersion) int {
+		switch {
+		case olderVersion(a.version, b.version):
+			return -1
+		case olderVersion(b.version, a.version):
+			return 1
+		}
+		return 0
+	})
+	return all
+}
+
+// transcribedClient is the client that wrote the newest transcript that names one.
+func transcribedClient(dir string) (c clientVersion, ok bool) {
+	type transcriptFile struct {
+		path string
+		at   time.Time
+	}
+	var files []transcriptFile
+	paths, _ := filepath.Glob(filepath.Join(globQuote(dir), "projects", "*", "*.jsonl")) // the pattern is right
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			files = append(files, transcriptFile{path, info.ModTime()})
+		}
+	}
+	slices.SortFunc(files, func(a, b transcriptFile) int { return cmp.Or(b.at.Compare(a.at), strings.Compare(a.path, b.path)) })
+	for _, f := range files[:min(len(files), newestTranscripts)] {
+		if version := lastVersion(f.path); version != "" {
+			return clientVersion{version: version, by: f.path}, true
+		}
+	}
+	return c, false
+}
+
+// lastVersion is the version that the last record with one names, "" for none near the end of the file.
+func lastVersion(path string) (version string) {
+	text := readTail(path)
+	var e transcript.Entry
+	for line := range bytes.Lines(text) {
+		if transcript.Scan(bytes.TrimSuffix(line, []byte("\n")), &e) == nil && hook.AtLeast(string(e.Version), 0) {
+			version = string(e.Version)
+		}
+	}
+	return version
+}
+
+// readTail reads the end of a file, as much as can be read.
+func readTail(path string) []byte {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > versionTail {
+		_, _ = f.Seek(-versionTail, io.SeekEnd) // else it is read from its beginning
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, versionTail))
+	return text
+}
+
+// readHead reads the beginning of a file.
+func readHead(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
+// globQuote makes a path a pattern for itself.
+func globQuote(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// clientToInstallFor decides for which version the settings in a folder are to be written: the oldest of the client in
+// the PATH and those that run, for all of them read the same settings; else that of the newest transcript; else "", a
+// current one. It says so where there is a choice, and refuses a version that is too old.
+func (env *environ) clientToInstallFor(ctx context.Context, dir string) (version string, err error) {
+	all := runningClients(dir)
+	c, ok, err := env.clientInPath(ctx)
+	if err != nil {
+		return "", err
+	}
+	if ok {
+		all = slices.Insert(all, 0, c)
+	} else if c, ok := transcribedClient(dir); ok && len(all) == 0 {
+		all = append(all, c)
+	}
+	if len(all) == 0 {
+		_, err = fmt.Fprintf(env.stderr, "sm: no client in the PATH or running says its version, and no transcript does: writing for %s and later\n", argsClient)
+		return "", err
+	}
+	oldest := all[0]
+	for _, c := range all[1:] {
+		if olderVersion(c.version, oldest.version) {
+			oldest = c
+		}
+	}
+	if olderVersion(oldest.version, oldestClient) {
+		remedy := "run claude update"
+		if oldest.pid != 0 {
+			remedy = fmt.Sprintf("end process %d, and run claude update if it was the newest you have", oldest.pid)
+		}
+		return "", fmt.Errorf("the client is %s, and its hooks do not work before %s; %s, then install again", oldest, oldestClient, remedy)
+	}
+	if len(all) > 1 && slices.ContainsFunc(all, func(c clientVersion) bool { return takesArgs(c.version) != takesArgs(oldest.version) }) {
+		_, err = fmt.Fprintf(env.stderr, "sm: several versions of the client share these settings: writing for the oldest, %s; install again when it has ended\n", oldest)
+	}
+	return oldest.version, err
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript/hook"
+)
+
+// deadPID is larger than any process's.
+const deadPID = 1 << 30
+
+// registers puts a client into the client's registry.
+func (r *installRig) registers(name, version string, pid int) {
+	r.t.Helper()
+	r.write(r.dir+"/sessions/"+name+".json", fmt.Sprintf(`{"pid":%d,"version":%q,"procStart":""}`, pid, version), 0o600)
+}
+
+// transcribes leaves a transcript of a client; i orders them in time.
+func (r *installRig) transcribes(i int, text string) {
+	r.t.Helper()
+	path := fmt.Sprintf("%s/projects/p/%d.jsonl", r.dir, i)
+	r.write(path, text, 0o600)
+	at := time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC)
+	if err := os.Chtimes(path, at, at); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// TestInstallByClientVersion: the oldest of the client in the PATH and those that run decides; only without any of them
+// the transcripts do.
+func TestInstallByClientVersion(t *testing.T) {
+	old := func(what string) outcome {
+		return outcome{1, "", "sm: the client is " + what + ", then install again\n"}
+	}
+	ends := fmt.Sprintf("; end process %d, and run claude update if it was the newest you have", os.Getpid())
+	runs := fmt.Sprintf(", which runs as process %d", os.Getpid())
+	several := func(which string) string {
+		return "sm: several versions of the client share these settings: writing for the oldest, " + which + "; install again when it has ended\n"
+	}
+	record := func(version string) string {
+		return `{"type":"user","version":"` + version + `","message":{"content":"\"version\":\"9.9.9\""}}` + "\n"
+	}
+	for _, tt := range []struct {
+		name string
+		with func(*installRig)
+		want outcome
+		args bool // hooks without a shell
+	}{
+		{"a current one", func(*installRig) {}, outcome{Out: installedLine}, true},
+		{"the first that runs hooks without a shell", func(r *installRig) { r.client("2.1.139") }, outcome{Out: installedLine}, true},
+		{"the last that does not", func(r *installRig) { r.client("2.1.138") }, outcome{Out: installedLine}, false},
+		{"the oldest that works", func(r *installRig) { r.client("2.1.120") }, outcome{Out: installedLine}, false},
+		{"one that is too old", func(r *installRig) { r.client("2.1.119") },
+			old("2.1.119, by ~/path/claude, and its hooks do not work before 2.1.120; run claude update"), false},
+		{"one that is far too old", func(r *installRig) { r.client("1.0.90") },
+			old("1.0.90, by ~/path/claude, and its hooks do not work before 2.1.120; run claude update"), false},
+		{"one of the next main version", func(r *installRig) { r.client("3.0.0") }, outcome{Out: installedLine}, true},
+		{"none", func(r *installRig) { r.vars["PATH"] = "" }, outcome{Out: installedLine, ErrOut: assumedLine}, true},
+		{"one that does not say", func(r *installRig) { r.client("") }, outcome{Out: installedLine, ErrOut: assumedLine}, true},
+		{"an older one runs", func(r *installRig) { r.registers("1", "2.1.130", os.Getpid()) }, outcome{Out: installedLine, ErrOut: several("2.1.130" + runs)}, false},
+		{"an older one runs, which knows the same", func(r *installRig) { r.registers("1", "2.1.139", os.Getpid()) }, outcome{Out: installedLine}, true},
+		{"a newer one runs", func(r *installRig) {
+			r.client("2.1.130")
+			r.registers("1", "2.1.330", os.Getpid())
+		}, outcome{Out: installedLine, ErrOut: several("2.1.130, by ~/path/claude")}, false},
+		{"the oldest of three runs", func(r *installRig) {
+			r.registers("1", "2.1.200", os.Getpid())
+			r.registers("2", "2.1.99", os.Getpid())
+			r.registers("3", "2.1.130", os.Getpid())
+		}, old("2.1.99" + runs + ", and its hooks do not work before 2.1.120" + ends), false},
+		{"an older one has ended", func(r *installRig) { r.registers("1", "2.1.99", deadPID) }, outcome{Out: installedLine}, true},
+		{"the registry is odd", func(r *installRig) {
+			r.write(r.dir+"/sessions/1.json", `{"pid":1,"version":"2.0.0"}`, 0o600)
+			r.write(r.dir+"/sessions/2.json", `[`, 0o600)
+			r.registers("3", "x", os.Getpid())
+		}, outcome{Out: installedLine}, true},
+		{"transcripts beside a client", func(r *installRig) { r.transcribes(1, record("1.0.0")) }, outcome{Out: installedLine}, true},
+		{"the newest transcript that tells", func(r *installRig) {
+			r.vars["PATH"] = ""
+			r.transcribes(1, record("1.0.0"))
+			r.transcribes(2, record("1.0.0")+strings.Repeat("x", int(versionTail))+"\n"+record("2.1.130")+`{"type":"summary"}`+"\n")
+			r.transcribes(3, `{"type":"summary","summary":"a title"}`+"\n")
+		}, outcome{Out: installedLine}, false},
+		{"transcripts of an old one alone", func(r *installRig) {
+			r.vars["PATH"] = ""
+			r.transcribes(1, record("2.1.50"))
+		}, old("2.1.50, by ~/.claude/projects/p/1.jsonl, and its hooks do not work before 2.1.120; run claude update"), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newInstallRig(t)
+			tt.with(r)
+			dry := r.run("install", "--dry-run")
+			if dry.ErrOut != tt.want.ErrOut || dry.Code != tt.want.Code || (dry.Out == "") != (tt.want.Code != 0) {
+				t.Errorf("dry run: %+v", dry)
+			}
+			r.want(tt.want, "install")
+			_, err := os.Stat(r.path)
+			if there := err == nil; there != (tt.want.Code == 0) {
+				t.Fatalf("settings: %v", err)
+			}
+			if tt.want.Code != 0 {
+				return
+			}
+			if got := strings.Contains(r.read(r.path), `"args"`); got != tt.args {
+				t.Errorf("settings: %s", r.read(r.path))
+			}
+			again := tt.want
+			again.Out = unchangedLine
+			r.want(again, "install")
+		})
+	}
+}
+
+// TestInstallMovesBetweenForms: whatever version the settings were written for, there is each hook once, in the form of
+// the version that is there now, and nothing is left in the end.
+func TestInstallMovesBetweenForms(t *testing.T) {
+	const mine = `{"hooks":{"Stop":[{"matcher":"","hooks":[{"type":"command","command":"mine"}]}]}}`
+	r := newInstallRig(t)
+	r.write(r.path, mine, 0o600)
+	for _, version := range []string{"2.1.330", "2.1.130", "2.1.330", "2.1.138", "2.1.139"} {
+		r.client(version)
+		r.want(outcome{Out: installedLine}, "install")
+		r.want(outcome{Out: unchangedLine}, "install")
+		text := r.read(r.path)
+		args, shell := strings.Count(text, `"command":"`+r.program+`","args":["hook"]`), strings.Count(text, `"command":"`+r.program+` hook"}`)
+		if want := map[bool][2]int{true: {8, 0}, false: {0, 8}}[takesArgs(version)]; want != [2]int{args, shell} {
+			t.Errorf("%s: %d hooks without a shell and %d with, want %v: %s", version, args, shell, want, text)
+		}
+	}
+	r.want(outcome{Out: uninstalledLine}, "uninstall")
+	if got := r.read(r.path); got != mine {
+		t.Errorf("left %s", got)
+	}
+}
+
+// TestInstallWritesKnownEventsAlone: an event that the client does not know is not there, or goes.
+func TestInstallWritesKnownEventsAlone(t *testing.T) {
+	for version, want := range map[string]int{"2.1.75": 7, "2.1.76": 8, "": 8, "2.0.77": 7, "2.0.30": 0} {
+		e := testEditor(t, `{"a":1}`, "/usr/bin/sm", "")
+		if err := e.install(false, false); err != nil {
+			t.Fatal(err)
+		}
+		e.client = version
+		if err := e.install(false, false); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(e.events()); got != want || (want == 7) != (e.doc.At("hooks", string(hook.PostCompact)) == nil) && want > 0 {
+			t.Errorf("%q: %d events: %s", version, got, e.doc.Bytes)
+		}
+	}
+}
+
+// A socket or a path with spaces reaches us through a shell too.
+func TestInstallShellForm(t *testing.T) {
+	e := testEditor(t, `{}`, "/my bin/sm", "/run/it's/s")
+	e.client = "2.1.130"
+	if err := e.install(false, false); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := e.doc.At("hooks", "Stop", 0, "hooks", 0, "command").Text()
+	if diff := cmp.Diff(`'/my bin/sm' hook --socket '/run/it'\''s/s'`, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if places := e.ownHooks(hook.Stop); len(places) != 1 {
+		t.Errorf("ours is not known: %v", places)
+	}
+}
+
+// TestInstallWaitsForTheClient: one that does not say its version before the time is over may be too old to install for.
+func TestInstallWaitsForTheClient(t *testing.T) {
+	r := newInstallRig(t)
+	r.write(r.home+"/path/claude", "#!/bin/sh\nexec sleep 600\n", 0o700)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // as if the time were over
+	env := testEnv(map[string]string{"HOME": r.home, "PATH": r.home + "/path"})
+	if version, err := env.clientToInstallFor(ctx, r.dir); err == nil || version != "" || !strings.Contains(err.Error(), "does not say its version") {
+		t.Errorf("version %q, error %v", version, err)
+	}
+}
+
+// TestAskEndsWhatWasStarted: of a program that is not waited for any longer nothing goes on.
+func TestAskEndsWhatWasStarted(t *testing.T) {
+	dir := t.TempDir()
+	fifo, script := dir+"/fifo", dir+"/claude"
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// The background process holds the FIFO open until it ends, and writes to it when nobody has ended it.
+	text := fmt.Sprintf("#!/bin/sh\n(sleep 20; echo left) >%s 2>&1 &\nwait\n", fifo)
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	said := make(chan string)
+	go func() { said <- testEnv(map[string]string{"PATH": os.Getenv("PATH")}).ask(ctx, script) }()
+	f, err := os.Open(fifo) // returns when the background process has opened it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	cancel()
+	if got := <-said; got != "" {
+		t.Errorf("it said %q", got)
+	}
+	if got, err := io.ReadAll(f); err != nil || len(got) > 0 {
+		t.Errorf("it went on: %q, %v", got, err)
+	}
+}
+
+// TestAskKeepsLittle: a program that prints without end fills no memory.
+func TestAskKeepsLittle(t *testing.T) {
+	script := t.TempDir() + "/claude"
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nhead -c 100000 /dev/zero | tr '\\0' x\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	env := testEnv(map[string]string{"PATH": os.Getenv("PATH")})
+	if got := env.ask(t.Context(), script); got != strings.Repeat("x", maxProgramOutput) {
+		t.Errorf("kept %d bytes", len(got))
+	}
+}

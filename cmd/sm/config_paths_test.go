@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sm/observer/api"
+)
+
+// privateTemp is a folder of mode 0700 with a path that leaves room for the name of a socket; t.TempDir has
+// neither.
+func privateTemp(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// TestRuntimeDir: observer and clients look into the same XDG_RUNTIME_DIR, or neither does.
+func TestRuntimeDir(t *testing.T) {
+	const stranger = 65534
+	folder := func(t *testing.T, path string, mode os.FileMode) {
+		t.Helper()
+		if err := errors.Join(os.Mkdir(path, 0o700), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := func(t *testing.T, path, target string, owner int) {
+		t.Helper()
+		err := os.Symlink(target, path)
+		if owner >= 0 {
+			err = errors.Join(err, os.Lchown(path, owner, owner))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		name string
+		make func(t *testing.T, dir string) (runtime string)
+		root bool // only root can make it
+		want bool
+	}{
+		{name: "ours", want: true, make: func(t *testing.T, dir string) string { folder(t, dir+"/r", 0o700); return dir + "/r" }},
+		{name: "not clean", want: true, make: func(t *testing.T, dir string) string { folder(t, dir+"/r", 0o700); return dir + "/./r//" }},
+		{name: "own link", want: true, make: func(t *testing.T, dir string) string {
+			folder(t, dir+"/r", 0o700)
+			link(t, dir+"/l", "r", -1)
+			return dir + "/l"
+		}},
+		{name: "own link on the way", want: true, make: func(t *testing.T, dir string) string {
+			folder(t, dir+"/d", 0o755)
+			folder(t, dir+"/d/r", 0o700)
+			link(t, dir+"/l", dir+"/d/../d", -1)
+			return dir + "/l/r"
+		}},
+		{name: "not there", make: func(_ *testing.T, dir string) string { return dir + "/r" }},
+		{name: "none", make: func(*testing.T, string) string { return "" }},
+		{name: "relative", make: func(*testing.T, string) string { return "." }},
+		{name: "a file", make: func(t *testing.T, dir string) string {
+			if err := os.WriteFile(dir+"/r", nil, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			return dir + "/r"
+		}},
+		{name: "open to the group", make: func(t *testing.T, dir string) string { folder(t, dir+"/r", 0o750); return dir + "/r" }},
+		{name: "open to others", make: func(t *testing.T, dir string) string { folder(t, dir+"/r", 0o1777); return dir + "/r" }},
+		{name: "circle", make: func(t *testing.T, dir string) string {
+			link(t, dir+"/a", "b", -1)
+			link(t, dir+"/b", "a", -1)
+			return dir + "/a"
+		}},
+		{name: "too long", make: func(t *testing.T, dir string) string {
+			dir += "/" + strings.Repeat("x", api.MaxSocketPath)
+			folder(t, dir, 0o700)
+			return dir
+		}},
+		{name: "a stranger's", root: true, make: func(t *testing.T, dir string) string {
+			folder(t, dir+"/r", 0o700)
+			if err := os.Chown(dir+"/r", stranger, stranger); err != nil {
+				t.Fatal(err)
+			}
+			return dir + "/r"
+		}},
+		{name: "a stranger's link to ours", root: true, make: func(t *testing.T, dir string) string {
+			folder(t, dir+"/r", 0o700)
+			link(t, dir+"/l", "r", stranger)
+			return dir + "/l"
+		}},
+		{name: "a stranger's link on the way", root: true, make: func(t *testing.T, dir string) string {
+			folder(t, dir+"/d", 0o755)
+			folder(t, dir+"/d/r", 0o700)
+			link(t, dir+"/l", "d", stranger)
+			link(t, dir+"/m", "l", -1)
+			return dir + "/m/r"
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if tt.root && os.Geteuid() != 0 {
+				t.Skip("only root can give a file away")
+			}
+			const state = "/home/u/.local/state/sm/run/sm.sock"
+			runtime, want := tt.make(t, privateTemp(t)), state
+			if tt.want {
+				want = filepath.Join(runtime, "sm", socketName)
+			}
+			env := testEnv(map[string]string{"XDG_RUNTIME_DIR": runtime})
+			served, err := serverSocket(defaultConfig(), env)
+			if err != nil || served != want {
+				t.Errorf("the observer serves %q, %v; want %q", served, err, want)
+			}
+			asked, err := socketPaths(defaultConfig(), env)
+			if hook := env.clientSockets(nil); err != nil || asked[0] != want || hook[0] != want {
+				t.Errorf("commands look at %q, %v, hooks at %q; want %q first", asked, err, hook, want)
+			}
+		})
+	}
+}
+
+// TestSocketPathLimit: one limit for what check-config allows, what an observer serves and what is asked.
+func TestSocketPathLimit(t *testing.T) {
+	fits, long := "/"+strings.Repeat("x", api.MaxSocketPath-1), "/"+strings.Repeat("x", api.MaxSocketPath)
+	stateOf := func(socket string) string { return socket[:len(socket)-len("/run/sm.sock")] }
+	for _, tt := range []struct{ name, variable, value, want string }{
+		{"longest", "SM_SOCKET", fits, ""},
+		{"too long", "SM_SOCKET", long, "sm: SM_SOCKET: socket is 104 bytes long and a socket's path has room for 103; give a shorter one\n"},
+		{"longest state", "SM_STATE", stateOf(fits), ""},
+		{"state too long", "SM_STATE", stateOf(long),
+			"sm: " + stateOf(long) + "/run/sm.sock is 104 bytes long and a socket's path has room for 103; give a shorter one with --socket\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			commands := [][]string{{"check-config"}}
+			if tt.want != "" {
+				commands = append(commands, []string{"observe"}, []string{"status"})
+			}
+			for _, args := range commands {
+				env := testEnv(map[string]string{tt.variable: tt.value, "HOME": privateTemp(t)})
+				env.executable = os.Executable
+				code := env.execute(t.Context(), args)
+				if got := env.stderr.(*bytes.Buffer).String(); got != tt.want || (code == exitDone) != (tt.want == "") {
+					t.Errorf("%q: code %d, %q; want %q", args, code, got, tt.want)
+				}
+			}
+		})
+	}
+}

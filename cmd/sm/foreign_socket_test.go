@@ -1,0 +1,296 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
+	"sm/observer/api"
+)
+
+const (
+	foreignServer = "sm-foreign-server"
+	asUserName    = "sm-as-user"
+	asUserVar     = "SM_TEST_UID"
+	countRequest  = "count\n"
+)
+
+// becomeUser gives up root for the uid in asUserVar.
+func becomeUser() {
+	uid, err := strconv.Atoi(os.Getenv(asUserVar))
+	if err == nil && uid != 0 {
+		err = errors.Join(syscall.Setgroups(nil), syscall.Setgid(uid), syscall.Setuid(uid))
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+// smAsUser is sm, run by another user.
+func smAsUser() {
+	becomeUser()
+	main()
+}
+
+// serveForeign is another user's process that serves the socket named by its argument. It refuses what it is asked,
+// and counts the bytes it is sent, but for those of countRequest, which it answers with the count.
+func serveForeign() {
+	becomeUser()
+	l, err := net.Listen("unix", os.Args[1])
+	if err == nil {
+		err = os.Chmod(os.Args[1], 0o777)
+	}
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("ready")
+	total, buffer := 0, make([]byte, 64<<10)
+	for { // one after another, so that the count covers every connection made before it was asked for
+		c, err := l.Accept()
+		if err != nil {
+			panic(err)
+		}
+		n, _ := c.Read(buffer)
+		if string(buffer[:n]) == countRequest {
+			_, _ = fmt.Fprintln(c, total)
+		} else if n > 0 {
+			_, _ = io.WriteString(c, "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+			rest, _ := io.Copy(io.Discard, c)
+			total += n + int(rest)
+		}
+		_ = c.Close()
+	}
+}
+
+// foreignRig is a user, and a socket that is served for somebody.
+type foreignRig struct {
+	t    *testing.T
+	user int
+	home string // the user's
+	path string // of the socket
+}
+
+// newForeignRig starts a server of uid at a socket in a folder of uid.
+func newForeignRig(t *testing.T, user, uid int) *foreignRig {
+	t.Helper()
+	home, theirs := privateTemp(t), privateTemp(t)
+	r := &foreignRig{t, user, home, filepath.Join(theirs, "sm", socketName)}
+	err := errors.Join(os.Mkdir(filepath.Dir(r.path), 0o755), os.Chmod(theirs, 0o755), os.Chown(theirs, uid, uid),
+		os.Chown(filepath.Dir(r.path), uid, uid), os.Chown(home, user, user))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(foreignServer, r.path)
+	cmd.Env, cmd.Stderr = append(os.Environ(), fmt.Sprintf("%s=%d", asUserVar, uid)), os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = cmd.Process.Kill(), cmd.Wait() })
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		t.Fatalf("the server says %q, %v", line, err)
+	}
+	return r
+}
+
+// count is how many bytes the server was sent.
+func (r *foreignRig) count() (n int) {
+	r.t.Helper()
+	c, err := net.Dial("unix", r.path)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer c.Close()
+	_, err = io.WriteString(c, countRequest)
+	if err == nil {
+		_, err = fmt.Fscan(c, &n)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return n
+}
+
+// run runs sm as the user. It returns what stands on standard error.
+func (r *foreignRig) run(vars []string, args ...string) (stderr string) {
+	r.t.Helper()
+	words := append([]string{asUserName}, args...)
+	if args[0] == "top" { // which draws on nothing but a terminal
+		words = []string{"script", "-qec", strings.Join(words, " "), "/dev/null"}
+	}
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Dir = r.home
+	cmd.Env = append([]string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "TERM=xterm", "CLAUDE_SESSION_MANAGER_ID=em",
+		fmt.Sprintf("%s=%d", asUserVar, r.user),
+	}, vars...)
+	var errOut bytes.Buffer
+	cmd.Stdin, cmd.Stderr = strings.NewReader(`{"hook_event_name":"Stop","session_id":"s"}`), &errOut
+	if err := cmd.Start(); err != nil {
+		r.t.Fatal(err)
+	}
+	// Long after every command has given up; a hang shows as a killed one.
+	stop := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	defer stop.Stop()
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() < 0 {
+		r.t.Errorf("%q: %v: %s", args, err, &errOut)
+	}
+	return errOut.String()
+}
+
+// foreignCommands are calls of every command: those that ask an observer, and those that do not.
+func foreignCommands() (asking, local map[string][]string) {
+	asking = map[string][]string{
+		"status": nil, "top": nil, "send": {"em", "hi"}, "messages": nil, "register": {"x"}, "remind": {"em", "--in", "10m", "hi"},
+		"reminders": nil, "reminders cancel": {"em"}, "reminders reset": {"em"}, "handoff": {"/etc/passwd"}, "handoffs": nil,
+		"handoffs cancel": {"HO-1"}, "run": {"--", "true"}, "doctor": nil, "hook": nil, "statusline": nil,
+	}
+	local = map[string][]string{
+		"scan": nil, "report": nil, "replay": nil, "check-config": nil, "version": nil, "install": {"--dry-run"}, "uninstall": {"--dry-run"},
+		"documents": nil, "documents show": {"x"}, "documents clear": {"x"}, "session": nil, "session activate": {"sessions/x", "s"},
+		"session update": {"sessions/x", "a", "b"}, "session phase": {"sessions/x", "Phase 1: X"}, "session dehydrate": {"sessions/x"},
+		"session restart": {"sessions/x"},
+	}
+	return asking, local
+}
+
+// TestForeignSocketCommands: a new command must be among those below.
+func TestForeignSocketCommands(t *testing.T) {
+	var all, known []string
+	var walk func(prefix string, list []*cobra.Command)
+	walk = func(prefix string, list []*cobra.Command) {
+		for _, c := range list {
+			all = append(all, prefix+c.Name())
+			walk(prefix+c.Name()+" ", c.Commands())
+		}
+	}
+	walk("", newRootCommand(testEnv(nil)).Commands())
+	asking, local := foreignCommands()
+	for _, list := range []map[string][]string{asking, local} {
+		for name := range list {
+			known = append(known, name)
+		}
+	}
+	known = append(known, "observe") // serves; see the tests of its socket
+	slices.Sort(all)
+	slices.Sort(known)
+	if diff := cmp.Diff(all, known); diff != "" {
+		t.Errorf("commands (-there +tried):\n%s", diff)
+	}
+}
+
+// TestForeignSocket: no command sends a byte to a socket that a process of another user serves, be that root.
+func TestForeignSocket(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts some hundred processes")
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be two other users")
+	}
+	asking, local := foreignCommands()
+	if _, err := exec.LookPath("script"); err != nil {
+		t.Log("no script(1), so no terminal: sm top is left out")
+		delete(asking, "top")
+	}
+	const user, stranger = 1001, 65534
+	split := func(name string, more []string) []string { return append(strings.Fields(name), more...) }
+
+	t.Run("control", func(t *testing.T) { // who serves it himself is asked, so the count below means something
+		r := newForeignRig(t, user, user)
+		for name, args := range asking {
+			before := r.count()
+			r.run([]string{"SM_SOCKET=" + r.path}, split(name, args)...)
+			if r.count() == before {
+				t.Errorf("sm %s asks nobody", name)
+			}
+		}
+	})
+
+	runtimeOf := func(r *foreignRig) string { return filepath.Dir(filepath.Dir(r.path)) }
+	for _, uid := range []int{stranger, 0} {
+		for _, way := range []struct {
+			name string
+			vars func(r *foreignRig) []string
+			args func(r *foreignRig) []string
+			says bool // that somebody else serves it
+		}{
+			{name: "XDG_RUNTIME_DIR", vars: func(r *foreignRig) []string { return []string{"XDG_RUNTIME_DIR=" + runtimeOf(r)} }},
+			{name: "own XDG_RUNTIME_DIR", says: true, vars: func(r *foreignRig) []string {
+				dir := filepath.Join(r.home, "run")
+				path := filepath.Join(dir, "sm", socketName)
+				err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Chmod(dir, 0o700), os.Chown(dir, user, user), os.Rename(r.path, path))
+				if err != nil {
+					r.t.Fatal(err)
+				}
+				r.path = path
+				return []string{"XDG_RUNTIME_DIR=" + dir}
+			}},
+			{name: "SM_SOCKET", says: true, vars: func(r *foreignRig) []string { return []string{"SM_SOCKET=" + r.path} }},
+			{name: "--socket", says: true, args: func(r *foreignRig) []string { return []string{"--socket", r.path} }},
+		} {
+			t.Run(fmt.Sprintf("%s of uid %d", way.name, uid), func(t *testing.T) {
+				r := newForeignRig(t, user, uid)
+				var vars, flags []string
+				if way.vars != nil {
+					vars = way.vars(r)
+				}
+				if way.args != nil {
+					flags = way.args(r)
+				}
+				for _, list := range []map[string][]string{asking, local} {
+					for name, args := range list {
+						words := split(name, args)
+						before := r.count()
+						// hook and statusline are called with the flag behind them, as sm install writes it.
+						r.run(vars, slices.Concat(words[:1], flags, words[1:])...)
+						if n := r.count() - before; n > 0 {
+							t.Errorf("sm %s has sent %d bytes to uid %d", name, n, uid)
+						}
+					}
+				}
+				want := "sm: no observer is running; start it with 'sm observe'\n"
+				if way.says {
+					want = fmt.Sprintf("sm: %s is served by uid %d and you are uid %d; start an observer of your own with 'sm observe', or name its socket with --socket\n", r.path, uid, user)
+				}
+				if got := r.run(vars, append([]string{"status"}, flags...)...); got != want {
+					t.Errorf("sm status says %q, want %q", got, want)
+				}
+			})
+		}
+	}
+}
+
+// TestForeignSocketPassedOver: behind a socket of somebody else our own is found.
+func TestForeignSocketPassedOver(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be another user")
+	}
+	r := newForeignRig(t, 0, 65534)
+	e := newEar(t, say("heard"))
+	if got := tell(t.Context(), []string{r.path, e.socket}, []byte("{}")); string(got) != "heard" || len(e.all()) != 1 || r.count() != 0 {
+		t.Errorf("answered %q, ours heard %q, the other %d bytes", got, e.all(), r.count())
+	}
+	_, err := api.Dial(t.Context(), []string{r.path, r.home + "/none"})
+	want := &api.ForeignError{Path: r.path, UID: 65534}
+	if got, is := errors.AsType[*api.ForeignError](err); !is || *got != *want || !errors.Is(err, api.ErrNoObserver) {
+		t.Errorf("got %v, want %v", err, want)
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"sm/observer/history/report"
+)
+
+// fullest is the first of the bins that hold most.
+func fullest(list []report.Bin) (most report.Bin) {
+	for _, b := range list {
+		if b.Count > most.Count {
+			most = b
+		}
+	}
+	return most
+}
+
+// glyphs are the characters of what is drawn: full, and what a part of a full one looks like from small to large.
+type glyphs struct {
+	full  string
+	parts []string
+	dash  string // between two figures
+	none  string // for a figure that is not known
+	more  string // for what is left out of a name
+}
+
+// glyphs are Unicode's unless the locale names another character set.
+func (env *environ) glyphs() glyphs {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		value, _ := env.lookupEnv(name)
+		if value == "" {
+			continue
+		}
+		if upper := strings.ToUpper(value); !strings.Contains(upper, "UTF-8") && !strings.Contains(upper, "UTF8") {
+			return glyphs{full: "#", dash: "-", none: "-", more: "~"}
+		}
+		break
+	}
+	return glyphs{full: "█", parts: []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"}, dash: "–", none: "–", more: "…"}
+}
+
+// bar draws a part of a whole in at most so many characters. What is more than nothing shows.
+func (g glyphs) bar(part, whole, width int) string {
+	if part <= 0 || whole <= 0 {
+		return ""
+	}
+	steps := len(g.parts) + 1
+	n := max(1, part*width*steps/whole)
+	s := strings.Repeat(g.full, n/steps)
+	if n%steps > 0 {
+		s += g.parts[n%steps-1]
+	}
+	return s
+}
+
+// histogram draws one line a bin.
+func (g glyphs) histogram(list []report.Bin, label func(report.Bin) string) string {
+	const width = 40
+	most := fullest(list).Count
+	var b strings.Builder
+	names := make([]string, len(list))
+	longest := 0
+	for i, x := range list {
+		names[i] = label(x)
+		longest = max(longest, utf8.RuneCountInString(names[i]))
+	}
+	for i, x := range list {
+		drawn := g.bar(x.Count, most, width)
+		if drawn != "" {
+			drawn += " "
+		}
+		fmt.Fprintf(&b, "  %*s  %s%d\n", longest, names[i], drawn, x.Count)
+	}
+	return b.String()
+}

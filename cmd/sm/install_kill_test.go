@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"sm/handoff/proc"
+)
+
+// killedRun runs sm and kills it as it enters the nth call of a system call; killed is false when there were fewer.
+func (r *installRig) killedRun(call string, n int, args ...string) (killed bool) {
+	r.t.Helper()
+	cmd := exec.Command("strace", append([]string{
+		"-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + call,
+		"-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n), "sm",
+	}, args...)...)
+	cmd.Env = []string{"HOME=" + r.home, "PATH=" + r.home + "/path:" + os.Getenv("PATH"), oneThread + "=1"}
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return false
+	}
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if status, is := exit.Sys().(syscall.WaitStatus); !ok || !is || !status.Signaled() || status.Signal() != syscall.SIGKILL {
+		r.t.Fatalf("%s %d: %v: %s", call, n, err, out)
+	}
+	return true
+}
+
+// TestInstallKilledAnywhere: an installation, or its undoing, that is killed as it enters any call that changes something
+// is made good by the next one, and in the end nothing is left of either.
+func TestInstallKilledAnywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
+	if !canTrace() {
+		t.Skip("there is no strace, or it may not trace")
+	}
+	for name, shape := range map[string]string{"settings": "{\n  \"hooks\": { }\n}\n", "no settings": ""} {
+		t.Run(name, func(t *testing.T) {
+			kills := 0
+			for _, call := range []string{"mkdirat", "write", "fchmod", "fsync", "renameat", "unlinkat"} {
+				for _, undo := range []bool{false, true} {
+					for n := 1; ; n++ {
+						r := newInstallRig(t)
+						if err := os.MkdirAll(r.home+"/.local/state", 0o700); err != nil {
+							t.Fatal(err)
+						}
+						if shape != "" {
+							r.write(r.path, shape, 0o600)
+						}
+						before := r.tree()
+						args := []string{"install", "--guard"}
+						if undo {
+							r.done(args...)
+							args = []string{"uninstall"}
+						}
+						killed := r.killedRun(call, n, args...)
+						text, err := os.ReadFile(r.path)
+						if err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && string(text) != shape && strings.Count(string(text), "\"hook\"") != 9 {
+							t.Errorf("%s %d: half written: %s, %v", call, n, text, err)
+						}
+						if !undo {
+							r.done(args...)
+							r.noTemporaries(fmt.Sprintf("%s %d: installed again", call, n))
+						}
+						r.done("uninstall")
+						r.checkTree(fmt.Sprintf("%s %d of %q: uninstalled", call, n, args), before)
+						if !killed || t.Failed() {
+							break
+						}
+						kills++
+					}
+				}
+			}
+			if kills < 20 {
+				t.Errorf("killed %d times: strace does not do as this test means it to", kills)
+			}
+			t.Logf("killed %d times", kills)
+		})
+	}
+}
+
+// noTemporaries finds what a killed run has left.
+func (r *installRig) noTemporaries(when string) {
+	r.t.Helper()
+	for name := range r.tree() {
+		if strings.Contains(name, tempFile) || strings.Contains(name, "/"+tempFolder) {
+			r.t.Errorf("%s: %s is left", when, name)
+		}
+	}
+}
+
+// TestSweep: only what bears our name, is a file of this user and belongs to no process that runs is removed.
+func TestSweep(t *testing.T) {
+	r := newInstallRig(t)
+	self, _ := proc.Stat("/proc", os.Getpid())
+	own := fmt.Sprintf("%d-%s-1", os.Getpid(), self.Start)
+	gone := []string{tempFile + fmt.Sprint(deadPID) + "-7-123", tempFile + fmt.Sprintf("%d-1-123", os.Getpid()), tempFile + "123"}
+	stays := []string{tempFile + own, tempFile + "124", tempFile + "x-1-1", tempFile, "settings.json", ".settings.json", ".settings.json.swp", tempFolder + fmt.Sprint(deadPID) + "-7-1"}
+	if self.Start == "" { // the pid alone tells
+		gone, stays = gone[:1], append(stays, gone[1])
+	}
+	for _, name := range append(append([]string{}, gone...), stays...) {
+		r.write(r.dir+"/"+name, "x", 0o600)
+	}
+	old := time.Now().Add(-2 * abandoned)
+	if err := os.Chtimes(r.dir+"/"+tempFile+"123", old, old); err != nil {
+		t.Fatal(err)
+	}
+	link := r.dir + "/" + tempFile + fmt.Sprint(deadPID) + "-7-link"
+	if err := os.Symlink(r.program, link); err != nil {
+		t.Fatal(err)
+	}
+	r.write(r.dir+"/"+tempFile+fmt.Sprint(deadPID)+"-7-dir/x", "x", 0o600)
+	stays = append(stays, filepath.Base(link), tempFile+fmt.Sprint(deadPID)+"-7-dir")
+	sweep(r.dir, tempFile)
+	for _, name := range gone {
+		if _, err := os.Lstat(r.dir + "/" + name); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is left: %v", name, err)
+		}
+	}
+	for _, name := range stays {
+		if _, err := os.Lstat(r.dir + "/" + name); err != nil {
+			t.Errorf("%s is gone: %v", name, err)
+		}
+	}
+}

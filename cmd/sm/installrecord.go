@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+
+	"sm/deploy/jsonedit"
+)
+
+// An installRecord is what sm install remembers of the settings, so that sm uninstall can give every byte back. It is a
+// file of its own, in the state directory of this user.
+type installRecord struct {
+	path string
+	// Settings is the file that the record is about.
+	Settings string `json:"settings"`
+	// Known says that Before is known, Existed that there was a file.
+	Known   bool   `json:"known"`
+	Existed bool   `json:"existed"`
+	Before  []byte `json:"before"`
+	// After are the SHA-256 sums of the texts that install has written. There are two until an upgrade is known to be
+	// complete.
+	After []string `json:"after"`
+	// Made are the folders that install has made, outer ones first.
+	Made []string `json:"made"`
+}
+
+// recordsName is the folder of the records in the state directory.
+const recordsName = "install"
+
+// installRecord reads what is remembered of a settings file; what cannot be read is as if it were not there.
+func (env *environ) installRecord(settings string) (*installRecord, error) {
+	dir, err := env.xdgDir("XDG_STATE_HOME", filepath.Join(".local", "state"))
+	if err != nil {
+		return nil, fmt.Errorf("find the state directory: %w", err)
+	}
+	name := fmt.Sprintf("%x.json", sha256.Sum256([]byte(settings)))
+	r := &installRecord{path: filepath.Join(dir, "sm", recordsName, name[:16]+".json")}
+	text, err := readHead(r.path, 2*maxSettings)
+	if err != nil || json.Unmarshal(text, r) != nil || r.Settings != settings {
+		*r = installRecord{path: r.path}
+	}
+	r.Settings = settings
+	return r, nil
+}
+
+// before is the text before the installation, parsed; nil if it is unknown or was not JSON.
+func (r *installRecord) before() *jsonedit.Text {
+	if !r.Known {
+		return nil
+	}
+	doc, err := jsonedit.Parse(settingsBody(r.Before))
+	if err != nil {
+		return nil
+	}
+	return doc
+}
+
+// giveBack returns the text that an uninstallation leaves in a file; there is false if it removes the file. left is the
+// text without our entries. If left has the same meaning as the text before the installation, giveBack returns the
+// bytes of that text. It does not if the user has changed the layout since; the client's own layout does not count, as
+// the client writes the whole file whenever it changes a setting.
+func (r *installRecord) giveBack(file *settingsFile, left []byte) (text []byte, there bool) {
+	switch {
+	case file.info == nil:
+		return nil, false
+	case !r.Known || !sameMeaning(left, r.Before):
+		return left, true
+	case r.wrote(file.text) || !r.Existed || laidOutByClient(file.text):
+		return r.Before, r.Existed
+	}
+	return left, true
+}
+
+// wrote says whether an installation left this text.
+func (r *installRecord) wrote(text []byte) bool { return slices.Contains(r.After, textSum(text)) }
+
+func textSum(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
+
+// settingsBody is the JSON of a settings file: without the mark that some editors put before it, and an empty object
+// where there is nothing.
+func settingsBody(text []byte) []byte {
+	text = bytes.TrimPrefix(text, []byte(byteOrderMark))
+	if len(bytes.TrimSpace(text)) == 0 {
+		return []byte("{}\n")
+	}
+	return text
+}
+
+func sameMeaning(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(settingsBody(a), &x) == nil && json.Unmarshal(settingsBody(b), &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// laidOutByClient says whether a text has the layout in which the client writes its settings.
+func laidOutByClient(text []byte) bool {
+	var compact, wide bytes.Buffer
+	if json.Compact(&compact, text) != nil || json.Indent(&wide, compact.Bytes(), "", "  ") != nil {
+		return false
+	}
+	return bytes.Equal(bytes.TrimSuffix(text, []byte("\n")), wide.Bytes())
+}
+
+// remember stores what an uninstallation is to give back, before an installation writes text over file. Folders that
+// the installation is about to make are noted as its own. withoutOurs is what is in the file besides ours.
+func (r *installRecord) remember(file *settingsFile, withoutOurs, text []byte, makes []string) error {
+	after := []string{textSum(text)}
+	if r.wrote(file.text) {
+		after = append(after, textSum(file.text))
+	}
+	r.Before, r.Existed = r.giveBack(file, withoutOurs)
+	if !r.Existed {
+		r.Before = nil
+	}
+	r.Known, r.After = true, after
+	r.note(makes)
+	return r.store()
+}
+
+// note adds folders to those that the installation makes.
+func (r *installRecord) note(makes []string) {
+	for _, dir := range slices.Concat(makes, missingFolders(filepath.Dir(r.path))) {
+		if !slices.Contains(r.Made, dir) {
+			r.Made = append(r.Made, dir)
+		}
+	}
+}
+
+func (r *installRecord) store() error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err == nil {
+		err = writeWhole(r.path, append(text, '\n'), 0o600, nil)
+	}
+	if err != nil {
+		return fmt.Errorf("remember what %s was: %w", r.Settings, err)
+	}
+	return nil
+}
+
+// forget removes the record, and the folders that the installation made and that are empty now.
+func (r *installRecord) forget() error {
+	if err := os.Remove(r.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget what %s was: %w; check the owner and mode of its directory", r.Settings, plainError(err))
+	}
+	// Both bear our name; a run that was killed may not have noted that it made them.
+	for dir := filepath.Dir(r.path); filepath.Base(dir) == recordsName || filepath.Base(dir) == "sm"; dir = filepath.Dir(dir) {
+		_ = os.Remove(dir) // unless there is something else in it
+	}
+	r.removeMade()
+	return nil
+}
+
+// removeMade removes those folders that the installation made and that are empty.
+func (r *installRecord) removeMade() {
+	for _, dir := range slices.Backward(r.Made) {
+		_ = os.Remove(dir) // one that holds something stays
+	}
+}
+
+// missingFolders are the folders on the way to dir, and dir, that do not exist, outer ones first.
+func missingFolders(dir string) (missing []string) {
+	for {
+		if _, err := os.Lstat(dir); err == nil || dir == filepath.Dir(dir) {
+			slices.Reverse(missing)
+			return missing
+		}
+		missing = append(missing, dir)
+		dir = filepath.Dir(dir)
+	}
+}

@@ -1,0 +1,69 @@
+package term
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"sm/dashboards/screen"
+)
+
+// Cell is one field of a table.
+type Cell struct{ text, colour string }
+
+// Text is a cell with a text, and the colour it is shown in on a terminal: SGR parameters, "" for none.
+func Text(text, colour string) Cell { return Cell{text, colour} }
+
+// Table writes rows in columns. Columns whose header begins with a space are set right. Widths count cells of the screen:
+// a wide character takes two. Colours come after the padding.
+type Table struct {
+	Headers []string
+	rows    [][]Cell
+	Colour  bool
+}
+
+func (t *Table) Add(cells ...Cell) { t.rows = append(t.rows, cells) }
+
+func (t *Table) Write(w io.Writer) error {
+	widths := make([]int, len(t.Headers))
+	for i, h := range t.Headers {
+		widths[i] = screen.Cells(strings.TrimPrefix(h, " "))
+	}
+	for _, row := range t.rows {
+		for i, c := range row {
+			widths[i] = max(widths[i], screen.Cells(c.text))
+		}
+	}
+	var b strings.Builder
+	header := make([]Cell, len(t.Headers))
+	for i, h := range t.Headers {
+		header[i] = Cell{strings.TrimPrefix(h, " "), screen.Dim}
+	}
+	for _, row := range append([][]Cell{header}, t.rows...) {
+		t.line(&b, row, widths)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (t *Table) line(b *strings.Builder, row []Cell, widths []int) {
+	for i, c := range row {
+		pad := strings.Repeat(" ", widths[i]-screen.Cells(c.text))
+		right := strings.HasPrefix(t.Headers[i], " ")
+		if i > 0 {
+			b.WriteString("  ")
+		}
+		if right {
+			b.WriteString(pad)
+		}
+		if t.Colour && c.colour != "" && c.text != "" {
+			fmt.Fprintf(b, "\x1b[%sm%s\x1b[0m", c.colour, c.text)
+		} else {
+			b.WriteString(c.text)
+		}
+		if !right && i < len(row)-1 {
+			b.WriteString(pad)
+		}
+	}
+	b.WriteByte('\n')
+}

@@ -1,0 +1,151 @@
+//go:build realclient
+
+package main_test
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// rewind goes back by so many prompts, as a user does with Esc Esc, to where the context had that size; 0 is its
+// beginning.
+func (r *policyRun) rewind(what string, prompts int, tokens int64) {
+	r.t.Helper()
+	shows := func(text string) {
+		r.t.Helper()
+		eventually(r.t, what+": the screen shows "+text, func() string {
+			if !strings.Contains(r.home.screen(), text) {
+				return "it does not"
+			}
+			return ""
+		})
+	}
+	opened := time.Now()
+	r.keys("Escape", "Escape")
+	eventually(r.t, what+": the list of prompts", func() string {
+		if strings.Contains(r.home.screen(), "(current)") {
+			return ""
+		}
+		if time.Since(opened) > 3*time.Second { // the client had not been ready
+			r.keys("Escape", "Escape")
+			opened = time.Now()
+		}
+		return "it is not there"
+	})
+	for range prompts {
+		before, pressed := r.home.screen(), time.Time{}
+		eventually(r.t, what+": the mark in the list moves", func() string {
+			if r.home.screen() != before {
+				return ""
+			}
+			if time.Since(pressed) > 2*time.Second { // a list that has just opened may lose a key
+				r.keys("Up")
+				pressed = time.Now()
+			}
+			return "it does not"
+		})
+	}
+	r.keys("Enter")
+	shows("Restore conversation")
+	r.keys("Enter")
+	r.stub.goBack(tokens)
+	r.agree(what)
+	eventually(r.t, what+": the box is empty", func() string { // the prompt comes back into it
+		input, ok := r.home.input()
+		if input != "" {
+			r.keys("C-u")
+		}
+		if !ok || input != "" || !strings.Contains(r.home.screen(), "ctrl+y to paste") {
+			return input
+		}
+		return ""
+	})
+}
+
+// TestRealClientRewind goes back in a conversation that had been warned: the observer shows what the status line shows,
+// at once and with the next prompt, and says again what the agent has lost, and only that.
+func TestRealClientRewind(t *testing.T) {
+	r := newPolicyRun(t)
+	r.begin(20_000)
+	end := modelStep{grow: 1000}
+	r.turn("to 15 %", modelStep{grow: 10_000})
+	r.turn("to 21 %", modelStep{grow: 10_000, tools: 2}, end)
+	r.turn("to 71 %", modelStep{grow: 100_000, tools: 2}, end)
+	r.saidSoFar("to 71 %", 0, 1)
+
+	r.rewind("back to 21 %", 1, 41_000)
+	if s := r.me(); s.ContextSource != "statusline" || s.Level != "ok" || s.Cycle != 1 {
+		t.Errorf("rewound: source %s, level %s, cycle %d", s.ContextSource, s.Level, s.Cycle)
+	}
+	r.turn("on to 22 %", modelStep{grow: 1000, tools: 1}, end)
+	if s := r.me(); s.ContextSource != "transcript" || s.Cycle != 2 {
+		t.Errorf("gone on: source %s, cycle %d", s.ContextSource, s.Cycle)
+	}
+	r.turn("to 55 %", modelStep{grow: 66_000, tools: 2}, end)
+	r.turn("to 56 %", end)
+	r.saidSoFar("to 56 %", 1, 1)
+	point := r.context()
+	r.turn("to 82 %", modelStep{grow: 52_000, tools: 3}, end)
+	r.saidSoFar("to 82 %", 1, 2)
+
+	// The warning stands before the point, the critical notice behind it.
+	r.rewind("back to 56 %", 1, point)
+	r.turn("on to 57 %", modelStep{grow: 500, tools: 1}, end)
+	r.turn("to 58 %", end)
+	r.saidSoFar("to 58 %", 1, 2)
+	r.turn("to 83 %", modelStep{grow: 50_000, tools: 3}, end)
+	r.saidSoFar("to 83 %", 1, 3)
+
+	r.rewind("back to the beginning", 8, 0)
+	r.turn("on to 11 %", modelStep{grow: 1000, tools: 1}, end)
+	if s := r.me(); s.Cycle != 4 {
+		t.Errorf("begun anew: cycle %d", s.Cycle)
+	}
+	r.compactionsCount(0)
+	r.report()
+}
+
+// saidSoFar holds what the agent has heard in all against so many warnings and critical notices.
+func (r *policyRun) saidSoFar(what string, warnings, criticals int) {
+	r.t.Helper()
+	want := map[string]int{"warning": warnings, "critical": criticals}
+	maps.DeleteFunc(want, func(_ string, n int) bool { return n == 0 })
+	if diff := cmp.Diff(want, r.kinds()); diff != "" {
+		r.t.Errorf("%s: what was heard (-want +got):\n%s", what, diff)
+	}
+}
+
+// compactionsCount holds the agent's compactions of all triggers against n.
+func (r *policyRun) compactionsCount(n int) {
+	r.t.Helper()
+	if c := r.me().Compactions; c.Auto+c.Manual+c.Unknown != n {
+		r.t.Errorf("%+v compactions, wanted %d", c, n)
+	}
+}
+
+// TestRealClientForkBeforePrompt: a fork shows the context that it has taken over before anybody has said a word in it.
+func TestRealClientForkBeforePrompt(t *testing.T) {
+	r := newPolicyRun(t, "CLAUDE_SESSION_MANAGER_ID=worker")
+	r.begin(20_000)
+	r.turn("to 21 %", modelStep{grow: 20_000, tools: 1}, modelStep{grow: 1000})
+	first := r.current
+	r.home.quit()
+	r.begin(41_000, "--resume", first, "--fork-session")
+	if r.current == first {
+		t.Fatal("the client has not forked")
+	}
+	eventually(t, "the fork shows its context", func() string {
+		last, s := r.home.lastOf(r.current), r.me()
+		if s.TokensUsed == nil || *s.TokensUsed != last.total() || text(s.UsedPercentage) != text(last.Window.Used) || s.ContextSource != "statusline" {
+			return fmt.Sprintf("%s tokens, %s %%, by %q; the status line tells %d", text(s.TokensUsed), text(s.UsedPercentage), s.ContextSource, last.total())
+		}
+		return ""
+	})
+	r.turn("the fork to 22 %", modelStep{grow: 1000, tools: 1}, modelStep{grow: 1000})
+	r.report()
+}

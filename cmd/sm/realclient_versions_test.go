@@ -1,0 +1,230 @@
+//go:build realclient
+
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// versionRun is a home of one version of the client, and the program under test.
+type versionRun struct {
+	t       *testing.T
+	stub    *modelStub
+	home    *clientHome
+	sm      *observerProcess
+	version string
+}
+
+func newVersionRun(t *testing.T, program, version string) *versionRun {
+	t.Helper()
+	stub := newModelStub(t)
+	stub.spare = true
+	r := &versionRun{t: t, stub: stub, home: newHomeOf(t, installClient(t, "", version), stub), version: version}
+	r.sm = newObserverProcess(t, program, r.home.dir+"/watch", r.home.projects)
+	r.sm.path = r.home.dir // without tmux hooks alone speak to the agent
+	return r
+}
+
+func (r *versionRun) settings() string { return r.home.home + "/.claude/settings.json" }
+
+// install runs sm install with the client in its PATH, and gives what it says on standard error and the exit code.
+func (r *versionRun) install(args ...string) (said string, code int) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, r.sm.program, append([]string{"install", "--socket", r.sm.socket}, args...)...)
+	cmd.Env = []string{"PATH=" + filepath.Dir(r.home.client) + ":" + os.Getenv("PATH"), "HOME=" + r.home.home, "TMPDIR=" + r.home.dir}
+	var errOut bytes.Buffer
+	cmd.Stderr = &errOut
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return errOut.String(), exit.ExitCode()
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return errOut.String(), 0
+}
+
+// hooked are the events that the settings have hooks for.
+func (r *versionRun) hooked() (events []string) {
+	r.t.Helper()
+	text, err := os.ReadFile(r.settings())
+	var all struct {
+		Hooks map[string]json.RawMessage `json:"hooks"`
+	}
+	if err = errors.Join(err, json.Unmarshal(text, &all)); err != nil {
+		r.t.Fatal(err)
+	}
+	for event := range all.Hooks {
+		events = append(events, event)
+	}
+	slices.Sort(events)
+	return events
+}
+
+// called waits until the client has called so many hooks of an event.
+func (r *versionRun) called(event string, times float64) {
+	r.t.Helper()
+	eventually(r.t, event+" is called", func() string {
+		if n := r.sm.metrics()[fmt.Sprintf("sm_hook_events_total{event=%q}", event)]; n < times {
+			return fmt.Sprintf("%v times, want %v; %s", n, times, r.home.screen())
+		}
+		return ""
+	})
+}
+
+// TestRealClientVersionsAccepted: the client starts with what sm install writes for it, calls each hook in there, shows the
+// status line, and its agent hears of its context, once.
+func TestRealClientVersionsAccepted(t *testing.T) {
+	program := buildProgram(t, t.TempDir())
+	for _, version := range []string{"2.1.330", "2.1.300", "2.1.225", "2.1.175", "2.1.150", "2.1.139", "2.1.120"} {
+		t.Run(version, func(t *testing.T) {
+			r := newVersionRun(t, program, version)
+			if said, code := r.install("--guard"); code != 0 || said != "" {
+				t.Fatalf("sm install: %d %s", code, said)
+			}
+			if events := r.hooked(); len(events) != 9 {
+				t.Errorf("hooks for %q", events)
+			}
+			r.sm.start()
+			r.home.start() // fails where a dialog hides the prompt
+			r.stub.resize(20_000)
+			eventually(t, "the status line is there", func() string {
+				if screen := r.home.screen(); strings.Contains(screen, "Settings Error") || !strings.Contains(screen, "% ctx") {
+					return "the screen:\n" + screen
+				}
+				return ""
+			})
+			// Beyond half of the window, and some calls of a tool in which to hear of it.
+			r.stub.script(modelStep{grow: 90_000, tools: 1}, modelStep{grow: 100, tools: 1, bash: "sleep 1"}, modelStep{grow: 100, tools: 1}, modelStep{grow: 100})
+			r.home.enter("Go on.")
+			r.called("Stop", 1)
+			eventually(t, "the agent hears of its context", func() string { return r.wrongWarnings(1) })
+
+			r.stub.script(modelStep{grow: 100, other: "Write", input: map[string]string{"file_path": r.home.project + "/x", "content": "x"}})
+			r.home.enter("Write.")
+			r.called("Notification", 1) // the client asks whether it may
+			r.home.do("", "send-keys", "-t", "agent", "Escape")
+			eventually(t, "the prompt is back", func() string {
+				if input, ok := r.home.input(); !ok || strings.Contains(input, "1.") {
+					return "no prompt"
+				}
+				return ""
+			})
+			r.home.do("", "send-keys", "-t", "agent", "C-u")
+			r.stub.forget()
+			r.home.enter("/compact")
+			r.called("PostCompact", 1)
+			eventually(t, "the prompt is back", func() string {
+				if _, ok := r.home.input(); !ok {
+					return "no prompt"
+				}
+				return ""
+			})
+			r.home.quit()
+			for _, event := range append(r.hooked(), "StatusLine") {
+				r.called(event, 1)
+			}
+			if wrong := r.wrongWarnings(1); wrong != "" {
+				t.Error(wrong)
+			}
+			for _, path := range transcripts(t, r.home.projects) {
+				if text, err := os.ReadFile(path); err != nil || bytes.Contains(text, []byte("hook_non_blocking_error")) || bytes.Contains(text, []byte("Hook JSON output validation failed")) {
+					t.Errorf("%s: a hook failed, %v", path, err)
+				}
+			}
+		})
+	}
+}
+
+// wrongWarnings holds the warnings that the transcripts show to have been heard against their number.
+func (r *versionRun) wrongWarnings(want int) string {
+	n := 0
+	for _, path := range transcripts(r.t, r.home.projects) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err.Error()
+		}
+		for line := range bytes.Lines(text) {
+			if bytes.Contains(line, []byte(`"hook_additional_context"`)) && bytes.Contains(line, []byte("[sm context] Context at ")) {
+				n++
+			}
+		}
+	}
+	if n != want {
+		return fmt.Sprintf("%d warnings heard, want %d", n, want)
+	}
+	return ""
+}
+
+// TestRealClientVersionsRefused: sm install writes nothing for a client with which it would not work, and says why.
+func TestRealClientVersionsRefused(t *testing.T) {
+	program := buildProgram(t, t.TempDir())
+	for _, version := range []string{"2.1.100", "2.1.50", "2.0.30"} {
+		t.Run(version, func(t *testing.T) {
+			r := newVersionRun(t, program, version)
+			before, err := os.ReadFile(r.settings())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{nil, {"--guard"}, {"--plugin"}, {"--dry-run"}} {
+				said, code := r.install(args...)
+				if code != 1 || strings.Count(said, "\n") != 1 || !strings.Contains(said, " "+version+", by ") || !strings.Contains(said, "before 2.1.120; run claude update") {
+					t.Errorf("sm install %q: %d %s", args, code, said)
+				}
+			}
+			if after, err := os.ReadFile(r.settings()); err != nil || !bytes.Equal(before, after) {
+				t.Errorf("the settings became %s, %v", after, err)
+			}
+		})
+	}
+}
+
+// TestRealClientVersionsBareCommand: what an old client makes of hooks of another sm: it runs the bare command, which must
+// neither refuse its prompts nor say anything to its agent.
+func TestRealClientVersionsBareCommand(t *testing.T) {
+	r := newVersionRun(t, buildProgram(t, t.TempDir()), "2.1.120")
+	hook := map[string]any{"type": "command", "command": r.sm.program, "args": []string{"hook"}}
+	hooks := map[string]any{}
+	for _, event := range []string{"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"} {
+		hooks[event] = []any{map[string]any{"hooks": []any{hook}}}
+	}
+	r.home.writeJSON(r.settings(), map[string]any{
+		"permissions": map[string]any{"allow": []string{"Bash"}},
+		"statusLine":  map[string]string{"type": "command", "command": r.home.dir + "/statusline"}, "hooks": hooks,
+	})
+	r.home.start()
+	r.stub.resize(20_000)
+	r.stub.script(modelStep{grow: 500, tools: 1}, modelStep{grow: 100})
+	r.home.enter("Go on.")
+	eventually(t, "the turn ends", func() string {
+		said, left, wrong := r.stub.said()
+		if left > 0 || said.Busy > 0 || len(wrong) > 0 {
+			return fmt.Sprintf("%d answers are planned; wrong: %q", left, wrong)
+		}
+		return ""
+	})
+	r.home.quit()
+	var all []byte
+	for _, path := range transcripts(t, r.home.projects) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, text...)
+	}
+	if !bytes.Contains(all, []byte("Go on.")) || bytes.Contains(all, []byte("Usage:\\n")) || bytes.Contains(all, []byte("blocked by hook")) {
+		t.Errorf("the transcript:\n%s", all)
+	}
+}

@@ -1,0 +1,307 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// tree is all that is in the home, by path; a folder without anything in it has the text "(empty)".
+func (r *installRig) tree() map[string]string {
+	r.t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(r.home, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(r.home, path)
+		switch {
+		case err != nil:
+			return err
+		case !entry.IsDir():
+			all[name] = r.read(path)
+		default:
+			if inside, err := os.ReadDir(path); err != nil || len(inside) == 0 {
+				all[name] = "(empty)"
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return all
+}
+
+func (r *installRig) checkTree(when string, want map[string]string) {
+	r.t.Helper()
+	if diff := cmp.Diff(want, r.tree()); diff != "" {
+		r.t.Errorf("%s (-want +got):\n%s", when, diff)
+	}
+}
+
+// settingsShapes are settings in the ways in which people, editors and clients write them.
+func settingsShapes() map[string]string {
+	const other = `{"type":"command","command":"mine"}`
+	shapes := map[string]string{
+		"empty file": "", "a line end": "\n", "blanks": " \t\n \n", "a mark alone": byteOrderMark, "a mark and blanks": byteOrderMark + " \n",
+		"empty": "{}", "empty with a space": "{ }", "empty with spaces": "{  }", "empty over lines": "{\n}\n", "empty, indented": "  {}", "empty with a blank line": "{\n\n}\n",
+		"empty hooks": `{"hooks":{}}`, "empty hooks, wide": "{\n  \"hooks\": {}\n}\n", "empty hooks with spaces": "{\n  \"hooks\": {  }\n}\n", "empty hooks over lines": "{\n  \"hooks\": {\n  }\n}",
+		"empty event": `{"hooks":{"Stop":[]}}`, "empty event, wide": "{\n  \"hooks\": {\n    \"Stop\": []\n  }\n}\n", "empty event with spaces": `{"hooks": {"Stop": [ ]}}`,
+		"two empty events": `{"hooks":{"Stop":[],"PreCompact":[]}}`, "an empty event of others": `{"hooks":{"Setup":[]}}`, "all events empty": `{"hooks":{"Stop":[],"PreToolUse":[],"PostCompact":[ ]},"a":1}`,
+		"empty group": `{"hooks":{"Stop":[{}]}}`, "empty handlers": `{"hooks":{"Stop":[{"hooks":[]}]}}`, "empty handlers and a matcher": `{"hooks":{"Stop":[{"matcher":"","hooks":[]}]}}`,
+		"other hooks": `{"hooks":{"Stop":[{"hooks":[` + other + `]}]}}`, "other hooks of ours events": `{"hooks":{"Stop":[{"hooks":[` + other + `]}],"PreToolUse":[{"matcher":"Bash","hooks":[` + other + `,` + other + `]}]}}`,
+		"other groups": `{"hooks":{"Stop":[{"hooks":[` + other + `]},{"hooks":[` + other + `]}]}}`, "a hook by http": `{"hooks":{"Stop":[{"hooks":[{"type":"http","url":"http://localhost/x"}]}]}}`,
+		"a status line": `{"statusLine":{"type":"command","command":"mine"}}`, "a status line with padding": "{\n  \"statusLine\": {\"command\": \"mine\", \"type\": \"command\", \"padding\": 0}\n}\n",
+		"a status line with letters as escapes": `{"statusLine":{"type":"command","command":"\u006dine \u00e9"}}`, "a status line with escaped slashes": `{"statusLine":{"type":"command","command":"\/usr\/bin\/mine"}}`,
+		"a status line with an escaped ampersand": `{"statusLine":{"type":"command","command":"a \u0026\u0026 b"}}`, "a status line with a surrogate pair": `{"statusLine":{"type":"command","command":"echo \ud83d\ude00"}}`,
+		"a status line with quotes": `{"statusLine":{"type":"command","command":"echo \"it's\""}}`, "a status line with lines": `{"statusLine":{"type":"command","command":"a\nb\tc"}}`,
+		"an empty status line": `{"statusLine":{"type":"command","command":""}}`, "a status line first": `{"statusLine":{"type":"command","command":"x"},"a":1}`,
+		"one line": `{"a": 1, "b": [1, 2], "c": {"d": null}}`, "one line and its end": `{"a": 1}` + "\n", "compact": `{"a":1,"b":[1,2],"c":{"d":null}}`,
+		"as the client writes it": "{\n  \"a\": 1,\n  \"b\": [\n    1,\n    2\n  ],\n  \"c\": {}\n}", "tabs": "{\n\t\"a\": 1,\n\t\"hooks\": {\n\t\t\"Stop\": [\n\t\t]\n\t}\n}\n",
+		"four blanks": "{\n    \"a\": 1\n}\n", "no indentation": "{\n\"a\": 1,\n\"hooks\": {}\n}\n", "odd indentation": "{\n   \"a\": {\n \"b\": 1},\n        \"c\": [\n1]\n  }\n", "mixed": "{\"a\": 1,\n  \"b\": 2, \"c\": 3\n}",
+		"commas first": "{\n  \"a\": 1\n, \"b\": 2\n}\n", "blank lines": "\n\n{\n\n  \"a\": 1\n\n}\n\n\n", "blanks at ends": "{ \n  \"a\": 1 \n} \n", "blanks before colons": "{\n  \"a\" : 1,\n  \"hooks\" : { }\n}\n",
+		"numbers": `{"a":1.0,"b":1e3,"c":-0,"d":12345678901234567890}`, "escapes": `{"\u0061":"\/\u00e9\u2028","é":"\ud800"}`, "a key without letters": `{"":{"":0}}`, "deep": `{"a":{"b":{"c":[[[{"d":[{}]}]]]}}}`,
+		"switches": `{"disableAllHooks":false,"hooks":{},"statusLine":{"type":"command","command":"x"}}`, "another order": `{"statusLine":{"command":"x","type":"command"},"hooks":{"Stop":[]},"a":1}`,
+		"plugins": `{"enabledPlugins":{},"extraKnownMarketplaces":{}}`, "plugins of others": `{"enabledPlugins":{"x@y":true}}`,
+	}
+	for _, name := range []string{"as the client writes it", "empty hooks over lines", "empty event, wide", "tabs", "empty over lines", "a status line with padding", "odd indentation", "commas first", "blank lines", "mixed"} {
+		shapes[name+", lines of Windows"] = strings.ReplaceAll(shapes[name], "\n", "\r\n")
+	}
+	for _, name := range []string{"as the client writes it", "empty", "empty hooks", "compact", "a status line with letters as escapes", "tabs"} {
+		shapes[name+", marked"] = byteOrderMark + shapes[name]
+	}
+	for _, name := range []string{"four blanks", "empty event, wide", "numbers", "other hooks"} {
+		shapes[name+", no end"] = strings.TrimRight(shapes[name], "\n")
+		shapes[name+", two ends"] = strings.TrimRight(shapes[name], "\n") + "\n\n"
+	}
+	return shapes
+}
+
+// TestInstallGivesBackEveryByte: whatever shape the settings have, and in whatever way they are installed and upgraded, the
+// home is in the end as it was, with every byte.
+func TestInstallGivesBackEveryByte(t *testing.T) {
+	shapes := settingsShapes()
+	if len(shapes) < 82 {
+		t.Errorf("%d shapes", len(shapes))
+	}
+	few := []string{"empty file", "empty", "empty hooks", "empty event", "all events empty", "two empty events", "empty group", "other hooks of ours events",
+		"a status line with escaped slashes", "an empty status line", "tabs", "mixed", "blank lines", "compact, marked", "switches", "plugins"}
+	ways := map[string]func(*installRig){
+		"once":           func(r *installRig) { r.done("install") },
+		"with the guard": func(r *installRig) { r.done("install", "--guard") },
+		"upgraded": func(r *installRig) {
+			r.client("2.1.120")
+			r.done("install", "--guard")
+			r.client("2.1.330")
+			r.done("install", "--guard=false", "--socket", "/s")
+			r.done("install")
+		},
+		"and the client writes all anew": func(r *installRig) {
+			r.done("install")
+			r.rewritten(func(map[string]any) {})
+		},
+	}
+	for way, install := range ways {
+		t.Run(way, func(t *testing.T) {
+			for name, shape := range shapes {
+				if strings.Contains(way, "client") && strings.Contains(shape, `"d":1234567890`) {
+					continue // the client itself cannot keep such a number
+				}
+				if (way == "with the guard" || way == "upgraded") && !slices.Contains(few, name) {
+					continue
+				}
+				r := newInstallRig(t)
+				r.write(r.path, shape, 0o600)
+				before := r.tree()
+				install(r)
+				if text := r.read(r.path); !strings.Contains(text, "/bin/sm") || !json.Valid(bytes.TrimPrefix([]byte(text), []byte(byteOrderMark))) {
+					t.Errorf("%s: installed: %s", name, text)
+				}
+				r.done("uninstall")
+				r.client("2.1.330")
+				r.checkTree(name, before)
+			}
+		})
+	}
+}
+
+// TestPluginGivesBackEveryByte: the client writes all of the settings anew when it installs and removes a plugin, and leaves
+// empty members. Whatever shape there was is there again, also after a detour.
+func TestPluginGivesBackEveryByte(t *testing.T) {
+	for way, steps := range map[string][][]string{
+		"plugin":                    {{"install", "--plugin"}},
+		"settings, then plugin":     {{"install"}, {"install", "--plugin", "--guard"}},
+		"plugin, then settings":     {{"install", "--plugin"}, {"install"}},
+		"plugin with another guard": {{"install", "--plugin", "--guard"}, {"install", "--plugin", "--guard=false"}},
+	} {
+		t.Run(way, func(t *testing.T) {
+			all := settingsShapes()
+			for _, name := range []string{"no file", "empty with spaces", "empty hooks", "empty event", "all events empty", "tabs, lines of Windows",
+				"a status line with letters as escapes", "other groups", "odd indentation", "plugins", "plugins of others", "blank lines"} {
+				shape, there := all[name]
+				if !there && name != "no file" {
+					t.Errorf("no shape is called %q", name)
+				}
+				r := newPluginRig(t)
+				if name != "no file" {
+					r.write(r.path, shape, 0o600)
+				}
+				before := r.tree()
+				for _, args := range steps {
+					r.done(args...)
+				}
+				r.done("uninstall")
+				after := r.tree()
+				for path := range after { // the client's own
+					if path == ".claude/calls" || strings.HasPrefix(path, ".claude/plugins/") {
+						delete(after, path)
+					}
+				}
+				if diff := cmp.Diff(before, after); diff != "" {
+					t.Errorf("%s (-before +after):\n%s", name, diff)
+				}
+			}
+		})
+	}
+	t.Run("with another plugin", func(t *testing.T) {
+		r := newPluginRig(t)
+		r.write(r.path, `{"a":1}`, 0o600)
+		r.done("install", "--plugin")
+		r.rewritten(func(s map[string]any) { s["enabledPlugins"].(map[string]any)["x@y"] = true })
+		r.done("uninstall")
+		if got, want := r.read(r.path), "{\n  \"a\": 1,\n  \"enabledPlugins\": {\n    \"x@y\": true\n  }\n}"; got != want {
+			t.Errorf("left %s", got)
+		}
+	})
+}
+
+// done runs a command that must succeed.
+func (r *installRig) done(args ...string) {
+	r.t.Helper()
+	if got := r.run(args...); got.Code != 0 || got.ErrOut != "" {
+		r.t.Fatalf("sm %q: %+v", args, got)
+	}
+}
+
+// rewritten is the settings file after the client has changed something: it writes all of it anew.
+func (r *installRig) rewritten(change func(map[string]any)) {
+	r.t.Helper()
+	var s map[string]any
+	if err := json.Unmarshal(bytes.TrimPrefix([]byte(r.read(r.path)), []byte(byteOrderMark)), &s); err != nil {
+		r.t.Fatal(err)
+	}
+	change(s)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(s); err != nil {
+		r.t.Fatal(err)
+	}
+	r.write(r.path, strings.TrimSuffix(b.String(), "\n"), 0o600)
+}
+
+// TestUninstallWhereNothingWas: a file and folders that were not there are not there afterwards; what others have put
+// there meanwhile stays.
+func TestUninstallWhereNothingWas(t *testing.T) {
+	for way, args := range map[string][]string{"plain": {"install"}, "guard": {"install", "--guard"}} {
+		t.Run(way, func(t *testing.T) {
+			r := newInstallRig(t)
+			before := r.tree()
+			r.done(args...)
+			r.done("uninstall")
+			r.checkTree("after uninstall", before)
+
+			r.done(args...)
+			r.rewritten(func(s map[string]any) { s["theme"] = "dark" })
+			r.write(r.dir+"/skills/mine/SKILL.md", "mine", 0o600)
+			r.done("uninstall")
+			want := map[string]string{".claude/settings.json": "{\n  \"theme\": \"dark\"\n}", ".claude/skills/mine/SKILL.md": "mine"}
+			for name, text := range before {
+				want[name] = text
+			}
+			r.checkTree("with something else in it", want)
+		})
+	}
+	t.Run("an empty folder of the user's", func(t *testing.T) {
+		r := newInstallRig(t)
+		for _, dir := range []string{"/skills", "/other"} {
+			if err := os.MkdirAll(r.dir+dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := r.tree()
+		r.done("install", "--guard")
+		r.done("uninstall")
+		r.checkTree("after uninstall", before)
+	})
+}
+
+// TestUninstallKeepsWhatHasChanged: what somebody changed since the installation stays, also how it is laid out.
+func TestUninstallKeepsWhatHasChanged(t *testing.T) {
+	r := newInstallRig(t)
+	r.write(r.path, "{ }", 0o600)
+	r.done("install")
+	r.write(r.path, strings.Replace(r.read(r.path), "{", "{\n  \"mine\":    7,", 1), 0o600)
+	r.done("uninstall")
+	if got := r.read(r.path); got != "{\n  \"mine\":    7}" && got != "{\n  \"mine\":    7\n}" {
+		t.Errorf("left %q", got)
+	}
+	r.write(r.path, `{"a":1}`, 0o600)
+	r.done("install")
+	r.write(r.path, "\n"+strings.Replace(r.read(r.path), `"a":1`, `"a":   1`, 1), 0o600) // by hand
+	r.done("uninstall")
+	if got := r.read(r.path); got != "\n{\"a\":   1}" {
+		t.Errorf("left %q", got)
+	}
+}
+
+// TestInstallWithoutARecord: an sm that remembered nothing has installed: what can be known is given back.
+func TestInstallWithoutARecord(t *testing.T) {
+	for _, damage := range []string{"", "{", `{"settings":"/elsewhere","known":true,"before":"eA=="}`, `[]`} {
+		r := newInstallRig(t)
+		r.write(r.path, "{\n  \"a\": 1\n}\n", 0o600)
+		r.done("install")
+		records, err := filepath.Glob(r.home + "/.local/state/sm/install/*.json")
+		if err != nil || len(records) != 1 {
+			t.Fatalf("%q, %v", records, err)
+		}
+		if info, err := os.Stat(records[0]); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", info.Mode(), err)
+		}
+		r.write(records[0], damage, 0o600)
+		r.done("install", "--guard")
+		r.done("uninstall")
+		if got := r.read(r.path); got != "{\n  \"a\": 1\n}\n" {
+			t.Errorf("%q: left %q", damage, got)
+		}
+	}
+}
+
+// TestUninstallDryRunTellsTheTruth: what a dry run shows is what comes of it.
+func TestUninstallDryRunTellsTheTruth(t *testing.T) {
+	for name, shape := range settingsShapes() {
+		r := newInstallRig(t)
+		r.write(r.path, shape, 0o600)
+		for _, command := range []string{"install", "uninstall"} {
+			before := r.read(r.path)
+			dry := r.run(command, "--dry-run")
+			if got := r.read(r.path); got != before {
+				t.Fatalf("%s: a dry run changed the file to %q", name, got)
+			}
+			r.done(command)
+			want := strings.ReplaceAll(unifiedDiff(r.path, before, r.read(r.path)), r.home, "~")
+			if diff := cmp.Diff(want, dry.Out); diff != "" {
+				t.Errorf("%s: %s (-done +said):\n%s", name, command, diff)
+			}
+		}
+	}
+}

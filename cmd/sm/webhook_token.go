@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// tokenMost bounds a token, in bytes; tokenLeast is what nobody guesses.
+const tokenMost, tokenLeast = 4096, 16
+
+// errTokenExposed says that others than this user can read, change or replace the token: with it anybody could have
+// agents told of alerts that nobody raised. An observer runs without the route then.
+var errTokenExposed = errors.New("others may know it")
+
+// webhookToken reads the token that Alertmanager shows, "" where no file is configured. The file must be a regular one
+// that belongs to this user and is open to nobody else.
+func webhookToken(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	text, err := readToken(path)
+	if err != nil {
+		return "", fmt.Errorf("http.webhook_token_file: %w", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if len(token) < tokenLeast || len(token) > tokenMost || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("http.webhook_token_file: %s holds no token; put one line of %d to %d printable ASCII characters there", path, tokenLeast, tokenMost)
+	}
+	return token, nil
+}
+
+func readToken(path string) ([]byte, error) {
+	// Without O_NONBLOCK a pipe would hold us until somebody writes into it.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	switch {
+	case err == nil:
+	case absent(err):
+		return nil, fmt.Errorf("%s: %w; give the name of an existing file", path, cause(err))
+	default:
+		return nil, fmt.Errorf("%s: %w; make the file readable for this user", path, cause(err))
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; give a readable file", path, cause(err))
+	}
+	mode := info.Mode()
+	switch {
+	case !mode.IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file, %w; put the token into one of mode 0600", path, errTokenExposed)
+	case !ownedBy(info, os.Geteuid()):
+		return nil, fmt.Errorf("%s belongs to another user than uid %d, %w; run chown %[2]d %[1]s and put a new token there", path, os.Geteuid(), errTokenExposed)
+	case mode.Perm()&0o077 != 0:
+		return nil, fmt.Errorf("%s has mode %04o, %w; run chmod 600 %[1]s and put a new token there", path, mode.Perm(), errTokenExposed)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, tokenMost+3)) // and the end of a line; what is longer is no token
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; give a readable file", path, cause(err))
+	}
+	return text, nil
+}

@@ -1,0 +1,61 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Bar draws a share of 0..100 in ten characters, to an eighth of one.
+func Bar(percent int) string {
+	const width = 10
+	eighths := []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
+	n := percent * width * 8 / 100
+	s := strings.Repeat("█", n/8) + eighths[n%8]
+	return s + strings.Repeat("·", width-utf8.RuneCountInString(s))
+}
+
+// Tokens writes a token count as people say it: 950, 104k, 1M, 1.2M.
+func Tokens(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 999_500:
+		return fmt.Sprintf("%dk", (n+500)/1000)
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e6), ".0") + "M"
+}
+
+// Bytes writes a byte count in decimal units.
+func Bytes(n float64) string {
+	units := []string{"B", "kB", "MB", "GB", "TB"}
+	i := 0
+	for n >= 1000 && i < len(units)-1 {
+		n /= 1000
+		i++
+	}
+	if i == 0 || n >= 100 {
+		return fmt.Sprintf("%.0f %s", n, units[i])
+	}
+	return fmt.Sprintf("%.1f %s", n, units[i])
+}
+
+// Ago writes how long a time is past, in one unit; "–" for no time.
+func Ago(t *time.Time, now time.Time) string {
+	if t == nil {
+		return "–"
+	}
+	d := now.Sub(*t)
+	switch {
+	case d < 0:
+		return t.Local().Format("2006-01-02 15:04")
+	case d < time.Minute:
+		return fmt.Sprintf("%ds ago", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%dm ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd ago", int(d.Hours()/24))
+}

@@ -1,0 +1,150 @@
+package top
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"sm/dashboards/screen"
+	"sm/observer/api"
+)
+
+// Fields are all that is known about a session: names and values as they came, the agent's id first.
+func Fields(s api.Session, now time.Time) (fields [][2]string) {
+	context := "unknown until the next reply"
+	if s.TokensUsed != nil && s.UsedPercentage != nil {
+		context = fmt.Sprintf("%s %d%%, %d of %d tokens (%s)", screen.Bar(*s.UsedPercentage), *s.UsedPercentage, *s.TokensUsed, s.WindowTokens, s.Level)
+	}
+	add := func(name, value string) {
+		if value != "" {
+			fields = append(fields, [2]string{name, value})
+		}
+	}
+	fields = append(fields, [2]string{"agent", s.ID})
+	add("name", s.Name)
+	add("in metrics", s.Label)
+	add("parent", s.ParentID)
+	add("provider", s.Provider)
+	add("pane", s.Pane)
+	add("session", s.SessionID)
+	add("project", s.Project)
+	add("directory", s.CWD)
+	add("transcript", s.TranscriptPath)
+	add("model", s.Model)
+	add("client version", s.Version)
+	add("state", s.State)
+	if !s.Enabled {
+		add("notices", "off")
+	}
+	add("context", context)
+	add("window", fmt.Sprintf("%d tokens, by %s", s.WindowTokens, s.WindowSource))
+	add("largest context", fmt.Sprintf("%d tokens", s.PeakTokens))
+	if s.ReadingAt != nil {
+		add("last reading", screen.Ago(s.ReadingAt, now)+", by "+cmp.Or(s.ContextSource, "transcript"))
+	}
+	add("cross-check", crossCheckText(s))
+	for _, f := range pastFields(s, now) {
+		add(f[0], f[1])
+	}
+	return fields
+}
+
+// pastFields is what a session has done, and what comes of it; an empty value is none.
+func pastFields(s api.Session, now time.Time) (fields [][2]string) {
+	add := func(name, value string) { fields = append(fields, [2]string{name, value}) }
+	add("status line", screen.Ago(s.StatuslineAt, now))
+	add("last hook", screen.Ago(s.HookAt, now))
+	add("compactions", Compactions(s))
+	if s.IsCompacting {
+		add("compacting", "now")
+	}
+	if s.ThresholdTokens != nil {
+		at := fmt.Sprintf("%d tokens", *s.ThresholdTokens)
+		if s.ThresholdSource != "" { // an older observer does not tell
+			at += ", " + s.ThresholdSource
+		}
+		add("compacted at", at)
+	}
+	add("forecast", forecastText(s.Forecast))
+	add("cycle", fmt.Sprint(s.Cycle))
+	add("handoff", handoffText(s))
+	if s.Queued > 0 {
+		add("messages waiting", fmt.Sprint(s.Queued))
+	}
+	add("turns", fmt.Sprint(s.Turns))
+	add("messages", fmt.Sprintf("%d: %s", s.Messages, costText(s.Tokens)))
+	if s.Subagents.Messages > 0 || s.Subagents.Files > 0 {
+		add("subagents", fmt.Sprintf("%d files, %d messages: %s", s.Subagents.Files, s.Subagents.Messages, costText(s.Subagents.Tokens)))
+	}
+	if s.StartedAt != nil {
+		add("started", s.StartedAt.Local().Format(time.DateTime))
+	}
+	add("last activity", screen.Ago(s.LastActive, now))
+	return fields
+}
+
+// crossCheckText says how the status line agrees with the transcript.
+func crossCheckText(s api.Session) string {
+	switch {
+	case s.CrossCheck == "drift" && s.DriftTokens != nil:
+		return fmt.Sprintf("the status line tells %+d tokens; see sm doctor", *s.DriftTokens)
+	case s.CrossCheck == "":
+		return "–"
+	}
+	return s.CrossCheck
+}
+
+// handoffText says what there is of handoffs, and what keeps the agent from another.
+func handoffText(s api.Session) string {
+	var parts []string
+	if s.Handoff != "" {
+		parts = append(parts, s.Handoff)
+	}
+	if s.LastHandoff != nil {
+		parts = append(parts, "last with "+*s.LastHandoff)
+	}
+	switch s.Brake {
+	case "breaker":
+		parts = append(parts, "the next would be refused: too many in a short time")
+	case "futile":
+		parts = append(parts, "another would be refused: this context stood above the warning from its start")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func forecastText(f *api.Forecast) string {
+	if f == nil {
+		return ""
+	}
+	var parts []string
+	if t := f.Turns; t != nil {
+		parts = append(parts, fmt.Sprintf("compaction in about %.0f turns (%.0f to %.0f)", t.Likely, t.Low, t.High))
+	}
+	if t := f.Seconds; t != nil {
+		parts = append(parts, fmt.Sprintf("%.0f min of work (%.0f to %.0f)", t.Likely/60, t.Low/60, t.High/60))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func costText(t api.Tokens) string {
+	return fmt.Sprintf("%s input, %s cache creation, %s cache read, %s output",
+		screen.Tokens(t.Input), screen.Tokens(t.CacheCreation), screen.Tokens(t.CacheRead), screen.Tokens(t.Output))
+}
+
+// Compactions writes counts as "3 auto, 1 manual"; "–" for none.
+func Compactions(s api.Session) string {
+	var parts []string
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{s.Compactions.Auto, "auto"}, {s.Compactions.Manual, "manual"}, {s.Compactions.Unknown, "of unknown cause"}, {s.Inherited, "inherited"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	if len(parts) == 0 {
+		return "–"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,58 @@
+package top
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"sm/observer/api"
+)
+
+// hostileNames are what anybody may call an agent, or a folder.
+func hostileNames() []string {
+	return []string{
+		"", " ", "\x1b[2J\x1b[31mred", "two\nlines\rof\ttext", "\u202etfel\u2066", "日本語の名前です全角", "e\u0301\u0301\u0301\u0301combined",
+		"👩‍👩‍👧‍👦👍🏽🇩🇪", "\u1100\u1161\u11a8", "ﷺ﷽", "नमस्ते", "\u200b\u200d\ufeff", "\xff\xfe bad", strings.Repeat("x", 10_000), strings.Repeat("長", 10_000),
+		"\u2028\u0085", "a\u0000b", "🏴‍☠️❤️", "⟦⟧", "\U000e0041",
+	}
+}
+
+// TestTopHostileNames: no name breaks the screen, at any size.
+func TestTopHostileNames(t *testing.T) {
+	var all api.Sessions
+	for i, name := range hostileNames() {
+		all.Sessions = append(all.Sessions, topSession(fmt.Sprint(i), int64(i)*10_000, func(s *api.Session) {
+			s.Label, s.Name, s.Project, s.Model, s.State, s.Handoff, s.CWD, s.TranscriptPath = name, name, name, name, name, name, name, name
+		}))
+	}
+	for _, size := range [][2]int{{1, 1}, {2, 3}, {7, 4}, {20, 5}, {40, 12}, {80, 24}, {200, 50}} {
+		x := newModel(size[0]%2 == 0)
+		x.width, x.height = size[0], size[1]
+		x.poll(all, nil, topNow)
+		for range len(all.Sessions) {
+			checkScreen(t, x, x.screen())
+			x.keys("enter")
+			checkScreen(t, x, x.screen())
+			x.keys("esc", "j")
+		}
+	}
+}
+
+// FuzzTopScreen: the same of any name, filter and size.
+func FuzzTopScreen(f *testing.F) {
+	for i, name := range hostileNames() {
+		f.Add(name, "e", uint8(i*10), uint8(i*2), i%2 == 0)
+	}
+	f.Fuzz(func(t *testing.T, name, filter string, width, height uint8, colour bool) {
+		x := newModel(colour)
+		x.width, x.height = int(width), int(height)
+		s := topSession("a", 50_000, func(s *api.Session) { s.Label, s.Name, s.Project, s.State, s.Model = name, name, name, name, name })
+		x.poll(api.Sessions{Sessions: []api.Session{s, topSession("b", 90_000, nil)}, Demo: colour}, nil, topNow)
+		checkScreen(t, x, x.screen())
+		x.keys("G", "enter")
+		checkScreen(t, x, x.screen())
+		x.keys("esc", "/")
+		x.key("", filter)
+		checkScreen(t, x, x.screen())
+	})
+}

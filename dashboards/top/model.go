@@ -1,0 +1,295 @@
+package top
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"sm/dashboards/screen"
+	"sm/observer/api"
+)
+
+// sortOrder is an order of the list.
+type sortOrder uint8
+
+const (
+	byPressure sortOrder = iota
+	byName
+	byActivity
+	byCompactions
+)
+
+func (s sortOrder) String() string {
+	return [...]string{"pressure", "name", "activity", "compactions"}[s]
+}
+
+// view is what the screen shows.
+type view uint8
+
+const (
+	viewList view = iota
+	viewDetail
+	viewHelp
+)
+
+// filterMost bounds what can be typed into the filter, in characters.
+const filterMost = 60
+
+// model is all that `sm model` knows: what the observer said last, what it said before as far as the trends need it, and
+// what the user has chosen. Polls, keys and sizes come in; screen says what is to be seen. It knows no clock but the
+// times it is given, and does no I/O.
+type model struct {
+	width, height int
+	colour        bool
+
+	all    api.Sessions
+	now    time.Time // of the last poll
+	gone   time.Time // since when there is no answer; zero while there is one
+	why    string    // there is none
+	trends map[string]*trend
+
+	order     sortOrder
+	backwards bool
+	filter    string
+	typing    bool // the filter
+	hideQuiet bool
+	view      view
+
+	rows     []api.Session // what is listed, in order
+	quiet    int           // sessions that hideQuiet leaves out
+	selected string        // an agent's id
+	first    int           // row on the screen
+	line     int           // first line of the detail
+}
+
+func newModel(colour bool) *model { return &model{colour: colour, trends: map[string]*trend{}} }
+
+// poll takes in what the observer answered at a time, or that it did not.
+func (t *model) poll(all api.Sessions, err error, now time.Time) {
+	t.now = now
+	if err != nil {
+		if t.gone.IsZero() {
+			t.gone = now
+		}
+		t.why = err.Error()
+		return
+	}
+	t.all, t.gone, t.why = all, time.Time{}, ""
+	there := map[string]bool{}
+	for i := range all.Sessions {
+		if s := &all.Sessions[i]; s.State != "left" {
+			there[s.ID] = true
+			t.trendOf(s).add(s, now)
+		}
+	}
+	for id := range t.trends {
+		if !there[id] {
+			delete(t.trends, id)
+		}
+	}
+	t.arrange()
+}
+
+func (t *model) trendOf(s *api.Session) *trend {
+	x := t.trends[s.ID]
+	if x == nil {
+		x = &trend{}
+		t.trends[s.ID] = x
+	}
+	return x
+}
+
+// arrange finds what is listed, and in which order. The selection stays on its agent; when that is gone it stays in its
+// place.
+func (t *model) arrange() {
+	at := t.index()
+	t.rows, t.quiet = nil, 0
+	for _, s := range t.all.Sessions {
+		switch {
+		case s.State == "left" || !fits(&s, t.filter):
+		case t.hideQuiet && (s.State == "quiet" || s.State == "ended"):
+			t.quiet++
+		default:
+			t.rows = append(t.rows, s)
+		}
+	}
+	slices.SortStableFunc(t.rows, func(a, b api.Session) int {
+		if n := t.order.compare(&a, &b); n != 0 && t.backwards {
+			return -n
+		} else if n != 0 {
+			return n
+		}
+		return cmp.Or(strings.Compare(nameOf(&a), nameOf(&b)), strings.Compare(a.ID, b.ID))
+	})
+	if t.index() < 0 {
+		t.selectRow(at)
+	}
+}
+
+// index is the selected row, -1 for none.
+func (t *model) index() int {
+	return slices.IndexFunc(t.rows, func(s api.Session) bool { return s.ID == t.selected })
+}
+
+// selectRow selects a row, or the nearest there is.
+func (t *model) selectRow(i int) {
+	t.selected = ""
+	if len(t.rows) > 0 {
+		t.selected = t.rows[min(len(t.rows)-1, max(0, i))].ID
+	}
+}
+
+// compare orders two sessions, the one that needs attention first. Unknown contexts come last.
+func (s sortOrder) compare(a, b *api.Session) int {
+	switch s {
+	case byName:
+		return strings.Compare(strings.ToLower(nameOf(a)), strings.ToLower(nameOf(b)))
+	case byActivity:
+		return active(b).Compare(active(a))
+	case byCompactions:
+		return compactionCount(b) - compactionCount(a)
+	}
+	return cmp.Compare(pressure(b), pressure(a))
+}
+
+func active(s *api.Session) time.Time {
+	if s.LastActive == nil {
+		return time.Time{}
+	}
+	return *s.LastActive
+}
+
+// pressure is how full a context is, -1 while unknown.
+func pressure(s *api.Session) float64 {
+	if full, known := usedShare(s); known {
+		return full
+	}
+	return -1
+}
+
+// fits says whether a session is what a filter means: part of what it is called or does, in any case.
+func fits(s *api.Session, filter string) bool {
+	if filter == "" {
+		return true
+	}
+	filter = strings.ToLower(filter)
+	for _, text := range []string{s.Label, s.Name, s.ID, s.SessionID, s.Project, s.Model, s.State, s.Level} {
+		if strings.Contains(strings.ToLower(text), filter) {
+			return true
+		}
+	}
+	return false
+}
+
+// session is the selected one.
+func (t *model) session() (api.Session, bool) {
+	if i := t.index(); i >= 0 {
+		return t.rows[i], true
+	}
+	return api.Session{}, false
+}
+
+// key does what a key means; text is what it types. quit says that it ends the program.
+func (t *model) key(key, text string) (quit bool) {
+	switch {
+	case key == "ctrl+c":
+		return true
+	case t.typing:
+		t.typeKey(key, text)
+		return false
+	case key == "q":
+		return true
+	}
+	switch t.view {
+	case viewHelp:
+		t.view = viewList
+	case viewDetail:
+		t.detailKey(key)
+	default:
+		t.listKey(key)
+	}
+	return false
+}
+
+func (t *model) typeKey(key, text string) {
+	switch key {
+	case "enter":
+		t.typing = false
+	case "esc":
+		t.typing, t.filter = false, ""
+	case "backspace":
+		r := []rune(t.filter)
+		t.filter = string(r[:max(0, len(r)-1)])
+	default:
+		if r := []rune(t.filter + oneLineTyped(text)); len(r) <= filterMost {
+			t.filter = string(r)
+		}
+	}
+	t.arrange()
+}
+
+// oneLineTyped keeps the spaces that oneLine would trim.
+func oneLineTyped(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return strings.Repeat(" ", len(text))
+	}
+	return screen.Text(text)
+}
+
+func (t *model) listKey(key string) {
+	switch key {
+	case "up", "k":
+		t.selectRow(t.index() - 1)
+	case "down", "j":
+		t.selectRow(t.index() + 1)
+	case "pgup", "ctrl+b":
+		t.selectRow(t.index() - t.room())
+	case "pgdown", "ctrl+f":
+		t.selectRow(t.index() + t.room())
+	case "home", "g":
+		t.selectRow(0)
+	case "end", "G":
+		t.selectRow(len(t.rows) - 1)
+	case "enter":
+		if _, ok := t.session(); ok {
+			t.view, t.line = viewDetail, 0
+		}
+	case "?":
+		t.view = viewHelp
+	case "/":
+		t.typing = true
+	case "esc":
+		t.filter = ""
+	case "h":
+		t.hideQuiet = !t.hideQuiet
+	case "r":
+		t.backwards = !t.backwards
+	default:
+		order, ok := map[string]sortOrder{"p": byPressure, "n": byName, "a": byActivity, "c": byCompactions}[key]
+		if !ok {
+			return
+		}
+		t.order, t.backwards = order, false
+	}
+	t.arrange()
+}
+
+func (t *model) detailKey(key string) {
+	switch key {
+	case "esc", "enter", "backspace", "left":
+		t.view = viewList
+	case "up", "k":
+		t.line--
+	case "down", "j":
+		t.line++
+	case "pgup", "ctrl+b":
+		t.line -= t.height - 2
+	case "pgdown", "ctrl+f":
+		t.line += t.height - 2
+	case "home", "g":
+		t.line = 0
+	case "?":
+		t.view = viewHelp
+	}
+}

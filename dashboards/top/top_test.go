@@ -1,0 +1,388 @@
+package top
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/api"
+)
+
+var update = flag.Bool("update", false, "write the screens in testdata anew")
+
+// topNow is when the sessions of these tests are looked at.
+var topNow = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// topSession is a session at work.
+func topSession(name string, tokens int64, with func(*api.Session)) api.Session {
+	percent := int(tokens * 100 / 200_000)
+	active := topNow.Add(-3 * time.Second)
+	s := api.Session{
+		ID: "agent-" + name, Name: name, Label: name, SessionID: "11111111-1111-4111-8111-111111111111", Project: "web", Model: "claude-sonnet-4-5",
+		TokensUsed: &tokens, UsedPercentage: &percent, WindowTokens: 200_000, WindowSource: "model", Level: "ok", Cycle: 1, IsActive: true,
+		State: "busy", Enabled: true, LastActive: &active, ContextSource: "transcript",
+	}
+	if with != nil {
+		with(&s)
+	}
+	return s
+}
+
+// topFleet has a session of each kind that the list tells apart.
+func topFleet() api.Sessions {
+	return api.Sessions{Sessions: []api.Session{
+		topSession("web", 104_000, func(s *api.Session) {
+			s.Level, s.ThresholdTokens, s.Compactions, s.Cycle = "warn", new(int64(167_000)), api.Compactions{Auto: 3, Manual: 1}, 5
+			s.Forecast = &api.Forecast{Turns: &api.Range{Low: 2, Likely: 2.4, High: 9}}
+		}),
+		topSession("api", 160_000, func(s *api.Session) {
+			s.Level, s.ThresholdTokens, s.Queued, s.Handoff, s.Project = "critical", new(int64(167_000)), 2, "clearing", "api"
+			s.Compactions.Auto, s.Cycle = 12, 13
+			s.Forecast = &api.Forecast{Turns: &api.Range{Low: 1, Likely: 1, High: 1}}
+		}),
+		topSession("train", 720_000, func(s *api.Session) {
+			s.WindowTokens, s.UsedPercentage, s.Level, s.Model, s.Brake = 1_000_000, new(72), "critical", "claude-opus-4-8", "breaker"
+		}),
+		topSession("docs", 84_000, func(s *api.Session) { s.Level, s.State, s.IsIdle = "early_warn", "idle", true }),
+		topSession("fresh", 0, func(s *api.Session) {
+			s.TokensUsed, s.UsedPercentage, s.Level, s.IsCompacting, s.State = nil, nil, "", true, "busy"
+		}),
+		topSession("asks", 30_000, func(s *api.Session) { s.State, s.Enabled = "waiting", false }),
+		topSession("night", 66_000, func(s *api.Session) {
+			s.State, s.IsIdle, s.IsActive, s.LastActive = "quiet", true, false, new(topNow.Add(-2*time.Hour))
+		}),
+		topSession("gone", 190_000, func(s *api.Session) { s.State = "left" }),
+	}}
+}
+
+// topScene is a top that has seen contexts grow for four minutes.
+func topScene(width, height int, colour bool) *model {
+	t := newModel(colour)
+	t.width, t.height = width, height
+	for i := range 48 {
+		all := topFleet()
+		for j := range all.Sessions {
+			if s := &all.Sessions[j]; s.TokensUsed != nil {
+				*s.TokensUsed -= (int64(47-i) * (*s.TokensUsed) / 60)
+				if s.Label == "web" && i > 20 && i < 24 {
+					s.TokensUsed = nil
+				}
+			}
+		}
+		t.poll(all, nil, topNow.Add(time.Duration(i-47)*trendSlot))
+	}
+	t.selectRow(0)
+	return t
+}
+
+// TestTopScreens: what is on the screen, cell by cell.
+func TestTopScreens(t *testing.T) {
+	t.Setenv("TZ", "UTC")
+	for _, c := range []struct {
+		name string
+		with func(*model)
+	}{
+		{"list", nil},
+		{"demo", func(x *model) { x.all.Demo = true; x.keys("n") }},
+		{"gone", func(x *model) {
+			x.all.CatchingUp = true
+			x.poll(api.Sessions{}, api.ErrNoObserver, topNow.Add(time.Second))
+			x.poll(api.Sessions{}, errors.New("later"), topNow.Add(2*time.Second))
+		}},
+		{"typing", func(x *model) { x.keys("/", "w", "e") }},
+		{"nothing", func(x *model) { x.keys("/", "x", "x", "enter") }},
+		{"quiet", func(x *model) { x.keys("h", "r", "c", "r") }},
+		{"detail", func(x *model) { x.keys("enter") }},
+		{"help", func(x *model) { x.keys("?") }},
+		{"others", func(x *model) { x.poll(api.Sessions{Sessions: []api.Session{}, Others: 7}, nil, topNow) }},
+	} {
+		for _, size := range [][2]int{{80, 24}, {200, 50}} {
+			for _, colour := range []bool{false, true} {
+				name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
+				if colour {
+					name += "-colour"
+				}
+				t.Run(name, func(t *testing.T) {
+					x := topScene(size[0], size[1], colour)
+					if c.with != nil {
+						c.with(x)
+					}
+					got := x.screen()
+					checkScreen(t, x, got)
+					goldenScreen(t, name, got)
+				})
+			}
+		}
+	}
+}
+
+// keys presses keys; a single character types itself.
+func (t *model) keys(keys ...string) (quit bool) {
+	for _, k := range keys {
+		text := ""
+		if len([]rune(k)) == 1 {
+			text = k
+		}
+		quit = t.key(k, text)
+	}
+	return quit
+}
+
+// goldenScreen compares a screen with the one that is kept. Colours stand there as ⟨31⟩, ends as ⟨⟩.
+func goldenScreen(t *testing.T, name, got string) {
+	t.Helper()
+	got = regexp.MustCompile("\x1b\\[([0-9;]*)m").ReplaceAllString(got, "⟨$1⟩")
+	lines := strings.Split(got, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimRight(lines[i], " ")
+	}
+	got = strings.Join(lines, "\n") + "\n"
+	path := filepath.Join("testdata", "screens", name+".txt")
+	if *update {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(got), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v; run with -update", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// checkScreen holds a screen to what must be true of any.
+func checkScreen(t *testing.T, x *model, screen string) {
+	t.Helper()
+	plain := ansi.Strip(screen)
+	if !x.colour && plain != screen {
+		t.Error("there are escapes without colour")
+	}
+	if strings.ContainsFunc(plain, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
+		t.Errorf("what does not print is on the screen: %q", plain)
+	}
+	lines := strings.Split(plain, "\n")
+	if len(lines) > max(1, x.height) || x.height == 0 && screen != "" {
+		t.Errorf("%d lines on a screen of %d", len(lines), x.height)
+	}
+	for i, line := range lines {
+		if w, wc := ansi.StringWidth(line), ansi.StringWidthWc(line); w > x.width || wc > x.width || w != wc {
+			t.Errorf("line %d has %d cells, by another count %d, on a screen of %d: %q", i, w, wc, x.width, line)
+		}
+	}
+}
+
+// listed are the names of the sessions, as they stand, with the selected one in brackets.
+func (t *model) listed() string {
+	var names []string
+	for i := range t.rows {
+		name := t.rows[i].Label
+		if t.rows[i].ID == t.selected {
+			name = "[" + name + "]"
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, " ")
+}
+
+// TestTopKeys: what keys do to the list.
+func TestTopKeys(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		keys []string
+		want string
+	}{
+		{"by pressure; unknown last, left never", nil, "[api] train web docs night asks fresh"},
+		{"backwards", []string{"r"}, "fresh asks night docs web train [api]"},
+		{"by name", []string{"n"}, "[api] asks docs fresh night train web"},
+		{"an order begins forwards", []string{"r", "n"}, "[api] asks docs fresh night train web"},
+		{"by name, backwards", []string{"n", "r"}, "web train night fresh docs asks [api]"},
+		{"by activity", []string{"a"}, "[api] asks docs fresh train web night"},
+		{"by compactions", []string{"c"}, "[api] web asks docs fresh night train"},
+		{"down", []string{"j", "down"}, "api train [web] docs night asks fresh"},
+		{"up, and no further", []string{"j", "k", "up"}, "[api] train web docs night asks fresh"},
+		{"to the end, and no further", []string{"G", "j"}, "api train web docs night asks [fresh]"},
+		{"by pages", []string{"pgdown", "pgdown", "pgup"}, "[api] train web docs night asks fresh"},
+		{"the selection stays with its agent", []string{"j", "n"}, "api asks docs fresh night [train] web"},
+		{"without the quiet", []string{"h"}, "[api] train web docs asks fresh"},
+		{"with them again", []string{"h", "h"}, "[api] train web docs night asks fresh"},
+		{"filter by name", []string{"/", "o", "C"}, "[docs]"},
+		{"keys type while a filter is typed", []string{"/", "q", "u", "i"}, "[night]"},
+		{"filter by model", []string{"/", "o", "p", "u", "s", "enter"}, "[train]"},
+		{"filter by level", []string{"/", "c", "r", "i", "t", "enter"}, "[api] train"},
+		{"a filter corrected", []string{"/", "o", "x", "backspace", "p"}, "[train]"},
+		{"a filter given up", []string{"/", "x", "esc"}, "[api] train web docs night asks fresh"},
+		{"a filter cleared later", []string{"/", "x", "enter", "esc"}, "[api] train web docs night asks fresh"},
+		{"what is unknown does nothing", []string{"z", "f5"}, "[api] train web docs night asks fresh"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := topScene(80, 24, false)
+			if x.keys(c.keys...) {
+				t.Error("it ends")
+			}
+			if got := x.listed(); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestTopQuits: q and Ctrl-C end it from everywhere but a filter that is typed, which q is part of.
+func TestTopQuits(t *testing.T) {
+	for _, c := range []struct {
+		keys []string
+		want bool
+	}{
+		{[]string{"q"}, true}, {[]string{"ctrl+c"}, true}, {[]string{"enter", "q"}, true}, {[]string{"?", "q"}, true},
+		{[]string{"/", "q"}, false}, {[]string{"/", "ctrl+c"}, true}, {[]string{"esc"}, false}, {[]string{"?", "x"}, false},
+	} {
+		if got := topScene(80, 24, false).keys(c.keys...); got != c.want {
+			t.Errorf("%v: %v, want %v", c.keys, got, c.want)
+		}
+	}
+}
+
+// TestTopDetail: the detail stays with its agent, tells all of it, and scrolls no further than its end.
+func TestTopDetail(t *testing.T) {
+	x := topScene(80, 12, false)
+	x.keys("j", "enter")
+	if s := x.screen(); !strings.HasPrefix(s, "train ") {
+		t.Errorf("%s", s)
+	}
+	x.keys("down", "down", "down", "pgdown", "pgdown", "pgdown", "pgdown")
+	if s := x.screen(); !strings.Contains(s, "last activity") || strings.Count(s, "\n") != 11 {
+		t.Errorf("%s", s)
+	}
+	x.poll(api.Sessions{}, nil, topNow.Add(time.Second))
+	if s := x.screen(); !strings.Contains(s, "this session is gone") {
+		t.Errorf("%s", s)
+	}
+	x.keys("esc")
+	if s := x.screen(); !strings.Contains(s, "no sessions yet") {
+		t.Errorf("%s", s)
+	}
+}
+
+// TestTopScrolls: the selected row is on every screen.
+func TestTopScrolls(t *testing.T) {
+	x := newModel(false)
+	x.width, x.height = 80, 10
+	var all api.Sessions
+	for i := range 40 {
+		all.Sessions = append(all.Sessions, topSession(fmt.Sprintf("n%02d", i), 1000, nil))
+	}
+	x.poll(all, nil, topNow)
+	for i := range 40 {
+		if s := x.screen(); !strings.Contains(s, fmt.Sprintf("› n%02d ", i)) {
+			t.Fatalf("row %d:\n%s", i, s)
+		}
+		x.keys("j")
+	}
+	x.keys("g")
+	if s := x.screen(); !strings.Contains(s, "› n00 ") || !strings.Contains(s, "1–7 of 40") {
+		t.Errorf("%s", s)
+	}
+	x.height = 50
+	if s := x.screen(); !strings.Contains(s, " n39 ") {
+		t.Errorf("%s", s)
+	}
+}
+
+// TestTopGone: while there is no observer, what it said stands there, and since when.
+func TestTopGone(t *testing.T) {
+	x := topScene(80, 24, false)
+	before := x.listed()
+	for i := range 3 {
+		x.poll(api.Sessions{}, api.ErrNoObserver, topNow.Add(time.Duration(i)*time.Second))
+	}
+	if x.listed() != before || !strings.Contains(x.screen(), "observer gone since "+topNow.Local().Format(time.TimeOnly)) {
+		t.Errorf("%s", x.screen())
+	}
+	x.poll(topFleet(), nil, topNow.Add(4*time.Second))
+	if x.listed() != before || strings.Contains(x.screen(), "observer gone") {
+		t.Errorf("%s", x.screen())
+	}
+}
+
+// TestTopForgets: trends go with their sessions.
+func TestTopForgets(t *testing.T) {
+	x := topScene(80, 24, false)
+	x.poll(api.Sessions{Sessions: topFleet().Sessions[:1]}, nil, topNow.Add(time.Second))
+	if len(x.trends) != 1 {
+		t.Errorf("%d trends", len(x.trends))
+	}
+}
+
+// TestTrend: cells stand for fixed stretches of time, and what nobody has seen is blank.
+func TestTrend(t *testing.T) {
+	at := func(i int) time.Time { return topNow.Add(time.Duration(i) * trendSlot) }
+	x := &trend{}
+	for i, percent := range []int64{0, 25, 50, 100, -1, 10} {
+		s := topSession("a", max(0, percent)*2000, nil)
+		if percent < 0 {
+			s.TokensUsed = nil
+		}
+		x.add(&s, at(i))
+		if s.TokensUsed != nil {
+			s.TokensUsed = new(int64(0)) // a compaction in the same slot does not hide the height before it
+		}
+		x.add(&s, at(i).Add(time.Second))
+	}
+	for _, c := range []struct {
+		width int
+		now   time.Time
+		want  string
+	}{
+		{48, at(5), strings.Repeat(" ", 42) + "▁▂▄█ ▁"},
+		{48, at(6), strings.Repeat(" ", 41) + "▁▂▄█ ▁ "},
+		{100, at(5), strings.Repeat(" ", 42) + "▁▂▄█ ▁"},
+		{8, at(5), "       █"},
+		{8, at(6), "      █ "},
+		{1, at(5), "█"},
+		{48, at(60), strings.Repeat(" ", 48)},
+		{0, at(5), ""},
+	} {
+		var got strings.Builder
+		for _, s := range x.spans(c.width, c.now) {
+			got.WriteString(s.text)
+		}
+		if got.String() != c.want {
+			t.Errorf("%d cells at %v: got %q, want %q", c.width, c.now, got.String(), c.want)
+		}
+	}
+}
+
+// TestPlaceColumns: columns leave by their rank, and what is left is shared out.
+func TestPlaceColumns(t *testing.T) {
+	for _, c := range []struct {
+		width int
+		want  string
+	}{
+		{5, ""},
+		{12, "NAME"},
+		{40, "NAME CONTEXT USED TOKENS"},
+		{78, "NAME CONTEXT USED TOKENS TREND TURNS CMP STATE FLAGS"},
+		{198, "NAME PROJECT CONTEXT USED TOKENS TREND TURNS CMP STATE CYCLE FLAGS SEEN MODEL"},
+	} {
+		var names []string
+		used := -1
+		for _, p := range placeColumns(c.width, 1) {
+			names = append(names, p.title)
+			used += p.width + 1
+		}
+		if got := strings.Join(names, " "); got != c.want || used > c.width {
+			t.Errorf("%d: %q in %d cells, want %q", c.width, got, used, c.want)
+		}
+	}
+}

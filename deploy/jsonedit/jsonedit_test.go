@@ -1,0 +1,140 @@
+package jsonedit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPut(t *testing.T) {
+	value := map[string][]string{"x": {"<y>"}}
+	for _, tt := range []struct {
+		name, before string
+		path         []any
+		want         string
+	}{
+		{"into nothing", `{}`, []any{"k"}, "{\n  \"k\": {\n    \"x\": [\n      \"<y>\"\n    ]\n  }\n}"},
+		{"into blank space", "{ \n }\n", []any{"k"}, "{\n  \"k\": {\n    \"x\": [\n      \"<y>\"\n    ]\n  }\n}\n"},
+		{"last", "{\n\t\"a\": 1e2\n}\n", []any{"k"}, "{\n\t\"a\": 1e2,\n\t\"k\": {\n\t\t\"x\": [\n\t\t\t\"<y>\"\n\t\t]\n\t}\n}\n"},
+		{"compact", `{"a":[1.0]}`, []any{"k"}, `{"a":[1.0],"k":{"x":["<y>"]}}`},
+		{"one line", `{"a": 1, "b": 2}`, []any{"k"}, `{"a": 1, "b": 2, "k": {"x":["<y>"]}}`},
+		{"into an empty object", "{\n  \"a\": {}\n}", []any{"a", "k"}, "{\n  \"a\": {\n    \"k\": {\n      \"x\": [\n        \"<y>\"\n      ]\n    }\n  }\n}"},
+		{"into an empty array of one line", `{"a":[]}`, []any{"a", 0}, `{"a":[{"x":["<y>"]}]}`},
+		{"into an array", "{\n  \"a\": [\n    1\n  ]\n}", []any{"a", 1}, "{\n  \"a\": [\n    1,\n    {\n      \"x\": [\n        \"<y>\"\n      ]\n    }\n  ]\n}"},
+		{"instead", "{\n  \"a\": 1,\n  \"b\": 2\n}", []any{"a"}, "{\n  \"a\": {\"x\":[\"<y>\"]},\n  \"b\": 2\n}"},
+		{"instead of much", "{\n  \"a\": [\n    1\n  ],\n  \"b\": 2\n}", []any{"a"}, "{\n  \"a\": {\n    \"x\": [\n      \"<y>\"\n    ]\n  },\n  \"b\": 2\n}"},
+		{"lines of Windows", "{\r\n  \"a\": 1\r\n}\r\n", []any{"k"}, "{\r\n  \"a\": 1,\r\n  \"k\": {\r\n    \"x\": [\r\n      \"<y>\"\r\n    ]\r\n  }\r\n}\r\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d, err := Parse([]byte(tt.before))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Put(value, tt.path...); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, string(d.Bytes)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRemove(t *testing.T) {
+	const before = "{\n  \"a\": [\n    1, 2,\n    3\n  ],\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n"
+	for _, tt := range []struct {
+		path []any
+		want string
+	}{
+		{[]any{"a"}, "{\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n"},
+		{[]any{"b"}, "{\n  \"a\": [\n    1, 2,\n    3\n  ],\n  \"d\": 4\n}\n"},
+		{[]any{"d"}, "{\n  \"a\": [\n    1, 2,\n    3\n  ],\n  \"b\": {\"c\": null}\n}\n"},
+		{[]any{"b", "c"}, "{\n  \"a\": [\n    1, 2,\n    3\n  ],\n  \"b\": {},\n  \"d\": 4\n}\n"},
+		{[]any{"a", 0}, "{\n  \"a\": [\n    2,\n    3\n  ],\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n"},
+		{[]any{"a", 2}, "{\n  \"a\": [\n    1, 2\n  ],\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n"},
+		{[]any{"a", 3}, before}, {[]any{"x"}, before}, {[]any{"x", "y"}, before}, {[]any{"a", "b"}, before},
+	} {
+		d, err := Parse([]byte(before))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Remove(tt.path...); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, string(d.Bytes)); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", tt.path, diff)
+		}
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                               "line 1: unexpected end of JSON input",
+		"{\n  // mine\n}":                "line 2: a comment, which JSON does not have",
+		"{\"a\": 1 /* mine */}":          "line 1: a comment, which JSON does not have",
+		"{\n\"a\": 1,\n}":                "line 3: invalid character '}' looking for beginning of object key string",
+		"{\n\"a\": 1":                    "line 2: unexpected end of JSON input",
+		"{\"a\": {\"b\": 1,\n\"b\": 2}}": "line 2: \"b\" stands twice in one object",
+		"{} {}":                          "line 1: invalid character '{' after top-level value",
+	} {
+		_, err := Parse([]byte(text))
+		if err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// Whatever stood there stays, byte for byte, once what was put in is out again.
+func FuzzText(f *testing.F) {
+	for _, s := range []string{`{}`, `{"a":[1,{"b":"\u00e9"}],"c":{}}`, "{\n\t\"a\": -0.0,\n\t\"b\": []\n}\n", `[]`, `7`, "{\"a\":1}\r\n", `{"":{"":0}}`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := Parse([]byte(text))
+		if err != nil {
+			return
+		}
+		if !json.Valid([]byte(text)) {
+			t.Fatalf("%q is taken for JSON", text)
+		}
+		if !d.Root.IsObject() || d.At("new") != nil {
+			return
+		}
+		empty := len(d.Root.Children) == 0
+		if err := d.Put([]string{"x"}, "new"); err != nil {
+			t.Fatal(err)
+		}
+		if got := d.At("new", 0); got == nil || !json.Valid(d.Bytes) {
+			t.Fatalf("%q became %q", text, d.Bytes)
+		}
+		if err := d.Remove("new"); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(d.Bytes); got != text && !(empty && strings.TrimSpace(got) == "{}") {
+			t.Fatalf("%q became %q", text, got)
+		}
+	})
+}
+
+func TestLarge(t *testing.T) {
+	var b bytes.Buffer
+	b.WriteString("{\n")
+	for i := range 20_000 {
+		fmt.Fprintf(&b, "  \"key %d\": \"%s\",\n", i, strings.Repeat("v", 40))
+	}
+	b.WriteString("  \"last\": 1.50\n}\n")
+	d, err := Parse(b.Bytes())
+	if err != nil || b.Len() < 1<<20 {
+		t.Fatalf("error %v, %d bytes", err, b.Len())
+	}
+	if err := d.Put("v", "new"); err != nil {
+		t.Fatal(err)
+	}
+	if want := strings.Replace(b.String(), "1.50\n", "1.50,\n  \"new\": \"v\"\n", 1); string(d.Bytes) != want {
+		t.Errorf("changed more than it should")
+	}
+}

@@ -1,0 +1,136 @@
+// Package files has what the documents of handoffs and the states of guarded sessions have in common: a lock between
+// processes, files that are there as a whole or not at all, and damaged files that are set aside.
+//
+// Invariants: a lock ends with its process and never goes stale; what Put has written is on disk when it returns; SetAside
+// deletes nothing. All names are relative to an os.Root, so that no link leads out of the folder.
+//
+// It knows no format and no name of a file, and does not decide who may read one.
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrIrregular is a name that is no plain file.
+var ErrIrregular = errors.New("it is not a regular file")
+
+const (
+	// lockPause is how soon a lock that is taken is tried again at first, lockPauseMost the
+	// longest: a change takes about as long as a disk needs to sync.
+	lockPause     = time.Millisecond
+	lockPauseMost = 16 * time.Millisecond
+)
+
+// Lock waits for the lock that is the file name in root, until ctx ends. The system takes
+// it from a process that ends, so it never goes stale; its file is never removed, for the
+// next process would lock another one of that name.
+func Lock(ctx context.Context, root *os.Root, name string) (*os.File, error) {
+	for pause := lockPause; ; pause = min(2*pause, lockPauseMost) {
+		f, err := tryLock(root, name)
+		if f != nil || err != nil {
+			return f, err
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			wait.Stop()
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// tryLock returns nothing when another has the lock, or when somebody took the file away
+// under our hands.
+func tryLock(root *os.Root, name string) (*os.File, error) {
+	f, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|unix.O_NONBLOCK, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	held, err := f.Stat()
+	if err == nil {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	if err == nil {
+		var named fs.FileInfo
+		named, err = root.Lstat(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			err = nil // another makes it
+		case err != nil:
+		case !named.Mode().IsRegular():
+			err = fmt.Errorf("%s: %w", name, ErrIrregular)
+		case os.SameFile(held, named):
+			return f, nil
+		}
+	}
+	_ = f.Close() // nothing was written
+	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
+		err = nil
+	}
+	return nil, err
+}
+
+// Put makes a file whose content is on disk when it returns. There must be none of that
+// name. It is not seen yet: a rename to the name that others read does that.
+func Put(root *os.Root, name string, data []byte, mode fs.FileMode) error {
+	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if mode != 0o600 {
+		err = errors.Join(err, f.Chmod(mode))
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// Sync makes names durable. Some network file systems cannot.
+func Sync(root *os.Root) error {
+	d, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); !errors.Is(err, syscall.EINVAL) && !errors.Is(err, syscall.ENOTSUP) {
+		return err
+	}
+	return nil
+}
+
+// asideLayout is the time in the name of a file that was set aside.
+const asideLayout = "20060102-150405"
+
+// SetAside renames a file so that nothing finds it but a human.
+func SetAside(root *os.Root, name string, now time.Time) (string, error) {
+	base := name + ".damaged-" + now.UTC().Format(asideLayout) // at most 238 bytes
+	aside := base
+	for n := 2; ; n++ {
+		_, err := root.Lstat(aside)
+		if errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+		aside = fmt.Sprintf("%s-%d", base, n)
+	}
+	return aside, root.Rename(name, aside)
+}
+
+// Own reports whether a file belongs to the user of this process.
+func Own(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid()
+}

@@ -1,0 +1,150 @@
+package guard
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"sm/transcript/hook"
+)
+
+// Exempt says whether a full session may make a tool call: on its document in dir, its own
+// folder; of one plain sm command; of the skill that hands over.
+func (g *Guard) Exempt(dir string, p *hook.Payload) bool {
+	input := map[string]json.RawMessage{} // names are exact, unlike those of a struct
+	if len(p.ToolInput) > 0 && json.Unmarshal(p.ToolInput, &input) != nil {
+		return false
+	}
+	text := func(name string) (s string) {
+		if json.Unmarshal(input[name], &s) != nil {
+			return ""
+		}
+		return s
+	}
+	switch {
+	case p.ToolName == "Bash":
+		return g.plainCommand(text("command"), p.CWD)
+	case p.ToolName == "Skill":
+		return sessionSkill(text("skill")) || text("skill") == "" && sessionSkill(text("command"))
+	case p.ToolName == "SlashCommand":
+		return sessionSkill(text("command"))
+	}
+	return slices.Contains(g.Allow, p.ToolName) && isDocument(text("file_path"), p.CWD, dir)
+}
+
+// sessionSkill says whether a call of a skill is one of ours, by its own name or as part of
+// our plugin.
+func sessionSkill(call string) bool {
+	name, _, _ := strings.Cut(strings.TrimSpace(call), " ")
+	name = strings.TrimPrefix(name, "/")
+	return name == "session" || name == "sm:session"
+}
+
+// isDocument says whether path is the document in dir and nothing else: no other spelling
+// that leads elsewhere, and no link of either kind, through which another file would be written.
+func isDocument(path, cwd, dir string) bool {
+	if slices.Contains(strings.Split(path, "/"), "..") || strings.ContainsRune(path, 0) {
+		return false
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(cwd, path)
+	}
+	if path = filepath.Clean(path); !filepath.IsAbs(path) || filepath.Base(path) != DocumentFile {
+		return false
+	}
+	if info, err := os.Lstat(path); err == nil && (!info.Mode().IsRegular() || links(info) != 1) {
+		return false
+	}
+	return sameFile(filepath.Dir(path), dir)
+}
+
+// links is how many names a file has; 0 where the system does not tell.
+func links(info fs.FileInfo) uint64 {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0
+	}
+	return uint64(stat.Nlink) // its type differs between systems
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// forceFlag makes `sm session update` let a full session go, for a person.
+const forceFlag = "--force"
+
+// guardCommands are the commands of ours that a full session may run. Those that run other
+// programs, change settings or go on for ever are none of them.
+func guardCommands() []string {
+	return []string{
+		"session", "handoff", "handoffs", "documents", "status", "send", "messages", "remind", "reminders", "register", "version", "help",
+	}
+}
+
+// plainCommand says whether a shell would do nothing for this command but run sm.
+func (g *Guard) plainCommand(command, cwd string) bool {
+	words, ok := plainWords(command)
+	if !ok || len(words) < 2 || !slices.Contains(guardCommands(), words[1]) {
+		return false
+	}
+	if words[1] == "session" && slices.ContainsFunc(words[2:], func(word string) bool { return strings.HasPrefix(word, forceFlag) }) {
+		return false
+	}
+	program := words[0]
+	if program == "sm" {
+		return true
+	}
+	if !strings.Contains(program, "/") || strings.Contains(program, "=") { // a=/b sets a variable
+		return false
+	}
+	if !filepath.IsAbs(program) {
+		program = filepath.Join(cwd, program)
+	}
+	return filepath.IsAbs(program) && sameFile(program, g.Program)
+}
+
+// plainWords splits a command that consists of words and quotes alone. It is stricter than
+// any shell: what some shell may give a meaning to makes it not plain.
+func plainWords(command string) (words []string, ok bool) {
+	var word strings.Builder
+	inWord, quote := false, rune(0)
+	for _, r := range strings.Trim(command, " ") {
+		switch {
+		case r < ' ' || r == 0x7f || r == 0xfffd:
+			return nil, false
+		case quote == '\'' && r != '\'', quote == '"' && !strings.ContainsRune("\"\\$`!", r):
+			word.WriteRune(r)
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			return nil, false
+		case r == '\'' || r == '"':
+			quote, inWord = r, true
+		case r == ' ':
+			if inWord {
+				words = append(words, word.String())
+				word.Reset()
+			}
+			inWord = false
+		case strings.ContainsRune("|&;<>()`$\\*?[]{}!#^", r), r == '~' && len(words) < 2:
+			return nil, false
+		default:
+			word.WriteRune(r)
+			inWord = true
+		}
+	}
+	if inWord {
+		words = append(words, word.String())
+	}
+	return words, quote == 0
+}

@@ -1,0 +1,142 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"sm/handoff/files"
+)
+
+const (
+	// Folder is the folder of a project with a folder for each session, StateFile the
+	// name of the state in there, DocumentFile that of the document.
+	Folder       = "sessions"
+	StateFile    = ".state.json"
+	DocumentFile = "DEHYDRATED_CONTEXT.md"
+
+	// maxGuardFile bounds a state file; ours have a few hundred bytes.
+	maxGuardFile = 1 << 20
+)
+
+// ErrDamaged says that what stands at the place of a state file is not one.
+var ErrDamaged = errors.New("not a state file")
+
+// Read reads a state file. It follows no link, waits for no pipe, and believes nobody
+// else's file. Errors wrap fs.ErrNotExist or ErrDamaged where that is the cause.
+func Read(path string) (*State, error) {
+	text, err := readOwn(path, maxGuardFile)
+	if err != nil {
+		return nil, err
+	}
+	s, err := ParseState(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", path, ErrDamaged, err)
+	}
+	return s, nil
+}
+
+func readOwn(path string, limit int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	switch {
+	case errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO): // a link, a socket
+		return nil, fmt.Errorf("%s: %w: not a regular file", path, ErrDamaged)
+	case err != nil:
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s: %w: not a regular file", path, ErrDamaged)
+	case !files.Own(info):
+		return nil, fmt.Errorf("%s: %w: it belongs to another user", path, ErrDamaged)
+	case info.Size() > limit:
+		return nil, fmt.Errorf("%s: %w: larger than %d bytes", path, ErrDamaged, limit)
+	}
+	return io.ReadAll(io.LimitReader(f, limit+1))
+}
+
+// errUnchanged ends an update that has nothing to write.
+var errUnchanged = errors.New("unchanged")
+
+// Update changes a state file, alone: f gets what stands there now, and what it makes
+// of it replaces the file in one step, on disk when Update returns. An error of f is
+// returned and changes nothing. ctx bounds the waiting for other writers.
+func Update(ctx context.Context, path string, f func(*State) error) error {
+	return lockedGuard(ctx, path, func(root *os.Root) error {
+		s, err := Read(path)
+		if err != nil {
+			return err
+		}
+		if err := f(s); err != nil {
+			if errors.Is(err, errUnchanged) {
+				return nil
+			}
+			return err
+		}
+		return writeGuard(root, path, s)
+	})
+}
+
+// writeGuard replaces a state file for who has the lock, so that one name does for the new
+// file: what a kill has left there is in nobody's way.
+func writeGuard(root *os.Root, path string, s *State) error {
+	text, err := s.Encode()
+	if err != nil {
+		return err
+	}
+	name := filepath.Base(path)
+	mode := fs.FileMode(0o600)
+	if info, err := root.Lstat(name); err == nil && info.Mode().IsRegular() {
+		mode = info.Mode().Perm()
+	}
+	fresh := name + ".new"
+	err = root.Remove(fresh)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = files.Put(root, fresh, text, mode)
+	}
+	if err == nil {
+		err = root.Rename(fresh, name)
+	}
+	if err != nil {
+		_ = root.Remove(fresh) // the next one does, too
+		return guardError("write", path, err)
+	}
+	return files.Sync(root)
+}
+
+// guardError names the state file in an error of its folder, whose names are relative.
+func guardError(op, path string, err error) error {
+	if inner, ok := errors.AsType[*fs.PathError](err); ok {
+		err = inner.Err
+	} else if inner, ok := errors.AsType[*os.LinkError](err); ok {
+		err = inner.Err
+	}
+	return &fs.PathError{Op: op, Path: path, Err: err}
+}
+
+// lockedGuard runs f, which gets the folder, while nobody else of us changes the state file.
+func lockedGuard(ctx context.Context, path string, f func(*os.Root) error) error {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return guardError("open", path, err)
+	}
+	defer root.Close()
+	lock, err := files.Lock(ctx, root, filepath.Base(path)+".lock")
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("%s is locked by another process: %w", path, ctx.Err())
+	case err != nil:
+		return guardError("lock", path, err)
+	}
+	defer lock.Close()
+	return f(root)
+}

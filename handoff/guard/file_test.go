@@ -1,0 +1,278 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/handoff/files"
+)
+
+// project is a folder with sessions.
+type project struct {
+	t   testing.TB
+	dir string
+}
+
+func newProject(t testing.TB) *project { return &project{t, t.TempDir()} }
+
+func (p *project) session(name string) string { return filepath.Join(p.dir, Folder, name) }
+func (p *project) state(name string) string   { return filepath.Join(p.session(name), StateFile) }
+
+func (p *project) put(name string, s State) string {
+	p.t.Helper()
+	text, err := s.Encode()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.write(p.state(name), string(text))
+	return p.state(name)
+}
+
+func (p *project) write(path, text string) {
+	p.t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *project) read(name string) *State {
+	p.t.Helper()
+	s, err := Read(p.state(name))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return s
+}
+
+func (p *project) want(name string, want State) {
+	p.t.Helper()
+	if diff := cmp.Diff(&want, p.read(name), onlyFields); diff != "" {
+		p.t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+const writerUpdates = 500
+
+// TestGuardWriterProcess is the other process of TestGuardTwoWriters.
+func TestGuardWriterProcess(t *testing.T) {
+	path, field, ok := strings.Cut(os.Getenv("SM_TEST_GUARD_WRITER"), "=")
+	if !ok {
+		t.Skip("run by TestGuardTwoWriters")
+	}
+	for range writerUpdates {
+		err := Update(t.Context(), path, func(s *State) error {
+			if field == "skill" {
+				s.Skill = fmt.Sprint(len(s.Skill) + 1)[:1] + s.Skill
+			} else {
+				s.CurrentPhase += "."
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Two writers never lose each other's fields, nor what neither knows, and a reader sees one
+// whole file or another.
+func TestGuardTwoWriters(t *testing.T) {
+	p := newProject(t)
+	path := p.put("A", State{PID: 7})
+	p.write(path, `{"todo":[1, 2],"pid":7}`)
+	ended := make(chan error, 2)
+	for _, field := range []string{"skill", "phase"} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestGuardWriterProcess$", "-test.count=1")
+		cmd.Env = append(os.Environ(), "SM_TEST_GUARD_WRITER="+path+"="+field)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		go func() { ended <- cmd.Wait() }()
+	}
+	for left := 2; left > 0; {
+		select {
+		case err := <-ended:
+			if left--; err != nil {
+				t.Error(err)
+			}
+		default:
+			if s, err := Read(path); err != nil || s.PID != 7 {
+				t.Fatalf("read %+v, %v", s, err)
+			}
+		}
+	}
+	s := p.read("A")
+	if len(s.Skill) != writerUpdates || len(s.CurrentPhase) != writerUpdates {
+		t.Errorf("%d and %d updates are left, of %d each", len(s.Skill), len(s.CurrentPhase), writerUpdates)
+	}
+	if text := encodeGuard(t, s); !strings.Contains(text, `"todo": [1, 2]`) {
+		t.Errorf("lost what is not ours: %s", text)
+	}
+	names, err := filepath.Glob(filepath.Join(p.session("A"), ".*"))
+	if err != nil || len(names) != 2 {
+		t.Errorf("left behind: %q, %v", names, err)
+	}
+}
+
+func TestGuardUpdate(t *testing.T) {
+	p := newProject(t)
+	path := p.put("A", State{PID: 7})
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	p.write(path+".new", "what a kill has left") // and must be in nobody's way
+	set := func(skill string, err error) error {
+		return Update(t.Context(), path, func(s *State) error { s.Skill = skill; return err })
+	}
+	if err := set("a", nil); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	odd := errors.New("odd")
+	if err := set("b", odd); !errors.Is(err, odd) {
+		t.Errorf("error %v", err)
+	}
+	if err := set("c", errUnchanged); err != nil {
+		t.Error(err)
+	}
+	p.want("A", State{PID: 7, Skill: "a"})
+	if again, err := os.Stat(path); err != nil || !os.SameFile(info, again) {
+		t.Errorf("written without need: %v", err)
+	}
+	if err := Update(t.Context(), p.state("B"), nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no such session: %v", err)
+	}
+}
+
+// Who holds the lock is waited for, no longer than the caller wants.
+func TestGuardLockHeld(t *testing.T) {
+	p := newProject(t)
+	path := p.put("A", State{PID: 7})
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	lock, err := files.Lock(t.Context(), root, filepath.Base(path)+".lock")
+	if err != nil || lock == nil {
+		t.Fatal(lock, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	if err := Update(ctx, path, func(*State) error { t.Error("changed"); return nil }); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		done <- Update(t.Context(), path, func(s *State) error { s.Skill = "a"; return nil })
+	}()
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	p.want("A", State{PID: 7, Skill: "a"})
+}
+
+// hostile are things that stand where a state file should.
+func hostile(t *testing.T) map[string]func(path string) {
+	must := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := func(s string) func(string) {
+		return func(path string) { must(os.WriteFile(path, []byte(s), 0o600)) }
+	}
+	return map[string]func(string){
+		"a pipe":              func(path string) { must(syscall.Mkfifo(path, 0o600)) },
+		"a folder":            func(path string) { must(os.Mkdir(path, 0o700)) },
+		"a link":              func(path string) { text(seedState)(path + ".real"); must(os.Symlink(path+".real", path)) },
+		"a link to nothing":   func(path string) { must(os.Symlink("/none", path)) },
+		"a device":            func(path string) { must(os.Symlink("/dev/zero", path)) },
+		"nothing":             text(""),
+		"no JSON":             text("pid: 12345\n"),
+		"half a file":         text(seedState[:len(seedState)/2]),
+		"another JSON":        text(`["pid"]`),
+		"10 MB":               text(`{"sessionId":"abc-123-def","a":"` + strings.Repeat("x", 10<<20) + `"}`),
+		"10 MB of spaces":     text(seedState + strings.Repeat(" ", 10<<20)),
+		"brackets":            text(`{"a":` + strings.Repeat("[", 900_000)),
+		"brackets that close": text(`{"sessionId":"abc-123-def","a":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + "}"),
+	}
+}
+
+// A state file may be anything: it is nobody's then, at once, and an activation keeps it
+// under another name.
+func TestGuardHostileFiles(t *testing.T) {
+	now := time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC)
+	client := Client{"abc-123-def", 12345, "1"}
+	for name, put := range hostile(t) {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			path := p.put("A", State{})
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			put(path)
+			before, err := os.Lstat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found, _, ok := Find([]string{p.dir}, client); ok {
+				t.Errorf("found %s", found)
+			}
+			if err := Update(t.Context(), path, func(*State) error { return nil }); !errors.Is(err, ErrDamaged) {
+				t.Errorf("update: %v", err)
+			}
+			done, err := Activate(t.Context(), Activation{Dir: p.session("A"), Skill: "x", Client: client, Proven: true, Now: now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kept, err := os.Lstat(done.SetAside); err != nil || !os.SameFile(before, kept) || !strings.Contains(done.SetAside, ".damaged-20260205-154500") {
+				t.Errorf("kept as %q: %v", done.SetAside, err)
+			}
+			p.want("A", State{PID: 12345, PIDStart: "1", Skill: "x", Lifecycle: SessionActive, StartedAt: now})
+		})
+	}
+}
+
+func TestGuardHostileFolders(t *testing.T) {
+	p := newProject(t)
+	client := Client{"s", 7, "1"}
+	path := p.put("A", State{SessionID: "s"})
+	below := filepath.Join(p.dir, "below")
+	if err := errors.Join(os.Mkdir(below, 0o700), syscall.Mkfifo(filepath.Join(below, Folder), 0o600),
+		syscall.Mkfifo(p.session("pipe"), 0o600), os.Symlink(p.session("A"), p.session("Z"))); err != nil {
+		t.Fatal(err)
+	}
+	p.write(p.session("file"), "x")
+	for _, dir := range []string{p.dir, below, below + "/none/../", filepath.Join(below, "a", "b")} {
+		if got, _, ok := Find([]string{"", "relative", dir}, client); !ok || got != path {
+			t.Errorf("%s: found %q", dir, got)
+		}
+	}
+	if err := os.Chmod(path+".lock", 0); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a lock is left by who only looks: %v", err)
+	}
+	if err := syscall.Mkfifo(path+".lock", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Update(t.Context(), path, func(*State) error { return nil }); err == nil {
+		t.Error("a pipe was locked")
+	}
+}

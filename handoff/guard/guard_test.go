@@ -1,0 +1,237 @@
+package guard
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func testGuard() *Guard {
+	return &Guard{Threshold: 0.76, Allow: []string{"Write", "Edit", "Read"}}
+}
+
+func TestGuardDecides(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		state        State
+		usage        float64
+		exempt       bool
+		refuse, news bool
+	}{
+		{"below the threshold", State{}, 0.7599, false, false, false},
+		{"unknown", State{}, UsageUnknown, false, false, false},
+		{"at the threshold", State{}, 152_000.0 / 200_000, false, true, true},
+		{"above it", State{}, 0.9, false, true, true},
+		{"an exempt call", State{}, 0.9, true, false, true},
+		{"an exempt call below the threshold", State{}, 0.7, true, false, false},
+		{"sticky: after a smaller reading", State{Overflowed: true}, 0.1, false, true, false},
+		{"sticky: while unknown", State{Overflowed: true}, UsageUnknown, false, true, false},
+		{"sticky: an exempt call", State{Overflowed: true}, 0.1, true, false, false},
+		{"completed", State{Lifecycle: SessionCompleted}, 0.9, false, false, false},
+		{"sticky: completed", State{Lifecycle: SessionCompleted, Overflowed: true}, 0.1, false, true, false},
+		{"dehydrating early", State{Lifecycle: SessionDehydrating}, 0.5, false, false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := tt.state
+			refuse, news := testGuard().Decide(&s, Client{}, tt.usage, tt.exempt)
+			if refuse != tt.refuse || news != tt.news || s.Overflowed != (tt.state.Overflowed || tt.news) {
+				t.Errorf("refuse %v, news %v, overflowed %v", refuse, news, s.Overflowed)
+			}
+		})
+	}
+}
+
+// The session that has overflowed is the one that makes the call, whatever stands in the file.
+func TestGuardDecidesWhoseContextIsFull(t *testing.T) {
+	client := Client{"s", 7, "100"}
+	for _, tt := range []struct {
+		name  string
+		state State
+		usage float64
+		want  string
+		news  bool
+	}{
+		{"not bound", State{PID: 7}, 0.8, "s", true},
+		{"bound to what somebody has written", State{PID: 7, SessionID: "x"}, 0.8, "s", true},
+		{"while it dehydrates", State{PID: 7, SessionID: "old", Lifecycle: SessionDehydrating}, 0.8, "s", true},
+		{"full already, not bound", State{PID: 7, Overflowed: true}, 0.1, "s", true},
+		{"full already, then cleared", State{PID: 7, SessionID: "old", Overflowed: true}, 0.8, "old", false},
+		{"not full", State{PID: 7, SessionID: "old"}, 0.5, "old", false},
+	} {
+		for _, exempt := range []bool{false, true} {
+			s := tt.state
+			refuse, news := testGuard().Decide(&s, client, tt.usage, exempt)
+			if s.SessionID != tt.want || news != tt.news || refuse != (s.Overflowed && !exempt) {
+				t.Errorf("%s: refuse %v, news %v, %+v", tt.name, refuse, news, s)
+			}
+		}
+	}
+}
+
+// Seed 004, troubleshooting: a message that says what to run, and what still works, without a percentage.
+func TestGuardRefusalSaysWhatToDo(t *testing.T) {
+	got := testGuard().Refusal("/p/sessions/A", new(State))
+	for _, want := range []string{"/session dehydrate restart", "Write, Edit and Read of /p/sessions/A/DEHYDRATED_CONTEXT.md", "sm commands"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q does not say %q", got, want)
+		}
+	}
+	if strings.ContainsRune(got, '%') {
+		t.Errorf("%q tells a percentage", got)
+	}
+	if got := (&Guard{}).Refusal("/p", &State{RestartRefused: "no restart of 10 is left"}); strings.Contains(got, "DEHYDRATED") || !strings.Contains(got, "plain sm commands") {
+		t.Errorf("with no tools allowed: %q", got)
+	}
+}
+
+func TestGuardLine(t *testing.T) {
+	for want, s := range map[string]State{
+		"CONTEXT_OVERFLOW_PROTECTION [implement/build-loop] 72%":            {Skill: "implement", CurrentPhase: "Phase 5: Build Loop", ContextUsage: 0.5472},
+		"CONTEXT_OVERFLOW_PROTECTION [implement] 50%":                       {Skill: "implement", ContextUsage: 0.38},
+		"CONTEXT_OVERFLOW_PROTECTION [x/phase-5] 0%":                        {Skill: "x", CurrentPhase: "Phase 5", ContextUsage: -1},
+		"CONTEXT_OVERFLOW_PROTECTION [] 99%":                                {ContextUsage: 0.7599},
+		"CONTEXT_OVERFLOW_PROTECTION [] 100%":                               {ContextUsage: 0.76},
+		"CONTEXT_OVERFLOW_PROTECTION [a] 100%":                              {Skill: "a", ContextUsage: 0.95},
+		"CONTEXT_OVERFLOW_PROTECTION [b/größe-2] 100%":                      {Skill: "b\x1b", CurrentPhase: "PHASE 3.1b – Größe #2", ContextUsage: 0.1, Overflowed: true},
+		"CONTEXT_OVERFLOW_PROTECTION [c/phases-to-come] 0%":                 {Skill: "c", CurrentPhase: "Phases to come"},
+		"CONTEXT_OVERFLOW_PROTECTION [" + strings.Repeat("s", 79) + "…] 0%": {Skill: strings.Repeat("s", 100)},
+	} {
+		if got := testGuard().Line("CONTEXT_OVERFLOW_PROTECTION", &s); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// Seed 004, session binding, stages 1 and 2: the process of the activation leads to the session.
+func TestGuardBinds(t *testing.T) {
+	client := Client{"new", 7, "100"}
+	for _, tt := range []struct {
+		name  string
+		state State
+		want  string
+		news  bool
+	}{
+		{"the first report", State{PID: 7, PIDStart: "100"}, "new", true},
+		{"after a clear", State{PID: 7, PIDStart: "100", SessionID: "old"}, "new", true},
+		{"a later report", State{PID: 7, PIDStart: "100", SessionID: "new"}, "new", false},
+		{"another process", State{PID: 8, PIDStart: "100"}, "", false},
+		{"a process with the used pid", State{PID: 7, PIDStart: "99"}, "", false},
+		{"a file without a start time", State{PID: 7}, "new", true},
+		{"being ended: kill requested", State{PID: 7, PIDStart: "100", KillRequested: true}, "", false},
+		{"being ended: overflowed", State{PID: 7, PIDStart: "100", Overflowed: true}, "", false},
+		{"being ended: dehydrating", State{PID: 7, PIDStart: "100", Lifecycle: SessionDehydrating}, "", false},
+		{"resuming", State{PID: 7, PIDStart: "100", Lifecycle: SessionResuming}, "new", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := tt.state
+			s.ContextUsage = 0.5
+			if news := s.Bind(client); news != tt.news || s.SessionID != tt.want {
+				t.Errorf("news %v, session %q; want %v, %q", news, s.SessionID, tt.news, tt.want)
+			}
+			if left := tt.state.SessionID != "" && tt.news; (s.ContextUsage == 0) != left {
+				t.Errorf("usage %v: that of a session which was left does not count", s.ContextUsage)
+			}
+			if tt.news && s.PIDStart != "100" {
+				t.Errorf("start time %q", s.PIDStart)
+			}
+		})
+	}
+}
+
+func TestGuardReport(t *testing.T) {
+	now := time.Date(2026, 2, 5, 15, 45, 0, 5e8, time.UTC)
+	client := Client{"s", 7, "100"}
+	s := &State{PID: 7, PIDStart: "100"}
+	steps := []struct {
+		name    string
+		usage   float64
+		at      time.Time
+		changed bool
+	}{
+		{"binds", UsageUnknown, now, true},
+		{"the same second", UsageUnknown, now.Add(400 * time.Millisecond), false},
+		{"usage", 0.5, now, true},
+		{"the same usage", 0.5, now, false},
+		{"the next second", 0.5, now.Add(time.Second), true},
+		{"a clock that goes back", 0.5, now, false},
+		{"more than all", 1.2, now, true},
+		{"once more", 1.3, now, false},
+	}
+	for _, step := range steps {
+		if changed := s.Report(client, step.usage, step.at); changed != step.changed {
+			t.Errorf("%s: changed %v", step.name, changed)
+		}
+	}
+	want := &State{PID: 7, PIDStart: "100", SessionID: "s", ContextUsage: 1, LastHeartbeat: time.Date(2026, 2, 5, 15, 45, 1, 0, time.UTC)}
+	if diff := cmp.Diff(want, s, onlyFields); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestGuardSet(t *testing.T) {
+	now := time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC)
+	s := &State{PID: 1, PIDStart: "5"}
+	for _, tt := range []struct{ field, value, err string }{
+		{"contextUsage", "0.85", ""}, {"contextUsage", "85", "contextUsage is a share"}, {"contextUsage", "NaN", "contextUsage is a share"},
+		{"contextUsage", "-0.1", "contextUsage is a share"}, {"contextUsage", "", "contextUsage is a share"},
+		{"pid", "4711", ""}, {"pid", "1", "pid is no process"}, {"pid", "x", "pid is no process"}, {"pid", "2147483648", "pid is no process"},
+		{"overflowed", "yes", "overflowed is true or false"}, {"killRequested", "true", ""},
+		{"lifecycle", "completed", ""}, {"lifecycle", "done", "lifecycle is none of"},
+		{"skill", "test", ""}, {"currentPhase", "Phase 1: \"Größe\"", ""}, {"restartPrompt", "go on", ""}, {"restartPrompt", "\xff", "restartPrompt is not a text"},
+		{"sessionId", "s", ""}, {"startedAt", "2026-02-05T16:30:00+02:00", ""}, {"startedAt", "today", "startedAt is a time"},
+		{"lastheartbeat", "x", `no field "lastheartbeat"; there are pid, pidStart, sessionId,`}, {"", "", `no field ""`}, {"members", "x", "no field"},
+		{"overflowed", "true", ""},
+	} {
+		err := s.Set(tt.field, tt.value, now)
+		if got := errorText(err); tt.err == "" && got != "" || !strings.HasPrefix(got, tt.err) {
+			t.Errorf("%s = %q: %q, want %q", tt.field, tt.value, got, tt.err)
+		}
+	}
+	want := &State{
+		PID: 4711, SessionID: "s", Skill: "test", Lifecycle: SessionCompleted, Overflowed: true, KillRequested: true, ContextUsage: 0.85,
+		CurrentPhase: "Phase 1: \"Größe\"", StartedAt: time.Date(2026, 2, 5, 14, 30, 0, 0, time.UTC), LastHeartbeat: now, RestartPrompt: "go on",
+	}
+	if diff := cmp.Diff(want, s, onlyFields); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// While a session is full nothing is set by which it is known or would be let go, whoever asks; a person overrides.
+func TestGuardSetWhileFull(t *testing.T) {
+	now := time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC)
+	values := map[string]string{
+		"pid": "4242", "pidStart": "", "sessionId": "", "skill": "test", "lifecycle": "restarting", "overflowed": "false", "killRequested": "false",
+		"contextUsage": "0.1", "currentPhase": "Phase 6", "startedAt": "2026-01-01T00:00:00Z", "lastHeartbeat": "2026-01-01T00:00:00Z",
+		"dehydratingSince": "2026-01-01T00:00:00Z", "restartPrompt": "go on", "restartRefused": "",
+	}
+	free := []string{"skill", "contextUsage", "currentPhase", "lastHeartbeat", "restartPrompt"}
+	full := State{PID: 7, PIDStart: "100", SessionID: "s", Lifecycle: SessionDehydrating, Overflowed: true, KillRequested: true, StartedAt: now, DehydratingSince: now, RestartRefused: "x"}
+	for field := range full.fields() {
+		value, known := values[field]
+		if !known {
+			t.Errorf("%s is new: may it be set while the context is full?", field)
+		}
+		s := full
+		if err := s.Set(field, value, now); (err == nil) != slices.Contains(free, field) {
+			t.Errorf("%s: error %v", field, err)
+		} else if err != nil && !cmp.Equal(s, full, onlyFields) {
+			t.Errorf("%s was refused, and set", field)
+		}
+		if err := s.Override(field, value, now); err != nil || cmp.Equal(s, full, onlyFields) {
+			t.Errorf("%s, by a person: error %v", field, err)
+		}
+	}
+	if err := full.Set("overflowed", "true", now); err != nil {
+		t.Error(err)
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

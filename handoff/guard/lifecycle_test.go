@@ -1,0 +1,307 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var (
+	guardNow   = time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC)
+	guardStart = guardNow.Add(-time.Hour)
+)
+
+func nobodyLives(int, string) bool { return false }
+
+func TestGuardActivates(t *testing.T) {
+	client := Client{"new", 7, "100"}
+	begun := State{PID: 7, PIDStart: "100", Skill: "implement", Lifecycle: SessionActive, StartedAt: guardNow}
+	going := State{PID: 7, PIDStart: "100", SessionID: "new", Skill: "implement", Lifecycle: SessionActive, StartedAt: guardStart, ContextUsage: 0.5,
+		CurrentPhase: "Phase 2", LastHeartbeat: guardStart}
+	with := func(s State, f func(*State)) State { f(&s); return s }
+	full := func(s *State) { s.Overflowed, s.ContextUsage = true, 0.8 }
+	for _, tt := range []struct {
+		name   string
+		before *State
+		client Client
+		want   State
+		full   bool
+	}{
+		{"a new session", nil, client, begun, false},
+		{"once more", &going, client, going, false},
+		{"once more, session not told", &going, Client{"", 7, "100"}, going, false},
+		{"another skill", new(with(going, func(s *State) { s.Skill = "test" })), client,
+			with(going, func(s *State) { s.CurrentPhase = "" }), false},
+		{"after dehydrating in vain", new(with(going, func(s *State) { s.Lifecycle, s.DehydratingSince = SessionDehydrating, guardNow })), client, going, false},
+		{"after a clear", new(with(going, func(s *State) { s.SessionID = "old" })), client,
+			with(going, func(s *State) { s.SessionID, s.ContextUsage, s.StartedAt = "", 0, guardNow }), false},
+		{"fresh: another session of the process", new(with(going, func(s *State) { full(s); s.SessionID = "old" })), client,
+			with(going, func(s *State) { s.SessionID, s.ContextUsage, s.StartedAt = "", 0, guardNow }), false},
+		{"fresh: another client", new(with(going, func(s *State) { full(s); s.SessionID, s.PID = "old", 6 })), client,
+			with(going, func(s *State) { s.SessionID, s.ContextUsage, s.StartedAt = "", 0, guardNow }), false},
+		{"fresh: not bound since the restart", new(with(going, func(s *State) { full(s); s.SessionID, s.Lifecycle, s.KillRequested = "", SessionRestarting, true })),
+			Client{"new", 8, "200"},
+			with(going, func(s *State) {
+				s.SessionID, s.ContextUsage, s.StartedAt, s.PID, s.PIDStart = "", 0, guardNow, 8, "200"
+			}), false},
+		{"full: the same session", new(with(going, full)), client, with(going, full), true},
+		{"full: resumed in another client", new(with(going, func(s *State) { full(s); s.PID, s.PIDStart = 6, "90" })), client, with(going, full), true},
+		{"full: session not told", new(with(going, full)), Client{"", 8, "200"},
+			with(going, func(s *State) { full(s); s.PID, s.PIDStart = 8, "200" }), true},
+		{"full: never bound", new(with(going, func(s *State) { full(s); s.SessionID = "" })), client,
+			with(going, func(s *State) { full(s); s.SessionID = "" }), true},
+		{"full: never bound, for another process", new(with(going, func(s *State) { full(s); s.SessionID = "" })), Client{"", 9, "300"},
+			with(going, func(s *State) { full(s); s.SessionID = "" }), true},
+		{"full: never bound, to be restarted", new(with(going, func(s *State) { full(s); s.SessionID, s.Lifecycle, s.KillRequested = "", SessionRestarting, true })), client,
+			with(going, func(s *State) { full(s); s.SessionID, s.Lifecycle, s.KillRequested = "", SessionRestarting, true }), true},
+		{"full: to be restarted", new(with(going, func(s *State) { full(s); s.Lifecycle, s.KillRequested = SessionRestarting, true })), client,
+			with(going, func(s *State) { full(s); s.Lifecycle, s.KillRequested = SessionRestarting, true }), true},
+		{"full: dehydrating", new(with(going, func(s *State) { full(s); s.Dehydrate(guardNow) })), client,
+			with(going, func(s *State) { full(s); s.Dehydrate(guardNow) }), true},
+		{"after sm run has resumed it", &State{PID: 7, PIDStart: "100", Skill: "implement", Lifecycle: SessionResuming, StartedAt: guardStart, CurrentPhase: "Phase 2"}, client,
+			State{PID: 7, PIDStart: "100", Skill: "implement", Lifecycle: SessionActive, StartedAt: guardStart, CurrentPhase: "Phase 2"}, false},
+		{"completed before", &State{Skill: "implement", Lifecycle: SessionCompleted, StartedAt: guardStart}, client, begun, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newProject(t)
+			if tt.before != nil {
+				p.put("A", *tt.before)
+			}
+			done, err := Activate(t.Context(), Activation{Dir: p.session("A"), Skill: "implement", Client: tt.client, Proven: true, Now: guardNow, Alive: nobodyLives})
+			if err != nil || done.Full != tt.full || done.SetAside != "" {
+				t.Errorf("%+v, %v", done, err)
+			}
+			p.want("A", tt.want)
+		})
+	}
+}
+
+// Seed 004, troubleshooting: several agents, one project, one state each.
+func TestGuardAgentsDoNotCollide(t *testing.T) {
+	p := newProject(t)
+	lives := func(pid int, start string) bool { return pid == 7 && start == "100" || pid == 8 && start == "200" }
+	activate := func(name string, c Client) error {
+		_, err := Activate(t.Context(), Activation{Dir: p.session(name), Skill: "x", Client: c, Proven: true, Now: guardNow, Alive: lives})
+		return err
+	}
+	one, other := Client{"s1", 7, "100"}, Client{"s2", 8, "200"}
+	for name, c := range map[string]Client{"A": one, "B": other} {
+		if err := activate(name, c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := activate("A", other); err == nil || !strings.Contains(err.Error(), "at work in process 7") {
+		t.Errorf("another agent's session: %v", err)
+	}
+	if err := activate("C", other); err != nil {
+		t.Fatal(err)
+	}
+	p.want("B", State{Skill: "x", Lifecycle: SessionCompleted, StartedAt: guardNow})
+	p.want("A", State{PID: 7, PIDStart: "100", Skill: "x", Lifecycle: SessionActive, StartedAt: guardNow})
+	for c, want := range map[Client]string{one: "A", other: "C"} {
+		if path, _, _ := Find([]string{p.dir}, c); path != p.state(want) {
+			t.Errorf("%v: found %q", c, path)
+		}
+	}
+	// Nor is a full session left by moving to another folder.
+	p.put("C", State{PID: 8, PIDStart: "200", SessionID: "s2", Overflowed: true})
+	if err := activate("D", other); err == nil || !strings.Contains(err.Error(), "has overflowed") {
+		t.Errorf("leaving a full session: %v", err)
+	}
+	if err := activate("D", Client{"s3", 8, "200"}); err != nil {
+		t.Errorf("after a clear: %v", err)
+	}
+	// Left like that, it is nobody's, and anybody may take it.
+	p.want("C", State{Lifecycle: SessionCompleted})
+	if done, err := Activate(t.Context(), Activation{Dir: p.session("C"), Skill: "x", Client: Client{"s4", 9, "1"}, Proven: true, Now: guardNow, Alive: lives}); err != nil || done.Full {
+		t.Errorf("a session that was full once: %+v, %v", done, err)
+	}
+	// Where nobody knows which session was full, its process must have ended.
+	for alive, want := range map[bool]bool{true: true, false: false} {
+		p.put("K", State{PID: 6, Lifecycle: SessionRestarting, Overflowed: true})
+		done, err := Activate(t.Context(), Activation{Dir: p.session("K"), Skill: "x", Client: Client{"s5", 10, "1"}, Proven: true, Now: guardNow,
+			Alive: func(int, string) bool { return alive }})
+		if err != nil || done.Full != want {
+			t.Errorf("the full process lives %v: %+v, %v", alive, done, err)
+		}
+	}
+	// Nor by moving to another project, nor under a process of its own.
+	q := newProject(t)
+	for name, s := range map[string]State{"by its process": {PID: 8, PIDStart: "200", SessionID: "s3", Overflowed: true}, "resumed": {PID: 5, SessionID: "s3", Overflowed: true}} {
+		p.put("F", s)
+		a := Activation{Dir: q.session("G"), Skill: "x", Client: Client{"s3", 8, "200"}, Proven: true, Now: guardNow, Dirs: []string{p.dir}, Alive: lives}
+		if _, err := Activate(t.Context(), a); err == nil || !strings.Contains(err.Error(), "has overflowed") {
+			t.Errorf("%s, to another project: %v", name, err)
+		}
+	}
+	p.put("F", State{PID: 5, SessionID: "s3", Lifecycle: SessionActive})
+	if err := activate("H", Client{"s3", 8, "200"}); err != nil {
+		t.Error(err)
+	}
+	p.want("F", State{Lifecycle: SessionCompleted}) // a resumed client has one session, too
+	// A process with the used pid of an agent that died is another one.
+	p.put("E", State{PID: 7, PIDStart: "1", Skill: "x", Lifecycle: SessionActive})
+	if err := activate("E", other); err != nil {
+		t.Errorf("a dead agent's session: %v", err)
+	}
+}
+
+func TestGuardActivationRefuses(t *testing.T) {
+	p := newProject(t)
+	p.put("A", State{})
+	if err := os.Symlink(p.session("A"), p.session("link")); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{
+		p.dir:                              "is no folder in sessions",
+		filepath.Join(p.session("A"), "x"): "is no folder in sessions",
+		p.session(".hidden"):               "is no folder in sessions",
+		p.session("link"):                  "is a link",
+		p.state("A"):                       "is no folder in sessions",
+	} {
+		_, err := Activate(t.Context(), Activation{Dir: dir, Skill: "x", Client: Client{PID: 7}, Proven: true, Now: guardNow})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+}
+
+// Seed 004, troubleshooting: there is no restart without a handover of this very work.
+func TestGuardRestartNeedsDocument(t *testing.T) {
+	client := Client{"s", 7, "100"}
+	was := State{PID: 7, PIDStart: "100", SessionID: "s", Skill: "implement", Lifecycle: SessionActive, StartedAt: guardStart, Overflowed: true}
+	dehydrating := was
+	dehydrating.Dehydrate(guardNow)
+	for _, tt := range []struct {
+		name  string
+		state State
+		text  string
+		at    time.Time
+		want  string
+	}{
+		{"written", was, "x", guardNow, ""},
+		{"written at once", was, "x", guardStart, ""},
+		{"of an earlier session", was, "x", guardStart.Add(-time.Second), "is older than"},
+		{"of before the dehydration", dehydrating, "x", guardNow.Add(-time.Second), "is older than"},
+		{"written after the dehydration", dehydrating, "x", guardNow, ""},
+		{"not written", was, "-", guardNow, "is not there"},
+		{"empty", was, "", guardNow, "is empty"},
+		{"another client's", State{PID: 8, PIDStart: "100"}, "x", guardNow, "is the session of another client"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newProject(t)
+			p.put("A", tt.state)
+			if tt.text != "-" {
+				doc := filepath.Join(p.session("A"), DocumentFile)
+				p.write(doc, tt.text)
+				if err := os.Chtimes(doc, tt.at, tt.at); err != nil {
+					t.Fatal(err)
+				}
+			}
+			asked := false
+			err := AskRestart(t.Context(), p.session("A"), client, func() error { asked = true; return nil })
+			if tt.want != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.want) || asked {
+					t.Errorf("error %v, asked %v", err, asked)
+				}
+				p.want("A", tt.state)
+				return
+			}
+			s := p.read("A")
+			if err != nil || !asked || !s.KillRequested || s.Lifecycle != SessionRestarting || s.RestartPrompt == "" {
+				t.Errorf("error %v, asked %v, %+v", err, asked, s)
+			}
+		})
+	}
+}
+
+// The flow of seed 004 from the dehydration on, by files alone.
+func TestGuardFlowOfRestart(t *testing.T) {
+	p := newProject(t)
+	dir, old, fresh := p.session("2026_02_05 A"), Client{"s", 7, "100"}, Client{"t", 9, "300"}
+	activate := func(c Client) {
+		t.Helper()
+		if _, err := Activate(t.Context(), Activation{Dir: dir, Skill: "implement", Client: c, Proven: true, Now: time.Now(), Alive: nobodyLives}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	update := func(f func(*State)) {
+		t.Helper()
+		if err := Update(t.Context(), filepath.Join(dir, StateFile), func(s *State) error { f(s); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	activate(old)
+	update(func(s *State) { s.Report(old, 0.8, time.Now()); s.CurrentPhase = "Phase 5: Build\nLoop" })
+	update(func(s *State) { testGuard().Decide(s, old, 0.8, false); s.Dehydrate(time.Now()) })
+	p.write(filepath.Join(dir, DocumentFile), "What to do next.\n")
+	if _, _, ok := RestartPrompt(p.dir, 7, "100"); ok {
+		t.Error("a restart that nobody has asked for")
+	}
+	refused := errors.New("refused")
+	before := p.read("2026_02_05 A")
+	if err := AskRestart(t.Context(), dir, old, func() error { return refused }); !errors.Is(err, refused) {
+		t.Errorf("error %v", err)
+	}
+	p.want("2026_02_05 A", *before) // the supervisor was not there: all is as before
+	if err := AskRestart(t.Context(), dir, old, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+
+	// A late report of the client that is being ended does not bring the session back.
+	update(func(s *State) { s.Report(Client{"u", 7, "100"}, 0.1, time.Now()) })
+	for _, c := range []Client{{PID: 8, Start: "100"}, {PID: 7, Start: "99"}, {PID: 9, Start: "300"}} {
+		if _, path, ok := RestartPrompt(p.dir, c.PID, c.Start); ok {
+			t.Errorf("%v: took the restart of another client, %s", c, path)
+		}
+	}
+	prompt, path, ok := RestartPrompt(filepath.Join(p.dir, "sub"), 7, "100")
+	want := "Read " + dir + "/DEHYDRATED_CONTEXT.md and continue the work that it describes. First run: sm session activate '" + dir +
+		"' implement (the phase is 'Phase 5: Build Loop')"
+	if !ok || path != p.state("2026_02_05 A") || prompt != want {
+		t.Errorf("prompt %q in %q, want %q", prompt, path, want)
+	}
+	if err := Resumed(path, 9, "300"); err != nil {
+		t.Fatal(err)
+	}
+	s := p.read("2026_02_05 A")
+	if diff := cmp.Diff(&State{PID: 9, PIDStart: "300", Skill: "implement", Lifecycle: SessionResuming, CurrentPhase: "Phase 5: Build\nLoop",
+		StartedAt: s.StartedAt, LastHeartbeat: s.LastHeartbeat}, s, onlyFields); diff != "" {
+		t.Errorf("resumed (-want +got):\n%s", diff)
+	}
+	if _, _, ok := RestartPrompt(p.dir, 9, "300"); ok {
+		t.Error("a second restart")
+	}
+	update(func(s *State) { s.Report(fresh, 0.1, time.Now()) })
+	activate(fresh)
+	if s := p.read("2026_02_05 A"); s.SessionID != "t" || s.Lifecycle != SessionActive || s.Overflowed || s.CurrentPhase == "" {
+		t.Errorf("after the activation: %+v", s)
+	}
+	// The document is spent: another restart needs another one.
+	doc := filepath.Join(dir, DocumentFile)
+	if past := time.Now().Add(-time.Minute); os.Chtimes(doc, past, past) != nil {
+		t.Fatal("chtimes")
+	}
+	if err := AskRestart(t.Context(), dir, fresh, func() error { return nil }); err == nil || !strings.Contains(err.Error(), "is older than") {
+		t.Errorf("a second restart from the old document: %v", err)
+	}
+}
+
+// A prompt that somebody has written stays, for one restart.
+func TestGuardOwnPrompt(t *testing.T) {
+	p := newProject(t)
+	p.put("A", State{PID: 7, PIDStart: "100", RestartPrompt: "go on"})
+	p.write(filepath.Join(p.session("A"), DocumentFile), "x")
+	if err := AskRestart(context.Background(), p.session("A"), Client{"s", 7, "100"}, func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if prompt, _, ok := RestartPrompt(p.dir, 7, "100"); !ok || prompt != "go on" {
+		t.Errorf("prompt %q", prompt)
+	}
+}

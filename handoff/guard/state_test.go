@@ -1,0 +1,150 @@
+package guard
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// seedState is a file with every field of seed 004, as another program has written it.
+const seedState = `{
+  "pid": 12345,
+  "sessionId": "abc-123-def",
+  "skill": "implement",
+  "lifecycle": "active",
+  "overflowed": false,
+  "killRequested": false,
+  "contextUsage": 0.72,
+  "currentPhase": "Phase 5: Build Loop",
+  "startedAt": "2026-02-05T14:30:00Z",
+  "lastHeartbeat": "2026-02-05T15:45:00Z",
+  "restartPrompt": "..."
+}
+`
+
+func parseGuard(t testing.TB, text string) *State {
+	t.Helper()
+	s, err := ParseState([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func encodeGuard(t testing.TB, s *State) string {
+	t.Helper()
+	text, err := s.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+var onlyFields = cmpopts.IgnoreUnexported(State{})
+
+func TestGuardStateFields(t *testing.T) {
+	s := parseGuard(t, seedState)
+	want := &State{
+		PID: 12345, SessionID: "abc-123-def", Skill: "implement", Lifecycle: SessionActive, ContextUsage: 0.72, CurrentPhase: "Phase 5: Build Loop",
+		StartedAt:     time.Date(2026, 2, 5, 14, 30, 0, 0, time.UTC),
+		LastHeartbeat: time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC), RestartPrompt: "...",
+	}
+	if diff := cmp.Diff(want, s, onlyFields); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(seedState, encodeGuard(t, s)); diff != "" {
+		t.Errorf("unchanged (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(seedState, encodeGuard(t, &State{
+		PID: want.PID, SessionID: want.SessionID, Skill: want.Skill, Lifecycle: want.Lifecycle, ContextUsage: want.ContextUsage,
+		CurrentPhase: want.CurrentPhase, StartedAt: want.StartedAt, LastHeartbeat: want.LastHeartbeat, RestartPrompt: want.RestartPrompt,
+	})); diff != "" {
+		t.Errorf("made by us (-want +got):\n%s", diff)
+	}
+}
+
+// What another program keeps in the file stays as it wrote it, spaces and all.
+func TestGuardStateKeepsUnknown(t *testing.T) {
+	const unknown = `"tags" : [1.50, { "a":null }  ]`
+	s := parseGuard(t, `{"\u0074odo":1e2,`+unknown+`,"pid":"12345","skill":7,"killRequested":null,"sessionId":"s","überschrift":"ä","overflowed":false,"todo2":1,"todo2":2}`)
+	if s.PID != 0 || s.Skill != "" || s.SessionID != "s" {
+		t.Errorf("read %+v", s)
+	}
+	s.Overflowed, s.SessionID, s.Lifecycle = true, "", SessionDehydrating
+	want := `{
+  "\u0074odo": 1e2,
+  "tags": [1.50, { "a":null }  ],
+  "pid": "12345",
+  "skill": 7,
+  "killRequested": null,
+  "überschrift": "ä",
+  "overflowed": true,
+  "todo2": 1,
+  "todo2": 2,
+  "lifecycle": "dehydrating",
+  "contextUsage": 0
+}
+`
+	if diff := cmp.Diff(want, encodeGuard(t, s)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestGuardStateRefuses(t *testing.T) {
+	for _, text := range []string{"", " ", "[]", "null", `"a"`, "{", `{"pid":1`, `{"pid":1}x`, `{"pid":1}{"pid":2}`, "{'pid':1}", "\x00", "\xff\xfe{}"} {
+		if s, err := ParseState([]byte(text)); err == nil {
+			t.Errorf("%q: read as %+v", text, s)
+		}
+	}
+	if _, err := (&State{StartedAt: time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)}).Encode(); err == nil {
+		t.Error("a time that no file can hold is written")
+	}
+}
+
+func FuzzGuardState(f *testing.F) {
+	f.Add([]byte(seedState), true, "s")
+	f.Add([]byte(`{"pid":1,"pid":2,"a\"b":{"c":[]},"\ud800":1}`), false, "")
+	f.Fuzz(func(t *testing.T, text []byte, overflowed bool, session string) {
+		s, err := ParseState(text)
+		if err != nil {
+			return
+		}
+		session = strings.ToValidUTF8(session, "?") // as JSON has it
+		s.Overflowed, s.SessionID = overflowed, session
+		out, err := s.Encode()
+		if err != nil {
+			t.Skip(err) // a time that another program has written
+		}
+		again, err := ParseState(out)
+		if err != nil {
+			t.Fatalf("%v: %q became %q", err, text, out)
+		}
+		if diff := cmp.Diff(s, again, onlyFields); diff != "" {
+			t.Errorf("(-written +read):\n%s", diff)
+		}
+		var ours []string
+		for name := range s.fields() {
+			ours = append(ours, name)
+		}
+		strange := func(s *State) (all [][]byte) {
+			for _, m := range s.members {
+				if !slices.Contains(ours, m.name) {
+					all = append(all, m.key, m.value)
+				}
+			}
+			return all
+		}
+		if !slices.EqualFunc(strange(s), strange(again), bytes.Equal) {
+			t.Errorf("what is not ours has changed: %q became %q", text, out)
+		}
+		if !json.Valid(out) {
+			t.Errorf("%q", out)
+		}
+	})
+}

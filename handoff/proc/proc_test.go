@@ -1,0 +1,69 @@
+package proc
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestClientPID(t *testing.T) {
+	procDir := t.TempDir()
+	for pid, stat := range map[int]string{
+		10: "10 (sh) S 20 10 10", 20: "20 (bash) S 30 0", 30: "30 (claude) S 40 0", 40: "40 (zsh) S 1 0",
+		50: "50 (a) (sh) S 30", 60: "60 (sh) S 1 0", 70: "70 sh", 80: "80 (sh)", 90: "90 (sh) S x", 100: "100 (sh) S 100",
+	} {
+		dir := filepath.Join(procDir, fmt.Sprint(pid))
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(stat), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct {
+		named        string
+		parent, want int
+	}{
+		{"4711", 10, 4711}, {"", 10, 30}, {"0", 20, 30}, {"1", 30, 30}, {"x", 30, 30}, {"", 50, 50}, {"", 60, 0},
+		{"", 70, 70}, {"", 80, 80}, {"", 90, 90}, {"", 100, 100}, {"", 99, 99}, {"", 1, 0},
+	} {
+		if got := ClientPID(tt.named, tt.parent, procDir); got != tt.want {
+			t.Errorf("%q, parent %d: %d, want %d", tt.named, tt.parent, got, tt.want)
+		}
+	}
+	if _, err := Stat(procDir, 90); err == nil || !strings.Contains(err.Error(), "x") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// procTree is a /proc with processes and their parents.
+func procTree(t *testing.T, parents map[int]int) string {
+	t.Helper()
+	procDir := t.TempDir()
+	for pid, parent := range parents {
+		dir := filepath.Join(procDir, fmt.Sprint(pid))
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "stat"), fmt.Appendf(nil, "%d (a b) S %d 0", pid, parent), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return procDir
+}
+
+func TestChildOf(t *testing.T) {
+	procDir := procTree(t, map[int]int{10: 20, 20: 30, 30: 40, 40: 1, 50: 60, 60: 50, 70: 0})
+	for _, tt := range []struct {
+		ancestor, pid, want int
+		ok                  bool
+	}{
+		{40, 10, 30, true}, {20, 10, 10, true}, {10, 10, 0, false}, {99, 10, 0, false}, {1, 10, 0, false}, {99, 50, 0, false}, {10, 70, 0, false}, {10, 80, 0, false},
+	} {
+		if got, ok := ChildOf(tt.ancestor, tt.pid, procDir); got != tt.want || ok != tt.ok {
+			t.Errorf("%d of %d: %d, %v", tt.ancestor, tt.pid, got, ok)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package supervise
+
+import (
+	"testing"
+	"time"
+)
+
+// TestEndingGivesUp: only what hangs in the kernel is left behind, however long a busy machine takes between two looks.
+func TestEndingGivesUp(t *testing.T) {
+	const none = 1 << 30 // no process has this number
+	one := child{Process: Process{PID: none}}
+	hangs := one
+	hangs.hangs = true
+	next := child{Process: Process{PID: none + 1}} // has lost its parent by the kill
+	type look struct {
+		at   time.Duration
+		left []child
+		over bool
+	}
+	for _, c := range []struct {
+		name  string
+		looks []look
+	}{
+		{"nothing is left", []look{{0, nil, true}}},
+		{"it ends by itself", []look{{0, []child{one}, false}, {time.Second, nil, true}}},
+		{"it is killed late", []look{{0, []child{one}, false}, {30 * time.Second, []child{one}, false}, {31 * time.Second, []child{next}, false}, {32 * time.Second, nil, true}}},
+		{"it dies slowly", []look{{2 * time.Second, []child{one}, false}, {20 * time.Second, []child{one}, false}, {21 * time.Second, nil, true}}},
+		{"it hangs", []look{{0, []child{hangs}, false}, {2 * time.Second, []child{hangs}, false}, {6 * time.Second, []child{hangs}, false}, {8 * time.Second, []child{hangs}, true}}},
+		{"another hangs since a moment", []look{{2 * time.Second, []child{hangs}, false}, {8 * time.Second, []child{hangs, next}, false}}},
+		{"it never ends", []look{{2 * time.Second, []child{one}, false}, {59 * time.Second, []child{one}, false}, {61 * time.Second, []child{one}, true}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			began := time.Unix(0, 0)
+			e := newEnding(began)
+			for _, l := range c.looks {
+				if over := e.look(began.Add(l.at), l.left, 0); over != l.over {
+					t.Errorf("after %v: over is %v, want %v", l.at, over, l.over)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,107 @@
+package supervise
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// headlessVariable makes this binary a process whose first thread has ended.
+const headlessVariable = "SM_TEST_HEADLESS"
+
+// endFirstThread ends the thread that gives the process its number; the others go on.
+func endFirstThread() {
+	for {
+		locked := make(chan struct{})
+		go func() {
+			runtime.LockOSThread() // keeps the thread, so that each goroutine gets another one
+			if unix.Gettid() == os.Getpid() {
+				go close(locked)
+				_, _, _ = unix.Syscall(unix.SYS_EXIT, 0, 0, 0) // does not return
+			}
+			close(locked)
+			select {}
+		}()
+		<-locked
+		time.Sleep(time.Millisecond) // the goroutine that waits may hold the first thread itself
+	}
+}
+
+// eventually waits for something that other processes do.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for began := time.Now(); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatal("waited in vain: ", what)
+		}
+	}
+}
+
+// started starts a program in a group of its own, and kills it afterwards.
+func started(t *testing.T, env []string, argv ...string) Process {
+	t.Helper()
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Env, cmd.SysProcAttr = env, &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+	})
+	return Process{cmd.Process.Pid, startOf(cmd.Process.Pid)}
+}
+
+// TestFamilyWithoutFirstThread: a process whose first thread has ended looks like one that has ended, and has its
+// children still.
+func TestFamilyWithoutFirstThread(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := started(t, []string{headlessVariable + "=1", "GOMAXPROCS=2"}, exe)
+	eventually(t, "its first thread ends", func() bool { s, ok := readStat(p.PID); return ok && s.state == "Z" })
+	if !slices.ContainsFunc(family(os.Getpid()), func(c child) bool { return c.Process == p }) {
+		t.Error("it is not in the family, and has not ended")
+	}
+}
+
+// TestChildrenOfEndingClientAreNotLoose: what a client has started becomes ours as it ends. A look at that moment does
+// not take it for what had left the client before.
+func TestChildrenOfEndingClientAreNotLoose(t *testing.T) {
+	adopt(true)
+	defer adopt(false)
+	client := started(t, nil, "/bin/sh", "-c", "sleep 1000 & wait")
+	s := &supervisor{now: client, loose: map[Process]bool{}}
+	var orphan child
+	eventually(t, "the client has a child", func() bool {
+		all := family(client.PID)
+		if len(all) == 1 {
+			orphan = all[0]
+		}
+		return len(all) == 1
+	})
+	t.Cleanup(func() {
+		_ = syscall.Kill(orphan.PID, syscall.SIGKILL) // ours, not collected yet
+		_, _ = syscall.Wait4(orphan.PID, nil, 0, nil)
+	})
+	if err := syscall.Kill(client.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the child is ours", func() bool { p, ok := readStat(orphan.PID); return ok && p.parent == os.Getpid() })
+	s.noteLoose()
+	if len(s.loose) > 0 {
+		t.Errorf("taken for what goes on: %v; the client's child is %v", s.loose, orphan.Process)
+	}
+	s.now = started(t, nil, "/bin/sleep", "1000") // while a client lives, the same process has left its family
+	s.noteLoose()
+	if !s.loose[orphan.Process] {
+		t.Errorf("noted: %v, want %v among them", s.loose, orphan.Process)
+	}
+}

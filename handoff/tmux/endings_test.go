@@ -1,0 +1,141 @@
+package tmux
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// shell is an interactive bash in a pane, in which stand-ins are started and end.
+type shell struct {
+	*rig
+	dir, pane string
+	asked     int
+}
+
+func (r *rig) startShell(name string) *shell {
+	r.t.Helper()
+	return r.startShellWith(name, "")
+}
+
+// startShellWith is a shell with more in its settings.
+func (r *rig) startShellWith(name, settings string) *shell {
+	r.t.Helper()
+	sh := &shell{rig: r, dir: filepath.Join(filepath.Dir(r.socket), name)}
+	if err := os.Mkdir(sh.dir, 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	// The key prints the line that is being edited, and empties it: the screen proves neither.
+	rc := "PS1='$ '\nunset HISTFILE\ncd '" + sh.dir + "'\n" + settings + "bind -x '\"\\C-x\\C-l\": printf \"%s|\\n\" \"$READLINE_LINE\" >>lines; READLINE_LINE= READLINE_POINT=0'\n"
+	if err := os.WriteFile(filepath.Join(sh.dir, "rc"), []byte(rc), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	sh.pane = r.tmux("new-window", "-d", "-t", "keep:", "-P", "-F", "#{pane_id}", "bash", "--rcfile", filepath.Join(sh.dir, "rc"), "-i")
+	return sh
+}
+
+// line is what stands on the shell's line, once no client is in front. It is wiped out.
+func (sh *shell) line() string {
+	sh.t.Helper()
+	sh.asked++
+	sh.tmux("send-keys", "-t", sh.pane, "C-x", "C-l")
+	var lines []string
+	sh.until("the shell shows its line", func() bool {
+		text, err := os.ReadFile(filepath.Join(sh.dir, "lines"))
+		if err != nil && !os.IsNotExist(err) {
+			sh.t.Fatal(err)
+		}
+		lines = strings.SplitAfter(string(text), "|\n")
+		return len(lines) > sh.asked
+	})
+	return strings.TrimSuffix(lines[sh.asked-1], "|\n")
+}
+
+// run starts a stand-in from the shell.
+func (sh *shell) run() *agent {
+	sh.t.Helper()
+	a, argv := sh.command()
+	sh.tmux("send-keys", "-t", sh.pane, strings.Join(argv, " "), "Enter")
+	a.met(sh.pane)
+	a.reaches(ReasonNone)
+	return a
+}
+
+// ended waits until the shell is in front again.
+func (a *agent) ended() {
+	a.r.t.Helper()
+	a.r.until("the client has ended", func() bool {
+		p, err := readProcess(a.client.PID)
+		return err != nil || p.start != a.client.Start || p.ended()
+	})
+}
+
+// TestEndings types a text that a shell would run, while the client ends in one of the ways
+// in which its box stays on the screen although its keys go to the shell behind it.
+// SM_ENDINGS says how often in each.
+func TestEndings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
+	n := count(t, "SM_ENDINGS", 4)
+	for _, c := range []struct{ name, how string }{
+		{"at random", "off"},
+		{"in line mode without bracketed paste", "linger off"},
+		{"in line mode with bracketed paste", "linger"},
+		{"with the cursor below the box", "linger below"},
+		{"killed", "kill"},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+			r := newRig(t, Options{Echo: 2 * time.Second})
+			sh := r.startShell("shell")
+			random := rand.New(rand.NewPCG(7, uint64(len(c.name))))
+			ran, drafts, taken, found := 0, 0, 0, map[Reason]int{}
+			for i := range n {
+				reached := filepath.Join(sh.dir, fmt.Sprint("reached", i))
+				text := fmt.Sprintf("[sm from x] hi; echo >>%[1]s; $(echo >>%[1]s) #%06[2]x", filepath.Base(reached), i)
+				err := sh.typeWhileEnding(random, c.how, text)
+				if found[ReasonOf(err)]++; ErasedIn(err) {
+					taken++
+				}
+				if line := sh.line(); line != "" {
+					drafts++
+					t.Errorf("try %d: %q is left on the shell's line: %v", i, line, err)
+				}
+				if _, err := os.Stat(reached); err == nil {
+					ran++
+					t.Errorf("try %d: the shell has run the text", i)
+				}
+			}
+			r.noBuffers()
+			t.Logf("%d tries: %d run by the shell, %d drafts on its line, %d taken back; outcomes: %v", n, ran, drafts, taken, found)
+		})
+	}
+}
+
+// typeWhileEnding types about when a new client begins to end.
+func (sh *shell) typeWhileEnding(random *rand.Rand, how, text string) error {
+	sh.t.Helper()
+	a := sh.run()
+	// The moments are what is tried here, so this waits for nothing but time.
+	early, late := time.Duration(random.IntN(50))*time.Millisecond, time.Duration(random.IntN(30))*time.Millisecond
+	linger := 5 + random.IntN(60)
+	if strings.HasPrefix(how, "linger") {
+		linger = 400
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		time.Sleep(early)
+		a.leave(fmt.Sprintf("leave %d %s", linger, how))
+	})
+	time.Sleep(late)
+	err := sh.Type(context.Background(), a.pane, a.client, text, nil)
+	wg.Wait()
+	a.ended()
+	return err
+}

@@ -1,0 +1,222 @@
+package tmux
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAtCursor(t *testing.T) {
+	const text = "[sm message] #a1b2c3"
+	for _, c := range []struct {
+		name, screen string
+		cursor       Cursor
+		want, beside bool
+	}{
+		{"after a prompt", "$ " + text, Cursor{22, 0}, true, false},
+		{"alone", text, Cursor{20, 0}, true, false},
+		{"in two rows", "dev@host:~/a/long/path$ [sm messag\ne] #a1b2c3", Cursor{10, 1}, true, false},
+		{"up to the margin", "dev@host:~/a$ " + text + "\n", Cursor{0, 1}, true, false},
+		{"with a clock to the right", "$ " + text + "        12:00", Cursor{22, 0}, true, false},
+		{"echoed with its brackets", "❯ ^[[200~" + text + "^[[201~", Cursor{36, 0}, true, false},
+		{"with what is left of a bracket", "$ 0~" + text + "1~", Cursor{26, 0}, true, false},
+		{"something behind it", "$ " + text + "x", Cursor{23, 0}, false, true},
+		{"the cursor is elsewhere", "$ " + text + "\n$ ", Cursor{2, 1}, false, false},
+		{"the cursor is in it", "$ " + text, Cursor{12, 0}, false, false},
+		{"another text", "$ [sm message] #ffffff", Cursor{22, 0}, false, false},
+		{"nothing", "", Cursor{0, 0}, false, false},
+		{"far below it", "$ " + text, Cursor{0, 5}, false, false},
+		{"with the terminal's answer behind it", "$ " + text + "1;2c", Cursor{26, 0}, true, false},
+		{"with tmux's version", "$ " + text + ">|tmux 3.3a1;2c", Cursor{37, 0}, true, false},
+		{"with tmux's version, echoed", "$ " + text + "^[P>|tmux 3.3a^[\\^[[?1;2c", Cursor{49, 0}, true, false},
+		{"with a pipe of somebody's", "$ " + text + "| tmux ls", Cursor{31, 0}, false, true},
+		{"with both", "$ 0~" + text + "01~1;2c", Cursor{31, 0}, true, false},
+		{"in the row above", text + "\n$ ls", Cursor{4, 1}, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := view{State: State{Cursor: c.cursor, Width: 34}, screen: ParseScreen(c.screen, c.cursor)}
+			if got, beside := v.atCursor(text); got != c.want || beside != c.beside {
+				t.Errorf("atCursor = %v, %v, want %v, %v", got, beside, c.want, c.beside)
+			}
+		})
+	}
+}
+
+func TestStanding(t *testing.T) {
+	const text = "[sm message] #a1b2c3"
+	box := func(row string) string { return testRule + "\n❯\u00a0" + row + "\n" + testRule + "\n" }
+	at := func(x, y int) Cursor { return Cursor{x, y} }
+	raw := terminal{}
+	for _, c := range []struct {
+		name   string
+		ground ground
+		state  State
+		screen string
+		cursor Cursor
+		keys   int
+		want   standing
+	}{
+		{"in the box", ground{true, true, raw}, State{}, box(text), at(22, 1), 0, standsBox},
+		{"in the box with more", ground{true, true, raw}, State{}, box(text + "x"), at(23, 1), 0, standsUnclear},
+		{"not shown yet", ground{true, true, raw}, State{}, box(""), at(2, 1), 0, standsUnclear},
+		{"erased", ground{true, true, raw}, State{}, box(""), at(2, 1), 1, standsNowhere},
+		{"erased in part", ground{true, true, raw}, State{}, box("[sm mess"), at(10, 1), 1, standsBox},
+		{"somebody's, begun alike", ground{true, true, raw}, State{}, box("[sm mess"), at(10, 1), 0, standsUnclear},
+		{"in the box, a dialog below", ground{true, true, raw}, State{}, box(text) + " ❯ 1. Yes\n", at(22, 1), 0, standsUnclear},
+		{"in the box, the cursor below", ground{true, true, raw}, State{}, box(text), at(0, 4), 0, standsUnclear},
+		{"hidden by a mode", ground{true, true, raw}, State{InMode: true}, box(text), at(22, 1), 0, standsUnclear},
+		{"a client that hangs", ground{true, true, terminal{unread: len(text) + brackets}}, State{}, box(""), at(2, 1), 0, standsUnclear},
+		{"nobody reads", ground{true, false, terminal{unread: len(text) + brackets}}, State{}, box(""), at(2, 1), 0, standsUnread},
+		{"nobody reads, no brackets", ground{true, false, terminal{unread: len(text)}}, State{}, box(""), at(2, 1), 0, standsUnread},
+		{"something else is unread, too", ground{true, false, terminal{unread: len(text) + 1}}, State{}, box(""), at(2, 1), 0, standsUnclear},
+		{"in line mode", ground{true, false, terminal{lines: true, echo: true}}, State{}, box(""), at(2, 1), 0, standsLine},
+		{"in line mode, erased", ground{true, false, terminal{lines: true, echo: true}}, State{}, box(""), at(2, 1), 1, standsNowhere},
+		{"in line mode, to be erased again", ground{true, false, terminal{lines: true, echo: true}}, State{}, box(text), at(22, 1), 1, standsLine},
+		{"on a shell's line", ground{true, false, raw}, State{}, "$ " + text, at(22, 0), 0, standsShell},
+		{"on a shell's line with more", ground{true, false, raw}, State{}, "$ " + text + " x", at(24, 0), 0, standsUnclear},
+		{"an empty line", ground{true, false, raw}, State{}, "$ ", at(2, 0), 0, standsNowhere},
+		{"a dead pane", ground{true, false, raw}, State{Dead: true}, text, at(0, 0), 0, standsNowhere},
+		{"a terminal that cannot be read", ground{}, State{}, "$ " + text, at(22, 0), 0, standsUnclear},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.state.Cursor = c.cursor
+			v := view{State: c.state, screen: ParseScreen(c.screen, c.cursor)}
+			if got := v.standing(c.ground, text, c.keys); got != c.want {
+				t.Errorf("standing = %d, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+// pasteRaw pastes without any check, as if the client had begun to end right after the last one.
+func (sh *shell) pasteRaw(text string) {
+	sh.t.Helper()
+	if _, err := sh.Server.run(sh.t.Context(), sh.socket, text, "load-buffer", "-b", "late", "-"); err != nil {
+		sh.t.Fatal(err)
+	}
+	sh.tmux("paste-buffer", "-p", "-r", "-d", "-b", "late", "-t", sh.pane)
+}
+
+// A client that ends right after the last check: the text is taken back from where it is.
+func TestTakeBack(t *testing.T) {
+	const text = "[sm message] #a1b2c3"
+	for _, c := range []struct {
+		name, how string
+		rc        string
+		last      func(*agent) // what happens before the paste
+		mixed     string       // what somebody else has typed besides
+		want      string       // what is left on the line
+	}{
+		{name: "on bash's line", how: "kill"},
+		{name: "on bash's line in vi mode", how: "kill", rc: "set -o vi\n"},
+		{name: "on bash's line without bracketed paste", how: "kill", rc: "bind 'set enable-bracketed-paste off'\n"},
+		{name: "in line mode", how: "linger 900"},
+		{name: "in line mode without brackets", how: "linger 900 off"},
+		{name: "in line mode without a kill character", how: "linger 900 off", rc: "stty kill undef\n"},
+		{name: "beside another's", how: "kill", mixed: "echo x", want: text + "echo x"},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+			r := newRig(t, Options{Echo: time.Second})
+			sh := r.startShellWith("shell", c.rc)
+			a := sh.run()
+			before, err := r.look(t.Context(), "test", a.pane)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, linger, _ := strings.Cut(c.how, " ")
+			a.leave("leave " + linger + " " + c.how)
+			if strings.HasPrefix(c.how, "linger") {
+				r.until("the terminal is in line mode", func() bool {
+					tty, err := readTerminal(before.TTY)
+					return err == nil && tty.lines
+				})
+			} else {
+				a.ended()
+			}
+			sh.pasteRaw(text)
+			if c.mixed != "" {
+				sh.tmux("send-keys", "-t", sh.pane, "-l", c.mixed)
+			}
+			if clean := r.takeBack(context.Background(), before, a.client, text); clean != (c.want == "") && c.mixed == "" {
+				t.Errorf("takeBack = %v", clean)
+			}
+			a.ended()
+			if got := sh.line(); got != c.want {
+				t.Errorf("%q is left on the line, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// In the client's box each key erases a row; a draft that somebody has added to stays.
+func TestTakeBackFromBox(t *testing.T) {
+	r := newRig(t, Options{Echo: time.Second})
+	a := r.startWindow()
+	a.reaches(ReasonNone)
+	for _, text := range []string{"[sm message] #a1b2c3", "[sm test] " + strings.Repeat("word ", 40) + "#a1b2c4"} {
+		before, err := r.look(t.Context(), "test", a.pane)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.tmux("send-keys", "-t", a.pane.ID, "-l", text)
+		a.reaches(ReasonDraft)
+		if !r.takeBack(t.Context(), before, a.client, text) {
+			t.Errorf("%q is not taken back", text)
+		}
+		a.reaches(ReasonNone)
+		r.tmux("send-keys", "-t", a.pane.ID, "-l", text+"x")
+		a.reaches(ReasonDraft)
+		if r.takeBack(t.Context(), before, a.client, text) {
+			t.Errorf("%q is taken back, though somebody has added to it", text)
+		}
+		a.reaches(ReasonDraft)
+		a.order("clear")
+	}
+	if got := a.submitted(); len(got) != 0 {
+		t.Errorf("submitted %q", got)
+	}
+}
+
+// A client that hangs has not read the text: it is dropped, and comes neither now nor later.
+func TestTakeBackFromHangingClient(t *testing.T) {
+	r := newRig(t, Options{Echo: 300 * time.Millisecond})
+	a := r.startWindow()
+	a.reaches(ReasonNone)
+	a.order("deaf")
+	if err := a.typed(testText); !ErasedIn(err) || PastedIn(err) || ReasonOf(err) != ReasonUnseen {
+		t.Errorf("Type = %v", err)
+	}
+	a.order("hear")
+	if err := a.typed(testText); err != nil {
+		t.Fatal(err)
+	}
+	a.wait("submit", 1)
+	if got := a.events("paste"); len(got) != 1 {
+		t.Errorf("%d pastes", len(got))
+	}
+}
+
+// The line of a message that is no more would keep all others from the box.
+func TestTypeAfterAbandonedLine(t *testing.T) {
+	r := newRig(t, Options{Echo: time.Second})
+	a := r.startWindow()
+	a.reaches(ReasonNone)
+	r.tmux("send-keys", "-t", a.pane.ID, "-l", "[sm message] #ffffff")
+	a.reaches(ReasonDraft)
+	if err := a.typed("[sm message] #a1b2c3"); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.wait("submit", 1).Text; got != "[sm message] #a1b2c3" {
+		t.Errorf("submitted %q", got)
+	}
+	for _, draft := range []string{"[sm message] #ffffff x", "x [sm message] #ffffff", "[sm message] about #ffffff"} {
+		a.reaches(ReasonNone)
+		r.tmux("send-keys", "-t", a.pane.ID, "-l", draft)
+		a.reaches(ReasonDraft)
+		if err := a.typed("[sm message] #a1b2c4"); ReasonOf(err) != ReasonDraft {
+			t.Errorf("Type beside %q = %v", draft, err)
+		}
+		a.order("clear")
+	}
+}

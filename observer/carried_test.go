@@ -1,0 +1,77 @@
+package observer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"sm/observer/api"
+)
+
+// held sends messages to an agent whose handoff keeps them back.
+func (r *rig) held(agent string, n int) (ids []string) {
+	for i := range n {
+		ids = append(ids, r.sends(agent, "important", fmt.Sprintf("Message %d; with a shell's $(characters).", i)))
+	}
+	return ids
+}
+
+// TestCarriedByTheRestartPrompt: what waits goes into the prompt of the client that `sm run`
+// starts, at most four, each proven by that prompt; the others follow.
+func TestCarriedByTheRestartPrompt(t *testing.T) {
+	r, c, a := newSeed002(t, nil)
+	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
+	doc := c.doc("doc.md", "Next: CI.")
+	id := a.hands(doc)
+	ids := r.held("w1", 6)
+	a.ends()
+	in := run.order()
+	lines := strings.Split(in.Prompt, "\n")
+	if len(lines) != 5 || lines[0] != resume(doc) {
+		t.Fatalf("%q", lines)
+	}
+	for i, line := range lines[1:] {
+		if want := fmt.Sprintf("[sm message] Message %d; with a shell's $(characters). #%s", i, ids[i]); line != want {
+			t.Errorf("%q, want %q", line, want)
+		}
+		if m := r.message(ids[i]); m.Status != "offered" || m.Via != "restart" {
+			t.Errorf("%+v", m)
+		}
+	}
+	again := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10}) // as after a restart of the observer
+	if other := again.order(); other != in {
+		t.Errorf("%+v, and again %+v", in, other)
+	}
+	a.restarts(4, in.Prompt)
+	r.handoffIs(id, "confirmed")
+	for i, id := range ids {
+		r.until(id+" is heard", func() bool { return r.message(id).Status == "confirmed" })
+		if m := r.message(id); (m.Via == "restart") != (i < 4) || m.Offers != 1 {
+			t.Errorf("message %d: %+v", i, m)
+		}
+	}
+	if text := r.ask("GET", "/metrics", "").Body; !strings.Contains(text, `sm_messages_total{outcome="confirmed",via="restart"} 4`) {
+		t.Error("the metrics do not count them")
+	}
+	r.ends()
+}
+
+// TestNotCarriedByARestartThatIsRefused: they wait as before, and are no repetition.
+func TestNotCarriedByARestartThatIsRefused(t *testing.T) {
+	r, c, a := newSeed002(t, nil)
+	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 1})
+	id := a.hands(c.doc("doc.md", "Next: CI."))
+	m := r.held("w1", 1)[0]
+	a.ends()
+	in := run.order()
+	r.polls("w1", api.Run{Handled: in.Rotation, Outcome: api.OutcomeExhausted, Reason: "no restart is left"})
+	r.handoffIs(id, "failed: restarts_exhausted")
+	r.until("the message is heard", func() bool { return r.message(m).Status == "confirmed" })
+	if x := r.message(m); x.Offers != 1 || x.Via == "restart" {
+		t.Errorf("%+v", x)
+	}
+	if all := strings.Join(a.heard(), "\n"); strings.Contains(all, "repeated") {
+		t.Errorf("heard %s", all)
+	}
+	r.ends()
+}

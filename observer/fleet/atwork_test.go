@@ -1,0 +1,47 @@
+package fleet
+
+import (
+	"testing"
+	"time"
+
+	"sm/alerts"
+	"sm/transcript"
+	"sm/transcript/hook"
+)
+
+// TestAtWorkMost: of very many sessions with fresh transcripts the newest count as at work,
+// and all of which something else tells. At a first start the policy hears of those, and of
+// whoever's context is not small.
+func TestAtWorkMost(t *testing.T) {
+	f := New(Options{Created: created, Thresholds: alerts.Defaults().Thresholds}, Stored{})
+	const many, hooked, listed, high = atWorkMost + 50, 3, 5, 7
+	at := func(n int) string { // the first are the oldest
+		return created.Add(-time.Minute + time.Duration(n)*time.Millisecond).Format("2006-01-02T15:04:05.000Z")
+	}
+	for n := range many {
+		tokens := 10_000
+		if n == high {
+			tokens = 110_000
+		}
+		f.Apply(ofSession(n, reply(at(n), "m"+uuid(n), tokens, 10)).whole())
+	}
+	told := map[alerts.AgentID]bool{}
+	for _, ev := range f.Settle(created).Events {
+		told[ev.Agent] = told[ev.Agent] || ev.Kind == alerts.EventReading
+	}
+	if len(told) != atWorkMost+1 || !told[alerts.AgentID(uuid(high))] || !told[alerts.AgentID(uuid(many-1))] || told[alerts.AgentID(uuid(hooked))] {
+		t.Errorf("the policy heard of %d; of the high one: %t", len(told), told[alerts.AgentID(uuid(high))])
+	}
+	f.Hook(&hook.Payload{SessionID: uuid(hooked), Event: hook.Stop, SM: hook.Origin{Agent: "em", At: created}}, transcript.InstantOf(created))
+	f.Clients([]Client{client(7, listed)})
+	on := map[alerts.AgentID]bool{}
+	for _, ev := range f.Activity(created) {
+		on[ev.Agent] = ev.On
+	}
+	if len(on) != atWorkMost+2 || !on["em"] || !on[alerts.AgentID(uuid(listed))] || !on[alerts.AgentID(uuid(many-1))] || on[alerts.AgentID(uuid(0))] {
+		t.Errorf("%d are at work; the one with hooks: %t, in the registry: %t", len(on), on["em"], on[alerts.AgentID(uuid(listed))])
+	}
+	if again := f.Activity(created.Add(time.Second)); len(again) > 0 {
+		t.Errorf("%d events without news", len(again))
+	}
+}

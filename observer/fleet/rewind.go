@@ -1,0 +1,71 @@
+package fleet
+
+import (
+	"slices"
+
+	"sm/alerts"
+	"sm/transcript"
+)
+
+// wentBack says that a report of the status line shows a rewound conversation: the one
+// before it showed the transcript's newest reading, this one shows less, and between
+// turns nothing else makes a context smaller without a record. A report without a figure
+// means the very beginning, if it comes from the same run of the client: one that has just
+// started knows no figure either.
+func (a *Agent) wentBack(s *session, x *Sample) bool {
+	if s == nil || len(s.own) == 0 || x.Rough {
+		return false
+	}
+	was, t := &a.Sample, &s.own[0].Session
+	tokens, known := t.Context()
+	switch {
+	case !known || t.InTurn && !was.Back || x.At <= t.Reading.At:
+		return false
+	case was.Back && x.Tokens == was.Tokens:
+		return true
+	case x.Tokens == 0 && (a.Begun == 0 || a.Begun > was.At):
+		return false
+	}
+	return (was.Back || was.Agrees && was.Tokens == tokens) && x.Tokens < was.Tokens
+}
+
+// rewound tells that the conversation was rewound before a prompt: by the transcript, or
+// by the status line alone where old clients write the first prompt of a conversation that
+// begins anew like any other.
+func (t *teller) rewound(e *transcript.Entry) {
+	back := t.a != nil && t.a.Sample.Back && !t.a.Sample.Told
+	left, until := e.Left, e.Until
+	switch {
+	case e.Rewound:
+	case back && e.Kind == transcript.KindTurnStart && t.a.Sample.Tokens == 0 && e.At > t.a.Sample.At:
+		left, until = 0, t.a.Sample.At
+	default:
+		return
+	}
+	r := transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
+	ev := t.f.reading(t.id, &t.seen, t.a, r)
+	ev.Kind, ev.Cause, ev.Left, ev.Until = alerts.EventReset, alerts.CauseRewind, left, until
+	t.out = append(t.out, ev)
+	if t.a == nil {
+		return
+	}
+	if back {
+		t.a.Sample.Told = true
+		t.f.changed.agent(t.a.ID)
+	}
+	if e.Rewound {
+		t.f.forsake(t.a, left, until)
+	}
+}
+
+// forsake drops the readings of the part of a conversation that it has lost.
+func (f *Fleet) forsake(a *Agent, left, until transcript.Instant) {
+	f.recent[a.ID] = slices.DeleteFunc(f.recent[a.ID], func(r transcript.Reading) bool {
+		return r.At > left && r.At <= until
+	})
+	if a.Sample.Back {
+		a.Sample.Back = a.Sample.Tokens == 0
+		a.compare(a.recent(f))
+		f.changed.agent(a.ID)
+	}
+}

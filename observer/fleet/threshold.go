@@ -1,0 +1,74 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"sm/transcript"
+	"sm/transcript/hook"
+)
+
+// windowOf is the window of a session; a is nil when no more is known than the session.
+func (f *Fleet) windowOf(a *Agent, s *transcript.Session) int64 {
+	told := int64(0)
+	if a != nil {
+		told = a.Window
+	}
+	return transcript.WindowOf(s, told, f.options.Windows).Tokens
+}
+
+// compactsAt is the size in tokens at which a client is assumed to compact by itself. It is 0 when the client never
+// does, and when its model and version are unknown. a is nil when only the session is known.
+func (f *Fleet) compactsAt(a *Agent, s *transcript.Session, window int64) int64 {
+	var told transcript.AutoCompact
+	version := s.Version
+	if a != nil {
+		if strings.HasPrefix(a.Provider, "codex") {
+			return 0
+		}
+		if a.Told != nil {
+			told = *a.Told
+		}
+		version = cmp.Or(version, f.clients[a.Session].Version)
+	}
+	return told.CompactsAt(window, s.Model, version)
+}
+
+// tellAuto takes in what an agent's client was told about compacting by itself. Only `sm hook`
+// and `sm statusline` know; they say when they ran.
+func (f *Fleet) tellAuto(a *Agent, o *hook.Origin) (n News) {
+	if o.At.IsZero() {
+		return n
+	}
+	told := autoCompact(&o.AutoCompact)
+	if a.Told == nil && told.Equal(&transcript.AutoCompact{}) || a.Told != nil && told.Equal(a.Told) {
+		return n
+	}
+	a.Told = told
+	f.changed.agent(a.ID)
+	return f.again(a)
+}
+
+func autoCompact(x *hook.AutoCompact) *transcript.AutoCompact {
+	told := &transcript.AutoCompact{Off: x.Off, Window: x.Window, Percent: x.Percent, Output: x.Output, Setting: x.Setting}
+	for model, tokens := range x.Models {
+		told.Models = append(told.Models, transcript.WindowRule{Model: model, Tokens: tokens})
+	}
+	slices.SortFunc(told.Models, func(a, b transcript.WindowRule) int { return strings.Compare(a.Model, b.Model) })
+	return told
+}
+
+// again tells the context of an agent's session once more: what it is judged by has
+// changed.
+func (f *Fleet) again(a *Agent) (n News) {
+	s := f.sessions[a.Session]
+	if s == nil || len(s.own) == 0 {
+		return n
+	}
+	t := &s.own[0].Session
+	if _, known := t.Context(); known {
+		n.event(f.reading(a.ID, t, a, t.Reading))
+	}
+	return n
+}

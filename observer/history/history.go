@@ -1,0 +1,179 @@
+// Package history reads many past transcripts and gives each session as a timeline of events, in order.
+//
+// A fork or a resume copies records into another transcript. Read keeps a few bytes of each record, Settle finds which
+// transcript had a record first, and Each then gives one session after the other, origins before their copies. Of an event
+// that stands in several timelines exactly one says that it happened there first. The order in which the files were read
+// decides nothing. Settle also splits the sessions in two halves, Train and Holdout, that share no record, so that what is
+// chosen by one half can be checked with the other.
+//
+// The package sums nothing up and prints nothing: report and tune, below it, do the sums. It keeps no state between calls
+// and knows no running observer.
+package history
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"strings"
+	"sync"
+
+	"sm/alerts"
+	"sm/transcript"
+)
+
+// History is what happened in many sessions, in 24 bytes a record where a transcript.Entry takes ten times that: all
+// must be known before it can be told which of two transcripts was copied from the other.
+type History struct {
+	logs    []*log // once settled, origins before their copies
+	Strange int    // files without a single record: no transcripts
+	shared  shared
+	own     map[transcript.Key]ownCompaction
+	Groups  int // of logs that hang together
+
+	mu      sync.Mutex // for what follows, while workers read
+	reading map[string]*log
+	models  []string // "" is the first
+	index   map[string]uint16
+}
+
+// log is one session's transcript.
+type log struct {
+	change  transcript.Change // without entries and messages
+	records []record
+	copied  bool // some record names another one that it was copied from
+	// follows says that the session goes on from another one: it opens with a summary, a /clear or a handoff.
+	follows bool
+	begun   bool // a prompt or a reading has been seen
+	named   []byte
+	model   uint16
+	origin  map[transcript.Key]transcript.Key // of the prompts that name one, by their own names
+
+	agent  alerts.AgentID     // "" for one that is not told
+	alone  transcript.Instant // its first record that stands in no other transcript, 0 for none
+	last   transcript.Key     // its newest reading
+	passed bool               // the session's last cycle goes on elsewhere, or was ended by other means than a compaction
+	group  int                // of logs that hang together, from 0
+	half   int
+}
+
+// record is a transcript.Entry without what reports do not look at.
+type record struct {
+	at     transcript.Instant
+	key    transcript.Key // by which copies are known; for compactions that of the record itself
+	tokens uint32
+	model  uint16
+	kind   transcript.Kind
+	copied bool // it names the record that it was copied from
+}
+
+// begin makes room for a file's records.
+func (h *History) begin(path string) func(*transcript.Entry) {
+	p := &log{}
+	h.mu.Lock()
+	h.reading[path] = p
+	h.mu.Unlock()
+	return func(e *transcript.Entry) { h.note(p, e) }
+}
+
+// add takes what is known of a file once it has been read.
+func (h *History) add(c transcript.Change) {
+	h.mu.Lock()
+	p := h.reading[c.Cursor.Path]
+	delete(h.reading, c.Cursor.Path)
+	h.mu.Unlock()
+	if subagents := c.Parent != "" || strings.HasPrefix(c.Name, "agent-"); p == nil || subagents && !c.Alone {
+		return
+	}
+	if c.Session.Lines == c.Session.Bad {
+		h.Strange++
+		return
+	}
+	if spare := cap(p.records) - len(p.records); spare > len(p.records)/8 {
+		p.records = append(make([]record, 0, len(p.records)), p.records...)
+	}
+	c.Whole = false // it is told record for record, as if it had been followed
+	p.change = c
+	h.logs = append(h.logs, p)
+}
+
+// note keeps a record. The lines of one reply say the same: of those in a row the first and the last stay, and the first
+// alone where no pause lies before what comes next, so that time worked adds up to the same.
+func (h *History) note(p *log, e *transcript.Entry) {
+	if e.Text != "" && !p.begun {
+		p.follows = p.follows || goesOn(e)
+	}
+	r, ok := h.record(p, e)
+	if !ok {
+		return
+	}
+	if n := len(p.records); n > 1 && p.records[n-1].repeats(&p.records[n-2]) && r.after(&p.records[n-1], &p.records[n-2]) {
+		p.records[n-1] = r
+		return
+	}
+	p.records = append(p.records, r)
+}
+
+// goesOn says of a record at the beginning of a transcript that the session began with a /clear or a handoff.
+func goesOn(e *transcript.Entry) bool {
+	return e.Kind == transcript.KindAside || strings.HasPrefix(e.Text, "=== HANDOFF LOADED (ID: ") ||
+		e.Kind == transcript.KindTurnStart && strings.HasPrefix(e.Text, "Read ")
+}
+
+// repeats says whether a reading is that of the line before.
+func (r *record) repeats(before *record) bool {
+	return r.kind == transcript.KindReading && before.kind == r.kind && r.key != 0 && r.key == before.key && r.model == before.model
+}
+
+// after says that a record follows a repeated reading in its order and without a pause.
+func (r *record) after(last, first *record) bool {
+	turns := r.kind == transcript.KindReading || r.kind == transcript.KindTurnStart || r.kind == transcript.KindTurnEnd
+	return turns && first.at != 0 && first.at <= last.at && last.at <= r.at && r.at-first.at <= transcript.Instant(alerts.Pause)
+}
+
+func (h *History) record(p *log, e *transcript.Entry) (r record, ok bool) {
+	r = record{at: e.At, key: e.UUID, kind: e.Kind, tokens: uint32(min(e.Context, math.MaxUint32)), copied: e.Origin != 0}
+	switch e.Kind {
+	case transcript.KindReading:
+		// A resume may write its copies under other uuids and times, and a gateway name all messages alike.
+		r.key, r.model = transcript.Join(cmp.Or(e.Message, e.Origin, e.UUID), transcript.Key(e.Context)), h.modelOf(p, e.Model)
+		if e.Message == 0 && e.Origin == 0 && e.UUID == 0 {
+			r.key = 0
+		}
+		p.begun = true
+	case transcript.KindTurnStart:
+		r.key = cmp.Or(e.Origin, e.UUID)
+		p.begun = true
+	case transcript.KindTurnEnd:
+		r.key = cmp.Or(e.Origin, e.UUID)
+	case transcript.KindHeard, transcript.KindOther:
+		return r, false
+	default:
+		p.follows = p.follows || !p.begun
+	}
+	if r.copied {
+		if p.copied = true; p.origin == nil {
+			p.origin = map[transcript.Key]transcript.Key{}
+		}
+		if e.Kind != transcript.KindReading { // those have the names of their messages
+			p.origin[e.UUID] = e.Origin
+		}
+	}
+	return r, true
+}
+
+// modelOf numbers a name. When a transcript invents too many, the rest has none.
+func (h *History) modelOf(p *log, name []byte) uint16 {
+	if bytes.Equal(name, p.named) {
+		return p.model
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i, known := h.index[string(name)]
+	if !known && len(h.models) < math.MaxUint16 {
+		i = uint16(len(h.models))
+		h.models = append(h.models, string(name))
+		h.index[string(name)] = i
+	}
+	p.named, p.model = append(p.named[:0], name...), i
+	return i
+}

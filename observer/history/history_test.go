@@ -1,0 +1,270 @@
+package history
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/alerts"
+	"sm/transcript"
+	"sm/transcript/transcripttest"
+)
+
+// place writes a file.
+func place(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// written puts sessions into a folder.
+func written(t *testing.T, dir string, all ...*transcripttest.HandWritten) string {
+	t.Helper()
+	for _, s := range all {
+		if err := s.Write(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// settled is what happened in the transcripts of a folder.
+func settled(t *testing.T, dir string) *History {
+	t.Helper()
+	h := unsettled(t, dir)
+	h.Settle(nil, time.Now())
+	return h
+}
+
+// unsettled has read all transcripts of a folder, and not compared them yet.
+func unsettled(t *testing.T, dir string) *History {
+	t.Helper()
+	h, err := Read(t.Context(), Options{}, []string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// at is a moment of a hand-made session, in minutes.
+func at(minutes float64) time.Time {
+	return time.Date(2026, 1, 2, 8, 0, 0, 0, time.UTC).Add(time.Duration(minutes * float64(time.Minute)))
+}
+
+// TestOrigins: of a resume that keeps all names, and of a fork of a fork, what was shared happened where it was first.
+func TestOrigins(t *testing.T) {
+	a := transcripttest.NewHandWritten(1)
+	a.Turn()
+	a.Read(20)
+	b := a.Copied(2, false)
+	b.Turn() // after a minute
+	b.Read(30)
+	a.Turn() // at once, and for longer
+	a.Read(40)
+	a.Now = a.Now.Add(time.Hour)
+	a.Turn()
+	h := settled(t, written(t, t.TempDir(), a, b))
+	if h.logs[0].change.Name != a.ID {
+		t.Error("the copy comes first")
+	}
+}
+
+// TestInTheirOrder: a fork that has its new reply before what it copied, and a resume that has written its copies anew,
+// are told in the order and at the times at which it all happened.
+func TestInTheirOrder(t *testing.T) {
+	for _, c := range []struct {
+		kind    transcripttest.CopyKind
+		era     transcripttest.Era
+		version string
+	}{
+		{transcripttest.Forked, transcripttest.Era197, "2.1.197"},
+		{transcripttest.Restamped, transcripttest.Era113, "1.0.120"},
+		{transcripttest.SDKForked, transcripttest.Era197, "2.1.197"},
+	} {
+		t.Run(c.kind.String(), func(t *testing.T) {
+			var origin, copied bytes.Buffer
+			s := transcripttest.NewSession(&origin, 5, c.era, transcripttest.SessionOptions{Version: c.version})
+			for range 3 {
+				s.Prompt("")
+				s.Reply(transcripttest.Reply{})
+			}
+			before := s.Now()
+			n := s.Copy(&copied, c.kind)
+			if n == nil {
+				t.Fatal("not what this client does")
+			}
+			n.Prompt("")
+			n.Reply(transcripttest.Reply{})
+			dir := t.TempDir()
+			place(t, filepath.Join(dir, s.ID()+".jsonl"), origin.Bytes())
+			place(t, filepath.Join(dir, n.ID()+".jsonl"), copied.Bytes())
+			h, old, seen := settled(t, dir), 0, 0
+			err := h.Each(t.Context(), nil, func(s Timeline) {
+				if s.Change.Name != n.ID() {
+					return
+				}
+				seen++
+				for i := range s.Events {
+					if s.Events[i].Kind == alerts.EventReading && !s.Events[i].At.After(before) {
+						old++
+					}
+					if i > 0 && s.Events[i].At.Before(s.Events[i-1].At) {
+						t.Errorf("event %d is older than the one before", i)
+					}
+				}
+			})
+			if err != nil || seen != 1 || old != 3 {
+				t.Errorf("%v; told %d times, %d readings of the origin; want 3", err, seen, old)
+			}
+		})
+	}
+}
+
+// TestHalves: the halves have as many compactions as groups of sessions allow, and copies of all kinds are with their
+// origins.
+func TestHalves(t *testing.T) {
+	for seed := range uint64(6) {
+		dir := t.TempDir()
+		truth, err := transcripttest.Generate(dir, transcripttest.Options{Seed: 500 + seed, Sessions: 30, Copies: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := settled(t, dir)
+		halves, weights, largest := map[string]int{}, [2]int{}, map[int]int{}
+		for i, p := range h.logs {
+			halves[p.change.Name] = p.half
+			for _, c := range p.change.Compactions {
+				if own := h.own[nameOf(&c)]; own.log == int32(i) && c.Trigger != transcript.Manual {
+					weights[p.half]++
+					largest[p.group]++
+				}
+			}
+		}
+		most := 0
+		for _, n := range largest {
+			most = max(most, n)
+		}
+		if d := weights[0] - weights[1]; d > most || -d > most || weights[0] == 0 || weights[1] == 0 {
+			t.Errorf("halves of %v compactions, no group has more than %d", weights, most)
+		}
+		together := 0
+		for path, f := range truth.Files {
+			name, home := filepath.Base(path), f.Origin
+			name = name[:len(name)-len(".jsonl")]
+			if f.AgentID != "" || home == "" || f.CopyKind == transcripttest.Anonymous || f.CopyKind == transcripttest.Continued {
+				continue
+			}
+			half, ok := halves[home]
+			if mine, told := halves[name]; ok && told {
+				together++
+				if mine != half {
+					t.Errorf("seed %d: %s, %s, is not with its origin %s", seed, name, f.CopyKind, home)
+				}
+			}
+		}
+		if together == 0 && seed == 0 {
+			t.Error("nothing was copied")
+		}
+	}
+}
+
+// TestOrderOfFiles: workers read files in any order, and what is found out about the sessions is always the same.
+func TestOrderOfFiles(t *testing.T) {
+	type finding struct {
+		Place, Half   int
+		Agent, Leader string
+		Alone         transcript.Instant
+		Passed        bool
+	}
+	for seed := range uint64(6) {
+		dir := t.TempDir()
+		if _, err := transcripttest.Generate(dir, transcripttest.Options{Seed: 500 + seed, Sessions: 30, Copies: true}); err != nil {
+			t.Fatal(err)
+		}
+		var want map[string]finding
+		for order := range uint64(12) {
+			h := unsettled(t, dir)
+			slices.SortFunc(h.logs, (*log).earlier)
+			random := rand.New(rand.NewPCG(seed, order))
+			random.Shuffle(len(h.logs), func(i, j int) { h.logs[i], h.logs[j] = h.logs[j], h.logs[i] })
+			h.Settle(nil, time.Now())
+			leaders, got := map[int]string{}, map[string]finding{}
+			for i, p := range h.logs {
+				if leaders[p.group] == "" {
+					leaders[p.group] = p.change.Name
+				}
+				got[p.change.Name] = finding{i, p.half, string(p.agent), leaders[p.group], p.alone, p.passed}
+			}
+			if want == nil {
+				want = got
+			}
+			if d := cmp.Diff(want, got); d != "" {
+				t.Fatalf("seed %d, order %d (-first order +this):\n%s", seed, order, d)
+			}
+		}
+	}
+}
+
+// TestRepeatedLines: of the lines of one reply those stay that tell when work went on.
+func TestRepeatedLines(t *testing.T) {
+	line := func(message string, minute float64) *transcript.Entry {
+		return &transcript.Entry{Kind: transcript.KindReading, Message: transcript.KeyOf([]byte(message)), At: transcript.InstantOf(at(minute)), Context: 1000}
+	}
+	turn := &transcript.Entry{Kind: transcript.KindTurnStart, UUID: 7, At: transcript.InstantOf(at(20))}
+	boundary := &transcript.Entry{Kind: transcript.KindBoundary, UUID: 8, At: transcript.InstantOf(at(3.1))}
+	for _, c := range []struct {
+		name string
+		list []*transcript.Entry
+		want []float64
+	}{
+		{"three lines", []*transcript.Entry{line("a", 1), line("a", 2), line("a", 3)}, []float64{1, 3}},
+		{"another reply", []*transcript.Entry{line("a", 1), line("a", 2), line("a", 3), line("b", 4)}, []float64{1, 4}},
+		{"after a pause", []*transcript.Entry{line("a", 1), line("a", 3), turn}, []float64{1, 3, 20}},
+		{"a pause of just so long", []*transcript.Entry{line("a", 1), line("a", 3), line("b", 6)}, []float64{1, 6}},
+		{"and longer", []*transcript.Entry{line("a", 1), line("a", 3), line("b", 6.1)}, []float64{1, 3, 6.1}},
+		{"out of order", []*transcript.Entry{line("a", 1), line("a", 3), line("b", 2)}, []float64{1, 3, 2}},
+		{"a compaction", []*transcript.Entry{line("a", 1), line("a", 3), boundary}, []float64{1, 3, 3.1}},
+		{"two replies alike", []*transcript.Entry{line("a", 1), line("b", 2), line("c", 3)}, []float64{1, 2, 3}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := &History{models: []string{""}, index: map[string]uint16{"": 0}}
+			p := &log{}
+			for _, e := range c.list {
+				h.note(p, e)
+			}
+			var got []float64
+			for _, r := range p.records {
+				got = append(got, r.at.Time().Sub(at(0)).Minutes())
+			}
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestInterrupted: Each ends with its context, and not only when all has been told.
+func TestInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	for n := range 3 {
+		s := transcripttest.NewHandWritten(n)
+		s.Filled(20, 160, 10, 2)
+		written(t, dir, s)
+	}
+	h := settled(t, dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	told := 0
+	err := h.Each(ctx, nil, func(Timeline) { told++; cancel() })
+	if !errors.Is(err, context.Canceled) || told != 1 {
+		t.Errorf("%d told, %v", told, err)
+	}
+}

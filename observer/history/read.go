@@ -1,0 +1,77 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"sm/transcript"
+	"sm/transcript/follow"
+)
+
+// Options say where reading reports what it does.
+type Options struct {
+	Logger *slog.Logger  // of files that cannot be read; nil discards
+	Stats  *follow.Stats // is kept up to date while transcripts are read, may be nil
+}
+
+// Read reads all transcripts in paths once. Transcripts of subagents are left out. The error may be one with which the
+// rest is read: see Fatal.
+func Read(ctx context.Context, o Options, paths []string) (*History, error) {
+	h := &History{reading: map[string]*log{}, models: []string{""}, index: map[string]uint16{"": 0}}
+	err := o.read(ctx, paths, follow.Options{Records: h.begin}, h.add)
+	return h, err
+}
+
+// Transcripts reads all transcripts in paths once and gives what each adds up to, without its records, in any order. The
+// error may be one with which the rest is read: see Fatal.
+func Transcripts(ctx context.Context, o Options, paths []string, take func(transcript.Change)) error {
+	return o.read(ctx, paths, follow.Options{}, take)
+}
+
+// Records reads the transcripts with all their records, and puts origins before their copies and the older before the
+// younger. The error may be one with which the rest is read: see Fatal.
+func Records(ctx context.Context, o Options, paths []string) (all []transcript.Change, err error) {
+	err = o.read(ctx, paths, follow.Options{Entries: true}, func(c transcript.Change) {
+		c.Messages = nil
+		all = append(all, c)
+	})
+	slices.SortStableFunc(all, func(a, b transcript.Change) int {
+		return cmp.Or(compareCopied(isCopy(a), isCopy(b)), cmp.Compare(uint64(a.Session.Started)-1, uint64(b.Session.Started)-1),
+			cmp.Compare(a.Session.Active, b.Session.Active), strings.Compare(a.Name, b.Name), strings.Compare(a.Cursor.Path, b.Cursor.Path))
+	})
+	return all, err
+}
+
+// isCopy says that some record of a transcript names another one that it was copied from.
+func isCopy(c transcript.Change) bool {
+	return slices.ContainsFunc(c.Compactions, func(e transcript.Compaction) bool { return e.Copied }) ||
+		slices.ContainsFunc(c.Entries, func(e transcript.Entry) bool { return e.Origin != 0 })
+}
+
+// read reads all transcripts in paths once and gives each to take, from one goroutine, in any order. What says what to
+// read of the records.
+func (o Options) read(ctx context.Context, paths []string, what follow.Options, take func(transcript.Change)) error {
+	if what.Logger, what.Stats = o.Logger, o.Stats; what.Logger == nil {
+		what.Logger = slog.New(slog.DiscardHandler)
+	}
+	changes := make(chan transcript.Change, 64)
+	read := make(chan error, 1)
+	go func() {
+		defer close(changes)
+		read <- follow.Once(ctx, what, paths, changes)
+	}()
+	for c := range changes {
+		take(c)
+	}
+	return <-read
+}
+
+// Fatal reports whether an error of reading leaves nothing to go on with. That some files could not be read does not.
+func Fatal(err error) bool {
+	_, ok := errors.AsType[*follow.UnreadError](err)
+	return err != nil && !ok
+}

@@ -1,0 +1,60 @@
+package report
+
+import (
+	"slices"
+
+	"sm/observer/history"
+)
+
+// MaxBins bounds the lines of a histogram.
+const MaxBins = 12
+
+// Distribution says how figures are spread. The quantiles are null without any figure; of an even number the median is
+// the mean of the two in the middle, rounded down, and the others are the nearest rank.
+type Distribution struct {
+	Known     int    `json:"known"`
+	Unknown   int    `json:"unknown"` // cases whose figure is not known
+	Min       *int64 `json:"min"`
+	P10       *int64 `json:"p10"`
+	Median    *int64 `json:"median"`
+	P90       *int64 `json:"p90"`
+	Max       *int64 `json:"max"`
+	Histogram []Bin  `json:"histogram"` // without gaps, [] without any figure
+}
+
+// Bin counts the figures of From and more, but less than To.
+type Bin struct {
+	From  int64 `json:"from"`
+	To    int64 `json:"to"`
+	Count int   `json:"count"`
+}
+
+// DistributionOf sorts the figures. Bins are at least so wide, and wider by nice steps until they are no more than
+// MaxBins.
+func DistributionOf(figures []int64, unknown int, width int64) Distribution {
+	d := Distribution{Known: len(figures), Unknown: unknown, Histogram: []Bin{}}
+	if len(figures) == 0 {
+		return d
+	}
+	slices.Sort(figures)
+	d.Min, d.Max = &figures[0], &figures[len(figures)-1]
+	d.P10, d.P90 = new(history.NearestRank(figures, 0.1)), new(history.NearestRank(figures, 0.9))
+	d.Median = new(history.Median(figures))
+	d.Histogram = binsOf(figures, width)
+	return d
+}
+
+func binsOf(sorted []int64, width int64) []Bin {
+	lowest, highest := sorted[0], sorted[len(sorted)-1]
+	for i := 0; highest/width-lowest/width >= MaxBins; i++ {
+		width = width * []int64{2, 5, 2}[i%3] / []int64{1, 2, 1}[i%3] // 1, 2, 5, 10
+	}
+	var list []Bin
+	for from := lowest / width * width; from <= highest; from += width {
+		list = append(list, Bin{From: from, To: from + width})
+	}
+	for _, x := range sorted {
+		list[(x-list[0].From)/width].Count++
+	}
+	return list
+}

@@ -1,0 +1,101 @@
+// Package report sums up past transcripts: sessions, turns and compactions by project, model and month, the context sizes
+// at which compaction struck and what was left, the turns between compactions, storms.
+//
+// What stands in several transcripts counts once, where it first happened. Rows, histograms and unknowns add up to the
+// totals. The sums say what happened and advise nothing: thresholds are tried by tune. Nothing is printed here.
+package report
+
+import (
+	"context"
+	"time"
+
+	"sm/alerts"
+	"sm/observer/api"
+	"sm/observer/history"
+	"sm/transcript"
+)
+
+// Options say by which rules transcripts are summed up.
+type Options struct {
+	Policy  alerts.Options          // says what a storm is
+	Windows []transcript.WindowRule // windows that are configured for models
+	Now     time.Time               // a session with a newer record than ten minutes before may go on
+}
+
+// Of sums up transcripts that have been read, and forgets them. The error says that the policy is not valid, or that the
+// context has ended.
+func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
+	s, err := newSums(o.Policy)
+	if err != nil {
+		return nil, err
+	}
+	views := h.Settle(o.Windows, o.Now)
+	if err := h.Each(ctx, o.Windows, s.take); err != nil {
+		return nil, err
+	}
+	r := s.report(views)
+	r.Strange = h.Strange
+	return r, nil
+}
+
+// Report is what `sm report --json` prints. Its fields are a contract. Sizes are in tokens.
+type Report struct {
+	Sessions    int             `json:"sessions"`
+	Turns       int             `json:"turns"`
+	Compactions api.Compactions `json:"compactions"`
+	From        *time.Time      `json:"from"` // the oldest and newest record, null without any time
+	To          *time.Time      `json:"to"`
+	// Dropped sums up by how much contexts were smaller after a compaction, where both sizes are known.
+	Dropped int64 `json:"tokens_dropped"`
+	Storms  int   `json:"storms"`
+
+	Projects []Row `json:"projects"`
+	Models   []Row `json:"models"`
+	Months   []Row `json:"months"`
+
+	// Pre is the size at which contexts were compacted that nobody compacted by hand, ManualPre that of the others. Post
+	// is the first reading after any compaction, PostPercentage its share of the window.
+	Pre            Distribution `json:"pre_tokens"`
+	ManualPre      Distribution `json:"manual_pre_tokens"`
+	Post           Distribution `json:"post_tokens"`
+	PostPercentage Distribution `json:"post_percentage"`
+	// TurnsPerCycle is of the cycles that a compaction ended, with the turns that a fork has copied into its own; unknown
+	// where a transcript begins with the compaction.
+	TurnsPerCycle Distribution `json:"turns_per_cycle"`
+
+	Threshold Threshold `json:"compaction_threshold"`
+	Strange   int       `json:"no_transcripts"` // files without a single record, which are left out
+}
+
+// Row is the part of one project, model or month. A session counts for its last model and the month in which it
+// began, a turn for the model that answered it.
+type Row struct {
+	Name        string          `json:"name"` // "" where the records do not tell
+	Sessions    int             `json:"sessions"`
+	Turns       int             `json:"turns"`
+	Compactions api.Compactions `json:"compactions"`
+}
+
+// Threshold tells of the compactions that nobody made by hand; null for what is not known.
+type Threshold struct {
+	Typical    *Range `json:"typical"`     // four of five lie in it
+	MostCommon *Range `json:"most_common"` // the most frequent span of 10,000 tokens
+	After      *Range `json:"after"`       // four of five first readings lie in it
+	// Sessions are those with most such compactions of known size, at most two, and none with less than two.
+	Sessions []Session `json:"most_compacted"`
+}
+
+// Range is a span of context sizes in tokens.
+type Range struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+}
+
+// Session is a session with the sizes at which it was compacted.
+type Session struct {
+	SessionID   string `json:"session_id"`
+	Project     string `json:"project"`
+	Compactions int    `json:"compactions"`
+	MinPre      int64  `json:"min_pre_tokens"`
+	MaxPre      int64  `json:"max_pre_tokens"`
+}

@@ -1,0 +1,296 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"sm/alerts"
+	"sm/observer/api"
+	"sm/observer/fleet"
+	"sm/observer/history"
+	"sm/transcript"
+)
+
+// The least widths of the bins of a report.
+const (
+	tokenBin   = 10_000
+	percentBin = 5
+	turnBin    = 1
+)
+
+// sums is a report while its sessions are told.
+type sums struct {
+	engine   *alerts.Engine // for storms
+	thin     history.Thinner
+	ours     []alerts.Event // reused
+	sessions map[alerts.AgentID]*sessionSums
+	models   map[string]*Row
+	months   map[string]*Row
+	total    Row
+
+	pre, manual, post, percent, turns []int64
+	noPre, noManual, noPost, noTurns  int
+	dropped                           int64
+}
+
+// sessionSums is the part of one session. What is kept of its last compaction waits for the first reading after it.
+type sessionSums struct {
+	id          alerts.AgentID
+	turns       int
+	compactions api.Compactions
+	pre         []int64 // those of known size that nobody made by hand
+
+	cycle int  // turns of the present cycle, with those that were copied
+	shown bool // the transcript has shown something of it
+	// at and size are those of the compaction that no reading has followed yet; waiting is false without one.
+	waiting bool
+	at      time.Time
+	size    int64
+}
+
+func newSums(o alerts.Options) (*sums, error) {
+	engine, err := alerts.New(o)
+	return &sums{engine: engine, sessions: map[alerts.AgentID]*sessionSums{}, models: map[string]*Row{}, months: map[string]*Row{}}, err
+}
+
+// take adds a session's transcript.
+func (s *sums) take(t history.Timeline) {
+	id := t.Events[0].Agent
+	one := s.sessions[id]
+	if one == nil {
+		one = &sessionSums{id: id}
+		s.sessions[id] = one
+	}
+	models := modelsOf(t)
+	for i := range t.Events {
+		ev := &t.Events[i]
+		switch ev.Kind {
+		case alerts.EventTurnStart:
+			one.cycle++
+			one.shown = true
+			if !t.First[i] {
+				break
+			}
+			one.turns++
+			for _, row := range s.rows(models[i], ev.At) {
+				row.Turns++
+			}
+		case alerts.EventReading:
+			one.shown = true
+			s.read(one, ev)
+		case alerts.EventCompacted:
+			s.unread(one)
+			if t.First[i] {
+				s.compacted(one, ev, t.Sizes[i])
+			}
+			one.cycle, one.shown = 0, true // not seen is at most a first cycle: that of a transcript that begins with its end
+		}
+	}
+	s.unread(one)
+	one.cycle, one.shown = 0, false
+	s.thin.Each(t.Own(&s.ours), func(ev *alerts.Event) { s.engine.Step(*ev) })
+	s.engine.Forget(id)
+}
+
+// modelsOf says for each event by which model it is answered: that of the next reading, else of the last.
+func modelsOf(t history.Timeline) []string {
+	models := make([]string, len(t.Events))
+	model := t.Change.Session.Model
+	for i := len(t.Events) - 1; i >= 0; i-- {
+		if ev := &t.Events[i]; ev.Kind == alerts.EventReading && ev.Model != "" {
+			model = ev.Model
+		}
+		models[i] = model
+	}
+	return models
+}
+
+func (s *sums) read(one *sessionSums, ev *alerts.Event) {
+	if !one.waiting || !ev.At.IsZero() && ev.At.Before(one.at) {
+		return // or it is of the cycle before, and was only written late
+	}
+	one.waiting = false
+	s.post = append(s.post, ev.Tokens)
+	s.percent = append(s.percent, int64(transcript.Window{Tokens: ev.Window}.Percent(ev.Tokens)))
+	if one.size > 0 {
+		s.dropped += max(0, one.size-ev.Tokens)
+	}
+}
+
+func (s *sums) compacted(one *sessionSums, ev *alerts.Event, size int64) {
+	one.waiting, one.at, one.size = true, ev.At, size
+	if one.shown {
+		s.turns = append(s.turns, int64(one.cycle))
+	} else {
+		s.noTurns++
+	}
+	Count(&one.compactions, ev.Trigger)
+	for _, row := range s.rows(ev.Model, ev.At) {
+		Count(&row.Compactions, ev.Trigger)
+	}
+	list, unknown := &s.pre, &s.noPre
+	if ev.Trigger == transcript.Manual {
+		list, unknown = &s.manual, &s.noManual
+	} else if size > 0 {
+		one.pre = append(one.pre, size)
+	}
+	if size > 0 {
+		*list = append(*list, size)
+	} else {
+		*unknown++
+	}
+}
+
+// unread counts a compaction that no reading followed.
+func (s *sums) unread(one *sessionSums) {
+	if one.waiting {
+		s.noPost++
+	}
+	one.waiting = false
+}
+
+// Count counts a compaction by its trigger.
+func Count(c *api.Compactions, t alerts.Trigger) {
+	switch t {
+	case transcript.Auto:
+		c.Auto++
+	case transcript.Manual:
+		c.Manual++
+	default:
+		c.Unknown++
+	}
+}
+
+// rows are those that something of a model counts for that happened at a time.
+func (s *sums) rows(model string, at time.Time) [3]*Row {
+	return [3]*Row{&s.total, rowOf(s.models, model), rowOf(s.months, monthOf(at))}
+}
+
+func rowOf(rows map[string]*Row, name string) *Row {
+	if rows[name] == nil {
+		rows[name] = &Row{Name: name}
+	}
+	return rows[name]
+}
+
+// monthOf is that of the local calendar, "" for no time.
+func monthOf(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	year, m, _ := at.Local().Date()
+	return string([]byte{'0' + byte(year/1000%10), '0' + byte(year/100%10), '0' + byte(year/10%10), '0' + byte(year%10), '-', '0' + byte(m/10), '0' + byte(m%10)})
+}
+
+// report is what it all adds up to, with the sessions that there are.
+func (s *sums) report(views []fleet.View) *Report {
+	projects := map[string]*Row{}
+	r := &Report{Storms: int(s.engine.Counters().Storms), Dropped: s.dropped, Turns: s.total.Turns, Compactions: s.total.Compactions}
+	var most []Session
+	for i := range views {
+		v := &views[i]
+		row := rowOf(projects, v.Project)
+		for _, x := range []*Row{row, rowOf(s.models, v.Model), rowOf(s.months, monthOf(v.Started))} {
+			x.Sessions++
+		}
+		r.Sessions++
+		r.From, r.To = widened(r.From, r.To, v)
+		one := s.sessions[alerts.AgentID(v.Agent)]
+		if one == nil {
+			continue
+		}
+		row.Turns += one.turns
+		Add(&row.Compactions, one.compactions)
+		if len(one.pre) > 1 {
+			most = append(most, Session{v.SessionID, v.Project, len(one.pre), slices.Min(one.pre), slices.Max(one.pre)})
+		}
+	}
+	s.spreads(r)
+	r.Threshold = s.threshold(most)
+	r.Projects, r.Models, r.Months = busiest(projects), busiest(s.models), busiest(s.months)
+	slices.SortFunc(r.Months, func(a, b Row) int { return compareMonths(a.Name, b.Name) })
+	return r
+}
+
+// spreads fills in the distributions.
+func (s *sums) spreads(r *Report) {
+	r.Pre, r.ManualPre = DistributionOf(s.pre, s.noPre, tokenBin), DistributionOf(s.manual, s.noManual, tokenBin)
+	r.Post, r.PostPercentage = DistributionOf(s.post, s.noPost, tokenBin), DistributionOf(s.percent, s.noPost, percentBin)
+	r.TurnsPerCycle = DistributionOf(s.turns, s.noTurns, turnBin)
+}
+
+// compareMonths puts what has no month last.
+func compareMonths(a, b string) int {
+	if (a == "") != (b == "") {
+		return cmp.Compare(b, a)
+	}
+	return cmp.Compare(a, b)
+}
+
+// Add adds counts to others.
+func Add(to *api.Compactions, c api.Compactions) {
+	to.Auto, to.Manual, to.Unknown = to.Auto+c.Auto, to.Manual+c.Manual, to.Unknown+c.Unknown
+}
+
+// widened is a span of time that takes in that of a session.
+func widened(from, to *time.Time, v *fleet.View) (*time.Time, *time.Time) {
+	if v.Started.IsZero() {
+		return from, to
+	}
+	if from == nil || v.Started.Before(*from) {
+		from = &v.Started
+	}
+	if to == nil || v.Active.After(*to) {
+		to = &v.Active
+	}
+	return from, to
+}
+
+// busiest lists rows by their compactions, then by turns and sessions.
+func busiest(rows map[string]*Row) []Row {
+	list := make([]Row, 0, len(rows))
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		list = append(list, *rows[name])
+	}
+	slices.SortStableFunc(list, func(a, b Row) int {
+		return cmp.Or(cmp.Compare(Total(b.Compactions), Total(a.Compactions)), cmp.Compare(b.Turns, a.Turns), cmp.Compare(b.Sessions, a.Sessions))
+	})
+	return list
+}
+
+// Total is the number of compactions.
+func Total(c api.Compactions) int { return c.Auto + c.Manual + c.Unknown }
+
+// threshold answers where clients compact.
+func (s *sums) threshold(most []Session) Threshold {
+	slices.SortStableFunc(most, func(a, b Session) int {
+		return cmp.Or(cmp.Compare(b.Compactions, a.Compactions), cmp.Compare(a.SessionID, b.SessionID))
+	})
+	t := Threshold{Typical: rangeOf(s.pre), After: rangeOf(s.post), Sessions: append([]Session{}, most[:min(2, len(most))]...)}
+	if len(s.pre) == 0 {
+		return t
+	}
+	counts := map[int64]int{}
+	for _, x := range s.pre {
+		counts[x/tokenBin*tokenBin]++
+	}
+	best := int64(0)
+	for _, from := range slices.Sorted(maps.Keys(counts)) {
+		if counts[from] > counts[best] {
+			best = from
+		}
+	}
+	t.MostCommon = &Range{best, best + tokenBin}
+	return t
+}
+
+// rangeOf is where four of five figures lie, nil without any.
+func rangeOf(figures []int64) *Range {
+	if len(figures) == 0 {
+		return nil
+	}
+	slices.Sort(figures)
+	return &Range{history.NearestRank(figures, 0.1), history.NearestRank(figures, 0.9)}
+}

@@ -1,0 +1,307 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"sm/alerts"
+	"sm/observer/fleet"
+	"sm/transcript"
+)
+
+// ownCompaction is a compaction as it stands in the transcript in which it happened.
+type ownCompaction struct {
+	log  int32
+	size int64 // of the context; 0 when the transcript does not tell
+}
+
+// Timeline is one session's transcript while it is told, with all that it has copied: the contexts of a fork began there.
+type Timeline struct {
+	Change *transcript.Change
+	Events []alerts.Event
+	// First says of each event that it happened here first, and of a compaction that its cycle counts here.
+	First []bool
+	Sizes []int64 // of a compaction that happened here: the size of the context in tokens, 0 when unknown
+	// Open says that the last cycle is over and counts: nothing else ended it, and it goes on in no other transcript.
+	Open  bool
+	Group int // sessions that are told apart but hang together have the same
+	Half  int // Train, Holdout
+}
+
+// The halves of the sessions.
+const (
+	Train = iota
+	Holdout
+)
+
+// stillActive is how long after its last record a session may well go on, as for the observer.
+const stillActive = 10 * time.Minute
+
+// Settle finds what was copied from where, which sessions hang together, and in which half they are. What it returns is
+// known of all of them.
+func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.View {
+	h.share()
+	for _, p := range h.logs {
+		h.restoreOrder(p)
+	}
+	slices.SortStableFunc(h.logs, (*log).earlier)
+	h.owners()
+	f := fleet.New(fleet.Options{Created: now, Windows: rules}, fleet.Stored{Settled: true})
+	h.own = map[transcript.Key]ownCompaction{}
+	for i := range h.logs {
+		h.claim(f, i)
+	}
+	h.groupCopies()
+	h.splitHoldout()
+	lately := transcript.InstantOf(now.Add(-stillActive))
+	for _, p := range h.logs {
+		p.passed = p.passed || p.change.Session.Active > lately
+	}
+	return f.Views(now)
+}
+
+// claim has the fleet say whose session a transcript is and which of its compactions happened there first. One that is
+// but an older copy of its session is not told.
+func (h *History) claim(f *fleet.Fleet, i int) {
+	p := h.logs[i]
+	p.change.Entries = []transcript.Entry{{Kind: transcript.KindTurnEnd}} // to be told whose it is
+	events := f.Apply(p.change).Events
+	p.change.Entries = nil
+	for j := range events {
+		ev := &events[j]
+		p.agent = ev.Agent
+		if ev.Kind != alerts.EventCompacted || ev.History {
+			continue
+		}
+		if _, known := h.own[ev.Key]; !known {
+			h.own[ev.Key] = ownCompaction{log: int32(i), size: cmp.Or(ev.PreTokens, p.sizeAt(ev.Key))}
+		}
+	}
+}
+
+// nameOf is the key by which a compaction is known.
+func nameOf(c *transcript.Compaction) transcript.Key { return cmp.Or(c.Was, c.Key) }
+
+// compactionOf is the compaction that a record is, nil for one that is only its summary.
+func (p *log) compactionOf(r *record) *transcript.Compaction {
+	switch r.kind {
+	case transcript.KindBoundary, transcript.KindSummary, transcript.KindTitle:
+		for i := range p.change.Compactions {
+			if c := &p.change.Compactions[i]; c.Own != 0 && c.Own == r.key || c.Own == 0 && c.At == r.at {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// sizeAt is the size of the context at a compaction that does not tell it: the newest reading of its cycle that is
+// stamped no later, wherever it stands; 0 without any.
+func (p *log) sizeAt(name transcript.Key) (size int64) {
+	at, newest := transcript.Instant(0), transcript.Instant(-1)
+	over := false
+	for i := range p.records {
+		r := &p.records[i]
+		if c := p.compactionOf(r); c != nil {
+			if over {
+				break
+			}
+			if over = nameOf(c) == name; over {
+				at = c.At
+			} else {
+				newest, size = -1, 0
+			}
+			continue
+		}
+		if r.kind != transcript.KindReading || over && (r.at == 0 || at == 0 || r.at > at) {
+			continue
+		}
+		if r.at == 0 || r.at >= newest {
+			newest, size = max(newest, r.at), int64(r.tokens)
+		}
+	}
+	return size
+}
+
+// followsWithin is how long after a session's last record another one may begin that goes on from it.
+const followsWithin = time.Hour
+
+// predecessors guesses, of the sessions that go on from another one, from which: that of the same folder that was last
+// active before. No record tells.
+func (h *History) predecessors() map[int]int {
+	before := map[int]int{}
+	folders := map[string][]int{}
+	for i, p := range h.logs {
+		dir := filepath.Dir(p.change.Cursor.Path)
+		folders[dir] = append(folders[dir], i)
+	}
+	for _, list := range folders {
+		slices.SortFunc(list, func(a, b int) int {
+			return cmp.Compare(h.logs[a].change.Session.Active, h.logs[b].change.Session.Active)
+		})
+		for _, i := range list {
+			p := h.logs[i]
+			if start := p.change.Session.Started; p.follows && start != 0 {
+				k, _ := slices.BinarySearchFunc(list, start, func(j int, at transcript.Instant) int {
+					return cmp.Compare(h.logs[j].change.Session.Active, at+1)
+				})
+				if k--; k >= 0 && list[k] == i {
+					k--
+				}
+				if k >= 0 && start-h.logs[list[k]].change.Session.Active <= transcript.Instant(followsWithin) {
+					before[i] = list[k]
+				}
+			}
+		}
+	}
+	return before
+}
+
+// splitHoldout splits the groups in two with about as many compactions, or sessions where those are alike: in the order of a
+// hash of their first session's id, each to the half that has less. The one that ends up with more chooses.
+func (h *History) splitHoldout() {
+	type group struct {
+		hash         transcript.Key
+		weight, half int
+	}
+	groups := make([]group, h.Groups)
+	for _, p := range h.logs {
+		if g := &groups[p.group]; g.hash == 0 {
+			g.hash = transcript.KeyOf([]byte(cmp.Or(p.change.Session.ID, p.change.Name)))
+		}
+	}
+	for i, p := range h.logs {
+		for j := range p.change.Compactions {
+			c := &p.change.Compactions[j]
+			if own, ok := h.own[nameOf(c)]; ok && own.log == int32(i) && c.Trigger != transcript.Manual {
+				groups[p.group].weight++
+			}
+		}
+	}
+	order := make([]*group, len(groups))
+	for i := range groups {
+		order[i] = &groups[i]
+	}
+	slices.SortFunc(order, func(a, b *group) int { return cmp.Compare(a.hash, b.hash) })
+	var weights, counts [2]int
+	for _, g := range order {
+		if weights[1] < weights[0] || weights[1] == weights[0] && counts[1] < counts[0] {
+			g.half = 1
+		}
+		weights[g.half] += g.weight
+		counts[g.half]++
+	}
+	for _, p := range h.logs {
+		if p.half = groups[p.group].half; weights[Train] < weights[Holdout] {
+			p.half = 1 - p.half
+		}
+	}
+}
+
+// Sizes are those of the contexts of one half when they were compacted, as far as transcripts tell, rising.
+func (h *History) Sizes(half int) (all []int64) {
+	for i, p := range h.logs {
+		for j := range p.change.Compactions {
+			c := &p.change.Compactions[j]
+			own, ok := h.own[nameOf(c)]
+			if ok && own.log == int32(i) && own.size > 0 && p.half == half && c.Trigger != transcript.Manual {
+				all = append(all, own.size)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Each tells one session after the other, origins before their copies. What the callback is given is valid until it
+// returns; what has been told is forgotten.
+func (h *History) Each(ctx context.Context, rules []transcript.WindowRule, each func(Timeline)) error {
+	var t Timeline
+	for i, p := range h.logs {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if p.agent != "" {
+			h.unpack(int32(i), &t)
+			if len(t.Events) > 0 {
+				settle(&p.change, rules, t.Events)
+				each(t)
+			}
+		}
+		p.records = nil
+	}
+	return nil
+}
+
+// unpack makes a log's records events.
+func (h *History) unpack(i int32, t *Timeline) {
+	p := h.logs[i]
+	*t = Timeline{Change: &p.change, Events: t.Events[:0], First: t.First[:0], Sizes: t.Sizes[:0], Open: !p.passed, Group: p.group, Half: p.half}
+	model := ""
+	for j := range p.records {
+		r := &p.records[j]
+		ev := alerts.Event{Agent: p.agent, At: r.at.Time()}
+		first, size := true, int64(0)
+		if r.bearsKey() {
+			if c := h.shared.of(r.key); c != nil {
+				first = c.owner == i
+			}
+		}
+		switch r.kind {
+		case transcript.KindReading:
+			model = cmp.Or(h.models[r.model], model)
+			ev.Kind, ev.Tokens, ev.Model = alerts.EventReading, int64(r.tokens), model
+		case transcript.KindTurnStart:
+			ev.Kind = alerts.EventTurnStart
+		case transcript.KindTurnEnd:
+			ev.Kind = alerts.EventTurnEnd
+		default:
+			c := p.compactionOf(r)
+			if c == nil {
+				continue
+			}
+			own, ok := h.own[nameOf(c)]
+			first = ok && own.log == i
+			ev.Kind, ev.Sign, ev.Key, ev.Trigger, ev.Model = alerts.EventCompacted, alerts.SignBoundary, nameOf(c), c.Trigger, cmp.Or(model, p.change.Session.Model)
+			if first {
+				ev.PreTokens, size = c.PreTokens, own.size // what was copied has taught already
+			}
+		}
+		t.Events, t.First, t.Sizes = append(t.Events, ev), append(t.First, first), append(t.Sizes, size)
+	}
+}
+
+// Own is what happened in a transcript first.
+func (t *Timeline) Own(buffer *[]alerts.Event) []alerts.Event {
+	if !slices.Contains(t.First, false) {
+		return t.Events
+	}
+	*buffer = (*buffer)[:0]
+	for i, first := range t.First {
+		if first {
+			*buffer = append(*buffer, t.Events[i])
+		}
+	}
+	return *buffer
+}
+
+// settle gives each event the window that its model turned out to have, as the status line would have told from the
+// beginning: a transcript itself shows a large window only once it is used.
+func settle(c *transcript.Change, rules []transcript.WindowRule, events []alerts.Event) {
+	s := transcript.Session{Peak: c.Session.Peak, Model: "\x00"}
+	window := int64(0)
+	for i := range events {
+		ev := &events[i]
+		if ev.Kind != alerts.EventReading && ev.Kind != alerts.EventCompacted {
+			continue
+		}
+		if ev.Model != s.Model {
+			s.Model = ev.Model
+			window = transcript.WindowOf(&s, 0, rules).Tokens
+		}
+		ev.Window = window
+	}
+}

@@ -1,0 +1,162 @@
+package tune
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/alerts"
+	"sm/observer/history"
+	"sm/transcript"
+)
+
+func TestAdvise(t *testing.T) {
+	pair := func(warning, critical, compactions int, coverage float64) *Candidate {
+		return &Candidate{Checking: Figures{Compactions: compactions, Coverage: coverage}, thresholds: alerts.Thresholds{WarningPercentage: warning, CriticalPercentage: critical}}
+	}
+	for _, c := range []struct {
+		name            string
+		chosen, current *Candidate
+		d               Difference
+		want            Advice
+	}{
+		{"better", pair(55, 60, 9, 1), pair(50, 65, 9, 0.5), Difference{0.1, 0.05}, AdviceChange},
+		{"by chance", pair(55, 60, 9, 1), pair(50, 65, 9, 0.5), Difference{0.05, 0.05}, AdviceUnclear},
+		{"worse", pair(55, 60, 9, 1), pair(50, 65, 9, 0.5), Difference{-0.1, 0.05}, AdviceKeep},
+		{"as good", pair(55, 60, 9, 1), pair(50, 65, 9, 1), Difference{0, 0}, AdviceKeep},
+		{"the same", pair(50, 65, 9, 1), pair(50, 65, 9, 1), Difference{0, 0}, AdviceKeep},
+		{"the same, unchecked", pair(50, 65, 0, 0), pair(50, 65, 0, 0), Difference{0, 0}, AdviceKeep},
+		{"few to check with", pair(55, 60, 4, 1), pair(50, 65, 4, 0), Difference{0.5, 0.05}, AdviceUnchecked},
+		{"enough to check with", pair(55, 60, 5, 1), pair(50, 65, 5, 0), Difference{0.5, 0.05}, AdviceChange},
+		{"none to check with", pair(55, 60, 0, 0), pair(50, 65, 0, 0), Difference{0, 0}, AdviceUnchecked},
+		{"never in time", pair(55, 60, 9, 0), pair(50, 65, 9, 0), Difference{0.02, 0.01}, AdviceNone},
+		{"in time only now", pair(55, 60, 9, 0), pair(50, 65, 9, 0.2), Difference{-0.1, 0.01}, AdviceKeep},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := advise(c.chosen, c.current, c.d); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// TestMinutesOfWork: a pause counts as five minutes at most.
+func TestMinutesOfWork(t *testing.T) {
+	events := handMade("a", "turn", 20, 110, "turn", 120, "auto")
+	for i := 3; i < len(events); i++ {
+		events[i].At = events[i].At.Add(2 * 60 * 60e9)
+	}
+	l := ladderOf(nil, alerts.Defaults().Thresholds)
+	r := newTrial(t.Context(), alerts.Defaults(), 1)
+	r.take(l, &history.Timeline{Events: events, First: everyEvent(events), Half: history.Train})
+	said, err := r.whole(alerts.Thresholds{WarningPercentage: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := r.judge(said, history.Train); *f.Minutes.Median != 5+2 {
+		t.Errorf("%v minutes, want 5 of the pause and 2", *f.Minutes.Median)
+	}
+}
+
+// TestRepeatedReadings: one is left out only where no pause lies between what stands before and behind it.
+func TestRepeatedReadings(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		minutes []float64
+		want    []bool
+	}{
+		{"at once", []float64{0, 1, 2, 3, 4}, []bool{false, false, true, false, false}},
+		{"five minutes", []float64{0, 1, 3, 6, 7}, []bool{false, false, true, false, false}},
+		{"more", []float64{0, 1, 3, 6.1, 7}, []bool{false, false, false, false, false}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			events := handMade("a", 10, 20, 20, 30, 40)
+			for i := range events {
+				events[i].At = at(c.minutes[i])
+			}
+			f, err := newForecaster(alerts.Defaults())
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.repeated(events)
+			if d := cmp.Diff(c.want, f.repeats); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestHolds: the truth is in the range of a forecast, of which the compaction's own turn counts either way.
+func TestHolds(t *testing.T) {
+	for _, c := range []struct {
+		low, high, left float64
+		want            bool
+	}{{4, 6, 5, true}, {4, 6, 4, true}, {4, 6, 3.9, false}, {4, 6, 7, true}, {4, 6, 7.1, false}, {4, 6, 10, false}, {0, 0, 1, true}, {0, 0, 3, false}} {
+		if got := holds(alerts.Range{Low: c.low, High: c.high, Known: true}, c.left); got != c.want {
+			t.Errorf("%v..%v holds %v: %t", c.low, c.high, c.left, got)
+		}
+	}
+}
+
+// TestClustered: the cycles of one session tell less than as many of different ones.
+func TestClustered(t *testing.T) {
+	apart := []cluster{{compactions: 1, won: 1}, {compactions: 1, won: 1}, {compactions: 1}, {compactions: 1}}
+	alike := []cluster{{compactions: 2, won: 2}, {compactions: 2}}
+	a, b := standardError(apart), standardError(alike)
+	if want := math.Sqrt(4. / 3 * 4 * 0.125 * 0.125); math.Abs(a-want) > 1e-9 || math.Abs(b-0.5) > 1e-9 {
+		t.Errorf("%v apart and %v in two sessions, want %v and 0.5", a, b, want)
+	}
+	if !math.IsNaN(standardError(alike[:1])) {
+		t.Error("one session has a standard error")
+	}
+}
+
+// TestChoiceOfNone: a pair that never gives a notice in time is not chosen, however little it costs.
+func TestChoiceOfNone(t *testing.T) {
+	never := Candidate{Unit: "percent", Warning: 30, Critical: 40, Choosing: Figures{Measure: 0}}
+	some := Candidate{Unit: "percent", Warning: 50, Critical: 60, Choosing: Figures{Measure: 0.1, StandardError: 0.2, Coverage: 0.3}}
+	if _, chosen, ok := choice([]Candidate{never, some}); !ok || chosen.Warning != some.Warning {
+		t.Errorf("chosen %+v", chosen)
+	}
+	if _, _, ok := choice([]Candidate{never}); ok {
+		t.Error("something was chosen")
+	}
+}
+
+// TestForecastOfCopies: of a compaction that a fork has copied forecasts were made once.
+func TestForecastOfCopies(t *testing.T) {
+	f, err := newForecaster(alerts.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := handMade("a", "turn", 20, "turn", 40, "turn", 60, "auto", "turn", 30, "turn", 50, "auto")
+	first := everyEvent(events)
+	first[6] = false
+	f.take(events, first)
+	asked := 0
+	for _, x := range f.figures() {
+		asked += x.Forecasts
+	}
+	if asked != 1 || events[6].Trigger != transcript.Auto {
+		t.Errorf("asked %d times, want once", asked)
+	}
+}
+
+// TestConfigurationLines: they take effect whatever is configured, and a threshold that is not there is off.
+func TestConfigurationLines(t *testing.T) {
+	percent := alerts.Thresholds{WarningPercentage: 60, CriticalPercentage: 65}
+	for _, c := range []struct {
+		configured alerts.Thresholds
+		want       []string
+	}{
+		{alerts.Defaults().Thresholds, nil},
+		{alerts.Thresholds{CriticalTokens: 1}, []string{"  critical_tokens: 0"}},
+		{alerts.Thresholds{WarningTokens: 1, CriticalTokens: 1}, []string{"  warning_tokens: 0", "  critical_tokens: 0"}},
+	} {
+		want := append([]string{"context_monitor:", "  warning_percentage: 60", "  critical_percentage: 65"}, c.want...)
+		if d := cmp.Diff(want, ConfigurationOf(percent, c.configured)); d != "" {
+			t.Errorf("%+v (-want +got):\n%s", c.configured, d)
+		}
+	}
+}

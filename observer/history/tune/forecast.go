@@ -1,0 +1,122 @@
+package tune
+
+import (
+	"math"
+	"slices"
+
+	"sm/alerts"
+	"sm/observer/history"
+	"sm/transcript"
+)
+
+// Forecast are forecasts made when so many turns were left before a compaction that nobody made by hand.
+type Forecast struct {
+	Left      int `json:"turns_left"`
+	Forecasts int `json:"forecasts"`
+	Known     int `json:"known"` // the others could not say: too little had been seen
+	// Error is the median of |likely − left| / left over those Known, null without any; Within is the share of them
+	// whose range holds the truth.
+	Error  *float64 `json:"median_error"`
+	Within float64  `json:"within_range"`
+}
+
+// forecaster asks an engine that is told everything how far compactions are, and knows the answers.
+type forecaster struct {
+	engine *alerts.Engine
+	left   [4]int
+	errors [4][]float64 // of those known
+	asked  [4]int
+	within [4]int
+	ask    []int8 // by event: the question to ask before it, none for none; reused
+
+	thin    history.Thinner
+	repeats []bool // by event: it says nothing to the engine; reused
+}
+
+func newForecaster(o alerts.Options) (*forecaster, error) {
+	engine, err := alerts.New(o)
+	return &forecaster{engine: engine, left: [4]int{10, 5, 3, 1}}, err
+}
+
+// take plays a session. First says which compactions happened in it: of the others forecasts were made elsewhere.
+func (f *forecaster) take(events []alerts.Event, first []bool) {
+	f.repeated(events)
+	f.play(events, first)
+}
+
+// play asks while the engine is told all but what repeats.
+func (f *forecaster) play(events []alerts.Event, first []bool) {
+	f.questions(events, first)
+	for i := range events {
+		if q := f.ask[i]; q != none {
+			f.answer(int(q), events[i].Agent)
+		}
+		if !f.repeats[i] {
+			f.engine.Step(events[i])
+		}
+	}
+	f.engine.Forget(events[0].Agent)
+}
+
+// questions finds the turns before whose beginning to ask.
+func (f *forecaster) questions(events []alerts.Event, first []bool) {
+	f.ask = slices.Grow(f.ask[:0], len(events))[:len(events)]
+	var starts []int
+	for i := range events {
+		f.ask[i] = none
+		switch ev := &events[i]; ev.Kind {
+		case alerts.EventTurnStart:
+			starts = append(starts, i)
+		case alerts.EventCompacted:
+			for q, left := range f.left {
+				if at := len(starts) - left; at >= 0 && ev.Trigger != transcript.Manual && first[i] {
+					f.ask[starts[at]] = int8(q)
+				}
+			}
+			starts = starts[:0]
+		}
+	}
+}
+
+// repeated finds the readings that say again what the one before said, as the lines of one reply do, where none else is
+// near: growth is the same without them, and so is the time worked if no pause lies between.
+func (f *forecaster) repeated(events []alerts.Event) {
+	f.repeats = slices.Grow(f.repeats[:0], len(events))[:len(events)]
+	f.thin.Mark(events, func(i int, needless bool) {
+		again := needless && i+1 < len(events) && events[i-1].Kind == alerts.EventReading
+		f.repeats[i] = again && events[i-1].Tokens == events[i].Tokens && events[i-1].Model == events[i].Model &&
+			events[i+1].At.Sub(events[i-1].At) <= alerts.Pause
+	})
+}
+
+// answer compares a forecast with the truth. Without a context there is nothing to forecast from.
+func (f *forecaster) answer(q int, agent alerts.AgentID) {
+	v, _ := f.engine.Agent(agent)
+	if !v.Known {
+		return
+	}
+	f.asked[q]++
+	turns, left := v.Forecast.Turns, float64(f.left[q])
+	if !turns.Known {
+		return
+	}
+	f.errors[q] = append(f.errors[q], math.Abs(turns.Likely-left)/left)
+	if holds(turns, left) {
+		f.within[q]++
+	}
+}
+
+// holds says whether the truth lies in a range: the turn of the compaction itself may count or not.
+func holds(r alerts.Range, left float64) bool { return r.Low <= left && r.High >= left-1 }
+
+func (f *forecaster) figures() []Forecast {
+	all := make([]Forecast, len(f.left))
+	for q := range all {
+		all[q] = Forecast{Left: f.left[q], Forecasts: f.asked[q], Known: len(f.errors[q]), Within: Share(float64(f.within[q]), len(f.errors[q]))}
+		if len(f.errors[q]) > 0 {
+			slices.Sort(f.errors[q])
+			all[q].Error = new(history.Median(f.errors[q]))
+		}
+	}
+	return all
+}

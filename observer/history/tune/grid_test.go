@@ -1,0 +1,296 @@
+package tune
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/alerts"
+	"sm/observer/history"
+	"sm/transcript"
+	"sm/transcript/transcripttest"
+)
+
+// settled is what happened in the transcripts of a folder.
+func settled(t *testing.T, dir string) *history.History {
+	t.Helper()
+	h, err := history.Read(t.Context(), history.Options{}, []string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Settle(nil, time.Now())
+	return h
+}
+
+// gridFleets are folders of transcripts: real ones where they are, small generated ones of all eras with forks and all
+// that a reader must survive, and one of sessions that are compacted again and again.
+func gridFleets(t *testing.T) map[string]string {
+	t.Helper()
+	fleets := map[string]string{}
+	for name, o := range map[string]transcripttest.Options{
+		"traps":  {Seed: 31, Sessions: 24, Traps: true, Copies: true, Subagents: true},
+		"traps2": {Seed: 32, Sessions: 24, Traps: true, Copies: true},
+		"large":  {Seed: 33, Sessions: 30, Bytes: 24 << 20, LineBytes: 500, Copies: true},
+	} {
+		fleets[name] = t.TempDir()
+		if _, err := transcripttest.Generate(fleets[name], o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fleets["transcripts"] = "../../../transcript/testdata/transcripts"
+	if dir := os.Getenv("SM_CORPUS"); dir != "" {
+		fleets["corpus"] = dir
+	}
+	return fleets
+}
+
+// toldSession is a session with all its events.
+type toldSession struct {
+	events []alerts.Event
+	first  []bool
+}
+
+// toldSessions are the sessions of a folder.
+func toldSessions(t *testing.T, dir string) (all []toldSession, h *history.History) {
+	t.Helper()
+	h = settled(t, dir)
+	if err := h.Each(t.Context(), nil, func(s history.Timeline) {
+		all = append(all, toldSession{slices.Clone(s.Events), slices.Clone(s.First)})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return all, h
+}
+
+// trialOf prepares the engines' sessions.
+func trialOf(t *testing.T, dir string) (*trial, *ladder) {
+	t.Helper()
+	h := settled(t, dir)
+	l := ladderOf(h.Sizes(history.Train), alerts.Defaults().Thresholds)
+	r := newTrial(t.Context(), alerts.Defaults(), h.Groups)
+	if err := h.Each(t.Context(), nil, func(s history.Timeline) { r.take(l, &s) }); err != nil {
+		t.Fatal(err)
+	}
+	return r, l
+}
+
+// everyEvent says of events that all of them happened where they stand.
+func everyEvent(events []alerts.Event) []bool { return slices.Repeat([]bool{true}, len(events)) }
+
+// decisions are what an engine decides about levels, cycles and storms.
+func decisions(t *testing.T, o alerts.Options, events []alerts.Event) (all []string) {
+	t.Helper()
+	engine, err := alerts.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ev := range events {
+		for _, action := range engine.Step(ev) {
+			switch x := action.(type) {
+			case alerts.Say:
+				all = append(all, fmt.Sprint(x.Key, " at ", x.At))
+			case alerts.Opened:
+				all = append(all, fmt.Sprint("cycle ", x.Cycle, x.Cause, x.Trigger, x.PreTokens, x.Warned, x.At))
+			}
+		}
+	}
+	return append(all, fmt.Sprint(engine.Counters().Storms, " storms"))
+}
+
+// TestThinnedDecidesTheSame: an engine that is told the few events that are kept decides what one decides that is told
+// everything.
+func TestThinnedDecidesTheSame(t *testing.T) {
+	for name, dir := range gridFleets(t) {
+		t.Run(name, func(t *testing.T) {
+			sessions, h := toldSessions(t, dir)
+			l := ladderOf(h.Sizes(history.Train), alerts.Defaults().Thresholds)
+			kept, events, compared := 0, 0, 0
+			var n history.Thinner
+			for _, s := range sessions {
+				all := s.events
+				beats := l.beats(&n, all, s.first)
+				var few, some []alerts.Event
+				n.Each(all, func(ev *alerts.Event) { some = append(some, *ev) })
+				for i := range beats {
+					few = append(few, beats[i].event(all[0].Agent))
+				}
+				kept, events = kept+len(few), events+len(all)
+				for _, pair := range [][2]int{{0, 4}, {4, 7}, {8, 9}, {3, len(l[inPercent]) - 1}} {
+					for kind := range ladders {
+						if pair[1] >= len(l[kind]) {
+							continue
+						}
+						o := plainOptions(alerts.Defaults())
+						o.Thresholds = l.limits(kind, pair[0], pair[1])
+						want := decisions(t, o, all)
+						compared += len(want)
+						if d := cmp.Diff(want, decisions(t, o, few)); d != "" {
+							t.Fatalf("%s at %+v (-told all +told few):\n%s", all[0].Agent, o.Thresholds, d)
+						}
+					}
+				}
+				o := alerts.Defaults()
+				o.Thresholds = alerts.Thresholds{}
+				if d := cmp.Diff(decisions(t, o, all), decisions(t, o, some)); d != "" {
+					t.Fatalf("%s, storms (-told all +told some):\n%s", all[0].Agent, d)
+				}
+			}
+			t.Logf("%d of %d events kept, %d decisions", kept, events, compared)
+			if compared < len(sessions) {
+				t.Error("nothing was compared")
+			}
+		})
+	}
+}
+
+// TestThinnedLateReading: a reading that is written late is not judged, so that it is a later one that reaches a step.
+func TestThinnedLateReading(t *testing.T) {
+	events := handMade("a", 20, 30, 60, 61, 110, 105, 106, 107, 108, 109)
+	events[4].At = at(1.5)
+	o := plainOptions(alerts.Defaults())
+	o.Thresholds = alerts.Thresholds{WarningPercentage: 50}
+	l := ladderOf(nil, o.Thresholds)
+	var n history.Thinner
+	var few []alerts.Event
+	for _, b := range l.beats(&n, events, everyEvent(events)) {
+		few = append(few, b.event("a"))
+	}
+	want := []string{fmt.Sprint("a/1/warning at ", at(5)), "0 storms"}
+	if d := cmp.Diff(want, decisions(t, o, events)); d != "" {
+		t.Fatalf("told all (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff(want, decisions(t, o, few)); d != "" || len(few) == len(events) {
+		t.Errorf("told %d of %d (-want +got):\n%s", len(few), len(events), d)
+	}
+}
+
+// FuzzThinned: whatever order and times events come in, an engine that is told the few decides the same.
+func FuzzThinned(f *testing.F) {
+	f.Add([]byte{0, 10, 10, 0, 10, 60, 0, 10, 61, 0, 10, 62, 3, 10, 0, 0, 10, 20})
+	f.Add([]byte{2, 10, 0, 0, 10, 60, 0, 200, 80, 0, 10, 70, 1, 0, 71, 3, 130, 0, 0, 10, 20, 0, 10, 30})
+	f.Add([]byte("C000\xf100000x0C\x940")) // a reading between two that are written late and early
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var events []alerts.Event
+		now := at(0)
+		for i := 0; i+2 < len(b); i += 3 {
+			ev := alerts.Event{Agent: "a", Window: 200_000}
+			now = now.Add(time.Duration(int8(b[i+1])) * time.Second)
+			if ev.At = now; b[i]&0x80 != 0 {
+				ev.At = time.Time{}
+			}
+			switch b[i] % 8 {
+			default:
+				ev.Kind, ev.Tokens = alerts.EventReading, 1+int64(b[i+2])*1000
+			case 1:
+				ev.Kind, ev.Tokens, ev.Window = alerts.EventReading, 1+int64(b[i+2])*1000, 1_000_000
+			case 2:
+				ev.Kind = alerts.EventTurnStart
+			case 3:
+				ev.Kind, ev.Sign, ev.Key, ev.PreTokens = alerts.EventCompacted, alerts.SignBoundary, transcript.Key(i+1), int64(b[i+2])*1000
+				ev.Trigger = transcript.Trigger(b[i+2] % 3)
+			case 4:
+				ev.Kind = alerts.EventTurnEnd
+			}
+			events = append(events, ev)
+		}
+		o := plainOptions(alerts.Defaults())
+		l := &ladder{{10, 30, 50, 65}, {40_000, 90_000}}
+		var n history.Thinner
+		var few, some []alerts.Event
+		for _, b := range l.beats(&n, events, everyEvent(events)) {
+			few = append(few, b.event("a"))
+		}
+		n.Each(events, func(ev *alerts.Event) { some = append(some, *ev) })
+		for _, limits := range []alerts.Thresholds{l.limits(inPercent, 0, 1), l.limits(inPercent, 2, 3), l.limits(inTokens, 0, 1), l.limits(inPercent, 1, none)} {
+			o.Thresholds = limits
+			if d := cmp.Diff(decisions(t, o, events), decisions(t, o, few)); d != "" {
+				t.Fatalf("%+v (-told all +told few):\n%s", limits, d)
+			}
+		}
+		o = alerts.Defaults()
+		o.Thresholds = alerts.Thresholds{}
+		if d := cmp.Diff(decisions(t, o, events), decisions(t, o, some)); d != "" {
+			t.Fatalf("storms (-told all +told some):\n%s", d)
+		}
+	})
+}
+
+// TestPairsAreTheEngines: what is put together of two engines with one threshold each is what one engine with both says,
+// for each pair there is, and cycle for cycle.
+func TestPairsAreTheEngines(t *testing.T) {
+	for name, dir := range gridFleets(t) {
+		t.Run(name, func(t *testing.T) {
+			r, l := trialOf(t, dir)
+			pairs, both := 0, 0
+			for kind := range ladders {
+				said, err := r.steps(l, kind)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for w := range said {
+					for c := w + 1; c < len(said); c++ {
+						want, err := r.whole(l.limits(kind, w, c))
+						if err != nil {
+							t.Fatal(err)
+						}
+						got := together(said[w], said[c])
+						if d := cmp.Diff(want, got, cmp.AllowUnexported(notices{})); d != "" {
+							t.Fatalf("%+v (-engine +put together):\n%s", l.limits(kind, w, c), d)
+						}
+						pairs++
+						for _, n := range got {
+							if n.warning != none && n.critical != none {
+								both++
+							}
+						}
+					}
+				}
+			}
+			t.Logf("%d pairs over %d cycles, both notices in %d", pairs, len(r.cycles), both)
+			if pairs == 0 || both == 0 {
+				t.Error("nothing was compared")
+			}
+		})
+	}
+}
+
+// at is a moment of a hand-made session, in minutes.
+func at(minutes float64) time.Time {
+	return time.Date(2026, 1, 2, 8, 0, 0, 0, time.UTC).Add(time.Duration(minutes * float64(time.Minute)))
+}
+
+// handMade is a session by its events: "turn", a size, or "auto", "manual" with a size, one a minute.
+func handMade(id string, list ...any) []alerts.Event {
+	var events []alerts.Event
+	for i, x := range list {
+		ev := alerts.Event{Agent: alerts.AgentID(id), At: at(float64(i))}
+		switch x := x.(type) {
+		case int:
+			ev.Kind, ev.Tokens, ev.Window = alerts.EventReading, int64(x)*1000, 200_000
+		case string:
+			ev.Kind = alerts.EventTurnStart
+			if x != "turn" {
+				ev.Kind, ev.Sign, ev.Key, ev.Window, ev.PreTokens = alerts.EventCompacted, alerts.SignBoundary, transcript.Key(i+1), 200_000, 160_000
+				ev.Trigger = map[string]transcript.Trigger{"auto": transcript.Auto, "manual": transcript.Manual}[x]
+			}
+		}
+		events = append(events, ev)
+	}
+	return events
+}
+
+// TestInterrupted: whoever ends a trial need not wait until all thresholds have been tried.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := newTrial(ctx, alerts.Defaults(), 1)
+	if _, err := r.whole(alerts.Thresholds{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("tried on: %v", err)
+	}
+}

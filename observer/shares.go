@@ -1,0 +1,276 @@
+package observer
+
+import (
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A share is how many connections of one user, or of one other machine, may be open at once. Every process of this
+// machine can connect to loopback and hold what it gets, so one limit for all would let any user keep ours out.
+// In a share that is full the oldest connection gives way to the new one: an answer takes milliseconds, and what
+// is held for longer is held for nothing.
+const (
+	ownShare      = 256 // of our own uid, and of each in http.allowed_uids
+	unknownShare  = 64  // of all whose uid the system does not tell
+	strangerShare = 16  // of each other uid, or machine
+	maxStrangers  = 256 // of all but our own and the allowed
+
+	// strangerRate is how many new connections a second a stranger's share takes in the long run, strangerBurst how
+	// many at once. Each may ask for all of /metrics.
+	strangerRate  = 50
+	strangerBurst = 64
+)
+
+// A shareKey is whose share a connection belongs to: that of a uid, of another machine, or, with neither, of all that
+// are unknown.
+type shareKey struct {
+	known bool // uid is
+	uid   uint32
+	from  netip.Addr // another machine's
+}
+
+// shares are the connections of some listeners together.
+type shares struct {
+	trusted []uint32 // uids that have room whatever strangers do
+	own     int      // ownShare and the others, or less where there are few descriptors
+	unknown int
+	each    int
+	all     int
+	blind   bool // the system does not tell uids, so ours are among the unknown
+
+	mu        sync.Mutex
+	open      map[shareKey][]*sharedConn // the oldest first
+	strangers int
+	admitted  uint64
+	paces     map[shareKey]*pace
+}
+
+// A pace says how many more connections a share takes now.
+type pace struct {
+	left float64
+	at   time.Time
+}
+
+// newShares makes shares for the file descriptors that this process may have.
+func newShares(trusted []uint32) *shares {
+	var limit syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
+		limit.Cur = 1024
+	}
+	return sharesWithin(trusted, uint64(limit.Cur))
+}
+
+// sharesWithin makes shares that leave at least half of the descriptors to the rest of the process.
+func sharesWithin(trusted []uint32, descriptors uint64) *shares {
+	quarter := max(4, int(min(descriptors, 1<<20)/4))
+	return &shares{
+		trusted: trusted, open: map[shareKey][]*sharedConn{}, paces: map[shareKey]*pace{},
+		own: min(quarter, ownShare), all: min(quarter, maxStrangers),
+		unknown: min(quarter/2, unknownShare), each: min(quarter/2, strangerShare),
+	}
+}
+
+// trusts says whether a share is that of our own uid or of an allowed one.
+func (s *shares) trusts(k shareKey) bool { return k.known && slices.Contains(s.trusted, k.uid) }
+
+func (s *shares) limit(k shareKey) int {
+	switch {
+	case s.trusts(k):
+		return s.own
+	case k == shareKey{}:
+		return s.unknown
+	}
+	return s.each
+}
+
+// admit counts a new connection, and closes an older one where there is no room for both. It returns nil for one of a
+// stranger who comes too often.
+func (s *shares) admit(c net.Conn, k shareKey, now time.Time) *sharedConn {
+	conn := &sharedConn{key: k, stranger: !s.trusts(k)}
+	conn.limitedConn = limitedConn{Conn: c, release: sync.OnceFunc(func() { s.remove(conn) })}
+	s.mu.Lock()
+	if conn.stranger && !s.keepsPace(k, now) {
+		s.mu.Unlock()
+		return nil
+	}
+	s.admitted++
+	conn.number = s.admitted
+	var oldest *sharedConn
+	switch {
+	case len(s.open[k]) >= s.limit(k):
+		oldest = s.open[k][0]
+	case conn.stranger && s.strangers >= s.all:
+		oldest = s.open[s.largest()][0]
+	}
+	if oldest != nil {
+		s.forget(oldest)
+	}
+	s.open[k] = append(s.open[k], conn)
+	if conn.stranger {
+		s.strangers++
+	}
+	s.mu.Unlock()
+	if oldest != nil {
+		oldest.drop()
+	}
+	return conn
+}
+
+// keepsPace says whether a stranger's share may have another connection now.
+func (s *shares) keepsPace(k shareKey, now time.Time) bool {
+	const whole = strangerBurst * time.Second / strangerRate // after this a pace is as good as new
+	if k == (shareKey{}) && s.blind {
+		return true
+	}
+	p := s.paces[k]
+	if p == nil {
+		if len(s.paces) >= maxStrangers {
+			maps.DeleteFunc(s.paces, func(_ shareKey, p *pace) bool { return now.Sub(p.at) >= whole })
+		}
+		if len(s.paces) >= maxStrangers { // someone has many uids or addresses; each would begin with a burst
+			return false
+		}
+		p = &pace{left: strangerBurst, at: now}
+		s.paces[k] = p
+	}
+	if passed := now.Sub(p.at); passed > 0 {
+		p.left, p.at = min(strangerBurst, p.left+passed.Seconds()*strangerRate), now
+	}
+	if p.left < 1 {
+		return false
+	}
+	p.left--
+	return true
+}
+
+// largest is the share of strangers with the most connections; of several, the one with the oldest.
+func (s *shares) largest() (most shareKey) {
+	n, first := 0, uint64(0)
+	for k, list := range s.open {
+		if !s.trusts(k) && (len(list) > n || len(list) == n && list[0].number < first) {
+			most, n, first = k, len(list), list[0].number
+		}
+	}
+	return most
+}
+
+func (s *shares) remove(c *sharedConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget(c)
+}
+
+// forget takes a connection out of its share, once.
+func (s *shares) forget(c *sharedConn) {
+	list := s.open[c.key]
+	i := slices.Index(list, c)
+	if i < 0 {
+		return
+	}
+	if list = slices.Delete(list, i, i+1); len(list) == 0 {
+		delete(s.open, c.key)
+	} else {
+		s.open[c.key] = list
+	}
+	if c.stranger {
+		s.strangers--
+	}
+}
+
+// A sharedConn is a connection that counts in a share until it is closed.
+type sharedConn struct {
+	limitedConn
+	key      shareKey
+	stranger bool
+	number   uint64 // in the order of arrival
+}
+
+// drop closes a connection whose peer has had its time.
+func (c *sharedConn) drop() {
+	resetOnClose(c.Conn)
+	_ = c.Close() // net/http closes it too when it meets the end
+}
+
+// resetOnClose makes Close leave nothing of a connection in the kernel.
+func resetOnClose(c net.Conn) {
+	if tcp, ok := c.(interface{ SetLinger(sec int) error }); ok {
+		_ = tcp.SetLinger(0)
+	}
+}
+
+// A sharedListener accepts every connection and gives it a place in its share.
+type sharedListener struct {
+	net.Listener
+	shares      *shares
+	find        uidFinder
+	closeFinder func()
+}
+
+// shareListener puts the connections of l into shares.
+func shareListener(l net.Listener, s *shares) net.Listener {
+	find, closeFinder := acceptFinder(l)
+	s.blind = find == nil
+	return &sharedListener{Listener: l, shares: s, find: find, closeFinder: closeFinder}
+}
+
+func (l *sharedListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if conn := l.shares.admit(c, l.whose(c), time.Now()); conn != nil {
+			return conn, nil
+		}
+		resetOnClose(c)
+		_ = c.Close()
+	}
+}
+
+func (l *sharedListener) Close() error {
+	defer l.closeFinder()
+	return l.Listener.Close()
+}
+
+// whose is the share of a connection.
+func (l *sharedListener) whose(c net.Conn) shareKey {
+	tcp, ok := c.(*net.TCPConn)
+	if !ok {
+		return shareKey{}
+	}
+	if from, far := otherMachine(tcp); far {
+		return shareKey{from: from}
+	}
+	uid, err := tcpPeerUIDBy(tcp, l.find)
+	if err != nil {
+		return shareKey{}
+	}
+	return shareKey{known: true, uid: uid}
+}
+
+// otherMachine is the address of a peer that has no socket on this machine.
+func otherMachine(c *net.TCPConn) (netip.Addr, bool) {
+	l, lok := c.LocalAddr().(*net.TCPAddr)
+	r, rok := c.RemoteAddr().(*net.TCPAddr)
+	if !lok || !rok {
+		return netip.Addr{}, false
+	}
+	near, far := l.AddrPort().Addr().Unmap(), r.AddrPort().Addr().Unmap()
+	return far, !far.IsLoopback() && far != near
+}
+
+// isStranger says whether a connection counts as one of strangers. Only listeners with shares know.
+func isStranger(c net.Conn) bool {
+	switch c := c.(type) {
+	case *sharedConn:
+		return c.stranger
+	case interface{ NetConn() net.Conn }:
+		return isStranger(c.NetConn())
+	}
+	return false
+}

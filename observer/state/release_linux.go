@@ -1,0 +1,26 @@
+package state
+
+import (
+	"fmt"
+
+	"go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
+)
+
+// Release gives back the pages of the file that have been read, which count as this
+// process's memory until the kernel wants them. What is needed again is read again, mostly
+// from the kernel's cache.
+func (s *Store) Release() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.view(func(tx *bbolt.Tx) error { // while one runs the mapping stays where it is
+		if _, _, errno := unix.Syscall(unix.SYS_MADVISE, tx.DB().Info().Data, uintptr(tx.Size()), unix.MADV_DONTNEED); errno != 0 {
+			return errno
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("release the state's pages: %w", err)
+	}
+	return nil
+}

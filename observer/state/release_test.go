@@ -1,0 +1,94 @@
+package state
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/fleet"
+	"sm/transcript"
+)
+
+// TestRelease: pages that are given back are read again when they are needed.
+func TestRelease(t *testing.T) {
+	s := mustOpen(t, t.TempDir())
+	mustSave(t, s, manyRecords())
+	before := mustLoad(t, s)
+	held := residentFile(t)
+	if err := s.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if now := residentFile(t); held > 0 && now >= held {
+		t.Errorf("%d KB of files stay in memory, there were %d", now, held)
+	}
+	after := mustLoad(t, s)
+	if d := cmp.Diff(before, after); d != "" || len(after.Files) != 3*bulkRecords || len(after.Seats) != 3*bulkRecords {
+		t.Errorf("%d files and %d seats; (-before +after):\n%s", len(after.Files), len(after.Seats), d)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Release(); err == nil {
+		t.Error("a closed state has pages")
+	}
+}
+
+// TestRecordsBulk: a first start stores many records in several transactions, and none of
+// them holds while the last is missing.
+func TestRecordsBulk(t *testing.T) {
+	dir, d := t.TempDir(), manyRecords()
+	s := mustOpen(t, dir)
+	s.mu.Lock()
+	err := s.saveRecords(d.Files, d.Seats) // and then it is killed
+	s.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	s = mustOpen(t, dir)
+	if got := mustLoad(t, s); len(got.Files)+len(got.Seats) > 0 || got.Settled {
+		t.Errorf("of an unfinished first start %d files and %d seats are left", len(got.Files), len(got.Seats))
+	}
+	before := s.acked
+	mustSave(t, s, d)
+	if got := s.acked - before; got != 7 {
+		t.Errorf("%d transactions, want 3 for the files, 3 for the seats and 1 for the rest", got)
+	}
+	before = s.acked
+	mustSave(t, s, d)
+	if got := s.acked - before; got != 1 {
+		t.Errorf("%d transactions once settled, want 1", got)
+	}
+	s.Close()
+	if got := mustLoad(t, mustOpen(t, dir)); len(got.Files) != len(d.Files) || len(got.Seats) != len(d.Seats) || !got.Settled {
+		t.Errorf("%d files and %d seats, want %d of each", len(got.Files), len(got.Seats), len(d.Files))
+	}
+}
+
+// manyRecords is what a first start may find.
+func manyRecords() (d fleet.Delta) {
+	for n := range 3 * bulkRecords {
+		d.Files = append(d.Files, fleet.File{Cursor: transcript.Cursor{Path: fmt.Sprintf("/p/%d.jsonl", n)}, Name: strconv.Itoa(n)})
+		d.Seats = append(d.Seats, fleet.Seat{SessionID: strconv.Itoa(n), Agent: strconv.Itoa(n), Label: strconv.Itoa(n)})
+	}
+	d.Settled = true
+	return d
+}
+
+// residentFile is how much of files this process has in memory, in KB; 0 where the system
+// does not tell.
+func residentFile(t *testing.T) int {
+	t.Helper()
+	text, _ := os.ReadFile("/proc/self/status") // not everywhere
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "RssFile:" {
+			n, _ := strconv.Atoi(f[1]) // the kernel wrote it
+			return n
+		}
+	}
+	return 0
+}

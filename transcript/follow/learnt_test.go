@@ -1,0 +1,134 @@
+package follow
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// TestElsewhere: only what is laid out as clients do it, and is this user's own, may be
+// followed because a client has named it.
+func TestElsewhere(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	projects := filepath.Join(dir, "config", "projects")
+	project := filepath.Join(projects, "-home-dev-web")
+	good := filepath.Join(project, idA+".jsonl")
+	put := func(path string) string {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("{}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(good)
+	must(os.Symlink(good, filepath.Join(project, idB+".jsonl")))
+	must(os.Symlink(filepath.Join(dir, "config"), filepath.Join(dir, "link")))
+	foreign := put(filepath.Join(dir, "secret", "-var-lib", idA+".jsonl"))
+	must(os.Symlink(filepath.Dir(foreign), filepath.Join(projects, "-linked")))
+	hard := filepath.Join(projects, "-hard", idA+".jsonl")
+	put(hard)
+	must(os.Remove(hard))
+	must(os.Link(put(filepath.Join(dir, "other")), hard))
+	pipe := filepath.Join(projects, "-pipe", idA+".jsonl")
+	must(os.MkdirAll(filepath.Dir(pipe), 0o700))
+	must(syscall.Mkfifo(pipe, 0o600))
+	for _, tt := range []struct {
+		name, path, session, want string
+	}{
+		{"as clients do it", good, idA, projects},
+		{"by a link to the whole configuration", filepath.Join(dir, "link", "projects", "-home-dev-web", idA+".jsonl"), idA, projects},
+		{"of another session", good, idB, ""},
+		{"of no session", good, "", ""},
+		{"not there", filepath.Join(project, "33333333-3333-4333-8333-333333333333.jsonl"), "33333333-3333-4333-8333-333333333333", ""},
+		{"a link", filepath.Join(project, idB+".jsonl"), idB, ""},
+		{"a hard link", hard, idA, ""},
+		{"a pipe", pipe, idA, ""},
+		{"a project that is a link", filepath.Join(projects, "-linked", idA+".jsonl"), idA, ""},
+		{"a project called otherwise", put(filepath.Join(projects, "web", idA+".jsonl")), idA, ""},
+		{"not among projects", foreign, idA, ""},
+		{"too deep", put(filepath.Join(project, "sub", idA+".jsonl")), idA, ""},
+		{"relative", "projects/-home-dev-web/" + idA + ".jsonl", idA, ""},
+		{"with dots", dir + "/config/x/../projects/-home-dev-web/" + idA + ".jsonl", idA, ""},
+		{"by a link of the kernel", "/proc/self/root" + good, idA, projects},
+		{"nothing", "", idA, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			root, ok := Elsewhere(tt.path, tt.session)
+			if root != tt.want || ok != (tt.want != "") {
+				t.Errorf("got %q, %t; want %q", root, ok, tt.want)
+			}
+		})
+	}
+	if _, ok := IsRoot(filepath.Join(dir, "link", "projects")); ok {
+		t.Error("a folder behind a link may be followed")
+	}
+	for _, dir := range []string{"/proc/projects", "/", "", dir} {
+		if _, ok := IsRoot(dir); ok {
+			t.Errorf("%s may be followed", dir)
+		}
+	}
+}
+
+// TestLearn: a folder that is learnt is followed like those configured, from then on and
+// after a restart, but for links and for what is called as no project is.
+func TestLearn(t *testing.T) {
+	modes(t, func(t *testing.T, r *rig) {
+		other := filepath.Join(filepath.Dir(r.root), "elsewhere", "projects")
+		at := func(project, id string) string { return filepath.Join(other, project, id+".jsonl") }
+		learn := make(chan string, 1)
+		r.o.Learn = learn
+		r.append(r.path("-p", idA+".jsonl"), reply(1, 100))
+		outside := filepath.Join(filepath.Dir(r.root), "outside")
+		r.must(os.MkdirAll(outside, 0o700))
+		r.must(os.WriteFile(filepath.Join(outside, idA+".jsonl"), []byte(reply(1, 100)), 0o600))
+		r.append(at("-q", idB), reply(1, 100))
+		r.must(os.Symlink(outside, filepath.Join(other, "-link")))
+		r.must(os.MkdirAll(filepath.Join(other, "code"), 0o700))
+		r.must(os.WriteFile(at("code", idB), []byte(reply(1, 100)), 0o600))
+		r.start()
+		hold := func(what string, want map[string]int64) {
+			t.Helper()
+			r.until(what, func() bool {
+				for path, lines := range want {
+					if r.files[path].Session.Lines != lines {
+						return false
+					}
+				}
+				return true
+			})
+		}
+		const idC = "33333333-3333-4333-8333-333333333333"
+		learn <- other
+		hold("learnt", map[string]int64{at("-q", idB): 1})
+		r.append(at("-q", idB), reply(2, 200))
+		r.append(at("-later", idC), reply(1, 100))
+		agent := filepath.Join(other, "-q", idB, "subagents", "agent-1.jsonl")
+		r.append(agent, reply(1, 100))
+		hold("a later session and a subagent", map[string]int64{at("-q", idB): 2, at("-later", idC): 1, agent: 1})
+		r.stop()
+		r.append(at("-q", idB), reply(3, 300))
+		r.o.Learnt = []string{other}
+		r.start()
+		hold("after a restart", map[string]int64{at("-q", idB): 3})
+		r.append(at("-q", idB), reply(4, 400))
+		hold("and on", map[string]int64{at("-q", idB): 4})
+		for path := range r.files {
+			if filepath.Base(filepath.Dir(path)) == "code" || within(outside, path) || filepath.Base(filepath.Dir(path)) == "-link" {
+				t.Errorf("%s is followed", path)
+			}
+		}
+	})
+}

@@ -1,0 +1,89 @@
+package follow
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPressure: of many files that were written lately no more than Live are live, those
+// written last, and no more than Tails of them hold a descriptor. All of them are read to
+// their end, at once or parked, and soon again when they grow.
+func TestPressure(t *testing.T) {
+	t.Parallel()
+	for _, noInotify := range []bool{false, true} {
+		t.Run(fmt.Sprintf("NoInotify %t", noInotify), func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.o.Live, r.o.Tails, r.o.NoInotify, r.o.Stats = 8, 3, noInotify, &Stats{}
+			const files = 60
+			path := func(n int) string { return r.path("-p", fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n)) }
+			for n := range files {
+				r.append(path(n), reply(1, 100))
+				at := time.Now().Add(-time.Duration(files-n) * time.Second) // the later, the younger
+				r.must(os.Chtimes(path(n), at, at))
+			}
+			most := int64(0)
+			r.start()
+			r.settle("at the start")
+			for round := range 4 {
+				for n := range files {
+					r.append(path(n), reply(2+round, 100*round))
+				}
+				r.settle(fmt.Sprintf("round %d: all have grown", round))
+				most = max(most, r.o.Stats.Live.Load())
+				r.append(path(round), reply(20+round, 100))
+				r.settle(fmt.Sprintf("round %d: one that was parked has grown", round))
+			}
+			r.stop()
+			if most == 0 || most > 10 {
+				t.Errorf("%d live files", most)
+			}
+		})
+	}
+}
+
+// TestPressureDescriptors: the descriptors of transcripts that a follower holds are those
+// of its tails, and that of no more than one look for each.
+func TestPressureDescriptors(t *testing.T) {
+	if !alone(t, 1) {
+		return
+	}
+	r := newRig(t)
+	r.o.Live, r.o.Tails = 40, 5
+	for n := range 100 {
+		r.append(r.path("-p", fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n)), reply(1, 100))
+	}
+	r.start()
+	r.settle("at the start")
+	for n := range 100 { // whoever has a tail has opened it when it has read this
+		r.append(r.path("-p", fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n)), reply(2, 200))
+	}
+	r.settle("all have grown")
+	held := func() (n int) {
+		open, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip(err)
+		}
+		for _, fd := range open {
+			if name, _ := os.Readlink("/proc/self/fd/" + fd.Name()); strings.HasSuffix(name, ".jsonl") {
+				n++
+			}
+		}
+		return n
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(10 * time.Second); held() != 5; { // a look may hold one for a moment
+		select {
+		case <-tick.C:
+		case c := <-r.out:
+			r.take(c)
+		case <-end:
+			t.Fatalf("%d descriptors of transcripts, want 5", held())
+		}
+	}
+	r.stop()
+}

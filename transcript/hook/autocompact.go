@@ -1,0 +1,127 @@
+package hook
+
+import (
+	"maps"
+	"slices"
+)
+
+// The bounds of AutoCompact.
+const (
+	maxSetting = 32 // bytes of a variable: it holds a number
+	maxModels  = 16
+)
+
+// AutoCompact is what a client was told about compacting by itself, by its environment
+// and its settings.
+type AutoCompact struct {
+	// Off says that it compacts only when it is asked to.
+	Off bool `json:"off,omitempty"`
+	// Window, Percent and Output are CLAUDE_CODE_AUTO_COMPACT_WINDOW,
+	// CLAUDE_AUTOCOMPACT_PCT_OVERRIDE and CLAUDE_CODE_MAX_OUTPUT_TOKENS as they stand
+	// there: what they mean depends on the client's version.
+	Window  string `json:"window,omitempty"`
+	Percent string `json:"percent,omitempty"`
+	Output  string `json:"output,omitempty"`
+	// Setting is autoCompactWindow of the settings in tokens, Models those of single
+	// models by name; 0 stands for a model's own window.
+	Setting int64            `json:"setting,omitempty"`
+	Models  map[string]int64 `json:"models,omitempty"`
+}
+
+// IsZero says that the client was told nothing.
+func (a AutoCompact) IsZero() bool {
+	return !a.Off && a.Window == "" && a.Percent == "" && a.Output == "" && a.Setting == 0 && len(a.Models) == 0
+}
+
+// SetVariable sets one of the variables, unless it cannot be a number.
+func SetVariable(to *string, value string) {
+	if len(value) <= maxSetting {
+		*to = value
+	}
+}
+
+// SetModel adds a model's window, as long as there are not too many.
+func (a *AutoCompact) SetModel(model string, tokens int64) {
+	if _, known := a.Models[model]; model == "" || len(model) > maxWord || len(a.Models) >= maxModels && !known {
+		return
+	}
+	if a.Models == nil {
+		a.Models = map[string]int64{}
+	}
+	a.Models[model] = tokens
+}
+
+// AddSettings takes in a file of the client's settings, which goes before those that were
+// taken in earlier. A file that is broken says nothing.
+func (a *AutoCompact) AddSettings(data []byte) {
+	var enabled *bool
+	var window *int64
+	models := map[string]int64{}
+	err := members(data, func(key string, raw []byte) {
+		switch key {
+		case "autoCompactEnabled":
+			if on := boolean(raw); on || string(raw) == "false" {
+				enabled = &on
+			}
+		case "autoCompactWindow":
+			window = whole(raw)
+		case "modelSettings":
+			_ = members(raw, func(model string, raw []byte) { // what is no object has none
+				if n, ok := modelWindow(raw); ok {
+					models[model] = n
+				}
+			})
+		}
+	})
+	if err != nil {
+		return
+	}
+	if enabled != nil {
+		a.Off = !*enabled
+	}
+	if window != nil { // for all models, whatever files before this one say
+		a.Setting, a.Models = *window, nil
+	}
+	for _, model := range slices.Sorted(maps.Keys(models)) {
+		a.SetModel(model, models[model])
+	}
+}
+
+// modelWindow reads what the settings say of one model: "auto" is its own window.
+func modelWindow(raw []byte) (tokens int64, ok bool) {
+	_ = members(raw, func(key string, raw []byte) { // what is no object has none
+		if key == "autoCompactWindow" {
+			if tokens, ok = wholeOf(raw); !ok {
+				ok = string(raw) == `"auto"`
+			}
+		}
+	})
+	return tokens, ok
+}
+
+func autoCompact(raw []byte) (a AutoCompact) {
+	err := members(raw, func(key string, raw []byte) {
+		switch key {
+		case "off":
+			a.Off = boolean(raw)
+		case "window":
+			a.Window = word(raw, maxSetting)
+		case "percent":
+			a.Percent = word(raw, maxSetting)
+		case "output":
+			a.Output = word(raw, maxSetting)
+		case "setting":
+			a.Setting, _ = wholeOf(raw)
+		case "models":
+			_ = members(raw, func(model string, raw []byte) { // what is no object has none
+				if n, ok := wholeOf(raw); ok {
+					a.SetModel(model, n)
+				}
+			})
+		}
+	})
+	if err != nil {
+		return AutoCompact{}
+	}
+	return a
+}

@@ -1,0 +1,116 @@
+package transcripttest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// HandWritten writes transcripts by hand, record for record.
+type HandWritten struct {
+	ID, Folder, Version string
+	Now                 time.Time
+	Records             []map[string]any
+	count               int
+}
+
+// NewHandWritten begins a session; n tells it from others and says how many days after 2026 began.
+func NewHandWritten(n int) *HandWritten {
+	return &HandWritten{ID: fmt.Sprintf("%08x-1111-4111-8111-111111111111", n), Folder: "-home-dev-web", Version: "2.1.197",
+		Now: time.Date(2026, 1, 1+n, 8, 0, 0, 0, time.UTC)}
+}
+
+func (s *HandWritten) put(kind string, after time.Duration, members map[string]any) map[string]any {
+	s.Now = s.Now.Add(after)
+	s.count++
+	r := map[string]any{"type": kind, "uuid": fmt.Sprintf("%s-%d", s.ID, s.count), "timestamp": s.Now.Format(time.RFC3339Nano),
+		"sessionId": s.ID, "cwd": "/home/dev/web", "version": s.Version}
+	maps.Copy(r, members)
+	s.Records = append(s.Records, r)
+	return r
+}
+
+// Turn is a prompt, half a minute later.
+func (s *HandWritten) Turn() { s.Say("go on") }
+
+// Say is a prompt with this text. The record may be changed until it is written.
+func (s *HandWritten) Say(text string) map[string]any {
+	return s.put("user", 30*time.Second, map[string]any{"message": map[string]any{"role": "user", "content": text}})
+}
+
+// Read is a reply of so many thousand tokens.
+func (s *HandWritten) Read(thousands ...int) {
+	for _, n := range thousands {
+		s.put("assistant", 10*time.Second, map[string]any{"message": map[string]any{"id": fmt.Sprintf("msg-%s-%d", s.ID, s.count), "model": "claude-opus-4-6",
+			"usage": map[string]any{"input_tokens": n * 1000}}})
+	}
+}
+
+// Compact is a compaction; a size of 0 is not told.
+func (s *HandWritten) Compact(trigger string, thousands int) map[string]any {
+	m := map[string]any{"trigger": trigger}
+	if thousands > 0 {
+		m["preTokens"] = thousands * 1000
+	}
+	return s.put("system", 20*time.Second, map[string]any{"subtype": "compact_boundary", "compactMetadata": m})
+}
+
+// Summary is what a new file begins with after a compaction in early clients.
+func (s *HandWritten) Summary() {
+	s.put("user", 10*time.Second, map[string]any{"isCompactSummary": true, "message": map[string]any{"role": "user", "content": "What was done: " + s.ID}})
+}
+
+// Filled are turns of readings up to a size, the compaction, and the first reading after it.
+func (s *HandWritten) Filled(from, to, step, turns int) {
+	for n := from; n < to; n += step {
+		if turns > 0 && (n-from)/step%turns == 0 {
+			s.Turn()
+		}
+		s.Read(n)
+	}
+	s.Compact("auto", to)
+}
+
+// Copied begins a session that has all records of this one under their own uuids, as a resume writes them, or with new
+// ones and where they are from, as a fork does.
+func (s *HandWritten) Copied(n int, named bool) *HandWritten {
+	c := NewHandWritten(n)
+	c.Now = s.Now.Add(time.Minute)
+	for _, r := range s.Records {
+		r = maps.Clone(r)
+		r["sessionId"] = c.ID
+		if named {
+			c.count++
+			r["forkedFrom"] = map[string]any{"sessionId": s.ID, "messageUuid": r["uuid"]}
+			r["uuid"] = fmt.Sprintf("%s-%d", c.ID, c.count)
+		}
+		c.Records = append(c.Records, r)
+	}
+	return c
+}
+
+// Write puts the transcript into its folder below dir.
+func (s *HandWritten) Write(dir string) error {
+	dir = filepath.Join(dir, s.Folder)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, s.ID+".jsonl"), s.Bytes(), 0o600)
+}
+
+// Bytes is the transcript.
+func (s *HandWritten) Bytes() []byte {
+	var b bytes.Buffer
+	for _, r := range s.Records {
+		line, err := json.Marshal(r)
+		if err != nil {
+			panic(err)
+		}
+		b.Write(append(line, '\n'))
+	}
+	return b.Bytes()
+}
