@@ -19,7 +19,7 @@ TOOLS := tmux:tmux prometheus:prometheus promtool:prometheus amtool:prometheus-a
 # The race detector needs a C compiler together with the headers of libc: Debian can have the one without the other.
 CAN_RACE = $$($(GO) env CC) -include stdlib.h -E -x c /dev/null >/dev/null 2>&1
 
-.PHONY: help build run test deps check e2e bench fuzz soak many realclient screenshots clean
+.PHONY: help build run test deps check e2e bench fuzz soak many realclient versions screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,13 +30,24 @@ build: ## compile bin/sm
 run: build ## build, then watch this machine: bin/sm observe $(ARGS)
 	bin/sm observe $(ARGS)
 
+# Each test runs once: under the race detector, but for what is too slow there. That skips itself, or does less, when
+# testing.Short says so, by itself or through one of the functions named here; it runs afterwards without the detector.
+LONG = awk '/^func / {name = ""} /^func Test/ {name = $$2; sub(/\(.*/, "", name)} \
+	/testing\.Short\(\)|killsOf\(t|shortcut\(|steps\(t|races\(\)/ && name != "" {print FILENAME, name}' \
+	$$(grep -rlE 'testing\.Short\(\)|killsOf\(t|shortcut\(|steps\(t|races\(\)' --include='*_test.go' .) | sort -u
+
 # The last line on stdout is go test's own, so the remark about the race detector comes first.
 # Timeouts are for each package: generous, so that they end a hang and not a slow machine.
 test: deps ## everything a change must pass; works on a fresh machine
 	@$(CAN_RACE) || echo "test: no C compiler with libc headers: going without the race detector"
 	$(GO) vet ./...
-	$(GO) test -shuffle=on -timeout 8m ./...
-	@if $(CAN_RACE); then set -x; CGO_ENABLED=1 $(GO) test -race -short -shuffle=on -timeout 8m ./...; fi
+	@if ! $(CAN_RACE); then set -x; exec $(GO) test -shuffle=on -timeout 20m ./...; fi; \
+	long=$$($(LONG)); \
+	names=$$(awk '{print $$2}' <<<"$$long" | sort -u | paste -sd '|'); \
+	folders=$$(awk '{sub(/\/[^\/]*$$/, "", $$1); print $$1}' <<<"$$long" | sort -u | xargs); \
+	set -ex; \
+	CGO_ENABLED=1 $(GO) test -race -short -shuffle=on -timeout 20m ./...; \
+	$(GO) test -shuffle=on -timeout 20m -run "^($$names)\$$" $$folders
 
 # policy-rc.d keeps Debian's prometheus, alertmanager and victoria-metrics from starting as services where there is
 # systemd; one that is there already is the owner's own and stays as it is.
@@ -100,11 +111,15 @@ soak: deps ## the tests named Soak, for SOAKTIME (1h) of real time, under the ra
 
 # Each kill is a start of the observer.
 many: deps ## the tests of deliveries with many texts, moves and kills, for hours
-	SM_TEXTS=10000 SM_MOVES=10000 $(GO) test -count=1 -v -timeout 0 ./handoff/tmux
+	SM_TEXTS=10000 SM_MOVES=10000 SM_ENDINGS=1000 $(GO) test -count=1 -v -timeout 0 ./handoff/tmux
 	SM_KILLS_DELIVERY=10000 SM_KILLS_TYPING=1000 $(GO) test -count=1 -v -timeout 0 -run Delivery ./cmd/sm
 
 realclient: deps ## against the real client, offline, in tmux
-	$(GO) test -count=1 -v -tags realclient ./cmd/sm -run RealClient
+	$(GO) test -count=1 -v -tags realclient ./cmd/sm -run RealClient -skip RealClientVersions
+
+# Each version is installed once into the user's cache directory; the tests of `realclient` take one version.
+versions: deps ## what sm install writes, against ten versions of the real client
+	$(GO) test -count=1 -v -timeout 30m -tags realclient ./cmd/sm -run RealClientVersions
 
 screenshots: deps ## write the README's pictures anew, of a fleet that is made up
 	SM_SCREENSHOTS=$(CURDIR)/dashboards/page/screenshots $(GO) test -count=1 -v ./observer -run Screenshots
