@@ -101,20 +101,43 @@ func eval[T any](b *browser, expression string) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
-	if err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
+	for {
+		v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+		if err == nil {
+			return v
+		}
+		if !pageReplaced(err) || ctx.Err() != nil {
+			b.t.Fatalf("%s: %v", expression, err)
+		}
 	}
-	return v
 }
 
-// until waits until an expression holds; it is looked at in each frame.
+// until waits until an expression holds; it is looked at in each frame. A page that is being loaded may take the place
+// of the one that was asked: then the new one is asked.
 func (b *browser) until(what, expression string) {
 	b.t.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingTimeout(patience))); err != nil {
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	for {
+		_, err := chromedp.Run(ctx, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingTimeout(patience)))
+		if err == nil {
+			return
+		}
+		if pageReplaced(err) && ctx.Err() == nil {
+			continue
+		}
 		text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.body.innerText.slice(0, 2000)`))
 		b.t.Fatalf("waited in vain: %s: %v\n%s\n%s", what, err, strings.Join(b.complaints, "\n"), text)
 	}
+}
+
+// pageReplaced says whether an evaluation failed because its page was left meanwhile. The words are Chromium's
+// (V8's inspector, error -32000); its protocol has no code of its own for it.
+func pageReplaced(err error) bool {
+	text := err.Error()
+	return strings.Contains(text, "Cannot find context with specified id") ||
+		strings.Contains(text, "Execution context was destroyed") ||
+		strings.Contains(text, "Inspected target navigated or closed")
 }
 
 // press presses keys, one after the other. A letter that the page takes for itself is not
