@@ -85,7 +85,7 @@ func recorded(t *testing.T) map[string]family {
 // TestRules: every expression asks for what there is; every alert has a name of its own, and every runbook its alert.
 func TestRules(t *testing.T) {
 	known := recorded(t)
-	runbooks := anchors(t, "../README.md")
+	runbooks := anchors(t, "README.md")
 	names := map[string]bool{}
 	for path, rules := range ruleFiles(t) {
 		for _, r := range rules {
