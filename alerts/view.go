@@ -42,6 +42,10 @@ type View struct {
 	ThresholdSource ThresholdSource
 	Forecast        Forecast
 
+	// Ratio is the share of Threshold that the context has reached, 0 or more, and Pressure what that is called.
+	Ratio    float64
+	Pressure Pressure
+
 	Turns    int
 	InTurn   bool
 	Active   bool
@@ -75,6 +79,9 @@ func (e *Engine) Agent(id AgentID) (v View, ok bool) {
 		r = a.Before // the client is still the same
 	}
 	v.Threshold, v.ThresholdSource = e.threshold(id, r)
+	if known {
+		v.Ratio, v.Pressure = PressureOf(r.Tokens, r.Cleared, v.Threshold)
+	}
 	v.Forecast = e.forecast(a)
 	return v, true
 }

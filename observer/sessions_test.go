@@ -124,6 +124,29 @@ func TestRecentSessions(t *testing.T) {
 	r.stop()
 }
 
+// TestSessionPressure: the pressure goes by the compaction threshold, and is unknown with the context.
+func TestSessionPressure(t *testing.T) {
+	r := newRig(t)
+	r.o.Alerts.CompactionThreshold = 160_000
+	r.write(uuid(1), reply(ago(time.Minute), "m1", 40_000, 1))
+	r.write(uuid(2), reply(ago(time.Minute), "m2", 124_800, 1))
+	r.write(uuid(3), reply(ago(time.Minute), "m3", 150_000, 1), boundary(ago(0), "b3", "auto", 150_000))
+	r.start()
+	got := map[string]string{}
+	for i := range 3 {
+		s := r.session(uuid(i + 1))
+		got[s.SessionID] = s.PressureLevel
+		if s.Pressure != nil {
+			got[s.SessionID] += fmt.Sprintf(" %.2f", *s.Pressure)
+		}
+	}
+	want := map[string]string{uuid(1): "calm 0.25", uuid(2): "high 0.78", uuid(3): ""}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r.stop()
+}
+
 // TestSessionsEmpty: no sessions are an empty list, never null.
 func TestSessionsEmpty(t *testing.T) {
 	r := newRig(t).start()

@@ -116,6 +116,9 @@ func (p *policy) session(v fleet.View) api.Session {
 	if p.Threshold > 0 {
 		s.ThresholdTokens, s.ThresholdSource = &p.Threshold, p.ThresholdSource.String()
 	}
+	if p.Pressure != alerts.PressureUnknown {
+		s.Pressure, s.PressureLevel = &p.Ratio, p.Pressure.String()
+	}
 	if f := p.Forecast; f.Turns.Known || f.Active.Known {
 		s.Forecast = &api.Forecast{Turns: rangeOf(f.Turns), Seconds: rangeOf(f.Active)}
 	}

@@ -55,11 +55,15 @@ type Session struct {
 	// ThresholdTokens is the size at which the client compacts, null while unknown;
 	// ThresholdSource is configured, seen, assumed, or "" while unknown; ForecastTurns and ForecastSeconds say how far that is, with the range in which it
 	// lies four times out of five.
-	ThresholdTokens *int64    `json:"compaction_threshold_tokens"`
-	ThresholdSource string    `json:"compaction_threshold_source"`
-	Forecast        *Forecast `json:"forecast"`
-	Enabled         bool      `json:"enabled"` // notices are said
-	Queued          int       `json:"queued_messages"`
+	ThresholdTokens *int64 `json:"compaction_threshold_tokens"`
+	ThresholdSource string `json:"compaction_threshold_source"`
+	// Pressure is the share of compaction_threshold_tokens that context and cleared_tokens have reached, 0 or more, null
+	// while unknown; PressureLevel is calm, rising, high, imminent, or "" while unknown.
+	Pressure      *float64  `json:"pressure"`
+	PressureLevel string    `json:"pressure_level"`
+	Forecast      *Forecast `json:"forecast"`
+	Enabled       bool      `json:"enabled"` // notices are said
+	Queued        int       `json:"queued_messages"`
 	// HooksSeen says that a hook of the present session has come; WaitForHooks counts those
 	// of the queued messages that wait until one does.
 	HooksSeen    bool `json:"hooks_seen"`
