@@ -3,6 +3,7 @@ package observer
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -281,7 +282,7 @@ func TestBrowserForeign(t *testing.T) {
 	r.write(uuid(1), reply(ago(time.Minute), "m1", 50_123, 1))
 	r.start()
 	page := "http://" + r.tcp().String()
-	other := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	other := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, `<title>waiting</title><script>
 			const told = [];
@@ -290,13 +291,12 @@ func TestBrowserForeign(t *testing.T) {
 			es.onerror = () => fetch(%q).then((r) => r.text()).then((x) => told.push(x), () => {})
 				.finally(() => { document.title = 'told: ' + told.join(); });
 		</script><iframe src=%q></iframe>`, page+"/events", page+"/", page+"/")
-	})}
-	l, err := listenTCP(t.Context(), []string{"127.0.0.1:0"}, newShares([]uint32{ownUID()}), r.o.Logger)
-	noErrors(t, err)
-	serveUntilEnd(t, other, l[0])
+	})
+	server := httptest.NewServer(other)
+	t.Cleanup(server.Close)
 	b := browse(t, r, "/", 800, 600)
 	b.quiet()
-	b.do(chromedp.Navigate("http://" + l[0].Addr().String()))
+	b.do(chromedp.Navigate(server.URL))
 	b.until("it has tried", `document.title.startsWith('told')`)
 	if title := eval[string](b, `document.title`); title != "told:" {
 		t.Errorf("another site learns %q", title)

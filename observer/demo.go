@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"sm/observer/access"
 	"sm/observer/api"
 	"sm/transcript/hook"
 )
@@ -28,21 +29,21 @@ func (a *App) Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error) {
 // ones: what is left can be read, and texts can be sent to the agents that there are.
 // Hooks are answered with nothing, as by an observer that is not there: the client must
 // not notice. Everybody else is told.
-func closeToAgents(routes []route) {
+func closeToAgents(routes []access.Route) {
 	for i, r := range routes {
-		reads := !slices.ContainsFunc(r.methods, func(m string) bool { return m != http.MethodGet })
+		reads := !slices.ContainsFunc(r.Methods, func(m string) bool { return m != http.MethodGet })
 		switch {
-		case r.pattern == "/hooks/claude":
-			routes[i].handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answerRaw(w, nil) })
-		case r.pattern == "/hooks/context-usage":
-			routes[i].handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		case r.Pattern == "/hooks/claude":
+			routes[i].Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answerRaw(w, nil) })
+		case r.Pattern == "/hooks/context-usage":
+			routes[i].Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				answerJSON(w, http.StatusOK, api.Usage{Status: "unknown_session"})
 			})
-		case reads && !strings.HasPrefix(r.pattern, "/runs/"):
-		case strings.HasPrefix(r.pattern, "/sessions/{id}/messages"), strings.HasPrefix(r.pattern, "/sessions/{id}/reminders"):
+		case reads && !strings.HasPrefix(r.Pattern, "/runs/"):
+		case strings.HasPrefix(r.Pattern, "/sessions/{id}/messages"), strings.HasPrefix(r.Pattern, "/sessions/{id}/reminders"):
 		default:
-			routes[i].handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				answerError(w, http.StatusForbidden, "this observer shows made-up agents and takes no real ones; stop it and start 'sm observe'")
+			routes[i].Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				access.WriteError(w, http.StatusForbidden, "this observer shows made-up agents and takes no real ones; stop it and start 'sm observe'")
 			})
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sm/handoff"
+	"sm/observer/access"
 )
 
 // documentsAnswer is the answer of GET /documents. Problem is of what could not be read.
@@ -39,9 +40,9 @@ func (a *App) getDocument(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case err != nil:
-		answerError(w, http.StatusInternalServerError, err.Error())
+		access.WriteError(w, http.StatusInternalServerError, err.Error())
 	case !ok:
-		answerError(w, http.StatusNotFound, fmt.Sprintf("channel %q has no handoff document; 'sm documents' lists them", channel))
+		access.WriteError(w, http.StatusNotFound, fmt.Sprintf("channel %q has no handoff document; 'sm documents' lists them", channel))
 	default:
 		answerJSON(w, http.StatusOK, struct {
 			handoff.Document
@@ -58,9 +59,9 @@ func (a *App) deleteDocuments(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case errors.Is(err, handoff.ErrNoDocument):
-		answerError(w, http.StatusNotFound, err.Error())
+		access.WriteError(w, http.StatusNotFound, err.Error())
 	case err != nil:
-		answerError(w, http.StatusInternalServerError, err.Error())
+		access.WriteError(w, http.StatusInternalServerError, err.Error())
 	default:
 		answerJSON(w, http.StatusOK, map[string]int{"cleared": n})
 	}

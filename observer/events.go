@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sm/observer/access"
 	"time"
 )
 
@@ -49,13 +50,13 @@ func (a *App) getEvents(w http.ResponseWriter, r *http.Request) {
 	sign, err := a.hub.join(r.URL.Query().Get("session") != "")
 	if err != nil {
 		h.Set("Retry-After", "5")
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	defer a.hub.leave(sign)
 	now, err := a.hub.look(r.Context())
 	if err != nil {
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")

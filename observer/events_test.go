@@ -21,8 +21,8 @@ import (
 	webpage "sm/dashboards/page"
 )
 
-// listener is a page that is open, without a browser.
-type listener struct {
+// eventStream is a page that is open, without a browser.
+type eventStream struct {
 	r      *rig
 	body   io.ReadCloser
 	events chan event
@@ -32,7 +32,7 @@ type listener struct {
 type event struct{ name, data string }
 
 // listen opens /events and reads what comes.
-func (r *rig) listen(query string) *listener {
+func (r *rig) listen(query string) *eventStream {
 	r.t.Helper()
 	ctx, end := context.WithCancel(context.Background())
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+r.tcp().String()+"/events"+query, nil)
@@ -42,7 +42,7 @@ func (r *rig) listen(query string) *listener {
 	if kind := resp.Header.Get("Content-Type"); resp.StatusCode != 200 || kind != "text/event-stream; charset=utf-8" {
 		r.t.Fatalf("%d %s", resp.StatusCode, kind)
 	}
-	l := &listener{r: r, body: resp.Body, events: make(chan event, 1000), end: end}
+	l := &eventStream{r: r, body: resp.Body, events: make(chan event, 1000), end: end}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -57,7 +57,7 @@ func (r *rig) listen(query string) *listener {
 	return l
 }
 
-func (l *listener) read() {
+func (l *eventStream) read() {
 	lines := bufio.NewReader(l.body)
 	var e event
 	for {
@@ -77,7 +77,7 @@ func (l *listener) read() {
 }
 
 // next waits for an event of that name; others before it are dropped.
-func (l *listener) next(name string) string {
+func (l *eventStream) next(name string) string {
 	l.r.t.Helper()
 	end := time.After(patience)
 	for {
@@ -95,14 +95,14 @@ func (l *listener) next(name string) string {
 	}
 }
 
-func (l *listener) state() (s stateNews) {
+func (l *eventStream) state() (s stateNews) {
 	l.r.t.Helper()
 	noErrors(l.r.t, json.Unmarshal([]byte(l.next("state")), &s))
 	return s
 }
 
 // until waits until the row of an agent says so.
-func (l *listener) until(agent, text string) stateNews {
+func (l *eventStream) until(agent, text string) stateNews {
 	l.r.t.Helper()
 	for {
 		s := l.state()
@@ -231,7 +231,7 @@ func TestEventsBeat(t *testing.T) {
 func TestEventsCrowd(t *testing.T) {
 	checkAppLeaks(t)
 	r := newRig(t).start()
-	var open []*listener
+	var open []*eventStream
 	for range pagesMost {
 		open = append(open, r.listen(""))
 	}

@@ -9,6 +9,7 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/handoff"
+	"sm/observer/access"
 	"sm/observer/fleet"
 	"sm/transcript"
 	"sm/transcript/hook"
@@ -259,7 +260,7 @@ func (m *metrics) itself(p *page) {
 	p.family("sm_read_lag_bytes", "gauge", "Bytes of live transcripts not read yet, as of the last check.")
 	p.series(float64(stats.Lag.Load()))
 	p.family("sm_http_refused_total", "counter", "Requests that the guard turned away, by reason.")
-	for _, reason := range slices.Sorted(slices.Values(rejectReasons())) {
+	for _, reason := range slices.Sorted(slices.Values(access.Reasons())) {
 		p.series(float64(m.refusals[reason].Load()), "reason", reason)
 	}
 	p.family("sm_build_info", "gauge", "What this observer was built from; always 1.")

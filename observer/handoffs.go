@@ -10,6 +10,7 @@ import (
 
 	"sm/alerts"
 	"sm/handoff"
+	"sm/observer/access"
 	"sm/observer/api"
 	"sm/observer/fleet"
 )
@@ -27,7 +28,7 @@ func (a *App) postHandoff(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	var in api.NewHandoff
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Path == "" || in.Requester == "" {
-		answerError(w, http.StatusBadRequest, `not a handoff; send JSON such as {"requester_session_id":"em","file_path":"/home/dev/handoff.md"}`)
+		access.WriteError(w, http.StatusBadRequest, `not a handoff; send JSON such as {"requester_session_id":"em","file_path":"/home/dev/handoff.md"}`)
 		return
 	}
 	line := a.line(r)
@@ -54,15 +55,15 @@ func (a *App) postHandoff(w http.ResponseWriter, r *http.Request) {
 func (a *App) answerHandoff(w http.ResponseWriter, x handoff.Rotation, err, odd, refused error) {
 	switch {
 	case err != nil:
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 	case !named(w, odd):
 	case errors.Is(refused, errNotSelf):
-		answerError(w, http.StatusForbidden, refused.Error())
+		access.WriteError(w, http.StatusForbidden, refused.Error())
 	case errors.Is(refused, errCodexApp), errors.Is(refused, errNoWay), errors.Is(refused, errDryRun), errors.Is(refused, handoff.ErrBusy),
 		errors.Is(refused, handoff.ErrBreaker), errors.Is(refused, handoff.ErrFutile):
-		answerError(w, http.StatusConflict, refused.Error())
+		access.WriteError(w, http.StatusConflict, refused.Error())
 	case refused != nil:
-		answerError(w, http.StatusUnprocessableEntity, refused.Error())
+		access.WriteError(w, http.StatusUnprocessableEntity, refused.Error())
 	default:
 		a.log.Info("handoff scheduled", "agent", x.Agent, "id", x.ID, "path", x.Path)
 		answerJSON(w, http.StatusOK, api.Scheduled{Status: "scheduled", ID: string(x.ID)})
@@ -79,7 +80,7 @@ func (a *App) line(r *http.Request) (l callers) {
 	if a.o.Ancestry == nil {
 		return l
 	}
-	pid, err := peerOf(r.Context()).pid()
+	pid, err := access.PeerPID(r.Context())
 	if err != nil {
 		return l
 	}
@@ -149,7 +150,7 @@ func (a *App) getHandoffs(w http.ResponseWriter, r *http.Request) {
 		}
 	})
 	if err != nil {
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	answerJSON(w, http.StatusOK, answer)
@@ -167,13 +168,13 @@ func (a *App) deleteHandoff(w http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case err != nil:
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 	case errors.Is(odd, handoff.ErrBusy):
-		answerError(w, http.StatusConflict, "this handoff is under way; it can no longer be taken back")
+		access.WriteError(w, http.StatusConflict, "this handoff is under way; it can no longer be taken back")
 	case errors.Is(odd, handoff.ErrEnded):
-		answerError(w, http.StatusConflict, odd.Error())
+		access.WriteError(w, http.StatusConflict, odd.Error())
 	case odd != nil:
-		answerError(w, http.StatusNotFound, odd.Error())
+		access.WriteError(w, http.StatusNotFound, odd.Error())
 	default:
 		answerJSON(w, http.StatusOK, handoffOf(x))
 	}

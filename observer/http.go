@@ -8,41 +8,42 @@ import (
 	"strconv"
 	"time"
 
+	"sm/observer/access"
 	"sm/observer/api"
 	"sm/observer/fleet"
 )
 
 // routes lists what is served, and to whom over TCP.
-func (a *App) routes() []route {
+func (a *App) routes() []access.Route {
 	get, post, del := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodDelete}
-	all := []route{
-		{pattern: "/{$}", methods: get, tier: tierSameUID, handler: http.HandlerFunc(a.getPage)},
-		{pattern: "/events", methods: get, tier: tierSameUID, stream: true, handler: http.HandlerFunc(a.getEvents)},
-		{pattern: "/sessions", methods: get, tier: tierSameUID, handler: http.HandlerFunc(a.getSessions)},
-		{pattern: "/sessions", methods: post, tier: tierSameUID, handler: http.HandlerFunc(a.postSession)},
-		{pattern: "/sessions/{id}", methods: get, tier: tierSameUID, handler: http.HandlerFunc(a.getSession)},
-		{pattern: "/sessions/{id}/messages", methods: get, handler: http.HandlerFunc(a.getMessages)},
-		{pattern: "/sessions/{id}/messages", methods: post, handler: http.HandlerFunc(a.postMessage)},
-		{pattern: "/sessions/{id}/messages/{message}", methods: del, handler: http.HandlerFunc(a.deleteMessage)},
-		{pattern: "/sessions/{id}/reminders", methods: get, handler: http.HandlerFunc(a.getReminders)},
-		{pattern: "/sessions/{id}/reminders", methods: post, handler: http.HandlerFunc(a.postReminder)},
-		{pattern: "/sessions/{id}/reminders/{reminder}", methods: del, handler: http.HandlerFunc(a.deleteReminder)},
-		{pattern: "/sessions/{id}/reminders/reset", methods: post, handler: http.HandlerFunc(a.resetReminders)},
-		{pattern: "/reminders", methods: get, handler: http.HandlerFunc(a.getAllReminders)},
-		{pattern: "/sessions/{id}/handoff", methods: post, handler: http.HandlerFunc(a.postHandoff)},
-		{pattern: "/handoffs", methods: get, handler: http.HandlerFunc(a.getHandoffs)},
-		{pattern: "/handoffs/{handoff}", methods: del, handler: http.HandlerFunc(a.deleteHandoff)},
-		{pattern: "/documents", methods: get, handler: http.HandlerFunc(a.getDocuments)},
-		{pattern: "/documents/{channel}", methods: get, handler: http.HandlerFunc(a.getDocument)},
-		{pattern: "/documents/{channel}", methods: del, handler: http.HandlerFunc(a.deleteDocuments)},
-		{pattern: "/runs/{id}/next", methods: get, stream: true, handler: http.HandlerFunc(a.getRun)},
-		{pattern: "/messages", methods: get, handler: http.HandlerFunc(a.getAllMessages)},
-		{pattern: "/hooks/claude", methods: post, handler: http.HandlerFunc(a.postHook)},
-		{pattern: "/hooks/context-usage", methods: post, tier: tierSameUID, handler: http.HandlerFunc(a.postUsage)},
-		{pattern: "/alerts/webhook", methods: post, tier: tierToken, body: maxNotificationBytes, handler: http.HandlerFunc(a.postAlerts)},
-		{pattern: "/metrics", methods: get, tier: tierAnyLocal, handler: a.metrics},
-		{pattern: "/-/healthy", methods: get, tier: tierAnyLocal, handler: http.HandlerFunc(a.getHealthy)},
-		{pattern: "/-/ready", methods: get, tier: tierAnyLocal, handler: http.HandlerFunc(a.getReady)},
+	all := []access.Route{
+		{Pattern: "/{$}", Methods: get, Tier: access.SameUID, Handler: http.HandlerFunc(a.getPage)},
+		{Pattern: "/events", Methods: get, Tier: access.SameUID, Stream: true, Handler: http.HandlerFunc(a.getEvents)},
+		{Pattern: "/sessions", Methods: get, Tier: access.SameUID, Handler: http.HandlerFunc(a.getSessions)},
+		{Pattern: "/sessions", Methods: post, Tier: access.SameUID, Handler: http.HandlerFunc(a.postSession)},
+		{Pattern: "/sessions/{id}", Methods: get, Tier: access.SameUID, Handler: http.HandlerFunc(a.getSession)},
+		{Pattern: "/sessions/{id}/messages", Methods: get, Handler: http.HandlerFunc(a.getMessages)},
+		{Pattern: "/sessions/{id}/messages", Methods: post, Handler: http.HandlerFunc(a.postMessage)},
+		{Pattern: "/sessions/{id}/messages/{message}", Methods: del, Handler: http.HandlerFunc(a.deleteMessage)},
+		{Pattern: "/sessions/{id}/reminders", Methods: get, Handler: http.HandlerFunc(a.getReminders)},
+		{Pattern: "/sessions/{id}/reminders", Methods: post, Handler: http.HandlerFunc(a.postReminder)},
+		{Pattern: "/sessions/{id}/reminders/{reminder}", Methods: del, Handler: http.HandlerFunc(a.deleteReminder)},
+		{Pattern: "/sessions/{id}/reminders/reset", Methods: post, Handler: http.HandlerFunc(a.resetReminders)},
+		{Pattern: "/reminders", Methods: get, Handler: http.HandlerFunc(a.getAllReminders)},
+		{Pattern: "/sessions/{id}/handoff", Methods: post, Handler: http.HandlerFunc(a.postHandoff)},
+		{Pattern: "/handoffs", Methods: get, Handler: http.HandlerFunc(a.getHandoffs)},
+		{Pattern: "/handoffs/{handoff}", Methods: del, Handler: http.HandlerFunc(a.deleteHandoff)},
+		{Pattern: "/documents", Methods: get, Handler: http.HandlerFunc(a.getDocuments)},
+		{Pattern: "/documents/{channel}", Methods: get, Handler: http.HandlerFunc(a.getDocument)},
+		{Pattern: "/documents/{channel}", Methods: del, Handler: http.HandlerFunc(a.deleteDocuments)},
+		{Pattern: "/runs/{id}/next", Methods: get, Stream: true, Handler: http.HandlerFunc(a.getRun)},
+		{Pattern: "/messages", Methods: get, Handler: http.HandlerFunc(a.getAllMessages)},
+		{Pattern: "/hooks/claude", Methods: post, Handler: http.HandlerFunc(a.postHook)},
+		{Pattern: "/hooks/context-usage", Methods: post, Tier: access.SameUID, Handler: http.HandlerFunc(a.postUsage)},
+		{Pattern: "/alerts/webhook", Methods: post, Tier: access.Token, Body: maxNotificationBytes, Handler: http.HandlerFunc(a.postAlerts)},
+		{Pattern: "/metrics", Methods: get, Tier: access.AnyLocal, Handler: a.metrics},
+		{Pattern: "/-/healthy", Methods: get, Tier: access.AnyLocal, Handler: http.HandlerFunc(a.getHealthy)},
+		{Pattern: "/-/ready", Methods: get, Tier: access.AnyLocal, Handler: http.HandlerFunc(a.getReady)},
 	}
 	if a.o.Demo {
 		closeToAgents(all)
@@ -70,7 +71,7 @@ func (a *App) getReady(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = io.WriteString(w, "ready\n")
 	default:
-		answerError(w, http.StatusServiceUnavailable, "still reading what existed at the start; ask again in a second")
+		access.WriteError(w, http.StatusServiceUnavailable, "still reading what existed at the start; ask again in a second")
 	}
 }
 
@@ -80,7 +81,7 @@ func (a *App) getSessions(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	recent, err := strconv.ParseBool(cmp.Or(r.URL.Query().Get("recent"), "false"))
 	if err != nil {
-		answerError(w, http.StatusBadRequest, "recent is neither 1 nor 0; leave it out for all sessions")
+		access.WriteError(w, http.StatusBadRequest, "recent is neither 1 nor 0; leave it out for all sessions")
 		return
 	}
 	answer := api.Sessions{Sessions: []api.Session{}, Demo: a.o.Demo}
@@ -97,7 +98,7 @@ func (a *App) getSessions(w http.ResponseWriter, r *http.Request) {
 		}
 	})
 	if err != nil {
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	for i, v := range views {
@@ -117,7 +118,7 @@ func (a *App) getSession(w http.ResponseWriter, r *http.Request) {
 		}
 	})
 	if err != nil {
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	if named(w, found) {
@@ -129,7 +130,7 @@ func (a *App) getSession(w http.ResponseWriter, r *http.Request) {
 func answerJSON(w http.ResponseWriter, code int, v any) {
 	body, err := json.Marshal(v)
 	if err != nil {
-		answerError(w, http.StatusInternalServerError, "the answer cannot be written as JSON; report this")
+		access.WriteError(w, http.StatusInternalServerError, "the answer cannot be written as JSON; report this")
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

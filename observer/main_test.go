@@ -3,6 +3,7 @@ package observer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -53,5 +54,12 @@ func golden(t *testing.T, name, got string) {
 	noErrors(t, err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s (-want +got); if that is meant, run go test -update and write a changelog line:\n%s", path, diff)
+	}
+}
+
+func noErrors(t testing.TB, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/observer/access"
 	"sm/observer/api"
 	"sm/observer/fleet"
 )
@@ -20,9 +21,9 @@ import (
 func named(w http.ResponseWriter, err error) (ok bool) {
 	switch {
 	case errors.Is(err, fleet.ErrAmbiguous):
-		answerError(w, http.StatusConflict, "the id fits several sessions; give more of it")
+		access.WriteError(w, http.StatusConflict, "the id fits several sessions; give more of it")
 	case err != nil:
-		answerError(w, http.StatusNotFound, "no such session; GET /sessions lists them")
+		access.WriteError(w, http.StatusNotFound, "no such session; GET /sessions lists them")
 	}
 	return err == nil
 }
@@ -41,7 +42,7 @@ func (a *App) getMessages(w http.ResponseWriter, r *http.Request) {
 		}
 	})
 	if err != nil {
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	if named(w, odd) {
@@ -58,7 +59,7 @@ func (a *App) getAllMessages(w http.ResponseWriter, r *http.Request) {
 		}
 	})
 	if err != nil {
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	answerJSON(w, http.StatusOK, answer)
@@ -69,24 +70,24 @@ func (a *App) postMessage(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	var in api.NewMessage
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		answerError(w, http.StatusBadRequest, "not a message; send JSON such as {\"text\":\"Done.\",\"delivery_mode\":\"sequential\"}")
+		access.WriteError(w, http.StatusBadRequest, "not a message; send JSON such as {\"text\":\"Done.\",\"delivery_mode\":\"sequential\"}")
 		return
 	}
 	mode, ok := modeOf(in.Mode)
 	if !ok {
-		answerError(w, http.StatusUnprocessableEntity, "unknown delivery_mode; use sequential, important or urgent")
+		access.WriteError(w, http.StatusUnprocessableEntity, "unknown delivery_mode; use sequential, important or urgent")
 		return
 	}
 	if len(in.ID) > wordMost || len(in.From) > wordMost || strings.ContainsFunc(in.ID+in.From, unicode.IsControl) {
-		answerError(w, http.StatusUnprocessableEntity, "id or from: not one line of at most 128 bytes; give another")
+		access.WriteError(w, http.StatusUnprocessableEntity, "id or from: not one line of at most 128 bytes; give another")
 		return
 	}
 	if strings.HasPrefix(in.ID, sayings) || strings.HasPrefix(in.ID, handoffs) {
-		answerError(w, http.StatusUnprocessableEntity, "ids that begin with "+sayings+" or "+handoffs+" are sm's own; choose another")
+		access.WriteError(w, http.StatusUnprocessableEntity, "ids that begin with "+sayings+" or "+handoffs+" are sm's own; choose another")
 		return
 	}
 	if strings.HasPrefix(strings.TrimSpace(in.Text), "[sm ") {
-		answerError(w, http.StatusUnprocessableEntity, "the text begins like a notice of sm; begin it with another word")
+		access.WriteError(w, http.StatusUnprocessableEntity, "the text begins like a notice of sm; begin it with another word")
 		return
 	}
 	var m outbox.Message
@@ -110,12 +111,12 @@ func (a *App) postMessage(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case err != nil:
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 	case !named(w, odd):
 	case errors.Is(refused, outbox.ErrFull), errors.Is(refused, outbox.ErrRate):
-		answerError(w, http.StatusTooManyRequests, refused.Error())
+		access.WriteError(w, http.StatusTooManyRequests, refused.Error())
 	case refused != nil:
-		answerError(w, http.StatusUnprocessableEntity, refused.Error())
+		access.WriteError(w, http.StatusUnprocessableEntity, refused.Error())
 	default:
 		answerJSON(w, http.StatusAccepted, answer)
 	}
@@ -165,12 +166,12 @@ func (a *App) deleteMessage(w http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case err != nil:
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 	case !named(w, odd):
 	case errors.Is(refused, outbox.ErrOffered):
-		answerError(w, http.StatusConflict, refused.Error())
+		access.WriteError(w, http.StatusConflict, refused.Error())
 	case refused != nil:
-		answerError(w, http.StatusNotFound, refused.Error())
+		access.WriteError(w, http.StatusNotFound, refused.Error())
 	default:
 		answerJSON(w, http.StatusOK, messageOf(m))
 	}

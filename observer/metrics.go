@@ -24,6 +24,7 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/handoff"
+	"sm/observer/access"
 	"sm/observer/fleet"
 	"sm/transcript/hook"
 )
@@ -40,7 +41,7 @@ type metrics struct {
 func newMetrics(a *App) *metrics {
 	m := &metrics{app: a, process: prometheus.NewRegistry(), refusals: map[string]*atomic.Uint64{}}
 	m.process.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	for _, reason := range rejectReasons() {
+	for _, reason := range access.Reasons() {
 		m.refusals[reason] = new(atomic.Uint64)
 	}
 	m.pages.New = func() any { return new(page) }
@@ -92,7 +93,7 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer m.release(p)
 	format := expfmt.NegotiateAccept(r.Header, openMetrics1, openMetrics0, expfmt.NewFormat(expfmt.TypeTextPlain))
 	if err := m.write(r.Context(), p, format); err != nil {
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	h := w.Header()

@@ -28,9 +28,9 @@ func paths() []string {
 
 // metricsAddr is the address that MetricsListen has become, nil for none.
 func (r *rig) metricsAddr() net.Addr {
-	for _, d := range r.app.doors {
+	for _, d := range r.app.listeners {
 		if d.foreign {
-			return d.listener.Addr()
+			return d.Addr()
 		}
 	}
 	return nil
@@ -47,10 +47,10 @@ func TestMetricsListen(t *testing.T) {
 	if r.metricsAddr() == nil || len(r.app.Addrs()) != 2 {
 		t.Fatalf("listening on %v and for others on %v", r.app.Addrs(), r.metricsAddr())
 	}
-	w := newRawClient(t, r.metricsAddr())
+	send := func(request string) answer { return sendRaw(t, r.metricsAddr(), request) }
 	got := map[string]int{}
 	for _, path := range paths() {
-		got[path] = w.code("GET " + path + " HTTP/1.1\r\nHost: observer.example:9100\r\n\r\n")
+		got[path] = send("GET " + path + " HTTP/1.1\r\nHost: observer.example:9100\r\n\r\n").Code
 		if got[path] == 404 {
 			delete(got, path)
 		}
@@ -59,16 +59,14 @@ func TestMetricsListen(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, method := range []string{"POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "TRACE"} {
-		if code := w.code(method + " /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"); code/100 != 4 {
+		if code := send(method + " /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n").Code; code/100 != 4 {
 			t.Errorf("%s is answered %d", method, code)
 		}
-		w.hangUp()
 	}
-	_, body := w.send("GET", "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+	body := send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").Body
 	if !strings.Contains(body, `claude_session_context_tokens{session="`+uuid(1)[:8]+`"} 50123`) {
 		t.Error("no sessions there")
 	}
-	w.hangUp()
 	r.stop()
 	if _, err := net.Dial("tcp", r.metricsAddr().String()); err == nil {
 		t.Error("still listening after Stop")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -300,10 +301,11 @@ func TestMetricsGzip(t *testing.T) {
 // TestMetricsStopped: who asks too late hears so, compressed or not.
 func TestMetricsStopped(t *testing.T) {
 	r := newRig(t).start()
-	l := serveTCP(t, r.app.metrics, nil)
+	server := httptest.NewServer(r.app.metrics)
+	defer server.Close()
 	r.stop()
 	for _, encoding := range []string{"identity", "gzip"} {
-		a, err := fetch(t.Context(), "http://"+l.String()+"/metrics", "Accept-Encoding", encoding)
+		a, err := fetch(t.Context(), server.URL+"/metrics", "Accept-Encoding", encoding)
 		noErrors(t, err)
 		want := `{"error":"the observer is stopping; try again when it runs"}` + "\n"
 		if a.Code != 503 || a.Body != want || a.Header.Get("Content-Encoding") != "" {

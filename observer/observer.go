@@ -28,6 +28,7 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/handoff"
+	"sm/observer/access"
 	"sm/observer/fleet"
 	"sm/observer/state"
 	"sm/transcript"
@@ -131,7 +132,7 @@ type App struct {
 	edits      atomic.Uint64 // see core
 	hub        *hub
 	lastErr    error // of the loop's last transaction; read once it has ended
-	doors      []door
+	listeners  []listener
 	work       sync.WaitGroup
 	cancel     context.CancelFunc
 	failed     chan error // the first failure of a part that must not fail
@@ -184,25 +185,25 @@ func (a *App) setUp(ctx context.Context) error {
 // counts as active.
 const activeFor = 10 * time.Minute
 
-// A door is a listener and what serves there.
-type door struct {
-	listener net.Listener
-	server   *http.Server
-	serve    func(net.Listener) error
-	foreign  bool // for other machines
+// A listener is an address and its server.
+type listener struct {
+	net.Listener
+	server  *http.Server
+	serve   func(net.Listener) error
+	foreign bool // for other machines
 }
 
 // listen opens the socket and the addresses, and puts the guard in front.
 func (a *App) listen(ctx context.Context) error {
-	onSocket, onTCP := newHandler(a.routes(), gatekeeperOptions{
-		allowedHosts: a.o.AllowedHosts, allowedUIDs: a.o.AllowedUIDs, token: a.o.WebhookToken, log: a.log, rejected: a.metrics.rejected,
+	onSocket, onTCP := access.NewHandlers(a.routes(), access.Options{
+		AllowedHosts: a.o.AllowedHosts, AllowedUIDs: a.o.AllowedUIDs, Token: a.o.WebhookToken, Logger: a.log, Rejected: a.metrics.rejected,
 	})
-	socket, err := listenUnix(ctx, a.o.Socket)
+	socket, err := access.ListenUnix(ctx, a.o.Socket)
 	if err != nil {
 		return err
 	}
 	a.open(socket, onSocket)
-	tcp, err := listenTCP(ctx, a.o.Listen, newShares(a.trusted()), a.log)
+	tcp, err := access.ListenTCP(ctx, a.o.Listen, access.NewShares(a.o.AllowedUIDs), a.log)
 	if err != nil {
 		return err
 	}
@@ -212,12 +213,9 @@ func (a *App) listen(ctx context.Context) error {
 	return a.listenMetrics(ctx)
 }
 
-// trusted are the uids whose connections always find room.
-func (a *App) trusted() []uint32 { return append([]uint32{uint32(os.Geteuid())}, a.o.AllowedUIDs...) }
-
 func (a *App) open(l net.Listener, h http.Handler) {
-	server := newServer(h, defaultServerTimeouts(), a.log)
-	a.doors = append(a.doors, door{listener: l, server: server, serve: server.Serve})
+	server := access.NewServer(h, a.log)
+	a.listeners = append(a.listeners, listener{Listener: l, server: server, serve: server.Serve})
 }
 
 // listenMetrics opens the address for other machines, behind the passwords and TLS
@@ -233,8 +231,8 @@ func (a *App) listenMetrics(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen %s: %w; set metrics.listen", a.o.MetricsListen, err)
 	}
-	server := newServer(a.metricsRoutes(), defaultServerTimeouts(), a.log)
-	a.doors = append(a.doors, door{foreign: true, listener: shareListener(l, newShares(a.trusted())), server: server, serve: func(l net.Listener) error {
+	server := access.NewServer(a.metricsRoutes(), a.log)
+	a.listeners = append(a.listeners, listener{foreign: true, Listener: access.NewShares(a.o.AllowedUIDs).Listener(l), server: server, serve: func(l net.Listener) error {
 		flags := &web.FlagConfig{WebConfigFile: &a.o.WebConfigFile}
 		return web.Serve(l, server, flags, a.log.With("component", "metrics"))
 	}})
@@ -244,9 +242,9 @@ func (a *App) listenMetrics(ctx context.Context) error {
 // Addrs are the addresses listened on: the socket first, then TCP.
 func (a *App) Addrs() []net.Addr {
 	var addrs []net.Addr
-	for _, d := range a.doors {
-		if !d.foreign {
-			addrs = append(addrs, d.listener.Addr())
+	for _, l := range a.listeners {
+		if !l.foreign {
+			addrs = append(addrs, l.Addr())
 		}
 	}
 	return addrs
@@ -277,10 +275,10 @@ func (a *App) Start() {
 		defer close(a.loopEnded)
 		a.loop(ctx)
 	})
-	for _, d := range a.doors {
+	for _, l := range a.listeners {
 		a.work.Go(func() {
-			if err := d.serve(d.listener); !errors.Is(err, http.ErrServerClosed) {
-				a.fail(fmt.Errorf("serve %s: %w", d.listener.Addr(), err))
+			if err := l.serve(l.Listener); !errors.Is(err, http.ErrServerClosed) {
+				a.fail(fmt.Errorf("serve %s: %w", l.Addr(), err))
 			}
 		})
 	}
@@ -351,10 +349,10 @@ func (a *App) hangUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	var all sync.WaitGroup
-	for _, d := range a.doors {
+	for _, l := range a.listeners {
 		all.Go(func() {
-			if err := d.server.Shutdown(ctx); err != nil {
-				a.log.Debug("cut off connections", "address", d.listener.Addr(), "err", errors.Join(err, d.server.Close()))
+			if err := l.server.Shutdown(ctx); err != nil {
+				a.log.Debug("cut off connections", "address", l.Addr(), "err", errors.Join(err, l.server.Close()))
 			}
 		})
 	}
@@ -364,8 +362,8 @@ func (a *App) hangUp(ctx context.Context) {
 // release closes what New opened.
 func (a *App) release() error {
 	var errs []error
-	for _, d := range a.doors {
-		if err := d.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrNotExist) {
+	for _, l := range a.listeners {
+		if err := l.Close(); err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"sm/alerts"
 	webpage "sm/dashboards/page"
+	"sm/observer/access"
 	"sm/observer/fleet"
 )
 
@@ -36,7 +37,7 @@ func (a *App) getPage(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	s, err := a.hub.look(r.Context())
 	if err != nil {
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	v := webpage.View{Build: a.o.Version, Mark: s.mark(), Head: s.head}
@@ -45,14 +46,14 @@ func (a *App) getPage(w http.ResponseWriter, r *http.Request) {
 	}
 	if id := r.URL.Query().Get("session"); id != "" {
 		if v.Detail, err = a.detail(r.Context(), id); err != nil {
-			answerError(w, http.StatusServiceUnavailable, err.Error())
+			access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 			return
 		}
 	}
 	var b bytes.Buffer
 	if err := a.hub.page.Write(&b, &v); err != nil {
 		a.log.Error("cannot draw the page", "err", err)
-		answerError(w, http.StatusInternalServerError, "the page cannot be drawn; see the log")
+		access.WriteError(w, http.StatusInternalServerError, "the page cannot be drawn; see the log")
 		return
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")

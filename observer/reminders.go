@@ -14,6 +14,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/observer/access"
 	"sm/observer/api"
 	"sm/transcript"
 )
@@ -91,7 +92,7 @@ func (a *App) listReminders(w http.ResponseWriter, r *http.Request, of func(*cor
 	})
 	switch {
 	case err != nil:
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 	case named(w, odd):
 		answerJSON(w, http.StatusOK, answer)
 	}
@@ -112,12 +113,12 @@ func (a *App) postReminder(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	var in api.NewReminder
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		answerError(w, http.StatusBadRequest, "not a reminder; send JSON such as {\"text\":\"Look at CI.\",\"in_seconds\":600}")
+		access.WriteError(w, http.StatusBadRequest, "not a reminder; send JSON such as {\"text\":\"Look at CI.\",\"in_seconds\":600}")
 		return
 	}
 	x, text := a.newReminder(&in, now)
 	if text != "" {
-		answerError(w, http.StatusUnprocessableEntity, text)
+		access.WriteError(w, http.StatusUnprocessableEntity, text)
 		return
 	}
 	var odd, refused error
@@ -138,12 +139,12 @@ func (a *App) postReminder(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case err != nil:
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 	case !named(w, odd):
 	case errors.Is(refused, alerts.ErrReminder):
-		answerError(w, http.StatusUnprocessableEntity, refused.Error())
+		access.WriteError(w, http.StatusUnprocessableEntity, refused.Error())
 	case refused != nil:
-		answerError(w, http.StatusTooManyRequests, refused.Error())
+		access.WriteError(w, http.StatusTooManyRequests, refused.Error())
 	default:
 		answerJSON(w, http.StatusCreated, reminderOf(x))
 	}
@@ -212,10 +213,10 @@ func (a *App) deleteReminder(w http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case err != nil:
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 	case !named(w, odd):
 	case len(dropped.Reminders) == 0 && r.PathValue("reminder") != "all":
-		answerError(w, http.StatusNotFound, "the agent has no such reminder; sm reminders lists them")
+		access.WriteError(w, http.StatusNotFound, "the agent has no such reminder; sm reminders lists them")
 	default:
 		answerJSON(w, http.StatusOK, dropped)
 	}
@@ -241,7 +242,7 @@ func (a *App) resetReminders(w http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case err != nil:
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 	case named(w, odd):
 		answerJSON(w, http.StatusOK, api.Reset{Reset: n})
 	}

@@ -11,6 +11,7 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/handoff"
+	"sm/observer/access"
 	"sm/observer/api"
 	"sm/observer/fleet"
 )
@@ -72,11 +73,11 @@ func (e issueEffect) do(p *performer) {
 func (a *App) getRun(w http.ResponseWriter, r *http.Request) {
 	asked, err := api.ParseRun(r.URL.Query())
 	if err != nil {
-		answerError(w, http.StatusUnprocessableEntity, err.Error())
+		access.WriteError(w, http.StatusUnprocessableEntity, err.Error())
 		return
 	}
 	if a.foreignRun(r) {
-		answerError(w, http.StatusConflict, "this agent has a client that another has started; give sm run another --name")
+		access.WriteError(w, http.StatusConflict, "this agent has a client that another has started; give sm run another --name")
 		return
 	}
 	wait, cancel := context.WithTimeout(r.Context(), api.RunWait)
@@ -90,7 +91,7 @@ func (a *App) getRun(w http.ResponseWriter, r *http.Request) {
 		})
 		switch {
 		case err != nil:
-			answerError(w, http.StatusServiceUnavailable, err.Error())
+			access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 			return
 		case !named(w, odd):
 			return
@@ -116,7 +117,7 @@ func (a *App) getRun(w http.ResponseWriter, r *http.Request) {
 // foreignRun says that whoever asks has not started the agent's client, as far as the
 // system tells: two runs may have been given one name.
 func (a *App) foreignRun(r *http.Request) bool {
-	pid, err := peerOf(r.Context()).pid()
+	pid, err := access.PeerPID(r.Context())
 	if a.o.Ancestry == nil || err != nil {
 		return false
 	}

@@ -1,11 +1,14 @@
 package observer
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -197,10 +200,24 @@ func TestSessionFound(t *testing.T) {
 // raw asks for a path as it is written.
 func (r *rig) raw(path string) answer {
 	r.t.Helper()
-	w := newRawClient(r.t.(*testing.T), r.tcp())
-	defer w.hangUp()
-	resp, body := w.send("GET", "GET "+path+" HTTP/1.1\r\nHost: "+r.tcp().String()+"\r\n\r\n")
-	return answer{resp.StatusCode, resp.Header, body}
+	return sendRaw(r.t, r.tcp(), "GET "+path+" HTTP/1.1\r\nHost: "+r.tcp().String()+"\r\n\r\n")
+}
+
+// sendRaw sends a request as it is written, over a connection of its own.
+func sendRaw(t testing.TB, to net.Addr, request string) answer {
+	t.Helper()
+	c, err := net.Dial(to.Network(), to.String())
+	noErrors(t, err)
+	defer c.Close()
+	noErrors(t, c.SetDeadline(time.Now().Add(20*time.Second)))
+	_, err = io.WriteString(c, request)
+	noErrors(t, err)
+	method, _, _ := strings.Cut(request, " ")
+	resp, err := http.ReadResponse(bufio.NewReader(c), &http.Request{Method: method})
+	noErrors(t, err)
+	body, err := io.ReadAll(resp.Body)
+	noErrors(t, err)
+	return answer{resp.StatusCode, resp.Header, string(body)}
 }
 
 // TestSessionClient: what the client of the commands says when there is no session.
@@ -233,7 +250,8 @@ func TestNotReady(t *testing.T) {
 	app, err := New(t.Context(), r.o)
 	noErrors(t, err)
 	defer app.Stop(t.Context())
-	address := serveTCP(t, app.metricsRoutes(), nil)
+	server := httptest.NewServer(app.metricsRoutes())
+	defer server.Close()
 	want := map[string]answer{
 		"/-/healthy": {Code: 200, Body: "healthy\n"},
 		"/-/ready":   {Code: 503, Body: `{"error":"still reading what existed at the start; ask again in a second"}` + "\n"},
@@ -241,7 +259,7 @@ func TestNotReady(t *testing.T) {
 	ask := func() map[string]answer {
 		got := map[string]answer{}
 		for path := range want {
-			a, err := fetch(t.Context(), "http://"+address.String()+path)
+			a, err := fetch(t.Context(), server.URL+path)
 			noErrors(t, err)
 			got[path] = answer{Code: a.Code, Body: a.Body}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/observer/access"
 	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/transcript"
@@ -58,12 +59,12 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		answerError(w, http.StatusBadRequest, "the body could not be read; send it again")
+		access.WriteError(w, http.StatusBadRequest, "the body could not be read; send it again")
 		return
 	}
 	p, err := hook.Decode(body)
 	if err != nil {
-		answerError(w, http.StatusBadRequest, err.Error()+"; send what the client gives to hooks")
+		access.WriteError(w, http.StatusBadRequest, err.Error()+"; send what the client gives to hooks")
 		return
 	}
 	if p.Event == hook.StatusLine {
@@ -82,7 +83,7 @@ func (a *App) postHook(w http.ResponseWriter, r *http.Request) {
 		if offered != "" { // nobody has heard it; when the loop has ended the next start finds out
 			_ = a.do(context.WithoutCancel(r.Context()), func(c *core) { c.queue.Unoffer(offered, now) })
 		}
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	answerRaw(w, answer.Encode())
@@ -117,14 +118,14 @@ func (a *App) answerHook(ctx context.Context, p *hook.Payload, now time.Time) (a
 func (a *App) postStatus(w http.ResponseWriter, r *http.Request, body []byte, now time.Time) {
 	s, err := hook.DecodeStatus(body)
 	if err != nil {
-		answerError(w, http.StatusBadRequest, err.Error()+"; send what the client gives to status lines")
+		access.WriteError(w, http.StatusBadRequest, err.Error()+"; send what the client gives to status lines")
 		return
 	}
 	// Who needs no line hangs up as soon as the report is sent.
 	ctx := context.WithoutCancel(r.Context())
 	a.learn(ctx, s.TranscriptPath, s.SessionID)
 	if err := a.do(ctx, func(c *core) { c.status(&s, now) }); err != nil {
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 		return
 	}
 	if !a.guards() {
@@ -175,12 +176,12 @@ func (a *App) postUsage(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		answerError(w, http.StatusBadRequest, "the body could not be read; send it again")
+		access.WriteError(w, http.StatusBadRequest, "the body could not be read; send it again")
 		return
 	}
 	u, err := hook.DecodeContextUsage(body)
 	if err != nil {
-		answerError(w, http.StatusBadRequest, err.Error()+"; send a JSON object")
+		access.WriteError(w, http.StatusBadRequest, err.Error()+"; send a JSON object")
 		return
 	}
 	var odd error
@@ -192,11 +193,11 @@ func (a *App) postUsage(w http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case err != nil:
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 	case errors.Is(odd, fleet.ErrUnknown):
 		answerJSON(w, http.StatusOK, api.Usage{Status: "unknown_session"})
 	case odd != nil:
-		answerError(w, http.StatusBadRequest, odd.Error())
+		access.WriteError(w, http.StatusBadRequest, odd.Error())
 	case u.Event != "":
 		answerJSON(w, http.StatusOK, api.Usage{Status: u.Event + "_logged"})
 	default:
@@ -209,7 +210,7 @@ func (a *App) postSession(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	var reg api.Registration
 	if err := json.NewDecoder(r.Body).Decode(&reg); err != nil {
-		answerError(w, http.StatusBadRequest, "not a registration; send JSON such as {\"id\":\"em\"}")
+		access.WriteError(w, http.StatusBadRequest, "not a registration; send JSON such as {\"id\":\"em\"}")
 		return
 	}
 	if reg.SessionID == "" {
@@ -240,11 +241,11 @@ func (a *App) postSession(w http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case err != nil:
-		answerError(w, http.StatusServiceUnavailable, err.Error())
+		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 	case starting:
-		answerError(w, http.StatusServiceUnavailable, "still reading what existed at the start; try again in a second")
+		access.WriteError(w, http.StatusServiceUnavailable, "still reading what existed at the start; try again in a second")
 	case odd != nil:
-		answerError(w, http.StatusUnprocessableEntity, odd.Error())
+		access.WriteError(w, http.StatusUnprocessableEntity, odd.Error())
 	default:
 		answerJSON(w, http.StatusCreated, s)
 	}

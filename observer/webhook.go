@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sm/alerts"
+	"sm/observer/access"
 	"sm/observer/api"
 )
 
@@ -38,7 +39,7 @@ func (a *App) postAlerts(w http.ResponseWriter, r *http.Request) {
 	now := time.Now()
 	var in alertmanagerPayload
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		answerError(w, http.StatusBadRequest, "not a notification of Alertmanager; use its webhook_configs")
+		access.WriteError(w, http.StatusBadRequest, "not a notification of Alertmanager; use its webhook_configs")
 		return
 	}
 	list := firings(&in, now)
@@ -60,7 +61,7 @@ func (a *App) postAlerts(w http.ResponseWriter, r *http.Request) {
 			return true
 		})
 		if err != nil {
-			answerError(w, http.StatusServiceUnavailable, err.Error())
+			access.WriteError(w, http.StatusServiceUnavailable, err.Error())
 			return
 		}
 	}

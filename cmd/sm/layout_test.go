@@ -48,7 +48,7 @@ func layoutTable() layoutRules {
 	libraries := []string{
 		"sm/transcript", "sm/transcript/hook", "sm/transcript/follow", "sm/alerts", "sm/alerts/outbox",
 		"sm/handoff", "sm/handoff/files", "sm/handoff/guard", "sm/handoff/proc", "sm/handoff/tmux", "sm/handoff/supervise", "sm/observer", "sm/observer/fleet",
-		"sm/observer/state", "sm/observer/api", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit",
+		"sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit",
 	}
 	past := []string{"sm/observer/history", "sm/observer/history/report", "sm/observer/history/tune"} // read by commands, never by the observer
 	commands := []string{"sm/cmd/sm", "sm/cmd/bench"}
@@ -69,6 +69,7 @@ func layoutTable() layoutRules {
 			"sm/observer/fleet":          {ours: []string{"sm/transcript", "sm/transcript/hook", "sm/alerts"}},
 			"sm/observer/state":          {ours: []string{"sm/transcript", "sm/transcript/hook", "sm/alerts", "sm/alerts/outbox", "sm/handoff", "sm/observer/fleet"}},
 			"sm/observer/api":            {},
+			"sm/observer/access":         {ours: []string{"sm/observer/api"}},
 			"sm/observer/history":        {ours: []string{"sm/transcript", "sm/transcript/follow", "sm/alerts", "sm/observer/fleet"}},
 			"sm/observer/history/report": {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet", "sm/observer/api", "sm/observer/history"}},
 			"sm/observer/history/tune":   {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/api", "sm/observer/history", "sm/observer/history/report"}},

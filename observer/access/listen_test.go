@@ -1,4 +1,4 @@
-package observer
+package access
 
 import (
 	"bytes"
@@ -135,7 +135,7 @@ func TestListenUnixLayouts(t *testing.T) {
 				tc.prepare(t, path)
 				before, _ := os.Lstat(path)
 				defer syscall.Umask(syscall.Umask(umask))
-				l, err := listenUnix(t.Context(), path)
+				l, err := ListenUnix(t.Context(), path)
 				if tc.want == "" {
 					checkSocket(t, l, err, path)
 					return
@@ -176,7 +176,7 @@ func checkSocket(t *testing.T, l net.Listener, err error, path string) {
 func TestListenUnixCreatesPrivately(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	path := shortPath(t)
-	l, err := listenUnix(t.Context(), path)
+	l, err := ListenUnix(t.Context(), path)
 	noErrors(t, err)
 	defer l.Close()
 	info, err := os.Lstat(filepath.Dir(path))
@@ -197,7 +197,7 @@ func TestListenUnixPath(t *testing.T) {
 		{"sm.sock", "not an absolute path; set socket"},
 		{"", "not an absolute path; set socket"},
 	} {
-		l, err := listenUnix(t.Context(), tc.path)
+		l, err := ListenUnix(t.Context(), tc.path)
 		if tc.want == "" {
 			checkSocket(t, l, err, tc.path)
 		} else if err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -209,9 +209,9 @@ func TestListenUnixPath(t *testing.T) {
 // TestListenUnixCloseKeepsOthers: a socket that took the place of ours is not ours.
 func TestListenUnixCloseKeepsOthers(t *testing.T) {
 	path := shortPath(t)
-	first, err := listenUnix(t.Context(), path)
+	first, err := ListenUnix(t.Context(), path)
 	noErrors(t, err, os.Remove(path))
-	second, err := listenUnix(t.Context(), path)
+	second, err := ListenUnix(t.Context(), path)
 	noErrors(t, err, first.Close())
 	checkSocket(t, second, nil, path)
 	if err := second.Close(); errors.Is(err, fs.ErrNotExist) {
@@ -221,28 +221,28 @@ func TestListenUnixCloseKeepsOthers(t *testing.T) {
 
 func TestListenTCP(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	none, err := listenTCP(t.Context(), nil, newShares([]uint32{ownUID()}), log)
+	none, err := ListenTCP(t.Context(), nil, NewShares(nil), log)
 	if err != nil || len(none) != 0 {
 		t.Errorf("no addresses: %v, %v", none, err)
 	}
-	taken, err := listenTCP(t.Context(), []string{"127.0.0.1:0"}, newShares([]uint32{ownUID()}), log)
+	taken, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, NewShares(nil), log)
 	noErrors(t, err)
 	defer taken[0].Close()
-	free, err := listenTCP(t.Context(), []string{"127.0.0.1:0"}, newShares([]uint32{ownUID()}), log)
+	free, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, NewShares(nil), log)
 	noErrors(t, err)
 	address := free[0].Addr().String()
 	noErrors(t, free[0].Close())
 
-	_, err = listenTCP(t.Context(), []string{address, taken[0].Addr().String()}, newShares([]uint32{ownUID()}), log)
+	_, err = ListenTCP(t.Context(), []string{address, taken[0].Addr().String()}, NewShares(nil), log)
 	want := fmt.Sprintf("listen %s: already in use", taken[0].Addr())
 	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "; stop it or set listen") {
 		t.Errorf("taken port: %v, want %s…; stop it or set listen", err, want)
 	}
-	again, err := listenTCP(t.Context(), []string{address}, newShares([]uint32{ownUID()}), log)
+	again, err := ListenTCP(t.Context(), []string{address}, NewShares(nil), log)
 	noErrors(t, err) // the failure before has let go of it
 	noErrors(t, again[0].Close())
 
-	if _, err := listenTCP(t.Context(), []string{"127.0.0.1:x"}, newShares([]uint32{ownUID()}), log); err == nil || !strings.HasSuffix(err.Error(), "; set listen") {
+	if _, err := ListenTCP(t.Context(), []string{"127.0.0.1:x"}, NewShares(nil), log); err == nil || !strings.HasSuffix(err.Error(), "; set listen") {
 		t.Errorf("not a port: %v", err)
 	}
 }
@@ -262,7 +262,7 @@ func TestListenNoIPv6(t *testing.T) {
 		t.Errorf("left out (-want +got):\n%s", diff)
 	}
 	var out bytes.Buffer
-	l, err := listenTCP(t.Context(), []string{"127.0.0.1:0", "[::1]:0"}, newShares([]uint32{ownUID()}), slog.New(slog.NewTextHandler(&out, nil)))
+	l, err := ListenTCP(t.Context(), []string{"127.0.0.1:0", "[::1]:0"}, NewShares(nil), slog.New(slog.NewTextHandler(&out, nil)))
 	noErrors(t, err)
 	for _, l := range l {
 		noErrors(t, l.Close())
@@ -319,7 +319,7 @@ func TestLimitListener(t *testing.T) {
 func TestServerSlow(t *testing.T) {
 	checkLeaks(t)
 	p := new(plant)
-	_, h := newHandler(p.routes(), p.options())
+	_, h := NewHandlers(p.routes(), p.options())
 	short := 100 * time.Millisecond
 	a := serveTCP(t, h, func(s *http.Server) {
 		s.ReadHeaderTimeout, s.ReadTimeout, s.IdleTimeout = short, 2*short, short
@@ -363,10 +363,10 @@ func TestServerStream(t *testing.T) {
 			t.Errorf("%s: %v", r.URL.Path, context.Cause(r.Context()))
 		}
 	})
-	_, h := newHandler([]route{
-		{pattern: "/stream", methods: []string{"GET", "POST"}, tier: tierAnyLocal, stream: true, handler: slow},
-		{pattern: "/plain", methods: []string{"GET"}, tier: tierAnyLocal, handler: slow},
-	}, gatekeeperOptions{})
+	_, h := NewHandlers([]Route{
+		{Pattern: "/stream", Methods: []string{"GET", "POST"}, Tier: AnyLocal, Stream: true, Handler: slow},
+		{Pattern: "/plain", Methods: []string{"GET"}, Tier: AnyLocal, Handler: slow},
+	}, Options{})
 	a := serveTCP(t, h, func(s *http.Server) { s.ReadHeaderTimeout, s.ReadTimeout, s.WriteTimeout = limit, limit, limit })
 	w := newRawClient(t, a)
 	host := "Host: " + a.String() + "\r\n"

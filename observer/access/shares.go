@@ -1,9 +1,10 @@
-package observer
+package access
 
 import (
 	"maps"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"sync"
 	"syscall"
@@ -34,8 +35,8 @@ type shareKey struct {
 	from  netip.Addr // another machine's
 }
 
-// shares are the connections of some listeners together.
-type shares struct {
+// Shares are the connections of some listeners together.
+type Shares struct {
 	trusted []uint32 // uids that have room whatever strangers do
 	own     int      // ownShare and the others, or less where there are few descriptors
 	unknown int
@@ -56,19 +57,20 @@ type pace struct {
 	at   time.Time
 }
 
-// newShares makes shares for the file descriptors that this process may have.
-func newShares(trusted []uint32) *shares {
+// NewShares makes shares for the file descriptors that this process may have. Connections of our own uid and of the
+// allowed ones always find room.
+func NewShares(allowed []uint32) *Shares {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {
 		limit.Cur = 1024
 	}
-	return sharesWithin(trusted, uint64(limit.Cur))
+	return sharesWithin(append([]uint32{uint32(os.Geteuid())}, allowed...), uint64(limit.Cur))
 }
 
 // sharesWithin makes shares that leave at least half of the descriptors to the rest of the process.
-func sharesWithin(trusted []uint32, descriptors uint64) *shares {
+func sharesWithin(trusted []uint32, descriptors uint64) *Shares {
 	quarter := max(4, int(min(descriptors, 1<<20)/4))
-	return &shares{
+	return &Shares{
 		trusted: trusted, open: map[shareKey][]*sharedConn{}, paces: map[shareKey]*pace{},
 		own: min(quarter, ownShare), all: min(quarter, maxStrangers),
 		unknown: min(quarter/2, unknownShare), each: min(quarter/2, strangerShare),
@@ -76,9 +78,9 @@ func sharesWithin(trusted []uint32, descriptors uint64) *shares {
 }
 
 // trusts says whether a share is that of our own uid or of an allowed one.
-func (s *shares) trusts(k shareKey) bool { return k.known && slices.Contains(s.trusted, k.uid) }
+func (s *Shares) trusts(k shareKey) bool { return k.known && slices.Contains(s.trusted, k.uid) }
 
-func (s *shares) limit(k shareKey) int {
+func (s *Shares) limit(k shareKey) int {
 	switch {
 	case s.trusts(k):
 		return s.own
@@ -90,7 +92,7 @@ func (s *shares) limit(k shareKey) int {
 
 // admit counts a new connection, and closes an older one where there is no room for both. It returns nil for one of a
 // stranger who comes too often.
-func (s *shares) admit(c net.Conn, k shareKey, now time.Time) *sharedConn {
+func (s *Shares) admit(c net.Conn, k shareKey, now time.Time) *sharedConn {
 	conn := &sharedConn{key: k, stranger: !s.trusts(k)}
 	conn.limitedConn = limitedConn{Conn: c, release: sync.OnceFunc(func() { s.remove(conn) })}
 	s.mu.Lock()
@@ -122,7 +124,7 @@ func (s *shares) admit(c net.Conn, k shareKey, now time.Time) *sharedConn {
 }
 
 // keepsPace says whether a stranger's share may have another connection now.
-func (s *shares) keepsPace(k shareKey, now time.Time) bool {
+func (s *Shares) keepsPace(k shareKey, now time.Time) bool {
 	const whole = strangerBurst * time.Second / strangerRate // after this a pace is as good as new
 	if k == (shareKey{}) && s.blind {
 		return true
@@ -149,7 +151,7 @@ func (s *shares) keepsPace(k shareKey, now time.Time) bool {
 }
 
 // largest is the share of strangers with the most connections; of several, the one with the oldest.
-func (s *shares) largest() (most shareKey) {
+func (s *Shares) largest() (most shareKey) {
 	n, first := 0, uint64(0)
 	for k, list := range s.open {
 		if !s.trusts(k) && (len(list) > n || len(list) == n && list[0].number < first) {
@@ -159,14 +161,14 @@ func (s *shares) largest() (most shareKey) {
 	return most
 }
 
-func (s *shares) remove(c *sharedConn) {
+func (s *Shares) remove(c *sharedConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forget(c)
 }
 
 // forget takes a connection out of its share, once.
-func (s *shares) forget(c *sharedConn) {
+func (s *Shares) forget(c *sharedConn) {
 	list := s.open[c.key]
 	i := slices.Index(list, c)
 	if i < 0 {
@@ -206,13 +208,13 @@ func resetOnClose(c net.Conn) {
 // A sharedListener accepts every connection and gives it a place in its share.
 type sharedListener struct {
 	net.Listener
-	shares      *shares
+	shares      *Shares
 	find        uidFinder
 	closeFinder func()
 }
 
-// shareListener puts the connections of l into shares.
-func shareListener(l net.Listener, s *shares) net.Listener {
+// Listener puts the connections of l into shares.
+func (s *Shares) Listener(l net.Listener) net.Listener {
 	find, closeFinder := acceptFinder(l)
 	s.blind = find == nil
 	return &sharedListener{Listener: l, shares: s, find: find, closeFinder: closeFinder}

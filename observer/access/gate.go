@@ -1,4 +1,12 @@
-package observer
+// Package access decides who may come in over HTTP: it opens the listeners, finds out whose process is at the other
+// end of a connection, gives each user a share of the connections, and checks every request before its handler runs.
+//
+// Invariants: a route that names no tier is not on TCP; a refused request has not reached a handler, and nothing of its
+// body was read unless all else was right; over TCP a route of the socket looks like a path that does not exist; on a
+// system that does not tell who a peer is, only the Unix socket is open to our own uid.
+//
+// It knows routes as patterns with demands, and nothing of what they serve.
+package access
 
 import (
 	"bytes"
@@ -21,39 +29,39 @@ import (
 	"time"
 )
 
-// A tier says who may use a route over TCP. On the Unix socket every route is
+// A Tier says who may use a route over TCP. On the Unix socket every route is
 // open to our own uid. The zero value is the narrowest one, so a route that
 // forgets to name its tier is not on TCP at all.
-type tier uint8
+type Tier uint8
 
 const (
-	tierSocketOnly tier = iota
-	tierSameUID         // a peer of our uid, or of one in http.allowed_uids
-	tierAnyLocal        // any process of this machine
-	tierToken           // whoever shows the bearer token
+	SocketOnly Tier = iota
+	SameUID         // a peer of our uid, or of one in http.allowed_uids
+	AnyLocal        // any process of this machine
+	Token           // a request with the bearer token
 )
 
 // defaultBodyBytes bounds a request body unless its route says otherwise.
 const defaultBodyBytes = 64 << 10
 
-// A route is one handler with the policy that stands in front of it. A GET
-// route answers HEAD too, and must not change anything.
-type route struct {
-	pattern string   // path pattern of http.ServeMux, without method and host
-	methods []string // GET, POST, DELETE
-	tier    tier
-	body    int64 // largest body in bytes; 0 is defaultBodyBytes
-	stream  bool  // a long poll or an event stream: no write deadline
-	handler http.Handler
+// A Route is one handler with the policy in front of it. A GET route answers
+// HEAD too, and must not change anything.
+type Route struct {
+	Pattern string   // path pattern of http.ServeMux, without method and host
+	Methods []string // GET, POST, DELETE
+	Tier    Tier
+	Body    int64 // largest body in bytes; 0 is 64 KiB
+	Stream  bool  // a long poll or an event stream: no write deadline
+	Handler http.Handler
 }
 
-// gatekeeperOptions is what the configuration says about who may come in.
-type gatekeeperOptions struct {
-	allowedHosts []string            // http.allowed_hosts; without a port, the listener's port fits too
-	allowedUIDs  []uint32            // http.allowed_uids
-	token        string              // empty: token routes do not exist on TCP
-	rejected     func(reason string) // counts; called with one of rejectReasons; may be nil
-	log          *slog.Logger        // may be nil
+// Options is what the configuration says about who may come in.
+type Options struct {
+	AllowedHosts []string            // http.allowed_hosts; without a port, the listener's port fits too
+	AllowedUIDs  []uint32            // http.allowed_uids
+	Token        string              // empty: token routes do not exist on TCP
+	Rejected     func(reason string) // called for each refused request with one of Reasons; may be nil
+	Logger       *slog.Logger        // may be nil
 }
 
 // The reasons for which a request is turned away, in the order of the checks.
@@ -67,69 +75,69 @@ const (
 	rejectSize    = "size"
 )
 
-// rejectReasons is the closed set that gatekeeperOptions.rejected is called with.
-func rejectReasons() []string {
+// Reasons is the closed set of reasons that Options.Rejected is called with.
+func Reasons() []string {
 	return []string{rejectMethod, rejectHost, rejectBrowser, rejectPeer, rejectToken, rejectType, rejectSize}
 }
 
-// newHandler puts the guard in front of routes: once for the Unix socket, where
+// NewHandlers puts the gate in front of routes: once for the Unix socket, where
 // all of them are served, and once for TCP, where the others look exactly like
-// paths that do not exist. Both need the connection context of newServer.
-func newHandler(routes []route, o gatekeeperOptions) (socket, tcp http.Handler) {
-	if o.rejected == nil {
-		o.rejected = func(string) {}
+// paths that do not exist. Both need the connection context of NewServer.
+func NewHandlers(routes []Route, o Options) (socket, tcp http.Handler) {
+	if o.Rejected == nil {
+		o.Rejected = func(string) {}
 	}
-	if o.log == nil {
-		o.log = slog.New(slog.DiscardHandler)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	onTCP := slices.DeleteFunc(slices.Clone(routes), func(r route) bool {
-		return r.tier == tierSocketOnly || r.tier == tierToken && o.token == ""
+	onTCP := slices.DeleteFunc(slices.Clone(routes), func(r Route) bool {
+		return r.Tier == SocketOnly || r.Tier == Token && o.Token == ""
 	})
 	return newGatekeeper(routes, o, false), newGatekeeper(onTCP, o, true)
 }
 
 // gatekeeper decides who may ask for what on one kind of listener.
 type gatekeeper struct {
-	gatekeeperOptions
+	Options
 	tcp      bool
 	uid      uint32
 	tokenSum [sha256.Size]byte
 	mux      *http.ServeMux
-	methods  []string // what any route behind this door answers to
+	methods  []string // what any route on this kind of listener answers to
 }
 
 // An endpoint is what stands behind one pattern: a route for each method.
 type endpoint struct {
-	byMethod map[string]*route
+	byMethod map[string]*Route
 }
 
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	e.byMethod[r.Method].handler.ServeHTTP(w, r)
+	e.byMethod[r.Method].Handler.ServeHTTP(w, r)
 }
 
-func newGatekeeper(routes []route, o gatekeeperOptions, tcp bool) *gatekeeper {
+func newGatekeeper(routes []Route, o Options, tcp bool) *gatekeeper {
 	g := &gatekeeper{
-		gatekeeperOptions: o, tcp: tcp, uid: uint32(os.Geteuid()),
-		tokenSum: sha256.Sum256([]byte(o.token)), mux: http.NewServeMux(),
+		Options: o, tcp: tcp, uid: uint32(os.Geteuid()),
+		tokenSum: sha256.Sum256([]byte(o.Token)), mux: http.NewServeMux(),
 	}
 	endpoints, methods := map[string]*endpoint{}, map[string]bool{}
 	for _, rt := range routes {
-		if rt.body == 0 {
-			rt.body = defaultBodyBytes
+		if rt.Body == 0 {
+			rt.Body = defaultBodyBytes
 		}
-		e := endpoints[rt.pattern]
+		e := endpoints[rt.Pattern]
 		if e == nil {
-			e = &endpoint{byMethod: map[string]*route{}}
-			endpoints[rt.pattern] = e
-			g.mux.Handle(rt.pattern, e)
+			e = &endpoint{byMethod: map[string]*Route{}}
+			endpoints[rt.Pattern] = e
+			g.mux.Handle(rt.Pattern, e)
 		}
-		names := slices.Clone(rt.methods)
+		names := slices.Clone(rt.Methods)
 		if slices.Contains(names, http.MethodGet) {
 			names = append(names, http.MethodHead)
 		}
 		for _, m := range names {
 			if e.byMethod[m] != nil {
-				panic("observer: two routes for " + m + " " + rt.pattern) // as the mux does for two patterns
+				panic("access: two routes for " + m + " " + rt.Pattern) // as the mux does for two patterns
 			}
 			e.byMethod[m], methods[m] = &rt, true
 		}
@@ -143,12 +151,12 @@ type visit struct {
 	w        http.ResponseWriter
 	r        *http.Request
 	endpoint *endpoint // nil: no such path
-	route    *route
+	route    *Route
 }
 
 // A refusal is the answer to a request that does not get through.
 type refusal struct {
-	reason     string // one of rejectReasons; empty when nothing is to be counted
+	reason     string // one of Reasons; empty when nothing is to be counted
 	code       int
 	text       string // ends with what to do
 	key, value string // a header that the code asks for
@@ -178,7 +186,7 @@ func (g *gatekeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if v.route.stream {
+	if v.route.Stream {
 		// The read deadline is gone by now: net/http lifts it after the body. An
 		// error is a connection that is closed or a writer without deadlines.
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
@@ -188,13 +196,13 @@ func (g *gatekeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (g *gatekeeper) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
 	if no.reason != "" {
-		g.rejected(no.reason)
-		g.log.Debug("request refused", "reason", no.reason, "code", no.code, "method", r.Method, "path", r.URL.Path)
+		g.Rejected(no.reason)
+		g.Logger.Debug("request refused", "reason", no.reason, "code", no.code, "method", r.Method, "path", r.URL.Path)
 	}
 	if no.key != "" {
 		w.Header().Set(no.key, no.value)
 	}
-	answerError(w, no.code, no.text)
+	WriteError(w, no.code, no.text)
 }
 
 // setSecurityHeaders sets what every answer over TCP carries. There are no CORS headers,
@@ -206,9 +214,9 @@ func setSecurityHeaders(h http.Header) {
 	h.Set("Referrer-Policy", "no-referrer")
 }
 
-// answerError writes the body that every error has: one line of JSON whose
+// WriteError writes the body that every error has: one line of JSON whose
 // text ends with what to do.
-func answerError(w http.ResponseWriter, code int, text string) {
+func WriteError(w http.ResponseWriter, code int, text string) {
 	body, err := json.Marshal(struct {
 		Error string `json:"error"`
 	}{text})
@@ -222,8 +230,8 @@ func answerError(w http.ResponseWriter, code int, text string) {
 }
 
 // checkMethod comes first, for known and unknown paths alike. An unknown path
-// goes on with any method that some route behind this door has, so that it
-// cannot be told from a route that is not on this door.
+// goes on with any method that some route of this kind of listener has, so that
+// it looks like a route that only the other kind serves.
 func (g *gatekeeper) checkMethod(v *visit) *refusal {
 	allowed := g.methods
 	if v.endpoint != nil {
@@ -263,7 +271,7 @@ func (g *gatekeeper) knownHost(r *http.Request) bool {
 	case "127.0.0.1:" + port, "localhost:" + port, "[::1]:" + port:
 		return true
 	}
-	return slices.ContainsFunc(g.allowedHosts, func(name string) bool {
+	return slices.ContainsFunc(g.AllowedHosts, func(name string) bool {
 		return name == r.Host || name+":"+port == r.Host
 	})
 }
@@ -309,22 +317,24 @@ func (g *gatekeeper) checkPath(v *visit) *refusal {
 	return &refusal{code: http.StatusNotFound, text: text}
 }
 
-// checkPeer asks the kernel who is on the other end. Root is not one of us
-// unless we are root.
+// checkPeer asks for the proof that the route's tier demands: a bearer token, or
+// the uid that the kernel reports for the other end. Root is not one of us unless
+// we are root. A further proof, such as a page's cookie, would be looked at here,
+// before the uid decides.
 func (g *gatekeeper) checkPeer(v *visit) *refusal {
-	if g.tcp && v.route.tier == tierToken {
+	if g.tcp && v.route.Tier == Token {
 		return g.checkToken(v)
 	}
-	if g.tcp && v.route.tier == tierAnyLocal && fromLoopback(v.r.RemoteAddr) {
+	if g.tcp && v.route.Tier == AnyLocal && fromLoopback(v.r.RemoteAddr) {
 		return nil
 	}
 	no := &refusal{reason: rejectPeer, code: http.StatusForbidden}
 	uid, err := peerOf(v.r.Context()).user()
 	switch {
 	case err != nil:
-		g.log.Debug("peer unknown", "err", err)
+		g.Logger.Debug("peer unknown", "err", err)
 		no.text = "cannot tell which user this connection belongs to; use the Unix socket"
-	case uid == g.uid, g.tcp && v.route.tier == tierAnyLocal, g.tcp && slices.Contains(g.allowedUIDs, uid):
+	case uid == g.uid, g.tcp && v.route.Tier == AnyLocal, g.tcp && slices.Contains(g.AllowedUIDs, uid):
 		return nil
 	default:
 		no.text = fmt.Sprintf("not open to uid %d; run as uid %d, or add yours to http.allowed_uids", uid, g.uid)
@@ -371,15 +381,15 @@ func (g *gatekeeper) checkType(v *visit) *refusal {
 func (g *gatekeeper) checkSize(v *visit) *refusal {
 	no := &refusal{
 		reason: rejectSize, code: http.StatusRequestEntityTooLarge,
-		text: fmt.Sprintf("body too large; send at most %d bytes", v.route.body),
+		text: fmt.Sprintf("body too large; send at most %d bytes", v.route.Body),
 	}
-	if v.r.ContentLength > v.route.body {
+	if v.r.ContentLength > v.route.Body {
 		return no
 	}
 	if v.r.Body == nil || v.r.Body == http.NoBody {
 		return nil
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(v.w, v.r.Body, v.route.body))
+	body, err := io.ReadAll(http.MaxBytesReader(v.w, v.r.Body, v.route.Body))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		return no
 	}

@@ -1,4 +1,4 @@
-package observer
+package access
 
 import (
 	"fmt"
@@ -114,12 +114,12 @@ func crossCases(port int) []crossCase {
 	return cases
 }
 
-// TestGuardCross: nothing that a browser can be made to send changes anything,
+// TestGateCross: nothing that a browser can be made to send changes anything,
 // learns anything, or is told that another origin may read the answer.
-func TestGuardCross(t *testing.T) {
+func TestGateCross(t *testing.T) {
 	checkLeaks(t)
 	p := new(plant)
-	_, h := newHandler(p.routes(), p.options())
+	_, h := NewHandlers(p.routes(), p.options())
 	a := serveTCP(t, h, func(s *http.Server) { s.ConnContext = asUser(ownUID()) })
 	cases, reached := crossCases(a.Port), map[int]int{}
 	w := newRawClient(t, a)
@@ -134,7 +134,7 @@ func TestGuardCross(t *testing.T) {
 		if changed := p.changes.Load() != before; changed != changes {
 			t.Fatalf("%q: changed something: %v, want %v", c.request, changed, changes)
 		}
-		if leaked := strings.Contains(body, guardCanary); leaked != (c.want == 200 && c.method != "HEAD") {
+		if leaked := strings.Contains(body, gateCanary); leaked != (c.want == 200 && c.method != "HEAD") {
 			t.Fatalf("%q: %d, body %q", c.request, c.want, body)
 		}
 		checkAnswer(t, resp, body)
@@ -171,9 +171,9 @@ func checkAnswer(t *testing.T, resp *http.Response, body string) {
 	}
 }
 
-// TestGuardCrossBites sends what TestGuardCross sends, without the guard: were
+// TestGateCrossBites sends what TestGateCross sends, without the gate: were
 // the requests harmless by themselves, that test would prove nothing.
-func TestGuardCrossBites(t *testing.T) {
+func TestGateCrossBites(t *testing.T) {
 	checkLeaks(t)
 	p := new(plant)
 	a := serveTCP(t, p, nil)
@@ -183,14 +183,14 @@ func TestGuardCrossBites(t *testing.T) {
 			continue
 		}
 		before := p.changes.Load()
-		if _, body := w.send(c.method, c.request); p.changes.Load() == before || !strings.Contains(body, guardCanary) {
-			t.Fatalf("%q changed nothing without the guard either", c.request)
+		if _, body := w.send(c.method, c.request); p.changes.Load() == before || !strings.Contains(body, gateCanary) {
+			t.Fatalf("%q changed nothing without the gate either", c.request)
 		}
 		through[c.want]++
 	}
 	for _, code := range []int{403, 404, 405, 415, 421} {
 		if through[code] == 0 {
-			t.Errorf("no request of those that the guard answers %d", code)
+			t.Errorf("no request of those that the gate answers %d", code)
 		}
 	}
 }

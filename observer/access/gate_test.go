@@ -1,4 +1,4 @@
-package observer
+package access
 
 import (
 	"bufio"
@@ -21,8 +21,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// guardCanary is what a handler knows and a refused request must not learn.
-const guardCanary = "canary-4711"
+// gateCanary is what a handler knows and a refused request must not learn.
+const gateCanary = "canary-4711"
 
 // A plant is what the requests of a test try to reach.
 type plant struct {
@@ -41,7 +41,7 @@ func (p *plant) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		p.changes.Add(1)
 	}
-	fmt.Fprintln(w, guardCanary, r.PathValue("id"))
+	fmt.Fprintln(w, gateCanary, r.PathValue("id"))
 }
 
 func (p *plant) rejected(reason string) {
@@ -58,25 +58,25 @@ func (p *plant) counts() map[string]int64 {
 	return counts
 }
 
-func (p *plant) routes() []route {
-	return []route{
-		{pattern: "/seat", methods: []string{"GET"}, tier: tierSameUID, handler: p},
-		{pattern: "/seat", methods: []string{"POST"}, tier: tierSameUID, handler: p},
-		{pattern: "/seat/{id}", methods: []string{"GET"}, tier: tierSameUID, handler: p},
-		{pattern: "/open", methods: []string{"GET"}, tier: tierAnyLocal, handler: p},
-		{pattern: "/alarm", methods: []string{"POST"}, tier: tierToken, handler: p},
-		{pattern: "/hidden", methods: []string{"POST", "DELETE"}, handler: p},
-		{pattern: "/large", methods: []string{"POST"}, tier: tierSameUID, body: 1 << 20, handler: p},
-		{pattern: "/{$}", methods: []string{"GET"}, tier: tierSameUID, handler: p},
+func (p *plant) routes() []Route {
+	return []Route{
+		{Pattern: "/seat", Methods: []string{"GET"}, Tier: SameUID, Handler: p},
+		{Pattern: "/seat", Methods: []string{"POST"}, Tier: SameUID, Handler: p},
+		{Pattern: "/seat/{id}", Methods: []string{"GET"}, Tier: SameUID, Handler: p},
+		{Pattern: "/open", Methods: []string{"GET"}, Tier: AnyLocal, Handler: p},
+		{Pattern: "/alarm", Methods: []string{"POST"}, Tier: Token, Handler: p},
+		{Pattern: "/hidden", Methods: []string{"POST", "DELETE"}, Handler: p},
+		{Pattern: "/large", Methods: []string{"POST"}, Tier: SameUID, Body: 1 << 20, Handler: p},
+		{Pattern: "/{$}", Methods: []string{"GET"}, Tier: SameUID, Handler: p},
 	}
 }
 
-func (p *plant) options() gatekeeperOptions {
-	return gatekeeperOptions{
-		allowedHosts: []string{"box.lan", "fixed.lan:99"},
-		allowedUIDs:  []uint32{allowedUID()},
-		token:        "s3cret",
-		rejected:     p.rejected,
+func (p *plant) options() Options {
+	return Options{
+		AllowedHosts: []string{"box.lan", "fixed.lan:99"},
+		AllowedUIDs:  []uint32{allowedUID()},
+		Token:        "s3cret",
+		Rejected:     p.rejected,
 	}
 }
 
@@ -120,11 +120,11 @@ func serveUntilEnd(t *testing.T, srv *http.Server, l net.Listener) {
 // serveTCP runs h as one of our servers; change may be nil.
 func serveTCP(t *testing.T, h http.Handler, change func(*http.Server)) *net.TCPAddr {
 	t.Helper()
-	listeners, err := listenTCP(t.Context(), []string{"127.0.0.1:0"}, newShares([]uint32{ownUID()}), slog.New(slog.DiscardHandler))
+	listeners, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, NewShares(nil), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := newServer(h, defaultServerTimeouts(), slog.New(slog.DiscardHandler))
+	srv := NewServer(h, slog.New(slog.DiscardHandler))
 	if change != nil {
 		change(srv)
 	}
@@ -188,12 +188,12 @@ func (w *rawClient) code(request string) int {
 	return resp.StatusCode
 }
 
-// TestGuardOrder starts with a request that is wrong in every way and mends one
+// TestGateOrder starts with a request that is wrong in every way and mends one
 // thing at a time.
-func TestGuardOrder(t *testing.T) {
+func TestGateOrder(t *testing.T) {
 	checkLeaks(t)
 	p := new(plant)
-	_, h := newHandler(p.routes(), p.options())
+	_, h := NewHandlers(p.routes(), p.options())
 	var uid atomic.Uint32
 	uid.Store(strangerUID())
 	a := serveTCP(t, h, func(s *http.Server) {
@@ -221,7 +221,7 @@ func TestGuardOrder(t *testing.T) {
 		t.Errorf("codes (-want +got):\n%s", diff)
 	}
 	for reason := range p.counts() {
-		if !slices.Contains(rejectReasons(), reason) {
+		if !slices.Contains(Reasons(), reason) {
 			t.Errorf("counted %q, which is not a reason", reason)
 		}
 	}
@@ -231,10 +231,10 @@ func TestGuardOrder(t *testing.T) {
 	}
 }
 
-// TestGuardTiers asks each tier on both doors as each kind of user.
-func TestGuardTiers(t *testing.T) {
+// TestGateTiers asks each tier on both doors as each kind of user.
+func TestGateTiers(t *testing.T) {
 	p := new(plant)
-	socket, tcp := newHandler(p.routes(), p.options())
+	socket, tcp := NewHandlers(p.routes(), p.options())
 	unknown := strangerUID() + 7 // stands for a user that the system does not tell
 	ask := func(h http.Handler, method, path, remote string, uid uint32) int {
 		r := httptest.NewRequest(method, path, strings.NewReader("{}"))
@@ -282,12 +282,12 @@ func TestGuardTiers(t *testing.T) {
 	}
 }
 
-// TestGuardRaw holds what does not fit the tables: several hosts, none, targets
+// TestGateRaw holds what does not fit the tables: several hosts, none, targets
 // that are not paths, paths that are not clean.
-func TestGuardRaw(t *testing.T) {
+func TestGateRaw(t *testing.T) {
 	checkLeaks(t)
 	p := new(plant)
-	_, h := newHandler(p.routes(), p.options())
+	_, h := NewHandlers(p.routes(), p.options())
 	a := serveTCP(t, h, func(s *http.Server) { s.ConnContext = asUser(ownUID()) })
 	w, host := newRawClient(t, a), "Host: "+a.String()+"\r\n"
 	for _, tc := range []struct {
@@ -329,13 +329,13 @@ func TestGuardRaw(t *testing.T) {
 	}
 }
 
-func TestGuardToken(t *testing.T) {
+func TestGateToken(t *testing.T) {
 	checkLeaks(t)
 	p := new(plant)
-	_, h := newHandler(p.routes(), p.options())
+	_, h := NewHandlers(p.routes(), p.options())
 	without := p.options()
-	without.token = ""
-	_, none := newHandler(p.routes(), without)
+	without.Token = ""
+	_, none := NewHandlers(p.routes(), without)
 	a, b := serveTCP(t, h, nil), serveTCP(t, none, nil)
 	for _, tc := range []struct {
 		auth             string
@@ -365,10 +365,10 @@ func TestGuardToken(t *testing.T) {
 	}
 }
 
-func TestGuardSize(t *testing.T) {
+func TestGateSize(t *testing.T) {
 	checkLeaks(t)
 	p := new(plant)
-	_, h := newHandler(p.routes(), p.options())
+	_, h := NewHandlers(p.routes(), p.options())
 	a := serveTCP(t, h, func(s *http.Server) { s.ConnContext = asUser(ownUID()) })
 	for _, tc := range []struct {
 		method, path string
@@ -408,17 +408,17 @@ func TestGuardSize(t *testing.T) {
 	}
 }
 
-// TestGuardSocket: over the Unix socket every route is there for us, by any
+// TestGateSocket: over the Unix socket every route is there for us, by any
 // name, but still not for a browser that got there through a proxy.
-func TestGuardSocket(t *testing.T) {
+func TestGateSocket(t *testing.T) {
 	checkLeaks(t)
 	p := new(plant)
-	h, _ := newHandler(p.routes(), p.options())
-	l, err := listenUnix(t.Context(), shortPath(t))
+	h, _ := NewHandlers(p.routes(), p.options())
+	l, err := ListenUnix(t.Context(), shortPath(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	serveUntilEnd(t, newServer(h, defaultServerTimeouts(), slog.New(slog.DiscardHandler)), l)
+	serveUntilEnd(t, NewServer(h, slog.New(slog.DiscardHandler)), l)
 	w := newRawClient(t, l.Addr())
 	json := "Content-Type: application/json\r\n"
 	for _, tc := range []struct {

@@ -1,6 +1,6 @@
 //go:build darwin || freebsd
 
-package observer
+package access
 
 import (
 	"net"

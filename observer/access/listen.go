@@ -1,4 +1,4 @@
-package observer
+package access
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -24,10 +23,10 @@ const (
 	maxSocketConns = 1024
 )
 
-// listenUnix listens on a socket that only our uid can reach. The caller holds
+// ListenUnix listens on a socket that only our uid can reach. The caller holds
 // the lock of the state directory; without it two observers could each take the
 // other's socket for a stale one. Closing the listener removes the socket.
-func listenUnix(ctx context.Context, path string) (net.Listener, error) {
+func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
 	l, err := bindUnix(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("listen %s: %w", path, err)
@@ -145,10 +144,10 @@ func clearStale(ctx context.Context, path string) error {
 	return os.Remove(path)
 }
 
-// listenTCP listens on every address, or on none. Without IPv6 the address
+// ListenTCP listens on every address, or on none. Without IPv6 the address
 // [::1] is left out with a warning: there is then nobody to squat it either.
 // Connections have a place in s.
-func listenTCP(ctx context.Context, addresses []string, s *shares, log *slog.Logger) (listeners []net.Listener, err error) {
+func ListenTCP(ctx context.Context, addresses []string, s *Shares, log *slog.Logger) (listeners []net.Listener, err error) {
 	defer func() {
 		if err != nil {
 			for _, l := range listeners {
@@ -162,7 +161,7 @@ func listenTCP(ctx context.Context, addresses []string, s *shares, log *slog.Log
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 		switch {
 		case err == nil:
-			listeners = append(listeners, shareListener(l, s))
+			listeners = append(listeners, s.Listener(l))
 		case noIPv6(address, err):
 			log.Warn("no IPv6 here, address left out", "address", address, "err", err)
 			skipped = err
@@ -250,89 +249,3 @@ func (c *limitedConn) CloseWrite() error {
 
 // NetConn is the connection itself, for who asks the kernel about it.
 func (c *limitedConn) NetConn() net.Conn { return c.Conn }
-
-// serverTimeouts is how long a server waits for what its clients owe it.
-type serverTimeouts struct {
-	header, request, answer, idle time.Duration
-}
-
-func defaultServerTimeouts() serverTimeouts {
-	return serverTimeouts{header: 2 * time.Second, request: 5 * time.Second, answer: 10 * time.Second, idle: time.Minute}
-}
-
-// newServer serves one of the handlers of newHandler, which lifts the deadlines
-// for the handlers that may take longer.
-func newServer(h http.Handler, t serverTimeouts, log *slog.Logger) *http.Server {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	return &http.Server{
-		Handler:           h,
-		ReadHeaderTimeout: t.header,
-		ReadTimeout:       t.request,
-		WriteTimeout:      t.answer,
-		IdleTimeout:       t.idle,
-		MaxHeaderBytes:    8 << 10,
-		Protocols:         protocols,
-		ConnContext:       withPeer,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		// Else net/http answers OPTIONS * by itself, past the guard.
-		DisableGeneralOptionsHandler: true,
-	}
-}
-
-// errPeerUnknown says that the system does not tell who a connection is from.
-var errPeerUnknown = errors.New("peer unknown")
-
-// A peer is who has the other end of a connection; asked at the first need, and
-// once.
-type peer struct {
-	user func() (uid uint32, err error)
-	conn net.Conn
-}
-
-type peerKey struct{}
-
-// withPeer is the ConnContext of our servers.
-func withPeer(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, peerKey{}, &peer{user: sync.OnceValues(func() (uint32, error) { return peerUID(c) }), conn: c})
-}
-
-func peerOf(ctx context.Context) *peer {
-	if p, ok := ctx.Value(peerKey{}).(*peer); ok {
-		return p
-	}
-	return &peer{user: func() (uint32, error) { return 0, errPeerUnknown }}
-}
-
-func peerUID(c net.Conn) (uint32, error) {
-	switch c := c.(type) {
-	case interface{ NetConn() net.Conn }:
-		return peerUID(c.NetConn())
-	case *net.UnixConn:
-		return api.PeerUID(c)
-	case *net.TCPConn:
-		return tcpPeerUID(c)
-	}
-	return 0, errPeerUnknown
-}
-
-// pid is the process at the other end of a Unix socket, as it was when it connected.
-func (p *peer) pid() (int, error) {
-	switch c := p.conn.(type) {
-	case interface{ NetConn() net.Conn }:
-		return (&peer{conn: c.NetConn()}).pid()
-	case *net.UnixConn:
-		return unixPeerPID(c)
-	}
-	return 0, errPeerUnknown
-}
-
-func withDescriptor(c syscall.Conn, f func(fd int) error) error {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return err
-	}
-	var inner error
-	err = raw.Control(func(fd uintptr) { inner = f(int(fd)) })
-	return errors.Join(err, inner)
-}

@@ -1,4 +1,4 @@
-package observer
+package access
 
 import (
 	"fmt"
@@ -43,8 +43,8 @@ func (c heldConn) Close() error {
 
 // TestSharesAdmit: who comes gets in, and what gives way is the oldest of a share that is full.
 func TestSharesAdmit(t *testing.T) {
-	small := func() *shares {
-		return &shares{trusted: []uint32{1, 2}, own: 3, unknown: 2, each: 2, all: 4, open: map[shareKey][]*sharedConn{}, paces: map[shareKey]*pace{}}
+	small := func() *Shares {
+		return &Shares{trusted: []uint32{1, 2}, own: 3, unknown: 2, each: 2, all: 4, open: map[shareKey][]*sharedConn{}, paces: map[shareKey]*pace{}}
 	}
 	for _, tt := range []struct {
 		name string
@@ -200,11 +200,11 @@ func TestSharesPace(t *testing.T) {
 func TestSharesKeepAlive(t *testing.T) {
 	checkLeaks(t)
 	p := new(plant)
-	_, h := newHandler(p.routes(), p.options())
+	_, h := NewHandlers(p.routes(), p.options())
 	for _, trusted := range [][]uint32{nil, {ownUID()}} {
-		listeners, err := listenTCP(t.Context(), []string{"127.0.0.1:0"}, sharesWithin(trusted, 1<<20), slog.New(slog.DiscardHandler))
+		listeners, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, sharesWithin(trusted, 1<<20), slog.New(slog.DiscardHandler))
 		noErrors(t, err)
-		serveUntilEnd(t, newServer(h, defaultServerTimeouts(), slog.New(slog.DiscardHandler)), listeners[0])
+		serveUntilEnd(t, NewServer(h, slog.New(slog.DiscardHandler)), listeners[0])
 		a := listeners[0].Addr()
 		for path, code := range map[string]int{"/open": 200, "/nothing": 404} {
 			resp, _ := newRawClient(t, a).send("GET", "GET "+path+" HTTP/1.1\r\nHost: "+a.String()+"\r\n\r\n")
@@ -223,7 +223,7 @@ func TestSharesListener(t *testing.T) {
 	noErrors(t, err)
 	s := sharesWithin(nil, 1<<20) // so that we are strangers
 	s.each, s.unknown = 1, 1
-	l := shareListener(inner, s)
+	l := s.Listener(inner)
 	defer l.Close()
 	dial := func() (near, far net.Conn) {
 		far, err := net.Dial("tcp", l.Addr().String())

@@ -1,6 +1,6 @@
 //go:build linux
 
-package observer
+package access
 
 import (
 	"context"
@@ -246,7 +246,7 @@ func TestPeerPortOwner(t *testing.T) {
 		if uid, ok := portOwner(at); !ok || uid != ownUID() {
 			t.Errorf("%s: uid %d, %v; want %d", listen, uid, ok, ownUID())
 		}
-		_, err = listenTCP(t.Context(), []string{at.String()}, newShares([]uint32{ownUID()}), slog.New(slog.DiscardHandler))
+		_, err = ListenTCP(t.Context(), []string{at.String()}, NewShares(nil), slog.New(slog.DiscardHandler))
 		want := fmt.Sprintf("listen %s: already in use by uid %d; stop it or set listen", at, ownUID())
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", listen, err, want)
@@ -282,18 +282,18 @@ func TestPeerOfAnotherUser(t *testing.T) {
 	}
 	checkLeaks(t)
 	p := new(plant)
-	socket, tcp := newHandler(p.routes(), p.options())
+	socket, tcp := NewHandlers(p.routes(), p.options())
 	log := slog.New(slog.DiscardHandler)
 	four := serveTCP(t, tcp, nil)
 	six := four // unless there is IPv6
-	if l, err := listenTCP(t.Context(), []string{"[::1]:0"}, newShares([]uint32{ownUID()}), log); err == nil {
-		serveUntilEnd(t, newServer(tcp, defaultServerTimeouts(), log), l[0])
+	if l, err := ListenTCP(t.Context(), []string{"[::1]:0"}, NewShares(nil), log); err == nil {
+		serveUntilEnd(t, NewServer(tcp, log), l[0])
 		six = l[0].Addr().(*net.TCPAddr)
 	}
 	path := shortPath(t)
-	l, err := listenUnix(t.Context(), path)
+	l, err := ListenUnix(t.Context(), path)
 	noErrors(t, err)
-	serveUntilEnd(t, newServer(socket, defaultServerTimeouts(), log), l)
+	serveUntilEnd(t, NewServer(socket, log), l)
 
 	tcp4, tcp6 := "tcp!"+four.String(), "tcp!"+six.String()
 	targets := []string{tcp4 + "!/seat", tcp4 + "!/open", tcp6 + "!/seat", tcp6 + "!/open", "unix!" + path + "!/open"}
