@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
+
+	"sm/cmd/sm/internal/config"
 )
 
 const exampleConfig = "../../deploy/config.example.yaml"
@@ -31,7 +33,7 @@ func TestConfigExample(t *testing.T) {
 	if err := yaml.Unmarshal(text, &example); err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.Unmarshal(printed(t, defaultConfig()), &ours); err != nil {
+	if err := yaml.Unmarshal(printed(t, config.Default()), &ours); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(ours, example); diff != "" {

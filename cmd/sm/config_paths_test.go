@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"sm/cmd/sm/internal/config"
 	"sm/observer/api"
 )
 
@@ -109,14 +110,14 @@ func TestRuntimeDir(t *testing.T) {
 			const state = "/home/u/.local/state/sm/run/sm.sock"
 			runtime, want := tt.make(t, privateTemp(t)), state
 			if tt.want {
-				want = filepath.Join(runtime, "sm", socketName)
+				want = filepath.Join(runtime, "sm", config.SocketName)
 			}
 			env := testEnv(map[string]string{"XDG_RUNTIME_DIR": runtime})
-			served, err := serverSocket(defaultConfig(), env)
+			served, err := config.Default().ServerSocket(env.lookupEnv)
 			if err != nil || served != want {
 				t.Errorf("the observer serves %q, %v; want %q", served, err, want)
 			}
-			asked, err := socketPaths(defaultConfig(), env)
+			asked, err := config.Default().SocketPaths(env.lookupEnv)
 			if hook := env.clientSockets(nil); err != nil || asked[0] != want || hook[0] != want {
 				t.Errorf("commands look at %q, %v, hooks at %q; want %q first", asked, err, hook, want)
 			}

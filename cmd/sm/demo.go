@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"sm/cmd/sm/internal/config"
 	"sm/observer"
 	"sm/observer/api"
 	"sm/transcript/follow"
@@ -33,7 +34,7 @@ const demoHelp = "\n\nWith --demo it watches made-up agents instead, in a tempor
 	"answered. It uses the usual socket, unless another observer answers there: then one of its own, and free ports."
 
 // demo watches made-up agents until ctx ends.
-func (env *environ) demo(ctx context.Context, flags *pflag.FlagSet, cfg *config, dryRun bool) (err error) {
+func (env *environ) demo(ctx context.Context, flags *pflag.FlagSet, cfg *config.Config, dryRun bool) (err error) {
 	for _, name := range []string{"projects", "state"} {
 		if flags.Changed(name) {
 			return usagef("--demo has folders of its own; leave out --%s", name)
@@ -87,11 +88,11 @@ func (env *environ) runDemo(ctx context.Context, o observer.Options) error {
 }
 
 // demoOptions are the observer's: as configured, but for whatever belongs to real agents.
-func (env *environ) demoOptions(ctx context.Context, flags *pflag.FlagSet, cfg *config, dir string) (o observer.Options, err error) {
-	socket, err := serverSocket(cfg, env)
+func (env *environ) demoOptions(ctx context.Context, flags *pflag.FlagSet, cfg *config.Config, dir string) (o observer.Options, err error) {
+	socket, err := cfg.ServerSocket(env.lookupEnv)
 	held := err != nil || env.held(ctx, cfg)
 	if held && !flags.Changed("socket") {
-		socket = filepath.Join(dir, socketName)
+		socket = filepath.Join(dir, config.SocketName)
 	}
 	usual := *cfg
 	usual.Socket = ""
@@ -101,7 +102,7 @@ func (env *environ) demoOptions(ctx context.Context, flags *pflag.FlagSet, cfg *
 	// The second listener is for scrapes from elsewhere, and the token for alerts about real agents.
 	cfg.Metrics.Listen, cfg.Metrics.WebConfigFile, cfg.HTTP.WebhookTokenFile = "", "", ""
 	cfg.Projects, cfg.State, cfg.Socket = []string{filepath.Join(dir, "projects")}, filepath.Join(dir, "state"), socket
-	cfg.Handoff, cfg.Channels, cfg.Operator = defaultConfig().Handoff, nil, operatorConfig{}
+	cfg.Handoff, cfg.Channels, cfg.Operator = config.Default().Handoff, nil, config.Config{}.Operator
 	if err := os.Mkdir(cfg.Projects[0], 0o700); err != nil {
 		return o, fmt.Errorf("make the demo's projects: %w; see TMPDIR", err)
 	}
@@ -115,8 +116,8 @@ func (env *environ) demoOptions(ctx context.Context, flags *pflag.FlagSet, cfg *
 }
 
 // held says whether an observer answers on one of the sockets at which clients look.
-func (env *environ) held(ctx context.Context, cfg *config) bool {
-	paths, err := socketPaths(cfg, env)
+func (env *environ) held(ctx context.Context, cfg *config.Config) bool {
+	paths, err := cfg.SocketPaths(env.lookupEnv)
 	if err != nil {
 		return true // there is no such place: a socket of our own it is
 	}

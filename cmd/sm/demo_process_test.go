@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"sm/cmd/sm/internal/config"
 	"sm/observer/api"
 )
 
@@ -25,7 +26,7 @@ func TestDemoBesideAnObserver(t *testing.T) {
 			demo := newDemo(t, beside, where == "SM_SOCKET")
 			path := ""
 			demo.eventually("a socket of its own", func() string {
-				found, err := filepath.Glob(filepath.Join(demo.dir, "tmp", "sm-demo-*", socketName))
+				found, err := filepath.Glob(filepath.Join(demo.dir, "tmp", "sm-demo-*", config.SocketName))
 				if err != nil || len(found) == 0 {
 					return "none"
 				}

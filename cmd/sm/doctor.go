@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
 )
@@ -33,7 +34,7 @@ type finding struct {
 // doctor looks at all that sm depends on and changes nothing.
 type doctor struct {
 	env      *environ
-	cfg      *config
+	cfg      *config.Config
 	sockets  []string
 	now      time.Time
 	managed  string // the administrator's settings
@@ -55,7 +56,7 @@ func newDoctorCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			sockets, err := socketPaths(cfg, env)
+			sockets, err := cfg.SocketPaths(env.lookupEnv)
 			if err != nil {
 				return err
 			}
@@ -119,7 +120,7 @@ func (d *doctor) webhook() {
 	if d.cfg.HTTP.WebhookTokenFile == "" {
 		return
 	}
-	if _, err := webhookToken(d.cfg.HTTP.WebhookTokenFile); err != nil {
+	if _, err := d.cfg.WebhookToken(); err != nil {
 		d.found("webhook", broken, "mend that file, and start sm observe again", "alerts are not taken: %v", err)
 		return
 	}
@@ -133,7 +134,7 @@ const clockSlack = 2 * time.Minute
 func (d *doctor) clock() {
 	var newest time.Time
 	var where string
-	dirs, err := projectDirs(d.cfg, d.env)
+	dirs, err := d.cfg.ProjectDirs(d.env.lookupEnv)
 	if err != nil {
 		d.found("clock", noted, "set HOME to an absolute path", "no transcripts to compare the clock with: %v", err)
 		return

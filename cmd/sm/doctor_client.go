@@ -25,7 +25,7 @@ func (d *doctor) client(ctx context.Context) {
 	case ok:
 		d.clients = append(d.clients, c)
 	}
-	dirs, _ := projectDirs(d.cfg, d.env) // the clock reports that there are none
+	dirs, _ := d.cfg.ProjectDirs(d.env.lookupEnv) // the clock reports that there are none
 	for _, dir := range dirs {
 		d.clients = append(d.clients, runningClients(filepath.Dir(dir))...)
 	}

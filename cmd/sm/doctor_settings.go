@@ -303,7 +303,7 @@ func (d *doctor) inotify() {
 		return
 	}
 	need := spareWatches
-	dirs, _ := projectDirs(d.cfg, d.env) // the clock has reported that there are none
+	dirs, _ := d.cfg.ProjectDirs(d.env.lookupEnv) // the clock has reported that there are none
 	for _, dir := range dirs {
 		entries, _ := os.ReadDir(dir)
 		need += 2 * len(entries) // a project has its sessions' subagents below it

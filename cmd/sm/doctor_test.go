@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/cmd/sm/internal/config"
 )
 
 // clinic is a home for a doctor to look at, in which all is well but for the observer.
@@ -38,7 +40,7 @@ func newClinic(t *testing.T) *clinic {
 	env := testEnv(c.vars)
 	env.executable = func() (string, error) { return c.program, nil }
 	c.doctor = &doctor{
-		env: env, cfg: defaultConfig(), sockets: []string{c.home + "/.local/state/sm/run/sm.sock"},
+		env: env, cfg: config.Default(), sockets: []string{c.home + "/.local/state/sm/run/sm.sock"},
 		now: time.Date(2040, 1, 2, 3, 4, 5, 0, time.UTC), managed: c.home + "/etc/managed-settings.json", proc: c.home + "/proc",
 	}
 	return c

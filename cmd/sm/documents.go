@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
 	"sm/handoff"
@@ -45,7 +46,7 @@ func newDocumentsCommand(env *environ) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.PersistentFlags().String("state", "", "those of an observer that keeps its state in `DIR`")
-	configFlag(cmd.PersistentFlags(), "state", "state")
+	config.BindFlag(cmd.PersistentFlags(), "state", "state")
 	cmd.AddCommand(newShowDocumentCommand(env), newClearDocumentsCommand(env))
 	return cmd
 }
@@ -129,11 +130,11 @@ func (a *askedDocuments) Clear(channel string, _ time.Time) (n int, err error) {
 }
 
 // handoffDir is where handoff documents are kept.
-func handoffDir(cfg *config, env *environ) (string, error) {
+func handoffDir(cfg *config.Config, env *environ) (string, error) {
 	if cfg.Handoff.Directory != "" {
 		return cfg.Handoff.Directory, nil
 	}
-	state, err := stateDir(cfg, env)
+	state, err := cfg.StateDir(env.lookupEnv)
 	if err != nil {
 		return "", err
 	}

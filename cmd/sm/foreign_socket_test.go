@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/config"
 	"sm/observer/api"
 )
 
@@ -89,7 +90,7 @@ type foreignRig struct {
 func newForeignRig(t *testing.T, user, uid int) *foreignRig {
 	t.Helper()
 	home, theirs := privateTemp(t), privateTemp(t)
-	r := &foreignRig{t, user, home, filepath.Join(theirs, "sm", socketName)}
+	r := &foreignRig{t, user, home, filepath.Join(theirs, "sm", config.SocketName)}
 	err := errors.Join(os.Mkdir(filepath.Dir(r.path), 0o755), os.Chmod(theirs, 0o755), os.Chown(theirs, uid, uid),
 		os.Chown(filepath.Dir(r.path), uid, uid), os.Chown(home, user, user))
 	if err != nil {
@@ -235,7 +236,7 @@ func TestForeignSocket(t *testing.T) {
 			{name: "XDG_RUNTIME_DIR", vars: func(r *foreignRig) []string { return []string{"XDG_RUNTIME_DIR=" + runtimeOf(r)} }},
 			{name: "own XDG_RUNTIME_DIR", says: true, vars: func(r *foreignRig) []string {
 				dir := filepath.Join(r.home, "run")
-				path := filepath.Join(dir, "sm", socketName)
+				path := filepath.Join(dir, "sm", config.SocketName)
 				err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.Chmod(dir, 0o700), os.Chown(dir, user, user), os.Rename(r.path, path))
 				if err != nil {
 					r.t.Fatal(err)

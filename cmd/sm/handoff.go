@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -190,4 +191,12 @@ func writeHandoffs(w io.Writer, list []api.Handoff, now time.Time, colour bool) 
 		t.Add(term.Text(h.ID, ""), term.Text(screen.OneLine(h.Agent), ""), term.Text(screen.OneLine(state), tint), term.Text(h.Way, screen.Dim), term.Text(screen.Ago(&h.ChangedAt, now), screen.Dim), term.Text(screen.OneLine(file), ""))
 	}
 	return t.Write(w)
+}
+
+// cause takes the operation and name off an error of package os, where the message has them already.
+func cause(err error) error {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		return pathErr.Err
+	}
+	return err
 }

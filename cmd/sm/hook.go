@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/config"
 	"sm/observer/api"
 	"sm/transcript/hook"
 )
@@ -152,7 +153,7 @@ func readObject(r io.Reader) []byte {
 // clientSockets are the sockets to try. It goes past the configuration, which takes too long to load: `sm install`
 // writes into the arguments what differs from the default.
 func (env *environ) clientSockets(args []string) []string {
-	c := new(config)
+	c := new(config.Config)
 	c.State, _ = env.lookupEnv("SM_STATE")
 	c.Socket, _ = env.lookupEnv("SM_SOCKET")
 	for i, arg := range args {
@@ -165,13 +166,13 @@ func (env *environ) clientSockets(args []string) []string {
 		}
 	}
 	for _, path := range []*string{&c.State, &c.Socket} {
-		expanded, err := env.expandHome(*path)
+		expanded, err := env.lookupEnv.ExpandHome(*path)
 		if err != nil || !filepath.IsAbs(expanded) {
 			expanded = ""
 		}
 		*path = expanded
 	}
-	paths, _ := socketPaths(c, env) // none: no observer
+	paths, _ := c.SocketPaths(env.lookupEnv) // none: no observer
 	return paths
 }
 

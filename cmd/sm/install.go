@@ -207,7 +207,7 @@ func (env *environ) skillChange(guard, noGuard bool) (*skillChange, error) {
 
 // settingsEditor edits the settings in d for the sm at program.
 func (env *environ) settingsEditor(d *jsonedit.Text, program string) *settingsEditor {
-	home, _ := env.home() // without one, ~ is of no help
+	home, _ := env.lookupEnv.Home() // without one, ~ is of no help
 	self, err := os.Stat(program)
 	return &settingsEditor{doc: d, program: program, home: home, isOwn: func(name string) bool {
 		return isOwnProgram(name, func(path string) bool {
@@ -251,7 +251,7 @@ func (env *environ) unusualSocket(cmd *cobra.Command) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	socket, err := serverSocket(cfg, env)
+	socket, err := cfg.ServerSocket(env.lookupEnv)
 	if err != nil {
 		return "", err
 	}

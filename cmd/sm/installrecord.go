@@ -37,7 +37,7 @@ const recordsName = "install"
 
 // installRecord reads what is remembered of a settings file; what cannot be read is as if it were not there.
 func (env *environ) installRecord(settings string) (*installRecord, error) {
-	dir, err := env.xdgDir("XDG_STATE_HOME", filepath.Join(".local", "state"))
+	dir, err := env.lookupEnv.XDGDir("XDG_STATE_HOME", filepath.Join(".local", "state"))
 	if err != nil {
 		return nil, fmt.Errorf("find the state directory: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/handoff/guard"
 	"sm/handoff/proc"
@@ -63,9 +64,9 @@ func newObserveCommand(env *environ) *cobra.Command {
 	flags.String("state", "", "keep state in `DIR`")
 	flags.BoolVar(&dryRun, "dry-run", false, "let nobody hear anything: log what would be said")
 	flags.BoolVar(&demo, "demo", false, "watch made-up agents in a temporary directory")
-	configFlag(flags, "projects", "projects")
-	configFlag(flags, "listen", "listen")
-	configFlag(flags, "state", "state")
+	config.BindFlag(flags, "projects", "projects")
+	config.BindFlag(flags, "listen", "listen")
+	config.BindFlag(flags, "state", "state")
 	return cmd
 }
 
@@ -82,8 +83,8 @@ func emptyFlag(flags *pflag.FlagSet) (name string) {
 }
 
 // observerOptions turns the configuration into what the observer takes.
-func (env *environ) observerOptions(cfg *config) (o observer.Options, err error) {
-	if o.Projects, err = projectDirs(cfg, env); err != nil {
+func (env *environ) observerOptions(cfg *config.Config) (o observer.Options, err error) {
+	if o.Projects, err = cfg.ProjectDirs(env.lookupEnv); err != nil {
 		return o, err
 	}
 	o.Guard.Enabled = cfg.Guard.Enabled
@@ -91,10 +92,10 @@ func (env *environ) observerOptions(cfg *config) (o observer.Options, err error)
 	if self, err := env.executable(); err == nil { // else agents call us by the name alone
 		o.Guard.Program = self
 	}
-	if o.State, err = stateDir(cfg, env); err != nil {
+	if o.State, err = cfg.StateDir(env.lookupEnv); err != nil {
 		return o, err
 	}
-	if o.Socket, err = serverSocket(cfg, env); err != nil {
+	if o.Socket, err = cfg.ServerSocket(env.lookupEnv); err != nil {
 		return o, err
 	}
 	o.Listen, o.MetricsListen, o.WebConfigFile = cfg.Listen, cfg.Metrics.Listen, cfg.Metrics.WebConfigFile
@@ -103,13 +104,13 @@ func (env *environ) observerOptions(cfg *config) (o observer.Options, err error)
 		o.AllowedUIDs = append(o.AllowedUIDs, uint32(uid))
 	}
 	o.Logger = env.logger(cfg)
-	if o.WebhookToken, err = webhookToken(cfg.HTTP.WebhookTokenFile); errors.Is(err, errTokenExposed) {
+	if o.WebhookToken, err = cfg.WebhookToken(); errors.Is(err, config.ErrTokenExposed) {
 		o.Logger.Error("POST /alerts/webhook is not served", "err", err)
 	} else if err != nil {
 		return o, err
 	}
 	o.SessionTTL, o.MaxSessions, o.HideProject = cfg.Metrics.SessionTTL, cfg.Metrics.MaxSessions, !cfg.Metrics.Project
-	o.Windows, o.Alerts, o.Queue, o.Notify = cfg.windowRules(), cfg.alerts(), cfg.queue(), cfg.Operator.Notify
+	o.Windows, o.Alerts, o.Queue, o.Notify = windowRules(cfg), alertOptions(cfg), queueOptions(cfg), cfg.Operator.Notify
 	o.Alerts.OperatorCompactions = cfg.Operator.Compactions
 	o.Alive, o.Ancestry = proc.Alive, ancestry
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -119,7 +120,7 @@ func (env *environ) observerOptions(cfg *config) (o observer.Options, err error)
 	o.Stats = &follow.Stats{}
 	o.CaughtUp = func(transcripts int) { debug.SetGCPercent(garbagePercent(transcripts)) }
 	o.Sanitise = func(text string) string { return tmux.Sanitise(text, hook.MaxCharacters) }
-	if err := cfg.handoff(&o, env); err != nil {
+	if err := handoffOptions(cfg, &o, env); err != nil {
 		return o, err
 	}
 	if p := newPrompts(o.Logger); p != nil {
@@ -129,7 +130,7 @@ func (env *environ) observerOptions(cfg *config) (o observer.Options, err error)
 	return o, nil
 }
 
-func (env *environ) logger(cfg *config) *slog.Logger {
+func (env *environ) logger(cfg *config.Config) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(cfg.Log.Level)) // validated
 	o := &slog.HandlerOptions{Level: level}

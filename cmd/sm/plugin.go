@@ -38,7 +38,7 @@ type pluginStep struct {
 }
 
 func (env *environ) plugin() (*plugin, error) {
-	dir, err := env.xdgDir("XDG_DATA_HOME", filepath.Join(".local", "share"))
+	dir, err := env.lookupEnv.XDGDir("XDG_DATA_HOME", filepath.Join(".local", "share"))
 	if err != nil {
 		return nil, fmt.Errorf("find the place for the plugin: %w", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
 	"sm/observer/api"
@@ -64,7 +65,7 @@ func intervalOf(name, value string) (seconds float64, err error) {
 	if value == "" {
 		return 0, nil
 	}
-	d, err := parseDuration(value)
+	d, err := config.ParseDuration(value)
 	if err != nil || d <= 0 {
 		return 0, usagef("--%s %s is no time to come: give 10m, 1h30m or seconds", name, quote(value))
 	}

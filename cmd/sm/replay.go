@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sm/alerts"
+	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
 	"sm/observer/fleet"
@@ -35,7 +36,7 @@ func newReplayCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			o := cfg.alerts()
+			o := alertOptions(cfg)
 			if flags := cmd.Flags(); flags.Changed("warning") {
 				o.Thresholds.WarningPercentage, o.Thresholds.WarningTokens, o.Thresholds.WarningOfThreshold = warning, 0, 0
 			}
@@ -63,7 +64,7 @@ func newReplayCommand(env *environ) *cobra.Command {
 }
 
 // runGrid tries thresholds and prints what came of it.
-func (env *environ) runGrid(ctx context.Context, cfg *config, o alerts.Options, paths []string, asJSON bool) error {
+func (env *environ) runGrid(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string, asJSON bool) error {
 	sparing()
 	g, err := env.grid(ctx, cfg, o, paths)
 	if history.Fatal(err) {
@@ -76,12 +77,12 @@ func (env *environ) runGrid(ctx context.Context, cfg *config, o alerts.Options, 
 }
 
 // grid tries thresholds on all transcripts in paths.
-func (env *environ) grid(ctx context.Context, cfg *config, o alerts.Options, paths []string) (*tune.Grid, error) {
+func (env *environ) grid(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string) (*tune.Grid, error) {
 	h, err := env.readHistory(ctx, paths)
 	if history.Fatal(err) {
 		return nil, err
 	}
-	g, bad := tune.Try(ctx, h, tune.Options{Policy: o, Configured: cfg.alerts().Thresholds, Windows: cfg.windowRules(), Now: time.Now()})
+	g, bad := tune.Try(ctx, h, tune.Options{Policy: o, Configured: alertOptions(cfg).Thresholds, Windows: windowRules(cfg), Now: time.Now()})
 	if bad != nil {
 		return nil, bad
 	}
@@ -113,7 +114,7 @@ type retold struct {
 
 // replay runs the policy over each session for itself: agents are not known by their transcripts. Where clients
 // compact is learned from one session to the next, as they began.
-func (env *environ) replay(ctx context.Context, cfg *config, o alerts.Options, paths []string) ([]retold, error) {
+func (env *environ) replay(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string) ([]retold, error) {
 	var changes []transcript.Change
 	err := env.reading(func(o history.Options) (err error) {
 		changes, err = history.Records(ctx, o, paths)
@@ -122,7 +123,7 @@ func (env *environ) replay(ctx context.Context, cfg *config, o alerts.Options, p
 	if history.Fatal(err) {
 		return nil, err
 	}
-	f := fleet.New(fleet.Options{Created: time.Now(), Windows: cfg.windowRules(), Thresholds: o.Thresholds}, fleet.Stored{Settled: true})
+	f := fleet.New(fleet.Options{Created: time.Now(), Windows: windowRules(cfg), Thresholds: o.Thresholds}, fleet.Stored{Settled: true})
 	var all []retold
 	var learned []alerts.Learned
 	for i := range changes {

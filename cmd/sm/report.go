@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/config"
 	"sm/observer/history"
 	"sm/observer/history/report"
 )
@@ -42,12 +43,12 @@ func newReportCommand(env *environ) *cobra.Command {
 }
 
 // report sums up all transcripts in paths.
-func (env *environ) report(ctx context.Context, cfg *config, paths []string) (*report.Report, error) {
+func (env *environ) report(ctx context.Context, cfg *config.Config, paths []string) (*report.Report, error) {
 	h, err := env.readHistory(ctx, paths)
 	if history.Fatal(err) {
 		return nil, err
 	}
-	r, bad := report.Of(ctx, h, report.Options{Policy: cfg.alerts(), Windows: cfg.windowRules(), Now: time.Now()})
+	r, bad := report.Of(ctx, h, report.Options{Policy: alertOptions(cfg), Windows: windowRules(cfg), Now: time.Now()})
 	if bad != nil {
 		return nil, bad
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
 	"sm/handoff/supervise"
@@ -29,7 +30,7 @@ type environ struct {
 	stdin     io.Reader
 	stdout    io.Writer
 	stderr    io.Writer
-	lookupEnv func(name string) (string, bool)
+	lookupEnv config.Env
 	vars      func() []string // all variables, as NAME=value
 	// The path of this program, and the name by which it was called.
 	executable func() (string, error)
@@ -177,7 +178,7 @@ func newRootCommand(env *environ) *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.String("config", "", "read the configuration from `FILE`")
 	flags.String("socket", "", "reach the observer at `PATH` (or SM_SOCKET)")
-	configFlag(flags, "socket", "socket")
+	config.BindFlag(flags, "socket", "socket")
 
 	root.AddCommand(commands(env)...)
 	root.SetHelpCommand(newHelpCommand())

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"sm/cmd/sm/internal/config"
 )
 
 type outcome struct {
@@ -91,7 +93,7 @@ func TestBareCommandOnAPipe(t *testing.T) {
 
 func TestCheckConfigPrint(t *testing.T) {
 	got := execute(t, map[string]string{"SM_STATE": "/s", "SM_LISTEN": "127.0.0.1:1"}, "check-config", "--print", "--socket", "/x.sock")
-	want := defaultConfig()
+	want := config.Default()
 	want.State, want.Listen, want.Socket = "/s", []string{"127.0.0.1:1"}, "/x.sock"
 	if diff := cmp.Diff(outcome{Out: string(printed(t, want))}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -74,7 +74,7 @@ func (env *environ) newAgentRun(cmd *cobra.Command, seat api.Registration, argv 
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
-	sockets, err := socketPaths(cfg, env)
+	sockets, err := cfg.SocketPaths(env.lookupEnv)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}

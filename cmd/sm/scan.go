@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/config"
 	"sm/observer"
 	"sm/observer/api"
 	"sm/observer/fleet"
@@ -43,8 +44,8 @@ func newScanCommand(env *environ) *cobra.Command {
 }
 
 // scan reads all transcripts in paths and settles what counts where.
-func (env *environ) scan(ctx context.Context, cfg *config, paths []string) ([]fleet.View, error) {
-	f := fleet.New(fleet.Options{Created: time.Now(), Windows: cfg.windowRules(), Thresholds: cfg.thresholds()}, fleet.Stored{})
+func (env *environ) scan(ctx context.Context, cfg *config.Config, paths []string) ([]fleet.View, error) {
+	f := fleet.New(fleet.Options{Created: time.Now(), Windows: windowRules(cfg), Thresholds: thresholds(cfg)}, fleet.Stored{})
 	err := env.reading(func(o history.Options) error {
 		return history.Transcripts(ctx, o, paths, func(c transcript.Change) { f.Apply(c) })
 	})

@@ -36,13 +36,13 @@ func (env *environ) settingsPath() (string, error) {
 		return "", fmt.Errorf("CLAUDE_CONFIG_DIR names several directories; set it to the one with the settings")
 	}
 	if dir == "" {
-		home, err := env.home()
+		home, err := env.lookupEnv.Home()
 		if err != nil {
 			return "", fmt.Errorf("find the client's settings: %w", err)
 		}
 		dir = filepath.Join(home, ".claude")
 	}
-	dir, err := env.expandHome(dir)
+	dir, err := env.lookupEnv.ExpandHome(dir)
 	if err != nil {
 		return "", fmt.Errorf("CLAUDE_CONFIG_DIR: %w", err)
 	}

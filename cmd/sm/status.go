@@ -46,7 +46,7 @@ func (env *environ) client(cmd *cobra.Command) (*api.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	sockets, err := socketPaths(cfg, env)
+	sockets, err := cfg.SocketPaths(env.lookupEnv)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/observer/history"
 	"sm/transcript/follow"
@@ -17,7 +18,7 @@ import (
 
 // transcripts are the files and folders that a command line names, without any the projects of this user, and the
 // configuration that says where those are.
-func (env *environ) transcripts(cmd *cobra.Command, args []string) (*config, []string, error) {
+func (env *environ) transcripts(cmd *cobra.Command, args []string) (*config.Config, []string, error) {
 	cfg, err := loadConfig(cmd.Flags(), env)
 	if err != nil {
 		return nil, nil, err
@@ -32,8 +33,8 @@ func (env *environ) transcripts(cmd *cobra.Command, args []string) (*config, []s
 }
 
 // existingProjects are the projects folders that there are.
-func existingProjects(cfg *config, env *environ) ([]string, error) {
-	dirs, err := projectDirs(cfg, env)
+func existingProjects(cfg *config.Config, env *environ) ([]string, error) {
+	dirs, err := cfg.ProjectDirs(env.lookupEnv)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -12,9 +12,6 @@ import (
 	"text/template/parse"
 	"time"
 	"unicode"
-
-	"sm/dashboards/screen"
-	"sm/observer/api"
 )
 
 const (
@@ -26,6 +23,8 @@ const (
 	maxInject = 10_000
 	// maxTexts bounds a message template.
 	maxTexts = 4096
+	// maxSocketPath is the longest path of a socket, in bytes, that observer and clients take.
+	maxSocketPath = 103
 	// maxProblems bounds how many problems one line lists.
 	maxProblems = 5
 )
@@ -64,7 +63,7 @@ func (o origins) explain(ps problems) error {
 }
 
 // problems says what is wrong with the configuration, every problem with its key.
-func (c *config) problems() problems {
+func (c *Config) problems() problems {
 	var ps problems
 	c.checkAddresses(&ps)
 	c.checkPaths(&ps)
@@ -76,18 +75,18 @@ func (c *config) problems() problems {
 	return ps
 }
 
-func (c *config) checkAddresses(ps *problems) {
+func (c *Config) checkAddresses(ps *problems) {
 	seen := map[string]bool{}
 	for i, addr := range c.Listen {
 		key := fmt.Sprintf("listen[%d]", i)
 		host, port, err := splitAddress(addr)
 		switch {
 		case err != nil:
-			ps.add(key, "must be a loopback address with its port such as 127.0.0.1:8420, not %s", quote(addr))
+			ps.add(key, "must be a loopback address with its port such as 127.0.0.1:8420, not %s", Quote(addr))
 		case !loopback(host):
-			ps.add(key, "is %s, which is not a loopback address; use metrics.listen for scrapes from elsewhere", quote(addr))
+			ps.add(key, "is %s, which is not a loopback address; use metrics.listen for scrapes from elsewhere", Quote(addr))
 		case port != 0 && seen[addr]:
-			ps.add(key, "repeats %s; remove one of the two", quote(addr))
+			ps.add(key, "repeats %s; remove one of the two", Quote(addr))
 		}
 		seen[addr] = true
 	}
@@ -95,14 +94,14 @@ func (c *config) checkAddresses(ps *problems) {
 		_, port, err := splitAddress(addr)
 		switch {
 		case err != nil:
-			ps.add("metrics.listen", "must be an address with its port such as 0.0.0.0:9464, not %s", quote(addr))
+			ps.add("metrics.listen", "must be an address with its port such as 0.0.0.0:9464, not %s", Quote(addr))
 		case port != 0 && seen[addr]:
-			ps.add("metrics.listen", "repeats %s of listen; give it a port of its own", quote(addr))
+			ps.add("metrics.listen", "repeats %s of listen; give it a port of its own", Quote(addr))
 		}
 	}
 	for i, host := range c.HTTP.AllowedHosts {
 		if host == "" || strings.ContainsAny(host, "/@?#*") || strings.ContainsFunc(host, notGraphic) {
-			ps.add(fmt.Sprintf("http.allowed_hosts[%d]", i), "must be a host, or host:port, as it stands in a URL, not %s", quote(host))
+			ps.add(fmt.Sprintf("http.allowed_hosts[%d]", i), "must be a host, or host:port, as it stands in a URL, not %s", Quote(host))
 		}
 	}
 	for i, uid := range c.HTTP.AllowedUIDs {
@@ -141,24 +140,24 @@ func notGraphic(r rune) bool {
 	return r == unicode.ReplacementChar || !unicode.IsGraphic(r) || unicode.IsSpace(r)
 }
 
-func (c *config) checkPaths(ps *problems) {
+func (c *Config) checkPaths(ps *problems) {
 	for _, p := range c.paths() {
 		switch path := *p.value; {
 		case path == "" && p.optional:
 		case path == "":
 			ps.add(p.key, "is empty; give a path")
 		case strings.ContainsFunc(path, unicode.IsControl):
-			ps.add(p.key, "holds a control character; give another path than %s", quote(path))
+			ps.add(p.key, "holds a control character; give another path than %s", Quote(path))
 		case !filepath.IsAbs(path):
-			ps.add(p.key, "must be an absolute path, or begin with ~/, not %s", quote(path))
+			ps.add(p.key, "must be an absolute path, or begin with ~/, not %s", Quote(path))
 		}
 	}
-	if n := len(c.Socket); n > api.MaxSocketPath {
-		ps.add("socket", "is %d bytes long and a socket's path has room for %d; give a shorter one", n, api.MaxSocketPath)
+	if n := len(c.Socket); n > maxSocketPath {
+		ps.add("socket", "is %d bytes long and a socket's path has room for %d; give a shorter one", n, maxSocketPath)
 	}
 }
 
-func (c *config) checkLists(ps *problems) {
+func (c *Config) checkLists(ps *problems) {
 	models := map[string]bool{}
 	for i, w := range c.Windows {
 		key := fmt.Sprintf("windows[%d]", i)
@@ -166,7 +165,7 @@ func (c *config) checkLists(ps *problems) {
 		case w.Model == "":
 			ps.add(key+".model", "is empty; give the beginning of a model's name")
 		case models[w.Model]:
-			ps.add(key+".model", "repeats %s; remove one of the two", quote(w.Model))
+			ps.add(key+".model", "repeats %s; remove one of the two", Quote(w.Model))
 		}
 		models[w.Model] = true
 		ps.between(key+".tokens", w.Tokens, 1, maxTokens)
@@ -179,10 +178,10 @@ func (c *config) checkLists(ps *problems) {
 			ps.add(key+".name", "is empty; give the channel a name")
 		case strings.HasPrefix(ch.Name, ".") || strings.ContainsAny(ch.Name, `/\`) || len(ch.Name) > 100 ||
 			strings.ContainsFunc(ch.Name, unicode.IsControl):
-			ps.add(key+".name", "is part of file names, so it must be short, without slashes and without a dot in front, not %s", quote(ch.Name))
+			ps.add(key+".name", "is part of file names, so it must be short, without slashes and without a dot in front, not %s", Quote(ch.Name))
 		}
 		if ch.Path != "" && places[ch.Path] {
-			ps.add(key+".path", "repeats %s; remove one of the two", quote(ch.Path))
+			ps.add(key+".path", "repeats %s; remove one of the two", Quote(ch.Path))
 		}
 		places[ch.Path] = true
 	}
@@ -193,12 +192,12 @@ func (c *config) checkLists(ps *problems) {
 	}
 	for i, arg := range c.Operator.Notify {
 		if i == 0 && arg == "" || strings.Contains(arg, "\x00") {
-			ps.add(fmt.Sprintf("operator.notify[%d]", i), "must be a program or its argument, not %s", quote(arg))
+			ps.add(fmt.Sprintf("operator.notify[%d]", i), "must be a program or its argument, not %s", Quote(arg))
 		}
 	}
 }
 
-func (c *config) checkContextMonitor(ps *problems) {
+func (c *Config) checkContextMonitor(ps *problems) {
 	m := c.ContextMonitor
 	ps.between("context_monitor.warning_percentage", m.WarningPercentage, 1, 100)
 	ps.between("context_monitor.critical_percentage", m.CriticalPercentage, 1, 100)
@@ -226,7 +225,7 @@ func (c *config) checkContextMonitor(ps *problems) {
 	}
 }
 
-func (c *config) checkCounts(ps *problems) {
+func (c *Config) checkCounts(ps *problems) {
 	ps.between("metrics.max_sessions", c.Metrics.MaxSessions, 1, maxCount)
 	ps.between("compaction.threshold_tokens", c.Compaction.ThresholdTokens, 0, maxTokens)
 	ps.between("context_monitor.forecast_turns", c.ContextMonitor.ForecastTurns, 0, maxCount)
@@ -250,7 +249,7 @@ func (ps *problems) between(key string, n, least, most int) {
 	}
 }
 
-func (c *config) checkDurations(ps *problems) {
+func (c *Config) checkDurations(ps *problems) {
 	// Zero is a choice where it switches something off; elsewhere it would make the setting's purpose void.
 	ps.lasting("metrics.session_ttl", c.Metrics.SessionTTL, true)
 	ps.lasting("compaction.settle", c.Compaction.Settle, true)
@@ -279,16 +278,16 @@ func (ps *problems) lasting(key string, d time.Duration, positive bool) {
 	}
 }
 
-func (c *config) checkTexts(ps *problems) {
+func (c *Config) checkTexts(ps *problems) {
 	switch c.Log.Level {
 	case "debug", "info", "warn", "error":
 	default:
-		ps.add("log.level", "must be debug, info, warn or error, not %s", quote(c.Log.Level))
+		ps.add("log.level", "must be debug, info, warn or error, not %s", Quote(c.Log.Level))
 	}
 	switch c.Log.Format {
 	case "text", "json":
 	default:
-		ps.add("log.format", "must be text or json, not %s", quote(c.Log.Format))
+		ps.add("log.format", "must be text or json, not %s", Quote(c.Log.Format))
 	}
 	for _, s := range c.settings() {
 		if !strings.HasPrefix(s.path, "messages.") {
@@ -304,7 +303,7 @@ func (c *config) checkTexts(ps *problems) {
 		tree.Mode = parse.SkipFuncCheck
 		if _, err := tree.Parse(text, "", "", map[string]*parse.Tree{}); err != nil {
 			ps.add(s.path, "is not a template (%s); correct what stands in {{ }}",
-				screen.OneLine(strings.TrimPrefix(err.Error(), "template: "+s.path+":")))
+				oneLine(strings.TrimPrefix(err.Error(), "template: "+s.path+":")))
 		}
 	}
 }

@@ -1,11 +1,11 @@
-package main
+package config
 
 import "time"
 
-// defaultConfig is what holds when nobody says otherwise. The values are a promise: testdata/defaults.yaml is the
+// Default is what holds when nobody says otherwise. The values are a promise: testdata/defaults.yaml is the
 // published list, and a test compares the two.
-func defaultConfig() *config {
-	return &config{
+func Default() *Config {
+	return &Config{
 		Projects: []string{},
 		Listen:   []string{"127.0.0.1:8420", "[::1]:8420"},
 		Log:      logConfig{Level: "info", Format: "text"},

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -13,8 +13,8 @@ import (
 // maxQuoted bounds a foreign text inside a message.
 const maxQuoted = 60
 
-// quote quotes a foreign text for a message, escaped and cut.
-func quote(s string) string {
+// Quote quotes a foreign text for a message, escaped and cut.
+func Quote(s string) string {
 	if r := []rune(s); len(r) > maxQuoted {
 		s = string(r[:maxQuoted]) + "…"
 	}
@@ -54,7 +54,7 @@ func wanted(typ reflect.Type) string {
 		}
 		return "a list such as [a, b]"
 	}
-	if typ == reflect.TypeFor[config]() {
+	if typ == reflect.TypeFor[Config]() {
 		return "keys with values, such as socket: PATH"
 	}
 	return "a group of the keys " + strings.Join(keysOf(typ), ", ")
@@ -70,9 +70,9 @@ func describe(n *yaml.Node) string {
 	case n.ShortTag() == "!!null":
 		return "nothing"
 	case n.ShortTag() == "!!str":
-		return "the text " + quote(n.Value)
+		return "the text " + Quote(n.Value)
 	}
-	return quote(n.Value)
+	return Quote(n.Value)
 }
 
 func keysOf(typ reflect.Type) []string {
@@ -92,7 +92,7 @@ func hint(unknown string, group reflect.Type, path string) string {
 			known = append(known, path+"."+key)
 		}
 	} else {
-		known = knownPaths(reflect.TypeFor[config](), "")
+		known = knownPaths(reflect.TypeFor[Config](), "")
 	}
 	best, distance := nearest(unknown, known)
 	switch {

@@ -7,15 +7,37 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/spf13/pflag"
+
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/cmd/sm/internal/config"
 	"sm/handoff"
 	"sm/observer"
 	"sm/transcript"
 )
 
+// loadConfig reads the configuration for a command with these flags.
+func loadConfig(flags *pflag.FlagSet, env *environ) (*config.Config, error) {
+	source, err := findConfig(flags, env)
+	if err != nil {
+		return nil, err
+	}
+	return source.Load(flags, env.lookupEnv)
+}
+
+// findConfig says where the configuration is.
+func findConfig(flags *pflag.FlagSet, env *environ) (config.Source, error) {
+	if f := flags.Lookup("config"); f != nil && f.Changed && f.Value.String() == "" {
+		return config.Source{}, usagef("--config is empty: give it a file")
+	}
+	return config.Find(flags, env.lookupEnv)
+}
+
+func quote(s string) string { return config.Quote(s) }
+
 // windowRules are the configured windows.
-func (c *config) windowRules() []transcript.WindowRule {
+func windowRules(c *config.Config) []transcript.WindowRule {
 	rules := make([]transcript.WindowRule, len(c.Windows))
 	for i, w := range c.Windows {
 		rules[i] = transcript.WindowRule{Model: w.Model, Tokens: int64(w.Tokens)}
@@ -24,7 +46,7 @@ func (c *config) windowRules() []transcript.WindowRule {
 }
 
 // thresholds are the configured levels.
-func (c *config) thresholds() alerts.Thresholds {
+func thresholds(c *config.Config) alerts.Thresholds {
 	m := c.ContextMonitor
 	return alerts.Thresholds{
 		WarningPercentage: m.WarningPercentage, CriticalPercentage: m.CriticalPercentage,
@@ -33,11 +55,11 @@ func (c *config) thresholds() alerts.Thresholds {
 	}
 }
 
-// alerts are the settings of the policy.
-func (c *config) alerts() alerts.Options {
+// alertOptions are the settings of the policy.
+func alertOptions(c *config.Config) alerts.Options {
 	m, t := c.ContextMonitor, c.Messages
 	return alerts.Options{
-		Disabled: !m.Enabled, Thresholds: c.thresholds(), Estimate: m.Estimate, ForecastTurns: m.ForecastTurns,
+		Disabled: !m.Enabled, Thresholds: thresholds(c), Estimate: m.Estimate, ForecastTurns: m.ForecastTurns,
 		NoDataAfter: m.NoDataAfter, CompactionThreshold: int64(c.Compaction.ThresholdTokens), Settle: c.Compaction.Settle,
 		Storm:     alerts.Storm{Count: c.Storm.Count, Within: c.Storm.Within, Turns: c.Storm.Turns},
 		Reminders: alerts.Reminders{Soft: c.Reminders.Soft, Hard: c.Reminders.Hard, Wait: c.Reminders.CompactionWait},
@@ -50,11 +72,11 @@ func (c *config) alerts() alerts.Options {
 // resumeText is what messages.resume may show.
 type resumeText struct{ Path string }
 
-// handoff sets what concerns handoffs.
-func (c *config) handoff(o *observer.Options, env *environ) error {
+// handoffOptions sets what concerns handoffs.
+func handoffOptions(c *config.Config, o *observer.Options, env *environ) error {
 	h, dir := c.Handoff, c.Handoff.Directory
 	if dir == "" {
-		state, err := stateDir(c, env)
+		state, err := c.StateDir(env.lookupEnv)
 		if err != nil {
 			return err
 		}
@@ -94,8 +116,8 @@ func (c *config) handoff(o *observer.Options, env *environ) error {
 // offersMost is how often one message is given to a client that never shows it in its transcript.
 const offersMost = 10
 
-// queue are the settings of the messages.
-func (c *config) queue() outbox.Options {
+// queueOptions are the settings of the messages.
+func queueOptions(c *config.Config) outbox.Options {
 	o := outbox.Defaults()
 	o.Offers = offersMost
 	o.PerAgent, o.MessageBytes, o.PerSenderMinute, o.TTL = c.Queue.PerAgent, c.Queue.MessageBytes, c.Queue.PerSenderMinute, c.Queue.TTL

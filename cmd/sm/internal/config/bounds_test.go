@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -13,85 +13,85 @@ import (
 func TestValidate(t *testing.T) {
 	tests := []struct {
 		name string
-		edit func(*config)
+		edit func(*Config)
 		want string
 	}{
-		{"defaults", func(*config) {}, ""},
-		{"all changed", func(c *config) { *c = *changed() }, ""},
-		{"localhost", func(c *config) { c.Listen = []string{"localhost:0", "127.8.8.8:1", "[::1]:65535"} }, ""},
-		{"port 0 twice", func(c *config) { c.Listen = []string{"127.0.0.1:0", "127.0.0.1:0"} }, ""},
-		{"no listener", func(c *config) { c.Listen = nil }, ""},
-		{"any address", func(c *config) { c.Listen = []string{":8420"} },
+		{"defaults", func(*Config) {}, ""},
+		{"all changed", func(c *Config) { *c = *changed() }, ""},
+		{"localhost", func(c *Config) { c.Listen = []string{"localhost:0", "127.8.8.8:1", "[::1]:65535"} }, ""},
+		{"port 0 twice", func(c *Config) { c.Listen = []string{"127.0.0.1:0", "127.0.0.1:0"} }, ""},
+		{"no listener", func(c *Config) { c.Listen = nil }, ""},
+		{"any address", func(c *Config) { c.Listen = []string{":8420"} },
 			`listen[0] is ":8420", which is not a loopback address; use metrics.listen for scrapes from elsewhere`},
-		{"all interfaces", func(c *config) { c.Listen = []string{"[::]:1"} },
+		{"all interfaces", func(c *Config) { c.Listen = []string{"[::]:1"} },
 			`listen[0] is "[::]:1", which is not a loopback address; use metrics.listen for scrapes from elsewhere`},
-		{"a name", func(c *config) { c.Listen = []string{"localhost.example:1"} },
+		{"a name", func(c *Config) { c.Listen = []string{"localhost.example:1"} },
 			`listen[0] is "localhost.example:1", which is not a loopback address; use metrics.listen for scrapes from elsewhere`},
-		{"loopback in IPv6 clothes", func(c *config) { c.Listen = []string{"[::ffff:127.0.0.1]:1"} },
+		{"loopback in IPv6 clothes", func(c *Config) { c.Listen = []string{"[::ffff:127.0.0.1]:1"} },
 			`listen[0] is "[::ffff:127.0.0.1]:1", which is not a loopback address; use metrics.listen for scrapes from elsewhere`},
-		{"no port", func(c *config) { c.Listen = []string{"127.0.0.1"} },
+		{"no port", func(c *Config) { c.Listen = []string{"127.0.0.1"} },
 			`listen[0] must be a loopback address with its port such as 127.0.0.1:8420, not "127.0.0.1"`},
-		{"port name", func(c *config) { c.Listen = []string{"127.0.0.1:http"} },
+		{"port name", func(c *Config) { c.Listen = []string{"127.0.0.1:http"} },
 			`listen[0] must be a loopback address with its port such as 127.0.0.1:8420, not "127.0.0.1:http"`},
-		{"large port", func(c *config) { c.Listen = []string{"127.0.0.1:65536"} },
+		{"large port", func(c *Config) { c.Listen = []string{"127.0.0.1:65536"} },
 			`listen[0] must be a loopback address with its port such as 127.0.0.1:8420, not "127.0.0.1:65536"`},
-		{"twice", func(c *config) { c.Listen = []string{"127.0.0.1:1", "127.0.0.1:1"} },
+		{"twice", func(c *Config) { c.Listen = []string{"127.0.0.1:1", "127.0.0.1:1"} },
 			`listen[1] repeats "127.0.0.1:1"; remove one of the two`},
-		{"metrics everywhere", func(c *config) { c.Metrics.Listen = ":9464" }, ""},
-		{"metrics name", func(c *config) { c.Metrics.Listen = "host.example:9464" }, ""},
-		{"metrics URL", func(c *config) { c.Metrics.Listen = "http://h:9464" },
+		{"metrics everywhere", func(c *Config) { c.Metrics.Listen = ":9464" }, ""},
+		{"metrics name", func(c *Config) { c.Metrics.Listen = "host.example:9464" }, ""},
+		{"metrics URL", func(c *Config) { c.Metrics.Listen = "http://h:9464" },
 			`metrics.listen must be an address with its port such as 0.0.0.0:9464, not "http://h:9464"`},
-		{"metrics on a taken port", func(c *config) { c.Metrics.Listen = "127.0.0.1:8420" },
+		{"metrics on a taken port", func(c *Config) { c.Metrics.Listen = "127.0.0.1:8420" },
 			`metrics.listen repeats "127.0.0.1:8420" of listen; give it a port of its own`},
-		{"allowed host", func(c *config) { c.HTTP.AllowedHosts = []string{"a.example", "https://b"} },
+		{"allowed host", func(c *Config) { c.HTTP.AllowedHosts = []string{"a.example", "https://b"} },
 			`http.allowed_hosts[1] must be a host, or host:port, as it stands in a URL, not "https://b"`},
-		{"uid", func(c *config) { c.HTTP.AllowedUIDs = []int{0, -1} }, "http.allowed_uids[1] must be a user id of 0 or more, not -1"},
-		{"paths", func(c *config) { c.Projects, c.State = []string{"/ok", ""}, "~other/x" },
+		{"uid", func(c *Config) { c.HTTP.AllowedUIDs = []int{0, -1} }, "http.allowed_uids[1] must be a user id of 0 or more, not -1"},
+		{"paths", func(c *Config) { c.Projects, c.State = []string{"/ok", ""}, "~other/x" },
 			`projects[1] is empty; give a path; state must be an absolute path, or begin with ~/, not "~other/x"`},
-		{"long socket", func(c *config) { c.Socket = "/" + strings.Repeat("a", 107) },
+		{"long socket", func(c *Config) { c.Socket = "/" + strings.Repeat("a", 107) },
 			"socket is 108 bytes long and a socket's path has room for 103; give a shorter one"},
-		{"windows", func(c *config) { c.Windows = []windowConfig{{"", 1}, {"m", 0}, {"m", maxTokens + 1}} },
+		{"windows", func(c *Config) { c.Windows = []windowConfig{{"", 1}, {"m", 0}, {"m", maxTokens + 1}} },
 			`windows[0].model is empty; give the beginning of a model's name; windows[1].tokens must be at least 1, not 0; ` +
 				`windows[2].model repeats "m"; remove one of the two; windows[2].tokens must be at most 1000000000, not 1000000001`},
-		{"channels", func(c *config) { c.Channels = []channelConfig{{"", "/a"}, {"../x", "/a"}} },
+		{"channels", func(c *Config) { c.Channels = []channelConfig{{"", "/a"}, {"../x", "/a"}} },
 			`channels[0].name is empty; give the channel a name; ` +
 				`channels[1].name is part of file names, so it must be short, without slashes and without a dot in front, not "../x"; ` +
 				`channels[1].path repeats "/a"; remove one of the two`},
-		{"channel path", func(c *config) { c.Channels = []channelConfig{{"a", ""}, {"b", "rel"}} },
+		{"channel path", func(c *Config) { c.Channels = []channelConfig{{"a", ""}, {"b", "rel"}} },
 			`channels[0].path is empty; give a path; channels[1].path must be an absolute path, or begin with ~/, not "rel"`},
-		{"percentages", func(c *config) { c.ContextMonitor.WarningPercentage, c.ContextMonitor.CriticalPercentage = 0, 101 },
+		{"percentages", func(c *Config) { c.ContextMonitor.WarningPercentage, c.ContextMonitor.CriticalPercentage = 0, 101 },
 			"context_monitor.warning_percentage must be at least 1, not 0; context_monitor.critical_percentage must be at most 100, not 101"},
-		{"warning at critical", func(c *config) { c.ContextMonitor.WarningPercentage = 65 },
+		{"warning at critical", func(c *Config) { c.ContextMonitor.WarningPercentage = 65 },
 			"context_monitor.warning_percentage is 65 and must be below critical_percentage, which is 65"},
-		{"warning tokens alone", func(c *config) { c.ContextMonitor.WarningTokens = 5 }, ""},
-		{"of the threshold", func(c *config) { c.ContextMonitor.WarningOfThreshold, c.ContextMonitor.CriticalOfThreshold = -1, 101 },
+		{"warning tokens alone", func(c *Config) { c.ContextMonitor.WarningTokens = 5 }, ""},
+		{"of the threshold", func(c *Config) { c.ContextMonitor.WarningOfThreshold, c.ContextMonitor.CriticalOfThreshold = -1, 101 },
 			"context_monitor.warning_of_threshold must be at least 0, not -1; context_monitor.critical_of_threshold must be at most 100, not 101"},
-		{"warning at critical of the threshold", func(c *config) { c.ContextMonitor.WarningOfThreshold = 78 },
+		{"warning at critical of the threshold", func(c *Config) { c.ContextMonitor.WarningOfThreshold = 78 },
 			"context_monitor.warning_of_threshold is 78 and must be below critical_of_threshold, which is 78"},
-		{"no notice by the threshold", func(c *config) { c.ContextMonitor.WarningOfThreshold, c.ContextMonitor.CriticalOfThreshold = 0, 0 }, ""},
-		{"warning tokens above critical", func(c *config) { c.ContextMonitor.WarningTokens, c.ContextMonitor.CriticalTokens = 9, 5 },
+		{"no notice by the threshold", func(c *Config) { c.ContextMonitor.WarningOfThreshold, c.ContextMonitor.CriticalOfThreshold = 0, 0 }, ""},
+		{"warning tokens above critical", func(c *Config) { c.ContextMonitor.WarningTokens, c.ContextMonitor.CriticalTokens = 9, 5 },
 			"context_monitor.warning_tokens is 9 and must be below critical_tokens, which is 5"},
-		{"ratios", func(c *config) { c.ContextMonitor.EarlyWarnRatio, c.Guard.OverflowThreshold = -0.1, 1.1 },
+		{"ratios", func(c *Config) { c.ContextMonitor.EarlyWarnRatio, c.Guard.OverflowThreshold = -0.1, 1.1 },
 			"context_monitor.early_warn_ratio must be from 0 to 1, not -0.1; guard.overflow_threshold must be above 0 and at most 1, not 1.1"},
-		{"counts", func(c *config) { c.Queue.PerAgent, c.Handoff.BreakerCount = 0, 0 },
+		{"counts", func(c *Config) { c.Queue.PerAgent, c.Handoff.BreakerCount = 0, 0 },
 			"queue.per_agent must be at least 1, not 0; handoff.breaker_count must be at least 1, not 0"},
-		{"no restarts", func(c *config) { c.Supervise.Restarts = 0 }, ""},
-		{"durations", func(c *config) {
+		{"no restarts", func(c *Config) { c.Supervise.Restarts = 0 }, ""},
+		{"durations", func(c *Config) {
 			c.Metrics.SessionTTL, c.Reminders.CompactionWait, c.Queue.TTL = 0, -time.Second, 20*365*24*time.Hour
 		}, "metrics.session_ttl must be longer than 0; reminders.compaction_wait must not be negative, as -1s is; " +
 			"queue.ttl must be at most ten years, not 175200h"},
-		{"soft after hard", func(c *config) { c.Reminders.Soft, c.Reminders.Hard = time.Hour, time.Minute },
+		{"soft after hard", func(c *Config) { c.Reminders.Soft, c.Reminders.Hard = time.Hour, time.Minute },
 			"reminders.soft is 1h and must be below hard, which is 1m"},
-		{"log", func(c *config) { c.Log = logConfig{"trace", "xml"} },
+		{"log", func(c *Config) { c.Log = logConfig{"trace", "xml"} },
 			`log.level must be debug, info, warn or error, not "trace"; log.format must be text or json, not "xml"`},
-		{"template with any name", func(c *config) { c.Messages.Warning = "{{if .A}}{{thousands .B}}{{end}}" }, ""},
-		{"template", func(c *config) { c.Messages.Warning = "a\n{{if}}" },
+		{"template with any name", func(c *Config) { c.Messages.Warning = "{{if .A}}{{thousands .B}}{{end}}" }, ""},
+		{"template", func(c *Config) { c.Messages.Warning = "a\n{{if}}" },
 			"messages.warning is not a template (2: missing value for if); correct what stands in {{ }}"},
-		{"long template", func(c *config) { c.Messages.Resume = strings.Repeat("x", 4097) },
+		{"long template", func(c *Config) { c.Messages.Resume = strings.Repeat("x", 4097) },
 			"messages.resume is 4097 bytes long; use at most 4096"},
-		{"tools and programs", func(c *config) { c.Guard.Allow, c.Operator.Notify = []string{" "}, []string{""} },
+		{"tools and programs", func(c *Config) { c.Guard.Allow, c.Operator.Notify = []string{" "}, []string{""} },
 			`guard.allow[0] is empty; give the name of a tool; operator.notify[0] must be a program or its argument, not ""`},
-		{"very many", func(c *config) { c.HTTP.AllowedUIDs = []int{-1, -1, -1, -1, -1, -1, -1} },
+		{"very many", func(c *Config) { c.HTTP.AllowedUIDs = []int{-1, -1, -1, -1, -1, -1, -1} },
 			strings.Join([]string{
 				"http.allowed_uids[0] must be a user id of 0 or more, not -1", "http.allowed_uids[1] must be a user id of 0 or more, not -1",
 				"http.allowed_uids[2] must be a user id of 0 or more, not -1", "http.allowed_uids[3] must be a user id of 0 or more, not -1",
@@ -100,7 +100,7 @@ func TestValidate(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := defaultConfig()
+			c := Default()
 			tt.edit(c)
 			got := ""
 			if err := origins(nil).explain(c.problems()); err != nil {
@@ -166,11 +166,11 @@ func TestPaths(t *testing.T) {
 				}
 			}
 			var err error
-			got.State, err = stateDir(c, env)
+			got.State, err = c.StateDir(env)
 			collect(err)
-			got.Sockets, err = socketPaths(c, env)
+			got.Sockets, err = c.SocketPaths(env)
 			collect(err)
-			got.Projects, err = projectDirs(c, env)
+			got.Projects, err = c.ProjectDirs(env)
 			collect(err)
 			got.Err = strings.Join(errs, "\n")
 			for _, list := range [][]string{got.Sockets, got.Projects} {
@@ -197,9 +197,9 @@ func TestParseDuration(t *testing.T) {
 		{"0x10", 0, false}, {"1e3", 0, false}, {"9999999999", 0, false}, {"9999999999h", 0, false}, {"3 m", 0, false},
 	}
 	for _, tt := range tests {
-		got, err := parseDuration(tt.text)
+		got, err := ParseDuration(tt.text)
 		if got != tt.want || (err == nil) != tt.ok {
-			t.Errorf("parseDuration(%q) = %v, %v; want %v, ok %v", tt.text, got, err, tt.want, tt.ok)
+			t.Errorf("ParseDuration(%q) = %v, %v; want %v, ok %v", tt.text, got, err, tt.want, tt.ok)
 		}
 	}
 }

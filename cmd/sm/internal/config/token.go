@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -12,13 +12,14 @@ import (
 // tokenMost bounds a token, in bytes; tokenLeast is what nobody guesses.
 const tokenMost, tokenLeast = 4096, 16
 
-// errTokenExposed says that others than this user can read, change or replace the token: with it anybody could have
+// ErrTokenExposed says that others than this user can read, change or replace the token: with it anybody could have
 // agents told of alerts that nobody raised. An observer runs without the route then.
-var errTokenExposed = errors.New("others may know it")
+var ErrTokenExposed = errors.New("others may know it")
 
-// webhookToken reads the token that Alertmanager shows, "" where no file is configured. The file must be a regular one
+// WebhookToken reads the token that Alertmanager shows, "" where no file is configured. The file must be a regular one
 // that belongs to this user and is open to nobody else.
-func webhookToken(path string) (string, error) {
+func (c *Config) WebhookToken() (string, error) {
+	path := c.HTTP.WebhookTokenFile
 	if path == "" {
 		return "", nil
 	}
@@ -51,11 +52,11 @@ func readToken(path string) ([]byte, error) {
 	mode := info.Mode()
 	switch {
 	case !mode.IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file, %w; put the token into one of mode 0600", path, errTokenExposed)
+		return nil, fmt.Errorf("%s is not a regular file, %w; put the token into one of mode 0600", path, ErrTokenExposed)
 	case !ownedBy(info, os.Geteuid()):
-		return nil, fmt.Errorf("%s belongs to another user than uid %d, %w; run chown %[2]d %[1]s and put a new token there", path, os.Geteuid(), errTokenExposed)
+		return nil, fmt.Errorf("%s belongs to another user than uid %d, %w; run chown %[2]d %[1]s and put a new token there", path, os.Geteuid(), ErrTokenExposed)
 	case mode.Perm()&0o077 != 0:
-		return nil, fmt.Errorf("%s has mode %04o, %w; run chmod 600 %[1]s and put a new token there", path, mode.Perm(), errTokenExposed)
+		return nil, fmt.Errorf("%s has mode %04o, %w; run chmod 600 %[1]s and put a new token there", path, mode.Perm(), ErrTokenExposed)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, tokenMost+3)) // and the end of a line; what is longer is no token
 	if err != nil {

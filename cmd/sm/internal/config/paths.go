@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"fmt"
@@ -10,41 +10,43 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"sm/observer/api"
 )
 
-const socketName = "sm.sock"
+// SocketName is what the socket is called in a folder of our own.
+const SocketName = "sm.sock"
 
-// home is the home directory, which every default path but XDG_RUNTIME_DIR starts from.
-func (env *environ) home() (string, error) {
-	if home, _ := env.lookupEnv("HOME"); filepath.IsAbs(home) {
+// Env looks up an environment variable, as os.LookupEnv does.
+type Env func(name string) (value string, ok bool)
+
+// Home is the home directory, which every default path but XDG_RUNTIME_DIR starts from.
+func (env Env) Home() (string, error) {
+	if home, _ := env("HOME"); filepath.IsAbs(home) {
 		return filepath.Clean(home), nil
 	}
 	return "", fmt.Errorf("no home directory; set HOME to an absolute path")
 }
 
-// xdgDir is the directory in an XDG variable, else the one below home. A relative value is ignored, as the XDG
+// XDGDir is the directory in an XDG variable, else the one below home. A relative value is ignored, as the XDG
 // specification asks.
-func (env *environ) xdgDir(variable, fallback string) (string, error) {
-	if dir, _ := env.lookupEnv(variable); filepath.IsAbs(dir) {
+func (env Env) XDGDir(variable, fallback string) (string, error) {
+	if dir, _ := env(variable); filepath.IsAbs(dir) {
 		return filepath.Clean(dir), nil
 	}
-	home, err := env.home()
+	home, err := env.Home()
 	if err != nil {
 		return "", err
 	}
 	return filepath.Join(home, fallback), nil
 }
 
-// expandHome replaces a leading ~ as a shell would; other users' homes (~name) are left as they are.
-func (env *environ) expandHome(path string) (string, error) {
+// ExpandHome replaces a leading ~ as a shell would; other users' homes (~name) are left as they are.
+func (env Env) ExpandHome(path string) (string, error) {
 	if path != "~" && !strings.HasPrefix(path, "~/") {
 		return path, nil
 	}
-	home, err := env.home()
+	home, err := env.Home()
 	if err != nil {
-		return "", fmt.Errorf("expand %s: %w", quote(path), err)
+		return "", fmt.Errorf("expand %s: %w", Quote(path), err)
 	}
 	return filepath.Join(home, path[1:]), nil
 }
@@ -56,7 +58,7 @@ type pathSetting struct {
 	optional bool // empty means the default, or none
 }
 
-func (c *config) paths() []pathSetting {
+func (c *Config) paths() []pathSetting {
 	var all []pathSetting
 	for i := range c.Projects {
 		all = append(all, pathSetting{fmt.Sprintf("projects[%d]", i), &c.Projects[i], false})
@@ -75,11 +77,11 @@ func (c *config) paths() []pathSetting {
 
 // resolvePaths expands ~ in every path and makes those given as flags absolute. A relative path in the file or
 // the environment stays and is refused later: what it is relative to depends on who starts the process.
-func (c *config) resolvePaths(env *environ, from origins) error {
+func (c *Config) resolvePaths(env Env, from origins) error {
 	var err error
 	for _, p := range c.paths() {
 		origin := from.of(p.key)
-		if *p.value, err = env.expandHome(*p.value); err != nil {
+		if *p.value, err = env.ExpandHome(*p.value); err != nil {
 			return fmt.Errorf("%s: %s: %w", origin, p.key, err)
 		}
 		switch {
@@ -93,44 +95,44 @@ func (c *config) resolvePaths(env *environ, from origins) error {
 		}
 	}
 	if len(c.Operator.Notify) > 0 {
-		if c.Operator.Notify[0], err = env.expandHome(c.Operator.Notify[0]); err != nil {
+		if c.Operator.Notify[0], err = env.ExpandHome(c.Operator.Notify[0]); err != nil {
 			return fmt.Errorf("operator.notify: %w", err)
 		}
 	}
 	return nil
 }
 
-// stateDir is where the observer keeps its state.
-func stateDir(c *config, env *environ) (string, error) {
+// StateDir is where the observer keeps its state.
+func (c *Config) StateDir(env Env) (string, error) {
 	if c.State != "" {
 		return c.State, nil
 	}
-	dir, err := env.xdgDir("XDG_STATE_HOME", filepath.Join(".local", "state"))
+	dir, err := env.XDGDir("XDG_STATE_HOME", filepath.Join(".local", "state"))
 	if err != nil {
 		return "", fmt.Errorf("find the state directory: %w", err)
 	}
 	return filepath.Join(dir, "sm"), nil
 }
 
-// socketPaths are the places of the observer's socket, best first: the one function that finds it, for the observer
+// SocketPaths are the places of the observer's socket, best first: the one function that finds it, for the observer
 // and for all that ask it. A client tries them all: the observer may run where XDG_RUNTIME_DIR is set and the client
 // where it is not, or the other way round.
-func socketPaths(c *config, env *environ) ([]string, error) {
+func (c *Config) SocketPaths(env Env) ([]string, error) {
 	if c.Socket != "" {
 		return []string{c.Socket}, nil
 	}
 	var paths []string
 	if dir, ok := env.runtimeDir(); ok {
-		if path := filepath.Join(dir, "sm", socketName); len(path) <= api.MaxSocketPath {
+		if path := filepath.Join(dir, "sm", SocketName); len(path) <= maxSocketPath {
 			paths = append(paths, path)
 		}
 	}
-	state, err := stateDir(c, env)
+	state, err := c.StateDir(env)
 	if err != nil {
 		err = fmt.Errorf("find the socket: %w, or give --socket", err)
-	} else if path := filepath.Join(state, "run", socketName); len(path) > api.MaxSocketPath {
+	} else if path := filepath.Join(state, "run", SocketName); len(path) > maxSocketPath {
 		err = fmt.Errorf("%s is %d bytes long and a socket's path has room for %d; give a shorter one with --socket",
-			path, len(path), api.MaxSocketPath)
+			path, len(path), maxSocketPath)
 	} else {
 		paths = append(paths, path)
 	}
@@ -140,10 +142,10 @@ func socketPaths(c *config, env *environ) ([]string, error) {
 	return nil, err
 }
 
-// serverSocket is the first of socketPaths that an observer can serve: the runtime directory may be read-only. Nothing
+// ServerSocket is the first of socketPaths that an observer can serve: the runtime directory may be read-only. Nothing
 // is created.
-func serverSocket(c *config, env *environ) (string, error) {
-	paths, err := socketPaths(c, env)
+func (c *Config) ServerSocket(env Env) (string, error) {
+	paths, err := c.SocketPaths(env)
 	if err != nil {
 		return "", err
 	}
@@ -162,8 +164,8 @@ const maxLinks = 40
 // runtimeDir is XDG_RUNTIME_DIR, if it is what the XDG specification promises: a directory of ours that nobody else
 // may enter. After su or sudo it is another user's. Whoever can change what it leads to could put a socket of his own,
 // or any other socket of ours, where we look for the observer's.
-func (env *environ) runtimeDir() (dir string, ok bool) {
-	dir, _ = env.lookupEnv("XDG_RUNTIME_DIR")
+func (env Env) runtimeDir() (dir string, ok bool) {
+	dir, _ = env("XDG_RUNTIME_DIR")
 	if !filepath.IsAbs(dir) {
 		return "", false
 	}
@@ -207,19 +209,19 @@ func ownedBy(info fs.FileInfo, uids ...int) bool {
 	return ok && slices.Contains(uids, int(stat.Uid))
 }
 
-// projectDirs are the directories that hold transcripts: the configured ones, else those below
+// ProjectDirs are the directories that hold transcripts: the configured ones, else those below
 // CLAUDE_CONFIG_DIR, which may name several separated by commas, else the client's two homes. They need not exist.
-func projectDirs(c *config, env *environ) ([]string, error) {
+func (c *Config) ProjectDirs(env Env) ([]string, error) {
 	if len(c.Projects) > 0 {
 		return c.Projects, nil
 	}
 	var dirs []string
-	list, _ := env.lookupEnv("CLAUDE_CONFIG_DIR")
+	list, _ := env("CLAUDE_CONFIG_DIR")
 	for dir := range strings.SplitSeq(list, ",") {
 		if dir = strings.TrimSpace(dir); dir == "" {
 			continue
 		}
-		dir, err := env.expandHome(dir)
+		dir, err := env.ExpandHome(dir)
 		if err != nil {
 			return nil, fmt.Errorf("CLAUDE_CONFIG_DIR: %w", err)
 		}
@@ -231,7 +233,7 @@ func projectDirs(c *config, env *environ) ([]string, error) {
 	if len(dirs) > 0 {
 		return dirs, nil
 	}
-	home, err := env.home()
+	home, err := env.Home()
 	if err != nil {
 		return nil, fmt.Errorf("find the projects: %w, or give --projects", err)
 	}

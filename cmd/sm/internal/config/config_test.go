@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -15,22 +15,20 @@ import (
 )
 
 // testEnv is the environment of a process with these variables and a home of /home/u.
-func testEnv(vars map[string]string) *environ {
+func testEnv(vars map[string]string) Env {
 	all := map[string]string{"HOME": "/home/u"}
 	maps.Copy(all, vars)
-	return &environ{
-		stdin:     strings.NewReader(""),
-		stdout:    new(bytes.Buffer),
-		stderr:    new(bytes.Buffer),
-		lookupEnv: func(name string) (string, bool) { v, ok := all[name]; return v, ok },
-		vars: func() []string {
-			var list []string
-			for name, value := range all {
-				list = append(list, name+"="+value)
-			}
-			return list
-		},
+	return func(name string) (string, bool) { v, ok := all[name]; return v, ok }
+}
+
+// privateTemp is a folder of mode 0700, which t.TempDir is not.
+func privateTemp(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
 	}
+	return dir
 }
 
 // testFlags are the flags that commands bind, parsed from these arguments.
@@ -45,22 +43,22 @@ func testFlags(t testing.TB, args ...string) *pflag.FlagSet {
 	flags.Duration("soft", 0, "")
 	flags.Int("warning", 0, "")
 	for _, name := range []string{"socket", "state", "projects", "listen"} {
-		configFlag(flags, name, name)
+		BindFlag(flags, name, name)
 	}
-	configFlag(flags, "soft", "reminders.soft")
-	configFlag(flags, "warning", "context_monitor.warning_percentage")
+	BindFlag(flags, "soft", "reminders.soft")
+	BindFlag(flags, "warning", "context_monitor.warning_percentage")
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
 	return flags
 }
 
-func loadText(t testing.TB, text string, vars map[string]string, args ...string) (*config, error) {
+func loadText(t testing.TB, text string, vars map[string]string, args ...string) (*Config, error) {
 	t.Helper()
-	return buildConfig("sm.yaml", []byte(text), testFlags(t, args...), testEnv(vars))
+	return Parse("sm.yaml", []byte(text), testFlags(t, args...), testEnv(vars))
 }
 
-func mustLoad(t testing.TB, text string, vars map[string]string, args ...string) *config {
+func mustLoad(t testing.TB, text string, vars map[string]string, args ...string) *Config {
 	t.Helper()
 	cfg, err := loadText(t, text, vars, args...)
 	if err != nil {
@@ -70,8 +68,8 @@ func mustLoad(t testing.TB, text string, vars map[string]string, args ...string)
 }
 
 // changed has another value than the default for every setting.
-func changed() *config {
-	return &config{
+func changed() *Config {
+	return &Config{
 		Projects:   []string{"/p/one", "/p/two"},
 		Listen:     []string{"127.0.0.1:9000"},
 		Socket:     "/run/x.sock",
@@ -136,23 +134,23 @@ func TestDefaults(t *testing.T) {
 	if err := yaml.Unmarshal(text, &published); err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.Unmarshal(printed(t, defaultConfig()), &ours); err != nil {
+	if err := yaml.Unmarshal(printed(t, Default()), &ours); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(published, ours); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 	for _, text := range []string{"", "# nothing\n", "---\n", "{}", "log:\nqueue: ~\n", "\ufeff", string(text)} {
-		if diff := cmp.Diff(defaultConfig(), mustLoad(t, text, nil)); diff != "" {
+		if diff := cmp.Diff(Default(), mustLoad(t, text, nil)); diff != "" {
 			t.Errorf("load %.20q (-want +got):\n%s", text, diff)
 		}
 	}
 }
 
-func printed(t testing.TB, c *config) []byte {
+func printed(t testing.TB, c *Config) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := printConfig(&out, c); err != nil {
+	if err := c.Print(&out); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -163,7 +161,7 @@ func TestEveryVariable(t *testing.T) {
 	if diff := cmp.Diff(changed(), mustLoad(t, "", vars)); diff != "" {
 		t.Errorf("from variables (-want +got):\n%s", diff)
 	}
-	got, defaults := changed().settings(), defaultConfig().settings()
+	got, defaults := changed().settings(), Default().settings()
 	for i, s := range got {
 		if _, ok := vars[s.variable()]; !ok {
 			t.Errorf("%s: no test sets %s", s.path, s.variable())
@@ -198,19 +196,19 @@ func TestPrecedence(t *testing.T) {
 		file string
 		vars map[string]string
 		args []string
-		edit func(*config)
+		edit func(*Config)
 	}{
-		{"default", "", nil, nil, func(*config) {}},
-		{"file", file, nil, nil, func(c *config) {
+		{"default", "", nil, nil, func(*Config) {}},
+		{"file", file, nil, nil, func(c *Config) {
 			c.Listen, c.Reminders.Soft, c.Reminders.Hard = []string{"127.0.0.1:1"}, time.Second, time.Hour
 			c.ContextMonitor.WarningPercentage, c.ContextMonitor.CriticalPercentage = 11, 22
 		}},
-		{"environment over file", file, vars, nil, func(c *config) {
+		{"environment over file", file, vars, nil, func(c *Config) {
 			c.Listen, c.Reminders.Soft, c.Reminders.Hard = []string{"127.0.0.1:2", "127.0.0.1:3"}, 2*time.Second, time.Hour
 			c.ContextMonitor.WarningPercentage, c.ContextMonitor.CriticalPercentage = 12, 22
 			c.State, c.Socket, c.Projects = "/env", "/env.sock", []string{"/env/p"}
 		}},
-		{"flags over all", file, vars, args, func(c *config) {
+		{"flags over all", file, vars, args, func(c *Config) {
 			c.Listen, c.Reminders.Soft, c.Reminders.Hard = []string{"127.0.0.1:4", "[::1]:4"}, 3*time.Second, time.Hour
 			c.ContextMonitor.WarningPercentage, c.ContextMonitor.CriticalPercentage = 13, 22
 			c.State, c.Socket, c.Projects = "/flag", "/flag.sock", []string{"/a,b", `/c "d"`}
@@ -218,7 +216,7 @@ func TestPrecedence(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			want := defaultConfig()
+			want := Default()
 			tt.edit(want)
 			if diff := cmp.Diff(want, mustLoad(t, tt.file, tt.vars, tt.args...)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -232,18 +230,18 @@ func TestFindConfig(t *testing.T) {
 		name string
 		vars map[string]string
 		args []string
-		want configSource
+		want Source
 	}{
-		{"flag", map[string]string{"XDG_CONFIG_HOME": "/x"}, []string{"--config=a.yaml"}, configSource{"a.yaml", true}},
-		{"flag with ~", nil, []string{"--config=~/a.yaml"}, configSource{"/home/u/a.yaml", true}},
-		{"XDG", map[string]string{"XDG_CONFIG_HOME": "/x"}, nil, configSource{"/x/sm/config.yaml", false}},
-		{"relative XDG is ignored", map[string]string{"XDG_CONFIG_HOME": "x"}, nil, configSource{"/home/u/.config/sm/config.yaml", false}},
-		{"home", nil, nil, configSource{"/home/u/.config/sm/config.yaml", false}},
-		{"nowhere", map[string]string{"HOME": ""}, nil, configSource{}},
+		{"flag", map[string]string{"XDG_CONFIG_HOME": "/x"}, []string{"--config=a.yaml"}, Source{"a.yaml", true}},
+		{"flag with ~", nil, []string{"--config=~/a.yaml"}, Source{"/home/u/a.yaml", true}},
+		{"XDG", map[string]string{"XDG_CONFIG_HOME": "/x"}, nil, Source{"/x/sm/config.yaml", false}},
+		{"relative XDG is ignored", map[string]string{"XDG_CONFIG_HOME": "x"}, nil, Source{"/home/u/.config/sm/config.yaml", false}},
+		{"home", nil, nil, Source{"/home/u/.config/sm/config.yaml", false}},
+		{"nowhere", map[string]string{"HOME": ""}, nil, Source{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := findConfig(testFlags(t, tt.args...), testEnv(tt.vars))
+			got, err := Find(testFlags(t, tt.args...), testEnv(tt.vars))
 			if err != nil || got != tt.want {
 				t.Errorf("got %+v, %v; want %+v", got, err, tt.want)
 			}
@@ -263,20 +261,20 @@ func TestReadConfig(t *testing.T) {
 	}
 	tests := []struct {
 		name   string
-		source configSource
+		source Source
 		want   string // of the error, with DIR for the directory
 	}{
-		{"file", configSource{file, true}, ""},
-		{"default place, missing", configSource{dir + "/no/c.yaml", false}, ""},
-		{"default place, below a file", configSource{file + "/c.yaml", false}, ""},
-		{"missing", configSource{dir + "/no", true}, "DIR/no: no such file or directory; give the name of an existing file"},
-		{"directory", configSource{dir, true}, "DIR is a directory; give the file itself, such as DIR/config.yaml"},
-		{"large", configSource{large, true}, "DIR/large is larger than 1 MiB; give a configuration file"},
-		{"endless", configSource{"/dev/zero", true}, "/dev/zero is larger than 1 MiB; give a configuration file"},
+		{"file", Source{file, true}, ""},
+		{"default place, missing", Source{dir + "/no/c.yaml", false}, ""},
+		{"default place, below a file", Source{file + "/c.yaml", false}, ""},
+		{"missing", Source{dir + "/no", true}, "DIR/no: no such file or directory; give the name of an existing file"},
+		{"directory", Source{dir, true}, "DIR is a directory; give the file itself, such as DIR/config.yaml"},
+		{"large", Source{large, true}, "DIR/large is larger than 1 MiB; give a configuration file"},
+		{"endless", Source{"/dev/zero", true}, "/dev/zero is larger than 1 MiB; give a configuration file"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			cfg, err := tt.source.load(testFlags(t), testEnv(nil))
+			cfg, err := tt.source.Load(testFlags(t), testEnv(nil))
 			got := ""
 			if err != nil {
 				got = strings.ReplaceAll(err.Error(), dir, "DIR")

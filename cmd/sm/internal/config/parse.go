@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -14,8 +14,6 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
-
-	"sm/dashboards/screen"
 )
 
 // maxDurationSeconds bounds what a duration may say before it is checked against its key: about 31 years, far
@@ -59,16 +57,16 @@ func parseFile(name string, text []byte, from origins) (map[string]any, error) {
 	if err != nil || root == nil {
 		return nil, err
 	}
-	values, _ := p.group(reflect.TypeFor[config](), root, "")
+	values, _ := p.group(reflect.TypeFor[Config](), root, "")
 	return values, p.err()
 }
 
 // parseEnv reads the variables of all settings. An empty one counts as not set, which is how shells and service
 // managers leave a variable out.
-func parseEnv(env *environ, from origins) (map[string]any, error) {
+func parseEnv(env Env, from origins) (map[string]any, error) {
 	values := map[string]any{}
-	for _, s := range defaultConfig().settings() {
-		text, ok := env.lookupEnv(s.variable())
+	for _, s := range Default().settings() {
+		text, ok := env(s.variable())
 		if !ok || text == "" {
 			continue
 		}
@@ -151,7 +149,7 @@ func (p *parser) syntax(text []byte, err error) error {
 		return fmt.Errorf("%s: indented with a tab; YAML takes spaces only", p.at(line))
 	}
 	return fmt.Errorf("%s: not valid YAML: %s; correct the indentation, quotes or brackets there",
-		p.name, screen.OneLine(strings.TrimPrefix(err.Error(), "yaml: ")))
+		p.name, oneLine(strings.TrimPrefix(err.Error(), "yaml: ")))
 }
 
 func lineAt(text []byte, i int) int { return 1 + bytes.Count(text[:i], []byte("\n")) }
@@ -235,7 +233,7 @@ func (p *parser) group(typ reflect.Type, n *yaml.Node, path string) (map[string]
 		case key.ShortTag() == "!!merge":
 			p.fail(key.Line, "merge keys (<<) are not read; write the keys out")
 		case !known:
-			p.fail(key.Line, "unknown key %s; %s", quote(sub), hint(sub, typ, path))
+			p.fail(key.Line, "unknown key %s; %s", Quote(sub), hint(sub, typ, path))
 		case lines[key.Value] > 0:
 			p.fail(key.Line, "key %q stands at line %d already; keep one of the two", sub, lines[key.Value])
 		default:
@@ -313,7 +311,7 @@ func commaSeparated(elem reflect.Type, text string) *yaml.Node {
 func scalar(typ reflect.Type, n *yaml.Node) (any, bool) {
 	tag := n.ShortTag()
 	if typ == reflect.TypeFor[time.Duration]() {
-		d, err := parseDuration(n.Value)
+		d, err := ParseDuration(n.Value)
 		return d, err == nil && (tag == "!!str" || tag == "!!int" || tag == "!!float")
 	}
 	switch typ.Kind() {
@@ -349,17 +347,17 @@ func wholeNumber(s string) (int, error) {
 	return int(f), nil
 }
 
-// parseDuration reads 90, 0.5, 3m or 1h30m; a bare number is seconds.
-func parseDuration(s string) (time.Duration, error) {
+// ParseDuration reads 90, 0.5, 3m or 1h30m; a bare number is seconds.
+func ParseDuration(s string) (time.Duration, error) {
 	if seconds, err := strconv.ParseFloat(s, 64); err == nil && strings.Trim(s, "-.0123456789") == "" {
 		if seconds > maxDurationSeconds || seconds < -maxDurationSeconds {
-			return 0, fmt.Errorf("duration %s is too long; write at most %d seconds", quote(s), int64(maxDurationSeconds))
+			return 0, fmt.Errorf("duration %s is too long; write at most %d seconds", Quote(s), int64(maxDurationSeconds))
 		}
 		return time.Duration(seconds * float64(time.Second)), nil
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil {
-		return 0, fmt.Errorf("%s is no duration; write seconds, or such as 3m or 1h30m", quote(s))
+		return 0, fmt.Errorf("%s is no duration; write seconds, or such as 3m or 1h30m", Quote(s))
 	}
 	return d, nil
 }

@@ -1,4 +1,11 @@
-package main
+// Package config reads the configuration: defaults, then the file, then the environment, then flags.
+//
+// Invariants: the type Config and its tags are the one list of keys; what is loaded holds, so that nobody checks a value
+// again; an error is one line that names the file's line, the variable or the flag, and what to do.
+//
+// It returns plain values and knows nothing of those who use them: what a key means to the observer is the command's
+// business.
+package config
 
 import (
 	"errors"
@@ -26,9 +33,9 @@ const viperDelimiter = "::"
 // flagKeyAnnotation marks a flag that sets a key of the configuration.
 const flagKeyAnnotation = "sm_config_key"
 
-// config is the whole configuration. This type and its tags are the one list of keys: what the file may hold,
+// Config is the whole configuration. This type and its tags are the one list of keys: what the file may hold,
 // the environment variables, the hints for mistyped keys and `check-config --print` are all read off it.
-type config struct {
+type Config struct {
 	Projects       []string             `yaml:"projects"`
 	Listen         []string             `yaml:"listen"`
 	Socket         string               `yaml:"socket"`
@@ -166,7 +173,7 @@ type setting struct {
 }
 
 // settings lists every setting of a configuration in the order of the type. The values may be set through it.
-func (c *config) settings() []setting {
+func (c *Config) settings() []setting {
 	var all []setting
 	var walk func(prefix string, group reflect.Value)
 	walk = func(prefix string, group reflect.Value) {
@@ -190,87 +197,78 @@ func (s setting) variable() string {
 
 func viperKey(path string) string { return strings.ReplaceAll(path, ".", viperDelimiter) }
 
-// configFlag lets a flag of that name, once given, decide the key of that path.
-func configFlag(flags *pflag.FlagSet, name, path string) {
+// BindFlag lets a flag of that name, once given, decide the key of that path.
+func BindFlag(flags *pflag.FlagSet, name, path string) {
 	// The error says that there is no such flag: a mistake in the program that its first test run shows.
 	if err := flags.SetAnnotation(name, flagKeyAnnotation, []string{path}); err != nil {
 		panic(err)
 	}
 }
 
-// loadConfig reads the configuration for a command with these flags, validated and with its paths absolute.
-func loadConfig(flags *pflag.FlagSet, env *environ) (*config, error) {
-	source, err := findConfig(flags, env)
-	if err != nil {
-		return nil, err
-	}
-	return source.load(flags, env)
+// A Source is a file that may hold the configuration.
+type Source struct {
+	Path     string // empty: there is no place to look
+	Required bool   // named by the user, so it must exist
 }
 
-// A configSource is a file that may hold the configuration.
-type configSource struct {
-	path     string // empty: there is no place to look
-	required bool   // named by the user, so it must exist
-}
-
-// findConfig says where the configuration is: the file named by --config, else the one in the user's
+// Find says where the configuration is: the file named by --config, else the one in the user's
 // configuration directory.
-func findConfig(flags *pflag.FlagSet, env *environ) (configSource, error) {
+func Find(flags *pflag.FlagSet, env Env) (Source, error) {
 	if flag := flags.Lookup("config"); flag != nil && flag.Changed {
 		name := flag.Value.String()
 		if name == "" {
-			return configSource{}, usagef("--config is empty: give it a file")
+			return Source{}, errors.New("--config is empty: give it a file")
 		}
-		name, err := env.expandHome(name)
-		return configSource{name, true}, err
+		name, err := env.ExpandHome(name)
+		return Source{name, true}, err
 	}
-	dir, err := env.xdgDir("XDG_CONFIG_HOME", ".config")
+	dir, err := env.XDGDir("XDG_CONFIG_HOME", ".config")
 	if err != nil {
 		// A process without a home has no file of its own; the defaults serve it, and a path that does need
 		// a home will say so.
-		return configSource{}, nil
+		return Source{}, nil
 	}
-	return configSource{filepath.Join(dir, "sm", "config.yaml"), false}, nil
+	return Source{filepath.Join(dir, "sm", "config.yaml"), false}, nil
 }
 
-// load reads the file and builds the configuration.
-func (s configSource) load(flags *pflag.FlagSet, env *environ) (*config, error) {
+// Load reads the file and builds the configuration, validated and with its paths absolute.
+func (s Source) Load(flags *pflag.FlagSet, env Env) (*Config, error) {
 	text, err := s.read()
 	if err != nil {
 		return nil, err
 	}
-	return buildConfig(s.path, text, flags, env)
+	return Parse(s.Path, text, flags, env)
 }
 
-func (s configSource) read() ([]byte, error) {
-	if s.path == "" {
+func (s Source) read() ([]byte, error) {
+	if s.Path == "" {
 		return nil, nil
 	}
 	// Without O_NONBLOCK a pipe would hold us until somebody writes into it.
-	f, err := os.OpenFile(s.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(s.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	switch {
 	case err == nil:
-	case absent(err) && !s.required:
+	case absent(err) && !s.Required:
 		return nil, nil
 	case absent(err):
-		return nil, fmt.Errorf("%s: %w; give the name of an existing file", s.path, cause(err))
+		return nil, fmt.Errorf("%s: %w; give the name of an existing file", s.Path, cause(err))
 	default:
-		return nil, fmt.Errorf("%s: %w; make the file readable for this user", s.path, cause(err))
+		return nil, fmt.Errorf("%s: %w; make the file readable for this user", s.Path, cause(err))
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s is a directory; give the file itself, such as %s",
-			s.path, filepath.Join(s.path, "config.yaml"))
+			s.Path, filepath.Join(s.Path, "config.yaml"))
 	}
 	if info, err := f.Stat(); err == nil && info.Mode().Type()&^fs.ModeDevice&^fs.ModeCharDevice != 0 {
-		return nil, fmt.Errorf("%s is not a regular file; give a configuration file", s.path)
+		return nil, fmt.Errorf("%s is not a regular file; give a configuration file", s.Path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("%s: read configuration: %w; give a readable file", s.path, cause(err))
+		return nil, fmt.Errorf("%s: read configuration: %w; give a readable file", s.Path, cause(err))
 	}
 	if len(text) > maxConfigBytes {
-		return nil, fmt.Errorf("%s is larger than 1 MiB; give a configuration file", s.path)
+		return nil, fmt.Errorf("%s is larger than 1 MiB; give a configuration file", s.Path)
 	}
 	return text, nil
 }
@@ -288,11 +286,11 @@ func cause(err error) error {
 	return err
 }
 
-// buildConfig layers defaults, the text of the file, environment and flags. Each layer is checked on its own
+// Parse layers defaults, the text of the file, environment and flags. Each layer is checked on its own
 // before viper merges it, so that an error can name the line or variable; viper would let typos pass.
-func buildConfig(name string, text []byte, flags *pflag.FlagSet, env *environ) (*config, error) {
+func Parse(name string, text []byte, flags *pflag.FlagSet, env Env) (*Config, error) {
 	v := viper.NewWithOptions(viper.KeyDelimiter(viperDelimiter))
-	for _, s := range defaultConfig().settings() {
+	for _, s := range Default().settings() {
 		v.SetDefault(viperKey(s.path), s.value.Interface())
 	}
 	from := origins{}
@@ -314,7 +312,7 @@ func buildConfig(name string, text []byte, flags *pflag.FlagSet, env *environ) (
 	if err := bindFlags(v, flags, from); err != nil {
 		return nil, fmt.Errorf("bind flags: %w", err)
 	}
-	cfg := new(config)
+	cfg := new(Config)
 	if err := v.UnmarshalExact(cfg, decoding); err != nil {
 		return nil, fmt.Errorf("decode configuration: %w", err)
 	}
@@ -324,7 +322,7 @@ func buildConfig(name string, text []byte, flags *pflag.FlagSet, env *environ) (
 	return cfg, from.explain(cfg.problems())
 }
 
-// bindFlags gives the flags that were marked by configFlag the last word on their keys.
+// bindFlags gives the flags that were marked by BindFlag the last word on their keys.
 func bindFlags(v *viper.Viper, flags *pflag.FlagSet, from origins) error {
 	var errs []error
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -346,6 +344,6 @@ func decoding(c *mapstructure.DecoderConfig) {
 		if !ok || to != reflect.TypeFor[time.Duration]() {
 			return data, nil
 		}
-		return parseDuration(text)
+		return ParseDuration(text)
 	}
 }

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"bytes"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"sm/cmd/sm/internal/config"
+)
+
+// testEnv is the environment of a process with these variables and a home of /home/u.
+func testEnv(vars map[string]string) *environ {
+	all := map[string]string{"HOME": "/home/u"}
+	maps.Copy(all, vars)
+	return &environ{
+		stdin:     strings.NewReader(""),
+		stdout:    new(bytes.Buffer),
+		stderr:    new(bytes.Buffer),
+		lookupEnv: func(name string) (string, bool) { v, ok := all[name]; return v, ok },
+		vars: func() []string {
+			var list []string
+			for name, value := range all {
+				list = append(list, name+"="+value)
+			}
+			return list
+		},
+	}
+}
+
+// mustLoad is the configuration of a process with this file and these variables.
+func mustLoad(t testing.TB, text string, vars map[string]string) *config.Config {
+	t.Helper()
+	cfg, err := config.Parse("sm.yaml", []byte(text), pflag.NewFlagSet("sm", pflag.ContinueOnError), testEnv(vars).lookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+func printed(t testing.TB, c *config.Config) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := c.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,119 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// CheckStart says what an observer with this configuration could not serve: its socket, or the alerts.
+func (c *Config) CheckStart(env Env) error {
+	if _, err := c.ServerSocket(env); err != nil {
+		return err
+	}
+	_, err := c.WebhookToken()
+	return err
+}
+
+// Verdict says of a source that has been loaded what was there.
+func (s Source) Verdict() string {
+	if s.Path == "" {
+		return "no configuration file; the defaults are ok"
+	}
+	if _, err := os.Stat(s.Path); !s.Required && err != nil && absent(err) {
+		return s.Path + ": not there; the defaults are ok"
+	}
+	return s.Path + ": ok"
+}
+
+// Stray lists the variables that look like ours and set nothing, each with the nearest one that does. They are no error,
+// since other programs may use the prefix. vars are those of the process, as NAME=value, known the names of ours that
+// set no key.
+func Stray(vars []string, known ...string) (stray [][2]string) {
+	for _, s := range Default().settings() {
+		known = append(known, s.variable())
+	}
+	for _, v := range slices.Sorted(slices.Values(vars)) {
+		name, _, _ := strings.Cut(v, "=")
+		if strings.HasPrefix(name, "SM_") && !slices.Contains(known, name) {
+			near, _ := nearest(name, known)
+			stray = append(stray, [2]string{name, near})
+		}
+	}
+	return stray
+}
+
+// oneLine makes a foreign message fit for one line.
+func oneLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, s)
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// Print writes a configuration as a file that loads to the same one.
+func (c *Config) Print(w io.Writer) error {
+	root, err := groupNode(reflect.ValueOf(c).Elem())
+	if err != nil {
+		return fmt.Errorf("print configuration: %w", err)
+	}
+	encoder := yaml.NewEncoder(w)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(root); err != nil {
+		return fmt.Errorf("print configuration: %w", err)
+	}
+	return encoder.Close()
+}
+
+// groupNode builds the tree by hand for the sake of durations, which the encoder would write as 5m0s.
+func groupNode(group reflect.Value) (*yaml.Node, error) {
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	for field, value := range group.Fields() {
+		key := &yaml.Node{Kind: yaml.ScalarNode, Value: field.Tag.Get("yaml")}
+		child := new(yaml.Node)
+		var err error
+		switch v := value.Interface().(type) {
+		case time.Duration:
+			child.Kind, child.Value = yaml.ScalarNode, shortDuration(v)
+		default:
+			if value.Kind() == reflect.Struct {
+				child, err = groupNode(value)
+			} else {
+				err = child.Encode(v)
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("key %s: %w", key.Value, err)
+		}
+		if child.Kind == yaml.SequenceNode {
+			child.Style = yaml.FlowStyle
+		}
+		n.Content = append(n.Content, key, child)
+	}
+	return n, nil
+}
+
+// shortDuration writes 5m, not 5m0s.
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	if d%time.Minute == 0 && d != 0 {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if d%time.Hour == 0 && d != 0 {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
