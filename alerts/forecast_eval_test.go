@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sm/transcript"
+	"sm/transcript/claude"
 	"sm/transcript/transcripttest"
 )
 
@@ -25,7 +26,7 @@ type trace []Event
 func script(b []byte, name string) trace {
 	var events trace
 	var e transcript.Entry
-	f := transcript.NewFold(name, false)
+	f := claude.NewFold(name, false)
 	for line := range bytes.Lines(b) {
 		if fresh, err := f.Line(bytes.TrimSuffix(line, []byte{'\n'}), len(line), &e); err != nil || !fresh {
 			continue

@@ -9,7 +9,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // MinInject is the least limit of Inject: room for the frame with long names in it, and

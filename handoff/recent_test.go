@@ -139,7 +139,7 @@ func TestAutoDocumentFits(t *testing.T) {
 
 // TestRecentOfClients reads transcripts of real clients.
 func TestRecentOfClients(t *testing.T) {
-	files, err := filepath.Glob("../transcript/testdata/transcripts/*/*.jsonl")
+	files, err := filepath.Glob("../transcript/claude/testdata/transcripts/*/*.jsonl")
 	noError(t, err)
 	if len(files) == 0 {
 		t.Fatal("no transcripts")

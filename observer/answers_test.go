@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // newDesk is an observer with an agent "em" in session uuid(1), for which messages of all

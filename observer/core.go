@@ -12,7 +12,7 @@ import (
 	"sm/handoff"
 	"sm/observer/fleet"
 	"sm/transcript"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // core is the state that the loop owns. Only functions sent to the loop see it.

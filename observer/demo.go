@@ -9,7 +9,7 @@ import (
 
 	"sm/observer/access"
 	"sm/observer/api"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // Hook takes in a hook of a client from within this process and returns what the

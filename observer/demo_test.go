@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/observer/api"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // TestDemoTakesNoAgents: an observer of made-up agents says so, and nothing that a real agent could post, neither by

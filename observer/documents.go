@@ -12,7 +12,7 @@ import (
 
 	"sm/alerts"
 	"sm/handoff"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // prepareEffect looks at a handoff's document, or makes it, and keeps a copy.

@@ -12,7 +12,7 @@ import (
 	"sm/observer/access"
 	"sm/observer/fleet"
 	"sm/transcript"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // families writes all that is ours.

@@ -11,7 +11,7 @@ import (
 	"sm/handoff"
 	"sm/observer/fleet"
 	"sm/observer/state"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // The names of what is kept beside the fleet's records. They are stored: never change

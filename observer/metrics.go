@@ -26,7 +26,7 @@ import (
 	"sm/handoff"
 	"sm/observer/access"
 	"sm/observer/fleet"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // metrics makes /metrics out of what the loop knows at that moment.

@@ -12,7 +12,7 @@ import (
 	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/transcript"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // GuardOptions are the settings of the guard.

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"sm/transcript"
+	"sm/transcript/claude"
 	"sm/transcript/transcripttest"
 )
 
@@ -87,7 +88,7 @@ func (r *rig) crew(i int, c crew) (end func()) {
 		lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
 		for i := range lines {
 			var e transcript.Entry
-			if transcript.Scan([]byte(lines[i]), &e) == nil && e.Kind == transcript.KindReading {
+			if claude.Scan([]byte(lines[i]), &e) == nil && e.Kind == transcript.KindReading {
 				last = e
 			}
 		}

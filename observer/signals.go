@@ -17,7 +17,7 @@ import (
 	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/transcript"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // change runs f in the loop. When f says so, it returns only when all that f changed is

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"sm/transcript"
+	"sm/transcript/claude"
 )
 
 const (
@@ -60,7 +61,7 @@ func historyOf(name string, text io.Reader, cut bool) (*history, error) {
 		word   transcript.Trigger
 	}
 	var all []found
-	fold, e := transcript.NewFold(name, false), transcript.Entry{}
+	fold, e := claude.NewFold(name, false), transcript.Entry{}
 	err := eachLine(text, func(line []byte) {
 		if cut {
 			cut = false

@@ -9,7 +9,7 @@ import (
 	"sm/alerts/outbox"
 	"sm/observer/api"
 	"sm/observer/fleet"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // Terminal reaches clients that sit at their prompt, where no hook speaks.

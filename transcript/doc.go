@@ -1,18 +1,14 @@
-// Package transcript reads the transcripts that Claude Code writes: one JSON
-// object a line, in a format that its vendor calls internal and changes between
-// versions.
+// Package transcript holds what the transcripts of every client tell: entries, the
+// sum of one session, its messages and compactions, the size of a context window.
 //
-// It turns bytes into values and does nothing else: no files, no clock, no
-// goroutines, standard library only. [Scan] finds the few fields of one line
-// that matter and checks that the line is JSON; a [Fold] adds lines up to one
-// [Session]; [Windows] says how large the context window of a model is.
+// They are values and plain arithmetic: no files, no clock, no goroutines, standard
+// library only. How a client writes its records, and what follows from them, is for the
+// package of that client: [sm/transcript/claude] turns lines into an [Entry] and adds
+// entries up to a [Session].
 //
-// Invariants: any bytes are accepted, and a line either is one JSON object or is
-// bad; one bad field spoils nothing but itself; keys are matched to the letter,
-// and look-alikes inside strings or nested objects are never taken for the real
-// ones; every figure lies in 0..1e9; a fold depends on the lines and their order
-// alone, never on how they were cut into reads.
+// Invariants: every figure lies in 0..1e9, sums apart; keys are the same on every
+// machine and in every run; values copied share nothing.
 //
-// It does not know other files: whether a record was copied from another session
-// is for the observer/fleet package to say, by the keys that a fold hands out.
+// It knows no client and no other file: whether a record was copied from another
+// session is for the observer/fleet package to say, by the keys handed out here.
 package transcript

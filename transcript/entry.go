@@ -114,7 +114,7 @@ type Entry struct {
 	Context int64
 	// Cleared is how many tokens of tool results were left out of the request of a
 	// reading, as the client reckons. Partial marks a line that says nothing of that and
-	// does not end its message: there the line before it counts, see [Fold.Add].
+	// does not end its message: there the line before it counts, which the fold sees to.
 	Cleared int64
 	Partial bool
 	// Marker says of a boundary that it took no time and is its own anchor: clients take
@@ -134,9 +134,9 @@ type Entry struct {
 	// record of KindAside has "/clear", where a session begins that followed it.
 	Text string
 	// InOrder marks a reading or a compaction in a file that is written in its order, by
-	// [Fold.Add]: what stands before it happened before.
+	// the fold: what stands before it happened before.
 	InOrder bool
-	// Rewound says that the conversation was rewound before this record, by [Fold.Add]:
+	// Rewound says that the conversation was rewound before this record, by the fold:
 	// Context and Cleared are then those of the point from which it goes on, 0 where there
 	// was no reading. What was heard after Left, and until Until, is no longer part of it.
 	Rewound     bool

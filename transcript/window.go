@@ -22,11 +22,6 @@ func (w WindowSource) String() string {
 	return [...]string{"statusline", "config", "observed", "model", "default"}[w]
 }
 
-const (
-	smallWindow = 200_000
-	largeWindow = 1_000_000
-)
-
 // Window is the size of a context window in tokens.
 type Window struct {
 	Tokens int64
@@ -39,23 +34,25 @@ type WindowRule struct {
 	Tokens int64
 }
 
-// modelWindows lists the models whose window does not depend on plan or suffix,
-// after the vendor's documentation of August 2026. A transcript never carries the
-// suffix [1m], so models that come with both windows are missing here.
-var modelWindows = [...]WindowRule{
-	{"claude-fable-5", largeWindow},
-	{"claude-sonnet-5", largeWindow},
-	{"claude-opus-4-7", largeWindow},
-	{"claude-opus-4-8", largeWindow},
-	{"claude-opus-4-9", largeWindow},
-	{"claude-sonnet-4-5", smallWindow},
-	{"claude-haiku-4-5", smallWindow},
+// Names reports whether the rule's model is that one, with or without a date or a suffix.
+func (r WindowRule) Names(model string) bool {
+	rest, ok := strings.CutPrefix(model, r.Model)
+	return ok && r.Model != "" && (rest == "" || rest[0] == '-' || rest[0] == '[' || rest[0] == '@')
 }
 
-// WindowOf finds the window of a session: what its status line said (0: nothing),
-// else the first rule that fits its model, else a million once it has shown more
-// than 200,000 tokens, else the table of models, else 200,000.
-func WindowOf(s *Session, statusline int64, rules []WindowRule) Window {
+// Windows is what is known of the windows of one client's models, in tokens.
+type Windows struct {
+	// Models have a window that depends on nothing but the model.
+	Models []WindowRule
+	// Default is the window of any other model, and Large that of a session which has shown
+	// a context of more than Default.
+	Default, Large int64
+}
+
+// Of finds the window of a session: what its status line said (0: nothing), else the first
+// rule that its model's name begins with, else Large once it has shown more than Default, else
+// the table of models, else Default.
+func (w Windows) Of(s *Session, statusline int64, rules []WindowRule) Window {
 	if statusline > 0 {
 		return Window{statusline, WindowStatusline}
 	}
@@ -64,15 +61,15 @@ func WindowOf(s *Session, statusline int64, rules []WindowRule) Window {
 			return Window{r.Tokens, WindowConfig}
 		}
 	}
-	if s.Peak > smallWindow {
-		return Window{largeWindow, WindowObserved}
+	if s.Peak > w.Default {
+		return Window{w.Large, WindowObserved}
 	}
-	for _, r := range modelWindows {
-		if named(s.Model, r.Model) {
+	for _, r := range w.Models {
+		if r.Names(s.Model) {
 			return Window{r.Tokens, WindowModel}
 		}
 	}
-	return Window{smallWindow, WindowDefault}
+	return Window{w.Default, WindowDefault}
 }
 
 // Percent is the share of the window in use as the client shows it: a whole number

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // maxHookSettings bounds the settings that a hook reads.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // A hook passes on what its client was told: by variables, and by the settings of user, project and folder.

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // The versions of the client that sm install goes by. Each was tried with the real client: `make versions` installs the

@@ -17,7 +17,8 @@ import (
 
 	"sm/handoff/proc"
 	"sm/transcript"
-	"sm/transcript/hook"
+	"sm/transcript/claude"
+	"sm/transcript/claude/hook"
 )
 
 const (
@@ -126,7 +127,7 @@ func lastVersion(path string) (version string) {
 	text := readTail(path)
 	var e transcript.Entry
 	for line := range bytes.Lines(text) {
-		if transcript.Scan(bytes.TrimSuffix(line, []byte("\n")), &e) == nil && hook.AtLeast(string(e.Version), 0) {
+		if claude.Scan(bytes.TrimSuffix(line, []byte("\n")), &e) == nil && hook.AtLeast(string(e.Version), 0) {
 			version = string(e.Version)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sm/observer/api"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // faultRig is an observer whose disk fails, with one agent and one who sends to it.

@@ -21,7 +21,7 @@ import (
 
 	"sm/handoff/proc"
 	"sm/observer/api"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // standIn is a client that works by itself: it writes its transcript, tells each hook to

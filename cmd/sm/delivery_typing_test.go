@@ -26,7 +26,7 @@ import (
 	"sm/alerts/outbox"
 	"sm/handoff/proc"
 	"sm/observer/api"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 const (

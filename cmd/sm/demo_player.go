@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"sm/observer"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // demoClient is how the player's agents speak to the observer: as the hooks of real ones would.

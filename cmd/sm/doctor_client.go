@@ -15,6 +15,7 @@ import (
 	"sm/dashboards/screen"
 	"sm/observer/api"
 	"sm/transcript"
+	"sm/transcript/claude"
 )
 
 // client examines the client that a new session would run, and those that run.
@@ -185,7 +186,7 @@ func clockSkew(path string) (skew time.Duration) {
 	var e transcript.Entry
 	for line := range bytes.Lines(readTail(path)) {
 		// Some records have no stamp, and come long after those that do: they only tell that nothing is ahead.
-		if err := transcript.Scan(bytes.TrimSuffix(line, []byte("\n")), &e); err != nil || e.At == 0 {
+		if err := claude.Scan(bytes.TrimSuffix(line, []byte("\n")), &e); err != nil || e.At == 0 {
 			skew = max(skew, 0)
 		} else {
 			skew = e.At.Time().Sub(info.ModTime())

@@ -14,7 +14,7 @@ import (
 
 	"sm/deploy"
 	"sm/deploy/jsonedit"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // A settingsLayer is one of the files that the client puts its settings together from.

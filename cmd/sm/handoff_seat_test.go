@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 const (

@@ -235,7 +235,7 @@ func TestForkAlone(t *testing.T) {
 	n.Reply(transcripttest.Reply{})
 	paths := []string{filepath.Join(t.TempDir(), n.ID()+".jsonl")}
 	place(t, paths[0], fork.Bytes())
-	paths = append(paths, "../../transcript/testdata/shapes/s18_real_fork_order.jsonl")
+	paths = append(paths, "../../transcript/claude/testdata/shapes/s18_real_fork_order.jsonl")
 	for _, path := range paths {
 		r, g := reported(t, path), gridOf(t, path)
 		replay := api.Compactions{}

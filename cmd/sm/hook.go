@@ -20,7 +20,7 @@ import (
 
 	"sm/cmd/sm/internal/config"
 	"sm/observer/api"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 
 	"sm/dashboards/screen"
 	"sm/handoff/guard"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // usualGuard is the guard as far as it is known without the configuration, which takes too long to load.

@@ -19,8 +19,8 @@ import (
 	"sm/handoff/proc"
 	"sm/handoff/tmux"
 	"sm/observer"
+	"sm/transcript/claude/hook"
 	"sm/transcript/follow"
-	"sm/transcript/hook"
 )
 
 func newObserveCommand(env *environ) *cobra.Command {

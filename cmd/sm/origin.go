@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"sm/handoff/proc"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // origin says who runs this process for whom: from the environment that the client hands to its hooks, which is that

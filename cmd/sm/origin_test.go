@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 func TestOrigin(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 
 	"sm/observer/api"
 	"sm/transcript"
-	"sm/transcript/hook"
+	"sm/transcript/claude"
+	"sm/transcript/claude/hook"
 )
 
 // TestRealClientThreshold holds the sizes at which a client is assumed to compact against the client: a little below it
@@ -19,33 +20,33 @@ func TestRealClientThreshold(t *testing.T) {
 	version := cmp.Or(os.Getenv("CLIENT_VERSION"), realClientVersion)
 	waits := hook.AtLeast(version, 2, 1, 197)
 	const plain, tuned, large = "claude-sonnet-4-5", "claude-sonnet-4-6", "claude-sonnet-4-5[1m]"
-	window := func(n string) (string, transcript.AutoCompact) {
-		return "CLAUDE_CODE_AUTO_COMPACT_WINDOW=" + n, transcript.AutoCompact{Window: n}
+	window := func(n string) (string, claude.AutoCompact) {
+		return "CLAUDE_CODE_AUTO_COMPACT_WINDOW=" + n, claude.AutoCompact{Window: n}
 	}
 	type client struct {
 		model    string
 		vars     []string
 		settings map[string]any
-		told     transcript.AutoCompact
+		told     claude.AutoCompact
 		waits    bool
 	}
 	tests := map[string]client{
 		"default":                 {model: plain, waits: waits},
 		"tuned model":             {model: tuned},
 		"large window":            {model: large, waits: waits},
-		"setting":                 {model: plain, settings: map[string]any{"autoCompactWindow": 120_000}, told: transcript.AutoCompact{Setting: 120_000}},
-		"setting below the least": {model: tuned, settings: map[string]any{"autoCompactWindow": 60_000}, told: transcript.AutoCompact{Setting: 60_000}},
-		"percent":                 {model: tuned, vars: []string{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50"}, told: transcript.AutoCompact{Percent: "50"}},
+		"setting":                 {model: plain, settings: map[string]any{"autoCompactWindow": 120_000}, told: claude.AutoCompact{Setting: 120_000}},
+		"setting below the least": {model: tuned, settings: map[string]any{"autoCompactWindow": 60_000}, told: claude.AutoCompact{Setting: 60_000}},
+		"percent":                 {model: tuned, vars: []string{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=50"}, told: claude.AutoCompact{Percent: "50"}},
 		"percent above the buffer": {
-			model: tuned, vars: []string{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=99"}, told: transcript.AutoCompact{Percent: "99"},
+			model: tuned, vars: []string{"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE=99"}, told: claude.AutoCompact{Percent: "99"},
 		},
-		"shorter answers": {model: tuned, vars: []string{"CLAUDE_CODE_MAX_OUTPUT_TOKENS=8000"}, told: transcript.AutoCompact{Output: "8000"}},
+		"shorter answers": {model: tuned, vars: []string{"CLAUDE_CODE_MAX_OUTPUT_TOKENS=8000"}, told: claude.AutoCompact{Output: "8000"}},
 	}
 	if hook.AtLeast(version, 2, 1, 300) {
 		tests["setting for the model"] = client{
 			model:    plain,
 			settings: map[string]any{"autoCompactWindow": 150_000, "modelSettings": map[string]any{plain: map[string]any{"autoCompactWindow": 110_000}}},
-			told:     transcript.AutoCompact{Setting: 150_000, Models: []transcript.WindowRule{{Model: plain, Tokens: 110_000}}},
+			told:     claude.AutoCompact{Setting: 150_000, Models: []transcript.WindowRule{{Model: plain, Tokens: 110_000}}},
 		}
 	}
 	for _, n := range []string{"100000", "140000", "60000", "150k"} {

@@ -65,7 +65,7 @@ func sessionFiles(t *testing.T) map[string][]byte {
 		}
 	}
 	add(dir)
-	add("../../transcript/testdata/transcripts")
+	add("../../transcript/claude/testdata/transcripts")
 	return files
 }
 

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 
 	"sm/handoff/guard"
 	"sm/handoff/proc"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // captive is a client whose context is full, in a project with other sessions around, and another client beside it.

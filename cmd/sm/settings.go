@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"sm/deploy/jsonedit"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // settingsEditor puts our hooks and status line into the client's settings and takes them out. It touches nothing

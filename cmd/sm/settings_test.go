@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/deploy/jsonedit"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 func testEditor(t testing.TB, text, program, socket string) *settingsEditor {

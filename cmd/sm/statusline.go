@@ -16,7 +16,7 @@ import (
 	"sm/dashboards/screen"
 	"sm/handoff/guard"
 	"sm/observer/api"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 func callStatusline(t *testing.T, vars map[string]string, stdin string, args ...string) string {

@@ -11,6 +11,7 @@ import (
 
 	"sm/observer/api"
 	"sm/transcript"
+	"sm/transcript/claude"
 )
 
 // tally is what an observer must have come to know of transcripts. It is made of
@@ -113,12 +114,12 @@ func (a *agents) tally(since time.Time) tally {
 	return y
 }
 
-func foldFile(t *testing.T, path, name string, subagent bool) *transcript.Fold {
+func foldFile(t *testing.T, path, name string, subagent bool) *claude.Fold {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := transcript.NewFold(name, subagent)
+	f := claude.NewFold(name, subagent)
 	var e transcript.Entry
 	for line := range bytes.Lines(text) {
 		if whole, ok := bytes.CutSuffix(line, []byte{'\n'}); ok {

@@ -12,7 +12,7 @@ import (
 
 	"sm/handoff/tmux"
 	"sm/observer/fleet"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // prompts types at prompts by way of tmux.

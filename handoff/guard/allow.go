@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // Exempt says whether a full session may make a tool call: on its document in dir, its own

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 func TestGuardExempts(t *testing.T) {

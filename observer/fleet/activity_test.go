@@ -7,7 +7,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // TestActivity: who is at work is told once, and agrees with what views show.

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"sm/transcript"
+	"sm/transcript/claude"
 )
 
 // reading folds a file from its beginning, as news of one that is no longer what
 // it was.
-func reading(name string, lines ...string) (transcript.Change, *transcript.Fold) {
-	f := transcript.NewFold(name, false)
+func reading(name string, lines ...string) (transcript.Change, *claude.Fold) {
+	f := claude.NewFold(name, false)
 	var e transcript.Entry
 	for _, l := range lines {
 		f.Line([]byte(l), len(l)+1, &e)
@@ -22,7 +23,7 @@ func reading(name string, lines ...string) (transcript.Change, *transcript.Fold)
 	}, f
 }
 
-func growth(c transcript.Change, f *transcript.Fold, line string) transcript.Change {
+func growth(c transcript.Change, f *claude.Fold, line string) transcript.Change {
 	var e transcript.Entry
 	f.Line([]byte(line), len(line)+1, &e)
 	messages, compactions := f.Take()

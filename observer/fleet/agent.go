@@ -6,6 +6,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
+	"sm/transcript/claude"
 )
 
 // Agent is what is kept of an agent of which more is known than one transcript: it has
@@ -50,7 +51,7 @@ type Agent struct {
 	Window int64
 	// Told is what its client was told about compacting by itself, nil for nothing. What
 	// it points to never changes.
-	Told *transcript.AutoCompact
+	Told *claude.AutoCompact
 	// Sample is the newest report of the status line that may count, Spoke the time of
 	// the newest at all, Hooked that of the newest hook.
 	Sample        Sample

@@ -6,7 +6,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // TestAtWorkMost: of very many sessions with fresh transcripts the newest count as at work,

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"sm/alerts"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // said is what an engine says of all that a scene has told, in its order.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"sm/transcript"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // verdict is how the status line stands to the transcript.

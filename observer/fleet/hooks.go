@@ -6,7 +6,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // Hook takes in what a hook of the client says, which was true at the payload's own

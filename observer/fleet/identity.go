@@ -8,7 +8,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // runs notes in which process an agent runs.

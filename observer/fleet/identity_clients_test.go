@@ -3,7 +3,7 @@ package fleet
 import (
 	"testing"
 
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // TestIdentityOfProcesses: which of several clients it is that speaks. What an agent

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"sm/transcript"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 func namedAs(agent, name string, pid int) hook.Origin {

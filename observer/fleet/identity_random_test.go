@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"sm/alerts"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // A throng is some twenty agents whose clients run /clear, end and are started again,

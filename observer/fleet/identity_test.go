@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"sm/alerts"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 const (

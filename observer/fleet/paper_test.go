@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/transcript"
+	"sm/transcript/claude"
 )
 
 // samples is the folder of transcripts with known figures: "shapes", "transcripts" or "corpus". The corpus is not part of
@@ -50,7 +51,7 @@ type paper struct {
 	path, name, parent string
 	lines              []string
 	read               int
-	fold               *transcript.Fold
+	fold               *claude.Fold
 }
 
 // newPaper begins the transcript of a path below a projects directory.
@@ -86,7 +87,7 @@ func (p *paper) whole() transcript.Change {
 }
 
 func (p *paper) met() transcript.Change {
-	p.read, p.fold = 0, transcript.NewFold(p.name, isSubagent(p.name, p.parent))
+	p.read, p.fold = 0, claude.NewFold(p.name, isSubagent(p.name, p.parent))
 	c := p.grown()
 	c.Whole = true
 	return c

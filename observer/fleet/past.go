@@ -5,6 +5,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
+	"sm/transcript/claude"
 )
 
 // past is the history of one file, kept until all files are known and Settle can
@@ -90,7 +91,7 @@ func (f *Fleet) recall(x *file) (lessons []alerts.Learned) {
 	}
 	room := len(p.events)
 	id, _ := f.agentOf(x.of)
-	lesson := alerts.Learned{Agent: alerts.AgentID(id), Model: x.Session.Model, Window: transcript.WindowOf(&x.Session, 0, f.options.Windows).Tokens}
+	lesson := alerts.Learned{Agent: alerts.AgentID(id), Model: x.Session.Model, Window: claude.WindowOf(&x.Session, 0, f.options.Windows).Tokens}
 	lesson.CompactsAt = f.compactsAt(f.sitting(x.of), &x.Session, lesson.Window)
 	learn := func(e *transcript.Compaction, room *int, counts bool) {
 		if own, _ := f.compaction(x, e, room, counts); own && e.Trigger == transcript.Auto && e.PreTokens > 0 {

@@ -3,7 +3,7 @@ package fleet
 import (
 	"testing"
 
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // TestReplyRead: a Stop hook comes before the reply that ended its turn can be read. There

@@ -8,7 +8,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // turn is a prompt behind a parent, its reply of so many tokens, and its end: p, r and e

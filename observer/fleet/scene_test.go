@@ -11,7 +11,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // scene plays what the clients of a machine tell, each thing with its own time, and

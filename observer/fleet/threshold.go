@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"sm/transcript"
-	"sm/transcript/hook"
+	"sm/transcript/claude"
+	"sm/transcript/claude/hook"
 )
 
 // windowOf is the window of a session; a is nil when no more is known than the session.
@@ -15,13 +16,13 @@ func (f *Fleet) windowOf(a *Agent, s *transcript.Session) int64 {
 	if a != nil {
 		told = a.Window
 	}
-	return transcript.WindowOf(s, told, f.options.Windows).Tokens
+	return claude.WindowOf(s, told, f.options.Windows).Tokens
 }
 
 // compactsAt is the size in tokens at which a client is assumed to compact by itself. It is 0 when the client never
 // does, and when its model and version are unknown. a is nil when only the session is known.
 func (f *Fleet) compactsAt(a *Agent, s *transcript.Session, window int64) int64 {
-	var told transcript.AutoCompact
+	var told claude.AutoCompact
 	version := s.Version
 	if a != nil {
 		if strings.HasPrefix(a.Provider, "codex") {
@@ -42,7 +43,7 @@ func (f *Fleet) tellAuto(a *Agent, o *hook.Origin) (n News) {
 		return n
 	}
 	told := autoCompact(&o.AutoCompact)
-	if a.Told == nil && told.Equal(&transcript.AutoCompact{}) || a.Told != nil && told.Equal(a.Told) {
+	if a.Told == nil && told.Equal(&claude.AutoCompact{}) || a.Told != nil && told.Equal(a.Told) {
 		return n
 	}
 	a.Told = told
@@ -50,8 +51,8 @@ func (f *Fleet) tellAuto(a *Agent, o *hook.Origin) (n News) {
 	return f.again(a)
 }
 
-func autoCompact(x *hook.AutoCompact) *transcript.AutoCompact {
-	told := &transcript.AutoCompact{Off: x.Off, Window: x.Window, Percent: x.Percent, Output: x.Output, Setting: x.Setting}
+func autoCompact(x *hook.AutoCompact) *claude.AutoCompact {
+	told := &claude.AutoCompact{Off: x.Off, Window: x.Window, Percent: x.Percent, Output: x.Output, Setting: x.Setting}
 	for model, tokens := range x.Models {
 		told.Models = append(told.Models, transcript.WindowRule{Model: model, Tokens: tokens})
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/alerts"
-	"sm/transcript/hook"
+	"sm/transcript/claude/hook"
 )
 
 // assumed are the sizes at which the events of an agent say that its client compacts.

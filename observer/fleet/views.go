@@ -11,6 +11,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
+	"sm/transcript/claude"
 )
 
 // What View says of an id that does not name one session.
@@ -269,7 +270,7 @@ func (f *Fleet) viewSession(r *row, v *View) {
 	*v = View{
 		Agent: s.seat.Agent, Label: s.seat.Label, SessionID: s.id(), Provider: v.Provider,
 		Path: x.Cursor.Path, Project: project(t.CWD, x.Cursor.Path), CWD: t.CWD, Model: t.Model, Version: t.Version,
-		Reading: t.Reading.At.Time(), Peak: t.Peak, Window: transcript.WindowOf(t, window, f.options.Windows),
+		Reading: t.Reading.At.Time(), Peak: t.Peak, Window: claude.WindowOf(t, window, f.options.Windows),
 		Inherited: in.Compactions, Counted: s.seat.Counted, Cycle: 1,
 		Turns: t.Turns, InTurn: t.InTurn,
 		Messages: max(0, t.Messages-in.Messages), Cost: t.Tokens.Minus(in.Tokens),
@@ -322,7 +323,7 @@ func (f *Fleet) viewAgent(a *Agent, now time.Time, v *View) {
 	}
 	if v.SessionID == "" {
 		v.SessionID, v.Model, v.Client = a.Session, a.Sample.Model, f.clients[a.Session]
-		v.Window = transcript.WindowOf(&transcript.Session{Model: v.Model}, a.Window, f.options.Windows)
+		v.Window = claude.WindowOf(&transcript.Session{Model: v.Model}, a.Window, f.options.Windows)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"sm/alerts"
 	"sm/observer/fleet"
 	"sm/transcript"
+	"sm/transcript/claude"
 )
 
 // ownCompaction is a compaction as it stands in the transcript in which it happened.
@@ -300,7 +301,7 @@ func settle(c *transcript.Change, rules []transcript.WindowRule, events []alerts
 		}
 		if ev.Model != s.Model {
 			s.Model = ev.Model
-			window = transcript.WindowOf(&s, 0, rules).Tokens
+			window = claude.WindowOf(&s, 0, rules).Tokens
 		}
 		ev.Window = window
 	}

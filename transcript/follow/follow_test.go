@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/transcript"
+	"sm/transcript/claude"
 )
 
 // rig runs a follower and keeps the newest change of each file.
@@ -172,7 +173,7 @@ func truth(path string) (transcript.Session, bool) {
 		return transcript.Session{}, false
 	}
 	name, _ := identify(path)
-	f := transcript.NewFold(name, isSubagent(name))
+	f := claude.NewFold(name, isSubagent(name))
 	var e transcript.Entry
 	for {
 		line, rest, whole := bytes.Cut(b, []byte{'\n'})

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/transcript"
+	"sm/transcript/claude"
 )
 
 // story is a transcript of about n bytes with all that a fold remembers from line
@@ -78,7 +79,7 @@ func restarts(text []byte) []restart {
 	lines = lines[:len(lines)-1] // what follows the last newline
 	all := make([]restart, 0, len(lines)+1)
 	for first, end := 0, 0; first <= len(lines); first++ {
-		f, r := transcript.NewFold(idA, false), restart{end: end}
+		f, r := claude.NewFold(idA, false), restart{end: end}
 		keep := func(i int) {
 			r.sessions[i] = f.Session
 			messages, events := f.Take()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sm/transcript"
+	"sm/transcript/claude"
 )
 
 const (
@@ -43,7 +44,7 @@ func reason(err error) error {
 type result struct {
 	file   *file
 	cursor transcript.Cursor
-	fold   *transcript.Fold // for a file that is to be live
+	fold   *claude.Fold // for a file that is to be live
 	// written is when the file was written last, at the latest now.
 	written time.Time
 	gone    bool
@@ -53,7 +54,7 @@ type result struct {
 // workspace is what one worker reads with; it is used for one file at a time.
 type workspace struct {
 	buf  []byte
-	fold *transcript.Fold
+	fold *claude.Fold
 }
 
 // work reads the files that the loop hands out.
@@ -177,7 +178,7 @@ type source struct {
 	whole  bool
 	cursor transcript.Cursor
 	change transcript.Change
-	fold   *transcript.Fold
+	fold   *claude.Fold
 	lines  lines
 	record func(*transcript.Entry) // nil for none
 }
@@ -187,7 +188,7 @@ type source struct {
 func (s *source) readAll(ctx context.Context, w *workspace) error {
 	subagent := isSubagent(s.change.Name)
 	if w.fold == nil {
-		w.fold = transcript.NewFold(s.change.Name, subagent)
+		w.fold = claude.NewFold(s.change.Name, subagent)
 	} else {
 		w.fold.Reset(s.change.Name, subagent)
 	}
@@ -257,7 +258,7 @@ func (s *source) last(line []byte) transcript.Session {
 // shown is the session with a line that still lacks its newline, if that is a whole
 // record. What is counted waits for the newline: a compaction that a session had
 // already would not be taken for a new one when it comes, and the line may go on.
-func shown(f *transcript.Fold, line []byte) (s transcript.Session, whole bool) {
+func shown(f *claude.Fold, line []byte) (s transcript.Session, whole bool) {
 	s, whole = f.Peek(line)
 	s.Compactions, s.Bytes, s.Lines, s.Bad = f.Session.Compactions, f.Session.Bytes, f.Session.Lines, f.Session.Bad
 	return s, whole

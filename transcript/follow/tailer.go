@@ -13,6 +13,7 @@ import (
 	"gopkg.in/tomb.v1"
 
 	"sm/transcript"
+	"sm/transcript/claude"
 )
 
 // youth is how long after its start a tail may be deaf to what was appended while
@@ -25,7 +26,7 @@ type tailer struct {
 	file    *file
 	name    string
 	parent  string
-	fold    *transcript.Fold
+	fold    *claude.Fold
 	cursor  transcript.Cursor
 	offset  atomic.Int64 // of the cursor, for the loop to see
 	pokes   chan struct{}

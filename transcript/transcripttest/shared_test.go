@@ -14,7 +14,7 @@ import (
 func samples(t *testing.T, name string) string {
 	t.Helper()
 	if name != "corpus" {
-		return filepath.Join("..", "testdata", name)
+		return filepath.Join("..", "claude", "testdata", name)
 	}
 	dir := os.Getenv("SM_CORPUS")
 	if dir == "" {

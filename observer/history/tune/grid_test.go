@@ -43,7 +43,7 @@ func gridFleets(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 	}
-	fleets["transcripts"] = "../../../transcript/testdata/transcripts"
+	fleets["transcripts"] = "../../../transcript/claude/testdata/transcripts"
 	if dir := os.Getenv("SM_CORPUS"); dir != "" {
 		fleets["corpus"] = dir
 	}

@@ -1,0 +1,124 @@
+package claude
+
+import (
+	"slices"
+
+	"sm/transcript"
+)
+
+// compacted counts a compact_boundary; a marker waits for its summary. A summary that came before it and names it
+// has been counted as a compaction of its own: the two are one.
+func (f *Fold) compacted(e *transcript.Entry, now moment) {
+	ev := event{
+		Compaction: transcript.Compaction{
+			Key: firstKey(e.Origin, e.UUID), Own: e.UUID, At: e.At, Trigger: e.Trigger, PreTokens: e.PreTokens,
+			Millis: e.Duration.Milliseconds(), Boundary: true, Copied: e.Origin != 0,
+		},
+		uuid: e.UUID, anchor: e.Anchor,
+	}
+	if e.At != 0 {
+		ev.Stamp = transcript.Join(transcript.Key(e.At), transcript.Key(e.Trigger), transcript.Key(e.PreTokens))
+	}
+	if e.Marker {
+		f.marker = ev
+		return
+	}
+	for i := range f.compactions {
+		c := &f.compactions[i]
+		if c.Boundary || !(c.parent != 0 && c.parent == e.UUID || c.uuid != 0 && c.uuid == e.Anchor) {
+			continue
+		}
+		f.Session.Compactions[c.Trigger]--
+		f.Session.Compactions[e.Trigger]++
+		ev.Digest, ev.summarised, ev.Was = c.Digest, true, c.Key
+		*c = ev
+		f.change(i)
+		f.blank(now)
+		return
+	}
+	f.compact(ev, now)
+}
+
+// summary counts a compaction that has a summary but no boundary.
+func (f *Fold) summary(e *transcript.Entry, now moment) {
+	if i := f.owner(e); i >= 0 {
+		c := &f.compactions[i]
+		if !c.summarised {
+			c.summarised, c.Digest = true, e.Digest
+			f.change(i)
+		}
+		return
+	}
+	if m := f.marker; m.uuid != 0 {
+		f.marker = event{}
+		m.summarised, m.Digest = true, e.Digest
+		f.compact(m, now)
+		return
+	}
+	f.compact(event{
+		Compaction: transcript.Compaction{Key: firstKey(e.Origin, e.UUID), Own: e.UUID, Digest: e.Digest, At: e.At, Trigger: transcript.Unknown, Copied: e.Origin != 0},
+		uuid:       e.UUID, parent: e.Parent, summarised: true,
+	}, now)
+}
+
+// owner finds the boundary that a summary belongs to: the one that it names, or
+// that names it, else the file's last compaction if that still lacks a summary.
+func (f *Fold) owner(e *transcript.Entry) int {
+	for i := len(f.compactions) - 1; i >= 0; i-- {
+		c := &f.compactions[i]
+		if c.Boundary && (c.uuid != 0 && c.uuid == e.Parent || c.anchor != 0 && c.anchor == e.UUID) {
+			return i
+		}
+	}
+	if i := len(f.compactions) - 1; i >= 0 && f.compactions[i].Boundary && !f.compactions[i].summarised {
+		return i
+	}
+	return -1
+}
+
+// title counts a title as a compaction where the transcript is as bare as the
+// first clients were described: no record names a client version, and a reading
+// came before.
+func (f *Fold) title(now moment) bool {
+	if f.Session.Version != "" || f.reading.order == 0 || f.titled {
+		return false
+	}
+	f.titled = true
+	f.compact(event{Compaction: transcript.Compaction{At: now.at, Trigger: transcript.Unknown}, summarised: true}, now)
+	return true
+}
+
+// nameless sets the keys of compactions without a uuid apart. Keys are stored: it stays.
+const nameless = 0xbb67ae8584caa73b
+
+func (f *Fold) compact(ev event, now moment) {
+	if ev.Key == 0 { // nameless: its place names it, so that a file read again gives the same key
+		ev.Key = transcript.Join(f.name, nameless, transcript.Key(len(f.compactions)))
+	}
+	f.compactions = append(f.compactions, ev)
+	f.Session.Compactions[ev.Trigger]++
+	f.change(len(f.compactions) - 1)
+	f.blank(now)
+}
+
+// blank makes the context unknown, unless a newer reading stands in the file.
+func (f *Fold) blank(now moment) {
+	if now.after(f.boundary) {
+		f.boundary = now
+	}
+	f.chain.last, f.chain.place = transcript.Reading{}, moment{}
+	f.Session.Blank = f.boundary.after(f.reading)
+}
+
+func (f *Fold) change(i int) {
+	if !slices.Contains(f.changed, i) {
+		f.changed = append(f.changed, i)
+	}
+}
+
+func firstKey(a, b transcript.Key) transcript.Key {
+	if a != 0 {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,19 @@
+// Package claude reads the transcripts that Claude Code writes: one JSON
+// object a line, in a format that its vendor calls internal and changes between
+// versions.
+//
+// It turns bytes into values and does nothing else: no files, no clock, no
+// goroutines, standard library only. [Scan] finds the few fields of one line
+// that matter and checks that the line is JSON; a [Fold] adds lines up to one
+// session; [WindowOf] says how large the context window of a model is, and
+// [AutoCompact] at which size a client compacts by itself.
+//
+// Invariants: any bytes are accepted, and a line either is one JSON object or is
+// bad; one bad field spoils nothing but itself; keys are matched to the letter,
+// and look-alikes inside strings or nested objects are never taken for the real
+// ones; every figure lies in 0..1e9; a fold depends on the lines and their order
+// alone, never on how they were cut into reads.
+//
+// It does not know other files: whether a record was copied from another session
+// is for the observer/fleet package to say, by the keys that a fold hands out.
+package claude

@@ -1,0 +1,289 @@
+package claude
+
+import (
+	"maps"
+	"slices"
+
+	"sm/transcript"
+)
+
+// Fold adds up the lines of one transcript. The zero value is not ready: see
+// [NewFold]. A Fold remembers the uuid of each record that counted and the cost of
+// each message, so it grows with its file; what must be kept of an idle file is
+// its Session alone, for folding the file again gives the rest.
+type Fold struct {
+	// Session is the sum so far. Read it between calls of Add.
+	Session transcript.Session
+
+	// Messages and Compactions are what changed since the last call of Take, in
+	// the order of the file.
+	messages    []transcript.Message
+	changed     []int // indexes into compactions
+	name        transcript.Key
+	subagent    bool
+	seen        map[transcript.Key]struct{}
+	costs       map[transcript.Key]cost
+	compactions []event
+	marker      event  // a boundary that is none unless a summary follows, until then
+	boundary    moment // of the newest compaction
+	reading     moment // of the newest reading
+	line        line   // the order in which the file was written
+	chain       chain  // what the conversation consists of
+	order       int64  // records so far, to tell equal times apart
+	clock       transcript.Instant
+	domain      transcript.Key // the sessionId of the newest reading
+	titled      bool           // a title has counted since the last reading
+	keyless     transcript.Key // counts messages without id
+}
+
+// cost is a Usage in a third of the space; figures of one message fit.
+type cost struct {
+	input, creation, read, output uint32
+}
+
+func (c cost) usage() transcript.Usage {
+	return transcript.Usage{Input: int64(c.input), CacheCreation: int64(c.creation), CacheRead: int64(c.read), Output: int64(c.output)}
+}
+
+func costOf(u transcript.Usage) cost {
+	return cost{uint32(u.Input), uint32(u.CacheCreation), uint32(u.CacheRead), uint32(u.Output)}
+}
+
+// moment is a place in time, and in the file among equal times.
+type moment struct {
+	at    transcript.Instant
+	order int64
+}
+
+func (m moment) after(n moment) bool {
+	return m.at > n.at || m.at == n.at && m.order > n.order
+}
+
+// event is a compaction with what ties its records together within the file.
+type event struct {
+	transcript.Compaction
+	uuid, parent, anchor transcript.Key
+	summarised           bool // its summary has been seen
+}
+
+// NewFold begins a transcript. The name, that of the file without its folder, makes
+// keys for records that have none of their own. In a subagent's file all records
+// are of a subagent and count as if they were not.
+func NewFold(name string, subagent bool) *Fold {
+	return &Fold{name: transcript.KeyOf([]byte(name)), subagent: subagent, seen: map[transcript.Key]struct{}{}, costs: map[transcript.Key]cost{}}
+}
+
+// Reset begins another transcript with the memory of this one.
+func (f *Fold) Reset(name string, subagent bool) {
+	clear(f.seen)
+	clear(f.costs)
+	*f = Fold{name: transcript.KeyOf([]byte(name)), subagent: subagent, seen: f.seen, costs: f.costs,
+		messages: f.messages[:0], changed: f.changed[:0], compactions: f.compactions[:0], chain: chain{points: f.chain.points[:0]}}
+}
+
+// Line scans one line, without its newline, and adds it; n is its length with the
+// newline. It returns what Scan and Add return.
+func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err error) {
+	err = Scan(line, e)
+	f.Session.Bytes += int64(n)
+	switch err {
+	case nil:
+		f.Session.Lines++
+		return f.Add(e), nil
+	case ErrNotJSON:
+		f.Session.Lines++
+		f.Session.Bad++
+	}
+	return false, err
+}
+
+// Add adds one record, and completes it with what only the records before it tell. It reports false for records that change nothing but the
+// times: those that repeat an earlier one of this file, those of subagents, and
+// those of no meaning.
+func (f *Fold) Add(e *transcript.Entry) (fresh bool) {
+	s := &f.Session
+	f.order++
+	before := s.Active
+	f.common(e)
+	if e.Kind == transcript.KindOther {
+		return false
+	}
+	if e.UUID != 0 {
+		n := len(f.seen)
+		if f.seen[e.UUID] = struct{}{}; len(f.seen) == n {
+			return false // a replay
+		}
+	}
+	if e.Side && !f.subagent {
+		if e.Kind == transcript.KindReading {
+			f.message(e, &s.SideMessages, &s.SideTokens, true)
+		}
+		return false
+	}
+	now := f.moment(e)
+	switch e.Kind {
+	case transcript.KindReading:
+		f.read(e, now)
+	case transcript.KindHeard:
+		f.chain.heard = f.order
+	case transcript.KindAside:
+		return f.step(e, before)
+	case transcript.KindRewind:
+		return f.rewindNoted(e)
+	case transcript.KindBoundary:
+		f.compacted(e, now)
+	case transcript.KindSummary:
+		f.summary(e, now)
+	case transcript.KindTitle:
+		return f.title(now)
+	case transcript.KindTurnStart:
+		f.step(e, before)
+		if e.Text != "" {
+			f.chain.heard = f.order
+		}
+		f.chain.started = f.order
+		s.Turns++
+		s.InTurn = true
+	case transcript.KindTurnEnd:
+		f.chain.ends = f.chain.ends || e.Parent == 0
+		s.InTurn = false
+	}
+	return true
+}
+
+// moment places a record in time. One without a time stands where it stands in the
+// file, and so does a reading that names another session than the one before it,
+// as clients have written into the wrong file: only within a session do times tell
+// which of two readings is newer. (A fork names itself in all that it copies.) A stamp
+// far behind those that were written before says that those were ahead of the time.
+func (f *Fold) moment(e *transcript.Entry) moment {
+	if e.Kind == transcript.KindReading {
+		id := transcript.KeyOf(e.SessionID)
+		if id != 0 && f.domain != 0 && id != f.domain {
+			f.reading.at, f.boundary.at, f.clock = 0, 0, 0
+		}
+		f.domain = firstKey(id, f.domain)
+	}
+	now := moment{e.At, f.order}
+	if now.at == 0 {
+		now.at = f.clock
+	}
+	if e.InOrder = f.line.rules(e); e.InOrder && now.at+far < f.clock {
+		f.reading.at, f.boundary.at, f.clock = min(f.reading.at, now.at), min(f.boundary.at, now.at), now.at
+	}
+	f.clock = max(f.clock, now.at)
+	return now
+}
+
+// common takes from a record what every kind may carry.
+func (f *Fold) common(e *transcript.Entry) {
+	s := &f.Session
+	if e.At != 0 {
+		if s.Started == 0 || e.At < s.Started {
+			s.Started = e.At
+		}
+		s.Active = max(s.Active, e.At)
+	}
+	intern(&s.Version, e.Version)
+	intern(&s.CWD, e.CWD)
+	if s.ID == "" {
+		intern(&s.ID, e.SessionID)
+	}
+}
+
+// intern sets s, without allocating when nothing changes.
+func intern(s *string, b []byte) {
+	if len(b) > 0 && *s != string(b) {
+		*s = string(b)
+	}
+}
+
+func (f *Fold) read(e *transcript.Entry, now moment) {
+	s := &f.Session
+	f.message(e, &s.Messages, &s.Tokens, false)
+	s.Peak = max(s.Peak, e.Context)
+	f.titled = false
+	if e.Partial && !s.Blank {
+		e.Cleared = s.Reading.Cleared
+	}
+	f.chain.last, f.chain.place = transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}, now
+	if f.reading.order == 0 || now.after(f.reading) {
+		f.reading = now
+		s.Reading = transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
+		intern(&s.Model, e.Model)
+	}
+	s.Blank = f.boundary.after(f.reading)
+}
+
+// message counts an API message once, at the line with the largest output.
+func (f *Fold) message(e *transcript.Entry, n *int, sum *transcript.Usage, side bool) {
+	id := e.Message
+	if id == 0 {
+		id = e.UUID
+	}
+	if id == 0 {
+		// Without any name each line is a message; its place names it, so that a
+		// file read again gives the same keys.
+		f.keyless++
+		id = transcript.Join(f.name, f.keyless)
+	}
+	c, known := f.costs[id]
+	was := c.usage()
+	if known && !dearer(e.Usage, was) {
+		return
+	}
+	if !known {
+		*n++
+		was = transcript.Usage{}
+	}
+	f.costs[id] = costOf(e.Usage)
+	*sum = sum.Plus(e.Usage).Minus(was)
+	if i := len(f.messages) - 1; i >= 0 && f.messages[i].ID == id {
+		f.messages[i].Usage = e.Usage // the lines of one message mostly stand together
+		return
+	}
+	f.messages = append(f.messages, transcript.Message{ID: id, At: e.At, Usage: e.Usage, Was: was, Side: side})
+}
+
+// dearer orders the lines of one message, whatever order they come in: by output,
+// which grows while the message is written, then by the rest.
+func dearer(u, v transcript.Usage) bool {
+	if u.Output != v.Output {
+		return u.Output > v.Output
+	}
+	if a, b := u.Context(), v.Context(); a != b {
+		return a > b
+	}
+	if u.CacheRead != v.CacheRead {
+		return u.CacheRead > v.CacheRead
+	}
+	return u.CacheCreation > v.CacheCreation
+}
+
+// Peek says what the session would be with one line more, and leaves the fold as
+// it is: for a last line that is whole but still lacks its newline. ok is false
+// when the line is no record, or only the beginning of one. It copies the fold,
+// so it is not for every line.
+func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
+	var e transcript.Entry
+	if Scan(line, &e) != nil {
+		return f.Session, false
+	}
+	g := *f
+	g.seen, g.costs = maps.Clone(f.seen), maps.Clone(f.costs)
+	g.messages, g.changed, g.compactions, g.chain.points = nil, nil, slices.Clone(f.compactions), slices.Clone(f.chain.points)
+	g.Line(line, len(line), &e)
+	return g.Session, true
+}
+
+// Take returns the messages and compactions that are new or have changed since
+// the last call. The slices hold until the next call of Add, Line or Reset.
+func (f *Fold) Take() ([]transcript.Message, []transcript.Compaction) {
+	messages := f.messages
+	var compactions []transcript.Compaction
+	for _, i := range f.changed {
+		compactions = append(compactions, f.compactions[i].Compaction)
+	}
+	f.messages, f.changed = f.messages[:0], f.changed[:0]
+	return messages, compactions
+}

@@ -1,0 +1,196 @@
+package claude
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript"
+)
+
+// orders calls each with all orders of 0..n-1.
+func orders(n int, each func([]int)) {
+	p := make([]int, n)
+	for i := range p {
+		p[i] = i
+	}
+	var next func(k int)
+	next = func(k int) {
+		if k == n {
+			each(p)
+		}
+		for i := k; i < n; i++ {
+			p[k], p[i] = p[i], p[k]
+			next(k + 1)
+			p[k], p[i] = p[i], p[k]
+		}
+	}
+	next(0)
+}
+
+// TestOneTotalInEveryOrder: however the lines of a message are repeated and mixed,
+// and wherever Take cuts between them, it costs what its largest line says.
+func TestOneTotalInEveryOrder(t *testing.T) {
+	usages := []string{
+		`{"input_tokens":3,"cache_read_input_tokens":100,"output_tokens":1}`,
+		`{"input_tokens":3,"cache_read_input_tokens":100,"output_tokens":1}`,
+		`{"input_tokens":3,"cache_read_input_tokens":100,"output_tokens":70}`,
+		`{"input_tokens":3,"cache_read_input_tokens":100,"output_tokens":400}`,
+		`{"input_tokens":3,"cache_read_input_tokens":97,"cache_creation_input_tokens":3,"output_tokens":400}`,
+		`{"input_tokens":3,"cache_read_input_tokens":90,"output_tokens":400}`,
+	}
+	want := transcript.Usage{Input: 3, CacheRead: 100, Output: 400}
+	for _, named := range []bool{true, false} {
+		n := 0
+		orders(len(usages), func(p []int) {
+			n++
+			f, sum, messages := NewFold("x", false), transcript.Usage{}, 0
+			for i, k := range p {
+				uuid := ""
+				if named {
+					uuid = fmt.Sprint("u", k)
+				}
+				line := message(uuid, at(k), "msg_1", usages[k])
+				if _, err := f.Line([]byte(line), len(line)+1, &transcript.Entry{}); err != nil {
+					t.Fatal(err)
+				}
+				if n>>i&1 == 0 && i < len(p)-1 {
+					continue
+				}
+				taken, _ := f.Take()
+				for _, m := range taken {
+					if sum = sum.Plus(m.Usage).Minus(m.Was); m.Was == (transcript.Usage{}) {
+						messages++
+					}
+				}
+			}
+			if f.Session.Tokens != want || f.Session.Messages != 1 || sum != want || messages != 1 {
+				t.Fatalf("order %v, named %v: session %+v, taken %+v of %d messages", p, named, f.Session.Tokens, sum, messages)
+			}
+		})
+		if n != 720 {
+			t.Fatalf("%d orders", n)
+		}
+	}
+}
+
+// history is a file of many kinds of records.
+func history(t *testing.T) []string {
+	t.Helper()
+	lines := []string{
+		prompted("p1", `"hello"`), reading("r1", at(1), 1000), reading("r1", at(1), 1000), side(reading("r2", at(2), 700)),
+		boundary("b", at(3), "auto", 900, ""), summary("s", "b", at(3)), reading("r3", at(4), 300), "broken", "", reading("r4", at(2), 400),
+		`{"type":"assistant","message":{"usage":{"input_tokens":5}}}`, prompted("p2", `"[sm 3] more"`), summary("s2", "r4", at(6)),
+	}
+	b, err := os.ReadFile("testdata/records.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines = append(lines, strings.Split(strings.TrimSpace(string(b)), "\n")...)
+	return append(lines, reading("r5", at(50), 800))
+}
+
+// TestFoldKnowsNoBatches: where calls of Take cut, and whether the line's buffer is
+// used again, changes neither the sum nor what is taken together.
+func TestFoldKnowsNoBatches(t *testing.T) {
+	lines := history(t)
+	type total struct {
+		Session  transcript.Session
+		Messages map[transcript.Key]transcript.Usage
+		Last     map[transcript.Key]transcript.Compaction
+	}
+	run := func(cut func(i int) bool) total {
+		f, sum := NewFold("x", false), total{Messages: map[transcript.Key]transcript.Usage{}, Last: map[transcript.Key]transcript.Compaction{}}
+		buf := make([]byte, 0, 1<<16)
+		for i, line := range lines {
+			buf = append(buf[:0], line...)
+			f.Line(buf, len(line)+1, &transcript.Entry{})
+			if !cut(i) && i < len(lines)-1 {
+				continue
+			}
+			messages, compactions := f.Take()
+			for _, m := range messages {
+				sum.Messages[m.ID] = sum.Messages[m.ID].Plus(m.Usage).Minus(m.Was)
+			}
+			for _, c := range compactions {
+				sum.Last[c.Key] = c
+			}
+		}
+		sum.Session = f.Session
+		return sum
+	}
+	want := run(func(int) bool { return false })
+	if want.Session.Total() < 3 || want.Session.Bad != 1 || len(want.Messages) < 5 {
+		t.Fatalf("the history tells too little: %+v", want.Session)
+	}
+	r := rand.New(rand.NewPCG(1, 0))
+	for range 200 {
+		if d := cmp.Diff(want, run(func(int) bool { return r.IntN(3) == 0 })); d != "" {
+			t.Fatalf("(-want +got):\n%s", d)
+		}
+	}
+	if d := cmp.Diff(want, run(func(int) bool { return true })); d != "" {
+		t.Fatalf("(-want +got):\n%s", d)
+	}
+}
+
+// TestPeekLeavesTheFold compares two folds, of which one is asked at every line what
+// each of the other lines would do.
+func TestPeekLeavesTheFold(t *testing.T) {
+	lines := history(t)
+	all := cmp.AllowUnexported(Fold{}, cost{}, moment{}, event{}, line{}, chain{}, point{})
+	asked, plain := NewFold("x", false), NewFold("x", false)
+	for i, line := range lines {
+		for _, other := range lines {
+			asked.Peek([]byte(other))
+		}
+		if d := cmp.Diff(plain, asked, all); d != "" {
+			t.Fatalf("before line %d (-want +got):\n%s", i, d)
+		}
+		peeked, ok := asked.Peek([]byte(line))
+		was := plain.Session
+		var x, y transcript.Entry
+		freshX, errX := plain.Line([]byte(line), len(line), &x)
+		freshY, errY := asked.Line([]byte(line), len(line), &y)
+		if freshX != freshY || errX != errY || !cmp.Equal(x, y) {
+			t.Fatalf("line %d: %v %v, want %v %v", i, freshY, errY, freshX, errX)
+		}
+		want := plain.Session
+		if errX != nil {
+			want = was
+		}
+		if d := cmp.Diff(want, peeked); d != "" || ok != (errX == nil) {
+			t.Fatalf("line %d, ok %v (-want +got):\n%s", i, ok, d)
+		}
+		if i%3 == 0 {
+			m, c := plain.Take()
+			n, d := asked.Take()
+			if !cmp.Equal(m, n) || !cmp.Equal(c, d) {
+				t.Fatalf("line %d: other news taken", i)
+			}
+		}
+	}
+}
+
+func TestResetForgets(t *testing.T) {
+	lines := history(t)
+	fold := func(f *Fold) transcript.Session {
+		for _, line := range lines {
+			f.Line([]byte(line), len(line)+1, &transcript.Entry{})
+		}
+		return f.Session
+	}
+	f := NewFold("x", false)
+	fold(f)
+	f.Reset("agent-y", true)
+	if d := cmp.Diff(fold(NewFold("agent-y", true)), fold(f)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if f.Session.SideMessages != 0 {
+		t.Error("a subagent's own file has side messages")
+	}
+}

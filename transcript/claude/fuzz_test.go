@@ -1,0 +1,157 @@
+package claude
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"sm/transcript"
+)
+
+// checkScan compares Scan with the oracle: on the line as it is, without wide
+// instructions, and among spaces, which move it to other places of their blocks.
+func checkScan(t *testing.T, line []byte, shift int) {
+	t.Helper()
+	want, wantErr := oracle(line)
+	check := func(how string, line []byte, plain bool) {
+		var w walker
+		w.begin(line)
+		w.plain, w.unicode = plain, plain
+		var got transcript.Entry
+		err := w.scan(&got)
+		same := err == wantErr && bytes.Equal(got.Model, want.Model) && bytes.Equal(got.Version, want.Version) &&
+			bytes.Equal(got.CWD, want.CWD) && bytes.Equal(got.SessionID, want.SessionID)
+		x, y := got, want
+		for _, e := range []*transcript.Entry{&x, &y} {
+			e.Model, e.Version, e.CWD, e.SessionID = nil, nil, nil, nil
+		}
+		if !same || !reflect.DeepEqual(x, y) {
+			t.Fatalf("%s: error %v, want %v; entry (-want +got):\n%s\nline %q", how, err, wantErr,
+				cmp.Diff(want, got, cmpopts.EquateEmpty()), line)
+		}
+	}
+	check("as it is", line, false)
+	check("plain", line, true)
+	check("shifted", slices.Concat(bytes.Repeat([]byte{' '}, shift%64), line, bytes.Repeat([]byte{' '}, 64)), false)
+}
+
+// records are lines of every kind that means something, for fuzzing to start from.
+func records(t testing.TB) [][]byte {
+	t.Helper()
+	files := []string{"testdata/records.jsonl", "testdata/odd.jsonl"}
+	for _, pattern := range []string{"shapes/*.jsonl", "transcripts/*/*.jsonl"} {
+		more, _ := filepath.Glob(filepath.Join("testdata", pattern))
+		files = append(files, more...)
+	}
+	var all [][]byte
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(b) {
+			if line = bytes.TrimSuffix(line, []byte{'\n'}); len(line) < 8<<10 {
+				all = append(all, line)
+			}
+		}
+	}
+	return all
+}
+
+func FuzzScan(f *testing.F) {
+	for i, line := range records(f) {
+		f.Add(line, uint8(i))
+	}
+	f.Add([]byte(strings.Repeat(`{"a":`, maxDepth-1)+"[]"+strings.Repeat("}", maxDepth-1)), uint8(0))
+	f.Add([]byte(strings.Repeat("[", maxDepth+1)), uint8(0))
+	f.Fuzz(func(t *testing.T, line []byte, shift uint8) { checkScan(t, line, int(shift)) })
+}
+
+func TestScanRecords(t *testing.T) {
+	for _, line := range records(t) {
+		for shift := range 64 {
+			checkScan(t, line, shift)
+		}
+	}
+}
+
+// pieces are what mutations put into records.
+var pieces = []string{
+	`"`, `\`, `\\`, `\"`, `\u0041`, `\u00`, `\ud83d`, `\ude00`, `\ud83d\ude00`, `\x`, `\/`, "\x00", "\x1f", "\x7f", "\xff", "\xed\xa0\x80",
+	"é", "\xf0\x9f\x98\x80", "\t", "\n", "\r", " ", "{", "}", "[", "]", ",", ":", "{}", "[]", `""`, "null", "true", "false", "tru",
+	"1e400", "-1e400", "-5", "-0", "1.0", "1e3", "12.5", "01", "1.", "1e", "+1", "9223372036854775808", "1000000001", "0",
+	`,"type":"assistant"`, `"t\u0079pe":"user",`, `"type":"user",`, `"type":"system",`, `"isMeta":true,`, `"isCompactSummary":true,`,
+	`"isSidechain":true,`, `"usage":{"input_tokens":7},`, `"message":null,`, `"iterations":[{"type":"message","input_tokens":5},{}],`,
+	`"iterations":[{"type":"message","input_tokens":5,"output_tokens":1,"cache_read_input_tokens":6,"cache_creation_input_tokens":0}],`,
+	`{"type":"fallback_message","input_tokens":8,"output_tokens":1,"cache_read_input_tokens":6,"cache_creation_input_tokens":0},`,
+	`"type":"advisor_message",`, `"type":"compaction",`, `"context_management":{"applied_edits":[{"type":"clear_tool_uses_20250919","cleared_input_tokens":70}]},`,
+	`"client_cut_tool_uses":2,"client_estimated_cleared_input_tokens":60,`, `"client_estimate_measured_from_prompts":true,`, `"durationMs":0,`, `"preservedMessages":{"anchorUuid":"x"},`,
+	`"explicit":true,"leafUuid":"00000000-0000-0000-0000-000000000000",`, `"type":"last-prompt",`, `"parentUuid":"y",`, `"stop_reason":"end_turn",`,
+	`"content":"[sm hello",`, `"content":[{"type":"text","text":"x"}],`, `"cache_creation":{"ephemeral_5m_input_tokens":9},`,
+	`"timestamp":"2024-02-29T23:59:59.999Z",`, `"uuid":"x",`, strings.Repeat("x", 64), strings.Repeat(`\\`, 33), strings.Repeat("[", 70),
+}
+
+// mutate changes a record at random places: bytes, ends, pieces, parts of another.
+func mutate(r *rand.Rand, line, other []byte) []byte {
+	b := slices.Clone(line)
+	for range 1 + r.IntN(4) {
+		i := r.IntN(len(b) + 1)
+		j := min(len(b), i+r.IntN(20))
+		switch r.IntN(8) {
+		case 0:
+			if i < len(b) {
+				b[i] ^= 1 << r.IntN(8)
+			}
+		case 1:
+			if i < len(b) {
+				b[i] = byte(r.IntN(256))
+			}
+		case 2:
+			b = slices.Delete(b, i, j)
+		case 3:
+			b = slices.Insert(b, i, slices.Clone(b[i:j])...)
+		case 4:
+			k := r.IntN(len(other) + 1)
+			b = slices.Insert(b, i, other[k:min(len(other), k+r.IntN(80))]...)
+		case 5:
+			b = b[:i]
+		default:
+			b = slices.Insert(b, i, []byte(pieces[r.IntN(len(pieces))])...)
+			if r.IntN(2) == 0 { // as a member or an element of its own
+				if k := bytes.IndexAny(b[i:], ",{"); k > 0 {
+					b = slices.Insert(b, i+k+1, []byte(pieces[r.IntN(len(pieces))])...)
+				}
+			}
+		}
+	}
+	return b
+}
+
+// TestSoakScanMutations goes on for SM_SOAK where that is set.
+func TestSoakScanMutations(t *testing.T) {
+	rounds, seed := 40_000, uint64(1)
+	var until time.Time
+	if d, err := time.ParseDuration(os.Getenv("SM_SOAK")); err == nil {
+		until, seed = time.Now().Add(d), uint64(time.Now().UnixNano())
+	}
+	r := rand.New(rand.NewPCG(seed, 0))
+	lines := slices.DeleteFunc(records(t), func(b []byte) bool { return len(b) > 3000 })
+	n, valid := 0, 0
+	for ; n < rounds || time.Now().Before(until); n++ {
+		b := mutate(r, lines[r.IntN(len(lines))], lines[r.IntN(len(lines))])
+		checkScan(t, b, n)
+		if Scan(b, &transcript.Entry{}) == nil {
+			valid++
+		}
+	}
+	t.Logf("%d lines from seed %d, %d of them records", n, seed, valid)
+}

@@ -1,0 +1,282 @@
+package claude
+
+import (
+	"bytes"
+	"strings"
+	"time"
+
+	"sm/transcript"
+)
+
+const (
+	// heardBytes bounds what is kept of a heard text.
+	heardBytes = 1024
+	// heardEnd is how much of that is kept of the end of a longer text.
+	heardEnd = 16
+	// heardLines is the largest number of messages kept from below a prompt's first line,
+	// heardLine the bytes kept of each.
+	heardLines, heardLine = 8, 64
+	// ownHeading begins what sm says.
+	ownHeading = "[sm "
+	// digestBytes: shorter summaries are no proof of a common origin.
+	digestBytes = 200
+	// synthetic is the model of the rows that the client writes by itself, say for
+	// API errors; they cost nothing and say nothing of the context.
+	synthetic = "<synthetic>"
+)
+
+// noLeaf stands for the end of a conversation that was rewound.
+const noLeaf = "00000000-0000-0000-0000-000000000000"
+
+// notPrompts begin user records that the client writes around commands. They are
+// no prompts, though some lack isMeta.
+var notPrompts = [...]string{"<command-name>", "<command-message>", "<local-command-", "<bash-"}
+
+// cleared stands near the beginning of the record with which a session that /clear has
+// begun opens.
+const cleared = "<command-name>/clear</command-name>"
+
+// judge says what the record means, once all of its fields are known.
+func (r *record) judge(line []byte, e *transcript.Entry) {
+	e.Side = r.sidechain
+	e.At = instant(r.timestamp, line)
+	e.CWD, e.Version, e.SessionID = r.cwd.bytes(line), r.version.bytes(line), r.session.bytes(line)
+	switch string(r.kind.bytes(line)) {
+	case "assistant":
+		r.reading(line, e)
+	case "system":
+		switch string(r.subtype.bytes(line)) {
+		case "compact_boundary":
+			r.boundary(line, e)
+		case "turn_duration":
+			e.Kind = transcript.KindTurnEnd
+		}
+	case "user":
+		r.user(line, e)
+	case "summary":
+		e.Kind = transcript.KindTitle
+	case "attachment":
+		if kind, body := attachment(line[r.attachment.from:r.attachment.to]); kind == "hook_additional_context" {
+			e.Kind, e.Text = transcript.KindHeard, clip(body)
+		}
+	case "last-prompt":
+		if r.explicit && string(r.leaf.bytes(line)) == noLeaf {
+			e.Kind = transcript.KindRewind
+		}
+	case "queue-operation":
+		if s := unwrap(r.queued.bytes(line)); isOurs(s) && string(r.operation.bytes(line)) == "enqueue" {
+			e.Kind, e.Text = transcript.KindHeard, clip(string(s))
+		}
+	}
+	if e.Kind != transcript.KindOther {
+		e.UUID, e.Origin = key(r.uuid, line), key(r.origin, line)
+	}
+}
+
+func (r *record) reading(line []byte, e *transcript.Entry) {
+	e.Model = r.model.bytes(line)
+	if r.usage.context > 0 && !r.apiError && string(e.Model) != synthetic {
+		e.Kind, e.Message, e.Usage, e.Context = transcript.KindReading, key(r.id, line), r.usage.total, r.usage.context
+		e.Parent = key(r.parent, line)
+		e.Cleared, e.Partial = r.clearing.tokens(), !r.clearing.told && r.stop.none()
+	}
+}
+
+func (r *record) boundary(line []byte, e *transcript.Entry) {
+	e.Kind = transcript.KindBoundary
+	e.Anchor = firstKey(key(r.segment, line), key(r.preserved, line))
+	e.Marker = r.instantly && r.duration == 0 && !r.preserved.none() && string(r.preserved.bytes(line)) == string(r.uuid.bytes(line))
+	e.PreTokens = r.pre
+	e.Duration = time.Duration(r.duration) * time.Millisecond
+	switch string(r.trigger.bytes(line)) {
+	case "auto":
+		e.Trigger = transcript.Auto
+	case "manual":
+		e.Trigger = transcript.Manual
+	default:
+		e.Trigger = transcript.Unknown
+	}
+}
+
+// user tells summaries, prompts and the rest apart.
+func (r *record) user(line []byte, e *transcript.Entry) {
+	if !r.summary && !r.prompt {
+		return
+	}
+	e.Parent = key(r.parent, line)
+	if !r.summary && r.meta {
+		e.Kind = transcript.KindAside
+		return
+	}
+	var body []byte
+	if r.prompt {
+		body = prompt(line[r.content.from:r.content.to])
+	}
+	if r.summary {
+		e.Kind, e.Trigger = transcript.KindSummary, transcript.Unknown
+		if len(body) >= digestBytes {
+			e.Digest = transcript.KeyOf(body)
+		}
+		return
+	}
+	trimmed := bytes.TrimLeft(body, " \t\r\n")
+	for _, p := range notPrompts {
+		if bytes.HasPrefix(trimmed, []byte(p)) {
+			if bytes.Contains(trimmed[:min(len(trimmed), 100)], []byte(cleared)) {
+				e.Text = "/clear"
+			}
+			e.Kind = transcript.KindAside
+			return
+		}
+	}
+	if bytes.HasPrefix(trimmed, []byte("[Request interrupted by user")) {
+		e.Kind = transcript.KindTurnEnd
+		return
+	}
+	e.Kind = transcript.KindTurnStart
+	if own := unwrap(body); isOurs(own) {
+		e.Text = clip(string(own))
+	}
+}
+
+// unwrap takes off what clients since 2.1.328 put around a long paste.
+func unwrap(body []byte) []byte {
+	rest, wrapped := bytes.CutPrefix(body, []byte("<pasted_content"))
+	_, rest, whole := bytes.Cut(rest, []byte(">"))
+	if !wrapped || !whole {
+		return body
+	}
+	rest, _, _ = bytes.Cut(rest, []byte("</pasted_content>"))
+	return bytes.TrimSpace(rest)
+}
+
+// prompt is the text of a user message's content: the string, or its text blocks,
+// one a line.
+func prompt(content []byte) (body []byte) {
+	var w walker
+	w.begin(content)
+	if w.peek() == '"' {
+		return w.quoted().bytes(content)
+	}
+	texts := 0
+	for in := w.enter(text{}, '['); in && w.next(']'); {
+		t := block(&w)
+		if t.none() {
+			continue
+		}
+		if texts++; texts == 1 {
+			body = t.bytes(content)
+		} else {
+			body = append(append(body[:len(body):len(body)], '\n'), t.bytes(content)...)
+		}
+	}
+	return body
+}
+
+// block reads one block of a content array, and returns the text of a text block.
+func block(w *walker) text {
+	var kind, t text
+	for in := w.enter(text{}, '{'); in; {
+		var name []byte
+		var value text
+		if name, value, in = w.member(); !in {
+			break
+		}
+		switch value = w.str(value); string(name) {
+		case "type":
+			kind = value
+		case "text":
+			t = value
+		}
+	}
+	if string(kind.bytes(w.b)) != "text" {
+		return text{}
+	}
+	return t
+}
+
+// attachment reads an attachment's type and the strings of its content.
+func attachment(b []byte) (kind, body string) {
+	var w walker
+	w.begin(b)
+	var parts []string
+	for in := w.enter(text{}, '{'); in; {
+		var name []byte
+		var value text
+		if name, value, in = w.member(); !in {
+			break
+		}
+		switch string(name) {
+		case "type":
+			kind = string(w.str(value).bytes(b))
+		case "content":
+			parts = parts[:0]
+			if !value.none() {
+				parts = append(parts, string(value.bytes(b)))
+			}
+			for in := w.enter(value, '['); in && w.next(']'); {
+				parts = append(parts, string(w.element().bytes(b)))
+			}
+		default:
+			w.str(value)
+		}
+	}
+	return kind, strings.Join(ownWords(parts), "\n")
+}
+
+// ownWords gives those parts that sm itself has said, where there are any: several hooks
+// may have spoken at once, and the others at length.
+func ownWords(parts []string) []string {
+	var own []string
+	for _, p := range parts {
+		if isOurs([]byte(p)) {
+			own = append(own, p)
+		}
+	}
+	if own == nil {
+		return parts
+	}
+	return own
+}
+
+// isOurs knows the texts that sm itself sends: its prefix, a document that a session
+// begins with, and the prompt that resumes after a handoff.
+func isOurs(s []byte) bool {
+	if bytes.HasPrefix(s, []byte(ownHeading)) || bytes.HasPrefix(s, []byte("=== HANDOFF LOADED (ID: ")) {
+		return true
+	}
+	line, _, _ := bytes.Cut(s, []byte("\n"+ownHeading)) // the prompt of a restarted client carries messages
+	return bytes.HasPrefix(s, []byte("Read ")) && bytes.HasSuffix(bytes.TrimRight(line, "\r\n "), []byte(" and continue from where you left off."))
+}
+
+// clip keeps the beginning and the end of a long text: at its end a message has its
+// id. Of the messages that a prompt carries below its first line it keeps the same of each.
+func clip(s string) string {
+	if len(s) <= heardBytes {
+		return strings.Clone(s)
+	}
+	if !strings.HasPrefix(s, "Read ") && !strings.HasPrefix(s, ownHeading) {
+		return bothEnds(s, heardBytes)
+	}
+	line, rest, more := strings.Cut(s, "\n"+ownHeading)
+	var b strings.Builder
+	b.WriteString(bothEnds(line, heardBytes))
+	for range heardLines {
+		if !more {
+			break
+		}
+		line, rest, more = strings.Cut(rest, "\n"+ownHeading)
+		b.WriteString("\n" + ownHeading + bothEnds(line, heardLine))
+	}
+	return b.String()
+}
+
+// bothEnds is a text of at most n bytes.
+func bothEnds(s string, n int) string {
+	if len(s) > n {
+		return s[:n-heardEnd] + s[len(s)-heardEnd:]
+	}
+	return s
+}
+
+func key(t text, line []byte) transcript.Key { return transcript.KeyOf(t.bytes(line)) }

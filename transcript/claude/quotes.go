@@ -1,0 +1,126 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
+
+// room is how many positions of quotes are looked for at a time: those of most
+// lines, in little enough memory to be cleared for each. The last block can bring
+// 64 more.
+const room = 128
+
+// quotes finds where the strings of a JSON text begin and end, ahead of the walker,
+// and checks what is in them. Wide instructions do this for all of a line together
+// far faster than for one string after another.
+//
+// Positions come in pairs, of an opening and a closing quote. They hold as long as
+// all between the strings is JSON, which the walker sees to: it stops at the first
+// byte that is not. A string that breaks the rules has no closing quote here.
+type quotes struct {
+	b       []byte
+	at      int    // how far b has been searched
+	escaped uint64 // 1 when a backslash escapes b[at]
+	k, n    int    // q[k:n] are the positions not yet used
+	plain   bool   // go on without wide instructions
+	unicode bool   // there may be an escape \u before at
+	q       [room + 64]uint32
+}
+
+// more finds further positions, and reports whether there is another pair.
+func (x *quotes) more() bool {
+	x.n = copy(x.q[:], x.q[x.k:x.n])
+	x.k = 0
+	if !x.plain && !x.fillFast() {
+		x.plain, x.unicode = true, true
+		x.at -= int(x.escaped) // an escape is seen from its backslash on
+	}
+	if x.plain {
+		x.fill()
+	}
+	return x.n >= 2
+}
+
+// fill finds positions until the room is full or b ends.
+func (x *quotes) fill() {
+	for x.n < room {
+		end := -1
+		if x.n%2 == 1 {
+			end = stringEnd(x.b, x.at)
+		} else if i := bytes.IndexByte(x.b[x.at:], '"'); i >= 0 {
+			end = x.at + i
+		}
+		if end < 0 {
+			x.at = len(x.b)
+			return
+		}
+		x.q[x.n] = uint32(end)
+		x.n++
+		x.at = end + 1
+	}
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// stringEnd finds the quote that ends the string whose first byte is b[i], eight
+// bytes at a time; -1 when the string does not end or is not JSON.
+func stringEnd(b []byte, i int) int {
+	for {
+		for i+8 <= len(b) {
+			x := binary.LittleEndian.Uint64(b[i:])
+			quote, slash := x^(ones*'"'), x^(ones*'\\')
+			// The lowest bit set marks the first quote, backslash or control
+			// character: borrows only spoil bytes above a true hit.
+			m := ((quote-ones)&^quote | (slash-ones)&^slash | (x-ones*' ')&^x) & highs
+			if m != 0 {
+				i += bits.TrailingZeros64(m) / 8
+				break
+			}
+			i += 8
+		}
+		if i >= len(b) {
+			return -1
+		}
+		switch c := b[i]; {
+		case c == '"':
+			return i
+		case c == '\\':
+			n := escapeLen(b[i:])
+			if n == 0 {
+				return -1
+			}
+			i += n
+		case c < ' ':
+			return -1
+		default:
+			i++ // one of the last seven bytes
+		}
+	}
+}
+
+// escapeLen is the length of the escape sequence at the start of b, 0 if it is
+// none.
+func escapeLen(b []byte) int {
+	if len(b) < 2 {
+		return 0
+	}
+	switch b[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if len(b) < 6 {
+			return 0
+		}
+		for _, c := range b[2:6] {
+			if c-'0' > 9 && c|0x20-'a' > 5 {
+				return 0
+			}
+		}
+		return 6
+	}
+	return 0
+}

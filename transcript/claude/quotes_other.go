@@ -1,0 +1,5 @@
+//go:build !amd64 || purego
+
+package claude
+
+func (x *quotes) fillFast() bool { return false }

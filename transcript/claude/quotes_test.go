@@ -1,0 +1,126 @@
+package claude
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// positions lists all that more finds in b.
+func positions(b []byte, plain bool) (all []uint32) {
+	x := quotes{b: b, plain: plain}
+	for x.more() {
+		x.k = x.n &^ 1
+		all = append(all, x.q[:x.k]...)
+	}
+	return append(all, x.q[:x.n]...)
+}
+
+// defined lists the same byte by byte. It ends where the text cannot be JSON any
+// more; behind a backslash outside of strings (loose) the others may go on.
+func defined(b []byte) (all []uint32, loose bool) {
+	in := false
+	for i := 0; i < len(b); i++ {
+		switch c := b[i]; {
+		case c == '"':
+			all, in = append(all, uint32(i)), !in
+		case c == '\\' && !in:
+			return all, true
+		case c == '\\':
+			i++
+			if i == len(b) || strings.IndexByte(`"\/bfnrtu`, b[i]) < 0 {
+				return all, false
+			}
+			for n := 0; n < 4 && b[i] == 'u'; n++ {
+				if i+n+1 >= len(b) || strings.IndexByte("0123456789abcdefABCDEF", b[i+n+1]) < 0 {
+					return all, false
+				}
+			}
+		case c < ' ' && in:
+			return all, false
+		}
+	}
+	return all, false
+}
+
+func checkQuotes(t *testing.T, b []byte) {
+	t.Helper()
+	want, loose := defined(b)
+	for _, plain := range []bool{false, true} {
+		got := positions(b, plain)
+		if loose {
+			got = got[:min(len(got), len(want))]
+		}
+		if !slices.Equal(want, got) {
+			t.Fatalf("plain %v: %q (-want +got):\n%s", plain, b, cmp.Diff(want, got))
+		}
+	}
+}
+
+// hits are what a string may hold that matters, right or wrong.
+var hits = []string{
+	`"`, `\"`, `\\`, `\\"`, `\\\"`, `\/`, `\b`, `\f`, `\n`, `\r`, `\t`, `\u0aF9`, `\u"`, `\u00g0`, `\u00`, `\`, `\x`, `\U`, `\"\"\\\\"`,
+	"\x00", "\x1f", "\n", "\x7f", "\x80", "\xff", "\xa2", "\xdc", strings.Repeat(`\`, 63), strings.Repeat(`\`, 64), strings.Repeat(`"`, 70),
+}
+
+func TestQuotesAtEveryPlace(t *testing.T) {
+	buf := make([]byte, 600)
+	for n := range 201 {
+		for i, hit := range hits {
+			for at := range n + 1 {
+				b := append(buf[:(n+at+i)%64], '"') // another alignment each time
+				start := len(b) - 1
+				b = append(append(append(b, bytes.Repeat([]byte{'x'}, at)...), hit...), bytes.Repeat([]byte{'y'}, n-at)...)
+				checkQuotes(t, b[start:])
+				checkQuotes(t, append(b, '"')[start:])
+			}
+		}
+	}
+}
+
+func TestQuotesInRandomText(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 0))
+	for range 60_000 {
+		checkQuotes(t, randomText(r, r.IntN(400)))
+	}
+	checkQuotes(t, randomText(r, 1<<20))
+}
+
+// randomText mixes plain text with hits; most of them are right, so that a text
+// goes on for a while.
+func randomText(r *rand.Rand, n int) []byte {
+	var b []byte
+	right := hits[:12]
+	for len(b) < n {
+		switch p := r.IntN(100); {
+		case p < 60:
+			b = append(b, "some plain text, long enough to fill a block of 64 bytes: and more"[r.IntN(60):]...)
+		case p < 99:
+			b = append(b, right[r.IntN(len(right))]...)
+		default:
+			b = append(b, hits[r.IntN(len(hits))]...)
+		}
+	}
+	return b[:n]
+}
+
+func TestUnquoteIsThatOfJSON(t *testing.T) {
+	parts := []string{`\ud83d`, `\ude00`, `\uD83D\uDE00`, `\u0000`, `\uFFFD`, `\"`, `\\`, `\/`, `\b\f\n\r\t`, "é", "😀", "\xff", "\xed\xa0\x80", "abc", "12345678"}
+	r := rand.New(rand.NewPCG(2, 0))
+	for range 50_000 {
+		raw := []byte{'"'}
+		for range r.IntN(12) {
+			raw = append(raw, parts[r.IntN(len(parts))]...)
+		}
+		raw = append(raw, '"')
+		want, ok := textOf(raw)
+		got := text{1, uint32(len(raw) - 1)}.bytes(raw)
+		if !ok || want != string(got) {
+			t.Fatalf("%s: %q, want %q", raw, got, want)
+		}
+	}
+}

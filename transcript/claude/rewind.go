@@ -1,0 +1,106 @@
+package claude
+
+import "sm/transcript"
+
+// chain is what is kept of the conversation as the model has it. A client that is rewound
+// (Esc Esc) goes back to the point before a prompt, and its next user record then stands
+// where that prompt stood: behind the same parent.
+type chain struct {
+	points []point
+	// last is the newest reading in the order of the file, empty after a compaction;
+	// place is where it stands.
+	last  transcript.Reading
+	place moment
+	heard int64 // the newest record by which the model heard something of sm's
+	// The newest user record: whether it stands in another's place, where it stands in
+	// the file, and the newest stamp before it.
+	replaced bool
+	step     int64
+	before   transcript.Instant
+	at       transcript.Instant
+	started  int64          // the newest prompt
+	ends     bool           // the client writes down where turns end
+	session  transcript.Key // that the newest user record names
+}
+
+// point is where a user record stood: what a rewind goes back to.
+type point struct {
+	parent  transcript.Key
+	before  transcript.Instant // the newest stamp ahead of it
+	reading transcript.Reading
+	place   moment
+	order   int64
+}
+
+// pointsKept bounds the points, and so the memory of a live session: a rewind to a prompt
+// further back than that is seen with the next reply alone.
+const pointsKept = 256
+
+// step takes a prompt or an aside, and reports whether the conversation was rewound
+// before it. A record older than the newest reading does not rewind: some clients write a
+// conversation down once more, under new names.
+func (f *Fold) step(e *transcript.Entry, before transcript.Instant) bool {
+	c := &f.chain
+	c.replaced, c.step, c.before, c.at = false, f.order, before, e.At
+	if id := transcript.KeyOf(e.SessionID); id != 0 {
+		if c.session != 0 && c.session != id { // old clients clear the context in the same file
+			c.points = c.points[:0]
+		}
+		c.session = id
+	}
+	p := point{e.Parent, before, c.last, c.place, f.order}
+	if e.Parent == 0 {
+		return false
+	}
+	if e.At != 0 && e.At >= f.reading.at && e.Text != "/clear" && !f.working() {
+		for i := len(c.points) - 1; i >= 0 && !c.replaced; i-- {
+			if q := c.points[i]; q.parent == e.Parent {
+				c.replaced = true
+				if c.place != q.place || c.heard >= q.order { // or nothing has happened since
+					f.rewind(e, q, before)
+				}
+				p.before, p.reading, p.place = q.before, q.reading, q.place
+				c.points = c.points[:i]
+			}
+		}
+	}
+	if len(c.points) == pointsKept {
+		c.points = c.points[:copy(c.points, c.points[pointsKept/2:])]
+	}
+	c.points = append(c.points, p)
+	return e.Rewound
+}
+
+// working reports whether the model is in the midst of a turn: a client rewinds at its
+// prompt alone. What is queued meanwhile may be written behind an old record.
+func (f *Fold) working() bool {
+	return f.Session.InTurn && f.chain.ends && f.chain.place.order > f.chain.started
+}
+
+// rewind goes back to a point.
+func (f *Fold) rewind(e *transcript.Entry, to point, until transcript.Instant) {
+	c, s := &f.chain, &f.Session
+	c.last, c.place = to.reading, to.place
+	s.Reading, f.reading = to.reading, to.place
+	s.Blank, f.boundary = false, moment{}
+	e.Rewound, e.Left, e.Until = true, to.before, until
+	e.Context, e.Cleared = to.reading.Tokens, to.reading.Cleared
+}
+
+// rewindNoted takes the client's own note. It is needed where the conversation went back
+// to its very beginning: the next prompt is then written behind the newest record, as if
+// it went on from there.
+func (f *Fold) rewindNoted(e *transcript.Entry) bool {
+	c := &f.chain
+	if c.step == 0 || c.replaced || c.place.order == 0 || c.place.order > c.step {
+		return false
+	}
+	e.At, c.replaced = c.at, true
+	f.rewind(e, point{}, c.before)
+	if n := len(c.points); n > 0 {
+		p := c.points[n-1]
+		p.before, p.reading, p.place = 0, transcript.Reading{}, moment{}
+		c.points = append(c.points[:0], p)
+	}
+	return true
+}

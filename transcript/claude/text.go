@@ -1,0 +1,122 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// text is where a JSON string stands in its line, without the quotes; zero for none.
+// The walker has checked its escapes.
+type text struct{ from, to uint32 }
+
+func (t text) none() bool { return t.from == 0 }
+
+// bytes gives the decoded string, nil for none. Without escapes and in ASCII, which
+// is nearly always, it is the line itself.
+func (t text) bytes(line []byte) []byte {
+	if t.none() {
+		return nil
+	}
+	b := line[t.from:t.to:t.to]
+	if simple(b) || bytes.IndexByte(b, '\\') < 0 && utf8.Valid(b) {
+		return b
+	}
+	return unquote(b)
+}
+
+// simple reports whether b is ASCII without backslashes.
+func simple(b []byte) bool {
+	for len(b) >= 8 {
+		if special8(binary.LittleEndian.Uint64(b)) != 0 {
+			return false
+		}
+		b = b[8:]
+	}
+	for _, c := range b {
+		if c == '\\' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// special8 marks, at its lowest bit, the first backslash or byte outside ASCII.
+func special8(x uint64) uint64 {
+	slash := x ^ (ones * '\\')
+	return ((slash-ones)&^slash | x) & highs
+}
+
+// unquote decodes as encoding/json does: what is not UTF-8, and halves of surrogate
+// pairs, become U+FFFD.
+func unquote(b []byte) []byte {
+	out := make([]byte, 0, len(b)+8)
+	for len(b) > 0 {
+		for len(b) >= 8 && cap(out)-len(out) >= 8 {
+			// Eight bytes are written before it is known how many count.
+			x := binary.LittleEndian.Uint64(b)
+			n := len(out)
+			binary.LittleEndian.PutUint64(out[n:n+8:cap(out)], x)
+			if m := special8(x); m != 0 {
+				k := bits.TrailingZeros64(m) / 8
+				out, b = out[:n+k], b[k:]
+				break
+			}
+			out, b = out[:n+8], b[8:]
+		}
+		if len(b) > 0 {
+			out, b = unquoteOne(out, b)
+		}
+	}
+	return out
+}
+
+// unquoteOne decodes the first byte, rune or escape of b.
+func unquoteOne(out, b []byte) (longer, rest []byte) {
+	if b[0] != '\\' {
+		r, n := utf8.DecodeRune(b)
+		return utf8.AppendRune(out, r), b[n:]
+	}
+	if b[1] != 'u' {
+		return append(out, plainEscape(b[1])), b[2:]
+	}
+	r, b := hex4(b[2:]), b[6:]
+	if utf16.IsSurrogate(r) {
+		low := rune(-1)
+		if len(b) >= 6 && b[0] == '\\' && b[1] == 'u' {
+			low = hex4(b[2:])
+		}
+		if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+			b = b[6:]
+		}
+	}
+	return utf8.AppendRune(out, r), b
+}
+
+func plainEscape(c byte) byte {
+	switch c {
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	}
+	return c
+}
+
+func hex4(t []byte) (r rune) {
+	for _, c := range t[:4] {
+		if c > '9' {
+			c += 9 // the low half of a letter is 1..6
+		}
+		r = r<<4 | rune(c&0xf)
+	}
+	return r
+}

@@ -1,0 +1,175 @@
+package claude
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sm/transcript"
+)
+
+// AutoCompact is what a client was told about compacting by itself. The zero value is
+// a client that was told nothing. The texts stand as the client's environment has
+// them: what they mean depends on its version.
+type AutoCompact struct {
+	// Off says that the client compacts only when it is asked to.
+	Off bool `json:",omitempty"`
+	// Window is CLAUDE_CODE_AUTO_COMPACT_WINDOW, Percent CLAUDE_AUTOCOMPACT_PCT_OVERRIDE,
+	// Output CLAUDE_CODE_MAX_OUTPUT_TOKENS; "" where they are not set.
+	Window, Percent, Output string `json:",omitempty"`
+	// Setting is autoCompactWindow of the settings in tokens, 0 for none. Models are the
+	// windows that the settings give to single models by name; 0 tokens stand for the
+	// model's own window.
+	Setting int64                   `json:",omitempty"`
+	Models  []transcript.WindowRule `json:",omitempty"`
+}
+
+// Equal says whether two clients were told the same.
+func (a *AutoCompact) Equal(b *AutoCompact) bool {
+	return a.Off == b.Off && a.Window == b.Window && a.Percent == b.Percent && a.Output == b.Output &&
+		a.Setting == b.Setting && slices.Equal(a.Models, b.Models)
+}
+
+// How clients compute the size at which they compact, read in their programs and held
+// against running ones from 2.0.30 to 2.1.330.
+const (
+	// outputReserve is what a window keeps free for the next answer, and
+	// oldOutputReserve what clients before 2.1.21 keep, unless they are told otherwise.
+	outputReserve    = 20_000
+	oldOutputReserve = 32_000
+	mostOutput       = 64_000
+	// compactBuffer is kept free besides.
+	compactBuffer = 13_000
+	// leastAutoWindow is the smallest window that a client accepts for compacting: a
+	// smaller one in the environment counts as this one, in the settings it is ignored.
+	leastAutoWindow = 100_000
+)
+
+// CompactsAt is the context size in tokens at which a client of that version compacts
+// by itself, with a model that has such a window; 0 for a client that does not, and
+// where the window is unknown. An empty version stands for the newest.
+func (a *AutoCompact) CompactsAt(window int64, model, version string) int64 {
+	v := versionOf(version)
+	if a.Off || window <= 0 {
+		return 0
+	}
+	if own := a.window(model, v); own > 0 {
+		window = min(window, own)
+	}
+	room := window - a.reserve(v)
+	at := room - compactBuffer
+	if p, err := strconv.ParseFloat(number(a.Percent, "."), 64); err == nil && p > 0 && p <= 100 {
+		at = min(at, int64(math.Floor(float64(room)*(p/100))))
+	}
+	return max(0, at)
+}
+
+// window is the one that the client was told to compact in, 0 for the model's.
+func (a *AutoCompact) window(model string, v version) int64 {
+	if v.atLeast(2, 1, 53) { // 2.1.52 does not know the variable, 2.1.75 does
+		if n := envWindow(a.Window, v); n > 0 {
+			return n
+		}
+	}
+	if !v.atLeast(2, 1, 76) { // 2.1.75 does not know the setting, 2.1.100 does
+		return 0
+	}
+	best := -1
+	for i, m := range a.Models { // claude-opus-4 names claude-opus-4-8 too, where that has no name of its own
+		if m.Names(model) && (best < 0 || len(m.Model) > len(a.Models[best].Model)) {
+			best = i
+		}
+	}
+	if best >= 0 {
+		return settingWindow(a.Models[best].Tokens)
+	}
+	return settingWindow(a.Setting)
+}
+
+// settingWindow is a window of the settings, 0 for one that the client ignores.
+func settingWindow(tokens int64) int64 {
+	if tokens < leastAutoWindow {
+		return 0
+	}
+	return tokens
+}
+
+// envWindow reads the variable, 0 for one that the client ignores.
+func envWindow(text string, v version) int64 {
+	text = strings.ToLower(strings.TrimSpace(text))
+	unit := float64(1)
+	if v.atLeast(2, 1, 330) { // 2.1.300 takes 200k for 200
+		switch {
+		case strings.HasSuffix(text, "k"):
+			unit = 1e3
+		case strings.HasSuffix(text, "m"):
+			unit = 1e6
+		}
+	}
+	digits := number(text, "")
+	if unit > 1 {
+		digits = number(text, ".")
+	}
+	n, err := strconv.ParseFloat(digits, 64)
+	if n = math.Round(n * unit); err != nil || n < 1 || n > 1e15 {
+		return 0
+	}
+	if v.atLeast(2, 1, 76) { // 2.1.75 has no least
+		n = max(n, leastAutoWindow)
+	}
+	return int64(n)
+}
+
+// reserve is what the client keeps free for the next answer.
+func (a *AutoCompact) reserve(v version) int64 {
+	most, usual := int64(outputReserve), int64(outputReserve)
+	if !v.atLeast(2, 1, 21) {
+		most, usual = mostOutput, oldOutputReserve
+	}
+	if n, err := strconv.ParseInt(number(a.Output, ""), 10, 64); err == nil && n > 0 {
+		return min(n, most)
+	}
+	return usual
+}
+
+// number is the number that a text begins with, as the client reads it: what follows
+// is passed over. point is "." where a fraction counts.
+func number(text, point string) string {
+	text = strings.TrimSpace(text)
+	text = strings.TrimPrefix(text, "+")
+	rest := strings.TrimLeft(text, "0123456789")
+	if point != "" && strings.HasPrefix(rest, point) {
+		rest = strings.TrimLeft(rest[1:], "0123456789")
+	}
+	return text[:len(text)-len(rest)]
+}
+
+// version is a client's version; 0.0.0 is unknown.
+type version [3]int
+
+func versionOf(text string) (v version) {
+	text, _, _ = strings.Cut(text, "-")
+	parts := strings.Split(text, ".")
+	for i := range min(len(v), len(parts)) {
+		n, err := strconv.Atoi(parts[i])
+		if err != nil || n < 0 {
+			return version{}
+		}
+		v[i] = n
+	}
+	return v
+}
+
+// atLeast says whether the client is that one or a later one; an unknown one is.
+func (v version) atLeast(major, minor, patch int) bool {
+	if v == (version{}) {
+		return true
+	}
+	for i, n := range [3]int{major, minor, patch} {
+		if v[i] != n {
+			return v[i] > n
+		}
+	}
+	return true
+}
