@@ -15,6 +15,7 @@ import (
 
 // A hook passes on what its client was told: by variables, and by the settings of user, project and folder.
 func TestAutoCompactOfHook(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		vars  map[string]string
 		files map[string]string // under the home, or under "project"
@@ -64,6 +65,7 @@ func TestAutoCompactOfHook(t *testing.T) {
 
 // A hook does not wait for settings that are no file.
 func TestAutoCompactOfPipe(t *testing.T) {
+	t.Parallel()
 	home := t.TempDir()
 	if err := os.Mkdir(filepath.Join(home, ".claude"), 0o700); err != nil {
 		t.Fatal(err)

@@ -38,6 +38,7 @@ func (r *installRig) transcribes(i int, text string) {
 // TestInstallByClientVersion: the oldest of the client in the PATH and those that run decides; only without any of them
 // the transcripts do.
 func TestInstallByClientVersion(t *testing.T) {
+	t.Parallel()
 	old := func(what string) outcome {
 		return outcome{1, "", "sm: the client is " + what + ", then install again\n"}
 	}
@@ -123,6 +124,7 @@ func TestInstallByClientVersion(t *testing.T) {
 // TestInstallMovesBetweenForms: whatever version the settings were written for, there is each hook once, in the form of
 // the version that is there now, and nothing is left in the end.
 func TestInstallMovesBetweenForms(t *testing.T) {
+	t.Parallel()
 	const mine = `{"hooks":{"Stop":[{"matcher":"","hooks":[{"type":"command","command":"mine"}]}]}}`
 	r := newInstallRig(t)
 	r.write(r.path, mine, 0o600)
@@ -144,6 +146,7 @@ func TestInstallMovesBetweenForms(t *testing.T) {
 
 // TestInstallWritesKnownEventsAlone: an event that the client does not know is not there, or goes.
 func TestInstallWritesKnownEventsAlone(t *testing.T) {
+	t.Parallel()
 	for version, want := range map[string]int{"2.1.75": 7, "2.1.76": 8, "": 8, "2.0.77": 7, "2.0.30": 0} {
 		e := testEditor(t, `{"a":1}`, "/usr/bin/sm", "")
 		if err := e.install(false, false); err != nil {
@@ -161,6 +164,7 @@ func TestInstallWritesKnownEventsAlone(t *testing.T) {
 
 // A socket or a path with spaces reaches us through a shell too.
 func TestInstallShellForm(t *testing.T) {
+	t.Parallel()
 	e := testEditor(t, `{}`, "/my bin/sm", "/run/it's/s")
 	e.client = "2.1.130"
 	if err := e.install(false, false); err != nil {
@@ -177,6 +181,7 @@ func TestInstallShellForm(t *testing.T) {
 
 // TestInstallWaitsForTheClient: one that does not say its version before the time is over may be too old to install for.
 func TestInstallWaitsForTheClient(t *testing.T) {
+	t.Parallel()
 	r := newInstallRig(t)
 	r.write(r.home+"/path/claude", "#!/bin/sh\nexec sleep 600\n", 0o700)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -189,6 +194,7 @@ func TestInstallWaitsForTheClient(t *testing.T) {
 
 // TestAskEndsWhatWasStarted: of a program that is not waited for any longer nothing goes on.
 func TestAskEndsWhatWasStarted(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	fifo, script := dir+"/fifo", dir+"/claude"
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
@@ -218,6 +224,7 @@ func TestAskEndsWhatWasStarted(t *testing.T) {
 
 // TestAskKeepsLittle: a program that prints without end fills no memory.
 func TestAskKeepsLittle(t *testing.T) {
+	t.Parallel()
 	script := t.TempDir() + "/claude"
 	if err := os.WriteFile(script, []byte("#!/bin/sh\nhead -c 100000 /dev/zero | tr '\\0' x\n"), 0o700); err != nil {
 		t.Fatal(err)

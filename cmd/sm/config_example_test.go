@@ -18,6 +18,7 @@ const exampleConfig = "../../deploy/config.example.yaml"
 
 // TestConfigExample: the example names every key with its default, so it holds, and changes nothing.
 func TestConfigExample(t *testing.T) {
+	t.Parallel()
 	path, err := filepath.Abs(exampleConfig)
 	if err != nil {
 		t.Fatal(err)
@@ -43,6 +44,7 @@ func TestConfigExample(t *testing.T) {
 
 // TestConfigExampleExplains: what stands in it is explained: each key of its own, or the one before it together with it.
 func TestConfigExampleExplains(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile(exampleConfig)
 	if err != nil {
 		t.Fatal(err)
@@ -63,6 +65,7 @@ func TestConfigExampleExplains(t *testing.T) {
 
 // TestConfigExampleCompose: what the compose file asks of the observer's configuration is a configuration.
 func TestConfigExampleCompose(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../deploy/compose/compose.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -26,6 +26,7 @@ func privateTemp(t *testing.T) string {
 
 // TestRuntimeDir: observer and clients look into the same XDG_RUNTIME_DIR, or neither does.
 func TestRuntimeDir(t *testing.T) {
+	t.Parallel()
 	const stranger = 65534
 	folder := func(t *testing.T, path string, mode os.FileMode) {
 		t.Helper()
@@ -127,6 +128,7 @@ func TestRuntimeDir(t *testing.T) {
 
 // TestSocketPathLimit: one limit for what check-config allows, what an observer serves and what is asked.
 func TestSocketPathLimit(t *testing.T) {
+	t.Parallel()
 	fits, long := "/"+strings.Repeat("x", api.MaxSocketPath-1), "/"+strings.Repeat("x", api.MaxSocketPath)
 	stateOf := func(socket string) string { return socket[:len(socket)-len("/run/sm.sock")] }
 	for _, tt := range []struct{ name, variable, value, want string }{

@@ -135,8 +135,7 @@ func (s *standIn) tell(p hook.Payload) bool {
 	if s.rand.IntN(10) == 0 {
 		cmd := s.d.command("hook")
 		cmd.Stdin = bytes.NewReader(p.Encode())
-		cmd.Env = append(cmd.Env, "CLAUDE_SESSION_MANAGER_ID="+s.agent, "SM_PARENT_ID="+s.parent, "CLAUDE_PID="+strconv.Itoa(s.origin.PID),
-			"GORACE=atexit_sleep_ms=0")
+		cmd.Env = append(cmd.Env, "CLAUDE_SESSION_MANAGER_ID="+s.agent, "SM_PARENT_ID="+s.parent, "CLAUDE_PID="+strconv.Itoa(s.origin.PID))
 		var err error
 		if answer, err = cmd.Output(); err != nil {
 			s.t.Errorf("sm hook: %v", err)

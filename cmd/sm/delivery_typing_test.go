@@ -308,7 +308,7 @@ func (p *panes) end() {
 
 func (p *panes) tmux(args ...string) (string, error) {
 	cmd := exec.Command("tmux", append([]string{"-u", "-S", p.socket, "-f", "/dev/null"}, args...)...)
-	cmd.Env = []string{"LC_ALL=C.UTF-8", "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "SHELL=/bin/sh", "HOME=" + p.d.dir}
+	cmd.Env = []string{quickRace, "LC_ALL=C.UTF-8", "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "SHELL=/bin/sh", "HOME=" + p.d.dir}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("tmux %q: %w: %s", args, err, out)

@@ -77,7 +77,7 @@ func newDemo(t *testing.T, beside *daemon, bySocketVariable bool) *daemon {
 	d := newDaemon(t)
 	text := fmt.Sprintf("listen: [%q]\nmetrics: {listen: %q, web_config_file: %q}\nhttp: {webhook_token_file: %q}\n",
 		taken[0], taken[1], filepath.Join(d.dir, "web.yml"), filepath.Join(d.dir, "token"))
-	vars := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + d.dir, "TMPDIR=" + filepath.Join(d.dir, "tmp")}
+	vars := []string{quickRace, "PATH=" + os.Getenv("PATH"), "HOME=" + d.dir, "TMPDIR=" + filepath.Join(d.dir, "tmp")}
 	if bySocketVariable {
 		vars = append(vars, "SM_SOCKET="+beside.socket())
 	} else {
@@ -108,6 +108,7 @@ func newDemo(t *testing.T, beside *daemon, bySocketVariable bool) *daemon {
 
 // TestDemoRefusals: its folders are its own.
 func TestDemoRefusals(t *testing.T) {
+	t.Parallel()
 	for _, flag := range []string{"--projects", "--state"} {
 		env := testEnv(map[string]string{"HOME": t.TempDir()})
 		code := env.execute(t.Context(), []string{"observe", "--demo", flag, t.TempDir()})

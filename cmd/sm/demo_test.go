@@ -29,6 +29,7 @@ func demoScript(start time.Time, d time.Duration) (events []demoEvent) {
 // TestDemoScript: the script is the same each time, runs in order, is never still for long, and somebody compacts in the
 // first minute that is seen.
 func TestDemoScript(t *testing.T) {
+	t.Parallel()
 	start := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	events := demoScript(start, demoPast+3*time.Minute)
 	if diff := cmp.Diff(events, demoScript(start, demoPast+3*time.Minute)); diff != "" {
@@ -135,6 +136,7 @@ func (h *demoHooks) Hook(_ context.Context, p *hook.Payload) (hook.Answer, error
 // TestDemoTranscripts: sm scan finds in a demo's transcripts what the script says has happened, and no line that is
 // not understood.
 func TestDemoTranscripts(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	start := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	seen, end := start.Add(demoPast), start.Add(demoPast+10*time.Minute)
@@ -181,6 +183,7 @@ func TestDemoTranscripts(t *testing.T) {
 
 // TestMissingDirs: what is made for a socket is known, and nothing else.
 func TestMissingDirs(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	want := []string{filepath.Join(dir, "a", "b"), filepath.Join(dir, "a")}
 	if diff := cmp.Diff(want, missingDirs(want[0])); diff != "" {

@@ -13,6 +13,7 @@ import (
 )
 
 func TestUnifiedDiff(t *testing.T) {
+	t.Parallel()
 	ten := "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"
 	for _, tt := range []struct{ name, before, after, want string }{
 		{"equal", ten, ten, ""},
@@ -33,6 +34,7 @@ func TestUnifiedDiff(t *testing.T) {
 
 // What patch makes of the diff is the other text.
 func TestUnifiedDiffPatches(t *testing.T) {
+	t.Parallel()
 	patch, err := exec.LookPath("patch")
 	if err != nil {
 		t.Skip("no patch here")
@@ -67,6 +69,7 @@ func TestUnifiedDiffPatches(t *testing.T) {
 }
 
 func TestDiffOfMuch(t *testing.T) {
+	t.Parallel()
 	before, after := strings.Repeat("a\n", 3000), strings.Repeat("b\n", 3000)
 	if got := unifiedDiff("f", before, after); strings.Count(got, "\n-a") != 3000 || strings.Count(got, "\n+b") != 3000 {
 		t.Errorf("%d bytes", len(got))

@@ -259,6 +259,7 @@ func TestDoctorOfSessions(t *testing.T) {
 
 // TestDoctorOfClocks: a client whose clock differs from that of the machine on which its transcript is written.
 func TestDoctorOfClocks(t *testing.T) {
+	t.Parallel()
 	r := newInstallRig(t)
 	path := r.home + "/s.jsonl"
 	written := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -308,6 +309,7 @@ func TestDoctorOfClocks(t *testing.T) {
 }
 
 func TestDoctorReport(t *testing.T) {
+	t.Parallel()
 	env := testEnv(nil)
 	d := &doctor{env: env, findings: []finding{{"client", healthy, "2.1.197", ""}, {"tmux", broken, "a\x1b[2J\nb", "install it"}}}
 	if err := d.report(false); err != nil {

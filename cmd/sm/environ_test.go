@@ -21,7 +21,7 @@ func testEnv(vars map[string]string) *environ {
 		stderr:    new(bytes.Buffer),
 		lookupEnv: func(name string) (string, bool) { v, ok := all[name]; return v, ok },
 		vars: func() []string {
-			var list []string
+			list := []string{quickRace}
 			for name, value := range all {
 				list = append(list, name+"="+value)
 			}

@@ -140,7 +140,7 @@ func (r *foreignRig) run(vars []string, args ...string) (stderr string) {
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Dir = r.home
 	cmd.Env = append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "TERM=xterm", "CLAUDE_SESSION_MANAGER_ID=em",
+		quickRace, "PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "TERM=xterm", "CLAUDE_SESSION_MANAGER_ID=em",
 		fmt.Sprintf("%s=%d", asUserVar, r.user),
 	}, vars...)
 	var errOut bytes.Buffer
@@ -175,6 +175,7 @@ func foreignCommands() (asking, local map[string][]string) {
 
 // TestForeignSocketCommands: a new command must be among those below.
 func TestForeignSocketCommands(t *testing.T) {
+	t.Parallel()
 	var all, known []string
 	var walk func(prefix string, list []*cobra.Command)
 	walk = func(prefix string, list []*cobra.Command) {
@@ -200,6 +201,7 @@ func TestForeignSocketCommands(t *testing.T) {
 
 // TestForeignSocket: no command sends a byte to a socket that a process of another user serves, be that root.
 func TestForeignSocket(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts some hundred processes")
 	}
@@ -248,6 +250,7 @@ func TestForeignSocket(t *testing.T) {
 			{name: "--socket", says: true, args: func(r *foreignRig) []string { return []string{"--socket", r.path} }},
 		} {
 			t.Run(fmt.Sprintf("%s of uid %d", way.name, uid), func(t *testing.T) {
+				t.Parallel()
 				r := newForeignRig(t, user, uid)
 				var vars, flags []string
 				if way.vars != nil {
@@ -281,6 +284,7 @@ func TestForeignSocket(t *testing.T) {
 
 // TestForeignSocketPassedOver: behind a socket of somebody else our own is found.
 func TestForeignSocketPassedOver(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be another user")
 	}

@@ -195,6 +195,7 @@ func TestNoKnee(t *testing.T) {
 
 // TestRows: the pair that was chosen stands in the table, though another one with its warning is better.
 func TestRows(t *testing.T) {
+	t.Parallel()
 	pair := func(warning, critical int, measure float64) tune.Candidate {
 		c := tune.NewCandidate(alerts.Thresholds{WarningPercentage: warning, CriticalPercentage: critical})
 		c.Choosing.Measure = measure

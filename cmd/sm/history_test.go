@@ -272,6 +272,7 @@ func TestStrangeFiles(t *testing.T) {
 
 // TestInterruptedReport: whoever ends a report need not wait until all has been read.
 func TestInterruptedReport(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	dir := written(t, t.TempDir(), transcripttest.NewHandWritten(1))

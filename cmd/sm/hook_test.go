@@ -109,6 +109,7 @@ func callHook(t *testing.T, vars map[string]string, stdin io.Reader, args ...str
 const toldAgent = `{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"[sm context] 52% #a1b2c3"}}`
 
 func TestHookTellsAndAnswers(t *testing.T) {
+	t.Parallel()
 	e := newEar(t, say(toldAgent))
 	vars := map[string]string{
 		"SM_SOCKET": e.socket, "CLAUDE_SESSION_MANAGER_ID": "web", "SM_PARENT_ID": "boss", "SM_NAME": "w", "SM_PROVIDER": "claude",
@@ -138,6 +139,7 @@ func TestHookTellsAndAnswers(t *testing.T) {
 
 // What the client would misread must not be printed, whatever the observer says.
 func TestHookPrintsOnlyAnswers(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, event string
 		answer      http.HandlerFunc
@@ -165,6 +167,7 @@ func TestHookPrintsOnlyAnswers(t *testing.T) {
 }
 
 func TestHookOfNothing(t *testing.T) {
+	t.Parallel()
 	e := newEar(t, say(toldAgent))
 	for _, stdin := range []string{"", " ", "null", "x", "{", `{"hook_event_name":"Stop"`, "[]", "\x00"} {
 		if got := callHook(t, nil, strings.NewReader(stdin), "--socket="+e.socket); got != "" {
@@ -178,6 +181,7 @@ func TestHookOfNothing(t *testing.T) {
 
 // A client that keeps the pipe open must not be waited for (rivals' lesson L27).
 func TestHookWithoutEndOfInput(t *testing.T) {
+	t.Parallel()
 	e := newEar(t, say(toldAgent))
 	r, w := io.Pipe()
 	defer w.Close()
@@ -188,6 +192,7 @@ func TestHookWithoutEndOfInput(t *testing.T) {
 }
 
 func TestHookOfMegabytes(t *testing.T) {
+	t.Parallel()
 	e := newEar(t, say(toldAgent))
 	output := strings.Repeat(`a\"}`, 1<<18)
 	stdin := `{"hook_event_name":"PostToolUse","tool_response":{"stdout":"` + output + `"},"tool_input":{"file_path":"/a","content":"` + output + `"},"session_id":"s"}`
@@ -216,6 +221,7 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestClientSockets(t *testing.T) {
+	t.Parallel()
 	const state = "/home/u/.local/state/sm/run/sm.sock"
 	run := privateTemp(t)
 	for _, tt := range []struct {
@@ -243,6 +249,7 @@ func TestClientSockets(t *testing.T) {
 }
 
 func TestHookTriesAllSockets(t *testing.T) {
+	t.Parallel()
 	e := newEar(t, say(""))
 	dir := t.TempDir()
 	foreign := filepath.Join(dir, "foreign")
@@ -264,6 +271,7 @@ func TestHookTriesAllSockets(t *testing.T) {
 }
 
 func TestPanicIsQuiet(t *testing.T) {
+	t.Parallel()
 	if code := within(t.Context(), func(context.Context) { panic("broken") }); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
@@ -271,6 +279,7 @@ func TestPanicIsQuiet(t *testing.T) {
 
 // A signal ends the wait, and the code is still 0.
 func TestWithinEndsOnSignal(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
 	code := within(ctx, func(ctx context.Context) {
@@ -286,6 +295,7 @@ func TestWithinEndsOnSignal(t *testing.T) {
 
 // The streams of a process may be in any state; the client must see nothing but exit code 0.
 func TestHookProcess(t *testing.T) {
+	t.Parallel()
 	e := newEar(t, say(toldAgent))
 	const payload = `{"hook_event_name":"Stop"}`
 	for _, tt := range []struct{ name, script, want string }{
@@ -312,6 +322,7 @@ func TestHookProcess(t *testing.T) {
 }
 
 func TestHookHelp(t *testing.T) {
+	t.Parallel()
 	for _, command := range []string{"hook", "statusline"} {
 		var out, errOut bytes.Buffer
 		code := run(t.Context(), []string{command, "--help"}, strings.NewReader(""), &out, &errOut)
@@ -322,6 +333,7 @@ func TestHookHelp(t *testing.T) {
 }
 
 func TestHookByWayOfCobra(t *testing.T) {
+	t.Parallel()
 	e := newEar(t, say(""))
 	env := testEnv(nil)
 	env.stdin = strings.NewReader(`{"hook_event_name":"Stop"}`)

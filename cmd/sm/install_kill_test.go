@@ -22,7 +22,7 @@ func (r *installRig) killedRun(call string, n int, args ...string) (killed bool)
 		"-D", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + call,
 		"-e", fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n), "sm",
 	}, args...)...)
-	cmd.Env = []string{"HOME=" + r.home, "PATH=" + r.home + "/path:" + os.Getenv("PATH"), oneThread + "=1"}
+	cmd.Env = []string{quickRace, "HOME=" + r.home, "PATH=" + r.home + "/path:" + os.Getenv("PATH"), oneThread + "=1"}
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return false
@@ -37,6 +37,7 @@ func (r *installRig) killedRun(call string, n int, args ...string) (killed bool)
 // TestInstallKilledAnywhere: an installation, or its undoing, that is killed as it enters any call that changes something
 // is made good by the next one, and in the end nothing is left of either.
 func TestInstallKilledAnywhere(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
 	}
@@ -100,6 +101,7 @@ func (r *installRig) noTemporaries(when string) {
 
 // TestSweep: only what bears our name, is a file of this user and belongs to no process that runs is removed.
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	r := newInstallRig(t)
 	self, _ := proc.Stat("/proc", os.Getpid())
 	own := fmt.Sprintf("%d-%s-1", os.Getpid(), self.Start)

@@ -88,6 +88,7 @@ const (
 )
 
 func TestInstallFiles(t *testing.T) {
+	t.Parallel()
 	var megabyte strings.Builder
 	for i := range 20_000 {
 		fmt.Fprintf(&megabyte, "  \"key %d\": [%d.0, \"%s\"],\n", i, i, strings.Repeat("v", 32))
@@ -132,6 +133,7 @@ func TestInstallFiles(t *testing.T) {
 }
 
 func TestInstallWhereNothingIs(t *testing.T) {
+	t.Parallel()
 	r := newInstallRig(t)
 	r.want(outcome{Out: unchangedLine}, "uninstall")
 	if got := r.run("install", "--dry-run"); got.Code != 0 || !strings.Contains(got.Out, "@@ -0,0 +1,") {
@@ -152,6 +154,7 @@ func TestInstallWhereNothingIs(t *testing.T) {
 
 // What cannot be edited without doubt is refused, and stays as it is.
 func TestInstallRefusesFiles(t *testing.T) {
+	t.Parallel()
 	fails := func(text string) outcome { return outcome{1, "", "sm: ~/.claude/" + text + "\n"} }
 	for _, tt := range []struct {
 		name, text string
@@ -183,6 +186,7 @@ func TestInstallRefusesFiles(t *testing.T) {
 }
 
 func TestInstallOddPlaces(t *testing.T) {
+	t.Parallel()
 	fails := func(text string) outcome { return outcome{1, "", "sm: " + text + "\n"} }
 	t.Run("a directory", func(t *testing.T) {
 		r := newInstallRig(t)
@@ -246,6 +250,7 @@ func TestInstallOddPlaces(t *testing.T) {
 
 // The client writes its settings too, at any moment.
 func TestSettingsFileChangedMeanwhile(t *testing.T) {
+	t.Parallel()
 	r := newInstallRig(t)
 	r.write(r.path, "{}", 0o600)
 	f, err := readSettings(r.path)
@@ -265,6 +270,7 @@ func TestSettingsFileChangedMeanwhile(t *testing.T) {
 }
 
 func TestInstallFindsItself(t *testing.T) {
+	t.Parallel()
 	r := newInstallRig(t)
 	link := r.home + "/link/session-monitor"
 	if err := errors.Join(os.Mkdir(filepath.Dir(link), 0o700), os.Symlink(r.program, link)); err != nil {
@@ -289,6 +295,7 @@ func TestInstallFindsItself(t *testing.T) {
 
 // The hooks read no configuration: what they cannot know stands in their arguments.
 func TestInstallSocket(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name, config string
 		vars         map[string]string

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -16,10 +17,23 @@ func TestMain(m *testing.M) {
 	if flag.Lookup("update") == nil {
 		flag.Bool("update", false, "write the golden files in testdata anew")
 	}
+	if os.Getenv(raceVariable) == "" {
+		_ = os.Setenv(raceVariable, raceOptions) // fails for bad names only
+	}
+	// Most tests wait for processes, and hardly use a processor themselves. A flag on the command line is read later.
+	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
 	testscript.Main(m, map[string]func(){"sm": program, "sm-unprivileged": unprivileged, quickName: quick, paneName: paneClient,
 		runClientName: runStandIn, seatName: seatClient, heirName: heirClient, pluginClientName: pluginClient,
 		asUserName: smAsUser, foreignServer: serveForeign})
 }
+
+// quickRace keeps a process from a second of sleep at its end, which is the default under the race detector. Processes
+// that inherit the tests' environment have it from there; others get it by name.
+const (
+	raceVariable = "GORACE"
+	raceOptions  = "atexit_sleep_ms=0"
+	quickRace    = raceVariable + "=" + raceOptions
+)
 
 // oneThread is a variable that keeps the work of a command on one thread: strace counts the calls of each by itself.
 const oneThread = "ONE_THREAD"

@@ -47,6 +47,7 @@ func (p *patient) hang(hangs bool) {
 
 // TestNotifier: ready once and not before it is, a sign of life for each answer and for nothing else, and the end.
 func TestNotifier(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		var mu sync.Mutex
@@ -84,6 +85,7 @@ func TestNotifier(t *testing.T) {
 
 // TestNotifierWithoutWatchdog: nobody waits for signs of life, and there are none.
 func TestNotifierWithoutWatchdog(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		said := make(chan string, 10)
 		n := &notifier{tell: func(state string) error { said <- state; return nil }}
@@ -105,6 +107,7 @@ func TestNotifierWithoutWatchdog(t *testing.T) {
 
 // TestServiceManager: the program itself, told to notify as systemd does it.
 func TestServiceManager(t *testing.T) {
+	t.Parallel()
 	d := newDaemon(t)
 	path := filepath.Join(d.dir, "n")
 	l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})

@@ -10,6 +10,7 @@ import (
 )
 
 func TestOrigin(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 11, 20, 11, 0, 0, 0, time.FixedZone("", 3600))
 	pane := map[string]string{"TMUX": "/tmp/t,12,0", "TMUX_PANE": "%3", "CLAUDE_PID": "2000000000"}
 	for _, tt := range []struct {

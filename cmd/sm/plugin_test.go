@@ -174,6 +174,7 @@ const (
 // TestPluginMoves goes from each state to each other: there are always either the plugin's hooks or those in the
 // settings, and each event has one.
 func TestPluginMoves(t *testing.T) {
+	t.Parallel()
 	r := newPluginRig(t)
 	for i, c := range []struct {
 		args             []string
@@ -224,6 +225,7 @@ func TestPluginMoves(t *testing.T) {
 
 // TestPluginHooksCallUs: the plugin that is installed calls this program, which is maybe not in the client's PATH.
 func TestPluginHooksCallUs(t *testing.T) {
+	t.Parallel()
 	r := newPluginRig(t)
 	if got := r.run("install", "--plugin", "--socket", "/my socket"); got.Code != 0 {
 		t.Fatalf("%+v", got)
@@ -244,6 +246,7 @@ func TestPluginHooksCallUs(t *testing.T) {
 }
 
 func TestPluginDryRun(t *testing.T) {
+	t.Parallel()
 	r := newPluginRig(t)
 	r.want(outcome{Out: installedLine}, "install")
 	before := r.read(r.path)
@@ -272,6 +275,7 @@ func TestPluginDryRun(t *testing.T) {
 
 // TestPluginRefusals: what cannot be done leaves what there was, and says what to do.
 func TestPluginRefusals(t *testing.T) {
+	t.Parallel()
 	fails := func(text string) outcome { return outcome{1, "", "sm: " + text + "\n"} }
 	t.Run("no client", func(t *testing.T) {
 		r := newPluginRig(t)
@@ -360,6 +364,7 @@ func TestPluginRefusals(t *testing.T) {
 
 // TestPluginMarketplaceElsewhere: a marketplace by our name that is another folder, say a checkout's, gives way.
 func TestPluginMarketplaceElsewhere(t *testing.T) {
+	t.Parallel()
 	r := newPluginRig(t)
 	r.write(r.path, `{"extraKnownMarketplaces":{"sm":{"source":{"source":"directory","path":"/src/sm/deploy/plugin"}}}}`, 0o600)
 	if got := r.run("install", "--plugin"); got.Code != 0 {
@@ -372,6 +377,7 @@ func TestPluginMarketplaceElsewhere(t *testing.T) {
 
 // TestPluginSwitchedOff: who installs it again wants it on.
 func TestPluginSwitchedOff(t *testing.T) {
+	t.Parallel()
 	r := newPluginRig(t)
 	if got := r.run("install", "--plugin"); got.Code != 0 {
 		t.Fatalf("%+v", got)
@@ -391,6 +397,7 @@ func TestPluginSwitchedOff(t *testing.T) {
 
 // TestPluginShipped: what stands in the repository calls the sm in the PATH for the events of `sm install`.
 func TestPluginShipped(t *testing.T) {
+	t.Parallel()
 	text, err := fs.ReadFile(deploy.Plugin(), deploy.PluginHooks)
 	if err != nil {
 		t.Fatal(err)

@@ -32,11 +32,20 @@ type environ struct {
 	stderr    io.Writer
 	lookupEnv config.Env
 	vars      func() []string // all variables, as NAME=value
+	dir       string          // the working directory, "" for that of the process
 	// The path of this program, and the name by which it was called.
 	executable func() (string, error)
 	calledAs   string
 	// registered is the session of a client by its own registry, "" for one that is not known; nil is the real one.
 	registered func(pid int, start string) (session string)
+}
+
+// workDir is the folder at which relative paths begin.
+func (env *environ) workDir() (string, error) {
+	if env.dir != "" {
+		return env.dir, nil
+	}
+	return os.Getwd()
 }
 
 // exitError is an error with its own exit code. Without err the command has already said what there is to say.

@@ -32,6 +32,7 @@ func execute(t *testing.T, vars map[string]string, args ...string) outcome {
 }
 
 func TestCommandLine(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	good, bad := filepath.Join(dir, "good.yaml"), filepath.Join(dir, "bad.yaml")
 	for name, text := range map[string]string{good: "state: ~/s\n", bad: "lisen: []\n"} {
@@ -71,6 +72,7 @@ func TestCommandLine(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{{"--help"}, {"help"}, {"help", "check-config"}, {"check-config", "-h"}} {
 		got := execute(t, nil, args...)
 		if got.Code != 0 || got.ErrOut != "" || !strings.Contains(got.Out, "Usage:\n") {
@@ -81,6 +83,7 @@ func TestHelp(t *testing.T) {
 
 // An old client runs the bare sm as a hook: its answer would go to the agent, and code 2 would refuse the agent's prompt.
 func TestBareCommandOnAPipe(t *testing.T) {
+	t.Parallel()
 	if got := execute(t, nil); got != (outcome{}) {
 		t.Errorf("sm: %+v", got)
 	}
@@ -92,6 +95,7 @@ func TestBareCommandOnAPipe(t *testing.T) {
 }
 
 func TestCheckConfigPrint(t *testing.T) {
+	t.Parallel()
 	got := execute(t, map[string]string{"SM_STATE": "/s", "SM_LISTEN": "127.0.0.1:1"}, "check-config", "--print", "--socket", "/x.sock")
 	want := config.Default()
 	want.State, want.Listen, want.Socket = "/s", []string{"127.0.0.1:1"}, "/x.sock"
@@ -101,6 +105,7 @@ func TestCheckConfigPrint(t *testing.T) {
 }
 
 func TestStrayVariables(t *testing.T) {
+	t.Parallel()
 	got := execute(t, map[string]string{"SM_LOGLEVEL": "debug", "SM_PARENT_ID": "a", "SM_X\x1b": "b", "OTHER": "c"}, "check-config")
 	want := "sm: warning: variable SM_LOGLEVEL sets nothing; the nearest known one is SM_LOG_LEVEL\n" +
 		"sm: warning: variable SM_X? sets nothing; the nearest known one is SM_NAME\n"
@@ -110,6 +115,7 @@ func TestStrayVariables(t *testing.T) {
 }
 
 func TestRunVersion(t *testing.T) {
+	t.Parallel()
 	var out, errOut bytes.Buffer
 	code := run(t.Context(), []string{"version"}, strings.NewReader(""), &out, &errOut)
 	if code != 0 || errOut.Len() > 0 || !regexp.MustCompile(`^sm \S+ \(go1\.\S+, \w+/\w+, .+\)\n$`).MatchString(out.String()) {
@@ -118,6 +124,7 @@ func TestRunVersion(t *testing.T) {
 }
 
 func TestBuildOf(t *testing.T) {
+	t.Parallel()
 	stamped := &debug.BuildInfo{Settings: []debug.BuildSetting{
 		{Key: "vcs.revision", Value: "0123456789abcdef0123"}, {Key: "vcs.modified", Value: "true"},
 	}}
@@ -140,6 +147,7 @@ func TestBuildOf(t *testing.T) {
 
 // Only cobra's own errors are about usage; those of a command are failures unless they say otherwise.
 func TestExitCodes(t *testing.T) {
+	t.Parallel()
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	tests := []struct {

@@ -36,6 +36,7 @@ const handOver = "cd $" + runClientDir + " && sm session update sessions/A overf
 
 // TestRunGuardedRestarts: the session of the client goes on in the next one.
 func TestRunGuardedRestarts(t *testing.T) {
+	t.Parallel()
 	r := newRunRig(t)
 	first, state := r.guardedClient()
 	if s := state(); s.PID != first.PID {
@@ -54,6 +55,7 @@ func TestRunGuardedRestarts(t *testing.T) {
 
 // TestRunGuardedRefused: a restart that cannot be leaves the session as it was, and whoever has asked hears why.
 func TestRunGuardedRefused(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, want string
 		vars, args []string
@@ -92,6 +94,7 @@ const printsOnly = "a client that prints one answer is not started again; leave 
 
 // TestRunGuardedCompleted: what is completed does not come back with the next client.
 func TestRunGuardedCompleted(t *testing.T) {
+	t.Parallel()
 	r := newRunRig(t)
 	first, state := r.guardedClient()
 	r.order("call cd $" + runClientDir + " && sm session update sessions/A lifecycle completed")
@@ -126,6 +129,7 @@ func (r *runRig) lists(pid int, session string) {
 // TestForgedVariablesFreeNobody: the processes of a full client set what variables they like, drop all of them, leave
 // its session and its family; the session stays full until the client itself says that it has another one.
 func TestForgedVariablesFreeNobody(t *testing.T) {
+	t.Parallel()
 	const activate = "sm session activate sessions/A x; true"
 	for _, listed := range []bool{true, false} {
 		for name, call := range map[string]string{

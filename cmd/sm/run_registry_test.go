@@ -113,6 +113,7 @@ func journalEvents(t *testing.T, path string) (all []event) {
 // with its entry in the registry each handoff is confirmed, and its document is named by one prompt and given by no
 // hook. SM_ROUNDS_REGISTRY says how often.
 func TestRunRegistry(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
 	}

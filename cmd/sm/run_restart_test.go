@@ -17,6 +17,7 @@ import (
 )
 
 func TestRunSignalRestarts(t *testing.T) {
+	t.Parallel()
 	r := newRunRig(t)
 	first := r.client("-c", "--model", "opus", "Fix it.")
 	r.signal(syscall.SIGUSR1)
@@ -41,6 +42,7 @@ func TestRunSignalRestarts(t *testing.T) {
 }
 
 func TestRunRotates(t *testing.T) {
+	t.Parallel()
 	r := newRunRig(t)
 	o := r.observer()
 	r.start("--name", "em", "--parent", "root", "--", runClientName, "--resume", "abc", "--ide")
@@ -89,6 +91,7 @@ func TestRunRotates(t *testing.T) {
 
 // TestRunBudget: the tenth restart happens, the eleventh is refused, whoever asks, and the client lives.
 func TestRunBudget(t *testing.T) {
+	t.Parallel()
 	r := newRunRig(t)
 	o := r.observer()
 	r.client()
@@ -126,6 +129,7 @@ func TestRunBudget(t *testing.T) {
 
 // TestRunNeverEndsWhatItCannotStart: the client lives on when no other could follow.
 func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
+	t.Parallel()
 	sm, err := exec.LookPath(runClientName)
 	if err != nil {
 		t.Fatal(err)
@@ -188,6 +192,7 @@ func TestRunNeverEndsWhatItCannotStart(t *testing.T) {
 
 // TestRunKillsTheDeaf: a client that does not end is killed, and one that is stopped too is woken to hear.
 func TestRunKillsTheDeaf(t *testing.T) {
+	t.Parallel()
 	r := newRunRig(t, "SM_SUPERVISE_TERM_AFTER=1s")
 	first := r.client()
 	r.order("deaf")
@@ -207,6 +212,7 @@ func TestRunKillsTheDeaf(t *testing.T) {
 
 // TestRunObserverComesAndGoes: the client does not care, and what became of a rotation is told until it was heard.
 func TestRunObserverComesAndGoes(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
 	}
@@ -240,6 +246,7 @@ func TestRunObserverComesAndGoes(t *testing.T) {
 
 // TestRunInterruptedRestart: who presses Ctrl-C while the client is being ended wants no other.
 func TestRunInterruptedRestart(t *testing.T) {
+	t.Parallel()
 	r := newRunRig(t)
 	r.client()
 	r.order("deaf")
@@ -254,6 +261,7 @@ func TestRunInterruptedRestart(t *testing.T) {
 
 // TestRunStaysPresent: while one client follows another, the observer is asked on.
 func TestRunStaysPresent(t *testing.T) {
+	t.Parallel()
 	r := newRunRig(t)
 	o := r.observer()
 	first := r.client()

@@ -73,8 +73,7 @@ func (r *runRig) socket() string { return filepath.Join(r.dir, "s") }
 
 func (r *runRig) environ() []string {
 	return append([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + r.dir, "SM_SOCKET=" + r.socket(), runClientDir + "=" + r.dir, "GOMAXPROCS=1",
-		"GORACE=atexit_sleep_ms=0",
+		quickRace, "PATH=" + os.Getenv("PATH"), "HOME=" + r.dir, "SM_SOCKET=" + r.socket(), runClientDir + "=" + r.dir, "GOMAXPROCS=1",
 	}, r.vars...)
 }
 

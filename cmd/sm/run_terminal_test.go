@@ -99,6 +99,7 @@ func (p *runPane) sane() {
 }
 
 func TestRunTerminalInterrupt(t *testing.T) {
+	t.Parallel()
 	for _, code := range []int{130, 0} {
 		p := newRunPane(t)
 		p.begin(1, runLine)
@@ -114,6 +115,7 @@ func TestRunTerminalInterrupt(t *testing.T) {
 
 // TestRunTerminalSuspend: however the client comes to stop, the shell is back, and fg goes on with both.
 func TestRunTerminalSuspend(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		stop func(p *runPane)
@@ -143,6 +145,7 @@ func TestRunTerminalSuspend(t *testing.T) {
 }
 
 func TestRunTerminalResize(t *testing.T) {
+	t.Parallel()
 	p := newRunPane(t)
 	p.begin(1, runLine)
 	p.do("resize-window", "-t", "run", "-x", "90", "-y", "17")
@@ -161,6 +164,7 @@ func TestRunTerminalResize(t *testing.T) {
 // TestRunTerminalIsSane: a client that is killed leaves a terminal that nobody can use; the next one, and the shell, get
 // it as it was.
 func TestRunTerminalIsSane(t *testing.T) {
+	t.Parallel()
 	p := newRunPane(t, "SM_SUPERVISE_TERM_AFTER=1s")
 	_, supervisor := p.begin(1, runLine)
 	p.order("deaf")
@@ -182,6 +186,7 @@ func TestRunTerminalIsSane(t *testing.T) {
 }
 
 func TestRunTerminalKilled(t *testing.T) {
+	t.Parallel()
 	p := newRunPane(t)
 	client, supervisor := p.begin(1, runLine)
 	p.order("deaf")
@@ -195,6 +200,7 @@ func TestRunTerminalKilled(t *testing.T) {
 
 // TestRunTerminalPipeline: the other programs of the job go on, and Ctrl-C ends them all.
 func TestRunTerminalPipeline(t *testing.T) {
+	t.Parallel()
 	p := newRunPane(t)
 	p.begin(1, runLine+" | (trap '' INT; cat)")
 	p.order("interrupt 6")
@@ -204,6 +210,7 @@ func TestRunTerminalPipeline(t *testing.T) {
 
 // TestRunTerminalCloses: the client ends with its window, when there is no shell either.
 func TestRunTerminalCloses(t *testing.T) {
+	t.Parallel()
 	p := newRunPane(t)
 	p.do("new-window", "-d", "-n", "agent", "-t", "run", runLine)
 	client := p.wait("start", 1)

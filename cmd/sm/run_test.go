@@ -18,6 +18,7 @@ import (
 )
 
 func TestRunExitCodes(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		order string
 		want  int
@@ -42,6 +43,7 @@ func TestRunExitCodes(t *testing.T) {
 }
 
 func TestRunKilledClient(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]int{"INT": 130, "USR1": 138, "TERM": 143, "KILL": 137} {
 		r := newRunRig(t)
 		r.start("--", "sh", "-c", "kill -"+name+" $$")
@@ -52,6 +54,7 @@ func TestRunKilledClient(t *testing.T) {
 }
 
 func TestRunRefusesToStart(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")
 	if err := os.WriteFile(plain, []byte("#!/bin/sh\n"), 0o600); err != nil {
@@ -108,6 +111,7 @@ func seatOf(e runEvent) map[string]string {
 }
 
 func TestRunEnvironment(t *testing.T) {
+	t.Parallel()
 	agent := []string{"CLAUDE_SESSION_MANAGER_ID=boss", "SM_PARENT_ID=root", "SM_NAME=boss", "SM_PROVIDER=codex", "CLAUDE_PID=12", "CLAUDE_CODE_SESSION_ID=x"}
 	for _, c := range []struct {
 		name string
@@ -145,6 +149,7 @@ func TestRunEnvironment(t *testing.T) {
 
 // TestRunSocket: the client's hooks find the observer that this run was given.
 func TestRunSocket(t *testing.T) {
+	t.Parallel()
 	r := newRunRig(t, "SM_SOCKET=/nowhere")
 	o := r.observer()
 	r.start("--socket", r.socket(), "--name", "em=", "--", runClientName)
@@ -158,6 +163,7 @@ func TestRunSocket(t *testing.T) {
 }
 
 func TestRunInsideRun(t *testing.T) {
+	t.Parallel()
 	r := newRunRig(t)
 	r.start("--name", "outer", "--", "sm", "run", "--name", "inner", "--", runClientName)
 	e := r.wait("start", 1)
@@ -184,6 +190,7 @@ func TestRunInsideRun(t *testing.T) {
 
 // TestRunPassesSignals: the client hears them, and its code is ours. There is no terminal that would tell it of a SIGINT.
 func TestRunPassesSignals(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string]int{"SIGTERM": 143, "SIGHUP": 129, "SIGQUIT": 131, "SIGINT": 130} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -207,6 +214,7 @@ func TestRunPassesSignals(t *testing.T) {
 // TestRunLeavesNobody: what a client has started ends with it, in groups and sessions of its own too; only what had left
 // its family before goes on, as a daemon does.
 func TestRunLeavesNobody(t *testing.T) {
+	t.Parallel()
 	family := []string{
 		"spawn exec sleep 1000",
 		"spawn exec setsid sleep 1000",
@@ -256,6 +264,7 @@ func TestRunLeavesNobody(t *testing.T) {
 }
 
 func TestRunKilledLeavesNoClient(t *testing.T) {
+	t.Parallel()
 	if !isDir("/proc/self") {
 		t.Skip("needs Linux")
 	}
@@ -276,6 +285,7 @@ const runKills = 12
 // of their own, is restarted; by itself, together with its whole process group, or by the end of its guardian. Nothing
 // is left. SM_KILLS_RUN says how often.
 func TestRunKilledLeavesNobody(t *testing.T) {
+	t.Parallel()
 	if !isDir("/proc/self") {
 		t.Skip("needs Linux")
 	}

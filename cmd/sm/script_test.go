@@ -31,6 +31,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 			env.Setenv("SM_SOCKET", filepath.Join(env.WorkDir, "s"))
 			env.Setenv("TZ", "UTC")
+			env.Setenv(raceVariable, raceOptions)
 			// For a process without privileges.
 			return errors.Join(os.Chmod(filepath.Dir(env.WorkDir), 0o755), os.Chmod(env.WorkDir, 0o755))
 		},

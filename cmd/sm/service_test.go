@@ -35,6 +35,7 @@ func systemCalls(t *testing.T, group string) map[string]bool {
 // TestServiceLetsTheObserverWork: all that an observer asks of the system while it starts, reads, serves, looks for
 // tmux and ends is what the unit that we ship allows.
 func TestServiceLetsTheObserverWork(t *testing.T) {
+	t.Parallel()
 	for _, program := range []string{"strace", "systemd-analyze", "tmux"} {
 		if _, err := exec.LookPath(program); err != nil {
 			if os.Getenv("CI") == "true" {

@@ -50,7 +50,7 @@ func newSessionActivateCommand(env *environ) *cobra.Command {
 			"command. Sessions that the client had before are completed.",
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := sessionDir(args[0])
+			dir, err := env.sessionDir(args[0])
 			if err != nil {
 				return err
 			}
@@ -134,7 +134,7 @@ func newSessionPhaseCommand(env *environ) *cobra.Command {
 
 // sessionUpdate sets, of a session's folder, a field and a value.
 func (env *environ) sessionUpdate(ctx context.Context, args []string, set func(s *guard.State, field, value string, now time.Time) error) error {
-	dir, err := sessionDir(args[0])
+	dir, err := env.sessionDir(args[0])
 	if err != nil {
 		return err
 	}
@@ -216,21 +216,24 @@ func newSessionRestartCommand(env *environ) *cobra.Command {
 }
 
 // sessionDir makes a session's folder absolute. Links stay: the name is what everybody calls it by.
-func sessionDir(name string) (string, error) {
+func (env *environ) sessionDir(name string) (string, error) {
 	if name == "" {
 		return "", usagef("DIR is empty")
 	}
-	dir, err := filepath.Abs(name)
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name), nil
+	}
+	dir, err := env.workDir()
 	if err != nil {
 		return "", fmt.Errorf("%s: %w; write an absolute path", screen.OneLine(name), err)
 	}
-	return dir, nil
+	return filepath.Join(dir, name), nil
 }
 
 // ownSession is the folder that is named, else that of the session of the client that runs us.
 func (env *environ) ownSession(args []string) (string, error) {
 	if len(args) == 1 {
-		return sessionDir(args[0])
+		return env.sessionDir(args[0])
 	}
 	dirs := env.sessionDirs()
 	client, _ := env.guardClient()
@@ -246,7 +249,7 @@ func (env *environ) sessionDirs() (dirs []string) {
 	if project, _ := env.lookupEnv("CLAUDE_PROJECT_DIR"); project != "" {
 		dirs = append(dirs, project)
 	}
-	if wd, err := os.Getwd(); err == nil {
+	if wd, err := env.workDir(); err == nil {
 		dirs = append(dirs, wd)
 	}
 	return dirs

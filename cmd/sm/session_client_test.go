@@ -11,6 +11,7 @@ import (
 )
 
 func TestCatches(t *testing.T) {
+	t.Parallel()
 	procDir := t.TempDir()
 	for pid, status := range map[int]string{
 		1: "Name:\tx\nSigIgn:\t0000000000000200\nSigCgt:\t0000000000000200\n", 2: "SigIgn:\t0000000000000200\nSigCgt:\t0000000000000100\n", 3: "SigCgt:\tx\n",
@@ -28,6 +29,7 @@ func TestCatches(t *testing.T) {
 }
 
 func TestSupervisorIsAnAncestor(t *testing.T) {
+	t.Parallel()
 	for value, want := range map[string]string{
 		"": "is not set", "0": "is not set", "-1": "is not set", "x": "is not set", "2147483647": "has not started this client",
 		fmt.Sprint(os.Getpid()): "has not started this client",

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,7 +52,6 @@ func newCaptive(t *testing.T, seed uint64) *captive {
 			t.Fatal(err)
 		}
 	}
-	t.Chdir(c.proj)
 	return c
 }
 
@@ -100,6 +100,7 @@ func (c *captive) sm(client guard.Client, usage float64, args ...string) (code i
 		c.forge(vars)
 	}
 	env := testEnv(vars)
+	env.dir = c.proj
 	env.registered = func(pid int, _ string) string {
 		return map[int]string{c.self.PID: c.registry(), c.other.PID: c.other.SessionID}[pid]
 	}
@@ -204,13 +205,21 @@ func (c *captive) report(client guard.Client, usage float64) {
 // whatever order and with whatever variables, and another one beside it, its other tool calls stay refused until its context is a fresh one; and
 // then an activation lets it go.
 func TestNoWayAroundTheGuard(t *testing.T) {
+	t.Parallel()
 	runs, steps := 150, 12
 	if testing.Short() {
 		runs = 30
 	}
-	ran, worked := 0, 0
+	var ran, worked atomic.Int64
+	t.Cleanup(func() { // when all runs have ended
+		t.Logf("%d commands were tried in %d runs, %d commands worked", ran.Load(), runs, worked.Load())
+		if worked.Load() < int64(runs*steps/4) {
+			t.Errorf("only %d commands worked: nothing was tried", worked.Load())
+		}
+	})
 	for seed := range uint64(runs) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
 			c := newCaptive(t, seed)
 			defer func() {
 				if t.Failed() {
@@ -243,10 +252,10 @@ func TestNoWayAroundTheGuard(t *testing.T) {
 			}
 			for _, line := range c.done {
 				if strings.HasPrefix(line, "s1: ") {
-					ran++
+					ran.Add(1)
 				}
 				if strings.HasPrefix(line, "  0 ") {
-					worked++
+					worked.Add(1)
 				}
 			}
 			fresh := c.self
@@ -266,9 +275,5 @@ func TestNoWayAroundTheGuard(t *testing.T) {
 				t.Error("not free in a fresh context")
 			}
 		})
-	}
-	t.Logf("%d commands were tried in %d runs, %d commands worked", ran, runs, worked)
-	if worked < runs*steps/4 {
-		t.Errorf("only %d commands worked: nothing was tried", worked)
 	}
 }

@@ -65,6 +65,7 @@ func ours(program string, args string) string {
 }
 
 func TestInstallIntoCompactFile(t *testing.T) {
+	t.Parallel()
 	got := installed(t, `{"a":1.0}`, "/usr/bin/sm", "")
 	want := `{"a":1.0,"hooks":{` + ours("/usr/bin/sm", `["hook"]`) + `},"statusLine":{"type":"command","command":"/usr/bin/sm statusline"}}`
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -112,6 +113,7 @@ const foreignSettings = `{
 
 // What is somebody else's stays where it is, as it is; ours comes behind it, and goes without a trace.
 func TestInstallAmongOthers(t *testing.T) {
+	t.Parallel()
 	got := installed(t, foreignSettings, "/usr/bin/sm", "")
 	var s struct {
 		StatusLine map[string]any `json:"statusLine"`
@@ -154,6 +156,7 @@ func TestInstallAmongOthers(t *testing.T) {
 
 // Whatever status line there was is there again, to the letter, after any number of installations of whatever sm.
 func TestStatusLineComesBack(t *testing.T) {
+	t.Parallel()
 	for _, command := range []string{
 		"~/.claude/statusline.sh", "npx -y ccstatusline@latest", `printf '%s\n' "it's"`, "a\nb", "sm-like statusline", "sm statusline | cut -c1-9",
 		`jq -r '"\(.model.id)"'`, "", " ", "-- x", "é\t'", "./sm hook", "bash -c 'sm statusline'", "echo \\\\ \"$(date)\" `id`",
@@ -184,6 +187,7 @@ func TestStatusLineComesBack(t *testing.T) {
 
 // Ours is known however it is spelled, and never twice (rivals' lesson L12).
 func TestInstallFindsOurs(t *testing.T) {
+	t.Parallel()
 	for _, spelled := range []string{
 		`{"type":"command","command":"/usr/bin/sm","args":["hook"]}`,
 		`{"type":"command","command":"/old/place/sm","args":["hook","--socket","/gone"]}`,
@@ -217,6 +221,7 @@ func TestInstallFindsOurs(t *testing.T) {
 
 // What the user has made of ours is the user's.
 func TestInstallKeepsAdditions(t *testing.T) {
+	t.Parallel()
 	text := `{"hooks":{"Stop":[{"matcher":"x","hooks":[{"type":"command","timeout":5,"command":"/old/sm","args":["hook"]}]}]}}`
 	got := installed(t, text, "/usr/bin/sm", "")
 	if want := `"Stop":[{"matcher":"x","hooks":[{"type":"command","timeout":5,"command":"/usr/bin/sm","args":["hook"]}]}]`; !strings.Contains(got, want) {
@@ -225,6 +230,7 @@ func TestInstallKeepsAdditions(t *testing.T) {
 }
 
 func TestInstallGuard(t *testing.T) {
+	t.Parallel()
 	e := testEditor(t, `{}`, "/usr/bin/sm", "")
 	for _, step := range []struct {
 		guard, noGuard bool
@@ -240,6 +246,7 @@ func TestInstallGuard(t *testing.T) {
 }
 
 func TestInstallRefuses(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		`[]`:                              "the settings are not a JSON object; correct them",
 		"{\n\"hooks\": []}":               "line 2: hooks is not an object; correct it",
@@ -261,6 +268,7 @@ func TestInstallRefuses(t *testing.T) {
 
 // Settings of any shape come out as they went in.
 func TestInstallRoundTrip(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
 		text := randomSettings(rng)

@@ -88,6 +88,7 @@ func settingsShapes() map[string]string {
 // TestInstallGivesBackEveryByte: whatever shape the settings have, and in whatever way they are installed and upgraded, the
 // home is in the end as it was, with every byte.
 func TestInstallGivesBackEveryByte(t *testing.T) {
+	t.Parallel()
 	shapes := settingsShapes()
 	if len(shapes) < 82 {
 		t.Errorf("%d shapes", len(shapes))
@@ -136,6 +137,7 @@ func TestInstallGivesBackEveryByte(t *testing.T) {
 // TestPluginGivesBackEveryByte: the client writes all of the settings anew when it installs and removes a plugin, and leaves
 // empty members. Whatever shape there was is there again, also after a detour.
 func TestPluginGivesBackEveryByte(t *testing.T) {
+	t.Parallel()
 	for way, steps := range map[string][][]string{
 		"plugin":                    {{"install", "--plugin"}},
 		"settings, then plugin":     {{"install"}, {"install", "--plugin", "--guard"}},
@@ -212,6 +214,7 @@ func (r *installRig) rewritten(change func(map[string]any)) {
 // TestUninstallWhereNothingWas: a file and folders that were not there are not there afterwards; what others have put
 // there meanwhile stays.
 func TestUninstallWhereNothingWas(t *testing.T) {
+	t.Parallel()
 	for way, args := range map[string][]string{"plain": {"install"}, "guard": {"install", "--guard"}} {
 		t.Run(way, func(t *testing.T) {
 			r := newInstallRig(t)
@@ -247,6 +250,7 @@ func TestUninstallWhereNothingWas(t *testing.T) {
 
 // TestUninstallKeepsWhatHasChanged: what somebody changed since the installation stays, also how it is laid out.
 func TestUninstallKeepsWhatHasChanged(t *testing.T) {
+	t.Parallel()
 	r := newInstallRig(t)
 	r.write(r.path, "{ }", 0o600)
 	r.done("install")
@@ -266,6 +270,7 @@ func TestUninstallKeepsWhatHasChanged(t *testing.T) {
 
 // TestInstallWithoutARecord: an sm that remembered nothing has installed: what can be known is given back.
 func TestInstallWithoutARecord(t *testing.T) {
+	t.Parallel()
 	for _, damage := range []string{"", "{", `{"settings":"/elsewhere","known":true,"before":"eA=="}`, `[]`} {
 		r := newInstallRig(t)
 		r.write(r.path, "{\n  \"a\": 1\n}\n", 0o600)
@@ -288,6 +293,7 @@ func TestInstallWithoutARecord(t *testing.T) {
 
 // TestUninstallDryRunTellsTheTruth: what a dry run shows is what comes of it.
 func TestUninstallDryRunTellsTheTruth(t *testing.T) {
+	t.Parallel()
 	for name, shape := range settingsShapes() {
 		r := newInstallRig(t)
 		r.write(r.path, shape, 0o600)

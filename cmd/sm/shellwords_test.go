@@ -10,6 +10,7 @@ import (
 )
 
 func TestShellWords(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string][]string{
 		"":                              nil,
 		"  a\tb  ":                      {"a", "b"},
@@ -65,6 +66,7 @@ b"`, "a=b c"} {
 }
 
 func TestOwnCommand(t *testing.T) {
+	t.Parallel()
 	own := func(program string) bool { return isOwnProgram(program, func(string) bool { return false }) }
 	for in, want := range map[string][]string{
 		"sm statusline": {},

@@ -45,6 +45,7 @@ func TestSecondObserver(t *testing.T) {
 // TestSignals guards that an observer stops when it is asked to, with exit code 0,
 // and that the next one reads only what is new.
 func TestSignals(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()

@@ -21,6 +21,7 @@ func (r *installRig) noSkill() {
 }
 
 func TestInstallSkill(t *testing.T) {
+	t.Parallel()
 	r := newInstallRig(t)
 	if got := r.run("install", "--guard", "--dry-run"); got.Code != 0 || !strings.Contains(got.Out, "+++ ~/.claude/skills/session/SKILL.md\n@@ -0,0 +1,") {
 		t.Errorf("dry run: %+v", got)
@@ -56,6 +57,7 @@ func TestInstallSkill(t *testing.T) {
 
 // What somebody else has written, or changed, is never overwritten or removed.
 func TestInstallSkillOfOthers(t *testing.T) {
+	t.Parallel()
 	ours := string(signedSkill(skillText))
 	for name, text := range map[string]string{
 		"foreign": "---\nname: session\n---\nMine.\n", "empty": "", "changed": strings.Replace(ours, "# Session", "# My session", 1),
@@ -86,6 +88,7 @@ func TestInstallSkillOfOthers(t *testing.T) {
 
 // What the skill tells to run is there, and is let through by a guard.
 func TestSkillTeachesWhatThereIs(t *testing.T) {
+	t.Parallel()
 	text := string(skillText)
 	if !strings.HasPrefix(text, "---\nname: session\ndescription: ") || bytes.ContainsAny(skillText, "\t\r") {
 		t.Error("no front matter")

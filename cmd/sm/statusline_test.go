@@ -28,6 +28,7 @@ func callStatusline(t *testing.T, vars map[string]string, stdin string, args ...
 }
 
 func TestStatuslineText(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		`{"context_window":{"used_percentage":42}}`:      "42% ctx\n",
 		`{"context_window":{"used_percentage":8.6}}`:     "9% ctx\n",
@@ -80,6 +81,7 @@ func TestStatuslineWraps(t *testing.T) {
 
 // However they came to wrap each other, there is one of us, and one report (rivals' lesson L12).
 func TestStatuslineNeverInsideItself(t *testing.T) {
+	t.Parallel()
 	e := newEar(t, say(""))
 	in := `{"session_id":"s","version":"2.1.197","context_window":{"used_percentage":42}}`
 	got := callStatusline(t, map[string]string{"SM_SOCKET": e.socket, "CLAUDE_PID": "77"}, in, "--", "sm statusline -- 'sm statusline'; echo mine")
@@ -99,6 +101,7 @@ func TestStatuslineNeverInsideItself(t *testing.T) {
 
 // The line of a guarded session stands where the figure does otherwise.
 func TestStatuslineGuarded(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	state := filepath.Join(dir, "sessions", "WEB", ".state.json")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(state), 0o700), os.WriteFile(state, []byte("{}"), 0o600)); err != nil {
@@ -128,6 +131,7 @@ func TestStatuslineGuarded(t *testing.T) {
 
 // Where there is no guarded session, nobody waits for the observer: its answer is not even looked at. The report arrives.
 func TestStatuslineWaitsForNoLine(t *testing.T) {
+	t.Parallel()
 	e := newEar(t, say(`{"line":"WEB [x] 1%"}`))
 	in := fmt.Sprintf(`{"session_id":"s","cwd":%q,"context_window":{"used_percentage":42}}`, t.TempDir())
 	if got := callStatusline(t, map[string]string{"SM_SOCKET": e.socket}, in); got != "42% ctx\n" {

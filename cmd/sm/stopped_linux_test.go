@@ -36,7 +36,6 @@ func TestStoppedObserver(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			cmd := d.command(tt.args...)
-			cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0") // the race detector waits a second at the end
 			if tt.stdin != "" {
 				cmd.Stdin = strings.NewReader(tt.stdin)
 			} else if w, err := cmd.StdinPipe(); err != nil {
@@ -61,7 +60,7 @@ func TestHookEndsOnSignal(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, "sm", args...)
-		cmd.Env = []string{"HOME=/none", "PATH=/usr/bin:/bin"}
+		cmd.Env = []string{quickRace, "HOME=/none", "PATH=/usr/bin:/bin"}
 		stdin, err := cmd.StdinPipe()
 		if err != nil {
 			t.Fatal(err)

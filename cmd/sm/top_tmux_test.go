@@ -95,6 +95,7 @@ func (p *topPane) writeAt(n, tokens int, when time.Time) {
 
 // TestTopOnARealScreen: sm top in tmux, beside an observer that is killed and comes again.
 func TestTopOnARealScreen(t *testing.T) {
+	t.Parallel()
 	for _, size := range []struct{ width, height int }{{80, 24}, {200, 50}} {
 		t.Run(fmt.Sprintf("%dx%d", size.width, size.height), func(t *testing.T) {
 			t.Parallel()
@@ -169,6 +170,7 @@ func TestTopOnARealScreen(t *testing.T) {
 
 // TestTopColours: colours where the terminal takes them, and none where nobody wants any.
 func TestTopColours(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		vars []string
@@ -193,6 +195,7 @@ func TestTopColours(t *testing.T) {
 
 // TestTopEnds: a signal ends it as q does, and gives the screen back.
 func TestTopEnds(t *testing.T) {
+	t.Parallel()
 	d := newDaemon(t)
 	d.start()
 	p := newTopPane(t, d, 80, 24)
@@ -211,6 +214,7 @@ func TestTopEnds(t *testing.T) {
 
 // TestTopWithoutObserver: what is not there at the start is an error.
 func TestTopWithoutObserver(t *testing.T) {
+	t.Parallel()
 	d := newDaemon(t)
 	d.start() // the pane's patience is the daemon's, which looks whether that still runs
 	p := newTopPane(t, d, 80, 24, "SM_SOCKET="+filepath.Join(d.dir, "nowhere"))

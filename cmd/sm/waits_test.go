@@ -10,6 +10,7 @@ import (
 
 // TestMessagesSayWhatWaitsForHooks: in the table, and below it with what to do.
 func TestMessagesSayWhatWaitsForHooks(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	list := []api.Message{
 		{ID: "a1b2c3", To: "w1", Mode: "sequential", Status: "waiting", MadeAt: now, Text: "x", WaitsFor: api.WaitsForHooks},
@@ -31,6 +32,7 @@ func TestMessagesSayWhatWaitsForHooks(t *testing.T) {
 }
 
 func TestWhenARemindersTimeIs(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	at := func(d time.Duration) *time.Time { x := now.Add(d); return &x }
 	for want, r := range map[string]api.Reminder{

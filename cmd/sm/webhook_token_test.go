@@ -12,6 +12,7 @@ import (
 
 // TestWebhookToken: alerts are taken with a token that nobody else can know, and all that reads the file agrees.
 func TestWebhookToken(t *testing.T) {
+	t.Parallel()
 	const token = "correct-horse-battery"
 	file := func(mode os.FileMode) func(*testing.T, string) error {
 		return func(_ *testing.T, path string) error {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestValidate(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name string
 		edit func(*Config)
@@ -114,6 +115,7 @@ func TestValidate(t *testing.T) {
 }
 
 func TestPaths(t *testing.T) {
+	t.Parallel()
 	type answer struct {
 		State    string
 		Sockets  []string
@@ -186,6 +188,7 @@ func TestPaths(t *testing.T) {
 }
 
 func TestParseDuration(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		text string
 		want time.Duration
@@ -205,6 +208,7 @@ func TestParseDuration(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
+	t.Parallel()
 	known := []string{"listen", "log", "log.level", "context_monitor.enabled", "guard.enabled", "guard.allow"}
 	for unknown, want := range map[string]string{
 		"lisen": "listen 1", "LISTEN": "listen 1", "level": "log.level 1", "guard.enable": "guard.enabled 1",

@@ -14,6 +14,7 @@ import (
 // Each text is a mistake that somebody makes in a configuration file; the error must name the place and the way
 // out, in one line.
 func TestHostileFiles(t *testing.T) {
+	t.Parallel()
 	deep := strings.Repeat("[", 20000)
 	tests := []struct {
 		name, text, want string
@@ -94,6 +95,7 @@ func TestHostileFiles(t *testing.T) {
 }
 
 func TestHostileVariables(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name, value, want string
 	}{
@@ -123,6 +125,7 @@ func TestHostileVariables(t *testing.T) {
 
 // An error must name the layer that decides, also where a weaker one made the same setting.
 func TestOriginOfStrongestLayer(t *testing.T) {
+	t.Parallel()
 	const file = "listen: [127.0.0.1:1, 10.0.0.1:1]\nwindows: [{model: a, tokens: 0}]\n"
 	_, err := loadText(t, file, map[string]string{"SM_WINDOWS": "[{model: b}]"}, "--listen=127.0.0.1:1", "--listen=10.0.0.2:1")
 	want := `--listen: listen[1] is "10.0.0.2:1", which is not a loopback address; use metrics.listen for scrapes from elsewhere; ` +
