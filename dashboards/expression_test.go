@@ -220,21 +220,21 @@ func plain(expr string) string {
 func TestCheckBites(t *testing.T) {
 	known := exported(t)
 	for expr, want := range map[string]string{
-		`sum(claude_session_context_tokens)`:                                                            "",
-		`sum(claude_session_context_token)`:                                                             "nobody exports claude_session_context_token",
-		`claude_session_level{state="warn"}`:                                                            "no label state in claude_session_level",
-		`sum by (kind) (claude_session_level)`:                                                          "no label kind in claude_session_level",
-		`max without (source) (claude_session_level)`:                                                   "no label source in claude_session_level",
-		`rate(claude_session_context_tokens[5m])`:                                                       "rate of claude_session_context_tokens, which is no counter",
-		`deriv(claude_tokens_total[5m])`:                                                                "deriv of the counter claude_tokens_total",
-		`rate(claude_compaction_pre_tokens_bucket{le="1"}[5m])`:                                         "",
-		`histogram_quantile(0.9, sum by (instance) (rate(claude_compaction_pre_tokens_bucket[5m])))`:    "no label le in",
-		`claude_session_context_tokens / claude_session_info`:                                           "never matches",
-		`claude_session_active * on (session) group_left (project) claude_session_info`:                 "",
-		`claude_session_active * on (session) group_left (cwd) claude_session_info`:                     "no label cwd in claude_session_info",
-		`sum by (session) (claude_session_active * on (session) group_left (model) claude_session_info`: "unclosed left parenthesis",
-		`claude_session_level == 1 and claude_session_active == 1`:                                      "never matches",
-		`claude_session_level == 1 and ignoring (level) claude_session_active == 1`:                     "",
+		`sum(agent_session_context_tokens)`:                                                           "",
+		`sum(agent_session_context_token)`:                                                            "nobody exports agent_session_context_token",
+		`agent_session_level{state="warn"}`:                                                           "no label state in agent_session_level",
+		`sum by (kind) (agent_session_level)`:                                                         "no label kind in agent_session_level",
+		`max without (source) (agent_session_level)`:                                                  "no label source in agent_session_level",
+		`rate(agent_session_context_tokens[5m])`:                                                      "rate of agent_session_context_tokens, which is no counter",
+		`deriv(agent_tokens_total[5m])`:                                                               "deriv of the counter agent_tokens_total",
+		`rate(agent_compaction_pre_tokens_bucket{le="1"}[5m])`:                                        "",
+		`histogram_quantile(0.9, sum by (instance) (rate(agent_compaction_pre_tokens_bucket[5m])))`:   "no label le in",
+		`agent_session_context_tokens / agent_session_info`:                                           "never matches",
+		`agent_session_active * on (session) group_left (project) agent_session_info`:                 "",
+		`agent_session_active * on (session) group_left (cwd) agent_session_info`:                     "no label cwd in agent_session_info",
+		`sum by (session) (agent_session_active * on (session) group_left (model) agent_session_info`: "unclosed left parenthesis",
+		`agent_session_level == 1 and agent_session_active == 1`:                                      "never matches",
+		`agent_session_level == 1 and ignoring (level) agent_session_active == 1`:                     "",
 	} {
 		_, wrong := check(known, expr)
 		if got := strings.Join(wrong, "; "); got != want && (want == "" || !strings.Contains(got, want)) {

@@ -16,11 +16,11 @@ func fleetPressure() Dashboard {
 // glance is the first line: six figures.
 func glance() []Panel {
 	reached := func(level string) Target {
-		return now("sum(" + sessions("claude_session_level", `level="`+level+`"`) + ") or vector(0)")
+		return now("sum(" + sessions("agent_session_level", `level="`+level+`"`) + ") or vector(0)")
 	}
 	return []Panel{
 		stat(4, "Active sessions", "Sessions whose client runs, or that did something in the last 10 minutes.", unitCount,
-			now("sum("+sessions("claude_session_active")+") or vector(0)")),
+			now("sum("+sessions("agent_session_active")+") or vector(0)")),
 		stat(4, "At warning", "Sessions whose context has reached the warning, and not the critical level.", unitCount, reached("warn")).
 			colored(steps(colorOK, colorWarn, 1.)),
 		stat(4, "Critical", "Sessions whose context has reached the critical level: they have been told to hand over.", unitCount, reached("critical")).
@@ -28,10 +28,10 @@ func glance() []Panel {
 		stat(4, "Highest pressure", "Context tokens against the compaction threshold, and against the window where that is unknown; the highest of all sessions.", unitRatio,
 			now("max("+pressure()+")")).colored(pressureSteps()),
 		stat(4, "Nearest compaction", "Turns that the session has left which is nearest to its compaction, of those that are active.", unitCount,
-			now("min("+sessions("claude_session_forecast_turns")+" and on ("+bySession+") "+sessions("claude_session_active")+" == 1)")).
+			now("min("+sessions("agent_session_forecast_turns")+" and on ("+bySession+") "+sessions("agent_session_active")+" == 1)")).
 			colored(steps(colorCritical, colorWarn, 3., colorOK, 10.)),
 		stat(4, "Compactions", "Compactions in the time shown, of all sessions. Prometheus extrapolates, so the figure need not be whole.", unitCount,
-			now("sum(increase("+observers("claude_compactions_total")+"[$__range]))")),
+			now("sum(increase("+observers("agent_compactions_total")+"[$__range]))")),
 	}
 }
 
@@ -50,10 +50,10 @@ func closest() []Panel {
 		row("Who is close to a compaction"),
 		table(10, "Closest to a compaction", "The sessions with the highest pressure. Limit is the compaction threshold; while it is unknown, pressure is that of the window. "+
 			"An empty cell is unknown.", "Pressure",
-			rows(described(most)), of(sessions("claude_session_context_tokens")), of(threshold()),
-			of(sessions("claude_session_context_window_tokens")), of(sessions("claude_session_forecast_turns")),
-			of(sessions("claude_session_forecast_seconds")), of(levelNumber()),
-			of("time() - "+sessions("claude_session_last_activity_timestamp_seconds"))).
+			rows(described(most)), of(sessions("agent_session_context_tokens")), of(threshold()),
+			of(sessions("agent_session_context_window_tokens")), of(sessions("agent_session_forecast_turns")),
+			of(sessions("agent_session_forecast_seconds")), of(levelNumber()),
+			of("time() - "+sessions("agent_session_last_activity_timestamp_seconds"))).
 			merged([]string{"session", "project", "model", "host", "instance", "Value #A", "Value #B", "Value #C", "Value #D", "Value #E", "Value #F", "Value #G", "Value #H"}, "job").
 			column("session", "Session", "string", open).column("project", "Project", "string").column("model", "Model", "string").
 			column("host", "Host", "string").column("instance", "Observer", "string").
@@ -74,11 +74,11 @@ func forecasts() []Panel {
 	return []Panel{
 		row("Forecast"),
 		curves(8, "Turns left", "Turns until the context reaches its compaction threshold, if it goes on to grow as it has. No curve: unknown.", unitCount,
-			over(sessions("claude_session_forecast_turns"), legend)).from(0),
+			over(sessions("agent_session_forecast_turns"), legend)).from(0),
 		curves(8, "Work left", "The same in seconds of work; waiting for somebody is no work.", unitSeconds,
-			over(sessions("claude_session_forecast_seconds"), legend)).from(0),
+			over(sessions("agent_session_forecast_seconds"), legend)).from(0),
 		curves(8, "Compaction thresholds, by model", "Context size at which the client compacts by itself: configured, or the median of at least three compactions seen.", unitCount,
-			over("max by (model) ("+threshold()+" * on ("+bySession+") group_left (model) "+sessions("claude_session_info")+")", "{{model}}")).
+			over("max by (model) ("+threshold()+" * on ("+bySession+") group_left (model) "+sessions("agent_session_info")+")", "{{model}}")).
 			stepped().from(0),
 	}
 }
@@ -88,16 +88,16 @@ func compactions() []Panel {
 	return []Panel{
 		row("Compactions"),
 		curves(8, "Compactions, by trigger", "Compactions in the hour before, each counted once.", unitCount,
-			over(lastHour("trigger", observers("claude_compactions_total")), "{{trigger}}")).stacked().from(0),
+			over(lastHour("trigger", observers("agent_compactions_total")), "{{trigger}}")).stacked().from(0),
 		curves(8, "Attempts and compactions", "Compactions that clients set out to make, by their hooks, and those that came of it, in the hour before. More attempts than compactions: some did not end. Fewer: there are clients without our hooks.", unitCount,
-			over("sum(increase("+observers("claude_compaction_attempts_total")+"[1h]))", "attempts"),
-			over("sum(increase("+observers("claude_compactions_total")+"[1h]))", "compactions")).from(0),
+			over("sum(increase("+observers("agent_compaction_attempts_total")+"[1h]))", "attempts"),
+			over("sum(increase("+observers("agent_compactions_total")+"[1h]))", "compactions")).from(0),
 		curves(8, "Storms", "Storms of compactions in the hour before: several automatic ones in a row of one agent.", unitCount,
-			over("sum(increase("+observers("claude_compaction_storms_total")+"[1h]))", "storms")).from(0),
+			over("sum(increase("+observers("agent_compaction_storms_total")+"[1h]))", "storms")).from(0),
 		heatmap(12, "Size at compaction", "Context size before compactions, in the hour before.", unitCount, "",
-			buckets("sum by (le) (increase("+observers("claude_compaction_pre_tokens_bucket")+"[1h]))")),
+			buckets("sum by (le) (increase("+observers("agent_compaction_pre_tokens_bucket")+"[1h]))")),
 		curves(12, "Duration of compactions", "Of compactions in the hour before; no curve without any.", unitSeconds,
-			over(quantile("0.5", "claude_compaction_duration_seconds"), "median"), over(quantile("0.9", "claude_compaction_duration_seconds"), "9 of 10")).from(0),
+			over(quantile("0.5", "agent_compaction_duration_seconds"), "median"), over(quantile("0.9", "agent_compaction_duration_seconds"), "9 of 10")).from(0),
 	}
 }
 
@@ -106,9 +106,9 @@ func agreement() []Panel {
 	return []Panel{
 		row("Do the sources agree"),
 		curves(12, "Drift", "How many tokens more the status line tells than the transcript; 0 while they agree.", unitCount,
-			over(sessions("claude_session_drift_tokens"), legend)),
+			over(sessions("agent_session_drift_tokens"), legend)),
 		curves(12, "Age of the newest figure, by source", "Of active sessions, the one that has waited longest.", unitSeconds,
-			over("max by (source) (time() - "+sessions("claude_session_sample_timestamp_seconds")+" and on ("+bySession+") "+sessions("claude_session_active")+" == 1)", "{{source}}")).from(0),
+			over("max by (source) (time() - "+sessions("agent_session_sample_timestamp_seconds")+" and on ("+bySession+") "+sessions("agent_session_active")+" == 1)", "{{source}}")).from(0),
 	}
 }
 
@@ -137,7 +137,7 @@ func health() []Panel {
 		timeline(8, "Up", "Whether Prometheus reaches the observer.", yesNo(colorCritical, colorOK), over(observers("up"), at)),
 		curves(8, "Not read yet", "Bytes of live transcripts that have not been read, as of the last check.", unitBytes, over(observers("sm_read_lag_bytes"), at)).from(0),
 		curves(8, "Tokens a second, by kind", "Tokens of API messages, each counted once; subagents included.", unitCount,
-			over(rate("kind", observers("claude_tokens_total")), "{{kind}}")).stacked().from(0),
+			over(rate("kind", observers("agent_tokens_total")), "{{kind}}")).stacked().from(0),
 		curves(8, "Transcript lines a second", "Lines read; bad ones are no JSON objects.", unitCount,
 			over(rate("result", observers("sm_transcript_lines_total")), "{{result}}")).from(0),
 		curves(8, "Bytes read a second", "Bytes of transcript lines read.", "Bps", over(rate("instance, host", observers("sm_transcript_bytes_total")), at)).from(0),

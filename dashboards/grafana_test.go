@@ -201,7 +201,7 @@ func TestGrafanaQueries(t *testing.T) {
 			}
 			for _, selected := range regexp.MustCompile(`([a-z_]{2,})\{([^}]*)\}`).FindAllStringSubmatch(q.Expr, -1) {
 				asked[selected[1]] = true
-				if !strings.HasPrefix(selected[2], ofObservers) || strings.HasPrefix(selected[1], "claude_session_") && !strings.HasPrefix(selected[2], ofSessions) {
+				if !strings.HasPrefix(selected[2], ofObservers) || strings.HasPrefix(selected[1], "agent_session_") && !strings.HasPrefix(selected[2], ofSessions) {
 					t.Errorf("%s: %s: %s is not limited to the choices", name, q.Where, selected[0])
 				}
 			}

@@ -23,7 +23,7 @@ func TestGrafanaHosts(t *testing.T) {
 			asked[plain(expr)] = name + ": " + q.Where
 		}
 	}
-	const forgets = "claude_session_active * on (session, job, instance) group_left (model) claude_session_info"
+	const forgets = "agent_session_active * on (session, job, instance) group_left (model) agent_session_info"
 	asked[forgets] = "the control"
 	wrong := evaluate(t, promtool, twoHosts(t), asked)
 	if _, found := wrong[forgets]; !found {

@@ -32,34 +32,34 @@ func sessions(metric string, matchers ...string) string {
 // threshold is a session's compaction threshold, wherever that is from. Where the source
 // has just changed, both are there for a while.
 func threshold() string {
-	return "max without (source) (" + sessions("claude_session_compaction_threshold_tokens") + ")"
+	return "max without (source) (" + sessions("agent_session_compaction_threshold_tokens") + ")"
 }
 
 // limit is where a context ends: at the compaction threshold, and while that is unknown at
 // the window.
 func limit() string {
-	return "(" + threshold() + " or " + sessions("claude_session_context_window_tokens") + ")"
+	return "(" + threshold() + " or " + sessions("agent_session_context_window_tokens") + ")"
 }
 
 // pressure is how much of its limit a context fills, with what was cleared from it: the client
-// goes by both. The recording rule session:claude_context_pressure:ratio says the same.
+// goes by both. The recording rule session:agent_context_pressure:ratio says the same.
 // Dashboards spell it out, so that they need no rules.
 func pressure() string {
-	context := sessions("claude_session_context_tokens")
-	return "(" + context + " + " + sessions("claude_session_cleared_tokens") + " or " + context + ") / " + limit()
+	context := sessions("agent_session_context_tokens")
+	return "(" + context + " + " + sessions("agent_session_cleared_tokens") + " or " + context + ") / " + limit()
 }
 
 // described joins what is known of a session in words.
 func described(expr string) string {
-	return expr + " * on (" + bySession + ") group_left (project, model) " + sessions("claude_session_info")
+	return expr + " * on (" + bySession + ") group_left (project, model) " + sessions("agent_session_info")
 }
 
 // levelNumber is a session's level as a number, see [levelStates].
 func levelNumber() string {
-	return `max without (level) (1 * ` + sessions("claude_session_level", `level="ok"`) +
-		` or 2 * ` + sessions("claude_session_level", `level="early_warn"`) +
-		` or 3 * ` + sessions("claude_session_level", `level="warn"`) +
-		` or 4 * ` + sessions("claude_session_level", `level="critical"`) + `)`
+	return `max without (level) (1 * ` + sessions("agent_session_level", `level="ok"`) +
+		` or 2 * ` + sessions("agent_session_level", `level="early_warn"`) +
+		` or 3 * ` + sessions("agent_session_level", `level="warn"`) +
+		` or 4 * ` + sessions("agent_session_level", `level="critical"`) + `)`
 }
 
 // lastHour counts the events of a counter in the hour before, by a label. The window is

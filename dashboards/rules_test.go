@@ -199,7 +199,7 @@ func TestRulesLikeDashboards(t *testing.T) {
 		}
 	}
 	selection := regexp.MustCompile(`\{[^}]*\}`)
-	if got, want := rules["session:claude_context_limit:tokens"].Expr, strings.Trim(selection.ReplaceAllString(limit(), ""), "()"); got != want {
+	if got, want := rules["session:agent_context_limit:tokens"].Expr, strings.Trim(selection.ReplaceAllString(limit(), ""), "()"); got != want {
 		t.Errorf("the limit is %s by the rule, %s on the dashboards", got, want)
 	}
 	for alert, least := range map[string]float64{"ClaudeContextPressureHigh": pressureHigh, "ClaudeContextPressureCritical": pressureCritical} {

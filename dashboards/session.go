@@ -14,7 +14,7 @@ func oneSession() Dashboard {
 // marks are lines at compactions. Each is the growth of a counter over exactly one step, so
 // that none is shown twice and none falls between two steps.
 func marks(shown bool) annotations {
-	counter := sessions("claude_session_compactions_total")
+	counter := sessions("agent_session_compactions_total")
 	return annotations{[]annotation{{
 		Name: "Compactions", Enable: shown, IconColor: colorCritical, Datasource: prometheus(),
 		Expr: counter + " - " + counter + " offset $__interval > 0", Step: "60s",
@@ -26,20 +26,20 @@ func marks(shown bool) annotations {
 func standing() []Panel {
 	return []Panel{
 		stat(4, "Pressure", "Context tokens against the compaction threshold, and against the window where that is unknown.", unitRatio, now(pressure())).colored(pressureSteps()),
-		stat(4, "Context", "Tokens in the context at the newest reply; unknown after a compaction until the next one.", unitCount, now(sessions("claude_session_context_tokens"))),
+		stat(4, "Context", "Tokens in the context at the newest reply; unknown after a compaction until the next one.", unitCount, now(sessions("agent_session_context_tokens"))),
 		stat(4, "Level", "The level that the context has reached.", unitNone, now(levelNumber())).states(levelStates()).
 			colored(steps(colorUnknown, colorOK, 1., colorEarly, 2., colorWarn, 3., colorCritical, 4.)),
-		stat(4, "Turns left", "Turns until the context reaches its compaction threshold, if it goes on to grow as it has.", unitCount, now(sessions("claude_session_forecast_turns"))).
+		stat(4, "Turns left", "Turns until the context reaches its compaction threshold, if it goes on to grow as it has.", unitCount, now(sessions("agent_session_forecast_turns"))).
 			colored(steps(colorCritical, colorWarn, 3., colorOK, 10.)),
 		stat(4, "Compactions", "All that the session's transcript holds, without those copied from another session.", unitCount,
-			now("sum without (trigger) ("+sessions("claude_session_transcript_compactions")+")")),
-		stat(4, "Compacts now", "Whether the client compacts at this moment.", unitSwitch, now(sessions("claude_session_compacting"))).
+			now("sum without (trigger) ("+sessions("agent_session_transcript_compactions")+")")),
+		stat(4, "Compacts now", "Whether the client compacts at this moment.", unitSwitch, now(sessions("agent_session_compacting"))).
 			states(yesNo(colorOK, colorWarn)),
 		table(4, "What it is", "The session in words. Window source: where the size of the window comes from.", "Session",
-			rows("max by ("+bySession+", session_id, project, model, version, window_source) ("+sessions("claude_session_info")+")")).
-			merged([]string{"session", "session_id", "project", "model", "version", "window_source", "host", "instance"}, "job", "Value").
+			rows("max by ("+bySession+", session_id, client, project, model, version, window_source) ("+sessions("agent_session_info")+")")).
+			merged([]string{"session", "session_id", "project", "client", "model", "version", "window_source", "host", "instance"}, "job", "Value").
 			column("session", "Session", "string").column("session_id", "Session id", "string").column("project", "Project", "string").
-			column("model", "Model", "string").column("version", "Client", "string").column("window_source", "Window source", "string").
+			column("client", "Client", "string").column("model", "Model", "string").column("version", "Version", "string").column("window_source", "Window source", "string").
 			column("host", "Host", "string").column("instance", "Observer", "string"),
 	}
 }
@@ -53,20 +53,20 @@ func curve() []Panel {
 		}
 	}
 	p := curves(24, "Context", "Tokens in the context, its window and its compaction threshold. A gap after a compaction: unknown until the next reply.", unitCount,
-		over(sessions("claude_session_context_tokens"), legend),
-		over(sessions("claude_session_context_window_tokens"), "window of "+legend),
+		over(sessions("agent_session_context_tokens"), legend),
+		over(sessions("agent_session_context_window_tokens"), "window of "+legend),
 		over(threshold(), "compaction threshold of "+legend)).
 		overrideQuery("B", dashed("text")...).overrideQuery("C", dashed(colorCritical)...).from(0).tall(12)
 	p.FieldConfig.Defaults.Custom["fillOpacity"] = 10
 	return []Panel{
 		row("Context"), p,
 		curves(12, "Share of the window", "By the transcript and by the status line; they agree within a point.", unitRatio,
-			over(sessions("claude_session_context_ratio"), "transcript "+legend), over(sessions("claude_session_statusline_ratio"), "status line "+legend)).from(0),
+			over(sessions("agent_session_context_ratio"), "transcript "+legend), over(sessions("agent_session_statusline_ratio"), "status line "+legend)).from(0),
 		timeline(12, "Level", "The level that the context has reached; unknown after a compaction until the next reply.", levelStates(), over(levelNumber(), legend)),
 		curves(12, "Compactions, by trigger", "Of this session in the hour before.", unitCount,
-			over("sum by (session, host, trigger) (increase("+sessions("claude_session_compactions_total")+"[1h])) > 0", "{{trigger}} "+legend)).stacked().from(0),
-		timeline(6, "Compacting", "When the client compacted.", yesNo("transparent", colorWarn), over(sessions("claude_session_compacting"), legend)),
-		timeline(6, "Active", "When the session's client ran, or it did something in the 10 minutes before.", yesNo("transparent", colorOK), over(sessions("claude_session_active"), legend)),
+			over("sum by (session, host, trigger) (increase("+sessions("agent_session_compactions_total")+"[1h])) > 0", "{{trigger}} "+legend)).stacked().from(0),
+		timeline(6, "Compacting", "When the client compacted.", yesNo("transparent", colorWarn), over(sessions("agent_session_compacting"), legend)),
+		timeline(6, "Active", "When the session's client ran, or it did something in the 10 minutes before.", yesNo("transparent", colorOK), over(sessions("agent_session_active"), legend)),
 	}
 }
 
@@ -75,11 +75,11 @@ func ahead() []Panel {
 	return []Panel{
 		row("Forecast"),
 		curves(8, "Turns left", "Turns until the context reaches its compaction threshold, if it goes on to grow as it has. No curve: unknown.", unitCount,
-			over(sessions("claude_session_forecast_turns"), legend)).from(0),
+			over(sessions("agent_session_forecast_turns"), legend)).from(0),
 		curves(8, "Work left", "The same in seconds of work; waiting for somebody is no work.", unitSeconds,
-			over(sessions("claude_session_forecast_seconds"), legend)).from(0),
+			over(sessions("agent_session_forecast_seconds"), legend)).from(0),
 		curves(8, "Growth", "Tokens that the context gains a second, over the time between two points; a compaction is no growth.", unitCount,
-			over("clamp_min(deriv("+sessions("claude_session_context_tokens")+"[$__rate_interval]), 0)", legend)).from(0),
+			over("clamp_min(deriv("+sessions("agent_session_context_tokens")+"[$__rate_interval]), 0)", legend)).from(0),
 	}
 }
 
@@ -88,10 +88,10 @@ func sources() []Panel {
 	return []Panel{
 		row("Do the sources agree"),
 		curves(12, "Drift", "How many tokens more the status line tells than the transcript; 0 while they agree.", unitCount,
-			over(sessions("claude_session_drift_tokens"), legend)),
+			over(sessions("agent_session_drift_tokens"), legend)),
 		curves(12, "Age of the newest figure, by source", "Time since a source last told something.", unitSeconds,
-			over("time() - "+sessions("claude_session_sample_timestamp_seconds"), "{{source}} "+legend),
-			over("time() - "+sessions("claude_session_last_activity_timestamp_seconds"), "any activity "+legend)).from(0),
+			over("time() - "+sessions("agent_session_sample_timestamp_seconds"), "{{source}} "+legend),
+			over("time() - "+sessions("agent_session_last_activity_timestamp_seconds"), "any activity "+legend)).from(0),
 	}
 }
 
@@ -102,7 +102,7 @@ func around() []Panel {
 		curves(8, "Notices, by kind", "What the policy decided to say, in the hour before; of all sessions of the observer.", unitCount,
 			over(lastHour("kind", observers("sm_notices_total")), "{{kind}}")).stacked().from(0),
 		curves(8, "Tokens a second, by kind", "Tokens of API messages, each counted once; subagents and all sessions of the observer included.", unitCount,
-			over(rate("kind", observers("claude_tokens_total")), "{{kind}}")).stacked().from(0),
+			over(rate("kind", observers("agent_tokens_total")), "{{kind}}")).stacked().from(0),
 		curves(8, "Queue", "Messages to agents that have not ended; of all sessions of the observer.", unitCount,
 			over("sum by (instance, host) ("+observers("sm_queue_messages")+")", "{{instance}} {{host}}")).stepped().from(0),
 	}

@@ -27,7 +27,7 @@ func variables() []variable {
 		values("host", "Host", "External label of the agent that scraped the observer; empty without one.", `label_values(sm_build_info, host)`, ".*"),
 		values("job", "Job", "Scrape job of the observers.", `label_values(sm_build_info{host=~"$host"}, job)`, ".+"),
 		values("instance", "Observer", "Address of the observer.", `label_values(sm_build_info{host=~"$host",job=~"$job"}, instance)`, ".+"),
-		values("session", "Session", "Name of the agent, or the beginning of its id.", `label_values(claude_session_info{`+ofObservers+`}, session)`, ".+"),
+		values("session", "Session", "Name of the agent, or the beginning of its id.", `label_values(agent_session_info{`+ofObservers+`}, session)`, ".+"),
 	}
 }
 

@@ -108,18 +108,18 @@ func TestLifeWithoutRestart(t *testing.T) {
 func (r *rig) checkLife() {
 	r.t.Helper()
 	want := map[string]float64{
-		`claude_compactions_total{trigger="auto"}`: 1, `claude_compaction_attempts_total{trigger="auto"}`: 1,
-		`claude_session_compactions_total{session="em",trigger="auto"}`: 1, `claude_compaction_pre_tokens_sum`: 160_000,
+		`agent_compactions_total{client="claude",trigger="auto"}`: 1, `agent_compaction_attempts_total{client="claude",trigger="auto"}`: 1,
+		`agent_session_compactions_total{session="em",trigger="auto"}`: 1, `agent_compaction_pre_tokens_sum{client="claude"}`: 160_000,
 		`sm_notices_total{kind="warning"}`: 3, `sm_notices_total{kind="critical"}`: 1, `sm_notices_total{kind="compacted"}`: 1,
 		`sm_messages_total{outcome="confirmed",via="hook"}`: 1, `sm_messages_total{outcome="withdrawn",via="hook"}`: 2, `sm_messages_total{outcome="withdrawn",via="none"}`: 1,
 		`sm_hook_events_total{event="SessionStart"}`: 3, `sm_hook_events_total{event="Stop"}`: 2, `sm_hook_events_total{event="PostToolUse"}`: 1,
 		`sm_hook_events_total{event="PreCompact"}`: 1, `sm_hook_events_total{event="PostCompact"}`: 1,
-		`sm_queue_messages`: 1, `claude_tokens_total{kind="output"}`: 50, `sm_transcript_lines_total{result="ok"}`: 9,
+		`sm_queue_messages`: 1, `agent_tokens_total{client="claude",kind="output"}`: 50, `sm_transcript_lines_total{result="ok"}`: 9,
 	}
 	got := r.scrape()
 	maps.DeleteFunc(got, func(name string, v float64) bool {
 		_, asked := want[name]
-		counter := strings.Contains(name, "_total{") && v > 0 && !strings.HasPrefix(name, "process_") && !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "claude_tokens")
+		counter := strings.Contains(name, "_total{") && v > 0 && !strings.HasPrefix(name, "process_") && !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "agent_tokens")
 		return !asked && !counter
 	})
 	if diff := cmp.Diff(want, got); diff != "" {

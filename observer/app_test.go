@@ -66,7 +66,7 @@ func TestScrapeWhileChanging(t *testing.T) {
 		askers.Go(func() {
 			repeat(done, func() {
 				values := scrapeOf(t, base)
-				for name, v := range having(values, "claude_") {
+				for name, v := range having(values, "agent_") {
 					if strings.Contains(name, "_total") && v < last[name] {
 						t.Errorf("%s fell from %v to %v", name, last[name], v)
 					}
@@ -84,7 +84,7 @@ func TestScrapeWhileChanging(t *testing.T) {
 	}
 	writers.Wait()
 	want := map[string]float64{
-		`claude_compactions_total{trigger="auto"}`: sessions * replies / 20, `claude_tokens_total{kind="output"}`: sessions * replies * output,
+		`agent_compactions_total{client="claude",trigger="auto"}`: sessions * replies / 20, `agent_tokens_total{client="claude",kind="output"}`: sessions * replies * output,
 	}
 	counted := func() map[string]float64 {
 		got := r.scrape()
@@ -209,7 +209,7 @@ func TestStopUnderLoad(t *testing.T) {
 		t.Errorf("the socket is left: %v", err)
 	}
 	r.start()
-	if n := len(having(r.scrape(), "claude_session_info")); n != 400 {
+	if n := len(having(r.scrape(), "agent_session_info")); n != 400 {
 		t.Errorf("after a restart there are %d sessions, want 400", n)
 	}
 	r.stop()
@@ -224,7 +224,7 @@ func TestStopStores(t *testing.T) {
 		r.start()
 		r.write(uuid(0), reply(ago(0), fmt.Sprint("m", i), 70_000+i, 1))
 		r.until("it is read", func() bool {
-			return r.scrape()[`claude_session_context_tokens{session="`+uuid(0)[:8]+`"}`] == float64(70_000+i)
+			return r.scrape()[`agent_session_context_tokens{session="`+uuid(0)[:8]+`"}`] == float64(70_000+i)
 		})
 		r.stop()
 		r.checkStored(uuid(0))
@@ -270,7 +270,7 @@ func TestStopEarly(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	noErrors(t, Run(ctx, r.o, func(*App) { cancel(errors.New("enough")) }))
 	r.start()
-	if n := len(having(r.scrape(), "claude_session_info")); n != 50 {
+	if n := len(having(r.scrape(), "agent_session_info")); n != 50 {
 		t.Errorf("%d sessions, want 50", n)
 	}
 	r.stop()

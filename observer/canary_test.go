@@ -83,7 +83,7 @@ func canaryRig(t *testing.T) (r *rig, secrets []string) {
 	}
 	r.until("all is read", func() bool {
 		v := r.scrape()
-		return v[`claude_session_context_tokens{session="`+uuid(20)[:8]+`"}`] == 40_000 && len(having(v, "claude_session_info")) == 4
+		return v[`agent_session_context_tokens{session="`+uuid(20)[:8]+`"}`] == 40_000 && len(having(v, "agent_session_info")) == 4
 	})
 	var own string
 	r.until("clients are known", func() bool {

@@ -19,9 +19,9 @@ func TestCleared(t *testing.T) {
 	r.write(uuid(1), cut(40_000, reply(ago(time.Minute), "m1", 56_000, 1)))
 	r.write(uuid(2), reply(ago(time.Minute), "m2", 56_000, 1))
 	r.start()
-	r.until("the transcripts are read", func() bool { return len(having(r.scrape(), "claude_session_context_tokens")) == 2 })
-	got := having(r.scrape(), "claude_session_cleared_tokens")
-	if len(got) != 1 || got[`claude_session_cleared_tokens{session="`+uuid(1)[:8]+`"}`] != 40_000 {
+	r.until("the transcripts are read", func() bool { return len(having(r.scrape(), "agent_session_context_tokens")) == 2 })
+	got := having(r.scrape(), "agent_session_cleared_tokens")
+	if len(got) != 1 || got[`agent_session_cleared_tokens{session="`+uuid(1)[:8]+`"}`] != 40_000 {
 		t.Errorf("%v", got)
 	}
 	for id, want := range map[string]int64{uuid(1): 40_000, uuid(2): 0} {

@@ -110,7 +110,7 @@ func TestCrowd(t *testing.T) {
 			var took []time.Duration
 			for range 5 {
 				began := time.Now()
-				if a := r.get("/metrics"); a.Code != 200 || !strings.Contains(a.Body, "claude_session_context_tokens{") {
+				if a := r.get("/metrics"); a.Code != 200 || !strings.Contains(a.Body, "agent_session_context_tokens{") {
 					t.Errorf("our scrape: %d", a.Code)
 				}
 				took = append(took, time.Since(began))
@@ -122,7 +122,7 @@ func TestCrowd(t *testing.T) {
 			if err == nil {
 				err = json.NewDecoder(bytes.NewReader(text)).Decode(&a)
 			}
-			if err != nil || a.Code != 200 || !strings.Contains(a.Body, "claude_session_context_tokens{") {
+			if err != nil || a.Code != 200 || !strings.Contains(a.Body, "agent_session_context_tokens{") {
 				t.Errorf("scrape of uid %d: %d %.200s, %v", prometheus, a.Code, a.Body, err)
 			}
 			t.Logf("that of uid %d, with the start of its process, %v", prometheus, time.Since(began))

@@ -45,16 +45,16 @@ func TestDashboards(t *testing.T) {
 	var s *server
 	r := story(t, func(r *rig) {
 		s = startPrometheus(t, r.tcp().String(), rules...)
-		s.until(r, `sum(claude_session_compactions_total)`, map[string]string{"": "0"}) // counters are seen at 0
+		s.until(r, `sum(agent_session_compactions_total)`, map[string]string{"": "0"}) // counters are seen at 0
 	})
 	s.until(r, `ALERTS{alertname="ClaudeCompactionStorm",alertstate="firing"}`, map[string]string{"session=em kind=storm": "1"})
-	s.until(r, `session:claude_compactions_auto:increase30m`, map[string]string{"session=em": "3"})
-	s.until(r, `session:claude_context_pressure:ratio`, map[string]string{"session=em": "0.6375"})
+	s.until(r, `session:agent_compactions_auto:increase30m`, map[string]string{"session=em": "3"})
+	s.until(r, `session:agent_context_pressure:ratio`, map[string]string{"session=em": "0.6375"})
 	r.until("all rules are evaluated", func() bool { return s.healthy(rules) })
 	r.sends("em", "sequential", "text")
 	r.strays()
 	may := map[string]bool{ // be empty here: the marks are as narrow as a step
-		`one-session.json annotation claude_session_compactions_total{job=~"$job",instance=~"$instance",host=~"$host",session=~"$session"} - claude_session_compactions_total{job=~"$job",instance=~"$instance",host=~"$host",session=~"$session"} offset $__interval > 0`: true,
+		`one-session.json annotation agent_session_compactions_total{job=~"$job",instance=~"$instance",host=~"$host",session=~"$session"} - agent_session_compactions_total{job=~"$job",instance=~"$instance",host=~"$host",session=~"$session"} offset $__interval > 0`: true,
 	}
 	for name, d := range dashboards.Boards() {
 		for _, q := range d.Queries() {

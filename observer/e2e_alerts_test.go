@@ -176,7 +176,7 @@ func TestE2EAlerts(t *testing.T) {
 			r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
 			r.write(uuid(1), prompt(ago(0), "p1", "Go."), reply(ago(0), "m1", 20_000, 10))
 			s, w := startAlerts(t, r)
-			s.until(r, `claude_session_compactions_total{trigger="auto"}`, map[string]string{"session=em trigger=auto": "0"})
+			s.until(r, `agent_session_compactions_total{trigger="auto"}`, map[string]string{"session=em trigger=auto": "0"})
 			fill(r, w)
 			compact(r, w)
 			rest(r, w)

@@ -72,7 +72,7 @@ func totals(t *testing.T, machines ...*machine) map[string]float64 {
 		families, err := parser.TextToMetricFamilies(strings.NewReader(m.get("/metrics").Body))
 		noErrors(t, err)
 		for name, f := range families {
-			if !strings.HasPrefix(name, "claude_") && !strings.HasPrefix(name, "sm_") || strings.HasPrefix(name, "claude_session_forecast") {
+			if !strings.HasPrefix(name, "agent_") && !strings.HasPrefix(name, "sm_") || strings.HasPrefix(name, "agent_session_forecast") {
 				continue
 			}
 			for _, x := range f.Metric {
@@ -105,7 +105,7 @@ func startCentral(t *testing.T) *central {
 // totals are the same sums, of what has been written. It is nil while nobody answers.
 func (c *central) totals() map[string]float64 {
 	c.t.Helper()
-	query := url.Values{"query": {`sum by (name) (label_replace({job="sm", __name__=~"(claude|sm)_.+", __name__!~"claude_session_forecast.+"}, "name", "$1", "__name__", "(.+)"))`}}
+	query := url.Values{"query": {`sum by (name) (label_replace({job="sm", __name__=~"(claude|sm)_.+", __name__!~"agent_session_forecast.+"}, "name", "$1", "__name__", "(.+)"))`}}
 	a, err := fetch(c.t.Context(), c.base+"/api/v1/query?"+query.Encode())
 	if err != nil || a.Code != 200 {
 		return nil
@@ -199,7 +199,7 @@ func TestE2EFleet(t *testing.T) {
 			return len(c.series(m.host, "up", "", back)) >= made[i]
 		})
 		// A value for each step, and not only the last one.
-		compactions := slices.Compact(c.series(m.host, "claude_compactions_total", `, trigger="auto"`, back))
+		compactions := slices.Compact(c.series(m.host, "agent_compactions_total", `, trigger="auto"`, back))
 		if diff := cmp.Diff([]float64{0, 1, 2, 3}, compactions); diff != "" {
 			t.Errorf("compactions of %s (-want +got):\n%s", m.host, diff)
 		}

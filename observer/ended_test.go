@@ -79,7 +79,7 @@ func TestEndedClients(t *testing.T) {
 	for _, s := range seats[:4] {
 		r.until(s.name+" has ended", func() bool { x := stateOf(s); return x.State == "ended" && !x.IsActive && x.IsIdle })
 		label := stateOf(s).Label
-		if series := fmt.Sprintf("claude_session_active{session=%q} 0\n", label); !strings.Contains(r.get("/metrics").Body, series) {
+		if series := fmt.Sprintf("agent_session_active{session=%q} 0\n", label); !strings.Contains(r.get("/metrics").Body, series) {
 			t.Errorf("%s: /metrics lacks %s", s.name, series)
 		}
 		t.Logf("%s: ended after %.1f s", s.name, time.Since(began).Seconds())

@@ -3,6 +3,7 @@ package observer
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -37,7 +38,7 @@ func (e *exposition) series(value float64, labels ...string) {
 
 // histogram writes the samples of one: counts has an element for each bound, and
 // one for all beyond them.
-func (e *exposition) histogram(bounds []float64, counts []uint64, sum float64) {
+func (e *exposition) histogram(bounds []float64, counts []uint64, sum float64, labels ...string) {
 	var total uint64
 	for i, n := range counts {
 		bound := math.Inf(1)
@@ -45,17 +46,17 @@ func (e *exposition) histogram(bounds []float64, counts []uint64, sum float64) {
 			bound = bounds[i]
 		}
 		total += n
-		e.head("_bucket")
-		e.buf = append(e.buf, `{le="`...)
+		e.head("_bucket", append(slices.Clone(labels), "le", "")...)
+		e.buf = e.buf[:len(e.buf)-len(`"}`)]
 		e.number(bound)
 		e.buf = append(e.buf, `"}`...)
 		e.count(total)
 	}
-	e.head("_sum")
+	e.head("_sum", labels...)
 	e.buf = append(e.buf, ' ')
 	e.number(sum)
 	e.buf = append(e.buf, '\n')
-	e.head("_count")
+	e.head("_count", labels...)
 	e.count(total)
 }
 

@@ -29,7 +29,7 @@ func (m *metrics) families(p *page) {
 
 // infos describe the sessions in words.
 func (m *metrics) infos(p *page) {
-	p.family("claude_session_info", "gauge", "What is known of a session besides figures; always 1.")
+	p.family("agent_session_info", "gauge", "What is known of a session besides figures; always 1.")
 	for _, v := range p.sessions {
 		project := ""
 		// Without a working directory the project would be the folder of the
@@ -37,43 +37,43 @@ func (m *metrics) infos(p *page) {
 		if !m.app.o.HideProject && strings.Trim(v.CWD, `/\`) != "" {
 			project = tame(v.Project)
 		}
-		p.series(1, "model", tame(v.Model), "project", project, "session", v.Label, "session_id", tame(v.SessionID),
+		p.series(1, "client", v.Program, "model", tame(v.Model), "project", project, "session", v.Label, "session_id", tame(v.SessionID),
 			"version", tame(v.Version), "window_source", v.Window.Source.String())
 	}
 }
 
 // contexts are the figures about the sessions' contexts.
 func (m *metrics) contexts(p *page) {
-	p.family("claude_session_context_tokens", "gauge", "Tokens in the context at the newest reply; absent while unknown, as after a compaction.")
+	p.family("agent_session_context_tokens", "gauge", "Tokens in the context at the newest reply; absent while unknown, as after a compaction.")
 	for _, v := range p.sessions {
 		if tokens := v.tokens(); tokens > 0 {
 			p.series(float64(tokens), "session", v.Label)
 		}
 	}
-	p.family("claude_session_context_window_tokens", "gauge", "Size of the context window.")
+	p.family("agent_session_context_window_tokens", "gauge", "Size of the context window.")
 	for _, v := range p.sessions {
 		p.series(float64(v.Window.Tokens), "session", v.Label)
 	}
-	p.family("claude_session_context_ratio", "gauge", "Share of the context window in use, 0 to 1, by the transcript; absent while unknown.")
+	p.family("agent_session_context_ratio", "gauge", "Share of the context window in use, 0 to 1, by the transcript; absent while unknown.")
 	for _, v := range p.sessions {
 		if v.Known {
 			p.series(min(1, float64(v.Tokens)/float64(v.Window.Tokens)), "session", v.Label)
 		}
 	}
-	p.family("claude_session_level", "gauge", "1 for the level that the context has reached, 0 for the others.")
+	p.family("agent_session_level", "gauge", "1 for the level that the context has reached, 0 for the others.")
 	levels := [...]alerts.Level{alerts.Critical, alerts.EarlyWarn, alerts.OK, alerts.Warn} // as their names are ordered
 	for _, v := range p.sessions {
 		for _, level := range levels {
 			p.series(float64(btoi(v.level() == level.String())), "level", level.String(), "session", v.Label)
 		}
 	}
-	p.family("claude_session_compaction_threshold_tokens", "gauge", "Context size at which the client compacts by itself, and where that is from: configured, seen, assumed; absent while unknown.")
+	p.family("agent_session_compaction_threshold_tokens", "gauge", "Context size at which the client compacts by itself, and where that is from: configured, seen, assumed; absent while unknown.")
 	for _, v := range p.sessions {
 		if v.policy.Threshold > 0 {
 			p.series(float64(v.policy.Threshold), "session", v.Label, "source", v.policy.ThresholdSource.String())
 		}
 	}
-	p.family("claude_session_cleared_tokens", "gauge", "Tokens of tool results that were left out of the newest request, and that count besides the context on the way to the compaction threshold; absent for none, and while the threshold is unknown.")
+	p.family("agent_session_cleared_tokens", "gauge", "Tokens of tool results that were left out of the newest request, and that count besides the context on the way to the compaction threshold; absent for none, and while the threshold is unknown.")
 	for _, v := range p.sessions {
 		if v.Cleared > 0 && v.tokens() > 0 && v.policy.Threshold > 0 {
 			p.series(float64(v.Cleared), "session", v.Label)
@@ -106,7 +106,7 @@ func (v *shown) level() string {
 
 // policies are what the policy makes of the contexts, and how the status line agrees.
 func (m *metrics) policies(p *page) {
-	p.family("claude_session_statusline_ratio", "gauge", "Share of the context window in use, 0 to 1, by the status line; absent while it does not know.")
+	p.family("agent_session_statusline_ratio", "gauge", "Share of the context window in use, 0 to 1, by the status line; absent while it does not know.")
 	for _, v := range p.sessions {
 		if x := v.Sample; x.Tokens > 0 && x.Window > 0 {
 			p.series(min(1, float64(x.Tokens)/float64(x.Window)), "session", v.Label)
@@ -114,23 +114,23 @@ func (m *metrics) policies(p *page) {
 			p.series(float64(x.Percent)/100, "session", v.Label)
 		}
 	}
-	p.family("claude_session_drift_tokens", "gauge", "How many tokens more the status line tells than the transcript; absent while there is nothing to compare.")
+	p.family("agent_session_drift_tokens", "gauge", "How many tokens more the status line tells than the transcript; absent while there is nothing to compare.")
 	for _, v := range p.sessions {
 		if v.DriftKnown {
 			p.series(float64(v.Drift), "session", v.Label)
 		}
 	}
-	p.family("claude_session_compacting", "gauge", "1 while the client compacts.")
+	p.family("agent_session_compacting", "gauge", "1 while the client compacts.")
 	for _, v := range p.sessions {
 		p.series(float64(btoi(v.policy.Compacting && !v.Ended)), "session", v.Label)
 	}
-	p.family("claude_session_forecast_turns", "gauge", "Turns until the context reaches the compaction threshold, if it goes on to grow as it has; absent while unknown.")
+	p.family("agent_session_forecast_turns", "gauge", "Turns until the context reaches the compaction threshold, if it goes on to grow as it has; absent while unknown.")
 	for _, v := range p.sessions {
 		if f := v.policy.Forecast.Turns; f.Known {
 			p.series(f.Likely, "session", v.Label)
 		}
 	}
-	p.family("claude_session_forecast_seconds", "gauge", "The same in seconds of work.")
+	p.family("agent_session_forecast_seconds", "gauge", "The same in seconds of work.")
 	for _, v := range p.sessions {
 		if f := v.policy.Forecast.Active; f.Known {
 			p.series(f.Likely, "session", v.Label)
@@ -140,7 +140,7 @@ func (m *metrics) policies(p *page) {
 
 // activity says when the sessions did something.
 func (m *metrics) activity(p *page) {
-	p.family("claude_session_sample_timestamp_seconds", "gauge", "When a source last told of the session's context: time of its newest reading, report or hook.")
+	p.family("agent_session_sample_timestamp_seconds", "gauge", "When a source last told of the session's context: time of its newest reading, report or hook.")
 	for _, v := range p.sessions {
 		if v.Source == transcript.FromEstimate && !v.Reading.IsZero() {
 			p.series(seconds(v.Reading), "session", v.Label, "source", "estimate")
@@ -155,13 +155,13 @@ func (m *metrics) activity(p *page) {
 			p.series(seconds(v.Reading), "session", v.Label, "source", "transcript")
 		}
 	}
-	p.family("claude_session_last_activity_timestamp_seconds", "gauge", "When the session was last seen to do something: time of its newest record or of its file, whichever is later.")
+	p.family("agent_session_last_activity_timestamp_seconds", "gauge", "When the session was last seen to do something: time of its newest record or of its file, whichever is later.")
 	for _, v := range p.sessions {
 		if seen := v.Seen(); !seen.IsZero() {
 			p.series(seconds(seen), "session", v.Label)
 		}
 	}
-	p.family("claude_session_active", "gauge", "1 while the session's client runs, or it did something in the last 10 minutes and is not known to have ended.")
+	p.family("agent_session_active", "gauge", "1 while the session's client runs, or it did something in the last 10 minutes and is not known to have ended.")
 	for _, v := range p.sessions {
 		p.series(float64(btoi(v.Live)), "session", v.Label)
 	}
@@ -172,13 +172,13 @@ func triggers() [3]string { return [3]string{"auto", "manual", "unknown"} }
 
 // compactions are those of each session.
 func (m *metrics) compactions(p *page) {
-	p.family("claude_session_compactions_total", "counter", "Compactions of the session since the state directory was made.")
+	p.family("agent_session_compactions_total", "counter", "Compactions of the session since the state directory was made.")
 	for _, v := range p.sessions {
 		for i, trigger := range triggers() {
 			p.series(float64(v.Counted[i]), "session", v.Label, "trigger", trigger)
 		}
 	}
-	p.family("claude_session_transcript_compactions", "gauge", "Compactions of the session that its transcript holds, without those copied from another session.")
+	p.family("agent_session_transcript_compactions", "gauge", "Compactions of the session that its transcript holds, without those copied from another session.")
 	for _, v := range p.sessions {
 		for i, trigger := range triggers() {
 			p.series(float64(v.Compactions[i]), "session", v.Label, "trigger", trigger)
@@ -189,25 +189,25 @@ func (m *metrics) compactions(p *page) {
 // totals are the figures about all sessions together.
 func (m *metrics) totals(p *page) {
 	c := &p.counters
-	p.family("claude_compactions_total", "counter", "Compactions since the state directory was made, each counted once.")
+	p.family("agent_compactions_total", "counter", "Compactions since the state directory was made, each counted once.")
 	for i, trigger := range triggers() {
-		p.series(float64(c.Compactions[i]), "trigger", trigger)
+		p.series(float64(c.Compactions[i]), "client", fleet.Claude, "trigger", trigger)
 	}
-	p.family("claude_compaction_attempts_total", "counter", "Compactions that clients set out to make, by their hooks, since the state directory was made.")
+	p.family("agent_compaction_attempts_total", "counter", "Compactions that clients set out to make, by their hooks, since the state directory was made.")
 	for i, trigger := range triggers() {
-		p.series(float64(p.alerts.Attempts[i]), "trigger", trigger)
+		p.series(float64(p.alerts.Attempts[i]), "client", fleet.Claude, "trigger", trigger)
 	}
-	p.family("claude_compaction_storms_total", "counter", "Storms of compactions, each counted once.")
-	p.series(float64(p.alerts.Storms))
-	p.family("claude_compaction_duration_seconds", "histogram", "Duration of compactions since the state directory was made, where the transcript tells it.")
-	p.histogram(fleet.DurationBounds(), c.Duration.Counts, c.Duration.Sum)
-	p.family("claude_compaction_pre_tokens", "histogram", "Context size before compactions since the state directory was made.")
-	p.histogram(fleet.PreTokensBounds(), c.PreTokens.Counts, c.PreTokens.Sum)
-	p.family("claude_tokens_total", "counter", "Tokens of API messages since the state directory was made, each message counted once; subagents included.")
-	p.series(float64(c.Tokens.CacheCreation), "kind", "cache_creation")
-	p.series(float64(c.Tokens.CacheRead), "kind", "cache_read")
-	p.series(float64(c.Tokens.Input), "kind", "input")
-	p.series(float64(c.Tokens.Output), "kind", "output")
+	p.family("agent_compaction_storms_total", "counter", "Storms of compactions, each counted once.")
+	p.series(float64(p.alerts.Storms), "client", fleet.Claude)
+	p.family("agent_compaction_duration_seconds", "histogram", "Duration of compactions since the state directory was made, where the transcript tells it.")
+	p.histogram(fleet.DurationBounds(), c.Duration.Counts, c.Duration.Sum, "client", fleet.Claude)
+	p.family("agent_compaction_pre_tokens", "histogram", "Context size before compactions since the state directory was made.")
+	p.histogram(fleet.PreTokensBounds(), c.PreTokens.Counts, c.PreTokens.Sum, "client", fleet.Claude)
+	p.family("agent_tokens_total", "counter", "Tokens of API messages since the state directory was made, each message counted once; subagents included.")
+	p.series(float64(c.Tokens.CacheCreation), "client", fleet.Claude, "kind", "cache_creation")
+	p.series(float64(c.Tokens.CacheRead), "client", fleet.Claude, "kind", "cache_read")
+	p.series(float64(c.Tokens.Input), "client", fleet.Claude, "kind", "input")
+	p.series(float64(c.Tokens.Output), "client", fleet.Claude, "kind", "output")
 	p.family("sm_transcript_lines_total", "counter", "Transcript lines read, history included; bad ones are no JSON objects.")
 	p.series(float64(c.Lines.Bad), "result", "bad")
 	p.series(float64(c.Lines.Good), "result", "ok")

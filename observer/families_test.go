@@ -13,10 +13,10 @@ import (
 // signalled are the families that come from signals and the policy.
 func signalled() []string {
 	return []string{
-		"claude_session_context_tokens", "claude_session_context_window_tokens", "claude_session_context_ratio", "claude_session_statusline_ratio",
-		"claude_session_drift_tokens", "claude_session_sample_timestamp_seconds", "claude_session_compaction_threshold_tokens",
-		"claude_session_forecast_turns", "claude_session_forecast_seconds", "claude_session_compacting", "claude_session_active", "claude_session_level",
-		"claude_session_compactions_total", "claude_compactions_total", "claude_compaction_attempts_total", "claude_compaction_storms_total",
+		"agent_session_context_tokens", "agent_session_context_window_tokens", "agent_session_context_ratio", "agent_session_statusline_ratio",
+		"agent_session_drift_tokens", "agent_session_sample_timestamp_seconds", "agent_session_compaction_threshold_tokens",
+		"agent_session_forecast_turns", "agent_session_forecast_seconds", "agent_session_compacting", "agent_session_active", "agent_session_level",
+		"agent_session_compactions_total", "agent_compactions_total", "agent_compaction_attempts_total", "agent_compaction_storms_total",
 		"sm_notices_total", "sm_messages_total", "sm_queue_messages", "sm_hook_events_total",
 	}
 }
@@ -65,18 +65,18 @@ func TestFamiliesOfSignals(t *testing.T) {
 	r.sends("em", "sequential", "text")
 	seconds := func(d time.Duration) float64 { return float64(last.Add(d).UnixMilli()) / 1000 }
 	want := map[string]float64{
-		`claude_session_context_tokens{session="em"}`: 60_000, `claude_session_context_window_tokens{session="em"}`: 200_000,
-		`claude_session_context_ratio{session="em"}`: 0.3, `claude_session_statusline_ratio{session="em"}`: 0.31, `claude_session_drift_tokens{session="em"}`: 2_000,
-		`claude_session_sample_timestamp_seconds{session="em",source="transcript"}`:    seconds(0),
-		`claude_session_sample_timestamp_seconds{session="em",source="statusline"}`:    seconds(time.Second),
-		`claude_session_sample_timestamp_seconds{session="em",source="hook"}`:          seconds(-6 * time.Minute),
-		`claude_session_compaction_threshold_tokens{session="em",source="configured"}`: 160_000,
-		`claude_session_forecast_turns{session="em"}`:                                  10, `claude_session_forecast_seconds{session="em"}`: 400,
-		`claude_session_active{session="em"}`: 1, `claude_session_level{level="ok",session="em"}`: 1,
+		`agent_session_context_tokens{session="em"}`: 60_000, `agent_session_context_window_tokens{session="em"}`: 200_000,
+		`agent_session_context_ratio{session="em"}`: 0.3, `agent_session_statusline_ratio{session="em"}`: 0.31, `agent_session_drift_tokens{session="em"}`: 2_000,
+		`agent_session_sample_timestamp_seconds{session="em",source="transcript"}`:    seconds(0),
+		`agent_session_sample_timestamp_seconds{session="em",source="statusline"}`:    seconds(time.Second),
+		`agent_session_sample_timestamp_seconds{session="em",source="hook"}`:          seconds(-6 * time.Minute),
+		`agent_session_compaction_threshold_tokens{session="em",source="configured"}`: 160_000,
+		`agent_session_forecast_turns{session="em"}`:                                  10, `agent_session_forecast_seconds{session="em"}`: 400,
+		`agent_session_active{session="em"}`: 1, `agent_session_level{level="ok",session="em"}`: 1,
 		`sm_queue_messages`: 1, `sm_hook_events_total{event="SessionStart"}`: 1, `sm_hook_events_total{event="StatusLine"}`: 1,
 	}
 	got := r.figures()
-	for _, name := range []string{`claude_session_forecast_turns{session="em"}`, `claude_session_forecast_seconds{session="em"}`} {
+	for _, name := range []string{`agent_session_forecast_turns{session="em"}`, `agent_session_forecast_seconds{session="em"}`} {
 		if low, high := want[name]*0.8, want[name]*1.2; got[name] < low || got[name] > high {
 			t.Errorf("%s is %v, want some %v", name, got[name], want[name])
 		}
@@ -87,18 +87,18 @@ func TestFamiliesOfSignals(t *testing.T) {
 		t.Errorf("first part (-want +got):\n%s", diff)
 	}
 	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"PreCompact","trigger":"manual","session_id":%q,"sm":{"agent":"em","at":%q}}`, uuid(1), at(2*time.Second)))
-	if got := r.scrape()[`claude_session_compacting{session="em"}`]; got != 1 {
+	if got := r.scrape()[`agent_session_compacting{session="em"}`]; got != 1 {
 		t.Errorf("compacting: %v", got)
 	}
 	for i := range 3 { // a storm
 		then := last.Add(time.Duration(5+5*i) * time.Second)
 		r.write(uuid(1), boundary(stamp(then), fmt.Sprint("b", i), "auto", 160_000), reply(stamp(then.Add(time.Second)), fmt.Sprint("n", i), 132_000, 10))
 	}
-	r.until("the storm is told", func() bool { return r.scrape()[`claude_compaction_storms_total`] == 1 })
+	r.until("the storm is told", func() bool { return r.scrape()[`agent_compaction_storms_total{client="claude"}`] == 1 })
 	r.untilMail("the last is critical", "text waiting", "em/2/critical withdrawn", "em/3/critical withdrawn", "em/4/critical waiting")
 	counters := map[string]float64{
-		`claude_compactions_total{trigger="auto"}`: 3, `claude_session_compactions_total{session="em",trigger="auto"}`: 3,
-		`claude_compaction_attempts_total{trigger="manual"}`: 1, `claude_compaction_storms_total`: 1,
+		`agent_compactions_total{client="claude",trigger="auto"}`: 3, `agent_session_compactions_total{session="em",trigger="auto"}`: 3,
+		`agent_compaction_attempts_total{client="claude",trigger="manual"}`: 1, `agent_compaction_storms_total{client="claude"}`: 1,
 		`sm_notices_total{kind="critical"}`: 3, `sm_notices_total{kind="storm"}`: 1, `sm_messages_total{outcome="withdrawn",via="none"}`: 2,
 		`sm_hook_events_total{event="PreCompact"}`: 1, `sm_hook_events_total{event="SessionStart"}`: 1, `sm_hook_events_total{event="StatusLine"}`: 1,
 	}
@@ -108,8 +108,8 @@ func TestFamiliesOfSignals(t *testing.T) {
 		if diff := cmp.Diff(counters, got); diff != "" {
 			t.Errorf("counters, before it was %s (-want +got):\n%s", name, diff)
 		}
-		if v := r.scrape(); v[`claude_session_compacting{session="em"}`] != 0 || v[`claude_session_level{level="critical",session="em"}`] != 1 || v["sm_queue_messages"] != 2 {
-			t.Errorf("gauges: %v", having(v, "claude_session_"))
+		if v := r.scrape(); v[`agent_session_compacting{session="em"}`] != 0 || v[`agent_session_level{level="critical",session="em"}`] != 1 || v["sm_queue_messages"] != 2 {
+			t.Errorf("gauges: %v", having(v, "agent_session_"))
 		}
 		end(r)
 		r.start()
@@ -126,15 +126,15 @@ func TestMetricsOfLonelyAgents(t *testing.T) {
 	r.uses("em", 52)
 	r.usage(`{"session_id":"em","event":"compaction"}`)
 	r.joins("silent", "")
-	got := having(r.scrape(), "claude_session_")
+	got := having(r.scrape(), "agent_session_")
 	for name := range got {
 		if strings.Contains(name, "silent") {
 			t.Errorf("%s of one that has never spoken", name)
 		}
 	}
 	want := map[string]float64{
-		`claude_session_context_tokens{session="em"}`: 104_000, `claude_session_context_window_tokens{session="em"}`: 200_000,
-		`claude_session_statusline_ratio{session="em"}`: 0.52, `claude_session_compacting{session="em"}`: 1, `claude_session_level{level="warn",session="em"}`: 1,
+		`agent_session_context_tokens{session="em"}`: 104_000, `agent_session_context_window_tokens{session="em"}`: 200_000,
+		`agent_session_statusline_ratio{session="em"}`: 0.52, `agent_session_compacting{session="em"}`: 1, `agent_session_level{level="warn",session="em"}`: 1,
 	}
 	maps.DeleteFunc(got, func(name string, _ float64) bool { _, asked := want[name]; return !asked })
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -161,9 +161,9 @@ func TestMetricsWithoutStamps(t *testing.T) {
 	var got map[string]float64
 	r.until("both contexts show", func() bool {
 		got = r.scrape()
-		return len(having(got, "claude_session_context_tokens{")) == 2
+		return len(having(got, "agent_session_context_tokens{")) == 2
 	})
-	if stamps := having(got, "claude_session_sample_timestamp_seconds"); len(stamps) > 0 {
+	if stamps := having(got, "agent_session_sample_timestamp_seconds"); len(stamps) > 0 {
 		t.Errorf("times of none: %v", stamps)
 	}
 	for series, v := range having(got, "_timestamp_seconds") {

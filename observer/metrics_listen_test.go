@@ -64,7 +64,7 @@ func TestMetricsListen(t *testing.T) {
 		}
 	}
 	body := send("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").Body
-	if !strings.Contains(body, `claude_session_context_tokens{session="`+uuid(1)[:8]+`"} 50123`) {
+	if !strings.Contains(body, `agent_session_context_tokens{session="`+uuid(1)[:8]+`"} 50123`) {
 		t.Error("no sessions there")
 	}
 	r.stop()

@@ -36,13 +36,13 @@ func varied(t *testing.T) *rig {
 	r.write(uuid(1), boundary(ago(0), "b3", "manual", 50_123), boundary(ago(0), "b4", "other", 1))
 	last := ago(0)
 	r.write(uuid(4), boundary(ago(0), "b5", "auto", 190_070), reply(last, "m6", 40_000, 1_234_567))
-	r.until("compactions are counted", func() bool { return r.scrape()[`claude_compactions_total{trigger="auto"}`] == 1 })
+	r.until("compactions are counted", func() bool { return r.scrape()[`agent_compactions_total{client="claude",trigger="auto"}`] == 1 })
 	r.until("sessions have their clients", func() bool {
-		return r.scrape()[`claude_session_compactions_total{session="`+uuid(1)[:8]+`",trigger="unknown"}`] == 1
+		return r.scrape()[`agent_session_compactions_total{session="`+uuid(1)[:8]+`",trigger="unknown"}`] == 1
 	})
 	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"StatusLine","session_id":%q,"sm":{"at":%q},"context_window":{"context_window_size":200000,`+
 		`"used_percentage":20,"current_usage":{"input_tokens":2,"cache_creation_input_tokens":100,"cache_read_input_tokens":39898}}}`, uuid(4), last))
-	r.until("the status line agrees", func() bool { return len(having(r.scrape(), "claude_session_drift_tokens")) == 1 })
+	r.until("the status line agrees", func() bool { return len(having(r.scrape(), "agent_session_drift_tokens")) == 1 })
 	return r
 }
 
@@ -161,16 +161,16 @@ func TestMetricsEmpty(t *testing.T) {
 	r := newRig(t).start()
 	values := r.scrape()
 	want := map[string]float64{
-		`claude_compactions_total{trigger="auto"}`: 0, `claude_compactions_total{trigger="manual"}`: 0,
-		`claude_compactions_total{trigger="unknown"}`: 0,
-		`claude_tokens_total{kind="input"}`:           0, `claude_tokens_total{kind="output"}`: 0,
-		`claude_tokens_total{kind="cache_creation"}`: 0, `claude_tokens_total{kind="cache_read"}`: 0,
+		`agent_compactions_total{client="claude",trigger="auto"}`: 0, `agent_compactions_total{client="claude",trigger="manual"}`: 0,
+		`agent_compactions_total{client="claude",trigger="unknown"}`: 0,
+		`agent_tokens_total{client="claude",kind="input"}`:           0, `agent_tokens_total{client="claude",kind="output"}`: 0,
+		`agent_tokens_total{client="claude",kind="cache_creation"}`: 0, `agent_tokens_total{client="claude",kind="cache_read"}`: 0,
 		`sm_transcript_lines_total{result="ok"}`: 0, `sm_transcript_lines_total{result="bad"}`: 0,
 		`sm_transcript_bytes_total`: 0, `sm_sessions_unexported`: 0, `sm_read_lag_bytes`: 0,
 		`sm_transcripts{state="failed"}`: 0, `sm_transcripts{state="live"}`: 0, `sm_transcripts{state="parked"}`: 0,
-		`claude_compaction_pre_tokens_count`: 0, `claude_compaction_pre_tokens_sum`: 0,
-		`claude_compaction_pre_tokens_bucket{le="+Inf"}`: 0, `claude_compaction_pre_tokens_bucket{le="200000"}`: 0,
-		`claude_compaction_duration_seconds_count`: 0, `claude_compaction_duration_seconds_bucket{le="2.5"}`: 0,
+		`agent_compaction_pre_tokens_count{client="claude"}`: 0, `agent_compaction_pre_tokens_sum{client="claude"}`: 0,
+		`agent_compaction_pre_tokens_bucket{client="claude",le="+Inf"}`: 0, `agent_compaction_pre_tokens_bucket{client="claude",le="200000"}`: 0,
+		`agent_compaction_duration_seconds_count{client="claude"}`: 0, `agent_compaction_duration_seconds_bucket{client="claude",le="2.5"}`: 0,
 		`sm_http_refused_total{reason="host"}`: 0, `sm_http_refused_total{reason="peer"}`: 0,
 	}
 	got := maps.Clone(values)
@@ -178,7 +178,7 @@ func TestMetricsEmpty(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := having(values, "claude_session"); len(got) > 0 {
+	if got := having(values, "agent_session"); len(got) > 0 {
 		t.Errorf("series of no session: %v", got)
 	}
 	r.get("/metrics", "Origin", "http://evil.example")
@@ -195,28 +195,28 @@ func TestMetricsCount(t *testing.T) {
 	id, s := uuid(1), uuid(1)[:8]
 	r.write(id, boundary(ago(48*time.Hour), "old", "auto", 150_000), reply(ago(time.Minute), "m1", 50_123, 300))
 	r.start()
-	context, ratio := `claude_session_context_tokens{session="`+s+`"}`, `claude_session_context_ratio{session="`+s+`"}`
+	context, ratio := `agent_session_context_tokens{session="`+s+`"}`, `agent_session_context_ratio{session="`+s+`"}`
 	if v := r.scrape(); v[context] != 50_123 || v[ratio] != 50_123.0/200_000 {
 		t.Errorf("context %v, ratio %v", v[context], v[ratio])
 	}
 	r.checkCompactions("history", s, 0, 0)
 	r.write(id, boundary(ago(0), "b1", "auto", 50_400), boundary(ago(0), "b2", "manual", 900))
-	r.until("both are counted", func() bool { return r.scrape()[`claude_compactions_total{trigger="manual"}`] == 1 })
+	r.until("both are counted", func() bool { return r.scrape()[`agent_compactions_total{client="claude",trigger="manual"}`] == 1 })
 	r.checkCompactions("after two", s, 1, 1)
 	for name, v := range r.scrape() {
-		if name == context || name == ratio || strings.HasPrefix(name, "claude_session_level") && v != 0 {
+		if name == context || name == ratio || strings.HasPrefix(name, "agent_session_level") && v != 0 {
 			t.Errorf("after a boundary %s is %v", name, v)
 		}
 	}
 	r.write(id, reply(ago(0), "m2", 130_000, 500))
 	r.until("the context is known again", func() bool { return r.scrape()[context] == 130_000 })
-	if v := r.scrape()[`claude_session_level{level="critical",session="`+s+`"}`]; v != 1 {
+	if v := r.scrape()[`agent_session_level{level="critical",session="`+s+`"}`]; v != 1 {
 		t.Error("not critical at 65 %")
 	}
 
 	lasting := func() map[string]float64 {
 		v := r.scrape()
-		kept := having(v, "claude_")
+		kept := having(v, "agent_")
 		maps.Copy(kept, having(v, "sm_transcript_"))
 		return kept
 	}
@@ -226,10 +226,10 @@ func TestMetricsCount(t *testing.T) {
 	if diff := cmp.Diff(before, lasting()); diff != "" {
 		t.Errorf("after a restart (-before +after):\n%s", diff)
 	}
-	if got := before[`claude_tokens_total{kind="output"}`]; got != 500 {
+	if got := before[`agent_tokens_total{client="claude",kind="output"}`]; got != 500 {
 		t.Errorf("%v tokens of output, want 500: those of history do not count", got)
 	}
-	if got := before[`claude_compaction_duration_seconds_bucket{le="20"}`]; got != 2 {
+	if got := before[`agent_compaction_duration_seconds_bucket{client="claude",le="20"}`]; got != 2 {
 		t.Errorf("%v compactions took up to 20 s, want 2", got)
 	}
 	r.stop()
@@ -239,10 +239,10 @@ func TestMetricsCount(t *testing.T) {
 func (r *rig) checkCompactions(when, session string, auto, manual float64) {
 	r.t.Helper()
 	series := func(trigger string) string {
-		return `claude_session_compactions_total{session="` + session + `",trigger="` + trigger + `"}`
+		return `agent_session_compactions_total{session="` + session + `",trigger="` + trigger + `"}`
 	}
 	want := map[string]float64{series("auto"): auto, series("manual"): manual, series("unknown"): 0}
-	if diff := cmp.Diff(want, having(r.scrape(), "claude_session_compactions_total")); diff != "" {
+	if diff := cmp.Diff(want, having(r.scrape(), "agent_session_compactions_total")); diff != "" {
 		r.t.Errorf("%s (-want +got):\n%s", when, diff)
 	}
 }
@@ -256,7 +256,7 @@ func TestMetricsRatio(t *testing.T) {
 		r.write(uuid(2*i+1), replyOf("tiny", "/x", ago(time.Minute), fmt.Sprint("n", i), tokens, 1))
 	}
 	r.start()
-	ratios := having(r.scrape(), "claude_session_context_ratio")
+	ratios := having(r.scrape(), "agent_session_context_ratio")
 	if len(ratios) != 14 {
 		t.Errorf("%d ratios, want 14", len(ratios))
 	}

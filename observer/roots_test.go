@@ -38,12 +38,12 @@ func TestElsewhere(t *testing.T) {
 		r.until(what+": "+series, func() bool { return strings.Contains(r.get("/metrics").Body, series+"\n") })
 	}
 	fire(1, "UserPromptSubmit")
-	has("history", `claude_session_transcript_compactions{session="em",trigger="auto"} 1`)
-	has("history", `claude_session_compactions_total{session="em",trigger="auto"} 0`)
-	has("history", `claude_compactions_total{trigger="auto"} 0`)
+	has("history", `agent_session_transcript_compactions{session="em",trigger="auto"} 1`)
+	has("history", `agent_session_compactions_total{session="em",trigger="auto"} 0`)
+	has("history", `agent_compactions_total{client="claude",trigger="auto"} 0`)
 	appendLines(t, path(1), boundary(ago(0), "b2", "manual", 90_000))
-	has("/compact", `claude_compactions_total{trigger="manual"} 1`)
-	has("/compact", `claude_session_compactions_total{session="em",trigger="manual"} 1`)
+	has("/compact", `agent_compactions_total{client="claude",trigger="manual"} 1`)
+	has("/compact", `agent_session_compactions_total{session="em",trigger="manual"} 1`)
 	noErrors(t, os.MkdirAll(filepath.Join(config, "sessions"), 0o700))
 	noErrors(t, os.WriteFile(filepath.Join(config, "sessions", "77.json"),
 		fmt.Appendf(nil, `{"pid":%d,"sessionId":%q,"procStart":"test 77","status":"waiting"}`, os.Getpid(), uuid(1)), 0o600))
@@ -51,13 +51,13 @@ func TestElsewhere(t *testing.T) {
 		return strings.Contains(r.ask(http.MethodGet, "/sessions/em", "").Body, `"state":"waiting"`)
 	})
 	appendLines(t, path(3), reply(ago(0), "l1", 33_000, 10), boundary(ago(0), "b3", "auto", 170_000))
-	has("a later session without hooks", `claude_compactions_total{trigger="auto"} 1`)
+	has("a later session without hooks", `agent_compactions_total{client="claude",trigger="auto"} 1`)
 	r.stop()
 	appendLines(t, path(3), boundary(ago(0), "b4", "auto", 171_000))
 	r.start()
-	has("after a restart", `claude_compactions_total{trigger="auto"} 2`)
+	has("after a restart", `agent_compactions_total{client="claude",trigger="auto"} 2`)
 	appendLines(t, path(1), boundary(ago(0), "b5", "manual", 91_000))
-	has("after a restart, live", `claude_compactions_total{trigger="manual"} 2`)
+	has("after a restart, live", `agent_compactions_total{client="claude",trigger="manual"} 2`)
 	r.stop()
 
 	noErrors(t, os.Rename(config, config+"-gone"))
@@ -67,7 +67,7 @@ func TestElsewhere(t *testing.T) {
 	appendLines(t, path(1), boundary(ago(0), "b6", "manual", 92_000))
 	r.start()
 	fire(1, "UserPromptSubmit")
-	has("it came back", `claude_compactions_total{trigger="manual"} 3`)
+	has("it came back", `agent_compactions_total{client="claude",trigger="manual"} 3`)
 }
 
 // TestRoots: a folder is learnt once, by whatever name, and no more than there is room for.

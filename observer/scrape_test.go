@@ -62,7 +62,7 @@ func parse(exposition string) (map[string]*dto.MetricFamily, error) {
 
 // ours tells our families from those of the libraries.
 func ours(name string) bool {
-	return strings.HasPrefix(name, "claude_") || strings.HasPrefix(name, "sm_")
+	return strings.HasPrefix(name, "agent_") || strings.HasPrefix(name, "sm_")
 }
 
 // parsed is a collector of what has been parsed, for a registry to check.

@@ -137,7 +137,7 @@ func TestSeed000_Layer2_TheParentHearsOnceThatItStillRuns(t *testing.T) {
 	if s := r.session("em"); s.IsCompacting || s.Cycle != 2 {
 		t.Errorf("%+v", s)
 	}
-	if n := r.scrape()[`claude_compaction_attempts_total{trigger="auto"}`]; n != 1 {
+	if n := r.scrape()[`agent_compaction_attempts_total{client="claude",trigger="auto"}`]; n != 1 {
 		t.Errorf("%v attempts counted, want 1", n)
 	}
 	r.stop()

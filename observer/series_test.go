@@ -17,7 +17,7 @@ import (
 	"sm/observer/fleet"
 )
 
-// infos are the labels of claude_session_info by session_id.
+// infos are the labels of agent_session_info by session_id.
 func (r *rig) infos() map[string]map[string]string {
 	r.t.Helper()
 	families, err := parse(r.get("/metrics").Body)
@@ -25,7 +25,7 @@ func (r *rig) infos() map[string]map[string]string {
 		r.t.Fatal(err)
 	}
 	all := map[string]map[string]string{}
-	for _, m := range families["claude_session_info"].GetMetric() {
+	for _, m := range families["agent_session_info"].GetMetric() {
 		labels := map[string]string{}
 		for _, l := range m.Label {
 			labels[l.GetName()] = l.GetValue()
@@ -58,7 +58,7 @@ func TestSeriesLabelsKept(t *testing.T) {
 	labels := func(when string, sessions int) map[string]string {
 		t.Helper()
 		r.until(fmt.Sprint(sessions, " sessions ", when), func() bool {
-			return len(having(r.scrape(), "claude_session_info")) == sessions
+			return len(having(r.scrape(), "agent_session_info")) == sessions
 		})
 		byID, given := map[string]string{}, map[string]bool{}
 		for id, info := range r.infos() {
@@ -86,7 +86,7 @@ func TestSeriesLabelsKept(t *testing.T) {
 	}
 	gone := fmt.Sprintf("%08x-%04x-4000-8000-%012x", 7, 0, 0)
 	noErrors(t, os.Remove(r.transcript(gone)))
-	r.until("a session is gone", func() bool { return len(having(r.scrape(), "claude_session_info")) == groups*each-1 })
+	r.until("a session is gone", func() bool { return len(having(r.scrape(), "agent_session_info")) == groups*each-1 })
 	r.stop()
 	r.start()
 	delete(all, gone)
@@ -178,7 +178,7 @@ func TestSeriesMost(t *testing.T) {
 	if values["sm_sessions_unexported"] != 5 {
 		t.Errorf("%v unexported, want 5", values["sm_sessions_unexported"])
 	}
-	for _, name := range []string{"claude_session_context_tokens", "claude_session_active"} {
+	for _, name := range []string{"agent_session_context_tokens", "agent_session_active"} {
 		if n := len(having(values, name+"{")); n != 3 {
 			t.Errorf("%d series of %s, want 3", n, name)
 		}
@@ -261,7 +261,7 @@ func TestSeriesHideProject(t *testing.T) {
 	r.write(uuid(1), reply(ago(time.Minute), "m1", 50_000, 1))
 	r.start()
 	want := map[string]map[string]string{uuid(1): {
-		"session": uuid(1)[:8], "session_id": uuid(1), "project": "", "model": "claude-haiku-4-5", "version": "2.1.197", "window_source": "model",
+		"client": "claude", "session": uuid(1)[:8], "session_id": uuid(1), "project": "", "model": "claude-haiku-4-5", "version": "2.1.197", "window_source": "model",
 	}}
 	if diff := cmp.Diff(want, r.infos()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -111,7 +111,7 @@ func (r *faultRig) fails() {
 	r.eventually("readings go on", func() string {
 		got := 0.0
 		for name, v := range r.series() {
-			if strings.HasPrefix(name, "claude_session_context_tokens{") {
+			if strings.HasPrefix(name, "agent_session_context_tokens{") {
 				got = v
 			}
 		}

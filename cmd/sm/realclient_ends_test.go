@@ -26,8 +26,8 @@ func TestRealClientEnds(t *testing.T) {
 			return ""
 		})
 		took := time.Since(since)
-		if active, there := r.sm.metrics()[fmt.Sprintf("claude_session_active{session=%q}", s.Label)]; !there || active != 0 {
-			t.Errorf("%s: claude_session_active is %v, there: %t", what, active, there)
+		if active, there := r.sm.metrics()[fmt.Sprintf("agent_session_active{session=%q}", s.Label)]; !there || active != 0 {
+			t.Errorf("%s: agent_session_active is %v, there: %t", what, active, there)
 		}
 		t.Logf("%-28s ended after %.1f s", what, took.Seconds())
 	}

@@ -125,7 +125,7 @@ func TestRealClientHandoffClear(t *testing.T) {
 	}
 	eventually(t, "metrics are of the new session", func() string {
 		m := r.sm.metrics()
-		tokens := m[fmt.Sprintf("claude_session_context_tokens{session=%q}", label)]
+		tokens := m[fmt.Sprintf("agent_session_context_tokens{session=%q}", label)]
 		if tokens <= 0 || tokens > 30_000 || m[`sm_handoffs_total{outcome="confirmed"}`] != 1 {
 			return fmt.Sprintf("%v tokens, %v handoffs", tokens, m[`sm_handoffs_total{outcome="confirmed"}`])
 		}

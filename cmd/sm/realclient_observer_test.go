@@ -172,7 +172,7 @@ func (o *observerProcess) metrics() metricValues {
 func (m metricValues) lasting() metricValues {
 	out := metricValues{}
 	for series, v := range m {
-		if strings.HasPrefix(series, "claude_") && !strings.HasPrefix(series, "claude_session_last_activity") {
+		if strings.HasPrefix(series, "agent_") && !strings.HasPrefix(series, "agent_session_last_activity") {
 			out[series] = v
 		}
 	}

@@ -84,8 +84,8 @@ func (r *policyRun) compactions(what string, auto, manual int) {
 			r.t.Errorf("%s: %d boundaries of trigger %s in the transcript, wanted %d", what, made[trigger], trigger, n)
 		}
 		for _, series := range []string{
-			fmt.Sprintf("claude_compactions_total{trigger=%q}", trigger), fmt.Sprintf("claude_compaction_attempts_total{trigger=%q}", trigger),
-			fmt.Sprintf("claude_session_compactions_total{session=%q,trigger=%q}", label, trigger),
+			fmt.Sprintf("agent_compactions_total{client=%q,trigger=%q}", "claude", trigger), fmt.Sprintf("agent_compaction_attempts_total{client=%q,trigger=%q}", "claude", trigger),
+			fmt.Sprintf("agent_session_compactions_total{session=%q,trigger=%q}", label, trigger),
 		} {
 			want[series], m[series] = float64(n), all[series]
 		}
@@ -261,12 +261,12 @@ func testPolicyClear(t *testing.T, vars ...string) {
 		}
 		infos := 0
 		for series := range r.sm.metrics() {
-			if strings.HasPrefix(series, "claude_session_info{") && strings.Contains(series, fmt.Sprintf("session=%q", label)) && strings.Contains(series, r.current) {
+			if strings.HasPrefix(series, "agent_session_info{") && strings.Contains(series, fmt.Sprintf("session=%q", label)) && strings.Contains(series, r.current) {
 				infos++
 			}
 		}
 		if infos != 1 {
-			t.Errorf("%s: %d series of claude_session_info for %s in session %s", what, infos, label, r.current)
+			t.Errorf("%s: %d series of agent_session_info for %s in session %s", what, infos, label, r.current)
 		}
 	}
 	r.turn("to 52 %", modelStep{grow: 41_000, tools: 1}, modelStep{grow: 42_000, tools: 1}, end)
@@ -335,7 +335,7 @@ func testPolicyClear(t *testing.T, vars ...string) {
 	r.heardOf("c1 critical")
 	r.once("at the end", "a1 warning", "b1 warning", "a1 critical", "c1 warning", "c1 critical", "d1 critical")
 	m := r.sm.metrics()
-	if n := m[`claude_compactions_total{trigger="auto"}`]; n != 1 {
+	if n := m[`agent_compactions_total{client="claude",trigger="auto"}`]; n != 1 {
 		t.Errorf("%v compactions, wanted 1", n)
 	}
 	r.report()

@@ -161,7 +161,7 @@ func (r *watchedRun) headless(what string, tokens int64, steps []modelStep, args
 	}
 	r.put()
 	r.show(what)
-	r.t.Logf("%-40s %s  no status line       gauge %6.0f", what, r.current[:8], r.sm.metrics()[r.series("claude_session_context_tokens")])
+	r.t.Logf("%-40s %s  no status line       gauge %6.0f", what, r.current[:8], r.sm.metrics()[r.series("agent_session_context_tokens")])
 }
 
 // compact compacts by hand.
@@ -211,7 +211,7 @@ func (r *watchedRun) agree(what string) {
 	})
 	r.show(what)
 	m := r.sm.metrics()
-	gauge, ok := m[r.series("claude_session_context_tokens")]
+	gauge, ok := m[r.series("agent_session_context_tokens")]
 	if drift := int64(gauge) - last.total(); drift != 0 || ok != (last.total() > 0) {
 		r.t.Errorf("%s: drift of %d tokens", what, drift)
 	}
@@ -219,7 +219,7 @@ func (r *watchedRun) agree(what string) {
 	if (want == nil || *want == 0) != (used == nil) || used != nil && *used != *want {
 		r.t.Errorf("%s: used_percentage is %s, in the status line %s", what, text(used), text(want))
 	}
-	if size := m[r.series("claude_session_context_window_tokens")]; int64(size) != last.Window.Size {
+	if size := m[r.series("agent_session_context_window_tokens")]; int64(size) != last.Window.Size {
 		r.t.Errorf("%s: a window of %v tokens, in the status line %d", what, size, last.Window.Size)
 	}
 	shown := "absent"
@@ -227,7 +227,7 @@ func (r *watchedRun) agree(what string) {
 		shown = fmt.Sprint(gauge)
 	}
 	r.t.Logf("%-40s %s  status line %6d (%3s %%)  gauge %6s (%3s %%)  compactions: auto %.0f, manual %.0f", what, r.current[:8],
-		last.total(), text(want), shown, text(used), m[`claude_compactions_total{trigger="auto"}`], m[`claude_compactions_total{trigger="manual"}`])
+		last.total(), text(want), shown, text(used), m[`agent_compactions_total{client="claude",trigger="auto"}`], m[`agent_compactions_total{client="claude",trigger="manual"}`])
 }
 
 func text[T any](p *T) string {
@@ -280,7 +280,7 @@ func (r *watchedRun) activity() string {
 	if s.LastActive != nil { // not all records tell the time
 		want = max(want, s.LastActive.UnixMilli())
 	}
-	if got := r.sm.metrics()[r.series("claude_session_last_activity_timestamp_seconds")]; math.Abs(got*1000-float64(want)) > 2000 {
+	if got := r.sm.metrics()[r.series("agent_session_last_activity_timestamp_seconds")]; math.Abs(got*1000-float64(want)) > 2000 {
 		return fmt.Sprintf("it is %.3f, of the transcript %d", got, want)
 	}
 	return ""
@@ -310,7 +310,7 @@ func (r *watchedRun) late() {
 	want := r.wanted()
 	for series := range want {
 		name, _, _ := strings.Cut(series, "{")
-		if strings.HasPrefix(name, "claude_") && (strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_count")) {
+		if strings.HasPrefix(name, "agent_") && (strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_count")) {
 			want[series] = 0
 		}
 	}

@@ -54,13 +54,13 @@ func TestRealClient(t *testing.T) {
 	r.finish("interrupted")
 	r.turn("after the interruption", modelStep{grow: 500, tools: 1}, modelStep{grow: 500})
 
-	old := r.sm.metrics()[r.series("claude_session_context_tokens")]
+	old := r.sm.metrics()[r.series("agent_session_context_tokens")]
 	r.home.say("/clear")
 	r.enter(r.home.another(first))
 	r.stub.resize(15_000)
 	r.agree("/clear")
 	r.turn("tools after /clear", modelStep{grow: 3000, tools: 1}, modelStep{grow: 500})
-	if now := r.sm.metrics()[sessionSeries("claude_session_context_tokens", first, "")]; now != old {
+	if now := r.sm.metrics()[sessionSeries("agent_session_context_tokens", first, "")]; now != old {
 		t.Errorf("/clear: the old session has %v tokens, had %v", now, old)
 	}
 

@@ -21,36 +21,36 @@ import (
 
 // exactMetrics are those of which r.wanted tells all series.
 var exactMetrics = []string{
-	"claude_session_context_tokens", "claude_session_transcript_compactions", "claude_session_compactions_total",
-	"claude_compactions_total", "claude_tokens_total",
+	"agent_session_context_tokens", "agent_session_transcript_compactions", "agent_session_compactions_total",
+	"agent_compactions_total", "agent_tokens_total",
 }
 
 // wanted is what /metrics must show, by what the model has said.
 func (r *watchedRun) wanted() metricValues {
 	sum := transcript.Usage{}
 	m := metricValues{
-		`claude_compactions_total{trigger="auto"}`:    float64(r.auto),
-		`claude_compactions_total{trigger="manual"}`:  float64(r.manual),
-		`claude_compactions_total{trigger="unknown"}`: 0,
-		"claude_compaction_pre_tokens_count":          float64(r.auto + r.manual),
-		`sm_transcript_lines_total{result="bad"}`:     0,
+		`agent_compactions_total{client="claude",trigger="auto"}`:    float64(r.auto),
+		`agent_compactions_total{client="claude",trigger="manual"}`:  float64(r.manual),
+		`agent_compactions_total{client="claude",trigger="unknown"}`: 0,
+		`agent_compaction_pre_tokens_count{client="claude"}`:         float64(r.auto + r.manual),
+		`sm_transcript_lines_total{result="bad"}`:                    0,
 	}
 	m[`sm_transcript_lines_total{result="ok"}`], m["sm_transcript_bytes_total"] = volume(r.t, r.home.projects)
 	for id, k := range r.known {
 		sum = sum.Plus(k.tokens).Plus(k.sideTokens)
 		if k.context > 0 {
-			m[sessionSeries("claude_session_context_tokens", id, "")] = float64(k.context)
+			m[sessionSeries("agent_session_context_tokens", id, "")] = float64(k.context)
 		}
-		for _, name := range []string{"claude_session_transcript_compactions", "claude_session_compactions_total"} {
+		for _, name := range []string{"agent_session_transcript_compactions", "agent_session_compactions_total"} {
 			m[sessionSeries(name, id, `,trigger="auto"`)] = float64(k.auto)
 			m[sessionSeries(name, id, `,trigger="manual"`)] = float64(k.manual)
 			m[sessionSeries(name, id, `,trigger="unknown"`)] = 0
 		}
 	}
-	m[`claude_tokens_total{kind="input"}`] = float64(sum.Input)
-	m[`claude_tokens_total{kind="cache_creation"}`] = float64(sum.CacheCreation)
-	m[`claude_tokens_total{kind="cache_read"}`] = float64(sum.CacheRead)
-	m[`claude_tokens_total{kind="output"}`] = float64(sum.Output)
+	m[`agent_tokens_total{client="claude",kind="input"}`] = float64(sum.Input)
+	m[`agent_tokens_total{client="claude",kind="cache_creation"}`] = float64(sum.CacheCreation)
+	m[`agent_tokens_total{client="claude",kind="cache_read"}`] = float64(sum.CacheRead)
+	m[`agent_tokens_total{client="claude",kind="output"}`] = float64(sum.Output)
 	return m
 }
 

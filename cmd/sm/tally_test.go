@@ -43,14 +43,14 @@ func (y *tally) session(id string, context int64, own api.Compactions, inherited
 
 // triggers and kinds are the series in which compactions and tokens are counted.
 func (y *tally) count(e transcript.Compaction) {
-	y.Counters[`claude_compactions_total{trigger="`+e.Trigger.String()+`"}`]++
+	y.Counters[`agent_compactions_total{client="claude",trigger="`+e.Trigger.String()+`"}`]++
 }
 
 func (y *tally) spend(u transcript.Usage) {
-	y.Counters[`claude_tokens_total{kind="input"}`] += float64(u.Input)
-	y.Counters[`claude_tokens_total{kind="cache_creation"}`] += float64(u.CacheCreation)
-	y.Counters[`claude_tokens_total{kind="cache_read"}`] += float64(u.CacheRead)
-	y.Counters[`claude_tokens_total{kind="output"}`] += float64(u.Output)
+	y.Counters[`agent_tokens_total{client="claude",kind="input"}`] += float64(u.Input)
+	y.Counters[`agent_tokens_total{client="claude",kind="cache_creation"}`] += float64(u.CacheCreation)
+	y.Counters[`agent_tokens_total{client="claude",kind="cache_read"}`] += float64(u.CacheRead)
+	y.Counters[`agent_tokens_total{client="claude",kind="output"}`] += float64(u.Output)
 }
 
 // tally folds all files that were written. What happened before since is history
@@ -135,7 +135,7 @@ func (d *daemon) tally() tally {
 	y := newTally()
 	all := d.series()
 	for series, v := range all {
-		for _, name := range []string{"claude_compactions_total", "claude_tokens_total", "sm_transcript_lines_total", "sm_transcript_bytes_total"} {
+		for _, name := range []string{"agent_compactions_total", "agent_tokens_total", "sm_transcript_lines_total", "sm_transcript_bytes_total"} {
 			if strings.HasPrefix(series, name) && v != 0 {
 				y.Counters[series] = v
 			}
@@ -150,7 +150,7 @@ func (d *daemon) tally() tally {
 		if s.TokensUsed != nil {
 			context = *s.TokensUsed
 		}
-		if shown := all[`claude_session_context_tokens{session="`+s.Label+`"}`]; int64(shown) != context {
+		if shown := all[`agent_session_context_tokens{session="`+s.Label+`"}`]; int64(shown) != context {
 			context = -1 // one of both is older
 		}
 		y.session(s.SessionID, context, s.Compactions, s.Inherited)

@@ -7,6 +7,10 @@ import (
 	"sm/transcript"
 )
 
+// Claude is Claude Code, as the label client of metrics names it. Only its transcripts are followed, so all that the
+// fleet counts is of it.
+const Claude = "claude"
+
 // View is what the fleet knows of one session at one moment: what /metrics, the
 // API and the tables show. It is a plain value.
 type View struct {
@@ -22,6 +26,7 @@ type View struct {
 	Name      string // the agent's name, "" for none; the client's own is Client.Name
 	ParentID  string // the agent's parent, "" for none
 	Provider  string // "claude" unless told otherwise
+	Program   string // the client program that wrote the session: [Claude]
 	Path      string // of the transcript
 	Project   string // last element of the working directory, else of the folder's name
 	CWD       string

@@ -245,7 +245,7 @@ func (s *session) id() string {
 
 // view fills v, which is large and many.
 func (f *Fleet) view(r *row, now time.Time, v *View) {
-	*v = View{Provider: "claude", Cycle: 1}
+	*v = View{Provider: "claude", Program: Claude, Cycle: 1}
 	if r.s != nil {
 		f.viewSession(r, v)
 	}
@@ -268,7 +268,7 @@ func (f *Fleet) viewSession(r *row, v *View) {
 		window = r.of.Window
 	}
 	*v = View{
-		Agent: s.seat.Agent, Label: s.seat.Label, SessionID: s.id(), Provider: v.Provider,
+		Agent: s.seat.Agent, Label: s.seat.Label, SessionID: s.id(), Provider: v.Provider, Program: v.Program,
 		Path: x.Cursor.Path, Project: project(t.CWD, x.Cursor.Path), CWD: t.CWD, Model: t.Model, Version: t.Version,
 		Reading: t.Reading.At.Time(), Peak: t.Peak, Window: claude.WindowOf(t, window, f.options.Windows),
 		Inherited: in.Compactions, Counted: s.seat.Counted, Cycle: 1,

@@ -23,7 +23,7 @@ func TestViewOf(t *testing.T) {
 	f.Settle(created)
 	at := created.Add(3 * time.Minute)
 	want := View{
-		Agent: uuid(1), Label: labelled(1), SessionID: uuid(1), Provider: "claude", Path: p.path, Project: "web",
+		Agent: uuid(1), Label: labelled(1), SessionID: uuid(1), Provider: "claude", Program: Claude, Path: p.path, Project: "web",
 		CWD: "/home/dev/web", Model: "claude-opus-4-8", Version: "2.1.44",
 		Tokens: 100_000, Known: true, Reading: at, Peak: 150_000,
 		Window: transcript.Window{Tokens: 200_000, Source: transcript.WindowConfig}, Level: alerts.Warn,
