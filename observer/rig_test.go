@@ -80,7 +80,7 @@ func (r *rig) stop() {
 }
 
 // patience is how long a test waits for what should take milliseconds.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // until waits for a condition.
 func (r *rig) until(what string, holds func() bool) {

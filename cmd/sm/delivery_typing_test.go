@@ -293,7 +293,7 @@ func (p *panes) end() {
 	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(2 * time.Minute)
 	for text := range strings.FieldsSeq(pids) {
 		for pid, err := strconv.Atoi(text); err == nil && proc.Alive(pid, ""); {
 			select {

@@ -76,7 +76,7 @@ func (e *ear) wait(t testing.TB) string {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for timeout := time.After(20 * time.Second); ; {
+	for timeout := time.After(2 * time.Minute); ; {
 		if heard := e.all(); len(heard) > 0 {
 			return heard[0]
 		}

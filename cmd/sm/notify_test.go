@@ -131,7 +131,7 @@ func TestServiceManager(t *testing.T) {
 		select {
 		case state := <-said:
 			return state
-		case <-time.After(20 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatal("it says nothing")
 			return ""
 		}

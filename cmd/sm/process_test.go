@@ -148,7 +148,7 @@ func message(err error) string {
 // eventually waits until there is no problem any more.
 func (d *daemon) eventually(what string, problem func() string) {
 	d.t.Helper()
-	d.within(20*time.Second, what, problem)
+	d.within(2*time.Minute, what, problem)
 }
 
 // within is eventually with a patience of its own.

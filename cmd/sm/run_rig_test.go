@@ -23,7 +23,7 @@ import (
 )
 
 // runPatience is how long an event may take on a busy machine.
-const runPatience = 20 * time.Second
+const runPatience = 2 * time.Minute
 
 // runRig is one `sm run` with a stand-in for the client.
 type runRig struct {

@@ -59,7 +59,7 @@ func scriptUntil(ts *testscript.TestScript, _ bool, args []string) {
 	pattern := regexp.MustCompile("(?m)" + args[0])
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for timeout := time.After(20 * time.Second); ; {
+	for timeout := time.After(2 * time.Minute); ; {
 		err := ts.Exec(args[1], args[2:]...)
 		if err == nil && pattern.MatchString(ts.ReadFile("stdout")) {
 			return

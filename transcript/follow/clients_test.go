@@ -31,7 +31,7 @@ func TestClients(t *testing.T) {
 	}
 	want := func(what string, list ...Client) {
 		t.Helper()
-		timeout := time.After(20 * time.Second)
+		timeout := time.After(patience)
 		var got []Client
 		for {
 			select {

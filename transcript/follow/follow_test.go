@@ -98,11 +98,15 @@ func (r *rig) stop() {
 	}
 }
 
+// patience is how long an event may take: under the race detector and beside other work a sweep over many files takes a
+// minute. A test that passes never waits so long.
+const patience = 2 * time.Minute
+
 // until takes changes until what holds; it fails after far more time than two
 // seconds, since machines are busy.
 func (r *rig) until(what string, holds func() bool) {
 	r.t.Helper()
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(patience)
 	for !holds() {
 		select {
 		case c := <-r.out:
@@ -211,7 +215,7 @@ func (r *rig) wrong() string {
 
 func (r *rig) settle(what string) {
 	r.t.Helper()
-	timeout := time.After(20 * time.Second)
+	timeout := time.After(patience)
 	for !r.right() {
 		select {
 		case c := <-r.out:

@@ -76,7 +76,7 @@ func TestPressureDescriptors(t *testing.T) {
 	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.After(10 * time.Second); held() != 5; { // a look may hold one for a moment
+	for end := time.After(patience); held() != 5; { // a look may hold one for a moment
 		select {
 		case <-tick.C:
 		case c := <-r.out:
