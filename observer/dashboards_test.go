@@ -42,7 +42,7 @@ func TestDashboards(t *testing.T) {
 	checkAppLeaks(t)
 	rules, err := filepath.Glob("../dashboards/prometheus/*.rules.yml")
 	noErrors(t, err)
-	var s *server
+	var s *scraper
 	r := story(t, func(r *rig) {
 		s = startPrometheus(t, r.tcp().String(), rules...)
 		s.until(r, `sum(agent_session_compactions_total)`, map[string]string{"": "0"}) // counters are seen at 0
@@ -91,7 +91,7 @@ func (r *rig) strays() {
 }
 
 // healthy says whether all rules have been evaluated; it expects that they could be.
-func (s *server) healthy(files []string) bool {
+func (s *scraper) healthy(files []string) bool {
 	s.t.Helper()
 	a, err := fetch(s.t.Context(), s.base+"/api/v1/rules")
 	noErrors(s.t, err)

@@ -18,7 +18,7 @@ import (
 // has ended.
 func (a *App) Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error) {
 	now := time.Now()
-	answer, offered, err := a.answerHook(ctx, p, now)
+	answer, offered, err := (&server{a}).answerHook(ctx, p, now)
 	if err != nil && offered != "" {
 		_ = a.do(context.WithoutCancel(ctx), func(c *core) { c.queue.Unoffer(offered, now) })
 	}
@@ -34,16 +34,19 @@ func closeToAgents(routes []access.Route) {
 		reads := !slices.ContainsFunc(r.Methods, func(m string) bool { return m != http.MethodGet })
 		switch {
 		case r.Pattern == "/hooks/claude":
-			routes[i].Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answerRaw(w, nil) })
+			routes[i].Handler = handler(func(w http.ResponseWriter, _ *http.Request) error {
+				answerRaw(w, nil)
+				return nil
+			})
 		case r.Pattern == "/hooks/context-usage":
-			routes[i].Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				answerJSON(w, http.StatusOK, api.Usage{Status: "unknown_session"})
+			routes[i].Handler = handler(func(w http.ResponseWriter, _ *http.Request) error {
+				return answerJSON(w, http.StatusOK, api.Usage{Status: "unknown_session"})
 			})
 		case reads && !strings.HasPrefix(r.Pattern, "/runs/"):
 		case strings.HasPrefix(r.Pattern, "/sessions/{id}/messages"), strings.HasPrefix(r.Pattern, "/sessions/{id}/reminders"):
 		default:
-			routes[i].Handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-				access.WriteError(w, http.StatusForbidden, "this observer shows made-up agents and takes no real ones; stop it and start 'sm observe'")
+			routes[i].Handler = handler(func(http.ResponseWriter, *http.Request) error {
+				return refuse(http.StatusForbidden, "this observer shows made-up agents and takes no real ones; stop it and start 'sm observe'")
 			})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"syscall"
@@ -47,12 +48,12 @@ func (a *App) prepare(ctx context.Context, e prepareEffect) {
 		in.Reason = fileReason(err)
 	}
 	// With ctx the loop has ended: the next observer looks again.
-	_ = a.change(ctx, func(c *core) bool {
+	_ = a.update(ctx, func(c *core) error {
 		if r, known := c.rotations.Find(in.ID); known && r.State == handoff.Reserved && in.Reason == "" {
 			in.Messages = c.carried(&r, now)
 		}
 		c.rotate(in, now)
-		return true
+		return nil
 	})
 }
 
@@ -125,33 +126,34 @@ func (a *App) keepDocument(e prepareEffect, own bool, now time.Time) (doc handof
 // fitWithin is how long a file may take to be looked at while its agent waits.
 const fitWithin = 3 * time.Second
 
-// errSlow is a file that nobody can wait for.
-var errSlow = errors.New("the file system does not answer; write the document elsewhere")
-
 // fit says whether a file may be handed over, and its path be typed.
-func (a *App) fit(ctx context.Context, r *handoff.Rotation) error {
-	if a.o.Handoff.Documents == nil {
+func (s *server) fit(ctx context.Context, r *handoff.Rotation) error {
+	if s.o.Handoff.Documents == nil {
 		return errNoWay
 	}
 	prompt := handoff.UsualPrompt
-	if a.o.Handoff.Rotations.Resume != nil {
-		prompt = a.o.Handoff.Rotations.Resume
+	if s.o.Handoff.Rotations.Resume != nil {
+		prompt = s.o.Handoff.Rotations.Resume
 	}
-	if text := prompt(r.Path); a.sanitise(text) != text || !strings.Contains(text, r.Path) {
-		return fmt.Errorf("%q cannot be typed into a terminal as it is; write the document under a short and plain name", r.Path)
+	if text := prompt(r.Path); s.sanitise(text) != text || !strings.Contains(text, r.Path) {
+		return refuse(http.StatusUnprocessableEntity,
+			fmt.Sprintf("%q cannot be typed into a terminal as it is; write the document under a short and plain name", r.Path))
 	}
 	ctx, cancel := context.WithTimeout(ctx, fitWithin)
 	defer cancel()
 	looked := make(chan error, 1)
 	go func() { // it ends when the file system answers, which may be never
-		_, err := handoff.Examine(r.Path, r.Since, a.o.Handoff.DocumentBytes)
+		_, err := handoff.Examine(r.Path, r.Since, s.o.Handoff.DocumentBytes)
 		looked <- err
 	}()
 	select {
 	case err := <-looked:
-		return err
+		if err != nil {
+			return statusError{http.StatusUnprocessableEntity, err}
+		}
+		return nil
 	case <-ctx.Done():
-		return errSlow
+		return refuse(http.StatusUnprocessableEntity, "the file system does not answer; write the document elsewhere")
 	}
 }
 

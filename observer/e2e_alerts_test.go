@@ -124,7 +124,7 @@ const webhookSecret = "correct-horse-battery"
 
 // startAlerts runs Prometheus and Alertmanager with all the files that we ship, which only
 // wait less and look more often.
-func startAlerts(t *testing.T, r *rig) (*server, *wire) {
+func startAlerts(t *testing.T, r *rig) (*scraper, *wire) {
 	t.Helper()
 	w := newWire(t, r.tcp().String())
 	dir := toolDir(t)

@@ -16,12 +16,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// server is a Prometheus of our own that scrapes an observer.
-type server struct{ *tool }
+// scraper is a Prometheus of our own that scrapes an observer.
+type scraper struct{ *tool }
 
 // startPrometheus runs the installed Prometheus until the test ends, with these files of
 // rules.
-func startPrometheus(t *testing.T, target string, rules ...string) *server {
+func startPrometheus(t *testing.T, target string, rules ...string) *scraper {
 	t.Helper()
 	dir := toolDir(t)
 	config := fmt.Appendf(nil, "global: {scrape_interval: 200ms, scrape_timeout: 200ms, evaluation_interval: 200ms}\n"+
@@ -35,15 +35,15 @@ func startPrometheus(t *testing.T, target string, rules ...string) *server {
 }
 
 // runPrometheus runs it in a folder with its configuration.
-func runPrometheus(t *testing.T, dir string, args ...string) *server {
+func runPrometheus(t *testing.T, dir string, args ...string) *scraper {
 	t.Helper()
-	return &server{startTool(t, dir, "prometheus", slices.Concat([]string{
+	return &scraper{startTool(t, dir, "prometheus", slices.Concat([]string{
 		"prometheus", "--config.file=prometheus.yml", "--web.listen-address=127.0.0.1:0", "--log.level=info",
 	}, args))}
 }
 
 // query gives the values of an expression by their labels, without the target's.
-func (s *server) query(expression string) map[string]string {
+func (s *scraper) query(expression string) map[string]string {
 	s.t.Helper()
 	a, err := fetch(s.t.Context(), s.base+"/api/v1/query?query="+url.QueryEscape(expression))
 	noErrors(s.t, err)
@@ -76,7 +76,7 @@ func (s *server) query(expression string) map[string]string {
 }
 
 // until waits for an expression to have exactly these values.
-func (s *server) until(r *rig, expression string, want map[string]string) {
+func (s *scraper) until(r *rig, expression string, want map[string]string) {
 	s.t.Helper()
 	var got map[string]string
 	end := time.Now().Add(patience - time.Second) // then the difference is shown

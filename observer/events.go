@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sm/observer/access"
 	"time"
 )
 
@@ -43,33 +42,32 @@ type stream struct {
 // getEvents sends what changes for as long as the page is open. With since, the mark of a
 // page, it begins with what has changed since then, else with all; with session it tells
 // of that one in full, too.
-func (a *App) getEvents(w http.ResponseWriter, r *http.Request) {
+func (s *server) getEvents(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	sign, err := a.hub.join(r.URL.Query().Get("session") != "")
+	sign, err := s.hub.join(r.URL.Query().Get("session") != "")
 	if err != nil {
 		h.Set("Retry-After", "5")
-		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
-		return
+		return statusError{http.StatusServiceUnavailable, err}
 	}
-	defer a.hub.leave(sign)
-	now, err := a.hub.look(r.Context())
+	defer s.hub.leave(sign)
+	now, err := s.hub.look(r.Context())
 	if err != nil {
-		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
-		return
+		return statusError{http.StatusServiceUnavailable, err}
 	}
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	if r.Method == http.MethodHead {
-		return
+		return nil
 	}
 	query := r.URL.Query()
-	s := &stream{
-		app: a, w: w, control: http.NewResponseController(w), since: now.after(query.Get("since")), session: query.Get("session"),
+	page := &stream{
+		app: s.App, w: w, control: http.NewResponseController(w), since: now.after(query.Get("since")), session: query.Get("session"),
 	}
-	if err := s.serve(r.Context(), sign, now); err != nil {
-		a.log.Debug("a page has gone", "err", err)
+	if err := page.serve(r.Context(), sign, now); err != nil {
+		s.log.Debug("a page has gone", "err", err)
 	}
+	return nil
 }
 
 // serve goes on until the page goes, or the observer stops.

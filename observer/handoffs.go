@@ -2,7 +2,6 @@ package observer
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -24,50 +23,37 @@ var (
 )
 
 // postHandoff schedules a handoff: 200 says that it is stored.
-func (a *App) postHandoff(w http.ResponseWriter, r *http.Request) {
+func (s *server) postHandoff(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in api.NewHandoff
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || in.Path == "" || in.Requester == "" {
-		access.WriteError(w, http.StatusBadRequest, `not a handoff; send JSON such as {"requester_session_id":"em","file_path":"/home/dev/handoff.md"}`)
-		return
+	hint := `not a handoff; send JSON such as {"requester_session_id":"em","file_path":"/home/dev/handoff.md"}`
+	if err := readJSON(r, &in, hint); err != nil || in.Path == "" || in.Requester == "" {
+		return refuse(http.StatusBadRequest, hint)
 	}
-	line := a.line(r)
+	line := s.line(r)
 	var x handoff.Rotation
-	var odd, refused error
-	err := a.do(r.Context(), func(c *core) {
-		if x, odd, refused = c.handoff(r.PathValue("id"), in, line, now); odd == nil && refused != nil {
-			c.rotations.Refuse()
-		}
+	err := s.ask(r.Context(), func(c *core) (err error) {
+		x, err = c.handoff(r.PathValue("id"), in, line, now)
+		return err
 	})
-	if err == nil && odd == nil && refused == nil {
-		if refused = a.fit(r.Context(), &x); refused != nil {
-			err = a.do(r.Context(), func(c *core) { c.rotations.Refuse() })
-		} else {
-			err = a.change(r.Context(), func(c *core) bool {
-				x, refused = c.schedule(x, now)
-				return refused == nil
-			})
+	if err != nil {
+		return err
+	}
+	if unfit := s.fit(r.Context(), &x); unfit != nil {
+		if err := s.do(r.Context(), func(c *core) { c.rotations.Refuse() }); err != nil {
+			return err
 		}
+		return unfit
 	}
-	a.answerHandoff(w, x, err, odd, refused)
-}
-
-func (a *App) answerHandoff(w http.ResponseWriter, x handoff.Rotation, err, odd, refused error) {
-	switch {
-	case err != nil:
-		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
-	case !named(w, odd):
-	case errors.Is(refused, errNotSelf):
-		access.WriteError(w, http.StatusForbidden, refused.Error())
-	case errors.Is(refused, errCodexApp), errors.Is(refused, errNoWay), errors.Is(refused, errDryRun), errors.Is(refused, handoff.ErrBusy),
-		errors.Is(refused, handoff.ErrBreaker), errors.Is(refused, handoff.ErrFutile):
-		access.WriteError(w, http.StatusConflict, refused.Error())
-	case refused != nil:
-		access.WriteError(w, http.StatusUnprocessableEntity, refused.Error())
-	default:
-		a.log.Info("handoff scheduled", "agent", x.Agent, "id", x.ID, "path", x.Path)
-		answerJSON(w, http.StatusOK, api.Scheduled{Status: "scheduled", ID: string(x.ID)})
+	err = s.update(r.Context(), func(c *core) (err error) {
+		x, err = c.schedule(x, now)
+		return err
+	})
+	if err != nil {
+		return err
 	}
+	s.log.Info("handoff scheduled", "agent", x.Agent, "id", x.ID, "path", x.Path)
+	return answerJSON(w, http.StatusOK, api.Scheduled{Status: "scheduled", ID: string(x.ID)})
 }
 
 // callers is the process that asks with those that it descends from, the nearest first.
@@ -76,42 +62,46 @@ type callers struct {
 	ok   bool // false where the system does not tell
 }
 
-func (a *App) line(r *http.Request) (l callers) {
-	if a.o.Ancestry == nil {
+func (s *server) line(r *http.Request) (l callers) {
+	if s.o.Ancestry == nil {
 		return l
 	}
 	pid, err := access.PeerPID(r.Context())
 	if err != nil {
 		return l
 	}
-	return callers{a.o.Ancestry(pid), true}
+	return callers{s.o.Ancestry(pid), true}
 }
 
 // handoff looks at who asks for whom, and what for. The document has not been looked at
 // then.
-func (c *core) handoff(id string, in api.NewHandoff, line callers, now time.Time) (x handoff.Rotation, odd, refused error) {
+func (c *core) handoff(id string, in api.NewHandoff, line callers, now time.Time) (x handoff.Rotation, err error) {
 	agent, err := c.fleet.Agent(id, false)
 	if err != nil {
-		return x, err, nil
+		return x, err
 	}
 	s, _ := c.fleet.Seated(agent)
 	asks, err := c.fleet.Agent(in.Requester, false)
 	caller, known := c.fleet.Caller(line.list)
 	switch {
 	case err != nil || asks != agent, known && caller != agent, !known && line.ok && s.At.PID != 0:
-		return x, nil, errNotSelf
+		err = errNotSelf
 	case s.Provider == codexApp:
-		return x, nil, errCodexApp
+		err = errCodexApp
 	case c.dryRun:
-		return x, nil, errDryRun
+		err = errDryRun
 	case s.Heard && s.At.Pane == "" && !c.runs[agent].restarts(now):
-		return x, nil, errNoWay
+		err = errNoWay
+	}
+	if err != nil {
+		c.rotations.Refuse()
+		return x, err
 	}
 	x = handoff.Rotation{ID: newRotationID(), Agent: agent, Path: in.Path, Session: s.Session, Since: s.Started, CWD: s.Project}
 	if s.At.PID == 0 { // nobody knows whether it was its own client that asked: none that comes is cleared for it
 		x.Session = ""
 	}
-	return x, nil, nil
+	return x, nil
 }
 
 func (c *core) schedule(r handoff.Rotation, now time.Time) (handoff.Rotation, error) {
@@ -142,42 +132,35 @@ func (c *core) rotateByItself(agent alerts.AgentID, now time.Time) {
 	c.log.Info("handoff scheduled", "agent", agent, "id", x.ID, "auto", true)
 }
 
-func (a *App) getHandoffs(w http.ResponseWriter, r *http.Request) {
+func (s *server) getHandoffs(w http.ResponseWriter, r *http.Request) error {
 	answer := api.Handoffs{Handoffs: []api.Handoff{}}
-	err := a.do(r.Context(), func(c *core) {
+	err := s.do(r.Context(), func(c *core) {
 		for _, x := range c.rotations.All() {
 			answer.Handoffs = append(answer.Handoffs, handoffOf(x))
 		}
 	})
 	if err != nil {
-		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
-		return
+		return err
 	}
-	answerJSON(w, http.StatusOK, answer)
+	return answerJSON(w, http.StatusOK, answer)
 }
 
-func (a *App) deleteHandoff(w http.ResponseWriter, r *http.Request) {
+func (s *server) deleteHandoff(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var x handoff.Rotation
-	var odd error
-	err := a.change(r.Context(), func(c *core) bool {
+	err := s.update(r.Context(), func(c *core) (err error) {
 		var effects []handoff.Effect
-		x, effects, odd = c.rotations.Cancel(handoff.RotationID(r.PathValue("handoff")), now)
+		x, effects, err = c.rotations.Cancel(handoff.RotationID(r.PathValue("handoff")), now)
 		c.carry(effects, now)
-		return odd == nil
+		return err
 	})
 	switch {
+	case errors.Is(err, handoff.ErrBusy):
+		return refuse(http.StatusConflict, "this handoff is under way; it can no longer be taken back")
 	case err != nil:
-		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
-	case errors.Is(odd, handoff.ErrBusy):
-		access.WriteError(w, http.StatusConflict, "this handoff is under way; it can no longer be taken back")
-	case errors.Is(odd, handoff.ErrEnded):
-		access.WriteError(w, http.StatusConflict, odd.Error())
-	case odd != nil:
-		access.WriteError(w, http.StatusNotFound, odd.Error())
-	default:
-		answerJSON(w, http.StatusOK, handoffOf(x))
+		return err
 	}
+	return answerJSON(w, http.StatusOK, handoffOf(x))
 }
 
 // handoffOf is a rotation as the API tells it.

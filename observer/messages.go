@@ -3,7 +3,6 @@ package observer
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
@@ -12,114 +11,88 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
-	"sm/observer/access"
 	"sm/observer/api"
-	"sm/observer/fleet"
 )
 
-// named finds the agent of a route; the answer has been given when ok is false.
-func named(w http.ResponseWriter, err error) (ok bool) {
-	switch {
-	case errors.Is(err, fleet.ErrAmbiguous):
-		access.WriteError(w, http.StatusConflict, "the id fits several sessions; give more of it")
-	case err != nil:
-		access.WriteError(w, http.StatusNotFound, "no such session; GET /sessions lists them")
-	}
-	return err == nil
-}
-
 // getMessages lists what the queue knows of an agent.
-func (a *App) getMessages(w http.ResponseWriter, r *http.Request) {
-	answer := api.Messages{Messages: []api.Message{}}
-	var odd error
-	err := a.do(r.Context(), func(c *core) {
-		var agent alerts.AgentID
-		if agent, odd = c.fleet.Agent(r.PathValue("id"), false); odd != nil {
-			return
-		}
-		for _, m := range c.queue.Of(agent) {
-			answer.Messages = append(answer.Messages, c.message(m))
-		}
+func (s *server) getMessages(w http.ResponseWriter, r *http.Request) error {
+	return s.listMessages(w, r, func(c *core) ([]outbox.Message, error) {
+		agent, err := c.fleet.Agent(r.PathValue("id"), false)
+		return c.queue.Of(agent), err
 	})
-	if err != nil {
-		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
-		return
-	}
-	if named(w, odd) {
-		answerJSON(w, http.StatusOK, answer)
-	}
 }
 
 // getAllMessages lists what the queue knows.
-func (a *App) getAllMessages(w http.ResponseWriter, r *http.Request) {
+func (s *server) getAllMessages(w http.ResponseWriter, r *http.Request) error {
+	return s.listMessages(w, r, func(c *core) ([]outbox.Message, error) { return c.queue.All(), nil })
+}
+
+func (s *server) listMessages(w http.ResponseWriter, r *http.Request, of func(*core) ([]outbox.Message, error)) error {
 	answer := api.Messages{Messages: []api.Message{}}
-	err := a.do(r.Context(), func(c *core) {
-		for _, m := range c.queue.All() {
+	err := s.ask(r.Context(), func(c *core) error {
+		list, err := of(c)
+		for _, m := range list {
 			answer.Messages = append(answer.Messages, c.message(m))
 		}
+		return err
 	})
 	if err != nil {
-		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
-		return
+		return err
 	}
-	answerJSON(w, http.StatusOK, answer)
+	return answerJSON(w, http.StatusOK, answer)
 }
 
 // postMessage takes a message for an agent: 202 says that it is stored.
-func (a *App) postMessage(w http.ResponseWriter, r *http.Request) {
+func (s *server) postMessage(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in api.NewMessage
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		access.WriteError(w, http.StatusBadRequest, "not a message; send JSON such as {\"text\":\"Done.\",\"delivery_mode\":\"sequential\"}")
-		return
+	if err := readJSON(r, &in, "not a message; send JSON such as {\"text\":\"Done.\",\"delivery_mode\":\"sequential\"}"); err != nil {
+		return err
 	}
-	mode, ok := modeOf(in.Mode)
-	if !ok {
-		access.WriteError(w, http.StatusUnprocessableEntity, "unknown delivery_mode; use sequential, important or urgent")
-		return
-	}
-	if len(in.ID) > wordMost || len(in.From) > wordMost || strings.ContainsFunc(in.ID+in.From, unicode.IsControl) {
-		access.WriteError(w, http.StatusUnprocessableEntity, "id or from: not one line of at most 128 bytes; give another")
-		return
-	}
-	if strings.HasPrefix(in.ID, sayings) || strings.HasPrefix(in.ID, handoffs) {
-		access.WriteError(w, http.StatusUnprocessableEntity, "ids that begin with "+sayings+" or "+handoffs+" are sm's own; choose another")
-		return
-	}
-	if strings.HasPrefix(strings.TrimSpace(in.Text), "[sm ") {
-		access.WriteError(w, http.StatusUnprocessableEntity, "the text begins like a notice of sm; begin it with another word")
-		return
+	mode, err := fitMessage(&in)
+	if err != nil {
+		return err
 	}
 	var m outbox.Message
 	var answer api.Message
-	var odd, refused error
 	fresh := false
-	err := a.change(r.Context(), func(c *core) bool {
-		var agent alerts.AgentID
-		if agent, odd = c.fleet.Agent(r.PathValue("id"), false); odd != nil {
-			return false
+	err = s.update(r.Context(), func(c *core) error {
+		agent, err := c.fleet.Agent(r.PathValue("id"), false)
+		if err != nil {
+			return err
 		}
-		from := c.sender(in.From)
-		m, refused = c.queue.Put(outbox.Message{To: agent, Ref: in.ID, From: from, Mode: mode, Text: in.Text}, now)
+		m, err = c.queue.Put(outbox.Message{To: agent, Ref: in.ID, From: c.sender(in.From), Mode: mode, Text: in.Text}, now)
 		fresh, answer = m.Made.Equal(now), c.message(m)
-		return refused == nil
+		return err
 	})
 	// Or it would be there twice when it is sent again. What was there before may have been
 	// acknowledged before.
 	if errors.Is(err, errNotStored) && fresh {
-		_ = a.do(context.WithoutCancel(r.Context()), func(c *core) { c.queue.Unput(m.ID) })
+		_ = s.do(context.WithoutCancel(r.Context()), func(c *core) { c.queue.Unput(m.ID) })
 	}
+	if err != nil {
+		return err
+	}
+	return answerJSON(w, http.StatusAccepted, answer)
+}
+
+// fitMessage says what is wrong with a message, and in which mode it is delivered.
+func fitMessage(in *api.NewMessage) (alerts.Mode, error) {
+	mode, ok := modeOf(in.Mode)
+	text := ""
 	switch {
-	case err != nil:
-		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
-	case !named(w, odd):
-	case errors.Is(refused, outbox.ErrFull), errors.Is(refused, outbox.ErrRate):
-		access.WriteError(w, http.StatusTooManyRequests, refused.Error())
-	case refused != nil:
-		access.WriteError(w, http.StatusUnprocessableEntity, refused.Error())
+	case !ok:
+		text = "unknown delivery_mode; use sequential, important or urgent"
+	case len(in.ID) > wordMost || len(in.From) > wordMost || strings.ContainsFunc(in.ID+in.From, unicode.IsControl):
+		text = "id or from: not one line of at most 128 bytes; give another"
+	case strings.HasPrefix(in.ID, sayings) || strings.HasPrefix(in.ID, handoffs):
+		text = "ids that begin with " + sayings + " or " + handoffs + " are sm's own; choose another"
+	case strings.HasPrefix(strings.TrimSpace(in.Text), "[sm "):
+		text = "the text begins like a notice of sm; begin it with another word"
 	default:
-		answerJSON(w, http.StatusAccepted, answer)
+		return mode, nil
 	}
+	return mode, refuse(http.StatusUnprocessableEntity, text)
 }
 
 // messageID finds a message by its id, or by the one that its sender gave.
@@ -152,29 +125,19 @@ func (c *core) sender(id string) string {
 }
 
 // deleteMessage takes back a message that nobody can have read.
-func (a *App) deleteMessage(w http.ResponseWriter, r *http.Request) {
-	now := time.Now()
+func (s *server) deleteMessage(w http.ResponseWriter, r *http.Request) error {
 	var m outbox.Message
-	var odd, refused error
-	err := a.change(r.Context(), func(c *core) bool {
-		var agent alerts.AgentID
-		if agent, odd = c.fleet.Agent(r.PathValue("id"), false); odd != nil {
-			return false
+	err := s.update(r.Context(), func(c *core) error {
+		agent, err := c.fleet.Agent(r.PathValue("id"), false)
+		if err == nil {
+			m, err = c.queue.Cancel(agent, c.messageID(agent, r.PathValue("message")), time.Now())
 		}
-		m, refused = c.queue.Cancel(agent, c.messageID(agent, r.PathValue("message")), now)
-		return refused == nil
+		return err
 	})
-	switch {
-	case err != nil:
-		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
-	case !named(w, odd):
-	case errors.Is(refused, outbox.ErrOffered):
-		access.WriteError(w, http.StatusConflict, refused.Error())
-	case refused != nil:
-		access.WriteError(w, http.StatusNotFound, refused.Error())
-	default:
-		answerJSON(w, http.StatusOK, messageOf(m))
+	if err != nil {
+		return err
 	}
+	return answerJSON(w, http.StatusOK, messageOf(m))
 }
 
 // modeOf reads a delivery mode; none is sequential.

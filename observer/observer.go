@@ -195,7 +195,7 @@ type listener struct {
 
 // listen opens the socket and the addresses, and puts the guard in front.
 func (a *App) listen(ctx context.Context) error {
-	onSocket, onTCP := access.NewHandlers(a.routes(), access.Options{
+	onSocket, onTCP := access.NewHandlers((&server{a}).routes(), access.Options{
 		AllowedHosts: a.o.AllowedHosts, AllowedUIDs: a.o.AllowedUIDs, Token: a.o.WebhookToken, Logger: a.log, Rejected: a.metrics.rejected,
 	})
 	socket, err := access.ListenUnix(ctx, a.o.Socket)
@@ -231,7 +231,7 @@ func (a *App) listenMetrics(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("listen %s: %w; set metrics.listen", a.o.MetricsListen, err)
 	}
-	server := access.NewServer(a.metricsRoutes(), a.log)
+	server := access.NewServer((&server{a}).metricsRoutes(), a.log)
 	a.listeners = append(a.listeners, listener{foreign: true, Listener: access.NewShares(a.o.AllowedUIDs).Listener(l), server: server, serve: func(l net.Listener) error {
 		flags := &web.FlagConfig{WebConfigFile: &a.o.WebConfigFile}
 		return web.Serve(l, server, flags, a.log.With("component", "metrics"))

@@ -13,7 +13,6 @@ import (
 
 	"sm/alerts"
 	webpage "sm/dashboards/page"
-	"sm/observer/access"
 	"sm/observer/fleet"
 )
 
@@ -29,35 +28,33 @@ const (
 )
 
 // getPage writes the whole page as it is now.
-func (a *App) getPage(w http.ResponseWriter, r *http.Request) {
+func (s *server) getPage(w http.ResponseWriter, r *http.Request) error {
 	h := w.Header()
-	h.Set("Content-Security-Policy", a.hub.page.Policy())
+	h.Set("Content-Security-Policy", s.hub.page.Policy())
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
-	s, err := a.hub.look(r.Context())
+	shot, err := s.hub.look(r.Context())
 	if err != nil {
-		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
-		return
+		return statusError{http.StatusServiceUnavailable, err}
 	}
-	v := webpage.View{Build: a.o.Version, Mark: s.mark(), Head: s.head}
-	for _, row := range s.rows {
+	v := webpage.View{Build: s.o.Version, Mark: shot.mark(), Head: shot.head}
+	for _, row := range shot.rows {
 		v.Rows = append(v.Rows, row.html)
 	}
 	if id := r.URL.Query().Get("session"); id != "" {
-		if v.Detail, err = a.detail(r.Context(), id); err != nil {
-			access.WriteError(w, http.StatusServiceUnavailable, err.Error())
-			return
+		if v.Detail, err = s.detail(r.Context(), id); err != nil {
+			return statusError{http.StatusServiceUnavailable, err}
 		}
 	}
 	var b bytes.Buffer
-	if err := a.hub.page.Write(&b, &v); err != nil {
-		a.log.Error("cannot draw the page", "err", err)
-		access.WriteError(w, http.StatusInternalServerError, "the page cannot be drawn; see the log")
-		return
+	if err := s.hub.page.Write(&b, &v); err != nil {
+		s.log.Error("cannot draw the page", "err", err)
+		return refuse(http.StatusInternalServerError, "the page cannot be drawn; see the log")
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(b.Bytes()) // the peer has gone: nobody to tell
+	return nil
 }
 
 // sight is what the loop tells of all agents that are shown.

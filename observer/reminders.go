@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,7 +13,6 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
-	"sm/observer/access"
 	"sm/observer/api"
 	"sm/transcript"
 )
@@ -71,31 +69,30 @@ func (c *core) unsay(agent alerts.AgentID, id string, now time.Time) (n int) {
 	return n
 }
 
-func (a *App) getReminders(w http.ResponseWriter, r *http.Request) {
-	a.listReminders(w, r, func(c *core) (alerts.AgentID, error) { return c.fleet.Agent(r.PathValue("id"), false) })
+func (s *server) getReminders(w http.ResponseWriter, r *http.Request) error {
+	return s.listReminders(w, r, func(c *core) (alerts.AgentID, error) { return c.fleet.Agent(r.PathValue("id"), false) })
 }
 
-func (a *App) getAllReminders(w http.ResponseWriter, r *http.Request) {
-	a.listReminders(w, r, func(*core) (alerts.AgentID, error) { return "", nil })
+func (s *server) getAllReminders(w http.ResponseWriter, r *http.Request) error {
+	return s.listReminders(w, r, func(*core) (alerts.AgentID, error) { return "", nil })
 }
 
-func (a *App) listReminders(w http.ResponseWriter, r *http.Request, of func(*core) (alerts.AgentID, error)) {
+func (s *server) listReminders(w http.ResponseWriter, r *http.Request, of func(*core) (alerts.AgentID, error)) error {
 	answer := api.Reminders{Reminders: []api.Reminder{}}
-	var odd error
-	err := a.do(r.Context(), func(c *core) {
-		var agent alerts.AgentID
-		if agent, odd = of(c); odd == nil {
-			for _, x := range c.engine.Reminders(agent) {
-				answer.Reminders = append(answer.Reminders, c.reminder(x, time.Now()))
-			}
+	err := s.ask(r.Context(), func(c *core) error {
+		agent, err := of(c)
+		if err != nil {
+			return err
 		}
+		for _, x := range c.engine.Reminders(agent) {
+			answer.Reminders = append(answer.Reminders, c.reminder(x, time.Now()))
+		}
+		return nil
 	})
-	switch {
-	case err != nil:
-		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
-	case named(w, odd):
-		answerJSON(w, http.StatusOK, answer)
+	if err != nil {
+		return err
 	}
+	return answerJSON(w, http.StatusOK, answer)
 }
 
 // reminder is a reminder as the API tells it, with what keeps it back.
@@ -109,45 +106,34 @@ func (c *core) reminder(r alerts.Reminder, now time.Time) api.Reminder {
 }
 
 // postReminder takes a reminder: 201 says that it is stored.
-func (a *App) postReminder(w http.ResponseWriter, r *http.Request) {
+func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in api.NewReminder
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		access.WriteError(w, http.StatusBadRequest, "not a reminder; send JSON such as {\"text\":\"Look at CI.\",\"in_seconds\":600}")
-		return
+	if err := readJSON(r, &in, "not a reminder; send JSON such as {\"text\":\"Look at CI.\",\"in_seconds\":600}"); err != nil {
+		return err
 	}
-	x, text := a.newReminder(&in, now)
+	x, text := newReminder(&in, s.o.Queue.MessageBytes, now)
 	if text != "" {
-		access.WriteError(w, http.StatusUnprocessableEntity, text)
-		return
+		return refuse(http.StatusUnprocessableEntity, text)
 	}
-	var odd, refused error
-	err := a.change(r.Context(), func(c *core) bool {
-		if x.Agent, odd = c.fleet.Agent(r.PathValue("id"), false); odd != nil {
-			return false
+	err := s.update(r.Context(), func(c *core) (err error) {
+		if x.Agent, err = c.fleet.Agent(r.PathValue("id"), false); err != nil {
+			return err
 		}
 		if len(c.engine.Reminders(x.Agent)) >= remindersMost {
-			refused = fmt.Errorf("the agent has %d reminders already: cancel some", remindersMost)
-			return false
+			return errManyReminders
 		}
-		refused = c.engine.Remind(x)
+		err = c.engine.Remind(x)
 		c.next = now // ask it soon
-		return refused == nil
+		return err
 	})
 	if errors.Is(err, errNotStored) { // nobody will ask for it again under this name
-		_ = a.do(context.WithoutCancel(r.Context()), func(c *core) { c.engine.CancelReminder(x.ID, "") })
+		_ = s.do(context.WithoutCancel(r.Context()), func(c *core) { c.engine.CancelReminder(x.ID, "") })
 	}
-	switch {
-	case err != nil:
-		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
-	case !named(w, odd):
-	case errors.Is(refused, alerts.ErrReminder):
-		access.WriteError(w, http.StatusUnprocessableEntity, refused.Error())
-	case refused != nil:
-		access.WriteError(w, http.StatusTooManyRequests, refused.Error())
-	default:
-		answerJSON(w, http.StatusCreated, reminderOf(x))
+	if err != nil {
+		return err
 	}
+	return answerJSON(w, http.StatusCreated, reminderOf(x))
 }
 
 const (
@@ -157,15 +143,21 @@ const (
 	remindLongest = 365 * 24 * 60 * 60
 )
 
+// Errors about reminders.
+var (
+	errManyReminders = fmt.Errorf("the agent has %d reminders already: cancel some", remindersMost)
+	errNoReminder    = errors.New("the agent has no such reminder; sm reminders lists them")
+)
+
 // newReminder reads what is asked for; text says what is wrong with it.
-func (a *App) newReminder(in *api.NewReminder, now time.Time) (x alerts.Reminder, text string) {
+func newReminder(in *api.NewReminder, most int, now time.Time) (x alerts.Reminder, text string) {
 	in.Text = strings.TrimSpace(in.Text)
 	for _, s := range []float64{in.In, in.Soft, in.Hard} {
 		if s < 0 || s > remindLongest || s != s {
 			return x, "a time must lie between 0 s and a year; give seconds"
 		}
 	}
-	switch most := a.o.Queue.MessageBytes; {
+	switch {
 	case in.Text == "", !utf8.ValidString(in.Text):
 		return x, "the text is empty or not UTF-8; give it a text"
 	case most > 0 && len(remindHeading)+len(in.Text) > most:
@@ -192,45 +184,40 @@ func newID() string {
 }
 
 // deleteReminder drops one reminder; "all" is each of the agent's.
-func (a *App) deleteReminder(w http.ResponseWriter, r *http.Request) {
-	now := time.Now()
-	var odd error
+func (s *server) deleteReminder(w http.ResponseWriter, r *http.Request) error {
+	now, id := time.Now(), r.PathValue("reminder")
 	dropped := api.Reminders{Reminders: []api.Reminder{}}
-	err := a.change(r.Context(), func(c *core) bool {
-		var agent alerts.AgentID
-		if agent, odd = c.fleet.Agent(r.PathValue("id"), false); odd != nil {
-			return false
+	err := s.update(r.Context(), func(c *core) error {
+		agent, err := c.fleet.Agent(r.PathValue("id"), false)
+		if err != nil {
+			return err
 		}
 		for _, x := range c.engine.Reminders(agent) {
-			if id := r.PathValue("reminder"); id == "all" || id == x.ID {
+			if id == "all" || id == x.ID {
 				c.unsay(agent, x.ID, now)
 				for _, gone := range c.engine.CancelReminder(x.ID, "") {
 					dropped.Reminders = append(dropped.Reminders, reminderOf(gone))
 				}
 			}
 		}
-		return len(dropped.Reminders) > 0
+		if len(dropped.Reminders) == 0 && id != "all" {
+			return errNoReminder
+		}
+		return nil
 	})
-	switch {
-	case err != nil:
-		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
-	case !named(w, odd):
-	case len(dropped.Reminders) == 0 && r.PathValue("reminder") != "all":
-		access.WriteError(w, http.StatusNotFound, "the agent has no such reminder; sm reminders lists them")
-	default:
-		answerJSON(w, http.StatusOK, dropped)
+	if err != nil {
+		return err
 	}
+	return answerJSON(w, http.StatusOK, dropped)
 }
 
 // resetReminders begins the time of an agent's periodic reminders anew.
-func (a *App) resetReminders(w http.ResponseWriter, r *http.Request) {
-	now := time.Now()
-	var odd error
-	n := 0
-	err := a.change(r.Context(), func(c *core) bool {
-		var agent alerts.AgentID
-		if agent, odd = c.fleet.Agent(r.PathValue("id"), false); odd != nil {
-			return false
+func (s *server) resetReminders(w http.ResponseWriter, r *http.Request) error {
+	now, n := time.Now(), 0
+	err := s.update(r.Context(), func(c *core) error {
+		agent, err := c.fleet.Agent(r.PathValue("id"), false)
+		if err != nil {
+			return err
 		}
 		for _, x := range c.engine.Reminders(agent) {
 			if x.Periodic() {
@@ -238,14 +225,12 @@ func (a *App) resetReminders(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		n = c.engine.ResetReminders(agent, now)
-		return n > 0
+		return nil
 	})
-	switch {
-	case err != nil:
-		access.WriteError(w, http.StatusServiceUnavailable, err.Error())
-	case named(w, odd):
-		answerJSON(w, http.StatusOK, api.Reset{Reset: n})
+	if err != nil {
+		return err
 	}
+	return answerJSON(w, http.StatusOK, api.Reset{Reset: n})
 }
 
 // reminderOf is a reminder as the API tells it.

@@ -314,7 +314,7 @@ func (a *App) typeOwn(ctx context.Context, e ownEffect) {
 	}
 	now := time.Now()
 	// With ctx the loop has ended: the next observer waits for the proof.
-	_ = a.change(ctx, func(c *core) bool {
+	_ = a.update(ctx, func(c *core) error {
 		agent := e.rotation.Agent
 		if r, known := c.rotations.Find(e.rotation.ID); known {
 			agent = r.Agent // it may have got another id since
@@ -329,7 +329,7 @@ func (a *App) typeOwn(ctx context.Context, e ownEffect) {
 		}
 		level("handoff typed", "agent", e.rotation.Agent, "id", e.rotation.ID, "state", e.rotation.State, "finish", e.finish, "typed", typed, "err", err)
 		c.rotate(handoff.Typed{ID: e.rotation.ID, Prompt: e.prompt, Finish: e.finish, Pressed: typed, Reason: reasonOf(err), At: now}, now)
-		return true
+		return nil
 	})
 }
 

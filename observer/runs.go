@@ -2,6 +2,7 @@ package observer
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -70,71 +71,67 @@ func (e issueEffect) do(p *performer) {
 }
 
 // getRun is the long poll of `sm run`.
-func (a *App) getRun(w http.ResponseWriter, r *http.Request) {
+func (s *server) getRun(w http.ResponseWriter, r *http.Request) error {
 	asked, err := api.ParseRun(r.URL.Query())
 	if err != nil {
-		access.WriteError(w, http.StatusUnprocessableEntity, err.Error())
-		return
+		return statusError{http.StatusUnprocessableEntity, err}
 	}
-	if a.foreignRun(r) {
-		access.WriteError(w, http.StatusConflict, "this agent has a client that another has started; give sm run another --name")
-		return
+	if s.foreignRun(r) {
+		return errForeignRun
 	}
 	wait, cancel := context.WithTimeout(r.Context(), api.RunWait)
 	defer cancel()
 	for first := true; ; first = false {
 		var p polled
-		var odd error
-		err := a.change(r.Context(), func(c *core) bool {
-			p, odd = c.polled(r.PathValue("id"), asked, first, time.Now())
-			return asked.Handled != "" && first // the run forgets what it has done once it has an answer
+		err := s.change(r.Context(), func(c *core) (durable bool, err error) {
+			p, err = c.polled(r.PathValue("id"), asked, first, time.Now())
+			return asked.Handled != "" && first, err // the run forgets what it has done once it has an answer
 		})
 		switch {
 		case err != nil:
-			access.WriteError(w, http.StatusServiceUnavailable, err.Error())
-			return
-		case !named(w, odd):
-			return
+			return err
 		case p.order.Rotation != "":
-			answerJSON(w, http.StatusOK, p.order)
-			return
+			return answerJSON(w, http.StatusOK, p.order)
 		}
 		select {
 		case <-p.news:
 			continue
 		case <-wait.Done():
 			if r.Context().Err() != nil {
-				a.hungUp(r.Context(), r.PathValue("id"), p.number)
-				return
+				s.hungUp(r.Context(), r.PathValue("id"), p.number)
+				return nil
 			}
-		case <-a.closing:
+		case <-s.closing:
 		}
-		w.WriteHeader(http.StatusNoContent)
-		return
+		answerRaw(w, nil)
+		return nil
 	}
 }
 
+// errForeignRun answers a run whose name another one uses.
+var errForeignRun = errors.New("this agent has a client that another has started; give sm run another --name")
+
 // foreignRun says that whoever asks has not started the agent's client, as far as the
 // system tells: two runs may have been given one name.
-func (a *App) foreignRun(r *http.Request) bool {
+func (s *server) foreignRun(r *http.Request) bool {
 	pid, err := access.PeerPID(r.Context())
-	if a.o.Ancestry == nil || err != nil {
+	if s.o.Ancestry == nil || err != nil {
 		return false
 	}
 	client := 0
-	err = a.do(r.Context(), func(c *core) {
+	err = s.do(r.Context(), func(c *core) {
 		agent, err := c.fleet.Agent(r.PathValue("id"), true)
 		if err != nil || c.fleet.Gone(agent) {
 			return
 		}
-		if s, ok := c.fleet.Seated(agent); ok {
-			client = s.At.PID
+		if at, ok := c.fleet.Seated(agent); ok {
+			client = at.At.PID
 		}
 	})
 	if err != nil || client == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(a.o.Ancestry(client), func(p fleet.Process) bool { return p.PID == pid })
+	return !slices.ContainsFunc(s.o.Ancestry(client), func(p fleet.Process) bool { return p.PID == pid })
 }
 
 // polled is what a poll has found: an order, or whoever tells of one.
@@ -223,8 +220,8 @@ func (c *core) restarting(agent alerts.AgentID) bool {
 }
 
 // hungUp takes note of a run that has ended while it asked, unless it has asked again.
-func (a *App) hungUp(ctx context.Context, id string, number int) {
-	_ = a.do(context.WithoutCancel(ctx), func(c *core) { // when the loop has ended nobody needs to know
+func (s *server) hungUp(ctx context.Context, id string, number int) {
+	_ = s.do(context.WithoutCancel(ctx), func(c *core) { // when the loop has ended nobody needs to know
 		if agent, err := c.fleet.Agent(id, true); err == nil && c.run(agent).polls == number {
 			c.run(agent).seen = time.Time{}
 		}

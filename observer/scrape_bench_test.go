@@ -90,5 +90,5 @@ func BenchmarkScrape(b *testing.B) {
 // BenchmarkSessions is GET /sessions with 500 of them.
 func BenchmarkSessions(b *testing.B) {
 	r := fullHouse(b, 500, 0)
-	benchmarkAnswers(b, http.HandlerFunc(r.app.getSessions), "/sessions")
+	benchmarkAnswers(b, handler((&server{r.app}).getSessions), "/sessions")
 }

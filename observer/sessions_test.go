@@ -250,8 +250,8 @@ func TestNotReady(t *testing.T) {
 	app, err := New(t.Context(), r.o)
 	noErrors(t, err)
 	defer app.Stop(t.Context())
-	server := httptest.NewServer(app.metricsRoutes())
-	defer server.Close()
+	site := httptest.NewServer((&server{app}).metricsRoutes())
+	defer site.Close()
 	want := map[string]answer{
 		"/-/healthy": {Code: 200, Body: "healthy\n"},
 		"/-/ready":   {Code: 503, Body: `{"error":"still reading what existed at the start; ask again in a second"}` + "\n"},
@@ -259,7 +259,7 @@ func TestNotReady(t *testing.T) {
 	ask := func() map[string]answer {
 		got := map[string]answer{}
 		for path := range want {
-			a, err := fetch(t.Context(), server.URL+path)
+			a, err := fetch(t.Context(), site.URL+path)
 			noErrors(t, err)
 			got[path] = answer{Code: a.Code, Body: a.Body}
 		}
@@ -270,7 +270,7 @@ func TestNotReady(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for path, h := range map[string]http.Handler{"/metrics": app.metrics, "/sessions": http.HandlerFunc(app.getSessions), "/sessions/x": http.HandlerFunc(app.getSession)} {
+	for path, h := range map[string]http.Handler{"/metrics": app.metrics, "/sessions": handler((&server{app}).getSessions), "/sessions/x": handler((&server{app}).getSession)} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil).WithContext(ended))
 		if want := `{"error":"the observer is busy; try again: context canceled"}` + "\n"; w.Code != 503 || w.Body.String() != want {

@@ -1,13 +1,11 @@
 package observer
 
 import (
-	"encoding/json"
 	"net/http"
 	"slices"
 	"time"
 
 	"sm/alerts"
-	"sm/observer/access"
 	"sm/observer/api"
 )
 
@@ -35,17 +33,16 @@ type firing struct {
 // a session and a kind of notice are said to the agent, unless the engine has said that in
 // this episode. Others, and those that are resolved, are taken and change nothing: an answer
 // other than 200 would have them sent again.
-func (a *App) postAlerts(w http.ResponseWriter, r *http.Request) {
+func (s *server) postAlerts(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in alertmanagerPayload
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		access.WriteError(w, http.StatusBadRequest, "not a notification of Alertmanager; use its webhook_configs")
-		return
+	if err := readJSON(r, &in, "not a notification of Alertmanager; use its webhook_configs"); err != nil {
+		return err
 	}
 	list := firings(&in, now)
 	answer := api.AlertsTaken{Status: "ok", Alerts: len(in.Alerts)}
 	if len(list) > 0 {
-		err := a.change(r.Context(), func(c *core) bool {
+		err := s.update(r.Context(), func(c *core) error {
 			for _, x := range list {
 				agent, err := c.fleet.Agent(x.session, true)
 				if err != nil || !c.caughtUp {
@@ -58,14 +55,13 @@ func (a *App) postAlerts(w http.ResponseWriter, r *http.Request) {
 				}
 				c.act(actions, now)
 			}
-			return true
+			return nil
 		})
 		if err != nil {
-			access.WriteError(w, http.StatusServiceUnavailable, err.Error())
-			return
+			return err
 		}
 	}
-	answerJSON(w, http.StatusOK, answer)
+	return answerJSON(w, http.StatusOK, answer)
 }
 
 func isSay(action alerts.Action) bool {

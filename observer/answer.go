@@ -1,0 +1,121 @@
+package observer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+
+	"sm/alerts"
+	"sm/alerts/outbox"
+	"sm/handoff"
+	"sm/observer/access"
+	"sm/observer/fleet"
+)
+
+// handler answers a request, or returns why it cannot. It has written nothing then, and statusOf says what the client
+// gets.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := h(w, r); err != nil {
+		access.WriteError(w, statusOf(err), textOf(err))
+	}
+}
+
+// A statusError is an error of one route, with the status code that it is answered with there.
+type statusError struct {
+	code int
+	error
+}
+
+func (e statusError) Unwrap() error { return e.error }
+
+// refuse is an error with a code and a text for the client; the text ends with what to do.
+func refuse(code int, text string) error { return statusError{code, errors.New(text)} }
+
+// statuses is the status code of each error that means the same on every route.
+func statuses() map[int][]error {
+	return map[int][]error{
+		http.StatusForbidden: {errNotSelf},
+		http.StatusNotFound:  {fleet.ErrUnknown, handoff.ErrUnknown, handoff.ErrNoDocument, outbox.ErrUnknown, errNoReminder},
+		http.StatusConflict: {
+			fleet.ErrAmbiguous, errCodexApp, errNoWay, errDryRun, errForeignRun,
+			handoff.ErrBusy, handoff.ErrEnded, handoff.ErrBreaker, handoff.ErrFutile, outbox.ErrOffered,
+		},
+		http.StatusUnprocessableEntity: {alerts.ErrReminder, outbox.ErrTooLong, outbox.ErrEmpty, outbox.ErrText, outbox.ErrNobody},
+		http.StatusTooManyRequests:     {outbox.ErrFull, outbox.ErrRate, errManyReminders},
+		http.StatusServiceUnavailable: {
+			errStopped, errNotStored, errCatchingUp, errCrowded, context.Canceled, context.DeadlineExceeded,
+		},
+	}
+}
+
+// statusOf is the status code for an error: its route's own, else that of the table; 500 for what nobody has thought of.
+func statusOf(err error) int {
+	if own, ok := errors.AsType[statusError](err); ok {
+		return own.code
+	}
+	for code, list := range statuses() {
+		for _, known := range list {
+			if errors.Is(err, known) {
+				return code
+			}
+		}
+	}
+	return http.StatusInternalServerError
+}
+
+// textOf is what the client reads. The fleet does not know by which route a session is looked for.
+func textOf(err error) string {
+	switch {
+	case errors.Is(err, fleet.ErrAmbiguous):
+		return "the id fits several sessions; give more of it"
+	case errors.Is(err, fleet.ErrUnknown):
+		return "no such session; GET /sessions lists them"
+	}
+	return err.Error()
+}
+
+// readJSON decodes the body of a request; hint says what should have been sent.
+func readJSON(r *http.Request, into any, hint string) error {
+	if json.NewDecoder(r.Body).Decode(into) != nil {
+		return refuse(http.StatusBadRequest, hint)
+	}
+	return nil
+}
+
+// readBody is the whole body of a request. The gate has bounded it.
+func readBody(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, refuse(http.StatusBadRequest, "the body could not be read; send it again")
+	}
+	return body, nil
+}
+
+// answerJSON writes v as the whole answer.
+func answerJSON(w http.ResponseWriter, code int, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return refuse(http.StatusInternalServerError, "the answer cannot be written as JSON; report this")
+	}
+	answerBody(w, code, body)
+	return nil
+}
+
+// answerRaw answers with JSON that is written already, or with nothing.
+func answerRaw(w http.ResponseWriter, body []byte) {
+	if len(body) == 0 {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	answerBody(w, http.StatusOK, body)
+}
+
+func answerBody(w http.ResponseWriter, code int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(append(body, '\n')) // the peer has gone; a message is then offered again
+}
