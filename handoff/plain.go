@@ -25,8 +25,8 @@ var ErrNotPlain = errors.New("its name holds characters that mean something to a
 // a shell may stand that reads it: the document's own holds a character that is special to one.
 // It returns the copy's path. A copy and not a link: what is handed over is what was examined,
 // whatever becomes of the file. Copies older than a day are removed.
-func (d *Documents) Plain(id RotationID, body string, now time.Time) (path string, err error) {
-	name := "sm-read-" + string(id) + ".md"
+func (d *Documents) Plain(id, body string, now time.Time) (path string, err error) {
+	name := "sm-read-" + id + ".md"
 	path = filepath.Join(d.dir, name)
 	if !alerts.Plain(path) || !plainName.MatchString(name) {
 		return "", ErrNotPlain

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sm/handoff"
+	"sm/handoff/rotation"
 	"sm/observer/api"
 	"sm/observer/fleet"
 )
@@ -68,7 +69,7 @@ func newCast(t *testing.T) *cast {
 		return c.line
 	}
 	r.o.Handoff = HandoffOptions{
-		Rotations: handoff.RotationOptions{BreakerCount: 3, BreakerWithin: 15 * time.Minute},
+		Rotations: rotation.Options{BreakerCount: 3, BreakerWithin: 15 * time.Minute},
 		Documents: handoff.NewDocuments(filepath.Join(r.dir, "handoff"), 0, r.o.Logger), DocumentBytes: 4096, Characters: 9500,
 	}
 	return c

@@ -10,6 +10,7 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/handoff"
+	"sm/handoff/rotation"
 	"sm/observer/access"
 	"sm/observer/fleet"
 )
@@ -39,10 +40,10 @@ func refuse(code int, text string) error { return statusError{code, errors.New(t
 func statuses() map[int][]error {
 	return map[int][]error{
 		http.StatusForbidden: {errNotSelf},
-		http.StatusNotFound:  {fleet.ErrUnknown, handoff.ErrUnknown, handoff.ErrNoDocument, outbox.ErrUnknown, errNoReminder},
+		http.StatusNotFound:  {fleet.ErrUnknown, rotation.ErrUnknown, handoff.ErrNoDocument, outbox.ErrUnknown, errNoReminder},
 		http.StatusConflict: {
 			fleet.ErrAmbiguous, errCodexApp, errNoWay, errDryRun, errForeignRun,
-			handoff.ErrBusy, handoff.ErrEnded, handoff.ErrBreaker, handoff.ErrFutile, outbox.ErrOffered,
+			rotation.ErrBusy, rotation.ErrEnded, rotation.ErrBreaker, rotation.ErrFutile, outbox.ErrOffered,
 		},
 		http.StatusUnprocessableEntity: {alerts.ErrReminder, outbox.ErrTooLong, outbox.ErrEmpty, outbox.ErrText, outbox.ErrNobody},
 		http.StatusTooManyRequests:     {outbox.ErrFull, outbox.ErrRate, errManyReminders},

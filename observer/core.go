@@ -9,7 +9,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
-	"sm/handoff"
+	"sm/handoff/rotation"
 	"sm/observer/fleet"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
@@ -46,7 +46,7 @@ type core struct {
 	carriers map[alerts.AgentID]carrier
 	typed    time.Time // when it was looked who waits at a prompt
 
-	rotations  *handoff.Rotations
+	rotations  *rotation.Machine
 	began      time.Time
 	rotated    time.Time // when it was looked whether they can go on
 	runs       map[alerts.AgentID]*run
@@ -66,7 +66,7 @@ func (a *App) newCore(stored fleet.Stored, now time.Time) (*core, error) {
 		log: a.log, dryRun: a.o.DryRun, stops: map[alerts.AgentID]int{},
 		past: histories{}, edits: &a.edits, began: now,
 		terminal: a.o.Terminal, carriers: map[alerts.AgentID]carrier{}, sanitise: a.sanitise, typeTexts: a.o.TypeTexts,
-		rotations: handoff.NewRotations(a.o.Handoff.Rotations), runs: map[alerts.AgentID]*run{}, refused: map[string]refusedRestart{},
+		rotations: rotation.New(a.o.Handoff.Rotations), runs: map[alerts.AgentID]*run{}, refused: map[string]refusedRestart{},
 		thresholds: a.o.Alerts.Thresholds, autoRotate: a.o.Handoff.AutoRotate,
 	}
 	kept, err := loadKept(a.store)
@@ -167,7 +167,7 @@ func (c *core) learn(n fleet.News, now time.Time) {
 			c.log.Debug("message heard", "agent", m.To, "id", m.ID, "via", m.Via)
 		}
 		s, _ := c.fleet.Seated(h.Agent)
-		c.rotate(handoff.Heard{Agent: h.Agent, Session: s.Session, Text: h.Text, At: at}, now)
+		c.rotate(rotation.Heard{Agent: h.Agent, Session: s.Session, Text: h.Text, At: at}, now)
 		c.consume(h.Agent, h.Text)
 	}
 	for _, ev := range n.Events {
@@ -329,7 +329,7 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durab
 		c.compacting(agent, p.Trigger)
 	}
 	if p.Event == hook.SessionStart && agent != "" && (p.Source == "clear" || p.Source == "startup") {
-		c.rotate(handoff.Started{Agent: agent, Session: p.SessionID, Cleared: p.Source == "clear", At: stampOf(p, now)}, now)
+		c.rotate(rotation.Started{Agent: agent, Session: p.SessionID, Cleared: p.Source == "clear", At: stampOf(p, now)}, now)
 	}
 	if p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" && string(agent) == p.SessionID {
 		c.queue.Withdraw(c.engine.Open(agent), now) // nobody will sit there to hear of this context

@@ -13,17 +13,18 @@ import (
 
 	"sm/alerts"
 	"sm/handoff"
+	"sm/handoff/rotation"
 	"sm/transcript/claude/hook"
 )
 
 // prepareEffect looks at a handoff's document, or makes it, and keeps a copy.
 type prepareEffect struct {
-	rotation   handoff.Rotation
+	rotation   rotation.Rotation
 	transcript string
 	pid        int
 }
 
-func (c *core) prepare(r handoff.Rotation) {
+func (c *core) prepare(r rotation.Rotation) {
 	s, _ := c.fleet.Seated(r.Agent)
 	c.effects = append(c.effects, prepareEffect{r, s.Path, s.At.PID})
 }
@@ -33,15 +34,15 @@ func (e prepareEffect) do(p *performer) {
 }
 
 func (a *App) prepare(ctx context.Context, e prepareEffect) {
-	in := handoff.Prepared{ID: e.rotation.ID}
+	in := rotation.Prepared{ID: e.rotation.ID}
 	doc, written, err := a.keepDocument(e, true, time.Now())
 	now := time.Now()
 	in.Document, in.Channel, in.Read, in.Written, in.At = doc.ID, doc.Channel, doc.Path, written, now
 	if e.rotation.Auto() {
 		in.Read = doc.File
 	}
-	if typed := e.rotation.Way != handoff.WayRestart; err == nil && typed && !alerts.Plain(in.Read) {
-		in.Plain, err = a.o.Handoff.Documents.Plain(in.ID, doc.Body, now)
+	if typed := e.rotation.Way != rotation.WayRestart; err == nil && typed && !alerts.Plain(in.Read) {
+		in.Plain, err = a.o.Handoff.Documents.Plain(string(in.ID), doc.Body, now)
 	}
 	if err != nil {
 		a.log.Warn("the document of a handoff is not fit", "agent", e.rotation.Agent, "id", e.rotation.ID, "err", err)
@@ -49,7 +50,7 @@ func (a *App) prepare(ctx context.Context, e prepareEffect) {
 	}
 	// With ctx the loop has ended: the next observer looks again.
 	_ = a.update(ctx, func(c *core) error {
-		if r, known := c.rotations.Find(in.ID); known && r.State == handoff.Reserved && in.Reason == "" {
+		if r, known := c.rotations.Find(in.ID); known && r.State == rotation.Reserved && in.Reason == "" {
 			in.Messages = c.carried(&r, now)
 		}
 		c.rotate(in, now)
@@ -87,11 +88,11 @@ func fileReason(err error) string {
 	e, ok := errors.AsType[*handoff.FileError](err)
 	switch {
 	case ok && e.Reason == handoff.FileMissing:
-		return handoff.ReasonFileGone
+		return rotation.ReasonFileGone
 	case ok:
 		return "file_" + e.Reason.String()
 	case errors.Is(err, handoff.ErrNotPlain):
-		return handoff.ReasonNotPlain
+		return rotation.ReasonNotPlain
 	}
 	return "document_not_stored"
 }
@@ -127,11 +128,11 @@ func (a *App) keepDocument(e prepareEffect, own bool, now time.Time) (doc handof
 const fitWithin = 3 * time.Second
 
 // fit says whether a file may be handed over, and its path be typed.
-func (s *server) fit(ctx context.Context, r *handoff.Rotation) error {
+func (s *server) fit(ctx context.Context, r *rotation.Rotation) error {
 	if s.o.Handoff.Documents == nil {
 		return errNoWay
 	}
-	prompt := handoff.UsualPrompt
+	prompt := rotation.UsualPrompt
 	if s.o.Handoff.Rotations.Resume != nil {
 		prompt = s.o.Handoff.Rotations.Resume
 	}
@@ -191,7 +192,7 @@ type asked struct {
 	keep     bool // one is to be made of the transcript
 	n        handoff.NewDocument
 	path     string
-	own      handoff.Rotation // what the agent wants to hand over by itself: it has written that for just this
+	own      rotation.Rotation // what the agent wants to hand over by itself: it has written that for just this
 }
 
 // documents says what a hook needs of the documents, nil for nothing. A session that a
@@ -218,7 +219,7 @@ func (c *core) documents(agent alerts.AgentID, p *hook.Payload, a *App) *asked {
 	case p.Event != hook.SessionStart:
 		return nil
 	}
-	if r, open := c.rotations.Open(agent); open && r.State != handoff.Scheduled {
+	if r, open := c.rotations.Open(agent); open && r.State != rotation.Scheduled {
 		return nil
 	}
 	x.last = p.Source == "compact"
@@ -226,10 +227,10 @@ func (c *core) documents(agent alerts.AgentID, p *hook.Payload, a *App) *asked {
 }
 
 // written is the last handoff that an agent has asked for in this cycle and that has not taken place, zero for none.
-func (c *core) written(agent alerts.AgentID) (last handoff.Rotation) {
+func (c *core) written(agent alerts.AgentID) (last rotation.Rotation) {
 	v, _ := c.engine.Agent(agent)
 	for _, r := range c.rotations.All() { // the oldest first
-		if r.Agent == agent && !r.Auto() && r.State != handoff.Confirmed && !r.Made.Before(v.Opened) {
+		if r.Agent == agent && !r.Auto() && r.State != rotation.Confirmed && !r.Made.Before(v.Opened) {
 			last = r
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
-	"sm/handoff"
+	"sm/handoff/rotation"
 	"sm/observer/access"
 	"sm/observer/fleet"
 	"sm/transcript"
@@ -268,7 +268,7 @@ func (m *metrics) itself(p *page) {
 }
 
 func handoffOutcomes() []string {
-	list := handoff.Outcomes()
+	list := rotation.Outcomes()
 	return list[:]
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"sm/alerts"
-	"sm/handoff"
+	"sm/handoff/rotation"
 	"sm/observer/access"
 	"sm/observer/api"
 	"sm/observer/fleet"
@@ -31,7 +31,7 @@ func (s *server) postHandoff(w http.ResponseWriter, r *http.Request) error {
 		return refuse(http.StatusBadRequest, hint)
 	}
 	line := s.line(r)
-	var x handoff.Rotation
+	var x rotation.Rotation
 	err := s.ask(r.Context(), func(c *core) (err error) {
 		x, err = c.handoff(r.PathValue("id"), in, line, now)
 		return err
@@ -75,7 +75,7 @@ func (s *server) line(r *http.Request) (l callers) {
 
 // handoff looks at who asks for whom, and what for. The document has not been looked at
 // then.
-func (c *core) handoff(id string, in api.NewHandoff, line callers, now time.Time) (x handoff.Rotation, err error) {
+func (c *core) handoff(id string, in api.NewHandoff, line callers, now time.Time) (x rotation.Rotation, err error) {
 	agent, err := c.fleet.Agent(id, false)
 	if err != nil {
 		return x, err
@@ -97,21 +97,21 @@ func (c *core) handoff(id string, in api.NewHandoff, line callers, now time.Time
 		c.rotations.Refuse()
 		return x, err
 	}
-	x = handoff.Rotation{ID: newRotationID(), Agent: agent, Path: in.Path, Session: s.Session, Since: s.Started, CWD: s.Project}
+	x = rotation.Rotation{ID: newRotationID(), Agent: agent, Path: in.Path, Session: s.Session, Since: s.Started, CWD: s.Project}
 	if s.At.PID == 0 { // nobody knows whether it was its own client that asked: none that comes is cleared for it
 		x.Session = ""
 	}
 	return x, nil
 }
 
-func (c *core) schedule(r handoff.Rotation, now time.Time) (handoff.Rotation, error) {
+func (c *core) schedule(r rotation.Rotation, now time.Time) (rotation.Rotation, error) {
 	r, effects, err := c.rotations.Schedule(r, now)
 	c.carry(effects, now)
 	return r, err
 }
 
-func newRotationID() handoff.RotationID {
-	return handoff.RotationID("ro-" + strings.ToLower(rand.Text()[:10]))
+func newRotationID() rotation.ID {
+	return rotation.ID("ro-" + strings.ToLower(rand.Text()[:10]))
 }
 
 // rotateByItself schedules the handoff of an agent that is about to compact, where that
@@ -124,7 +124,7 @@ func (c *core) rotateByItself(agent alerts.AgentID, now time.Time) {
 	if _, open := c.rotations.Open(agent); open || !ok || s.Path == "" {
 		return
 	}
-	x, err := c.schedule(handoff.Rotation{ID: newRotationID(), Agent: agent, Session: s.Session, CWD: s.Project}, now)
+	x, err := c.schedule(rotation.Rotation{ID: newRotationID(), Agent: agent, Session: s.Session, CWD: s.Project}, now)
 	if err != nil {
 		c.log.Warn("an agent is not rotated by itself", "agent", agent, "err", err)
 		return
@@ -147,15 +147,15 @@ func (s *server) getHandoffs(w http.ResponseWriter, r *http.Request) error {
 
 func (s *server) deleteHandoff(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
-	var x handoff.Rotation
+	var x rotation.Rotation
 	err := s.update(r.Context(), func(c *core) (err error) {
-		var effects []handoff.Effect
-		x, effects, err = c.rotations.Cancel(handoff.RotationID(r.PathValue("handoff")), now)
+		var effects []rotation.Effect
+		x, effects, err = c.rotations.Cancel(rotation.ID(r.PathValue("handoff")), now)
 		c.carry(effects, now)
 		return err
 	})
 	switch {
-	case errors.Is(err, handoff.ErrBusy):
+	case errors.Is(err, rotation.ErrBusy):
 		return refuse(http.StatusConflict, "this handoff is under way; it can no longer be taken back")
 	case err != nil:
 		return err
@@ -164,7 +164,7 @@ func (s *server) deleteHandoff(w http.ResponseWriter, r *http.Request) error {
 }
 
 // handoffOf is a rotation as the API tells it.
-func handoffOf(x handoff.Rotation) api.Handoff {
+func handoffOf(x rotation.Rotation) api.Handoff {
 	out := api.Handoff{
 		ID: string(x.ID), Agent: string(x.Agent), Path: x.Path, Auto: x.Auto(), State: x.State.String(), Reason: x.Reason, Detail: x.Detail, Way: x.Way.String(),
 		Document: x.Document, SessionID: x.Session, NextSession: x.Next, MadeAt: x.Made, ChangedAt: x.Changed,

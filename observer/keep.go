@@ -8,7 +8,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
-	"sm/handoff"
+	"sm/handoff/rotation"
 	"sm/observer/fleet"
 	"sm/observer/state"
 	"sm/transcript/claude/hook"
@@ -38,9 +38,9 @@ type kept struct {
 	hooks    hookCounts
 	roots    []string // projects folders learnt from clients
 
-	rotations []handoff.Rotation
-	seats     []handoff.Seat
-	rotated   handoff.Counters
+	rotations []rotation.Rotation
+	seats     []rotation.AgentRecord
+	rotated   rotation.Counters
 }
 
 // loadKept reads what batches have stored.
@@ -164,7 +164,7 @@ func (b *batch) queue(q *outbox.Queue) {
 	b.put(queueValue, &d.Counters)
 }
 
-func (b *batch) handoffs(m *handoff.Rotations, log *slog.Logger) {
+func (b *batch) handoffs(m *rotation.Machine, log *slog.Logger) {
 	d, any := m.Take()
 	if !any {
 		return
@@ -177,8 +177,8 @@ func (b *batch) handoffs(m *handoff.Rotations, log *slog.Logger) {
 	for _, id := range d.Gone {
 		b.values = append(b.values, state.Value{Name: handoffValues + string(id)})
 	}
-	for i := range d.Seats {
-		b.put(seatValues+string(d.Seats[i].Agent), &d.Seats[i])
+	for i := range d.Agents {
+		b.put(seatValues+string(d.Agents[i].Agent), &d.Agents[i])
 	}
 	for _, agent := range d.Left {
 		b.values = append(b.values, state.Value{Name: seatValues + string(agent)})

@@ -23,7 +23,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
-	"sm/handoff"
+	"sm/handoff/rotation"
 	"sm/observer/access"
 	"sm/observer/fleet"
 	"sm/transcript/claude/hook"
@@ -65,7 +65,7 @@ type page struct {
 	counters   fleet.Counters
 	alerts     alerts.Counters
 	ended      outbox.Counters
-	rotations  handoff.Counters
+	rotations  rotation.Counters
 	queued     int
 	hooks      map[hook.Event]uint64
 	process    bytes.Buffer

@@ -28,6 +28,7 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/handoff"
+	"sm/handoff/rotation"
 	"sm/observer/access"
 	"sm/observer/fleet"
 	"sm/observer/state"
@@ -99,7 +100,7 @@ type Options struct {
 
 // HandoffOptions are the settings of handoffs.
 type HandoffOptions struct {
-	Rotations handoff.RotationOptions
+	Rotations rotation.Options
 	// Documents keeps the documents, nil for no handoffs; Channels are those configured.
 	Documents *handoff.Documents
 	Channels  []handoff.Channel

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"sm/alerts"
-	"sm/handoff"
 	"sm/handoff/guard"
+	"sm/handoff/rotation"
 	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/transcript"
@@ -131,7 +131,7 @@ func (a *App) tellRefused(ctx context.Context, session, path string, s *guard.St
 
 // freshenEffect lets a guarded session go on whose context a handoff has renewed.
 type freshenEffect struct {
-	rotation handoff.Rotation
+	rotation rotation.Rotation
 	at       fleet.Place
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
-	"sm/handoff"
+	"sm/handoff/rotation"
 	"sm/observer/fleet"
 )
 
@@ -23,7 +23,7 @@ const (
 )
 
 // rotate hands an input to the rotations and begins what follows. A dry run rotates nobody.
-func (c *core) rotate(in handoff.Input, now time.Time) {
+func (c *core) rotate(in rotation.Input, now time.Time) {
 	if !c.dryRun {
 		c.carry(c.rotations.Step(in), now)
 	}
@@ -31,30 +31,30 @@ func (c *core) rotate(in handoff.Input, now time.Time) {
 
 // carry begins effects. What changes the state alone is done at once, the rest once that
 // state is stored.
-func (c *core) carry(effects []handoff.Effect, now time.Time) {
+func (c *core) carry(effects []rotation.Effect, now time.Time) {
 	for _, e := range effects {
 		switch x := e.(type) {
-		case handoff.Hold:
+		case rotation.Hold:
 			c.queue.Hold(x.Agent, true)
-		case handoff.Release:
+		case rotation.Release:
 			c.queue.Hold(x.Agent, false)
-		case handoff.Prepare:
+		case rotation.Prepare:
 			c.prepare(x.Rotation)
-		case handoff.Clear:
+		case rotation.Clear:
 			c.typeOwn(ownEffect{rotation: x.Rotation, text: x.Text})
-		case handoff.Resume:
+		case rotation.Resume:
 			c.typeOwn(ownEffect{rotation: x.Rotation, text: x.Rotation.Prompt, prompt: true})
-		case handoff.Finish:
+		case rotation.Finish:
 			c.typeOwn(ownEffect{rotation: x.Rotation, text: x.Text, prompt: x.Prompt, finish: true})
-		case handoff.Restart:
+		case rotation.Restart:
 			c.effects = append(c.effects, issueEffect{x.Rotation})
-		case handoff.Report:
+		case rotation.Report:
 			c.report(x, now)
-		case handoff.Unhelpful:
-			c.unhelpful(x.Seat, now)
-		case handoff.Withdraw:
+		case rotation.Unhelpful:
+			c.unhelpful(x.Agent, now)
+		case rotation.Withdraw:
 			c.effects = append(c.effects, withdrawEffect{x.Rotation.Channel, x.Rotation.Document})
-		case handoff.Executed:
+		case rotation.Executed:
 			c.log.Info("handoff confirmed", "agent", x.Rotation.Agent, "id", x.Rotation.ID, "path", x.Rotation.Read, "session", x.Rotation.Next)
 			s, _ := c.fleet.Seated(x.Rotation.Agent)
 			c.effects = append(c.effects, freshenEffect{x.Rotation, s.At},
@@ -74,9 +74,9 @@ func (c *core) passRotations(now time.Time) {
 		case idle && c.awaitsRun(agent, now):
 		case idle && !c.carriers[agent].busy:
 			s, _ := c.fleet.Seated(agent)
-			c.rotate(handoff.Idle{Agent: agent, Way: c.way(agent, place, now), Session: s.Session, At: now}, now)
+			c.rotate(rotation.Idle{Agent: agent, Way: c.way(agent, place, now), Session: s.Session, At: now}, now)
 		case !idle && c.fleet.Gone(agent) && !c.runs[agent].lately(now):
-			c.rotate(handoff.Gone{Agent: agent, At: now}, now)
+			c.rotate(rotation.Gone{Agent: agent, At: now}, now)
 		}
 	}
 	c.carry(c.rotations.Tick(now), now)
@@ -86,22 +86,22 @@ func (c *core) passRotations(now time.Time) {
 // handoff from before waits for that.
 func (c *core) awaitsRun(agent alerts.AgentID, now time.Time) bool {
 	r, _ := c.rotations.Open(agent)
-	return r.State == handoff.Scheduled && r.Made.Before(c.began) && now.Sub(c.began) < runsWithin && !c.runs[agent].present(now)
+	return r.State == rotation.Scheduled && r.Made.Before(c.began) && now.Sub(c.began) < runsWithin && !c.runs[agent].present(now)
 }
 
 // way is how an agent's context can be cleared: `sm run` restarts its own client, and any
 // other is typed to.
-func (c *core) way(agent alerts.AgentID, at fleet.Place, now time.Time) handoff.Way {
+func (c *core) way(agent alerts.AgentID, at fleet.Place, now time.Time) rotation.Way {
 	s, _ := c.fleet.Seated(agent)
 	switch {
 	case c.runs[agent].restarts(now):
-		return handoff.WayRestart
+		return rotation.WayRestart
 	case c.terminal == nil || at.PID == 0:
-		return handoff.WayNone
+		return rotation.WayNone
 	case s.Provider == codex:
-		return handoff.WayNew
+		return rotation.WayNew
 	}
-	return handoff.WayClear
+	return rotation.WayClear
 }
 
 // The providers that are not Claude: codex calls /clear /new, and codex-app has no
@@ -113,33 +113,33 @@ func (c *core) judge(ev *alerts.Event, now time.Time) {
 	if ev.Kind != alerts.EventReading || ev.Tokens <= 0 {
 		return
 	}
-	seat, ok := c.rotations.Seat(ev.Agent)
+	seat, ok := c.rotations.Agent(ev.Agent)
 	if !ok || seat.Judged || seat.Session == "" || ev.At.Before(seat.At) {
 		return
 	}
 	s, _ := c.fleet.Seated(ev.Agent)
 	known, _ := c.engine.Agent(ev.Agent)
 	high := c.thresholds.Level(ev.Tokens, ev.Window, known.Threshold) >= alerts.Warn
-	c.rotate(handoff.First{Agent: ev.Agent, Session: s.Session, High: high}, now)
+	c.rotate(rotation.First{Agent: ev.Agent, Session: s.Session, High: high}, now)
 }
 
 // resume goes on with what was under way when the last observer ended.
 func (c *core) resume() {
 	for _, agent := range c.rotations.Opens() {
 		r, _ := c.rotations.Open(agent)
-		if r.State != handoff.Scheduled {
+		if r.State != rotation.Scheduled {
 			c.queue.Hold(agent, true)
 		}
-		if r.State == handoff.Clearing && r.Way == handoff.WayRestart {
+		if r.State == rotation.Clearing && r.Way == rotation.WayRestart {
 			c.tellRun(r)
 		}
 	}
 	if !c.dryRun {
 		c.effects = append(c.effects, sweepEffect{})
 	}
-	heard := map[alerts.AgentID]handoff.Rotation{}
+	heard := map[alerts.AgentID]rotation.Rotation{}
 	for _, r := range c.rotations.All() { // the oldest first
-		if r.State == handoff.Confirmed {
+		if r.State == rotation.Confirmed {
 			heard[r.Agent] = r
 		}
 	}
@@ -151,7 +151,7 @@ func (c *core) resume() {
 func (c *core) renameRotations(from, to alerts.AgentID, now time.Time) {
 	c.queue.Hold(from, false)
 	c.carry(c.rotations.Rename(from, to, now), now)
-	if r, open := c.rotations.Open(to); open && r.State != handoff.Scheduled {
+	if r, open := c.rotations.Open(to); open && r.State != rotation.Scheduled {
 		c.queue.Hold(to, true)
 	}
 	if x := c.runs[from]; x != nil && c.runs[to] == nil {
@@ -170,7 +170,7 @@ func (c *core) reset(ev *alerts.Event, now time.Time) {
 	if c.registry { // it says when the client's status has changed, which may be before that
 		at = now
 	}
-	c.rotate(handoff.Started{Agent: ev.Agent, Session: s.Session, At: at}, now)
+	c.rotate(rotation.Started{Agent: ev.Agent, Session: s.Session, At: at}, now)
 }
 
 // handoffs begin the names of what is said about handoffs.
@@ -189,7 +189,7 @@ func (c *core) tellAgent(agent alerts.AgentID, name, text string, mode alerts.Mo
 
 // report tells of a handoff that has failed: the operator, and the agent, which may have
 // lost its context and not know what to read.
-func (c *core) report(x handoff.Report, now time.Time) {
+func (c *core) report(x rotation.Report, now time.Time) {
 	r := &x.Rotation
 	c.log.Warn("handoff failed", "agent", r.Agent, "id", r.ID, "reason", r.Reason, "lost", x.Lost, "path", r.Path)
 	what := "It keeps its context."
@@ -202,9 +202,9 @@ func (c *core) report(x handoff.Report, now time.Time) {
 	}
 	c.operator("handoff/"+string(r.ID), fmt.Sprintf("The handoff of %s failed: %s. %s", c.name(r.Agent), why, what))
 	switch {
-	case r.Reason == handoff.ReasonGone && !x.Lost && !r.Auto(): // whoever comes next is given it
+	case r.Reason == rotation.ReasonGone && !x.Lost && !r.Auto(): // whoever comes next is given it
 		c.effects = append(c.effects, leaveEffect{prepareEffect{rotation: *r}})
-	case r.Reason == handoff.ReasonGone:
+	case r.Reason == rotation.ReasonGone:
 	case !x.Lost && r.Auto():
 	case !x.Lost:
 		c.tellAgent(r.Agent, string(r.ID)+"/failed", fmt.Sprintf(
@@ -221,7 +221,7 @@ func (c *core) report(x handoff.Report, now time.Time) {
 // compacted hand over again.
 func (c *core) opened(x *alerts.Opened, now time.Time) {
 	if x.Cause == alerts.CauseCompaction {
-		c.rotate(handoff.Compacted{Agent: x.Agent}, now)
+		c.rotate(rotation.Compacted{Agent: x.Agent}, now)
 	}
 	for _, m := range c.queue.Of(x.Agent) {
 		if (m.State == outbox.Waiting || m.Calling) && strings.HasPrefix(m.Ref, handoffs) && !strings.HasSuffix(m.Ref, lostName) {
@@ -236,7 +236,7 @@ func (c *core) opened(x *alerts.Opened, now time.Time) {
 const lostName = "/lost"
 
 // unhelpful tells an agent whose new context is full from the start.
-func (c *core) unhelpful(s handoff.Seat, now time.Time) {
+func (c *core) unhelpful(s rotation.AgentRecord, now time.Time) {
 	c.log.Warn("a handoff did not help", "agent", s.Agent, "session", s.Session)
 	c.operator("handoff/"+s.Session+"/futile", fmt.Sprintf("The context of %s stands above the warning right after a handoff.", c.name(s.Agent)))
 	c.tellAgent(s.Agent, s.Session+"/futile",
@@ -278,7 +278,7 @@ func (c *core) typeOwn(e ownEffect) {
 // ownEffect types /clear or the resume prompt, or presses Enter where that stands already,
 // and tells the loop what became of it.
 type ownEffect struct {
-	rotation handoff.Rotation
+	rotation rotation.Rotation
 	text     string
 	prompt   bool
 	finish   bool
@@ -328,7 +328,7 @@ func (a *App) typeOwn(ctx context.Context, e ownEffect) {
 			level = c.log.Warn
 		}
 		level("handoff typed", "agent", e.rotation.Agent, "id", e.rotation.ID, "state", e.rotation.State, "finish", e.finish, "typed", typed, "err", err)
-		c.rotate(handoff.Typed{ID: e.rotation.ID, Prompt: e.prompt, Finish: e.finish, Pressed: typed, Reason: reasonOf(err), At: now}, now)
+		c.rotate(rotation.Typed{ID: e.rotation.ID, Prompt: e.prompt, Finish: e.finish, Pressed: typed, Reason: reasonOf(err), At: now}, now)
 		return nil
 	})
 }
@@ -340,7 +340,7 @@ func reasonOf(err error) string {
 	case err == nil:
 		return ""
 	case errors.Is(err, errBusy):
-		return handoff.ReasonBusy
+		return rotation.ReasonBusy
 	case errors.As(err, &said):
 		return said.Word()
 	}

@@ -11,7 +11,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
-	"sm/handoff"
+	"sm/handoff/rotation"
 	"sm/observer/access"
 	"sm/observer/api"
 	"sm/observer/fleet"
@@ -43,7 +43,7 @@ func (r *run) restarts(now time.Time) bool { return r.present(now) && r.can }
 func (r *run) lately(now time.Time) bool { return r != nil && now.Sub(r.last) < runPresent }
 
 // tellRun gives a run its order, and wakes whoever waits for it.
-func (c *core) tellRun(r handoff.Rotation) {
+func (c *core) tellRun(r rotation.Rotation) {
 	x := c.run(r.Agent)
 	x.order = api.Instruction{Rotation: string(r.ID), Action: api.ActionRestart, Prompt: r.Prompt}
 	close(x.news)
@@ -60,11 +60,11 @@ func (c *core) run(agent alerts.AgentID) *run {
 }
 
 // issueEffect gives a run its order once that is stored.
-type issueEffect struct{ rotation handoff.Rotation }
+type issueEffect struct{ rotation rotation.Rotation }
 
 func (e issueEffect) do(p *performer) {
 	_ = p.app.do(p.ctx, func(c *core) { // with ctx the loop has ended: the next observer gives it
-		if r, ok := c.rotations.Find(e.rotation.ID); ok && r.State == handoff.Clearing {
+		if r, ok := c.rotations.Find(e.rotation.ID); ok && r.State == rotation.Clearing {
 			c.tellRun(r)
 		}
 	})
@@ -151,7 +151,7 @@ func (c *core) polled(id string, asked api.Run, first bool, now time.Time) (p po
 	x.seen, x.last, x.can, x.polls = now, now, asked.CanRestart && asked.RestartsLeft > 0, x.polls+1
 	open, ok := c.rotations.Open(agent)
 	if first && ok && string(open.ID) == asked.Handled { // it may be the answer of an earlier one, or of another agent's
-		in := handoff.Answered{ID: open.ID, At: now}
+		in := rotation.Answered{ID: open.ID, At: now}
 		if asked.Outcome != api.OutcomeRestarted {
 			in.Reason, in.Detail, in.Untouched = runReason(asked.Outcome), oneLine(asked.Reason), asked.Outcome != api.OutcomeFailed
 		}
@@ -164,7 +164,7 @@ func (c *core) polled(id string, asked api.Run, first bool, now time.Time) (p po
 	if asked.Handled != "" && x.order.Rotation == asked.Handled {
 		x.order = api.Instruction{}
 	}
-	if ok && string(open.ID) == x.order.Rotation && open.State == handoff.Clearing && asked.Restarting != x.order.Rotation {
+	if ok && string(open.ID) == x.order.Rotation && open.State == rotation.Clearing && asked.Restarting != x.order.Rotation {
 		s, _ := c.fleet.Seated(agent)
 		switch _, idle := c.idle(agent, now); {
 		case idle && s.Session == open.Left:
@@ -172,7 +172,7 @@ func (c *core) polled(id string, asked api.Run, first bool, now time.Time) (p po
 		case c.fleet.Gone(agent): // an older run between two clients does not say for which order
 		default: // it works on: this run has not carried the order out, or else it would say so
 			x.order = api.Instruction{}
-			c.rotate(handoff.Typed{ID: open.ID, Reason: handoff.ReasonBusy, At: now}, now)
+			c.rotate(rotation.Typed{ID: open.ID, Reason: rotation.ReasonBusy, At: now}, now)
 			c.notCarried(agent, now)
 		}
 	}
@@ -187,8 +187,8 @@ const carriedMost = 4
 // carried offers messages that wait to the prompt of a client that `sm run` is to start,
 // each a line. No shell reads that prompt. What was said of the context that goes, or of
 // handoffs, is no news in the next one.
-func (c *core) carried(r *handoff.Rotation, now time.Time) (lines []string) {
-	if r.Way != handoff.WayRestart || c.dryRun {
+func (c *core) carried(r *rotation.Rotation, now time.Time) (lines []string) {
+	if r.Way != rotation.WayRestart || c.dryRun {
 		return nil
 	}
 	lasting := func(m *outbox.Message) bool { return m.Key.Agent != r.Agent && !strings.HasPrefix(m.Ref, handoffs) }
@@ -216,7 +216,7 @@ func (c *core) notCarried(agent alerts.AgentID, now time.Time) {
 // until then no transcript says what it lacks.
 func (c *core) restarting(agent alerts.AgentID) bool {
 	r, open := c.rotations.Open(agent)
-	return open && r.Way == handoff.WayRestart && r.State.Touched()
+	return open && r.Way == rotation.WayRestart && r.State.Touched()
 }
 
 // hungUp takes note of a run that has ended while it asked, unless it has asked again.
@@ -232,11 +232,11 @@ func (s *server) hungUp(ctx context.Context, id string, number int) {
 func runReason(outcome string) string {
 	switch outcome {
 	case api.OutcomeExhausted:
-		return handoff.ReasonExhausted
+		return rotation.ReasonExhausted
 	case api.OutcomeRefused:
-		return handoff.ReasonRefused
+		return rotation.ReasonRefused
 	}
-	return handoff.ReasonRestart
+	return rotation.ReasonRestart
 }
 
 // lineMost bounds what another process says, in bytes.

@@ -68,7 +68,7 @@ func (c *core) policy(v *fleet.View) (p policy) {
 		return p
 	}
 	p.View, p.known = c.engine.Agent(alerts.AgentID(v.Agent))
-	if seat, ok := c.rotations.Seat(alerts.AgentID(v.Agent)); ok {
+	if seat, ok := c.rotations.Agent(alerts.AgentID(v.Agent)); ok {
 		p.last = seat.Path
 		p.brake = c.rotations.Brake(seat.Agent, v.SessionID, time.Now())
 	}

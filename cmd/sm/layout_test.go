@@ -48,7 +48,7 @@ type layoutOnly struct {
 func layoutTable() layoutRules {
 	libraries := []string{
 		"sm/transcript", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/transcript/follow", "sm/alerts", "sm/alerts/outbox",
-		"sm/handoff", "sm/handoff/files", "sm/handoff/guard", "sm/handoff/proc", "sm/handoff/tmux", "sm/handoff/supervise", "sm/observer", "sm/observer/fleet",
+		"sm/handoff", "sm/handoff/files", "sm/handoff/guard", "sm/handoff/proc", "sm/handoff/rotation", "sm/handoff/tmux", "sm/handoff/supervise", "sm/observer", "sm/observer/fleet",
 		"sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit",
 	}
 	past := []string{"sm/observer/history", "sm/observer/history/report", "sm/observer/history/tune"} // read by commands, never by the observer
@@ -63,6 +63,7 @@ func layoutTable() layoutRules {
 			"sm/alerts":                  {ours: []string{"sm/transcript"}, tests: []string{"sm/transcript/claude"}},
 			"sm/alerts/outbox":           {ours: []string{"sm/alerts"}},
 			"sm/handoff":                 {ours: []string{"sm/alerts", "sm/transcript", "sm/transcript/claude/hook", "sm/handoff/files"}},
+			"sm/handoff/rotation":        {ours: []string{"sm/alerts"}},
 			"sm/handoff/files":           {},
 			"sm/handoff/guard":           {ours: []string{"sm/transcript/claude/hook", "sm/handoff/files"}},
 			"sm/handoff/tmux":            {},

@@ -13,6 +13,7 @@ import (
 	"sm/alerts/outbox"
 	"sm/cmd/sm/internal/config"
 	"sm/handoff"
+	"sm/handoff/rotation"
 	"sm/observer"
 	"sm/transcript"
 )
@@ -83,7 +84,7 @@ func handoffOptions(c *config.Config, o *observer.Options, env *environ) error {
 		dir = filepath.Join(state, "handoff")
 	}
 	o.Handoff = observer.HandoffOptions{
-		Rotations: handoff.RotationOptions{
+		Rotations: rotation.Options{
 			BreakerCount: h.BreakerCount, BreakerWithin: h.BreakerWithin,
 		},
 		Documents:     handoff.NewDocuments(dir, h.Expiry, o.Logger.With("component", "handoff")),

@@ -1,4 +1,4 @@
-package handoff
+package rotation
 
 import (
 	"errors"
@@ -14,11 +14,11 @@ func at(seconds float64) time.Time {
 	return time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
 }
 
-func newRotations() *Rotations {
-	return NewRotations(RotationOptions{BreakerCount: 3, BreakerWithin: 15 * time.Minute})
+func newMachine() *Machine {
+	return New(Options{BreakerCount: 3, BreakerWithin: 15 * time.Minute})
 }
 
-func schedule(t *testing.T, m *Rotations, id RotationID, second float64) Rotation {
+func schedule(t *testing.T, m *Machine, id ID, second float64) Rotation {
 	t.Helper()
 	r, _, err := m.Schedule(Rotation{ID: id, Agent: "a", Path: "/doc.md", Session: "s1"}, at(second))
 	if err != nil {
@@ -40,14 +40,14 @@ func names(effects []Effect) (list []string) {
 		case Report:
 			list = append(list, fmt.Sprintf("Report %s lost=%v", x.Rotation.Reason, x.Lost))
 		default:
-			list = append(list, fmt.Sprintf("%T", e)[len("handoff."):])
+			list = append(list, fmt.Sprintf("%T", e)[len("rotation."):])
 		}
 	}
 	return list
 }
 
 // step checks what an input leads to, and the state after it.
-func step(t *testing.T, m *Rotations, in Input, state State, want ...string) {
+func step(t *testing.T, m *Machine, in Input, state State, want ...string) {
 	t.Helper()
 	got := names(m.Step(in))
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -61,7 +61,7 @@ func step(t *testing.T, m *Rotations, in Input, state State, want ...string) {
 const usual = "Read /doc.md and continue from where you left off."
 
 func TestRotationByClear(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	schedule(t, m, "r", 0)
 	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(5)}, Reserved, "Hold", "Prepare")
 	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(6)}, Reserved)
@@ -76,8 +76,8 @@ func TestRotationByClear(t *testing.T) {
 	step(t, m, Typed{ID: "r", Prompt: true, Pressed: true, At: at(9)}, Resuming)
 	step(t, m, Heard{Agent: "a", Text: "Something else", At: at(9)}, Resuming)
 	step(t, m, Heard{Agent: "a", Text: "Read /doc.md and\ncontinue from  where you left off.", At: at(10)}, Confirmed, "Executed", "Release")
-	s, _ := m.Seat("a")
-	want := Seat{Agent: "a", Path: "/doc.md", Document: "HO", Channel: "c", At: at(10), Session: "s2", Executed: []time.Time{at(7)}}
+	s, _ := m.Agent("a")
+	want := AgentRecord{Agent: "a", Path: "/doc.md", Document: "HO", Channel: "c", At: at(10), Session: "s2", Executed: []time.Time{at(7)}}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -85,7 +85,7 @@ func TestRotationByClear(t *testing.T) {
 
 func TestRotationByRestart(t *testing.T) {
 	for _, first := range []string{"session", "answer"} {
-		m := newRotations()
+		m := newMachine()
 		schedule(t, m, "r", 0)
 		step(t, m, Idle{Agent: "a", Way: WayRestart, Session: "s1", At: at(5)}, Reserved, "Hold", "Prepare")
 		step(t, m, Prepared{ID: "r", Read: "/doc.md", At: at(6)}, Clearing, "Restart")
@@ -128,7 +128,7 @@ func TestRotationFailures(t *testing.T) {
 		{"prompt never heard", []Input{idle, prepared, cleared, Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(8)}}, nil, 58, []string{"Release", "Report prompt_unconfirmed lost=true"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := newRotations()
+			m := newMachine()
 			schedule(t, m, "r", 0)
 			for _, in := range tt.before {
 				m.Step(in)
@@ -155,7 +155,7 @@ func TestRotationFailures(t *testing.T) {
 // TestRotationRefusals: what the terminal refuses is tried again, messages go on
 // meanwhile, and after ten minutes it is given up.
 func TestRotationRefusals(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	schedule(t, m, "r", 0)
 	second, tries := 5.0, 0
 	for m.Counters().Failed == 0 {
@@ -180,7 +180,7 @@ func TestRotationRefusals(t *testing.T) {
 }
 
 func TestRotationLastOneWins(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	schedule(t, m, "first", 0)
 	schedule(t, m, "last", 1)
 	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(5)}, Reserved, "Hold", "Prepare")
@@ -196,7 +196,7 @@ func TestRotationLastOneWins(t *testing.T) {
 }
 
 func TestRotationCancel(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	schedule(t, m, "r", 0)
 	for range 2 {
 		if r, _, err := m.Cancel("r", at(1)); err != nil || r.State != Cancelled {
@@ -213,7 +213,7 @@ func TestRotationCancel(t *testing.T) {
 }
 
 // carryOut takes a rotation through to its confirmation.
-func carryOut(t *testing.T, m *Rotations, id RotationID, second float64) {
+func carryOut(t *testing.T, m *Machine, id ID, second float64) {
 	t.Helper()
 	schedule(t, m, id, second)
 	for _, in := range []Input{
@@ -228,13 +228,13 @@ func carryOut(t *testing.T, m *Rotations, id RotationID, second float64) {
 }
 
 func TestRotationBreaker(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	for i := range 3 {
-		carryOut(t, m, RotationID(fmt.Sprint(i)), float64(100*i))
+		carryOut(t, m, ID(fmt.Sprint(i)), float64(100*i))
 	}
-	again := newRotations() // it outlives a restart
+	again := newMachine() // it outlives a restart
 	d, _ := m.Take()
-	again.Restore(d.Rotations, d.Seats, d.Counters, at(300))
+	again.Restore(d.Rotations, d.Agents, d.Counters, at(300))
 	if _, _, err := again.Schedule(Rotation{ID: "4", Agent: "a"}, at(899)); !errors.Is(err, ErrBreaker) || again.Brake("a", "x", at(899)) != "breaker" {
 		t.Errorf("the fourth in 15 minutes: %v", err)
 	}
@@ -251,7 +251,7 @@ func TestRotationBreaker(t *testing.T) {
 }
 
 func TestRotationFutile(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	carryOut(t, m, "1", 0)
 	step(t, m, First{"a", "another", true}, Confirmed)
 	step(t, m, First{"a", "s-1", true}, Confirmed, "Unhelpful")
@@ -268,12 +268,12 @@ func TestRotationFutile(t *testing.T) {
 // there or the terminal refused, is looked after, and never typed anew.
 func TestRotationFinish(t *testing.T) {
 	idle := func(s float64) Idle { return Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(s)} }
-	m := newRotations()
+	m := newMachine()
 	schedule(t, m, "r", 0)
 	step(t, m, idle(5), Reserved, "Hold", "Prepare")
 	step(t, m, Prepared{ID: "r", Document: "HO", Channel: "c", Read: "/doc.md", At: at(6)}, Clearing, "Clear /clear")
 	d, _ := m.Take()
-	m.Restore(d.Rotations, d.Seats, d.Counters, at(20))
+	m.Restore(d.Rotations, d.Agents, d.Counters, at(20))
 	step(t, m, idle(22.9), Clearing)
 	step(t, m, idle(23), Clearing, "Finish /clear")
 	step(t, m, idle(24), Clearing)
@@ -301,7 +301,7 @@ func TestRotationFinish(t *testing.T) {
 // TestRotationSeenElsewhere: that a context was cleared is known by where the agent sits, too,
 // should the news of it have been lost with an observer.
 func TestRotationSeenElsewhere(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	schedule(t, m, "r", 0)
 	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(5)}, Reserved, "Hold", "Prepare")
 	step(t, m, Prepared{ID: "r", Read: "/doc.md", At: at(6)}, Clearing, "Clear /clear")
@@ -315,7 +315,7 @@ func TestRotationSeenElsewhere(t *testing.T) {
 
 // TestRotationNotGivenUpWhileTyping: between the look at the prompt and Enter nothing ends.
 func TestRotationNotGivenUpWhileTyping(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	schedule(t, m, "r", 0)
 	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(5)}, Reserved, "Hold", "Prepare")
 	step(t, m, Prepared{ID: "r", Read: "/doc.md", At: at(6)}, Clearing, "Clear /clear")
@@ -334,13 +334,13 @@ func TestRotationNotGivenUpWhileTyping(t *testing.T) {
 // TestRotationRestored: an observer that begins gives each proof its whole time: what stands
 // at the prompt since long ago can be finished, and what came about is told late.
 func TestRotationRestored(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	schedule(t, m, "r", 0)
 	step(t, m, Idle{Agent: "a", Way: WayClear, Session: "s1", At: at(5)}, Reserved, "Hold", "Prepare")
 	step(t, m, Prepared{ID: "r", Read: "/doc.md", At: at(6)}, Clearing, "Clear /clear")
 	d, _ := m.Take()
 	for _, begun := range []float64{25, 50, 4000} { // each ends soon
-		m.Restore(d.Rotations, d.Seats, d.Counters, at(begun))
+		m.Restore(d.Rotations, d.Agents, d.Counters, at(begun))
 		if got := m.Tick(at(begun + 29.9)); got != nil {
 			t.Fatalf("%v s after the start: %v", 29.9, names(got))
 		}
@@ -354,7 +354,7 @@ func TestRotationRestored(t *testing.T) {
 
 // TestRotationFinishNotUnderARun: a run has its prompt as an argument.
 func TestRotationFinishNotUnderARun(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	schedule(t, m, "r", 0)
 	run := func(s float64) Idle { return Idle{Agent: "a", Way: WayRestart, Session: "s1", At: at(s)} }
 	step(t, m, run(5), Reserved, "Hold", "Prepare")
@@ -365,7 +365,7 @@ func TestRotationFinishNotUnderARun(t *testing.T) {
 }
 
 func TestRotationRename(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	carryOut(t, m, "1", 0)
 	schedule(t, m, "2", 50)
 	m.Rename("a", "b", at(60))
@@ -373,7 +373,7 @@ func TestRotationRename(t *testing.T) {
 		t.Error("the old name is still known")
 	}
 	r, open := m.Open("b")
-	s, seated := m.Seat("b")
+	s, seated := m.Agent("b")
 	if !open || r.ID != "2" || !seated || s.Path != "/doc.md" {
 		t.Errorf("%+v, %+v", r, s)
 	}

@@ -1,4 +1,4 @@
-package handoff
+package rotation
 
 import (
 	"time"
@@ -21,7 +21,7 @@ type Idle struct {
 
 // Prepared answers [Prepare]: the document has been looked at and stored, or not.
 type Prepared struct {
-	ID RotationID
+	ID ID
 	// Document and Channel say where the copy is, Read is the path that the prompt names.
 	Document, Channel, Read string
 	// Written is when the file was last written.
@@ -39,7 +39,7 @@ type Prepared struct {
 // Typed answers [Clear], [Resume] and [Finish]. With Pressed the client may have got the
 // text; without it nothing has happened, for Reason.
 type Typed struct {
-	ID      RotationID
+	ID      ID
 	Prompt  bool // it answers Resume, or a Finish of the prompt
 	Finish  bool
 	Pressed bool
@@ -50,13 +50,13 @@ type Typed struct {
 // Answered is what `sm run` has made of [Restart]: a new client runs, or none does for
 // Reason, with what it says in Detail. Untouched says that the old one goes on.
 type Answered struct {
-	ID             RotationID
+	ID             ID
 	Reason, Detail string
 	Untouched      bool
 	At             time.Time
 }
 
-// Started says that a session has begun in an agent's seat, by a hook or a new
+// Started says that a session has begun at an agent's place, by a hook or a new
 // transcript.
 type Started struct {
 	Agent   alerts.AgentID
@@ -153,7 +153,7 @@ type Executed struct{ Rotation Rotation }
 
 // Unhelpful says that the context that a rotation began stands above the warning from
 // the start.
-type Unhelpful struct{ Seat Seat }
+type Unhelpful struct{ Agent AgentRecord }
 
 func (Hold) effect()      {}
 func (Prepare) effect()   {}

@@ -1,4 +1,4 @@
-package handoff
+package rotation
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 	"sm/alerts"
 )
 
-// The errors of Rotations.
+// The errors of Machine.
 var (
 	ErrUnknown = errors.New("no such handoff; sm handoffs lists them")
 	ErrBusy    = errors.New("a handoff of this agent is under way; wait for it to end")
@@ -19,18 +19,18 @@ var (
 	ErrFutile  = errors.New("this context stood above the warning from its start, so another handoff would not help; make the document shorter, or what is loaded at the start")
 )
 
-// RotationDelta is what has changed since the last Take.
-type RotationDelta struct {
-	Rotations []Rotation   // new or changed, by id
-	Gone      []RotationID // forgotten
-	Seats     []Seat       // new or changed, by agent
+// Delta is what has changed since the last Take.
+type Delta struct {
+	Rotations []Rotation    // new or changed, by id
+	Gone      []ID          // forgotten
+	Agents    []AgentRecord // new or changed, by agent
 	Left      []alerts.AgentID
 	Counters  Counters
 }
 
 // Take returns what is to be stored now; ok is false if that is nothing. It is not told
 // again.
-func (m *Rotations) Take() (d RotationDelta, ok bool) {
+func (m *Machine) Take() (d Delta, ok bool) {
 	for _, id := range slices.Sorted(maps.Keys(m.changed)) {
 		if r := m.all[id]; r != nil {
 			d.Rotations = append(d.Rotations, *r)
@@ -38,22 +38,22 @@ func (m *Rotations) Take() (d RotationDelta, ok bool) {
 			d.Gone = append(d.Gone, id)
 		}
 	}
-	for _, agent := range slices.Sorted(maps.Keys(m.sat)) {
-		if s := m.seats[agent]; s != nil {
-			d.Seats = append(d.Seats, s.clone())
+	for _, agent := range slices.Sorted(maps.Keys(m.agentsChanged)) {
+		if s := m.agents[agent]; s != nil {
+			d.Agents = append(d.Agents, s.clone())
 		} else {
 			d.Left = append(d.Left, agent)
 		}
 	}
-	ok = len(m.changed)+len(m.sat) > 0 || m.counted
+	ok = len(m.changed)+len(m.agentsChanged) > 0 || m.counted
 	d.Counters = m.counters
 	clear(m.changed)
-	clear(m.sat)
+	clear(m.agentsChanged)
 	m.counted = false
 	return d, ok
 }
 
-func (s *Seat) clone() Seat {
+func (s *AgentRecord) clone() AgentRecord {
 	c := *s
 	c.Executed = slices.Clone(s.Executed)
 	return c
@@ -63,12 +63,12 @@ func (s *Seat) clone() Seat {
 // under way when the observer ended goes on as far as that is safe: a document is looked
 // at again, a restart asked for again, but what may have been typed is not typed again: its
 // proof may come for a moment more.
-func (m *Rotations) Restore(rotations []Rotation, seats []Seat, c Counters, now time.Time) {
-	*m = *NewRotations(m.options)
+func (m *Machine) Restore(rotations []Rotation, agents []AgentRecord, c Counters, now time.Time) {
+	*m = *New(m.options)
 	m.counters, m.since = c, now
-	for _, s := range seats {
+	for _, s := range agents {
 		s = s.clone()
-		m.seats[s.Agent] = &s
+		m.agents[s.Agent] = &s
 	}
 	for _, r := range rotations {
 		m.all[r.ID] = &r
@@ -85,7 +85,7 @@ func (m *Rotations) Restore(rotations []Rotation, seats []Seat, c Counters, now 
 // Rename moves what is known of an agent to the agent that it has turned out to be, and
 // says what follows. Where both have a rotation that has not ended, the one that has come
 // to the context goes on, else the newer one.
-func (m *Rotations) Rename(from, to alerts.AgentID, now time.Time) []Effect {
+func (m *Machine) Rename(from, to alerts.AgentID, now time.Time) []Effect {
 	m.out = nil
 	for _, r := range m.all {
 		if r.Agent == from {
@@ -101,12 +101,12 @@ func (m *Rotations) Rename(from, to alerts.AgentID, now time.Time) []Effect {
 			m.settle(r, other, now)
 		}
 	}
-	m.renameSeat(from, to)
+	m.renameAgent(from, to)
 	return m.out
 }
 
 // settle ends one of two rotations of the same agent.
-func (m *Rotations) settle(a, b *Rotation, now time.Time) {
+func (m *Machine) settle(a, b *Rotation, now time.Time) {
 	keep, drop := a, b
 	switch {
 	case a.State.Touched() == b.State.Touched() && b.Made.After(a.Made), b.State.Touched() && !a.State.Touched():
@@ -123,13 +123,13 @@ func (m *Rotations) settle(a, b *Rotation, now time.Time) {
 	}
 }
 
-func (m *Rotations) renameSeat(from, to alerts.AgentID) {
-	s, other := m.seats[from], m.seats[to]
+func (m *Machine) renameAgent(from, to alerts.AgentID) {
+	s, other := m.agents[from], m.agents[to]
 	if s == nil {
 		return
 	}
-	delete(m.seats, from)
-	m.sat[from], m.sat[to] = struct{}{}, struct{}{}
+	delete(m.agents, from)
+	m.agentsChanged[from], m.agentsChanged[to] = struct{}{}, struct{}{}
 	s.Agent = to
 	if other != nil {
 		both := slices.Concat(s.Executed, other.Executed)
@@ -139,11 +139,11 @@ func (m *Rotations) renameSeat(from, to alerts.AgentID) {
 		}
 		s.Executed = both
 	}
-	m.seats[to] = s
+	m.agents[to] = s
 }
 
 // Forget drops what is known of an agent that is no more.
-func (m *Rotations) Forget(agent alerts.AgentID) {
+func (m *Machine) Forget(agent alerts.AgentID) {
 	for id, r := range m.all {
 		if r.Agent == agent {
 			delete(m.all, id)
@@ -151,14 +151,14 @@ func (m *Rotations) Forget(agent alerts.AgentID) {
 		}
 	}
 	delete(m.open, agent)
-	if m.seats[agent] != nil {
-		delete(m.seats, agent)
-		m.sat[agent] = struct{}{}
+	if m.agents[agent] != nil {
+		delete(m.agents, agent)
+		m.agentsChanged[agent] = struct{}{}
 	}
 }
 
 // forget drops rotations that ended long ago, and of an agent with many the oldest.
-func (m *Rotations) forget(now time.Time) {
+func (m *Machine) forget(now time.Time) {
 	of := map[alerts.AgentID]int{}
 	for _, r := range slices.Backward(m.All()) {
 		if !r.State.Ended() {
@@ -172,7 +172,7 @@ func (m *Rotations) forget(now time.Time) {
 }
 
 // All lists the rotations that are known, the oldest first.
-func (m *Rotations) All() []Rotation {
+func (m *Machine) All() []Rotation {
 	list := make([]Rotation, 0, len(m.all))
 	for _, r := range m.all {
 		list = append(list, *r)
@@ -182,7 +182,7 @@ func (m *Rotations) All() []Rotation {
 }
 
 // Find returns one rotation.
-func (m *Rotations) Find(id RotationID) (r Rotation, ok bool) {
+func (m *Machine) Find(id ID) (r Rotation, ok bool) {
 	if p := m.all[id]; p != nil {
 		return *p, true
 	}
@@ -190,7 +190,7 @@ func (m *Rotations) Find(id RotationID) (r Rotation, ok bool) {
 }
 
 // Open returns the rotation of an agent that has not ended.
-func (m *Rotations) Open(agent alerts.AgentID) (r Rotation, ok bool) {
+func (m *Machine) Open(agent alerts.AgentID) (r Rotation, ok bool) {
 	if p := m.open[agent]; p != nil {
 		return *p, true
 	}
@@ -198,15 +198,15 @@ func (m *Rotations) Open(agent alerts.AgentID) (r Rotation, ok bool) {
 }
 
 // Opens lists the agents that have one, in order.
-func (m *Rotations) Opens() []alerts.AgentID { return slices.Sorted(maps.Keys(m.open)) }
+func (m *Machine) Opens() []alerts.AgentID { return slices.Sorted(maps.Keys(m.open)) }
 
-// Seat returns what is kept of an agent.
-func (m *Rotations) Seat(agent alerts.AgentID) (s Seat, ok bool) {
-	if p := m.seats[agent]; p != nil {
+// Agent returns what is kept of an agent.
+func (m *Machine) Agent(agent alerts.AgentID) (s AgentRecord, ok bool) {
+	if p := m.agents[agent]; p != nil {
 		return p.clone(), true
 	}
-	return Seat{}, false
+	return AgentRecord{}, false
 }
 
 // Counters returns what has been counted so far.
-func (m *Rotations) Counters() Counters { return m.counters }
+func (m *Machine) Counters() Counters { return m.counters }

@@ -1,4 +1,4 @@
-package handoff
+package rotation
 
 import (
 	"cmp"
@@ -9,8 +9,8 @@ import (
 	"sm/alerts"
 )
 
-// RotationOptions are the settings of [Rotations].
-type RotationOptions struct {
+// Options are the settings of [Machine].
+type Options struct {
 	// BreakerCount rotations of one agent within BreakerWithin are enough: the next is
 	// refused. 0: no breaker.
 	BreakerCount  int
@@ -37,7 +37,7 @@ type RotationOptions struct {
 	FinishAfter time.Duration
 }
 
-func (o RotationOptions) withDefaults() RotationOptions {
+func (o Options) withDefaults() Options {
 	o.ClearWithin = cmp.Or(o.ClearWithin, 30*time.Second)
 	o.RestartWithin = cmp.Or(o.RestartWithin, 90*time.Second)
 	o.PromptWithin = cmp.Or(o.PromptWithin, 20*time.Second)
@@ -65,37 +65,37 @@ const (
 	heardBytes = 990
 )
 
-// Rotations carries out handoffs, one at a time for each agent. It is pure: what is to
+// Machine carries out handoffs, one at a time for each agent. It is pure: what is to
 // be done comes out as effects, and what became of it comes in as inputs. It is for one
 // goroutine at a time.
-type Rotations struct {
-	options  RotationOptions
-	all      map[RotationID]*Rotation
+type Machine struct {
+	options  Options
+	all      map[ID]*Rotation
 	open     map[alerts.AgentID]*Rotation // not ended; at most one for each agent
-	seats    map[alerts.AgentID]*Seat
+	agents   map[alerts.AgentID]*AgentRecord
 	counters Counters
 	since    time.Time // of the Restore, zero for none
 	// typing are the rotations for which a text is on its way, with since when: until the
 	// answer nobody knows what stands at the prompt.
-	typing map[RotationID]time.Time
+	typing map[ID]time.Time
 
-	changed map[RotationID]struct{}
-	sat     map[alerts.AgentID]struct{} // seats that have changed
-	counted bool
-	out     []Effect
+	changed       map[ID]struct{}
+	agentsChanged map[alerts.AgentID]struct{} // whose record has changed
+	counted       bool
+	out           []Effect
 }
 
-// NewRotations knows no rotation.
-func NewRotations(o RotationOptions) *Rotations {
-	return &Rotations{
-		options: o.withDefaults(), all: map[RotationID]*Rotation{}, open: map[alerts.AgentID]*Rotation{}, seats: map[alerts.AgentID]*Seat{},
-		typing: map[RotationID]time.Time{}, changed: map[RotationID]struct{}{}, sat: map[alerts.AgentID]struct{}{},
+// New knows no rotation.
+func New(o Options) *Machine {
+	return &Machine{
+		options: o.withDefaults(), all: map[ID]*Rotation{}, open: map[alerts.AgentID]*Rotation{}, agents: map[alerts.AgentID]*AgentRecord{},
+		typing: map[ID]time.Time{}, changed: map[ID]struct{}{}, agentsChanged: map[alerts.AgentID]struct{}{},
 	}
 }
 
 // Step takes what has happened and says what follows. A rotation of which nobody knows,
 // or for which it comes too late, is left alone.
-func (m *Rotations) Step(in Input) []Effect {
+func (m *Machine) Step(in Input) []Effect {
 	m.out = nil
 	switch x := in.(type) {
 	case Idle:
@@ -123,17 +123,17 @@ func (m *Rotations) Step(in Input) []Effect {
 	case Gone:
 		m.gone(m.open[x.Agent], x)
 	case First:
-		m.first(m.seats[x.Agent], x)
+		m.first(m.agents[x.Agent], x)
 	case Compacted:
-		if s := m.seats[x.Agent]; s != nil && s.Futile {
-			m.seat(x.Agent).Futile = false // there is room again
+		if s := m.agents[x.Agent]; s != nil && s.Futile {
+			m.agent(x.Agent).Futile = false // there is room again
 		}
 	}
 	return m.out
 }
 
 // under finds a rotation in a state, nil where it is not or no longer there.
-func (m *Rotations) under(id RotationID, s State) *Rotation {
+func (m *Machine) under(id ID, s State) *Rotation {
 	if r := m.all[id]; r != nil && r.State == s {
 		return r
 	}
@@ -142,7 +142,7 @@ func (m *Rotations) under(id RotationID, s State) *Rotation {
 
 // idle begins what was scheduled, and types the prompt into what was cleared. That it was
 // is shown by where the agent sits, too.
-func (m *Rotations) idle(r *Rotation, in Idle) {
+func (m *Machine) idle(r *Rotation, in Idle) {
 	if r == nil || in.At.Before(r.After) {
 		return
 	}
@@ -184,7 +184,7 @@ func (m *Rotations) idle(r *Rotation, in Idle) {
 
 // finish looks after a text that may stand at the prompt without Enter. It is no second
 // typing: what does not stand there is not touched.
-func (m *Rotations) finish(r *Rotation, text string, prompt bool, in Idle) {
+func (m *Machine) finish(r *Rotation, text string, prompt bool, in Idle) {
 	_, typing := m.typing[r.ID]
 	if typing || r.Way == WayRestart || r.Finished || m.age(r, in.At) < m.options.FinishAfter {
 		return
@@ -195,7 +195,7 @@ func (m *Rotations) finish(r *Rotation, text string, prompt bool, in Idle) {
 }
 
 // finished takes note of an Enter: from here on the proof has its time again.
-func (m *Rotations) finished(r *Rotation, in Typed) {
+func (m *Machine) finished(r *Rotation, in Typed) {
 	if r != nil && in.Pressed {
 		m.move(r, r.State, in.At)
 		r.Finished = true
@@ -211,7 +211,7 @@ func (r *Rotation) command() string {
 }
 
 // prepared goes on with a document that is fit.
-func (m *Rotations) prepared(r *Rotation, in Prepared) {
+func (m *Machine) prepared(r *Rotation, in Prepared) {
 	if r == nil {
 		return
 	}
@@ -238,7 +238,7 @@ func UsualPrompt(path string) string {
 	return "Read " + path + " and continue from where you left off."
 }
 
-func (m *Rotations) prompt(path string) string {
+func (m *Machine) prompt(path string) string {
 	if m.options.Resume == nil {
 		return UsualPrompt(path)
 	}
@@ -247,7 +247,7 @@ func (m *Rotations) prompt(path string) string {
 
 // cleared takes note of what became of /clear: it was typed, and there will be proof; or
 // nothing has happened, and it can be tried again.
-func (m *Rotations) cleared(r *Rotation, in Typed) {
+func (m *Machine) cleared(r *Rotation, in Typed) {
 	if r == nil || in.Pressed {
 		return
 	}
@@ -256,7 +256,7 @@ func (m *Rotations) cleared(r *Rotation, in Typed) {
 }
 
 // prompted is the same of the prompt.
-func (m *Rotations) prompted(r *Rotation, in Typed) {
+func (m *Machine) prompted(r *Rotation, in Typed) {
 	if r != nil && !in.Pressed {
 		r.Tries--
 		m.refused(r, Cleared, in)
@@ -264,7 +264,7 @@ func (m *Rotations) prompted(r *Rotation, in Typed) {
 }
 
 // refused puts a try off, or gives up.
-func (m *Rotations) refused(r *Rotation, back State, in Typed) {
+func (m *Machine) refused(r *Rotation, back State, in Typed) {
 	switch {
 	case in.Reason == ReasonBusy: // it works on, for as long as it likes
 		r.Refused = time.Time{}
@@ -286,7 +286,7 @@ func (m *Rotations) refused(r *Rotation, back State, in Typed) {
 }
 
 // answered takes note of what `sm run` has done.
-func (m *Rotations) answered(r *Rotation, in Answered) {
+func (m *Machine) answered(r *Rotation, in Answered) {
 	switch {
 	case r == nil:
 	case in.Reason != "":
@@ -303,7 +303,7 @@ func (m *Rotations) answered(r *Rotation, in Answered) {
 // started is the proof that a context was cleared: a session that is newer than the
 // reservation, and another one. Old clients keep the session and say by a hook that it was
 // cleared.
-func (m *Rotations) started(r *Rotation, in Started) {
+func (m *Machine) started(r *Rotation, in Started) {
 	switch {
 	case r == nil || in.At.Before(r.Began) || in.Session == r.Left && !in.Cleared:
 	case r.State == Clearing:
@@ -315,10 +315,10 @@ func (m *Rotations) started(r *Rotation, in Started) {
 }
 
 // renew notes the new context. A restarted client has its prompt already.
-func (m *Rotations) renew(r *Rotation, session string, at time.Time) {
+func (m *Machine) renew(r *Rotation, session string, at time.Time) {
 	r.Next = session
 	r.Refused, r.After, r.Pause, r.Last = time.Time{}, time.Time{}, 0, ""
-	s := m.seat(r.Agent)
+	s := m.agent(r.Agent)
 	s.Executed = append(m.recent(s, at), at)
 	m.move(r, Cleared, at)
 	if r.Way == WayRestart {
@@ -327,7 +327,7 @@ func (m *Rotations) renew(r *Rotation, session string, at time.Time) {
 }
 
 // recent are the executions that the breaker may still count.
-func (m *Rotations) recent(s *Seat, now time.Time) []time.Time {
+func (m *Machine) recent(s *AgentRecord, now time.Time) []time.Time {
 	return slices.DeleteFunc(s.Executed, func(at time.Time) bool {
 		age := now.Sub(at)
 		return age >= m.options.BreakerWithin || age <= -m.options.BreakerWithin
@@ -336,7 +336,7 @@ func (m *Rotations) recent(s *Seat, now time.Time) []time.Time {
 
 // heard confirms. A human who was quicker than we are has begun the new context in a way
 // of his own: that the prompt came all the same is shown by its own text alone.
-func (m *Rotations) heard(r *Rotation, in Heard) {
+func (m *Machine) heard(r *Rotation, in Heard) {
 	if r == nil || !r.State.Touched() || in.At.Before(r.Began) || !isPrompt(in.Text, r.Prompt) {
 		return
 	}
@@ -349,7 +349,7 @@ func (m *Rotations) heard(r *Rotation, in Heard) {
 	if r.Next == "" && in.Session != r.Left {
 		r.Next = in.Session
 	}
-	s := m.seat(r.Agent)
+	s := m.agent(r.Agent)
 	s.Path, s.Document, s.Channel, s.At = r.Read, r.Document, r.Channel, in.At
 	s.Session, s.Judged, s.Futile = r.Next, false, false
 	m.do(Executed{*r})
@@ -370,19 +370,19 @@ func isPrompt(text, prompt string) bool {
 
 // gone ends what the agent's client can no longer do. A client that ends while it is
 // restarted does so on purpose.
-func (m *Rotations) gone(r *Rotation, in Gone) {
+func (m *Machine) gone(r *Rotation, in Gone) {
 	if r != nil && (r.Way != WayRestart || !r.State.Touched()) {
 		m.fail(r, ReasonGone, in.At)
 	}
 }
 
 // first judges a context that a rotation has begun.
-func (m *Rotations) first(s *Seat, in First) {
+func (m *Machine) first(s *AgentRecord, in First) {
 	if s == nil || s.Judged || s.Session == "" || s.Session != in.Session {
 		return
 	}
 	s.Judged, s.Futile = true, in.High
-	m.sat[s.Agent] = struct{}{}
+	m.agentsChanged[s.Agent] = struct{}{}
 	if in.High {
 		m.do(Unhelpful{*s})
 	}
@@ -390,34 +390,34 @@ func (m *Rotations) first(s *Seat, in First) {
 
 // age is how long a rotation has been in its state under this observer: after a restart a
 // proof has its whole time again, and what stands at a prompt can be finished.
-func (m *Rotations) age(r *Rotation, now time.Time) time.Duration {
+func (m *Machine) age(r *Rotation, now time.Time) time.Duration {
 	if m.since.After(r.Changed) {
 		return now.Sub(m.since)
 	}
 	return now.Sub(r.Changed)
 }
 
-func (m *Rotations) move(r *Rotation, s State, at time.Time) {
+func (m *Machine) move(r *Rotation, s State, at time.Time) {
 	r.State, r.Changed, r.Finished = s, at, false
 	m.touch(r)
 }
 
-func (m *Rotations) do(list ...Effect) { m.out = append(m.out, list...) }
+func (m *Machine) do(list ...Effect) { m.out = append(m.out, list...) }
 
-func (m *Rotations) touch(r *Rotation) { m.changed[r.ID] = struct{}{} }
+func (m *Machine) touch(r *Rotation) { m.changed[r.ID] = struct{}{} }
 
-func (m *Rotations) count(n *uint64) {
+func (m *Machine) count(n *uint64) {
 	*n++
 	m.counted = true
 }
 
-// seat finds what is kept of an agent, to change it.
-func (m *Rotations) seat(agent alerts.AgentID) *Seat {
-	s := m.seats[agent]
+// agent finds what is kept of an agent, to change it.
+func (m *Machine) agent(agent alerts.AgentID) *AgentRecord {
+	s := m.agents[agent]
 	if s == nil {
-		s = &Seat{Agent: agent}
-		m.seats[agent] = s
+		s = &AgentRecord{Agent: agent}
+		m.agents[agent] = s
 	}
-	m.sat[agent] = struct{}{}
+	m.agentsChanged[agent] = struct{}{}
 	return s
 }

@@ -1,4 +1,4 @@
-package handoff
+package rotation
 
 import (
 	"time"
@@ -9,7 +9,7 @@ import (
 // Schedule takes a rotation that is to be carried out at the end of the agent's turn. An
 // earlier one of the agent that has not begun gives way. The errors are [ErrBusy],
 // [ErrBreaker] and [ErrFutile], each counted.
-func (m *Rotations) Schedule(r Rotation, now time.Time) (Rotation, []Effect, error) {
+func (m *Machine) Schedule(r Rotation, now time.Time) (Rotation, []Effect, error) {
 	m.out = nil
 	if err := m.admit(&r, now); err != nil {
 		return Rotation{}, nil, err
@@ -23,8 +23,8 @@ func (m *Rotations) Schedule(r Rotation, now time.Time) (Rotation, []Effect, err
 	return r, m.out, nil
 }
 
-func (m *Rotations) admit(r *Rotation, now time.Time) error {
-	earlier, s := m.open[r.Agent], m.seats[r.Agent]
+func (m *Machine) admit(r *Rotation, now time.Time) error {
+	earlier, s := m.open[r.Agent], m.agents[r.Agent]
 	switch {
 	case earlier != nil && earlier.State != Scheduled:
 		m.count(&m.counters.Refused)
@@ -40,9 +40,9 @@ func (m *Rotations) admit(r *Rotation, now time.Time) error {
 }
 
 // Refuse counts a call that was turned away for another reason.
-func (m *Rotations) Refuse() { m.count(&m.counters.Refused) }
+func (m *Machine) Refuse() { m.count(&m.counters.Refused) }
 
-func (m *Rotations) broken(s *Seat, now time.Time) bool {
+func (m *Machine) broken(s *AgentRecord, now time.Time) bool {
 	if s == nil || m.options.BreakerCount <= 0 {
 		return false
 	}
@@ -56,8 +56,8 @@ func (m *Rotations) broken(s *Seat, now time.Time) bool {
 }
 
 // Brake says what keeps an agent from rotating: "breaker", "futile", or "" for nothing.
-func (m *Rotations) Brake(agent alerts.AgentID, session string, now time.Time) string {
-	switch s := m.seats[agent]; {
+func (m *Machine) Brake(agent alerts.AgentID, session string, now time.Time) string {
+	switch s := m.agents[agent]; {
 	case s == nil:
 		return ""
 	case s.Futile && s.Session == session:
@@ -70,7 +70,7 @@ func (m *Rotations) Brake(agent alerts.AgentID, session string, now time.Time) s
 
 // Cancel takes a rotation back that has not begun; one that was taken back already stays
 // so. The error is [ErrUnknown], [ErrBusy] for one that is under way, or [ErrEnded].
-func (m *Rotations) Cancel(id RotationID, now time.Time) (Rotation, []Effect, error) {
+func (m *Machine) Cancel(id ID, now time.Time) (Rotation, []Effect, error) {
 	m.out = nil
 	r := m.all[id]
 	switch {

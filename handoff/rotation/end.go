@@ -1,4 +1,4 @@
-package handoff
+package rotation
 
 import (
 	"maps"
@@ -7,7 +7,7 @@ import (
 )
 
 // Tick ends what has waited too long.
-func (m *Rotations) Tick(now time.Time) []Effect {
+func (m *Machine) Tick(now time.Time) []Effect {
 	m.out = nil
 	for _, agent := range slices.Sorted(maps.Keys(m.open)) {
 		r := m.open[agent]
@@ -33,13 +33,13 @@ func (m *Rotations) Tick(now time.Time) []Effect {
 }
 
 // fail ends a rotation and says so. What was not touched goes on as before.
-func (m *Rotations) fail(r *Rotation, reason string, at time.Time) {
+func (m *Machine) fail(r *Rotation, reason string, at time.Time) {
 	lost := r.State.Touched()
 	m.end(r, Failed, reason, at)
 	m.do(Report{*r, lost})
 }
 
-func (m *Rotations) end(r *Rotation, s State, reason string, at time.Time) {
+func (m *Machine) end(r *Rotation, s State, reason string, at time.Time) {
 	held, unused := r.State != Scheduled, !r.State.Touched() && r.Document != ""
 	r.Reason = reason
 	m.move(r, s, at)

@@ -1,4 +1,16 @@
-package handoff
+// Package rotation carries one handoff from its call to the proof that the new context was
+// told what to read, as a pure state machine: a [Machine] takes inputs and returns effects.
+//
+// Invariants:
+//
+//   - A context is cleared at most once for a rotation, and one that was cleared is told
+//     what to read, or reported: what may have been typed is not typed again blindly.
+//   - An agent has at most one rotation that has not ended.
+//   - Each state is stored before what follows from it is done.
+//
+// It reads no file, types nothing and knows no clock: its caller gives the time with each
+// input, and does the effects.
+package rotation
 
 import (
 	"time"
@@ -6,8 +18,8 @@ import (
 	"sm/alerts"
 )
 
-// RotationID names a rotation. It fits into a path and an address.
-type RotationID string
+// ID names a rotation. It fits into a path and an address.
+type ID string
 
 // Way is how a context is cleared.
 type Way uint8
@@ -95,7 +107,7 @@ const (
 
 // Rotation is one handoff from its call to its end. It is a plain value.
 type Rotation struct {
-	ID    RotationID
+	ID    ID
 	Agent alerts.AgentID
 	// Path is the document's, absolute and as its author named it; "" for one that is to
 	// be made from the transcript.
@@ -141,8 +153,8 @@ type Rotation struct {
 // Auto says that the document is made by sm.
 func (r *Rotation) Auto() bool { return r.Path == "" }
 
-// Seat is what is kept of an agent besides its rotations.
-type Seat struct {
+// AgentRecord is what is kept of an agent besides its rotations.
+type AgentRecord struct {
 	Agent alerts.AgentID
 	// Path and Document are those of the last handoff that was carried out, At is when.
 	Path, Document, Channel string

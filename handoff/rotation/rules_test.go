@@ -1,4 +1,4 @@
-package handoff
+package rotation
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ func idleAt(second float64) Idle {
 
 // TestRotationOfAnotherSession: who has not asked for it is not cleared.
 func TestRotationOfAnotherSession(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	schedule(t, m, "r", 0)
 	in := idleAt(5)
 	in.Session = "s2"
@@ -23,7 +23,7 @@ func TestRotationOfAnotherSession(t *testing.T) {
 // TestRotationProof: neither an older session nor the one that was to be cleared proves
 // anything, unless its hook says that it was.
 func TestRotationProof(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	schedule(t, m, "r", 0)
 	m.Step(idleAt(5))
 	step(t, m, Prepared{ID: "r", Read: "/doc.md", At: at(6)}, Clearing, "Clear /clear")
@@ -34,7 +34,7 @@ func TestRotationProof(t *testing.T) {
 
 // TestRotationBusy: a turn that goes on costs no patience, however long.
 func TestRotationBusy(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	schedule(t, m, "r", 0)
 	for second := 5.0; second < 3000; second += 60 {
 		m.Step(idleAt(second))
@@ -49,21 +49,21 @@ func TestRotationBusy(t *testing.T) {
 // TestRotationHeardFirst: the transcript of a restarted client may be read before anybody
 // tells that it runs.
 func TestRotationHeardFirst(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	schedule(t, m, "r", 0)
 	in := idleAt(5)
 	in.Way = WayRestart
 	m.Step(in)
 	m.Step(Prepared{ID: "r", Read: "/doc.md", At: at(6)})
 	step(t, m, Heard{Agent: "a", Session: "s2", Text: usual, At: at(7)}, Confirmed, "Executed", "Release")
-	if s, _ := m.Seat("a"); s.Session != "s2" || len(s.Executed) != 1 {
+	if s, _ := m.Agent("a"); s.Session != "s2" || len(s.Executed) != 1 {
 		t.Errorf("%+v", s)
 	}
 }
 
 // TestRotationRefusedByRun: a run that leaves its client as it is loses nothing.
 func TestRotationRefusedByRun(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	schedule(t, m, "r", 0)
 	in := idleAt(5)
 	in.Way = WayRestart
@@ -78,7 +78,7 @@ func TestRotationRefusedByRun(t *testing.T) {
 
 // TestRotationWithdraws: a copy is taken back when its handoff does not run.
 func TestRotationWithdraws(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	schedule(t, m, "r", 0)
 	m.Step(idleAt(5))
 	m.Step(Prepared{ID: "r", Document: "HO", Read: "/doc.md", At: at(6)})
@@ -91,7 +91,7 @@ func TestRotationWithdraws(t *testing.T) {
 
 // TestRotationEnds: a document that cannot be read in time, and a turn that does not end.
 func TestRotationEnds(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	schedule(t, m, "r", 0)
 	m.Step(idleAt(5))
 	if got := names(m.Tick(at(34))); got != nil {
@@ -113,7 +113,7 @@ func TestRotationEnds(t *testing.T) {
 // TestRotationRenameBoth: of two rotations the one that has come to the context goes on,
 // and what is dropped then is not dropped in silence.
 func TestRotationRenameBoth(t *testing.T) {
-	m := newRotations()
+	m := newMachine()
 	schedule(t, m, "old", 0)
 	m.Step(idleAt(5))
 	m.Step(Prepared{ID: "old", Read: "/doc.md", At: at(6)})

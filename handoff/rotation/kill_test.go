@@ -1,4 +1,4 @@
-package handoff
+package rotation
 
 import (
 	"fmt"
@@ -13,11 +13,11 @@ import (
 type world struct {
 	t   *testing.T
 	rng *rand.Rand
-	m   *Rotations
+	m   *Machine
 	now time.Time
 
-	rotations map[RotationID]Rotation // stored
-	seats     map[string]Seat
+	rotations map[ID]Rotation // stored
+	agents    map[string]AgentRecord
 	counters  Counters
 
 	session  int    // which context the client has
@@ -26,10 +26,10 @@ type world struct {
 	busy     bool
 	hooks    bool // the client's hooks arrive
 	inputs   []Input
-	quiet    bool               // no more kills
-	clears   map[RotationID]int // typed
-	prompted map[RotationID]bool
-	reported map[RotationID]bool
+	quiet    bool       // no more kills
+	clears   map[ID]int // typed
+	prompted map[ID]bool
+	reported map[ID]bool
 }
 
 func (w *world) id() string { return fmt.Sprintf("s%d", w.session) }
@@ -48,8 +48,8 @@ func (w *world) store(effects []Effect) {
 	for _, id := range d.Gone {
 		delete(w.rotations, id)
 	}
-	for _, s := range d.Seats {
-		w.seats[string(s.Agent)] = s
+	for _, s := range d.Agents {
+		w.agents[string(s.Agent)] = s
 	}
 	w.counters = d.Counters
 	for _, e := range effects {
@@ -74,11 +74,11 @@ func (w *world) kill() {
 	for _, r := range w.rotations {
 		rotations = append(rotations, r)
 	}
-	var seats []Seat
-	for _, s := range w.seats {
-		seats = append(seats, s)
+	var agents []AgentRecord
+	for _, s := range w.agents {
+		agents = append(agents, s)
 	}
-	w.m.Restore(rotations, seats, w.counters, w.now)
+	w.m.Restore(rotations, agents, w.counters, w.now)
 }
 
 func (w *world) effect(e Effect) {
@@ -161,13 +161,13 @@ func TestRotationKills(t *testing.T) {
 	seen, left := map[State]int{}, 0
 	for seed := range uint64(400) {
 		w := &world{
-			t: t, rng: rand.New(rand.NewPCG(seed, 5)), m: NewRotations(RotationOptions{}), now: at(0), hooks: seed%8 != 0,
-			rotations: map[RotationID]Rotation{}, seats: map[string]Seat{}, clears: map[RotationID]int{},
-			prompted: map[RotationID]bool{}, reported: map[RotationID]bool{},
+			t: t, rng: rand.New(rand.NewPCG(seed, 5)), m: New(Options{}), now: at(0), hooks: seed%8 != 0,
+			rotations: map[ID]Rotation{}, agents: map[string]AgentRecord{}, clears: map[ID]int{},
+			prompted: map[ID]bool{}, reported: map[ID]bool{},
 		}
-		scheduled := map[RotationID]bool{}
+		scheduled := map[ID]bool{}
 		for i := range 4 {
-			id := RotationID(fmt.Sprint(i))
+			id := ID(fmt.Sprint(i))
 			w.busy, w.draft = false, false
 			if _, _, err := w.m.Schedule(Rotation{ID: id, Agent: "a", Path: "/doc.md", Session: w.id()}, w.now); err != nil {
 				t.Fatal(err)
