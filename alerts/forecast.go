@@ -13,6 +13,11 @@ const (
 	// turnsNeeded and stepsNeeded are how many must be known, of any cycle.
 	turnsNeeded = 2
 	stepsNeeded = 5
+	// usualGrowth is by how many tokens a reply makes the context grow, over all agents, and usualWeight how many
+	// replies of an agent's own weigh as much. Both, and the table of replyErrors, were chosen on public transcripts by
+	// TestForecastReplies.
+	usualGrowth = 1600
+	usualWeight = 40
 	// spread is how many standard deviations a range spans to either side.
 	spread = 1.28
 	// farthest is the longest forecast, in turns or in steps.
@@ -30,6 +35,9 @@ type Range struct {
 
 // Forecast says how far the compaction is.
 type Forecast struct {
+	// Replies is how many replies of the model the context still takes; it is known as soon as the context and the
+	// threshold are.
+	Replies Range
 	// Turns says in which turn it comes, the present or next one being the first; 0
 	// when the threshold has been reached.
 	Turns Range
@@ -52,7 +60,7 @@ func (e *Engine) forecast(a *AgentState) Forecast {
 func (g *Growth) reach(rest float64) (f Forecast) {
 	if rest <= 0 {
 		done := Range{Known: true}
-		return Forecast{Turns: done, Active: done}
+		return Forecast{Replies: done, Turns: done, Active: done}
 	}
 	turns := g.Cycle.Turns
 	turns.plus(g.Earlier.Turns.cut(priorTurns * math.Pow(turnFade, float64(turns.N))))
@@ -63,6 +71,7 @@ func (g *Growth) reach(rest float64) (f Forecast) {
 	steps := g.Cycle.Steps
 	earlier := g.Earlier.Steps.cut(priorSteps * math.Pow(stepFade, float64(steps.N)))
 	steps.plus(earlier)
+	f.Replies = replies(steps, rest)
 	if steps.N >= stepsNeeded {
 		seconds := g.Cycle.Seconds
 		if w := g.Earlier.Steps.Weight; w > 0 {
@@ -72,6 +81,33 @@ func (g *Growth) reach(rest float64) (f Forecast) {
 		f.Active.scale(seconds / steps.Weight)
 	}
 	return f
+}
+
+// replies says after how many replies a context has grown by rest tokens; nothing is known of one that shrinks. How much an agent's replies add is drawn
+// towards what all agents' do; what that leaves wrong is known from past cycles, by how far the compaction seemed.
+func replies(steps Series, rest float64) Range {
+	if steps.N >= stepsNeeded && steps.Sum <= 0 {
+		return Range{}
+	}
+	mean := (max(0, steps.Sum) + usualWeight*usualGrowth) / (steps.Weight + usualWeight)
+	n := min(rest/mean, farthest)
+	low, likely, high := replyErrors(n)
+	return Range{Low: min(n*low, farthest), Likely: min(n*likely, farthest), High: min(n*high, farthest), Known: true}
+}
+
+// replyErrors are the factors by which the plain figure of n replies is corrected, and the bounds between which the truth
+// lies four times out of five. Few replies add most of the tokens: so the usual way to the threshold is longer than
+// the mean says, the more so the nearer it is.
+func replyErrors(n float64) (low, likely, high float64) {
+	table := [...][3]float64{ // natural logarithms, for 1/4, 1/2, 1, 2, … 128 replies
+		{1.00, 1.75, 2.60}, {0.70, 1.50, 2.20}, {0.45, 1.20, 1.90}, {0.20, 1.00, 1.70}, {-0.05, 0.80, 1.55},
+		{-0.25, 0.60, 1.40}, {-0.45, 0.40, 1.25}, {-0.60, 0.25, 1.10}, {-0.60, 0.20, 1.00}, {-0.60, 0.20, 0.95},
+	}
+	at := max(0, min(math.Log2(n)+2, float64(len(table)-1)))
+	i := min(int(at), len(table)-2)
+	part := at - float64(i)
+	factor := func(k int) float64 { return math.Exp(table[i][k]*(1-part) + table[i+1][k]*part) }
+	return factor(0), factor(1), factor(2)
 }
 
 // until says after how many figures of a series, and of those to come, their sum

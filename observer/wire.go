@@ -119,8 +119,8 @@ func (p *policy) session(v fleet.View) api.Session {
 	if p.Pressure != alerts.PressureUnknown {
 		s.Pressure, s.PressureLevel = &p.Ratio, p.Pressure.String()
 	}
-	if f := p.Forecast; f.Turns.Known || f.Active.Known {
-		s.Forecast = &api.Forecast{Turns: rangeOf(f.Turns), Seconds: rangeOf(f.Active)}
+	if f := p.Forecast; f.Replies.Known || f.Turns.Known || f.Active.Known {
+		s.Forecast = &api.Forecast{Replies: rangeOf(f.Replies), Turns: rangeOf(f.Turns), Seconds: rangeOf(f.Active)}
 	}
 	return s
 }

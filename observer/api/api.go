@@ -85,8 +85,9 @@ type Session struct {
 	HookAt       *time.Time `json:"hook_at"`
 }
 
-// Forecast says how far a compaction is, in turns and in seconds of work.
+// Forecast says how far a compaction is: in replies of the model, in turns and in seconds of work; each is null while unknown.
 type Forecast struct {
+	Replies *Range `json:"replies"`
 	Turns   *Range `json:"turns"`
 	Seconds *Range `json:"seconds"`
 }
