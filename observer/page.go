@@ -157,7 +157,7 @@ func (a *App) detail(ctx context.Context, id string) (string, error) {
 				h = &history{}
 			}
 			depth, d.History = h.depth, *h.shown()
-			d.Row, d.Facts = c.row(&v, a.o.Alerts.Thresholds), c.facts(&v)
+			d.Row, d.Facts = c.row(&v, a.settings.Load().Alerts.Thresholds), c.facts(&v)
 		})
 		return agent, path, depth, err
 	}
