@@ -26,7 +26,7 @@ import (
 func samples(t *testing.T, name string) string {
 	t.Helper()
 	if name != "corpus" {
-		return filepath.Join("..", "..", "transcript", "testdata", name)
+		return filepath.Join("..", "..", "transcript", "claude", "testdata", name)
 	}
 	dir := os.Getenv("SM_CORPUS")
 	if dir == "" {
