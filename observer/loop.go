@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"sm/observer/fleet"
 	"sm/transcript"
+	"sm/transcript/claude"
 	"sm/transcript/follow"
 )
 
@@ -98,9 +98,9 @@ func (a *App) loop(ctx context.Context) {
 	follower.Go(func() {
 		defer close(a.changes)
 		err := follow.Run(ctx, follow.Options{
-			Projects: a.o.Projects, ActiveFor: activeFor, NoInotify: a.o.NoInotify,
+			Roots: follow.Roots(claude.Format(), a.o.Projects...), ActiveFor: activeFor, NoInotify: a.o.NoInotify,
 			Logger: a.log.With("component", "follow"), Stats: a.stats, Clients: a.clients,
-			Learnt: a.remembered, Learn: a.learnt,
+			Learnt: follow.Roots(claude.Format(), a.remembered...), Learn: a.learnt, Alive: a.o.Alive,
 		}, cursors, a.changes)
 		if err != nil {
 			a.fail(err)
@@ -125,7 +125,7 @@ func (a *App) loop(ctx context.Context) {
 			f(c)
 		case entries := <-a.clients:
 			c.registry = true
-			c.tell(c.fleet.Clients(clients(entries)), time.Now())
+			c.tell(c.fleet.Clients(entries), time.Now())
 			c.registry = false
 		case now := <-store.C:
 			c.pass(now)
@@ -192,14 +192,4 @@ func (a *App) caughtUp(c *core) {
 	}
 	a.log.Info("caught up", "files", a.stats.FilesDone.Load(), "bytes", a.stats.BytesDone.Load())
 	close(a.ready)
-}
-
-// clients hands the follower's entries to the fleet, which may not know the
-// follower.
-func clients(entries []follow.Client) []fleet.Client {
-	out := make([]fleet.Client, len(entries))
-	for i, e := range entries {
-		out[i] = fleet.Client(e)
-	}
-	return out
 }

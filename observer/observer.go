@@ -89,11 +89,11 @@ type App struct {
 	metrics   *metrics
 	calls     chan func(*core)
 	changes   chan transcript.Change
-	clients   chan []follow.Client
+	clients   chan []transcript.Client
 	roots     *roots
-	learnt    chan string   // projects folders that clients have named, for the follower
-	ready     chan struct{} // closed when caught up
-	closing   chan struct{} // closed when Stop begins: long answers end
+	learnt    chan follow.Root // projects folders that clients have named, for the follower
+	ready     chan struct{}    // closed when caught up
+	closing   chan struct{}    // closed when Stop begins: long answers end
 	loopEnded chan struct{}
 	core      *core
 	// remembered are the projects folders that were learnt in earlier runs.
@@ -117,7 +117,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 	}
 	a := &App{
 		o: o, log: o.Logger, stats: o.Stats,
-		calls: make(chan func(*core)), changes: make(chan transcript.Change, 64), clients: make(chan []follow.Client), learnt: make(chan string, learntMost),
+		calls: make(chan func(*core)), changes: make(chan transcript.Change, 64), clients: make(chan []transcript.Client), learnt: make(chan follow.Root, learntMost),
 		ready: make(chan struct{}), closing: make(chan struct{}), loopEnded: make(chan struct{}), failed: make(chan error, 1),
 	}
 	if a.stats == nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"sm/transcript/claude"
 	"sm/transcript/follow"
 )
 
@@ -48,7 +49,7 @@ func newRoots(configured, stored []string, log *slog.Logger) (r *roots, learnt, 
 	r.known = append(r.known, r.real...)
 	r.fixed = len(r.known)
 	for _, dir := range stored {
-		real, ok := follow.IsRoot(dir)
+		real, ok := follow.IsRoot(claude.Format(), dir)
 		if !ok || r.holds(r.real, real) || r.learnt == learntMost {
 			forgotten = append(forgotten, dir)
 			continue
@@ -89,7 +90,7 @@ func (r *roots) elsewhere(path, session string) (root string, dropped []string, 
 	if r.knows(path) {
 		return "", nil, false
 	}
-	root, ok := follow.Elsewhere(path, session) // without the lock: a disk that does not answer delays this hook alone
+	root, ok := follow.Elsewhere(claude.Format(), path, session) // without the lock: a disk that does not answer delays this hook alone
 	if !ok {
 		return "", nil, false
 	}
@@ -161,7 +162,7 @@ func (a *App) learn(ctx context.Context, path, session string) {
 	}
 	if fresh {
 		select {
-		case a.learnt <- root: // there is room, but for a follower that has not read the last 32
+		case a.learnt <- (follow.Root{Path: root, Format: claude.Format()}): // there is room, but for a follower that has not read the last 32
 		case <-a.loopEnded:
 		}
 		a.log.Info("a client keeps its transcripts elsewhere: following them, too")

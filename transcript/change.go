@@ -24,11 +24,16 @@ type Cursor struct {
 type Change struct {
 	// Cursor is where reading stands after this change.
 	Cursor Cursor
-	// Name is the file's name without .jsonl: the session's id, or agent-….
+	// Client is whose format the file has.
+	Client string
+	// Name is the session's id, or the subagent's name, see [File].
 	Name string
 	// Parent is the id of the session whose subagent wrote the file; "" for a
 	// session's own file.
 	Parent string
+	// Window is the size of the context window in tokens that the file's newest records
+	// name; 0 where they name none.
+	Window int64
 	// Alone says that the file was asked for by its name: a subagent's then stands
 	// for itself.
 	Alone bool

@@ -59,7 +59,7 @@ func layoutTable() layoutRules {
 			"sm/transcript/claude":       {ours: []string{"sm/transcript"}, stdOnly: true},
 			layoutSupport:                {stdOnly: true},
 			"sm/transcript/claude/hook":  {},
-			"sm/transcript/follow":       {ours: []string{"sm/transcript", "sm/transcript/claude"}},
+			"sm/transcript/follow":       {ours: []string{"sm/transcript"}, tests: []string{"sm/transcript/claude", "sm/handoff/proc"}},
 			"sm/alerts":                  {ours: []string{"sm/transcript"}, tests: []string{"sm/transcript/claude"}},
 			"sm/alerts/outbox":           {ours: []string{"sm/alerts"}},
 			"sm/handoff":                 {ours: []string{"sm/alerts", "sm/transcript", "sm/transcript/claude/hook", "sm/handoff/files"}},

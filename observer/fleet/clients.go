@@ -15,8 +15,8 @@ type process struct {
 	start string
 }
 
-func (c *Client) process() process { return process{c.PID, c.ProcStart} }
-func (a *Agent) process() process  { return process{a.PID, a.Start} }
+func processOf(c Client) process  { return process{c.PID, c.ProcStart} }
+func (a *Agent) process() process { return process{a.PID, a.Start} }
 
 func (p process) known() bool { return p.pid > 0 && p.start != "" }
 
@@ -35,7 +35,7 @@ func (f *Fleet) Clients(cs []Client) (n News) {
 		}
 	}
 	for _, c := range cs {
-		switch p := c.process(); {
+		switch p := processOf(c); {
 		case !p.known(), !isUUID(c.SessionID), f.holders[p] == c.SessionID:
 		case f.clients[c.SessionID].PID != c.PID:
 		case f.settled:
@@ -108,7 +108,7 @@ func (f *Fleet) hold(p process, id string, at transcript.Instant) (n News) {
 func (f *Fleet) holdEarly() (n News) {
 	clear(f.holders)
 	for _, c := range f.early {
-		n.add(f.hold(c.process(), c.SessionID, transcript.InstantOf(c.Updated)))
+		n.add(f.hold(processOf(c), c.SessionID, transcript.InstantOf(c.Updated)))
 	}
 	f.early = nil
 	return n

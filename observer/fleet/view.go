@@ -108,17 +108,5 @@ func (v *View) Seen() time.Time {
 	return seen
 }
 
-// Client is one entry of the client's registry, sessions/<pid>.json. The file is
-// internal to the client: absent or odd fields are empty.
-type Client struct {
-	PID       int
-	SessionID string
-	CWD       string
-	Version   string
-	Name      string
-	Status    string // idle, busy, waiting, shell
-	Waiting   string // what for, say "permission prompt"
-	Tmux      string // "session:@window.%pane"
-	ProcStart string // the process's start time, to know a reused pid
-	Updated   time.Time
-}
+// Client is one running client.
+type Client = transcript.Client

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"sm/transcript"
+	"sm/transcript/claude"
 	"sm/transcript/follow"
 )
 
@@ -62,7 +63,7 @@ func (o Options) read(ctx context.Context, paths []string, what follow.Options, 
 	read := make(chan error, 1)
 	go func() {
 		defer close(changes)
-		read <- follow.Once(ctx, what, paths, changes)
+		read <- follow.Once(ctx, what, follow.Roots(claude.Format(), paths...), changes)
 	}()
 	for c := range changes {
 		take(c)

@@ -81,6 +81,15 @@ func (f *Fold) Reset(name string, subagent bool) {
 		messages: f.messages[:0], changed: f.changed[:0], compactions: f.compactions[:0], chain: chain{points: f.chain.points[:0]}}
 }
 
+// Sum is the session so far.
+func (f *Fold) Sum() *transcript.Session { return &f.Session }
+
+// Facts are none: these records name neither a subagent's parent nor a window.
+func (f *Fold) Facts() transcript.Facts { return transcript.Facts{} }
+
+// Restart is Reset, by what the file's path says.
+func (f *Fold) Restart(file transcript.File) { f.Reset(file.Name, file.Subagent) }
+
 // Line scans one line, without its newline, and adds it; n is its length with the
 // newline. It returns what Scan and Add return.
 func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err error) {

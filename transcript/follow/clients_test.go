@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/handoff/proc"
+	"sm/transcript"
 )
 
 // TestClients reads the client's registry: entries come and change and go, and an
@@ -15,8 +18,8 @@ import (
 func TestClients(t *testing.T) {
 	r := newRig(t)
 	r.o.Rescan = 0
-	entries := make(chan []Client)
-	r.o.Clients = entries
+	entries := make(chan []transcript.Client)
+	r.o.Clients, r.o.Alive = entries, proc.Alive
 	dir := filepath.Join(filepath.Dir(r.root), "sessions")
 	pid := os.Getpid()
 	path := filepath.Join(dir, fmt.Sprint(pid, ".json"))
@@ -29,10 +32,10 @@ func TestClients(t *testing.T) {
 	entry := func(status, start string) string {
 		return fmt.Sprintf(`{"pid":%d,"sessionId":%q,"status":%q,"procStart":%q,"name":7}`, pid, idA, status, start)
 	}
-	want := func(what string, list ...Client) {
+	want := func(what string, list ...transcript.Client) {
 		t.Helper()
 		timeout := time.After(patience)
-		var got []Client
+		var got []transcript.Client
 		for {
 			select {
 			case got = <-entries:
@@ -45,7 +48,7 @@ func TestClients(t *testing.T) {
 			}
 		}
 	}
-	idle, busy := Client{PID: pid, SessionID: idA, Status: "idle"}, Client{PID: pid, SessionID: idA, Status: "busy"}
+	idle, busy := transcript.Client{PID: pid, SessionID: idA, Status: "idle"}, transcript.Client{PID: pid, SessionID: idA, Status: "busy"}
 	r.start() // before the client has ever run
 	defer r.stop()
 	if err := os.MkdirAll(dir, 0o700); err != nil {

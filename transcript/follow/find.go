@@ -5,52 +5,22 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
-// maxFolders is how deep below a projects folder transcripts are looked for. The
-// client's deepest are <project>/<session>/subagents/workflows/<run>/.
+// maxFolders is how deep below a root transcripts are looked for. The deepest of clients
+// are <project>/<session>/subagents/workflows/<run>/.
 const maxFolders = 12
 
-// identify reads a path: the session's id or the agent's name, and, for the files
-// that clients since 2.1.2 write for subagents, the session they belong to.
-func identify(path string) (name, parent string) {
-	name = strings.TrimSuffix(filepath.Base(path), ".jsonl")
-	if !isSubagent(name) {
-		return name, ""
-	}
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if filepath.Base(dir) == "subagents" {
-			return name, filepath.Base(filepath.Dir(dir))
-		}
-		if up := filepath.Dir(dir); up == dir {
-			return name, ""
-		}
-	}
-}
-
-func isSubagent(name string) bool { return strings.HasPrefix(name, "agent-") }
-
-// isTranscript tells transcripts by their name; other .jsonl files that clients
-// write among the subagents' are not.
-func isTranscript(path string) bool {
-	base := filepath.Base(path)
-	if !strings.HasSuffix(base, ".jsonl") || base == ".jsonl" {
-		return false
-	}
-	return isSubagent(base) || !strings.Contains(filepath.ToSlash(path), "/subagents/")
-}
-
-// findAll searches all projects folders. At the start the files found are read
+// findAll searches all roots. At the start the files found are read
 // newest first.
 func (f *follower) findAll(start bool) {
 	f.lastAll = time.Now()
 	f.round++
 	var found []*file
 	visited := map[inode]bool{}
-	for root := range f.allRoots() {
-		found = append(found, f.find(root, 0, visited)...)
+	for _, root := range f.roots.all {
+		found = append(found, f.find(root.path, 0, visited)...)
 	}
 	if start {
 		sortByAge(found)
@@ -63,7 +33,7 @@ func (f *follower) findAll(start bool) {
 
 // find searches a folder and returns the files in it that have news.
 func (f *follower) find(dir string, depth int, visited map[inode]bool) (found []*file) {
-	learnt := f.isLearnt(dir)
+	learnt, format := f.roots.isLearnt(dir), f.roots.formats[f.roots.format(dir)]
 	stat := os.Stat
 	if learnt {
 		stat = os.Lstat
@@ -88,17 +58,18 @@ func (f *follower) find(dir string, depth int, visited map[inode]bool) (found []
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
+		_, named := format.Identify(path)
 		switch mode := e.Type(); {
-		case learnt && depth == 0 && (!mode.IsDir() || !isProject(e.Name())):
-		case mode.IsDir() && strings.HasSuffix(e.Name(), ".jsonl"):
+		case learnt && depth == 0 && (!mode.IsDir() || !format.Folder(e.Name())):
+		case mode.IsDir() && named:
 			f.odd(path, "a folder named like a transcript")
 			fallthrough
 		case mode.IsDir():
 			found = append(found, f.find(path, depth+1, visited)...)
 		case mode&fs.ModeSymlink != 0 && depth == 0:
-			// A project's folder may live elsewhere; visited ends loops.
+			// A folder of a root may live elsewhere; visited ends loops.
 			found = append(found, f.find(path, depth+1, visited)...)
-		case !isTranscript(path):
+		case !named:
 		case mode.IsRegular():
 			if fl := f.look(path); fl != nil {
 				found = append(found, fl)
@@ -117,7 +88,7 @@ func (f *follower) look(path string) *file {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	if f.isLearnt(path) && !ours(info) {
+	if f.roots.isLearnt(path) && !ours(info) {
 		f.odd(path, "not this user's own")
 		return nil
 	}
@@ -132,7 +103,7 @@ func (f *follower) look(path string) *file {
 			if f.again[path] {
 				return nil
 			}
-			fl = f.enter(path)
+			fl = f.enter(path, f.roots.format(path))
 		}
 	}
 	fl.round = f.round
@@ -170,7 +141,7 @@ func (f *follower) movedHere(path string, id inode) *file {
 		f.leaving[old.moved] = true
 	}
 	old.cursor.Path = path
-	old.name, old.parent = identify(path)
+	old.place(path, &f.roots)
 	f.files[path] = old
 	return old
 }
@@ -186,7 +157,7 @@ func (f *follower) moved(fl *file, err error) {
 		return
 	}
 	fl.known = false
-	before := f.enter(old)
+	before := f.enter(old, fl.format)
 	before.known = true // and so reported as gone, if nothing is there
 	f.enqueue(before)
 }

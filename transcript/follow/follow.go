@@ -26,7 +26,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,14 +36,13 @@ import (
 // Options are the settings of Run; the zero values of durations and counts mean
 // the defaults given.
 type Options struct {
-	// Projects are the folders to search, at any depth, for *.jsonl files. They
-	// may appear later.
-	Projects []string
-	// Learnt are more such folders, which clients have named, see Elsewhere: nothing in
-	// them is followed but regular files of this user, and no link to a folder. Learn tells
+	// Roots are the folders to search, of one format or of several.
+	Roots []Root
+	// Learnt are more roots, which clients have named, see Elsewhere: nothing in them is
+	// followed but regular files of this user, and no link to a folder. Learn hands over
 	// more of them while Run runs; nil for none.
-	Learnt []string
-	Learn  <-chan string
+	Learnt []Root
+	Learn  <-chan Root
 	// ActiveFor is how long after its last growth a file stays live: 10 minutes.
 	ActiveFor time.Duration
 	// Check is how often live files are checked by stat, and folders where inotify
@@ -78,10 +76,12 @@ type Options struct {
 	Logger *slog.Logger
 	// Stats, when set, is kept up to date.
 	Stats *Stats
-	// Clients, when set, receives the entries of the clients' registries, folders
-	// named sessions beside the Projects, whenever they have changed. A slow
-	// receiver gets the newest only.
-	Clients chan<- []Client
+	// Clients, when set, receives the entries of the clients' registries whenever they
+	// have changed. A slow receiver gets the newest only.
+	Clients chan<- []transcript.Client
+	// Alive says whether a process runs and began at that time; an empty start stands for
+	// any; nil where nobody can say, and entries hold as long as they are there.
+	Alive func(pid int, start string) bool
 }
 
 func (o *Options) defaults() {
@@ -105,20 +105,6 @@ func (o *Options) defaults() {
 	if o.Stats == nil {
 		o.Stats = &Stats{}
 	}
-	roots := make([]string, 0, len(o.Projects))
-	for _, dir := range o.Projects {
-		if dir = filepath.Clean(dir); !slices.Contains(roots, dir) {
-			roots = append(roots, dir)
-		}
-	}
-	o.Projects = roots
-	learnt := make([]string, 0, len(o.Learnt))
-	for _, dir := range o.Learnt {
-		if dir = filepath.Clean(dir); !slices.Contains(roots, dir) && !slices.Contains(learnt, dir) {
-			learnt = append(learnt, dir)
-		}
-	}
-	o.Learnt = learnt
 }
 
 // state is what happens with a file right now.
@@ -146,8 +132,10 @@ type file struct {
 	again    bool // something happened while it was busy
 	known    bool // the cursor was reached in this run or given at its start
 	poll     bool // inotify has failed its tail
+	subagent bool // all of its records are
+	format   uint8
 	alone    bool // asked for by name
-	learnt   bool // it lies in a folder that a client has named
+	learnt   bool // it lies in a root that a client has named
 }
 
 // follower is the state of Run's loop.
@@ -174,8 +162,8 @@ type follower struct {
 	again   map[string]bool   // paths to look at once more
 	leaving map[string]bool   // paths of moved files, until that has been reported
 	stuck   atomic.Bool       // tails get no events any more
-	roots   map[string]inode  // the projects folders as last seen
-	clients registry
+	roots   rootList
+	clients registries
 	lastAll time.Time
 	took    time.Duration // by the last search of all folders after the first
 }
@@ -195,7 +183,13 @@ func Run(ctx context.Context, o Options, from []transcript.Cursor, out chan<- tr
 		files: make(map[string]*file, len(from)), inodes: make(map[inode]*file, len(from)),
 		jobs: make(chan *file), results: make(chan result), exits: make(chan exit),
 		live: map[*file]struct{}{}, failing: map[*file]string{},
-		seen: map[string]string{}, again: map[string]bool{}, leaving: map[string]bool{}, roots: map[string]inode{},
+		seen: map[string]string{}, again: map[string]bool{}, leaving: map[string]bool{},
+	}
+	for _, root := range o.Roots {
+		f.roots.add(root, false)
+	}
+	for _, root := range o.Learnt {
+		f.roots.add(root, true)
 	}
 	guardTail()
 	f.watch = newWatcher(o.NoInotify, o.Logger)
@@ -214,19 +208,28 @@ func Run(ctx context.Context, o Options, from []transcript.Cursor, out chan<- tr
 
 // restore enters the files of an earlier run, before they are looked for.
 func (f *follower) restore(from []transcript.Cursor) {
+	if f.roots.known == 0 {
+		return
+	}
 	for _, c := range from {
-		fl := f.enter(c.Path)
+		fl := f.enter(c.Path, f.roots.format(c.Path))
 		fl.cursor, fl.known = c, true
 		f.inodes[inode{c.Dev, c.Ino}] = fl
 	}
 }
 
 // enter makes the record of a path.
-func (f *follower) enter(path string) *file {
-	name, parent := identify(path)
-	fl := &file{name: name, parent: parent, cursor: transcript.Cursor{Path: path}, learnt: f.isLearnt(path)}
+func (f *follower) enter(path string, format uint8) *file {
+	fl := &file{format: format, learnt: f.roots.isLearnt(path)}
+	fl.place(path, &f.roots)
 	f.files[path] = fl
 	return fl
+}
+
+// place says where a file is.
+func (fl *file) place(path string, roots *rootList) {
+	id, _ := roots.formats[fl.format].Identify(path)
+	fl.cursor.Path, fl.name, fl.parent, fl.subagent = path, id.Name, id.Parent, id.Subagent
 }
 
 // loop owns everything; it never waits for anyone but all at once.
@@ -361,12 +364,13 @@ func (f *follower) odd(path, why string) {
 	}
 	f.seen[path] = why
 	name := filepath.Base(path)
+	_, named := f.roots.identify(path)
 	switch {
 	case f.once: // to who asked for it
 		f.Logger.Warn("left alone: "+why, "path", path)
-	case isTranscript(name):
+	case named:
 		f.Logger.Warn("left alone: "+why, "name", name)
-	default: // a project's folder is named after the whole path of its project
+	default: // a folder may be named after the whole path of its project
 		f.Logger.Warn("a folder is left alone: " + why)
 	}
 	f.Logger.Debug("left alone", "path", path)

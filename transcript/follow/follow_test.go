@@ -59,7 +59,7 @@ func newRig(t *testing.T) *rig {
 	if err := os.MkdirAll(r.root, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r.o = Options{Projects: []string{r.root}, Check: 50 * time.Millisecond, Rescan: time.Second}
+	r.o = Options{Roots: Roots(claude.Format(), r.root), Check: 50 * time.Millisecond, Rescan: time.Second}
 	return r
 }
 
@@ -170,14 +170,19 @@ func (r *rig) write(path, text string, flag int) {
 
 func (r *rig) append(path, text string) { r.t.Helper(); r.write(path, text, os.O_APPEND) }
 
+func isTranscript(path string) bool {
+	_, ok := claude.Format().Identify(path)
+	return ok
+}
+
 // truth folds a file as it is now.
 func truth(path string) (transcript.Session, bool) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return transcript.Session{}, false
 	}
-	name, _ := identify(path)
-	f := claude.NewFold(name, isSubagent(name))
+	id, _ := claude.Format().Identify(path)
+	f := claude.NewFold(id.Name, id.Subagent)
 	var e transcript.Entry
 	for {
 		line, rest, whole := bytes.Cut(b, []byte{'\n'})

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"sm/transcript/claude"
 )
 
 // TestOverflow guards against the loss of events: more writes than the kernel keeps
@@ -173,7 +175,7 @@ func TestEndsUnheard(t *testing.T) {
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Run(ended, Options{Projects: []string{r.root}, Logger: slog.New(slog.DiscardHandler)}, nil, r.out); err != nil {
+	if err := Run(ended, Options{Roots: Roots(claude.Format(), r.root), Logger: slog.New(slog.DiscardHandler)}, nil, r.out); err != nil {
 		t.Fatal(err)
 	}
 	goleak.VerifyNone(t, append(tracker(), before)...)

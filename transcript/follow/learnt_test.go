@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"sm/transcript/claude"
 )
 
 // TestElsewhere: only what is laid out as clients do it, and is this user's own, may be
@@ -66,17 +68,17 @@ func TestElsewhere(t *testing.T) {
 		{"nothing", "", idA, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			root, ok := Elsewhere(tt.path, tt.session)
+			root, ok := Elsewhere(claude.Format(), tt.path, tt.session)
 			if root != tt.want || ok != (tt.want != "") {
 				t.Errorf("got %q, %t; want %q", root, ok, tt.want)
 			}
 		})
 	}
-	if _, ok := IsRoot(filepath.Join(dir, "link", "projects")); ok {
+	if _, ok := IsRoot(claude.Format(), filepath.Join(dir, "link", "projects")); ok {
 		t.Error("a folder behind a link may be followed")
 	}
 	for _, dir := range []string{"/proc/projects", "/", "", dir} {
-		if _, ok := IsRoot(dir); ok {
+		if _, ok := IsRoot(claude.Format(), dir); ok {
 			t.Errorf("%s may be followed", dir)
 		}
 	}
@@ -88,7 +90,7 @@ func TestLearn(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		other := filepath.Join(filepath.Dir(r.root), "elsewhere", "projects")
 		at := func(project, id string) string { return filepath.Join(other, project, id+".jsonl") }
-		learn := make(chan string, 1)
+		learn := make(chan Root, 1)
 		r.o.Learn = learn
 		r.append(r.path("-p", idA+".jsonl"), reply(1, 100))
 		outside := filepath.Join(filepath.Dir(r.root), "outside")
@@ -111,7 +113,7 @@ func TestLearn(t *testing.T) {
 			})
 		}
 		const idC = "33333333-3333-4333-8333-333333333333"
-		learn <- other
+		learn <- Root{other, claude.Format()}
 		hold("learnt", map[string]int64{at("-q", idB): 1})
 		r.append(at("-q", idB), reply(2, 200))
 		r.append(at("-later", idC), reply(1, 100))
@@ -120,7 +122,7 @@ func TestLearn(t *testing.T) {
 		hold("a later session and a subagent", map[string]int64{at("-q", idB): 2, at("-later", idC): 1, agent: 1})
 		r.stop()
 		r.append(at("-q", idB), reply(3, 300))
-		r.o.Learnt = []string{other}
+		r.o.Learnt = Roots(claude.Format(), other)
 		r.start()
 		hold("after a restart", map[string]int64{at("-q", idB): 3})
 		r.append(at("-q", idB), reply(4, 400))

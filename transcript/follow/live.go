@@ -36,7 +36,7 @@ func (w *watcher) canInotify() bool {
 // followLive starts a tail where a worker has stopped reading.
 func (f *follower) followLive(ctx context.Context, fl *file, r result) {
 	t := &tailer{
-		f: f, file: fl, tails: f.tails < f.Tails, name: fl.name, parent: fl.parent, fold: r.fold, cursor: fl.cursor,
+		f: f, file: fl, tails: f.tails < f.Tails, fold: r.fold, cursor: fl.cursor,
 		seen:  seen{offset: fl.cursor.Offset, quiet: r.written},
 		pokes: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{}),
 	}

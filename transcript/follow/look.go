@@ -9,9 +9,8 @@ import (
 
 // add folds one line; end is the offset behind it.
 func (t *tailer) add(line []byte, end int64, c *transcript.Change) {
-	var e transcript.Entry
-	if fresh, _ := t.fold.Line(line, int(end-t.cursor.Offset), &e); fresh {
-		c.Entries = append(c.Entries, plain(e))
+	if fresh, _ := t.fold.Line(line, int(end-t.cursor.Offset), &t.entry); fresh {
+		c.Entries = append(c.Entries, plain(t.entry))
 	}
 	t.cursor.Offset = end
 	if room := headBytes - len(t.head); room > 0 {
@@ -32,7 +31,8 @@ func (t *tailer) report(ctx context.Context, c transcript.Change, session transc
 	t.cursor.Head, t.cursor.Tail = transcript.KeyOf(t.head), transcript.KeyOf(t.last)
 	t.cursor.Size = max(t.cursor.Size, t.cursor.Offset)
 	messages, compactions := t.fold.Take()
-	c.Cursor, c.Name, c.Parent, c.Session = t.cursor, t.name, t.parent, session
+	c.Cursor, c.Session = t.cursor, session
+	t.f.sign(t.file, &c, t.fold.Facts())
 	c.Messages, c.Compactions = slices.Clone(messages), compactions
 	t.offset.Store(t.cursor.Offset)
 	return t.f.send(ctx, c)
@@ -46,7 +46,7 @@ func (t *tailer) look(ctx context.Context) (reread bool) {
 		return true // a worker sees to it until it can be read again
 	}
 	defer file.Close()
-	if t.cursor.Head, t.cursor.Tail = transcript.KeyOf(t.head), transcript.KeyOf(t.last); !continues(file, info, t.cursor) {
+	if t.cursor.Head, t.cursor.Tail = transcript.KeyOf(t.head), transcript.KeyOf(t.last); !continues(file, info.Size(), info, t.cursor) {
 		return true
 	}
 	size, known := info.Size(), t.cursor.Modified
@@ -57,7 +57,7 @@ func (t *tailer) look(ctx context.Context) (reread bool) {
 		// Lines of the tail came without it, and a stored cursor with another time has
 		// the file opened at each start.
 		if size == t.cursor.Offset && t.cursor.Modified != known {
-			t.report(ctx, c, t.fold.Session)
+			t.report(ctx, c, *t.fold.Sum())
 		}
 		return false
 	}
@@ -66,13 +66,13 @@ func (t *tailer) look(ctx context.Context) (reread bool) {
 	rest := lines{file: file, buf: buf, base: before, bare: t.bare}
 	end, err := rest.each(size, func(line []byte, end int64) bool {
 		t.add(line, end, &c)
-		return len(c.Entries) < flushEntries || t.report(ctx, c, t.fold.Session) && resetEntries(&c)
+		return len(c.Entries) < flushEntries || t.report(ctx, c, *t.fold.Sum()) && resetEntries(&c)
 	})
 	if err != nil {
 		return true
 	}
 	t.cursor.Size, t.bare = size, rest.bare
-	session, whole := t.fold.Session, false
+	session, whole := *t.fold.Sum(), false
 	t.peeked = 0
 	if n := size - end; n > 0 && n <= peekBytes {
 		t.peeked = size

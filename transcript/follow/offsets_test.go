@@ -183,6 +183,7 @@ func newReader(t *testing.T, text []byte) *reader {
 	o := Options{Logger: slog.New(slog.DiscardHandler)}
 	o.defaults()
 	p.f, p.w = &follower{Options: o, out: p.out}, &workspace{buf: make([]byte, 4096)} // lines longer than that are long ones
+	p.f.roots.number(claude.Format())
 	if err := os.WriteFile(p.path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}

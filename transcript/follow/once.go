@@ -13,19 +13,19 @@ import (
 	"sm/transcript"
 )
 
-// Once reads every transcript in or below paths one time, on all processors, and
-// sends one whole change for each. A path that names a file is read whatever its
+// Once reads every transcript in or below the paths of roots one time, on all processors,
+// and sends one whole change for each. A path that names a file is read whatever its
 // name; a subagent's then stands for itself. Files and folders that cannot be read
 // are left out, logged, and counted in the error after the others have been sent;
 // a path that does not exist is an error at once.
-func Once(ctx context.Context, o Options, paths []string, out chan<- transcript.Change) error {
+func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Change) error {
 	o.defaults()
 	f := &follower{Options: o, out: out, once: true, files: map[string]*file{}, inodes: map[inode]*file{},
 		seen: map[string]string{}, again: map[string]bool{}, watch: newWatcher(true, o.Logger)}
 	var list []*file
 	visited := map[inode]bool{}
-	for _, path := range paths {
-		found, err := f.named(path, visited)
+	for _, root := range roots {
+		found, err := f.named(root, visited)
 		if err != nil {
 			return err
 		}
@@ -59,16 +59,17 @@ func (e *UnreadError) Error() string {
 func (e *UnreadError) Unwrap() []error { return e.Errs }
 
 // named finds what one path of the command line means.
-func (f *follower) named(path string, visited map[inode]bool) ([]*file, error) {
-	path, err := filepath.Abs(path)
+func (f *follower) named(root Root, visited map[inode]bool) ([]*file, error) {
+	path, err := filepath.Abs(root.Path)
 	if err != nil {
-		return nil, fmt.Errorf("find %s: %w", path, err)
+		return nil, fmt.Errorf("find %s: %w", root.Path, err)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("find %s: %w", path, reason(err))
 	}
 	if info.IsDir() {
+		f.roots.add(Root{path, root.Format}, false)
 		return f.find(path, 0, visited), nil
 	}
 	if !info.Mode().IsRegular() {
@@ -80,7 +81,7 @@ func (f *follower) named(path string, visited map[inode]bool) ([]*file, error) {
 	if f.files[path] != nil {
 		return nil, nil
 	}
-	fl := f.enter(path)
+	fl := f.enter(path, f.roots.number(root.Format))
 	fl.alone = true
 	return []*file{fl}, nil
 }

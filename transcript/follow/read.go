@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"sm/transcript"
-	"sm/transcript/claude"
 )
 
 const (
@@ -44,7 +43,7 @@ func reason(err error) error {
 type result struct {
 	file   *file
 	cursor transcript.Cursor
-	fold   *claude.Fold // for a file that is to be live
+	fold   transcript.Fold // for a file that is to be live
 	// written is when the file was written last, at the latest now.
 	written time.Time
 	gone    bool
@@ -53,8 +52,10 @@ type result struct {
 
 // workspace is what one worker reads with; it is used for one file at a time.
 type workspace struct {
-	buf  []byte
-	fold *claude.Fold
+	buf    []byte
+	fold   transcript.Fold
+	format uint8 // of the fold
+	entry  transcript.Entry
 }
 
 // work reads the files that the loop hands out.
@@ -85,7 +86,9 @@ func (f *follower) read(ctx context.Context, fl *file, w *workspace) result {
 		r.gone = true
 		if fl.known {
 			path := cmp.Or(fl.moved, c.Path) // where it was last reported
-			f.send(ctx, transcript.Change{Cursor: transcript.Cursor{Path: path}, Name: fl.name, Parent: fl.parent, Gone: true})
+			gone := transcript.Change{Cursor: transcript.Cursor{Path: path}, Gone: true}
+			f.sign(fl, &gone, transcript.Facts{})
+			f.send(ctx, gone)
 		}
 		return r
 	}
@@ -98,9 +101,14 @@ func (f *follower) read(ctx context.Context, fl *file, w *workspace) result {
 		r.err = errNotOurs
 		return r
 	}
+	text, size, err := f.content(fl, file, info)
+	if err != nil {
+		r.err = err
+		return r
+	}
 	s := &source{
-		f: f, file: file, size: info.Size(), change: transcript.Change{Name: fl.name, Parent: fl.parent, From: fl.moved, Alone: fl.alone},
-		whole: !fl.known || !continues(file, info, c), cursor: c,
+		f: f, file: fl, text: text, size: size, stored: info.Size(), change: transcript.Change{From: fl.moved, Alone: fl.alone},
+		whole: !fl.known || !continues(text, size, info, c), cursor: c,
 	}
 	id := inodeOf(info)
 	s.cursor.Dev, s.cursor.Ino, s.cursor.Modified = id.dev, id.ino, modified(info)
@@ -122,10 +130,24 @@ func (f *follower) read(ctx context.Context, fl *file, w *workspace) result {
 	if r.written = time.Now(); info.ModTime().Before(r.written) {
 		r.written = info.ModTime()
 	}
-	if time.Since(info.ModTime()) < f.ActiveFor && info.ModTime().UnixNano() > f.barred.Load() {
+	if text == io.ReaderAt(file) && time.Since(info.ModTime()) < f.ActiveFor && info.ModTime().UnixNano() > f.barred.Load() {
 		r.fold, w.fold = w.fold, nil
 	}
 	return r
+}
+
+// content is the text of a file, and its size.
+func (f *follower) content(fl *file, file *os.File, info fs.FileInfo) (io.ReaderAt, int64, error) {
+	if open := f.roots.formats[fl.format].Content; open != nil {
+		return open(fl.cursor.Path, file, info.Size())
+	}
+	return file, info.Size(), nil
+}
+
+// sign says whose a change is.
+func (f *follower) sign(fl *file, c *transcript.Change, facts transcript.Facts) {
+	c.Client, c.Name, c.Parent = f.roots.formats[fl.format].Client, fl.name, cmp.Or(fl.parent, facts.Parent)
+	c.Window = facts.Window
 }
 
 // freshFor is how long a file's modification time may hide another change: file
@@ -144,11 +166,11 @@ func modified(info fs.FileInfo) int64 {
 }
 
 // continues reports whether a file still begins with what its cursor covers.
-func continues(file *os.File, info fs.FileInfo, c transcript.Cursor) bool {
-	if inodeOf(info) != (inode{c.Dev, c.Ino}) || info.Size() < c.Offset {
+func continues(text io.ReaderAt, size int64, info fs.FileInfo, c transcript.Cursor) bool {
+	if inodeOf(info) != (inode{c.Dev, c.Ino}) || size < c.Offset {
 		return false
 	}
-	head, tail, err := marks(file, c.Offset)
+	head, tail, err := marks(text, c.Offset)
 	return err == nil && head == c.Head && tail == c.Tail
 }
 
@@ -173,12 +195,14 @@ func marks(file io.ReaderAt, offset int64) (head, tail transcript.Key, err error
 // source is one reading of a file.
 type source struct {
 	f      *follower
-	file   *os.File
-	size   int64 // at the opening
+	file   *file
+	text   io.ReaderAt
+	size   int64 // of the text at the opening
+	stored int64 // of the file, which is another where the text is compressed
 	whole  bool
 	cursor transcript.Cursor
 	change transcript.Change
-	fold   *claude.Fold
+	fold   transcript.Fold
 	lines  lines
 	record func(*transcript.Entry) // nil for none
 }
@@ -186,28 +210,28 @@ type source struct {
 // readAll folds the file from its beginning and sends what lies behind the cursor,
 // or, where the file is not what the cursor was made for, all of it as one change.
 func (s *source) readAll(ctx context.Context, w *workspace) error {
-	subagent := isSubagent(s.change.Name)
-	if w.fold == nil {
-		w.fold = claude.NewFold(s.change.Name, subagent)
+	id := transcript.File{Name: s.file.name, Parent: s.file.parent, Subagent: s.file.subagent}
+	if w.fold == nil || w.format != s.file.format {
+		w.fold, w.format = s.f.roots.formats[s.file.format].NewFold(id), s.file.format
 	} else {
-		w.fold.Reset(s.change.Name, subagent)
+		w.fold.Restart(id)
 	}
 	s.fold = w.fold
 	if s.f.Records != nil {
 		s.record = s.f.Records(s.cursor.Path)
 	}
-	s.lines = lines{file: s.file, buf: w.buf}
+	s.lines = lines{file: s.text, buf: w.buf}
 	known := s.cursor.Offset
 	met := s.whole || known == 0 // what the cursor covers has gone by
-	var e transcript.Entry
+	e := &w.entry
 	var before int64
 	young := s.young()
 	end, err := s.lines.each(s.size, func(line []byte, end int64) bool {
-		fresh, _ := s.fold.Line(line, int(end-before), &e)
+		fresh, _ := s.fold.Line(line, int(end-before), e)
 		before = end
 		switch {
 		case s.whole:
-			s.told(&e, fresh, young)
+			s.told(e, fresh, young)
 		case end < known:
 		case end == known:
 			s.fold.Take()
@@ -217,9 +241,9 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 		case !met:
 			return false
 		case fresh:
-			s.change.Entries = append(s.change.Entries, plain(e))
+			s.change.Entries = append(s.change.Entries, plain(*e))
 			if len(s.change.Entries) >= flushEntries {
-				return s.flush(ctx, end, end, s.fold.Session)
+				return s.flush(ctx, end, end, *s.fold.Sum())
 			}
 		}
 		return ctx.Err() == nil
@@ -232,13 +256,13 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 	if err != nil || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
 	}
-	session := s.fold.Session
+	session := *s.fold.Sum()
 	if tail := s.size - end; tail > 0 && tail <= peekBytes {
-		if b := make([]byte, tail); readFull(s.file, b, end) {
+		if b := make([]byte, tail); readFull(s.text, b, end) {
 			session = s.last(b)
 		}
 	}
-	s.flush(ctx, end, s.size, session)
+	s.flush(ctx, end, s.stored, session)
 	return ctx.Err()
 }
 
@@ -250,7 +274,7 @@ func (s *source) last(line []byte) transcript.Session {
 		var e transcript.Entry
 		fresh, _ := s.fold.Line(line, len(line), &e)
 		s.told(&e, fresh, s.young())
-		return s.fold.Session
+		return *s.fold.Sum()
 	}
 	return session
 }
@@ -258,9 +282,10 @@ func (s *source) last(line []byte) transcript.Session {
 // shown is the session with a line that still lacks its newline, if that is a whole
 // record. What is counted waits for the newline: a compaction that a session had
 // already would not be taken for a new one when it comes, and the line may go on.
-func shown(f *claude.Fold, line []byte) (s transcript.Session, whole bool) {
+func shown(f transcript.Fold, line []byte) (s transcript.Session, whole bool) {
 	s, whole = f.Peek(line)
-	s.Compactions, s.Bytes, s.Lines, s.Bad = f.Session.Compactions, f.Session.Bytes, f.Session.Lines, f.Session.Bad
+	sum := f.Sum()
+	s.Compactions, s.Bytes, s.Lines, s.Bad = sum.Compactions, sum.Bytes, sum.Lines, sum.Bad
 	return s, whole
 }
 
@@ -271,6 +296,7 @@ func (s *source) flush(ctx context.Context, end, size int64, session transcript.
 	s.cursor.Head, s.cursor.Tail = s.lines.marks()
 	c := &s.change
 	c.Cursor, c.Session, c.Whole = s.cursor, session, s.whole
+	s.f.sign(s.file, c, s.fold.Facts())
 	messages, compactions := s.fold.Take()
 	if s.record == nil {
 		c.Messages = slices.Clone(messages)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/transcript"
+	"sm/transcript/claude"
 	"sm/transcript/transcripttest"
 )
 
@@ -26,7 +27,7 @@ func TestRecords(t *testing.T) {
 		done := make(chan error, 1)
 		go func() {
 			defer close(out)
-			done <- Once(t.Context(), o, []string{dir}, out)
+			done <- Once(t.Context(), o, Roots(claude.Format(), dir), out)
 		}()
 		for c := range out {
 			all[filepath.Base(c.Cursor.Path)] = c

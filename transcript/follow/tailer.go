@@ -13,7 +13,6 @@ import (
 	"gopkg.in/tomb.v1"
 
 	"sm/transcript"
-	"sm/transcript/claude"
 )
 
 // youth is how long after its start a tail may be deaf to what was appended while
@@ -24,9 +23,8 @@ const youth = 2 * time.Second
 type tailer struct {
 	f       *follower
 	file    *file
-	name    string
-	parent  string
-	fold    *claude.Fold
+	fold    transcript.Fold
+	entry   transcript.Entry // of the last line: one for all, for a fold takes it by an interface
 	cursor  transcript.Cursor
 	offset  atomic.Int64 // of the cursor, for the loop to see
 	pokes   chan struct{}
@@ -280,5 +278,5 @@ func (t *tailer) deliver(ctx context.Context, l *tail.Line) bool {
 	b := unsafe.Slice(unsafe.StringData(l.Text), len(l.Text))
 	var c transcript.Change
 	t.add(b, end, &c)
-	return t.report(ctx, c, t.fold.Session)
+	return t.report(ctx, c, *t.fold.Sum())
 }

@@ -104,7 +104,7 @@ func (w *watcher) close() {
 
 // event looks at what inotify has told.
 func (f *follower) event(ev fsnotify.Event) {
-	if f.clients.dirs[filepath.Dir(ev.Name)] {
+	if f.clients.dirs[filepath.Dir(ev.Name)] != nil {
 		f.clients.stale = true
 		return
 	}
@@ -119,7 +119,7 @@ func (f *follower) event(ev fsnotify.Event) {
 		}
 		return
 	}
-	if fl == nil && !isTranscript(ev.Name) {
+	if _, named := f.roots.identify(ev.Name); fl == nil && !named {
 		if ev.Has(fsnotify.Create) {
 			f.appeared(ev.Name)
 		}
@@ -146,7 +146,7 @@ func (f *follower) appeared(path string) {
 		return
 	}
 	depth := f.depth(path)
-	if info.Mode()&fs.ModeSymlink != 0 && (depth > 1 || f.isLearnt(path)) {
+	if info.Mode()&fs.ModeSymlink != 0 && (depth > 1 || f.roots.isLearnt(path)) {
 		return
 	}
 	for _, fl := range f.find(path, depth, map[inode]bool{}) {
@@ -196,10 +196,10 @@ func (f *follower) findUnwatched() {
 	}
 }
 
-// depth is how deep a folder lies below the projects folder that it is in.
+// depth is how deep a folder lies below the root that it is in.
 func (f *follower) depth(dir string) int {
-	for root := range f.allRoots() {
-		rel, err := filepath.Rel(root, dir)
+	for _, root := range f.roots.all {
+		rel, err := filepath.Rel(root.path, dir)
 		switch {
 		case err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)):
 		case rel == ".":
@@ -224,13 +224,14 @@ func pause(rescan, took time.Duration) time.Duration {
 // sweep checks what cannot be left to inotify alone.
 func (f *follower) sweep(all bool) {
 	now := time.Now()
-	for root := range f.allRoots() {
+	for i := range f.roots.all {
 		var id inode
-		if info, err := os.Stat(root); err == nil {
+		root := &f.roots.all[i]
+		if info, err := os.Stat(root.path); err == nil {
 			id = inodeOf(info)
 		}
-		if f.roots[root] != id {
-			f.roots[root] = id
+		if root.inode != id {
+			root.inode = id
 			all = true
 		}
 	}
@@ -257,6 +258,6 @@ func (f *follower) sweep(all bool) {
 	if all || f.clients.stale || f.unwatchedClients() {
 		f.readClients()
 	}
-	f.clients.bury()
+	f.checkClients()
 	f.Stats.publish(f)
 }

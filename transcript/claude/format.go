@@ -1,0 +1,93 @@
+package claude
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"sm/transcript"
+)
+
+// Format is how Claude Code keeps its transcripts: <project>/<session>.jsonl below a folder
+// called projects, subagents' in files agent-….jsonl beside or below their session, and
+// beside that folder the registry of running clients, sessions/<pid>.json.
+func Format() *transcript.Format {
+	return &transcript.Format{
+		Client:   "claude",
+		Identify: identify,
+		NewFold:  func(f transcript.File) transcript.Fold { return NewFold(f.Name, f.Subagent) },
+		Root:     "projects",
+		Folder:   isProject,
+		RootOf:   rootOf,
+		Registry: &transcript.Registry{
+			Dir:   func(root string) string { return filepath.Join(filepath.Dir(root), "sessions") },
+			Entry: isClient,
+			Read:  func(_ string, text []byte) (transcript.Client, bool) { return readClient(text) },
+		},
+	}
+}
+
+// identify reads a path: the session's id or the agent's name, and, for the files that
+// clients since 2.1.2 write for subagents, the session they belong to. Other .jsonl files
+// that clients write among the subagents' are no transcripts.
+func identify(path string) (f transcript.File, ok bool) {
+	base := filepath.Base(path)
+	name, ok := strings.CutSuffix(base, ".jsonl")
+	f = transcript.File{Name: name, Subagent: strings.HasPrefix(name, "agent-")}
+	if !f.Subagent {
+		return f, ok && name != "" && !strings.Contains(filepath.ToSlash(path), "/subagents/")
+	}
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		up := filepath.Dir(dir)
+		if filepath.Base(dir) == "subagents" {
+			f.Parent = filepath.Base(up)
+			return f, ok
+		}
+		if up == dir {
+			return f, ok
+		}
+	}
+}
+
+// isProject says whether a folder is called as clients call a project's: by its absolute
+// path with dashes.
+func isProject(name string) bool { return strings.HasPrefix(name, "-") }
+
+// rootOf takes <config>/projects/<project>/<session>.jsonl apart.
+func rootOf(path, session string) (root string, ok bool) {
+	project := filepath.Dir(path)
+	return filepath.Dir(project), session != "" && filepath.Base(path) == session+".jsonl" && isProject(filepath.Base(project))
+}
+
+func isClient(name string) bool {
+	pid, ok := strings.CutSuffix(name, ".json")
+	n, err := strconv.Atoi(pid)
+	return ok && err == nil && n > 1
+}
+
+// readClient reads an entry of the registry, a file that is internal to the client; each
+// field on its own, so that one that has changed its type leaves the others. whole is false
+// when the text is not JSON, perhaps not yet.
+func readClient(text []byte) (c transcript.Client, whole bool) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(text, &fields) != nil {
+		return c, false
+	}
+	get := func(key string, to any) { _ = json.Unmarshal(fields[key], to) } // absent or odd: empty
+	get("pid", &c.PID)
+	get("sessionId", &c.SessionID)
+	get("cwd", &c.CWD)
+	get("version", &c.Version)
+	get("name", &c.Name)
+	get("status", &c.Status)
+	get("waitingFor", &c.Waiting)
+	get("tmux", &c.Tmux)
+	get("procStart", &c.ProcStart)
+	var ms int64
+	if get("statusUpdatedAt", &ms); ms > 0 {
+		c.Updated = time.UnixMilli(ms).UTC()
+	}
+	return c, true
+}

@@ -1,0 +1,38 @@
+package transcript
+
+// Fold adds up the lines of one transcript, by the rules of the client that writes it. It
+// remembers the records that counted, so it grows with its file; what must be kept of an
+// idle file is its Session alone, for folding the file again gives the rest.
+//
+// What it gives depends on the lines and their order alone. No line is an error that ends
+// it: one that holds no record is counted and passed over.
+type Fold interface {
+	// Line reads one line, without its newline, into e, and adds it; n is its length with
+	// the newline, in bytes. fresh is false for records that change nothing but the times:
+	// those that repeat an earlier one of this file, those of subagents, and those of no
+	// meaning. err says why a line holds no record; e is empty then.
+	Line(line []byte, n int, e *Entry) (fresh bool, err error)
+	// Peek says what the session would be with one line more, and leaves the fold as it is:
+	// for a last line that is whole but still lacks its newline. ok is false when the line
+	// is no record, or only the beginning of one. It costs much: not for every line.
+	Peek(line []byte) (s Session, ok bool)
+	// Take returns the messages and compactions that are new or have changed since the
+	// last call, in the order of the file. The slices hold until the next call of another
+	// method.
+	Take() ([]Message, []Compaction)
+	// Sum is the session so far. It is the fold's own: copy it before the next line.
+	Sum() *Session
+	// Facts are what the records so far say of the file.
+	Facts() Facts
+	// Restart begins another transcript with the memory of this one.
+	Restart(f File)
+}
+
+// Facts are what some clients' records say of a file, and others' leave to its path and to
+// the status line.
+type Facts struct {
+	// Parent is the id of the session whose subagent wrote the file; "" for none said.
+	Parent string
+	// Window is the newest size of the context window in tokens; 0 for none said.
+	Window int64
+}

@@ -1,0 +1,153 @@
+package follow
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"sm/transcript"
+)
+
+// clientBytes bounds a registry entry; real ones have some 600 bytes.
+const clientBytes = 64 << 10
+
+// stamp tells one state of a file from another.
+type stamp struct{ modified, size int64 }
+
+// entry is one file of a registry.
+type entry struct {
+	transcript.Client
+	registry *transcript.Registry
+	stamp    stamp // of what has been read
+	runs     bool
+}
+
+// registries remembers what the clients' registries said.
+type registries struct {
+	entries map[string]*entry // by path
+	news    bool
+	dirs    map[string]*transcript.Registry // by folder
+	stale   bool                            // something has happened in them
+}
+
+// outbox gives the channel and value to send, a nil channel when there is no news.
+func (r *registries) outbox(to chan<- []transcript.Client) (chan<- []transcript.Client, []transcript.Client) {
+	if !r.news {
+		return nil, nil
+	}
+	all := make([]transcript.Client, 0, len(r.entries))
+	for _, e := range r.entries {
+		if e.runs {
+			all = append(all, e.Client)
+		}
+	}
+	slices.SortFunc(all, func(a, b transcript.Client) int { return a.PID - b.PID })
+	return to, all
+}
+
+// unwatchedClients reports whether a registry's folder is not watched: it may not
+// be there yet.
+func (f *follower) unwatchedClients() bool {
+	for dir := range f.clients.dirs {
+		if !f.watch.watched[dir] {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *registries) sent() { r.news = false }
+
+// readClients reads the registries' entries that have changed.
+func (f *follower) readClients() {
+	if f.Options.Clients == nil {
+		return
+	}
+	r := &f.clients
+	if r.entries == nil {
+		r.entries, r.dirs = map[string]*entry{}, map[string]*transcript.Registry{}
+	}
+	r.stale = false
+	present := map[string]bool{}
+	for _, root := range f.roots.all {
+		registry := f.roots.formats[root.format].Registry
+		if registry == nil {
+			continue
+		}
+		dir := registry.Dir(root.path)
+		r.dirs[dir] = registry
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			f.watch.add(dir)
+		}
+		files, _ := os.ReadDir(dir)
+		for _, file := range files {
+			if !registry.Entry(file.Name()) || !file.Type().IsRegular() {
+				continue
+			}
+			path := filepath.Join(dir, file.Name())
+			info, err := file.Info()
+			if err != nil || info.Size() > clientBytes {
+				continue
+			}
+			present[path] = true
+			r.read(path, registry, stamp{info.ModTime().UnixNano(), info.Size()})
+		}
+	}
+	for path, e := range r.entries {
+		if !present[path] {
+			delete(r.entries, path)
+			r.news = r.news || e.runs
+		}
+	}
+	f.checkClients()
+}
+
+// read reads one entry, if it has changed.
+func (r *registries) read(path string, registry *transcript.Registry, now stamp) {
+	e := r.entries[path]
+	if e != nil && e.stamp == now {
+		return
+	}
+	var c transcript.Client
+	text, err := os.ReadFile(path)
+	whole := err == nil
+	if whole {
+		c, whole = registry.Read(filepath.Base(path), text)
+	}
+	if !whole { // half written: look again
+		now, r.stale = stamp{}, true
+	}
+	if e == nil {
+		e = &entry{registry: registry}
+		r.entries[path] = e
+	}
+	r.news = r.news || e.runs != whole || whole && c != e.Client
+	e.Client, e.stamp, e.runs = c, now, whole
+}
+
+// checkClients asks which entries hold: a client that was killed leaves its file behind.
+func (f *follower) checkClients() {
+	r := &f.clients
+	for path, e := range r.entries {
+		runs := e.runs
+		switch {
+		case e.registry.Runs != nil:
+			runs = e.registry.Runs(path, e.Client)
+		case runs && f.Alive != nil:
+			runs = f.Alive(e.PID, ticks(e.ProcStart))
+		}
+		if runs != e.runs {
+			e.runs, r.news = runs, true
+		}
+	}
+}
+
+// ticks is the start of a process as the kernel has it, in ticks since boot; empty for anything
+// else, which cannot be compared.
+func ticks(start string) string {
+	if _, err := strconv.ParseUint(start, 10, 64); err != nil {
+		return ""
+	}
+	return start
+}

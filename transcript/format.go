@@ -1,0 +1,78 @@
+package transcript
+
+import (
+	"io"
+	"time"
+)
+
+// File is what the path of a transcript says of it.
+type File struct {
+	// Name is the session's id, or the subagent's own name. Several files may have one: a
+	// session that was moved or copied, or one that goes on in another file.
+	Name string
+	// Parent is the id of the session whose subagent wrote the file; "" for a session's own
+	// file, and where the path does not say.
+	Parent string
+	// Subagent says that all records are a subagent's.
+	Subagent bool
+}
+
+// Format is how one client keeps its transcripts: what they are called, where they lie, and
+// how their lines add up. Who finds and reads files knows nothing of a client but this. Its
+// functions may be called side by side; those that may be nil say so.
+type Format struct {
+	// Client names the client; two formats of one name are the same.
+	Client string
+	// Identify reads a file's path; ok is false for one that is no transcript. (What only
+	// the records tell of a file is for the fold, see [Facts].) It looks at nothing but
+	// the path.
+	Identify func(path string) (f File, ok bool)
+	// NewFold begins the fold of a file.
+	NewFold func(f File) Fold
+	// Content opens what is kept otherwise than as lines in the file, such as a compressed
+	// file: it returns the lines and their size in bytes. Such a file is read from its
+	// beginning whenever it has changed, and never followed. For one that is kept as lines
+	// it returns the file itself. nil where all are.
+	Content func(path string, file io.ReaderAt, size int64) (lines io.ReaderAt, length int64, err error)
+
+	// Root is what the folders are called that hold all of a user's transcripts; Folder says
+	// whether such a folder may hold one of that name, and RootOf gives the one in which a
+	// session's transcript lies, by the form of its path alone. They are for folders that
+	// nobody has configured, which a client has named.
+	Root   string
+	Folder func(name string) bool
+	RootOf func(path, session string) (root string, ok bool)
+
+	// Registry is where the client notes its running processes, nil for nowhere.
+	Registry *Registry
+}
+
+// Registry is a folder in which a client keeps a small file for each of its processes, or of
+// its open sessions.
+type Registry struct {
+	// Dir is the folder that belongs to a root.
+	Dir func(root string) string
+	// Entry says whether a file of that name is an entry.
+	Entry func(name string) bool
+	// Read reads an entry. whole is false when it may be half written.
+	Read func(name string, text []byte) (c Client, whole bool)
+	// Runs says whether an entry holds; it is asked each second. nil: it holds as long as
+	// its process runs. One whose process has ended never holds again, one that does not
+	// hold by this function may.
+	Runs func(path string, c Client) bool
+}
+
+// Client is one running client, as its registry has it. What is absent or odd there is
+// empty here.
+type Client struct {
+	PID       int
+	SessionID string
+	CWD       string
+	Version   string
+	Name      string
+	Status    string // idle, busy, waiting, shell
+	Waiting   string // what for, say "permission prompt"
+	Tmux      string // "session:@window.%pane"
+	ProcStart string // the process's start time, to know a reused pid
+	Updated   time.Time
+}
