@@ -43,7 +43,7 @@ func TestBrowserNames(t *testing.T) {
 			t.Errorf("a bar is called %q", name)
 		}
 	}
-	for role, want := range map[string]int{"table": 1, "columnheader": 8, "row": 7, "rowheader": 6, "cell": 42, "searchbox": 1, "heading": 3} {
+	for role, want := range map[string]int{"table": 1, "columnheader": 8, "row": 7, "rowheader": 6, "cell": 42, "searchbox": 1, "slider": 1, "heading": 5} {
 		if count[role] != want {
 			t.Errorf("%d of role %s, want %d", count[role], role, want)
 		}
@@ -125,9 +125,9 @@ func TestBrowserContrast(t *testing.T) {
 		}
 	}
 	check("live")
-	b.do(chromedp.Click(chromedp.CSS(`.chip[data-level="critical"]`)), chromedp.Click(chromedp.CSS(`.chip[data-level="early_warn"]`)))
-	check("one level")
-	b.do(chromedp.Click(chromedp.CSS(`.chip[data-level="early_warn"]`)))
+	b.do(chromedp.Click(chromedp.CSS(`.chip[data-pressure="high"]`)), chromedp.Click(chromedp.CSS(`.chip[data-pressure="rising"]`)))
+	check("one pressure")
+	b.do(chromedp.Click(chromedp.CSS(`.chip[data-pressure="rising"]`)))
 	b.quiet()
 	r.stop()
 	b.until("the observer is gone", `!document.querySelector('#gone').hidden`)

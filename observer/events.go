@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	webpage "sm/dashboards/page"
 )
 
 // writeWithin is how long a page may take for one event before it is given up.
@@ -16,12 +18,20 @@ const writeWithin = 10 * time.Second
 // stateNews is the event state: what a page lacks. What stands in it is for the page that
 // is served with it, and may change with any version.
 type stateNews struct {
-	Page string      `json:"page"` // the page that this is for
-	Mark string      `json:"mark"` // up to where it is told, for since
-	Head string      `json:"head,omitempty"`
-	Rows [][2]string `json:"rows,omitempty"` // key and HTML of those that have changed
-	Keys []string    `json:"keys,omitempty"` // all that are shown, at first and when some have come or gone
+	Page string    `json:"page"`           // the page that this is for
+	Mark string    `json:"mark,omitempty"` // up to where it is told, for since; "" while more comes at once
+	Head string    `json:"head,omitempty"`
+	Rows []rowNews `json:"rows,omitempty"` // those that have changed
+	Keys []string  `json:"keys,omitempty"` // all that are shown, at first and when some have come or gone
 }
+
+type rowNews struct {
+	Data webpage.Data `json:"data"`
+	HTML string       `json:"html"`
+}
+
+// rowsAtOnce bounds the rows of one event: a page can do something else between two.
+const rowsAtOnce = 500
 
 // detailNews is the event detail: all about the agent that was asked for.
 type detailNews struct {
@@ -109,20 +119,26 @@ func (s *stream) tell(ctx context.Context, now *snapshot, first bool) error {
 	}
 	keys, same := make(map[string]bool, len(now.rows)), len(now.rows) == len(s.keys)
 	for _, d := range now.rows {
-		keys[d.key] = true
-		same = same && s.keys[d.key]
+		keys[d.data.Key] = true
+		same = same && s.keys[d.data.Key]
 		if d.seq > s.since {
-			news.Rows = append(news.Rows, [2]string{d.key, d.html})
+			news.Rows = append(news.Rows, rowNews{d.data, d.html})
 		}
 	}
 	if !same || first {
 		news.Keys = make([]string, 0, len(now.rows))
 		for _, d := range now.rows {
-			news.Keys = append(news.Keys, d.key)
+			news.Keys = append(news.Keys, d.data.Key)
 		}
 	}
 	s.since, s.keys = now.seq, keys
 	if first || news.Head != "" || news.Rows != nil || news.Keys != nil {
+		for len(news.Rows) > rowsAtOnce { // the mark comes with the last ones
+			if err := s.send("state", stateNews{Page: news.Page, Head: news.Head, Rows: news.Rows[:rowsAtOnce]}); err != nil {
+				return err
+			}
+			news.Head, news.Rows = "", news.Rows[rowsAtOnce:]
+		}
 		if err := s.send("state", news); err != nil {
 			return err
 		}

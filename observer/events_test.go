@@ -115,8 +115,8 @@ func (l *eventStream) until(agent, text string) stateNews {
 // row is that of an agent, "" when it is not among what is told.
 func (s *stateNews) row(agent string) string {
 	for _, r := range s.Rows {
-		if r[0] == webpage.Key(agent) {
-			return r[1]
+		if r.Data.Key == webpage.Key(agent) {
+			return r.HTML
 		}
 	}
 	return ""
@@ -137,7 +137,7 @@ func TestEvents(t *testing.T) {
 	}
 	r.write(uuid(1), reply(ago(0), "n1", 120_000, 1))
 	news := l.until(uuid(1), "120k of 200k")
-	if len(news.Rows) != 1 || !strings.Contains(news.Head, `data-level="warn" data-count="1"`) {
+	if len(news.Rows) != 1 || !strings.Contains(news.Head, `data-pressure="rising" data-count="1"`) {
 		t.Errorf("%d rows, head %s", len(news.Rows), news.Head)
 	}
 	// A page that knows as much is told what it does not know yet.
@@ -183,17 +183,17 @@ func TestEventsOfOne(t *testing.T) {
 		noErrors(t, json.Unmarshal([]byte(l.next("detail")), &d))
 		return d.HTML
 	}
-	if got := html(); !strings.Contains(got, "compacted (auto) at 41,000") || !strings.Contains(got, "30k of 200k tokens") {
+	if got := html(); !strings.Contains(got, "compacted (auto) at 41k") || !strings.Contains(got, "30k of 200k tokens") {
 		t.Errorf("%s", got)
 	}
 	r.write(uuid(1), reply(ago(0), "m3", 131_000, 1))
-	for got := html(); !strings.Contains(got, "notice: critical at 131,000"); got = html() {
+	for got := html(); !strings.Contains(got, "notice: critical at 131k"); got = html() {
 	}
 	none := r.listen("?session=%3Cb%3E")
 	if got := none.next("detail"); !strings.Contains(got, "No such agent") || strings.Contains(got, "<b>") {
 		t.Errorf("%s", got)
 	}
-	if a := r.get("/?session=" + uuid(1)); !strings.Contains(a.Body, "compacted (auto) at 41,000") {
+	if a := r.get("/?session=" + uuid(1)); !strings.Contains(a.Body, "compacted (auto) at 41k") {
 		t.Errorf("%d: without events: %s", a.Code, a.Body)
 	}
 	r.stop()
@@ -335,7 +335,7 @@ func TestEventsWhileChanging(t *testing.T) {
 	for {
 		s := l.state()
 		for _, row := range s.Rows {
-			shown[row[0]] = row[1]
+			shown[row.Data.Key] = row.HTML
 		}
 		if s.Keys != nil {
 			keys = s.Keys
@@ -346,7 +346,7 @@ func TestEventsWhileChanging(t *testing.T) {
 		fresh := r.listen("").state()
 		want := map[string]string{}
 		for _, row := range fresh.Rows {
-			want[row[0]] = row[1]
+			want[row.Data.Key] = row.HTML
 		}
 		if fresh.Mark == s.Mark {
 			slices.Sort(keys)

@@ -69,11 +69,12 @@ type snapshot struct {
 
 // drawn is one row; it stays the same as long as what it shows does.
 type drawn struct {
-	key, html string
-	row       webpage.Row
-	past      webpage.History
-	version   uint32 // of past
-	seq       uint64 // the snapshot in which it changed last
+	html    string
+	data    webpage.Data
+	row     webpage.Row
+	past    webpage.History
+	version uint32 // of past
+	seq     uint64 // the snapshot in which it changed last
 }
 
 // mark says up to where a page knows.
@@ -284,7 +285,7 @@ func (h *hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 func (h *hub) sight(ctx context.Context, began time.Time, known map[string]*drawn) (s sight, filled bool, err error) {
 	for { // a second time with what has been filled in
 		if err := h.app.do(ctx, func(c *core) {
-			s = c.sight(began, h.app.settings.Load().SessionTTL, h.app.settings.Load().MaxSessions, h.app.settings.Load().Alerts.Thresholds, known)
+			s = c.sight(began, h.app.o.SessionTTL, h.app.o.MaxSessions, h.app.o.Alerts.Thresholds, known)
 		}); err != nil {
 			return s, false, err
 		}
@@ -303,7 +304,7 @@ func (h *hub) drawRow(x *seat, old *drawn) (*drawn, error) {
 		past = &old.past
 	}
 	html, err := h.page.Row(&x.row, past)
-	return &drawn{key: webpage.Key(x.row.ID), html: html, row: x.row, version: x.version, past: *past}, err
+	return &drawn{html: html, data: webpage.DataOf(&x.row), row: x.row, version: x.version, past: *past}, err
 }
 
 // fillIn reads the ends of those transcripts whose agents are shown for the first time,

@@ -54,9 +54,7 @@ func TestMetricsChecked(t *testing.T) {
 	defer r.stop()
 	seen := &page{}
 	noErrors(t, r.app.metrics.look(t.Context(), seen, time.Now()))
-	app := &App{o: r.o, stats: new(follow.Stats)}
-	app.settings.Store(&r.o.Settings)
-	still := newMetrics(app) // figures that do not move
+	still := newMetrics(&App{o: r.o, stats: new(follow.Stats)}) // figures that do not move
 	written := func(open bool) string {
 		p := &page{exposition: exposition{open: open}, sessions: seen.sessions, counters: seen.counters}
 		still.families(p)

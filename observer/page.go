@@ -18,7 +18,7 @@ import (
 
 const (
 	// pageMost bounds the agents that the page and sm top show, whatever metrics.max_sessions says.
-	pageMost = 2000
+	pageMost = 5000
 	// pastKept and pastMost bound of how many agents the past is remembered, and for how
 	// long after the last news of it.
 	pastKept = 6 * time.Hour
@@ -39,8 +39,12 @@ func (s *server) getPage(w http.ResponseWriter, r *http.Request) error {
 		return statusError{http.StatusServiceUnavailable, err}
 	}
 	v := webpage.View{Build: s.o.Version, Mark: shot.mark(), Head: shot.head}
-	for _, row := range shot.rows {
-		v.Rows = append(v.Rows, row.html)
+	first := shot.rows
+	if len(first) > webpage.First {
+		v.Mark, first = "", first[:webpage.First] // the script asks for all
+	}
+	for _, row := range first {
+		v.Rows = append(v.Rows, webpage.Line{HTML: row.html, Data: row.data})
 	}
 	if id := r.URL.Query().Get("session"); id != "" {
 		if v.Detail, err = s.detail(r.Context(), id); err != nil {
@@ -117,10 +121,11 @@ func (c *core) row(v *fleet.View, t alerts.Thresholds) webpage.Row {
 	s := p.session(*v)
 	r := webpage.Row{
 		ID: s.ID, Name: cmp.Or(s.Name, s.Label, s.SessionID, s.ID), Project: s.Project, Model: s.Model, Parent: s.ParentID,
+		Pressure: s.PressureLevel, Ratio: p.Ratio, Source: s.ThresholdSource,
 		Waiting: v.Client.Waiting, Level: s.Level, Estimate: s.ContextSource == "estimate", Window: s.WindowTokens,
-		Threshold: p.Threshold, Turns: webpage.Range(p.Forecast.Turns), Work: webpage.Range(p.Forecast.Active),
+		Threshold: p.Threshold, Replies: webpage.Range(p.Forecast.Replies), Turns: webpage.Range(p.Forecast.Turns), Work: webpage.Range(p.Forecast.Active),
 		Compactions: v.Compactions, State: s.State, Compacting: s.IsCompacting, Storming: p.Storming, Silenced: !s.Enabled,
-		Check: s.CrossCheck, Drift: v.Drift, Seen: int64(secondsOf(v.Seen())),
+		Check: s.CrossCheck, Drift: v.Drift, Seen: int64(secondsOf(lastRecord(v))),
 	}
 	if s.TokensUsed != nil && s.UsedPercentage != nil {
 		r.Tokens, r.Percent = *s.TokensUsed, *s.UsedPercentage
@@ -129,6 +134,21 @@ func (c *core) row(v *fleet.View, t alerts.Thresholds) webpage.Row {
 	}
 	r.Warning, r.Critical = t.Limits(r.Window, p.Threshold)
 	return r
+}
+
+// lastRecord is when an agent last did anything by what its records and its client say. The time of the file counts where
+// there is nothing else: a copy has a new one.
+func lastRecord(v *fleet.View) time.Time {
+	seen := v.Active
+	for _, t := range [...]time.Time{v.Spoke, v.Hooked} {
+		if t.After(seen) {
+			seen = t
+		}
+	}
+	if seen.IsZero() {
+		return v.Written
+	}
+	return seen
 }
 
 // detail draws all about one agent; one that is not known is no error.
@@ -157,7 +177,8 @@ func (a *App) detail(ctx context.Context, id string) (string, error) {
 				h = &history{}
 			}
 			depth, d.History = h.depth, *h.shown()
-			d.Row, d.Facts = c.row(&v, a.settings.Load().Alerts.Thresholds), c.facts(&v)
+			d.Row, d.Facts = c.row(&v, a.o.Alerts.Thresholds), c.facts(&v)
+			d.Messages, d.Commands = c.messagesTo(agent), commandsFor(&v)
 		})
 		return agent, path, depth, err
 	}
@@ -171,6 +192,7 @@ func (a *App) detail(ctx context.Context, id string) (string, error) {
 			return "", err
 		}
 	}
+	d.Under = a.hub.under(&d.Row)
 	return a.hub.page.Detail(&d)
 }
 
@@ -197,29 +219,28 @@ func (c *core) facts(v *fleet.View) []webpage.Fact {
 	p := c.policy(v)
 	s := p.session(*v)
 	facts := []webpage.Fact{
-		{Name: "Agent", Value: s.ID}, {Name: "Session", Value: s.SessionID}, {Name: "Parent", Value: s.ParentID},
-		{Name: "Directory", Value: s.CWD}, {Name: "Model", Value: s.Model}, {Name: "Client", Value: s.Version},
-		{Name: "Window", Value: webpage.Thousands(s.WindowTokens) + ", by " + s.WindowSource},
+		{Name: "Agent", Value: s.ID, Copy: true}, {Name: "Session", Value: s.SessionID, Copy: true}, {Name: "Parent", Value: s.ParentID},
+		{Name: "Directory", Value: s.CWD, Copy: true}, {Name: "Transcript", Value: s.TranscriptPath, Copy: true},
+		{Name: "Model", Value: s.Model}, {Name: "Client", Value: s.Version}, {Name: "Window", Value: webpage.Short(s.WindowTokens) + ", by " + s.WindowSource},
 	}
 	if p.Threshold > 0 {
 		how := map[alerts.ThresholdSource]string{
 			alerts.ThresholdConfigured: "configured", alerts.ThresholdSeen: "as seen before", alerts.ThresholdAssumed: "assumed",
 		}[p.ThresholdSource]
-		facts = append(facts, webpage.Fact{Name: "Compacts at", Value: webpage.Thousands(p.Threshold) + ", " + how})
+		facts = append(facts, webpage.Fact{Name: "Compacts at", Value: webpage.Short(p.Threshold) + ", " + how})
 	}
 	facts = append(facts,
-		webpage.Fact{Name: "Largest context", Value: webpage.Thousands(s.PeakTokens)},
-		webpage.Fact{Name: "Cycle", Value: fmt.Sprint(s.Cycle)},
+		webpage.Fact{Name: "Largest context", Value: webpage.Short(s.PeakTokens)},
 		webpage.Fact{Name: "Compactions", Value: fmt.Sprintf("%d auto, %d manual, %d unknown", s.Compactions.Auto, s.Compactions.Manual, s.Compactions.Unknown)},
 	)
 	if s.Inherited > 0 {
-		facts = append(facts, webpage.Fact{Name: "Inherited", Value: fmt.Sprint(s.Inherited)})
+		facts = append(facts, webpage.Fact{Name: "Inherited", Value: fmt.Sprint(s.Inherited, " compactions of another session")})
 	}
 	facts = append(facts,
 		webpage.Fact{Name: "Turns", Value: fmt.Sprint(s.Turns)},
 		webpage.Fact{Name: "Replies", Value: webpage.Thousands(int64(s.Messages))},
 		webpage.Fact{Name: "Tokens", Value: fmt.Sprintf("%s read from cache, %s into it, %s other input, %s output",
-			webpage.Thousands(s.Tokens.CacheRead), webpage.Thousands(s.Tokens.CacheCreation), webpage.Thousands(s.Tokens.Input), webpage.Thousands(s.Tokens.Output))},
+			webpage.Short(s.Tokens.CacheRead), webpage.Short(s.Tokens.CacheCreation), webpage.Short(s.Tokens.Input), webpage.Short(s.Tokens.Output))},
 	)
 	if s.Subagents.Messages > 0 {
 		facts = append(facts, webpage.Fact{Name: "Subagents", Value: fmt.Sprintf("%d files, %d replies", s.Subagents.Files, s.Subagents.Messages)})

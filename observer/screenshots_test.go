@@ -190,8 +190,8 @@ func TestScreenshots(t *testing.T) {
 		path := filepath.Join(dir, c.name+".png")
 		noErrors(t, os.WriteFile(path, picture, 0o644))
 		t.Logf("%s: %d kB", path, len(picture)/1000)
-		if len(picture) > 150_000 {
-			t.Errorf("%s is larger than 150 kB", path)
+		if len(picture) > 200_000 {
+			t.Errorf("%s is larger than 200 kB", path)
 		}
 		b.quiet()
 	}

@@ -78,7 +78,7 @@ func (b *bench) pageFigures(tab context.Context, o *observer, paths []string) er
 		if err := chromedp.Do(tab, chromedp.Navigate("about:blank"), chromedp.Navigate("http://"+o.address+"/")); err != nil {
 			return fmt.Errorf("load the page: %w", err)
 		}
-		if _, err := chromedp.Run(tab, chromedp.Poll[bool](fmt.Sprintf(`document.querySelectorAll('#rows tr').length === %d && !!document.querySelector('#live.on')`, pageSessions))); err != nil {
+		if _, err := chromedp.Run(tab, chromedp.Poll[bool](fmt.Sprintf(`document.querySelector('#agents').ariaRowCount === '%d' && !!document.querySelector('#live.on')`, pageSessions+1))); err != nil {
 			return fmt.Errorf("wait for the page: %w", err)
 		}
 		took, err := chromedp.Run(tab, chromedp.Evaluate[[]float64](
@@ -97,7 +97,7 @@ func (b *bench) pageFigures(tab context.Context, o *observer, paths []string) er
 		if err := appendTo(paths[k], line(8_000_000+i, tokens)); err != nil {
 			return err
 		}
-		shows := fmt.Sprintf(`document.getElementById('%s').textContent.includes('%dk of 200k')`, webpage.Key(sessionID(k)), tokens/1000)
+		shows := fmt.Sprintf(`document.getElementById('%s')?.textContent.includes('%dk of 200k')`, webpage.Key(sessionID(k)), tokens/1000)
 		if _, err := chromedp.Run(tab, chromedp.Poll[bool](shows)); err != nil {
 			return fmt.Errorf("wait for a reading: %w", err)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/cmd/sm/internal/config"
 )
 
 // patient is a service that answers as long as the test lets it.
@@ -51,7 +52,7 @@ func TestNotifier(t *testing.T) {
 		start := time.Now()
 		var mu sync.Mutex
 		var said []string
-		n := &notifier{watchdog: 20 * time.Second, log: slog.New(slog.DiscardHandler), tell: func(state string) error {
+		n := &notifier{watchdog: 20 * time.Second, log: testEnv(nil).logger(config.Default()), tell: func(state string) error {
 			mu.Lock()
 			defer mu.Unlock()
 			said = append(said, fmt.Sprint(time.Since(start), " ", state))

@@ -1,92 +1,12 @@
 package page
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"time"
 )
-
-// pause is the longest that a stretch without readings is drawn in a sparkline: what
-// counts there is how the context grows, not when nobody worked.
-const pause = 5 * 60
-
-// spark is a sparkline: a square of 100 by 100, stretched to its place.
-type spark struct {
-	Now, Area, Earlier string // paths
-	Breaks             []string
-	Label              string
-}
-
-// sparkOf draws the last cycles.
-func sparkOf(h *History) spark {
-	points := h.Points
-	if len(points) == 0 {
-		return spark{Label: "no readings yet"}
-	}
-	blank := h.blank()
-	at, top := worked(points)
-	wide := max(at[len(at)-1], 1)
-	if blank {
-		wide *= 1.1 // room for the cycle that has begun
-	}
-	xy := func(i int) (x, y float64) {
-		return 100 * at[i] / wide, 96 - 90*float64(points[i].Tokens)/top
-	}
-	var s spark
-	last := 0
-	for from := 0; from < len(points); {
-		to := from + 1
-		for to < len(points) && !points[to].First {
-			to++
-		}
-		line := path(from, to, xy)
-		if from > 0 {
-			x, _ := xy(from)
-			s.Breaks = append(s.Breaks, number(x))
-		}
-		if last = from; to < len(points) || blank {
-			s.Earlier += line
-		} else {
-			s.Now = line
-			left, _ := xy(from)
-			right, _ := xy(to - 1)
-			s.Area = line + "L" + number(right) + " 100L" + number(left) + " 100Z"
-		}
-		from = to
-	}
-	if blank {
-		x, _ := xy(len(points) - 1)
-		s.Breaks = append(s.Breaks, number(x+4))
-		s.Label = "no reading in this cycle yet"
-		return s
-	}
-	first, end := points[last].Tokens, points[len(points)-1].Tokens
-	s.Label = "this cycle from " + short(first) + " to " + short(end) + " tokens"
-	return s
-}
-
-// worked says when each point was, in seconds of work since the first, and how large the
-// largest is.
-func worked(points []Point) (at []float64, top float64) {
-	at, top = make([]float64, len(points)), 1
-	for i := range points {
-		top = max(top, float64(points[i].Tokens))
-		if i > 0 {
-			at[i] = at[i-1] + float64(min(max(points[i].At-points[i-1].At, 1), pause))
-		}
-	}
-	return at, top
-}
-
-// blank says that a cycle has begun of which there is no reading.
-func (h *History) blank() bool {
-	for i := len(h.Marks) - 1; i >= 0; i-- {
-		if h.Marks[i].opens() {
-			return len(h.Points) == 0 || h.Marks[i].At > h.Points[len(h.Points)-1].At
-		}
-	}
-	return false
-}
 
 // path joins points; a single one is a stroke wide enough to be seen.
 func path(from, to int, xy func(int) (x, y float64)) string {
@@ -105,21 +25,41 @@ func path(from, to int, xy func(int) (x, y float64)) string {
 // chart is a context's curve over time. Lines and words stand at percentages of its
 // size, so that nothing is distorted; the curve is a square of 100 by 100, stretched.
 type chart struct {
-	Empty       bool
-	Line, Area  string
-	Grid        []ruler // sizes
-	Limits      []ruler // from where levels hold and clients compact
-	Times       []ruler
-	Marks       []glyph
-	Description string
+	Empty             bool
+	Now, NowArea      string // of the present cycle
+	Earlier, PastArea string
+	Grid              []ruler // sizes
+	Limits            []ruler // from where notices are due and clients compact
+	Times             []ruler
+	Marks             []glyph
+	Description       string
+	Most              int    // the number of the last point
+	Data              string // what the script reads out, as JSON
 }
 
-type ruler struct{ At, Text, Class string }
+type ruler struct{ At, Text, Day, Class string }
 
 // glyph is a mark on the curve.
 type glyph struct {
 	X, Y, Class, Title string
 	Opens              bool
+}
+
+// plot is what the script needs to say what lies below a pointer. Times are seconds since 1970.
+type plot struct {
+	From      int64       `json:"from"`
+	To        int64       `json:"to"`
+	Top       int64       `json:"top"`
+	Window    int64       `json:"window"`
+	Threshold int64       `json:"threshold"`
+	Points    [][2]int64  `json:"points"` // time and tokens
+	Clocks    []string    `json:"clocks"` // of the points
+	Marks     []plotEvent `json:"marks"`
+}
+
+type plotEvent struct {
+	At   int64  `json:"at"`
+	Text string `json:"text"`
 }
 
 // chartOf draws all that is remembered.
@@ -132,30 +72,28 @@ func chartOf(r *Row, h *History, zone *time.Location) chart {
 	x := func(at int64) float64 { return float64(at-from) / float64(to-from) }
 	y := func(tokens int64) float64 { return 1 - min(1, float64(tokens)/float64(top)) }
 	xy := func(i int) (float64, float64) { return 100 * x(h.Points[i].At), 100 * y(h.Points[i].Tokens) }
-	var c chart
-	for i := 0; i < len(h.Points); {
-		j := i + 1
-		for j < len(h.Points) && !h.Points[j].First {
-			j++
+	c := chart{Most: len(h.Points) - 1, Times: times(from, to, zone)}
+	blank := h.blank()
+	for _, s := range h.cycles() {
+		line := path(s.from, s.to, xy)
+		left, _ := xy(s.from)
+		right, _ := xy(s.to - 1)
+		area := line + "L" + number(right) + " 100L" + number(left) + " 100Z"
+		if s.to < len(h.Points) || blank {
+			c.Earlier += line
+			c.PastArea += area
+		} else {
+			c.Now, c.NowArea = line, area
 		}
-		line := path(i, j, xy)
-		left, _ := xy(i)
-		right, _ := xy(j - 1)
-		c.Line += line
-		c.Area += line + "L" + number(right) + " 100L" + number(left) + " 100Z"
-		i = j
 	}
 	for i := range int64(5) {
-		c.Grid = append(c.Grid, ruler{percent(y(top * i / 4)), short(top * i / 4), ""})
+		c.Grid = append(c.Grid, ruler{At: percent(y(top * i / 4)), Text: short(top * i / 4)})
 	}
 	c.limits(r, top, y)
-	form := "15:04"
-	if to-from > 20*60*60 {
-		form = "Jan 2 15:04"
-	}
-	for i, anchor := range [...]string{"start", "middle", "end"} {
-		at := from + (to-from)*int64(i)/2
-		c.Times = append(c.Times, ruler{percent(x(at)), time.Unix(at, 0).In(zone).Format(form), anchor})
+	p := plot{From: from, To: to, Top: top, Window: r.Window, Threshold: r.Threshold, Marks: []plotEvent{}}
+	for i := range h.Points {
+		p.Points = append(p.Points, [2]int64{h.Points[i].At, h.Points[i].Tokens})
+		p.Clocks = append(p.Clocks, clock(h.Points[i].At, zone))
 	}
 	for i := range h.Marks {
 		m := &h.Marks[i]
@@ -164,9 +102,13 @@ func chartOf(r *Row, h *History, zone *time.Location) chart {
 			height = 1
 		}
 		c.Marks = append(c.Marks, glyph{percent(x(m.At)), percent(height), m.class(), m.title() + ", " + clock(m.At, zone), m.opens()})
+		p.Marks = append(p.Marks, plotEvent{m.At, m.title()})
 	}
 	end := h.Points[len(h.Points)-1]
-	c.Description = "Context over time, from " + clock(from, zone) + " to " + clock(to, zone) + "; largest " + Thousands(peak) + " tokens, last " + Thousands(end.Tokens) + "."
+	c.Description = "Context over time, from " + clock(from, zone) + " to " + clock(to, zone) + "; largest " + short(peak) + " tokens, last " + short(end.Tokens) + "."
+	if b, err := json.Marshal(p); err == nil { // figures and texts: it cannot fail
+		c.Data = string(b)
+	}
 	return c
 }
 
@@ -174,11 +116,47 @@ func (c *chart) limits(r *Row, top int64, y func(int64) float64) {
 	for _, l := range [...]struct {
 		at          int64
 		text, class string
-	}{{r.Warning, "warning", "warn"}, {r.Critical, "critical", "critical"}, {r.Threshold, "compacts here", "compacts"}} {
-		if l.at > 0 && l.at <= top {
-			c.Limits = append(c.Limits, ruler{percent(y(l.at)), l.text + " " + short(l.at), l.class})
+	}{{r.Warning, "notice at", "notice"}, {r.Critical, "critical notice at", "notice"}, {r.Threshold, "compacts at", "compacts"}} {
+		if l.at <= 0 || l.at > top {
+			continue
+		}
+		text := l.text + " " + short(l.at)
+		if l.class == "compacts" && r.Source == "assumed" {
+			text += " (assumed)"
+		}
+		c.Limits = append(c.Limits, ruler{At: percent(y(l.at)), Text: text, Class: l.class})
+	}
+}
+
+// times are at most six round times between two, with the day where that is another than before.
+func times(from, to int64, zone *time.Location) (all []ruler) {
+	step := int64(1)
+	for _, step = range [...]int64{1, 5, 10, 30, 60, 5 * 60, 10 * 60, 30 * 60, 3600, 2 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 7 * 86400, 30 * 86400, 365 * 86400} {
+		if (to-from)/step < 6 {
+			break
 		}
 	}
+	form := "15:04"
+	if step < 60 {
+		form = "15:04:05"
+	}
+	_, shift := time.Unix(from, 0).In(zone).Zone() // so that round is what is round there
+	day := ""
+	for at := (from+int64(shift)+step-1)/step*step - int64(shift); at <= to && len(all) < 8; at += step {
+		t := time.Unix(at, 0).In(zone)
+		r := ruler{At: percent(float64(at-from) / float64(to-from)), Text: t.Format(form), Class: "middle"}
+		switch share := float64(at-from) / float64(to-from); {
+		case share < 0.03:
+			r.Class = "start"
+		case share > 0.97:
+			r.Class = "end"
+		}
+		if d := t.Format("Jan 2"); d != day {
+			day, r.Day = d, d
+		}
+		all = append(all, r)
+	}
+	return all
 }
 
 // span is the time that a history covers, a minute at least, and its largest context.
@@ -213,11 +191,7 @@ func ceiling(peak, window int64) int64 {
 // class says how a mark is drawn.
 func (m *Mark) class() string {
 	switch m.Kind {
-	case "warning":
-		return "warn"
-	case "critical", "storm":
-		return "critical"
-	case "compaction", "clear", "session", "handoff", "rewind":
+	case "warning", "critical", "storm", "compaction", "clear", "session", "handoff", "rewind":
 		return m.Kind
 	}
 	return "other"
@@ -250,7 +224,18 @@ func (m *Mark) title() string {
 		text = "notice: " + words(m.Kind)
 	}
 	if m.Tokens > 0 {
-		text += " at " + Thousands(m.Tokens)
+		text += " at " + short(m.Tokens)
 	}
 	return text
+}
+
+// under is how full a context is that has no row here.
+func (u *Under) size() string {
+	switch {
+	case u.Tokens <= 0:
+		return ""
+	case u.Window > 0:
+		return fmt.Sprintf("%s of %s", short(u.Tokens), short(u.Window))
+	}
+	return short(u.Tokens)
 }

@@ -58,8 +58,9 @@ const noon = 1_772_452_800 // 2026-03-02 12:00 UTC
 func full() (Row, History) {
 	r := Row{
 		ID: "em", Name: "em", Project: "shop", Model: "claude-sonnet-4-5", Parent: "lead", Level: "critical",
+		Pressure: "high", Ratio: 132_000.0 / 167_000, Source: "seen",
 		Tokens: 132_000, Percent: 66, Window: 200_000, Threshold: 167_000, Warning: 100_000, Critical: 130_000,
-		Turns: Range{2, 3.4, 6, true}, Work: Range{200, 600, 900, true}, Compactions: [3]int{2, 1, 0},
+		Replies: Range{12, 21.6, 40, true}, Turns: Range{2, 3.4, 6, true}, Work: Range{200, 600, 900, true}, Compactions: [3]int{2, 1, 0},
 		State: "busy", Check: "drift", Drift: -2_150, Seen: noon + 3600,
 	}
 	h := History{
@@ -75,10 +76,10 @@ func TestRow(t *testing.T) {
 	p := newPage(t)
 	known, past := full()
 	estimate := known
-	estimate.Estimate, estimate.Threshold, estimate.Check, estimate.Turns, estimate.Work = true, 0, "agrees", Range{}, Range{}
+	estimate.Estimate, estimate.Threshold, estimate.Check, estimate.Replies, estimate.Pressure, estimate.Ratio = true, 0, "agrees", Range{}, "", 0
 	estimate.State, estimate.Waiting, estimate.Silenced, estimate.Storming = "waiting", "permission prompt", true, true
 	beyond := known
-	beyond.Tokens, beyond.Turns, beyond.Compacting, beyond.Check = 230_000, Range{Known: true}, true, "lagging"
+	beyond.Tokens, beyond.Replies, beyond.Compacting, beyond.Check = 230_000, Range{Known: true}, true, "lagging"
 	var b strings.Builder
 	for _, c := range []struct {
 		name string
@@ -105,8 +106,22 @@ func TestDetail(t *testing.T) {
 	p := newPage(t)
 	r, h := full()
 	var b strings.Builder
+	known := Detail{
+		Row: r, History: h, Facts: []Fact{{Name: "Agent", Value: "em", Copy: true}, {Name: "Started", At: noon}, {Name: "Parent"}},
+		Commands: []Command{{"say something to it", "sm send em …"}, {"odd", "sm send a\u202eb"}},
+		Under: []Under{
+			{ID: "kid", Name: "tests", State: "busy", Pressure: "high", Tokens: 132_000, Window: 200_000, Seen: noon + 3600}, {Name: "Explore", Kind: "subagent"},
+		},
+	}
+	for _, m := range []Message{
+		{From: "lead", What: "important", Text: "Look at the tests.", Fate: "waiting", WaitsFor: "hooks"}, {What: "critical", Text: "65 %", Fate: "confirmed", Way: "hook"},
+		{What: "warning", Text: "50 %", Fate: "unconfirmed", Way: "tmux"}, {What: "sequential", Text: "Go.", Fate: "offered", Way: "restart"}, {What: "urgent", Fate: "expired"},
+	} {
+		m.At = noon + 60
+		known.Messages = append(known.Messages, m)
+	}
 	for _, d := range []Detail{
-		{Row: r, History: h, Facts: []Fact{{Name: "Agent", Value: "em"}, {Name: "Started", At: noon}, {Name: "Parent"}}},
+		known,
 		{Row: r},
 		{Problem: "No such agent", Asked: "nobody"},
 	} {
@@ -123,15 +138,21 @@ func TestDetail(t *testing.T) {
 func TestHead(t *testing.T) {
 	p := newPage(t)
 	var busy Head
-	for _, r := range []Row{{State: "busy", Level: "ok"}, {State: "waiting", Level: "critical"}, {State: "idle", Level: "warn"}, {State: "quiet"}, {State: "shell", Level: "early_warn"}} {
+	for _, r := range []Row{
+		{State: "busy", Pressure: "calm"}, {State: "waiting", Pressure: "imminent"}, {State: "idle", Pressure: "high"}, {State: "quiet"},
+		{State: "shell", Pressure: "rising"}, {State: "waiting", Compacting: true, Pressure: "imminent"},
+	} {
 		busy.Count(&r)
 	}
-	if want := (Head{Agents: 5, Busy: 2, Waiting: 1, Levels: [5]int{1, 1, 1, 1, 1}}); cmp.Diff(want, busy) != "" {
-		t.Errorf("(-want +got):\n%s", cmp.Diff(want, busy))
+	want := Head{Agents: 6, States: [4]int{1, 3, 1, 1}, Pressures: [5]int{1, 1, 1, 2, 1}}
+	if diff := cmp.Diff(want, busy); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
+	made := busy
+	made.Demo, made.TodayTokens, made.TodayDollars = true, 12_300_000, 4.2
 	var b strings.Builder
 	for _, h := range []Head{
-		busy, {Hidden: 3, Projects: []string{"/home/dev/.claude/projects"}}, {CatchingUp: true}, {CatchingUp: true, Done: 1200, Files: 2300}, {},
+		busy, made, {Hidden: 3, Projects: []string{"/home/dev/.claude/projects"}}, {CatchingUp: true}, {CatchingUp: true, Done: 1200, Files: 2300}, {},
 	} {
 		html, err := p.Head(&h)
 		if err != nil {
@@ -202,13 +223,17 @@ func checkText(t *testing.T, p *Page, s string) {
 	}
 	draw := func(s string) (all string) {
 		r, h := full()
-		r.ID, r.Name, r.Project, r.Model, r.Parent, r.Waiting = s, s, "p"+s, "m"+s, "q"+s, "w"+s
+		r.ID, r.Name, r.Project, r.Model, r.Parent, r.Waiting, r.Title = s, s, "p"+s, "m"+s, "q"+s, "w"+s, "t"+s
+		r.Name = "n" + s
 		r.State, r.Level = "waiting", "warn"
 		row, err := p.Row(&r, &h)
 		if err != nil {
 			t.Fatal(err)
 		}
-		detail, err := p.Detail(&Detail{Row: r, History: h, Facts: []Fact{{Name: "Directory", Value: "d" + s}}})
+		detail, err := p.Detail(&Detail{Row: r, History: h, Facts: []Fact{{Name: "Directory", Value: "d" + s}},
+			Under:    []Under{{ID: "u" + s, Name: "u" + s, Kind: "k" + s, State: "s" + s}},
+			Messages: []Message{{At: noon, From: "f" + s, What: "h" + s, Text: "x" + s, Fate: "waiting", WaitsFor: "y" + s}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -315,11 +340,15 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestBefore: the fullest of the highest level comes first, the unknown last.
+// TestBefore: who waits for a person comes first, then who is at work by what is left, then the idle and the quiet.
 func TestBefore(t *testing.T) {
+	soon, late := Range{1, 2, 3, true}, Range{10, 20, 30, true}
 	rows := []Row{
-		{Name: "unknown", Window: 100}, {Name: "half", Level: "ok", Tokens: 50, Window: 100}, {Name: "warned", Level: "warn", Tokens: 10, Window: 100},
-		{Name: "b", Level: "ok", Tokens: 70, Window: 100}, {Name: "a", Level: "ok", Tokens: 70, Window: 100}, {Name: "critical", Level: "critical", Tokens: 1, Window: 100},
+		{Name: "quiet", State: "ended", Pressure: "imminent", Ratio: 1, Replies: soon}, {Name: "idle", State: "idle", Pressure: "imminent", Ratio: 0.99, Replies: soon},
+		{Name: "unknown", State: "busy"}, {Name: "late", State: "busy", Pressure: "high", Ratio: 0.9, Replies: late},
+		{Name: "soon", State: "busy", Pressure: "calm", Ratio: 0.3, Replies: soon}, {Name: "half", State: "shell", Pressure: "calm", Ratio: 0.5},
+		{Name: "nearly", State: "busy", Pressure: "imminent", Ratio: 0.96}, {Name: "second", State: "busy", Pressure: "calm", Ratio: 0.3, Replies: soon, Title: "tests"},
+		{Name: "waits", State: "waiting", Pressure: "calm", Ratio: 0.1}, {Name: "compacts", State: "idle", Compacting: true, Replies: Range{Known: true}},
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
 		if Before(&a, &b) {
@@ -331,7 +360,58 @@ func TestBefore(t *testing.T) {
 	for _, r := range rows {
 		got = append(got, r.Name)
 	}
-	if diff := cmp.Diff([]string{"critical", "warned", "a", "b", "half", "unknown"}, got); diff != "" {
+	want := []string{"waits", "compacts", "soon", "second", "nearly", "late", "half", "unknown", "idle", "quiet"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestOrderIsThatOfTheScript: what the script sorts by gives the order of Before.
+func TestOrderIsThatOfTheScript(t *testing.T) {
+	near := Row{State: "busy", Replies: Range{Likely: 1.2, Known: true}}
+	far := Row{State: "busy", Replies: Range{Likely: 1e9, Known: true}}
+	rest := Row{State: "idle", Replies: Range{Known: true}}
+	if a, b, c := DataOf(&near).Order, DataOf(&far).Order, DataOf(&rest).Order; a >= b || b >= c {
+		t.Errorf("%v, %v, %v do not rise", a, b, c)
+	}
+}
+
+// TestTold: the notice that was reached is said in percent of the window, and not at all to one who hears none.
+func TestTold(t *testing.T) {
+	r := Row{Level: "critical", Warning: 100_000, Critical: 130_000, Window: 200_000}
+	warned, muted, early, bare := r, r, r, r
+	warned.Level, muted.Silenced, early.Level, bare.Window = "warn", true, "early_warn", 0
+	got := []string{r.told(), warned.told(), muted.told(), early.told(), bare.told()}
+	if diff := cmp.Diff([]string{"told at 65 %", "told at 50 %", "", "", "told at 130k"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestCycles: the curve is cut where a cycle begins, also where a mark alone says so.
+func TestCycles(t *testing.T) {
+	h := History{
+		Points: []Point{{10, 5, false}, {20, 9, false}, {30, 2, false}, {40, 3, true}, {50, 4, false}},
+		Marks:  []Mark{{15, "warning", "", 0}, {25, "compaction", "auto", 9}, {35, "handoff", "", 3}},
+	}
+	if diff := cmp.Diff([]cycle{{0, 2}, {2, 3}, {3, 5}}, h.cycles(), cmp.AllowUnexported(cycle{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestSparkScale: two sparklines can be compared: their height is the window.
+func TestSparkScale(t *testing.T) {
+	h := History{Points: []Point{{10, 20_000, false}, {20, 28_000, false}}}
+	s := sparkOf(&Row{Window: 200_000, Threshold: 100_000}, &h)
+	if want := "M0 88.4L100 84.6"; s.Now != want || s.Limit != "50" {
+		t.Errorf("%q and %q, want %q and 50", s.Now, s.Limit, want)
+	}
+}
+
+// TestQuote: what is copied is one word of a shell, whatever it is.
+func TestQuote(t *testing.T) {
+	got := []string{Quote("em-1"), Quote(""), Quote("a b"), Quote("it's"), Quote("$(x)`y`;z\n")}
+	want := []string{"em-1", "''", "'a b'", `'it'\''s'`, "'$(x)`y`;z\n'"}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -350,15 +430,25 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestChartTime: a long curve names its days.
+// TestChartTime: the times below a curve are round and name the day at first and where it changes.
 func TestChartTime(t *testing.T) {
-	r, h := full()
-	c := chartOf(&r, &h, time.UTC)
-	h.Points = append(h.Points, Point{At: noon + 3*24*3600, Tokens: 140_000})
-	long := chartOf(&r, &h, time.UTC)
-	got := []string{c.Times[0].Text, c.Times[2].Text, long.Times[0].Text, long.Times[2].Text}
-	if diff := cmp.Diff([]string{"12:00", "13:00", "Mar 2 12:00", "Mar 5 12:00"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	for _, c := range []struct {
+		from, to int64
+		want     []string
+	}{
+		{noon - 7, noon + 65, []string{"12:00:00 Mar 2", "12:00:30", "12:01:00"}},
+		{noon, noon + 3600, []string{"12:00 Mar 2", "12:30", "13:00"}},
+		{noon + 1, noon + 10, []string{"12:00:05 Mar 2", "12:00:10"}},
+		{noon + 60, noon + 24*3600, []string{"18:00 Mar 2", "00:00 Mar 3", "06:00", "12:00"}},
+		{noon, noon + 4*24*3600, []string{"00:00 Mar 3", "00:00 Mar 4", "00:00 Mar 5", "00:00 Mar 6"}},
+	} {
+		var got []string
+		for _, r := range times(c.from, c.to, time.UTC) {
+			got = append(got, strings.TrimSpace(r.Text+" "+r.Day))
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%d s (-want +got):\n%s", c.to-c.from, diff)
+		}
 	}
 }
 

@@ -47,6 +47,9 @@ func short(n int64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64), ".0") + "M"
 }
 
+// Short is a figure of tokens as the page writes it.
+func Short(n int64) string { return short(n) }
+
 // Thousands writes a figure with its thousands apart.
 func Thousands(n int64) string {
 	if n < 0 {
@@ -66,22 +69,32 @@ func number(x float64) string {
 
 func percent(x float64) string { return number(100*x) + "%" }
 
-// turns is a forecast in few words.
-func turns(r Range) string {
+// replies is a forecast in few words.
+func replies(r Range) string {
 	switch {
 	case !r.Known:
 		return "–"
 	case r.Likely < 0.5:
 		return "due now"
 	case r.Likely < 1.5:
-		return "~1 turn"
+		return "~1 reply"
+	case r.Likely >= 1000:
+		return "1000+ replies"
+	}
+	return fmt.Sprintf("~%.0f replies", r.Likely)
+}
+
+// turns is the same in turns.
+func turns(r Range) string {
+	if r.Likely < 1.5 {
+		return "in this turn or the next"
 	}
 	return fmt.Sprintf("~%.0f turns", r.Likely)
 }
 
 // between are the bounds of a forecast.
 func between(r Range) string {
-	if !r.Known || r.Likely < 0.5 {
+	if !r.Known || r.Likely < 0.5 || r.Likely >= 1000 {
 		return ""
 	}
 	return fmt.Sprintf("%.0f to %.0f", r.Low, r.High)

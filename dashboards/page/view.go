@@ -1,27 +1,40 @@
 package page
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // View is all that the page shows at one moment.
 type View struct {
 	// Build names the observer's version, for the footer.
 	Build string
 	// Mark says up to where the rows are told; the script gives it back when it asks
-	// for news.
+	// for news. "" where Rows are not all: then the script asks for all.
 	Mark string
 	Head Head
-	Rows []string // as Row has drawn them, in the order of Before
+	Rows []Line // in the order of Before
 	// Detail is what Detail has drawn, "" for none.
 	Detail string
 }
 
+// Line is a row as it is drawn, with what the script orders and filters it by.
+type Line struct {
+	HTML string
+	Data Data
+}
+
 // Head is what stands above the rows.
 type Head struct {
-	// Agents counts those shown, Busy those of them that are at work, Waiting those that
-	// wait for a human; Hidden those known that have been quiet for too long to be shown.
-	Agents, Busy, Waiting, Hidden int
-	// Levels counts those shown: ok, early_warn, warn, critical, unknown.
-	Levels [5]int
+	// Agents counts those shown; Hidden those known that have been quiet for too long to be shown.
+	Agents, Hidden int
+	// States counts those shown that wait for a person, are at work, are idle, and are quiet.
+	States [4]int
+	// Pressures counts those shown: calm, rising, high, imminent, unknown.
+	Pressures [5]int
+	// TodayTokens and TodayDollars are what was used since midnight, 0 while that is not known.
+	TodayTokens  int64
+	TodayDollars float64
 	// CatchingUp says that what existed at the start is still being read: Done of Files.
 	CatchingUp  bool
 	Done, Files int64
@@ -33,10 +46,16 @@ type Head struct {
 
 // Row is one agent. Two rows that are equal, with the same history, look the same.
 type Row struct {
-	ID                     string // of the agent
-	Name, Project          string
+	ID string // of the agent
+	// Name is what commands take; Title is what people call it, "" for its Name.
+	Name, Title            string
+	Project                string
 	Model, Parent, Waiting string // "" for none
-	// Level is ok, early_warn, warn or critical; "" while the context is unknown.
+	// Pressure is calm, rising, high or imminent, and Ratio the share of Threshold that the context has reached,
+	// 0 or more; "" and 0 while unknown.
+	Pressure string
+	Ratio    float64
+	// Level is what the agent was told: ok, early_warn, warn or critical; "" while the context is unknown.
 	Level string
 	// Tokens is the size of the context, 0 while unknown; Estimate says that it is a guess.
 	// Percent is its share of the window as the client shows it.
@@ -44,10 +63,12 @@ type Row struct {
 	Estimate bool
 	Percent  int
 	// Window is the context window, Threshold the size at which the client compacts, 0
-	// while unknown; Warning and Critical are from where the levels hold, 0 for nowhere.
+	// while unknown, and Source where that is from: configured, seen, assumed. Warning and
+	// Critical are from where the levels hold, 0 for nowhere.
 	Window, Threshold, Warning, Critical int64
-	// Turns and Work say how far the compaction is, in turns and seconds of work.
-	Turns, Work Range
+	Source                               string
+	// Replies, Turns and Work say how far the compaction is, in replies of the model, turns, and seconds of work.
+	Replies, Turns, Work Range
 	// Compactions by trigger: auto, manual, unknown.
 	Compactions [3]int
 	// State is busy, idle, waiting, quiet, ended, or whatever else the client calls it.
@@ -105,30 +126,119 @@ type Detail struct {
 	Row      Row
 	History  History
 	Facts    []Fact
+	Commands []Command
+	Messages []Message // the newest first
+	// Under are the agents and subagents that work for this one.
+	Under    []Under
 	Problem  string // why there is nothing to show: no such session
 	Asked    string // the id that was asked for
 	Location *time.Location
 }
 
 // Fact is one line about an agent. At, where it is not 0, is a time in seconds since 1970
-// that stands for Value.
+// that stands for Value. Copy says that the value is worth copying.
 type Fact struct {
 	Name, Value string
 	At          int64
+	Copy        bool
 }
 
-// Before is the order of the rows: the highest level first, then the fullest window.
+// Command is what somebody may want to type, and what it does.
+type Command struct{ Does, Text string }
+
+// Message is one message to an agent and what has become of it.
+type Message struct {
+	At       int64  // when it was made, in seconds since 1970
+	From     string // "" for the observer itself
+	What     string // the kind of a notice, or the mode of delivery
+	Text     string
+	Fate     string // waiting, offered, confirmed, …
+	Way      string // how it went: hook, tmux, restart; "" for not yet
+	WaitsFor string // "" where nothing but the moment is missing
+}
+
+// Under is an agent or a subagent that works for another. One with an ID has a page of its own.
+type Under struct {
+	ID, Name, Kind, State, Pressure string
+	Tokens, Window                  int64
+	Seen                            int64
+}
+
+// Need is in what order agents want a person: the first ones wait for one.
+type Need int
+
+// The needs, in their order, which is that of Head.States.
+const (
+	Waits Need = iota
+	Works
+	Idles
+	Rests
+)
+
+// need is what a row's state means.
+func (r *Row) need() Need {
+	switch {
+	case r.Compacting:
+		return Works
+	case r.State == "waiting":
+		return Waits
+	case r.State == "idle":
+		return Idles
+	case r.State == "quiet" || r.State == "ended" || r.State == "left":
+		return Rests
+	}
+	return Works
+}
+
+const (
+	// repliesWhole are as many as a cycle is taken to have where no forecast says how the context grows.
+	repliesWhole = 100
+	// repliesNever stands for a compaction of which nothing can be said.
+	repliesNever = 100_000
+)
+
+// left is in how many replies a compaction is due: by the forecast, else by the pressure alone.
+func (r *Row) left() float64 {
+	switch {
+	case r.Replies.Known:
+		return min(max(r.Replies.Likely, 0), repliesNever-1)
+	case r.Pressure != "":
+		return repliesWhole * max(0, 1-r.Ratio)
+	}
+	return repliesNever
+}
+
+// order is one figure for the order of the rows: who needs a person first, and among equals who has the fewest replies
+// left. Large figures are rounded, so that rows do not change places for nothing.
+func (r *Row) order() float64 {
+	left := math.Round(r.left())
+	if left > 20 {
+		left = math.Round(left/5) * 5
+	}
+	return float64(r.need())*2*repliesNever + left
+}
+
+// Before is the order of the rows: those that wait for a person, those at work by what is left until the compaction,
+// then the idle and the quiet.
 func Before(a, b *Row) bool {
-	if x, y := rank(a.Level), rank(b.Level); x != y {
-		return x > y
+	if x, y := a.order(), b.order(); x != y {
+		return x < y
 	}
-	if x, y := a.share(), b.share(); x != y {
-		return x > y
+	if a.Ratio != b.Ratio {
+		return a.Ratio > b.Ratio
 	}
-	if a.Name != b.Name {
-		return a.Name < b.Name
+	if x, y := a.heading(), b.heading(); x != y {
+		return x < y
 	}
 	return a.ID < b.ID
+}
+
+// heading is what the row is called.
+func (r *Row) heading() string {
+	if r.Title != "" {
+		return r.Title
+	}
+	return r.Name
 }
 
 // share is how full the window is, 0..1; -1 while unknown.
@@ -139,27 +249,42 @@ func (r *Row) share() float64 {
 	return min(1, float64(r.Tokens)/float64(r.Window))
 }
 
-// levels are the names of Head.Levels.
-func levels() [5]string { return [5]string{"ok", "early_warn", "warn", "critical", "unknown"} }
+// pressures are the names of Head.Pressures, states those of Head.States.
+func pressures() [5]string { return [5]string{"calm", "rising", "high", "imminent", "unknown"} }
 
-// rank orders levels; unknown is the lowest.
-func rank(level string) int {
-	for i, name := range levels() {
-		if name == level && i < 4 {
-			return i + 1
-		}
-	}
-	return 0
-}
+func states() [4]string { return [4]string{"waiting", "work", "idle", "quiet"} }
 
 // Count adds a row to the figures above.
 func (h *Head) Count(r *Row) {
 	h.Agents++
-	switch {
-	case r.State == "waiting":
-		h.Waiting++
-	case r.State != "idle" && r.State != "quiet" && r.State != "ended" || r.Compacting:
-		h.Busy++
+	h.States[r.need()]++
+	at := len(h.Pressures) - 1
+	for i, name := range pressures() {
+		if name == r.Pressure {
+			at = i
+		}
 	}
-	h.Levels[(rank(r.Level)+4)%5]++
+	h.Pressures[at]++
+}
+
+// Data is what the script orders, filters and groups a row by.
+type Data struct {
+	Key     string `json:"key"`
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Project string `json:"project"`
+	// Find is what the filter looks in, in lower case.
+	Find string `json:"find"`
+	// Pressure and State are those of the chips.
+	Pressure string `json:"pressure"`
+	State    string `json:"state"`
+	// Order is that of Before, the least first. The others are what the columns are sorted by; Ratio and Used are
+	// thousandths, -1 while unknown.
+	Order       float64 `json:"order"`
+	Ratio       int     `json:"ratio"`
+	Used        int     `json:"used"`
+	Left        float64 `json:"left"`
+	Compactions int     `json:"compactions"`
+	Seen        int64   `json:"seen"`
+	Drift       int64   `json:"drift"` // -1 with nothing to compare, 0 while they agree
 }

@@ -1,0 +1,49 @@
+// What the other parts use: short names, what the reader has chosen, and ages.
+const $ = (selector, from = document) => from.querySelector(selector);
+const root = document.documentElement;
+const table = $('#agents'), body = $('#rows'), detail = $('#detail'), find = $('#find');
+const keep = (name, value) => { try { localStorage.setItem('sm-' + name, value); } catch { /* not allowed: not kept */ } };
+const kept = (name) => { try { return localStorage.getItem('sm-' + name); } catch { return null; } };
+const part = (html) => { const t = document.createElement('template'); t.innerHTML = html; return t.content; };
+const put = (element, text) => { if (element.textContent !== text) element.textContent = text; };
+const say = (text) => put($('#said'), text);
+
+// The reader's choice stands in the address, so that it can be kept and given to somebody else.
+const downFirst = ['ratio', 'used', 'compactions', 'seen', 'drift'];
+const chosen = { sort: 'order', down: false, find: '', pressure: '', state: '', group: false, session: '' };
+const readAddress = () => {
+  const query = new URLSearchParams(location.search), sort = query.get('sort') || '';
+  const name = sort.replace(/^-/, '');
+  const known = [...document.querySelectorAll('[data-sort]')].some((b) => b.dataset.sort === name);
+  chosen.sort = known ? name : 'order';
+  chosen.down = known ? sort.startsWith('-') : false;
+  chosen.find = query.get('find') || '';
+  chosen.pressure = query.get('pressure') || '';
+  chosen.state = query.get('state') || '';
+  chosen.group = query.get('group') === 'project';
+  chosen.session = query.get('session') || '';
+};
+const address = () => {
+  const query = new URLSearchParams();
+  for (const name of ['session', 'find', 'state', 'pressure']) if (chosen[name]) query.set(name, chosen[name]);
+  if (chosen.sort !== 'order' || chosen.down) query.set('sort', (chosen.down ? '-' : '') + chosen.sort);
+  if (chosen.group) query.set('group', 'project');
+  return '/' + (query.size ? '?' + query : '');
+};
+const writeAddress = () => {
+  const to = address();
+  if (to !== location.pathname + location.search) history.replaceState(null, '', to);
+};
+
+// Ages: the server tells times, and how long ago that is changes by itself.
+const ago = (seconds) => {
+  if (seconds < 10) return 'now';
+  for (const [size, unit] of [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']]) {
+    if (seconds >= size) return Math.floor(seconds / size) + ' ' + unit + ' ago';
+  }
+};
+const age = (from) => {
+  const now = Date.now() / 1000;
+  for (const time of from.querySelectorAll('time[data-at]')) put(time, ago(now - time.dataset.at));
+};
+

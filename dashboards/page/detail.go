@@ -1,0 +1,135 @@
+package page
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// detail is a Detail in words.
+type detail struct {
+	Problem, Asked string
+	Row            row
+	Chart          chart
+	Facts          []fact
+	Commands       []Command
+	Messages       []message
+	Under          []under
+	Events         []event
+	More           int
+}
+
+type fact struct {
+	Name, Value, Stamp string
+	Copy               bool
+}
+
+type event struct{ Stamp, Clock, Class, Text string }
+
+type message struct {
+	Stamp, Clock     string
+	From, What, Text string
+	Fate, Class      string
+}
+
+type under struct {
+	ID, Name, Kind, State, Pressure, Size string
+	Stamp, Clock                          string
+	At                                    int64
+}
+
+const (
+	// eventsMost and messagesMost bound the lists below the curve.
+	eventsMost   = 60
+	messagesMost = 20
+)
+
+func detailOf(d *Detail) detail {
+	zone := d.Location
+	if zone == nil {
+		zone = time.UTC
+	}
+	v := detail{Problem: d.Problem, Asked: tame(d.Asked)}
+	if d.Problem != "" {
+		return v
+	}
+	v.Row, v.Chart = rowOf(&d.Row, &d.History), chartOf(&d.Row, &d.History, zone)
+	for _, f := range d.Facts {
+		x := fact{Name: f.Name, Value: tame(f.Value), Copy: f.Copy && tame(f.Value) == f.Value}
+		if f.At != 0 {
+			x.Value, x.Stamp = clock(f.At, zone), stamp(f.At)
+		}
+		if x.Value != "" {
+			v.Facts = append(v.Facts, x)
+		}
+	}
+	for _, c := range d.Commands {
+		if tame(c.Text) == c.Text { // what does not show as it is must not be copied either
+			v.Commands = append(v.Commands, c)
+		}
+	}
+	for i := range d.Messages[:min(len(d.Messages), messagesMost)] {
+		v.Messages = append(v.Messages, messageOf(&d.Messages[i], zone))
+	}
+	for i := range d.Under {
+		u := &d.Under[i]
+		x := under{ID: u.ID, Name: tame(u.Name), Kind: tame(u.Kind), State: tame(words(u.State)), Pressure: u.Pressure, Size: u.size(), At: u.Seen}
+		if u.Seen > 0 {
+			x.Stamp, x.Clock = stamp(u.Seen), clock(u.Seen, zone)
+		}
+		v.Under = append(v.Under, x)
+	}
+	for _, m := range slices.Backward(d.History.Marks) {
+		if len(v.Events) == eventsMost {
+			v.More++
+			continue
+		}
+		v.Events = append(v.Events, event{stamp(m.At), clock(m.At, zone), m.class(), m.title()})
+	}
+	return v
+}
+
+// messageOf is a message in words.
+func messageOf(m *Message, zone *time.Location) message {
+	x := message{Stamp: stamp(m.At), Clock: clock(m.At, zone), From: tame(m.From), What: tame(words(m.What)), Text: tame(m.Text), Class: m.Fate}
+	switch m.Fate {
+	case "waiting":
+		if x.Fate = "waits"; m.WaitsFor != "" {
+			x.Fate = "waits for " + tame(words(m.WaitsFor))
+		}
+	case "offered":
+		x.Fate = "given" + by(m.Way) + ", not confirmed yet"
+	case "confirmed":
+		x.Fate = "heard" + by(m.Way)
+	case "unconfirmed":
+		x.Fate = "given" + by(m.Way) + ", never confirmed"
+	default:
+		x.Fate, x.Class = tame(words(m.Fate)), "other"
+	}
+	return x
+}
+
+func by(way string) string {
+	switch way {
+	case "", "none":
+		return ""
+	case "hook":
+		return " by a hook"
+	case "tmux":
+		return " by typing in tmux"
+	case "restart":
+		return " by a restart"
+	}
+	return " by " + tame(way)
+}
+
+// Quote writes a text as one word of a shell.
+func Quote(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:%@+,", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,104 @@
+// One agent in full: what has not changed stays as it is, with what the reader does there.
+let told = new Map(); // by part: its HTML
+const show = (html) => {
+  const opened = detail.hidden, fresh = part(html);
+  const focused = !opened && detail.contains(document.activeElement), copied = document.activeElement?.dataset?.copy, reading = document.activeElement?.matches?.('.reader');
+  const parts = [...fresh.children], names = parts.map((x) => x.dataset.part);
+  const have = new Map([...detail.children].map((x) => [x.dataset.part, x]));
+  for (const [name, old] of have) if (!names.includes(name)) old.remove();
+  const now = new Map();
+  parts.forEach((x, i) => {
+    now.set(names[i], x.outerHTML);
+    const old = have.get(names[i]);
+    if (old?.isConnected && told.get(names[i]) === now.get(names[i])) return;
+    if (old?.isConnected) old.replaceWith(x);
+    else detail.insertBefore(x, detail.children[i] ?? null);
+  });
+  told = now;
+  detail.hidden = false;
+  age(detail);
+  read(reading);
+  if (focused && !detail.contains(document.activeElement)) {
+    ([...detail.querySelectorAll('.copy')].find((b) => b.dataset.copy === copied) ?? (reading && $('.reader', detail)) ?? detail).focus({ preventScroll: true });
+  }
+  if (opened) detail.scrollIntoView({ block: 'nearest' });
+};
+const hide = () => {
+  detail.hidden = true;
+  detail.replaceChildren();
+  told.clear();
+  pointer = null;
+};
+
+// The readout: what the curve says below the pointer, or where the arrow keys have gone.
+let pointer = null, reader = -1; // where the pointer is, and the number of the point
+const read = (keep) => {
+  const plot = $('.plot', detail);
+  if (!plot) return;
+  const data = JSON.parse(plot.dataset.plot), place = $('.reader', plot), [hair, dot, text] = place.children;
+  if (pointer !== null) {
+    const box = place.getBoundingClientRect();
+    const when = data.from + Math.max(0, Math.min(1, (pointer - box.left) / box.width)) * (data.to - data.from);
+    reader = 0;
+    data.points.forEach(([t], i) => { if (Math.abs(t - when) < Math.abs(data.points[reader][0] - when)) reader = i; });
+  } else if (!keep) {
+    for (const x of place.children) x.hidden = true;
+    return;
+  }
+  reader = Math.max(0, Math.min(data.points.length - 1, reader));
+  const [t, tokens] = data.points[reader];
+  const x = (t - data.from) / (data.to - data.from), y = 1 - Math.min(1, tokens / data.top);
+  const near = Math.max(1, (data.to - data.from) * 0.008);
+  const short = (n) => (n < 1000 ? n : n < 9950 ? +(n / 1000).toFixed(1) + 'k' : n < 999500 ? Math.round(n / 1000) + 'k' : +(n / 1e6).toFixed(1) + 'M');
+  const lines = [short(tokens) + ' tokens' + (data.window ? ', ' + Math.round(100 * tokens / data.window) + '% of the window' : '')];
+  if (data.threshold) lines.push(Math.floor(100 * tokens / data.threshold) + '% of the way to compaction');
+  lines.push(data.clocks[reader], ...data.marks.filter((m) => Math.abs(m.at - t) <= near).map((m) => m.text));
+  text.replaceChildren(...lines.map((line, i) => Object.assign(document.createElement(i ? 'span' : 'b'), { textContent: line })));
+  for (const e of place.children) e.hidden = false;
+  hair.style.left = dot.style.left = 100 * x + '%';
+  dot.style.top = 100 * y + '%';
+  text.style.left = x < 0.5 ? 'calc(' + 100 * x + '% + 12px)' : '';
+  text.style.right = x < 0.5 ? '' : 'calc(' + 100 * (1 - x) + '% + 12px)';
+  place.setAttribute('aria-valuenow', reader);
+  place.setAttribute('aria-valuetext', lines.join(', '));
+};
+detail.addEventListener('pointermove', (event) => {
+  pointer = event.target.closest('.reader') ? event.clientX : null;
+  read(document.activeElement?.matches('.reader'));
+});
+detail.addEventListener('pointerleave', () => {
+  pointer = null;
+  read(false);
+});
+detail.addEventListener('focusin', (event) => {
+  if (!event.target.matches('.reader') || pointer !== null) return;
+  reader = +event.target.getAttribute('aria-valuenow');
+  read(true);
+});
+detail.addEventListener('focusout', (event) => { if (event.target.matches('.reader') && event.target.isConnected) read(false); });
+detail.addEventListener('keydown', (event) => {
+  const by = { ArrowLeft: -1, ArrowRight: 1, PageDown: -10, PageUp: 10, Home: -Infinity, End: Infinity }[event.key];
+  if (!by || !event.target.matches('.reader')) return;
+  event.preventDefault();
+  event.stopPropagation();
+  pointer = null;
+  reader = Math.max(0, Math.min(+event.target.getAttribute('aria-valuemax'), reader + by));
+  read(true);
+});
+
+// Copying.
+const copy = (button) => {
+  const done = (word) => {
+    button.textContent = word;
+    say(word === 'copied' ? 'Copied: ' + button.dataset.copy : 'The browser does not allow copying.');
+    setTimeout(() => { button.textContent = 'copy'; }, 1500);
+  };
+  const refused = () => { // what is selected can be copied by hand
+    const text = button.parentElement.querySelector('code, bdi');
+    if (text) getSelection().selectAllChildren(text);
+    done('selected');
+  };
+  if (!navigator.clipboard) return refused();
+  navigator.clipboard.writeText(button.dataset.copy).then(() => done('copied'), refused);
+};
+

@@ -1,0 +1,126 @@
+package page
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+const (
+	// pause is the longest that a stretch without readings is drawn in a sparkline: what
+	// counts there is how the context grows, not when nobody worked.
+	pause = 5 * 60
+	// sparkDots is how many places a sparkline has from left to right: more are not seen, and thousands of rows are sent.
+	sparkDots = 64
+)
+
+// spark is a sparkline: a square of 100 by 100, stretched to its place. Its height is the window, so that those of
+// different agents can be compared.
+type spark struct {
+	Now, Area, Earlier string // paths
+	Breaks             []string
+	Limit              string // of the threshold, "" for none
+	Label              string
+}
+
+// sparkOf draws the last cycles.
+func sparkOf(r *Row, h *History) spark {
+	points := h.Points
+	if len(points) == 0 {
+		return spark{Label: "no readings yet"}
+	}
+	blank := h.blank()
+	at, top := worked(points)
+	if r.Window > 0 {
+		top = float64(r.Window)
+	}
+	wide := max(at[len(at)-1], 1)
+	if blank {
+		wide *= 1.1 // room for the cycle that has begun
+	}
+	x := func(i int) string { return tenth(100 * at[i] / wide) }
+	y := func(tokens float64) string { return tenth(98 - 96*min(1, tokens/top)) }
+	var s spark
+	if r.Threshold > 0 && float64(r.Threshold) <= top {
+		s.Limit = y(float64(r.Threshold))
+	}
+	last := 0
+	for _, c := range h.cycles() {
+		var b strings.Builder
+		dot := -1
+		for i := c.from; i < c.to; i++ {
+			// Of several at one place the last is drawn.
+			if d := int(sparkDots * at[i] / wide); i > c.from && i < c.to-1 && d == dot {
+				continue
+			} else {
+				dot = d
+			}
+			b.WriteByte("ML"[min(i-c.from, 1)])
+			b.WriteString(x(i) + " " + y(float64(points[i].Tokens)))
+		}
+		if c.to-c.from == 1 {
+			b.WriteString("h.1")
+		}
+		if c.from > 0 {
+			s.Breaks = append(s.Breaks, x(c.from))
+		}
+		if last = c.from; c.to < len(points) || blank {
+			s.Earlier += b.String()
+		} else {
+			s.Now, s.Area = b.String(), b.String()+"V98H"+x(c.from)+"Z"
+		}
+	}
+	if blank {
+		s.Breaks = append(s.Breaks, tenth(100*at[len(at)-1]/wide+4))
+		s.Label = "no reading in this cycle yet"
+		return s
+	}
+	s.Label = "this cycle from " + short(points[last].Tokens) + " to " + short(points[len(points)-1].Tokens) + " tokens"
+	return s
+}
+
+// tenth writes a coordinate that is one of a thousand at most.
+func tenth(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) }
+
+// worked says when each point was, in seconds of work since the first, and how large the
+// largest is.
+func worked(points []Point) (at []float64, top float64) {
+	at, top = make([]float64, len(points)), 1
+	for i := range points {
+		top = max(top, float64(points[i].Tokens))
+		if i > 0 {
+			at[i] = at[i-1] + float64(min(max(points[i].At-points[i-1].At, 1), pause))
+		}
+	}
+	return at, top
+}
+
+// blank says that a cycle has begun of which there is no reading.
+func (h *History) blank() bool {
+	for i := len(h.Marks) - 1; i >= 0; i-- {
+		if h.Marks[i].opens() {
+			return len(h.Points) == 0 || h.Marks[i].At > h.Points[len(h.Points)-1].At
+		}
+	}
+	return false
+}
+
+// cycle is a stretch of points, of which one leads to the next.
+type cycle struct{ from, to int }
+
+// cycles parts the points where a cycle begins: at a point that says so, and between two points with a mark in between
+// that opens one.
+func (h *History) cycles() (all []cycle) {
+	from, m := 0, 0
+	for i := 1; i < len(h.Points); i++ {
+		first := h.Points[i].First
+		for ; m < len(h.Marks) && h.Marks[m].At <= h.Points[i].At; m++ {
+			first = first || h.Marks[m].opens() && h.Marks[m].At > h.Points[i-1].At
+		}
+		if first {
+			all = append(all, cycle{from, i})
+			from = i
+		}
+	}
+	return append(all, cycle{from, len(h.Points)})
+}
