@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -22,7 +23,7 @@ func (env *environ) autoCompact(project string) (a hook.AutoCompact) {
 		return value
 	}
 	var files []string
-	if path, err := env.settingsPath(); err == nil {
+	if path, err := settingsPath(env.lookupEnv); err == nil {
 		files = append(files, path)
 	}
 	if filepath.IsAbs(project) {
@@ -60,4 +61,12 @@ func hookSettings(path string) []byte {
 		return nil
 	}
 	return data
+}
+
+// managedSettings is the file of whoever manages the machine.
+func managedSettings() string {
+	if runtime.GOOS == "darwin" {
+		return "/Library/Application Support/ClaudeCode/managed-settings.json"
+	}
+	return "/etc/claude-code/managed-settings.json"
 }

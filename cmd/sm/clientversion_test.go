@@ -6,13 +6,10 @@ import (
 	"io"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"sm/transcript/claude/hook"
+	"sm/deploy/install"
 )
 
 // deadPID is larger than any process's.
@@ -88,7 +85,7 @@ func TestInstallByClientVersion(t *testing.T) {
 		{"the newest transcript that tells", func(r *installRig) {
 			r.vars["PATH"] = ""
 			r.transcribes(1, record("1.0.0"))
-			r.transcribes(2, record("1.0.0")+strings.Repeat("x", int(versionTail))+"\n"+record("2.1.130")+`{"type":"summary"}`+"\n")
+			r.transcribes(2, record("1.0.0")+strings.Repeat("x", 256<<10)+"\n"+record("2.1.130")+`{"type":"summary"}`+"\n")
 			r.transcribes(3, `{"type":"summary","summary":"a title"}`+"\n")
 		}, outcome{Out: installedLine}, false},
 		{"transcripts of an old one alone", func(r *installRig) {
@@ -134,48 +131,13 @@ func TestInstallMovesBetweenForms(t *testing.T) {
 		r.want(outcome{Out: unchangedLine}, "install")
 		text := r.read(r.path)
 		args, shell := strings.Count(text, `"command":"`+r.program+`","args":["hook"]`), strings.Count(text, `"command":"`+r.program+` hook"}`)
-		if want := map[bool][2]int{true: {8, 0}, false: {0, 8}}[takesArgs(version)]; want != [2]int{args, shell} {
+		if want := map[bool][2]int{true: {8, 0}, false: {0, 8}}[install.TakesArgs(version)]; want != [2]int{args, shell} {
 			t.Errorf("%s: %d hooks without a shell and %d with, want %v: %s", version, args, shell, want, text)
 		}
 	}
 	r.want(outcome{Out: uninstalledLine}, "uninstall")
 	if got := r.read(r.path); got != mine {
 		t.Errorf("left %s", got)
-	}
-}
-
-// TestInstallWritesKnownEventsAlone: an event that the client does not know is not there, or goes.
-func TestInstallWritesKnownEventsAlone(t *testing.T) {
-	t.Parallel()
-	for version, want := range map[string]int{"2.1.75": 7, "2.1.76": 8, "": 8, "2.0.77": 7, "2.0.30": 0} {
-		e := testEditor(t, `{"a":1}`, "/usr/bin/sm", "")
-		if err := e.install(false, false); err != nil {
-			t.Fatal(err)
-		}
-		e.client = version
-		if err := e.install(false, false); err != nil {
-			t.Fatal(err)
-		}
-		if got := len(e.events()); got != want || (want == 7) != (e.doc.At("hooks", string(hook.PostCompact)) == nil) && want > 0 {
-			t.Errorf("%q: %d events: %s", version, got, e.doc.Bytes)
-		}
-	}
-}
-
-// A socket or a path with spaces reaches us through a shell too.
-func TestInstallShellForm(t *testing.T) {
-	t.Parallel()
-	e := testEditor(t, `{}`, "/my bin/sm", "/run/it's/s")
-	e.client = "2.1.130"
-	if err := e.install(false, false); err != nil {
-		t.Fatal(err)
-	}
-	got, _ := e.doc.At("hooks", "Stop", 0, "hooks", 0, "command").Text()
-	if diff := cmp.Diff(`'/my bin/sm' hook --socket '/run/it'\''s/s'`, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if places := e.ownHooks(hook.Stop); len(places) != 1 {
-		t.Errorf("ours is not known: %v", places)
 	}
 }
 
@@ -186,51 +148,8 @@ func TestInstallWaitsForTheClient(t *testing.T) {
 	r.write(r.home+"/path/claude", "#!/bin/sh\nexec sleep 600\n", 0o700)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // as if the time were over
-	env := testEnv(map[string]string{"HOME": r.home, "PATH": r.home + "/path"})
-	if version, err := env.clientToInstallFor(ctx, r.dir); err == nil || version != "" || !strings.Contains(err.Error(), "does not say its version") {
-		t.Errorf("version %q, error %v", version, err)
-	}
-}
-
-// TestAskEndsWhatWasStarted: of a program that is not waited for any longer nothing goes on.
-func TestAskEndsWhatWasStarted(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	fifo, script := dir+"/fifo", dir+"/claude"
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	// The background process holds the FIFO open until it ends, and writes to it when nobody has ended it.
-	text := fmt.Sprintf("#!/bin/sh\n(sleep 20; echo left) >%s 2>&1 &\nwait\n", fifo)
-	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	said := make(chan string)
-	go func() { said <- testEnv(map[string]string{"PATH": os.Getenv("PATH")}).ask(ctx, script) }()
-	f, err := os.Open(fifo) // returns when the background process has opened it
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	cancel()
-	if got := <-said; got != "" {
-		t.Errorf("it said %q", got)
-	}
-	if got, err := io.ReadAll(f); err != nil || len(got) > 0 {
-		t.Errorf("it went on: %q, %v", got, err)
-	}
-}
-
-// TestAskKeepsLittle: a program that prints without end fills no memory.
-func TestAskKeepsLittle(t *testing.T) {
-	t.Parallel()
-	script := t.TempDir() + "/claude"
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nhead -c 100000 /dev/zero | tr '\\0' x\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	env := testEnv(map[string]string{"PATH": os.Getenv("PATH")})
-	if got := env.ask(t.Context(), script); got != strings.Repeat("x", maxProgramOutput) {
-		t.Errorf("kept %d bytes", len(got))
+	o := install.Options{Program: r.program, Settings: r.path, Home: r.home, Data: r.home, State: r.home, Path: r.home + "/path", Stdout: io.Discard, Stderr: io.Discard}
+	if err := o.Install(ctx); err == nil || !strings.Contains(err.Error(), "does not say its version") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -19,39 +19,60 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/cmd/sm/internal/config"
+	"sm/deploy/doctor"
 )
 
 // clinic is a home for a doctor to look at, in which all is well but for the observer.
 type clinic struct {
 	*installRig
-	doctor *doctor
+	cfg     *config.Config
+	dir     string   // the working directory
+	sockets []string // nil for the usual ones
+	now     time.Time
 }
 
 func newClinic(t *testing.T) *clinic {
 	t.Helper()
-	c := &clinic{installRig: newInstallRig(t)}
-	t.Chdir(c.home)
+	c := &clinic{installRig: newInstallRig(t), cfg: config.Default(), now: time.Date(2040, 1, 2, 3, 4, 5, 0, time.UTC)}
+	c.dir = c.home
 	c.vars["PATH"] = c.home + "/path:/usr/bin:/bin"
 	c.write(c.home+"/path/claude", "#!/bin/sh\necho '2.1.197 (Claude Code)'\n", 0o700)
 	c.write(c.home+"/path/tmux", "#!/bin/sh\necho 'tmux 3.5a'\n", 0o700)
 	c.write(c.home+"/proc/sys/fs/inotify/max_user_instances", "128\n", 0o600)
 	c.write(c.home+"/proc/sys/fs/inotify/max_user_watches", "65536\n", 0o600)
 	c.want(outcome{Out: installedLine}, "install")
-	env := testEnv(c.vars)
-	env.executable = func() (string, error) { return c.program, nil }
-	c.doctor = &doctor{
-		env: env, cfg: config.Default(), sockets: []string{c.home + "/.local/state/sm/run/sm.sock"},
-		now: time.Date(2040, 1, 2, 3, 4, 5, 0, time.UTC), managed: c.home + "/etc/managed-settings.json", proc: c.home + "/proc",
-	}
 	return c
 }
 
+// A finding is a doctor.Finding, in a form that tables may write without the names of its fields.
+type finding struct {
+	Check  string
+	Status doctor.Status
+	Text   string
+	Remedy string
+}
+
+const healthy, noted, broken = doctor.Healthy, doctor.Noted, doctor.Broken
+
+// managed is the administrator's settings file.
+func (c *clinic) managed() string { return c.home + "/etc/managed-settings.json" }
+
 // findings are those of some checks, or of all that are not ok.
 func (c *clinic) findings(checks ...string) []finding {
-	c.doctor.findings, c.doctor.clients = nil, nil
-	c.doctor.examine(c.t.Context())
+	c.t.Helper()
+	env := testEnv(c.vars)
+	env.dir, env.executable = c.dir, func() (string, error) { return c.program, nil }
+	o, err := doctorOptions(c.cfg, env)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	o.Now, o.Managed, o.Proc = c.now, c.managed(), c.home+"/proc"
+	if c.sockets != nil {
+		o.Sockets = c.sockets
+	}
 	var all []finding
-	for _, f := range c.doctor.findings {
+	for _, f := range doctor.Examine(c.t.Context(), o) {
+		f := finding(f)
 		if slices.Contains(checks, f.Check) || len(checks) == 0 && f.Status != healthy {
 			f.Text = strings.ReplaceAll(strings.ReplaceAll(f.Text, c.home, "~"), fmt.Sprint("process ", os.Getpid()), "process PID")
 			all = append(all, f)
@@ -68,6 +89,7 @@ func noObserver() finding {
 }
 
 func TestDoctorOfTheHealthy(t *testing.T) {
+	t.Parallel()
 	c := newClinic(t)
 	if diff := cmp.Diff([]finding{noObserver()}, c.findings()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -84,6 +106,7 @@ func TestDoctorOfTheHealthy(t *testing.T) {
 }
 
 func TestDoctorFinds(t *testing.T) {
+	t.Parallel()
 	const user = "/.claude/settings.json"
 	for _, tt := range []struct {
 		name  string
@@ -133,22 +156,22 @@ func TestDoctorFinds(t *testing.T) {
 			c.write(c.home+user, strings.Replace(c.read(c.home+user), `"Stop"`, `"Stopp"`, 1), 0o600)
 		}, "hooks",
 			[]finding{{"hooks", broken, "~/.claude/settings.json has none for Stop", "run sm install"}}},
-		{"a guard that is not asked", func(c *clinic) { c.doctor.cfg.Guard.Enabled = true }, "guard",
+		{"a guard that is not asked", func(c *clinic) { c.cfg.Guard.Enabled = true }, "guard",
 			[]finding{{"guard", broken, "guard.enabled is true, but no PreToolUse hook is installed: no tool call is judged", "run sm install --guard, or set guard.enabled to false"}}},
 		{"a guard that is off and asked", func(c *clinic) { c.run("install", "--guard") }, "guard",
 			[]finding{{"guard", noted, "PreToolUse hooks are installed, but guard.enabled is false: each tool call is asked about, and none is judged", "set guard.enabled to true, or run sm install --guard=false"}}},
 		{"a guard that is on", func(c *clinic) {
 			c.run("install", "--guard")
-			c.doctor.cfg.Guard.Enabled = true
+			c.cfg.Guard.Enabled = true
 		}, "guard", []finding{{"guard", healthy, "on", ""}}},
 		{"hooks twice", func(c *clinic) {
 			c.write(c.home+"/proj/.claude/settings.json", `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"sm hook"}]}]}}`, 0o600)
-			c.t.Chdir(c.home + "/proj")
+			c.dir = c.home + "/proj"
 		}, "hooks", []finding{{"hooks", noted, "run more than once: Stop", "run sm install, and remove those in the project's settings"}}},
 		{"a program that is gone", func(c *clinic) { _ = os.Remove(c.home + "/bin/sm") }, "hooks", []finding{
 			{"hooks", healthy, "installed for 8 events", ""},
 			{"hooks", broken, "they call ~/bin/sm, which is not there or no program", "run sm install with the sm that is to stay"}}},
-		{"another socket", func(c *clinic) { c.doctor.sockets = []string{"/elsewhere"} }, "hooks", []finding{
+		{"another socket", func(c *clinic) { c.sockets = []string{"/elsewhere"} }, "hooks", []finding{
 			{"hooks", healthy, "installed for 8 events", ""},
 			{"hooks", broken, "they look for the observer at ~/.local/state/sm/run/sm.sock, and it is to be at /elsewhere", "run sm install again"}}},
 		{"hooks turned off", func(c *clinic) {
@@ -159,14 +182,14 @@ func TestDoctorFinds(t *testing.T) {
 		{"turned off and on again", func(c *clinic) {
 			c.write(c.home+user, strings.Replace(c.read(c.home+user), "{", `{"disableAllHooks": true,`, 1), 0o600)
 			c.write(c.home+"/proj/.claude/settings.local.json", `{"disableAllHooks": false}`, 0o600)
-			c.t.Chdir(c.home + "/proj")
+			c.dir = c.home + "/proj"
 		}, "hooks", []finding{{"hooks", healthy, "installed for 8 events", ""}}},
-		{"managed", func(c *clinic) { c.write(c.doctor.managed, `{"allowManagedHooksOnly": true}`, 0o600) }, "hooks", []finding{
+		{"managed", func(c *clinic) { c.write(c.managed(), `{"allowManagedHooksOnly": true}`, 0o600) }, "hooks", []finding{
 			{"hooks", broken, "allowManagedHooksOnly in ~/etc/managed-settings.json turns all other hooks off", "ask who manages this machine to allow other hooks, or to add ours"},
 			{"hooks", healthy, "installed for 8 events", ""}}},
 		{"a status line that hides ours", func(c *clinic) {
 			c.write(c.home+"/proj/.claude/settings.json", `{"statusLine":{"type":"command","command":"x y"}}`, 0o600)
-			c.t.Chdir(c.home + "/proj")
+			c.dir = c.home + "/proj"
 		}, "status line", []finding{{"status line", noted, `"x y" in ~/proj/.claude/settings.json hides ours`, "remove it there, or put sm statusline -- before its command"}}},
 		{"another status line", func(c *clinic) { c.write(c.home+user, `{"statusLine":{"type":"command","command":"x"}}`, 0o600) }, "status line",
 			[]finding{{"status line", noted, `"x" is not ours`, "run sm install, which keeps it and adds to it"}}},
@@ -186,18 +209,18 @@ func TestDoctorFinds(t *testing.T) {
 		{"no inotify", func(c *clinic) { _ = os.RemoveAll(c.home + "/proc") }, "inotify",
 			[]finding{{"inotify", healthy, "not on this system; files are looked at each second", ""}}},
 		{"a clock that was set back", func(c *clinic) {
-			c.doctor.now = time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
+			c.now = time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
 			c.write(c.home+"/.claude/projects/p/s.jsonl", "", 0o600)
 			_ = os.Chtimes(c.home+"/.claude/projects/p", time.Time{}, time.Date(2026, 6, 1, 0, 0, 0, 0, time.Local))
 		}, "clock", []finding{{"clock", broken, "~/.claude/projects/p was written at 2026-06-01 00:00:00, which is still to come",
 			"set the clock, or touch that directory if it was set wrong before; timedatectl shows who keeps it"}}},
-		{"a clock without a battery", func(c *clinic) { c.doctor.now = time.Date(1970, 1, 1, 0, 0, 9, 0, time.UTC) }, "clock",
+		{"a clock without a battery", func(c *clinic) { c.now = time.Date(1970, 1, 1, 0, 0, 9, 0, time.UTC) }, "clock",
 			[]finding{{"clock", broken, "it is said to be 1970-01-01 00:00:09", "set the clock; timedatectl shows who keeps it"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			c := newClinic(t)
 			tt.harm(c)
-			c.doctor.env.lookupEnv = testEnv(c.vars).lookupEnv
 			got := c.findings(tt.check)
 			for i := range got {
 				got[i].Remedy = strings.ReplaceAll(got[i].Remedy, c.home, "~")
@@ -211,9 +234,10 @@ func TestDoctorFinds(t *testing.T) {
 
 // What an observer does not report must not be told as silence.
 func TestDoctorOfSessions(t *testing.T) {
+	t.Parallel()
 	c := newClinic(t)
-	c.doctor.sockets = []string{filepath.Join(filepath.Dir(newEar(t, say("")).socket), "o")}
-	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", c.doctor.sockets[0])
+	c.sockets = []string{filepath.Join(filepath.Dir(newEar(t, say("")).socket), "o")}
+	l, err := new(net.ListenConfig).Listen(t.Context(), "unix", c.sockets[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +261,7 @@ func TestDoctorOfSessions(t *testing.T) {
 			{"observer", healthy, "it answers and knows 1 sessions", ""}, {"session web", noted, "transcript –, status line 5s ago, hook never", trouble}}},
 		{`{"sessions":[{"session":"a1","is_active":true,"last_activity_at":"2040-01-02T03:04:02Z","messages_waiting_for_hooks":2}]}`, []finding{
 			{"observer", healthy, "it answers and knows 1 sessions", ""},
-			{"session a1", noted, "transcript 3s ago, 2 messages wait for a hook of this session", hooksRemedy}}},
+			{"session a1", noted, "transcript 3s ago, 2 messages wait for a hook of this session", doctor.HooksRemedy}}},
 		{`{"sessions":[{"session":"a1","is_active":true,"last_activity_at":"2040-01-02T03:04:02Z","statusline_at":"2040-01-02T03:04:00Z","hook_at":"2040-01-02T03:02:00Z"}]}`, []finding{
 			{"observer", healthy, "it answers and knows 1 sessions", ""}, {"session a1", healthy, "transcript 3s ago, status line 5s ago, hook 2m ago", ""}}},
 		// Nobody speaks for a session that its agent has left by /clear, or that has ended.
@@ -257,80 +281,28 @@ func TestDoctorOfSessions(t *testing.T) {
 	}
 }
 
-// TestDoctorOfClocks: a client whose clock differs from that of the machine on which its transcript is written.
-func TestDoctorOfClocks(t *testing.T) {
-	t.Parallel()
-	r := newInstallRig(t)
-	path := r.home + "/s.jsonl"
-	written := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	stamped := func(by time.Duration) string {
-		return fmt.Sprintf(`{"type":"user","timestamp":%q,"message":{"content":"x"}}`+"\n", written.Add(by).Format(time.RFC3339))
-	}
-	const title = `{"type":"summary","summary":"a title"}` + "\n"
-	for _, tt := range []struct {
-		text string
-		want time.Duration
-	}{
-		{"", 0}, {stamped(0), 0}, {stamped(-time.Second), -time.Second}, {stamped(-3*time.Hour) + stamped(2*time.Hour), 2 * time.Hour},
-		{stamped(2*time.Hour) + title, 2 * time.Hour}, {stamped(-2 * time.Hour), -2 * time.Hour}, {stamped(-2*time.Hour) + title, 0}, {"nothing\n", 0},
-	} {
-		r.write(path, tt.text, 0o600)
-		if err := os.Chtimes(path, written, written); err != nil {
-			t.Fatal(err)
-		}
-		if got := clockSkew(path); got != tt.want {
-			t.Errorf("%s: %v, want %v", tt.text, got, tt.want)
-		}
-	}
-	if got := clockSkew(r.home + "/none"); got != 0 {
-		t.Errorf("without a transcript: %v", got)
-	}
-	r.write(path, stamped(2*time.Hour), 0o600)
-	if err := os.Chtimes(path, written, written); err != nil {
-		t.Fatal(err)
-	}
-	for offset, want := range map[time.Duration]finding{
-		0: {"session web", healthy, "transcript –", ""},
-		2 * time.Hour: {"session web", noted, "transcript –, its records are stamped 2h0m0s ahead of this machine's clock, so that its context lags",
-			"set the clock where that client runs; timedatectl shows who keeps it"},
-		-2 * time.Hour: {"session web", noted, "transcript –, its records are stamped 2h0m0s behind this machine's clock, so that its context lags",
-			"set the clock where that client runs; timedatectl shows who keeps it"},
-	} {
-		r.write(path, stamped(offset), 0o600)
-		if err := os.Chtimes(path, written, written); err != nil {
-			t.Fatal(err)
-		}
-		d := &doctor{env: testEnv(nil), now: written}
-		d.session(json.RawMessage(fmt.Sprintf(`{"name":"web","is_active":true,"transcript_path":%q}`, path)))
-		if diff := cmp.Diff([]finding{want}, d.findings); diff != "" {
-			t.Errorf("%v (-want +got):\n%s", offset, diff)
-		}
-	}
-}
-
 func TestDoctorReport(t *testing.T) {
 	t.Parallel()
 	env := testEnv(nil)
-	d := &doctor{env: env, findings: []finding{{"client", healthy, "2.1.197", ""}, {"tmux", broken, "a\x1b[2J\nb", "install it"}}}
-	if err := d.report(false); err != nil {
+	if err := writeFindings(env, []doctor.Finding{{Check: "client", Status: healthy, Text: "2.1.197"}, {Check: "tmux", Status: broken, Text: "a\x1b[2J\nb", Remedy: "install it"}}); err != nil {
 		t.Fatal(err)
 	}
 	want := "        CHECK   FINDING\nok      client  2.1.197\nbroken  tmux    a?[2J b\n                → install it\n"
 	if diff := cmp.Diff(want, env.stdout.(*bytes.Buffer).String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	env.stdout.(*bytes.Buffer).Reset()
-	if err := d.report(true); err != nil {
-		t.Fatal(err)
-	}
+	env = testEnv(map[string]string{"HOME": t.TempDir(), "PATH": ""})
+	env.executable = os.Executable
+	code := env.execute(t.Context(), []string{"doctor", "--json"})
 	var got struct{ Findings []finding }
-	if err := json.Unmarshal(env.stdout.(*bytes.Buffer).Bytes(), &got); err != nil || !slices.Equal(got.Findings, d.findings) {
-		t.Errorf("error %v, %+v", err, got)
+	if err := json.Unmarshal(env.stdout.(*bytes.Buffer).Bytes(), &got); err != nil || code != exitFailed || len(got.Findings) == 0 || got.Findings[0].Check != "client" {
+		t.Errorf("code %d, error %v, %+v", code, err, got)
 	}
 }
 
 // TestDoctorOfThePlugin: a plugin has the hooks, or both have them, or nobody can tell.
 func TestDoctorOfThePlugin(t *testing.T) {
+	t.Parallel()
 	healed := finding{"hooks", healthy, "installed for 8 events, by the plugin session-monitor@sm", ""}
 	const copied = "/.claude/plugins/cache/copy/hooks/hooks.json"
 	for _, tt := range []struct {
@@ -341,7 +313,7 @@ func TestDoctorOfThePlugin(t *testing.T) {
 		{"healthy", func(*clinic) {}, []finding{healed}},
 		{"both", func(c *clinic) {
 			c.write(c.home+"/proj/.claude/settings.json", `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"sm hook"}]}]}}`, 0o600)
-			c.t.Chdir(c.home + "/proj")
+			c.dir = c.home + "/proj"
 		}, []finding{{"hooks", noted, "run more than once: Stop", "run sm install --plugin, and remove those in the project's settings"}}},
 		{"a copy that is gone", func(c *clinic) { _ = os.Remove(c.home + copied) }, []finding{
 			{"hooks", broken, "the plugin session-monitor@sm is enabled, and what it has cannot be read: open ~" + copied + ": no such file or directory", "run sm uninstall and sm install --plugin"}}},
@@ -355,10 +327,11 @@ func TestDoctorOfThePlugin(t *testing.T) {
 		}, []finding{{"hooks", broken, "not installed in ~/.claude/settings.json", "run sm install"}}},
 		{"switched off in the project", func(c *clinic) {
 			c.write(c.home+"/proj/.claude/settings.local.json", `{"enabledPlugins":{"session-monitor@sm":false}}`, 0o600)
-			c.t.Chdir(c.home + "/proj")
+			c.dir = c.home + "/proj"
 		}, []finding{{"hooks", broken, "not installed in ~/.claude/settings.json", "run sm install"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			c := newClinic(t)
 			client, err := exec.LookPath(pluginClientName)
 			if err != nil {

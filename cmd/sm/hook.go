@@ -116,7 +116,7 @@ func (env *environ) hook(ctx context.Context, args []string, began time.Time) {
 		defer cancel()
 	}
 	p.SM = env.origin(began)
-	answer, heard := post(ctx, env.clientSockets(args), p.Encode(), true)
+	answer, heard := post(ctx, clientSockets(env.lookupEnv, args), p.Encode(), true)
 	if !heard {
 		answer = env.refusal(&p)
 	}
@@ -152,10 +152,10 @@ func readObject(r io.Reader) []byte {
 
 // clientSockets are the sockets to try. It goes past the configuration, which takes too long to load: `sm install`
 // writes into the arguments what differs from the default.
-func (env *environ) clientSockets(args []string) []string {
+func clientSockets(env config.Env, args []string) []string {
 	c := new(config.Config)
-	c.State, _ = env.lookupEnv("SM_STATE")
-	c.Socket, _ = env.lookupEnv("SM_SOCKET")
+	c.State, _ = env("SM_STATE")
+	c.Socket, _ = env("SM_SOCKET")
 	for i, arg := range args {
 		if value, ok := strings.CutPrefix(arg, "--socket="); ok {
 			c.Socket = value
@@ -166,13 +166,13 @@ func (env *environ) clientSockets(args []string) []string {
 		}
 	}
 	for _, path := range []*string{&c.State, &c.Socket} {
-		expanded, err := env.lookupEnv.ExpandHome(*path)
+		expanded, err := env.ExpandHome(*path)
 		if err != nil || !filepath.IsAbs(expanded) {
 			expanded = ""
 		}
 		*path = expanded
 	}
-	paths, _ := c.SocketPaths(env.lookupEnv) // none: no observer
+	paths, _ := c.SocketPaths(env) // none: no observer
 	return paths
 }
 

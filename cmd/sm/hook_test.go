@@ -242,7 +242,7 @@ func TestClientSockets(t *testing.T) {
 		{"state", map[string]string{"SM_STATE": "/st"}, nil, []string{"/st/run/sm.sock"}},
 		{"no home", map[string]string{"HOME": ""}, nil, nil},
 	} {
-		if diff := cmp.Diff(tt.want, testEnv(tt.vars).clientSockets(tt.args)); diff != "" {
+		if diff := cmp.Diff(tt.want, clientSockets(testEnv(tt.vars).lookupEnv, tt.args)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}

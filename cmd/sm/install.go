@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sm/deploy/jsonedit"
+	"sm/cmd/sm/internal/config"
+	"sm/deploy/install"
 )
 
 func newInstallCommand(env *environ) *cobra.Command {
-	var in installation
-	var plugin bool
+	var o install.Options
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Put sm's hooks and status line into the client's settings",
@@ -29,98 +28,27 @@ func newInstallCommand(env *environ) *cobra.Command {
 			"the one or the other, so each moves the hooks from where they were.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if in.program, err = env.ownProgram(); err != nil {
+			if o.Program, err = ownProgram(env); err != nil {
 				return err
 			}
-			if in.socket, err = env.unusualSocket(cmd); err != nil {
+			if o.Socket, err = unusualSocket(env, cmd); err != nil {
 				return err
 			}
-			if in.client, err = env.clientOfSettings(cmd.Context()); err != nil {
+			if err := fillInstallation(&o, env); err != nil {
 				return err
 			}
-			in.noGuard = cmd.Flags().Changed("guard") && !in.guard
-			skill, err := env.skillChange(in.guard, in.noGuard)
-			if err != nil { // before anything is changed
-				return err
-			}
-			if plugin {
-				err = env.installPlugin(cmd.Context(), &in)
-			} else {
-				err = env.installSettings(cmd.Context(), &in)
-			}
-			if err == nil && skill != nil {
-				err = env.changeSkill(skill, in.dryRun)
-			}
-			return err
+			o.NoGuard = cmd.Flags().Changed("guard") && !o.Guard
+			return o.Install(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&in.dryRun, "dry-run", false, "print what would change, and change nothing")
-	cmd.Flags().BoolVar(&in.guard, "guard", false, "also have the guard judge each tool call, and install the skill /session; --guard=false takes that out")
-	cmd.Flags().BoolVar(&plugin, "plugin", false, "install the hooks as a plugin of the client")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print what would change, and change nothing")
+	cmd.Flags().BoolVar(&o.Guard, "guard", false, "also have the guard judge each tool call, and install the skill /session; --guard=false takes that out")
+	cmd.Flags().BoolVar(&o.Plugin, "plugin", false, "install the hooks as a plugin of the client")
 	return cmd
 }
 
-// An installation is what is to be installed.
-type installation struct {
-	program, socket        string
-	client                 string // its version, "" for a current one
-	dryRun, guard, noGuard bool
-}
-
-func (in *installation) editor(env *environ, d *jsonedit.Text) *settingsEditor {
-	e := env.settingsEditor(d, in.program)
-	e.socket, e.client = in.socket, in.client
-	return e
-}
-
-// clientOfSettings is the version to write for.
-func (env *environ) clientOfSettings(ctx context.Context) (string, error) {
-	settings, err := env.settingsPath()
-	if err != nil {
-		return "", err
-	}
-	return env.clientToInstallFor(ctx, filepath.Dir(settings))
-}
-
-const installedText = "installed: new sessions report to the observer"
-
-// installSettings puts the hooks into the settings, and then takes the plugin out: an event that comes twice does less
-// harm than one that is missed.
-func (env *environ) installSettings(ctx context.Context, in *installation) error {
-	return env.changeSettings(&settingsChange{dryRun: in.dryRun, editFirst: true, done: installedText,
-		steps: func(p *plugin, d *jsonedit.Text) ([]pluginStep, error) {
-			in.guard = in.guard || !in.noGuard && p.guarded(in.editor(env, d))
-			return p.uninstall(ctx, d), nil
-		},
-		edit: func(d, before *jsonedit.Text) error {
-			e := in.editor(env, d)
-			e.before = before
-			return e.install(in.guard, in.noGuard)
-		},
-	})
-}
-
-// installPlugin installs the plugin, and then takes the hooks out of the settings, for the same reason.
-func (env *environ) installPlugin(ctx context.Context, in *installation) error {
-	return env.changeSettings(&settingsChange{dryRun: in.dryRun, done: installedText,
-		steps: func(p *plugin, d *jsonedit.Text) ([]pluginStep, error) {
-			e := in.editor(env, d)
-			files, err := p.files(e, in.guard || !in.noGuard && (e.guarded() || p.guarded(e)), in.noGuard)
-			if err != nil {
-				return nil, err
-			}
-			return p.install(ctx, d, files), nil
-		},
-		edit: func(d, before *jsonedit.Text) error {
-			e := in.editor(env, d)
-			e.before = before
-			return e.installBeside()
-		},
-	})
-}
-
 func newUninstallCommand(env *environ) *cobra.Command {
-	var dryRun bool
+	var o install.Options
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Take sm's hooks and status line out of the client's settings",
@@ -129,97 +57,60 @@ func newUninstallCommand(env *environ) *cobra.Command {
 			"every byte that it had; what you have changed meanwhile stays.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return env.uninstall(cmd.Context(), dryRun)
+			o.Program, _ = ownProgram(env) // ours are known by their name too
+			if err := fillInstallation(&o, env); err != nil {
+				return err
+			}
+			return o.Uninstall(cmd.Context())
 		},
 	}
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would change, and change nothing")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print what would change, and change nothing")
 	return cmd
 }
 
-func (env *environ) uninstall(ctx context.Context, dryRun bool) error {
-	skill, err := env.skillChange(false, true)
-	if err != nil {
+// fillInstallation sets what an installation knows from the environment.
+func fillInstallation(o *install.Options, env *environ) (err error) {
+	if o.Settings, err = settingsPath(env.lookupEnv); err != nil {
 		return err
 	}
-	err = env.changeSettings(&settingsChange{dryRun: dryRun, uninstall: true, done: "uninstalled",
-		steps: func(p *plugin, d *jsonedit.Text) ([]pluginStep, error) { return p.uninstall(ctx, d), nil },
-	})
-	if err == nil && skill != nil {
-		err = env.changeSkill(skill, dryRun)
+	if o.Data, err = env.lookupEnv.XDGDir("XDG_DATA_HOME", filepath.Join(".local", "share")); err != nil {
+		return fmt.Errorf("find the place for the plugin: %w", err)
 	}
-	if err != nil || dryRun {
-		return err
+	if o.State, err = env.lookupEnv.XDGDir("XDG_STATE_HOME", filepath.Join(".local", "state")); err != nil {
+		return fmt.Errorf("find the state directory: %w", err)
 	}
-	settings, err := env.settingsPath()
-	if err != nil {
-		return err
-	}
-	record, err := env.installRecord(settings)
-	if err != nil {
-		return err
-	}
-	return record.forget()
+	o.Home, _ = env.lookupEnv.Home() // without one, ~ is of no help
+	o.Path, _ = env.lookupEnv("PATH")
+	o.Environ, o.Stdout, o.Stderr = env.vars(), env.stdout, env.stderr
+	return nil
 }
 
-// changeSkill writes or removes the skill, and its folders where they are the installation's own.
-func (env *environ) changeSkill(c *skillChange, dryRun bool) error {
-	if dryRun {
-		return c.do(env, dryRun)
+// settingsPath is the user's settings file.
+func settingsPath(env config.Env) (string, error) {
+	dir, _ := env("CLAUDE_CONFIG_DIR")
+	if strings.Contains(dir, ",") {
+		return "", fmt.Errorf("CLAUDE_CONFIG_DIR names several directories; set it to the one with the settings")
 	}
-	settings, err := env.settingsPath()
-	if err != nil {
-		return err
-	}
-	record, err := env.installRecord(settings)
-	if err != nil {
-		return err
-	}
-	if missing := missingFolders(filepath.Dir(c.file.path)); c.text != nil && len(missing) > 0 {
-		record.note(missing)
-		if err := record.store(); err != nil {
-			return err
+	if dir == "" {
+		home, err := env.Home()
+		if err != nil {
+			return "", fmt.Errorf("find the client's settings: %w", err)
 		}
+		dir = filepath.Join(home, ".claude")
 	}
-	err = c.do(env, dryRun)
-	if err == nil && c.text == nil {
-		record.removeMade()
-	}
-	return err
-}
-
-// skillChange is what becomes of the skill /session: it comes and goes with the guard, and is brought up to date where
-// it is ours.
-func (env *environ) skillChange(guard, noGuard bool) (*skillChange, error) {
-	settings, err := env.settingsPath()
+	dir, err := env.ExpandHome(dir)
 	if err != nil {
-		return nil, err
+		return "", fmt.Errorf("CLAUDE_CONFIG_DIR: %w", err)
 	}
-	path := skillPath(settings)
-	if guard {
-		return installSkill(path)
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", fmt.Errorf("CLAUDE_CONFIG_DIR: %w; write an absolute path", err)
 	}
-	change := uninstallSkill(path)
-	if noGuard || change == nil {
-		return change, nil
-	}
-	return installSkill(path)
-}
-
-// settingsEditor edits the settings in d for the sm at program.
-func (env *environ) settingsEditor(d *jsonedit.Text, program string) *settingsEditor {
-	home, _ := env.lookupEnv.Home() // without one, ~ is of no help
-	self, err := os.Stat(program)
-	return &settingsEditor{doc: d, program: program, home: home, isOwn: func(name string) bool {
-		return isOwnProgram(name, func(path string) bool {
-			info, statErr := os.Stat(path)
-			return err == nil && statErr == nil && os.SameFile(self, info)
-		})
-	}}
+	return filepath.Join(dir, "settings.json"), nil
 }
 
 // ownProgram is the path that the client is to call us by: as we were called, for a link such as ~/bin/sm outlives
 // the version that it points to.
-func (env *environ) ownProgram() (string, error) {
+func ownProgram(env *environ) (string, error) {
 	self, err := env.executable()
 	if err != nil {
 		return "", fmt.Errorf("find this program: %w; call it by its path", err)
@@ -246,7 +137,7 @@ func (env *environ) ownProgram() (string, error) {
 
 // unusualSocket is what --socket of the hooks must say: the observer's socket, unless the hooks find it by themselves.
 // They do not read the configuration.
-func (env *environ) unusualSocket(cmd *cobra.Command) (string, error) {
+func unusualSocket(env *environ, cmd *cobra.Command) (string, error) {
 	cfg, err := loadConfig(cmd.Flags(), env)
 	if err != nil {
 		return "", err
@@ -256,14 +147,13 @@ func (env *environ) unusualSocket(cmd *cobra.Command) (string, error) {
 		return "", err
 	}
 	// What is set for this shell alone says nothing about where the client runs.
-	bare := *env
-	bare.lookupEnv = func(name string) (string, bool) {
+	bare := func(name string) (string, bool) {
 		if name == "SM_SOCKET" || name == "SM_STATE" {
 			return "", false
 		}
 		return env.lookupEnv(name)
 	}
-	if slices.Contains(bare.clientSockets(nil), socket) {
+	if slices.Contains(clientSockets(bare, nil), socket) {
 		return "", nil
 	}
 	return socket, nil

@@ -248,27 +248,6 @@ func TestInstallOddPlaces(t *testing.T) {
 	})
 }
 
-// The client writes its settings too, at any moment.
-func TestSettingsFileChangedMeanwhile(t *testing.T) {
-	t.Parallel()
-	r := newInstallRig(t)
-	r.write(r.path, "{}", 0o600)
-	f, err := readSettings(r.path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.write(r.path, `{"theme":"dark"}`, 0o600)
-	if err := f.write([]byte("{}")); !errors.Is(err, errChanged) {
-		t.Errorf("error %v", err)
-	}
-	if got := r.read(r.path); got != `{"theme":"dark"}` {
-		t.Errorf("it became %s", got)
-	}
-	if entries, err := os.ReadDir(r.dir); err != nil || len(entries) != 1 {
-		t.Errorf("left behind: %v, %v", entries, err)
-	}
-}
-
 func TestInstallFindsItself(t *testing.T) {
 	t.Parallel()
 	r := newInstallRig(t)

@@ -49,7 +49,7 @@ func layoutTable() layoutRules {
 	libraries := []string{
 		"sm/transcript", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/transcript/follow", "sm/alerts", "sm/alerts/outbox",
 		"sm/handoff", "sm/handoff/files", "sm/handoff/guard", "sm/handoff/proc", "sm/handoff/rotation", "sm/handoff/tmux", "sm/handoff/supervise", "sm/observer", "sm/observer/fleet",
-		"sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit",
+		"sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/deploy/doctor",
 	}
 	past := []string{"sm/observer/history", "sm/observer/history/report", "sm/observer/history/tune"} // read by commands, never by the observer
 	commands := []string{"sm/cmd/sm", "sm/cmd/bench"}
@@ -76,7 +76,7 @@ func layoutTable() layoutRules {
 			"sm/observer/history":        {ours: []string{"sm/transcript", "sm/transcript/claude", "sm/transcript/follow", "sm/alerts", "sm/observer/fleet"}},
 			"sm/observer/history/report": {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet", "sm/observer/api", "sm/observer/history"}},
 			"sm/observer/history/tune":   {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/api", "sm/observer/history", "sm/observer/history/report"}},
-			"sm/observer":                {ours: layoutWithout(libraries, "sm/observer", "sm/handoff/proc", "sm/handoff/tmux", "sm/handoff/supervise")},
+			"sm/observer":                {ours: layoutWithout(libraries, "sm/observer", "sm/handoff/proc", "sm/handoff/tmux", "sm/handoff/supervise", "sm/deploy/install", "sm/deploy/doctor")},
 			"sm/dashboards":              {},
 			"sm/dashboards/page":         {stdOnly: true},
 			"sm/deploy":                  {},
@@ -86,6 +86,8 @@ func layoutTable() layoutRules {
 			"sm/dashboards/top":          {ours: []string{"sm/dashboards/screen", "sm/observer/api"}},
 			"sm/cmd/sm/internal/term":    {ours: []string{"sm/dashboards/screen"}},
 			"sm/cmd/bench":               {ours: append(slices.Clone(libraries), layoutSupport)},
+			"sm/deploy/install":          {ours: []string{"sm/deploy", "sm/deploy/jsonedit", "sm/handoff/proc", "sm/transcript", "sm/transcript/claude", "sm/transcript/claude/hook"}},
+			"sm/deploy/doctor":           {ours: []string{"sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/dashboards/screen", "sm/observer/api", "sm/transcript", "sm/transcript/claude", "sm/transcript/claude/hook"}},
 			"sm/deploy/jsonedit":         {stdOnly: true},
 		},
 		only: []layoutOnly{

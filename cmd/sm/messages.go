@@ -12,14 +12,12 @@ import (
 
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
+	"sm/deploy/doctor"
 	"sm/observer/api"
 )
 
 // maxMessage bounds what is read of a text on standard input: any text of that size is refused anyway.
 const maxMessage = 64 << 10
-
-// hooksRemedy is what to do for messages that wait for hooks.
-const hooksRemedy = "run sm install and start that session anew, or set delivery.type_texts"
 
 func newSendCommand(env *environ) *cobra.Command {
 	var important, urgent bool
@@ -56,7 +54,7 @@ func newSendCommand(env *environ) *cobra.Command {
 			}
 			fmt.Fprintf(env.stdout, "queued as %s for %s\n", sent.ID, screen.OneLine(sent.To))
 			if sent.WaitsFor == api.WaitsForHooks {
-				fmt.Fprintln(env.stdout, "no hook of its present session has come yet, and it waits for one; "+hooksRemedy)
+				fmt.Fprintln(env.stdout, "no hook of its present session has come yet, and it waits for one; "+doctor.HooksRemedy)
 			}
 			return nil
 		},
@@ -123,7 +121,7 @@ func writeMessages(w io.Writer, list []api.Message, now time.Time, colour bool) 
 	if err := t.Write(w); err != nil || waiting == 0 {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d wait for hooks: none of the agent's present session has come yet; %s\n", waiting, hooksRemedy)
+	_, err := fmt.Fprintf(w, "%d wait for hooks: none of the agent's present session has come yet; %s\n", waiting, doctor.HooksRemedy)
 	return err
 }
 

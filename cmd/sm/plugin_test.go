@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/deploy"
+	"sm/deploy/install"
 	"sm/deploy/jsonedit"
 )
 
@@ -148,9 +149,9 @@ func (r *installRig) hooked() (settings, plugin int) {
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		e := testEnv(r.vars).settingsEditor(doc, r.program)
-		for _, event := range e.events() {
-			n += len(e.ownHooks(event))
+		e := install.NewEditor(doc, r.program, r.home)
+		for _, event := range install.HookEvents("", true) {
+			n += len(e.OwnHooks(event))
 		}
 		if path == r.path && doc.At("enabledPlugins", deploy.PluginID).IsTrue() {
 			plugin = 1
@@ -230,6 +231,11 @@ func TestPluginHooksCallUs(t *testing.T) {
 	if got := r.run("install", "--plugin", "--socket", "/my socket"); got.Code != 0 {
 		t.Fatalf("%+v", got)
 	}
+	type handler struct {
+		Type, Command string
+		Args          []string
+	}
+	type handlerGroup struct{ Hooks []handler }
 	var hooks struct {
 		Hooks map[string][]handlerGroup
 	}
@@ -237,7 +243,7 @@ func TestPluginHooksCallUs(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string][]handlerGroup{}
-	for _, event := range hookEvents("", false) {
+	for _, event := range install.HookEvents("", false) {
 		want[string(event)] = []handlerGroup{{[]handler{{"command", r.program, []string{"hook", "--socket", "/my socket"}}}}}
 	}
 	if diff := cmp.Diff(want, hooks.Hooks); diff != "" {
@@ -392,25 +398,5 @@ func TestPluginSwitchedOff(t *testing.T) {
 	}
 	if settings, plugin := r.hooked(); settings != 0 || plugin != 8 {
 		t.Errorf("%d hooks, and %d of the plugin", settings, plugin)
-	}
-}
-
-// TestPluginShipped: what stands in the repository calls the sm in the PATH for the events of `sm install`.
-func TestPluginShipped(t *testing.T) {
-	t.Parallel()
-	text, err := fs.ReadFile(deploy.Plugin(), deploy.PluginHooks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonedit.Parse([]byte("{\n  \"hooks\": {}\n}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := testEnv(nil).settingsEditor(doc, "sm")
-	if err := e.installHooks(false, false); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(e.doc.Bytes), string(text)); diff != "" {
-		t.Errorf("deploy/plugin/%s (-want +got):\n%s", deploy.PluginHooks, diff)
 	}
 }

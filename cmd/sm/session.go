@@ -14,6 +14,7 @@ import (
 
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
+	"sm/deploy/install"
 	"sm/handoff/guard"
 	"sm/handoff/proc"
 )
@@ -58,7 +59,7 @@ func newSessionActivateCommand(env *environ) *cobra.Command {
 			if pid != 0 {
 				p, err := proc.Stat("/proc", pid)
 				if err != nil {
-					return fmt.Errorf("process %d: %w; give the pid of a client that runs", pid, plainError(err))
+					return fmt.Errorf("process %d: %w; give the pid of a client that runs", pid, install.PlainError(err))
 				}
 				client = guard.Client{SessionID: env.sessionOf(pid, p.Start), PID: pid, Start: p.Start}
 				proven = client.SessionID != ""
@@ -165,7 +166,7 @@ func newSessionDehydrateCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(env.stdout, dehydrateText, filepath.Join(dir, guard.DocumentFile), shellQuote(dir))
+			fmt.Fprintf(env.stdout, dehydrateText, filepath.Join(dir, guard.DocumentFile), install.ShellQuote(dir))
 			return nil
 		},
 	}

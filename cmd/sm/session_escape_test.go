@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"sm/deploy/install"
 	"sm/handoff/guard"
 	"sm/handoff/proc"
 	"sm/transcript/claude/hook"
@@ -84,7 +85,7 @@ func (c *captive) sm(client guard.Client, usage float64, args ...string) (code i
 	c.t.Helper()
 	var words []string
 	for _, arg := range args {
-		words = append(words, shellQuote(arg))
+		words = append(words, install.ShellQuote(arg))
 	}
 	command := "sm " + strings.Join(words, " ")
 	c.done = append(c.done, client.SessionID+": "+command)

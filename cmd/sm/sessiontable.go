@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -26,7 +25,7 @@ func writeSessions(w io.Writer, sessions []api.Session, now time.Time, colour bo
 			continue // its agent has gone on to another session, which stands here
 		}
 		context, used, tokens := contextCells(s)
-		cells := []term.Cell{term.Text(screen.FitEnd(s.Project, 24), ""), term.Text(sessionName(s), ""), term.Text(screen.FitEnd(strings.TrimPrefix(s.Model, "claude-"), 20), screen.Dim),
+		cells := []term.Cell{term.Text(screen.FitEnd(s.Project, 24), ""), term.Text(screen.FitEnd(s.ShortName(), 20), ""), term.Text(screen.FitEnd(strings.TrimPrefix(s.Model, "claude-"), 20), screen.Dim),
 			context, used, tokens, term.Text(top.Compactions(s), ""), term.Text(screen.Ago(s.LastActive, now), screen.Dim)}
 		if rotates {
 			cells = append(cells, handoffCell(s))
@@ -34,14 +33,6 @@ func writeSessions(w io.Writer, sessions []api.Session, now time.Time, colour bo
 		t.Add(cells...)
 	}
 	return t.Write(w)
-}
-
-// sessionName is what to type to mean this session.
-func sessionName(s api.Session) string {
-	if name := cmp.Or(s.Label, s.Name); name != "" {
-		return screen.FitEnd(name, 20)
-	}
-	return screen.FitEnd(s.SessionID[:min(8, len(s.SessionID))], 20)
 }
 
 func contextCells(s api.Session) (context, used, tokens term.Cell) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/diff"
 )
 
 // tree is all that is in the home, by path; a folder without anything in it has the text "(empty)".
@@ -304,10 +305,19 @@ func TestUninstallDryRunTellsTheTruth(t *testing.T) {
 				t.Fatalf("%s: a dry run changed the file to %q", name, got)
 			}
 			r.done(command)
-			want := strings.ReplaceAll(unifiedDiff(r.path, before, r.read(r.path)), r.home, "~")
+			want := strings.ReplaceAll(dryRun(r.path, before, r.read(r.path)), r.home, "~")
 			if diff := cmp.Diff(want, dry.Out); diff != "" {
 				t.Errorf("%s: %s (-done +said):\n%s", name, command, diff)
 			}
 		}
 	}
+}
+
+// byteOrderMark is what some editors begin a file with.
+const byteOrderMark = "\uFEFF"
+
+// dryRun is what a dry run prints of a change, "" for none.
+func dryRun(path, before, after string) string {
+	_, text, _ := strings.Cut(string(diff.Diff(path, []byte(before), path, []byte(after))), "\n")
+	return text
 }

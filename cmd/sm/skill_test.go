@@ -1,15 +1,32 @@
 package main
 
 import (
-	"bytes"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
 
 const skillInstalledLine = "~/.claude/skills/session/SKILL.md: the skill /session is installed\n"
+
+// shippedSkill is the skill as it is in the repository.
+func shippedSkill(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", "install", "skill", "SKILL.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// signedSkill is a skill as sm install writes it.
+func signedSkill(text string) string {
+	return fmt.Sprintf("%s<!-- written by sm install; sha256 %x -->\n", text, sha256.Sum256([]byte(text)))
+}
 
 func (r *installRig) skill() string { return r.dir + "/skills/session/SKILL.md" }
 
@@ -30,7 +47,7 @@ func TestInstallSkill(t *testing.T) {
 	r.want(outcome{Out: installedLine}, "install")
 	r.noSkill()
 	r.want(outcome{Out: installedLine + skillInstalledLine}, "install", "--guard")
-	if text := r.read(r.skill()); !strings.HasPrefix(text, string(skillText)) || !ownSkill([]byte(text)) {
+	if text := r.read(r.skill()); text != signedSkill(shippedSkill(t)) {
 		t.Errorf("installed: %s", text)
 	}
 	if strings.Count(r.read(r.path), `"PreToolUse"`) != 1 {
@@ -41,14 +58,14 @@ func TestInstallSkill(t *testing.T) {
 
 	// An older version, unchanged, is brought up to date; also without being asked.
 	for _, args := range [][]string{{"install", "--guard"}, {"install"}} {
-		r.write(r.skill(), string(signedSkill([]byte("---\nname: session\n---\nof old\n"))), 0o644)
+		r.write(r.skill(), signedSkill("---\nname: session\n---\nof old\n"), 0o644)
 		r.want(outcome{Out: unchangedLine + skillInstalledLine}, args...)
 	}
 	r.want(outcome{Out: installedLine + "~/.claude/skills/session/SKILL.md: removed\n"}, "install", "--guard=false")
 	r.noSkill()
 
 	r.want(outcome{Out: installedLine + skillInstalledLine}, "install", "--guard")
-	if got := r.run("uninstall", "--dry-run"); got.Code != 0 || !strings.Contains(got.Out, "--- ~/.claude/skills/session/SKILL.md\n") || !ownSkill([]byte(r.read(r.skill()))) {
+	if got := r.run("uninstall", "--dry-run"); got.Code != 0 || !strings.Contains(got.Out, "--- ~/.claude/skills/session/SKILL.md\n") || r.read(r.skill()) != signedSkill(shippedSkill(t)) {
 		t.Errorf("dry run: %+v", got)
 	}
 	r.want(outcome{Out: uninstalledLine + "~/.claude/skills/session/SKILL.md: removed\n"}, "uninstall")
@@ -58,7 +75,7 @@ func TestInstallSkill(t *testing.T) {
 // What somebody else has written, or changed, is never overwritten or removed.
 func TestInstallSkillOfOthers(t *testing.T) {
 	t.Parallel()
-	ours := string(signedSkill(skillText))
+	ours := signedSkill(shippedSkill(t))
 	for name, text := range map[string]string{
 		"foreign": "---\nname: session\n---\nMine.\n", "empty": "", "changed": strings.Replace(ours, "# Session", "# My session", 1),
 		"added to": ours + "More.\n", "cut": ours[:len(ours)-10],
@@ -89,8 +106,8 @@ func TestInstallSkillOfOthers(t *testing.T) {
 // What the skill tells to run is there, and is let through by a guard.
 func TestSkillTeachesWhatThereIs(t *testing.T) {
 	t.Parallel()
-	text := string(skillText)
-	if !strings.HasPrefix(text, "---\nname: session\ndescription: ") || bytes.ContainsAny(skillText, "\t\r") {
+	text := shippedSkill(t)
+	if !strings.HasPrefix(text, "---\nname: session\ndescription: ") || strings.ContainsAny(text, "\t\r") {
 		t.Error("no front matter")
 	}
 	for _, want := range []string{"sm session activate", "sm session phase", "sm session dehydrate", "sm session restart", "DEHYDRATED_CONTEXT.md", "CONTEXT OVERFLOW", "## continue"} {

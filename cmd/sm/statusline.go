@@ -7,14 +7,15 @@ import (
 	"fmt"
 	"os/exec"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"sm/dashboards/screen"
+	"sm/deploy/install"
 	"sm/handoff/guard"
+	"sm/handoff/proc"
 	"sm/observer/api"
 	"sm/transcript/claude/hook"
 )
@@ -64,16 +65,16 @@ func (env *environ) statusline(ctx context.Context, args []string, began time.Ti
 		sample := report
 		sample.SM = env.origin(began)
 		if !mayBeGuarded(&sample) {
-			leave(ctx, env.clientSockets(args), sample.Encode())
+			leave(ctx, clientSockets(env.lookupEnv, args), sample.Encode())
 			return
 		}
-		answer, heard := post(ctx, env.clientSockets(args), sample.Encode(), true)
+		answer, heard := post(ctx, clientSockets(env.lookupEnv, args), sample.Encode(), true)
 		if guarded = guardedLine(answer); !heard {
 			guarded = env.overflowLine(&sample)
 		}
 	})
 	others := ""
-	if command, _ := wrappedCommand(args); command != "" {
+	if command, _ := install.WrappedCommand(args); command != "" {
 		others = env.wrapped(ctx, command, data)
 	}
 	<-told
@@ -115,22 +116,13 @@ func join(ours, others string) string {
 	return ours + " · " + others
 }
 
-// wrappedCommand is the status line that `sm install` found: what stands after --, one word unless a person wrote it.
-func wrappedCommand(args []string) (command string, wraps bool) {
-	i := slices.Index(args, "--")
-	if i < 0 || i+1 >= len(args) {
-		return "", false
-	}
-	return strings.Join(args[i+1:], " "), true
-}
-
 // wrapped runs the user's own status line as the client would: by the shell, with the same JSON. It is the user's
 // setting, so it may be any shell text.
 func (env *environ) wrapped(ctx context.Context, command string, stdin []byte) string {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
 	cmd.Env = append(env.vars(), insideStatusline+"=1")
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(stdin), env.stderr
-	out := &boundedBuffer{left: maxStatusline}
+	out := &proc.Head{Left: maxStatusline}
 	cmd.Stdout = out
 	// What the shell started ends with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -138,18 +130,5 @@ func (env *environ) wrapped(ctx context.Context, command string, stdin []byte) s
 	// Something in the background may keep the pipe open.
 	cmd.WaitDelay = (clientPatience - clientWork) / 2
 	_ = cmd.Run() // what it printed before it failed is shown, as the client would
-	return string(bytes.TrimRight(out.kept, "\r\n"))
-}
-
-// boundedBuffer keeps the first bytes and takes the rest without a word, so that the writer is not stopped.
-type boundedBuffer struct {
-	kept []byte // of a bytes.Buffer io.Copy would use ReadFrom, which knows no bound
-	left int
-}
-
-func (b *boundedBuffer) Write(p []byte) (int, error) {
-	n := min(len(p), b.left)
-	b.left -= n
-	b.kept = append(b.kept, p[:n]...)
-	return len(p), nil
+	return string(bytes.TrimRight(out.Kept, "\r\n"))
 }

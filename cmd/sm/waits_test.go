@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"sm/deploy/doctor"
 	"sm/observer/api"
 )
 
@@ -24,7 +25,7 @@ func TestMessagesSayWhatWaitsForHooks(t *testing.T) {
 		if err := writeMessages(&out, c.list, now, false); err != nil {
 			t.Fatal(err)
 		}
-		says := strings.Contains(out.String(), "waiting for hooks") && strings.Contains(out.String(), "1 wait for hooks: ") && strings.Contains(out.String(), hooksRemedy)
+		says := strings.Contains(out.String(), "waiting for hooks") && strings.Contains(out.String(), "1 wait for hooks: ") && strings.Contains(out.String(), doctor.HooksRemedy)
 		if says != c.want || !c.want && strings.Contains(out.String(), "hooks") {
 			t.Errorf("%d messages:\n%s", len(c.list), &out)
 		}

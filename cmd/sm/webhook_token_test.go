@@ -5,9 +5,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+
+	"sm/deploy/doctor"
 )
 
 // TestWebhookToken: alerts are taken with a token that nobody else can know, and all that reads the file agrees.
@@ -70,14 +73,17 @@ func TestWebhookToken(t *testing.T) {
 			}
 
 			cfg := mustLoad(t, "", vars)
-			d := &doctor{env: testEnv(vars), cfg: cfg}
-			d.webhook()
-			if len(d.findings) != 1 || (d.findings[0].Status == healthy) != (want == "") || !strings.Contains(d.findings[0].Text, want) {
-				t.Errorf("doctor: %+v; want %q", d.findings, want)
-			}
-
 			env := testEnv(vars)
 			env.executable = os.Executable
+			options, err := doctorOptions(cfg, env)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := slices.DeleteFunc(doctor.Examine(t.Context(), options), func(f doctor.Finding) bool { return f.Check != "webhook" })
+			if len(found) != 1 || (found[0].Status == healthy) != (want == "") || !strings.Contains(found[0].Text, want) {
+				t.Errorf("doctor: %+v; want %q", found, want)
+			}
+
 			o, err := env.observerOptions(cfg)
 			log := env.stderr.(*bytes.Buffer).String()
 			switch {

@@ -7,7 +7,10 @@
 // It holds no logic: what the figures mean is for the packages that make them.
 package api
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Session is one agent's seat with the session that sits in it, as GET /sessions
 // tells it.
@@ -83,6 +86,11 @@ type Session struct {
 	// StatuslineAt and HookAt are when those sources spoke last.
 	StatuslineAt *time.Time `json:"statusline_at"`
 	HookAt       *time.Time `json:"hook_at"`
+}
+
+// ShortName is what to type to mean this session: its name, else the beginning of its ID.
+func (s *Session) ShortName() string {
+	return cmp.Or(s.Label, s.Name, s.SessionID[:min(8, len(s.SessionID))])
 }
 
 // Forecast says how far a compaction is: in replies of the model, in turns and in seconds of work; each is null while unknown.

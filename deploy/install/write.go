@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"errors"
@@ -32,11 +32,11 @@ func tempPattern(prefix string) string {
 func writeWhole(path string, text []byte, mode fs.FileMode, unchanged func() error) (err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make %s: %w; check its owner and mode", dir, plainError(err))
+		return fmt.Errorf("make %s: %w; check its owner and mode", dir, PlainError(err))
 	}
 	temp, err := os.CreateTemp(dir, tempPattern(tempFile))
 	if err != nil {
-		return fmt.Errorf("write into %s: %w; check its owner, mode and free space", dir, plainError(err))
+		return fmt.Errorf("write into %s: %w; check its owner, mode and free space", dir, PlainError(err))
 	}
 	defer func() {
 		if err != nil {
@@ -46,7 +46,7 @@ func writeWhole(path string, text []byte, mode fs.FileMode, unchanged func() err
 	_, err = temp.Write(text)
 	err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close())
 	if err != nil {
-		return fmt.Errorf("write into %s: %w; free some space there", dir, plainError(err))
+		return fmt.Errorf("write into %s: %w; free some space there", dir, PlainError(err))
 	}
 	if unchanged != nil {
 		if err := unchanged(); err != nil {
@@ -54,10 +54,10 @@ func writeWhole(path string, text []byte, mode fs.FileMode, unchanged func() err
 		}
 	}
 	if err := os.Rename(temp.Name(), path); err != nil {
-		return fmt.Errorf("replace %s: %w; check its owner and mode", path, plainError(err))
+		return fmt.Errorf("replace %s: %w; check its owner and mode", path, PlainError(err))
 	}
 	if err := syncDirectory(dir); err != nil {
-		return fmt.Errorf("%s is written, but maybe not for good: %w; run it again", path, plainError(err))
+		return fmt.Errorf("%s is written, but maybe not for good: %w; run it again", path, PlainError(err))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"os/exec"
@@ -51,11 +51,11 @@ b"`, "a=b c"} {
 		if strings.ContainsRune(s, 0) || len(s) > 1000 {
 			return
 		}
-		if got := shell(t, shellQuote(s)); !slices.Equal(got, []string{s}) {
-			t.Fatalf("%q is quoted as %s and read as %q", s, shellQuote(s), got)
+		if got := shell(t, ShellQuote(s)); !slices.Equal(got, []string{s}) {
+			t.Fatalf("%q is quoted as %s and read as %q", s, ShellQuote(s), got)
 		}
-		if got, _ := shellWords(shellQuote(s), "/h"); !slices.Equal(got, []string{s}) {
-			t.Fatalf("%s is taken for %q", shellQuote(s), got)
+		if got, _ := shellWords(ShellQuote(s), "/h"); !slices.Equal(got, []string{s}) {
+			t.Fatalf("%s is taken for %q", ShellQuote(s), got)
 		}
 		if words, ok := shellWords(s, "/h"); ok && len(words) > 0 {
 			if got := shell(t, strings.Trim(s, " \t\n")); !slices.Equal(got, words) {

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sm/dashboards/screen"
+	"sm/deploy/install"
 	"sm/observer/api"
 	"sm/transcript"
 	"sm/transcript/claude"
@@ -20,42 +21,41 @@ import (
 
 // client examines the client that a new session would run, and those that run.
 func (d *doctor) client(ctx context.Context) {
-	switch c, ok, err := d.env.clientInPath(ctx); {
+	switch c, ok, err := install.ClientInPath(ctx, d.Path, d.Environ); {
 	case err != nil:
-		d.found("client", noted, "run claude --version", "%v", err)
+		d.found("client", Noted, "run claude --version", "%v", err)
 	case ok:
 		d.clients = append(d.clients, c)
 	}
-	dirs, _ := d.cfg.ProjectDirs(d.env.lookupEnv) // the clock reports that there are none
-	for _, dir := range dirs {
-		d.clients = append(d.clients, runningClients(filepath.Dir(dir))...)
+	for _, dir := range d.Projects { // the clock reports that there are none
+		d.clients = append(d.clients, install.RunningClients(filepath.Dir(dir))...)
 	}
-	for _, dir := range dirs {
-		if c, ok := transcribedClient(filepath.Dir(dir)); ok && len(d.clients) == 0 {
+	for _, dir := range d.Projects {
+		if c, ok := install.TranscribedClient(filepath.Dir(dir)); ok && len(d.clients) == 0 {
 			d.clients = append(d.clients, c)
 		}
 	}
 	if len(d.clients) == 0 {
-		d.found("client", noted, "install it, or put claude into the PATH", "no claude in the PATH, none is running, and none has left a transcript")
+		d.found("client", Noted, "install it, or put claude into the PATH", "no claude in the PATH, none is running, and none has left a transcript")
 	}
 	for i, c := range d.clients {
 		switch {
-		case !olderVersion(c.version, oldestClient):
+		case !install.Older(c.Version, install.OldestClient):
 			if i == 0 {
-				d.found("client", healthy, "", "%s", c)
+				d.found("client", Healthy, "", "%s", c)
 			}
-		case c.pid != 0:
-			d.found("client", broken, "end it, and start it anew after claude update", "%s: hooks do not work before %s", c, oldestClient)
+		case c.PID != 0:
+			d.found("client", Broken, "end it, and start it anew after claude update", "%s: hooks do not work before %s", c, install.OldestClient)
 		default:
-			d.found("client", broken, "run claude update", "%s: hooks do not work before %s", c, oldestClient)
+			d.found("client", Broken, "run claude update", "%s: hooks do not work before %s", c, install.OldestClient)
 		}
 	}
 }
 
 // withoutArgs is a client that cannot run the hooks without a shell, though it could run others.
-func (d *doctor) withoutArgs() (c clientVersion, ok bool) {
+func (d *doctor) withoutArgs() (c install.Client, ok bool) {
 	for _, c := range d.clients {
-		if !takesArgs(c.version) && !olderVersion(c.version, oldestClient) {
+		if !install.TakesArgs(c.Version) && !install.Older(c.Version, install.OldestClient) {
 			return c, true
 		}
 	}
@@ -63,20 +63,20 @@ func (d *doctor) withoutArgs() (c clientVersion, ok bool) {
 }
 
 func (d *doctor) tmux(ctx context.Context) {
-	path := d.env.lookPath("tmux")
+	path := install.LookPath(d.Path, "tmux")
 	version := ""
 	if path != "" {
-		asked, cancel := context.WithTimeout(ctx, programPatience)
+		asked, cancel := context.WithTimeout(ctx, install.ProgramPatience)
 		defer cancel()
-		version = d.env.ask(asked, path, "-V")
+		version = install.Ask(asked, d.Environ, path, "-V")
 	}
 	switch {
 	case path == "":
-		d.found("tmux", noted, "install tmux and start agents in it", "not in the PATH; idle agents cannot be told anything, and contexts cannot be cleared")
+		d.found("tmux", Noted, "install tmux and start agents in it", "not in the PATH; idle agents cannot be told anything, and contexts cannot be cleared")
 	case version == "":
-		d.found("tmux", noted, "run tmux -V and see what it says", "%s does not say its version", path)
+		d.found("tmux", Noted, "run tmux -V and see what it says", "%s does not say its version", path)
 	default:
-		d.found("tmux", healthy, "", "%s", version)
+		d.found("tmux", Healthy, "", "%s", version)
 	}
 }
 
@@ -89,36 +89,36 @@ type sources struct {
 
 // observer examines whether it answers, and what it has heard.
 func (d *doctor) observer(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, programPatience)
+	ctx, cancel := context.WithTimeout(ctx, install.ProgramPatience)
 	defer cancel()
 	var all struct {
 		Sessions   []json.RawMessage `json:"sessions"`
 		CatchingUp bool              `json:"catching_up"`
 		Demo       bool              `json:"demo"`
 	}
-	answer, err := api.NewClient(d.sockets).Raw(ctx, "/sessions")
+	answer, err := api.NewClient(d.Sockets).Raw(ctx, "/sessions")
 	if err == nil {
 		err = json.Unmarshal(answer, &all)
 	}
 	foreign, isForeign := errors.AsType[*api.ForeignError](err)
 	switch {
 	case isForeign:
-		d.found("observer", broken, "start an observer of your own with sm observe, or name its socket with --socket",
+		d.found("observer", Broken, "start an observer of your own with sm observe, or name its socket with --socket",
 			"%s is served by uid %d, not by you; nothing was sent there", foreign.Path, foreign.UID)
 		return
 	case errors.Is(err, api.ErrNoObserver):
-		d.found("observer", broken, "start sm observe, or look at what its log ends with", "nothing answers at %s", strings.Join(d.sockets, ", "))
+		d.found("observer", Broken, "start sm observe, or look at what its log ends with", "nothing answers at %s", strings.Join(d.Sockets, ", "))
 		return
 	case err != nil:
-		d.found("observer", broken, "look at its log, and start it again", "%v", err)
+		d.found("observer", Broken, "look at its log, and start it again", "%v", err)
 		return
 	case all.Demo:
-		d.found("observer", noted, "stop it and start sm observe", "it shows made-up agents, and hears none of yours")
+		d.found("observer", Noted, "stop it and start sm observe", "it shows made-up agents, and hears none of yours")
 		return
 	case all.CatchingUp:
-		d.found("observer", noted, "ask again in a moment", "it is still reading what existed when it started")
+		d.found("observer", Noted, "ask again in a moment", "it is still reading what existed when it started")
 	default:
-		d.found("observer", healthy, "", "it answers and knows %d sessions", len(all.Sessions))
+		d.found("observer", Healthy, "", "it answers and knows %d sessions", len(all.Sessions))
 	}
 	for _, text := range all.Sessions {
 		d.session(text)
@@ -133,7 +133,7 @@ func (d *doctor) session(text json.RawMessage) {
 	}
 	var told map[string]json.RawMessage
 	_ = json.Unmarshal(text, &told) // it is an object: it has become a session
-	spoke, remedy := []string{"transcript " + screen.Ago(s.LastActive, d.now)}, ""
+	spoke, remedy := []string{"transcript " + screen.Ago(s.LastActive, d.Now)}, ""
 	if _, reported := told["transcript_path"]; reported && s.TranscriptPath == "" {
 		spoke[0] = "no transcript yet"
 		if s.TokensUsed != nil && *s.TokensUsed > 0 { // it has had an answer, so there is one
@@ -154,12 +154,12 @@ func (d *doctor) session(text json.RawMessage) {
 		if source.at == nil {
 			spoke, remedy = append(spoke, source.name+" never"), source.remedy
 		} else {
-			spoke = append(spoke, source.name+" "+screen.Ago(source.at, d.now))
+			spoke = append(spoke, source.name+" "+screen.Ago(source.at, d.Now))
 		}
 	}
 	if s.WaitForHooks > 0 {
 		spoke = append(spoke, fmt.Sprintf("%d messages wait for a hook of this session", s.WaitForHooks))
-		remedy = cmp.Or(remedy, hooksRemedy)
+		remedy = cmp.Or(remedy, HooksRemedy)
 	}
 	if skew := clockSkew(s.TranscriptPath); skew.Abs() > clockSlack {
 		way := "ahead of"
@@ -169,11 +169,11 @@ func (d *doctor) session(text json.RawMessage) {
 		spoke = append(spoke, fmt.Sprintf("its records are stamped %s %s this machine's clock, so that its context lags", skew.Abs().Round(time.Second), way))
 		remedy = "set the clock where that client runs; timedatectl shows who keeps it"
 	}
-	status := healthy
+	status := Healthy
 	if remedy != "" {
-		status = noted
+		status = Noted
 	}
-	d.found("session "+sessionName(s.Session), status, remedy, "%s", strings.Join(spoke, ", "))
+	d.found("session "+screen.FitEnd(s.ShortName(), 20), status, remedy, "%s", strings.Join(spoke, ", "))
 }
 
 // clockSkew is by how much the newest record of a transcript is stamped ahead of the time at which the file was written,
@@ -184,7 +184,7 @@ func clockSkew(path string) (skew time.Duration) {
 		return 0
 	}
 	var e transcript.Entry
-	for line := range bytes.Lines(readTail(path)) {
+	for line := range bytes.Lines(install.ReadTail(path)) {
 		// Some records have no stamp, and come long after those that do: they only tell that nothing is ahead.
 		if err := claude.Scan(bytes.TrimSuffix(line, []byte("\n")), &e); err != nil || e.At == 0 {
 			skew = max(skew, 0)

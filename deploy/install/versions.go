@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"strconv"
@@ -10,13 +10,13 @@ import (
 // The versions of the client that sm install goes by. Each was tried with the real client: `make versions` installs the
 // versions on both sides of these lines and looks at what they do.
 const (
-	// oldestClient is the oldest version that sm install writes settings for. All hooks, the status line and a handoff
+	// OldestClient is the oldest version that sm install writes settings for. All hooks, the status line and a handoff
 	// work from there on. Clients before 2.1.76 show an error dialog at an event that they do not know, clients before
 	// 2.0.77 drop the whole settings file without a word.
-	oldestClient = "2.1.120"
-	// argsClient is the first version that runs a hook without a shell. Older ones ignore "args" and run the bare
+	OldestClient = "2.1.120"
+	// ArgsClient is the first version that runs a hook without a shell. Older ones ignore "args" and run the bare
 	// command.
-	argsClient = "2.1.139"
+	ArgsClient = "2.1.139"
 )
 
 // A knownEvent is an event that sm install writes a hook for, and the version since which clients know it.
@@ -42,9 +42,9 @@ func knownEvents() []knownEvent {
 	}
 }
 
-// hookEvents are the events that the observer learns from, and that a client of this version knows: all of them where
+// HookEvents are the events that the observer learns from, and that a client of this version knows: all of them where
 // the version is unknown, "".
-func hookEvents(version string, guard bool) (events []hook.Event) {
+func HookEvents(version string, guard bool) (events []hook.Event) {
 	for _, k := range knownEvents() {
 		if (guard || !k.guard) && knownSince(version, k.since) {
 			events = append(events, k.event)
@@ -53,15 +53,15 @@ func hookEvents(version string, guard bool) (events []hook.Event) {
 	return events
 }
 
-// takesArgs says whether a client of this version runs hooks without a shell. An unknown version, "", does.
-func takesArgs(version string) bool { return knownSince(version, argsClient) }
+// TakesArgs says whether a client of this version runs hooks without a shell. An unknown version, "", does.
+func TakesArgs(version string) bool { return knownSince(version, ArgsClient) }
 
 func knownSince(version, since string) bool {
-	return version == "" || !olderVersion(version, since)
+	return version == "" || !Older(version, since)
 }
 
-// olderVersion compares versions such as 2.1.197. One that cannot be read is older than any.
-func olderVersion(version, than string) bool {
+// Older compares versions such as 2.1.197. One that cannot be read is older than any.
+func Older(version, than string) bool {
 	var numbers []int
 	for part := range strings.SplitSeq(than, ".") {
 		n, _ := strconv.Atoi(part) // it can be read

@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"bytes"
@@ -36,13 +36,13 @@ func skillPath(settings string) string {
 
 // A skillChange is what an installation or its undoing does to the skill.
 type skillChange struct {
-	file *settingsFile
+	file *File
 	text []byte // to be written; nil to remove the file
 }
 
 // installSkill finds what there is to write, nil for nothing. A skill that is not ours stays, and is an error.
 func installSkill(path string) (*skillChange, error) {
-	file, err := readSettings(path)
+	file, err := ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -53,12 +53,12 @@ func installSkill(path string) (*skillChange, error) {
 	case file.info != nil && !ownSkill(file.text):
 		return nil, fmt.Errorf("%s is not sm's, or has been changed; move it away, or install without --guard", path)
 	}
-	return &skillChange{file, text}, file.writable()
+	return &skillChange{file, text}, file.Writable()
 }
 
 // uninstallSkill finds what there is to remove, nil for nothing: what is not ours stays, whatever it is.
 func uninstallSkill(path string) *skillChange {
-	file, err := readSettings(path)
+	file, err := ReadFile(path)
 	if err != nil || file.info == nil || !ownSkill(file.text) {
 		return nil
 	}
@@ -66,17 +66,17 @@ func uninstallSkill(path string) *skillChange {
 }
 
 // do changes the file, or shows how it would.
-func (c *skillChange) do(env *environ, dryRun bool) (err error) {
+func (c *skillChange) do(in *installation) (err error) {
 	path := c.file.path
 	switch {
-	case dryRun:
-		_, err = fmt.Fprint(env.stdout, unifiedDiff(path, string(c.file.text), string(c.text)))
+	case in.DryRun:
+		_, err = fmt.Fprint(in.Stdout, unifiedDiff(path, string(c.file.text), string(c.text)))
 		return err
 	case c.text != nil:
 		err = c.file.write(c.text)
 	default:
 		if err = os.Remove(path); err != nil {
-			err = fmt.Errorf("remove %s: %w; check the owner and mode of its directory", path, plainError(err))
+			err = fmt.Errorf("remove %s: %w; check the owner and mode of its directory", path, PlainError(err))
 		}
 		_ = os.Remove(filepath.Dir(path)) // unless the user keeps more there
 	}
@@ -87,6 +87,6 @@ func (c *skillChange) do(env *environ, dryRun bool) (err error) {
 	if c.text == nil {
 		done = "removed"
 	}
-	_, err = fmt.Fprintf(env.stdout, "%s: %s\n", path, done)
+	_, err = fmt.Fprintf(in.Stdout, "%s: %s\n", path, done)
 	return err
 }

@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -20,47 +19,24 @@ import (
 // maxSettings bounds a settings file.
 const maxSettings = 16 << 20
 
-// A settingsFile is a settings.json as it was read. The client writes it too, so what is written must have been read
-// a moment ago.
-type settingsFile struct {
+// A File is a settings.json, or our skill beside it, as it was read. The client writes it too, so what is written must
+// have been read a moment ago.
+type File struct {
 	path   string // as the client names it
 	target string // what it is when links are followed
 	text   []byte
 	info   fs.FileInfo // nil: not there yet
 }
 
-// settingsPath is the user's settings file.
-func (env *environ) settingsPath() (string, error) {
-	dir, _ := env.lookupEnv("CLAUDE_CONFIG_DIR")
-	if strings.Contains(dir, ",") {
-		return "", fmt.Errorf("CLAUDE_CONFIG_DIR names several directories; set it to the one with the settings")
-	}
-	if dir == "" {
-		home, err := env.lookupEnv.Home()
-		if err != nil {
-			return "", fmt.Errorf("find the client's settings: %w", err)
-		}
-		dir = filepath.Join(home, ".claude")
-	}
-	dir, err := env.lookupEnv.ExpandHome(dir)
-	if err != nil {
-		return "", fmt.Errorf("CLAUDE_CONFIG_DIR: %w", err)
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return "", fmt.Errorf("CLAUDE_CONFIG_DIR: %w; write an absolute path", err)
-	}
-	return filepath.Join(dir, "settings.json"), nil
-}
-
-// readSettings reads a settings file; one that is not there is an empty one.
-func readSettings(path string) (*settingsFile, error) {
-	f := &settingsFile{path: path, target: path}
+// ReadFile reads a settings file; one that is not there is an empty one.
+func ReadFile(path string) (*File, error) {
+	f := &File{path: path, target: path}
 	target, err := filepath.EvalSymlinks(path)
 	switch {
 	case err == nil:
 		f.target = target
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: %w; check the path", path, plainError(err))
+		return nil, fmt.Errorf("%s: %w; check the path", path, PlainError(err))
 	default:
 		if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return nil, fmt.Errorf("%s is a link to nothing; remove it, or restore what it points to", path)
@@ -68,18 +44,18 @@ func readSettings(path string) (*settingsFile, error) {
 		return f, nil
 	}
 	if f.info, err = os.Stat(f.target); err != nil {
-		return nil, fmt.Errorf("%s: %w; check its owner and mode", path, plainError(err))
+		return nil, fmt.Errorf("%s: %w; check its owner and mode", path, PlainError(err))
 	}
 	if !f.info.Mode().IsRegular() { // before it is opened: a pipe would wait for its other end
 		return nil, fmt.Errorf("%s is not a file; move it away", path)
 	}
 	file, err := os.Open(f.target)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w; check its owner and mode", path, plainError(err))
+		return nil, fmt.Errorf("%s: %w; check its owner and mode", path, PlainError(err))
 	}
 	defer file.Close()
 	if f.text, err = io.ReadAll(io.LimitReader(file, maxSettings+1)); err != nil {
-		return nil, fmt.Errorf("%s: %w; check the disk", path, plainError(err))
+		return nil, fmt.Errorf("%s: %w; check the disk", path, PlainError(err))
 	}
 	if len(f.text) > maxSettings {
 		return nil, fmt.Errorf("%s is larger than %d bytes; is it the settings file?", path, maxSettings)
@@ -87,8 +63,8 @@ func readSettings(path string) (*settingsFile, error) {
 	return f, nil
 }
 
-// plainError leaves out the path that the caller names already.
-func plainError(err error) error {
+// PlainError leaves out the path that the caller names already.
+func PlainError(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}
@@ -99,7 +75,7 @@ func plainError(err error) error {
 const byteOrderMark = "\uFEFF"
 
 // edited applies a change to the file's text.
-func (f *settingsFile) edited(change func(*jsonedit.Text) error) ([]byte, error) {
+func (f *File) Edited(change func(*jsonedit.Text) error) ([]byte, error) {
 	marked := bytes.HasPrefix(f.text, []byte(byteOrderMark))
 	body := settingsBody(f.text)
 	doc, err := jsonedit.Parse(body)
@@ -122,11 +98,11 @@ func (f *settingsFile) edited(change func(*jsonedit.Text) error) ([]byte, error)
 }
 
 // writable says why the file cannot be replaced. A mode without the write bit is a wish that even root respects.
-func (f *settingsFile) writable() error {
+func (f *File) Writable() error {
 	dir := filepath.Dir(f.target)
 	if f.info != nil {
 		if f.info.Mode().Perm()&0o200 == 0 {
-			return fmt.Errorf("%s is read-only; run chmod u+w %s", f.path, shellQuote(f.target))
+			return fmt.Errorf("%s is read-only; run chmod u+w %s", f.path, ShellQuote(f.target))
 		}
 		if owner := ownerOf(f.info); owner != os.Geteuid() {
 			return fmt.Errorf("%s belongs to uid %d; run sm as that user", f.path, owner)
@@ -137,7 +113,7 @@ func (f *settingsFile) writable() error {
 		return nil // it will be made
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w; check its owner and mode", dir, plainError(err))
+		return fmt.Errorf("%s: %w; check its owner and mode", dir, PlainError(err))
 	}
 	if info.Mode().Perm()&0o200 == 0 || unix.Access(dir, unix.W_OK|unix.X_OK) != nil {
 		return fmt.Errorf("the directory %s is read-only; make it writable, or set CLAUDE_CONFIG_DIR", dir)
@@ -156,7 +132,7 @@ func ownerOf(info fs.FileInfo) int {
 var errChanged = errors.New("the file has changed meanwhile")
 
 // write replaces the file, or leaves it as it is.
-func (f *settingsFile) write(text []byte) error {
+func (f *File) write(text []byte) error {
 	mode := fs.FileMode(0o600)
 	if f.info != nil {
 		mode = f.info.Mode().Perm()
@@ -165,8 +141,8 @@ func (f *settingsFile) write(text []byte) error {
 }
 
 // unchanged says whether the file is still as it was read.
-func (f *settingsFile) unchanged() error {
-	now, err := readSettings(f.path)
+func (f *File) unchanged() error {
+	now, err := ReadFile(f.path)
 	if err != nil || now.target != f.target || !bytes.Equal(now.text, f.text) || (now.info == nil) != (f.info == nil) {
 		return errors.Join(errChanged, err)
 	}
@@ -174,12 +150,12 @@ func (f *settingsFile) unchanged() error {
 }
 
 // remove removes the file, or leaves it as it is.
-func (f *settingsFile) remove() error {
+func (f *File) remove() error {
 	if err := f.unchanged(); err != nil {
 		return err
 	}
 	if err := os.Remove(f.target); err != nil {
-		return fmt.Errorf("remove %s: %w; check its owner and mode", f.target, plainError(err))
+		return fmt.Errorf("remove %s: %w; check its owner and mode", f.target, PlainError(err))
 	}
 	return nil
 }
@@ -191,3 +167,6 @@ func syncDirectory(dir string) error {
 	}
 	return errors.Join(d.Sync(), d.Close())
 }
+
+// Exists says whether the file was there when it was read.
+func (f *File) Exists() bool { return f.info != nil }

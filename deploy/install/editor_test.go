@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"encoding/json"
@@ -13,13 +13,13 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-func testEditor(t testing.TB, text, program, socket string) *settingsEditor {
+func testEditor(t testing.TB, text, program, socket string) *Editor {
 	t.Helper()
 	d, err := jsonedit.Parse([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &settingsEditor{doc: d, program: program, socket: socket, home: "/home/u", isOwn: func(name string) bool {
+	return &Editor{Doc: d, program: program, socket: socket, home: "/home/u", isOwn: func(name string) bool {
 		return isOwnProgram(name, func(string) bool { return false }) || name == "/opt/session-monitor"
 	}}
 }
@@ -37,10 +37,10 @@ func installed(t testing.TB, text, program, socket string) string {
 	if err := once.install(false, false); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(once.doc.Bytes), string(e.doc.Bytes)); diff != "" {
+	if diff := cmp.Diff(string(once.Doc.Bytes), string(e.Doc.Bytes)); diff != "" {
 		t.Errorf("the second time (-once +twice):\n%s", diff)
 	}
-	return string(e.doc.Bytes)
+	return string(e.Doc.Bytes)
 }
 
 func uninstalled(t testing.TB, text string) string {
@@ -49,13 +49,13 @@ func uninstalled(t testing.TB, text string) string {
 	if err := e.uninstall(); err != nil {
 		t.Fatal(err)
 	}
-	return string(e.doc.Bytes)
+	return string(e.Doc.Bytes)
 }
 
 // ours is what an installation adds to a compact file.
 func ours(program string, args string) string {
 	var b strings.Builder
-	for i, event := range hookEvents("", false) {
+	for i, event := range HookEvents("", false) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
@@ -129,14 +129,14 @@ func TestInstallAmongOthers(t *testing.T) {
 	if n := len(s.Hooks["SessionStart"]); n != 2 || *s.Hooks["SessionStart"][0].Matcher != "compact" {
 		t.Errorf("SessionStart: %+v", s.Hooks["SessionStart"])
 	}
-	for _, event := range hookEvents("", false) {
+	for _, event := range HookEvents("", false) {
 		groups := s.Hooks[string(event)]
 		last := groups[len(groups)-1]
 		if diff := cmp.Diff([]handler{mine}, last.Hooks); diff != "" || last.Matcher != nil {
 			t.Errorf("%s (-want +got):\n%s", event, diff)
 		}
 	}
-	if len(s.Hooks) != len(hookEvents("", false))+1 {
+	if len(s.Hooks) != len(HookEvents("", false))+1 {
 		t.Errorf("%d events", len(s.Hooks))
 	}
 	want := map[string]any{"type": "command", "padding": 2.0,
@@ -198,7 +198,7 @@ func TestInstallFindsOurs(t *testing.T) {
 	} {
 		text := `{"hooks":{"Stop":[{"hooks":[` + spelled + `,{"type":"command","command":"other"}]},{"hooks":[` + spelled + `]}],"SubagentStop":[{"hooks":[` + spelled + `]}]}}`
 		got := installed(t, text, "/usr/bin/sm", "")
-		if n := strings.Count(got, `{"type":"command","command":"/usr/bin/sm","args":["hook"]}`); n != len(hookEvents("", false)) {
+		if n := strings.Count(got, `{"type":"command","command":"/usr/bin/sm","args":["hook"]}`); n != len(HookEvents("", false)) {
 			t.Errorf("%s: %d times in %s", spelled, n, got)
 		}
 		if strings.Contains(got, "SubagentStop") || strings.Count(got, `"command":"other"`) != 1 {
@@ -239,7 +239,7 @@ func TestInstallGuard(t *testing.T) {
 		if err := e.install(step.guard, step.noGuard); err != nil {
 			t.Fatal(err)
 		}
-		if got := len(e.ownHooks(hook.PreToolUse)); got != step.want {
+		if got := len(e.OwnHooks(hook.PreToolUse)); got != step.want {
 			t.Errorf("%+v: %d hooks", step, got)
 		}
 	}
@@ -260,8 +260,8 @@ func TestInstallRefuses(t *testing.T) {
 		if err := e.install(false, false); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
-		if string(e.doc.Bytes) != text {
-			t.Errorf("%s became %s", text, e.doc.Bytes)
+		if string(e.Doc.Bytes) != text {
+			t.Errorf("%s became %s", text, e.Doc.Bytes)
 		}
 	}
 }
@@ -286,7 +286,7 @@ func TestInstallRoundTrip(t *testing.T) {
 // randomSettings makes settings with foreign hooks, in one of the ways in which people lay JSON out.
 func randomSettings(rng *rand.Rand) string {
 	hooks := map[string]any{}
-	for _, event := range append(hookEvents("", true), "TaskCreated", "Setup") {
+	for _, event := range append(HookEvents("", true), "TaskCreated", "Setup") {
 		var groups []any
 		for range rng.IntN(3) {
 			handlers := []any{map[string]any{"type": "command", "command": fmt.Sprintf("x%d", rng.IntN(9))}}
@@ -314,4 +314,39 @@ func randomSettings(rng *rand.Rand) string {
 		return strings.ReplaceAll(string(text), "\n", "\r\n")
 	}
 	return string(text)
+}
+
+// TestInstallWritesKnownEventsAlone: an event that the client does not know is not there, or goes.
+func TestInstallWritesKnownEventsAlone(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]int{"2.1.75": 7, "2.1.76": 8, "": 8, "2.0.77": 7, "2.0.30": 0} {
+		e := testEditor(t, `{"a":1}`, "/usr/bin/sm", "")
+		if err := e.install(false, false); err != nil {
+			t.Fatal(err)
+		}
+		e.client = version
+		if err := e.install(false, false); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(e.events()); got != want || (want == 7) != (e.Doc.At("hooks", string(hook.PostCompact)) == nil) && want > 0 {
+			t.Errorf("%q: %d events: %s", version, got, e.Doc.Bytes)
+		}
+	}
+}
+
+// A socket or a path with spaces reaches us through a shell too.
+func TestInstallShellForm(t *testing.T) {
+	t.Parallel()
+	e := testEditor(t, `{}`, "/my bin/sm", "/run/it's/s")
+	e.client = "2.1.130"
+	if err := e.install(false, false); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := e.Doc.At("hooks", "Stop", 0, "hooks", 0, "command").Text()
+	if diff := cmp.Diff(`'/my bin/sm' hook --socket '/run/it'\''s/s'`, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if places := e.OwnHooks(hook.Stop); len(places) != 1 {
+		t.Errorf("ours is not known: %v", places)
+	}
 }

@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"path"
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// shellQuote writes a word so that a shell reads it as it is.
-func shellQuote(word string) string {
+// ShellQuote writes a word so that a shell reads it as it is.
+func ShellQuote(word string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_@%+=:,./-", r)
 	}
@@ -141,4 +141,13 @@ func isOwnProgram(program string, same func(path string) bool) bool {
 	}
 	real, err := filepath.EvalSymlinks(program)
 	return err == nil && (path.Base(real) == "sm" || same(real))
+}
+
+// WrappedCommand is the status line that `sm install` found: what stands after --, one word unless a person wrote it.
+func WrappedCommand(args []string) (command string, wraps bool) {
+	i := slices.Index(args, "--")
+	if i < 0 || i+1 >= len(args) {
+		return "", false
+	}
+	return strings.Join(args[i+1:], " "), true
 }

@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"bytes"
@@ -13,39 +13,28 @@ import (
 // A settingsChange is what an installation or its undoing does: steps that concern the plugin, and an edit of the
 // settings, which the client writes too in those steps. The edit comes before them with editFirst, else after them.
 type settingsChange struct {
-	dryRun, editFirst bool
-	uninstall         bool   // instead of an edit: take out what is ours
-	done              string // to say
-	steps             func(*plugin, *jsonedit.Text) ([]pluginStep, error)
+	editFirst bool
+	uninstall bool   // instead of an edit: take out what is ours
+	done      string // to say
+	steps     func(*plugin, *jsonedit.Text) ([]pluginStep, error)
 	// edit is told what there was before the first installation, nil where nobody knows.
 	edit func(d, before *jsonedit.Text) error
 }
 
 // changeSettings carries a change out. What would be refused in the end is refused before the first step.
-func (env *environ) changeSettings(c *settingsChange) error {
-	p, err := env.plugin()
-	if err != nil {
-		return err
-	}
-	path, err := env.settingsPath()
-	if err != nil {
-		return err
-	}
-	file, err := readSettings(path)
-	if err != nil {
-		return err
-	}
-	record, err := env.installRecord(path)
+func (in *installation) changeSettings(c *settingsChange) error {
+	p, record := in.plugin(), in.record()
+	file, err := ReadFile(in.Settings)
 	if err != nil {
 		return err
 	}
 	var list []pluginStep
 	var odd error
-	if _, err = file.edited(func(d *jsonedit.Text) error {
+	if _, err = file.Edited(func(d *jsonedit.Text) error {
 		list, odd = c.steps(p, d)
 		return odd
 	}); err == nil {
-		_, _, err = env.outcomeOf(c, p, record, file)
+		_, _, err = in.outcomeOf(c, p, record, file)
 	}
 	switch {
 	case odd != nil:
@@ -53,23 +42,23 @@ func (env *environ) changeSettings(c *settingsChange) error {
 	case err != nil:
 		return err
 	}
-	if !c.dryRun {
-		for _, dir := range []string{filepath.Dir(file.target), filepath.Dir(record.path), filepath.Dir(skillPath(path))} {
+	if !in.DryRun {
+		for _, dir := range []string{filepath.Dir(file.target), filepath.Dir(record.path), filepath.Dir(skillPath(in.Settings))} {
 			sweep(dir, tempFile)
 		}
 		sweep(filepath.Dir(p.dir), tempFolder)
 		if len(list) > 0 {
-			if err := file.writable(); err != nil {
+			if err := file.Writable(); err != nil {
 				return err
 			}
-			if err := env.remember(c, p, record, file, missingFolders(filepath.Dir(p.dir))); err != nil {
+			if err := in.remember(c, p, record, file, missingFolders(filepath.Dir(p.dir))); err != nil {
 				return err
 			}
 		}
 	}
 	both := []func() error{
-		func() error { return env.take(list, c.dryRun) },
-		func() error { return env.editSettings(c, p, record) },
+		func() error { return in.take(list) },
+		func() error { return in.editSettings(c, p, record) },
 	}
 	if c.editFirst {
 		slices.Reverse(both)
@@ -83,13 +72,13 @@ func (env *environ) changeSettings(c *settingsChange) error {
 }
 
 // outcomeOf is what a change makes of the settings file; there is false for no file.
-func (env *environ) outcomeOf(c *settingsChange, p *plugin, record *installRecord, file *settingsFile) (text []byte, there bool, err error) {
+func (in *installation) outcomeOf(c *settingsChange, p *plugin, record *record, file *File) (text []byte, there bool, err error) {
 	if !c.uninstall {
 		before := record.before()
-		text, err = file.edited(func(d *jsonedit.Text) error { return c.edit(d, before) })
+		text, err = file.Edited(func(d *jsonedit.Text) error { return c.edit(d, before) })
 		return text, true, err
 	}
-	left, err := env.withoutOurs(p, record, file)
+	left, err := in.withoutOurs(p, record, file)
 	if err != nil {
 		return nil, false, err
 	}
@@ -98,10 +87,9 @@ func (env *environ) outcomeOf(c *settingsChange, p *plugin, record *installRecor
 }
 
 // withoutOurs is a settings file without what is ours.
-func (env *environ) withoutOurs(p *plugin, record *installRecord, file *settingsFile) ([]byte, error) {
-	program, _ := env.ownProgram() // ours are known by their name too
-	return file.edited(func(d *jsonedit.Text) error {
-		e := env.settingsEditor(d, program)
+func (in *installation) withoutOurs(p *plugin, record *record, file *File) ([]byte, error) {
+	return file.Edited(func(d *jsonedit.Text) error {
+		e := in.editor(d)
 		e.before = record.before()
 		if err := e.uninstall(); err != nil {
 			return err
@@ -111,15 +99,15 @@ func (env *environ) withoutOurs(p *plugin, record *installRecord, file *settings
 }
 
 // remember notes what the settings are before an installation changes them, and the folders that it makes.
-func (env *environ) remember(c *settingsChange, p *plugin, record *installRecord, file *settingsFile, makes []string) error {
+func (in *installation) remember(c *settingsChange, p *plugin, record *record, file *File, makes []string) error {
 	if c.uninstall {
 		return nil
 	}
-	text, _, err := env.outcomeOf(c, p, record, file)
+	text, _, err := in.outcomeOf(c, p, record, file)
 	if err != nil {
 		return err
 	}
-	left, err := env.withoutOurs(p, record, file)
+	left, err := in.withoutOurs(p, record, file)
 	if err != nil {
 		return err
 	}
@@ -127,30 +115,30 @@ func (env *environ) remember(c *settingsChange, p *plugin, record *installRecord
 }
 
 // editSettings changes the settings file, or shows how it would.
-func (env *environ) editSettings(c *settingsChange, p *plugin, record *installRecord) error {
+func (in *installation) editSettings(c *settingsChange, p *plugin, record *record) error {
 	path := record.Settings
 	var err error
 	for range 3 { // the client may write at the same moment
-		var file *settingsFile
-		if file, err = readSettings(path); err != nil {
+		var file *File
+		if file, err = ReadFile(path); err != nil {
 			return err
 		}
-		text, there, err2 := env.outcomeOf(c, p, record, file)
+		text, there, err2 := in.outcomeOf(c, p, record, file)
 		if err2 != nil {
 			return err2
 		}
 		if bytes.Equal(text, file.text) && there == (file.info != nil) || !there && file.info == nil {
-			_, err = fmt.Fprintf(env.stdout, "%s: nothing to change\n", path)
+			_, err = fmt.Fprintf(in.Stdout, "%s: nothing to change\n", path)
 			return err
 		}
-		if c.dryRun {
-			_, err = fmt.Fprint(env.stdout, unifiedDiff(path, string(file.text), string(text)))
+		if in.DryRun {
+			_, err = fmt.Fprint(in.Stdout, unifiedDiff(path, string(file.text), string(text)))
 			return err
 		}
-		if err := file.writable(); err != nil {
+		if err := file.Writable(); err != nil {
 			return err
 		}
-		if err := env.remember(c, p, record, file, nil); err != nil {
+		if err := in.remember(c, p, record, file, nil); err != nil {
 			return err
 		}
 		if there {
@@ -159,7 +147,7 @@ func (env *environ) editSettings(c *settingsChange, p *plugin, record *installRe
 			err = file.remove()
 		}
 		if err == nil {
-			_, err = fmt.Fprintf(env.stdout, "%s: %s\n", path, c.done)
+			_, err = fmt.Fprintf(in.Stdout, "%s: %s\n", path, c.done)
 			return err
 		}
 		if !errors.Is(err, errChanged) {

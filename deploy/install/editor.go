@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"encoding/json"
@@ -10,10 +10,9 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// settingsEditor puts our hooks and status line into the client's settings and takes them out. It touches nothing
-// else there.
-type settingsEditor struct {
-	doc *jsonedit.Text
+// An Editor puts our hooks and status line into the client's settings and takes them out. It touches nothing else there.
+type Editor struct {
+	Doc *jsonedit.Text
 	// program and socket are what the client is to call; the socket is empty where the default does.
 	program, socket string
 	client          string // the version that is to read the settings, "" for a current one
@@ -38,7 +37,7 @@ type statusCommand struct {
 	Command string `json:"command"`
 }
 
-func (e *settingsEditor) hookArgs() []string {
+func (e *Editor) hookArgs() []string {
 	if e.socket != "" {
 		return []string{"hook", "--socket", e.socket}
 	}
@@ -46,20 +45,20 @@ func (e *settingsEditor) hookArgs() []string {
 }
 
 // handler is our hook in a form that the client knows.
-func (e *settingsEditor) handler() handler {
-	if takesArgs(e.client) {
+func (e *Editor) handler() handler {
+	if TakesArgs(e.client) {
 		return handler{"command", e.program, e.hookArgs()}
 	}
-	words := []string{shellQuote(e.program)}
+	words := []string{ShellQuote(e.program)}
 	for _, arg := range e.hookArgs() {
-		words = append(words, shellQuote(arg))
+		words = append(words, ShellQuote(arg))
 	}
 	return handler{Type: "command", Command: strings.Join(words, " ")}
 }
 
 // install sees to it that each event has our hook once, and that the status line is ours.
-func (e *settingsEditor) install(guard, noGuard bool) error {
-	if err := e.check(); err != nil {
+func (e *Editor) install(guard, noGuard bool) error {
+	if err := e.Check(); err != nil {
 		return err
 	}
 	if err := e.installHooks(guard, noGuard); err != nil {
@@ -69,8 +68,8 @@ func (e *settingsEditor) install(guard, noGuard bool) error {
 }
 
 // installHooks takes care of the guard's hook where it is asked for or there already, unless it is told to take it out.
-func (e *settingsEditor) installHooks(guard, noGuard bool) error {
-	wanted := hookEvents(e.client, guard || !noGuard && e.guarded())
+func (e *Editor) installHooks(guard, noGuard bool) error {
+	wanted := HookEvents(e.client, guard || !noGuard && e.guarded())
 	for _, event := range e.events() {
 		if !slices.Contains(wanted, event) {
 			if err := e.removeHooks(event, 0); err != nil {
@@ -86,11 +85,11 @@ func (e *settingsEditor) installHooks(guard, noGuard bool) error {
 	return nil
 }
 
-func (e *settingsEditor) guarded() bool { return len(e.ownHooks(hook.PreToolUse)) > 0 }
+func (e *Editor) guarded() bool { return len(e.OwnHooks(hook.PreToolUse)) > 0 }
 
 // installBeside is install where the hooks are the plugin's: there are none of ours here.
-func (e *settingsEditor) installBeside() error {
-	if err := e.check(); err != nil {
+func (e *Editor) installBeside() error {
+	if err := e.Check(); err != nil {
 		return err
 	}
 	if err := e.removeAllHooks(); err != nil {
@@ -100,31 +99,31 @@ func (e *settingsEditor) installBeside() error {
 }
 
 // check refuses what the client does not understand either: whoever wrote it should know.
-func (e *settingsEditor) check() error {
-	if !e.doc.Root.IsObject() {
+func (e *Editor) Check() error {
+	if !e.Doc.Root.IsObject() {
 		return fmt.Errorf("the settings are not a JSON object; correct them")
 	}
-	hooks := e.doc.At("hooks")
+	hooks := e.Doc.At("hooks")
 	if hooks != nil && !hooks.IsObject() {
-		return fmt.Errorf("line %d: hooks is not an object; correct it", e.doc.Line(hooks.From))
+		return fmt.Errorf("line %d: hooks is not an object; correct it", e.Doc.Line(hooks.From))
 	}
-	for _, event := range hookEvents("", true) {
-		if v := e.doc.At("hooks", string(event)); v != nil && !v.IsArray() {
-			return fmt.Errorf("line %d: hooks.%s is not a list; correct it", e.doc.Line(v.From), event)
+	for _, event := range HookEvents("", true) {
+		if v := e.Doc.At("hooks", string(event)); v != nil && !v.IsArray() {
+			return fmt.Errorf("line %d: hooks.%s is not a list; correct it", e.Doc.Line(v.From), event)
 		}
 	}
-	if v := e.doc.At("statusLine"); v != nil {
-		kind, _ := e.doc.At("statusLine", "type").Text()
-		if _, ok := e.doc.At("statusLine", "command").Text(); !ok || kind != "command" {
-			return fmt.Errorf("line %d: statusLine has no command; correct or remove it", e.doc.Line(v.From))
+	if v := e.Doc.At("statusLine"); v != nil {
+		kind, _ := e.Doc.At("statusLine", "type").Text()
+		if _, ok := e.Doc.At("statusLine", "command").Text(); !ok || kind != "command" {
+			return fmt.Errorf("line %d: statusLine has no command; correct or remove it", e.Doc.Line(v.From))
 		}
 	}
 	return nil
 }
 
 // events are the events that have hooks.
-func (e *settingsEditor) events() (all []hook.Event) {
-	if hooks := e.doc.At("hooks"); hooks.IsObject() {
+func (e *Editor) events() (all []hook.Event) {
+	if hooks := e.Doc.At("hooks"); hooks.IsObject() {
 		for _, c := range hooks.Children {
 			all = append(all, hook.Event(c.Key))
 		}
@@ -132,34 +131,34 @@ func (e *settingsEditor) events() (all []hook.Event) {
 	return all
 }
 
-// A hookPlace is a handler: its group among the event's, and its number in there.
-type hookPlace struct{ group, number int }
+// A HookPlace is a handler: its group among the event's, and its number in there.
+type HookPlace struct{ group, number int }
 
-func (p hookPlace) path(event hook.Event, more ...any) []any {
+func (p HookPlace) Path(event hook.Event, more ...any) []any {
 	return append([]any{"hooks", string(event), p.group, "hooks", p.number}, more...)
 }
 
 // ownHooks finds our handlers of an event, however they are spelled.
-func (e *settingsEditor) ownHooks(event hook.Event) (places []hookPlace) {
-	groups := e.doc.At("hooks", string(event))
+func (e *Editor) OwnHooks(event hook.Event) (places []HookPlace) {
+	groups := e.Doc.At("hooks", string(event))
 	if !groups.IsArray() {
 		return nil
 	}
 	for g := range groups.Children {
-		handlers := e.doc.At("hooks", string(event), g, "hooks")
+		handlers := e.Doc.At("hooks", string(event), g, "hooks")
 		if !handlers.IsArray() {
 			continue
 		}
 		for n := range handlers.Children {
 			if e.isOwnHook(handlers.Children[n].Value) {
-				places = append(places, hookPlace{g, n})
+				places = append(places, HookPlace{g, n})
 			}
 		}
 	}
 	return places
 }
 
-func (e *settingsEditor) isOwnHook(v *jsonedit.Value) bool {
+func (e *Editor) isOwnHook(v *jsonedit.Value) bool {
 	command, ok := v.Member("command").Text()
 	if !ok {
 		return false
@@ -180,8 +179,8 @@ func (e *settingsEditor) isOwnHook(v *jsonedit.Value) bool {
 	return own
 }
 
-func (e *settingsEditor) installHook(event hook.Event) error {
-	places := e.ownHooks(event)
+func (e *Editor) installHook(event hook.Event) error {
+	places := e.OwnHooks(event)
 	if len(places) == 0 {
 		return e.addHook(event)
 	}
@@ -190,49 +189,49 @@ func (e *settingsEditor) installHook(event hook.Event) error {
 	}
 	// The user may have given ours a timeout or a matcher: only what we own is brought up to date.
 	want := e.handler()
-	v := e.doc.At(places[0].path(event)...)
+	v := e.Doc.At(places[0].Path(event)...)
 	command, _ := v.Member("command").Text()
 	args := v.Member("args")
 	if command != want.Command {
-		if err := e.doc.Put(want.Command, places[0].path(event, "command")...); err != nil {
+		if err := e.Doc.Put(want.Command, places[0].Path(event, "command")...); err != nil {
 			return err
 		}
 	}
 	switch {
 	case want.Args == nil:
-		return e.doc.Remove(places[0].path(event, "args")...)
+		return e.Doc.Remove(places[0].Path(event, "args")...)
 	case !args.IsTexts(want.Args):
-		return e.doc.Put(want.Args, places[0].path(event, "args")...)
+		return e.Doc.Put(want.Args, places[0].Path(event, "args")...)
 	}
 	return nil
 }
 
-func (e *settingsEditor) addHook(event hook.Event) error {
-	if e.doc.At("hooks") == nil {
-		if err := e.doc.Put(struct{}{}, "hooks"); err != nil {
+func (e *Editor) addHook(event hook.Event) error {
+	if e.Doc.At("hooks") == nil {
+		if err := e.Doc.Put(struct{}{}, "hooks"); err != nil {
 			return err
 		}
 	}
 	group := handlerGroup{[]handler{e.handler()}}
-	groups := e.doc.At("hooks", string(event))
+	groups := e.Doc.At("hooks", string(event))
 	if groups == nil {
-		return e.doc.Put([]handlerGroup{group}, "hooks", string(event))
+		return e.Doc.Put([]handlerGroup{group}, "hooks", string(event))
 	}
-	return e.doc.Put(group, "hooks", string(event), len(groups.Children))
+	return e.Doc.Put(group, "hooks", string(event), len(groups.Children))
 }
 
 // removeHooks takes our handlers of an event out, but for the first ones, and what is empty then.
-func (e *settingsEditor) removeHooks(event hook.Event, but int) error {
-	places := e.ownHooks(event)
+func (e *Editor) removeHooks(event hook.Event, but int) error {
+	places := e.OwnHooks(event)
 	for _, p := range slices.Backward(places[min(but, len(places)):]) { // from the end: the numbers before stay good
-		paths := [][]any{p.path(event), p.path(event)[:3], {"hooks", string(event)}, {"hooks"}}
+		paths := [][]any{p.Path(event), p.Path(event)[:3], {"hooks", string(event)}, {"hooks"}}
 		for i, path := range paths {
-			if err := e.doc.Remove(path...); err != nil {
+			if err := e.Doc.Remove(path...); err != nil {
 				return err
 			}
 			// Of a group the list of handlers counts; of the others what they are themselves.
 			inside := path[:len(path)-1]
-			if i+1 == len(paths) || len(e.doc.At(inside...).Children) > 0 || e.wasEmpty(inside) {
+			if i+1 == len(paths) || len(e.Doc.At(inside...).Children) > 0 || e.wasEmpty(inside) {
 				break
 			}
 		}
@@ -241,7 +240,7 @@ func (e *settingsEditor) removeHooks(event hook.Event, but int) error {
 }
 
 // wasEmpty says that what is empty again at a path was so before the installation.
-func (e *settingsEditor) wasEmpty(path []any) bool {
+func (e *Editor) wasEmpty(path []any) bool {
 	if e.before == nil || len(path) > 2 { // groups have no names
 		return false
 	}
@@ -249,7 +248,7 @@ func (e *settingsEditor) wasEmpty(path []any) bool {
 	return v != nil && len(v.Children) == 0
 }
 
-func (e *settingsEditor) removeAllHooks() error {
+func (e *Editor) removeAllHooks() error {
 	for _, event := range e.events() {
 		if err := e.removeHooks(event, 0); err != nil {
 			return err
@@ -259,56 +258,56 @@ func (e *settingsEditor) removeAllHooks() error {
 }
 
 // uninstall takes out what install put in, and puts a wrapped status line back.
-func (e *settingsEditor) uninstall() error {
-	if !e.doc.Root.IsObject() {
+func (e *Editor) uninstall() error {
+	if !e.Doc.Root.IsObject() {
 		return nil
 	}
 	if err := e.removeAllHooks(); err != nil {
 		return err
 	}
-	command, _ := e.doc.At("statusLine", "command").Text()
-	original, wraps, own := e.unwrap(command)
+	command, _ := e.Doc.At("statusLine", "command").Text()
+	original, wraps, own := e.Unwrap(command)
 	switch {
 	case !own:
 		return nil
 	case wraps && e.before != nil:
 		if v := e.before.At("statusLine", "command"); v != nil { // as it was spelled
 			if text, _ := v.Text(); text == original {
-				return e.doc.Put(json.RawMessage(v.Raw), "statusLine", "command")
+				return e.Doc.Put(json.RawMessage(v.Raw), "statusLine", "command")
 			}
 		}
 		fallthrough
 	case wraps:
-		return e.doc.Put(original, "statusLine", "command")
+		return e.Doc.Put(original, "statusLine", "command")
 	}
-	return e.doc.Remove("statusLine")
+	return e.Doc.Remove("statusLine")
 }
 
-func (e *settingsEditor) installStatusLine() error {
-	command, there := e.doc.At("statusLine", "command").Text()
-	original, wraps, own := e.unwrap(command)
+func (e *Editor) installStatusLine() error {
+	command, there := e.Doc.At("statusLine", "command").Text()
+	original, wraps, own := e.Unwrap(command)
 	if !own {
 		original, wraps = command, there
 	}
-	want := shellQuote(e.program) + " statusline"
+	want := ShellQuote(e.program) + " statusline"
 	if e.socket != "" {
-		want += " --socket " + shellQuote(e.socket)
+		want += " --socket " + ShellQuote(e.socket)
 	}
 	if wraps {
-		want += " -- " + shellQuote(original)
+		want += " -- " + ShellQuote(original)
 	}
 	switch {
 	case command == want:
 		return nil
 	case there:
-		return e.doc.Put(want, "statusLine", "command")
+		return e.Doc.Put(want, "statusLine", "command")
 	}
-	return e.doc.Put(statusCommand{"command", want}, "statusLine")
+	return e.Doc.Put(statusCommand{"command", want}, "statusLine")
 }
 
 // unwrap says whether a status line is ours and what it wraps. Where ours wraps ours, by whatever name, the innermost
 // counts: an sm in an sm would be one too many.
-func (e *settingsEditor) unwrap(command string) (original string, wraps, own bool) {
+func (e *Editor) Unwrap(command string) (original string, wraps, own bool) {
 	for {
 		words, _ := shellWords(command, e.home)
 		args, isOwn := ownCommand(words, "statusline", e.isOwn)
@@ -316,9 +315,27 @@ func (e *settingsEditor) unwrap(command string) (original string, wraps, own boo
 			return original, wraps, own
 		}
 		own = true
-		if original, wraps = wrappedCommand(args); !wraps {
+		if original, wraps = WrappedCommand(args); !wraps {
 			return "", false, true
 		}
 		command = original
 	}
+}
+
+// HookCommand gives the program and arguments of a hook. What a shell finds in its own PATH is not known here: then the
+// program is "".
+func (e *Editor) HookCommand(v *jsonedit.Value) (program string, args []string) {
+	program, _ = v.Member("command").Text()
+	if v.Member("args") == nil {
+		words, simple := shellWords(program, e.home)
+		if !simple || len(words) < 2 || words[1] != "hook" || !strings.Contains(words[0], "/") {
+			return "", nil
+		}
+		return words[0], words[1:]
+	}
+	for _, c := range v.Member("args").Children {
+		arg, _ := c.Value.Text()
+		args = append(args, arg)
+	}
+	return program, args
 }

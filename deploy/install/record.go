@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"bytes"
@@ -15,9 +15,9 @@ import (
 	"sm/deploy/jsonedit"
 )
 
-// An installRecord is what sm install remembers of the settings, so that sm uninstall can give every byte back. It is a
+// A record is what sm install remembers of the settings, so that sm uninstall can give every byte back. It is a
 // file of its own, in the state directory of this user.
-type installRecord struct {
+type record struct {
 	path string
 	// Settings is the file that the record is about.
 	Settings string `json:"settings"`
@@ -35,24 +35,20 @@ type installRecord struct {
 // recordsName is the folder of the records in the state directory.
 const recordsName = "install"
 
-// installRecord reads what is remembered of a settings file; what cannot be read is as if it were not there.
-func (env *environ) installRecord(settings string) (*installRecord, error) {
-	dir, err := env.lookupEnv.XDGDir("XDG_STATE_HOME", filepath.Join(".local", "state"))
-	if err != nil {
-		return nil, fmt.Errorf("find the state directory: %w", err)
-	}
-	name := fmt.Sprintf("%x.json", sha256.Sum256([]byte(settings)))
-	r := &installRecord{path: filepath.Join(dir, "sm", recordsName, name[:16]+".json")}
+// record reads what is remembered of the settings file; what cannot be read is as if it were not there.
+func (in *installation) record() *record {
+	name := fmt.Sprintf("%x.json", sha256.Sum256([]byte(in.Settings)))
+	r := &record{path: filepath.Join(in.State, "sm", recordsName, name[:16]+".json")}
 	text, err := readHead(r.path, 2*maxSettings)
-	if err != nil || json.Unmarshal(text, r) != nil || r.Settings != settings {
-		*r = installRecord{path: r.path}
+	if err != nil || json.Unmarshal(text, r) != nil || r.Settings != in.Settings {
+		*r = record{path: r.path}
 	}
-	r.Settings = settings
-	return r, nil
+	r.Settings = in.Settings
+	return r
 }
 
 // before is the text before the installation, parsed; nil if it is unknown or was not JSON.
-func (r *installRecord) before() *jsonedit.Text {
+func (r *record) before() *jsonedit.Text {
 	if !r.Known {
 		return nil
 	}
@@ -67,7 +63,7 @@ func (r *installRecord) before() *jsonedit.Text {
 // text without our entries. If left has the same meaning as the text before the installation, giveBack returns the
 // bytes of that text. It does not if the user has changed the layout since; the client's own layout does not count, as
 // the client writes the whole file whenever it changes a setting.
-func (r *installRecord) giveBack(file *settingsFile, left []byte) (text []byte, there bool) {
+func (r *record) giveBack(file *File, left []byte) (text []byte, there bool) {
 	switch {
 	case file.info == nil:
 		return nil, false
@@ -80,7 +76,7 @@ func (r *installRecord) giveBack(file *settingsFile, left []byte) (text []byte, 
 }
 
 // wrote says whether an installation left this text.
-func (r *installRecord) wrote(text []byte) bool { return slices.Contains(r.After, textSum(text)) }
+func (r *record) wrote(text []byte) bool { return slices.Contains(r.After, textSum(text)) }
 
 func textSum(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
@@ -110,7 +106,7 @@ func laidOutByClient(text []byte) bool {
 
 // remember stores what an uninstallation is to give back, before an installation writes text over file. Folders that
 // the installation is about to make are noted as its own. withoutOurs is what is in the file besides ours.
-func (r *installRecord) remember(file *settingsFile, withoutOurs, text []byte, makes []string) error {
+func (r *record) remember(file *File, withoutOurs, text []byte, makes []string) error {
 	after := []string{textSum(text)}
 	if r.wrote(file.text) {
 		after = append(after, textSum(file.text))
@@ -125,7 +121,7 @@ func (r *installRecord) remember(file *settingsFile, withoutOurs, text []byte, m
 }
 
 // note adds folders to those that the installation makes.
-func (r *installRecord) note(makes []string) {
+func (r *record) note(makes []string) {
 	for _, dir := range slices.Concat(makes, missingFolders(filepath.Dir(r.path))) {
 		if !slices.Contains(r.Made, dir) {
 			r.Made = append(r.Made, dir)
@@ -133,7 +129,7 @@ func (r *installRecord) note(makes []string) {
 	}
 }
 
-func (r *installRecord) store() error {
+func (r *record) store() error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err == nil {
 		err = writeWhole(r.path, append(text, '\n'), 0o600, nil)
@@ -145,9 +141,9 @@ func (r *installRecord) store() error {
 }
 
 // forget removes the record, and the folders that the installation made and that are empty now.
-func (r *installRecord) forget() error {
+func (r *record) forget() error {
 	if err := os.Remove(r.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("forget what %s was: %w; check the owner and mode of its directory", r.Settings, plainError(err))
+		return fmt.Errorf("forget what %s was: %w; check the owner and mode of its directory", r.Settings, PlainError(err))
 	}
 	// Both bear our name; a run that was killed may not have noted that it made them.
 	for dir := filepath.Dir(r.path); filepath.Base(dir) == recordsName || filepath.Base(dir) == "sm"; dir = filepath.Dir(dir) {
@@ -158,7 +154,7 @@ func (r *installRecord) forget() error {
 }
 
 // removeMade removes those folders that the installation made and that are empty.
-func (r *installRecord) removeMade() {
+func (r *record) removeMade() {
 	for _, dir := range slices.Backward(r.Made) {
 		_ = os.Remove(dir) // one that holds something stays
 	}

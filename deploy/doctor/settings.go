@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"encoding/json"
@@ -8,11 +8,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sm/deploy"
+	"sm/deploy/install"
 	"sm/deploy/jsonedit"
 	"sm/transcript/claude/hook"
 )
@@ -21,32 +22,24 @@ import (
 type settingsLayer struct {
 	name   string
 	path   string
-	editor *settingsEditor // nil: not there, or broken
-}
-
-func managedSettings() string {
-	if runtime.GOOS == "darwin" {
-		return "/Library/Application Support/ClaudeCode/managed-settings.json"
-	}
-	return "/etc/claude-code/managed-settings.json"
+	editor *install.Editor // nil: not there, or broken
 }
 
 // settings examines the files, strongest first, and what they add up to.
 func (d *doctor) settings() {
-	user, err := d.env.settingsPath()
-	if err != nil {
-		d.found("settings", broken, "see the README on CLAUDE_CONFIG_DIR", "%v", err)
+	if d.SettingsErr != nil {
+		d.found("settings", Broken, "see the README on CLAUDE_CONFIG_DIR", "%v", d.SettingsErr)
 		return
 	}
-	layers := []*settingsLayer{{name: "managed", path: d.managed}}
-	if dir, err := os.Getwd(); err == nil {
+	layers := []*settingsLayer{{name: "managed", path: d.Managed}}
+	if d.Dir != "" {
 		for _, name := range []string{"settings.local.json", "settings.json"} {
-			if path := filepath.Join(dir, ".claude", name); path != user {
+			if path := filepath.Join(d.Dir, ".claude", name); path != d.Settings {
 				layers = append(layers, &settingsLayer{name: "project", path: path})
 			}
 		}
 	}
-	own := &settingsLayer{name: "user", path: user}
+	own := &settingsLayer{name: "user", path: d.Settings}
 	layers = append(layers, own)
 	for _, l := range layers {
 		d.readLayer(l)
@@ -60,29 +53,28 @@ func (d *doctor) settings() {
 }
 
 func (d *doctor) readLayer(l *settingsLayer) {
-	file, err := readSettings(l.path)
+	file, err := install.ReadFile(l.path)
 	if err == nil {
-		_, err = file.edited(func(doc *jsonedit.Text) error {
-			program, _ := d.env.ownProgram() // ours are known by their name too
-			l.editor = d.env.settingsEditor(doc, program)
-			return l.editor.check()
+		_, err = file.Edited(func(doc *jsonedit.Text) error {
+			l.editor = install.NewEditor(doc, d.Program, d.Home)
+			return l.editor.Check()
 		})
 	}
 	if err != nil {
 		l.editor = nil
-		d.found("settings", broken, "correct the file; the client may ignore all of it", "%s", strings.TrimPrefix(err.Error(), l.path+": ")+" ("+l.path+")")
+		d.found("settings", Broken, "correct the file; the client may ignore all of it", "%s", strings.TrimPrefix(err.Error(), l.path+": ")+" ("+l.path+")")
 		return
 	}
 	switch {
 	case l.name != "user":
-	case file.info == nil:
-		d.found("settings", healthy, "", "%s is not there yet", l.path)
+	case !file.Exists():
+		d.found("settings", Healthy, "", "%s is not there yet", l.path)
 	default:
-		if err := file.writable(); err != nil {
-			d.found("settings", noted, "make it writable before sm install or sm uninstall", "%v", err)
+		if err := file.Writable(); err != nil {
+			d.found("settings", Noted, "make it writable before sm install or sm uninstall", "%v", err)
 			return
 		}
-		d.found("settings", healthy, "", "%s", l.path)
+		d.found("settings", Healthy, "", "%s", l.path)
 	}
 }
 
@@ -92,7 +84,7 @@ func strongest(layers []*settingsLayer, key string) (v *jsonedit.Value, from *se
 		if l.editor == nil {
 			continue
 		}
-		if v := l.editor.doc.At(key); v != nil {
+		if v := l.editor.Doc.At(key); v != nil {
 			return v, l
 		}
 	}
@@ -102,10 +94,10 @@ func strongest(layers []*settingsLayer, key string) (v *jsonedit.Value, from *se
 // switches finds what turns all hooks off.
 func (d *doctor) switches(layers []*settingsLayer) {
 	if v, l := strongest(layers, "disableAllHooks"); v.IsTrue() {
-		d.found("hooks", broken, "remove disableAllHooks there", "disableAllHooks in %s turns hooks and status line off", l.path)
+		d.found("hooks", Broken, "remove disableAllHooks there", "disableAllHooks in %s turns hooks and status line off", l.path)
 	}
 	if v, l := strongest(layers[:1], "allowManagedHooksOnly"); v.IsTrue() {
-		d.found("hooks", broken, "ask who manages this machine to allow other hooks, or to add ours",
+		d.found("hooks", Broken, "ask who manages this machine to allow other hooks, or to add ours",
 			"allowManagedHooksOnly in %s turns all other hooks off", l.path)
 	}
 }
@@ -124,16 +116,16 @@ func (d *doctor) hooks(layers []*settingsLayer, own *settingsLayer) {
 	var missing, doubled []hook.Event
 	commands := map[string][]string{} // program → its arguments
 	direct := false                   // some run without a shell
-	for _, event := range hookEvents("", true) {
+	for _, event := range install.HookEvents("", true) {
 		n := 0
 		for _, l := range layers {
 			if l.editor == nil {
 				continue
 			}
-			for _, place := range l.editor.ownHooks(event) {
+			for _, place := range l.editor.OwnHooks(event) {
 				n++
-				v := l.editor.doc.At(place.path(event)...)
-				if program, args := l.editor.hookCommand(v); program != "" {
+				v := l.editor.Doc.At(place.Path(event)...)
+				if program, args := l.editor.HookCommand(v); program != "" {
 					commands[program] = args
 				}
 				direct = direct || v.Member("args") != nil
@@ -150,18 +142,18 @@ func (d *doctor) hooks(layers []*settingsLayer, own *settingsLayer) {
 		}
 	}
 	switch {
-	case len(missing) == len(hookEvents("", false)):
-		d.found("hooks", broken, remedy, "not installed in %s", where)
+	case len(missing) == len(install.HookEvents("", false)):
+		d.found("hooks", Broken, remedy, "not installed in %s", where)
 		return
 	case len(missing) > 0:
-		d.found("hooks", broken, remedy, "%s has none for %s", where, eventNames(missing))
+		d.found("hooks", Broken, remedy, "%s has none for %s", where, eventNames(missing))
 	case len(doubled) > 0:
-		d.found("hooks", noted, remedy+", and remove those in the project's settings", "run more than once: %s", eventNames(doubled))
+		d.found("hooks", Noted, remedy+", and remove those in the project's settings", "run more than once: %s", eventNames(doubled))
 	default:
-		d.found("hooks", healthy, "", "installed for %d events%s", len(hookEvents("", false)), by)
+		d.found("hooks", Healthy, "", "installed for %d events%s", len(install.HookEvents("", false)), by)
 	}
 	if c, old := d.withoutArgs(); old && direct {
-		d.found("hooks", broken, remedy, "they are written for %s and later, and a client is %s", argsClient, c)
+		d.found("hooks", Broken, remedy, "they are written for %s and later, and a client is %s", install.ArgsClient, c)
 	}
 	d.programs(commands)
 }
@@ -172,7 +164,7 @@ func (d *doctor) plugin(layers []*settingsLayer, own *settingsLayer) (l *setting
 	var enabled *jsonedit.Value
 	for _, l := range layers {
 		if l.editor != nil && enabled == nil {
-			enabled = l.editor.doc.At("enabledPlugins", deploy.PluginID)
+			enabled = l.editor.Doc.At("enabledPlugins", deploy.PluginID)
 		}
 	}
 	if !enabled.IsTrue() {
@@ -185,12 +177,11 @@ func (d *doctor) plugin(layers []*settingsLayer, own *settingsLayer) (l *setting
 		if text, err = os.ReadFile(l.path); err == nil {
 			var doc *jsonedit.Text
 			doc, err = jsonedit.Parse(text)
-			program, _ := d.env.ownProgram() // ours are known by their name too
-			l.editor = d.env.settingsEditor(doc, program)
+			l.editor = install.NewEditor(doc, d.Program, d.Home)
 		}
 	}
 	if err != nil {
-		d.found("hooks", broken, "run sm uninstall and sm install --plugin", "the plugin %s is enabled, and what it has cannot be read: %v", deploy.PluginID, err)
+		d.found("hooks", Broken, "run sm uninstall and sm install --plugin", "the plugin %s is enabled, and what it has cannot be read: %v", deploy.PluginID, err)
 		return nil, false
 	}
 	return l, true
@@ -219,36 +210,18 @@ func installedPlugin(path string) (dir string, err error) {
 
 // guard examines whether tool calls are both asked about and judged.
 func (d *doctor) guard(asks bool) {
-	switch on := d.cfg.Guard.Enabled; {
+	switch on := d.Guard; {
 	case on && !asks:
-		d.found("guard", broken, "run sm install --guard, or set guard.enabled to false",
+		d.found("guard", Broken, "run sm install --guard, or set guard.enabled to false",
 			"guard.enabled is true, but no PreToolUse hook is installed: no tool call is judged")
 	case !on && asks:
-		d.found("guard", noted, "set guard.enabled to true, or run sm install --guard=false",
+		d.found("guard", Noted, "set guard.enabled to true, or run sm install --guard=false",
 			"PreToolUse hooks are installed, but guard.enabled is false: each tool call is asked about, and none is judged")
 	case on:
-		d.found("guard", healthy, "", "on")
+		d.found("guard", Healthy, "", "on")
 	default:
-		d.found("guard", healthy, "", "off")
+		d.found("guard", Healthy, "", "off")
 	}
-}
-
-// hookCommand gives the program and arguments of a hook. What a shell finds in its own PATH is not known here: then the
-// program is "".
-func (e *settingsEditor) hookCommand(v *jsonedit.Value) (program string, args []string) {
-	program, _ = v.Member("command").Text()
-	if v.Member("args") == nil {
-		words, simple := shellWords(program, e.home)
-		if !simple || len(words) < 2 || words[1] != "hook" || !strings.Contains(words[0], "/") {
-			return "", nil
-		}
-		return words[0], words[1:]
-	}
-	for _, c := range v.Member("args").Children {
-		arg, _ := c.Value.Text()
-		args = append(args, arg)
-	}
-	return program, args
 }
 
 // programs examines what the hooks call.
@@ -256,14 +229,14 @@ func (d *doctor) programs(commands map[string][]string) {
 	for _, program := range slices.Sorted(maps.Keys(commands)) {
 		args, path := commands[program], program
 		if !strings.Contains(program, "/") {
-			path = d.env.lookPath(program)
+			path = install.LookPath(d.Path, program)
 		}
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
-			d.found("hooks", broken, "run sm install with the sm that is to stay", "they call %s, which is not there or no program", program)
+			d.found("hooks", Broken, "run sm install with the sm that is to stay", "they call %s, which is not there or no program", program)
 		}
-		if asked := d.env.clientSockets(args[1:]); !slices.ContainsFunc(asked, func(s string) bool { return slices.Contains(d.sockets, s) }) {
-			d.found("hooks", broken, "run sm install again", "they look for the observer at %s, and it is to be at %s",
-				strings.Join(asked, ", "), strings.Join(d.sockets, ", "))
+		if asked := d.HookSockets(args[1:]); !slices.ContainsFunc(asked, func(s string) bool { return slices.Contains(d.Sockets, s) }) {
+			d.found("hooks", Broken, "run sm install again", "they look for the observer at %s, and it is to be at %s",
+				strings.Join(asked, ", "), strings.Join(d.Sockets, ", "))
 		}
 	}
 }
@@ -272,20 +245,20 @@ func (d *doctor) programs(commands map[string][]string) {
 func (d *doctor) statusLine(layers []*settingsLayer) {
 	v, l := strongest(layers, "statusLine")
 	if v == nil {
-		d.found("status line", noted, "run sm install", "none; contexts are known from transcripts alone")
+		d.found("status line", Noted, "run sm install", "none; contexts are known from transcripts alone")
 		return
 	}
 	command, _ := v.Member("command").Text()
-	original, wraps, own := l.editor.unwrap(command)
+	original, wraps, own := l.editor.Unwrap(command)
 	switch {
 	case !own && l.name == "user":
-		d.found("status line", noted, "run sm install, which keeps it and adds to it", "%s is not ours", quote(command))
+		d.found("status line", Noted, "run sm install, which keeps it and adds to it", "%s is not ours", quote(command))
 	case !own:
-		d.found("status line", noted, "remove it there, or put sm statusline -- before its command", "%s in %s hides ours", quote(command), l.path)
+		d.found("status line", Noted, "remove it there, or put sm statusline -- before its command", "%s in %s hides ours", quote(command), l.path)
 	case wraps:
-		d.found("status line", healthy, "", "ours, with %s in it", quote(original))
+		d.found("status line", Healthy, "", "ours, with %s in it", quote(original))
 	default:
-		d.found("status line", healthy, "", "ours")
+		d.found("status line", Healthy, "", "ours")
 	}
 }
 
@@ -295,32 +268,31 @@ func (d *doctor) inotify() {
 	instances, err := d.limit("max_user_instances")
 	watches, err2 := d.limit("max_user_watches")
 	if errors.Is(err, fs.ErrNotExist) {
-		d.found("inotify", healthy, "", "not on this system; files are looked at each second")
+		d.found("inotify", Healthy, "", "not on this system; files are looked at each second")
 		return
 	}
 	if err := errors.Join(err, err2); err != nil {
-		d.found("inotify", noted, "see inotify(7)", "its limits cannot be read: %v", err)
+		d.found("inotify", Noted, "see inotify(7)", "its limits cannot be read: %v", err)
 		return
 	}
 	need := spareWatches
-	dirs, _ := d.cfg.ProjectDirs(d.env.lookupEnv) // the clock has reported that there are none
-	for _, dir := range dirs {
+	for _, dir := range d.Projects {
 		entries, _ := os.ReadDir(dir)
 		need += 2 * len(entries) // a project has its sessions' subagents below it
 	}
 	text := fmt.Sprintf("%d instances and %d watches for each user", instances, watches)
 	switch {
 	case instances < fewInstances:
-		d.found("inotify", noted, "run sysctl fs.inotify.max_user_instances=128", "%s; other programs may use them up, and sm would look each second instead", text)
+		d.found("inotify", Noted, "run sysctl fs.inotify.max_user_instances=128", "%s; other programs may use them up, and sm would look each second instead", text)
 	case watches < need:
-		d.found("inotify", noted, fmt.Sprintf("run sysctl fs.inotify.max_user_watches=%d", max(2*need, 65536)), "%s; about %d are wanted here", text, need)
+		d.found("inotify", Noted, fmt.Sprintf("run sysctl fs.inotify.max_user_watches=%d", max(2*need, 65536)), "%s; about %d are wanted here", text, need)
 	default:
-		d.found("inotify", healthy, "", "%s", text)
+		d.found("inotify", Healthy, "", "%s", text)
 	}
 }
 
 func (d *doctor) limit(name string) (n int, err error) {
-	text, err := os.ReadFile(filepath.Join(d.proc, "sys/fs/inotify", name))
+	text, err := os.ReadFile(filepath.Join(d.Proc, "sys/fs/inotify", name))
 	if err != nil {
 		return 0, err
 	}
@@ -334,4 +306,13 @@ func eventNames(events []hook.Event) string {
 		names = append(names, string(e))
 	}
 	return strings.Join(names, ", ")
+}
+
+// quote quotes a foreign text for a finding, escaped and cut.
+func quote(s string) string {
+	const most = 60
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return strconv.Quote(s)
 }

@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ const pluginUnfinished = "unfinished"
 // A plugin is our hooks in the client's own packaging: a folder that the client knows as a marketplace, and what it has
 // installed from there. The settings tell whether it is installed.
 type plugin struct {
-	env *environ
+	in  *installation
 	dir string // the marketplace's folder, ours alone
 }
 
@@ -37,12 +37,8 @@ type pluginStep struct {
 	do   func() error
 }
 
-func (env *environ) plugin() (*plugin, error) {
-	dir, err := env.lookupEnv.XDGDir("XDG_DATA_HOME", filepath.Join(".local", "share"))
-	if err != nil {
-		return nil, fmt.Errorf("find the place for the plugin: %w", err)
-	}
-	return &plugin{env, filepath.Join(dir, "sm", "plugin")}, nil
+func (in *installation) plugin() *plugin {
+	return &plugin{in, filepath.Join(in.Data, "sm", "plugin")}
 }
 
 // pluginInstalled says whether the client has the plugin, by the settings in d; one that is switched off is installed.
@@ -55,7 +51,7 @@ func marketplaceKnown(d *jsonedit.Text) (path string, known bool) {
 }
 
 // files are those of the marketplace, with hooks as e would install them.
-func (p *plugin) files(e *settingsEditor, guard, noGuard bool) (map[string][]byte, error) {
+func (p *plugin) files(e *Editor, guard, noGuard bool) (map[string][]byte, error) {
 	all, from := map[string][]byte{}, deploy.Plugin()
 	err := fs.WalkDir(from, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -72,22 +68,22 @@ func (p *plugin) files(e *settingsEditor, guard, noGuard bool) (map[string][]byt
 		return nil, fmt.Errorf("read the plugin's hooks: %w; build sm again", err)
 	}
 	hooks := *e
-	hooks.doc = doc
+	hooks.Doc = doc
 	if err := hooks.installHooks(guard, noGuard); err != nil {
 		return nil, err
 	}
-	all[deploy.PluginHooks] = hooks.doc.Bytes
+	all[deploy.PluginHooks] = hooks.Doc.Bytes
 	return all, nil
 }
 
 // guarded says whether the hooks written last have the guard's.
-func (p *plugin) guarded(e *settingsEditor) bool {
+func (p *plugin) guarded(e *Editor) bool {
 	text, err := os.ReadFile(filepath.Join(p.dir, filepath.FromSlash(deploy.PluginHooks)))
 	if err != nil {
 		return false
 	}
 	hooks := *e
-	if hooks.doc, err = jsonedit.Parse(text); err != nil {
+	if hooks.Doc, err = jsonedit.Parse(text); err != nil {
 		return false
 	}
 	return hooks.guarded()
@@ -113,7 +109,7 @@ func (p *plugin) holds(files map[string][]byte) bool {
 func (p *plugin) write(files map[string][]byte) (err error) {
 	parent := filepath.Dir(p.dir)
 	fail := func(err error) error {
-		return fmt.Errorf("write into %s: %w; check its owner, mode and free space", parent, plainError(err))
+		return fmt.Errorf("write into %s: %w; check its owner, mode and free space", parent, PlainError(err))
 	}
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return fail(err)
@@ -150,18 +146,18 @@ func (p *plugin) run(ctx context.Context, args ...string) pluginStep {
 	args = append([]string{"plugin"}, args...)
 	words := []string{"claude"}
 	for _, arg := range args {
-		words = append(words, shellQuote(arg))
+		words = append(words, ShellQuote(arg))
 	}
 	line := strings.Join(words, " ")
 	return pluginStep{"run " + line, func() error {
-		client := p.env.lookPath("claude")
+		client := LookPath(p.in.Path, "claude")
 		if client == "" {
 			return fmt.Errorf("no claude in the PATH, which is to run %q; put it there and try again", line)
 		}
 		ctx, cancel := context.WithTimeout(ctx, pluginPatience)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, client, args...)
-		cmd.Env, cmd.WaitDelay = p.env.vars(), time.Second
+		cmd.Env, cmd.WaitDelay = p.in.Environ, time.Second
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w: %s; run it yourself to see more", line, err, lastLine(out))
 		}
@@ -215,7 +211,7 @@ func (p *plugin) uninstall(ctx context.Context, d *jsonedit.Text) (steps []plugi
 	if _, err := os.Lstat(p.dir); err == nil {
 		steps = append(steps, pluginStep{"remove " + p.dir, func() error {
 			if err := os.RemoveAll(p.dir); err != nil {
-				return fmt.Errorf("remove %s: %w; check its owner and mode", p.dir, plainError(err))
+				return fmt.Errorf("remove %s: %w; check its owner and mode", p.dir, PlainError(err))
 			}
 			return nil
 		}})
@@ -246,10 +242,10 @@ func (p *plugin) removeEntries(d, before *jsonedit.Text) error {
 }
 
 // take carries steps out, or says what they would be.
-func (env *environ) take(steps []pluginStep, dryRun bool) error {
+func (in *installation) take(steps []pluginStep) error {
 	for _, s := range steps {
-		if dryRun {
-			if _, err := fmt.Fprintf(env.stdout, "would %s\n", s.says); err != nil {
+		if in.DryRun {
+			if _, err := fmt.Fprintf(in.Stdout, "would %s\n", s.says); err != nil {
 				return err
 			}
 		} else if err := s.do(); err != nil {

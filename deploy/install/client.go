@@ -1,4 +1,4 @@
-package main
+package install
 
 import (
 	"bytes"
@@ -22,60 +22,73 @@ import (
 )
 
 const (
-	// programPatience is how long another program may take to say its version, and clientStart how long the client: an
+	// ProgramPatience is how long another program may take to say its version, and clientStart how long the client: an
 	// old one takes 10 s on a busy machine.
-	programPatience, clientStart = 10 * time.Second, time.Minute
+	ProgramPatience, clientStart = 10 * time.Second, time.Minute
 	// maxProgramOutput is how much of what a program prints is kept.
 	maxProgramOutput = 4 << 10
 	// newestTranscripts is how many transcripts are searched for a version, versionTail how much of the end of each.
 	newestTranscripts, versionTail = 20, int64(256 << 10)
 )
 
-// A clientVersion is the version of a client, and who says so.
-type clientVersion struct {
-	version string
-	by      string // a path
-	pid     int    // of one that runs
+// A Client is the version of a client, and who says so.
+type Client struct {
+	Version string
+	By      string // a path
+	PID     int    // of one that runs
 }
 
-func (c clientVersion) String() string {
-	if c.pid != 0 {
-		return fmt.Sprintf("%s, which runs as process %d", c.version, c.pid)
+func (c Client) String() string {
+	if c.PID != 0 {
+		return fmt.Sprintf("%s, which runs as process %d", c.Version, c.PID)
 	}
-	return fmt.Sprintf("%s, by %s", c.version, c.by)
+	return fmt.Sprintf("%s, by %s", c.Version, c.By)
 }
 
-// clientInPath asks the client in the PATH. One that does not answer in time is an error: it may be too old.
-func (env *environ) clientInPath(ctx context.Context) (c clientVersion, ok bool, err error) {
-	path := env.lookPath("claude")
+// ClientInPath asks the client in this PATH, with these variables. One that does not answer in time is an error: it may
+// be too old.
+func ClientInPath(ctx context.Context, list string, environ []string) (c Client, ok bool, err error) {
+	path := LookPath(list, "claude")
 	if path == "" {
 		return c, false, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, clientStart)
 	defer cancel()
-	version, _, _ := strings.Cut(env.ask(ctx, path, "--version"), " ")
+	version, _, _ := strings.Cut(Ask(ctx, environ, path, "--version"), " ")
 	if version == "" && ctx.Err() != nil {
 		return c, false, fmt.Errorf("%s does not say its version: %w; run claude --version, and try again when it does", path, ctx.Err())
 	}
-	return clientVersion{version: version, by: path}, hook.AtLeast(version, 0), nil
+	return Client{Version: version, By: path}, hook.AtLeast(version, 0), nil
 }
 
-// ask runs a program that says one line. The program has a process group of its own: what it started ends with it, and
+// LookPath finds a program in this PATH, "" for none.
+func LookPath(list, name string) string {
+	for _, dir := range filepath.SplitList(list) {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			return path
+		}
+	}
+	return ""
+}
+
+// Ask runs a program that says one line. The program has a process group of its own: what it started ends with it, and
 // Ctrl-C ends us alone, so that a program that was interrupted is not taken for one that says nothing.
-func (env *environ) ask(ctx context.Context, path string, args ...string) string {
+func Ask(ctx context.Context, environ []string, path string, args ...string) string {
 	cmd := exec.CommandContext(ctx, path, args...)
-	out := &boundedBuffer{left: maxProgramOutput}
-	cmd.Env, cmd.Stdout, cmd.WaitDelay = env.vars(), out, time.Second
+	out := &proc.Head{Left: maxProgramOutput}
+	cmd.Env, cmd.Stdout, cmd.WaitDelay = environ, out, time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	if err := cmd.Run(); err != nil {
 		return ""
 	}
-	return firstLine(out.kept)
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out.Kept)), "\n")
+	return line
 }
 
-// runningClients are those that the client's registry in its folder names and that still run, the oldest version first.
-func runningClients(dir string) (all []clientVersion) {
+// RunningClients are those that the client's registry in its folder names and that still run, the oldest version first.
+func RunningClients(dir string) (all []Client) {
 	paths, _ := filepath.Glob(filepath.Join(globQuote(dir), "sessions", "*.json")) // the pattern is right
 	for _, path := range paths {
 		var c struct {
@@ -85,14 +98,14 @@ func runningClients(dir string) (all []clientVersion) {
 		}
 		text, err := readHead(path, 64<<10)
 		if err == nil && json.Unmarshal(text, &c) == nil && c.PID > 1 && hook.AtLeast(c.Version, 0) && proc.Alive(c.PID, c.Start) {
-			all = append(all, clientVersion{c.Version, path, c.PID})
+			all = append(all, Client{c.Version, path, c.PID})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b clientVersion) int {
+	slices.SortStableFunc(all, func(a, b Client) int {
 		switch {
-		case olderVersion(a.version, b.version):
+		case Older(a.Version, b.Version):
 			return -1
-		case olderVersion(b.version, a.version):
+		case Older(b.Version, a.Version):
 			return 1
 		}
 		return 0
@@ -100,8 +113,8 @@ func runningClients(dir string) (all []clientVersion) {
 	return all
 }
 
-// transcribedClient is the client that wrote the newest transcript that names one.
-func transcribedClient(dir string) (c clientVersion, ok bool) {
+// TranscribedClient is the client that wrote the newest transcript that names one.
+func TranscribedClient(dir string) (c Client, ok bool) {
 	type transcriptFile struct {
 		path string
 		at   time.Time
@@ -116,7 +129,7 @@ func transcribedClient(dir string) (c clientVersion, ok bool) {
 	slices.SortFunc(files, func(a, b transcriptFile) int { return cmp.Or(b.at.Compare(a.at), strings.Compare(a.path, b.path)) })
 	for _, f := range files[:min(len(files), newestTranscripts)] {
 		if version := lastVersion(f.path); version != "" {
-			return clientVersion{version: version, by: f.path}, true
+			return Client{Version: version, By: f.path}, true
 		}
 	}
 	return c, false
@@ -124,7 +137,7 @@ func transcribedClient(dir string) (c clientVersion, ok bool) {
 
 // lastVersion is the version that the last record with one names, "" for none near the end of the file.
 func lastVersion(path string) (version string) {
-	text := readTail(path)
+	text := ReadTail(path)
 	var e transcript.Entry
 	for line := range bytes.Lines(text) {
 		if claude.Scan(bytes.TrimSuffix(line, []byte("\n")), &e) == nil && hook.AtLeast(string(e.Version), 0) {
@@ -134,8 +147,8 @@ func lastVersion(path string) (version string) {
 	return version
 }
 
-// readTail reads the end of a file, as much as can be read.
-func readTail(path string) []byte {
+// ReadTail reads the end of a file, as much as can be read.
+func ReadTail(path string) []byte {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil
@@ -163,39 +176,40 @@ func globQuote(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// clientToInstallFor decides for which version the settings in a folder are to be written: the oldest of the client in
+// clientToInstallFor decides for which version the settings are to be written: the oldest of the client in
 // the PATH and those that run, for all of them read the same settings; else that of the newest transcript; else "", a
 // current one. It says so where there is a choice, and refuses a version that is too old.
-func (env *environ) clientToInstallFor(ctx context.Context, dir string) (version string, err error) {
-	all := runningClients(dir)
-	c, ok, err := env.clientInPath(ctx)
+func (in *installation) clientToInstallFor(ctx context.Context) (version string, err error) {
+	dir := filepath.Dir(in.Settings)
+	all := RunningClients(dir)
+	c, ok, err := ClientInPath(ctx, in.Path, in.Environ)
 	if err != nil {
 		return "", err
 	}
 	if ok {
 		all = slices.Insert(all, 0, c)
-	} else if c, ok := transcribedClient(dir); ok && len(all) == 0 {
+	} else if c, ok := TranscribedClient(dir); ok && len(all) == 0 {
 		all = append(all, c)
 	}
 	if len(all) == 0 {
-		_, err = fmt.Fprintf(env.stderr, "sm: no client in the PATH or running says its version, and no transcript does: writing for %s and later\n", argsClient)
+		_, err = fmt.Fprintf(in.Stderr, "sm: no client in the PATH or running says its version, and no transcript does: writing for %s and later\n", ArgsClient)
 		return "", err
 	}
 	oldest := all[0]
 	for _, c := range all[1:] {
-		if olderVersion(c.version, oldest.version) {
+		if Older(c.Version, oldest.Version) {
 			oldest = c
 		}
 	}
-	if olderVersion(oldest.version, oldestClient) {
+	if Older(oldest.Version, OldestClient) {
 		remedy := "run claude update"
-		if oldest.pid != 0 {
-			remedy = fmt.Sprintf("end process %d, and run claude update if it was the newest you have", oldest.pid)
+		if oldest.PID != 0 {
+			remedy = fmt.Sprintf("end process %d, and run claude update if it was the newest you have", oldest.PID)
 		}
-		return "", fmt.Errorf("the client is %s, and its hooks do not work before %s; %s, then install again", oldest, oldestClient, remedy)
+		return "", fmt.Errorf("the client is %s, and its hooks do not work before %s; %s, then install again", oldest, OldestClient, remedy)
 	}
-	if len(all) > 1 && slices.ContainsFunc(all, func(c clientVersion) bool { return takesArgs(c.version) != takesArgs(oldest.version) }) {
-		_, err = fmt.Fprintf(env.stderr, "sm: several versions of the client share these settings: writing for the oldest, %s; install again when it has ended\n", oldest)
+	if len(all) > 1 && slices.ContainsFunc(all, func(c Client) bool { return TakesArgs(c.Version) != TakesArgs(oldest.Version) }) {
+		_, err = fmt.Fprintf(in.Stderr, "sm: several versions of the client share these settings: writing for the oldest, %s; install again when it has ended\n", oldest)
 	}
-	return oldest.version, err
+	return oldest.Version, err
 }

@@ -1,0 +1,53 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestAskEndsWhatWasStarted: of a program that is not waited for any longer nothing goes on.
+func TestAskEndsWhatWasStarted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	fifo, script := dir+"/fifo", dir+"/claude"
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// The background process holds the FIFO open until it ends, and writes to it when nobody has ended it.
+	text := fmt.Sprintf("#!/bin/sh\n(sleep 20; echo left) >%s 2>&1 &\nwait\n", fifo)
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	said := make(chan string)
+	go func() { said <- Ask(ctx, os.Environ(), script) }()
+	f, err := os.Open(fifo) // returns when the background process has opened it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	cancel()
+	if got := <-said; got != "" {
+		t.Errorf("it said %q", got)
+	}
+	if got, err := io.ReadAll(f); err != nil || len(got) > 0 {
+		t.Errorf("it went on: %q, %v", got, err)
+	}
+}
+
+// TestAskKeepsLittle: a program that prints without end fills no memory.
+func TestAskKeepsLittle(t *testing.T) {
+	t.Parallel()
+	script := t.TempDir() + "/claude"
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nhead -c 100000 /dev/zero | tr '\\0' x\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got := Ask(t.Context(), os.Environ(), script); got != strings.Repeat("x", maxProgramOutput) {
+		t.Errorf("kept %d bytes", len(got))
+	}
+}

@@ -1,0 +1,31 @@
+package install
+
+import (
+	"io/fs"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/deploy"
+	"sm/deploy/jsonedit"
+)
+
+// TestPluginShipped: what stands in the repository calls the sm in the PATH for the events of `sm install`.
+func TestPluginShipped(t *testing.T) {
+	t.Parallel()
+	text, err := fs.ReadFile(deploy.Plugin(), deploy.PluginHooks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonedit.Parse([]byte("{\n  \"hooks\": {}\n}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := NewEditor(doc, "sm", "")
+	if err := e.installHooks(false, false); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(e.Doc.Bytes), string(text)); diff != "" {
+		t.Errorf("deploy/plugin/%s (-want +got):\n%s", deploy.PluginHooks, diff)
+	}
+}
