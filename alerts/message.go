@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"sm/transcript"
+	"sm/transcript/wording"
 )
 
 // Messages are the texts of notices, in the language of text/template; an empty one
@@ -35,12 +36,12 @@ type Data struct {
 // they are typed into its pane, and a shell that stands there must make nothing of them.
 func defaultTexts() [kinds]string {
 	return [kinds]string{
-		KindWarning:   "[sm context] Context at {{.Percent}}%, {{.Tokens}} tokens. A good time to write a handoff document and run sm handoff PATH.",
-		KindCritical:  "[sm context] Context at {{.Percent}}%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near.",
-		KindCompacted: "[sm context] {{.Name}} was compacted, {{.Trigger}}{{with .PreTokens}}, {{.}} tokens{{end}}, and is still running.",
-		KindStorm:     "[sm context] {{.Name}} was compacted {{.Count}} times {{if .Turns}}within {{.Turns}} turns{{else}}in {{.Minutes}} min{{end}}: its context fills as fast as it is emptied.",
-		KindNoData:    "[sm context] {{.Name}} is active, but its context size has not been seen for {{.Minutes}} min. sm doctor shows which source is silent.",
-		KindForecast:  "[sm context] Context at {{.Percent}}%, {{.Tokens}} tokens. At this pace it is compacted within about {{.Turns}} turns.",
+		KindWarning:   wording.Context + "Context at {{.Percent}}%, {{.Tokens}} tokens. A good time to write a handoff document and run sm handoff PATH.",
+		KindCritical:  wording.Context + "Context at {{.Percent}}%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near.",
+		KindCompacted: wording.Context + "{{.Name}} was compacted, {{.Trigger}}{{with .PreTokens}}, {{.}} tokens{{end}}, and is still running.",
+		KindStorm:     wording.Context + "{{.Name}} was compacted {{.Count}} times {{if .Turns}}within {{.Turns}} turns{{else}}in {{.Minutes}} min{{end}}: its context fills as fast as it is emptied.",
+		KindNoData:    wording.Context + "{{.Name}} is active, but its context size has not been seen for {{.Minutes}} min. sm doctor shows which source is silent.",
+		KindForecast:  wording.Context + "Context at {{.Percent}}%, {{.Tokens}} tokens. At this pace it is compacted within about {{.Turns}} turns.",
 	}
 }
 
@@ -86,7 +87,7 @@ const special = ";|&$<>(){}[]*?!#~'\"`\\@"
 // Plain says whether a shell can make nothing of a text behind its heading, such as
 // "[sm context] ": it holds no character that is special to one, and no control character.
 func Plain(text string) bool {
-	if heading, ok := strings.CutPrefix(text, "[sm "); ok {
+	if heading, ok := strings.CutPrefix(text, wording.Heading); ok {
 		text = strings.Replace(heading, "] ", " ", 1)
 	}
 	return !strings.ContainsAny(text, special) && !strings.ContainsFunc(text, unicode.IsControl)

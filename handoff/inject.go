@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"sm/transcript/claude/hook"
+	"sm/transcript/wording"
 )
 
 // MinInject is the least limit of Inject: room for the frame with long names in it, and
@@ -36,7 +37,7 @@ func Inject(d Document, limit int, now time.Time) string {
 	var b strings.Builder
 	// A name and what stands before it may look like the frame together.
 	line := func(format string, args ...any) { b.WriteString(defuse(fmt.Sprintf(format, args...)) + "\n") }
-	fmt.Fprintf(&b, "=== HANDOFF LOADED (ID: %s) ===\n", field(d.ID, nameShow))
+	b.WriteString(wording.DocumentLine(field(d.ID, nameShow)) + "\n")
 	line("Channel: %s", field(d.Channel, nameShow))
 	line("Previous Session: %s", field(d.SessionID, nameShow))
 	line("Type: %s", field(string(d.Type), nameShow))

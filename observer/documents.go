@@ -15,6 +15,7 @@ import (
 	"sm/handoff"
 	"sm/handoff/rotation"
 	"sm/transcript/claude/hook"
+	"sm/transcript/wording"
 )
 
 // prepareEffect looks at a handoff's document, or makes it, and keeps a copy.
@@ -295,9 +296,8 @@ func (a *App) free(ctx context.Context, owner string) (free bool) {
 
 // consume notes that a session has heard its document: the transcript shows it.
 func (c *core) consume(agent alerts.AgentID, text string) {
-	rest, ok := strings.CutPrefix(text, "=== HANDOFF LOADED (ID: ")
-	id, _, ok2 := strings.Cut(rest, ")")
-	if s, known := c.fleet.Seated(agent); ok && ok2 && known && !c.dryRun {
+	id, ok := wording.DocumentID(text)
+	if s, known := c.fleet.Seated(agent); ok && known && !c.dryRun {
 		c.effects = append(c.effects, consumeEffect{dir: s.Project, document: id, session: s.Session, pid: s.At.PID})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/observer/api"
+	"sm/transcript/wording"
 )
 
 // getMessages lists what the queue knows of an agent.
@@ -87,7 +88,7 @@ func fitMessage(in *api.NewMessage) (alerts.Mode, error) {
 		text = "id or from: not one line of at most 128 bytes; give another"
 	case strings.HasPrefix(in.ID, sayings) || strings.HasPrefix(in.ID, handoffs):
 		text = "ids that begin with " + sayings + " or " + handoffs + " are sm's own; choose another"
-	case strings.HasPrefix(strings.TrimSpace(in.Text), "[sm "):
+	case strings.HasPrefix(strings.TrimSpace(in.Text), wording.Heading):
 		text = "the text begins like a notice of sm; begin it with another word"
 	default:
 		return mode, nil

@@ -13,6 +13,7 @@ import (
 	"sm/observer/fleet"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
+	"sm/transcript/wording"
 )
 
 // GuardOptions are the settings of the guard.
@@ -121,7 +122,7 @@ func (a *App) tellRefused(ctx context.Context, session, path string, s *guard.St
 		told := c.refused[path].reason == s.RestartRefused
 		c.refused[path] = refusedRestart{s.RestartRefused, time.Now()}
 		if !told {
-			c.operator(key.String(), "[sm guard] "+filepath.Base(filepath.Dir(path))+" is full and was not restarted: "+s.RestartRefused)
+			c.operator(key.String(), wording.Guard+filepath.Base(filepath.Dir(path))+" is full and was not restarted: "+s.RestartRefused)
 		}
 	})
 	if err != nil { // the next report does
@@ -209,7 +210,7 @@ func (a *App) usage(ctx context.Context, session string, s *guard.State) (share 
 // tellOperator tells a notice that the policy does not know of.
 func (a *App) tellOperator(ctx context.Context, key alerts.Key, text string) {
 	err := a.do(context.WithoutCancel(ctx), func(c *core) {
-		c.operator(key.String(), "[sm guard] "+text)
+		c.operator(key.String(), wording.Guard+text)
 	})
 	if err != nil { // the observer stops
 		a.log.Warn("for the operator", "key", key, "text", text)

@@ -15,10 +15,11 @@ import (
 	"sm/alerts/outbox"
 	"sm/observer/api"
 	"sm/transcript"
+	"sm/transcript/wording"
 )
 
 // remindHeading begins what a reminder says.
-const remindHeading = "[sm remind] "
+const remindHeading = wording.Remind
 
 // remind puts a reminder that is due into the queue. Each saying has a name of its own,
 // so that none is put there twice.

@@ -12,6 +12,7 @@ import (
 	"sm/alerts/outbox"
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
+	"sm/transcript/wording"
 )
 
 const (
@@ -181,7 +182,7 @@ func (c *core) tellAgent(agent alerts.AgentID, name, text string, mode alerts.Mo
 	if c.dryRun {
 		return
 	}
-	_, err := c.queue.Put(outbox.Message{To: agent, Ref: handoffs + name, Mode: mode, Text: "[sm handoff] " + text, OwnWords: true, Unmetered: true}, now)
+	_, err := c.queue.Put(outbox.Message{To: agent, Ref: handoffs + name, Mode: mode, Text: wording.Handoff + text, OwnWords: true, Unmetered: true}, now)
 	if err != nil {
 		c.log.Error("what became of a handoff cannot be queued", "agent", agent, "err", err)
 	}

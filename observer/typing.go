@@ -10,6 +10,7 @@ import (
 	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/transcript/claude/hook"
+	"sm/transcript/wording"
 )
 
 // Terminal reaches clients that sit at their prompt, where no hook speaks.
@@ -116,8 +117,8 @@ func (c *core) waitsFor(m *outbox.Message) string {
 
 // The answers to a call whose message is not given.
 const (
-	callLater = "[sm message] That message has been given by another hook, or follows by one. Go on."
-	callOver  = "[sm message] That message is not there any more. It was read before, or taken back. Go on."
+	callLater = wording.Message + "That message has been given by another hook, or follows by one. Go on."
+	callOver  = wording.Message + "That message is not there any more. It was read before, or taken back. Go on."
 )
 
 // answerCall gives the message that a call names, once. An agent that asks in vain hears so,

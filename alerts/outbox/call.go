@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"sm/alerts"
+	"sm/transcript/wording"
 )
 
 // callHeading begins a call: the one line that is typed where the hooks of a client work. It
 // names a message by its id, and holds nothing of its text: the client's hook asks for that.
-const callHeading = "[sm message] "
+const callHeading = wording.Message
 
 // Call is the line that is typed for a message whose text the client's own hook is to ask
 // for. It is the same for all messages but for the id, and no shell makes anything of it.
@@ -79,7 +80,7 @@ func (m Message) Own() bool { return m.Notice() || m.OwnWords }
 // Typeable says whether the whole message may be typed into a pane. With texts any message may.
 // Without, it must be in sm's own words, and hold no character that means something to a shell.
 func (m Message) Typeable(texts bool) bool {
-	return texts || m.Own() && alerts.Plain(strings.TrimSuffix(m.Typed(), " #"+string(m.ID)))
+	return texts || m.Own() && alerts.Plain(strings.TrimSuffix(m.Typed(), wording.IDMark+string(m.ID)))
 }
 
 // Typed is the Line as it is typed whole: of a notice in words of the user's that are not

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"sm/alerts"
+	"sm/transcript/wording"
 )
 
 // early is by how much a message may be heard before it was offered: clients and
@@ -128,7 +129,7 @@ func (q *Queue) Heard(to alerts.AgentID, text string, at time.Time) []Message {
 		if m == nil || m.To != to || calledAt(text, i) {
 			continue
 		}
-		if last != nil && strings.Contains(text[end:i], heading) {
+		if last != nil && strings.Contains(text[end:i], wording.Heading) {
 			heard = q.confirm(heard, last, at)
 		}
 		last, end = m, i+1+len(id)

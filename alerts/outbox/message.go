@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"sm/alerts"
+	"sm/transcript/wording"
 )
 
 // ID names a message: 6 lower-case hex digits, unique among all messages that the
@@ -126,10 +127,6 @@ type Message struct {
 }
 
 const (
-	// heading begins whatever an agent reads, so that no text is taken for a command of
-	// the client: a leading ! would run a shell.
-	heading       = "[sm "
-	noticeHeading = "[sm context] "
 	// nameLength is how much of a sender's name is shown, endedLength how much of the
 	// text of a message that has ended is kept, in characters.
 	nameLength  = 64
@@ -146,25 +143,25 @@ func (m Message) Notice() bool { return m.Key != alerts.Key{} }
 // heading. When its text has been given away before, a send is marked as repeated: the
 // agent may have read it. A Line always begins with "[sm " and ends with the id.
 func (m Message) Line() string {
-	own, again := strings.HasPrefix(m.Text, heading), m.Offers-m.Calls > 1
+	own, again := strings.HasPrefix(m.Text, wording.Heading), m.Offers-m.Calls > 1
 	line := m.Text
 	switch {
 	case m.Notice() && !own:
-		line = noticeHeading + m.Text
+		line = wording.Context + m.Text
 	case m.Notice():
 	case own && again:
 		line += " - repeated"
 	case !own:
 		line = m.heading(again) + m.Text
 	}
-	return line + " #" + string(m.ID)
+	return line + wording.IDMark + string(m.ID)
 }
 
 // heading is that of a send.
 func (m Message) heading(again bool) string {
-	h := "[sm message"
+	h := wording.Heading + "message"
 	if name := title(m.From); name != "" {
-		h = "[sm from " + name
+		h = wording.Heading + "from " + name
 	}
 	if again {
 		h += ", repeated"

@@ -47,7 +47,7 @@ type layoutOnly struct {
 // what decides (transcript, alerts, fleet) cannot reach what acts (tmux, files, sockets).
 func layoutTable() layoutRules {
 	libraries := []string{
-		"sm/transcript", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/transcript/follow", "sm/alerts", "sm/alerts/outbox",
+		"sm/transcript", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/transcript/follow", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox",
 		"sm/handoff", "sm/handoff/files", "sm/handoff/guard", "sm/handoff/proc", "sm/handoff/rotation", "sm/handoff/tmux", "sm/handoff/supervise", "sm/observer", "sm/observer/fleet",
 		"sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/deploy/doctor",
 	}
@@ -56,24 +56,25 @@ func layoutTable() layoutRules {
 	return layoutRules{
 		rows: map[string]layoutRow{
 			"sm/transcript":              {stdOnly: true},
-			"sm/transcript/claude":       {ours: []string{"sm/transcript"}, stdOnly: true},
+			"sm/transcript/claude":       {ours: []string{"sm/transcript/wording", "sm/transcript"}, stdOnly: true},
 			layoutSupport:                {stdOnly: true},
 			"sm/transcript/claude/hook":  {},
+			"sm/transcript/wording":      {stdOnly: true},
 			"sm/transcript/follow":       {ours: []string{"sm/transcript"}, tests: []string{"sm/transcript/claude", "sm/handoff/proc"}},
-			"sm/alerts":                  {ours: []string{"sm/transcript"}, tests: []string{"sm/transcript/claude"}},
-			"sm/alerts/outbox":           {ours: []string{"sm/alerts"}},
-			"sm/handoff":                 {ours: []string{"sm/alerts", "sm/transcript", "sm/transcript/claude/hook", "sm/handoff/files"}},
-			"sm/handoff/rotation":        {ours: []string{"sm/alerts"}},
+			"sm/alerts":                  {ours: []string{"sm/transcript/wording", "sm/transcript"}, tests: []string{"sm/transcript/claude"}},
+			"sm/alerts/outbox":           {ours: []string{"sm/transcript/wording", "sm/alerts"}},
+			"sm/handoff":                 {ours: []string{"sm/transcript/wording", "sm/alerts", "sm/transcript", "sm/transcript/claude/hook", "sm/handoff/files"}},
+			"sm/handoff/rotation":        {ours: []string{"sm/transcript/wording", "sm/alerts"}},
 			"sm/handoff/files":           {},
 			"sm/handoff/guard":           {ours: []string{"sm/transcript/claude/hook", "sm/handoff/files"}},
-			"sm/handoff/tmux":            {},
+			"sm/handoff/tmux":            {ours: []string{"sm/transcript/wording"}},
 			"sm/handoff/proc":            {stdOnly: true},
 			"sm/handoff/supervise":       {},
 			"sm/observer/fleet":          {ours: []string{"sm/transcript", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/alerts"}},
 			"sm/observer/state":          {ours: []string{"sm/transcript", "sm/transcript/claude/hook", "sm/alerts", "sm/alerts/outbox", "sm/handoff", "sm/observer/fleet"}},
 			"sm/observer/api":            {},
 			"sm/observer/access":         {ours: []string{"sm/observer/api"}},
-			"sm/observer/history":        {ours: []string{"sm/transcript", "sm/transcript/claude", "sm/transcript/follow", "sm/alerts", "sm/observer/fleet"}},
+			"sm/observer/history":        {ours: []string{"sm/transcript/wording", "sm/transcript", "sm/transcript/claude", "sm/transcript/follow", "sm/alerts", "sm/observer/fleet"}},
 			"sm/observer/history/report": {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet", "sm/observer/api", "sm/observer/history"}},
 			"sm/observer/history/tune":   {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/api", "sm/observer/history", "sm/observer/history/report"}},
 			"sm/observer":                {ours: layoutWithout(libraries, "sm/observer", "sm/handoff/proc", "sm/handoff/tmux", "sm/handoff/supervise", "sm/deploy/install", "sm/deploy/doctor")},

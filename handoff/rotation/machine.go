@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sm/alerts"
+	"sm/transcript/wording"
 )
 
 // Options are the settings of [Machine].
@@ -233,10 +234,7 @@ func (m *Machine) prepared(r *Rotation, in Prepared) {
 }
 
 // UsualPrompt is what a new context begins with unless the configuration says otherwise.
-// Its wording is that of transcript and handoff/tmux, which tell it from what humans type.
-func UsualPrompt(path string) string {
-	return "Read " + path + " and continue from where you left off."
-}
+func UsualPrompt(path string) string { return wording.Resume(path) }
 
 func (m *Machine) prompt(path string) string {
 	if m.options.Resume == nil {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"sm/transcript/wording"
 )
 
 const (
@@ -15,9 +17,7 @@ const (
 	MinBytes = 64
 	// Prefix begins every text but sm's own: a leading ! would run a shell, and a leading
 	// / a command.
-	Prefix = "[sm "
-	// heading is for a text that has none.
-	heading = "[sm message] "
+	Prefix = wording.Heading
 )
 
 // ErrText is a text that must not be typed.
@@ -53,7 +53,7 @@ func Sanitise(text string, limit int) string {
 	}
 	text = mentions(text)
 	if !strings.HasPrefix(text, Prefix) {
-		text = heading + text
+		text = wording.Message + text
 	}
 	return shorten(text, limit)
 }
@@ -71,9 +71,8 @@ func own(text string) bool {
 	if isCommand(text) {
 		return true
 	}
-	path, ok := strings.CutPrefix(text, "Read ")
-	path, ok2 := strings.CutSuffix(path, " and continue from where you left off.")
-	return ok && ok2 && len(path) > 1 && path[0] == '/'
+	path, ok := wording.ResumePath(text)
+	return ok && len(path) > 1 && path[0] == '/'
 }
 
 // isCommand tells the commands that clear a context.
@@ -145,7 +144,7 @@ func shorten(text string, limit int) string {
 
 // cutID takes the id off the end of a text: a blank, # and 4 to 16 letters or digits.
 func cutID(text string) (body, id string) {
-	i := strings.LastIndex(text, " #")
+	i := strings.LastIndex(text, wording.IDMark)
 	if i < 0 {
 		return text, ""
 	}

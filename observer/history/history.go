@@ -19,6 +19,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
+	"sm/transcript/wording"
 )
 
 // History is what happened in many sessions, in 24 bytes a record where a transcript.Entry takes ten times that: all
@@ -115,8 +116,8 @@ func (h *History) note(p *log, e *transcript.Entry) {
 
 // goesOn says of a record at the beginning of a transcript that the session began with a /clear or a handoff.
 func goesOn(e *transcript.Entry) bool {
-	return e.Kind == transcript.KindAside || strings.HasPrefix(e.Text, "=== HANDOFF LOADED (ID: ") ||
-		e.Kind == transcript.KindTurnStart && strings.HasPrefix(e.Text, "Read ")
+	return e.Kind == transcript.KindAside || wording.IsDocument(e.Text) ||
+		e.Kind == transcript.KindTurnStart && wording.MayResume(e.Text)
 }
 
 // repeats says whether a reading is that of the line before.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sm/transcript"
+	"sm/transcript/wording"
 )
 
 const (
@@ -16,8 +17,6 @@ const (
 	// heardLines is the largest number of messages kept from below a prompt's first line,
 	// heardLine the bytes kept of each.
 	heardLines, heardLine = 8, 64
-	// ownHeading begins what sm says.
-	ownHeading = "[sm "
 	// digestBytes: shorter summaries are no proof of a common origin.
 	digestBytes = 200
 	// synthetic is the model of the rows that the client writes by itself, say for
@@ -64,7 +63,7 @@ func (r *record) judge(line []byte, e *transcript.Entry) {
 			e.Kind = transcript.KindRewind
 		}
 	case "queue-operation":
-		if s := unwrap(r.queued.bytes(line)); isOurs(s) && string(r.operation.bytes(line)) == "enqueue" {
+		if s := unwrap(r.queued.bytes(line)); wording.IsOurs(s) && string(r.operation.bytes(line)) == "enqueue" {
 			e.Kind, e.Text = transcript.KindHeard, clip(string(s))
 		}
 	}
@@ -134,7 +133,7 @@ func (r *record) user(line []byte, e *transcript.Entry) {
 		return
 	}
 	e.Kind = transcript.KindTurnStart
-	if own := unwrap(body); isOurs(own) {
+	if own := unwrap(body); wording.IsOurs(own) {
 		e.Text = clip(string(own))
 	}
 }
@@ -229,7 +228,7 @@ func attachment(b []byte) (kind, body string) {
 func ownWords(parts []string) []string {
 	var own []string
 	for _, p := range parts {
-		if isOurs([]byte(p)) {
+		if wording.IsOurs([]byte(p)) {
 			own = append(own, p)
 		}
 	}
@@ -239,34 +238,24 @@ func ownWords(parts []string) []string {
 	return own
 }
 
-// isOurs knows the texts that sm itself sends: its prefix, a document that a session
-// begins with, and the prompt that resumes after a handoff.
-func isOurs(s []byte) bool {
-	if bytes.HasPrefix(s, []byte(ownHeading)) || bytes.HasPrefix(s, []byte("=== HANDOFF LOADED (ID: ")) {
-		return true
-	}
-	line, _, _ := bytes.Cut(s, []byte("\n"+ownHeading)) // the prompt of a restarted client carries messages
-	return bytes.HasPrefix(s, []byte("Read ")) && bytes.HasSuffix(bytes.TrimRight(line, "\r\n "), []byte(" and continue from where you left off."))
-}
-
 // clip keeps the beginning and the end of a long text: at its end a message has its
 // id. Of the messages that a prompt carries below its first line it keeps the same of each.
 func clip(s string) string {
 	if len(s) <= heardBytes {
 		return strings.Clone(s)
 	}
-	if !strings.HasPrefix(s, "Read ") && !strings.HasPrefix(s, ownHeading) {
+	if !wording.MayResume(s) && !strings.HasPrefix(s, wording.Heading) {
 		return bothEnds(s, heardBytes)
 	}
-	line, rest, more := strings.Cut(s, "\n"+ownHeading)
+	line, rest, more := strings.Cut(s, "\n"+wording.Heading)
 	var b strings.Builder
 	b.WriteString(bothEnds(line, heardBytes))
 	for range heardLines {
 		if !more {
 			break
 		}
-		line, rest, more = strings.Cut(rest, "\n"+ownHeading)
-		b.WriteString("\n" + ownHeading + bothEnds(line, heardLine))
+		line, rest, more = strings.Cut(rest, "\n"+wording.Heading)
+		b.WriteString("\n" + wording.Heading + bothEnds(line, heardLine))
 	}
 	return b.String()
 }

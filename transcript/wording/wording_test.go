@@ -1,0 +1,49 @@
+package wording
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestReadAgain: what is written is known again, with what stands around it in transcripts,
+// and what only looks alike is not.
+func TestReadAgain(t *testing.T) {
+	t.Parallel()
+	prompt, document := Resume("/home/dev/a b.md"), DocumentLine("2026-11-20-web")
+	for _, h := range []string{Message, Context, Handoff, Remind, Guard} {
+		if !strings.HasPrefix(h, Heading) || !strings.HasSuffix(h, "] ") {
+			t.Errorf("%q is no heading", h)
+		}
+	}
+	for text, want := range map[string]bool{
+		Context + "Full." + IDMark + "a1b2c3": true,
+		document + "\nChannel: web\n":         true,
+		prompt:                                true,
+		prompt + " \r\n":                      true,
+		prompt + "\n" + Message + "Look." + IDMark + "a1b2": true,
+		"":                                   false,
+		"sm message":                         false,
+		" " + Message:                        false,
+		"> " + prompt:                        false,
+		prompt + " Or not.":                  false,
+		strings.TrimSuffix(prompt, "."):      false,
+		"Read the file.\n" + Message + "Hi.": false,
+		document[1:]:                         false,
+	} {
+		if IsOurs([]byte(text)) != want {
+			t.Errorf("%q: ours is not %t", text, want)
+		}
+	}
+	if path, ok := ResumePath(prompt); !ok || path != "/home/dev/a b.md" || !MayResume(prompt) {
+		t.Errorf("%q, %t", path, ok)
+	}
+	if _, ok := ResumePath(prompt + " Or not."); ok {
+		t.Error("another prompt has a path")
+	}
+	if id, ok := DocumentID(document + "\nmore"); !ok || id != "2026-11-20-web" || !IsDocument(document) {
+		t.Errorf("%q, %t", id, ok)
+	}
+	if _, ok := DocumentID("=== HANDOFF LOADED (ID: cut"); ok {
+		t.Error("an id that has no end")
+	}
+}
