@@ -46,6 +46,7 @@ func statuses() map[int][]error {
 			rotation.ErrBusy, rotation.ErrEnded, rotation.ErrBreaker, rotation.ErrFutile, outbox.ErrOffered,
 		},
 		http.StatusUnprocessableEntity: {alerts.ErrReminder, outbox.ErrTooLong, outbox.ErrEmpty, outbox.ErrText, outbox.ErrNobody},
+		http.StatusNotImplemented:      {errNoReload},
 		http.StatusTooManyRequests:     {outbox.ErrFull, outbox.ErrRate, errManyReminders},
 		http.StatusServiceUnavailable: {
 			errStopped, errNotStored, errCatchingUp, errCrowded, context.Canceled, context.DeadlineExceeded,

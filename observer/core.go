@@ -46,15 +46,13 @@ type core struct {
 	carriers map[alerts.AgentID]carrier
 	typed    time.Time // when it was looked who waits at a prompt
 
-	rotations  *rotation.Machine
-	began      time.Time
-	rotated    time.Time // when it was looked whether they can go on
-	runs       map[alerts.AgentID]*run
-	registry   bool // what is learnt now is told by the client's registry
-	thresholds alerts.Thresholds
-	autoRotate bool
-	refused    map[string]refusedRestart // by state file
-	typeTexts  bool                      // whole texts of others may be typed
+	rotations *rotation.Machine
+	began     time.Time
+	rotated   time.Time // when it was looked whether they can go on
+	runs      map[alerts.AgentID]*run
+	registry  bool                      // what is learnt now is told by the client's registry
+	settings  *Settings                 // at this event
+	refused   map[string]refusedRestart // by state file
 
 	effects []effect       // what to do once all that led to it is stored
 	waiting []chan<- error // who waits until all of this is stored
@@ -62,12 +60,13 @@ type core struct {
 
 // newCore goes on from what has been stored.
 func (a *App) newCore(stored fleet.Stored, now time.Time) (*core, error) {
+	o := a.settings.Load()
 	c := &core{
 		log: a.log, dryRun: a.o.DryRun, stops: map[alerts.AgentID]int{},
 		past: histories{}, edits: &a.edits, began: now,
-		terminal: a.o.Terminal, carriers: map[alerts.AgentID]carrier{}, sanitise: a.sanitise, typeTexts: a.o.TypeTexts,
-		rotations: rotation.New(a.o.Handoff.Rotations), runs: map[alerts.AgentID]*run{}, refused: map[string]refusedRestart{},
-		thresholds: a.o.Alerts.Thresholds, autoRotate: a.o.Handoff.AutoRotate,
+		terminal: a.o.Terminal, carriers: map[alerts.AgentID]carrier{}, sanitise: a.sanitise,
+		rotations: rotation.New(o.Handoff.Rotations), runs: map[alerts.AgentID]*run{}, refused: map[string]refusedRestart{},
+		settings: o,
 	}
 	kept, err := loadKept(a.store)
 	if err != nil {
@@ -75,14 +74,14 @@ func (a *App) newCore(stored fleet.Stored, now time.Time) (*core, error) {
 	}
 	stored.Agents = kept.agents
 	c.fleet = fleet.New(fleet.Options{
-		Created: stored.Created, Windows: a.o.Windows, Thresholds: a.o.Alerts.Thresholds,
+		Created: stored.Created, Windows: o.Windows, Thresholds: o.Alerts.Thresholds,
 		Ledger: a.ledger(), ActiveFor: activeFor, Alive: a.o.Alive, Estimate: true,
 	}, stored)
-	if c.engine, err = alerts.New(a.o.Alerts); err != nil {
+	if c.engine, err = alerts.New(o.Alerts); err != nil {
 		return nil, fmt.Errorf("settings of the policy: %w", err)
 	}
 	c.engine.Restore(kept.engine)
-	c.queue = outbox.New(a.o.Queue)
+	c.queue = outbox.New(o.Queue)
 	c.queue.Restore(kept.messages, kept.ended)
 	c.hooks = kept.hooks
 	var gone []string

@@ -43,7 +43,7 @@ func (a *App) prepare(ctx context.Context, e prepareEffect) {
 		in.Read = doc.File
 	}
 	if typed := e.rotation.Way != rotation.WayRestart; err == nil && typed && !alerts.Plain(in.Read) {
-		in.Plain, err = a.o.Handoff.Documents.Plain(string(in.ID), doc.Body, now)
+		in.Plain, err = a.settings.Load().Handoff.Documents.Plain(string(in.ID), doc.Body, now)
 	}
 	if err != nil {
 		a.log.Warn("the document of a handoff is not fit", "agent", e.rotation.Agent, "id", e.rotation.ID, "err", err)
@@ -75,7 +75,7 @@ func (e leaveEffect) do(p *performer) {
 type sweepEffect struct{}
 
 func (sweepEffect) do(p *performer) {
-	if docs := p.app.o.Handoff.Documents; docs != nil {
+	if docs := p.app.settings.Load().Handoff.Documents; docs != nil {
 		p.typing.Go(func() {
 			if err := docs.SweepPlain(time.Now()); err != nil {
 				p.log.Debug("old copies of documents stay", "err", err)
@@ -112,7 +112,7 @@ func (a *App) keepDocument(e prepareEffect, own bool, now time.Time) (doc handof
 			return doc, written, err
 		}
 	} else {
-		f, err := handoff.Examine(r.Path, r.Since, a.o.Handoff.DocumentBytes)
+		f, err := handoff.Examine(r.Path, r.Since, a.settings.Load().Handoff.DocumentBytes)
 		if err != nil {
 			return doc, written, err
 		}
@@ -121,7 +121,7 @@ func (a *App) keepDocument(e prepareEffect, own bool, now time.Time) (doc handof
 		}
 		n.Body, written = string(f.Content), f.Modified
 	}
-	doc, err = a.o.Handoff.Documents.Put(n, now)
+	doc, err = a.settings.Load().Handoff.Documents.Put(n, now)
 	return doc, written, err
 }
 
@@ -130,12 +130,12 @@ const fitWithin = 3 * time.Second
 
 // fit says whether a file may be handed over, and its path be typed.
 func (s *server) fit(ctx context.Context, r *rotation.Rotation) error {
-	if s.o.Handoff.Documents == nil {
+	if s.settings.Load().Handoff.Documents == nil {
 		return errNoWay
 	}
 	prompt := rotation.UsualPrompt
-	if s.o.Handoff.Rotations.Resume != nil {
-		prompt = s.o.Handoff.Rotations.Resume
+	if s.settings.Load().Handoff.Rotations.Resume != nil {
+		prompt = s.settings.Load().Handoff.Rotations.Resume
 	}
 	if text := prompt(r.Path); s.sanitise(text) != text || !strings.Contains(text, r.Path) {
 		return refuse(http.StatusUnprocessableEntity,
@@ -145,7 +145,7 @@ func (s *server) fit(ctx context.Context, r *rotation.Rotation) error {
 	defer cancel()
 	looked := make(chan error, 1)
 	go func() { // it ends when the file system answers, which may be never
-		_, err := handoff.Examine(r.Path, r.Since, s.o.Handoff.DocumentBytes)
+		_, err := handoff.Examine(r.Path, r.Since, s.settings.Load().Handoff.DocumentBytes)
 		looked <- err
 	}()
 	select {
@@ -160,7 +160,7 @@ func (s *server) fit(ctx context.Context, r *rotation.Rotation) error {
 }
 
 func (a *App) channel(dir string) handoff.Channel {
-	return handoff.ChannelOf(a.o.Handoff.Channels, dir)
+	return handoff.ChannelOf(a.settings.Load().Handoff.Channels, dir)
 }
 
 // recentOf makes a document of what was said last in a transcript.
@@ -199,7 +199,7 @@ type asked struct {
 // documents says what a hook needs of the documents, nil for nothing. A session that a
 // handoff begins is told by its prompt what to read.
 func (c *core) documents(agent alerts.AgentID, p *hook.Payload, a *App) *asked {
-	if a.o.Handoff.Documents == nil || c.dryRun || agent == "" || p.Subagent() {
+	if a.settings.Load().Handoff.Documents == nil || c.dryRun || agent == "" || p.Subagent() {
 		return nil
 	}
 	s, _ := c.fleet.Seated(agent)
@@ -207,7 +207,7 @@ func (c *core) documents(agent alerts.AgentID, p *hook.Payload, a *App) *asked {
 	channel := a.channel(dir)
 	x := &asked{claimant: handoff.Claimant{Channel: channel, Agent: string(agent), SessionID: p.SessionID, PID: s.At.PID}}
 	switch {
-	case p.Event == hook.PreCompact && a.o.Handoff.AutoDocument:
+	case p.Event == hook.PreCompact && a.settings.Load().Handoff.AutoDocument:
 		x.keep, x.path = true, p.TranscriptPath
 		if s.Path != "" {
 			x.path = s.Path
@@ -242,7 +242,7 @@ func (c *core) written(agent alerts.AgentID) (last rotation.Rotation) {
 // transcript.
 func (a *App) bodyOf(x *asked, now time.Time) (err error) {
 	if x.own.Path != "" {
-		f, err := handoff.Examine(x.own.Path, x.own.Since, a.o.Handoff.DocumentBytes)
+		f, err := handoff.Examine(x.own.Path, x.own.Since, a.settings.Load().Handoff.DocumentBytes)
 		if err == nil {
 			x.n.Type, x.n.Path, x.n.Body = handoff.Manual, x.own.Path, string(f.Content)
 			return nil
@@ -256,7 +256,7 @@ func (a *App) bodyOf(x *asked, now time.Time) (err error) {
 // answerOf finds the text that a session's start is told, "" for none, or keeps what a
 // compaction is about to take away.
 func (a *App) answerOf(ctx context.Context, x *asked, now time.Time) string {
-	docs := a.o.Handoff.Documents
+	docs := a.settings.Load().Handoff.Documents
 	if x.keep {
 		err := a.bodyOf(x, now)
 		if err == nil {
@@ -282,7 +282,7 @@ func (a *App) answerOf(ctx context.Context, x *asked, now time.Time) string {
 		return ""
 	}
 	a.log.Info("document given", "agent", x.claimant.Agent, "id", doc.ID, "session", x.claimant.SessionID)
-	return handoff.Inject(doc, a.o.Handoff.Characters, now)
+	return handoff.Inject(doc, a.settings.Load().Handoff.Characters, now)
 }
 
 // free says that nobody sits any more where a document was left.
@@ -314,10 +314,10 @@ func (e consumeEffect) do(p *performer) {
 }
 
 func (a *App) consume(e consumeEffect) {
-	if a.o.Handoff.Documents == nil || e.document == "" {
+	if a.settings.Load().Handoff.Documents == nil || e.document == "" {
 		return
 	}
-	err := a.o.Handoff.Documents.Consume(cmp.Or(e.channel, a.channel(e.dir).Name), e.document, e.session, e.pid, time.Now())
+	err := a.settings.Load().Handoff.Documents.Consume(cmp.Or(e.channel, a.channel(e.dir).Name), e.document, e.session, e.pid, time.Now())
 	if err != nil && !errors.Is(err, handoff.ErrNoDocument) {
 		a.log.Warn("a document is not marked as heard", "id", e.document, "err", err)
 	}
@@ -328,7 +328,7 @@ type withdrawEffect struct{ channel, document string }
 
 func (e withdrawEffect) do(p *performer) {
 	p.typing.Go(func() {
-		if err := p.app.o.Handoff.Documents.Withdraw(e.channel, e.document, time.Now()); err != nil {
+		if err := p.app.settings.Load().Handoff.Documents.Withdraw(e.channel, e.document, time.Now()); err != nil {
 			p.log.Warn("the copy of a document that is not needed stays", "id", e.document, "err", err)
 		}
 	})

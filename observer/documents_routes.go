@@ -17,7 +17,7 @@ type documentsAnswer struct {
 // getDocuments lists the handoff documents of all channels.
 func (s *server) getDocuments(w http.ResponseWriter, _ *http.Request) error {
 	answer := documentsAnswer{Documents: []handoff.Document{}}
-	if docs := s.o.Handoff.Documents; docs != nil {
+	if docs := s.settings.Load().Handoff.Documents; docs != nil {
 		all, err := docs.List(time.Now())
 		answer.Documents = append(answer.Documents, all...)
 		if err != nil {
@@ -33,7 +33,7 @@ func (s *server) getDocument(w http.ResponseWriter, r *http.Request) error {
 	var doc handoff.Document
 	var ok bool
 	var err error
-	if docs := s.o.Handoff.Documents; docs != nil {
+	if docs := s.settings.Load().Handoff.Documents; docs != nil {
 		doc, ok, err = docs.Current(channel, time.Now())
 	}
 	switch {
@@ -51,7 +51,7 @@ func (s *server) getDocument(w http.ResponseWriter, r *http.Request) error {
 // deleteDocuments takes back the documents of a channel that wait.
 func (s *server) deleteDocuments(w http.ResponseWriter, r *http.Request) error {
 	n, err := 0, handoff.ErrNoDocument
-	if docs := s.o.Handoff.Documents; docs != nil {
+	if docs := s.settings.Load().Handoff.Documents; docs != nil {
 		n, err = docs.Clear(r.PathValue("channel"), time.Now())
 	}
 	if err != nil {

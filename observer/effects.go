@@ -25,7 +25,6 @@ type effect interface{ do(p *performer) }
 type performer struct {
 	log    *slog.Logger
 	levels string // the folder of level files
-	notify []string
 	app    *App
 	ctx    context.Context // ends with the observer
 	typing sync.WaitGroup  // typings and notifications that are under way
@@ -41,7 +40,7 @@ type performer struct {
 // startEffects begins to do effects; end waits for the last.
 func (a *App) startEffects(ctx context.Context) *performer {
 	p := &performer{
-		log: a.log, levels: filepath.Join(a.o.State, "context-status"), notify: a.o.Notify, app: a, ctx: ctx,
+		log: a.log, levels: filepath.Join(a.o.State, "context-status"), app: a, ctx: ctx,
 		news: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	go p.run()
@@ -196,25 +195,25 @@ const (
 // A kill in between loses a notice: the operator is told at most once.
 func (o operatorEffect) do(p *performer) {
 	p.log.Warn("for the operator", "key", o.key, "text", o.text)
-	if len(p.notify) > 0 {
-		p.typing.Go(func() { o.notify(p) })
+	if argv := p.app.settings.Load().Notify; len(argv) > 0 {
+		p.typing.Go(func() { o.notify(p, argv) })
 	}
 }
 
 // notify runs the command by no shell, one at a time. At the end of the observer it has
 // little time left.
-func (o operatorEffect) notify(p *performer) {
+func (o operatorEffect) notify(p *performer, argv []string) {
 	p.notifying.Lock()
 	defer p.notifying.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), notifyWithin)
 	defer cancel()
 	defer context.AfterFunc(p.ctx, func() { time.AfterFunc(notifyAtEnd, cancel) })()
-	cmd := exec.CommandContext(ctx, p.notify[0], p.notify[1:]...)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(o.text+"\n"), io.Discard, io.Discard
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
-		p.log.Warn("operator.notify has failed", "command", p.notify[0], "err", err)
+		p.log.Warn("operator.notify has failed", "command", argv[0], "err", err)
 	}
 }

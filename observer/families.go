@@ -34,7 +34,7 @@ func (m *metrics) infos(p *page) {
 		project := ""
 		// Without a working directory the project would be the folder of the
 		// transcript, which is called after all the parents.
-		if !m.app.o.HideProject && strings.Trim(v.CWD, `/\`) != "" {
+		if !m.app.settings.Load().HideProject && strings.Trim(v.CWD, `/\`) != "" {
 			project = tame(v.Project)
 		}
 		p.series(1, "client", v.Program, "model", tame(v.Model), "project", project, "session", v.Label, "session_id", tame(v.SessionID),
@@ -263,6 +263,10 @@ func (m *metrics) itself(p *page) {
 	for _, reason := range slices.Sorted(slices.Values(access.Reasons())) {
 		p.series(float64(m.refusals[reason].Load()), "reason", reason)
 	}
+	p.family("sm_config_last_reload_successful", "gauge", "1 while the newest configuration is in effect, 0 after one that does not hold.")
+	p.series(float64(btoi(!m.app.reloads.failed.Load())))
+	p.family("sm_config_last_reload_success_timestamp_seconds", "gauge", "When the configuration was last read and held; the start counts.")
+	p.series(seconds(time.UnixMilli(m.app.reloads.at.Load())))
 	p.family("sm_build_info", "gauge", "What this observer was built from; always 1.")
 	p.series(1, "commit", m.app.o.Commit, "goversion", runtime.Version(), "version", m.app.o.Version)
 }

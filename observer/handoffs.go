@@ -117,7 +117,7 @@ func newRotationID() rotation.ID {
 // rotateByItself schedules the handoff of an agent that is about to compact, where that
 // is asked for and its client can be restarted.
 func (c *core) rotateByItself(agent alerts.AgentID, now time.Time) {
-	if !c.autoRotate || c.dryRun || !c.runs[agent].restarts(now) {
+	if !c.settings.Handoff.AutoRotate || c.dryRun || !c.runs[agent].restarts(now) {
 		return
 	}
 	s, ok := c.fleet.Seated(agent)

@@ -44,6 +44,7 @@ func (s *server) routes() []access.Route {
 		{Pattern: "/hooks/claude", Methods: post, Handler: handler(s.postHook)},
 		{Pattern: "/hooks/context-usage", Methods: post, Tier: access.SameUID, Handler: handler(s.postUsage)},
 		{Pattern: "/alerts/webhook", Methods: post, Tier: access.Token, Body: maxNotificationBytes, Handler: handler(s.postAlerts)},
+		{Pattern: "/-/reload", Methods: post, Handler: handler(s.postReload)},
 		{Pattern: "/metrics", Methods: get, Tier: access.AnyLocal, Handler: s.metrics},
 		{Pattern: "/-/healthy", Methods: get, Tier: access.AnyLocal, Handler: handler(s.getHealthy)},
 		{Pattern: "/-/ready", Methods: get, Tier: access.AnyLocal, Handler: handler(s.getReady)},
@@ -96,7 +97,7 @@ func (s *server) getSessions(w http.ResponseWriter, r *http.Request) error {
 	var policies []policy
 	err = s.do(r.Context(), func(c *core) {
 		if answer.CatchingUp = !c.caughtUp; recent {
-			views, answer.Others = c.recent(now, s.o.SessionTTL, s.o.MaxSessions)
+			views, answer.Others = c.recent(now, s.settings.Load().SessionTTL, s.settings.Load().MaxSessions)
 		} else {
 			views = c.fleet.Views(now)
 		}

@@ -285,7 +285,7 @@ func (h *hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 func (h *hub) sight(ctx context.Context, began time.Time, known map[string]*drawn) (s sight, filled bool, err error) {
 	for { // a second time with what has been filled in
 		if err := h.app.do(ctx, func(c *core) {
-			s = c.sight(began, h.app.o.SessionTTL, h.app.o.MaxSessions, h.app.o.Alerts.Thresholds, known)
+			s = c.sight(began, h.app.settings.Load().SessionTTL, h.app.settings.Load().MaxSessions, h.app.settings.Load().Alerts.Thresholds, known)
 		}); err != nil {
 			return s, false, err
 		}

@@ -170,7 +170,7 @@ func untype(f *dto.MetricFamily) {
 func (m *metrics) look(ctx context.Context, p *page, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, scrapeWithin)
 	defer cancel()
-	ttl := m.app.o.SessionTTL
+	ttl := m.app.settings.Load().SessionTTL
 	if err := m.app.do(ctx, func(c *core) {
 		for v := range c.fleet.All(now) {
 			if !v.Past && (v.Client.PID != 0 || ttl <= 0 || now.Sub(v.Seen()) <= ttl) {
@@ -183,7 +183,7 @@ func (m *metrics) look(ctx context.Context, p *page, now time.Time) error {
 	}); err != nil {
 		return err
 	}
-	p.choose(m.app.o.MaxSessions)
+	p.choose(m.app.settings.Load().MaxSessions)
 	return nil
 }
 

@@ -54,7 +54,9 @@ func TestMetricsChecked(t *testing.T) {
 	defer r.stop()
 	seen := &page{}
 	noErrors(t, r.app.metrics.look(t.Context(), seen, time.Now()))
-	still := newMetrics(&App{o: r.o, stats: new(follow.Stats)}) // figures that do not move
+	app := &App{o: r.o, stats: new(follow.Stats)}
+	app.settings.Store(&r.o.Settings)
+	still := newMetrics(app) // figures that do not move
 	written := func(open bool) string {
 		p := &page{exposition: exposition{open: open}, sessions: seen.sessions, counters: seen.counters}
 		still.families(p)

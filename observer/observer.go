@@ -25,10 +25,6 @@ import (
 
 	"github.com/prometheus/exporter-toolkit/web"
 
-	"sm/alerts"
-	"sm/alerts/outbox"
-	"sm/handoff"
-	"sm/handoff/rotation"
 	"sm/observer/access"
 	"sm/observer/fleet"
 	"sm/observer/state"
@@ -45,28 +41,7 @@ type Options struct {
 	Socket string
 	Listen []string
 	// MetricsListen, when set, is an address for /metrics and health alone, with
-	// the TLS and passwords of exporter-toolkit's WebConfigFile.
 	MetricsListen, WebConfigFile string
-	AllowedHosts                 []string
-	AllowedUIDs                  []uint32
-	// WebhookToken lets Alertmanager in over TCP; "" for nobody.
-	WebhookToken string
-	// SessionTTL is how long after its last activity a session stays in /metrics,
-	// MaxSessions how many are shown there at most.
-	SessionTTL  time.Duration
-	MaxSessions int
-	// HideProject leaves the project out of /metrics.
-	HideProject bool
-	Windows     []transcript.WindowRule
-	// Alerts are the settings of the policy, Queue those of the messages.
-	Alerts alerts.Options
-	Queue  outbox.Options
-	// Notify is a command that gets each notice to the operator on its standard
-	// input; empty for none.
-	Notify []string
-	// Guard refuses the tool calls of sessions whose context is full; the zero value is
-	// off.
-	Guard GuardOptions
 	// DryRun lets nobody hear anything: what would be said is logged, and nothing is
 	// stored.
 	DryRun bool
@@ -78,17 +53,19 @@ type Options struct {
 	Sanitise func(text string) string
 	// Terminal reaches idle clients; nil for none.
 	Terminal Terminal
-	// TypeTexts lets texts of others be typed whole where no hook of the client works; else
-	// they wait for one.
-	TypeTexts bool
 	// Alive says whether a process still runs; an empty start time stands for any.
 	Alive func(pid int, start string) bool
 	// Ancestry lists a process and those that it descends from, the nearest first; nil
 	// where the system does not tell.
 	Ancestry        func(pid int) []fleet.Process
-	Handoff         HandoffOptions
 	Version, Commit string
 	Logger          *slog.Logger
+	// Level, when set, is that of Logger; it follows Settings.LogLevel.
+	Level *slog.LevelVar
+	// Settings are those to begin with.
+	Settings
+	// Reload, when set, reads the configuration again: see App.Reload.
+	Reload func() (Reloaded, error)
 	// Stats, when set, tells how the catching up goes.
 	Stats *follow.Stats
 	// CaughtUp, when set, is called once, when the past has been read; transcripts is how many
@@ -98,23 +75,14 @@ type Options struct {
 	NoInotify bool
 }
 
-// HandoffOptions are the settings of handoffs.
-type HandoffOptions struct {
-	Rotations rotation.Options
-	// Documents keeps the documents, nil for no handoffs; Channels are those configured.
-	Documents *handoff.Documents
-	Channels  []handoff.Channel
-	// DocumentBytes bounds a document, Characters what a session's start is told of it.
-	DocumentBytes int64
-	Characters    int
-	// AutoDocument makes a document before each compaction, AutoRotate restarts an agent
-	// under `sm run` whose context is critical.
-	AutoDocument, AutoRotate bool
-}
-
 // App is one observer.
 type App struct {
-	o         Options
+	o         Options // but for its Settings: see settings
+	settings  atomic.Pointer[Settings]
+	reloading sync.Mutex
+	reloads   reloads
+	onTCP     atomic.Pointer[http.Handler]
+	shares    [2]*access.Shares // of Listen, and of MetricsListen
 	log       *slog.Logger
 	store     *state.Store
 	stats     *follow.Stats
@@ -144,6 +112,9 @@ type App struct {
 // New takes the state directory and the listeners; nothing runs yet. Stop releases
 // them, also without Start.
 func New(ctx context.Context, o Options) (*App, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
 	a := &App{
 		o: o, log: o.Logger, stats: o.Stats,
 		calls: make(chan func(*core)), changes: make(chan transcript.Change, 64), clients: make(chan []transcript.Client), learnt: make(chan follow.Root, learntMost),
@@ -152,6 +123,9 @@ func New(ctx context.Context, o Options) (*App, error) {
 	if a.stats == nil {
 		a.stats = &follow.Stats{}
 	}
+	a.reloads.done(time.Now())
+	a.settings.Store(&o.Settings)
+	a.o.Settings = Settings{} // nobody may read what was true at the start
 	if err := a.setUp(ctx); err != nil {
 		return nil, errors.Join(err, a.release())
 	}
@@ -196,20 +170,20 @@ type listener struct {
 
 // listen opens the socket and the addresses, and puts the guard in front.
 func (a *App) listen(ctx context.Context) error {
-	onSocket, onTCP := access.NewHandlers((&server{a}).routes(), access.Options{
-		AllowedHosts: a.o.AllowedHosts, AllowedUIDs: a.o.AllowedUIDs, Token: a.o.WebhookToken, Logger: a.log, Rejected: a.metrics.rejected,
-	})
+	settings := a.settings.Load()
+	a.shares = [2]*access.Shares{access.NewShares(settings.AllowedUIDs), access.NewShares(settings.AllowedUIDs)}
+	onSocket := a.guarded(settings)
 	socket, err := access.ListenUnix(ctx, a.o.Socket)
 	if err != nil {
 		return err
 	}
 	a.open(socket, onSocket)
-	tcp, err := access.ListenTCP(ctx, a.o.Listen, access.NewShares(a.o.AllowedUIDs), a.log)
+	tcp, err := access.ListenTCP(ctx, a.o.Listen, a.shares[0], a.log)
 	if err != nil {
 		return err
 	}
 	for _, l := range tcp {
-		a.open(l, onTCP)
+		a.open(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*a.onTCP.Load()).ServeHTTP(w, r) }))
 	}
 	return a.listenMetrics(ctx)
 }
@@ -225,15 +199,12 @@ func (a *App) listenMetrics(ctx context.Context) error {
 	if a.o.MetricsListen == "" {
 		return nil
 	}
-	if err := web.Validate(a.o.WebConfigFile); err != nil {
-		return fmt.Errorf("read %s: %w; see metrics.web_config_file", a.o.WebConfigFile, err)
-	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", a.o.MetricsListen)
 	if err != nil {
 		return fmt.Errorf("listen %s: %w; set metrics.listen", a.o.MetricsListen, err)
 	}
 	server := access.NewServer((&server{a}).metricsRoutes(), a.log)
-	a.listeners = append(a.listeners, listener{foreign: true, Listener: access.NewShares(a.o.AllowedUIDs).Listener(l), server: server, serve: func(l net.Listener) error {
+	a.listeners = append(a.listeners, listener{foreign: true, Listener: a.shares[1].Listener(l), server: server, serve: func(l net.Listener) error {
 		flags := &web.FlagConfig{WebConfigFile: &a.o.WebConfigFile}
 		return web.Serve(l, server, flags, a.log.With("component", "metrics"))
 	}})

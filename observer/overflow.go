@@ -33,7 +33,7 @@ const (
 )
 
 // guards says whether tool calls are judged. A dry run changes nothing for anybody.
-func (a *App) guards() bool { return a.o.Guard.Enabled && !a.o.DryRun }
+func (a *App) guards() bool { return a.settings.Load().Guard.Enabled && !a.o.DryRun }
 
 // judge says whether the main agent's tool call is refused. The refusal is on disk when it
 // is answered; where it cannot be stored the call is made, for an agent that is refused
@@ -42,9 +42,9 @@ func (a *App) judge(ctx context.Context, p *hook.Payload) (answer hook.Answer) {
 	var key alerts.Key
 	within, cancel := context.WithTimeout(ctx, judgeWithin)
 	defer cancel()
-	j, err := a.o.Guard.Judge(within, guard.ToolCall{
+	j, err := a.settings.Load().Guard.Judge(within, guard.ToolCall{
 		Dirs: []string{p.SM.Project, p.CWD}, Client: guardClient(p.SessionID, &p.SM), Alive: a.o.Alive,
-		Exempt: func(dir string) bool { return a.o.Guard.Exempt(dir, p) },
+		Exempt: func(dir string) bool { return a.settings.Load().Guard.Exempt(dir, p) },
 		Usage: func(s *guard.State) (usage float64) {
 			usage, key = a.usage(ctx, p.SessionID, s)
 			return usage
@@ -62,7 +62,7 @@ func (a *App) judge(ctx context.Context, p *hook.Payload) (answer hook.Answer) {
 		return answer
 	}
 	a.log.Info("tool call refused", "session", p.SessionID, "tool", p.ToolName, "first", j.First)
-	return hook.Answer{Event: p.Event, Deny: a.o.Guard.Refusal(j.Dir, j.State)}
+	return hook.Answer{Event: p.Event, Deny: a.settings.Load().Guard.Refusal(j.Dir, j.State)}
 }
 
 // guardLine takes a report into the state of its session and gives what the status line is
@@ -95,7 +95,7 @@ func (a *App) guardLine(ctx context.Context, status *hook.Status, now time.Time)
 		key.Ref = "restarted"
 		a.tellOperator(ctx, key, name+" goes on in a fresh context.")
 	}
-	line, err := json.Marshal(api.StatusLine{Line: a.o.Guard.Line(name, s)})
+	line, err := json.Marshal(api.StatusLine{Line: a.settings.Load().Guard.Line(name, s)})
 	if err != nil {
 		return nil // a text has no error
 	}

@@ -177,7 +177,7 @@ func (a *App) detail(ctx context.Context, id string) (string, error) {
 				h = &history{}
 			}
 			depth, d.History = h.depth, *h.shown()
-			d.Row, d.Facts = c.row(&v, a.o.Alerts.Thresholds), c.facts(&v)
+			d.Row, d.Facts = c.row(&v, a.settings.Load().Alerts.Thresholds), c.facts(&v)
 			d.Messages, d.Commands = c.messagesTo(agent), commandsFor(&v)
 		})
 		return agent, path, depth, err

@@ -113,7 +113,7 @@ func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(r, &in, "not a reminder; send JSON such as {\"text\":\"Look at CI.\",\"in_seconds\":600}"); err != nil {
 		return err
 	}
-	x, text := newReminder(&in, s.o.Queue.MessageBytes, now)
+	x, text := newReminder(&in, s.settings.Load().Queue.MessageBytes, now)
 	if text != "" {
 		return refuse(http.StatusUnprocessableEntity, text)
 	}

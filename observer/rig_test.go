@@ -42,9 +42,9 @@ func newRig(t testing.TB) *rig {
 	r := &rig{t: t, dir: dir, projects: filepath.Join(dir, "projects"), log: new(lockedBuffer)}
 	r.o = Options{
 		Projects: []string{r.projects}, State: filepath.Join(dir, "state"), Socket: filepath.Join(dir, "run", "sm.sock"),
-		Listen: []string{"127.0.0.1:0"}, SessionTTL: time.Hour, MaxSessions: 500, Version: "1.2.3", Commit: "abcdef0",
-		Alerts: alerts.Defaults(), Queue: outbox.Defaults(),
-		Logger: slog.New(slog.NewTextHandler(r.log, nil)),
+		Listen: []string{"127.0.0.1:0"}, Version: "1.2.3", Commit: "abcdef0",
+		Settings: Settings{SessionTTL: time.Hour, MaxSessions: 500, Alerts: alerts.Defaults(), Queue: outbox.Defaults()},
+		Logger:   slog.New(slog.NewTextHandler(r.log, nil)),
 	}
 	return r
 }

@@ -120,7 +120,7 @@ func (c *core) judge(ev *alerts.Event, now time.Time) {
 	}
 	s, _ := c.fleet.Seated(ev.Agent)
 	known, _ := c.engine.Agent(ev.Agent)
-	high := c.thresholds.Level(ev.Tokens, ev.Window, known.Threshold) >= alerts.Warn
+	high := c.settings.Alerts.Thresholds.Level(ev.Tokens, ev.Window, known.Threshold) >= alerts.Warn
 	c.rotate(rotation.First{Agent: ev.Agent, Session: s.Session, High: high}, now)
 }
 

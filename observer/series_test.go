@@ -132,7 +132,7 @@ func TestSeriesLeave(t *testing.T) {
 		{3 * time.Hour, now, []string{uuid(0)[:8], uuid(2)[:8], uuid(3)[:8], uuid(1)[:8], uuid(4)[:8]}},
 		{0, now.Add(99 * time.Hour), []string{uuid(0)[:8], uuid(2)[:8], uuid(3)[:8], uuid(1)[:8], uuid(4)[:8]}},
 	} {
-		r.app.metrics.app.o.SessionTTL = tc.ttl // nothing else asks at this time
+		r.app.settings.Store(&Settings{SessionTTL: tc.ttl, MaxSessions: 500}) // nothing else asks at this time
 		got, _ := r.exportedAt(tc.at)
 		want := map[string]bool{}
 		for _, label := range tc.want {

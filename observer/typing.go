@@ -87,7 +87,7 @@ func (c *core) offerTyped(agent alerts.AgentID, now time.Time) (m outbox.Message
 		m, ok = c.queue.Call(agent, now)
 		return m, m.Call(), ok
 	}
-	m, ok = c.queue.OfferTyped(agent, c.typeTexts, now)
+	m, ok = c.queue.OfferTyped(agent, c.settings.TypeTexts, now)
 	return m, m.Typed(), ok
 }
 
@@ -109,7 +109,7 @@ func (c *core) hookCame(agent alerts.AgentID) {
 // the agent's session is known to work, and the text is not typed.
 func (c *core) waitsFor(m *outbox.Message) string {
 	s, known := c.fleet.Seated(m.To)
-	if m.State != outbox.Waiting || !known || s.Session == "" || c.hooksWork(m.To) || c.terminal != nil && m.Typeable(c.typeTexts) {
+	if m.State != outbox.Waiting || !known || s.Session == "" || c.hooksWork(m.To) || c.terminal != nil && m.Typeable(c.settings.TypeTexts) {
 		return ""
 	}
 	return api.WaitsForHooks

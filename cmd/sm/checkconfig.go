@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 
 	"github.com/spf13/cobra"
 
 	"sm/cmd/sm/internal/config"
 	"sm/dashboards/screen"
+	"sm/observer"
 )
 
 func newCheckConfigCommand(env *environ) *cobra.Command {
@@ -27,7 +29,7 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 				return err
 			}
 			warnStray(env)
-			if err := cfg.CheckStart(env.lookupEnv); err != nil {
+			if err := env.checkStart(cfg); err != nil {
 				return err
 			}
 			if show {
@@ -39,6 +41,19 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&show, "print", false, "print the configuration in effect instead")
 	return cmd
+}
+
+// checkStart says what an observer with this configuration would refuse, or could not serve.
+func (env *environ) checkStart(cfg *config.Config) error {
+	if err := cfg.CheckStart(env.lookupEnv); err != nil {
+		return err
+	}
+	settings, err := env.settings(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	o := observer.Options{Settings: settings, MetricsListen: cfg.Metrics.Listen, WebConfigFile: cfg.Metrics.WebConfigFile}
+	return o.Check()
 }
 
 // checkedSource is the file named as an argument, else the one that the other commands use.

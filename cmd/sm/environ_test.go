@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"maps"
+	"os"
 	"strings"
 	"testing"
 
@@ -16,10 +17,11 @@ func testEnv(vars map[string]string) *environ {
 	all := map[string]string{"HOME": "/home/u"}
 	maps.Copy(all, vars)
 	return &environ{
-		stdin:     strings.NewReader(""),
-		stdout:    new(bytes.Buffer),
-		stderr:    new(bytes.Buffer),
-		lookupEnv: func(name string) (string, bool) { v, ok := all[name]; return v, ok },
+		stdin:      strings.NewReader(""),
+		stdout:     new(bytes.Buffer),
+		stderr:     new(bytes.Buffer),
+		executable: os.Executable,
+		lookupEnv:  func(name string) (string, bool) { v, ok := all[name]; return v, ok },
 		vars: func() []string {
 			list := []string{quickRace}
 			for name, value := range all {

@@ -6,8 +6,8 @@
 //
 // What holds here: the exit code is 0 when the work is done, 1 when it was refused or failed, and 2 for wrong
 // usage, no agent or no observer. An error is one line on standard error that ends with what to do. The
-// configuration is read once, from defaults, file, environment and flags, each stronger than the one before, and
-// nothing starts with a setting that is unknown, mistyped or out of bounds.
+// configuration comes from defaults, file, environment and flags, each stronger than the one before, and nothing starts
+// with a setting that is unknown, mistyped or out of bounds. An observer reads it again; the others read it once.
 //
 // It does not decide anything about agents, and writes no file but the client's settings with a skill and a plugin for
 // it, when it is asked to install itself there, with a record of what was there before; and the state of a session that

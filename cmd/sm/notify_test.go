@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,8 +16,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
-	"sm/cmd/sm/internal/config"
 )
 
 // patient is a service that answers as long as the test lets it.
@@ -52,7 +51,7 @@ func TestNotifier(t *testing.T) {
 		start := time.Now()
 		var mu sync.Mutex
 		var said []string
-		n := &notifier{watchdog: 20 * time.Second, log: testEnv(nil).logger(config.Default()), tell: func(state string) error {
+		n := &notifier{watchdog: 20 * time.Second, log: slog.New(slog.DiscardHandler), tell: func(state string) error {
 			mu.Lock()
 			defer mu.Unlock()
 			said = append(said, fmt.Sprint(time.Since(start), " ", state))

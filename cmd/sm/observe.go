@@ -1,9 +1,8 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"runtime/debug"
@@ -15,12 +14,7 @@ import (
 
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
-	"sm/handoff/guard"
-	"sm/handoff/proc"
-	"sm/handoff/tmux"
 	"sm/observer"
-	"sm/transcript/claude/hook"
-	"sm/transcript/follow"
 )
 
 func newObserveCommand(env *environ) *cobra.Command {
@@ -43,19 +37,7 @@ func newObserveCommand(env *environ) *cobra.Command {
 			if demo {
 				return env.demo(cmd.Context(), cmd.Flags(), cfg, dryRun)
 			}
-			o, err := env.observerOptions(cfg)
-			if err != nil {
-				return err
-			}
-			o.DryRun = dryRun
-			notifier, ends := env.notifier(o.Logger), []func(){}
-			err = observer.Run(cmd.Context(), o, func(a *observer.App) {
-				ends = append(ends, env.greet(a, o), notifier.run(cmd.Context(), a))
-			})
-			for _, end := range ends {
-				end()
-			}
-			return err
+			return env.observe(cmd.Context(), cmd.Flags(), cfg, dryRun)
 		},
 	}
 	flags := cmd.Flags()
@@ -70,6 +52,30 @@ func newObserveCommand(env *environ) *cobra.Command {
 	return cmd
 }
 
+// observe watches the sessions until ctx ends.
+func (env *environ) observe(ctx context.Context, flags *pflag.FlagSet, cfg *config.Config, dryRun bool) error {
+	o, err := env.observerOptions(cfg)
+	if err != nil {
+		return err
+	}
+	source, err := findConfig(flags, env)
+	if err != nil {
+		return err
+	}
+	o.DryRun, o.Reload = dryRun, env.reload(source, flags, cfg, o.Logger)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	watcher := env.watchConfig(source.Path, o.Logger, cancel)
+	notifier, ends := env.notifier(o.Logger), []func(){watcher.close}
+	err = observer.Run(ctx, o, func(a *observer.App) {
+		ends = append(ends, env.greet(a, o), notifier.run(ctx, a), watcher.run(ctx, a.Reload))
+	})
+	for _, end := range slices.Backward(ends) {
+		end()
+	}
+	return err
+}
+
 // emptyFlag names a flag that was given without a value, as by an unset variable of
 // a script: what it would fall back to is not what was meant.
 func emptyFlag(flags *pflag.FlagSet) (name string) {
@@ -80,64 +86,6 @@ func emptyFlag(flags *pflag.FlagSet) (name string) {
 		}
 	})
 	return name
-}
-
-// observerOptions turns the configuration into what the observer takes.
-func (env *environ) observerOptions(cfg *config.Config) (o observer.Options, err error) {
-	if o.Projects, err = cfg.ProjectDirs(env.lookupEnv); err != nil {
-		return o, err
-	}
-	o.Guard.Enabled = cfg.Guard.Enabled
-	o.Guard.Guard = guard.Guard{Threshold: cfg.Guard.OverflowThreshold, Allow: cfg.Guard.Allow}
-	if self, err := env.executable(); err == nil { // else agents call us by the name alone
-		o.Guard.Program = self
-	}
-	if o.State, err = cfg.StateDir(env.lookupEnv); err != nil {
-		return o, err
-	}
-	if o.Socket, err = cfg.ServerSocket(env.lookupEnv); err != nil {
-		return o, err
-	}
-	o.Listen, o.MetricsListen, o.WebConfigFile = cfg.Listen, cfg.Metrics.Listen, cfg.Metrics.WebConfigFile
-	o.AllowedHosts = cfg.HTTP.AllowedHosts
-	for _, uid := range cfg.HTTP.AllowedUIDs {
-		o.AllowedUIDs = append(o.AllowedUIDs, uint32(uid))
-	}
-	o.Logger = env.logger(cfg)
-	if o.WebhookToken, err = cfg.WebhookToken(); errors.Is(err, config.ErrTokenExposed) {
-		o.Logger.Error("POST /alerts/webhook is not served", "err", err)
-	} else if err != nil {
-		return o, err
-	}
-	o.SessionTTL, o.MaxSessions, o.HideProject = cfg.Metrics.SessionTTL, cfg.Metrics.MaxSessions, !cfg.Metrics.Project
-	o.Windows, o.Alerts, o.Queue, o.Notify = windowRules(cfg), alertOptions(cfg), queueOptions(cfg), cfg.Operator.Notify
-	o.Alerts.OperatorCompactions = cfg.Operator.Compactions
-	o.Alive, o.Ancestry = proc.Alive, ancestry
-	if info, ok := debug.ReadBuildInfo(); ok {
-		build := buildOf(info)
-		o.Version, o.Commit = build.version, build.commit
-	}
-	o.Stats = &follow.Stats{}
-	o.CaughtUp = func(transcripts int) { debug.SetGCPercent(garbagePercent(transcripts)) }
-	o.Sanitise = func(text string) string { return tmux.Sanitise(text, hook.MaxCharacters) }
-	if err := handoffOptions(cfg, &o, env); err != nil {
-		return o, err
-	}
-	if p := newPrompts(o.Logger); p != nil {
-		o.Terminal = p
-	}
-	o.TypeTexts = cfg.Delivery.TypeTexts
-	return o, nil
-}
-
-func (env *environ) logger(cfg *config.Config) *slog.Logger {
-	var level slog.Level
-	_ = level.UnmarshalText([]byte(cfg.Log.Level)) // validated
-	o := &slog.HandlerOptions{Level: level}
-	if cfg.Log.Format == "json" {
-		return slog.New(slog.NewJSONHandler(env.stderr, o))
-	}
-	return slog.New(slog.NewTextHandler(env.stderr, o))
 }
 
 // greet tells who sits at a terminal where to look, and shows how the catching up goes. The returned function ends

@@ -3,7 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"text/template"
 
@@ -13,9 +15,14 @@ import (
 	"sm/alerts/outbox"
 	"sm/cmd/sm/internal/config"
 	"sm/handoff"
+	"sm/handoff/guard"
+	"sm/handoff/proc"
 	"sm/handoff/rotation"
+	"sm/handoff/tmux"
 	"sm/observer"
 	"sm/transcript"
+	"sm/transcript/claude/hook"
+	"sm/transcript/follow"
 )
 
 // loadConfig reads the configuration for a command with these flags.
@@ -70,48 +77,123 @@ func alertOptions(c *config.Config) alerts.Options {
 	}
 }
 
-// resumeText is what messages.resume may show.
-type resumeText struct{ Path string }
+// observerOptions turns the configuration into what the observer takes.
+func (env *environ) observerOptions(cfg *config.Config) (o observer.Options, err error) {
+	if o.Projects, err = cfg.ProjectDirs(env.lookupEnv); err != nil {
+		return o, err
+	}
+	if o.State, err = cfg.StateDir(env.lookupEnv); err != nil {
+		return o, err
+	}
+	if o.Socket, err = cfg.ServerSocket(env.lookupEnv); err != nil {
+		return o, err
+	}
+	o.Listen, o.MetricsListen, o.WebConfigFile = cfg.Listen, cfg.Metrics.Listen, cfg.Metrics.WebConfigFile
+	o.Logger, o.Level = env.logger(cfg)
+	o.Alive, o.Ancestry = proc.Alive, ancestry
+	if info, ok := debug.ReadBuildInfo(); ok {
+		build := buildOf(info)
+		o.Version, o.Commit = build.version, build.commit
+	}
+	o.Stats = &follow.Stats{}
+	o.CaughtUp = func(transcripts int) { debug.SetGCPercent(garbagePercent(transcripts)) }
+	o.Sanitise = sanitise
+	if p := newPrompts(o.Logger); p != nil {
+		o.Terminal = p
+	}
+	o.Settings, err = env.settings(cfg, o.Logger)
+	return o, err
+}
 
-// handoffOptions sets what concerns handoffs.
-func handoffOptions(c *config.Config, o *observer.Options, env *environ) error {
+// settings are what the observer can take while it runs.
+func (env *environ) settings(cfg *config.Config, log *slog.Logger) (s observer.Settings, err error) {
+	s.AllowedHosts = cfg.HTTP.AllowedHosts
+	for _, uid := range cfg.HTTP.AllowedUIDs {
+		s.AllowedUIDs = append(s.AllowedUIDs, uint32(uid))
+	}
+	if s.WebhookToken, err = cfg.WebhookToken(); errors.Is(err, config.ErrTokenExposed) {
+		log.Error("POST /alerts/webhook is not served", "err", err)
+	} else if err != nil {
+		return s, err
+	}
+	s.SessionTTL, s.MaxSessions, s.HideProject = cfg.Metrics.SessionTTL, cfg.Metrics.MaxSessions, !cfg.Metrics.Project
+	s.Windows, s.Alerts, s.Queue, s.Notify = windowRules(cfg), alertOptions(cfg), queueOptions(cfg), cfg.Operator.Notify
+	s.Alerts.OperatorCompactions = cfg.Operator.Compactions
+	s.Guard.Enabled = cfg.Guard.Enabled
+	s.Guard.Guard = guard.Guard{Threshold: cfg.Guard.OverflowThreshold, Allow: cfg.Guard.Allow}
+	if self, err := env.executable(); err == nil { // else agents call us by the name alone
+		s.Guard.Program = self
+	}
+	s.TypeTexts, s.LogLevel = cfg.Delivery.TypeTexts, logLevel(cfg)
+	s.Handoff, err = env.handoffOptions(cfg, log)
+	return s, err
+}
+
+func sanitise(text string) string { return tmux.Sanitise(text, hook.MaxCharacters) }
+
+func logLevel(cfg *config.Config) (level slog.Level) {
+	_ = level.UnmarshalText([]byte(cfg.Log.Level)) // validated
+	return level
+}
+
+// logger writes to standard error what reaches the level.
+func (env *environ) logger(cfg *config.Config) (*slog.Logger, *slog.LevelVar) {
+	level := new(slog.LevelVar)
+	level.Set(logLevel(cfg))
+	o := &slog.HandlerOptions{Level: level}
+	if cfg.Log.Format == "json" {
+		return slog.New(slog.NewJSONHandler(env.stderr, o)), level
+	}
+	return slog.New(slog.NewTextHandler(env.stderr, o)), level
+}
+
+// handoffOptions are the settings of handoffs.
+func (env *environ) handoffOptions(c *config.Config, log *slog.Logger) (o observer.HandoffOptions, err error) {
 	h, dir := c.Handoff, c.Handoff.Directory
 	if dir == "" {
 		state, err := c.StateDir(env.lookupEnv)
 		if err != nil {
-			return err
+			return o, err
 		}
 		dir = filepath.Join(state, "handoff")
 	}
-	o.Handoff = observer.HandoffOptions{
-		Rotations: rotation.Options{
-			BreakerCount: h.BreakerCount, BreakerWithin: h.BreakerWithin,
-		},
-		Documents:     handoff.NewDocuments(dir, h.Expiry, o.Logger.With("component", "handoff")),
+	o = observer.HandoffOptions{
+		Rotations:     rotation.Options{BreakerCount: h.BreakerCount, BreakerWithin: h.BreakerWithin},
+		Documents:     handoff.NewDocuments(dir, h.Expiry, log.With("component", "handoff")),
 		DocumentBytes: int64(h.DocumentBytes), Characters: h.InjectCharacters, AutoDocument: h.AutoDocument, AutoRotate: h.AutoRotate,
 	}
-	if text := c.Messages.Resume; text != "" {
-		prompt, err := template.New("messages.resume").Option("missingkey=error").Parse(text)
-		var b strings.Builder
-		if err == nil {
-			err = prompt.Execute(&b, resumeText{"/a/path"})
-		}
-		if err != nil {
-			return fmt.Errorf("messages.resume: %w; it knows {{.Path}} alone", err)
-		}
-		if !strings.Contains(b.String(), "/a/path") {
-			return errors.New("messages.resume does not name the document; put {{.Path}} into it")
-		}
-		o.Handoff.Rotations.Resume = func(path string) string {
-			var b strings.Builder
-			_ = prompt.Execute(&b, resumeText{path}) // it has been tried
-			return o.Sanitise(b.String())
-		}
-	}
 	for _, ch := range c.Channels {
-		o.Handoff.Channels = append(o.Handoff.Channels, handoff.Channel{Name: ch.Name, Path: ch.Path})
+		o.Channels = append(o.Channels, handoff.Channel{Name: ch.Name, Path: ch.Path})
 	}
-	return nil
+	o.Rotations.Resume, err = resumePrompt(c.Messages.Resume)
+	return o, err
+}
+
+// resumePrompt makes the prompt of messages.resume, nil where it is empty.
+func resumePrompt(text string) (func(path string) string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	prompt, err := template.New("messages.resume").Option("missingkey=error").Parse(text)
+	execute := func(path string) (string, error) {
+		var b strings.Builder
+		err := prompt.Execute(&b, struct{ Path string }{path})
+		return b.String(), err
+	}
+	tried := ""
+	if err == nil {
+		tried, err = execute("/a/path")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("messages.resume: %w; it knows {{.Path}} alone", err)
+	}
+	if !strings.Contains(tried, "/a/path") {
+		return nil, errors.New("messages.resume does not name the document; put {{.Path}} into it")
+	}
+	return func(path string) string {
+		line, _ := execute(path) // it has been tried
+		return sanitise(line)
+	}, nil
 }
 
 // offersMost is how often one message is given to a client that never shows it in its transcript.

@@ -94,6 +94,9 @@ func New(o Options) *Machine {
 	}
 }
 
+// Configure changes the settings, for rotations that are under way too.
+func (m *Machine) Configure(o Options) { m.options = o.withDefaults() }
+
 // Step takes what has happened and says what follows. A rotation of which nobody knows,
 // or for which it comes too late, is left alone.
 func (m *Machine) Step(in Input) []Effect {

@@ -37,14 +37,14 @@ type shareKey struct {
 
 // Shares are the connections of some listeners together.
 type Shares struct {
-	trusted []uint32 // uids that have room whatever strangers do
-	own     int      // ownShare and the others, or less where there are few descriptors
+	own     int // ownShare and the others, or less where there are few descriptors
 	unknown int
 	each    int
 	all     int
 	blind   bool // the system does not tell uids, so ours are among the unknown
 
 	mu        sync.Mutex
+	trusted   []uint32                   // uids that have room whatever strangers do
 	open      map[shareKey][]*sharedConn // the oldest first
 	strangers int
 	admitted  uint64
@@ -77,6 +77,26 @@ func sharesWithin(trusted []uint32, descriptors uint64) *Shares {
 	}
 }
 
+// Allow changes whose connections always find room besides those of our own uid. Connections of users who are allowed now
+// and were not, or the other way round, are closed.
+func (s *Shares) Allow(uids []uint32) {
+	s.mu.Lock()
+	s.trusted = append([]uint32{uint32(os.Geteuid())}, uids...)
+	var other []*sharedConn
+	for k, list := range s.open {
+		if list[0].stranger == s.trusts(k) {
+			other = append(other, list...)
+		}
+	}
+	for _, c := range other {
+		s.forget(c)
+	}
+	s.mu.Unlock()
+	for _, c := range other {
+		c.drop()
+	}
+}
+
 // trusts says whether a share is that of our own uid or of an allowed one.
 func (s *Shares) trusts(k shareKey) bool { return k.known && slices.Contains(s.trusted, k.uid) }
 
@@ -93,9 +113,10 @@ func (s *Shares) limit(k shareKey) int {
 // admit counts a new connection, and closes an older one where there is no room for both. It returns nil for one of a
 // stranger who comes too often.
 func (s *Shares) admit(c net.Conn, k shareKey, now time.Time) *sharedConn {
-	conn := &sharedConn{key: k, stranger: !s.trusts(k)}
+	conn := &sharedConn{key: k}
 	conn.limitedConn = limitedConn{Conn: c, release: sync.OnceFunc(func() { s.remove(conn) })}
 	s.mu.Lock()
+	conn.stranger = !s.trusts(k)
 	if conn.stranger && !s.keepsPace(k, now) {
 		s.mu.Unlock()
 		return nil

@@ -183,6 +183,11 @@ func New(o Options, s Stored) *Fleet {
 	return f
 }
 
+// Configure changes the windows and the thresholds by which sessions are shown.
+func (f *Fleet) Configure(windows []transcript.WindowRule, thresholds alerts.Thresholds) {
+	f.options.Windows, f.options.Thresholds = windows, thresholds
+}
+
 // Cursors says where reading goes on, by path.
 func (f *Fleet) Cursors() []transcript.Cursor {
 	cursors := make([]transcript.Cursor, 0, len(f.files))

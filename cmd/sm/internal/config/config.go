@@ -34,12 +34,13 @@ const viperDelimiter = "::"
 const flagKeyAnnotation = "sm_config_key"
 
 // Config is the whole configuration. This type and its tags are the one list of keys: what the file may hold,
-// the environment variables, the hints for mistyped keys and `check-config --print` are all read off it.
+// the environment variables, the hints for mistyped keys and `check-config --print` are all read off it. A key with
+// apply:"restart" takes effect when an observer starts; the others can change while it runs.
 type Config struct {
-	Projects       []string             `yaml:"projects"`
-	Listen         []string             `yaml:"listen"`
-	Socket         string               `yaml:"socket"`
-	State          string               `yaml:"state"`
+	Projects       []string             `yaml:"projects" apply:"restart"`
+	Listen         []string             `yaml:"listen" apply:"restart"`
+	Socket         string               `yaml:"socket" apply:"restart"`
+	State          string               `yaml:"state" apply:"restart"`
 	Log            logConfig            `yaml:"log"`
 	HTTP           httpConfig           `yaml:"http"`
 	Metrics        metricsConfig        `yaml:"metrics"`
@@ -60,7 +61,7 @@ type Config struct {
 
 type logConfig struct {
 	Level  string `yaml:"level"`
-	Format string `yaml:"format"`
+	Format string `yaml:"format" apply:"restart"`
 }
 
 type httpConfig struct {
@@ -70,8 +71,8 @@ type httpConfig struct {
 }
 
 type metricsConfig struct {
-	Listen        string        `yaml:"listen"`
-	WebConfigFile string        `yaml:"web_config_file"`
+	Listen        string        `yaml:"listen" apply:"restart"`
+	WebConfigFile string        `yaml:"web_config_file" apply:"restart"`
 	SessionTTL    time.Duration `yaml:"session_ttl"`
 	MaxSessions   int           `yaml:"max_sessions"`
 	Project       bool          `yaml:"project"`
@@ -125,7 +126,7 @@ type deliveryConfig struct {
 }
 
 type handoffConfig struct {
-	Directory        string        `yaml:"directory"`
+	Directory        string        `yaml:"directory" apply:"restart"`
 	Expiry           time.Duration `yaml:"expiry"`
 	AutoDocument     bool          `yaml:"auto_document"`
 	AutoRotate       bool          `yaml:"auto_rotate"`
@@ -168,8 +169,9 @@ type messagesConfig struct {
 
 // A setting is one key of the configuration: all that is not a group of further keys.
 type setting struct {
-	path  string // as in the file, joined with dots
-	value reflect.Value
+	path    string // as in the file, joined with dots
+	value   reflect.Value
+	restart bool // changes wait for a restart
 }
 
 // settings lists every setting of a configuration in the order of the type. The values may be set through it.
@@ -183,11 +185,23 @@ func (c *Config) settings() []setting {
 				walk(path+".", value)
 				continue
 			}
-			all = append(all, setting{path, value})
+			all = append(all, setting{path, value, field.Tag.Get("apply") == "restart"})
 		}
 	}
 	walk("", reflect.ValueOf(c).Elem())
 	return all
+}
+
+// Keep puts the values of an observer that runs into the keys that only a restart changes, and names those that differ.
+func (c *Config) Keep(running *Config) (restart []string) {
+	old := running.settings()
+	for i, s := range c.settings() {
+		if s.restart && !reflect.DeepEqual(s.value.Interface(), old[i].value.Interface()) {
+			restart = append(restart, s.path)
+			s.value.Set(old[i].value)
+		}
+	}
+	return restart
 }
 
 // variable is the environment variable of the setting.
@@ -233,14 +247,15 @@ func Find(flags *pflag.FlagSet, env Env) (Source, error) {
 
 // Load reads the file and builds the configuration, validated and with its paths absolute.
 func (s Source) Load(flags *pflag.FlagSet, env Env) (*Config, error) {
-	text, err := s.read()
+	text, err := s.Read()
 	if err != nil {
 		return nil, err
 	}
 	return Parse(s.Path, text, flags, env)
 }
 
-func (s Source) read() ([]byte, error) {
+// Read gives the text of the file, at most 1 MiB; nil for one that need not exist.
+func (s Source) Read() ([]byte, error) {
 	if s.Path == "" {
 		return nil, nil
 	}

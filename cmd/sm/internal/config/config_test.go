@@ -288,3 +288,23 @@ func TestReadConfig(t *testing.T) {
 		})
 	}
 }
+
+// TestKeep: what needs a restart keeps its value and is named; all else is as it was read.
+func TestKeep(t *testing.T) {
+	started, read := Default(), changed()
+	want := changed()
+	want.Projects, want.Listen, want.Socket, want.State = started.Projects, started.Listen, started.Socket, started.State
+	want.Log.Format, want.Metrics.Listen, want.Metrics.WebConfigFile = started.Log.Format, started.Metrics.Listen, started.Metrics.WebConfigFile
+	want.Handoff.Directory = started.Handoff.Directory
+	restart := read.Keep(started)
+	if diff := cmp.Diff(want, read); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	all := []string{"projects", "listen", "socket", "state", "log.format", "metrics.listen", "metrics.web_config_file", "handoff.directory"}
+	if diff := cmp.Diff(all, restart); diff != "" {
+		t.Errorf("restart (-want +got):\n%s", diff)
+	}
+	if again := read.Keep(started); again != nil {
+		t.Errorf("without a change %q need a restart", again)
+	}
+}

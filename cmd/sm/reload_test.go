@@ -1,0 +1,262 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+)
+
+// configFile is the file that a daemon reads.
+func (d *daemon) configFile() string { return filepath.Join(d.dir, ".config", "sm", "config.yaml") }
+
+// configure replaces the configuration file as editors do: by another one that gets its name.
+func (d *daemon) configure(text string) {
+	d.t.Helper()
+	fresh := d.configFile() + "~"
+	err := os.MkdirAll(filepath.Dir(fresh), 0o700)
+	if err == nil {
+		err = os.WriteFile(fresh, []byte(text), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(fresh, d.configFile())
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// logged waits until the log has so many lines with a text.
+func (d *daemon) logged(text string, times int) {
+	d.t.Helper()
+	d.eventually(text, func() string {
+		if n := strings.Count(d.log(1<<20), text); n != times {
+			return fmt.Sprintf("%d times, want %d", n, times)
+		}
+		return ""
+	})
+}
+
+// reload asks for a reload over the socket.
+func (d *daemon) reload() int {
+	d.t.Helper()
+	resp, err := d.http.Post("http://localhost/-/reload", "application/json", strings.NewReader("{}"))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if err := resp.Body.Close(); err != nil {
+		d.t.Fatal(err)
+	}
+	return resp.StatusCode
+}
+
+// hangUp sends SIGHUP.
+func (d *daemon) hangUp() {
+	d.t.Helper()
+	if err := d.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// TestReload: a process takes a changed configuration by a file in the place of the old one, by SIGHUP and by the route;
+// a bad one changes nothing; flags and variables stay stronger than the file; and what needs a restart is named.
+func TestReload(t *testing.T) {
+	t.Parallel()
+	const done, failed, level = `msg="configuration reloaded"`, `msg="configuration not reloaded`, "level=DEBUG"
+	d := newDaemon(t)
+	d.vars = []string{"SM_METRICS_MAX_SESSIONS=3"}
+	d.configure("log: {level: info}\n")
+	d.start()
+	shown := func(want string) {
+		t.Helper()
+		all := d.series()
+		if got := fmt.Sprint(all["sm_config_last_reload_successful"]); got != want {
+			t.Errorf("sm_config_last_reload_successful is %s, want %s", got, want)
+		}
+	}
+	shown("1")
+	if strings.Contains(d.log(1<<20), level) {
+		t.Fatal("it says more than it was told to")
+	}
+
+	d.configure("log: {level: debug}\n")
+	d.logged(done, 1)
+	if _, err := d.get("/nowhere"); err == nil {
+		t.Fatal("there is a page nowhere")
+	}
+	if resp, err := d.http.Post("http://localhost/hooks/claude", "text/plain", nil); err == nil {
+		_ = resp.Body.Close()
+	}
+	if !strings.Contains(d.log(1<<20), level) {
+		t.Error("log.level is not applied")
+	}
+
+	d.configure("log: {level: debug}\nqueue: {per_agent: many}\n")
+	d.logged(failed, 1)
+	want := d.configFile() + `:2: queue.per_agent must be a whole number, not the text \"many\"`
+	if !strings.Contains(d.log(1<<20), want) {
+		t.Errorf("it does not say %q", want)
+	}
+	shown("0")
+	if code := d.reload(); code != http.StatusUnprocessableEntity {
+		t.Errorf("POST /-/reload of a bad file: %d", code)
+	}
+	d.logged(failed, 2)
+
+	d.configure("listen: ['127.0.0.1:1']\nstate: /elsewhere\nmetrics: {listen: '127.0.0.1:2', max_sessions: 1}\nlog: {format: json}\n")
+	d.logged(done, 2)
+	d.logged(`level=WARN msg="changed keys that need a restart" keys=log.format,metrics.listen`, 1) // flags hold the others
+	shown("1")
+	d.hangUp()
+	d.logged(done, 3)
+	if code := d.reload(); code != http.StatusOK {
+		t.Errorf("POST /-/reload: %d", code)
+	}
+	d.logged(done, 4)
+	if code := d.end(syscall.SIGTERM); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestReloadKeepsPriority: a variable stays stronger than the file that is read again.
+func TestReloadKeepsPriority(t *testing.T) {
+	t.Parallel()
+	vars := map[string]string{"HOME": privateTemp(t), "SM_QUEUE_PER_AGENT": "7"}
+	env := testEnv(vars)
+	env.executable = os.Executable
+	path := filepath.Join(vars["HOME"], "sm.yaml")
+	root := newRootCommand(env)
+	cmd, _, err := root.Find([]string{"observe"})
+	if err == nil {
+		err = cmd.ParseFlags([]string{"--config", path, "--listen", "127.0.0.1:5"})
+	}
+	if err == nil {
+		err = os.WriteFile(path, nil, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := findConfig(cmd.Flags(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	started, err := source.Load(cmd.Flags(), env.lookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reload := env.reload(source, cmd.Flags(), started, slog.New(slog.DiscardHandler))
+	if err := os.WriteFile(path, []byte("queue: {per_agent: 9, message_bytes: 99}\nlisten: ['127.0.0.1:6']\nstate: /s\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := reload()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q := got.Queue; q.PerAgent != 7 || q.MessageBytes != 99 || fmt.Sprint(got.Restart) != "[state]" {
+		t.Errorf("queue %+v, restart %v", q, got.Restart)
+	}
+}
+
+// TestConfigWatcher: events that come together make one reload, those that leave the text as it is make none, and a file
+// that has gone is waited for.
+func TestConfigWatcher(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "sm.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("# one\n")
+	synctest.Test(t, func(t *testing.T) {
+		events, hangups, reloads := make(chan fsnotify.Event), make(chan os.Signal), 0
+		w := &configWatcher{path: path, log: slog.New(slog.DiscardHandler), hangups: hangups, events: events, gone: func() bool { return false }}
+		_ = w.changed()
+		end := w.run(t.Context(), func(context.Context) error { reloads++; return nil })
+		settle := func(what string, want int) {
+			t.Helper()
+			<-time.After(2 * configSettles) // of the bubble's clock
+			synctest.Wait()
+			if reloads != want {
+				t.Errorf("%s: %d reloads, want %d", what, reloads, want)
+			}
+		}
+		events <- fsnotify.Event{Name: "other"}
+		settle("another file", 0)
+		write("# two\n")
+		for range 10 {
+			events <- fsnotify.Event{Name: path}
+			<-time.After(configSettles / 2)
+		}
+		if reloads != 0 {
+			t.Error("read before it was written")
+		}
+		settle("written in steps", 1)
+		if err := os.Remove(path); err != nil {
+			t.Error(err)
+		}
+		events <- fsnotify.Event{Name: path}
+		settle("gone", 1)
+		write("# three\n")
+		events <- fsnotify.Event{Name: path}
+		settle("there again", 2)
+		hangups <- syscall.SIGHUP
+		settle("asked for", 3)
+		close(events)
+		hangups <- syscall.SIGHUP
+		settle("asked for without a watch", 4)
+		end()
+	})
+}
+
+// TestConfigWatcherTerminal: SIGHUP of a terminal that is gone ends the observer.
+func TestConfigWatcherTerminal(t *testing.T) {
+	t.Parallel()
+	hangups := make(chan os.Signal, 1)
+	hangups <- syscall.SIGHUP
+	ended := make(chan error, 1)
+	w := &configWatcher{hangups: hangups, gone: func() bool { return true }, end: func(err error) { ended <- err }}
+	defer w.run(t.Context(), func(context.Context) error { t.Error("reloaded"); return nil })()
+	if err := <-ended; err != errTerminalGone {
+		t.Error(err)
+	}
+}
+
+// TestWatchFolders: a file that is a link is watched where it stands and where it leads.
+func TestWatchFolders(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"here", "there"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	target, link := filepath.Join(dir, "there", "a.yaml"), filepath.Join(dir, "here", "sm.yaml")
+	if err := os.WriteFile(target, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, link); err != nil {
+		t.Fatal(err)
+	}
+	files, err := fsnotify.NewWatcher()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close()
+	if err := watchFolders(files, link); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(files.WatchList()); !strings.Contains(got, filepath.Dir(link)) || !strings.Contains(got, filepath.Dir(target)) {
+		t.Errorf("watches %s", got)
+	}
+}
