@@ -101,8 +101,9 @@ func TestRunBudget(t *testing.T) {
 		} else {
 			o.instruct(api.Instruction{Rotation: fmt.Sprint("ro-", n), Action: api.ActionRestart, Prompt: "Go on."})
 		}
-		r.wait("start", n+1)
-		o.heard(r, "the new budget", func(run api.Run) bool { return run.RestartsLeft == 10-n })
+		// An instruction that answers a question of the old client is not for the new one.
+		now := r.wait("start", n+1)
+		o.heard(r, "the new budget", func(run api.Run) bool { return run.RestartsLeft == 10-n && run.Client == now.PID })
 	}
 	o.instruct(api.Instruction{Rotation: "ro-11", Action: api.ActionRestart, Prompt: "Go on."})
 	got := o.outcome(r, "ro-11")

@@ -56,7 +56,7 @@ func alone(t *testing.T, tries int, attr ...func(*exec.Cmd)) bool {
 	var out []byte
 	var err error
 	for range tries {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=10m")
 		cmd.Env = append(os.Environ(), childVariable+"=1")
 		for _, a := range attr {
 			a(cmd)
