@@ -55,6 +55,10 @@ type View struct {
 	Silent bool
 }
 
+// FromStatusline says that the reading is the status line's, which may then show the context where the transcript does not
+// know it. A reading of the transcript is no such stand-in: after a compaction the transcript itself says "unknown".
+func (v *View) FromStatusline() bool { return v.Known && v.Source == transcript.FromStatusline }
+
 // Agent returns what is known of one agent; ok is false for one that is not known.
 func (e *Engine) Agent(id AgentID) (v View, ok bool) {
 	a := e.agents[id]

@@ -45,7 +45,7 @@ func (s *server) routes() []access.Route {
 		{Pattern: "/hooks/context-usage", Methods: post, Tier: access.SameUID, Handler: handler(s.postUsage)},
 		{Pattern: "/alerts/webhook", Methods: post, Tier: access.Token, Body: maxNotificationBytes, Handler: handler(s.postAlerts)},
 		{Pattern: "/-/reload", Methods: post, Handler: handler(s.postReload)},
-		{Pattern: "/metrics", Methods: get, Tier: access.AnyLocal, Handler: s.metrics},
+		{Pattern: "/metrics", Methods: get, Tier: access.AnyLocal, Handler: handler(s.getMetrics)},
 		{Pattern: "/-/healthy", Methods: get, Tier: access.AnyLocal, Handler: handler(s.getHealthy)},
 		{Pattern: "/-/ready", Methods: get, Tier: access.AnyLocal, Handler: handler(s.getReady)},
 	}
@@ -58,7 +58,7 @@ func (s *server) routes() []access.Route {
 // metricsRoutes lists what is served to other machines: /metrics and health alone.
 func (s *server) metricsRoutes() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", s.metrics)
+	mux.Handle("GET /metrics", handler(s.getMetrics))
 	mux.Handle("GET /-/healthy", handler(s.getHealthy))
 	mux.Handle("GET /-/ready", handler(s.getReady))
 	return mux

@@ -27,6 +27,7 @@ import (
 
 	"sm/observer/access"
 	"sm/observer/fleet"
+	"sm/observer/metrics"
 	"sm/observer/state"
 	"sm/transcript"
 	"sm/transcript/follow"
@@ -86,7 +87,7 @@ type App struct {
 	log       *slog.Logger
 	store     *state.Store
 	stats     *follow.Stats
-	metrics   *metrics
+	metrics   *metrics.Exporter
 	calls     chan func(*core)
 	changes   chan transcript.Change
 	clients   chan []transcript.Client
@@ -149,7 +150,9 @@ func (a *App) setUp(ctx context.Context) error {
 	if a.core, err = a.newCore(stored, now); err != nil {
 		return err
 	}
-	a.metrics = newMetrics(a)
+	a.metrics = metrics.New(metrics.Options{
+		Version: a.o.Version, Commit: a.o.Commit, Transcripts: a.stats, Reasons: access.Reasons(), ReloadFailed: &a.reloads.failed, ReloadedAt: &a.reloads.at,
+	})
 	if a.hub, err = newHub(a); err != nil {
 		return err
 	}

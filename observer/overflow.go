@@ -189,7 +189,7 @@ func (a *App) usage(ctx context.Context, session string, s *guard.State) (share 
 		switch {
 		case v.Known && v.Window.Tokens > 0 && v.Source != transcript.FromEstimate:
 			share, at = float64(v.Tokens)/float64(v.Window.Tokens), v.Reading
-		case p.stands() && p.Window > 0:
+		case p.FromStatusline() && p.Window > 0:
 			share, at = float64(p.Tokens)/float64(p.Window), p.Read
 		}
 	})

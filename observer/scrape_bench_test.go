@@ -79,7 +79,7 @@ func BenchmarkScrape(b *testing.B) {
 		for _, format := range []string{"text", "openmetrics"} {
 			for _, encoding := range []string{"identity", "gzip"} {
 				b.Run(fmt.Sprintf("gone=%d/%s/%s", gone, format, encoding), func(b *testing.B) {
-					benchmarkAnswers(b, r.app.metrics, "/metrics", "Accept", formats[format], "Accept-Encoding", encoding)
+					benchmarkAnswers(b, handler((&server{r.app}).getMetrics), "/metrics", "Accept", formats[format], "Accept-Encoding", encoding)
 				})
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
@@ -63,75 +62,6 @@ func parse(exposition string) (map[string]*dto.MetricFamily, error) {
 // ours tells our families from those of the libraries.
 func ours(name string) bool {
 	return strings.HasPrefix(name, "agent_") || strings.HasPrefix(name, "sm_")
-}
-
-// parsed is a collector of what has been parsed, for a registry to check.
-type parsed map[string]*dto.MetricFamily
-
-func (p parsed) Describe(out chan<- *prometheus.Desc) {
-	for _, f := range p {
-		out <- describe(f, f.Metric[0])
-	}
-}
-
-func describe(f *dto.MetricFamily, m *dto.Metric) *prometheus.Desc {
-	var names []string
-	for _, l := range m.Label {
-		names = append(names, l.GetName())
-	}
-	return prometheus.NewDesc(f.GetName(), f.GetHelp(), names, nil)
-}
-
-func (p parsed) Collect(out chan<- prometheus.Metric) {
-	for _, f := range p {
-		for _, m := range f.Metric {
-			var values []string
-			for _, l := range m.Label {
-				values = append(values, l.GetValue())
-			}
-			desc := describe(f, m)
-			switch f.GetType() {
-			case dto.MetricType_COUNTER:
-				out <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, m.Counter.GetValue(), values...)
-			case dto.MetricType_GAUGE:
-				out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, m.Gauge.GetValue(), values...)
-			case dto.MetricType_HISTOGRAM:
-				buckets := map[float64]uint64{}
-				for _, b := range m.Histogram.Bucket {
-					buckets[b.GetUpperBound()] = b.GetCumulativeCount()
-				}
-				out <- prometheus.MustNewConstHistogram(desc, m.Histogram.GetSampleCount(), m.Histogram.GetSampleSum(), buckets, values...)
-			default:
-				out <- prometheus.NewInvalidMetric(desc, fmt.Errorf("%s has no type", f.GetName()))
-			}
-		}
-	}
-}
-
-// recheck lets the checking registry of the library gather our part of an
-// exposition, and returns what the library's encoder makes of that.
-func recheck(exposition string, format expfmt.Format) (string, error) {
-	families, err := parse(exposition)
-	if err != nil {
-		return "", err
-	}
-	maps.DeleteFunc(families, func(name string, _ *dto.MetricFamily) bool { return !ours(name) })
-	registry := prometheus.NewPedanticRegistry()
-	if err := registry.Register(parsed(families)); err != nil {
-		return "", err
-	}
-	checked, err := prometheus.Gatherers{registry}.Gather()
-	if err != nil {
-		return "", err
-	}
-	var out strings.Builder
-	encoder := expfmt.NewEncoder(&out, format)
-	for _, f := range checked {
-		if err := encoder.Encode(f); err != nil {
-			return "", err
-		}
-	}
-	return out.String(), nil
 }
 
 // blocks are the families of an exposition that are ours: comments first, then the

@@ -2,8 +2,6 @@ package observer
 
 import (
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -12,9 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/common/expfmt"
-
-	"sm/observer/fleet"
 )
 
 // infos are the labels of agent_session_info by session_id.
@@ -99,14 +94,14 @@ func TestSeriesLabelsKept(t *testing.T) {
 // exportedAt is what a scrape at some time would show.
 func (r *rig) exportedAt(at time.Time) (labels []string, unexported int) {
 	r.t.Helper()
-	p := &page{}
-	if err := r.app.metrics.look(r.t.Context(), p, at); err != nil {
+	s, err := r.app.snapshot(r.t.Context(), at)
+	if err != nil {
 		r.t.Fatal(err)
 	}
-	for _, v := range p.sessions {
+	for _, v := range s.Sessions {
 		labels = append(labels, v.Label)
 	}
-	return labels, p.unexported
+	return labels, s.Unexported
 }
 
 // TestSeriesLeave: sessions that rest have no series, unless their client runs.
@@ -186,6 +181,9 @@ func TestSeriesMost(t *testing.T) {
 	r.write(uuid(5), reply(ago(0), "m9", 60_000, 1))
 	r.until("one at work takes a place", func() bool { s := shown(); return s[uuid(5)] && s[uuid(7)] && s[uuid(0)] && len(s) == 3 })
 }
+
+// longestValue bounds a label's value that comes from a transcript, in bytes.
+const longestValue = 128
 
 // hostileProjects are working directories, as JSON, and what may show of them.
 func hostileProjects() map[string]string {
@@ -268,96 +266,5 @@ func TestSeriesHideProject(t *testing.T) {
 	}
 	if body := r.get("/metrics").Body; strings.Contains(body, "web") {
 		t.Error("the project shows elsewhere")
-	}
-}
-
-// TestTame tries what no table has.
-func TestTame(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range 20_000 {
-		b := make([]byte, rng.IntN(300))
-		for i := range b {
-			b[i] = byte(rng.Uint32())
-			if rng.IntN(3) > 0 {
-				b[i] = "aé…\U0001F600"[rng.IntN(10)]
-			}
-		}
-		s := tame(string(b))
-		if !utf8.ValidString(s) || len(s) > longestValue || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) && r != utf8.RuneError }) {
-			t.Fatalf("%q becomes %q", b, s)
-		}
-		if again := tame(s); again != s {
-			t.Fatalf("%q becomes %q, and that %q", b, s, again)
-		}
-	}
-}
-
-// TestExpositionNumbers writes numbers as the library does.
-func TestExpositionNumbers(t *testing.T) {
-	numbers := []float64{
-		0, math.Copysign(0, -1), 1, -1, 2, 0.5, -0.25, 1e-9, 99_999, 999_999, 1e6, 1_234_567, 1e20, 1e21, -999_999, -1e6,
-		1_763_633_722.123, math.MaxFloat64, math.SmallestNonzeroFloat64, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxInt64, 1 << 53,
-	}
-	rng := rand.New(rand.NewPCG(3, 4))
-	for range 2000 {
-		numbers = append(numbers, math.Float64frombits(rng.Uint64()), float64(rng.Int64N(1<<rng.IntN(62)+1)))
-	}
-	for _, open := range []bool{false, true} {
-		format := expfmt.NewFormat(expfmt.TypeTextPlain)
-		if open {
-			format = openMetrics1
-		}
-		e := exposition{open: open}
-		e.family("sm_x", "gauge", "X.")
-		for i, f := range numbers {
-			e.series(f, "i", fmt.Sprintf("%05d", i))
-		}
-		plain := exposition{}
-		plain.family("sm_x", "gauge", "X.")
-		for i, f := range numbers {
-			plain.series(f, "i", fmt.Sprintf("%05d", i))
-		}
-		want, err := recheck(string(plain.buf), format)
-		noErrors(t, err)
-		if diff := cmp.Diff(want, string(e.buf)); diff != "" {
-			t.Errorf("open %v (-the library's +got):\n%s", open, diff)
-		}
-	}
-}
-
-// TestExpositionHistogram: buckets are cumulative in any state that counters may be in.
-func TestExpositionHistogram(t *testing.T) {
-	e := exposition{}
-	e.family("sm_h", "histogram", "H.")
-	e.histogram([]float64{1, 2.5}, []uint64{3, 0, 4}, 21.5)
-	want := map[string]float64{
-		`sm_h_bucket{le="1"}`: 3, `sm_h_bucket{le="2.5"}`: 3, `sm_h_bucket{le="+Inf"}`: 7, "sm_h_sum": 21.5, "sm_h_count": 7,
-	}
-	got, err := valuesOf(string(e.buf))
-	noErrors(t, err)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// TestPageChoose: of sessions seen at the same time it is always the same ones, in
-// the order of their labels.
-func TestPageChoose(t *testing.T) {
-	now := time.Now()
-	var views []shown
-	for _, v := range []fleet.View{{Label: "y", Active: now}, {Label: "b", Active: now}, {Label: "c", Active: now}, {Label: "z", Active: now.Add(-1), Live: true}} {
-		views = append(views, shown{View: v})
-	}
-	for range 24 {
-		rand.Shuffle(len(views), func(i, j int) { views[i], views[j] = views[j], views[i] })
-		p := page{views: views}
-		p.choose(2)
-		var got []string
-		for _, v := range p.sessions {
-			got = append(got, v.Label)
-		}
-		if diff := cmp.Diff([]string{"b", "z"}, got); diff != "" || p.unexported != 2 {
-			t.Fatalf("%d left out, shown (-want +got):\n%s", p.unexported, diff)
-		}
 	}
 }

@@ -58,11 +58,6 @@ type policy struct {
 	last, handoff, brake string
 }
 
-// stands says that the policy goes by the status line, which may then stand for a
-// transcript that does not tell. What it has from a transcript that transcript itself
-// tells, until a compaction makes it unknown.
-func (p *policy) stands() bool { return p.Known && p.Source == transcript.FromStatusline }
-
 func (c *core) policy(v *fleet.View) (p policy) {
 	if v.Past {
 		return p
@@ -106,7 +101,7 @@ func (p *policy) session(v fleet.View) api.Session {
 		return s
 	}
 	s.Cycle, s.IsCompacting, s.Enabled = p.Cycle, p.Compacting && !v.Ended, p.Enabled
-	if !v.Known && p.stands() {
+	if !v.Known && p.FromStatusline() {
 		s.TokensUsed, s.UsedPercentage, s.ContextSource, s.ReadingAt = &p.Tokens, &p.Percent, sourceName(p.Source), timeOrNil(p.Read)
 		s.WindowTokens = cmp.Or(p.Window, s.WindowTokens)
 	}
@@ -180,4 +175,11 @@ func isIdle(v fleet.View) bool {
 		return true
 	}
 	return false
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -49,7 +49,7 @@ func layoutTable() layoutRules {
 	libraries := []string{
 		"sm/transcript", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/transcript/follow", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox",
 		"sm/handoff", "sm/handoff/files", "sm/handoff/guard", "sm/handoff/proc", "sm/handoff/rotation", "sm/handoff/tmux", "sm/handoff/supervise", "sm/observer", "sm/observer/fleet",
-		"sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/deploy/doctor",
+		"sm/observer/metrics", "sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/deploy/doctor",
 	}
 	past := []string{"sm/observer/history", "sm/observer/history/report", "sm/observer/history/tune"} // read by commands, never by the observer
 	commands := []string{"sm/cmd/sm", "sm/cmd/bench"}
@@ -72,6 +72,7 @@ func layoutTable() layoutRules {
 			"sm/handoff/supervise":       {},
 			"sm/observer/fleet":          {ours: []string{"sm/transcript", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/alerts"}},
 			"sm/observer/state":          {ours: []string{"sm/transcript", "sm/transcript/claude/hook", "sm/alerts", "sm/alerts/outbox", "sm/handoff", "sm/observer/fleet"}},
+			"sm/observer/metrics":        {ours: []string{"sm/transcript", "sm/transcript/claude/hook", "sm/transcript/follow", "sm/alerts", "sm/alerts/outbox", "sm/handoff/rotation", "sm/observer/fleet"}},
 			"sm/observer/api":            {},
 			"sm/observer/access":         {ours: []string{"sm/observer/api"}},
 			"sm/observer/history":        {ours: []string{"sm/transcript/wording", "sm/transcript", "sm/transcript/claude", "sm/transcript/follow", "sm/alerts", "sm/observer/fleet"}},

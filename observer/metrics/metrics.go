@@ -1,0 +1,107 @@
+// Package metrics exports what the observer knows to Prometheus.
+//
+// A scrape shows one Snapshot, so all its figures are of the same moment. What a snapshot holds is stored in the state
+// directory and survives a restart; it becomes families in a gatherer of our own, since constant metrics of client_golang
+// cost six times as much, which counts with thousands of sessions. What belongs to this process alone (build, transcripts
+// that are followed, refused requests) is in ordinary metrics of a registry of the Exporter's. client_golang does the rest:
+// formats, compression, the answer.
+//
+// Names, types and labels are promises, see testdata/metrics.golden. Values of labels that come from transcripts are bounded and
+// printable. The package asks nobody for figures, keeps none between scrapes and decides nothing.
+package metrics
+
+import (
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+
+	"sm/transcript/follow"
+)
+
+// Options are what an Exporter is made of.
+type Options struct {
+	Version, Commit string        // of the build
+	Transcripts     *follow.Stats // figures of the transcripts that are followed
+	Reasons         []string      // all that Refused is called with
+	ReloadFailed    *atomic.Bool  // the newest configuration does not hold
+	ReloadedAt      *atomic.Int64 // when the configuration was last read and held, in Unix milliseconds
+}
+
+// Exporter answers scrapes. Its methods can be called from any goroutine.
+type Exporter struct {
+	registry *prometheus.Registry
+	refused  *prometheus.CounterVec
+}
+
+// New makes an exporter with a registry of its own.
+func New(o Options) *Exporter {
+	e := &Exporter{registry: prometheus.NewRegistry(), refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "sm_http_refused_total", Help: "Requests that the guard turned away, by reason.",
+	}, []string{"reason"})}
+	for _, reason := range o.Reasons {
+		e.refused.WithLabelValues(reason)
+	}
+	gauge := func(name, help string, labels prometheus.Labels, value func() float64) {
+		e.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value))
+	}
+	for state, n := range map[string]*atomic.Int64{"failed": &o.Transcripts.Failed, "live": &o.Transcripts.Live, "parked": &o.Transcripts.Parked} {
+		gauge("sm_transcripts", "Transcript files known, by how they are watched.", prometheus.Labels{"state": state},
+			func() float64 { return float64(n.Load()) })
+	}
+	gauge("sm_read_lag_bytes", "Bytes of live transcripts not read yet, as of the last check.", nil,
+		func() float64 { return float64(o.Transcripts.Lag.Load()) })
+	gauge("sm_config_last_reload_successful", "1 while the newest configuration is in effect, 0 after one that does not hold.", nil,
+		func() float64 { return truth(!o.ReloadFailed.Load()) })
+	gauge("sm_config_last_reload_success_timestamp_seconds", "When the configuration was last read and held; the start counts.", nil,
+		func() float64 { return float64(o.ReloadedAt.Load()) / 1000 })
+	gauge("sm_build_info", "What this observer was built from; always 1.",
+		prometheus.Labels{"commit": o.Commit, "goversion": runtime.Version(), "version": o.Version}, func() float64 { return 1 })
+	e.registry.MustRegister(e.refused, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return e
+}
+
+// Refused counts a request that was turned away for one of Options.Reasons.
+func (e *Exporter) Refused(reason string) { e.refused.WithLabelValues(reason).Inc() }
+
+// Serve answers a scrape with a snapshot, in the format and the compression that the request asks for.
+func (e *Exporter) Serve(w http.ResponseWriter, r *http.Request, s *Snapshot) {
+	open := expfmt.NegotiateIncludingOpenMetrics(r.Header).FormatType() == expfmt.TypeOpenMetrics
+	gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return e.gather(s, open) })
+	promhttp.HandlerFor(gather, promhttp.HandlerOpts{EnableOpenMetrics: true}).ServeHTTP(w, r)
+}
+
+// gather gives all families in the order of their names.
+func (e *Exporter) gather(s *Snapshot, open bool) ([]*dto.MetricFamily, error) {
+	families, err := e.registry.Gather()
+	if open {
+		untype(families, "go_memstats_alloc_bytes_total")
+	}
+	var b builder
+	b.sessions(s)
+	b.totals(s)
+	families = append(families, b.families...)
+	slices.SortFunc(families, func(x, y *dto.MetricFamily) int { return strings.Compare(x.GetName(), y.GetName()) })
+	return families, err
+}
+
+// untype makes a counter untyped. In OpenMetrics a counter's family is called without _total, and so this one of the Go
+// collector would have the name of another family.
+func untype(families []*dto.MetricFamily, name string) {
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		f.Type = dto.MetricType_UNTYPED.Enum()
+		for _, m := range f.Metric {
+			m.Untyped, m.Counter = &dto.Untyped{Value: m.Counter.Value}, nil
+		}
+	}
+}

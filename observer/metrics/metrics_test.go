@@ -1,0 +1,212 @@
+package metrics
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+
+	"sm/alerts"
+	"sm/observer/fleet"
+	"sm/transcript"
+	"sm/transcript/claude/hook"
+	"sm/transcript/follow"
+)
+
+func testExporter() *Exporter {
+	return New(Options{Version: "1", Commit: "c", Transcripts: new(follow.Stats), Reasons: []string{"host", "peer"}, ReloadFailed: new(atomic.Bool), ReloadedAt: new(atomic.Int64)})
+}
+
+// testSnapshot has so many sessions of which everything is known, and one of which nothing is.
+func testSnapshot(sessions int) *Snapshot {
+	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	s := &Snapshot{Hooks: map[hook.Event]uint64{"Stop": 3, "other": 0}}
+	s.Fleet.PreTokens.Counts = make([]uint64, len(fleet.PreTokensBounds())+1)
+	s.Fleet.Duration.Counts = make([]uint64, len(fleet.DurationBounds())+1)
+	for i := range sessions {
+		id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)
+		s.Sessions = append(s.Sessions, &Session{
+			View: fleet.View{
+				Agent: id, Label: id[:8], SessionID: id, Program: fleet.Claude, Project: "web", CWD: "/home/dev/web", Model: "claude-haiku-4-5", Version: "2.1.197",
+				Tokens: 50_000 + int64(i), Known: true, Cleared: 1000, Reading: now, Window: transcript.Window{Tokens: 200_000},
+				Active: now, Live: true, Spoke: now, Hooked: now, DriftKnown: true, Sample: fleet.Sample{Percent: 25},
+			},
+			Policy: alerts.View{
+				Known: true, Threshold: 167_000, ThresholdSource: alerts.ThresholdAssumed, Ratio: 0.3, Pressure: alerts.Calm,
+				Forecast: alerts.Forecast{Turns: alerts.Range{Known: true, Likely: 7}, Active: alerts.Range{Known: true, Likely: 400}},
+			},
+		})
+	}
+	s.Sessions = append(s.Sessions, &Session{View: fleet.View{Label: "nothing", Program: fleet.Claude}})
+	s.Limit(0)
+	return s
+}
+
+// TestGatherConsistent: the library's own check, which it makes only where several gatherers meet, finds nothing, and all is in
+// the order that a gatherer owes.
+func TestGatherConsistent(t *testing.T) {
+	t.Parallel()
+	e, s := testExporter(), testSnapshot(3)
+	for _, open := range []bool{false, true} {
+		gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return e.gather(s, open) })
+		families, err := prometheus.Gatherers{gather}.Gather()
+		if err != nil {
+			t.Error(err)
+		}
+		unchecked, err := gather()
+		if err != nil || len(unchecked) != len(families) {
+			t.Errorf("%d families, checked %d, %v", len(unchecked), len(families), err)
+		}
+		if !slices.IsSortedFunc(unchecked, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) }) {
+			t.Error("families are not in order")
+		}
+		for _, f := range unchecked {
+			for _, m := range f.Metric {
+				var names []string
+				for _, l := range m.Label {
+					names = append(names, l.GetName())
+				}
+				if !slices.IsSorted(names) {
+					t.Errorf("%s has the labels %v", f.GetName(), names)
+				}
+			}
+		}
+		if problems, err := promlint.NewWithMetricFamilies(unchecked).Lint(); len(problems) > 0 && !open || err != nil {
+			t.Errorf("lint: %v, %v", problems, err)
+		}
+	}
+}
+
+// TestGatherUnknown: what is not known of a session has no series.
+func TestGatherUnknown(t *testing.T) {
+	t.Parallel()
+	families, err := testExporter().gather(testSnapshot(0), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range families {
+		if strings.HasPrefix(f.GetName(), "agent_session_") {
+			got = append(got, f.GetName())
+		}
+	}
+	want := []string{
+		"agent_session_active", "agent_session_compacting", "agent_session_compactions_total", "agent_session_context_window_tokens",
+		"agent_session_info", "agent_session_level", "agent_session_transcript_compactions",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestHistogram: buckets are cumulative, and the count holds what is beyond the last bound.
+func TestHistogram(t *testing.T) {
+	t.Parallel()
+	var b builder
+	b.histogram("sm_h", "H.", []float64{1, 2.5}, []uint64{3, 0, 4}, 21.5, label("client", "x"))
+	h := b.families[0].Metric[0].Histogram
+	got := []float64{float64(h.GetSampleCount()), h.GetSampleSum()}
+	for _, bucket := range h.Bucket {
+		got = append(got, bucket.GetUpperBound(), float64(bucket.GetCumulativeCount()))
+	}
+	if diff := cmp.Diff([]float64{7, 21.5, 1, 3, 2.5, 3}, got); diff != "" {
+		t.Errorf("count, sum, buckets (-want +got):\n%s", diff)
+	}
+}
+
+// TestLimit: of sessions seen at the same time it is always the same ones, in the order of their labels.
+func TestLimit(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	var all []*Session
+	for _, v := range []fleet.View{{Label: "y", Active: now}, {Label: "b", Active: now}, {Label: "c", Active: now}, {Label: "z", Active: now.Add(-1), Live: true}} {
+		all = append(all, &Session{View: v})
+	}
+	for range 24 {
+		rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		s := Snapshot{Sessions: slices.Clone(all)}
+		s.Limit(2)
+		var got []string
+		for _, v := range s.Sessions {
+			got = append(got, v.Label)
+		}
+		if diff := cmp.Diff([]string{"b", "z"}, got); diff != "" || s.Unexported != 2 {
+			t.Fatalf("%d left out, shown (-want +got):\n%s", s.Unexported, diff)
+		}
+	}
+}
+
+// TestTame tries what no table has.
+func TestTame(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		b := make([]byte, rng.IntN(300))
+		for i := range b {
+			b[i] = byte(rng.Uint32())
+			if rng.IntN(3) > 0 {
+				b[i] = "aé…\U0001F600"[rng.IntN(10)]
+			}
+		}
+		s := tame(string(b))
+		if !utf8.ValidString(s) || len(s) > longestValue || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) && r != utf8.RuneError }) {
+			t.Fatalf("%q becomes %q", b, s)
+		}
+		if again := tame(s); again != s {
+			t.Fatalf("%q becomes %q, and that %q", b, s, again)
+		}
+	}
+}
+
+// BenchmarkServe is what a scrape costs beside the wait for the loop.
+func BenchmarkServe(b *testing.B) {
+	e := testExporter()
+	for _, sessions := range []int{500, 10_000} {
+		s := testSnapshot(sessions)
+		for _, format := range []string{"text", "openmetrics", "gzip"} {
+			b.Run(fmt.Sprintf("%d/%s", sessions, format), func(b *testing.B) {
+				r := &http.Request{Header: http.Header{}}
+				switch format {
+				case "openmetrics":
+					r.Header.Set("Accept", "application/openmetrics-text;version=1.0.0")
+				case "gzip":
+					r.Header.Set("Accept-Encoding", "gzip")
+				}
+				b.ReportAllocs()
+				before := processorTime(b)
+				for b.Loop() {
+					e.Serve(discard{}, r, s)
+				}
+				b.ReportMetric((processorTime(b)-before).Seconds()*1e3/float64(b.N), "cpu-ms/op")
+			})
+		}
+	}
+}
+
+// discard is a peer that takes everything at once.
+type discard struct{}
+
+func (discard) Header() http.Header         { return http.Header{} }
+func (discard) WriteHeader(int)             {}
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+// processorTime is what this process has had: on a busy machine the clock shows what others do.
+func processorTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,55 @@
+package observer
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"sm/alerts"
+	"sm/observer/metrics"
+	"sm/transcript/claude/hook"
+)
+
+// scrapeTimeout bounds the wait for the loop.
+const scrapeTimeout = 5 * time.Second
+
+// getMetrics answers a scrape.
+func (s *server) getMetrics(w http.ResponseWriter, r *http.Request) error {
+	all, err := s.snapshot(r.Context(), time.Now())
+	if err != nil {
+		return err
+	}
+	s.metrics.Serve(w, r, all)
+	return nil
+}
+
+// snapshot asks the loop for all that a scrape shows.
+func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, error) {
+	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
+	defer cancel()
+	settings := a.settings.Load()
+	s := &metrics.Snapshot{HideProject: settings.HideProject, Hooks: map[hook.Event]uint64{otherHook: 0}}
+	for _, event := range hook.Events() {
+		s.Hooks[event] = 0
+	}
+	err := a.do(ctx, func(c *core) {
+		ttl := settings.SessionTTL
+		for v := range c.fleet.All(now) {
+			if v.Past || v.Client.PID == 0 && ttl > 0 && now.Sub(v.Seen()) > ttl {
+				continue
+			}
+			policy, _ := c.engine.Agent(alerts.AgentID(v.Agent))
+			s.Sessions = append(s.Sessions, &metrics.Session{View: v, Policy: policy})
+		}
+		s.Fleet, s.Alerts, s.Messages, s.Handoffs = c.fleet.Counters(), c.engine.Counters(), c.queue.Counters(), c.rotations.Counters()
+		s.Queued = c.queue.Waiting()
+		for event, n := range c.hooks.By {
+			s.Hooks[event] = n
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.Limit(settings.MaxSessions)
+	return s, nil
+}
