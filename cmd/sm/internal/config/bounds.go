@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"text/template/parse"
@@ -15,12 +16,8 @@ import (
 )
 
 const (
-	maxTokens = 1_000_000_000
-	maxCount  = 1_000_000
-	maxTime   = 10 * 365 * 24 * time.Hour
-	maxPort   = 65535
-	// maxInject is the number of characters above which the client turns a hook's answer into a file.
-	maxInject = 10_000
+	maxTime = 10 * 365 * 24 * time.Hour
+	maxPort = 65535
 	// maxTexts bounds a message template.
 	maxTexts = 4096
 	// maxSocketPath is the longest path of a socket, in bytes, that observer and clients take.
@@ -38,8 +35,10 @@ type problem struct {
 // problems collects what is wrong with a configuration, in the order of its keys.
 type problems []problem
 
-func (ps *problems) add(key, format string, args ...any) {
-	*ps = append(*ps, problem{key, fmt.Sprintf(format, args...)})
+func (ps *problems) add(key, text string) {
+	if text != "" {
+		*ps = append(*ps, problem{key, text})
+	}
 }
 
 // explain makes one error of the problems, each with where its setting was made.
@@ -62,53 +61,153 @@ func (o origins) explain(ps problems) error {
 	return errors.New(strings.Join(parts, "; "))
 }
 
-// problems says what is wrong with the configuration, every problem with its key.
-func (c *Config) problems() problems {
-	var ps problems
-	c.checkAddresses(&ps)
-	c.checkPaths(&ps)
-	c.checkLists(&ps)
-	c.checkContextMonitor(&ps)
-	c.checkCounts(&ps)
-	c.checkDurations(&ps)
-	c.checkTexts(&ps)
+// problems holds every value to its tags.
+func (c *Config) problems() (ps problems) {
+	rules := c.rules()
+	for _, key := range c.settings() {
+		seen := map[string]bool{}
+		key.values(func(s setting) {
+			text := s.outside()
+			if rule := rules[s.tag.Get("is")]; text == "" && rule != nil {
+				text = rule(s)
+			}
+			if value := fmt.Sprint(s.value); s.tag.Get("unique") != "" && value != "" {
+				if id := leaf(s.path) + " " + value; text == "" && seen[id] {
+					text = "repeats " + Quote(value) + "; remove one of the two"
+				} else {
+					seen[id] = true
+				}
+			}
+			ps.add(s.path, text)
+			ps.add(s.path, s.above())
+		})
+	}
 	return ps
 }
 
-func (c *Config) checkAddresses(ps *problems) {
-	seen := map[string]bool{}
-	for i, addr := range c.Listen {
-		key := fmt.Sprintf("listen[%d]", i)
-		host, port, err := splitAddress(addr)
+// each visits the values of one kind.
+func (c *Config) each(is string, visit func(setting)) {
+	for _, key := range c.settings() {
+		key.values(func(s setting) {
+			if s.tag.Get("is") == is {
+				visit(s)
+			}
+		})
+	}
+}
+
+// outside says how a value is out of its bounds, "" for one that is not.
+func (s setting) outside() string {
+	bounds := s.tag.Get("bounds")
+	low, high, _ := strings.Cut(strings.TrimPrefix(bounds, ">"), "..")
+	if words := s.tag.Get("oneof"); words != "" && !strings.Contains(","+words+",", ","+s.value.String()+",") {
+		list := strings.Split(words, ",")
+		last := len(list) - 1
+		return fmt.Sprintf("must be %s or %s, not %s", strings.Join(list[:last], ", "), list[last], Quote(s.value.String()))
+	}
+	switch v := s.value.Interface().(type) {
+	case time.Duration:
 		switch {
-		case err != nil:
-			ps.add(key, "must be a loopback address with its port such as 127.0.0.1:8420, not %s", Quote(addr))
-		case !loopback(host):
-			ps.add(key, "is %s, which is not a loopback address; use metrics.listen for scrapes from elsewhere", Quote(addr))
-		case port != 0 && seen[addr]:
-			ps.add(key, "repeats %s; remove one of the two", Quote(addr))
+		case bounds == ">0" && v == 0:
+			return "must be longer than 0"
+		case v < 0:
+			return "must not be negative, as " + shortDuration(v) + " is"
+		case v > maxTime:
+			return "must be at most ten years, not " + shortDuration(v)
 		}
-		seen[addr] = true
-	}
-	if addr := c.Metrics.Listen; addr != "" {
-		_, port, err := splitAddress(addr)
-		switch {
-		case err != nil:
-			ps.add("metrics.listen", "must be an address with its port such as 0.0.0.0:9464, not %s", Quote(addr))
-		case port != 0 && seen[addr]:
-			ps.add("metrics.listen", "repeats %s of listen; give it a port of its own", Quote(addr))
+	case int:
+		if bounds == "" {
+			return ""
 		}
-	}
-	for i, host := range c.HTTP.AllowedHosts {
-		if host == "" || strings.ContainsAny(host, "/@?#*") || strings.ContainsFunc(host, notGraphic) {
-			ps.add(fmt.Sprintf("http.allowed_hosts[%d]", i), "must be a host, or host:port, as it stands in a URL, not %s", Quote(host))
+		if least, _ := strconv.Atoi(low); v < least {
+			return fmt.Sprintf("must be at least %s, not %d", low, v)
 		}
-	}
-	for i, uid := range c.HTTP.AllowedUIDs {
-		if uid < 0 || uid > math.MaxUint32-1 {
-			ps.add(fmt.Sprintf("http.allowed_uids[%d]", i), "must be a user id of 0 or more, not %d", uid)
+		if most, _ := strconv.Atoi(high); v > most {
+			return fmt.Sprintf("must be at most %s, not %d", high, v)
+		}
+	case float64:
+		if above := strings.HasPrefix(bounds, ">"); above && !(v > 0 && v <= 1) {
+			return fmt.Sprintf("must be above 0 and at most 1, not %v", v)
+		} else if !(v >= 0 && v <= 1) {
+			return fmt.Sprintf("must be from 0 to 1, not %v", v)
 		}
 	}
+	return ""
+}
+
+// above says that a value is not below the key that is its limit, where that is not 0.
+func (s setting) above() (text string) {
+	setting{value: s.group}.each(func(limit setting) {
+		name := s.tag.Get("below")
+		if name == "" || limit.path != name || limit.value.Int() <= 0 || s.value.Int() < limit.value.Int() {
+			return
+		}
+		show := func(v reflect.Value) string {
+			if d, ok := v.Interface().(time.Duration); ok {
+				return shortDuration(d)
+			}
+			return fmt.Sprint(v)
+		}
+		text = fmt.Sprintf("is %s and must be below %s, which is %s", show(s.value), name, show(limit.value))
+	})
+	return text
+}
+
+// rules say what is wrong with a value of a kind, "" for nothing.
+func (c *Config) rules() map[string]func(setting) string {
+	heard := map[string]bool{}
+	text := func(wrong func(string) bool, format string) func(setting) string {
+		return func(s setting) string {
+			if v := fmt.Sprint(s.value); wrong(v) {
+				return strings.ReplaceAll(format, "%", Quote(v))
+			}
+			return ""
+		}
+	}
+	return map[string]func(setting) string{
+		"path":     checkPath,
+		"template": checkTemplate,
+		"channel":  checkChannel,
+		"loopback": func(s setting) string { return checkAddress(s.value.String(), false, heard) },
+		"address":  func(s setting) string { return checkAddress(s.value.String(), true, heard) },
+		"host": text(func(v string) bool { return v == "" || notHost(v) },
+			"must be a host, or host:port, as it stands in a URL, not %"),
+		"uid": func(s setting) string {
+			if uid := s.value.Int(); uid < 0 || uid > math.MaxUint32-1 {
+				return fmt.Sprintf("must be a user id of 0 or more, not %d", uid)
+			}
+			return ""
+		},
+		"model": text(func(v string) bool { return v == "" }, "is empty; give the beginning of a model's name"),
+		"tool":  text(func(v string) bool { return strings.TrimSpace(v) == "" }, "is empty; give the name of a tool"),
+		"argument": func(s setting) string {
+			program := strings.HasSuffix(s.path, "[0]")
+			return text(func(v string) bool { return program && v == "" || strings.Contains(v, "\x00") },
+				"must be a program or its argument, not %")(s)
+		},
+	}
+}
+
+// checkAddress holds an address of listen, or the one of metrics.listen, to be heard on by nobody else of ours.
+func checkAddress(addr string, scrapes bool, heard map[string]bool) string {
+	host, port, err := splitAddress(addr)
+	twice := port != 0 && heard[addr]
+	heard[addr] = true
+	switch {
+	case scrapes && addr == "":
+	case scrapes && err != nil:
+		return "must be an address with its port such as 0.0.0.0:9464, not " + Quote(addr)
+	case scrapes && twice:
+		return "repeats " + Quote(addr) + " of listen; give it a port of its own"
+	case scrapes:
+	case err != nil:
+		return "must be a loopback address with its port such as 127.0.0.1:8420, not " + Quote(addr)
+	case !loopback(host):
+		return "is " + Quote(addr) + ", which is not a loopback address; use metrics.listen for scrapes from elsewhere"
+	case twice:
+		return "repeats " + Quote(addr) + "; remove one of the two"
+	}
+	return ""
 }
 
 // splitAddress takes an address apart. Ports are numbers: names differ between machines.
@@ -121,7 +220,7 @@ func splitAddress(addr string) (host string, port int, err error) {
 	if err != nil || port < 0 || port > maxPort || text[0] == '+' {
 		return "", 0, fmt.Errorf("port %q: not a number up to %d", text, maxPort)
 	}
-	if strings.ContainsAny(host, "/@?#*") || strings.ContainsFunc(host, notGraphic) {
+	if notHost(host) {
 		return "", 0, fmt.Errorf("host %q: not a host", host)
 	}
 	return host, port, nil
@@ -136,174 +235,51 @@ func loopback(host string) bool {
 	return err == nil && ip.IsLoopback() && !ip.Is4In6() && ip.Zone() == ""
 }
 
-func notGraphic(r rune) bool {
-	return r == unicode.ReplacementChar || !unicode.IsGraphic(r) || unicode.IsSpace(r)
+// notHost finds what stands in no name of a host.
+func notHost(s string) bool {
+	return strings.ContainsAny(s, "/@?#*") || strings.ContainsFunc(s, func(r rune) bool {
+		return r == unicode.ReplacementChar || !unicode.IsGraphic(r) || unicode.IsSpace(r)
+	})
 }
 
-func (c *Config) checkPaths(ps *problems) {
-	for _, p := range c.paths() {
-		switch path := *p.value; {
-		case path == "" && p.optional:
-		case path == "":
-			ps.add(p.key, "is empty; give a path")
-		case strings.ContainsFunc(path, unicode.IsControl):
-			ps.add(p.key, "holds a control character; give another path than %s", Quote(path))
-		case !filepath.IsAbs(path):
-			ps.add(p.key, "must be an absolute path, or begin with ~/, not %s", Quote(path))
-		}
+// checkPath takes an empty path for the default, or for none, but not in a list.
+func checkPath(s setting) string {
+	switch path := s.value.String(); {
+	case path == "" && !s.entry:
+	case path == "":
+		return "is empty; give a path"
+	case strings.ContainsFunc(path, unicode.IsControl):
+		return "holds a control character; give another path than " + Quote(path)
+	case !filepath.IsAbs(path):
+		return "must be an absolute path, or begin with ~/, not " + Quote(path)
+	case s.path == "socket" && len(path) > maxSocketPath:
+		return fmt.Sprintf("is %d bytes long and a socket's path has room for %d; give a shorter one", len(path), maxSocketPath)
 	}
-	if n := len(c.Socket); n > maxSocketPath {
-		ps.add("socket", "is %d bytes long and a socket's path has room for %d; give a shorter one", n, maxSocketPath)
-	}
+	return ""
 }
 
-func (c *Config) checkLists(ps *problems) {
-	models := map[string]bool{}
-	for i, w := range c.Windows {
-		key := fmt.Sprintf("windows[%d]", i)
-		switch {
-		case w.Model == "":
-			ps.add(key+".model", "is empty; give the beginning of a model's name")
-		case models[w.Model]:
-			ps.add(key+".model", "repeats %s; remove one of the two", Quote(w.Model))
-		}
-		models[w.Model] = true
-		ps.between(key+".tokens", w.Tokens, 1, maxTokens)
-	}
-	places := map[string]bool{}
-	for i, ch := range c.Channels {
-		key := fmt.Sprintf("channels[%d]", i)
-		switch {
-		case ch.Name == "":
-			ps.add(key+".name", "is empty; give the channel a name")
-		case strings.HasPrefix(ch.Name, ".") || strings.ContainsAny(ch.Name, `/\`) || len(ch.Name) > 100 ||
-			strings.ContainsFunc(ch.Name, unicode.IsControl):
-			ps.add(key+".name", "is part of file names, so it must be short, without slashes and without a dot in front, not %s", Quote(ch.Name))
-		}
-		if ch.Path != "" && places[ch.Path] {
-			ps.add(key+".path", "repeats %s; remove one of the two", Quote(ch.Path))
-		}
-		places[ch.Path] = true
-	}
-	for i, tool := range c.Guard.Allow {
-		if strings.TrimSpace(tool) == "" {
-			ps.add(fmt.Sprintf("guard.allow[%d]", i), "is empty; give the name of a tool")
-		}
-	}
-	for i, arg := range c.Operator.Notify {
-		if i == 0 && arg == "" || strings.Contains(arg, "\x00") {
-			ps.add(fmt.Sprintf("operator.notify[%d]", i), "must be a program or its argument, not %s", Quote(arg))
-		}
-	}
-}
-
-func (c *Config) checkContextMonitor(ps *problems) {
-	m := c.ContextMonitor
-	ps.between("context_monitor.warning_percentage", m.WarningPercentage, 1, 100)
-	ps.between("context_monitor.critical_percentage", m.CriticalPercentage, 1, 100)
-	if m.WarningPercentage >= m.CriticalPercentage {
-		ps.add("context_monitor.warning_percentage", "is %d and must be below critical_percentage, which is %d",
-			m.WarningPercentage, m.CriticalPercentage)
-	}
-	ps.between("context_monitor.warning_tokens", m.WarningTokens, 0, maxTokens)
-	ps.between("context_monitor.critical_tokens", m.CriticalTokens, 0, maxTokens)
-	if m.CriticalTokens > 0 && m.WarningTokens >= m.CriticalTokens {
-		ps.add("context_monitor.warning_tokens", "is %d and must be below critical_tokens, which is %d",
-			m.WarningTokens, m.CriticalTokens)
-	}
-	ps.between("context_monitor.warning_of_threshold", m.WarningOfThreshold, 0, 100)
-	ps.between("context_monitor.critical_of_threshold", m.CriticalOfThreshold, 0, 100)
-	if m.CriticalOfThreshold > 0 && m.WarningOfThreshold >= m.CriticalOfThreshold {
-		ps.add("context_monitor.warning_of_threshold", "is %d and must be below critical_of_threshold, which is %d",
-			m.WarningOfThreshold, m.CriticalOfThreshold)
-	}
-	if r := m.EarlyWarnRatio; !(r >= 0 && r <= 1) {
-		ps.add("context_monitor.early_warn_ratio", "must be from 0 to 1, not %v", r)
-	}
-	if r := c.Guard.OverflowThreshold; !(r > 0 && r <= 1) {
-		ps.add("guard.overflow_threshold", "must be above 0 and at most 1, not %v", r)
-	}
-}
-
-func (c *Config) checkCounts(ps *problems) {
-	ps.between("metrics.max_sessions", c.Metrics.MaxSessions, 1, maxCount)
-	ps.between("compaction.threshold_tokens", c.Compaction.ThresholdTokens, 0, maxTokens)
-	ps.between("context_monitor.forecast_turns", c.ContextMonitor.ForecastTurns, 0, maxCount)
-	ps.between("storm.count", c.Storm.Count, 1, maxCount)
-	ps.between("storm.turns", c.Storm.Turns, 0, maxCount)
-	ps.between("queue.per_agent", c.Queue.PerAgent, 1, maxCount)
-	ps.between("queue.message_bytes", c.Queue.MessageBytes, 1, 64<<10)
-	ps.between("queue.per_sender_minute", c.Queue.PerSenderMinute, 1, maxCount)
-	ps.between("handoff.breaker_count", c.Handoff.BreakerCount, 1, maxCount)
-	ps.between("handoff.document_bytes", c.Handoff.DocumentBytes, 1, 16<<20)
-	ps.between("handoff.inject_characters", c.Handoff.InjectCharacters, 1, maxInject)
-	ps.between("supervise.restarts", c.Supervise.Restarts, 0, maxCount)
-}
-
-func (ps *problems) between(key string, n, least, most int) {
+func checkChannel(s setting) string {
+	name := s.value.String()
 	switch {
-	case n < least:
-		ps.add(key, "must be at least %d, not %d", least, n)
-	case n > most:
-		ps.add(key, "must be at most %d, not %d", most, n)
+	case name == "":
+		return "is empty; give the channel a name"
+	case strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\`) || len(name) > 100 || strings.ContainsFunc(name, unicode.IsControl):
+		return "is part of file names, so it must be short, without slashes and without a dot in front, not " + Quote(name)
 	}
+	return ""
 }
 
-func (c *Config) checkDurations(ps *problems) {
-	// Zero is a choice where it switches something off; elsewhere it would make the setting's purpose void.
-	ps.lasting("metrics.session_ttl", c.Metrics.SessionTTL, true)
-	ps.lasting("compaction.settle", c.Compaction.Settle, true)
-	ps.lasting("context_monitor.no_data_after", c.ContextMonitor.NoDataAfter, false)
-	ps.lasting("storm.within", c.Storm.Within, true)
-	ps.lasting("reminders.soft", c.Reminders.Soft, false)
-	ps.lasting("reminders.hard", c.Reminders.Hard, false)
-	if soft, hard := c.Reminders.Soft, c.Reminders.Hard; hard > 0 && soft >= hard {
-		ps.add("reminders.soft", "is %s and must be below hard, which is %s", shortDuration(soft), shortDuration(hard))
+// checkTemplate judges the form alone. Which names a template may use is known where it is executed.
+func checkTemplate(s setting) string {
+	text := s.value.String()
+	if len(text) > maxTexts {
+		return fmt.Sprintf("is %d bytes long; use at most %d", len(text), maxTexts)
 	}
-	ps.lasting("reminders.compaction_wait", c.Reminders.CompactionWait, false)
-	ps.lasting("queue.ttl", c.Queue.TTL, true)
-	ps.lasting("handoff.expiry", c.Handoff.Expiry, true)
-	ps.lasting("handoff.breaker_within", c.Handoff.BreakerWithin, true)
-	ps.lasting("supervise.term_after", c.Supervise.TermAfter, false)
-}
-
-func (ps *problems) lasting(key string, d time.Duration, positive bool) {
-	switch {
-	case positive && d == 0:
-		ps.add(key, "must be longer than 0")
-	case d < 0:
-		ps.add(key, "must not be negative, as %s is", shortDuration(d))
-	case d > maxTime:
-		ps.add(key, "must be at most ten years, not %s", shortDuration(d))
+	tree := parse.New(s.path)
+	tree.Mode = parse.SkipFuncCheck
+	if _, err := tree.Parse(text, "", "", map[string]*parse.Tree{}); err != nil {
+		return fmt.Sprintf("is not a template (%s); correct what stands in {{ }}",
+			oneLine(strings.TrimPrefix(err.Error(), "template: "+s.path+":")))
 	}
-}
-
-func (c *Config) checkTexts(ps *problems) {
-	switch c.Log.Level {
-	case "debug", "info", "warn", "error":
-	default:
-		ps.add("log.level", "must be debug, info, warn or error, not %s", Quote(c.Log.Level))
-	}
-	switch c.Log.Format {
-	case "text", "json":
-	default:
-		ps.add("log.format", "must be text or json, not %s", Quote(c.Log.Format))
-	}
-	for _, s := range c.settings() {
-		if !strings.HasPrefix(s.path, "messages.") {
-			continue
-		}
-		text := s.value.String()
-		if len(text) > maxTexts {
-			ps.add(s.path, "is %d bytes long; use at most %d", len(text), maxTexts)
-			continue
-		}
-		// Which names a template may use is known where it is executed; here only its form is judged.
-		tree := parse.New(s.path)
-		tree.Mode = parse.SkipFuncCheck
-		if _, err := tree.Parse(text, "", "", map[string]*parse.Tree{}); err != nil {
-			ps.add(s.path, "is not a template (%s); correct what stands in {{ }}",
-				oneLine(strings.TrimPrefix(err.Error(), "template: "+s.path+":")))
-		}
-	}
+	return ""
 }

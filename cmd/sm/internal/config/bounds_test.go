@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+const maxTokens = 1_000_000_000
+
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

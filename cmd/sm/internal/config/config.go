@@ -33,14 +33,21 @@ const viperDelimiter = "::"
 // flagKeyAnnotation marks a flag that sets a key of the configuration.
 const flagKeyAnnotation = "sm_config_key"
 
-// Config is the whole configuration. This type and its tags are the one list of keys: what the file may hold,
-// the environment variables, the hints for mistyped keys and `check-config --print` are all read off it. A key with
-// apply:"restart" takes effect when an observer starts; the others can change while it runs.
+// Config is the whole configuration. This type and its tags are the one table of keys: what the file may hold, the
+// environment variables, defaults, bounds, the hints for mistyped keys and `check-config --print` are all read off it.
+//
+//	default  as a variable would say it; else 0, false, "" or an empty list
+//	bounds   "1..100" for numbers; ">0" for a duration, which is 0 or more and at most ten years elsewhere
+//	below    a key of the same group that must be larger, unless that is 0
+//	oneof    the words that it takes
+//	is       what a text, or each entry of a list, is: see rules
+//	unique   no two entries of the list may be equal
+//	apply    "restart": it takes effect when an observer starts; the others can change while it runs
 type Config struct {
-	Projects       []string             `yaml:"projects" apply:"restart"`
-	Listen         []string             `yaml:"listen" apply:"restart"`
-	Socket         string               `yaml:"socket" apply:"restart"`
-	State          string               `yaml:"state" apply:"restart"`
+	Projects       []string             `yaml:"projects" is:"path" apply:"restart"`
+	Listen         []string             `yaml:"listen" is:"loopback" default:"127.0.0.1:8420,[::1]:8420" apply:"restart"`
+	Socket         string               `yaml:"socket" is:"path" apply:"restart"`
+	State          string               `yaml:"state" is:"path" apply:"restart"`
 	Log            logConfig            `yaml:"log"`
 	HTTP           httpConfig           `yaml:"http"`
 	Metrics        metricsConfig        `yaml:"metrics"`
@@ -60,143 +67,176 @@ type Config struct {
 }
 
 type logConfig struct {
-	Level  string `yaml:"level"`
-	Format string `yaml:"format" apply:"restart"`
+	Level  string `yaml:"level" default:"info" oneof:"debug,info,warn,error"`
+	Format string `yaml:"format" default:"text" oneof:"text,json" apply:"restart"`
 }
 
 type httpConfig struct {
-	AllowedHosts     []string `yaml:"allowed_hosts"`
-	AllowedUIDs      []int    `yaml:"allowed_uids"`
-	WebhookTokenFile string   `yaml:"webhook_token_file"`
+	AllowedHosts     []string `yaml:"allowed_hosts" is:"host"`
+	AllowedUIDs      []int    `yaml:"allowed_uids" is:"uid"`
+	WebhookTokenFile string   `yaml:"webhook_token_file" is:"path"`
 }
 
 type metricsConfig struct {
-	Listen        string        `yaml:"listen" apply:"restart"`
-	WebConfigFile string        `yaml:"web_config_file" apply:"restart"`
-	SessionTTL    time.Duration `yaml:"session_ttl"`
-	MaxSessions   int           `yaml:"max_sessions"`
-	Project       bool          `yaml:"project"`
+	Listen        string        `yaml:"listen" is:"address" apply:"restart"`
+	WebConfigFile string        `yaml:"web_config_file" is:"path" apply:"restart"`
+	SessionTTL    time.Duration `yaml:"session_ttl" default:"1h" bounds:">0"`
+	MaxSessions   int           `yaml:"max_sessions" default:"500" bounds:"1..1000000"`
+	Project       bool          `yaml:"project" default:"true"`
 }
 
 type windowConfig struct {
-	Model  string `yaml:"model"`
-	Tokens int    `yaml:"tokens"`
+	Model  string `yaml:"model" is:"model" unique:"true"`
+	Tokens int    `yaml:"tokens" bounds:"1..1000000000"`
 }
 
 type compactionConfig struct {
-	ThresholdTokens int           `yaml:"threshold_tokens"`
-	Settle          time.Duration `yaml:"settle"`
+	ThresholdTokens int           `yaml:"threshold_tokens" bounds:"0..1000000000"`
+	Settle          time.Duration `yaml:"settle" default:"5m" bounds:">0"`
 }
 
 type contextMonitorConfig struct {
-	Enabled             bool          `yaml:"enabled"`
-	WarningPercentage   int           `yaml:"warning_percentage"`
-	CriticalPercentage  int           `yaml:"critical_percentage"`
-	WarningTokens       int           `yaml:"warning_tokens"`
-	CriticalTokens      int           `yaml:"critical_tokens"`
-	WarningOfThreshold  int           `yaml:"warning_of_threshold"`
-	CriticalOfThreshold int           `yaml:"critical_of_threshold"`
-	EarlyWarnRatio      float64       `yaml:"early_warn_ratio"`
+	Enabled             bool          `yaml:"enabled" default:"true"`
+	WarningPercentage   int           `yaml:"warning_percentage" default:"50" bounds:"1..100" below:"critical_percentage"`
+	CriticalPercentage  int           `yaml:"critical_percentage" default:"65" bounds:"1..100"`
+	WarningTokens       int           `yaml:"warning_tokens" bounds:"0..1000000000" below:"critical_tokens"`
+	CriticalTokens      int           `yaml:"critical_tokens" bounds:"0..1000000000"`
+	WarningOfThreshold  int           `yaml:"warning_of_threshold" default:"60" bounds:"0..100" below:"critical_of_threshold"`
+	CriticalOfThreshold int           `yaml:"critical_of_threshold" default:"78" bounds:"0..100"`
+	EarlyWarnRatio      float64       `yaml:"early_warn_ratio" default:"0.8" bounds:"0..1"`
 	Estimate            bool          `yaml:"estimate"`
-	ForecastTurns       int           `yaml:"forecast_turns"`
-	NoDataAfter         time.Duration `yaml:"no_data_after"`
+	ForecastTurns       int           `yaml:"forecast_turns" bounds:"0..1000000"`
+	NoDataAfter         time.Duration `yaml:"no_data_after" default:"10m"`
 }
 
 type stormConfig struct {
-	Count  int           `yaml:"count"`
-	Within time.Duration `yaml:"within"`
-	Turns  int           `yaml:"turns"`
+	Count  int           `yaml:"count" default:"3" bounds:"1..1000000"`
+	Within time.Duration `yaml:"within" default:"30m" bounds:">0"`
+	Turns  int           `yaml:"turns" default:"5" bounds:"0..1000000"`
 }
 
 type remindersConfig struct {
-	Soft           time.Duration `yaml:"soft"`
+	Soft           time.Duration `yaml:"soft" below:"hard"`
 	Hard           time.Duration `yaml:"hard"`
-	CompactionWait time.Duration `yaml:"compaction_wait"`
+	CompactionWait time.Duration `yaml:"compaction_wait" default:"5m"`
 }
 
 type queueConfig struct {
-	PerAgent        int           `yaml:"per_agent"`
-	MessageBytes    int           `yaml:"message_bytes"`
-	PerSenderMinute int           `yaml:"per_sender_minute"`
-	TTL             time.Duration `yaml:"ttl"`
+	PerAgent        int           `yaml:"per_agent" default:"50" bounds:"1..1000000"`
+	MessageBytes    int           `yaml:"message_bytes" default:"4096" bounds:"1..65536"`
+	PerSenderMinute int           `yaml:"per_sender_minute" default:"10" bounds:"1..1000000"`
+	TTL             time.Duration `yaml:"ttl" default:"24h" bounds:">0"`
 }
 
 type deliveryConfig struct {
 	TypeTexts bool `yaml:"type_texts"`
 }
 
+// handoffConfig: above 10,000 characters the client turns a hook's answer into a file.
 type handoffConfig struct {
-	Directory        string        `yaml:"directory" apply:"restart"`
-	Expiry           time.Duration `yaml:"expiry"`
+	Directory        string        `yaml:"directory" is:"path" apply:"restart"`
+	Expiry           time.Duration `yaml:"expiry" default:"2h" bounds:">0"`
 	AutoDocument     bool          `yaml:"auto_document"`
 	AutoRotate       bool          `yaml:"auto_rotate"`
-	BreakerCount     int           `yaml:"breaker_count"`
-	BreakerWithin    time.Duration `yaml:"breaker_within"`
-	DocumentBytes    int           `yaml:"document_bytes"`
-	InjectCharacters int           `yaml:"inject_characters"`
+	BreakerCount     int           `yaml:"breaker_count" default:"3" bounds:"1..1000000"`
+	BreakerWithin    time.Duration `yaml:"breaker_within" default:"15m" bounds:">0"`
+	DocumentBytes    int           `yaml:"document_bytes" default:"262144" bounds:"1..16777216"`
+	InjectCharacters int           `yaml:"inject_characters" default:"9500" bounds:"1..10000"`
 }
 
 type channelConfig struct {
-	Name string `yaml:"name"`
-	Path string `yaml:"path"`
+	Name string `yaml:"name" is:"channel"`
+	Path string `yaml:"path" is:"path" unique:"true"`
 }
 
 type guardConfig struct {
 	Enabled           bool     `yaml:"enabled"`
-	OverflowThreshold float64  `yaml:"overflow_threshold"`
-	Allow             []string `yaml:"allow"`
+	OverflowThreshold float64  `yaml:"overflow_threshold" default:"0.76" bounds:">0..1"`
+	Allow             []string `yaml:"allow" is:"tool" default:"Write,Edit,Read"`
 }
 
 type superviseConfig struct {
-	Restarts  int           `yaml:"restarts"`
-	TermAfter time.Duration `yaml:"term_after"`
+	Restarts  int           `yaml:"restarts" default:"10" bounds:"0..1000000"`
+	TermAfter time.Duration `yaml:"term_after" default:"10s"`
 }
 
 type operatorConfig struct {
-	Notify      []string `yaml:"notify"`
-	Compactions bool     `yaml:"compactions"`
+	Notify      []string `yaml:"notify" is:"argument"`
+	Compactions bool     `yaml:"compactions" default:"true"`
 }
 
 type messagesConfig struct {
-	Warning   string `yaml:"warning"`
-	Critical  string `yaml:"critical"`
-	Compacted string `yaml:"compacted"`
-	Storm     string `yaml:"storm"`
-	NoData    string `yaml:"no_data"`
-	Forecast  string `yaml:"forecast"`
-	Resume    string `yaml:"resume"`
+	Warning   string `yaml:"warning" is:"template"`
+	Critical  string `yaml:"critical" is:"template"`
+	Compacted string `yaml:"compacted" is:"template"`
+	Storm     string `yaml:"storm" is:"template"`
+	NoData    string `yaml:"no_data" is:"template"`
+	Forecast  string `yaml:"forecast" is:"template"`
+	Resume    string `yaml:"resume" is:"template"`
 }
 
-// A setting is one key of the configuration: all that is not a group of further keys.
-type setting struct {
-	path    string // as in the file, joined with dots
-	value   reflect.Value
-	restart bool // changes wait for a restart
-}
-
-// settings lists every setting of a configuration in the order of the type. The values may be set through it.
-func (c *Config) settings() []setting {
-	var all []setting
-	var walk func(prefix string, group reflect.Value)
-	walk = func(prefix string, group reflect.Value) {
-		for field, value := range group.Fields() {
-			path := prefix + field.Tag.Get("yaml")
-			if value.Kind() == reflect.Struct {
-				walk(path+".", value)
-				continue
-			}
-			all = append(all, setting{path, value, field.Tag.Get("apply") == "restart"})
+// Default is what holds when nobody says otherwise. The values are a promise: testdata/defaults.yaml is the published
+// list, and a test compares the two.
+func Default() *Config {
+	c, p := new(Config), &parser{from: origins{}}
+	for _, s := range c.settings() {
+		text, given := s.tag.Lookup("default")
+		switch {
+		case s.value.Kind() != reflect.Slice && given:
+			v, _ := p.plain(s.value.Type(), text, s.path) // a test compares it
+			s.value.Set(reflect.ValueOf(v))
+		case given:
+			s.value.Set(reflect.ValueOf(strings.Split(text, ",")))
+		case s.value.Kind() == reflect.Slice:
+			s.value.Set(reflect.MakeSlice(s.value.Type(), 0, 0))
 		}
 	}
-	walk("", reflect.ValueOf(c).Elem())
+	return c
+}
+
+// A setting is one key of the configuration, or one value inside the list of a key.
+type setting struct {
+	path  string // as in the file: storm.count, windows[0].tokens
+	value reflect.Value
+	tag   reflect.StructTag
+	group reflect.Value // the struct that it stands in
+	entry bool          // of a list
+}
+
+// settings lists every key of a configuration in the order of the type. The values may be set through it.
+func (c *Config) settings() (all []setting) {
+	setting{value: reflect.ValueOf(c).Elem()}.each(func(s setting) { all = append(all, s) })
 	return all
+}
+
+// each visits the keys of a group, or what is no group itself.
+func (s setting) each(visit func(setting)) {
+	if s.value.Kind() != reflect.Struct {
+		visit(s)
+		return
+	}
+	for field, value := range s.value.Fields() {
+		path := strings.TrimPrefix(s.path+"."+field.Tag.Get("yaml"), ".")
+		setting{path, value, field.Tag, s.value, s.entry}.each(visit)
+	}
+}
+
+// values visits the value of a key, or those in its list.
+func (s setting) values(visit func(setting)) {
+	if s.value.Kind() != reflect.Slice {
+		visit(s)
+		return
+	}
+	for i := range s.value.Len() {
+		setting{fmt.Sprintf("%s[%d]", s.path, i), s.value.Index(i), s.tag, s.group, true}.each(visit)
+	}
 }
 
 // Keep puts the values of an observer that runs into the keys that only a restart changes, and names those that differ.
 func (c *Config) Keep(running *Config) (restart []string) {
 	old := running.settings()
 	for i, s := range c.settings() {
-		if s.restart && !reflect.DeepEqual(s.value.Interface(), old[i].value.Interface()) {
+		if s.tag.Get("apply") == "restart" && !reflect.DeepEqual(s.value.Interface(), old[i].value.Interface()) {
 			restart = append(restart, s.path)
 			s.value.Set(old[i].value)
 		}
@@ -259,23 +299,19 @@ func (s Source) Read() ([]byte, error) {
 	if s.Path == "" {
 		return nil, nil
 	}
-	// Without O_NONBLOCK a pipe would hold us until somebody writes into it.
-	f, err := os.OpenFile(s.Path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	switch {
-	case err == nil:
-	case absent(err) && !s.Required:
+	f, info, err := open(s.Path)
+	if absent(err) && !s.Required {
 		return nil, nil
-	case absent(err):
-		return nil, fmt.Errorf("%s: %w; give the name of an existing file", s.Path, cause(err))
-	default:
-		return nil, fmt.Errorf("%s: %w; make the file readable for this user", s.Path, cause(err))
+	}
+	if err != nil {
+		return nil, err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.IsDir() {
+	if info.IsDir() {
 		return nil, fmt.Errorf("%s is a directory; give the file itself, such as %s",
 			s.Path, filepath.Join(s.Path, "config.yaml"))
 	}
-	if info, err := f.Stat(); err == nil && info.Mode().Type()&^fs.ModeDevice&^fs.ModeCharDevice != 0 {
+	if info.Mode().Type()&^fs.ModeDevice&^fs.ModeCharDevice != 0 {
 		return nil, fmt.Errorf("%s is not a regular file; give a configuration file", s.Path)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
@@ -286,6 +322,24 @@ func (s Source) Read() ([]byte, error) {
 		return nil, fmt.Errorf("%s is larger than 1 MiB; give a configuration file", s.Path)
 	}
 	return text, nil
+}
+
+// open opens what the user has named, whatever it is.
+func open(path string) (*os.File, fs.FileInfo, error) {
+	// Without O_NONBLOCK a pipe would hold us until somebody writes into it.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if absent(err) {
+		return nil, nil, fmt.Errorf("%s: %w; give the name of an existing file", path, cause(err))
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w; make the file readable for this user", path, cause(err))
+	}
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close() // it was only to be read
+		return nil, nil, fmt.Errorf("%s: %w; give a readable file", path, cause(err))
+	}
+	return f, info, nil
 }
 
 // absent tells that there is no such file, be it for want of a directory on the way.

@@ -51,49 +51,30 @@ func (env Env) ExpandHome(path string) (string, error) {
 	return filepath.Join(home, path[1:]), nil
 }
 
-// A pathSetting is a setting that names a file or directory.
-type pathSetting struct {
-	key      string
-	value    *string
-	optional bool // empty means the default, or none
-}
-
-func (c *Config) paths() []pathSetting {
-	var all []pathSetting
-	for i := range c.Projects {
-		all = append(all, pathSetting{fmt.Sprintf("projects[%d]", i), &c.Projects[i], false})
-	}
-	all = append(all,
-		pathSetting{"socket", &c.Socket, true},
-		pathSetting{"state", &c.State, true},
-		pathSetting{"http.webhook_token_file", &c.HTTP.WebhookTokenFile, true},
-		pathSetting{"metrics.web_config_file", &c.Metrics.WebConfigFile, true},
-		pathSetting{"handoff.directory", &c.Handoff.Directory, true})
-	for i := range c.Channels {
-		all = append(all, pathSetting{fmt.Sprintf("channels[%d].path", i), &c.Channels[i].Path, false})
-	}
-	return all
-}
-
 // resolvePaths expands ~ in every path and makes those given as flags absolute. A relative path in the file or
 // the environment stays and is refused later: what it is relative to depends on who starts the process.
 func (c *Config) resolvePaths(env Env, from origins) error {
-	var err error
-	for _, p := range c.paths() {
-		origin := from.of(p.key)
-		if *p.value, err = env.ExpandHome(*p.value); err != nil {
-			return fmt.Errorf("%s: %s: %w", origin, p.key, err)
-		}
+	var errs []error
+	c.each("path", func(s setting) {
+		path, err := env.ExpandHome(s.value.String())
+		origin := from.of(s.path)
 		switch {
-		case *p.value == "":
-		case filepath.IsAbs(*p.value):
-			*p.value = filepath.Clean(*p.value)
+		case err != nil:
+			errs = append(errs, fmt.Errorf("%s: %s: %w", origin, s.path, err))
+		case path == "":
+		case filepath.IsAbs(path):
+			path = filepath.Clean(path)
 		case strings.HasPrefix(origin, "--"):
-			if *p.value, err = filepath.Abs(*p.value); err != nil {
-				return fmt.Errorf("%s: %w; give an absolute path", origin, err)
+			if path, err = filepath.Abs(path); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w; give an absolute path", origin, err))
 			}
 		}
+		s.value.SetString(path)
+	})
+	if len(errs) > 0 {
+		return errs[0]
 	}
+	var err error
 	if len(c.Operator.Notify) > 0 {
 		if c.Operator.Notify[0], err = env.ExpandHome(c.Operator.Notify[0]); err != nil {
 			return fmt.Errorf("operator.notify: %w", err)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"syscall"
 )
 
 // tokenMost bounds a token, in bytes; tokenLeast is what nobody guesses.
@@ -35,20 +34,11 @@ func (c *Config) WebhookToken() (string, error) {
 }
 
 func readToken(path string) ([]byte, error) {
-	// Without O_NONBLOCK a pipe would hold us until somebody writes into it.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	switch {
-	case err == nil:
-	case absent(err):
-		return nil, fmt.Errorf("%s: %w; give the name of an existing file", path, cause(err))
-	default:
-		return nil, fmt.Errorf("%s: %w; make the file readable for this user", path, cause(err))
+	f, info, err := open(path)
+	if err != nil {
+		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w; give a readable file", path, cause(err))
-	}
 	mode := info.Mode()
 	switch {
 	case !mode.IsRegular():
