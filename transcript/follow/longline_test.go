@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nxadm/tail"
-
 	"sm/transcript"
 )
 
@@ -270,19 +268,4 @@ func TestLongestLine(t *testing.T) {
 	if more := p.read(a.Cursor, true); len(more) != 1 || more[0].Whole || len(more[0].Entries) != 1 {
 		t.Errorf("appended: %+v", more)
 	}
-}
-
-// Should nxadm/tail keep its file elsewhere one day, no tail can be interrupted.
-func TestFileOf(t *testing.T) {
-	r := newRig(t)
-	path := r.path(idA + ".jsonl")
-	r.append(path, reply(1, 100))
-	tl, err := tail.TailFile(path, tail.Config{Follow: true, CompleteLines: true, MustExist: true, Logger: tail.DiscardingLogger})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if file := fileOf(tl); file == nil || file.Name() != path {
-		t.Errorf("got %v", file)
-	}
-	endTail(tl)
 }

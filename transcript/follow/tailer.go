@@ -3,8 +3,6 @@ package follow
 import (
 	"context"
 	"errors"
-	"os"
-	"reflect"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -29,19 +27,19 @@ type tailer struct {
 	offset  atomic.Int64 // of the cursor, for the loop to see
 	pokes   chan struct{}
 	quit    chan struct{}
-	ended   chan struct{}           // closed when the goroutine has ended
-	started atomic.Int64            // when the tail was, in nanoseconds since 1970
-	reading atomic.Pointer[os.File] // what the tail reads; nil when it has been interrupted
-	missed  bool                    // the last look found what an older tail should have delivered
-	last    []byte                  // the bytes before the offset, at most tailBytes
-	head    []byte                  // the file's first bytes, at most headBytes
-	peeked  int64                   // size at which the unfinished last line was looked at
-	bare    int64                   // up to here no newline follows the offset, as far as is known
-	shown   bool                    // what was reported last counts an unfinished line
-	tails   bool                    // it has a tail; else it looks whenever it is poked
-	leaving bool                    // it has been told to stop; the loop's
-	deaf    bool                    // the tail gave up, say for want of inotify watches
-	seen    seen                    // by the last check; the loop's
+	ended   chan struct{}             // closed when the goroutine has ended
+	started atomic.Int64              // when the tail was, in nanoseconds since 1970
+	reading atomic.Pointer[tail.Tail] // nil when it has been interrupted
+	missed  bool                      // the last look found what an older tail should have delivered
+	last    []byte                    // the bytes before the offset, at most tailBytes
+	head    []byte                    // the file's first bytes, at most headBytes
+	peeked  int64                     // size at which the unfinished last line was looked at
+	bare    int64                     // up to here no newline follows the offset, as far as is known
+	shown   bool                      // what was reported last counts an unfinished line
+	tails   bool                      // it has a tail; else it looks whenever it is poked
+	leaving bool                      // it has been told to stop; the loop's
+	deaf    bool                      // the tail gave up, say for want of inotify watches
+	seen    seen                      // by the last check; the loop's
 }
 
 // seen is what the loop's last check of a live file has seen.
@@ -81,27 +79,13 @@ func (t *tailer) written(size int64) {
 
 func (t *tailer) young() bool { return time.Now().UnixNano()-t.started.Load() < int64(youth) }
 
-// interrupt ends the tail even in the middle of a line: look reads the rest, and
-// then another tail begins.
+// interrupt ends the tail even in the middle of a line: it stops once it has read what is
+// there, and keeps none of it. look reads the line, and then another tail begins.
 func (t *tailer) interrupt() {
-	if file := t.reading.Swap(nil); file != nil {
-		_ = file.Close() // only read
+	if tl := t.reading.Swap(nil); tl != nil {
+		tl.Kill(nil)
 	}
 	t.poke()
-}
-
-// fileOf is the file that a tail reads, which it keeps to itself. nil, should it be
-// called otherwise one day, means that no tail is interrupted. The tail may close
-// the file and forget it meanwhile, which does no harm: a pointer is read as a
-// whole, and an os.File takes being closed twice. The race detector cannot know.
-//
-//go:norace
-func fileOf(tl *tail.Tail) *os.File {
-	field, ok := reflect.TypeFor[tail.Tail]().FieldByName("file")
-	if !ok || field.Type != reflect.TypeFor[*os.File]() {
-		return nil
-	}
-	return *(**os.File)(unsafe.Add(unsafe.Pointer(tl), field.Offset))
 }
 
 // run reads what the tail delivers until it is stopped or the file is no longer
@@ -196,9 +180,8 @@ func (t *tailer) listen(ctx context.Context, poll bool) outcome {
 		return anew
 	}
 	defer t.end(tl)
-	file := fileOf(tl)
-	t.reading.Store(file)
-	interrupted := func() bool { return file != nil && t.reading.Load() == nil }
+	t.reading.Store(tl)
+	interrupted := func() bool { return t.reading.Load() == nil }
 	t.missed = false
 	t.started.Store(time.Now().UnixNano())
 	t.poke() // for what was written since the last reading
@@ -253,7 +236,7 @@ func endTail(tl *tail.Tail) (dead bool) {
 // share, which has come to a standstill (it may, by the lock that newWatcher tells
 // of): from then on tails poll.
 func (t *tailer) end(tl *tail.Tail) {
-	if !endTail(tl) {
+	if !endTail(tl) && t.reading.Load() != nil { // an interrupted one may still read what is there
 		t.f.stuck.Store(true)
 	}
 }
