@@ -14,8 +14,8 @@ type Instant = transcript.Instant
 type State struct {
 	// Now is the time of the newest Tick.
 	Now      Instant
-	Agents   []AgentState // by id
-	Learned  []Learned    // by model, window and what was assumed
+	Agents   []AgentState          // by id
+	Learned  []ObservedCompactions // by model, window and what was assumed
 	Counters Counters
 	// Reminders are all that have not ended, by id.
 	Reminders []Reminder
@@ -41,12 +41,12 @@ type Counters struct {
 	Reminders [reminderOutcomes]uint64
 }
 
-// Learned is where clients were seen to compact: the sizes before the newest
+// ObservedCompactions are where clients were seen to compact: the sizes before the newest
 // automatic compactions of one model and window, oldest first, at most 25. CompactsAt
 // is what was assumed of these clients: those that were told something else are apart.
 //
 // Agent is "" for what holds for all of them, else they hold for that one alone.
-type Learned struct {
+type ObservedCompactions struct {
 	Agent              AgentID
 	Model              string
 	Window, CompactsAt int64

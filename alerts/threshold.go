@@ -49,7 +49,7 @@ func (e *Engine) learn(a *AgentState, ev *Event) {
 	if ev.Trigger != transcript.Auto || ev.PreTokens <= 0 {
 		return
 	}
-	l := Learned{Agent: a.Agent, Model: ev.Model, Window: ev.Window, CompactsAt: ev.CompactsAt, PreTokens: []int64{ev.PreTokens}}
+	l := ObservedCompactions{Agent: a.Agent, Model: ev.Model, Window: ev.Window, CompactsAt: ev.CompactsAt, PreTokens: []int64{ev.PreTokens}}
 	if last, ok := a.current(); ok {
 		l.Model, l.Window, l.CompactsAt = cmp.Or(l.Model, last.Model), cmp.Or(l.Window, last.Window), cmp.Or(l.CompactsAt, last.CompactsAt)
 	}
@@ -90,12 +90,12 @@ func (e *Engine) unassumed(c client) (tokens int64, key client) {
 	return tokens, key
 }
 
-func (e *Engine) lessons() []Learned {
-	all := make([]Learned, 0, len(e.learned))
+func (e *Engine) lessons() []ObservedCompactions {
+	all := make([]ObservedCompactions, 0, len(e.learned))
 	for c, sizes := range e.learned {
-		all = append(all, Learned{c.agent, c.model, c.window, c.assumed, slices.Clone(sizes)})
+		all = append(all, ObservedCompactions{c.agent, c.model, c.window, c.assumed, slices.Clone(sizes)})
 	}
-	slices.SortFunc(all, func(a, b Learned) int {
+	slices.SortFunc(all, func(a, b ObservedCompactions) int {
 		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Window, b.Window), cmp.Compare(a.CompactsAt, b.CompactsAt), cmp.Compare(a.Agent, b.Agent))
 	})
 	return all
@@ -104,7 +104,7 @@ func (e *Engine) lessons() []Learned {
 // Learn teaches at what sizes in tokens clients of a model and a window compacted by
 // themselves: what history tells at a first start. A size well below what is assumed
 // holds for its agent alone, and for nobody where that is not known.
-func (e *Engine) Learn(l Learned) {
+func (e *Engine) Learn(l ObservedCompactions) {
 	for _, n := range l.PreTokens {
 		c := client{l.Model, l.Window, l.CompactsAt, ""}
 		if n < l.CompactsAt*odd/100 {

@@ -105,7 +105,7 @@ func TestThresholdSources(t *testing.T) {
 // clients that were told nothing of their own, until enough is learned of clients like them.
 func TestThresholdsOfEarlierVersions(t *testing.T) {
 	e := newEngine(t)
-	e.Restore(State{Learned: []Learned{
+	e.Restore(State{Learned: []ObservedCompactions{
 		{Model: "m", Window: 200_000, PreTokens: []int64{160_000, 161_000, 162_000}},
 		{Model: "codex", Window: 200_000, PreTokens: []int64{150_000, 150_000, 150_000}},
 		{Model: "never", Window: 200_000, PreTokens: []int64{199_000, 199_000, 199_000}},
@@ -123,9 +123,9 @@ func TestThresholdsOfEarlierVersions(t *testing.T) {
 	expect("codex", 0, 150_000, ThresholdSeen)
 	expect("never", 167_000, 167_000, ThresholdAssumed)
 
-	e.Learn(Learned{Model: "m", Window: 200_000, CompactsAt: 167_000, PreTokens: []int64{166_000, 166_000}})
+	e.Learn(ObservedCompactions{Model: "m", Window: 200_000, CompactsAt: 167_000, PreTokens: []int64{166_000, 166_000}})
 	expect("m", 167_000, 161_000, ThresholdSeen)
-	e.Learn(Learned{Model: "m", Window: 200_000, CompactsAt: 167_000, PreTokens: []int64{166_000}})
+	e.Learn(ObservedCompactions{Model: "m", Window: 200_000, CompactsAt: 167_000, PreTokens: []int64{166_000}})
 	expect("m", 167_000, 166_000, ThresholdSeen)
 	var models []string
 	for _, l := range e.Snapshot().Learned {
@@ -140,7 +140,7 @@ func TestThresholdsOfEarlierVersions(t *testing.T) {
 func TestHistoryOfOtherThresholds(t *testing.T) {
 	e := newEngine(t)
 	play(e, sized(0, "a", 30_000, 167_000))
-	e.Learn(Learned{Model: "m", Window: 200_000, CompactsAt: 167_000, PreTokens: []int64{70_000, 70_000, 70_000, 0}})
+	e.Learn(ObservedCompactions{Model: "m", Window: 200_000, CompactsAt: 167_000, PreTokens: []int64{70_000, 70_000, 70_000, 0}})
 	if v, _ := e.Agent("a"); v.Threshold != 167_000 || v.ThresholdSource != ThresholdAssumed {
 		t.Errorf("%d (%s)", v.Threshold, v.ThresholdSource)
 	}

@@ -26,7 +26,7 @@ type core struct {
 	early    catchUp
 	// held is what signals have told before all that existed was read: the policy must
 	// know the past first.
-	held []fleet.News
+	held []fleet.Update
 
 	hooks    hookCounts
 	roots    []rootChange           // not yet stored
@@ -136,7 +136,7 @@ func (c *core) clock(now time.Time) {
 }
 
 // learn hands to engine and queue what the fleet has found out.
-func (c *core) learn(n fleet.News, now time.Time) {
+func (c *core) learn(n fleet.Update, now time.Time) {
 	c.edits.Add(1)
 	for _, r := range n.Renamed {
 		c.past.rename(r.From, r.To)
@@ -151,7 +151,7 @@ func (c *core) learn(n fleet.News, now time.Time) {
 		c.effects = append(c.effects, levelEffect{agent: string(r.From)})
 		c.level(r.To)
 	}
-	for _, l := range n.Lessons {
+	for _, l := range n.Observed {
 		c.engine.Learn(l)
 	}
 	for _, h := range n.Heard { // first: what has been heard is no more withdrawn
@@ -364,7 +364,7 @@ func (c *core) status(s *hook.Status, now time.Time) {
 }
 
 // tell lets the policy know what a signal has told, as soon as it knows the past.
-func (c *core) tell(n fleet.News, now time.Time) {
+func (c *core) tell(n fleet.Update, now time.Time) {
 	if c.caughtUp {
 		c.learn(n, now)
 		return

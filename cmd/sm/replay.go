@@ -125,7 +125,7 @@ func (env *environ) replay(ctx context.Context, cfg *config.Config, o alerts.Opt
 	}
 	f := fleet.New(fleet.Options{Created: time.Now(), Windows: windowRules(cfg), Thresholds: o.Thresholds}, fleet.Stored{Settled: true})
 	var all []retold
-	var learned []alerts.Learned
+	var learned []alerts.ObservedCompactions
 	for i := range changes {
 		if ended := ctx.Err(); ended != nil {
 			return nil, ended

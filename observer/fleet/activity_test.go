@@ -62,7 +62,7 @@ func TestBoundaryAfterItsSummary(t *testing.T) {
 	p := ofSession(1, reply(after(1), "m1", 90_000, 10))
 	f.Apply(p.whole())
 	var keys []transcript.Key
-	opened := func(n News) (live, history int) {
+	opened := func(n Update) (live, history int) {
 		for _, ev := range n.Events {
 			switch {
 			case ev.Kind != alerts.EventCompacted:

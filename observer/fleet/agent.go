@@ -69,14 +69,14 @@ type Agent struct {
 	Mark int64
 }
 
-// News is what follows from something that the fleet was told.
-type News struct {
+// Update is what follows from something that the fleet was told.
+type Update struct {
 	Events []alerts.Event
 	Heard  []Heard
 	// Renamed agents have another id from now on; the events are under the new one.
 	Renamed []Renamed
-	// Lessons are sizes at which clients compacted in the history of a first start.
-	Lessons []alerts.Learned
+	// Observed are sizes at which clients compacted in the history of a first start.
+	Observed []alerts.ObservedCompactions
 }
 
 // Heard is a text that reached an agent, by its transcript.
@@ -90,14 +90,14 @@ type Heard struct {
 // another.
 type Renamed struct{ From, To alerts.AgentID }
 
-func (n *News) add(m News) {
+func (n *Update) add(m Update) {
 	n.Events = append(n.Events, m.Events...)
 	n.Heard = append(n.Heard, m.Heard...)
 	n.Renamed = append(n.Renamed, m.Renamed...)
-	n.Lessons = append(n.Lessons, m.Lessons...)
+	n.Observed = append(n.Observed, m.Observed...)
 }
 
-func (n *News) event(ev alerts.Event) { n.Events = append(n.Events, ev) }
+func (n *Update) event(ev alerts.Event) { n.Events = append(n.Events, ev) }
 
 // agentOf is the id of the agent whose seat a session has, and whether the session
 // sits there now: one that the agent has left tells nothing about it.
@@ -169,7 +169,7 @@ func (f *Fleet) alive(pid int, start string) bool {
 }
 
 // merge drops an agent that has turned out to be another.
-func (f *Fleet) merge(from, to *Agent) (n News) {
+func (f *Fleet) merge(from, to *Agent) (n Update) {
 	if p := from.process(); f.running[p] == from.ID {
 		f.running[p] = to.ID
 	}

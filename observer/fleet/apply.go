@@ -11,7 +11,7 @@ import (
 // Apply takes in news of one transcript. What c points to may be used again
 // afterwards. That reading has caught up is for the caller to know: then is the
 // time to call Settle; until then there is no news.
-func (f *Fleet) Apply(c transcript.Change) (n News) {
+func (f *Fleet) Apply(c transcript.Change) (n Update) {
 	if c.CaughtUp {
 		return n
 	}

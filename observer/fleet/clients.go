@@ -23,7 +23,7 @@ func (p process) known() bool { return p.pid > 0 && p.start != "" }
 // Clients takes in the client's registry as it is now. Sessions that follow each
 // other in one process belong to one agent. A client that has come to rest has ended
 // its turn.
-func (f *Fleet) Clients(cs []Client) (n News) {
+func (f *Fleet) Clients(cs []Client) (n Update) {
 	before := f.clients
 	f.clients = make(map[string]Client, len(cs))
 	cs = slices.SortedFunc(slices.Values(cs), func(a, b Client) int {
@@ -73,7 +73,7 @@ const atPrompt = "idle"
 // hold notes that a process holds a session. If it held another one before, by
 // /clear or a fork, the agent of that one goes on in this. The session may be new
 // and without a transcript: it gets its seat now.
-func (f *Fleet) hold(p process, id string, at transcript.Instant) (n News) {
+func (f *Fleet) hold(p process, id string, at transcript.Instant) (n Update) {
 	if old := f.seats[f.holders[p]]; old != nil {
 		switch a := f.sittingIn(id); {
 		case a != nil && a.process() == p: // its own signals came first
@@ -105,7 +105,7 @@ func (f *Fleet) hold(p process, id string, at transcript.Instant) (n News) {
 }
 
 // holdEarly goes through what the registry said before there were seats.
-func (f *Fleet) holdEarly() (n News) {
+func (f *Fleet) holdEarly() (n Update) {
 	clear(f.holders)
 	for _, c := range f.early {
 		n.add(f.hold(processOf(c), c.SessionID, transcript.InstantOf(c.Updated)))

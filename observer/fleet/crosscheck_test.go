@@ -151,7 +151,7 @@ func TestWindowOfStatusLine(t *testing.T) {
 		return told{v.Window.Tokens, v.Window.Percent(v.Tokens)}
 	}
 	events := func(steps ...step) (list []int64) {
-		s.news = News{}
+		s.news = Update{}
 		for _, ev := range s.play(steps...).news.Events {
 			if ev.Tokens > 0 {
 				list = append(list, ev.Tokens, ev.Window)

@@ -16,7 +16,7 @@ const bytesPerToken = 4
 // of the change's compactions that happened in this session and are new, known those of
 // which no more than the particulars are: they opened their cycle when they were new.
 // again says that the file had been read before.
-func (f *Fleet) tell(x *file, was transcript.Session, c *transcript.Change, mine, known []transcript.Compaction, again bool) (n News) {
+func (f *Fleet) tell(x *file, was transcript.Session, c *transcript.Change, mine, known []transcript.Compaction, again bool) (n Update) {
 	id, sits := f.agentOf(x.of)
 	if x != x.of.own[0] {
 		sits = false // a copy

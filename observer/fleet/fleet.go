@@ -207,7 +207,7 @@ func (f *Fleet) Settled() bool { return f.settled }
 // now, in an order that does not depend on how the files were found. Until then
 // there are no views, and nothing to store. Of those at work lately it tells the
 // present context, and of all where their clients compacted.
-func (f *Fleet) Settle(now time.Time) (n News) {
+func (f *Fleet) Settle(now time.Time) (n Update) {
 	if f.settled {
 		return n
 	}
@@ -219,7 +219,7 @@ func (f *Fleet) Settle(now time.Time) (n News) {
 	}
 	f.messages, f.changed.messages = make(map[transcript.Key]transcript.Key, count), make([]Claim, 0, count)
 	for _, x := range order {
-		n.Lessons = append(n.Lessons, f.recall(x)...)
+		n.Observed = append(n.Observed, f.recall(x)...)
 	}
 	f.settled = true
 	f.changed.settle()

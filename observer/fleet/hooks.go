@@ -12,7 +12,7 @@ import (
 // Hook takes in what a hook of the client says, which was true at the payload's own
 // time, and at the latest now. The agent is "" for one that names nobody. Hooks of
 // subagents change nothing.
-func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n News, agent alerts.AgentID) {
+func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent alerts.AgentID) {
 	f.clock(now)
 	at := stamp(&p.SM, now)
 	if p.Subagent() {
@@ -62,12 +62,12 @@ func stamp(o *hook.Origin, now transcript.Instant) transcript.Instant {
 }
 
 // change sees to it that the session that a hook names sits in the agent's seat.
-func (f *Fleet) change(a *Agent, p *hook.Payload, at transcript.Instant) News {
+func (f *Fleet) change(a *Agent, p *hook.Payload, at transcript.Instant) Update {
 	cause := alerts.CauseSession
 	switch {
 	case p.Event == hook.SessionEnd || p.Event == hook.Stop:
 		if a.Session != "" && at >= a.Since { // they may come a moment after the next session has begun
-			return News{}
+			return Update{}
 		}
 	case p.Event == hook.UserPromptSubmit && a.Session != p.SessionID && at > a.Since+lag &&
 		a.process().known() && a.process() == process{p.SM.PID, p.SM.Start}:
@@ -80,7 +80,7 @@ func (f *Fleet) change(a *Agent, p *hook.Payload, at transcript.Instant) News {
 			a.Resumed = p.SessionID
 			f.changed.agent(a.ID)
 		}
-		return News{}
+		return Update{}
 	case p.Event == hook.SessionStart && p.Source == "clear":
 		cause = alerts.CauseClear
 	}
@@ -128,7 +128,7 @@ func triggerOf(s string) transcript.Trigger {
 }
 
 // Status takes in a report of the status line.
-func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n News, agent alerts.AgentID) {
+func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n Update, agent alerts.AgentID) {
 	f.clock(now)
 	at := stamp(&s.SM, now)
 	a, own := f.resolve(s.SessionID, s.SM)
@@ -159,7 +159,7 @@ var ErrEvent = errors.New("unknown event")
 
 // Usage takes in what a script posts for an agent, by the agent's id or name or the
 // session's id; known is false when there is none. The error wraps [ErrEvent].
-func (f *Fleet) Usage(u *hook.ContextUsage, now transcript.Instant) (n News, agent alerts.AgentID, err error) {
+func (f *Fleet) Usage(u *hook.ContextUsage, now transcript.Instant) (n Update, agent alerts.AgentID, err error) {
 	f.clock(now)
 	a := f.called(u.SessionID)
 	if a == nil {
@@ -228,7 +228,7 @@ type Registration struct {
 }
 
 // Register takes in a registration, which may repeat an earlier one with more.
-func (f *Fleet) Register(r Registration, now transcript.Instant) (n News, err error) {
+func (f *Fleet) Register(r Registration, now transcript.Instant) (n Update, err error) {
 	switch {
 	case !isAgent(r.ID):
 		return n, fmt.Errorf("id %q: not one word of at most 128 bytes; give another", r.ID)

@@ -128,7 +128,7 @@ func (f *Fleet) nested(parent *Agent, session string, o *hook.Origin) *Agent {
 
 // meet takes over what a signal tells about an agent besides its event. Where it runs
 // is told by its own process alone, and by the next one only when that has ended.
-func (f *Fleet) meet(a *Agent, o *hook.Origin) (n News) {
+func (f *Fleet) meet(a *Agent, o *hook.Origin) (n Update) {
 	before := *a
 	set := func(to *string, value string) {
 		if value != "" {
@@ -178,7 +178,7 @@ func (f *Fleet) seen(a *Agent) alerts.Event {
 
 // take puts a session into an agent's seat: a new one, or one that it had before and has
 // been seen to take up again. What comes late opens nothing.
-func (f *Fleet) take(a *Agent, key string, at transcript.Instant, cause alerts.Cause) (n News) {
+func (f *Fleet) take(a *Agent, key string, at transcript.Instant, cause alerts.Cause) (n Update) {
 	if key == "" || a.Session == key {
 		return n
 	}
@@ -238,7 +238,7 @@ func (f *Fleet) lastSign(a *Agent) transcript.Instant {
 
 // adopt gives an agent a session that it must have left already: what is told late.
 // One that somebody else has stays there.
-func (f *Fleet) adopt(a *Agent, seat *Seat) (n News) {
+func (f *Fleet) adopt(a *Agent, seat *Seat) (n Update) {
 	other := f.agents[seat.Agent]
 	if seat.Agent == a.ID || seat.Agent != seat.SessionID || other != nil && (other.Session != seat.SessionID || !f.same(a, other)) {
 		return n
@@ -254,7 +254,7 @@ func (f *Fleet) adopt(a *Agent, seat *Seat) (n News) {
 }
 
 // leave takes a session from whoever has it.
-func (f *Fleet) leave(a *Agent, seat *Seat) (n News) {
+func (f *Fleet) leave(a *Agent, seat *Seat) (n Update) {
 	key, other := seat.SessionID, f.agents[seat.Agent]
 	switch {
 	case seat.Agent == a.ID:

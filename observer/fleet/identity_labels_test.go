@@ -102,7 +102,7 @@ func TestPastSession(t *testing.T) {
 		t.Errorf("%d views, agents %v", n, s.f.agents)
 	}
 	diff(t, "compactions of the agent", one(auto), func() [3]int { v, _ := s.f.View("em", created); return v.Counted }())
-	s.news = News{}
+	s.news = Update{}
 	s.play(writes(1, prompt(stampOf(20), "p9"), reply(stampOf(21), "m9", 199_000, 10), boundary(stampOf(22), "b2", "auto", 199_000)))
 	if len(s.news.Events) > 0 {
 		t.Errorf("what is written to it says of the agent: %+v", s.news.Events)

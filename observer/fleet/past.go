@@ -82,7 +82,7 @@ func (p *past) copied() bool {
 }
 
 // recall claims what a file held and frees it.
-func (f *Fleet) recall(x *file) (lessons []alerts.Learned) {
+func (f *Fleet) recall(x *file) (observed []alerts.ObservedCompactions) {
 	p := x.past
 	x.past = nil
 	for i := range p.messages {
@@ -91,12 +91,12 @@ func (f *Fleet) recall(x *file) (lessons []alerts.Learned) {
 	}
 	room := len(p.events)
 	id, _ := f.agentOf(x.of)
-	lesson := alerts.Learned{Agent: alerts.AgentID(id), Model: x.Session.Model, Window: claude.WindowOf(&x.Session, 0, f.options.Windows).Tokens}
-	lesson.CompactsAt = f.compactsAt(f.sitting(x.of), &x.Session, lesson.Window)
+	seen := alerts.ObservedCompactions{Agent: alerts.AgentID(id), Model: x.Session.Model, Window: claude.WindowOf(&x.Session, 0, f.options.Windows).Tokens}
+	seen.CompactsAt = f.compactsAt(f.sitting(x.of), &x.Session, seen.Window)
 	learn := func(e *transcript.Compaction, room *int, counts bool) {
 		if own, _ := f.compaction(x, e, room, counts); own && e.Trigger == transcript.Auto && e.PreTokens > 0 {
-			lessons = append(lessons, lesson)
-			lessons[len(lessons)-1].PreTokens = []int64{e.PreTokens}
+			observed = append(observed, seen)
+			observed[len(observed)-1].PreTokens = []int64{e.PreTokens}
 		}
 	}
 	for i := range p.events {
@@ -112,7 +112,7 @@ func (f *Fleet) recall(x *file) (lessons []alerts.Learned) {
 		}
 	}
 	x.clamp()
-	return lessons
+	return observed
 }
 
 func newRecord(m *transcript.Message, counts bool) record {

@@ -72,7 +72,7 @@ func TestRewoundViews(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t).play(full)
-			s.news = News{}
+			s.news = Update{}
 			s.play(c.steps...)
 			v, err := s.f.View("em", second(c.at))
 			if err != nil {
@@ -171,7 +171,7 @@ func TestStampsAheadOfTheClock(t *testing.T) {
 				for _, ev := range s.news.Events {
 					e.Step(ev)
 				}
-				s.news = News{}
+				s.news = Update{}
 			}
 			s.f.Clock(now)
 			s.play(writes(1, prompt(stampOf(1), "p1")))

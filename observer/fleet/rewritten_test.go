@@ -22,7 +22,7 @@ func TestConversationWrittenOnceMore(t *testing.T) {
 		for _, ev := range s.news.Events {
 			engine.Step(ev)
 		}
-		s.news = News{}
+		s.news = Update{}
 		v, _ := engine.Agent("em")
 		view, err := s.f.View("em", second(400))
 		if err != nil {

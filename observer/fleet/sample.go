@@ -35,7 +35,7 @@ const lag = transcript.Instant(5 * time.Second)
 
 // sample takes in a report of the session that sits at an agent. One that is older
 // than another before it, or than the session, says nothing any more.
-func (f *Fleet) sample(a *Agent, x Sample) (n News) {
+func (f *Fleet) sample(a *Agent, x Sample) (n Update) {
 	if x.At < a.Spoke || x.At < a.Since {
 		f.dropped++
 		return n

@@ -21,7 +21,7 @@ type scene struct {
 	f      *Fleet
 	dead   map[int]bool // processes that have ended
 	papers map[int]*paper
-	news   News
+	news   Update
 }
 
 // step is one thing that is told, or happens.

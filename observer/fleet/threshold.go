@@ -38,7 +38,7 @@ func (f *Fleet) compactsAt(a *Agent, s *transcript.Session, window int64) int64 
 
 // tellAuto takes in what an agent's client was told about compacting by itself. Only `sm hook`
 // and `sm statusline` know; they say when they ran.
-func (f *Fleet) tellAuto(a *Agent, o *hook.Origin) (n News) {
+func (f *Fleet) tellAuto(a *Agent, o *hook.Origin) (n Update) {
 	if o.At.IsZero() {
 		return n
 	}
@@ -62,7 +62,7 @@ func autoCompact(x *hook.AutoCompact) *claude.AutoCompact {
 
 // again tells the context of an agent's session once more: what it is judged by has
 // changed.
-func (f *Fleet) again(a *Agent) (n News) {
+func (f *Fleet) again(a *Agent) (n Update) {
 	s := f.sessions[a.Session]
 	if s == nil || len(s.own) == 0 {
 		return n
