@@ -67,8 +67,36 @@ func TestBrowserMany(t *testing.T) {
 		t.Errorf("the title is %q", title)
 	}
 	b.fitsWidth("500 agents")
+	b.scrolls(sessions)
 	b.quiet()
 	r.stop()
+}
+
+// scrolls goes through a list that is longer than what is drawn of it.
+func (b *browser) scrolls(agents int) {
+	b.t.Helper()
+	drawn := `document.querySelectorAll('#rows > tr').length`
+	last := fmt.Sprintf(`document.activeElement.closest('#rows > tr')?.ariaRowIndex === '%d'`, agents+1)
+	b.press("j", kb.End)
+	b.until("End goes to the last of all", last)
+	if n := eval[int](b, drawn); n > 100 {
+		b.t.Errorf("%d rows are drawn at the end", n)
+	}
+	if odd := eval[[]float64](b, `[...document.querySelectorAll('#rows > tr')].map(e => e.getBoundingClientRect().height).filter(h => h !== 57)`); len(odd) > 0 {
+		b.t.Errorf("rows are %v high: what is not drawn is taken for 57", odd)
+	}
+	if tall := eval[float64](b, `document.querySelector('#agents').getBoundingClientRect().height`); tall < float64(57*agents) || tall > float64(57*agents+60) {
+		b.t.Errorf("%d agents take %v pixels", agents, tall)
+	}
+	b.do(chromedp.Evaluate[chromedp.Void](`scrollTo({top: 0, behavior: 'instant'})`))
+	b.until("the first are drawn, and the list keeps the focus", `document.querySelector('#rows > tr').ariaRowIndex === '2' && document.activeElement.id === 'agents'`)
+	b.press("k")
+	b.until("the keyboard is where it was", fmt.Sprintf(`document.activeElement.closest('#rows > tr')?.ariaRowIndex === '%d'`, agents))
+	b.do(chromedp.Evaluate[chromedp.Void](`scrollTo({top: 9000, behavior: 'instant'})`))
+	b.until("the middle is drawn", `(e => e.top <= 40 && e.bottom >= innerHeight)(document.querySelector('#rows').getBoundingClientRect())`)
+	if stops := eval[int](b, `document.querySelectorAll('#rows a[tabindex="0"]').length`); stops != 1 {
+		b.t.Errorf("%d rows are reached by Tab", stops)
+	}
 }
 
 // someAgents is an observer of a few agents of all levels, called a to f.

@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	// pointsMost and marksMost bound what is remembered of one agent: 1.5 KB.
+	// pointsMost and marksMost bound what is remembered of one agent: 2 KB. Compactions are kept longer than notices,
+	// so that all cycles of the curve have their marks.
 	pointsMost = 128
-	marksMost  = 32
+	marksMost  = 64
 )
 
 // history is what the page shows of one agent's past. It is bounded: beyond pointsMost
@@ -132,7 +133,7 @@ func (h *history) note(at time.Time, kind, word uint8, tokens int64) {
 		return
 	}
 	if len(h.marks) == marksMost {
-		h.marks = slices.Delete(h.marks, 0, 1)
+		h.dropMark()
 	}
 	i := len(h.marks)
 	for i > 0 && h.marks[i-1].at > m.at {
@@ -140,6 +141,25 @@ func (h *history) note(at time.Time, kind, word uint8, tokens int64) {
 	}
 	h.marks = slices.Insert(h.marks, i, m)
 	h.change(m.at)
+}
+
+// cut has a cycle begin at each point that comes after the mark of an opening: one part of the past knows the mark, the
+// other the point.
+func (h *history) cut() {
+	m := 0
+	for i := 1; i < len(h.points); i++ {
+		for ; m < len(h.marks) && h.marks[m].at <= h.points[i].at; m++ {
+			if h.marks[m].kind >= markCompaction && h.marks[m].at > h.points[i-1].at {
+				h.points[i].size |= cycleBit
+			}
+		}
+	}
+}
+
+// dropMark takes out the oldest notice, or the oldest mark where there is none.
+func (h *history) dropMark() {
+	i := max(0, slices.IndexFunc(h.marks, func(m mark) bool { return m.kind < markCompaction }))
+	h.marks = slices.Delete(h.marks, i, i+1)
 }
 
 func (h *history) change(at uint32) {
@@ -180,10 +200,13 @@ func (h *history) fill(past *history, depth int64) {
 			h.marks = append(h.marks, m)
 		}
 	}
+	h.cut()
 	for len(h.points) > pointsMost {
 		h.thin()
 	}
-	h.marks = h.marks[max(0, len(h.marks)-marksMost):]
+	for len(h.marks) > marksMost {
+		h.dropMark()
+	}
 	h.points, h.marks = slices.Clip(slices.Clone(h.points)), slices.Clip(slices.Clone(h.marks))
 	h.version++
 }

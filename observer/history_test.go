@@ -91,6 +91,14 @@ func TestHistory(t *testing.T) {
 			h.read(at(55), 41)
 			h.read(at(70), 20)
 		}, "50:40 |70:20 [60 compaction auto]"},
+		{"a cycle that began between the past and what was seen", func(h *history) {
+			h.read(at(100), 20)
+			past := &history{}
+			past.read(at(50), 40)
+			past.open(at(60), markCompaction, uint8(transcript.Auto), 45)
+			past.read(at(100), 20)
+			h.fill(past, 1)
+		}, "50:40 |100:20 [60 compaction auto]"},
 		{"deeper", func(h *history) {
 			h.read(at(100), 50)
 			near, far := &history{}, &history{}
@@ -173,6 +181,23 @@ func TestHistoryKeepsItsShape(t *testing.T) {
 	}
 	if t.Logf("at most %d tokens off", worst); worst == 0 || worst > 2_500 {
 		t.Errorf("%d tokens off the curve", worst)
+	}
+}
+
+// TestMarksOfAllCycles: notices are forgotten before the beginnings of cycles.
+func TestMarksOfAllCycles(t *testing.T) {
+	h := &history{}
+	for i := range marksMost {
+		h.open(at(10*i), markCompaction, 0, 167_000)
+		h.note(at(10*i+5), uint8(alerts.KindWarning), 0, 100_000)
+	}
+	for i, m := range h.marks {
+		if m.kind != markCompaction && i < len(h.marks)-1 {
+			t.Fatalf("mark %d of %d is a notice", i, len(h.marks))
+		}
+	}
+	if h.marks[0].at != secondsOf(at(0)) && h.marks[0].at != secondsOf(at(10)) {
+		t.Errorf("the first mark is at %d", h.marks[0].at)
 	}
 }
 

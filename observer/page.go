@@ -179,6 +179,9 @@ func (a *App) detail(ctx context.Context, id string) (string, error) {
 			depth, d.History = h.depth, *h.shown()
 			d.Row, d.Facts = c.row(&v, a.settings.Load().Alerts.Thresholds), c.facts(&v)
 			d.Messages, d.Commands = c.messagesTo(agent), commandsFor(&v)
+			if h.opened > 0 {
+				d.Facts = append(d.Facts, webpage.Fact{Name: "Cycle began", At: int64(h.opened)})
+			}
 		})
 		return agent, path, depth, err
 	}

@@ -4,11 +4,15 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"sm/alerts"
 	webpage "sm/dashboards/page"
 	"sm/observer/fleet"
 )
+
+// endedRunes is how much the queue keeps of a text once its message has ended.
+const endedRunes = 80
 
 // messagesTo are an agent's messages as the page takes them, the newest first.
 func (c *core) messagesTo(agent alerts.AgentID) (all []webpage.Message) {
@@ -21,6 +25,9 @@ func (c *core) messagesTo(agent alerts.AgentID) (all []webpage.Message) {
 		}
 		if m.Offers > 0 {
 			x.Way = m.Via.String()
+		}
+		if m.State.Ended() && utf8.RuneCountInString(m.Text) >= endedRunes {
+			x.Text += "…"
 		}
 		all = append(all, x)
 	}

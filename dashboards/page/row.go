@@ -163,7 +163,7 @@ func (d *row) forecast(r *Row) {
 		}
 		d.Why = strings.Join(more, ", ")
 	case r.Tokens <= 0:
-		d.Between, d.Why = "no reading yet", "The size of the context is unknown until the next reply."
+		d.Between, d.Why = "no reading", "The size of the context is unknown until the next reply."
 	case r.Threshold <= 0:
 		d.Between, d.Why = "no threshold", "It is not known at which size this client compacts: model or window are unknown, or it never does by itself."
 	default:

@@ -1,0 +1,172 @@
+package observer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestBrowserAddress: what somebody has chosen stands in the address, and is there again when it is loaded.
+func TestBrowserAddress(t *testing.T) {
+	r := someAgents(t)
+	b := browse(t, r, "/", 1280, 800)
+	b.live()
+	want := func(what, search, shown string) {
+		t.Helper()
+		if got := eval[[]string](b, `[location.search, `+names+`]`); !cmp.Equal([]string{search, shown}, got) {
+			t.Errorf("%s: %q, want %q", what, got, []string{search, shown})
+		}
+	}
+	click := func(selector string) { b.do(chromedp.Click(chromedp.CSS(selector))) }
+	want("at first", "", "edcbaf")
+	click(`[data-sort="name"]`)
+	want("by name", "?sort=name", "abcdef")
+	click(`[data-sort="name"]`)
+	want("and back", "?sort=-name", "fedcba")
+	click(`.chip[data-pressure="calm"]`)
+	want("the calm ones", "?pressure=calm&sort=-name", "eba")
+	click(`.chip[data-state="work"]`)
+	want("that work", "?state=work&pressure=calm&sort=-name", "ba")
+	click(`#group`)
+	want("in groups", "?state=work&pressure=calm&sort=-name&group=project", "ba")
+	if text := eval[string](b, `document.querySelector('#rows > tr.group').textContent`); text != "web 2 agents, 2 at work" {
+		t.Errorf("the group says %q", text)
+	}
+	b.press("j", "j")
+	if at := eval[string](b, focused); at != "a" {
+		t.Errorf("the keyboard is at %q", at)
+	}
+	b.do(chromedp.Reload())
+	b.live()
+	want("loaded anew", "?state=work&pressure=calm&sort=-name&group=project", "ba")
+	pressed := `[...document.querySelectorAll('[aria-pressed="true"]')].map(e => e.dataset.state || e.dataset.pressure || e.id).join()`
+	if got := eval[string](b, pressed); got != "group,work,calm" {
+		t.Errorf("pressed are %s", got)
+	}
+	b.press(kb.Escape)
+	want("Escape shows all", "?sort=-name&group=project", "fedcba")
+	b.press("g", "/", "w", "a", "i", "t")
+	want("a word", "?find=wait&sort=-name", "e")
+	b.press(kb.Enter, kb.Enter)
+	b.until("opened", `!document.querySelector('#detail').hidden`)
+	want("with one opened", "?session="+uuid(4)+"&find=wait&sort=-name", "e")
+	b.do(chromedp.NavigateBack())
+	b.until("back closes it", `document.querySelector('#detail').hidden`)
+	want("and leaves the rest", "?find=wait&sort=-name", "e")
+	b.quiet()
+	r.stop()
+}
+
+// TestBrowserStandsBack: who does nothing is dimmed, however full; who is at work is not.
+func TestBrowserStandsBack(t *testing.T) {
+	r := someAgents(t)
+	r.client(4712, uuid(3), `,"status":"idle"`)
+	r.until("the client is known", func() bool { return r.session(uuid(3)).State == "idle" })
+	b := browse(t, r, "/", 1280, 800)
+	b.live()
+	b.until("the idle one is last", names+` === 'ecbadf'`)
+	if dim := eval[string](b, `[...document.querySelectorAll('#rows > tr.off a')].map(a => a.textContent).join('')`); dim != "df" {
+		t.Errorf("%q stand back", dim)
+	}
+	b.do(chromedp.Click(chromedp.CSS("#dense")))
+	b.until("compact rows are lower", `document.querySelector('#rows > tr').getBoundingClientRect().height === 33`)
+	b.do(chromedp.Reload())
+	b.live()
+	b.until("and stay so", `document.querySelector('#rows > tr').getBoundingClientRect().height === 33`)
+	if shown := eval[bool](b, `document.querySelector('.c-drift').checkVisibility()`); shown {
+		t.Error("there is a column of drift, though nothing drifts")
+	}
+	b.quiet()
+	r.stop()
+}
+
+// TestBrowserReadout: the curve says what is below the pointer, and to the arrow keys where there is none.
+func TestBrowserReadout(t *testing.T) {
+	r := someAgents(t)
+	r.write(uuid(3), boundary(ago(30*time.Second), "b3", "auto", 141_000), reply(ago(0), "n3", 31_000, 1))
+	b := browse(t, r, "/?session=d", 1280, 1200)
+	b.live()
+	b.until("the curve is up to date", `document.querySelector('.big')?.textContent.includes('31k of 200k') && document.querySelector('.plot') !== null`)
+	box := eval[map[string]float64](b, `document.querySelector('.reader').getBoundingClientRect().toJSON()`)
+	hover := func(share float64) string {
+		t.Helper()
+		for _, off := range []float64{1, 0} {
+			_, err := chromedp.Call(b.ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{
+				Type: input.DispatchMouseEventTypeMouseMoved, X: box["left"] + share*(box["width"]-2) + 1 - off, Y: box["top"] + box["height"]/2,
+			})
+			noErrors(t, err)
+		}
+		b.until("it is read", `document.querySelector('.readout').checkVisibility()`)
+		return eval[string](b, `[...document.querySelector('.readout').children].map(e => e.textContent).join('\n')`)
+	}
+	for _, c := range []struct {
+		share float64
+		want  []string
+	}{
+		{0, []string{"15k tokens, 8% of the window", "% of the way to compaction"}},
+		{0.5, []string{"140k tokens, 70% of the window", "notice: critical at 140k"}},
+		{1, []string{"31k tokens, 16% of the window"}},
+	} {
+		got := hover(c.share)
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("at %v it says %q, not %q", c.share, got, want)
+			}
+		}
+	}
+	if cut := eval[int](b, `document.querySelector('.chart path.now').getAttribute('d').split('M').length - 1`); cut != 1 {
+		t.Errorf("the present cycle has %d lines", cut)
+	}
+	if d := eval[string](b, `document.querySelector('.chart path.earlier:not(.area)').getAttribute('d')`); !strings.HasPrefix(d, "M0 ") {
+		t.Errorf("the earlier cycles are %q", d)
+	}
+	_, err := chromedp.Call(b.ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: 5, Y: 5})
+	noErrors(t, err)
+	b.until("without a pointer nothing is read", `!document.querySelector('.readout').checkVisibility()`)
+	b.do(chromedp.Focus(chromedp.CSS(".reader")))
+	b.press(kb.Home)
+	value := `document.querySelector('.reader').ariaValueText`
+	if got := eval[string](b, value); !strings.HasPrefix(got, "15k tokens") {
+		t.Errorf("Home reads %q", got)
+	}
+	b.press(kb.ArrowRight)
+	if got := eval[string](b, value); !strings.HasPrefix(got, "140k tokens") {
+		t.Errorf("the arrow reads %q", got)
+	}
+	r.write(uuid(3), reply(ago(0), "n4", 32_000, 1))
+	b.until("news come", `document.querySelector('.big').textContent.includes('32k of 200k')`)
+	if got := eval[string](b, value+` + document.activeElement.className`); !strings.HasPrefix(got, "140k tokens") || !strings.HasSuffix(got, "reader") {
+		t.Errorf("news move what is read to %q", got)
+	}
+	b.quiet()
+	r.stop()
+}
+
+// TestBrowserCopy: ids and commands are copied as they stand there, and are words of a shell.
+func TestBrowserCopy(t *testing.T) {
+	r := someAgents(t)
+	r.joins(uuid(1), `,"name":"it's b"`)
+	b := browse(t, r, "/?session="+uuid(1), 1280, 1200)
+	b.live()
+	b.until("the commands are there", `document.querySelectorAll('.copy').length > 3`)
+	b.do(chromedp.Evaluate[chromedp.Void](`navigator.clipboard.writeText = (text) => { (window.copied ||= []).push(text); return Promise.resolve(); }`))
+	for i := range eval[int](b, `document.querySelectorAll('.copy').length`) {
+		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelectorAll('.copy')[%d].click()`, i)))
+	}
+	b.until("it says so", `document.querySelector('#said').textContent.startsWith('Copied: ')`)
+	want := []string{
+		`sm send 'it'\''s b' 'TEXT'`, "sm handoffs", "cd /home/dev/web && claude --resume " + uuid(1),
+		uuid(1), uuid(1), "/home/dev/web", r.transcript(uuid(1)),
+	}
+	if diff := cmp.Diff(want, eval[[]string](b, `copied`)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	b.quiet()
+	r.stop()
+}
