@@ -10,6 +10,14 @@ import (
 	"testing"
 )
 
+// writeScript makes a program. No process is started meanwhile by a test beside this one: it would have the file open for
+// writing too, and then the system refuses to run it.
+func writeScript(path, text string) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(path, []byte(text), 0o700)
+}
+
 // TestAskEndsWhatWasStarted: of a program that is not waited for any longer nothing goes on.
 func TestAskEndsWhatWasStarted(t *testing.T) {
 	t.Parallel()
@@ -20,7 +28,7 @@ func TestAskEndsWhatWasStarted(t *testing.T) {
 	}
 	// The background process holds the FIFO open until it ends, and writes to it when nobody has ended it.
 	text := fmt.Sprintf("#!/bin/sh\n(sleep 20; echo left) >%s 2>&1 &\nwait\n", fifo)
-	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
+	if err := writeScript(script, text); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -44,7 +52,7 @@ func TestAskEndsWhatWasStarted(t *testing.T) {
 func TestAskKeepsLittle(t *testing.T) {
 	t.Parallel()
 	script := t.TempDir() + "/claude"
-	if err := os.WriteFile(script, []byte("#!/bin/sh\nhead -c 100000 /dev/zero | tr '\\0' x\n"), 0o700); err != nil {
+	if err := writeScript(script, "#!/bin/sh\nhead -c 100000 /dev/zero | tr '\\0' x\n"); err != nil {
 		t.Fatal(err)
 	}
 	if got := Ask(t.Context(), os.Environ(), script); got != strings.Repeat("x", maxProgramOutput) {
