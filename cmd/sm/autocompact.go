@@ -17,13 +17,13 @@ const maxHookSettings = 1 << 20
 
 // autoCompact is what the client of this hook was told about compacting by itself: by the environment, which a hook
 // has from its client, and by the settings, the user's first and the machine's last.
-func (env *environ) autoCompact(project string) (a hook.AutoCompact) {
+func (by *caller) autoCompact(project string) (a hook.AutoCompact) {
 	get := func(name string) string {
-		value, _ := env.lookupEnv(name)
+		value, _ := by.lookupEnv(name)
 		return value
 	}
 	var files []string
-	if path, err := settingsPath(env.lookupEnv); err == nil {
+	if path, err := settingsPath(by.lookupEnv); err == nil {
 		files = append(files, path)
 	}
 	if filepath.IsAbs(project) {

@@ -56,7 +56,7 @@ func TestAutoCompactOfHook(t *testing.T) {
 			for path, text := range test.files {
 				place(t, filepath.Join(home, path), []byte(text))
 			}
-			if diff := cmp.Diff(test.want, testEnv(vars).origin(time.Now()).AutoCompact); diff != "" {
+			if diff := cmp.Diff(test.want, testEnv(vars).caller().origin(time.Now()).AutoCompact); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -73,7 +73,7 @@ func TestAutoCompactOfPipe(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(home, ".claude", "settings.json"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := testEnv(map[string]string{"HOME": home}).autoCompact(""); !got.IsZero() {
+	if got := testEnv(map[string]string{"HOME": home}).caller().autoCompact(""); !got.IsZero() {
 		t.Errorf("%+v", got)
 	}
 }

@@ -41,7 +41,7 @@ func newDocumentsCommand(env *environ) *cobra.Command {
 			if asJSON {
 				return errors.Join(writeJSON(env.stdout, documentList{append([]handoff.Document{}, all...)}), err)
 			}
-			return errors.Join(env.writeDocuments(all, now), err)
+			return errors.Join(env.printer().writeDocuments(all, now), err)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -73,7 +73,7 @@ func (env *environ) documents(cmd *cobra.Command) (documentSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := handoff.NewDocuments(dir, cfg.Handoff.Expiry, env.plainLog())
+	files := handoff.NewDocuments(dir, cfg.Handoff.Expiry, plainLog(env.stderr))
 	if cmd.Flags().Changed("state") {
 		return files, nil
 	}
@@ -141,13 +141,13 @@ func handoffDir(cfg *config.Config, env *environ) (string, error) {
 	return filepath.Join(state, "handoff"), nil
 }
 
-func (env *environ) writeDocuments(all []handoff.Document, now time.Time) error {
+func (to *printer) writeDocuments(all []handoff.Document, now time.Time) error {
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(env.stdout, "no handoff documents")
+		_, err := fmt.Fprintln(to.Writer, "no handoff documents")
 		return err
 	}
 	colours := map[handoff.Status]string{handoff.StatusActive: screen.Yellow, handoff.StatusConsumed: screen.Dim, handoff.StatusExpired: screen.Dim, handoff.StatusCleared: screen.Dim}
-	t := term.Table{Headers: []string{"CHANNEL", "STATUS", "TYPE", "AGENT", "FOR", "WRITTEN", "ID"}, Colour: env.colours(env.stdout)}
+	t := term.Table{Headers: []string{"CHANNEL", "STATUS", "TYPE", "AGENT", "FOR", "WRITTEN", "ID"}, Colour: to.colour}
 	for _, d := range all {
 		mark := ""
 		if d.Current {
@@ -156,7 +156,7 @@ func (env *environ) writeDocuments(all []handoff.Document, now time.Time) error 
 		t.Add(term.Text(screen.OneLine(d.Channel), ""), term.Text(screen.OneLine(string(d.Status)), colours[d.Status]), term.Text(screen.OneLine(string(d.Type)), ""),
 			term.Text(screen.FitEnd(cmp.Or(d.Agent, "–"), 20), ""), term.Text(screen.FitEnd(cmp.Or(d.ClaimedBy, "–"), 20), ""), term.Text(screen.Ago(&d.CreatedAt, now), screen.Dim), term.Text(screen.OneLine(d.ID)+mark, ""))
 	}
-	return t.Write(env.stdout)
+	return t.Write(to.Writer)
 }
 
 func newShowDocumentCommand(env *environ) *cobra.Command {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -75,4 +76,15 @@ func (g glyphs) histogram(list []report.Bin, label func(report.Bin) string) stri
 		fmt.Fprintf(&b, "  %*s  %s%d\n", longest, names[i], drawn, x.Count)
 	}
 	return b.String()
+}
+
+// A printer is where the answer of a command goes, and what can be shown there.
+type printer struct {
+	io.Writer
+	colour bool
+	glyphs glyphs
+}
+
+func (env *environ) printer() *printer {
+	return &printer{env.stdout, env.colours(env.stdout), env.glyphs()}
 }

@@ -32,9 +32,9 @@ A turn ahead is a prompt between notice and compaction. Minutes are those of wor
 Percentages are of the window that a session turned out to have.`
 
 // writeGrid prints a grid in 80 columns.
-func (env *environ) writeGrid(g *tune.Grid) error {
+func (to *printer) writeGrid(g *tune.Grid) error {
 	var b strings.Builder
-	s := env.glyphs()
+	s := to.glyphs
 	fmt.Fprintf(&b, "%s, %s\n%s\n", counted(g.Sessions, "session"), counted(g.Cycles, "cycle"), compactionsOf(g.Compactions))
 	if g.Unseen > 0 {
 		fmt.Fprintf(&b, "%s of which the transcript shows nothing before: left out of what follows\n", counted(g.Unseen, "compaction"))
@@ -42,29 +42,29 @@ func (env *environ) writeGrid(g *tune.Grid) error {
 	writeStrange(&b, g.Strange)
 	var err error
 	if g.Chosen == nil {
-		err = env.writeCurrent(&b, g, s)
+		err = to.writeCurrent(&b, g, s)
 	} else {
-		err = env.writeChoice(&b, g, s)
+		err = to.writeChoice(&b, g, s)
 	}
 	if err != nil {
 		return err
 	}
 	writeForecast(&b, g, s)
 	writeAdvice(&b, g)
-	_, err = io.WriteString(env.stdout, b.String())
+	_, err = io.WriteString(to.Writer, b.String())
 	return err
 }
 
 // writeCurrent prints what the thresholds in force are worth where there is nothing to choose.
-func (env *environ) writeCurrent(b *strings.Builder, g *tune.Grid, s glyphs) error {
+func (to *printer) writeCurrent(b *strings.Builder, g *tune.Grid, s glyphs) error {
 	fmt.Fprintf(b, "\n%s on all sessions, with %s\n", candidateName(&g.Current), counted(g.Overall.Compactions, "compaction"))
-	return env.writeCandidates(b, []*tune.Candidate{&g.Current}, s, func(*tune.Candidate) *tune.Figures { return &g.Overall })
+	return to.writeCandidates(b, []*tune.Candidate{&g.Current}, s, func(*tune.Candidate) *tune.Figures { return &g.Overall })
 }
 
 // writeChoice prints what there is to choose from, and how that was on the other half.
-func (env *environ) writeChoice(b *strings.Builder, g *tune.Grid, s glyphs) error {
+func (to *printer) writeChoice(b *strings.Builder, g *tune.Grid, s glyphs) error {
 	fmt.Fprintf(b, "\nOn the half that chooses, with %s: each warning, its best critical\n", counted(g.Current.Choosing.Compactions, "compaction"))
-	if err := env.writeCandidates(b, candidateRows(g), s, func(c *tune.Candidate) *tune.Figures { return &c.Choosing }); err != nil {
+	if err := to.writeCandidates(b, candidateRows(g), s, func(c *tune.Candidate) *tune.Figures { return &c.Choosing }); err != nil {
 		return err
 	}
 	for _, k := range g.Knees {
@@ -77,7 +77,7 @@ func (env *environ) writeChoice(b *strings.Builder, g *tune.Grid, s glyphs) erro
 		candidateName(g.Best), g.Best.Choosing.Measure, g.Best.Choosing.StandardError, candidateName(g.Chosen))
 	if g.Groups < 2 {
 		fmt.Fprintf(b, "\nOne session: there is nothing to check against. %s there:\n", candidateName(&g.Current))
-		return env.writeCandidates(b, []*tune.Candidate{&g.Current}, s, func(*tune.Candidate) *tune.Figures { return &g.Overall })
+		return to.writeCandidates(b, []*tune.Candidate{&g.Current}, s, func(*tune.Candidate) *tune.Figures { return &g.Overall })
 	}
 	fmt.Fprintf(b, "\nOn the half that checks, with %s\n", counted(g.Current.Checking.Compactions, "compaction"))
 	named := []*tune.Candidate{g.Chosen}
@@ -86,7 +86,7 @@ func (env *environ) writeChoice(b *strings.Builder, g *tune.Grid, s glyphs) erro
 			named = append(named, c)
 		}
 	}
-	return env.writeCandidates(b, named, s, func(c *tune.Candidate) *tune.Figures { return &c.Checking })
+	return to.writeCandidates(b, named, s, func(c *tune.Candidate) *tune.Figures { return &c.Checking })
 }
 
 // candidateRows are, of the unit that was chosen, the best pair for each warning, and the one that was chosen in its place.
@@ -108,8 +108,8 @@ func candidateRows(g *tune.Grid) (list []*tune.Candidate) {
 	return list
 }
 
-func (env *environ) writeCandidates(w io.Writer, list []*tune.Candidate, s glyphs, of func(*tune.Candidate) *tune.Figures) error {
-	t := term.Table{Colour: env.colours(env.stdout), Headers: []string{" WARN", " CRIT", " WARNED", " TIMELY", " USED", " TURNS", " WORST", " MINUTES", " WORST", " VAIN", " MEASURE"}}
+func (to *printer) writeCandidates(w io.Writer, list []*tune.Candidate, s glyphs, of func(*tune.Candidate) *tune.Figures) error {
+	t := term.Table{Colour: to.colour, Headers: []string{" WARN", " CRIT", " WARNED", " TIMELY", " USED", " TURNS", " WORST", " MINUTES", " WORST", " VAIN", " MEASURE"}}
 	percent := func(x float64) term.Cell { return term.Text(fmt.Sprintf("%.0f%%", 100*x), "") }
 	figure := func(x *float64) term.Cell {
 		if x == nil {

@@ -115,7 +115,7 @@ func (env *environ) hook(ctx context.Context, args []string, began time.Time) {
 		ctx, cancel = context.WithTimeout(ctx, sessionEndWork)
 		defer cancel()
 	}
-	p.SM = env.origin(began)
+	p.SM = env.caller().origin(began)
 	answer, heard := post(ctx, clientSockets(env.lookupEnv, args), p.Encode(), true)
 	if !heard {
 		answer = env.refusal(&p)

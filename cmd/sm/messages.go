@@ -32,7 +32,7 @@ func newSendCommand(env *environ) *cobra.Command {
 			if important && urgent {
 				return usagef("--important and --urgent exclude each other")
 			}
-			text, err := env.textArg(args[1])
+			text, err := textArg(env.stdin, args[1])
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ func newSendCommand(env *environ) *cobra.Command {
 			case urgent:
 				m.Mode = "urgent"
 			}
-			m.From = env.origin(time.Now()).Agent
+			m.From = env.caller().origin(time.Now()).Agent
 			client, err := env.client(cmd)
 			if err != nil {
 				return err

@@ -10,9 +10,9 @@ import (
 
 // origin says who runs this process for whom: from the environment that the client hands to its hooks, which is that
 // of the pane it runs in and of `sm run`, if that started it.
-func (env *environ) origin(at time.Time) hook.Origin {
+func (by *caller) origin(at time.Time) hook.Origin {
 	get := func(name string) string {
-		value, _ := env.lookupEnv(name)
+		value, _ := by.lookupEnv(name)
 		return value
 	}
 	o := hook.Origin{
@@ -23,7 +23,7 @@ func (env *environ) origin(at time.Time) hook.Origin {
 	if p, err := proc.Stat("/proc", o.PID); err == nil {
 		o.Start = p.Start
 	}
-	o.AutoCompact = env.autoCompact(o.Project)
+	o.AutoCompact = by.autoCompact(o.Project)
 	o.Tmux, o.Server = hook.ParseTmux(get("TMUX"))
 	if pane := get("TMUX_PANE"); o.Tmux != "" && hook.IsPane(pane) {
 		o.Pane = pane

@@ -26,7 +26,7 @@ func TestOrigin(t *testing.T) {
 	} {
 		tt.vars["HOME"] = t.TempDir()
 		tt.want.At = at.UTC()
-		if diff := cmp.Diff(tt.want, testEnv(tt.vars).origin(at)); diff != "" {
+		if diff := cmp.Diff(tt.want, testEnv(tt.vars).caller().origin(at)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}

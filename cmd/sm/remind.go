@@ -37,10 +37,10 @@ func newRemindCommand(env *environ) *cobra.Command {
 			if (r.In > 0) == (r.Soft > 0 || r.Hard > 0) {
 				return usagef("give --in, or --soft or --hard or both")
 			}
-			if r.Text, err = env.textArg(args[1]); err != nil {
+			if r.Text, err = textArg(env.stdin, args[1]); err != nil {
 				return err
 			}
-			r.From = env.origin(time.Now()).Agent
+			r.From = env.caller().origin(time.Now()).Agent
 			client, err := env.client(cmd)
 			if err != nil {
 				return err
@@ -73,11 +73,11 @@ func intervalOf(name, value string) (seconds float64, err error) {
 }
 
 // textArg is a text of the command line, or of standard input for -.
-func (env *environ) textArg(arg string) (string, error) {
+func textArg(stdin io.Reader, arg string) (string, error) {
 	if arg != "-" {
 		return strings.TrimSpace(arg), nil
 	}
-	b, err := io.ReadAll(io.LimitReader(env.stdin, maxMessage))
+	b, err := io.ReadAll(io.LimitReader(stdin, maxMessage))
 	if err != nil {
 		return "", fmt.Errorf("read the text: %w; give it as an argument", err)
 	}
@@ -102,7 +102,7 @@ func newRemindersCommand(env *environ) *cobra.Command {
 			if asJSON {
 				return writeJSON(env.stdout, list)
 			}
-			return env.writeReminders(list.Reminders, time.Now())
+			return env.printer().writeReminders(list.Reminders, time.Now())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as GET /sessions/{id}/reminders gives it")
@@ -110,16 +110,16 @@ func newRemindersCommand(env *environ) *cobra.Command {
 	return cmd
 }
 
-func (env *environ) writeReminders(list []api.Reminder, now time.Time) error {
+func (to *printer) writeReminders(list []api.Reminder, now time.Time) error {
 	if len(list) == 0 {
-		fmt.Fprintln(env.stdout, "no reminders")
+		fmt.Fprintln(to.Writer, "no reminders")
 		return nil
 	}
-	t := term.Table{Headers: []string{"ID", "AGENT", "WHEN", "TEXT"}, Colour: env.colours(env.stdout)}
+	t := term.Table{Headers: []string{"ID", "AGENT", "WHEN", "TEXT"}, Colour: to.colour}
 	for _, r := range list {
 		t.Add(term.Text(r.ID, ""), term.Text(screen.OneLine(r.Agent), ""), term.Text(whenText(r, now), ""), term.Text(beginning(screen.OneLine(r.Text), 60), ""))
 	}
-	return t.Write(env.stdout)
+	return t.Write(to.Writer)
 }
 
 func whenText(r api.Reminder, now time.Time) string {

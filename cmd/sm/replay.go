@@ -49,11 +49,11 @@ func newReplayCommand(env *environ) *cobra.Command {
 			if asGrid {
 				return env.runGrid(cmd.Context(), cfg, o, paths, asJSON)
 			}
-			stories, err := env.replay(cmd.Context(), cfg, o, paths)
+			stories, err := env.past().replay(cmd.Context(), cfg, o, paths)
 			if history.Fatal(err) {
 				return fmt.Errorf("%w; check the paths and thresholds", err)
 			}
-			return errors.Join(env.writeReplay(stories, asJSON), err)
+			return errors.Join(env.printer().writeReplay(stories, asJSON), err)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line for each notice and compaction; of a grid, one object")
@@ -66,19 +66,19 @@ func newReplayCommand(env *environ) *cobra.Command {
 // runGrid tries thresholds and prints what came of it.
 func (env *environ) runGrid(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string, asJSON bool) error {
 	sparing()
-	g, err := env.grid(ctx, cfg, o, paths)
+	g, err := env.past().grid(ctx, cfg, o, paths)
 	if history.Fatal(err) {
 		return fmt.Errorf("%w; check the paths and thresholds", err)
 	}
 	if asJSON {
 		return errors.Join(writeJSON(env.stdout, g), err)
 	}
-	return errors.Join(env.writeGrid(g), err)
+	return errors.Join(env.printer().writeGrid(g), err)
 }
 
 // grid tries thresholds on all transcripts in paths.
-func (env *environ) grid(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string) (*tune.Grid, error) {
-	h, err := env.readHistory(ctx, paths)
+func (past *pastReader) grid(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string) (*tune.Grid, error) {
+	h, err := past.readHistory(ctx, paths)
 	if history.Fatal(err) {
 		return nil, err
 	}
@@ -114,9 +114,9 @@ type retold struct {
 
 // replay runs the policy over each session for itself: agents are not known by their transcripts. Where clients
 // compact is learned from one session to the next, as they began.
-func (env *environ) replay(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string) ([]retold, error) {
+func (past *pastReader) replay(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string) ([]retold, error) {
 	var changes []transcript.Change
-	err := env.reading(func(o history.Options) (err error) {
+	err := past.reading(func(o history.Options) (err error) {
 		changes, err = history.Records(ctx, o, paths)
 		return err
 	})
@@ -216,26 +216,26 @@ func (s *story) note(engine *alerts.Engine, actions []alerts.Action) {
 	}
 }
 
-func (env *environ) writeReplay(all []retold, asJSON bool) error {
+func (to *printer) writeReplay(all []retold, asJSON bool) error {
 	if asJSON {
 		for _, t := range all {
-			if err := writeJSON(env.stdout, t); err != nil {
+			if err := writeJSON(to.Writer, t); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	t := term.Table{Headers: []string{"TIME", "SESSION", "CYCLE", "WHAT", "TEXT"}, Colour: env.colours(env.stdout)}
+	t := term.Table{Headers: []string{"TIME", "SESSION", "CYCLE", "WHAT", "TEXT"}, Colour: to.colour}
 	for _, x := range all {
 		t.Add(term.Text(timeText(x.At), screen.Dim), term.Text(screen.FitEnd(x.Session[:min(8, len(x.Session))], 8), ""), term.Text(fmt.Sprint(x.Cycle), ""),
 			what(x), term.Text(screen.OneLine(x.text()), ""))
 	}
 	if len(all) > 0 {
-		if err := t.Write(env.stdout); err != nil {
+		if err := t.Write(to.Writer); err != nil {
 			return err
 		}
 	}
-	_, err := io.WriteString(env.stdout, summary(all))
+	_, err := io.WriteString(to.Writer, summary(all))
 	return err
 }
 

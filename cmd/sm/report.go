@@ -28,14 +28,14 @@ func newReportCommand(env *environ) *cobra.Command {
 				return err
 			}
 			sparing()
-			r, err := env.report(cmd.Context(), cfg, paths)
+			r, err := env.past().report(cmd.Context(), cfg, paths)
 			if history.Fatal(err) {
 				return fmt.Errorf("%w; check the path", err)
 			}
 			if asJSON {
 				return errors.Join(writeJSON(env.stdout, r), err)
 			}
-			return errors.Join(env.writeReport(r), err)
+			return errors.Join(env.printer().writeReport(r), err)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
@@ -43,8 +43,8 @@ func newReportCommand(env *environ) *cobra.Command {
 }
 
 // report sums up all transcripts in paths.
-func (env *environ) report(ctx context.Context, cfg *config.Config, paths []string) (*report.Report, error) {
-	h, err := env.readHistory(ctx, paths)
+func (past *pastReader) report(ctx context.Context, cfg *config.Config, paths []string) (*report.Report, error) {
+	h, err := past.readHistory(ctx, paths)
 	if history.Fatal(err) {
 		return nil, err
 	}

@@ -18,15 +18,15 @@ import (
 const reportRows = 12
 
 // writeReport prints a report in 80 columns.
-func (env *environ) writeReport(r *report.Report) error {
+func (to *printer) writeReport(r *report.Report) error {
 	var b strings.Builder
 	if r.Sessions == 0 {
 		b.WriteString("no sessions found\n")
 		writeStrange(&b, r.Strange)
-		_, err := io.WriteString(env.stdout, b.String())
+		_, err := io.WriteString(to.Writer, b.String())
 		return err
 	}
-	g := env.glyphs()
+	g := to.glyphs
 	fmt.Fprintf(&b, "%s, %s", counted(r.Sessions, "session"), counted(r.Turns, "turn"))
 	if r.From != nil {
 		fmt.Fprintf(&b, ", %s to %s", r.From.Local().Format(time.DateOnly), r.To.Local().Format(time.DateOnly))
@@ -41,12 +41,12 @@ func (env *environ) writeReport(r *report.Report) error {
 		rows   []report.Row
 	}{{"PROJECT", r.Projects}, {"MODEL", r.Models}, {"MONTH", r.Months}} {
 		b.WriteByte('\n')
-		if err := env.writeRows(&b, part.header, part.rows, g); err != nil {
+		if err := to.writeRows(&b, part.header, part.rows, g); err != nil {
 			return err
 		}
 	}
 	writeSpread(&b, r, g)
-	_, err := io.WriteString(env.stdout, b.String())
+	_, err := io.WriteString(to.Writer, b.String())
 	return err
 }
 
@@ -78,8 +78,8 @@ func compactionsOf(c api.Compactions) string {
 }
 
 // writeRows prints the busiest rows, or the newest months, and how many there are besides.
-func (env *environ) writeRows(w io.Writer, header string, rows []report.Row, g glyphs) error {
-	t := term.Table{Headers: []string{header, " SESSIONS", " TURNS", " AUTO", " MANUAL", " UNKNOWN"}, Colour: env.colours(env.stdout)}
+func (to *printer) writeRows(w io.Writer, header string, rows []report.Row, g glyphs) error {
+	t := term.Table{Headers: []string{header, " SESSIONS", " TURNS", " AUTO", " MANUAL", " UNKNOWN"}, Colour: to.colour}
 	shown := rows
 	if more := len(rows) - reportRows; more > 0 && header == "MONTH" {
 		shown = rows[more:]
@@ -92,7 +92,7 @@ func (env *environ) writeRows(w io.Writer, header string, rows []report.Row, g g
 			name = strings.TrimPrefix(name, "claude-")
 		}
 		c := r.Compactions
-		t.Add(term.Text(g.short(cmp.Or(name, "(unknown)"), nameCells(term.Columns(env.stdout))), ""), g.count(r.Sessions), g.count(r.Turns), g.count(c.Auto), g.count(c.Manual), g.count(c.Unknown))
+		t.Add(term.Text(g.short(cmp.Or(name, "(unknown)"), nameCells(term.Columns(to.Writer))), ""), g.count(r.Sessions), g.count(r.Turns), g.count(c.Auto), g.count(c.Manual), g.count(c.Unknown))
 	}
 	if err := t.Write(w); err != nil {
 		return err

@@ -32,11 +32,11 @@ func newScanCommand(env *environ) *cobra.Command {
 			}
 			// A scan is over soon: what it would collect on the way is mostly still needed.
 			debug.SetGCPercent(400)
-			views, err := env.scan(cmd.Context(), cfg, paths)
+			views, err := env.past().scan(cmd.Context(), cfg, paths)
 			if history.Fatal(err) {
 				return fmt.Errorf("%w; check the path", err)
 			}
-			return errors.Join(env.writeScan(views, asJSON), err)
+			return errors.Join(env.printer().writeScan(views, asJSON), err)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line for each session")
@@ -44,9 +44,9 @@ func newScanCommand(env *environ) *cobra.Command {
 }
 
 // scan reads all transcripts in paths and settles what counts where.
-func (env *environ) scan(ctx context.Context, cfg *config.Config, paths []string) ([]fleet.View, error) {
+func (past *pastReader) scan(ctx context.Context, cfg *config.Config, paths []string) ([]fleet.View, error) {
 	f := fleet.New(fleet.Options{Created: time.Now(), Windows: windowRules(cfg), Thresholds: thresholds(cfg)}, fleet.Stored{})
-	err := env.reading(func(o history.Options) error {
+	err := past.reading(func(o history.Options) error {
 		return history.Transcripts(ctx, o, paths, func(c transcript.Change) { f.Apply(c) })
 	})
 	if history.Fatal(err) {
@@ -56,28 +56,28 @@ func (env *environ) scan(ctx context.Context, cfg *config.Config, paths []string
 	return f.Views(time.Now()), err
 }
 
-func (env *environ) writeScan(views []fleet.View, asJSON bool) error {
+func (to *printer) writeScan(views []fleet.View, asJSON bool) error {
 	if !asJSON {
-		return env.writeScanTable(views)
+		return to.writeScanTable(views)
 	}
 	for _, v := range views {
-		if err := writeJSON(env.stdout, scanOf(v)); err != nil {
+		if err := writeJSON(to.Writer, scanOf(v)); err != nil {
 			return fmt.Errorf("write: %w", err)
 		}
 	}
 	return nil
 }
 
-func (env *environ) writeScanTable(views []fleet.View) error {
+func (to *printer) writeScanTable(views []fleet.View) error {
 	if len(views) == 0 {
-		fmt.Fprintln(env.stdout, "no sessions found")
+		fmt.Fprintln(to.Writer, "no sessions found")
 		return nil
 	}
 	sessions := make([]api.Session, len(views))
 	for i, v := range views {
 		sessions[i] = observer.SessionOf(v)
 	}
-	if err := writeSessions(env.stdout, sessions, time.Now(), env.colours(env.stdout)); err != nil {
+	if err := writeSessions(to.Writer, sessions, time.Now(), to.colour); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -51,21 +52,21 @@ func newSessionActivateCommand(env *environ) *cobra.Command {
 			"command. Sessions that the client had before are completed.",
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := env.sessionDir(args[0])
+			dir, err := env.ownSessions().sessionDir(args[0])
 			if err != nil {
 				return err
 			}
-			client, proven := env.guardClient()
+			client, proven := env.caller().guardClient()
 			if pid != 0 {
 				p, err := proc.Stat("/proc", pid)
 				if err != nil {
 					return fmt.Errorf("process %d: %w; give the pid of a client that runs", pid, install.PlainError(err))
 				}
-				client = guard.Client{SessionID: env.sessionOf(pid, p.Start), PID: pid, Start: p.Start}
+				client = guard.Client{SessionID: env.caller().sessionOf(pid, p.Start), PID: pid, Start: p.Start}
 				proven = client.SessionID != ""
 			}
-			return env.sessionActivate(cmd.Context(), guard.Activation{
-				Dir: dir, Skill: args[1], Client: client, Proven: proven, Now: time.Now(), Dirs: env.sessionDirs(), Alive: proc.Alive,
+			return env.ownSessions().sessionActivate(cmd.Context(), guard.Activation{
+				Dir: dir, Skill: args[1], Client: client, Proven: proven, Now: time.Now(), Dirs: env.ownSessions().sessionDirs(), Alive: proc.Alive,
 			})
 		},
 	}
@@ -73,7 +74,7 @@ func newSessionActivateCommand(env *environ) *cobra.Command {
 	return cmd
 }
 
-func (env *environ) sessionActivate(ctx context.Context, a guard.Activation) error {
+func (of *ownSessions) sessionActivate(ctx context.Context, a guard.Activation) error {
 	if a.Skill == "" {
 		return usagef("SKILL is empty")
 	}
@@ -84,14 +85,14 @@ func (env *environ) sessionActivate(ctx context.Context, a guard.Activation) err
 	defer cancel()
 	done, err := guard.Activate(ctx, a)
 	if done.SetAside != "" {
-		fmt.Fprintf(env.stderr, "sm: the damaged state is kept as %s\n", screen.OneLine(done.SetAside))
+		fmt.Fprintf(of.stderr, "sm: the damaged state is kept as %s\n", screen.OneLine(done.SetAside))
 	}
 	if err != nil {
 		return sessionError(err)
 	}
-	fmt.Fprintf(env.stdout, "%s: active in process %d, skill %s\n", screen.OneLine(a.Dir), a.Client.PID, screen.OneLine(a.Skill))
+	fmt.Fprintf(of.stdout, "%s: active in process %d, skill %s\n", screen.OneLine(a.Dir), a.Client.PID, screen.OneLine(a.Skill))
 	if done.Full {
-		fmt.Fprintf(env.stdout, "It has overflowed, and this is still the same session: hand it over with 'sm session dehydrate' and 'sm session restart'.\n")
+		fmt.Fprintf(of.stdout, "It has overflowed, and this is still the same session: hand it over with 'sm session dehydrate' and 'sm session restart'.\n")
 	}
 	return nil
 }
@@ -107,7 +108,7 @@ func newSessionUpdateCommand(env *environ) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set := (*guard.State).Set
 			if force {
-				if sign, inside := env.insideClient(); inside {
+				if sign, inside := env.caller().insideClient(); inside {
 					return fmt.Errorf("--force is for people, and %s says that a client runs this command; use a terminal of your own", sign)
 				}
 				if !term.IsTerminal(env.stdin) { // as of one that has left its client's family
@@ -115,7 +116,7 @@ func newSessionUpdateCommand(env *environ) *cobra.Command {
 				}
 				set = (*guard.State).Override
 			}
-			return env.sessionUpdate(cmd.Context(), args, set)
+			return env.ownSessions().sessionUpdate(cmd.Context(), args, set)
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "let go even a full session; not from within a client")
@@ -128,20 +129,20 @@ func newSessionPhaseCommand(env *environ) *cobra.Command {
 		Short: "Say in which phase of its skill a session is",
 		Args:  cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return env.sessionUpdate(cmd.Context(), []string{args[0], "currentPhase", args[1]}, (*guard.State).Set)
+			return env.ownSessions().sessionUpdate(cmd.Context(), []string{args[0], "currentPhase", args[1]}, (*guard.State).Set)
 		},
 	}
 }
 
 // sessionUpdate sets, of a session's folder, a field and a value.
-func (env *environ) sessionUpdate(ctx context.Context, args []string, set func(s *guard.State, field, value string, now time.Time) error) error {
-	dir, err := env.sessionDir(args[0])
+func (of *ownSessions) sessionUpdate(ctx context.Context, args []string, set func(s *guard.State, field, value string, now time.Time) error) error {
+	dir, err := of.sessionDir(args[0])
 	if err != nil {
 		return err
 	}
-	err = env.changeSession(ctx, dir, func(s *guard.State) error { return set(s, args[1], args[2], time.Now()) })
+	err = changeSession(ctx, dir, func(s *guard.State) error { return set(s, args[1], args[2], time.Now()) })
 	if err == nil {
-		fmt.Fprintf(env.stdout, "%s: %s is %s\n", screen.OneLine(dir), args[1], screen.OneLine(args[2]))
+		fmt.Fprintf(of.stdout, "%s: %s is %s\n", screen.OneLine(dir), args[1], screen.OneLine(args[2]))
 	}
 	return err
 }
@@ -155,11 +156,11 @@ func newSessionDehydrateCommand(env *environ) *cobra.Command {
 			if len(args) == 1 && args[0] == "restart" && !isDir(args[0]) { // as it is said to the skill
 				args = nil
 			}
-			dir, err := env.ownSession(args)
+			dir, err := env.ownSessions().ownSession(args)
 			if err != nil {
 				return err
 			}
-			err = env.changeSession(cmd.Context(), dir, func(s *guard.State) error {
+			err = changeSession(cmd.Context(), dir, func(s *guard.State) error {
 				s.Dehydrate(time.Now())
 				return nil
 			})
@@ -191,18 +192,18 @@ func newSessionRestartCommand(env *environ) *cobra.Command {
 			"It needs a document that was written since 'sm session dehydrate', or since the session began.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := env.ownSession(args)
+			dir, err := env.ownSessions().ownSession(args)
 			if err != nil {
 				return err
 			}
-			supervisor, err := env.supervisor()
+			supervisor, err := env.caller().supervisor()
 			if err != nil {
 				return err
 			}
 			defer func() { _ = supervisor.Release() }()
 			ctx, cancel := context.WithTimeout(cmd.Context(), sessionWork)
 			defer cancel()
-			client, _ := env.guardClient()
+			client, _ := env.caller().guardClient()
 			err = guard.AskRestart(ctx, dir, client, func() error {
 				// Said first: this process ends with the client.
 				fmt.Fprintf(env.stdout, "%s: restarting; a fresh context reads %s\n", screen.OneLine(dir), guard.DocumentFile)
@@ -217,14 +218,14 @@ func newSessionRestartCommand(env *environ) *cobra.Command {
 }
 
 // sessionDir makes a session's folder absolute. Links stay: the name is what everybody calls it by.
-func (env *environ) sessionDir(name string) (string, error) {
+func (of *ownSessions) sessionDir(name string) (string, error) {
 	if name == "" {
 		return "", usagef("DIR is empty")
 	}
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name), nil
 	}
-	dir, err := env.workDir()
+	dir, err := of.workDir()
 	if err != nil {
 		return "", fmt.Errorf("%s: %w; write an absolute path", screen.OneLine(name), err)
 	}
@@ -232,12 +233,12 @@ func (env *environ) sessionDir(name string) (string, error) {
 }
 
 // ownSession is the folder that is named, else that of the session of the client that runs us.
-func (env *environ) ownSession(args []string) (string, error) {
+func (of *ownSessions) ownSession(args []string) (string, error) {
 	if len(args) == 1 {
-		return env.sessionDir(args[0])
+		return of.sessionDir(args[0])
 	}
-	dirs := env.sessionDirs()
-	client, _ := env.guardClient()
+	dirs := of.sessionDirs()
+	client, _ := of.guardClient()
 	path, _, ok := guard.Find(dirs, client)
 	if !ok {
 		return "", absentf("no session of this client in %s or above; run 'sm session activate sessions/NAME SKILL' first, or name the folder", strings.Join(dirs, ", "))
@@ -246,17 +247,17 @@ func (env *environ) ownSession(args []string) (string, error) {
 }
 
 // sessionDirs are the folders in and above which the sessions of the client that runs us are looked for.
-func (env *environ) sessionDirs() (dirs []string) {
-	if project, _ := env.lookupEnv("CLAUDE_PROJECT_DIR"); project != "" {
+func (of *ownSessions) sessionDirs() (dirs []string) {
+	if project, _ := of.lookupEnv("CLAUDE_PROJECT_DIR"); project != "" {
 		dirs = append(dirs, project)
 	}
-	if wd, err := env.workDir(); err == nil {
+	if wd, err := of.workDir(); err == nil {
 		dirs = append(dirs, wd)
 	}
 	return dirs
 }
 
-func (env *environ) changeSession(ctx context.Context, dir string, change func(*guard.State) error) error {
+func changeSession(ctx context.Context, dir string, change func(*guard.State) error) error {
 	ctx, cancel := context.WithTimeout(ctx, sessionWork)
 	defer cancel()
 	path := filepath.Join(dir, guard.StateFile)
@@ -282,4 +283,15 @@ func sessionError(err error) error {
 		return fmt.Errorf("%w; check its owner and mode, and the free space", err)
 	}
 	return err
+}
+
+// ownSessions are the sessions that the client which runs us may change.
+type ownSessions struct {
+	*caller
+	workDir        func() (string, error)
+	stdout, stderr io.Writer
+}
+
+func (env *environ) ownSessions() *ownSessions {
+	return &ownSessions{env.caller(), env.workDir, env.stdout, env.stderr}
 }

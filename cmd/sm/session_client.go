@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"sm/cmd/sm/internal/config"
 	"sm/dashboards/screen"
 	"sm/handoff/guard"
 	"sm/handoff/proc"
@@ -26,11 +27,11 @@ const supervisorVariable = "CLAUDE_SUPERVISOR_PID"
 // guardClient says which client runs this command: the child of its supervisor, else the process that the client's
 // hooks report. What a variable says of its session is proven by the client's own registry, and only for a process that
 // this one descends from: who has left the client's family, or sets the variables himself, proves nothing.
-func (env *environ) guardClient() (c guard.Client, proven bool) {
-	session, _ := env.lookupEnv("CLAUDE_CODE_SESSION_ID")
-	o := env.origin(time.Now())
+func (by *caller) guardClient() (c guard.Client, proven bool) {
+	session, _ := by.lookupEnv("CLAUDE_CODE_SESSION_ID")
+	o := by.origin(time.Now())
 	c = guard.Client{SessionID: session, PID: o.PID, Start: o.Start}
-	if pid, ok := env.supervisorPID(); ok {
+	if pid, ok := by.supervisorPID(); ok {
 		if child, ok := clientOfRun(pid, os.Getpid(), "/proc"); ok && child != os.Getpid() {
 			if p, err := proc.Stat("/proc", child); err == nil {
 				c.PID, c.Start = child, p.Start
@@ -40,7 +41,7 @@ func (env *environ) guardClient() (c guard.Client, proven bool) {
 	if !isDir("/proc/self") { // nobody knows better than the variable
 		return c, session != ""
 	}
-	if id := env.sessionOf(c.PID, c.Start); id != "" {
+	if id := by.sessionOf(c.PID, c.Start); id != "" {
 		c.SessionID = id
 		proven = slices.ContainsFunc(ancestry(os.Getpid()), func(p fleet.Process) bool { return p.PID == c.PID && p.Start == c.Start })
 	}
@@ -63,9 +64,9 @@ func isGuardian(pid int, procDir string) bool {
 }
 
 // sessionOf is the session of a client by its registry, "" for one that is not known.
-func (env *environ) sessionOf(pid int, start string) string {
-	if env.registered != nil {
-		return env.registered(pid, start)
+func (by *caller) sessionOf(pid int, start string) string {
+	if by.registered != nil {
+		return by.registered(pid, start)
 	}
 	return registeredSession("/proc", pid, start)
 }
@@ -111,16 +112,16 @@ func registeredSession(procDir string, pid int, start string) (session string) {
 	return entry.Session
 }
 
-func (env *environ) supervisorPID() (pid int, ok bool) {
-	text, _ := env.lookupEnv(supervisorVariable)
+func (by *caller) supervisorPID() (pid int, ok bool) {
+	text, _ := by.lookupEnv(supervisorVariable)
 	pid, err := strconv.Atoi(text)
 	return pid, err == nil && pid > 1
 }
 
 // supervisor is the process that restarts our client: the one that is named, when we descend from it and it waits for
 // the signal. Any other one is somebody else, whom the signal would end.
-func (env *environ) supervisor() (*os.Process, error) {
-	pid, ok := env.supervisorPID()
+func (by *caller) supervisor() (*os.Process, error) {
+	pid, ok := by.supervisorPID()
 	if !ok {
 		return nil, fmt.Errorf("not under sm run: %s is not set; start the client with 'sm run -- claude'", supervisorVariable)
 	}
@@ -141,14 +142,14 @@ func (env *environ) supervisor() (*os.Process, error) {
 }
 
 // insideClient says by which variable, or which process, it shows that a client runs this command, if one does.
-func (env *environ) insideClient() (sign string, inside bool) {
+func (by *caller) insideClient() (sign string, inside bool) {
 	for _, name := range []string{"CLAUDE_CODE_SESSION_ID", "CLAUDECODE", "CLAUDE_PID", supervisorVariable, "CLAUDE_SESSION_MANAGER_ID"} {
-		if value, _ := env.lookupEnv(name); value != "" {
+		if value, _ := by.lookupEnv(name); value != "" {
 			return name, true
 		}
 	}
 	for p := range proc.Lineage("/proc", os.Getppid()) {
-		if env.sessionOf(p.PID, p.Start) != "" {
+		if by.sessionOf(p.PID, p.Start) != "" {
 			return fmt.Sprintf("process %d", p.PID), true
 		}
 	}
@@ -200,3 +201,12 @@ func signalRestart(p *os.Process) error {
 	}
 	return nil
 }
+
+// A caller is what a process knows of the client that runs it: from its variables, and from the processes above it.
+type caller struct {
+	lookupEnv config.Env
+	// registered is the session of a client by its own registry, "" for one that is not known; nil is the real one.
+	registered func(pid int, start string) (session string)
+}
+
+func (env *environ) caller() *caller { return &caller{env.lookupEnv, env.registered} }

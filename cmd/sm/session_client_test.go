@@ -34,7 +34,7 @@ func TestSupervisorIsAnAncestor(t *testing.T) {
 		"": "is not set", "0": "is not set", "-1": "is not set", "x": "is not set", "2147483647": "has not started this client",
 		fmt.Sprint(os.Getpid()): "has not started this client",
 	} {
-		p, err := testEnv(map[string]string{supervisorVariable: value}).supervisor()
+		p, err := testEnv(map[string]string{supervisorVariable: value}).caller().supervisor()
 		if err == nil || p != nil || !strings.HasPrefix(err.Error(), "not under sm run: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v", value, p, err)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"runtime/debug"
 	"slices"
@@ -51,15 +52,15 @@ func existingProjects(cfg *config.Config, env *environ) ([]string, error) {
 }
 
 // reading reads transcripts while a line on the terminal tells how far it is.
-func (env *environ) reading(read func(history.Options) error) error {
+func (past *pastReader) reading(read func(history.Options) error) error {
 	stats := &follow.Stats{}
-	defer term.ShowProgress(env.stderr, progressText(stats))()
-	return read(history.Options{Logger: env.plainLog(), Stats: stats})
+	defer term.ShowProgress(past.stderr, progressText(stats))()
+	return read(history.Options{Logger: plainLog(past.stderr), Stats: stats})
 }
 
 // readHistory reads all transcripts in paths once.
-func (env *environ) readHistory(ctx context.Context, paths []string) (h *history.History, err error) {
-	err = env.reading(func(o history.Options) (err error) {
+func (past *pastReader) readHistory(ctx context.Context, paths []string) (h *history.History, err error) {
+	err = past.reading(func(o history.Options) (err error) {
 		h, err = history.Read(ctx, o, paths)
 		return err
 	})
@@ -73,11 +74,16 @@ func sparing() {
 }
 
 // plainLog writes warnings as lines for people.
-func (env *environ) plainLog() *slog.Logger {
-	return slog.New(slog.NewTextHandler(env.stderr, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+func plainLog(stderr io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if len(groups) == 0 && a.Key == slog.TimeKey {
 			return slog.Attr{}
 		}
 		return a
 	}}))
 }
+
+// A pastReader reads transcripts that exist, and shows on stderr how far it is.
+type pastReader struct{ stderr io.Writer }
+
+func (env *environ) past() *pastReader { return &pastReader{env.stderr} }
