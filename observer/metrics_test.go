@@ -31,8 +31,8 @@ func varied(t *testing.T) *rig {
 	r.client(4711, uuid(1), `,"status":"busy"`)
 	r.start()
 	r.write(uuid(1), boundary(ago(0), "b3", "manual", 50_123), boundary(ago(0), "b4", "other", 1))
-	last := ago(0)
-	r.write(uuid(4), boundary(ago(0), "b5", "auto", 190_070), reply(last, "m6", 40_000, 1_234_567))
+	last := ago(0) // of both: a reply that is older than the boundary before it shows no context
+	r.write(uuid(4), boundary(last, "b5", "auto", 190_070), reply(last, "m6", 40_000, 1_234_567))
 	r.until("compactions are counted", func() bool { return r.scrape()[`agent_compactions_total{client="claude",trigger="auto"}`] == 1 })
 	r.until("sessions have their clients", func() bool {
 		return r.scrape()[`agent_session_compactions_total{session="`+uuid(1)[:8]+`",trigger="unknown"}`] == 1
