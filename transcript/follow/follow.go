@@ -1,6 +1,10 @@
 // Package follow finds transcripts, reads what they hold, and follows those that
 // grow. It reports every file as transcript.Change values and stores nothing.
 //
+// What transcripts are called, where they lie and what their lines mean is for the
+// transcript.Format that each [Root] brings along: roots of several clients are
+// followed side by side, and no client is known here.
+//
 // A file that nobody writes is parked: a cursor in memory, no goroutine, no
 // descriptor. A file written lately is live: nxadm/tail wakes for each of its
 // lines, and a stat each second catches what tail misses (appends while it starts,

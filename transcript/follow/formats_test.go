@@ -1,0 +1,172 @@
+package follow
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sm/transcript"
+	"sm/transcript/claude"
+)
+
+// otherFold is the fold of another client, whose records name a parent and a window.
+type otherFold struct{ *claude.Fold }
+
+func (otherFold) Facts() transcript.Facts { return transcript.Facts{Parent: idB, Window: 258_400} }
+
+// otherFormat is that of a client which keeps its files in folders by date, some of them
+// compressed, and whose open sessions are those with a lock that is held.
+func otherFormat(held *atomic.Bool) *transcript.Format {
+	return &transcript.Format{
+		Client: "other",
+		Identify: func(path string) (transcript.File, bool) {
+			base, ok := strings.CutPrefix(filepath.Base(path), "rollout-")
+			name, _, _ := strings.Cut(base, ".jsonl")
+			return transcript.File{Name: name}, ok && (base == name+".jsonl" || base == name+".jsonl.gz")
+		},
+		NewFold: func(f transcript.File) transcript.Fold { return otherFold{claude.NewFold(f.Name, f.Subagent)} },
+		Content: func(path string, file io.ReaderAt, size int64) (io.ReaderAt, int64, error) {
+			if !strings.HasSuffix(path, ".gz") {
+				return file, size, nil
+			}
+			z, err := gzip.NewReader(io.NewSectionReader(file, 0, size))
+			if err != nil {
+				return nil, 0, err
+			}
+			text, err := io.ReadAll(z)
+			return bytes.NewReader(text), int64(len(text)), err
+		},
+		Registry: &transcript.Registry{
+			Dir:   func(root string) string { return filepath.Join(filepath.Dir(root), "locks") },
+			Entry: func(name string) bool { return strings.HasSuffix(name, ".lock") },
+			Read: func(name string, _ []byte) (transcript.Client, bool) {
+				return transcript.Client{SessionID: strings.TrimSuffix(name, ".lock")}, true
+			},
+			Runs: func(string, transcript.Client) bool { return held.Load() },
+		},
+	}
+}
+
+// TestFormats: roots of two clients are followed side by side, each by its own format; a
+// compressed file is read once, and again when it has changed; a lock that is taken again
+// is a running client again.
+func TestFormats(t *testing.T) {
+	modes(t, func(t *testing.T, r *rig) {
+		var held atomic.Bool
+		held.Store(true)
+		other := otherFormat(&held)
+		clients := make(chan []transcript.Client)
+		sessions := filepath.Join(filepath.Dir(r.root), "other", "sessions")
+		r.o.Clients, r.o.Roots = clients, append(r.o.Roots, Root{sessions, other})
+		day := filepath.Join(sessions, "2026", "11", "20")
+		plain, packed := filepath.Join(day, "rollout-"+idA+".jsonl"), filepath.Join(day, "rollout-"+idA+"_2.jsonl.gz")
+		foreign := filepath.Join(day, idA+".jsonl")
+		pack := func(text string) {
+			t.Helper()
+			var b bytes.Buffer
+			z := gzip.NewWriter(&b)
+			_, err := z.Write([]byte(text))
+			r.must(err)
+			r.must(z.Close())
+			r.must(os.WriteFile(packed, b.Bytes(), 0o600))
+		}
+		own := r.path("-p", idB+".jsonl")
+		r.append(own, reply(1, 100))
+		r.append(plain, reply(1, 100))
+		r.append(foreign, reply(1, 100))
+		pack(reply(2, 200) + reply(3, 300))
+		lock := filepath.Join(filepath.Dir(sessions), "locks", idA+".lock")
+		r.must(os.MkdirAll(filepath.Dir(lock), 0o700))
+		r.must(os.WriteFile(lock, nil, 0o600))
+		r.start()
+		lines := func(what string, want map[string]int64) {
+			t.Helper()
+			r.until(what, func() bool {
+				for path, n := range want {
+					if r.files[path].Session.Lines != n {
+						return false
+					}
+				}
+				return true
+			})
+		}
+		lines("found", map[string]int64{own: 1, plain: 1, packed: 2})
+		r.append(plain, reply(4, 400))
+		pack(reply(2, 200) + reply(3, 300) + reply(5, 500))
+		lines("grown", map[string]int64{plain: 2, packed: 3})
+		for path, want := range map[string]transcript.Change{
+			own:    {Client: "claude", Name: idB},
+			plain:  {Client: "other", Name: idA, Parent: idB, Window: 258_400},
+			packed: {Client: "other", Name: idA + "_2", Parent: idB, Window: 258_400},
+		} {
+			if c := r.files[path]; c.Client != want.Client || c.Name != want.Name || c.Parent != want.Parent || c.Window != want.Window {
+				t.Errorf("%s: %s %s of %q, window %d; want %+v", path, c.Client, c.Name, c.Parent, c.Window, want)
+			}
+		}
+		if _, there := r.files[foreign]; there {
+			t.Error("a file that the other client's format does not know is followed")
+		}
+		registered := func(want int) {
+			t.Helper()
+			for timeout := time.After(patience); ; {
+				select {
+				case got := <-clients:
+					if len(got) == want {
+						return
+					}
+				case c := <-r.out:
+					r.take(c)
+				case <-timeout:
+					t.Fatalf("%d clients never registered", want)
+				}
+			}
+		}
+		registered(1)
+		held.Store(false)
+		registered(0)
+		held.Store(true)
+		registered(1)
+		cursor := r.files[packed].Cursor
+		info, err := os.Stat(packed)
+		r.must(err)
+		if cursor.Size != info.Size() || cursor.Offset <= cursor.Size {
+			t.Errorf("the cursor of a compressed file of %d bytes: %+v", info.Size(), cursor)
+		}
+	})
+}
+
+// TestFormatsOnce: paths of two clients are read together.
+func TestFormatsOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	one, two := filepath.Join(dir, "a", "-p", idA+".jsonl"), filepath.Join(dir, "b", "rollout-"+idB+".jsonl")
+	for _, path := range []string{one, two} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(reply(1, 100)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := make(chan transcript.Change, 2)
+	var held atomic.Bool
+	roots := []Root{{filepath.Dir(filepath.Dir(one)), claude.Format()}, {two, otherFormat(&held)}}
+	if err := Once(t.Context(), Options{Logger: slog.New(slog.DiscardHandler)}, roots, out); err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for range 2 {
+		c := <-out
+		got[c.Client] = c.Name
+	}
+	if got["claude"] != idA || got["other"] != idB {
+		t.Errorf("got %v", got)
+	}
+}
