@@ -42,6 +42,7 @@ func closeToAgents(routes []access.Route) {
 			routes[i].Handler = handler(func(w http.ResponseWriter, _ *http.Request) error {
 				return answerJSON(w, http.StatusOK, api.Usage{Status: "unknown_session"})
 			})
+		case r.Pattern == "/open":
 		case reads && !strings.HasPrefix(r.Pattern, "/runs/"):
 		case strings.HasPrefix(r.Pattern, "/sessions/{id}/messages"), strings.HasPrefix(r.Pattern, "/sessions/{id}/reminders"):
 		default:

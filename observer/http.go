@@ -20,8 +20,10 @@ type server struct{ *App }
 func (s *server) routes() []access.Route {
 	get, post, del := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodDelete}
 	all := []access.Route{
-		{Pattern: "/{$}", Methods: get, Tier: access.SameUID, Handler: handler(s.getPage)},
-		{Pattern: "/events", Methods: get, Tier: access.SameUID, Stream: true, Handler: handler(s.getEvents)},
+		{Pattern: "/{$}", Methods: get, Tier: access.SameUID, Page: true, Handler: handler(s.getPage)},
+		{Pattern: "/events", Methods: get, Tier: access.SameUID, Page: true, Stream: true, Handler: handler(s.getEvents)},
+		{Pattern: "/open", Methods: get, Tier: access.SameUID, Opens: true, Handler: handler(s.getOpen)},
+		{Pattern: "/open", Methods: post, Handler: handler(s.postOpen)},
 		{Pattern: "/sessions", Methods: get, Tier: access.SameUID, Handler: handler(s.getSessions)},
 		{Pattern: "/sessions", Methods: post, Tier: access.SameUID, Handler: handler(s.postSession)},
 		{Pattern: "/sessions/{id}", Methods: get, Tier: access.SameUID, Handler: handler(s.getSession)},

@@ -101,6 +101,7 @@ type App struct {
 	remembered []string
 	edits      atomic.Uint64 // see core
 	hub        *hub
+	passes     *access.Passes
 	lastErr    error // of the loop's last transaction; read once it has ended
 	listeners  []listener
 	work       sync.WaitGroup
@@ -154,6 +155,9 @@ func (a *App) setUp(ctx context.Context) error {
 		Version: a.o.Version, Commit: a.o.Commit, Transcripts: a.stats, Reasons: access.Reasons(), ReloadFailed: &a.reloads.failed, ReloadedAt: &a.reloads.at,
 	})
 	if a.hub, err = newHub(a); err != nil {
+		return err
+	}
+	if a.passes, err = access.NewPasses(a.o.State); err != nil {
 		return err
 	}
 	return a.listen(ctx)

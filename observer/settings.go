@@ -124,7 +124,7 @@ func (c *core) configure(s *Settings) error {
 // returned; it is open to our own uid whatever they say.
 func (a *App) guarded(s *Settings) (onSocket http.Handler) {
 	onSocket, onTCP := access.NewHandlers((&server{a}).routes(), access.Options{
-		AllowedHosts: s.AllowedHosts, AllowedUIDs: s.AllowedUIDs, Token: s.WebhookToken, Logger: a.log, Rejected: a.metrics.Refused,
+		AllowedHosts: s.AllowedHosts, AllowedUIDs: s.AllowedUIDs, Token: s.WebhookToken, Passes: a.passes, Logger: a.log, Rejected: a.metrics.Refused,
 	})
 	a.onTCP.Store(&onTCP)
 	return onSocket

@@ -125,6 +125,7 @@ func commands(env *environ) []*cobra.Command {
 		newReportCommand(env),
 		newStatusCommand(env),
 		newTopCommand(env),
+		newOpenCommand(env),
 		newSendCommand(env),
 		newMessagesCommand(env),
 		newRemindCommand(env),

@@ -3,7 +3,7 @@
 //
 // Invariants: a route that names no tier is not on TCP; a refused request has not reached a handler, and nothing of its
 // body was read unless all else was right; over TCP a route of the socket looks like a path that does not exist; on a
-// system that does not tell who a peer is, only the Unix socket is open to our own uid.
+// system that does not tell who a peer is, only the Unix socket is open to our own uid, and the page to a browser with a pass.
 //
 // It knows routes as patterns with demands, and nothing of what they serve.
 package access
@@ -52,6 +52,8 @@ type Route struct {
 	Tier    Tier
 	Body    int64 // largest body in bytes; 0 is 64 KiB
 	Stream  bool  // a long poll or an event stream: no write deadline
+	Page    bool  // a pass stands in for a uid that the system does not tell
+	Opens   bool  // so does nothing at all: the handler asks for a token of Passes
 	Handler http.Handler
 }
 
@@ -60,6 +62,7 @@ type Options struct {
 	AllowedHosts []string            // http.allowed_hosts; without a port, the listener's port fits too
 	AllowedUIDs  []uint32            // http.allowed_uids
 	Token        string              // empty: token routes do not exist on TCP
+	Passes       *Passes             // of browsers; nil: there are none
 	Rejected     func(reason string) // called for each refused request with one of Reasons; may be nil
 	Logger       *slog.Logger        // may be nil
 }
@@ -202,6 +205,10 @@ func (g *gatekeeper) refuse(w http.ResponseWriter, r *http.Request, no *refusal)
 	if no.key != "" {
 		w.Header().Set(no.key, no.value)
 	}
+	if g.tcp {
+		WriteRefusal(w, r, no.code, no.text)
+		return
+	}
 	WriteError(w, no.code, no.text)
 }
 
@@ -319,8 +326,8 @@ func (g *gatekeeper) checkPath(v *visit) *refusal {
 
 // checkPeer asks for the proof that the route's tier demands: a bearer token, or
 // the uid that the kernel reports for the other end. Root is not one of us unless
-// we are root. A further proof, such as a page's cookie, would be looked at here,
-// before the uid decides.
+// we are root. A pass stands in where the kernel reports none, and never for a uid
+// that is known to be another.
 func (g *gatekeeper) checkPeer(v *visit) *refusal {
 	if g.tcp && v.route.Tier == Token {
 		return g.checkToken(v)
@@ -331,6 +338,10 @@ func (g *gatekeeper) checkPeer(v *visit) *refusal {
 	no := &refusal{reason: rejectPeer, code: http.StatusForbidden}
 	uid, err := peerOf(v.r.Context()).user()
 	switch {
+	case err != nil && g.tcp && (v.route.Opens || v.route.Page && g.Passes.Admits(v.r, time.Now())):
+		return nil
+	case err != nil && g.tcp && v.route.Page:
+		no.text = "cannot tell which user this connection belongs to; run sm open, or use the Unix socket"
 	case err != nil:
 		g.Logger.Debug("peer unknown", "err", err)
 		no.text = "cannot tell which user this connection belongs to; use the Unix socket"

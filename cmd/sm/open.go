@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+
+	"github.com/spf13/cobra"
+)
+
+func newOpenCommand(env *environ) *cobra.Command {
+	var printOnly bool
+	cmd := &cobra.Command{
+		Use:   "open",
+		Short: "Open the page in your browser",
+		Long: "Open the observer's page with an address that holds once, for a minute. The browser gets a cookie for it, which\n" +
+			"lets it in for 12 hours also where the system does not tell whose browser it is: on macOS, in containers, through a\n" +
+			"forwarded port. Where no browser can be started the address is printed.",
+		Example: "  sm open\n  sm open --print    # the address alone, say for another machine's browser behind 'ssh -L 8420:127.0.0.1:8420'",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			client, err := env.client(cmd)
+			if err != nil {
+				return err
+			}
+			page, err := client.OpenPage(cmd.Context())
+			if err != nil {
+				return statusError(err)
+			}
+			if !printOnly && env.browse(cmd.Context(), page.URL) == nil {
+				return nil
+			}
+			_, err = fmt.Fprintln(env.stdout, page.URL)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&printOnly, "print", false, "print the address and start no browser")
+	return cmd
+}
+
+// errNoBrowser says that nothing here would show a page.
+var errNoBrowser = errors.New("no browser")
+
+// browse starts the user's browser: the program in BROWSER, else what the desktop has for it.
+func (env *environ) browse(ctx context.Context, address string) error {
+	program, _ := env.lookupEnv("BROWSER")
+	if program == "" {
+		program = "xdg-open"
+		display, _ := env.lookupEnv("DISPLAY")
+		wayland, _ := env.lookupEnv("WAYLAND_DISPLAY")
+		if runtime.GOOS == "darwin" {
+			program = "open"
+		} else if display == "" && wayland == "" {
+			return errNoBrowser
+		}
+	}
+	path, err := exec.LookPath(program)
+	if err != nil {
+		return errNoBrowser
+	}
+	return exec.CommandContext(context.WithoutCancel(ctx), path, address).Start()
+}

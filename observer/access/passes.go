@@ -1,0 +1,145 @@
+package access
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// TokenLife is how long a one-time token opens the page, PassLife how long the cookie that it becomes holds.
+	TokenLife = time.Minute
+	PassLife  = 12 * time.Hour
+	// maxTokens bounds the tokens that nobody has used yet; the oldest gives way.
+	maxTokens = 16
+	keyBytes  = 32
+	keyFile   = "page.key"
+)
+
+// Passes lets a browser in where the system does not tell whose process it is: a one-time token, which only our own user
+// gets on the Unix socket, becomes a cookie. A cookie is a date that the state directory's key has signed, so it holds over
+// restarts, and for this observer alone. Safe for concurrent use.
+type Passes struct {
+	key    []byte
+	cookie string
+
+	mu     sync.Mutex
+	tokens []token // the oldest first
+}
+
+type token struct {
+	sum     [sha256.Size]byte
+	expires time.Time
+}
+
+// NewPasses takes the key of a state directory, and makes one where there is none, or none that is ours alone.
+func NewPasses(state string) (*Passes, error) {
+	path := filepath.Join(state, keyFile)
+	key, err := readKey(path)
+	if err != nil {
+		if key, err = writeKey(path); err != nil {
+			return nil, fmt.Errorf("make the key of the page: %w; see who owns %s", err, state)
+		}
+	}
+	name := sha256.Sum256(append([]byte("name"), key...))
+	return &Passes{key: key, cookie: "sm-" + hex.EncodeToString(name[:4])}, nil
+}
+
+var errKey = errors.New("not a key of ours")
+
+func readKey(path string) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 || info.Size() != keyBytes {
+		return nil, errKey
+	}
+	return os.ReadFile(path)
+}
+
+// writeKey puts a new key in the place of whatever is there.
+func writeKey(path string) ([]byte, error) {
+	key := make([]byte, keyBytes)
+	_, _ = rand.Read(key) // never fails
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.Write(key)
+	return key, errors.Join(err, f.Close())
+}
+
+// Issue makes a token that opens the page once, within [TokenLife].
+func (p *Passes) Issue(now time.Time) string {
+	raw := make([]byte, keyBytes)
+	_, _ = rand.Read(raw) // never fails
+	text := base64.RawURLEncoding.EncodeToString(raw)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.tokens) == maxTokens {
+		p.tokens = p.tokens[1:]
+	}
+	p.tokens = append(p.tokens, token{sha256.Sum256([]byte(text)), now.Add(TokenLife)})
+	return text
+}
+
+// Redeem uses a token up and returns the cookie for it; ok is false for one that is unknown, used or too old.
+func (p *Passes) Redeem(text string, now time.Time) (cookie *http.Cookie, ok bool) {
+	sum := sha256.Sum256([]byte(text))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, t := range p.tokens {
+		if hmac.Equal(t.sum[:], sum[:]) {
+			p.tokens = append(p.tokens[:i:i], p.tokens[i+1:]...)
+			return p.pass(now), now.Before(t.expires)
+		}
+	}
+	return nil, false
+}
+
+func (p *Passes) pass(now time.Time) *http.Cookie {
+	until := strconv.FormatInt(now.Add(PassLife).Unix(), 10)
+	return &http.Cookie{
+		Name: p.cookie, Value: until + "." + p.sign(until), Path: "/", MaxAge: int(PassLife / time.Second),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	}
+}
+
+func (p *Passes) sign(until string) string {
+	mac := hmac.New(sha256.New, p.key)
+	mac.Write([]byte("page until " + until))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// Admits says whether a request carries a cookie of ours that still holds. No passes admit nobody.
+func (p *Passes) Admits(r *http.Request, now time.Time) bool {
+	if p == nil {
+		return false
+	}
+	for _, c := range r.CookiesNamed(p.cookie) {
+		until, signature, found := strings.Cut(c.Value, ".")
+		if !found || !hmac.Equal([]byte(signature), []byte(p.sign(until))) {
+			continue
+		}
+		if end, err := strconv.ParseInt(until, 10, 64); err == nil && now.Unix() < end {
+			return true
+		}
+	}
+	return false
+}

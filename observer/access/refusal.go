@@ -1,0 +1,43 @@
+package access
+
+import (
+	"html/template"
+	"net/http"
+	"strings"
+)
+
+// refusalPage is what a person sees whose browser was refused. It loads nothing and has no script.
+const refusalPage = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>sm: not open to this browser</title></head>
+<body><main><h1>Not open to this browser</h1><p>{{.Text}}</p><p>{{.Advice}}</p></main></body></html>
+`
+
+// wantsPage says that a person looks at the answer: a browser that opens an address asks for HTML before all else.
+func wantsPage(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.HasPrefix(r.Header.Get("Accept"), "text/html")
+}
+
+// WriteRefusal answers a person's browser with a small page that says what to do, and anybody else as [WriteError].
+func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string) {
+	if !wantsPage(r) {
+		WriteError(w, code, text)
+		return
+	}
+	advice := "Run sm open in a terminal of your own on this machine: it opens the page in your browser."
+	if code == http.StatusMisdirectedRequest {
+		advice = "Open http://127.0.0.1 with the observer's port, 8420 unless it was changed, or run sm open."
+	}
+	page, err := template.New("refusal").Parse(refusalPage)
+	if err != nil { // it is a constant
+		WriteError(w, code, text)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(code)
+	if text != "" {
+		text = strings.ToUpper(text[:1]) + text[1:] + "."
+	}
+	// A peer that is gone cannot be told anything.
+	_ = page.Execute(w, struct{ Text, Advice string }{text, advice})
+}

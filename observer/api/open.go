@@ -1,0 +1,19 @@
+package api
+
+import (
+	"context"
+	"net/http"
+)
+
+// Page is where a browser finds the observer's page: the address holds once, for so many seconds.
+type Page struct {
+	URL     string `json:"url"`
+	Seconds int    `json:"seconds"`
+}
+
+// OpenPage asks for an address that opens the page in a browser.
+func (c *Client) OpenPage(ctx context.Context) (Page, error) {
+	var p Page
+	err := c.ask(ctx, http.MethodPost, "/open", struct{}{}, &p)
+	return p, err
+}

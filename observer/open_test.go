@@ -1,0 +1,73 @@
+package observer
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/api"
+)
+
+// TestOpen: the address that the socket gives opens the page once, in a browser that is then known by its cookie.
+func TestOpen(t *testing.T) {
+	r := newRig(t).start()
+	page, err := api.NewClient([]string{r.o.Socket}).OpenPage(t.Context())
+	noErrors(t, err)
+	if want := "http://" + r.tcp().String() + "/open?token="; !strings.HasPrefix(page.URL, want) || page.Seconds != 60 {
+		t.Fatalf("%+v, want %s…", page, want)
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	type answer struct {
+		Code            int
+		Location, Kind  string
+		Cookies         int
+		HTTPOnly, Saved bool
+	}
+	ask := func() (a answer) {
+		req, err := http.NewRequest(http.MethodGet, page.URL, nil)
+		noErrors(t, err)
+		req.Header.Set("Accept", "text/html")
+		resp, err := client.Do(req)
+		noErrors(t, err)
+		defer resp.Body.Close()
+		a = answer{Code: resp.StatusCode, Location: resp.Header.Get("Location"), Kind: resp.Header.Get("Content-Type"), Cookies: len(resp.Cookies())}
+		for _, c := range resp.Cookies() {
+			a.HTTPOnly = c.HttpOnly
+		}
+		a.Saved = resp.Header.Get("Cache-Control") != "no-store"
+		return a
+	}
+	want := []answer{
+		{Code: 303, Location: "/", Cookies: 1, HTTPOnly: true},
+		{Code: 403, Kind: "text/html; charset=utf-8"},
+	}
+	if diff := cmp.Diff(want, []answer{ask(), ask()}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if a := r.ask("POST", "/open", `{}`); a.Code != http.StatusCreated {
+		t.Errorf("on the socket: %d %s", a.Code, a.Body)
+	}
+	r.stop()
+	r.o.Listen = nil
+	r.start()
+	if _, err := api.NewClient([]string{r.o.Socket}).OpenPage(t.Context()); err == nil || !strings.Contains(err.Error(), "set listen") {
+		t.Errorf("without a TCP address: %v", err)
+	}
+	r.stop()
+}
+
+// TestBrowserOpen: Chromium follows the address to the page, which is live.
+func TestBrowserOpen(t *testing.T) {
+	r := newRig(t).start()
+	page, err := api.NewClient([]string{r.o.Socket}).OpenPage(t.Context())
+	noErrors(t, err)
+	b := browse(t, r, strings.TrimPrefix(page.URL, "http://"+r.tcp().String()), 1280, 800)
+	b.live()
+	if got := eval[string](b, `location.pathname + location.search + document.cookie`); got != "/" {
+		t.Errorf("the browser stands at %q, or a script can read the cookie", got)
+	}
+	b.quiet()
+	r.stop()
+}
