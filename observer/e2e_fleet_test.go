@@ -105,7 +105,7 @@ func startCentral(t *testing.T) *central {
 // totals are the same sums, of what has been written. It is nil while nobody answers.
 func (c *central) totals() map[string]float64 {
 	c.t.Helper()
-	query := url.Values{"query": {`sum by (name) (label_replace({job="sm", __name__=~"(claude|sm)_.+", __name__!~"agent_session_forecast.+"}, "name", "$1", "__name__", "(.+)"))`}}
+	query := url.Values{"query": {`sum by (name) (label_replace({job="sm", __name__=~"(agent|sm)_.+", __name__!~"agent_session_forecast.+"}, "name", "$1", "__name__", "(.+)"))`}}
 	a, err := fetch(c.t.Context(), c.base+"/api/v1/query?"+query.Encode())
 	if err != nil || a.Code != 200 {
 		return nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -179,16 +180,17 @@ func TestConfigWatcher(t *testing.T) {
 	}
 	write("# one\n")
 	synctest.Test(t, func(t *testing.T) {
-		events, hangups, reloads := make(chan fsnotify.Event), make(chan os.Signal), 0
+		events, hangups := make(chan fsnotify.Event), make(chan os.Signal)
+		var reloads atomic.Int32
 		w := &configWatcher{path: path, log: slog.New(slog.DiscardHandler), hangups: hangups, events: events, gone: func() bool { return false }}
 		_ = w.changed()
-		end := w.run(t.Context(), func(context.Context) error { reloads++; return nil })
-		settle := func(what string, want int) {
+		end := w.run(t.Context(), func(context.Context) error { reloads.Add(1); return nil })
+		settle := func(what string, want int32) {
 			t.Helper()
 			<-time.After(2 * configSettles) // of the bubble's clock
 			synctest.Wait()
-			if reloads != want {
-				t.Errorf("%s: %d reloads, want %d", what, reloads, want)
+			if got := reloads.Load(); got != want {
+				t.Errorf("%s: %d reloads, want %d", what, got, want)
 			}
 		}
 		events <- fsnotify.Event{Name: "other"}
@@ -198,7 +200,8 @@ func TestConfigWatcher(t *testing.T) {
 			events <- fsnotify.Event{Name: path}
 			<-time.After(configSettles / 2)
 		}
-		if reloads != 0 {
+		synctest.Wait()
+		if reloads.Load() != 0 {
 			t.Error("read before it was written")
 		}
 		settle("written in steps", 1)
