@@ -7,10 +7,10 @@ import (
 
 // compacting logs that an agent's client sets out to compact: how full its context is, and whether the agent had heard
 // of that in time to hand over.
-func (c *core) compacting(agent alerts.AgentID, trigger string) {
-	v, _ := c.engine.Agent(agent) // of one that is not known nothing is
+func (d *delivery) compacting(agent alerts.AgentID, trigger string) {
+	v, _ := d.engine.Agent(agent) // of one that is not known nothing is
 	notice := "too late"
-	for _, m := range c.queue.Of(agent) {
+	for _, m := range d.queue.Of(agent) {
 		ours := m.Key.Agent == agent && m.Key.Cycle == v.Cycle && (m.Key.Kind == alerts.KindWarning || m.Key.Kind == alerts.KindCritical)
 		switch {
 		case !ours:
@@ -24,5 +24,5 @@ func (c *core) compacting(agent alerts.AgentID, trigger string) {
 	if v.Known {
 		usage = append(usage, "tokens", v.Tokens, "window", v.Window, "used_percentage", v.Percent)
 	}
-	c.log.Warn("a compaction begins", usage...)
+	d.log.Warn("a compaction begins", usage...)
 }

@@ -18,7 +18,7 @@ import (
 // has ended.
 func (a *App) Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error) {
 	now := time.Now()
-	answer, offered, err := (&server{a}).answerHook(ctx, p, now)
+	answer, offered, err := (&signals{a}).answerHook(ctx, p, now)
 	if err != nil && offered != "" {
 		_ = a.do(context.WithoutCancel(ctx), func(c *core) { c.queue.Unoffer(offered, now) })
 	}

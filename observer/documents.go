@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -18,70 +20,74 @@ import (
 	"sm/transcript/wording"
 )
 
-// prepareEffect looks at a handoff's document, or makes it, and keeps a copy.
+// documents keeps what is handed over, on disk and beside the loop.
+type documents struct {
+	settings *atomic.Pointer[Settings]
+	log      *slog.Logger
+}
+
+func (d *documents) options() *HandoffOptions { return &d.settings.Load().Handoff }
+
+// store is where the documents are, nil for no handoffs.
+func (d *documents) store() *handoff.Documents { return d.options().Documents }
+
+// prepareEffect looks at a handoff's document, or makes it, and keeps a copy. With leave the agent's client has ended
+// before its handoff: the document is for its next session, or a new agent in the same project.
 type prepareEffect struct {
 	rotation   rotation.Rotation
 	transcript string
 	pid        int
+	leave      bool
 }
 
-func (c *core) prepare(r rotation.Rotation) {
-	s, _ := c.fleet.Seated(r.Agent)
-	c.effects = append(c.effects, prepareEffect{r, s.Path, s.At.PID})
+func (h *handoffs) prepare(r rotation.Rotation) {
+	s, _ := h.fleet.Seated(r.Agent)
+	h.effects.add(prepareEffect{rotation: r, transcript: s.Path, pid: s.At.PID})
 }
 
-func (e prepareEffect) do(p *performer) {
-	p.typing.Go(func() { p.app.prepare(p.ctx, e) })
-}
-
-func (a *App) prepare(ctx context.Context, e prepareEffect) {
-	in := rotation.Prepared{ID: e.rotation.ID}
-	doc, written, err := a.keepDocument(e, true, time.Now())
+func (e prepareEffect) run(_ context.Context, r *effectRunner) outcome {
+	doc, written, err := r.documents.keep(e, time.Now())
+	if e.leave {
+		if err != nil {
+			r.log.Warn("the document of an agent that has ended is not kept", "agent", e.rotation.Agent, "err", err)
+		}
+		return nil
+	}
 	now := time.Now()
-	in.Document, in.Channel, in.Read, in.Written, in.At = doc.ID, doc.Channel, doc.Path, written, now
+	in := rotation.Prepared{ID: e.rotation.ID, Document: doc.ID, Channel: doc.Channel, Read: doc.Path, Written: written, At: now}
 	if e.rotation.Auto() {
 		in.Read = doc.File
 	}
 	if typed := e.rotation.Way != rotation.WayRestart; err == nil && typed && !alerts.Plain(in.Read) {
-		in.Plain, err = a.settings.Load().Handoff.Documents.Plain(string(in.ID), doc.Body, now)
+		in.Plain, err = r.documents.store().Plain(string(in.ID), doc.Body, now)
 	}
 	if err != nil {
-		a.log.Warn("the document of a handoff is not fit", "agent", e.rotation.Agent, "id", e.rotation.ID, "err", err)
+		r.log.Warn("the document of a handoff is not fit", "agent", e.rotation.Agent, "id", e.rotation.ID, "err", err)
 		in.Reason = fileReason(err)
 	}
-	// With ctx the loop has ended: the next observer looks again.
-	_ = a.update(ctx, func(c *core) error {
-		if r, known := c.rotations.Find(in.ID); known && r.State == rotation.Reserved && in.Reason == "" {
-			in.Messages = c.carried(&r, now)
-		}
-		c.rotate(in, now)
-		return nil
-	})
+	return prepared{in}
 }
 
-// leaveEffect keeps the document of an agent whose client has ended before its handoff: for
-// its next session, or a new agent in the same project.
-type leaveEffect struct{ prepareEffect }
+// prepared is the outcome of a prepareEffect.
+type prepared struct{ rotation.Prepared }
 
-func (e leaveEffect) do(p *performer) {
-	p.typing.Go(func() {
-		if _, _, err := p.app.keepDocument(e.prepareEffect, false, time.Now()); err != nil {
-			p.log.Warn("the document of an agent that has ended is not kept", "agent", e.rotation.Agent, "err", err)
-		}
-	})
+func (o prepared) apply(c *core, now time.Time) {
+	if r, known := c.rotations.Find(o.ID); known && r.State == rotation.Reserved && o.Reason == "" {
+		o.Messages = c.delivery.carried(&r, now)
+	}
+	c.handoffs.step(o.Prepared, now)
 }
 
 // sweepEffect removes old copies of documents under plain names.
 type sweepEffect struct{}
 
-func (sweepEffect) do(p *performer) {
-	if docs := p.app.settings.Load().Handoff.Documents; docs != nil {
-		p.typing.Go(func() {
-			if err := docs.SweepPlain(time.Now()); err != nil {
-				p.log.Debug("old copies of documents stay", "err", err)
-			}
-		})
+func (sweepEffect) run(_ context.Context, r *effectRunner) outcome {
+	if docs := r.documents.store(); docs != nil {
+		if err := docs.SweepPlain(time.Now()); err != nil {
+			r.log.Debug("old copies of documents stay", "err", err)
+		}
 	}
+	return nil
 }
 
 // fileReason is the word for a document that cannot be handed over.
@@ -98,12 +104,12 @@ func fileReason(err error) string {
 	return "document_not_stored"
 }
 
-// keepDocument keeps a copy of what is handed over, unless it has one, and says when the
-// file was last written. One of its own is the agent's alone.
-func (a *App) keepDocument(e prepareEffect, own bool, now time.Time) (doc handoff.Document, written time.Time, err error) {
-	r := &e.rotation
+// keep keeps a copy of what is handed over, unless it has one, and gives the time when the file was last written. What is
+// not left to others is the agent's alone.
+func (d *documents) keep(e prepareEffect, now time.Time) (doc handoff.Document, written time.Time, err error) {
+	r, own := &e.rotation, !e.leave
 	n := handoff.NewDocument{
-		Channel: a.channel(r.CWD).Name, Agent: string(r.Agent), SessionID: r.Left, PID: e.pid, WorkingDir: r.CWD,
+		Channel: d.channel(r.CWD).Name, Agent: string(r.Agent), SessionID: r.Left, PID: e.pid, WorkingDir: r.CWD,
 		Type: handoff.Manual, Path: r.Path, Reserved: own,
 	}
 	if r.Auto() {
@@ -112,7 +118,7 @@ func (a *App) keepDocument(e prepareEffect, own bool, now time.Time) (doc handof
 			return doc, written, err
 		}
 	} else {
-		f, err := handoff.Examine(r.Path, r.Since, a.settings.Load().Handoff.DocumentBytes)
+		f, err := handoff.Examine(r.Path, r.Since, d.options().DocumentBytes)
 		if err != nil {
 			return doc, written, err
 		}
@@ -121,7 +127,7 @@ func (a *App) keepDocument(e prepareEffect, own bool, now time.Time) (doc handof
 		}
 		n.Body, written = string(f.Content), f.Modified
 	}
-	doc, err = a.settings.Load().Handoff.Documents.Put(n, now)
+	doc, err = d.store().Put(n, now)
 	return doc, written, err
 }
 
@@ -137,7 +143,7 @@ func (s *server) fit(ctx context.Context, r *rotation.Rotation) error {
 	if s.settings.Load().Handoff.Rotations.Resume != nil {
 		prompt = s.settings.Load().Handoff.Rotations.Resume
 	}
-	if text := prompt(r.Path); s.sanitise(text) != text || !strings.Contains(text, r.Path) {
+	if text := prompt(r.Path); s.o.sanitise(text) != text || !strings.Contains(text, r.Path) {
 		return refuse(http.StatusUnprocessableEntity,
 			fmt.Sprintf("%q cannot be typed into a terminal as it is; write the document under a short and plain name", r.Path))
 	}
@@ -159,8 +165,8 @@ func (s *server) fit(ctx context.Context, r *rotation.Rotation) error {
 	}
 }
 
-func (a *App) channel(dir string) handoff.Channel {
-	return handoff.ChannelOf(a.settings.Load().Handoff.Channels, dir)
+func (d *documents) channel(dir string) handoff.Channel {
+	return handoff.ChannelOf(d.options().Channels, dir)
 }
 
 // recentOf makes a document of what was said last in a transcript.
@@ -198,16 +204,16 @@ type asked struct {
 
 // documents says what a hook needs of the documents, nil for nothing. A session that a
 // handoff begins is told by its prompt what to read.
-func (c *core) documents(agent alerts.AgentID, p *hook.Payload, a *App) *asked {
-	if a.settings.Load().Handoff.Documents == nil || c.dryRun || agent == "" || p.Subagent() {
+func (h *handoffs) documents(agent alerts.AgentID, p *hook.Payload) *asked {
+	if h.settings.Handoff.Documents == nil || h.dryRun || agent == "" || p.Subagent() {
 		return nil
 	}
-	s, _ := c.fleet.Seated(agent)
+	s, _ := h.fleet.Seated(agent)
 	dir := cmp.Or(p.SM.Project, s.Project, p.CWD)
-	channel := a.channel(dir)
+	channel := handoff.ChannelOf(h.settings.Handoff.Channels, dir)
 	x := &asked{claimant: handoff.Claimant{Channel: channel, Agent: string(agent), SessionID: p.SessionID, PID: s.At.PID}}
 	switch {
-	case p.Event == hook.PreCompact && a.settings.Load().Handoff.AutoDocument:
+	case p.Event == hook.PreCompact && h.settings.Handoff.AutoDocument:
 		x.keep, x.path = true, p.TranscriptPath
 		if s.Path != "" {
 			x.path = s.Path
@@ -215,12 +221,12 @@ func (c *core) documents(agent alerts.AgentID, p *hook.Payload, a *App) *asked {
 		x.n = handoff.NewDocument{
 			Channel: channel.Name, Agent: string(agent), SessionID: p.SessionID, PID: s.At.PID, WorkingDir: dir, Type: handoff.Auto, Executed: true,
 		}
-		x.own = c.written(agent)
+		x.own = h.written(agent)
 		return x
 	case p.Event != hook.SessionStart:
 		return nil
 	}
-	if r, open := c.rotations.Open(agent); open && r.State != rotation.Scheduled {
+	if r, open := h.rotations.Open(agent); open && r.State != rotation.Scheduled {
 		return nil
 	}
 	x.last = p.Source == "compact"
@@ -228,9 +234,9 @@ func (c *core) documents(agent alerts.AgentID, p *hook.Payload, a *App) *asked {
 }
 
 // written is the last handoff that an agent has asked for in this cycle and that has not taken place, zero for none.
-func (c *core) written(agent alerts.AgentID) (last rotation.Rotation) {
-	v, _ := c.engine.Agent(agent)
-	for _, r := range c.rotations.All() { // the oldest first
+func (h *handoffs) written(agent alerts.AgentID) (last rotation.Rotation) {
+	v, _ := h.engine.Agent(agent)
+	for _, r := range h.rotations.All() { // the oldest first
 		if r.Agent == agent && !r.Auto() && r.State != rotation.Confirmed && !r.Made.Before(v.Opened) {
 			last = r
 		}
@@ -240,14 +246,14 @@ func (c *core) written(agent alerts.AgentID) (last rotation.Rotation) {
 
 // bodyOf fills in the document that is kept before a compaction: the agent's own, if it is fit, else one of the
 // transcript.
-func (a *App) bodyOf(x *asked, now time.Time) (err error) {
+func (d *documents) bodyOf(x *asked, now time.Time) (err error) {
 	if x.own.Path != "" {
-		f, err := handoff.Examine(x.own.Path, x.own.Since, a.settings.Load().Handoff.DocumentBytes)
+		f, err := handoff.Examine(x.own.Path, x.own.Since, d.options().DocumentBytes)
 		if err == nil {
 			x.n.Type, x.n.Path, x.n.Body = handoff.Manual, x.own.Path, string(f.Content)
 			return nil
 		}
-		a.log.Warn("an agent's own document is not fit; one is made of its transcript", "agent", x.n.Agent, "err", err)
+		d.log.Warn("an agent's own document is not fit; one is made of its transcript", "agent", x.n.Agent, "err", err)
 	}
 	x.n.Body, err = recentOf(x.path, &x.n, now)
 	return err
@@ -255,15 +261,15 @@ func (a *App) bodyOf(x *asked, now time.Time) (err error) {
 
 // answerOf finds the text that a session's start is told, "" for none, or keeps what a
 // compaction is about to take away.
-func (a *App) answerOf(ctx context.Context, x *asked, now time.Time) string {
-	docs := a.settings.Load().Handoff.Documents
+func (d *documents) answerOf(x *asked, now time.Time, free func(owner string) bool) string {
+	docs := d.store()
 	if x.keep {
-		err := a.bodyOf(x, now)
+		err := d.bodyOf(x, now)
 		if err == nil {
 			_, err = docs.Put(x.n, now)
 		}
 		if err != nil {
-			a.log.Warn("no document was made before a compaction", "agent", x.n.Agent, "err", err)
+			d.log.Warn("no document was made before a compaction", "agent", x.n.Agent, "err", err)
 		}
 		return ""
 	}
@@ -273,32 +279,23 @@ func (a *App) answerOf(ctx context.Context, x *asked, now time.Time) string {
 	if x.last {
 		doc, ok, err = docs.Last(x.claimant.Channel.Name, x.claimant.Agent, now)
 	} else {
-		doc, ok, err = docs.Claim(x.claimant, now, func(owner string) bool { return a.free(ctx, owner) })
+		doc, ok, err = docs.Claim(x.claimant, now, free)
 	}
 	if err != nil {
-		a.log.Warn("a session starts without its document", "agent", x.claimant.Agent, "err", err)
+		d.log.Warn("a session starts without its document", "agent", x.claimant.Agent, "err", err)
 	}
 	if !ok || err != nil {
 		return ""
 	}
-	a.log.Info("document given", "agent", x.claimant.Agent, "id", doc.ID, "session", x.claimant.SessionID)
-	return handoff.Inject(doc, a.settings.Load().Handoff.Characters, now)
-}
-
-// free says that nobody sits any more where a document was left.
-func (a *App) free(ctx context.Context, owner string) (free bool) {
-	err := a.do(ctx, func(c *core) {
-		s, known := c.fleet.Seated(alerts.AgentID(owner))
-		free = owner != "" && (!known || s.At.PID == 0 || c.fleet.Gone(alerts.AgentID(owner)))
-	})
-	return err == nil && free
+	d.log.Info("document given", "agent", x.claimant.Agent, "id", doc.ID, "session", x.claimant.SessionID)
+	return handoff.Inject(doc, d.options().Characters, now)
 }
 
 // consume notes that a session has heard its document: the transcript shows it.
-func (c *core) consume(agent alerts.AgentID, text string) {
+func (h *handoffs) consume(agent alerts.AgentID, text string) {
 	id, ok := wording.DocumentID(text)
-	if s, known := c.fleet.Seated(agent); ok && known && !c.dryRun {
-		c.effects = append(c.effects, consumeEffect{dir: s.Project, document: id, session: s.Session, pid: s.At.PID})
+	if s, known := h.fleet.Seated(agent); ok && known && !h.dryRun {
+		h.effects.add(consumeEffect{dir: s.Project, document: id, session: s.Session, pid: s.At.PID})
 	}
 }
 
@@ -309,27 +306,24 @@ type consumeEffect struct {
 	pid                    int
 }
 
-func (e consumeEffect) do(p *performer) {
-	p.typing.Go(func() { p.app.consume(e) })
-}
-
-func (a *App) consume(e consumeEffect) {
-	if a.settings.Load().Handoff.Documents == nil || e.document == "" {
-		return
+func (e consumeEffect) run(_ context.Context, r *effectRunner) outcome {
+	d := r.documents
+	if d.store() == nil || e.document == "" {
+		return nil
 	}
-	err := a.settings.Load().Handoff.Documents.Consume(cmp.Or(e.channel, a.channel(e.dir).Name), e.document, e.session, e.pid, time.Now())
+	err := d.store().Consume(cmp.Or(e.channel, d.channel(e.dir).Name), e.document, e.session, e.pid, time.Now())
 	if err != nil && !errors.Is(err, handoff.ErrNoDocument) {
-		a.log.Warn("a document is not marked as heard", "id", e.document, "err", err)
+		r.log.Warn("a document is not marked as heard", "id", e.document, "err", err)
 	}
+	return nil
 }
 
 // withdrawEffect takes back the copy of a document whose handoff did not run.
 type withdrawEffect struct{ channel, document string }
 
-func (e withdrawEffect) do(p *performer) {
-	p.typing.Go(func() {
-		if err := p.app.settings.Load().Handoff.Documents.Withdraw(e.channel, e.document, time.Now()); err != nil {
-			p.log.Warn("the copy of a document that is not needed stays", "id", e.document, "err", err)
-		}
-	})
+func (e withdrawEffect) run(_ context.Context, r *effectRunner) outcome {
+	if err := r.documents.store().Withdraw(e.channel, e.document, time.Now()); err != nil {
+		r.log.Warn("the copy of a document that is not needed stays", "id", e.document, "err", err)
+	}
+	return nil
 }

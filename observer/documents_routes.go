@@ -15,9 +15,9 @@ type documentsAnswer struct {
 }
 
 // getDocuments lists the handoff documents of all channels.
-func (s *server) getDocuments(w http.ResponseWriter, _ *http.Request) error {
+func (d *documents) getDocuments(w http.ResponseWriter, _ *http.Request) error {
 	answer := documentsAnswer{Documents: []handoff.Document{}}
-	if docs := s.settings.Load().Handoff.Documents; docs != nil {
+	if docs := d.store(); docs != nil {
 		all, err := docs.List(time.Now())
 		answer.Documents = append(answer.Documents, all...)
 		if err != nil {
@@ -28,12 +28,12 @@ func (s *server) getDocuments(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // getDocument gives the current document of a channel, with its text.
-func (s *server) getDocument(w http.ResponseWriter, r *http.Request) error {
+func (d *documents) getDocument(w http.ResponseWriter, r *http.Request) error {
 	channel := r.PathValue("channel")
 	var doc handoff.Document
 	var ok bool
 	var err error
-	if docs := s.settings.Load().Handoff.Documents; docs != nil {
+	if docs := d.store(); docs != nil {
 		doc, ok, err = docs.Current(channel, time.Now())
 	}
 	switch {
@@ -49,9 +49,9 @@ func (s *server) getDocument(w http.ResponseWriter, r *http.Request) error {
 }
 
 // deleteDocuments takes back the documents of a channel that wait.
-func (s *server) deleteDocuments(w http.ResponseWriter, r *http.Request) error {
+func (d *documents) deleteDocuments(w http.ResponseWriter, r *http.Request) error {
 	n, err := 0, handoff.ErrNoDocument
-	if docs := s.settings.Load().Handoff.Documents; docs != nil {
+	if docs := d.store(); docs != nil {
 		n, err = docs.Clear(r.PathValue("channel"), time.Now())
 	}
 	if err != nil {

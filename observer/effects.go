@@ -12,22 +12,48 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"sm/alerts"
 )
 
-// effect is something to be done in the world, once all that led to it is stored.
-type effect interface{ do(p *performer) }
+// effect is something to be done in the world, once all that led to it is stored. It is done by a quickEffect in its turn,
+// or by a slowEffect beside all others.
+type effect interface{ effect() }
 
-// performer does effects beside the loop, in their order.
-type performer struct {
-	log    *slog.Logger
-	levels string // the folder of level files
-	app    *App
-	ctx    context.Context // ends with the observer
-	typing sync.WaitGroup  // typings and notifications that are under way
+type quickEffect interface {
+	effect
+	do(r *effectRunner)
+}
+
+type slowEffect interface {
+	effect
+	// run does the effect; the outcome is nil when the loop need not know.
+	run(ctx context.Context, r *effectRunner) outcome
+}
+
+// outcome is what has become of an effect. The loop takes note of it.
+type outcome interface{ apply(c *core, now time.Time) }
+
+// effectList collects effects in their order.
+type effectList []effect
+
+func (l *effectList) add(e ...effect) { *l = append(*l, e...) }
+
+// effectRunner does effects beside the loop: quick ones in their order.
+type effectRunner struct {
+	log       *slog.Logger
+	levels    string // the folder of level files
+	settings  *atomic.Pointer[Settings]
+	terminal  Terminal
+	documents *documents
+	guard     *guarding
+	ask       func(context.Context, func(*core) error) error // the loop, which knows whether an effect still fits
+	report    func(context.Context, outcome)                 // to the loop
+	ctx       context.Context                                // ends with the observer
+	slow      sync.WaitGroup
 
 	notifying sync.Mutex
 
@@ -38,48 +64,78 @@ type performer struct {
 }
 
 // startEffects begins to do effects; end waits for the last.
-func (a *App) startEffects(ctx context.Context) *performer {
-	p := &performer{
-		log: a.log, levels: filepath.Join(a.o.State, "context-status"), app: a, ctx: ctx,
-		news: make(chan struct{}, 1), ended: make(chan struct{}),
+func (a *App) startEffects(ctx context.Context) *effectRunner {
+	r := &effectRunner{
+		log: a.log, levels: filepath.Join(a.o.State, "context-status"), settings: &a.settings, terminal: a.o.Terminal,
+		documents: a.documents, guard: a.guard, ask: a.ask, ctx: ctx, news: make(chan struct{}, 1), ended: make(chan struct{}),
+		report: func(ctx context.Context, o outcome) {
+			now := time.Now()
+			// With ctx the loop has ended, and nobody takes note: what was typed stays offered, and the transcript decides;
+			// a handoff is looked at again by the next observer.
+			_ = a.update(ctx, func(c *core) error { o.apply(c, now); return nil })
+		},
 	}
-	go p.run()
-	return p
+	go r.run()
+	return r
 }
 
 // do takes effects over and never blocks.
-func (p *performer) do(list []effect) {
+func (r *effectRunner) do(list []effect) {
 	if len(list) == 0 {
 		return
 	}
-	p.mu.Lock()
-	p.waiting = append(p.waiting, list...)
-	p.mu.Unlock()
+	r.mu.Lock()
+	r.waiting = append(r.waiting, list...)
+	r.mu.Unlock()
 	select {
-	case p.news <- struct{}{}:
+	case r.news <- struct{}{}:
 	default:
 	}
 }
 
-// end does what is left and ends the performer.
-func (p *performer) end() {
-	close(p.news)
-	<-p.ended
+// end does what is left and ends the runner.
+func (r *effectRunner) end() {
+	close(r.news)
+	<-r.ended
 }
 
-func (p *performer) run() {
-	defer close(p.ended)
-	defer p.typing.Wait()
+func (r *effectRunner) run() {
+	defer close(r.ended)
+	defer r.slow.Wait()
 	for more := true; more; {
-		_, more = <-p.news
-		p.mu.Lock()
-		list := p.waiting
-		p.waiting = nil
-		p.mu.Unlock()
+		_, more = <-r.news
+		r.mu.Lock()
+		list := r.waiting
+		r.waiting = nil
+		r.mu.Unlock()
 		for _, e := range newest(list) {
-			e.do(p)
+			r.begin(e)
 		}
 	}
+}
+
+// begin does a quick effect, and begins a slow one: it may take seconds, and no other waits for that.
+func (r *effectRunner) begin(e effect) {
+	switch e := e.(type) {
+	case quickEffect:
+		e.do(r)
+	case slowEffect:
+		r.slow.Go(func() {
+			if o := e.run(r.ctx, r); o != nil {
+				r.report(r.ctx, o)
+			}
+		})
+	}
+}
+
+// still asks the loop whether an effect may go on; errBusy says that it may not.
+func (r *effectRunner) still(ctx context.Context, fits func(*core) bool) error {
+	return r.ask(ctx, func(c *core) error {
+		if !fits(c) {
+			return errBusy
+		}
+		return nil
+	})
 }
 
 // newest leaves out levels that are out of date by now.
@@ -112,23 +168,6 @@ func levelOf(s alerts.SetLevel) levelEffect {
 	return levelEffect{string(s.Agent), line}
 }
 
-// levels writes all level files anew: they are no more than a picture of the state.
-func (c *core) levels() {
-	known := clearEffect{}
-	for _, a := range c.engine.Agents() {
-		known[levelName(string(a.Agent))] = true
-		c.level(a.Agent)
-	}
-	c.effects = append(c.effects, known)
-}
-
-// level writes the level file of an agent anew.
-func (c *core) level(agent alerts.AgentID) {
-	if v, known := c.engine.Agent(agent); known {
-		c.effects = append(c.effects, levelOf(alerts.SetLevel{Agent: v.Agent, Level: v.Level, Percent: v.Percent, Tokens: v.Tokens, Known: v.Known}))
-	}
-}
-
 // levelNameMost bounds the name of a level file: systems take 255 bytes.
 const levelNameMost = 200
 
@@ -149,14 +188,14 @@ func levelName(agent string) string {
 
 // do replaces the file in one step, so that a reader sees the old line or the new one.
 // It is not synced: after a crash of the machine it is written anew.
-func (l levelEffect) do(p *performer) {
+func (l levelEffect) do(r *effectRunner) {
 	name := levelName(l.agent)
-	path, fresh := filepath.Join(p.levels, name), filepath.Join(p.levels, "."+name)
+	path, fresh := filepath.Join(r.levels, name), filepath.Join(r.levels, "."+name)
 	if l.line == "" {
 		_ = os.Remove(path) // there may be none
 		return
 	}
-	err := os.MkdirAll(p.levels, 0o700)
+	err := os.MkdirAll(r.levels, 0o700)
 	if err == nil {
 		err = os.WriteFile(fresh, []byte(l.line+"\n"), 0o600)
 	}
@@ -164,7 +203,7 @@ func (l levelEffect) do(p *performer) {
 		err = os.Rename(fresh, path)
 	}
 	if err != nil {
-		p.log.Warn("cannot write a level file", "agent", l.agent, "err", err)
+		r.log.Warn("cannot write a level file", "agent", l.agent, "err", err)
 	}
 }
 
@@ -172,11 +211,11 @@ func (l levelEffect) do(p *performer) {
 // that are no more.
 type clearEffect map[string]bool
 
-func (known clearEffect) do(p *performer) {
-	list, _ := os.ReadDir(p.levels) // there may be none
+func (known clearEffect) do(r *effectRunner) {
+	list, _ := os.ReadDir(r.levels) // there may be none
 	for _, e := range list {
 		if !known[e.Name()] {
-			_ = os.Remove(filepath.Join(p.levels, e.Name()))
+			_ = os.Remove(filepath.Join(r.levels, e.Name()))
 		}
 	}
 }
@@ -193,27 +232,39 @@ const (
 
 // do logs the notice and gives it to the operator's command. Nothing else waits for that.
 // A kill in between loses a notice: the operator is told at most once.
-func (o operatorEffect) do(p *performer) {
-	p.log.Warn("for the operator", "key", o.key, "text", o.text)
-	if argv := p.app.settings.Load().Notify; len(argv) > 0 {
-		p.typing.Go(func() { o.notify(p, argv) })
+func (o operatorEffect) do(r *effectRunner) {
+	r.log.Warn("for the operator", "key", o.key, "text", o.text)
+	if argv := r.settings.Load().Notify; len(argv) > 0 {
+		r.slow.Go(func() { o.notify(r, argv) })
 	}
 }
 
 // notify runs the command by no shell, one at a time. At the end of the observer it has
 // little time left.
-func (o operatorEffect) notify(p *performer, argv []string) {
-	p.notifying.Lock()
-	defer p.notifying.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.ctx), notifyWithin)
+func (o operatorEffect) notify(r *effectRunner, argv []string) {
+	r.notifying.Lock()
+	defer r.notifying.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), notifyWithin)
 	defer cancel()
-	defer context.AfterFunc(p.ctx, func() { time.AfterFunc(notifyAtEnd, cancel) })()
+	defer context.AfterFunc(r.ctx, func() { time.AfterFunc(notifyAtEnd, cancel) })()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(o.text+"\n"), io.Discard, io.Discard
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
-		p.log.Warn("operator.notify has failed", "command", argv[0], "err", err)
+		r.log.Warn("operator.notify has failed", "command", argv[0], "err", err)
 	}
 }
+
+func (levelEffect) effect()    {}
+func (clearEffect) effect()    {}
+func (operatorEffect) effect() {}
+func (typeEffect) effect()     {}
+func (ownEffect) effect()      {}
+func (issueEffect) effect()    {}
+func (prepareEffect) effect()  {}
+func (sweepEffect) effect()    {}
+func (consumeEffect) effect()  {}
+func (withdrawEffect) effect() {}
+func (freshenEffect) effect()  {}

@@ -52,30 +52,30 @@ type stream struct {
 // getEvents sends what changes for as long as the page is open. With since, the mark of a
 // page, it begins with what has changed since then, else with all; with session it tells
 // of that one in full, too.
-func (s *server) getEvents(w http.ResponseWriter, r *http.Request) error {
-	h := w.Header()
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	sign, err := s.hub.join(r.URL.Query().Get("session") != "")
+func (h *hub) getEvents(w http.ResponseWriter, r *http.Request) error {
+	header := w.Header()
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
+	sign, err := h.join(r.URL.Query().Get("session") != "")
 	if err != nil {
-		h.Set("Retry-After", "5")
+		header.Set("Retry-After", "5")
 		return statusError{http.StatusServiceUnavailable, err}
 	}
-	defer s.hub.leave(sign)
-	now, err := s.hub.look(r.Context())
+	defer h.leave(sign)
+	now, err := h.look(r.Context())
 	if err != nil {
 		return statusError{http.StatusServiceUnavailable, err}
 	}
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	header.Set("Content-Type", "text/event-stream; charset=utf-8")
 	if r.Method == http.MethodHead {
 		return nil
 	}
 	query := r.URL.Query()
 	page := &stream{
-		app: s.App, w: w, control: http.NewResponseController(w), since: now.after(query.Get("since")), session: query.Get("session"),
+		app: h.app, w: w, control: http.NewResponseController(w), since: now.after(query.Get("since")), session: query.Get("session"),
 	}
 	if err := page.serve(r.Context(), sign, now); err != nil {
-		s.log.Debug("a page has gone", "err", err)
+		h.app.log.Debug("a page has gone", "err", err)
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (s *stream) tellDetail(ctx context.Context) error {
 	if s.session == "" {
 		return nil
 	}
-	html, err := s.app.detail(ctx, s.session)
+	html, err := s.app.hub.detail(ctx, s.session)
 	if err != nil || html == s.detail {
 		return err
 	}

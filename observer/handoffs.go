@@ -33,7 +33,7 @@ func (s *server) postHandoff(w http.ResponseWriter, r *http.Request) error {
 	line := s.line(r)
 	var x rotation.Rotation
 	err := s.ask(r.Context(), func(c *core) (err error) {
-		x, err = c.handoff(r.PathValue("id"), in, line, now)
+		x, err = c.handoffs.request(r.PathValue("id"), in, line, now)
 		return err
 	})
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *server) postHandoff(w http.ResponseWriter, r *http.Request) error {
 		return unfit
 	}
 	err = s.update(r.Context(), func(c *core) (err error) {
-		x, err = c.schedule(x, now)
+		x, err = c.handoffs.schedule(x, now)
 		return err
 	})
 	if err != nil {
@@ -75,26 +75,26 @@ func (s *server) line(r *http.Request) (l callers) {
 
 // handoff looks at who asks for whom, and what for. The document has not been looked at
 // then.
-func (c *core) handoff(id string, in api.NewHandoff, line callers, now time.Time) (x rotation.Rotation, err error) {
-	agent, err := c.fleet.Agent(id, false)
+func (h *handoffs) request(id string, in api.NewHandoff, line callers, now time.Time) (x rotation.Rotation, err error) {
+	agent, err := h.fleet.Agent(id, false)
 	if err != nil {
 		return x, err
 	}
-	s, _ := c.fleet.Seated(agent)
-	asks, err := c.fleet.Agent(in.Requester, false)
-	caller, known := c.fleet.Caller(line.list)
+	s, _ := h.fleet.Seated(agent)
+	asks, err := h.fleet.Agent(in.Requester, false)
+	caller, known := h.fleet.Caller(line.list)
 	switch {
 	case err != nil || asks != agent, known && caller != agent, !known && line.ok && s.At.PID != 0:
 		err = errNotSelf
 	case s.Provider == codexApp:
 		err = errCodexApp
-	case c.dryRun:
+	case h.dryRun:
 		err = errDryRun
-	case s.Heard && s.At.Pane == "" && !c.runs[agent].restarts(now):
+	case s.Heard && s.At.Pane == "" && !h.agents.look(agent).run.restarts(now):
 		err = errNoWay
 	}
 	if err != nil {
-		c.rotations.Refuse()
+		h.rotations.Refuse()
 		return x, err
 	}
 	x = rotation.Rotation{ID: newRotationID(), Agent: agent, Path: in.Path, Session: s.Session, Since: s.Started, CWD: s.Project}
@@ -104,9 +104,9 @@ func (c *core) handoff(id string, in api.NewHandoff, line callers, now time.Time
 	return x, nil
 }
 
-func (c *core) schedule(r rotation.Rotation, now time.Time) (rotation.Rotation, error) {
-	r, effects, err := c.rotations.Schedule(r, now)
-	c.carry(effects, now)
+func (h *handoffs) schedule(r rotation.Rotation, now time.Time) (rotation.Rotation, error) {
+	r, effects, err := h.rotations.Schedule(r, now)
+	h.perform(effects, now)
 	return r, err
 }
 
@@ -116,20 +116,20 @@ func newRotationID() rotation.ID {
 
 // rotateByItself schedules the handoff of an agent that is about to compact, where that
 // is asked for and its client can be restarted.
-func (c *core) rotateByItself(agent alerts.AgentID, now time.Time) {
-	if !c.settings.Handoff.AutoRotate || c.dryRun || !c.runs[agent].restarts(now) {
+func (h *handoffs) rotateByItself(agent alerts.AgentID, now time.Time) {
+	if !h.settings.Handoff.AutoRotate || h.dryRun || !h.agents.look(agent).run.restarts(now) {
 		return
 	}
-	s, ok := c.fleet.Seated(agent)
-	if _, open := c.rotations.Open(agent); open || !ok || s.Path == "" {
+	s, ok := h.fleet.Seated(agent)
+	if _, open := h.rotations.Open(agent); open || !ok || s.Path == "" {
 		return
 	}
-	x, err := c.schedule(rotation.Rotation{ID: newRotationID(), Agent: agent, Session: s.Session, CWD: s.Project}, now)
+	x, err := h.schedule(rotation.Rotation{ID: newRotationID(), Agent: agent, Session: s.Session, CWD: s.Project}, now)
 	if err != nil {
-		c.log.Warn("an agent is not rotated by itself", "agent", agent, "err", err)
+		h.log.Warn("an agent is not rotated by itself", "agent", agent, "err", err)
 		return
 	}
-	c.log.Info("handoff scheduled", "agent", agent, "id", x.ID, "auto", true)
+	h.log.Info("handoff scheduled", "agent", agent, "id", x.ID, "auto", true)
 }
 
 func (s *server) getHandoffs(w http.ResponseWriter, r *http.Request) error {
@@ -151,7 +151,7 @@ func (s *server) deleteHandoff(w http.ResponseWriter, r *http.Request) error {
 	err := s.update(r.Context(), func(c *core) (err error) {
 		var effects []rotation.Effect
 		x, effects, err = c.rotations.Cancel(rotation.ID(r.PathValue("handoff")), now)
-		c.carry(effects, now)
+		c.handoffs.perform(effects, now)
 		return err
 	})
 	switch {

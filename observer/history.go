@@ -2,7 +2,6 @@ package observer
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -233,26 +232,23 @@ func secondsOf(t time.Time) uint32 {
 	return 0
 }
 
-// histories are those of all agents of which something was heard lately.
-type histories map[alerts.AgentID]*history
-
-func (hs histories) of(agent alerts.AgentID, now time.Time) *history {
-	h := hs[agent]
-	if h == nil {
-		h = &history{}
-		hs[agent] = h
+// curve finds the history of an agent, to add to it.
+func (as agents) curve(agent alerts.AgentID, now time.Time) *history {
+	x := as.of(agent)
+	if x.curve == nil {
+		x.curve = &history{}
 	}
-	h.touched = now
-	return h
+	x.curve.touched = now
+	return x.curve
 }
 
 // event takes from an event what the curve is made of. What the status line says counts
 // where no transcript speaks.
-func (hs histories) event(ev *alerts.Event, now time.Time) {
+func (as agents) event(ev *alerts.Event, now time.Time) {
 	if ev.Kind != alerts.EventReading || ev.Tokens <= 0 {
 		return
 	}
-	h := hs.of(ev.Agent, now)
+	h := as.curve(ev.Agent, now)
 	if ev.Source == transcript.FromStatusline && h.told && !ev.Back {
 		return
 	}
@@ -261,7 +257,7 @@ func (hs histories) event(ev *alerts.Event, now time.Time) {
 }
 
 // opened takes note of a new cycle.
-func (hs histories) opened(o *alerts.Opened, now time.Time) {
+func (as agents) opened(o *alerts.Opened, now time.Time) {
 	kind := markCompaction
 	switch o.Cause {
 	case alerts.CauseClear:
@@ -273,39 +269,42 @@ func (hs histories) opened(o *alerts.Opened, now time.Time) {
 	case alerts.CauseRewind:
 		kind = markRewind
 	}
-	hs.of(o.Agent, now).open(o.At, kind, uint8(o.Trigger), o.PreTokens)
+	as.curve(o.Agent, now).open(o.At, kind, uint8(o.Trigger), o.PreTokens)
 }
 
 // said takes note of a notice; that of a compaction says no more than its mark.
-func (hs histories) said(s *alerts.Say, tokens int64, now time.Time) {
+func (as agents) said(s *alerts.Say, tokens int64, now time.Time) {
 	if s.Key.Kind != alerts.KindCompacted {
-		hs.of(s.Key.Agent, now).note(s.At, uint8(s.Key.Kind), 0, tokens)
+		as.curve(s.Key.Agent, now).note(s.At, uint8(s.Key.Kind), 0, tokens)
 	}
 }
 
-func (hs histories) rename(from, to alerts.AgentID) {
-	if h := hs[from]; h != nil {
-		delete(hs, from)
-		if hs[to] == nil {
-			hs[to] = h
+// forgetCurves drops those of which nothing was heard for so long, and beyond most the oldest.
+func (as agents) forgetCurves(before time.Time, most int) {
+	var kept []alerts.AgentID
+	for agent, x := range as {
+		switch {
+		case x.curve == nil:
+		case x.curve.touched.Before(before):
+			as.forgetCurve(agent)
+		default:
+			kept = append(kept, agent)
 		}
 	}
-}
-
-// forget drops those of which nothing was heard for so long, and beyond most the oldest.
-func (hs histories) forget(before time.Time, most int) {
-	for agent, h := range hs {
-		if h.touched.Before(before) {
-			delete(hs, agent)
-		}
-	}
-	if most <= 0 || len(hs) <= most {
+	if most <= 0 || len(kept) <= most {
 		return
 	}
-	all := slices.SortedFunc(maps.Keys(hs), func(a, b alerts.AgentID) int {
-		return cmp.Or(hs[b].touched.Compare(hs[a].touched), cmp.Compare(a, b))
+	slices.SortFunc(kept, func(a, b alerts.AgentID) int {
+		return cmp.Or(as[b].curve.touched.Compare(as[a].curve.touched), cmp.Compare(a, b))
 	})
-	for _, agent := range all[most:] {
-		delete(hs, agent)
+	for _, agent := range kept[most:] {
+		as.forgetCurve(agent)
+	}
+}
+
+func (as agents) forgetCurve(agent alerts.AgentID) {
+	x := as[agent]
+	if x.curve = nil; *x == (agentState{}) {
+		as.forget(agent)
 	}
 }

@@ -203,7 +203,7 @@ func TestMarksOfAllCycles(t *testing.T) {
 
 // TestHistories: who they are of, and for how long.
 func TestHistories(t *testing.T) {
-	hs := histories{}
+	hs := agents{}
 	reading := func(agent string, source transcript.Source, seconds int, tokens int64) {
 		hs.event(&alerts.Event{Kind: alerts.EventReading, Agent: alerts.AgentID(agent), At: at(seconds), Tokens: tokens, Source: source}, at(seconds))
 	}
@@ -219,8 +219,8 @@ func TestHistories(t *testing.T) {
 	hs.rename("nobody", "b")
 	all := func() map[string]string {
 		got := map[string]string{}
-		for agent, h := range hs {
-			got[string(agent)] = written(h)
+		for agent, x := range hs {
+			got[string(agent)] = written(x.curve)
 		}
 		return got
 	}
@@ -231,11 +231,11 @@ func TestHistories(t *testing.T) {
 	reading("c", transcript.FromTranscript, 20, 10)
 	reading("c2", transcript.FromTranscript, 20, 10)
 	reading("c1", transcript.FromTranscript, 20, 10)
-	hs.forget(at(6), 2)
+	hs.forgetCurves(at(6), 2)
 	if diff := cmp.Diff(map[string]string{"c": "20:10", "c1": "20:10"}, all()); diff != "" { // of equal ones not all go
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	hs.forget(at(6), 1)
+	hs.forgetCurves(at(6), 1)
 	if diff := cmp.Diff(map[string]string{"c": "20:10"}, all()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -323,19 +323,19 @@ func TestFillsOneAtATime(t *testing.T) {
 	r.app.hub.filling <- struct{}{}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	r.app.fillIn(gone, "x", path, listDepth)
+	r.app.hub.fillIn(gone, "x", path, listDepth)
 
 	waits, filled := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(filled)
-		r.app.fillIn(awaited{t.Context(), sync.OnceFunc(func() { close(waits) })}, "x", path, listDepth)
+		r.app.hub.fillIn(awaited{t.Context(), sync.OnceFunc(func() { close(waits) })}, "x", path, listDepth)
 	}()
 	<-waits
 	noErrors(t, os.WriteFile(path, []byte(reply(stamp(at(0)), "m0", 20_000, 1)+"\n"), 0o600))
 	<-r.app.hub.filling
 	<-filled
 	noErrors(t, r.app.do(t.Context(), func(c *core) {
-		if got := written(c.past.of("x", time.Now())); got != "0:20000" {
+		if got := written(c.agents.curve("x", time.Now())); got != "0:20000" {
 			t.Errorf("read beside another: %q", got)
 		}
 	}))

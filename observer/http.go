@@ -19,13 +19,14 @@ type server struct{ *App }
 // routes lists what is served, and to whom over TCP.
 func (s *server) routes() []access.Route {
 	get, post, del := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodDelete}
+	in := &signals{s.App}
 	all := []access.Route{
-		{Pattern: "/{$}", Methods: get, Tier: access.SameUID, Page: true, Handler: handler(s.getPage)},
-		{Pattern: "/events", Methods: get, Tier: access.SameUID, Page: true, Stream: true, Handler: handler(s.getEvents)},
+		{Pattern: "/{$}", Methods: get, Tier: access.SameUID, Page: true, Handler: handler(s.hub.getPage)},
+		{Pattern: "/events", Methods: get, Tier: access.SameUID, Page: true, Stream: true, Handler: handler(s.hub.getEvents)},
 		{Pattern: "/open", Methods: get, Tier: access.SameUID, Opens: true, Handler: handler(s.getOpen)},
 		{Pattern: "/open", Methods: post, Handler: handler(s.postOpen)},
 		{Pattern: "/sessions", Methods: get, Tier: access.SameUID, Handler: handler(s.getSessions)},
-		{Pattern: "/sessions", Methods: post, Tier: access.SameUID, Handler: handler(s.postSession)},
+		{Pattern: "/sessions", Methods: post, Tier: access.SameUID, Handler: handler(in.postSession)},
 		{Pattern: "/sessions/{id}", Methods: get, Tier: access.SameUID, Handler: handler(s.getSession)},
 		{Pattern: "/sessions/{id}/messages", Methods: get, Handler: handler(s.getMessages)},
 		{Pattern: "/sessions/{id}/messages", Methods: post, Handler: handler(s.postMessage)},
@@ -38,17 +39,17 @@ func (s *server) routes() []access.Route {
 		{Pattern: "/sessions/{id}/handoff", Methods: post, Handler: handler(s.postHandoff)},
 		{Pattern: "/handoffs", Methods: get, Handler: handler(s.getHandoffs)},
 		{Pattern: "/handoffs/{handoff}", Methods: del, Handler: handler(s.deleteHandoff)},
-		{Pattern: "/documents", Methods: get, Handler: handler(s.getDocuments)},
-		{Pattern: "/documents/{channel}", Methods: get, Handler: handler(s.getDocument)},
-		{Pattern: "/documents/{channel}", Methods: del, Handler: handler(s.deleteDocuments)},
+		{Pattern: "/documents", Methods: get, Handler: handler(s.documents.getDocuments)},
+		{Pattern: "/documents/{channel}", Methods: get, Handler: handler(s.documents.getDocument)},
+		{Pattern: "/documents/{channel}", Methods: del, Handler: handler(s.documents.deleteDocuments)},
 		{Pattern: "/runs/{id}/next", Methods: get, Stream: true, Handler: handler(s.getRun)},
 		{Pattern: "/messages", Methods: get, Handler: handler(s.getAllMessages)},
-		{Pattern: "/hooks/claude", Methods: post, Handler: handler(s.postHook)},
-		{Pattern: "/hooks/context-usage", Methods: post, Tier: access.SameUID, Handler: handler(s.postUsage)},
+		{Pattern: "/hooks/claude", Methods: post, Handler: handler(in.postHook)},
+		{Pattern: "/hooks/context-usage", Methods: post, Tier: access.SameUID, Handler: handler(in.postUsage)},
 		{Pattern: "/alerts/webhook", Methods: post, Tier: access.Token, Body: maxNotificationBytes, Handler: handler(s.postAlerts)},
 		{Pattern: "/-/reload", Methods: post, Handler: handler(s.postReload)},
 		{Pattern: "/metrics", Methods: get, Tier: access.AnyLocal, Handler: handler(s.getMetrics)},
-		{Pattern: "/-/healthy", Methods: get, Tier: access.AnyLocal, Handler: handler(s.getHealthy)},
+		{Pattern: "/-/healthy", Methods: get, Tier: access.AnyLocal, Handler: handler(getHealthy)},
 		{Pattern: "/-/ready", Methods: get, Tier: access.AnyLocal, Handler: handler(s.getReady)},
 	}
 	if s.o.Demo {
@@ -61,12 +62,12 @@ func (s *server) routes() []access.Route {
 func (s *server) metricsRoutes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", handler(s.getMetrics))
-	mux.Handle("GET /-/healthy", handler(s.getHealthy))
+	mux.Handle("GET /-/healthy", handler(getHealthy))
 	mux.Handle("GET /-/ready", handler(s.getReady))
 	return mux
 }
 
-func (s *server) getHealthy(w http.ResponseWriter, _ *http.Request) error {
+func getHealthy(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = io.WriteString(w, "healthy\n") // the peer has gone: nobody to tell
 	return nil

@@ -290,7 +290,7 @@ func (h *hub) sight(ctx context.Context, began time.Time, known map[string]*draw
 			return s, false, err
 		}
 		var tried bool
-		if filled, tried = h.fillIn(ctx, &s, began); !tried || time.Since(began) > fillAtOnce {
+		if filled, tried = h.fillAll(ctx, &s, began); !tried || time.Since(began) > fillAtOnce {
 			return s, filled, nil
 		}
 	}
@@ -307,9 +307,9 @@ func (h *hub) drawRow(x *seat, old *drawn) (*drawn, error) {
 	return &drawn{html: html, data: webpage.DataOf(&x.row), row: x.row, version: x.version, past: *past}, err
 }
 
-// fillIn reads the ends of those transcripts whose agents are shown for the first time,
+// fillAll reads the ends of those transcripts whose agents are shown for the first time,
 // as long as there is time. all says that none is left, any that there were some.
-func (h *hub) fillIn(ctx context.Context, s *sight, began time.Time) (all, any bool) {
+func (h *hub) fillAll(ctx context.Context, s *sight, began time.Time) (all, any bool) {
 	for i := range s.seats {
 		x := &s.seats[i]
 		if x.path == "" || x.depth >= listDepth {
@@ -319,7 +319,7 @@ func (h *hub) fillIn(ctx context.Context, s *sight, began time.Time) (all, any b
 			return false, any
 		}
 		any = true
-		h.app.fillIn(ctx, alerts.AgentID(x.row.ID), x.path, listDepth)
+		h.fillIn(ctx, alerts.AgentID(x.row.ID), x.path, listDepth)
 	}
 	return true, any
 }

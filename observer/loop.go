@@ -124,9 +124,9 @@ func (a *App) loop(ctx context.Context) {
 		case f := <-a.calls:
 			f(c)
 		case entries := <-a.clients:
-			c.registry = true
-			c.tell(c.fleet.Clients(entries), time.Now())
-			c.registry = false
+			c.handoffs.registry = true
+			c.applyOrDefer(c.fleet.Clients(entries), time.Now())
+			c.handoffs.registry = false
 		case now := <-store.C:
 			c.pass(now)
 			if busy := w.offer(c); !busy && litter > litterMany && c.caughtUp {
@@ -163,7 +163,7 @@ func (a *App) apply(c *core, change transcript.Change) (n int) {
 		default:
 			now := time.Now()
 			c.clock(now)
-			c.learn(c.fleet.Apply(change), now)
+			c.apply(c.fleet.Apply(change), now)
 		}
 		if n == burst {
 			return n
@@ -183,9 +183,9 @@ func (a *App) apply(c *core, change transcript.Change) (n int) {
 func (a *App) caughtUp(c *core) {
 	now := time.Now()
 	if !c.fleet.Settled() {
-		c.learn(c.fleet.Settle(now), now)
+		c.apply(c.fleet.Settle(now), now)
 	}
-	c.early.release(func(change transcript.Change) { c.learn(c.fleet.Apply(change), now) })
+	c.early.release(func(change transcript.Change) { c.apply(c.fleet.Apply(change), now) })
 	c.begin(now)
 	if a.o.CaughtUp != nil {
 		a.o.CaughtUp(int(a.stats.Parked.Load()))

@@ -33,7 +33,7 @@ func (s *server) listMessages(w http.ResponseWriter, r *http.Request, of func(*c
 	err := s.ask(r.Context(), func(c *core) error {
 		list, err := of(c)
 		for _, m := range list {
-			answer.Messages = append(answer.Messages, c.message(m))
+			answer.Messages = append(answer.Messages, c.delivery.message(m))
 		}
 		return err
 	})
@@ -63,7 +63,7 @@ func (s *server) postMessage(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		m, err = c.queue.Put(outbox.Message{To: agent, Ref: in.ID, From: c.sender(in.From), Mode: mode, Text: in.Text}, now)
-		fresh, answer = m.Made.Equal(now), c.message(m)
+		fresh, answer = m.Made.Equal(now), c.delivery.message(m)
 		return err
 	})
 	// Or it would be there twice when it is sent again. What was there before may have been
@@ -86,8 +86,8 @@ func fitMessage(in *api.NewMessage) (alerts.Mode, error) {
 		text = "unknown delivery_mode; use sequential, important or urgent"
 	case len(in.ID) > wordMost || len(in.From) > wordMost || strings.ContainsFunc(in.ID+in.From, unicode.IsControl):
 		text = "id or from: not one line of at most 128 bytes; give another"
-	case strings.HasPrefix(in.ID, sayings) || strings.HasPrefix(in.ID, handoffs):
-		text = "ids that begin with " + sayings + " or " + handoffs + " are sm's own; choose another"
+	case strings.HasPrefix(in.ID, sayings) || strings.HasPrefix(in.ID, handoffRef):
+		text = "ids that begin with " + sayings + " or " + handoffRef + " are sm's own; choose another"
 	case strings.HasPrefix(strings.TrimSpace(in.Text), wording.Heading):
 		text = "the text begins like a notice of sm; begin it with another word"
 	default:
@@ -97,8 +97,8 @@ func fitMessage(in *api.NewMessage) (alerts.Mode, error) {
 }
 
 // messageID finds a message by its id, or by the one that its sender gave.
-func (c *core) messageID(agent alerts.AgentID, id string) outbox.ID {
-	for _, m := range c.queue.Of(agent) {
+func (d *delivery) messageID(agent alerts.AgentID, id string) outbox.ID {
+	for _, m := range d.queue.Of(agent) {
 		if m.Ref == id && !m.Notice() {
 			return m.ID
 		}
@@ -131,7 +131,7 @@ func (s *server) deleteMessage(w http.ResponseWriter, r *http.Request) error {
 	err := s.update(r.Context(), func(c *core) error {
 		agent, err := c.fleet.Agent(r.PathValue("id"), false)
 		if err == nil {
-			m, err = c.queue.Cancel(agent, c.messageID(agent, r.PathValue("message")), time.Now())
+			m, err = c.queue.Cancel(agent, c.delivery.messageID(agent, r.PathValue("message")), time.Now())
 		}
 		return err
 	})
@@ -152,9 +152,9 @@ func modeOf(name string) (m alerts.Mode, ok bool) {
 }
 
 // message is a message as the API tells it, with what it waits for.
-func (c *core) message(m outbox.Message) api.Message {
+func (d *delivery) message(m outbox.Message) api.Message {
 	out := messageOf(m)
-	out.WaitsFor = c.waitsFor(&m)
+	out.WaitsFor = d.waitsFor(&m)
 	return out
 }
 

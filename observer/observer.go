@@ -97,6 +97,8 @@ type App struct {
 	closing   chan struct{}    // closed when Stop begins: long answers end
 	loopEnded chan struct{}
 	core      *core
+	documents *documents
+	guard     *guarding
 	// remembered are the projects folders that were learnt in earlier runs.
 	remembered []string
 	edits      atomic.Uint64 // see core
@@ -154,6 +156,8 @@ func (a *App) setUp(ctx context.Context) error {
 	a.metrics = metrics.New(metrics.Options{
 		Version: a.o.Version, Commit: a.o.Commit, Transcripts: a.stats, Reasons: access.Reasons(), ReloadFailed: &a.reloads.failed, ReloadedAt: &a.reloads.at,
 	})
+	a.documents = &documents{&a.settings, a.log}
+	a.guard = &guarding{settings: &a.settings, dryRun: a.o.DryRun, alive: a.o.Alive, log: a.log, do: a.do}
 	if a.hub, err = newHub(a); err != nil {
 		return err
 	}
@@ -227,16 +231,6 @@ func (a *App) Addrs() []net.Addr {
 		}
 	}
 	return addrs
-}
-
-// tcpAddrs are the addresses of Addrs that are not the socket's.
-func (a *App) tcpAddrs() (list []string) {
-	for _, addr := range a.Addrs() {
-		if addr.Network() == "tcp" {
-			list = append(list, addr.String())
-		}
-	}
-	return list
 }
 
 // Ready is closed once all that existed at the start has been read.
@@ -368,7 +362,13 @@ func Run(ctx context.Context, o Options, started func(*App)) error {
 		return err
 	}
 	a.Start()
-	a.log.Info("observer started", "listen", strings.Join(a.tcpAddrs(), ","), "version", o.Version)
+	var tcp []string
+	for _, addr := range a.Addrs() {
+		if addr.Network() == "tcp" {
+			tcp = append(tcp, addr.String())
+		}
+	}
+	a.log.Info("observer started", "listen", strings.Join(tcp, ","), "version", o.Version)
 	if started != nil {
 		started(a)
 	}

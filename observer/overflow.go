@@ -3,7 +3,9 @@ package observer
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"sm/alerts"
@@ -32,42 +34,53 @@ const (
 	reportWithin = 100 * time.Millisecond
 )
 
-// guards says whether tool calls are judged. A dry run changes nothing for anybody.
-func (a *App) guards() bool { return a.settings.Load().Guard.Enabled && !a.o.DryRun }
+// guarding refuses tool calls of sessions whose context is full.
+type guarding struct {
+	settings *atomic.Pointer[Settings]
+	dryRun   bool
+	alive    func(pid int, start string) bool
+	log      *slog.Logger
+	do       func(context.Context, func(*core)) error // the loop
+}
 
-// judge says whether the main agent's tool call is refused. The refusal is on disk when it
+// on says whether tool calls are judged. A dry run changes nothing for anybody.
+func (g *guarding) on() bool { return g.options().Enabled && !g.dryRun }
+
+func (g *guarding) options() *GuardOptions { return &g.settings.Load().Guard }
+
+// decideToolCall says whether the main agent's tool call is refused. The refusal is on disk when it
 // is answered; where it cannot be stored the call is made, for an agent that is refused
 // everything while sm cannot write could not hand over either.
-func (a *App) judge(ctx context.Context, p *hook.Payload) (answer hook.Answer) {
+func (g *guarding) decideToolCall(ctx context.Context, p *hook.Payload) (answer hook.Answer) {
 	var key alerts.Key
 	within, cancel := context.WithTimeout(ctx, judgeWithin)
 	defer cancel()
-	j, err := a.settings.Load().Guard.Judge(within, guard.ToolCall{
-		Dirs: []string{p.SM.Project, p.CWD}, Client: guardClient(p.SessionID, &p.SM), Alive: a.o.Alive,
-		Exempt: func(dir string) bool { return a.settings.Load().Guard.Exempt(dir, p) },
+	j, err := g.options().Judge(within, guard.ToolCall{
+		Dirs: []string{p.SM.Project, p.CWD}, Client: guardClient(p.SessionID, &p.SM), Alive: g.alive,
+		Exempt: func(dir string) bool { return g.options().Exempt(dir, p) },
 		Usage: func(s *guard.State) (usage float64) {
-			usage, key = a.usage(ctx, p.SessionID, s)
+			usage, key = g.usage(ctx, p.SessionID, s)
 			return usage
 		},
 	})
 	if err != nil {
-		a.log.Error("a session is full, but that cannot be stored: its tool calls are not refused", "session", p.SessionID, "err", err)
+		g.log.Error("a session is full, but that cannot be stored: its tool calls are not refused", "session", p.SessionID, "err", err)
 		return answer
 	}
 	if j.First {
 		key.Ref = "overflow"
-		a.tellOperator(ctx, key, filepath.Base(j.Dir)+" has used up its context: its tool calls are refused until it restarts.")
+		g.tellOperator(ctx, key, filepath.Base(j.Dir)+" has used up its context: its tool calls are refused until it restarts.")
 	}
 	if !j.Refuse {
 		return answer
 	}
-	a.log.Info("tool call refused", "session", p.SessionID, "tool", p.ToolName, "first", j.First)
-	return hook.Answer{Event: p.Event, Deny: a.settings.Load().Guard.Refusal(j.Dir, j.State)}
+	g.log.Info("tool call refused", "session", p.SessionID, "tool", p.ToolName, "first", j.First)
+	return hook.Answer{Event: p.Event, Deny: g.options().Refusal(j.Dir, j.State)}
 }
 
-// guardLine takes a report into the state of its session and gives what the status line is
+// statusLine takes a report into the state of its session and gives what the status line is
 // to show, or nothing for a session without a state.
-func (a *App) guardLine(ctx context.Context, status *hook.Status, now time.Time) []byte {
+func (g *guarding) statusLine(ctx context.Context, status *hook.Status, now time.Time) []byte {
 	client := guardClient(status.SessionID, &status.SM)
 	path, s, ok := guard.Find([]string{status.SM.Project, status.ProjectDir, status.CurrentDir, status.CWD}, client)
 	if !ok || s.Lifecycle == guard.SessionCompleted && !s.Overflowed {
@@ -85,17 +98,17 @@ func (a *App) guardLine(ctx context.Context, status *hook.Status, now time.Time)
 			return nil
 		})
 		if err != nil { // the next report does
-			a.log.Debug("a report is not stored in the session's state", "session", status.SessionID, "err", err)
+			g.log.Debug("a report is not stored in the session's state", "session", status.SessionID, "err", err)
 			resumed = false
 		}
 	}
-	a.tellRefused(ctx, status.SessionID, path, s)
+	g.tellRefused(ctx, status.SessionID, path, s)
 	if resumed { // once: from now on the session is bound
-		_, key := a.usage(ctx, status.SessionID, s)
+		_, key := g.usage(ctx, status.SessionID, s)
 		key.Ref = "restarted"
-		a.tellOperator(ctx, key, name+" goes on in a fresh context.")
+		g.tellOperator(ctx, key, name+" goes on in a fresh context.")
 	}
-	line, err := json.Marshal(api.StatusLine{Line: a.settings.Load().Guard.Line(name, s)})
+	line, err := json.Marshal(api.StatusLine{Line: g.options().Line(name, s)})
 	if err != nil {
 		return nil // a text has no error
 	}
@@ -111,14 +124,14 @@ type refusedRestart struct {
 
 // tellRefused tells the operator, once, that a full session does not get the restart that it
 // has asked for.
-func (a *App) tellRefused(ctx context.Context, session, path string, s *guard.State) {
+func (g *guarding) tellRefused(ctx context.Context, session, path string, s *guard.State) {
 	if !s.Overflowed || s.RestartRefused == "" {
-		_ = a.do(context.WithoutCancel(ctx), func(c *core) { delete(c.refused, path) }) // the observer stops: nobody needs to know
+		_ = g.do(context.WithoutCancel(ctx), func(c *core) { delete(c.refused, path) }) // the observer stops: nobody needs to know
 		return
 	}
-	_, key := a.usage(ctx, session, s)
+	_, key := g.usage(ctx, session, s)
 	key.Ref = "not restarted"
-	err := a.do(context.WithoutCancel(ctx), func(c *core) {
+	err := g.do(context.WithoutCancel(ctx), func(c *core) {
 		told := c.refused[path].reason == s.RestartRefused
 		c.refused[path] = refusedRestart{s.RestartRefused, time.Now()}
 		if !told {
@@ -126,7 +139,7 @@ func (a *App) tellRefused(ctx context.Context, session, path string, s *guard.St
 		}
 	})
 	if err != nil { // the next report does
-		a.log.Debug("the operator is not told of a refused restart", "session", session, "err", err)
+		g.log.Debug("the operator is not told of a refused restart", "session", session, "err", err)
 	}
 }
 
@@ -136,20 +149,21 @@ type freshenEffect struct {
 	at       fleet.Place
 }
 
-func (e freshenEffect) do(p *performer) {
-	if p.app.guards() {
-		p.typing.Go(func() { p.app.freshen(e) })
+func (e freshenEffect) run(_ context.Context, r *effectRunner) outcome {
+	if r.guard.on() {
+		r.guard.freshen(e)
 	}
+	return nil
 }
 
-func (a *App) freshen(e freshenEffect) {
+func (g *guarding) freshen(e freshenEffect) {
 	r := &e.rotation
 	path, s, ok := guard.Find([]string{r.CWD}, guard.Client{SessionID: r.Left, PID: e.at.PID, Start: e.at.Start})
 	if !ok || s.SessionID == r.Next && r.Next != "" {
 		return // it is known already that it goes on
 	}
 	if err := guard.Resumed(path, e.at.PID, e.at.Start); err != nil {
-		a.log.Error("a guarded session is not told that its context is new: activate it anew", "path", path, "err", err)
+		g.log.Error("a guarded session is not told that its context is new: activate it anew", "path", path, "err", err)
 	}
 }
 
@@ -173,10 +187,10 @@ func usageOf(s *hook.Status) float64 {
 // usage is the used share of a session's window: by its transcript, else by what the policy
 // goes by, else by its state file, whose figure also counts when it is the newest. What it
 // told before a compaction does not. The key is that of a notice of now.
-func (a *App) usage(ctx context.Context, session string, s *guard.State) (share float64, key alerts.Key) {
+func (g *guarding) usage(ctx context.Context, session string, s *guard.State) (share float64, key alerts.Key) {
 	var at, opened time.Time
 	share = guard.UsageUnknown
-	err := a.do(ctx, func(c *core) {
+	err := g.do(ctx, func(c *core) {
 		key.Agent, key.Cycle, key.Kind = alerts.AgentID(session), 1, alerts.KindCritical
 		v, err := c.fleet.View(session, time.Now())
 		if err != nil || v.SessionID != "" && v.SessionID != session {
@@ -194,7 +208,7 @@ func (a *App) usage(ctx context.Context, session string, s *guard.State) (share 
 		}
 	})
 	if err != nil { // the loop has ended, or is late
-		a.log.Debug("a session's context is not known", "session", session, "err", err)
+		g.log.Debug("a session's context is not known", "session", session, "err", err)
 	}
 	told := s.LastHeartbeat
 	switch second := at.Truncate(time.Second); {
@@ -208,11 +222,11 @@ func (a *App) usage(ctx context.Context, session string, s *guard.State) (share 
 }
 
 // tellOperator tells a notice that the policy does not know of.
-func (a *App) tellOperator(ctx context.Context, key alerts.Key, text string) {
-	err := a.do(context.WithoutCancel(ctx), func(c *core) {
+func (g *guarding) tellOperator(ctx context.Context, key alerts.Key, text string) {
+	err := g.do(context.WithoutCancel(ctx), func(c *core) {
 		c.operator(key.String(), wording.Guard+text)
 	})
 	if err != nil { // the observer stops
-		a.log.Warn("for the operator", "key", key, "text", text)
+		g.log.Warn("for the operator", "key", key, "text", text)
 	}
 }

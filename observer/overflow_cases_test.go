@@ -207,7 +207,7 @@ func TestReportOfOneThatHasHungUp(t *testing.T) {
 	for percent := 1; percent <= 20; percent++ {
 		body := fmt.Sprintf(`{"session_id":%q,"hook_event_name":"StatusLine","context_window":{"context_window_size":200000,"used_percentage":%d},%s}`, g.session, percent, g.sm())
 		w := httptest.NewRecorder()
-		noErrors(t, (&server{g.app}).postStatus(w, httptest.NewRequestWithContext(gone, http.MethodPost, "/hooks/claude", nil), []byte(body), time.Now()))
+		noErrors(t, (&signals{g.app}).postStatus(w, httptest.NewRequestWithContext(gone, http.MethodPost, "/hooks/claude", nil), []byte(body), time.Now()))
 		if s := g.state(); w.Code != http.StatusOK || s.ContextUsage != float64(percent)/100 {
 			t.Fatalf("%d: %d %s, %v", percent, w.Code, w.Body, s.ContextUsage)
 		}

@@ -28,17 +28,17 @@ const (
 )
 
 // getPage writes the whole page as it is now.
-func (s *server) getPage(w http.ResponseWriter, r *http.Request) error {
-	h := w.Header()
-	h.Set("Content-Security-Policy", s.hub.page.Policy())
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "no-store")
-	shot, err := s.hub.look(r.Context())
+func (h *hub) getPage(w http.ResponseWriter, r *http.Request) error {
+	header := w.Header()
+	header.Set("Content-Security-Policy", h.page.Policy())
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cache-Control", "no-store")
+	shot, err := h.look(r.Context())
 	if err != nil {
 		return statusError{http.StatusServiceUnavailable, err}
 	}
-	v := webpage.View{Build: s.o.Version, Mark: shot.mark(), Head: shot.head}
+	v := webpage.View{Build: h.app.o.Version, Mark: shot.mark(), Head: shot.head}
 	first := shot.rows
 	if len(first) > webpage.First {
 		v.Mark, first = "", first[:webpage.First] // the script asks for all
@@ -47,16 +47,16 @@ func (s *server) getPage(w http.ResponseWriter, r *http.Request) error {
 		v.Rows = append(v.Rows, webpage.Line{HTML: row.html, Data: row.data})
 	}
 	if id := r.URL.Query().Get("session"); id != "" {
-		if v.Detail, err = s.detail(r.Context(), id); err != nil {
+		if v.Detail, err = h.detail(r.Context(), id); err != nil {
 			return statusError{http.StatusServiceUnavailable, err}
 		}
 	}
 	var b bytes.Buffer
-	if err := s.hub.page.Write(&b, &v); err != nil {
-		s.log.Error("cannot draw the page", "err", err)
+	if err := h.page.Write(&b, &v); err != nil {
+		h.app.log.Error("cannot draw the page", "err", err)
 		return refuse(http.StatusInternalServerError, "the page cannot be drawn; see the log")
 	}
-	h.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(b.Bytes()) // the peer has gone: nobody to tell
 	return nil
 }
@@ -101,7 +101,7 @@ func (c *core) sight(now time.Time, ttl time.Duration, most int, t alerts.Thresh
 	for i := range views {
 		v := &views[i]
 		x := seat{row: c.row(v, t), path: v.Path}
-		h := c.past[alerts.AgentID(v.Agent)]
+		h := c.agents.look(alerts.AgentID(v.Agent)).curve
 		if h == nil {
 			h = &history{}
 		}
@@ -152,13 +152,13 @@ func lastRecord(v *fleet.View) time.Time {
 }
 
 // detail draws all about one agent; one that is not known is no error.
-func (a *App) detail(ctx context.Context, id string) (string, error) {
+func (h *hub) detail(ctx context.Context, id string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
 	now := time.Now()
 	d := webpage.Detail{Asked: id, Location: time.Local}
 	look := func() (agent alerts.AgentID, path string, depth int64, err error) {
-		err = a.do(ctx, func(c *core) {
+		err = h.app.do(ctx, func(c *core) {
 			v, unknown := c.fleet.View(id, now)
 			switch {
 			case errors.Is(unknown, fleet.ErrAmbiguous):
@@ -172,15 +172,15 @@ func (a *App) detail(ctx context.Context, id string) (string, error) {
 				return
 			}
 			agent, path = alerts.AgentID(v.Agent), v.Path
-			h := c.past[agent]
-			if h == nil {
-				h = &history{}
+			curve := c.agents.look(agent).curve
+			if curve == nil {
+				curve = &history{}
 			}
-			depth, d.History = h.depth, *h.shown()
-			d.Row, d.Facts = c.row(&v, a.settings.Load().Alerts.Thresholds), c.facts(&v)
+			depth, d.History = curve.depth, *curve.shown()
+			d.Row, d.Facts = c.row(&v, h.app.settings.Load().Alerts.Thresholds), c.facts(&v)
 			d.Messages, d.Commands = c.messagesTo(agent), commandsFor(&v)
-			if h.opened > 0 {
-				d.Facts = append(d.Facts, webpage.Fact{Name: "Cycle began", At: int64(h.opened)})
+			if curve.opened > 0 {
+				d.Facts = append(d.Facts, webpage.Fact{Name: "Cycle began", At: int64(curve.opened)})
 			}
 		})
 		return agent, path, depth, err
@@ -190,31 +190,31 @@ func (a *App) detail(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	if path != "" && depth < detailDepth {
-		a.fillIn(ctx, agent, path, detailDepth)
+		h.fillIn(ctx, agent, path, detailDepth)
 		if _, _, _, err = look(); err != nil {
 			return "", err
 		}
 	}
-	d.Under = a.hub.under(&d.Row)
-	return a.hub.page.Detail(&d)
+	d.Under = h.under(&d.Row)
+	return h.page.Detail(&d)
 }
 
 // fillIn reads the end of a transcript beside the loop, one at a time, and has the loop
 // take it. What cannot be read is not asked for again.
-func (a *App) fillIn(ctx context.Context, agent alerts.AgentID, path string, depth int64) {
+func (h *hub) fillIn(ctx context.Context, agent alerts.AgentID, path string, depth int64) {
 	select {
-	case a.hub.filling <- struct{}{}:
+	case h.filling <- struct{}{}:
 	case <-ctx.Done():
 		return
 	}
 	past, err := readEnd(path, depth)
-	<-a.hub.filling
+	<-h.filling
 	if err != nil {
-		a.log.Debug("no past to show", "err", err)
+		h.app.log.Debug("no past to show", "err", err)
 		past = &history{}
 	}
 	// With ctx whoever looks has gone.
-	_ = a.do(ctx, func(c *core) { c.past.of(agent, time.Now()).fill(past, depth) })
+	_ = h.app.do(ctx, func(c *core) { c.agents.curve(agent, time.Now()).fill(past, depth) })
 }
 
 // facts are what is known of an agent besides its row.

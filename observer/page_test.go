@@ -101,7 +101,7 @@ func BenchmarkPage(b *testing.B) {
 			}
 		})
 		b.Run(fmt.Sprintf("gone=%d/load", gone), func(b *testing.B) {
-			benchmarkAnswers(b, handler((&server{r.app}).getPage), "/")
+			benchmarkAnswers(b, handler(r.app.hub.getPage), "/")
 		})
 		r.stop()
 	}

@@ -23,24 +23,24 @@ const remindHeading = wording.Remind
 
 // remind puts a reminder that is due into the queue. Each saying has a name of its own,
 // so that none is put there twice.
-func (c *core) remind(r *alerts.Remind, now time.Time) {
+func (p *rules) remind(r *alerts.Remind, now time.Time) {
 	if r.Forced {
-		c.log.Warn("a reminder does not wait any longer for the end of a compaction", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "late", r.Late)
+		p.log.Warn("a reminder does not wait any longer for the end of a compaction", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "late", r.Late)
 	}
-	if c.dryRun {
-		c.log.Info("reminder", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "mode", r.Mode, "dry_run", true)
+	if p.dryRun {
+		p.log.Info("reminder", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "mode", r.Mode, "dry_run", true)
 		return
 	}
-	if agent, err := c.fleet.Agent(string(r.Reminder.Agent), true); err == nil {
+	if agent, err := p.fleet.Agent(string(r.Reminder.Agent), true); err == nil {
 		r.Reminder.Agent = agent
 	}
-	c.unsay(r.Reminder.Agent, r.Reminder.ID, now) // the newest saying stands for those before
-	_, err := c.queue.Put(outbox.Message{
+	p.unsay(r.Reminder.Agent, r.Reminder.ID, now) // the newest saying stands for those before
+	_, err := p.queue.Put(outbox.Message{
 		To: r.Reminder.Agent, From: r.Reminder.From, Ref: saying(&r.Reminder), Mode: r.Mode, Text: remindHeading + r.Reminder.Text,
 		OwnWords: r.Reminder.Own(), Unmetered: true,
 	}, now)
 	if err != nil {
-		c.log.Error("a reminder cannot be queued", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "err", err)
+		p.log.Error("a reminder cannot be queued", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "err", err)
 	}
 }
 
@@ -50,18 +50,18 @@ const sayings = "reminder/"
 func saying(r *alerts.Reminder) string { return fmt.Sprintf("%s%s/%d", sayings, r.ID, r.Times) }
 
 // skip takes back what periodic reminders have said: their agent begins to compact.
-func (c *core) skip(s *alerts.Skip, now time.Time) {
+func (p *rules) skip(s *alerts.Skip, now time.Time) {
 	for _, id := range s.Reminders {
-		c.engine.Skipped(c.unsay(s.Agent, id, now))
+		p.engine.Skipped(p.unsay(s.Agent, id, now))
 	}
 }
 
 // unsay takes back what a reminder has said and nobody has got yet.
-func (c *core) unsay(agent alerts.AgentID, id string, now time.Time) (n int) {
-	for _, m := range c.queue.Of(agent) {
+func (p *rules) unsay(agent alerts.AgentID, id string, now time.Time) (n int) {
+	for _, m := range p.queue.Of(agent) {
 		if (m.State == outbox.Waiting || m.Calling) && strings.HasPrefix(m.Ref, sayings+id+"/") {
-			if _, err := c.queue.Cancel(agent, m.ID, now); err != nil {
-				c.log.Debug("a reminder cannot be taken back", "id", m.ID, "err", err)
+			if _, err := p.queue.Cancel(agent, m.ID, now); err != nil {
+				p.log.Debug("a reminder cannot be taken back", "id", m.ID, "err", err)
 				continue
 			}
 			n++
@@ -86,7 +86,7 @@ func (s *server) listReminders(w http.ResponseWriter, r *http.Request, of func(*
 			return err
 		}
 		for _, x := range c.engine.Reminders(agent) {
-			answer.Reminders = append(answer.Reminders, c.reminder(x, time.Now()))
+			answer.Reminders = append(answer.Reminders, c.rules.reminder(x, time.Now()))
 		}
 		return nil
 	})
@@ -97,9 +97,9 @@ func (s *server) listReminders(w http.ResponseWriter, r *http.Request, of func(*
 }
 
 // reminder is a reminder as the API tells it, with what keeps it back.
-func (c *core) reminder(r alerts.Reminder, now time.Time) api.Reminder {
+func (p *rules) reminder(r alerts.Reminder, now time.Time) api.Reminder {
 	out := reminderOf(r)
-	v, known := c.engine.Agent(r.Agent)
+	v, known := p.engine.Agent(r.Agent)
 	if known && v.Compacting && out.DueAt != nil && !now.Before(*out.DueAt) {
 		out.State = api.ReminderHeld
 	}
@@ -125,7 +125,7 @@ func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 			return errManyReminders
 		}
 		err = c.engine.Remind(x)
-		c.next = now // ask it soon
+		c.rules.next = now // ask it soon
 		return err
 	})
 	if errors.Is(err, errNotStored) { // nobody will ask for it again under this name
@@ -195,7 +195,7 @@ func (s *server) deleteReminder(w http.ResponseWriter, r *http.Request) error {
 		}
 		for _, x := range c.engine.Reminders(agent) {
 			if id == "all" || id == x.ID {
-				c.unsay(agent, x.ID, now)
+				c.rules.unsay(agent, x.ID, now)
 				for _, gone := range c.engine.CancelReminder(x.ID, "") {
 					dropped.Reminders = append(dropped.Reminders, reminderOf(gone))
 				}
@@ -222,7 +222,7 @@ func (s *server) resetReminders(w http.ResponseWriter, r *http.Request) error {
 		}
 		for _, x := range c.engine.Reminders(agent) {
 			if x.Periodic() {
-				c.unsay(agent, x.ID, now)
+				c.rules.unsay(agent, x.ID, now)
 			}
 		}
 		n = c.engine.ResetReminders(agent, now)

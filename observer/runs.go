@@ -43,31 +43,30 @@ func (r *run) restarts(now time.Time) bool { return r.present(now) && r.can }
 func (r *run) lately(now time.Time) bool { return r != nil && now.Sub(r.last) < runPresent }
 
 // tellRun gives a run its order, and wakes whoever waits for it.
-func (c *core) tellRun(r rotation.Rotation) {
-	x := c.run(r.Agent)
+func (h *handoffs) order(r rotation.Rotation) {
+	x := h.run(r.Agent)
 	x.order = api.Instruction{Rotation: string(r.ID), Action: api.ActionRestart, Prompt: r.Prompt}
 	close(x.news)
 	x.news = make(chan struct{})
 }
 
-func (c *core) run(agent alerts.AgentID) *run {
-	x := c.runs[agent]
-	if x == nil {
-		x = &run{news: make(chan struct{})}
-		c.runs[agent] = x
+func (h *handoffs) run(agent alerts.AgentID) *run {
+	x := h.agents.of(agent)
+	if x.run == nil {
+		x.run = &run{news: make(chan struct{})}
 	}
-	return x
+	return x.run
 }
 
 // issueEffect gives a run its order once that is stored.
 type issueEffect struct{ rotation rotation.Rotation }
 
-func (e issueEffect) do(p *performer) {
-	_ = p.app.do(p.ctx, func(c *core) { // with ctx the loop has ended: the next observer gives it
-		if r, ok := c.rotations.Find(e.rotation.ID); ok && r.State == rotation.Clearing {
-			c.tellRun(r)
-		}
-	})
+func (e issueEffect) run(context.Context, *effectRunner) outcome { return e }
+
+func (e issueEffect) apply(c *core, _ time.Time) {
+	if r, ok := c.rotations.Find(e.rotation.ID); ok && r.State == rotation.Clearing {
+		c.handoffs.order(r)
+	}
 }
 
 // getRun is the long poll of `sm run`.
@@ -84,7 +83,7 @@ func (s *server) getRun(w http.ResponseWriter, r *http.Request) error {
 	for first := true; ; first = false {
 		var p polled
 		err := s.change(r.Context(), func(c *core) (durable bool, err error) {
-			p, err = c.polled(r.PathValue("id"), asked, first, time.Now())
+			p, err = c.handoffs.polled(r.PathValue("id"), asked, first, time.Now())
 			return asked.Handled != "" && first, err // the run forgets what it has done once it has an answer
 		})
 		switch {
@@ -142,38 +141,38 @@ type polled struct {
 }
 
 // polled takes note of a poll, and says what its run is to do.
-func (c *core) polled(id string, asked api.Run, first bool, now time.Time) (p polled, err error) {
-	agent, err := c.fleet.Agent(id, true)
+func (h *handoffs) polled(id string, asked api.Run, first bool, now time.Time) (p polled, err error) {
+	agent, err := h.fleet.Agent(id, true)
 	if err != nil {
 		return p, err
 	}
-	x := c.run(agent)
+	x := h.run(agent)
 	x.seen, x.last, x.can, x.polls = now, now, asked.CanRestart && asked.RestartsLeft > 0, x.polls+1
-	open, ok := c.rotations.Open(agent)
+	open, ok := h.rotations.Open(agent)
 	if first && ok && string(open.ID) == asked.Handled { // it may be the answer of an earlier one, or of another agent's
 		in := rotation.Answered{ID: open.ID, At: now}
 		if asked.Outcome != api.OutcomeRestarted {
 			in.Reason, in.Detail, in.Untouched = runReason(asked.Outcome), oneLine(asked.Reason), asked.Outcome != api.OutcomeFailed
 		}
-		c.rotate(in, now)
+		h.step(in, now)
 		if in.Untouched {
-			c.notCarried(agent, now)
+			h.delivery.notCarried(agent, now)
 		}
-		open, ok = c.rotations.Open(agent)
+		open, ok = h.rotations.Open(agent)
 	}
 	if asked.Handled != "" && x.order.Rotation == asked.Handled {
 		x.order = api.Instruction{}
 	}
 	if ok && string(open.ID) == x.order.Rotation && open.State == rotation.Clearing && asked.Restarting != x.order.Rotation {
-		s, _ := c.fleet.Seated(agent)
-		switch _, idle := c.idle(agent, now); {
+		s, _ := h.fleet.Seated(agent)
+		switch _, idle := h.delivery.idle(agent, now); {
 		case idle && s.Session == open.Left:
 			p.order = x.order
-		case c.fleet.Gone(agent): // an older run between two clients does not say for which order
+		case h.fleet.Gone(agent): // an older run between two clients does not say for which order
 		default: // it works on: this run has not carried the order out, or else it would say so
 			x.order = api.Instruction{}
-			c.rotate(rotation.Typed{ID: open.ID, Reason: rotation.ReasonBusy, At: now}, now)
-			c.notCarried(agent, now)
+			h.step(rotation.Typed{ID: open.ID, Reason: rotation.ReasonBusy, At: now}, now)
+			h.delivery.notCarried(agent, now)
 		}
 	}
 	p.news, p.number = x.news, x.polls
@@ -187,43 +186,43 @@ const carriedMost = 4
 // carried offers messages that wait to the prompt of a client that `sm run` is to start,
 // each a line. No shell reads that prompt. What was said of the context that goes, or of
 // handoffs, is no news in the next one.
-func (c *core) carried(r *rotation.Rotation, now time.Time) (lines []string) {
-	if r.Way != rotation.WayRestart || c.dryRun {
+func (d *delivery) carried(r *rotation.Rotation, now time.Time) (lines []string) {
+	if r.Way != rotation.WayRestart || d.dryRun {
 		return nil
 	}
-	lasting := func(m *outbox.Message) bool { return m.Key.Agent != r.Agent && !strings.HasPrefix(m.Ref, handoffs) }
+	lasting := func(m *outbox.Message) bool { return m.Key.Agent != r.Agent && !strings.HasPrefix(m.Ref, handoffRef) }
 	for len(lines) < carriedMost {
-		m, ok := c.queue.OfferOf(r.Agent, outbox.Restart, alerts.Sequential, now, lasting)
+		m, ok := d.queue.OfferOf(r.Agent, outbox.Restart, alerts.Sequential, now, lasting)
 		if !ok {
 			break
 		}
-		c.log.Info("message offered", "agent", r.Agent, "id", m.ID, "via", m.Via, "rotation", r.ID, "offers", m.Offers)
-		lines = append(lines, c.sanitise(m.Line()))
+		d.log.Info("message offered", "agent", r.Agent, "id", m.ID, "via", m.Via, "rotation", r.ID, "offers", m.Offers)
+		lines = append(lines, d.sanitise(m.Line()))
 	}
 	return lines
 }
 
 // notCarried takes back what a prompt was to carry whose client was not started.
-func (c *core) notCarried(agent alerts.AgentID, now time.Time) {
-	for _, m := range c.queue.Of(agent) {
+func (d *delivery) notCarried(agent alerts.AgentID, now time.Time) {
+	for _, m := range d.queue.Of(agent) {
 		if m.State == outbox.Offered && m.Via == outbox.Restart {
-			c.queue.Unoffer(m.ID, now)
+			d.queue.Unoffer(m.ID, now)
 		}
 	}
 }
 
 // restarting says that a client is being restarted, or its prompt has not been seen yet:
 // until then no transcript says what it lacks.
-func (c *core) restarting(agent alerts.AgentID) bool {
-	r, open := c.rotations.Open(agent)
+func (h *handoffs) restarting(agent alerts.AgentID) bool {
+	r, open := h.rotations.Open(agent)
 	return open && r.Way == rotation.WayRestart && r.State.Touched()
 }
 
 // hungUp takes note of a run that has ended while it asked, unless it has asked again.
 func (s *server) hungUp(ctx context.Context, id string, number int) {
 	_ = s.do(context.WithoutCancel(ctx), func(c *core) { // when the loop has ended nobody needs to know
-		if agent, err := c.fleet.Agent(id, true); err == nil && c.run(agent).polls == number {
-			c.run(agent).seen = time.Time{}
+		if agent, err := c.fleet.Agent(id, true); err == nil && c.handoffs.run(agent).polls == number {
+			c.handoffs.run(agent).seen = time.Time{}
 		}
 	})
 }

@@ -46,8 +46,8 @@ func (r *rig) polls(agent string, run api.Run) *supervisor {
 
 func (r *rig) polled(agent string) (n int) {
 	_ = r.app.do(context.Background(), func(c *core) { // it has not ended
-		if id, err := c.fleet.Agent(agent, true); err == nil && c.runs[id] != nil {
-			n = c.runs[id].polls
+		if id, err := c.fleet.Agent(agent, true); err == nil && c.agents.look(id).run != nil {
+			n = c.agents[id].run.polls
 		}
 	})
 	return n
@@ -209,7 +209,7 @@ func TestSeed002_Errors_ARunThatHangsUp(t *testing.T) {
 	r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10}).hangUp()
 	r.until("the run has gone", func() bool {
 		there := true
-		noErrors(t, r.app.do(t.Context(), func(c *core) { there = c.runs["w1"].present(time.Now()) }))
+		noErrors(t, r.app.do(t.Context(), func(c *core) { there = c.agents.look("w1").run.present(time.Now()) }))
 		return !there
 	})
 	doc := c.doc("doc.md", "Next: CI.")
@@ -305,7 +305,7 @@ func TestSeed002_Restart_BetweenTwoClients(t *testing.T) {
 				r.until("the client is known to have ended", func() bool {
 					gone := false
 					noErrors(t, r.app.do(t.Context(), func(c *core) {
-						_, idle := c.idle("w1", time.Now())
+						_, idle := c.delivery.idle("w1", time.Now())
 						gone = !idle || listed == "left"
 					}))
 					return gone

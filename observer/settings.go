@@ -114,8 +114,8 @@ func (c *core) configure(s *Settings) error {
 	if c.caughtUp { // what follows for agents that are known
 		now := time.Now()
 		c.clock(now)
-		c.ask(now)
-		c.levels()
+		c.rules.ask(now)
+		c.rules.levels()
 	}
 	return nil
 }

@@ -16,13 +16,16 @@ import (
 	"sm/transcript/claude/hook"
 )
 
+// signals takes what clients, hooks and scripts post about sessions.
+type signals struct{ *App }
+
 // postHook takes a hook's payload or a report of the status line from `sm hook` and
 // `sm statusline`, and answers with what the client is to be told.
 //
 // What only says that somebody is there is answered before it is stored: nobody builds
 // on it, and the client waits for the answer. What opens cycles, and every message that
 // an answer carries, is stored first.
-func (s *server) postHook(w http.ResponseWriter, r *http.Request) error {
+func (s *signals) postHook(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	body, err := readBody(r)
 	if err != nil {
@@ -40,8 +43,8 @@ func (s *server) postHook(w http.ResponseWriter, r *http.Request) error {
 		s.awaitReply(r.Context(), &p)
 	}
 	answer, offered, err := s.answerHook(r.Context(), &p, now)
-	if err == nil && p.Event == hook.PreToolUse && !p.Subagent() && s.guards() {
-		answer = s.judge(r.Context(), &p)
+	if err == nil && p.Event == hook.PreToolUse && !p.Subagent() && s.guard.on() {
+		answer = s.guard.decideToolCall(r.Context(), &p)
 	}
 	if err != nil {
 		if offered != "" { // nobody has heard it; when the loop has ended the next start finds out
@@ -55,31 +58,40 @@ func (s *server) postHook(w http.ResponseWriter, r *http.Request) error {
 
 // answerHook finds what a hook is answered, and returns when all that the answer builds on
 // is stored. Documents are files: they are looked at beside the loop.
-func (s *server) answerHook(ctx context.Context, p *hook.Payload, now time.Time) (answer hook.Answer, offered outbox.ID, err error) {
+func (s *signals) answerHook(ctx context.Context, p *hook.Payload, now time.Time) (answer hook.Answer, offered outbox.ID, err error) {
 	var agent alerts.AgentID
 	var need *asked
 	err = s.change(ctx, func(c *core) (durable bool, _ error) {
 		agent, durable = c.hook(p, now)
-		if need = c.documents(agent, p, s.App); need == nil {
-			answer, offered = c.answer(agent, p, now)
+		if need = c.handoffs.documents(agent, p); need == nil {
+			answer, offered = c.delivery.answer(agent, p, now)
 		}
 		return durable || offered != "", nil
 	})
 	if err != nil || need == nil {
 		return answer, offered, err
 	}
-	document := s.answerOf(ctx, need, now)
+	document := s.documents.answerOf(need, now, func(owner string) bool { return s.free(ctx, owner) })
 	if document != "" {
 		return hook.Answer{Event: p.Event, Context: document}, "", nil
 	}
 	err = s.change(ctx, func(c *core) (durable bool, _ error) {
-		answer, offered = c.answer(agent, p, now)
+		answer, offered = c.delivery.answer(agent, p, now)
 		return offered != "", nil
 	})
 	return answer, offered, err
 }
 
-func (s *server) postStatus(w http.ResponseWriter, r *http.Request, body []byte, now time.Time) error {
+// free says that nobody sits any more where a document was left.
+func (s *signals) free(ctx context.Context, owner string) (free bool) {
+	err := s.do(ctx, func(c *core) {
+		at, known := c.fleet.Seated(alerts.AgentID(owner))
+		free = owner != "" && (!known || at.At.PID == 0 || c.fleet.Gone(alerts.AgentID(owner)))
+	})
+	return err == nil && free
+}
+
+func (s *signals) postStatus(w http.ResponseWriter, r *http.Request, body []byte, now time.Time) error {
 	report, err := hook.DecodeStatus(body)
 	if err != nil {
 		return refuse(http.StatusBadRequest, err.Error()+"; send what the client gives to status lines")
@@ -91,8 +103,8 @@ func (s *server) postStatus(w http.ResponseWriter, r *http.Request, body []byte,
 		return err
 	}
 	var line []byte
-	if s.guards() {
-		line = s.guardLine(ctx, &report, now)
+	if s.guard.on() {
+		line = s.guard.statusLine(ctx, &report, now)
 	}
 	answerRaw(w, line)
 	return nil
@@ -107,7 +119,7 @@ const (
 
 // awaitReply waits until the reply that ended a turn has been read: if it has made the
 // context too large, this is the moment to say so, and the next turn may be far off.
-func (s *server) awaitReply(ctx context.Context, p *hook.Payload) {
+func (s *signals) awaitReply(ctx context.Context, p *hook.Payload) {
 	ctx, cancel := context.WithTimeout(ctx, replyWithin)
 	defer cancel()
 	tick := time.NewTicker(replyEvery)
@@ -125,7 +137,7 @@ func (s *server) awaitReply(ctx context.Context, p *hook.Payload) {
 }
 
 // postUsage takes what scripts of their own post: a report, or an event.
-func (s *server) postUsage(w http.ResponseWriter, r *http.Request) error {
+func (s *signals) postUsage(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	body, err := readBody(r)
 	if err != nil {
@@ -137,7 +149,7 @@ func (s *server) postUsage(w http.ResponseWriter, r *http.Request) error {
 	}
 	err = s.change(r.Context(), func(c *core) (durable bool, err error) {
 		n, _, err := c.fleet.Usage(&u, transcript.InstantOf(now))
-		c.tell(n, now)
+		c.applyOrDefer(n, now)
 		if err != nil && !errors.Is(err, fleet.ErrUnknown) {
 			err = statusError{http.StatusBadRequest, err}
 		}
@@ -155,7 +167,7 @@ func (s *server) postUsage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // postSession makes an agent known by name.
-func (s *server) postSession(w http.ResponseWriter, r *http.Request) error {
+func (s *signals) postSession(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var reg api.Registration
 	if err := readJSON(r, &reg, "not a registration; send JSON such as {\"id\":\"em\"}"); err != nil {
@@ -175,7 +187,7 @@ func (s *server) postSession(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return statusError{http.StatusUnprocessableEntity, err}
 		}
-		c.tell(n, now)
+		c.applyOrDefer(n, now)
 		if v, err := c.fleet.View(reg.ID, now); err == nil {
 			answer = c.session(v)
 		}

@@ -444,10 +444,11 @@ func TestTypedWhole(t *testing.T) {
 // typed to a second time meanwhile, and is afterwards.
 func TestRenameKeepsTyping(t *testing.T) {
 	t.Parallel()
-	c := &core{carriers: map[alerts.AgentID]carrier{"a": {busy: true, calls: 2}}, stops: map[alerts.AgentID]int{"a": 3, "b": 1}}
-	c.renameCarrier("a", "b")
-	if k := c.carriers["b"]; !k.busy || k.calls != 2 || c.stops["b"] != 3 || len(c.carriers)+len(c.stops) != 2 {
-		t.Errorf("%+v, %v", c.carriers, c.stops)
+	run, curve := &run{}, &history{}
+	all := agents{"a": {typing: typingState{busy: true, calls: 2}, stops: 3, run: run, curve: curve}, "b": {stops: 1}}
+	all.rename("a", "b")
+	if b := all.look("b"); !b.typing.busy || b.typing.calls != 2 || b.stops != 3 || b.run != run || b.curve != curve || len(all) != 1 {
+		t.Errorf("%+v, %d agents", b, len(all))
 	}
 }
 
@@ -456,8 +457,8 @@ func TestRenameKeepsTyping(t *testing.T) {
 func TestCalledForWhenACycleOpens(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	c := &core{queue: outbox.New(outbox.Defaults())}
-	m, err := c.queue.Put(outbox.Message{To: "a", Ref: handoffs + "1/failed", Text: "It did not take place.", OwnWords: true}, now)
+	c := &handoffs{parts: &parts{queue: outbox.New(outbox.Defaults())}}
+	m, err := c.queue.Put(outbox.Message{To: "a", Ref: handoffRef + "1/failed", Text: "It did not take place.", OwnWords: true}, now)
 	noErrors(t, err)
 	if _, ok := c.queue.Call("a", now); !ok {
 		t.Fatal("not called")

@@ -53,7 +53,7 @@ func (s *server) postAlerts(w http.ResponseWriter, r *http.Request) error {
 				if slices.ContainsFunc(actions, isSay) {
 					answer.Told++
 				}
-				c.act(actions, now)
+				c.rules.act(actions, now)
 			}
 			return nil
 		})

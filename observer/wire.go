@@ -70,13 +70,13 @@ func (c *core) policy(v *fleet.View) (p policy) {
 	if r, ok := c.rotations.Open(alerts.AgentID(v.Agent)); ok {
 		p.handoff = r.State.String()
 	}
-	p.hooks = c.hooksWork(alerts.AgentID(v.Agent))
+	p.hooks = c.delivery.hooksWork(alerts.AgentID(v.Agent))
 	if p.known || c.queue.HasWaiting(alerts.AgentID(v.Agent)) {
 		for _, m := range c.queue.Of(alerts.AgentID(v.Agent)) {
 			if m.State == outbox.Waiting || m.State == outbox.Offered {
 				p.queued++
 			}
-			if c.waitsFor(&m) != "" {
+			if c.delivery.waitsFor(&m) != "" {
 				p.waiting++
 			}
 		}

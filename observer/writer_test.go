@@ -49,7 +49,7 @@ func applied(t *testing.T, paths ...string) *core {
 	for _, p := range paths {
 		f.Apply(transcript.Change{Cursor: transcript.Cursor{Path: p}, Name: p, Whole: true})
 	}
-	return &core{fleet: f, engine: e, queue: outbox.New(outbox.Defaults()), rotations: rotation.New(rotation.Options{})}
+	return &core{parts: &parts{fleet: f, engine: e, queue: outbox.New(outbox.Defaults()), rotations: rotation.New(rotation.Options{})}}
 }
 
 // TestWriterTriesAgain: what could not be stored comes first when the disk takes

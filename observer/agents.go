@@ -1,0 +1,76 @@
+package observer
+
+import (
+	"time"
+
+	"sm/alerts"
+)
+
+// agentState is what the loop itself keeps of one agent, besides what fleet, engine, queue and rotations keep. It is
+// not stored.
+type agentState struct {
+	typing typingState
+	stops  int      // answers in a row to Stop hooks
+	run    *run     // its `sm run`, nil for none
+	curve  *history // nil for none
+}
+
+// agents are the states of all agents of which there is something to keep.
+type agents map[alerts.AgentID]*agentState
+
+// of finds the state of an agent, to change it.
+func (as agents) of(id alerts.AgentID) *agentState {
+	x := as[id]
+	if x == nil {
+		x = &agentState{}
+		as[id] = x
+	}
+	return x
+}
+
+// look is the state of an agent as it is now; of one without state it is empty.
+func (as agents) look(id alerts.AgentID) agentState {
+	if x := as[id]; x != nil {
+		return *x
+	}
+	return agentState{}
+}
+
+// rename moves the state of an agent to the agent that it has turned out to be. What that one has already stays.
+func (as agents) rename(from, to alerts.AgentID) {
+	x := as[from]
+	if x == nil || from == to {
+		return
+	}
+	delete(as, from)
+	y := as.of(to)
+	y.typing = x.typing.with(y.typing)
+	y.stops = max(x.stops, y.stops)
+	if y.run == nil {
+		y.run = x.run
+	}
+	if y.curve == nil {
+		y.curve = x.curve
+	}
+}
+
+func (as agents) forget(id alerts.AgentID) { delete(as, id) }
+
+// typingState is what is known of typing to one agent.
+type typingState struct {
+	busy  bool          // a text is on its way
+	after time.Time     // not before, since the last try was refused
+	pause time.Duration // that this refusal cost
+	// calls counts those in a row after which no hook has come.
+	calls int
+}
+
+// with is what is known of one agent that was taken for two: other is the one that it is.
+func (t typingState) with(other typingState) typingState {
+	t.busy = t.busy || other.busy
+	t.calls = max(t.calls, other.calls)
+	if other.after.After(t.after) {
+		t.after, t.pause = other.after, other.pause
+	}
+	return t
+}
