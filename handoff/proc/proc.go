@@ -10,39 +10,97 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
 // A Process is what the system says of one.
 type Process struct {
-	PID    int
-	Name   string
-	State  string // Z for one that has ended
-	Parent int
-	Start  string // in ticks since the boot
+	PID           int
+	Name          string
+	State         string // R, S, D, T, t, Z and so on
+	Parent, Group int
+	Terminal      uint64 // the device of the controlling terminal, see Device
+	Front         int    // the group that is in front on that terminal
+	Flags         uint64 // the kernel's PF_ flags
+	Start         string // in ticks since the boot; "" where the system does not tell
+	Signals       uint64 // those that the main thread has still to take, bit 0 for signal 1
 }
 
-// Stat reads what proc(5) calls /proc/PID/stat.
-func Stat(proc string, pid int) (p Process, err error) {
+const (
+	flagExiting = 0x4    // PF_EXITING in linux/sched.h: it is in exit, and its children have another parent only later
+	signalKill  = 1 << 8 // SIGKILL, which it will not survive
+)
+
+// Stopped says that a process is stopped, by a signal or by who traces it.
+func (p *Process) Stopped() bool { return p.State == "T" || p.State == "t" }
+
+// Ended says that a process has ended, though nobody may have asked how.
+func (p *Process) Ended() bool { return p.State == "Z" || p.State == "X" || p.State == "x" }
+
+// Exiting says that a process has begun to end.
+func (p *Process) Exiting() bool { return p.Flags&flagExiting != 0 }
+
+// Ending says that a process has begun to end, or is about to.
+func (p *Process) Ending() bool { return p.Exiting() || p.Signals&signalKill != 0 }
+
+// Device is a device number of its parts, whatever the system's own way to put them together.
+func Device(major, minor uint32) uint64 { return uint64(major)<<32 | uint64(minor) }
+
+// Stat reads what proc(5) calls /proc/PID/stat. For a process that is no more the error is fs.ErrNotExist.
+func Stat(proc string, pid int) (Process, error) {
 	stat, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
-	if err != nil {
-		return p, err
+	if errors.Is(err, syscall.ESRCH) { // it ended between open and read
+		err = fs.ErrNotExist
 	}
-	// 4711 (a name) S 42 …: a name may hold spaces and brackets of its own.
+	if err != nil {
+		return Process{}, fmt.Errorf("read process %d: %w", pid, err)
+	}
+	return parse(pid, stat)
+}
+
+// parse takes a line such as "4711 (a name) S 42 …" apart. A name may hold spaces and brackets of its own. What a short
+// line does not hold stays zero.
+func parse(pid int, stat []byte) (Process, error) {
 	from, to := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
 	if from < 0 || to < from {
-		return p, fmt.Errorf("process %d: no name in %q; see proc(5)", pid, stat)
+		return Process{}, fmt.Errorf("process %d: no name in %q; see proc(5)", pid, stat)
 	}
-	fields := bytes.Fields(stat[to+1:])
+	fields := strings.Fields(string(stat[to+1:])) // the first is the third of proc(5)
 	if len(fields) < 2 {
-		return p, fmt.Errorf("process %d: no parent in %q; see proc(5)", pid, stat)
+		return Process{}, fmt.Errorf("process %d: no parent in %q; see proc(5)", pid, stat)
 	}
-	p = Process{PID: pid, Name: string(stat[from+1 : to]), State: string(fields[0])}
+	p := Process{PID: pid, Name: string(stat[from+1 : to]), State: fields[0]}
 	if len(fields) > 19 {
-		p.Start = string(fields[19])
+		p.Start = fields[19]
 	}
-	p.Parent, err = strconv.Atoi(string(fields[1]))
-	return p, err
+	var tty int
+	for i, to := range map[int]*int{1: &p.Parent, 2: &p.Group, 4: &tty, 5: &p.Front} {
+		if err := number(fields, i, to, strconv.Atoi); err != nil {
+			return Process{}, fmt.Errorf("process %d: %w", pid, err)
+		}
+	}
+	unsigned := func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) }
+	for i, to := range map[int]*uint64{6: &p.Flags, 28: &p.Signals} {
+		if err := number(fields, i, to, unsigned); err != nil {
+			return Process{}, fmt.Errorf("process %d: %w", pid, err)
+		}
+	}
+	n := uint32(tty) // the kernel prints it as signed
+	p.Terminal = Device(n>>8&0xfff, n&0xff|n>>12&0xfff00)
+	return p, nil
+}
+
+func number[T any](fields []string, i int, to *T, read func(string) (T, error)) error {
+	if i >= len(fields) {
+		return nil
+	}
+	n, err := read(fields[i])
+	if err != nil {
+		return fmt.Errorf("field %d: %w; see proc(5)", i+3, err)
+	}
+	*to = n
+	return nil
 }
 
 // Alive reports whether a process still runs, and is the one that began at that time; an empty time stands for any.
@@ -50,9 +108,9 @@ func Alive(pid int, start string) bool {
 	p, err := Stat("/proc", pid)
 	if err != nil {
 		// Without /proc, as on macOS, the signal that does nothing tells half of it.
-		return !errors.Is(err, fs.ErrNotExist) || !hasProc() && syscall.Kill(pid, 0) == nil
+		return !errors.Is(err, fs.ErrNotExist) || !Mounted() && syscall.Kill(pid, 0) == nil
 	}
-	return p.State != "Z" && p.State != "X" && (start == "" || p.Start == start)
+	return !p.Ended() && (start == "" || p.Start == start)
 }
 
 // maxLineage bounds the way to the first process: so deep no agent's tool calls are.
@@ -104,7 +162,8 @@ func ChildOf(ancestor, pid int, proc string) (child int, ok bool) {
 	return 0, false
 }
 
-func hasProc() bool {
+// Mounted says that the system tells of processes in /proc.
+func Mounted() bool {
 	_, err := os.Stat("/proc/self")
 	return err == nil
 }

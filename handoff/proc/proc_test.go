@@ -67,3 +67,47 @@ func TestChildOf(t *testing.T) {
 		}
 	}
 }
+
+func TestParse(t *testing.T) {
+	const rest = " S 10 20 30 34817 40 4194304 1 2 3 4 5 6 7 8 20 0 1 0 123456 1000 200"
+	want := Process{PID: 7, Name: "a", State: "S", Parent: 10, Group: 20, Terminal: Device(136, 1), Front: 40, Start: "123456", Flags: 0x400000}
+	brackets := want
+	brackets.Name = "a) R 1 (b c"
+	for _, c := range []struct {
+		name, stat string
+		want       Process
+		fails      bool
+	}{
+		{"plain", "7 (a)" + rest + "\n", want, false},
+		{"a name with brackets and blanks", "7 (a) R 1 (b c)" + rest, brackets, false},
+		{"terminal 300", "7 (a)" + strings.Replace(rest, "34817", "1083436", 1), Process{PID: 7, Name: "a", State: "S", Parent: 10, Group: 20, Terminal: Device(136, 300), Front: 40, Start: "123456", Flags: 0x400000}, false},
+		{"cut", "7 (a) S 10 20", Process{PID: 7, Name: "a", State: "S", Parent: 10, Group: 20}, false},
+		{"nothing", "", Process{}, true},
+		{"words", "7 (a)" + strings.Replace(rest, "34817", "tty", 1), Process{}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := parse(7, []byte(c.stat))
+			if got != c.want || (err != nil) != c.fails {
+				t.Errorf("parse = %+v, %v, want %+v", got, err, c.want)
+			}
+		})
+	}
+}
+
+func TestEndingProcess(t *testing.T) {
+	const rest = " S 10 20 30 34817 40 %FLAGS 1 2 3 4 5 6 7 8 20 0 1 0 123456 1000 200 18446744073709551615 1 1 0 0 0 %SIGNAL 0 4096 0"
+	for _, c := range []struct {
+		flags, signal string
+		want          bool
+	}{
+		{"4194304", "0", false},
+		{"4194308", "0", true},    // PF_EXITING
+		{"4194304", "256", true},  // SIGKILL
+		{"4194304", "512", false}, // SIGUSR1
+	} {
+		p, err := parse(7, []byte("7 (a)"+strings.NewReplacer("%FLAGS", c.flags, "%SIGNAL", c.signal).Replace(rest)))
+		if err != nil || p.Ending() != c.want {
+			t.Errorf("flags %s, signal %s: ending = %v, %v, want %v", c.flags, c.signal, p.Ending(), err, c.want)
+		}
+	}
+}

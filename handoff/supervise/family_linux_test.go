@@ -66,7 +66,7 @@ func TestFamilyWithoutFirstThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := started(t, []string{headlessVariable + "=1", "GOMAXPROCS=2"}, exe)
-	eventually(t, "its first thread ends", func() bool { s, ok := readStat(p.PID); return ok && s.state == "Z" })
+	eventually(t, "its first thread ends", func() bool { s, ok := readStat(p.PID); return ok && s.State == "Z" })
 	if !slices.ContainsFunc(family(os.Getpid()), func(c child) bool { return c.Process == p }) {
 		t.Error("it is not in the family, and has not ended")
 	}
@@ -94,7 +94,7 @@ func TestChildrenOfEndingClientAreNotLoose(t *testing.T) {
 	if err := syscall.Kill(client.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the child is ours", func() bool { p, ok := readStat(orphan.PID); return ok && p.parent == os.Getpid() })
+	eventually(t, "the child is ours", func() bool { p, ok := readStat(orphan.PID); return ok && p.Parent == os.Getpid() })
 	s.noteLoose()
 	if len(s.loose) > 0 {
 		t.Errorf("taken for what goes on: %v; the client's child is %v", s.loose, orphan.Process)

@@ -1,14 +1,14 @@
 package supervise
 
 import (
-	"bytes"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"sm/handoff/proc"
 )
 
 // attributes lets the kernel kill the client when we are killed. It must be a kill: a client that hangs would stay
@@ -53,8 +53,8 @@ func family(parents ...int) []child {
 		if err != nil {
 			continue
 		}
-		if p, ok := readStat(pid); ok && slices.Contains(parents, p.parent) {
-			all = append(all, child{Process{pid, p.start}, p.parent, p.group == group, p.state == "D"})
+		if p, ok := readStat(pid); ok && slices.Contains(parents, p.Parent) {
+			all = append(all, child{Process{pid, p.Start}, p.Parent, p.Group == group, p.State == "D"})
 		}
 	}
 	return all
@@ -67,59 +67,29 @@ func (c child) signal(sig syscall.Signal) {
 		return
 	}
 	defer func() { _ = handle.Release() }()
-	if p, ok := readStat(c.PID); ok && p.start == c.Start && (p.parent == c.parent || p.parent == os.Getpid()) {
+	if p, ok := readStat(c.PID); ok && p.Start == c.Start && (p.Parent == c.parent || p.Parent == os.Getpid()) {
 		_ = handle.Signal(sig) // it may have ended
 	}
 }
 
 func startOf(pid int) string {
 	p, _ := readStat(pid)
-	return p.start
+	return p.Start
 }
 
-// stat is what proc(5) says under /proc/PID/stat.
-type stat struct {
-	state         string
-	parent, group int
-	flags         uint64
-	start         string
-}
-
-// exiting is the flag of a thread that ends, PF_EXITING in linux/sched.h. It is set before the children of the process
-// get another parent.
-const exiting = 0x4
-
-func readStat(pid int) (s stat, ok bool) {
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
-	if err != nil {
-		return s, false
-	}
-	// A name may hold spaces and brackets of its own.
-	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
-	if len(fields) < 20 {
-		return s, false
-	}
-	s.state, s.start = string(fields[0]), string(fields[19])
-	s.parent, err = strconv.Atoi(string(fields[1]))
-	if err != nil {
-		return s, false
-	}
-	s.group, err = strconv.Atoi(string(fields[2]))
-	if err != nil {
-		return s, false
-	}
-	s.flags, err = strconv.ParseUint(string(fields[6]), 10, 64)
-	return s, err == nil
+func readStat(pid int) (p proc.Process, ok bool) {
+	p, err := proc.Stat("/proc", pid)
+	return p, err == nil && p.Start != ""
 }
 
 // living says that a process has not begun to end.
 func living(p Process) bool {
 	now, ok := readStat(p.PID)
-	return ok && now.start == p.Start && now.state != "Z" && now.state != "X" && now.flags&exiting == 0
+	return ok && now.Start == p.Start && !now.Ended() && !now.Exiting()
 }
 
 // stopped says that a process is stopped, by a signal.
 func stopped(p Process) bool {
 	now, ok := readStat(p.PID)
-	return ok && now.start == p.Start && now.state == "T"
+	return ok && now.Start == p.Start && now.State == "T"
 }

@@ -176,7 +176,7 @@ func TestNoOtherStartIsSignalled(t *testing.T) {
 }
 
 func TestReadStat(t *testing.T) {
-	if s, ok := readStat(os.Getpid()); !ok || s.parent != os.Getppid() || s.group != syscall.Getpgrp() || s.start == "" {
+	if s, ok := readStat(os.Getpid()); !ok || s.Parent != os.Getppid() || s.Group != syscall.Getpgrp() || s.Start == "" {
 		t.Errorf("got %+v, %v", s, ok)
 	}
 	if s, ok := readStat(1 << 30); ok {

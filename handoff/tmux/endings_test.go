@@ -72,7 +72,7 @@ func (a *agent) ended() {
 	a.r.t.Helper()
 	a.r.until("the client has ended", func() bool {
 		p, err := readProcess(a.client.PID)
-		return err != nil || p.start != a.client.Start || p.ended()
+		return err != nil || p.Start != a.client.Start || p.Ended()
 	})
 }
 

@@ -22,7 +22,7 @@ type moves struct {
 // live are the stand-ins that still run.
 func (m *moves) live() (live []*agent) {
 	for _, a := range m.agents {
-		if p, err := readProcess(a.client.PID); err == nil && p.start == a.client.Start && !p.ended() {
+		if p, err := readProcess(a.client.PID); err == nil && p.Start == a.client.Start && !p.Ended() {
 			live = append(live, a)
 		}
 	}

@@ -1,66 +1,29 @@
 package tmux
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
-	"strconv"
-	"strings"
+
+	"sm/handoff/proc"
 )
 
-// process is what the kernel says of a process.
-type process struct {
-	state  byte // R, S, D, T, t, Z and so on
-	parent int
-	group  int
-	tty    uint64 // major and minor of the controlling terminal
-	front  int    // the group that is in front on that terminal
-	start  string // clock ticks since boot
-	flags  uint64 // the kernel's PF_ flags
-	signal uint64 // the signals that the main thread has still to take, bit 0 for signal 1
+// errNoProc makes every verification fail: without /proc nothing tells what is in front.
+var errNoProc = errors.New("processes can be looked at on Linux only")
+
+// readProcess reads /proc. A process that is no more gives fs.ErrNotExist.
+func readProcess(pid int) (proc.Process, error) {
+	if pid <= 0 {
+		return proc.Process{}, fmt.Errorf("read process %d: not a pid", pid)
+	}
+	p, err := proc.Stat("/proc", pid)
+	if err != nil && !proc.Mounted() {
+		return p, errNoProc
+	}
+	if err == nil && p.Start == "" {
+		err = fmt.Errorf("read process %d: it does not say when it began", pid)
+	}
+	return p, err
 }
-
-const (
-	flagExiting = 0x4    // PF_EXITING: it is in exit, and holds its terminal no longer than that
-	signalKill  = 1 << 8 // SIGKILL, which it will not survive
-)
-
-func (p process) stopped() bool { return p.state == 'T' || p.state == 't' }
-func (p process) ended() bool   { return p.state == 'Z' || p.state == 'X' || p.state == 'x' }
-func (p process) ending() bool  { return p.flags&flagExiting != 0 || p.signal&signalKill != 0 }
-
-// parseStat takes /proc/<pid>/stat apart. The second field is the program's name, in
-// brackets, and may hold brackets and blanks of its own: count from the last one.
-func parseStat(stat []byte) (process, error) {
-	_, rest, ok := bytes.Cut(stat[bytes.LastIndexByte(stat, ')')+1:], []byte(" "))
-	f := strings.Fields(string(rest)) // f[0] is field 3
-	if !ok || len(f) < 20 || len(f[0]) != 1 {
-		return process{}, fmt.Errorf("read process: %d fields", len(f))
-	}
-	p := process{state: f[0][0], start: f[19]}
-	var tty int
-	for i, to := range map[int]*int{1: &p.parent, 2: &p.group, 4: &tty, 5: &p.front} {
-		n, err := strconv.Atoi(f[i])
-		if err != nil {
-			return process{}, fmt.Errorf("read process: field %d: %w", i+3, err)
-		}
-		*to = n
-	}
-	for i, to := range map[int]*uint64{6: &p.flags, 28: &p.signal} {
-		if i >= len(f) {
-			continue
-		}
-		n, err := strconv.ParseUint(f[i], 10, 64)
-		if err != nil {
-			return process{}, fmt.Errorf("read process: field %d: %w", i+3, err)
-		}
-		*to = n
-	}
-	n := uint32(tty) // the kernel prints it as signed
-	p.tty = device(n>>8&0xfff, n&0xff|n>>12&0xfff00)
-	return p, nil
-}
-
-func device(major, minor uint32) uint64 { return uint64(major)<<32 | uint64(minor) }
 
 // generations bounds the walk to the first process: one that is reparented meanwhile
 // must not make it endless.
@@ -78,10 +41,10 @@ func ancestry(pid int) ([]int, error) {
 			return nil, err
 		}
 		line = append(line, pid)
-		if p.parent <= 1 {
+		if p.Parent <= 1 {
 			break
 		}
-		pid = p.parent
+		pid = p.Parent
 	}
 	return line, nil
 }

@@ -73,7 +73,7 @@ func (r *rig) kill() {
 	r.try("kill-server")
 	r.until("the server ends", func() bool {
 		p, err := readProcess(pid)
-		return err != nil || p.ended()
+		return err != nil || p.Ended()
 	})
 }
 
@@ -163,7 +163,7 @@ func (a *agent) met(id string) {
 	}
 	server := 0
 	fmt.Sscan(a.r.tmux("display-message", "-p", "#{pid}"), &server)
-	a.pane, a.client = Pane{a.r.socket, server, id}, Client{e.PID, p.start}
+	a.pane, a.client = Pane{a.r.socket, server, id}, Client{e.PID, p.Start}
 }
 
 func (a *agent) events(kind string) (found []event) {

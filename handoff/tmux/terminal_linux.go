@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"sm/handoff/proc"
 )
 
 // withTerminal opens a terminal only for as long as f runs: an open one would keep tmux
@@ -27,7 +29,7 @@ func readTerminal(path string) (t terminal, err error) {
 		if st.Mode&unix.S_IFMT != unix.S_IFCHR {
 			return fmt.Errorf("look at terminal %q: not a device", path)
 		}
-		t.device = device(unix.Major(st.Rdev), unix.Minor(st.Rdev))
+		t.device = proc.Device(unix.Major(st.Rdev), unix.Minor(st.Rdev))
 		if t.unread, err = unix.IoctlGetInt(fd, unix.TIOCINQ); err != nil {
 			return fmt.Errorf("ask what is unread on terminal %q: %w", path, err)
 		}

@@ -48,9 +48,9 @@ func (s State) holds(c Client) (Reason, error) {
 		return reasonOfProcess(err), err
 	}
 	switch {
-	case p.start != c.Start:
-		return ReasonReused, fmt.Errorf("process %d started at %s, not at %s", c.PID, p.start, c.Start)
-	case p.ended(): // and nobody has asked how
+	case p.Start != c.Start:
+		return ReasonReused, fmt.Errorf("process %d started at %s, not at %s", c.PID, p.Start, c.Start)
+	case p.Ended(): // and nobody has asked how
 		return ReasonGone, fmt.Errorf("process %d has ended", c.PID)
 	case !slices.Contains(line, s.PID):
 		return ReasonReused, fmt.Errorf("process %d does not descend from the pane's %d", c.PID, s.PID)
@@ -59,13 +59,13 @@ func (s State) holds(c Client) (Reason, error) {
 	switch {
 	case err != nil:
 		return ReasonUnknown, err
-	case p.tty != tty.device: // a client in the background has a terminal of its own
+	case p.Terminal != tty.device: // a client in the background has a terminal of its own
 		return ReasonForeground, fmt.Errorf("the terminal of process %d is not %s", c.PID, s.TTY)
-	case p.stopped():
+	case p.Stopped():
 		return ReasonStopped, nil
-	case p.group != p.front:
+	case p.Group != p.Front:
 		return ReasonForeground, nil
-	case p.ending():
+	case p.Ending():
 		return ReasonEnding, fmt.Errorf("process %d is in exit", c.PID)
 	case !tty.raw(): // the kernel would show the text itself, and keep it for the shell
 		return ReasonEnding, fmt.Errorf("%s is not in raw mode", s.TTY)

@@ -14,48 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestParseStat(t *testing.T) {
-	const rest = " S 10 20 30 34817 40 4194304 1 2 3 4 5 6 7 8 20 0 1 0 123456 1000 200"
-	want := process{state: 'S', parent: 10, group: 20, tty: device(136, 1), front: 40, start: "123456", flags: 0x400000}
-	for _, c := range []struct {
-		name, stat string
-		want       process
-		fails      bool
-	}{
-		{"plain", "7 (claude)" + rest + "\n", want, false},
-		{"a name with brackets and blanks", "7 (a) R 1 (b c)" + rest, want, false},
-		{"terminal 300", "7 (a)" + strings.Replace(rest, "34817", "1083436", 1), process{state: 'S', parent: 10, group: 20, tty: device(136, 300), front: 40, start: "123456", flags: 0x400000}, false},
-		{"cut", "7 (a) S 10 20", process{}, true},
-		{"nothing", "", process{}, true},
-		{"words", "7 (a)" + strings.Replace(rest, "34817", "tty", 1), process{}, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got, err := parseStat([]byte(c.stat))
-			if got != c.want || (err != nil) != c.fails {
-				t.Errorf("parseStat = %+v, %v, want %+v", got, err, c.want)
-			}
-		})
-	}
-}
-
-func TestEndingProcess(t *testing.T) {
-	const rest = " S 10 20 30 34817 40 %FLAGS 1 2 3 4 5 6 7 8 20 0 1 0 123456 1000 200 18446744073709551615 1 1 0 0 0 %SIGNAL 0 4096 0"
-	for _, c := range []struct {
-		flags, signal string
-		want          bool
-	}{
-		{"4194304", "0", false},
-		{"4194308", "0", true},    // PF_EXITING
-		{"4194304", "256", true},  // SIGKILL
-		{"4194304", "512", false}, // SIGUSR1
-	} {
-		p, err := parseStat([]byte("7 (a)" + strings.NewReplacer("%FLAGS", c.flags, "%SIGNAL", c.signal).Replace(rest)))
-		if err != nil || p.ending() != c.want {
-			t.Errorf("flags %s, signal %s: ending = %v, %v, want %v", c.flags, c.signal, p.ending(), err, c.want)
-		}
-	}
-}
-
 // A client that has given its terminal back, and has not ended yet.
 func TestVerifyLineMode(t *testing.T) {
 	r := newRig(t, Options{})
@@ -137,7 +95,7 @@ func TestVerify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	verify("a process elsewhere", a.pane, Client{os.Getpid(), self.start}, ReasonReused)
+	verify("a process elsewhere", a.pane, Client{os.Getpid(), self.Start}, ReasonReused)
 	verify("no process", a.pane, Client{0, "1"}, ReasonUnknown)
 
 	for _, c := range []struct {
@@ -190,12 +148,12 @@ func TestVerifyTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := State{Pane: Pane{"/s", 1, "%1"}, PID: os.Getpid(), TTY: "/dev/ptmx"}
-	if err := s.verify("verify", Client{os.Getpid(), self.start}); ReasonOf(err) != ReasonForeground {
+	if err := s.verify("verify", Client{os.Getpid(), self.Start}); ReasonOf(err) != ReasonForeground {
 		t.Errorf("verify = %v", err)
 	}
 	for _, tty := range []string{"", "/dev/nothing", "/dev/null", t.TempDir()} {
 		s.TTY = tty
-		if err := s.verify("verify", Client{os.Getpid(), self.start}); ReasonOf(err) == ReasonNone {
+		if err := s.verify("verify", Client{os.Getpid(), self.Start}); ReasonOf(err) == ReasonNone {
 			t.Errorf("verify of terminal %q succeeds", tty)
 		}
 	}
@@ -246,7 +204,7 @@ func TestShellInFront(t *testing.T) {
 	refused(ReasonStopped)
 	r.until("the shell is in front", func() bool {
 		p, err := readProcess(a.client.PID)
-		return err == nil && p.front != p.group
+		return err == nil && p.Front != p.Group
 	})
 	signal(syscall.SIGCONT)
 	refused(ReasonForeground)

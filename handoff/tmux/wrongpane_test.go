@@ -37,7 +37,7 @@ func TestReusedID(t *testing.T) {
 	r.kill()
 	r.until("the client ends", func() bool {
 		p, err := readProcess(a.client.PID)
-		return err != nil || p.ended()
+		return err != nil || p.Ended()
 	})
 	r.tmux("new-session", "-d", "-s", "keep", "-x", "80", "-y", "24", "sleep", "1000")
 	b := r.startWindow()
