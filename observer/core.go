@@ -135,7 +135,7 @@ func (c *core) clock(now time.Time) {
 	c.engine.SetClock(now)
 }
 
-// learn hands to engine and queue what the fleet has found out.
+// apply hands what the fleet has found out to engine, queue and rotations.
 func (c *core) apply(n fleet.Update, now time.Time) {
 	c.edits.Add(1)
 	for _, r := range n.Renamed {
@@ -288,7 +288,7 @@ func (c *core) status(s *hook.Status, now time.Time) {
 	c.applyOrDefer(n, now)
 }
 
-// tell lets the policy know what a signal has told, as soon as it knows the past.
+// applyOrDefer lets the policy know what a signal has told, as soon as it knows the past.
 func (c *core) applyOrDefer(n fleet.Update, now time.Time) {
 	if c.caughtUp {
 		c.apply(n, now)

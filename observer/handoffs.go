@@ -73,7 +73,7 @@ func (s *server) line(r *http.Request) (l callers) {
 	return callers{s.o.Ancestry(pid), true}
 }
 
-// handoff looks at who asks for whom, and what for. The document has not been looked at
+// request looks at who asks for whom, and what for. The document has not been looked at
 // then.
 func (h *handoffs) request(id string, in api.NewHandoff, line callers, now time.Time) (x rotation.Rotation, err error) {
 	agent, err := h.fleet.Agent(id, false)

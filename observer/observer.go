@@ -1,13 +1,24 @@
-// Package observer puts the parts together: it follows transcripts, keeps what
-// they add up to, and shows it over HTTP.
+// Package observer puts the parts together: it follows transcripts, keeps what they add up to, warns agents, carries out
+// their handoffs, and shows all of it over HTTP.
 //
-// Invariants: one goroutine, the loop, owns all state, and the one way in is a
-// function sent to it; what a batch of input changes is stored in one transaction;
-// a kill at any point repeats reading and nothing else; readings show at once,
-// before they are stored.
+// Its words:
 //
-// It decides nothing: what the records mean is the transcript package's business,
-// what counts where is fleet's, what is said to whom is that of alerts.
+//   - An agent is somebody who works, under one name; its sessions follow each other. A session is one transcript of a client.
+//   - A cycle is the time between two compactions, clearings or handoffs of an agent.
+//   - A reading is a context size at a time, as a transcript or a status line tells it.
+//   - A notice is what the policy says of an agent, once in a cycle for each kind. A message is a text on its way to an agent:
+//     a notice, a reminder, or somebody's.
+//   - A handoff carries an agent's work over into a fresh context; inside it is called a rotation.
+//   - The pressure is how near an agent's next compaction is, by its own past.
+//
+// Invariants: one goroutine, the loop, owns all state (core), and the one way in is a function sent to it; what a batch of
+// input changes is stored in one transaction; effects on the world begin when what led to them is stored, and their outcome
+// comes back into the loop; a kill at any point repeats reading and nothing else; readings show at once, before they are
+// stored.
+//
+// The loop leaves decisions to others: what a record means to the transcript package, what counts where to fleet, what is
+// said to whom to alerts. Its collaborators only carry them out: rules what the engine decides, handoffs what rotations
+// want, delivery what waits in the queue. observer/access says who may come in.
 package observer
 
 import (
@@ -233,6 +244,16 @@ func (a *App) Addrs() []net.Addr {
 	return addrs
 }
 
+// tcpAddrs are the addresses of Addrs that are not the socket's.
+func (a *App) tcpAddrs() (list []string) {
+	for _, addr := range a.Addrs() {
+		if addr.Network() == "tcp" {
+			list = append(list, addr.String())
+		}
+	}
+	return list
+}
+
 // Ready is closed once all that existed at the start has been read.
 func (a *App) Ready() <-chan struct{} { return a.ready }
 
@@ -362,13 +383,7 @@ func Run(ctx context.Context, o Options, started func(*App)) error {
 		return err
 	}
 	a.Start()
-	var tcp []string
-	for _, addr := range a.Addrs() {
-		if addr.Network() == "tcp" {
-			tcp = append(tcp, addr.String())
-		}
-	}
-	a.log.Info("observer started", "listen", strings.Join(tcp, ","), "version", o.Version)
+	a.log.Info("observer started", "listen", strings.Join(a.tcpAddrs(), ","), "version", o.Version)
 	if started != nil {
 		started(a)
 	}

@@ -32,14 +32,14 @@ type handoffs struct {
 	registry bool      // what happens now was read in the client's registry
 }
 
-// rotate hands an input to the rotations and begins what follows. A dry run rotates nobody.
+// step hands an input to the rotations and begins what follows. A dry run rotates nobody.
 func (h *handoffs) step(in rotation.Input, now time.Time) {
 	if !h.dryRun {
 		h.perform(h.rotations.Step(in), now)
 	}
 }
 
-// carry begins effects. What changes the state alone is done at once, the rest once that
+// perform begins effects. What changes the state alone is done at once, the rest once that
 // state is stored.
 func (h *handoffs) perform(effects []rotation.Effect, now time.Time) {
 	for _, e := range effects {
@@ -118,7 +118,7 @@ func (h *handoffs) way(agent alerts.AgentID, at fleet.Place, now time.Time) rota
 // terminal.
 const codex, codexApp = "codex", "codex-app"
 
-// judge looks at the first context size of a session that a handoff has begun.
+// checkFirstReading looks at the first context size of a session that a handoff has begun.
 func (h *handoffs) checkFirstReading(ev *alerts.Event, now time.Time) {
 	if ev.Kind != alerts.EventReading || ev.Tokens <= 0 {
 		return

@@ -42,7 +42,7 @@ func (r *run) restarts(now time.Time) bool { return r.present(now) && r.can }
 // lately says whether a run was there a moment ago: it hangs up when its client changes.
 func (r *run) lately(now time.Time) bool { return r != nil && now.Sub(r.last) < runPresent }
 
-// tellRun gives a run its order, and wakes whoever waits for it.
+// order gives a run its order, and wakes whoever waits for it.
 func (h *handoffs) order(r rotation.Rotation) {
 	x := h.run(r.Agent)
 	x.order = api.Instruction{Rotation: string(r.ID), Action: api.ActionRestart, Prompt: r.Prompt}
