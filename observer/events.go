@@ -122,7 +122,11 @@ func (s *stream) tell(ctx context.Context, now *snapshot, first bool) error {
 		keys[d.data.Key] = true
 		same = same && s.keys[d.data.Key]
 		if d.seq > s.since {
-			news.Rows = append(news.Rows, rowNews{d.data, d.html})
+			html, err := d.html()
+			if err != nil {
+				return err
+			}
+			news.Rows = append(news.Rows, rowNews{d.data, html})
 		}
 	}
 	if !same || first {

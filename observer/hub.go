@@ -69,7 +69,7 @@ type snapshot struct {
 
 // drawn is one row; it stays the same as long as what it shows does.
 type drawn struct {
-	html    string
+	html    func() (string, error) // the same each time
 	data    webpage.Data
 	row     webpage.Row
 	past    webpage.History
@@ -256,9 +256,7 @@ func (h *hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 		x := &s.seats[i]
 		d := old.agents[x.row.ID]
 		if d == nil || x.past != nil || d.row != x.row {
-			if d, err = h.drawRow(x, d); err != nil {
-				return nil, err
-			}
+			d = h.drawRow(x, d)
 			d.seq, changed = h.seq, true
 		}
 		next.agents[x.row.ID] = d
@@ -296,15 +294,16 @@ func (h *hub) sight(ctx context.Context, began time.Time, known map[string]*draw
 	}
 }
 
-// drawRow draws a row. One whose history is told by its version alone is drawn with what
-// it had.
-func (h *hub) drawRow(x *seat, old *drawn) (*drawn, error) {
+// drawRow makes a row, which is drawn when somebody is to see it: whoever loads the page sees the first ones alone. One
+// whose history is told by its version alone has the one that it had.
+func (h *hub) drawRow(x *seat, old *drawn) *drawn {
 	past := x.past
 	if past == nil {
 		past = &old.past
 	}
-	html, err := h.page.Row(&x.row, past)
-	return &drawn{html: html, data: webpage.DataOf(&x.row), row: x.row, version: x.version, past: *past}, err
+	d := &drawn{data: webpage.DataOf(&x.row), row: x.row, version: x.version, past: *past}
+	d.html = sync.OnceValues(func() (string, error) { return h.page.Row(&d.row, &d.past) })
+	return d
 }
 
 // fillAll reads the ends of those transcripts whose agents are shown for the first time,

@@ -44,7 +44,11 @@ func (h *hub) getPage(w http.ResponseWriter, r *http.Request) error {
 		v.Mark, first = "", first[:webpage.First] // the script asks for all
 	}
 	for _, row := range first {
-		v.Rows = append(v.Rows, webpage.Line{HTML: row.html, Data: row.data})
+		html, err := row.html()
+		if err != nil {
+			return h.undrawn(err)
+		}
+		v.Rows = append(v.Rows, webpage.Line{HTML: html, Data: row.data})
 	}
 	if id := r.URL.Query().Get("session"); id != "" {
 		if v.Detail, err = h.detail(r.Context(), id); err != nil {
@@ -53,12 +57,17 @@ func (h *hub) getPage(w http.ResponseWriter, r *http.Request) error {
 	}
 	var b bytes.Buffer
 	if err := h.page.Write(&b, &v); err != nil {
-		h.app.log.Error("cannot draw the page", "err", err)
-		return refuse(http.StatusInternalServerError, "the page cannot be drawn; see the log")
+		return h.undrawn(err)
 	}
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(b.Bytes()) // the peer has gone: nobody to tell
 	return nil
+}
+
+// undrawn is the answer where the page cannot be drawn.
+func (h *hub) undrawn(err error) error {
+	h.app.log.Error("cannot draw the page", "err", err)
+	return refuse(http.StatusInternalServerError, "the page cannot be drawn; see the log")
 }
 
 // sight is what the loop tells of all agents that are shown.
