@@ -231,7 +231,8 @@ type fakeObserver struct {
 	registered []api.Registration
 	polls      []api.Run
 	unknown    bool              // until the agent is registered
-	next       []api.Instruction // said in this order, each once
+	next       []api.Instruction // given in this order
+	given      *api.Instruction  // until a question shows that it has arrived: an answer may be lost
 	wake       chan struct{}
 }
 
@@ -282,8 +283,15 @@ func (o *fakeObserver) poll(w http.ResponseWriter, r *http.Request) {
 	}
 	o.mu.Lock()
 	o.polls, o.agent = append(o.polls, run), r.PathValue("id")
-	unknown := o.unknown
+	if o.given != nil && (run.Handled == o.given.Rotation || run.Restarting == o.given.Rotation) {
+		o.given = nil
+	}
+	unknown, again := o.unknown, o.given
 	o.mu.Unlock()
+	if again != nil {
+		_ = json.NewEncoder(w).Encode(again)
+		return
+	}
 	if unknown {
 		w.WriteHeader(http.StatusNotFound)
 		_ = json.NewEncoder(w).Encode(api.Error{Error: "no such agent"})
@@ -293,7 +301,7 @@ func (o *fakeObserver) poll(w http.ResponseWriter, r *http.Request) {
 		o.mu.Lock()
 		if len(o.next) > 0 {
 			in := o.next[0]
-			o.next = o.next[1:]
+			o.next, o.given = o.next[1:], &in
 			o.mu.Unlock()
 			_ = json.NewEncoder(w).Encode(in)
 			return
