@@ -15,14 +15,8 @@ import (
 	"sm/cmd/sm/internal/config"
 	"sm/observer"
 	"sm/observer/api"
+	"sm/observer/demo"
 	"sm/transcript/follow"
-)
-
-const (
-	// demoSeed decides what happens in a demo: the same each time. With this one somebody compacts after five seconds.
-	demoSeed = 9
-	// demoPast is how much has happened when a demo begins.
-	demoPast = 15 * time.Minute
 )
 
 // demoNotice heads what is shown of a demo.
@@ -67,7 +61,7 @@ func (env *environ) demo(ctx context.Context, flags *pflag.FlagSet, cfg *config.
 // runDemo runs the observer and the agents beside it.
 func (env *environ) runDemo(ctx context.Context, o observer.Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	player := newDemoPlayer(demoSeed, time.Now().Add(-demoPast), o.Projects[0], o.Logger)
+	player := demo.New(demo.Seed, time.Now().Add(-demo.Past), o.Projects[0], o.Logger)
 	// So that all that has happened can appear at once.
 	staging := filepath.Join(filepath.Dir(o.Projects[0]), "past")
 	var failed error
@@ -76,7 +70,7 @@ func (env *environ) runDemo(ctx context.Context, o observer.Options) error {
 	err := observer.Run(ctx, o, func(a *observer.App) {
 		end = env.greet(a, o)
 		playing.Go(func() {
-			if failed = player.play(ctx, a, staging); failed != nil {
+			if failed = player.Play(ctx, a, staging); failed != nil {
 				cancel(failed)
 			}
 		})

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"sm/cmd/sm/internal/config"
 	"sm/observer/api"
 )
@@ -116,5 +118,18 @@ func TestDemoRefusals(t *testing.T) {
 		if got := env.stderr.(*bytes.Buffer).String(); code != 2 || !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %d %s", flag, code, got)
 		}
+	}
+}
+
+// TestMissingDirs: what is made for a socket is known, and nothing else.
+func TestMissingDirs(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	want := []string{filepath.Join(dir, "a", "b"), filepath.Join(dir, "a")}
+	if diff := cmp.Diff(want, missingDirs(want[0])); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := missingDirs(dir); got != nil {
+		t.Errorf("%v", got)
 	}
 }

@@ -51,7 +51,7 @@ func layoutTable() layoutRules {
 		"sm/handoff", "sm/handoff/files", "sm/handoff/guard", "sm/handoff/proc", "sm/handoff/rotation", "sm/handoff/tmux", "sm/handoff/supervise", "sm/observer", "sm/observer/fleet",
 		"sm/observer/metrics", "sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/deploy/doctor",
 	}
-	past := []string{"sm/observer/history", "sm/observer/history/report", "sm/observer/history/tune"} // read by commands, never by the observer
+	past := []string{"sm/observer/history", "sm/observer/history/report", "sm/observer/history/tune", "sm/observer/demo"} // for commands, never for the observer
 	commands := []string{"sm/cmd/sm", "sm/cmd/bench"}
 	return layoutRules{
 		rows: map[string]layoutRow{
@@ -79,6 +79,7 @@ func layoutTable() layoutRules {
 			"sm/observer/history/report": {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet", "sm/observer/api", "sm/observer/history"}},
 			"sm/observer/history/tune":   {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/api", "sm/observer/history", "sm/observer/history/report"}},
 			"sm/observer":                {ours: layoutWithout(libraries, "sm/observer", "sm/handoff/proc", "sm/handoff/tmux", "sm/handoff/supervise", "sm/deploy/install", "sm/deploy/doctor")},
+			"sm/observer/demo":           {ours: []string{"sm/transcript/claude/hook"}, tests: []string{"sm/transcript", "sm/observer/fleet", "sm/observer/history"}},
 			"sm/dashboards":              {},
 			"sm/dashboards/page":         {stdOnly: true},
 			"sm/deploy":                  {},

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"cmp"
@@ -9,43 +9,46 @@ import (
 	"path/filepath"
 	"time"
 
-	"sm/observer"
 	"sm/transcript/claude/hook"
 )
 
-// demoClient is how the player's agents speak to the observer: as the hooks of real ones would.
-type demoClient interface {
+// An Observer is what the player needs of one: the hooks of the agents, and when it can take them.
+type Observer interface {
+	// Ready is closed once hooks are taken.
+	Ready() <-chan struct{}
 	Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error)
 }
 
-// demoPlayer acts a script out: it writes the transcripts and calls the hooks.
-type demoPlayer struct {
-	fleet   *demoFleet
-	scribes []*demoScribe
+// A Player acts a script out: it writes the transcripts and calls the hooks.
+type Player struct {
+	script  *script
+	scribes []*scribe
 	dir     string // of the transcripts
 	log     *slog.Logger
 	// parents is when agents begin to name their parent: what happened before is nothing to tell it.
 	parents time.Time
 }
 
-func newDemoPlayer(seed uint64, start time.Time, projects string, log *slog.Logger) *demoPlayer {
-	p := &demoPlayer{fleet: newDemoFleet(seed, start), dir: filepath.Join(projects, "-demo"), log: log}
-	for i, s := range p.fleet.seats {
-		p.scribes = append(p.scribes, newDemoScribe(seed, i, s.demoTemper))
+// New returns a player whose script begins at start. Its transcripts go into a folder below projects.
+func New(seed uint64, start time.Time, projects string, log *slog.Logger) *Player {
+	p := &Player{script: newScript(seed, start), dir: filepath.Join(projects, "-demo"), log: log}
+	for i, s := range p.script.agents {
+		p.scribes = append(p.scribes, newScribe(seed, i, s.temper))
 	}
 	return p
 }
 
-// play acts until ctx ends: what has happened already at once, all else in its time. The error says that a transcript
-// could not be written.
-func (p *demoPlayer) play(ctx context.Context, a *observer.App, staging string) error {
+// Play acts until ctx ends: what has happened already at once, all else in its time. The transcripts of the past
+// are written in the folder staging first, which is on the same file system and does not exist yet. The error says that
+// a transcript could not be written.
+func (p *Player) Play(ctx context.Context, a Observer, staging string) error {
 	select {
 	case <-a.Ready():
 	case <-ctx.Done():
 		return nil
 	}
 	now := time.Now()
-	p.parents = now.Add(demoSettle)
+	p.parents = now.Add(settleTime)
 	if err := p.past(ctx, a, now, staging); err != nil {
 		return err
 	}
@@ -54,37 +57,37 @@ func (p *demoPlayer) play(ctx context.Context, a *observer.App, staging string) 
 	for {
 		select {
 		case <-timer.C:
-			if !p.fleet.peek().After(time.Now()) {
-				if err := p.act(ctx, a, p.fleet.next()); err != nil {
+			if !p.script.peek().After(time.Now()) {
+				if err := p.act(ctx, a, p.script.next()); err != nil {
 					return err
 				}
 			}
-			timer.Reset(time.Until(p.fleet.peek()))
+			timer.Reset(time.Until(p.script.peek()))
 		case <-ctx.Done():
 			return nil
 		}
 	}
 }
 
-// demoSettle is how long the observer may take to read what happened before the demo.
-const demoSettle = 2 * time.Second
+// settleTime is how long the observer may take to read what happened before the demo.
+const settleTime = 2 * time.Second
 
 // past writes what happened before now into a folder, which then becomes that of the transcripts: an observer that saw
 // it grow would take agents that rest for ones at work. Who sits where is said before, or agents would be called by
 // their sessions; all other hooks would speak of what is over.
-func (p *demoPlayer) past(ctx context.Context, a demoClient, now time.Time, staging string) error {
+func (p *Player) past(ctx context.Context, a Observer, now time.Time, staging string) error {
 	dir := p.dir
 	p.dir = staging
-	for _, s := range p.fleet.seats {
-		p.call(ctx, a, demoEvent{At: now.Add(-demoPast), Seat: s.index, Session: s.session}, hook.Payload{Event: hook.SessionStart, Source: "startup"})
+	for _, s := range p.script.agents {
+		p.call(ctx, a, event{At: now.Add(-Past), Agent: s.index, Session: s.session}, hook.Payload{Event: hook.SessionStart, Source: "startup"})
 	}
 	last := map[string]time.Time{} // of each file
-	for p.fleet.peek().Before(now) {
-		e := p.fleet.next()
-		if e.Kind == demoClear {
+	for p.script.peek().Before(now) {
+		e := p.script.next()
+		if e.Kind == kindClear {
 			p.call(ctx, a, e, hook.Payload{Event: hook.SessionStart, Source: "clear"})
 		}
-		subagent, lines := p.scribes[e.Seat].lines(e)
+		subagent, lines := p.scribes[e.Agent].lines(e)
 		if err := p.write(e.Session, subagent, lines); err != nil {
 			return err
 		}
@@ -105,17 +108,17 @@ func (p *demoPlayer) past(ctx context.Context, a demoClient, now time.Time, stag
 }
 
 // act lets one thing happen. An agent notes in its transcript what its hook was told, as the client does.
-func (p *demoPlayer) act(ctx context.Context, a demoClient, e demoEvent) error {
-	if e.Kind == demoClear {
-		p.call(ctx, a, demoEvent{At: e.At, Seat: e.Seat, Session: e.Before}, hook.Payload{Event: hook.SessionEnd, Reason: "clear"})
+func (p *Player) act(ctx context.Context, a Observer, e event) error {
+	if e.Kind == kindClear {
+		p.call(ctx, a, event{At: e.At, Agent: e.Agent, Session: e.Before}, hook.Payload{Event: hook.SessionEnd, Reason: "clear"})
 		p.call(ctx, a, e, hook.Payload{Event: hook.SessionStart, Source: "clear"})
 	}
-	scribe := p.scribes[e.Seat]
+	scribe := p.scribes[e.Agent]
 	subagent, lines := scribe.lines(e)
 	if err := p.write(e.Session, subagent, lines); err != nil {
 		return err
 	}
-	payload, ok := demoHook(e)
+	payload, ok := hookOf(e)
 	if !ok {
 		return nil
 	}
@@ -125,18 +128,18 @@ func (p *demoPlayer) act(ctx context.Context, a demoClient, e demoEvent) error {
 	return nil
 }
 
-// demoHook is the hook that a client calls after an event.
-func demoHook(e demoEvent) (p hook.Payload, ok bool) {
+// hookOf is the hook that a client calls after an event.
+func hookOf(e event) (p hook.Payload, ok bool) {
 	switch e.Kind {
-	case demoPrompt:
-		p.Event, p.Prompt = hook.UserPromptSubmit, demoText
-	case demoResult:
+	case kindPrompt:
+		p.Event, p.Prompt = hook.UserPromptSubmit, madeUpText
+	case kindToolResult:
 		p.Event, p.ToolName = hook.PostToolUse, "Bash"
-	case demoTurnEnd:
+	case kindTurnEnd:
 		p.Event = hook.Stop
-	case demoCompacting:
+	case kindCompacting:
 		p.Event, p.Trigger = hook.PreCompact, e.Trigger
-	case demoCompacted:
+	case kindCompacted:
 		p.Event, p.Source = hook.SessionStart, "compact"
 	}
 	return p, p.Event != ""
@@ -144,11 +147,11 @@ func demoHook(e demoEvent) (p hook.Payload, ok bool) {
 
 // call calls a hook of an event's agent and returns what it is told. That nothing comes of one is no failure: the
 // transcripts tell what happened.
-func (p *demoPlayer) call(ctx context.Context, a demoClient, e demoEvent, payload hook.Payload) (told string) {
-	temper := p.fleet.seats[e.Seat].demoTemper
-	payload.SessionID, payload.CWD, payload.TranscriptPath = e.Session, demoFolder, p.path(e.Session, "")
+func (p *Player) call(ctx context.Context, a Observer, e event, payload hook.Payload) (told string) {
+	temper := p.script.agents[e.Agent].temper
+	payload.SessionID, payload.CWD, payload.TranscriptPath = e.Session, folder, p.path(e.Session, "")
 	payload.SM = hook.Origin{Agent: temper.name, Name: temper.name, Provider: "claude", At: e.At}
-	if lead := p.fleet.seats[0].name; lead != temper.name && e.At.After(p.parents) {
+	if lead := p.script.agents[0].name; lead != temper.name && e.At.After(p.parents) {
 		payload.SM.Parent = lead
 	}
 	answer, err := a.Hook(ctx, &payload)
@@ -158,14 +161,14 @@ func (p *demoPlayer) call(ctx context.Context, a demoClient, e demoEvent, payloa
 	return answer.Context
 }
 
-func (p *demoPlayer) path(session, subagent string) string {
+func (p *Player) path(session, subagent string) string {
 	if subagent != "" {
 		return filepath.Join(p.dir, session, "subagents", "agent-"+subagent+".jsonl")
 	}
 	return filepath.Join(p.dir, session+".jsonl")
 }
 
-func (p *demoPlayer) write(session, subagent string, lines []byte) error {
+func (p *Player) write(session, subagent string, lines []byte) error {
 	if len(lines) == 0 {
 		return nil
 	}
