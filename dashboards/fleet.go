@@ -73,11 +73,13 @@ func closest() []Panel {
 func forecasts() []Panel {
 	return []Panel{
 		row("Forecast"),
-		curves(8, "Turns left", "Turns until the context reaches its compaction threshold, if it goes on to grow as it has. No curve: unknown.", unitCount,
+		curves(6, "Replies left", "Replies of the model until the context reaches its compaction threshold, if it goes on to grow as it has. No curve: unknown.", unitCount,
+			over(sessions("agent_session_forecast_replies"), legend)).from(0),
+		curves(6, "Turns left", "The same in turns.", unitCount,
 			over(sessions("agent_session_forecast_turns"), legend)).from(0),
-		curves(8, "Work left", "The same in seconds of work; waiting for somebody is no work.", unitSeconds,
+		curves(6, "Work left", "The same in seconds of work; waiting for somebody is no work.", unitSeconds,
 			over(sessions("agent_session_forecast_seconds"), legend)).from(0),
-		curves(8, "Compaction thresholds, by model", "Context size at which the client compacts by itself: configured, or the median of at least three compactions seen.", unitCount,
+		curves(6, "Compaction thresholds, by model", "Context size at which the client compacts by itself: configured, or the median of at least three compactions seen.", unitCount,
 			over("max by (model) ("+threshold()+" * on ("+bySession+") group_left (model) "+sessions("agent_session_info")+")", "{{model}}")).
 			stepped().from(0),
 	}
@@ -148,6 +150,10 @@ func health() []Panel {
 			over(lastHour("reason", observers("sm_http_refused_total"))+" > 0", "{{reason}}")).from(0),
 		curves(8, "Sessions without series", "Sessions beyond metrics.max_sessions: neither this page nor the alerts know them.", unitCount,
 			over(observers("sm_sessions_unexported"), at)).from(0),
+		timeline(12, "Configuration", "Whether the newest configuration is in effect; an observer goes on with the last one that held.", yesNo(colorCritical, colorOK),
+			over(observers("sm_config_last_reload_successful"), at)),
+		curves(12, "Age of the configuration", "Time since the configuration in effect was read.", unitSeconds,
+			over("time() - "+observers("sm_config_last_reload_success_timestamp_seconds"), at)).from(0),
 		curves(12, "CPU of the observers", "Cores in use.", unitCount, over("rate("+observers("process_cpu_seconds_total")+"[$__rate_interval])", at)).from(0),
 		curves(12, "Memory of the observers", "Resident memory.", unitBytes, over(observers("process_resident_memory_bytes"), at)).from(0),
 	}

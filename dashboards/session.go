@@ -74,6 +74,11 @@ func curve() []Panel {
 func ahead() []Panel {
 	return []Panel{
 		row("Forecast"),
+		curves(12, "Replies left", "Replies of the model until the context reaches its compaction threshold, and the bounds between which they lie four times out of five. No curve: unknown.", unitCount,
+			over(sessions("agent_session_forecast_replies"), "likely "+legend), over(sessions("agent_session_forecast_replies_low"), "at least "+legend),
+			over(sessions("agent_session_forecast_replies_high"), "at most "+legend)).from(0),
+		curves(12, "Pressure", "The share of the compaction threshold that the context has reached; unknown after a compaction until the next reply.", unitRatio,
+			over(sessions("agent_session_pressure_ratio"), legend)).colored(pressureSteps()).lined().from(0),
 		curves(8, "Turns left", "Turns until the context reaches its compaction threshold, if it goes on to grow as it has. No curve: unknown.", unitCount,
 			over(sessions("agent_session_forecast_turns"), legend)).from(0),
 		curves(8, "Work left", "The same in seconds of work; waiting for somebody is no work.", unitSeconds,

@@ -15,6 +15,7 @@ func signalled() []string {
 	return []string{
 		"agent_session_context_tokens", "agent_session_context_window_tokens", "agent_session_context_ratio", "agent_session_statusline_ratio",
 		"agent_session_drift_tokens", "agent_session_sample_timestamp_seconds", "agent_session_compaction_threshold_tokens",
+		"agent_session_pressure_ratio", "agent_session_forecast_replies", "agent_session_forecast_replies_low", "agent_session_forecast_replies_high",
 		"agent_session_forecast_turns", "agent_session_forecast_seconds", "agent_session_compacting", "agent_session_active", "agent_session_level",
 		"agent_session_compactions_total", "agent_compactions_total", "agent_compaction_attempts_total", "agent_compaction_storms_total",
 		"sm_notices_total", "sm_messages_total", "sm_queue_messages", "sm_hook_events_total",
@@ -71,12 +72,17 @@ func TestFamiliesOfSignals(t *testing.T) {
 		`agent_session_sample_timestamp_seconds{session="em",source="statusline"}`:    seconds(time.Second),
 		`agent_session_sample_timestamp_seconds{session="em",source="hook"}`:          seconds(-6 * time.Minute),
 		`agent_session_compaction_threshold_tokens{session="em",source="configured"}`: 160_000,
-		`agent_session_forecast_turns{session="em"}`:                                  10, `agent_session_forecast_seconds{session="em"}`: 400,
+		`agent_session_pressure_ratio{session="em"}`:                                  0.375, `agent_session_forecast_replies{session="em"}`: 50,
+		`agent_session_forecast_replies_low{session="em"}`: 24, `agent_session_forecast_replies_high{session="em"}`: 110,
+		`agent_session_forecast_turns{session="em"}`: 10, `agent_session_forecast_seconds{session="em"}`: 400,
 		`agent_session_active{session="em"}`: 1, `agent_session_level{level="ok",session="em"}`: 1,
 		`sm_queue_messages`: 1, `sm_hook_events_total{event="SessionStart"}`: 1, `sm_hook_events_total{event="StatusLine"}`: 1,
 	}
 	got := r.figures()
-	for _, name := range []string{`agent_session_forecast_turns{session="em"}`, `agent_session_forecast_seconds{session="em"}`} {
+	for _, name := range []string{
+		`agent_session_forecast_replies{session="em"}`, `agent_session_forecast_replies_low{session="em"}`, `agent_session_forecast_replies_high{session="em"}`,
+		`agent_session_forecast_turns{session="em"}`, `agent_session_forecast_seconds{session="em"}`,
+	} {
 		if low, high := want[name]*0.8, want[name]*1.2; got[name] < low || got[name] > high {
 			t.Errorf("%s is %v, want some %v", name, got[name], want[name])
 		}

@@ -94,8 +94,16 @@ func (b *builder) thresholds(rows []row) {
 		func(v *row) (float64, bool) {
 			return float64(v.Cleared), v.Cleared > 0 && v.tokens() > 0 && v.Policy.Threshold > 0
 		})
+	b.each(rows, "agent_session_pressure_ratio", "Share of the compaction threshold that context and cleared tool results have reached, above 1 for a client that is late; absent while either is unknown.",
+		func(v *row) (float64, bool) { return v.Policy.Ratio, v.Policy.Pressure != alerts.PressureUnknown })
 	b.each(rows, "agent_session_compacting", "1 while the client compacts.",
 		always(func(v *row) float64 { return truth(v.Policy.Compacting && !v.Ended) }))
+	b.each(rows, "agent_session_forecast_replies", "Replies of the model until the context reaches the compaction threshold, if it goes on to grow as it has; absent while unknown.",
+		func(v *row) (float64, bool) { return v.Policy.Forecast.Replies.Likely, v.Policy.Forecast.Replies.Known })
+	b.each(rows, "agent_session_forecast_replies_low", "Lower bound of agent_session_forecast_replies: nine times out of ten there are more.",
+		func(v *row) (float64, bool) { return v.Policy.Forecast.Replies.Low, v.Policy.Forecast.Replies.Known })
+	b.each(rows, "agent_session_forecast_replies_high", "Upper bound of agent_session_forecast_replies: nine times out of ten there are fewer.",
+		func(v *row) (float64, bool) { return v.Policy.Forecast.Replies.High, v.Policy.Forecast.Replies.Known })
 	b.each(rows, "agent_session_forecast_turns", "Turns until the context reaches the compaction threshold, if it goes on to grow as it has; absent while unknown.",
 		func(v *row) (float64, bool) { return v.Policy.Forecast.Turns.Likely, v.Policy.Forecast.Turns.Known })
 	b.each(rows, "agent_session_forecast_seconds", "The same in seconds of work.",

@@ -45,7 +45,7 @@ func testSnapshot(sessions int) *Snapshot {
 			},
 			Policy: alerts.View{
 				Known: true, Threshold: 167_000, ThresholdSource: alerts.ThresholdAssumed, Ratio: 0.3, Pressure: alerts.Calm,
-				Forecast: alerts.Forecast{Turns: alerts.Range{Known: true, Likely: 7}, Active: alerts.Range{Known: true, Likely: 400}},
+				Forecast: alerts.Forecast{Replies: alerts.Range{Known: true, Low: 4, Likely: 9, High: 20}, Turns: alerts.Range{Known: true, Likely: 7}, Active: alerts.Range{Known: true, Likely: 400}},
 			},
 		})
 	}
