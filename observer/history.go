@@ -2,6 +2,7 @@ package observer
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -223,6 +224,17 @@ func (h *history) shown() *webpage.History {
 		}
 	}
 	return v
+}
+
+// trendMost bounds the readings of a trend.
+const trendMost = 30
+
+// trendOf writes readings as shares of the window.
+func trendOf(points []point, window int64) (shares []float64) {
+	for _, p := range points {
+		shares = append(shares, math.Round(1000*float64(p.tokens())/float64(max(1, window)))/1000)
+	}
+	return shares
 }
 
 func secondsOf(t time.Time) uint32 {

@@ -2,12 +2,16 @@ package observer
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
+	"sm/alerts"
+	webpage "sm/dashboards/page"
 	"sm/observer/access"
 	"sm/observer/api"
 	"sm/observer/fleet"
@@ -87,34 +91,72 @@ func (s *server) getReady(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// getSessions tells of all sessions, or with recent=1 of those that the page shows: who asks
-// again and again wants no list of all that ever was.
+// getSessions tells of all sessions, or with recent=1 of those that the page shows: who asks again and again wants no list
+// of all that ever was. With trend=1 each says how its context grew.
 func (s *server) getSessions(w http.ResponseWriter, r *http.Request) error {
-	now := time.Now()
-	recent, err := strconv.ParseBool(cmp.Or(r.URL.Query().Get("recent"), "false"))
+	recent, err := flagOf(r, "recent", "all sessions")
 	if err != nil {
-		return refuse(http.StatusBadRequest, "recent is neither 1 nor 0; leave it out for all sessions")
+		return err
 	}
-	answer := api.Sessions{Sessions: []api.Session{}, Demo: s.o.Demo}
+	trend, err := flagOf(r, "trend", "none")
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	for filled := false; ; filled = true {
+		answer, seats, err := s.sessions(r.Context(), began, recent, trend)
+		if err != nil {
+			return err
+		}
+		if trend && !filled {
+			if _, any := s.hub.fillAll(r.Context(), &sight{seats: seats}, began); any {
+				continue
+			}
+		}
+		return answerJSON(w, http.StatusOK, answer)
+	}
+}
+
+// flagOf reads a parameter that is 1 or 0; without is what there is where it is left out.
+func flagOf(r *http.Request, name, without string) (bool, error) {
+	on, err := strconv.ParseBool(cmp.Or(r.URL.Query().Get(name), "false"))
+	if err != nil {
+		return false, refuse(http.StatusBadRequest, name+" is neither 1 nor 0; leave it out for "+without)
+	}
+	return on, nil
+}
+
+// sessions are all sessions or the recent ones, and where the transcript of each lies.
+func (s *server) sessions(ctx context.Context, now time.Time, recent, trend bool) (answer api.Sessions, seats []seat, err error) {
+	answer = api.Sessions{Sessions: []api.Session{}, Demo: s.o.Demo}
 	var views []fleet.View
 	var policies []policy
-	err = s.do(r.Context(), func(c *core) {
+	var curves [][]point
+	err = s.do(ctx, func(c *core) {
 		if answer.CatchingUp = !c.caughtUp; recent {
 			views, answer.Others = c.recent(now, s.settings.Load().SessionTTL, s.settings.Load().MaxSessions)
 		} else {
 			views = c.fleet.Views(now)
 		}
 		for i := range views {
-			policies = append(policies, c.policy(&views[i]))
+			v := &views[i]
+			policies = append(policies, c.policy(v))
+			if !trend {
+				continue
+			}
+			h := cmp.Or(c.agents.look(alerts.AgentID(v.Agent)).curve, &history{})
+			curves = append(curves, slices.Clone(h.points[max(0, len(h.points)-trendMost):]))
+			seats = append(seats, seat{row: webpage.Row{ID: v.Agent}, path: v.Path, depth: h.depth})
 		}
 	})
-	if err != nil {
-		return err
-	}
 	for i, v := range views {
-		answer.Sessions = append(answer.Sessions, policies[i].session(v))
+		x := policies[i].session(v)
+		if trend {
+			x.Trend = trendOf(curves[i], x.WindowTokens)
+		}
+		answer.Sessions = append(answer.Sessions, x)
 	}
-	return answerJSON(w, http.StatusOK, answer)
+	return answer, seats, err
 }
 
 func (s *server) getSession(w http.ResponseWriter, r *http.Request) error {

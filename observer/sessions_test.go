@@ -150,6 +150,32 @@ func TestSessionPressure(t *testing.T) {
 	r.stop()
 }
 
+// TestSessionTrend: who asks for it is told how a context grew, by what stood in the transcript before the observer came too.
+func TestSessionTrend(t *testing.T) {
+	checkAppLeaks(t)
+	r := newRig(t)
+	for i := range trendMost + 4 {
+		r.write(uuid(1), reply(ago(time.Hour-time.Duration(i)*time.Minute), fmt.Sprint("m", i), 2000*(i+1), 1))
+	}
+	r.start()
+	client := api.NewClient([]string{r.o.Socket})
+	plain, err := client.RecentSessions(t.Context())
+	noErrors(t, err)
+	trending, err := client.TrendingSessions(t.Context())
+	noErrors(t, err)
+	var want []float64
+	for i := 5; i <= trendMost+4; i++ {
+		want = append(want, float64(i)/100)
+	}
+	if diff := cmp.Diff(want, trending.Sessions[0].Trend); diff != "" || plain.Sessions[0].Trend != nil {
+		t.Errorf("unasked %v; (-want +got):\n%s", plain.Sessions[0].Trend, diff)
+	}
+	if a := r.get("/sessions?trend=perhaps"); a.Code != http.StatusBadRequest {
+		t.Errorf("%d %s", a.Code, a.Body)
+	}
+	r.stop()
+}
+
 // TestSessionsEmpty: no sessions are an empty list, never null.
 func TestSessionsEmpty(t *testing.T) {
 	r := newRig(t).start()

@@ -65,8 +65,11 @@ type Session struct {
 	Pressure      *float64  `json:"pressure"`
 	PressureLevel string    `json:"pressure_level"`
 	Forecast      *Forecast `json:"forecast"`
-	Enabled       bool      `json:"enabled"` // notices are said
-	Queued        int       `json:"queued_messages"`
+	// Trend are the last 30 sizes of the context at most, as shares of the window, the newest last. It is there where it
+	// was asked for.
+	Trend   []float64 `json:"trend,omitempty"`
+	Enabled bool      `json:"enabled"` // notices are said
+	Queued  int       `json:"queued_messages"`
 	// HooksSeen says that a hook of the present session has come; WaitForHooks counts those
 	// of the queued messages that wait until one does.
 	HooksSeen    bool `json:"hooks_seen"`

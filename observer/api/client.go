@@ -63,6 +63,13 @@ func (c *Client) RecentSessions(ctx context.Context) (Sessions, error) {
 	return s, err
 }
 
+// TrendingSessions asks for what RecentSessions does, with the trend of each.
+func (c *Client) TrendingSessions(ctx context.Context) (Sessions, error) {
+	var s Sessions
+	err := c.get(ctx, "/sessions?recent=1&trend=1", &s)
+	return s, err
+}
+
 // Session asks for one: by the id or name of its agent, its UUID, or a unique
 // prefix of at least 8 characters. What is not one session is a *StatusError with
 // code 404 or 409.
