@@ -107,15 +107,15 @@ func TestTopOnARealScreen(t *testing.T) {
 			writer.writeAt(99, 190_000, time.Now().Add(-3*time.Hour))
 			d.start()
 			p := newTopPane(t, d, size.width, size.height)
-			p.shows(`^sm top  12 agents  \d+ busy  \d+ idle  0 near`, `^› 00000011 .* 60% +120k/200k`, `^  00000000 .* 5% +10k/200k`, `^pressure ↓  1 not listed  \? help`)
+			p.shows(`^sm top  12 agents  0 waiting  \d+ at work  \d+ idle  0 imminent`, `^› web +00000011 .* 60% `, `^  web +00000000 .* 5% `, `^urgency ↓  1 not listed  \? help`)
 
 			// What changes shows by itself.
 			p.write(3, 150_000)
-			screen := p.shows(`^  00000003 .* 75% +150k/200k`)
+			screen := p.shows(`^  web +00000003 .* 75% `)
 			if strings.Index(screen, "00000003") > strings.Index(screen, "00000011") {
 				t.Errorf("the fullest does not come first:\n%s", screen)
 			}
-			if size.width == 80 && strings.Contains(screen, "PROJECT") || size.width == 200 && !strings.Contains(screen, "MODEL") {
+			if size.width == 80 && strings.Contains(screen, "TOKENS") || size.width == 200 && !strings.Contains(screen, "MODEL") {
 				t.Errorf("the wrong columns:\n%s", screen)
 			}
 			for line := range strings.Lines(screen) {
@@ -125,40 +125,40 @@ func TestTopOnARealScreen(t *testing.T) {
 			}
 
 			p.do("send-keys", "n")
-			p.shows(`^name ↓`, `^› 00000011 `)
+			p.shows(`^name ↓`, `^› web +00000011 `)
 			p.do("send-keys", "g", "Down")
-			p.shows(`^› 00000001 `)
+			p.shows(`^› web +00000001 `)
 			p.do("send-keys", "/")
 			p.shows(`^/▏  enter keeps, esc clears`)
 			p.do("send-keys", "0000000", "4", "Enter")
-			if screen := p.shows(`filter: 00000004`, `^› 00000004 `); strings.Contains(screen, "00000005") {
+			if screen := p.shows(`filter: 00000004`, `^› web +00000004 `); strings.Contains(screen, "00000005") {
 				t.Errorf("the filter lets more through:\n%s", screen)
 			}
 			p.do("send-keys", "Enter")
 			p.shows(`^00000004  esc goes back`, `^  session +00000004-1111-4111-8111-111111111111`, `^  context +.* 25%, 50000 of 200000 tokens`)
 			p.do("send-keys", "Escape")
-			p.shows(`^› 00000004 `)
+			p.shows(`^› web +00000004 `)
 			p.do("send-keys", "Escape")
-			p.shows(`^  00000005 `)
+			p.shows(`^  web +00000005 `)
 			p.do("send-keys", "?")
 			p.shows(`any key goes back`)
 			p.do("send-keys", "x")
-			p.shows(`^› 00000004 `)
+			p.shows(`^› web +00000004 `)
 
 			p.kill()
-			gone := p.shows(`^observer gone since \d\d:\d\d:\d\d; what stands here is from before`, `^› 00000004 `)
+			gone := p.shows(`^observer gone since \d\d:\d\d:\d\d; what stands here is from before`, `^› web +00000004 `)
 			p.start()
 			p.write(4, 180_000)
-			if screen := p.shows(`^› 00000004 .* 90% +180k/200k`); strings.Contains(screen, "observer gone") {
+			if screen := p.shows(`^› web +00000004 .* 90% `); strings.Contains(screen, "observer gone") {
 				t.Errorf("it is still gone, as in\n%s\nnow\n%s", gone, screen)
 			}
 
 			p.do("resize-window", "-x", "50", "-y", "8")
-			if screen := p.shows(`^name ↓  .*–\d+ of 12`, `^› 00000004 `); strings.Count(screen, "\n") != 8 || strings.Contains(screen, "STATE") {
+			if screen := p.shows(`^name ↓  .*–\d+ of 12`, `^› 00000004 `); strings.Count(screen, "\n") != 8 || strings.Contains(screen, "CMP") {
 				t.Errorf("after a resize:\n%s", screen)
 			}
 			p.do("resize-window", "-x", "160", "-y", "40")
-			p.shows(`CYCLE`, `^› 00000004 `, `^  00000000 `)
+			p.shows(`CYCLE`, `^› web +00000004 `, `^  web +00000000 `)
 
 			p.do("send-keys", "q")
 			if screen := p.shows(`^ended with 0`); strings.Contains(screen, "sm top") {
@@ -185,7 +185,7 @@ func TestTopColours(t *testing.T) {
 			(&topPane{daemon: d}).write(1, 150_000)
 			d.start()
 			p := newTopPane(t, d, 80, 24, c.vars...)
-			p.shows(`^› 00000001 .* 75% +150k/200k`)
+			p.shows(`^› web +00000001 .* 75% `)
 			if got := strings.Contains(p.do("capture-pane", "-p", "-e"), "\x1b["); got != c.want {
 				t.Errorf("colours: %v\n%q", got, p.do("capture-pane", "-p", "-e"))
 			}

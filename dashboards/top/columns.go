@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"sm/dashboards/screen"
 	"sm/observer/api"
@@ -16,27 +17,45 @@ type column struct {
 	right bool
 	// min and max are its width in cells; rank says how long it stays when there is no room, 0 longest.
 	min, max, rank int
-	cell           func(t *model, s *api.Session, width int) []span
+	cell           func(l *list, s *api.Session, width int) []span
 }
 
 func columns() []column {
 	return []column{
+		{"PROJECT", false, 8, 16, 8, func(_ *list, s *api.Session, w int) []span { return []span{{screen.FitEnd(s.Project, w), ""}} }},
 		{"NAME", false, 12, 24, 0, nameCell},
-		{"PROJECT", false, 8, 16, 9, func(_ *model, s *api.Session, w int) []span { return []span{{screen.FitEnd(s.Project, w), ""}} }},
+		{"ID", false, 8, 8, 11, func(_ *list, s *api.Session, _ int) []span {
+			return []span{{screen.FirstCells(screen.Text(s.SessionID), 8), screen.Dim}}
+		}},
 		{"CONTEXT", false, 10, 36, 1, barCell},
 		{"USED", true, 4, 4, 2, usedCell},
-		{"TOKENS", true, 9, 11, 3, tokensCell},
-		{"TREND", false, 8, trendSlots, 6, func(t *model, s *api.Session, w int) []span { return t.trendOf(s).spans(w, t.now) }},
-		{"TURNS", true, 5, 5, 8, turnsCell},
-		{"CMP", true, 3, 4, 5, func(_ *model, s *api.Session, _ int) []span { return []span{{countText(compactionCount(s)), ""}} }},
+		{"TOKENS", true, 9, 11, 10, tokensCell},
+		{"TREND", false, 8, 30, 7, trendCell},
+		{"REPLIES", true, 7, 14, 3, repliesCell},
+		{"CMP", true, 3, 4, 5, func(_ *list, s *api.Session, _ int) []span { return []span{{countText(compactionCount(s)), ""}} }},
 		{"STATE", false, 10, 10, 4, stateCell},
-		{"CYCLE", true, 5, 5, 10, func(_ *model, s *api.Session, _ int) []span { return []span{{countText(s.Cycle), ""}} }},
-		{"FLAGS", false, 5, 22, 7, flagsCell},
-		{"SEEN", true, 4, 4, 11, seenCell},
-		{"MODEL", false, 10, 16, 12, func(_ *model, s *api.Session, w int) []span {
+		{"CYCLE", true, 5, 5, 12, func(_ *list, s *api.Session, _ int) []span { return []span{{countText(s.Cycle), ""}} }},
+		{"FLAGS", false, 5, 22, 6, flagsCell},
+		{"SEEN", true, 4, 4, 9, seenCell},
+		{"MODEL", false, 10, 16, 13, func(_ *list, s *api.Session, w int) []span {
 			return []span{{screen.FitEnd(strings.TrimPrefix(s.Model, "claude-"), w), screen.Dim}}
 		}},
 	}
+}
+
+// list is what the cells of a list go by.
+type list struct {
+	now      time.Time
+	selected string   // an agent's id
+	omit     []string // columns that say nothing here
+}
+
+// emptyColumns are those that say nothing of any of these sessions that another does not say.
+func emptyColumns(sessions []api.Session) (omit []string) {
+	if !slices.ContainsFunc(sessions, func(s api.Session) bool { return !strings.HasPrefix(s.SessionID, nameOf(&s)) }) {
+		omit = append(omit, "ID")
+	}
+	return omit
 }
 
 // placed is a column that there is room for.
@@ -46,9 +65,9 @@ type placed struct {
 }
 
 // placeColumns chooses the columns for so many cells, with gap cells between them, and shares out what is left.
-func placeColumns(width, gap int) []placed {
+func placeColumns(width, gap int, omit ...string) []placed {
 	var out []placed
-	all := columns()
+	all := slices.DeleteFunc(columns(), func(c column) bool { return slices.Contains(omit, c.title) })
 	byRank := slices.Clone(all)
 	slices.SortFunc(byRank, func(a, b column) int { return a.rank - b.rank })
 	used, most := -gap, -1
@@ -79,22 +98,51 @@ func placeColumns(width, gap int) []placed {
 	return out
 }
 
-func nameCell(t *model, s *api.Session, width int) []span {
+// titles is the line above the list.
+func titles(columns []placed, gap int) (line []span) {
+	for i, c := range columns {
+		line = pad(line, i, gap, c, []span{{screen.FitStart(c.title, c.width), screen.Dim}})
+	}
+	return line
+}
+
+// row is the line of one session.
+func (l *list) row(s *api.Session, columns []placed, gap int) (line []span) {
+	for i, c := range columns {
+		line = pad(line, i, gap, c, c.cell(l, s, c.width))
+	}
+	return line
+}
+
+// pad adds a cell to a line, in the width of its column.
+func pad(line []span, i, gap int, c placed, content []span) []span {
+	if i > 0 {
+		line = append(line, span{strings.Repeat(" ", gap), ""})
+	}
+	content = fitSpans(content, c.width)
+	rest := span{strings.Repeat(" ", c.width-spanCells(content)), ""}
+	if c.right {
+		return append(append(line, rest), content...)
+	}
+	return append(append(line, content...), rest)
+}
+
+func nameCell(l *list, s *api.Session, width int) []span {
 	colour := ""
 	switch {
-	case s.ID == t.selected:
+	case s.ID == l.selected:
 		colour = screen.Reverse
-	case s.State == "quiet", s.State == "ended":
+	case needOf(s) >= idles:
 		colour = screen.Dim
 	}
 	return []span{{screen.FitEnd(nameOf(s), width), colour}}
 }
 
 // nameOf is what a session is called, as it came.
-func nameOf(s *api.Session) string { return cmp.Or(s.Label, s.Name, s.SessionID, s.ID) }
+func nameOf(s *api.Session) string { return cmp.Or(s.ShortName(), s.ID) }
 
 // barCell is how full the context is, with a mark at the size at which the client compacts.
-func barCell(_ *model, s *api.Session, width int) []span {
+func barCell(_ *list, s *api.Session, width int) []span {
 	full, known := usedShare(s)
 	mark := -1
 	if s.ThresholdTokens != nil && s.WindowTokens > 0 && *s.ThresholdTokens > 0 {
@@ -107,7 +155,7 @@ func barCell(_ *model, s *api.Session, width int) []span {
 	var filled, empty strings.Builder
 	spans := make([]span, 0, 5)
 	flush := func() {
-		spans = append(spans, span{filled.String(), levelColour(s.Level)}, span{empty.String(), screen.Dim})
+		spans = append(spans, span{filled.String(), pressureColour(s)}, span{empty.String(), screen.Dim})
 		filled.Reset()
 		empty.Reset()
 	}
@@ -127,14 +175,34 @@ func barCell(_ *model, s *api.Session, width int) []span {
 	return slices.DeleteFunc(spans, func(s span) bool { return s.text == "" })
 }
 
-func usedCell(_ *model, s *api.Session, _ int) []span {
+// usedShare is how full a context is, 0 to 1; false while that is unknown.
+func usedShare(s *api.Session) (float64, bool) {
+	if s.TokensUsed == nil || s.WindowTokens <= 0 {
+		return 0, false
+	}
+	return min(1, max(0, float64(*s.TokensUsed)/float64(s.WindowTokens))), true
+}
+
+// pressureColour is the colour of a context by its pressure. Those that do nothing are dim: what they have reached
+// changes nothing.
+func pressureColour(s *api.Session) string {
+	colour, known := map[string]string{
+		"calm": screen.Green, "rising": screen.Yellow, "high": screen.Orange, "imminent": screen.Red,
+	}[s.PressureLevel]
+	if !known || needOf(s) >= idles {
+		return screen.Dim
+	}
+	return colour
+}
+
+func usedCell(_ *list, s *api.Session, _ int) []span {
 	if s.UsedPercentage == nil {
 		return []span{{"–", screen.Dim}}
 	}
-	return []span{{fmt.Sprintf("%d%%", *s.UsedPercentage), levelColour(s.Level)}}
+	return []span{{fmt.Sprintf("%d%%", *s.UsedPercentage), pressureColour(s)}}
 }
 
-func tokensCell(_ *model, s *api.Session, width int) []span {
+func tokensCell(_ *list, s *api.Session, width int) []span {
 	used := "–"
 	if s.TokensUsed != nil {
 		used = screen.Tokens(*s.TokensUsed)
@@ -142,17 +210,43 @@ func tokensCell(_ *model, s *api.Session, width int) []span {
 	return []span{{screen.FitStart(used+"/"+screen.Tokens(s.WindowTokens), width), ""}}
 }
 
-// turnsCell is in about how many turns the client compacts.
-func turnsCell(_ *model, s *api.Session, _ int) []span {
-	if s.Forecast == nil || s.Forecast.Turns == nil {
+// trendCell draws the last sizes of the context, the newest at the right. The whole height is the window.
+func trendCell(_ *list, s *api.Session, width int) []span {
+	marks := []rune("▁▂▃▄▅▆▇█")
+	last := s.Trend[max(0, len(s.Trend)-max(0, width)):]
+	text := []rune(strings.Repeat(" ", max(0, width-len(last))))
+	for _, share := range last {
+		text = append(text, marks[max(0, min(len(marks), int(share*float64(len(marks))+0.999))-1)])
+	}
+	return []span{{string(text), pressureColour(s)}}
+}
+
+// repliesCell is in about how many replies of the model the client compacts.
+func repliesCell(_ *list, s *api.Session, width int) []span {
+	replies := repliesOf(s)
+	if replies == nil {
 		return []span{{"–", screen.Dim}}
 	}
-	turns := s.Forecast.Turns.Likely
 	colour := ""
-	if turns < 3 {
+	if replies.Likely < 3 && needOf(s) < idles {
 		colour = screen.Orange
 	}
-	return []span{{"≈" + countText(int(min(1e6, max(0, turns)+0.5))), colour}}
+	short := "≈" + replyText(replies.Likely)
+	long := fmt.Sprintf("≈ %s (%s–%s)", replyText(replies.Likely), replyText(replies.Low), replyText(replies.High))
+	if screen.Cells(long) <= width {
+		short = long
+	}
+	return []span{{short, colour}}
+}
+
+func replyText(n float64) string { return countText(int(min(1e6, max(0, n)+0.5))) }
+
+// repliesOf is how far the next compaction is in replies; nil while unknown.
+func repliesOf(s *api.Session) *api.Range {
+	if s.Forecast == nil {
+		return nil
+	}
+	return s.Forecast.Replies
 }
 
 // countText writes a count in at most four characters.
@@ -170,14 +264,14 @@ func compactionCount(s *api.Session) int {
 	return s.Compactions.Auto + s.Compactions.Manual + s.Compactions.Unknown
 }
 
-func stateCell(_ *model, s *api.Session, width int) []span {
+func stateCell(_ *list, s *api.Session, width int) []span {
 	state, colour := s.State, ""
 	switch {
 	case s.IsCompacting:
 		state, colour = "compacting", screen.Magenta
 	case state == "busy":
 		colour = screen.Green
-	case state == "idle", state == "quiet", state == "ended":
+	case needOf(s) >= idles:
 		colour = screen.Dim
 	default:
 		colour = screen.Yellow
@@ -187,7 +281,7 @@ func stateCell(_ *model, s *api.Session, width int) []span {
 
 // flagsCell says what is under way: messages that wait, a handoff, what keeps the agent from one, and that notices are
 // off. Where there is no room, it says so in letters.
-func flagsCell(_ *model, s *api.Session, width int) []span {
+func flagsCell(_ *list, s *api.Session, width int) []span {
 	var long, short []string
 	if s.Queued > 0 {
 		long, short = append(long, "q"+countText(s.Queued)), append(short, "q"+countText(s.Queued))
@@ -209,8 +303,8 @@ func flagsCell(_ *model, s *api.Session, width int) []span {
 }
 
 // seenCell is how long ago the session did anything.
-func seenCell(t *model, s *api.Session, width int) []span {
-	text := strings.TrimSuffix(screen.Ago(s.LastActive, t.now), " ago")
+func seenCell(l *list, s *api.Session, width int) []span {
+	text := strings.TrimSuffix(screen.Ago(s.LastActive, l.now), " ago")
 	if screen.Cells(text) > width {
 		text = "–" // it is still to come
 	}

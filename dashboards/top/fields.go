@@ -3,6 +3,7 @@ package top
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 func Fields(s api.Session, now time.Time) (fields [][2]string) {
 	context := "unknown until the next reply"
 	if s.TokensUsed != nil && s.UsedPercentage != nil {
-		context = fmt.Sprintf("%s %d%%, %d of %d tokens (%s)", screen.Bar(*s.UsedPercentage), *s.UsedPercentage, *s.TokensUsed, s.WindowTokens, s.Level)
+		context = fmt.Sprintf("%s %d%%, %d of %d tokens", screen.Bar(*s.UsedPercentage), *s.UsedPercentage, *s.TokensUsed, s.WindowTokens)
 	}
 	add := func(name, value string) {
 		if value != "" {
@@ -38,6 +39,9 @@ func Fields(s api.Session, now time.Time) (fields [][2]string) {
 		add("notices", "off")
 	}
 	add("context", context)
+	if s.Pressure != nil {
+		add("pressure", fmt.Sprintf("%s, %.0f%% of where it compacts", s.PressureLevel, 100**s.Pressure))
+	}
 	add("window", fmt.Sprintf("%d tokens, by %s", s.WindowTokens, s.WindowSource))
 	add("largest context", fmt.Sprintf("%d tokens", s.PeakTokens))
 	if s.ReadingAt != nil {
@@ -118,13 +122,22 @@ func forecastText(f *api.Forecast) string {
 		return ""
 	}
 	var parts []string
-	if t := f.Turns; t != nil {
-		parts = append(parts, fmt.Sprintf("compaction in about %.0f turns (%.0f to %.0f)", t.Likely, t.Low, t.High))
+	add := func(r *api.Range, unit float64, one, many string) {
+		if r == nil {
+			return
+		}
+		if math.Round(r.Likely/unit) == 1 {
+			many = one
+		}
+		parts = append(parts, fmt.Sprintf("%.0f %s (%.0f to %.0f)", r.Likely/unit, many, r.Low/unit, r.High/unit))
 	}
-	if t := f.Seconds; t != nil {
-		parts = append(parts, fmt.Sprintf("%.0f min of work (%.0f to %.0f)", t.Likely/60, t.Low/60, t.High/60))
+	add(f.Replies, 1, "reply", "replies")
+	add(f.Turns, 1, "turn", "turns")
+	add(f.Seconds, 60, "minute of work", "minutes of work")
+	if len(parts) == 0 {
+		return ""
 	}
-	return strings.Join(parts, ", ")
+	return "compaction in about " + strings.Join(parts, ", ")
 }
 
 func costText(t api.Tokens) string {

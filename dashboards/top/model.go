@@ -1,7 +1,6 @@
 package top
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -9,20 +8,6 @@ import (
 	"sm/dashboards/screen"
 	"sm/observer/api"
 )
-
-// sortOrder is an order of the list.
-type sortOrder uint8
-
-const (
-	byPressure sortOrder = iota
-	byName
-	byActivity
-	byCompactions
-)
-
-func (s sortOrder) String() string {
-	return [...]string{"pressure", "name", "activity", "compactions"}[s]
-}
 
 // view is what the screen shows.
 type view uint8
@@ -36,20 +21,18 @@ const (
 // filterMost bounds what can be typed into the filter, in characters.
 const filterMost = 60
 
-// model is all that `sm model` knows: what the observer said last, what it said before as far as the trends need it, and
-// what the user has chosen. Polls, keys and sizes come in; screen says what is to be seen. It knows no clock but the
+// model is all that `sm top` knows: what the observer said last, and what the user has chosen. Polls, keys and sizes come in; screen says what is to be seen. It knows no clock but the
 // times it is given, and does no I/O.
 type model struct {
 	width, height int
 	colour        bool
 
-	all    api.Sessions
-	now    time.Time // of the last poll
-	gone   time.Time // since when there is no answer; zero while there is one
-	why    string    // there is none
-	trends map[string]*trend
+	all  api.Sessions
+	now  time.Time // of the last poll
+	gone time.Time // since when there is no answer; zero while there is one
+	why  string    // there is none
 
-	order     sortOrder
+	order     Order
 	backwards bool
 	filter    string
 	typing    bool // the filter
@@ -63,7 +46,7 @@ type model struct {
 	line     int           // first line of the detail
 }
 
-func newModel(colour bool) *model { return &model{colour: colour, trends: map[string]*trend{}} }
+func newModel(colour bool) *model { return &model{colour: colour} }
 
 // poll takes in what the observer answered at a time, or that it did not.
 func (t *model) poll(all api.Sessions, err error, now time.Time) {
@@ -76,28 +59,7 @@ func (t *model) poll(all api.Sessions, err error, now time.Time) {
 		return
 	}
 	t.all, t.gone, t.why = all, time.Time{}, ""
-	there := map[string]bool{}
-	for i := range all.Sessions {
-		if s := &all.Sessions[i]; s.State != "left" {
-			there[s.ID] = true
-			t.trendOf(s).add(s, now)
-		}
-	}
-	for id := range t.trends {
-		if !there[id] {
-			delete(t.trends, id)
-		}
-	}
 	t.arrange()
-}
-
-func (t *model) trendOf(s *api.Session) *trend {
-	x := t.trends[s.ID]
-	if x == nil {
-		x = &trend{}
-		t.trends[s.ID] = x
-	}
-	return x
 }
 
 // arrange finds what is listed, and in which order. The selection stays on its agent; when that is gone it stays in its
@@ -114,14 +76,7 @@ func (t *model) arrange() {
 			t.rows = append(t.rows, s)
 		}
 	}
-	slices.SortStableFunc(t.rows, func(a, b api.Session) int {
-		if n := t.order.compare(&a, &b); n != 0 && t.backwards {
-			return -n
-		} else if n != 0 {
-			return n
-		}
-		return cmp.Or(strings.Compare(nameOf(&a), nameOf(&b)), strings.Compare(a.ID, b.ID))
-	})
+	sortSessions(t.rows, t.order, t.backwards)
 	if t.index() < 0 {
 		t.selectRow(at)
 	}
@@ -140,41 +95,13 @@ func (t *model) selectRow(i int) {
 	}
 }
 
-// compare orders two sessions, the one that needs attention first. Unknown contexts come last.
-func (s sortOrder) compare(a, b *api.Session) int {
-	switch s {
-	case byName:
-		return strings.Compare(strings.ToLower(nameOf(a)), strings.ToLower(nameOf(b)))
-	case byActivity:
-		return active(b).Compare(active(a))
-	case byCompactions:
-		return compactionCount(b) - compactionCount(a)
-	}
-	return cmp.Compare(pressure(b), pressure(a))
-}
-
-func active(s *api.Session) time.Time {
-	if s.LastActive == nil {
-		return time.Time{}
-	}
-	return *s.LastActive
-}
-
-// pressure is how full a context is, -1 while unknown.
-func pressure(s *api.Session) float64 {
-	if full, known := usedShare(s); known {
-		return full
-	}
-	return -1
-}
-
 // fits says whether a session is what a filter means: part of what it is called or does, in any case.
 func fits(s *api.Session, filter string) bool {
 	if filter == "" {
 		return true
 	}
 	filter = strings.ToLower(filter)
-	for _, text := range []string{s.Label, s.Name, s.ID, s.SessionID, s.Project, s.Model, s.State, s.Level} {
+	for _, text := range []string{s.Label, s.Name, s.ID, s.SessionID, s.Project, s.Model, s.State, s.PressureLevel} {
 		if strings.Contains(strings.ToLower(text), filter) {
 			return true
 		}
@@ -261,18 +188,23 @@ func (t *model) listKey(key string) {
 		t.typing = true
 	case "esc":
 		t.filter = ""
-	case "h":
+	case "x":
 		t.hideQuiet = !t.hideQuiet
 	case "r":
 		t.backwards = !t.backwards
 	default:
-		order, ok := map[string]sortOrder{"p": byPressure, "n": byName, "a": byActivity, "c": byCompactions}[key]
+		order, ok := orderKeys()[key]
 		if !ok {
 			return
 		}
 		t.order, t.backwards = order, false
 	}
 	t.arrange()
+}
+
+// orderKeys are the keys that choose an order.
+func orderKeys() map[string]Order {
+	return map[string]Order{"u": ByUrgency, "p": ByPressure, "l": ByReplies, "n": ByName, "t": ByActivity, "c": ByCompactions}
 }
 
 func (t *model) detailKey(key string) {

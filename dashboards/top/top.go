@@ -33,7 +33,7 @@ type Options struct {
 // Run shows the sessions until the user or ctx ends it. No observer, api.ErrNoObserver, is an
 // error at the start only.
 func Run(ctx context.Context, client *api.Client, o Options) error {
-	all, err := client.RecentSessions(ctx)
+	all, err := client.TrendingSessions(ctx)
 	if err != nil {
 		return err
 	}
@@ -71,7 +71,7 @@ func pollSessions(ctx context.Context, client *api.Client, send func(tea.Msg)) {
 	for {
 		select {
 		case <-tick.C:
-			all, err := client.RecentSessions(ctx)
+			all, err := client.TrendingSessions(ctx)
 			if ctx.Err() != nil {
 				return
 			}

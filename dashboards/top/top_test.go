@@ -35,6 +35,22 @@ func topSession(name string, tokens int64, with func(*api.Session)) api.Session 
 	if with != nil {
 		with(&s)
 	}
+	if s.ThresholdTokens != nil && s.TokensUsed != nil {
+		s.Pressure = new(float64(*s.TokensUsed) / float64(*s.ThresholdTokens))
+		for _, l := range []struct {
+			from float64
+			name string
+		}{{0, "calm"}, {0.6, "rising"}, {0.78, "high"}, {0.95, "imminent"}} {
+			if *s.Pressure >= l.from {
+				s.PressureLevel = l.name
+			}
+		}
+	}
+	if s.TokensUsed != nil && *s.TokensUsed > 0 {
+		for i := range 30 {
+			s.Trend = append(s.Trend, float64(*s.TokensUsed)/float64(s.WindowTokens)*float64(i+10)/39)
+		}
+	}
 	return s
 }
 
@@ -43,17 +59,17 @@ func topFleet() api.Sessions {
 	return api.Sessions{Sessions: []api.Session{
 		topSession("web", 104_000, func(s *api.Session) {
 			s.Level, s.ThresholdTokens, s.Compactions, s.Cycle = "warn", new(int64(167_000)), api.Compactions{Auto: 3, Manual: 1}, 5
-			s.Forecast = &api.Forecast{Turns: &api.Range{Low: 2, Likely: 2.4, High: 9}}
+			s.Forecast = &api.Forecast{Replies: &api.Range{Low: 25, Likely: 40.4, High: 70}, Turns: &api.Range{Low: 2, Likely: 2.4, High: 9}}
 		}),
 		topSession("api", 160_000, func(s *api.Session) {
 			s.Level, s.ThresholdTokens, s.Queued, s.Handoff, s.Project = "critical", new(int64(167_000)), 2, "clearing", "api"
 			s.Compactions.Auto, s.Cycle = 12, 13
-			s.Forecast = &api.Forecast{Turns: &api.Range{Low: 1, Likely: 1, High: 1}}
+			s.Forecast = &api.Forecast{Replies: &api.Range{Low: 1, Likely: 1, High: 3}, Turns: &api.Range{Low: 1, Likely: 1, High: 1}}
 		}),
 		topSession("train", 720_000, func(s *api.Session) {
 			s.WindowTokens, s.UsedPercentage, s.Level, s.Model, s.Brake = 1_000_000, new(72), "critical", "claude-opus-4-8", "breaker"
 		}),
-		topSession("docs", 84_000, func(s *api.Session) { s.Level, s.State, s.IsIdle = "early_warn", "idle", true }),
+		topSession("docs", 150_000, func(s *api.Session) { s.ThresholdTokens, s.State, s.IsIdle = new(int64(167_000)), "idle", true }),
 		topSession("fresh", 0, func(s *api.Session) {
 			s.TokensUsed, s.UsedPercentage, s.Level, s.IsCompacting, s.State = nil, nil, "", true, "busy"
 		}),
@@ -65,22 +81,11 @@ func topFleet() api.Sessions {
 	}}
 }
 
-// topScene is a top that has seen contexts grow for four minutes.
+// topScene is a top that has seen the fleet once.
 func topScene(width, height int, colour bool) *model {
 	t := newModel(colour)
 	t.width, t.height = width, height
-	for i := range 48 {
-		all := topFleet()
-		for j := range all.Sessions {
-			if s := &all.Sessions[j]; s.TokensUsed != nil {
-				*s.TokensUsed -= (int64(47-i) * (*s.TokensUsed) / 60)
-				if s.Label == "web" && i > 20 && i < 24 {
-					s.TokensUsed = nil
-				}
-			}
-		}
-		t.poll(all, nil, topNow.Add(time.Duration(i-47)*trendSlot))
-	}
+	t.poll(topFleet(), nil, topNow)
 	t.selectRow(0)
 	return t
 }
@@ -101,12 +106,12 @@ func TestTopScreens(t *testing.T) {
 		}},
 		{"typing", func(x *model) { x.keys("/", "w", "e") }},
 		{"nothing", func(x *model) { x.keys("/", "x", "x", "enter") }},
-		{"quiet", func(x *model) { x.keys("h", "r", "c", "r") }},
+		{"quiet", func(x *model) { x.keys("x", "r", "c", "r") }},
 		{"detail", func(x *model) { x.keys("enter") }},
 		{"help", func(x *model) { x.keys("?") }},
 		{"others", func(x *model) { x.poll(api.Sessions{Sessions: []api.Session{}, Others: 7}, nil, topNow) }},
 	} {
-		for _, size := range [][2]int{{80, 24}, {200, 50}} {
+		for _, size := range [][2]int{{60, 20}, {80, 24}, {200, 50}} {
 			for _, colour := range []bool{false, true} {
 				name := fmt.Sprintf("%s-%dx%d", c.name, size[0], size[1])
 				if colour {
@@ -203,28 +208,31 @@ func TestTopKeys(t *testing.T) {
 		keys []string
 		want string
 	}{
-		{"by pressure; unknown last, left never", nil, "[api] train web docs night asks fresh"},
-		{"backwards", []string{"r"}, "fresh asks night docs web train [api]"},
-		{"by name", []string{"n"}, "[api] asks docs fresh night train web"},
-		{"an order begins forwards", []string{"r", "n"}, "[api] asks docs fresh night train web"},
-		{"by name, backwards", []string{"n", "r"}, "web train night fresh docs asks [api]"},
-		{"by activity", []string{"a"}, "[api] asks docs fresh train web night"},
-		{"by compactions", []string{"c"}, "[api] web asks docs fresh night train"},
-		{"down", []string{"j", "down"}, "api train [web] docs night asks fresh"},
-		{"up, and no further", []string{"j", "k", "up"}, "[api] train web docs night asks fresh"},
-		{"to the end, and no further", []string{"G", "j"}, "api train web docs night asks [fresh]"},
-		{"by pages", []string{"pgdown", "pgdown", "pgup"}, "[api] train web docs night asks fresh"},
-		{"the selection stays with its agent", []string{"j", "n"}, "api asks docs fresh night [train] web"},
-		{"without the quiet", []string{"h"}, "[api] train web docs asks fresh"},
-		{"with them again", []string{"h", "h"}, "[api] train web docs night asks fresh"},
+		{"who waits, who works by the replies left, the idle, the quiet; left never", nil, "[asks] api web fresh train docs night"},
+		{"backwards", []string{"r"}, "night docs fresh train web api [asks]"},
+		{"by name", []string{"n"}, "api [asks] docs fresh night train web"},
+		{"an order begins forwards", []string{"r", "n"}, "api [asks] docs fresh night train web"},
+		{"by name, backwards", []string{"n", "r"}, "web train night fresh docs [asks] api"},
+		{"by pressure; unknown last", []string{"p"}, "api docs web [asks] fresh night train"},
+		{"by replies left; unknown last", []string{"p", "l"}, "api docs web [asks] fresh night train"},
+		{"by urgency again", []string{"n", "u"}, "[asks] api web fresh train docs night"},
+		{"by activity", []string{"t"}, "api [asks] docs fresh train web night"},
+		{"by compactions", []string{"c"}, "api web [asks] docs fresh night train"},
+		{"down", []string{"j", "down"}, "asks api [web] fresh train docs night"},
+		{"up, and no further", []string{"j", "k", "up"}, "[asks] api web fresh train docs night"},
+		{"to the end, and no further", []string{"G", "j"}, "asks api web fresh train docs [night]"},
+		{"by pages", []string{"pgdown", "pgdown", "pgup"}, "[asks] api web fresh train docs night"},
+		{"the selection stays with its agent", []string{"j", "n"}, "[api] asks docs fresh night train web"},
+		{"without the quiet", []string{"x"}, "[asks] api web fresh train docs"},
+		{"with them again", []string{"x", "x"}, "[asks] api web fresh train docs night"},
 		{"filter by name", []string{"/", "o", "C"}, "[docs]"},
 		{"keys type while a filter is typed", []string{"/", "q", "u", "i"}, "[night]"},
 		{"filter by model", []string{"/", "o", "p", "u", "s", "enter"}, "[train]"},
-		{"filter by level", []string{"/", "c", "r", "i", "t", "enter"}, "[api] train"},
+		{"filter by pressure", []string{"/", "i", "m", "m", "i", "enter"}, "[api]"},
 		{"a filter corrected", []string{"/", "o", "x", "backspace", "p"}, "[train]"},
-		{"a filter given up", []string{"/", "x", "esc"}, "[api] train web docs night asks fresh"},
-		{"a filter cleared later", []string{"/", "x", "enter", "esc"}, "[api] train web docs night asks fresh"},
-		{"what is unknown does nothing", []string{"z", "f5"}, "[api] train web docs night asks fresh"},
+		{"a filter given up", []string{"/", "x", "esc"}, "[asks] api web fresh train docs night"},
+		{"a filter cleared later", []string{"/", "x", "enter", "esc"}, "[asks] api web fresh train docs night"},
+		{"what is unknown does nothing", []string{"z", "f5"}, "[asks] api web fresh train docs night"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := topScene(80, 24, false)
@@ -257,7 +265,7 @@ func TestTopQuits(t *testing.T) {
 func TestTopDetail(t *testing.T) {
 	x := topScene(80, 12, false)
 	x.keys("j", "enter")
-	if s := x.screen(); !strings.HasPrefix(s, "train ") {
+	if s := x.screen(); !strings.HasPrefix(s, "api ") {
 		t.Errorf("%s", s)
 	}
 	x.keys("down", "down", "down", "pgdown", "pgdown", "pgdown", "pgdown")
@@ -284,13 +292,13 @@ func TestTopScrolls(t *testing.T) {
 	}
 	x.poll(all, nil, topNow)
 	for i := range 40 {
-		if s := x.screen(); !strings.Contains(s, fmt.Sprintf("› n%02d ", i)) {
+		if s := x.screen(); !strings.Contains(s, fmt.Sprintf("› web       n%02d ", i)) {
 			t.Fatalf("row %d:\n%s", i, s)
 		}
 		x.keys("j")
 	}
 	x.keys("g")
-	if s := x.screen(); !strings.Contains(s, "› n00 ") || !strings.Contains(s, "1–7 of 40") {
+	if s := x.screen(); !strings.Contains(s, "› web       n00 ") || !strings.Contains(s, "1–7 of 40") {
 		t.Errorf("%s", s)
 	}
 	x.height = 50
@@ -315,50 +323,21 @@ func TestTopGone(t *testing.T) {
 	}
 }
 
-// TestTopForgets: trends go with their sessions.
-func TestTopForgets(t *testing.T) {
-	x := topScene(80, 24, false)
-	x.poll(api.Sessions{Sessions: topFleet().Sessions[:1]}, nil, topNow.Add(time.Second))
-	if len(x.trends) != 1 {
-		t.Errorf("%d trends", len(x.trends))
-	}
-}
-
-// TestTrend: cells stand for fixed stretches of time, and what nobody has seen is blank.
+// TestTrend: the newest stands at the right, the whole height is the window, and what is not known is blank.
 func TestTrend(t *testing.T) {
-	at := func(i int) time.Time { return topNow.Add(time.Duration(i) * trendSlot) }
-	x := &trend{}
-	for i, percent := range []int64{0, 25, 50, 100, -1, 10} {
-		s := topSession("a", max(0, percent)*2000, nil)
-		if percent < 0 {
-			s.TokensUsed = nil
-		}
-		x.add(&s, at(i))
-		if s.TokensUsed != nil {
-			s.TokensUsed = new(int64(0)) // a compaction in the same slot does not hide the height before it
-		}
-		x.add(&s, at(i).Add(time.Second))
-	}
 	for _, c := range []struct {
 		width int
-		now   time.Time
+		trend []float64
 		want  string
 	}{
-		{48, at(5), strings.Repeat(" ", 42) + "▁▂▄█ ▁"},
-		{48, at(6), strings.Repeat(" ", 41) + "▁▂▄█ ▁ "},
-		{100, at(5), strings.Repeat(" ", 42) + "▁▂▄█ ▁"},
-		{8, at(5), "       █"},
-		{8, at(6), "      █ "},
-		{1, at(5), "█"},
-		{48, at(60), strings.Repeat(" ", 48)},
-		{0, at(5), ""},
+		{6, []float64{0, 0.125, 0.13, 0.5, 1, 1.2}, "▁▁▂▄██"},
+		{6, []float64{0.5, 1}, "    ▄█"},
+		{2, []float64{0.1, 0.5, 1}, "▄█"},
+		{3, nil, "   "},
+		{0, []float64{1}, ""},
 	} {
-		var got strings.Builder
-		for _, s := range x.spans(c.width, c.now) {
-			got.WriteString(s.text)
-		}
-		if got.String() != c.want {
-			t.Errorf("%d cells at %v: got %q, want %q", c.width, c.now, got.String(), c.want)
+		if got := trendCell(nil, &api.Session{Trend: c.trend}, c.width)[0].text; got != c.want {
+			t.Errorf("%v in %d cells: got %q, want %q", c.trend, c.width, got, c.want)
 		}
 	}
 }
@@ -371,9 +350,10 @@ func TestPlaceColumns(t *testing.T) {
 	}{
 		{5, ""},
 		{12, "NAME"},
-		{40, "NAME CONTEXT USED TOKENS"},
-		{78, "NAME CONTEXT USED TOKENS TREND TURNS CMP STATE FLAGS"},
-		{198, "NAME PROJECT CONTEXT USED TOKENS TREND TURNS CMP STATE CYCLE FLAGS SEEN MODEL"},
+		{40, "NAME CONTEXT USED REPLIES"},
+		{58, "NAME CONTEXT USED REPLIES CMP STATE FLAGS"},
+		{78, "PROJECT NAME CONTEXT USED TREND REPLIES CMP STATE FLAGS"},
+		{198, "PROJECT NAME ID CONTEXT USED TOKENS TREND REPLIES CMP STATE CYCLE FLAGS SEEN MODEL"},
 	} {
 		var names []string
 		used := -1

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"sm/dashboards/screen"
-	"sm/observer/api"
 )
 
 // screen draws what is to be seen: at most height lines of at most width cells.
@@ -36,12 +35,17 @@ func (t *model) screen() string {
 // list is the header, the sessions and the footer.
 func (t *model) list() [][]span {
 	lines := t.header()
-	columns := placeColumns(t.width-2, t.gap())
-	lines = append(lines, titles(columns, t.gap()))
+	look := &list{now: t.now, selected: t.selected, omit: emptyColumns(t.rows)}
+	columns := placeColumns(t.width-2, t.gap(), look.omit...)
+	lines = append(lines, append([]span{{"  ", ""}}, titles(columns, t.gap())...))
 	room := t.room()
 	t.scroll(room)
 	for i := t.first; i < min(len(t.rows), t.first+room); i++ {
-		lines = append(lines, t.row(&t.rows[i], columns))
+		mark := span{"  ", ""}
+		if t.rows[i].ID == t.selected {
+			mark = span{"› ", screen.Bold}
+		}
+		lines = append(lines, append([]span{mark}, look.row(&t.rows[i], columns, t.gap())...))
 	}
 	if len(t.rows) == 0 && room > 0 {
 		lines = append(lines, []span{{"  " + t.nothing(), screen.Dim}})
@@ -77,44 +81,11 @@ func (t *model) nothing() string {
 	case t.filter != "":
 		return "nothing is called so; esc clears the filter"
 	case t.quiet > 0:
-		return "all sessions are quiet; h shows them"
+		return "all sessions are quiet; x shows them"
 	case t.all.Others > 0:
 		return "all sessions have been quiet for long; sm status lists them"
 	}
 	return "no sessions yet"
-}
-
-func titles(columns []placed, gap int) []span {
-	line := []span{{"  ", ""}}
-	for i, c := range columns {
-		line = pad(line, i, gap, c, []span{{screen.FitStart(c.title, c.width), screen.Dim}})
-	}
-	return line
-}
-
-func (t *model) row(s *api.Session, columns []placed) []span {
-	mark := "  "
-	if s.ID == t.selected {
-		mark = "› "
-	}
-	line := []span{{mark, screen.Bold}}
-	for i, c := range columns {
-		line = pad(line, i, t.gap(), c, c.cell(t, s, c.width))
-	}
-	return line
-}
-
-// pad adds a cell to a line, in the width of its column.
-func pad(line []span, i, gap int, c placed, content []span) []span {
-	if i > 0 {
-		line = append(line, span{strings.Repeat(" ", gap), ""})
-	}
-	content = fitSpans(content, c.width)
-	rest := span{strings.Repeat(" ", c.width-spanCells(content)), ""}
-	if c.right {
-		return append(append(line, rest), content...)
-	}
-	return append(append(line, content...), rest)
 }
 
 // header says how the fleet is, and what is wrong, if anything is.
@@ -131,7 +102,8 @@ func (t *model) header() [][]span {
 }
 
 func (t *model) summary() []span {
-	var agents, busy, near, compactions, queued int
+	var agents, imminent, compactions, queued int
+	var needs [rests + 1]int
 	for i := range t.all.Sessions {
 		s := &t.all.Sessions[i]
 		if s.State == "left" {
@@ -140,11 +112,9 @@ func (t *model) summary() []span {
 		agents++
 		compactions += compactionCount(s)
 		queued += s.Queued
-		if !s.IsIdle {
-			busy++
-		}
-		if isNear(s) {
-			near++
+		needs[needOf(s)]++
+		if s.PressureLevel == "imminent" && needOf(s) < idles {
+			imminent++
 		}
 	}
 	line := []span{{"sm top", screen.Bold}}
@@ -158,12 +128,13 @@ func (t *model) summary() []span {
 		line = append(line, span{"  ", ""}, span{countText(n), colour}, span{" " + what, screen.Dim})
 	}
 	add(agents, plural(agents, "agent"), screen.Bold)
-	add(busy, "busy", screen.Green)
-	add(agents-busy, "idle", screen.Bold)
-	if add(near, "near", screen.Orange); t.width >= 100 {
-		line = append(line, span{" compaction", screen.Dim})
+	add(needs[waits], "waiting", screen.Yellow)
+	add(needs[works], "at work", screen.Green)
+	add(needs[idles]+needs[rests], "idle", screen.Bold)
+	add(imminent, "imminent", screen.Red)
+	if t.width >= 100 {
+		add(compactions, plural(compactions, "compaction"), screen.Bold)
 	}
-	add(compactions, plural(compactions, "compaction"), screen.Bold)
 	add(queued, "queued", screen.Yellow)
 	return line
 }
@@ -173,15 +144,6 @@ func plural(n int, what string) string {
 		return what
 	}
 	return what + "s"
-}
-
-// isNear says that a compaction is near: within a tenth of the size at which it comes, or the context is critical where
-// that is not known.
-func isNear(s *api.Session) bool {
-	if s.ThresholdTokens == nil || s.TokensUsed == nil {
-		return s.Level == "critical"
-	}
-	return *s.TokensUsed*10 >= *s.ThresholdTokens*9
 }
 
 // footer is the filter while it is typed, else where the list stands and what keys there are.
@@ -214,15 +176,17 @@ func helpLines() [][]span {
 	for _, h := range [][2]string{
 		{"up down j k", "choose an agent; pgup pgdown g G go further"},
 		{"enter", "all about one agent; esc goes back"},
-		{"/", "filter by name, project, model, state or level; esc clears"},
-		{"p n a c", "sort by pressure, name, activity, compactions"},
+		{"/", "filter by name, project, model, state or pressure; esc clears"},
+		{"u p l", "sort by urgency, pressure, replies left"},
+		{"n t c", "sort by name, time of activity, compactions"},
 		{"r", "reverse the order"},
-		{"h", "hide quiet sessions, and show them again"},
+		{"x", "hide quiet sessions, and show them again"},
 		{"q ctrl+c", "quit"},
 		{"", ""},
 		{"CONTEXT", "how full the window is; ┃ is where the client compacts, if known"},
-		{"TREND", "the context over the last four minutes, as far as sm top ran"},
-		{"TURNS", "in about how many turns a compaction comes"},
+		{"", "green, yellow, orange, red: how near that is; dim: it does nothing"},
+		{"TREND", "the last sizes of the context, of the whole window"},
+		{"REPLIES", "in about how many replies a compaction comes"},
 		{"CMP", "compactions of the session"},
 		{"CYCLE", "stretches between compactions, clears and handoffs, counted"},
 		{"FLAGS", "q2: two messages wait; H: a handoff is under way;"},
@@ -247,8 +211,8 @@ func (t *model) detail() [][]span {
 	}
 	head := len(lines)
 	width := min(60, max(1, t.width-19))
-	body := [][]span{nil, append([]span{{"  context          ", screen.Dim}}, barCell(t, &s, width)...),
-		append([]span{{"  last 4 minutes   ", screen.Dim}}, t.trendOf(&s).spans(min(trendSlots, width), t.now)...), nil}
+	body := [][]span{nil, append([]span{{"  context          ", screen.Dim}}, barCell(nil, &s, width)...),
+		append([]span{{"  trend            ", screen.Dim}}, trendCell(nil, &s, min(30, width))...), nil}
 	for _, f := range Fields(s, t.now) {
 		name, value := f[0], screen.Text(f[1])
 		for value != "" {

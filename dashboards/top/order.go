@@ -1,0 +1,130 @@
+package top
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"sm/observer/api"
+)
+
+// Order is an order of sessions. In each the one that needs attention comes first.
+type Order uint8
+
+// The orders. ByUrgency, which is the one without a choice, has those that wait for a person first, then those at work by
+// the replies that are left until their compaction, then the idle, then the quiet.
+const (
+	ByUrgency Order = iota
+	ByPressure
+	ByReplies
+	ByName
+	ByActivity
+	ByCompactions
+)
+
+func orders() []string {
+	return []string{"urgency", "pressure", "replies", "name", "activity", "compactions"}
+}
+
+// String is the order's name, as ParseOrder takes it.
+func (o Order) String() string { return orders()[o] }
+
+// ParseOrder is the order of a name; the error lists all.
+func ParseOrder(name string) (Order, error) {
+	i := slices.Index(orders(), name)
+	if i < 0 {
+		return 0, fmt.Errorf("no order %q; give one of %s", name, strings.Join(orders(), ", "))
+	}
+	return Order(i), nil
+}
+
+// Sort puts sessions in an order. Equals are ordered by what they are called, then by id.
+func Sort(sessions []api.Session, by Order) { sortSessions(sessions, by, false) }
+
+func sortSessions(sessions []api.Session, by Order, backwards bool) {
+	slices.SortStableFunc(sessions, func(a, b api.Session) int {
+		n := by.compare(&a, &b)
+		if backwards {
+			n = -n
+		}
+		return cmp.Or(n, strings.Compare(nameOf(&a), nameOf(&b)), strings.Compare(a.ID, b.ID))
+	})
+}
+
+// compare orders two sessions. What is unknown comes last.
+func (o Order) compare(a, b *api.Session) int {
+	switch o {
+	case ByName:
+		return strings.Compare(strings.ToLower(nameOf(a)), strings.ToLower(nameOf(b)))
+	case ByActivity:
+		return active(b).Compare(active(a))
+	case ByCompactions:
+		return compactionCount(b) - compactionCount(a)
+	case ByReplies:
+		return cmp.Compare(left(a), left(b))
+	case ByUrgency:
+		return cmp.Or(cmp.Compare(needOf(a), needOf(b)), cmp.Compare(left(a), left(b)), cmp.Compare(pressure(b), pressure(a)))
+	}
+	return cmp.Compare(pressure(b), pressure(a))
+}
+
+func active(s *api.Session) time.Time {
+	if s.LastActive == nil {
+		return time.Time{}
+	}
+	return *s.LastActive
+}
+
+// pressure is how near the compaction is, -1 while unknown.
+func pressure(s *api.Session) float64 {
+	if s.Pressure == nil {
+		return -1
+	}
+	return *s.Pressure
+}
+
+// repliesWhole are as many replies as a cycle is taken to have where no forecast says how the context grows. The page
+// takes the same.
+const repliesWhole = 100
+
+// left is in how many replies a compaction is due: by the forecast, else by the pressure alone. Large figures are rounded,
+// so that rows do not change places for nothing.
+func left(s *api.Session) float64 {
+	n := math.Inf(1)
+	if replies := repliesOf(s); replies != nil {
+		n = math.Round(max(0, replies.Likely))
+	} else if s.Pressure != nil {
+		n = math.Round(repliesWhole * max(0, 1-*s.Pressure))
+	}
+	if n > 20 {
+		return math.Round(n/5) * 5
+	}
+	return n
+}
+
+// need is in what order sessions want a person.
+type need uint8
+
+const (
+	waits need = iota
+	works
+	idles
+	rests
+)
+
+func needOf(s *api.Session) need {
+	switch {
+	case s.IsCompacting:
+		return works
+	case s.State == "waiting":
+		return waits
+	case s.State == "idle":
+		return idles
+	case s.State == "quiet" || s.State == "ended" || s.State == "left":
+		return rests
+	}
+	return works
+}
