@@ -147,7 +147,7 @@ func (to *printer) writeDocuments(all []handoff.Document, now time.Time) error {
 		return err
 	}
 	colours := map[handoff.Status]string{handoff.StatusActive: screen.Yellow, handoff.StatusConsumed: screen.Dim, handoff.StatusExpired: screen.Dim, handoff.StatusCleared: screen.Dim}
-	t := term.Table{Headers: []string{"CHANNEL", "STATUS", "TYPE", "AGENT", "FOR", "WRITTEN", "ID"}, Colour: to.colour}
+	t := term.Table{Headers: []string{"CHANNEL", "STATUS", "TYPE", "AGENT", "FOR", "WRITTEN", "ID"}, Colour: to.Colour}
 	for _, d := range all {
 		mark := ""
 		if d.Current {

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"sm/alerts"
 	"sm/observer/history"
 	"sm/observer/history/tune"
 	"sm/transcript/transcripttest"
@@ -189,24 +188,6 @@ func TestNoKnee(t *testing.T) {
 	for _, k := range gridOf(t, written(t, t.TempDir(), all...)).Knees {
 		if k.Warning != nil || k.Critical != nil {
 			t.Errorf("%s: %v and %v", k.Unit, k.Warning, k.Critical)
-		}
-	}
-}
-
-// TestRows: the pair that was chosen stands in the table, though another one with its warning is better.
-func TestRows(t *testing.T) {
-	t.Parallel()
-	pair := func(warning, critical int, measure float64) tune.Candidate {
-		c := tune.NewCandidate(alerts.Thresholds{WarningPercentage: warning, CriticalPercentage: critical})
-		c.Choosing.Measure = measure
-		return c
-	}
-	g := tune.Grid{Pairs: []tune.Candidate{pair(50, 55, 0.5), pair(50, 60, 0.6), pair(50, 65, 0.7), pair(55, 60, 0.6), pair(55, 65, 0.4)}}
-	for _, c := range []struct{ chosen, first, second int }{{0, 0, 3}, {1, 1, 3}, {2, 2, 3}, {3, 2, 3}, {4, 2, 4}} {
-		g.Chosen = &g.Pairs[c.chosen]
-		rows := candidateRows(&g)
-		if len(rows) != 2 || rows[0] != &g.Pairs[c.first] || rows[1] != &g.Pairs[c.second] {
-			t.Errorf("chosen %s: rows %s", candidateName(g.Chosen), candidateName(rows[0]))
 		}
 	}
 }

@@ -51,7 +51,7 @@ func layoutTable() layoutRules {
 		"sm/handoff", "sm/handoff/files", "sm/handoff/guard", "sm/handoff/proc", "sm/handoff/rotation", "sm/handoff/tmux", "sm/handoff/supervise", "sm/observer", "sm/observer/fleet",
 		"sm/observer/metrics", "sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/deploy/doctor",
 	}
-	past := []string{"sm/observer/history", "sm/observer/history/report", "sm/observer/history/tune", "sm/observer/demo"} // for commands, never for the observer
+	past := []string{"sm/observer/history", "sm/observer/history/report", "sm/observer/history/tune", "sm/observer/history/replay", "sm/observer/demo"} // for commands, never for the observer
 	commands := []string{"sm/cmd/sm", "sm/cmd/bench"}
 	return layoutRules{
 		rows: map[string]layoutRow{
@@ -79,15 +79,17 @@ func layoutTable() layoutRules {
 			"sm/observer/history/report": {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet", "sm/observer/api", "sm/observer/history"}},
 			"sm/observer/history/tune":   {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/api", "sm/observer/history", "sm/observer/history/report"}},
 			"sm/observer":                {ours: layoutWithout(libraries, "sm/observer", "sm/handoff/proc", "sm/handoff/tmux", "sm/handoff/supervise", "sm/deploy/install", "sm/deploy/doctor")},
+			"sm/observer/history/replay": {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet"}, tests: []string{"sm/observer/history"}},
 			"sm/observer/demo":           {ours: []string{"sm/transcript/claude/hook"}, tests: []string{"sm/transcript", "sm/observer/fleet", "sm/observer/history"}},
 			"sm/dashboards":              {},
 			"sm/dashboards/page":         {stdOnly: true},
 			"sm/deploy":                  {},
 			"sm/dashboards/screen":       {},
-			"sm/cmd/sm":                  {ours: slices.Concat(libraries, past, []string{"sm/cmd/sm/internal/config", "sm/cmd/sm/internal/term"})},
+			"sm/cmd/sm":                  {ours: slices.Concat(libraries, past, []string{"sm/cmd/sm/internal/config", "sm/cmd/sm/internal/term", "sm/cmd/sm/internal/view"})},
 			"sm/cmd/sm/internal/config":  {},
 			"sm/dashboards/top":          {ours: []string{"sm/dashboards/screen", "sm/observer/api"}},
 			"sm/cmd/sm/internal/term":    {ours: []string{"sm/dashboards/screen"}},
+			"sm/cmd/sm/internal/view":    {ours: []string{"sm/alerts", "sm/cmd/sm/internal/term", "sm/dashboards/screen", "sm/dashboards/top", "sm/observer/api", "sm/observer/history/replay", "sm/observer/history/report", "sm/observer/history/tune"}},
 			"sm/cmd/bench":               {ours: append(slices.Clone(libraries), layoutSupport)},
 			"sm/deploy/install":          {ours: []string{"sm/deploy", "sm/deploy/jsonedit", "sm/handoff/proc", "sm/transcript", "sm/transcript/claude", "sm/transcript/claude/hook"}},
 			"sm/deploy/doctor":           {ours: []string{"sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/dashboards/screen", "sm/observer/api", "sm/transcript", "sm/transcript/claude", "sm/transcript/claude/hook"}},
@@ -145,7 +147,7 @@ func (r layoutRules) judge(from, to string, test bool) []string {
 		}
 	}
 	for _, o := range r.only {
-		if o.covers(to) && !slices.Contains(o.importers, from) && !(o.tests && test) {
+		if o.covers(to) && !o.covers(from) && !slices.Contains(o.importers, from) && !(o.tests && test) {
 			return []string{edge + ": only for " + cmp.Or(strings.Join(o.importers, " and "), "nobody")}
 		}
 	}

@@ -115,7 +115,7 @@ func (to *printer) writeReminders(list []api.Reminder, now time.Time) error {
 		fmt.Fprintln(to.Writer, "no reminders")
 		return nil
 	}
-	t := term.Table{Headers: []string{"ID", "AGENT", "WHEN", "TEXT"}, Colour: to.colour}
+	t := term.Table{Headers: []string{"ID", "AGENT", "WHEN", "TEXT"}, Colour: to.Colour}
 	for _, r := range list {
 		t.Add(term.Text(r.ID, ""), term.Text(screen.OneLine(r.Agent), ""), term.Text(whenText(r, now), ""), term.Text(beginning(screen.OneLine(r.Text), 60), ""))
 	}

@@ -19,18 +19,19 @@ import (
 
 	"sm/observer/api"
 	"sm/observer/history"
+	"sm/observer/history/replay"
 	"sm/transcript/transcripttest"
 )
 
 // replayed runs `sm replay --json` over a folder.
-func replayed(t *testing.T, args ...string) (all []retold) {
+func replayed(t *testing.T, args ...string) (all []replay.Event) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	if code := run(t.Context(), append([]string{"replay", "--json"}, args...), nil, &stdout, &stderr); code != exitDone {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
 	for d := json.NewDecoder(&stdout); d.More(); {
-		var x retold
+		var x replay.Event
 		if err := d.Decode(&x); err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +87,7 @@ func TestReplayAgreesWithLive(t *testing.T) {
 	var want, order []string
 	for _, x := range replayed(t, dir) {
 		if x.Event == "notice" {
-			want = append(want, said(x.Path, x.Cycle, x.Kind, x.To, timeOf(x.At)))
+			want = append(want, said(x.Path, x.Cycle, x.Kind, x.To, *x.At))
 		}
 	}
 	order = replayOrder(t, dir)

@@ -35,7 +35,7 @@ func newReportCommand(env *environ) *cobra.Command {
 			if asJSON {
 				return errors.Join(writeJSON(env.stdout, r), err)
 			}
-			return errors.Join(env.printer().writeReport(r), err)
+			return errors.Join(env.printer().WriteReport(r), err)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")

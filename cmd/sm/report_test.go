@@ -5,18 +5,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
-	"sm/dashboards/screen"
 	"sm/observer/api"
 	"sm/observer/history/report"
 	"sm/transcript/transcripttest"
@@ -331,31 +328,6 @@ func apart(figures []int64) int64 {
 	}
 	n := len(figures)
 	return (nth((n+1)/2) + nth(n/2+1)) / 2
-}
-
-// FuzzHistogram: whatever the figures are, a histogram fits a terminal.
-func FuzzHistogram(f *testing.F) {
-	f.Add(uint64(1), 10, int64(200_000), int64(10_000))
-	f.Add(uint64(2), 1, int64(0), int64(1))
-	f.Add(uint64(3), 3, int64(1)<<40, int64(1))
-	f.Fuzz(func(t *testing.T, seed uint64, n int, most, width int64) {
-		if n < 0 || n > 1000 || most < 0 || most > 1<<50 || width < 1 || width > 1<<40 {
-			t.Skip()
-		}
-		rng := rand.New(rand.NewPCG(seed, 0))
-		figures := make([]int64, n)
-		for i := range figures {
-			figures[i] = rng.Int64N(most + 1)
-		}
-		d := report.DistributionOf(slices.Clone(figures), 0, width)
-		for _, g := range []glyphs{(&environ{lookupEnv: os.LookupEnv}).glyphs(), {full: "#", dash: "-"}} {
-			for line := range strings.Lines(g.histogram(d.Histogram, func(b report.Bin) string { return screen.Tokens(b.From) })) {
-				if utf8.RuneCountInString(line) > 80 {
-					t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
-				}
-			}
-		}
-	})
 }
 
 // TestReportManySessions: ten thousand sessions of a thousand projects are read, and what is printed stays short.

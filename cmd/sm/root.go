@@ -13,6 +13,7 @@ import (
 
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
+	"sm/cmd/sm/internal/view"
 	"sm/dashboards/screen"
 	"sm/handoff/supervise"
 )
@@ -252,4 +253,11 @@ func codeErrors(cmd *cobra.Command) {
 func (env *environ) colours(stream any) bool {
 	no, _ := env.lookupEnv("NO_COLOR")
 	return term.IsTerminal(stream) && no == ""
+}
+
+// A printer is where the answer of a command goes, and what can be shown there.
+type printer struct{ view.Printer }
+
+func (env *environ) printer() *printer {
+	return &printer{view.Printer{Writer: env.stdout, Colour: env.colours(env.stdout), Glyphs: view.GlyphsOf(env.lookupEnv)}}
 }

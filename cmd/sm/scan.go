@@ -77,7 +77,7 @@ func (to *printer) writeScanTable(views []fleet.View) error {
 	for i, v := range views {
 		sessions[i] = observer.SessionOf(v)
 	}
-	if err := writeSessions(to.Writer, sessions, time.Now(), to.colour); err != nil {
+	if err := writeSessions(to.Writer, sessions, time.Now(), to.Colour); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
 	return nil

@@ -1,8 +1,7 @@
-package main
+package view
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -19,8 +18,8 @@ func fullest(list []report.Bin) (most report.Bin) {
 	return most
 }
 
-// glyphs are the characters of what is drawn: full, and what a part of a full one looks like from small to large.
-type glyphs struct {
+// Glyphs are the characters of drawings: a full cell of a bar, and parts of one from small to large.
+type Glyphs struct {
 	full  string
 	parts []string
 	dash  string // between two figures
@@ -28,23 +27,23 @@ type glyphs struct {
 	more  string // for what is left out of a name
 }
 
-// glyphs are Unicode's unless the locale names another character set.
-func (env *environ) glyphs() glyphs {
+// GlyphsOf are Unicode's, unless the locale in the environment names another character set.
+func GlyphsOf(lookupEnv func(name string) (value string, ok bool)) Glyphs {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		value, _ := env.lookupEnv(name)
+		value, _ := lookupEnv(name)
 		if value == "" {
 			continue
 		}
 		if upper := strings.ToUpper(value); !strings.Contains(upper, "UTF-8") && !strings.Contains(upper, "UTF8") {
-			return glyphs{full: "#", dash: "-", none: "-", more: "~"}
+			return Glyphs{full: "#", dash: "-", none: "-", more: "~"}
 		}
 		break
 	}
-	return glyphs{full: "█", parts: []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"}, dash: "–", none: "–", more: "…"}
+	return Glyphs{full: "█", parts: []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"}, dash: "–", none: "–", more: "…"}
 }
 
 // bar draws a part of a whole in at most so many characters. What is more than nothing shows.
-func (g glyphs) bar(part, whole, width int) string {
+func (g Glyphs) bar(part, whole, width int) string {
 	if part <= 0 || whole <= 0 {
 		return ""
 	}
@@ -58,7 +57,7 @@ func (g glyphs) bar(part, whole, width int) string {
 }
 
 // histogram draws one line a bin.
-func (g glyphs) histogram(list []report.Bin, label func(report.Bin) string) string {
+func (g Glyphs) histogram(list []report.Bin, label func(report.Bin) string) string {
 	const width = 40
 	most := fullest(list).Count
 	var b strings.Builder
@@ -76,15 +75,4 @@ func (g glyphs) histogram(list []report.Bin, label func(report.Bin) string) stri
 		fmt.Fprintf(&b, "  %*s  %s%d\n", longest, names[i], drawn, x.Count)
 	}
 	return b.String()
-}
-
-// A printer is where the answer of a command goes, and what can be shown there.
-type printer struct {
-	io.Writer
-	colour bool
-	glyphs glyphs
-}
-
-func (env *environ) printer() *printer {
-	return &printer{env.stdout, env.colours(env.stdout), env.glyphs()}
 }

@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"cmp"
@@ -12,29 +12,30 @@ import (
 	"sm/observer/history/tune"
 )
 
-const gridHelp = `
-With --tune.Grid the thresholds themselves are tried: each notice in steps of 5 percent of the window and in steps of
+// GridHelp says in the help of replay what a grid is.
+const GridHelp = `
+With --grid the thresholds themselves are tried: each notice in steps of 5 percent of the window and in steps of
 tokens, by the observer's own engine. The sessions are split in two that have as many compactions, a fork with its
 origin: one half chooses, the other checks. --warning and --critical then say what to compare with.
 Both halves are judged by the window or by tokens alone: warning_of_threshold and critical_of_threshold stay aside.
 
-  measure   coverage x used - 0.25 x vain tune.Share
-  coverage  of the compactions that nobody made by hand, the tune.Share with a notice in time: a warning, heard at the
+  measure   coverage x used - 0.25 x vain share
+  coverage  of the compactions that nobody made by hand, the share with a notice in time: a warning, heard at the
             end of a turn, at least 2 turns ahead; a critical notice, heard between tool calls, at least 10 replies
-  used      how full the context was at that notice, as a tune.Share of its size at the compaction: the mean of those in time
-  vain      of the cycles that ended without a compaction, a clear or a handoff, the tune.Share with a notice
+  used      how full the context was at that notice, as a share of its size at the compaction: the mean of those in time
+  vain      of the cycles that ended without a compaction, a clear or a handoff, the share with a notice
 
 Chosen is, of the pairs whose measure is no more than one standard error below the best, the one that insists earliest:
 the lowest critical notice, with the best warning to it; in percent if such a pair is among them, else in tokens. To
-change to it is advised where, on the half that checks, it is better by more than the standard error of the tune.Difference.
+change to it is advised where, on the half that checks, it is better by more than the standard error of the difference.
 
 A turn ahead is a prompt between notice and compaction. Minutes are those of work: a pause counts as 5 at most.
 Percentages are of the window that a session turned out to have.`
 
-// writeGrid prints a grid in 80 columns.
-func (to *printer) writeGrid(g *tune.Grid) error {
+// WriteGrid prints a grid in 80 columns.
+func (to *Printer) WriteGrid(g *tune.Grid) error {
 	var b strings.Builder
-	s := to.glyphs
+	s := to.Glyphs
 	fmt.Fprintf(&b, "%s, %s\n%s\n", counted(g.Sessions, "session"), counted(g.Cycles, "cycle"), compactionsOf(g.Compactions))
 	if g.Unseen > 0 {
 		fmt.Fprintf(&b, "%s of which the transcript shows nothing before: left out of what follows\n", counted(g.Unseen, "compaction"))
@@ -56,13 +57,13 @@ func (to *printer) writeGrid(g *tune.Grid) error {
 }
 
 // writeCurrent prints what the thresholds in force are worth where there is nothing to choose.
-func (to *printer) writeCurrent(b *strings.Builder, g *tune.Grid, s glyphs) error {
+func (to *Printer) writeCurrent(b *strings.Builder, g *tune.Grid, s Glyphs) error {
 	fmt.Fprintf(b, "\n%s on all sessions, with %s\n", candidateName(&g.Current), counted(g.Overall.Compactions, "compaction"))
 	return to.writeCandidates(b, []*tune.Candidate{&g.Current}, s, func(*tune.Candidate) *tune.Figures { return &g.Overall })
 }
 
 // writeChoice prints what there is to choose from, and how that was on the other half.
-func (to *printer) writeChoice(b *strings.Builder, g *tune.Grid, s glyphs) error {
+func (to *Printer) writeChoice(b *strings.Builder, g *tune.Grid, s Glyphs) error {
 	fmt.Fprintf(b, "\nOn the half that chooses, with %s: each warning, its best critical\n", counted(g.Current.Choosing.Compactions, "compaction"))
 	if err := to.writeCandidates(b, candidateRows(g), s, func(c *tune.Candidate) *tune.Figures { return &c.Choosing }); err != nil {
 		return err
@@ -108,8 +109,8 @@ func candidateRows(g *tune.Grid) (list []*tune.Candidate) {
 	return list
 }
 
-func (to *printer) writeCandidates(w io.Writer, list []*tune.Candidate, s glyphs, of func(*tune.Candidate) *tune.Figures) error {
-	t := term.Table{Colour: to.colour, Headers: []string{" WARN", " CRIT", " WARNED", " TIMELY", " USED", " TURNS", " WORST", " MINUTES", " WORST", " VAIN", " MEASURE"}}
+func (to *Printer) writeCandidates(w io.Writer, list []*tune.Candidate, s Glyphs, of func(*tune.Candidate) *tune.Figures) error {
+	t := term.Table{Colour: to.Colour, Headers: []string{" WARN", " CRIT", " WARNED", " TIMELY", " USED", " TURNS", " WORST", " MINUTES", " WORST", " VAIN", " MEASURE"}}
 	percent := func(x float64) term.Cell { return term.Text(fmt.Sprintf("%.0f%%", 100*x), "") }
 	figure := func(x *float64) term.Cell {
 		if x == nil {
@@ -140,7 +141,7 @@ func candidateName(c *tune.Candidate) string {
 	return thresholdText(c.Warning, c.Unit) + " and " + thresholdText(c.Critical, c.Unit)
 }
 
-func writeForecast(b *strings.Builder, g *tune.Grid, s glyphs) {
+func writeForecast(b *strings.Builder, g *tune.Grid, s Glyphs) {
 	var parts []string
 	for _, f := range g.Forecast {
 		if f.Error != nil {

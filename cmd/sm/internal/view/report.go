@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"cmp"
@@ -17,8 +17,8 @@ import (
 // reportRows is how many projects or models a report prints; --json has all.
 const reportRows = 12
 
-// writeReport prints a report in 80 columns.
-func (to *printer) writeReport(r *report.Report) error {
+// WriteReport prints a report in 80 columns.
+func (to *Printer) WriteReport(r *report.Report) error {
 	var b strings.Builder
 	if r.Sessions == 0 {
 		b.WriteString("no sessions found\n")
@@ -26,7 +26,7 @@ func (to *printer) writeReport(r *report.Report) error {
 		_, err := io.WriteString(to.Writer, b.String())
 		return err
 	}
-	g := to.glyphs
+	g := to.Glyphs
 	fmt.Fprintf(&b, "%s, %s", counted(r.Sessions, "session"), counted(r.Turns, "turn"))
 	if r.From != nil {
 		fmt.Fprintf(&b, ", %s to %s", r.From.Local().Format(time.DateOnly), r.To.Local().Format(time.DateOnly))
@@ -78,8 +78,8 @@ func compactionsOf(c api.Compactions) string {
 }
 
 // writeRows prints the busiest rows, or the newest months, and how many there are besides.
-func (to *printer) writeRows(w io.Writer, header string, rows []report.Row, g glyphs) error {
-	t := term.Table{Headers: []string{header, " SESSIONS", " TURNS", " AUTO", " MANUAL", " UNKNOWN"}, Colour: to.colour}
+func (to *Printer) writeRows(w io.Writer, header string, rows []report.Row, g Glyphs) error {
+	t := term.Table{Headers: []string{header, " SESSIONS", " TURNS", " AUTO", " MANUAL", " UNKNOWN"}, Colour: to.Colour}
 	shown := rows
 	if more := len(rows) - reportRows; more > 0 && header == "MONTH" {
 		shown = rows[more:]
@@ -107,12 +107,12 @@ func (to *printer) writeRows(w io.Writer, header string, rows []report.Row, g gl
 func nameCells(columns int) int { return max(8, 30-max(0, 80-columns)) }
 
 // short fits a name into n cells.
-func (g glyphs) short(name string, n int) string {
+func (g Glyphs) short(name string, n int) string {
 	return strings.Replace(screen.FitEnd(name, n), "…", g.more, 1)
 }
 
 // count is a number in a table; none is dim.
-func (g glyphs) count(n int) term.Cell {
+func (g Glyphs) count(n int) term.Cell {
 	if n == 0 {
 		return term.Text(g.none, screen.Dim)
 	}
@@ -122,19 +122,19 @@ func (g glyphs) count(n int) term.Cell {
 const turnsTitle = "Turns in a cycle that a compaction ended"
 
 // span writes two figures, or one where they are the same.
-func (g glyphs) span(from, to string) string {
+func (g Glyphs) span(from, to string) string {
 	if from == to {
 		return from
 	}
 	return from + g.dash + to
 }
 
-func (g glyphs) tokens(from, to int64) string   { return g.span(screen.Tokens(from), screen.Tokens(to)) }
-func (g glyphs) numbers(from, to int64) string  { return g.span(fmt.Sprint(from), fmt.Sprint(to)) }
-func (g glyphs) percents(from, to int64) string { return g.numbers(from, to) + "%" }
+func (g Glyphs) tokens(from, to int64) string   { return g.span(screen.Tokens(from), screen.Tokens(to)) }
+func (g Glyphs) numbers(from, to int64) string  { return g.span(fmt.Sprint(from), fmt.Sprint(to)) }
+func (g Glyphs) percents(from, to int64) string { return g.numbers(from, to) + "%" }
 
 // writeSpread writes the histograms and the table of thresholds.
-func writeSpread(b *strings.Builder, r *report.Report, g glyphs) {
+func writeSpread(b *strings.Builder, r *report.Report, g Glyphs) {
 	if report.Total(r.Compactions) == 0 {
 		b.WriteString("\nNo compaction in these transcripts: nothing to say of where it strikes.\n")
 		return
@@ -170,7 +170,7 @@ func writeSpread(b *strings.Builder, r *report.Report, g glyphs) {
 }
 
 // writeThreshold prints the figures that one asks for first.
-func writeThreshold(b *strings.Builder, t *report.Threshold, g glyphs) {
+func writeThreshold(b *strings.Builder, t *report.Threshold, g Glyphs) {
 	row := func(name, value string) { fmt.Fprintf(b, "  %-36s %s\n", name, value) }
 	between := func(r *report.Range) string {
 		if r == nil {

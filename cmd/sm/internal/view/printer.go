@@ -1,0 +1,16 @@
+// Package view prints for people what sm reads out of past transcripts: reports, grids and replays.
+//
+// Invariants: lines fit into 80 columns, except for the texts of notices. Where the locale is not of Unicode, drawings
+// are of ASCII characters; without colours nothing but text is written.
+//
+// It reads nothing and decides nothing, and does not print JSON.
+package view
+
+import "io"
+
+// A Printer is where the answer of a command goes, and what can be shown there.
+type Printer struct {
+	io.Writer
+	Colour bool
+	Glyphs Glyphs
+}

@@ -1,0 +1,67 @@
+package view
+
+import (
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"sm/alerts"
+	"sm/dashboards/screen"
+	"sm/observer/history/report"
+	"sm/observer/history/tune"
+)
+
+// FuzzHistogram: whatever the figures are, a histogram fits a terminal.
+func FuzzHistogram(f *testing.F) {
+	f.Add(uint64(1), 10, int64(200_000), int64(10_000))
+	f.Add(uint64(2), 1, int64(0), int64(1))
+	f.Add(uint64(3), 3, int64(1)<<40, int64(1))
+	f.Fuzz(func(t *testing.T, seed uint64, n int, most, width int64) {
+		if n < 0 || n > 1000 || most < 0 || most > 1<<50 || width < 1 || width > 1<<40 {
+			t.Skip()
+		}
+		rng := rand.New(rand.NewPCG(seed, 0))
+		figures := make([]int64, n)
+		for i := range figures {
+			figures[i] = rng.Int64N(most + 1)
+		}
+		d := report.DistributionOf(slices.Clone(figures), 0, width)
+		for _, g := range []Glyphs{GlyphsOf(os.LookupEnv), {full: "#", dash: "-"}} {
+			for line := range strings.Lines(g.histogram(d.Histogram, func(b report.Bin) string { return screen.Tokens(b.From) })) {
+				if utf8.RuneCountInString(line) > 80 {
+					t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
+				}
+			}
+		}
+	})
+}
+
+// TestRows: the pair that was chosen stands in the table, though another one with its warning is better.
+func TestRows(t *testing.T) {
+	t.Parallel()
+	pair := func(warning, critical int, measure float64) tune.Candidate {
+		c := tune.NewCandidate(alerts.Thresholds{WarningPercentage: warning, CriticalPercentage: critical})
+		c.Choosing.Measure = measure
+		return c
+	}
+	g := tune.Grid{Pairs: []tune.Candidate{pair(50, 55, 0.5), pair(50, 60, 0.6), pair(50, 65, 0.7), pair(55, 60, 0.6), pair(55, 65, 0.4)}}
+	for _, c := range []struct{ chosen, first, second int }{{0, 0, 3}, {1, 1, 3}, {2, 2, 3}, {3, 2, 3}, {4, 2, 4}} {
+		g.Chosen = &g.Pairs[c.chosen]
+		rows := candidateRows(&g)
+		if len(rows) != 2 || rows[0] != &g.Pairs[c.first] || rows[1] != &g.Pairs[c.second] {
+			t.Errorf("chosen %s: rows %s", candidateName(g.Chosen), candidateName(rows[0]))
+		}
+	}
+}
+
+func TestNameCells(t *testing.T) {
+	t.Parallel()
+	for columns, want := range map[int]int{200: 30, 80: 30, 70: 20, 60: 10, 40: 8, 1: 8} {
+		if got := nameCells(columns); got != want {
+			t.Errorf("%d of %d, want %d", got, columns, want)
+		}
+	}
+}

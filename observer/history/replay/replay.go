@@ -1,0 +1,162 @@
+// Package replay runs the observer's policy over past transcripts: what would have been said when, and which
+// compactions came without a warning.
+//
+// Invariants: each session is played for itself, record for record, as if its file had been followed. What is learned
+// of where clients compact goes from one session to the next, in the order in which they began. The same transcripts
+// and options give the same events.
+//
+// It reads no files, and says nothing to any agent.
+package replay
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"sm/alerts"
+	"sm/observer/fleet"
+	"sm/transcript"
+)
+
+// Options say by which rules to replay.
+type Options struct {
+	Policy  alerts.Options
+	Windows []transcript.WindowRule
+	Now     time.Time // when the made-up state directory begins
+}
+
+// An Event is a notice or a compaction. Its fields are those of a line of sm replay --json, which is a contract.
+type Event struct {
+	Session string     `json:"session_id"`
+	Path    string     `json:"path"`
+	Project string     `json:"project"`
+	At      *time.Time `json:"at"`    // null where no record has a time
+	Event   string     `json:"event"` // notice, compaction
+	Cycle   int        `json:"cycle"` // that of the notice, or the one that the compaction ended
+	// Kind, To, Mode and Text are those of a notice.
+	Kind string `json:"kind,omitempty"`
+	To   string `json:"to,omitempty"`
+	Mode string `json:"delivery_mode,omitempty"`
+	Text string `json:"text,omitempty"`
+	// Trigger, PreTokens and Warned are those of a compaction.
+	Trigger   string `json:"trigger,omitempty"`
+	PreTokens int64  `json:"pre_tokens,omitempty"`
+	Warned    *bool  `json:"warned,omitempty"`
+	// Threshold is the size at which the client was taken to compact, ThresholdSource where that is from: configured,
+	// seen, assumed.
+	Threshold       int64  `json:"threshold_tokens,omitempty"`
+	ThresholdSource string `json:"threshold_source,omitempty"`
+}
+
+// Run plays each session, in the order of changes, and returns all events by time; those without a time come first. It
+// forgets the records of changes on the way. The error says that ctx has ended, or that the policy is not valid.
+func Run(ctx context.Context, changes []transcript.Change, o Options) ([]Event, error) {
+	f := fleet.New(fleet.Options{Created: o.Now, Windows: o.Windows, Thresholds: o.Policy.Thresholds}, fleet.Stored{Settled: true})
+	var all []Event
+	var learned []alerts.ObservedCompactions
+	for i := range changes {
+		if ended := ctx.Err(); ended != nil {
+			return nil, ended
+		}
+		c := &changes[i]
+		c.Whole = false // record for record, as if the file had been followed
+		events := f.Apply(*c).Events
+		if len(events) == 0 {
+			continue
+		}
+		engine, err := alerts.New(o.Policy)
+		if err != nil {
+			return nil, err
+		}
+		engine.Restore(alerts.State{Learned: learned})
+		p := player{session: cmp.Or(c.Session.ID, c.Name), path: c.Cursor.Path, project: projectOf(c), cycle: 1}
+		p.play(engine, events)
+		all = append(all, p.events...)
+		learned = engine.Snapshot().Learned
+		c.Entries, c.Messages = nil, nil
+	}
+	slices.SortStableFunc(all, func(a, b Event) int { return timeOf(a.At).Compare(timeOf(b.At)) })
+	return all, nil
+}
+
+func projectOf(c *transcript.Change) string {
+	return c.Session.CWD[strings.LastIndexAny(c.Session.CWD, `/\`)+1:]
+}
+
+// A player gives the events of one session to an engine, and keeps what the engine does.
+type player struct {
+	session, path, project string
+	events                 []Event
+	now                    time.Time
+	cycle                  int // the present one
+}
+
+// play gives the events to the engine, and the time that passes between them.
+func (p *player) play(engine *alerts.Engine, events []alerts.Event) {
+	next := time.Time{}
+	for _, ev := range events {
+		if ev.At.After(p.now) {
+			for !next.IsZero() && next.Before(ev.At) {
+				var actions []alerts.Action
+				actions, next = engine.Tick(next)
+				p.note(engine, actions)
+			}
+			p.now = ev.At
+			var actions []alerts.Action
+			actions, next = engine.Tick(ev.At)
+			p.note(engine, actions)
+		}
+		before := p.cycle
+		if p.note(engine, engine.Step(ev)); ev.Kind == alerts.EventCompacted && !ev.History && p.cycle == before {
+			p.quiet(&ev)
+		}
+	}
+}
+
+// quiet notes a compaction that opened no cycle and had no notice before it: a fork writes the compactions that it has
+// copied after newer records.
+func (p *player) quiet(ev *alerts.Event) {
+	p.events = append(p.events, Event{
+		Session: p.session, Path: p.path, Project: p.project, At: recorded(ev.At), Event: "compaction", Cycle: p.cycle,
+		Trigger: ev.Trigger.String(), PreTokens: ev.PreTokens, Warned: new(false),
+	})
+}
+
+func (p *player) note(engine *alerts.Engine, actions []alerts.Action) {
+	for _, action := range actions {
+		t := Event{Session: p.session, Path: p.path, Project: p.project}
+		switch x := action.(type) {
+		case alerts.Say:
+			if v, _ := engine.Agent(x.Key.Agent); x.To.Role == alerts.Self && v.Threshold > 0 {
+				t.Threshold, t.ThresholdSource = v.Threshold, v.ThresholdSource.String()
+			}
+			t.At, t.Event, t.Cycle, t.Kind = recorded(x.At), "notice", x.Key.Cycle, x.Key.Kind.String()
+			t.To, t.Mode, t.Text = x.To.Role.String(), x.Mode.String(), x.Text
+		case alerts.Opened:
+			if p.cycle = x.Cycle; x.Cause != alerts.CauseCompaction {
+				continue
+			}
+			t.At, t.Event, t.Cycle, t.Trigger, t.PreTokens, t.Warned = recorded(x.At), "compaction", x.Cycle-1, x.Trigger.String(), x.PreTokens, &x.Warned
+		default:
+			continue
+		}
+		p.events = append(p.events, t)
+	}
+}
+
+// recorded is the time of a record, nil for none: records without a time are counted from the year 1.
+func recorded(t time.Time) *time.Time {
+	if t.Year() < 1971 {
+		return nil
+	}
+	return &t
+}
+
+func timeOf(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
