@@ -36,6 +36,7 @@ LONG = awk '/^func / {name = ""} /^func Test/ {name = $$2; sub(/\(.*/, "", name)
 	/testing\.Short\(\)|killsOf\(t|shortcut\(|steps\(t|races\(\)/ && name != "" {print FILENAME, name}' \
 	$$(grep -rlE 'testing\.Short\(\)|killsOf\(t|shortcut\(|steps\(t|races\(\)' --include='*_test.go' .) | sort -u
 
+# A program built for the race detector sleeps a second at its end unless GORACE says otherwise, and tests start hundreds.
 # The last line on stdout is go test's own, so the remark about the race detector comes first.
 # Timeouts are for each package: generous, so that they end a hang and not a slow machine.
 test: deps ## everything a change must pass; works on a fresh machine
@@ -46,7 +47,7 @@ test: deps ## everything a change must pass; works on a fresh machine
 	names=$$(awk '{print $$2}' <<<"$$long" | sort -u | paste -sd '|'); \
 	folders=$$(awk '{sub(/\/[^\/]*$$/, "", $$1); print $$1}' <<<"$$long" | sort -u | xargs); \
 	set -ex; \
-	CGO_ENABLED=1 $(GO) test -race -short -shuffle=on -timeout 20m ./...; \
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(GO) test -race -short -shuffle=on -timeout 20m ./...; \
 	$(GO) test -shuffle=on -timeout 20m -run "^($$names)\$$" $$folders
 
 # policy-rc.d keeps Debian's prometheus, alertmanager and victoria-metrics from starting as services where there is

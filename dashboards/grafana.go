@@ -241,7 +241,7 @@ type Query struct {
 // Queries are the expressions of all panels and annotations.
 func (d Dashboard) Queries() []Query {
 	var all []Query
-	for _, p := range d.Panels {
+	for _, p := range d.all() {
 		for _, t := range p.Targets {
 			all = append(all, Query{p.Type, p.Title, t.Expr})
 		}
@@ -250,4 +250,12 @@ func (d Dashboard) Queries() []Query {
 		all = append(all, Query{"annotation", a.Name, a.Expr})
 	}
 	return all
+}
+
+// all are the panels, those in collapsed rows included.
+func (d Dashboard) all() (list []Panel) {
+	for _, p := range d.Panels {
+		list = append(append(list, p), p.Panels...)
+	}
+	return list
 }

@@ -189,38 +189,50 @@ func TestGrafanaVariables(t *testing.T) {
 	}
 }
 
-// TestGrafanaQueries: every expression parses, asks for what there is, and keeps to the choices made on the dashboard;
-// what legends name is there.
+// answered are the answers to all that the dashboards ask, by the expression as it stands there.
+func answered(t *testing.T) map[string]answer {
+	t.Helper()
+	asked := map[string]string{}
+	for _, d := range Boards() {
+		for _, q := range d.Queries() {
+			asked[q.Expr] = plain(q.Expr)
+		}
+		for _, v := range d.Templating.List {
+			if source, _ := v.labelValues(); source != "" {
+				asked[source] = plain(source)
+			}
+		}
+	}
+	found := evaluate(t, slices.Collect(maps.Values(asked))...)
+	all := map[string]answer{}
+	for expr, plain := range asked {
+		all[expr] = found[plain]
+	}
+	return all
+}
+
+// labelValues says of a variable with the values of a label which label that is, of which series.
+func (v variable) labelValues() (expr, label string) {
+	m := regexp.MustCompile(`^label_values\((.*), (\w+)\)$`).FindStringSubmatch(v.Definition)
+	if m == nil {
+		return "", ""
+	}
+	return m[1], m[2]
+}
+
+// TestGrafanaQueries: every expression asks for what there is, and keeps to the choices made on the dashboard.
 func TestGrafanaQueries(t *testing.T) {
 	known := exported(t)
 	asked := map[string]bool{}
 	for name, d := range Boards() {
 		for _, q := range d.Queries() {
-			if _, wrong := check(known, plain(q.Expr)); len(wrong) > 0 {
-				t.Errorf("%s: %s: %s: %s", name, q.Where, q.Expr, strings.Join(wrong, "; "))
+			for _, w := range misnamed(known, plain(q.Expr)) {
+				t.Errorf("%s: %s: %s: %s", name, q.Where, q.Expr, w)
 			}
 			for _, selected := range regexp.MustCompile(`([a-z_]{2,})\{([^}]*)\}`).FindAllStringSubmatch(q.Expr, -1) {
 				asked[selected[1]] = true
 				if !strings.HasPrefix(selected[2], ofObservers) || strings.HasPrefix(selected[1], "agent_session_") && !strings.HasPrefix(selected[2], ofSessions) {
 					t.Errorf("%s: %s: %s is not limited to the choices", name, q.Where, selected[0])
-				}
-			}
-		}
-		for _, p := range d.Panels {
-			for _, q := range p.Targets {
-				labels, _ := check(known, plain(q.Expr))
-				for _, m := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(q.LegendFormat, -1) {
-					if !labels[m[1]] {
-						t.Errorf("%s: %s: no label %s for %q", name, p.Title, m[1], q.LegendFormat)
-					}
-				}
-			}
-		}
-		for _, v := range d.Templating.List {
-			if m := regexp.MustCompile(`^label_values\((.*), (\w+)\)$`).FindStringSubmatch(v.Definition); v.Type == "query" {
-				labels, wrong := check(known, plain(m[1]))
-				if len(wrong) > 0 || !labels[m[2]] {
-					t.Errorf("%s: %s: %v", name, v.Definition, wrong)
 				}
 			}
 		}
@@ -234,39 +246,66 @@ func TestGrafanaQueries(t *testing.T) {
 	}
 }
 
-// TestGrafanaTables: what columns are named after is in the queries.
-func TestGrafanaTables(t *testing.T) {
-	known := exported(t)
+// TestGrafanaAnswers: Prometheus answers every query of two hosts with the same names; a join that forgets the host fails
+// there. What legends, columns and variables name is in the answers.
+func TestGrafanaAnswers(t *testing.T) {
+	answers := answered(t)
 	for name, d := range Boards() {
-		for _, p := range d.Panels {
-			if p.Type != "table" {
-				continue
+		for _, q := range d.Queries() {
+			for _, w := range answers[q.Expr].wrong() {
+				t.Errorf("%s: %s: %s: %s", name, q.Where, q.Expr, w)
 			}
-			columns := map[string]bool{"Time": true, "Value": len(p.Targets) == 1}
+		}
+		for _, p := range d.all() {
 			for _, q := range p.Targets {
-				labels, _ := check(known, plain(q.Expr))
-				maps.Copy(columns, labels)
-				columns["Value #"+q.RefID] = len(p.Targets) > 1
-			}
-			for _, o := range p.FieldConfig.Overrides {
-				if !columns[o.Matcher.Options.(string)] {
-					t.Errorf("%s: %s has no column %v", name, p.Title, o.Matcher.Options)
+				for _, m := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(q.LegendFormat, -1) {
+					if !answers[q.Expr].labels[m[1]] {
+						t.Errorf("%s: %s: no label %s for %q", name, p.Title, m[1], q.LegendFormat)
+					}
 				}
 			}
-			for _, tr := range p.Transforms {
-				for _, by := range []string{"indexByName", "excludeByName"} {
-					if listed, ok := tr.Options[by]; ok {
-						text, _ := json.Marshal(listed)
-						var names map[string]any
-						if err := json.Unmarshal(text, &names); err != nil {
-							t.Fatal(err)
-						}
-						for n := range names {
-							if !columns[n] {
-								t.Errorf("%s: %s has no column %s", name, p.Title, n)
-							}
-						}
-					}
+			if p.Type == "table" {
+				checkColumns(t, name, p, answers)
+			}
+		}
+		for _, v := range d.Templating.List {
+			if v.Type != "query" {
+				continue
+			}
+			if expr, label := v.labelValues(); !answers[expr].labels[label] {
+				t.Errorf("%s: %s: no label %s: %v", name, v.Definition, label, answers[expr].wrong())
+			}
+		}
+	}
+}
+
+// checkColumns: what columns are named after is in the answers.
+func checkColumns(t *testing.T, name string, p Panel, answers map[string]answer) {
+	t.Helper()
+	columns := map[string]bool{"Time": true, "Value": len(p.Targets) == 1}
+	for _, q := range p.Targets {
+		maps.Copy(columns, answers[q.Expr].labels)
+		columns["Value #"+q.RefID] = len(p.Targets) > 1
+	}
+	for _, o := range p.FieldConfig.Overrides {
+		if !columns[o.Matcher.Options.(string)] {
+			t.Errorf("%s: %s has no column %v", name, p.Title, o.Matcher.Options)
+		}
+	}
+	for _, tr := range p.Transforms {
+		for _, by := range []string{"indexByName", "excludeByName"} {
+			listed, ok := tr.Options[by]
+			if !ok {
+				continue
+			}
+			text, _ := json.Marshal(listed)
+			var names map[string]any
+			if err := json.Unmarshal(text, &names); err != nil {
+				t.Fatal(err)
+			}
+			for n := range names {
+				if !columns[n] {
+					t.Errorf("%s: %s has no column %s", name, p.Title, n)
 				}
 			}
 		}

@@ -63,28 +63,45 @@ func decode(t *testing.T, path string, into any) {
 // recorded adds what the recording rules give to what the observer exports.
 func recorded(t *testing.T) map[string]family {
 	t.Helper()
-	known := exported(t)
-	for path, rules := range ruleFiles(t) {
-		for _, r := range rules {
-			if r.Record == "" {
-				continue
+	known, rules := exported(t), map[string]string{}
+	for _, list := range ruleFiles(t) {
+		for _, r := range list {
+			if r.Record != "" {
+				rules[r.Record] = r.Expr
 			}
-			labels, wrong := check(known, r.Expr)
-			if len(wrong) > 0 {
-				t.Errorf("%s: %s: %s", path, r.Record, strings.Join(wrong, "; "))
-			}
-			if !regexp.MustCompile(`^[a-z_]+:[a-z0-9_]+:[a-z0-9]+$`).MatchString(r.Record) {
-				t.Errorf("%s: %s is not level:metric:operations", path, r.Record)
-			}
-			known[r.Record] = family{"", slices.Collect(maps.Keys(labels))}
+		}
+	}
+	answers := evaluate(t, slices.Collect(maps.Keys(rules))...)
+	for name := range rules {
+		known[name] = family{"", slices.Collect(maps.Keys(answers[name].labels))}
+	}
+	for name, expr := range rules {
+		for _, w := range append(misnamed(known, expr), answers[name].wrong()...) {
+			t.Errorf("%s: %s", name, w)
+		}
+		if !regexp.MustCompile(`^[a-z_]+:[a-z0-9_]+:[a-z0-9]+$`).MatchString(name) {
+			t.Errorf("%s is not level:metric:operations", name)
 		}
 	}
 	return known
 }
 
+// whenever makes an alert's expression one that is always true of what it speaks of: without its limits, and with what must
+// not be as what must.
+func whenever(expr string) string {
+	return strings.ReplaceAll(regexp.MustCompile(` (?:[<>]=?|==) \d[\de.]*`).ReplaceAllString(expr, ""), "unless", "and")
+}
+
 // TestRules: every expression asks for what there is; every alert has a name of its own, and every runbook its alert.
 func TestRules(t *testing.T) {
 	known := recorded(t)
+	var exprs []string
+	for _, rules := range ruleFiles(t) {
+		for _, r := range rules {
+			exprs = append(exprs, whenever(r.Expr))
+		}
+	}
+	answers := evaluate(t, exprs...)
 	runbooks := anchors(t, "README.md")
 	names := map[string]bool{}
 	for path, rules := range ruleFiles(t) {
@@ -96,7 +113,7 @@ func TestRules(t *testing.T) {
 				t.Errorf("%s: the name %s", path, r.Alert)
 			}
 			names[r.Alert] = true
-			checkAlert(t, known, r)
+			checkAlert(t, r, misnamed(known, r.Expr), answers[whenever(r.Expr)])
 			runbook := "runbook-" + strings.ToLower(r.Alert)
 			if r.Annotations["runbook"] != "Runbook: "+r.Alert || !runbooks[runbook] {
 				t.Errorf("%s: runbook %q, in the README: %v", r.Alert, r.Annotations["runbook"], runbooks[runbook])
@@ -112,10 +129,13 @@ func TestRules(t *testing.T) {
 }
 
 // checkAlert: an alert says how bad it is and what it is, and keeps the labels that tell whose it is.
-func checkAlert(t *testing.T, known map[string]family, r rule) {
+func checkAlert(t *testing.T, r rule, wrong []string, a answer) {
 	t.Helper()
-	labels, wrong := check(known, r.Expr)
-	for _, w := range wrong {
+	absent := strings.HasPrefix(r.Expr, "absent(") // of what is absent nothing is known but the job that was asked for
+	if absent {
+		a = answer{labels: map[string]bool{"job": true}, series: 1}
+	}
+	for _, w := range append(wrong, a.wrong()...) {
 		t.Errorf("%s: %s", r.Alert, w)
 	}
 	if s := r.Labels["severity"]; s != "warning" && s != "critical" {
@@ -125,11 +145,14 @@ func checkAlert(t *testing.T, known map[string]family, r rule) {
 		t.Errorf("%s is of the kind %q, which is no notice", r.Alert, kind)
 	}
 	whose := targetLabels()
+	if absent {
+		whose = whose[:1]
+	}
 	if strings.HasPrefix(r.Alert, "Claude") {
 		whose = append(whose, "session")
 	}
 	for _, l := range whose {
-		if !labels[l] {
+		if !a.labels[l] {
 			t.Errorf("%s loses the label %s", r.Alert, l)
 		}
 	}
@@ -139,7 +162,7 @@ func checkAlert(t *testing.T, known map[string]family, r rule) {
 			t.Errorf("%s: %s: %q", r.Alert, name, text)
 		}
 		for _, m := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(text, -1) {
-			if !labels[m[1]] {
+			if !a.labels[m[1]] {
 				t.Errorf("%s: %s names the label %s", r.Alert, name, m[1])
 			}
 		}
