@@ -23,9 +23,11 @@ type watchedRun struct {
 	sm      *observerProcess
 	current string // the session that the client is in
 	known   map[string]*knownSession
-	order   []string // of the sessions' beginnings
-	spent   truth    // what has been put down to sessions
-	auto    int      // compactions that the client was made to do by itself
+	order   []string          // of the sessions' beginnings
+	label   map[string]string // of a session's agent: the first session that it was in
+	sits    map[string]string // the session that an agent is in, by its label
+	spent   truth             // what has been put down to sessions
+	auto    int               // compactions that the client was made to do by itself
 	manual  int
 	byHand  bool // the next one is asked for
 }
@@ -43,7 +45,7 @@ func newWatchedRun(t *testing.T) *watchedRun {
 	t.Helper()
 	stub := newModelStub(t)
 	home := newClientHome(t, stub)
-	r := &watchedRun{t: t, stub: stub, home: home, known: map[string]*knownSession{}}
+	r := &watchedRun{t: t, stub: stub, home: home, known: map[string]*knownSession{}, label: map[string]string{}, sits: map[string]string{}}
 	r.sm = newObserverProcess(t, buildProgram(t, home.dir), home.dir+"/watch", home.projects)
 	return r
 }
@@ -55,12 +57,23 @@ func (r *watchedRun) begin(tokens int64, args ...string) {
 	r.stub.resize(tokens)
 }
 
+// enter goes on in a session: in the one that its agent was in before, or as an agent of its own.
 func (r *watchedRun) enter(id string) {
 	r.current = id
+	if r.label[id] == "" {
+		r.label[id] = id
+	}
+	r.sits[r.label[id]] = id
 	if r.known[id] == nil {
 		r.known[id] = &knownSession{}
 		r.order = append(r.order, id)
 	}
+}
+
+// follow goes on in a session that the client has begun in the place of the present one: the agent is the same.
+func (r *watchedRun) follow(id string) {
+	r.label[id] = r.label[r.current]
+	r.enter(id)
 }
 
 // turn lets the client take a prompt to its end, and holds all against each other.
@@ -237,8 +250,8 @@ func text[T any](p *T) string {
 	return fmt.Sprint(*p)
 }
 
-// series names a metric of the current session; its label is the beginning of the id, for none here are alike.
-func (r *watchedRun) series(name string) string { return sessionSeries(name, r.current, "") }
+// series names a metric of the current agent; its label is the beginning of its first session's id, for none here are alike.
+func (r *watchedRun) series(name string) string { return sessionSeries(name, r.label[r.current], "") }
 
 func sessionSeries(name, id, more string) string {
 	return fmt.Sprintf("%s{session=%q%s}", name, id[:8], more)

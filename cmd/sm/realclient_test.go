@@ -56,12 +56,12 @@ func TestRealClient(t *testing.T) {
 
 	old := r.sm.metrics()[r.series("agent_session_context_tokens")]
 	r.home.say("/clear")
-	r.enter(r.home.another(first))
+	r.follow(r.home.another(first))
 	r.stub.resize(15_000)
 	r.agree("/clear")
 	r.turn("tools after /clear", modelStep{grow: 3000, tools: 1}, modelStep{grow: 500})
-	if now := r.sm.metrics()[sessionSeries("agent_session_context_tokens", first, "")]; now != old {
-		t.Errorf("/clear: the old session has %v tokens, had %v", now, old)
+	if s := r.sm.sessions()[first]; s.State != "left" || s.TokensUsed == nil || float64(*s.TokensUsed) != old {
+		t.Errorf("/clear: the old session is %s and has %s tokens, had %v", s.State, text(s.TokensUsed), old)
 	}
 
 	r.home.quit()

@@ -38,14 +38,19 @@ func (r *watchedRun) wanted() metricValues {
 	m[`sm_transcript_lines_total{result="ok"}`], m["sm_transcript_bytes_total"] = volume(r.t, r.home.projects)
 	for id, k := range r.known {
 		sum = sum.Plus(k.tokens).Plus(k.sideTokens)
+		label := r.label[id]
+		m[sessionSeries("agent_session_compactions_total", label, `,trigger="auto"`)] += float64(k.auto)
+		m[sessionSeries("agent_session_compactions_total", label, `,trigger="manual"`)] += float64(k.manual)
+		m[sessionSeries("agent_session_compactions_total", label, `,trigger="unknown"`)] = 0
+		if r.sits[label] != id {
+			continue // the agent has left it
+		}
 		if k.context > 0 {
-			m[sessionSeries("agent_session_context_tokens", id, "")] = float64(k.context)
+			m[sessionSeries("agent_session_context_tokens", label, "")] = float64(k.context)
 		}
-		for _, name := range []string{"agent_session_transcript_compactions", "agent_session_compactions_total"} {
-			m[sessionSeries(name, id, `,trigger="auto"`)] = float64(k.auto)
-			m[sessionSeries(name, id, `,trigger="manual"`)] = float64(k.manual)
-			m[sessionSeries(name, id, `,trigger="unknown"`)] = 0
-		}
+		m[sessionSeries("agent_session_transcript_compactions", label, `,trigger="auto"`)] = float64(k.auto)
+		m[sessionSeries("agent_session_transcript_compactions", label, `,trigger="manual"`)] = float64(k.manual)
+		m[sessionSeries("agent_session_transcript_compactions", label, `,trigger="unknown"`)] = 0
 	}
 	m[`agent_tokens_total{client="claude",kind="input"}`] = float64(sum.Input)
 	m[`agent_tokens_total{client="claude",kind="cache_creation"}`] = float64(sum.CacheCreation)

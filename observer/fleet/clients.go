@@ -94,6 +94,8 @@ func (f *Fleet) hold(p process, id string, at transcript.Instant) (n Update) {
 		}
 		old.PID, old.ProcStart = 0, ""
 		f.changed.seat(old.SessionID)
+	} else {
+		n = f.resume(id, at)
 	}
 	seat := f.seat(id, id)
 	delete(f.holders, process{seat.PID, seat.ProcStart}) // one process at a time
@@ -102,6 +104,30 @@ func (f *Fleet) hold(p process, id string, at transcript.Instant) (n Update) {
 	delete(f.gone, id)
 	f.changed.seat(id)
 	return n
+}
+
+// resume notes that a new process holds a session that its agent had left, as after --resume: with no client in the session
+// that came after it the agent goes back there.
+func (f *Fleet) resume(id string, at transcript.Instant) (n Update) {
+	seat := f.seats[id]
+	if seat == nil {
+		return n
+	}
+	a := f.agents[seat.Agent]
+	if a == nil || a.Session == "" || a.Session == id || f.inClient(a) {
+		return n
+	}
+	a.Resumed = id
+	return f.take(a, id, max(at, f.lastSign(a)+1, a.Hooked+1), alerts.CauseSession)
+}
+
+// inClient says that the client of an agent's present session runs, as far as registry, hooks and processes tell.
+func (f *Fleet) inClient(a *Agent) bool {
+	if f.clients[a.Session].PID != 0 || a.Runs && f.alive(a.PID, a.Start) {
+		return true
+	}
+	seat := f.seats[a.Session]
+	return seat != nil && f.alive(seat.PID, seat.ProcStart)
 }
 
 // holdEarly goes through what the registry said before there were seats.

@@ -56,6 +56,12 @@ func TestIdentityOfProcesses(t *testing.T) {
 		{"a client that takes up the session before", []step{
 			starts(1, 1, "startup", em), ends(7), starts(10, 1, "resume", nested), fires(11, 1, prompted, nested),
 		}, standing{Sits: map[string]int{"em": 1}, Parents: map[string]string{"em": "boss"}}},
+		{"no hook speaks: a client takes up the session before a /clear", []step{
+			holds(1, 7, 1), answers(2, 1, 9_000), holds(10, 7, 2), answers(11, 2, 8_000), ends(7), holds(20, 8, 1), answers(21, 1, 12_000),
+		}, standing{Sits: map[string]int{"#1": 1}, Left: map[int]string{2: "#1"}, Resets: []string{"#1 session 2", "#1 session 1"}}},
+		{"no hook speaks: the same, while the client of before works on", []step{
+			holds(1, 7, 1), answers(2, 1, 9_000), holds(10, 7, 2), answers(11, 2, 8_000), holds(20, 7, 2, 8, 1), answers(21, 1, 12_000),
+		}, standing{Sits: map[string]int{"#1": 2}, Left: map[int]string{1: "#1"}, Resets: []string{"#1 session 2"}}},
 		{"the same session in two clients is the first one's", []step{
 			starts(1, 1, "startup", from("", 7)), starts(2, 1, "resume", from("", 8)), fires(3, 1, prompted, from("", 8)), fires(4, 1, prompted, from("", 7)),
 		}, standing{Sits: map[string]int{"#1": 1}}},
