@@ -272,6 +272,9 @@ func TestBrowserEmpty(t *testing.T) {
 	if shown := eval[bool](b, `document.querySelector('#agents').checkVisibility()`); shown {
 		t.Error("there is an empty table")
 	}
+	if text := eval[string](b, `document.querySelector('.empty').innerText`); !strings.Contains(text, "sm observe --demo") {
+		t.Errorf("nobody is told of the demo: %s", text)
+	}
 	r.write(uuid(1), reply(ago(0), "m1", 50_000, 1))
 	b.until("the first one", says(uuid(1), "50k of 200k")+` && document.querySelector('.empty') === null && document.querySelector('#agents').checkVisibility()`)
 	b.quiet()

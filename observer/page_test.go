@@ -6,6 +6,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/fleet"
 )
 
 // TestPageDoors: both routes are for our own user's browser, and for no other site.
@@ -76,6 +80,61 @@ func TestPageDoors(t *testing.T) {
 	a := r.get("/")
 	if policy := a.Header.Get("Content-Security-Policy"); policy != r.app.hub.page.Policy() || !strings.Contains(a.Body, "50k of 200k") {
 		t.Errorf("%s: %s", policy, a.Body)
+	}
+	r.stop()
+}
+
+// TestCommandsFor: names and folders are words of a shell, and what is not known gives no command.
+func TestCommandsFor(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		view fleet.View
+		want []string
+	}{
+		{"all is known", fleet.View{Agent: "id", Name: "em's", SessionID: "s1", CWD: "/home/a b", Tmux: "/tmp/tmux-0/default", Pane: "%3"}, []string{
+			`sm send 'em'\''s' 'TEXT'`, "sm handoffs", "tmux -S /tmp/tmux-0/default attach -t %3", "cd '/home/a b' && claude --resume s1",
+		}},
+		{"little is known", fleet.View{Agent: "id"}, []string{"sm send id 'TEXT'", "sm handoffs"}},
+		{"a name like a flag", fleet.View{Agent: "id", Name: "--help"}, []string{"sm send id 'TEXT'", "sm handoffs"}},
+		{"another client", fleet.View{Agent: "id", Provider: "codex-app", SessionID: "s1"}, []string{"sm send id 'TEXT'", "sm handoffs"}},
+	} {
+		var got []string
+		for _, x := range commandsFor(&c.view) {
+			got = append(got, x.Text)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+// TestLastRecord: the time of a file counts only where no record has one: a copy has a new one.
+func TestLastRecord(t *testing.T) {
+	old, now := time.Unix(1_000, 0), time.Unix(9_000, 0)
+	got := []time.Time{
+		lastRecord(&fleet.View{Active: old, Written: now}), lastRecord(&fleet.View{Written: now}), lastRecord(&fleet.View{Active: old, Hooked: now}),
+	}
+	if diff := cmp.Diff([]time.Time{old, now, now}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestDetailHasThoseUnderIt: the agents that work for one stand under it, and lead to their own.
+func TestDetailHasThoseUnderIt(t *testing.T) {
+	r := newRig(t)
+	r.write(uuid(1), reply(ago(time.Minute), "m1", 40_000, 1))
+	r.write(uuid(2), reply(ago(time.Minute), "m2", 150_000, 1))
+	r.start()
+	r.joins(uuid(1), `,"name":"lead"`)
+	r.joins(uuid(2), fmt.Sprintf(`,"name":"tests","parent_session_id":%q`, uuid(1)))
+	r.get("/")
+	r.until("the parent is known", func() bool { return r.session(uuid(2)).ParentID == uuid(1) })
+	r.until("it stands there", func() bool {
+		r.get("/")
+		return strings.Contains(r.get("/?session=lead").Body, `<a href="/?session=`+uuid(2)+`"><bdi>tests</bdi></a>`)
+	})
+	if a := r.get("/?session=tests"); a.Code != 200 || strings.Contains(a.Body, `data-part="under"`) {
+		t.Errorf("%d: somebody works for one without anybody: %s", a.Code, a.Body)
 	}
 	r.stop()
 }

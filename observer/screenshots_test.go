@@ -66,7 +66,7 @@ func fleetAtWork(t testing.TB) *rig {
 		last := c.peaks[len(c.peaks)-1]
 		r.until(c.name+" is known", func() bool {
 			s := r.session(id)
-			return (s.TokensUsed == nil || *s.TokensUsed == last) && (s.TokensUsed == nil) == (last == 0) && (c.state == "") == (s.State == "quiet")
+			return (s.TokensUsed == nil || *s.TokensUsed == last) && (s.TokensUsed == nil) == (last == 0) && (c.state == "" && s.State == "quiet" || strings.Contains(c.state, `"`+s.State+`"`))
 		})
 	}
 	return r
@@ -164,36 +164,75 @@ func (c crew) plan(seed int) (sizes []int64) {
 	return sizes
 }
 
+// crowded is an observer of so many agents in a few projects, each at another place of its cycle.
+func crowded(t testing.TB, agents int) *rig {
+	r := newRig(t)
+	for i := range agents {
+		cwd := "/home/dev/" + [...]string{"shop", "ledger", "handbook", "web", "infra", "search", "mobile"}[i%7]
+		lines := []string{prompt(ago(40*time.Minute), fmt.Sprint("p", i), "go on")}
+		for k := range 24 {
+			at := ago(time.Duration(24-k)*90*time.Second + time.Duration(i%17)*time.Minute)
+			lines = append(lines, replyOf("claude-sonnet-4-5", cwd, at, fmt.Sprint("m", i, "-", k), 18_000+(1_000+i*7919%5_000)*(k+1), 1))
+		}
+		if i%(agents/25) != 0 {
+			lines = append(lines, fmt.Sprintf(`{"type":"system","subtype":"turn_duration","uuid":"t%d","timestamp":%q,"version":"2.1.197"}`, i, ago(time.Duration(i%17)*time.Minute)))
+		}
+		r.write(uuid(i), lines...)
+	}
+	r.start()
+	for i := range 24 {
+		r.client(6000+i, uuid(i*(agents/25)), `,"status":"`+[...]string{"busy", "busy", "idle"}[i%3]+`"`)
+	}
+	r.client(6100, uuid(7), `,"status":"waiting","waitingFor":"dialog open"`)
+	r.until("the clients are known", func() bool {
+		return r.session(uuid(7)).State == "waiting" && r.session(uuid(23*(agents/25))).State == "idle"
+	})
+	return r
+}
+
 // TestScreenshots writes the pictures of the README. It runs when told where to.
 func TestScreenshots(t *testing.T) {
 	dir := os.Getenv("SM_SCREENSHOTS")
 	if dir == "" {
 		t.Skip("SM_SCREENSHOTS does not say where to; see make screenshots")
 	}
-	r := fleetAtWork(t)
 	noErrors(t, os.MkdirAll(dir, 0o755))
-	for _, c := range []struct {
-		name, path, theme string
-		width, height     int
-	}{
-		{"light", "/", "light", 1280, 800},
-		{"dark", "/", "dark", 1280, 800},
-		{"session", "/?session=checkout-flow", "light", 1280, 800},
-		{"narrow", "/", "dark", 390, 844},
-	} {
-		b := browse(t, r, c.path, c.width, c.height)
-		b.live()
-		b.do(chromedp.EmulateViewport(int64(c.width), int64(c.height)))
-		b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.documentElement.dataset.theme = %q`, c.theme)))
-		picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-		noErrors(t, err)
-		path := filepath.Join(dir, c.name+".png")
-		noErrors(t, os.WriteFile(path, picture, 0o644))
-		t.Logf("%s: %d kB", path, len(picture)/1000)
-		if len(picture) > 200_000 {
-			t.Errorf("%s is larger than 200 kB", path)
-		}
-		b.quiet()
+	fleet := fleetAtWork(t)
+	b := fleet.picture(t, dir, "light", "/", "light", 1280, 800, "")
+	fleet.picture(t, dir, "dark", "/", "dark", 1280, 800, "")
+	fleet.picture(t, dir, "session", "/?session=checkout-flow", "light", 1280, 1100, `const box = document.querySelector('.reader').getBoundingClientRect();
+		document.querySelector('.reader').dispatchEvent(new PointerEvent('pointermove', {bubbles: true, clientX: box.left + .88 * box.width}))`)
+	fleet.picture(t, dir, "narrow", "/", "dark", 390, 844, "")
+	crowd := crowded(t, 500)
+	crowd.picture(t, dir, "crowd", "/?group=project", "light", 1280, 800, `document.querySelector('#dense').click()`)
+	crowd.stop()
+	empty := newRig(t).start()
+	empty.picture(t, dir, "empty", "/", "light", 1280, 600, "")
+	empty.stop()
+	fleet.stop()
+	b.until("the observer is gone", `!document.querySelector('#gone').hidden`)
+	b.keep(t, dir, "gone")
+}
+
+// picture opens the page, does what is to be seen, and keeps how it looks.
+func (r *rig) picture(t *testing.T, dir, name, path, theme string, width, height int, do string) *browser {
+	t.Helper()
+	b := browse(t, r, path, width, height)
+	b.live()
+	b.do(chromedp.EmulateViewport(int64(width), int64(height)))
+	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{ document.documentElement.dataset.theme = %q; %s }`, theme, do)))
+	b.quiet()
+	b.keep(t, dir, name)
+	return b
+}
+
+func (b *browser) keep(t *testing.T, dir, name string) {
+	t.Helper()
+	picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
+	noErrors(t, err)
+	path := filepath.Join(dir, name+".png")
+	noErrors(t, os.WriteFile(path, picture, 0o644))
+	if t.Logf("%s: %d kB", path, len(picture)/1000); len(picture) > 250_000 {
+		t.Errorf("%s is larger than 250 kB", path)
 	}
-	r.stop()
 }

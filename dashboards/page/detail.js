@@ -56,7 +56,7 @@ const read = (keep) => {
   text.replaceChildren(...lines.map((line, i) => Object.assign(document.createElement(i ? 'span' : 'b'), { textContent: line })));
   for (const e of place.children) e.hidden = false;
   hair.style.left = dot.style.left = 100 * x + '%';
-  dot.style.top = 100 * y + '%';
+  dot.style.top = 'calc(14px + (100% - 14px) * ' + y + ')'; // the reader begins above the curve, with the marks
   text.style.left = x < 0.5 ? 'calc(' + 100 * x + '% + 12px)' : '';
   text.style.right = x < 0.5 ? '' : 'calc(' + 100 * (1 - x) + '% + 12px)';
   place.setAttribute('aria-valuenow', reader);

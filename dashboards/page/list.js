@@ -3,7 +3,7 @@
 const agents = new Map(); // by key: Data of the server, with html
 const drawn = new Map(); // by key: the row in the page, and the HTML that it was made of
 let items = [], tops = null; // what is listed, agents and groups; tops of the items where groups make them uneven
-let stride = 57, head = 34, waiting = 0;
+let stride = 57, head = 36, wide = 8, waiting = 0; // heights of the rows, and how many columns there are
 let current = ''; // the key of the row that the keyboard is at
 const drawAll = 150, around = 16; // as many are drawn in any case, and so many beyond what is seen
 
@@ -42,6 +42,7 @@ const list = () => {
   document.body.classList.toggle('bare', agents.size === 0);
   document.body.classList.toggle('grouped', chosen.group);
   table.classList.toggle('drifts', items.some((a) => a.drift > 1));
+  wide = [...table.tHead.rows[0].cells].filter((cell) => cell.checkVisibility()).length;
   table.setAttribute('aria-rowcount', items.length + 1);
   const urgent = [0, 0];
   for (const a of agents.values()) {
@@ -73,7 +74,8 @@ const measure = () => {
 
 const groupRow = (item) => {
   const busy = item.members.filter((a) => a.state === 'work').length, waits = item.members.filter((a) => a.state === 'waiting').length;
-  const row = part('<tr role="row" class="group"><th role="rowheader" scope="colgroup" colspan="9"><bdi></bdi> <small></small></th></tr>').firstChild;
+  const row = part('<tr role="row" class="group"><th role="rowheader" scope="colgroup" ><bdi></bdi> <small></small></th></tr>').firstChild;
+  row.firstChild.colSpan = wide;
   $('bdi', row).textContent = item.group || 'no project';
   $('small', row).textContent = [item.members.length + (item.members.length === 1 ? ' agent' : ' agents'), busy && busy + ' at work', waits && waits + ' waiting'].filter(Boolean).join(', ');
   return row;

@@ -178,7 +178,7 @@ const paint = (theme) => {
   if (theme === 'auto') delete root.dataset.theme;
   else root.dataset.theme = theme;
   put($('#theme span'), theme);
-  $('#theme').setAttribute('aria-label', 'Theme: ' + (theme === 'auto' ? 'as the system' : theme));
+  $('#theme').setAttribute('aria-label', 'Theme: ' + theme);
 };
 const turn = () => {
   const next = themes[(themes.indexOf(root.dataset.theme || 'auto') + 1) % themes.length];

@@ -55,7 +55,7 @@ func (c *Client) Sessions(ctx context.Context) (Sessions, error) {
 }
 
 // RecentSessions asks for those whose client runs or that were seen within
-// metrics.session_ttl, at most metrics.max_sessions and 2,000 of them: those whose client
+// metrics.session_ttl, at most metrics.max_sessions and 5,000 of them: those whose client
 // runs first, then the newest activity. Sessions that their agent has left are not told.
 func (c *Client) RecentSessions(ctx context.Context) (Sessions, error) {
 	var s Sessions
