@@ -320,7 +320,13 @@ func (r *watchedRun) late() {
 	late := newObserverProcess(r.t, r.sm.program, r.home.dir+"/late", r.home.projects)
 	late.start()
 	defer late.stop()
-	want := r.wanted()
+	// Which sessions followed each other in one client it cannot know: each is an agent of its own.
+	all := *r
+	all.label, all.sits = map[string]string{}, map[string]string{}
+	for id := range r.known {
+		all.label[id], all.sits[id] = id, id
+	}
+	want := all.wanted()
 	for series := range want {
 		name, _, _ := strings.Cut(series, "{")
 		if strings.HasPrefix(name, "agent_") && (strings.HasSuffix(name, "_total") || strings.HasSuffix(name, "_count")) {

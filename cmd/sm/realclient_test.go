@@ -102,6 +102,12 @@ func TestRealClient(t *testing.T) {
 		t.Errorf("%d automatic compactions and %d by hand: the client did not do as this test means it to", r.auto, r.manual)
 	}
 	r.late()
+	eventually(t, "the last client has ended", func() string {
+		if r.sm.metrics()[r.series("agent_session_active")] != 0 {
+			return "its session is active"
+		}
+		return ""
+	})
 	before := r.sm.metrics().lasting()
 	r.sm.stop()
 	r.sm.start()
