@@ -160,7 +160,7 @@ func (r *foreignRig) run(vars []string, args ...string) (stderr string) {
 // foreignCommands are calls of every command: those that ask an observer, and those that do not.
 func foreignCommands() (asking, local map[string][]string) {
 	asking = map[string][]string{
-		"status": nil, "top": nil, "send": {"em", "hi"}, "messages": nil, "register": {"x"}, "remind": {"em", "--in", "10m", "hi"},
+		"status": nil, "top": nil, "open": {"--print"}, "send": {"em", "hi"}, "messages": nil, "register": {"x"}, "remind": {"em", "--in", "10m", "hi"},
 		"reminders": nil, "reminders cancel": {"em"}, "reminders reset": {"em"}, "handoff": {"/etc/passwd"}, "handoffs": nil,
 		"handoffs cancel": {"HO-1"}, "run": {"--", "true"}, "doctor": nil, "hook": nil, "statusline": nil,
 	}
