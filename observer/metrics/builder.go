@@ -4,14 +4,17 @@ import (
 	dto "github.com/prometheus/client_model/go"
 )
 
-// builder makes metric families. Labels are given in the order of their names. What a series consists of is made for many
-// at once, so that thousands of series are not thousands of small allocations.
+// builder makes metric families. Labels are given in the order of their names. It is used again for the next scrape, with
+// the room for all series of the last one: a scrape of thousands of sessions would else be mostly work for the collector.
 type builder struct {
 	families []*dto.MetricFamily
 	current  *dto.MetricFamily // the family that has begun; it is in families from its first series on
-	gauges   []gauge
-	counters []counter
-	pairs    []*dto.LabelPair
+	all      store[dto.MetricFamily]
+	gauges   store[gauge]
+	counters store[counter]
+	labels   store[labelPair]
+	pairs    store[[atOnce]*dto.LabelPair]
+	spare    []*dto.LabelPair // what is left of the newest of pairs
 }
 
 const atOnce = 256
@@ -28,20 +31,45 @@ type counter struct {
 	value   float64
 }
 
-func label(name, value string) *dto.LabelPair {
-	l := &struct {
-		pair        dto.LabelPair
-		name, value string
-	}{name: name, value: value}
+type labelPair struct {
+	pair        dto.LabelPair
+	name, value string
+}
+
+// store gives out values of a type that stay where they are, and all of them again after reset.
+type store[T any] struct {
+	chunks [][]T
+	taken  int
+}
+
+func (s *store[T]) next() *T {
+	i := s.taken
+	s.taken++
+	if i/atOnce == len(s.chunks) {
+		s.chunks = append(s.chunks, make([]T, atOnce))
+	}
+	return &s.chunks[i/atOnce][i%atOnce]
+}
+
+// reset forgets what was built. Nothing that was handed out may be in use any more.
+func (b *builder) reset() {
+	clear(b.families)
+	b.families, b.current, b.spare = b.families[:0], nil, nil
+	b.all.taken, b.gauges.taken, b.counters.taken, b.labels.taken, b.pairs.taken = 0, 0, 0, 0, 0
+}
+
+func (b *builder) label(name, value string) *dto.LabelPair {
+	l := b.labels.next()
+	l.name, l.value = name, value
 	l.pair.Name, l.pair.Value = &l.name, &l.value
 	return &l.pair
 }
 
-// labels are pairs of one name.
-func labels(name string, values ...string) []*dto.LabelPair {
+// labelsOf are pairs of one name.
+func (b *builder) labelsOf(name string, values ...string) []*dto.LabelPair {
 	pairs := make([]*dto.LabelPair, len(values))
 	for i, value := range values {
-		pairs[i] = label(name, value)
+		pairs[i] = b.label(name, value)
 	}
 	return pairs
 }
@@ -52,36 +80,27 @@ func (b *builder) counter(name, help string) { b.family(name, help, dto.MetricTy
 
 // family begins a family. One that gets no series is not exported.
 func (b *builder) family(name, help string, kind dto.MetricType) {
-	b.current = &dto.MetricFamily{Name: &name, Help: &help, Type: &kind}
+	b.current = b.all.next()
+	b.current.Name, b.current.Help, b.current.Type, b.current.Metric = &name, &help, &kind, b.current.Metric[:0]
 }
 
 // add gives the family that has begun one more series. Labels can be shared between series.
 func (b *builder) add(value float64, labels ...*dto.LabelPair) {
-	if len(b.pairs) < len(labels) {
-		b.pairs = make([]*dto.LabelPair, atOnce)
+	if len(b.spare) < len(labels) {
+		b.spare = b.pairs.next()[:]
 	}
-	n := copy(b.pairs, labels)
-	own := b.pairs[:n:n] // so that labels itself is not on the heap
-	b.pairs = b.pairs[n:]
+	n := copy(b.spare, labels)
+	own := b.spare[:n:n] // so that labels itself is not on the heap
+	b.spare = b.spare[n:]
 	if b.current.GetType() == dto.MetricType_COUNTER {
-		c := next(&b.counters)
+		c := b.counters.next()
 		c.value, c.counter.Value, c.metric.Counter, c.metric.Label = value, &c.value, &c.counter, own
 		b.append(&c.metric)
 		return
 	}
-	g := next(&b.gauges)
+	g := b.gauges.next()
 	g.value, g.gauge.Value, g.metric.Gauge, g.metric.Label = value, &g.value, &g.gauge, own
 	b.append(&g.metric)
-}
-
-// next takes one of what was made at once.
-func next[T any](spare *[]T) *T {
-	if len(*spare) == 0 {
-		*spare = make([]T, atOnce)
-	}
-	one := &(*spare)[0]
-	*spare = (*spare)[1:]
-	return one
 }
 
 func (b *builder) append(m *dto.Metric) {

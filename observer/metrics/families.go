@@ -21,7 +21,7 @@ type row struct {
 func (b *builder) sessions(s *Snapshot) {
 	rows := make([]row, len(s.Sessions))
 	for i, v := range s.Sessions {
-		rows[i] = row{v, label("session", v.Label)}
+		rows[i] = row{v, b.label("session", v.Label)}
 	}
 	b.info(rows, s.HideProject)
 	b.contexts(rows)
@@ -40,8 +40,8 @@ func (b *builder) info(rows []row, hideProject bool) {
 		if !hideProject && strings.Trim(v.CWD, `/\`) != "" {
 			project = tame(v.Project)
 		}
-		b.add(1, label("client", v.Program), label("model", tame(v.Model)), label("project", project), v.label,
-			label("session_id", tame(v.SessionID)), label("version", tame(v.Version)), label("window_source", v.Window.Source.String()))
+		b.add(1, b.label("client", v.Program), b.label("model", tame(v.Model)), b.label("project", project), v.label,
+			b.label("session_id", tame(v.SessionID)), b.label("version", tame(v.Version)), b.label("window_source", v.Window.Source.String()))
 	}
 }
 
@@ -69,7 +69,7 @@ func (b *builder) contexts(rows []row) {
 	b.each(rows, "agent_session_context_ratio", "Share of the context window in use, 0 to 1, by the transcript; absent while unknown.",
 		func(v *row) (float64, bool) { return min(1, float64(v.Tokens)/float64(v.Window.Tokens)), v.Known })
 	b.gauge("agent_session_level", "1 for the level that the context has reached, 0 for the others.")
-	levels := labels("level", alerts.Critical.String(), alerts.EarlyWarn.String(), alerts.OK.String(), alerts.Warn.String())
+	levels := b.labelsOf("level", alerts.Critical.String(), alerts.EarlyWarn.String(), alerts.OK.String(), alerts.Warn.String())
 	for _, v := range rows {
 		is := v.level()
 		for _, level := range levels {
@@ -83,7 +83,7 @@ func (b *builder) thresholds(rows []row) {
 	b.gauge("agent_session_compaction_threshold_tokens", "Context size at which the client compacts by itself, and where that is from: configured, seen, assumed; absent while unknown.")
 	sources := map[alerts.ThresholdSource]*dto.LabelPair{}
 	for _, s := range []alerts.ThresholdSource{alerts.ThresholdAssumed, alerts.ThresholdSeen, alerts.ThresholdConfigured} {
-		sources[s] = label("source", s.String())
+		sources[s] = b.label("source", s.String())
 	}
 	for _, v := range rows {
 		if v.Policy.Threshold > 0 {
@@ -126,7 +126,7 @@ func (b *builder) statuslines(rows []row) {
 // activity says when the sessions did something.
 func (b *builder) activity(rows []row) {
 	b.gauge("agent_session_sample_timestamp_seconds", "When a source last told of the session's context: time of its newest reading, report or hook.")
-	sources := labels("source", "estimate", "hook", "statusline", "transcript")
+	sources := b.labelsOf("source", "estimate", "hook", "statusline", "transcript")
 	for _, v := range rows {
 		at := [...]time.Time{{}, v.Hooked, v.Spoke, {}}
 		switch v.Source {
@@ -148,11 +148,13 @@ func (b *builder) activity(rows []row) {
 }
 
 // triggers are the labels of what is counted by [transcript.Trigger].
-func triggers() []*dto.LabelPair { return labels("trigger", "auto", "manual", "unknown") }
+func (b *builder) triggers() []*dto.LabelPair {
+	return b.labelsOf("trigger", "auto", "manual", "unknown")
+}
 
 // compactions are those of each session.
 func (b *builder) compactions(rows []row) {
-	triggers := triggers()
+	triggers := b.triggers()
 	b.counter("agent_session_compactions_total", "Compactions of the session since the state directory was made.")
 	for _, v := range rows {
 		for i, trigger := range triggers {

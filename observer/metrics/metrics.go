@@ -4,7 +4,7 @@
 // directory and survives a restart; it becomes families in a gatherer of our own, since constant metrics of client_golang
 // cost six times as much, which counts with thousands of sessions. What belongs to this process alone (build, transcripts
 // that are followed, refused requests) is in ordinary metrics of a registry of the Exporter's. client_golang does the rest:
-// formats, compression, the answer.
+// formats and the answer. Compression is ours too: promhttp's takes as long as all the rest, for a few percent less to send.
 //
 // Names, types and labels are promises, see testdata/metrics.golden. Values of labels that come from transcripts are bounded and
 // printable. The package asks nobody for figures, keeps none between scrapes and decides nothing.
@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -39,6 +40,8 @@ type Options struct {
 type Exporter struct {
 	registry *prometheus.Registry
 	refused  *prometheus.CounterVec
+	builders sync.Pool // of *builder
+	zippers  sync.Pool // of *zipper
 }
 
 // New makes an exporter with a registry of its own.
@@ -71,20 +74,26 @@ func New(o Options) *Exporter {
 // Refused counts a request that was turned away for one of Options.Reasons.
 func (e *Exporter) Refused(reason string) { e.refused.WithLabelValues(reason).Inc() }
 
-// Serve answers a scrape with a snapshot, in the format and the compression that the request asks for.
+// Serve answers a scrape with a snapshot, in the format that the request asks for, compressed if it takes that.
 func (e *Exporter) Serve(w http.ResponseWriter, r *http.Request, s *Snapshot) {
+	b, _ := e.builders.Get().(*builder)
+	if b == nil {
+		b = new(builder)
+	}
+	defer func() { b.reset(); e.builders.Put(b) }()
 	open := expfmt.NegotiateIncludingOpenMetrics(r.Header).FormatType() == expfmt.TypeOpenMetrics
-	gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return e.gather(s, open) })
-	promhttp.HandlerFor(gather, promhttp.HandlerOpts{EnableOpenMetrics: true}).ServeHTTP(w, r)
+	gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return e.gather(b, s, open) })
+	w, end := e.compressed(w, r)
+	promhttp.HandlerFor(gather, promhttp.HandlerOpts{EnableOpenMetrics: true, OfferedCompressions: []promhttp.Compression{promhttp.Identity}}).ServeHTTP(w, r)
+	end()
 }
 
-// gather gives all families in the order of their names.
-func (e *Exporter) gather(s *Snapshot, open bool) ([]*dto.MetricFamily, error) {
+// gather gives all families in the order of their names. They hold until the builder is reset.
+func (e *Exporter) gather(b *builder, s *Snapshot, open bool) ([]*dto.MetricFamily, error) {
 	families, err := e.registry.Gather()
 	if open {
 		untype(families, "go_memstats_alloc_bytes_total")
 	}
-	var b builder
 	b.sessions(s)
 	b.totals(s)
 	families = append(families, b.families...)

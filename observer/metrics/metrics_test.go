@@ -60,7 +60,7 @@ func TestGatherConsistent(t *testing.T) {
 	t.Parallel()
 	e, s := testExporter(), testSnapshot(3)
 	for _, open := range []bool{false, true} {
-		gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return e.gather(s, open) })
+		gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return e.gather(new(builder), s, open) })
 		families, err := prometheus.Gatherers{gather}.Gather()
 		if err != nil {
 			t.Error(err)
@@ -92,7 +92,7 @@ func TestGatherConsistent(t *testing.T) {
 // TestGatherUnknown: what is not known of a session has no series.
 func TestGatherUnknown(t *testing.T) {
 	t.Parallel()
-	families, err := testExporter().gather(testSnapshot(0), false)
+	families, err := testExporter().gather(new(builder), testSnapshot(0), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestGatherUnknown(t *testing.T) {
 func TestHistogram(t *testing.T) {
 	t.Parallel()
 	var b builder
-	b.histogram("sm_h", "H.", []float64{1, 2.5}, []uint64{3, 0, 4}, 21.5, label("client", "x"))
+	b.histogram("sm_h", "H.", []float64{1, 2.5}, []uint64{3, 0, 4}, 21.5, b.label("client", "x"))
 	h := b.families[0].Metric[0].Histogram
 	got := []float64{float64(h.GetSampleCount()), h.GetSampleSum()}
 	for _, bucket := range h.Bucket {

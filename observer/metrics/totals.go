@@ -20,13 +20,13 @@ func (b *builder) totals(s *Snapshot) {
 }
 
 func (b *builder) compactionTotals(s *Snapshot) {
-	client := label("client", fleet.Claude)
+	client := b.label("client", fleet.Claude)
 	b.counter("agent_compactions_total", "Compactions since the state directory was made, each counted once.")
-	for i, trigger := range triggers() {
+	for i, trigger := range b.triggers() {
 		b.add(float64(s.Fleet.Compactions[i]), client, trigger)
 	}
 	b.counter("agent_compaction_attempts_total", "Compactions that clients set out to make, by their hooks, since the state directory was made.")
-	for i, trigger := range triggers() {
+	for i, trigger := range b.triggers() {
 		b.add(float64(s.Alerts.Attempts[i]), client, trigger)
 	}
 	b.counter("agent_compaction_storms_total", "Storms of compactions, each counted once.")
@@ -37,17 +37,17 @@ func (b *builder) compactionTotals(s *Snapshot) {
 		fleet.PreTokensBounds(), s.Fleet.PreTokens.Counts, s.Fleet.PreTokens.Sum, client)
 	b.counter("agent_tokens_total", "Tokens of API messages since the state directory was made, each message counted once; subagents included.")
 	t := &s.Fleet.Tokens
-	b.add(float64(t.CacheCreation), client, label("kind", "cache_creation"))
-	b.add(float64(t.CacheRead), client, label("kind", "cache_read"))
-	b.add(float64(t.Input), client, label("kind", "input"))
-	b.add(float64(t.Output), client, label("kind", "output"))
+	b.add(float64(t.CacheCreation), client, b.label("kind", "cache_creation"))
+	b.add(float64(t.CacheRead), client, b.label("kind", "cache_read"))
+	b.add(float64(t.Input), client, b.label("kind", "input"))
+	b.add(float64(t.Output), client, b.label("kind", "output"))
 }
 
 // readTotals are what was read of transcripts.
 func (b *builder) readTotals(c *fleet.Counters) {
 	b.counter("sm_transcript_lines_total", "Transcript lines read, history included; bad ones are no JSON objects.")
-	b.add(float64(c.Lines.Bad), label("result", "bad"))
-	b.add(float64(c.Lines.Good), label("result", "ok"))
+	b.add(float64(c.Lines.Bad), b.label("result", "bad"))
+	b.add(float64(c.Lines.Good), b.label("result", "ok"))
 	b.counter("sm_transcript_bytes_total", "Bytes of transcript lines read, history included.")
 	b.add(float64(c.Bytes))
 }
@@ -57,13 +57,13 @@ func (b *builder) notices(s *Snapshot) {
 	b.counter("sm_notices_total", "Notices, by what they are about; one that goes to several counts once.")
 	kinds := alerts.Kinds()
 	for _, kind := range inOrder(kinds[:], alerts.Kind.String) {
-		b.add(float64(s.Alerts.Notices[kind]), label("kind", kind.String()))
+		b.add(float64(s.Alerts.Notices[kind]), b.label("kind", kind.String()))
 	}
 	b.counter("sm_messages_total", "Messages to agents that have ended, by the way they went last and by what became of them.")
 	outcomes, carriers := outbox.Outcomes(), outbox.Carriers()
 	for _, outcome := range inOrder(outcomes[:], outbox.State.String) {
 		for _, via := range inOrder(carriers[:], outbox.Carrier.String) {
-			b.add(float64(s.Messages.Count(via, outcome)), label("outcome", outcome.String()), label("via", via.String()))
+			b.add(float64(s.Messages.Count(via, outcome)), b.label("outcome", outcome.String()), b.label("via", via.String()))
 		}
 	}
 	b.gauge("sm_queue_messages", "Messages to agents that have not ended.")
@@ -71,14 +71,14 @@ func (b *builder) notices(s *Snapshot) {
 	b.counter("sm_handoffs_total", "Handoffs that have ended, by outcome, and calls that were turned away: refused, by the breaker, or as futile.")
 	handoffs := rotation.Outcomes()
 	for _, outcome := range slices.Sorted(slices.Values(handoffs[:])) {
-		b.add(float64(s.Handoffs.Count(outcome)), label("outcome", outcome))
+		b.add(float64(s.Handoffs.Count(outcome)), b.label("outcome", outcome))
 	}
 	b.counter("sm_reminders_total", "Reminders that were due, by what became of them.")
 	for _, outcome := range []alerts.ReminderOutcome{alerts.ReminderCancelled, alerts.ReminderLate, alerts.ReminderSent, alerts.ReminderSkipped} {
-		b.add(float64(s.Alerts.Reminders[outcome]), label("outcome", outcome.String()))
+		b.add(float64(s.Alerts.Reminders[outcome]), b.label("outcome", outcome.String()))
 	}
 	b.counter("sm_hook_events_total", "Hooks of clients, by event; StatusLine is a report of the status line.")
 	for _, event := range slices.Sorted(maps.Keys(s.Hooks)) {
-		b.add(float64(s.Hooks[event]), label("event", string(event)))
+		b.add(float64(s.Hooks[event]), b.label("event", string(event)))
 	}
 }
