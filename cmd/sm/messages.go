@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -96,15 +98,16 @@ func (env *environ) messages(ctx context.Context, client *api.Client, id string,
 		fmt.Fprintln(env.stdout, "no messages")
 		return nil
 	}
-	return writeMessages(env.stdout, list.Messages, time.Now(), env.colours(env.stdout))
+	return writeMessages(env.stdout, list.Messages, time.Now(), env.colours(env.stdout), term.Columns(env.stdout))
 }
 
-func writeMessages(w io.Writer, list []api.Message, now time.Time, colour bool) error {
-	t := term.Table{Headers: []string{"ID", "TO", "KIND", "MODE", "STATUS", "MADE", "TEXT"}, Colour: colour}
+// writeMessages prints messages, the newest first, in lines of so many cells.
+func writeMessages(w io.Writer, list []api.Message, now time.Time, colour bool, width int) error {
+	t := term.Table{Headers: []string{"ID", "TO", "KIND", "STATUS", "MADE", "TEXT"}, Colour: colour, Width: width}
 	waiting := 0
-	for _, m := range list {
-		kind := m.Kind
-		if kind == "" {
+	for _, m := range slices.Backward(list) {
+		kind := cmp.Or(m.Kind, m.Mode)
+		if kind == "sequential" {
 			kind = "message"
 		}
 		status := m.Status
@@ -115,22 +118,18 @@ func writeMessages(w io.Writer, list []api.Message, now time.Time, colour bool) 
 		case m.Via != "":
 			status += " by " + m.Via
 		}
-		t.Add(term.Text(m.ID, ""), term.Text(screen.OneLine(m.To), ""), term.Text(kind, ""), term.Text(m.Mode, screen.Dim), term.Text(status, ""),
-			term.Text(screen.Ago(&m.MadeAt, now), screen.Dim), term.Text(beginning(screen.OneLine(m.Text), 60), ""))
+		text := screen.Text(m.Text)
+		if _, rest, tagged := strings.Cut(text, "] "); tagged && m.Kind != "" {
+			text = rest // its tag says no more than its kind
+		}
+		t.Add(term.Text(m.ID, ""), term.Text(screen.FitEnd(m.To, 12), ""), term.Text(kind, ""), term.Text(status, ""),
+			term.Text(screen.Ago(&m.MadeAt, now), screen.Dim), term.Text(text, ""))
 	}
 	if err := t.Write(w); err != nil || waiting == 0 {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "%d wait for hooks: none of the agent's present session has come yet; %s\n", waiting, doctor.HooksRemedy)
 	return err
-}
-
-// beginning cuts a text at its end.
-func beginning(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
 }
 
 func newRegisterCommand(env *environ) *cobra.Command {

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"sm/cmd/sm/internal/config"
+	"sm/cmd/sm/internal/term"
+	"sm/dashboards/top"
 	"sm/observer"
 	"sm/observer/api"
 	"sm/observer/fleet"
@@ -77,7 +79,7 @@ func (to *printer) writeScanTable(views []fleet.View) error {
 	for i, v := range views {
 		sessions[i] = observer.SessionOf(v)
 	}
-	if err := writeSessions(to.Writer, sessions, time.Now(), to.Colour); err != nil {
+	if err := (top.Table{Width: term.Columns(to.Writer), Colour: to.Colour, Past: true}).Write(to, sessions, time.Now()); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
 	return nil

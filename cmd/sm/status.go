@@ -1,42 +1,74 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"sm/cmd/sm/internal/term"
+	"sm/cmd/sm/internal/view"
 	"sm/dashboards/screen"
 	"sm/dashboards/top"
 	"sm/observer/api"
 )
 
+// statusOptions are the flags of 'sm status'.
+type statusOptions struct {
+	json, all, watch bool
+	sort             string
+	limit            int
+}
+
 func newStatusCommand(env *environ) *cobra.Command {
-	var asJSON bool
+	var o statusOptions
 	cmd := &cobra.Command{
 		Use:   "status [ID]",
 		Short: "Show what the observer knows of all sessions, or of one",
-		Long: "Show what the observer knows. ID is an agent's id or name, a session's UUID, or a unique prefix of at least\n" +
-			"8 characters.",
-		Args: cobra.MaximumNArgs(1),
+		Long: "Show a line for each session: who waits for a person first, then who works, by the replies that are left until the\n" +
+			"client compacts (┃ in the bar), then the idle and the quiet. Those that have been quiet for longer than\n" +
+			"metrics.session_ttl are counted alone. ID is an agent's id or name, a session's UUID, or a unique prefix of at least\n" +
+			"8 characters; then all about it is shown.",
+		Example: "  sm status\n  sm status --sort compactions --limit 10\n  sm status web\n  sm status --json | jq '.sessions[] | select(.pressure > 0.8) | .session'",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			order, err := top.ParseOrder(o.sort)
+			switch {
+			case err != nil:
+				return usagef("--sort: %w", err)
+			case o.limit < 0:
+				return usagef("--limit %d: give a number from 1, or 0 for no limit", o.limit)
+			case o.watch && (o.json || len(args) > 0):
+				return usagef("--watch shows the list alone; leave out --json and ID")
+			case o.watch && !term.IsTerminal(env.stdout):
+				return absentf("--watch draws on a terminal, and this is none; leave it out")
+			}
 			client, err := env.client(cmd)
 			if err != nil {
 				return err
 			}
-			if len(args) == 1 {
-				return env.oneStatus(cmd.Context(), client, args[0], asJSON)
+			switch {
+			case len(args) == 1:
+				return env.oneStatus(cmd.Context(), client, args[0], o.json)
+			case o.watch:
+				return env.watchStatus(cmd.Context(), client, o, order)
 			}
-			return env.allStatus(cmd.Context(), client, asJSON)
+			return env.allStatus(cmd.Context(), client, o, order)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as GET /sessions gives it")
+	flags := cmd.Flags()
+	flags.BoolVar(&o.json, "json", false, "print JSON, as GET /sessions gives it")
+	flags.BoolVar(&o.all, "all", false, "list all that ever were, not the recent ones alone")
+	flags.StringVar(&o.sort, "sort", top.ByUrgency.String(), "order by `HOW`: urgency, pressure, replies, name, activity or compactions")
+	flags.IntVar(&o.limit, "limit", 0, "list `N` sessions at most")
+	flags.BoolVar(&o.watch, "watch", false, "draw it anew each second, until Ctrl-C")
 	return cmd
 }
 
@@ -57,25 +89,80 @@ func (env *environ) client(cmd *cobra.Command) (*api.Client, error) {
 	return client, nil
 }
 
-func (env *environ) allStatus(ctx context.Context, client *api.Client, asJSON bool) error {
-	all, err := client.Sessions(ctx)
+func (env *environ) allStatus(ctx context.Context, client *api.Client, o statusOptions, order top.Order) error {
+	ask := client.RecentSessions
+	if o.all || o.json {
+		ask = client.Sessions
+	}
+	all, err := ask(ctx)
 	if err != nil {
 		return statusError(err)
 	}
-	if asJSON {
+	if o.json {
 		return writeJSON(env.stdout, all)
 	}
 	if all.CatchingUp {
 		fmt.Fprintln(env.stderr, "sm: the observer is still reading what existed when it started; ask again in a moment")
 	}
+	return env.printer().writeStatus(all, order, o.limit, term.Columns(env.stdout))
+}
+
+// writeStatus prints the list, and how many are left out.
+func (to *printer) writeStatus(all api.Sessions, order top.Order, limit, width int) error {
 	if all.Demo {
-		fmt.Fprintln(env.stdout, demoNotice)
+		fmt.Fprintln(to, demoNotice)
 	}
-	if len(all.Sessions) == 0 {
-		fmt.Fprintln(env.stdout, "no sessions yet")
-		return nil
+	list := slices.DeleteFunc(all.Sessions, func(s api.Session) bool { return s.State == "left" })
+	top.Sort(list, order)
+	more := 0
+	if limit > 0 && len(list) > limit {
+		more, list = len(list)-limit, list[:limit]
 	}
-	return writeSessions(env.stdout, all.Sessions, time.Now(), env.colours(env.stdout))
+	if len(list) > 0 {
+		if err := (top.Table{Width: width, Colour: to.Colour}).Write(to, list, time.Now()); err != nil {
+			return err
+		}
+	} else if all.Others == 0 {
+		fmt.Fprintln(to, "no sessions yet")
+	}
+	if more > 0 {
+		fmt.Fprintf(to, "+%d more, --limit 0\n", more)
+	}
+	if all.Others > 0 {
+		fmt.Fprintf(to, "+%d older, --all\n", all.Others)
+	}
+	return nil
+}
+
+// watchStatus draws the list each second until ctx ends.
+func (env *environ) watchStatus(ctx context.Context, client *api.Client, o statusOptions, order top.Order) error {
+	ask := client.RecentSessions
+	if o.all {
+		ask = client.Sessions
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for first := true; ; first = false {
+		all, err := ask(ctx)
+		if ctx.Err() != nil {
+			return nil // Ctrl-C, as it is meant to end
+		}
+		if err != nil {
+			return statusError(err)
+		}
+		var b bytes.Buffer
+		if err := (&printer{view.Printer{Writer: &b, Colour: env.colours(env.stdout)}}).writeStatus(all, order, o.limit, term.Columns(env.stdout)); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(env.stdout, term.Redraw(b.String(), term.Lines(env.stdout), first)); err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 func (env *environ) oneStatus(ctx context.Context, client *api.Client, id string, asJSON bool) error {

@@ -22,7 +22,7 @@ func TestMessagesSayWhatWaitsForHooks(t *testing.T) {
 		want bool
 	}{{list, true}, {list[1:], false}} {
 		var out strings.Builder
-		if err := writeMessages(&out, c.list, now, false); err != nil {
+		if err := writeMessages(&out, c.list, now, false, 80); err != nil {
 			t.Fatal(err)
 		}
 		says := strings.Contains(out.String(), "waiting for hooks") && strings.Contains(out.String(), "1 wait for hooks: ") && strings.Contains(out.String(), doctor.HooksRemedy)

@@ -83,7 +83,7 @@ func (t *model) nothing() string {
 	case t.quiet > 0:
 		return "all sessions are quiet; x shows them"
 	case t.all.Others > 0:
-		return "all sessions have been quiet for long; sm status lists them"
+		return "all sessions have been quiet for long; sm status --all lists them"
 	}
 	return "no sessions yet"
 }

@@ -15,11 +15,13 @@ type Cell struct{ text, colour string }
 func Text(text, colour string) Cell { return Cell{text, colour} }
 
 // Table writes rows in columns. Columns whose header begins with a space are set right. Widths count cells of the screen:
-// a wide character takes two. Colours come after the padding.
+// a wide character takes two. Colours come after the padding. With a Width the texts of the last column are cut, so that no
+// line is wider, as far as 10 cells are left for them.
 type Table struct {
 	Headers []string
 	rows    [][]Cell
 	Colour  bool
+	Width   int // in cells, 0 for any
 }
 
 func (t *Table) Add(cells ...Cell) { t.rows = append(t.rows, cells) }
@@ -34,6 +36,7 @@ func (t *Table) Write(w io.Writer) error {
 			widths[i] = max(widths[i], screen.Cells(c.text))
 		}
 	}
+	t.cut(widths)
 	var b strings.Builder
 	header := make([]Cell, len(t.Headers))
 	for i, h := range t.Headers {
@@ -44,6 +47,22 @@ func (t *Table) Write(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// cut makes the last column fit.
+func (t *Table) cut(widths []int) {
+	last := len(widths) - 1
+	room := t.Width
+	for _, w := range widths[:last] {
+		room -= w + 2
+	}
+	if t.Width == 0 || widths[last] <= room {
+		return
+	}
+	widths[last] = max(10, room)
+	for _, row := range t.rows {
+		row[last].text = screen.FitStart(row[last].text, widths[last])
+	}
 }
 
 func (t *Table) line(b *strings.Builder, row []Cell, widths []int) {

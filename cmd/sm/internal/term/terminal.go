@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	xterm "golang.org/x/term"
 )
 
-// IsTerminal reports whether a stream is a Is.
+// IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && xterm.IsTerminal(int(file.Fd()))
@@ -17,12 +18,35 @@ func IsTerminal(stream any) bool {
 
 // Columns is how many cells a line of a stream has: 80 unless a terminal says otherwise.
 func Columns(stream any) int {
+	width, _ := size(stream)
+	return width
+}
+
+// Lines is how many lines a terminal has: 24 unless it says otherwise.
+func Lines(stream any) int {
+	_, height := size(stream)
+	return height
+}
+
+func size(stream any) (width, height int) {
 	if file, ok := stream.(*os.File); ok {
-		if width, _, err := xterm.GetSize(int(file.Fd())); err == nil && width > 0 {
-			return width
+		if width, height, err := xterm.GetSize(int(file.Fd())); err == nil && width > 0 && height > 0 {
+			return width, height
 		}
 	}
-	return 80
+	return 80, 24
+}
+
+// Redraw is what shows lines in place of what a screen of so many lines shows; the first time the screen is cleared before.
+// Lines for which there is no room are left out. The cursor ends below them.
+func Redraw(text string, height int, first bool) string {
+	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n")+"\n", "\n")
+	lines = lines[:min(len(lines)-1, max(1, height-1))]
+	start := "\x1b[H"
+	if first {
+		start += "\x1b[2J"
+	}
+	return start + strings.ReplaceAll(strings.Join(lines, ""), "\n", "\x1b[K\n") + "\x1b[J"
 }
 
 const progressEvery = 100 * time.Millisecond

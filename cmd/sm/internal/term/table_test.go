@@ -1,0 +1,52 @@
+package term
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestTableFits: no line is wider than asked as long as the last column keeps 10 cells.
+func TestTableFits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		width int
+		want  string
+	}{
+		{0, "ID      TEXT\n長長    a text that is long\n"},
+		{30, "ID      TEXT\n長長    a text that is long\n"},
+		{20, "ID      TEXT\n長長    a text that…\n"},
+		{5, "ID      TEXT\n長長    a text th…\n"},
+	} {
+		table := Table{Headers: []string{"ID    ", "TEXT"}, Width: c.width}
+		table.Add(Text("長長", ""), Text("a text that is long", ""))
+		var got strings.Builder
+		if err := table.Write(&got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, got.String()); diff != "" {
+			t.Errorf("%d cells (-want +got):\n%s", c.width, diff)
+		}
+	}
+}
+
+// TestRedraw: a screen is overwritten from its first line, and what was below goes.
+func TestRedraw(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text   string
+		height int
+		first  bool
+		want   string
+	}{
+		{"a\nb\n", 24, false, "\x1b[Ha\x1b[K\nb\x1b[K\n\x1b[J"},
+		{"a\nb\n", 24, true, "\x1b[H\x1b[2Ja\x1b[K\nb\x1b[K\n\x1b[J"},
+		{"a\nb\nc\n", 3, false, "\x1b[Ha\x1b[K\nb\x1b[K\n\x1b[J"},
+		{"a\nb\n", 1, false, "\x1b[Ha\x1b[K\n\x1b[J"},
+	} {
+		if diff := cmp.Diff(c.want, Redraw(c.text, c.height, c.first)); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", c.text, diff)
+		}
+	}
+}
