@@ -407,6 +407,18 @@ func TestSparkScale(t *testing.T) {
 	}
 }
 
+// TestSparkIsOfFewCycles: of many cycles the last ones are drawn, so that they can be told apart.
+func TestSparkIsOfFewCycles(t *testing.T) {
+	var h History
+	for i := range int64(20) {
+		h.Points = append(h.Points, Point{100 * i, 20_000, i > 0}, Point{100*i + 60, 160_000, false})
+	}
+	s := sparkOf(&Row{Window: 200_000}, &h)
+	if n := len(s.Breaks); n != sparkCycles-1 || strings.Count(s.Earlier, "M") != sparkCycles-1 || !strings.HasPrefix(s.Earlier, "M0 ") {
+		t.Errorf("%d breaks, %q", n, s.Earlier)
+	}
+}
+
 // TestQuote: what is copied is one word of a shell, whatever it is.
 func TestQuote(t *testing.T) {
 	got := []string{Quote("em-1"), Quote(""), Quote("a b"), Quote("it's"), Quote("$(x)`y`;z\n")}

@@ -12,6 +12,8 @@ const (
 	pause = 5 * 60
 	// sparkDots is how many places a sparkline has from left to right: more are not seen, and thousands of rows are sent.
 	sparkDots = 64
+	// sparkCycles is how many cycles it shows at most: of more nothing could be told apart.
+	sparkCycles = 6
 )
 
 // spark is a sparkline: a square of 100 by 100, stretched to its place. Its height is the window, so that those of
@@ -25,11 +27,13 @@ type spark struct {
 
 // sparkOf draws the last cycles.
 func sparkOf(r *Row, h *History) spark {
-	points := h.Points
-	if len(points) == 0 {
+	if len(h.Points) == 0 {
 		return spark{Label: "no readings yet"}
 	}
-	blank := h.blank()
+	if all := h.cycles(); len(all) > sparkCycles {
+		h = &History{Points: h.Points[all[len(all)-sparkCycles].from:], Marks: h.Marks}
+	}
+	points, blank := h.Points, h.blank()
 	at, top := worked(points)
 	if r.Window > 0 {
 		top = float64(r.Window)
