@@ -14,7 +14,7 @@ import (
 // SessionOf is a session as the API tells it.
 func SessionOf(v fleet.View) api.Session {
 	s := api.Session{
-		ID: v.Agent, Name: cmp.Or(v.Name, v.Client.Name), ParentID: v.ParentID, Provider: v.Provider, Label: v.Label,
+		ID: v.Agent, Name: cmp.Or(v.Name, v.Client.Name), Title: v.Title, ParentID: v.ParentID, Provider: v.Provider, Label: v.Label,
 		SessionID: v.SessionID, TranscriptPath: v.Path, Project: v.Project, CWD: v.CWD, Model: v.Model, Version: v.Version,
 		PeakTokens: v.Peak, WindowTokens: v.Window.Tokens, WindowSource: v.Window.Source.String(),
 		Cycle: v.Cycle, IsIdle: isIdle(v), IsActive: v.Live, State: stateOf(v),

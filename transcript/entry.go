@@ -14,7 +14,8 @@ const (
 	KindBoundary
 	// KindSummary is a user record that carries the summary of a compaction.
 	KindSummary
-	// KindTitle is a record of type "summary": a session's title.
+	// KindTitle is a record of type "summary": a session's title. Its Parent is the end of
+	// the conversation that it names.
 	KindTitle
 	// KindTurnStart is a user record with a prompt.
 	KindTurnStart
@@ -144,4 +145,8 @@ type Entry struct {
 	// Model, Version, CWD and SessionID are as the record writes them, nil when it
 	// does not.
 	Model, Version, CWD, SessionID []byte
+	// Branch is the git branch, Title what the record says of the session's title, with its
+	// source: a prompt's text is one for lack of a better.
+	Branch, Title []byte
+	Titled        TitleSource
 }

@@ -35,4 +35,6 @@ type Facts struct {
 	Parent string
 	// Window is the newest size of the context window in tokens; 0 for none said.
 	Window int64
+	// Title is the session's title so far; none of a subagent's file.
+	Title Title
 }

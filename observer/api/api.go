@@ -15,8 +15,10 @@ import (
 // Session is one agent's seat with the session that sits in it, as GET /sessions
 // tells it.
 type Session struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Title is what people call the session, "" for none: one line of at most 80 characters.
+	Title    string `json:"title"`
 	ParentID string `json:"parent_session_id"`
 	Provider string `json:"provider"`
 	// Label is the session's name in metrics.

@@ -56,6 +56,8 @@ type Agent struct {
 	// the newest at all, Hooked that of the newest hook.
 	Sample        Sample
 	Spoke, Hooked transcript.Instant
+	// Report is what else the status line said of this session.
+	Report Report
 	// HookedIn is the session in which the newest hook has come, "" for none: whether hooks
 	// work may change with each session.
 	HookedIn string
@@ -67,6 +69,12 @@ type Agent struct {
 	Counted [3]int
 	// Mark is what the transcript held, in bytes, at the last compaction.
 	Mark int64
+}
+
+// Report is what the status line said of the present session besides its context.
+type Report struct {
+	// Name is the one that the user gave the session, "" for none.
+	Name string
 }
 
 // Update is what follows from something that the fleet was told.

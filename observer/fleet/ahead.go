@@ -19,7 +19,7 @@ func (f *Fleet) temper(x *file, entries []transcript.Entry) {
 		}
 		if ahead(e.At) {
 			e.At = latest
-			x.ahead = max(x.ahead, latest)
+			x.more().ahead = max(x.also().ahead, latest)
 		}
 		if e.InOrder && e.At < latest {
 			latest = e.At
@@ -32,9 +32,9 @@ func (f *Fleet) temper(x *file, entries []transcript.Entry) {
 			continue
 		case e.At+skew < x.told:
 			e.At = f.newest
-			x.ahead = max(x.ahead, e.At)
-		case e.At < x.ahead && x.ahead-e.At <= skew:
-			e.At = x.ahead // what was told before it stays before it
+			x.more().ahead = max(x.also().ahead, e.At)
+		case e.At < x.also().ahead && x.also().ahead-e.At <= skew:
+			e.At = x.also().ahead // what was told before it stays before it
 		}
 		x.told = e.At
 	}

@@ -39,15 +39,13 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 	}
 	f.sit(x)
 	if c.Whole {
-		x.ahead, x.told = 0, 0
-	}
-	f.temper(x, c.Entries)
-	if c.Whole {
+		x.told = 0
 		if x.extra != nil {
 			*x.extra = extra{Key: x.extra.Key}
 		}
 		c.Messages = once(c.Messages)
 	}
+	f.temper(x, c.Entries)
 	for i := range c.Messages {
 		f.message(x, &c.Messages[i], f.counts(c.Whole, c.Messages[i].At))
 	}
@@ -81,6 +79,7 @@ func (f *Fleet) place(c *transcript.Change) (x *file, was transcript.Session) {
 		was = x.Session
 	}
 	x.Cursor, x.Name, x.Parent, x.Session = c.Cursor, c.Name, c.Parent, c.Session
+	x.setTitle(c.Title)
 	switch sub := isSubagent(c.Name, c.Parent); {
 	case sub && c.Alone:
 		x.sub = false

@@ -72,17 +72,19 @@ type file struct {
 	extra        *extra // nil for most
 	of           *session
 	past         *past // nil once the fleet is settled
-	// ahead is the newest time for which a stamp was taken that could not be, told that
-	// of the newest reading or compaction.
-	ahead, told transcript.Instant
-	sub         bool // a subagent's
+	// told is the time for which the stamp of the newest reading or compaction was taken.
+	told  transcript.Instant
+	title *transcript.Title // nil for none; what it points to never changes
+	sub   bool              // a subagent's
 }
 
-// extra is what few files have: the fields of File by these names.
+// extra is what few files have: the fields of File by these names, and ahead, the newest
+// time for which a stamp was taken that could not be.
 type extra struct {
 	Key           string
 	Inherited     Inherited
 	Copies, Known []transcript.Key
+	ahead         transcript.Instant
 }
 
 // nothing is the extra of all other files, to be read alone.
@@ -108,8 +110,9 @@ func (x *file) more() *extra {
 func newFile(s *File) *file {
 	x := &file{Cursor: s.Cursor, Name: s.Name, Parent: s.Parent, Session: s.Session}
 	if s.Key != "" || s.Inherited != (Inherited{}) || len(s.Copies)+len(s.Known) > 0 {
-		x.extra = &extra{s.Key, s.Inherited, s.Copies, s.Known}
+		x.extra = &extra{Key: s.Key, Inherited: s.Inherited, Copies: s.Copies, Known: s.Known}
 	}
+	x.setTitle(s.Title)
 	x.sub = s.Key == "" && isSubagent(s.Name, s.Parent)
 	return x
 }
@@ -117,7 +120,24 @@ func newFile(s *File) *file {
 // stored is a file as it is to be stored.
 func (x *file) stored() File {
 	e := x.also()
-	return File{x.Cursor, x.Name, x.Parent, e.Key, x.Session, e.Inherited, e.Copies, e.Known}
+	return File{x.Cursor, x.Name, x.Parent, e.Key, x.Session, e.Inherited, e.Copies, e.Known, x.titleOf()}
+}
+
+// setTitle keeps the title that the file gives its session.
+func (x *file) setTitle(t transcript.Title) {
+	switch {
+	case t == transcript.Title{}:
+		x.title = nil
+	case x.title == nil || *x.title != t:
+		x.title = &t
+	}
+}
+
+func (x *file) titleOf() transcript.Title {
+	if x.title == nil {
+		return transcript.Title{}
+	}
+	return *x.title
 }
 
 // session is what belongs together under one key. One without files of its own

@@ -142,6 +142,7 @@ func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n Update, agent 
 		return n, alerts.AgentID(a.ID)
 	}
 	n.add(f.tellAuto(a, &s.SM))
+	f.report(a, s, at)
 	x := Sample{At: at, Model: s.Model, Window: max(0, s.Window.Size.Value)}
 	if s.Window.UsedPercentage.Value <= full {
 		x.Percent, _ = s.Percent()

@@ -200,7 +200,7 @@ func (f *Fleet) take(a *Agent, key string, at transcript.Instant, cause alerts.C
 	}
 	before, first := f.lastSign(a), a.Session == "" && a.Since == 0
 	a.Session, a.Since, a.Resumed = key, at, ""
-	a.Sample, a.Mark, a.Ended = Sample{}, 0, 0
+	a.Sample, a.Report, a.Mark, a.Ended = Sample{}, Report{}, 0, 0
 	delete(f.recent, a.ID)
 	f.changed.agent(a.ID)
 	if first {

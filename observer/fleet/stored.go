@@ -25,6 +25,8 @@ type File struct {
 	// reading of the file began: how far cannot be told, so that nothing of them
 	// counts again.
 	Known []transcript.Key
+	// Title is what the file says of its session's title.
+	Title transcript.Title
 }
 
 // Inherited is what a file holds of other sessions' history.

@@ -24,14 +24,17 @@ type View struct {
 	// its records name, else the name. Only then may two sessions have the same.
 	SessionID string
 	Name      string // the agent's name, "" for none; the client's own is Client.Name
-	ParentID  string // the agent's parent, "" for none
-	Provider  string // "claude" unless told otherwise
-	Program   string // the client program that wrote the session: [Claude]
-	Path      string // of the transcript
-	Project   string // last element of the working directory, else of the folder's name
-	CWD       string
-	Model     string
-	Version   string
+	// Title is what people call the session, "" for none: one line of at most
+	// [transcript.MaxTitle] characters. It is text of a transcript.
+	Title    string
+	ParentID string // the agent's parent, "" for none
+	Provider string // "claude" unless told otherwise
+	Program  string // the client program that wrote the session: [Claude]
+	Path     string // of the transcript
+	Project  string // last element of the working directory, else of the folder's name
+	CWD      string
+	Model    string
+	Version  string
 
 	Tokens  int64             // of the context
 	Cleared int64             // tokens that are not in it, but that the client's compaction counts besides

@@ -254,6 +254,7 @@ func (f *Fleet) view(r *row, now time.Time, v *View) {
 	} else if r.s != nil && f.agents[r.s.seat.Agent] != nil {
 		v.Agent, v.Label, v.Past = r.s.key, "", true
 	}
+	v.Title = r.title()
 	v.Ended = !v.Past && v.Client.PID == 0 && f.ended(r)
 	v.Live = v.Client.PID != 0 || !v.Past && !v.Ended && now.Sub(v.Seen()) <= f.options.ActiveFor
 }
@@ -295,6 +296,21 @@ func (f *Fleet) viewSession(r *row, v *View) {
 		v.Compactions[i] = max(0, n-in.Compactions[i])
 		v.Cycle += v.Compactions[i]
 	}
+}
+
+// title is what people call the session: the best that its own files and the status line
+// say; of files that say equally much the newest.
+func (r *row) title() string {
+	var t transcript.Title
+	if r.of != nil && r.of.Report.Name != "" {
+		t = transcript.NewTitle(r.of.Report.Name, transcript.TitleStatus)
+	}
+	if r.s != nil {
+		for _, x := range r.s.own {
+			t = t.Or(x.titleOf())
+		}
+	}
+	return t.Text
 }
 
 // written is when the file was last changed.

@@ -30,6 +30,10 @@ func (c *coder) file(f *fleet.File) {
 	c.text(&f.Key)
 	f.Copies = list(c, f.Copies, fixed[transcript.Key])
 	f.Known = list(c, f.Known, fixed[transcript.Key])
+	c.group(func() {
+		c.text(&f.Title.Text)
+		number(c, &f.Title.Source)
+	})
 }
 
 func (c *coder) cursor(p *transcript.Cursor) {

@@ -132,6 +132,7 @@ func TestFieldsGrow(t *testing.T) {
 	newer.text(&full.Key)
 	list(&newer, full.Copies, fixed[transcript.Key])
 	list(&newer, full.Known, fixed[transcript.Key])
+	newer.group(func() { newer.text(&full.Title.Text); number(&newer, &full.Title.Source); newer.text(&extra) })
 	newer.text(&extra)
 
 	for _, c := range []struct {

@@ -34,6 +34,7 @@ type Fold struct {
 	domain      transcript.Key // the sessionId of the newest reading
 	titled      bool           // a title has counted since the last reading
 	keyless     transcript.Key // counts messages without id
+	titles      titles
 }
 
 // cost is a Usage in a third of the space; figures of one message fit.
@@ -70,7 +71,8 @@ type event struct {
 // keys for records that have none of their own. In a subagent's file all records
 // are of a subagent and count as if they were not.
 func NewFold(name string, subagent bool) *Fold {
-	return &Fold{name: transcript.KeyOf([]byte(name)), subagent: subagent, seen: map[transcript.Key]struct{}{}, costs: map[transcript.Key]cost{}}
+	return &Fold{name: transcript.KeyOf([]byte(name)), subagent: subagent, seen: map[transcript.Key]struct{}{}, costs: map[transcript.Key]cost{},
+		titles: titles{named: len(name) == uuidLength}}
 }
 
 // Reset begins another transcript with the memory of this one.
@@ -78,14 +80,19 @@ func (f *Fold) Reset(name string, subagent bool) {
 	clear(f.seen)
 	clear(f.costs)
 	*f = Fold{name: transcript.KeyOf([]byte(name)), subagent: subagent, seen: f.seen, costs: f.costs,
-		messages: f.messages[:0], changed: f.changed[:0], compactions: f.compactions[:0], chain: chain{points: f.chain.points[:0]}}
+		messages: f.messages[:0], changed: f.changed[:0], compactions: f.compactions[:0], chain: chain{points: f.chain.points[:0]}, titles: titles{named: len(name) == uuidLength}}
 }
 
 // Sum is the session so far.
 func (f *Fold) Sum() *transcript.Session { return &f.Session }
 
-// Facts are none: these records name neither a subagent's parent nor a window.
-func (f *Fold) Facts() transcript.Facts { return transcript.Facts{} }
+// Facts are the title alone: these records name neither a subagent's parent nor a window.
+func (f *Fold) Facts() transcript.Facts {
+	if f.subagent {
+		return transcript.Facts{}
+	}
+	return transcript.Facts{Title: f.titles.best()}
+}
 
 // Restart is Reset, by what the file's path says.
 func (f *Fold) Restart(file transcript.File) { f.Reset(file.Name, file.Subagent) }
@@ -114,6 +121,9 @@ func (f *Fold) Add(e *transcript.Entry) (fresh bool) {
 	f.order++
 	before := s.Active
 	f.common(e)
+	if e.Titled != transcript.TitleNone && !e.Side {
+		f.retitle(e)
+	}
 	if e.Kind == transcript.KindOther {
 		return false
 	}
@@ -198,6 +208,7 @@ func (f *Fold) common(e *transcript.Entry) {
 	if s.ID == "" {
 		intern(&s.ID, e.SessionID)
 	}
+	intern(&f.titles.branch, e.Branch)
 }
 
 // intern sets s, without allocating when nothing changes.

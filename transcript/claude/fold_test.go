@@ -142,7 +142,7 @@ func TestFoldKnowsNoBatches(t *testing.T) {
 // each of the other lines would do.
 func TestPeekLeavesTheFold(t *testing.T) {
 	lines := history(t)
-	all := cmp.AllowUnexported(Fold{}, cost{}, moment{}, event{}, line{}, chain{}, point{})
+	all := cmp.AllowUnexported(Fold{}, cost{}, moment{}, event{}, line{}, chain{}, titles{}, point{})
 	asked, plain := NewFold("x", false), NewFold("x", false)
 	for i, line := range lines {
 		for _, other := range lines {

@@ -29,10 +29,11 @@ func checkScan(t *testing.T, line []byte, shift int) {
 		var got transcript.Entry
 		err := w.scan(&got)
 		same := err == wantErr && bytes.Equal(got.Model, want.Model) && bytes.Equal(got.Version, want.Version) &&
-			bytes.Equal(got.CWD, want.CWD) && bytes.Equal(got.SessionID, want.SessionID)
+			bytes.Equal(got.CWD, want.CWD) && bytes.Equal(got.SessionID, want.SessionID) &&
+			bytes.Equal(got.Branch, want.Branch) && bytes.Equal(got.Title, want.Title)
 		x, y := got, want
 		for _, e := range []*transcript.Entry{&x, &y} {
-			e.Model, e.Version, e.CWD, e.SessionID = nil, nil, nil, nil
+			e.Model, e.Version, e.CWD, e.SessionID, e.Branch, e.Title = nil, nil, nil, nil, nil, nil
 		}
 		if !same || !reflect.DeepEqual(x, y) {
 			t.Fatalf("%s: error %v, want %v; entry (-want +got):\n%s\nline %q", how, err, wantErr,

@@ -39,7 +39,7 @@ const cleared = "<command-name>/clear</command-name>"
 func (r *record) judge(line []byte, e *transcript.Entry) {
 	e.Side = r.sidechain
 	e.At = instant(r.timestamp, line)
-	e.CWD, e.Version, e.SessionID = r.cwd.bytes(line), r.version.bytes(line), r.session.bytes(line)
+	e.CWD, e.Version, e.SessionID, e.Branch = r.cwd.bytes(line), r.version.bytes(line), r.session.bytes(line), r.branch.bytes(line)
 	switch string(r.kind.bytes(line)) {
 	case "assistant":
 		r.reading(line, e)
@@ -53,7 +53,12 @@ func (r *record) judge(line []byte, e *transcript.Entry) {
 	case "user":
 		r.user(line, e)
 	case "summary":
-		e.Kind = transcript.KindTitle
+		e.Kind, e.Parent = transcript.KindTitle, key(r.leaf, line)
+		e.Title, e.Titled = r.summed.bytes(line), transcript.TitleSummary
+	case "custom-title":
+		e.Title, e.Titled = r.custom.bytes(line), transcript.TitleCustom
+	case "ai-title":
+		e.Title, e.Titled = r.generated.bytes(line), transcript.TitleGenerated
 	case "attachment":
 		if kind, body := attachment(line[r.attachment.from:r.attachment.to]); kind == "hook_additional_context" {
 			e.Kind, e.Text = transcript.KindHeard, clip(body)
@@ -135,6 +140,8 @@ func (r *record) user(line []byte, e *transcript.Entry) {
 	e.Kind = transcript.KindTurnStart
 	if own := unwrap(body); wording.IsOurs(own) {
 		e.Text = clip(string(own))
+	} else {
+		e.Title, e.Titled = own, transcript.TitlePrompt
 	}
 }
 

@@ -24,6 +24,7 @@ func oracle(line []byte) (transcript.Entry, error) {
 	e := transcript.Entry{
 		Side: o.isTrue("isSidechain"), At: when(o.text("timestamp")),
 		Version: []byte(o.text("version")), CWD: []byte(o.text("cwd")), SessionID: []byte(o.text("sessionId")),
+		Branch: []byte(o.text("gitBranch")),
 	}
 	m := objectOf(o["message"])
 	switch o.text("type") {
@@ -42,7 +43,12 @@ func oracle(line []byte) (transcript.Entry, error) {
 	case "user":
 		o.user(m, &e)
 	case "summary":
-		e.Kind = transcript.KindTitle
+		e.Kind, e.Parent = transcript.KindTitle, hash(o.text("leafUuid"))
+		e.Title, e.Titled = []byte(o.text("summary")), transcript.TitleSummary
+	case "custom-title":
+		e.Title, e.Titled = []byte(o.text("customTitle")), transcript.TitleCustom
+	case "ai-title":
+		e.Title, e.Titled = []byte(o.text("aiTitle")), transcript.TitleGenerated
 	case "attachment":
 		if a := objectOf(o["attachment"]); a.text("type") == "hook_additional_context" {
 			e.Kind, e.Text = transcript.KindHeard, ends(strings.Join(oursAlone(textsOf(a["content"])), "\n"))
@@ -119,6 +125,8 @@ func (o object) user(m object, e *transcript.Entry) {
 	e.Kind = transcript.KindTurnStart
 	if own := unwrapped(body); ours(own) {
 		e.Text = ends(own)
+	} else {
+		e.Title, e.Titled = []byte(own), transcript.TitlePrompt
 	}
 }
 

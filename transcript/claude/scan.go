@@ -27,6 +27,7 @@ type record struct {
 	clearing                           clearing
 	content, attachment                span
 	operation, queued, leaf            text
+	branch, custom, generated, summed  text
 	explicit, instantly                bool
 	prompt                             bool // the content is no tool's result
 	trigger, segment, preserved        text // the last two name the summary
@@ -109,6 +110,8 @@ func (r *record) read(w *walker, e *transcript.Entry) {
 			r.version = w.str(value)
 		case "sessionId":
 			r.session = w.str(value)
+		case "gitBranch":
+			r.branch = w.str(value)
 		case "message":
 			r.message(w, value)
 		case "compactMetadata":
@@ -123,6 +126,12 @@ func (r *record) read(w *walker, e *transcript.Entry) {
 			r.queued = w.str(value)
 		case "leafUuid":
 			r.leaf = w.str(value)
+		case "customTitle":
+			r.custom = w.str(value)
+		case "aiTitle":
+			r.generated = w.str(value)
+		case "summary":
+			r.summed = w.str(value)
 		case "explicit":
 			r.explicit = w.isTrue(value)
 		default:

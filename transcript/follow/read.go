@@ -147,7 +147,7 @@ func (f *follower) content(fl *file, file *os.File, info fs.FileInfo) (io.Reader
 // sign says whose a change is.
 func (f *follower) sign(fl *file, c *transcript.Change, facts transcript.Facts) {
 	c.Client, c.Name, c.Parent = f.roots.formats[fl.format].Client, fl.name, cmp.Or(fl.parent, facts.Parent)
-	c.Window = facts.Window
+	c.Window, c.Title = facts.Window, facts.Title
 }
 
 // freshFor is how long a file's modification time may hide another change: file
@@ -346,7 +346,7 @@ func (s *source) keep(e *transcript.Entry) {
 // plain is an entry without what points into the line's buffer, but for a reading's
 // model.
 func plain(e transcript.Entry) transcript.Entry {
-	e.Version, e.CWD, e.SessionID = nil, nil, nil
+	e.Version, e.CWD, e.SessionID, e.Branch, e.Title = nil, nil, nil, nil, nil
 	if e.Model = bytes.Clone(e.Model); e.Kind != transcript.KindReading {
 		e.Model = nil
 	}

@@ -34,7 +34,9 @@ func figureOf[T comparable](raw []byte, read func([]byte) (T, bool)) Figure[T] {
 
 // Status is one report of the status line.
 type Status struct {
-	SessionID      string
+	SessionID string
+	// SessionName is what the user calls the session, "" for none.
+	SessionName    string
 	TranscriptPath string
 	CWD            string
 	PromptID       string
@@ -82,6 +84,8 @@ func (s *Status) set(key string, raw []byte) {
 	switch key {
 	case "session_id":
 		s.SessionID = word(raw, maxWord)
+	case "session_name":
+		s.SessionName = text(raw, maxWord)
 	case "transcript_path":
 		s.TranscriptPath = word(raw, maxPath)
 	case "cwd":
@@ -202,6 +206,7 @@ func (s Status) Encode() []byte {
 	wire := struct {
 		Event          Event        `json:"hook_event_name"`
 		SessionID      string       `json:"session_id,omitempty"`
+		SessionName    string       `json:"session_name,omitempty"`
 		TranscriptPath string       `json:"transcript_path,omitempty"`
 		CWD            string       `json:"cwd,omitempty"`
 		PromptID       string       `json:"prompt_id,omitempty"`
@@ -212,7 +217,7 @@ func (s Status) Encode() []byte {
 		Exceeds200k    Figure[bool] `json:"exceeds_200k_tokens,omitzero"`
 		SM             Origin       `json:"sm,omitzero"`
 	}{
-		StatusLine, s.SessionID, s.TranscriptPath, s.CWD, s.PromptID, s.Version,
+		StatusLine, s.SessionID, s.SessionName, s.TranscriptPath, s.CWD, s.PromptID, s.Version,
 		model{s.Model}, workspace{s.CurrentDir, s.ProjectDir}, s.Window, s.Exceeds200k, s.SM,
 	}
 	return encode(wire) // six paths of 4 KiB at most, without control characters: it fits

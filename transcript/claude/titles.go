@@ -1,0 +1,59 @@
+package claude
+
+import "sm/transcript"
+
+// titles are what a file says of its session's title. Clients write them again and again:
+// the newest counts.
+type titles struct {
+	custom, generated, summary, prompt transcript.Title
+	branch                             string // as it stands in the records
+	own                                bool   // a record that names this session has given one
+	named                              bool   // the file is called by its session's id
+}
+
+// uuidLength is the length of a session's id.
+const uuidLength = 36
+
+// longestTitle bounds what is looked at of a title, in bytes; a prompt may be long.
+const longestTitle = 1024
+
+// best is the title that people know the session by.
+func (t *titles) best() transcript.Title {
+	branch := t.branch
+	if branch == "HEAD" { // no branch is checked out, or there is no repository
+		branch = ""
+	}
+	return t.custom.Or(t.generated).Or(t.summary).Or(transcript.NewTitle(branch, transcript.TitleBranch)).Or(t.prompt)
+}
+
+// retitle takes a title. What a fork has copied from another session counts until its own
+// comes. A summary must name a record before it: clients 1.0.17 to 2.0.9 wrote those of
+// other sessions at the head of each file.
+func (f *Fold) retitle(e *transcript.Entry) {
+	t := &f.titles
+	text := string(e.Title[:min(len(e.Title), longestTitle)])
+	switch e.Titled {
+	case transcript.TitlePrompt:
+		if t.prompt.Source == transcript.TitleNone {
+			t.prompt = transcript.NewTitle(text, e.Titled)
+		}
+		return
+	case transcript.TitleSummary:
+		if _, known := f.seen[e.Parent]; known && e.Parent != 0 {
+			t.summary = transcript.NewTitle(text, e.Titled)
+		}
+		return
+	}
+	own := len(e.SessionID) == 0 || transcript.KeyOf(e.SessionID) == f.name || !t.named && string(e.SessionID) == f.Session.ID
+	switch {
+	case own && !t.own:
+		t.custom, t.generated, t.own = transcript.Title{}, transcript.Title{}, true
+	case !own && t.own:
+		return
+	}
+	if e.Titled == transcript.TitleCustom {
+		t.custom = transcript.NewTitle(text, e.Titled) // an empty one takes it back
+	} else {
+		t.generated = transcript.NewTitle(text, e.Titled)
+	}
+}
