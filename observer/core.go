@@ -57,7 +57,7 @@ type core struct {
 }
 
 // newCore goes on from what has been stored.
-func (a *App) newCore(stored fleet.Stored, now time.Time) (*core, error) {
+func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	o := a.settings.Load()
 	p := &parts{
 		settings: o, rotations: rotation.New(o.Handoff.Rotations), queue: outbox.New(o.Queue), agents: agents{},

@@ -161,7 +161,7 @@ func (a *App) setUp(ctx context.Context) error {
 	if stored.Created.IsZero() {
 		stored.Created = now
 	}
-	if a.core, err = a.newCore(stored, now); err != nil {
+	if a.core, err = newCore(a, stored, now); err != nil {
 		return err
 	}
 	a.metrics = metrics.New(metrics.Options{

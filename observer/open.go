@@ -12,7 +12,7 @@ import (
 
 // postOpen gives an address that opens the page once, to our own user alone: it is asked on the socket.
 func (s *server) postOpen(w http.ResponseWriter, _ *http.Request) error {
-	address := s.pageAddress()
+	address := pageAddress(s.tcpAddrs())
 	if address == "" {
 		return refuse(http.StatusConflict, "this observer listens on no TCP address, so no browser can reach it; set listen")
 	}
@@ -22,8 +22,8 @@ func (s *server) postOpen(w http.ResponseWriter, _ *http.Request) error {
 
 // pageAddress is the address at which a browser of this machine reaches the page, "" for none: the first that is
 // listened on, by its loopback name where it stands for all.
-func (s *server) pageAddress() string {
-	for _, address := range s.tcpAddrs() {
+func pageAddress(addrs []string) string {
+	for _, address := range addrs {
 		host, port, err := net.SplitHostPort(address)
 		if err != nil {
 			continue

@@ -84,13 +84,13 @@ func (env *environ) runDemo(ctx context.Context, o observer.Options) error {
 // demoOptions are the observer's: as configured, but for whatever belongs to real agents.
 func (env *environ) demoOptions(ctx context.Context, flags *pflag.FlagSet, cfg *config.Config, dir string) (o observer.Options, err error) {
 	socket, err := cfg.ServerSocket(env.lookupEnv)
-	held := err != nil || env.held(ctx, cfg)
-	if held && !flags.Changed("socket") {
+	taken := err != nil || held(ctx, cfg, env.lookupEnv)
+	if taken && !flags.Changed("socket") {
 		socket = filepath.Join(dir, config.SocketName)
 	}
 	usual := *cfg
 	usual.Socket = ""
-	if (held || env.held(ctx, &usual)) && !flags.Changed("listen") {
+	if (taken || held(ctx, &usual, env.lookupEnv)) && !flags.Changed("listen") {
 		cfg.Listen = []string{"127.0.0.1:0"}
 	}
 	// The second listener is for scrapes from elsewhere, and the token for alerts about real agents.
@@ -110,8 +110,8 @@ func (env *environ) demoOptions(ctx context.Context, flags *pflag.FlagSet, cfg *
 }
 
 // held says whether an observer answers on one of the sockets at which clients look.
-func (env *environ) held(ctx context.Context, cfg *config.Config) bool {
-	paths, err := cfg.SocketPaths(env.lookupEnv)
+func held(ctx context.Context, cfg *config.Config, lookupEnv config.Env) bool {
+	paths, err := cfg.SocketPaths(lookupEnv)
 	if err != nil {
 		return true // there is no such place: a socket of our own it is
 	}

@@ -19,6 +19,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"sm/cmd/sm/internal/config"
+	"sm/dashboards/screen"
+	"sm/handoff/guard"
 	"sm/observer/api"
 	"sm/transcript/claude/hook"
 )
@@ -118,7 +120,7 @@ func (env *environ) hook(ctx context.Context, args []string, began time.Time) {
 	p.SM = env.caller().origin(began)
 	answer, heard := post(ctx, clientSockets(env.lookupEnv, args), p.Encode(), true)
 	if !heard {
-		answer = env.refusal(&p)
+		answer = env.fallbackGuard().refusal(&p)
 	}
 	if p.Event.Answered() && len(answer) > 0 && answer[0] == '{' && json.Valid(answer) {
 		_, _ = env.stdout.Write(append(answer, '\n'))
@@ -219,4 +221,47 @@ func post(ctx context.Context, sockets []string, body []byte, wait bool) (answer
 		return nil, false
 	}
 	return bytes.TrimSpace(answer), true
+}
+
+// A fallbackGuard answers for the guard when no observer does: by the state files alone, for loading the configuration
+// takes too long.
+type fallbackGuard struct{ guard.Guard }
+
+func (env *environ) fallbackGuard() *fallbackGuard {
+	program := ""
+	if env.executable != nil {
+		program, _ = env.executable() // else sm is known by its name alone
+	}
+	return &fallbackGuard{guard.Guard{Threshold: 1, Allow: []string{"Write", "Edit", "Read"}, Program: program}}
+}
+
+// refusal is the answer to a tool call: it is refused where the state file says that its session has overflowed, except
+// for the tools that an agent needs to hand over. It decides nothing anew and writes nothing.
+func (g *fallbackGuard) refusal(p *hook.Payload) []byte {
+	if p.Event != hook.PreToolUse || p.Subagent() {
+		return nil
+	}
+	path, s, ok := guard.Find([]string{p.SM.Project, p.CWD}, clientOf(p.SessionID, &p.SM))
+	if !ok || !s.Overflowed {
+		return nil
+	}
+	dir := filepath.Dir(path)
+	if g.Exempt(dir, p) {
+		return nil
+	}
+	return hook.Answer{Event: p.Event, Deny: g.Refusal(dir, s)}.Encode()
+}
+
+// overflowLine is what the status line shows of a full session, "" for no such session.
+func (g *fallbackGuard) overflowLine(status *hook.Status) string {
+	dirs := []string{status.SM.Project, status.ProjectDir, status.CurrentDir, status.CWD}
+	path, s, ok := guard.Find(dirs, clientOf(status.SessionID, &status.SM))
+	if !ok || !s.Overflowed {
+		return ""
+	}
+	return screen.OneLine(g.Line(filepath.Base(filepath.Dir(path)), s))
+}
+
+func clientOf(session string, o *hook.Origin) guard.Client {
+	return guard.Client{SessionID: session, PID: o.PID, Start: o.Start}
 }

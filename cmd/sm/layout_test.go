@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"go/ast"
@@ -176,8 +177,9 @@ func layoutStandard(p string) bool {
 // layoutFile is one Go source file, whatever its build constraints: a rule that holds on one platform
 // holds on all.
 type layoutFile struct {
-	name string // slash-separated, from the repository's root
-	ast  *ast.File
+	name  string // slash-separated, from the repository's root
+	ast   *ast.File
+	lines int
 }
 
 func (f layoutFile) test() bool { return strings.HasSuffix(f.name, "_test.go") }
@@ -213,7 +215,7 @@ func layoutUnquote(spec *ast.ImportSpec) string {
 
 func layoutParse(name string, source []byte) (layoutFile, error) {
 	f, err := parser.ParseFile(token.NewFileSet(), name, source, parser.ParseComments|parser.SkipObjectResolution)
-	return layoutFile{name: name, ast: f}, err
+	return layoutFile{name: name, ast: f, lines: bytes.Count(source, []byte{'\n'})}, err
 }
 
 // layoutSources reads the Go files that ./... would match, and those that build constraints hide.

@@ -43,7 +43,7 @@ func newReplayCommand(env *environ) *cobra.Command {
 			if asGrid {
 				return env.runGrid(cmd.Context(), cfg, o, paths, asJSON)
 			}
-			events, err := env.past().replay(cmd.Context(), cfg, o, paths)
+			events, err := newPastReader(env.stderr).replay(cmd.Context(), cfg, o, paths)
 			if history.Fatal(err) {
 				return fmt.Errorf("%w; check the paths and thresholds", err)
 			}
@@ -68,7 +68,7 @@ func newReplayCommand(env *environ) *cobra.Command {
 // runGrid tries thresholds and prints what came of it.
 func (env *environ) runGrid(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string, asJSON bool) error {
 	sparing()
-	g, err := env.past().grid(ctx, cfg, o, paths)
+	g, err := newPastReader(env.stderr).grid(ctx, cfg, o, paths)
 	if history.Fatal(err) {
 		return fmt.Errorf("%w; check the paths and thresholds", err)
 	}

@@ -28,7 +28,7 @@ func newReportCommand(env *environ) *cobra.Command {
 				return err
 			}
 			sparing()
-			r, err := env.past().report(cmd.Context(), cfg, paths)
+			r, err := newPastReader(env.stderr).report(cmd.Context(), cfg, paths)
 			if history.Fatal(err) {
 				return fmt.Errorf("%w; check the path", err)
 			}

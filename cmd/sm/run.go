@@ -87,7 +87,7 @@ func (env *environ) newAgentRun(cmd *cobra.Command, seat api.Registration, argv 
 	}
 	r := &agentRun{env: env, seat: seat, observer: api.NewClient(sockets)}
 	r.options = supervise.Options{
-		Argv: argv, Env: env.agentVars(seat, os.Getpid(), socket), Again: supervise.Again, Guardian: []string{"sm", guardianCommand},
+		Argv: argv, Env: agentVars(env.vars(), seat, os.Getpid(), socket), Again: supervise.Again, Guardian: []string{"sm", guardianCommand},
 		Restarts: cfg.Supervise.Restarts, TermAfter: cfg.Supervise.TermAfter,
 	}
 	dir, err := os.Getwd()
@@ -157,9 +157,9 @@ func (env *environ) seat(s api.Registration) (api.Registration, error) {
 	return s, nil
 }
 
-// agentVars is the client's environment: ours, with who the agent is. What another client has left there for its own
-// processes would name the wrong one.
-func (env *environ) agentVars(s api.Registration, self int, socket string) []string {
+// agentVars is the client's environment: ours, with the agent's id, name and parent. Variables that another client has set for
+// its own processes are left out: they would name the wrong agent.
+func agentVars(vars []string, s api.Registration, self int, socket string) []string {
 	own := map[string]string{
 		"CLAUDE_SESSION_MANAGER_ID": s.ID, "SM_PARENT_ID": s.ParentID, "SM_NAME": s.Name, "SM_PROVIDER": s.Provider,
 		"CLAUDE_SUPERVISOR_PID": strconv.Itoa(self), "CLAUDE_PID": "", "CLAUDE_CODE_SESSION_ID": "",
@@ -167,7 +167,7 @@ func (env *environ) agentVars(s api.Registration, self int, socket string) []str
 	if socket != "" {
 		own["SM_SOCKET"] = socket
 	}
-	vars := slices.DeleteFunc(slices.Clone(env.vars()), func(v string) bool {
+	vars = slices.DeleteFunc(slices.Clone(vars), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		_, is := own[name]
 		return is

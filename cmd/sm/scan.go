@@ -34,7 +34,7 @@ func newScanCommand(env *environ) *cobra.Command {
 			}
 			// A scan is over soon: what it would collect on the way is mostly still needed.
 			debug.SetGCPercent(400)
-			views, err := env.past().scan(cmd.Context(), cfg, paths)
+			views, err := newPastReader(env.stderr).scan(cmd.Context(), cfg, paths)
 			if history.Fatal(err) {
 				return fmt.Errorf("%w; check the path", err)
 			}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -294,4 +295,35 @@ type ownSessions struct {
 
 func (env *environ) ownSessions() *ownSessions {
 	return &ownSessions{env.caller(), env.workDir, env.stdout, env.stderr}
+}
+
+// restartInterval is how often awaitRestart reads the state of the guard.
+const restartInterval = 20 * time.Millisecond
+
+// awaitRestart waits until the supervisor has begun to restart the client of a session, or until ctx ends: the client
+// may take longer to end than anybody waits here. An error is why there is no restart.
+func awaitRestart(ctx context.Context, dir string, client guard.Client) error {
+	look := time.NewTicker(restartInterval)
+	defer look.Stop()
+	for {
+		s, err := guard.Read(filepath.Join(dir, guard.StateFile))
+		switch {
+		case err == nil && s.RestartRefused != "":
+			return fmt.Errorf("not restarted: %s; tell the user where the document is, and ask for a fresh session that reads it", screen.OneLine(s.RestartRefused))
+		case err == nil && !s.KillRequested, !proc.Alive(client.PID, client.Start):
+			return nil
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func signalRestart(p *os.Process) error {
+	if err := p.Signal(syscall.SIGUSR1); err != nil {
+		return fmt.Errorf("signal sm run, process %d: %w; start the client with 'sm run -- claude'", p.Pid, err)
+	}
+	return nil
 }

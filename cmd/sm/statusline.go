@@ -70,7 +70,7 @@ func (env *environ) statusline(ctx context.Context, args []string, began time.Ti
 		}
 		answer, heard := post(ctx, clientSockets(env.lookupEnv, args), sample.Encode(), true)
 		if guarded = guardedLine(answer); !heard {
-			guarded = env.overflowLine(&sample)
+			guarded = env.fallbackGuard().overflowLine(&sample)
 		}
 	})
 	others := ""

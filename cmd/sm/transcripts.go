@@ -8,11 +8,13 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
+	"sm/dashboards/screen"
 	"sm/observer/history"
 	"sm/transcript/follow"
 )
@@ -86,4 +88,13 @@ func plainLog(stderr io.Writer) *slog.Logger {
 // A pastReader reads transcripts that exist, and shows on stderr how far it is.
 type pastReader struct{ stderr io.Writer }
 
-func (env *environ) past() *pastReader { return &pastReader{env.stderr} }
+func newPastReader(stderr io.Writer) *pastReader { return &pastReader{stderr} }
+
+// progressText says how far the reading of transcripts is.
+func progressText(s *follow.Stats) func(passed time.Duration) string {
+	return func(passed time.Duration) string {
+		done := float64(s.BytesDone.Load())
+		return fmt.Sprintf("reading %d of %d transcripts, %s of %s, %s/s", s.FilesDone.Load(), s.Files.Load(),
+			screen.Bytes(done), screen.Bytes(float64(s.Bytes.Load())), screen.Bytes(done/max(passed.Seconds(), 0.001)))
+	}
+}

@@ -167,3 +167,18 @@ func Mounted() bool {
 	_, err := os.Stat("/proc/self")
 	return err == nil
 }
+
+// Catches says whether a process has a handler for a signal, by what proc(5) calls SigCgt.
+func Catches(proc string, pid int, sig syscall.Signal) bool {
+	status, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "status"))
+	if err != nil {
+		return false
+	}
+	for line := range bytes.Lines(status) {
+		if text, ok := strings.CutPrefix(string(line), "SigCgt:"); ok {
+			mask, err := strconv.ParseUint(strings.TrimSpace(text), 16, 64)
+			return err == nil && mask>>(uint(sig)-1)&1 == 1
+		}
+	}
+	return false
+}

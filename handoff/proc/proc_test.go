@@ -1,10 +1,12 @@
 package proc
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -108,6 +110,24 @@ func TestEndingProcess(t *testing.T) {
 		p, err := parse(7, []byte("7 (a)"+strings.NewReplacer("%FLAGS", c.flags, "%SIGNAL", c.signal).Replace(rest)))
 		if err != nil || p.Ending() != c.want {
 			t.Errorf("flags %s, signal %s: ending = %v, %v, want %v", c.flags, c.signal, p.Ending(), err, c.want)
+		}
+	}
+}
+
+func TestCatches(t *testing.T) {
+	t.Parallel()
+	procDir := t.TempDir()
+	for pid, status := range map[int]string{
+		1: "Name:\tx\nSigIgn:\t0000000000000200\nSigCgt:\t0000000000000200\n", 2: "SigIgn:\t0000000000000200\nSigCgt:\t0000000000000100\n", 3: "SigCgt:\tx\n",
+	} {
+		dir := filepath.Join(procDir, fmt.Sprint(pid))
+		if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "status"), []byte(status), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for pid, want := range map[int]bool{1: true, 2: false, 3: false, 4: false, 5: false} {
+		if got := Catches(procDir, pid, syscall.SIGUSR1); got != want {
+			t.Errorf("%d: %v", pid, got)
 		}
 	}
 }

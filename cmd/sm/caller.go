@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,16 +9,24 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
 	"sm/cmd/sm/internal/config"
-	"sm/dashboards/screen"
 	"sm/handoff/guard"
 	"sm/handoff/proc"
 	"sm/observer/fleet"
+	"sm/transcript/claude/hook"
 )
+
+// A caller is what a process knows of the client that runs it: from its variables, and from the processes above it.
+type caller struct {
+	lookupEnv config.Env
+	// registered is the session of a client by its own registry, "" for one that is not known; nil is the real one.
+	registered func(pid int, start string) (session string)
+}
+
+func (env *environ) caller() *caller { return &caller{env.lookupEnv, env.registered} }
 
 // supervisorVariable names the process that owns the client and restarts it.
 const supervisorVariable = "CLAUDE_SUPERVISOR_PID"
@@ -71,8 +78,8 @@ func (by *caller) sessionOf(pid int, start string) string {
 	return registeredSession("/proc", pid, start)
 }
 
-// registryMost bounds an entry of the registry, and a process's environment.
-const registryMost = 1 << 20
+// maxRegistryBytes bounds an entry of the registry, and a process's environment.
+const maxRegistryBytes = 1 << 20
 
 // registeredSession reads the registry of a client's process where that process itself keeps it: by the environment
 // that it was started with, which none of its children can change.
@@ -81,7 +88,7 @@ func registeredSession(procDir string, pid int, start string) (session string) {
 		return ""
 	}
 	vars, err := os.ReadFile(filepath.Join(procDir, strconv.Itoa(pid), "environ"))
-	if err != nil || len(vars) > registryMost {
+	if err != nil || len(vars) > maxRegistryBytes {
 		return ""
 	}
 	var dir, home string
@@ -97,7 +104,7 @@ func registeredSession(procDir string, pid int, start string) (session string) {
 	}
 	path := filepath.Join(dir, "sessions", strconv.Itoa(pid)+".json")
 	info, err := os.Lstat(path)
-	if err != nil || !filepath.IsAbs(path) || !info.Mode().IsRegular() || info.Size() > registryMost {
+	if err != nil || !filepath.IsAbs(path) || !info.Mode().IsRegular() || info.Size() > maxRegistryBytes {
 		return ""
 	}
 	text, err := os.ReadFile(path)
@@ -132,7 +139,7 @@ func (by *caller) supervisor() (*os.Process, error) {
 	}
 	if _, ok := proc.ChildOf(pid, os.Getpid(), "/proc"); !ok {
 		err = fmt.Errorf("not under sm run: process %d has not started this client; start it with 'sm run -- claude'", pid)
-	} else if !catches("/proc", pid, syscall.SIGUSR1) {
+	} else if !proc.Catches("/proc", pid, syscall.SIGUSR1) {
 		err = fmt.Errorf("not under sm run: process %d does not wait for SIGUSR1; start the client with 'sm run -- claude'", pid)
 	}
 	if err != nil {
@@ -156,57 +163,36 @@ func (by *caller) insideClient() (sign string, inside bool) {
 	return "", false
 }
 
-// catches reads off proc(5) whether a process has a handler for a signal.
-func catches(procDir string, pid int, sig syscall.Signal) bool {
-	status, err := os.ReadFile(filepath.Join(procDir, strconv.Itoa(pid), "status"))
-	if err != nil {
-		return false
+// origin says who runs this process for whom: from the environment that the client hands to its hooks, which is that
+// of the pane it runs in and of `sm run`, if that started it.
+func (by *caller) origin(at time.Time) hook.Origin {
+	get := func(name string) string {
+		value, _ := by.lookupEnv(name)
+		return value
 	}
-	for line := range bytes.Lines(status) {
-		if text, ok := strings.CutPrefix(string(line), "SigCgt:"); ok {
-			mask, err := strconv.ParseUint(strings.TrimSpace(text), 16, 64)
-			return err == nil && mask>>(uint(sig)-1)&1 == 1
-		}
+	o := hook.Origin{
+		Agent: get("CLAUDE_SESSION_MANAGER_ID"), Parent: get("SM_PARENT_ID"), Name: get("SM_NAME"), Provider: get("SM_PROVIDER"),
+		Project: get("CLAUDE_PROJECT_DIR"),
+		PID:     proc.ClientPID(get("CLAUDE_PID"), os.Getppid(), "/proc"), At: at.UTC(),
 	}
-	return false
+	if p, err := proc.Stat("/proc", o.PID); err == nil {
+		o.Start = p.Start
+	}
+	o.AutoCompact = by.autoCompact(o.Project)
+	o.Tmux, o.Server = hook.ParseTmux(get("TMUX"))
+	if pane := get("TMUX_PANE"); o.Tmux != "" && hook.IsPane(pane) {
+		o.Pane = pane
+	}
+	if o.Agent == "" {
+		o.Agent = hook.TmuxAgent(o.Tmux, o.Server, o.Pane)
+	}
+	return o
 }
 
-// restartLook is how often awaitRestart looks.
-const restartLook = 20 * time.Millisecond
-
-// awaitRestart waits until the supervisor has begun to restart the client of a session, or until ctx ends: the client
-// may take longer to end than anybody waits here. An error is why there is no restart.
-func awaitRestart(ctx context.Context, dir string, client guard.Client) error {
-	look := time.NewTicker(restartLook)
-	defer look.Stop()
-	for {
-		s, err := guard.Read(filepath.Join(dir, guard.StateFile))
-		switch {
-		case err == nil && s.RestartRefused != "":
-			return fmt.Errorf("not restarted: %s; tell the user where the document is, and ask for a fresh session that reads it", screen.OneLine(s.RestartRefused))
-		case err == nil && !s.KillRequested, !proc.Alive(client.PID, client.Start):
-			return nil
-		}
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			return nil
-		}
+// ancestry is the lineage of a process as the observer takes it.
+func ancestry(pid int) (line []fleet.Process) {
+	for p := range proc.Lineage("/proc", pid) {
+		line = append(line, fleet.Process{PID: p.PID, Start: p.Start})
 	}
+	return line
 }
-
-func signalRestart(p *os.Process) error {
-	if err := p.Signal(syscall.SIGUSR1); err != nil {
-		return fmt.Errorf("signal sm run, process %d: %w; start the client with 'sm run -- claude'", p.Pid, err)
-	}
-	return nil
-}
-
-// A caller is what a process knows of the client that runs it: from its variables, and from the processes above it.
-type caller struct {
-	lookupEnv config.Env
-	// registered is the session of a client by its own registry, "" for one that is not known; nil is the real one.
-	registered func(pid int, start string) (session string)
-}
-
-func (env *environ) caller() *caller { return &caller{env.lookupEnv, env.registered} }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -8,6 +11,19 @@ import (
 
 	"sm/transcript/claude/hook"
 )
+
+func TestSupervisorIsAnAncestor(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{
+		"": "is not set", "0": "is not set", "-1": "is not set", "x": "is not set", "2147483647": "has not started this client",
+		fmt.Sprint(os.Getpid()): "has not started this client",
+	} {
+		p, err := testEnv(map[string]string{supervisorVariable: value}).caller().supervisor()
+		if err == nil || p != nil || !strings.HasPrefix(err.Error(), "not under sm run: ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, %v", value, p, err)
+		}
+	}
+}
 
 func TestOrigin(t *testing.T) {
 	t.Parallel()
