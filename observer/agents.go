@@ -1,18 +1,21 @@
 package observer
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"sm/alerts"
+	"sm/observer/curve"
 )
 
 // agentState is what the loop itself keeps of one agent, besides what fleet, engine, queue and rotations keep. It is
 // not stored.
 type agentState struct {
 	typing typingState
-	stops  int      // answers in a row to Stop hooks
-	run    *run     // its `sm run`, nil for none
-	curve  *history // nil for none
+	stops  int          // answers in a row to Stop hooks
+	run    *run         // its `sm run`, nil for none
+	curve  *curve.Curve // nil for none
 }
 
 // agents are the states of all agents of which there is something to keep.
@@ -55,6 +58,63 @@ func (as agents) rename(from, to alerts.AgentID) {
 }
 
 func (as agents) forget(id alerts.AgentID) { delete(as, id) }
+
+// curve finds the history of an agent, to add to it.
+func (as agents) curve(agent alerts.AgentID, now time.Time) *curve.Curve {
+	x := as.of(agent)
+	if x.curve == nil {
+		x.curve = &curve.Curve{}
+	}
+	x.curve.Touch(now)
+	return x.curve
+}
+
+// event takes from an event what the curve is made of.
+func (as agents) event(ev *alerts.Event, now time.Time) {
+	if ev.Kind == alerts.EventReading && ev.Tokens > 0 {
+		as.curve(ev.Agent, now).Event(ev)
+	}
+}
+
+// opened takes note of a new cycle.
+func (as agents) opened(o *alerts.Opened, now time.Time) { as.curve(o.Agent, now).Cycle(o) }
+
+// said takes note of a notice; that of a compaction says no more than its mark.
+func (as agents) said(s *alerts.Say, tokens int64, now time.Time) {
+	if s.Key.Kind != alerts.KindCompacted {
+		as.curve(s.Key.Agent, now).Note(s.At, uint8(s.Key.Kind), 0, tokens)
+	}
+}
+
+// forgetCurves drops those of which nothing was heard for so long, and beyond most the oldest.
+func (as agents) forgetCurves(before time.Time, most int) {
+	var kept []alerts.AgentID
+	for agent, x := range as {
+		switch {
+		case x.curve == nil:
+		case x.curve.Touched().Before(before):
+			as.forgetCurve(agent)
+		default:
+			kept = append(kept, agent)
+		}
+	}
+	if most <= 0 || len(kept) <= most {
+		return
+	}
+	slices.SortFunc(kept, func(a, b alerts.AgentID) int {
+		return cmp.Or(as[b].curve.Touched().Compare(as[a].curve.Touched()), cmp.Compare(a, b))
+	})
+	for _, agent := range kept[most:] {
+		as.forgetCurve(agent)
+	}
+}
+
+func (as agents) forgetCurve(agent alerts.AgentID) {
+	x := as[agent]
+	if x.curve = nil; *x == (agentState{}) {
+		as.forget(agent)
+	}
+}
 
 // typingState is what is known of typing to one agent.
 type typingState struct {

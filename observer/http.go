@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	webpage "sm/dashboards/page"
 	"sm/observer/access"
 	"sm/observer/api"
+	"sm/observer/curve"
 	"sm/observer/fleet"
 )
 
@@ -131,7 +131,7 @@ func (s *server) sessions(ctx context.Context, now time.Time, recent, trend bool
 	answer = api.Sessions{Sessions: []api.Session{}, Demo: s.o.Demo}
 	var views []fleet.View
 	var policies []policy
-	var curves [][]point
+	var curves [][]int64
 	err = s.do(ctx, func(c *core) {
 		if answer.CatchingUp = !c.caughtUp; recent {
 			views, answer.Others = c.recent(now, s.settings.Load().SessionTTL, s.settings.Load().MaxSessions)
@@ -144,15 +144,15 @@ func (s *server) sessions(ctx context.Context, now time.Time, recent, trend bool
 			if !trend {
 				continue
 			}
-			h := cmp.Or(c.agents.look(alerts.AgentID(v.Agent)).curve, &history{})
-			curves = append(curves, slices.Clone(h.points[max(0, len(h.points)-trendMost):]))
-			seats = append(seats, seat{row: webpage.Row{ID: v.Agent}, path: v.Path, depth: h.depth})
+			h := c.agents.look(alerts.AgentID(v.Agent)).curve
+			curves = append(curves, h.Trend())
+			seats = append(seats, seat{row: webpage.Row{ID: v.Agent}, path: v.Path, depth: h.Depth()})
 		}
 	})
 	for i, v := range views {
 		x := policies[i].session(v)
 		if trend {
-			x.Trend = trendOf(curves[i], x.WindowTokens)
+			x.Trend = curve.Shares(curves[i], x.WindowTokens)
 		}
 		answer.Sessions = append(answer.Sessions, x)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"sm/alerts"
 	webpage "sm/dashboards/page"
+	"sm/observer/curve"
 )
 
 const (
@@ -311,14 +312,14 @@ func (h *hub) drawRow(x *seat, old *drawn) *drawn {
 func (h *hub) fillAll(ctx context.Context, s *sight, began time.Time) (all, any bool) {
 	for i := range s.seats {
 		x := &s.seats[i]
-		if x.path == "" || x.depth >= listDepth {
+		if x.path == "" || x.depth >= curve.ListDepth {
 			continue
 		}
 		if time.Since(began) > fillAtOnce || ctx.Err() != nil {
 			return false, any
 		}
 		any = true
-		h.fillIn(ctx, alerts.AgentID(x.row.ID), x.path, listDepth)
+		h.fillIn(ctx, alerts.AgentID(x.row.ID), x.path, curve.ListDepth)
 	}
 	return true, any
 }

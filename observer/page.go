@@ -13,6 +13,7 @@ import (
 
 	"sm/alerts"
 	webpage "sm/dashboards/page"
+	"sm/observer/curve"
 	"sm/observer/fleet"
 )
 
@@ -111,12 +112,9 @@ func (c *core) sight(now time.Time, ttl time.Duration, most int, t alerts.Thresh
 		v := &views[i]
 		x := seat{row: c.row(v, t), path: v.Path}
 		h := c.agents.look(alerts.AgentID(v.Agent)).curve
-		if h == nil {
-			h = &history{}
-		}
-		x.version, x.depth = h.version, h.depth
-		if d := known[v.Agent]; d == nil || d.version != h.version {
-			x.past = h.shown()
+		x.version, x.depth = h.Version(), h.Depth()
+		if d := known[v.Agent]; d == nil || d.version != h.Version() {
+			x.past = h.Shown()
 		}
 		s.head.Count(&x.row)
 		s.seats = append(s.seats, x)
@@ -134,7 +132,7 @@ func (c *core) row(v *fleet.View, t alerts.Thresholds) webpage.Row {
 		Waiting: v.Client.Waiting, Level: s.Level, Estimate: s.ContextSource == "estimate", Window: s.WindowTokens,
 		Threshold: p.Threshold, Replies: webpage.Range(p.Forecast.Replies), Turns: webpage.Range(p.Forecast.Turns), Work: webpage.Range(p.Forecast.Active),
 		Compactions: v.Compactions, State: s.State, Compacting: s.IsCompacting, Storming: p.Storming, Silenced: !s.Enabled,
-		Check: s.CrossCheck, Drift: v.Drift, Seen: int64(secondsOf(lastRecord(v))),
+		Check: s.CrossCheck, Drift: v.Drift, Seen: int64(curve.Seconds(lastRecord(v))),
 	}
 	if s.TokensUsed != nil && s.UsedPercentage != nil {
 		r.Tokens, r.Percent = *s.TokensUsed, *s.UsedPercentage
@@ -181,15 +179,12 @@ func (h *hub) detail(ctx context.Context, id string) (string, error) {
 				return
 			}
 			agent, path = alerts.AgentID(v.Agent), v.Path
-			curve := c.agents.look(agent).curve
-			if curve == nil {
-				curve = &history{}
-			}
-			depth, d.History = curve.depth, *curve.shown()
+			past := c.agents.look(agent).curve
+			depth, d.History = past.Depth(), *past.Shown()
 			d.Row, d.Facts = c.row(&v, h.app.settings.Load().Alerts.Thresholds), c.facts(&v)
 			d.Messages, d.Commands = c.messagesTo(agent), commandsFor(&v)
-			if curve.opened > 0 {
-				d.Facts = append(d.Facts, webpage.Fact{Name: "Cycle began", At: int64(curve.opened)})
+			if began := past.Began(); began > 0 {
+				d.Facts = append(d.Facts, webpage.Fact{Name: "Cycle began", At: int64(began)})
 			}
 		})
 		return agent, path, depth, err
@@ -198,8 +193,8 @@ func (h *hub) detail(ctx context.Context, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if path != "" && depth < detailDepth {
-		h.fillIn(ctx, agent, path, detailDepth)
+	if path != "" && depth < curve.DetailDepth {
+		h.fillIn(ctx, agent, path, curve.DetailDepth)
 		if _, _, _, err = look(); err != nil {
 			return "", err
 		}
@@ -216,14 +211,14 @@ func (h *hub) fillIn(ctx context.Context, agent alerts.AgentID, path string, dep
 	case <-ctx.Done():
 		return
 	}
-	past, err := readEnd(path, depth)
+	past, err := curve.ReadEnd(path, depth)
 	<-h.filling
 	if err != nil {
 		h.app.log.Debug("no past to show", "err", err)
-		past = &history{}
+		past = &curve.Curve{}
 	}
 	// With ctx whoever looks has gone.
-	_ = h.app.do(ctx, func(c *core) { c.agents.curve(agent, time.Now()).fill(past, depth) })
+	_ = h.app.do(ctx, func(c *core) { c.agents.curve(agent, time.Now()).Fill(past, depth) })
 }
 
 // facts are what is known of an agent besides its row.
@@ -261,10 +256,10 @@ func (c *core) facts(v *fleet.View) []webpage.Fact {
 		webpage.Fact{Name: "Cross-check", Value: cmp.Or(s.CrossCheck, "no status line yet")},
 		webpage.Fact{Name: "Pane", Value: s.Pane},
 		webpage.Fact{Name: "Queued", Value: queuedText(s.Queued)},
-		webpage.Fact{Name: "Started", At: int64(secondsOf(v.Started))},
-		webpage.Fact{Name: "Last reading", At: int64(secondsOf(v.Reading))},
-		webpage.Fact{Name: "Status line", At: int64(secondsOf(v.Spoke))},
-		webpage.Fact{Name: "Last hook", At: int64(secondsOf(v.Hooked))},
+		webpage.Fact{Name: "Started", At: int64(curve.Seconds(v.Started))},
+		webpage.Fact{Name: "Last reading", At: int64(curve.Seconds(v.Reading))},
+		webpage.Fact{Name: "Status line", At: int64(curve.Seconds(v.Spoke))},
+		webpage.Fact{Name: "Last hook", At: int64(curve.Seconds(v.Hooked))},
 	)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"sm/alerts"
 	webpage "sm/dashboards/page"
+	"sm/observer/curve"
 	"sm/observer/fleet"
 )
 
@@ -18,7 +19,7 @@ const endedRunes = 80
 func (c *core) messagesTo(agent alerts.AgentID) (all []webpage.Message) {
 	for _, m := range slices.Backward(c.queue.Of(agent)) {
 		x := webpage.Message{
-			At: int64(secondsOf(m.Made)), From: m.From, What: m.Mode.String(), Text: m.Text, Fate: m.State.String(), WaitsFor: c.delivery.waitsFor(&m),
+			At: int64(curve.Seconds(m.Made)), From: m.From, What: m.Mode.String(), Text: m.Text, Fate: m.State.String(), WaitsFor: c.delivery.waitsFor(&m),
 		}
 		if m.Notice() {
 			x.What = "notice: " + m.Key.Kind.String()

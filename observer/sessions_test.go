@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/observer/api"
+	"sm/observer/curve"
 )
 
 // smallFleet is an observer of sessions whose every figure is known beforehand.
@@ -154,7 +155,7 @@ func TestSessionPressure(t *testing.T) {
 func TestSessionTrend(t *testing.T) {
 	checkAppLeaks(t)
 	r := newRig(t)
-	for i := range trendMost + 4 {
+	for i := range curve.MaxTrend + 4 {
 		r.write(uuid(1), reply(ago(time.Hour-time.Duration(i)*time.Minute), fmt.Sprint("m", i), 2000*(i+1), 1))
 	}
 	r.start()
@@ -164,7 +165,7 @@ func TestSessionTrend(t *testing.T) {
 	trending, err := client.TrendingSessions(t.Context())
 	noErrors(t, err)
 	var want []float64
-	for i := 5; i <= trendMost+4; i++ {
+	for i := 5; i <= curve.MaxTrend+4; i++ {
 		want = append(want, float64(i)/100)
 	}
 	if diff := cmp.Diff(want, trending.Sessions[0].Trend); diff != "" || plain.Sessions[0].Trend != nil {

@@ -19,6 +19,7 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/observer/api"
+	"sm/observer/curve"
 	"sm/observer/fleet"
 )
 
@@ -444,10 +445,10 @@ func TestTypedWhole(t *testing.T) {
 // typed to a second time meanwhile, and is afterwards.
 func TestRenameKeepsTyping(t *testing.T) {
 	t.Parallel()
-	run, curve := &run{}, &history{}
-	all := agents{"a": {typing: typingState{busy: true, calls: 2}, stops: 3, run: run, curve: curve}, "b": {stops: 1}}
+	run, past := &run{}, &curve.Curve{}
+	all := agents{"a": {typing: typingState{busy: true, calls: 2}, stops: 3, run: run, curve: past}, "b": {stops: 1}}
 	all.rename("a", "b")
-	if b := all.look("b"); !b.typing.busy || b.typing.calls != 2 || b.stops != 3 || b.run != run || b.curve != curve || len(all) != 1 {
+	if b := all.look("b"); !b.typing.busy || b.typing.calls != 2 || b.stops != 3 || b.run != run || b.curve != past || len(all) != 1 {
 		t.Errorf("%+v, %d agents", b, len(all))
 	}
 }

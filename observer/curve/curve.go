@@ -1,7 +1,14 @@
-package observer
+// Package curve remembers how full an agent's context has been, and what happened to it: the points and marks of the curve
+// that the page draws and the trend that sm top shows.
+//
+// Invariants: a curve takes at most 2 KB, however long the agent works; its points and marks are in the order of time; the
+// first point of a cycle and the marks of compactions are the last to be forgotten. It is not stored: after a restart it
+// begins anew, with what the end of the transcript tells.
+//
+// It does not know who the agents are, and keeps no files open. A Curve is not safe for concurrent use.
+package curve
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -12,16 +19,15 @@ import (
 )
 
 const (
-	// pointsMost and marksMost bound what is remembered of one agent: 2 KB. Compactions are kept longer than notices,
+	// maxPoints and maxMarks bound what is remembered of one agent: 2 KB. Compactions are kept longer than notices,
 	// so that all cycles of the curve have their marks.
-	pointsMost = 128
-	marksMost  = 64
+	maxPoints = 128
+	maxMarks  = 64
 )
 
-// history is what the page shows of one agent's past. It is bounded: beyond pointsMost
-// that point goes which changes the curve least, so a long past keeps its shape. It is
-// not stored: after a restart it begins anew, with what the transcript's end tells.
-type history struct {
+// A Curve is what the page shows of one agent's past. It is bounded: beyond maxPoints
+// the point goes that changes the curve least, so a long past keeps its shape.
+type Curve struct {
 	points []point
 	marks  []mark
 	// opened is when the present cycle began, seconds since 1970; fresh says that nothing
@@ -39,6 +45,34 @@ type history struct {
 	touched time.Time
 }
 
+// Version grows with each change. No curve has version 0, as an empty one.
+func (h *Curve) Version() uint32 {
+	if h == nil {
+		return 0
+	}
+	return h.version
+}
+
+// Depth is how many bytes of the transcript's end have been looked at, 0 for none.
+func (h *Curve) Depth() int64 {
+	if h == nil {
+		return 0
+	}
+	return h.depth
+}
+
+// Began is when the present cycle began, in seconds since 1970; 0 while unknown.
+func (h *Curve) Began() uint32 {
+	if h == nil {
+		return 0
+	}
+	return h.opened
+}
+
+// Touch notes that something was heard of the agent; Touched is when that was last.
+func (h *Curve) Touch(now time.Time) { h.touched = now }
+func (h *Curve) Touched() time.Time  { return h.touched }
+
 // point is a context size; its highest bit says that a cycle begins with it.
 type point struct{ at, size uint32 }
 
@@ -55,24 +89,24 @@ type mark struct {
 
 // The kinds of marks beyond those of notices, which come first.
 const (
-	markCompaction uint8 = iota + 16
-	markClear
-	markSession
-	markHandoff
-	markRewind
+	Compaction uint8 = iota + 16
+	Clear
+	Session
+	Handoff
+	Rewind
 )
 
 // markName is a mark's kind as the page calls it.
 func markName(kind uint8) string {
-	if kind >= markCompaction {
-		return [...]string{"compaction", "clear", "session", "handoff", "rewind"}[kind-markCompaction]
+	if kind >= Compaction {
+		return [...]string{"compaction", "clear", "session", "handoff", "rewind"}[kind-Compaction]
 	}
 	return alerts.Kind(kind).String()
 }
 
-// read adds a reading. One that is older than the last is no news.
-func (h *history) read(at time.Time, tokens int64) {
-	t, n := secondsOf(at), len(h.points)
+// Read adds a reading. One that is older than the last is no news.
+func (h *Curve) Read(at time.Time, tokens int64) {
+	t, n := Seconds(at), len(h.points)
 	if tokens <= 0 || t == 0 || t < h.opened || n > 0 && t < h.points[n-1].at {
 		return
 	}
@@ -88,7 +122,7 @@ func (h *history) read(at time.Time, tokens int64) {
 		}
 		h.points[n-1] = p
 	default:
-		if n == pointsMost {
+		if n == maxPoints {
 			h.thin() // first, so that no room for more is taken
 		}
 		h.points, h.fresh = append(h.points, p), false
@@ -98,7 +132,7 @@ func (h *history) read(at time.Time, tokens int64) {
 
 // thin takes out the point that lies closest to the line between its neighbours. The
 // ends of cycles stay, as long as there is anything else.
-func (h *history) thin() {
+func (h *Curve) thin() {
 	least, at := -1.0, 0
 	for i := 1; i < len(h.points)-1; i++ {
 		if h.points[i].first() || h.points[i+1].first() {
@@ -116,23 +150,23 @@ func (h *history) thin() {
 	h.points = slices.Delete(h.points, at, at+1)
 }
 
-// open begins a cycle.
-func (h *history) open(at time.Time, kind, word uint8, tokens int64) {
-	t := secondsOf(at)
+// Open begins a cycle.
+func (h *Curve) Open(at time.Time, kind, word uint8, tokens int64) {
+	t := Seconds(at)
 	if t == 0 {
 		return
 	}
 	h.opened, h.fresh = max(h.opened, t), true
-	h.note(at, kind, word, tokens)
+	h.Note(at, kind, word, tokens)
 }
 
-// note adds a mark.
-func (h *history) note(at time.Time, kind, word uint8, tokens int64) {
-	m := mark{secondsOf(at), uint32(max(0, min(tokens, cycleBit-1))), kind, word}
+// Note adds a mark.
+func (h *Curve) Note(at time.Time, kind, word uint8, tokens int64) {
+	m := mark{Seconds(at), uint32(max(0, min(tokens, cycleBit-1))), kind, word}
 	if m.at == 0 || slices.Contains(h.marks, m) {
 		return
 	}
-	if len(h.marks) == marksMost {
+	if len(h.marks) == maxMarks {
 		h.dropMark()
 	}
 	i := len(h.marks)
@@ -145,11 +179,11 @@ func (h *history) note(at time.Time, kind, word uint8, tokens int64) {
 
 // cut has a cycle begin at each point that comes after the mark of an opening: one part of the past knows the mark, the
 // other the point.
-func (h *history) cut() {
+func (h *Curve) cut() {
 	m := 0
 	for i := 1; i < len(h.points); i++ {
 		for ; m < len(h.marks) && h.marks[m].at <= h.points[i].at; m++ {
-			if h.marks[m].kind >= markCompaction && h.marks[m].at > h.points[i-1].at {
+			if h.marks[m].kind >= Compaction && h.marks[m].at > h.points[i-1].at {
 				h.points[i].size |= cycleBit
 			}
 		}
@@ -157,19 +191,19 @@ func (h *history) cut() {
 }
 
 // dropMark takes out the oldest notice, or the oldest mark where there is none.
-func (h *history) dropMark() {
-	i := max(0, slices.IndexFunc(h.marks, func(m mark) bool { return m.kind < markCompaction }))
+func (h *Curve) dropMark() {
+	i := max(0, slices.IndexFunc(h.marks, func(m mark) bool { return m.kind < Compaction }))
 	h.marks = slices.Delete(h.marks, i, i+1)
 }
 
-func (h *history) change(at uint32) {
+func (h *Curve) change(at uint32) {
 	if h.version++; h.since == 0 || at < h.since {
 		h.since = at
 	}
 }
 
-// fill puts what the transcript's end tells before what has been seen to happen.
-func (h *history) fill(past *history, depth int64) {
+// Fill puts what the transcript's end tells before what has been seen to happen.
+func (h *Curve) Fill(past *Curve, depth int64) {
 	if h.depth >= depth {
 		return
 	}
@@ -201,122 +235,85 @@ func (h *history) fill(past *history, depth int64) {
 		}
 	}
 	h.cut()
-	for len(h.points) > pointsMost {
+	for len(h.points) > maxPoints {
 		h.thin()
 	}
-	for len(h.marks) > marksMost {
+	for len(h.marks) > maxMarks {
 		h.dropMark()
 	}
 	h.points, h.marks = slices.Clip(slices.Clone(h.points)), slices.Clip(slices.Clone(h.marks))
 	h.version++
 }
 
-// shown is the history as the page takes it.
-func (h *history) shown() *webpage.History {
+// Shown is the history as the page takes it.
+func (h *Curve) Shown() *webpage.History {
+	if h == nil {
+		h = &Curve{}
+	}
 	v := &webpage.History{Points: make([]webpage.Point, len(h.points)), Marks: make([]webpage.Mark, len(h.marks))}
 	for i, p := range h.points {
 		v.Points[i] = webpage.Point{At: int64(p.at), Tokens: p.tokens(), First: p.first()}
 	}
 	for i, m := range h.marks {
 		v.Marks[i] = webpage.Mark{At: int64(m.at), Kind: markName(m.kind), Tokens: int64(m.size)}
-		if m.kind == markCompaction {
+		if m.kind == Compaction {
 			v.Marks[i].Cause = transcript.Trigger(m.word).String()
 		}
 	}
 	return v
 }
 
-// trendMost bounds the readings of a trend.
-const trendMost = 30
+// MaxTrend bounds the readings of a trend.
+const MaxTrend = 30
 
-// trendOf writes readings as shares of the window.
-func trendOf(points []point, window int64) (shares []float64) {
-	for _, p := range points {
-		shares = append(shares, math.Round(1000*float64(p.tokens())/float64(max(1, window)))/1000)
+// Trend are the newest readings, at most MaxTrend, in tokens.
+func (h *Curve) Trend() (tokens []int64) {
+	if h == nil {
+		return nil
+	}
+	for _, p := range h.points[max(0, len(h.points)-MaxTrend):] {
+		tokens = append(tokens, p.tokens())
+	}
+	return tokens
+}
+
+// Shares writes the readings of a trend as shares of the window, to three digits.
+func Shares(tokens []int64, window int64) (shares []float64) {
+	for _, n := range tokens {
+		shares = append(shares, math.Round(1000*float64(n)/float64(max(1, window)))/1000)
 	}
 	return shares
 }
 
-func secondsOf(t time.Time) uint32 {
-	if s := t.Unix(); !t.IsZero() && s > 0 && s < 1<<32-1 {
-		return uint32(s)
-	}
-	return 0
-}
-
-// curve finds the history of an agent, to add to it.
-func (as agents) curve(agent alerts.AgentID, now time.Time) *history {
-	x := as.of(agent)
-	if x.curve == nil {
-		x.curve = &history{}
-	}
-	x.curve.touched = now
-	return x.curve
-}
-
-// event takes from an event what the curve is made of. What the status line says counts
-// where no transcript speaks.
-func (as agents) event(ev *alerts.Event, now time.Time) {
-	if ev.Kind != alerts.EventReading || ev.Tokens <= 0 {
-		return
-	}
-	h := as.curve(ev.Agent, now)
+// Event takes a reading of the engine's. What the status line says counts where no transcript speaks.
+func (h *Curve) Event(ev *alerts.Event) {
 	if ev.Source == transcript.FromStatusline && h.told && !ev.Back {
 		return
 	}
 	h.told = h.told || ev.Source == transcript.FromTranscript
-	h.read(ev.At, ev.Tokens)
+	h.Read(ev.At, ev.Tokens)
 }
 
-// opened takes note of a new cycle.
-func (as agents) opened(o *alerts.Opened, now time.Time) {
-	kind := markCompaction
+// Cycle takes note of a new cycle.
+func (h *Curve) Cycle(o *alerts.Opened) {
+	kind := Compaction
 	switch o.Cause {
 	case alerts.CauseClear:
-		kind = markClear
+		kind = Clear
 	case alerts.CauseSession:
-		kind = markSession
+		kind = Session
 	case alerts.CauseHandoff:
-		kind = markHandoff
+		kind = Handoff
 	case alerts.CauseRewind:
-		kind = markRewind
+		kind = Rewind
 	}
-	as.curve(o.Agent, now).open(o.At, kind, uint8(o.Trigger), o.PreTokens)
+	h.Open(o.At, kind, uint8(o.Trigger), o.PreTokens)
 }
 
-// said takes note of a notice; that of a compaction says no more than its mark.
-func (as agents) said(s *alerts.Say, tokens int64, now time.Time) {
-	if s.Key.Kind != alerts.KindCompacted {
-		as.curve(s.Key.Agent, now).note(s.At, uint8(s.Key.Kind), 0, tokens)
+// Seconds is a time in seconds since 1970, 0 for none and for one that 32 bits do not hold.
+func Seconds(t time.Time) uint32 {
+	if s := t.Unix(); !t.IsZero() && s > 0 && s < 1<<32-1 {
+		return uint32(s)
 	}
-}
-
-// forgetCurves drops those of which nothing was heard for so long, and beyond most the oldest.
-func (as agents) forgetCurves(before time.Time, most int) {
-	var kept []alerts.AgentID
-	for agent, x := range as {
-		switch {
-		case x.curve == nil:
-		case x.curve.touched.Before(before):
-			as.forgetCurve(agent)
-		default:
-			kept = append(kept, agent)
-		}
-	}
-	if most <= 0 || len(kept) <= most {
-		return
-	}
-	slices.SortFunc(kept, func(a, b alerts.AgentID) int {
-		return cmp.Or(as[b].curve.touched.Compare(as[a].curve.touched), cmp.Compare(a, b))
-	})
-	for _, agent := range kept[most:] {
-		as.forgetCurve(agent)
-	}
-}
-
-func (as agents) forgetCurve(agent alerts.AgentID) {
-	x := as[agent]
-	if x.curve = nil; *x == (agentState{}) {
-		as.forget(agent)
-	}
+	return 0
 }

@@ -1,4 +1,4 @@
-package observer
+package curve
 
 import (
 	"bufio"
@@ -19,17 +19,17 @@ import (
 const (
 	// How much of a transcript's end is read for the curve of an agent that is shown, and
 	// for that of one that is looked at by itself, in bytes.
-	listDepth   = 512 << 10
-	detailDepth = 16 << 20
-	// chunkBytes are read at once. tailLineMost bounds the lines that count: those of replies
+	ListDepth   = 512 << 10
+	DetailDepth = 16 << 20
+	// chunkBytes are read at once. maxLine bounds the lines that count: those of replies
 	// and boundaries are far shorter.
-	chunkBytes   = 64 << 10
-	tailLineMost = 2 << 20
+	chunkBytes = 64 << 10
+	maxLine    = 2 << 20
 )
 
-// readEnd makes a history of a transcript's last bytes: what was before the observer
+// ReadEnd makes a history of a transcript's last bytes: what was before the observer
 // began to look, or what it no longer remembers.
-func readEnd(path string, depth int64) (*history, error) {
+func ReadEnd(path string, depth int64) (*Curve, error) {
 	// A file of that name may be anything by now; opening must not wait.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -44,16 +44,16 @@ func readEnd(path string, depth int64) (*history, error) {
 		return nil, fmt.Errorf("read transcript: %s is not a regular file", filepath.Base(path))
 	}
 	from := max(0, info.Size()-depth)
-	h, err := historyOf(strings.TrimSuffix(filepath.Base(path), ".jsonl"), io.NewSectionReader(f, from, info.Size()-from), from > 0)
+	h, err := ofLines(strings.TrimSuffix(filepath.Base(path), ".jsonl"), io.NewSectionReader(f, from, info.Size()-from), from > 0)
 	if err != nil {
 		return nil, fmt.Errorf("read transcript: %w", err)
 	}
 	return h, nil
 }
 
-// historyOf makes a history of lines, but for the first where that is cut. They need not
+// ofLines makes a history of lines, but for the first where that is cut. They need not
 // be in the order of time: a fork holds what it copied after what is its own.
-func historyOf(name string, text io.Reader, cut bool) (*history, error) {
+func ofLines(name string, text io.Reader, cut bool) (*Curve, error) {
 	type found struct {
 		at     transcript.Instant
 		tokens int64
@@ -86,19 +86,19 @@ func historyOf(name string, text io.Reader, cut bool) (*history, error) {
 		return nil, err
 	}
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.at, b.at) })
-	h := &history{}
+	h := &Curve{}
 	for _, x := range all {
 		if x.opens {
-			h.open(x.at.Time(), markCompaction, uint8(x.word), x.tokens)
+			h.Open(x.at.Time(), Compaction, uint8(x.word), x.tokens)
 		} else {
-			h.read(x.at.Time(), x.tokens)
+			h.Read(x.at.Time(), x.tokens)
 		}
 	}
 	return h, nil
 }
 
 // eachLine calls do for each whole line, without its newline, in memory that is used
-// again. Of one longer than tailLineMost it gets nothing.
+// again. Of one longer than maxLine it gets nothing.
 func eachLine(text io.Reader, do func(line []byte)) error {
 	r, long := bufio.NewReaderSize(text, chunkBytes), []byte(nil)
 	for {
@@ -112,9 +112,9 @@ func eachLine(text io.Reader, do func(line []byte)) error {
 		case err != nil && err != bufio.ErrBufferFull:
 			return err
 		}
-		long = append(long, part[:min(len(part), tailLineMost+1-len(long))]...)
+		long = append(long, part[:min(len(part), maxLine+1-len(long))]...)
 		if err == nil {
-			if long = bytes.TrimSuffix(long, []byte("\n")); len(long) > tailLineMost {
+			if long = bytes.TrimSuffix(long, []byte("\n")); len(long) > maxLine {
 				long = long[:0]
 			}
 			do(long)

@@ -1,0 +1,296 @@
+package curve
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"sm/alerts"
+	webpage "sm/dashboards/page"
+	"sm/transcript"
+)
+
+const session = "11111111-1111-4111-8111-111111111111"
+
+func stamp(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+func noErrors(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func reply(at, msg string, context, output int) string {
+	return fmt.Sprintf(`{"type":"assistant","uuid":"u-%s","timestamp":%q,"version":"2.1.197","cwd":"/home/dev/web","message":{"id":%q,"model":"claude-haiku-4-5",`+
+		`"usage":{"input_tokens":2,"cache_creation_input_tokens":100,"cache_read_input_tokens":%d,"output_tokens":%d}}}`, msg, at, msg, context-102, output)
+}
+
+func boundary(at, id, trigger string, pre int) string {
+	return fmt.Sprintf(`{"type":"system","subtype":"compact_boundary","uuid":%q,"timestamp":%q,"version":"2.1.197",`+
+		`"compactMetadata":{"trigger":%q,"preTokens":%d,"durationMs":17516}}`, id, at, trigger, pre)
+}
+
+func at(seconds int) time.Time { return time.Unix(1_772_452_800+int64(seconds), 0) }
+
+// written is a history in few words: seconds:tokens, | before the first of a cycle, and
+// marks in brackets.
+func written(h *Curve) string {
+	var parts []string
+	v := h.Shown()
+	for _, p := range v.Points {
+		bar := ""
+		if p.First {
+			bar = "|"
+		}
+		parts = append(parts, fmt.Sprintf("%s%d:%d", bar, p.At-at(0).Unix(), p.Tokens))
+	}
+	for _, m := range v.Marks {
+		parts = append(parts, strings.TrimSuffix(fmt.Sprintf("[%d %s %s", m.At-at(0).Unix(), m.Kind, m.Cause), " ")+"]")
+	}
+	return strings.Join(parts, " ")
+}
+
+func TestHistory(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		do   func(h *Curve)
+		want string
+	}{
+		{"nothing", func(*Curve) {}, ""},
+		{"readings", func(h *Curve) { h.Read(at(0), 10); h.Read(at(5), 20) }, "0:10 5:20"},
+		{"what is no reading", func(h *Curve) { h.Read(at(0), 0); h.Read(at(0), -5); h.Read(time.Time{}, 5) }, ""},
+		{"an older one is no news", func(h *Curve) { h.Read(at(5), 10); h.Read(at(4), 20) }, "5:10"},
+		{"one second, one point", func(h *Curve) { h.Read(at(5), 10); h.Read(at(5), 10); h.Read(at(5), 12) }, "5:12"},
+		{"a compaction", func(h *Curve) {
+			h.Read(at(0), 90)
+			h.Open(at(5), Compaction, uint8(transcript.Manual), 95)
+			h.Read(at(5), 20)
+			h.Read(at(5), 21)
+			h.Read(at(9), 30)
+		}, "0:90 |5:21 9:30 [5 compaction manual]"},
+		{"a reading of the cycle before", func(h *Curve) {
+			h.Open(at(5), Clear, 0, 0)
+			h.Read(at(4), 90)
+			h.Read(at(6), 20)
+		}, "|6:20 [5 clear]"},
+		{"marks in the order of time, each once", func(h *Curve) {
+			h.Note(at(9), uint8(alerts.KindCritical), 0, 1)
+			h.Note(at(5), uint8(alerts.KindWarning), 0, 1)
+			h.Note(at(9), uint8(alerts.KindCritical), 0, 1)
+			h.Note(time.Time{}, uint8(alerts.KindStorm), 0, 1)
+		}, "[5 warning] [9 critical]"},
+		{"the rest of a past", func(h *Curve) {
+			h.Read(at(100), 50)
+			h.Read(at(110), 60)
+			past := &Curve{}
+			past.Read(at(50), 40)
+			past.Open(at(60), Compaction, uint8(transcript.Auto), 45)
+			past.Read(at(90), 45)
+			past.Read(at(100), 50)
+			past.Read(at(110), 60)
+			h.Fill(past, 1)
+			h.Fill(&Curve{}, 1) // as deep: not again
+			h.Read(at(120), 70)
+		}, "50:40 |90:45 100:50 110:60 120:70 [60 compaction auto]"},
+		{"a past alone, with a cycle that has begun", func(h *Curve) {
+			past := &Curve{}
+			past.Read(at(50), 40)
+			past.Open(at(60), Compaction, uint8(transcript.Auto), 45)
+			h.Fill(past, 1)
+			h.Read(at(55), 41)
+			h.Read(at(70), 20)
+		}, "50:40 |70:20 [60 compaction auto]"},
+		{"a cycle that began between the past and what was seen", func(h *Curve) {
+			h.Read(at(100), 20)
+			past := &Curve{}
+			past.Read(at(50), 40)
+			past.Open(at(60), Compaction, uint8(transcript.Auto), 45)
+			past.Read(at(100), 20)
+			h.Fill(past, 1)
+		}, "50:40 |100:20 [60 compaction auto]"},
+		{"deeper", func(h *Curve) {
+			h.Read(at(100), 50)
+			near, far := &Curve{}, &Curve{}
+			near.Read(at(90), 45)
+			far.Read(at(10), 5)
+			far.Read(at(90), 45)
+			h.Fill(near, 1)
+			h.Fill(far, 2)
+		}, "10:5 90:45 100:50"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := &Curve{}
+			c.do(h)
+			if got := written(h); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// TestHistoryIsBounded: however long it goes on, little is remembered, in the order of
+// time; the ends of cycles and the newest reading are among it.
+func TestHistoryIsBounded(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	h := &Curve{}
+	size, now := 20_000, 0
+	var ends []point
+	for i := range 20_000 {
+		now += 1 + rng.IntN(60)
+		size += rng.IntN(2_000)
+		if size > 167_000 {
+			ends = append(ends, h.points[len(h.points)-1])
+			h.Open(at(now), Compaction, 0, int64(size))
+			size, now = 20_000, now+1
+		}
+		h.Read(at(now), int64(size))
+		if i%50 == 0 {
+			h.Note(at(now), uint8(alerts.KindWarning), 0, int64(size))
+		}
+		if n := len(h.points); n > maxPoints || len(h.marks) > maxMarks || h.points[n-1].tokens() != int64(size) {
+			t.Fatalf("%d points, %d marks, the last %d of %d", n, len(h.marks), h.points[n-1].tokens(), size)
+		}
+		for j := 1; j < len(h.points); j++ {
+			if h.points[j].at < h.points[j-1].at {
+				t.Fatal("not in the order of time")
+			}
+		}
+	}
+	bytes := int(unsafe.Sizeof(*h)) + cap(h.points)*int(unsafe.Sizeof(point{})) + cap(h.marks)*int(unsafe.Sizeof(mark{}))
+	t.Logf("%d bytes", bytes)
+	if bytes > 2<<10 {
+		t.Errorf("%d bytes", bytes)
+	}
+	kept := map[point]bool{}
+	for _, p := range h.points {
+		kept[p] = true
+	}
+	for _, end := range ends[len(ends)-20:] {
+		if !kept[end] {
+			t.Errorf("the end of a cycle at %d tokens is forgotten", end.tokens())
+		}
+	}
+}
+
+// TestHistoryKeepsItsShape: what is thinned lies close to what it was.
+func TestHistoryKeepsItsShape(t *testing.T) {
+	h := &Curve{}
+	// A slope with steps, and noise that is too much to remember.
+	curve := func(i int) int64 { return 20_000 + 70*int64(i) + int64(i%200/100)*9_000 + int64(i*7919%1000) }
+	for i := range 2_000 {
+		h.Read(at(i), curve(i))
+	}
+	worst := int64(0)
+	for j := 1; j < len(h.points); j++ {
+		a, b := h.points[j-1], h.points[j]
+		for s := a.at; s <= b.at; s++ {
+			line := a.tokens() + (b.tokens()-a.tokens())*int64(s-a.at)/int64(max(1, b.at-a.at))
+			worst = max(worst, line-curve(int(s-h.points[0].at)), curve(int(s-h.points[0].at))-line)
+		}
+	}
+	if t.Logf("at most %d tokens off", worst); worst == 0 || worst > 2_500 {
+		t.Errorf("%d tokens off the curve", worst)
+	}
+}
+
+// TestMarksOfAllCycles: notices are forgotten before the beginnings of cycles.
+func TestMarksOfAllCycles(t *testing.T) {
+	h := &Curve{}
+	for i := range maxMarks {
+		h.Open(at(10*i), Compaction, 0, 167_000)
+		h.Note(at(10*i+5), uint8(alerts.KindWarning), 0, 100_000)
+	}
+	for i, m := range h.marks {
+		if m.kind != Compaction && i < len(h.marks)-1 {
+			t.Fatalf("mark %d of %d is a notice", i, len(h.marks))
+		}
+	}
+	if h.marks[0].at != Seconds(at(0)) && h.marks[0].at != Seconds(at(10)) {
+		t.Errorf("the first mark is at %d", h.marks[0].at)
+	}
+}
+
+// TestReadEnd: the end of a transcript tells what was before.
+func TestReadEnd(t *testing.T) {
+	dir := t.TempDir()
+	stampAt := func(s int) string { return stamp(at(s)) }
+	own := []string{
+		reply(stampAt(0), "m1", 50_000, 1), reply(stampAt(10), "m2", 90_000, 1), reply(stampAt(10), "m2", 90_000, 1), boundary(stampAt(20), "b1", "auto", 91_000),
+		strings.Replace(reply(stampAt(25), "s1", 7_000, 1), `{"type"`, `{"isSidechain":true,"type"`, 1), "no JSON", `{"type":"user"`,
+		reply(stampAt(30), "m3", 20_000, 1), reply(stampAt(5), "m4", 70_000, 1),
+	}
+	for _, c := range []struct {
+		name  string
+		text  string
+		depth int64
+		want  string
+	}{
+		{"all of it", strings.Join(own, "\n") + "\n", 1 << 20, "0:50000 5:70000 10:90000 |30:20000 [20 compaction auto]"},
+		{"a last line that is not whole", strings.Join(own[:2], "\n"), 1 << 20, "0:50000"},
+		{"from within a line on", strings.Join(own[:2], "\n") + "\n", int64(len(own[1]) + 10), "10:90000"},
+		{"nothing but a part of a line", strings.Repeat("x", 4096), 100, ""},
+		{"empty", "", 100, ""},
+		{"lines longer than a chunk", wide(own[0], 3*chunkBytes) + "\n" + wide("no JSON", maxLine+chunkBytes) + "\n" + own[1] + "\n" + wide(own[3], chunkBytes-1) + "\n", 16 << 20,
+			"0:50000 10:90000 [20 compaction auto]"},
+		{"lines longer than any that counts", own[0] + "\n" + wide(own[1], maxLine+1) + "\n" + wide(own[7], maxLine) + "\n", 16 << 20, "0:50000 30:20000"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(dir, session+".jsonl")
+			noErrors(t, os.WriteFile(path, []byte(c.text), 0o600))
+			h, err := ReadEnd(path, c.depth)
+			noErrors(t, err)
+			if got := written(h); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+	for _, path := range []string{dir, filepath.Join(dir, "none")} {
+		if _, err := ReadEnd(path, 100); err == nil {
+			t.Errorf("%s is no transcript", path)
+		}
+	}
+}
+
+// wide is a line of so many bytes that says the same.
+func wide(line string, n int) string { return line + strings.Repeat(" ", n-len(line)) }
+
+// TestReadEndInBoundedMemory: how much is read is no measure of the memory that it takes.
+func TestReadEndInBoundedMemory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), session+".jsonl")
+	line := wide(reply(stamp(at(0)), "m1", 50_000, 1), 4095) + "\n"
+	noErrors(t, os.WriteFile(path, []byte(strings.Repeat(line, DetailDepth/len(line))), 0o600))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	h, err := ReadEnd(path, DetailDepth)
+	runtime.ReadMemStats(&after)
+	noErrors(t, err)
+	if got := written(h); got != "0:50000" {
+		t.Errorf("%s", got)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > DetailDepth/16 {
+		t.Errorf("%d bytes for %d", took, DetailDepth)
+	}
+}
+
+func FuzzReadEnd(f *testing.F) {
+	f.Add([]byte(reply("2026-03-02T12:00:00.000Z", "m1", 50_000, 1) + "\n" + boundary("2026-03-02T12:01:00.000Z", "b1", "auto", 91_000) + "\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		h, err := ofLines("x", bytes.NewReader(text), false)
+		noErrors(t, err)
+		var last webpage.Point
+		for _, p := range h.Shown().Points {
+			if p.At < last.At || p.Tokens <= 0 {
+				t.Fatalf("%v after %v", p, last)
+			}
+			last = p
+		}
+	})
+}
