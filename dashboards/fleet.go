@@ -25,7 +25,7 @@ func glance() []Panel {
 			colored(steps(colorOK, colorWarn, 1.)),
 		stat(4, "Critical", "Sessions whose context has reached the critical level: they have been told to hand over.", unitCount, reached("critical")).
 			colored(steps(colorOK, colorCritical, 1.)),
-		stat(4, "Highest pressure", "Context tokens against the compaction threshold, and against the window where that is unknown; the highest of all sessions.", unitRatio,
+		stat(4, "Highest pressure", "Context tokens against the compaction threshold, with cleared tool results; the highest of all sessions.", unitRatio,
 			now("max("+pressure()+")")).colored(pressureSteps()),
 		stat(4, "Nearest compaction", "Turns that the session has left which is nearest to its compaction, of those that are active.", unitCount,
 			now("min("+sessions("agent_session_forecast_turns")+" and on ("+bySession+") "+sessions("agent_session_active")+" == 1)")).
@@ -48,7 +48,7 @@ func closest() []Panel {
 	background := property{"custom.cellOptions", map[string]any{"type": "color-background", "mode": "basic"}}
 	return []Panel{
 		row("Who is close to a compaction"),
-		table(10, "Closest to a compaction", "The sessions with the highest pressure. Limit is the compaction threshold; while it is unknown, pressure is that of the window. "+
+		table(10, "Closest to a compaction", "The sessions with the highest pressure. Limit is the compaction threshold; while it is unknown, pressure is too. "+
 			"An empty cell is unknown.", "Pressure",
 			rows(described(most)), of(sessions("agent_session_context_tokens")), of(threshold()),
 			of(sessions("agent_session_context_window_tokens")), of(sessions("agent_session_forecast_turns")),
@@ -62,7 +62,7 @@ func closest() []Panel {
 			column("Value #E", "Turns left", unitCount, property{"decimals", 0}).column("Value #F", "Work left", unitSeconds).
 			column("Value #G", "Level", unitNone, background, property{"mappings", []mapping{{"value", levelStates()}}}).
 			column("Value #H", "Last activity", unitSeconds),
-		curves(12, "Pressure", "Context tokens against the compaction threshold, and against the window where that is unknown. The dashed lines are those of the alerts.", unitRatio,
+		curves(12, "Pressure", "Context tokens against the compaction threshold, with cleared tool results. The dashed lines are those of the alerts.", unitRatio,
 			over(pressure(), legend)).colored(pressureSteps()).lined().from(0).tall(10),
 		heatmap(12, "Pressure of all sessions", "How many sessions were at which pressure, and when.", unitRatio, "0.05", over(pressure(), legend)).tall(10),
 		timeline(24, "Level", "The level that each context has reached; unknown after a compaction until the next reply.", levelStates(), over(levelNumber(), legend)),

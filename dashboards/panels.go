@@ -19,10 +19,13 @@ const (
 	colorCritical = "red"
 )
 
-// The pressures from which the alerts speak; dashboards draw them as lines.
+// The pressures from which the alerts speak, and below how many replies at least that are left; dashboards draw them as
+// lines. Before pressureHigh it is rising.
 const (
-	pressureHigh     = 0.8
-	pressureCritical = 0.95
+	pressureRising   = 0.6
+	pressureHigh     = 0.78
+	pressureImminent = 0.95
+	repliesFew       = 12.0
 )
 
 // prometheus is the data source that the user chooses on the dashboard.
@@ -244,5 +247,5 @@ func yesNo(no, yes string) map[string]mapped {
 
 // pressureSteps colour a pressure as the alerts see it.
 func pressureSteps() *thresholds {
-	return steps(colorOK, colorWarn, pressureHigh, colorCritical, pressureCritical)
+	return steps(colorOK, colorEarly, pressureRising, colorWarn, pressureHigh, colorCritical, pressureImminent)
 }

@@ -35,19 +35,8 @@ func threshold() string {
 	return "max without (source) (" + sessions("agent_session_compaction_threshold_tokens") + ")"
 }
 
-// limit is where a context ends: at the compaction threshold, and while that is unknown at
-// the window.
-func limit() string {
-	return "(" + threshold() + " or " + sessions("agent_session_context_window_tokens") + ")"
-}
-
-// pressure is how much of its limit a context fills, with what was cleared from it: the client
-// goes by both. The recording rule session:agent_context_pressure:ratio says the same.
-// Dashboards spell it out, so that they need no rules.
-func pressure() string {
-	context := sessions("agent_session_context_tokens")
-	return "(" + context + " + " + sessions("agent_session_cleared_tokens") + " or " + context + ") / " + limit()
-}
+// pressure is the share of the compaction threshold that a context has reached, with the tool results that were cleared.
+func pressure() string { return sessions("agent_session_pressure_ratio") }
 
 // described joins what is known of a session in words.
 func described(expr string) string {

@@ -213,22 +213,21 @@ func TestRulesTested(t *testing.T) {
 	}
 }
 
-// TestRulesLikeDashboards: what the alerts and the dashboards call pressure is the same, and so are its limits.
+// TestRulesLikeDashboards: the alerts begin where the dashboards draw their lines.
 func TestRulesLikeDashboards(t *testing.T) {
 	rules := map[string]rule{}
 	for _, list := range ruleFiles(t) {
 		for _, r := range list {
-			rules[r.Record+r.Alert] = r
+			rules[r.Alert] = r
 		}
 	}
-	selection := regexp.MustCompile(`\{[^}]*\}`)
-	if got, want := rules["session:agent_context_limit:tokens"].Expr, strings.Trim(selection.ReplaceAllString(limit(), ""), "()"); got != want {
-		t.Errorf("the limit is %s by the rule, %s on the dashboards", got, want)
-	}
-	for alert, least := range map[string]float64{"ClaudeContextPressureHigh": pressureHigh, "ClaudeContextPressureCritical": pressureCritical} {
-		if !strings.Contains(rules[alert].Expr, fmt.Sprintf(":ratio >= %v ", least)) {
+	for alert, least := range map[string]float64{"ClaudeContextPressureHigh": pressureHigh, "ClaudeCompactionImminent": pressureImminent} {
+		if want := fmt.Sprintf("agent_session_pressure_ratio >= %v ", least); !strings.Contains(rules[alert].Expr, want) {
 			t.Errorf("%s does not begin at %v: %s", alert, least, rules[alert].Expr)
 		}
+	}
+	if want := fmt.Sprintf("agent_session_forecast_replies_low < %v)", repliesFew); !strings.Contains(rules["ClaudeCompactionImminent"].Expr, want) {
+		t.Errorf("no %q in %s", want, rules["ClaudeCompactionImminent"].Expr)
 	}
 }
 

@@ -25,7 +25,7 @@ func marks(shown bool) annotations {
 // standing is the first line: how it stands now.
 func standing() []Panel {
 	return []Panel{
-		stat(4, "Pressure", "Context tokens against the compaction threshold, and against the window where that is unknown.", unitRatio, now(pressure())).colored(pressureSteps()),
+		stat(4, "Pressure", "Context tokens against the compaction threshold, with cleared tool results.", unitRatio, now(pressure())).colored(pressureSteps()),
 		stat(4, "Context", "Tokens in the context at the newest reply; unknown after a compaction until the next one.", unitCount, now(sessions("agent_session_context_tokens"))),
 		stat(4, "Level", "The level that the context has reached.", unitNone, now(levelNumber())).states(levelStates()).
 			colored(steps(colorUnknown, colorOK, 1., colorEarly, 2., colorWarn, 3., colorCritical, 4.)),
@@ -52,10 +52,11 @@ func curve() []Panel {
 			{"custom.showPoints", "never"}, {"color", color{"fixed", fixed}}, {"custom.lineInterpolation", "stepAfter"},
 		}
 	}
-	p := curves(24, "Context", "Tokens in the context, its window and its compaction threshold. A gap after a compaction: unknown until the next reply.", unitCount,
+	p := curves(24, "Context", "Tokens in the context, its window, its compaction threshold, and the tool results that were cleared. A gap after a compaction: unknown until the next reply.", unitCount,
 		over(sessions("agent_session_context_tokens"), legend),
 		over(sessions("agent_session_context_window_tokens"), "window of "+legend),
-		over(threshold(), "compaction threshold of "+legend)).
+		over(threshold(), "compaction threshold of "+legend),
+		over(sessions("agent_session_cleared_tokens"), "cleared of "+legend)).
 		overrideQuery("B", dashed("text")...).overrideQuery("C", dashed(colorCritical)...).from(0).tall(12)
 	p.FieldConfig.Defaults.Custom["fillOpacity"] = 10
 	return []Panel{

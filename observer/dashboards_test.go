@@ -49,7 +49,7 @@ func TestDashboards(t *testing.T) {
 	})
 	s.until(r, `ALERTS{alertname="ClaudeCompactionStorm",alertstate="firing"}`, map[string]string{"session=em kind=storm": "1"})
 	s.until(r, `session:agent_compactions_auto:increase30m`, map[string]string{"session=em": "3"})
-	s.until(r, `session:agent_context_pressure:ratio`, map[string]string{"session=em": "0.6375"})
+	s.until(r, `agent_session_pressure_ratio`, map[string]string{"session=em": "0.6375"})
 	r.until("all rules are evaluated", func() bool { return s.healthy(rules) })
 	r.sends("em", "sequential", "text")
 	r.strays()
