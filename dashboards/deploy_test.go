@@ -143,3 +143,27 @@ func TestDeployRoutes(t *testing.T) {
 		}
 	}
 }
+
+// TestDeploySamples: Alertmanager takes what stands there behind a #, too.
+func TestDeploySamples(t *testing.T) {
+	amtool := needs(t, "amtool", "prometheus-alertmanager")
+	dir, name := installed(t, "../deploy/alertmanager/alertmanager.yml")
+	path := filepath.Join(dir, name)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, receivers, _ := strings.Cut(string(text), "\n  - name: operator\n")
+	samples := strings.Count(receivers, "    # ")
+	if err := os.WriteFile(path, []byte(head+"\n  - name: operator\n"+strings.ReplaceAll(receivers, "    # ", "    ")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"webhook.token", "smtp.password", "slack.url"} {
+		if err := os.WriteFile(filepath.Join(dir, secret), []byte("https://hooks.example/x\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := run(t, dir, amtool, "check-config", name); samples < 10 || !strings.Contains(out, "3 receivers") {
+		t.Errorf("%d lines of samples, %s", samples, out)
+	}
+}

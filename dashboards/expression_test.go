@@ -56,6 +56,14 @@ func exported(t *testing.T) map[string]family {
 	return all
 }
 
+// ofAlerts are the series that Prometheus makes of alerts.
+func ofAlerts() map[string]family {
+	return map[string]family{
+		"ALERTS":           {"gauge", []string{"alertname", "alertstate", "session", "severity"}},
+		"ALERTS_FOR_STATE": {"gauge", []string{"alertname", "session", "severity"}},
+	}
+}
+
 // misnamed complains of names and labels in an expression that do not exist, and of functions that do not fit the kind of a
 // metric. What an expression means only Prometheus knows, see [evaluate]; but a name that is missed stays unnoticed there
 // where another one stands in for it.
@@ -64,6 +72,11 @@ func misnamed(known map[string]family, expr string) (wrong []string) {
 	labels := map[string]bool{"le": strings.Contains(expr, "_bucket")}
 	for _, l := range targetLabels() {
 		labels[l] = true
+	}
+	for name, f := range ofAlerts() {
+		for _, l := range f.labels {
+			labels[l] = labels[l] || strings.Contains(expr, name+"{")
+		}
 	}
 	for _, m := range regexp.MustCompile(`([a-z_:][a-z0-9_:]*[_:][a-z0-9_:]+)(\{[^}]*\})?`).FindAllStringSubmatch(unquoted(expr), -1) {
 		f, ok := known[m[1]]
@@ -188,9 +201,11 @@ func twoHosts(t *testing.T) (series []map[string]string) {
 	t.Helper()
 	values := map[string][]string{
 		"host": {"a", "b"}, "job": {"sm"}, "instance": {"127.0.0.1:8420"}, "le": {"1000", "+Inf"}, "trigger": {"auto", "manual"},
-		"level": {"ok", "early_warn", "warn", "critical"}, "source": {"transcript", "hook"}, "state": {"failed", "live"}, "outcome": {"failed", "confirmed", "expired"},
+		"level": {"ok", "early_warn", "warn", "critical"}, "source": {"transcript", "hook"}, "state": {"failed", "live"}, "alertstate": {"firing"}, "outcome": {"failed", "confirmed", "expired"},
 	}
-	for name, f := range exported(t) {
+	all := exported(t)
+	maps.Copy(all, ofAlerts())
+	for name, f := range all {
 		sets := []string{""}
 		slope := []int{1}
 		for _, l := range append(targetLabels(), f.labels...) {
@@ -221,7 +236,7 @@ func twoHosts(t *testing.T) (series []map[string]string) {
 // plain puts values in the place of Grafana's variables; each choice is All.
 func plain(expr string) string {
 	return strings.NewReplacer("$__rate_interval", "5m", "$__interval", "1m", "$__range", "6h", "$top", "10",
-		`"$host"`, `".*"`, `"$job"`, `".+"`, `"$instance"`, `".+"`, `"$session"`, `".+"`, `"$project"`, `".*"`, `"$model"`, `".*"`).Replace(expr)
+		`"$host"`, `".*"`, `"$job"`, `".+"`, `"$instance"`, `".+"`, `"$session"`, `".+"`, `"$session|"`, `".+|"`, `"$project"`, `".*"`, `"$model"`, `".*"`).Replace(expr)
 }
 
 // TestExpressionsBite shows that a wrong expression is found: by its names, or by what Prometheus answers.

@@ -1,35 +1,35 @@
 package dashboards
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // fleetPressure shows who is close to a compaction, what happened, and whether the figures
 // can be believed.
 func fleetPressure() Dashboard {
 	top := list("top", "Top", "How many sessions the table shows.", "10", "25", "50", "100")
 	d := dashboard(fleetUID, "Claude Code: fleet pressure", "Who is close to a compaction, what compactions there were, what was said, and how the observers fare.",
-		[]variable{top}, slices.Concat(glance(), closest(), forecasts(), compactions(), agreement(), said(), health())...)
+		[]variable{top}, slices.Concat(glance(), closest(), forecasts(), compactions(), collapsed(agreement()), collapsed(said()), collapsed(health()))...)
 	d.Links = []link{leads(sessionUID, "One session")}
 	d.Annotations = marks(false) // there may be many
 	return d
 }
 
-// glance is the first line: six figures.
+// glance is the first line: six figures of how it stands.
 func glance() []Panel {
-	reached := func(level string) Target {
-		return now("sum(" + sessions("agent_session_level", `level="`+level+`"`) + ") or vector(0)")
-	}
+	count := func(expr string) Target { return now("count(" + atWork(expr) + ") or vector(0)") }
 	return []Panel{
 		stat(4, "Active sessions", "Sessions whose client runs, or that did something in the last 10 minutes.", unitCount,
 			now("sum("+sessions("agent_session_active")+") or vector(0)")),
-		stat(4, "At warning", "Sessions whose context has reached the warning, and not the critical level.", unitCount, reached("warn")).
-			colored(steps(colorOK, colorWarn, 1.)),
-		stat(4, "Critical", "Sessions whose context has reached the critical level: they have been told to hand over.", unitCount, reached("critical")).
-			colored(steps(colorOK, colorCritical, 1.)),
+		stat(4, "High", "Active sessions whose pressure is so high that they should hand over soon; those that are about to be compacted included.", unitCount,
+			count(fmt.Sprintf("%s >= %v", pressure(), pressureHigh))).colored(steps(colorOK, colorWarn, 1.)),
+		stat(4, "Imminent", "Active sessions that are about to be compacted: by their pressure, or by the replies that are left.", unitCount,
+			count(imminent())).colored(steps(colorOK, colorCritical, 1.)),
 		stat(4, "Highest pressure", "Context tokens against the compaction threshold, with cleared tool results; the highest of all sessions.", unitRatio,
 			now("max("+pressure()+")")).colored(pressureSteps()),
-		stat(4, "Nearest compaction", "Turns that the session has left which is nearest to its compaction, of those that are active.", unitCount,
-			now("min("+sessions("agent_session_forecast_turns")+" and on ("+bySession+") "+sessions("agent_session_active")+" == 1)")).
-			colored(steps(colorCritical, colorWarn, 3., colorOK, 10.)),
+		stat(4, "Nearest compaction", "Replies of the model that the session has left which is nearest to its compaction, of those that are active.", unitCount,
+			now("min("+atWork(sessions("agent_session_forecast_replies"))+")")).colored(repliesSteps()),
 		stat(4, "Compactions", "Compactions in the time shown, of all sessions. Prometheus extrapolates, so the figure need not be whole.", unitCount,
 			now("sum(increase("+observers("agent_compactions_total")+"[$__range]))")),
 	}
@@ -48,24 +48,25 @@ func closest() []Panel {
 	background := property{"custom.cellOptions", map[string]any{"type": "color-background", "mode": "basic"}}
 	return []Panel{
 		row("Who is close to a compaction"),
-		table(10, "Closest to a compaction", "The sessions with the highest pressure. Limit is the compaction threshold; while it is unknown, pressure is too. "+
+		table(10, "Closest to a compaction", "The sessions with the highest pressure. Limit is the compaction threshold: configured, seen, or assumed; while it is unknown, pressure is too. "+
 			"An empty cell is unknown.", "Pressure",
-			rows(described(most)), of(sessions("agent_session_context_tokens")), of(threshold()),
-			of(sessions("agent_session_context_window_tokens")), of(sessions("agent_session_forecast_turns")),
+			rows(described(most)), of(sessions("agent_session_context_tokens")), rows("max by (source, "+bySession+") ("+sessions("agent_session_compaction_threshold_tokens")+") and on ("+bySession+") "+most),
+			of(sessions("agent_session_context_window_tokens")), of(sessions("agent_session_forecast_replies")),
 			of(sessions("agent_session_forecast_seconds")), of(levelNumber()),
 			of("time() - "+sessions("agent_session_last_activity_timestamp_seconds"))).
-			merged([]string{"session", "project", "model", "host", "instance", "Value #A", "Value #B", "Value #C", "Value #D", "Value #E", "Value #F", "Value #G", "Value #H"}, "job").
+			merged([]string{"session", "project", "model", "host", "instance", "Value #A", "Value #B", "Value #C", "source", "Value #D", "Value #E", "Value #F", "Value #G", "Value #H"}, "job").
 			column("session", "Session", "string", open).column("project", "Project", "string").column("model", "Model", "string").
 			column("host", "Host", "string").column("instance", "Observer", "string").
 			column("Value #A", "Pressure", unitRatio, gauge, property{"min", 0}, property{"max", 1}, property{"color", color{Mode: "thresholds"}}, property{"thresholds", pressureSteps()}).
-			column("Value #B", "Context", unitCount).column("Value #C", "Limit", unitCount).column("Value #D", "Window", unitCount).
-			column("Value #E", "Turns left", unitCount, property{"decimals", 0}).column("Value #F", "Work left", unitSeconds).
-			column("Value #G", "Level", unitNone, background, property{"mappings", []mapping{{"value", levelStates()}}}).
+			column("Value #B", "Context", unitCount).column("Value #C", "Limit", unitCount).column("source", "Limit is", "string").column("Value #D", "Window", unitCount).
+			column("Value #E", "Replies left", unitCount, property{"decimals", 0}).column("Value #F", "Work left", unitSeconds).
+			column("Value #G", "Told", unitNone, background, property{"mappings", []mapping{{"value", levelStates()}}}).
 			column("Value #H", "Last activity", unitSeconds),
+		alerts(8),
 		curves(12, "Pressure", "Context tokens against the compaction threshold, with cleared tool results. The dashed lines are those of the alerts.", unitRatio,
 			over(pressure(), legend)).colored(pressureSteps()).lined().from(0).tall(10),
 		heatmap(12, "Pressure of all sessions", "How many sessions were at which pressure, and when.", unitRatio, "0.05", over(pressure(), legend)).tall(10),
-		timeline(24, "Level", "The level that each context has reached; unknown after a compaction until the next reply.", levelStates(), over(levelNumber(), legend)),
+		timeline(24, "Told", "The level of the notices that each context has reached; unknown after a compaction until the next reply.", levelStates(), over(levelNumber(), legend)),
 	}
 }
 
@@ -79,7 +80,7 @@ func forecasts() []Panel {
 			over(sessions("agent_session_forecast_turns"), legend)).from(0),
 		curves(6, "Work left", "The same in seconds of work; waiting for somebody is no work.", unitSeconds,
 			over(sessions("agent_session_forecast_seconds"), legend)).from(0),
-		curves(6, "Compaction thresholds, by model", "Context size at which the client compacts by itself: configured, or the median of at least three compactions seen.", unitCount,
+		curves(6, "Compaction thresholds, by model", "Context size at which the client compacts by itself: configured, the median of at least three compactions seen, or assumed.", unitCount,
 			over("max by (model) ("+threshold()+" * on ("+bySession+") group_left (model) "+sessions("agent_session_info")+")", "{{model}}")).
 			stepped().from(0),
 	}
@@ -110,7 +111,7 @@ func agreement() []Panel {
 		curves(12, "Drift", "How many tokens more the status line tells than the transcript; 0 while they agree.", unitCount,
 			over(sessions("agent_session_drift_tokens"), legend)),
 		curves(12, "Age of the newest figure, by source", "Of active sessions, the one that has waited longest.", unitSeconds,
-			over("max by (source) (time() - "+sessions("agent_session_sample_timestamp_seconds")+" and on ("+bySession+") "+sessions("agent_session_active")+" == 1)", "{{source}}")).from(0),
+			over("max by (source) ("+atWork("time() - "+sessions("agent_session_sample_timestamp_seconds"))+")", "{{source}}")).from(0),
 	}
 }
 

@@ -61,7 +61,7 @@ func TestGrafanaPanels(t *testing.T) {
 	kinds := []string{"row", "stat", "timeseries", "table", "state-timeline", "heatmap"}
 	for name, d := range Boards() {
 		seen := map[int]bool{}
-		for _, p := range d.Panels {
+		for _, p := range d.all() {
 			if seen[p.ID] || p.ID <= 0 {
 				t.Errorf("%s: %s has the id %d again", name, p.Title, p.ID)
 			}
@@ -161,20 +161,23 @@ func TestGrafanaVariables(t *testing.T) {
 			if v.Label == "" || v.Description == "" {
 				t.Errorf("%s: %s has no label or no description", name, v.Name)
 			}
-			if v.Type == "query" && (v.Datasource == nil || *v.Datasource != prometheus() || v.Refresh != 2 || v.AllValue == "") {
+			if v.Type == "query" && (v.Datasource == nil || *v.Datasource != prometheus() || v.Refresh != 2 || v.AllValue == "" != (v.Name == "session")) {
 				t.Errorf("%s: %s: %+v", name, v.Name, v)
 			}
 		}
-		for _, n := range []string{"host", "job", "instance", "session"} {
-			if v := defined[n]; v.Type != "query" || !v.Multi || !v.IncludeAll {
+		for _, n := range []string{"host", "job", "instance", "project", "model", "session"} {
+			several := n != "session" || d.UID != sessionUID
+			if v := defined[n]; v.Type != "query" || v.Multi != several || v.IncludeAll != several {
 				t.Errorf("%s: the variable %s: %+v", name, n, v)
 			}
 		}
 		if v := defined["datasource"]; v.Type != "datasource" || v.Query != "prometheus" {
 			t.Errorf("%s: the data source: %+v", name, v)
 		}
-		if defined["host"].AllValue != ".*" {
-			t.Errorf("%s: all hosts leave those out that have no label", name)
+		for _, n := range []string{"host", "project", "model"} {
+			if defined[n].AllValue != ".*" {
+				t.Errorf("%s: %s: all leave those out that have none", name, n)
+			}
 		}
 		text, err := d.JSON()
 		if err != nil {

@@ -37,19 +37,37 @@ func overlaps(panels []Panel) (wrong []string) {
 	return wrong
 }
 
+// checkGrid: panels from a line on do not overlap, and their lines are full: a gap at the end is a mistake in the widths.
+func checkGrid(t *testing.T, name string, from int, panels []Panel) {
+	t.Helper()
+	for _, w := range overlaps(panels) {
+		t.Errorf("%s: %s", name, w)
+	}
+	filled, end := 0, from
+	for _, p := range panels {
+		filled += p.GridPos.W * p.GridPos.H
+		end = max(end, p.GridPos.Y+p.GridPos.H)
+	}
+	if filled != columns*(end-from) {
+		t.Errorf("%s: %d cells of %d are filled", name, filled, columns*(end-from))
+	}
+}
+
 func TestGrafanaNoOverlaps(t *testing.T) {
 	for name, d := range Boards() {
-		for _, w := range overlaps(d.Panels) {
-			t.Errorf("%s: %s", name, w)
-		}
-		// Lines are full: a gap at their end is a mistake in the widths.
-		filled, end := 0, 0
+		checkGrid(t, name, 0, d.Panels)
+		hidden := 0
 		for _, p := range d.Panels {
-			filled += p.GridPos.W * p.GridPos.H
-			end = max(end, p.GridPos.Y+p.GridPos.H)
+			if len(p.Panels) > 0 {
+				hidden++
+				checkGrid(t, name+": "+p.Title, p.GridPos.Y+1, p.Panels)
+			}
+			if p.Type == "row" && *p.Collapsed != (len(p.Panels) > 0) {
+				t.Errorf("%s: %s hides %d panels: %v", name, p.Title, len(p.Panels), *p.Collapsed)
+			}
 		}
-		if filled != columns*end {
-			t.Errorf("%s: %d cells of %d are filled", name, filled, columns*end)
+		if hidden < 2 {
+			t.Errorf("%s: %d collapsed rows", name, hidden)
 		}
 	}
 	bad := []Panel{{Title: "a", GridPos: GridPos{4, 12, 0, 0}}, {Title: "b", GridPos: GridPos{4, 12, 11, 3}}, {Title: "c", GridPos: GridPos{1, 4, 22, 9}}}

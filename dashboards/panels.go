@@ -249,3 +249,17 @@ func yesNo(no, yes string) map[string]mapped {
 func pressureSteps() *thresholds {
 	return steps(colorOK, colorEarly, pressureRising, colorWarn, pressureHigh, colorCritical, pressureImminent)
 }
+
+// repliesSteps colour the replies left as the alerts see them.
+func repliesSteps() *thresholds {
+	return steps(colorCritical, colorWarn, repliesFew, colorOK, 2*repliesFew)
+}
+
+// alerts lists the alerts of our rules that fire.
+func alerts(height int) Panel {
+	return table(height, "Alerts", "Alerts that fire, of the chosen sessions and of the observers. Empty where no Prometheus has the rules.", "Fires for",
+		rows(firing())).
+		merged([]string{"alertname", "severity", "session", "host", "instance", "Value"}, "job").
+		column("alertname", "Alert", "string").column("severity", "Severity", "string").column("session", "Session", "string").
+		column("host", "Host", "string").column("instance", "Observer", "string").column("Value", "Fires for", unitSeconds)
+}

@@ -1,6 +1,9 @@
 package dashboards
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Labels that tell one observer from another, and one session from another. The label host
 // is an external one, of an agent that writes to a central Prometheus; where there is none,
@@ -37,6 +40,25 @@ func threshold() string {
 
 // pressure is the share of the compaction threshold that a context has reached, with the tool results that were cleared.
 func pressure() string { return sessions("agent_session_pressure_ratio") }
+
+// atWork keeps of an expression what speaks of sessions that did something lately.
+func atWork(expr string) string {
+	return expr + " and on (" + bySession + ") " + sessions("agent_session_active") + " == 1"
+}
+
+// imminent is the pressure of those who are about to be compacted, as the alert has it.
+func imminent() string {
+	return fmt.Sprintf("(%s and (%s >= %v or %s < %v))", pressure(), pressure(), pressureImminent, sessions("agent_session_forecast_replies_low"), repliesFew)
+}
+
+// firing is since how many seconds alerts of our rules fire, of the chosen sessions and of
+// observers as a whole.
+func firing() string {
+	of := func(metric, more string) string {
+		return "max by (alertname, severity, " + bySession + ") (" + metric + "{" + ofObservers + `,session=~"$session|"` + more + "})"
+	}
+	return "time() - " + of("ALERTS_FOR_STATE", "") + " and " + of("ALERTS", `,alertstate="firing"`)
+}
 
 // described joins what is known of a session in words.
 func described(expr string) string {

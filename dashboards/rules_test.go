@@ -118,6 +118,9 @@ func TestRules(t *testing.T) {
 			if r.Annotations["runbook"] != "Runbook: "+r.Alert || !runbooks[runbook] {
 				t.Errorf("%s: runbook %q, in the README: %v", r.Alert, r.Annotations["runbook"], runbooks[runbook])
 			}
+			if want := "{{ with $externalLabels.runbooks }}{{ . }}#" + runbook + "{{ end }}"; r.Annotations["runbook_url"] != want {
+				t.Errorf("%s: runbook_url %q, want %q", r.Alert, r.Annotations["runbook_url"], want)
+			}
 			delete(runbooks, runbook)
 		}
 	}

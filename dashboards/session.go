@@ -2,10 +2,15 @@ package dashboards
 
 import "slices"
 
-// oneSession shows the life of one session, or of a few side by side.
+// oneSession shows the life of one session.
 func oneSession() Dashboard {
 	d := dashboard(sessionUID, "Claude Code: one session", "The context of one session over time: how full, how fast it grows, when it was compacted, and whether its sources agree.",
-		nil, slices.Concat(standing(), curve(), ahead(), sources(), around())...)
+		nil, slices.Concat(standing(), curve(), ahead(), collapsed(sources()), collapsed(around()))...)
+	for i := range d.Templating.List {
+		if v := &d.Templating.List[i]; v.Name == "session" {
+			v.Multi, v.IncludeAll, v.Current = false, false, nil // the first there is
+		}
+	}
 	d.Links = []link{leads(fleetUID, "Fleet pressure")}
 	d.Annotations = marks(true)
 	return d
@@ -27,20 +32,23 @@ func standing() []Panel {
 	return []Panel{
 		stat(4, "Pressure", "Context tokens against the compaction threshold, with cleared tool results.", unitRatio, now(pressure())).colored(pressureSteps()),
 		stat(4, "Context", "Tokens in the context at the newest reply; unknown after a compaction until the next one.", unitCount, now(sessions("agent_session_context_tokens"))),
-		stat(4, "Level", "The level that the context has reached.", unitNone, now(levelNumber())).states(levelStates()).
+		stat(4, "Told", "The level of the notices that the context has reached.", unitNone, now(levelNumber())).states(levelStates()).
 			colored(steps(colorUnknown, colorOK, 1., colorEarly, 2., colorWarn, 3., colorCritical, 4.)),
-		stat(4, "Turns left", "Turns until the context reaches its compaction threshold, if it goes on to grow as it has.", unitCount, now(sessions("agent_session_forecast_turns"))).
-			colored(steps(colorCritical, colorWarn, 3., colorOK, 10.)),
+		stat(4, "Replies left", "Replies of the model until the context reaches its compaction threshold, if it goes on to grow as it has.", unitCount, now(sessions("agent_session_forecast_replies"))).
+			colored(repliesSteps()),
 		stat(4, "Compactions", "All that the session's transcript holds, without those copied from another session.", unitCount,
 			now("sum without (trigger) ("+sessions("agent_session_transcript_compactions")+")")),
 		stat(4, "Compacts now", "Whether the client compacts at this moment.", unitSwitch, now(sessions("agent_session_compacting"))).
 			states(yesNo(colorOK, colorWarn)),
-		table(4, "What it is", "The session in words. Window source: where the size of the window comes from.", "Session",
-			rows("max by ("+bySession+", session_id, client, project, model, version, window_source) ("+sessions("agent_session_info")+")")).
-			merged([]string{"session", "session_id", "project", "client", "model", "version", "window_source", "host", "instance"}, "job", "Value").
+		table(4, "What it is", "The session in words. Where the sizes of its window and of its compaction threshold are from stands beside them.", "Session",
+			rows("max by ("+bySession+", session_id, client, project, model, version, window_source) ("+sessions("agent_session_info")+")"),
+			rows("max by ("+bySession+", source) ("+sessions("agent_session_compaction_threshold_tokens")+")")).
+			merged([]string{"session", "session_id", "project", "client", "model", "version", "window_source", "Value #B", "source", "host", "instance"}, "job", "Value #A").
 			column("session", "Session", "string").column("session_id", "Session id", "string").column("project", "Project", "string").
-			column("client", "Client", "string").column("model", "Model", "string").column("version", "Version", "string").column("window_source", "Window source", "string").
+			column("client", "Client", "string").column("model", "Model", "string").column("version", "Version", "string").column("window_source", "Window is", "string").
+			column("Value #B", "Threshold", unitCount).column("source", "Threshold is", "string").
 			column("host", "Host", "string").column("instance", "Observer", "string"),
+		alerts(4),
 	}
 }
 
@@ -61,9 +69,9 @@ func curve() []Panel {
 	p.FieldConfig.Defaults.Custom["fillOpacity"] = 10
 	return []Panel{
 		row("Context"), p,
-		curves(12, "Share of the window", "By the transcript and by the status line; they agree within a point.", unitRatio,
-			over(sessions("agent_session_context_ratio"), "transcript "+legend), over(sessions("agent_session_statusline_ratio"), "status line "+legend)).from(0),
-		timeline(12, "Level", "The level that the context has reached; unknown after a compaction until the next reply.", levelStates(), over(levelNumber(), legend)),
+		curves(12, "Pressure", "The share of the compaction threshold that the context has reached; unknown after a compaction until the next reply.", unitRatio,
+			over(sessions("agent_session_pressure_ratio"), legend)).colored(pressureSteps()).lined().from(0),
+		timeline(12, "Told", "The level of the notices that the context has reached; unknown after a compaction until the next reply.", levelStates(), over(levelNumber(), legend)),
 		curves(12, "Compactions, by trigger", "Of this session in the hour before.", unitCount,
 			over("sum by (session, host, trigger) (increase("+sessions("agent_session_compactions_total")+"[1h])) > 0", "{{trigger}} "+legend)).stacked().from(0),
 		timeline(6, "Compacting", "When the client compacted.", yesNo("transparent", colorWarn), over(sessions("agent_session_compacting"), legend)),
@@ -75,11 +83,9 @@ func curve() []Panel {
 func ahead() []Panel {
 	return []Panel{
 		row("Forecast"),
-		curves(12, "Replies left", "Replies of the model until the context reaches its compaction threshold, and the bounds between which they lie four times out of five. No curve: unknown.", unitCount,
+		curves(24, "Replies left", "Replies of the model until the context reaches its compaction threshold, and the bounds between which they lie four times out of five. No curve: unknown.", unitCount,
 			over(sessions("agent_session_forecast_replies"), "likely "+legend), over(sessions("agent_session_forecast_replies_low"), "at least "+legend),
 			over(sessions("agent_session_forecast_replies_high"), "at most "+legend)).from(0),
-		curves(12, "Pressure", "The share of the compaction threshold that the context has reached; unknown after a compaction until the next reply.", unitRatio,
-			over(sessions("agent_session_pressure_ratio"), legend)).colored(pressureSteps()).lined().from(0),
 		curves(8, "Turns left", "Turns until the context reaches its compaction threshold, if it goes on to grow as it has. No curve: unknown.", unitCount,
 			over(sessions("agent_session_forecast_turns"), legend)).from(0),
 		curves(8, "Work left", "The same in seconds of work; waiting for somebody is no work.", unitSeconds,
@@ -93,9 +99,11 @@ func ahead() []Panel {
 func sources() []Panel {
 	return []Panel{
 		row("Do the sources agree"),
-		curves(12, "Drift", "How many tokens more the status line tells than the transcript; 0 while they agree.", unitCount,
+		curves(8, "Share of the window", "By the transcript and by the status line; they agree within a point.", unitRatio,
+			over(sessions("agent_session_context_ratio"), "transcript "+legend), over(sessions("agent_session_statusline_ratio"), "status line "+legend)).from(0),
+		curves(8, "Drift", "How many tokens more the status line tells than the transcript; 0 while they agree.", unitCount,
 			over(sessions("agent_session_drift_tokens"), legend)),
-		curves(12, "Age of the newest figure, by source", "Time since a source last told something.", unitSeconds,
+		curves(8, "Age of the newest figure, by source", "Time since a source last told something.", unitSeconds,
 			over("time() - "+sessions("agent_session_sample_timestamp_seconds"), "{{source}} "+legend),
 			over("time() - "+sessions("agent_session_last_activity_timestamp_seconds"), "any activity "+legend)).from(0),
 	}

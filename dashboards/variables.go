@@ -17,7 +17,7 @@ func dashboard(uid, title, description string, more []variable, panels ...Panel)
 }
 
 // variables are those of every dashboard. All stands for whatever there is, also for what
-// appears after the lists were made; host may be empty.
+// appears after the lists were made; host, project and model may be empty.
 func variables() []variable {
 	return []variable{
 		{
@@ -27,7 +27,10 @@ func variables() []variable {
 		values("host", "Host", "External label of the agent that scraped the observer; empty without one.", `label_values(sm_build_info, host)`, ".*"),
 		values("job", "Job", "Scrape job of the observers.", `label_values(sm_build_info{host=~"$host"}, job)`, ".+"),
 		values("instance", "Observer", "Address of the observer.", `label_values(sm_build_info{host=~"$host",job=~"$job"}, instance)`, ".+"),
-		values("session", "Session", "Name of the agent, or the beginning of its id.", `label_values(agent_session_info{`+ofObservers+`}, session)`, ".+"),
+		values("project", "Project", "Last element of the session's folder; empty where it is not told.", `label_values(agent_session_info{`+ofObservers+`}, project)`, ".*"),
+		values("model", "Model", "The session's model.", `label_values(agent_session_info{`+ofObservers+`,project=~"$project"}, model)`, ".*"),
+		// All stands for those of the chosen projects and models: the series themselves have neither label.
+		values("session", "Session", "Name of the agent, or the beginning of its id.", `label_values(agent_session_info{`+ofObservers+`,project=~"$project",model=~"$model"}, session)`, ""),
 	}
 }
 
