@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"log/slog"
+	"os/exec"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +19,8 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 		Short: "Check the configuration",
 		Long: "check-config reads the configuration as every other command does, from defaults, file, environment\n" +
 			"and flags, and says whether it holds. Without FILE it checks the one that would be used.",
-		Args: cobra.MaximumNArgs(1),
+		Example: "  sm check-config\n  sm check-config --print > ~/.config/sm/config.yaml",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			source, err := checkedSource(cmd, env, args)
 			if err != nil {
@@ -31,6 +33,11 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 			warnStray(env)
 			if err := env.checkStart(cfg); err != nil {
 				return err
+			}
+			if len(cfg.Operator.Notify) > 0 {
+				if _, err := exec.LookPath(cfg.Operator.Notify[0]); err != nil {
+					fmt.Fprintln(env.stderr, screen.OneLine(fmt.Sprintf("sm: warning: operator.notify: %v; nobody would be notified: give a program that is there", err)))
+				}
 			}
 			if show {
 				return cfg.Print(env.stdout)

@@ -19,7 +19,8 @@ func newDoctorCommand(env *environ) *cobra.Command {
 		Short: "Look for what keeps sm from working, and say what to do",
 		Long: "Look at the client, its settings, tmux, the system and the observer, and say what to do about what is wrong.\n" +
 			"The exit code is 1 when something is broken.",
-		Args: cobra.NoArgs,
+		Example: "  sm doctor\n  sm doctor --json",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := loadConfig(cmd.Flags(), env)
 			if err != nil {

@@ -30,7 +30,8 @@ func newDocumentsCommand(env *environ) *cobra.Command {
 		Long: "List the handoff documents of all channels: what waits for a session (active), what was heard (consumed), what became\n" +
 			"too old (expired) and what was taken back (cleared). The observer is asked; without one, and with --state, the files\n" +
 			"themselves are read.",
-		Args: cobra.NoArgs,
+		Example: "  sm documents\n  sm documents show -home-me-web",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			docs, err := env.documents(cmd)
 			if err != nil {
@@ -161,8 +162,9 @@ func (to *printer) writeDocuments(all []handoff.Document, now time.Time) error {
 
 func newShowDocumentCommand(env *environ) *cobra.Command {
 	return channelCommand(&cobra.Command{
-		Use:   "show CHANNEL",
-		Short: "Print the current document of a channel",
+		Use:     "show CHANNEL",
+		Short:   "Print the current document of a channel",
+		Example: "  sm documents show -home-me-web",
 	}, func(cmd *cobra.Command, channel string) error {
 		docs, err := env.documents(cmd)
 		if err != nil {
@@ -185,8 +187,9 @@ func newShowDocumentCommand(env *environ) *cobra.Command {
 
 func newClearDocumentsCommand(env *environ) *cobra.Command {
 	return channelCommand(&cobra.Command{
-		Use:   "clear CHANNEL",
-		Short: "Take back the documents of a channel, so that no session gets them",
+		Use:     "clear CHANNEL",
+		Short:   "Take back the documents of a channel, so that no session gets them",
+		Example: "  sm documents clear -home-me-web",
 	}, func(cmd *cobra.Command, channel string) error {
 		docs, err := env.documents(cmd)
 		if err != nil {

@@ -165,7 +165,7 @@ func foreignCommands() (asking, local map[string][]string) {
 		"handoffs cancel": {"HO-1"}, "run": {"--", "true"}, "doctor": nil, "hook": nil, "statusline": nil,
 	}
 	local = map[string][]string{
-		"scan": nil, "report": nil, "replay": nil, "check-config": nil, "version": nil, "install": {"--dry-run"}, "uninstall": {"--dry-run"},
+		"scan": nil, "report": nil, "replay": nil, "check-config": nil, "version": nil, "man": {"man"}, "install": {"--dry-run"}, "uninstall": {"--dry-run"},
 		"documents": nil, "documents show": {"x"}, "documents clear": {"x"}, "session": nil, "session activate": {"sessions/x", "s"},
 		"session update": {"sessions/x", "a", "b"}, "session phase": {"sessions/x", "Phase 1: X"}, "session dehydrate": {"sessions/x"},
 		"session restart": {"sessions/x"},

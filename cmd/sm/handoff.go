@@ -26,8 +26,9 @@ func newHandoffCommand(env *environ) *cobra.Command {
 		Long: "Called by an agent for itself: write down what your next context must know, call this as the last thing of your\n" +
 			"turn, and end the turn. Your context is then cleared, and the new one is told to read FILE. You keep your name,\n" +
 			"and messages that wait for you follow after that. Of several calls in a turn the last one counts.",
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return env.handoff(cmd, args[0]) },
+		Example: "  sm handoff /tmp/handoff.md",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return env.handoff(cmd, args[0]) },
 	}
 }
 
@@ -93,9 +94,10 @@ func (by *caller) selves() (ids []string) {
 func newHandoffsCommand(env *environ) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "handoffs",
-		Short: "Show the handoffs of the last day and what became of them",
-		Args:  cobra.NoArgs,
+		Use:     "handoffs",
+		Short:   "Show the handoffs of the last day and what became of them",
+		Example: "  sm handoffs\n  sm handoffs cancel web",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			client, err := env.client(cmd)
 			if err != nil {
@@ -116,10 +118,11 @@ func newHandoffsCommand(env *environ) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as GET /handoffs gives it")
 	cmd.AddCommand(&cobra.Command{
-		Use:   "cancel [ID]",
-		Short: "Take back a handoff that has not begun; without ID your own",
-		Args:  cobra.MaximumNArgs(1),
-		RunE:  func(cmd *cobra.Command, args []string) error { return env.cancelHandoff(cmd, args) },
+		Use:     "cancel [ID]",
+		Short:   "Take back a handoff that has not begun; without ID your own",
+		Example: "  sm handoffs cancel web",
+		Args:    cobra.MaximumNArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return env.cancelHandoff(cmd, args) },
 	})
 	return cmd
 }

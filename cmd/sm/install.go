@@ -26,7 +26,8 @@ func newInstallCommand(env *environ) *cobra.Command {
 			"figure before it. Doing it again changes nothing.\n\n" +
 			"With --plugin the hooks come as a plugin, which 'claude plugin' installs; the status line cannot. There is either\n" +
 			"the one or the other, so each moves the hooks from where they were.",
-		Args: cobra.NoArgs,
+		Example: "  sm install --dry-run\n  sm install --guard",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Program, err = ownProgram(env); err != nil {
 				return err
@@ -55,7 +56,8 @@ func newUninstallCommand(env *environ) *cobra.Command {
 		Long: "Take sm's hooks and status line out of settings.json, put back the status line that was there before, and have\n" +
 			"the client remove the plugin, where that is installed. Where nothing else has changed since, the file gets back\n" +
 			"every byte that it had; what you have changed meanwhile stays.",
-		Args: cobra.NoArgs,
+		Example: "  sm uninstall",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Program, _ = ownProgram(env) // ours are known by their name too
 			if err := fillInstallation(&o, env); err != nil {

@@ -87,8 +87,9 @@ func layoutTable() layoutRules {
 			"sm/dashboards/page":         {stdOnly: true},
 			"sm/deploy":                  {},
 			"sm/dashboards/screen":       {},
-			"sm/cmd/sm":                  {ours: slices.Concat(libraries, past, []string{"sm/cmd/sm/internal/config", "sm/cmd/sm/internal/term", "sm/cmd/sm/internal/view"})},
+			"sm/cmd/sm":                  {ours: slices.Concat(libraries, past, []string{"sm/cmd/sm/internal/config", "sm/cmd/sm/internal/usage", "sm/cmd/sm/internal/term", "sm/cmd/sm/internal/view"})},
 			"sm/cmd/sm/internal/config":  {},
+			"sm/cmd/sm/internal/usage":   {ours: []string{"sm/cmd/sm/internal/config"}},
 			"sm/dashboards/top":          {ours: []string{"sm/dashboards/screen", "sm/observer/api"}},
 			"sm/cmd/sm/internal/term":    {ours: []string{"sm/dashboards/screen"}},
 			"sm/cmd/sm/internal/view":    {ours: []string{"sm/alerts", "sm/cmd/sm/internal/term", "sm/dashboards/screen", "sm/dashboards/top", "sm/observer/api", "sm/observer/history/replay", "sm/observer/history/report", "sm/observer/history/tune"}},
@@ -105,7 +106,7 @@ func layoutTable() layoutRules {
 			{path: layoutSupport, importers: []string{"sm/cmd/bench"}, tests: true},
 			{path: "github.com/nxadm/tail", below: true, importers: []string{"sm/transcript/follow"}},
 			{path: "github.com/spf13/viper", below: true, importers: []string{"sm/cmd/sm/internal/config"}},
-			{path: "github.com/spf13/cobra", below: true, importers: []string{"sm/cmd/sm"}},
+			{path: "github.com/spf13/cobra", below: true, importers: []string{"sm/cmd/sm", "sm/cmd/sm/internal/usage"}},
 		},
 	}
 }
@@ -345,7 +346,7 @@ func TestLayoutImportsBite(t *testing.T) {
 		{"flags at home", code("sm/cmd/sm", "github.com/spf13/cobra"), ""},
 		{"viper at home", code("sm/cmd/sm/internal/config", "github.com/spf13/viper"), ""},
 		{"viper elsewhere", code("sm/observer", "github.com/spf13/viper"), "sm/observer imports github.com/spf13/viper: only for sm/cmd/sm/internal/config"},
-		{"cobra elsewhere", code("sm/cmd/bench", "github.com/spf13/cobra/doc"), "sm/cmd/bench imports github.com/spf13/cobra/doc: only for sm/cmd/sm"},
+		{"cobra elsewhere", code("sm/cmd/bench", "github.com/spf13/cobra/doc"), "sm/cmd/bench imports github.com/spf13/cobra/doc: only for sm/cmd/sm and sm/cmd/sm/internal/usage"},
 		{"a name that only begins alike", code("sm/cmd/bench", "github.com/nxadm/tailor", "smile"), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

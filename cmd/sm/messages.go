@@ -29,7 +29,9 @@ func newSendCommand(env *environ) *cobra.Command {
 		Long: "Put a message into an agent's queue. It reaches the agent at the end of its turn; an important one between two\n" +
 			"tool calls, an urgent one at once. With - the text is read from standard input. When the command ends with 0\n" +
 			"the message is stored, and arrives once; 'sm messages ID' shows what became of it.",
-		Args: cobra.ExactArgs(2),
+		ValidArgsFunction: completeAgents(env),
+		Example:           "  sm send web \"Look at CI.\"\n  git diff --stat | sm send --important web -",
+		Args:              cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if important && urgent {
 				return usagef("--important and --urgent exclude each other")
@@ -52,7 +54,7 @@ func newSendCommand(env *environ) *cobra.Command {
 			}
 			sent, err := client.Send(cmd.Context(), args[0], m)
 			if err != nil {
-				return statusError(err)
+				return statusError(err, args[0])
 			}
 			fmt.Fprintf(env.stdout, "queued as %s for %s\n", sent.ID, screen.OneLine(sent.To))
 			if sent.WaitsFor == api.WaitsForHooks {
@@ -73,7 +75,9 @@ func newMessagesCommand(env *environ) *cobra.Command {
 		Short: "Show the messages to all agents, or to one, and what became of them",
 		Long: "Show notices and messages: those that wait, and for a day those that have ended. A message is confirmed when the\n" +
 			"agent's transcript shows it.",
-		Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeAgents(env),
+		Example:           "  sm messages\n  sm messages web",
+		Args:              cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := env.client(cmd)
 			if err != nil {
@@ -89,7 +93,7 @@ func newMessagesCommand(env *environ) *cobra.Command {
 func (env *environ) messages(ctx context.Context, client *api.Client, id string, asJSON bool) error {
 	list, err := client.Messages(ctx, id)
 	if err != nil {
-		return statusError(err)
+		return statusError(err, id)
 	}
 	if asJSON {
 		return writeJSON(env.stdout, list)
@@ -139,7 +143,8 @@ func newRegisterCommand(env *environ) *cobra.Command {
 		Short: "Make an agent known to the observer by name",
 		Long: "Make an agent known before any of its hooks has spoken: whose child it is, what it is called, and in which\n" +
 			"session or pane it runs. Doing it again adds what is given.",
-		Args: cobra.ExactArgs(1),
+		Example: "  sm register web --name web --pane %3",
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := env.client(cmd)
 			if err != nil {

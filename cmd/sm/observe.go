@@ -24,7 +24,8 @@ func newObserveCommand(env *environ) *cobra.Command {
 		Short: "Watch all sessions, export them, and answer the other commands",
 		Long: "Watch the transcripts of this user's sessions until interrupted. What they add up to is on /metrics and in\n" +
 			"'sm status'; it survives a restart in the state directory." + demoHelp,
-		Args: cobra.NoArgs,
+		Example: "  sm observe\n  sm observe --demo             # made-up agents, to look around\n  sm observe --projects ~/.claude/projects --listen 127.0.0.1:8420",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if name := emptyFlag(cmd.Flags()); name != "" {
 				return usagef("--%s is empty", name)

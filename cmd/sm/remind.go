@@ -23,7 +23,9 @@ func newRemindCommand(env *environ) *cobra.Command {
 		Long: "With --in the agent hears the text once. With --soft and --hard it hears it when nothing has reset the reminder\n" +
 			"for so long: a new cycle, any sm command of the agent, or 'sm reminders reset ID'. Times are like 10m, or seconds.\n" +
 			"While an agent compacts its reminders keep quiet.",
-		Args: cobra.ExactArgs(2),
+		ValidArgsFunction: completeAgents(env),
+		Example:           "  sm remind web --in 10m \"Look at CI.\"\n  sm remind web --soft 5m --hard 15m \"Say how far you are.\"",
+		Args:              cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			r := api.NewReminder{}
 			for _, t := range []struct {
@@ -47,7 +49,7 @@ func newRemindCommand(env *environ) *cobra.Command {
 			}
 			set, err := client.Remind(cmd.Context(), args[0], r)
 			if err != nil {
-				return statusError(err)
+				return statusError(err, args[0])
 			}
 			fmt.Fprintf(env.stdout, "reminder %s for %s\n", set.ID, screen.OneLine(set.Agent))
 			return nil
@@ -87,9 +89,11 @@ func textArg(stdin io.Reader, arg string) (string, error) {
 func newRemindersCommand(env *environ) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "reminders [ID]",
-		Short: "Show the reminders of all agents, or of one",
-		Args:  cobra.MaximumNArgs(1),
+		Use:               "reminders [ID]",
+		Short:             "Show the reminders of all agents, or of one",
+		ValidArgsFunction: completeAgents(env),
+		Example:           "  sm reminders\n  sm reminders web",
+		Args:              cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := env.client(cmd)
 			if err != nil {
@@ -144,9 +148,11 @@ func whenText(r api.Reminder, now time.Time) string {
 func newCancelReminderCommand(env *environ) *cobra.Command {
 	reminderID := regexp.MustCompile(`^r[0-9a-f]{8}$`)
 	return &cobra.Command{
-		Use:   "cancel ID",
-		Short: "Cancel a reminder by its id, or all of an agent by the agent's",
-		Args:  cobra.ExactArgs(1),
+		Use:               "cancel ID",
+		Short:             "Cancel a reminder by its id, or all of an agent by the agent's",
+		ValidArgsFunction: completeAgents(env),
+		Example:           "  sm reminders cancel a1b2c3\n  sm reminders cancel web",
+		Args:              cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := env.client(cmd)
 			if err != nil {
@@ -180,9 +186,11 @@ func newCancelReminderCommand(env *environ) *cobra.Command {
 
 func newResetRemindersCommand(env *environ) *cobra.Command {
 	return &cobra.Command{
-		Use:   "reset ID",
-		Short: "Begin the time of an agent's reminders anew",
-		Args:  cobra.ExactArgs(1),
+		Use:               "reset ID",
+		Short:             "Begin the time of an agent's reminders anew",
+		ValidArgsFunction: completeAgents(env),
+		Example:           "  sm reminders reset web",
+		Args:              cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := env.client(cmd)
 			if err != nil {

@@ -25,6 +25,7 @@ func newReplayCommand(env *environ) *cobra.Command {
 		Short: "Show what the observer would have said over old transcripts",
 		Long: "Run the observer's policy over the transcripts in and below each PATH, all of this user's without any: what would\n" +
 			"have been said when, and which compactions came without a warning. No observer is needed, and nobody hears it.\n" + view.GridHelp,
+		Example: "  sm replay --warning 60 --critical 75\n  sm replay --grid              # which thresholds would have been best",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, paths, err := env.transcripts(cmd, args)
 			if err != nil {

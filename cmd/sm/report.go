@@ -22,6 +22,7 @@ func newReportCommand(env *environ) *cobra.Command {
 			"compactions by project, model and month, the context sizes at which compaction struck and what was left, the\n" +
 			"turns between compactions, storms. With --json one object. What stands in several files, copied by a fork or a\n" +
 			"resume, counts where it first happened; subagents do not count. No observer is needed.",
+		Example: "  sm report\n  sm report --json ~/.claude/projects",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, paths, err := env.transcripts(cmd, args)
 			if err != nil {

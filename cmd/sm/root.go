@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
+	"sm/cmd/sm/internal/usage"
 	"sm/cmd/sm/internal/view"
 	"sm/dashboards/screen"
 	"sm/handoff/supervise"
@@ -145,6 +145,7 @@ func commands(env *environ) []*cobra.Command {
 		newHookCommand(env),
 		newStatuslineCommand(env),
 		newVersionCommand(env),
+		newManCommand(),
 	}
 }
 
@@ -154,6 +155,8 @@ func newRootCommand(env *environ) *cobra.Command {
 		Short: "Watch fleets of Claude Code agents",
 		Long: "sm follows the transcripts of Claude Code agents, knows how full each context is, exports it to\n" +
 			"Prometheus, and warns, hands over and reminds the agents.",
+		Example:               "  sm observe          # watch; in another terminal:\n  sm top              # all agents, as they change\n  sm open             # the same in the browser\n  sm install          # let agents hear of their context",
+		Version:               versionOf(),
 		SilenceUsage:          true,
 		SilenceErrors:         true,
 		Args:                  cobra.ArbitraryArgs,
@@ -173,14 +176,14 @@ func newRootCommand(env *environ) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SuggestionsMinimumDistance = 2
+	root.SetVersionTemplate("{{.Version}}\n")
 	// A mistyped command is the cause of the flags that nobody knows after it.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if name := cmd.Flags().Arg(0); cmd == root && name != "" {
 			return unknownCommand(root, name)
 		}
-		return flagError(err)
+		return &exitError{exitUsage, usage.FlagError(cmd, err)}
 	})
 	root.SetIn(env.stdin)
 	root.SetOut(env.stdout)
@@ -193,17 +196,9 @@ func newRootCommand(env *environ) *cobra.Command {
 
 	root.AddCommand(commands(env)...)
 	root.SetHelpCommand(newHelpCommand())
+	usage.Explain(root)
 	codeErrors(root)
 	return root
-}
-
-// flagError says of a number that is none what there should be, instead of how it was read.
-func flagError(err error) error {
-	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
-	if !ok || bad.GetFlag().Value.Type() != "int" {
-		return err
-	}
-	return usagef("--%s %s: give a whole number", bad.GetFlag().Name, quote(bad.GetValue()))
 }
 
 // newHelpCommand replaces cobra's, which answers an unknown topic with several lines and success.

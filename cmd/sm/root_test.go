@@ -52,7 +52,12 @@ func TestCommandLine(t *testing.T) {
 		{"unknown flag", []string{"--bogus"}, outcome{2, "", "sm: unknown flag: --bogus; see 'sm --help'\n"}},
 		{"unknown flag of a command", []string{"version", "--bogus"}, outcome{2, "", "sm: unknown flag: --bogus; see 'sm --help'\n"}},
 		{"flag without value", []string{"version", "--config"}, outcome{2, "", "sm: flag needs an argument: --config; see 'sm --help'\n"}},
-		{"too many arguments", []string{"check-config", "a", "b"}, outcome{2, "", "sm: accepts at most 1 arg(s), received 2; see 'sm --help'\n"}},
+		{"too many arguments", []string{"check-config", "a", "b"}, outcome{2, "", "sm: \"b\" is one argument too many: sm check-config [FILE]; see 'sm --help'\n"}},
+		{"near flag", []string{"status", "--jsn"}, outcome{2, "", "sm: --jsn: did you mean --json?\n"}},
+		{"nothing to send", []string{"send"}, outcome{2, "", "sm: ID and TEXT are missing: sm send [--important|--urgent] ID TEXT|-; see 'sm --help'\n"}},
+		{"no text to send", []string{"send", "web"}, outcome{2, "", "sm: TEXT is missing: sm send [--important|--urgent] ID TEXT|-; see 'sm --help'\n"}},
+		{"no reminder", []string{"remind", "web", "--in", "1m"}, outcome{2, "", "sm: TEXT is missing: sm remind ID (--in TIME | [--soft TIME] [--hard TIME]) TEXT|-; see 'sm --help'\n"}},
+		{"no transcript", []string{"scan", good}, outcome{2, "", "sm: \"" + good + "\" is no transcript: give a .jsonl file of a client, or a folder with such files; see 'sm --help'\n"}},
 		{"unknown topic", []string{"help", "bogus"}, outcome{2, "", "sm: unknown command \"bogus\"; see 'sm --help'\n"}},
 		{"good file", []string{"check-config", good}, outcome{0, good + ": ok\n", ""}},
 		{"good file by flag", []string{"--config", good, "check-config"}, outcome{0, good + ": ok\n", ""}},
@@ -78,6 +83,38 @@ func TestHelp(t *testing.T) {
 		if got.Code != 0 || got.ErrOut != "" || !strings.Contains(got.Out, "Usage:\n") {
 			t.Errorf("sm %q: %+v", args, got)
 		}
+	}
+}
+
+// Each command that people call shows how, and has a manual page.
+func TestExamplesAndPages(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if got := execute(t, nil, "man", dir); got != (outcome{}) {
+		t.Fatalf("%+v", got)
+	}
+	var look func(cmd *cobra.Command)
+	look = func(cmd *cobra.Command) {
+		page, err := os.ReadFile(filepath.Join(dir, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1"))
+		switch {
+		case cmd.Hidden || strings.Contains(cmd.Short, "called by the client"):
+		case cmd.Example == "":
+			t.Errorf("%s has no example", cmd.CommandPath())
+		case err != nil || !strings.Contains(string(page), "\n.SH EXAMPLES\n.nf\n  "):
+			t.Errorf("%s: %v\n%s", cmd.CommandPath(), err, page)
+		}
+		for _, sub := range cmd.Commands() {
+			look(sub)
+		}
+	}
+	look(newRootCommand(testEnv(nil)))
+}
+
+// A flag says the same as the command.
+func TestVersionFlag(t *testing.T) {
+	t.Parallel()
+	if flag, command := execute(t, nil, "--version"), execute(t, nil, "version"); flag != command || flag.Code != 0 {
+		t.Errorf("%+v, and the command %+v", flag, command)
 	}
 }
 

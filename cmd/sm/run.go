@@ -42,6 +42,7 @@ func newRunCommand(env *environ) *cobra.Command {
 			"Ctrl-C. What would resume the old session (--resume, --continue, --session-id, --fork-session, --from-pr) and the\n" +
 			"first prompt are left out then. The exit code is the client's, 128 and the number for one that a signal has killed,\n" +
 			"127 for one that was not found and 126 for one that cannot be run.",
+		Example: "  sm run --name web -- claude\n  sm run --name tests --parent web -- claude --model sonnet",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("no client to run: give one, as in 'sm run -- claude'")

@@ -27,6 +27,7 @@ func newScanCommand(env *environ) *cobra.Command {
 		Long: "Read the transcripts in and below each PATH once, all of this user's without any, and print a table, or with\n" +
 			"--json one object a session. What stands in several files, copied by a fork or a resume, counts where it first\n" +
 			"happened. No observer is needed.",
+		Example: "  sm scan\n  sm scan ~/.claude/projects/-home-me-web\n  sm scan --json | jq .peak_context_tokens",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, paths, err := env.transcripts(cmd, args)
 			if err != nil {

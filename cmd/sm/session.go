@@ -31,7 +31,8 @@ func newSessionCommand(env *environ) *cobra.Command {
 		Long: "A guarded session has a folder in the project, sessions/NAME. Its state stands there in .state.json, and what a\n" +
 			"fresh context needs to go on in DEHYDRATED_CONTEXT.md. With guard.enabled, and hooks by 'sm install --guard', tool\n" +
 			"calls are refused once the context is full, until the session has been handed over.",
-		Args: cobra.ArbitraryArgs,
+		Example: "  sm session activate .sessions/build implement\n  sm session phase .sessions/build \"Phase 5: Build Loop\"",
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("which one: activate, update, phase, dehydrate, restart?")
@@ -51,7 +52,8 @@ func newSessionActivateCommand(env *environ) *cobra.Command {
 		Short: "Work in a session from now on",
 		Long: "Make the session in the folder DIR, which stands in a folder 'sessions', that of the client that runs this\n" +
 			"command. Sessions that the client had before are completed.",
-		Args: cobra.ExactArgs(2),
+		Example: "  sm session activate .sessions/build implement",
+		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := env.ownSessions().sessionDir(args[0])
 			if err != nil {
@@ -105,7 +107,8 @@ func newSessionUpdateCommand(env *environ) *cobra.Command {
 		Short: "Set a field of a session's state",
 		Long: "Set a field of a session's state. While the session is full nobody sets what says so, or by which it is known;\n" +
 			"you can with --force, from a terminal of your own.",
-		Args: cobra.ExactArgs(3),
+		Example: "  sm session update .sessions/build task \"the parser\"",
+		Args:    cobra.ExactArgs(3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set := (*guard.State).Set
 			if force {
@@ -126,9 +129,10 @@ func newSessionUpdateCommand(env *environ) *cobra.Command {
 
 func newSessionPhaseCommand(env *environ) *cobra.Command {
 	return &cobra.Command{
-		Use:   `phase DIR "Phase 5: Build Loop"`,
-		Short: "Say in which phase of its skill a session is",
-		Args:  cobra.ExactArgs(2),
+		Use:     "phase DIR PHASE",
+		Short:   "Say in which phase of its skill a session is",
+		Example: "  sm session phase .sessions/build \"Phase 5: Build Loop\"",
+		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return env.ownSessions().sessionUpdate(cmd.Context(), []string{args[0], "currentPhase", args[1]}, (*guard.State).Set)
 		},
@@ -150,9 +154,10 @@ func (of *ownSessions) sessionUpdate(ctx context.Context, args []string, set fun
 
 func newSessionDehydrateCommand(env *environ) *cobra.Command {
 	return &cobra.Command{
-		Use:   "dehydrate [DIR]",
-		Short: "Say where to write down what a fresh context needs, and what that is",
-		Args:  cobra.MaximumNArgs(1),
+		Use:     "dehydrate [DIR]",
+		Short:   "Say where to write down what a fresh context needs, and what that is",
+		Example: "  sm session dehydrate",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "restart" && !isDir(args[0]) { // as it is said to the skill
 				args = nil
@@ -191,7 +196,8 @@ func newSessionRestartCommand(env *environ) *cobra.Command {
 		Short: "End this client and go on in a fresh one",
 		Long: "Ask 'sm run', which started this client, to end it and to start a fresh one that reads the session's document.\n" +
 			"It needs a document that was written since 'sm session dehydrate', or since the session began.",
-		Args: cobra.MaximumNArgs(1),
+		Example: "  sm session restart",
+		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := env.ownSessions().ownSession(args)
 			if err != nil {

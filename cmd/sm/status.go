@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,8 +37,9 @@ func newStatusCommand(env *environ) *cobra.Command {
 			"client compacts (┃ in the bar), then the idle and the quiet. Those that have been quiet for longer than\n" +
 			"metrics.session_ttl are counted alone. ID is an agent's id or name, a session's UUID, or a unique prefix of at least\n" +
 			"8 characters; then all about it is shown.",
-		Example: "  sm status\n  sm status --sort compactions --limit 10\n  sm status web\n  sm status --json | jq '.sessions[] | select(.pressure > 0.8) | .session'",
-		Args:    cobra.MaximumNArgs(1),
+		Example:           "  sm status\n  sm status --sort compactions --limit 10\n  sm status web\n  sm status --json | jq '.sessions[] | select(.pressure > 0.8) | .session'",
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeAgents(env),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			order, err := top.ParseOrder(o.sort)
 			switch {
@@ -67,9 +69,41 @@ func newStatusCommand(env *environ) *cobra.Command {
 	flags.BoolVar(&o.json, "json", false, "print JSON, as GET /sessions gives it")
 	flags.BoolVar(&o.all, "all", false, "list all that ever were, not the recent ones alone")
 	flags.StringVar(&o.sort, "sort", top.ByUrgency.String(), "order by `HOW`: urgency, pressure, replies, name, activity or compactions")
+	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(top.Orders(), cobra.ShellCompDirectiveNoFileComp))
 	flags.IntVar(&o.limit, "limit", 0, "list `N` sessions at most")
 	flags.BoolVar(&o.watch, "watch", false, "draw it anew each second, until Ctrl-C")
 	return cmd
+}
+
+// completeWithin is how long a shell waits for the names of agents.
+const completeWithin = 500 * time.Millisecond
+
+// completeAgents completes the first argument of a command with the agents that it can mean, by name or by the beginning
+// of an id.
+func completeAgents(env *environ) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+		const how = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		cfg, err := loadConfig(cmd.Flags(), env)
+		if err != nil || len(args) > 0 {
+			return nil, how
+		}
+		sockets, err := cfg.SocketPaths(env.lookupEnv)
+		if err != nil {
+			return nil, how
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), completeWithin)
+		defer cancel()
+		all, err := api.NewClient(sockets).RecentSessions(ctx)
+		if err != nil {
+			return nil, how
+		}
+		top.Sort(all.Sessions, top.ByUrgency)
+		for i := range all.Sessions {
+			s := &all.Sessions[i]
+			names = append(names, cobra.CompletionWithDesc(screen.OneLine(s.ShortName()), screen.OneLine(s.Project+" "+s.State)))
+		}
+		return names, how
+	}
 }
 
 // client is how a command asks the observer. An agent that asks shows that it is at work: its reminders begin anew.
@@ -168,7 +202,7 @@ func (env *environ) watchStatus(ctx context.Context, client *api.Client, o statu
 func (env *environ) oneStatus(ctx context.Context, client *api.Client, id string, asJSON bool) error {
 	s, err := client.Session(ctx, id)
 	if err != nil {
-		return statusError(err)
+		return statusError(err, id)
 	}
 	if asJSON {
 		return writeJSON(env.stdout, s)
@@ -176,12 +210,19 @@ func (env *environ) oneStatus(ctx context.Context, client *api.Client, id string
 	return writeSession(env.stdout, s, time.Now())
 }
 
-// statusError gives errors their exit codes: no observer and no such session are told apart from failures.
-func statusError(err error) error {
+// shortestPrefix is how much of a session's UUID has to be given at least.
+const shortestPrefix = 8
+
+// statusError gives errors their exit codes: no observer and no such session are told apart from failures. id is the
+// session that was asked for, if any was.
+func statusError(err error, id ...string) error {
 	if errors.Is(err, api.ErrNoObserver) {
 		return absentf("%w", err)
 	}
 	if status, ok := errors.AsType[*api.StatusError](err); ok && status.Code == http.StatusNotFound {
+		if len(id) == 1 && len(id[0]) < shortestPrefix && strings.Trim(id[0], "0123456789abcdef") == "" {
+			return absentf("%s is too short: give at least %d characters, or the agent's name; 'sm status' lists them", id[0], shortestPrefix)
+		}
 		return absentf("no such session; 'sm status' lists them")
 	}
 	return err

@@ -14,7 +14,8 @@ func newTopCommand(env *environ) *cobra.Command {
 		Long: "Show sessions as they change: how full each context is, where its client compacts, and what is under way. Those\n" +
 			"that have been quiet for longer than metrics.session_ttl, or are more than metrics.max_sessions, are left out.\n" +
 			"? lists the keys. Without colours where NO_COLOR is set.",
-		Args: cobra.NoArgs,
+		Example: "  sm top\n  NO_COLOR=1 sm top",
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !term.IsTerminal(env.stdin) || !term.IsTerminal(env.stdout) {
 				return absentf("this is no terminal to draw on; use 'sm status'")

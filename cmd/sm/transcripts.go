@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -28,6 +30,11 @@ func (env *environ) transcripts(cmd *cobra.Command, args []string) (*config.Conf
 	}
 	if slices.Contains(args, "") {
 		return nil, nil, usagef("PATH is empty")
+	}
+	for _, path := range args {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && filepath.Ext(path) != ".jsonl" {
+			return nil, nil, usagef("%s is no transcript: give a .jsonl file of a client, or a folder with such files", quote(path))
+		}
 	}
 	if len(args) == 0 {
 		args, err = existingProjects(cfg, env)

@@ -6,18 +6,36 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"sm/cmd/sm/internal/usage"
 )
 
 func newVersionCommand(env *environ) *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  sm version",
+		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			info, _ := debug.ReadBuildInfo()
-			_, err := fmt.Fprintln(env.stdout, versionLine(info))
+			_, err := fmt.Fprintln(env.stdout, versionOf())
 			return err
 		},
+	}
+}
+
+func versionOf() string {
+	info, _ := debug.ReadBuildInfo()
+	return versionLine(info)
+}
+
+// newManCommand writes the manual pages, for who packs the program.
+func newManCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "man DIR",
+		Short:  "Write the manual pages into a folder",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE:   func(cmd *cobra.Command, args []string) error { return usage.WriteMan(cmd.Root(), args[0]) },
 	}
 }
 

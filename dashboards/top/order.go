@@ -25,18 +25,19 @@ const (
 	ByCompactions
 )
 
-func orders() []string {
+// Orders are the names of the orders.
+func Orders() []string {
 	return []string{"urgency", "pressure", "replies", "name", "activity", "compactions"}
 }
 
 // String is the order's name, as ParseOrder takes it.
-func (o Order) String() string { return orders()[o] }
+func (o Order) String() string { return Orders()[o] }
 
 // ParseOrder is the order of a name; the error lists all.
 func ParseOrder(name string) (Order, error) {
-	i := slices.Index(orders(), name)
+	i := slices.Index(Orders(), name)
 	if i < 0 {
-		return 0, fmt.Errorf("no order %q; give one of %s", name, strings.Join(orders(), ", "))
+		return 0, fmt.Errorf("no order %q; give one of %s", name, strings.Join(Orders(), ", "))
 	}
 	return Order(i), nil
 }

@@ -33,7 +33,7 @@ func TestTable(t *testing.T) {
 
 // TestParseOrder: each order has its name, and an unknown one names them all.
 func TestParseOrder(t *testing.T) {
-	for i, name := range orders() {
+	for i, name := range Orders() {
 		if o, err := ParseOrder(name); err != nil || o != Order(i) || o.String() != name {
 			t.Errorf("%s: %v, %v", name, o, err)
 		}

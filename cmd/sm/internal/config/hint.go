@@ -166,3 +166,11 @@ func levenshtein(a, b string) int {
 	}
 	return row[len(rb)]
 }
+
+// Nearest is the one of the known names that an unknown one is likely to mean; "" for none.
+func Nearest(unknown string, known []string) string {
+	if best, distance := nearest(unknown, known); distance >= 0 && distance <= max(1, len(unknown)/3) {
+		return best
+	}
+	return ""
+}

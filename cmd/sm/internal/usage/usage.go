@@ -1,0 +1,78 @@
+// Package usage says what is wrong with a command line, and writes the manual pages, both from the tree of commands.
+//
+// Invariants: an error names what is missing or unknown as the help calls it; where one thing alone can be meant it is
+// named. Each page comes from the same texts as --help.
+//
+// It runs no command.
+package usage
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"sm/cmd/sm/internal/config"
+)
+
+// Explain has each command of the tree say in words which of its arguments are missing, or are too many.
+func Explain(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(c *cobra.Command, args []string) error {
+			if check(c, args) == nil {
+				return nil
+			}
+			return wrongArgs(c, args)
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		Explain(sub)
+	}
+}
+
+func wrongArgs(cmd *cobra.Command, args []string) error {
+	needed := neededArgs(cmd.Use)
+	if len(args) < len(needed) {
+		missing, verb := needed[len(args):], "is"
+		if len(missing) > 1 {
+			verb = "are"
+		}
+		return fmt.Errorf("%s %s missing: %s", strings.Join(missing, " and "), verb, usageOf(cmd))
+	}
+	return fmt.Errorf("%s is one argument too many: %s", config.Quote(args[len(args)-1]), usageOf(cmd))
+}
+
+func usageOf(cmd *cobra.Command) string { return strings.TrimSuffix(cmd.UseLine(), " [flags]") }
+
+// neededArgs are the names of the arguments in a usage line that stand in no brackets.
+func neededArgs(use string) (names []string) {
+	depth := 0
+	for _, word := range strings.Fields(use)[1:] {
+		depth += strings.Count(word, "[") + strings.Count(word, "(")
+		if depth == 0 && !strings.HasPrefix(word, "-") {
+			name, _, _ := strings.Cut(word, "|")
+			names = append(names, name)
+		}
+		depth -= strings.Count(word, "]") + strings.Count(word, ")")
+	}
+	return names
+}
+
+// FlagError says of an unknown flag which one is near, and of a number that is none what there should be.
+func FlagError(cmd *cobra.Command, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		if near := config.Nearest(unknown.GetSpecifiedName(), known); near != "" {
+			return fmt.Errorf("--%s: did you mean --%s?", unknown.GetSpecifiedName(), near)
+		}
+		return fmt.Errorf("%w; see '%s --help'", err, cmd.Root().Name())
+	}
+	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok || bad.GetFlag().Value.Type() != "int" {
+		return fmt.Errorf("%w; see '%s --help'", err, cmd.Root().Name())
+	}
+	return fmt.Errorf("--%s %s: give a whole number; see '%s --help'", bad.GetFlag().Name, config.Quote(bad.GetValue()), cmd.Root().Name())
+}
