@@ -12,7 +12,7 @@ import (
 	"sm/transcript"
 )
 
-// The tests of this file are those of the plan of seed 003, and the rows of its table of
+// The tests of this file are the cases of compacting, and the rows of the table of
 // edge cases.
 
 // at is a moment in seconds, as reminders have it.
@@ -77,7 +77,7 @@ func wants(t testing.TB, what string, want, got []string) {
 	}
 }
 
-func TestSeed003_1_CompactionBeginsACompacting(t *testing.T) {
+func TestCompacting_CompactionBeginsACompacting(t *testing.T) {
 	e := newEngine(t)
 	play(e, preCompact(3))
 	if !view(t, e).Compacting {
@@ -85,7 +85,7 @@ func TestSeed003_1_CompactionBeginsACompacting(t *testing.T) {
 	}
 }
 
-func TestSeed003_2_CompactionCompleteEndsItAndRestartsTheReminder(t *testing.T) {
+func TestCompacting_CompactionCompleteEndsItAndRestartsTheReminder(t *testing.T) {
 	e := newEngine(t)
 	mustRemind(t, e, periodic(180, 0))
 	wants(t, "before", []string{"p important"}, ticked(e, 181))
@@ -98,7 +98,7 @@ func TestSeed003_2_CompactionCompleteEndsItAndRestartsTheReminder(t *testing.T) 
 	}
 }
 
-func TestSeed003_3_NewAgentDoesNotCompact(t *testing.T) {
+func TestCompacting_NewAgentDoesNotCompact(t *testing.T) {
 	e := newEngine(t)
 	play(e, reading(1, 1_000))
 	if view(t, e).Compacting {
@@ -106,20 +106,20 @@ func TestSeed003_3_NewAgentDoesNotCompact(t *testing.T) {
 	}
 }
 
-func TestSeed003_4_PeriodicReminderIsSkippedWhileCompacting(t *testing.T) {
+func TestCompacting_PeriodicReminderIsSkippedWhileCompacting(t *testing.T) {
 	e := newEngine(t)
 	mustRemind(t, e, periodic(1, 0))
 	stepAll(e, preCompact(0.5))
 	wants(t, "compacting", nil, ticked(e, 5, 10, 200))
 }
 
-func TestSeed003_5_PeriodicReminderComesWhenNotCompacting(t *testing.T) {
+func TestCompacting_PeriodicReminderComesWhenNotCompacting(t *testing.T) {
 	e := newEngine(t)
 	mustRemind(t, e, periodic(1, 3))
 	wants(t, "idle", []string{"p important", "p urgent"}, ticked(e, 0.5, 1, 2, 3, 4, 100))
 }
 
-func TestSeed003_6_SingleReminderWaitsForTheEnd(t *testing.T) {
+func TestCompacting_SingleReminderWaitsForTheEnd(t *testing.T) {
 	e := newEngine(t)
 	mustRemind(t, e, single(10))
 	stepAll(e, preCompact(5))
@@ -128,7 +128,7 @@ func TestSeed003_6_SingleReminderWaitsForTheEnd(t *testing.T) {
 	wants(t, "after", []string{"o urgent late 1m1s"}, ticked(e, 71, 72))
 }
 
-func TestSeed003_7_SingleReminderComesAfterTheLongestWait(t *testing.T) {
+func TestCompacting_SingleReminderComesAfterTheLongestWait(t *testing.T) {
 	e := newEngine(t, func(o *Options) { o.Settle = time.Hour })
 	mustRemind(t, e, single(10))
 	stepAll(e, preCompact(5))
@@ -142,13 +142,13 @@ func TestSeed003_7_SingleReminderComesAfterTheLongestWait(t *testing.T) {
 	}
 }
 
-func TestSeed003_RegressionAgentsThatAreNotKnownDoNotCompact(t *testing.T) {
+func TestCompacting_RegressionAgentsThatAreNotKnownDoNotCompact(t *testing.T) {
 	e := newEngine(t)
 	mustRemind(t, e, Reminder{ID: "x", Agent: "nobody", Made: at(0), Due: at(1)}, Reminder{ID: "y", Agent: "nobody", Made: at(0), Soft: seconds(2)})
 	wants(t, "said", []string{"x urgent", "y important"}, ticked(e, 1, 2))
 }
 
-func TestSeed003_EdgeCompactionLongerThanSoft(t *testing.T) {
+func TestCompacting_EdgeCompactionLongerThanSoft(t *testing.T) {
 	e := newEngine(t)
 	mustRemind(t, e, periodic(180, 0))
 	stepAll(e, preCompact(10))
@@ -157,7 +157,7 @@ func TestSeed003_EdgeCompactionLongerThanSoft(t *testing.T) {
 	wants(t, "a whole soft interval after", []string{"p important"}, ticked(e, 211, 389, 391))
 }
 
-func TestSeed003_EdgeRestartInTheMiddle(t *testing.T) {
+func TestCompacting_EdgeRestartInTheMiddle(t *testing.T) {
 	e := newEngine(t)
 	mustRemind(t, e, periodic(60, 120), single(30))
 	stepAll(e, preCompact(10))
@@ -168,14 +168,14 @@ func TestSeed003_EdgeRestartInTheMiddle(t *testing.T) {
 	wants(t, "after", []string{"o urgent late 1m51s", "p important"}, ticked(again, 141, 199, 201))
 }
 
-func TestSeed003_EdgeTheEndIsNeverTold(t *testing.T) {
+func TestCompacting_EdgeTheEndIsNeverTold(t *testing.T) {
 	e := newEngine(t)
 	mustRemind(t, e, periodic(60, 0))
 	stepAll(e, preCompact(10))
 	wants(t, "it ends by itself after 5 minutes", []string{"p important"}, ticked(e, 100, 309, 310, 311, 369, 371))
 }
 
-func TestSeed003_EdgeAgentWithoutReminder(t *testing.T) {
+func TestCompacting_EdgeAgentWithoutReminder(t *testing.T) {
 	e := newEngine(t)
 	stepAll(e, preCompact(10), hookSign(20, SignComplete))
 	if n := e.ResetReminders("a", sec(21)); n != 0 || e.Reminders("") != nil {

@@ -6,19 +6,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The tests of this file are those of the plan of seed 000 that concern the policy.
+// The tests of this file hold that a notice is given once a cycle.
 
 // usage is what the seed's status line posts: a percentage of a window of 200,000.
 func usage(s float64, percent int64) Event { return sample(s, percent*window/100) }
 
-func TestSeed000_WarningFiresOnceAtFiftySuppressedOnRepeat(t *testing.T) {
+func TestNotices_WarningFiresOnceAtFiftySuppressedOnRepeat(t *testing.T) {
 	e := newEngine(t)
 	check(t, nil, play(e, usage(1, 49)))
 	check(t, []string{"say a/1/warning to self"}, play(e, usage(2, 50)))
 	check(t, nil, play(e, usage(3, 50), usage(4, 50), usage(5, 51)))
 }
 
-func TestSeed000_CriticalFiresOnceAtSixtyFiveSuppressedOnRepeat(t *testing.T) {
+func TestNotices_CriticalFiresOnceAtSixtyFiveSuppressedOnRepeat(t *testing.T) {
 	e := newEngine(t)
 	play(e, usage(1, 50))
 	check(t, nil, play(e, usage(2, 64)))
@@ -26,7 +26,7 @@ func TestSeed000_CriticalFiresOnceAtSixtyFiveSuppressedOnRepeat(t *testing.T) {
 	check(t, nil, play(e, usage(4, 65), usage(5, 66)))
 }
 
-func TestSeed000_CompactionOpensBothAgainEvenAboveTheWarning(t *testing.T) {
+func TestNotices_CompactionOpensBothAgainEvenAboveTheWarning(t *testing.T) {
 	e := newEngine(t)
 	play(e, usage(1, 50), usage(2, 70), preCompact(3))
 	check(t, []string{
@@ -40,14 +40,14 @@ func TestSeed000_CompactionOpensBothAgainEvenAboveTheWarning(t *testing.T) {
 		play(e, hookSign(50, SignComplete), usage(60, 55)))
 }
 
-func TestSeed000_HandoffOpensBothAgain(t *testing.T) {
+func TestNotices_HandoffOpensBothAgain(t *testing.T) {
 	e := newEngine(t)
 	play(e, usage(1, 50), usage(2, 70))
 	check(t, []string{"open 2 handoff", "withdraw a/1/critical", "say a/2/warning to self"},
 		play(e, reset(10, CauseHandoff, 0), reset(10.5, CauseClear, 7), usage(20, 52)))
 }
 
-func TestSeed000_AntiRegression_AFallBelowTheWarningOpensNothing(t *testing.T) {
+func TestNotices_AFallBelowTheWarningOpensNothing(t *testing.T) {
 	e := newEngine(t)
 	play(e, usage(1, 50), usage(2, 65))
 	check(t, nil, play(e, usage(3, 49), usage(4, 10), usage(5, 50), usage(6, 65), usage(7, 0), usage(8, 70)))
@@ -56,7 +56,7 @@ func TestSeed000_AntiRegression_AFallBelowTheWarningOpensNothing(t *testing.T) {
 	}
 }
 
-func TestSeed000_TokensUsedFollowTheSamples(t *testing.T) {
+func TestNotices_TokensUsedFollowTheSamples(t *testing.T) {
 	e := newEngine(t)
 	for i, tokens := range []int64{8_000, 15_234, 90_000} {
 		play(e, sample(float64(i), tokens))
@@ -66,7 +66,7 @@ func TestSeed000_TokensUsedFollowTheSamples(t *testing.T) {
 	}
 }
 
-func TestSeed000_PreCompactIsNotedAndTheParentHearsOfTheCompaction(t *testing.T) {
+func TestNotices_PreCompactIsNotedAndTheParentHearsOfTheCompaction(t *testing.T) {
 	e := newEngine(t)
 	check(t, nil, play(e, seen("boss", "web"), usage(1, 30), preCompact(3)))
 	if v := view(t, e); !v.Compacting || v.Attempts != [3]int{1, 0, 0} {
@@ -75,7 +75,7 @@ func TestSeed000_PreCompactIsNotedAndTheParentHearsOfTheCompaction(t *testing.T)
 	check(t, []string{"open 2 compaction", "say a/2/compacted to parent"}, play(e, hookSign(50, SignComplete)))
 }
 
-func TestSeed000_EdgePercentageIsNullBeforeTheFirstCall(t *testing.T) {
+func TestNotices_EdgePercentageIsNullBeforeTheFirstCall(t *testing.T) {
 	e := newEngine(t)
 	check(t, nil, play(e, usage(1, 0)))
 	if v := view(t, e); v.Known || v.Level != OK {
@@ -83,7 +83,7 @@ func TestSeed000_EdgePercentageIsNullBeforeTheFirstCall(t *testing.T) {
 	}
 }
 
-func TestSeed000_EdgeRapidUpdatesSayNothingTwice(t *testing.T) {
+func TestNotices_EdgeRapidUpdatesSayNothingTwice(t *testing.T) {
 	e := newEngine(t)
 	var events []Event
 	for i := range 500 {
@@ -92,7 +92,7 @@ func TestSeed000_EdgeRapidUpdatesSayNothingTwice(t *testing.T) {
 	check(t, []string{"say a/1/warning to self", "withdraw a/1/warning", "say a/1/critical to self"}, play(e, events...))
 }
 
-func TestSeed000_DefaultTexts(t *testing.T) {
+func TestNotices_DefaultTexts(t *testing.T) {
 	e := newEngine(t)
 	var actions []Action
 	for _, ev := range []Event{seen("boss", "web"), reading(1, 104_000), reading(2, 132_000), boundary(60, 1)} {

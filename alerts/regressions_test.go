@@ -13,7 +13,7 @@ import (
 // The tests of this file are bugs that others had in the same features, by their
 // numbers in the survey of them.
 
-func TestLesson01_NobodyHearsOfAnAgentThatIsNotTheirs(t *testing.T) {
+func TestNobodyHearsOfAnAgentThatIsNotTheirs(t *testing.T) {
 	e := newEngine(t)
 	for _, act := range stepAll(e, reading(1, 150_000), boundary(60, 1), reading(70, 20_000), boundary(3600, 2)) {
 		if s, ok := act.(Say); ok && s.To != (Target{Self, "a"}) {
@@ -24,12 +24,12 @@ func TestLesson01_NobodyHearsOfAnAgentThatIsNotTheirs(t *testing.T) {
 	check(t, []string{"open 2 compaction"}, play(newEngine(t), seen("a", ""), boundary(60, 1)))
 }
 
-func TestLesson02_ACompactionIsToldWhateverTheThresholds(t *testing.T) {
+func TestACompactionIsToldWhateverTheThresholds(t *testing.T) {
 	e := newEngine(t, func(o *Options) { o.Thresholds = Thresholds{} })
 	check(t, []string{"open 2 compaction", "say a/2/compacted to parent"}, play(e, seen("boss", ""), boundary(60, 1)))
 }
 
-func TestLesson03_TheParentHearsWhomItIsAbout(t *testing.T) {
+func TestTheParentHearsWhomItIsAbout(t *testing.T) {
 	e := newEngine(t)
 	for _, act := range stepAll(e, seen("boss", "web\nignore all"), reading(1, 110_000), boundary(60, 1), reading(61, 30_000),
 		boundary(600, 2), reading(601, 30_000), boundary(1200, 3)) {
@@ -46,7 +46,7 @@ func TestLesson03_TheParentHearsWhomItIsAbout(t *testing.T) {
 	}
 }
 
-func TestLesson04_CompactedIsNotDead(t *testing.T) {
+func TestCompactedIsNotDead(t *testing.T) {
 	e := newEngine(t)
 	got := texts(stepAll(e, seen("boss", ""), preCompact(1), hookSign(60, SignSessionStart)))
 	want := []string{"[sm context] a was compacted, auto, and is still running."}
@@ -55,7 +55,7 @@ func TestLesson04_CompactedIsNotDead(t *testing.T) {
 	}
 }
 
-func TestLesson05_AClearWithdrawsTheNewsOfACompaction(t *testing.T) {
+func TestAClearWithdrawsTheNewsOfACompaction(t *testing.T) {
 	e := newEngine(t)
 	play(e, seen("boss", ""), reading(1, 90_000), boundary(60, 1), reading(70, 30_000))
 	check(t, []string{"open 3 clear", "withdraw a/2/compacted"}, play(e, reset(80, CauseClear, 7)))
@@ -63,14 +63,14 @@ func TestLesson05_AClearWithdrawsTheNewsOfACompaction(t *testing.T) {
 	check(t, nil, play(e, hookSign(60, SignPostCompact), boundary(75, 2), sample(74, 150_000)))
 }
 
-func TestLesson06_AClearOpensACycleWithoutPreCompact(t *testing.T) {
+func TestAClearOpensACycleWithoutPreCompact(t *testing.T) {
 	e := newEngine(t)
 	play(e, reading(1, 110_000))
 	check(t, []string{"open 2 clear", "withdraw a/1/warning", "say a/2/warning to self"},
 		play(e, reset(10, CauseClear, 7), reading(20, 110_000)))
 }
 
-func TestLesson07_ASampleFromBeforeTheClearChangesNothing(t *testing.T) {
+func TestASampleFromBeforeTheClearChangesNothing(t *testing.T) {
 	e := newEngine(t)
 	play(e, sample(1, 150_000), reset(10, CauseClear, 7))
 	before := view(t, e)
@@ -81,7 +81,7 @@ func TestLesson07_ASampleFromBeforeTheClearChangesNothing(t *testing.T) {
 	check(t, []string{"say a/2/warning to self"}, play(e, sample(20, 110_000)))
 }
 
-func TestLesson08_IdenticalSamplesMoveTheWatermark(t *testing.T) {
+func TestIdenticalSamplesMoveTheWatermark(t *testing.T) {
 	e := newEngine(t)
 	check(t, nil, play(e, sample(1, 90_000), sample(10, 90_000), sample(5, 150_000)))
 	bare := sample(0, 110_000)
@@ -89,7 +89,7 @@ func TestLesson08_IdenticalSamplesMoveTheWatermark(t *testing.T) {
 	check(t, []string{"say a/1/warning to self"}, play(e, bare))
 }
 
-func TestLesson09_CompactingDoesNotStick(t *testing.T) {
+func TestCompactingDoesNotStick(t *testing.T) {
 	for name, events := range map[string][]Event{
 		"a sample": {sample(30, 30_000)}, "a reading": {reading(30, 30_000)}, "a larger one": {reading(30, 91_000)},
 		"time": {tick(310)}, "a clear": {reset(30, CauseClear, 1)}, "time, seen by an event": {plain(400, EventTurnStart)},
@@ -105,7 +105,7 @@ func TestLesson09_CompactingDoesNotStick(t *testing.T) {
 	}
 }
 
-func TestLesson10_CompactingHoldsUntilTheResult(t *testing.T) {
+func TestCompactingHoldsUntilTheResult(t *testing.T) {
 	e := newEngine(t)
 	play(e, reading(1, 150_000), preCompact(10))
 	for _, ev := range []Event{sample(10.3, 150_000), sample(11, 151_000), sample(9, 10_000), reading(0.5, 9), preCompact(12),
@@ -121,7 +121,7 @@ func TestLesson10_CompactingHoldsUntilTheResult(t *testing.T) {
 	}
 }
 
-func TestLesson11_SilenceOfAnActiveAgentIsTold(t *testing.T) {
+func TestSilenceOfAnActiveAgentIsTold(t *testing.T) {
 	e := newEngine(t)
 	play(e, active(0, true), plain(0, EventTurnStart), reading(1, 30_000))
 	actions, _ := e.Tick(sec(601))
@@ -134,21 +134,21 @@ func TestLesson11_SilenceOfAnActiveAgentIsTold(t *testing.T) {
 	}
 }
 
-func TestLesson13_CrossedThresholdsAreNotSaidLater(t *testing.T) {
+func TestCrossedThresholdsAreNotSaidLater(t *testing.T) {
 	e := newEngine(t, func(o *Options) { o.CompactionThreshold, o.ForecastTurns = 160_000, 100 })
 	play(e, steady(0, 10_000, 1_000, 1)...)
 	check(t, []string{"say a/1/critical to self"}, play(e, reading(4000, 150_000)))
 	check(t, nil, play(e, reading(4001, 110_000), reading(4002, 120_000), plain(4003, EventTurnEnd), reading(4004, 150_000)))
 }
 
-func TestLesson14_DisablingWithdrawsEnablingJudgesAnew(t *testing.T) {
+func TestDisablingWithdrawsEnablingJudgesAnew(t *testing.T) {
 	e := newEngine(t)
 	check(t, []string{"say a/1/critical to self", "withdraw a/1/critical"}, play(e, reading(1, 150_000), enabled(false)))
 	e = newEngine(t)
 	check(t, []string{"say a/1/critical to self"}, play(e, enabled(false), reading(1, 150_000), enabled(true)))
 }
 
-func TestLesson15_SumsPastTheWindowAreNoContext(t *testing.T) {
+func TestSumsPastTheWindowAreNoContext(t *testing.T) {
 	e := newEngine(t)
 	check(t, nil, play(e, sample(1, 30_000), sample(2, 250_000), sample(3, 4_000_000)))
 	if v := view(t, e); v.Tokens != 30_000 {
@@ -156,7 +156,7 @@ func TestLesson15_SumsPastTheWindowAreNoContext(t *testing.T) {
 	}
 }
 
-func TestLesson22_LateHooksCountByTheirStamp(t *testing.T) {
+func TestLateHooksCountByTheirStamp(t *testing.T) {
 	e := newEngine(t)
 	play(e, reading(1, 90_000), preCompact(10), hookSign(60, SignSessionStart), reading(70, 110_000))
 	check(t, nil, play(e, preCompact(10), hookSign(60, SignSessionStart), hookSign(60.2, SignPostCompact), boundary(60.1, 1)))
@@ -165,7 +165,7 @@ func TestLesson22_LateHooksCountByTheirStamp(t *testing.T) {
 	}
 }
 
-func TestLesson23_NoStateOfHooksIsForEver(t *testing.T) {
+func TestNoStateOfHooksIsForEver(t *testing.T) {
 	// The begin of a turn is lost, then the end of one.
 	e := newEngine(t)
 	play(e, active(0, true), plain(10, EventTurnEnd), plain(9, EventTurnStart))
@@ -178,12 +178,12 @@ func TestLesson23_NoStateOfHooksIsForEver(t *testing.T) {
 	}
 }
 
-func TestLesson24_AReadingAfterTheTurnsEndCounts(t *testing.T) {
+func TestAReadingAfterTheTurnsEndCounts(t *testing.T) {
 	e := newEngine(t)
 	check(t, []string{"say a/1/warning to self"}, play(e, plain(1, EventTurnStart), plain(60, EventTurnEnd), reading(59, 110_000)))
 }
 
-func TestLesson29_AgentsDoNotMoveEachOther(t *testing.T) {
+func TestAgentsDoNotMoveEachOther(t *testing.T) {
 	e := newEngine(t)
 	other := func(ev Event) Event { ev.Agent = "b"; return ev }
 	check(t, []string{"say a/1/warning to self", "say b/1/critical to self", "open 2 compaction", "withdraw b/1/critical"},

@@ -148,7 +148,7 @@ func TestExecutedLate(t *testing.T) {
 	s.last("worker", "second", noon)
 }
 
-// TestHandoffExpiry is a safety limit of seed 002: nothing older than two hours is given.
+// TestHandoffExpiry is a safety limit: nothing older than two hours is given.
 func TestHandoffExpiry(t *testing.T) {
 	s := newShelf(t)
 	d := s.put("worker", "old", noon)

@@ -170,7 +170,7 @@ func holdChild(args []string) error {
 	return nil
 }
 
-// TestStaleLock is a race of seed 002: whoever holds the lock is killed.
+// TestStaleLock is a race: the holder of the lock is killed.
 func TestStaleLock(t *testing.T) {
 	s := newShelf(t)
 	s.put("worker", "plan", noon)

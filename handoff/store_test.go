@@ -11,7 +11,7 @@ import (
 	"sm/handoff/files"
 )
 
-// TestFileDisappears is a race of seed 002: the session starts without.
+// TestFileDisappears is a race: the session starts without.
 func TestFileDisappears(t *testing.T) {
 	s := newShelf(t)
 	s.put("worker", "plan", noon)
@@ -31,7 +31,7 @@ func (s *shelf) rejected(agent, found string, cause error) {
 	}
 }
 
-// TestManifestAndFileDiffer is a race of seed 002: the document is rejected.
+// TestManifestAndFileDiffer is a race: the document is rejected.
 func TestManifestAndFileDiffer(t *testing.T) {
 	s := newShelf(t)
 	d := s.put("worker", "plan", noon)
@@ -108,8 +108,8 @@ func TestUnknownMembers(t *testing.T) {
 	s.gets("other", "", noon)
 }
 
-// TestSeedManifest reads what the scripts of seed 002 leave.
-func TestSeedManifest(t *testing.T) {
+// TestManifestOfScripts reads what scripts of others leave.
+func TestManifestOfScripts(t *testing.T) {
 	s := newShelf(t)
 	noError(t, os.MkdirAll(s.dir, 0o700))
 	write(t, s.path("global.manifest.json"), `{

@@ -19,7 +19,7 @@ func (r *rig) held(agent string, n int) (ids []string) {
 // TestCarriedByTheRestartPrompt: what waits goes into the prompt of the client that `sm run`
 // starts, at most four, each proven by that prompt; the others follow.
 func TestCarriedByTheRestartPrompt(t *testing.T) {
-	r, c, a := newSeed002(t, nil)
+	r, c, a := newRotationRig(t, nil)
 	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
 	doc := c.doc("doc.md", "Next: CI.")
 	id := a.hands(doc)
@@ -58,7 +58,7 @@ func TestCarriedByTheRestartPrompt(t *testing.T) {
 
 // TestNotCarriedByARestartThatIsRefused: they wait as before, and are no repetition.
 func TestNotCarriedByARestartThatIsRefused(t *testing.T) {
-	r, c, a := newSeed002(t, nil)
+	r, c, a := newRotationRig(t, nil)
 	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 1})
 	id := a.hands(c.doc("doc.md", "Next: CI."))
 	m := r.held("w1", 1)[0]

@@ -14,8 +14,8 @@ import (
 
 // The tests of this file are the edge cases of a handoff, with clients that obey what is typed.
 
-func TestSeed001_Edge_AgentContinuesAfterTheCall(t *testing.T) {
-	r, c, a := newSeed001(t)
+func TestHandoff_Edge_AgentContinuesAfterTheCall(t *testing.T) {
+	r, c, a := newHandoffRig(t)
 	doc := c.doc("doc.md", "Next: CI.")
 	id := a.hands(doc)
 	m := r.sends("w1", "important", "Between tools.")
@@ -35,8 +35,8 @@ func TestSeed001_Edge_AgentContinuesAfterTheCall(t *testing.T) {
 	r.ends()
 }
 
-func TestSeed001_Edge_FileDeletedBeforeExecution(t *testing.T) {
-	r, c, a := newSeed001(t)
+func TestHandoff_Edge_FileDeletedBeforeExecution(t *testing.T) {
+	r, c, a := newHandoffRig(t)
 	for name, spoil := range map[string]func(string) error{
 		"file_gone": os.Remove, "file_empty": func(path string) error { return os.Truncate(path, 0) },
 		"file_irregular": func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) },
@@ -53,8 +53,8 @@ func TestSeed001_Edge_FileDeletedBeforeExecution(t *testing.T) {
 	r.ends()
 }
 
-func TestSeed001_Edge_TheLastOfSeveralCallsWins(t *testing.T) {
-	r, c, a := newSeed001(t)
+func TestHandoff_Edge_TheLastOfSeveralCallsWins(t *testing.T) {
+	r, c, a := newHandoffRig(t)
 	var ids []string
 	for i := range 3 {
 		ids = append(ids, a.hands(c.doc(fmt.Sprintf("doc%d.md", i), "Next: CI.")))
@@ -67,10 +67,10 @@ func TestSeed001_Edge_TheLastOfSeveralCallsWins(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed001_Edge_SessionKilledBefore: there is nobody to clear. The document is kept for
+// TestHandoff_Edge_SessionKilledBefore: there is nobody to clear. The document is kept for
 // whoever comes next, and the agent's messages wait for that, too.
-func TestSeed001_Edge_SessionKilledBefore(t *testing.T) {
-	r, c, a := newSeed001(t)
+func TestHandoff_Edge_SessionKilledBefore(t *testing.T) {
+	r, c, a := newHandoffRig(t)
 	id := a.hands(c.doc("doc.md", "Next: CI."))
 	m := r.sends("w1", "sequential", "Look at CI.")
 	c.set(func() { c.dead[a.start] = true })
@@ -92,12 +92,12 @@ func TestSeed001_Edge_SessionKilledBefore(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed001_Edge_ObserverRestarts: unlike the seed's, a pending handoff outlives its
+// TestHandoff_Edge_ObserverRestarts: a pending handoff outlives its
 // observer, however that ends.
-func TestSeed001_Edge_ObserverRestarts(t *testing.T) {
+func TestHandoff_Edge_ObserverRestarts(t *testing.T) {
 	for name, end := range restarts() {
 		t.Run(name, func(t *testing.T) {
-			r, c, a := newSeed001(t)
+			r, c, a := newHandoffRig(t)
 			doc := c.doc("doc.md", "Next: CI.")
 			id := a.hands(doc)
 			end(r)
@@ -120,12 +120,12 @@ func TestSeed001_Edge_ObserverRestarts(t *testing.T) {
 	}
 }
 
-// TestSeed001_Edge_CutOffBeforeEnter: a text that stands at the prompt since its observer was
+// TestHandoff_Edge_CutOffBeforeEnter: a text that stands at the prompt since its observer was
 // killed, or tmux failed, is finished by Enter, and not typed again.
-func TestSeed001_Edge_CutOffBeforeEnter(t *testing.T) {
+func TestHandoff_Edge_CutOffBeforeEnter(t *testing.T) {
 	for name, kill := range map[string]bool{"the observer is killed": true, "tmux fails": false} {
 		t.Run(name, func(t *testing.T) {
-			r, c, a := newSeed001(t)
+			r, c, a := newHandoffRig(t)
 			doc := c.doc("doc.md", "Next: CI.")
 			c.set(func() { a.cut = true })
 			id := a.hands(doc)
@@ -147,10 +147,10 @@ func TestSeed001_Edge_CutOffBeforeEnter(t *testing.T) {
 	}
 }
 
-// TestSeed001_Edge_HumanDraftIsLeftAlone: nothing is saved and restored, because nothing is
+// TestHandoff_Edge_HumanDraftIsLeftAlone: nothing is saved and restored, because nothing is
 // typed over it. The handoff waits.
-func TestSeed001_Edge_HumanDraftIsLeftAlone(t *testing.T) {
-	r, c, a := newSeed001(t)
+func TestHandoff_Edge_HumanDraftIsLeftAlone(t *testing.T) {
+	r, c, a := newHandoffRig(t)
 	c.set(func() { c.refuse = errDraft })
 	doc := c.doc("doc.md", "Next: CI.")
 	id := a.hands(doc)
@@ -177,10 +177,10 @@ func TestSeed001_Edge_HumanDraftIsLeftAlone(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed001_Edge_DraftAfterClear: a human who begins to type right after /clear keeps the
+// TestHandoff_Edge_DraftAfterClear: a human who begins to type right after /clear keeps the
 // prompt out. It is typed once the box is empty, and nothing else is before.
-func TestSeed001_Edge_DraftAfterClear(t *testing.T) {
-	r, c, a := newSeed001(t)
+func TestHandoff_Edge_DraftAfterClear(t *testing.T) {
+	r, c, a := newHandoffRig(t)
 	doc := c.doc("doc.md", "Next: CI.")
 	id := a.hands(doc)
 	a.ends()
@@ -202,10 +202,10 @@ func TestSeed001_Edge_DraftAfterClear(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed001_ADocumentWithANameForAShell: nothing that a shell would make something of is
+// TestHandoff_ADocumentWithANameForAShell: nothing that a shell would make something of is
 // typed; what is told of the handoff is the document's own name.
-func TestSeed001_ADocumentWithANameForAShell(t *testing.T) {
-	r, c, a := newSeed001(t)
+func TestHandoff_ADocumentWithANameForAShell(t *testing.T) {
+	r, c, a := newHandoffRig(t)
 	doc := c.doc("a;touch $(x).md", "Next: CI.")
 	id := a.hands(doc)
 	a.ends()

@@ -12,12 +12,12 @@ import (
 	"sm/observer/fleet"
 )
 
-// The tests of this file are those of the plan of seed 001, with clients that obey what is
+// The tests of this file are handoffs from their beginning to their end, with clients that obey what is
 // typed; handoff_edges_test.go has its edge cases. What the command line says of them is
 // in cmd/sm/testdata/script/handoff.txtar.
 
-// newSeed001 is an observer with an agent "w1" in a pane, at work on its first prompt.
-func newSeed001(t *testing.T) (*rig, *cast, *actor) {
+// newHandoffRig is an observer with an agent "w1" in a pane, at work on its first prompt.
+func newHandoffRig(t *testing.T) (*rig, *cast, *actor) {
 	t.Parallel()
 	c := newCast(t)
 	c.r.start()
@@ -36,8 +36,8 @@ func (a *actor) checkHeard(what string, want ...string) {
 // resume is the prompt that a document leads to.
 func resume(path string) string { return "Read " + path + " and continue from where you left off." }
 
-func TestSeed001_Plan1_HappyPath(t *testing.T) {
-	r, c, a := newSeed001(t)
+func TestHandoff_HappyPath(t *testing.T) {
+	r, c, a := newHandoffRig(t)
 	first, doc := a.session, c.doc("doc.md", "Next: CI.\n")
 	id := a.hands(doc)
 	if s := r.session("w1"); s.Handoff != "scheduled" || s.LastHandoff != nil {
@@ -59,8 +59,8 @@ func TestSeed001_Plan1_HappyPath(t *testing.T) {
 	r.ends()
 }
 
-func TestSeed001_Plan2_FileValidation(t *testing.T) {
-	r, c, a := newSeed001(t)
+func TestHandoff_FileValidation(t *testing.T) {
+	r, c, a := newHandoffRig(t)
 	old := c.doc("old.md", "Of last week.")
 	noErrors(t, os.Chtimes(old, time.Now(), time.Now().Add(-7*24*time.Hour)), os.Symlink(old, r.dir+"/link.md"))
 	for _, tt := range []struct{ path, want string }{
@@ -92,8 +92,8 @@ func TestSeed001_Plan2_FileValidation(t *testing.T) {
 	r.ends()
 }
 
-func TestSeed001_Plan3_SelfOnly(t *testing.T) {
-	r, c, a := newSeed001(t)
+func TestHandoff_SelfOnly(t *testing.T) {
+	r, c, a := newHandoffRig(t)
 	other := c.enter("w2", 4)
 	// A client that w1 has started: it inherits the name, and is another agent.
 	nested := c.hire("w1", 5)
@@ -130,8 +130,8 @@ func TestSeed001_Plan3_SelfOnly(t *testing.T) {
 	r.ends()
 }
 
-func TestSeed001_Plan4_CodexAppIsRefused(t *testing.T) {
-	r, c, _ := newSeed001(t)
+func TestHandoff_CodexAppIsRefused(t *testing.T) {
+	r, c, _ := newHandoffRig(t)
 	r.joins("app", `,"provider":"codex-app"`)
 	x := r.asksHandoff("app", "app", c.doc("doc.md", "Next: CI."))
 	if x.Code != http.StatusForbidden && x.Code != http.StatusConflict {
@@ -149,7 +149,7 @@ func TestSeed001_Plan4_CodexAppIsRefused(t *testing.T) {
 	r.ends()
 }
 
-func TestSeed001_Codex_GetsNew(t *testing.T) {
+func TestHandoff_Codex_GetsNew(t *testing.T) {
 	t.Parallel()
 	c := newCast(t)
 	c.r.start()
@@ -167,8 +167,8 @@ func TestSeed001_Codex_GetsNew(t *testing.T) {
 	c.r.ends()
 }
 
-func TestSeed001_Plan5_NoSession(t *testing.T) {
-	r, c, _ := newSeed001(t)
+func TestHandoff_NoSession(t *testing.T) {
+	r, c, _ := newHandoffRig(t)
 	doc := c.doc("doc.md", "Next: CI.")
 	if x := r.asksHandoff("nobody", "nobody", doc); x.Code != http.StatusNotFound {
 		t.Errorf("%d %s", x.Code, x.Body)
@@ -182,10 +182,10 @@ func TestSeed001_Plan5_NoSession(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed001_Plan6_SkipFence: what /clear itself tells, its SessionStart and the late Stop
+// TestHandoff_SkipFence: what /clear itself tells, its SessionStart and the late Stop
 // of the old session, opens one cycle and says nothing.
-func TestSeed001_Plan6_SkipFence(t *testing.T) {
-	r, c, a := newSeed001(t)
+func TestHandoff_SkipFence(t *testing.T) {
+	r, c, a := newHandoffRig(t)
 	r.joins("boss", "")
 	a.context = 110_000 // above the warning, which waits for the end of the turn
 	a.works("Grow.")
@@ -211,10 +211,10 @@ func TestSeed001_Plan6_SkipFence(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed001_Plan7_QueuedMessages: what waits follows after the handoff; nothing comes
+// TestHandoff_QueuedMessages: what waits follows after the handoff; nothing comes
 // between /clear and the prompt.
-func TestSeed001_Plan7_QueuedMessages(t *testing.T) {
-	r, c, a := newSeed001(t)
+func TestHandoff_QueuedMessages(t *testing.T) {
+	r, c, a := newHandoffRig(t)
 	doc := c.doc("doc.md", "Next: CI.")
 	id := a.hands(doc)
 	r.sends("w1", "sequential", "Look at CI.")
@@ -246,10 +246,10 @@ func TestSeed001_Plan7_QueuedMessages(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed001_Plan8_DeliveryLock: one text at a time is typed into a pane (the cast sees to
+// TestHandoff_DeliveryLock: one text at a time is typed into a pane (the cast sees to
 // that), and a rotation that has begun keeps all carriers away from its agent until it ends.
-func TestSeed001_Plan8_DeliveryLock(t *testing.T) {
-	r, c, a := newSeed001(t)
+func TestHandoff_DeliveryLock(t *testing.T) {
+	r, c, a := newHandoffRig(t)
 	nap := make(chan struct{})
 	c.set(func() { a.nap = nap })
 	doc := c.doc("doc.md", "Next: CI.")
@@ -279,10 +279,10 @@ func TestSeed001_Plan8_DeliveryLock(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed001_Plan9_FailureRecovery: the document is deleted after the call. The agent keeps
+// TestHandoff_FailureRecovery: the document is deleted after the call. The agent keeps
 // its context, its messages come, and it is told.
-func TestSeed001_Plan9_FailureRecovery(t *testing.T) {
-	r, c, a := newSeed001(t)
+func TestHandoff_FailureRecovery(t *testing.T) {
+	r, c, a := newHandoffRig(t)
 	doc := c.doc("doc.md", "Next: CI.")
 	id := a.hands(doc)
 	m := r.sends("w1", "sequential", "Look at CI.")

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The tests of this file are those of the plan of seed 000, through the routes; those of
+// The tests of this file hold that a notice is given once a cycle, through the routes; those of
 // layer 3 are with clients that hand over.
 
 // newSeed is an observer with an agent "em" whose parent is "boss".
@@ -31,7 +31,7 @@ func (r *rig) checkMail(what string, want ...string) {
 	}
 }
 
-func TestSeed000_Unit_WarningFiresOnceAtFiftySuppressedOnRepeat(t *testing.T) {
+func TestNotices_WarningFiresOnceAtFiftySuppressedOnRepeat(t *testing.T) {
 	r := newSeed(t)
 	r.uses("em", 49)
 	r.checkMail("below")
@@ -42,7 +42,7 @@ func TestSeed000_Unit_WarningFiresOnceAtFiftySuppressedOnRepeat(t *testing.T) {
 	r.stop()
 }
 
-func TestSeed000_Unit_CriticalFiresOnceAtSixtyFiveSuppressedOnRepeat(t *testing.T) {
+func TestNotices_CriticalFiresOnceAtSixtyFiveSuppressedOnRepeat(t *testing.T) {
 	r := newSeed(t)
 	for _, percent := range []int{50, 65, 65, 66, 99} {
 		r.uses("em", percent)
@@ -51,7 +51,7 @@ func TestSeed000_Unit_CriticalFiresOnceAtSixtyFiveSuppressedOnRepeat(t *testing.
 	r.stop()
 }
 
-func TestSeed000_Unit_BothAgainAfterACompactionThatLandsAtFiftyFive(t *testing.T) {
+func TestNotices_BothAgainAfterACompactionThatLandsAtFiftyFive(t *testing.T) {
 	for name, after := range map[string]func(*rig){
 		"the end is posted": func(r *rig) { r.happens("em", "compaction_complete") },
 		"it is not":         func(*rig) {},
@@ -74,7 +74,7 @@ func TestSeed000_Unit_BothAgainAfterACompactionThatLandsAtFiftyFive(t *testing.T
 }
 
 // A rotation ends with /clear, of which the seed's own scripts post an event.
-func TestSeed000_Unit_BothAgainAfterAContextReset(t *testing.T) {
+func TestNotices_BothAgainAfterAContextReset(t *testing.T) {
 	r := newSeed(t)
 	r.uses("em", 70)
 	r.happens("em", "context_reset")
@@ -83,7 +83,7 @@ func TestSeed000_Unit_BothAgainAfterAContextReset(t *testing.T) {
 	r.stop()
 }
 
-func TestSeed000_AntiRegression_AFallBelowTheWarningOpensNothing(t *testing.T) {
+func TestNotices_AFallBelowTheWarningOpensNothing(t *testing.T) {
 	r := newSeed(t)
 	for _, percent := range []int{50, 65, 49, 10, 50, 65, 3, 70} {
 		r.uses("em", percent)
@@ -95,7 +95,7 @@ func TestSeed000_AntiRegression_AFallBelowTheWarningOpensNothing(t *testing.T) {
 	r.stop()
 }
 
-func TestSeed000_Integration_TokensUsedFollow(t *testing.T) {
+func TestNotices_TokensUsedFollow(t *testing.T) {
 	r := newSeed(t)
 	if s := r.session("em"); s.TokensUsed != nil || s.UsedPercentage != nil || s.Level != "" {
 		t.Errorf("known before anything was told: %+v", s)
@@ -123,7 +123,7 @@ func (r *rig) status(agent, session, window string) {
 	}
 }
 
-func TestSeed000_Layer2_TheParentHearsOnceThatItStillRuns(t *testing.T) {
+func TestNotices_TheParentHearsOnceThatItStillRuns(t *testing.T) {
 	r := newSeed(t)
 	r.uses("em", 30)
 	for _, event := range []string{"compaction", "compaction", "compaction_complete", "compaction_complete"} {
@@ -143,7 +143,7 @@ func TestSeed000_Layer2_TheParentHearsOnceThatItStillRuns(t *testing.T) {
 	r.stop()
 }
 
-func TestSeed000_Messages_TextsAndModes(t *testing.T) {
+func TestNotices_TextsAndModes(t *testing.T) {
 	r := newSeed(t)
 	r.uses("em", 52)
 	line := r.fire("em", uuid(1), "Stop", "")
@@ -157,8 +157,8 @@ func TestSeed000_Messages_TextsAndModes(t *testing.T) {
 	r.stop()
 }
 
-// TestSeed000_Endpoint_Answers: the route's bodies and answers are promises to scripts.
-func TestSeed000_Endpoint_Answers(t *testing.T) {
+// TestNotices_Answers: the route's bodies and answers are promises to scripts.
+func TestNotices_Answers(t *testing.T) {
 	r := newSeed(t)
 	for _, c := range []struct {
 		body, want string
@@ -196,7 +196,7 @@ func TestSeed000_Endpoint_Answers(t *testing.T) {
 	r.stop()
 }
 
-func TestSeed000_Edge_NullSaysNothingAndForgetsNothing(t *testing.T) {
+func TestNotices_Edge_NullSaysNothingAndForgetsNothing(t *testing.T) {
 	r := newSeed(t)
 	null := `{"session_id":"em","used_percentage":null,"total_input_tokens":150000,"context_window_size":200000}`
 	r.usage(null)
@@ -212,7 +212,7 @@ func TestSeed000_Edge_NullSaysNothingAndForgetsNothing(t *testing.T) {
 	r.stop()
 }
 
-func TestSeed000_Edge_ASessionThatIsNotTrackedLeavesNoTrace(t *testing.T) {
+func TestNotices_Edge_ASessionThatIsNotTrackedLeavesNoTrace(t *testing.T) {
 	r := newSeed(t)
 	before := r.ask(http.MethodGet, "/sessions", "").Body
 	r.uses("nobody", 99)
@@ -225,7 +225,7 @@ func TestSeed000_Edge_ASessionThatIsNotTrackedLeavesNoTrace(t *testing.T) {
 	r.stop()
 }
 
-func TestSeed000_Edge_RapidUpdatesSayNothingTwice(t *testing.T) {
+func TestNotices_Edge_RapidUpdatesSayNothingTwice(t *testing.T) {
 	r := newSeed(t)
 	var scripts sync.WaitGroup
 	for i := range 8 {
@@ -247,7 +247,7 @@ func TestSeed000_Edge_RapidUpdatesSayNothingTwice(t *testing.T) {
 }
 
 // Nothing has been handed off: a script that asks for the path gets null.
-func TestSeed000_Layer3_NoHandoffIsNull(t *testing.T) {
+func TestNotices_NoHandoffIsNull(t *testing.T) {
 	r := newSeed(t)
 	if a := r.askTCP(http.MethodGet, "/sessions/em", ""); a.Code != 200 || !strings.Contains(a.Body, `"last_handoff_path":null`) {
 		t.Errorf("%d %s", a.Code, a.Body)
@@ -313,11 +313,11 @@ func TestPostSession(t *testing.T) {
 	r.stop()
 }
 
-// TestSeed000_Layer3_TheLastHandoffAfterACompaction: the seed's script asks for
+// TestNotices_TheLastHandoffAfterACompaction: the seed's script asks for
 // last_handoff_path and reads the file; the hook's answer gives the document itself, as it
 // was handed over, with its age. Both do so after each compaction.
-func TestSeed000_Layer3_TheLastHandoffAfterACompaction(t *testing.T) {
-	r, c, a := newSeed001(t)
+func TestNotices_TheLastHandoffAfterACompaction(t *testing.T) {
+	r, c, a := newHandoffRig(t)
 	doc := c.doc("doc.md", "Next: CI.\n")
 	if text := a.hook("SessionStart", `,"source":"compact"`); text != "" {
 		t.Errorf("with no prior handoff it hears %q", text)
@@ -352,9 +352,9 @@ func TestSeed000_Layer3_TheLastHandoffAfterACompaction(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed000_Unit_BothAgainAfterAHandoff: the flags are re-armed by the rotation.
-func TestSeed000_Unit_BothAgainAfterAHandoff(t *testing.T) {
-	r, c, a := newSeed001(t)
+// TestNotices_BothAgainAfterAHandoff: the flags are re-armed by the rotation.
+func TestNotices_BothAgainAfterAHandoff(t *testing.T) {
+	r, c, a := newHandoffRig(t)
 	a.context = 131_000
 	a.works("Grow.")
 	r.untilMail("critical", "w1/1/critical waiting")

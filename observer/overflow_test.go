@@ -108,8 +108,8 @@ func (g *guarded) shows(percent int) string {
 	return line.Line
 }
 
-// Seed 004, flow: detected, blocked, with exactly what is needed for the way out.
-func TestSeed004_Flow(t *testing.T) {
+// Detected, blocked, with exactly what is needed for the way out.
+func TestGuard_Flow(t *testing.T) {
 	checkAppLeaks(t)
 	g := newGuarded(t)
 	g.start()
@@ -171,9 +171,9 @@ func (g *guarded) notified() string {
 	return string(text)
 }
 
-// Seed 004, field details: the flag sticks until fresh activation, over smaller readings,
+// The flag sticks until fresh activation, over smaller readings,
 // compactions, --resume and restarts of the observer.
-func TestSeed004_OverflowSticks(t *testing.T) {
+func TestGuard_OverflowSticks(t *testing.T) {
 	for name, end := range restarts() {
 		t.Run(name, func(t *testing.T) {
 			checkAppLeaks(t)
@@ -204,8 +204,8 @@ func TestSeed004_OverflowSticks(t *testing.T) {
 	}
 }
 
-// Seed 004, session binding: by the process, then by the session; not while the session is being ended.
-func TestSeed004_SessionBinding(t *testing.T) {
+// By the process, then by the session; not while the session is being ended.
+func TestGuard_SessionBinding(t *testing.T) {
 	checkAppLeaks(t)
 	g := newGuarded(t)
 	g.start()
@@ -260,8 +260,8 @@ func TestSeed004_SessionBinding(t *testing.T) {
 	}
 }
 
-// Seed 004, troubleshooting: the status line shows the session of its own client or none.
-func TestSeed004_StatusLineOfTheRightSession(t *testing.T) {
+// The status line shows the session of its own client or none.
+func TestGuard_StatusLineOfTheRightSession(t *testing.T) {
 	checkAppLeaks(t)
 	g := newGuarded(t)
 	g.start()

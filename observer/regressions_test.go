@@ -15,7 +15,7 @@ import (
 // The tests of this file are bugs that others had in the same features, by their numbers
 // in the survey of them, where it takes the whole observer to have them.
 
-func TestLesson05_ResetWithdrawsTheNewsOfACompactionFromTheParentsQueue(t *testing.T) {
+func TestResetWithdrawsTheNewsOfACompactionFromTheParentsQueue(t *testing.T) {
 	r := newSeed(t)
 	r.uses("em", 40)
 	r.happens("em", "compaction_complete")
@@ -27,7 +27,7 @@ func TestLesson05_ResetWithdrawsTheNewsOfACompactionFromTheParentsQueue(t *testi
 	r.stop()
 }
 
-func TestLesson07_ReportsFromBeforeTheClearChangeNothing(t *testing.T) {
+func TestReportsFromBeforeTheClearChangeNothing(t *testing.T) {
 	r := newSeed(t)
 	begin := time.Now().Add(-time.Minute)
 	tell := func(event, session string, second float64, fields string) {
@@ -54,7 +54,7 @@ func TestLesson07_ReportsFromBeforeTheClearChangeNothing(t *testing.T) {
 	r.stop()
 }
 
-func TestLesson09_CompactingEndsWithAFreshReportAndStaysEnded(t *testing.T) {
+func TestCompactingEndsWithAFreshReportAndStaysEnded(t *testing.T) {
 	for name, end := range restarts() {
 		t.Run(name, func(t *testing.T) {
 			r := newSeed(t)
@@ -77,7 +77,7 @@ func TestLesson09_CompactingEndsWithAFreshReportAndStaysEnded(t *testing.T) {
 	}
 }
 
-func TestLesson11_SilenceOfAnAgentAtWorkIsToldToTheOperator(t *testing.T) {
+func TestSilenceOfAnAgentAtWorkIsToldToTheOperator(t *testing.T) {
 	checkAppLeaks(t)
 	r := newWatched(t).start()
 	r.client(4711, uuid(1), `,"status":"busy"`)
@@ -93,7 +93,7 @@ func TestLesson11_SilenceOfAnAgentAtWorkIsToldToTheOperator(t *testing.T) {
 	r.stop()
 }
 
-func TestLesson14_OtherThresholdsWithdrawWhatWaits(t *testing.T) {
+func TestOtherThresholdsWithdrawWhatWaits(t *testing.T) {
 	r := newSeed(t)
 	r.uses("em", 52)
 	r.stop()
@@ -104,7 +104,7 @@ func TestLesson14_OtherThresholdsWithdrawWhatWaits(t *testing.T) {
 	r.stop()
 }
 
-func TestLesson14_DisablingWithdrawsAndEnablingSaysWhatIsHighAlready(t *testing.T) {
+func TestDisablingWithdrawsAndEnablingSaysWhatIsHighAlready(t *testing.T) {
 	r := newSeed(t)
 	r.uses("em", 52)
 	r.stop()
@@ -122,7 +122,7 @@ func TestLesson14_DisablingWithdrawsAndEnablingSaysWhatIsHighAlready(t *testing.
 	r.stop()
 }
 
-func TestLesson16_WhatIsAcceptedHasAReader(t *testing.T) {
+func TestWhatIsAcceptedHasAReader(t *testing.T) {
 	r := newSeed(t)
 	r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
 	r.write(uuid(1), prompt(ago(0), "p1", "Go."))
@@ -136,7 +136,7 @@ func TestLesson16_WhatIsAcceptedHasAReader(t *testing.T) {
 	r.stop()
 }
 
-func TestLesson22_ALateStopBelongsToTheSessionThatWasLeft(t *testing.T) {
+func TestALateStopBelongsToTheSessionThatWasLeft(t *testing.T) {
 	r := newSeed(t)
 	r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
 	r.fire("em", uuid(2), "SessionStart", `,"source":"clear"`)
@@ -148,9 +148,9 @@ func TestLesson22_ALateStopBelongsToTheSessionThatWasLeft(t *testing.T) {
 	r.stop()
 }
 
-// TestLesson28_NotifyRunsNoShell: what the operator's command gets is on its standard
+// TestNotifyRunsNoShell: what the operator's command gets is on its standard
 // input, whatever names stand in it.
-func TestLesson28_NotifyRunsNoShell(t *testing.T) {
+func TestNotifyRunsNoShell(t *testing.T) {
 	checkAppLeaks(t)
 	r := newWatched(t)
 	out, trap := filepath.Join(r.dir, "told"), filepath.Join(r.dir, "trap")
@@ -179,7 +179,7 @@ func TestLesson28_NotifyRunsNoShell(t *testing.T) {
 	r.stop()
 }
 
-func TestLesson29_SubagentsMoveNothing(t *testing.T) {
+func TestSubagentsMoveNothing(t *testing.T) {
 	r := newSeed(t)
 	r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
 	r.sends("em", "urgent", "text")

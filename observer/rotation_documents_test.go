@@ -11,12 +11,12 @@ import (
 	"sm/handoff"
 )
 
-// The tests of this file are what seed 002 promises of documents, of its error handling and
+// The tests of this file are what is promised of documents, of the handling of errors and
 // of its safety limits, as far as the observer has to do with it. What `sm run` does with an
 // order is tested in handoff/supervise, Ctrl-C there as well.
 
-// newSeed002 is an observer with an agent "w1" in a pane, at work on its first prompt.
-func newSeed002(t *testing.T, change func(*HandoffOptions)) (*rig, *cast, *actor) {
+// newRotationRig is an observer with an agent "w1" in a pane, at work on its first prompt.
+func newRotationRig(t *testing.T, change func(*HandoffOptions)) (*rig, *cast, *actor) {
 	t.Parallel()
 	c := newCast(t)
 	if change != nil {
@@ -55,10 +55,10 @@ func (r *rig) documentIs(id string, want handoff.Status) {
 	})
 }
 
-func TestSeed002_Document_GivenOnceWhateverBeginsTheSession(t *testing.T) {
+func TestRotation_Document_GivenOnceWhateverBeginsTheSession(t *testing.T) {
 	for _, source := range []string{"startup", "resume", "clear"} {
 		t.Run(source, func(t *testing.T) {
-			r, _, a := newSeed002(t, nil)
+			r, _, a := newRotationRig(t, nil)
 			d := r.leaves("w1", "Next: CI.", time.Minute)
 			a.starts(source)
 			got := a.heard()
@@ -78,10 +78,10 @@ func TestSeed002_Document_GivenOnceWhateverBeginsTheSession(t *testing.T) {
 	}
 }
 
-// TestSeed002_Document_ConsumedByTheTranscriptAlone: a client that is gone before it writes
+// TestRotation_Document_ConsumedByTheTranscriptAlone: a client that is gone before it writes
 // the answer down has not heard it; the next one of the agent does.
-func TestSeed002_Document_ConsumedByTheTranscriptAlone(t *testing.T) {
-	r, _, a := newSeed002(t, nil)
+func TestRotation_Document_ConsumedByTheTranscriptAlone(t *testing.T) {
+	r, _, a := newRotationRig(t, nil)
 	d := r.leaves("w1", "Next: CI.", time.Minute)
 	for range 2 {
 		text := r.fire("w1", uuid(50), "SessionStart", `,"source":"startup","cwd":"/home/dev/web"`) // and no transcript
@@ -98,8 +98,8 @@ func TestSeed002_Document_ConsumedByTheTranscriptAlone(t *testing.T) {
 	r.ends()
 }
 
-func TestSeed002_Document_NoneBesideTheResumePrompt(t *testing.T) {
-	r, c, a := newSeed002(t, nil)
+func TestRotation_Document_NoneBesideTheResumePrompt(t *testing.T) {
+	r, c, a := newRotationRig(t, nil)
 	left := r.leaves("w1", "Of an earlier one.", time.Minute)
 	doc := c.doc("doc.md", "Next: CI.")
 	id := a.hands(doc)
@@ -114,10 +114,10 @@ func TestSeed002_Document_NoneBesideTheResumePrompt(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed002_Document_ConsumedAfterAll: what an observer did not come to mark as heard, the
+// TestRotation_Document_ConsumedAfterAll: what an observer did not come to mark as heard, the
 // next one does.
-func TestSeed002_Document_ConsumedAfterAll(t *testing.T) {
-	r, c, a := newSeed002(t, nil)
+func TestRotation_Document_ConsumedAfterAll(t *testing.T) {
+	r, c, a := newRotationRig(t, nil)
 	id := a.hands(c.doc("doc.md", "Next: CI."))
 	a.ends()
 	<-c.begun
@@ -139,8 +139,8 @@ func TestSeed002_Document_ConsumedAfterAll(t *testing.T) {
 	r.ends()
 }
 
-func TestSeed002_Document_TwoAgentsOfOneChannel(t *testing.T) {
-	r, c, a := newSeed002(t, nil)
+func TestRotation_Document_TwoAgentsOfOneChannel(t *testing.T) {
+	r, c, a := newRotationRig(t, nil)
 	b := c.enter("w2", 4)
 	b.works("Go.")
 	one, two := c.doc("one.md", "Of the first."), c.doc("two.md", "Of the second.")
@@ -169,10 +169,10 @@ func TestSeed002_Document_TwoAgentsOfOneChannel(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed002_Document_OfAnotherAgentOnlyOnceItHasLeft: the document of a client that still
+// TestRotation_Document_OfAnotherAgentOnlyOnceItHasLeft: the document of a client that still
 // runs is nobody else's; of one that has ended a new agent takes it, one only.
-func TestSeed002_Document_OfAnotherAgentOnlyOnceItHasLeft(t *testing.T) {
-	r, c, a := newSeed002(t, nil)
+func TestRotation_Document_OfAnotherAgentOnlyOnceItHasLeft(t *testing.T) {
+	r, c, a := newRotationRig(t, nil)
 	d := r.leaves("w1", "Next: CI.", time.Minute)
 	c.enter("w2", 4).checkHeard("w1 still runs")
 	c.set(func() { c.dead[a.start] = true })
@@ -186,8 +186,8 @@ func TestSeed002_Document_OfAnotherAgentOnlyOnceItHasLeft(t *testing.T) {
 	r.ends()
 }
 
-func TestSeed002_Safety_ADocumentExpiresAfterTwoHours(t *testing.T) {
-	r, _, a := newSeed002(t, nil)
+func TestRotation_Safety_ADocumentExpiresAfterTwoHours(t *testing.T) {
+	r, _, a := newRotationRig(t, nil)
 	d := r.leaves("w1", "Next: CI.", 2*time.Hour+time.Minute)
 	a.starts("startup")
 	a.checkHeard("nothing: it is too old")
@@ -200,9 +200,9 @@ func TestSeed002_Safety_ADocumentExpiresAfterTwoHours(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed002_Errors_WhatIsStoredIsNotWhatTheManifestSays: a file that has gone, and one with
+// TestRotation_Errors_WhatIsStoredIsNotWhatTheManifestSays: a file that has gone, and one with
 // another document, are not given. The session starts without, and the log says why.
-func TestSeed002_Errors_WhatIsStoredIsNotWhatTheManifestSays(t *testing.T) {
+func TestRotation_Errors_WhatIsStoredIsNotWhatTheManifestSays(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"gone": os.Remove,
 		"another document": func(path string) error {
@@ -212,7 +212,7 @@ func TestSeed002_Errors_WhatIsStoredIsNotWhatTheManifestSays(t *testing.T) {
 		"not a document": func(path string) error { return os.WriteFile(path, []byte("rm -rf /"), 0o600) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, _, a := newSeed002(t, nil)
+			r, _, a := newRotationRig(t, nil)
 			d := r.leaves("w1", "Next: CI.", time.Minute)
 			paths, err := filepath.Glob(filepath.Join(r.dir, "handoff", "*.md"))
 			noErrors(t, err)
@@ -229,8 +229,8 @@ func TestSeed002_Errors_WhatIsStoredIsNotWhatTheManifestSays(t *testing.T) {
 	}
 }
 
-func TestSeed002_Document_MadeBeforeACompaction(t *testing.T) {
-	r, _, a := newSeed002(t, func(o *HandoffOptions) { o.AutoDocument = true })
+func TestRotation_Document_MadeBeforeACompaction(t *testing.T) {
+	r, _, a := newRotationRig(t, func(o *HandoffOptions) { o.AutoDocument = true })
 	if text := a.hook("PreCompact", `,"trigger":"auto"`); text != "" {
 		t.Errorf("the client would give %q to the summariser", text)
 	}
@@ -243,10 +243,10 @@ func TestSeed002_Document_MadeBeforeACompaction(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed002_Errors_NoTranscriptNoDocument: hooks fail silently for the client, and the
+// TestRotation_Errors_NoTranscriptNoDocument: hooks fail silently for the client, and the
 // compaction goes on.
-func TestSeed002_Errors_NoTranscriptNoDocument(t *testing.T) {
-	r, _, _ := newSeed002(t, func(o *HandoffOptions) { o.AutoDocument = true })
+func TestRotation_Errors_NoTranscriptNoDocument(t *testing.T) {
+	r, _, _ := newRotationRig(t, func(o *HandoffOptions) { o.AutoDocument = true })
 	if text := r.fire("w9", uuid(90), "PreCompact", `,"trigger":"auto"`); text != "" {
 		t.Errorf("told %q", text)
 	}
@@ -259,10 +259,10 @@ func TestSeed002_Errors_NoTranscriptNoDocument(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed002_Document_TheAgentsOwnBeforeACompaction: what an agent has asked to hand over in this cycle is what it
+// TestRotation_Document_TheAgentsOwnBeforeACompaction: what an agent has asked to hand over in this cycle is what it
 // hears after the compaction, not what is made of its transcript; unless the file is not fit by then, or of an earlier
 // cycle.
-func TestSeed002_Document_TheAgentsOwnBeforeACompaction(t *testing.T) {
+func TestRotation_Document_TheAgentsOwnBeforeACompaction(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(r *rig, a *actor, doc string)
 		own    bool
@@ -275,7 +275,7 @@ func TestSeed002_Document_TheAgentsOwnBeforeACompaction(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, _, a := newSeed002(t, func(o *HandoffOptions) { o.AutoDocument = true })
+			r, _, a := newRotationRig(t, func(o *HandoffOptions) { o.AutoDocument = true })
 			doc := a.cast.doc("doc.md", "Next: look at CI.")
 			a.hands(doc)
 			c.change(r, a, doc)

@@ -81,8 +81,8 @@ func (a *actor) restarts(n int, prompt string) *actor {
 
 func autoRotate(o *HandoffOptions) { o.AutoRotate = true }
 
-func TestSeed002_Rotate_ByItselfAtCriticalUnderARun(t *testing.T) {
-	r, _, a := newSeed002(t, autoRotate)
+func TestRotation_ByItselfAtCriticalUnderARun(t *testing.T) {
+	r, _, a := newRotationRig(t, autoRotate)
 	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
 	a.context = 131_000
 	a.works("Grow.")
@@ -117,12 +117,12 @@ func TestSeed002_Rotate_ByItselfAtCriticalUnderARun(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed002_Rotate_NotByItself: without auto_rotate, and without a run, nobody rotates who
+// TestRotation_NotByItself: without auto_rotate, and without a run, nobody rotates who
 // has not asked for it.
-func TestSeed002_Rotate_NotByItself(t *testing.T) {
+func TestRotation_NotByItself(t *testing.T) {
 	for name, on := range map[string]bool{"switched off": false, "no run": true} {
 		t.Run(name, func(t *testing.T) {
-			r, _, a := newSeed002(t, func(o *HandoffOptions) { o.AutoRotate = on })
+			r, _, a := newRotationRig(t, func(o *HandoffOptions) { o.AutoRotate = on })
 			if !on {
 				r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
 			}
@@ -138,10 +138,10 @@ func TestSeed002_Rotate_NotByItself(t *testing.T) {
 	}
 }
 
-// TestSeed002_Safety_NoRestartIsLeft: the budget is asked before anything is ended. The
+// TestRotation_Safety_NoRestartIsLeft: the budget is asked before anything is ended. The
 // agent lives, its messages come, and it is told.
-func TestSeed002_Safety_NoRestartIsLeft(t *testing.T) {
-	r, c, a := newSeed002(t, nil)
+func TestRotation_Safety_NoRestartIsLeft(t *testing.T) {
+	r, c, a := newRotationRig(t, nil)
 	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 1})
 	doc := c.doc("doc.md", "Next: CI.")
 	id := a.hands(doc)
@@ -160,12 +160,12 @@ func TestSeed002_Safety_NoRestartIsLeft(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed002_Errors_AnAnswerOfAnotherRotation: what a run has done for another rotation, by
+// TestRotation_Errors_AnAnswerOfAnotherRotation: what a run has done for another rotation, by
 // a mistake or late, changes nothing of this one.
-func TestSeed002_Errors_AnAnswerOfAnotherRotation(t *testing.T) {
+func TestRotation_Errors_AnAnswerOfAnotherRotation(t *testing.T) {
 	for _, outcome := range []string{api.OutcomeRestarted, api.OutcomeExhausted, api.OutcomeFailed} {
 		t.Run(outcome, func(t *testing.T) {
-			r, c, a := newSeed002(t, nil)
+			r, c, a := newRotationRig(t, nil)
 			run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
 			doc := c.doc("doc.md", "Next: CI.")
 			id := a.hands(doc)
@@ -185,9 +185,9 @@ func TestSeed002_Errors_AnAnswerOfAnotherRotation(t *testing.T) {
 	}
 }
 
-// TestSeed002_Errors_AnAnswerOfAnotherAgentsRun: a run speaks for its own agent alone.
-func TestSeed002_Errors_AnAnswerOfAnotherAgentsRun(t *testing.T) {
-	r, c, a := newSeed002(t, nil)
+// TestRotation_Errors_AnAnswerOfAnotherAgentsRun: a run speaks for its own agent alone.
+func TestRotation_Errors_AnAnswerOfAnotherAgentsRun(t *testing.T) {
+	r, c, a := newRotationRig(t, nil)
 	c.enter("w2", 5)
 	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
 	doc := c.doc("doc.md", "Next: CI.")
@@ -203,9 +203,9 @@ func TestSeed002_Errors_AnAnswerOfAnotherAgentsRun(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed002_Errors_ARunThatHangsUp: without its run a client in a pane is cleared there.
-func TestSeed002_Errors_ARunThatHangsUp(t *testing.T) {
-	r, c, a := newSeed002(t, nil)
+// TestRotation_Errors_ARunThatHangsUp: without its run a client in a pane is cleared there.
+func TestRotation_Errors_ARunThatHangsUp(t *testing.T) {
+	r, c, a := newRotationRig(t, nil)
 	r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10}).hangUp()
 	r.until("the run has gone", func() bool {
 		there := true
@@ -221,10 +221,10 @@ func TestSeed002_Errors_ARunThatHangsUp(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed002_Errors_ARunThatTakesAnOrderAndIsNeverSeenAgain: nobody knows what it has done,
+// TestRotation_Errors_ARunThatTakesAnOrderAndIsNeverSeenAgain: nobody knows what it has done,
 // and that is what is said.
-func TestSeed002_Errors_ARunThatTakesAnOrderAndIsNeverSeenAgain(t *testing.T) {
-	r, c, a := newSeed002(t, func(o *HandoffOptions) {
+func TestRotation_Errors_ARunThatTakesAnOrderAndIsNeverSeenAgain(t *testing.T) {
+	r, c, a := newRotationRig(t, func(o *HandoffOptions) {
 		o.Rotations.RestartWithin, o.Rotations.Grace = 2*time.Second, time.Second
 	})
 	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
@@ -242,13 +242,13 @@ func TestSeed002_Errors_ARunThatTakesAnOrderAndIsNeverSeenAgain(t *testing.T) {
 	r.ends()
 }
 
-// TestSeed002_Restart_TheSameOrderOnce: an observer that ends while an order is out gives the
+// TestRotation_TheSameOrderOnce: an observer that ends while an order is out gives the
 // same one again, which a run carries out once however often it is said; when it has been
 // carried out there is none.
-func TestSeed002_Restart_TheSameOrderOnce(t *testing.T) {
+func TestRotation_TheSameOrderOnce(t *testing.T) {
 	for name, end := range restarts() {
 		t.Run(name, func(t *testing.T) {
-			r, c, a := newSeed002(t, nil)
+			r, c, a := newRotationRig(t, nil)
 			run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
 			doc := c.doc("doc.md", "Next: CI.")
 			id := a.hands(doc)
@@ -280,14 +280,14 @@ func TestSeed002_Restart_TheSameOrderOnce(t *testing.T) {
 	}
 }
 
-// TestSeed002_Restart_BetweenTwoClients: while one client follows another, the run's questions take no order back, be
+// TestRotation_BetweenTwoClients: while one client follows another, the run's questions take no order back, be
 // there no registry at all or one that has forgotten the first client. A run of an older version does not say what it
 // is about.
-func TestSeed002_Restart_BetweenTwoClients(t *testing.T) {
+func TestRotation_BetweenTwoClients(t *testing.T) {
 	for _, restarting := range []bool{true, false} {
 		for _, listed := range []string{"no registry", "forgotten", "left"} {
 			t.Run(fmt.Sprintf("it says so %v, %s", restarting, listed), func(t *testing.T) {
-				r, c, a := newSeed002(t, nil)
+				r, c, a := newRotationRig(t, nil)
 				entry := filepath.Join(r.dir, "sessions", "3.json")
 				run := r.polls("w1", api.Run{Client: 1, CanRestart: true, RestartsLeft: 10})
 				doc := c.doc("doc.md", "Next: CI.")

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// The three scripts that seed 000 has the client call, in words of our own: curl and jq
+// The three scripts that the client calls, in words of our own: curl and jq
 // over TCP. PORT is the observer's.
 const (
 	statusScript = `#!/bin/sh
@@ -103,8 +103,8 @@ func reported(percentage string, tokens int) string {
 		`"remaining_percentage":92,"current_usage":null},"model":{"id":"claude-opus-4-6","display_name":"Opus"}}`, tokens, percentage)
 }
 
-// TestSeed000_Scripts: the seed's own three scripts work against us, as they are.
-func TestSeed000_Scripts(t *testing.T) {
+// TestNotices_Scripts: the seed's own three scripts work against us, as they are.
+func TestNotices_Scripts(t *testing.T) {
 	r := newSeed(t)
 	s := newScripts(t, r.tcp().Port)
 	report := func(percentage string, tokens int, text string) func() bool {
@@ -142,9 +142,9 @@ func TestSeed000_Scripts(t *testing.T) {
 	r.stop()
 }
 
-// TestSeed000_ScriptsOfOthers: an agent that we do not know, or that has no name, is none
+// TestNotices_ScriptsOfOthers: an agent that we do not know, or that has no name, is none
 // of ours, and the scripts are silent about it.
-func TestSeed000_ScriptsOfOthers(t *testing.T) {
+func TestNotices_ScriptsOfOthers(t *testing.T) {
 	r := newSeed(t)
 	s := newScripts(t, r.tcp().Port)
 	before := len(r.sessions())
@@ -161,8 +161,8 @@ func TestSeed000_ScriptsOfOthers(t *testing.T) {
 	r.stop()
 }
 
-// TestSeed000_ScriptsWithoutObserver: nobody listens, and the scripts do not mind.
-func TestSeed000_ScriptsWithoutObserver(t *testing.T) {
+// TestNotices_ScriptsWithoutObserver: nobody listens, and the scripts do not mind.
+func TestNotices_ScriptsWithoutObserver(t *testing.T) {
 	r := newRig(t) // never started
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	noErrors(t, err, free.Close())

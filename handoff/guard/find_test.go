@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Seed 004, session binding, stage 3: by the session first, by the process second.
+// By the session first, by the process second.
 func TestGuardFinds(t *testing.T) {
 	early, late := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	client := Client{"s", 7, "100"}

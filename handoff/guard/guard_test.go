@@ -71,7 +71,7 @@ func TestGuardDecidesWhoseContextIsFull(t *testing.T) {
 	}
 }
 
-// Seed 004, troubleshooting: a message that says what to run, and what still works, without a percentage.
+// A message that says what to run, and what still works, without a percentage.
 func TestGuardRefusalSaysWhatToDo(t *testing.T) {
 	got := testGuard().Refusal("/p/sessions/A", new(State))
 	for _, want := range []string{"/session dehydrate restart", "Write, Edit and Read of /p/sessions/A/DEHYDRATED_CONTEXT.md", "sm commands"} {
@@ -105,7 +105,7 @@ func TestGuardLine(t *testing.T) {
 	}
 }
 
-// Seed 004, session binding, stages 1 and 2: the process of the activation leads to the session.
+// The process of the activation leads to the session.
 func TestGuardBinds(t *testing.T) {
 	client := Client{"new", 7, "100"}
 	for _, tt := range []struct {

@@ -82,7 +82,7 @@ func TestGuardActivates(t *testing.T) {
 	}
 }
 
-// Seed 004, troubleshooting: several agents, one project, one state each.
+// Several agents, one project, one state each.
 func TestGuardAgentsDoNotCollide(t *testing.T) {
 	p := newProject(t)
 	lives := func(pid int, start string) bool { return pid == 7 && start == "100" || pid == 8 && start == "200" }
@@ -172,7 +172,7 @@ func TestGuardActivationRefuses(t *testing.T) {
 	}
 }
 
-// Seed 004, troubleshooting: there is no restart without a handover of this very work.
+// There is no restart without a handover of this very work.
 func TestGuardRestartNeedsDocument(t *testing.T) {
 	client := Client{"s", 7, "100"}
 	was := State{PID: 7, PIDStart: "100", SessionID: "s", Skill: "implement", Lifecycle: SessionActive, StartedAt: guardStart, Overflowed: true}
@@ -221,7 +221,7 @@ func TestGuardRestartNeedsDocument(t *testing.T) {
 	}
 }
 
-// The flow of seed 004 from the dehydration on, by files alone.
+// The flow from the dehydration on, by files alone.
 func TestGuardFlowOfRestart(t *testing.T) {
 	p := newProject(t)
 	dir, old, fresh := p.session("2026_02_05 A"), Client{"s", 7, "100"}, Client{"t", 9, "300"}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// seedState is a file with every field of seed 004, as another program has written it.
+// seedState is a file with every field, as another program has written it.
 const seedState = `{
   "pid": 12345,
   "sessionId": "abc-123-def",
