@@ -50,9 +50,9 @@ func within(path, dir string) bool {
 	return ok && (rest == "" || rest[0] == '/' || strings.HasSuffix(dir, "/"))
 }
 
-// nameMost bounds a channel's name, in bytes. It is the client's bound for the names of
+// maxName bounds a channel's name, in bytes. It is the client's bound for the names of
 // its project folders, too.
-const nameMost = 200
+const maxName = 200
 
 // ProjectName is a path as the client names its folders below projects/: each UTF-16 unit
 // that is no ASCII letter or digit becomes a dash. So /a/b and /a-b have one name. What is
@@ -66,7 +66,7 @@ func ProjectName(dir string) string {
 		}
 		b.WriteString(strings.Repeat("-", max(1, utf16.RuneLen(r))))
 	}
-	return shorten(b.String(), dir, nameMost)
+	return shorten(b.String(), dir, maxName)
 }
 
 func alphanumeric(r rune) bool {
@@ -112,7 +112,7 @@ func escape(name string, keep func(rune) bool) string {
 }
 
 // channelFile is what the names of a channel's files begin with.
-func channelFile(channel string) string { return shorten(safe(channel), channel, nameMost) }
+func channelFile(channel string) string { return shorten(safe(channel), channel, maxName) }
 
 func manifestFile(channel string) string { return channelFile(channel) + ".manifest.json" }
 

@@ -39,7 +39,7 @@ func TestProjectName(t *testing.T) {
 		}
 	}
 	long, longer := ProjectName("/"+strings.Repeat("x", 300)), ProjectName("/"+strings.Repeat("x", 301))
-	if len(long) != nameMost || len(longer) != nameMost || long == longer {
+	if len(long) != maxName || len(longer) != maxName || long == longer {
 		t.Errorf("%d and %d bytes", len(long), len(longer))
 	}
 }

@@ -15,10 +15,10 @@ import (
 const DefaultExpiry = 2 * time.Hour
 
 const (
-	// bodyMost bounds a document, in bytes; the configuration allows no larger ones.
-	bodyMost = 16 << 20
-	// fileMost bounds its file: the comments before it hold two paths at most.
-	fileMost = bodyMost + 64<<10
+	// maxBody bounds a document, in bytes; the configuration allows no larger ones.
+	maxBody = 16 << 20
+	// maxFile bounds its file: the comments before it hold two paths at most.
+	maxFile = maxBody + 64<<10
 )
 
 // Documents are the documents in one folder:
@@ -90,8 +90,8 @@ type NewDocument struct {
 	Body       string
 }
 
-// namesMost bounds all that is said of a document besides its body, in bytes.
-const namesMost = 32 << 10
+// maxNames bounds all that is said of a document besides its body, in bytes.
+const maxNames = 32 << 10
 
 func (n *NewDocument) namesLength() int {
 	return len(n.Channel) + len(n.Agent) + len(n.SessionID) + len(n.WorkingDir) + len(n.Path) + len(n.Type)
@@ -117,10 +117,10 @@ func (d *Documents) Put(n NewDocument, now time.Time) (doc Document, err error) 
 	switch {
 	case n.Channel == "" || n.Agent == "":
 		return doc, errors.New("a handoff document needs a channel and an agent; name both")
-	case !utf8.ValidString(n.Channel) || !utf8.ValidString(n.Agent) || n.namesLength() > namesMost:
+	case !utf8.ValidString(n.Channel) || !utf8.ValidString(n.Agent) || n.namesLength() > maxNames:
 		return doc, errors.New("the names of a handoff document are too long or not UTF-8; give plain ones")
-	case len(n.Body) > bodyMost:
-		return doc, fmt.Errorf("the handoff document has %d bytes and the limit is %d; shorten it", len(n.Body), bodyMost)
+	case len(n.Body) > maxBody:
+		return doc, fmt.Errorf("the handoff document has %d bytes and the limit is %d; shorten it", len(n.Body), maxBody)
 	case !utf8.ValidString(n.Body):
 		return doc, errors.New("the handoff document is not UTF-8; write it anew")
 	}
@@ -199,7 +199,7 @@ func (s *store) firstOf(channel string, e *entry, names ...string) (Document, er
 // file reads an entry's document from a file, or says why it is not in it.
 func (s *store) file(channel string, e *entry, name string) (Document, *RejectedError) {
 	rejected := &RejectedError{Channel: channel, ID: e.ID, File: filepath.Join(s.dir, name)}
-	text, err := s.read(name, fileMost)
+	text, err := s.read(name, maxFile)
 	if err != nil {
 		rejected.Err = err
 		return Document{}, rejected
@@ -230,7 +230,7 @@ func (s *store) place(files map[string]string, d *Document, agent, mark, text st
 
 // channelOf is the channel that a document's file names.
 func (s *store) channelOf(name string) (channel string, ok bool) {
-	text, err := s.read(name, fileMost)
+	text, err := s.read(name, maxFile)
 	if err != nil {
 		return "", false
 	}

@@ -161,7 +161,7 @@ func TestPutRefuses(t *testing.T) {
 		"broken agent":    {Channel: "c", Agent: "\xff"},
 		"broken body":     {Channel: "c", Agent: "a", Body: "\xff"},
 		"endless path":    {Channel: "c", Agent: "a", Path: strings.Repeat("/x", 1<<20)},
-		"too large":       {Channel: "c", Agent: "a", Body: strings.Repeat("x", bodyMost+1)},
+		"too large":       {Channel: "c", Agent: "a", Body: strings.Repeat("x", maxBody+1)},
 		"endless session": {Channel: "c", Agent: "a", SessionID: strings.Repeat("x", 1<<20)},
 	} {
 		if d, err := s.Put(n, noon); err == nil || d.ID != "" || len(err.Error()) > 1000 {

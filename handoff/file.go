@@ -265,13 +265,13 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// quotedMost bounds a path in an error, in bytes.
-const quotedMost = 300
+// maxQuoted bounds a path in an error, in bytes.
+const maxQuoted = 300
 
 // quoted makes a path visible whatever is in it. Its end tells more than its beginning.
 func quoted(path string) string {
-	if len(path) > quotedMost {
-		path = "…" + strings.ToValidUTF8(path[len(path)-quotedMost:], "")
+	if len(path) > maxQuoted {
+		path = "…" + strings.ToValidUTF8(path[len(path)-maxQuoted:], "")
 	}
 	var b strings.Builder
 	for _, r := range path { // %q alone would let fillers and selectors through

@@ -107,7 +107,7 @@ func (d *Documents) List(now time.Time) (all []Document, err error) {
 
 // list gives the documents of one manifest, each once.
 func (s *store) list(name string, now time.Time, expiry time.Duration) ([]Document, error) {
-	data, err := s.read(name, manifestMost)
+	data, err := s.read(name, maxManifest)
 	if err != nil {
 		return nil, err
 	}

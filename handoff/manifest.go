@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// manifestMost bounds a manifest, in bytes: hundreds of entries take a few hundred KiB.
-const manifestMost = 4 << 20
+// maxManifest bounds a manifest, in bytes: hundreds of entries take a few hundred KiB.
+const maxManifest = 4 << 20
 
 // manifest is what is known of a channel's documents. Members of its JSON that this
 // version does not know are kept as they are.

@@ -233,7 +233,7 @@ func (s *store) recover(m *manifest) error {
 		if !ok || !strings.HasPrefix(name, redoPrefix) {
 			continue
 		}
-		text, err := s.read(name, fileMost)
+		text, err := s.read(name, maxFile)
 		if err != nil {
 			continue
 		}
@@ -268,7 +268,7 @@ func (s *store) names() ([]string, error) {
 func (s *store) load(channel string, now time.Time) (*manifest, error) {
 	name := manifestFile(channel)
 	empty := &manifest{Channel: channel}
-	data, err := s.read(name, manifestMost)
+	data, err := s.read(name, maxManifest)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return empty, nil

@@ -50,7 +50,7 @@ func TestDamagedManifest(t *testing.T) {
 	for name, damage := range map[string]string{
 		"empty": "", "cut": `{"channel":"-home`, "list": "[]", "null": "null", "wrong types": `{"channel":"-home-dev-web","current":[1]}`,
 		"no time": `{"channel":"-home-dev-web","current":{"id":"x","created_at":"yesterday"}}`, "no id": `{"channel":"-home-dev-web","agents":{"a":{}}}`,
-		"huge": strings.Repeat(" ", manifestMost+1), "not UTF-8": "\xff\xfe",
+		"huge": strings.Repeat(" ", maxManifest+1), "not UTF-8": "\xff\xfe",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newShelf(t)

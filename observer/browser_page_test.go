@@ -256,7 +256,7 @@ func TestBrowserCrowd(t *testing.T) {
 	if text := eval[string](b, `document.querySelector('#gone').textContent`); !strings.Contains(text, "The observer runs, but") || !strings.Contains(text, "too many pages") {
 		t.Errorf("it says %q", text)
 	}
-	room(pagesMost)
+	room(maxPages)
 	b.until("it is live", `document.querySelector('#gone').hidden && document.querySelector('#live.on') !== null`)
 	r.stop()
 }

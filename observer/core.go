@@ -241,7 +241,7 @@ const (
 // see thousands that never come back. One that does begins with its first cycle.
 func (c *core) forget(now time.Time) {
 	c.forgot = now
-	c.agents.forgetCurves(now.Add(-pastKept), pastMost)
+	c.agents.forgetCurves(now.Add(-pastKept), maxPast)
 	maps.DeleteFunc(c.refused, func(_ string, r refusedRestart) bool { return now.Sub(r.at) > keepFor })
 	for _, id := range c.engine.Forgotten(now.Add(-keepFor)) {
 		if _, open := c.rotations.Open(id); open || c.queue.HasWaiting(id) || len(c.engine.Reminders(id)) > 0 || !c.fleet.Forget(id) {
@@ -294,11 +294,11 @@ func (c *core) applyOrDefer(n fleet.Update, now time.Time) {
 		c.apply(n, now)
 		return
 	}
-	if len(c.held) < heldMost {
+	if len(c.held) < maxHeld {
 		c.held = append(c.held, n)
 	}
 }
 
-// heldMost bounds what is kept of signals while the past is read. Whatever is beyond is
+// maxHeld bounds what is kept of signals while the past is read. Whatever is beyond is
 // dropped: the transcripts tell it too.
-const heldMost = 10_000
+const maxHeld = 10_000

@@ -16,8 +16,8 @@ type delivery struct {
 	typed    time.Time // when it was looked who waits at a prompt
 }
 
-// stopsMost is how many answers to Stop hooks in a row make the client go on.
-const stopsMost = 8
+// maxStops is how many answers to Stop hooks in a row make the client go on.
+const maxStops = 8
 
 // answer is what a hook is told: at most one message, which has been offered then. A prompt
 // that is a call is answered with the message that it names.
@@ -50,7 +50,7 @@ func (d *delivery) offer(agent alerts.AgentID, p *hook.Payload, now time.Time) (
 		if !p.StopHookActive {
 			d.agents.of(agent).stops = 0
 		}
-		if _, pending := d.rotations.Open(agent); pending || d.agents.look(agent).stops >= stopsMost {
+		if _, pending := d.rotations.Open(agent); pending || d.agents.look(agent).stops >= maxStops {
 			return m, false // what waits for the end of the turn would not come to it
 		}
 		least = alerts.Sequential

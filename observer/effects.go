@@ -168,8 +168,8 @@ func levelOf(s alerts.SetLevel) levelEffect {
 	return levelEffect{string(s.Agent), line}
 }
 
-// levelNameMost bounds the name of a level file: systems take 255 bytes.
-const levelNameMost = 200
+// maxLevelName bounds the name of a level file: systems take 255 bytes.
+const maxLevelName = 200
 
 // levelName is the name of an agent's level file: it stands in the folder whatever the
 // agent is called, never begins with a dot, and is no other agent's.
@@ -178,10 +178,10 @@ func levelName(agent string) string {
 	if strings.HasPrefix(name, ".") {
 		name = "%2E" + name[1:]
 	}
-	if len(name) > levelNameMost {
+	if len(name) > maxLevelName {
 		h := fnv.New64a()
 		_, _ = io.WriteString(h, agent) // never fails
-		name = fmt.Sprintf("%s-%016x", name[:levelNameMost-17], h.Sum64())
+		name = fmt.Sprintf("%s-%016x", name[:maxLevelName-17], h.Sum64())
 	}
 	return name
 }

@@ -232,7 +232,7 @@ func TestEventsCrowd(t *testing.T) {
 	checkAppLeaks(t)
 	r := newRig(t).start()
 	var open []*eventStream
-	for range pagesMost {
+	for range maxPages {
 		open = append(open, r.listen(""))
 	}
 	a := r.get("/events")
@@ -246,7 +246,7 @@ func TestEventsCrowd(t *testing.T) {
 	r.until("there is room", func() bool {
 		r.app.hub.mu.Lock()
 		defer r.app.hub.mu.Unlock()
-		return len(r.app.hub.pages) < pagesMost
+		return len(r.app.hub.pages) < maxPages
 	})
 	r.listen("").state()
 	r.write(uuid(1), reply(ago(0), "m1", 40_000, 1))

@@ -23,8 +23,8 @@ const (
 	pageAtLeast = 5 * time.Second
 	// beatEvery is how often a page hears from us when there is no news.
 	beatEvery = 15 * time.Second
-	// pagesMost bounds the pages that are open at once: there are 64 connections.
-	pagesMost = 32
+	// maxPages bounds the pages that are open at once: there are 64 connections.
+	maxPages = 32
 	// fillAtOnce bounds the time that one look takes for reading the ends of transcripts;
 	// what is left comes with the next.
 	fillAtOnce = 300 * time.Millisecond
@@ -39,7 +39,7 @@ type hub struct {
 	page *webpage.Page
 	name string        // names this run of the observer in marks
 	beat time.Duration // beatEvery
-	most int           // pagesMost
+	most int           // maxPages
 
 	filling chan struct{} // holds a sign while the end of a transcript is read: memory for one is enough
 
@@ -97,7 +97,7 @@ func newHub(a *App) (*hub, error) {
 		return nil, fmt.Errorf("prepare the page: %w", err)
 	}
 	return &hub{
-		app: a, page: p, name: strings.ToLower(rand.Text()[:12]), beat: beatEvery, most: pagesMost,
+		app: a, page: p, name: strings.ToLower(rand.Text()[:12]), beat: beatEvery, most: maxPages,
 		pages: map[chan struct{}]bool{}, woken: make(chan struct{}, 1), closed: make(chan struct{}), filling: make(chan struct{}, 1),
 	}, nil
 }

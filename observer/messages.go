@@ -84,7 +84,7 @@ func fitMessage(in *api.NewMessage) (alerts.Mode, error) {
 	switch {
 	case !ok:
 		text = "unknown delivery_mode; use sequential, important or urgent"
-	case len(in.ID) > wordMost || len(in.From) > wordMost || strings.ContainsFunc(in.ID+in.From, unicode.IsControl):
+	case len(in.ID) > maxWord || len(in.From) > maxWord || strings.ContainsFunc(in.ID+in.From, unicode.IsControl):
 		text = "id or from: not one line of at most 128 bytes; give another"
 	case strings.HasPrefix(in.ID, sayings) || strings.HasPrefix(in.ID, handoffRef):
 		text = "ids that begin with " + sayings + " or " + handoffRef + " are sm's own; choose another"
@@ -106,8 +106,8 @@ func (d *delivery) messageID(agent alerts.AgentID, id string) outbox.ID {
 	return outbox.ID(id)
 }
 
-// wordMost bounds the names that come with a message.
-const wordMost = 128
+// maxWord bounds the names that come with a message.
+const maxWord = 128
 
 // sender is what a sender is called to others: an agent by its name. A pane that is no
 // agent's is nobody.

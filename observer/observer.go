@@ -132,7 +132,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 	}
 	a := &App{
 		o: o, log: o.Logger, stats: o.Stats,
-		calls: make(chan func(*core)), changes: make(chan transcript.Change, 64), clients: make(chan []transcript.Client), learnt: make(chan follow.Root, learntMost),
+		calls: make(chan func(*core)), changes: make(chan transcript.Change, 64), clients: make(chan []transcript.Client), learnt: make(chan follow.Root, maxLearnt),
 		ready: make(chan struct{}), closing: make(chan struct{}), loopEnded: make(chan struct{}), failed: make(chan error, 1),
 	}
 	if a.stats == nil {

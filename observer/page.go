@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// pageMost bounds the agents that the page and sm top show, whatever metrics.max_sessions says.
-	pageMost = 5000
-	// pastKept and pastMost bound of how many agents the past is remembered, and for how
+	// maxPage bounds the agents that the page and sm top show, whatever metrics.max_sessions says.
+	maxPage = 5000
+	// pastKept and maxPast bound of how many agents the past is remembered, and for how
 	// long after the last news of it.
 	pastKept = 6 * time.Hour
-	pastMost = pageMost
+	maxPast  = maxPage
 	// lookWithin bounds the wait for the loop.
 	lookWithin = 5 * time.Second
 )
@@ -90,8 +90,8 @@ type seat struct {
 // activity first, at most so many; others counts those left out.
 func (c *core) recent(now time.Time, ttl time.Duration, most int) (views []fleet.View, others int) {
 	views, others = c.fleet.Recent(now, ttl)
-	if most <= 0 || most > pageMost {
-		most = pageMost
+	if most <= 0 || most > maxPage {
+		most = maxPage
 	}
 	slices.SortFunc(views, func(a, b fleet.View) int {
 		return cmp.Or(btoi(b.Live)-btoi(a.Live), b.Seen().Compare(a.Seen()), strings.Compare(a.Agent, b.Agent))

@@ -121,7 +121,7 @@ func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 		if x.Agent, err = c.fleet.Agent(r.PathValue("id"), false); err != nil {
 			return err
 		}
-		if len(c.engine.Reminders(x.Agent)) >= remindersMost {
+		if len(c.engine.Reminders(x.Agent)) >= maxReminders {
 			return errManyReminders
 		}
 		err = c.engine.Remind(x)
@@ -138,15 +138,15 @@ func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 }
 
 const (
-	// remindersMost bounds the reminders of one agent.
-	remindersMost = 50
+	// maxReminders bounds the reminders of one agent.
+	maxReminders = 50
 	// remindLongest bounds their times: a year.
 	remindLongest = 365 * 24 * 60 * 60
 )
 
 // Errors about reminders.
 var (
-	errManyReminders = fmt.Errorf("the agent has %d reminders already: cancel some", remindersMost)
+	errManyReminders = fmt.Errorf("the agent has %d reminders already: cancel some", maxReminders)
 	errNoReminder    = errors.New("the agent has no such reminder; sm reminders lists them")
 )
 

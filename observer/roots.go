@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	// learntMost bounds the projects folders that are learnt from clients, aliasesMost the
+	// maxLearnt bounds the projects folders that are learnt from clients, maxAliases the
 	// other paths by which these and the configured ones are known.
-	learntMost  = 32
-	aliasesMost = 256
+	maxLearnt  = 32
+	maxAliases = 256
 )
 
 // roots knows the projects folders. A client whose CLAUDE_CONFIG_DIR is another one names
@@ -50,7 +50,7 @@ func newRoots(configured, stored []string, log *slog.Logger) (r *roots, learnt, 
 	r.fixed = len(r.known)
 	for _, dir := range stored {
 		real, ok := follow.IsRoot(claude.Format(), dir)
-		if !ok || r.holds(r.real, real) || r.learnt == learntMost {
+		if !ok || r.holds(r.real, real) || r.learnt == maxLearnt {
 			forgotten = append(forgotten, dir)
 			continue
 		}
@@ -99,14 +99,14 @@ func (r *roots) elsewhere(path, session string) (root string, dropped []string, 
 	defer r.mu.Unlock()
 	dropped = r.drop(vanished)
 	known := r.holds(r.real, root)
-	if !known && r.learnt == learntMost {
+	if !known && r.learnt == maxLearnt {
 		if !r.told {
 			r.told = true
-			r.log.Warn("too many clients with a CLAUDE_CONFIG_DIR of their own: the transcripts of further ones are not followed; name them in projects", "followed", learntMost)
+			r.log.Warn("too many clients with a CLAUDE_CONFIG_DIR of their own: the transcripts of further ones are not followed; name them in projects", "followed", maxLearnt)
 		}
 		return "", dropped, false
 	}
-	if len(r.known) < aliasesMost {
+	if len(r.known) < maxAliases {
 		r.known = append(r.known, filepath.Dir(filepath.Dir(path)))
 	}
 	if known {
@@ -121,7 +121,7 @@ func (r *roots) elsewhere(path, session string) (root string, dropped []string, 
 func (r *roots) vanished() map[string]bool {
 	r.mu.Lock()
 	var names []string
-	if r.learnt == learntMost || len(r.known) >= aliasesMost {
+	if r.learnt == maxLearnt || len(r.known) >= maxAliases {
 		names = slices.Clone(r.known[r.fixed:])
 	}
 	r.mu.Unlock()

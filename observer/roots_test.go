@@ -97,15 +97,15 @@ func TestRoots(t *testing.T) {
 		t.Errorf("learnt (-want +got):\n%s", d)
 	}
 	n := 1
-	for i := range 2 * learntMost {
+	for i := range 2 * maxLearnt {
 		if _, _, fresh := r.elsewhere(write(fmt.Sprint("more", i)), uuid(1)); fresh {
 			n++
 		}
 	}
-	if n != learntMost {
-		t.Errorf("%d folders were learnt, want %d", n, learntMost)
+	if n != maxLearnt {
+		t.Errorf("%d folders were learnt, want %d", n, maxLearnt)
 	}
-	if _, learnt, _ := newRoots(nil, slices.Clone(r.real), newRig(t).o.Logger); len(learnt) != learntMost {
+	if _, learnt, _ := newRoots(nil, slices.Clone(r.real), newRig(t).o.Logger); len(learnt) != maxLearnt {
 		t.Errorf("%d of %d folders are remembered", len(learnt), len(r.real))
 	}
 }
@@ -123,23 +123,23 @@ func TestShortLivedRoots(t *testing.T) {
 		_, gone, fresh := r.elsewhere(path, uuid(1))
 		return len(gone), fresh
 	}
-	for n := range learntMost {
+	for n := range maxLearnt {
 		hook(n)
 	}
-	if dropped, fresh := hook(learntMost); dropped != 0 || fresh {
+	if dropped, fresh := hook(maxLearnt); dropped != 0 || fresh {
 		t.Errorf("a full list takes one more: %v, %d dropped", fresh, dropped)
 	}
 	const gone = 3
 	for n := range gone {
 		noErrors(t, os.RemoveAll(filepath.Dir(root(n))))
 	}
-	if dropped, fresh := hook(learntMost); dropped != gone || !fresh {
+	if dropped, fresh := hook(maxLearnt); dropped != gone || !fresh {
 		t.Errorf("with room again: fresh %v, dropped %d, want %d", fresh, dropped, gone)
 	}
 	if dropped, fresh := hook(0); dropped != 0 || !fresh {
 		t.Errorf("come back: fresh %v, dropped %d", fresh, dropped)
 	}
-	if want := 1 + learntMost - 1; len(r.real) != want || r.learnt != learntMost-1 || r.real[0] != filepath.Join(dir, "own", "projects") {
+	if want := 1 + maxLearnt - 1; len(r.real) != want || r.learnt != maxLearnt-1 || r.real[0] != filepath.Join(dir, "own", "projects") {
 		t.Errorf("%d folders, %d learnt, want %d", len(r.real), r.learnt, want)
 	}
 }

@@ -179,9 +179,9 @@ func (h *handoffs) polled(id string, asked api.Run, first bool, now time.Time) (
 	return p, nil
 }
 
-// carriedMost is how many messages the prompt of a restarted client carries: what it is to
+// maxCarried is how many messages the prompt of a restarted client carries: what it is to
 // go on with comes first.
-const carriedMost = 4
+const maxCarried = 4
 
 // carried offers messages that wait to the prompt of a client that `sm run` is to start,
 // each a line. No shell reads that prompt. What was said of the context that goes, or of
@@ -191,7 +191,7 @@ func (d *delivery) carried(r *rotation.Rotation, now time.Time) (lines []string)
 		return nil
 	}
 	lasting := func(m *outbox.Message) bool { return m.Key.Agent != r.Agent && !strings.HasPrefix(m.Ref, handoffRef) }
-	for len(lines) < carriedMost {
+	for len(lines) < maxCarried {
 		m, ok := d.queue.OfferOf(r.Agent, outbox.Restart, alerts.Sequential, now, lasting)
 		if !ok {
 			break
@@ -238,11 +238,11 @@ func runReason(outcome string) string {
 	return rotation.ReasonRestart
 }
 
-// lineMost bounds what another process says, in bytes.
-const lineMost = 200
+// maxLine bounds what another process says, in bytes.
+const maxLine = 200
 
 // oneLine is what another process says, fit for a log and a message.
 func oneLine(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) }), " ")
-	return strings.ToValidUTF8(s[:min(len(s), lineMost)], "")
+	return strings.ToValidUTF8(s[:min(len(s), maxLine)], "")
 }

@@ -31,9 +31,9 @@ const (
 	firstRefusal, longestRefusal = 2 * time.Second, 30 * time.Second
 )
 
-// callsMost is how many calls without a hook say that the hooks of a session do not work,
+// maxCalls is how many calls without a hook say that the hooks of a session do not work,
 // or not any more.
-const callsMost = 3
+const maxCalls = 3
 
 // typeToIdle offers what waits to those who sit at their prompt.
 func (d *delivery) typeToIdle(now time.Time) {
@@ -84,7 +84,7 @@ func (d *delivery) offerTyped(agent alerts.AgentID, now time.Time) (m outbox.Mes
 // hooksWork says whether a hook of the agent's session has come, and not too many calls have
 // stayed without one since.
 func (d *delivery) hooksWork(agent alerts.AgentID) bool {
-	return d.fleet.HooksSeen(agent) && d.agents.look(agent).typing.calls < callsMost
+	return d.fleet.HooksSeen(agent) && d.agents.look(agent).typing.calls < maxCalls
 }
 
 // hookCame takes note of a hook of an agent's client.

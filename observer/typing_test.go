@@ -308,16 +308,16 @@ func TestCallProvesNothing(t *testing.T) {
 	r.o.Queue.Proof = 100 * time.Millisecond
 	r.start()
 	id := r.send("w1", "Look at CI.")
-	for i := range callsMost {
+	for i := range maxCalls {
 		r.until("typed", func() bool { lines, _ := s.typed(); return len(lines) == i+1 })
 		r.write(uuid(1), prompt(stamp(time.Now()), fmt.Sprint("p", i), "[sm message] #"+id))
 	}
 	r.until("it waits for a hook", func() bool { m := r.message(id); return m.Status == "waiting" && m.WaitsFor == api.WaitsForHooks })
-	if lines, _ := s.typed(); strings.Count(strings.Join(lines, "\n"), "[sm message] #"+id) != callsMost || len(lines) != callsMost {
+	if lines, _ := s.typed(); strings.Count(strings.Join(lines, "\n"), "[sm message] #"+id) != maxCalls || len(lines) != maxCalls {
 		t.Errorf("typed %q", lines)
 	}
 	r.pane("w1", uuid(1), "PreToolUse")
-	r.until("hooks work again", func() bool { lines, _ := s.typed(); return len(lines) == callsMost+1 })
+	r.until("hooks work again", func() bool { lines, _ := s.typed(); return len(lines) == maxCalls+1 })
 	if text, want := r.prompts(uuid(1), "[sm message] #"+id), "[sm message] Look at CI. #"+id; text != want {
 		t.Errorf("answered %q, want %q", text, want)
 	}

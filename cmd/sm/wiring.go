@@ -196,13 +196,13 @@ func resumePrompt(text string) (func(path string) string, error) {
 	}, nil
 }
 
-// offersMost is how often one message is given to a client that never shows it in its transcript.
-const offersMost = 10
+// maxOffers is how often one message is given to a client that never shows it in its transcript.
+const maxOffers = 10
 
 // queueOptions are the settings of the messages.
 func queueOptions(c *config.Config) outbox.Options {
 	o := outbox.Defaults()
-	o.Offers = offersMost
+	o.Offers = maxOffers
 	o.PerAgent, o.MessageBytes, o.PerSenderMinute, o.TTL = c.Queue.PerAgent, c.Queue.MessageBytes, c.Queue.PerSenderMinute, c.Queue.TTL
 	return o
 }

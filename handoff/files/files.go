@@ -23,17 +23,17 @@ import (
 var ErrIrregular = errors.New("it is not a regular file")
 
 const (
-	// lockPause is how soon a lock that is taken is tried again at first, lockPauseMost the
+	// lockPause is how soon a lock that is taken is tried again at first, maxLockPause the
 	// longest: a change takes about as long as a disk needs to sync.
-	lockPause     = time.Millisecond
-	lockPauseMost = 16 * time.Millisecond
+	lockPause    = time.Millisecond
+	maxLockPause = 16 * time.Millisecond
 )
 
 // Lock waits for the lock that is the file name in root, until ctx ends. The system takes
 // it from a process that ends, so it never goes stale; its file is never removed, for the
 // next process would lock another one of that name.
 func Lock(ctx context.Context, root *os.Root, name string) (*os.File, error) {
-	for pause := lockPause; ; pause = min(2*pause, lockPauseMost) {
+	for pause := lockPause; ; pause = min(2*pause, maxLockPause) {
 		f, err := tryLock(root, name)
 		if f != nil || err != nil {
 			return f, err

@@ -51,7 +51,7 @@ func (g *Guard) Refusal(dir string, s *State) string {
 	refused := ""
 	if s.RestartRefused != "" {
 		refused = fmt.Sprintf(" The restart that was asked for did not come: %s. Where that stays so, tell the user that the document is "+
-			"written and where, ask for a fresh session that reads it, and stop.", shown(s.RestartRefused, reasonMost))
+			"written and where, ask for a fresh session that reads it, and stop.", shown(s.RestartRefused, maxReason))
 	}
 	return fmt.Sprintf("CONTEXT OVERFLOW: this session has used up its context, so this tool call was not made. Run /session dehydrate restart now: "+
 		"it writes down what the work needs and goes on in a fresh context. What still works: %splain sm commands such as "+
@@ -107,14 +107,14 @@ func (g *Guard) Line(name string, s *State) string {
 	return fmt.Sprintf("%s [%s] %.0f%%", word(name), work, percent)
 }
 
-// lineMost bounds a part of the line, reasonMost a reason, in characters.
+// maxLine bounds a part of the line, maxReason a reason, in characters.
 const (
-	lineMost   = 80
-	reasonMost = 300
+	maxLine   = 80
+	maxReason = 300
 )
 
 // word is a text as it can be shown as a part of a line.
-func word(text string) string { return shown(text, lineMost) }
+func word(text string) string { return shown(text, maxLine) }
 
 // shown is a text as it can be shown in a line, of so many characters at most.
 func shown(text string, most int) string {

@@ -138,7 +138,7 @@ func RestartRefused(dir string, pid int, start, reason string) error {
 }
 
 func (s *State) refuseRestart(dir, reason string) {
-	s.KillRequested, s.RestartRefused = false, shown(reason, reasonMost)
+	s.KillRequested, s.RestartRefused = false, shown(reason, maxReason)
 	if s.RestartPrompt == s.continuation(dir) { // or else somebody has written it
 		s.RestartPrompt = ""
 	}

@@ -164,7 +164,7 @@ func (m *Machine) forget(now time.Time) {
 		if !r.State.Ended() {
 			continue
 		}
-		if of[r.Agent]++; of[r.Agent] > keptMost || now.Sub(r.Changed) > keptFor {
+		if of[r.Agent]++; of[r.Agent] > maxKept || now.Sub(r.Changed) > keptFor {
 			delete(m.all, r.ID)
 			m.changed[r.ID] = struct{}{}
 		}

@@ -58,9 +58,9 @@ const (
 	prepareWithin = 30 * time.Second
 	// The pauses after a refusal.
 	firstPause, longestPause = 2 * time.Second, 30 * time.Second
-	// keptFor is how long a rotation that has ended is kept, keptMost how many of an agent.
-	keptFor  = 24 * time.Hour
-	keptMost = 20
+	// keptFor is how long a rotation that has ended is kept, maxKept how many of an agent.
+	keptFor = 24 * time.Hour
+	maxKept = 20
 	// heardBytes is how much of a prompt's beginning is compared: of a long text the
 	// transcript's reader keeps 992 bytes of it.
 	heardBytes = 990

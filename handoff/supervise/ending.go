@@ -7,14 +7,14 @@ import (
 
 // What the client has left behind has nobody to work for any more. Most of it ends when it sees that its input has
 // ended; the rest is asked to, then killed. What a kill does not end within orphanLeft hangs in the kernel, and is left
-// there. What the kernel would end but has not found the time for is waited for, but at most for orphanMost: on a busy
+// there. What the kernel would end but has not found the time for is waited for, but at most for orphanTimeout: on a busy
 // machine some seconds may pass between two looks, or between a kill and its effect.
 const (
-	orphanTerm = 200 * time.Millisecond
-	orphanKill = 1200 * time.Millisecond
-	orphanLeft = 5 * time.Second
-	orphanMost = time.Minute
-	orphanLook = 20 * time.Millisecond
+	orphanTerm    = 200 * time.Millisecond
+	orphanKill    = 1200 * time.Millisecond
+	orphanLeft    = 5 * time.Second
+	orphanTimeout = time.Minute
+	orphanLook    = 20 * time.Millisecond
 )
 
 // An ending ends processes, the longer it takes the harder.
@@ -47,5 +47,5 @@ func (e *ending) look(now time.Time, left []child, client int) (over bool) {
 		at, killed := e.killed[c.Process]
 		over = over && killed && c.hangs && now.Sub(at) > orphanLeft
 	}
-	return over || late > orphanMost
+	return over || late > orphanTimeout
 }

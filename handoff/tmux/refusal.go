@@ -32,9 +32,9 @@ func Refusal(s Screen) Reason {
 	return ReasonNone
 }
 
-// belowMost is how many rows of footer, status line and shortcuts there may be. The
+// maxBelow is how many rows of footer, status line and shortcuts there may be. The
 // shortcuts take 14 rows in a pane 80 cells wide.
-const belowMost = 20
+const maxBelow = 20
 
 // below judges what is under the box: a footer, or a list that has the keys.
 func below(rows []Row) Reason {
@@ -55,7 +55,7 @@ func below(rows []Row) Reason {
 		}
 		filled++
 	}
-	if filled > belowMost {
+	if filled > maxBelow {
 		return ReasonUnclear
 	}
 	return ReasonNone

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// tokenMost bounds a token, in bytes; tokenLeast is what nobody guesses.
-const tokenMost, tokenLeast = 4096, 16
+// maxToken bounds a token, in bytes; minToken is what nobody guesses.
+const maxToken, minToken = 4096, 16
 
 // ErrTokenExposed says that others than this user can read, change or replace the token: with it anybody could have
 // agents told of alerts that nobody raised. An observer runs without the route then.
@@ -27,8 +27,8 @@ func (c *Config) WebhookToken() (string, error) {
 		return "", fmt.Errorf("http.webhook_token_file: %w", err)
 	}
 	token := strings.TrimSpace(string(text))
-	if len(token) < tokenLeast || len(token) > tokenMost || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("http.webhook_token_file: %s holds no token; put one line of %d to %d printable ASCII characters there", path, tokenLeast, tokenMost)
+	if len(token) < minToken || len(token) > maxToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("http.webhook_token_file: %s holds no token; put one line of %d to %d printable ASCII characters there", path, minToken, maxToken)
 	}
 	return token, nil
 }
@@ -48,7 +48,7 @@ func readToken(path string) ([]byte, error) {
 	case mode.Perm()&0o077 != 0:
 		return nil, fmt.Errorf("%s has mode %04o, %w; run chmod 600 %[1]s and put a new token there", path, mode.Perm(), ErrTokenExposed)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, tokenMost+3)) // and the end of a line; what is longer is no token
+	text, err := io.ReadAll(io.LimitReader(f, maxToken+3)) // and the end of a line; what is longer is no token
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; give a readable file", path, cause(err))
 	}
