@@ -167,7 +167,11 @@ func TestImminentBeforeCompaction(t *testing.T) {
 		t.Errorf("the alerts begin at %v and %v, the pressures high and imminent at %v and %v", r.high, r.imminent, alerts.HighFrom, alerts.ImminentFrom)
 	}
 	var dirs []string
-	for seed := range uint64(4) {
+	fleets := uint64(4)
+	if testing.Short() {
+		fleets = 1
+	}
+	for seed := range fleets {
 		dir := t.TempDir()
 		if _, err := transcripttest.Generate(dir, transcripttest.Options{Seed: seed + 1, Bytes: 16 << 20, LineBytes: 500}); err != nil {
 			t.Fatal(err)
@@ -176,7 +180,7 @@ func TestImminentBeforeCompaction(t *testing.T) {
 	}
 	n := warnings(t, dirs...)
 	n.log(t, "generated")
-	if n.known < 100 || n.imminent*100 < n.known*95 || n.high*100 < n.known*95 {
+	if n.known < 20*int(fleets) || n.imminent*100 < n.known*95 || n.high*100 < n.known*95 {
 		t.Errorf("of %d compactions %d were announced as high, %d as imminent", n.known, n.high, n.imminent)
 	}
 	for _, name := range []string{"SM_CORPUS", "SM_SHAPES"} {

@@ -81,7 +81,7 @@ func (e *Exporter) Serve(w http.ResponseWriter, r *http.Request, s *Snapshot) {
 		b = new(builder)
 	}
 	defer func() { b.reset(); e.builders.Put(b) }()
-	open := expfmt.NegotiateIncludingOpenMetrics(r.Header).FormatType() == expfmt.TypeOpenMetrics
+	open := expfmt.NegotiateAccept(r.Header, expfmt.DefaultOpenMetricsAcceptedFormats()...).FormatType() == expfmt.TypeOpenMetrics
 	gather := prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) { return e.gather(b, s, open) })
 	w, end := e.compressed(w, r)
 	promhttp.HandlerFor(gather, promhttp.HandlerOpts{EnableOpenMetrics: true, OfferedCompressions: []promhttp.Compression{promhttp.Identity}}).ServeHTTP(w, r)
