@@ -23,9 +23,12 @@ type column struct {
 func columns() []column {
 	return []column{
 		{"PROJECT", false, 8, 16, 8, func(_ *list, s *api.Session, w int) []span { return []span{{screen.FitEnd(s.Project, w), ""}} }},
-		{"NAME", false, 12, 24, 0, nameCell},
-		{"ID", false, 8, 8, 11, func(_ *list, s *api.Session, _ int) []span {
-			return []span{{screen.FirstCells(screen.Text(s.SessionID), 8), screen.Dim}}
+		{"NAME", false, 12, 40, 0, nameCell},
+		{"ID", false, 8, 16, 11, func(_ *list, s *api.Session, w int) []span {
+			if s.Title == "" {
+				return nil // it is the name
+			}
+			return []span{{screen.FitEnd(s.ShortName(), w), screen.Dim}}
 		}},
 		{"CONTEXT", false, 10, 36, 1, barCell},
 		{"USED", true, 4, 4, 2, usedCell},
@@ -52,7 +55,7 @@ type list struct {
 
 // emptyColumns are those that say nothing of any of these sessions that another does not say.
 func emptyColumns(sessions []api.Session) (omit []string) {
-	if !slices.ContainsFunc(sessions, func(s api.Session) bool { return !strings.HasPrefix(s.SessionID, nameOf(&s)) }) {
+	if !slices.ContainsFunc(sessions, func(s api.Session) bool { return nameOf(&s) != s.ShortName() }) {
 		omit = append(omit, "ID")
 	}
 	return omit
@@ -135,11 +138,14 @@ func nameCell(l *list, s *api.Session, width int) []span {
 	case needOf(s) >= idles:
 		colour = screen.Dim
 	}
+	if s.Title != "" {
+		return []span{{screen.FitStart(screen.Text(s.Title), width), colour}}
+	}
 	return []span{{screen.FitEnd(nameOf(s), width), colour}}
 }
 
-// nameOf is what a session is called, as it came.
-func nameOf(s *api.Session) string { return cmp.Or(s.ShortName(), s.ID) }
+// nameOf is what a session is called, as it came: its title, else its name or the beginning of its id.
+func nameOf(s *api.Session) string { return cmp.Or(s.Title, s.ShortName(), s.ID) }
 
 // barCell is how full the context is, with a mark at the size at which the client compacts.
 func barCell(_ *list, s *api.Session, width int) []span {

@@ -23,6 +23,7 @@ func Fields(s api.Session, now time.Time) (fields [][2]string) {
 		}
 	}
 	fields = append(fields, [2]string{"agent", s.ID})
+	add("title", s.Title)
 	add("name", s.Name)
 	add("in metrics", s.Label)
 	add("parent", s.ParentID)

@@ -51,7 +51,7 @@ func sortSessions(sessions []api.Session, by Order, backwards bool) {
 		if backwards {
 			n = -n
 		}
-		return cmp.Or(n, strings.Compare(nameOf(&a), nameOf(&b)), strings.Compare(a.ID, b.ID))
+		return cmp.Or(n, ByName.compare(&a, &b), strings.Compare(a.ID, b.ID))
 	})
 }
 

@@ -67,6 +67,7 @@ func topFleet() api.Sessions {
 			s.Forecast = &api.Forecast{Replies: &api.Range{Low: 1, Likely: 1, High: 3}, Turns: &api.Range{Low: 1, Likely: 1, High: 1}}
 		}),
 		topSession("train", 720_000, func(s *api.Session) {
+			s.Title = "Train the ranking model on last week's clicks"
 			s.WindowTokens, s.UsedPercentage, s.Level, s.Model, s.Brake = 1_000_000, new(72), "critical", "claude-opus-4-8", "breaker"
 		}),
 		topSession("docs", 150_000, func(s *api.Session) { s.ThresholdTokens, s.State, s.IsIdle = new(int64(167_000)), "idle", true }),
@@ -227,6 +228,7 @@ func TestTopKeys(t *testing.T) {
 		{"with them again", []string{"x", "x"}, "[asks] api web fresh train docs night"},
 		{"filter by name", []string{"/", "o", "C"}, "[docs]"},
 		{"keys type while a filter is typed", []string{"/", "q", "u", "i"}, "[night]"},
+		{"filter by title", []string{"/", "c", "l", "i", "c", "k", "enter"}, "[train]"},
 		{"filter by model", []string{"/", "o", "p", "u", "s", "enter"}, "[train]"},
 		{"filter by pressure", []string{"/", "i", "m", "m", "i", "enter"}, "[api]"},
 		{"a filter corrected", []string{"/", "o", "x", "backspace", "p"}, "[train]"},
