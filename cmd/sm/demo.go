@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"sm/cmd/sm/internal/config"
+	"sm/cmd/sm/internal/term"
 	"sm/observer"
 	"sm/observer/api"
 	"sm/observer/demo"
@@ -54,7 +55,9 @@ func (env *environ) demo(ctx context.Context, flags *pflag.FlagSet, cfg *config.
 			_ = os.Remove(d) // one that is in use by now is not empty, and stays
 		}
 	}()
-	o.Logger.Warn("this is a demo: all agents are made up", "dir", dir, "socket", o.Socket)
+	if quiet(env.stderr, &o, true); !term.IsTerminal(env.stderr) {
+		o.Logger.Warn("this is a demo: all agents are made up", "dir", dir, "socket", o.Socket)
+	}
 	return env.runDemo(ctx, o)
 }
 

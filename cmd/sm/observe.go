@@ -3,17 +3,21 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
+	"sm/dashboards/screen"
 	"sm/observer"
 )
 
@@ -59,6 +63,7 @@ func (env *environ) observe(ctx context.Context, flags *pflag.FlagSet, cfg *conf
 	if err != nil {
 		return err
 	}
+	quiet(env.stderr, &o, false)
 	source, err := findConfig(flags, env)
 	if err != nil {
 		return err
@@ -89,35 +94,79 @@ func emptyFlag(flags *pflag.FlagSet) (name string) {
 	return name
 }
 
-// greet tells who sits at a terminal where to look, and shows how the catching up goes. The returned function ends
-// that.
+// greet tells who sits at a terminal where to look, once all transcripts are known, and shows until then how far that is.
+// The returned function ends that.
 func (env *environ) greet(a *observer.App, o observer.Options) (end func()) {
 	if !term.IsTerminal(env.stderr) {
 		return func() {}
 	}
-	fmt.Fprintf(env.stderr, "watching %s\n", strings.Join(o.Projects, ", "))
-	for _, addr := range a.Addrs() {
-		if tcp, ok := addr.(*net.TCPAddr); ok {
-			fmt.Fprintf(env.stderr, "page     http://%s/\nmetrics  http://%[1]s/metrics\n", tcp)
-		}
-	}
-	command := "sm status"
-	if o.Demo {
-		command = "sm status --socket " + o.Socket
-	}
-	fmt.Fprintln(env.stderr, "sessions "+command)
 	wipe, stop, stopped := term.ShowProgress(env.stderr, progressText(o.Stats)), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
 		select {
 		case <-a.Ready():
+			wipe()
+			fmt.Fprint(env.stderr, greeting(a.Addrs(), o))
 		case <-stop:
+			wipe()
 		}
-		wipe()
 	}()
 	return func() {
 		close(stop)
 		<-stopped
+	}
+}
+
+// greeting says what is watched, and where to look at it.
+func greeting(addrs []net.Addr, o observer.Options) string {
+	socket := ""
+	what := fmt.Sprintf("Watching %d transcripts in %s", o.Stats.Files.Load(), strings.Join(o.Projects, ", "))
+	if o.Demo {
+		socket = " --socket " + o.Socket
+		what = "Demo: all of these agents are made up; they go when you press Ctrl-C"
+	}
+	text := screen.OneLine(what) + "\n"
+	for _, addr := range addrs {
+		if tcp, ok := addr.(*net.TCPAddr); ok {
+			text += fmt.Sprintf("http://%s (or: sm open%s)\n", tcp, socket)
+			break
+		}
+	}
+	return text + "sm top" + socket + " in another terminal\n"
+}
+
+// quietStart keeps from a terminal what is no warning: until the past has been read, and in a demo always.
+type quietStart struct {
+	slog.Handler
+	over *atomic.Bool
+	demo bool
+}
+
+// caughtUp is what the observer logs when the past has been read.
+const caughtUp = "caught up"
+
+func (h quietStart) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level < slog.LevelWarn && !h.over.Load() {
+		if r.Message == caughtUp && !h.demo {
+			h.over.Store(true)
+		}
+		return nil
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (h quietStart) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return quietStart{h.Handler.WithAttrs(attrs), h.over, h.demo}
+}
+
+func (h quietStart) WithGroup(name string) slog.Handler {
+	return quietStart{h.Handler.WithGroup(name), h.over, h.demo}
+}
+
+// quiet gives a logger to who sits at a terminal: the greeting says what the log of a start would.
+func quiet(stderr io.Writer, o *observer.Options, demo bool) {
+	if term.IsTerminal(stderr) && o.Level.Level() >= slog.LevelInfo {
+		o.Logger = slog.New(quietStart{o.Logger.Handler(), new(atomic.Bool), demo})
 	}
 }
 

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/observer"
+	"sm/transcript/follow"
+)
+
+// TestGreeting: three lines, of which one is the address.
+func TestGreeting(t *testing.T) {
+	t.Parallel()
+	stats := &follow.Stats{}
+	stats.Files.Store(812)
+	addrs := []net.Addr{&net.UnixAddr{Name: "/r/sm.sock"}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8420}}
+	o := observer.Options{Projects: []string{"/home/u/.claude/projects"}, Stats: stats, Socket: "/tmp/x/sm.sock"}
+	want := "Watching 812 transcripts in /home/u/.claude/projects\nhttp://127.0.0.1:8420 (or: sm open)\nsm top in another terminal\n"
+	if diff := cmp.Diff(want, greeting(addrs, o)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	o.Demo = true
+	want = "Demo: all of these agents are made up; they go when you press Ctrl-C\n" +
+		"http://127.0.0.1:8420 (or: sm open --socket /tmp/x/sm.sock)\nsm top --socket /tmp/x/sm.sock in another terminal\n"
+	if diff := cmp.Diff(want, greeting(addrs, o)); diff != "" {
+		t.Errorf("a demo (-want +got):\n%s", diff)
+	}
+}
+
+// TestQuietStart: warnings are always said, the rest once the past has been read; in a demo never.
+func TestQuietStart(t *testing.T) {
+	t.Parallel()
+	for demo, want := range map[bool]string{false: "bad later", true: "bad"} {
+		var out bytes.Buffer
+		log := slog.New(quietStart{slog.NewTextHandler(&out, nil), new(atomic.Bool), demo}).With("a", 1).WithGroup("g")
+		log.Info("early")
+		log.Warn("bad")
+		log.Info(caughtUp)
+		log.Info("later")
+		var got []string
+		for _, line := range strings.Split(out.String(), "\n") {
+			if _, rest, ok := strings.Cut(line, "msg="); ok {
+				got = append(got, strings.Fields(rest)[0])
+			}
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("demo %v: %q, want %q", demo, s, want)
+		}
+	}
+}
