@@ -65,7 +65,7 @@ func (e *Engine) silence(a *AgentState) {
 	}
 }
 
-// sayNoData tells of a new episode.
+// sayNoData says that a new episode has begun.
 func (e *Engine) sayNoData(a *AgentState, t Instant) {
 	a.Silent = true
 	a.Episodes++

@@ -21,7 +21,7 @@ const (
 // Pause is the longest gap between two signs of life that counts as work.
 const Pause = 5 * time.Minute
 
-// Series sums up figures of which the newer weigh more.
+// Series sums up figures; newer ones weigh more.
 type Series struct {
 	// N is how many there were; Weight is the sum of their weights, Weights2 that of
 	// the squared weights; Sum and Squares are those of the figures, weighted.

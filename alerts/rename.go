@@ -49,7 +49,7 @@ func (e *Engine) renameReminders(from, to AgentID) {
 // while nobody was there is known.
 func (e *Engine) SetClock(now time.Time) { e.setClock(transcript.InstantOf(now)) }
 
-// Forgotten lists the agents of which nothing has been heard since a time, and that are
+// Forgotten lists the agents that have sent nothing since a time, and that are
 // not at work.
 func (e *Engine) Forgotten(since time.Time) (ids []AgentID) {
 	cut := transcript.InstantOf(since)

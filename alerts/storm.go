@@ -61,7 +61,7 @@ func (e *Engine) stormy(a *AgentState) (count, turns int) {
 	return 0, 0
 }
 
-// storm tells of one, once an episode and cycle.
+// storm says that there is one, once an episode and cycle.
 func (e *Engine) storm(a *AgentState, at Instant, count, turns int) {
 	a.Storming = true
 	if a.Said[KindStorm].At != 0 {

@@ -16,7 +16,7 @@ type Channel struct {
 	Path string
 }
 
-// globalChannel is for sessions of which nothing is known.
+// globalChannel is for sessions whose folder is not known.
 const globalChannel = "global"
 
 // ChannelOf finds the channel of a session that works in dir. Of the configured ones the
@@ -73,7 +73,7 @@ func alphanumeric(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
 }
 
-// shorten cuts a name to at most most bytes, of which the last 17 are a hash of the whole.
+// shorten cuts a name to at most most bytes, the last 17 of them a hash of the whole.
 func shorten(name, whole string, most int) string {
 	if len(name) <= most {
 		return name

@@ -18,7 +18,7 @@ type agentState struct {
 	curve  *curve.Curve // nil for none
 }
 
-// agents are the states of all agents of which there is something to keep.
+// agents are the states of all agents that have one.
 type agents map[alerts.AgentID]*agentState
 
 // of finds the state of an agent, to change it.
@@ -86,7 +86,7 @@ func (as agents) said(s *alerts.Say, tokens int64, now time.Time) {
 	}
 }
 
-// forgetCurves drops those of which nothing was heard for so long, and beyond most the oldest.
+// forgetCurves drops the curves of agents that were quiet for so long, and beyond most the oldest.
 func (as agents) forgetCurves(before time.Time, most int) {
 	var kept []alerts.AgentID
 	for agent, x := range as {

@@ -231,7 +231,7 @@ func (c *core) pass(now time.Time) {
 }
 
 const (
-	// keepFor is how long an agent is kept of which nothing is heard, forgetEvery how
+	// keepFor is how long a quiet agent is kept, forgetEvery how
 	// often that is looked at.
 	keepFor     = 7 * 24 * time.Hour
 	forgetEvery = time.Hour

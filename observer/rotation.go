@@ -193,7 +193,7 @@ func (h *handoffs) tellAgent(agent alerts.AgentID, name, text string, mode alert
 	}
 }
 
-// report tells of a handoff that has failed: the operator, and the agent, which may have
+// report says that a handoff has failed, to the operator and to the agent, which may have
 // lost its context and not know what to read.
 func (h *handoffs) report(x rotation.Report, now time.Time) {
 	r := &x.Rotation
@@ -208,7 +208,7 @@ func (h *handoffs) report(x rotation.Report, now time.Time) {
 	}
 	h.operator("handoff/"+string(r.ID), fmt.Sprintf("The handoff of %s failed: %s. %s", h.name(r.Agent), why, what))
 	switch {
-	case r.Reason == rotation.ReasonGone && !x.Lost && !r.Auto(): // whoever comes next is given it
+	case r.Reason == rotation.ReasonGone && !x.Lost && !r.Auto(): // the next session is given it
 		h.effects.add(prepareEffect{rotation: *r, leave: true})
 	case r.Reason == rotation.ReasonGone:
 	case !x.Lost && r.Auto():

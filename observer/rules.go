@@ -38,7 +38,7 @@ func (p *rules) act(actions []alerts.Action, now time.Time) {
 	}
 }
 
-// say takes a notice to whoever is to hear it.
+// say delivers a notice to its recipient.
 func (p *rules) say(s alerts.Say, now time.Time) {
 	p.log.Info("notice", "key", s.Key, "to", s.To.Role, "mode", s.Mode, "at", s.At, "dry_run", p.dryRun)
 	if p.dryRun {

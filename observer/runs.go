@@ -42,7 +42,7 @@ func (r *run) restarts(now time.Time) bool { return r.present(now) && r.can }
 // lately says whether a run was there a moment ago: it hangs up when its client changes.
 func (r *run) lately(now time.Time) bool { return r != nil && now.Sub(r.last) < runPresent }
 
-// order gives a run its order, and wakes whoever waits for it.
+// order gives a run its order, and wakes the poll that waits for it.
 func (h *handoffs) order(r rotation.Rotation) {
 	x := h.run(r.Agent)
 	x.order = api.Instruction{Rotation: string(r.ID), Action: api.ActionRestart, Prompt: r.Prompt}
@@ -110,7 +110,7 @@ func (s *server) getRun(w http.ResponseWriter, r *http.Request) error {
 // errForeignRun answers a run whose name another one uses.
 var errForeignRun = errors.New("this agent has a client that another has started; give sm run another --name")
 
-// foreignRun says that whoever asks has not started the agent's client, as far as the
+// foreignRun says that the caller has not started the agent's client, as far as the
 // system tells: two runs may have been given one name.
 func (s *server) foreignRun(r *http.Request) bool {
 	pid, err := access.PeerPID(r.Context())
@@ -133,7 +133,7 @@ func (s *server) foreignRun(r *http.Request) bool {
 	return !slices.ContainsFunc(s.o.Ancestry(client), func(p fleet.Process) bool { return p.PID == pid })
 }
 
-// polled is what a poll has found: an order, or whoever tells of one.
+// polled is what a poll has found: an order, or the channel on which one will come.
 type polled struct {
 	order  api.Instruction
 	news   <-chan struct{}

@@ -63,7 +63,7 @@ func hookSettings(path string) []byte {
 	return data
 }
 
-// managedSettings is the file of whoever manages the machine.
+// managedSettings is the settings file of the machine's administrator.
 func managedSettings() string {
 	if runtime.GOOS == "darwin" {
 		return "/Library/Application Support/ClaudeCode/managed-settings.json"

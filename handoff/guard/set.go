@@ -18,7 +18,7 @@ const maxGuardText = 16 << 10
 func (s *State) BelongsTo(c Client) bool { return c.is(s) || c.runs(s) }
 
 // fullKeeps are the fields by which a full session is known, and by which it would be let
-// go. Nobody sets them while it is full: whoever may call Set, the agent may.
+// go. Set refuses them while it is full, for the agent itself can call Set.
 func fullKeeps() []string {
 	return []string{
 		"pid", "pidStart", "sessionId", "lifecycle", "overflowed", "killRequested", "startedAt", "dehydratingSince", "restartRefused",

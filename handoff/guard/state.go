@@ -118,7 +118,7 @@ func (s *State) fields() func(yield func(name string, value reflect.Value) bool)
 }
 
 // Encode writes the text of the file. What has not changed since ParseState stays as
-// it was written, whoever wrote it; what is new comes last.
+// it was written, whichever program wrote it; new fields come last.
 func (s *State) Encode() ([]byte, error) {
 	ours, err := s.texts()
 	if err != nil {

@@ -162,7 +162,7 @@ func ChildOf(ancestor, pid int, proc string) (child int, ok bool) {
 	return 0, false
 }
 
-// Mounted says that the system tells of processes in /proc.
+// Mounted says that the system lists processes in /proc.
 func Mounted() bool {
 	_, err := os.Stat("/proc/self")
 	return err == nil

@@ -138,7 +138,7 @@ type Finish struct {
 // Release lets messages go on.
 type Release struct{ Agent alerts.AgentID }
 
-// Report tells of a rotation that has failed. When Lost, the old context is gone or may
+// Report says why a rotation has failed. When Lost, the old context is gone or may
 // be, and the new one does not know what to read.
 type Report struct {
 	Rotation Rotation

@@ -154,7 +154,7 @@ func (m *Machine) idle(r *Rotation, in Idle) {
 	case Scheduled:
 		r.Way, r.Left, r.Began = in.Way, in.Session, in.At
 		switch {
-		case in.Session != r.Session: // whoever sits there now has not asked for it
+		case in.Session != r.Session: // the session there now has not asked for it
 			m.fail(r, ReasonSession, in.At)
 			return
 		case in.Way == WayNone:

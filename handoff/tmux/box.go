@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// box is the client's input box: rows between two rules, the first of which begins with
+// box is the client's input box: rows between two rules; the first row begins with
 // a glyph. Up to 1.0 the box has sides, too:
 //
 //	────────────────────      ╭──────────────────╮

@@ -53,7 +53,7 @@ func bindUnix(ctx context.Context, path string) (net.Listener, error) {
 	}
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
 	// Between bind and here the umask decides who may connect. The directory is
-	// not writable to others, and whoever connects now has the wrong uid later.
+	// not writable to others, and a client that connects now has the wrong uid later.
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}

@@ -170,7 +170,7 @@ type socketRow struct {
 	inode uint64
 }
 
-// connected reports whether the uid of the row is that of whoever made the
+// connected reports whether the uid of the row is that of the user who made the
 // connection. In a row that is half-open or waiting to be forgotten, or whose
 // socket no process has any more (no inode), it may be anything.
 func (r socketRow) connected() bool {

@@ -6,10 +6,10 @@ import (
 	"sm/alerts"
 )
 
-// Thinner leaves out of a session's events those readings that change nothing that the engine decides about levels,
-// cycles and storms: such a one stands where its time says, and so do the readings before and after it. Then it is
-// neither a cycle's first nor its last reading, nor the current one of any later decision. What is left to judge by it is
-// whether it reaches a level that none before it has reached: for that the caller has a say.
+// Thinner leaves out of a session's events the readings that change nothing that the engine decides about levels,
+// cycles and storms. A reading can be left out where it and the readings before and after it are in the order of their
+// times: then it is neither the first nor the last reading of a cycle, nor the current one of a later decision. It still
+// matters if it reaches a level that no reading before it has reached: that the caller decides.
 type Thinner struct {
 	oldest  []time.Time // of the events from here on; reused
 	inOrder []bool      // nothing before is newer, nothing behind is older; reused

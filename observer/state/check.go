@@ -17,7 +17,7 @@ const (
 	boltMagic   = 0xED0CDAED
 	boltVersion = 2
 
-	metaSize    = 64 // of which the last 8 are the checksum
+	metaSize    = 64 // the last 8 are the checksum
 	headerSize  = 16 // id 8, flags 2, count 2, overflow 4
 	elementSize = 16 // of leaves: flags, pos, ksize, vsize; of branches: pos, ksize, page 8
 	bucketSize  = 16 // root 8, sequence 8

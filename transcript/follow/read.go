@@ -322,7 +322,7 @@ func (s *source) young() transcript.Instant {
 	return transcript.InstantOf(time.Now().Add(-s.f.ActiveFor))
 }
 
-// told hands a record of a file that is read whole to whoever wants it.
+// told hands a record of a file that is read whole to its receiver.
 func (s *source) told(e *transcript.Entry, fresh bool, young transcript.Instant) {
 	switch {
 	case s.record != nil:

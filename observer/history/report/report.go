@@ -76,7 +76,7 @@ type Row struct {
 	Compactions api.Compactions `json:"compactions"`
 }
 
-// Threshold tells of the compactions that nobody made by hand; null for what is not known.
+// Threshold sums up the compactions that were not made by hand; null for what is not known.
 type Threshold struct {
 	Typical    *Range `json:"typical"`     // four of five lie in it
 	MostCommon *Range `json:"most_common"` // the most frequent span of 10,000 tokens

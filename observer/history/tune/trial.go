@@ -41,8 +41,8 @@ func newTrial(ctx context.Context, o alerts.Options, groups int) *trial {
 	return &trial{ctx: ctx, options: plainOptions(o), groups: groups}
 }
 
-// run tells of each cycle what an engine with these thresholds says. With a step of a ladder, which must then be the only
-// threshold, the engine is told of the beats that matter to that alone, and of no session that never reaches it.
+// run returns what an engine with these thresholds says in each cycle. With a step of a ladder, which must then be the
+// only threshold, the engine is told of the beats that matter to that alone, and of no session that never reaches it.
 func (r *trial) run(limits alerts.Thresholds, kind, step int) ([]notices, error) {
 	if err := r.ctx.Err(); err != nil {
 		return nil, err

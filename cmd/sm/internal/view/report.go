@@ -50,7 +50,7 @@ func (to *Printer) WriteReport(r *report.Report) error {
 	return err
 }
 
-// writeStrange tells of files that are no transcripts.
+// writeStrange says how many files are no transcripts.
 func writeStrange(b *strings.Builder, n int) {
 	switch {
 	case n == 1:
@@ -156,7 +156,7 @@ func writeSpread(b *strings.Builder, r *report.Report, g Glyphs) {
 		d := &part.d
 		fmt.Fprintf(b, "\n%s\n%s", part.title, g.histogram(d.Histogram, func(x report.Bin) string {
 			if part.title == turnsTitle {
-				return part.label(x.From, x.To-1) // whole numbers, of which the last is left out
+				return part.label(x.From, x.To-1) // whole numbers; To itself is not in the bin
 			}
 			return part.label(x.From, x.To)
 		}))
