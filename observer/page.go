@@ -127,7 +127,7 @@ func (c *core) row(v *fleet.View, t alerts.Thresholds) webpage.Row {
 	p := c.policy(v)
 	s := p.session(*v)
 	r := webpage.Row{
-		ID: s.ID, Name: cmp.Or(s.Name, s.Label, s.SessionID, s.ID), Title: s.Title, Project: s.Project, Model: s.Model, Parent: s.ParentID,
+		ID: s.ID, Name: cmp.Or(s.Name, s.Label, s.SessionID, s.ID), Title: cmp.Or(s.Name, s.Title), Project: s.Project, Model: s.Model, Parent: s.ParentID,
 		Pressure: s.PressureLevel, Ratio: p.Ratio, Source: s.ThresholdSource,
 		Waiting: v.Client.Waiting, Level: s.Level, Estimate: s.ContextSource == "estimate", Window: s.WindowTokens,
 		Threshold: p.Threshold, Replies: webpage.Range(p.Forecast.Replies), Turns: webpage.Range(p.Forecast.Turns), Work: webpage.Range(p.Forecast.Active),
