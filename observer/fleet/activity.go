@@ -92,7 +92,7 @@ func (n *newest) cut() {
 
 // lastWritten is when a session last wrote: by its newest record or by its file.
 func lastWritten(x *file) transcript.Instant {
-	return transcript.InstantOf(wroteAt(x.Session.Active.Time(), written(x)))
+	return max(x.Session.Active, transcript.Instant(x.Cursor.Modified), transcript.Instant(-x.Cursor.Modified))
 }
 
 // live says whether the agent that sits there is at work, as views do: many are asked

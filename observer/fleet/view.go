@@ -99,24 +99,11 @@ type View struct {
 	Start  string
 }
 
-// copiedAfter is how much younger a file may be than its newest record: one that is younger still was copied, or somebody
-// else has touched it.
-const copiedAfter = time.Hour
-
-// wroteAt is when a session last wrote, by its newest record and the time of its file. Not all records carry a time, so
-// the file's counts too, but not that of a copy.
-func wroteAt(active, written time.Time) time.Time {
-	if !active.IsZero() && written.Sub(active) > copiedAfter || written.Before(active) {
-		return active
-	}
-	return written
-}
-
 // Seen is when a session last did anything: by its newest record, or by the time
 // of its file, since not all records carry a time, or by a signal of its client.
 func (v *View) Seen() time.Time {
-	seen := wroteAt(v.Active, v.Written)
-	for _, t := range [...]time.Time{v.Spoke, v.Hooked} {
+	seen := v.Active
+	for _, t := range [...]time.Time{v.Written, v.Spoke, v.Hooked} {
 		if t.After(seen) {
 			seen = t
 		}
