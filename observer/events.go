@@ -170,7 +170,7 @@ func (s *stream) send(name string, v any) error {
 	if err := e.Encode(v); err != nil {
 		return fmt.Errorf("write event %s: %w", name, err)
 	}
-	if err := s.control.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := s.control.SetWriteDeadline(time.Now().Add(s.app.hub.take)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("write event %s: %w", name, err)
 	}
 	if _, err := fmt.Fprintf(s.w, "event: %s\ndata: %s\n", name, &body); err != nil {

@@ -40,6 +40,7 @@ type hub struct {
 	name string        // names this run of the observer in marks
 	beat time.Duration // beatEvery
 	most int           // maxPages
+	take time.Duration // writeWithin
 
 	filling chan struct{} // holds a sign while the end of a transcript is read: memory for one is enough
 
@@ -97,7 +98,7 @@ func newHub(a *App) (*hub, error) {
 		return nil, fmt.Errorf("prepare the page: %w", err)
 	}
 	return &hub{
-		app: a, page: p, name: strings.ToLower(rand.Text()[:12]), beat: beatEvery, most: maxPages,
+		app: a, page: p, name: strings.ToLower(rand.Text()[:12]), beat: beatEvery, most: maxPages, take: writeWithin,
 		pages: map[chan struct{}]bool{}, woken: make(chan struct{}, 1), closed: make(chan struct{}), filling: make(chan struct{}, 1),
 	}, nil
 }

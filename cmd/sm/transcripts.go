@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -32,7 +33,7 @@ func (env *environ) transcripts(cmd *cobra.Command, args []string) (*config.Conf
 		return nil, nil, usagef("PATH is empty")
 	}
 	for _, path := range args {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && filepath.Ext(path) != ".jsonl" {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && filepath.Ext(path) != ".jsonl" && !beginsWithRecord(path) {
 			return nil, nil, usagef("%s is no transcript: give a .jsonl file of a client, or a folder with such files", quote(path))
 		}
 	}
@@ -40,6 +41,19 @@ func (env *environ) transcripts(cmd *cobra.Command, args []string) (*config.Conf
 		args, err = existingProjects(cfg, env)
 	}
 	return cfg, args, err
+}
+
+// beginsWithRecord says that a file begins with a JSON object, as transcripts do under whatever name. A file that cannot be
+// read is not judged: reading it says why.
+func beginsWithRecord(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	head := make([]byte, 4096)
+	n, _ := io.ReadFull(f, head) // fewer bytes are as good
+	return bytes.HasPrefix(bytes.TrimLeft(head[:n], " \t\r\n"), []byte("{"))
 }
 
 // existingProjects are the projects folders that there are.
