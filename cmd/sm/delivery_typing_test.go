@@ -212,6 +212,8 @@ func (s *paneScreen) read() error {
 					return err
 				}
 			}
+		case b == '\x15': // Ctrl-U, as a line is taken back: the real client empties its box
+			s.draft, s.shown, s.pending = "", "", s.pending[1:]
 		default:
 			s.draft, s.shown = s.draft+string(s.pending[:1]), s.shown+string(s.pending[:1])
 			s.pending = s.pending[1:]
