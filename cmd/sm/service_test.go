@@ -89,7 +89,7 @@ func TestServiceLetsTheObserverWork(t *testing.T) {
 	for line := range strings.Lines(string(text)) {
 		_, call, _ := strings.Cut(line, " ")
 		name, args, ok := strings.Cut(strings.TrimSpace(call), "(")
-		if !ok || strings.ContainsAny(name, " <+-") {
+		if !ok || strings.ContainsAny(name, " <+-") || name == "???" { // strace came too late to see which
 			continue
 		}
 		used[name] = true
