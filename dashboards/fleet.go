@@ -10,7 +10,7 @@ import (
 func fleetPressure() Dashboard {
 	top := list("top", "Top", "How many sessions the table shows.", "10", "25", "50", "100")
 	d := dashboard(fleetUID, "Claude Code: fleet pressure", "Who is close to a compaction, what compactions there were, what was said, and how the observers fare.",
-		[]variable{top}, slices.Concat(glance(), closest(), forecasts(), compactions(), collapsed(agreement()), collapsed(said()), collapsed(health()))...)
+		[]variable{top}, slices.Concat(glance(), closest(), forecasts(), compactions(), collapsed(agreement()), collapsed(said()), collapsed(spending()), collapsed(health()))...)
 	d.Links = []link{leads(sessionUID, "One session")}
 	d.Annotations = marks(false) // there may be many
 	return d
@@ -129,6 +129,21 @@ func said() []Panel {
 			over(lastHour("outcome", observers("sm_handoffs_total")), "{{outcome}}")).stacked().from(0),
 		curves(12, "Reminders, by outcome", "Reminders in the hour before.", unitCount,
 			over(lastHour("outcome", observers("sm_reminders_total")), "{{outcome}}")).stacked().from(0),
+	}
+}
+
+// spending tells what the work costs, as far as status lines tell.
+func spending() []Panel {
+	return []Panel{
+		row("Cost and limits"),
+		curves(6, "Cost, by client", "What clients reckon that their sessions have cost, in the hour before, in US dollars. No curve without a status line.", unitDollars,
+			over(lastHour("client", observers("agent_cost_usd_total")), "{{client}}")).from(0),
+		curves(6, "Cost of the sessions", "What the client reckons that each session has cost so far.", unitDollars,
+			over(sessions("agent_session_cost_usd"), legend)).from(0),
+		curves(6, "Rate limits", "Share of the account's rate limits that is used. No curve: unknown, or nothing used since the window began.", unitRatio,
+			over("max by (client, window) ("+observers("agent_rate_limit_used_ratio")+")", "{{client}} {{window}}")).from(0),
+		curves(6, "Until the limits are reset", "Time until the windows of the rate limits end.", unitSeconds,
+			over("max by (client, window) ("+observers("agent_rate_limit_reset_timestamp_seconds")+") - time()", "{{client}} {{window}}")).from(0),
 	}
 }
 

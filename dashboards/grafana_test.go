@@ -53,7 +53,7 @@ func TestGrafanaGenerated(t *testing.T) {
 
 // units are those of Grafana that we use, looked up in version 12.0 of its package @grafana/data.
 func units() []string {
-	return []string{"percentunit", "short", "s", "bytes", "Bps", "ops", "bool_yes_no", "none", "string"}
+	return []string{"percentunit", "short", "s", "currencyUSD", "bytes", "Bps", "ops", "bool_yes_no", "none", "string"}
 }
 
 // TestGrafanaPanels: each panel says what it is, in which unit, and asks the data source that was chosen.

@@ -5,6 +5,7 @@ const (
 	unitRatio   = "percentunit" // 0 to 1, shown as percent
 	unitCount   = "short"
 	unitSeconds = "s"
+	unitDollars = "currencyUSD"
 	unitBytes   = "bytes"
 	unitSwitch  = "bool_yes_no"
 	unitNone    = "none"

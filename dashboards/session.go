@@ -106,6 +106,10 @@ func sources() []Panel {
 		curves(8, "Age of the newest figure, by source", "Time since a source last told something.", unitSeconds,
 			over("time() - "+sessions("agent_session_sample_timestamp_seconds"), "{{source}} "+legend),
 			over("time() - "+sessions("agent_session_last_activity_timestamp_seconds"), "any activity "+legend)).from(0),
+		curves(12, "Cost", "What the client reckons that the session has cost so far, in US dollars. No curve without a status line.", unitDollars,
+			over(sessions("agent_session_cost_usd"), legend)).from(0),
+		curves(12, "Cache hits", "Share of all input that was read from the cache.", unitRatio,
+			over(sessions("agent_session_cache_hit_ratio"), legend)).from(0),
 	}
 }
 

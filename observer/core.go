@@ -77,7 +77,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	}
 	c.fleet = fleet.New(fleet.Options{
 		Created: stored.Created, Windows: o.Windows, Thresholds: o.Alerts.Thresholds,
-		Ledger: ledger, ActiveFor: activeFor, Alive: a.o.Alive, Estimate: true,
+		Ledger: ledger, ActiveFor: activeFor, Alive: a.o.Alive, Estimate: true, Location: time.Local,
 	}, stored)
 	if c.engine, err = alerts.New(o.Alerts); err != nil {
 		return nil, fmt.Errorf("settings of the policy: %w", err)

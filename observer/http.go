@@ -133,6 +133,7 @@ func (s *server) sessions(ctx context.Context, now time.Time, recent, trend bool
 	var policies []policy
 	var curves [][]int64
 	err = s.do(ctx, func(c *core) {
+		c.spent(now, &answer)
 		if answer.CatchingUp = !c.caughtUp; recent {
 			views, answer.Others = c.recent(now, s.settings.Load().SessionTTL, s.settings.Load().MaxSessions)
 		} else {

@@ -38,7 +38,8 @@ func varied(t *testing.T) *rig {
 		return r.scrape()[`agent_session_compactions_total{session="`+uuid(1)[:8]+`",trigger="unknown"}`] == 1
 	})
 	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"StatusLine","session_id":%q,"sm":{"at":%q},"context_window":{"context_window_size":200000,`+
-		`"used_percentage":20,"current_usage":{"input_tokens":2,"cache_creation_input_tokens":100,"cache_read_input_tokens":39898}}}`, uuid(4), last))
+		`"used_percentage":20,"current_usage":{"input_tokens":2,"cache_creation_input_tokens":100,"cache_read_input_tokens":39898}},"cost":{"total_cost_usd":1.5},`+
+		`"rate_limits":{"five_hour":{"used_percentage":42,"resets_at":%d},"seven_day":{"used_percentage":7,"resets_at":%[3]d}}}`, uuid(4), last, time.Now().Add(time.Hour).Unix()))
 	r.until("the status line agrees", func() bool { return len(having(r.scrape(), "agent_session_drift_tokens")) == 1 })
 	return r
 }

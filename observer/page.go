@@ -107,7 +107,8 @@ func (c *core) recent(now time.Time, ttl time.Duration, most int) (views []fleet
 // not be told.
 func (c *core) sight(now time.Time, ttl time.Duration, most int, t alerts.Thresholds, known map[string]*drawn) sight {
 	views, others := c.recent(now, ttl, most)
-	s := sight{head: webpage.Head{CatchingUp: !c.caughtUp, Hidden: others}}
+	today := c.fleet.Counters().Today
+	s := sight{head: webpage.Head{CatchingUp: !c.caughtUp, Hidden: others, TodayTokens: int64(today.Tokens), TodayDollars: today.Cost.USD}}
 	for i := range views {
 		v := &views[i]
 		x := seat{row: c.row(v, t), path: v.Path}

@@ -42,7 +42,7 @@ func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, e
 			s.Sessions = append(s.Sessions, &metrics.Session{View: v, Policy: policy})
 		}
 		s.Fleet, s.Alerts, s.Messages, s.Handoffs = c.fleet.Counters(), c.engine.Counters(), c.queue.Counters(), c.rotations.Counters()
-		s.Queued = c.queue.Waiting()
+		s.Queued, s.Limits = c.queue.Waiting(), c.fleet.Limits(now)
 		for event, n := range c.hooks.By {
 			s.Hooks[event] = n
 		}

@@ -33,10 +33,29 @@ func SessionOf(v fleet.View) api.Session {
 	if v.Active.IsZero() && v.Path == "" {
 		s.LastActive = timeOrNil(v.Seen()) // an agent that has no transcript yet
 	}
+	if v.Paid.Known {
+		s.CostUSD = &v.Paid.USD
+	}
+	if ratio, known := v.CacheHits(); known {
+		s.CacheHitRatio = &ratio
+	}
 	if v.DriftKnown {
 		s.DriftTokens = &v.Drift
 	}
 	return s
+}
+
+// spent fills in what all sessions together used.
+func (c *core) spent(now time.Time, s *api.Sessions) {
+	limits, today := c.fleet.Limits(now), c.fleet.Counters().Today
+	for i, to := range [...]**api.RateLimit{&s.RateLimits.FiveHour, &s.RateLimits.SevenDay} {
+		if l := limits[i]; l.Resets != 0 {
+			*to = &api.RateLimit{UsedRatio: l.Used, ResetsAt: l.Resets.Time()}
+		}
+	}
+	if s.Today.Tokens = today.Tokens; today.Cost.Known {
+		s.Today.CostUSD = &today.Cost.USD
+	}
 }
 
 // sourceName is a reading's source as metrics and JSON write it.

@@ -91,6 +91,10 @@ type Session struct {
 	// StatuslineAt and HookAt are when those sources spoke last.
 	StatuslineAt *time.Time `json:"statusline_at"`
 	HookAt       *time.Time `json:"hook_at"`
+	// CostUSD is what the client reckons that the session has cost; CacheHitRatio the share of all input that was read
+	// from the cache, 0 to 1. Both are null while unknown.
+	CostUSD       *float64 `json:"cost_usd"`
+	CacheHitRatio *float64 `json:"cache_hit_ratio"`
 }
 
 // ShortName is what to type to mean this session: its name, else the beginning of its ID.
@@ -139,10 +143,32 @@ type Sessions struct {
 	Sessions []Session `json:"sessions"`
 	// CatchingUp is true until all that existed at the start has been read.
 	CatchingUp bool `json:"catching_up"`
+	// RateLimits are the account's; Today is what was used since local midnight.
+	RateLimits RateLimits `json:"rate_limits"`
+	Today      Today      `json:"today"`
 	// Others counts those left out where recent ones alone were asked for.
 	Others int `json:"others,omitempty"`
 	// Demo says that all of them are made up: the observer runs with --demo.
 	Demo bool `json:"demo,omitempty"`
+}
+
+// RateLimits are how far an account has used its limits, each null while unknown.
+type RateLimits struct {
+	FiveHour *RateLimit `json:"five_hour"`
+	SevenDay *RateLimit `json:"seven_day"`
+}
+
+// RateLimit is one window: the used share, 0 to 1, and when it ends.
+type RateLimit struct {
+	UsedRatio float64   `json:"used_ratio"`
+	ResetsAt  time.Time `json:"resets_at"`
+}
+
+// Today is what was used since local midnight, or since the state directory was made where that is later. CostUSD is null
+// while no status line has told of costs.
+type Today struct {
+	Tokens  uint64   `json:"tokens"`
+	CostUSD *float64 `json:"cost_usd"`
 }
 
 // StatusLine is the answer to a report of the status line, where there is one: what to show

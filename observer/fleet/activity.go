@@ -194,6 +194,7 @@ func (f *Fleet) Clock(now time.Time) { f.clock(transcript.InstantOf(now)) }
 // clock takes note of the time. Where it was set back, what was stamped later than now
 // counts as stamped now: or else nothing that happens from now on would count as newer.
 func (f *Fleet) clock(now transcript.Instant) {
+	f.midnight(now)
 	back := f.newest > now+skew
 	f.newest = max(f.newest, now)
 	if !back {
@@ -201,7 +202,7 @@ func (f *Fleet) clock(now transcript.Instant) {
 	}
 	f.newest = now
 	for id, a := range f.agents {
-		for _, t := range []*transcript.Instant{&a.Since, &a.Spoke, &a.Hooked, &a.Begun, &a.Carried, &a.Ended, &a.Sample.At} {
+		for _, t := range []*transcript.Instant{&a.Since, &a.Spoke, &a.Hooked, &a.Begun, &a.Carried, &a.Ended, &a.Sample.At, &a.Limits[0].At, &a.Limits[1].At} {
 			*t = min(*t, now)
 		}
 		f.changed.agent(id)

@@ -58,6 +58,10 @@ type Agent struct {
 	Spoke, Hooked transcript.Instant
 	// Report is what else the status line said of this session.
 	Report Report
+	// Limits are those of its account: five hours, seven days.
+	Limits [2]Limit
+	// Fresh is the session that began with this agent's client, by its SessionStart.
+	Fresh string
 	// HookedIn is the session in which the newest hook has come, "" for none: whether hooks
 	// work may change with each session.
 	HookedIn string
@@ -75,6 +79,17 @@ type Agent struct {
 type Report struct {
 	// Name is the one that the user gave the session, "" for none.
 	Name string
+	// Cost is the session's total.
+	Cost Cost
+	// CacheHit is the share of all input that was read from the cache, 0 to 1.
+	CacheHit      float64
+	CacheHitKnown bool
+}
+
+// Limit is one window of an account's rate limits, as reported at a time; Used is 0 to 1.
+type Limit struct {
+	At, Resets transcript.Instant
+	Used       float64
 }
 
 // Update is what follows from something that the fleet was told.

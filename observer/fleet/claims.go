@@ -57,6 +57,7 @@ func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
 	}
 	if counts {
 		f.counters.spend(m.Usage.Minus(m.Was))
+		f.spentToday(m)
 		f.changed.count()
 	}
 }

@@ -29,6 +29,8 @@ type Options struct {
 	// Alive says whether a process still runs; nil for one who cannot tell. An empty
 	// start time stands for any.
 	Alive func(pid int, start string) bool
+	// Location says where midnight is; nil for UTC.
+	Location *time.Location
 }
 
 // Fleet is all sessions of a machine. It is for one goroutine at a time.

@@ -32,6 +32,9 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent a
 		f.prompted[a.ID] = max(f.prompted[a.ID], at)
 	case hook.SessionStart:
 		a.Begun = max(a.Begun, at)
+		if p.Source == "startup" {
+			a.Fresh = p.SessionID
+		}
 		if a.CWD == "" || p.Source == "startup" || p.Source == "resume" { // at others it may have moved
 			a.CWD = p.CWD
 		}

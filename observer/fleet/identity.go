@@ -199,6 +199,7 @@ func (f *Fleet) take(a *Agent, key string, at transcript.Instant, cause alerts.C
 		return n
 	}
 	before, first := f.lastSign(a), a.Session == "" && a.Since == 0
+	f.carryTotals(a, seat)
 	a.Session, a.Since, a.Resumed = key, at, ""
 	a.Sample, a.Report, a.Mark, a.Ended = Sample{}, Report{}, 0, 0
 	delete(f.recent, a.ID)

@@ -50,6 +50,9 @@ type Seat struct {
 	// to hold it; 0 and "" when that process has gone on to another session.
 	PID       int
 	ProcStart string
+	// Totals are what clients reported that the session cost, nil for nothing. What it
+	// points to never changes.
+	Totals *Totals
 }
 
 // Claim says which session a compaction or message belongs to: the one in which it
@@ -68,6 +71,21 @@ type Counters struct {
 	Bytes       uint64                     // transcript bytes read, history included
 	PreTokens   Histogram                  // context sizes before compactions, in tokens
 	Duration    Histogram                  // of compactions, in seconds
+	Cost        Cost
+	Today       Today
+}
+
+// Cost is what clients reported, in US dollars; Known says that one has reported.
+type Cost struct {
+	USD   float64
+	Known bool
+}
+
+// Today is what was used since local midnight.
+type Today struct {
+	Begins, Ends transcript.Instant
+	Tokens       uint64
+	Cost         Cost
 }
 
 // Histogram counts observations up to each of its bounds. Counts has one element

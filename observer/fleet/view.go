@@ -26,15 +26,20 @@ type View struct {
 	Name      string // the agent's name, "" for none; the client's own is Client.Name
 	// Title is what people call the session, "" for none: one line of at most
 	// [transcript.MaxTitle] characters. It is text of a transcript.
-	Title    string
-	ParentID string // the agent's parent, "" for none
-	Provider string // "claude" unless told otherwise
-	Program  string // the client program that wrote the session: [Claude]
-	Path     string // of the transcript
-	Project  string // last element of the working directory, else of the folder's name
-	CWD      string
-	Model    string
-	Version  string
+	Title string
+	// Paid is what the client reckons that the session has cost. CacheHit is the cache's
+	// share of all input by the status line, where CacheHitKnown; see [View.CacheHits].
+	Paid          Cost
+	CacheHit      float64
+	CacheHitKnown bool
+	ParentID      string // the agent's parent, "" for none
+	Provider      string // "claude" unless told otherwise
+	Program       string // the client program that wrote the session: [Claude]
+	Path          string // of the transcript
+	Project       string // last element of the working directory, else of the folder's name
+	CWD           string
+	Model         string
+	Version       string
 
 	Tokens  int64             // of the context
 	Cleared int64             // tokens that are not in it, but that the client's compaction counts besides

@@ -255,6 +255,9 @@ func (f *Fleet) view(r *row, now time.Time, v *View) {
 		v.Agent, v.Label, v.Past = r.s.key, "", true
 	}
 	v.Title = r.title()
+	if a := r.of; a != nil {
+		v.Paid, v.CacheHit, v.CacheHitKnown = a.Report.Cost, a.Report.CacheHit, a.Report.CacheHitKnown
+	}
 	v.Ended = !v.Past && v.Client.PID == 0 && f.ended(r)
 	v.Live = v.Client.PID != 0 || !v.Past && !v.Ended && now.Sub(v.Seen()) <= f.options.ActiveFor
 }
@@ -296,6 +299,15 @@ func (f *Fleet) viewSession(r *row, v *View) {
 		v.Compactions[i] = max(0, n-in.Compactions[i])
 		v.Cycle += v.Compactions[i]
 	}
+}
+
+// CacheHits is the share of all input that was read from the cache, 0 to 1: by the status
+// line, else by the transcript's tokens.
+func (v *View) CacheHits() (ratio float64, known bool) {
+	if n := v.Cost.Context(); n > 0 && !v.CacheHitKnown {
+		return float64(v.Cost.CacheRead) / float64(n), true
+	}
+	return v.CacheHit, v.CacheHitKnown
 }
 
 // title is what people call the session: the best that its own files and the status line

@@ -29,6 +29,7 @@ func (b *builder) sessions(s *Snapshot) {
 	b.statuslines(rows)
 	b.activity(rows)
 	b.compactions(rows)
+	b.money(rows)
 }
 
 // info describes the sessions in words.
@@ -145,6 +146,14 @@ func (b *builder) activity(rows []row) {
 		func(v *row) (float64, bool) { seen := v.Seen(); return seconds(seen), !seen.IsZero() })
 	b.each(rows, "agent_session_active", "1 while the session's client runs, or it did something in the last 10 minutes and is not known to have ended.",
 		always(func(v *row) float64 { return truth(v.Live) }))
+}
+
+// money is what the sessions cost, and how well their caches serve.
+func (b *builder) money(rows []row) {
+	b.each(rows, "agent_session_cost_usd", "What the client reckons that the session has cost, in US dollars, by the status line; absent without one.",
+		func(v *row) (float64, bool) { return v.Paid.USD, v.Paid.Known })
+	b.each(rows, "agent_session_cache_hit_ratio", "Share of all input that was read from the cache, 0 to 1: by the status line, else by the transcript's tokens; absent while unknown.",
+		func(v *row) (float64, bool) { return v.CacheHits() })
 }
 
 // triggers are the labels of what is counted by [transcript.Trigger].

@@ -21,6 +21,7 @@ type Snapshot struct {
 	HideProject bool
 
 	Fleet    fleet.Counters
+	Limits   [2]fleet.Limit // five hours, seven days; zero while unknown
 	Alerts   alerts.Counters
 	Messages outbox.Counters
 	Handoffs rotation.Counters

@@ -13,6 +13,7 @@ import (
 // totals adds the figures of all sessions together.
 func (b *builder) totals(s *Snapshot) {
 	b.compactionTotals(s)
+	b.accounts(s)
 	b.readTotals(&s.Fleet)
 	b.notices(s)
 	b.gauge("sm_sessions_unexported", "Sessions beyond metrics.max_sessions, which have no series here.")
@@ -41,6 +42,28 @@ func (b *builder) compactionTotals(s *Snapshot) {
 	b.add(float64(t.CacheRead), client, b.label("kind", "cache_read"))
 	b.add(float64(t.Input), client, b.label("kind", "input"))
 	b.add(float64(t.Output), client, b.label("kind", "output"))
+}
+
+// accounts are what all sessions cost, and how far the rate limits of their account are used.
+func (b *builder) accounts(s *Snapshot) {
+	client := b.label("client", fleet.Claude)
+	if cost := s.Fleet.Cost; cost.Known {
+		b.counter("agent_cost_usd_total", "What clients reckon that their sessions have cost since the state directory was made, in US dollars, by the status line; a resumed session's old cost counts once.")
+		b.add(cost.USD, client)
+	}
+	windows := b.labelsOf("window", "five_hour", "seven_day")
+	b.gauge("agent_rate_limit_used_ratio", "Share of the account's rate limit that is used, 0 to 1, by the newest report of a status line; absent without one, and once the window has passed.")
+	for i, l := range s.Limits {
+		if l.Resets != 0 {
+			b.add(l.Used, client, windows[i])
+		}
+	}
+	b.gauge("agent_rate_limit_reset_timestamp_seconds", "When the window of that rate limit ends.")
+	for i, l := range s.Limits {
+		if l.Resets != 0 {
+			b.add(seconds(l.Resets.Time()), client, windows[i])
+		}
+	}
 }
 
 // readTotals are what was read of transcripts.

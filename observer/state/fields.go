@@ -98,6 +98,7 @@ func (c *coder) seat(s *fleet.Seat) {
 	numbers(c, s.Counted[:])
 	number(c, &s.PID)
 	c.text(&s.ProcStart)
+	c.totals(s)
 }
 
 func (c *coder) counters(f *fleet.Counters) {
@@ -115,6 +116,36 @@ func (c *coder) counters(f *fleet.Counters) {
 	number(c, &f.Bytes)
 	c.group(func() { c.histogram(&f.PreTokens) })
 	c.group(func() { c.histogram(&f.Duration) })
+	c.group(func() { c.cost(&f.Cost) })
+	c.group(func() {
+		fixed(c, &f.Today.Begins)
+		fixed(c, &f.Today.Ends)
+		number(c, &f.Today.Tokens)
+		c.cost(&f.Today.Cost)
+	})
+}
+
+// totals are absent where no client has reported any.
+func (c *coder) totals(s *fleet.Seat) {
+	var all []fleet.Total
+	if s.Totals != nil {
+		all = s.Totals.List
+	}
+	all = list(c, all, func(c *coder, t *fleet.Total) {
+		c.group(func() {
+			c.real(&t.USD)
+			number(c, &t.PID)
+			c.text(&t.Start)
+		})
+	})
+	if c.decode && len(all) > 0 {
+		s.Totals = &fleet.Totals{List: all}
+	}
+}
+
+func (c *coder) cost(v *fleet.Cost) {
+	c.real(&v.USD)
+	c.flag(&v.Known)
 }
 
 func (c *coder) histogram(h *fleet.Histogram) {

@@ -47,6 +47,9 @@ type Status struct {
 	// ProjectDir is where the session began, CurrentDir where it is now.
 	ProjectDir, CurrentDir string
 	Window                 Window
+	Cost                   Cost
+	RateLimits             RateLimits
+	PromptCache            PromptCache
 	Exceeds200k            Figure[bool]
 	SM                     Origin
 }
@@ -100,6 +103,12 @@ func (s *Status) set(key string, raw []byte) {
 		s.ProjectDir, s.CurrentDir = workspace(raw)
 	case "context_window":
 		s.Window = window(raw)
+	case "cost":
+		s.Cost = cost(raw)
+	case "rate_limits":
+		s.RateLimits = rateLimits(raw)
+	case "prompt_cache":
+		s.PromptCache = promptCache(raw)
 	case "exceeds_200k_tokens":
 		s.Exceeds200k = figureOf(raw, func(raw []byte) (yes, ok bool) {
 			yes = boolean(raw)
@@ -214,11 +223,14 @@ func (s Status) Encode() []byte {
 		Model          model        `json:"model,omitzero"`
 		Workspace      workspace    `json:"workspace,omitzero"`
 		Window         Window       `json:"context_window,omitzero"`
+		Cost           Cost         `json:"cost,omitzero"`
+		RateLimits     RateLimits   `json:"rate_limits,omitzero"`
+		PromptCache    PromptCache  `json:"prompt_cache,omitzero"`
 		Exceeds200k    Figure[bool] `json:"exceeds_200k_tokens,omitzero"`
 		SM             Origin       `json:"sm,omitzero"`
 	}{
 		StatusLine, s.SessionID, s.SessionName, s.TranscriptPath, s.CWD, s.PromptID, s.Version,
-		model{s.Model}, workspace{s.CurrentDir, s.ProjectDir}, s.Window, s.Exceeds200k, s.SM,
+		model{s.Model}, workspace{s.CurrentDir, s.ProjectDir}, s.Window, s.Cost, s.RateLimits, s.PromptCache, s.Exceeds200k, s.SM,
 	}
 	return encode(wire) // six paths of 4 KiB at most, without control characters: it fits
 }

@@ -1,0 +1,208 @@
+package fleet
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript"
+	"sm/transcript/claude/hook"
+)
+
+// paid reports the total of a client of session n.
+func paid(at float64, n int, usd float64, o hook.Origin) step {
+	return func(s *scene) {
+		o.At = second(at)
+		st := hook.Status{SessionID: uuid(n), SM: o}
+		st.Cost.TotalUSD = hook.Figure[float64]{Value: usd, Known: true}
+		s.f.Status(&st, max(s.f.newest, transcript.InstantOf(second(at))))
+	}
+}
+
+// restarted goes on from what was stored.
+func restarted(s *scene) {
+	d, _ := s.f.Take()
+	counters := s.f.Counters()
+	stored := Stored{Created: created, Settled: true, Counters: counters}
+	for _, seat := range s.f.seats {
+		stored.Seats = append(stored.Seats, *seat)
+	}
+	for _, a := range s.f.agents { // they are kept as JSON
+		var kept Agent
+		data, err := json.Marshal(a)
+		if err == nil {
+			err = json.Unmarshal(data, &kept)
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		stored.Agents = append(stored.Agents, kept)
+	}
+	s.f.Stored(d)
+	s.start(stored)
+}
+
+func TestCostCountsOnce(t *testing.T) {
+	t.Parallel()
+	one, two := from("a", 1), from("a", 2)
+	for name, tt := range map[string]struct {
+		steps []step
+		want  float64
+	}{
+		"seen from its start":              {[]step{starts(0, 1, "startup", one), paid(1, 1, 0.25, one), paid(2, 1, 1, one)}, 1},
+		"known before":                     {[]step{paid(1, 1, 5, one), paid(2, 1, 5.5, one)}, 0.5},
+		"the same again":                   {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), paid(2, 1, 1, one), paid(3, 1, 1, one)}, 1},
+		"what comes late":                  {[]step{starts(0, 1, "startup", one), paid(5, 1, 1, one), paid(2, 1, 0.25, one), paid(6, 1, 1.5, one)}, 1.5},
+		"over a restart of the observer":   {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), restarted, paid(2, 1, 1, one), paid(3, 1, 1.5, one)}, 1.5},
+		"resumed with its total":           {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), starts(9, 1, "resume", two), paid(20, 1, 1, two), paid(21, 1, 1.5, two)}, 1.5},
+		"resumed from 0":                   {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), starts(9, 1, "resume", two), paid(20, 1, 0, two), paid(21, 1, 0.5, two)}, 1.5},
+		"resumed, 0 and then an old total": {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), starts(9, 1, "resume", two), paid(9.5, 1, 0, two), paid(10, 1, 0.75, two), paid(21, 1, 1, two)}, 1},
+		"a fall in one client":             {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), paid(2, 1, 0.25, one), paid(3, 1, 0.5, one)}, 1.5},
+		"two clients in one session":       {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), paid(2, 1, 0, two), paid(3, 1, 1.5, one), paid(4, 1, 0.5, two), paid(5, 1, 2, one)}, 2.5},
+		"cleared, the client goes on":      {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), starts(9, 2, "clear", one), paid(10, 2, 1, one), paid(11, 2, 1.5, one)}, 1.5},
+		"cleared, the client begins anew":  {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), starts(9, 2, "clear", one), paid(10, 2, 0.25, one), paid(11, 2, 0.5, one)}, 1.5},
+		"another client in the pane":       {[]step{starts(0, 1, "startup", one), paid(1, 1, 1, one), starts(9, 2, "startup", two), paid(10, 2, 1.5, two)}, 2.5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t).play(tt.steps...)
+			if got := s.f.Counters().Cost; math.Abs(got.USD-tt.want) > 1e-9 || !got.Known {
+				t.Errorf("%+v, want %v", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestCostNeverTwice: whatever clients do, and in whatever order their reports come, the counter never falls, and never
+// counts more than was spent.
+func TestCostNeverTwice(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		s := newScene(t)
+		type client struct {
+			o       hook.Origin
+			session int
+			total   float64
+			late    step // one of its reports
+		}
+		spent, last, pid, at, sessions := 0.0, 0.0, 0, 0.0, 0
+		saved := map[int]float64{} // what a client has left behind of its session
+		var clients []*client
+		begin := func(session int, total float64, source string) {
+			pid++
+			c := &client{from("a"+strconv.Itoa(r.IntN(3)), pid), session, total, nil}
+			clients = slices.DeleteFunc(clients, func(old *client) bool { // those that have the session or the pane have ended
+				ended := old.session == session || old.o.Agent == c.o.Agent
+				s.dead[old.o.PID] = s.dead[old.o.PID] || ended
+				return ended
+			})
+			clients = append(clients, c)
+			if r.IntN(3) > 0 || source == "resume" {
+				s.play(starts(at, session, source, c.o))
+			}
+			if source == "resume" {
+				at += 6 // the client has read the session's total
+			}
+		}
+		for range 120 {
+			at += r.Float64() * 20
+			if len(clients) == 0 || r.IntN(15) == 0 {
+				sessions++
+				begin(sessions, 0, "startup")
+			}
+			c := clients[r.IntN(len(clients))]
+			switch r.IntN(10) {
+			case 0:
+				restarted(s)
+			case 1: // it ends, and somebody resumes the session: with the total that it left, with an old one, or from 0
+				if r.IntN(2) == 0 {
+					saved[c.session] = c.total
+				}
+				begin(c.session, [...]float64{0, saved[c.session], c.total}[r.IntN(3)], "resume")
+			case 2: // it clears, and goes on with its total or begins anew
+				sessions++
+				if c.session = sessions; r.IntN(2) == 0 {
+					c.total = 0
+				}
+				s.play(starts(at, c.session, "clear", c.o))
+			case 3:
+				if c.late != nil {
+					s.play(c.late) // comes late, or twice
+				}
+				continue
+			default:
+				usd := float64(r.IntN(100)) / 64
+				c.total, spent = c.total+usd, spent+usd
+			}
+			if !slices.Contains(clients, c) {
+				c = clients[len(clients)-1]
+			}
+			report := paid(at, c.session, c.total, c.o)
+			s.play(report)
+			if c.late == nil || r.IntN(4) == 0 {
+				c.late = report
+			}
+			got := s.f.Counters().Cost.USD
+			if got < last {
+				t.Fatalf("seed %d: it fell from %v to %v", seed, last, got)
+			}
+			if last = got; got > spent+1e-9 {
+				t.Fatalf("seed %d: %v counted, %v spent", seed, got, spent)
+			}
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	report := func(at float64, n int, five, seven float64) {
+		st := hook.Status{SessionID: uuid(n), SM: from("a"+strconv.Itoa(n), n)}
+		st.SM.At = second(at)
+		st.RateLimits.FiveHour = hook.RateLimit{UsedPercentage: hook.Figure[float64]{Value: five, Known: true}, ResetsAt: hook.Figure[int64]{Value: second(100).Unix(), Known: true}}
+		if seven > 0 {
+			st.RateLimits.SevenDay = hook.RateLimit{UsedPercentage: hook.Figure[float64]{Value: seven, Known: true}, ResetsAt: hook.Figure[int64]{Value: second(1000).Unix(), Known: true}}
+		}
+		s.f.Status(&st, transcript.InstantOf(second(at)))
+	}
+	if got := s.f.Limits(second(0)); got != [2]Limit{} {
+		t.Errorf("%+v before any report", got)
+	}
+	report(1, 1, 10, 50)
+	report(3, 2, 40, 0)
+	report(2, 3, 30, 0)
+	used := func(at float64) [2]float64 {
+		l := s.f.Limits(second(at))
+		return [2]float64{l[0].Used, l[1].Used}
+	}
+	if d := cmp.Diff([2]float64{0.4, 0.5}, used(4)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([2]float64{0, 0.5}, used(100)); d != "" {
+		t.Errorf("reset (-want +got):\n%s", d)
+	}
+}
+
+func TestTodayEndsAtMidnight(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.f.options.Location = time.FixedZone("", 2*3600)
+	one := from("a", 1)
+	s.play(starts(0, 1, "startup", one), paid(1, 1, 1, one))
+	before := s.f.Counters().Today
+	if before.Cost.USD != 1 {
+		t.Errorf("%+v", before)
+	}
+	after := before.Ends.Time().Sub(created).Seconds()
+	s.play(paid(after, 1, 1.5, one))
+	if got := s.f.Counters(); got.Today.Cost.USD != 0.5 || got.Cost.USD != 1.5 || got.Today.Begins != before.Ends {
+		t.Errorf("%+v", got)
+	}
+}
