@@ -24,6 +24,9 @@ func story(t *testing.T, meanwhile func(*rig)) *rig {
 	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"SessionStart","source":"startup","session_id":%q,"sm":{"agent":"em","at":%q}}`, uuid(1), at(-6*time.Minute)))
 	r.until("the transcript is read", func() bool { return r.session("em").Turns == 6 })
 	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"PreCompact","trigger":"auto","session_id":%q,"sm":{"agent":"em","at":%q}}`, uuid(1), at(time.Second)))
+	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"StatusLine","session_id":%q,"sm":{"agent":"em","at":%q},"cost":{"total_cost_usd":1.5},`+
+		`"prompt_cache":{"hit_ratio":0.9},"rate_limits":{"five_hour":{"used_percentage":40,"resets_at":%[3]d},"seven_day":{"used_percentage":10,"resets_at":%[3]d}}}`,
+		uuid(1), at(2*time.Second), time.Now().Add(time.Hour).Unix()))
 	meanwhile(r)
 	for i := range 3 {
 		then := last.Add(time.Duration(5+5*i) * time.Second)
