@@ -117,8 +117,8 @@ func (g *guardedRun) prompt(now supervise.Process) string {
 	return "Continue where you left off."
 }
 
-// resumed gives the session of the old client to the one that follows it, whoever has asked for that. Nothing is said
-// where it fails: the terminal is the client's, and the session can be activated anew.
+// resumed gives the guarded session of the old client to the client that follows it, whether a handoff or SIGUSR1 has
+// asked for the restart. A failure is not reported: the terminal is the client's, and the session can be activated anew.
 func (g *guardedRun) resumed(old, now supervise.Process) {
 	path, _, ok := guard.Find([]string{g.dir}, guard.Client{PID: old.PID, Start: old.Start})
 	if ok {

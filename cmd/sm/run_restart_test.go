@@ -89,7 +89,7 @@ func TestRunRotates(t *testing.T) {
 	r.nobody()
 }
 
-// TestRunBudget: the tenth restart happens, the eleventh is refused, whoever asks, and the client lives.
+// TestRunBudget: the tenth restart happens, the eleventh is refused, by the observer and by SIGUSR1 alike, and the client lives.
 func TestRunBudget(t *testing.T) {
 	t.Parallel()
 	r := newRunRig(t)

@@ -85,9 +85,9 @@ func (env *environ) statusline(ctx context.Context, args []string, began time.Ti
 	_, _ = fmt.Fprintln(env.stdout, join(line, others))
 }
 
-// mayBeGuarded says whether the observer may have a line for a report: whether there is a guarded session, of whoever,
-// where it would look for that of this client. Without the guard there hardly ever is, and then a look at a few folders
-// is all.
+// mayBeGuarded reports whether the observer may have a line for this report: whether any client has a guarded session in
+// the folders where this client's would be. Without the guard there is hardly ever one, so a look at a few folders
+// saves the wait for the observer.
 func mayBeGuarded(s *hook.Status) bool {
 	return guard.Any([]string{s.SM.Project, s.ProjectDir, s.CurrentDir, s.CWD})
 }
