@@ -289,7 +289,7 @@ func TestTakeGone(t *testing.T) {
 	}
 }
 
-// TestForget: an agent that was forgotten says its keys anew, whoever heard them before.
+// TestForget: the keys of an agent that was forgotten are said anew, also those that were heard before.
 func TestForget(t *testing.T) {
 	q := New(Defaults())
 	told, wait, other := key(1, alerts.KindWarning), key(1, alerts.KindCompacted), alerts.Key{Agent: "b", Cycle: 1}

@@ -270,7 +270,7 @@ func TestStrangeFiles(t *testing.T) {
 	}
 }
 
-// TestInterruptedReport: whoever ends a report need not wait until all has been read.
+// TestInterruptedReport: a report that the user interrupts ends before all has been read.
 func TestInterruptedReport(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -53,7 +53,7 @@ func TestRunGuardedRestarts(t *testing.T) {
 	}
 }
 
-// TestRunGuardedRefused: a restart that cannot be leaves the session as it was, and whoever has asked hears why.
+// TestRunGuardedRefused: a restart that is not possible leaves the session as it was, and the caller is told why.
 func TestRunGuardedRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
