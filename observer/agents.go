@@ -7,6 +7,7 @@ import (
 
 	"sm/alerts"
 	"sm/observer/curve"
+	"sm/observer/pages"
 )
 
 // agentState is what the loop itself keeps of one agent, besides what fleet, engine, queue and rotations keep. It is
@@ -17,6 +18,13 @@ type agentState struct {
 	run    *run         // its `sm run`, nil for none
 	curve  *curve.Curve // nil for none
 }
+
+const (
+	// pastKept and maxPast bound of how many agents the past is remembered, and for how
+	// long after the last news of it.
+	pastKept = 6 * time.Hour
+	maxPast  = pages.MaxAgents
+)
 
 // agents are the states of all agents that have one.
 type agents map[alerts.AgentID]*agentState

@@ -13,6 +13,7 @@ import (
 	"sm/handoff/rotation"
 	"sm/observer/access"
 	"sm/observer/fleet"
+	"sm/observer/pages"
 )
 
 // handler answers a request, or returns why it cannot. It has written nothing then, and statusOf says what the client
@@ -49,7 +50,7 @@ func statuses() map[int][]error {
 		http.StatusNotImplemented:      {errNoReload},
 		http.StatusTooManyRequests:     {outbox.ErrFull, outbox.ErrRate, errManyReminders},
 		http.StatusServiceUnavailable: {
-			errStopped, errNotStored, errCatchingUp, errCrowded, context.Canceled, context.DeadlineExceeded,
+			errStopped, errNotStored, errCatchingUp, pages.ErrCrowded, context.Canceled, context.DeadlineExceeded,
 		},
 	}
 }

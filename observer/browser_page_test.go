@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	webpage "sm/dashboards/page"
+	"sm/observer/pages"
 )
 
 // rowOf is an expression for the row of an agent.
@@ -245,18 +246,14 @@ func TestBrowserGone(t *testing.T) {
 // TestBrowserCrowd: an observer that has no room for a page is not called gone.
 func TestBrowserCrowd(t *testing.T) {
 	r := someAgents(t)
-	room := func(pages int) {
-		r.app.hub.mu.Lock()
-		defer r.app.hub.mu.Unlock()
-		r.app.hub.most = pages
-	}
+	room := func(n int) { r.app.hub.SetLimits(pages.Limits{Pages: n, Beat: patience, Write: patience}) }
 	room(0)
 	b := browse(t, r, "/", 1280, 800)
 	b.until("it says so", `!document.querySelector('#gone').hidden && document.querySelector('#live').textContent.includes('not live')`)
 	if text := eval[string](b, `document.querySelector('#gone').textContent`); !strings.Contains(text, "The observer runs, but") || !strings.Contains(text, "too many pages") {
 		t.Errorf("it says %q", text)
 	}
-	room(maxPages)
+	room(pages.MaxPages)
 	b.until("it is live", `document.querySelector('#gone').hidden && document.querySelector('#live.on') !== null`)
 	r.stop()
 }

@@ -1,12 +1,8 @@
 package observer
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -75,43 +71,4 @@ func TestHistories(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"c": "20:10"}, all()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-}
-
-// awaited is a context that tells when somebody begins to wait for its end.
-type awaited struct {
-	context.Context
-	tell func()
-}
-
-func (a awaited) Done() <-chan struct{} {
-	a.tell()
-	return a.Context.Done()
-}
-
-// TestFillsOneAtATime: who comes while another's transcript is read waits before he opens
-// his own, and who goes meanwhile is given nothing that would be kept.
-func TestFillsOneAtATime(t *testing.T) {
-	checkAppLeaks(t)
-	r := newRig(t).start()
-	path := filepath.Join(t.TempDir(), uuid(2)+".jsonl")
-	r.app.hub.filling <- struct{}{}
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
-	r.app.hub.fillIn(gone, "x", path, curve.ListDepth)
-
-	waits, filled := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(filled)
-		r.app.hub.fillIn(awaited{t.Context(), sync.OnceFunc(func() { close(waits) })}, "x", path, curve.ListDepth)
-	}()
-	<-waits
-	noErrors(t, os.WriteFile(path, []byte(reply(stamp(at(0)), "m0", 20_000, 1)+"\n"), 0o600))
-	<-r.app.hub.filling
-	<-filled
-	noErrors(t, r.app.do(t.Context(), func(c *core) {
-		if got := written(c.agents.curve("x", time.Now())); got != "0:20000" {
-			t.Errorf("read beside another: %q", got)
-		}
-	}))
-	r.stop()
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	webpage "sm/dashboards/page"
+	"sm/observer/pages"
 )
 
 // eventStream is a page that is open, without a browser.
@@ -95,6 +96,16 @@ func (l *eventStream) next(name string) string {
 	}
 }
 
+// stateNews is the event state as the script takes it.
+type stateNews struct {
+	Page, Mark, Head string
+	Rows             []struct {
+		Data webpage.Data
+		HTML string
+	}
+	Keys []string
+}
+
 func (l *eventStream) state() (s stateNews) {
 	l.r.t.Helper()
 	noErrors(l.r.t, json.Unmarshal([]byte(l.next("state")), &s))
@@ -132,7 +143,7 @@ func TestEvents(t *testing.T) {
 	r.start()
 	l := r.listen("")
 	first := l.state()
-	if len(first.Rows) != 3 || len(first.Keys) != 3 || !strings.Contains(first.Head, "<b>3</b> agents") || first.Page != r.app.hub.page.Build() {
+	if len(first.Rows) != 3 || len(first.Keys) != 3 || !strings.Contains(first.Head, "<b>3</b> agents") || first.Page != r.app.hub.Build() {
 		t.Errorf("%d rows, keys %v, head %s", len(first.Rows), first.Keys, first.Head)
 	}
 	r.write(uuid(1), reply(ago(0), "n1", 120_000, 1))
@@ -179,7 +190,7 @@ func TestEventsOfOne(t *testing.T) {
 	r.start()
 	l := r.listen("?session=" + uuid(1)[:8])
 	html := func() string {
-		var d detailNews
+		var d struct{ HTML string }
 		noErrors(t, json.Unmarshal([]byte(l.next("detail")), &d))
 		return d.HTML
 	}
@@ -206,7 +217,7 @@ func TestEventsBeat(t *testing.T) {
 	r := newRig(t)
 	app, err := New(t.Context(), r.o)
 	noErrors(t, err)
-	app.hub.beat = 50 * time.Millisecond
+	app.hub.SetLimits(pages.Limits{Pages: pages.MaxPages, Beat: 50 * time.Millisecond, Write: patience})
 	r.app = app
 	app.Start()
 	<-app.Ready()
@@ -215,12 +226,10 @@ func TestEventsBeat(t *testing.T) {
 		l.next("beat")
 	}
 	l.end()
-	kept := func() bool {
-		app.hub.mu.Lock()
-		defer app.hub.mu.Unlock()
-		return app.hub.now != nil || len(app.hub.pages) > 0
-	}
-	r.until("nothing is kept", func() bool { return !kept() })
+	r.until("nothing is kept", func() bool {
+		open, kept := app.hub.Open()
+		return open == 0 && !kept
+	})
 	if s := r.listen("").state(); s.Head == "" {
 		t.Error("who comes later is told nothing")
 	}
@@ -232,7 +241,7 @@ func TestEventsCrowd(t *testing.T) {
 	checkAppLeaks(t)
 	r := newRig(t).start()
 	var open []*eventStream
-	for range maxPages {
+	for range pages.MaxPages {
 		open = append(open, r.listen(""))
 	}
 	a := r.get("/events")
@@ -244,9 +253,8 @@ func TestEventsCrowd(t *testing.T) {
 	}
 	open[0].end()
 	r.until("there is room", func() bool {
-		r.app.hub.mu.Lock()
-		defer r.app.hub.mu.Unlock()
-		return len(r.app.hub.pages) < maxPages
+		open, _ := r.app.hub.Open()
+		return open < pages.MaxPages
 	})
 	r.listen("").state()
 	r.write(uuid(1), reply(ago(0), "m1", 40_000, 1))
@@ -264,7 +272,7 @@ func TestEventsSlow(t *testing.T) {
 		r.write(uuid(i), reply(ago(time.Minute), fmt.Sprint("m", i), 40_000, 1))
 	}
 	r.start()
-	r.app.hub.take = time.Hour // a slow machine takes its time before this page reads
+	r.app.hub.SetLimits(pages.Limits{Pages: pages.MaxPages, Beat: time.Hour, Write: time.Hour}) // a slow machine takes its time before this page reads
 	small := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
 		return c.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
 	}}
@@ -368,7 +376,7 @@ func TestDetailFollowsTheQueue(t *testing.T) {
 	r.write(uuid(1), prompt(ago(9*time.Minute), "p1", "Go."), reply(ago(time.Minute), "m1", 20_000, 10))
 	r.start()
 	r.fire("em", uuid(1), "UserPromptSubmit", "")
-	r.app.hub.beat = 2 * pageEvery
+	r.app.hub.SetLimits(pages.Limits{Pages: pages.MaxPages, Beat: 500 * time.Millisecond, Write: patience})
 	l := r.listen("?session=em")
 	if first := l.next("detail"); strings.Contains(first, "message waits") {
 		t.Fatalf("%s", first)
@@ -382,37 +390,6 @@ func TestDetailFollowsTheQueue(t *testing.T) {
 	noErrors(t, json.Unmarshal([]byte(r.ask(http.MethodGet, "/sessions/em/messages", "").Body), &all))
 	r.ask(http.MethodDelete, "/sessions/em/messages/"+all.Messages[0].ID, "")
 	for strings.Contains(l.next("detail"), "message waits") {
-	}
-	r.stop()
-}
-
-// TestSnapshotAfterTheLastPage: a snapshot that is made while the one before is dropped is
-// dropped, too, when nobody comes.
-func TestSnapshotAfterTheLastPage(t *testing.T) {
-	checkAppLeaks(t)
-	r := newRig(t).start()
-	h, err := newHub(r.app)
-	noErrors(t, err)
-	_, err = h.look(t.Context())
-	noErrors(t, err)
-	<-h.woken
-	r.app.edits.Add(1)
-
-	held, free, begun, looked := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	go func() { _ = r.app.do(context.Background(), func(*core) { close(held); <-free }) }()
-	<-held
-	go func() {
-		_, err := h.look(awaited{t.Context(), sync.OnceFunc(func() { close(begun) })})
-		looked <- err
-	}()
-	<-begun
-	h.drop()
-	close(free)
-	noErrors(t, <-looked)
-	select {
-	case <-h.woken:
-	default:
-		t.Error("nobody looks whether it is needed")
 	}
 	r.stop()
 }

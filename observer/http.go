@@ -15,6 +15,7 @@ import (
 	"sm/observer/api"
 	"sm/observer/curve"
 	"sm/observer/fleet"
+	"sm/observer/pages"
 )
 
 // server answers requests about an App.
@@ -25,8 +26,8 @@ func (s *server) routes() []access.Route {
 	get, post, del := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodDelete}
 	in := &signals{s.App}
 	all := []access.Route{
-		{Pattern: "/{$}", Methods: get, Tier: access.SameUID, Page: true, Handler: handler(s.hub.getPage)},
-		{Pattern: "/events", Methods: get, Tier: access.SameUID, Page: true, Stream: true, Handler: handler(s.hub.getEvents)},
+		{Pattern: "/{$}", Methods: get, Tier: access.SameUID, Page: true, Handler: handler(s.hub.Page)},
+		{Pattern: "/events", Methods: get, Tier: access.SameUID, Page: true, Stream: true, Handler: handler(s.hub.Events)},
 		{Pattern: "/open", Methods: get, Tier: access.SameUID, Opens: true, Handler: handler(s.getOpen)},
 		{Pattern: "/open", Methods: post, Handler: handler(s.postOpen)},
 		{Pattern: "/sessions", Methods: get, Tier: access.SameUID, Handler: handler(s.getSessions)},
@@ -104,12 +105,12 @@ func (s *server) getSessions(w http.ResponseWriter, r *http.Request) error {
 	}
 	began := time.Now()
 	for filled := false; ; filled = true {
-		answer, seats, err := s.sessions(r.Context(), began, recent, trend)
+		answer, all, err := s.sessions(r.Context(), began, recent, trend)
 		if err != nil {
 			return err
 		}
 		if trend && !filled {
-			if _, any := s.hub.fillAll(r.Context(), &sight{seats: seats}, began); any {
+			if _, some := s.hub.FillAll(r.Context(), all, began); some {
 				continue
 			}
 		}
@@ -127,7 +128,7 @@ func flagOf(r *http.Request, name, without string) (bool, error) {
 }
 
 // sessions are all sessions or the recent ones, and where the transcript of each lies.
-func (s *server) sessions(ctx context.Context, now time.Time, recent, trend bool) (answer api.Sessions, seats []seat, err error) {
+func (s *server) sessions(ctx context.Context, now time.Time, recent, trend bool) (answer api.Sessions, all []pages.Agent, err error) {
 	answer = api.Sessions{Sessions: []api.Session{}, Demo: s.o.Demo}
 	var views []fleet.View
 	var policies []policy
@@ -147,7 +148,7 @@ func (s *server) sessions(ctx context.Context, now time.Time, recent, trend bool
 			}
 			h := c.agents.look(alerts.AgentID(v.Agent)).curve
 			curves = append(curves, h.Trend())
-			seats = append(seats, seat{row: webpage.Row{ID: v.Agent}, path: v.Path, depth: h.Depth()})
+			all = append(all, pages.Agent{Row: webpage.Row{ID: v.Agent}, Path: v.Path, Depth: h.Depth()})
 		}
 	})
 	for i, v := range views {
@@ -157,7 +158,7 @@ func (s *server) sessions(ctx context.Context, now time.Time, recent, trend bool
 		}
 		answer.Sessions = append(answer.Sessions, x)
 	}
-	return answer, seats, err
+	return answer, all, err
 }
 
 func (s *server) getSession(w http.ResponseWriter, r *http.Request) error {

@@ -39,6 +39,7 @@ import (
 	"sm/observer/access"
 	"sm/observer/fleet"
 	"sm/observer/metrics"
+	"sm/observer/pages"
 	"sm/observer/state"
 	"sm/transcript"
 	"sm/transcript/follow"
@@ -113,7 +114,7 @@ type App struct {
 	// remembered are the projects folders that were learnt in earlier runs.
 	remembered []string
 	edits      atomic.Uint64 // see core
-	hub        *hub
+	hub        *pages.Hub
 	passes     *access.Passes
 	lastErr    error // of the loop's last transaction; read once it has ended
 	listeners  []listener
@@ -169,7 +170,9 @@ func (a *App) setUp(ctx context.Context) error {
 	})
 	a.documents = &documents{&a.settings, a.log}
 	a.guard = &guarding{settings: &a.settings, dryRun: a.o.DryRun, alive: a.o.Alive, log: a.log, do: a.do}
-	if a.hub, err = newHub(a); err != nil {
+	if a.hub, err = pages.New(pages.Options{
+		Source: pageSource{a}, Version: a.o.Version, Projects: a.o.Projects, Demo: a.o.Demo, Log: a.log,
+	}); err != nil {
 		return err
 	}
 	if a.passes, err = access.NewPasses(a.o.State); err != nil {
@@ -277,7 +280,7 @@ func (a *App) Start() {
 		})
 	}
 	a.work.Go(func() { a.watchLock(ctx) })
-	a.work.Go(func() { a.hub.run(ctx) })
+	a.work.Go(func() { a.hub.Run(ctx) })
 }
 
 // fail reports what an observer cannot go on without.
@@ -338,7 +341,7 @@ const answerWithin = time.Second
 // connected and says nothing, is cut off, which is no failure of ours.
 func (a *App) hangUp(ctx context.Context) {
 	if a.hub != nil { // New may have failed before there was one
-		a.hub.close()
+		a.hub.Close()
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()

@@ -3,13 +3,12 @@ package observer
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"sm/observer/fleet"
+	"sm/observer/pages"
 )
 
 // TestPageDoors: both routes are for our own user's browser, and for no other site.
@@ -78,45 +77,10 @@ func TestPageDoors(t *testing.T) {
 		}
 	}
 	a := r.get("/")
-	if policy := a.Header.Get("Content-Security-Policy"); policy != r.app.hub.page.Policy() || !strings.Contains(a.Body, "50k of 200k") {
+	if policy := a.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || !strings.Contains(a.Body, "50k of 200k") {
 		t.Errorf("%s: %s", policy, a.Body)
 	}
 	r.stop()
-}
-
-// TestCommandsFor: names and folders are words of a shell, and what is not known gives no command.
-func TestCommandsFor(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		view fleet.View
-		want []string
-	}{
-		{"all is known", fleet.View{Agent: "id", Name: "em's", SessionID: "s1", CWD: "/home/a b", Tmux: "/tmp/tmux-0/default", Pane: "%3"}, []string{
-			`sm send 'em'\''s' 'TEXT'`, "sm handoffs", "tmux -S /tmp/tmux-0/default attach -t %3", "cd '/home/a b' && claude --resume s1",
-		}},
-		{"little is known", fleet.View{Agent: "id"}, []string{"sm send id 'TEXT'", "sm handoffs"}},
-		{"a name like a flag", fleet.View{Agent: "id", Name: "--help"}, []string{"sm send id 'TEXT'", "sm handoffs"}},
-		{"another client", fleet.View{Agent: "id", Provider: "codex-app", SessionID: "s1"}, []string{"sm send id 'TEXT'", "sm handoffs"}},
-	} {
-		var got []string
-		for _, x := range commandsFor(&c.view) {
-			got = append(got, x.Text)
-		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", c.name, diff)
-		}
-	}
-}
-
-// TestLastRecord: the time of a file counts only where no record has one: a copy has a new one.
-func TestLastRecord(t *testing.T) {
-	old, now := time.Unix(1_000, 0), time.Unix(9_000, 0)
-	got := []time.Time{
-		lastRecord(&fleet.View{Active: old, Written: now}), lastRecord(&fleet.View{Written: now}), lastRecord(&fleet.View{Active: old, Hooked: now}),
-	}
-	if diff := cmp.Diff([]time.Time{old, now, now}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
 }
 
 // TestDetailHasThoseUnderIt: the agents that work for one stand under it, and lead to their own.
@@ -147,21 +111,28 @@ func BenchmarkPage(b *testing.B) {
 		b.Run(fmt.Sprintf("gone=%d/look", gone), func(b *testing.B) {
 			for b.Loop() {
 				r.app.edits.Add(1)
-				if _, err := r.app.hub.look(b.Context()); err != nil {
-					b.Fatal(err)
-				}
+				look(b, r.app.hub)
 			}
 		})
 		b.Run(fmt.Sprintf("gone=%d/first", gone), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := r.app.hub.draw(b.Context(), nil); err != nil {
+				hub, err := pages.New(pages.Options{Source: pageSource{r.app}, Log: r.app.log})
+				if err != nil {
 					b.Fatal(err)
 				}
+				look(b, hub)
 			}
 		})
 		b.Run(fmt.Sprintf("gone=%d/load", gone), func(b *testing.B) {
-			benchmarkAnswers(b, handler(r.app.hub.getPage), "/")
+			benchmarkAnswers(b, handler(r.app.hub.Page), "/")
 		})
 		r.stop()
+	}
+}
+
+// look has a hub make a snapshot, as for a page that opens.
+func look(b *testing.B, hub *pages.Hub) {
+	if err := hub.Events(&idleWriter{header: http.Header{}}, httptest.NewRequest(http.MethodHead, "/events", nil)); err != nil {
+		b.Fatal(err)
 	}
 }

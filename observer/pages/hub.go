@@ -1,4 +1,4 @@
-package observer
+package pages
 
 import (
 	"context"
@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"sm/alerts"
 	webpage "sm/dashboards/page"
 	"sm/observer/curve"
 )
@@ -23,24 +22,23 @@ const (
 	pageAtLeast = 5 * time.Second
 	// beatEvery is how often a page hears from us when there is no news.
 	beatEvery = 15 * time.Second
-	// maxPages bounds the pages that are open at once: there are 64 connections.
-	maxPages = 32
+	// MaxPages bounds the pages that are open at once: there are 64 connections.
+	MaxPages = 32
+	// lookWithin bounds the wait for the loop.
+	lookWithin = 5 * time.Second
 	// fillAtOnce bounds the time that one look takes for reading the ends of transcripts;
 	// what is left comes with the next.
 	fillAtOnce = 300 * time.Millisecond
 )
 
-// hub keeps what all open pages show. Each look makes a snapshot that never changes; the
+// Hub keeps what all open pages show. Each look makes a snapshot that never changes; the
 // pages take from the newest one what they lack, each at its own pace, so a slow one
 // misses what is out of date and keeps nobody waiting. With no page open it does nothing
 // and holds nothing.
-type hub struct {
-	app  *App
+type Hub struct {
+	o    Options
 	page *webpage.Page
-	name string        // names this run of the observer in marks
-	beat time.Duration // beatEvery
-	most int           // maxPages
-	take time.Duration // writeWithin
+	name string // names this run of the observer in marks
 
 	filling chan struct{} // holds a sign while the end of a transcript is read: memory for one is enough
 
@@ -49,6 +47,7 @@ type hub struct {
 	seq     uint64
 
 	mu     sync.Mutex
+	limits Limits
 	now    *snapshot
 	pages  map[chan struct{}]bool // told of each snapshot; whether they show an agent in full
 	woken  chan struct{}
@@ -92,27 +91,51 @@ func (s *snapshot) after(mark string) uint64 {
 	return seq
 }
 
-func newHub(a *App) (*hub, error) {
+// New prepares the page. Nothing runs until Run.
+func New(o Options) (*Hub, error) {
 	p, err := webpage.New()
 	if err != nil {
 		return nil, fmt.Errorf("prepare the page: %w", err)
 	}
-	return &hub{
-		app: a, page: p, name: strings.ToLower(rand.Text()[:12]), beat: beatEvery, most: maxPages, take: writeWithin,
+	return &Hub{
+		o: o, page: p, name: strings.ToLower(rand.Text()[:12]), limits: Limits{Pages: MaxPages, Beat: beatEvery, Write: writeWithin},
 		pages: map[chan struct{}]bool{}, woken: make(chan struct{}, 1), closed: make(chan struct{}), filling: make(chan struct{}, 1),
 	}, nil
 }
 
-// errCrowded answers one page too many.
-var errCrowded = errors.New("too many pages are open; close one of them")
+// Build names the version of the page that is served.
+func (h *Hub) Build() string { return h.page.Build() }
+
+// SetLimits changes the limits for pages that are opened from now on.
+func (h *Hub) SetLimits(l Limits) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.limits = l
+}
+
+func (h *Hub) limit() Limits {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.limits
+}
+
+// Open counts the pages that are open; kept says that something is remembered for them.
+func (h *Hub) Open() (pages int, kept bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.pages), h.now != nil
+}
+
+// ErrCrowded answers one page too many.
+var ErrCrowded = errors.New("too many pages are open; close one of them")
 
 // join tells of snapshots on the returned channel, which holds one sign, until leave; a
 // page with a detail also of what shows there alone.
-func (h *hub) join(detail bool) (chan struct{}, error) {
+func (h *Hub) join(detail bool) (chan struct{}, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.pages) >= h.most {
-		return nil, errCrowded
+	if len(h.pages) >= h.limits.Pages {
+		return nil, ErrCrowded
 	}
 	sign := make(chan struct{}, 1)
 	h.pages[sign] = detail
@@ -120,25 +143,25 @@ func (h *hub) join(detail bool) (chan struct{}, error) {
 	return sign, nil
 }
 
-func (h *hub) leave(sign chan struct{}) {
+func (h *Hub) leave(sign chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.pages, sign)
 }
 
-func (h *hub) wake() {
+func (h *Hub) wake() {
 	select {
 	case h.woken <- struct{}{}:
 	default:
 	}
 }
 
-// close ends all streams.
-func (h *hub) close() { h.once.Do(func() { close(h.closed) }) }
+// Close ends all streams. It may be called more than once.
+func (h *Hub) Close() { h.once.Do(func() { close(h.closed) }) }
 
-// run looks while pages are open. The last snapshot outlives them a little: a page that
+// Run looks while pages are open, until ctx ends or Close. The last snapshot outlives them a little: a page that
 // is loaded comes back for its events.
-func (h *hub) run(ctx context.Context) {
+func (h *Hub) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -151,7 +174,8 @@ func (h *hub) run(ctx context.Context) {
 	}
 }
 
-func (h *hub) watch(ctx context.Context) {
+func (h *Hub) watch(ctx context.Context) {
+	beat := h.limit().Beat
 	tick := time.NewTicker(pageEvery)
 	defer tick.Stop()
 	idle := time.Now()
@@ -163,7 +187,7 @@ func (h *hub) watch(ctx context.Context) {
 			return
 		case now := <-tick.C:
 			if !h.watched() {
-				if now.Sub(idle) > h.beat {
+				if now.Sub(idle) > beat {
 					h.drop()
 					return
 				}
@@ -171,20 +195,20 @@ func (h *hub) watch(ctx context.Context) {
 			}
 			idle = now
 			if _, err := h.look(ctx); err != nil {
-				h.app.log.Debug("no news for the page", "err", err)
+				h.o.Log.Debug("no news for the page", "err", err)
 			}
 		}
 	}
 }
 
-func (h *hub) watched() bool {
+func (h *Hub) watched() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.pages) > 0
 }
 
 // drop forgets the last snapshot, unless somebody has come.
-func (h *hub) drop() {
+func (h *Hub) drop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.pages) == 0 {
@@ -193,13 +217,13 @@ func (h *hub) drop() {
 }
 
 // look is the newest snapshot: a new one, if anything may have changed.
-func (h *hub) look(ctx context.Context) (*snapshot, error) {
+func (h *Hub) look(ctx context.Context) (*snapshot, error) {
 	h.looking.Lock()
 	defer h.looking.Unlock()
 	h.mu.Lock()
 	old := h.now
 	h.mu.Unlock()
-	edits := h.app.edits.Load()
+	edits := h.o.Source.Edits()
 	if old != nil && old.filled && edits == h.edits && time.Since(old.at) < pageAtLeast && !old.head.CatchingUp {
 		return old, nil
 	}
@@ -227,7 +251,7 @@ func (h *hub) look(ctx context.Context) (*snapshot, error) {
 }
 
 // newest is the last snapshot, or the one given where that has been dropped.
-func (h *hub) newest(s *snapshot) *snapshot {
+func (h *Hub) newest(s *snapshot) *snapshot {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.now != nil {
@@ -237,35 +261,39 @@ func (h *hub) newest(s *snapshot) *snapshot {
 }
 
 // draw makes the next snapshot out of the last.
-func (h *hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
+func (h *Hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
 	if old == nil {
 		old = &snapshot{}
 	}
 	at := time.Now()
-	s, filled, err := h.sight(ctx, at, old.agents)
+	s, filled, err := h.list(ctx, at, old.agents)
 	if err != nil {
 		return nil, err
 	}
-	stats := h.app.stats
-	s.head.Done, s.head.Files, s.head.Projects = stats.FilesDone.Load(), stats.Files.Load(), h.app.o.Projects
-	s.head.Demo = h.app.o.Demo
+	s.Head.Projects, s.Head.Demo = h.o.Projects, h.o.Demo
 	h.seq++
-	next := &snapshot{run: h.name, seq: h.seq, at: at, head: s.head, agents: make(map[string]*drawn, len(s.seats)), filled: filled}
-	changed := len(s.seats) != len(old.agents)
-	for i := range s.seats {
-		x := &s.seats[i]
-		d := old.agents[x.row.ID]
-		if d == nil || x.past != nil || d.row != x.row {
+	next := &snapshot{run: h.name, seq: h.seq, at: at, head: s.Head, agents: make(map[string]*drawn, len(s.Agents)), filled: filled}
+	changed := len(s.Agents) != len(old.agents)
+	for i := range s.Agents {
+		x := &s.Agents[i]
+		d := old.agents[x.Row.ID]
+		if d == nil || x.Past != nil || d.row != x.Row {
 			d = h.drawRow(x, d)
 			d.seq, changed = h.seq, true
 		}
-		next.agents[x.row.ID] = d
+		next.agents[x.Row.ID] = d
 		next.rows = append(next.rows, d)
 	}
 	slices.SortFunc(next.rows, func(a, b *drawn) int {
-		return btoi(webpage.Before(&b.row, &a.row)) - btoi(webpage.Before(&a.row, &b.row))
+		switch {
+		case webpage.Before(&a.row, &b.row):
+			return -1
+		case webpage.Before(&b.row, &a.row):
+			return 1
+		}
+		return 0
 	})
 	if next.html, err = h.page.Head(&next.head); err != nil {
 		return nil, err
@@ -280,47 +308,52 @@ func (h *hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 	return next, nil
 }
 
-// sight asks the loop for all that is shown; filled says that no transcript's end is left
+// list asks the loop for all that is shown; filled says that no transcript's end is left
 // to be read. Since that takes time, began bounds it.
-func (h *hub) sight(ctx context.Context, began time.Time, known map[string]*drawn) (s sight, filled bool, err error) {
+func (h *Hub) list(ctx context.Context, began time.Time, old map[string]*drawn) (l List, filled bool, err error) {
+	known := func(agent string) (uint32, bool) {
+		d := old[agent]
+		if d == nil {
+			return 0, false
+		}
+		return d.version, true
+	}
 	for { // a second time with what has been filled in
-		if err := h.app.do(ctx, func(c *core) {
-			s = c.sight(began, h.app.settings.Load().SessionTTL, h.app.settings.Load().MaxSessions, h.app.settings.Load().Alerts.Thresholds, known)
-		}); err != nil {
-			return s, false, err
+		if l, err = h.o.Source.List(ctx, began, known); err != nil {
+			return l, false, err
 		}
 		var tried bool
-		if filled, tried = h.fillAll(ctx, &s, began); !tried || time.Since(began) > fillAtOnce {
-			return s, filled, nil
+		if filled, tried = h.FillAll(ctx, l.Agents, began); !tried || time.Since(began) > fillAtOnce {
+			return l, filled, nil
 		}
 	}
 }
 
 // drawRow makes a row, which is drawn when somebody is to see it: whoever loads the page sees the first ones alone. One
 // whose history is told by its version alone has the one that it had.
-func (h *hub) drawRow(x *seat, old *drawn) *drawn {
-	past := x.past
+func (h *Hub) drawRow(x *Agent, old *drawn) *drawn {
+	past := x.Past
 	if past == nil {
 		past = &old.past
 	}
-	d := &drawn{data: webpage.DataOf(&x.row), row: x.row, version: x.version, past: *past}
+	d := &drawn{data: webpage.DataOf(&x.Row), row: x.Row, version: x.Version, past: *past}
 	d.html = sync.OnceValues(func() (string, error) { return h.page.Row(&d.row, &d.past) })
 	return d
 }
 
-// fillAll reads the ends of those transcripts whose agents are shown for the first time,
-// as long as there is time. all says that none is left, any that there were some.
-func (h *hub) fillAll(ctx context.Context, s *sight, began time.Time) (all, any bool) {
-	for i := range s.seats {
-		x := &s.seats[i]
-		if x.path == "" || x.depth >= curve.ListDepth {
+// FillAll reads the ends of those transcripts whose agents are shown for the first time,
+// as long as there is time. all says that none is left, some that there were some.
+func (h *Hub) FillAll(ctx context.Context, agents []Agent, began time.Time) (all, some bool) {
+	for i := range agents {
+		x := &agents[i]
+		if x.Path == "" || x.Depth >= curve.ListDepth {
 			continue
 		}
 		if time.Since(began) > fillAtOnce || ctx.Err() != nil {
-			return false, any
+			return false, some
 		}
-		any = true
-		h.fillIn(ctx, alerts.AgentID(x.row.ID), x.path, curve.ListDepth)
+		some = true
+		h.fillIn(ctx, x.Row.ID, x.Path, curve.ListDepth)
 	}
-	return true, any
+	return true, some
 }

@@ -1,4 +1,4 @@
-package observer
+package pages
 
 import (
 	"bytes"
@@ -40,7 +40,8 @@ type detailNews struct {
 
 // stream is one page that is open.
 type stream struct {
-	app     *App
+	hub     *Hub
+	limits  Limits
 	w       http.ResponseWriter
 	control *http.ResponseController
 	since   uint64 // the snapshot that it knows
@@ -49,22 +50,22 @@ type stream struct {
 	detail  string // as it was sent last
 }
 
-// getEvents sends what changes for as long as the page is open. With since, the mark of a
+// Events sends what changes for as long as the page is open. With since, the mark of a
 // page, it begins with what has changed since then, else with all; with session it tells
 // of that one in full, too.
-func (h *hub) getEvents(w http.ResponseWriter, r *http.Request) error {
+func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")
 	sign, err := h.join(r.URL.Query().Get("session") != "")
 	if err != nil {
 		header.Set("Retry-After", "5")
-		return statusError{http.StatusServiceUnavailable, err}
+		return err
 	}
 	defer h.leave(sign)
 	now, err := h.look(r.Context())
 	if err != nil {
-		return statusError{http.StatusServiceUnavailable, err}
+		return err
 	}
 	header.Set("Content-Type", "text/event-stream; charset=utf-8")
 	if r.Method == http.MethodHead {
@@ -72,10 +73,10 @@ func (h *hub) getEvents(w http.ResponseWriter, r *http.Request) error {
 	}
 	query := r.URL.Query()
 	page := &stream{
-		app: h.app, w: w, control: http.NewResponseController(w), since: now.after(query.Get("since")), session: query.Get("session"),
+		hub: h, limits: h.limit(), w: w, control: http.NewResponseController(w), since: now.after(query.Get("since")), session: query.Get("session"),
 	}
 	if err := page.serve(r.Context(), sign, now); err != nil {
-		h.app.log.Debug("a page has gone", "err", err)
+		h.o.Log.Debug("a page has gone", "err", err)
 	}
 	return nil
 }
@@ -85,7 +86,7 @@ func (s *stream) serve(ctx context.Context, sign <-chan struct{}, now *snapshot)
 	if err := s.tell(ctx, now, true); err != nil {
 		return err
 	}
-	beat, pause := time.NewTicker(s.app.hub.beat), time.NewTimer(pageEvery)
+	beat, pause := time.NewTicker(s.limits.Beat), time.NewTimer(pageEvery)
 	defer beat.Stop()
 	defer pause.Stop()
 	news := (<-chan struct{})(nil) // sign, but for a pause after each event
@@ -93,7 +94,7 @@ func (s *stream) serve(ctx context.Context, sign <-chan struct{}, now *snapshot)
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-s.app.hub.closed:
+		case <-s.hub.closed:
 			return nil
 		case <-beat.C:
 			if err := s.send("beat", struct{}{}); err != nil {
@@ -102,7 +103,7 @@ func (s *stream) serve(ctx context.Context, sign <-chan struct{}, now *snapshot)
 		case <-pause.C:
 			news = sign
 		case <-news:
-			if err := s.tell(ctx, s.app.hub.newest(now), false); err != nil {
+			if err := s.tell(ctx, s.hub.newest(now), false); err != nil {
 				return err
 			}
 			news = nil
@@ -113,7 +114,7 @@ func (s *stream) serve(ctx context.Context, sign <-chan struct{}, now *snapshot)
 
 // tell sends what the page lacks of a snapshot.
 func (s *stream) tell(ctx context.Context, now *snapshot, first bool) error {
-	news := stateNews{Page: s.app.hub.page.Build(), Mark: now.mark()}
+	news := stateNews{Page: s.hub.page.Build(), Mark: now.mark()}
 	if now.headAt > s.since || s.since == 0 {
 		news.Head = now.html
 	}
@@ -154,7 +155,7 @@ func (s *stream) tellDetail(ctx context.Context) error {
 	if s.session == "" {
 		return nil
 	}
-	html, err := s.app.hub.detail(ctx, s.session)
+	html, err := s.hub.detail(ctx, s.session)
 	if err != nil || html == s.detail {
 		return err
 	}
@@ -170,7 +171,7 @@ func (s *stream) send(name string, v any) error {
 	if err := e.Encode(v); err != nil {
 		return fmt.Errorf("write event %s: %w", name, err)
 	}
-	if err := s.control.SetWriteDeadline(time.Now().Add(s.app.hub.take)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := s.control.SetWriteDeadline(time.Now().Add(s.limits.Write)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return fmt.Errorf("write event %s: %w", name, err)
 	}
 	if _, err := fmt.Fprintf(s.w, "event: %s\ndata: %s\n", name, &body); err != nil {
