@@ -87,7 +87,6 @@ func layoutLarger() map[string]int {
 		"sm/alerts.Engine methods":              82,
 		"sm/alerts/outbox.Queue methods":        47,
 		"sm/handoff/rotation.Machine methods":   46,
-		"sm/transcript/claude.walker methods":   31,
 		"sm/transcript/follow.follower methods": 38,
 		// What each command sees of the process.
 		"sm/cmd/sm.environ methods": 40,

@@ -57,7 +57,8 @@ func layoutTable() layoutRules {
 	return layoutRules{
 		rows: map[string]layoutRow{
 			"sm/transcript":              {stdOnly: true},
-			"sm/transcript/claude":       {ours: []string{"sm/transcript/wording", "sm/transcript"}, stdOnly: true},
+			"sm/transcript/jsonwalk":     {ours: []string{"sm/transcript"}, stdOnly: true},
+			"sm/transcript/claude":       {ours: []string{"sm/transcript/jsonwalk", "sm/transcript/wording", "sm/transcript"}, stdOnly: true},
 			layoutSupport:                {stdOnly: true},
 			"sm/transcript/claude/hook":  {},
 			"sm/transcript/wording":      {stdOnly: true},

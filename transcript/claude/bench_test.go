@@ -74,18 +74,3 @@ func BenchmarkFold(b *testing.B) {
 		}
 	}
 }
-
-func BenchmarkQuotes(b *testing.B) {
-	text := []byte(`"` + code(100_000) + `"`)
-	for _, plain := range []bool{false, true} {
-		b.Run(fmt.Sprintf("plain %v", plain), func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			for b.Loop() {
-				x := quotes{b: text, plain: plain}
-				if !x.more() {
-					b.Fatal("no string")
-				}
-			}
-		})
-	}
-}

@@ -1,5 +1,7 @@
 package claude
 
+import "sm/transcript/jsonwalk"
+
 // clearing is what a message tells of tool results that were left out of its request
 // (message.context_management): by the client itself, or by the API in edits that it
 // reports. The client reckons with it as tokens does.
@@ -30,52 +32,52 @@ func (c clearing) tokens() int64 {
 	return min(c.edited, c.estimate)
 }
 
-func (w *walker) clearing(value text) (c clearing) {
-	c.told = value.none() && w.peek() == '{'
-	for in := w.enter(value, '{'); in; {
+func (w *walker) clearing(value jsonwalk.Text) (c clearing) {
+	c.told = value.None() && w.Peek() == '{'
+	for in := w.Enter(value, '{'); in; {
 		var name []byte
-		if name, value, in = w.member(); !in {
+		if name, value, in = w.Member(); !in {
 			break
 		}
 		switch string(name) {
 		case "client_cut_tool_uses":
-			c.cut = w.figure(value)
+			c.cut = w.Figure(value)
 		case "client_estimated_cleared_input_tokens":
-			c.estimated = w.isCount(value)
-			c.estimate = w.figure(value)
+			c.estimated = w.IsCount(value)
+			c.estimate = w.Figure(value)
 		case "client_estimate_measured_from_prompts":
-			c.measured = w.isTrue(value)
+			c.measured = w.IsTrue(value)
 		case "applied_edits":
 			c.edits, c.edited = w.edits(value)
 		default:
-			w.str(value)
+			w.Str(value)
 		}
 	}
 	return c
 }
 
 // edits sums up what the edits that clear tool results have cleared.
-func (w *walker) edits(value text) (any bool, tokens int64) {
-	any = value.none() && w.peek() == '['
-	for in := w.enter(value, '['); in && w.next(']'); {
-		var kind text
+func (w *walker) edits(value jsonwalk.Text) (any bool, tokens int64) {
+	any = value.None() && w.Peek() == '['
+	for in := w.Enter(value, '['); in && w.Next(']'); {
+		var kind jsonwalk.Text
 		var cleared int64
-		for in := w.enter(text{}, '{'); in; {
+		for in := w.Enter(jsonwalk.Text{}, '{'); in; {
 			var name []byte
-			if name, value, in = w.member(); !in {
+			if name, value, in = w.Member(); !in {
 				break
 			}
 			switch string(name) {
 			case "type":
-				kind = w.str(value)
+				kind = w.Str(value)
 			case "cleared_input_tokens":
-				cleared = w.figure(value)
+				cleared = w.Figure(value)
 			default:
-				w.str(value)
+				w.Str(value)
 			}
 		}
-		if string(kind.bytes(w.b)) == "clear_tool_uses_20250919" {
-			tokens = min(tokens+cleared, maxFigure)
+		if string(w.Decode(kind)) == "clear_tool_uses_20250919" {
+			tokens = min(tokens+cleared, jsonwalk.MaxFigure)
 		}
 	}
 	return any, tokens

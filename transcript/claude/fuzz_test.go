@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"sm/transcript"
+	"sm/transcript/jsonwalk"
 )
 
 // checkScan compares Scan with the oracle: on the line as it is, without wide
@@ -24,10 +25,12 @@ func checkScan(t *testing.T, line []byte, shift int) {
 	want, wantErr := oracle(line)
 	check := func(how string, line []byte, plain bool) {
 		var w walker
-		w.begin(line)
-		w.plain, w.unicode = plain, plain
+		w.Begin(line)
+		if plain {
+			w.Plain()
+		}
 		var got transcript.Entry
-		err := w.scan(&got)
+		err := w.scan(line, &got)
 		same := err == wantErr && bytes.Equal(got.Model, want.Model) && bytes.Equal(got.Version, want.Version) &&
 			bytes.Equal(got.CWD, want.CWD) && bytes.Equal(got.SessionID, want.SessionID) &&
 			bytes.Equal(got.Branch, want.Branch) && bytes.Equal(got.Title, want.Title)
@@ -72,8 +75,8 @@ func FuzzScan(f *testing.F) {
 	for i, line := range records(f) {
 		f.Add(line, uint8(i))
 	}
-	f.Add([]byte(strings.Repeat(`{"a":`, maxDepth-1)+"[]"+strings.Repeat("}", maxDepth-1)), uint8(0))
-	f.Add([]byte(strings.Repeat("[", maxDepth+1)), uint8(0))
+	f.Add([]byte(strings.Repeat(`{"a":`, jsonwalk.MaxDepth-1)+"[]"+strings.Repeat("}", jsonwalk.MaxDepth-1)), uint8(0))
+	f.Add([]byte(strings.Repeat("[", jsonwalk.MaxDepth+1)), uint8(0))
 	f.Fuzz(func(t *testing.T, line []byte, shift uint8) { checkScan(t, line, int(shift)) })
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sm/transcript"
+	"sm/transcript/jsonwalk"
 	"sm/transcript/wording"
 )
 
@@ -38,13 +39,13 @@ const cleared = "<command-name>/clear</command-name>"
 // judge says what the record means, once all of its fields are known.
 func (r *record) judge(line []byte, e *transcript.Entry) {
 	e.Side = r.sidechain
-	e.At = instant(r.timestamp, line)
-	e.CWD, e.Version, e.SessionID, e.Branch = r.cwd.bytes(line), r.version.bytes(line), r.session.bytes(line), r.branch.bytes(line)
-	switch string(r.kind.bytes(line)) {
+	e.At = r.timestamp.Instant(line)
+	e.CWD, e.Version, e.SessionID, e.Branch = r.cwd.Bytes(line), r.version.Bytes(line), r.session.Bytes(line), r.branch.Bytes(line)
+	switch string(r.kind.Bytes(line)) {
 	case "assistant":
 		r.reading(line, e)
 	case "system":
-		switch string(r.subtype.bytes(line)) {
+		switch string(r.subtype.Bytes(line)) {
 		case "compact_boundary":
 			r.boundary(line, e)
 		case "turn_duration":
@@ -54,21 +55,21 @@ func (r *record) judge(line []byte, e *transcript.Entry) {
 		r.user(line, e)
 	case "summary":
 		e.Kind, e.Parent = transcript.KindTitle, key(r.leaf, line)
-		e.Title, e.Titled = r.summed.bytes(line), transcript.TitleSummary
+		e.Title, e.Titled = r.summed.Bytes(line), transcript.TitleSummary
 	case "custom-title":
-		e.Title, e.Titled = r.custom.bytes(line), transcript.TitleCustom
+		e.Title, e.Titled = r.custom.Bytes(line), transcript.TitleCustom
 	case "ai-title":
-		e.Title, e.Titled = r.generated.bytes(line), transcript.TitleGenerated
+		e.Title, e.Titled = r.generated.Bytes(line), transcript.TitleGenerated
 	case "attachment":
 		if kind, body := attachment(line[r.attachment.from:r.attachment.to]); kind == "hook_additional_context" {
 			e.Kind, e.Text = transcript.KindHeard, clip(body)
 		}
 	case "last-prompt":
-		if r.explicit && string(r.leaf.bytes(line)) == noLeaf {
+		if r.explicit && string(r.leaf.Bytes(line)) == noLeaf {
 			e.Kind = transcript.KindRewind
 		}
 	case "queue-operation":
-		if s := unwrap(r.queued.bytes(line)); wording.IsOurs(s) && string(r.operation.bytes(line)) == "enqueue" {
+		if s := unwrap(r.queued.Bytes(line)); wording.IsOurs(s) && string(r.operation.Bytes(line)) == "enqueue" {
 			e.Kind, e.Text = transcript.KindHeard, clip(string(s))
 		}
 	}
@@ -78,21 +79,21 @@ func (r *record) judge(line []byte, e *transcript.Entry) {
 }
 
 func (r *record) reading(line []byte, e *transcript.Entry) {
-	e.Model = r.model.bytes(line)
+	e.Model = r.model.Bytes(line)
 	if r.usage.context > 0 && !r.apiError && string(e.Model) != synthetic {
 		e.Kind, e.Message, e.Usage, e.Context = transcript.KindReading, key(r.id, line), r.usage.total, r.usage.context
 		e.Parent = key(r.parent, line)
-		e.Cleared, e.Partial = r.clearing.tokens(), !r.clearing.told && r.stop.none()
+		e.Cleared, e.Partial = r.clearing.tokens(), !r.clearing.told && r.stop.None()
 	}
 }
 
 func (r *record) boundary(line []byte, e *transcript.Entry) {
 	e.Kind = transcript.KindBoundary
 	e.Anchor = firstKey(key(r.segment, line), key(r.preserved, line))
-	e.Marker = r.instantly && r.duration == 0 && !r.preserved.none() && string(r.preserved.bytes(line)) == string(r.uuid.bytes(line))
+	e.Marker = r.instantly && r.duration == 0 && !r.preserved.None() && string(r.preserved.Bytes(line)) == string(r.uuid.Bytes(line))
 	e.PreTokens = r.pre
 	e.Duration = time.Duration(r.duration) * time.Millisecond
-	switch string(r.trigger.bytes(line)) {
+	switch string(r.trigger.Bytes(line)) {
 	case "auto":
 		e.Trigger = transcript.Auto
 	case "manual":
@@ -160,43 +161,43 @@ func unwrap(body []byte) []byte {
 // one a line.
 func prompt(content []byte) (body []byte) {
 	var w walker
-	w.begin(content)
-	if w.peek() == '"' {
-		return w.quoted().bytes(content)
+	w.Begin(content)
+	if w.Peek() == '"' {
+		return w.Quoted().Bytes(content)
 	}
 	texts := 0
-	for in := w.enter(text{}, '['); in && w.next(']'); {
+	for in := w.Enter(jsonwalk.Text{}, '['); in && w.Next(']'); {
 		t := block(&w)
-		if t.none() {
+		if t.None() {
 			continue
 		}
 		if texts++; texts == 1 {
-			body = t.bytes(content)
+			body = t.Bytes(content)
 		} else {
-			body = append(append(body[:len(body):len(body)], '\n'), t.bytes(content)...)
+			body = append(append(body[:len(body):len(body)], '\n'), t.Bytes(content)...)
 		}
 	}
 	return body
 }
 
 // block reads one block of a content array, and returns the text of a text block.
-func block(w *walker) text {
-	var kind, t text
-	for in := w.enter(text{}, '{'); in; {
+func block(w *walker) jsonwalk.Text {
+	var kind, t jsonwalk.Text
+	for in := w.Enter(jsonwalk.Text{}, '{'); in; {
 		var name []byte
-		var value text
-		if name, value, in = w.member(); !in {
+		var value jsonwalk.Text
+		if name, value, in = w.Member(); !in {
 			break
 		}
-		switch value = w.str(value); string(name) {
+		switch value = w.Str(value); string(name) {
 		case "type":
 			kind = value
 		case "text":
 			t = value
 		}
 	}
-	if string(kind.bytes(w.b)) != "text" {
-		return text{}
+	if string(w.Decode(kind)) != "text" {
+		return jsonwalk.Text{}
 	}
 	return t
 }
@@ -204,27 +205,27 @@ func block(w *walker) text {
 // attachment reads an attachment's type and the strings of its content.
 func attachment(b []byte) (kind, body string) {
 	var w walker
-	w.begin(b)
+	w.Begin(b)
 	var parts []string
-	for in := w.enter(text{}, '{'); in; {
+	for in := w.Enter(jsonwalk.Text{}, '{'); in; {
 		var name []byte
-		var value text
-		if name, value, in = w.member(); !in {
+		var value jsonwalk.Text
+		if name, value, in = w.Member(); !in {
 			break
 		}
 		switch string(name) {
 		case "type":
-			kind = string(w.str(value).bytes(b))
+			kind = string(w.Str(value).Bytes(b))
 		case "content":
 			parts = parts[:0]
-			if !value.none() {
-				parts = append(parts, string(value.bytes(b)))
+			if !value.None() {
+				parts = append(parts, string(value.Bytes(b)))
 			}
-			for in := w.enter(value, '['); in && w.next(']'); {
-				parts = append(parts, string(w.element().bytes(b)))
+			for in := w.Enter(value, '['); in && w.Next(']'); {
+				parts = append(parts, string(w.Element().Bytes(b)))
 			}
 		default:
-			w.str(value)
+			w.Str(value)
 		}
 	}
 	return kind, strings.Join(ownWords(parts), "\n")
@@ -275,4 +276,4 @@ func bothEnds(s string, n int) string {
 	return s
 }
 
-func key(t text, line []byte) transcript.Key { return transcript.KeyOf(t.bytes(line)) }
+func key(t jsonwalk.Text, line []byte) transcript.Key { return transcript.KeyOf(t.Bytes(line)) }

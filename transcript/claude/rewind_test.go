@@ -116,8 +116,8 @@ func TestPointsAreBounded(t *testing.T) {
 
 func instantAt(t *testing.T, s string) transcript.Instant {
 	t.Helper()
-	at, ok := fixedInstant([]byte(s))
-	if !ok {
+	at := when(s)
+	if at == 0 {
 		t.Fatal(s)
 	}
 	return at

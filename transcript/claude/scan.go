@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"sm/transcript"
+	"sm/transcript/jsonwalk"
 )
 
 // What Scan says of a line that is not a record.
@@ -17,22 +18,25 @@ var (
 // record collects the fields of one line, wherever they stand: clients up to 2.1
 // write the type before the message, later ones after it.
 type record struct {
-	kind, subtype                      text
-	uuid, parent, origin               text
-	timestamp, cwd, version, session   text
+	kind, subtype                      jsonwalk.Text
+	uuid, parent, origin               jsonwalk.Text
+	timestamp, cwd, version, session   jsonwalk.Text
 	sidechain, meta, apiError, summary bool
-	id, model                          text
+	id, model                          jsonwalk.Text
 	usage                              usage
-	stop                               text
+	stop                               jsonwalk.Text
 	clearing                           clearing
 	content, attachment                span
-	operation, queued, leaf            text
-	branch, custom, generated, summed  text
+	operation, queued, leaf            jsonwalk.Text
+	branch, custom, generated, summed  jsonwalk.Text
 	explicit, instantly                bool
-	prompt                             bool // the content is no tool's result
-	trigger, segment, preserved        text // the last two name the summary
+	prompt                             bool          // the content is no tool's result
+	trigger, segment, preserved        jsonwalk.Text // the last two name the summary
 	pre, duration                      int64
 }
+
+// walker reads the records of this client.
+type walker struct{ jsonwalk.Walker }
 
 // span is where a value stands in the line that is looked at later, if at all.
 type span struct{ from, to int }
@@ -50,15 +54,15 @@ type usage struct {
 // type is as if absent.
 func Scan(line []byte, e *transcript.Entry) error {
 	var w walker
-	w.begin(line)
-	return w.scan(e)
+	w.Begin(line)
+	return w.scan(line, e)
 }
 
-func (w *walker) scan(e *transcript.Entry) error {
+func (w *walker) scan(line []byte, e *transcript.Entry) error {
 	*e = transcript.Entry{}
-	switch w.peek() {
+	switch w.Peek() {
 	case 0:
-		if w.i == len(w.b) && !w.bad {
+		if w.End() {
 			return ErrBlank
 		}
 		return ErrNotJSON
@@ -68,177 +72,163 @@ func (w *walker) scan(e *transcript.Entry) error {
 	}
 	var r record
 	r.read(w, e)
-	if w.bad || w.peek() != 0 || w.i < len(w.b) {
+	if !w.End() {
 		*e = transcript.Entry{}
 		return ErrNotJSON
 	}
-	r.judge(w.b, e)
+	r.judge(line, e)
 	return nil
 }
 
 // read walks over the top level of a record. What e holds as plain values is
 // stored at once, the rest in r.
 func (r *record) read(w *walker, e *transcript.Entry) {
-	w.open()
+	w.Open()
 	for {
-		name, value, ok := w.member()
+		name, value, ok := w.Member()
 		if !ok {
 			return
 		}
 		switch string(name) {
 		case "type":
-			r.kind = w.str(value)
+			r.kind = w.Str(value)
 		case "subtype":
-			r.subtype = w.str(value)
+			r.subtype = w.Str(value)
 		case "uuid":
-			r.uuid = w.str(value)
+			r.uuid = w.Str(value)
 		case "parentUuid":
-			r.parent = w.str(value)
+			r.parent = w.Str(value)
 		case "timestamp":
-			r.timestamp = w.str(value)
+			r.timestamp = w.Str(value)
 		case "isSidechain":
-			r.sidechain = w.isTrue(value)
+			r.sidechain = w.IsTrue(value)
 		case "isMeta":
-			r.meta = w.isTrue(value)
+			r.meta = w.IsTrue(value)
 		case "isApiErrorMessage":
-			r.apiError = w.isTrue(value)
+			r.apiError = w.IsTrue(value)
 		case "isCompactSummary":
-			r.summary = w.isTrue(value)
+			r.summary = w.IsTrue(value)
 		case "cwd":
-			r.cwd = w.str(value)
+			r.cwd = w.Str(value)
 		case "version":
-			r.version = w.str(value)
+			r.version = w.Str(value)
 		case "sessionId":
-			r.session = w.str(value)
+			r.session = w.Str(value)
 		case "gitBranch":
-			r.branch = w.str(value)
+			r.branch = w.Str(value)
 		case "message":
 			r.message(w, value)
 		case "compactMetadata":
 			r.compact(w, value)
 		case "forkedFrom":
-			r.origin = w.only(value, "messageUuid")
+			r.origin = w.Only(value, "messageUuid")
 		case "attachment":
 			r.attachment = w.span(value)
 		case "operation":
-			r.operation = w.str(value)
+			r.operation = w.Str(value)
 		case "content":
-			r.queued = w.str(value)
+			r.queued = w.Str(value)
 		case "leafUuid":
-			r.leaf = w.str(value)
+			r.leaf = w.Str(value)
 		case "customTitle":
-			r.custom = w.str(value)
+			r.custom = w.Str(value)
 		case "aiTitle":
-			r.generated = w.str(value)
+			r.generated = w.Str(value)
 		case "summary":
-			r.summed = w.str(value)
+			r.summed = w.Str(value)
 		case "explicit":
-			r.explicit = w.isTrue(value)
+			r.explicit = w.IsTrue(value)
 		default:
-			w.str(value)
+			w.Str(value)
 		}
 	}
 }
 
 // span returns where a member's value stands; only objects are looked at later.
-func (w *walker) span(value text) span {
-	if !value.none() {
+func (w *walker) span(value jsonwalk.Text) span {
+	if !value.None() {
 		return span{}
 	}
-	w.peek()
-	from := w.i
-	w.skip()
-	return span{from, w.i}
+	w.Peek()
+	from := w.Pos()
+	w.Skip()
+	return span{from, w.Pos()}
 }
 
 // message reads the API message of a record. Of a repeated message only the last
 // one counts.
-func (r *record) message(w *walker, value text) {
-	r.id, r.model, r.usage, r.content, r.prompt = text{}, text{}, usage{}, span{}, false
-	r.stop, r.clearing = text{}, clearing{}
-	for in := w.enter(value, '{'); in; {
+func (r *record) message(w *walker, value jsonwalk.Text) {
+	r.id, r.model, r.usage, r.content, r.prompt = jsonwalk.Text{}, jsonwalk.Text{}, usage{}, span{}, false
+	r.stop, r.clearing = jsonwalk.Text{}, clearing{}
+	for in := w.Enter(value, '{'); in; {
 		var name []byte
-		if name, value, in = w.member(); !in {
+		if name, value, in = w.Member(); !in {
 			return
 		}
 		switch string(name) {
 		case "id":
-			r.id = w.str(value)
+			r.id = w.Str(value)
 		case "model":
-			r.model = w.str(value)
+			r.model = w.Str(value)
 		case "content":
 			r.blocks(w, value)
 		case "usage":
 			r.usage = w.usage(value)
 		case "stop_reason":
-			r.stop = w.str(value)
+			r.stop = w.Str(value)
 		case "context_management":
 			r.clearing = w.clearing(value)
 		default:
-			w.str(value)
+			w.Str(value)
 		}
 	}
 }
 
 // blocks looks at the content of a message no closer than to tell what a user wrote
 // from the results of tools, which are most of a transcript's bytes.
-func (r *record) blocks(w *walker, value text) {
-	if r.prompt = !value.none(); r.prompt {
-		r.content = span{int(value.from) - 1, int(value.to) + 1}
+func (r *record) blocks(w *walker, value jsonwalk.Text) {
+	if r.prompt = !value.None(); r.prompt {
+		r.content = span{int(value.From) - 1, int(value.To) + 1}
 		return
 	}
-	w.peek()
-	r.content.from = w.i
+	w.Peek()
+	r.content.from = w.Pos()
 	tools := false
-	for in := w.enter(value, '['); in && w.next(']'); {
+	for in := w.Enter(value, '['); in && w.Next(']'); {
 		r.prompt = true
-		if w.peek() == '"' {
-			w.quoted()
+		if w.Peek() == '"' {
+			w.Quoted()
 			continue
 		}
-		kind := w.only(text{}, "type")
-		tools = tools || string(kind.bytes(w.b)) == "tool_result"
+		kind := w.Only(jsonwalk.Text{}, "type")
+		tools = tools || string(w.Decode(kind)) == "tool_result"
 	}
 	r.prompt = r.prompt && !tools
-	r.content.to = w.i
+	r.content.to = w.Pos()
 }
 
 // compact reads what a boundary says of its compaction.
-func (r *record) compact(w *walker, value text) {
-	r.trigger, r.segment, r.preserved, r.pre, r.duration, r.instantly = text{}, text{}, text{}, 0, 0, false
-	for in := w.enter(value, '{'); in; {
+func (r *record) compact(w *walker, value jsonwalk.Text) {
+	r.trigger, r.segment, r.preserved, r.pre, r.duration, r.instantly = jsonwalk.Text{}, jsonwalk.Text{}, jsonwalk.Text{}, 0, 0, false
+	for in := w.Enter(value, '{'); in; {
 		var name []byte
-		if name, value, in = w.member(); !in {
+		if name, value, in = w.Member(); !in {
 			return
 		}
 		switch string(name) {
 		case "trigger":
-			r.trigger = w.str(value)
+			r.trigger = w.Str(value)
 		case "preTokens":
-			r.pre = w.figure(value)
+			r.pre = w.Figure(value)
 		case "durationMs":
-			r.instantly = w.isCount(value)
-			r.duration = w.figure(value)
+			r.instantly = w.IsCount(value)
+			r.duration = w.Figure(value)
 		case "preservedSegment":
-			r.segment = w.only(value, "anchorUuid")
+			r.segment = w.Only(value, "anchorUuid")
 		case "preservedMessages":
-			r.preserved = w.only(value, "anchorUuid")
+			r.preserved = w.Only(value, "anchorUuid")
 		default:
-			w.str(value)
+			w.Str(value)
 		}
 	}
-}
-
-// only reads an object of which one string matters.
-func (w *walker) only(value text, wanted string) (t text) {
-	for in := w.enter(value, '{'); in; {
-		var name []byte
-		if name, value, in = w.member(); !in {
-			break
-		}
-		if value = w.str(value); string(name) == wanted {
-			t = value
-		}
-	}
-	return t
 }

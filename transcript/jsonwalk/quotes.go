@@ -1,4 +1,4 @@
-package claude
+package jsonwalk
 
 import (
 	"bytes"
@@ -11,12 +11,12 @@ import (
 // 64 more.
 const room = 128
 
-// quotes finds where the strings of a JSON text begin and end, ahead of the walker,
+// quotes finds where the strings of a JSON text begin and end, ahead of the Walker,
 // and checks what is in them. Wide instructions do this for all of a line together
 // far faster than for one string after another.
 //
 // Positions come in pairs, of an opening and a closing quote. They hold as long as
-// all between the strings is JSON, which the walker sees to: it stops at the first
+// all between the strings is JSON, which the Walker sees to: it stops at the first
 // byte that is not. A string that breaks the rules has no closing quote here.
 type quotes struct {
 	b       []byte

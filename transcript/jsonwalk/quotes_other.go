@@ -1,5 +1,5 @@
 //go:build !amd64 || purego
 
-package claude
+package jsonwalk
 
 func (x *quotes) fillFast() bool { return false }

@@ -1,6 +1,6 @@
 //go:build !purego
 
-package claude
+package jsonwalk
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-package claude
+package jsonwalk
 
 import (
 	"time"
@@ -6,16 +6,16 @@ import (
 	"sm/transcript"
 )
 
-// instant reads a timestamp as the client writes it, 2026-11-20T08:13:30.067Z,
+// Instant reads a timestamp as clients write it, 2026-11-20T08:13:30.067Z,
 // or in any other form of RFC 3339; 0 when it is none.
-func instant(t text, line []byte) transcript.Instant {
-	if t.from == t.to {
+func (t Text) Instant(line []byte) transcript.Instant {
+	if t.From == t.To {
 		return 0
 	}
-	if i, ok := fixedInstant(line[t.from:t.to]); ok {
+	if i, ok := fixedInstant(line[t.From:t.To]); ok {
 		return i
 	}
-	at, err := time.Parse(time.RFC3339Nano, string(t.bytes(line)))
+	at, err := time.Parse(time.RFC3339Nano, string(t.Bytes(line)))
 	if err != nil {
 		return 0
 	}

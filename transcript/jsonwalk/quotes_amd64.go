@@ -1,6 +1,6 @@
 //go:build !purego
 
-package claude
+package jsonwalk
 
 // avx2 says whether this machine, and its system, know the 32-byte instructions.
 // It is a constant that only the machine can tell, so it stands in a variable.

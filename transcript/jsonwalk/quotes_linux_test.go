@@ -1,12 +1,10 @@
-package claude
+package jsonwalk
 
 import (
 	"math/rand/v2"
 	"os"
 	"syscall"
 	"testing"
-
-	"sm/transcript"
 )
 
 // TestQuotesAtTheEndOfMemory has nothing behind the text that may be read.
@@ -29,7 +27,9 @@ func TestQuotesAtTheEndOfMemory(t *testing.T) {
 				b[0] = '"'
 			}
 			checkQuotes(t, b)
-			_ = Scan(b, &transcript.Entry{})
+			var w Walker
+			w.Begin(b)
+			w.Skip()
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package claude
+package jsonwalk
 
 import (
 	"bytes"
@@ -8,19 +8,20 @@ import (
 	"unicode/utf8"
 )
 
-// text is where a JSON string stands in its line, without the quotes; zero for none.
-// The walker has checked its escapes.
-type text struct{ from, to uint32 }
+// Text is where a JSON string stands in its line, without the quotes; zero for none.
+// The Walker has checked its escapes.
+type Text struct{ From, To uint32 }
 
-func (t text) none() bool { return t.from == 0 }
+// None reports that there is no string.
+func (t Text) None() bool { return t.From == 0 }
 
-// bytes gives the decoded string, nil for none. Without escapes and in ASCII, which
+// Bytes gives the decoded string, nil for none. Without escapes and in ASCII, which
 // is nearly always, it is the line itself.
-func (t text) bytes(line []byte) []byte {
-	if t.none() {
+func (t Text) Bytes(line []byte) []byte {
+	if t.None() {
 		return nil
 	}
-	b := line[t.from:t.to:t.to]
+	b := line[t.From:t.To:t.To]
 	if simple(b) || bytes.IndexByte(b, '\\') < 0 && utf8.Valid(b) {
 		return b
 	}

@@ -1,7 +1,8 @@
-package claude
+package jsonwalk
 
 import (
 	"bytes"
+	"encoding/json"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -117,9 +118,10 @@ func TestUnquoteIsThatOfJSON(t *testing.T) {
 			raw = append(raw, parts[r.IntN(len(parts))]...)
 		}
 		raw = append(raw, '"')
-		want, ok := textOf(raw)
-		got := text{1, uint32(len(raw) - 1)}.bytes(raw)
-		if !ok || want != string(got) {
+		var want string
+		err := json.Unmarshal(raw, &want)
+		got := Text{1, uint32(len(raw) - 1)}.Bytes(raw)
+		if err != nil || want != string(got) {
 			t.Fatalf("%s: %q, want %q", raw, got, want)
 		}
 	}

@@ -1,0 +1,58 @@
+package jsonwalk
+
+import (
+	"math"
+	"strconv"
+)
+
+// MaxFigure is the largest token figure believed; forged or broken ones beyond it
+// are cut to it, so that no sum can overflow.
+const MaxFigure = 1_000_000_000
+
+// IsCount reports whether a member's value begins like a number that is not negative.
+func (w *Walker) IsCount(value Text) bool {
+	return value.None() && w.Peek()-'0' <= 9
+}
+
+// Figure reads a member's value and returns it as a token count in 0..1e9: whole numbers
+// in any spelling; negative ones are 0, larger ones 1e9, anything else 0.
+func (w *Walker) Figure(value Text) int64 {
+	if !value.None() {
+		return 0
+	}
+	c := w.Peek()
+	if c-'1' < 9 {
+		n, i := int64(0), w.i
+		for i < len(w.b) && w.b[i]-'0' <= 9 && n <= MaxFigure {
+			n = n*10 + int64(w.b[i]-'0')
+			i++
+		}
+		if i < len(w.b) && (w.b[i] == ',' || w.b[i] == '}') {
+			w.i = i
+			return min(n, MaxFigure)
+		}
+	} else if c != '-' && c != '0' {
+		w.Skip()
+		return 0
+	}
+	digits := w.number()
+	if len(digits) == 0 {
+		return 0
+	}
+	var n int64
+	for _, c := range digits {
+		if c-'0' > 9 || n > MaxFigure {
+			return wholeNumber(string(digits))
+		}
+		n = n*10 + int64(c-'0')
+	}
+	return min(n, MaxFigure)
+}
+
+func wholeNumber(s string) int64 {
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil && !math.IsInf(f, 0) || f != math.Trunc(f) {
+		return 0
+	}
+	return int64(max(0, min(f, MaxFigure)))
+}

@@ -1,0 +1,347 @@
+// Package jsonwalk steps through one JSON text, a line of a transcript, and reads no more
+// of it than is asked for.
+//
+// It judges what is JSON as encoding/json does, down to how deep values may nest, and finds
+// the strings of a text ahead of the walk, with wide instructions where the machine has
+// them. Nothing is decoded or copied before it is asked for, so that most of a transcript's
+// bytes are only looked at once.
+//
+// Invariants: any bytes are accepted; a text either is JSON to its end or is bad, and of a
+// bad one nothing counts; member names are matched to the letter; every figure lies in
+// 0..[MaxFigure]. It allocates only to decode a string that has escapes.
+//
+// It knows no client: which members matter, and what they mean, is for the packages of the
+// clients to say.
+package jsonwalk
+
+import (
+	"bytes"
+	"math"
+)
+
+// MaxDepth is how deep values may nest: the limit of encoding/json, whose verdict
+// on what is JSON is ours too.
+const MaxDepth = 10000
+
+// Walker steps through one JSON text without decoding what nobody asked for. Once
+// bad is set, the text is not JSON and nothing read from it counts.
+type Walker struct {
+	i     int
+	depth int
+	fresh bool // the object or array that has just been entered has shown nothing yet
+	bad   bool
+	quotes
+}
+
+// Begin sets out at the start of b. (Making a Walker in one expression would write
+// its positions twice.)
+func (w *Walker) Begin(b []byte) {
+	w.b = b
+	if uint64(len(b)) > math.MaxUint32 {
+		w.fail() // positions have 32 bits; no machine holds such a line
+	}
+}
+
+// Plain makes the walker do without wide instructions, as on machines that lack them.
+func (w *Walker) Plain() { w.plain, w.unicode = true, true }
+
+// Pos is the index of the next byte.
+func (w *Walker) Pos() int { return w.i }
+
+// End reports whether the text is JSON and nothing but white space is left of it.
+func (w *Walker) End() bool { return w.Peek() == 0 && w.i == len(w.b) && !w.bad }
+
+// Decode gives a string of the text, nil for none.
+func (w *Walker) Decode(t Text) []byte { return t.Bytes(w.b) }
+
+func (w *Walker) fail() { w.bad, w.i = true, len(w.b) }
+
+func (w *Walker) stop() bool {
+	w.fail()
+	return false
+}
+
+// Peek skips white space and returns the next byte, 0 at the end.
+func (w *Walker) Peek() byte {
+	if w.i < len(w.b) && w.b[w.i] > ' ' {
+		return w.b[w.i]
+	}
+	return w.peekSpace()
+}
+
+func (w *Walker) peekSpace() byte {
+	for w.i < len(w.b) {
+		c := w.b[w.i]
+		if c > ' ' || c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return c
+		}
+		w.i++
+	}
+	return 0
+}
+
+// Open enters an object or array; the caller has seen its first byte.
+func (w *Walker) Open() bool {
+	w.i++
+	w.depth++
+	w.fresh = true
+	if w.depth > MaxDepth {
+		w.fail()
+	}
+	return !w.bad
+}
+
+// Next reports whether the object or array that ends with end has another
+// element, and steps over the comma before it, or over the end.
+func (w *Walker) Next(end byte) bool {
+	first := w.fresh
+	w.fresh = false
+	c := w.Peek()
+	switch {
+	case c == end:
+		w.i++
+		w.depth--
+		return false
+	case first:
+		return c != 0 || w.stop()
+	case c == ',':
+		w.i++
+		if c = w.Peek(); c == end || c == 0 {
+			return w.stop()
+		}
+		return true
+	}
+	return w.stop()
+}
+
+// Member steps to the next member of an object and returns its name. A value that
+// is a string is read too; others are left to be read.
+func (w *Walker) Member() (name []byte, value Text, ok bool) {
+	k := w.k
+	if k+4 > w.n || w.fresh || w.unicode {
+		return w.anyMember()
+	}
+	// As clients write it, without spaces: ,"name":
+	start, end := int(w.q[k]), int(w.q[k+1])
+	if start != w.i+1 || end+2 >= len(w.b) || w.b[w.i] != ',' || w.b[end+1] != ':' || w.b[end+2] <= ' ' {
+		return w.anyMember()
+	}
+	name = w.b[start+1 : end]
+	w.i, w.k = end+2, k+2
+	if w.b[end+2] == '"' {
+		value = Text{w.q[k+2] + 1, w.q[k+3]}
+		w.i, w.k = int(value.To)+1, k+4
+	}
+	return name, value, true
+}
+
+func (w *Walker) anyMember() (name []byte, value Text, ok bool) {
+	if !w.Next('}') || !w.name() {
+		return nil, Text{}, false
+	}
+	t := Text{w.q[w.k-2] + 1, w.q[w.k-1]}
+	name = w.b[t.From:t.To]
+	if w.unicode && bytes.IndexByte(name, '\\') >= 0 {
+		// Of the escapes only \u can spell a letter of a known name.
+		name = t.Bytes(w.b)
+	}
+	if w.Peek() == '"' {
+		value = w.Quoted()
+	}
+	return name, value, !w.bad
+}
+
+// name reads a member's name and the colon behind it.
+func (w *Walker) name() bool {
+	if w.Peek() != '"' {
+		return w.stop()
+	}
+	w.Quoted()
+	if w.Peek() != ':' {
+		return w.stop()
+	}
+	w.i++
+	return true
+}
+
+// Quoted reads the string that begins at the current byte, a quote.
+func (w *Walker) Quoted() Text {
+	if w.k+2 > w.n && !w.more() {
+		w.fail()
+		return Text{}
+	}
+	t := Text{w.q[w.k] + 1, w.q[w.k+1]}
+	w.k += 2
+	w.i = int(t.To) + 1
+	return t
+}
+
+// Str returns a member's value if it is a string, and else skips it.
+func (w *Walker) Str(value Text) Text {
+	if value.None() {
+		w.Skip()
+	}
+	return value
+}
+
+// Element reads an element of an array and returns it if it is a string.
+func (w *Walker) Element() Text {
+	if w.Peek() == '"' {
+		return w.Quoted()
+	}
+	w.Skip()
+	return Text{}
+}
+
+// IsTrue reports whether a member's value is the literal true.
+func (w *Walker) IsTrue(value Text) bool {
+	if !value.None() {
+		return false
+	}
+	yes := w.Peek() == 't'
+	w.Skip()
+	return yes && !w.bad
+}
+
+// Enter reports whether a member's value begins with c ({ or [), and enters it;
+// otherwise it skips the value.
+func (w *Walker) Enter(value Text, c byte) bool {
+	if !value.None() {
+		return false
+	}
+	if w.Peek() == c {
+		return w.Open()
+	}
+	w.Skip()
+	return false
+}
+
+// Skip steps over one value of any type.
+func (w *Walker) Skip() {
+	switch w.Peek() {
+	case '"':
+		w.Quoted()
+	case '{', '[':
+		w.nested()
+	case 't':
+		w.literal("true")
+	case 'f':
+		w.literal("false")
+	case 'n':
+		w.literal("null")
+	default:
+		w.number()
+	}
+}
+
+// nested steps over an object or array.
+func (w *Walker) nested() {
+	level := 0
+	objects := uint64(0) // a bit for each level, the innermost lowest
+	for {
+		switch c := w.Peek(); {
+		case c == '"':
+			w.Quoted()
+		case c|0x20 != '{' || level == 64:
+			w.Skip() // deeper still: with bits of its own
+		case !w.Open():
+			return
+		default:
+			w.fresh = false
+			level++
+			objects = objects<<1 | uint64(c>>5&1)
+			if w.Peek() != c+2 {
+				if c == '{' && !w.name() {
+					return
+				}
+				continue
+			}
+		}
+		for { // behind a value, or before the end of what is empty
+			c := w.Peek()
+			if c == ']'|byte(objects&1)<<5 {
+				w.i++
+				w.depth--
+				objects >>= 1
+				if level--; level == 0 {
+					return
+				}
+				continue
+			}
+			if c != ',' {
+				w.fail()
+				return
+			}
+			w.i++
+			if objects&1 == 1 && !w.name() {
+				return
+			}
+			break
+		}
+	}
+}
+
+func (w *Walker) literal(s string) {
+	if len(w.b)-w.i < len(s) || string(w.b[w.i:w.i+len(s)]) != s {
+		w.fail()
+		return
+	}
+	w.i += len(s)
+}
+
+// number steps over a number and returns it as it stands.
+func (w *Walker) number() []byte {
+	start := w.i
+	if w.i < len(w.b) && w.b[w.i] == '-' {
+		w.i++
+	}
+	switch {
+	case w.i >= len(w.b):
+		w.fail()
+	case w.b[w.i] == '0':
+		w.i++
+	case w.digits() == 0:
+		w.fail()
+	}
+	if w.i < len(w.b) && w.b[w.i] == '.' {
+		w.i++
+		if w.digits() == 0 {
+			w.fail()
+		}
+	}
+	if w.i < len(w.b) && (w.b[w.i] == 'e' || w.b[w.i] == 'E') {
+		w.i++
+		if w.i < len(w.b) && (w.b[w.i] == '+' || w.b[w.i] == '-') {
+			w.i++
+		}
+		if w.digits() == 0 {
+			w.fail()
+		}
+	}
+	if w.bad {
+		return nil
+	}
+	return w.b[start:w.i]
+}
+
+func (w *Walker) digits() (n int) {
+	for w.i < len(w.b) && w.b[w.i]-'0' <= 9 {
+		w.i++
+		n++
+	}
+	return n
+}
+
+// Only reads an object of which one string matters.
+func (w *Walker) Only(value Text, wanted string) (t Text) {
+	for in := w.Enter(value, '{'); in; {
+		var name []byte
+		if name, value, in = w.Member(); !in {
+			break
+		}
+		if value = w.Str(value); string(name) == wanted {
+			t = value
+		}
+	}
+	return t
+}
