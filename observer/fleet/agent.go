@@ -124,30 +124,30 @@ func (n *Update) event(ev alerts.Event) { n.Events = append(n.Events, ev) }
 
 // agentOf is the id of the agent whose seat a session has, and whether the session
 // sits there now: one that the agent has left tells nothing about it.
-func (f *Fleet) agentOf(s *session) (id string, sits bool) {
+func (r *roster) agentOf(s *session) (id string, sits bool) {
 	if s.seat == nil {
 		return s.key, true
 	}
-	a := f.agents[s.seat.Agent]
+	a := r.agents[s.seat.Agent]
 	return s.seat.Agent, a == nil || a.Session == s.key
 }
 
 // sitting finds the agent in which a session sits, nil when no more is known of it
 // than the session.
-func (f *Fleet) sitting(s *session) *Agent {
+func (r *roster) sitting(s *session) *Agent {
 	if s == nil || s.seat == nil {
 		return nil
 	}
-	if a := f.agents[s.seat.Agent]; a != nil && a.Session == s.key {
+	if a := r.agents[s.seat.Agent]; a != nil && a.Session == s.key {
 		return a
 	}
 	return nil
 }
 
 // sittingIn is sitting by the session's key.
-func (f *Fleet) sittingIn(key string) *Agent {
-	if seat := f.seats[key]; seat != nil {
-		if a := f.agents[seat.Agent]; a != nil && a.Session == key {
+func (r *roster) sittingIn(key string) *Agent {
+	if seat := r.seats[key]; seat != nil {
+		if a := r.agents[seat.Agent]; a != nil && a.Session == key {
 			return a
 		}
 	}
@@ -156,24 +156,24 @@ func (f *Fleet) sittingIn(key string) *Agent {
 
 // agent finds or makes what is kept of an agent. One that has been its session alone
 // keeps the session's label and counts.
-func (f *Fleet) agent(id string) *Agent {
-	if a := f.agents[id]; a != nil {
+func (r *roster) agent(id string) *Agent {
+	if a := r.agents[id]; a != nil {
 		return a
 	}
 	a := &Agent{ID: id}
-	if seat := f.seats[id]; seat != nil && seat.Agent == id {
+	if seat := r.seats[id]; seat != nil && seat.Agent == id {
 		a.Session, a.Label, a.Counted = id, seat.Label, seat.Counted
-		f.runs(a, process{seat.PID, seat.ProcStart})
-		a.Ended = f.gone[id]
+		r.runs(a, process{seat.PID, seat.ProcStart})
+		a.Ended = r.gone[id]
 	}
-	f.agents[id] = a
-	f.changed.agent(id)
+	r.agents[id] = a
+	r.changed.agent(id)
 	return a
 }
 
 // hasLeft says whether an agent has had another session before.
-func (f *Fleet) hasLeft(a *Agent) bool {
-	for key, seat := range f.seats {
+func (r *roster) hasLeft(a *Agent) bool {
+	for key, seat := range r.seats {
 		if seat.Agent == a.ID && key != a.Session {
 			return true
 		}
@@ -187,36 +187,36 @@ func reset(a *Agent, at transcript.Instant, cause alerts.Cause) alerts.Event {
 	}
 }
 
-func (f *Fleet) alive(pid int, start string) bool {
-	return f.options.Alive != nil && f.options.Alive(pid, start)
+func (b *basis) alive(pid int, start string) bool {
+	return b.options.Alive != nil && b.options.Alive(pid, start)
 }
 
 // merge drops an agent that has turned out to be another.
-func (f *Fleet) merge(from, to *Agent) (n Update) {
-	if p := from.process(); f.running[p] == from.ID {
-		f.running[p] = to.ID
+func (r *roster) merge(from, to *Agent) (n Update) {
+	if p := from.process(); r.running[p] == from.ID {
+		r.running[p] = to.ID
 	}
-	f.prompted[to.ID] = max(f.prompted[to.ID], f.prompted[from.ID])
-	delete(f.agents, from.ID)
-	delete(f.recent, from.ID)
-	delete(f.prompted, from.ID)
-	f.changed.agent(from.ID)
-	for key, seat := range f.seats {
+	r.prompted[to.ID] = max(r.prompted[to.ID], r.prompted[from.ID])
+	delete(r.agents, from.ID)
+	delete(r.recent, from.ID)
+	delete(r.prompted, from.ID)
+	r.changed.agent(from.ID)
+	for key, seat := range r.seats {
 		if seat.Agent == from.ID {
 			seat.Agent = to.ID
-			f.changed.seat(key)
+			r.changed.seat(key)
 		}
 	}
 	n.Renamed = append(n.Renamed, Renamed{alerts.AgentID(from.ID), alerts.AgentID(to.ID)})
-	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
-		if a := f.agents[id]; a.Parent == from.ID && a != to {
+	for _, id := range slices.Sorted(maps.Keys(r.agents)) {
+		if a := r.agents[id]; a.Parent == from.ID && a != to {
 			a.Parent = to.ID
-			n.event(f.seen(a))
-			f.changed.agent(id)
+			n.event(a.seen())
+			r.changed.agent(id)
 		}
-		if a := f.agents[id]; a.Host == from.ID {
+		if a := r.agents[id]; a.Host == from.ID {
 			a.Host = to.ID
-			f.changed.agent(id)
+			r.changed.agent(id)
 		}
 	}
 	return n

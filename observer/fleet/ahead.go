@@ -6,8 +6,8 @@ import "sm/transcript"
 // of records that were written after them: they count as written now, or just before
 // those. One far behind what was written before it, as after the clock was set back,
 // counts as written now, too. Else one such stamp would make all that follows look old.
-func (f *Fleet) temper(x *file, entries []transcript.Entry) {
-	latest := f.newest
+func (b *basis) temper(x *file, entries []transcript.Entry) {
+	latest := b.newest
 	if latest == 0 {
 		return // nobody has told the time
 	}
@@ -31,7 +31,7 @@ func (f *Fleet) temper(x *file, entries []transcript.Entry) {
 		case !e.InOrder || e.At == 0:
 			continue
 		case e.At+skew < x.told:
-			e.At = f.newest
+			e.At = b.newest
 			x.more().ahead = max(x.also().ahead, e.At)
 		case e.At < x.also().ahead && x.also().ahead-e.At <= skew:
 			e.At = x.also().ahead // what was told before it stays before it

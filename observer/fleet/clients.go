@@ -23,31 +23,31 @@ func (p process) known() bool { return p.pid > 0 && p.start != "" }
 // Clients takes in the client's registry as it is now. Sessions that follow each
 // other in one process belong to one agent. A client that has come to rest has ended
 // its turn.
-func (f *Fleet) Clients(cs []Client) (n Update) {
-	before := f.clients
-	f.clients = make(map[string]Client, len(cs))
+func (as *assigner) Clients(cs []Client) (n Update) {
+	before := as.clients
+	as.clients = make(map[string]Client, len(cs))
 	cs = slices.SortedFunc(slices.Values(cs), func(a, b Client) int {
 		return cmp.Or(a.Updated.Compare(b.Updated), cmp.Compare(a.PID, b.PID), strings.Compare(a.ProcStart, b.ProcStart))
 	})
 	for _, c := range cs {
 		if c.SessionID != "" {
-			f.clients[c.SessionID] = c // of several processes the one that said so last
+			as.clients[c.SessionID] = c // of several processes the one that said so last
 		}
 	}
 	for _, c := range cs {
 		switch p := processOf(c); {
-		case !p.known(), !isUUID(c.SessionID), f.holders[p] == c.SessionID:
-		case f.clients[c.SessionID].PID != c.PID:
-		case f.settled:
-			n.add(f.hold(p, c.SessionID, transcript.InstantOf(c.Updated)))
+		case !p.known(), !isUUID(c.SessionID), as.holders[p] == c.SessionID:
+		case as.clients[c.SessionID].PID != c.PID:
+		case as.settled:
+			n.add(as.hold(p, c.SessionID, transcript.InstantOf(c.Updated)))
 		default: // seats are given in the order of Settle; until then it is kept who held what
-			f.holders[p] = c.SessionID
-			f.early = append(f.early, c)
+			as.holders[p] = c.SessionID
+			as.early = append(as.early, c)
 		}
 	}
 	for _, c := range cs {
-		if c.Status == atPrompt && f.settled && f.clients[c.SessionID].PID == c.PID && before[c.SessionID].Status != atPrompt {
-			if id := f.inSession(c.SessionID); id != "" {
+		if c.Status == atPrompt && as.settled && as.clients[c.SessionID].PID == c.PID && before[c.SessionID].Status != atPrompt {
+			if id := as.inSession(c.SessionID); id != "" {
 				n.event(alerts.Event{Kind: alerts.EventTurnEnd, Agent: alerts.AgentID(id), At: c.Updated})
 			}
 		}
@@ -57,11 +57,11 @@ func (f *Fleet) Clients(cs []Client) (n Update) {
 
 // ClientVersion is the version of the client that a session runs in: by the client's
 // registry, else by the newest record that names one; "" while neither does.
-func (f *Fleet) ClientVersion(session string) string {
-	if version := f.clients[session].Version; version != "" {
+func (r *roster) ClientVersion(session string) string {
+	if version := r.clients[session].Version; version != "" {
 		return version
 	}
-	if s := f.sessions[session]; s != nil && len(s.own) > 0 {
+	if s := r.sessions[session]; s != nil && len(s.own) > 0 {
 		return s.own[0].Session.Version
 	}
 	return ""
@@ -73,69 +73,69 @@ const atPrompt = "idle"
 // hold notes that a process holds a session. If it held another one before, by
 // /clear or a fork, the agent of that one goes on in this. The session may be new
 // and without a transcript: it gets its seat now.
-func (f *Fleet) hold(p process, id string, at transcript.Instant) (n Update) {
-	if old := f.seats[f.holders[p]]; old != nil {
-		switch a := f.sittingIn(id); {
+func (as *assigner) hold(p process, id string, at transcript.Instant) (n Update) {
+	if old := as.seats[as.holders[p]]; old != nil {
+		switch a := as.sittingIn(id); {
 		case a != nil && a.process() == p: // its own signals came first
-			n = f.adopt(a, old)
+			n = as.adopt(a, old)
 		default:
-			a = f.agent(old.Agent)
-			if seat := f.seats[id]; seat != nil && seat.Agent == a.ID && a.Resumed != id && at != 0 && at < a.Since {
+			a = as.agent(old.Agent)
+			if seat := as.seats[id]; seat != nil && seat.Agent == a.ID && a.Resumed != id && at != 0 && at < a.Since {
 				return n // an entry from before it went on
 			}
 			// The registry does not lag behind, but says when the client's status changed
 			// last: the session did so after all that was heard of the one before.
 			a.Resumed = id
-			before := max(f.lastSign(a), a.Hooked)
+			before := max(as.lastSign(a), a.Hooked)
 			if before != 0 {
 				at = max(at, before+1)
 			}
-			n = f.take(a, id, at, alerts.CauseSession)
+			n = as.take(a, id, at, alerts.CauseSession)
 		}
 		old.PID, old.ProcStart = 0, ""
-		f.changed.seat(old.SessionID)
+		as.changed.seat(old.SessionID)
 	} else {
-		n = f.resume(id, at)
+		n = as.resume(id, at)
 	}
-	seat := f.seat(id, id)
-	delete(f.holders, process{seat.PID, seat.ProcStart}) // one process at a time
+	seat := as.seat(id, id)
+	delete(as.holders, process{seat.PID, seat.ProcStart}) // one process at a time
 	seat.PID, seat.ProcStart = p.pid, p.start
-	f.holders[p] = id
-	delete(f.gone, id)
-	f.changed.seat(id)
+	as.holders[p] = id
+	delete(as.gone, id)
+	as.changed.seat(id)
 	return n
 }
 
 // resume notes that a new process holds a session that its agent had left, as after --resume: with no client in the session
 // that came after it the agent goes back there.
-func (f *Fleet) resume(id string, at transcript.Instant) (n Update) {
-	seat := f.seats[id]
+func (as *assigner) resume(id string, at transcript.Instant) (n Update) {
+	seat := as.seats[id]
 	if seat == nil {
 		return n
 	}
-	a := f.agents[seat.Agent]
-	if a == nil || a.Session == "" || a.Session == id || f.inClient(a) {
+	a := as.agents[seat.Agent]
+	if a == nil || a.Session == "" || a.Session == id || as.inClient(a) {
 		return n
 	}
 	a.Resumed = id
-	return f.take(a, id, max(at, f.lastSign(a)+1, a.Hooked+1), alerts.CauseSession)
+	return as.take(a, id, max(at, as.lastSign(a)+1, a.Hooked+1), alerts.CauseSession)
 }
 
 // inClient says that the client of an agent's present session runs, as far as registry, hooks and processes tell.
-func (f *Fleet) inClient(a *Agent) bool {
-	if f.clients[a.Session].PID != 0 || a.Runs && f.alive(a.PID, a.Start) {
+func (r *roster) inClient(a *Agent) bool {
+	if r.clients[a.Session].PID != 0 || a.Runs && r.alive(a.PID, a.Start) {
 		return true
 	}
-	seat := f.seats[a.Session]
-	return seat != nil && f.alive(seat.PID, seat.ProcStart)
+	seat := r.seats[a.Session]
+	return seat != nil && r.alive(seat.PID, seat.ProcStart)
 }
 
 // holdEarly goes through what the registry said before there were seats.
-func (f *Fleet) holdEarly() (n Update) {
-	clear(f.holders)
-	for _, c := range f.early {
-		n.add(f.hold(processOf(c), c.SessionID, transcript.InstantOf(c.Updated)))
+func (as *assigner) holdEarly() (n Update) {
+	clear(as.holders)
+	for _, c := range as.early {
+		n.add(as.hold(processOf(c), c.SessionID, transcript.InstantOf(c.Updated)))
 	}
-	f.early = nil
+	as.early = nil
 	return n
 }

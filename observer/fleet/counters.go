@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"slices"
+	"time"
 
 	"sm/transcript"
 )
@@ -61,4 +62,29 @@ func (c *Counters) read(was, now *transcript.Session) {
 	c.Lines.Good += uint64(max(0, now.Lines-now.Bad-(was.Lines-was.Bad)))
 	c.Lines.Bad += uint64(max(0, now.Bad-was.Bad))
 	c.Bytes += uint64(max(0, now.Bytes-was.Bytes))
+}
+
+// midnight begins another day where the present one has ended, and reports whether it has. The day is that of the place,
+// nil for UTC.
+func (c *Counters) midnight(now transcript.Instant, where *time.Location) (begun bool) {
+	if now >= c.Today.Begins && now < c.Today.Ends {
+		return false
+	}
+	if where == nil {
+		where = time.UTC
+	}
+	t := now.Time().In(where)
+	begins := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, where)
+	ends := time.Date(t.Year(), t.Month(), t.Day()+1, 0, 0, 0, 0, where)
+	c.Today = Today{Begins: transcript.InstantOf(begins), Ends: transcript.InstantOf(ends), Cost: Cost{Known: c.Cost.Known}}
+	return true
+}
+
+// spentToday counts what a message of today cost more than before.
+func (c *Counters) spentToday(m *transcript.Message) {
+	if m.At != 0 && m.At < c.Today.Begins {
+		return
+	}
+	u := m.Usage.Minus(m.Was)
+	c.Today.Tokens += uint64(max(0, u.Input) + max(0, u.CacheCreation) + max(0, u.CacheRead) + max(0, u.Output))
 }

@@ -20,8 +20,8 @@ func (r *row) session() string {
 // ended says whether the client of a row that the registry does not list has ended, and
 // nothing has been heard of the session since. Records may be stamped a moment later than
 // the client's last hook.
-func (f *Fleet) ended(r *row) bool {
-	at, heard := f.gone[r.session()], transcript.Instant(0)
+func (lv *liveness) ended(r *row) bool {
+	at, heard := lv.gone[r.session()], transcript.Instant(0)
 	if a := r.of; a != nil {
 		at, heard = max(at, a.Ended), max(a.Hooked, a.Spoke)
 	}
@@ -42,39 +42,39 @@ func (f *Fleet) ended(r *row) bool {
 // Bury looks whose process has ended without a word, as after a kill, and reports whether
 // there is any. It looks at those alone that were heard of lately and that the registry
 // does not list: its entries are known to run.
-func (f *Fleet) Bury(now time.Time) (news bool) {
-	if f.options.Alive == nil || !f.settled {
+func (lv *liveness) Bury(now time.Time) (news bool) {
+	if lv.options.Alive == nil || !lv.settled {
 		return false
 	}
 	at := transcript.InstantOf(now)
-	for _, a := range f.agents {
+	for _, a := range lv.agents {
 		r := row{of: a}
-		if s := f.sessions[a.Session]; s != nil && len(s.own) > 0 {
+		if s := lv.sessions[a.Session]; s != nil && len(s.own) > 0 {
 			r.s = s
 		}
-		if a.Runs && f.unheld(&r, now) && !f.alive(a.PID, a.Start) {
+		if a.Runs && lv.unheld(&r, now) && !lv.alive(a.PID, a.Start) {
 			a.Runs, a.Ended, news = false, at, true
-			f.changed.agent(a.ID)
+			lv.changed.agent(a.ID)
 		}
 	}
-	for p, key := range f.holders {
-		s := f.sessions[key]
-		if s == nil || len(s.own) == 0 || f.gone[key] != 0 {
+	for p, key := range lv.holders {
+		s := lv.sessions[key]
+		if s == nil || len(s.own) == 0 || lv.gone[key] != 0 {
 			continue
 		}
-		r := row{s: s, of: f.sitting(s)}
+		r := row{s: s, of: lv.sitting(s)}
 		if r.of != nil && r.of.Runs { // in another process, as its hooks tell
 			continue
 		}
-		if f.unheld(&r, now) && !f.alive(p.pid, p.start) {
-			f.gone[key], news = at, true
+		if lv.unheld(&r, now) && !lv.alive(p.pid, p.start) {
+			lv.gone[key], news = at, true
 		}
 	}
 	return news
 }
 
 // unheld says whether a row counts as at work although the registry does not list it.
-func (f *Fleet) unheld(r *row, now time.Time) bool {
+func (lv *liveness) unheld(r *row, now time.Time) bool {
 	key := r.session()
-	return key != "" && f.clients[key].PID == 0 && f.lately(r, now) && !f.ended(r)
+	return key != "" && lv.clients[key].PID == 0 && lv.lately(r, now) && !lv.ended(r)
 }

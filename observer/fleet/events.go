@@ -16,14 +16,14 @@ const bytesPerToken = 4
 // of the change's compactions that happened in this session and are new, known those of
 // which no more than the particulars are: they opened their cycle when they were new.
 // again says that the file had been read before.
-func (f *Fleet) tell(x *file, was transcript.Session, c *transcript.Change, mine, known []transcript.Compaction, again bool) (n Update) {
-	id, sits := f.agentOf(x.of)
+func (g *gauge) tell(x *file, was transcript.Session, c *transcript.Change, mine, known []transcript.Compaction, again bool) (n Update) {
+	id, sits := g.agentOf(x.of)
 	if x != x.of.own[0] {
 		sits = false // a copy
 	}
-	a := f.sitting(x.of)
+	a := g.sitting(x.of)
 	was.Version = x.Session.Version
-	t := teller{f: f, id: id, a: a, x: x, seen: was, mine: mine}
+	t := teller{gauge: g, id: id, a: a, x: x, seen: was, mine: mine}
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Text != "" {
 			n.Heard = append(n.Heard, Heard{alerts.AgentID(id), e.Text, e.At})
@@ -52,13 +52,13 @@ func (f *Fleet) tell(x *file, was transcript.Session, c *transcript.Change, mine
 
 // teller turns the entries of one change into events.
 type teller struct {
-	f    *Fleet
-	id   string
-	a    *Agent // nil when no more is known than the session
-	x    *file
-	seen transcript.Session // what the window depends on, as it was at the entry
-	mine []transcript.Compaction
-	out  []alerts.Event
+	gauge *gauge
+	id    string
+	a     *Agent // nil when no more is known than the session
+	x     *file
+	seen  transcript.Session // what the window depends on, as it was at the entry
+	mine  []transcript.Compaction
+	out   []alerts.Event
 }
 
 // begin tells what a file held before the entries that are listed: history, unless the
@@ -81,7 +81,7 @@ func (t *teller) begin(c *transcript.Change, history bool) {
 	}
 	s := &t.x.Session
 	if _, known := s.Context(); known && (oldest == 0 || s.Reading.At < oldest) {
-		ev := t.f.reading(t.id, s, t.a, s.Reading)
+		ev := t.gauge.reading(t.id, s, t.a, s.Reading)
 		ev.History, ev.Cycle = history, 1+s.Total()
 		t.out = append(t.out, ev)
 	}
@@ -97,9 +97,9 @@ func (t *teller) entry(e *transcript.Entry) {
 		}
 		r := transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
 		if t.a != nil {
-			t.f.remember(t.a, r)
+			t.gauge.remember(t.a, r)
 		}
-		t.out = append(t.out, t.f.reading(t.id, &t.seen, t.a, r))
+		t.out = append(t.out, t.gauge.reading(t.id, &t.seen, t.a, r))
 		return
 	case transcript.KindBoundary, transcript.KindSummary, transcript.KindTitle:
 		for i := range t.mine {
@@ -129,7 +129,7 @@ func (t *teller) entry(e *transcript.Entry) {
 // compaction tells the i-th of those that have not been told.
 func (t *teller) compaction(i int, history bool) {
 	e := t.mine[i]
-	if now := t.f.newest; now != 0 && e.At > now+skew {
+	if now := t.gauge.newest; now != 0 && e.At > now+skew {
 		e.At = now
 	}
 	t.mine = append(t.mine[:i:i], t.mine[i+1:]...)
@@ -137,28 +137,28 @@ func (t *teller) compaction(i int, history bool) {
 	if s.Model == "" {
 		s = &t.x.Session
 	}
-	window := t.f.windowOf(t.a, s)
+	window := t.gauge.windowOf(t.a, s)
 	t.out = append(t.out, alerts.Event{
 		Kind: alerts.EventCompacted, Agent: alerts.AgentID(t.id), At: e.At.Time(), Sign: alerts.SignBoundary, Key: cmp.Or(e.Was, e.Key),
 		Trigger: e.Trigger, PreTokens: e.PreTokens, Model: s.Model,
-		Window: window, CompactsAt: t.f.compactsAt(t.a, s, window), History: history,
+		Window: window, CompactsAt: t.gauge.compactsAt(t.a, s, window), History: history,
 	})
 }
 
 // estimate guesses the context of a session whose provider reports no usage at all.
 func (t *teller) estimate(compacted bool) {
 	s := &t.x.Session
-	if s.Peak > 0 || s.Turns == 0 || !t.f.options.Estimate {
+	if s.Peak > 0 || s.Turns == 0 || !t.gauge.options.Estimate {
 		return
 	}
 	if compacted {
-		a := t.f.agent(t.id)
+		a := t.gauge.agent(t.id)
 		a.Mark = s.Bytes
-		t.f.changed.agent(a.ID)
+		t.gauge.changed.agent(a.ID)
 		t.a = a
 	}
-	if tokens := t.f.estimate(t.x, t.a); tokens > 0 {
-		ev := t.f.reading(t.id, s, t.a, transcript.Reading{At: s.Active, Tokens: tokens})
+	if tokens := t.gauge.estimate(t.x, t.a); tokens > 0 {
+		ev := t.gauge.reading(t.id, s, t.a, transcript.Reading{At: s.Active, Tokens: tokens})
 		ev.Source = transcript.FromEstimate
 		t.out = append(t.out, ev)
 	}
@@ -172,9 +172,9 @@ const (
 )
 
 // estimate is the guess for a session, 0 when there is no need of one.
-func (f *Fleet) estimate(x *file, a *Agent) int64 {
+func (g *gauge) estimate(x *file, a *Agent) int64 {
 	s := &x.Session
-	if !f.options.Estimate || s.Peak > 0 || s.Turns < estimateTurns || s.Bytes < estimateBytes {
+	if !g.options.Estimate || s.Peak > 0 || s.Turns < estimateTurns || s.Bytes < estimateBytes {
 		return 0
 	}
 	bytes := s.Bytes
@@ -186,10 +186,10 @@ func (f *Fleet) estimate(x *file, a *Agent) int64 {
 
 // reading is the event of a context size that a transcript tells; a is nil when no more
 // is known than the session.
-func (f *Fleet) reading(id string, s *transcript.Session, a *Agent, r transcript.Reading) alerts.Event {
-	window := f.windowOf(a, s)
+func (g *gauge) reading(id string, s *transcript.Session, a *Agent, r transcript.Reading) alerts.Event {
+	window := g.windowOf(a, s)
 	return alerts.Event{
 		Kind: alerts.EventReading, Agent: alerts.AgentID(id), At: r.At.Time(), Tokens: r.Tokens, Cleared: r.Cleared,
-		Window: window, Model: s.Model, CompactsAt: f.compactsAt(a, s, window), Source: transcript.FromTranscript,
+		Window: window, Model: s.Model, CompactsAt: g.compactsAt(a, s, window), Source: transcript.FromTranscript,
 	}
 }

@@ -34,35 +34,115 @@ type Options struct {
 }
 
 // Fleet is all sessions of a machine. It is for one goroutine at a time.
+//
+// Each part owns some of what is known, and uses only the parts that are listed before it.
 type Fleet struct {
-	options Options
-	created transcript.Instant
-	settled bool
+	*basis    // settings, the clock, counters, what is to be stored
+	*catalog  // files, sessions, labels
+	*roster   // agents, their processes and sessions
+	*resolver // whose a hook or report is
+	*gauge    // context sizes, windows
+	*costs    // what clients reported to have cost
+	*assigner // which agent has which session
+	*origins  // in which session a message or compaction first happened
+	*finder   // which session or agent an id means
+	*liveness // who is at work, at rest, or has ended
+	*viewer   // what others see
+}
 
+// basis is what all parts of a fleet share.
+type basis struct {
+	options  Options
+	created  transcript.Instant
+	settled  bool
+	newest   transcript.Instant // the newest time that was told
+	counters Counters
+	dropped  uint64 // reports of the status line that were too old, or of another session
+	changed  changes
+}
+
+// catalog knows the transcripts and the sessions that they belong to. Each session gets a label once.
+type catalog struct {
+	*basis
 	files    map[string]*file    // by path
 	sessions map[string]*session // by key, those with files
+	seats    map[string]*Seat    // by key, of all sessions ever seen
+	labels   map[string]struct{} // ever given
+	shared   map[string]string   // strings that many sessions have in common
+}
 
-	seats   map[string]*Seat                // by key, of all sessions ever seen
-	labels  map[string]struct{}             // ever given
-	agents  map[string]*Agent               // by id, those of which more is known than a transcript
-	recent  map[string][]transcript.Reading // by agent
-	active  map[string]bool                 // as last told to the engine, by agent
-	dropped uint64                          // reports of the status line that were too old, or of another session
+// roster knows the agents, and what their hooks and the registry of their clients said of them.
+type roster struct {
+	*catalog
+	agents   map[string]*Agent               // by id, those of which more is known than a transcript
+	clients  map[string]Client               // the registry, by session
+	holders  map[process]string              // sessions, by the process that holds them
+	gone     map[string]transcript.Instant   // when the client's process was found gone, by session
+	running  map[process]string              // agents, by what their signals tell
+	prompted map[string]transcript.Instant   // the newest prompt, by agent
+	recent   map[string][]transcript.Reading // by agent
+}
 
+// resolver finds the agent that a hook or report speaks of.
+type resolver struct{ *roster }
+
+// gauge reads the size of contexts and windows, from transcripts and from the status line.
+type gauge struct{ *roster }
+
+// costs adds up what clients reported that sessions cost.
+type costs struct{ *roster }
+
+// assigner says which session an agent is in, as hooks, reports and the registry tell.
+type assigner struct {
+	*roster
+	gauge *gauge
+	costs *costs
+	early []Client // what the registry said before Settle
+}
+
+// origins finds in which session a message or a compaction first happened. It counts there alone.
+type origins struct {
+	*roster
+	gauge    *gauge
 	claims   map[transcript.Key]transcript.Key // of compactions: whose
 	messages map[transcript.Key]transcript.Key // those that the Ledger does not know yet
-	counters Counters
+}
 
-	clients  map[string]Client // the registry, by session
-	holders  map[process]string
-	gone     map[string]transcript.Instant // when the client's process was found gone, by session
-	running  map[process]string            // agents, by what their signals tell
-	newest   transcript.Instant            // the newest time that was told
-	prompted map[string]transcript.Instant // the newest prompt, by agent
-	early    []Client                      // what the registry said before Settle
+// finder finds sessions and agents by what they are called.
+type finder struct{ *roster }
 
-	shared  map[string]string // strings that many sessions have in common
-	changed changes
+// liveness says who is at work, who is at rest, and whose client has ended.
+type liveness struct {
+	*finder
+	active map[string]bool // as last told to the engine, by agent
+}
+
+// viewer shows sessions and agents to others.
+type viewer struct {
+	*liveness
+	gauge *gauge
+}
+
+// newFleet makes an empty fleet.
+func newFleet(o Options, settled bool) *Fleet {
+	b := &basis{options: o, created: transcript.InstantOf(o.Created), settled: settled, changed: newChanges()}
+	c := &catalog{
+		basis: b, files: map[string]*file{}, sessions: map[string]*session{}, seats: map[string]*Seat{},
+		labels: map[string]struct{}{}, shared: map[string]string{},
+	}
+	r := &roster{
+		catalog: c, agents: map[string]*Agent{}, clients: map[string]Client{}, holders: map[process]string{},
+		gone: map[string]transcript.Instant{}, running: map[process]string{}, prompted: map[string]transcript.Instant{},
+		recent: map[string][]transcript.Reading{},
+	}
+	g, cs, fd := &gauge{r}, &costs{r}, &finder{r}
+	lv := &liveness{finder: fd, active: map[string]bool{}}
+	return &Fleet{
+		basis: b, catalog: c, roster: r, resolver: &resolver{r}, gauge: g, costs: cs,
+		assigner: &assigner{roster: r, gauge: g, costs: cs},
+		origins:  &origins{roster: r, gauge: g, claims: map[transcript.Key]transcript.Key{}, messages: map[transcript.Key]transcript.Key{}},
+		finder:   fd, liveness: lv, viewer: &viewer{liveness: lv, gauge: g},
+	}
 }
 
 // file is one transcript with the session that it belongs to.
@@ -162,15 +242,7 @@ func New(o Options, s Stored) *Fleet {
 	if o.ActiveFor == 0 {
 		o.ActiveFor = 10 * time.Minute
 	}
-	f := &Fleet{
-		options: o, created: transcript.InstantOf(o.Created), settled: s.Settled,
-		files: map[string]*file{}, sessions: map[string]*session{},
-		seats: map[string]*Seat{}, labels: map[string]struct{}{}, agents: map[string]*Agent{},
-		recent: map[string][]transcript.Reading{}, active: map[string]bool{},
-		claims: map[transcript.Key]transcript.Key{}, messages: map[transcript.Key]transcript.Key{},
-		clients: map[string]Client{}, holders: map[process]string{}, gone: map[string]transcript.Instant{}, running: map[process]string{}, prompted: map[string]transcript.Instant{},
-		shared: map[string]string{}, changed: newChanges(),
-	}
+	f := newFleet(o, s.Settled)
 	for _, a := range s.Agents {
 		f.agents[a.ID] = &a
 		if p := a.process(); p.known() {
@@ -206,24 +278,24 @@ func New(o Options, s Stored) *Fleet {
 }
 
 // Configure changes the windows and the thresholds by which sessions are shown.
-func (f *Fleet) Configure(windows []transcript.WindowRule, thresholds alerts.Thresholds) {
-	f.options.Windows, f.options.Thresholds = windows, thresholds
+func (b *basis) Configure(windows []transcript.WindowRule, thresholds alerts.Thresholds) {
+	b.options.Windows, b.options.Thresholds = windows, thresholds
 }
 
 // Cursors says where reading goes on, by path.
-func (f *Fleet) Cursors() []transcript.Cursor {
-	cursors := make([]transcript.Cursor, 0, len(f.files))
-	for _, path := range slices.Sorted(maps.Keys(f.files)) {
-		cursors = append(cursors, f.files[path].Cursor)
+func (c *catalog) Cursors() []transcript.Cursor {
+	cursors := make([]transcript.Cursor, 0, len(c.files))
+	for _, path := range slices.Sorted(maps.Keys(c.files)) {
+		cursors = append(cursors, c.files[path].Cursor)
 	}
 	return cursors
 }
 
 // Counters are the fleet's figures that only grow.
-func (f *Fleet) Counters() Counters { return f.counters.clone() }
+func (b *basis) Counters() Counters { return b.counters.clone() }
 
 // Settled reports whether the history found at the first start is complete.
-func (f *Fleet) Settled() bool { return f.settled }
+func (b *basis) Settled() bool { return b.settled }
 
 // Settle ends the first reading: of all history found, who was first is decided
 // now, in an order that does not depend on how the files were found. Until then
@@ -256,18 +328,18 @@ func (f *Fleet) Settle(now time.Time) (n Update) {
 const smallContext = 40_000
 
 // present tells the contexts of those sessions that did something lately.
-func (f *Fleet) present(now time.Time) (events []alerts.Event) {
-	for i, p := range f.order() {
+func (vw *viewer) present(now time.Time) (events []alerts.Event) {
+	for i, p := range vw.order() {
 		x := p.s.own[0]
-		id, sits := f.agentOf(p.s)
+		id, sits := vw.agentOf(p.s)
 		_, known := x.Session.Context()
-		if !sits || !known || now.Sub(seen(x)) > f.options.ActiveFor {
+		if !sits || !known || now.Sub(seen(x)) > vw.options.ActiveFor {
 			continue
 		}
-		a := f.sitting(p.s)
-		ev := f.reading(id, &x.Session, a, x.Session.Reading)
+		a := vw.sitting(p.s)
+		ev := vw.gauge.reading(id, &x.Session, a, x.Session.Reading)
 		small := ev.Tokens < smallContext &&
-			f.options.Thresholds.Level(ev.Tokens, ev.Window, f.compactsAt(a, &x.Session, ev.Window)) == alerts.OK
+			vw.options.Thresholds.Level(ev.Tokens, ev.Window, vw.gauge.compactsAt(a, &x.Session, ev.Window)) == alerts.OK
 		if i >= atWorkMost && a == nil && small {
 			continue // nothing is due: the first one that it tells is soon enough
 		}
@@ -283,8 +355,8 @@ func total(c [3]int) int { return c[0] + c[1] + c[2] }
 // own records before those of subagents, which may repeat them; files that name no
 // origin before those that do; then by time. Where subagents' files were copied
 // along with their session, they follow its order.
-func (f *Fleet) claimOrder() []*file {
-	order := slices.SortedFunc(maps.Values(f.files), func(a, b *file) int {
+func (c *catalog) claimOrder() []*file {
+	order := slices.SortedFunc(maps.Values(c.files), func(a, b *file) int {
 		return cmp.Or(compareOrigin(a, b), strings.Compare(a.Cursor.Path, b.Cursor.Path))
 	})
 	ranks := map[*session]int{}

@@ -65,7 +65,7 @@ func stamp(o *hook.Origin, now transcript.Instant) transcript.Instant {
 }
 
 // change sees to it that the session that a hook names sits in the agent's seat.
-func (f *Fleet) change(a *Agent, p *hook.Payload, at transcript.Instant) Update {
+func (as *assigner) change(a *Agent, p *hook.Payload, at transcript.Instant) Update {
 	cause := alerts.CauseSession
 	switch {
 	case p.Event == hook.SessionEnd || p.Event == hook.Stop:
@@ -78,16 +78,16 @@ func (f *Fleet) change(a *Agent, p *hook.Payload, at transcript.Instant) Update 
 	case p.Event == hook.SessionStart && (p.Source == "resume" || p.Source == "fork"):
 		// After a fork it names the old session: the next signal names the right one.
 		a.Carried = max(a.Carried, at)
-		f.changed.agent(a.ID)
+		as.changed.agent(a.ID)
 		if at >= a.Since && a.Session != p.SessionID {
 			a.Resumed = p.SessionID
-			f.changed.agent(a.ID)
+			as.changed.agent(a.ID)
 		}
 		return Update{}
 	case p.Event == hook.SessionStart && p.Source == "clear":
 		cause = alerts.CauseClear
 	}
-	return f.take(a, p.SessionID, at, cause)
+	return as.take(a, p.SessionID, at, cause)
 }
 
 // hookEvents are what a hook means for the engine.
@@ -110,9 +110,9 @@ func hookEvents(a *Agent, p *hook.Payload, at transcript.Instant) []alerts.Event
 
 // ReplyRead reports whether the transcript shows a reply that is newer than the agent's
 // hooks before this one, or there is none to wait for.
-func (f *Fleet) ReplyRead(p *hook.Payload) bool {
-	s := f.sessions[p.SessionID]
-	a := f.sitting(s)
+func (r *roster) ReplyRead(p *hook.Payload) bool {
+	s := r.sessions[p.SessionID]
+	a := r.sitting(s)
 	if a == nil || len(s.own) == 0 {
 		return true
 	}
@@ -193,12 +193,12 @@ func (f *Fleet) Usage(u *hook.ContextUsage, now transcript.Instant) (n Update, a
 const full = 100
 
 // window is the size of an agent's window, as far as it is known without a report.
-func (f *Fleet) window(a *Agent) int64 {
+func (g *gauge) window(a *Agent) int64 {
 	t := &transcript.Session{Model: a.Sample.Model}
-	if s := f.sessions[a.Session]; s != nil && len(s.own) > 0 {
+	if s := g.sessions[a.Session]; s != nil && len(s.own) > 0 {
 		t = &s.own[0].Session
 	}
-	return f.windowOf(a, t)
+	return g.windowOf(a, t)
 }
 
 // posted is a sample of a script. Its sum of tokens is of the whole session with old

@@ -37,24 +37,24 @@ func (a *Agent) place(c *Client) Place {
 // Idle says whether an agent's client sits at its prompt, and where. The client's own
 // registry decides, and hooks that are newer; without a registry an ended turn and
 // silence do. One that is not known to run is not idle.
-func (f *Fleet) Idle(agent alerts.AgentID, now time.Time) (at Place, ok bool) {
-	a := f.agents[string(agent)]
+func (lv *liveness) Idle(agent alerts.AgentID, now time.Time) (at Place, ok bool) {
+	a := lv.agents[string(agent)]
 	if a == nil { // no more is known of it than its session
 		a = &Agent{ID: string(agent), Session: string(agent)}
 	}
-	c := f.clients[a.Session]
+	c := lv.clients[a.Session]
 	at = a.place(&c)
 	if at.PID == 0 || at.Start == "" {
 		return at, false
 	}
 	if c.PID != 0 {
-		busy := !c.Updated.IsZero() && f.prompted[a.ID].Time().After(c.Updated) // it will say so soon
+		busy := !c.Updated.IsZero() && lv.prompted[a.ID].Time().After(c.Updated) // it will say so soon
 		return at, c.Status == atPrompt && !busy && now.Sub(c.Updated) >= restFor
 	}
-	s := f.sessions[a.Session]
+	s := lv.sessions[a.Session]
 	if s == nil || len(s.own) == 0 || s.own[0].Session.InTurn {
 		return at, false
 	}
-	last := max(transcript.InstantOf(seen(s.own[0])), a.Hooked, f.prompted[a.ID])
-	return at, now.Sub(last.Time()) >= silentFor && f.options.Alive != nil && f.options.Alive(at.PID, at.Start)
+	last := max(transcript.InstantOf(seen(s.own[0])), a.Hooked, lv.prompted[a.ID])
+	return at, now.Sub(last.Time()) >= silentFor && lv.options.Alive != nil && lv.options.Alive(at.PID, at.Start)
 }

@@ -82,19 +82,19 @@ func (p *past) copied() bool {
 }
 
 // recall claims what a file held and frees it.
-func (f *Fleet) recall(x *file) (observed []alerts.ObservedCompactions) {
+func (o *origins) recall(x *file) (observed []alerts.ObservedCompactions) {
 	p := x.past
 	x.past = nil
 	for i := range p.messages {
 		m, counts := p.messages[i].message()
-		f.message(x, &m, counts)
+		o.message(x, &m, counts)
 	}
 	room := len(p.events)
-	id, _ := f.agentOf(x.of)
-	seen := alerts.ObservedCompactions{Agent: alerts.AgentID(id), Model: x.Session.Model, Window: claude.WindowOf(&x.Session, 0, f.options.Windows).Tokens}
-	seen.CompactsAt = f.compactsAt(f.sitting(x.of), &x.Session, seen.Window)
+	id, _ := o.agentOf(x.of)
+	seen := alerts.ObservedCompactions{Agent: alerts.AgentID(id), Model: x.Session.Model, Window: claude.WindowOf(&x.Session, 0, o.options.Windows).Tokens}
+	seen.CompactsAt = o.gauge.compactsAt(o.sitting(x.of), &x.Session, seen.Window)
 	learn := func(e *transcript.Compaction, room *int, counts bool) {
-		if own, _ := f.compaction(x, e, room, counts); own && e.Trigger == transcript.Auto && e.PreTokens > 0 {
+		if own, _ := o.compaction(x, e, room, counts); own && e.Trigger == transcript.Auto && e.PreTokens > 0 {
 			observed = append(observed, seen)
 			observed[len(observed)-1].PreTokens = []int64{e.PreTokens}
 		}
@@ -105,7 +105,7 @@ func (f *Fleet) recall(x *file) (observed []alerts.ObservedCompactions) {
 	for i := range p.later {
 		l := &p.later[i]
 		for j := range l.messages {
-			f.message(x, &l.messages[j], true)
+			o.message(x, &l.messages[j], true)
 		}
 		for j := range l.compactions {
 			learn(&l.compactions[j], &l.fresh, true)

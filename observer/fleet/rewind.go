@@ -43,7 +43,7 @@ func (t *teller) rewound(e *transcript.Entry) {
 		return
 	}
 	r := transcript.Reading{At: e.At, Tokens: e.Context, Cleared: e.Cleared}
-	ev := t.f.reading(t.id, &t.seen, t.a, r)
+	ev := t.gauge.reading(t.id, &t.seen, t.a, r)
 	ev.Kind, ev.Cause, ev.Left, ev.Until = alerts.EventReset, alerts.CauseRewind, left, until
 	t.out = append(t.out, ev)
 	if t.a == nil {
@@ -51,21 +51,21 @@ func (t *teller) rewound(e *transcript.Entry) {
 	}
 	if back {
 		t.a.Sample.Told = true
-		t.f.changed.agent(t.a.ID)
+		t.gauge.changed.agent(t.a.ID)
 	}
 	if e.Rewound {
-		t.f.forsake(t.a, left, until)
+		t.gauge.forsake(t.a, left, until)
 	}
 }
 
 // forsake drops the readings of the part of a conversation that it has lost.
-func (f *Fleet) forsake(a *Agent, left, until transcript.Instant) {
-	f.recent[a.ID] = slices.DeleteFunc(f.recent[a.ID], func(r transcript.Reading) bool {
+func (g *gauge) forsake(a *Agent, left, until transcript.Instant) {
+	g.recent[a.ID] = slices.DeleteFunc(g.recent[a.ID], func(r transcript.Reading) bool {
 		return r.At > left && r.At <= until
 	})
 	if a.Sample.Back {
 		a.Sample.Back = a.Sample.Tokens == 0
-		a.compare(a.recent(f))
-		f.changed.agent(a.ID)
+		a.compare(g.readings(a))
+		g.changed.agent(a.ID)
 	}
 }

@@ -35,17 +35,17 @@ const lag = transcript.Instant(5 * time.Second)
 
 // sample takes in a report of the session that sits at an agent. One that is older
 // than another before it, or than the session, says nothing any more.
-func (f *Fleet) sample(a *Agent, x Sample) (n Update) {
+func (g *gauge) sample(a *Agent, x Sample) (n Update) {
 	if x.At < a.Spoke || x.At < a.Since {
-		f.dropped++
+		g.dropped++
 		return n
 	}
 	a.Spoke = x.At
-	f.changed.agent(a.ID)
-	s := f.sessions[a.Session]
+	g.changed.agent(a.ID)
+	s := g.sessions[a.Session]
 	if x.Window > 0 && x.Window != a.Window {
 		a.Window = x.Window
-		n.add(f.again(a)) // it is another share of the window now
+		n.add(g.again(a)) // it is another share of the window now
 	}
 	x.Back = a.wentBack(s, &x)
 	x.Told = x.Back && a.Sample.Told
@@ -67,13 +67,13 @@ func (f *Fleet) sample(a *Agent, x Sample) (n Update) {
 			ev.Cleared = t.Reading.Cleared
 		}
 		if !x.Back {
-			a.compare(a.recent(f))
+			a.compare(g.readings(a))
 		}
 	}
 	if ev.Window == 0 {
-		ev.Window = f.windowOf(a, t)
+		ev.Window = g.windowOf(a, t)
 	}
-	ev.CompactsAt = f.compactsAt(a, t, ev.Window)
+	ev.CompactsAt = g.compactsAt(a, t, ev.Window)
 	n.event(ev)
 	return n
 }
@@ -81,10 +81,10 @@ func (f *Fleet) sample(a *Agent, x Sample) (n Update) {
 // recentReadings is how many of an agent's readings samples are compared with.
 const recentReadings = 8
 
-// recent are the newest readings of the session, the current one last.
-func (a *Agent) recent(f *Fleet) []transcript.Reading {
-	all := f.recent[a.ID]
-	if s := f.sessions[a.Session]; s != nil && len(s.own) > 0 {
+// readings are the newest readings of the session, the current one last.
+func (g *gauge) readings(a *Agent) []transcript.Reading {
+	all := g.recent[a.ID]
+	if s := g.sessions[a.Session]; s != nil && len(s.own) > 0 {
 		if t := &s.own[0].Session; !t.Blank && t.Reading.Tokens > 0 {
 			all = append(all[:len(all):len(all)], t.Reading)
 		}
@@ -93,17 +93,17 @@ func (a *Agent) recent(f *Fleet) []transcript.Reading {
 }
 
 // remember keeps a reading to compare samples with.
-func (f *Fleet) remember(a *Agent, r transcript.Reading) {
-	all := append(f.recent[a.ID], r)
+func (g *gauge) remember(a *Agent, r transcript.Reading) {
+	all := append(g.recent[a.ID], r)
 	if len(all) > recentReadings {
 		all = append(all[:0], all[1:]...)
 	}
-	f.recent[a.ID] = all
+	g.recent[a.ID] = all
 	if a.Sample.Back && r.At >= a.Sample.At {
 		a.Sample.Back = false
 	}
-	if a.compare(a.recent(f)) {
-		f.changed.agent(a.ID)
+	if a.compare(g.readings(a)) {
+		g.changed.agent(a.ID)
 	}
 }
 

@@ -25,21 +25,21 @@ type Seated struct {
 
 // Seated returns what is known of an agent's place; ok is false for one that is not
 // known.
-func (f *Fleet) Seated(agent alerts.AgentID) (s Seated, ok bool) {
-	a, key := f.agents[string(agent)], string(agent)
+func (r *roster) Seated(agent alerts.AgentID) (s Seated, ok bool) {
+	a, key := r.agents[string(agent)], string(agent)
 	if a == nil {
-		if f.sessions[key] == nil {
+		if r.sessions[key] == nil {
 			return s, false
 		}
 		a = &Agent{ID: key, Session: key}
 	}
-	c := f.clients[a.Session]
+	c := r.clients[a.Session]
 	s = Seated{
 		Session: a.Session, Name: a.Name, Provider: cmp.Or(a.Provider, "claude"), Started: a.Begun.Time(), CWD: cmp.Or(c.CWD, a.CWD),
 		At:    a.place(&c),
 		Heard: a.Hooked != 0 || a.Spoke != 0, Project: cmp.Or(a.Project, c.CWD, a.CWD),
 	}
-	if x := f.sessions[a.Session]; x != nil && len(x.own) > 0 {
+	if x := r.sessions[a.Session]; x != nil && len(x.own) > 0 {
 		t := &x.own[0].Session
 		s.Path, s.CWD = x.own[0].Cursor.Path, cmp.Or(s.CWD, t.CWD)
 		s.Project = cmp.Or(a.Project, s.CWD)
@@ -52,15 +52,15 @@ func (f *Fleet) Seated(agent alerts.AgentID) (s Seated, ok bool) {
 
 // HooksSeen says whether a hook of the agent's client has come in its present session: then
 // the hooks of that session work.
-func (f *Fleet) HooksSeen(agent alerts.AgentID) bool {
-	a := f.agents[string(agent)]
+func (r *roster) HooksSeen(agent alerts.AgentID) bool {
+	a := r.agents[string(agent)]
 	return a != nil && a.HookedIn != "" && a.HookedIn == a.Session
 }
 
 // Gone says that an agent's client is known and has ended.
-func (f *Fleet) Gone(agent alerts.AgentID) bool {
-	s, ok := f.Seated(agent)
-	return ok && s.At.PID != 0 && f.options.Alive != nil && !f.alive(s.At.PID, s.At.Start)
+func (r *roster) Gone(agent alerts.AgentID) bool {
+	s, ok := r.Seated(agent)
+	return ok && s.At.PID != 0 && r.options.Alive != nil && !r.alive(s.At.PID, s.At.Start)
 }
 
 // Process is one process of this machine; Start tells a pid that has come again.
@@ -72,13 +72,13 @@ type Process struct {
 // Caller finds the agent whose client has started a process, by that process and those
 // that it descends from, the nearest first. A client that an agent's client has started
 // is nearer than the agent's.
-func (f *Fleet) Caller(line []Process) (agent alerts.AgentID, ok bool) {
+func (r *roster) Caller(line []Process) (agent alerts.AgentID, ok bool) {
 	for _, p := range line {
 		q := process{p.PID, p.Start}
-		if id := f.running[q]; id != "" {
+		if id := r.running[q]; id != "" {
 			return alerts.AgentID(id), true
 		}
-		if seat := f.seats[f.holders[q]]; seat != nil {
+		if seat := r.seats[r.holders[q]]; seat != nil {
 			return alerts.AgentID(seat.Agent), true
 		}
 	}

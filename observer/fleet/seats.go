@@ -7,7 +7,7 @@ import (
 )
 
 // sit gives the session of a file its seat, once. A subagent's file gives none.
-func (f *Fleet) sit(x *file) {
+func (c *catalog) sit(x *file) {
 	s := x.of
 	if x.sub {
 		return
@@ -17,21 +17,21 @@ func (f *Fleet) sit(x *file) {
 		if !s.uuid {
 			name = cmp.Or(x.Session.ID, x.Name)
 		}
-		s.seat = f.seat(s.key, name)
+		s.seat = c.seat(s.key, name)
 	}
 	if s.seat.Seen.IsZero() && x.Session.Active != 0 {
 		s.seat.Seen = x.Session.Active.Time()
-		f.changed.seat(s.key)
+		c.changed.seat(s.key)
 	}
 }
 
 // seat finds or makes the seat of a session, whose label begins like the name.
-func (f *Fleet) seat(key, name string) *Seat {
-	seat := f.seats[key]
+func (c *catalog) seat(key, name string) *Seat {
+	seat := c.seats[key]
 	if seat == nil {
-		seat = &Seat{SessionID: key, Agent: key, Label: f.label(name, labelLength)}
-		f.seats[key] = seat
-		f.changed.seat(key)
+		seat = &Seat{SessionID: key, Agent: key, Label: c.label(name, labelLength)}
+		c.seats[key] = seat
+		c.changed.seat(key)
 	}
 	return seat
 }
@@ -48,26 +48,26 @@ func (s *Seat) shrink() {
 
 // label finds a name for metrics that was never given before: the first n characters,
 // more of them when others begin alike, else with a number.
-func (f *Fleet) label(name string, n int) string {
+func (c *catalog) label(name string, n int) string {
 	name = cmp.Or(strings.Map(labelRune, name), "session")
 	label := name
 	for ; n < len(name); n += 4 {
-		if label = name[:n]; !f.given(label) {
+		if label = name[:n]; !c.given(label) {
 			break
 		}
 	}
 	if n >= len(name) {
 		label = name
 	}
-	for i := 2; f.given(label); i++ {
+	for i := 2; c.given(label); i++ {
 		label = name + "-" + strconv.Itoa(i)
 	}
-	f.labels[label] = struct{}{}
+	c.labels[label] = struct{}{}
 	return label
 }
 
-func (f *Fleet) given(label string) bool {
-	_, given := f.labels[label]
+func (c *catalog) given(label string) bool {
+	_, given := c.labels[label]
 	return given
 }
 

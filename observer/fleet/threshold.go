@@ -11,17 +11,17 @@ import (
 )
 
 // windowOf is the window of a session; a is nil when no more is known than the session.
-func (f *Fleet) windowOf(a *Agent, s *transcript.Session) int64 {
+func (g *gauge) windowOf(a *Agent, s *transcript.Session) int64 {
 	told := int64(0)
 	if a != nil {
 		told = a.Window
 	}
-	return claude.WindowOf(s, told, f.options.Windows).Tokens
+	return claude.WindowOf(s, told, g.options.Windows).Tokens
 }
 
 // compactsAt is the size in tokens at which a client is assumed to compact by itself. It is 0 when the client never
 // does, and when its model and version are unknown. a is nil when only the session is known.
-func (f *Fleet) compactsAt(a *Agent, s *transcript.Session, window int64) int64 {
+func (g *gauge) compactsAt(a *Agent, s *transcript.Session, window int64) int64 {
 	var told claude.AutoCompact
 	version := s.Version
 	if a != nil {
@@ -31,14 +31,14 @@ func (f *Fleet) compactsAt(a *Agent, s *transcript.Session, window int64) int64 
 		if a.Told != nil {
 			told = *a.Told
 		}
-		version = cmp.Or(version, f.clients[a.Session].Version)
+		version = cmp.Or(version, g.clients[a.Session].Version)
 	}
 	return told.CompactsAt(window, s.Model, version)
 }
 
 // tellAuto takes in what an agent's client was told about compacting by itself. Only `sm hook`
 // and `sm statusline` know; they say when they ran.
-func (f *Fleet) tellAuto(a *Agent, o *hook.Origin) (n Update) {
+func (g *gauge) tellAuto(a *Agent, o *hook.Origin) (n Update) {
 	if o.At.IsZero() {
 		return n
 	}
@@ -47,8 +47,8 @@ func (f *Fleet) tellAuto(a *Agent, o *hook.Origin) (n Update) {
 		return n
 	}
 	a.Told = told
-	f.changed.agent(a.ID)
-	return f.again(a)
+	g.changed.agent(a.ID)
+	return g.again(a)
 }
 
 func autoCompact(x *hook.AutoCompact) *claude.AutoCompact {
@@ -62,14 +62,14 @@ func autoCompact(x *hook.AutoCompact) *claude.AutoCompact {
 
 // again tells the context of an agent's session once more: what it is judged by has
 // changed.
-func (f *Fleet) again(a *Agent) (n Update) {
-	s := f.sessions[a.Session]
+func (g *gauge) again(a *Agent) (n Update) {
+	s := g.sessions[a.Session]
 	if s == nil || len(s.own) == 0 {
 		return n
 	}
 	t := &s.own[0].Session
 	if _, known := t.Context(); known {
-		n.event(f.reading(a.ID, t, a, t.Reading))
+		n.event(g.reading(a.ID, t, a, t.Reading))
 	}
 	return n
 }

@@ -67,10 +67,10 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 
 // place finds or makes the file of a change and brings it up to date. It returns
 // what the file was before, nothing if it was read from its beginning.
-func (f *Fleet) place(c *transcript.Change) (x *file, was transcript.Session) {
+func (ct *catalog) place(c *transcript.Change) (x *file, was transcript.Session) {
 	path := c.Cursor.Path
-	if x = f.moved(c.From, path); x == nil {
-		x = f.files[path]
+	if x = ct.moved(c.From, path); x == nil {
+		x = ct.files[path]
 	}
 	if x == nil {
 		x = &file{}
@@ -90,35 +90,35 @@ func (f *Fleet) place(c *transcript.Change) (x *file, was transcript.Session) {
 	default:
 		x.sub = false
 	}
-	f.files[path] = x
-	f.share(x)
-	f.attach(x)
+	ct.files[path] = x
+	ct.share(x)
+	ct.attach(x)
 	return x, was
 }
 
 // moved takes a file from its old path; nil when nothing is known there. A file
 // that has no session's id for a name stays in the session that it was in.
-func (f *Fleet) moved(from, to string) *file {
-	x := f.files[from]
+func (c *catalog) moved(from, to string) *file {
+	x := c.files[from]
 	if x == nil || from == to {
 		return nil
 	}
-	f.drop(to) // what was there has been overwritten
+	c.drop(to) // what was there has been overwritten
 	if !x.sub && x.also().Key == "" {
 		x.setKey(x.of.key)
 	}
-	delete(f.files, from)
-	f.changed.file(from)
+	delete(c.files, from)
+	c.changed.file(from)
 	return x
 }
 
 // drop forgets a file. What it claimed stays claimed, and the session keeps its
 // seat.
-func (f *Fleet) drop(path string) {
-	if x := f.files[path]; x != nil {
-		f.detach(x)
-		delete(f.files, path)
-		f.changed.file(path)
+func (c *catalog) drop(path string) {
+	if x := c.files[path]; x != nil {
+		c.detach(x)
+		delete(c.files, path)
+		c.changed.file(path)
 	}
 }
 
@@ -144,17 +144,17 @@ func (x *file) setKey(key string) {
 }
 
 // attach puts a file with its session, after each change.
-func (f *Fleet) attach(x *file) {
+func (c *catalog) attach(x *file) {
 	key := x.key()
 	if x.of != nil && x.of.key != key {
-		f.detach(x)
+		c.detach(x)
 	}
 	s := x.of
 	if s == nil {
-		s = f.sessions[key]
+		s = c.sessions[key]
 		if s == nil {
-			s = &session{key: key, uuid: isUUID(key), owner: transcript.KeyOf([]byte(key)), seat: f.seats[key]}
-			f.sessions[key] = s
+			s = &session{key: key, uuid: isUUID(key), owner: transcript.KeyOf([]byte(key)), seat: c.seats[key]}
+			c.sessions[key] = s
 		}
 		x.of = s
 		if x.sub {
@@ -174,7 +174,7 @@ func (f *Fleet) attach(x *file) {
 	}
 }
 
-func (f *Fleet) detach(x *file) {
+func (c *catalog) detach(x *file) {
 	s, same := x.of, func(y *file) bool { return x == y }
 	s.own = slices.DeleteFunc(s.own, same)
 	if s.side != nil {
@@ -185,7 +185,7 @@ func (f *Fleet) detach(x *file) {
 	}
 	x.of = nil
 	if len(s.own) == 0 && s.side == nil {
-		delete(f.sessions, s.key)
+		delete(c.sessions, s.key)
 	}
 }
 
@@ -199,7 +199,7 @@ func byName(a, b *file) int { return strings.Compare(a.Name, b.Name) }
 
 // share lets strings that say the same be the same, for most sessions differ in
 // nothing but path and id.
-func (f *Fleet) share(x *file) {
+func (c *catalog) share(x *file) {
 	if rest, ok := strings.CutSuffix(x.Cursor.Path, ".jsonl"); ok && strings.HasSuffix(rest, x.Name) {
 		x.Name = rest[len(rest)-len(x.Name):]
 	}
@@ -208,23 +208,23 @@ func (f *Fleet) share(x *file) {
 	case x.Name:
 		s.ID = x.Name
 	default:
-		s.ID = f.intern(s.ID)
+		s.ID = c.intern(s.ID)
 	}
-	x.Parent = f.intern(x.Parent)
-	s.Model, s.Version, s.CWD = f.intern(s.Model), f.intern(s.Version), f.intern(s.CWD)
+	x.Parent = c.intern(x.Parent)
+	s.Model, s.Version, s.CWD = c.intern(s.Model), c.intern(s.Version), c.intern(s.CWD)
 }
 
 // intern forgets all when it knows too many: then it serves badly, whatever the
 // transcripts hold, but never fills the memory.
-func (f *Fleet) intern(s string) string {
+func (c *catalog) intern(s string) string {
 	const most = 1 << 14
-	if have, ok := f.shared[s]; ok || s == "" {
+	if have, ok := c.shared[s]; ok || s == "" {
 		return have
 	}
-	if len(f.shared) >= most {
-		clear(f.shared)
+	if len(c.shared) >= most {
+		clear(c.shared)
 	}
-	f.shared[s] = s
+	c.shared[s] = s
 	return s
 }
 

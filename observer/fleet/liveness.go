@@ -12,22 +12,22 @@ import (
 
 // Activity tells which agents have begun or ceased to be at work, since the last call. Of
 // those that nothing but their transcript tells of, they are the newest atWorkMost.
-func (f *Fleet) Activity(now time.Time) (events []alerts.Event) {
-	on := f.atWork(now)
+func (lv *liveness) Activity(now time.Time) (events []alerts.Event) {
+	on := lv.atWork(now)
 	tell := func(id string, live bool) {
 		events = append(events, alerts.Event{Kind: alerts.EventActive, Agent: alerts.AgentID(id), At: now, On: live})
 	}
 	for _, id := range slices.Sorted(maps.Keys(on)) {
-		if !f.active[id] {
+		if !lv.active[id] {
 			tell(id, true)
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(f.active)) {
+	for _, id := range slices.Sorted(maps.Keys(lv.active)) {
 		if !on[id] {
 			tell(id, false)
 		}
 	}
-	f.active = on
+	lv.active = on
 	return events
 }
 
@@ -37,18 +37,18 @@ func (f *Fleet) Activity(now time.Time) (events []alerts.Event) {
 const atWorkMost = 2000
 
 // atWork finds the agents at work.
-func (f *Fleet) atWork(now time.Time) map[string]bool {
+func (lv *liveness) atWork(now time.Time) map[string]bool {
 	on := map[string]bool{}
 	var others newest
-	for r := range f.rows() {
-		known := r.of != nil || len(f.clients) > 0 && f.clients[r.session()].PID != 0
+	for r := range lv.rows() {
+		known := r.of != nil || len(lv.clients) > 0 && lv.clients[r.session()].PID != 0
 		switch {
 		case !known && !others.room(lastWritten(r.s.own[0])): // of very many most end here
-		case !f.live(&r, now):
+		case !lv.live(&r, now):
 		case known:
-			on[f.seatOf(&r)] = true
+			on[lv.seatOf(&r)] = true
 		default:
-			others.add(silent{lastWritten(r.s.own[0]), f.seatOf(&r)})
+			others.add(silent{lastWritten(r.s.own[0]), lv.seatOf(&r)})
 		}
 	}
 	others.cut()
@@ -97,17 +97,17 @@ func lastWritten(x *file) transcript.Instant {
 
 // live says whether the agent that sits there is at work, as views do: many are asked
 // often, and few are.
-func (f *Fleet) live(r *row, now time.Time) bool {
+func (lv *liveness) live(r *row, now time.Time) bool {
 	if r.s != nil {
-		if id, sits := f.agentOf(r.s); !sits || id == "" {
+		if id, sits := lv.agentOf(r.s); !sits || id == "" {
 			return false
 		}
 	}
-	return len(f.clients) > 0 && f.clients[r.session()].PID != 0 || f.lately(r, now) && !f.ended(r)
+	return len(lv.clients) > 0 && lv.clients[r.session()].PID != 0 || lv.lately(r, now) && !lv.ended(r)
 }
 
 // lately says whether a row was heard of no longer ago than ActiveFor.
-func (f *Fleet) lately(r *row, now time.Time) bool {
+func (lv *liveness) lately(r *row, now time.Time) bool {
 	last := transcript.Instant(0)
 	if r.s != nil {
 		last = lastWritten(r.s.own[0])
@@ -115,22 +115,22 @@ func (f *Fleet) lately(r *row, now time.Time) bool {
 	if a := r.of; a != nil {
 		last = max(last, a.Spoke, a.Hooked)
 	}
-	return now.Sub(last.Time()) <= f.options.ActiveFor
+	return now.Sub(last.Time()) <= lv.options.ActiveFor
 }
 
 // WereAtWork tells who was at work before a restart, so that Activity tells of those
 // who have ceased to be.
-func (f *Fleet) WereAtWork(ids []alerts.AgentID) {
+func (lv *liveness) WereAtWork(ids []alerts.AgentID) {
 	for _, id := range ids {
-		f.active[string(id)] = true
+		lv.active[string(id)] = true
 	}
 }
 
 // Resting tells the end of the turn of all clients that sit at their prompt.
-func (f *Fleet) Resting(now time.Time) (events []alerts.Event) {
-	for _, id := range slices.Sorted(maps.Keys(f.clients)) {
-		c := f.clients[id]
-		agent := f.inSession(id)
+func (lv *liveness) Resting(now time.Time) (events []alerts.Event) {
+	for _, id := range slices.Sorted(maps.Keys(lv.clients)) {
+		c := lv.clients[id]
+		agent := lv.inSession(id)
 		if c.Status != atPrompt || agent == "" {
 			continue
 		}
@@ -144,14 +144,14 @@ func (f *Fleet) Resting(now time.Time) (events []alerts.Event) {
 }
 
 // inSession is the agent that sits in a session, "" for none.
-func (f *Fleet) inSession(id string) string {
-	if s := f.sessions[id]; s != nil && len(s.own) > 0 {
-		if agent, sits := f.agentOf(s); sits {
+func (r *roster) inSession(id string) string {
+	if s := r.sessions[id]; s != nil && len(s.own) > 0 {
+		if agent, sits := r.agentOf(s); sits {
 			return agent
 		}
 		return ""
 	}
-	if a := f.sittingIn(id); a != nil {
+	if a := r.sittingIn(id); a != nil {
 		return a.ID
 	}
 	return ""
@@ -189,37 +189,39 @@ const skew = transcript.Instant(30 * time.Second)
 
 // Clock takes note of the time, before what has just been read is applied: a record that
 // is stamped later counts as written now.
-func (f *Fleet) Clock(now time.Time) { f.clock(transcript.InstantOf(now)) }
+func (r *roster) Clock(now time.Time) { r.clock(transcript.InstantOf(now)) }
 
 // clock takes note of the time. Where it was set back, what was stamped later than now
 // counts as stamped now: or else nothing that happens from now on would count as newer.
-func (f *Fleet) clock(now transcript.Instant) {
-	f.midnight(now)
-	back := f.newest > now+skew
-	f.newest = max(f.newest, now)
+func (r *roster) clock(now transcript.Instant) {
+	if r.counters.midnight(now, r.options.Location) && r.settled {
+		r.changed.count()
+	}
+	back := r.newest > now+skew
+	r.newest = max(r.newest, now)
 	if !back {
 		return
 	}
-	f.newest = now
-	for id, a := range f.agents {
+	r.newest = now
+	for id, a := range r.agents {
 		for _, t := range []*transcript.Instant{&a.Since, &a.Spoke, &a.Hooked, &a.Begun, &a.Carried, &a.Ended, &a.Sample.At, &a.Limits[0].At, &a.Limits[1].At} {
 			*t = min(*t, now)
 		}
-		f.changed.agent(id)
+		r.changed.agent(id)
 	}
-	for id, t := range f.prompted {
-		f.prompted[id] = min(t, now)
+	for id, t := range r.prompted {
+		r.prompted[id] = min(t, now)
 	}
-	for id, t := range f.gone {
-		f.gone[id] = min(t, now)
+	for id, t := range r.gone {
+		r.gone[id] = min(t, now)
 	}
 }
 
 // Seen are the events by which an engine knows who is whose parent.
-func (f *Fleet) Seen() (events []alerts.Event) {
-	for _, id := range slices.Sorted(maps.Keys(f.agents)) {
-		if a := f.agents[id]; a.Parent != "" || a.Name != "" {
-			events = append(events, f.seen(a))
+func (r *roster) Seen() (events []alerts.Event) {
+	for _, id := range slices.Sorted(maps.Keys(r.agents)) {
+		if a := r.agents[id]; a.Parent != "" || a.Name != "" {
+			events = append(events, a.seen())
 		}
 	}
 	return events
@@ -232,19 +234,19 @@ func (f *Fleet) Seen() (events []alerts.Event) {
 //
 // What SessionStart was answered clients write down with the next prompt, be it days later.
 // Of an answer at that time nothing is known until there is a newer record.
-func (f *Fleet) ReadUntil(agent alerts.AgentID, answered, now time.Time) (until time.Time, any bool) {
+func (lv *liveness) ReadUntil(agent alerts.AgentID, answered, now time.Time) (until time.Time, any bool) {
 	id := string(agent)
-	a := f.agents[id]
+	a := lv.agents[id]
 	if a != nil {
 		id = a.Session
 	}
-	c := f.clients[id]
-	gone := c.PID == 0 && (a == nil || a.PID == 0 || f.options.Alive == nil || !f.options.Alive(a.PID, a.Start))
+	c := lv.clients[id]
+	gone := c.PID == 0 && (a == nil || a.PID == 0 || lv.options.Alive == nil || !lv.options.Alive(a.PID, a.Start))
 	at := transcript.InstantOf(answered)
 	starting := !gone && a != nil && a.Begun != 0 && at >= a.Begun && at <= a.Begun+lag
-	s := f.sessions[id]
+	s := lv.sessions[id]
 	if s == nil || len(s.own) == 0 {
-		if !starting && a != nil && f.hasWritten(a) { // and will again, with the next prompt
+		if !starting && a != nil && lv.hasWritten(a) { // and will again, with the next prompt
 			return now.Add(-tailDelay), true
 		}
 		return until, starting
@@ -258,9 +260,9 @@ func (f *Fleet) ReadUntil(agent alerts.AgentID, answered, now time.Time) (until 
 }
 
 // hasWritten says whether any session of an agent has a transcript.
-func (f *Fleet) hasWritten(a *Agent) bool {
-	for key, seat := range f.seats {
-		if s := f.sessions[key]; seat.Agent == a.ID && s != nil && len(s.own) > 0 {
+func (r *roster) hasWritten(a *Agent) bool {
+	for key, seat := range r.seats {
+		if s := r.sessions[key]; seat.Agent == a.ID && s != nil && len(s.own) > 0 {
 			return true
 		}
 	}
@@ -278,4 +280,4 @@ func earlier(a, b time.Time) time.Time {
 const tailDelay = 5 * time.Second
 
 // Dropped counts the reports of the status line that said nothing any more.
-func (f *Fleet) Dropped() uint64 { return f.dropped }
+func (b *basis) Dropped() uint64 { return b.dropped }

@@ -12,45 +12,45 @@ import (
 )
 
 // runs notes in which process an agent runs.
-func (f *Fleet) runs(a *Agent, p process) {
+func (r *roster) runs(a *Agent, p process) {
 	if !a.Runs || a.process() != p {
-		a.Runs = p.known() && f.alive(p.pid, p.start)
+		a.Runs = p.known() && r.alive(p.pid, p.start)
 	}
 	if a.PID, a.Start = p.pid, p.start; p.known() {
-		f.running[p] = a.ID
+		r.running[p] = a.ID
 	}
 }
 
 // resolve says whose hook or report it is, and what of its origin is that agent's own.
 // An agent that names itself, or its pane, may yet be another: what an agent starts
 // inherits its environment.
-func (f *Fleet) resolve(session string, o hook.Origin) (*Agent, hook.Origin) {
+func (rs *resolver) resolve(session string, o hook.Origin) (*Agent, hook.Origin) {
 	id := o.Agent
 	if !isAgent(id) {
 		id = ""
 	}
 	if id == "" || id == hook.TmuxAgent(o.Tmux, o.Server, o.Pane) {
-		id = cmp.Or(f.registered(session, &o), id)
+		id = cmp.Or(rs.registered(session, &o), id)
 	}
-	if a := f.agents[f.running[process{o.PID, o.Start}]]; a != nil && a.Host != "" && a.Host == id {
-		return a, f.own(a, o)
+	if a := rs.agents[rs.running[process{o.PID, o.Start}]]; a != nil && a.Host != "" && a.Host == id {
+		return a, rs.own(a, o)
 	}
 	if id == "" {
-		id = f.byProcess(session, &o)
+		id = rs.byProcess(session, &o)
 	}
 	if id == "" {
 		return nil, o
 	}
-	a := f.agent(id)
-	if session != "" && f.stranger(a, &o) {
-		a = f.nested(a, session, &o)
+	a := rs.agent(id)
+	if session != "" && rs.stranger(a, &o) {
+		a = rs.nested(a, session, &o)
 	}
-	return a, f.own(a, o)
+	return a, rs.own(a, o)
 }
 
 // own is an origin without what the agent has inherited from its host.
-func (f *Fleet) own(a *Agent, o hook.Origin) hook.Origin {
-	host := f.agents[a.Host]
+func (rs *resolver) own(a *Agent, o hook.Origin) hook.Origin {
+	host := rs.agents[a.Host]
 	if host == nil {
 		return o
 	}
@@ -65,8 +65,8 @@ func (f *Fleet) own(a *Agent, o hook.Origin) hook.Origin {
 }
 
 // registered finds the agent that was made known by name for a session or a pane.
-func (f *Fleet) registered(session string, o *hook.Origin) string {
-	for id, a := range f.agents {
+func (rs *resolver) registered(session string, o *hook.Origin) string {
+	for id, a := range rs.agents {
 		if a.Registered && (session != "" && a.Session == session || a.inPane(o.Tmux, o.Server, o.Pane)) {
 			return id
 		}
@@ -82,15 +82,15 @@ func (a *Agent) inPane(tmux string, server int, pane string) bool {
 
 // byProcess finds the agent without a name of its own: whoever the process was before,
 // else whoever had the session, else the session.
-func (f *Fleet) byProcess(session string, o *hook.Origin) string {
+func (rs *resolver) byProcess(session string, o *hook.Origin) string {
 	p := process{o.PID, o.Start}
-	if id := f.running[p]; id != "" {
+	if id := rs.running[p]; id != "" {
 		return id
 	}
-	if seat := f.seats[f.holders[p]]; seat != nil && p.known() {
+	if seat := rs.seats[rs.holders[p]]; seat != nil && p.known() {
 		return seat.Agent
 	}
-	if seat := f.seats[session]; seat != nil {
+	if seat := rs.seats[session]; seat != nil {
 		return seat.Agent
 	}
 	return session
@@ -98,25 +98,25 @@ func (f *Fleet) byProcess(session string, o *hook.Origin) string {
 
 // stranger says that what comes from a process cannot be the agent's, whose client is
 // another one that still runs.
-func (f *Fleet) stranger(a *Agent, o *hook.Origin) bool {
+func (r *roster) stranger(a *Agent, o *hook.Origin) bool {
 	if a.PID == 0 || o.PID == 0 || a.PID == o.PID && (a.Start == o.Start || a.Start == "" || o.Start == "") {
 		return false
 	}
-	return f.alive(a.PID, a.Start)
+	return r.alive(a.PID, a.Start)
 }
 
 // nested is the agent of a client that another agent has started: its session's own.
-func (f *Fleet) nested(parent *Agent, session string, o *hook.Origin) *Agent {
-	seat := f.seats[session]
+func (rs *resolver) nested(parent *Agent, session string, o *hook.Origin) *Agent {
+	seat := rs.seats[session]
 	switch {
 	case parent.Session == session:
 		return parent // the same session in two processes: the first one's
 	case seat != nil && seat.Agent != parent.ID:
 		session = seat.Agent
-	case seat != nil && !f.alive(o.PID, o.Start):
+	case seat != nil && !rs.alive(o.PID, o.Start):
 		return parent // what comes late of a client that it had before
 	}
-	a := f.agent(session)
+	a := rs.agent(session)
 	if a.PID == 0 {
 		a.Host = parent.ID
 	}
@@ -128,7 +128,7 @@ func (f *Fleet) nested(parent *Agent, session string, o *hook.Origin) *Agent {
 
 // meet takes over what a signal tells about an agent besides its event. Where it runs
 // is told by its own process alone, and by the next one only when that has ended.
-func (f *Fleet) meet(a *Agent, o *hook.Origin) (n Update) {
+func (as *assigner) meet(a *Agent, o *hook.Origin) (n Update) {
 	before := *a
 	set := func(to *string, value string) {
 		if value != "" {
@@ -141,82 +141,82 @@ func (f *Fleet) meet(a *Agent, o *hook.Origin) (n Update) {
 	set(&a.Name, o.Name)
 	set(&a.Provider, o.Provider)
 	set(&a.Project, o.Project)
-	if !f.stranger(a, o) {
+	if !as.stranger(a, o) {
 		if o.Pane != "" {
 			a.Tmux, a.Server, a.Pane = o.Tmux, o.Server, o.Pane
 		}
 		if o.PID != 0 {
-			f.runs(a, process{o.PID, o.Start})
+			as.runs(a, process{o.PID, o.Start})
 		}
 	}
 	if a.Label == "" {
-		a.Label = f.agentLabel(a)
+		a.Label = as.agentLabel(a)
 	}
 	if a.Parent != before.Parent || a.Name != before.Name {
-		n.event(f.seen(a))
+		n.event(a.seen())
 	}
 	if *a != before {
-		f.changed.agent(a.ID)
+		as.changed.agent(a.ID)
 	}
 	return n
 }
 
 // agentLabel is the agent's name, else the beginning of its id.
-func (f *Fleet) agentLabel(a *Agent) string {
-	if seat := f.seats[a.ID]; seat != nil && seat.Agent == a.ID {
+func (r *roster) agentLabel(a *Agent) string {
+	if seat := r.seats[a.ID]; seat != nil && seat.Agent == a.ID {
 		return seat.Label
 	}
 	if a.Name == "" {
-		return f.label(a.ID, labelLength)
+		return r.label(a.ID, labelLength)
 	}
-	return f.label(a.Name, len(a.Name))
+	return r.label(a.Name, len(a.Name))
 }
 
-func (f *Fleet) seen(a *Agent) alerts.Event {
+func (a *Agent) seen() alerts.Event {
 	return alerts.Event{Kind: alerts.EventSeen, Agent: alerts.AgentID(a.ID), Parent: alerts.AgentID(a.Parent), Name: a.Name}
 }
 
 // take puts a session into an agent's seat: a new one, or one that it had before and has
 // been seen to take up again. What comes late opens nothing.
-func (f *Fleet) take(a *Agent, key string, at transcript.Instant, cause alerts.Cause) (n Update) {
+func (as *assigner) take(a *Agent, key string, at transcript.Instant, cause alerts.Cause) (n Update) {
 	if key == "" || a.Session == key {
 		return n
 	}
-	seat, late := f.seats[key], at < a.Since
+	seat, late := as.seats[key], at < a.Since
 	switch {
 	case seat == nil: // nobody knows of it yet
-		seat = f.seat(key, key)
+		seat = as.seat(key, key)
 	case late:
-		return f.adopt(a, seat)
+		return as.adopt(a, seat)
 	case seat.Agent == a.ID && a.Session != "" && a.Resumed != key:
 		return n // a session that it has left
 	default:
-		n = f.leave(a, seat)
+		n = as.leave(a, seat)
 	}
 	seat.Agent = a.ID
-	f.changed.seat(key)
+	as.changed.seat(key)
 	if late {
 		return n
 	}
-	before, first := f.lastSign(a), a.Session == "" && a.Since == 0
-	f.carryTotals(a, seat)
+	before, first := as.lastSign(a), a.Session == "" && a.Since == 0
+	as.costs.carryTotals(a, seat)
 	a.Session, a.Since, a.Resumed = key, at, ""
 	a.Sample, a.Report, a.Mark, a.Ended = Sample{}, Report{}, 0, 0
-	delete(f.recent, a.ID)
-	f.changed.agent(a.ID)
+	delete(as.recent, a.ID)
+	as.changed.agent(a.ID)
 	if first {
 		return n
 	}
 	ev := reset(a, at, cause)
 	ev.Carried = a.Carried != 0 && at >= a.Carried && at <= a.Carried+carriedFor
-	if s := f.sessions[key]; s != nil && len(s.own) > 0 {
+	if s := as.sessions[key]; s != nil && len(s.own) > 0 {
 		x := &s.own[0].Session
 		if x.Started != 0 { // its records may have been there before the signal
 			ev.At = min(at, max(x.Started, before+1)).Time()
 		}
 		n.event(ev)
 		if _, known := x.Context(); known {
-			n.event(f.reading(a.ID, x, a, x.Reading))
+			n.event(as.gauge.reading(a.ID, x, a, x.Reading))
 		}
 		return n
 	}
@@ -229,9 +229,9 @@ func (f *Fleet) take(a *Agent, key string, at transcript.Instant, cause alerts.C
 const carriedFor = transcript.Instant(time.Minute)
 
 // lastSign is the last sign of life of the session in which an agent sits.
-func (f *Fleet) lastSign(a *Agent) transcript.Instant {
+func (r *roster) lastSign(a *Agent) transcript.Instant {
 	last := max(a.Since, a.Spoke)
-	if s := f.sessions[a.Session]; s != nil && len(s.own) > 0 {
+	if s := r.sessions[a.Session]; s != nil && len(s.own) > 0 {
 		last = max(last, s.own[0].Session.Active)
 	}
 	return last
@@ -239,15 +239,15 @@ func (f *Fleet) lastSign(a *Agent) transcript.Instant {
 
 // adopt gives an agent a session that it must have left already: what is told late.
 // One that somebody else has stays there.
-func (f *Fleet) adopt(a *Agent, seat *Seat) (n Update) {
-	other := f.agents[seat.Agent]
-	if seat.Agent == a.ID || seat.Agent != seat.SessionID || other != nil && (other.Session != seat.SessionID || !f.same(a, other)) {
+func (as *assigner) adopt(a *Agent, seat *Seat) (n Update) {
+	other := as.agents[seat.Agent]
+	if seat.Agent == a.ID || seat.Agent != seat.SessionID || other != nil && (other.Session != seat.SessionID || !as.same(a, other)) {
 		return n
 	}
-	first := a.Session != "" && !f.hasLeft(a)
-	n = f.leave(a, seat)
+	first := a.Session != "" && !as.hasLeft(a)
+	n = as.leave(a, seat)
 	seat.Agent = a.ID
-	f.changed.seat(seat.SessionID)
+	as.changed.seat(seat.SessionID)
 	if first { // until now it seemed to have begun with the session that it is in
 		n.event(reset(a, a.Since, alerts.CauseSession))
 	}
@@ -255,18 +255,18 @@ func (f *Fleet) adopt(a *Agent, seat *Seat) (n Update) {
 }
 
 // leave takes a session from whoever has it.
-func (f *Fleet) leave(a *Agent, seat *Seat) (n Update) {
-	key, other := seat.SessionID, f.agents[seat.Agent]
+func (as *assigner) leave(a *Agent, seat *Seat) (n Update) {
+	key, other := seat.SessionID, as.agents[seat.Agent]
 	switch {
 	case seat.Agent == a.ID:
 	case other == nil && seat.Agent == key:
 		n.Renamed = append(n.Renamed, Renamed{alerts.AgentID(key), alerts.AgentID(a.ID)})
-	case other != nil && other.Session == key && !other.Registered && f.same(a, other):
+	case other != nil && other.Session == key && !other.Registered && as.same(a, other):
 		// It was an agent of its own only because no more was known of it.
-		n = f.merge(other, a)
+		n = as.merge(other, a)
 	case other != nil && other.Session == key:
 		other.Session = ""
-		f.changed.agent(other.ID)
+		as.changed.agent(other.ID)
 	}
 	return n
 }
@@ -274,13 +274,13 @@ func (f *Fleet) leave(a *Agent, seat *Seat) (n Update) {
 // same says that an agent is no other than a: it runs in the same process or pane, or it
 // was no more than the last session of a client that has ended. One that names itself is
 // another all the same.
-func (f *Fleet) same(a, other *Agent) bool {
-	session := f.seats[other.ID] != nil
+func (r *roster) same(a, other *Agent) bool {
+	session := r.seats[other.ID] != nil
 	if !session && other.ID != hook.TmuxAgent(other.Tmux, other.Server, other.Pane) {
 		return false
 	}
 	unheard := a.PID == 0 && a.Pane == "" // it was registered and has not spoken yet
-	ended := !f.alive(other.PID, other.Start)
+	ended := !r.alive(other.PID, other.Start)
 	return unheard || ended || other.PID == 0 || other.process() == a.process() || other.inPane(a.Tmux, a.Server, a.Pane)
 }
 

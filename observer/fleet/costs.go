@@ -10,7 +10,7 @@ import (
 
 // report takes from a report of the status line what it says of the session besides the
 // context. One that is older than another before it, or than the session, says nothing.
-func (f *Fleet) report(a *Agent, s *hook.Status, at transcript.Instant) {
+func (cs *costs) report(a *Agent, s *hook.Status, at transcript.Instant) {
 	if at < a.Spoke || at < a.Since {
 		return
 	}
@@ -19,7 +19,7 @@ func (f *Fleet) report(a *Agent, s *hook.Status, at transcript.Instant) {
 		a.Report.CacheHit, a.Report.CacheHitKnown = hit.Value, hit.Known
 	}
 	if total := s.Cost.TotalUSD; total.Known {
-		f.pay(a, total.Value, process{s.SM.PID, s.SM.Start}, at)
+		cs.pay(a, total.Value, process{s.SM.PID, s.SM.Start}, at)
 	}
 	for i, l := range [...]hook.RateLimit{s.RateLimits.FiveHour, s.RateLimits.SevenDay} {
 		if l.UsedPercentage.Known && l.ResetsAt.Known {
@@ -30,8 +30,8 @@ func (f *Fleet) report(a *Agent, s *hook.Status, at transcript.Instant) {
 
 // Limits are the newest rate limits that clients of an account reported: five hours, seven
 // days. One that has been reset since, or that nobody reported, is zero.
-func (f *Fleet) Limits(now time.Time) (limits [2]Limit) {
-	for _, a := range f.agents {
+func (cs *costs) Limits(now time.Time) (limits [2]Limit) {
+	for _, a := range cs.agents {
 		for i, l := range a.Limits {
 			if l.Resets > transcript.InstantOf(now) && (l.At > limits[i].At || l.At == limits[i].At && l.Used > limits[i].Used) {
 				limits[i] = l
@@ -64,8 +64,8 @@ const (
 // report is where counting begins, unless the session began with it. A total that falls in
 // one process has begun anew. No part of a total counts that any client reported before,
 // so that the sum is never more than was spent.
-func (f *Fleet) pay(a *Agent, usd float64, p process, at transcript.Instant) {
-	seat := f.seats[a.Session]
+func (cs *costs) pay(a *Agent, usd float64, p process, at transcript.Instant) {
+	seat := cs.seats[a.Session]
 	if seat == nil {
 		return
 	}
@@ -86,12 +86,12 @@ func (f *Fleet) pay(a *Agent, usd float64, p process, at transcript.Instant) {
 	switch {
 	case a.Carried != 0 && at <= a.Carried+lag: // it may show 0 before it has read the session's total
 	case own < 0:
-		if len(before) == 0 && f.begun(a, at) {
+		if len(before) == 0 && cs.begun(a, at) {
 			spent = usd
 		}
 	case usd >= before[own].USD:
 		spent = usd - base
-	case p.known() && (a.Report.Cost.Known || f.isNew(a, at)):
+	case p.known() && (a.Report.Cost.Known || cs.isNew(a, at)):
 		spent = usd
 	}
 	if own < 0 || usd != before[own].USD {
@@ -101,70 +101,42 @@ func (f *Fleet) pay(a *Agent, usd float64, p process, at transcript.Instant) {
 		}
 		totals = append(totals, Total{usd, p.pid, p.start})
 		seat.Totals = &Totals{totals[max(0, len(totals)-totalsMost):]}
-		f.changed.seat(seat.SessionID)
+		cs.changed.seat(seat.SessionID)
 	}
 	a.Report.Cost = Cost{usd, true}
-	known := f.counters.Cost.Known
-	for _, c := range []*Cost{&f.counters.Cost, &f.counters.Today.Cost} {
+	known := cs.counters.Cost.Known
+	for _, c := range []*Cost{&cs.counters.Cost, &cs.counters.Today.Cost} {
 		c.USD, c.Known = c.USD+spent, true
 	}
-	if f.settled && (spent > 0 || !known) {
-		f.changed.count()
+	if cs.settled && (spent > 0 || !known) {
+		cs.changed.count()
 	}
 }
 
 // carryTotals lets the session that an agent goes on to begin with the totals of the one
 // before: the client may go on counting. One that began with its client does not.
-func (f *Fleet) carryTotals(a *Agent, to *Seat) {
-	from := f.seats[a.Session]
+func (cs *costs) carryTotals(a *Agent, to *Seat) {
+	from := cs.seats[a.Session]
 	if from == nil || from.Totals == nil || to.Totals != nil || a.Fresh == to.SessionID {
 		return
 	}
 	to.Totals = from.Totals
-	f.changed.seat(to.SessionID)
+	cs.changed.seat(to.SessionID)
 }
 
 // begun says that an agent's session began with its client, and that all of it was seen or
 // has just happened.
-func (f *Fleet) begun(a *Agent, at transcript.Instant) bool {
-	s := f.sessions[a.Session]
-	return a.Fresh == a.Session || s != nil && len(s.own) > 0 && !f.hasLeft(a) && f.isNew(a, at)
+func (cs *costs) begun(a *Agent, at transcript.Instant) bool {
+	s := cs.sessions[a.Session]
+	return a.Fresh == a.Session || s != nil && len(s.own) > 0 && !cs.hasLeft(a) && cs.isNew(a, at)
 }
 
 // isNew says that a session is young by its transcript, and that nothing in there is copied.
-func (f *Fleet) isNew(a *Agent, at transcript.Instant) bool {
-	s := f.sessions[a.Session]
+func (cs *costs) isNew(a *Agent, at transcript.Instant) bool {
+	s := cs.sessions[a.Session]
 	if s == nil || len(s.own) == 0 {
 		return true
 	}
 	x := s.own[0]
 	return x.Session.Started != 0 && at-x.Session.Started <= young && x.also().Inherited == Inherited{}
-}
-
-// midnight begins another day where the present one has ended.
-func (f *Fleet) midnight(now transcript.Instant) {
-	day := &f.counters.Today
-	if now >= day.Begins && now < day.Ends {
-		return
-	}
-	where := f.options.Location
-	if where == nil {
-		where = time.UTC
-	}
-	t := now.Time().In(where)
-	begins := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, where)
-	ends := time.Date(t.Year(), t.Month(), t.Day()+1, 0, 0, 0, 0, where)
-	*day = Today{Begins: transcript.InstantOf(begins), Ends: transcript.InstantOf(ends), Cost: Cost{Known: f.counters.Cost.Known}}
-	if f.settled {
-		f.changed.count()
-	}
-}
-
-// spentToday counts what a message of today cost more than before.
-func (f *Fleet) spentToday(m *transcript.Message) {
-	if m.At != 0 && m.At < f.counters.Today.Begins {
-		return
-	}
-	u := m.Usage.Minus(m.Was)
-	f.counters.Today.Tokens += uint64(max(0, u.Input) + max(0, u.CacheCreation) + max(0, u.CacheRead) + max(0, u.Output))
 }

@@ -44,32 +44,32 @@ type row struct {
 // Views returns all sessions that have a transcript, and the agents that have none, the
 // newest activity first; of equal ones in the order of their keys. There are none before
 // Settle, since who was first is not known yet.
-func (f *Fleet) Views(now time.Time) []View {
-	order := f.order()
+func (vw *viewer) Views(now time.Time) []View {
+	order := vw.order()
 	views := make([]View, len(order))
 	for i := range order {
-		f.view(&order[i], now, &views[i])
+		vw.view(&order[i], now, &views[i])
 	}
 	return views
 }
 
 // All is Views without the memory for all at once. The fleet must not be changed
 // meanwhile.
-func (f *Fleet) All(now time.Time) iter.Seq[View] {
+func (vw *viewer) All(now time.Time) iter.Seq[View] {
 	return func(yield func(View) bool) {
-		order := f.order()
+		order := vw.order()
 		for i := range order {
 			var v View
-			if f.view(&order[i], now, &v); !yield(v) {
+			if vw.view(&order[i], now, &v); !yield(v) {
 				return
 			}
 		}
 	}
 }
 
-func (f *Fleet) order() []row {
-	order := make([]row, 0, len(f.sessions))
-	for r := range f.rows() {
+func (fd *finder) order() []row {
+	order := make([]row, 0, len(fd.sessions))
+	for r := range fd.rows() {
 		order = append(order, r)
 	}
 	slices.SortFunc(order, func(a, b row) int {
@@ -89,18 +89,18 @@ func (r *row) key() string {
 }
 
 // rows gives what has views, in any order.
-func (f *Fleet) rows() iter.Seq[row] {
+func (fd *finder) rows() iter.Seq[row] {
 	return func(yield func(row) bool) {
-		if !f.settled {
+		if !fd.settled {
 			return
 		}
-		for _, s := range f.sessions {
-			if len(s.own) > 0 && !yield(row{s.own[0].Session.Active, s, f.sitting(s)}) {
+		for _, s := range fd.sessions {
+			if len(s.own) > 0 && !yield(row{s.own[0].Session.Active, s, fd.sitting(s)}) {
 				return
 			}
 		}
-		for _, a := range f.agents {
-			if s := f.sessions[a.Session]; s != nil && len(s.own) > 0 {
+		for _, a := range fd.agents {
+			if s := fd.sessions[a.Session]; s != nil && len(s.own) > 0 {
 				continue
 			}
 			if !yield(row{max(a.Spoke, a.Hooked), nil, a}) {
@@ -114,23 +114,23 @@ func (f *Fleet) rows() iter.Seq[row] {
 // session that sits there; an agent's name, or the one that its client goes by; a
 // session's id; a label; or the first characters, at least 8, of an agent's or
 // session's id.
-func (f *Fleet) View(id string, now time.Time) (v View, err error) {
-	r, err := f.find(id, fitsBeginning)
+func (vw *viewer) View(id string, now time.Time) (v View, err error) {
+	r, err := vw.find(id, fitsBeginning)
 	if err != nil {
 		return v, err
 	}
-	f.view(&r, now, &v)
+	vw.view(&r, now, &v)
 	return v, nil
 }
 
 // Agent finds an agent as View does; what is called so in full alone when exact. A
 // session that an agent has left leads to that agent: whoever names it means the agent.
-func (f *Fleet) Agent(id string, exact bool) (agent alerts.AgentID, err error) {
+func (fd *finder) Agent(id string, exact bool) (agent alerts.AgentID, err error) {
 	least := fitsBeginning
 	if exact {
 		least = fitsLabel
 	}
-	r, err := f.find(id, least)
+	r, err := fd.find(id, least)
 	if err != nil {
 		return "", err
 	}
@@ -142,41 +142,41 @@ func (f *Fleet) Agent(id string, exact bool) (agent alerts.AgentID, err error) {
 
 // called finds the agent that an id names in full, and keeps it from now on. A session
 // that an agent has left is nobody's.
-func (f *Fleet) called(id string) *Agent {
-	if a := f.agents[id]; a != nil {
+func (fd *finder) called(id string) *Agent {
+	if a := fd.agents[id]; a != nil {
 		return a
 	}
-	r, err := f.find(id, fitsLabel)
-	if err != nil || r.of == nil && f.agents[r.s.seat.Agent] != nil {
+	r, err := fd.find(id, fitsLabel)
+	if err != nil || r.of == nil && fd.agents[r.s.seat.Agent] != nil {
 		return nil
 	}
-	a := f.agent(f.seatOf(&r))
+	a := fd.agent(fd.seatOf(&r))
 	if a.Label == "" {
-		a.Label = f.agentLabel(a)
+		a.Label = fd.agentLabel(a)
 	}
 	return a
 }
 
 // seatOf is the id of the agent that a row is of; a session that an agent has left
 // stands for itself.
-func (f *Fleet) seatOf(r *row) string {
+func (fd *finder) seatOf(r *row) string {
 	switch {
 	case r.of != nil:
 		return r.of.ID
-	case f.agents[r.s.seat.Agent] != nil:
+	case fd.agents[r.s.seat.Agent] != nil:
 		return r.s.key
 	}
 	return r.s.seat.Agent
 }
 
-func (f *Fleet) find(id string, least int) (found row, err error) {
+func (fd *finder) find(id string, least int) (found row, err error) {
 	best, several := fitsNot, false
-	for r := range f.rows() {
-		switch rank := f.fit(&r, id); {
+	for r := range fd.rows() {
+		switch rank := fd.fit(&r, id); {
 		case rank > best || rank > least:
 		case rank < best:
 			best, found, several = rank, r, false
-		case f.seatOf(&found) != f.seatOf(&r):
+		case fd.seatOf(&found) != fd.seatOf(&r):
 			several = true
 		case found.s == nil || r.s != nil && cmp.Or(newestFirst(r.s.own[0], found.s.own[0]), strings.Compare(r.s.key, found.s.key)) < 0:
 			found = r
@@ -201,14 +201,14 @@ const (
 	fitsNot
 )
 
-func (f *Fleet) fit(r *row, id string) int {
-	agent, name, session, label := f.names(r)
+func (fd *finder) fit(r *row, id string) int {
+	agent, name, session, label := fd.names(r)
 	switch {
 	case id == "":
 		return fitsNot
 	case agent == id:
 		return fitsAgent
-	case name == id || r.s != nil && f.clients[r.s.key].Name == id:
+	case name == id || r.s != nil && fd.clients[r.s.key].Name == id:
 		return fitsName
 	case session == id:
 		return fitsSession
@@ -221,10 +221,10 @@ func (f *Fleet) fit(r *row, id string) int {
 }
 
 // names are those that a row goes by, "" for none.
-func (f *Fleet) names(r *row) (agent, name, session, label string) {
+func (fd *finder) names(r *row) (agent, name, session, label string) {
 	if r.s != nil {
 		agent, session, label = r.s.seat.Agent, r.s.id(), r.s.seat.Label
-		if r.of == nil && f.agents[agent] != nil {
+		if r.of == nil && fd.agents[agent] != nil {
 			agent, label = "", "" // it has gone on
 		}
 	}
@@ -244,25 +244,25 @@ func (s *session) id() string {
 }
 
 // view fills v, which is large and many.
-func (f *Fleet) view(r *row, now time.Time, v *View) {
+func (vw *viewer) view(r *row, now time.Time, v *View) {
 	*v = View{Provider: "claude", Program: Claude, Cycle: 1}
 	if r.s != nil {
-		f.viewSession(r, v)
+		vw.viewSession(r, v)
 	}
 	if a := r.of; a != nil {
-		f.viewAgent(a, now, v)
-	} else if r.s != nil && f.agents[r.s.seat.Agent] != nil {
+		vw.viewAgent(a, now, v)
+	} else if r.s != nil && vw.agents[r.s.seat.Agent] != nil {
 		v.Agent, v.Label, v.Past = r.s.key, "", true
 	}
 	v.Title = r.title()
 	if a := r.of; a != nil {
 		v.Paid, v.CacheHit, v.CacheHitKnown = a.Report.Cost, a.Report.CacheHit, a.Report.CacheHitKnown
 	}
-	v.Ended = !v.Past && v.Client.PID == 0 && f.ended(r)
-	v.Live = v.Client.PID != 0 || !v.Past && !v.Ended && now.Sub(v.Seen()) <= f.options.ActiveFor
+	v.Ended = !v.Past && v.Client.PID == 0 && vw.ended(r)
+	v.Live = v.Client.PID != 0 || !v.Past && !v.Ended && now.Sub(v.Seen()) <= vw.options.ActiveFor
 }
 
-func (f *Fleet) viewSession(r *row, v *View) {
+func (vw *viewer) viewSession(r *row, v *View) {
 	s := r.s
 	x := s.own[0]
 	t, in := &x.Session, &x.also().Inherited
@@ -274,7 +274,7 @@ func (f *Fleet) viewSession(r *row, v *View) {
 	*v = View{
 		Agent: s.seat.Agent, Label: s.seat.Label, SessionID: s.id(), Provider: v.Provider, Program: v.Program,
 		Path: x.Cursor.Path, Project: project(t.CWD, x.Cursor.Path), CWD: t.CWD, Model: t.Model, Version: t.Version,
-		Reading: t.Reading.At.Time(), Peak: t.Peak, Window: claude.WindowOf(t, window, f.options.Windows),
+		Reading: t.Reading.At.Time(), Peak: t.Peak, Window: claude.WindowOf(t, window, vw.options.Windows),
 		Inherited: in.Compactions, Counted: s.seat.Counted, Cycle: 1,
 		Turns: t.Turns, InTurn: t.InTurn,
 		Messages: max(0, t.Messages-in.Messages), Cost: t.Tokens.Minus(in.Tokens),
@@ -283,17 +283,17 @@ func (f *Fleet) viewSession(r *row, v *View) {
 		SubagentTokens:   side.tokens.Plus(t.SideTokens.Minus(in.SideTokens)),
 		Bytes:            t.Bytes, Lines: t.Lines, Bad: t.Bad,
 		Started: t.Started.Time(), Active: t.Active.Time(), Written: written(x),
-		Client: f.clients[s.key],
+		Client: vw.clients[s.key],
 	}
 	if v.Tokens, v.Known = t.Context(); v.Known {
 		v.Cleared = t.Reading.Cleared
 	} else {
-		if n := f.estimate(x, r.of); n > 0 {
+		if n := vw.gauge.estimate(x, r.of); n > 0 {
 			v.Tokens, v.Known, v.Source, v.Reading = n, true, transcript.FromEstimate, v.Active
 		}
 	}
 	if v.Known {
-		v.Level = f.options.Thresholds.Level(v.Tokens, v.Window.Tokens, f.compactsAt(r.of, t, v.Window.Tokens))
+		v.Level = vw.options.Thresholds.Level(v.Tokens, v.Window.Tokens, vw.gauge.compactsAt(r.of, t, v.Window.Tokens))
 	}
 	for i, n := range t.Compactions {
 		v.Compactions[i] = max(0, n-in.Compactions[i])
@@ -337,7 +337,7 @@ func seen(x *file) time.Time {
 }
 
 // viewAgent adds what is known of the agent besides its transcript.
-func (f *Fleet) viewAgent(a *Agent, now time.Time, v *View) {
+func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 	v.Agent, v.Name, v.ParentID, v.Provider = a.ID, a.Name, a.Parent, cmp.Or(a.Provider, v.Provider)
 	v.Label = cmp.Or(a.Label, v.Label)
 	v.Counted = a.Counted
@@ -345,13 +345,13 @@ func (f *Fleet) viewAgent(a *Agent, now time.Time, v *View) {
 	v.Tmux, v.Server, v.Pane, v.PID, v.Start = a.Tmux, a.Server, a.Pane, a.PID, a.Start
 	v.Sample = a.Sample
 	v.Check, v.Drift, v.DriftKnown = a.check(transcript.InstantOf(now))
-	if s := f.sessions[a.Session]; a.Sample.Back && v.Known && s != nil && len(s.own) > 0 {
+	if s := vw.sessions[a.Session]; a.Sample.Back && v.Known && s != nil && len(s.own) > 0 {
 		v.Tokens, v.Cleared, v.Known, v.Source, v.Reading = a.Sample.Tokens, 0, a.Sample.Tokens > 0, transcript.FromStatusline, a.Sample.At.Time()
-		v.Level = f.options.Thresholds.Level(v.Tokens, v.Window.Tokens, f.compactsAt(a, &s.own[0].Session, v.Window.Tokens))
+		v.Level = vw.options.Thresholds.Level(v.Tokens, v.Window.Tokens, vw.gauge.compactsAt(a, &s.own[0].Session, v.Window.Tokens))
 	}
 	if v.SessionID == "" {
-		v.SessionID, v.Model, v.Client = a.Session, a.Sample.Model, f.clients[a.Session]
-		v.Window = claude.WindowOf(&transcript.Session{Model: v.Model}, a.Window, f.options.Windows)
+		v.SessionID, v.Model, v.Client = a.Session, a.Sample.Model, vw.clients[a.Session]
+		v.Window = claude.WindowOf(&transcript.Session{Model: v.Model}, a.Window, vw.options.Windows)
 	}
 }
 

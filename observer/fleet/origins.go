@@ -26,22 +26,22 @@ func (x *file) owner() transcript.Key {
 // counts says whether what happened at that time moves counters once history is
 // settled: all that was seen being appended, and of what is found whole that
 // which is not older than the state directory.
-func (f *Fleet) counts(whole bool, at transcript.Instant) bool {
-	return !whole || at == 0 || at >= f.created
+func (b *basis) counts(whole bool, at transcript.Instant) bool {
+	return !whole || at == 0 || at >= b.created
 }
 
 // message claims a message for its session, or finds it to be a copy.
-func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
+func (o *origins) message(x *file, m *transcript.Message, counts bool) {
 	mine := x.owner()
-	owner, claimed := f.messages[m.ID]
-	if !claimed && f.options.Ledger != nil {
-		owner, claimed = f.options.Ledger.Owner(m.ID)
+	owner, claimed := o.messages[m.ID]
+	if !claimed && o.options.Ledger != nil {
+		owner, claimed = o.options.Ledger.Owner(m.ID)
 	}
 	first := m.Was == (transcript.Usage{})
 	switch {
 	case !claimed:
-		f.messages[m.ID] = mine
-		f.changed.messages = append(f.changed.messages, Claim{m.ID, mine})
+		o.messages[m.ID] = mine
+		o.changed.messages = append(o.changed.messages, Claim{m.ID, mine})
 	case owner == mine:
 		if first { // known: read again, or in another copy of the same file
 			x.know(m.ID)
@@ -56,9 +56,9 @@ func (f *Fleet) message(x *file, m *transcript.Message, counts bool) {
 		return
 	}
 	if counts {
-		f.counters.spend(m.Usage.Minus(m.Was))
-		f.spentToday(m)
-		f.changed.count()
+		o.counters.spend(m.Usage.Minus(m.Was))
+		o.counters.spentToday(m)
+		o.changed.count()
 	}
 }
 
@@ -101,16 +101,16 @@ func (x *file) clamp() {
 // whether it is the session's own, and whether that is new: of an old one more has become
 // known. Room is how many of a change's compactions can be new; the others never count
 // again.
-func (f *Fleet) compaction(x *file, e *transcript.Compaction, room *int, counts bool) (own, fresh bool) {
+func (o *origins) compaction(x *file, e *transcript.Compaction, room *int, counts bool) (own, fresh bool) {
 	if x.sub {
 		return false, false
 	}
 	mine := x.of.owner
-	owner, claimed := f.compactionOwner(e, mine)
+	owner, claimed := o.compactionOwner(e, mine)
 	if !claimed {
 		owner = mine
 	}
-	f.register(e, owner)
+	o.register(e, owner)
 	switch {
 	case owner != mine:
 		if more := x.more(); !slices.Contains(more.Copies, e.Key) {
@@ -121,13 +121,13 @@ func (f *Fleet) compaction(x *file, e *transcript.Compaction, room *int, counts 
 		*room--
 		fresh = true
 		if counts {
-			f.counters.compacted(e)
-			f.changed.count()
+			o.counters.compacted(e)
+			o.changed.count()
 			x.of.seat.Counted[e.Trigger]++
-			f.changed.seat(x.of.key)
-			if a := f.agents[x.of.seat.Agent]; a != nil {
+			o.changed.seat(x.of.key)
+			if a := o.agents[x.of.seat.Agent]; a != nil {
 				a.Counted[e.Trigger]++
-				f.changed.agent(a.ID)
+				o.changed.agent(a.ID)
 			}
 		}
 	}
@@ -137,8 +137,8 @@ func (f *Fleet) compaction(x *file, e *transcript.Compaction, room *int, counts 
 // compactionOwner finds whose compaction it is. Its own key decides; then any by
 // which it is another session's. Within a session a digest says nothing, for short
 // summaries repeat.
-func (f *Fleet) compactionOwner(e *transcript.Compaction, mine transcript.Key) (owner transcript.Key, claimed bool) {
-	if owner, claimed = f.claims[e.Key]; claimed {
+func (o *origins) compactionOwner(e *transcript.Compaction, mine transcript.Key) (owner transcript.Key, claimed bool) {
+	if owner, claimed = o.claims[e.Key]; claimed {
 		return owner, true
 	}
 	others := [4]transcript.Key{e.Own, e.Stamp, digestKey(summaryDigests, e)}
@@ -146,25 +146,25 @@ func (f *Fleet) compactionOwner(e *transcript.Compaction, mine transcript.Key) (
 		others[3] = digestKey(boundaryDigests, e)
 	}
 	for _, k := range others {
-		if owner, claimed = f.claims[k]; claimed && owner != mine {
+		if owner, claimed = o.claims[k]; claimed && owner != mine {
 			return owner, true
 		}
 	}
-	owner, claimed = f.claims[e.Stamp]
+	owner, claimed = o.claims[e.Stamp]
 	return owner, claimed
 }
 
 // register claims those keys of a compaction that nobody has claimed, so that a
 // copy of a copy is known as well.
-func (f *Fleet) register(e *transcript.Compaction, owner transcript.Key) {
+func (o *origins) register(e *transcript.Compaction, owner transcript.Key) {
 	space := summaryDigests
 	if e.Boundary {
 		space = boundaryDigests
 	}
 	for _, k := range [4]transcript.Key{e.Key, e.Own, e.Stamp, digestKey(space, e)} {
-		if _, claimed := f.claims[k]; !claimed && k != 0 {
-			f.claims[k] = owner
-			f.changed.claims = append(f.changed.claims, Claim{k, owner})
+		if _, claimed := o.claims[k]; !claimed && k != 0 {
+			o.claims[k] = owner
+			o.changed.claims = append(o.changed.claims, Claim{k, owner})
 		}
 	}
 }
