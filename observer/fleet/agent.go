@@ -1,9 +1,6 @@
 package fleet
 
 import (
-	"maps"
-	"slices"
-
 	"sm/alerts"
 	"sm/transcript"
 	"sm/transcript/claude"
@@ -92,132 +89,20 @@ type Limit struct {
 	Used       float64
 }
 
-// Update is what follows from something that the fleet was told.
-type Update struct {
-	Events []alerts.Event
-	Heard  []Heard
-	// Renamed agents have another id from now on; the events are under the new one.
-	Renamed []Renamed
-	// Observed are sizes at which clients compacted in the history of a first start.
-	Observed []alerts.ObservedCompactions
-}
-
-// Heard is a text that reached an agent, by its transcript.
-type Heard struct {
-	Agent alerts.AgentID
-	Text  string
-	At    transcript.Instant
-}
-
-// Renamed says that an agent that was known by its session alone has turned out to be
-// another.
-type Renamed struct{ From, To alerts.AgentID }
-
-func (n *Update) add(m Update) {
-	n.Events = append(n.Events, m.Events...)
-	n.Heard = append(n.Heard, m.Heard...)
-	n.Renamed = append(n.Renamed, m.Renamed...)
-	n.Observed = append(n.Observed, m.Observed...)
-}
-
-func (n *Update) event(ev alerts.Event) { n.Events = append(n.Events, ev) }
-
-// agentOf is the id of the agent whose seat a session has, and whether the session
-// sits there now: one that the agent has left tells nothing about it.
-func (r *roster) agentOf(s *session) (id string, sits bool) {
-	if s.seat == nil {
-		return s.key, true
-	}
-	a := r.agents[s.seat.Agent]
-	return s.seat.Agent, a == nil || a.Session == s.key
-}
-
-// sitting finds the agent in which a session sits, nil when no more is known of it
-// than the session.
-func (r *roster) sitting(s *session) *Agent {
-	if s == nil || s.seat == nil {
-		return nil
-	}
-	if a := r.agents[s.seat.Agent]; a != nil && a.Session == s.key {
-		return a
-	}
-	return nil
-}
-
-// sittingIn is sitting by the session's key.
-func (r *roster) sittingIn(key string) *Agent {
-	if seat := r.seats[key]; seat != nil {
-		if a := r.agents[seat.Agent]; a != nil && a.Session == key {
-			return a
-		}
-	}
-	return nil
-}
-
-// agent finds or makes what is kept of an agent. One that has been its session alone
-// keeps the session's label and counts.
-func (r *roster) agent(id string) *Agent {
-	if a := r.agents[id]; a != nil {
-		return a
-	}
-	a := &Agent{ID: id}
-	if seat := r.seats[id]; seat != nil && seat.Agent == id {
-		a.Session, a.Label, a.Counted = id, seat.Label, seat.Counted
-		r.runs(a, process{seat.PID, seat.ProcStart})
-		a.Ended = r.gone[id]
-	}
-	r.agents[id] = a
-	r.changed.agent(id)
-	return a
-}
-
-// hasLeft says whether an agent has had another session before.
-func (r *roster) hasLeft(a *Agent) bool {
-	for key, seat := range r.seats {
-		if seat.Agent == a.ID && key != a.Session {
-			return true
-		}
-	}
-	return false
-}
-
 func reset(a *Agent, at transcript.Instant, cause alerts.Cause) alerts.Event {
 	return alerts.Event{
 		Kind: alerts.EventReset, Agent: alerts.AgentID(a.ID), At: at.Time(), Cause: cause, Key: transcript.KeyOf([]byte(a.Session)),
 	}
 }
 
-func (b *basis) alive(pid int, start string) bool {
-	return b.options.Alive != nil && b.options.Alive(pid, start)
+func (a *Agent) process() process { return process{a.PID, a.Start} }
+
+// inPane says whether that is the agent's pane, as far as both are known.
+func (a *Agent) inPane(tmux string, server int, pane string) bool {
+	return a.Pane != "" && a.Pane == pane && (a.Tmux == "" || tmux == "" || a.Tmux == tmux) &&
+		(a.Server == 0 || server == 0 || a.Server == server)
 }
 
-// merge drops an agent that has turned out to be another.
-func (r *roster) merge(from, to *Agent) (n Update) {
-	if p := from.process(); r.running[p] == from.ID {
-		r.running[p] = to.ID
-	}
-	r.prompted[to.ID] = max(r.prompted[to.ID], r.prompted[from.ID])
-	delete(r.agents, from.ID)
-	delete(r.recent, from.ID)
-	delete(r.prompted, from.ID)
-	r.changed.agent(from.ID)
-	for key, seat := range r.seats {
-		if seat.Agent == from.ID {
-			seat.Agent = to.ID
-			r.changed.seat(key)
-		}
-	}
-	n.Renamed = append(n.Renamed, Renamed{alerts.AgentID(from.ID), alerts.AgentID(to.ID)})
-	for _, id := range slices.Sorted(maps.Keys(r.agents)) {
-		if a := r.agents[id]; a.Parent == from.ID && a != to {
-			a.Parent = to.ID
-			n.event(a.seen())
-			r.changed.agent(id)
-		}
-		if a := r.agents[id]; a.Host == from.ID {
-			a.Host = to.ID
-			r.changed.agent(id)
-		}
-	}
-	return n
+func (a *Agent) seen() alerts.Event {
+	return alerts.Event{Kind: alerts.EventSeen, Agent: alerts.AgentID(a.ID), Parent: alerts.AgentID(a.Parent), Name: a.Name}
 }

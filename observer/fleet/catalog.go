@@ -2,68 +2,13 @@ package fleet
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sm/transcript"
 )
-
-// Apply takes in news of one transcript. What c points to may be used again
-// afterwards. That reading has caught up is for the caller to know: then is the
-// time to call Settle; until then there is no news.
-func (f *Fleet) Apply(c transcript.Change) (n Update) {
-	if c.CaughtUp {
-		return n
-	}
-	if c.Gone {
-		f.drop(c.Cursor.Path)
-		return n
-	}
-	old := f.files[cmp.Or(c.From, c.Cursor.Path)]
-	again := old != nil && old.Session.Lines > 0
-	x, was := f.place(&c)
-	f.counters.read(&was, &x.Session)
-	f.changed.count()
-	f.changed.file(c.Cursor.Path)
-	fresh := x.Session.Total() - was.Total()
-	if !f.settled {
-		if x.past == nil || c.Whole {
-			x.past = &past{}
-		}
-		if c.Whole {
-			x.past.begin(&c, f.created)
-		} else {
-			x.past.grow(&c, fresh)
-		}
-		return n
-	}
-	f.sit(x)
-	if c.Whole {
-		x.told = 0
-		if x.extra != nil {
-			*x.extra = extra{Key: x.extra.Key}
-		}
-		c.Messages = once(c.Messages)
-	}
-	f.temper(x, c.Entries)
-	for i := range c.Messages {
-		f.message(x, &c.Messages[i], f.counts(c.Whole, c.Messages[i].At))
-	}
-	var mine, known []transcript.Compaction
-	for i := range c.Compactions {
-		switch own, isNew := f.compaction(x, &c.Compactions[i], &fresh, f.counts(c.Whole, c.Compactions[i].At)); {
-		case isNew:
-			mine = append(mine, c.Compactions[i])
-		case own:
-			known = append(known, c.Compactions[i])
-		}
-	}
-	x.clamp()
-	if x.sub {
-		return n
-	}
-	return f.tell(x, was, &c, mine, known, again)
-}
 
 // place finds or makes the file of a change and brings it up to date. It returns
 // what the file was before, nothing if it was read from its beginning.
@@ -98,63 +43,42 @@ func (ct *catalog) place(c *transcript.Change) (x *file, was transcript.Session)
 
 // moved takes a file from its old path; nil when nothing is known there. A file
 // that has no session's id for a name stays in the session that it was in.
-func (c *catalog) moved(from, to string) *file {
-	x := c.files[from]
+func (ct *catalog) moved(from, to string) *file {
+	x := ct.files[from]
 	if x == nil || from == to {
 		return nil
 	}
-	c.drop(to) // what was there has been overwritten
+	ct.drop(to) // what was there has been overwritten
 	if !x.sub && x.also().Key == "" {
 		x.setKey(x.of.key)
 	}
-	delete(c.files, from)
-	c.changed.file(from)
+	delete(ct.files, from)
+	ct.changed.file(from)
 	return x
 }
 
 // drop forgets a file. What it claimed stays claimed, and the session keeps its
 // seat.
-func (c *catalog) drop(path string) {
-	if x := c.files[path]; x != nil {
-		c.detach(x)
-		delete(c.files, path)
-		c.changed.file(path)
-	}
-}
-
-// key is that of the session that a file belongs to: the session's id where the
-// name tells it, else the path at which the file was found first. Two files called
-// alike in two folders are thus two sessions.
-func (x *file) key() string {
-	switch {
-	case x.sub && x.Parent != "":
-		return x.Parent
-	case x.sub:
-		return x.Session.ID
-	case x.also().Key == "" && isUUID(x.Name):
-		return x.Name
-	}
-	return cmp.Or(x.also().Key, x.Cursor.Path)
-}
-
-func (x *file) setKey(key string) {
-	if x.also().Key != key {
-		x.more().Key = key
+func (ct *catalog) drop(path string) {
+	if x := ct.files[path]; x != nil {
+		ct.detach(x)
+		delete(ct.files, path)
+		ct.changed.file(path)
 	}
 }
 
 // attach puts a file with its session, after each change.
-func (c *catalog) attach(x *file) {
+func (ct *catalog) attach(x *file) {
 	key := x.key()
 	if x.of != nil && x.of.key != key {
-		c.detach(x)
+		ct.detach(x)
 	}
 	s := x.of
 	if s == nil {
-		s = c.sessions[key]
+		s = ct.sessions[key]
 		if s == nil {
-			s = &session{key: key, uuid: isUUID(key), owner: transcript.KeyOf([]byte(key)), seat: c.seats[key]}
-			c.sessions[key] = s
+			s = &session{key: key, uuid: isUUID(key), owner: transcript.KeyOf([]byte(key)), seat: ct.seats[key]}
+			ct.sessions[key] = s
 		}
 		x.of = s
 		if x.sub {
@@ -174,7 +98,7 @@ func (c *catalog) attach(x *file) {
 	}
 }
 
-func (c *catalog) detach(x *file) {
+func (ct *catalog) detach(x *file) {
 	s, same := x.of, func(y *file) bool { return x == y }
 	s.own = slices.DeleteFunc(s.own, same)
 	if s.side != nil {
@@ -185,21 +109,13 @@ func (c *catalog) detach(x *file) {
 	}
 	x.of = nil
 	if len(s.own) == 0 && s.side == nil {
-		delete(c.sessions, s.key)
+		delete(ct.sessions, s.key)
 	}
 }
 
-// newestFirst puts that copy of a session's transcript first that tells most.
-func newestFirst(a, b *file) int {
-	return cmp.Or(cmp.Compare(b.Session.Active, a.Session.Active), cmp.Compare(b.Session.Bytes, a.Session.Bytes),
-		strings.Compare(a.Cursor.Path, b.Cursor.Path))
-}
-
-func byName(a, b *file) int { return strings.Compare(a.Name, b.Name) }
-
 // share lets strings that say the same be the same, for most sessions differ in
 // nothing but path and id.
-func (c *catalog) share(x *file) {
+func (ct *catalog) share(x *file) {
 	if rest, ok := strings.CutSuffix(x.Cursor.Path, ".jsonl"); ok && strings.HasSuffix(rest, x.Name) {
 		x.Name = rest[len(rest)-len(x.Name):]
 	}
@@ -208,49 +124,127 @@ func (c *catalog) share(x *file) {
 	case x.Name:
 		s.ID = x.Name
 	default:
-		s.ID = c.intern(s.ID)
+		s.ID = ct.intern(s.ID)
 	}
-	x.Parent = c.intern(x.Parent)
-	s.Model, s.Version, s.CWD = c.intern(s.Model), c.intern(s.Version), c.intern(s.CWD)
+	x.Parent = ct.intern(x.Parent)
+	s.Model, s.Version, s.CWD = ct.intern(s.Model), ct.intern(s.Version), ct.intern(s.CWD)
 }
 
 // intern forgets all when it knows too many: then it serves badly, whatever the
 // transcripts hold, but never fills the memory.
-func (c *catalog) intern(s string) string {
+func (ct *catalog) intern(s string) string {
 	const most = 1 << 14
-	if have, ok := c.shared[s]; ok || s == "" {
+	if have, ok := ct.shared[s]; ok || s == "" {
 		return have
 	}
-	if len(c.shared) >= most {
-		clear(c.shared)
+	if len(ct.shared) >= most {
+		clear(ct.shared)
 	}
-	c.shared[s] = s
+	ct.shared[s] = s
 	return s
 }
 
-// isSubagent tells a subagent's transcript. Clients before 2.1.2 put them next to
-// those of the sessions.
-func isSubagent(name, parent string) bool {
-	return parent != "" || strings.HasPrefix(name, "agent-")
+// catalog knows the transcripts and the sessions that they belong to. Each session gets a label once.
+type catalog struct {
+	*basis
+	files    map[string]*file    // by path
+	sessions map[string]*session // by key, those with files
+	seats    map[string]*Seat    // by key, of all sessions ever seen
+	labels   map[string]struct{} // ever given
+	shared   map[string]string   // strings that many sessions have in common
 }
 
-// isUUID reports whether s is written as 8-4-4-4-12 hexadecimal digits.
-func isUUID(s string) bool {
-	if len(s) != 36 {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		switch i {
-		case 8, 13, 18, 23:
-			if c != '-' {
-				return false
-			}
-		default:
-			if c-'0' > 9 && c|0x20-'a' > 5 {
-				return false
-			}
+// claimOrder puts origins before copies, as far as that can be told: a session's
+// own records before those of subagents, which may repeat them; files that name no
+// origin before those that do; then by time. Where subagents' files were copied
+// along with their session, they follow its order.
+func (ct *catalog) claimOrder() []*file {
+	order := slices.SortedFunc(maps.Values(ct.files), func(a, b *file) int {
+		return cmp.Or(compareOrigin(a, b), strings.Compare(a.Cursor.Path, b.Cursor.Path))
+	})
+	ranks := map[*session]int{}
+	for i, x := range order {
+		if _, ranked := ranks[x.of]; !ranked && !x.sub {
+			ranks[x.of] = i - len(order) // below that of orphans, which is 0
 		}
 	}
-	return true
+	slices.SortStableFunc(order, func(a, b *file) int {
+		return cmp.Or(compareOrigin(a, b), cmp.Compare(ranks[a.of], ranks[b.of]))
+	})
+	return order
+}
+
+// Cursors says where reading goes on, by path.
+func (ct *catalog) Cursors() []transcript.Cursor {
+	cursors := make([]transcript.Cursor, 0, len(ct.files))
+	for _, path := range slices.Sorted(maps.Keys(ct.files)) {
+		cursors = append(cursors, ct.files[path].Cursor)
+	}
+	return cursors
+}
+
+// sit gives the session of a file its seat, once. A subagent's file gives none.
+func (ct *catalog) sit(x *file) {
+	s := x.of
+	if x.sub {
+		return
+	}
+	if s.seat == nil {
+		name := s.key
+		if !s.uuid {
+			name = cmp.Or(x.Session.ID, x.Name)
+		}
+		s.seat = ct.seat(s.key, name)
+	}
+	if s.seat.Seen.IsZero() && x.Session.Active != 0 {
+		s.seat.Seen = x.Session.Active.Time()
+		ct.changed.seat(s.key)
+	}
+}
+
+// seat finds or makes the seat of a session, whose label begins like the name.
+func (ct *catalog) seat(key, name string) *Seat {
+	seat := ct.seats[key]
+	if seat == nil {
+		seat = &Seat{SessionID: key, Agent: key, Label: ct.label(name, labelLength)}
+		ct.seats[key] = seat
+		ct.changed.seat(key)
+	}
+	return seat
+}
+
+// label finds a name for metrics that was never given before: the first n characters,
+// more of them when others begin alike, else with a number.
+func (ct *catalog) label(name string, n int) string {
+	name = cmp.Or(strings.Map(labelRune, name), "session")
+	label := name
+	for ; n < len(name); n += 4 {
+		if label = name[:n]; !ct.given(label) {
+			break
+		}
+	}
+	if n >= len(name) {
+		label = name
+	}
+	for i := 2; ct.given(label); i++ {
+		label = name + "-" + strconv.Itoa(i)
+	}
+	ct.labels[label] = struct{}{}
+	return label
+}
+
+func (ct *catalog) given(label string) bool {
+	_, given := ct.labels[label]
+	return given
+}
+
+// labelLength is how much of an id names its owner in metrics.
+const labelLength = 8
+
+func labelRune(r rune) rune {
+	switch {
+	case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '.', r == '-':
+		return r
+	}
+	return '_'
 }

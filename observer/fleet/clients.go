@@ -9,17 +9,6 @@ import (
 	"sm/transcript"
 )
 
-// process names a process for ever: pids come again, start times do not.
-type process struct {
-	pid   int
-	start string
-}
-
-func processOf(c Client) process  { return process{c.PID, c.ProcStart} }
-func (a *Agent) process() process { return process{a.PID, a.Start} }
-
-func (p process) known() bool { return p.pid > 0 && p.start != "" }
-
 // Clients takes in the client's registry as it is now. Sessions that follow each
 // other in one process belong to one agent. A client that has come to rest has ended
 // its turn.
@@ -54,21 +43,6 @@ func (as *assigner) Clients(cs []Client) (n Update) {
 	}
 	return n
 }
-
-// ClientVersion is the version of the client that a session runs in: by the client's
-// registry, else by the newest record that names one; "" while neither does.
-func (r *roster) ClientVersion(session string) string {
-	if version := r.clients[session].Version; version != "" {
-		return version
-	}
-	if s := r.sessions[session]; s != nil && len(s.own) > 0 {
-		return s.own[0].Session.Version
-	}
-	return ""
-}
-
-// atPrompt is the status of a client that waits for its user.
-const atPrompt = "idle"
 
 // hold notes that a process holds a session. If it held another one before, by
 // /clear or a fork, the agent of that one goes on in this. The session may be new
@@ -119,15 +93,6 @@ func (as *assigner) resume(id string, at transcript.Instant) (n Update) {
 	}
 	a.Resumed = id
 	return as.take(a, id, max(at, as.lastSign(a)+1, a.Hooked+1), alerts.CauseSession)
-}
-
-// inClient says that the client of an agent's present session runs, as far as registry, hooks and processes tell.
-func (r *roster) inClient(a *Agent) bool {
-	if r.clients[a.Session].PID != 0 || a.Runs && r.alive(a.PID, a.Start) {
-		return true
-	}
-	seat := r.seats[a.Session]
-	return seat != nil && r.alive(seat.PID, seat.ProcStart)
 }
 
 // holdEarly goes through what the registry said before there were seats.

@@ -140,3 +140,6 @@ func (cs *costs) isNew(a *Agent, at transcript.Instant) bool {
 	x := s.own[0]
 	return x.Session.Started != 0 && at-x.Session.Started <= young && x.also().Inherited == Inherited{}
 }
+
+// costs adds up what clients reported that sessions cost.
+type costs struct{ *roster }

@@ -7,11 +7,6 @@ import (
 	"sm/transcript"
 )
 
-// bytesPerToken is what an estimate takes for a token of a transcript: the usual 4 of
-// English text. Records are longer than what they tell the model, system prompt and
-// tools stand in none of them; it is no more than an order of magnitude.
-const bytesPerToken = 4
-
 // tell says what a change of a session's own file means for its agent. mine are those
 // of the change's compactions that happened in this session and are new, known those of
 // which no more than the particulars are: they opened their cycle when they were new.
@@ -161,35 +156,5 @@ func (t *teller) estimate(compacted bool) {
 		ev := t.gauge.reading(t.id, s, t.a, transcript.Reading{At: s.Active, Tokens: tokens})
 		ev.Source = transcript.FromEstimate
 		t.out = append(t.out, ev)
-	}
-}
-
-// What a session must have shown without any figure before it is guessed: turns that
-// have ended, and more than prompts alone.
-const (
-	estimateTurns = 2
-	estimateBytes = 16 << 10
-)
-
-// estimate is the guess for a session, 0 when there is no need of one.
-func (g *gauge) estimate(x *file, a *Agent) int64 {
-	s := &x.Session
-	if !g.options.Estimate || s.Peak > 0 || s.Turns < estimateTurns || s.Bytes < estimateBytes {
-		return 0
-	}
-	bytes := s.Bytes
-	if a != nil {
-		bytes -= a.Mark
-	}
-	return max(0, bytes) / bytesPerToken
-}
-
-// reading is the event of a context size that a transcript tells; a is nil when no more
-// is known than the session.
-func (g *gauge) reading(id string, s *transcript.Session, a *Agent, r transcript.Reading) alerts.Event {
-	window := g.windowOf(a, s)
-	return alerts.Event{
-		Kind: alerts.EventReading, Agent: alerts.AgentID(id), At: r.At.Time(), Tokens: r.Tokens, Cleared: r.Cleared,
-		Window: window, Model: s.Model, CompactsAt: g.compactsAt(a, s, window), Source: transcript.FromTranscript,
 	}
 }

@@ -1,10 +1,6 @@
 package fleet
 
 import (
-	"cmp"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"sm/alerts"
@@ -50,79 +46,6 @@ type Fleet struct {
 	*viewer   // what others see
 }
 
-// basis is what all parts of a fleet share.
-type basis struct {
-	options  Options
-	created  transcript.Instant
-	settled  bool
-	newest   transcript.Instant // the newest time that was told
-	counters Counters
-	dropped  uint64 // reports of the status line that were too old, or of another session
-	changed  changes
-}
-
-// catalog knows the transcripts and the sessions that they belong to. Each session gets a label once.
-type catalog struct {
-	*basis
-	files    map[string]*file    // by path
-	sessions map[string]*session // by key, those with files
-	seats    map[string]*Seat    // by key, of all sessions ever seen
-	labels   map[string]struct{} // ever given
-	shared   map[string]string   // strings that many sessions have in common
-}
-
-// roster knows the agents, and what their hooks and the registry of their clients said of them.
-type roster struct {
-	*catalog
-	agents   map[string]*Agent               // by id, those of which more is known than a transcript
-	clients  map[string]Client               // the registry, by session
-	holders  map[process]string              // sessions, by the process that holds them
-	gone     map[string]transcript.Instant   // when the client's process was found gone, by session
-	running  map[process]string              // agents, by what their signals tell
-	prompted map[string]transcript.Instant   // the newest prompt, by agent
-	recent   map[string][]transcript.Reading // by agent
-}
-
-// resolver finds the agent that a hook or report speaks of.
-type resolver struct{ *roster }
-
-// gauge reads the size of contexts and windows, from transcripts and from the status line.
-type gauge struct{ *roster }
-
-// costs adds up what clients reported that sessions cost.
-type costs struct{ *roster }
-
-// assigner says which session an agent is in, as hooks, reports and the registry tell.
-type assigner struct {
-	*roster
-	gauge *gauge
-	costs *costs
-	early []Client // what the registry said before Settle
-}
-
-// origins finds in which session a message or a compaction first happened. It counts there alone.
-type origins struct {
-	*roster
-	gauge    *gauge
-	claims   map[transcript.Key]transcript.Key // of compactions: whose
-	messages map[transcript.Key]transcript.Key // those that the Ledger does not know yet
-}
-
-// finder finds sessions and agents by what they are called.
-type finder struct{ *roster }
-
-// liveness says who is at work, who is at rest, and whose client has ended.
-type liveness struct {
-	*finder
-	active map[string]bool // as last told to the engine, by agent
-}
-
-// viewer shows sessions and agents to others.
-type viewer struct {
-	*liveness
-	gauge *gauge
-}
-
 // newFleet makes an empty fleet.
 func newFleet(o Options, settled bool) *Fleet {
 	b := &basis{options: o, created: transcript.InstantOf(o.Created), settled: settled, changed: newChanges()}
@@ -143,94 +66,6 @@ func newFleet(o Options, settled bool) *Fleet {
 		origins:  &origins{roster: r, gauge: g, claims: map[transcript.Key]transcript.Key{}, messages: map[transcript.Key]transcript.Key{}},
 		finder:   fd, liveness: lv, viewer: &viewer{liveness: lv, gauge: g},
 	}
-}
-
-// file is one transcript with the session that it belongs to.
-// There are as many as transcripts, so that what few have is behind pointers.
-type file struct {
-	Cursor       transcript.Cursor
-	Name, Parent string
-	Session      transcript.Session
-	extra        *extra // nil for most
-	of           *session
-	past         *past // nil once the fleet is settled
-	// told is the time for which the stamp of the newest reading or compaction was taken.
-	told  transcript.Instant
-	title *transcript.Title // nil for none; what it points to never changes
-	sub   bool              // a subagent's
-}
-
-// extra is what few files have: the fields of File by these names, and ahead, the newest
-// time for which a stamp was taken that could not be.
-type extra struct {
-	Key           string
-	Inherited     Inherited
-	Copies, Known []transcript.Key
-	ahead         transcript.Instant
-}
-
-// nothing is the extra of all other files, to be read alone.
-var nothing = &extra{}
-
-// also is a file's extra to read, never nil.
-func (x *file) also() *extra {
-	if x.extra == nil {
-		return nothing
-	}
-	return x.extra
-}
-
-// more is a file's extra to write.
-func (x *file) more() *extra {
-	if x.extra == nil {
-		x.extra = &extra{}
-	}
-	return x.extra
-}
-
-// newFile takes a file that was stored.
-func newFile(s *File) *file {
-	x := &file{Cursor: s.Cursor, Name: s.Name, Parent: s.Parent, Session: s.Session}
-	if s.Key != "" || s.Inherited != (Inherited{}) || len(s.Copies)+len(s.Known) > 0 {
-		x.extra = &extra{Key: s.Key, Inherited: s.Inherited, Copies: s.Copies, Known: s.Known}
-	}
-	x.setTitle(s.Title)
-	x.sub = s.Key == "" && isSubagent(s.Name, s.Parent)
-	return x
-}
-
-// stored is a file as it is to be stored.
-func (x *file) stored() File {
-	e := x.also()
-	return File{x.Cursor, x.Name, x.Parent, e.Key, x.Session, e.Inherited, e.Copies, e.Known, x.titleOf()}
-}
-
-// setTitle keeps the title that the file gives its session.
-func (x *file) setTitle(t transcript.Title) {
-	switch {
-	case t == transcript.Title{}:
-		x.title = nil
-	case x.title == nil || *x.title != t:
-		x.title = &t
-	}
-}
-
-func (x *file) titleOf() transcript.Title {
-	if x.title == nil {
-		return transcript.Title{}
-	}
-	return *x.title
-}
-
-// session is what belongs together under one key. One without files of its own
-// waits for them, and shows nowhere.
-type session struct {
-	key   string
-	uuid  bool // the key is one, else a path
-	owner transcript.Key
-	seat  *Seat
-	own   []*file    // the first is the one whose figures count
-	side  *subagents // nil without files of subagents
 }
 
 // New makes a fleet of what has been stored. Without a settled history nothing
@@ -277,116 +112,29 @@ func New(o Options, s Stored) *Fleet {
 	return f
 }
 
-// Configure changes the windows and the thresholds by which sessions are shown.
-func (b *basis) Configure(windows []transcript.WindowRule, thresholds alerts.Thresholds) {
-	b.options.Windows, b.options.Thresholds = windows, thresholds
-}
-
-// Cursors says where reading goes on, by path.
-func (c *catalog) Cursors() []transcript.Cursor {
-	cursors := make([]transcript.Cursor, 0, len(c.files))
-	for _, path := range slices.Sorted(maps.Keys(c.files)) {
-		cursors = append(cursors, c.files[path].Cursor)
-	}
-	return cursors
-}
-
-// Counters are the fleet's figures that only grow.
-func (b *basis) Counters() Counters { return b.counters.clone() }
-
-// Settled reports whether the history found at the first start is complete.
-func (b *basis) Settled() bool { return b.settled }
-
-// Settle ends the first reading: of all history found, who was first is decided
-// now, in an order that does not depend on how the files were found. Until then
-// there are no views, and nothing to store. Of those at work lately it tells the
-// present context, and of all where their clients compacted.
-func (f *Fleet) Settle(now time.Time) (n Update) {
-	if f.settled {
-		return n
-	}
-	order := f.claimOrder()
-	count := 0
-	for _, x := range order {
-		f.sit(x)
-		count += len(x.past.messages)
-	}
-	f.messages, f.changed.messages = make(map[transcript.Key]transcript.Key, count), make([]Claim, 0, count)
-	for _, x := range order {
-		n.Observed = append(n.Observed, f.recall(x)...)
-	}
-	f.settled = true
-	f.changed.settle()
-	f.changed.count()
-	n.add(f.holdEarly())
-	n.Events = append(n.Events, f.present(now)...)
-	return n
-}
-
-// smallContext is a size, in tokens, at which no client is about to compact, whatever has
-// been learnt about it.
-const smallContext = 40_000
-
-// present tells the contexts of those sessions that did something lately.
-func (vw *viewer) present(now time.Time) (events []alerts.Event) {
-	for i, p := range vw.order() {
-		x := p.s.own[0]
-		id, sits := vw.agentOf(p.s)
-		_, known := x.Session.Context()
-		if !sits || !known || now.Sub(seen(x)) > vw.options.ActiveFor {
-			continue
-		}
-		a := vw.sitting(p.s)
-		ev := vw.gauge.reading(id, &x.Session, a, x.Session.Reading)
-		small := ev.Tokens < smallContext &&
-			vw.options.Thresholds.Level(ev.Tokens, ev.Window, vw.gauge.compactsAt(a, &x.Session, ev.Window)) == alerts.OK
-		if i >= atWorkMost && a == nil && small {
-			continue // nothing is due: the first one that it tells is soon enough
-		}
-		ev.History, ev.Cycle = true, 1+max(0, x.Session.Total()-total(x.also().Inherited.Compactions))
-		events = append(events, ev)
-	}
-	return events
-}
-
-func total(c [3]int) int { return c[0] + c[1] + c[2] }
-
-// claimOrder puts origins before copies, as far as that can be told: a session's
-// own records before those of subagents, which may repeat them; files that name no
-// origin before those that do; then by time. Where subagents' files were copied
-// along with their session, they follow its order.
-func (c *catalog) claimOrder() []*file {
-	order := slices.SortedFunc(maps.Values(c.files), func(a, b *file) int {
-		return cmp.Or(compareOrigin(a, b), strings.Compare(a.Cursor.Path, b.Cursor.Path))
-	})
-	ranks := map[*session]int{}
-	for i, x := range order {
-		if _, ranked := ranks[x.of]; !ranked && !x.sub {
-			ranks[x.of] = i - len(order) // below that of orphans, which is 0
-		}
-	}
-	slices.SortStableFunc(order, func(a, b *file) int {
-		return cmp.Or(compareOrigin(a, b), cmp.Compare(ranks[a.of], ranks[b.of]))
-	})
-	return order
-}
-
-func compareOrigin(a, b *file) int {
-	return cmp.Or(
-		compareBool(a.sub, b.sub),
-		compareBool(a.past.copied(), b.past.copied()),
-		cmp.Compare(uint64(a.Session.Started)-1, uint64(b.Session.Started)-1), // 0, for no time at all, comes last
-		cmp.Compare(a.Session.Active, b.Session.Active),
-		strings.Compare(a.Name, b.Name),
-	)
-}
-
-func compareBool(a, b bool) int {
+// Forget drops what is kept of an agent besides its transcripts, unless it was made known
+// by name or is at work. Its sessions stand for themselves then.
+func (f *Fleet) Forget(agent alerts.AgentID) bool {
+	id := string(agent)
+	a := f.agents[id]
 	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
+	case f.active[id], a != nil && a.Registered:
+		return false
+	case a == nil:
+		return true
 	}
-	return 1
+	if p := a.process(); f.running[p] == id {
+		delete(f.running, p)
+	}
+	delete(f.agents, id)
+	delete(f.recent, id)
+	delete(f.prompted, id)
+	f.changed.agent(id)
+	for key, seat := range f.seats {
+		if seat.Agent == id && key != id {
+			seat.Agent = key
+			f.changed.seat(key)
+		}
+	}
+	return true
 }

@@ -64,32 +64,6 @@ func stamp(o *hook.Origin, now transcript.Instant) transcript.Instant {
 	return now
 }
 
-// change sees to it that the session that a hook names sits in the agent's seat.
-func (as *assigner) change(a *Agent, p *hook.Payload, at transcript.Instant) Update {
-	cause := alerts.CauseSession
-	switch {
-	case p.Event == hook.SessionEnd || p.Event == hook.Stop:
-		if a.Session != "" && at >= a.Since { // they may come a moment after the next session has begun
-			return Update{}
-		}
-	case p.Event == hook.UserPromptSubmit && a.Session != p.SessionID && at > a.Since+lag &&
-		a.process().known() && a.process() == process{p.SM.PID, p.SM.Start}:
-		a.Resumed = p.SessionID // whatever has been missed: that is where its client is
-	case p.Event == hook.SessionStart && (p.Source == "resume" || p.Source == "fork"):
-		// After a fork it names the old session: the next signal names the right one.
-		a.Carried = max(a.Carried, at)
-		as.changed.agent(a.ID)
-		if at >= a.Since && a.Session != p.SessionID {
-			a.Resumed = p.SessionID
-			as.changed.agent(a.ID)
-		}
-		return Update{}
-	case p.Event == hook.SessionStart && p.Source == "clear":
-		cause = alerts.CauseClear
-	}
-	return as.take(a, p.SessionID, at, cause)
-}
-
 // hookEvents are what a hook means for the engine.
 func hookEvents(a *Agent, p *hook.Payload, at transcript.Instant) []alerts.Event {
 	ev := alerts.Event{Agent: alerts.AgentID(a.ID), At: at.Time()}
@@ -106,18 +80,6 @@ func hookEvents(a *Agent, p *hook.Payload, at transcript.Instant) []alerts.Event
 		return nil
 	}
 	return []alerts.Event{ev}
-}
-
-// ReplyRead reports whether the transcript shows a reply that is newer than the agent's
-// hooks before this one, or there is none to wait for.
-func (r *roster) ReplyRead(p *hook.Payload) bool {
-	s := r.sessions[p.SessionID]
-	a := r.sitting(s)
-	if a == nil || len(s.own) == 0 {
-		return true
-	}
-	t := &s.own[0].Session
-	return t.Reading.At > a.Hooked || t.Peak == 0
 }
 
 func triggerOf(s string) transcript.Trigger {
@@ -191,15 +153,6 @@ func (f *Fleet) Usage(u *hook.ContextUsage, now transcript.Instant) (n Update, a
 // full is the largest percentage of a window. What is more is that of a sum over the
 // session, as old clients tell it.
 const full = 100
-
-// window is the size of an agent's window, as far as it is known without a report.
-func (g *gauge) window(a *Agent) int64 {
-	t := &transcript.Session{Model: a.Sample.Model}
-	if s := g.sessions[a.Session]; s != nil && len(s.own) > 0 {
-		t = &s.own[0].Session
-	}
-	return g.windowOf(a, t)
-}
 
 // posted is a sample of a script. Its sum of tokens is of the whole session with old
 // clients, which the script does not tell: it counts only where the percentage says

@@ -90,11 +90,6 @@ func (n *newest) cut() {
 	n.from = n.list[atWorkMost-1].last
 }
 
-// lastWritten is when a session last wrote: by its newest record or by its file.
-func lastWritten(x *file) transcript.Instant {
-	return max(x.Session.Active, transcript.Instant(x.Cursor.Modified), transcript.Instant(-x.Cursor.Modified))
-}
-
 // live says whether the agent that sits there is at work, as views do: many are asked
 // often, and few are.
 func (lv *liveness) live(r *row, now time.Time) bool {
@@ -143,90 +138,6 @@ func (lv *liveness) Resting(now time.Time) (events []alerts.Event) {
 	return events
 }
 
-// inSession is the agent that sits in a session, "" for none.
-func (r *roster) inSession(id string) string {
-	if s := r.sessions[id]; s != nil && len(s.own) > 0 {
-		if agent, sits := r.agentOf(s); sits {
-			return agent
-		}
-		return ""
-	}
-	if a := r.sittingIn(id); a != nil {
-		return a.ID
-	}
-	return ""
-}
-
-// Forget drops what is kept of an agent besides its transcripts, unless it was made known
-// by name or is at work. Its sessions stand for themselves then.
-func (f *Fleet) Forget(agent alerts.AgentID) bool {
-	id := string(agent)
-	a := f.agents[id]
-	switch {
-	case f.active[id], a != nil && a.Registered:
-		return false
-	case a == nil:
-		return true
-	}
-	if p := a.process(); f.running[p] == id {
-		delete(f.running, p)
-	}
-	delete(f.agents, id)
-	delete(f.recent, id)
-	delete(f.prompted, id)
-	f.changed.agent(id)
-	for key, seat := range f.seats {
-		if seat.Agent == id && key != id {
-			seat.Agent = key
-			f.changed.seat(key)
-		}
-	}
-	return true
-}
-
-// skew is how far stamps may lie in the future before the clock counts as set back.
-const skew = transcript.Instant(30 * time.Second)
-
-// Clock takes note of the time, before what has just been read is applied: a record that
-// is stamped later counts as written now.
-func (r *roster) Clock(now time.Time) { r.clock(transcript.InstantOf(now)) }
-
-// clock takes note of the time. Where it was set back, what was stamped later than now
-// counts as stamped now: or else nothing that happens from now on would count as newer.
-func (r *roster) clock(now transcript.Instant) {
-	if r.counters.midnight(now, r.options.Location) && r.settled {
-		r.changed.count()
-	}
-	back := r.newest > now+skew
-	r.newest = max(r.newest, now)
-	if !back {
-		return
-	}
-	r.newest = now
-	for id, a := range r.agents {
-		for _, t := range []*transcript.Instant{&a.Since, &a.Spoke, &a.Hooked, &a.Begun, &a.Carried, &a.Ended, &a.Sample.At, &a.Limits[0].At, &a.Limits[1].At} {
-			*t = min(*t, now)
-		}
-		r.changed.agent(id)
-	}
-	for id, t := range r.prompted {
-		r.prompted[id] = min(t, now)
-	}
-	for id, t := range r.gone {
-		r.gone[id] = min(t, now)
-	}
-}
-
-// Seen are the events by which an engine knows who is whose parent.
-func (r *roster) Seen() (events []alerts.Event) {
-	for _, id := range slices.Sorted(maps.Keys(r.agents)) {
-		if a := r.agents[id]; a.Parent != "" || a.Name != "" {
-			events = append(events, a.seen())
-		}
-	}
-	return events
-}
-
 // ReadUntil says up to when it is known what an agent has heard, for an offer by which a
 // hook was answered at a time, zero for another: the time of the newest record of its
 // transcript, or for one that is at rest, has gone or has cleared its context, when nothing
@@ -259,16 +170,6 @@ func (lv *liveness) ReadUntil(agent alerts.AgentID, answered, now time.Time) (un
 	return earlier(t.Active.Time(), now.Add(-tailDelay)), true // stamps of the future prove nothing
 }
 
-// hasWritten says whether any session of an agent has a transcript.
-func (r *roster) hasWritten(a *Agent) bool {
-	for key, seat := range r.seats {
-		if s := r.sessions[key]; seat.Agent == a.ID && s != nil && len(s.own) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 func earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
@@ -279,5 +180,78 @@ func earlier(a, b time.Time) time.Time {
 // tailDelay is how long a record may take from the transcript to here.
 const tailDelay = 5 * time.Second
 
-// Dropped counts the reports of the status line that said nothing any more.
-func (b *basis) Dropped() uint64 { return b.dropped }
+// liveness says who is at work, who is at rest, and whose client has ended.
+type liveness struct {
+	*finder
+	active map[string]bool // as last told to the engine, by agent
+}
+
+// runsNow says whether the client's registry knows a process that holds the session.
+func (lv *liveness) runsNow(r *row) bool {
+	if r.s != nil {
+		return lv.clients[r.s.key].PID != 0
+	}
+	return lv.clients[r.of.Session].PID != 0
+}
+
+// ended says whether the client of a row that the registry does not list has ended, and
+// nothing has been heard of the session since. Records may be stamped a moment later than
+// the client's last hook.
+func (lv *liveness) ended(r *row) bool {
+	at, heard := lv.gone[r.session()], transcript.Instant(0)
+	if a := r.of; a != nil {
+		at, heard = max(at, a.Ended), max(a.Hooked, a.Spoke)
+	}
+	if at == 0 {
+		return false
+	}
+	if r.s != nil {
+		x := r.s.own[0]
+		wrote := x.Session.Active
+		if wrote == 0 { // records without stamps
+			wrote = max(transcript.Instant(x.Cursor.Modified), transcript.Instant(-x.Cursor.Modified))
+		}
+		heard = max(heard, wrote-lag)
+	}
+	return heard <= at
+}
+
+// Bury looks whose process has ended without a word, as after a kill, and reports whether
+// there is any. It looks at those alone that were heard of lately and that the registry
+// does not list: its entries are known to run.
+func (lv *liveness) Bury(now time.Time) (news bool) {
+	if lv.options.Alive == nil || !lv.settled {
+		return false
+	}
+	at := transcript.InstantOf(now)
+	for _, a := range lv.agents {
+		r := row{of: a}
+		if s := lv.sessions[a.Session]; s != nil && len(s.own) > 0 {
+			r.s = s
+		}
+		if a.Runs && lv.unheld(&r, now) && !lv.alive(a.PID, a.Start) {
+			a.Runs, a.Ended, news = false, at, true
+			lv.changed.agent(a.ID)
+		}
+	}
+	for p, key := range lv.holders {
+		s := lv.sessions[key]
+		if s == nil || len(s.own) == 0 || lv.gone[key] != 0 {
+			continue
+		}
+		r := row{s: s, of: lv.sitting(s)}
+		if r.of != nil && r.of.Runs { // in another process, as its hooks tell
+			continue
+		}
+		if lv.unheld(&r, now) && !lv.alive(p.pid, p.start) {
+			lv.gone[key], news = at, true
+		}
+	}
+	return news
+}
+
+// unheld says whether a row counts as at work although the registry does not list it.
+func (lv *liveness) unheld(r *row, now time.Time) bool {
+	key := r.session()
+	return key != "" && lv.clients[key].PID == 0 && lv.lately(r, now) && !lv.ended(r)
+}

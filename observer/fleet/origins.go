@@ -3,7 +3,9 @@ package fleet
 import (
 	"slices"
 
+	"sm/alerts"
 	"sm/transcript"
+	"sm/transcript/claude"
 )
 
 // Name spaces of joined keys. They are stored: never renumber them.
@@ -21,13 +23,6 @@ func (x *file) owner() transcript.Key {
 		return transcript.Join(x.of.owner, subagentsOwner)
 	}
 	return x.of.owner
-}
-
-// counts says whether what happened at that time moves counters once history is
-// settled: all that was seen being appended, and of what is found whole that
-// which is not older than the state directory.
-func (b *basis) counts(whole bool, at transcript.Instant) bool {
-	return !whole || at == 0 || at >= b.created
 }
 
 // message claims a message for its session, or finds it to be a copy.
@@ -175,4 +170,46 @@ func digestKey(space transcript.Key, e *transcript.Compaction) transcript.Key {
 		return 0
 	}
 	return transcript.Join(space, e.Digest)
+}
+
+// origins finds in which session a message or a compaction first happened. It counts there alone.
+type origins struct {
+	*roster
+	gauge    *gauge
+	claims   map[transcript.Key]transcript.Key // of compactions: whose
+	messages map[transcript.Key]transcript.Key // those that the Ledger does not know yet
+}
+
+// recall claims what a file held and frees it.
+func (o *origins) recall(x *file) (observed []alerts.ObservedCompactions) {
+	p := x.past
+	x.past = nil
+	for i := range p.messages {
+		m, counts := p.messages[i].message()
+		o.message(x, &m, counts)
+	}
+	room := len(p.events)
+	id, _ := o.agentOf(x.of)
+	seen := alerts.ObservedCompactions{Agent: alerts.AgentID(id), Model: x.Session.Model, Window: claude.WindowOf(&x.Session, 0, o.options.Windows).Tokens}
+	seen.CompactsAt = o.gauge.compactsAt(o.sitting(x.of), &x.Session, seen.Window)
+	learn := func(e *transcript.Compaction, room *int, counts bool) {
+		if own, _ := o.compaction(x, e, room, counts); own && e.Trigger == transcript.Auto && e.PreTokens > 0 {
+			observed = append(observed, seen)
+			observed[len(observed)-1].PreTokens = []int64{e.PreTokens}
+		}
+	}
+	for i := range p.events {
+		learn(&p.events[i].Compaction, &room, p.events[i].counts)
+	}
+	for i := range p.later {
+		l := &p.later[i]
+		for j := range l.messages {
+			o.message(x, &l.messages[j], true)
+		}
+		for j := range l.compactions {
+			learn(&l.compactions[j], &l.fresh, true)
+		}
+	}
+	x.clamp()
+	return observed
 }

@@ -3,9 +3,7 @@ package fleet
 import (
 	"slices"
 
-	"sm/alerts"
 	"sm/transcript"
-	"sm/transcript/claude"
 )
 
 // past is the history of one file, kept until all files are known and Settle can
@@ -79,40 +77,6 @@ func (p *past) copied() bool {
 		}
 	}
 	return false
-}
-
-// recall claims what a file held and frees it.
-func (o *origins) recall(x *file) (observed []alerts.ObservedCompactions) {
-	p := x.past
-	x.past = nil
-	for i := range p.messages {
-		m, counts := p.messages[i].message()
-		o.message(x, &m, counts)
-	}
-	room := len(p.events)
-	id, _ := o.agentOf(x.of)
-	seen := alerts.ObservedCompactions{Agent: alerts.AgentID(id), Model: x.Session.Model, Window: claude.WindowOf(&x.Session, 0, o.options.Windows).Tokens}
-	seen.CompactsAt = o.gauge.compactsAt(o.sitting(x.of), &x.Session, seen.Window)
-	learn := func(e *transcript.Compaction, room *int, counts bool) {
-		if own, _ := o.compaction(x, e, room, counts); own && e.Trigger == transcript.Auto && e.PreTokens > 0 {
-			observed = append(observed, seen)
-			observed[len(observed)-1].PreTokens = []int64{e.PreTokens}
-		}
-	}
-	for i := range p.events {
-		learn(&p.events[i].Compaction, &room, p.events[i].counts)
-	}
-	for i := range p.later {
-		l := &p.later[i]
-		for j := range l.messages {
-			o.message(x, &l.messages[j], true)
-		}
-		for j := range l.compactions {
-			learn(&l.compactions[j], &l.fresh, true)
-		}
-	}
-	x.clamp()
-	return observed
 }
 
 func newRecord(m *transcript.Message, counts bool) record {

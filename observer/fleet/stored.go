@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"strings"
 	"time"
 
 	"sm/transcript"
@@ -128,4 +129,14 @@ type Delta struct {
 // Ledger finds the owner of a message on disk.
 type Ledger interface {
 	Owner(message transcript.Key) (owner transcript.Key, ok bool)
+}
+
+// shrink lets agent and label share the memory of the id, as they do at first.
+func (s *Seat) shrink() {
+	if s.Agent == s.SessionID {
+		s.Agent = s.SessionID
+	}
+	if strings.HasPrefix(s.SessionID, s.Label) {
+		s.Label = s.SessionID[:len(s.Label)]
+	}
 }

@@ -2,10 +2,7 @@ package fleet
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,33 +10,6 @@ import (
 	"sm/transcript"
 	"sm/transcript/claude"
 )
-
-// What View says of an id that does not name one session.
-var (
-	ErrUnknown   = errors.New("unknown session")
-	ErrAmbiguous = errors.New("more than one session is called so")
-)
-
-// prefixLength is how much of an id must be given.
-const prefixLength = 8
-
-// subagents are a session's files of subagents, and what they add up to; stale when one
-// of them has changed.
-type subagents struct {
-	list     []*file // by name
-	stale    bool
-	files    int
-	messages int
-	tokens   transcript.Usage
-}
-
-// row is what there is one view of: a session with a transcript, or an agent without.
-// of is the agent in which the session sits, nil when no more is known than that.
-type row struct {
-	at transcript.Instant
-	s  *session
-	of *Agent
-}
 
 // Views returns all sessions that have a transcript, and the agents that have none, the
 // newest activity first; of equal ones in the order of their keys. There are none before
@@ -67,49 +37,6 @@ func (vw *viewer) All(now time.Time) iter.Seq[View] {
 	}
 }
 
-func (fd *finder) order() []row {
-	order := make([]row, 0, len(fd.sessions))
-	for r := range fd.rows() {
-		order = append(order, r)
-	}
-	slices.SortFunc(order, func(a, b row) int {
-		if a.at != b.at {
-			return cmp.Compare(b.at, a.at)
-		}
-		return strings.Compare(a.key(), b.key())
-	})
-	return order
-}
-
-func (r *row) key() string {
-	if r.s != nil {
-		return r.s.key
-	}
-	return r.of.ID
-}
-
-// rows gives what has views, in any order.
-func (fd *finder) rows() iter.Seq[row] {
-	return func(yield func(row) bool) {
-		if !fd.settled {
-			return
-		}
-		for _, s := range fd.sessions {
-			if len(s.own) > 0 && !yield(row{s.own[0].Session.Active, s, fd.sitting(s)}) {
-				return
-			}
-		}
-		for _, a := range fd.agents {
-			if s := fd.sessions[a.Session]; s != nil && len(s.own) > 0 {
-				continue
-			}
-			if !yield(row{max(a.Spoke, a.Hooked), nil, a}) {
-				return
-			}
-		}
-	}
-}
-
 // View finds one session. The id is, in this order, an agent's id, which names the
 // session that sits there; an agent's name, or the one that its client goes by; a
 // session's id; a label; or the first characters, at least 8, of an agent's or
@@ -121,126 +48,6 @@ func (vw *viewer) View(id string, now time.Time) (v View, err error) {
 	}
 	vw.view(&r, now, &v)
 	return v, nil
-}
-
-// Agent finds an agent as View does; what is called so in full alone when exact. A
-// session that an agent has left leads to that agent: whoever names it means the agent.
-func (fd *finder) Agent(id string, exact bool) (agent alerts.AgentID, err error) {
-	least := fitsBeginning
-	if exact {
-		least = fitsLabel
-	}
-	r, err := fd.find(id, least)
-	if err != nil {
-		return "", err
-	}
-	if r.of == nil {
-		return alerts.AgentID(r.s.seat.Agent), nil
-	}
-	return alerts.AgentID(r.of.ID), nil
-}
-
-// called finds the agent that an id names in full, and keeps it from now on. A session
-// that an agent has left is nobody's.
-func (fd *finder) called(id string) *Agent {
-	if a := fd.agents[id]; a != nil {
-		return a
-	}
-	r, err := fd.find(id, fitsLabel)
-	if err != nil || r.of == nil && fd.agents[r.s.seat.Agent] != nil {
-		return nil
-	}
-	a := fd.agent(fd.seatOf(&r))
-	if a.Label == "" {
-		a.Label = fd.agentLabel(a)
-	}
-	return a
-}
-
-// seatOf is the id of the agent that a row is of; a session that an agent has left
-// stands for itself.
-func (fd *finder) seatOf(r *row) string {
-	switch {
-	case r.of != nil:
-		return r.of.ID
-	case fd.agents[r.s.seat.Agent] != nil:
-		return r.s.key
-	}
-	return r.s.seat.Agent
-}
-
-func (fd *finder) find(id string, least int) (found row, err error) {
-	best, several := fitsNot, false
-	for r := range fd.rows() {
-		switch rank := fd.fit(&r, id); {
-		case rank > best || rank > least:
-		case rank < best:
-			best, found, several = rank, r, false
-		case fd.seatOf(&found) != fd.seatOf(&r):
-			several = true
-		case found.s == nil || r.s != nil && cmp.Or(newestFirst(r.s.own[0], found.s.own[0]), strings.Compare(r.s.key, found.s.key)) < 0:
-			found = r
-		}
-	}
-	switch {
-	case best == fitsNot:
-		return found, fmt.Errorf("%w: %q", ErrUnknown, id)
-	case several:
-		return found, fmt.Errorf("%w: %q", ErrAmbiguous, id)
-	}
-	return found, nil
-}
-
-// How an id fits a session, the best first.
-const (
-	fitsAgent = iota
-	fitsName
-	fitsSession
-	fitsLabel
-	fitsBeginning
-	fitsNot
-)
-
-func (fd *finder) fit(r *row, id string) int {
-	agent, name, session, label := fd.names(r)
-	switch {
-	case id == "":
-		return fitsNot
-	case agent == id:
-		return fitsAgent
-	case name == id || r.s != nil && fd.clients[r.s.key].Name == id:
-		return fitsName
-	case session == id:
-		return fitsSession
-	case label == id:
-		return fitsLabel
-	case len(id) >= prefixLength && (strings.HasPrefix(agent, id) || strings.HasPrefix(session, id)):
-		return fitsBeginning
-	}
-	return fitsNot
-}
-
-// names are those that a row goes by, "" for none.
-func (fd *finder) names(r *row) (agent, name, session, label string) {
-	if r.s != nil {
-		agent, session, label = r.s.seat.Agent, r.s.id(), r.s.seat.Label
-		if r.of == nil && fd.agents[agent] != nil {
-			agent, label = "", "" // it has gone on
-		}
-	}
-	if r.of != nil {
-		agent, name, label = r.of.ID, r.of.Name, cmp.Or(r.of.Label, label)
-		session = cmp.Or(session, r.of.Session)
-	}
-	return agent, name, session, label
-}
-
-// id is what the session is called to the outside.
-func (s *session) id() string {
-	if s.uuid {
-		return s.key
-	}
-	return cmp.Or(s.own[0].Session.ID, s.own[0].Name)
 }
 
 // view fills v, which is large and many.
@@ -325,17 +132,6 @@ func (r *row) title() string {
 	return t.Text
 }
 
-// written is when the file was last changed.
-func written(x *file) time.Time {
-	return transcript.Instant(max(x.Cursor.Modified, -x.Cursor.Modified)).Time()
-}
-
-// seen is when a session last did anything.
-func seen(x *file) time.Time {
-	v := View{Active: x.Session.Active.Time(), Written: written(x)}
-	return v.Seen()
-}
-
 // viewAgent adds what is known of the agent besides its transcript.
 func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 	v.Agent, v.Name, v.ParentID, v.Provider = a.ID, a.Name, a.Parent, cmp.Or(a.Provider, v.Provider)
@@ -355,36 +151,6 @@ func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 	}
 }
 
-// subagents adds up the files of the session's subagents. Of files of one name the
-// newest tells, as with sessions.
-func (s *session) subagents() *subagents {
-	if s.side == nil {
-		return &subagents{}
-	}
-	if !s.side.stale {
-		return s.side
-	}
-	list := s.side.list
-	*s.side = subagents{list: list}
-	for i, x := range list {
-		if i > 0 && list[i-1].Name == x.Name {
-			continue
-		}
-		for _, y := range list[i+1:] {
-			if y.Name != x.Name {
-				break
-			}
-			if newestFirst(y, x) < 0 {
-				x = y
-			}
-		}
-		s.side.files++
-		s.side.messages += max(0, x.Session.Messages-x.also().Inherited.Messages)
-		s.side.tokens = s.side.tokens.Plus(x.Session.Tokens.Minus(x.also().Inherited.Tokens))
-	}
-	return s.side
-}
-
 // project names what a session works on: the working directory without its
 // parents, else the folder in which its transcript lies.
 func project(cwd, path string) string {
@@ -398,4 +164,50 @@ func project(cwd, path string) string {
 func lastElement(path string) string {
 	path = strings.TrimRight(path, `/\`)
 	return path[strings.LastIndexAny(path, `/\`)+1:]
+}
+
+// viewer shows sessions and agents to others.
+type viewer struct {
+	*liveness
+	gauge *gauge
+}
+
+// Recent gives, in no order, the views of those whose client runs or that were seen no
+// longer ago than ttl, 0 for any time; others counts the rest. Sessions that their agent
+// has left are neither. Unlike All it costs next to nothing for those who are long gone.
+func (vw *viewer) Recent(now time.Time, ttl time.Duration) (views []View, others int) {
+	for r := range vw.rows() {
+		if r.s != nil && r.of == nil && vw.agents[r.s.seat.Agent] != nil {
+			continue
+		}
+		if ttl > 0 && !vw.runsNow(&r) && now.Sub(r.seen()) > ttl {
+			others++
+			continue
+		}
+		views = append(views, View{})
+		vw.view(&r, now, &views[len(views)-1])
+	}
+	return views, others
+}
+
+// present tells the contexts of those sessions that did something lately.
+func (vw *viewer) present(now time.Time) (events []alerts.Event) {
+	for i, p := range vw.order() {
+		x := p.s.own[0]
+		id, sits := vw.agentOf(p.s)
+		_, known := x.Session.Context()
+		if !sits || !known || now.Sub(seen(x)) > vw.options.ActiveFor {
+			continue
+		}
+		a := vw.sitting(p.s)
+		ev := vw.gauge.reading(id, &x.Session, a, x.Session.Reading)
+		small := ev.Tokens < smallContext &&
+			vw.options.Thresholds.Level(ev.Tokens, ev.Window, vw.gauge.compactsAt(a, &x.Session, ev.Window)) == alerts.OK
+		if i >= atWorkMost && a == nil && small {
+			continue // nothing is due: the first one that it tells is soon enough
+		}
+		ev.History, ev.Cycle = true, 1+max(0, x.Session.Total()-total(x.also().Inherited.Compactions))
+		events = append(events, ev)
+	}
+	return events
 }

@@ -1,0 +1,239 @@
+package fleet
+
+import (
+	"cmp"
+	"strings"
+	"time"
+
+	"sm/transcript"
+)
+
+// file is one transcript with the session that it belongs to.
+// There are as many as transcripts, so that what few have is behind pointers.
+type file struct {
+	Cursor       transcript.Cursor
+	Name, Parent string
+	Session      transcript.Session
+	extra        *extra // nil for most
+	of           *session
+	past         *past // nil once the fleet is settled
+	// told is the time for which the stamp of the newest reading or compaction was taken.
+	told  transcript.Instant
+	title *transcript.Title // nil for none; what it points to never changes
+	sub   bool              // a subagent's
+}
+
+// extra is what few files have: the fields of File by these names, and ahead, the newest
+// time for which a stamp was taken that could not be.
+type extra struct {
+	Key           string
+	Inherited     Inherited
+	Copies, Known []transcript.Key
+	ahead         transcript.Instant
+}
+
+// nothing is the extra of all other files, to be read alone.
+var nothing = &extra{}
+
+// also is a file's extra to read, never nil.
+func (x *file) also() *extra {
+	if x.extra == nil {
+		return nothing
+	}
+	return x.extra
+}
+
+// more is a file's extra to write.
+func (x *file) more() *extra {
+	if x.extra == nil {
+		x.extra = &extra{}
+	}
+	return x.extra
+}
+
+// newFile takes a file that was stored.
+func newFile(s *File) *file {
+	x := &file{Cursor: s.Cursor, Name: s.Name, Parent: s.Parent, Session: s.Session}
+	if s.Key != "" || s.Inherited != (Inherited{}) || len(s.Copies)+len(s.Known) > 0 {
+		x.extra = &extra{Key: s.Key, Inherited: s.Inherited, Copies: s.Copies, Known: s.Known}
+	}
+	x.setTitle(s.Title)
+	x.sub = s.Key == "" && isSubagent(s.Name, s.Parent)
+	return x
+}
+
+// stored is a file as it is to be stored.
+func (x *file) stored() File {
+	e := x.also()
+	return File{x.Cursor, x.Name, x.Parent, e.Key, x.Session, e.Inherited, e.Copies, e.Known, x.titleOf()}
+}
+
+// setTitle keeps the title that the file gives its session.
+func (x *file) setTitle(t transcript.Title) {
+	switch {
+	case t == transcript.Title{}:
+		x.title = nil
+	case x.title == nil || *x.title != t:
+		x.title = &t
+	}
+}
+
+func (x *file) titleOf() transcript.Title {
+	if x.title == nil {
+		return transcript.Title{}
+	}
+	return *x.title
+}
+
+// key is that of the session that a file belongs to: the session's id where the
+// name tells it, else the path at which the file was found first. Two files called
+// alike in two folders are thus two sessions.
+func (x *file) key() string {
+	switch {
+	case x.sub && x.Parent != "":
+		return x.Parent
+	case x.sub:
+		return x.Session.ID
+	case x.also().Key == "" && isUUID(x.Name):
+		return x.Name
+	}
+	return cmp.Or(x.also().Key, x.Cursor.Path)
+}
+
+func (x *file) setKey(key string) {
+	if x.also().Key != key {
+		x.more().Key = key
+	}
+}
+
+// session is what belongs together under one key. One without files of its own
+// waits for them, and shows nowhere.
+type session struct {
+	key   string
+	uuid  bool // the key is one, else a path
+	owner transcript.Key
+	seat  *Seat
+	own   []*file    // the first is the one whose figures count
+	side  *subagents // nil without files of subagents
+}
+
+// id is what the session is called to the outside.
+func (s *session) id() string {
+	if s.uuid {
+		return s.key
+	}
+	return cmp.Or(s.own[0].Session.ID, s.own[0].Name)
+}
+
+// subagents are a session's files of subagents, and what they add up to; stale when one
+// of them has changed.
+type subagents struct {
+	list     []*file // by name
+	stale    bool
+	files    int
+	messages int
+	tokens   transcript.Usage
+}
+
+// subagents adds up the files of the session's subagents. Of files of one name the
+// newest tells, as with sessions.
+func (s *session) subagents() *subagents {
+	if s.side == nil {
+		return &subagents{}
+	}
+	if !s.side.stale {
+		return s.side
+	}
+	list := s.side.list
+	*s.side = subagents{list: list}
+	for i, x := range list {
+		if i > 0 && list[i-1].Name == x.Name {
+			continue
+		}
+		for _, y := range list[i+1:] {
+			if y.Name != x.Name {
+				break
+			}
+			if newestFirst(y, x) < 0 {
+				x = y
+			}
+		}
+		s.side.files++
+		s.side.messages += max(0, x.Session.Messages-x.also().Inherited.Messages)
+		s.side.tokens = s.side.tokens.Plus(x.Session.Tokens.Minus(x.also().Inherited.Tokens))
+	}
+	return s.side
+}
+
+func byName(a, b *file) int { return strings.Compare(a.Name, b.Name) }
+
+// newestFirst puts that copy of a session's transcript first that tells most.
+func newestFirst(a, b *file) int {
+	return cmp.Or(cmp.Compare(b.Session.Active, a.Session.Active), cmp.Compare(b.Session.Bytes, a.Session.Bytes),
+		strings.Compare(a.Cursor.Path, b.Cursor.Path))
+}
+
+// isSubagent tells a subagent's transcript. Clients before 2.1.2 put them next to
+// those of the sessions.
+func isSubagent(name, parent string) bool {
+	return parent != "" || strings.HasPrefix(name, "agent-")
+}
+
+// isUUID reports whether s is written as 8-4-4-4-12 hexadecimal digits.
+func isUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		switch i {
+		case 8, 13, 18, 23:
+			if c != '-' {
+				return false
+			}
+		default:
+			if c-'0' > 9 && c|0x20-'a' > 5 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// written is when the file was last changed.
+func written(x *file) time.Time {
+	return transcript.Instant(max(x.Cursor.Modified, -x.Cursor.Modified)).Time()
+}
+
+// seen is when a session last did anything.
+func seen(x *file) time.Time {
+	v := View{Active: x.Session.Active.Time(), Written: written(x)}
+	return v.Seen()
+}
+
+// lastWritten is when a session last wrote: by its newest record or by its file.
+func lastWritten(x *file) transcript.Instant {
+	return max(x.Session.Active, transcript.Instant(x.Cursor.Modified), transcript.Instant(-x.Cursor.Modified))
+}
+
+func compareOrigin(a, b *file) int {
+	return cmp.Or(
+		compareBool(a.sub, b.sub),
+		compareBool(a.past.copied(), b.past.copied()),
+		cmp.Compare(uint64(a.Session.Started)-1, uint64(b.Session.Started)-1), // 0, for no time at all, comes last
+		cmp.Compare(a.Session.Active, b.Session.Active),
+		strings.Compare(a.Name, b.Name),
+	)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+func total(c [3]int) int { return c[0] + c[1] + c[2] }

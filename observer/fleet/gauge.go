@@ -1,0 +1,123 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"sm/alerts"
+	"sm/transcript"
+	"sm/transcript/claude"
+	"sm/transcript/claude/hook"
+)
+
+// gauge reads the size of contexts and windows, from transcripts and from the status line.
+type gauge struct{ *roster }
+
+// windowOf is the window of a session; a is nil when no more is known than the session.
+func (g *gauge) windowOf(a *Agent, s *transcript.Session) int64 {
+	told := int64(0)
+	if a != nil {
+		told = a.Window
+	}
+	return claude.WindowOf(s, told, g.options.Windows).Tokens
+}
+
+// compactsAt is the size in tokens at which a client is assumed to compact by itself. It is 0 when the client never
+// does, and when its model and version are unknown. a is nil when only the session is known.
+func (g *gauge) compactsAt(a *Agent, s *transcript.Session, window int64) int64 {
+	var told claude.AutoCompact
+	version := s.Version
+	if a != nil {
+		if strings.HasPrefix(a.Provider, "codex") {
+			return 0
+		}
+		if a.Told != nil {
+			told = *a.Told
+		}
+		version = cmp.Or(version, g.clients[a.Session].Version)
+	}
+	return told.CompactsAt(window, s.Model, version)
+}
+
+// window is the size of an agent's window, as far as it is known without a report.
+func (g *gauge) window(a *Agent) int64 {
+	t := &transcript.Session{Model: a.Sample.Model}
+	if s := g.sessions[a.Session]; s != nil && len(s.own) > 0 {
+		t = &s.own[0].Session
+	}
+	return g.windowOf(a, t)
+}
+
+// reading is the event of a context size that a transcript tells; a is nil when no more
+// is known than the session.
+func (g *gauge) reading(id string, s *transcript.Session, a *Agent, r transcript.Reading) alerts.Event {
+	window := g.windowOf(a, s)
+	return alerts.Event{
+		Kind: alerts.EventReading, Agent: alerts.AgentID(id), At: r.At.Time(), Tokens: r.Tokens, Cleared: r.Cleared,
+		Window: window, Model: s.Model, CompactsAt: g.compactsAt(a, s, window), Source: transcript.FromTranscript,
+	}
+}
+
+// again tells the context of an agent's session once more: what it is judged by has
+// changed.
+func (g *gauge) again(a *Agent) (n Update) {
+	s := g.sessions[a.Session]
+	if s == nil || len(s.own) == 0 {
+		return n
+	}
+	t := &s.own[0].Session
+	if _, known := t.Context(); known {
+		n.event(g.reading(a.ID, t, a, t.Reading))
+	}
+	return n
+}
+
+// tellAuto takes in what an agent's client was told about compacting by itself. Only `sm hook`
+// and `sm statusline` know; they say when they ran.
+func (g *gauge) tellAuto(a *Agent, o *hook.Origin) (n Update) {
+	if o.At.IsZero() {
+		return n
+	}
+	told := autoCompact(&o.AutoCompact)
+	if a.Told == nil && told.Equal(&claude.AutoCompact{}) || a.Told != nil && told.Equal(a.Told) {
+		return n
+	}
+	a.Told = told
+	g.changed.agent(a.ID)
+	return g.again(a)
+}
+
+func autoCompact(x *hook.AutoCompact) *claude.AutoCompact {
+	told := &claude.AutoCompact{Off: x.Off, Window: x.Window, Percent: x.Percent, Output: x.Output, Setting: x.Setting}
+	for model, tokens := range x.Models {
+		told.Models = append(told.Models, transcript.WindowRule{Model: model, Tokens: tokens})
+	}
+	slices.SortFunc(told.Models, func(a, b transcript.WindowRule) int { return strings.Compare(a.Model, b.Model) })
+	return told
+}
+
+// bytesPerToken is what an estimate takes for a token of a transcript: the usual 4 of
+// English text. Records are longer than what they tell the model, system prompt and
+// tools stand in none of them; it is no more than an order of magnitude.
+const bytesPerToken = 4
+
+// What a session must have shown without any figure before it is guessed: turns that
+// have ended, and more than prompts alone.
+const (
+	estimateTurns = 2
+	estimateBytes = 16 << 10
+)
+
+// estimate is the guess for a session, 0 when there is no need of one.
+func (g *gauge) estimate(x *file, a *Agent) int64 {
+	s := &x.Session
+	if !g.options.Estimate || s.Peak > 0 || s.Turns < estimateTurns || s.Bytes < estimateBytes {
+		return 0
+	}
+	bytes := s.Bytes
+	if a != nil {
+		bytes -= a.Mark
+	}
+	return max(0, bytes) / bytesPerToken
+}

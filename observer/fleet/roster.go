@@ -1,0 +1,278 @@
+package fleet
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"sm/alerts"
+	"sm/transcript"
+	"sm/transcript/claude/hook"
+)
+
+// roster knows the agents, and what their hooks and the registry of their clients said of them.
+type roster struct {
+	*catalog
+	agents   map[string]*Agent               // by id, those of which more is known than a transcript
+	clients  map[string]Client               // the registry, by session
+	holders  map[process]string              // sessions, by the process that holds them
+	gone     map[string]transcript.Instant   // when the client's process was found gone, by session
+	running  map[process]string              // agents, by what their signals tell
+	prompted map[string]transcript.Instant   // the newest prompt, by agent
+	recent   map[string][]transcript.Reading // by agent
+}
+
+// agentOf is the id of the agent whose seat a session has, and whether the session
+// sits there now: one that the agent has left tells nothing about it.
+func (r *roster) agentOf(s *session) (id string, sits bool) {
+	if s.seat == nil {
+		return s.key, true
+	}
+	a := r.agents[s.seat.Agent]
+	return s.seat.Agent, a == nil || a.Session == s.key
+}
+
+// sitting finds the agent in which a session sits, nil when no more is known of it
+// than the session.
+func (r *roster) sitting(s *session) *Agent {
+	if s == nil || s.seat == nil {
+		return nil
+	}
+	if a := r.agents[s.seat.Agent]; a != nil && a.Session == s.key {
+		return a
+	}
+	return nil
+}
+
+// sittingIn is sitting by the session's key.
+func (r *roster) sittingIn(key string) *Agent {
+	if seat := r.seats[key]; seat != nil {
+		if a := r.agents[seat.Agent]; a != nil && a.Session == key {
+			return a
+		}
+	}
+	return nil
+}
+
+// inSession is the agent that sits in a session, "" for none.
+func (r *roster) inSession(id string) string {
+	if s := r.sessions[id]; s != nil && len(s.own) > 0 {
+		if agent, sits := r.agentOf(s); sits {
+			return agent
+		}
+		return ""
+	}
+	if a := r.sittingIn(id); a != nil {
+		return a.ID
+	}
+	return ""
+}
+
+// agent finds or makes what is kept of an agent. One that has been its session alone
+// keeps the session's label and counts.
+func (r *roster) agent(id string) *Agent {
+	if a := r.agents[id]; a != nil {
+		return a
+	}
+	a := &Agent{ID: id}
+	if seat := r.seats[id]; seat != nil && seat.Agent == id {
+		a.Session, a.Label, a.Counted = id, seat.Label, seat.Counted
+		r.runs(a, process{seat.PID, seat.ProcStart})
+		a.Ended = r.gone[id]
+	}
+	r.agents[id] = a
+	r.changed.agent(id)
+	return a
+}
+
+// agentLabel is the agent's name, else the beginning of its id.
+func (r *roster) agentLabel(a *Agent) string {
+	if seat := r.seats[a.ID]; seat != nil && seat.Agent == a.ID {
+		return seat.Label
+	}
+	if a.Name == "" {
+		return r.label(a.ID, labelLength)
+	}
+	return r.label(a.Name, len(a.Name))
+}
+
+// hasLeft says whether an agent has had another session before.
+func (r *roster) hasLeft(a *Agent) bool {
+	for key, seat := range r.seats {
+		if seat.Agent == a.ID && key != a.Session {
+			return true
+		}
+	}
+	return false
+}
+
+// hasWritten says whether any session of an agent has a transcript.
+func (r *roster) hasWritten(a *Agent) bool {
+	for key, seat := range r.seats {
+		if s := r.sessions[key]; seat.Agent == a.ID && s != nil && len(s.own) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// merge drops an agent that has turned out to be another.
+func (r *roster) merge(from, to *Agent) (n Update) {
+	if p := from.process(); r.running[p] == from.ID {
+		r.running[p] = to.ID
+	}
+	r.prompted[to.ID] = max(r.prompted[to.ID], r.prompted[from.ID])
+	delete(r.agents, from.ID)
+	delete(r.recent, from.ID)
+	delete(r.prompted, from.ID)
+	r.changed.agent(from.ID)
+	for key, seat := range r.seats {
+		if seat.Agent == from.ID {
+			seat.Agent = to.ID
+			r.changed.seat(key)
+		}
+	}
+	n.Renamed = append(n.Renamed, Renamed{alerts.AgentID(from.ID), alerts.AgentID(to.ID)})
+	for _, id := range slices.Sorted(maps.Keys(r.agents)) {
+		if a := r.agents[id]; a.Parent == from.ID && a != to {
+			a.Parent = to.ID
+			n.event(a.seen())
+			r.changed.agent(id)
+		}
+		if a := r.agents[id]; a.Host == from.ID {
+			a.Host = to.ID
+			r.changed.agent(id)
+		}
+	}
+	return n
+}
+
+// process names a process for ever: pids come again, start times do not.
+type process struct {
+	pid   int
+	start string
+}
+
+func processOf(c Client) process { return process{c.PID, c.ProcStart} }
+
+func (p process) known() bool { return p.pid > 0 && p.start != "" }
+
+// atPrompt is the status of a client that waits for its user.
+const atPrompt = "idle"
+
+// runs notes in which process an agent runs.
+func (r *roster) runs(a *Agent, p process) {
+	if !a.Runs || a.process() != p {
+		a.Runs = p.known() && r.alive(p.pid, p.start)
+	}
+	if a.PID, a.Start = p.pid, p.start; p.known() {
+		r.running[p] = a.ID
+	}
+}
+
+// same says that an agent is no other than a: it runs in the same process or pane, or it
+// was no more than the last session of a client that has ended. One that names itself is
+// another all the same.
+func (r *roster) same(a, other *Agent) bool {
+	session := r.seats[other.ID] != nil
+	if !session && other.ID != hook.TmuxAgent(other.Tmux, other.Server, other.Pane) {
+		return false
+	}
+	unheard := a.PID == 0 && a.Pane == "" // it was registered and has not spoken yet
+	ended := !r.alive(other.PID, other.Start)
+	return unheard || ended || other.PID == 0 || other.process() == a.process() || other.inPane(a.Tmux, a.Server, a.Pane)
+}
+
+// stranger says that what comes from a process cannot be the agent's, whose client is
+// another one that still runs.
+func (r *roster) stranger(a *Agent, o *hook.Origin) bool {
+	if a.PID == 0 || o.PID == 0 || a.PID == o.PID && (a.Start == o.Start || a.Start == "" || o.Start == "") {
+		return false
+	}
+	return r.alive(a.PID, a.Start)
+}
+
+// inClient says that the client of an agent's present session runs, as far as registry, hooks and processes tell.
+func (r *roster) inClient(a *Agent) bool {
+	if r.clients[a.Session].PID != 0 || a.Runs && r.alive(a.PID, a.Start) {
+		return true
+	}
+	seat := r.seats[a.Session]
+	return seat != nil && r.alive(seat.PID, seat.ProcStart)
+}
+
+// lastSign is the last sign of life of the session in which an agent sits.
+func (r *roster) lastSign(a *Agent) transcript.Instant {
+	last := max(a.Since, a.Spoke)
+	if s := r.sessions[a.Session]; s != nil && len(s.own) > 0 {
+		last = max(last, s.own[0].Session.Active)
+	}
+	return last
+}
+
+// Seen are the events by which an engine knows who is whose parent.
+func (r *roster) Seen() (events []alerts.Event) {
+	for _, id := range slices.Sorted(maps.Keys(r.agents)) {
+		if a := r.agents[id]; a.Parent != "" || a.Name != "" {
+			events = append(events, a.seen())
+		}
+	}
+	return events
+}
+
+// Clock takes note of the time, before what has just been read is applied: a record that
+// is stamped later counts as written now.
+func (r *roster) Clock(now time.Time) { r.clock(transcript.InstantOf(now)) }
+
+// clock takes note of the time. Where it was set back, what was stamped later than now
+// counts as stamped now: or else nothing that happens from now on would count as newer.
+func (r *roster) clock(now transcript.Instant) {
+	if r.counters.midnight(now, r.options.Location) && r.settled {
+		r.changed.count()
+	}
+	back := r.newest > now+skew
+	r.newest = max(r.newest, now)
+	if !back {
+		return
+	}
+	r.newest = now
+	for id, a := range r.agents {
+		for _, t := range []*transcript.Instant{&a.Since, &a.Spoke, &a.Hooked, &a.Begun, &a.Carried, &a.Ended, &a.Sample.At, &a.Limits[0].At, &a.Limits[1].At} {
+			*t = min(*t, now)
+		}
+		r.changed.agent(id)
+	}
+	for id, t := range r.prompted {
+		r.prompted[id] = min(t, now)
+	}
+	for id, t := range r.gone {
+		r.gone[id] = min(t, now)
+	}
+}
+
+// skew is how far stamps may lie in the future before the clock counts as set back.
+const skew = transcript.Instant(30 * time.Second)
+
+// ReplyRead reports whether the transcript shows a reply that is newer than the agent's
+// hooks before this one, or there is none to wait for.
+func (r *roster) ReplyRead(p *hook.Payload) bool {
+	s := r.sessions[p.SessionID]
+	a := r.sitting(s)
+	if a == nil || len(s.own) == 0 {
+		return true
+	}
+	t := &s.own[0].Session
+	return t.Reading.At > a.Hooked || t.Peak == 0
+}
+
+// ClientVersion is the version of the client that a session runs in: by the client's
+// registry, else by the newest record that names one; "" while neither does.
+func (r *roster) ClientVersion(session string) string {
+	if version := r.clients[session].Version; version != "" {
+		return version
+	}
+	if s := r.sessions[session]; s != nil && len(s.own) > 0 {
+		return s.own[0].Session.Version
+	}
+	return ""
+}
