@@ -149,4 +149,7 @@ type Entry struct {
 	// source: a prompt's text is one for lack of a better.
 	Branch, Title []byte
 	Titled        TitleSource
+	// Calls are the tool calls that a record of the model makes, or the results that a
+	// user's record brings back, in their order. The slice is used again with the entry.
+	Calls []Call
 }

@@ -74,3 +74,18 @@ func BenchmarkFold(b *testing.B) {
 		}
 	}
 }
+
+// TestCallsTakeNoMemory: an entry that is used again has room for its calls.
+func TestCallsTakeNoMemory(t *testing.T) {
+	lines := [][]byte{toolResult(true, 2000), []byte(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls \"a b\"\n"}}]}}`)}
+	var e transcript.Entry
+	if n := testing.AllocsPerRun(10, func() {
+		for _, line := range lines {
+			if Scan(line, &e) != nil || len(e.Calls) != 1 {
+				t.Fatal("no call")
+			}
+		}
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

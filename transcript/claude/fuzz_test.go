@@ -33,10 +33,10 @@ func checkScan(t *testing.T, line []byte, shift int) {
 		err := w.scan(line, &got)
 		same := err == wantErr && bytes.Equal(got.Model, want.Model) && bytes.Equal(got.Version, want.Version) &&
 			bytes.Equal(got.CWD, want.CWD) && bytes.Equal(got.SessionID, want.SessionID) &&
-			bytes.Equal(got.Branch, want.Branch) && bytes.Equal(got.Title, want.Title)
+			bytes.Equal(got.Branch, want.Branch) && bytes.Equal(got.Title, want.Title) && cmp.Equal(got.Calls, want.Calls, cmpopts.EquateEmpty())
 		x, y := got, want
 		for _, e := range []*transcript.Entry{&x, &y} {
-			e.Model, e.Version, e.CWD, e.SessionID, e.Branch, e.Title = nil, nil, nil, nil, nil, nil
+			e.Model, e.Version, e.CWD, e.SessionID, e.Branch, e.Title, e.Calls = nil, nil, nil, nil, nil, nil, nil
 		}
 		if !same || !reflect.DeepEqual(x, y) {
 			t.Fatalf("%s: error %v, want %v; entry (-want +got):\n%s\nline %q", how, err, wantErr,
@@ -101,6 +101,8 @@ var pieces = []string{
 	`"client_cut_tool_uses":2,"client_estimated_cleared_input_tokens":60,`, `"client_estimate_measured_from_prompts":true,`, `"durationMs":0,`, `"preservedMessages":{"anchorUuid":"x"},`,
 	`"explicit":true,"leafUuid":"00000000-0000-0000-0000-000000000000",`, `"type":"last-prompt",`, `"parentUuid":"y",`, `"stop_reason":"end_turn",`,
 	`"content":"[sm hello",`, `"content":[{"type":"text","text":"x"}],`, `"cache_creation":{"ephemeral_5m_input_tokens":9},`,
+	`{"type":"tool_use","id":"t\"1","name":"Read","input":{"file_path":"/a/\u0062.go","limit":5}},`, `{"type":"tool_use","name":"Bash","input":{"command":"ls\n","path":"x"},"id":"t2"},`,
+	`{"tool_use_id":"t1","type":"tool_result","content":[{"type":"text","text":"x"}]},`, `"tool_use_id":"t3","type":"tool_result",`, `"input":{"notebook_path":"n"},`, `"type":"tool_use",`, `"file_path":"","url":"u",`,
 	`"timestamp":"2024-02-29T23:59:59.999Z",`, `"uuid":"x",`, strings.Repeat("x", 64), strings.Repeat(`\\`, 33), strings.Repeat("[", 70),
 }
 

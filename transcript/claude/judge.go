@@ -41,7 +41,9 @@ func (r *record) judge(line []byte, e *transcript.Entry) {
 	e.Side = r.sidechain
 	e.At = r.timestamp.Instant(line)
 	e.CWD, e.Version, e.SessionID, e.Branch = r.cwd.Bytes(line), r.version.Bytes(line), r.session.Bytes(line), r.branch.Bytes(line)
-	switch string(r.kind.Bytes(line)) {
+	kind := r.kind.Bytes(line)
+	e.Calls = ownCalls(kind, e.Calls)
+	switch string(kind) {
 	case "assistant":
 		r.reading(line, e)
 	case "system":

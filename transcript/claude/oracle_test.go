@@ -27,6 +27,7 @@ func oracle(line []byte) (transcript.Entry, error) {
 		Branch: []byte(o.text("gitBranch")),
 	}
 	m := objectOf(o["message"])
+	e.Calls = callsOf(m["content"], o.text("type"))
 	switch o.text("type") {
 	case "assistant":
 		e.Model = []byte(m.text("model"))

@@ -59,7 +59,7 @@ func Scan(line []byte, e *transcript.Entry) error {
 }
 
 func (w *walker) scan(line []byte, e *transcript.Entry) error {
-	*e = transcript.Entry{}
+	*e = transcript.Entry{Calls: e.Calls[:0]}
 	switch w.Peek() {
 	case 0:
 		if w.End() {
@@ -73,7 +73,7 @@ func (w *walker) scan(line []byte, e *transcript.Entry) error {
 	var r record
 	r.read(w, e)
 	if !w.End() {
-		*e = transcript.Entry{}
+		*e = transcript.Entry{Calls: e.Calls[:0]}
 		return ErrNotJSON
 	}
 	r.judge(line, e)
@@ -117,7 +117,7 @@ func (r *record) read(w *walker, e *transcript.Entry) {
 		case "gitBranch":
 			r.branch = w.Str(value)
 		case "message":
-			r.message(w, value)
+			r.message(w, value, e)
 		case "compactMetadata":
 			r.compact(w, value)
 		case "forkedFrom":
@@ -157,7 +157,8 @@ func (w *walker) span(value jsonwalk.Text) span {
 
 // message reads the API message of a record. Of a repeated message only the last
 // one counts.
-func (r *record) message(w *walker, value jsonwalk.Text) {
+func (r *record) message(w *walker, value jsonwalk.Text, e *transcript.Entry) {
+	e.Calls = e.Calls[:0]
 	r.id, r.model, r.usage, r.content, r.prompt = jsonwalk.Text{}, jsonwalk.Text{}, usage{}, span{}, false
 	r.stop, r.clearing = jsonwalk.Text{}, clearing{}
 	for in := w.Enter(value, '{'); in; {
@@ -171,7 +172,7 @@ func (r *record) message(w *walker, value jsonwalk.Text) {
 		case "model":
 			r.model = w.Str(value)
 		case "content":
-			r.blocks(w, value)
+			r.blocks(w, value, e)
 		case "usage":
 			r.usage = w.usage(value)
 		case "stop_reason":
@@ -185,8 +186,9 @@ func (r *record) message(w *walker, value jsonwalk.Text) {
 }
 
 // blocks looks at the content of a message no closer than to tell what a user wrote
-// from the results of tools, which are most of a transcript's bytes.
-func (r *record) blocks(w *walker, value jsonwalk.Text) {
+// from the calls of tools and their results, which are most of a transcript's bytes.
+func (r *record) blocks(w *walker, value jsonwalk.Text, e *transcript.Entry) {
+	e.Calls = e.Calls[:0]
 	if r.prompt = !value.None(); r.prompt {
 		r.content = span{int(value.From) - 1, int(value.To) + 1}
 		return
@@ -200,8 +202,7 @@ func (r *record) blocks(w *walker, value jsonwalk.Text) {
 			w.Quoted()
 			continue
 		}
-		kind := w.Only(jsonwalk.Text{}, "type")
-		tools = tools || string(w.Decode(kind)) == "tool_result"
+		tools = w.block(e) || tools
 	}
 	r.prompt = r.prompt && !tools
 	r.content.to = w.Pos()

@@ -346,7 +346,7 @@ func (s *source) keep(e *transcript.Entry) {
 // plain is an entry without what points into the line's buffer, but for a reading's
 // model.
 func plain(e transcript.Entry) transcript.Entry {
-	e.Version, e.CWD, e.SessionID, e.Branch, e.Title = nil, nil, nil, nil, nil
+	e.Version, e.CWD, e.SessionID, e.Branch, e.Title, e.Calls = nil, nil, nil, nil, nil, nil
 	if e.Model = bytes.Clone(e.Model); e.Kind != transcript.KindReading {
 		e.Model = nil
 	}

@@ -54,6 +54,14 @@ func (w *Walker) End() bool { return w.Peek() == 0 && w.i == len(w.b) && !w.bad 
 // Decode gives a string of the text, nil for none.
 func (w *Walker) Decode(t Text) []byte { return t.Bytes(w.b) }
 
+// Raw gives a string as the text writes it, with its escapes; nil for none and for an empty one.
+func (w *Walker) Raw(t Text) []byte {
+	if t.From >= t.To || w.bad {
+		return nil
+	}
+	return w.b[t.From:t.To:t.To]
+}
+
 func (w *Walker) fail() { w.bad, w.i = true, len(w.b) }
 
 func (w *Walker) stop() bool {

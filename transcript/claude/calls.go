@@ -1,0 +1,134 @@
+package claude
+
+import (
+	"slices"
+
+	"sm/transcript"
+	"sm/transcript/jsonwalk"
+)
+
+// targets are what tools call that which they work on, the most telling one first.
+type targets [7]jsonwalk.Text
+
+// The places in targets.
+const (
+	filePath = iota
+	notebookPath
+	command
+	address
+	pattern
+	folder
+	query
+)
+
+// block reads one block of a message's content and keeps it when it is a tool's call or
+// result. It reports whether it is a result.
+func (w *walker) block(e *transcript.Entry) (result bool) {
+	var kind, id, name, of jsonwalk.Text
+	var on targets
+	size := int64(0)
+	for in := w.Enter(jsonwalk.Text{}, '{'); in; {
+		var key []byte
+		var value jsonwalk.Text
+		if key, value, in = w.Member(); !in {
+			break
+		}
+		switch string(key) {
+		case "type":
+			kind = w.Str(value)
+		case "id":
+			id = w.Str(value)
+		case "name":
+			name = w.Str(value)
+		case "input":
+			w.input(value, &on)
+		case "tool_use_id":
+			of = w.Str(value)
+		case "content":
+			size = w.size(value)
+		default:
+			w.Str(value)
+		}
+	}
+	switch string(w.Decode(kind)) {
+	case "tool_use":
+		e.Calls = append(e.Calls, transcript.Call{ID: w.Raw(id), Name: w.Raw(name), Tool: toolOf(w.Raw(name)), On: w.on(&on)})
+	case "tool_result":
+		e.Calls = append(e.Calls, transcript.Call{ID: w.Raw(of), Result: true, Size: size})
+		return true
+	}
+	return false
+}
+
+// input reads what a tool was asked.
+func (w *walker) input(value jsonwalk.Text, on *targets) {
+	*on = targets{}
+	for in := w.Enter(value, '{'); in; {
+		var key []byte
+		if key, value, in = w.Member(); !in {
+			break
+		}
+		value = w.Str(value)
+		switch string(key) {
+		case "file_path":
+			on[filePath] = value
+		case "notebook_path":
+			on[notebookPath] = value
+		case "command":
+			on[command] = value
+		case "url":
+			on[address] = value
+		case "pattern":
+			on[pattern] = value
+		case "path":
+			on[folder] = value
+		case "query":
+			on[query] = value
+		}
+	}
+}
+
+// size is that of a value in bytes as the line writes it, of a string without its quotes.
+func (w *walker) size(value jsonwalk.Text) int64 {
+	if !value.None() {
+		return int64(value.To - value.From)
+	}
+	w.Peek()
+	from := w.Pos()
+	w.Skip()
+	return int64(w.Pos() - from)
+}
+
+// on is what the call works on.
+func (w *walker) on(all *targets) []byte {
+	for _, t := range all {
+		if b := w.Raw(t); b != nil {
+			return b
+		}
+	}
+	return nil
+}
+
+func toolOf(name []byte) transcript.Tool {
+	switch string(name) {
+	case "Read":
+		return transcript.ToolRead
+	case "Edit", "MultiEdit", "Write", "NotebookEdit":
+		return transcript.ToolEdit
+	case "Bash":
+		return transcript.ToolRun
+	}
+	return transcript.ToolOther
+}
+
+// ownCalls keeps the calls of a model's record, the results of a user's, and none of another.
+func ownCalls(kind []byte, calls []transcript.Call) []transcript.Call {
+	if len(calls) == 0 {
+		return calls
+	}
+	user := string(kind) == "user"
+	if !user && string(kind) != "assistant" {
+		return calls[:0]
+	}
+	return slices.DeleteFunc(calls, func(c transcript.Call) bool { return c.Result != user })
+}
