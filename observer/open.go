@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"time"
 
+	webpage "sm/dashboards/page"
 	"sm/observer/access"
 	"sm/observer/api"
 )
@@ -36,8 +37,7 @@ func pageAddress(addrs []string) string {
 	return ""
 }
 
-// getOpen turns a token into a cookie, and shows the page. It is the one GET that changes something: a token, which
-// holds once and for a minute, is used up.
+// getOpen turns a token into a cookie and shows the page: the one GET that changes something, for it uses up the token.
 func (s *server) getOpen(w http.ResponseWriter, r *http.Request) error {
 	cookie, ok := s.passes.Redeem(r.URL.Query().Get("token"), time.Now())
 	if !ok {
@@ -45,7 +45,7 @@ func (s *server) getOpen(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	http.SetCookie(w, cookie)
-	w.Header().Set("Location", "/")
+	w.Header().Set("Location", webpage.Address(r.URL.Query().Get("session")))
 	w.WriteHeader(http.StatusSeeOther)
 	return nil
 }

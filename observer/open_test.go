@@ -25,8 +25,8 @@ func TestOpen(t *testing.T) {
 		Cookies         int
 		HTTPOnly, Saved bool
 	}
-	ask := func() (a answer) {
-		req, err := http.NewRequest(http.MethodGet, page.URL, nil)
+	ask := func(address string) (a answer) {
+		req, err := http.NewRequest(http.MethodGet, address, nil)
 		noErrors(t, err)
 		req.Header.Set("Accept", "text/html")
 		resp, err := client.Do(req)
@@ -39,11 +39,18 @@ func TestOpen(t *testing.T) {
 		a.Saved = resp.Header.Get("Cache-Control") != "no-store"
 		return a
 	}
+	again, err := api.NewClient([]string{r.o.Socket}).OpenPage(t.Context())
+	noErrors(t, err)
+	long, err := api.NewClient([]string{r.o.Socket}).OpenPage(t.Context())
+	noErrors(t, err)
 	want := []answer{
 		{Code: 303, Location: "/", Cookies: 1, HTTPOnly: true},
 		{Code: 403, Kind: "text/html; charset=utf-8"},
+		{Code: 303, Location: "/?session=%2F%2Fevil%0D%0A%26a+b", Cookies: 1, HTTPOnly: true},
+		{Code: 303, Location: "/", Cookies: 1, HTTPOnly: true},
 	}
-	if diff := cmp.Diff(want, []answer{ask(), ask()}); diff != "" {
+	got := []answer{ask(page.URL), ask(page.URL), ask(again.At("//evil\r\n&a b")), ask(long.At(strings.Repeat("x", 1000)))}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if a := r.ask("POST", "/open", `{}`); a.Code != http.StatusCreated {

@@ -22,7 +22,7 @@ func SessionOf(v fleet.View) api.Session {
 		Turns: v.Turns, Messages: v.Messages, Tokens: tokens(v.Cost),
 		Subagents: api.Subagents{Files: v.SubagentFiles, Messages: v.SubagentMessages, Tokens: tokens(v.SubagentTokens)},
 		StartedAt: timeOrNil(v.Started), LastActive: timeOrNil(v.Active), ReadingAt: timeOrNil(v.Reading),
-		CrossCheck: v.Check, Pane: v.Pane, Enabled: true,
+		CrossCheck: v.Check, Pane: v.Pane, TmuxSocket: v.Tmux, Enabled: true,
 		StatuslineAt: timeOrNil(v.Spoke), HookAt: timeOrNil(v.Hooked),
 	}
 	if v.Known {

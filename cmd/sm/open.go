@@ -8,31 +8,44 @@ import (
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"sm/observer/api"
 )
 
 func newOpenCommand(env *environ) *cobra.Command {
 	var printOnly bool
 	cmd := &cobra.Command{
-		Use:   "open",
+		Use:   "open [ID]",
 		Short: "Open the page in your browser",
 		Long: "Open the observer's page with an address that holds once, for a minute. The browser gets a cookie for it, which\n" +
 			"lets it in for 12 hours also where the system does not tell whose browser it is: on macOS, in containers, through a\n" +
-			"forwarded port. Where no browser can be started the address is printed.",
-		Example: "  sm open\n  sm open --print    # the address alone, say for another machine's browser behind 'ssh -L 8420:127.0.0.1:8420'",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+			"forwarded port. With ID it shows all about that agent. Where no browser can be started the address is printed.",
+		ValidArgsFunction: completeAgents(env),
+		Example:           "  sm open\n  sm open web\n  sm open --print    # the address alone, say for another machine's browser behind 'ssh -L 8420:127.0.0.1:8420'",
+		Args:              cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			client, err := env.client(cmd)
 			if err != nil {
 				return err
+			}
+			var about api.Session
+			if len(args) > 0 {
+				if about, err = client.Session(cmd.Context(), args[0]); err != nil {
+					return statusError(err, args[0])
+				}
 			}
 			page, err := client.OpenPage(cmd.Context())
 			if err != nil {
 				return statusError(err)
 			}
-			if !printOnly && env.browse(cmd.Context(), page.URL) == nil {
+			address := page.URL
+			if about.ID != "" {
+				address = page.At(about.ID)
+			}
+			if !printOnly && env.browse(cmd.Context(), address) == nil {
 				return nil
 			}
-			_, err = fmt.Fprintln(env.stdout, page.URL)
+			_, err = fmt.Fprintln(env.stdout, address)
 			return err
 		},
 	}

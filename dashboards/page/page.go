@@ -10,6 +10,7 @@ import (
 	"hash/fnv"
 	"html/template"
 	"io"
+	"net/url"
 )
 
 //go:embed page.html page.css *.js
@@ -17,6 +18,17 @@ var files embed.FS
 
 // First is how many rows the page is served with: enough to fill a screen. The script asks for the rest.
 const First = 120
+
+// maxAskedAgent bounds the id of the agent that an address asks for, in bytes.
+const maxAskedAgent = 512
+
+// Address is the page's path, with all about an agent opened unless its id is "" or too long for one.
+func Address(agent string) string {
+	if agent == "" || len(agent) > maxAskedAgent {
+		return "/"
+	}
+	return "/?session=" + url.QueryEscape(agent)
+}
 
 // Page draws. It may be used by several at once.
 type Page struct {

@@ -5,5 +5,5 @@
 // terminal; the selection stays on its agent when the order changes. The model does no I/O and takes its time from the
 // caller, so that each screen can be tested cell by cell.
 //
-// It asks the observer by way of its API, and changes nothing there.
+// It asks the observer by way of its API, and changes nothing there but what the user has confirmed. It types into no pane.
 package top

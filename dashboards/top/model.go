@@ -16,6 +16,7 @@ const (
 	viewList view = iota
 	viewDetail
 	viewHelp
+	viewHandoffs
 )
 
 // filterMost bounds what can be typed into the filter, in characters.
@@ -43,7 +44,13 @@ type model struct {
 	quiet    int           // sessions that hideQuiet leaves out
 	selected string        // an agent's id
 	first    int           // row on the screen
-	line     int           // first line of the detail
+	line     int           // first line of the detail, the help or the handoffs
+
+	draft  draft
+	note   note
+	todo   action
+	handed *handed // of the selected agent; nil until the observer has answered
+	from   view    // the one before that of handoffs
 }
 
 func newModel(colour bool) *model { return &model{colour: colour} }
@@ -122,19 +129,26 @@ func (t *model) key(key, text string) (quit bool) {
 	switch {
 	case key == "ctrl+c":
 		return true
+	case t.draft.stage != noMessage:
+		t.draftKey(key, text)
+		return false
 	case t.typing:
 		t.typeKey(key, text)
 		return false
 	case key == "q":
 		return true
 	}
-	switch t.view {
-	case viewHelp:
-		t.view = viewList
-	case viewDetail:
-		t.detailKey(key)
-	default:
+	t.note = note{}
+	switch {
+	case t.view == viewHelp:
+		if len(helpLines()) <= t.height-2 || !t.scrollKey(key) {
+			t.view = viewList
+		}
+	case t.actKey(key):
+	case t.view == viewList:
 		t.listKey(key)
+	default:
+		t.detailKey(key)
 	}
 	return false
 }
@@ -183,7 +197,7 @@ func (t *model) listKey(key string) {
 			t.view, t.line = viewDetail, 0
 		}
 	case "?":
-		t.view = viewHelp
+		t.view, t.line = viewHelp, 0
 	case "/":
 		t.typing = true
 	case "esc":
@@ -207,10 +221,25 @@ func orderKeys() map[string]Order {
 	return map[string]Order{"u": ByUrgency, "p": ByPressure, "l": ByReplies, "n": ByName, "t": ByActivity, "c": ByCompactions}
 }
 
+// detailKey does what keys mean where all about an agent is shown.
 func (t *model) detailKey(key string) {
 	switch key {
 	case "esc", "enter", "backspace", "left":
-		t.view = viewList
+		if t.view == viewHandoffs && t.from == viewDetail {
+			t.view, t.line = viewDetail, 0
+		} else {
+			t.view = viewList
+		}
+	case "?":
+		t.view, t.line = viewHelp, 0
+	default:
+		t.scrollKey(key)
+	}
+}
+
+// scrollKey moves what has more lines than the screen.
+func (t *model) scrollKey(key string) (known bool) {
+	switch key {
 	case "up", "k":
 		t.line--
 	case "down", "j":
@@ -221,7 +250,8 @@ func (t *model) detailKey(key string) {
 		t.line += t.height - 2
 	case "home", "g":
 		t.line = 0
-	case "?":
-		t.view = viewHelp
+	default:
+		return false
 	}
+	return true
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os/exec"
 	"sync"
 	"time"
 
@@ -28,6 +29,12 @@ type Options struct {
 	Environ []string
 	// Colour says whether the terminal takes colours.
 	Colour bool
+	// From is the agent in whose name messages are sent, "" for the user.
+	From string
+	// Attach makes the command that shows a pane of the tmux server on a socket, "" for the default one. Browse shows an
+	// address in the user's browser. Without them those keys say so.
+	Attach func(socket, pane string) (*exec.Cmd, error)
+	Browse func(ctx context.Context, address string) error
 }
 
 // Run shows the sessions until the user or ctx ends it. No observer, api.ErrNoObserver, is an
@@ -43,9 +50,9 @@ func Run(ctx context.Context, client *api.Client, o Options) error {
 	if !t.colour {
 		profile = colorprofile.ASCII
 	}
-	program := tea.NewProgram(teaModel{t}, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
-		tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler(), tea.WithFPS(maxFrames), tea.WithColorProfile(profile))
 	polling, stop := context.WithCancel(ctx)
+	program := tea.NewProgram(teaModel{t, actor{polling, client, o}}, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
+		tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler(), tea.WithFPS(maxFrames), tea.WithColorProfile(profile))
 	var poller sync.WaitGroup
 	poller.Go(func() { pollSessions(polling, client, program.Send) })
 	_, err = program.Run()
@@ -83,7 +90,10 @@ func pollSessions(ctx context.Context, client *api.Client, send func(tea.Msg)) {
 }
 
 // teaModel hands what happens in the terminal to a top.
-type teaModel struct{ *model }
+type teaModel struct {
+	*model
+	actor
+}
 
 func (p teaModel) Init() tea.Cmd { return nil }
 
@@ -99,6 +109,15 @@ func (p teaModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 		if p.key(m.String(), m.Text) {
 			return p, tea.Quit
+		}
+		return p, p.do(p.take())
+	case tea.PasteMsg:
+		p.paste(m.Content)
+	case note:
+		p.note = m
+	case handedOver:
+		if m.agent == p.selected {
+			p.handed = m.what
 		}
 	}
 	return p, nil

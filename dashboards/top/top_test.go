@@ -110,6 +110,20 @@ func TestTopScreens(t *testing.T) {
 		{"quiet", func(x *model) { x.keys("x", "r", "c", "r") }},
 		{"detail", func(x *model) { x.keys("enter") }},
 		{"help", func(x *model) { x.keys("?") }},
+		{"message", func(x *model) {
+			x.keys("s")
+			x.paste("Look at CI before you go on: the build of main is red since noon.")
+		}},
+		{"confirm", func(x *model) {
+			x.keys("j", "s")
+			x.paste(strings.Repeat("Look at CI before you go on: the build of main is red since noon. ", 3))
+			x.keys("enter")
+		}},
+		{"failed", func(x *model) { x.keys("a") }},
+		{"handoffs", func(x *model) {
+			x.keys("h")
+			x.handed = handedOf("agent-asks", handoffsOfTest(), documentsOfTest())
+		}},
 		{"others", func(x *model) { x.poll(api.Sessions{Sessions: []api.Session{}, Others: 7}, nil, topNow) }},
 	} {
 		for _, size := range [][2]int{{60, 20}, {80, 24}, {200, 50}} {

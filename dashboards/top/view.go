@@ -2,6 +2,7 @@ package top
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,10 +19,13 @@ func (t *model) screen() string {
 	case viewDetail:
 		lines = t.detail()
 	case viewHelp:
-		lines = helpLines()
+		lines = t.help()
+	case viewHandoffs:
+		lines = t.handoffs()
 	default:
 		lines = t.list()
 	}
+	lines = t.above(lines)
 	var b strings.Builder
 	for i, line := range lines[:min(len(lines), t.height)] {
 		if i > 0 {
@@ -30,6 +34,18 @@ func (t *model) screen() string {
 		drawSpans(&b, fitSpans(line, t.width), t.colour)
 	}
 	return b.String()
+}
+
+// above puts what is asked, or what became of it, in the place of the lowest lines.
+func (t *model) above(lines [][]span) [][]span {
+	bottom := t.bottom()
+	if len(bottom) == 0 {
+		return lines
+	}
+	bottom = bottom[max(0, len(bottom)-t.height):]
+	room := t.height - len(bottom)
+	lines = slices.Clone(lines[:min(len(lines), room)])
+	return append(append(lines, make([][]span, room-len(lines))...), bottom...)
 }
 
 // list is the header, the sessions and the footer.
@@ -168,28 +184,47 @@ func (t *model) footer() []span {
 	if room := t.room(); len(t.rows) > room {
 		line = append(line, span{fmt.Sprintf("  %d–%d of %d", t.first+1, min(len(t.rows), t.first+room), len(t.rows)), ""})
 	}
-	return append(line, span{"  ? help  / filter  enter detail  q quit", screen.Dim})
+	keys := "  ? help  / filter  enter detail  q quit"
+	if t.width >= 120 {
+		keys += "  s send  a pane  o page  h handoffs  y copy id"
+	}
+	return append(line, span{keys, screen.Dim})
 }
 
-func helpLines() [][]span {
-	lines := [][]span{{{"sm top", screen.Bold}, {"  any key goes back", screen.Dim}}, nil}
+// help names all keys, and what the columns say. What has no room is scrolled to.
+func (t *model) help() [][]span {
+	hint := "  any key goes back"
+	body := helpLines()
+	if len(body) > t.height-2 {
+		hint = "  j k scroll, any other key goes back"
+	}
+	t.line = max(0, min(t.line, len(body)-max(1, t.height-2)))
+	return append([][]span{{{"sm top", screen.Bold}, {hint, screen.Dim}}, nil}, body[t.line:]...)
+}
+
+func helpLines() (lines [][]span) {
 	for _, h := range [][2]string{
 		{"up down j k", "choose an agent; pgup pgdown g G go further"},
 		{"enter", "all about one agent; esc goes back"},
-		{"/", "filter by name, project, model, state or pressure; esc clears"},
+		{"s", "send it a message; asks before it goes out"},
+		{"h", "its handoffs; h again asks it for one"},
+		{"a", "go to its tmux pane"},
+		{"o", "open the page at it in the browser"},
+		{"y", "copy its id"},
+		{"/", "filter by name, project, model or state"},
 		{"u p l", "sort by urgency, pressure, replies left"},
 		{"n t c", "sort by name, time of activity, compactions"},
 		{"r", "reverse the order"},
 		{"x", "hide quiet sessions, and show them again"},
 		{"q ctrl+c", "quit"},
 		{"", ""},
-		{"CONTEXT", "how full the window is; ┃ is where the client compacts, if known"},
-		{"", "green, yellow, orange, red: how near that is; dim: it does nothing"},
-		{"TREND", "the last sizes of the context, of the whole window"},
-		{"REPLIES", "in about how many replies a compaction comes"},
+		{"CONTEXT", "how full; ┃ is where the client compacts"},
+		{"", "green to red: how near; dim: it does nothing"},
+		{"TREND", "its last sizes, the height is the window"},
+		{"REPLIES", "until a compaction comes, about"},
 		{"CMP", "compactions of the session"},
-		{"CYCLE", "stretches between compactions, clears and handoffs, counted"},
-		{"FLAGS", "q2: two messages wait; H: a handoff is under way;"},
+		{"CYCLE", "from one compaction, clear, handoff to another"},
+		{"FLAGS", "q2: two messages wait; H: handoff under way;"},
 		{"", "B: another would be refused; -: notices are off"},
 		{"SEEN", "how long ago it did anything"},
 	} {

@@ -81,6 +81,7 @@ type Session struct {
 	Handoff    string     `json:"handoff"`
 	Brake      string     `json:"handoff_brake"`
 	Pane       string     `json:"pane"`
+	TmuxSocket string     `json:"tmux_socket"` // of the pane's server; "" where unknown
 	Turns      int        `json:"turns"`
 	Messages   int        `json:"messages"`
 	Tokens     Tokens     `json:"tokens"`

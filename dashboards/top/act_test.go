@@ -1,0 +1,255 @@
+package top
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/api"
+)
+
+func handoffsOfTest() []api.Handoff {
+	return []api.Handoff{
+		{Agent: "agent-asks", State: "failed", Reason: "no_pane", Path: "/home/dev/web/handoff-1.md", ChangedAt: topNow.Add(-time.Hour)},
+		{Agent: "agent-web", State: "confirmed", ChangedAt: topNow},
+		{Agent: "agent-asks", State: "scheduled", Waiting: "draft", Path: "/home/dev/web/" + strings.Repeat("long-", 20) + "2.md", ChangedAt: topNow.Add(-time.Minute)},
+	}
+}
+
+func documentsOfTest() []document {
+	return []document{
+		{ID: "d1", Agent: "agent-web", ClaimedBy: "agent-asks", CreatedAt: topNow.Add(-48 * time.Hour), Type: "manual", Status: "consumed", File: "/state/d1.md"},
+		{ID: "d2", Agent: "agent-web", CreatedAt: topNow, Type: "manual", Status: "active"},
+	}
+}
+
+// asked is what a key asked the program for.
+type asked struct {
+	Does verb
+	ID   string
+	Text string
+}
+
+// TestActKeys: what keys ask for, and that nothing goes out to others without a yes.
+func TestActKeys(t *testing.T) {
+	type outcome struct {
+		Asked  []asked
+		Bottom string // the lowest line, as far as it is not the footer
+	}
+	for _, c := range []struct {
+		name string
+		keys []string
+		want outcome
+	}{
+		{"a message, confirmed", []string{"s", "h", "i", "enter", "y"}, outcome{Asked: []asked{{sendText, "agent-asks", "hi"}}}},
+		{"a message, not confirmed yet", []string{"s", "h", "i", "enter"}, outcome{Bottom: "send this to asks?  y sends, esc leaves"}},
+		{"Enter twice sends nothing", []string{"s", "h", "i", "enter", "enter", "q", "n"}, outcome{Bottom: "send this to asks?  y sends, esc leaves"}},
+		{"left while it is typed", []string{"s", "h", "i", "esc", "y"}, outcome{Asked: []asked{{copyID, "agent-asks", ""}}}},
+		{"left when asked", []string{"s", "h", "i", "enter", "esc"}, outcome{}},
+		{"nothing typed is nothing to send", []string{"s", " ", "enter", "y"}, outcome{Bottom: "to asks: y▏  enter goes on, esc leaves"}},
+		{"corrected", []string{"s", "h", "x", "backspace", "o", "enter", "y"}, outcome{Asked: []asked{{sendText, "agent-asks", "ho"}}}},
+		{"begun anew", []string{"s", "h", "x", "ctrl+u", "n", "o", "enter", "y"}, outcome{Asked: []asked{{sendText, "agent-asks", "no"}}}},
+		{"to the agent that was selected", []string{"j", "s", "h", "i", "enter", "y"}, outcome{Asked: []asked{{sendText, "agent-api", "hi"}}}},
+		{"from the detail", []string{"enter", "s", "h", "i", "enter", "y"}, outcome{Asked: []asked{{sendText, "agent-asks", "hi"}}}},
+		{"a handoff is asked for by a message", []string{"h", "h", "enter", "y"}, outcome{Asked: []asked{{readHandoffs, "agent-asks", ""}, {sendText, "agent-asks", handoffRequest}}}},
+		{"the id", []string{"y"}, outcome{Asked: []asked{{copyID, "agent-asks", ""}}}},
+		{"the page", []string{"o"}, outcome{Asked: []asked{{openPage, "agent-asks", ""}}}},
+		{"the pane", []string{"j", "a"}, outcome{Asked: []asked{{attachPane, "agent-api", ""}}}},
+		{"no pane", []string{"a"}, outcome{Bottom: "no tmux pane of asks is known; see 'sm register --help'"}},
+		{"a note goes with the next key", []string{"a", "k"}, outcome{}},
+		{"nobody is selected", []string{"/", "x", "x", "enter", "s"}, outcome{Bottom: "no agent is selected; choose one with j and k"}},
+		{"while the help is shown nothing is asked", []string{"?", "y"}, outcome{}},
+		{"while a filter is typed neither", []string{"/", "a", "y"}, outcome{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := topScene(80, 24, false)
+			fleet := topFleet()
+			fleet.Sessions[1].Pane = "%3" // api's
+			x.poll(fleet, nil, topNow)
+			var got outcome
+			for _, k := range c.keys {
+				if x.keys(k) {
+					t.Error("it ends")
+				}
+				if a := x.take(); a.does != nothing {
+					got.Asked = append(got.Asked, asked{a.does, a.about.ID, a.text})
+				}
+			}
+			if bottom := x.bottom(); len(bottom) > 0 {
+				for _, s := range bottom[len(bottom)-1] {
+					got.Bottom += s.text
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			checkScreen(t, x, x.screen())
+		})
+	}
+}
+
+// TestDraftStaysWithItsAgent: a message goes to the agent that it was begun for, wherever the selection has gone.
+func TestDraftStaysWithItsAgent(t *testing.T) {
+	x := topScene(80, 24, false)
+	x.keys("s", "h", "i", "enter")
+	x.poll(api.Sessions{Sessions: []api.Session{topSession("other", 10, nil)}}, nil, topNow)
+	x.keys("y")
+	if a := x.take(); a.about.ID != "agent-asks" || a.text != "hi" {
+		t.Errorf("%q to %s", a.text, a.about.ID)
+	}
+}
+
+// TestDraftText: what is typed and pasted is one line of what prints, with an end.
+func TestDraftText(t *testing.T) {
+	x := topScene(40, 10, false)
+	x.keys("s")
+	x.paste("a\r\nb\t\x1b[31m\u202ec ")
+	x.paste(strings.Repeat("長", 3*maxText))
+	if got := []rune(x.draft.text); len(got) != maxText || !strings.HasPrefix(x.draft.text, "a  b [31mc 長") {
+		t.Errorf("%d characters: %.40q", len(got), x.draft.text)
+	}
+	checkScreen(t, x, x.screen())
+	x.keys("enter")
+	checkScreen(t, x, x.screen())
+}
+
+// standIn is an observer that keeps what it is asked.
+type standIn struct {
+	*http.ServeMux
+	asked []string
+	sent  api.NewMessage
+}
+
+// newActor is an actor before a stand-in for the observer.
+func newActor(t *testing.T) (actor, *standIn) {
+	t.Helper()
+	in := &standIn{ServeMux: http.NewServeMux()}
+	answer := func(pattern string, code int, body string) {
+		in.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			in.asked = append(in.asked, r.Method+" "+r.URL.Path)
+			if b, err := io.ReadAll(r.Body); err == nil && strings.HasSuffix(r.URL.Path, "/messages") {
+				if err := json.Unmarshal(b, &in.sent); err != nil {
+					t.Error(err)
+				}
+			}
+			w.WriteHeader(code)
+			if _, err := io.WriteString(w, body); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	answer("POST /sessions/agent-web/messages", 202, `{"id":"a1"}`)
+	answer("POST /sessions/agent-unhooked/messages", 202, `{"id":"a1","waits_for":"`+api.WaitsForHooks+`"}`)
+	answer("POST /sessions/agent-full/messages", 429, `{"error":"50 messages wait for it already; wait, or cancel some"}`)
+	answer("POST /sessions/agent-gone/messages", 404, `{"error":"no such session"}`)
+	answer("POST /open", 201, `{"url":"http://127.0.0.1:8420/open?token=T","seconds":60}`)
+	answer("GET /handoffs", 200, `{"handoffs":[{"id":"h1","session":"agent-web","state":"confirmed"},{"id":"h2","session":"agent-api"}]}`)
+	answer("GET /documents", 200, `{"documents":[{"id":"d1","agent":"agent-web","created_at":"2026-05-01T12:00:00Z"},{"id":"d2","agent":"agent-api"}]}`)
+	path := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: in}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	t.Cleanup(func() {
+		if err := errors.Join(server.Close(), <-served); !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+	return actor{ctx: t.Context(), client: api.NewClient([]string{path})}, in
+}
+
+// TestActs: what is asked of the observer, and what the user reads of it.
+func TestActs(t *testing.T) {
+	browsed := ""
+	browse := func(_ context.Context, address string) error { browsed = address; return nil }
+	for _, c := range []struct {
+		name   string
+		does   verb
+		agent  string
+		browse func(context.Context, string) error
+		want   tea.Msg
+		asked  string
+	}{
+		{"a message", sendText, "web", nil, note{text: "queued for web; it arrives at the end of its turn"}, "POST /sessions/agent-web/messages"},
+		{"without hooks", sendText, "unhooked", nil, note{text: "queued for unhooked; no hook of its session has come yet, see 'sm doctor'"}, "POST /sessions/agent-unhooked/messages"},
+		{"a full queue", sendText, "full", nil, note{"50 messages wait for it already; wait, or cancel some", true}, "POST /sessions/agent-full/messages"},
+		{"nobody", sendText, "gone", nil, note{"the observer no longer knows this agent; choose another", true}, "POST /sessions/agent-gone/messages"},
+		{"the page", openPage, "web", browse, note{text: "the browser opens the page at web"}, "POST /open"},
+		{"no browser", openPage, "web", nil, note{"no browser can be started here; 'sm open web' in another terminal prints the address", true}, "POST /open"},
+		{"handoffs", readHandoffs, "web", nil, handedOver{"agent-web", &handed{[]api.Handoff{{ID: "h1", Agent: "agent-web", State: "confirmed"}}, []document{{ID: "d1", Agent: "agent-web", CreatedAt: topNow}}}}, "GET /handoffs GET /documents"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d, in := newActor(t)
+			d.o.Browse, d.o.From = c.browse, "tmux-1"
+			got := d.do(action{does: c.does, about: topSession(c.agent, 0, nil), text: "hi"})()
+			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(note{}, handedOver{}, handed{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if got := strings.Join(in.asked, " "); got != c.asked {
+				t.Errorf("asked %s, want %s", got, c.asked)
+			}
+			if c.does == sendText && (in.sent.Text != "hi" || in.sent.From != "tmux-1" || in.sent.Mode != "sequential" || in.sent.ID == "") {
+				t.Errorf("sent %+v", in.sent)
+			}
+		})
+	}
+	if want := "http://127.0.0.1:8420/open?token=T&session=agent-web"; browsed != want {
+		t.Errorf("the browser was shown %s, want %s", browsed, want)
+	}
+	d, _ := newActor(t)
+	d.client = api.NewClient([]string{filepath.Join(t.TempDir(), "none")})
+	if got, want := d.do(action{does: readHandoffs})(), (note{api.ErrNoObserver.Error(), true}); got != want {
+		t.Errorf("without an observer: %v", got)
+	}
+}
+
+// TestAttachRefused: what keeps a pane from being shown is said.
+func TestAttachRefused(t *testing.T) {
+	d := actor{ctx: t.Context()}
+	s := topSession("web", 0, func(s *api.Session) { s.Pane, s.TmuxSocket = "%3", "/tmp/s" })
+	if got := d.do(action{does: attachPane, about: s})(); got != (note{"panes cannot be shown from here; use 'tmux attach -t %3'", true}) {
+		t.Errorf("%v", got)
+	}
+	var got [2]string
+	d.o.Attach = func(socket, pane string) (*exec.Cmd, error) {
+		got = [2]string{socket, pane}
+		return nil, errors.New("there is no tmux here; install it")
+	}
+	if n := d.do(action{does: attachPane, about: s})(); n != (note{"there is no tmux here; install it", true}) || got != [2]string{"/tmp/s", "%3"} {
+		t.Errorf("%v, asked for %v", n, got)
+	}
+}
+
+// TestWrap: no line is wider than asked, no word is lost, and words break only where they must.
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  []string
+	}{
+		{"", 10, nil},
+		{"one two three", 8, []string{"one two", "three"}},
+		{"one two", 3, []string{"one", "two"}},
+		{"abcdefgh ij", 4, []string{"abcd", "efgh", "ij"}},
+		{"長長長 a", 4, []string{"長長", "長 a"}},
+		{"長", 0, []string{"長"}},
+	} {
+		if diff := cmp.Diff(c.want, wrap(c.text, c.width)); diff != "" {
+			t.Errorf("%q in %d (-want +got):\n%s", c.text, c.width, diff)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package tmux
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestAttach: which command shows a pane, by where this process runs.
+func TestAttach(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"tmux": "#!/bin/sh\n", "socket": ""} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	socket, link := filepath.Join(dir, "socket"), filepath.Join(dir, "link")
+	if err := os.Symlink(socket, link); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir)
+	for _, c := range []struct {
+		name   string
+		pane   Pane
+		inside string // TMUX
+		want   string
+		kept   bool // TMUX
+	}{
+		{"outside of tmux", Pane{Socket: socket, ID: "%3"}, "", "-S " + socket + " attach-session -t %3", false},
+		{"in its own server", Pane{Socket: socket, ID: "%3"}, socket + ",12,0", "-S " + socket + " switch-client -t %3", true},
+		{"in its own server, by another path", Pane{Socket: socket, ID: "%3"}, link + ",12,0", "-S " + socket + " switch-client -t %3", true},
+		{"in another server", Pane{Socket: socket, ID: "%3"}, "/tmp/other,12,0", "-S " + socket + " attach-session -t %3", false},
+		{"no socket is known, outside", Pane{ID: "%3"}, "", "attach-session -t %3", false},
+		{"no socket is known, inside", Pane{ID: "%3"}, "/tmp/other,12,0", "switch-client -t %3", true},
+		{"no pane", Pane{Socket: socket}, "", "", false},
+		{"no pane's id", Pane{Socket: socket, ID: "%3;kill-server"}, "", "", false},
+		{"no path", Pane{Socket: "s", ID: "%3"}, "", "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			environ := []string{"HOME=/x", "TMUX=" + c.inside}
+			if c.inside == "" {
+				environ = environ[:1]
+			}
+			cmd, err := Attach(t.Context(), c.pane, environ)
+			if c.want == "" {
+				if err == nil {
+					t.Errorf("%q", cmd.Args)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []string{"HOME=/x"}
+			if c.kept {
+				want = environ
+			}
+			if diff := cmp.Diff(want, cmd.Env); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if got := strings.Join(cmd.Args[1:], " "); got != c.want || cmd.Path != filepath.Join(dir, "tmux") {
+				t.Errorf("%s %s, want %s", cmd.Path, got, c.want)
+			}
+		})
+	}
+	t.Setenv("PATH", filepath.Join(dir, "none"))
+	if _, err := Attach(t.Context(), Pane{Socket: socket, ID: "%3"}, nil); err == nil || !strings.Contains(err.Error(), "install it") {
+		t.Errorf("without tmux: %v", err)
+	}
+}
