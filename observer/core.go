@@ -10,7 +10,9 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/handoff/rotation"
+	"sm/observer/catchup"
 	"sm/observer/fleet"
+	"sm/observer/projects"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 )
@@ -40,7 +42,7 @@ type core struct {
 	handoffs *handoffs
 	delivery *delivery
 
-	early catchUp
+	early catchup.Queue
 	// held is what signals have told before all that existed was read: the policy must
 	// know the past first.
 	held []fleet.Update
@@ -86,7 +88,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	c.queue.Restore(kept.messages, kept.ended)
 	c.hooks = kept.hooks
 	var gone []string
-	a.roots, a.remembered, gone = newRoots(a.o.Projects, kept.roots, a.log)
+	a.roots, a.remembered, gone = projects.New(a.o.Projects, kept.roots, a.log)
 	for _, root := range gone {
 		c.roots = append(c.roots, rootChange{path: root})
 	}

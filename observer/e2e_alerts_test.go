@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/alerts"
+	"sm/observer/wire"
 )
 
 // shipped is a file that we ship with other values: of keys, wherever they stand, and of
@@ -45,26 +46,26 @@ func shipped(t *testing.T, path string, keys map[string]string, texts ...string)
 	return []byte(text)
 }
 
-// wire stands between Alertmanager and the observer's webhook, and notes what passes.
-type wire struct {
+// relay stands between Alertmanager and the observer's webhook, and notes what passes.
+type relay struct {
 	*httptest.Server
 	to   string
 	mu   sync.Mutex
 	seen map[string]int // by the alert's name, its state, and what the observer answered
 }
 
-func newWire(t *testing.T, to string) *wire {
+func newWire(t *testing.T, to string) *relay {
 	t.Helper()
-	w := &wire{to: to, seen: map[string]int{}}
+	w := &relay{to: to, seen: map[string]int{}}
 	w.Server = httptest.NewServer(w)
 	t.Cleanup(w.Close)
 	return w
 }
 
 // ServeHTTP passes a notification on as it is, headers and all.
-func (w *wire) ServeHTTP(out http.ResponseWriter, in *http.Request) {
+func (w *relay) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	code := http.StatusBadGateway // Alertmanager tries again
-	var all alertmanagerPayload
+	var all wire.Notification
 	body, err := io.ReadAll(in.Body)
 	if err == nil {
 		err = json.Unmarshal(body, &all)
@@ -81,7 +82,7 @@ func (w *wire) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	out.WriteHeader(code)
 }
 
-func (w *wire) pass(in *http.Request, body []byte, failed int) (code int, err error) {
+func (w *relay) pass(in *http.Request, body []byte, failed int) (code int, err error) {
 	req, err := http.NewRequestWithContext(in.Context(), in.Method, "http://"+w.to+in.URL.RequestURI(), bytes.NewReader(body))
 	if err != nil {
 		return failed, err
@@ -95,21 +96,21 @@ func (w *wire) pass(in *http.Request, body []byte, failed int) (code int, err er
 	return resp.StatusCode, errors.Join(err, resp.Body.Close())
 }
 
-func (w *wire) note(alert, what string, code int) {
+func (w *relay) note(alert, what string, code int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seen[fmt.Sprintf("%s %s %d", alert, what, code)]++
 }
 
 // passed says how often an alert has passed in a state, and was taken.
-func (w *wire) passed(alert, status string) int {
+func (w *relay) passed(alert, status string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.seen[alert+" "+status+" 200"]
 }
 
 // refused is what the observer did not take while it ran.
-func (w *wire) refused() (list []string) {
+func (w *relay) refused() (list []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for what := range w.seen {
@@ -124,7 +125,7 @@ const webhookSecret = "correct-horse-battery"
 
 // startAlerts runs Prometheus and Alertmanager with all the files that we ship, which only
 // wait less and look more often.
-func startAlerts(t *testing.T, r *rig) (*scraper, *wire) {
+func startAlerts(t *testing.T, r *rig) (*scraper, *relay) {
 	t.Helper()
 	w := newWire(t, r.tcp().String())
 	dir := toolDir(t)
@@ -190,7 +191,7 @@ func TestE2EAlerts(t *testing.T) {
 
 // fill fills the context up to the warning and to the critical alert, which both repeat;
 // then the agent hears, once.
-func fill(r *rig, w *wire) {
+func fill(r *rig, w *relay) {
 	r.t.Helper()
 	fires := func(alert string) {
 		r.t.Helper()
@@ -214,7 +215,7 @@ func fill(r *rig, w *wire) {
 }
 
 // compact compacts three times. The first ends the pressure, and the third makes a storm.
-func compact(r *rig, w *wire) {
+func compact(r *rig, w *relay) {
 	r.t.Helper()
 	var at time.Time
 	for i := range 3 {
@@ -233,7 +234,7 @@ func compact(r *rig, w *wire) {
 
 // rest lets the session leave the exposition, for only time ends a storm, and start the
 // observer anew.
-func rest(r *rig, w *wire) {
+func rest(r *rig, w *relay) {
 	r.t.Helper()
 	before, listen := r.mail(), r.tcp().String()
 	r.stop()

@@ -2,12 +2,8 @@ package observer
 
 import (
 	"context"
-	"fmt"
-	"hash/fnv"
 	"io"
 	"log/slog"
-	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -17,6 +13,7 @@ import (
 	"time"
 
 	"sm/alerts"
+	"sm/observer/levels"
 )
 
 // effect is something to be done in the world, once all that led to it is stored. It is done by a quickEffect in its turn,
@@ -156,53 +153,12 @@ func newest(list []effect) []effect {
 }
 
 // levelEffect writes an agent's level file, for scripts; without a line it removes it.
-type levelEffect struct {
-	agent, line string
-}
+type levelEffect struct{ agent, line string }
 
-func levelOf(s alerts.SetLevel) levelEffect {
-	line := s.Level.String() + "::"
-	if s.Known {
-		line = fmt.Sprintf("%s:%d:%d", s.Level, s.Percent, s.Tokens)
-	}
-	return levelEffect{string(s.Agent), line}
-}
+func levelOf(s alerts.SetLevel) levelEffect { return levelEffect{string(s.Agent), levels.Line(s)} }
 
-// maxLevelName bounds the name of a level file: systems take 255 bytes.
-const maxLevelName = 200
-
-// levelName is the name of an agent's level file: it stands in the folder whatever the
-// agent is called, never begins with a dot, and is no other agent's.
-func levelName(agent string) string {
-	name := url.PathEscape(agent)
-	if strings.HasPrefix(name, ".") {
-		name = "%2E" + name[1:]
-	}
-	if len(name) > maxLevelName {
-		h := fnv.New64a()
-		_, _ = io.WriteString(h, agent) // never fails
-		name = fmt.Sprintf("%s-%016x", name[:maxLevelName-17], h.Sum64())
-	}
-	return name
-}
-
-// do replaces the file in one step, so that a reader sees the old line or the new one.
-// It is not synced: after a crash of the machine it is written anew.
 func (l levelEffect) do(r *effectRunner) {
-	name := levelName(l.agent)
-	path, fresh := filepath.Join(r.levels, name), filepath.Join(r.levels, "."+name)
-	if l.line == "" {
-		_ = os.Remove(path) // there may be none
-		return
-	}
-	err := os.MkdirAll(r.levels, 0o700)
-	if err == nil {
-		err = os.WriteFile(fresh, []byte(l.line+"\n"), 0o600)
-	}
-	if err == nil {
-		err = os.Rename(fresh, path)
-	}
-	if err != nil {
+	if err := levels.Write(r.levels, l.agent, l.line); err != nil {
 		r.log.Warn("cannot write a level file", "agent", l.agent, "err", err)
 	}
 }
@@ -211,14 +167,7 @@ func (l levelEffect) do(r *effectRunner) {
 // that are no more.
 type clearEffect map[string]bool
 
-func (known clearEffect) do(r *effectRunner) {
-	list, _ := os.ReadDir(r.levels) // there may be none
-	for _, e := range list {
-		if !known[e.Name()] {
-			_ = os.Remove(filepath.Join(r.levels, e.Name()))
-		}
-	}
-}
+func (known clearEffect) do(r *effectRunner) { levels.Keep(r.levels, known) }
 
 // operatorEffect tells a notice to the operator.
 type operatorEffect struct{ key, text string }

@@ -12,6 +12,7 @@ import (
 	"sm/observer/access"
 	"sm/observer/api"
 	"sm/observer/fleet"
+	"sm/observer/wire"
 )
 
 // errors that a call of sm handoff can meet besides those of the document.
@@ -136,7 +137,7 @@ func (s *server) getHandoffs(w http.ResponseWriter, r *http.Request) error {
 	answer := api.Handoffs{Handoffs: []api.Handoff{}}
 	err := s.do(r.Context(), func(c *core) {
 		for _, x := range c.rotations.All() {
-			answer.Handoffs = append(answer.Handoffs, handoffOf(x))
+			answer.Handoffs = append(answer.Handoffs, wire.Handoff(x))
 		}
 	})
 	if err != nil {
@@ -160,20 +161,5 @@ func (s *server) deleteHandoff(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	}
-	return answerJSON(w, http.StatusOK, handoffOf(x))
-}
-
-// handoffOf is a rotation as the API tells it.
-func handoffOf(x rotation.Rotation) api.Handoff {
-	out := api.Handoff{
-		ID: string(x.ID), Agent: string(x.Agent), Path: x.Path, Auto: x.Auto(), State: x.State.String(), Reason: x.Reason, Detail: x.Detail, Way: x.Way.String(),
-		Document: x.Document, SessionID: x.Session, NextSession: x.Next, MadeAt: x.Made, ChangedAt: x.Changed,
-	}
-	if x.Auto() {
-		out.Path = x.Read
-	}
-	if !x.State.Ended() {
-		out.Waiting = x.Last
-	}
-	return out
+	return answerJSON(w, http.StatusOK, wire.Handoff(x))
 }

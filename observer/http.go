@@ -1,21 +1,11 @@
 package observer
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
-	"time"
 
-	"sm/alerts"
-	webpage "sm/dashboards/page"
 	"sm/observer/access"
-	"sm/observer/api"
-	"sm/observer/curve"
-	"sm/observer/fleet"
-	"sm/observer/pages"
 )
 
 // server answers requests about an App.
@@ -90,89 +80,4 @@ func (s *server) getReady(w http.ResponseWriter, _ *http.Request) error {
 		return errCatchingUp
 	}
 	return nil
-}
-
-// getSessions tells of all sessions, or with recent=1 of those that the page shows: who asks again and again wants no list
-// of all that ever was. With trend=1 each says how its context grew.
-func (s *server) getSessions(w http.ResponseWriter, r *http.Request) error {
-	recent, err := flagOf(r, "recent", "all sessions")
-	if err != nil {
-		return err
-	}
-	trend, err := flagOf(r, "trend", "none")
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	for filled := false; ; filled = true {
-		answer, all, err := s.sessions(r.Context(), began, recent, trend)
-		if err != nil {
-			return err
-		}
-		if trend && !filled {
-			if _, some := s.hub.FillAll(r.Context(), all, began); some {
-				continue
-			}
-		}
-		return answerJSON(w, http.StatusOK, answer)
-	}
-}
-
-// flagOf reads a parameter that is 1 or 0; without is what there is where it is left out.
-func flagOf(r *http.Request, name, without string) (bool, error) {
-	on, err := strconv.ParseBool(cmp.Or(r.URL.Query().Get(name), "false"))
-	if err != nil {
-		return false, refuse(http.StatusBadRequest, name+" is neither 1 nor 0; leave it out for "+without)
-	}
-	return on, nil
-}
-
-// sessions are all sessions or the recent ones, and where the transcript of each lies.
-func (s *server) sessions(ctx context.Context, now time.Time, recent, trend bool) (answer api.Sessions, all []pages.Agent, err error) {
-	answer = api.Sessions{Sessions: []api.Session{}, Demo: s.o.Demo}
-	var views []fleet.View
-	var policies []policy
-	var curves [][]int64
-	err = s.do(ctx, func(c *core) {
-		c.spent(now, &answer)
-		if answer.CatchingUp = !c.caughtUp; recent {
-			views, answer.Others = c.recent(now, s.settings.Load().SessionTTL, s.settings.Load().MaxSessions)
-		} else {
-			views = c.fleet.Views(now)
-		}
-		for i := range views {
-			v := &views[i]
-			policies = append(policies, c.policy(v))
-			if !trend {
-				continue
-			}
-			h := c.agents.look(alerts.AgentID(v.Agent)).curve
-			curves = append(curves, h.Trend())
-			all = append(all, pages.Agent{Row: webpage.Row{ID: v.Agent}, Path: v.Path, Depth: h.Depth()})
-		}
-	})
-	for i, v := range views {
-		x := policies[i].session(v)
-		if trend {
-			x.Trend = curve.Shares(curves[i], x.WindowTokens)
-		}
-		answer.Sessions = append(answer.Sessions, x)
-	}
-	return answer, all, err
-}
-
-func (s *server) getSession(w http.ResponseWriter, r *http.Request) error {
-	now := time.Now()
-	var answer api.Session
-	err := s.ask(r.Context(), func(c *core) error {
-		v, err := c.fleet.View(r.PathValue("id"), now)
-		if err == nil {
-			answer = c.session(v)
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return answerJSON(w, http.StatusOK, answer)
 }

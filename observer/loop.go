@@ -159,7 +159,7 @@ func (a *App) apply(c *core, change transcript.Change) (n int) {
 		switch {
 		case change.CaughtUp:
 			a.caughtUp(c)
-		case !c.caughtUp && c.fleet.Settled() && c.early.hold(&change):
+		case !c.caughtUp && c.fleet.Settled() && c.early.Hold(&change):
 		default:
 			now := time.Now()
 			c.clock(now)
@@ -185,7 +185,7 @@ func (a *App) caughtUp(c *core) {
 	if !c.fleet.Settled() {
 		c.apply(c.fleet.Settle(now), now)
 	}
-	c.early.release(func(change transcript.Change) { c.apply(c.fleet.Apply(change), now) })
+	c.early.Release(func(change transcript.Change) { c.apply(c.fleet.Apply(change), now) })
 	c.begin(now)
 	if a.o.CaughtUp != nil {
 		a.o.CaughtUp(int(a.stats.Parked.Load()))

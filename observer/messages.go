@@ -1,7 +1,6 @@
 package observer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/observer/api"
+	"sm/observer/wire"
 	"sm/transcript/wording"
 )
 
@@ -79,7 +79,7 @@ func (s *server) postMessage(w http.ResponseWriter, r *http.Request) error {
 
 // fitMessage says what is wrong with a message, and in which mode it is delivered.
 func fitMessage(in *api.NewMessage) (alerts.Mode, error) {
-	mode, ok := modeOf(in.Mode)
+	mode, ok := wire.Mode(in.Mode)
 	text := ""
 	switch {
 	case !ok:
@@ -138,37 +138,12 @@ func (s *server) deleteMessage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answerJSON(w, http.StatusOK, messageOf(m))
-}
-
-// modeOf reads a delivery mode; none is sequential.
-func modeOf(name string) (m alerts.Mode, ok bool) {
-	for _, m := range []alerts.Mode{alerts.Sequential, alerts.Important, alerts.Urgent} {
-		if cmp.Or(name, alerts.Sequential.String()) == m.String() {
-			return m, true
-		}
-	}
-	return 0, false
+	return answerJSON(w, http.StatusOK, wire.Message(m))
 }
 
 // message is a message as the API tells it, with what it waits for.
 func (d *delivery) message(m outbox.Message) api.Message {
-	out := messageOf(m)
+	out := wire.Message(m)
 	out.WaitsFor = d.waitsFor(&m)
-	return out
-}
-
-// messageOf is a message as the API tells it.
-func messageOf(m outbox.Message) api.Message {
-	out := api.Message{
-		ID: string(m.ID), Ref: m.Ref, To: string(m.To), From: m.From, Mode: m.Mode.String(), Text: m.Text, Status: m.State.String(),
-		MadeAt: m.Made, Offers: m.Offers, OfferedAt: timeOrNil(m.Offered), EndedAt: timeOrNil(m.Ended),
-	}
-	if m.Notice() {
-		out.Key, out.Kind = m.Key.String(), m.Key.Kind.String()
-	}
-	if m.Offers > 0 {
-		out.Via = m.Via.String()
-	}
 	return out
 }

@@ -40,6 +40,7 @@ import (
 	"sm/observer/fleet"
 	"sm/observer/metrics"
 	"sm/observer/pages"
+	"sm/observer/projects"
 	"sm/observer/state"
 	"sm/transcript"
 	"sm/transcript/follow"
@@ -103,7 +104,7 @@ type App struct {
 	calls     chan func(*core)
 	changes   chan transcript.Change
 	clients   chan []transcript.Client
-	roots     *roots
+	roots     *projects.Folders
 	learnt    chan follow.Root // projects folders that clients have named, for the follower
 	ready     chan struct{}    // closed when caught up
 	closing   chan struct{}    // closed when Stop begins: long answers end
@@ -133,7 +134,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 	}
 	a := &App{
 		o: o, log: o.Logger, stats: o.Stats,
-		calls: make(chan func(*core)), changes: make(chan transcript.Change, 64), clients: make(chan []transcript.Client), learnt: make(chan follow.Root, maxLearnt),
+		calls: make(chan func(*core)), changes: make(chan transcript.Change, 64), clients: make(chan []transcript.Client), learnt: make(chan follow.Root, projects.MaxLearnt),
 		ready: make(chan struct{}), closing: make(chan struct{}), loopEnded: make(chan struct{}), failed: make(chan error, 1),
 	}
 	if a.stats == nil {

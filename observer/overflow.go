@@ -197,7 +197,7 @@ func (g *guarding) usage(ctx context.Context, session string, s *guard.State) (s
 			return
 		}
 		p := c.policy(&v)
-		if key.Agent = alerts.AgentID(v.Agent); p.known {
+		if key.Agent = alerts.AgentID(v.Agent); p.Found {
 			key.Cycle, opened = p.Cycle, p.Opened
 		}
 		switch {

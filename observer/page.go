@@ -61,7 +61,7 @@ func (c *core) list(now time.Time, ttl time.Duration, most int, t alerts.Thresho
 	for i := range views {
 		v := &views[i]
 		p := c.policy(v)
-		s := p.session(*v)
+		s := p.Session(*v)
 		h := c.agents.look(alerts.AgentID(v.Agent)).curve
 		x := pages.Agent{Row: pages.Row(v, &s, &p.View, t), Path: v.Path, Version: h.Version(), Depth: h.Depth()}
 		if version, ok := known(v.Agent); !ok || version != x.Version {
@@ -90,7 +90,7 @@ func (c *core) detail(id string, now time.Time, t alerts.Thresholds) (d pages.De
 	agent := alerts.AgentID(v.Agent)
 	past := c.agents.look(agent).curve
 	p := c.policy(&v)
-	s := p.session(v)
+	s := p.Session(v)
 	d.Path, d.Depth, d.History = v.Path, past.Depth(), *past.Shown()
 	d.Row, d.Facts = pages.Row(&v, &s, &p.View, t), pages.Facts(&v, &s, &p.View)
 	d.Messages, d.Commands = pages.Messages(c.queue.Of(agent), c.delivery.waitsFor), pages.Commands(&v)
@@ -98,4 +98,11 @@ func (c *core) detail(id string, now time.Time, t alerts.Thresholds) (d pages.De
 		d.Facts = append(d.Facts, webpage.Fact{Name: "Cycle began", At: int64(began)})
 	}
 	return d
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -2,24 +2,18 @@ package observer
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/observer/api"
-	"sm/transcript"
+	"sm/observer/wire"
 	"sm/transcript/wording"
 )
-
-// remindHeading begins what a reminder says.
-const remindHeading = wording.Remind
 
 // remind puts a reminder that is due into the queue. Each saying has a name of its own,
 // so that none is put there twice.
@@ -36,7 +30,7 @@ func (p *rules) remind(r *alerts.Remind, now time.Time) {
 	}
 	p.unsay(r.Reminder.Agent, r.Reminder.ID, now) // the newest saying stands for those before
 	_, err := p.queue.Put(outbox.Message{
-		To: r.Reminder.Agent, From: r.Reminder.From, Ref: saying(&r.Reminder), Mode: r.Mode, Text: remindHeading + r.Reminder.Text,
+		To: r.Reminder.Agent, From: r.Reminder.From, Ref: saying(&r.Reminder), Mode: r.Mode, Text: wording.Remind + r.Reminder.Text,
 		OwnWords: r.Reminder.Own(), Unmetered: true,
 	}, now)
 	if err != nil {
@@ -98,7 +92,7 @@ func (s *server) listReminders(w http.ResponseWriter, r *http.Request, of func(*
 
 // reminder is a reminder as the API tells it, with what keeps it back.
 func (p *rules) reminder(r alerts.Reminder, now time.Time) api.Reminder {
-	out := reminderOf(r)
+	out := wire.Reminder(r)
 	v, known := p.engine.Agent(r.Agent)
 	if known && v.Compacting && out.DueAt != nil && !now.Before(*out.DueAt) {
 		out.State = api.ReminderHeld
@@ -113,7 +107,7 @@ func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 	if err := readJSON(r, &in, "not a reminder; send JSON such as {\"text\":\"Look at CI.\",\"in_seconds\":600}"); err != nil {
 		return err
 	}
-	x, text := newReminder(&in, s.settings.Load().Queue.MessageBytes, now)
+	x, text := wire.NewReminder(&in, s.settings.Load().Queue.MessageBytes, now)
 	if text != "" {
 		return refuse(http.StatusUnprocessableEntity, text)
 	}
@@ -134,55 +128,17 @@ func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answerJSON(w, http.StatusCreated, reminderOf(x))
+	return answerJSON(w, http.StatusCreated, wire.Reminder(x))
 }
 
-const (
-	// maxReminders bounds the reminders of one agent.
-	maxReminders = 50
-	// remindLongest bounds their times: a year.
-	remindLongest = 365 * 24 * 60 * 60
-)
+// maxReminders bounds the reminders of one agent.
+const maxReminders = 50
 
 // Errors about reminders.
 var (
 	errManyReminders = fmt.Errorf("the agent has %d reminders already: cancel some", maxReminders)
 	errNoReminder    = errors.New("the agent has no such reminder; sm reminders lists them")
 )
-
-// newReminder reads what is asked for; text says what is wrong with it.
-func newReminder(in *api.NewReminder, most int, now time.Time) (x alerts.Reminder, text string) {
-	in.Text = strings.TrimSpace(in.Text)
-	for _, s := range []float64{in.In, in.Soft, in.Hard} {
-		if s < 0 || s > remindLongest || s != s {
-			return x, "a time must lie between 0 s and a year; give seconds"
-		}
-	}
-	switch {
-	case in.Text == "", !utf8.ValidString(in.Text):
-		return x, "the text is empty or not UTF-8; give it a text"
-	case most > 0 && len(remindHeading)+len(in.Text) > most:
-		return x, "the text is too long; shorten it"
-	case (in.In > 0) == (in.Soft > 0 || in.Hard > 0):
-		return x, "give in_seconds, or soft_seconds and hard_seconds"
-	case in.Soft > 0 && in.Hard > 0 && in.Hard < in.Soft:
-		return x, "hard_seconds must not be less than soft_seconds; give more"
-	}
-	span := func(s float64) alerts.Instant { return alerts.Instant(s * float64(time.Second)) }
-	made := transcript.InstantOf(now)
-	x = alerts.Reminder{ID: newID(), From: in.From, Text: in.Text, Made: made, Reset: made, Soft: span(in.Soft), Hard: span(in.Hard)}
-	if in.In > 0 {
-		x.Due = made + span(in.In)
-	}
-	return x, ""
-}
-
-// newID names a reminder.
-func newID() string {
-	var b [4]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return "r" + hex.EncodeToString(b[:])
-}
 
 // deleteReminder drops one reminder; "all" is each of the agent's.
 func (s *server) deleteReminder(w http.ResponseWriter, r *http.Request) error {
@@ -197,7 +153,7 @@ func (s *server) deleteReminder(w http.ResponseWriter, r *http.Request) error {
 			if id == "all" || id == x.ID {
 				c.rules.unsay(agent, x.ID, now)
 				for _, gone := range c.engine.CancelReminder(x.ID, "") {
-					dropped.Reminders = append(dropped.Reminders, reminderOf(gone))
+					dropped.Reminders = append(dropped.Reminders, wire.Reminder(gone))
 				}
 			}
 		}
@@ -232,20 +188,4 @@ func (s *server) resetReminders(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return answerJSON(w, http.StatusOK, api.Reset{Reset: n})
-}
-
-// reminderOf is a reminder as the API tells it.
-func reminderOf(r alerts.Reminder) api.Reminder {
-	out := api.Reminder{
-		ID: r.ID, Agent: string(r.Agent), From: r.From, Text: r.Text, MadeAt: r.Made.Time(),
-		Soft: time.Duration(r.Soft).Seconds(), Hard: time.Duration(r.Hard).Seconds(),
-	}
-	if r.Periodic() {
-		at := r.Reset.Time()
-		out.ResetAt = &at
-	} else {
-		at := r.Due.Time()
-		out.DueAt = &at
-	}
-	return out
 }

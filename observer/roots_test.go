@@ -5,12 +5,9 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // TestElsewhere: the transcripts of a client whose configuration lies elsewhere are
@@ -68,78 +65,4 @@ func TestElsewhere(t *testing.T) {
 	r.start()
 	fire(1, "UserPromptSubmit")
 	has("it came back", `agent_compactions_total{client="claude",trigger="manual"} 3`)
-}
-
-// TestRoots: a folder is learnt once, by whatever name, and no more than there is room for.
-func TestRoots(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	noErrors(t, err)
-	write := func(config string) string {
-		path := filepath.Join(dir, config, "projects", "-home-dev-web", uuid(1)+".jsonl")
-		appendLines(t, path, reply(ago(0), "m1", 1000, 10))
-		return path
-	}
-	own, other := write("own"), write("other")
-	noErrors(t, os.Symlink(filepath.Join(dir, "own"), filepath.Join(dir, "own-link")))
-	noErrors(t, os.Symlink(filepath.Join(dir, "other"), filepath.Join(dir, "other-link")))
-	linked := func(path string) string { return strings.Replace(path, "/projects/", "-link/projects/", 1) }
-	r, learnt, forgotten := newRoots([]string{filepath.Join(dir, "own-link", "projects")}, []string{filepath.Join(dir, "nowhere", "projects"), "/etc"}, newRig(t).o.Logger)
-	if d := cmp.Diff([2]int{0, 2}, [2]int{len(learnt), len(forgotten)}); d != "" {
-		t.Errorf("stored (-want +got):\n%s", d)
-	}
-	var got []string
-	for _, path := range []string{own, linked(own), other, other, linked(other), linked(other), "", filepath.Join(dir, "nowhere")} {
-		if root, _, fresh := r.elsewhere(path, uuid(1)); fresh {
-			got = append(got, root)
-		}
-	}
-	if d := cmp.Diff([]string{filepath.Join(dir, "other", "projects")}, got); d != "" {
-		t.Errorf("learnt (-want +got):\n%s", d)
-	}
-	n := 1
-	for i := range 2 * maxLearnt {
-		if _, _, fresh := r.elsewhere(write(fmt.Sprint("more", i)), uuid(1)); fresh {
-			n++
-		}
-	}
-	if n != maxLearnt {
-		t.Errorf("%d folders were learnt, want %d", n, maxLearnt)
-	}
-	if _, learnt, _ := newRoots(nil, slices.Clone(r.real), newRig(t).o.Logger); len(learnt) != maxLearnt {
-		t.Errorf("%d of %d folders are remembered", len(learnt), len(r.real))
-	}
-}
-
-// TestShortLivedRoots: folders that are gone make room for others, and one that comes back is
-// learnt again.
-func TestShortLivedRoots(t *testing.T) {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	noErrors(t, err)
-	r, _, _ := newRoots([]string{filepath.Join(dir, "own", "projects")}, nil, newRig(t).o.Logger)
-	root := func(n int) string { return filepath.Join(dir, fmt.Sprint("config", n), "projects") }
-	hook := func(n int) (dropped int, fresh bool) {
-		path := filepath.Join(root(n), "-home-dev-web", uuid(1)+".jsonl")
-		appendLines(t, path, reply(ago(0), "m1", 1000, 10))
-		_, gone, fresh := r.elsewhere(path, uuid(1))
-		return len(gone), fresh
-	}
-	for n := range maxLearnt {
-		hook(n)
-	}
-	if dropped, fresh := hook(maxLearnt); dropped != 0 || fresh {
-		t.Errorf("a full list takes one more: %v, %d dropped", fresh, dropped)
-	}
-	const gone = 3
-	for n := range gone {
-		noErrors(t, os.RemoveAll(filepath.Dir(root(n))))
-	}
-	if dropped, fresh := hook(maxLearnt); dropped != gone || !fresh {
-		t.Errorf("with room again: fresh %v, dropped %d, want %d", fresh, dropped, gone)
-	}
-	if dropped, fresh := hook(0); dropped != 0 || !fresh {
-		t.Errorf("come back: fresh %v, dropped %d", fresh, dropped)
-	}
-	if want := 1 + maxLearnt - 1; len(r.real) != want || r.learnt != maxLearnt-1 || r.real[0] != filepath.Join(dir, "own", "projects") {
-		t.Errorf("%d folders, %d learnt, want %d", len(r.real), r.learnt, want)
-	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/observer/levels"
 )
 
 // rules has the engine judge what happens to agents, and does what it decides: notices, levels, reminders and cycles.
@@ -79,7 +80,7 @@ func (p *rules) ask(now time.Time) {
 func (p *rules) levels() {
 	known := clearEffect{}
 	for _, a := range p.engine.Agents() {
-		known[levelName(string(a.Agent))] = true
+		known[levels.Name(string(a.Agent))] = true
 		p.level(a.Agent)
 	}
 	p.effects.add(known)

@@ -13,7 +13,9 @@ import (
 	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/transcript"
+	"sm/transcript/claude"
 	"sm/transcript/claude/hook"
+	"sm/transcript/follow"
 )
 
 // signals takes what clients, hooks and scripts post about sessions.
@@ -197,4 +199,38 @@ func (s *signals) postSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return answerJSON(w, http.StatusCreated, answer)
+}
+
+// learn follows the projects folder of a transcript that a client has named, if it is new.
+func (a *App) learn(ctx context.Context, path, session string) {
+	if a.o.Demo {
+		return
+	}
+	root, dropped, fresh := a.roots.Learn(path, session)
+	changes := make([]rootChange, 0, len(dropped)+1)
+	for _, dir := range dropped {
+		changes = append(changes, rootChange{path: dir})
+	}
+	if fresh {
+		select {
+		case a.learnt <- (follow.Root{Path: root, Format: claude.Format()}): // there is room, but for a follower that has not read the last 32
+		case <-a.loopEnded:
+		}
+		a.log.Info("a client keeps its transcripts elsewhere: following them, too")
+		a.log.Debug("following", "projects", root)
+		changes = append(changes, rootChange{root, true})
+	}
+	if len(changes) == 0 {
+		return
+	}
+	// Who has hung up has told it all the same.
+	if err := a.do(context.WithoutCancel(ctx), func(c *core) { c.roots = append(c.roots, changes...) }); err != nil {
+		a.log.Debug("a projects folder is not remembered", "err", err)
+	}
+}
+
+// rootChange is a projects folder that is to be remembered, or forgotten.
+type rootChange struct {
+	path string
+	kept bool
 }

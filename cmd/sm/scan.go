@@ -12,10 +12,10 @@ import (
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/top"
-	"sm/observer"
 	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/observer/history"
+	"sm/observer/wire"
 	"sm/transcript"
 )
 
@@ -78,7 +78,7 @@ func (to *printer) writeScanTable(views []fleet.View) error {
 	}
 	sessions := make([]api.Session, len(views))
 	for i, v := range views {
-		sessions[i] = observer.SessionOf(v)
+		sessions[i] = wire.Session(v)
 	}
 	if err := (top.Table{Width: term.Columns(to.Writer), Colour: to.Colour, Past: true}).Write(to, sessions, time.Now()); err != nil {
 		return fmt.Errorf("write: %w", err)
@@ -113,7 +113,7 @@ type scanned struct {
 }
 
 func scanOf(v fleet.View) scanned {
-	s := observer.SessionOf(v)
+	s := wire.Session(v)
 	return scanned{
 		SessionID: s.SessionID, Path: s.TranscriptPath, Project: s.Project, CWD: s.CWD, Model: s.Model, Version: s.Version,
 		StartedAt: s.StartedAt, LastActivity: s.LastActive, Context: s.TokensUsed, Window: s.WindowTokens, WindowSource: s.WindowSource,

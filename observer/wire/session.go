@@ -1,18 +1,17 @@
-package observer
+package wire
 
 import (
 	"cmp"
 	"time"
 
 	"sm/alerts"
-	"sm/alerts/outbox"
 	"sm/observer/api"
 	"sm/observer/fleet"
 	"sm/transcript"
 )
 
-// SessionOf is a session as the API tells it.
-func SessionOf(v fleet.View) api.Session {
+// Session is a session in JSON, by what the fleet knows of it.
+func Session(v fleet.View) api.Session {
 	s := api.Session{
 		ID: v.Agent, Name: cmp.Or(v.Name, v.Client.Name), Title: v.Title, ParentID: v.ParentID, Provider: v.Provider, Label: v.Label,
 		SessionID: v.SessionID, TranscriptPath: v.Path, Project: v.Project, CWD: v.CWD, Model: v.Model, Version: v.Version,
@@ -45,78 +44,34 @@ func SessionOf(v fleet.View) api.Session {
 	return s
 }
 
-// spent fills in what all sessions together used.
-func (c *core) spent(now time.Time, s *api.Sessions) {
-	limits, today := c.fleet.Limits(now), c.fleet.Counters().Today
-	for i, to := range [...]**api.RateLimit{&s.RateLimits.FiveHour, &s.RateLimits.SevenDay} {
-		if l := limits[i]; l.Resets != 0 {
-			*to = &api.RateLimit{UsedRatio: l.Used, ResetsAt: l.Resets.Time()}
-		}
-	}
-	if s.Today.Tokens = today.Tokens; today.Cost.Known {
-		s.Today.CostUSD = &today.Cost.USD
-	}
-}
-
 // sourceName is a reading's source as metrics and JSON write it.
 func sourceName(s transcript.Source) string {
 	return [...]string{"transcript", "statusline", "estimate"}[s]
 }
 
-// policy is what engine and queue know of a view's agent.
-type policy struct {
+// Policy is what engine, queue and rotations know of an agent.
+type Policy struct {
 	alerts.View
-	known  bool
-	queued int
-	// hooks says that those of the present session work, waiting how many of the queued wait
-	// for that.
-	hooks   bool
-	waiting int
-	// last is the path of the last handoff that was carried out, handoff the state of the
-	// one that is under way, brake what keeps the agent from another; "" for none.
-	last, handoff, brake string
+	// Found says that the engine knows the agent: else View is zero.
+	Found bool
+	// Queued counts the messages that are on their way, Waiting those of them that wait for a hook of the session.
+	Queued, Waiting int
+	// Hooks says that the hooks of the present session work.
+	Hooks bool
+	// Last is the path of the last handoff that was carried out, Handoff the state of the one that is under way, Brake
+	// what keeps the agent from another; "" for none.
+	Last, Handoff, Brake string
 }
 
-func (c *core) policy(v *fleet.View) (p policy) {
-	if v.Past {
-		return p
+// Session is a session in JSON, with what the policy knows of its agent.
+func (p *Policy) Session(v fleet.View) api.Session {
+	s := Session(v)
+	s.Queued, s.HooksSeen, s.WaitForHooks = p.Queued, p.Hooks, p.Waiting
+	if p.Last != "" {
+		s.LastHandoff = &p.Last
 	}
-	p.View, p.known = c.engine.Agent(alerts.AgentID(v.Agent))
-	if seat, ok := c.rotations.Agent(alerts.AgentID(v.Agent)); ok {
-		p.last = seat.Path
-		p.brake = c.rotations.Brake(seat.Agent, v.SessionID, time.Now())
-	}
-	if r, ok := c.rotations.Open(alerts.AgentID(v.Agent)); ok {
-		p.handoff = r.State.String()
-	}
-	p.hooks = c.delivery.hooksWork(alerts.AgentID(v.Agent))
-	if p.known || c.queue.HasWaiting(alerts.AgentID(v.Agent)) {
-		for _, m := range c.queue.Of(alerts.AgentID(v.Agent)) {
-			if m.State == outbox.Waiting || m.State == outbox.Offered {
-				p.queued++
-			}
-			if c.delivery.waitsFor(&m) != "" {
-				p.waiting++
-			}
-		}
-	}
-	return p
-}
-
-func (c *core) session(v fleet.View) api.Session {
-	p := c.policy(&v)
-	return p.session(v)
-}
-
-// session is a view as the API tells it, with what the policy knows.
-func (p *policy) session(v fleet.View) api.Session {
-	s := SessionOf(v)
-	s.Queued, s.HooksSeen, s.WaitForHooks = p.queued, p.hooks, p.waiting
-	if p.last != "" {
-		s.LastHandoff = &p.last
-	}
-	s.Handoff, s.Brake = p.handoff, p.brake
-	if !p.known {
+	s.Handoff, s.Brake = p.Handoff, p.Brake
+	if !p.Found {
 		return s
 	}
 	s.Cycle, s.IsCompacting, s.Enabled = p.Cycle, p.Compacting && !v.Ended, p.Enabled
@@ -194,11 +149,4 @@ func isIdle(v fleet.View) bool {
 		return true
 	}
 	return false
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -1,4 +1,4 @@
-package observer
+package catchup
 
 import (
 	"testing"
@@ -20,7 +20,7 @@ func TestCatchUp(t *testing.T) {
 	copied := func(c *transcript.Change) { c.Compactions = []transcript.Compaction{{Key: 1, Copied: true}} }
 	plain := func(*transcript.Change) {}
 	grown := func(c *transcript.Change) { c.Whole = false }
-	var u catchUp
+	var u Queue
 	var got []string
 	take := func(c transcript.Change) {
 		name := c.Cursor.Path
@@ -46,13 +46,13 @@ func TestCatchUp(t *testing.T) {
 		change("origin", grown), // it goes on
 		change("moved copy", func(c *transcript.Change) { c.Whole, c.From = false, "copy" }),
 	} {
-		if !u.hold(&c) {
+		if !u.Hold(&c) {
 			take(c)
 		}
 	}
 	got = append(got, "caught up")
-	u.release(take)
-	u.release(take) // nothing is left
+	u.Release(take)
+	u.Release(take) // nothing is left
 	want := []string{
 		"known", "known moved from before", "caught up",
 		"older", "gone", "gone gone", "origin", "origin", "copy", "moved copy from copy", "no time", "named copy", "agent",

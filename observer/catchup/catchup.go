@@ -1,4 +1,9 @@
-package observer
+// Package catchup puts the changes of transcripts that came while no observer ran into the order in which they count.
+//
+// A message or a compaction may be in several files, and the file that is applied first owns it. The follower reads files
+// in any order. So changes of files that were known before come first; the others wait, and then originals come before
+// copies. It keeps no more than the changes that wait.
+package catchup
 
 import (
 	"cmp"
@@ -7,21 +12,19 @@ import (
 	"sm/transcript"
 )
 
-// catchUp holds back files that came while no observer ran, until what known ones
-// have gained is in. Who comes first owns what several files hold, and the follower
-// reads in any order: so the known come first, and then origins before copies.
-type catchUp struct {
+// Queue keeps the changes of new files until those of known files have been applied. The zero value is empty.
+type Queue struct {
 	files map[string]*arrival // by path
 }
 
-// arrival is what is told of one file, in order.
+// arrival is the changes of one file, in order.
 type arrival struct {
 	changes []transcript.Change
 	copied  bool
 }
 
-// hold keeps a change for later and says so.
-func (u *catchUp) hold(c *transcript.Change) bool {
+// Hold keeps a change of a new file for later, and says whether it did.
+func (u *Queue) Hold(c *transcript.Change) bool {
 	path := c.Cursor.Path
 	x := u.files[path]
 	if moved := u.files[c.From]; c.From != "" && moved != nil {
@@ -43,8 +46,8 @@ func (u *catchUp) hold(c *transcript.Change) bool {
 	return true
 }
 
-// release gives back what has been held, once.
-func (u *catchUp) release(apply func(transcript.Change)) {
+// Release applies the changes that were kept, the originals first. The queue is empty then.
+func (u *Queue) Release(apply func(transcript.Change)) {
 	paths := make([]string, 0, len(u.files))
 	for path := range u.files {
 		paths = append(paths, path)

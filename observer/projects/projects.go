@@ -1,7 +1,11 @@
-package observer
+// Package projects knows the folders in which clients keep their transcripts: those that are configured, and those of
+// clients with a configuration directory of their own, which it learns from the transcripts that their hooks name.
+//
+// Invariants: a folder is known once, under whatever names; no more than [MaxLearnt] are learnt; it looks at folders without
+// its lock, so that a disk that does not answer delays one caller alone. It follows and stores nothing.
+package projects
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -16,15 +20,15 @@ import (
 )
 
 const (
-	// maxLearnt bounds the projects folders that are learnt from clients, maxAliases the
+	// MaxLearnt bounds the projects folders that are learnt from clients, maxAliases the
 	// other paths by which these and the configured ones are known.
-	maxLearnt  = 32
+	MaxLearnt  = 32
 	maxAliases = 256
 )
 
-// roots knows the projects folders. A client whose CLAUDE_CONFIG_DIR is another one names
+// Folders knows the projects folders. It is for any number of goroutines. A client whose CLAUDE_CONFIG_DIR is another one names
 // its transcript in each hook: that folder is followed from then on.
-type roots struct {
+type Folders struct {
 	mu     sync.Mutex
 	real   []string // as they are followed, resolved where learnt
 	known  []string // the same and other names of them
@@ -34,10 +38,10 @@ type roots struct {
 	log    *slog.Logger
 }
 
-// newRoots goes on from the folders learnt in earlier runs. Those that are not there any
+// New goes on from the folders learnt in earlier runs. Those that are not there any
 // more, or are no longer fit to be followed, are forgotten.
-func newRoots(configured, stored []string, log *slog.Logger) (r *roots, learnt, forgotten []string) {
-	r = &roots{log: log}
+func New(configured, stored []string, log *slog.Logger) (r *Folders, learnt, forgotten []string) {
+	r = &Folders{log: log}
 	for _, dir := range configured {
 		dir = filepath.Clean(dir)
 		r.known = append(r.known, dir)
@@ -50,7 +54,7 @@ func newRoots(configured, stored []string, log *slog.Logger) (r *roots, learnt, 
 	r.fixed = len(r.known)
 	for _, dir := range stored {
 		real, ok := follow.IsRoot(claude.Format(), dir)
-		if !ok || r.holds(r.real, real) || r.learnt == maxLearnt {
+		if !ok || r.holds(r.real, real) || r.learnt == MaxLearnt {
 			forgotten = append(forgotten, dir)
 			continue
 		}
@@ -60,13 +64,13 @@ func newRoots(configured, stored []string, log *slog.Logger) (r *roots, learnt, 
 	return r, learnt, forgotten
 }
 
-func (r *roots) add(real string) {
+func (r *Folders) add(real string) {
 	r.learnt++
 	r.real, r.known = append(r.real, real), append(r.known, real)
 }
 
 // holds says whether a path lies in one of the folders.
-func (r *roots) holds(list []string, path string) bool {
+func (r *Folders) holds(list []string, path string) bool {
 	return slices.ContainsFunc(list, func(dir string) bool {
 		rest, ok := strings.CutPrefix(path, dir)
 		return ok && (rest == "" || rest[0] == filepath.Separator)
@@ -74,16 +78,16 @@ func (r *roots) holds(list []string, path string) bool {
 }
 
 // knows says whether a path lies in a folder that is known.
-func (r *roots) knows(path string) bool {
+func (r *Folders) knows(path string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.holds(r.known, path)
 }
 
-// elsewhere looks at the transcript that a client has named for its session. fresh says
+// Learn looks at the transcript that a client has named for its session. fresh says
 // that it lies in a projects folder that is not followed yet, and which from now on counts
 // as known. Where there is no room for it, the folders that do not exist any more are dropped.
-func (r *roots) elsewhere(path, session string) (root string, dropped []string, fresh bool) {
+func (r *Folders) Learn(path, session string) (root string, dropped []string, fresh bool) {
 	if path == "" || len(session) != len("00000000-0000-0000-0000-000000000000") {
 		return "", nil, false
 	}
@@ -99,10 +103,10 @@ func (r *roots) elsewhere(path, session string) (root string, dropped []string, 
 	defer r.mu.Unlock()
 	dropped = r.drop(vanished)
 	known := r.holds(r.real, root)
-	if !known && r.learnt == maxLearnt {
+	if !known && r.learnt == MaxLearnt {
 		if !r.told {
 			r.told = true
-			r.log.Warn("too many clients with a CLAUDE_CONFIG_DIR of their own: the transcripts of further ones are not followed; name them in projects", "followed", maxLearnt)
+			r.log.Warn("too many clients with a CLAUDE_CONFIG_DIR of their own: the transcripts of further ones are not followed; name them in projects", "followed", MaxLearnt)
 		}
 		return "", dropped, false
 	}
@@ -118,10 +122,10 @@ func (r *roots) elsewhere(path, session string) (root string, dropped []string, 
 
 // vanished lists the learnt folders, and other names of them, that do not exist any more, when
 // there is no room for more.
-func (r *roots) vanished() map[string]bool {
+func (r *Folders) vanished() map[string]bool {
 	r.mu.Lock()
 	var names []string
-	if r.learnt == maxLearnt || len(r.known) >= maxAliases {
+	if r.learnt == MaxLearnt || len(r.known) >= maxAliases {
 		names = slices.Clone(r.known[r.fixed:])
 	}
 	r.mu.Unlock()
@@ -135,7 +139,7 @@ func (r *roots) vanished() map[string]bool {
 }
 
 // drop makes room, and returns the learnt folders that have gone.
-func (r *roots) drop(vanished map[string]bool) (dropped []string) {
+func (r *Folders) drop(vanished map[string]bool) (dropped []string) {
 	kept := r.real[:len(r.real)-r.learnt]
 	for _, dir := range r.real[len(kept):] {
 		if vanished[dir] {
@@ -148,38 +152,4 @@ func (r *roots) drop(vanished map[string]bool) (dropped []string) {
 	known := slices.DeleteFunc(r.known[r.fixed:], func(name string) bool { return vanished[name] })
 	r.known = r.known[:r.fixed+len(known)]
 	return dropped
-}
-
-// learn follows the projects folder of a transcript that a client has named, if it is new.
-func (a *App) learn(ctx context.Context, path, session string) {
-	if a.o.Demo {
-		return
-	}
-	root, dropped, fresh := a.roots.elsewhere(path, session)
-	changes := make([]rootChange, 0, len(dropped)+1)
-	for _, dir := range dropped {
-		changes = append(changes, rootChange{path: dir})
-	}
-	if fresh {
-		select {
-		case a.learnt <- (follow.Root{Path: root, Format: claude.Format()}): // there is room, but for a follower that has not read the last 32
-		case <-a.loopEnded:
-		}
-		a.log.Info("a client keeps its transcripts elsewhere: following them, too")
-		a.log.Debug("following", "projects", root)
-		changes = append(changes, rootChange{root, true})
-	}
-	if len(changes) == 0 {
-		return
-	}
-	// Who has hung up has told it all the same.
-	if err := a.do(context.WithoutCancel(ctx), func(c *core) { c.roots = append(c.roots, changes...) }); err != nil {
-		a.log.Debug("a projects folder is not remembered", "err", err)
-	}
-}
-
-// rootChange is a projects folder that is to be remembered, or forgotten.
-type rootChange struct {
-	path string
-	kept bool
 }

@@ -1,0 +1,105 @@
+package projects
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const session = "00000000-0000-4000-8000-000000000001"
+
+// write makes an empty transcript.
+func write(t *testing.T, path string) {
+	t.Helper()
+	noErrors(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	noErrors(t, os.WriteFile(path, nil, 0o600))
+}
+
+func noErrors(t *testing.T, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRoots: a folder is learnt once, by whatever name, and no more than there is room for.
+func TestRoots(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	noErrors(t, err)
+	made := func(config string) string {
+		path := filepath.Join(dir, config, "projects", "-home-dev-web", session+".jsonl")
+		write(t, path)
+		return path
+	}
+	own, other := made("own"), made("other")
+	noErrors(t, os.Symlink(filepath.Join(dir, "own"), filepath.Join(dir, "own-link")))
+	noErrors(t, os.Symlink(filepath.Join(dir, "other"), filepath.Join(dir, "other-link")))
+	linked := func(path string) string { return strings.Replace(path, "/projects/", "-link/projects/", 1) }
+	r, learnt, forgotten := New([]string{filepath.Join(dir, "own-link", "projects")}, []string{filepath.Join(dir, "nowhere", "projects"), "/etc"}, slog.New(slog.DiscardHandler))
+	if d := cmp.Diff([2]int{0, 2}, [2]int{len(learnt), len(forgotten)}); d != "" {
+		t.Errorf("stored (-want +got):\n%s", d)
+	}
+	var got []string
+	for _, path := range []string{own, linked(own), other, other, linked(other), linked(other), "", filepath.Join(dir, "nowhere")} {
+		if root, _, fresh := r.Learn(path, session); fresh {
+			got = append(got, root)
+		}
+	}
+	if d := cmp.Diff([]string{filepath.Join(dir, "other", "projects")}, got); d != "" {
+		t.Errorf("learnt (-want +got):\n%s", d)
+	}
+	n := 1
+	for i := range 2 * MaxLearnt {
+		if _, _, fresh := r.Learn(made(fmt.Sprint("more", i)), session); fresh {
+			n++
+		}
+	}
+	if n != MaxLearnt {
+		t.Errorf("%d folders were learnt, want %d", n, MaxLearnt)
+	}
+	if _, learnt, _ := New(nil, slices.Clone(r.real), slog.New(slog.DiscardHandler)); len(learnt) != MaxLearnt {
+		t.Errorf("%d of %d folders are remembered", len(learnt), len(r.real))
+	}
+}
+
+// TestShortLivedRoots: folders that are gone make room for others, and one that comes back is
+// learnt again.
+func TestShortLivedRoots(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	noErrors(t, err)
+	r, _, _ := New([]string{filepath.Join(dir, "own", "projects")}, nil, slog.New(slog.DiscardHandler))
+	root := func(n int) string { return filepath.Join(dir, fmt.Sprint("config", n), "projects") }
+	hook := func(n int) (dropped int, fresh bool) {
+		path := filepath.Join(root(n), "-home-dev-web", session+".jsonl")
+		write(t, path)
+		_, gone, fresh := r.Learn(path, session)
+		return len(gone), fresh
+	}
+	for n := range MaxLearnt {
+		hook(n)
+	}
+	if dropped, fresh := hook(MaxLearnt); dropped != 0 || fresh {
+		t.Errorf("a full list takes one more: %v, %d dropped", fresh, dropped)
+	}
+	const gone = 3
+	for n := range gone {
+		noErrors(t, os.RemoveAll(filepath.Dir(root(n))))
+	}
+	if dropped, fresh := hook(MaxLearnt); dropped != gone || !fresh {
+		t.Errorf("with room again: fresh %v, dropped %d, want %d", fresh, dropped, gone)
+	}
+	if dropped, fresh := hook(0); dropped != 0 || !fresh {
+		t.Errorf("come back: fresh %v, dropped %d", fresh, dropped)
+	}
+	if want := 1 + MaxLearnt - 1; len(r.real) != want || r.learnt != MaxLearnt-1 || r.real[0] != filepath.Join(dir, "own", "projects") {
+		t.Errorf("%d folders, %d learnt, want %d", len(r.real), r.learnt, want)
+	}
+}

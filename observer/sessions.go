@@ -1,0 +1,148 @@
+package observer
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"sm/alerts"
+	"sm/alerts/outbox"
+	webpage "sm/dashboards/page"
+	"sm/observer/api"
+	"sm/observer/curve"
+	"sm/observer/fleet"
+	"sm/observer/pages"
+	"sm/observer/wire"
+)
+
+// policy is what engine, queue and rotations know of the agent of a view.
+func (c *core) policy(v *fleet.View) (p wire.Policy) {
+	if v.Past {
+		return p
+	}
+	p.View, p.Found = c.engine.Agent(alerts.AgentID(v.Agent))
+	if seat, ok := c.rotations.Agent(alerts.AgentID(v.Agent)); ok {
+		p.Last = seat.Path
+		p.Brake = c.rotations.Brake(seat.Agent, v.SessionID, time.Now())
+	}
+	if r, ok := c.rotations.Open(alerts.AgentID(v.Agent)); ok {
+		p.Handoff = r.State.String()
+	}
+	p.Hooks = c.delivery.hooksWork(alerts.AgentID(v.Agent))
+	if p.Found || c.queue.HasWaiting(alerts.AgentID(v.Agent)) {
+		for _, m := range c.queue.Of(alerts.AgentID(v.Agent)) {
+			if m.State == outbox.Waiting || m.State == outbox.Offered {
+				p.Queued++
+			}
+			if c.delivery.waitsFor(&m) != "" {
+				p.Waiting++
+			}
+		}
+	}
+	return p
+}
+
+func (c *core) session(v fleet.View) api.Session {
+	p := c.policy(&v)
+	return p.Session(v)
+}
+
+// spent fills in what all sessions together used.
+func (c *core) spent(now time.Time, s *api.Sessions) {
+	limits, today := c.fleet.Limits(now), c.fleet.Counters().Today
+	for i, to := range [...]**api.RateLimit{&s.RateLimits.FiveHour, &s.RateLimits.SevenDay} {
+		if l := limits[i]; l.Resets != 0 {
+			*to = &api.RateLimit{UsedRatio: l.Used, ResetsAt: l.Resets.Time()}
+		}
+	}
+	if s.Today.Tokens = today.Tokens; today.Cost.Known {
+		s.Today.CostUSD = &today.Cost.USD
+	}
+}
+
+// getSessions tells of all sessions, or with recent=1 of those that the page shows: who asks again and again wants no list
+// of all that ever was. With trend=1 each says how its context grew.
+func (s *server) getSessions(w http.ResponseWriter, r *http.Request) error {
+	recent, err := flagOf(r, "recent", "all sessions")
+	if err != nil {
+		return err
+	}
+	trend, err := flagOf(r, "trend", "none")
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	for filled := false; ; filled = true {
+		answer, all, err := s.sessions(r.Context(), began, recent, trend)
+		if err != nil {
+			return err
+		}
+		if trend && !filled {
+			if _, some := s.hub.FillAll(r.Context(), all, began); some {
+				continue
+			}
+		}
+		return answerJSON(w, http.StatusOK, answer)
+	}
+}
+
+// flagOf reads a parameter that is 1 or 0; without is what there is where it is left out.
+func flagOf(r *http.Request, name, without string) (bool, error) {
+	on, err := strconv.ParseBool(cmp.Or(r.URL.Query().Get(name), "false"))
+	if err != nil {
+		return false, refuse(http.StatusBadRequest, name+" is neither 1 nor 0; leave it out for "+without)
+	}
+	return on, nil
+}
+
+// sessions are all sessions or the recent ones, and where the transcript of each lies.
+func (s *server) sessions(ctx context.Context, now time.Time, recent, trend bool) (answer api.Sessions, all []pages.Agent, err error) {
+	answer = api.Sessions{Sessions: []api.Session{}, Demo: s.o.Demo}
+	var views []fleet.View
+	var policies []wire.Policy
+	var curves [][]int64
+	err = s.do(ctx, func(c *core) {
+		c.spent(now, &answer)
+		if answer.CatchingUp = !c.caughtUp; recent {
+			views, answer.Others = c.recent(now, s.settings.Load().SessionTTL, s.settings.Load().MaxSessions)
+		} else {
+			views = c.fleet.Views(now)
+		}
+		for i := range views {
+			v := &views[i]
+			policies = append(policies, c.policy(v))
+			if !trend {
+				continue
+			}
+			h := c.agents.look(alerts.AgentID(v.Agent)).curve
+			curves = append(curves, h.Trend())
+			all = append(all, pages.Agent{Row: webpage.Row{ID: v.Agent}, Path: v.Path, Depth: h.Depth()})
+		}
+	})
+	for i, v := range views {
+		x := policies[i].Session(v)
+		if trend {
+			x.Trend = curve.Shares(curves[i], x.WindowTokens)
+		}
+		answer.Sessions = append(answer.Sessions, x)
+	}
+	return answer, all, err
+}
+
+func (s *server) getSession(w http.ResponseWriter, r *http.Request) error {
+	now := time.Now()
+	var answer api.Session
+	err := s.ask(r.Context(), func(c *core) error {
+		v, err := c.fleet.View(r.PathValue("id"), now)
+		if err == nil {
+			answer = c.session(v)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return answerJSON(w, http.StatusOK, answer)
+}

@@ -1,0 +1,34 @@
+package wire
+
+import (
+	"cmp"
+
+	"sm/alerts"
+	"sm/alerts/outbox"
+	"sm/observer/api"
+)
+
+// Message is a message in JSON.
+func Message(m outbox.Message) api.Message {
+	out := api.Message{
+		ID: string(m.ID), Ref: m.Ref, To: string(m.To), From: m.From, Mode: m.Mode.String(), Text: m.Text, Status: m.State.String(),
+		MadeAt: m.Made, Offers: m.Offers, OfferedAt: timeOrNil(m.Offered), EndedAt: timeOrNil(m.Ended),
+	}
+	if m.Notice() {
+		out.Key, out.Kind = m.Key.String(), m.Key.Kind.String()
+	}
+	if m.Offers > 0 {
+		out.Via = m.Via.String()
+	}
+	return out
+}
+
+// Mode reads a delivery mode; none is sequential.
+func Mode(name string) (m alerts.Mode, ok bool) {
+	for _, m := range []alerts.Mode{alerts.Sequential, alerts.Important, alerts.Urgent} {
+		if cmp.Or(name, alerts.Sequential.String()) == m.String() {
+			return m, true
+		}
+	}
+	return 0, false
+}

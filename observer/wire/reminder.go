@@ -1,0 +1,68 @@
+package wire
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"sm/alerts"
+	"sm/observer/api"
+	"sm/transcript"
+	"sm/transcript/wording"
+)
+
+// Reminder is a reminder in JSON.
+func Reminder(r alerts.Reminder) api.Reminder {
+	out := api.Reminder{
+		ID: r.ID, Agent: string(r.Agent), From: r.From, Text: r.Text, MadeAt: r.Made.Time(),
+		Soft: time.Duration(r.Soft).Seconds(), Hard: time.Duration(r.Hard).Seconds(),
+	}
+	if r.Periodic() {
+		at := r.Reset.Time()
+		out.ResetAt = &at
+	} else {
+		at := r.Due.Time()
+		out.DueAt = &at
+	}
+	return out
+}
+
+// maxRemindSeconds bounds the times of reminders: a year.
+const maxRemindSeconds = 365 * 24 * 60 * 60
+
+// NewReminder reads a reminder as it was posted; its text may have most bytes with its heading, 0 for any number. The
+// problem is "" or says what is wrong and what to do.
+func NewReminder(in *api.NewReminder, most int, now time.Time) (x alerts.Reminder, problem string) {
+	in.Text = strings.TrimSpace(in.Text)
+	for _, s := range []float64{in.In, in.Soft, in.Hard} {
+		if s < 0 || s > maxRemindSeconds || s != s {
+			return x, "a time must lie between 0 s and a year; give seconds"
+		}
+	}
+	switch {
+	case in.Text == "", !utf8.ValidString(in.Text):
+		return x, "the text is empty or not UTF-8; give it a text"
+	case most > 0 && len(wording.Remind)+len(in.Text) > most:
+		return x, "the text is too long; shorten it"
+	case (in.In > 0) == (in.Soft > 0 || in.Hard > 0):
+		return x, "give in_seconds, or soft_seconds and hard_seconds"
+	case in.Soft > 0 && in.Hard > 0 && in.Hard < in.Soft:
+		return x, "hard_seconds must not be less than soft_seconds; give more"
+	}
+	span := func(s float64) alerts.Instant { return alerts.Instant(s * float64(time.Second)) }
+	made := transcript.InstantOf(now)
+	x = alerts.Reminder{ID: newID(), From: in.From, Text: in.Text, Made: made, Reset: made, Soft: span(in.Soft), Hard: span(in.Hard)}
+	if in.In > 0 {
+		x.Due = made + span(in.In)
+	}
+	return x, ""
+}
+
+// newID names a reminder.
+func newID() string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return "r" + hex.EncodeToString(b[:])
+}
