@@ -57,6 +57,10 @@ type Change struct {
 	// Messages and Compactions are those that are new or changed.
 	Messages    []Message
 	Compactions []Compaction
+	// Bills are those of the file's boundaries that are new or have changed, and Worked is what
+	// was done since they were told last: of files whose bills somebody asked for.
+	Bills  []Bill
+	Worked Worked
 	// Entries are the new records that mean something, in the order of the file. Of
 	// their byte slices only a reading's Model is set. Of a whole file they are those
 	// of the last 10 minutes, 4096 at most.

@@ -98,6 +98,9 @@ func (f *Fold) compact(ev event, now moment) {
 	f.compactions = append(f.compactions, ev)
 	f.Session.Compactions[ev.Trigger]++
 	f.change(len(f.compactions) - 1)
+	if f.bills != nil {
+		f.bills.Compacted(len(f.compactions)-1, transcript.Bill{Before: ev.PreTokens, Millis: f.sinceLast(&ev)})
+	}
 	f.blank(now)
 }
 

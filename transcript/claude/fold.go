@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sm/transcript"
+	"sm/transcript/bills"
 )
 
 // Fold adds up the lines of one transcript. The zero value is not ready: see
@@ -35,6 +36,8 @@ type Fold struct {
 	titled      bool           // a title has counted since the last reading
 	keyless     transcript.Key // counts messages without id
 	titles      titles
+	bills       *bills.Ledger      // nil unless somebody asked for bills
+	before      transcript.Instant // the newest stamp before this record
 }
 
 // cost is a Usage in a third of the space; figures of one message fit.
@@ -80,7 +83,10 @@ func (f *Fold) Reset(name string, subagent bool) {
 	clear(f.seen)
 	clear(f.costs)
 	*f = Fold{name: transcript.KeyOf([]byte(name)), subagent: subagent, seen: f.seen, costs: f.costs,
-		messages: f.messages[:0], changed: f.changed[:0], compactions: f.compactions[:0], chain: chain{points: f.chain.points[:0]}, titles: titles{named: len(name) == uuidLength}}
+		messages: f.messages[:0], changed: f.changed[:0], compactions: f.compactions[:0], chain: chain{points: f.chain.points[:0]}, titles: titles{named: len(name) == uuidLength}, bills: f.bills}
+	if f.bills != nil {
+		f.bills.Reset()
+	}
 }
 
 // Sum is the session so far.
@@ -120,11 +126,15 @@ func (f *Fold) Add(e *transcript.Entry) (fresh bool) {
 	s := &f.Session
 	f.order++
 	before := s.Active
+	f.before = before
 	f.common(e)
 	if e.Titled != transcript.TitleNone && !e.Side {
 		f.retitle(e)
 	}
 	if e.Kind == transcript.KindOther {
+		if f.bills != nil && len(e.Calls) > 0 && (!e.Side || f.subagent) {
+			f.bills.Results(e)
+		}
 		return false
 	}
 	if e.UUID != 0 {
@@ -140,6 +150,9 @@ func (f *Fold) Add(e *transcript.Entry) (fresh bool) {
 		return false
 	}
 	now := f.moment(e)
+	if f.bills != nil {
+		f.bill(e)
+	}
 	switch e.Kind {
 	case transcript.KindReading:
 		f.read(e, now)
@@ -290,6 +303,7 @@ func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 		return f.Session, false
 	}
 	g := *f
+	g.bills = nil
 	g.seen, g.costs = maps.Clone(f.seen), maps.Clone(f.costs)
 	g.messages, g.changed, g.compactions, g.chain.points = nil, nil, slices.Clone(f.compactions), slices.Clone(f.chain.points)
 	g.Line(line, len(line), &e)

@@ -68,6 +68,8 @@ type Options struct {
 	Workers int
 	// NoInotify makes Run poll, as it does by itself when inotify is missing.
 	NoInotify bool
+	// Bills has changes tell what boundaries cost, and what was done, where a client's fold can.
+	Bills bool
 	// Entries has whole changes list all records that mean something, however old.
 	Entries bool
 	// Records, when set, is asked by Once at the beginning of each file, and what it

@@ -34,6 +34,7 @@ func (t *tailer) report(ctx context.Context, c transcript.Change, session transc
 	c.Cursor, c.Session = t.cursor, session
 	t.f.sign(t.file, &c, t.fold.Facts())
 	c.Messages, c.Compactions = slices.Clone(messages), compactions
+	takeBills(&c, t.fold)
 	t.offset.Store(t.cursor.Offset)
 	return t.f.send(ctx, c)
 }

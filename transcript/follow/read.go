@@ -217,6 +217,7 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 		w.fold.Restart(id)
 	}
 	s.fold = w.fold
+	keepBills(s.fold, s.f.Bills)
 	if s.f.Records != nil {
 		s.record = s.f.Records(s.cursor.Path)
 	}
@@ -235,6 +236,7 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 		case end < known:
 		case end == known:
 			s.fold.Take()
+			takeBills(&s.change, s.fold)
 			head, tail := s.lines.marks()
 			met = head == s.cursor.Head && tail == s.cursor.Tail
 			return met
@@ -302,8 +304,9 @@ func (s *source) flush(ctx context.Context, end, size int64, session transcript.
 		c.Messages = slices.Clone(messages)
 	}
 	c.Compactions = compactions
+	takeBills(c, s.fold)
 	ok := s.f.send(ctx, *c)
-	c.Entries, c.From = nil, ""
+	c.Entries, c.From, c.Worked = nil, "", transcript.Worked{}
 	return ok
 }
 
@@ -351,6 +354,25 @@ func plain(e transcript.Entry) transcript.Entry {
 		e.Model = nil
 	}
 	return e
+}
+
+// keepBills has a fold make bills, where they are wanted.
+func keepBills(fold transcript.Fold, wanted bool) {
+	if b, ok := fold.(transcript.Biller); ok && wanted {
+		b.KeepBills()
+	}
+}
+
+// takeBills puts into a change which bills have changed, and what was done besides what it has already.
+func takeBills(c *transcript.Change, fold transcript.Fold) {
+	b, ok := fold.(transcript.Biller)
+	if !ok {
+		return
+	}
+	before := c.Worked
+	if c.Bills, c.Worked = b.Bills(); before.All {
+		c.Worked = transcript.Worked{Keys: append(before.Keys, c.Worked.Keys...), Prompts: append(before.Prompts, c.Worked.Prompts...), All: true}
+	}
 }
 
 func (f *follower) send(ctx context.Context, c transcript.Change) bool {

@@ -1,0 +1,98 @@
+package transcript
+
+// BillReplies is how many replies after a boundary its bill covers.
+const BillReplies = 25
+
+// Billed says what kind of boundary a bill is for.
+type Billed uint8
+
+// The boundaries of a context: it was compacted, it went on with a handoff document, or it was
+// cleared without one.
+const (
+	BilledCompaction Billed = iota
+	BilledHandoff
+	BilledClear
+)
+
+// String is the kind as JSON writes it.
+func (b Billed) String() string { return [...]string{"compaction", "handoff", "clear"}[b] }
+
+// Bill is what one boundary of a context cost: what the context lost there, and what of the work
+// in the next [BillReplies] replies had been done before. It grows while these replies come.
+// Something is done again when the same transcript says that it was done before.
+type Bill struct {
+	Kind Billed
+	// Key is that of the compaction, see [Compaction]; of a session's opening that of the record
+	// that tells what it opened with.
+	Key     Key
+	At      Instant
+	Trigger Trigger // of a compaction
+	// Before and After are the sizes of the context in tokens, 0 for unknown.
+	Before, After int64
+	// Millis is how long it took, 0 for unknown. Where an automatic compaction does not say so,
+	// it is the time since the record before.
+	Millis int64
+	// Replies counts those that followed, up to BillReplies; Reads the calls in them that read a
+	// file, Rereads those of a file that was read before. Bytes is how much the rereads brought,
+	// Tokens by how much the context grew by them: both are known once the next reply has come.
+	Replies, Reads, Rereads int
+	Bytes, Tokens           int64
+	// Reruns counts commands that were run before, Reedits edits of files that were edited
+	// before, Restated prompts that say nearly the same as one before the boundary.
+	Reruns, Reedits, Restated int
+	// Regrown is after how many replies the context had grown by Tokens; 0 for not yet.
+	Regrown int
+	// Files are those that were read again, at most BillFiles.
+	Files []Reread
+	// Work is what was done for the first time in this transcript after the session's opening:
+	// only with the transcript before can be said what of it is done again. Grown is by how many
+	// tokens the context had grown after each reply. Both are nil of other bills.
+	Work  []Work
+	Grown []int64
+}
+
+// BillFiles bounds the files that a bill names.
+const BillFiles = 16
+
+// Dropped is by how many tokens the context became smaller, 0 for unknown.
+func (b *Bill) Dropped() int64 {
+	if b.Before == 0 || b.After == 0 {
+		return 0
+	}
+	return max(0, b.Before-b.After)
+}
+
+// Reread is a file that was read again.
+type Reread struct {
+	Key Key
+	// Name is its path below the folder that the session works in, else its last element.
+	Name   string
+	Reads  int
+	Tokens int64
+}
+
+// Work is a call that may turn out to do again what was done in another transcript, or a prompt
+// that may say it again: then Tool is ToolOther, and Key a sketch of its text.
+type Work struct {
+	Tool          Tool
+	Key           Key
+	Name          string // of a file that is read
+	Bytes, Tokens int64
+}
+
+// Worked is what a transcript says was done: files read, files edited and commands run, by keys
+// that differ for each, and sketches of prompts.
+type Worked struct {
+	Keys, Prompts []Key
+	// All says that it is all that is known of the transcript, not only what is new.
+	All bool
+}
+
+// Biller is a [Fold] that can make bills.
+type Biller interface {
+	// KeepBills has it make them, from its first line on. To ask again changes nothing.
+	KeepBills()
+	// Bills returns the bills that are new or have changed since the last call, and what was
+	// done since. What it returns is the caller's.
+	Bills() ([]Bill, Worked)
+}

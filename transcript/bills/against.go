@@ -1,0 +1,41 @@
+package bills
+
+import (
+	"slices"
+
+	"sm/transcript"
+)
+
+// Against completes the bill of a session that began with a boundary by what was done in the
+// session before it, whose context had a size of before tokens at its end.
+func Against(b transcript.Bill, done transcript.Worked, before int64) transcript.Bill {
+	b.Before = before
+	b.Files = slices.Clone(b.Files)
+	for _, w := range b.Work {
+		switch {
+		case w.Tool == transcript.ToolOther:
+			if slices.ContainsFunc(done.Prompts, func(k transcript.Key) bool { return Alike(k, w.Key) }) {
+				b.Restated++
+			}
+		case slices.Contains(done.Keys, w.Key):
+			repeat(&b, w.Tool)
+			if w.Tool == transcript.ToolRead {
+				reread(&b, w)
+			}
+		}
+	}
+	b.Regrown = regrown(b.Grown, b.Tokens)
+	b.Work, b.Grown = nil, nil
+	return b
+}
+
+// Extend adds what was done since to what is known to have been done, and forgets the oldest.
+func Extend(known, news transcript.Worked) transcript.Worked {
+	if news.All {
+		return news
+	}
+	last := func(keys []transcript.Key, most int) []transcript.Key { return keys[max(0, len(keys)-most):] }
+	known.Keys = last(append(known.Keys, news.Keys...), maxKeys)
+	known.Prompts = last(append(known.Prompts, news.Prompts...), maxPrompts)
+	return known
+}

@@ -1,0 +1,339 @@
+package bills
+
+import (
+	"slices"
+
+	"sm/transcript"
+	"sm/transcript/wording"
+)
+
+const (
+	// maxKeys bounds what is known to have been done, maxPrompts the sketches of prompts: of more
+	// the older half is forgotten.
+	maxKeys, maxPrompts = 2048, 64
+	// maxAccounts bounds the bills that are open at the same time, maxCalls the calls of a reply
+	// and maxWork those of a session's opening that are looked at.
+	maxAccounts, maxCalls, maxWork = 32, 64, 128
+	// regrowWithin is how many replies a bill stays open for its Regrown.
+	regrowWithin = 1000
+)
+
+// Ledger makes the bills of one transcript. The zero value is ready.
+type Ledger struct {
+	done     recent // by calls
+	prompts  recent // by sketches
+	accounts []*account
+	last     reply
+	begun    bool // there has been a reply
+}
+
+// account is a bill that may still grow.
+type account struct {
+	bill    transcript.Bill
+	ordinal int     // of a compaction in its file
+	opening bool    // it begins the file
+	prompts int     // how many there had been at the boundary
+	grown   []int64 // by how many tokens the context had grown after each reply
+	replies int     // beyond those that count
+	cut     bool    // another boundary has followed: the context no longer grows from this one
+	over    bool    // nothing changes any more
+	changed bool    // since it was handed out
+}
+
+// reply is the newest one, with its calls while they wait for what they brought.
+type reply struct {
+	context, output int64
+	calls           []call
+}
+
+// call is what a reply asked of a tool.
+type call struct {
+	id, key transcript.Key
+	tool    transcript.Tool
+	name    string
+	again   bool
+	size    int64
+}
+
+// Reset begins another transcript with the memory of this one.
+func (l *Ledger) Reset() {
+	*l = Ledger{done: l.done.emptied(), prompts: l.prompts.emptied(), accounts: l.accounts[:0], last: reply{calls: l.last.calls[:0]}}
+}
+
+// Reply takes a line of a reply, a reading. first says that it is the first line of its message.
+func (l *Ledger) Reply(e *transcript.Entry, first bool) {
+	if first {
+		l.settle(e.Context - l.last.context - l.last.output)
+		l.last.context, l.last.output, l.begun = e.Context, e.Usage.Output, true
+		for _, a := range l.accounts {
+			a.reply(e.Context)
+		}
+	}
+	l.last.output = max(l.last.output, e.Usage.Output)
+	for i := range e.Calls {
+		l.call(e, &e.Calls[i])
+	}
+}
+
+// reply counts a reply that follows the boundary.
+func (a *account) reply(context int64) {
+	if a.over {
+		return
+	}
+	if a.bill.After == 0 {
+		a.bill.After, a.changed = context, true
+	}
+	if a.bill.Replies < transcript.BillReplies {
+		a.bill.Replies++
+		a.changed = true
+		if !a.cut {
+			a.grown = append(a.grown, context-a.bill.After)
+		}
+		return
+	}
+	a.replies++
+	a.regrow(context - a.bill.After)
+}
+
+// regrow ends a bill whose replies have all come, once the context has grown by as much as was
+// read again.
+func (a *account) regrow(grown int64) {
+	b := &a.bill
+	if a.replies == 1 {
+		b.Regrown = regrown(a.grown, b.Tokens)
+	}
+	if b.Regrown == 0 && b.Tokens > 0 && grown >= b.Tokens && !a.cut {
+		b.Regrown = transcript.BillReplies + a.replies
+	}
+	if a.over = a.cut || b.Regrown > 0 || b.Tokens == 0 || a.replies == regrowWithin; a.over {
+		a.changed = true
+	}
+}
+
+// regrown is after how many replies a context had grown by so many tokens, 0 for never.
+func regrown(grown []int64, tokens int64) int {
+	if tokens == 0 {
+		return 0
+	}
+	return 1 + slices.IndexFunc(grown, func(n int64) bool { return n >= tokens })
+}
+
+// counts says that what happens now is still on the bill.
+func (a *account) counts() bool { return !a.over && a.replies == 0 }
+
+// call takes a call of the newest reply.
+func (l *Ledger) call(e *transcript.Entry, c *transcript.Call) {
+	if c.Tool == transcript.ToolOther || len(c.On) == 0 {
+		return
+	}
+	key := keyOf(c.Tool, c.Target())
+	again := l.done.has(key)
+	if !again {
+		l.done.add(key, maxKeys)
+	}
+	counted, opening := false, false
+	for _, a := range l.accounts {
+		if a.counts() {
+			counted, opening = true, opening || a.opening
+			a.count(c.Tool, again)
+		}
+	}
+	if !counted || len(l.last.calls) == maxCalls {
+		return
+	}
+	asked := call{id: transcript.KeyOf(c.ID), key: key, tool: c.Tool, again: again}
+	if c.Tool == transcript.ToolRead && (again || opening) {
+		asked.name = nameOf(c.On, e.CWD)
+	}
+	l.last.calls = append(l.last.calls, asked)
+}
+
+// keyOf sets reading, editing and running apart.
+func keyOf(t transcript.Tool, target transcript.Key) transcript.Key {
+	return transcript.Join(target, transcript.Key(t))
+}
+
+func (a *account) count(t transcript.Tool, again bool) {
+	a.changed = true
+	if t == transcript.ToolRead {
+		a.bill.Reads++
+	}
+	if again {
+		repeat(&a.bill, t)
+	}
+}
+
+// repeat counts a call that does again what was done before.
+func repeat(b *transcript.Bill, t transcript.Tool) {
+	switch t {
+	case transcript.ToolRead:
+		b.Rereads++
+	case transcript.ToolEdit:
+		b.Reedits++
+	case transcript.ToolRun:
+		b.Reruns++
+	}
+}
+
+// Results takes the results that a record brings to the newest reply.
+func (l *Ledger) Results(e *transcript.Entry) {
+	for i := range e.Calls {
+		id := transcript.KeyOf(e.Calls[i].ID)
+		for j := range l.last.calls {
+			if c := &l.last.calls[j]; e.Calls[i].Result && c.id == id {
+				c.size = e.Calls[i].Size
+			}
+		}
+	}
+}
+
+// settle shares out by how much the context grew over the calls of the newest reply, by the sizes of
+// their results.
+func (l *Ledger) settle(grown int64) {
+	grown = max(0, grown)
+	total := int64(0)
+	for i := range l.last.calls {
+		total += l.last.calls[i].size
+	}
+	for i := range l.last.calls {
+		c := &l.last.calls[i]
+		tokens := grown / int64(len(l.last.calls))
+		if total > 0 {
+			tokens = int64(float64(grown) * float64(c.size) / float64(total))
+		}
+		for _, a := range l.accounts {
+			if a.counts() {
+				a.brought(c, tokens)
+			}
+		}
+	}
+	l.last.calls = l.last.calls[:0]
+}
+
+// brought adds what a call brought.
+func (a *account) brought(c *call, tokens int64) {
+	switch {
+	case c.again && c.tool == transcript.ToolRead:
+		a.changed = true
+		reread(&a.bill, transcript.Work{Tool: c.tool, Key: c.key, Name: c.name, Bytes: c.size, Tokens: tokens})
+	case !c.again && a.opening && len(a.bill.Work) < maxWork:
+		a.changed = true
+		a.bill.Work = append(a.bill.Work, transcript.Work{Tool: c.tool, Key: c.key, Name: c.name, Bytes: c.size, Tokens: tokens})
+	}
+}
+
+// reread adds what a file brought that was read again.
+func reread(b *transcript.Bill, w transcript.Work) {
+	b.Bytes, b.Tokens = b.Bytes+w.Bytes, b.Tokens+w.Tokens
+	i := slices.IndexFunc(b.Files, func(f transcript.Reread) bool { return f.Key == w.Key })
+	if i < 0 {
+		if len(b.Files) == transcript.BillFiles {
+			return
+		}
+		i = len(b.Files)
+		b.Files = append(b.Files, transcript.Reread{Key: w.Key, Name: w.Name})
+	}
+	b.Files[i].Reads++
+	b.Files[i].Tokens += w.Tokens
+}
+
+// Prompt takes the text of what a user wrote.
+func (l *Ledger) Prompt(text []byte) {
+	s := Sketch(text)
+	if s == 0 {
+		return
+	}
+	for _, a := range l.accounts {
+		if !a.counts() || a.bill.Replies == transcript.BillReplies {
+			continue
+		}
+		if slices.ContainsFunc(l.prompts.first(a.prompts), func(k transcript.Key) bool { return Alike(k, s) }) {
+			a.bill.Restated++
+			a.changed = true
+		} else if a.opening && len(a.bill.Work) < maxWork {
+			a.bill.Work = append(a.bill.Work, transcript.Work{Key: s})
+			a.changed = true
+		}
+	}
+	l.prompts.add(s, maxPrompts)
+}
+
+// Heard takes what reached the agent besides prompts, and prompts of sm itself: a session opens with a
+// document or the prompt to go on from one, after a handoff, or with a command to clear.
+func (l *Ledger) Heard(e *transcript.Entry) {
+	kind := transcript.BilledHandoff
+	switch {
+	case e.Kind == transcript.KindAside && e.Text == "/clear":
+		kind = transcript.BilledClear
+	case e.Kind == transcript.KindTurnStart && wording.MayResume(e.Text), e.Kind == transcript.KindHeard && wording.IsDocument(e.Text):
+	default:
+		return
+	}
+	if n := len(l.accounts); n > 0 && l.accounts[n-1].bill.Replies == 0 && l.accounts[n-1].bill.Kind != transcript.BilledCompaction {
+		l.accounts[n-1].bill.Kind = min(kind, l.accounts[n-1].bill.Kind) // a handoff may clear first
+		return
+	}
+	if l.begun && kind == transcript.BilledHandoff {
+		return // a document that a compaction, or somebody's question, brought back
+	}
+	a := l.open(transcript.Bill{Kind: kind, Key: e.Origin, At: e.At})
+	if a.bill.Key == 0 {
+		a.bill.Key = e.UUID
+	}
+	a.opening = !l.begun
+}
+
+// Compacted opens the bill of a compaction, by its place among those of its file. What else is known of it is for
+// the one who hands out the bill to say: it may be known later.
+func (l *Ledger) Compacted(ordinal int, b transcript.Bill) {
+	l.open(b).ordinal = ordinal
+}
+
+// open begins a bill: of those before, the context no longer grows.
+func (l *Ledger) open(b transcript.Bill) *account {
+	l.settle(0)
+	if b.Before == 0 {
+		b.Before = l.last.context
+	}
+	l.last.context, l.last.output = 0, 0
+	for _, a := range l.accounts {
+		if a.cut = true; !a.over && a.replies > 0 {
+			a.over, a.changed = true, true
+		}
+	}
+	if live := slices.DeleteFunc(slices.Clone(l.accounts), func(a *account) bool { return a.over }); len(live) >= maxAccounts {
+		live[0].over = true
+	}
+	a := &account{bill: b, prompts: l.prompts.total, changed: true}
+	l.accounts = append(l.accounts, a)
+	return a
+}
+
+// Take returns the bills that are new or have changed since the last call, of compactions with their
+// places, and what was done since.
+func (l *Ledger) Take(complete func(ordinal int, b *transcript.Bill)) ([]transcript.Bill, transcript.Worked) {
+	var list []transcript.Bill
+	for _, a := range l.accounts {
+		if !a.changed {
+			continue
+		}
+		a.changed = false
+		b := a.bill
+		b.Files, b.Work = slices.Clone(b.Files), slices.Clone(b.Work)
+		if b.Kind == transcript.BilledCompaction {
+			complete(a.ordinal, &b)
+		}
+		if b.Regrown == 0 {
+			b.Regrown = regrown(a.grown, b.Tokens)
+		}
+		if a.opening {
+			b.Grown = slices.Clone(a.grown)
+		}
+		list = append(list, b)
+	}
+	l.accounts = slices.DeleteFunc(l.accounts, func(a *account) bool { return a.over })
+	var w transcript.Worked
+	w.Keys, w.All = l.done.take()
+	w.Prompts, _ = l.prompts.take()
+	return list, w
+}

@@ -1,0 +1,28 @@
+package bills
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// nameBytes bounds a file's name.
+const nameBytes = 120
+
+// nameOf is what a file is called in a bill: its path below the folder, else its last element. path is as the
+// line writes it.
+func nameOf(path, folder []byte) string {
+	name := string(path)
+	if bytes.IndexByte(path, '\\') >= 0 {
+		if json.Unmarshal([]byte(`"`+name+`"`), &name) != nil {
+			return ""
+		}
+	}
+	name = strings.ReplaceAll(name, `\`, "/")
+	rest, below := strings.CutPrefix(name, strings.TrimRight(strings.ReplaceAll(string(folder), `\`, "/"), "/")+"/")
+	if below && len(folder) > 0 && len(rest) <= nameBytes && !strings.Contains(rest, "..") {
+		return rest
+	}
+	last := name[strings.LastIndexByte(name, '/')+1:]
+	return strings.ToValidUTF8(last[max(0, len(last)-nameBytes):], "")
+}

@@ -1,0 +1,41 @@
+package bills
+
+import (
+	"slices"
+
+	"sm/transcript"
+)
+
+// recent holds the newest of many keys in their order. It is searched only after boundaries, so that to add is all
+// that must be fast.
+type recent struct {
+	keys  []transcript.Key
+	total int // of all that were added
+	taken int // as many of these have been handed out
+}
+
+// emptied is an empty one with the memory of this one.
+func (r *recent) emptied() recent { return recent{keys: r.keys[:0]} }
+
+func (r *recent) add(k transcript.Key, most int) {
+	if len(r.keys) == most {
+		r.keys = r.keys[:copy(r.keys, r.keys[most/2:])]
+	}
+	r.keys = append(r.keys, k)
+	r.total++
+}
+
+func (r *recent) has(k transcript.Key) bool { return slices.Contains(r.keys, k) }
+
+// first are those of the first n that are not forgotten.
+func (r *recent) first(n int) []transcript.Key {
+	return r.keys[:max(0, n-(r.total-len(r.keys)))]
+}
+
+// take gives what was added since the last call; all says that there was none.
+func (r *recent) take() (keys []transcript.Key, all bool) {
+	all = r.taken == 0
+	keys = slices.Clone(r.keys[max(0, len(r.keys)-(r.total-r.taken)):])
+	r.taken = r.total
+	return keys, all
+}

@@ -1,0 +1,73 @@
+package bills
+
+import (
+	"sm/transcript"
+)
+
+const (
+	// sketchBytes is how much of a prompt is looked at.
+	sketchBytes = 1024
+	// sketchWords: a shorter prompt, such as "go on", says nothing again.
+	sketchWords = 5
+)
+
+// Sketch says what a text is about, in 16 numbers of 4 bits: nearly the same texts have mostly
+// the same numbers. Only letters and digits count, and only in which pairs the words stand; 0 is
+// for a text of too few words.
+func Sketch(text []byte) transcript.Key {
+	var least [16]uint64
+	words, last, word := 0, uint64(0), uint64(0)
+	end := func() {
+		if word == 0 {
+			return
+		}
+		for _, h := range [2]uint64{word, last ^ word*3} {
+			h = uint64(transcript.Join(transcript.Key(h)))
+			if i := h >> 60; least[i] == 0 || h < least[i] {
+				least[i] = h
+			}
+		}
+		words, last, word = words+1, word, 0
+	}
+	for _, c := range text[:min(len(text), sketchBytes)] {
+		switch {
+		case c >= 'A' && c <= 'Z':
+			c += 'a' - 'A'
+		case c >= 'a' && c <= 'z', c >= '0' && c <= '9', c >= 0x80:
+		default:
+			end()
+			continue
+		}
+		word = (word ^ uint64(c) ^ 0xcbf29ce484222325) * 0x100000001b3
+	}
+	end()
+	if words < sketchWords {
+		return 0
+	}
+	var s transcript.Key
+	for i, h := range least {
+		if h != 0 {
+			s |= transcript.Key(1+h%15) << (4 * i)
+		}
+	}
+	return s
+}
+
+// Alike says whether two sketches are of nearly the same text: three of four numbers are the
+// same, of those that either has.
+func Alike(a, b transcript.Key) bool {
+	if a == 0 || b == 0 {
+		return false
+	}
+	same, used := 0, 0
+	for ; a|b != 0; a, b = a>>4, b>>4 {
+		if (a|b)&15 == 0 {
+			continue
+		}
+		used++
+		if a&15 == b&15 {
+			same++
+		}
+	}
+	return same*4 >= used*3
+}

@@ -1,0 +1,68 @@
+package claude
+
+import (
+	"time"
+
+	"sm/transcript"
+	"sm/transcript/bills"
+)
+
+// KeepBills has the fold make bills.
+func (f *Fold) KeepBills() {
+	if f.bills == nil {
+		f.bills = &bills.Ledger{}
+	}
+}
+
+// Bills returns the bills that are new or have changed since the last call, and what was done
+// since.
+func (f *Fold) Bills() ([]transcript.Bill, transcript.Worked) {
+	if f.bills == nil {
+		return nil, transcript.Worked{}
+	}
+	return f.bills.Take(func(i int, b *transcript.Bill) {
+		c := &f.compactions[i]
+		b.Key, b.At, b.Trigger = c.Key, c.At, c.Trigger
+		if c.Millis > 0 {
+			b.Millis = c.Millis
+		}
+		if c.PreTokens > 0 {
+			b.Before = c.PreTokens
+		}
+	})
+}
+
+// bill hands a record that counts to the ledger; compactions are handed to it where they are known to be
+// some.
+func (f *Fold) bill(e *transcript.Entry) {
+	switch e.Kind {
+	case transcript.KindReading:
+		f.bills.Reply(e, !f.knows(e))
+	case transcript.KindTurnStart:
+		if e.Titled == transcript.TitlePrompt {
+			f.bills.Prompt(e.Title)
+		}
+		f.bills.Heard(e)
+	case transcript.KindHeard, transcript.KindAside:
+		f.bills.Heard(e)
+	}
+}
+
+// knows says that an earlier line was of the same message.
+func (f *Fold) knows(e *transcript.Entry) bool {
+	_, known := f.costs[firstKey(e.Message, e.UUID)]
+	return known
+}
+
+// longest is how long an automatic compaction may take.
+const longest = transcript.Instant(10 * time.Minute)
+
+// sinceLast is how long before an automatic compaction the last record was stamped, in milliseconds: the client
+// writes nothing while it compacts. 0 is for unknown.
+func (f *Fold) sinceLast(ev *event) int64 {
+	gap := ev.At - f.before
+	if ev.Trigger != transcript.Auto || ev.At == 0 || f.before == 0 || gap <= 0 || gap > longest {
+		return 0
+	}
+	return time.Duration(gap).Milliseconds()
+}
