@@ -164,6 +164,7 @@ func TestBuildOf(t *testing.T) {
 	t.Parallel()
 	stamped := &debug.BuildInfo{Settings: []debug.BuildSetting{
 		{Key: "vcs.revision", Value: "0123456789abcdef0123"}, {Key: "vcs.modified", Value: "true"},
+		{Key: "vcs.time", Value: "2026-03-04T23:59:59Z"},
 	}}
 	stamped.Main.Version = "v1.2.3"
 	tests := []struct {
@@ -171,9 +172,9 @@ func TestBuildOf(t *testing.T) {
 		info *debug.BuildInfo
 		want buildInfo
 	}{
-		{"nothing", nil, buildInfo{"devel", "no commit"}},
-		{"unstamped", &debug.BuildInfo{}, buildInfo{"devel", "no commit"}},
-		{"stamped", stamped, buildInfo{"v1.2.3", "0123456789ab-dirty"}},
+		{"nothing", nil, buildInfo{"devel", "no commit", ""}},
+		{"unstamped", &debug.BuildInfo{}, buildInfo{"devel", "no commit", ""}},
+		{"stamped", stamped, buildInfo{"v1.2.3", "0123456789ab-dirty", "2026-03-04"}},
 	}
 	for _, tt := range tests {
 		if got := buildOf(tt.info); got != tt.want {

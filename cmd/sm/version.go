@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,6 +45,7 @@ func newManCommand() *cobra.Command {
 type buildInfo struct {
 	version string // the module's version, or "devel"
 	commit  string // short, with "-dirty" when the tree was changed; or "no commit"
+	date    string // the day of the commit in UTC; empty where there is none
 }
 
 // buildOf reads the version from the build information alone: nothing has to be set at link time, and a binary
@@ -60,6 +63,8 @@ func buildOf(info *debug.BuildInfo) buildInfo {
 		switch s.Key {
 		case "vcs.revision":
 			b.commit = s.Value[:min(12, len(s.Value))]
+		case "vcs.time":
+			b.date, _, _ = strings.Cut(s.Value, "T")
 		case "vcs.modified":
 			dirty = s.Value == "true"
 		}
@@ -72,5 +77,7 @@ func buildOf(info *debug.BuildInfo) buildInfo {
 
 func versionLine(info *debug.BuildInfo) string {
 	b := buildOf(info)
-	return fmt.Sprintf("sm %s (%s, %s/%s, %s)", b.version, runtime.Version(), runtime.GOOS, runtime.GOARCH, b.commit)
+	built := []string{b.commit, b.date, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	built = slices.DeleteFunc(built, func(s string) bool { return s == "" })
+	return fmt.Sprintf("sm %s (%s)", b.version, strings.Join(built, ", "))
 }
