@@ -1,5 +1,5 @@
-// Package deploy holds what people install: a plugin for the client, a service for systemd, an example
-// configuration, and files for Prometheus, its agent mode, Alertmanager and a compose stack.
+// Package deploy holds what people install: a plugin for the client, units for systemd, an example
+// configuration, templates of packages, and files for Prometheus, its agent mode, Alertmanager and a compose stack.
 //
 // Invariants: each file is loaded by the tool that it is for, or read as that tool would read it, in a test;
 // the plugin has the hooks that `sm install` has; the example configuration says what holds anyway.
@@ -12,8 +12,22 @@ import (
 	"io/fs"
 )
 
-//go:embed all:plugin
+//go:embed all:plugin systemd
 var embedded embed.FS
+
+// ServiceUnit is the systemd unit of the observer, for a program in ~/.local/bin.
+func ServiceUnit() string { return text("systemd/sm.service") }
+
+// SocketUnit is the systemd unit of the observer's addresses, for a configuration that sets none.
+func SocketUnit() string { return text("systemd/sm.socket") }
+
+func text(name string) string {
+	b, err := embedded.ReadFile(name)
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return string(b)
+}
 
 // Plugin is the folder of a local marketplace, called Marketplace, with one plugin in it.
 func Plugin() fs.FS {

@@ -59,6 +59,8 @@ type Options struct {
 	// DryRun lets nobody hear anything: what would be said is logged, and nothing is
 	// stored.
 	DryRun bool
+	// Passed are sockets that the service manager has opened for these addresses; nil for none.
+	Passed *access.Passed
 	// Demo says that the sessions in Projects are made up. The answers tell it, and
 	// nothing is taken from agents but by App.Hook.
 	Demo bool
@@ -199,19 +201,19 @@ func (a *App) listen(ctx context.Context) error {
 	settings := a.settings.Load()
 	a.shares = [2]*access.Shares{access.NewShares(settings.AllowedUIDs), access.NewShares(settings.AllowedUIDs)}
 	onSocket := a.guarded(settings)
-	socket, err := access.ListenUnix(ctx, a.o.Socket)
+	socket, err := access.ListenUnix(ctx, a.o.Socket, a.o.Passed)
 	if err != nil {
 		return err
 	}
 	a.open(socket, onSocket)
-	tcp, err := access.ListenTCP(ctx, a.o.Listen, a.shares[0], a.log)
+	tcp, err := access.ListenTCP(ctx, a.o.Listen, a.o.Passed, a.shares[0], a.log)
 	if err != nil {
 		return err
 	}
 	for _, l := range tcp {
 		a.open(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*a.onTCP.Load()).ServeHTTP(w, r) }))
 	}
-	return a.listenMetrics(ctx)
+	return errors.Join(a.listenMetrics(ctx), a.o.Passed.CloseRest(a.log))
 }
 
 func (a *App) open(l net.Listener, h http.Handler) {
@@ -225,7 +227,7 @@ func (a *App) listenMetrics(ctx context.Context) error {
 	if a.o.MetricsListen == "" {
 		return nil
 	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", a.o.MetricsListen)
+	l, err := a.o.Passed.Listen(ctx, "tcp", a.o.MetricsListen)
 	if err != nil {
 		return fmt.Errorf("listen %s: %w; set metrics.listen", a.o.MetricsListen, err)
 	}

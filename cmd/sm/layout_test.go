@@ -50,7 +50,7 @@ func layoutTable() layoutRules {
 	libraries := []string{
 		"sm/transcript", "sm/transcript/bills", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/transcript/follow", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox",
 		"sm/handoff", "sm/handoff/files", "sm/handoff/guard", "sm/handoff/proc", "sm/handoff/rotation", "sm/handoff/tmux", "sm/handoff/supervise", "sm/observer", "sm/observer/fleet",
-		"sm/observer/metrics", "sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/observer/curve", "sm/observer/pages", "sm/observer/wire", "sm/observer/catchup", "sm/observer/projects", "sm/observer/levels", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/deploy/doctor",
+		"sm/observer/metrics", "sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/observer/curve", "sm/observer/pages", "sm/observer/wire", "sm/observer/catchup", "sm/observer/projects", "sm/observer/levels", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/deploy/doctor", "sm/deploy/service",
 	}
 	past := []string{"sm/observer/history", "sm/observer/history/report", "sm/observer/history/tune", "sm/observer/history/replay", "sm/observer/demo"} // for commands, never for the observer
 	commands := []string{"sm/cmd/sm", "sm/cmd/bench"}
@@ -87,7 +87,7 @@ func layoutTable() layoutRules {
 			"sm/observer/history":        {ours: []string{"sm/transcript/bills", "sm/transcript/wording", "sm/transcript", "sm/transcript/claude", "sm/transcript/follow", "sm/alerts", "sm/observer/fleet"}},
 			"sm/observer/history/report": {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet", "sm/observer/api", "sm/observer/history"}},
 			"sm/observer/history/tune":   {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/api", "sm/observer/history", "sm/observer/history/report"}},
-			"sm/observer":                {ours: layoutWithout(libraries, "sm/observer", "sm/handoff/proc", "sm/handoff/tmux", "sm/handoff/supervise", "sm/deploy/install", "sm/deploy/doctor")},
+			"sm/observer":                {ours: layoutWithout(libraries, "sm/observer", "sm/handoff/proc", "sm/handoff/tmux", "sm/handoff/supervise", "sm/deploy/install", "sm/deploy/doctor", "sm/deploy/service")},
 			"sm/observer/history/replay": {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet"}, tests: []string{"sm/observer/history"}},
 			"sm/observer/demo":           {ours: []string{"sm/transcript/claude/hook"}, tests: []string{"sm/transcript", "sm/observer/fleet", "sm/observer/history"}},
 			"sm/dashboards":              {},
@@ -103,6 +103,7 @@ func layoutTable() layoutRules {
 			"sm/cmd/bench":               {ours: append(slices.Clone(libraries), layoutSupport)},
 			"sm/deploy/install":          {ours: []string{"sm/deploy", "sm/deploy/jsonedit", "sm/handoff/proc", "sm/transcript", "sm/transcript/claude", "sm/transcript/claude/hook"}},
 			"sm/deploy/doctor":           {ours: []string{"sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/dashboards/screen", "sm/observer/api", "sm/transcript", "sm/transcript/claude", "sm/transcript/claude/hook"}},
+			"sm/deploy/service":          {ours: []string{"sm/deploy"}},
 			"sm/deploy/jsonedit":         {stdOnly: true},
 		},
 		only: []layoutOnly{

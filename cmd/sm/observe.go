@@ -19,6 +19,7 @@ import (
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
 	"sm/observer"
+	"sm/observer/access"
 )
 
 func newObserveCommand(env *environ) *cobra.Command {
@@ -68,6 +69,11 @@ func (env *environ) observe(ctx context.Context, flags *pflag.FlagSet, cfg *conf
 	if err != nil {
 		return err
 	}
+	sockets, err := passedSockets()
+	if err != nil {
+		return err
+	}
+	o.Passed = access.NewPassed(sockets)
 	o.DryRun, o.Reload = dryRun, env.reload(source, flags, cfg, o.Logger)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

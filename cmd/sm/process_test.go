@@ -28,6 +28,8 @@ type daemon struct {
 	projects string
 	vars     []string // of its environment, besides the least
 	as       []string // what runs "observe" and its arguments, by default sm
+	listen   string     // its address on TCP
+	passed   []*os.File // sockets that it is given from descriptor 3 on
 	cmd      *exec.Cmd
 	exited   chan error
 	http     http.Client
@@ -39,7 +41,7 @@ func newDaemon(t *testing.T) *daemon {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &daemon{t: t, dir: dir, projects: filepath.Join(dir, "projects")}
+	d := &daemon{t: t, dir: dir, projects: filepath.Join(dir, "projects"), listen: "127.0.0.1:0"}
 	d.http = http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", d.socket())
@@ -97,7 +99,8 @@ func (d *daemon) launch() {
 	if as == nil {
 		as = []string{"sm"}
 	}
-	cmd := d.program(slices.Concat(as, []string{"observe", "--projects", d.projects, "--state", d.state(), "--listen", "127.0.0.1:0"}))
+	cmd := d.program(slices.Concat(as, []string{"observe", "--projects", d.projects, "--state", d.state(), "--listen", d.listen}))
+	cmd.ExtraFiles = d.passed
 	exited := make(chan error, 1)
 	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {

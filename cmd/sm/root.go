@@ -142,6 +142,7 @@ func commands(env *environ) []*cobra.Command {
 		newInstallCommand(env),
 		newUninstallCommand(env),
 		newDoctorCommand(env),
+		newServiceCommand(env),
 		newHookCommand(env),
 		newStatuslineCommand(env),
 		newVersionCommand(env),

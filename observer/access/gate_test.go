@@ -120,7 +120,7 @@ func serveUntilEnd(t *testing.T, srv *http.Server, l net.Listener) {
 // serveTCP runs h as one of our servers; change may be nil.
 func serveTCP(t *testing.T, h http.Handler, change func(*http.Server)) *net.TCPAddr {
 	t.Helper()
-	listeners, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, NewShares(nil), slog.New(slog.DiscardHandler))
+	listeners, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, nil, NewShares(nil), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,7 +414,7 @@ func TestGateSocket(t *testing.T) {
 	checkLeaks(t)
 	p := new(plant)
 	h, _ := NewHandlers(p.routes(), p.options())
-	l, err := ListenUnix(t.Context(), shortPath(t))
+	l, err := ListenUnix(t.Context(), shortPath(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,8 +25,15 @@ const (
 
 // ListenUnix listens on a socket that only our uid can reach. The caller holds
 // the lock of the state directory; without it two observers could each take the
-// other's socket for a stale one. Closing the listener removes the socket.
-func ListenUnix(ctx context.Context, path string) (net.Listener, error) {
+// other's socket for a stale one. Closing the listener removes the socket, unless
+// it was passed: the service manager goes on listening there.
+func ListenUnix(ctx context.Context, path string, passed *Passed) (net.Listener, error) {
+	if l := passed.take("unix", path); l != nil {
+		if err := checkPassed(path); err != nil {
+			return nil, fmt.Errorf("listen %s: %w", path, errors.Join(err, l.Close()))
+		}
+		return limitListener(l, maxSocketConns), nil
+	}
 	l, err := bindUnix(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("listen %s: %w", path, err)
@@ -147,7 +154,7 @@ func clearStale(ctx context.Context, path string) error {
 // ListenTCP listens on every address, or on none. Without IPv6 the address
 // [::1] is left out with a warning: there is then nobody to squat it either.
 // Connections have a place in s.
-func ListenTCP(ctx context.Context, addresses []string, s *Shares, log *slog.Logger) (listeners []net.Listener, err error) {
+func ListenTCP(ctx context.Context, addresses []string, passed *Passed, s *Shares, log *slog.Logger) (listeners []net.Listener, err error) {
 	defer func() {
 		if err != nil {
 			for _, l := range listeners {
@@ -158,7 +165,7 @@ func ListenTCP(ctx context.Context, addresses []string, s *Shares, log *slog.Log
 	}()
 	var skipped error
 	for _, address := range addresses {
-		l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+		l, err := passed.Listen(ctx, "tcp", address)
 		switch {
 		case err == nil:
 			listeners = append(listeners, s.Listener(l))

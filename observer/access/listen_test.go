@@ -135,7 +135,7 @@ func TestListenUnixLayouts(t *testing.T) {
 				tc.prepare(t, path)
 				before, _ := os.Lstat(path)
 				defer syscall.Umask(syscall.Umask(umask))
-				l, err := ListenUnix(t.Context(), path)
+				l, err := ListenUnix(t.Context(), path, nil)
 				if tc.want == "" {
 					checkSocket(t, l, err, path)
 					return
@@ -176,7 +176,7 @@ func checkSocket(t *testing.T, l net.Listener, err error, path string) {
 func TestListenUnixCreatesPrivately(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	path := shortPath(t)
-	l, err := ListenUnix(t.Context(), path)
+	l, err := ListenUnix(t.Context(), path, nil)
 	noErrors(t, err)
 	defer l.Close()
 	info, err := os.Lstat(filepath.Dir(path))
@@ -197,7 +197,7 @@ func TestListenUnixPath(t *testing.T) {
 		{"sm.sock", "not an absolute path; set socket"},
 		{"", "not an absolute path; set socket"},
 	} {
-		l, err := ListenUnix(t.Context(), tc.path)
+		l, err := ListenUnix(t.Context(), tc.path, nil)
 		if tc.want == "" {
 			checkSocket(t, l, err, tc.path)
 		} else if err == nil || !strings.Contains(err.Error(), tc.want) {
@@ -209,9 +209,9 @@ func TestListenUnixPath(t *testing.T) {
 // TestListenUnixCloseKeepsOthers: a socket that took the place of ours is not ours.
 func TestListenUnixCloseKeepsOthers(t *testing.T) {
 	path := shortPath(t)
-	first, err := ListenUnix(t.Context(), path)
+	first, err := ListenUnix(t.Context(), path, nil)
 	noErrors(t, err, os.Remove(path))
-	second, err := ListenUnix(t.Context(), path)
+	second, err := ListenUnix(t.Context(), path, nil)
 	noErrors(t, err, first.Close())
 	checkSocket(t, second, nil, path)
 	if err := second.Close(); errors.Is(err, fs.ErrNotExist) {
@@ -221,28 +221,28 @@ func TestListenUnixCloseKeepsOthers(t *testing.T) {
 
 func TestListenTCP(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
-	none, err := ListenTCP(t.Context(), nil, NewShares(nil), log)
+	none, err := ListenTCP(t.Context(), nil, nil, NewShares(nil), log)
 	if err != nil || len(none) != 0 {
 		t.Errorf("no addresses: %v, %v", none, err)
 	}
-	taken, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, NewShares(nil), log)
+	taken, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, nil, NewShares(nil), log)
 	noErrors(t, err)
 	defer taken[0].Close()
-	free, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, NewShares(nil), log)
+	free, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, nil, NewShares(nil), log)
 	noErrors(t, err)
 	address := free[0].Addr().String()
 	noErrors(t, free[0].Close())
 
-	_, err = ListenTCP(t.Context(), []string{address, taken[0].Addr().String()}, NewShares(nil), log)
+	_, err = ListenTCP(t.Context(), []string{address, taken[0].Addr().String()}, nil, NewShares(nil), log)
 	want := fmt.Sprintf("listen %s: already in use", taken[0].Addr())
 	if err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), "; stop it or set listen") {
 		t.Errorf("taken port: %v, want %s…; stop it or set listen", err, want)
 	}
-	again, err := ListenTCP(t.Context(), []string{address}, NewShares(nil), log)
+	again, err := ListenTCP(t.Context(), []string{address}, nil, NewShares(nil), log)
 	noErrors(t, err) // the failure before has let go of it
 	noErrors(t, again[0].Close())
 
-	if _, err := ListenTCP(t.Context(), []string{"127.0.0.1:x"}, NewShares(nil), log); err == nil || !strings.HasSuffix(err.Error(), "; set listen") {
+	if _, err := ListenTCP(t.Context(), []string{"127.0.0.1:x"}, nil, NewShares(nil), log); err == nil || !strings.HasSuffix(err.Error(), "; set listen") {
 		t.Errorf("not a port: %v", err)
 	}
 }
@@ -262,7 +262,7 @@ func TestListenNoIPv6(t *testing.T) {
 		t.Errorf("left out (-want +got):\n%s", diff)
 	}
 	var out bytes.Buffer
-	l, err := ListenTCP(t.Context(), []string{"127.0.0.1:0", "[::1]:0"}, NewShares(nil), slog.New(slog.NewTextHandler(&out, nil)))
+	l, err := ListenTCP(t.Context(), []string{"127.0.0.1:0", "[::1]:0"}, nil, NewShares(nil), slog.New(slog.NewTextHandler(&out, nil)))
 	noErrors(t, err)
 	for _, l := range l {
 		noErrors(t, l.Close())

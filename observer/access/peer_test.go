@@ -246,7 +246,7 @@ func TestPeerPortOwner(t *testing.T) {
 		if uid, ok := portOwner(at); !ok || uid != ownUID() {
 			t.Errorf("%s: uid %d, %v; want %d", listen, uid, ok, ownUID())
 		}
-		_, err = ListenTCP(t.Context(), []string{at.String()}, NewShares(nil), slog.New(slog.DiscardHandler))
+		_, err = ListenTCP(t.Context(), []string{at.String()}, nil, NewShares(nil), slog.New(slog.DiscardHandler))
 		want := fmt.Sprintf("listen %s: already in use by uid %d; stop it or set listen", at, ownUID())
 		if err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", listen, err, want)
@@ -286,12 +286,12 @@ func TestPeerOfAnotherUser(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	four := serveTCP(t, tcp, nil)
 	six := four // unless there is IPv6
-	if l, err := ListenTCP(t.Context(), []string{"[::1]:0"}, NewShares(nil), log); err == nil {
+	if l, err := ListenTCP(t.Context(), []string{"[::1]:0"}, nil, NewShares(nil), log); err == nil {
 		serveUntilEnd(t, NewServer(tcp, log), l[0])
 		six = l[0].Addr().(*net.TCPAddr)
 	}
 	path := shortPath(t)
-	l, err := ListenUnix(t.Context(), path)
+	l, err := ListenUnix(t.Context(), path, nil)
 	noErrors(t, err)
 	serveUntilEnd(t, NewServer(socket, log), l)
 

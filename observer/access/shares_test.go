@@ -202,7 +202,7 @@ func TestSharesKeepAlive(t *testing.T) {
 	p := new(plant)
 	_, h := NewHandlers(p.routes(), p.options())
 	for _, trusted := range [][]uint32{nil, {ownUID()}} {
-		listeners, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, sharesWithin(trusted, 1<<20), slog.New(slog.DiscardHandler))
+		listeners, err := ListenTCP(t.Context(), []string{"127.0.0.1:0"}, nil, sharesWithin(trusted, 1<<20), slog.New(slog.DiscardHandler))
 		noErrors(t, err)
 		serveUntilEnd(t, NewServer(h, slog.New(slog.DiscardHandler)), listeners[0])
 		a := listeners[0].Addr()

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+
+	"github.com/coreos/go-systemd/v22/activation"
+	"github.com/spf13/cobra"
+
+	"sm/cmd/sm/internal/config"
+	"sm/deploy/service"
+)
+
+func newServiceCommand(env *environ) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "service",
+		Short: "Run the observer as a service of yours: install, status, remove",
+		Long: "Run the observer at each login, start it again when it fails, and keep its addresses open while it restarts: by\n" +
+			"systemd's user manager, or launchd on macOS. No root is needed. Without a login, agents that run on need\n" +
+			"'loginctl enable-linger' once.",
+		Example: "  sm service install --dry-run\n  sm service install\n  sm service status\n  sm service remove",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		serviceStep(env, "install", "Write the units, and start the service now and at each login", service.Install, true),
+		serviceStep(env, "status", "Say whether the units are in place, and what the service does", service.Status, false),
+		serviceStep(env, "remove", "Stop the service and take its units away", service.Remove, true),
+	)
+	return cmd
+}
+
+func serviceStep(env *environ, name, short string, do func(context.Context, service.Options) error, dry bool) *cobra.Command {
+	dryRun := false
+	cmd := &cobra.Command{
+		Use:     name,
+		Short:   short,
+		Example: "  sm service " + name,
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := loadConfig(cmd.Flags(), env)
+			if err != nil {
+				return err
+			}
+			o, err := serviceOptions(env, cfg)
+			if err != nil {
+				return err
+			}
+			o.DryRun = dryRun
+			return do(cmd.Context(), o)
+		},
+	}
+	if dry {
+		cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be done, and do nothing")
+	}
+	return cmd
+}
+
+func serviceOptions(env *environ, cfg *config.Config) (o service.Options, err error) {
+	if o.Program, err = ownProgram(env); err != nil {
+		return o, err
+	}
+	if o.Home, err = env.lookupEnv.Home(); err != nil {
+		return o, fmt.Errorf("find the place for the service: %w", err)
+	}
+	if o.Config, err = env.lookupEnv.XDGDir("XDG_CONFIG_HOME", ".config"); err != nil {
+		return o, fmt.Errorf("find the place for the service: %w", err)
+	}
+	if o.Socket, err = cfg.ServerSocket(env.lookupEnv); err != nil {
+		return o, err
+	}
+	o.System, o.UID, o.Out, o.Listen = runtime.GOOS, os.Getuid(), env.stdout, openable(cfg.Listen)
+	o.Run = func(ctx context.Context, program string, args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, program, args...)
+		cmd.Env = env.vars()
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	return o, nil
+}
+
+// openable leaves out the addresses that this machine does not have, [::1] where there is no IPv6: a unit with one of
+// them opens none.
+func openable(addresses []string) []string {
+	var list []string
+	for _, address := range addresses {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			continue
+		}
+		if l, err := net.Listen("tcp", net.JoinHostPort(host, "0")); err == nil {
+			_ = l.Close() // it was only tried
+			list = append(list, address)
+		}
+	}
+	return list
+}
+
+// passedSockets are the sockets that systemd has opened for this process: sd_listen_fds(3).
+func passedSockets() ([]net.Listener, error) {
+	listeners, err := activation.Listeners()
+	if err != nil {
+		return nil, fmt.Errorf("sockets of the service manager: %w", err)
+	}
+	return listeners, nil
+}

@@ -1,0 +1,84 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+)
+
+// Passed are listening sockets that a service manager opened before the observer started, and keeps open while it
+// restarts: who connects meanwhile waits, and is not refused. The observer takes those whose address is configured.
+type Passed struct {
+	listeners []net.Listener
+}
+
+// NewPassed takes the listeners over; nil among them stand for what is no listening socket.
+func NewPassed(listeners []net.Listener) *Passed {
+	p := &Passed{}
+	for _, l := range listeners {
+		if l != nil {
+			p.listeners = append(p.listeners, l)
+		}
+	}
+	return p
+}
+
+// Listen takes the socket of an address, or opens one. A nil p has none.
+func (p *Passed) Listen(ctx context.Context, network, address string) (net.Listener, error) {
+	if l := p.take(network, address); l != nil {
+		return l, nil
+	}
+	return new(net.ListenConfig).Listen(ctx, network, address)
+}
+
+// take hands out the socket of an address once, or nil.
+func (p *Passed) take(network, address string) net.Listener {
+	if p == nil {
+		return nil
+	}
+	for i, l := range p.listeners {
+		if l != nil && l.Addr().Network() == network && l.Addr().String() == address {
+			p.listeners[i] = nil
+			return l
+		}
+	}
+	return nil
+}
+
+// CloseRest closes what nobody took, and names it: it is in the unit of the socket, but not in the configuration.
+func (p *Passed) CloseRest(log *slog.Logger) error {
+	if p == nil {
+		return nil
+	}
+	var errs []error
+	for _, l := range p.listeners {
+		if l == nil {
+			continue
+		}
+		log.Warn("the service manager opened an address that is not configured: closed; run sm service install again", "address", l.Addr().String())
+		errs = append(errs, l.Close())
+	}
+	p.listeners = nil
+	return errors.Join(errs...)
+}
+
+// checkPassed holds a socket that somebody else has made to the same rules as one of our own.
+func checkPassed(path string) error {
+	if err := privateDir(filepath.Dir(path)); err != nil {
+		return err
+	}
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return err
+	case ownerOf(info) != os.Geteuid():
+		return fmt.Errorf("the socket that was passed belongs to uid %d", ownerOf(info))
+	case info.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("the socket that was passed is open to others (%v): set SocketMode=0600 in its unit", info.Mode().Perm())
+	}
+	return nil
+}
