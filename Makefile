@@ -8,8 +8,14 @@ GO       ?= go
 ARGS     ?=
 FUZZTIME ?= 10m
 SOAKTIME ?= 1h
+# Where make install puts things: below PREFIX, or for who packs them below DESTDIR/PREFIX.
+PREFIX   ?= $(HOME)/.local
+DESTDIR  ?=
 # Packages whose go benchmarks `make bench` runs too, say PARTS=./transcript/...
 PARTS    ?=
+
+# Folders of completions below PREFIX/share.
+COMPLETIONS := bash-completion/completions zsh/site-functions fish/vendor_completions.d
 
 # tool:package[+package], by the names of Debian. promtool and amtool check the rules and the routes.
 TOOLS := tmux:tmux prometheus:prometheus promtool:prometheus amtool:prometheus-alertmanager \
@@ -19,7 +25,7 @@ TOOLS := tmux:tmux prometheus:prometheus promtool:prometheus amtool:prometheus-a
 # The race detector needs a C compiler together with the headers of libc: Debian can have the one without the other.
 CAN_RACE = $$($(GO) env CC) -include stdlib.h -E -x c /dev/null >/dev/null 2>&1
 
-.PHONY: help build run test deps check e2e bench fuzz soak many realclient versions screenshots clean
+.PHONY: help build run install uninstall release test deps check e2e bench fuzz soak many realclient versions screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +35,33 @@ build: ## compile bin/sm
 
 run: build ## build, then watch this machine: bin/sm observe $(ARGS)
 	bin/sm observe $(ARGS)
+
+# The program is moved into place, so that one that runs, or a hook that starts meanwhile, finds the old or the new one.
+install: build ## put sm, its completions and manual pages below PREFIX (~/.local)
+	@set -e; to="$(DESTDIR)$(PREFIX)"; \
+	mkdir -p "$$to/bin" $(COMPLETIONS:%="$$to/share/%") "$$to/share/man/man1"; \
+	cp bin/sm "$$to/bin/.sm.new" && mv -f "$$to/bin/.sm.new" "$$to/bin/sm"; \
+	bin/sm completion bash >"$$to/share/bash-completion/completions/sm"; \
+	bin/sm completion zsh >"$$to/share/zsh/site-functions/_sm"; \
+	bin/sm completion fish >"$$to/share/fish/vendor_completions.d/sm.fish"; \
+	bin/sm man "$$to/share/man/man1"; \
+	echo "installed $$to/bin/sm, its completions and manual pages"; \
+	case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) \
+		[ -n "$(DESTDIR)" ] || echo "$(PREFIX)/bin is not in your PATH: add it there, so that you and your agents find sm";; esac
+
+uninstall: ## remove what make install has put below PREFIX
+	@to="$(DESTDIR)$(PREFIX)"; \
+	rm -f "$$to/bin/sm" "$$to/share/bash-completion/completions/sm" "$$to/share/zsh/site-functions/_sm" \
+		"$$to/share/fish/vendor_completions.d/sm.fish" "$$to/share/man/man1/sm.1" "$$to/share/man/man1/"sm-*.1; \
+	for d in $(COMPLETIONS:%="$$to/share/%") "$$to/share/man/man1"; do \
+		(cd / && rmdir -p "$$d" 2>/dev/null) || true; done; \
+	echo "removed $$to/bin/sm, its completions and manual pages; hooks in settings.json are taken out by sm uninstall, before this"
+
+# URL is the address of the folder that people will download from; without it no formula is made.
+URL ?=
+
+release: ## of a tagged commit: archives, packages, bills of materials, checksums in dist; URL=… adds a formula
+	$(GO) run ./cmd/release -out dist $(if $(URL),-url $(URL)) $(ARGS)
 
 # Each test runs once: under the race detector, but for what is too slow there. That skips itself, or does less, when
 # testing.Short says so, by itself or through one of the functions named here; it runs afterwards without the detector.
@@ -126,5 +159,5 @@ screenshots: deps ## write the README's pictures anew, of a fleet that is made u
 	SM_SCREENSHOTS=$(CURDIR)/dashboards/page/screenshots $(GO) test -count=1 -v ./observer -run Screenshots
 
 clean: ## remove what the other targets made
-	rm -rf bin coverage* bench-* ./*.out
+	rm -rf bin dist coverage* bench-* ./*.out
 	find . -path ./.git -prune -o \( -name '*.test' -o -name '*.prof' \) -type f -exec rm -f {} +
