@@ -26,8 +26,8 @@ type daemon struct {
 	t        *testing.T
 	dir      string // home, with state and socket in it
 	projects string
-	vars     []string // of its environment, besides the least
-	as       []string // what runs "observe" and its arguments, by default sm
+	vars     []string   // of its environment, besides the least
+	as       []string   // what runs "observe" and its arguments, by default sm
 	listen   string     // its address on TCP
 	passed   []*os.File // sockets that it is given from descriptor 3 on
 	cmd      *exec.Cmd
