@@ -196,14 +196,10 @@ func TestHookOfMegabytes(t *testing.T) {
 	e := newEar(t, say(toldAgent))
 	output := strings.Repeat(`a\"}`, 1<<18)
 	stdin := `{"hook_event_name":"PostToolUse","tool_response":{"stdout":"` + output + `"},"tool_input":{"file_path":"/a","content":"` + output + `"},"session_id":"s"}`
+	env := testEnv(nil)
+	env.stdin = strings.NewReader(stdin)
+	env.hook(t.Context(), []string{"--socket", e.socket}, time.Now()) // not runHook, which gives up on a slow machine
 	heard := e.all()
-	for range 20 { // a hook gives up after clientWork, which a loaded machine may need for this alone
-		if len(heard) > 0 {
-			break
-		}
-		callHook(t, nil, strings.NewReader(stdin), "--socket", e.socket)
-		heard = e.all()
-	}
 	if len(heard) != 1 || len(heard[0]) > hook.MaxBody || !json.Valid([]byte(heard[0])) {
 		t.Fatalf("heard %d times", len(heard))
 	}
