@@ -69,11 +69,9 @@ func (env *environ) observe(ctx context.Context, flags *pflag.FlagSet, cfg *conf
 	if err != nil {
 		return err
 	}
-	sockets, err := passedSockets()
-	if err != nil {
+	if o.Passed, err = access.PassedBySystemd(); err != nil {
 		return err
 	}
-	o.Passed = access.NewPassed(sockets)
 	o.DryRun, o.Reload = dryRun, env.reload(source, flags, cfg, o.Logger)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

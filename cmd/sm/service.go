@@ -3,12 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
-	"os/exec"
 	"runtime"
 
-	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/spf13/cobra"
 
 	"sm/cmd/sm/internal/config"
@@ -73,38 +70,6 @@ func serviceOptions(env *environ, cfg *config.Config) (o service.Options, err er
 	if o.Socket, err = cfg.ServerSocket(env.lookupEnv); err != nil {
 		return o, err
 	}
-	o.System, o.UID, o.Out, o.Listen = runtime.GOOS, os.Getuid(), env.stdout, openable(cfg.Listen)
-	o.Run = func(ctx context.Context, program string, args ...string) (string, error) {
-		cmd := exec.CommandContext(ctx, program, args...)
-		cmd.Env = env.vars()
-		out, err := cmd.CombinedOutput()
-		return string(out), err
-	}
+	o.System, o.UID, o.Out, o.Listen, o.Run = runtime.GOOS, os.Getuid(), env.stdout, service.Openable(cfg.Listen), service.Runner(env.vars())
 	return o, nil
-}
-
-// openable leaves out the addresses that this machine does not have, [::1] where there is no IPv6: a unit with one of
-// them opens none.
-func openable(addresses []string) []string {
-	var list []string
-	for _, address := range addresses {
-		host, _, err := net.SplitHostPort(address)
-		if err != nil {
-			continue
-		}
-		if l, err := net.Listen("tcp", net.JoinHostPort(host, "0")); err == nil {
-			_ = l.Close() // it was only tried
-			list = append(list, address)
-		}
-	}
-	return list
-}
-
-// passedSockets are the sockets that systemd has opened for this process: sd_listen_fds(3).
-func passedSockets() ([]net.Listener, error) {
-	listeners, err := activation.Listeners()
-	if err != nil {
-		return nil, fmt.Errorf("sockets of the service manager: %w", err)
-	}
-	return listeners, nil
 }

@@ -13,7 +13,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -140,6 +142,33 @@ func Status(ctx context.Context, o Options) error {
 	}
 	o.say("%s", state)
 	return nil
+}
+
+// Openable leaves out the addresses that this machine does not have, [::1] where there is no IPv6: a unit with one of
+// them opens none.
+func Openable(addresses []string) []string {
+	var list []string
+	for _, address := range addresses {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			continue
+		}
+		if l, err := net.Listen("tcp", net.JoinHostPort(host, "0")); err == nil {
+			_ = l.Close() // it was only tried
+			list = append(list, address)
+		}
+	}
+	return list
+}
+
+// Runner runs programs for Options.Run, with these variables.
+func Runner(vars []string) func(ctx context.Context, program string, args ...string) (string, error) {
+	return func(ctx context.Context, program string, args ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, program, args...)
+		cmd.Env = vars
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
 }
 
 func (o Options) say(format string, args ...any) { fmt.Fprintf(o.Out, format+"\n", args...) }

@@ -8,6 +8,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+
+	"github.com/coreos/go-systemd/v22/activation"
 )
 
 // Passed are listening sockets that a service manager opened before the observer started, and keeps open while it
@@ -25,6 +27,15 @@ func NewPassed(listeners []net.Listener) *Passed {
 		}
 	}
 	return p
+}
+
+// PassedBySystemd are the sockets that systemd has opened for this process: sd_listen_fds(3).
+func PassedBySystemd() (*Passed, error) {
+	listeners, err := activation.Listeners()
+	if err != nil {
+		return nil, fmt.Errorf("sockets of the service manager: %w", err)
+	}
+	return NewPassed(listeners), nil
 }
 
 // Listen takes the socket of an address, or opens one. A nil p has none.
