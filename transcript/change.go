@@ -31,9 +31,6 @@ type Change struct {
 	// Parent is the id of the session whose subagent wrote the file; "" for a
 	// session's own file.
 	Parent string
-	// Window is the size of the context window in tokens that the file's newest records
-	// name; 0 where they name none.
-	Window int64
 	// Title is the session's title by the file, if any.
 	Title Title
 	// Alone says that the file was asked for by its name: a subagent's then stands

@@ -33,8 +33,6 @@ type Fold interface {
 type Facts struct {
 	// Parent is the id of the session whose subagent wrote the file; "" for none said.
 	Parent string
-	// Window is the newest size of the context window in tokens; 0 for none said.
-	Window int64
 	// Title is the session's title so far; none of a subagent's file.
 	Title Title
 }

@@ -34,13 +34,14 @@ type Session struct {
 	// Blank is false: after a compaction the size is unknown until the next reply.
 	Reading Reading
 	Blank   bool
+	// InTurn says whether the last prompt's turn has not ended.
+	InTurn bool
 	// Peak is the largest context size read, in tokens.
 	Peak int64
 	// Compactions counts by Trigger.
 	Compactions [triggers]int
-	// Turns counts prompts; InTurn says whether the last one has not ended.
-	Turns  int
-	InTurn bool
+	// Turns counts prompts.
+	Turns int
 	// Messages counts API messages with a reading, each once; Tokens is what they
 	// cost, each at its largest output. Side is the same for records of subagents
 	// that stand in the session's own file (clients up to 2.0.27).
@@ -55,6 +56,36 @@ type Session struct {
 	// Bytes counts those of complete lines, Lines the lines that are not blank,
 	// Bad those of them that are no JSON object.
 	Bytes, Lines, Bad int64
+	// Told is what only some clients' records tell, nil for nothing: see [Session.Also]. What it
+	// points to never changes.
+	Told *Particulars
+}
+
+// Particulars are what only some clients' records tell of a session.
+type Particulars struct {
+	// Client names the client that wrote it, see [Format]; Parent is the id of the session
+	// that started this one as its subagent, "" for none.
+	Client, Parent string
+	// Window is the newest size of the context window in tokens, 0 for none said.
+	Window int64
+	// Estimate is what the client itself takes for the context size while it is Blank, in
+	// tokens: its own estimate after a compaction. 0 for none.
+	Estimate int64
+}
+
+// Also are the session's particulars, zero for none.
+func (s *Session) Also() Particulars {
+	if s.Told == nil {
+		return Particulars{}
+	}
+	return *s.Told
+}
+
+// Tell changes the particulars. Copies of the session keep theirs.
+func (s *Session) Tell(p Particulars) {
+	if p != s.Also() {
+		s.Told = &p
+	}
 }
 
 // Context is the current context size; ok is false while it is unknown.

@@ -15,17 +15,22 @@ const (
 	WindowObserved
 	WindowModel
 	WindowDefault
+	// WindowTranscript is what the session's own records name; it is trusted like WindowStatusline.
+	WindowTranscript
 )
 
 // String is the source as metrics and JSON write it.
 func (w WindowSource) String() string {
-	return [...]string{"statusline", "config", "observed", "model", "default"}[w]
+	return [...]string{"statusline", "config", "observed", "model", "default", "transcript"}[w]
 }
 
 // Window is the size of a context window in tokens.
 type Window struct {
 	Tokens int64
 	Source WindowSource
+	// Reserved is how many tokens of each context the client leaves out of its percentages, 0
+	// for none: instructions and tools, with which every conversation begins.
+	Reserved int64
 }
 
 // WindowRule sets the window of the models whose name begins with Model.
@@ -54,30 +59,45 @@ type Windows struct {
 // the table of models, else Default.
 func (w Windows) Of(s *Session, statusline int64, rules []WindowRule) Window {
 	if statusline > 0 {
-		return Window{statusline, WindowStatusline}
+		return Window{Tokens: statusline, Source: WindowStatusline}
 	}
 	for _, r := range rules {
 		if r.Tokens > 0 && s.Model != "" && strings.HasPrefix(s.Model, r.Model) {
-			return Window{r.Tokens, WindowConfig}
+			return Window{Tokens: r.Tokens, Source: WindowConfig}
 		}
 	}
 	if s.Peak > w.Default {
-		return Window{w.Large, WindowObserved}
+		return Window{Tokens: w.Large, Source: WindowObserved}
 	}
 	for _, r := range w.Models {
 		if r.Names(s.Model) {
-			return Window{r.Tokens, WindowModel}
+			return Window{Tokens: r.Tokens, Source: WindowModel}
 		}
 	}
-	return Window{w.Default, WindowDefault}
+	return Window{Tokens: w.Default, Source: WindowDefault}
 }
 
 // Percent is the share of the window in use as the client shows it: a whole number
 // in 0..100. The client divides before it multiplies, so that 57,000 of 200,000,
-// 28.499999999999996 in its arithmetic, is 28.
+// 28.499999999999996 in its arithmetic, is 28. With Reserved tokens it is 100 minus what the
+// client says is left.
 func (w Window) Percent(tokens int64) int {
+	if w.Reserved > 0 {
+		return 100 - w.left(tokens)
+	}
 	if w.Tokens <= 0 || tokens <= 0 {
 		return 0
 	}
 	return int(min(100, math.Floor(float64(tokens)/float64(w.Tokens)*100+0.5)))
+}
+
+// left is the whole percentage of what is not Reserved that is still free; none of a window
+// that is not larger than that.
+func (w Window) left(tokens int64) int {
+	room := w.Tokens - w.Reserved
+	if room <= 0 {
+		return 0
+	}
+	free := max(0, room-max(0, tokens-w.Reserved))
+	return int(float64(free)/float64(room)*100 + 0.5)
 }

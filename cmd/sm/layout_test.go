@@ -48,7 +48,7 @@ type layoutOnly struct {
 // what decides (transcript, alerts, fleet) cannot reach what acts (tmux, files, sockets).
 func layoutTable() layoutRules {
 	libraries := []string{
-		"sm/transcript", "sm/transcript/bills", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/transcript/follow", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox",
+		"sm/transcript", "sm/transcript/bills", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/transcript/codex", "sm/transcript/follow", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox",
 		"sm/handoff", "sm/handoff/files", "sm/handoff/guard", "sm/handoff/proc", "sm/handoff/rotation", "sm/handoff/tmux", "sm/handoff/supervise", "sm/observer", "sm/observer/fleet",
 		"sm/observer/metrics", "sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/observer/curve", "sm/observer/pages", "sm/observer/wire", "sm/observer/catchup", "sm/observer/projects", "sm/observer/levels", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/deploy/doctor", "sm/deploy/service",
 	}
@@ -60,6 +60,7 @@ func layoutTable() layoutRules {
 			"sm/transcript/jsonwalk":     {ours: []string{"sm/transcript"}, stdOnly: true},
 			"sm/transcript/bills":        {ours: []string{"sm/transcript/wording", "sm/transcript"}, stdOnly: true},
 			"sm/transcript/claude":       {ours: []string{"sm/transcript/bills", "sm/transcript/jsonwalk", "sm/transcript/wording", "sm/transcript"}, stdOnly: true},
+			"sm/transcript/codex":        {ours: []string{"sm/transcript/jsonwalk", "sm/transcript/wording", "sm/transcript"}},
 			layoutSupport:                {stdOnly: true},
 			"sm/transcript/claude/hook":  {},
 			"sm/transcript/wording":      {stdOnly: true},

@@ -67,6 +67,12 @@ func (c *coder) session(s *transcript.Session, name string) {
 	number(c, &s.Bytes)
 	number(c, &s.Lines)
 	number(c, &s.Bad)
+	p := s.Also()
+	c.word(&p.Client)
+	c.word(&p.Parent)
+	number(c, &p.Window)
+	number(c, &p.Estimate)
+	s.Tell(p)
 }
 
 func (c *coder) reading(r *transcript.Reading) {

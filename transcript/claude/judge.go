@@ -11,13 +11,6 @@ import (
 )
 
 const (
-	// heardBytes bounds what is kept of a heard text.
-	heardBytes = 1024
-	// heardEnd is how much of that is kept of the end of a longer text.
-	heardEnd = 16
-	// heardLines is the largest number of messages kept from below a prompt's first line,
-	// heardLine the bytes kept of each.
-	heardLines, heardLine = 8, 64
 	// digestBytes: shorter summaries are no proof of a common origin.
 	digestBytes = 200
 	// synthetic is the model of the rows that the client writes by itself, say for
@@ -64,7 +57,7 @@ func (r *record) judge(line []byte, e *transcript.Entry) {
 		e.Title, e.Titled = r.generated.Bytes(line), transcript.TitleGenerated
 	case "attachment":
 		if kind, body := attachment(line[r.attachment.from:r.attachment.to]); kind == "hook_additional_context" {
-			e.Kind, e.Text = transcript.KindHeard, clip(body)
+			e.Kind, e.Text = transcript.KindHeard, wording.Clip(body)
 		}
 	case "last-prompt":
 		if r.explicit && string(r.leaf.Bytes(line)) == noLeaf {
@@ -72,7 +65,7 @@ func (r *record) judge(line []byte, e *transcript.Entry) {
 		}
 	case "queue-operation":
 		if s := unwrap(r.queued.Bytes(line)); wording.IsOurs(s) && string(r.operation.Bytes(line)) == "enqueue" {
-			e.Kind, e.Text = transcript.KindHeard, clip(string(s))
+			e.Kind, e.Text = transcript.KindHeard, wording.Clip(string(s))
 		}
 	}
 	if e.Kind != transcript.KindOther {
@@ -142,7 +135,7 @@ func (r *record) user(line []byte, e *transcript.Entry) {
 	}
 	e.Kind = transcript.KindTurnStart
 	if own := unwrap(body); wording.IsOurs(own) {
-		e.Text = clip(string(own))
+		e.Text = wording.Clip(string(own))
 	} else {
 		e.Title, e.Titled = own, transcript.TitlePrompt
 	}
@@ -246,36 +239,6 @@ func ownWords(parts []string) []string {
 		return parts
 	}
 	return own
-}
-
-// clip keeps the beginning and the end of a long text: at its end a message has its
-// id. Of the messages that a prompt carries below its first line it keeps the same of each.
-func clip(s string) string {
-	if len(s) <= heardBytes {
-		return strings.Clone(s)
-	}
-	if !wording.MayResume(s) && !strings.HasPrefix(s, wording.Heading) {
-		return bothEnds(s, heardBytes)
-	}
-	line, rest, more := strings.Cut(s, "\n"+wording.Heading)
-	var b strings.Builder
-	b.WriteString(bothEnds(line, heardBytes))
-	for range heardLines {
-		if !more {
-			break
-		}
-		line, rest, more = strings.Cut(rest, "\n"+wording.Heading)
-		b.WriteString("\n" + wording.Heading + bothEnds(line, heardLine))
-	}
-	return b.String()
-}
-
-// bothEnds is a text of at most n bytes.
-func bothEnds(s string, n int) string {
-	if len(s) > n {
-		return s[:n-heardEnd] + s[len(s)-heardEnd:]
-	}
-	return s
 }
 
 func key(t jsonwalk.Text, line []byte) transcript.Key { return transcript.KeyOf(t.Bytes(line)) }

@@ -16,10 +16,10 @@ import (
 	"sm/transcript/claude"
 )
 
-// otherFold is the fold of another client, whose records name a parent and a window.
+// otherFold is the fold of another client, whose records name a parent.
 type otherFold struct{ *claude.Fold }
 
-func (otherFold) Facts() transcript.Facts { return transcript.Facts{Parent: idB, Window: 258_400} }
+func (otherFold) Facts() transcript.Facts { return transcript.Facts{Parent: idB} }
 
 // otherFormat is that of a client which keeps its files in folders by date, some of them
 // compressed, and whose open sessions are those with a lock that is held.
@@ -103,11 +103,11 @@ func TestFormats(t *testing.T) {
 		lines("grown", map[string]int64{plain: 2, packed: 3})
 		for path, want := range map[string]transcript.Change{
 			own:    {Client: "claude", Name: idB},
-			plain:  {Client: "other", Name: idA, Parent: idB, Window: 258_400},
-			packed: {Client: "other", Name: idA + "_2", Parent: idB, Window: 258_400},
+			plain:  {Client: "other", Name: idA, Parent: idB},
+			packed: {Client: "other", Name: idA + "_2", Parent: idB},
 		} {
-			if c := r.files[path]; c.Client != want.Client || c.Name != want.Name || c.Parent != want.Parent || c.Window != want.Window {
-				t.Errorf("%s: %s %s of %q, window %d; want %+v", path, c.Client, c.Name, c.Parent, c.Window, want)
+			if c := r.files[path]; c.Client != want.Client || c.Name != want.Name || c.Parent != want.Parent {
+				t.Errorf("%s: %s %s of %q; want %+v", path, c.Client, c.Name, c.Parent, want)
 			}
 		}
 		if _, there := r.files[foreign]; there {

@@ -1,0 +1,164 @@
+package codex
+
+import (
+	"slices"
+
+	"sm/transcript"
+)
+
+// spent takes the cost of a response, which stands in the file as soon as there is one: long
+// before the token_count when a tool runs. A turn that nothing began does nothing but compact;
+// what its response cost is not the size of the context.
+func (f *Fold) spent(r *record, e *transcript.Entry) (fresh bool) {
+	f.costs = true
+	response := transcript.KeyOf(r.response)
+	thread := f.key
+	if len(r.thread) > 0 {
+		thread = transcript.KeyOf(r.thread)
+	}
+	id := transcript.Join(thread, transcript.KeyOf(r.turn), response)
+	f.cost(id, e.At, r.last)
+	if r.last.total == 0 || f.tells && f.turn.open && !f.turn.attributed {
+		return false
+	}
+	f.read(r.last.total, response, e)
+	e.Message, e.Usage = id, r.last.cost()
+	return true
+}
+
+// cost counts what one response cost.
+func (f *Fold) cost(id transcript.Key, at transcript.Instant, u usage) {
+	s, c := &f.sum, u.cost()
+	s.Messages++
+	s.Tokens = s.Tokens.Plus(c)
+	f.messages = append(f.messages, transcript.Message{ID: id, At: at, Usage: c})
+}
+
+// counted takes a token_count. Clients repeat the newest one, sometimes with an old window;
+// one that describes no response is the client's own estimate, or says that a request was
+// larger than the window.
+func (f *Fold) counted(r *record, e *transcript.Entry) (fresh bool) {
+	s, now := &f.sum, count{r.sum.total, r.last.total}
+	if now == f.count || r.last.total == 0 {
+		return false
+	}
+	f.count = now
+	f.sized(r.window)
+	switch tokens, known := s.Context(); {
+	case r.last.none():
+		f.blank(r.last.total)
+		if !r.sum.none() || r.sum.total == 0 || r.sum.total != r.window {
+			return false
+		}
+		e.Kind, e.Context, e.InOrder, e.Model = transcript.KindReading, r.window, true, f.model
+		return true
+	case f.costs && known && tokens == r.last.total, f.costs && f.tells && f.turn.open && !f.turn.attributed:
+		return false
+	}
+	var id transcript.Key
+	if !f.costs && !f.copies.now {
+		f.uncosted++
+		id = transcript.Join(f.key, f.uncosted)
+		f.cost(id, e.At, r.last)
+	}
+	f.read(r.last.total, 0, e)
+	if id != 0 {
+		e.Message, e.Usage = id, r.last.cost()
+	}
+	return true
+}
+
+// read takes a size of the context.
+func (f *Fold) read(tokens int64, response transcript.Key, e *transcript.Entry) {
+	s := &f.sum
+	f.before, f.reading = f.reading.tokens, reading{tokens, response}
+	s.Reading = transcript.Reading{At: e.At, Tokens: tokens}
+	if s.Peak = max(s.Peak, tokens); s.Blank {
+		f.blank(0)
+		s.Blank = false
+	}
+	e.Kind, e.Context, e.InOrder, e.Model = transcript.KindReading, tokens, true, f.model
+}
+
+// Name spaces of joined keys. They are stored: never renumber them.
+const (
+	windows  transcript.Key = 1 + iota // compactions by the id of the window that they open
+	nameless                           // those of clients that write no such id, by their place
+)
+
+// compact takes a compaction, once.
+func (f *Fold) compact(r *record, e *transcript.Entry) (fresh bool) {
+	key := transcript.Join(windows, transcript.KeyOf(r.windowID))
+	if len(r.windowID) == 0 {
+		key = f.placeKey()
+	}
+	if slices.ContainsFunc(f.compactions, func(c transcript.Compaction) bool { return c.Key == key }) {
+		return false
+	}
+	c := transcript.Compaction{Key: key, Own: key, At: e.At, Trigger: f.trigger(), PreTokens: f.size(r), Boundary: true, Copied: f.copies.now}
+	f.compactions = append(f.compactions, c)
+	i := len(f.compactions) - 1
+	f.change(i)
+	if c.Trigger == transcript.Unknown && f.turn.open {
+		f.turn.pending = i + 1
+	}
+	s := &f.sum
+	s.Compactions[c.Trigger]++
+	if !s.Blank { // else the client's estimate stands before the compaction
+		f.blank(0)
+	}
+	f.reading, f.before = reading{}, 0
+	e.Kind, e.UUID, e.Trigger, e.PreTokens, e.InOrder = transcript.KindBoundary, key, c.Trigger, c.PreTokens, true
+	return true
+}
+
+// placeKey names a compaction by its place in its thread.
+func (f *Fold) placeKey() transcript.Key {
+	if f.copies.now {
+		f.copies.n++
+		return transcript.Join(f.copies.origin, nameless, transcript.Key(f.copies.n))
+	}
+	return transcript.Join(f.key, nameless, transcript.Key(len(f.compactions)-f.copies.n+1))
+}
+
+// trigger says what made the client compact. Where turns do not say what began them, the
+// turn of a /compact is one without a prompt, which may be still to come.
+func (f *Fold) trigger() transcript.Trigger {
+	switch t := &f.turn; {
+	case !t.open:
+		return transcript.Unknown
+	case t.attributed, t.prompted:
+		return transcript.Auto
+	case f.tells:
+		return transcript.Manual
+	}
+	return transcript.Unknown
+}
+
+// decide settles the trigger that the turn has left open.
+func (f *Fold) decide(t transcript.Trigger) {
+	if i := f.turn.pending - 1; i >= 0 {
+		c := &f.compactions[i]
+		f.sum.Compactions[c.Trigger]--
+		f.sum.Compactions[t]++
+		c.Trigger = t
+		f.change(i)
+	}
+	f.turn.pending = 0
+}
+
+// size is that of the context before a compaction: not what the request cost which summed it
+// up, where that is known. Clients that do not name that request tell its cost just before.
+func (f *Fold) size(r *record) int64 {
+	own := transcript.KeyOf(r.response)
+	if f.reading.tokens > 0 && (own == 0 && !f.costs || own != 0 && own == f.reading.response) && f.before > 0 {
+		return f.before
+	}
+	return f.reading.tokens
+}
+
+func (f *Fold) change(i int) {
+	if !slices.Contains(f.changed, i) {
+		f.changed = append(f.changed, i)
+	}
+}

@@ -1,0 +1,305 @@
+package codex
+
+import (
+	"bytes"
+	"slices"
+
+	"sm/transcript"
+	"sm/transcript/wording"
+)
+
+// client is the name of the client that writes these transcripts.
+const client = "codex"
+
+// Fold adds up the lines of one transcript. It remembers no more of a record than it needs
+// to know a repeated compaction, so that it hardly grows with its file.
+type Fold struct {
+	sum         transcript.Session
+	messages    []transcript.Message
+	changed     []int // indexes into compactions
+	compactions []transcript.Compaction
+
+	record record         // of the line being read: it takes much room
+	thread []byte         // the thread's id: by the first meta, before that by the file's name
+	key    transcript.Key // of the thread
+	begun  bool           // its meta has been read
+	start  int64          // the ordinal of the first record that is the thread's own
+	copies copies
+	turn   turn
+	tells  bool // its starts say what began the turn
+	branch string
+	prompt transcript.Title
+	model  []byte
+
+	costs    bool // its records tell the cost of each response
+	uncosted transcript.Key
+	count    count // the newest
+	reading  reading
+	before   int64 // the size of the context before the reading, in tokens
+}
+
+// copies is what a fork of clients up to 0.145 has copied from the thread that it was forked
+// from, right behind its own meta.
+type copies struct {
+	now    bool
+	origin transcript.Key // the thread that it was copied from
+	at     transcript.Instant
+	n      int // compactions
+}
+
+// turn is the present turn, or the newest.
+type turn struct {
+	open       bool
+	attributed bool // by what began it
+	prompted   bool // the user's words have been read
+	pending    int  // 1 + the index of a compaction whose trigger they decide, 0 for none
+}
+
+// count tells one token_count from another.
+type count struct{ sum, last int64 }
+
+// reading is the newest context size with the response that told it.
+type reading struct {
+	tokens   int64
+	response transcript.Key
+}
+
+// NewFold begins a transcript.
+func NewFold(file transcript.File) *Fold {
+	f := &Fold{}
+	f.Restart(file)
+	return f
+}
+
+// Restart begins another transcript with the memory of this one.
+func (f *Fold) Restart(file transcript.File) {
+	*f = Fold{messages: f.messages[:0], changed: f.changed[:0], compactions: f.compactions[:0], model: f.model[:0],
+		thread: append(f.thread[:0], file.Name...), key: transcript.KeyOf([]byte(file.Name))}
+	f.sum.Tell(transcript.Particulars{Client: client})
+}
+
+// Sum is the session so far.
+func (f *Fold) Sum() *transcript.Session { return &f.sum }
+
+// Facts are the title alone.
+func (f *Fold) Facts() transcript.Facts {
+	return transcript.Facts{Title: transcript.NewTitle(f.branch, transcript.TitleBranch).Or(f.prompt)}
+}
+
+// Take returns the messages and compactions that are new or have changed since the last call.
+func (f *Fold) Take() ([]transcript.Message, []transcript.Compaction) {
+	messages := f.messages
+	var all []transcript.Compaction
+	for _, i := range f.changed {
+		all = append(all, f.compactions[i])
+	}
+	f.messages, f.changed = f.messages[:0], f.changed[:0]
+	return messages, all
+}
+
+// Peek says what the session would be with one line more.
+func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
+	g := *f
+	if scan(line, &g.record) != nil {
+		return f.sum, false
+	}
+	g.messages, g.changed, g.compactions = nil, nil, slices.Clone(f.compactions)
+	g.thread, g.model = slices.Clone(f.thread), slices.Clone(f.model)
+	g.Line(line, len(line), &transcript.Entry{})
+	return g.sum, true
+}
+
+// Line scans one line, without its newline, and adds it; n is its length with the newline.
+func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err error) {
+	*e = transcript.Entry{}
+	err = scan(line, &f.record)
+	f.sum.Bytes += int64(n)
+	switch err {
+	case nil:
+		f.sum.Lines++
+		return f.add(&f.record, e), nil
+	case errNotJSON:
+		f.sum.Lines++
+		f.sum.Bad++
+	}
+	return false, err
+}
+
+// add adds one record, and says in e what it means.
+func (f *Fold) add(r *record, e *transcript.Entry) (fresh bool) {
+	s := &f.sum
+	if e.At = r.at; r.at != 0 {
+		if s.Started == 0 || r.at < s.Started {
+			s.Started = r.at
+		}
+		s.Active = max(s.Active, r.at)
+	}
+	if r.kind == meta && !f.begun {
+		return f.begin(r, e)
+	}
+	if r.ordinal >= 0 && r.ordinal < f.start {
+		return false // the parent's
+	}
+	if r.kind == meta { // of clients that copy what a thread is forked from
+		f.copies = copies{now: true, origin: transcript.KeyOf(r.id), at: r.at}
+		return false
+	}
+	if f.copies.now && f.copied(r) {
+		if turns := s.Turns; r.kind != spent {
+			f.own(r, &transcript.Entry{At: r.at})
+			s.Turns = turns
+		}
+		return false
+	}
+	return f.own(r, e)
+}
+
+// own adds a record of the thread's own.
+func (f *Fold) own(r *record, e *transcript.Entry) (fresh bool) {
+	s := &f.sum
+	switch r.kind {
+	case settings:
+		f.settle(r)
+	case spent:
+		return f.spent(r, e)
+	case counted:
+		return f.counted(r, e)
+	case compacted:
+		return f.compact(r, e)
+	case started:
+		return f.started(r, e)
+	case prompt:
+		return f.prompted(r, e)
+	case heard:
+		e.Kind, e.Text = transcript.KindHeard, wording.Clip(string(r.text))
+		return true
+	case ended:
+		f.decide(transcript.Manual)
+		f.turn.open, s.InTurn = false, false
+		if e.Kind, e.UUID = transcript.KindTurnEnd, f.turnKey(r, 2); r.overflow && !s.Blank {
+			f.blank(s.Also().Window)
+		}
+		return true
+	case rolled:
+		f.rewound(e)
+		return true
+	}
+	return false
+}
+
+// begin takes the meta that says whose file it is. One whose history begins with the thread
+// itself begins another file of a thread that was rewound.
+func (f *Fold) begin(r *record, e *transcript.Entry) (fresh bool) {
+	s := &f.sum
+	f.begun, f.start = true, r.start
+	if len(r.id) > 0 {
+		f.thread, f.key = append(f.thread[:0], r.id...), transcript.KeyOf(r.id)
+	}
+	s.ID = string(f.thread)
+	p := s.Also()
+	p.Parent = string(r.parent)
+	s.Tell(p)
+	intern(&s.Version, r.version)
+	intern(&s.CWD, r.cwd)
+	if f.branch = string(r.branch); f.branch == "HEAD" { // no branch is checked out
+		f.branch = ""
+	}
+	if len(r.base) > 0 && bytes.Equal(r.base, f.thread) {
+		f.rewound(e)
+		return true
+	}
+	return false
+}
+
+// copied says whether a record was copied. The copies were written at once; the first turn
+// of the thread itself has a younger id than the thread, for both begin with their time.
+func (f *Fold) copied(r *record) bool {
+	const burst = transcript.Instant(1e9)
+	own := r.kind == started && len(r.turn) == len(f.thread) && bytes.Compare(r.turn, f.thread) > 0
+	f.copies.now = !own && r.at <= f.copies.at+burst
+	f.copies.at = max(f.copies.at, r.at)
+	return f.copies.now
+}
+
+func (f *Fold) settle(r *record) {
+	f.model = append(f.model[:0], r.model...)
+	intern(&f.sum.Model, r.model)
+	intern(&f.sum.CWD, r.cwd)
+}
+
+// sized takes the size of the window, if it is told.
+func (f *Fold) sized(window int64) {
+	if p := f.sum.Also(); window > 0 && window != p.Window {
+		p.Window = window
+		f.sum.Tell(p)
+	}
+}
+
+// blank makes the context unknown, but for the client's own estimate.
+func (f *Fold) blank(estimate int64) {
+	p := f.sum.Also()
+	f.sum.Blank, p.Estimate = true, estimate
+	f.sum.Tell(p)
+}
+
+// intern sets s, without allocating when nothing changes.
+func intern(s *string, b []byte) {
+	if len(b) > 0 && *s != string(b) {
+		*s = string(b)
+	}
+}
+
+// started begins a turn. New clients say what began it, but of a turn that does
+// nothing but compact.
+func (f *Fold) started(r *record, e *transcript.Entry) (fresh bool) {
+	s := &f.sum
+	f.turn = turn{open: true, attributed: r.attributed}
+	f.tells = f.tells || r.attributed
+	s.InTurn = true
+	f.sized(r.window)
+	if r.attributed {
+		s.Turns++
+		e.Kind, e.UUID = transcript.KindTurnStart, f.turnKey(r, 1)
+	}
+	return r.attributed
+}
+
+func (f *Fold) turnKey(r *record, part transcript.Key) transcript.Key {
+	if len(r.turn) == 0 {
+		return 0
+	}
+	return transcript.Join(f.key, transcript.KeyOf(r.turn), part)
+}
+
+// longestTitle bounds what is looked at of a prompt for a title, in bytes.
+const longestTitle = 1024
+
+// prompted takes the user's words. In files that do not say what began a turn the first ones
+// of a turn begin it, and in those without turns all do.
+func (f *Fold) prompted(r *record, e *transcript.Entry) (fresh bool) {
+	if wording.IsOurs(r.text) {
+		e.Text = wording.Clip(string(r.text))
+	} else if f.prompt.Source == transcript.TitleNone {
+		f.prompt = transcript.NewTitle(string(r.text[:min(len(r.text), longestTitle)]), transcript.TitlePrompt)
+	}
+	begins := !f.turn.open || !f.turn.attributed && !f.turn.prompted
+	f.decide(transcript.Auto)
+	f.turn.prompted = f.turn.open
+	switch {
+	case begins:
+		f.sum.Turns++
+		e.Kind, e.UUID = transcript.KindTurnStart, f.turnKey(r, 1)
+	case e.Text != "":
+		e.Kind = transcript.KindHeard
+	}
+	return e.Kind != transcript.KindOther
+}
+
+// rewound says that the conversation was rewound. How far is in no record, so that nothing
+// that was heard is taken back.
+func (f *Fold) rewound(e *transcript.Entry) {
+	e.Kind, e.Rewound, e.Left, e.Until = transcript.KindRewind, true, e.At, e.At
+	if tokens, known := f.sum.Context(); known {
+		e.Context = tokens
+	}
+}

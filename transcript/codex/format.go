@@ -1,0 +1,119 @@
+package codex
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"sm/transcript"
+)
+
+const (
+	prefix, plain, packed = "rollout-", ".jsonl", ".jsonl.zst"
+	dateLength            = len("2026-11-22T00-23-17-")
+	uuidLength            = len("01a200a2-c691-7de0-a325-4ece90591c2c")
+	// largest bounds what a compressed transcript is unpacked to, in memory.
+	largest = 1 << 30
+)
+
+// Folders are those of a Codex home that hold transcripts: by date, and archived.
+func Folders(home string) []string {
+	return []string{filepath.Join(home, "sessions"), filepath.Join(home, "archived_sessions")}
+}
+
+// Format is how Codex keeps its transcripts: sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl
+// below its home, with another id at the end where the thread was rewound, and the same
+// without folders below archived_sessions. Old ones may be compressed. Beside these folders
+// lies an empty file for each thread that was ever open, locked while it is. held says
+// whether a file is locked; nil where nobody can say, and no thread is then known to be open.
+func Format(held func(path string) bool) *transcript.Format {
+	f := &transcript.Format{
+		Client:   client,
+		Identify: identify,
+		NewFold:  func(f transcript.File) transcript.Fold { return NewFold(f) },
+		Content:  content,
+		Root:     "sessions",
+		Folder:   isYear,
+		RootOf:   rootOf,
+	}
+	if held != nil {
+		f.Registry = &transcript.Registry{
+			Dir: func(root string) string { return filepath.Join(filepath.Dir(root), "thread-writer-locks") },
+			Entry: func(name string) bool {
+				return len(name) == uuidLength+len(".lock") && strings.HasSuffix(name, ".lock")
+			},
+			Read: func(name string, _ []byte) (transcript.Client, bool) {
+				return transcript.Client{SessionID: strings.TrimSuffix(name, ".lock")}, true
+			},
+			Runs: func(path string, _ transcript.Client) bool { return held(path) },
+		}
+	}
+	return f
+}
+
+// identify reads a path. Of a rewound thread's later file the first of the two ids is the
+// thread's.
+func identify(path string) (f transcript.File, ok bool) {
+	name, ok := strings.CutPrefix(filepath.Base(path), prefix)
+	if !ok {
+		return f, false
+	}
+	if name, ok = strings.CutSuffix(name, plain); !ok {
+		name, ok = strings.CutSuffix(name, packed)
+	}
+	if !ok || len(name) < dateLength+uuidLength || name[dateLength-1] != '-' {
+		return f, false
+	}
+	name, rest := name[dateLength:dateLength+uuidLength], name[dateLength+uuidLength:]
+	if rest != "" && rest[0] != '_' {
+		return f, false
+	}
+	return transcript.File{Name: name}, true
+}
+
+func isYear(name string) bool {
+	return len(name) == 4 && strings.Trim(name, "0123456789") == ""
+}
+
+// rootOf takes <home>/sessions/YYYY/MM/DD/rollout-….jsonl apart.
+func rootOf(path, session string) (root string, ok bool) {
+	f, ok := identify(path)
+	year := filepath.Dir(filepath.Dir(filepath.Dir(path)))
+	return filepath.Dir(year), ok && f.Name == session && isYear(filepath.Base(year))
+}
+
+// Begins says whether a text begins like a transcript of this client, whatever its name.
+func Begins(head []byte) bool {
+	line, _, _ := bytes.Cut(head[:min(len(head), 256)], []byte("\n"))
+	return bytes.HasPrefix(line, []byte("{")) && bytes.Contains(line, []byte(`"type":"session_meta"`)) || bytes.HasPrefix(head, zstdMagic())
+}
+
+func zstdMagic() []byte { return []byte{0x28, 0xb5, 0x2f, 0xfd} }
+
+var errLarge = errors.New("unpacks to more than 1 GiB")
+
+// content unpacks a compressed transcript in memory.
+func content(_ string, file io.ReaderAt, size int64) (lines io.ReaderAt, length int64, err error) {
+	head := make([]byte, len(zstdMagic()))
+	if n, _ := file.ReadAt(head, 0); n < len(head) || !bytes.Equal(head, zstdMagic()) {
+		return file, size, nil
+	}
+	z, err := zstd.NewReader(io.NewSectionReader(file, 0, size), zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, 0, fmt.Errorf("unpack: %w", err)
+	}
+	defer z.Close()
+	text, err := io.ReadAll(io.LimitReader(z, largest+1))
+	switch {
+	case err != nil:
+		return nil, 0, fmt.Errorf("unpack: %w", err)
+	case len(text) > largest:
+		return nil, 0, errLarge
+	}
+	return bytes.NewReader(text), int64(len(text)), nil
+}

@@ -1,0 +1,162 @@
+package codex
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"time"
+
+	"sm/transcript"
+	"sm/transcript/wording"
+)
+
+// oracle says with encoding/json what scan must say. It decodes the whole line into maps,
+// which match names to the letter, and of which the last repeated member counts.
+func oracle(line []byte) (record, error) {
+	r := record{ordinal: -1}
+	if len(bytes.Trim(line, " \t\r\n")) == 0 {
+		return r, errBlank
+	}
+	o := objectOf(line)
+	if o == nil {
+		return r, errNotJSON
+	}
+	p := objectOf(o["payload"])
+	if at, err := time.Parse(time.RFC3339Nano, o.text("timestamp")); err == nil {
+		r.at = transcript.InstantOf(at)
+	}
+	if n := o["ordinal"]; len(n) > 0 && n[0] >= '0' && n[0] <= '9' {
+		r.ordinal = figureOf(n)
+	}
+	switch o.text("type") {
+	case "session_meta":
+		r.kind, r.start = meta, figureOf(p["subagent_history_start_ordinal"])
+		r.id, r.root, r.parent = p.bytes("id"), p.bytes("session_id"), p.bytes("parent_thread_id")
+		r.base, r.branch = objectOf(p["history_base"]).bytes("thread_id"), objectOf(p["git"]).bytes("branch")
+		r.version, r.cwd = p.bytes("cli_version"), p.bytes("cwd")
+	case "turn_context":
+		r.kind, r.model, r.cwd = settings, p.bytes("model"), p.bytes("cwd")
+	case "token_usage_record":
+		r.kind, r.last = spent, usageOf(p["usage"])
+		r.thread, r.turn, r.response = p.bytes("thread_id"), p.bytes("turn_id"), p.bytes("response_id")
+	case "compacted":
+		r.kind, r.windowID, r.response = compacted, p.bytes("window_id"), p.bytes("compaction_response_id")
+	case "event_msg":
+		p.event(&r)
+	case "response_item":
+		p.told(&r)
+	}
+	return r, nil
+}
+
+func (p object) event(r *record) {
+	switch p.text("type") {
+	case "token_count":
+		if i := objectOf(p["info"]); i != nil {
+			r.kind, r.last, r.sum, r.window = counted, usageOf(i["last_token_usage"]), usageOf(i["total_token_usage"]), figureOf(i["model_context_window"])
+		}
+	case "task_started":
+		r.kind, r.turn, r.window = started, p.bytes("turn_id"), figureOf(p["model_context_window"])
+		r.attributed = objectOf(p["turn_attribution"]) != nil
+	case "task_complete":
+		r.kind, r.turn = ended, p.bytes("turn_id")
+		r.overflow = objectOf(p["error"]).text("codex_error_info") == "context_window_exceeded"
+	case "turn_aborted":
+		r.kind, r.turn = ended, p.bytes("turn_id")
+	case "user_message":
+		r.kind, r.text = prompt, p.bytes("message")
+	case "item_completed":
+		if i := objectOf(p["item"]); i.text("type") == "UserMessage" {
+			r.kind, r.turn, r.text = prompt, p.bytes("turn_id"), []byte(strings.Join(textsOf(i["content"]), "\n"))
+		}
+	case "thread_rolled_back":
+		r.kind = rolled
+	}
+}
+
+func (p object) told(r *record) {
+	if p.text("type") != "message" {
+		return
+	}
+	var own []string
+	for _, part := range textsOf(p["content"]) {
+		switch p.text("role") {
+		case "user":
+			if !strings.HasPrefix(part, "<hook_prompt") || !strings.Contains(part, ">") {
+				continue
+			}
+			part = strings.TrimSuffix(part[strings.IndexByte(part, '>')+1:], "</hook_prompt>")
+		case "developer":
+		default:
+			continue
+		}
+		if wording.IsOurs([]byte(part)) {
+			own = append(own, part)
+		}
+	}
+	if len(own) > 0 {
+		r.kind, r.text = heard, []byte(strings.Join(own, "\n"))
+	}
+}
+
+func textsOf(raw json.RawMessage) (all []string) {
+	var list []json.RawMessage
+	if len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	for _, raw := range list {
+		if s, ok := textOf(objectOf(raw)["text"]); ok {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+func usageOf(raw json.RawMessage) usage {
+	o := objectOf(raw)
+	return usage{
+		input: figureOf(o["input_tokens"]), cached: figureOf(o["cached_input_tokens"]), written: figureOf(o["cache_write_input_tokens"]),
+		output: figureOf(o["output_tokens"]), total: figureOf(o["total_tokens"]),
+	}
+}
+
+type object map[string]json.RawMessage
+
+func objectOf(raw []byte) object {
+	var o object
+	raw = bytes.Trim(raw, " \t\r\n")
+	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &o) != nil {
+		return nil
+	}
+	return o
+}
+
+func (o object) text(key string) string {
+	s, _ := textOf(o[key])
+	return s
+}
+
+func (o object) bytes(key string) []byte { return []byte(o.text(key)) }
+
+func textOf(raw json.RawMessage) (s string, ok bool) {
+	ok = len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil
+	return s, ok
+}
+
+func figureOf(raw json.RawMessage) int64 {
+	if len(raw) == 0 || raw[0] != '-' && (raw[0] < '0' || raw[0] > '9') {
+		return 0
+	}
+	var f float64
+	if json.Unmarshal(raw, &f) != nil { // beyond the range of a float
+		f = math.Inf(1)
+		if raw[0] == '-' {
+			f = 0
+		}
+	}
+	if f != math.Trunc(f) {
+		return 0
+	}
+	return int64(max(0, min(f, 1e9)))
+}

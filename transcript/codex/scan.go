@@ -1,0 +1,293 @@
+package codex
+
+import (
+	"errors"
+
+	"sm/transcript"
+	"sm/transcript/jsonwalk"
+)
+
+// What scan says of a line that is not a record.
+var (
+	errBlank   = errors.New("blank line")
+	errNotJSON = errors.New("not a JSON object")
+)
+
+// kind says what a record means.
+type kind uint8
+
+const (
+	other     kind = iota
+	meta           // session_meta: whose file it is
+	settings       // turn_context: model and folder
+	spent          // token_usage_record: what one response cost
+	counted        // event_msg/token_count with figures
+	started        // event_msg/task_started
+	ended          // event_msg/task_complete or turn_aborted
+	compacted      // compacted
+	prompt         // what the user wrote: an item of clients since 0.146, an event of older ones
+	heard          // what a hook told the model
+	rolled         // event_msg/thread_rolled_back: the conversation was rewound in place
+)
+
+// usage holds the figures of one response, or their sum over a thread. Cached and written
+// tokens are part of the input, tokens of reasoning part of the output.
+type usage struct{ input, cached, written, output, total int64 }
+
+// none reports that no response is described: the client's own estimates have a total alone.
+func (u usage) none() bool { return u.input == 0 && u.output == 0 }
+
+func (u usage) cost() transcript.Usage {
+	return transcript.Usage{Input: max(0, u.input-u.cached-u.written), CacheCreation: u.written, CacheRead: u.cached, Output: u.output}
+}
+
+// record is what one line says. Its byte slices point into the line.
+type record struct {
+	kind    kind
+	at      transcript.Instant
+	ordinal int64 // in the thread, -1 for none
+
+	id, root, parent, base []byte // of a meta: the thread, its root, its parent, and the thread that its history begins with
+	start                  int64  // of a meta: the ordinal of the first record of its own, 0 for none said
+	version, branch        []byte // of a meta
+	model, cwd             []byte // of a meta or settings
+
+	turn             []byte // of the records of a turn
+	attributed       bool   // of a start: it says what began the turn
+	window           int64  // of a start or a count, in tokens
+	thread, response []byte // of a cost
+	last, sum        usage  // of a cost or a count; the sum is the thread's
+	windowID         []byte // of a compaction: that of the window it opens
+	overflow         bool   // of an end: the context did not fit
+	text             []byte // of a prompt, or what was heard
+}
+
+// fields collects what the members of a line say, wherever they stand.
+type fields struct {
+	kind, timestamp jsonwalk.Text
+	ordinal         int64
+	numbered        bool
+	payload         payload
+}
+
+// payload is the payload of a line; of a repeated one only the last counts.
+type payload struct {
+	kind, id, root, parent, base, version, branch, model, cwd   jsonwalk.Text
+	turn, thread, response, windowID, compaction, message, role jsonwalk.Text
+	failure, item                                               jsonwalk.Text
+	start, window                                               int64
+	attributed, informed                                        bool
+	usage                                                       usage
+	info                                                        info
+	content, items                                              span
+}
+
+// info is what a token_count tells.
+type info struct {
+	last, sum usage
+	window    int64
+}
+
+// span is where a value stands in the line that is looked at later, if at all.
+type span struct{ from, to int }
+
+// walker reads the records of this client.
+type walker struct{ jsonwalk.Walker }
+
+// scan reads one line, without its newline. It returns errBlank or errNotJSON for lines that
+// hold no record; r is then empty. A line is judged as encoding/json judges it, and of
+// repeated members the last one counts, as there; but names are matched to the letter, and a
+// member of the wrong type is as if absent.
+func scan(line []byte, r *record) error {
+	var w walker
+	w.Begin(line)
+	return w.scan(line, r)
+}
+
+func (w *walker) scan(line []byte, r *record) error {
+	*r = record{ordinal: -1}
+	switch w.Peek() {
+	case 0:
+		if w.End() {
+			return errBlank
+		}
+		return errNotJSON
+	case '{':
+	default:
+		return errNotJSON
+	}
+	var f fields
+	w.line(&f)
+	if !w.End() {
+		return errNotJSON
+	}
+	f.judge(line, r)
+	return nil
+}
+
+func (w *walker) line(f *fields) {
+	w.Open()
+	for {
+		name, value, ok := w.Member()
+		if !ok {
+			return
+		}
+		switch string(name) {
+		case "type":
+			f.kind = w.Str(value)
+		case "timestamp":
+			f.timestamp = w.Str(value)
+		case "ordinal":
+			f.numbered = w.IsCount(value)
+			f.ordinal = w.Figure(value)
+		case "payload":
+			f.payload = payload{}
+			w.payload(value, &f.payload)
+		default:
+			w.Str(value)
+		}
+	}
+}
+
+func (w *walker) payload(value jsonwalk.Text, p *payload) {
+	for in := w.Enter(value, '{'); in; {
+		var name []byte
+		if name, value, in = w.Member(); !in {
+			return
+		}
+		switch string(name) {
+		case "type":
+			p.kind = w.Str(value)
+		case "id":
+			p.id = w.Str(value)
+		case "session_id":
+			p.root = w.Str(value)
+		case "parent_thread_id":
+			p.parent = w.Str(value)
+		case "history_base":
+			p.base = w.Only(value, "thread_id")
+		case "subagent_history_start_ordinal":
+			p.start = w.Figure(value)
+		case "cli_version":
+			p.version = w.Str(value)
+		case "git":
+			p.branch = w.Only(value, "branch")
+		case "model":
+			p.model = w.Str(value)
+		case "cwd":
+			p.cwd = w.Str(value)
+		case "turn_id":
+			p.turn = w.Str(value)
+		case "turn_attribution":
+			p.attributed = w.object(value)
+		case "model_context_window":
+			p.window = w.Figure(value)
+		case "thread_id":
+			p.thread = w.Str(value)
+		case "response_id":
+			p.response = w.Str(value)
+		case "usage":
+			p.usage = w.usage(value)
+		case "info":
+			p.info, p.informed = w.info(value)
+		case "error":
+			p.failure = w.Only(value, "codex_error_info")
+		case "item":
+			p.item, p.items = w.item(value)
+		case "role":
+			p.role = w.Str(value)
+		case "content":
+			p.content = w.span(value)
+		case "message":
+			p.message = w.Str(value)
+		case "window_id":
+			p.windowID = w.Str(value)
+		case "compaction_response_id":
+			p.compaction = w.Str(value)
+		default:
+			w.Str(value)
+		}
+	}
+}
+
+// object reports whether a member's value is an object.
+func (w *walker) object(value jsonwalk.Text) bool {
+	is := value.None() && w.Peek() == '{'
+	w.Str(value)
+	return is
+}
+
+// span returns where a member's value stands; strings are not looked at later.
+func (w *walker) span(value jsonwalk.Text) span {
+	if !value.None() {
+		return span{}
+	}
+	w.Peek()
+	from := w.Pos()
+	w.Skip()
+	return span{from, w.Pos()}
+}
+
+func (w *walker) usage(value jsonwalk.Text) (u usage) {
+	for in := w.Enter(value, '{'); in; {
+		var name []byte
+		if name, value, in = w.Member(); !in {
+			break
+		}
+		switch string(name) {
+		case "input_tokens":
+			u.input = w.Figure(value)
+		case "cached_input_tokens":
+			u.cached = w.Figure(value)
+		case "cache_write_input_tokens":
+			u.written = w.Figure(value)
+		case "output_tokens":
+			u.output = w.Figure(value)
+		case "total_tokens":
+			u.total = w.Figure(value)
+		default:
+			w.Str(value)
+		}
+	}
+	return u
+}
+
+func (w *walker) info(value jsonwalk.Text) (i info, told bool) {
+	told = value.None() && w.Peek() == '{'
+	for in := w.Enter(value, '{'); in; {
+		var name []byte
+		if name, value, in = w.Member(); !in {
+			break
+		}
+		switch string(name) {
+		case "last_token_usage":
+			i.last = w.usage(value)
+		case "total_token_usage":
+			i.sum = w.usage(value)
+		case "model_context_window":
+			i.window = w.Figure(value)
+		default:
+			w.Str(value)
+		}
+	}
+	return i, told
+}
+
+// item reads the type of an item, and where its content stands.
+func (w *walker) item(value jsonwalk.Text) (kind jsonwalk.Text, content span) {
+	for in := w.Enter(value, '{'); in; {
+		var name []byte
+		if name, value, in = w.Member(); !in {
+			break
+		}
+		switch string(name) {
+		case "type":
+			kind = w.Str(value)
+		case "content":
+			content = w.span(value)
+		default:
+			w.Str(value)
+		}
+	}
+	return kind, content
+}

@@ -1,0 +1,36 @@
+package codex
+
+import (
+	"strings"
+
+	"sm/transcript"
+)
+
+const (
+	// reserved is how many tokens the client takes for what each conversation begins with: it
+	// leaves them out of its percentages.
+	reserved = 12_000
+	// usualWindow is 95 % of 272,000 tokens, the window of most models.
+	usualWindow = 258_400
+)
+
+// WindowOf finds the window of a session: the first rule that its model's name begins with,
+// else what its records name, else that of most models.
+func WindowOf(s *transcript.Session, rules []transcript.WindowRule) transcript.Window {
+	w := transcript.Window{Tokens: usualWindow, Source: transcript.WindowDefault, Reserved: reserved}
+	if told := s.Also().Window; told > 0 {
+		w.Tokens, w.Source = told, transcript.WindowTranscript
+	}
+	for _, r := range rules {
+		if r.Tokens > 0 && s.Model != "" && strings.HasPrefix(s.Model, r.Model) {
+			w.Tokens, w.Source = r.Tokens, transcript.WindowConfig
+			break
+		}
+	}
+	return w
+}
+
+// CompactsAt is the size in tokens at which the client compacts by itself, at the latest: 90 %
+// of a raw window of which 95 % is the one given. A lower limit may be configured; it is in no
+// record.
+func CompactsAt(window int64) int64 { return window * 18 / 19 }

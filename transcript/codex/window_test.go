@@ -1,0 +1,53 @@
+package codex
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript"
+)
+
+func TestWindowOf(t *testing.T) {
+	rules := []transcript.WindowRule{{Model: "gpt-6", Tokens: 300_000}}
+	for name, c := range map[string]struct {
+		session transcript.Session
+		want    transcript.Window
+	}{
+		"records":     {transcript.Session{Model: "gpt-5.5", Told: &transcript.Particulars{Window: 95_000}}, transcript.Window{Tokens: 95_000, Source: transcript.WindowTranscript, Reserved: reserved}},
+		"a rule":      {transcript.Session{Model: "gpt-6-sol", Told: &transcript.Particulars{Window: 95_000}}, transcript.Window{Tokens: 300_000, Source: transcript.WindowConfig, Reserved: reserved}},
+		"nothing yet": {transcript.Session{}, transcript.Window{Tokens: 258_400, Source: transcript.WindowDefault, Reserved: reserved}},
+	} {
+		if d := cmp.Diff(c.want, WindowOf(&c.session, rules)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+}
+
+// TestPercentUsed: it is 100 minus what the client says is left.
+func TestPercentUsed(t *testing.T) {
+	for _, c := range []struct {
+		window, tokens int64
+		want           int
+	}{
+		{258_400, 0, 0}, {258_400, 12_000, 0}, {258_400, 12_564, 0}, {258_400, 20_000, 3}, {258_400, 24_000, 5}, {258_400, 87_000, 30},
+		{258_400, 208_400, 80}, {258_400, 244_800, 94}, {258_400, 258_400, 100}, {258_400, 900_000, 100}, {95_000, 26_000, 17}, {12_000, 5, 100}, {0, 5, 100},
+	} {
+		w := WindowOf(&transcript.Session{}, nil)
+		w.Tokens = c.window
+		if got := w.Percent(c.tokens); got != c.want {
+			t.Errorf("%d of %d: %d %% used, want %d", c.tokens, c.window, got, c.want)
+		}
+	}
+}
+
+// TestCompactsAt: the client compacted at 244,800 tokens of a raw window of 272,000, and not
+// one token below.
+func TestCompactsAt(t *testing.T) {
+	if got := CompactsAt(258_400); got != 244_800 {
+		t.Errorf("%d", got)
+	}
+	if got := CompactsAt(95_000); got != 90_000 {
+		t.Errorf("%d", got)
+	}
+}
