@@ -76,7 +76,10 @@ func TestBrowserStandsBack(t *testing.T) {
 	}
 	b.do(chromedp.Click(chromedp.CSS("#dense")))
 	b.until("compact rows are lower", `document.querySelector('#rows > tr').getBoundingClientRect().height === 33`)
-	b.do(chromedp.Reload())
+	if query := eval[string](b, `location.search`); query != "?density=compact" {
+		t.Errorf("the address is %q", query)
+	}
+	b.do(chromedp.Navigate(b.base + "/"))
 	b.live()
 	b.until("and stay so", `document.querySelector('#rows > tr').getBoundingClientRect().height === 33`)
 	if shown := eval[bool](b, `document.querySelector('.c-drift').checkVisibility()`); shown {

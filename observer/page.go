@@ -57,7 +57,7 @@ func (c *core) recent(now time.Time, ttl time.Duration, most int) (views []fleet
 func (c *core) list(now time.Time, ttl time.Duration, most int, t alerts.Thresholds, known func(string) (uint32, bool)) pages.List {
 	views, others := c.recent(now, ttl, most)
 	today := c.fleet.Counters().Today
-	l := pages.List{Head: webpage.Head{CatchingUp: !c.caughtUp, Hidden: others, TodayTokens: int64(today.Tokens), TodayDollars: today.Cost.USD}}
+	l := pages.List{Head: webpage.Head{CatchingUp: !c.caughtUp, Hidden: others, TodayTokens: int64(today.Tokens), TodayDollars: today.Cost.USD, Limits: pages.RateLimits(c.fleet.Limits(now))}}
 	for i := range views {
 		v := &views[i]
 		p := c.policy(v)
@@ -92,11 +92,9 @@ func (c *core) detail(id string, now time.Time, t alerts.Thresholds) (d pages.De
 	p := c.policy(&v)
 	s := p.Session(v)
 	d.Path, d.Depth, d.History = v.Path, past.Depth(), *past.Shown()
-	d.Row, d.Facts = pages.Row(&v, &s, &p.View, t), pages.Facts(&v, &s, &p.View)
+	d.Row, d.Facts = pages.Row(&v, &s, &p.View, t), pages.Facts(&v, &s, &p.View, past)
 	d.Messages, d.Commands = pages.Messages(c.queue.Of(agent), c.delivery.waitsFor), pages.Commands(&v)
-	if began := past.Began(); began > 0 {
-		d.Facts = append(d.Facts, webpage.Fact{Name: "Cycle began", At: int64(began)})
-	}
+	d.Subagents = c.fleet.Subagents(v.Agent)
 	return d
 }
 

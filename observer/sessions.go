@@ -134,15 +134,17 @@ func (s *server) sessions(ctx context.Context, now time.Time, recent, trend bool
 func (s *server) getSession(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var answer api.Session
+	var latest []fleet.Subagent
 	err := s.ask(r.Context(), func(c *core) error {
 		v, err := c.fleet.View(r.PathValue("id"), now)
 		if err == nil {
-			answer = c.session(v)
+			answer, latest = c.session(v), c.fleet.Subagents(v.Agent)
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	answer.Subagents.Latest = s.hub.Subagents(latest)
 	return answerJSON(w, http.StatusOK, answer)
 }

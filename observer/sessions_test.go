@@ -71,6 +71,7 @@ func TestSessionsAnswer(t *testing.T) {
 	for _, want := range all.Sessions {
 		got, err := client.Session(t.Context(), want.SessionID)
 		noErrors(t, err)
+		got.Subagents.Latest = nil // the list is without them
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-listed +alone):\n%s", want.SessionID, diff)
 		}

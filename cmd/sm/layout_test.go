@@ -84,7 +84,7 @@ func layoutTable() layoutRules {
 			"sm/observer/projects":       {ours: []string{"sm/transcript/claude", "sm/transcript/follow"}, stdOnly: true},
 			"sm/observer/wire":           {ours: []string{"sm/transcript", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox", "sm/handoff/rotation", "sm/observer/api", "sm/observer/fleet"}, stdOnly: true},
 			"sm/observer/curve":          {ours: []string{"sm/transcript", "sm/transcript/claude", "sm/alerts", "sm/dashboards/page"}},
-			"sm/observer/pages":          {ours: []string{"sm/alerts", "sm/alerts/outbox", "sm/dashboards/page", "sm/observer/api", "sm/observer/curve", "sm/observer/fleet"}},
+			"sm/observer/pages":          {ours: []string{"sm/alerts", "sm/alerts/outbox", "sm/dashboards/page", "sm/observer/api", "sm/observer/curve", "sm/observer/fleet", "sm/transcript/claude"}},
 			"sm/observer/history":        {ours: []string{"sm/transcript/bills", "sm/transcript/wording", "sm/transcript", "sm/transcript/claude", "sm/transcript/follow", "sm/alerts", "sm/observer/fleet"}},
 			"sm/observer/history/report": {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet", "sm/observer/api", "sm/observer/history"}},
 			"sm/observer/history/tune":   {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/api", "sm/observer/history", "sm/observer/history/report"}},

@@ -10,7 +10,7 @@ const say = (text) => put($('#said'), text);
 
 // The reader's choice stands in the address, so that it can be kept and given to somebody else.
 const downFirst = ['ratio', 'used', 'compactions', 'seen', 'drift'];
-const chosen = { sort: 'order', down: false, find: '', pressure: '', state: '', group: false, session: '' };
+const chosen = { sort: 'order', down: false, find: '', pressure: '', state: '', group: false, compact: false, session: '' };
 const readAddress = () => {
   const query = new URLSearchParams(location.search), sort = query.get('sort') || '';
   const name = sort.replace(/^-/, '');
@@ -21,6 +21,7 @@ const readAddress = () => {
   chosen.pressure = query.get('pressure') || '';
   chosen.state = query.get('state') || '';
   chosen.group = query.get('group') === 'project';
+  chosen.compact = query.get('density') === 'compact';
   chosen.session = query.get('session') || '';
 };
 const address = () => {
@@ -28,6 +29,7 @@ const address = () => {
   for (const name of ['session', 'find', 'state', 'pressure']) if (chosen[name]) query.set(name, chosen[name]);
   if (chosen.sort !== 'order' || chosen.down) query.set('sort', (chosen.down ? '-' : '') + chosen.sort);
   if (chosen.group) query.set('group', 'project');
+  if (chosen.compact) query.set('density', 'compact');
   return '/' + (query.size ? '?' + query : '');
 };
 const writeAddress = () => {
@@ -36,14 +38,16 @@ const writeAddress = () => {
 };
 
 // Ages: the server tells times, and how long ago that is changes by itself.
-const ago = (seconds) => {
-  if (seconds < 10) return 'now';
+const span = (seconds) => {
   for (const [size, unit] of [[86400, 'd'], [3600, 'h'], [60, 'min'], [1, 's']]) {
-    if (seconds >= size) return Math.floor(seconds / size) + ' ' + unit + ' ago';
+    if (seconds >= size) return Math.floor(seconds / size) + ' ' + unit;
   }
+  return 'no time';
 };
+const ago = (seconds) => (seconds < 10 ? 'now' : span(seconds) + ' ago');
 const age = (from) => {
   const now = Date.now() / 1000;
   for (const time of from.querySelectorAll('time[data-at]')) put(time, ago(now - time.dataset.at));
+  for (const time of from.querySelectorAll('time[data-until]')) put(time, 'in ' + span(time.dataset.until - now));
 };
 

@@ -2,7 +2,6 @@ package page
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -227,15 +226,4 @@ func (m *Mark) title() string {
 		text += " at " + short(m.Tokens)
 	}
 	return text
-}
-
-// under is how full a context is that has no row here.
-func (u *Under) size() string {
-	switch {
-	case u.Tokens <= 0:
-		return ""
-	case u.Window > 0:
-		return fmt.Sprintf("%s of %s", short(u.Tokens), short(u.Window))
-	}
-	return short(u.Tokens)
 }

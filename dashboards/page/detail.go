@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -33,9 +34,11 @@ type message struct {
 }
 
 type under struct {
-	ID, Name, Kind, State, Pressure, Size string
-	Stamp, Clock                          string
-	At                                    int64
+	ID, Name, Kind, Pressure string
+	Size, Fill               string // of the context, and of its bar
+	Past                     string // what a subagent has been through, or what an agent does
+	Stamp, Clock             string
+	At                       int64
 }
 
 const (
@@ -72,12 +75,7 @@ func detailOf(d *Detail) detail {
 		v.Messages = append(v.Messages, messageOf(&d.Messages[i], zone))
 	}
 	for i := range d.Under {
-		u := &d.Under[i]
-		x := under{ID: u.ID, Name: tame(u.Name), Kind: tame(u.Kind), State: tame(words(u.State)), Pressure: u.Pressure, Size: u.size(), At: u.Seen}
-		if u.Seen > 0 {
-			x.Stamp, x.Clock = stamp(u.Seen), clock(u.Seen, zone)
-		}
-		v.Under = append(v.Under, x)
+		v.Under = append(v.Under, underOf(&d.Under[i], zone))
 	}
 	for _, m := range slices.Backward(d.History.Marks) {
 		if len(v.Events) == eventsMost {
@@ -87,6 +85,33 @@ func detailOf(d *Detail) detail {
 		v.Events = append(v.Events, event{stamp(m.At), clock(m.At, zone), m.class(), m.title()})
 	}
 	return v
+}
+
+// underOf is an agent or a subagent in words.
+func underOf(u *Under, zone *time.Location) under {
+	x := under{ID: u.ID, Name: tame(u.Name), Kind: tame(u.Kind), Pressure: u.Pressure, Size: "unknown", Fill: "0", At: u.Seen}
+	if u.Tokens > 0 {
+		x.Size = short(u.Tokens)
+	}
+	if u.Window > 0 {
+		x.Size += " of " + short(u.Window)
+		x.Fill = percent(min(1, float64(u.Tokens)/float64(u.Window)))
+	}
+	past := []string{tame(words(u.State))}
+	if u.Peak > 0 {
+		past = append(past, "peak "+short(u.Peak))
+	}
+	switch {
+	case u.Compactions == 1:
+		past = append(past, "1 compaction")
+	case u.Compactions > 1:
+		past = append(past, fmt.Sprint(u.Compactions, " compactions"))
+	}
+	x.Past = strings.Join(slices.DeleteFunc(past, func(s string) bool { return s == "" }), " · ")
+	if u.Seen > 0 {
+		x.Stamp, x.Clock = stamp(u.Seen), clock(u.Seen, zone)
+	}
+	return x
 }
 
 // messageOf is a message in words.

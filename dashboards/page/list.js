@@ -209,9 +209,9 @@ const choose = (change) => {
   arrange();
 };
 const unfilter = () => choose({ find: '', pressure: '', state: '' });
-const compact = (on) => {
-  document.body.classList.toggle('compact', on);
-  $('#dense').setAttribute('aria-pressed', String(on));
+const density = () => {
+  document.body.classList.toggle('compact', chosen.compact);
+  $('#dense').setAttribute('aria-pressed', String(chosen.compact));
   measure();
 };
 

@@ -11,6 +11,7 @@ import (
 	"html/template"
 	"io"
 	"net/url"
+	"time"
 )
 
 //go:embed page.html page.css *.js
@@ -127,6 +128,15 @@ type head struct {
 	Progress          string
 	Watched           []string
 	Today             string
+	Limits            []limit
+}
+
+// limit is a Limit in words.
+type limit struct {
+	Name, Used   string
+	Stamp, Clock string
+	At           int64
+	Near         bool
 }
 
 // chip is a state or a pressure with the number of agents that are there.
@@ -152,6 +162,9 @@ func headOf(h *Head) head {
 	}
 	for _, dir := range h.Projects {
 		d.Watched = append(d.Watched, tame(dir))
+	}
+	for _, l := range h.Limits {
+		d.Limits = append(d.Limits, limit{Name: tame(l.Name), Used: fmt.Sprintf("%.0f%%", 100*l.Used), Stamp: stamp(l.At), Clock: clock(l.At, time.UTC), At: l.At, Near: l.Used >= 0.8})
 	}
 	if h.TodayTokens > 0 {
 		d.Today = short(h.TodayTokens) + " tokens"

@@ -26,6 +26,7 @@ addEventListener('popstate', () => {
   chosen.session = was;
   sortBy(chosen.sort, chosen.down);
   find.value = chosen.find;
+  density();
   pressed();
   if (now === was) arrange();
   else open(now, false);
@@ -168,10 +169,10 @@ addEventListener('keydown', (event) => {
 
 // Density, and light, dark, or as the system.
 const dense = () => {
-  const on = !document.body.classList.contains('compact');
-  compact(on);
-  keep('density', on ? 'compact' : '');
-  arrange();
+  chosen.compact = !chosen.compact;
+  keep('density', chosen.compact ? 'compact' : '');
+  density();
+  choose({});
 };
 const themes = ['auto', 'light', 'dark'];
 const paint = (theme) => {
@@ -186,9 +187,11 @@ const turn = () => {
   keep('theme', next);
 };
 paint(themes.includes(kept('theme')) ? kept('theme') : 'auto');
-compact(kept('density') === 'compact');
 
 readAddress();
+chosen.compact ||= kept('density') === 'compact';
+density();
+writeAddress();
 sortBy(chosen.sort, chosen.down);
 find.value = chosen.find;
 pressed();

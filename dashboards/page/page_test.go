@@ -79,6 +79,7 @@ func TestRow(t *testing.T) {
 	estimate.Estimate, estimate.Threshold, estimate.Check, estimate.Replies, estimate.Pressure, estimate.Ratio = true, 0, "agrees", Range{}, "", 0
 	estimate.State, estimate.Waiting, estimate.Silenced, estimate.Storming = "waiting", "permission prompt", true, true
 	beyond := known
+	beyond.Subagents, beyond.SubagentTokens = 3, 84_000
 	beyond.Tokens, beyond.Replies, beyond.Compacting, beyond.Check = 230_000, Range{Known: true}, true, "lagging"
 	var b strings.Builder
 	for _, c := range []struct {
@@ -110,7 +111,8 @@ func TestDetail(t *testing.T) {
 		Row: r, History: h, Facts: []Fact{{Name: "Agent", Value: "em", Copy: true}, {Name: "Started", At: noon}, {Name: "Parent"}},
 		Commands: []Command{{"say something to it", "sm send em …"}, {"odd", "sm send a\u202eb"}},
 		Under: []Under{
-			{ID: "kid", Name: "tests", State: "busy", Pressure: "high", Tokens: 132_000, Window: 200_000, Seen: noon + 3600}, {Name: "Explore", Kind: "subagent"},
+			{ID: "kid", Name: "tests", State: "busy", Pressure: "high", Tokens: 132_000, Window: 200_000, Seen: noon + 3600}, {Name: "a9f92d45", Kind: "Explore", Tokens: 84_000, Window: 200_000, Peak: 121_000, Compactions: 1, Seen: noon + 3000},
+			{Name: "a8f3eb11", Window: 200_000, Compactions: 2},
 		},
 	}
 	for _, m := range []Message{
@@ -150,6 +152,7 @@ func TestHead(t *testing.T) {
 	}
 	made := busy
 	made.Demo, made.TodayTokens, made.TodayDollars = true, 12_300_000, 4.2
+	made.Limits = []Limit{{"5 hour", 0.84, noon + 3600}, {"7 day", 0.125, noon + 86400}}
 	var b strings.Builder
 	for _, h := range []Head{
 		busy, made, {Hidden: 3, Projects: []string{"/home/dev/.claude/projects"}}, {CatchingUp: true}, {CatchingUp: true, Done: 1200, Files: 2300}, {},

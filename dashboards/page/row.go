@@ -188,6 +188,17 @@ func (d *row) state(r *Row) {
 	default:
 		d.StateKey = "other"
 	}
+	switch {
+	case r.Subagents <= 0:
+	case r.Subagents == 1 && r.SubagentTokens > 0:
+		notes = append(notes, "1 subagent, "+short(r.SubagentTokens))
+	case r.Subagents == 1:
+		notes = append(notes, "1 subagent")
+	case r.SubagentTokens > 0:
+		notes = append(notes, fmt.Sprintf("%d subagents, up to %s", r.Subagents, short(r.SubagentTokens)))
+	default:
+		notes = append(notes, fmt.Sprint(r.Subagents, " subagents"))
+	}
 	if r.Storming {
 		notes = append(notes, "compaction storm")
 	}

@@ -35,6 +35,8 @@ type Head struct {
 	// TodayTokens and TodayDollars are what was used since midnight, 0 while that is not known.
 	TodayTokens  int64
 	TodayDollars float64
+	// Limits are those of the account, as its client reports them.
+	Limits []Limit
 	// CatchingUp says that what existed at the start is still being read: Done of Files.
 	CatchingUp  bool
 	Done, Files int64
@@ -42,6 +44,13 @@ type Head struct {
 	Projects []string
 	// Demo says that all of it is made up.
 	Demo bool
+}
+
+// Limit is how far an account's rate limit is used, 0 to 1, and when it begins anew, in seconds since 1970.
+type Limit struct {
+	Name string // of the time that it is for
+	Used float64
+	At   int64
 }
 
 // Row is one agent. Two rows that are equal, with the same history, look the same.
@@ -76,6 +85,9 @@ type Row struct {
 	Compacting bool
 	Storming   bool
 	Silenced   bool // no notices are said
+	// Subagents counts those at work, SubagentTokens is the largest context of them, 0 while unknown.
+	Subagents      int
+	SubagentTokens int64
 	// Check is agrees, lagging, drift, or "" with nothing to compare; Drift is how many
 	// tokens more the status line tells.
 	Check string
@@ -161,7 +173,10 @@ type Message struct {
 type Under struct {
 	ID, Name, Kind, State, Pressure string
 	Tokens, Window                  int64
-	Seen                            int64
+	// Peak and Compactions are those of a subagent.
+	Peak        int64
+	Compactions int
+	Seen        int64
 }
 
 // Need is in what order agents want a person: the first ones wait for one.

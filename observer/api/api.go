@@ -137,6 +137,21 @@ type Subagents struct {
 	Files    int    `json:"files"`
 	Messages int    `json:"messages"`
 	Tokens   Tokens `json:"tokens"`
+	// Latest are those that did something last, at most 32, the newest first. They are there where one session alone was
+	// asked for.
+	Latest []Subagent `json:"latest,omitempty"`
+}
+
+// Subagent is one subagent by its own transcript. Its context is not in that of its session.
+type Subagent struct {
+	ID string `json:"id"`
+	// Type is what the client calls its kind, "" while unknown.
+	Type string `json:"type"`
+	// ContextTokens is null while the context is unknown.
+	ContextTokens *int64     `json:"context_tokens"`
+	PeakTokens    int64      `json:"peak_tokens"`
+	Compactions   int        `json:"compactions"`
+	LastReading   *time.Time `json:"last_reading"`
 }
 
 // Sessions is the answer of GET /sessions.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -30,25 +31,35 @@ const (
 // ReadEnd makes a history of a transcript's last bytes: what was before the observer
 // began to look, or what it no longer remembers.
 func ReadEnd(path string, depth int64) (*Curve, error) {
-	// A file of that name may be anything by now; opening must not wait.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, size, err := Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("open transcript: %w", err)
+		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fmt.Errorf("stat transcript: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("read transcript: %s is not a regular file", filepath.Base(path))
-	}
-	from := max(0, info.Size()-depth)
-	h, err := ofLines(strings.TrimSuffix(filepath.Base(path), ".jsonl"), io.NewSectionReader(f, from, info.Size()-from), from > 0)
+	from := max(0, size-depth)
+	h, err := ofLines(strings.TrimSuffix(filepath.Base(path), ".jsonl"), io.NewSectionReader(f, from, size-from), from > 0)
 	if err != nil {
 		return nil, fmt.Errorf("read transcript: %w", err)
 	}
 	return h, nil
+}
+
+// Open opens a transcript to read, and says how many bytes it has. A file of that name may be anything by now: opening
+// waits for nobody, and what is no regular file is an error.
+func Open(path string) (f *os.File, size int64, err error) {
+	f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, fmt.Errorf("open transcript: %w", err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("not a regular file")
+	}
+	if err != nil {
+		_ = f.Close() // it was only read
+		return nil, 0, fmt.Errorf("read transcript %s: %w", filepath.Base(path), err)
+	}
+	return f, info.Size(), nil
 }
 
 // ofLines makes a history of lines, but for the first where that is cut. They need not

@@ -125,46 +125,6 @@ func (s *session) id() string {
 	return cmp.Or(s.own[0].Session.ID, s.own[0].Name)
 }
 
-// subagents are a session's files of subagents, and what they add up to; stale when one
-// of them has changed.
-type subagents struct {
-	list     []*file // by name
-	stale    bool
-	files    int
-	messages int
-	tokens   transcript.Usage
-}
-
-// subagents adds up the files of the session's subagents. Of files of one name the
-// newest tells, as with sessions.
-func (s *session) subagents() *subagents {
-	if s.side == nil {
-		return &subagents{}
-	}
-	if !s.side.stale {
-		return s.side
-	}
-	list := s.side.list
-	*s.side = subagents{list: list}
-	for i, x := range list {
-		if i > 0 && list[i-1].Name == x.Name {
-			continue
-		}
-		for _, y := range list[i+1:] {
-			if y.Name != x.Name {
-				break
-			}
-			if newestFirst(y, x) < 0 {
-				x = y
-			}
-		}
-		s.side.files++
-		s.side.messages += max(0, x.Session.Messages-x.also().Inherited.Messages)
-		s.side.tokens = s.side.tokens.Plus(x.Session.Tokens.Minus(x.also().Inherited.Tokens))
-	}
-	return s.side
-}
-
 func byName(a, b *file) int { return strings.Compare(a.Name, b.Name) }
 
 // newestFirst puts that copy of a session's transcript first that tells most.

@@ -65,6 +65,10 @@ type View struct {
 	SubagentFiles    int
 	SubagentMessages int
 	SubagentTokens   transcript.Usage
+	// SubagentsAtWork are those with a record of late, SubagentContext the largest of their contexts, in tokens; 0 while
+	// unknown. See [Fleet.Subagents].
+	SubagentsAtWork int
+	SubagentContext int64
 
 	Bytes, Lines, Bad int64
 

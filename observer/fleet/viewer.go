@@ -67,6 +67,9 @@ func (vw *viewer) view(r *row, now time.Time, v *View) {
 	}
 	v.Ended = !v.Past && v.Client.PID == 0 && vw.ended(r)
 	v.Live = v.Client.PID != 0 || !v.Past && !v.Ended && now.Sub(v.Seen()) <= vw.options.ActiveFor
+	if v.Live && r.s != nil {
+		v.SubagentsAtWork, v.SubagentContext = r.s.atWork(now)
+	}
 }
 
 func (vw *viewer) viewSession(r *row, v *View) {

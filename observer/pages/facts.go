@@ -88,7 +88,7 @@ func (h *Hub) under(of *webpage.Row) (all []webpage.Under) {
 }
 
 // Facts are what is known of an agent besides its row.
-func Facts(v *fleet.View, s *api.Session, p *alerts.View) []webpage.Fact {
+func Facts(v *fleet.View, s *api.Session, p *alerts.View, past *curve.Curve) []webpage.Fact {
 	facts := []webpage.Fact{
 		{Name: "Agent", Value: s.ID, Copy: true}, {Name: "Session", Value: s.SessionID, Copy: true}, {Name: "Parent", Value: s.ParentID},
 		{Name: "Directory", Value: s.CWD, Copy: true}, {Name: "Transcript", Value: s.TranscriptPath, Copy: true},
@@ -113,6 +113,12 @@ func Facts(v *fleet.View, s *api.Session, p *alerts.View) []webpage.Fact {
 		webpage.Fact{Name: "Tokens", Value: fmt.Sprintf("%s read from cache, %s into it, %s other input, %s output",
 			webpage.Short(s.Tokens.CacheRead), webpage.Short(s.Tokens.CacheCreation), webpage.Short(s.Tokens.Input), webpage.Short(s.Tokens.Output))},
 	)
+	if s.CostUSD != nil {
+		facts = append(facts, webpage.Fact{Name: "Cost", Value: fmt.Sprintf("$%.2f, as the client reckons", *s.CostUSD)})
+	}
+	if s.CacheHitRatio != nil {
+		facts = append(facts, webpage.Fact{Name: "From cache", Value: fmt.Sprintf("%.0f %% of the input", 100**s.CacheHitRatio)})
+	}
 	if s.Subagents.Messages > 0 {
 		facts = append(facts, webpage.Fact{Name: "Subagents", Value: fmt.Sprintf("%d files, %d replies", s.Subagents.Files, s.Subagents.Messages)})
 	}
@@ -124,6 +130,7 @@ func Facts(v *fleet.View, s *api.Session, p *alerts.View) []webpage.Fact {
 		webpage.Fact{Name: "Last reading", At: int64(curve.Seconds(v.Reading))},
 		webpage.Fact{Name: "Status line", At: int64(curve.Seconds(v.Spoke))},
 		webpage.Fact{Name: "Last hook", At: int64(curve.Seconds(v.Hooked))},
+		webpage.Fact{Name: "Cycle began", At: int64(past.Began())},
 	)
 }
 

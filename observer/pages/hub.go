@@ -36,9 +36,10 @@ const (
 // misses what is out of date and keeps nobody waiting. With no page open it does nothing
 // and holds nothing.
 type Hub struct {
-	o    Options
-	page *webpage.Page
-	name string // names this run of the observer in marks
+	o     Options
+	page  *webpage.Page
+	name  string // names this run of the observer in marks
+	kinds kinds
 
 	filling chan struct{} // holds a sign while the end of a transcript is read: memory for one is enough
 

@@ -18,6 +18,7 @@ import (
 
 	webpage "sm/dashboards/page"
 	"sm/observer/curve"
+	"sm/observer/fleet"
 )
 
 // MaxAgents bounds the agents that a list shows, whatever metrics.max_sessions says.
@@ -55,8 +56,9 @@ type Agent struct {
 // Detail is all about one agent. Path and Depth are those of an Agent.
 type Detail struct {
 	webpage.Detail
-	Path  string
-	Depth int64
+	Path      string
+	Depth     int64
+	Subagents []fleet.Subagent
 }
 
 // Options are the settings of a Hub.
@@ -137,7 +139,7 @@ func (h *Hub) detail(ctx context.Context, id string) (string, error) {
 		return "", fmt.Errorf("look at an agent: %w", err)
 	}
 	d.Asked, d.Location = id, time.Local
-	d.Under = append(d.Under, h.under(&d.Row)...)
+	d.Under = append(h.under(&d.Row), h.subagents(d.Subagents)...)
 	return h.page.Detail(&d.Detail)
 }
 

@@ -19,6 +19,7 @@ func Row(v *fleet.View, s *api.Session, p *alerts.View, t alerts.Thresholds) web
 		Waiting: v.Client.Waiting, Level: s.Level, Estimate: s.ContextSource == "estimate", Window: s.WindowTokens,
 		Threshold: p.Threshold, Replies: webpage.Range(p.Forecast.Replies), Turns: webpage.Range(p.Forecast.Turns), Work: webpage.Range(p.Forecast.Active),
 		Compactions: v.Compactions, State: s.State, Compacting: s.IsCompacting, Storming: p.Storming, Silenced: !s.Enabled,
+		Subagents: v.SubagentsAtWork, SubagentTokens: v.SubagentContext,
 		Check: s.CrossCheck, Drift: v.Drift, Seen: int64(curve.Seconds(lastRecord(v))),
 	}
 	if s.TokensUsed != nil && s.UsedPercentage != nil {
@@ -43,4 +44,14 @@ func lastRecord(v *fleet.View) time.Time {
 		return v.Written
 	}
 	return seen
+}
+
+// RateLimits are those of five hours and seven days as the page takes them.
+func RateLimits(limits [2]fleet.Limit) (all []webpage.Limit) {
+	for i, name := range [...]string{"5 hour", "7 day"} {
+		if l := limits[i]; l.Resets != 0 {
+			all = append(all, webpage.Limit{Name: name, Used: l.Used, At: int64(curve.Seconds(l.Resets.Time()))})
+		}
+	}
+	return all
 }

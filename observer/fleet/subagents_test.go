@@ -1,0 +1,81 @@
+package fleet
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript"
+)
+
+// subagentOf begins the transcript of a subagent of uuid(n).
+func subagentOf(n int, id string, lines ...string) *paper {
+	return newPaper("/p/-home-dev-web/"+uuid(n)+"/subagents/agent-"+id+".jsonl", lines...)
+}
+
+// TestSubagents: each has its own figures, and none of them is the session's.
+func TestSubagents(t *testing.T) {
+	parent := ofSession(1, prompt(before(60), "p1"), reply(before(59), "m1", 100_000, 10), reply(before(1), "m2", 110_000, 20))
+	f := settled(parent,
+		subagentOf(1, "a1", reply(before(50), "s1", 90_000, 1), boundary(before(49), "b1", "auto", 95_000), reply(before(48), "s2", 20_000, 1)),
+		subagentOf(1, "a2", reply(before(1), "s3", 30_000, 1)),
+		subagentOf(1, "a3", reply(before(0), "s4", 50_000, 1), boundary(before(0), "b2", "auto", 60_000)),
+		subagentOf(1, "acompact-1", reply(before(0), "s5", 100_000, 1)),
+		newPaper("/p/-copy/"+uuid(1)+"/subagents/agent-a2.jsonl", reply(before(30), "s6", 10_000, 1)),
+		subagentOf(2, "a9", reply(before(0), "s7", 70_000, 1)),
+	)
+	ago := func(minutes int) time.Time { return created.Add(-time.Duration(minutes) * time.Minute) }
+	window := transcript.Window{Tokens: 200_000, Source: transcript.WindowDefault}
+	path := func(id string) string { return "/p/-home-dev-web/" + uuid(1) + "/subagents/agent-" + id + ".jsonl" }
+	want := []Subagent{
+		{ID: "a3", Path: path("a3"), Tokens: 50_000, Peak: 50_000, Window: window, Compactions: 1, Reading: ago(0), Active: ago(0)},
+		{ID: "a2", Path: path("a2"), Tokens: 30_000, Known: true, Peak: 30_000, Window: window, Reading: ago(1), Active: ago(1)},
+		{ID: "a1", Path: path("a1"), Tokens: 20_000, Known: true, Peak: 90_000, Window: window, Compactions: 1, Reading: ago(48), Active: ago(48)},
+	}
+	got := f.Subagents(labelled(1))
+	for i := range got {
+		got[i].Window, got[i].Bytes = window, 0 // which are not of interest here
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	v, err := f.View(labelled(1), created)
+	if err != nil || v.Tokens != 110_000 || v.Peak != 110_000 || v.Compactions != [3]int{} || v.SubagentFiles != 4 || v.SubagentsAtWork != 2 || v.SubagentContext != 30_000 {
+		t.Errorf("the session: %+v, %v", v, err)
+	}
+	if v, _ := f.View(labelled(1), created.Add(5*time.Minute)); v.SubagentsAtWork != 0 {
+		t.Errorf("%d at work for ever", v.SubagentsAtWork)
+	}
+	if all := f.Subagents("nobody's"); all != nil {
+		t.Errorf("of nobody: %+v", all)
+	}
+}
+
+// TestSubagentsAreBounded: of many the latest are shown.
+func TestSubagentsAreBounded(t *testing.T) {
+	papers := []*paper{ofSession(1, reply(before(59), "m1", 100_000, 10))}
+	for i := range MaxSubagents + 5 {
+		papers = append(papers, subagentOf(1, fmt.Sprintf("a%02d", i), reply(before(50-i), fmt.Sprint("s", i), 10_000+i, 1)))
+	}
+	all := settled(papers...).Subagents(uuid(1))
+	if len(all) != MaxSubagents || all[0].ID != fmt.Sprintf("a%02d", MaxSubagents+4) || all[MaxSubagents-1].ID != "a05" {
+		t.Errorf("%d: %+v", len(all), all)
+	}
+}
+
+// TestSubagentsOpenNoCycle: what subagents do, even compacting, is no event of their agent.
+func TestSubagentsOpenNoCycle(t *testing.T) {
+	f := settled(ofSession(1, reply(before(59), "m1", 100_000, 10)))
+	p := subagentOf(1, "a1", reply(after(1), "s1", 190_000, 1))
+	if n := f.Apply(p.met()); len(n.Events) != 0 {
+		t.Errorf("%+v", n.Events)
+	}
+	if n := f.Apply(p.add(boundary(after(2), "b1", "auto", 195_000)).grown()); len(n.Events) != 0 {
+		t.Errorf("%+v", n.Events)
+	}
+	if v, _ := f.View(uuid(1), created); v.Tokens != 100_000 || v.Cycle != 1 {
+		t.Errorf("%+v", v)
+	}
+}
