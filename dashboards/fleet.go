@@ -9,7 +9,7 @@ import (
 // can be believed.
 func fleetPressure() Dashboard {
 	top := list("top", "Top", "How many sessions the table shows.", "10", "25", "50", "100")
-	d := dashboard(fleetUID, "Claude Code: fleet pressure", "Who is close to a compaction, what compactions there were, what was said, and how the observers fare.",
+	d := dashboard(fleetUID, "Agents: fleet pressure", "Who is close to a compaction, what compactions there were, what was said, and how the observers fare.",
 		[]variable{top}, slices.Concat(glance(), closest(), forecasts(), compactions(), collapsed(agreement()), collapsed(said()), collapsed(spending()), collapsed(health()))...)
 	d.Links = []link{leads(sessionUID, "One session")}
 	d.Annotations = marks(false) // there may be many

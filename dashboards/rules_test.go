@@ -109,7 +109,7 @@ func TestRules(t *testing.T) {
 			if r.Alert == "" {
 				continue
 			}
-			if names[r.Alert] || !regexp.MustCompile(`^(Claude|Sm)[A-Z][A-Za-z]+$`).MatchString(r.Alert) {
+			if names[r.Alert] || !regexp.MustCompile(`^(Agent|Sm)[A-Z][A-Za-z]+$`).MatchString(r.Alert) {
 				t.Errorf("%s: the name %s", path, r.Alert)
 			}
 			names[r.Alert] = true
@@ -151,7 +151,7 @@ func checkAlert(t *testing.T, r rule, wrong []string, a answer) {
 	if absent {
 		whose = whose[:1]
 	}
-	if strings.HasPrefix(r.Alert, "Claude") {
+	if strings.HasPrefix(r.Alert, "Agent") {
 		whose = append(whose, "session")
 	}
 	for _, l := range whose {
@@ -224,13 +224,13 @@ func TestRulesLikeDashboards(t *testing.T) {
 			rules[r.Alert] = r
 		}
 	}
-	for alert, least := range map[string]float64{"ClaudeContextPressureHigh": pressureHigh, "ClaudeCompactionImminent": pressureImminent} {
+	for alert, least := range map[string]float64{"AgentContextPressureHigh": pressureHigh, "AgentCompactionImminent": pressureImminent} {
 		if want := fmt.Sprintf("agent_session_pressure_ratio >= %v ", least); !strings.Contains(rules[alert].Expr, want) {
 			t.Errorf("%s does not begin at %v: %s", alert, least, rules[alert].Expr)
 		}
 	}
-	if want := fmt.Sprintf("agent_session_forecast_replies_low < %v)", repliesFew); !strings.Contains(rules["ClaudeCompactionImminent"].Expr, want) {
-		t.Errorf("no %q in %s", want, rules["ClaudeCompactionImminent"].Expr)
+	if want := fmt.Sprintf("agent_session_forecast_replies_low < %v)", repliesFew); !strings.Contains(rules["AgentCompactionImminent"].Expr, want) {
+		t.Errorf("no %q in %s", want, rules["AgentCompactionImminent"].Expr)
 	}
 }
 

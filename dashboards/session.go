@@ -4,7 +4,7 @@ import "slices"
 
 // oneSession shows the life of one session.
 func oneSession() Dashboard {
-	d := dashboard(sessionUID, "Claude Code: one session", "The context of one session over time: how full, how fast it grows, when it was compacted, and whether its sources agree.",
+	d := dashboard(sessionUID, "Agents: one session", "The context of one session over time: how full, how fast it grows, when it was compacted, and whether its sources agree.",
 		nil, slices.Concat(standing(), curve(), ahead(), collapsed(sources()), collapsed(around()))...)
 	for i := range d.Templating.List {
 		if v := &d.Templating.List[i]; v.Name == "session" {

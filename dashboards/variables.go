@@ -8,7 +8,7 @@ const (
 // dashboard begins one with what all of ours have in common.
 func dashboard(uid, title, description string, more []variable, panels ...Panel) Dashboard {
 	return Dashboard{
-		UID: uid, Title: title, Description: description, Tags: []string{"sm", "claude-code"},
+		UID: uid, Title: title, Description: description, Tags: []string{"sm", "coding-agents"},
 		SchemaVersion: schemaVersion, Version: 1, GraphTooltip: 1,
 		Time: timeRange{"now-6h", "now"}, Refresh: "30s", Timezone: "browser",
 		Templating: templating{append(variables(), more...)},

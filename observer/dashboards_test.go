@@ -50,7 +50,7 @@ func TestDashboards(t *testing.T) {
 		s = startPrometheus(t, r.tcp().String(), rules...)
 		s.until(r, `sum(agent_session_compactions_total)`, map[string]string{"": "0"}) // counters are seen at 0
 	})
-	s.until(r, `ALERTS{alertname="ClaudeCompactionStorm",alertstate="firing"}`, map[string]string{"session=em kind=storm": "1"})
+	s.until(r, `ALERTS{alertname="AgentCompactionStorm",alertstate="firing"}`, map[string]string{"session=em kind=storm": "1"})
 	s.until(r, `session:agent_compactions_auto:increase30m`, map[string]string{"session=em": "3"})
 	s.until(r, `agent_session_pressure_ratio`, map[string]string{"session=em": "0.6375"})
 	r.until("all rules are evaluated", func() bool { return s.healthy(rules) })

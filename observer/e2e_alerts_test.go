@@ -198,10 +198,10 @@ func fill(r *rig, w *relay) {
 		r.until(alert+" fires, and is repeated", func() bool { return w.passed(alert, "firing") >= 2 })
 	}
 	r.write(uuid(1), reply(ago(0), "m2", 125_500, 10)) // 63 % of the window, 78 % of what is compacted, more than 12 replies
-	fires("ClaudeContextPressureHigh")
+	fires("AgentContextPressureHigh")
 	wantMail(r, "em/1/warning waiting")
 	r.write(uuid(1), reply(ago(0), "m3", 155_000, 10)) // 77.5 %, 97 %
-	fires("ClaudeCompactionImminent")
+	fires("AgentCompactionImminent")
 	wantMail(r, "em/1/warning withdrawn", "em/1/critical waiting")
 	heard := r.fire("em", uuid(1), "PostToolUse", "")
 	if !strings.HasPrefix(heard, "[sm context] Context at 78%, critically high.") {
@@ -223,11 +223,11 @@ func compact(r *rig, w *relay) {
 		r.write(uuid(1), boundary(stamp(at), fmt.Sprint("b", i), "auto", 155_000), reply(stamp(at.Add(time.Millisecond)), fmt.Sprint("n", i), 40_000, 10))
 		r.until("the next cycle", func() bool { v := r.session("em"); return v.Cycle == i+2 && v.TokensUsed != nil })
 		// While there is a storm, nothing is said of a warning, not even that it is over.
-		for _, alert := range []string{"ClaudeContextPressureHigh", "ClaudeCompactionImminent"} {
+		for _, alert := range []string{"AgentContextPressureHigh", "AgentCompactionImminent"} {
 			r.until(alert+" is resolved", func() bool { return w.passed(alert, "resolved") > 0 })
 		}
 	}
-	r.until("the storm is told, and repeated", func() bool { return w.passed("ClaudeCompactionStorm", "firing") >= 2 })
+	r.until("the storm is told, and repeated", func() bool { return w.passed("AgentCompactionStorm", "firing") >= 2 })
 	wantMail(r, "em/1/warning withdrawn", "em/1/critical confirmed",
 		"em/2/compacted waiting to boss", "em/3/compacted waiting to boss", "em/4/compacted waiting to boss", "em/4/storm waiting to boss")
 }
@@ -240,7 +240,7 @@ func rest(r *rig, w *relay) {
 	r.stop()
 	r.o.Listen, r.o.SessionTTL = []string{listen}, time.Millisecond
 	r.start()
-	r.until("the storm is resolved", func() bool { return w.passed("ClaudeCompactionStorm", "resolved") > 0 })
+	r.until("the storm is resolved", func() bool { return w.passed("AgentCompactionStorm", "resolved") > 0 })
 	wantMail(r, before...)
 }
 

@@ -35,7 +35,7 @@ func rulesOf(t *testing.T) (r rules) {
 		}
 		return x
 	}
-	r.high = number(`alert: ClaudeContextPressureHigh\n +expr: agent_session_pressure_ratio >= ([\d.]+) `)
+	r.high = number(`alert: AgentContextPressureHigh\n +expr: agent_session_pressure_ratio >= ([\d.]+) `)
 	r.imminent = number(`\(agent_session_pressure_ratio >= ([\d.]+) or `)
 	r.few = number(` or agent_session_forecast_replies_low < ([\d.]+)\)`)
 	return r
