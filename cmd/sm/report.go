@@ -14,14 +14,15 @@ import (
 )
 
 func newReportCommand(env *environ) *cobra.Command {
-	var asJSON bool
+	var asJSON, files bool
 	cmd := &cobra.Command{
 		Use:   "report [PATH]...",
 		Short: "Sum up where sessions were compacted, and what was left",
-		Long: "Read the transcripts in and below each PATH, all of this user's without any, and sum them up: sessions, turns and\n" +
-			"compactions by project, model and month, the context sizes at which compaction struck and what was left, the\n" +
-			"turns between compactions, storms. With --json one object. What stands in several files, copied by a fork or a\n" +
-			"resume, counts where it first happened; subagents do not count. No observer is needed.",
+		Long: "Read the transcripts in and below each PATH, all of this user's without any, and sum them up: what compactions\n" +
+			"cost, beside handoffs and clears, in tokens, in time, and in files that were read again in the 25 replies after;\n" +
+			"sessions, turns and compactions by project, model and month, the context sizes at which compaction struck and\n" +
+			"what was left, the turns between compactions, storms. With --json one object. What stands in several files,\n" +
+			"copied by a fork or a resume, counts where it first happened; subagents do not count. No observer is needed.",
 		Example: "  sm report\n  sm report --json ~/.claude/projects",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, paths, err := env.transcripts(cmd, args)
@@ -33,6 +34,9 @@ func newReportCommand(env *environ) *cobra.Command {
 			if history.Fatal(err) {
 				return fmt.Errorf("%w; check the path", err)
 			}
+			if !files {
+				r.Unnamed()
+			}
 			if asJSON {
 				return errors.Join(writeJSON(env.stdout, r), err)
 			}
@@ -40,6 +44,7 @@ func newReportCommand(env *environ) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&files, "files", false, "name the files most often read again after compactions")
 	return cmd
 }
 

@@ -23,7 +23,7 @@ type Options struct {
 // rest is read: see Fatal.
 func Read(ctx context.Context, o Options, paths []string) (*History, error) {
 	h := &History{reading: map[string]*log{}, models: []string{""}, index: map[string]uint16{"": 0}}
-	err := o.read(ctx, paths, follow.Options{Records: h.begin}, h.add)
+	err := o.read(ctx, paths, follow.Options{Records: h.begin, Bills: true}, h.add)
 	return h, err
 }
 

@@ -123,13 +123,15 @@ func (a *account) counts() bool { return !a.over && a.replies == 0 }
 
 // call takes a call of the newest reply.
 func (l *Ledger) call(e *transcript.Entry, c *transcript.Call) {
-	if c.Tool == transcript.ToolOther || len(c.On) == 0 {
+	if c.Tool == transcript.ToolOther {
 		return
 	}
-	key := keyOf(c.Tool, c.Target())
-	again := l.done.has(key)
-	if !again {
-		l.done.add(key, maxKeys)
+	key, again := transcript.Key(0), false
+	if len(c.On) > 0 {
+		key = keyOf(c.Tool, c.Target())
+		if again = l.done.has(key); !again {
+			l.done.add(key, maxKeys)
+		}
 	}
 	counted, opening := false, false
 	for _, a := range l.accounts {
@@ -138,7 +140,7 @@ func (l *Ledger) call(e *transcript.Entry, c *transcript.Call) {
 			a.count(c.Tool, again)
 		}
 	}
-	if !counted || len(l.last.calls) == maxCalls {
+	if !counted || key == 0 || len(l.last.calls) == maxCalls {
 		return
 	}
 	asked := call{id: transcript.KeyOf(c.ID), key: key, tool: c.Tool, again: again}

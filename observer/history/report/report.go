@@ -30,11 +30,17 @@ func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 		return nil, err
 	}
 	views := h.Settle(o.Windows, o.Now)
+	bills := h.Bills()
 	if err := h.Each(ctx, o.Windows, s.take); err != nil {
 		return nil, err
 	}
 	r := s.report(views)
 	r.Strange = h.Strange
+	projects := make(map[string]string, len(views))
+	for i := range views {
+		projects[views[i].Agent] = views[i].Project
+	}
+	r.costs(bills, projects)
 	return r, nil
 }
 
@@ -48,6 +54,13 @@ type Report struct {
 	// Dropped sums up by how much contexts were smaller after a compaction, where both sizes are known.
 	Dropped int64 `json:"tokens_dropped"`
 	Storms  int   `json:"storms"`
+
+	// Costs says what boundaries of contexts cost, ProjectCosts the same of each project, the dearest first. RereadFiles are
+	// those most often read again after compactions.
+	Costs        Costs          `json:"costs"`
+	ProjectCosts []ProjectCosts `json:"costs_by_project"`
+	RereadFiles  []RereadFile   `json:"reread_files"`
+	Saved        Saved          `json:"saved"`
 
 	Projects []Row `json:"projects"`
 	Models   []Row `json:"models"`

@@ -27,6 +27,9 @@ func (to *Printer) WriteReport(r *report.Report) error {
 		return err
 	}
 	g := to.Glyphs
+	if lead := leadOf(&r.Costs); lead != "" {
+		b.WriteString(lead + "\n")
+	}
 	fmt.Fprintf(&b, "%s, %s", counted(r.Sessions, "session"), counted(r.Turns, "turn"))
 	if r.From != nil {
 		fmt.Fprintf(&b, ", %s to %s", r.From.Local().Format(time.DateOnly), r.To.Local().Format(time.DateOnly))
@@ -36,6 +39,12 @@ func (to *Printer) WriteReport(r *report.Report) error {
 		fmt.Fprintf(&b, "%s tokens dropped by compactions, %s\n", screen.Tokens(r.Dropped), counted(r.Storms, "storm"))
 	}
 	writeStrange(&b, r.Strange)
+	if report.Total(r.Compactions)+r.Costs.Handoffs.Count+r.Costs.Clears.Count > 0 {
+		b.WriteByte('\n')
+		if err := to.writeCosts(&b, r); err != nil {
+			return err
+		}
+	}
 	for _, part := range []struct {
 		header string
 		rows   []report.Row

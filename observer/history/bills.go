@@ -1,0 +1,98 @@
+package history
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"sm/alerts"
+	"sm/transcript"
+	"sm/transcript/bills"
+)
+
+// Bill is that of one boundary, with the session in which it happened first.
+type Bill struct {
+	transcript.Bill
+	Agent alerts.AgentID
+}
+
+// rotatesWithin is how long after a session's last record another one may begin for the time between them to be that of
+// the handoff or clear; longer ones are somebody's pause.
+const rotatesWithin = 10 * time.Minute
+
+// Bills gives the bill of each boundary once, whatever transcripts share it: that of the transcript which goes on longest
+// after it, and of those the first. The history must be settled, and not told yet.
+func (h *History) Bills() []Bill {
+	before := h.predecessors()
+	own := h.ownNames()
+	var list []Bill
+	places := map[transcript.Key]int{}
+	for i, p := range h.logs {
+		for _, b := range p.change.Bills {
+			key, agent := b.Key, p.agent
+			if b.Kind == transcript.BilledCompaction {
+				if key = own[b.Key]; key == 0 {
+					continue // of a copy that the fleet does not tell
+				}
+				agent = h.logs[h.own[key].log].agent
+				b.Before = cmp.Or(b.Before, h.own[key].size)
+			} else {
+				key = transcript.Join(key)
+				if j, ok := before[i]; ok && b.Before == 0 {
+					b = against(b, &h.logs[j].change)
+				}
+			}
+			if agent == "" {
+				continue
+			}
+			at, known := places[key]
+			if !known {
+				places[key] = len(list)
+				list = append(list, Bill{b, agent})
+			} else if b.Replies > list[at].Replies {
+				list[at].Bill = b
+			}
+		}
+	}
+	for _, p := range h.logs {
+		p.change.Bills, p.change.Worked = nil, transcript.Worked{}
+	}
+	return list
+}
+
+// against completes the bill of a session's opening by the session before.
+func against(b transcript.Bill, before *transcript.Change) transcript.Bill {
+	size, _ := before.Session.Context()
+	b = bills.Against(b, before.Worked, size)
+	if gap := b.At - before.Session.Active; gap > 0 && gap <= transcript.Instant(rotatesWithin) {
+		b.Millis = time.Duration(gap).Milliseconds()
+	}
+	return b
+}
+
+// ownNames leads from all keys of a compaction, and of its copies, to that by which it is known where it happened first.
+func (h *History) ownNames() map[transcript.Key]transcript.Key {
+	names := map[transcript.Key]transcript.Key{}
+	each := func(own bool) {
+		for i, p := range h.logs {
+			for j := range p.change.Compactions {
+				c := &p.change.Compactions[j]
+				keys := [...]transcript.Key{nameOf(c), c.Key, c.Own, c.Stamp}
+				name := transcript.Key(0)
+				if o, ok := h.own[nameOf(c)]; ok && o.log == int32(i) {
+					name = nameOf(c)
+				} else if k := slices.IndexFunc(keys[:], func(k transcript.Key) bool { return k != 0 && names[k] != 0 }); k >= 0 && !own {
+					name = names[keys[k]]
+				}
+				for _, k := range keys {
+					if k != 0 && name != 0 && names[k] == 0 {
+						names[k] = name
+					}
+				}
+			}
+		}
+	}
+	each(true)
+	each(false)
+	return names
+}

@@ -1,0 +1,163 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"sm/observer/history"
+	"sm/transcript"
+)
+
+// followedBy is how many replies must follow a boundary for its bill to say something.
+const followedBy = 10
+
+// Costs are what the boundaries of contexts cost.
+type Costs struct {
+	Compactions Cost `json:"compactions"`
+	Handoffs    Cost `json:"handoffs"`
+	Clears      Cost `json:"clears"`
+}
+
+// Cost sums up the bills of boundaries of one kind. A boundary counts once, whatever transcripts share it.
+type Cost struct {
+	Count int `json:"count"`
+	// Followed are those followed by at least 10 replies. Of these alone are the next four figures: those after which a
+	// file was read again, the calls of Read in the 25 replies after, those of them that name a file which a call of Read
+	// in the same transcript named before, and the tokens by which these made the context grow. Of a session that began
+	// with a handoff or a clear, the transcript before it counts as the same.
+	Followed    int   `json:"followed"`
+	WithRereads int   `json:"with_rereads"`
+	Reads       int   `json:"reads"`
+	Rereads     int   `json:"rereads"`
+	Tokens      int64 `json:"reread_tokens"`
+	// Dropped sums up by how much contexts were smaller afterwards, Seconds how long it took, where that is known.
+	Dropped int64 `json:"tokens_dropped"`
+	Seconds int64 `json:"seconds"`
+}
+
+// ProjectCosts are those of one project.
+type ProjectCosts struct {
+	Name string `json:"name"` // "" where the records do not tell
+	Costs
+}
+
+// RereadFile is a file that was read again after compactions.
+type RereadFile struct {
+	Project string `json:"project"`
+	Name    string `json:"name,omitempty"` // below the project's folder; only where names are asked for
+	Rereads int    `json:"rereads"`
+	Tokens  int64  `json:"reread_tokens"`
+	After   int    `json:"after_compactions"` // after how many of them
+	key     transcript.Key
+}
+
+// Saved says what would have been saved of the tokens that were read again after compactions.
+type Saved struct {
+	// ByHandoffs is by handing over instead: as much as handoffs made contexts grow less by rereads, for each; null where
+	// there are too few handoffs to say.
+	ByHandoffs *int64 `json:"by_handoffs"`
+	// ByFiles is by knowing what stands in the files most often read again.
+	ByFiles int64 `json:"by_files"`
+}
+
+const (
+	// maxFiles bounds the files that a report lists.
+	maxFiles = 10
+	// leastHandoffs is how many followed handoffs say what one costs.
+	leastHandoffs = 3
+)
+
+// of is the cost of boundaries of one kind.
+func (c *Costs) of(kind transcript.Billed) *Cost {
+	return [...]*Cost{&c.Compactions, &c.Handoffs, &c.Clears}[kind]
+}
+
+func (c *Costs) add(b *transcript.Bill) {
+	x := c.of(b.Kind)
+	x.Count++
+	x.Dropped += b.Dropped()
+	x.Seconds += b.Millis
+	if b.Replies < followedBy {
+		return
+	}
+	x.Followed++
+	if b.Rereads > 0 {
+		x.WithRereads++
+	}
+	x.Reads, x.Rereads, x.Tokens = x.Reads+b.Reads, x.Rereads+b.Rereads, x.Tokens+b.Tokens
+}
+
+// settle turns milliseconds into seconds.
+func (c *Costs) settle() {
+	for kind := range transcript.BilledClear + 1 {
+		x := c.of(kind)
+		x.Seconds = (x.Seconds + 500) / 1000
+	}
+}
+
+// costs fills in what boundaries cost.
+func (r *Report) costs(list []history.Bill, projects map[string]string) {
+	byProject := map[string]*ProjectCosts{}
+	files := map[transcript.Key]*RereadFile{}
+	for i := range list {
+		b := &list[i]
+		r.Costs.add(&b.Bill)
+		name := projects[string(b.Agent)]
+		p := byProject[name]
+		if p == nil {
+			p = &ProjectCosts{Name: name}
+			byProject[name] = p
+		}
+		p.add(&b.Bill)
+		if b.Kind == transcript.BilledCompaction && b.Replies >= followedBy {
+			countFiles(files, name, &b.Bill)
+		}
+	}
+	r.Costs.settle()
+	r.ProjectCosts, r.RereadFiles = []ProjectCosts{}, []RereadFile{}
+	for _, p := range byProject {
+		p.settle()
+		r.ProjectCosts = append(r.ProjectCosts, *p)
+	}
+	slices.SortFunc(r.ProjectCosts, func(a, b ProjectCosts) int {
+		return cmp.Or(cmp.Compare(b.Compactions.Tokens, a.Compactions.Tokens), cmp.Compare(b.Compactions.Count, a.Compactions.Count), cmp.Compare(a.Name, b.Name))
+	})
+	for _, f := range files {
+		r.RereadFiles = append(r.RereadFiles, *f)
+	}
+	slices.SortFunc(r.RereadFiles, func(a, b RereadFile) int {
+		return cmp.Or(cmp.Compare(b.Rereads, a.Rereads), cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.Project, b.Project), cmp.Compare(a.Name, b.Name), cmp.Compare(a.key, b.key))
+	})
+	r.RereadFiles = r.RereadFiles[:min(len(r.RereadFiles), maxFiles)]
+	r.Saved = r.saved()
+}
+
+func countFiles(files map[transcript.Key]*RereadFile, project string, b *transcript.Bill) {
+	for _, x := range b.Files {
+		key := transcript.Join(x.Key, transcript.KeyOf([]byte(project)))
+		f := files[key]
+		if f == nil {
+			f = &RereadFile{Project: project, Name: x.Name, key: key}
+			files[key] = f
+		}
+		f.Rereads, f.Tokens, f.After = f.Rereads+x.Reads, f.Tokens+x.Tokens, f.After+1
+	}
+}
+
+func (r *Report) saved() (s Saved) {
+	for _, f := range r.RereadFiles {
+		s.ByFiles += f.Tokens
+	}
+	c, h := &r.Costs.Compactions, &r.Costs.Handoffs
+	if h.Followed >= leastHandoffs {
+		s.ByHandoffs = new(max(0, c.Tokens-h.Tokens*int64(c.Followed)/int64(h.Followed)))
+	}
+	return s
+}
+
+// Unnamed takes the names of files out of a report.
+func (r *Report) Unnamed() {
+	for i := range r.RereadFiles {
+		r.RereadFiles[i].Name = ""
+	}
+}
