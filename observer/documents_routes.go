@@ -6,7 +6,11 @@ import (
 	"time"
 
 	"sm/handoff"
+	"sm/observer/documents"
 )
+
+// documentRoutes shows the documents. They are files: the loop is not asked.
+type documentRoutes struct{ *documents.Keeper }
 
 // documentsAnswer is the answer of GET /documents. Problem is of what could not be read.
 type documentsAnswer struct {
@@ -15,9 +19,9 @@ type documentsAnswer struct {
 }
 
 // getDocuments lists the handoff documents of all channels.
-func (d *documents) getDocuments(w http.ResponseWriter, _ *http.Request) error {
+func (d documentRoutes) getDocuments(w http.ResponseWriter, _ *http.Request) error {
 	answer := documentsAnswer{Documents: []handoff.Document{}}
-	if docs := d.store(); docs != nil {
+	if docs := d.Store(); docs != nil {
 		all, err := docs.List(time.Now())
 		answer.Documents = append(answer.Documents, all...)
 		if err != nil {
@@ -28,12 +32,12 @@ func (d *documents) getDocuments(w http.ResponseWriter, _ *http.Request) error {
 }
 
 // getDocument gives the current document of a channel, with its text.
-func (d *documents) getDocument(w http.ResponseWriter, r *http.Request) error {
+func (d documentRoutes) getDocument(w http.ResponseWriter, r *http.Request) error {
 	channel := r.PathValue("channel")
 	var doc handoff.Document
 	var ok bool
 	var err error
-	if docs := d.store(); docs != nil {
+	if docs := d.Store(); docs != nil {
 		doc, ok, err = docs.Current(channel, time.Now())
 	}
 	switch {
@@ -49,9 +53,9 @@ func (d *documents) getDocument(w http.ResponseWriter, r *http.Request) error {
 }
 
 // deleteDocuments takes back the documents of a channel that wait.
-func (d *documents) deleteDocuments(w http.ResponseWriter, r *http.Request) error {
+func (d documentRoutes) deleteDocuments(w http.ResponseWriter, r *http.Request) error {
 	n, err := 0, handoff.ErrNoDocument
-	if docs := d.store(); docs != nil {
+	if docs := d.Store(); docs != nil {
 		n, err = docs.Clear(r.PathValue("channel"), time.Now())
 	}
 	if err != nil {

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"sm/alerts"
+	"sm/observer/documents"
 	"sm/observer/levels"
+	"sm/observer/overflow"
 )
 
 // effect is something to be done in the world, once all that led to it is stored. It is done by a quickEffect in its turn,
@@ -45,8 +47,8 @@ type effectRunner struct {
 	levels    string // the folder of level files
 	settings  *atomic.Pointer[Settings]
 	terminal  Terminal
-	documents *documents
-	guard     *guarding
+	documents *documents.Keeper
+	guard     *overflow.Guarding
 	ask       func(context.Context, func(*core) error) error // the loop, which knows whether an effect still fits
 	report    func(context.Context, outcome)                 // to the loop
 	ctx       context.Context                                // ends with the observer

@@ -14,7 +14,7 @@ type server struct{ *App }
 // routes lists what is served, and to whom over TCP.
 func (s *server) routes() []access.Route {
 	get, post, del := []string{http.MethodGet}, []string{http.MethodPost}, []string{http.MethodDelete}
-	in := &signals{s.App}
+	in, docs := &signals{s.App}, documentRoutes{s.documents}
 	all := []access.Route{
 		{Pattern: "/{$}", Methods: get, Tier: access.SameUID, Page: true, Handler: handler(s.hub.Page)},
 		{Pattern: "/events", Methods: get, Tier: access.SameUID, Page: true, Stream: true, Handler: handler(s.hub.Events)},
@@ -34,9 +34,9 @@ func (s *server) routes() []access.Route {
 		{Pattern: "/sessions/{id}/handoff", Methods: post, Handler: handler(s.postHandoff)},
 		{Pattern: "/handoffs", Methods: get, Handler: handler(s.getHandoffs)},
 		{Pattern: "/handoffs/{handoff}", Methods: del, Handler: handler(s.deleteHandoff)},
-		{Pattern: "/documents", Methods: get, Handler: handler(s.documents.getDocuments)},
-		{Pattern: "/documents/{channel}", Methods: get, Handler: handler(s.documents.getDocument)},
-		{Pattern: "/documents/{channel}", Methods: del, Handler: handler(s.documents.deleteDocuments)},
+		{Pattern: "/documents", Methods: get, Handler: handler(docs.getDocuments)},
+		{Pattern: "/documents/{channel}", Methods: get, Handler: handler(docs.getDocument)},
+		{Pattern: "/documents/{channel}", Methods: del, Handler: handler(docs.deleteDocuments)},
 		{Pattern: "/runs/{id}/next", Methods: get, Stream: true, Handler: handler(s.getRun)},
 		{Pattern: "/messages", Methods: get, Handler: handler(s.getAllMessages)},
 		{Pattern: "/hooks/claude", Methods: post, Handler: handler(in.postHook)},

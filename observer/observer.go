@@ -37,8 +37,10 @@ import (
 	"github.com/prometheus/exporter-toolkit/web"
 
 	"sm/observer/access"
+	"sm/observer/documents"
 	"sm/observer/fleet"
 	"sm/observer/metrics"
+	"sm/observer/overflow"
 	"sm/observer/pages"
 	"sm/observer/projects"
 	"sm/observer/state"
@@ -112,8 +114,8 @@ type App struct {
 	closing   chan struct{}    // closed when Stop begins: long answers end
 	loopEnded chan struct{}
 	core      *core
-	documents *documents
-	guard     *guarding
+	documents *documents.Keeper
+	guard     *overflow.Guarding
 	// remembered are the projects folders that were learnt in earlier runs.
 	remembered []string
 	edits      atomic.Uint64 // see core
@@ -171,8 +173,8 @@ func (a *App) setUp(ctx context.Context) error {
 	a.metrics = metrics.New(metrics.Options{
 		Version: a.o.Version, Commit: a.o.Commit, Transcripts: a.stats, Reasons: access.Reasons(), ReloadFailed: &a.reloads.failed, ReloadedAt: &a.reloads.at,
 	})
-	a.documents = &documents{&a.settings, a.log}
-	a.guard = &guarding{settings: &a.settings, dryRun: a.o.DryRun, alive: a.o.Alive, log: a.log, do: a.do}
+	a.documents = newDocuments(a)
+	a.guard = newGuarding(a)
 	if a.hub, err = pages.New(pages.Options{
 		Source: pageSource{a}, Version: a.o.Version, Projects: a.o.Projects, Demo: a.o.Demo, Log: a.log,
 	}); err != nil {

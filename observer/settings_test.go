@@ -104,7 +104,7 @@ func TestApply(t *testing.T) {
 		}, {
 			name:   "channels",
 			change: func(s *Settings) { s.Handoff.Channels = []handoff.Channel{{Name: "site", Path: "/home/dev/web"}} },
-			see:    func(r *rig) string { return r.app.documents.channel("/home/dev/web/src").Name },
+			see:    func(r *rig) string { return r.app.documents.Channel("/home/dev/web/src").Name },
 			before: handoff.ChannelOf(nil, "/home/dev/web/src").Name, after: "site",
 		}, {
 			name:   "operator.notify",

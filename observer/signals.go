@@ -11,6 +11,7 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/observer/api"
+	"sm/observer/documents"
 	"sm/observer/fleet"
 	"sm/transcript"
 	"sm/transcript/claude"
@@ -45,8 +46,8 @@ func (s *signals) postHook(w http.ResponseWriter, r *http.Request) error {
 		s.awaitReply(r.Context(), &p)
 	}
 	answer, offered, err := s.answerHook(r.Context(), &p, now)
-	if err == nil && p.Event == hook.PreToolUse && !p.Subagent() && s.guard.on() {
-		answer = s.guard.decideToolCall(r.Context(), &p)
+	if err == nil && p.Event == hook.PreToolUse && !p.Subagent() && s.guard.On() {
+		answer = s.guard.DecideToolCall(r.Context(), &p)
 	}
 	if err != nil {
 		if offered != "" { // nobody has heard it; when the loop has ended the next start finds out
@@ -62,10 +63,10 @@ func (s *signals) postHook(w http.ResponseWriter, r *http.Request) error {
 // is stored. Documents are files: they are looked at beside the loop.
 func (s *signals) answerHook(ctx context.Context, p *hook.Payload, now time.Time) (answer hook.Answer, offered outbox.ID, err error) {
 	var agent alerts.AgentID
-	var need *asked
+	var need *documents.Request
 	err = s.change(ctx, func(c *core) (durable bool, _ error) {
 		agent, durable = c.hook(p, now)
-		if need = c.handoffs.documents(agent, p); need == nil {
+		if need = c.handoffs.documentsFor(agent, p); need == nil {
 			answer, offered = c.delivery.answer(agent, p, now)
 		}
 		return durable || offered != "", nil
@@ -73,7 +74,7 @@ func (s *signals) answerHook(ctx context.Context, p *hook.Payload, now time.Time
 	if err != nil || need == nil {
 		return answer, offered, err
 	}
-	document := s.documents.answerOf(need, now, func(owner string) bool { return s.free(ctx, owner) })
+	document := s.documents.Answer(need, now, func(owner string) bool { return s.free(ctx, owner) })
 	if document != "" {
 		return hook.Answer{Event: p.Event, Context: document}, "", nil
 	}
@@ -105,8 +106,8 @@ func (s *signals) postStatus(w http.ResponseWriter, r *http.Request, body []byte
 		return err
 	}
 	var line []byte
-	if s.guard.on() {
-		line = s.guard.statusLine(ctx, &report, now)
+	if s.guard.On() {
+		line = s.guard.StatusLine(ctx, &report, now)
 	}
 	answerRaw(w, line)
 	return nil
