@@ -12,6 +12,7 @@ import (
 	"sm/handoff/rotation"
 	"sm/observer/catchup"
 	"sm/observer/fleet"
+	"sm/observer/persist"
 	"sm/observer/projects"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
@@ -47,7 +48,7 @@ type core struct {
 	// know the past first.
 	held []fleet.Update
 
-	hooks    hookCounts
+	hooks    persist.HookCounts
 	roots    []rootChange              // not yet stored
 	check    time.Time                 // when the queue wants to be asked
 	activity time.Time                 // when activity was looked at last
@@ -68,11 +69,11 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	d := &delivery{parts: p, terminal: a.o.Terminal}
 	h := &handoffs{parts: p, delivery: d, began: now}
 	c := &core{parts: p, delivery: d, handoffs: h, rules: &rules{parts: p, handoffs: h}, refused: map[string]refusedRestart{}}
-	kept, err := loadKept(a.store)
+	persisted, err := persist.Load(a.store)
 	if err != nil {
 		return nil, err
 	}
-	stored.Agents = kept.agents
+	stored.Agents = persisted.Agents
 	ledger := fleet.Ledger(a.store) // where the owners of messages stand on disk
 	if a.o.DryRun {
 		ledger = nil
@@ -84,15 +85,15 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	if c.engine, err = alerts.New(o.Alerts); err != nil {
 		return nil, fmt.Errorf("settings of the policy: %w", err)
 	}
-	c.engine.Restore(kept.engine)
-	c.queue.Restore(kept.messages, kept.ended)
-	c.hooks = kept.hooks
+	c.engine.Restore(persisted.Engine)
+	c.queue.Restore(persisted.Messages, persisted.Ended)
+	c.hooks = persisted.Hooks
 	var gone []string
-	a.roots, a.remembered, gone = projects.New(a.o.Projects, kept.roots, a.log)
+	a.roots, a.remembered, gone = projects.New(a.o.Projects, persisted.Roots, a.log)
 	for _, root := range gone {
 		c.roots = append(c.roots, rootChange{path: root})
 	}
-	c.rotations.Restore(kept.rotations, kept.seats, kept.rotated, now)
+	c.rotations.Restore(persisted.Rotations, persisted.Records, persisted.Rotated, now)
 	c.handoffs.resume()
 	c.fleet.WereAtWork(c.engine.AtWork())
 	c.engine.SetClock(now) // what is due waits until the past is known
@@ -259,7 +260,7 @@ func (c *core) forget(now time.Time) {
 
 // hook takes in a hook. durable says that it must not be answered before all is stored.
 func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durable bool) {
-	c.hooks.count(p.Event)
+	c.hooks.Count(p.Event)
 	n, agent := c.fleet.Hook(p, transcript.InstantOf(now))
 	c.applyOrDefer(n, now)
 	c.delivery.hookCame(agent)
@@ -285,7 +286,7 @@ func stampOf(p *hook.Payload, now time.Time) time.Time {
 
 // status takes in a report of the status line.
 func (c *core) status(s *hook.Status, now time.Time) {
-	c.hooks.count(hook.StatusLine)
+	c.hooks.Count(hook.StatusLine)
 	n, _ := c.fleet.Status(s, transcript.InstantOf(now))
 	c.applyOrDefer(n, now)
 }

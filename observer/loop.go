@@ -110,7 +110,7 @@ func (a *App) loop(ctx context.Context) {
 		if a.o.DryRun {
 			return nil // it leaves no trace: what it did not say is said by the next observer
 		}
-		return a.store.Save(b.delta, b.values...)
+		return a.store.Save(b.Delta, b.Values...)
 	}, a.log)
 	store := time.NewTicker(storeEvery)
 	defer store.Stop()

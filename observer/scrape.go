@@ -7,6 +7,7 @@ import (
 
 	"sm/alerts"
 	"sm/observer/metrics"
+	"sm/observer/persist"
 	"sm/transcript/claude/hook"
 )
 
@@ -28,7 +29,7 @@ func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, e
 	ctx, cancel := context.WithTimeout(ctx, scrapeTimeout)
 	defer cancel()
 	settings := a.settings.Load()
-	s := &metrics.Snapshot{HideProject: settings.HideProject, Hooks: map[hook.Event]uint64{otherHook: 0}}
+	s := &metrics.Snapshot{HideProject: settings.HideProject, Hooks: map[hook.Event]uint64{persist.OtherHook: 0}}
 	for _, event := range hook.Events() {
 		s.Hooks[event] = 0
 	}

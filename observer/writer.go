@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"sm/observer/persist"
 )
 
 // errNotStored tells who waits for a transaction that it failed.
@@ -64,7 +66,7 @@ func (w *writer) offer(c *core) (busy bool) {
 func (w *writer) saved(c *core, s saved) []effect {
 	w.busy = false
 	if s.err == nil {
-		c.fleet.Stored(s.batch.delta)
+		c.fleet.Stored(s.batch.Delta)
 		answerAll(s.batch.waiting, nil)
 		if w.told != "" {
 			w.told = ""
@@ -80,6 +82,32 @@ func (w *writer) saved(c *core, s saved) []effect {
 		w.log.Error("cannot store state; watching goes on, and it is tried again each second", "err", s.err)
 	}
 	return nil
+}
+
+// batch is what one transaction holds, and what follows when it is stored.
+type batch struct {
+	persist.Batch
+	effects []effect
+	waiting []chan<- error
+}
+
+// take collects what has changed since the last batch; ok is false for nothing.
+func (c *core) take() (b *batch, ok bool) {
+	b = &batch{effects: c.effects, waiting: c.waiting}
+	c.effects, c.waiting = nil, nil
+	any := b.Fleet(c.fleet)
+	b.Policy(c.engine)
+	b.Queue(c.queue)
+	b.Handoffs(c.rotations, c.log)
+	b.Hooks(&c.hooks)
+	for _, root := range c.roots {
+		b.Root(root.path, root.kept)
+	}
+	c.roots = nil
+	if len(b.Values) > 0 { // messages, handoffs and reminders show, too
+		c.edits.Add(1)
+	}
+	return b, any || len(b.Values)+len(b.effects)+len(b.waiting) > 0
 }
 
 // answerAll tells all who wait. Each channel has room for the one answer.

@@ -25,7 +25,7 @@ func (d *failing) save(b *batch) error {
 		d.refuse--
 		return errors.New("no space left on device")
 	}
-	d.taken = append(d.taken, b.delta)
+	d.taken = append(d.taken, b.Delta)
 	return nil
 }
 

@@ -1,0 +1,220 @@
+// Package persist says under which names the state of the observer's parts is stored beside the fleet's records, and how it
+// is read at the next start.
+//
+// Invariants: a name is never changed, for older states have it; a [Batch] is stored in one transaction; what another
+// version wrote and cannot be read is an error, never a guess. observer/state writes the file.
+package persist
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"sm/alerts"
+	"sm/alerts/outbox"
+	"sm/handoff/rotation"
+	"sm/observer/fleet"
+	"sm/observer/state"
+	"sm/transcript/claude/hook"
+)
+
+// The names of what is kept beside the fleet's records. They are stored: never change
+// one.
+const (
+	agentValues   = "agent/"
+	engineValues  = "engine/agent/"
+	engineValue   = "engine/rest"
+	messageValues = "message/"
+	queueValue    = "queue/counters"
+	handoffValues = "handoff/rotation/"
+	recordValues  = "handoff/agent/"
+	handoffValue  = "handoff/counters"
+	hooksValue    = "hooks/counters"
+	rootValues    = "projects/"
+)
+
+// Persisted is what a restart goes on from besides the fleet's own records.
+type Persisted struct {
+	Agents    []fleet.Agent
+	Engine    alerts.State
+	Messages  []outbox.Message
+	Ended     outbox.Counters // of messages
+	Hooks     HookCounts
+	Roots     []string // projects folders learnt from clients
+	Rotations []rotation.Rotation
+	Records   []rotation.AgentRecord
+	Rotated   rotation.Counters
+}
+
+// Load reads what batches have stored.
+func Load(store *state.Store) (k Persisted, err error) {
+	values, err := store.Values("")
+	if err != nil {
+		return k, err
+	}
+	var rest alerts.State
+	var agents []alerts.AgentState
+	for _, v := range values {
+		switch name := v.Name; {
+		case strings.HasPrefix(name, agentValues):
+			err = decode(v, &k.Agents)
+		case strings.HasPrefix(name, engineValues):
+			err = decode(v, &agents)
+		case strings.HasPrefix(name, messageValues):
+			err = decode(v, &k.Messages)
+		case strings.HasPrefix(name, handoffValues):
+			err = decode(v, &k.Rotations)
+		case strings.HasPrefix(name, recordValues):
+			err = decode(v, &k.Records)
+		case strings.HasPrefix(name, rootValues):
+			k.Roots = append(k.Roots, strings.TrimPrefix(name, rootValues))
+		case name == handoffValue:
+			err = json.Unmarshal(v.Data, &k.Rotated)
+		case name == engineValue:
+			err = json.Unmarshal(v.Data, &rest)
+		case name == queueValue:
+			err = json.Unmarshal(v.Data, &k.Ended)
+		case name == hooksValue:
+			err = json.Unmarshal(v.Data, &k.Hooks)
+		}
+		if err != nil {
+			return k, fmt.Errorf("read %s: %w; it was made by another sm: upgrade, or choose another directory with --state", v.Name, err)
+		}
+	}
+	rest.Agents = agents
+	k.Engine = rest
+	return k, nil
+}
+
+// decode appends one value to a list.
+func decode[T any](v state.Value, list *[]T) error {
+	var x T
+	if err := json.Unmarshal(v.Data, &x); err != nil {
+		return err
+	}
+	*list = append(*list, x)
+	return nil
+}
+
+// Batch is what one transaction holds.
+type Batch struct {
+	Delta  fleet.Delta
+	Values []state.Value
+}
+
+// Fleet adds what has changed in the fleet, and says whether anything has.
+func (b *Batch) Fleet(f *fleet.Fleet) (any bool) {
+	b.Delta, any = f.Take()
+	for i := range b.Delta.Agents {
+		b.put(agentValues+b.Delta.Agents[i].ID, &b.Delta.Agents[i])
+	}
+	for _, id := range b.Delta.Left {
+		b.remove(agentValues + id)
+	}
+	return any
+}
+
+// Hooks adds the counts of hooks, if they have changed.
+func (b *Batch) Hooks(h *HookCounts) {
+	if h.changed {
+		h.changed = false
+		b.put(hooksValue, h)
+	}
+}
+
+// Root adds a projects folder that is to be remembered, or forgotten.
+func (b *Batch) Root(path string, remember bool) {
+	if remember {
+		b.put(rootValues+path, true)
+	} else {
+		b.remove(rootValues + path)
+	}
+}
+
+// Policy adds what has changed in the engine.
+func (b *Batch) Policy(e *alerts.Engine) {
+	news := e.Reminded()
+	changed, gone := e.Take()
+	if changed.Agents == nil && gone == nil && !news {
+		return
+	}
+	for i := range changed.Agents {
+		b.put(engineValues+string(changed.Agents[i].Agent), &changed.Agents[i])
+	}
+	for _, id := range gone {
+		b.remove(engineValues + string(id))
+	}
+	changed.Agents = nil
+	b.put(engineValue, &changed)
+}
+
+// Queue adds the messages that have changed.
+func (b *Batch) Queue(q *outbox.Queue) {
+	d, any := q.Take()
+	if !any {
+		return
+	}
+	for i := range d.Messages {
+		b.put(messageValues+string(d.Messages[i].ID), &d.Messages[i])
+	}
+	for _, id := range d.Gone {
+		b.remove(messageValues + string(id))
+	}
+	b.put(queueValue, &d.Counters)
+}
+
+// Handoffs adds the handoffs that have changed.
+func (b *Batch) Handoffs(m *rotation.Machine, log *slog.Logger) {
+	d, any := m.Take()
+	if !any {
+		return
+	}
+	for i := range d.Rotations {
+		r := &d.Rotations[i]
+		log.Debug("handoff goes on", "agent", r.Agent, "id", r.ID, "state", r.State, "reason", r.Reason)
+		b.put(handoffValues+string(d.Rotations[i].ID), &d.Rotations[i])
+	}
+	for _, id := range d.Gone {
+		b.remove(handoffValues + string(id))
+	}
+	for i := range d.Agents {
+		b.put(recordValues+string(d.Agents[i].Agent), &d.Agents[i])
+	}
+	for _, agent := range d.Left {
+		b.remove(recordValues + string(agent))
+	}
+	b.put(handoffValue, &d.Counters)
+}
+
+// put adds a value. All that is kept are plain values, which JSON can write.
+func (b *Batch) put(name string, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", name, err)) // a mistake in the program that its first test shows
+	}
+	b.Values = append(b.Values, state.Value{Name: name, Data: data})
+}
+
+func (b *Batch) remove(name string) { b.Values = append(b.Values, state.Value{Name: name}) }
+
+// HookCounts counts hooks by event; all that are not known are one.
+type HookCounts struct {
+	By      map[hook.Event]uint64
+	changed bool
+}
+
+// OtherHook stands for all events that are not known.
+const OtherHook hook.Event = "other"
+
+// Count counts one hook.
+func (h *HookCounts) Count(e hook.Event) {
+	if !e.Known() {
+		e = OtherHook
+	}
+	if h.By == nil {
+		h.By = map[hook.Event]uint64{}
+	}
+	h.By[e]++
+	h.changed = true
+}
