@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"sm/dashboards/screen"
 	"sm/deploy/doctor"
 	"sm/observer/api"
 )
@@ -42,6 +43,34 @@ func TestWhenARemindersTimeIs(t *testing.T) {
 	} {
 		if got := whenText(r, now); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestMessagesFit: the newest come first, and no line is wider than the terminal.
+func TestMessagesFit(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	var list []api.Message // the oldest first, as the observer answers
+	for i, status := range []string{"waiting", "unconfirmed", "confirmed", "withdrawn"} {
+		list = append(list, api.Message{
+			ID: "a1b2c" + string(rune('0'+i)), To: "an-agent-with-a-long-name", Kind: "compacted", Status: status, Via: "restart",
+			MadeAt: now.Add(time.Duration(i-100) * time.Minute), Text: "[sm context] " + strings.Repeat("長いtext ", 40),
+		})
+	}
+	for _, width := range []int{60, 80, 120, 200} {
+		var out strings.Builder
+		if err := writeMessages(&out, list, now, false, width); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		if len(lines) != len(list)+1 || !strings.HasPrefix(lines[1], "a1b2c3") || !strings.HasPrefix(lines[4], "a1b2c0") {
+			t.Errorf("in %d cells:\n%s", width, &out)
+		}
+		for _, line := range lines {
+			if n := screen.Cells(line); n > width {
+				t.Errorf("%d cells in %d: %s", n, width, line)
+			}
 		}
 	}
 }

@@ -146,6 +146,9 @@ func (to *printer) writeStatus(all api.Sessions, order top.Order, limit, width i
 	if all.Demo {
 		fmt.Fprintln(to, demoNotice)
 	}
+	if spent := top.Spent(&all, time.Now(), width, to.Colour); spent != "" {
+		fmt.Fprintln(to, spent)
+	}
 	list := slices.DeleteFunc(all.Sessions, func(s api.Session) bool { return s.State == "left" })
 	top.Sort(list, order)
 	more := 0

@@ -135,7 +135,7 @@ func TestTopOnARealScreen(t *testing.T) {
 				t.Errorf("the filter lets more through:\n%s", screen)
 			}
 			p.do("send-keys", "Enter")
-			p.shows(`^00000004  esc goes back`, `^  session +00000004-1111-4111-8111-111111111111`, `^  context +.* 25%, 50000 of 200000 tokens`)
+			p.shows(`^00000004  esc goes back`, `^  session +00000004-1111-4111-8111-111111111111`, `  context +.* 25%, 50000 of 200000 tokens`)
 			p.do("send-keys", "Escape")
 			p.shows(`^› web +00000004 `)
 			p.do("send-keys", "Escape")

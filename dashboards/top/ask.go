@@ -139,10 +139,10 @@ func (t *model) paste(text string) {
 
 // bottom are the lines that take the place of the lowest ones: the message that is written, else the note.
 func (t *model) bottom() (lines [][]span) {
-	who := screen.FitStart(screen.Text(t.draft.to.ShortName()), 30)
+	who := t.draft.receiver()
 	switch t.draft.stage {
 	case typed:
-		return [][]span{t.typedLine("to " + who + ": ")}
+		return [][]span{t.draft.line(t.width)}
 	case unanswered:
 		parts := wrap(screen.Text(t.draft.text), t.width-2)
 		if most := max(1, t.height/3); len(parts) > most {
@@ -163,19 +163,22 @@ func (t *model) bottom() (lines [][]span) {
 	return lines
 }
 
-// typedLine shows the end of what is typed, where the typing goes on.
-func (t *model) typedLine(label string) []span {
+func (d *draft) receiver() string { return screen.FitStart(screen.Text(d.to.ShortName()), 30) }
+
+// line shows the end of what is typed, where the typing goes on, in so many cells.
+func (d *draft) line(width int) []span {
 	const hint = "  enter goes on, esc leaves"
-	room := t.width - screen.Cells(label) - 1
-	text := screen.Text(t.draft.text)
-	if strings.HasSuffix(t.draft.text, " ") {
+	label := "to " + d.receiver() + ": "
+	room := width - screen.Cells(label) - 1
+	text := screen.Text(d.text)
+	if strings.HasSuffix(d.text, " ") {
 		text += " "
 	}
 	if screen.Cells(text) > room {
 		text = screen.FitEnd(text, room)
 	}
 	line := []span{{label, screen.Bold}, {text, ""}, {"▏", screen.Bold}}
-	if spanCells(line)+len(hint) <= t.width {
+	if spanCells(line)+len(hint) <= width {
 		line = append(line, span{hint, screen.Dim})
 	}
 	return line

@@ -24,24 +24,20 @@ func columns() []column {
 	return []column{
 		{"PROJECT", false, 8, 16, 8, func(_ *list, s *api.Session, w int) []span { return []span{{screen.FitEnd(s.Project, w), ""}} }},
 		{"NAME", false, 12, 40, 0, nameCell},
-		{"ID", false, 8, 16, 11, func(_ *list, s *api.Session, w int) []span {
-			if s.Title == "" {
-				return nil // it is the name
-			}
-			return []span{{screen.FitEnd(s.ShortName(), w), screen.Dim}}
-		}},
+		{"ID", false, shortestID, 16, 12, idCell},
 		{"CONTEXT", false, 10, 36, 1, barCell},
 		{"USED", true, 4, 4, 2, usedCell},
-		{"TOKENS", true, 9, 11, 10, tokensCell},
+		{"TOKENS", true, 9, 11, 11, tokensCell},
 		{"TREND", false, 8, 30, 7, trendCell},
 		{"REPLIES", true, 7, 14, 3, repliesCell},
 		{"CMP", true, 3, 4, 5, func(_ *list, s *api.Session, _ int) []span { return []span{{countText(compactionCount(s)), ""}} }},
 		{"STATE", false, 10, 10, 4, stateCell},
-		{"CYCLE", true, 5, 5, 12, func(_ *list, s *api.Session, _ int) []span { return []span{{countText(s.Cycle), ""}} }},
+		{"CYCLE", true, 5, 5, 13, func(_ *list, s *api.Session, _ int) []span { return []span{{countText(s.Cycle), ""}} }},
 		{"FLAGS", false, 5, 22, 6, flagsCell},
 		{"SEEN", true, 4, 4, 9, seenCell},
-		{"MODEL", false, 10, 16, 13, func(_ *list, s *api.Session, w int) []span {
-			return []span{{screen.FitEnd(strings.TrimPrefix(s.Model, "claude-"), w), screen.Dim}}
+		{"COST", true, 6, 7, 10, costCell},
+		{"MODEL", false, 10, 16, 14, func(_ *list, s *api.Session, w int) []span {
+			return []span{{screen.FitStart(screen.Text(strings.TrimPrefix(s.Model, "claude-")), w), screen.Dim}}
 		}},
 	}
 }
@@ -49,16 +45,73 @@ func columns() []column {
 // list is what the cells of a list go by.
 type list struct {
 	now      time.Time
-	selected string   // an agent's id
-	omit     []string // columns that say nothing here
+	selected string            // an agent's id
+	ids      map[string]string // by agent: what to type to mean it, where its name does not say that
+	omit     []string          // columns that say nothing here
 }
 
-// emptyColumns are those that say nothing of any of these sessions that another does not say.
-func emptyColumns(sessions []api.Session) (omit []string) {
-	if !slices.ContainsFunc(sessions, func(s api.Session) bool { return nameOf(&s) != s.ShortName() }) {
-		omit = append(omit, "ID")
+// newList is for sessions in lines of so many cells.
+func newList(sessions []api.Session, now time.Time, width int) *list {
+	l := &list{now: now, ids: idsOf(sessions, width)}
+	if len(l.ids) == 0 {
+		l.omit = append(l.omit, "ID")
 	}
-	return omit
+	if !slices.ContainsFunc(sessions, func(s api.Session) bool { return s.CostUSD != nil }) {
+		l.omit = append(l.omit, "COST")
+	}
+	return l
+}
+
+const (
+	shortestID  = 8  // as much of an id as the observer wants to see
+	narrowNames = 12 // the least width of the column with names
+)
+
+// idsOf are what to type to mean sessions whose name is not shown whole: the name, where it is short, else the shortest
+// beginning of the session's id that no other has, of at least 8 characters.
+func idsOf(sessions []api.Session, width int) map[string]string {
+	longest := shortestID
+	if width >= 120 {
+		longest = 16
+	}
+	all := make([]string, len(sessions))
+	for i := range sessions {
+		all[i] = cmp.Or(sessions[i].SessionID, sessions[i].ID)
+	}
+	slices.Sort(all)
+	ids := map[string]string{}
+	for i := range sessions {
+		s := &sessions[i]
+		name := cmp.Or(s.Name, s.ShortName())
+		fits := screen.Text(name) == name
+		switch id := cmp.Or(s.SessionID, s.ID); {
+		case !titled(s) && fits && screen.Cells(name) <= narrowNames:
+		case fits && name != "" && screen.Cells(name) <= longest:
+			ids[s.ID] = name
+		default:
+			ids[s.ID] = uniquePrefix(all, id)
+		}
+	}
+	return ids
+}
+
+// uniquePrefix is the shortest beginning of an id of a sorted list that no other id of it has.
+func uniquePrefix(sorted []string, id string) string {
+	at, _ := slices.BinarySearch(sorted, id)
+	n := shortestID
+	for _, near := range []int{at - 1, at + 1} {
+		if near >= 0 && near < len(sorted) && sorted[near] != id {
+			n = max(n, commonBytes(sorted[near], id)+1)
+		}
+	}
+	return id[:min(n, len(id))]
+}
+
+func commonBytes(a, b string) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // placed is a column that there is room for.
@@ -67,10 +120,9 @@ type placed struct {
 	width int
 }
 
-// placeColumns chooses the columns for so many cells, with gap cells between them, and shares out what is left.
-func placeColumns(width, gap int, omit ...string) []placed {
+// placeColumns chooses of some columns those for so many cells, with gap cells between them, and shares out what is left.
+func placeColumns(all []column, width, gap int) []placed {
 	var out []placed
-	all := slices.DeleteFunc(columns(), func(c column) bool { return slices.Contains(omit, c.title) })
 	byRank := slices.Clone(all)
 	slices.SortFunc(byRank, func(a, b column) int { return a.rank - b.rank })
 	used, most := -gap, -1
@@ -99,6 +151,11 @@ func placeColumns(width, gap int, omit ...string) []placed {
 		}
 	}
 	return out
+}
+
+// columns are those that say something here.
+func (l *list) columns() []column {
+	return slices.DeleteFunc(columns(), func(c column) bool { return slices.Contains(l.omit, c.title) })
 }
 
 // titles is the line above the list.
@@ -138,14 +195,41 @@ func nameCell(l *list, s *api.Session, width int) []span {
 	case needOf(s) >= idles:
 		colour = screen.Dim
 	}
-	if s.Title != "" {
+	if titled(s) {
 		return []span{{screen.FitStart(screen.Text(s.Title), width), colour}}
 	}
 	return []span{{screen.FitEnd(nameOf(s), width), colour}}
 }
 
-// nameOf is what a session is called, as it came: its title, else its name or the beginning of its id.
-func nameOf(s *api.Session) string { return cmp.Or(s.Title, s.ShortName(), s.ID) }
+func idCell(l *list, s *api.Session, width int) []span {
+	return []span{{screen.FitStart(screen.Text(l.ids[s.ID]), width), screen.Dim}}
+}
+
+// costCell is what the client reckons that the session has cost.
+func costCell(_ *list, s *api.Session, _ int) []span {
+	if s.CostUSD == nil {
+		return []span{{"–", screen.Dim}}
+	}
+	return []span{{dollars(*s.CostUSD), ""}}
+}
+
+// dollars writes an amount in at most seven characters.
+func dollars(usd float64) string {
+	switch {
+	case usd < 100:
+		return fmt.Sprintf("$%.2f", max(0, usd))
+	case usd < 1e5:
+		return fmt.Sprintf("$%.0f", usd)
+	}
+	return fmt.Sprintf("$%.0fk", min(usd/1000, 99999))
+}
+
+// nameOf is what a session is called, as it came: the name that its user gave it, else its title, else the beginning of its
+// id. The page calls it the same.
+func nameOf(s *api.Session) string { return cmp.Or(s.Name, s.Title, s.ShortName(), s.ID) }
+
+// titled says whether that is its title, which no command takes.
+func titled(s *api.Session) bool { return s.Name == "" && s.Title != "" }
 
 // barCell is how full the context is, with a mark at the size at which the client compacts.
 func barCell(_ *list, s *api.Session, width int) []span {

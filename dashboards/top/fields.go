@@ -82,6 +82,12 @@ func pastFields(s api.Session, now time.Time) (fields [][2]string) {
 	if s.Subagents.Messages > 0 || s.Subagents.Files > 0 {
 		add("subagents", fmt.Sprintf("%d files, %d messages: %s", s.Subagents.Files, s.Subagents.Messages, costText(s.Subagents.Tokens)))
 	}
+	if s.CostUSD != nil {
+		add("cost", dollars(*s.CostUSD)+" by the client's own figures")
+	}
+	if s.CacheHitRatio != nil {
+		add("from the cache", fmt.Sprintf("%.0f%% of all input", 100**s.CacheHitRatio))
+	}
 	if s.StartedAt != nil {
 		add("started", s.StartedAt.Local().Format(time.DateTime))
 	}

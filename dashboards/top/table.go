@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"sm/dashboards/screen"
 	"sm/observer/api"
 )
 
@@ -18,12 +19,22 @@ type Table struct {
 
 // Write prints sessions in the order in which they come. Those that their agent has left are not printed.
 func (t Table) Write(w io.Writer, sessions []api.Session, now time.Time) error {
-	l := list{now: now, omit: append(emptyColumns(sessions), "TREND")}
+	l := newList(sessions, now, t.Width)
+	l.omit = append(l.omit, "TREND")
 	if t.Past {
 		l.omit = append(l.omit, "STATE", "FLAGS", "REPLIES", "CYCLE")
 	}
 	const gap = 1
-	columns := placeColumns(t.Width, gap, l.omit...)
+	all := l.columns()
+	for i := range all {
+		if all[i].title == "ID" { // what is printed can only be used by what names it
+			for _, id := range l.ids {
+				all[i].min = min(all[i].max, max(all[i].min, screen.Cells(id)))
+			}
+			all[i].rank = -1
+		}
+	}
+	columns := placeColumns(all, t.Width, gap)
 	var b strings.Builder
 	t.line(&b, titles(columns, gap))
 	for i := range sessions {

@@ -5,13 +5,17 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"sm/observer/api"
 )
 
 // TestTable: a line each, those that need somebody first, in 80 cells and in more.
 func TestTable(t *testing.T) {
 	for width, want := range map[int]string{
-		60: "NAME CONTEXT USED REPLIES CMP STATE FLAGS",
-		80: "PROJECT NAME CONTEXT USED REPLIES CMP STATE FLAGS SEEN",
+		60:  "NAME ID CONTEXT USED REPLIES CMP STATE",
+		80:  "PROJECT NAME ID CONTEXT USED REPLIES CMP STATE FLAGS SEEN",
+		120: "PROJECT NAME ID CONTEXT USED TOKENS REPLIES CMP STATE CYCLE FLAGS SEEN COST MODEL",
+		200: "PROJECT NAME ID CONTEXT USED TOKENS REPLIES CMP STATE CYCLE FLAGS SEEN COST MODEL",
 	} {
 		all := topFleet().Sessions
 		Sort(all, ByUrgency)
@@ -26,6 +30,44 @@ func TestTable(t *testing.T) {
 		for _, line := range lines {
 			if n := ansi.StringWidth(line); n > width {
 				t.Errorf("%d cells in %d: %s", n, width, line)
+			}
+		}
+	}
+}
+
+// TestTableIDs: whatever sessions are called, each line has what to type to mean its session, whole.
+func TestTableIDs(t *testing.T) {
+	session := func(id, label, name, title string) api.Session {
+		return topSession("x", 10_000, func(s *api.Session) { s.ID, s.SessionID, s.Name, s.Label, s.Title = id, id, name, label, title })
+	}
+	all := []api.Session{
+		session("12345678-1111-4111-8111-111111111111", "12345678", "", "Train the ranking model on last week's clicks"),
+		session("abcdef01-23aa-4111-8111-111111111111", "abcdef01-2", "", "Mend the build"),
+		session("abcdef01-23bb-4111-8111-111111111111", "the-agent-that-mends-the-build", "the-agent-that-mends-the-build", ""),
+		session("99999999-1111-4111-8111-111111111111", "worker", "worker", "A title, which its name is better than"),
+		session("88888888-1111-4111-8111-111111111111", "worker-2", "worker-2", ""),
+		session("short", "", "", "No label and a short id"),
+		session("77777777-1111-4111-8111-111111111111", "two\nlines", "two\nlines", ""),
+	}
+	for width, want := range map[int][]string{
+		60:  {"12345678", "abcdef01-23a", "abcdef01-23b", "", "", "short", "77777777"},
+		80:  {"12345678", "abcdef01-23a", "abcdef01-23b", "", "", "short", "77777777"},
+		120: {"12345678", "abcdef01-2", "abcdef01-23b", "", "", "short", "77777777"},
+		200: {"12345678", "abcdef01-2", "abcdef01-23b", "", "", "short", "77777777"},
+	} {
+		var b strings.Builder
+		if err := (Table{Width: width}).Write(&b, all, topNow); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+		at := strings.Index(lines[0], "ID ")
+		for i, line := range lines[1:] {
+			if w := ansi.StringWidth(line); w > width {
+				t.Errorf("%d cells in %d: %s", w, width, line)
+			}
+			got, _, _ := strings.Cut(string([]rune(line)[at:]), " ")
+			if got != want[i] || got == "" && !strings.Contains(line, all[i].Name) {
+				t.Errorf("in %d cells: %q, want %q, in\n%s", width, got, want[i], line)
 			}
 		}
 	}

@@ -59,6 +59,7 @@ func topFleet() api.Sessions {
 	return api.Sessions{Sessions: []api.Session{
 		topSession("web", 104_000, func(s *api.Session) {
 			s.Level, s.ThresholdTokens, s.Compactions, s.Cycle = "warn", new(int64(167_000)), api.Compactions{Auto: 3, Manual: 1}, 5
+			s.CostUSD = new(4.2)
 			s.Forecast = &api.Forecast{Replies: &api.Range{Low: 25, Likely: 40.4, High: 70}, Turns: &api.Range{Low: 2, Likely: 2.4, High: 9}}
 		}),
 		topSession("api", 160_000, func(s *api.Session) {
@@ -67,7 +68,7 @@ func topFleet() api.Sessions {
 			s.Forecast = &api.Forecast{Replies: &api.Range{Low: 1, Likely: 1, High: 3}, Turns: &api.Range{Low: 1, Likely: 1, High: 1}}
 		}),
 		topSession("train", 720_000, func(s *api.Session) {
-			s.Title = "Train the ranking model on last week's clicks"
+			s.Name, s.Title = "", "Train the ranking model on last week's clicks"
 			s.WindowTokens, s.UsedPercentage, s.Level, s.Model, s.Brake = 1_000_000, new(72), "critical", "claude-opus-4-8", "breaker"
 		}),
 		topSession("docs", 150_000, func(s *api.Session) { s.ThresholdTokens, s.State, s.IsIdle = new(int64(167_000)), "idle", true }),
@@ -110,6 +111,13 @@ func TestTopScreens(t *testing.T) {
 		{"quiet", func(x *model) { x.keys("x", "r", "c", "r") }},
 		{"detail", func(x *model) { x.keys("enter") }},
 		{"help", func(x *model) { x.keys("?") }},
+		{"money", func(x *model) {
+			all := topFleet()
+			all.Today = api.Today{Tokens: 12_340_000, CostUSD: new(41.5)}
+			all.RateLimits.FiveHour = &api.RateLimit{UsedRatio: 0.82, ResetsAt: topNow.Add(2*time.Hour + 5*time.Minute)}
+			all.RateLimits.SevenDay = &api.RateLimit{UsedRatio: 0.07, ResetsAt: topNow.Add(75 * time.Hour)}
+			x.poll(all, nil, topNow)
+		}},
 		{"message", func(x *model) {
 			x.keys("s")
 			x.paste("Look at CI before you go on: the build of main is red since noon.")
@@ -369,11 +377,11 @@ func TestPlaceColumns(t *testing.T) {
 		{40, "NAME CONTEXT USED REPLIES"},
 		{58, "NAME CONTEXT USED REPLIES CMP STATE FLAGS"},
 		{78, "PROJECT NAME CONTEXT USED TREND REPLIES CMP STATE FLAGS"},
-		{198, "PROJECT NAME ID CONTEXT USED TOKENS TREND REPLIES CMP STATE CYCLE FLAGS SEEN MODEL"},
+		{198, "PROJECT NAME ID CONTEXT USED TOKENS TREND REPLIES CMP STATE CYCLE FLAGS SEEN COST MODEL"},
 	} {
 		var names []string
 		used := -1
-		for _, p := range placeColumns(c.width, 1) {
+		for _, p := range placeColumns(columns(), c.width, 1) {
 			names = append(names, p.title)
 			used += p.width + 1
 		}

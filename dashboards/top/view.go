@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sm/dashboards/screen"
+	"sm/observer/api"
 )
 
 // screen draws what is to be seen: at most height lines of at most width cells.
@@ -51,8 +52,9 @@ func (t *model) above(lines [][]span) [][]span {
 // list is the header, the sessions and the footer.
 func (t *model) list() [][]span {
 	lines := t.header()
-	look := &list{now: t.now, selected: t.selected, omit: emptyColumns(t.rows)}
-	columns := placeColumns(t.width-2, t.gap(), look.omit...)
+	look := newList(t.rows, t.now, t.width)
+	look.selected = t.selected
+	columns := placeColumns(look.columns(), t.width-2, t.gap())
 	lines = append(lines, append([]span{{"  ", ""}}, titles(columns, t.gap())...))
 	room := t.room()
 	t.scroll(room)
@@ -66,6 +68,7 @@ func (t *model) list() [][]span {
 	if len(t.rows) == 0 && room > 0 {
 		lines = append(lines, []span{{"  " + t.nothing(), screen.Dim}})
 	}
+	lines = append(lines, t.panel(room-len(t.rows))...)
 	for len(lines) < t.height-1 {
 		lines = append(lines, nil)
 	}
@@ -107,6 +110,13 @@ func (t *model) nothing() string {
 // header says how the fleet is, and what is wrong, if anything is.
 func (t *model) header() [][]span {
 	lines := [][]span{t.summary()}
+	if spent := spentLine(&t.all, t.now, t.width); len(spent) > 0 && t.height >= 16 {
+		if first := spanCells(lines[0]) + 3; first+spanCells(spent) <= t.width {
+			lines[0] = append(append(lines[0], span{"   ", ""}), spent...)
+		} else {
+			lines = append(lines, spent)
+		}
+	}
 	if !t.gone.IsZero() {
 		text := fmt.Sprintf("observer gone since %s; what stands here is from before", t.gone.Local().Format(time.TimeOnly))
 		lines = append(lines, []span{{text, screen.Bold + ";" + screen.Red}, {" (" + screen.Text(t.why) + ")", screen.Dim}})
@@ -245,17 +255,53 @@ func (t *model) detail() [][]span {
 		lines[0] = append([]span{{" DEMO ", screen.Reverse}, {" ", ""}}, lines[0]...)
 	}
 	head := len(lines)
-	width := min(60, max(1, t.width-19))
-	body := [][]span{nil, append([]span{{"  context          ", screen.Dim}}, barCell(nil, &s, width)...),
-		append([]span{{"  trend            ", screen.Dim}}, trendCell(nil, &s, min(30, width))...), nil}
-	for _, f := range Fields(s, t.now) {
-		name, value := f[0], screen.Text(f[1])
-		for value != "" {
-			part := screen.FirstCells(value, max(2, t.width-19))
-			body = append(body, []span{{fmt.Sprintf("  %-16s ", name), screen.Dim}, {part, ""}})
-			name, value = "", value[len(part):]
-		}
-	}
+	body := facts(&s, t.now, t.width)
 	t.line = max(0, min(t.line, len(body)-max(1, t.height-head)))
 	return append(lines, body[t.line:]...)
+}
+
+const (
+	factsWidth = 64 // of a column of facts, in cells, where there are several
+	panelLeast = 12 // lines that are free below the list before they show the selected agent
+)
+
+// facts are all that is known of a session, in as many columns as there is room for.
+func facts(s *api.Session, now time.Time, width int) [][]span {
+	columns := max(1, width/factsWidth)
+	width /= columns
+	bar := min(60, max(1, width-19))
+	lines := [][]span{nil, append([]span{{"  context          ", screen.Dim}}, barCell(nil, s, bar)...),
+		append([]span{{"  trend            ", screen.Dim}}, trendCell(nil, s, min(30, bar))...), nil}
+	var all [][]span
+	for _, f := range Fields(*s, now) {
+		name := f[0]
+		for _, part := range wrap(screen.Text(f[1]), width-20) {
+			all = append(all, []span{{fmt.Sprintf("  %-16s ", name), screen.Dim}, {part, ""}})
+			name = ""
+		}
+	}
+	rows := (len(all) + columns - 1) / columns
+	for i := range rows {
+		var line []span
+		for j := i; j < len(all); j += rows {
+			if j > i {
+				line = append(line, span{strings.Repeat(" ", max(0, j/rows*width-spanCells(line))), ""})
+			}
+			line = append(line, all[j]...)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// panel shows the selected session in lines that the list leaves free, where there are many.
+func (t *model) panel(free int) [][]span {
+	s, ok := t.session()
+	if !ok || free < panelLeast || t.height < 30 {
+		return nil
+	}
+	name := screen.FitEnd(nameOf(&s), max(1, t.width/2))
+	rule := strings.Repeat("─", max(0, t.width-screen.Cells(name)-4))
+	lines := append([][]span{nil, {{"─ ", screen.Dim}, {name, screen.Bold}, {" " + rule, screen.Dim}}}, facts(&s, t.now, t.width)...)
+	return lines[:min(len(lines), free)]
 }
