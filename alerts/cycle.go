@@ -132,6 +132,7 @@ func (e *Engine) open(a *AgentState, o *opening) {
 	a.Signs, a.Boundary, a.Keyed = [signs]Instant{}, 0, false
 	a.Counted, a.Made = false, transcript.Unknown
 	e.retire(a, o)
+	e.forecaster.close(a, o.compacted())
 	a.divide(o.at)
 	if o.carried {
 		a.Before = Reading{}

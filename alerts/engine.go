@@ -35,6 +35,8 @@ type Engine struct {
 	learned map[client][]int64
 	medians map[client]int64 // only clients whose compactions were seen often enough
 
+	forecaster forecaster
+
 	reminders []Reminder // by id
 	reminded  bool       // they have changed since the last Take
 
@@ -52,6 +54,7 @@ func New(o Options) (*Engine, error) {
 	e := &Engine{
 		agents: map[AgentID]*AgentState{}, learned: map[client][]int64{}, medians: map[client]int64{}, changed: map[AgentID]struct{}{},
 	}
+	e.forecaster.restore(Calibration{})
 	if err := e.Configure(o); err != nil {
 		return nil, err
 	}
@@ -223,13 +226,13 @@ func (e *Engine) Agents() []AgentState {
 
 // Snapshot returns all that the engine remembers.
 func (e *Engine) Snapshot() State {
-	return State{Now: e.now, Agents: e.Agents(), Learned: e.lessons(), Counters: e.counters, Reminders: e.Reminders("")}
+	return State{Now: e.now, Agents: e.Agents(), Learned: lessons(e.learned), Counters: e.counters, Calibration: e.forecaster.Calibration.clone(), Reminders: e.Reminders("")}
 }
 
 // Take is like Snapshot, but of the agents it holds only those that have changed
 // since the last Take, and besides it lists those that have been forgotten.
 func (e *Engine) Take() (s State, gone []AgentID) {
-	s = State{Now: e.now, Learned: e.lessons(), Counters: e.counters, Reminders: e.Reminders("")}
+	s = State{Now: e.now, Learned: lessons(e.learned), Counters: e.counters, Calibration: e.forecaster.Calibration.clone(), Reminders: e.Reminders("")}
 	for _, id := range slices.Sorted(maps.Keys(e.changed)) {
 		if a := e.agents[id]; a != nil {
 			s.Agents = append(s.Agents, a.clone())
@@ -255,6 +258,7 @@ func (e *Engine) Restore(s State) {
 	for _, id := range slices.Sorted(maps.Keys(e.agents)) {
 		e.order = append(e.order, e.agents[id])
 	}
+	e.forecaster.restore(s.Calibration)
 	e.reminders, e.reminded = slices.Clone(s.Reminders), false
 	e.learned, e.medians = map[client][]int64{}, map[client]int64{}
 	for _, l := range s.Learned {

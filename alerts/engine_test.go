@@ -26,6 +26,7 @@ func TestNewRefuses(t *testing.T) {
 		{"settle", func(o *Options) { o.Settle = -time.Second }},
 		{"storm", func(o *Options) { o.Storm.Count = -3 }},
 		{"forecast_turns", func(o *Options) { o.ForecastTurns = -3 }},
+		{"forecast_replies", func(o *Options) { o.ForecastReplies = -3 }},
 	} {
 		o := Defaults()
 		c.change(&o)

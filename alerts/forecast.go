@@ -2,6 +2,7 @@ package alerts
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -13,15 +14,13 @@ const (
 	// turnsNeeded and stepsNeeded are how many must be known, of any cycle.
 	turnsNeeded = 2
 	stepsNeeded = 5
-	// usualGrowth is by how many tokens a reply makes the context grow, over all agents, and usualWeight how many
-	// replies of an agent's own weigh as much. Both, and the table of replyErrors, were chosen on public transcripts by
-	// TestForecastReplies.
-	usualGrowth = 1600
-	usualWeight = 40
 	// spread is how many standard deviations a range spans to either side.
 	spread = 1.28
-	// farthest is the longest forecast, in turns or in steps.
+	// farthest is the longest forecast, in turns or in replies, nearest the shortest in replies.
 	farthest = 10_000
+	nearest  = 0.25
+	// tamest is how small the errors of an agent whose replies all add the same are taken to be, as a share of the usual ones.
+	tamest = 0.3
 )
 
 // Range is a figure that is likely, with the bounds between which it lies four
@@ -48,66 +47,76 @@ type Forecast struct {
 // forecast extrapolates the agent's growth. It knows nothing without a compaction
 // threshold or a context.
 func (e *Engine) forecast(a *AgentState) Forecast {
-	r, known := a.current()
-	at, _ := e.threshold(a.Agent, r)
-	if !known || at == 0 {
+	rest := e.rest(a)
+	if math.IsNaN(rest) {
 		return Forecast{}
 	}
-	return a.Growth.reach(float64(at - r.Tokens - r.Cleared))
+	return e.forecaster.of(a, rest)
 }
 
-// reach says when the context will have grown by rest tokens.
-func (g *Growth) reach(rest float64) (f Forecast) {
-	if rest <= 0 {
-		done := Range{Known: true}
-		return Forecast{Replies: done, Turns: done, Active: done}
+// rest is by how many tokens the context can grow until it is compacted, not a number where that is not known. Of sizes that
+// were seen it goes by one of the smallest: a reply seldom ends at the threshold. A client that compacts at 155,000 tokens
+// is seen to do so at 155,100 and at 174,000.
+func (e *Engine) rest(a *AgentState) float64 {
+	r, known := a.current()
+	at, source := e.threshold(a.Agent, r)
+	if source == ThresholdSeen {
+		_, key := e.seen(a.Agent, r)
+		sizes := slices.Sorted(slices.Values(e.learned[key]))
+		at = sizes[(len(sizes)-1)/5]
 	}
+	if !known || at == 0 {
+		return math.NaN()
+	}
+	return float64(at - r.Tokens - r.Cleared)
+}
+
+// trend says after how many replies a context has grown by rest tokens if it grows as it has. How much the agent's replies
+// add is drawn towards what those of all agents do, the more so the more they differ.
+func (g *Growth) trend(rest, usual float64) (f trend, grows bool) {
+	steps, _ := g.steps()
+	weight, wildness := float64(agentWeight), 1.0
+	if steps.N >= stepsNeeded {
+		if steps.Sum <= 0 {
+			return f, false
+		}
+		wildness = min(1, steps.variation())
+		weight *= wildness
+	}
+	mean := (max(0, steps.Sum) + weight*usual) / (steps.Weight + weight)
+	return trend{max(nearest, min(rest/mean, farthest)), max(tamest, math.Sqrt(wildness))}, true
+}
+
+// steps are the replies of this cycle and, the fewer those are, of earlier ones; earlier is the share of these that counts.
+func (g *Growth) steps() (all Series, earlier float64) {
+	all = g.Cycle.Steps
+	before := g.Earlier.Steps.cut(priorSteps * math.Pow(stepFade, float64(all.N)))
+	all.plus(before)
+	if w := g.Earlier.Steps.Weight; w > 0 {
+		earlier = before.Weight / w
+	}
+	return all, earlier
+}
+
+// secondsPerReply is how long the agent works for a reply, 0 while too few are known.
+func (g *Growth) secondsPerReply() float64 {
+	steps, earlier := g.steps()
+	if steps.N < stepsNeeded {
+		return 0
+	}
+	return (g.Cycle.Seconds + g.Earlier.Seconds*earlier) / steps.Weight
+}
+
+// turns says in which turn the context will have grown by rest tokens.
+func (g *Growth) turns(rest float64) Range {
 	turns := g.Cycle.Turns
 	turns.plus(g.Earlier.Turns.cut(priorTurns * math.Pow(turnFade, float64(turns.N))))
-	if turns.N >= turnsNeeded {
-		f.Turns = turns.until(rest)
-		f.Turns.shift(turns.overshoot())
-	}
-	steps := g.Cycle.Steps
-	earlier := g.Earlier.Steps.cut(priorSteps * math.Pow(stepFade, float64(steps.N)))
-	steps.plus(earlier)
-	f.Replies = replies(steps, rest)
-	if steps.N >= stepsNeeded {
-		seconds := g.Cycle.Seconds
-		if w := g.Earlier.Steps.Weight; w > 0 {
-			seconds += g.Earlier.Seconds * earlier.Weight / w
-		}
-		f.Active = steps.until(rest)
-		f.Active.scale(seconds / steps.Weight)
-	}
-	return f
-}
-
-// replies says after how many replies a context has grown by rest tokens; nothing is known of one that shrinks. How much an agent's replies add is drawn
-// towards what all agents' do; what that leaves wrong is known from past cycles, by how far the compaction seemed.
-func replies(steps Series, rest float64) Range {
-	if steps.N >= stepsNeeded && steps.Sum <= 0 {
+	if turns.N < turnsNeeded {
 		return Range{}
 	}
-	mean := (max(0, steps.Sum) + usualWeight*usualGrowth) / (steps.Weight + usualWeight)
-	n := min(rest/mean, farthest)
-	low, likely, high := replyErrors(n)
-	return Range{Low: min(n*low, farthest), Likely: min(n*likely, farthest), High: min(n*high, farthest), Known: true}
-}
-
-// replyErrors are the factors by which the plain figure of n replies is corrected, and the bounds between which the truth
-// lies four times out of five. Few replies add most of the tokens: so the usual way to the threshold is longer than
-// the mean says, the more so the nearer it is.
-func replyErrors(n float64) (low, likely, high float64) {
-	table := [...][3]float64{ // natural logarithms, for 1/4, 1/2, 1, 2, … 128 replies
-		{1.00, 1.75, 2.60}, {0.70, 1.50, 2.20}, {0.45, 1.20, 1.90}, {0.20, 1.00, 1.70}, {-0.05, 0.80, 1.55},
-		{-0.25, 0.60, 1.40}, {-0.45, 0.40, 1.25}, {-0.60, 0.25, 1.10}, {-0.60, 0.20, 1.00}, {-0.60, 0.20, 0.95},
-	}
-	at := max(0, min(math.Log2(n)+2, float64(len(table)-1)))
-	i := min(int(at), len(table)-2)
-	part := at - float64(i)
-	factor := func(k int) float64 { return math.Exp(table[i][k]*(1-part) + table[i+1][k]*part) }
-	return factor(0), factor(1), factor(2)
+	r := turns.until(rest)
+	r.shift(turns.overshoot())
+	return r
 }
 
 // until says after how many figures of a series, and of those to come, their sum
@@ -147,19 +156,29 @@ func (r *Range) scale(by float64) {
 	}
 }
 
-// foretell tells the agent, once a cycle, when few turns are left.
+// foretell tells the agent, once a cycle, when few replies or turns may be left: that is what the low end of the range says.
 func (e *Engine) foretell(a *AgentState, r Reading) {
-	if e.options.ForecastTurns <= 0 || a.Said[KindForecast].At != 0 {
+	o := &e.options
+	if o.ForecastReplies <= 0 && o.ForecastTurns <= 0 || a.Said[KindForecast].At != 0 {
 		return
 	}
-	if f := e.forecast(a); f.Turns.Known && f.Turns.Likely <= float64(e.options.ForecastTurns) {
+	within := func(r Range, most int) bool { return most > 0 && r.Known && r.Low <= float64(most) }
+	if f := e.forecast(a); within(f.Replies, o.ForecastReplies) || within(f.Turns, o.ForecastTurns) {
 		e.sayForecast(a, r, f)
 	}
 }
 
 func (e *Engine) sayForecast(a *AgentState, r Reading, f Forecast) {
 	d := a.data()
-	d.Turns = max(1, int(math.Ceil(f.Turns.Likely)))
-	d.Minutes = int(max(1, math.Ceil(f.Active.Likely/time.Minute.Seconds())))
+	up := func(x float64) int { return max(1, int(math.Ceil(x))) }
+	d.Turns = up(f.Turns.Likely)
+	if f.Replies.Known {
+		d.RepliesLow = int(f.Replies.Low)
+		d.Replies = max(d.RepliesLow, int(math.Round(f.Replies.Likely)), 1)
+		d.RepliesHigh = max(d.Replies, up(f.Replies.High))
+	}
+	if f.Active.Known {
+		d.Minutes = up(f.Active.Likely / time.Minute.Seconds())
+	}
 	e.say(a, notice{kind: KindForecast, at: r.At, self: true, data: d})
 }

@@ -46,6 +46,10 @@ func script(b []byte, name string) trace {
 		}
 		events = append(events, ev)
 	}
+	for i := range events { // the version may be known only later
+		ev := &events[i]
+		ev.CompactsAt = new(claude.AutoCompact).CompactsAt(window, ev.Model, f.Sum().Version)
+	}
 	return events
 }
 
@@ -189,7 +193,7 @@ func errorsOf(cycles []cycle, left int, virtual bool) (ours, naive []float64, wi
 				continue
 			}
 			rest := float64(target - c.turns[from].size)
-			f := c.turns[from].growth.reach(rest).Turns
+			f := c.turns[from].growth.turns(rest)
 			ours = append(ours, relative(f.Likely, f.Known, left))
 			if f.Known && f.Low <= float64(left) && f.High >= float64(left-1) {
 				within++
@@ -228,7 +232,8 @@ func activeErrors(t *testing.T, events trace, left float64) (ours, naive []float
 					continue
 				}
 				rest := float64(points[len(points)-1].size - p.size)
-				f := p.g.reach(rest).Active
+				f := usualReplies(&p.g, rest)
+				f.scale(p.g.secondsPerReply())
 				off := func(got float64, known bool) float64 {
 					if !known {
 						return 1

@@ -38,7 +38,8 @@ func TestForecast(t *testing.T) {
 	play(e, steady(7200, 32_000, 6_000, 8)...)
 	f := view(t, e).Forecast // at 80,000: 13.3 turns, so in the 14th, each of a minute
 	near(t, "turns", f.Turns.Likely, 13.33+0.5)
-	near(t, "active seconds", f.Active.Likely, 13.33*60)
+	near(t, "replies", f.Replies.Likely, 40*1.1) // not yet calibrated
+	near(t, "active seconds", f.Active.Likely, 20*f.Replies.Likely)
 	if !(f.Turns.Low <= f.Turns.Likely && f.Turns.Likely <= f.Turns.High && f.Active.Low <= f.Active.Likely && f.Active.Likely <= f.Active.High) {
 		t.Errorf("not in order: %+v", f)
 	}
@@ -104,19 +105,45 @@ func TestForecastOneHugeStep(t *testing.T) {
 	}
 }
 
+// TestForecastNotice: a forecast is said once a cycle, when few replies or turns may be left by the low end of its range.
 func TestForecastNotice(t *testing.T) {
-	e := newEngine(t, func(o *Options) {
-		o.CompactionThreshold, o.ForecastTurns, o.Thresholds = 160_000, 5, Thresholds{CriticalTokens: 150_000}
-	})
-	var actions []Action
-	for _, ev := range steady(0, 20_000, 6_000, 22) {
-		actions = append(actions, e.Step(ev)...)
+	t.Parallel()
+	critical := "[sm context] Context at 75%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near."
+	for _, c := range []struct {
+		name           string
+		replies, turns int
+		want           []string
+	}{
+		{"by replies", 20, 0, []string{"[sm context] Context at 56%, 112,000 tokens. It is compacted in about 26 replies, 19 to 33, about 9 min of work.", critical}},
+		{"by turns", 0, 5, []string{"[sm context] Context at 65%, 130,000 tokens. It is compacted in about 16 replies, 11 to 21, about 6 min of work.", critical}},
+		{"by both", 20, 5, []string{"[sm context] Context at 56%, 112,000 tokens. It is compacted in about 26 replies, 19 to 33, about 9 min of work.", critical}},
+		{"never", 0, 0, []string{critical}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			e := newEngine(t, func(o *Options) {
+				o.CompactionThreshold, o.ForecastReplies, o.ForecastTurns = 160_000, c.replies, c.turns
+				o.Thresholds = Thresholds{CriticalTokens: 150_000}
+			})
+			var actions []Action
+			for _, ev := range steady(0, 20_000, 6_000, 22) {
+				actions = append(actions, e.Step(ev)...)
+			}
+			check(t, c.want, texts(actions))
+			if len(c.want) > 1 {
+				check(t, []string{"say a/1/forecast to self", "withdraw a/1/forecast", "say a/1/critical to self"}, lines(actions))
+			}
+		})
 	}
-	check(t, []string{
-		"[sm context] Context at 67%, 134,000 tokens. At this pace it is compacted within about 5 turns.",
-		"[sm context] Context at 75%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near.",
-	}, texts(actions))
-	check(t, []string{"say a/1/forecast to self", "withdraw a/1/forecast", "say a/1/critical to self"}, lines(actions))
+}
+
+// TestForecastNoticeUnknown: another system may announce a compaction of which the engine knows nothing.
+func TestForecastNoticeUnknown(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t)
+	play(e, reading(1, 100_000))
+	got := e.Step(Event{Agent: "a", Kind: EventAlert, Notice: KindForecast, At: reading(2, 1).At})
+	check(t, []string{"[sm context] Context at 50%, 100,000 tokens. It is compacted soon."}, texts(got))
 }
 
 func TestLearnedThreshold(t *testing.T) {

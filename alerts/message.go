@@ -28,8 +28,11 @@ type Data struct {
 	PreTokens string // before the compaction
 	Trigger   string // auto, manual or unknown
 	Count     int    // of compactions in a storm
-	Minutes   int    // in which they happened, or without a reading; at least 1
+	Minutes   int    // in which they happened, or without a reading, at least 1; or of work before a compaction, 0 if unknown
 	Turns     int    // in which they happened, 0 if in Minutes; or left before a compaction
+	// Replies are likely to be left before a compaction, and four times out of five between RepliesLow and RepliesHigh;
+	// all are 0 if that is unknown.
+	Replies, RepliesLow, RepliesHigh int
 }
 
 // defaultTexts are [Plain] whatever the data: where no hook of the agent's client works
@@ -41,7 +44,9 @@ func defaultTexts() [kinds]string {
 		KindCompacted: wording.Context + "{{.Name}} was compacted, {{.Trigger}}{{with .PreTokens}}, {{.}} tokens{{end}}, and is still running.",
 		KindStorm:     wording.Context + "{{.Name}} was compacted {{.Count}} times {{if .Turns}}within {{.Turns}} turns{{else}}in {{.Minutes}} min{{end}}: its context fills as fast as it is emptied.",
 		KindNoData:    wording.Context + "{{.Name}} is active, but its context size has not been seen for {{.Minutes}} min. sm doctor shows which source is silent.",
-		KindForecast:  wording.Context + "Context at {{.Percent}}%, {{.Tokens}} tokens. At this pace it is compacted within about {{.Turns}} turns.",
+		KindForecast: wording.Context + "Context at {{.Percent}}%, {{.Tokens}} tokens. " +
+			"{{if .Replies}}It is compacted in about {{.Replies}} {{if eq .Replies 1}}reply{{else}}replies{{end}}, " +
+			"{{.RepliesLow}} to {{.RepliesHigh}}{{with .Minutes}}, about {{.}} min of work{{end}}.{{else}}It is compacted soon.{{end}}",
 	}
 }
 

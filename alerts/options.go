@@ -13,9 +13,9 @@ type Options struct {
 	Thresholds Thresholds
 	// Estimate lets guessed context sizes warn.
 	Estimate bool
-	// ForecastTurns is how many turns before the compaction a forecast is said;
-	// 0: never.
-	ForecastTurns int
+	// ForecastReplies and ForecastTurns are how few replies of the model, or turns, may be left before the compaction
+	// when a forecast is said, by the low end of its range; 0: never.
+	ForecastReplies, ForecastTurns int
 	// NoDataAfter is how long an active agent may show no reading; 0: for ever.
 	NoDataAfter time.Duration
 	// CompactionThreshold is the context size in tokens at which clients compact; 0: the
@@ -78,7 +78,7 @@ func (o *Options) check() error {
 	}
 	bad(t.WarningTokens < 0 || t.CriticalTokens < 0, "context_monitor: a threshold in tokens must not be negative")
 	bad(t.EarlyRatio < 0 || t.EarlyRatio > 1, "context_monitor: early_warn_ratio must lie in 0..1")
-	bad(o.ForecastTurns < 0 || o.NoDataAfter < 0, "context_monitor: forecast_turns and no_data_after must not be negative")
+	bad(o.ForecastReplies < 0 || o.ForecastTurns < 0 || o.NoDataAfter < 0, "context_monitor: forecast_replies, forecast_turns and no_data_after must not be negative")
 	bad(o.CompactionThreshold < 0 || o.Settle < 0, "compaction: threshold_tokens and settle must not be negative")
 	r := o.Reminders
 	bad(r.Soft < 0 || r.Hard < 0 || r.Wait < 0, "reminders: no interval may be negative")

@@ -70,6 +70,9 @@ func (e *Engine) take(a *AgentState, r Reading) {
 	}
 	if now, _ := a.current(); now != was {
 		a.Growth.step(was, now)
+		if was.Tokens != now.Tokens {
+			e.forecaster.foresee(a, e.rest(a))
+		}
 	}
 }
 

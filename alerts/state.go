@@ -17,6 +17,8 @@ type State struct {
 	Agents   []AgentState          // by id
 	Learned  []ObservedCompactions // by model, window and what was assumed
 	Counters Counters
+	// Calibration is empty in a state that an older version has stored.
+	Calibration Calibration
 	// Reminders are all that have not ended, by id.
 	Reminders []Reminder
 }
@@ -164,12 +166,16 @@ type AgentState struct {
 	Episodes int
 
 	Growth Growth
+	// Foreseen are the forecasts made with the newest replies of this cycle, at most 81, the newest last. Missed are those of
+	// the cycle before that were made when 3, 5, 10, 20, 40 and 80 replies were left, until it is known what ended it.
+	Foreseen, Missed []Foreseen
 }
 
 // clone copies, sharing nothing.
 func (a *AgentState) clone() AgentState {
 	c := *a
 	c.Guesses, c.Boundaries, c.Bursts = slices.Clone(a.Guesses), slices.Clone(a.Boundaries), slices.Clone(a.Bursts)
+	c.Foreseen, c.Missed = slices.Clone(a.Foreseen), slices.Clone(a.Missed)
 	return c
 }
 

@@ -17,6 +17,9 @@ func (e *Engine) count(a *AgentState, o *opening, trigger Trigger) {
 		return
 	}
 	a.Made = min(o.trigger, transcript.Unknown)
+	if a.Made == transcript.Auto {
+		e.forecaster.learn(a)
+	}
 	switch {
 	case trigger == transcript.Auto && !a.Counted:
 		a.Counted = true

@@ -63,12 +63,7 @@ func (e *Engine) threshold(id AgentID, r Reading) (tokens int64, source Threshol
 	if e.options.CompactionThreshold > 0 {
 		return e.options.CompactionThreshold, ThresholdConfigured
 	}
-	for _, who := range [2]AgentID{id, ""} {
-		if seen := e.medians[client{r.Model, r.Window, r.CompactsAt, who}]; seen > 0 {
-			return seen, ThresholdSeen
-		}
-	}
-	if seen, _ := e.unassumed(client{r.Model, r.Window, r.CompactsAt, ""}); seen > 0 {
+	if seen, _ := e.seen(id, r); seen > 0 {
 		return seen, ThresholdSeen
 	}
 	if r.CompactsAt > 0 {
@@ -77,22 +72,33 @@ func (e *Engine) threshold(id AgentID, r Reading) (tokens int64, source Threshol
 	return 0, ThresholdUnknown
 }
 
+// seen is the median of what was seen of the agent alone, else of all clients like it, and under which key; 0 for nothing.
+func (e *Engine) seen(id AgentID, r Reading) (tokens int64, key client) {
+	for _, who := range [2]AgentID{id, ""} {
+		key = client{r.Model, r.Window, r.CompactsAt, who}
+		if tokens = e.medians[key]; tokens > 0 {
+			return tokens, key
+		}
+	}
+	return unassumed(e.medians, key)
+}
+
 // unassumed is what was learned of a client's model and window, and under which key, where it is
 // not known what was assumed: earlier versions did not store that. It holds for a client if it
 // is near to what is assumed of it: one that was told something of its own compacts elsewhere.
 // Of clients that never compact by themselves nothing is assumed either.
-func (e *Engine) unassumed(c client) (tokens int64, key client) {
+func unassumed(medians map[client]int64, c client) (tokens int64, key client) {
 	key = client{c.model, c.window, 0, ""}
-	tokens = e.medians[key]
+	tokens = medians[key]
 	if c.assumed <= 0 || tokens < c.assumed*odd/100 || c.assumed < tokens*odd/100 {
 		return 0, key
 	}
 	return tokens, key
 }
 
-func (e *Engine) lessons() []ObservedCompactions {
-	all := make([]ObservedCompactions, 0, len(e.learned))
-	for c, sizes := range e.learned {
+func lessons(learned map[client][]int64) []ObservedCompactions {
+	all := make([]ObservedCompactions, 0, len(learned))
+	for c, sizes := range learned {
 		all = append(all, ObservedCompactions{c.agent, c.model, c.window, c.assumed, slices.Clone(sizes)})
 	}
 	slices.SortFunc(all, func(a, b ObservedCompactions) int {
@@ -125,7 +131,7 @@ func (e *Engine) keep(c client, sizes []int64) {
 	if n := len(sizes); n >= lessonsNeeded {
 		sorted := slices.Sorted(slices.Values(sizes))
 		e.medians[c] = (sorted[(n-1)/2] + sorted[n/2]) / 2
-		if old, key := e.unassumed(c); old > 0 && c.agent == "" {
+		if old, key := unassumed(e.medians, c); old > 0 && c.agent == "" {
 			delete(e.learned, key)
 			delete(e.medians, key)
 		}

@@ -20,13 +20,14 @@ const (
 	colorCritical = "red"
 )
 
-// The pressures from which the alerts speak, and below how many replies at least that are left; dashboards draw them as
-// lines. Before pressureHigh it is rising.
+// The pressures from which the alerts speak, and below how many replies that are likely to be left, or are left at least;
+// dashboards draw them as lines. Before pressureHigh it is rising.
 const (
 	pressureRising   = 0.6
 	pressureHigh     = 0.78
 	pressureImminent = 0.95
-	repliesFew       = 12.0
+	repliesFew       = 15.0
+	repliesLeast     = 4.0
 )
 
 // prometheus is the data source that the user chooses on the dashboard.

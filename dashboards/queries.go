@@ -48,7 +48,8 @@ func atWork(expr string) string {
 
 // imminent is the pressure of those who are about to be compacted, as the alert has it.
 func imminent() string {
-	return fmt.Sprintf("(%s and (%s >= %v or %s < %v))", pressure(), pressure(), pressureImminent, sessions("agent_session_forecast_replies_low"), repliesFew)
+	return fmt.Sprintf("(%s and (%s >= %v or %s < %v or %s < %v))", pressure(), pressure(), pressureImminent,
+		sessions("agent_session_forecast_replies_low"), repliesLeast, sessions("agent_session_forecast_replies"), repliesFew)
 }
 
 // firing is since how many seconds alerts of our rules fire, of the chosen sessions and of

@@ -229,7 +229,7 @@ func TestRulesLikeDashboards(t *testing.T) {
 			t.Errorf("%s does not begin at %v: %s", alert, least, rules[alert].Expr)
 		}
 	}
-	if want := fmt.Sprintf("agent_session_forecast_replies_low < %v)", repliesFew); !strings.Contains(rules["AgentCompactionImminent"].Expr, want) {
+	if want := fmt.Sprintf("agent_session_forecast_replies_low < %v or agent_session_forecast_replies < %v)", repliesLeast, repliesFew); !strings.Contains(rules["AgentCompactionImminent"].Expr, want) {
 		t.Errorf("no %q in %s", want, rules["AgentCompactionImminent"].Expr)
 	}
 }

@@ -197,7 +197,7 @@ func fill(r *rig, w *relay) {
 		r.t.Helper()
 		r.until(alert+" fires, and is repeated", func() bool { return w.passed(alert, "firing") >= 2 })
 	}
-	r.write(uuid(1), reply(ago(0), "m2", 125_500, 10)) // 63 % of the window, 78 % of what is compacted, more than 12 replies
+	r.write(uuid(1), reply(ago(0), "m2", 125_500, 10)) // 63 % of the window, 78 % of what is compacted, 4 replies at least
 	fires("AgentContextPressureHigh")
 	wantMail(r, "em/1/warning waiting")
 	r.write(uuid(1), reply(ago(0), "m3", 155_000, 10)) // 77.5 %, 97 %

@@ -67,7 +67,7 @@ func thresholds(c *config.Config) alerts.Thresholds {
 func alertOptions(c *config.Config) alerts.Options {
 	m, t := c.ContextMonitor, c.Messages
 	return alerts.Options{
-		Disabled: !m.Enabled, Thresholds: thresholds(c), Estimate: m.Estimate, ForecastTurns: m.ForecastTurns,
+		Disabled: !m.Enabled, Thresholds: thresholds(c), Estimate: m.Estimate, ForecastReplies: m.ForecastReplies, ForecastTurns: m.ForecastTurns,
 		NoDataAfter: m.NoDataAfter, CompactionThreshold: int64(c.Compaction.ThresholdTokens), Settle: c.Compaction.Settle,
 		Storm:     alerts.Storm{Count: c.Storm.Count, Within: c.Storm.Within, Turns: c.Storm.Turns},
 		Reminders: alerts.Reminders{Soft: c.Reminders.Soft, Hard: c.Reminders.Hard, Wait: c.Reminders.CompactionWait},

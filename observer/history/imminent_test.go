@@ -16,7 +16,7 @@ import (
 )
 
 // rules are the conditions of the alerts on pressure, as dashboards/prometheus has them.
-type rules struct{ high, imminent, few float64 }
+type rules struct{ high, imminent, few, least float64 }
 
 func rulesOf(t *testing.T) (r rules) {
 	t.Helper()
@@ -37,7 +37,8 @@ func rulesOf(t *testing.T) (r rules) {
 	}
 	r.high = number(`alert: AgentContextPressureHigh\n +expr: agent_session_pressure_ratio >= ([\d.]+) `)
 	r.imminent = number(`\(agent_session_pressure_ratio >= ([\d.]+) or `)
-	r.few = number(` or agent_session_forecast_replies_low < ([\d.]+)\)`)
+	r.least = number(` or agent_session_forecast_replies_low < ([\d.]+) `)
+	r.few = number(` or agent_session_forecast_replies < ([\d.]+)\)`)
 	return r
 }
 
@@ -91,7 +92,7 @@ func (w *watch) see(v alerts.View, reading bool) {
 	}
 	replies := v.Forecast.Replies
 	known := v.Pressure != alerts.PressureUnknown
-	w.holds = [2]bool{known && v.Ratio >= w.high, known && (v.Ratio >= w.imminent || replies.Known && replies.Low < w.few)}
+	w.holds = [2]bool{known && v.Ratio >= w.high, known && (v.Ratio >= w.imminent || replies.Known && (replies.Low < w.least || replies.Likely < w.few))}
 }
 
 // warned counts automatic compactions: all, those where the threshold was known within a tenth, and of these the ones before which

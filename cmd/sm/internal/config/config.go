@@ -105,6 +105,7 @@ type contextMonitorConfig struct {
 	CriticalOfThreshold int           `yaml:"critical_of_threshold" default:"78" bounds:"0..100"`
 	EarlyWarnRatio      float64       `yaml:"early_warn_ratio" default:"0.8" bounds:"0..1"`
 	Estimate            bool          `yaml:"estimate"`
+	ForecastReplies     int           `yaml:"forecast_replies" bounds:"0..1000000"`
 	ForecastTurns       int           `yaml:"forecast_turns" bounds:"0..1000000"`
 	NoDataAfter         time.Duration `yaml:"no_data_after" default:"10m"`
 }

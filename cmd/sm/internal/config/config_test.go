@@ -80,7 +80,7 @@ func changed() *Config {
 		Windows:    []windowConfig{{"m-1", 1000000}, {"m", 200000}},
 		Compaction: compactionConfig{160000, time.Minute},
 		ContextMonitor: contextMonitorConfig{
-			false, 40, 60, 400000, 600000, 55, 70, 0.5, true, 4, 0,
+			false, 40, 60, 400000, 600000, 55, 70, 0.5, true, 15, 4, 0,
 		},
 		Storm:     stormConfig{4, time.Hour, 6},
 		Reminders: remindersConfig{180 * time.Second, 300 * time.Second, 30 * time.Second},
@@ -109,7 +109,7 @@ func changedVars() map[string]string {
 		"SM_CONTEXT_MONITOR_WARNING_TOKENS": "400000", "SM_CONTEXT_MONITOR_CRITICAL_TOKENS": "600000",
 		"SM_CONTEXT_MONITOR_WARNING_OF_THRESHOLD": "55", "SM_CONTEXT_MONITOR_CRITICAL_OF_THRESHOLD": "70",
 		"SM_CONTEXT_MONITOR_EARLY_WARN_RATIO": "0.5", "SM_CONTEXT_MONITOR_ESTIMATE": "true",
-		"SM_CONTEXT_MONITOR_FORECAST_TURNS": "4", "SM_CONTEXT_MONITOR_NO_DATA_AFTER": "0",
+		"SM_CONTEXT_MONITOR_FORECAST_REPLIES": "15", "SM_CONTEXT_MONITOR_FORECAST_TURNS": "4", "SM_CONTEXT_MONITOR_NO_DATA_AFTER": "0",
 		"SM_STORM_COUNT": "4", "SM_STORM_WITHIN": "1h", "SM_STORM_TURNS": "6",
 		"SM_REMINDERS_SOFT": "180", "SM_REMINDERS_HARD": "5m", "SM_REMINDERS_COMPACTION_WAIT": "30s",
 		"SM_QUEUE_PER_AGENT": "5", "SM_QUEUE_MESSAGE_BYTES": "1024", "SM_QUEUE_PER_SENDER_MINUTE": "3", "SM_QUEUE_TTL": "1h30m", "SM_DELIVERY_TYPE_TEXTS": "true",

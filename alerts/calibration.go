@@ -1,0 +1,227 @@
+package alerts
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	// strata is how many figures of replies left there are for which the errors of forecasts are collected: see stratum.
+	strata = 6
+	// foreseenKept is how many forecasts of a cycle are kept: as many as the farthest stratum looks back.
+	foreseenKept = 81
+	// errorsKept is how many errors of one stratum are kept, errorsNeeded how many there must be before they take the
+	// place of the built-in ones.
+	errorsKept   = 100
+	errorsNeeded = 30
+	// usualGrowth is by how many tokens a reply makes a context grow, over all agents of public transcripts; agentWeight
+	// is how many replies of an agent's own weigh as much as what all agents on the machine do, poolWeight how many
+	// of theirs weigh as much as usualGrowth, and cycleFade what weight a cycle keeps with each that ends after it.
+	// TestForecastReplies measures what they are good for.
+	usualGrowth = 1600
+	agentWeight = 60
+	poolWeight  = 200
+	cycleFade   = 0.95
+	// gentlest is how much a plain forecast grows at least where the replies left do, in logarithms: less would leave no range.
+	gentlest = 0.15
+)
+
+// stratum are the numbers of replies left.
+func stratum() [strata]int { return [...]int{3, 5, 10, 20, 40, 80} }
+
+// usualErrors are the quantiles 10, 50 and 90 percent of such errors, by stratum. They are from public transcripts: from automatic compactions, and from all other sizes at which a client might have compacted.
+func usualErrors() bands {
+	return bands{
+		{-1.36, -1.22, -1.07, -1.00, -1.05, -1.15},
+		{-0.15, -0.20, -0.26, -0.30, -0.34, -0.38},
+		{1.75, 1.50, 1.04, 0.73, 0.25, 0.02},
+	}
+}
+
+// Calibration is what all agents on the machine have taught of forecasts. Its size is bounded.
+type Calibration struct {
+	// Steps are the tokens by which a reply made a context grow, over the cycles of all agents that have ended; newer ones
+	// weigh more.
+	Steps Series
+	// Errors are of the forecasts that were made when 3, 5, 10, 20, 40 and 80 replies were left before an automatic
+	// compaction: natural logarithms of plain forecast through truth, in hundredths, through the forecast's wildness; the
+	// newest last, at most 100 of each.
+	Errors [strata][]int16
+}
+
+func (c *Calibration) clone() Calibration {
+	d := *c
+	for k := range d.Errors {
+		d.Errors[k] = slices.Clone(d.Errors[k])
+	}
+	return d
+}
+
+// take notes the forecasts of one cycle, by stratum; those that the cycle was too short for are missing.
+func (c *Calibration) take(missed []Foreseen) {
+	for k, f := range missed[:min(len(missed), strata)] {
+		if p, known := f.trend(); known {
+			list := append(c.Errors[k], p.score(stratum()[k]))
+			c.Errors[k] = slices.Delete(list, 0, max(0, len(list)-errorsKept))
+		}
+	}
+}
+
+// usual is by how many tokens a reply makes the context of any agent grow.
+func (c *Calibration) usual() float64 {
+	return (max(0, c.Steps.Sum) + poolWeight*usualGrowth) / (c.Steps.Weight + poolWeight)
+}
+
+// trend is a forecast that goes by the mean alone: of so many replies. Wildness is by how much it may err, as a share of
+// what is usual: little where all replies of an agent add about the same.
+type trend struct{ replies, wildness float64 }
+
+// score is the error of a plain forecast when so many replies were left, in hundredths.
+func (p trend) score(left int) int16 {
+	return hundredths(math.Log(p.replies/float64(left)) / p.wildness)
+}
+
+func hundredths(x float64) int16 { return int16(math.Round(100 * x)) }
+
+// Foreseen is a plain forecast as it is kept, in hundredths: the natural logarithm of the replies, and the wildness, 0 where
+// none could be made.
+type Foreseen [2]int16
+
+func (f Foreseen) trend() (p trend, known bool) {
+	return trend{math.Exp(float64(f[0]) / 100), float64(f[1]) / 100}, f[1] > 0
+}
+
+// bands are quantiles of the errors of plain forecasts, by stratum: 10, 50 and 90 percent of them are smaller.
+type bands [3][strata]float64
+
+// bands are made from the errors of past cycles. A stratum that has few takes those of the nearest one that has enough.
+func (c *Calibration) bands() bands {
+	b := usualErrors()
+	for k := range strata {
+		from := -1
+		for j := range strata {
+			if len(c.Errors[j]) >= errorsNeeded && (from < 0 || abs(j-k) < abs(from-k)) {
+				from = j
+			}
+		}
+		if from < 0 {
+			continue
+		}
+		sorted := slices.Sorted(slices.Values(c.Errors[from]))
+		for i, share := range [...]float64{0.1, 0.5, 0.9} {
+			b[i][k] = quantile(sorted, share) / 100
+		}
+	}
+	return b
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// quantile is that of the population, of which the figures are a sample: of n the nearest to share·(n+1).
+func quantile(sorted []int16, share float64) float64 {
+	at := max(0, min(share*float64(len(sorted)+1)-1, float64(len(sorted)-1)))
+	i := int(at)
+	j := min(i+1, len(sorted)-1)
+	return float64(sorted[i]) + (at-float64(i))*float64(sorted[j]-sorted[i])
+}
+
+// around says how many replies are left: as many as make a plain forecast like this one usual. Low and High leave out
+// those where nine forecasts out of ten are smaller, or larger.
+func (b *bands) around(p trend) Range {
+	at := func(i int) float64 { return min(p.left(&b[i]), farthest) }
+	return Range{Low: at(2), Likely: at(1), High: at(0), Known: true}
+}
+
+// left is how many replies are left if the error of the forecast is that of the band.
+func (p trend) left(band *[strata]float64) float64 {
+	x := math.Log(p.replies)
+	t0, y0 := 0.0, 0.0 // the replies left of a stratum, and what is forecast then
+	for k, left := range stratum() {
+		t := math.Log(float64(left))
+		y := t + band[k]*p.wildness
+		if k > 0 {
+			y = max(y, y0+gentlest*(t-t0)) // the more are left, the more are forecast
+		}
+		if x <= y {
+			if k == 0 {
+				break
+			}
+			return math.Exp(t0 + (t-t0)*(x-y0)/(y-y0))
+		}
+		t0, y0 = t, y
+	}
+	if t0 == 0 { // nearer than the first stratum
+		t0 = math.Log(float64(stratum()[0]))
+		y0 = t0 + band[0]*p.wildness
+	}
+	return math.Exp(t0 + x - y0)
+}
+
+// forecaster makes the forecasts of all agents.
+type forecaster struct {
+	Calibration
+	bands bands // follow from it
+}
+
+func (f *forecaster) restore(c Calibration) { f.Calibration, f.bands = c.clone(), c.bands() }
+
+// of says how far an agent's compaction is when its context can grow by rest tokens.
+func (f *forecaster) of(a *AgentState, rest float64) Forecast {
+	if rest <= 0 {
+		done := Range{Known: true}
+		return Forecast{Replies: done, Turns: done, Active: done}
+	}
+	all := Forecast{Turns: a.Growth.turns(rest)}
+	if p, grows := a.Growth.trend(rest, f.usual()); grows {
+		all.Replies = f.bands.around(p)
+	}
+	all.Active = all.Replies
+	all.Active.scale(a.Growth.secondsPerReply())
+	return all
+}
+
+// foresee keeps the trend with a reply, until the compaction shows what would have been true. Rest is 0 or less where the
+// context should have been compacted, and not a number where that is not known.
+func (f *forecaster) foresee(a *AgentState, rest float64) {
+	var x Foreseen
+	if p, grows := a.Growth.trend(rest, f.usual()); grows && !math.IsNaN(rest) {
+		x = Foreseen{hundredths(math.Log(p.replies)), hundredths(p.wildness)}
+	}
+	if n := len(a.Foreseen); n >= foreseenKept {
+		a.Foreseen = append(a.Foreseen[:0], a.Foreseen[n-foreseenKept+1:]...)
+	}
+	a.Foreseen = append(a.Foreseen, x)
+}
+
+// close ends a cycle: what it adds to the usual growth is known, and what its forecasts missed once it is known what ended
+// it. All forecasts change at such times alone, so that one agent's reply changes only what is shown of that agent.
+func (f *forecaster) close(a *AgentState, compacted bool) {
+	a.Missed = nil
+	if compacted {
+		a.Missed = a.missed()
+	}
+	a.Foreseen = a.Foreseen[:0]
+	if steps := a.Growth.Cycle.Steps; steps.N >= stepsNeeded {
+		f.Steps.fade(cycleFade)
+		f.Steps.plus(steps)
+	}
+}
+
+// learn takes what the cycle before has taught, once it is known that the client ended it by itself.
+func (f *forecaster) learn(a *AgentState) {
+	if len(a.Missed) > 0 {
+		f.take(a.Missed)
+		f.bands = f.Calibration.bands()
+		a.Missed = nil
+	}
+}
+
+// missed are the forecasts of a cycle that is over, by stratum.
+func (a *AgentState) missed() (all []Foreseen) {
+	for _, left := range stratum() {
+		if i := len(a.Foreseen) - 1 - left; i >= 0 {
+			all = append(all, a.Foreseen[i])
+		}
+	}
+	return all
+}

@@ -1,0 +1,136 @@
+package alerts
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript"
+)
+
+// wildFleet are agents that take turns, each with cycles of its own, in one order of time.
+func wildFleet(rng *rand.Rand, agents, cycles int) (events []Event) {
+	for i := range agents {
+		for _, ev := range wild(rng, 0.5+rng.Float64(), 1, cycles) {
+			ev.Agent = AgentID(rune('a' + i))
+			ev.Key += transcript.Key(1000 * i)
+			events = append(events, ev)
+		}
+	}
+	slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })
+	return events
+}
+
+// TestCalibrationRestored: an engine that is stopped and started again at any time forecasts what one does that runs on,
+// and what it keeps does not grow.
+func TestCalibrationRestored(t *testing.T) {
+	t.Parallel()
+	at160 := func(o *Options) { o.CompactionThreshold = 160_000 }
+	rng := rand.New(rand.NewPCG(5, 6))
+	runs, stops := newEngine(t, at160), newEngine(t, at160)
+	for i, ev := range wildFleet(rng, 6, 30) {
+		if rng.IntN(50) == 0 {
+			stored, err := json.Marshal(stops.Snapshot())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var s State
+			if err := json.Unmarshal(stored, &s); err != nil {
+				t.Fatal(err)
+			}
+			stops = newEngine(t, at160)
+			stops.Restore(s)
+			if n := len(s.Agents) * 1500; len(stored) > 20_000+n {
+				t.Fatalf("%d bytes of %d agents after %d events", len(stored), len(s.Agents), i)
+			}
+		}
+		runs.Step(ev)
+		stops.Step(ev)
+		if d := cmp.Diff(viewOf(t, runs, ev.Agent).Forecast, viewOf(t, stops, ev.Agent).Forecast); d != "" {
+			t.Fatalf("event %d (-runs on +restored):\n%s", i, d)
+		}
+		for _, a := range runs.agents {
+			if len(a.Foreseen) > foreseenKept || cap(a.Foreseen) > 2*foreseenKept {
+				t.Fatalf("%d forecasts of a cycle are kept, with room for %d", len(a.Foreseen), cap(a.Foreseen))
+			}
+		}
+	}
+	for k, list := range runs.forecaster.Errors {
+		if want := min(errorsKept, 180); stratum()[k] < 80 && len(list) != want {
+			t.Errorf("%d errors with %d left, want %d", len(list), stratum()[k], want)
+		}
+	}
+}
+
+// TestCalibrationTeachers: only what a client compacts by itself teaches, once, whichever sign comes first.
+func TestCalibrationTeachers(t *testing.T) {
+	t.Parallel()
+	fill := func() []Event {
+		var events []Event
+		for i := range 25 {
+			events = append(events, reading(float64(10*i), int64(20_000+5000*i)))
+		}
+		return events
+	}
+	auto, hook := boundary(300, 1), plain(299, EventCompacted)
+	manual, told := auto, auto
+	manual.Trigger = transcript.Manual
+	told.At = told.At.Add(1)
+	hook.Sign = SignSessionStart
+	clear := plain(300, EventReset)
+	clear.Cause, clear.Key = CauseClear, 9
+	for _, c := range []struct {
+		name string
+		ends []Event
+		want int // strata that have learned
+	}{
+		{"automatic", []Event{auto}, 4},
+		{"told twice", []Event{auto, told}, 4},
+		{"a hook first", []Event{hook, auto}, 4},
+		{"a hook alone", []Event{hook}, 0},
+		{"by hand", []Event{manual}, 0},
+		{"cleared", []Event{clear}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			e := newEngine(t, func(o *Options) { o.CompactionThreshold = 160_000 })
+			play(e, append(fill(), c.ends...)...)
+			play(e, reading(400, 30_000))
+			got := 0
+			for _, list := range e.forecaster.Errors {
+				got += len(list)
+			}
+			if got != c.want {
+				t.Errorf("%d errors, want %d", got, c.want)
+			}
+			if n := len(e.agents["a"].Foreseen); n != 1 {
+				t.Errorf("%d forecasts of the new cycle", n)
+			}
+		})
+	}
+}
+
+// TestRest: of the sizes that were seen a forecast goes by one of the smallest.
+func TestRest(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t)
+	for i, pre := range []int64{174_000, 155_100, 170_600, 155_300, 171_400} {
+		ev := boundary(float64(1000*i), transcript.Key(i+1))
+		ev.PreTokens, ev.Model = pre, "m"
+		e.Step(ev)
+	}
+	ev := reading(9000, 100_000)
+	ev.Model = "m"
+	e.Step(ev)
+	a := e.agents["a"]
+	r, _ := a.current()
+	if at, _ := e.threshold("a", r); at != 170_600 {
+		t.Errorf("threshold %d", at)
+	}
+	if rest := e.rest(a); rest != 55_100 {
+		t.Errorf("a forecast goes by %v tokens more", rest)
+	}
+}
