@@ -31,7 +31,7 @@ const (
 	// heard after Left and until Until is no longer in it.
 	EventReset
 	// EventTurnStart is a prompt, EventTurnEnd the end of a turn; a client that
-	// sits at its prompt is idle, so EventTurnEnd is right for it too. Several
+	// waits at its prompt is idle, so EventTurnEnd is right for it too. Several
 	// sources may tell of the same turn.
 	EventTurnStart
 	EventTurnEnd

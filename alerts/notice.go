@@ -2,7 +2,7 @@ package alerts
 
 import "strconv"
 
-// AgentID names an agent: a seat in which sessions follow each other.
+// AgentID names an agent, whose sessions follow each other.
 type AgentID string
 
 // Kind says what a notice is about.

@@ -167,7 +167,7 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 			}
 			c.log.Debug("message heard", "agent", m.To, "id", m.ID, "via", m.Via)
 		}
-		s, _ := c.fleet.Seated(h.Agent)
+		s, _ := c.fleet.Location(h.Agent)
 		c.handoffs.step(rotation.Heard{Agent: h.Agent, Session: s.Session, Text: h.Text, At: at}, now)
 		c.handoffs.consume(h.Agent, h.Text)
 	}
@@ -271,7 +271,7 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durab
 		c.handoffs.step(rotation.Started{Agent: agent, Session: p.SessionID, Cleared: p.Source == "clear", At: stampOf(p, now)}, now)
 	}
 	if p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" && string(agent) == p.SessionID {
-		c.queue.Withdraw(c.engine.Open(agent), now) // nobody will sit there to hear of this context
+		c.queue.Withdraw(c.engine.Open(agent), now) // no client is left to hear of this context
 	}
 	return agent, p.Event == hook.PreCompact || p.Event == hook.SessionStart || p.Event == hook.PostCompact
 }

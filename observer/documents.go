@@ -27,7 +27,7 @@ type prepareEffect struct {
 }
 
 func (h *handoffs) prepare(r rotation.Rotation) {
-	s, _ := h.fleet.Seated(r.Agent)
+	s, _ := h.fleet.Location(r.Agent)
 	h.effects.add(prepareEffect{rotation: r, transcript: s.Path, pid: s.At.PID})
 }
 
@@ -116,7 +116,7 @@ func (h *handoffs) documentsFor(agent alerts.AgentID, p *hook.Payload) *document
 	if h.settings.Handoff.Documents == nil || h.dryRun || agent == "" || p.Subagent() {
 		return nil
 	}
-	s, _ := h.fleet.Seated(agent)
+	s, _ := h.fleet.Location(agent)
 	dir := cmp.Or(p.SM.Project, s.Project, p.CWD)
 	channel := handoff.ChannelOf(h.settings.Handoff.Channels, dir)
 	x := &documents.Request{Claimant: handoff.Claimant{Channel: channel, Agent: string(agent), SessionID: p.SessionID, PID: s.At.PID}}
@@ -155,7 +155,7 @@ func (h *handoffs) written(agent alerts.AgentID) (last rotation.Rotation) {
 // consume notes that a session has heard its document: the transcript shows it.
 func (h *handoffs) consume(agent alerts.AgentID, text string) {
 	id, ok := wording.DocumentID(text)
-	if s, known := h.fleet.Seated(agent); ok && known && !h.dryRun {
+	if s, known := h.fleet.Location(agent); ok && known && !h.dryRun {
 		h.effects.add(consumeEffect{dir: s.Project, document: id, session: s.Session, pid: s.At.PID})
 	}
 }

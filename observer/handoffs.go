@@ -81,7 +81,7 @@ func (h *handoffs) request(id string, in api.NewHandoff, line callers, now time.
 	if err != nil {
 		return x, err
 	}
-	s, _ := h.fleet.Seated(agent)
+	s, _ := h.fleet.Location(agent)
 	asks, err := h.fleet.Agent(in.Requester, false)
 	caller, known := h.fleet.Caller(line.list)
 	switch {
@@ -121,7 +121,7 @@ func (h *handoffs) rotateByItself(agent alerts.AgentID, now time.Time) {
 	if !h.settings.Handoff.AutoRotate || h.dryRun || !h.agents.look(agent).run.restarts(now) {
 		return
 	}
-	s, ok := h.fleet.Seated(agent)
+	s, ok := h.fleet.Location(agent)
 	if _, open := h.rotations.Open(agent); open || !ok || s.Path == "" {
 		return
 	}

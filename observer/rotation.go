@@ -66,7 +66,7 @@ func (h *handoffs) perform(effects []rotation.Effect, now time.Time) {
 			h.effects.add(withdrawEffect{x.Rotation.Channel, x.Rotation.Document})
 		case rotation.Executed:
 			h.log.Info("handoff confirmed", "agent", x.Rotation.Agent, "id", x.Rotation.ID, "path", x.Rotation.Read, "session", x.Rotation.Next)
-			s, _ := h.fleet.Seated(x.Rotation.Agent)
+			s, _ := h.fleet.Location(x.Rotation.Agent)
 			h.effects.add(freshenEffect{x.Rotation, s.At},
 				consumeEffect{channel: x.Rotation.Channel, document: x.Rotation.Document, session: x.Rotation.Next, pid: s.At.PID})
 		}
@@ -83,7 +83,7 @@ func (h *handoffs) pass(now time.Time) {
 		switch place, idle := h.delivery.idle(agent, now); {
 		case idle && h.awaitsRun(agent, now):
 		case idle && !h.agents.look(agent).typing.busy:
-			s, _ := h.fleet.Seated(agent)
+			s, _ := h.fleet.Location(agent)
 			h.step(rotation.Idle{Agent: agent, Way: h.way(agent, place, now), Session: s.Session, At: now}, now)
 		case !idle && h.fleet.Gone(agent) && !h.agents.look(agent).run.lately(now):
 			h.step(rotation.Gone{Agent: agent, At: now}, now)
@@ -102,7 +102,7 @@ func (h *handoffs) awaitsRun(agent alerts.AgentID, now time.Time) bool {
 // way is how an agent's context can be cleared: `sm run` restarts its own client, and any
 // other is typed to.
 func (h *handoffs) way(agent alerts.AgentID, at fleet.Place, now time.Time) rotation.Way {
-	s, _ := h.fleet.Seated(agent)
+	s, _ := h.fleet.Location(agent)
 	switch {
 	case h.agents.look(agent).run.restarts(now):
 		return rotation.WayRestart
@@ -123,11 +123,11 @@ func (h *handoffs) checkFirstReading(ev *alerts.Event, now time.Time) {
 	if ev.Kind != alerts.EventReading || ev.Tokens <= 0 {
 		return
 	}
-	seat, ok := h.rotations.Agent(ev.Agent)
-	if !ok || seat.Judged || seat.Session == "" || ev.At.Before(seat.At) {
+	record, ok := h.rotations.Agent(ev.Agent)
+	if !ok || record.Judged || record.Session == "" || ev.At.Before(record.At) {
 		return
 	}
-	s, _ := h.fleet.Seated(ev.Agent)
+	s, _ := h.fleet.Location(ev.Agent)
 	known, _ := h.engine.Agent(ev.Agent)
 	high := h.settings.Alerts.Thresholds.Level(ev.Tokens, ev.Window, known.Threshold) >= alerts.Warn
 	h.step(rotation.First{Agent: ev.Agent, Session: s.Session, High: high}, now)
@@ -171,7 +171,7 @@ func (h *handoffs) reset(ev *alerts.Event, now time.Time) {
 	if r, open := h.rotations.Open(ev.Agent); open && r.State.Touched() {
 		ev.Cause = alerts.CauseHandoff
 	}
-	s, _ := h.fleet.Seated(ev.Agent)
+	s, _ := h.fleet.Location(ev.Agent)
 	at := ev.At
 	if h.registry { // it says when the client's status has changed, which may be before that
 		at = now
@@ -255,7 +255,7 @@ func words(reason string) string { return strings.ReplaceAll(reason, "_", " ") }
 
 // name is what an agent is called in a text.
 func (h *handoffs) name(agent alerts.AgentID) string {
-	if s, ok := h.fleet.Seated(agent); ok && s.Name != "" {
+	if s, ok := h.fleet.Location(agent); ok && s.Name != "" {
 		return s.Name
 	}
 	return string(agent)
@@ -281,7 +281,7 @@ type ownEffect struct {
 	place    fleet.Place
 }
 
-// run types the text, if the agent still sits where it sat, and its handoff has not gone on.
+// run types the text, if the agent still runs where it ran, and its handoff has not gone on.
 func (e ownEffect) run(ctx context.Context, r *effectRunner) outcome {
 	out := ownTyped{ownEffect: e, err: errBusy}
 	if e.place.PID == 0 {
@@ -295,7 +295,7 @@ func (e ownEffect) run(ctx context.Context, r *effectRunner) outcome {
 		return r.still(ctx, func(c *core) bool {
 			place, idle := c.delivery.idle(e.rotation.Agent, time.Now())
 			x, known := c.rotations.Find(e.rotation.ID)
-			s, _ := c.fleet.Seated(e.rotation.Agent)
+			s, _ := c.fleet.Location(e.rotation.Agent)
 			return idle && place == e.place && known && x.State == e.rotation.State && (e.prompt || s.Session == x.Left)
 		})
 	})

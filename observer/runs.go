@@ -123,7 +123,7 @@ func (s *server) foreignRun(r *http.Request) bool {
 		if err != nil || c.fleet.Gone(agent) {
 			return
 		}
-		if at, ok := c.fleet.Seated(agent); ok {
+		if at, ok := c.fleet.Location(agent); ok {
 			client = at.At.PID
 		}
 	})
@@ -164,7 +164,7 @@ func (h *handoffs) polled(id string, asked api.Run, first bool, now time.Time) (
 		x.order = api.Instruction{}
 	}
 	if ok && string(open.ID) == x.order.Rotation && open.State == rotation.Clearing && asked.Restarting != x.order.Rotation {
-		s, _ := h.fleet.Seated(agent)
+		s, _ := h.fleet.Location(agent)
 		switch _, idle := h.delivery.idle(agent, now); {
 		case idle && s.Session == open.Left:
 			p.order = x.order

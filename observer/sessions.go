@@ -23,9 +23,9 @@ func (c *core) policy(v *fleet.View) (p wire.Policy) {
 		return p
 	}
 	p.View, p.Found = c.engine.Agent(alerts.AgentID(v.Agent))
-	if seat, ok := c.rotations.Agent(alerts.AgentID(v.Agent)); ok {
-		p.Last = seat.Path
-		p.Brake = c.rotations.Brake(seat.Agent, v.SessionID, time.Now())
+	if record, ok := c.rotations.Agent(alerts.AgentID(v.Agent)); ok {
+		p.Last = record.Path
+		p.Brake = c.rotations.Brake(record.Agent, v.SessionID, time.Now())
 	}
 	if r, ok := c.rotations.Open(alerts.AgentID(v.Agent)); ok {
 		p.Handoff = r.State.String()

@@ -85,10 +85,10 @@ func (s *signals) answerHook(ctx context.Context, p *hook.Payload, now time.Time
 	return answer, offered, err
 }
 
-// free says that nobody sits any more where a document was left.
+// free says that the agent that a document was left for has no client any more.
 func (s *signals) free(ctx context.Context, owner string) (free bool) {
 	err := s.do(ctx, func(c *core) {
-		at, known := c.fleet.Seated(alerts.AgentID(owner))
+		at, known := c.fleet.Location(alerts.AgentID(owner))
 		free = owner != "" && (!known || at.At.PID == 0 || c.fleet.Gone(alerts.AgentID(owner)))
 	})
 	return err == nil && free

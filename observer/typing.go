@@ -13,7 +13,7 @@ import (
 	"sm/transcript/wording"
 )
 
-// Terminal reaches clients that sit at their prompt, where no hook speaks.
+// Terminal reaches clients that wait at their prompt, where no hook speaks.
 type Terminal interface {
 	// Type types one line at a client's prompt and presses Enter, if the prompt is empty
 	// and idle, asked last before, agrees. typed says that the client may have got the
@@ -35,7 +35,7 @@ const (
 // or not any more.
 const maxCalls = 3
 
-// typeToIdle offers what waits to those who sit at their prompt.
+// typeToIdle offers waiting messages to the agents that wait at their prompt.
 func (d *delivery) typeToIdle(now time.Time) {
 	if d.terminal == nil || d.dryRun || d.queue.Waiting() == 0 || now.Sub(d.typed) < typeEvery && !now.Before(d.typed) {
 		return
@@ -60,7 +60,7 @@ func (d *delivery) typeToIdle(now time.Time) {
 	}
 }
 
-// idle says whether an agent sits at its prompt, and where.
+// idle says whether an agent waits at its prompt, and where.
 func (d *delivery) idle(agent alerts.AgentID, now time.Time) (place fleet.Place, ok bool) {
 	if v, known := d.engine.Agent(agent); known && v.Compacting {
 		return place, false
@@ -97,7 +97,7 @@ func (d *delivery) hookCame(agent alerts.AgentID) {
 // waitsFor says what a message that waits needs besides the moment: "hooks" where no hook of
 // the agent's session is known to work, and the text is not typed.
 func (d *delivery) waitsFor(m *outbox.Message) string {
-	s, known := d.fleet.Seated(m.To)
+	s, known := d.fleet.Location(m.To)
 	if m.State != outbox.Waiting || !known || s.Session == "" || d.hooksWork(m.To) || d.terminal != nil && m.Typeable(d.settings.TypeTexts) {
 		return ""
 	}
@@ -138,7 +138,7 @@ type typeEffect struct {
 // errBusy says that an agent is at work again.
 var errBusy = errors.New("the agent is at work again; it is told between its tool calls")
 
-// run types the text, if its agent still sits where it sat when the message was offered.
+// run types the text, if its agent still runs where it ran when the message was offered.
 func (e typeEffect) run(ctx context.Context, r *effectRunner) outcome {
 	typed, err := r.terminal.Type(ctx, e.place, e.text, func(ctx context.Context) error {
 		return r.still(ctx, func(c *core) bool {

@@ -98,7 +98,7 @@ func emptyFlag(flags *pflag.FlagSet) (name string) {
 	return name
 }
 
-// greet tells who sits at a terminal where to look, once all transcripts are known, and shows until then how far that is.
+// greet shows a user at a terminal how far the reading has come, and where to look once all transcripts are known.
 // The returned function ends that.
 func (env *environ) greet(a *observer.App, o observer.Options) (end func()) {
 	if !term.IsTerminal(env.stderr) {
@@ -167,7 +167,7 @@ func (h quietStart) WithGroup(name string) slog.Handler {
 	return quietStart{h.Handler.WithGroup(name), h.over, h.demo}
 }
 
-// quiet gives a logger to who sits at a terminal: the greeting says what the log of a start would.
+// quiet is the logger for a user at a terminal: it leaves out what the greeting says.
 func quiet(stderr io.Writer, o *observer.Options, demo bool) {
 	if term.IsTerminal(stderr) && o.Level.Level() >= slog.LevelInfo {
 		o.Logger = slog.New(quietStart{o.Logger.Handler(), new(atomic.Bool), demo})

@@ -33,7 +33,7 @@ const guardianCommand = "guardian"
 const maxAgentID = 128
 
 func newRunCommand(env *environ) *cobra.Command {
-	var seat api.Registration
+	var reg api.Registration
 	cmd := &cobra.Command{
 		Use:   "run [--name N] [--parent ID] [--provider P] -- COMMAND [ARG]...",
 		Short: "Run a client, and start it again when a handoff asks for that",
@@ -47,7 +47,7 @@ func newRunCommand(env *environ) *cobra.Command {
 			if len(args) == 0 {
 				return usagef("no client to run: give one, as in 'sm run -- claude'")
 			}
-			r, err := env.newAgentRun(cmd, seat, args)
+			r, err := env.newAgentRun(cmd, reg, args)
 			if err != nil {
 				return err
 			}
@@ -56,21 +56,21 @@ func newRunCommand(env *environ) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // the client's flags are its own
-	flags.StringVar(&seat.Name, "name", "", "call the agent `NAME`, which is its id then, too")
-	flags.StringVar(&seat.ParentID, "parent", "", "the agent that hears of its compactions, by `ID`; else the agent that calls this")
-	flags.StringVar(&seat.Provider, "provider", "claude", "its client is of provider `P`, such as claude or codex")
+	flags.StringVar(&reg.Name, "name", "", "call the agent `NAME`, which is its id then, too")
+	flags.StringVar(&reg.ParentID, "parent", "", "the agent that hears of its compactions, by `ID`; else the agent that calls this")
+	flags.StringVar(&reg.Provider, "provider", "claude", "its client is of provider `P`, such as claude or codex")
 	return cmd
 }
 
 // agentRun is one call of `sm run`.
 type agentRun struct {
-	env      *environ
-	seat     api.Registration
-	observer *api.Client
-	options  supervise.Options
+	env          *environ
+	registration api.Registration
+	observer     *api.Client
+	options      supervise.Options
 }
 
-func (env *environ) newAgentRun(cmd *cobra.Command, seat api.Registration, argv []string) (*agentRun, error) {
+func (env *environ) newAgentRun(cmd *cobra.Command, reg api.Registration, argv []string) (*agentRun, error) {
 	cfg, err := loadConfig(cmd.Flags(), env)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
@@ -79,16 +79,16 @@ func (env *environ) newAgentRun(cmd *cobra.Command, seat api.Registration, argv 
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
-	if seat, err = env.seat(seat); err != nil {
+	if reg, err = env.registration(reg); err != nil {
 		return nil, err
 	}
 	socket := ""
 	if cmd.Flags().Changed("socket") {
 		socket = cfg.Socket // its hooks must find the same observer
 	}
-	r := &agentRun{env: env, seat: seat, observer: api.NewClient(sockets)}
+	r := &agentRun{env: env, registration: reg, observer: api.NewClient(sockets)}
 	r.options = supervise.Options{
-		Argv: argv, Env: agentVars(env.vars(), seat, os.Getpid(), socket), Again: supervise.Again, Guardian: []string{"sm", guardianCommand},
+		Argv: argv, Env: agentVars(env.vars(), reg, os.Getpid(), socket), Again: supervise.Again, Guardian: []string{"sm", guardianCommand},
 		Restarts: cfg.Supervise.Restarts, TermAfter: cfg.Supervise.TermAfter,
 	}
 	dir, err := os.Getwd()
@@ -97,8 +97,8 @@ func (env *environ) newAgentRun(cmd *cobra.Command, seat api.Registration, argv 
 	}
 	g := &guardedRun{dir}
 	r.options.Prompt, r.options.Resumed, r.options.Refused = g.prompt, g.resumed, g.refused
-	if seat.Provider != "claude" {
-		r.options.Again = supervise.Unknown(seat.Provider)
+	if reg.Provider != "claude" {
+		r.options.Again = supervise.Unknown(reg.Provider)
 	}
 	for i, stream := range []any{env.stdin, env.stdout, env.stderr} {
 		r.options.Files[i], _ = stream.(*os.File) // anything else the client does not get
@@ -132,8 +132,8 @@ func (g *guardedRun) refused(client supervise.Process, reason string) {
 	_ = guard.RestartRefused(g.dir, client.PID, client.Start, reason)
 }
 
-// seat completes who the agent is.
-func (env *environ) seat(s api.Registration) (api.Registration, error) {
+// registration completes who the agent is.
+func (env *environ) registration(s api.Registration) (api.Registration, error) {
 	for _, flag := range []struct{ name, value string }{{"name", s.Name}, {"parent", s.ParentID}, {"provider", s.Provider}} {
 		if strings.ContainsFunc(flag.value, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) || len(flag.value) > maxAgentID {
 			return s, usagef("--%s %s is not one word of at most %d bytes: give another", flag.name, quote(flag.value), maxAgentID)
@@ -220,13 +220,13 @@ func (r *agentRun) say(format string, args ...any) {
 func (r *agentRun) register(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, registerWithin)
 	defer cancel()
-	_, err := r.observer.Register(ctx, r.seat)
+	_, err := r.observer.Register(ctx, r.registration)
 	return err
 }
 
 // Next asks the observer what to do. An observer that does not know the agent, since it was started later, is told.
 func (r *agentRun) Next(ctx context.Context, s supervise.Status) (supervise.Instruction, bool, error) {
-	in, ok, err := r.observer.NextInstruction(ctx, r.seat.ID, api.Run{
+	in, ok, err := r.observer.NextInstruction(ctx, r.registration.ID, api.Run{
 		Client: s.Client.PID, Start: s.Client.Start, RestartsLeft: s.RestartsLeft, CanRestart: s.CanRestart,
 		Restarting: s.Restarting, Handled: s.Outcome.Rotation, Outcome: s.Outcome.Result, Reason: s.Outcome.Reason,
 	})

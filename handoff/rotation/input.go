@@ -10,12 +10,12 @@ import (
 // [Started], [Heard], [Gone], [First] or [Compacted].
 type Input interface{ input() }
 
-// Idle says that an agent sits at its prompt: its turn has ended, and how its context
+// Idle says that an agent waits at its prompt: its turn has ended, and how its context
 // could be cleared now.
 type Idle struct {
 	Agent   alerts.AgentID
 	Way     Way
-	Session string // in which it sits
+	Session string // its present one
 	At      time.Time
 }
 
@@ -70,7 +70,7 @@ type Started struct {
 // enough.
 type Heard struct {
 	Agent   alerts.AgentID
-	Session string // in which the agent sits
+	Session string // the agent's present one
 	Text    string
 	At      time.Time
 }
@@ -113,7 +113,7 @@ type Hold struct{ Agent alerts.AgentID }
 // Prepare looks at the document, or makes it, and stores a copy. [Prepared] answers.
 type Prepare struct{ Rotation Rotation }
 
-// Clear types the command that clears the context, if the agent still sits at its
+// Clear types the command that clears the context, if the agent still waits at its
 // prompt. [Typed] answers.
 type Clear struct {
 	Rotation Rotation

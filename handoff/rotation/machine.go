@@ -51,7 +51,7 @@ const (
 	// patience is how long the terminal may refuse, say for a human's draft.
 	patience = 10 * time.Minute
 	// promptTries bounds how often a prompt is typed that nothing shows to be heard: again
-	// only when the agent sits at an empty prompt all the while.
+	// only when the agent waits at an empty prompt all the while.
 	promptTries = 3
 	// prepareWithin is how long the document may take to be read and copied: a file system
 	// over a network may not answer at all.
@@ -145,7 +145,7 @@ func (m *Machine) under(id ID, s State) *Rotation {
 }
 
 // idle begins what was scheduled, and types the prompt into what was cleared. That it was
-// is shown by where the agent sits, too.
+// is shown by the agent's present session, too.
 func (m *Machine) idle(r *Rotation, in Idle) {
 	if r == nil || in.At.Before(r.After) {
 		return

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Session is one agent's seat with the session that sits in it, as GET /sessions
+// Session is one agent with its present session, as GET /sessions
 // tells it.
 type Session struct {
 	ID   string `json:"id"`

@@ -108,8 +108,8 @@ type scribe struct {
 	began, compactBegan time.Time
 }
 
-func newScribe(seed uint64, seat int, t temper) *scribe {
-	return &scribe{temper: t, rng: rand.New(rand.NewPCG(seed, uint64(seat)|1<<32))}
+func newScribe(seed uint64, agent int, t temper) *scribe {
+	return &scribe{temper: t, rng: rand.New(rand.NewPCG(seed, uint64(agent)|1<<32))}
 }
 
 // lines are the lines that an event adds to its session's transcript, or to that of the subagent that is named.

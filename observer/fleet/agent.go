@@ -14,7 +14,7 @@ type Agent struct {
 	Parent, Name, Provider string
 	// Label names the agent in metrics.
 	Label string
-	// Session is the key of the session that sits here, "" for none; Since is when
+	// Session is the key of the agent's present session, "" for none; Since is when
 	// that became known.
 	Session string
 	Since   transcript.Instant

@@ -36,7 +36,7 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 		}
 		return n
 	}
-	f.sit(x)
+	f.giveRecord(x)
 	if c.Whole {
 		x.told = 0
 		if x.extra != nil {
@@ -75,7 +75,7 @@ func (f *Fleet) Settle(now time.Time) (n Update) {
 	order := f.claimOrder()
 	count := 0
 	for _, x := range order {
-		f.sit(x)
+		f.giveRecord(x)
 		count += len(x.past.messages)
 	}
 	f.messages, f.changed.messages = make(map[transcript.Key]transcript.Key, count), make([]Claim, 0, count)

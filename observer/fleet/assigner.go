@@ -45,30 +45,30 @@ func (as *assigner) meet(a *Agent, o *hook.Origin) (n Update) {
 	return n
 }
 
-// take puts a session into an agent's seat: a new one, or one that it had before and has
+// take makes a session the present one of an agent: a new session, or one that the agent had before and has
 // been seen to take up again. What comes late opens nothing.
 func (as *assigner) take(a *Agent, key string, at transcript.Instant, cause alerts.Cause) (n Update) {
 	if key == "" || a.Session == key {
 		return n
 	}
-	seat, late := as.seats[key], at < a.Since
+	rec, late := as.records[key], at < a.Since
 	switch {
-	case seat == nil: // nobody knows of it yet
-		seat = as.seat(key, key)
+	case rec == nil: // nobody knows of it yet
+		rec = as.record(key, key)
 	case late:
-		return as.adopt(a, seat)
-	case seat.Agent == a.ID && a.Session != "" && a.Resumed != key:
+		return as.adopt(a, rec)
+	case rec.Agent == a.ID && a.Session != "" && a.Resumed != key:
 		return n // a session that it has left
 	default:
-		n = as.leave(a, seat)
+		n = as.leave(a, rec)
 	}
-	seat.Agent = a.ID
-	as.changed.seat(key)
+	rec.Agent = a.ID
+	as.changed.record(key)
 	if late {
 		return n
 	}
 	before, first := as.lastSign(a), a.Session == "" && a.Since == 0
-	as.costs.carryTotals(a, seat)
+	as.costs.carryTotals(a, rec)
 	a.Session, a.Since, a.Resumed = key, at, ""
 	a.Sample, a.Report, a.Mark, a.Ended = Sample{}, Report{}, 0, 0
 	delete(as.recent, a.ID)
@@ -97,29 +97,29 @@ func (as *assigner) take(a *Agent, key string, at transcript.Instant, cause aler
 // session's id may come.
 const carriedFor = transcript.Instant(time.Minute)
 
-// adopt gives an agent a session that it must have left already: what is told late.
-// One that somebody else has stays there.
-func (as *assigner) adopt(a *Agent, seat *Seat) (n Update) {
-	other := as.agents[seat.Agent]
-	if seat.Agent == a.ID || seat.Agent != seat.SessionID || other != nil && (other.Session != seat.SessionID || !as.same(a, other)) {
+// adopt gives an agent a session that it must have left already, for the news of it came late.
+// A session that another agent has stays with that agent.
+func (as *assigner) adopt(a *Agent, rec *SessionRecord) (n Update) {
+	other := as.agents[rec.Agent]
+	if rec.Agent == a.ID || rec.Agent != rec.SessionID || other != nil && (other.Session != rec.SessionID || !as.same(a, other)) {
 		return n
 	}
 	first := a.Session != "" && !as.hasLeft(a)
-	n = as.leave(a, seat)
-	seat.Agent = a.ID
-	as.changed.seat(seat.SessionID)
+	n = as.leave(a, rec)
+	rec.Agent = a.ID
+	as.changed.record(rec.SessionID)
 	if first { // until now it seemed to have begun with the session that it is in
 		n.event(reset(a, a.Since, alerts.CauseSession))
 	}
 	return n
 }
 
-// leave takes a session from whoever has it.
-func (as *assigner) leave(a *Agent, seat *Seat) (n Update) {
-	key, other := seat.SessionID, as.agents[seat.Agent]
+// leave takes a session from the agent that has it.
+func (as *assigner) leave(a *Agent, rec *SessionRecord) (n Update) {
+	key, other := rec.SessionID, as.agents[rec.Agent]
 	switch {
-	case seat.Agent == a.ID:
-	case other == nil && seat.Agent == key:
+	case rec.Agent == a.ID:
+	case other == nil && rec.Agent == key:
 		n.Renamed = append(n.Renamed, Renamed{alerts.AgentID(key), alerts.AgentID(a.ID)})
 	case other != nil && other.Session == key && !other.Registered && as.same(a, other):
 		// It was an agent of its own only because no more was known of it.
@@ -150,7 +150,7 @@ type assigner struct {
 	early []Client // what the registry said before Settle
 }
 
-// change sees to it that the session that a hook names sits in the agent's seat.
+// change makes the session that a hook names the present one of the agent.
 func (as *assigner) change(a *Agent, p *hook.Payload, at transcript.Instant) Update {
 	cause := alerts.CauseSession
 	switch {

@@ -58,7 +58,7 @@ func (ct *catalog) moved(from, to string) *file {
 }
 
 // drop forgets a file. What it claimed stays claimed, and the session keeps its
-// seat.
+// record.
 func (ct *catalog) drop(path string) {
 	if x := ct.files[path]; x != nil {
 		ct.detach(x)
@@ -77,7 +77,7 @@ func (ct *catalog) attach(x *file) {
 	if s == nil {
 		s = ct.sessions[key]
 		if s == nil {
-			s = &session{key: key, uuid: isUUID(key), owner: transcript.KeyOf([]byte(key)), seat: ct.seats[key]}
+			s = &session{key: key, uuid: isUUID(key), owner: transcript.KeyOf([]byte(key)), record: ct.records[key]}
 			ct.sessions[key] = s
 		}
 		x.of = s
@@ -147,11 +147,11 @@ func (ct *catalog) intern(s string) string {
 // catalog knows the transcripts and the sessions that they belong to. Each session gets a label once.
 type catalog struct {
 	*basis
-	files    map[string]*file    // by path
-	sessions map[string]*session // by key, those with files
-	seats    map[string]*Seat    // by key, of all sessions ever seen
-	labels   map[string]struct{} // ever given
-	shared   map[string]string   // strings that many sessions have in common
+	files    map[string]*file          // by path
+	sessions map[string]*session       // by key, those with files
+	records  map[string]*SessionRecord // by key, of all sessions ever seen
+	labels   map[string]struct{}       // ever given
+	shared   map[string]string         // strings that many sessions have in common
 }
 
 // claimOrder puts origins before copies, as far as that can be told: a session's
@@ -183,34 +183,34 @@ func (ct *catalog) Cursors() []transcript.Cursor {
 	return cursors
 }
 
-// sit gives the session of a file its seat, once. A subagent's file gives none.
-func (ct *catalog) sit(x *file) {
+// giveRecord gives the session of a file its record, once. A subagent's file gives none.
+func (ct *catalog) giveRecord(x *file) {
 	s := x.of
 	if x.sub {
 		return
 	}
-	if s.seat == nil {
+	if s.record == nil {
 		name := s.key
 		if !s.uuid {
 			name = cmp.Or(x.Session.ID, x.Name)
 		}
-		s.seat = ct.seat(s.key, name)
+		s.record = ct.record(s.key, name)
 	}
-	if s.seat.Seen.IsZero() && x.Session.Active != 0 {
-		s.seat.Seen = x.Session.Active.Time()
-		ct.changed.seat(s.key)
+	if s.record.Seen.IsZero() && x.Session.Active != 0 {
+		s.record.Seen = x.Session.Active.Time()
+		ct.changed.record(s.key)
 	}
 }
 
-// seat finds or makes the seat of a session, whose label begins like the name.
-func (ct *catalog) seat(key, name string) *Seat {
-	seat := ct.seats[key]
-	if seat == nil {
-		seat = &Seat{SessionID: key, Agent: key, Label: ct.label(name, labelLength)}
-		ct.seats[key] = seat
-		ct.changed.seat(key)
+// record finds or makes the record of a session, whose label begins like the name.
+func (ct *catalog) record(key, name string) *SessionRecord {
+	rec := ct.records[key]
+	if rec == nil {
+		rec = &SessionRecord{SessionID: key, Agent: key, Label: ct.label(name, labelLength)}
+		ct.records[key] = rec
+		ct.changed.record(key)
 	}
-	return seat
+	return rec
 }
 
 // label finds a name for metrics that was never given before: the first n characters,

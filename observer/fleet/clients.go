@@ -29,14 +29,14 @@ func (as *assigner) Clients(cs []Client) (n Update) {
 		case as.clients[c.SessionID].PID != c.PID:
 		case as.settled:
 			n.add(as.hold(p, c.SessionID, transcript.InstantOf(c.Updated)))
-		default: // seats are given in the order of Settle; until then it is kept who held what
+		default: // records are given in the order of Settle; until then it is kept who held what
 			as.holders[p] = c.SessionID
 			as.early = append(as.early, c)
 		}
 	}
 	for _, c := range cs {
 		if c.Status == atPrompt && as.settled && as.clients[c.SessionID].PID == c.PID && before[c.SessionID].Status != atPrompt {
-			if id := as.inSession(c.SessionID); id != "" {
+			if id := as.agentIDIn(c.SessionID); id != "" {
 				n.event(alerts.Event{Kind: alerts.EventTurnEnd, Agent: alerts.AgentID(id), At: c.Updated})
 			}
 		}
@@ -46,15 +46,15 @@ func (as *assigner) Clients(cs []Client) (n Update) {
 
 // hold notes that a process holds a session. If it held another one before, by
 // /clear or a fork, the agent of that one goes on in this. The session may be new
-// and without a transcript: it gets its seat now.
+// and without a transcript: it gets its record now.
 func (as *assigner) hold(p process, id string, at transcript.Instant) (n Update) {
-	if old := as.seats[as.holders[p]]; old != nil {
-		switch a := as.sittingIn(id); {
+	if old := as.records[as.holders[p]]; old != nil {
+		switch a := as.agentIn(id); {
 		case a != nil && a.process() == p: // its own signals came first
 			n = as.adopt(a, old)
 		default:
 			a = as.agent(old.Agent)
-			if seat := as.seats[id]; seat != nil && seat.Agent == a.ID && a.Resumed != id && at != 0 && at < a.Since {
+			if rec := as.records[id]; rec != nil && rec.Agent == a.ID && a.Resumed != id && at != 0 && at < a.Since {
 				return n // an entry from before it went on
 			}
 			// The registry does not lag behind, but says when the client's status changed
@@ -67,27 +67,27 @@ func (as *assigner) hold(p process, id string, at transcript.Instant) (n Update)
 			n = as.take(a, id, at, alerts.CauseSession)
 		}
 		old.PID, old.ProcStart = 0, ""
-		as.changed.seat(old.SessionID)
+		as.changed.record(old.SessionID)
 	} else {
 		n = as.resume(id, at)
 	}
-	seat := as.seat(id, id)
-	delete(as.holders, process{seat.PID, seat.ProcStart}) // one process at a time
-	seat.PID, seat.ProcStart = p.pid, p.start
+	rec := as.record(id, id)
+	delete(as.holders, process{rec.PID, rec.ProcStart}) // one process at a time
+	rec.PID, rec.ProcStart = p.pid, p.start
 	as.holders[p] = id
 	delete(as.gone, id)
-	as.changed.seat(id)
+	as.changed.record(id)
 	return n
 }
 
 // resume notes that a new process holds a session that its agent had left, as after --resume: with no client in the session
 // that came after it the agent goes back there.
 func (as *assigner) resume(id string, at transcript.Instant) (n Update) {
-	seat := as.seats[id]
-	if seat == nil {
+	rec := as.records[id]
+	if rec == nil {
 		return n
 	}
-	a := as.agents[seat.Agent]
+	a := as.agents[rec.Agent]
 	if a == nil || a.Session == "" || a.Session == id || as.inClient(a) {
 		return n
 	}
@@ -95,7 +95,7 @@ func (as *assigner) resume(id string, at transcript.Instant) (n Update) {
 	return as.take(a, id, max(at, as.lastSign(a)+1, a.Hooked+1), alerts.CauseSession)
 }
 
-// holdEarly goes through what the registry said before there were seats.
+// holdEarly goes through what the registry said before there were records.
 func (as *assigner) holdEarly() (n Update) {
 	clear(as.holders)
 	for _, c := range as.early {

@@ -148,7 +148,7 @@ func TestTake(t *testing.T) {
 	}
 	f.Settle(created)
 	d, ok := f.Take()
-	if !ok || !d.Settled || len(d.Files) != 1 || len(d.Seats) != 1 || len(d.Claims) != 2 || len(d.Messages) != 1 || d.Counters == nil {
+	if !ok || !d.Settled || len(d.Files) != 1 || len(d.Records) != 1 || len(d.Claims) != 2 || len(d.Messages) != 1 || d.Counters == nil {
 		t.Fatalf("%v %+v", ok, d)
 	}
 	f.Apply(p.add(reply(after(1), "m2", 9_000, 10)).grown()) // while it is being stored
@@ -183,13 +183,13 @@ func TestTake(t *testing.T) {
 }
 
 // Seats are stored when they are given, and again when more is known of them.
-func TestTakeSeats(t *testing.T) {
+func TestTakeRecords(t *testing.T) {
 	f := settled()
-	seats := func() map[string]string {
+	records := func() map[string]string {
 		d, _ := f.Take()
 		f.Stored(d)
 		m := map[string]string{}
-		for _, s := range d.Seats {
+		for _, s := range d.Records {
 			m[s.SessionID] = s.Label + " " + s.Seen.Format(time.TimeOnly)
 		}
 		return m
@@ -197,11 +197,11 @@ func TestTakeSeats(t *testing.T) {
 	const never = " 00:00:00"
 	f.Apply(ofSession(1, "{}").whole())
 	f.Clients([]Client{client(7, 2)})
-	diff(t, "without a time", map[string]string{uuid(1): labelled(1) + never, uuid(2): labelled(2) + never}, seats())
+	diff(t, "without a time", map[string]string{uuid(1): labelled(1) + never, uuid(2): labelled(2) + never}, records())
 	f.Apply(ofSession(2, prompt(after(1), "p")).whole())
-	diff(t, "with a transcript", map[string]string{uuid(2): labelled(2) + " 12:01:00"}, seats())
+	diff(t, "with a transcript", map[string]string{uuid(2): labelled(2) + " 12:01:00"}, records())
 	f.Clients([]Client{client(7, 1)})
-	if got := seats(); len(got) != 2 {
+	if got := records(); len(got) != 2 {
 		t.Errorf("after /clear: %v", got)
 	}
 }

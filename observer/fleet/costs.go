@@ -65,13 +65,13 @@ const (
 // one process has begun anew. No part of a total counts that any client reported before,
 // so that the sum is never more than was spent.
 func (cs *costs) pay(a *Agent, usd float64, p process, at transcript.Instant) {
-	seat := cs.seats[a.Session]
-	if seat == nil {
+	rec := cs.records[a.Session]
+	if rec == nil {
 		return
 	}
 	var before []Total
-	if seat.Totals != nil {
-		before = seat.Totals.List
+	if rec.Totals != nil {
+		before = rec.Totals.List
 	}
 	own, base := -1, 0.0
 	for i, v := range before {
@@ -100,8 +100,8 @@ func (cs *costs) pay(a *Agent, usd float64, p process, at transcript.Instant) {
 			totals = slices.Delete(totals, own, own+1)
 		}
 		totals = append(totals, Total{usd, p.pid, p.start})
-		seat.Totals = &Totals{totals[max(0, len(totals)-totalsMost):]}
-		cs.changed.seat(seat.SessionID)
+		rec.Totals = &Totals{totals[max(0, len(totals)-totalsMost):]}
+		cs.changed.record(rec.SessionID)
 	}
 	a.Report.Cost = Cost{usd, true}
 	known := cs.counters.Cost.Known
@@ -115,13 +115,13 @@ func (cs *costs) pay(a *Agent, usd float64, p process, at transcript.Instant) {
 
 // carryTotals lets the session that an agent goes on to begin with the totals of the one
 // before: the client may go on counting. One that began with its client does not.
-func (cs *costs) carryTotals(a *Agent, to *Seat) {
-	from := cs.seats[a.Session]
+func (cs *costs) carryTotals(a *Agent, to *SessionRecord) {
+	from := cs.records[a.Session]
 	if from == nil || from.Totals == nil || to.Totals != nil || a.Fresh == to.SessionID {
 		return
 	}
 	to.Totals = from.Totals
-	cs.changed.seat(to.SessionID)
+	cs.changed.record(to.SessionID)
 }
 
 // begun says that an agent's session began with its client, and that all of it was seen or

@@ -30,8 +30,8 @@ func restarted(s *scene) {
 	d, _ := s.f.Take()
 	counters := s.f.Counters()
 	stored := Stored{Created: created, Settled: true, Counters: counters}
-	for _, seat := range s.f.seats {
-		stored.Seats = append(stored.Seats, *seat)
+	for _, rec := range s.f.records {
+		stored.Records = append(stored.Records, *rec)
 	}
 	for _, a := range s.f.agents { // they are kept as JSON
 		var kept Agent

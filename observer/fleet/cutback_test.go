@@ -82,8 +82,8 @@ func stored(f *Fleet) Stored {
 	for _, x := range f.files {
 		s.Files = append(s.Files, x.stored())
 	}
-	for _, seat := range f.seats {
-		s.Seats = append(s.Seats, *seat)
+	for _, rec := range f.records {
+		s.Records = append(s.Records, *rec)
 	}
 	for _, a := range f.agents {
 		s.Agents = append(s.Agents, *a)

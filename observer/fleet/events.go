@@ -12,11 +12,11 @@ import (
 // which no more than the particulars are: they opened their cycle when they were new.
 // again says that the file had been read before.
 func (g *gauge) tell(x *file, was transcript.Session, c *transcript.Change, mine, known []transcript.Compaction, again bool) (n Update) {
-	id, sits := g.agentOf(x.of)
+	id, current := g.agentOf(x.of)
 	if x != x.of.own[0] {
-		sits = false // a copy
+		current = false // a copy
 	}
-	a := g.sitting(x.of)
+	a := g.currentAgent(x.of)
 	was.Version = x.Session.Version
 	t := teller{gauge: g, id: id, a: a, x: x, seen: was, mine: mine}
 	for i := range c.Entries {
@@ -24,7 +24,7 @@ func (g *gauge) tell(x *file, was transcript.Session, c *transcript.Change, mine
 			n.Heard = append(n.Heard, Heard{alerts.AgentID(id), e.Text, e.At})
 		}
 	}
-	if !sits {
+	if !current {
 		return n
 	}
 	if c.Whole {

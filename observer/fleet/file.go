@@ -109,12 +109,12 @@ func (x *file) setKey(key string) {
 // session is what belongs together under one key. One without files of its own
 // waits for them, and shows nowhere.
 type session struct {
-	key   string
-	uuid  bool // the key is one, else a path
-	owner transcript.Key
-	seat  *Seat
-	own   []*file    // the first is the one whose figures count
-	side  *subagents // nil without files of subagents
+	key    string
+	uuid   bool // the key is one, else a path
+	owner  transcript.Key
+	record *SessionRecord
+	own    []*file    // the first is the one whose figures count
+	side   *subagents // nil without files of subagents
 }
 
 // id is what the session is called to the outside.

@@ -26,7 +26,7 @@ const prefixLength = 8
 type finder struct{ *roster }
 
 // row is what there is one view of: a session with a transcript, or an agent without.
-// of is the agent in which the session sits, nil when no more is known than that.
+// of is the agent whose present session it is, nil when no more is known than the session.
 type row struct {
 	at transcript.Instant
 	s  *session
@@ -72,7 +72,7 @@ func (fd *finder) rows() iter.Seq[row] {
 			return
 		}
 		for _, s := range fd.sessions {
-			if len(s.own) > 0 && !yield(row{s.own[0].Session.Active, s, fd.sitting(s)}) {
+			if len(s.own) > 0 && !yield(row{s.own[0].Session.Active, s, fd.currentAgent(s)}) {
 				return
 			}
 		}
@@ -113,7 +113,7 @@ func (fd *finder) Agent(id string, exact bool) (agent alerts.AgentID, err error)
 		return "", err
 	}
 	if r.of == nil {
-		return alerts.AgentID(r.s.seat.Agent), nil
+		return alerts.AgentID(r.s.record.Agent), nil
 	}
 	return alerts.AgentID(r.of.ID), nil
 }
@@ -125,26 +125,26 @@ func (fd *finder) called(id string) *Agent {
 		return a
 	}
 	r, err := fd.find(id, fitsLabel)
-	if err != nil || r.of == nil && fd.agents[r.s.seat.Agent] != nil {
+	if err != nil || r.of == nil && fd.agents[r.s.record.Agent] != nil {
 		return nil
 	}
-	a := fd.agent(fd.seatOf(&r))
+	a := fd.agent(fd.agentID(&r))
 	if a.Label == "" {
 		a.Label = fd.agentLabel(a)
 	}
 	return a
 }
 
-// seatOf is the id of the agent that a row is of; a session that an agent has left
-// stands for itself.
-func (fd *finder) seatOf(r *row) string {
+// agentID is the id of the agent that a row is of; for a session that its agent has left it is the session's own
+// key.
+func (fd *finder) agentID(r *row) string {
 	switch {
 	case r.of != nil:
 		return r.of.ID
-	case fd.agents[r.s.seat.Agent] != nil:
+	case fd.agents[r.s.record.Agent] != nil:
 		return r.s.key
 	}
-	return r.s.seat.Agent
+	return r.s.record.Agent
 }
 
 func (fd *finder) find(id string, least int) (found row, err error) {
@@ -154,7 +154,7 @@ func (fd *finder) find(id string, least int) (found row, err error) {
 		case rank > best || rank > least:
 		case rank < best:
 			best, found, several = rank, r, false
-		case fd.seatOf(&found) != fd.seatOf(&r):
+		case fd.agentID(&found) != fd.agentID(&r):
 			several = true
 		case found.s == nil || r.s != nil && cmp.Or(newestFirst(r.s.own[0], found.s.own[0]), strings.Compare(r.s.key, found.s.key)) < 0:
 			found = r
@@ -201,7 +201,7 @@ func (fd *finder) fit(r *row, id string) int {
 // names are those that a row goes by, "" for none.
 func (fd *finder) names(r *row) (agent, name, session, label string) {
 	if r.s != nil {
-		agent, session, label = r.s.seat.Agent, r.s.id(), r.s.seat.Label
+		agent, session, label = r.s.record.Agent, r.s.id(), r.s.record.Label
 		if r.of == nil && fd.agents[agent] != nil {
 			agent, label = "", "" // it has gone on
 		}

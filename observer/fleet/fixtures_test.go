@@ -164,7 +164,7 @@ func prompt(at, id string) string {
 type store struct {
 	settled  bool
 	files    map[string]File
-	seats    map[string]Seat
+	records  map[string]SessionRecord
 	agents   map[string]Agent
 	claims   []Claim
 	messages map[transcript.Key]transcript.Key
@@ -172,7 +172,7 @@ type store struct {
 }
 
 func newStore() *store {
-	return &store{files: map[string]File{}, seats: map[string]Seat{}, agents: map[string]Agent{}, messages: map[transcript.Key]transcript.Key{}}
+	return &store{files: map[string]File{}, records: map[string]SessionRecord{}, agents: map[string]Agent{}, messages: map[transcript.Key]transcript.Key{}}
 }
 
 func (s *store) Owner(k transcript.Key) (transcript.Key, bool) {
@@ -188,8 +188,8 @@ func (s *store) put(d Delta) {
 	for _, path := range d.Gone {
 		delete(s.files, path)
 	}
-	for _, seat := range d.Seats {
-		s.seats[seat.SessionID] = seat
+	for _, rec := range d.Records {
+		s.records[rec.SessionID] = rec
 	}
 	for _, a := range d.Agents {
 		s.agents[a.ID] = a
@@ -211,7 +211,7 @@ func (s *store) stored(t *testing.T) (again Stored) {
 	t.Helper()
 	b, err := json.Marshal(Stored{
 		Created: created, Settled: s.settled, Claims: s.claims, Counters: s.counters,
-		Files: slices.Collect(maps.Values(s.files)), Seats: slices.Collect(maps.Values(s.seats)),
+		Files: slices.Collect(maps.Values(s.files)), Records: slices.Collect(maps.Values(s.records)),
 		Agents: slices.Collect(maps.Values(s.agents)),
 	})
 	if err == nil {

@@ -50,7 +50,7 @@ type Fleet struct {
 func newFleet(o Options, settled bool) *Fleet {
 	b := &basis{options: o, created: transcript.InstantOf(o.Created), settled: settled, changed: newChanges()}
 	c := &catalog{
-		basis: b, files: map[string]*file{}, sessions: map[string]*session{}, seats: map[string]*Seat{},
+		basis: b, files: map[string]*file{}, sessions: map[string]*session{}, records: map[string]*SessionRecord{},
 		labels: map[string]struct{}{}, shared: map[string]string{},
 	}
 	r := &roster{
@@ -94,12 +94,12 @@ func New(o Options, s Stored) *Fleet {
 	for _, c := range s.Claims {
 		f.claims[c.Key] = c.Owner
 	}
-	for _, seat := range s.Seats {
-		seat.shrink()
-		f.seats[seat.SessionID] = &seat
-		f.labels[seat.Label] = struct{}{}
-		if seat.PID != 0 {
-			f.holders[process{seat.PID, seat.ProcStart}] = seat.SessionID
+	for _, rec := range s.Records {
+		rec.shrink()
+		f.records[rec.SessionID] = &rec
+		f.labels[rec.Label] = struct{}{}
+		if rec.PID != 0 {
+			f.holders[process{rec.PID, rec.ProcStart}] = rec.SessionID
 		}
 	}
 	for i := range s.Files {
@@ -107,7 +107,7 @@ func New(o Options, s Stored) *Fleet {
 		f.files[x.Cursor.Path] = x
 		f.share(x)
 		f.attach(x)
-		f.sit(x)
+		f.giveRecord(x)
 	}
 	return f
 }
@@ -130,10 +130,10 @@ func (f *Fleet) Forget(agent alerts.AgentID) bool {
 	delete(f.recent, id)
 	delete(f.prompted, id)
 	f.changed.agent(id)
-	for key, seat := range f.seats {
-		if seat.Agent == id && key != id {
-			seat.Agent = key
-			f.changed.seat(key)
+	for key, rec := range f.records {
+		if rec.Agent == id && key != id {
+			rec.Agent = key
+			f.changed.record(key)
 		}
 	}
 	return true

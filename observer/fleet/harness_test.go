@@ -160,7 +160,7 @@ func registers(at float64, r Registration) step {
 // restarts goes on from what was stored, as JSON.
 func restarts(s *scene) {
 	disk := newStore()
-	disk.put(Delta{Settled: true, Files: filesOf(s.f), Seats: seatsOf(s.f), Agents: agentsOf(s.f)})
+	disk.put(Delta{Settled: true, Files: filesOf(s.f), Records: recordsOf(s.f), Agents: agentsOf(s.f)})
 	s.start(disk.stored(s.t))
 }
 
@@ -171,8 +171,8 @@ func filesOf(f *Fleet) (list []File) {
 	return list
 }
 
-func seatsOf(f *Fleet) (list []Seat) {
-	for _, x := range f.seats {
+func recordsOf(f *Fleet) (list []SessionRecord) {
+	for _, x := range f.records {
 		list = append(list, *x)
 	}
 	return list
@@ -197,11 +197,11 @@ type standing struct {
 
 func (s *scene) standing() standing {
 	st := standing{Sits: map[string]int{}, Left: map[int]string{}, Parents: map[string]string{}}
-	for _, seat := range s.f.seats {
-		if s.f.agents[seat.Agent] == nil {
-			st.Sits[nameOf(seat.Agent)] = number(seat.SessionID)
-		} else if s.f.agents[seat.Agent].Session != seat.SessionID {
-			st.Left[number(seat.SessionID)] = nameOf(seat.Agent)
+	for _, rec := range s.f.records {
+		if s.f.agents[rec.Agent] == nil {
+			st.Sits[nameOf(rec.Agent)] = number(rec.SessionID)
+		} else if s.f.agents[rec.Agent].Session != rec.SessionID {
+			st.Left[number(rec.SessionID)] = nameOf(rec.Agent)
 		}
 	}
 	for id, a := range s.f.agents {

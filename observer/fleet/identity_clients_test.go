@@ -36,7 +36,7 @@ func TestIdentityOfProcesses(t *testing.T) {
 			shows(1, 1, 9_000, em), restarts, ends(7), starts(3, 2, "startup", from("em", 9)), starts(4, 3, "startup", nested),
 		}, standing{Sits: map[string]int{"em": 2, "#3": 3}, Left: map[int]string{1: "em"}, Parents: map[string]string{"em": "boss", "#3": "em"},
 			Resets: []string{"em session 2"}}},
-		{"one that has ended leaves the seat alone", []step{
+		{"one that has ended leaves the rec alone", []step{
 			starts(1, 1, "startup", em), starts(2, 2, "startup", nested), ends(8), fires(3, 2, left, nested), fires(4, 1, used, em),
 		}, standing{Sits: map[string]int{"em": 1, "#2": 2}, Parents: map[string]string{"em": "boss", "#2": "em"}}},
 		{"it does not say when it began, and the registry knows its sessions", []step{
@@ -46,7 +46,7 @@ func TestIdentityOfProcesses(t *testing.T) {
 		{"in a pane", []step{
 			starts(1, 1, "startup", inPane("%3", 50, 7)), starts(2, 2, "startup", inPane("%3", 50, 8)), fires(3, 1, used, inPane("%3", 50, 7)),
 		}, standing{Sits: map[string]int{pane: 1, "#2": 2}, Parents: map[string]string{"#2": pane}}},
-		{"a client that is started again keeps the seat", []step{
+		{"a client that is started again keeps the rec", []step{
 			starts(1, 1, "startup", em), ends(7), starts(10, 2, "startup", nested), fires(11, 2, prompted, nested),
 		}, standing{Sits: map[string]int{"em": 2}, Left: map[int]string{1: "em"}, Parents: map[string]string{"em": "boss"}, Resets: []string{"em session 2"}}},
 		{"what comes late of the client before", []step{

@@ -15,14 +15,14 @@ import (
 type throng struct {
 	*rand.Rand
 	wild    bool // what is told may come after many sessions; else before the next one ends
-	agents  []*seatTruth
+	agents  []*agentTruth
 	told    []telling
 	pid, n  int         // given so far
 	entries []entryTime // what the registry says, by time
 }
 
-// seatTruth is what is true of one agent in the end.
-type seatTruth struct {
+// agentTruth is what is true of one agent in the end.
+type agentTruth struct {
 	id       string // "" for one that has no name: any of its sessions names it
 	host     string // of a nested one
 	sessions []int
@@ -92,7 +92,7 @@ func (w *throng) tell(at float64, do step) {
 
 // agent makes one agent with its clients and their sessions.
 func (w *throng) agent(id string, at float64, host string, origin func(pid int) hook.Origin) {
-	a := &seatTruth{id: id, host: host}
+	a := &agentTruth{id: id, host: host}
 	w.agents = append(w.agents, a)
 	if origin == nil {
 		origin = func(pid int) hook.Origin { return from(id, pid) }
@@ -210,7 +210,7 @@ func (w *throng) checkEnd(t *testing.T, s *scene) {
 	for i, a := range w.agents {
 		id := a.id
 		if id == "" {
-			id = s.f.seats[uuid(a.sessions[len(a.sessions)-1])].Agent
+			id = s.f.records[uuid(a.sessions[len(a.sessions)-1])].Agent
 		}
 		if j, taken := owner[id]; taken {
 			t.Errorf("agents %d and %d are one: %s", i, j, nameOf(id))
@@ -221,8 +221,8 @@ func (w *throng) checkEnd(t *testing.T, s *scene) {
 			t.Errorf("%s of %v: %+v", nameOf(id), a, now)
 		}
 		for _, n := range a.sessions {
-			if seat := s.f.seats[uuid(n)]; seat == nil || seat.Agent != id {
-				t.Errorf("session %d of %s: %+v", n, nameOf(id), seat)
+			if rec := s.f.records[uuid(n)]; rec == nil || rec.Agent != id {
+				t.Errorf("session %d of %s: %+v", n, nameOf(id), rec)
 			}
 		}
 	}

@@ -34,7 +34,7 @@ func (a *Agent) place(c *Client) Place {
 	return at
 }
 
-// Idle says whether an agent's client sits at its prompt, and where. The client's own
+// Idle says whether an agent's client waits at its prompt, and where. The client's own
 // registry decides, and hooks that are newer; without a registry an ended turn and
 // silence do. One that is not known to run is not idle.
 func (lv *liveness) Idle(agent alerts.AgentID, now time.Time) (at Place, ok bool) {

@@ -46,9 +46,9 @@ func (lv *liveness) atWork(now time.Time) map[string]bool {
 		case !known && !others.room(lastWritten(r.s.own[0])): // of very many most end here
 		case !lv.live(&r, now):
 		case known:
-			on[lv.seatOf(&r)] = true
+			on[lv.agentID(&r)] = true
 		default:
-			others.add(silent{lastWritten(r.s.own[0]), lv.seatOf(&r)})
+			others.add(silent{lastWritten(r.s.own[0]), lv.agentID(&r)})
 		}
 	}
 	others.cut()
@@ -90,11 +90,10 @@ func (n *newest) cut() {
 	n.from = n.list[atWorkMost-1].last
 }
 
-// live says whether the agent that sits there is at work, as views do: many are asked
-// often, and few are.
+// live says whether the agent of a row is at work, as views do. It is asked often for many agents, and few are at work.
 func (lv *liveness) live(r *row, now time.Time) bool {
 	if r.s != nil {
-		if id, sits := lv.agentOf(r.s); !sits || id == "" {
+		if id, current := lv.agentOf(r.s); !current || id == "" {
 			return false
 		}
 	}
@@ -121,11 +120,11 @@ func (lv *liveness) WereAtWork(ids []alerts.AgentID) {
 	}
 }
 
-// Resting tells the end of the turn of all clients that sit at their prompt.
+// Resting gives the end of the turn of all clients that wait at their prompt.
 func (lv *liveness) Resting(now time.Time) (events []alerts.Event) {
 	for _, id := range slices.Sorted(maps.Keys(lv.clients)) {
 		c := lv.clients[id]
-		agent := lv.inSession(id)
+		agent := lv.agentIDIn(id)
 		if c.Status != atPrompt || agent == "" {
 			continue
 		}
@@ -239,7 +238,7 @@ func (lv *liveness) Bury(now time.Time) (news bool) {
 		if s == nil || len(s.own) == 0 || lv.gone[key] != 0 {
 			continue
 		}
-		r := row{s: s, of: lv.sitting(s)}
+		r := row{s: s, of: lv.currentAgent(s)}
 		if r.of != nil && r.of.Runs { // in another process, as its hooks tell
 			continue
 		}

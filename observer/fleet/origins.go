@@ -118,9 +118,9 @@ func (o *origins) compaction(x *file, e *transcript.Compaction, room *int, count
 		if counts {
 			o.counters.compacted(e)
 			o.changed.count()
-			x.of.seat.Counted[e.Trigger]++
-			o.changed.seat(x.of.key)
-			if a := o.agents[x.of.seat.Agent]; a != nil {
+			x.of.record.Counted[e.Trigger]++
+			o.changed.record(x.of.key)
+			if a := o.agents[x.of.record.Agent]; a != nil {
 				a.Counted[e.Trigger]++
 				o.changed.agent(a.ID)
 			}
@@ -191,7 +191,7 @@ func (o *origins) recall(x *file) (observed []alerts.ObservedCompactions) {
 	room := len(p.events)
 	id, _ := o.agentOf(x.of)
 	seen := alerts.ObservedCompactions{Agent: alerts.AgentID(id), Model: x.Session.Model, Window: claude.WindowOf(&x.Session, 0, o.options.Windows).Tokens}
-	seen.CompactsAt = o.gauge.compactsAt(o.sitting(x.of), &x.Session, seen.Window)
+	seen.CompactsAt = o.gauge.compactsAt(o.currentAgent(x.of), &x.Session, seen.Window)
 	learn := func(e *transcript.Compaction, room *int, counts bool) {
 		if own, _ := o.compaction(x, e, room, counts); own && e.Trigger == transcript.Auto && e.PreTokens > 0 {
 			observed = append(observed, seen)

@@ -262,7 +262,7 @@ func (w *world) check(t *testing.T, f *Fleet) {
 	for _, s := range f.sessions {
 		if len(s.own) > 0 {
 			var v View
-			f.view(&row{s: s, of: f.sitting(s)}, created, &v)
+			f.view(&row{s: s, of: f.currentAgent(s)}, created, &v)
 			messages += v.Messages + v.SubagentMessages
 		} else {
 			messages += s.subagents().messages

@@ -69,24 +69,24 @@ func (rs *resolver) byProcess(session string, o *hook.Origin) string {
 	if id := rs.running[p]; id != "" {
 		return id
 	}
-	if seat := rs.seats[rs.holders[p]]; seat != nil && p.known() {
-		return seat.Agent
+	if rec := rs.records[rs.holders[p]]; rec != nil && p.known() {
+		return rec.Agent
 	}
-	if seat := rs.seats[session]; seat != nil {
-		return seat.Agent
+	if rec := rs.records[session]; rec != nil {
+		return rec.Agent
 	}
 	return session
 }
 
 // nested is the agent of a client that another agent has started: its session's own.
 func (rs *resolver) nested(parent *Agent, session string, o *hook.Origin) *Agent {
-	seat := rs.seats[session]
+	rec := rs.records[session]
 	switch {
 	case parent.Session == session:
 		return parent // the same session in two processes: the first one's
-	case seat != nil && seat.Agent != parent.ID:
-		session = seat.Agent
-	case seat != nil && !rs.alive(o.PID, o.Start):
+	case rec != nil && rec.Agent != parent.ID:
+		session = rec.Agent
+	case rec != nil && !rs.alive(o.PID, o.Start):
 		return parent // what comes late of a client that it had before
 	}
 	a := rs.agent(session)

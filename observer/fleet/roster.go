@@ -22,47 +22,47 @@ type roster struct {
 	recent   map[string][]transcript.Reading // by agent
 }
 
-// agentOf is the id of the agent whose seat a session has, and whether the session
-// sits there now: one that the agent has left tells nothing about it.
-func (r *roster) agentOf(s *session) (id string, sits bool) {
-	if s.seat == nil {
+// agentOf is the id of the agent that a session belongs to, and whether it is the agent's present session: a session that
+// the agent has left says nothing about it.
+func (r *roster) agentOf(s *session) (id string, current bool) {
+	if s.record == nil {
 		return s.key, true
 	}
-	a := r.agents[s.seat.Agent]
-	return s.seat.Agent, a == nil || a.Session == s.key
+	a := r.agents[s.record.Agent]
+	return s.record.Agent, a == nil || a.Session == s.key
 }
 
-// sitting finds the agent in which a session sits, nil when no more is known of it
+// currentAgent finds the agent whose present session this is, nil when no more is known of it
 // than the session.
-func (r *roster) sitting(s *session) *Agent {
-	if s == nil || s.seat == nil {
+func (r *roster) currentAgent(s *session) *Agent {
+	if s == nil || s.record == nil {
 		return nil
 	}
-	if a := r.agents[s.seat.Agent]; a != nil && a.Session == s.key {
+	if a := r.agents[s.record.Agent]; a != nil && a.Session == s.key {
 		return a
 	}
 	return nil
 }
 
-// sittingIn is sitting by the session's key.
-func (r *roster) sittingIn(key string) *Agent {
-	if seat := r.seats[key]; seat != nil {
-		if a := r.agents[seat.Agent]; a != nil && a.Session == key {
+// agentIn is currentAgent by the session's key.
+func (r *roster) agentIn(key string) *Agent {
+	if rec := r.records[key]; rec != nil {
+		if a := r.agents[rec.Agent]; a != nil && a.Session == key {
 			return a
 		}
 	}
 	return nil
 }
 
-// inSession is the agent that sits in a session, "" for none.
-func (r *roster) inSession(id string) string {
+// agentIDIn is the id of the agent whose present session this is, "" for none.
+func (r *roster) agentIDIn(id string) string {
 	if s := r.sessions[id]; s != nil && len(s.own) > 0 {
-		if agent, sits := r.agentOf(s); sits {
+		if agent, current := r.agentOf(s); current {
 			return agent
 		}
 		return ""
 	}
-	if a := r.sittingIn(id); a != nil {
+	if a := r.agentIn(id); a != nil {
 		return a.ID
 	}
 	return ""
@@ -75,9 +75,9 @@ func (r *roster) agent(id string) *Agent {
 		return a
 	}
 	a := &Agent{ID: id}
-	if seat := r.seats[id]; seat != nil && seat.Agent == id {
-		a.Session, a.Label, a.Counted = id, seat.Label, seat.Counted
-		r.runs(a, process{seat.PID, seat.ProcStart})
+	if rec := r.records[id]; rec != nil && rec.Agent == id {
+		a.Session, a.Label, a.Counted = id, rec.Label, rec.Counted
+		r.runs(a, process{rec.PID, rec.ProcStart})
 		a.Ended = r.gone[id]
 	}
 	r.agents[id] = a
@@ -87,8 +87,8 @@ func (r *roster) agent(id string) *Agent {
 
 // agentLabel is the agent's name, else the beginning of its id.
 func (r *roster) agentLabel(a *Agent) string {
-	if seat := r.seats[a.ID]; seat != nil && seat.Agent == a.ID {
-		return seat.Label
+	if rec := r.records[a.ID]; rec != nil && rec.Agent == a.ID {
+		return rec.Label
 	}
 	if a.Name == "" {
 		return r.label(a.ID, labelLength)
@@ -98,8 +98,8 @@ func (r *roster) agentLabel(a *Agent) string {
 
 // hasLeft says whether an agent has had another session before.
 func (r *roster) hasLeft(a *Agent) bool {
-	for key, seat := range r.seats {
-		if seat.Agent == a.ID && key != a.Session {
+	for key, rec := range r.records {
+		if rec.Agent == a.ID && key != a.Session {
 			return true
 		}
 	}
@@ -108,8 +108,8 @@ func (r *roster) hasLeft(a *Agent) bool {
 
 // hasWritten says whether any session of an agent has a transcript.
 func (r *roster) hasWritten(a *Agent) bool {
-	for key, seat := range r.seats {
-		if s := r.sessions[key]; seat.Agent == a.ID && s != nil && len(s.own) > 0 {
+	for key, rec := range r.records {
+		if s := r.sessions[key]; rec.Agent == a.ID && s != nil && len(s.own) > 0 {
 			return true
 		}
 	}
@@ -126,10 +126,10 @@ func (r *roster) merge(from, to *Agent) (n Update) {
 	delete(r.recent, from.ID)
 	delete(r.prompted, from.ID)
 	r.changed.agent(from.ID)
-	for key, seat := range r.seats {
-		if seat.Agent == from.ID {
-			seat.Agent = to.ID
-			r.changed.seat(key)
+	for key, rec := range r.records {
+		if rec.Agent == from.ID {
+			rec.Agent = to.ID
+			r.changed.record(key)
 		}
 	}
 	n.Renamed = append(n.Renamed, Renamed{alerts.AgentID(from.ID), alerts.AgentID(to.ID)})
@@ -174,7 +174,7 @@ func (r *roster) runs(a *Agent, p process) {
 // was no more than the last session of a client that has ended. One that names itself is
 // another all the same.
 func (r *roster) same(a, other *Agent) bool {
-	session := r.seats[other.ID] != nil
+	session := r.records[other.ID] != nil
 	if !session && other.ID != hook.TmuxAgent(other.Tmux, other.Server, other.Pane) {
 		return false
 	}
@@ -197,11 +197,11 @@ func (r *roster) inClient(a *Agent) bool {
 	if r.clients[a.Session].PID != 0 || a.Runs && r.alive(a.PID, a.Start) {
 		return true
 	}
-	seat := r.seats[a.Session]
-	return seat != nil && r.alive(seat.PID, seat.ProcStart)
+	rec := r.records[a.Session]
+	return rec != nil && r.alive(rec.PID, rec.ProcStart)
 }
 
-// lastSign is the last sign of life of the session in which an agent sits.
+// lastSign is the last sign of life of an agent's present session.
 func (r *roster) lastSign(a *Agent) transcript.Instant {
 	last := max(a.Since, a.Spoke)
 	if s := r.sessions[a.Session]; s != nil && len(s.own) > 0 {
@@ -257,7 +257,7 @@ const skew = transcript.Instant(30 * time.Second)
 // hooks before this one, or there is none to wait for.
 func (r *roster) ReplyRead(p *hook.Payload) bool {
 	s := r.sessions[p.SessionID]
-	a := r.sitting(s)
+	a := r.currentAgent(s)
 	if a == nil || len(s.own) == 0 {
 		return true
 	}

@@ -33,7 +33,7 @@ type Sample struct {
 // lag is how far apart sample and transcript may speak of one reply.
 const lag = transcript.Instant(5 * time.Second)
 
-// sample takes in a report of the session that sits at an agent. One that is older
+// sample takes in a report of an agent's present session. One that is older
 // than another before it, or than the session, says nothing any more.
 func (g *gauge) sample(a *Agent, x Sample) (n Update) {
 	if x.At < a.Spoke || x.At < a.Since {

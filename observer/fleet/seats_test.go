@@ -58,7 +58,7 @@ func TestLabelsStay(t *testing.T) {
 	f = New(Options{}, disk.stored(t))
 	f.Apply(papers[1].whole())
 	check(f, a, "12345678")
-	if seen := f.seats[a].Seen; !seen.Equal(created.Add(-2 * time.Minute)) {
+	if seen := f.records[a].Seen; !seen.Equal(created.Add(-2 * time.Minute)) {
 		t.Error("first seen", seen)
 	}
 }

@@ -14,7 +14,7 @@ func TestSizes(t *testing.T) {
 	}{
 		{"file", unsafe.Sizeof(file{}), 416},
 		{"session", unsafe.Sizeof(session{}), 80},
-		{"Seat", unsafe.Sizeof(Seat{}), 128},
+		{"SessionRecord", unsafe.Sizeof(SessionRecord{}), 128},
 	} {
 		if x.bytes > x.most {
 			t.Errorf("a %s takes %d bytes, more than %d", x.name, x.bytes, x.most)

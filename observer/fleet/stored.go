@@ -37,9 +37,9 @@ type Inherited struct {
 	Compactions            [3]int
 }
 
-// Seat is what is kept of a session besides its files: what it was given at first
-// sight, and what was counted since.
-type Seat struct {
+// SessionRecord is what is kept of a session besides its files: what it was given when it was seen first,
+// and what was counted since.
+type SessionRecord struct {
 	// SessionID is the session's key: its id, or where files are not named by an
 	// id the path at which the transcript was found first.
 	SessionID string
@@ -104,7 +104,7 @@ type Stored struct {
 	// end; until then a restart begins anew.
 	Settled  bool
 	Files    []File
-	Seats    []Seat
+	Records  []SessionRecord
 	Claims   []Claim // of compactions; those of messages stay on disk
 	Counters Counters
 	Agents   []Agent // kept by the observer, as values beside the records
@@ -118,7 +118,7 @@ type Delta struct {
 	Settled  bool
 	Files    []File   // new or changed
 	Gone     []string // paths of files that are no more
-	Seats    []Seat
+	Records  []SessionRecord
 	Claims   []Claim
 	Messages []Claim
 	Counters *Counters // nil when unchanged
@@ -132,7 +132,7 @@ type Ledger interface {
 }
 
 // shrink lets agent and label share the memory of the id, as they do at first.
-func (s *Seat) shrink() {
+func (s *SessionRecord) shrink() {
 	if s.Agent == s.SessionID {
 		s.Agent = s.SessionID
 	}

@@ -11,7 +11,7 @@ import (
 // being stored is on the list with the number of the Take that will hold it.
 type changes struct {
 	next              uint64 // the number of the next Take
-	files, seats      map[string]uint64
+	files, records    map[string]uint64
 	agents            map[string]uint64
 	counters, settled uint64  // 0: nothing to store
 	claims, messages  []Claim // in the order in which they were made
@@ -19,17 +19,17 @@ type changes struct {
 }
 
 func newChanges() changes {
-	return changes{next: 1, files: map[string]uint64{}, seats: map[string]uint64{}, agents: map[string]uint64{}}
+	return changes{next: 1, files: map[string]uint64{}, records: map[string]uint64{}, agents: map[string]uint64{}}
 }
 
-func (c *changes) file(path string) { c.files[path] = c.next }
-func (c *changes) seat(key string)  { c.seats[key] = c.next }
-func (c *changes) agent(id string)  { c.agents[id] = c.next }
-func (c *changes) count()           { c.counters = c.next }
-func (c *changes) settle()          { c.settled = c.next }
+func (c *changes) file(path string)  { c.files[path] = c.next }
+func (c *changes) record(key string) { c.records[key] = c.next }
+func (c *changes) agent(id string)   { c.agents[id] = c.next }
+func (c *changes) count()            { c.counters = c.next }
+func (c *changes) settle()           { c.settled = c.next }
 
 func (c *changes) none() bool {
-	return len(c.files)+len(c.seats)+len(c.agents)+len(c.claims)+len(c.messages) == 0 && c.counters == 0 && c.settled == 0
+	return len(c.files)+len(c.records)+len(c.agents)+len(c.claims)+len(c.messages) == 0 && c.counters == 0 && c.settled == 0
 }
 
 // Take returns what to store next, all of it in one transaction; ok is false when
@@ -51,8 +51,8 @@ func (f *Fleet) Take() (d Delta, ok bool) {
 			d.Gone = append(d.Gone, path)
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.seats)) {
-		d.Seats = append(d.Seats, *f.seats[key])
+	for _, key := range slices.Sorted(maps.Keys(c.records)) {
+		d.Records = append(d.Records, *f.records[key])
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.agents)) {
 		if a := f.agents[id]; a != nil {
@@ -76,7 +76,7 @@ func (f *Fleet) Stored(d Delta) {
 		return
 	}
 	done := func(_ string, number uint64) bool { return number <= d.Number }
-	for _, m := range []*map[string]uint64{&c.files, &c.seats, &c.agents} {
+	for _, m := range []*map[string]uint64{&c.files, &c.records, &c.agents} {
 		if maps.DeleteFunc(*m, done); len(*m) == 0 {
 			*m = map[string]uint64{} // a map keeps the memory of its largest time
 		}

@@ -68,7 +68,7 @@ func TestToldIsKept(t *testing.T) {
 		starts(0, 1, "startup", told(from("web", 7), hook.AutoCompact{Percent: "50", Models: map[string]int64{"m": 0, "a": 5}})),
 		starts(0, 2, "startup", from("api", 8)))
 	d, _ := s.f.Take()
-	s.start(Stored{Settled: true, Agents: d.Agents, Seats: d.Seats})
+	s.start(Stored{Settled: true, Agents: d.Agents, Records: d.Records})
 	s.play(answers(1, 1, 9000), answers(1, 2, 9000))
 	if diff := cmp.Diff([][]int64{{490_000}, {967_000}}, [][]int64{s.assumed("web"), s.assumed("api")}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

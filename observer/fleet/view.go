@@ -14,7 +14,7 @@ const Claude = "claude"
 // View is what the fleet knows of one session at one moment: what /metrics, the
 // API and the tables show. It is a plain value.
 type View struct {
-	// Agent is the id of the seat; without any signal but the transcript, the
+	// Agent is the agent's id; without any signal but the transcript, the
 	// session's own id.
 	Agent string
 	// Label names the agent in metrics: given at first sight, unique, kept; "" for a

@@ -38,7 +38,7 @@ func (vw *viewer) All(now time.Time) iter.Seq[View] {
 }
 
 // View finds one session. The id is, in this order, an agent's id, which names the
-// session that sits there; an agent's name, or the one that its client goes by; a
+// agent's present session; an agent's name, or the one that its client goes by; a
 // session's id; a label; or the first characters, at least 8, of an agent's or
 // session's id.
 func (vw *viewer) View(id string, now time.Time) (v View, err error) {
@@ -58,7 +58,7 @@ func (vw *viewer) view(r *row, now time.Time, v *View) {
 	}
 	if a := r.of; a != nil {
 		vw.viewAgent(a, now, v)
-	} else if r.s != nil && vw.agents[r.s.seat.Agent] != nil {
+	} else if r.s != nil && vw.agents[r.s.record.Agent] != nil {
 		v.Agent, v.Label, v.Past = r.s.key, "", true
 	}
 	v.Title = r.title()
@@ -82,10 +82,10 @@ func (vw *viewer) viewSession(r *row, v *View) {
 		window = r.of.Window
 	}
 	*v = View{
-		Agent: s.seat.Agent, Label: s.seat.Label, SessionID: s.id(), Provider: v.Provider, Program: v.Program,
+		Agent: s.record.Agent, Label: s.record.Label, SessionID: s.id(), Provider: v.Provider, Program: v.Program,
 		Path: x.Cursor.Path, Project: project(t.CWD, x.Cursor.Path), CWD: t.CWD, Model: t.Model, Version: t.Version,
 		Reading: t.Reading.At.Time(), Peak: t.Peak, Window: claude.WindowOf(t, window, vw.options.Windows),
-		Inherited: in.Compactions, Counted: s.seat.Counted, Cycle: 1,
+		Inherited: in.Compactions, Counted: s.record.Counted, Cycle: 1,
 		Turns: t.Turns, InTurn: t.InTurn,
 		Messages: max(0, t.Messages-in.Messages), Cost: t.Tokens.Minus(in.Tokens),
 		SubagentFiles:    side.files,
@@ -180,7 +180,7 @@ type viewer struct {
 // has left are neither. Unlike All it costs next to nothing for those who are long gone.
 func (vw *viewer) Recent(now time.Time, ttl time.Duration) (views []View, others int) {
 	for r := range vw.rows() {
-		if r.s != nil && r.of == nil && vw.agents[r.s.seat.Agent] != nil {
+		if r.s != nil && r.of == nil && vw.agents[r.s.record.Agent] != nil {
 			continue
 		}
 		if ttl > 0 && !vw.runsNow(&r) && now.Sub(r.seen()) > ttl {
@@ -197,12 +197,12 @@ func (vw *viewer) Recent(now time.Time, ttl time.Duration) (views []View, others
 func (vw *viewer) present(now time.Time) (events []alerts.Event) {
 	for i, p := range vw.order() {
 		x := p.s.own[0]
-		id, sits := vw.agentOf(p.s)
+		id, current := vw.agentOf(p.s)
 		_, known := x.Session.Context()
-		if !sits || !known || now.Sub(seen(x)) > vw.options.ActiveFor {
+		if !current || !known || now.Sub(seen(x)) > vw.options.ActiveFor {
 			continue
 		}
-		a := vw.sitting(p.s)
+		a := vw.currentAgent(p.s)
 		ev := vw.gauge.reading(id, &x.Session, a, x.Session.Reading)
 		small := ev.Tokens < smallContext &&
 			vw.options.Thresholds.Level(ev.Tokens, ev.Window, vw.gauge.compactsAt(a, &x.Session, ev.Window)) == alerts.OK

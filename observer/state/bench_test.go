@@ -159,7 +159,7 @@ func BenchmarkRestart(b *testing.B) {
 			d := fleet.Delta{Settled: true, Claims: randomClaims(r, 50_000, benchSessions), Messages: randomClaims(r, messages, benchSessions)}
 			for i := range benchSessions {
 				d.Files = append(d.Files, sampleFile(i))
-				d.Seats = append(d.Seats, sampleSeat(i))
+				d.Records = append(d.Records, sampleRecord(i))
 			}
 			benchSave(b, s, d)
 			s.Close()

@@ -28,9 +28,9 @@ func sampleState(t *testing.T) (image []byte, content fleet.Stored, messages map
 	content = fleet.Stored{Created: testNow(), Settled: true, Counters: filled[fleet.Counters](t)}
 	messages = map[transcript.Key]transcript.Key{}
 	for i := range 20 {
-		d := fleet.Delta{Settled: true, Counters: &content.Counters, Files: []fleet.File{sampleFile(i)}, Seats: []fleet.Seat{sampleSeat(i)}}
+		d := fleet.Delta{Settled: true, Counters: &content.Counters, Files: []fleet.File{sampleFile(i)}, Records: []fleet.SessionRecord{sampleRecord(i)}}
 		d.Claims, d.Messages = randomClaims(r, 8, 90), randomClaims(r, 16, 90)
-		content.Files, content.Seats = append(content.Files, d.Files...), append(content.Seats, d.Seats...)
+		content.Files, content.Records = append(content.Files, d.Files...), append(content.Records, d.Records...)
 		content.Claims = append(content.Claims, d.Claims...)
 		learn(messages, d.Messages)
 		mustSave(t, s, d)
@@ -159,7 +159,7 @@ func TestDamagedRecordIsDropped(t *testing.T) {
 	if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), "records=1") {
 		t.Errorf("%d errors logged, want 1:\n%s", n, log.String())
 	}
-	mustSave(t, s, fleet.Delta{Seats: []fleet.Seat{sampleSeat(1)}}) // anything
+	mustSave(t, s, fleet.Delta{Records: []fleet.SessionRecord{sampleRecord(1)}}) // anything
 	s.Close()
 
 	s = mustOpen(t, dir)
@@ -253,7 +253,7 @@ func TestNewerVersionIsRefused(t *testing.T) {
 		version := schema + 1
 		w.put(metaBucket, []byte(schemaRecord), func(c *coder) { number(c, &version) })
 		// It may hold anything.
-		w.err = tx.DeleteBucket([]byte(seatsBucket))
+		w.err = tx.DeleteBucket([]byte(sessionsBucket))
 		b, err := tx.CreateBucket([]byte("nest"))
 		if err == nil {
 			_, err = b.CreateBucket([]byte("egg"))

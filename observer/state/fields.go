@@ -96,7 +96,7 @@ func (c *coder) inherited(h *fleet.Inherited) {
 	numbers(c, h.Compactions[:])
 }
 
-func (c *coder) seat(s *fleet.Seat) {
+func (c *coder) sessionRecord(s *fleet.SessionRecord) {
 	c.text(&s.SessionID)
 	c.textOf(&s.Agent, s.SessionID)
 	c.textOf(&s.Label, s.SessionID)
@@ -132,7 +132,7 @@ func (c *coder) counters(f *fleet.Counters) {
 }
 
 // totals are absent where no client has reported any.
-func (c *coder) totals(s *fleet.Seat) {
+func (c *coder) totals(s *fleet.SessionRecord) {
 	var all []fleet.Total
 	if s.Totals != nil {
 		all = s.Totals.List

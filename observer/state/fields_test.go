@@ -87,7 +87,7 @@ func testRoundTrip[T any](t *testing.T, fields func(*coder, *T)) {
 
 func TestFieldsSurvive(t *testing.T) {
 	testRoundTrip(t, (*coder).file)
-	testRoundTrip(t, (*coder).seat)
+	testRoundTrip(t, (*coder).sessionRecord)
 	testRoundTrip(t, (*coder).counters)
 }
 
@@ -103,7 +103,7 @@ func TestStoredSurvives(t *testing.T) {
 		t.Fatal(err)
 	}
 	want.Agents = nil // they are values, which the observer writes
-	mustSave(t, s, fleet.Delta{Settled: want.Settled, Files: want.Files, Seats: want.Seats, Claims: want.Claims, Counters: &want.Counters})
+	mustSave(t, s, fleet.Delta{Settled: want.Settled, Files: want.Files, Records: want.Records, Claims: want.Claims, Counters: &want.Counters})
 	if d := sameStored(want, mustLoad(t, s)); d != "" {
 		t.Errorf("in the same run (-want +got):\n%s", d)
 	}
@@ -209,8 +209,8 @@ func FuzzFields(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var file fleet.File
 		(&coder{buf: b, decode: true}).file(&file)
-		var seat fleet.Seat
-		(&coder{buf: b, decode: true}).seat(&seat)
+		var record fleet.SessionRecord
+		(&coder{buf: b, decode: true}).sessionRecord(&record)
 		var counters fleet.Counters
 		(&coder{buf: b, decode: true}).counters(&counters)
 		if n := len(file.Copies) + len(counters.PreTokens.Counts) + len(counters.Duration.Counts); n > 3*len(b) {

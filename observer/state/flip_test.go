@@ -63,7 +63,7 @@ func (h *harm) testContent(t *testing.T, what string, at int, s *Store, got flee
 		}
 	}
 	lost("files", len(h.content.Files), len(got.Files))
-	lost("seats", len(h.content.Seats), len(got.Seats))
+	lost("records", len(h.content.Records), len(got.Records))
 	lost("claims", len(h.content.Claims), len(got.Claims))
 	if missing > 0 && s.Dropped() == 0 {
 		t.Fatalf("%s at %d: %d records are missing and none was dropped", what, at, missing)
@@ -78,7 +78,7 @@ func (h *harm) testContent(t *testing.T, what string, at int, s *Store, got flee
 		return
 	}
 	testSubset(t, what, at, h.content.Files, got.Files, func(f fleet.File) string { return f.Cursor.Path })
-	testSubset(t, what, at, h.content.Seats, got.Seats, func(s fleet.Seat) string { return s.SessionID })
+	testSubset(t, what, at, h.content.Records, got.Records, func(s fleet.SessionRecord) string { return s.SessionID })
 	testSubset(t, what, at, h.content.Claims, got.Claims, func(c fleet.Claim) transcript.Key { return c.Key })
 }
 

@@ -13,10 +13,10 @@ import (
 
 // The other buckets, and the records of meta.
 const (
-	metaBucket   = "meta"
-	filesBucket  = "files"  // by the key of the path
-	seatsBucket  = "seats"  // by the key of the session id
-	valuesBucket = "values" // by name
+	metaBucket     = "meta"
+	filesBucket    = "files"  // by the key of the path
+	sessionsBucket = "seats"  // by the key of the session id
+	valuesBucket   = "values" // by name
 
 	schemaRecord   = "schema"
 	headRecord     = "head"
@@ -29,7 +29,7 @@ const (
 const schema = 1
 
 func buckets() []string {
-	return []string{metaBucket, filesBucket, seatsBucket, valuesBucket, ownersBucket,
+	return []string{metaBucket, filesBucket, sessionsBucket, valuesBucket, ownersBucket,
 		string(messageLedger), string(compactionLedger)}
 }
 
@@ -63,7 +63,7 @@ func (s *Store) readAll(tx *bbolt.Tx) fleet.Stored {
 	stored := fleet.Stored{Created: s.head.created, Settled: s.head.settled}
 	words := map[string]string{}
 	stored.Files = readRecords(tx, filesBucket, words, (*coder).file)
-	stored.Seats = readRecords(tx, seatsBucket, words, (*coder).seat)
+	stored.Records = readRecords(tx, sessionsBucket, words, (*coder).sessionRecord)
 	stored.Claims = compactionLedger.all(tx, &s.owners)
 	readRecord(tx, countersRecord, func(c *coder) { c.counters(&stored.Counters) })
 	return stored

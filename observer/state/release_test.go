@@ -26,8 +26,8 @@ func TestRelease(t *testing.T) {
 		t.Errorf("%d KB of files stay in memory, there were %d", now, held)
 	}
 	after := mustLoad(t, s)
-	if d := cmp.Diff(before, after); d != "" || len(after.Files) != 3*bulkRecords || len(after.Seats) != 3*bulkRecords {
-		t.Errorf("%d files and %d seats; (-before +after):\n%s", len(after.Files), len(after.Seats), d)
+	if d := cmp.Diff(before, after); d != "" || len(after.Files) != 3*bulkRecords || len(after.Records) != 3*bulkRecords {
+		t.Errorf("%d files and %d records; (-before +after):\n%s", len(after.Files), len(after.Records), d)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -43,20 +43,20 @@ func TestRecordsBulk(t *testing.T) {
 	dir, d := t.TempDir(), manyRecords()
 	s := mustOpen(t, dir)
 	s.mu.Lock()
-	err := s.saveRecords(d.Files, d.Seats) // and then it is killed
+	err := s.saveRecords(d.Files, d.Records) // and then it is killed
 	s.mu.Unlock()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Close()
 	s = mustOpen(t, dir)
-	if got := mustLoad(t, s); len(got.Files)+len(got.Seats) > 0 || got.Settled {
-		t.Errorf("of an unfinished first start %d files and %d seats are left", len(got.Files), len(got.Seats))
+	if got := mustLoad(t, s); len(got.Files)+len(got.Records) > 0 || got.Settled {
+		t.Errorf("of an unfinished first start %d files and %d records are left", len(got.Files), len(got.Records))
 	}
 	before := s.acked
 	mustSave(t, s, d)
 	if got := s.acked - before; got != 7 {
-		t.Errorf("%d transactions, want 3 for the files, 3 for the seats and 1 for the rest", got)
+		t.Errorf("%d transactions, want 3 for the files, 3 for the records and 1 for the rest", got)
 	}
 	before = s.acked
 	mustSave(t, s, d)
@@ -64,8 +64,8 @@ func TestRecordsBulk(t *testing.T) {
 		t.Errorf("%d transactions once settled, want 1", got)
 	}
 	s.Close()
-	if got := mustLoad(t, mustOpen(t, dir)); len(got.Files) != len(d.Files) || len(got.Seats) != len(d.Seats) || !got.Settled {
-		t.Errorf("%d files and %d seats, want %d of each", len(got.Files), len(got.Seats), len(d.Files))
+	if got := mustLoad(t, mustOpen(t, dir)); len(got.Files) != len(d.Files) || len(got.Records) != len(d.Records) || !got.Settled {
+		t.Errorf("%d files and %d records, want %d of each", len(got.Files), len(got.Records), len(d.Files))
 	}
 }
 
@@ -73,7 +73,7 @@ func TestRecordsBulk(t *testing.T) {
 func manyRecords() (d fleet.Delta) {
 	for n := range 3 * bulkRecords {
 		d.Files = append(d.Files, fleet.File{Cursor: transcript.Cursor{Path: fmt.Sprintf("/p/%d.jsonl", n)}, Name: strconv.Itoa(n)})
-		d.Seats = append(d.Seats, fleet.Seat{SessionID: strconv.Itoa(n), Agent: strconv.Itoa(n), Label: strconv.Itoa(n)})
+		d.Records = append(d.Records, fleet.SessionRecord{SessionID: strconv.Itoa(n), Agent: strconv.Itoa(n), Label: strconv.Itoa(n)})
 	}
 	d.Settled = true
 	return d

@@ -20,7 +20,7 @@ import (
 // nor that it is not: save it again, or something newer in its place.
 //
 // While the history is not settled, more than 65536 claims of messages and more than
-// 4096 files or seats go ahead in transactions of their own, so that memory stays bounded.
+// 4096 files or session records go ahead in transactions of their own, so that memory stays bounded.
 // A kill in between leaves them and no settled history, and they are forgotten at the next
 // start.
 func (s *Store) Save(d fleet.Delta, values ...Value) error {
@@ -40,7 +40,7 @@ func (s *Store) save(d fleet.Delta, values []Value) error {
 	}
 	next := s.head
 	next.settled = next.settled || d.Settled
-	if next == s.head && d.Counters == nil && len(d.Files)+len(d.Gone)+len(d.Seats)+len(d.Claims)+len(d.Messages)+len(values) == 0 {
+	if next == s.head && d.Counters == nil && len(d.Files)+len(d.Gone)+len(d.Records)+len(d.Claims)+len(d.Messages)+len(values) == 0 {
 		return nil
 	}
 	if len(d.Messages) > bulk && !s.head.settled {
@@ -49,17 +49,17 @@ func (s *Store) save(d fleet.Delta, values []Value) error {
 		}
 		d.Messages = nil
 	}
-	if len(d.Files)+len(d.Seats) > bulkRecords && !s.head.settled {
-		if err := s.saveRecords(d.Files, d.Seats); err != nil {
+	if len(d.Files)+len(d.Records) > bulkRecords && !s.head.settled {
+		if err := s.saveRecords(d.Files, d.Records); err != nil {
 			return err
 		}
-		d.Files, d.Seats = nil, nil
+		d.Files, d.Records = nil, nil
 	}
 	return s.update(func(tx *bbolt.Tx) error {
 		w := writer{tx: tx}
 		w.clean(s.lost)
 		w.files(d.Gone, d.Files)
-		w.seats(d.Seats)
+		w.sessionRecords(d.Records)
 		if d.Counters != nil {
 			w.put(metaBucket, []byte(countersRecord), func(c *coder) { c.counters(d.Counters) })
 		}
@@ -99,11 +99,11 @@ func (s *Store) saveBulk(claims []fleet.Claim) error {
 	return nil
 }
 
-// bulkRecords is how many files or seats go into one transaction of a first start.
+// bulkRecords is how many files or session records go into one transaction of a first start.
 const bulkRecords = 1 << 12
 
-// saveRecords stores many files and seats, in the order in which bbolt stores best.
-func (s *Store) saveRecords(files []fleet.File, seats []fleet.Seat) error {
+// saveRecords stores many files and session records, in the order in which bbolt stores best.
+func (s *Store) saveRecords(files []fleet.File, records []fleet.SessionRecord) error {
 	put := func(order []int, one func(w *writer, i int)) error {
 		for part := range slices.Chunk(order, bulkRecords) {
 			err := s.update(func(tx *bbolt.Tx) error {
@@ -121,12 +121,12 @@ func (s *Store) saveRecords(files []fleet.File, seats []fleet.Seat) error {
 	}
 	return errors.Join(
 		put(byKey(files, pathOf), func(w *writer, i int) { w.file(&files[i]) }),
-		put(byKey(seats, idOf), func(w *writer, i int) { w.seat(&seats[i]) }),
+		put(byKey(records, idOf), func(w *writer, i int) { w.sessionRecord(&records[i]) }),
 	)
 }
 
-func pathOf(f *fleet.File) string { return f.Cursor.Path }
-func idOf(s *fleet.Seat) string   { return s.SessionID }
+func pathOf(f *fleet.File) string        { return f.Cursor.Path }
+func idOf(s *fleet.SessionRecord) string { return s.SessionID }
 
 // forgetUnsettled empties the state of a first start that did not come to its end:
 // all but when it was made, and the values. What it may hold are claims without the
@@ -222,14 +222,14 @@ func (w *writer) file(f *fleet.File) {
 	w.put(filesBucket, keyOf(f.Cursor.Path), func(c *coder) { c.file(f) })
 }
 
-func (w *writer) seats(seats []fleet.Seat) {
-	for _, i := range byKey(seats, idOf) {
-		w.seat(&seats[i])
+func (w *writer) sessionRecords(records []fleet.SessionRecord) {
+	for _, i := range byKey(records, idOf) {
+		w.sessionRecord(&records[i])
 	}
 }
 
-func (w *writer) seat(s *fleet.Seat) {
-	w.put(seatsBucket, keyOf(s.SessionID), func(c *coder) { c.seat(s) })
+func (w *writer) sessionRecord(s *fleet.SessionRecord) {
+	w.put(sessionsBucket, keyOf(s.SessionID), func(c *coder) { c.sessionRecord(s) })
 }
 
 func (w *writer) values(values []Value) {

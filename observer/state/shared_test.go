@@ -46,9 +46,9 @@ func sampleFile(i int) fleet.File {
 	}
 }
 
-func sampleSeat(i int) fleet.Seat {
+func sampleRecord(i int) fleet.SessionRecord {
 	id := sampleID(i)
-	return fleet.Seat{SessionID: id, Agent: id, Label: id[:8], Seen: testNow(), Counted: [3]int{1, 0, i}}
+	return fleet.SessionRecord{SessionID: id, Agent: id, Label: id[:8], Seen: testNow(), Counted: [3]int{1, 0, i}}
 }
 
 // sameStored compares without regard to order, which nobody relies on.
@@ -62,7 +62,7 @@ func sameStored(want, got fleet.Stored) string {
 
 func sorted(s fleet.Stored) fleet.Stored {
 	s.Files = slices.SortedFunc(slices.Values(s.Files), func(a, b fleet.File) int { return strings.Compare(a.Cursor.Path, b.Cursor.Path) })
-	s.Seats = slices.SortedFunc(slices.Values(s.Seats), func(a, b fleet.Seat) int { return strings.Compare(a.SessionID, b.SessionID) })
+	s.Records = slices.SortedFunc(slices.Values(s.Records), func(a, b fleet.SessionRecord) int { return strings.Compare(a.SessionID, b.SessionID) })
 	s.Claims = slices.SortedFunc(slices.Values(s.Claims), func(a, b fleet.Claim) int { return gocmp.Compare(a.Key, b.Key) })
 	return s
 }

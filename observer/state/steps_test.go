@@ -17,7 +17,7 @@ const stepFiles = 10
 func stepDelta(n int) (fleet.Delta, Value) {
 	d := fleet.Delta{
 		Settled: true, Files: []fleet.File{stepFile(n, n), stepFile(n-1, n)}, Gone: []string{stepFile(n-stepFiles, 0).Cursor.Path},
-		Seats: []fleet.Seat{sampleSeat(n)}, Claims: []fleet.Claim{stepClaim(n, 0)}, Counters: &fleet.Counters{Bytes: uint64(n)},
+		Records: []fleet.SessionRecord{sampleRecord(n)}, Claims: []fleet.Claim{stepClaim(n, 0)}, Counters: &fleet.Counters{Bytes: uint64(n)},
 	}
 	for i := range 3 {
 		d.Messages = append(d.Messages, stepClaim(n, 1+i))
@@ -40,7 +40,7 @@ func stepClaim(n, kind int) fleet.Claim {
 func stepStored(n int) fleet.Stored {
 	s := fleet.Stored{Created: testNow(), Settled: n > 0}
 	for i := 1; i <= n; i++ {
-		s.Seats, s.Claims = append(s.Seats, sampleSeat(i)), append(s.Claims, stepClaim(i, 0))
+		s.Records, s.Claims = append(s.Records, sampleRecord(i)), append(s.Claims, stepClaim(i, 0))
 	}
 	for i := max(n-stepFiles+1, 0); i <= n && n > 0; i++ {
 		s.Files = append(s.Files, stepFile(i, min(i+1, n)))

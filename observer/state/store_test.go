@@ -23,7 +23,7 @@ func TestLife(t *testing.T) {
 
 	a, b, c := sampleFile(1), sampleFile(2), sampleFile(3)
 	mustSave(t, s, fleet.Delta{
-		Settled: true, Files: []fleet.File{a, b}, Seats: []fleet.Seat{sampleSeat(1)},
+		Settled: true, Files: []fleet.File{a, b}, Records: []fleet.SessionRecord{sampleRecord(1)},
 		Claims: []fleet.Claim{{Key: 7, Owner: 70}}, Counters: &fleet.Counters{Bytes: 1},
 	})
 	grown := a
@@ -34,7 +34,7 @@ func TestLife(t *testing.T) {
 		Claims: []fleet.Claim{{Key: 8, Owner: 80}, {Key: 7, Owner: 71}}, Counters: &fleet.Counters{Bytes: 2},
 	})
 	want = fleet.Stored{
-		Created: testNow(), Settled: true, Files: []fleet.File{grown, c}, Seats: []fleet.Seat{sampleSeat(1)},
+		Created: testNow(), Settled: true, Files: []fleet.File{grown, c}, Records: []fleet.SessionRecord{sampleRecord(1)},
 		Claims: []fleet.Claim{{Key: 7, Owner: 71}, {Key: 8, Owner: 80}}, Counters: fleet.Counters{Bytes: 2},
 	}
 	if d := sameStored(want, mustLoad(t, s)); d != "" {

@@ -118,7 +118,7 @@ func timeOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-// The states of sessions in which nobody sits any more: their agent has gone on to
+// The states of sessions that nobody works in any more: their agent has gone on to
 // another, or their client has ended.
 const (
 	stateLeft  = "left"

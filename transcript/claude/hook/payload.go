@@ -91,7 +91,7 @@ func (p *Payload) Subagent() bool { return p.AgentID != "" }
 
 // Origin is what `sm hook` and `sm statusline` know of where they run.
 type Origin struct {
-	// Agent is the seat: CLAUDE_SESSION_MANAGER_ID, else TmuxAgent, else empty.
+	// Agent is the agent's id: CLAUDE_SESSION_MANAGER_ID, else TmuxAgent, else empty.
 	Agent    string `json:"agent,omitempty"`
 	Parent   string `json:"parent,omitempty"`
 	Name     string `json:"name,omitempty"`

@@ -7,8 +7,8 @@ import (
 	"sm/alerts"
 )
 
-// Seated is where an agent sits, and in what.
-type Seated struct {
+// Location is where an agent works: in which session, folder and process.
+type Location struct {
 	Session string // "" for none
 	Path    string // of its transcript, "" while there is none
 	// CWD is the folder that the client was started in. The transcript tells where the agent
@@ -23,9 +23,8 @@ type Seated struct {
 	Heard bool
 }
 
-// Seated returns what is known of an agent's place; ok is false for one that is not
-// known.
-func (r *roster) Seated(agent alerts.AgentID) (s Seated, ok bool) {
+// Location returns where an agent works, as far as that is known; ok is false for an unknown agent.
+func (r *roster) Location(agent alerts.AgentID) (s Location, ok bool) {
 	a, key := r.agents[string(agent)], string(agent)
 	if a == nil {
 		if r.sessions[key] == nil {
@@ -34,7 +33,7 @@ func (r *roster) Seated(agent alerts.AgentID) (s Seated, ok bool) {
 		a = &Agent{ID: key, Session: key}
 	}
 	c := r.clients[a.Session]
-	s = Seated{
+	s = Location{
 		Session: a.Session, Name: a.Name, Provider: cmp.Or(a.Provider, "claude"), Started: a.Begun.Time(), CWD: cmp.Or(c.CWD, a.CWD),
 		At:    a.place(&c),
 		Heard: a.Hooked != 0 || a.Spoke != 0, Project: cmp.Or(a.Project, c.CWD, a.CWD),
@@ -59,7 +58,7 @@ func (r *roster) HooksSeen(agent alerts.AgentID) bool {
 
 // Gone says that an agent's client is known and has ended.
 func (r *roster) Gone(agent alerts.AgentID) bool {
-	s, ok := r.Seated(agent)
+	s, ok := r.Location(agent)
 	return ok && s.At.PID != 0 && r.options.Alive != nil && !r.alive(s.At.PID, s.At.Start)
 }
 
@@ -78,8 +77,8 @@ func (r *roster) Caller(line []Process) (agent alerts.AgentID, ok bool) {
 		if id := r.running[q]; id != "" {
 			return alerts.AgentID(id), true
 		}
-		if seat := r.seats[r.holders[q]]; seat != nil {
-			return alerts.AgentID(seat.Agent), true
+		if rec := r.records[r.holders[q]]; rec != nil {
+			return alerts.AgentID(rec.Agent), true
 		}
 	}
 	return "", false
