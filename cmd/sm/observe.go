@@ -18,6 +18,7 @@ import (
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
+	"sm/deploy/service"
 	"sm/observer"
 	"sm/observer/access"
 )
@@ -76,9 +77,9 @@ func (env *environ) observe(ctx context.Context, flags *pflag.FlagSet, cfg *conf
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watcher := env.watchConfig(source.Path, o.Logger, cancel)
-	notifier, ends := env.notifier(o.Logger), []func(){watcher.close}
+	notifier, ends := service.NewNotifier(env.lookupEnv, o.Logger), []func(){watcher.close}
 	err = observer.Run(ctx, o, func(a *observer.App) {
-		ends = append(ends, env.greet(a, o), notifier.run(ctx, a), watcher.run(ctx, a.Reload))
+		ends = append(ends, env.greet(a, o), notifier.Run(ctx, a), watcher.run(ctx, a.Reload))
 	})
 	for _, end := range slices.Backward(ends) {
 		end()

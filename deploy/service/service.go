@@ -1,5 +1,5 @@
 // Package service sets the observer up as a service of the present user, without root: a systemd user unit with the
-// sockets that it listens on, or a launchd agent on macOS.
+// sockets that it listens on, or a launchd agent on macOS. An observer that runs as one tells systemd how it fares.
 //
 // Invariants: doing a thing twice changes nothing the second time; a file that somebody else wrote is neither overwritten
 // nor removed; Remove takes away all that Install wrote; a dry run writes nothing and runs nothing that changes anything.

@@ -1,11 +1,11 @@
-package main
+package service
 
 import (
 	"context"
 	"log/slog"
 	"time"
 
-	systemd "github.com/coreos/go-systemd/v22/daemon"
+	"github.com/coreos/go-systemd/v22/daemon"
 )
 
 // A watched is what the service manager wants to know about: whether it has caught up, and whether it still answers.
@@ -14,32 +14,32 @@ type watched interface {
 	Answers(ctx context.Context) error
 }
 
-// A notifier tells the service manager how a service fares, as sd_notify(3) says.
-type notifier struct {
+// A Notifier tells the service manager how the observer fares, as sd_notify(3) says.
+type Notifier struct {
 	tell     func(state string) error
 	watchdog time.Duration // 0: nobody waits for a sign of life
 	log      *slog.Logger
 }
 
-// notifier is nil where no service manager listens.
-func (env *environ) notifier(log *slog.Logger) *notifier {
-	if socket, _ := env.lookupEnv("NOTIFY_SOCKET"); socket == "" {
+// NewNotifier is nil where no service manager listens.
+func NewNotifier(lookupEnv func(string) (string, bool), log *slog.Logger) *Notifier {
+	if socket, _ := lookupEnv("NOTIFY_SOCKET"); socket == "" {
 		return nil
 	}
-	n := &notifier{log: log, tell: func(state string) error {
-		_, err := systemd.SdNotify(false, state)
+	n := &Notifier{log: log, tell: func(state string) error {
+		_, err := daemon.SdNotify(false, state)
 		return err
 	}}
 	var err error
-	if n.watchdog, err = systemd.SdWatchdogEnabled(false); err != nil {
+	if n.watchdog, err = daemon.SdWatchdogEnabled(false); err != nil {
 		log.Warn("no signs of life for the service manager", "err", err)
 	}
 	return n
 }
 
-// run tells that w is ready, shows that it lives while it answers, and tells of its end when ctx ends. The returned
-// function ends it.
-func (n *notifier) run(ctx context.Context, w watched) (end func()) {
+// Run tells that w is ready, shows that it lives while it answers, and tells of its end when ctx ends. The returned
+// function ends it. A nil Notifier tells nobody.
+func (n *Notifier) Run(ctx context.Context, w watched) (end func()) {
 	if n == nil {
 		return func() {}
 	}
@@ -54,7 +54,7 @@ func (n *notifier) run(ctx context.Context, w watched) (end func()) {
 	}
 }
 
-func (n *notifier) watch(ctx context.Context, w watched, stop <-chan struct{}) {
+func (n *Notifier) watch(ctx context.Context, w watched, stop <-chan struct{}) {
 	ready := w.Ready()
 	var pulse <-chan time.Time
 	if n.watchdog > 0 {
@@ -66,11 +66,11 @@ func (n *notifier) watch(ctx context.Context, w watched, stop <-chan struct{}) {
 		select {
 		case <-ready:
 			ready = nil
-			n.say(systemd.SdNotifyReady)
+			n.say(daemon.SdNotifyReady)
 		case <-pulse:
 			n.beat(ctx, w)
 		case <-ctx.Done():
-			n.say(systemd.SdNotifyStopping)
+			n.say(daemon.SdNotifyStopping)
 			return
 		case <-stop:
 			return
@@ -79,17 +79,17 @@ func (n *notifier) watch(ctx context.Context, w watched, stop <-chan struct{}) {
 }
 
 // beat shows that w lives, if it does.
-func (n *notifier) beat(ctx context.Context, w watched) {
+func (n *Notifier) beat(ctx context.Context, w watched) {
 	ctx, cancel := context.WithTimeout(ctx, n.watchdog/2)
 	defer cancel()
 	if err := w.Answers(ctx); err == nil {
-		n.say(systemd.SdNotifyWatchdog)
+		n.say(daemon.SdNotifyWatchdog)
 	} else if ctx.Err() == context.DeadlineExceeded {
 		n.log.Error("the loop does not answer; the service manager is not told that it lives", "err", err)
 	}
 }
 
-func (n *notifier) say(state string) {
+func (n *Notifier) say(state string) {
 	if err := n.tell(state); err != nil {
 		n.log.Warn("the service manager does not hear", "state", state, "err", err)
 	}
