@@ -25,6 +25,12 @@ func (a *App) Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error) {
 	return answer, err
 }
 
+// Status takes in a report of a status line from within this process, as POST /hooks/claude does. The error says that the
+// observer has ended.
+func (a *App) Status(ctx context.Context, s *hook.Status) error {
+	return a.do(ctx, func(c *core) { c.status(s, time.Now()) })
+}
+
 // closeToAgents takes the doors by which real agents come in off an observer of made-up
 // ones: what is left can be read, and texts can be sent to the agents that there are.
 // Hooks are answered with nothing, as by an observer that is not there: the client must

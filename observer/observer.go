@@ -252,9 +252,9 @@ func (a *App) Addrs() []net.Addr {
 	return addrs
 }
 
-// tcpAddrs are the addresses of Addrs that are not the socket's.
-func (a *App) tcpAddrs() (list []string) {
-	for _, addr := range a.Addrs() {
+// tcpOf are those addresses that are not the socket's.
+func tcpOf(all []net.Addr) (list []string) {
+	for _, addr := range all {
 		if addr.Network() == "tcp" {
 			list = append(list, addr.String())
 		}
@@ -391,7 +391,7 @@ func Run(ctx context.Context, o Options, started func(*App)) error {
 		return err
 	}
 	a.Start()
-	a.log.Info("observer started", "listen", strings.Join(a.tcpAddrs(), ","), "version", o.Version)
+	a.log.Info("observer started", "listen", strings.Join(tcpOf(a.Addrs()), ","), "version", o.Version)
 	if started != nil {
 		started(a)
 	}

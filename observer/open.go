@@ -13,7 +13,7 @@ import (
 
 // postOpen gives an address that opens the page once, to our own user alone: it is asked on the socket.
 func (s *server) postOpen(w http.ResponseWriter, _ *http.Request) error {
-	address := pageAddress(s.tcpAddrs())
+	address := pageAddress(tcpOf(s.Addrs()))
 	if address == "" {
 		return refuse(http.StatusConflict, "this observer listens on no TCP address, so no browser can reach it; set listen")
 	}

@@ -37,6 +37,7 @@ const take = (news) => {
   if (news.head) {
     const { state, pressure } = document.activeElement?.dataset ?? {};
     $('#head').replaceChildren(part(news.head));
+    age($('#head'));
     pressed();
     if (document.activeElement === document.body && (state || pressure)) $(state ? '.chip[data-state="' + state + '"]' : '.chip[data-pressure="' + pressure + '"]')?.focus();
   }

@@ -195,7 +195,7 @@ func (d *row) state(r *Row) {
 	case r.Subagents == 1:
 		notes = append(notes, "1 subagent")
 	case r.SubagentTokens > 0:
-		notes = append(notes, fmt.Sprintf("%d subagents, up to %s", r.Subagents, short(r.SubagentTokens)))
+		notes = append(notes, fmt.Sprintf("%d subagents, %s", r.Subagents, short(r.SubagentTokens)))
 	default:
 		notes = append(notes, fmt.Sprint(r.Subagents, " subagents"))
 	}

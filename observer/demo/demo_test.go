@@ -138,7 +138,12 @@ func found(t *testing.T, dir string) map[string]*summary {
 }
 
 // recorder hears hooks and answers each that takes an answer.
-type recorder struct{ events []string }
+type recorder struct {
+	events []string
+	bills  map[string]float64 // by session
+	used   float64            // of the limit of five hours
+	odd    int                // reports by which a total has not grown, or a limit is used less
+}
 
 func (h *recorder) Ready() <-chan struct{} { return nil }
 
@@ -150,6 +155,14 @@ func (h *recorder) Hook(_ context.Context, p *hook.Payload) (hook.Answer, error)
 	return hook.Answer{}, nil
 }
 
+func (h *recorder) Status(_ context.Context, s *hook.Status) error {
+	if bill := h.bills[s.SessionID]; s.Cost.TotalUSD.Value <= bill || s.RateLimits.FiveHour.UsedPercentage.Value < h.used || s.RateLimits.SevenDay.UsedPercentage.Value > 100 {
+		h.odd++
+	}
+	h.bills[s.SessionID], h.used = s.Cost.TotalUSD.Value, s.RateLimits.FiveHour.UsedPercentage.Value
+	return nil
+}
+
 // TestTranscripts: a demo's transcripts hold what the script says has happened, and no line that cannot be read.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
@@ -157,7 +170,7 @@ func TestTranscripts(t *testing.T) {
 	start := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	seen, end := start.Add(Past), start.Add(Past+10*time.Minute)
 	p := New(Seed, start, filepath.Join(dir, "projects"), slog.New(slog.DiscardHandler))
-	hooks := &recorder{}
+	hooks := &recorder{bills: map[string]float64{}}
 	if err := os.Mkdir(filepath.Join(dir, "projects"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -171,6 +184,9 @@ func TestTranscripts(t *testing.T) {
 		if err := p.act(t.Context(), hooks, p.script.next()); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if len(hooks.bills) < 10 || hooks.odd > 0 {
+		t.Errorf("status lines of %d sessions, %d of them odd", len(hooks.bills), hooks.odd)
 	}
 	for _, event := range []string{"SessionEnd(clear)", "SessionStart(clear)", "SessionStart(compact)", "PreCompact()", "UserPromptSubmit()", "PostToolUse()", "Stop()"} {
 		if !slices.Contains(hooks.events, event) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -12,11 +13,12 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// An Observer is what the player needs of one: the hooks of the agents, and when it can take them.
+// An Observer is what the player needs of one: the hooks and status lines of the agents, and when it can take them.
 type Observer interface {
 	// Ready is closed once hooks are taken.
 	Ready() <-chan struct{}
 	Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error)
+	Status(ctx context.Context, s *hook.Status) error
 }
 
 // A Player acts a script out: it writes the transcripts and calls the hooks.
@@ -27,11 +29,16 @@ type Player struct {
 	log     *slog.Logger
 	// parents is when agents begin to name their parent: what happened before is nothing to tell it.
 	parents time.Time
+	// bills is what the sessions have cost since the demo began, in US dollars, limits how the account's limits are used.
+	bills  map[string]float64
+	limits hook.RateLimits
 }
 
 // New returns a player whose script begins at start. Its transcripts go into a folder below projects.
 func New(seed uint64, start time.Time, projects string, log *slog.Logger) *Player {
-	p := &Player{script: newScript(seed, start), dir: filepath.Join(projects, "-demo"), log: log}
+	p := &Player{script: newScript(seed, start), dir: filepath.Join(projects, "-demo"), log: log, bills: map[string]float64{}}
+	p.limits.FiveHour = limit(38, start.Add(Past+160*time.Minute))
+	p.limits.SevenDay = limit(61, start.Add(Past+77*time.Hour))
 	for i, s := range p.script.agents {
 		p.scribes = append(p.scribes, newScribe(seed, i, s.temper))
 	}
@@ -118,6 +125,9 @@ func (p *Player) act(ctx context.Context, a Observer, e event) error {
 	if err := p.write(e.Session, subagent, lines); err != nil {
 		return err
 	}
+	if e.Kind == kindReply || e.Kind == kindSubagent {
+		p.report(ctx, a, e)
+	}
 	payload, ok := hookOf(e)
 	if !ok {
 		return nil
@@ -159,6 +169,42 @@ func (p *Player) call(ctx context.Context, a Observer, e event, payload hook.Pay
 		p.log.Debug("a hook of the demo", "event", payload.Event, "agent", temper.name, "err", err)
 	}
 	return answer.Context
+}
+
+func limit(percent float64, resets time.Time) hook.RateLimit {
+	return hook.RateLimit{
+		UsedPercentage: hook.Figure[float64]{Value: percent, Known: true}, ResetsAt: hook.Figure[int64]{Value: resets.Unix(), Known: true},
+	}
+}
+
+// report is what the status line of an event's agent says of cost and limits. The prices are made up, as all else.
+func (p *Player) report(ctx context.Context, a Observer, e event) {
+	usd := (float64(e.Context)*0.3 + float64(e.Output)*15) / 1e6
+	p.bills[e.Session] += usd
+	for limit, share := range map[*hook.RateLimit]float64{&p.limits.FiveHour: 40, &p.limits.SevenDay: 900} {
+		limit.UsedPercentage.Value = min(97, limit.UsedPercentage.Value+usd/share)
+	}
+	temper := p.script.agents[e.Agent].temper
+	status := hook.Status{
+		SessionID: e.Session, TranscriptPath: p.path(e.Session, ""), CWD: folder, Version: clientVersion, Model: temper.model,
+		Cost: hook.Cost{TotalUSD: hook.Figure[float64]{Value: p.bills[e.Session], Known: true}}, RateLimits: p.limits,
+		SM: hook.Origin{Agent: temper.name, Name: temper.name, Provider: "claude", At: e.At},
+	}
+	if e.Kind == kindReply {
+		size := int64(200_000)
+		if temper.model == largeModel {
+			size = 1_000_000
+		}
+		u := usageOf(e)
+		status.Window = hook.Window{
+			Size:           hook.Figure[int64]{Value: size, Known: true},
+			Usage:          hook.Figure[hook.Usage]{Value: hook.Usage{Input: u.Input, Output: u.Output, CacheCreation: u.Creation, CacheRead: u.Read}, Known: true},
+			UsedPercentage: hook.Figure[float64]{Value: min(100, math.Round(100*float64(e.Context)/float64(size))), Known: true},
+		}
+	}
+	if err := a.Status(ctx, &status); err != nil && ctx.Err() == nil {
+		p.log.Debug("a status line of the demo", "agent", temper.name, "err", err)
+	}
 }
 
 func (p *Player) path(session, subagent string) string {

@@ -21,6 +21,7 @@ type record struct {
 	Sidechain  bool        `json:"isSidechain"`
 	PromptID   string      `json:"promptId,omitempty"`
 	AgentID    string      `json:"agentId,omitempty"`
+	Kind       string      `json:"attributionAgent,omitempty"` // of a subagent
 	Message    *message    `json:"message,omitempty"`
 	Attachment *attachment `json:"attachment,omitempty"`
 	Type       string      `json:"type"`
@@ -170,9 +171,12 @@ func (s *scribe) reply(e event) []byte {
 }
 
 func (s *scribe) message(id, stop string, b block, e event) *message {
+	return &message{ID: id, Type: "message", Role: "assistant", Model: s.temper.model, Content: []block{b}, Stop: stop, Usage: usageOf(e)}
+}
+
+func usageOf(e event) *usage {
 	fresh := min(2000, e.Context/2)
-	return &message{ID: id, Type: "message", Role: "assistant", Model: s.temper.model, Content: []block{b}, Stop: stop,
-		Usage: &usage{Input: 8, Creation: fresh, Read: e.Context - fresh - 8, Output: e.Output, Cache: cache{Minutes: fresh}, Tier: "standard"}}
+	return &usage{Input: 8, Creation: fresh, Read: e.Context - fresh - 8, Output: e.Output, Cache: cache{Minutes: fresh}, Tier: "standard"}
 }
 
 // compaction writes the boundary and its summary, and the command where the agent asked for it.
@@ -206,7 +210,7 @@ func (s *scribe) side(e event) (subagent string, lines []byte) {
 		lines = s.write(e.At, record{Type: "user", Sidechain: true, AgentID: s.subagent, Message: &message{Role: "user", Content: madeUpText}})
 	}
 	id := fmt.Sprintf("msg_demo%016x", s.rng.Uint64())
-	lines = append(lines, s.write(e.At, record{Type: "assistant", Sidechain: true, AgentID: s.subagent,
+	lines = append(lines, s.write(e.At, record{Type: "assistant", Sidechain: true, AgentID: s.subagent, Kind: "general-purpose",
 		Message: s.message(id, "end_turn", block{Type: "text", Text: madeUpText}, e)})...)
 	s.last, s.sideLast = main, s.last
 	return s.subagent, lines

@@ -30,7 +30,7 @@ const (
 	MaxSubagents = 32
 	// subagentFor is how long after its last record a subagent counts as at work: nothing in a transcript says that it
 	// has ended.
-	subagentFor = 2 * time.Minute
+	subagentFor = time.Minute
 )
 
 // Subagents are the latest MaxSubagents of the session that an id names, as View reads it; the newest first. The client's

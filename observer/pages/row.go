@@ -48,7 +48,7 @@ func lastRecord(v *fleet.View) time.Time {
 
 // RateLimits are those of five hours and seven days as the page takes them.
 func RateLimits(limits [2]fleet.Limit) (all []webpage.Limit) {
-	for i, name := range [...]string{"5 hour", "7 day"} {
+	for i, name := range [...]string{"5 h", "7 d"} {
 		if l := limits[i]; l.Resets != 0 {
 			all = append(all, webpage.Limit{Name: name, Used: l.Used, At: int64(curve.Seconds(l.Resets.Time()))})
 		}
