@@ -31,11 +31,18 @@ func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 	}
 	views := h.Settle(o.Windows, o.Now)
 	bills := h.Bills()
+	past, err := newForecasts(o.Policy)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.InOrder(ctx, o.Windows, past.take); err != nil {
+		return nil, err
+	}
 	if err := h.Each(ctx, o.Windows, s.take); err != nil {
 		return nil, err
 	}
 	r := s.report(views)
-	r.Strange = h.Strange
+	r.Strange, r.Forecast = h.Strange, past.figures()
 	projects := make(map[string]string, len(views))
 	for i := range views {
 		projects[views[i].Agent] = views[i].Project
@@ -76,8 +83,9 @@ type Report struct {
 	// where a transcript begins with the compaction.
 	TurnsPerCycle Distribution `json:"turns_per_cycle"`
 
-	Threshold Threshold `json:"compaction_threshold"`
-	Strange   int       `json:"no_transcripts"` // files without a single record, which are left out
+	Threshold Threshold  `json:"compaction_threshold"`
+	Forecast  []Forecast `json:"forecast"`       // by replies left: 10, 20, 40, 80
+	Strange   int        `json:"no_transcripts"` // files without a single record, which are left out
 }
 
 // Row is the part of one project, model or month. A session counts for its last model and the month in which it

@@ -176,6 +176,20 @@ func writeSpread(b *strings.Builder, r *report.Report, g Glyphs) {
 		b.WriteByte('\n')
 	}
 	writeThreshold(b, &r.Threshold, g)
+	writeForecasts(b, r.Forecast)
+}
+
+// writeForecasts says how good the forecasts were that were made before compactions.
+func writeForecasts(b *strings.Builder, all []report.Forecast) {
+	title := "\nForecasts before automatic compactions, as they would have been made then\n"
+	for _, f := range all {
+		if f.Forecasts == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "%s  With %d replies left: %.0f%% off in the median, %.0f%% within the range, of %d\n",
+			title, f.Left, 100**f.Error, 100**f.Within, f.Forecasts)
+		title = ""
+	}
 }
 
 // writeThreshold prints the figures that one asks for first.

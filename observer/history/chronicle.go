@@ -1,0 +1,87 @@
+package history
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"slices"
+	"time"
+
+	"sm/alerts"
+	"sm/transcript"
+	"sm/transcript/claude"
+)
+
+// InOrder tells the events of all sessions by time, as an observer would have been told them that followed all: what it
+// learns from one session it knows from then on in the others. An event without a time follows the one before it in its
+// transcript. The callback is given a session and the event in it; only sessions that overlap are unpacked at a time.
+func (h *History) InOrder(ctx context.Context, rules []transcript.WindowRule, each func(t *Timeline, i int)) error {
+	type start struct {
+		log int32
+		at  time.Time
+	}
+	var starts []start
+	for i, p := range h.logs {
+		if p.agent != "" && len(p.records) > 0 {
+			starts = append(starts, start{int32(i), p.records[0].at.Time()})
+		}
+	}
+	slices.SortStableFunc(starts, func(a, b start) int { return a.at.Compare(b.at) })
+	var open openLogs
+	for len(open)+len(starts) > 0 {
+		if len(starts) > 0 && (len(open) == 0 || !starts[0].at.After(open[0].at)) {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			p := &openLog{log: starts[0].log, at: starts[0].at}
+			starts = starts[1:]
+			h.unpack(p.log, &p.timeline)
+			settle(p.timeline.Change, rules, p.timeline.Events)
+			if len(p.timeline.Events) > 0 {
+				heap.Push(&open, p)
+			}
+			continue
+		}
+		p := open[0]
+		each(&p.timeline, p.next)
+		if p.next++; p.next == len(p.timeline.Events) {
+			heap.Pop(&open)
+			continue
+		}
+		if at := p.timeline.Events[p.next].At; at.After(p.at) {
+			p.at = at
+		}
+		heap.Fix(&open, 0)
+	}
+	return nil
+}
+
+// CompactsAt is the size in tokens at which the client is assumed to compact by itself, 0 when unknown or never.
+func (t *Timeline) CompactsAt(ev *alerts.Event) int64 {
+	return new(claude.AutoCompact).CompactsAt(ev.Window, ev.Model, t.Change.Session.Version)
+}
+
+// openLog is a session of which some events have been told.
+type openLog struct {
+	log      int32
+	timeline Timeline
+	next     int
+	at       time.Time // of the next event
+}
+
+// openLogs is a heap, the log with the oldest next event on top.
+type openLogs []*openLog
+
+func (o openLogs) Len() int { return len(o) }
+func (o openLogs) Less(i, j int) bool {
+	return cmp.Or(o[i].at.Compare(o[j].at), cmp.Compare(o[i].log, o[j].log)) < 0
+}
+func (o openLogs) Swap(i, j int) { o[i], o[j] = o[j], o[i] }
+func (o *openLogs) Push(x any)   { *o = append(*o, x.(*openLog)) }
+
+func (o *openLogs) Pop() any {
+	last := (*o)[len(*o)-1]
+	(*o)[len(*o)-1] = nil
+	*o = (*o)[:len(*o)-1]
+	return last
+}
