@@ -112,7 +112,9 @@ type Event struct {
 	// compaction counts besides: see transcript.Reading.
 	Cleared int64
 	Window  int64 // in tokens, 0 when unknown
-	Model   string
+	// Reserved is how much of Window the client leaves out of its percentages, in tokens.
+	Reserved int64
+	Model    string
 	// CompactsAt is the size in tokens at which the client is assumed to compact by
 	// itself, by its version and what it was told; 0 when unknown, and for never.
 	CompactsAt int64

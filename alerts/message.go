@@ -122,7 +122,9 @@ func (a *AgentState) title() string {
 	}, name)
 }
 
-func percent(r Reading) int { return transcript.Window{Tokens: r.Window}.Percent(r.Tokens) }
+func percent(r Reading) int {
+	return transcript.Window{Tokens: r.Window, Reserved: r.Reserved}.Percent(r.Tokens)
+}
 
 // thousands writes n with separators; 0 is unknown.
 func thousands(n int64) string {

@@ -12,7 +12,7 @@ func (e *Engine) read(a *AgentState, ev *Event, t Instant) {
 		return
 	}
 	r := Reading{
-		At: t, Tokens: ev.Tokens, Cleared: max(0, ev.Cleared), Window: max(0, ev.Window), Model: ev.Model,
+		At: t, Tokens: ev.Tokens, Cleared: max(0, ev.Cleared), Window: max(0, ev.Window), Reserved: max(0, ev.Reserved), Model: ev.Model,
 		CompactsAt: max(0, ev.CompactsAt), Source: ev.Source,
 	}
 	if ev.Source == transcript.FromStatusline && !e.sample(a, &r) {

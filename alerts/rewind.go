@@ -13,7 +13,7 @@ func (e *Engine) rewound(a *AgentState, ev *Event, t Instant) {
 		return
 	}
 	e.take(a, Reading{
-		At: t, Tokens: ev.Tokens, Cleared: max(0, ev.Cleared), Window: max(0, ev.Window), Model: ev.Model,
+		At: t, Tokens: ev.Tokens, Cleared: max(0, ev.Cleared), Window: max(0, ev.Window), Reserved: max(0, ev.Reserved), Model: ev.Model,
 		CompactsAt: max(0, ev.CompactsAt), Source: transcript.FromTranscript,
 	})
 	e.judge(a, t)

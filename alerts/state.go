@@ -62,7 +62,9 @@ type Reading struct {
 	// Cleared comes on top of Tokens where the client decides whether to compact.
 	Cleared int64
 	Window  int64 // 0 when unknown
-	Model   string
+	// Reserved tokens of Window are left out of percentages.
+	Reserved int64 `json:",omitempty"`
+	Model    string
 	// CompactsAt is the size at which the client is assumed to compact, 0 when unknown
 	// and for never.
 	CompactsAt int64

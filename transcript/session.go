@@ -1,5 +1,7 @@
 package transcript
 
+import "cmp"
+
 // Source says where a context size comes from.
 type Source uint8
 
@@ -59,6 +61,30 @@ type Session struct {
 	// Told is what only some clients' records tell, nil for nothing: see [Session.Also]. What it
 	// points to never changes.
 	Told *Particulars
+}
+
+// Add adds what another part of the same session holds, an older one: figures that sum up do,
+// and of the rest the session keeps its own.
+func (s *Session) Add(older *Session) {
+	s.Peak = max(s.Peak, older.Peak)
+	for i, n := range older.Compactions {
+		s.Compactions[i] += n
+	}
+	s.Turns += older.Turns
+	s.Messages += older.Messages
+	s.SideMessages += older.SideMessages
+	s.Tokens, s.SideTokens = s.Tokens.Plus(older.Tokens), s.SideTokens.Plus(older.SideTokens)
+	if older.Started != 0 && (s.Started == 0 || older.Started < s.Started) {
+		s.Started = older.Started
+	}
+	s.Active = max(s.Active, older.Active)
+	s.Model, s.Version, s.CWD = cmp.Or(s.Model, older.Model), cmp.Or(s.Version, older.Version), cmp.Or(s.CWD, older.CWD)
+	s.Bytes += older.Bytes
+	s.Lines += older.Lines
+	s.Bad += older.Bad
+	p := s.Also()
+	p.Parent, p.Window = cmp.Or(p.Parent, older.Also().Parent), cmp.Or(p.Window, older.Also().Window)
+	s.Tell(p)
 }
 
 // Particulars are what only some clients' records tell of a session.

@@ -48,7 +48,7 @@ type layoutOnly struct {
 // what decides (transcript, alerts, fleet) cannot reach what acts (tmux, files, sockets).
 func layoutTable() layoutRules {
 	libraries := []string{
-		"sm/transcript", "sm/transcript/bills", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/transcript/codex", "sm/transcript/follow", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox",
+		"sm/transcript", "sm/transcript/bills", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/transcript/clients", "sm/transcript/codex", "sm/transcript/follow", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox",
 		"sm/handoff", "sm/handoff/files", "sm/handoff/guard", "sm/handoff/proc", "sm/handoff/rotation", "sm/handoff/tmux", "sm/handoff/supervise", "sm/observer", "sm/observer/fleet",
 		"sm/observer/metrics", "sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/observer/curve", "sm/observer/pages", "sm/observer/wire", "sm/observer/catchup", "sm/observer/projects", "sm/observer/levels", "sm/observer/overflow", "sm/observer/documents", "sm/observer/persist", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/deploy/doctor", "sm/deploy/service",
 	}
@@ -61,6 +61,7 @@ func layoutTable() layoutRules {
 			"sm/transcript/bills":        {ours: []string{"sm/transcript/wording", "sm/transcript"}, stdOnly: true},
 			"sm/transcript/claude":       {ours: []string{"sm/transcript/bills", "sm/transcript/jsonwalk", "sm/transcript/wording", "sm/transcript"}, stdOnly: true},
 			"sm/transcript/codex":        {ours: []string{"sm/transcript/jsonwalk", "sm/transcript/wording", "sm/transcript"}},
+			"sm/transcript/clients":      {ours: []string{"sm/transcript", "sm/transcript/claude", "sm/transcript/codex"}, stdOnly: true},
 			layoutSupport:                {stdOnly: true},
 			"sm/transcript/claude/hook":  {},
 			"sm/transcript/wording":      {stdOnly: true},
@@ -74,7 +75,7 @@ func layoutTable() layoutRules {
 			"sm/handoff/tmux":            {ours: []string{"sm/transcript/wording", "sm/handoff/proc"}},
 			"sm/handoff/proc":            {stdOnly: true},
 			"sm/handoff/supervise":       {ours: []string{"sm/handoff/proc"}},
-			"sm/observer/fleet":          {ours: []string{"sm/transcript", "sm/transcript/bills", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/alerts"}},
+			"sm/observer/fleet":          {ours: []string{"sm/transcript", "sm/transcript/bills", "sm/transcript/claude", "sm/transcript/clients", "sm/transcript/codex", "sm/transcript/claude/hook", "sm/alerts"}},
 			"sm/observer/state":          {ours: []string{"sm/transcript", "sm/transcript/claude/hook", "sm/alerts", "sm/alerts/outbox", "sm/handoff", "sm/observer/fleet"}},
 			"sm/observer/metrics":        {ours: []string{"sm/transcript", "sm/transcript/claude/hook", "sm/transcript/follow", "sm/alerts", "sm/alerts/outbox", "sm/handoff/rotation", "sm/observer/fleet"}},
 			"sm/observer/api":            {},
@@ -86,9 +87,9 @@ func layoutTable() layoutRules {
 			"sm/observer/persist":        {ours: []string{"sm/alerts", "sm/alerts/outbox", "sm/handoff/rotation", "sm/observer/fleet", "sm/observer/state", "sm/transcript/claude/hook"}, stdOnly: true},
 			"sm/observer/projects":       {ours: []string{"sm/transcript/claude", "sm/transcript/follow"}, stdOnly: true},
 			"sm/observer/wire":           {ours: []string{"sm/transcript", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox", "sm/handoff/rotation", "sm/observer/api", "sm/observer/fleet"}, stdOnly: true},
-			"sm/observer/curve":          {ours: []string{"sm/transcript", "sm/transcript/claude", "sm/alerts", "sm/dashboards/page"}},
+			"sm/observer/curve":          {ours: []string{"sm/transcript", "sm/transcript/clients", "sm/alerts", "sm/dashboards/page"}},
 			"sm/observer/pages":          {ours: []string{"sm/alerts", "sm/alerts/outbox", "sm/dashboards/page", "sm/observer/api", "sm/observer/curve", "sm/observer/fleet", "sm/transcript/claude"}},
-			"sm/observer/history":        {ours: []string{"sm/transcript/bills", "sm/transcript/wording", "sm/transcript", "sm/transcript/claude", "sm/transcript/follow", "sm/alerts", "sm/observer/fleet"}},
+			"sm/observer/history":        {ours: []string{"sm/transcript/bills", "sm/transcript/wording", "sm/transcript", "sm/transcript/claude", "sm/transcript/clients", "sm/transcript/follow", "sm/alerts", "sm/observer/fleet"}},
 			"sm/observer/history/report": {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet", "sm/observer/api", "sm/observer/history"}},
 			"sm/observer/history/tune":   {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/api", "sm/observer/history", "sm/observer/history/report"}},
 			"sm/observer":                {ours: layoutWithout(libraries, "sm/observer", "sm/handoff/proc", "sm/handoff/tmux", "sm/handoff/supervise", "sm/deploy/install", "sm/deploy/doctor", "sm/deploy/service")},

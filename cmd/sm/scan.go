@@ -89,6 +89,7 @@ func (to *printer) writeScanTable(views []fleet.View) error {
 // scanned is one line of `sm scan --json`. Its fields are a contract.
 type scanned struct {
 	SessionID    string          `json:"session_id"`
+	Client       string          `json:"client"`
 	Path         string          `json:"path"`
 	Project      string          `json:"project"`
 	CWD          string          `json:"cwd"`
@@ -115,7 +116,7 @@ type scanned struct {
 func scanOf(v fleet.View) scanned {
 	s := wire.Session(v)
 	return scanned{
-		SessionID: s.SessionID, Path: s.TranscriptPath, Project: s.Project, CWD: s.CWD, Model: s.Model, Version: s.Version,
+		SessionID: s.SessionID, Client: s.Client, Path: s.TranscriptPath, Project: s.Project, CWD: s.CWD, Model: s.Model, Version: s.Version,
 		StartedAt: s.StartedAt, LastActivity: s.LastActive, Context: s.TokensUsed, Window: s.WindowTokens, WindowSource: s.WindowSource,
 		Used: s.UsedPercentage, Peak: s.PeakTokens, Compactions: s.Compactions, Inherited: s.Inherited, Turns: s.Turns,
 		Messages: s.Messages, Tokens: s.Tokens, Subagents: s.Subagents, Bytes: v.Bytes, Lines: v.Lines, BadLines: v.Bad,

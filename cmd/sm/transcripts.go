@@ -33,7 +33,7 @@ func (env *environ) transcripts(cmd *cobra.Command, args []string) (*config.Conf
 		return nil, nil, usagef("PATH is empty")
 	}
 	for _, path := range args {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && filepath.Ext(path) != ".jsonl" && !beginsWithRecord(path) {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && filepath.Ext(path) != ".jsonl" && !strings.HasSuffix(path, ".jsonl.zst") && !beginsWithRecord(path) {
 			return nil, nil, usagef("%s is no transcript: give a .jsonl file of a client, or a folder with such files", quote(path))
 		}
 	}
@@ -56,14 +56,14 @@ func beginsWithRecord(path string) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(head[:n], " \t\r\n"), []byte("{"))
 }
 
-// existingProjects are the projects folders that there are.
+// existingProjects are the folders with transcripts that there are, of all clients.
 func existingProjects(cfg *config.Config, env *environ) ([]string, error) {
 	dirs, err := cfg.ProjectDirs(env.lookupEnv)
 	if err != nil {
 		return nil, err
 	}
 	var there []string
-	for _, dir := range dirs {
+	for _, dir := range append(dirs[:len(dirs):len(dirs)], env.lookupEnv.CodexDirs()...) {
 		if isDir(dir) {
 			there = append(there, dir)
 		}

@@ -21,6 +21,8 @@ type Session struct {
 	Title    string `json:"title"`
 	ParentID string `json:"parent_session_id"`
 	Provider string `json:"provider"`
+	// Client is the client that wrote the session: claude or codex.
+	Client string `json:"client"`
 	// Label is the session's name in metrics.
 	Label          string `json:"session"`
 	SessionID      string `json:"session_id"`
@@ -30,7 +32,8 @@ type Session struct {
 	Model          string `json:"model"`
 	Version        string `json:"version"`
 	// TokensUsed and UsedPercentage are null while the context is unknown; the
-	// percentage is the client's: whole, and cut at 100.
+	// percentage is the client's: whole, and cut at 100. While only the client's own estimate
+	// is known, after a compaction, it alone is there.
 	TokensUsed     *int64  `json:"tokens_used"`
 	UsedPercentage *int    `json:"used_percentage"`
 	PeakTokens     int64   `json:"peak_context_tokens"`

@@ -14,7 +14,7 @@ import (
 	"syscall"
 
 	"sm/transcript"
-	"sm/transcript/claude"
+	"sm/transcript/clients"
 )
 
 const (
@@ -72,19 +72,19 @@ func ofLines(name string, text io.Reader, cut bool) (*Curve, error) {
 		word   transcript.Trigger
 	}
 	var all []found
-	fold, e := claude.NewFold(name, false), transcript.Entry{}
+	fold, e := clients.FormatOf(name+".jsonl", nil).NewFold(transcript.File{Name: name}), transcript.Entry{}
 	err := eachLine(text, func(line []byte) {
 		if cut {
 			cut = false
 			return
 		}
-		count := fold.Session.Total()
+		count := fold.Sum().Total()
 		fresh, err := fold.Line(line, len(line)+1, &e)
 		switch {
 		case err != nil || !fresh || e.At == 0:
 		case e.Kind == transcript.KindReading:
 			all = append(all, found{at: e.At, tokens: e.Context})
-		case fold.Session.Total() > count:
+		case fold.Sum().Total() > count:
 			word := e.Trigger
 			if e.Kind != transcript.KindBoundary {
 				word = transcript.Unknown

@@ -17,7 +17,7 @@ func (g *gauge) tell(x *file, was transcript.Session, c *transcript.Change, mine
 		current = false // a copy
 	}
 	a := g.currentAgent(x.of)
-	was.Version = x.Session.Version
+	was.Version, was.Told = x.Session.Version, x.Session.Told
 	t := teller{gauge: g, id: id, a: a, x: x, seen: was, mine: mine}
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Text != "" {

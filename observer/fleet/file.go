@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -123,6 +124,40 @@ func (s *session) id() string {
 		return s.key
 	}
 	return cmp.Or(s.own[0].Session.ID, s.own[0].Name)
+}
+
+// whole is the session as a plain value, and what it has inherited. Where a rewound
+// conversation goes on in another file the newest tells the present state, and all of them
+// add up. Files of the same name are copies; of those the newest counts.
+func (s *session) whole() (*transcript.Session, *Inherited) {
+	first := s.own[0]
+	if len(s.own) == 1 || !s.uuid {
+		return &first.Session, &first.also().Inherited
+	}
+	sum, in := first.Session, first.also().Inherited
+	for i, x := range s.own[1:] {
+		if slices.ContainsFunc(s.own[:i+1], func(y *file) bool { return segment(y) == segment(x) }) {
+			continue
+		}
+		sum.Add(&x.Session)
+		in.add(&x.also().Inherited)
+	}
+	return &sum, &in
+}
+
+// segment names the part of a session that stands in a file.
+func segment(x *file) string {
+	name, _, _ := strings.Cut(lastElement(x.Cursor.Path), ".jsonl")
+	return name
+}
+
+func (in *Inherited) add(more *Inherited) {
+	in.Messages += more.Messages
+	in.SideMessages += more.SideMessages
+	in.Tokens, in.SideTokens = in.Tokens.Plus(more.Tokens), in.SideTokens.Plus(more.SideTokens)
+	for i, n := range more.Compactions {
+		in.Compactions[i] += n
+	}
 }
 
 func byName(a, b *file) int { return strings.Compare(a.Name, b.Name) }

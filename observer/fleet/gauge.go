@@ -9,6 +9,8 @@ import (
 	"sm/transcript"
 	"sm/transcript/claude"
 	"sm/transcript/claude/hook"
+	"sm/transcript/clients"
+	"sm/transcript/codex"
 )
 
 // gauge reads the size of contexts and windows, from transcripts and from the status line.
@@ -20,12 +22,15 @@ func (g *gauge) windowOf(a *Agent, s *transcript.Session) int64 {
 	if a != nil {
 		told = a.Window
 	}
-	return claude.WindowOf(s, told, g.options.Windows).Tokens
+	return clients.WindowOf(s, told, g.options.Windows).Tokens
 }
 
 // compactsAt is the size in tokens at which a client is assumed to compact by itself. It is 0 when the client never
 // does, and when its model and version are unknown. a is nil when only the session is known.
 func (g *gauge) compactsAt(a *Agent, s *transcript.Session, window int64) int64 {
+	if clients.Of(s) == clients.Codex {
+		return codex.CompactsAt(window)
+	}
 	var told claude.AutoCompact
 	version := s.Version
 	if a != nil {
@@ -55,7 +60,7 @@ func (g *gauge) reading(id string, s *transcript.Session, a *Agent, r transcript
 	window := g.windowOf(a, s)
 	return alerts.Event{
 		Kind: alerts.EventReading, Agent: alerts.AgentID(id), At: r.At.Time(), Tokens: r.Tokens, Cleared: r.Cleared,
-		Window: window, Model: s.Model, CompactsAt: g.compactsAt(a, s, window), Source: transcript.FromTranscript,
+		Window: window, Reserved: clients.WindowOf(s, 0, nil).Reserved, Model: s.Model, CompactsAt: g.compactsAt(a, s, window), Source: transcript.FromTranscript,
 	}
 }
 

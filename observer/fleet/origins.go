@@ -5,7 +5,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
-	"sm/transcript/claude"
+	"sm/transcript/clients"
 )
 
 // Name spaces of joined keys. They are stored: never renumber them.
@@ -190,7 +190,7 @@ func (o *origins) recall(x *file) (observed []alerts.ObservedCompactions) {
 	}
 	room := len(p.events)
 	id, _ := o.agentOf(x.of)
-	seen := alerts.ObservedCompactions{Agent: alerts.AgentID(id), Model: x.Session.Model, Window: claude.WindowOf(&x.Session, 0, o.options.Windows).Tokens}
+	seen := alerts.ObservedCompactions{Agent: alerts.AgentID(id), Model: x.Session.Model, Window: clients.WindowOf(&x.Session, 0, o.options.Windows).Tokens}
 	seen.CompactsAt = o.gauge.compactsAt(o.currentAgent(x.of), &x.Session, seen.Window)
 	learn := func(e *transcript.Compaction, room *int, counts bool) {
 		if own, _ := o.compaction(x, e, room, counts); own && e.Trigger == transcript.Auto && e.PreTokens > 0 {

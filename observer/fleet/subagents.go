@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"sm/transcript"
-	"sm/transcript/claude"
+	"sm/transcript/clients"
 )
 
 // Subagent is one of a session's subagents, by its own transcript. Nothing of it is in the session's context.
@@ -50,7 +50,7 @@ func (vw *viewer) Subagents(id string) (all []Subagent) {
 	for _, x := range files[:min(len(files), MaxSubagents)] {
 		t := &x.Session
 		a := Subagent{
-			ID: strings.TrimPrefix(x.Name, "agent-"), Path: x.Cursor.Path, Bytes: t.Bytes, Peak: t.Peak, Window: claude.WindowOf(t, 0, vw.options.Windows),
+			ID: strings.TrimPrefix(x.Name, "agent-"), Path: x.Cursor.Path, Bytes: t.Bytes, Peak: t.Peak, Window: clients.WindowOf(t, 0, vw.options.Windows),
 			Compactions: max(0, t.Total()-total(x.also().Inherited.Compactions)), Reading: t.Reading.At.Time(), Active: t.Active.Time(),
 		}
 		a.Tokens, a.Known = t.Context()

@@ -5,11 +5,11 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
+	"sm/transcript/clients"
 )
 
-// Claude is Claude Code, as the label client of metrics names it. Only its transcripts are followed, so all that the
-// fleet counts is of it.
-const Claude = "claude"
+// Claude is Claude Code, as the label client of metrics names it.
+const Claude = clients.Claude
 
 // View is what the fleet knows of one session at one moment: what /metrics, the
 // API and the tables show. It is a plain value.
@@ -33,22 +33,24 @@ type View struct {
 	CacheHit      float64
 	CacheHitKnown bool
 	ParentID      string // the agent's parent, "" for none
-	Provider      string // "claude" unless told otherwise
-	Program       string // the client program that wrote the session: [Claude]
+	Provider      string // the same unless told otherwise
+	Program       string // the client that wrote the session, see [clients.Of]
 	Path          string // of the transcript
 	Project       string // last element of the working directory, else of the folder's name
 	CWD           string
 	Model         string
 	Version       string
 
-	Tokens  int64             // of the context
-	Cleared int64             // tokens that are not in it, but that the client's compaction counts besides
-	Known   bool              // false while Tokens is unknown
-	Source  transcript.Source // of Tokens: the transcript, or an estimate
-	Reading time.Time
-	Peak    int64
-	Window  transcript.Window
-	Level   alerts.Level
+	Tokens  int64 // of the context
+	Cleared int64 // tokens that are not in it, but that the client's compaction counts besides
+	Known   bool  // false while Tokens is unknown
+	// Estimate is what the client itself takes for the size while it is unknown, 0 for nothing.
+	Estimate int64
+	Source   transcript.Source // of Tokens: the transcript, or an estimate
+	Reading  time.Time
+	Peak     int64
+	Window   transcript.Window
+	Level    alerts.Level
 
 	// Compactions happened in this session; Inherited were copied into its file
 	// from another one. Both by trigger.

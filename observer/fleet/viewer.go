@@ -8,7 +8,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
-	"sm/transcript/claude"
+	"sm/transcript/clients"
 )
 
 // Views returns all sessions that have a transcript, and the agents that have none, the
@@ -52,7 +52,7 @@ func (vw *viewer) View(id string, now time.Time) (v View, err error) {
 
 // view fills v, which is large and many.
 func (vw *viewer) view(r *row, now time.Time, v *View) {
-	*v = View{Provider: "claude", Program: Claude, Cycle: 1}
+	*v = View{Provider: clients.Claude, Program: clients.Claude, Cycle: 1}
 	if r.s != nil {
 		vw.viewSession(r, v)
 	}
@@ -75,16 +75,17 @@ func (vw *viewer) view(r *row, now time.Time, v *View) {
 func (vw *viewer) viewSession(r *row, v *View) {
 	s := r.s
 	x := s.own[0]
-	t, in := &x.Session, &x.also().Inherited
+	t, in := s.whole()
+	also := t.Also()
 	side := s.subagents()
 	window := int64(0)
 	if r.of != nil {
 		window = r.of.Window
 	}
 	*v = View{
-		Agent: s.record.Agent, Label: s.record.Label, SessionID: s.id(), Provider: v.Provider, Program: v.Program,
+		Agent: s.record.Agent, Label: s.record.Label, SessionID: s.id(), ParentID: also.Parent, Provider: clients.Of(t), Program: clients.Of(t),
 		Path: x.Cursor.Path, Project: project(t.CWD, x.Cursor.Path), CWD: t.CWD, Model: t.Model, Version: t.Version,
-		Reading: t.Reading.At.Time(), Peak: t.Peak, Window: claude.WindowOf(t, window, vw.options.Windows),
+		Reading: t.Reading.At.Time(), Peak: t.Peak, Window: clients.WindowOf(t, window, vw.options.Windows),
 		Inherited: in.Compactions, Counted: s.record.Counted, Cycle: 1,
 		Turns: t.Turns, InTurn: t.InTurn,
 		Messages: max(0, t.Messages-in.Messages), Cost: t.Tokens.Minus(in.Tokens),
@@ -100,6 +101,8 @@ func (vw *viewer) viewSession(r *row, v *View) {
 	} else {
 		if n := vw.gauge.estimate(x, r.of); n > 0 {
 			v.Tokens, v.Known, v.Source, v.Reading = n, true, transcript.FromEstimate, v.Active
+		} else {
+			v.Estimate = also.Estimate
 		}
 	}
 	if v.Known {
@@ -137,7 +140,7 @@ func (r *row) title() string {
 
 // viewAgent adds what is known of the agent besides its transcript.
 func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
-	v.Agent, v.Name, v.ParentID, v.Provider = a.ID, a.Name, a.Parent, cmp.Or(a.Provider, v.Provider)
+	v.Agent, v.Name, v.ParentID, v.Provider = a.ID, a.Name, cmp.Or(a.Parent, v.ParentID), cmp.Or(a.Provider, v.Provider)
 	v.Label = cmp.Or(a.Label, v.Label)
 	v.Counted = a.Counted
 	v.Spoke, v.Hooked = a.Spoke.Time(), a.Hooked.Time()
@@ -150,7 +153,7 @@ func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 	}
 	if v.SessionID == "" {
 		v.SessionID, v.Model, v.Client = a.Session, a.Sample.Model, vw.clients[a.Session]
-		v.Window = claude.WindowOf(&transcript.Session{Model: v.Model}, a.Window, vw.options.Windows)
+		v.Window = clients.WindowOf(&transcript.Session{Model: v.Model}, a.Window, vw.options.Windows)
 	}
 }
 

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 
 	"sm/transcript"
-	"sm/transcript/claude"
+	"sm/transcript/clients"
 	"sm/transcript/follow"
 )
 
@@ -63,12 +65,40 @@ func (o Options) read(ctx context.Context, paths []string, what follow.Options, 
 	read := make(chan error, 1)
 	go func() {
 		defer close(changes)
-		read <- follow.Once(ctx, what, follow.Roots(claude.Format(), paths...), changes)
+		read <- follow.Once(ctx, what, roots(paths), changes)
 	}()
 	for c := range changes {
 		take(c)
 	}
 	return <-read
+}
+
+// roots says in which formats the files in each path may be: in a folder in those of all clients, a file in the one that it
+// begins like.
+func roots(paths []string) (all []follow.Root) {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() {
+			for _, format := range clients.Formats(nil) {
+				all = append(all, follow.Root{Path: path, Format: format})
+			}
+			continue
+		}
+		all = append(all, follow.Root{Path: path, Format: clients.FormatOf(path, head(path))})
+	}
+	return all
+}
+
+// head is the beginning of a file; none of one that cannot be read, which reading says.
+func head(path string) []byte {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	b := make([]byte, 512)
+	n, _ := io.ReadFull(f, b) // fewer bytes are as good
+	return b[:n]
 }
 
 // Fatal reports whether an error of reading leaves nothing to go on with. That some files could not be read does not.

@@ -10,7 +10,7 @@ import (
 	"sm/alerts"
 	"sm/observer/fleet"
 	"sm/transcript"
-	"sm/transcript/claude"
+	"sm/transcript/clients"
 )
 
 // ownCompaction is a compaction as it stands in the transcript in which it happened.
@@ -292,8 +292,8 @@ func (t *Timeline) Own(buffer *[]alerts.Event) []alerts.Event {
 // settle gives each event the window that its model turned out to have, as the status line would have told from the
 // beginning: a transcript itself shows a large window only once it is used.
 func settle(c *transcript.Change, rules []transcript.WindowRule, events []alerts.Event) {
-	s := transcript.Session{Peak: c.Session.Peak, Model: "\x00"}
-	window := int64(0)
+	s := transcript.Session{Peak: c.Session.Peak, Model: "\x00", Told: c.Session.Told}
+	var window transcript.Window
 	for i := range events {
 		ev := &events[i]
 		if ev.Kind != alerts.EventReading && ev.Kind != alerts.EventCompacted {
@@ -301,8 +301,8 @@ func settle(c *transcript.Change, rules []transcript.WindowRule, events []alerts
 		}
 		if ev.Model != s.Model {
 			s.Model = ev.Model
-			window = claude.WindowOf(&s, 0, rules).Tokens
+			window = clients.WindowOf(&s, 0, rules)
 		}
-		ev.Window = window
+		ev.Window, ev.Reserved = window.Tokens, window.Reserved
 	}
 }

@@ -13,7 +13,7 @@ import (
 // Session is a session in JSON, by what the fleet knows of it.
 func Session(v fleet.View) api.Session {
 	s := api.Session{
-		ID: v.Agent, Name: cmp.Or(v.Name, v.Client.Name), Title: v.Title, ParentID: v.ParentID, Provider: v.Provider, Label: v.Label,
+		ID: v.Agent, Name: cmp.Or(v.Name, v.Client.Name), Title: v.Title, ParentID: v.ParentID, Provider: v.Provider, Client: v.Program, Label: v.Label,
 		SessionID: v.SessionID, TranscriptPath: v.Path, Project: v.Project, CWD: v.CWD, Model: v.Model, Version: v.Version,
 		PeakTokens: v.Peak, WindowTokens: v.Window.Tokens, WindowSource: v.Window.Source.String(),
 		Cycle: v.Cycle, IsIdle: isIdle(v), IsActive: v.Live, State: stateOf(v),
@@ -28,6 +28,9 @@ func Session(v fleet.View) api.Session {
 		percent := v.Window.Percent(v.Tokens)
 		s.TokensUsed, s.UsedPercentage, s.Level, s.ContextSource = &v.Tokens, &percent, v.Level.String(), sourceName(v.Source)
 		s.ClearedTokens = v.Cleared
+	} else if v.Estimate > 0 { // what the client shows meanwhile
+		percent := v.Window.Percent(v.Estimate)
+		s.UsedPercentage = &percent
 	}
 	if v.Active.IsZero() && v.Path == "" {
 		s.LastActive = timeOrNil(v.Seen()) // an agent that has no transcript yet

@@ -8,8 +8,8 @@ import (
 	"sm/transcript/wording"
 )
 
-// client is the name of the client that writes these transcripts.
-const client = "codex"
+// Client is the name of the client that writes these transcripts.
+const Client = "codex"
 
 // Fold adds up the lines of one transcript. It remembers no more of a record than it needs
 // to know a repeated compaction, so that it hardly grows with its file.
@@ -75,7 +75,7 @@ func NewFold(file transcript.File) *Fold {
 func (f *Fold) Restart(file transcript.File) {
 	*f = Fold{messages: f.messages[:0], changed: f.changed[:0], compactions: f.compactions[:0], model: f.model[:0],
 		thread: append(f.thread[:0], file.Name...), key: transcript.KeyOf([]byte(file.Name))}
-	f.sum.Tell(transcript.Particulars{Client: client})
+	f.sum.Tell(transcript.Particulars{Client: Client})
 }
 
 // Sum is the session so far.

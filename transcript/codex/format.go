@@ -21,11 +21,6 @@ const (
 	largest = 1 << 30
 )
 
-// Folders are those of a Codex home that hold transcripts: by date, and archived.
-func Folders(home string) []string {
-	return []string{filepath.Join(home, "sessions"), filepath.Join(home, "archived_sessions")}
-}
-
 // Format is how Codex keeps its transcripts: sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl
 // below its home, with another id at the end where the thread was rewound, and the same
 // without folders below archived_sessions. Old ones may be compressed. Beside these folders
@@ -33,7 +28,7 @@ func Folders(home string) []string {
 // whether a file is locked; nil where nobody can say, and no thread is then known to be open.
 func Format(held func(path string) bool) *transcript.Format {
 	f := &transcript.Format{
-		Client:   client,
+		Client:   Client,
 		Identify: identify,
 		NewFold:  func(f transcript.File) transcript.Fold { return NewFold(f) },
 		Content:  content,

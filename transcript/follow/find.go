@@ -58,7 +58,7 @@ func (f *follower) find(dir string, depth int, visited map[inode]bool) (found []
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		_, named := format.Identify(path)
+		_, named := f.roots.identify(path)
 		switch mode := e.Type(); {
 		case learnt && depth == 0 && (!mode.IsDir() || !format.Folder(e.Name())):
 		case mode.IsDir() && named:

@@ -24,6 +24,11 @@ func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Ch
 		seen: map[string]string{}, again: map[string]bool{}, watch: newWatcher(true, o.Logger)}
 	var list []*file
 	visited := map[inode]bool{}
+	for _, root := range roots { // all formats of a folder are known before it is searched
+		if path, err := filepath.Abs(root.Path); err == nil && isDir(path) {
+			f.roots.add(Root{path, root.Format}, false)
+		}
+	}
 	for _, root := range roots {
 		found, err := f.named(root, visited)
 		if err != nil {
@@ -69,7 +74,6 @@ func (f *follower) named(root Root, visited map[inode]bool) ([]*file, error) {
 		return nil, fmt.Errorf("find %s: %w", path, reason(err))
 	}
 	if info.IsDir() {
-		f.roots.add(Root{path, root.Format}, false)
 		return f.find(path, 0, visited), nil
 	}
 	if !info.Mode().IsRegular() {
@@ -84,6 +88,11 @@ func (f *follower) named(root Root, visited map[inode]bool) ([]*file, error) {
 	fl := f.enter(path, f.roots.number(root.Format))
 	fl.alone = true
 	return []*file{fl}, nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // readList has the workers read a list, and returns what failed.

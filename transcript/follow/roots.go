@@ -10,7 +10,9 @@ import (
 )
 
 // Root is a folder to search for transcripts, at any depth, and the format of those in it.
-// It may appear later. For [Once] it may be a file.
+// It may appear later. For [Once] it may be a file. A folder that is given with several
+// formats holds transcripts of each: those that the first one knows by their names are of
+// that, and so on.
 type Root struct {
 	Path   string
 	Format *transcript.Format
@@ -83,14 +85,19 @@ type rootList struct {
 type followed struct {
 	path   string
 	format uint8
-	learnt bool  // from a client, configured by nobody
-	inode  inode // as last seen
+	others []uint8 // formats besides, nil for most
+	learnt bool    // from a client, configured by nobody
+	inode  inode   // as last seen
 }
 
 // add takes in a root. fresh is false for one that is there already.
 func (l *rootList) add(root Root, learnt bool) (path string, fresh bool) {
 	path = filepath.Clean(root.Path)
-	if slices.ContainsFunc(l.all, func(r followed) bool { return r.path == path }) {
+	if i := slices.IndexFunc(l.all, func(r followed) bool { return r.path == path }); i >= 0 {
+		r := &l.all[i]
+		if n := l.number(root.Format); n != r.format && !slices.Contains(r.others, n) {
+			r.others = append(r.others, n)
+		}
 		return path, false
 	}
 	l.all = append(l.all, followed{path: path, format: l.number(root.Format), learnt: learnt})
@@ -137,6 +144,14 @@ func (l *rootList) isLearnt(path string) bool {
 // that takes it for a transcript, else the first.
 func (l *rootList) format(path string) uint8 {
 	if r, ok := l.of(path); ok {
+		if _, named := l.formats[r.format].Identify(path); named || r.others == nil {
+			return r.format
+		}
+		for _, n := range r.others {
+			if _, named := l.formats[n].Identify(path); named {
+				return n
+			}
+		}
 		return r.format
 	}
 	for n, format := range l.formats[:l.known] {

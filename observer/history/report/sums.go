@@ -113,7 +113,7 @@ func (s *sums) read(one *sessionSums, ev *alerts.Event) {
 	}
 	one.waiting = false
 	s.post = append(s.post, ev.Tokens)
-	s.percent = append(s.percent, int64(transcript.Window{Tokens: ev.Window}.Percent(ev.Tokens)))
+	s.percent = append(s.percent, int64(transcript.Window{Tokens: ev.Window, Reserved: ev.Reserved}.Percent(ev.Tokens)))
 	if one.size > 0 {
 		s.dropped += max(0, one.size-ev.Tokens)
 	}

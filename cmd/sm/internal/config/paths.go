@@ -39,6 +39,16 @@ func (env Env) XDGDir(variable, fallback string) (string, error) {
 	return filepath.Join(home, fallback), nil
 }
 
+// CodexDirs are the folders in which Codex keeps transcripts, by date and archived: in CODEX_HOME, else in ~/.codex. There
+// are none without a home directory.
+func (env Env) CodexDirs() []string {
+	home, err := env.XDGDir("CODEX_HOME", ".codex")
+	if err != nil {
+		return nil
+	}
+	return []string{filepath.Join(home, "sessions"), filepath.Join(home, "archived_sessions")}
+}
+
 // ExpandHome replaces a leading ~ as a shell would; other users' homes (~name) are left as they are.
 func (env Env) ExpandHome(path string) (string, error) {
 	if path != "~" && !strings.HasPrefix(path, "~/") {

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const codexScenarios = "../../transcript/codex/testdata/transcripts"
+
+// codexThread is what one thread of the real client was seen to have.
+type codexThread struct {
+	ID          string         `json:"thread_id"`
+	Context     *int64         `json:"context_tokens_last"`
+	Window      *int64         `json:"model_context_window"`
+	PercentLeft *int           `json:"percent_left"`
+	Compacted   int            `json:"compacted_records_own"`
+	Requests    map[string]int `json:"compaction_requests_by_client_header"`
+}
+
+// TestScanCodex: threads of another client are sessions like others, with the figures that
+// the client shows. A size that is only its estimate is no size.
+func TestScanCodex(t *testing.T) {
+	names, err := filepath.Glob(codexScenarios + "/*/expected.json")
+	if err != nil || len(names) != 30 {
+		t.Fatalf("%d scenarios: %v", len(names), err)
+	}
+	got := map[string]scanned{}
+	for _, s := range scanJSON(t, codexScenarios) {
+		got[s.SessionID] = s
+	}
+	threads, estimates := 0, 0
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var scenario struct{ Threads []codexThread }
+		if err := json.Unmarshal(b, &scenario); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range scenario.Threads {
+			threads++
+			s, known := got[want.ID]
+			if !known || s.Client != "codex" {
+				t.Errorf("%s: %s is missing, or of %q", name, want.ID, s.Client)
+				continue
+			}
+			if s.Context == nil && want.Context != nil {
+				estimates++
+				s.Context = want.Context
+			}
+			have := codexThread{ID: s.SessionID, Context: s.Context, Compacted: s.Compactions.Auto + s.Compactions.Manual + s.Compactions.Unknown + s.Inherited, Requests: want.Requests}
+			if s.Used != nil {
+				left := 100 - *s.Used
+				have.PercentLeft, have.Window = &left, &s.Window
+			}
+			if d := cmp.Diff(want, have); d != "" {
+				t.Errorf("%s (-want +got):\n%s", name, d)
+			}
+			if n := want.Requests; len(n) > 0 && (s.Compactions.Auto != n["auto"] || s.Compactions.Manual != n["manual"]) {
+				t.Errorf("%s: %+v, want %v", name, s.Compactions, n)
+			}
+		}
+	}
+	if threads != len(got) || threads != 47 || estimates != 1 {
+		t.Errorf("%d threads in %d sessions, %d of them with no more than an estimate", threads, len(got), estimates)
+	}
+}
+
+// TestScanCodexPaths: a file is read whatever its name, compressed or not, and a folder may
+// hold transcripts of both clients.
+func TestScanCodexPaths(t *testing.T) {
+	dir := t.TempDir()
+	day := filepath.Join(codexScenarios, "compressed/sessions/2026/11/22")
+	copyTo := func(name, to string) string {
+		t.Helper()
+		b, err := os.ReadFile(filepath.Join(day, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, to)
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const plain, packed = "rollout-2026-11-22T00-39-12-01a200b1-5830-7682-9191-0cdc4e0019dc.jsonl", "rollout-2026-11-22T00-39-13-01a200b1-5cd6-7722-b3ac-e0f81bca585a.jsonl.zst"
+	renamed, zipped := copyTo(plain, "copy.jsonl"), copyTo(packed, packed)
+	for path, want := range map[string]string{renamed: "01a200b1-5830-7682-9191-0cdc4e0019dc", zipped: "01a200b1-5cd6-7722-b3ac-e0f81bca585a"} {
+		if s := scanJSON(t, path)[path]; s.SessionID != want || s.Client != "codex" || s.Context == nil {
+			t.Errorf("%s: %+v", path, s)
+		}
+	}
+	const id = "11111111-1111-4111-8111-111111111111"
+	own := filepath.Join(dir, id+".jsonl")
+	if err := os.WriteFile(own, []byte(`{"type":"assistant","uuid":"a","timestamp":"2026-01-02T08:00:00Z","message":{"id":"m","usage":{"input_tokens":7}}}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(renamed); err != nil {
+		t.Fatal(err)
+	}
+	clients := map[string]string{}
+	for path, s := range scanJSON(t, dir) {
+		clients[path] = s.Client
+	}
+	if d := cmp.Diff(map[string]string{own: "claude", zipped: "codex"}, clients); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}

@@ -1,0 +1,57 @@
+// Package clients knows all clients whose transcripts are read: their formats, and what
+// follows from who wrote a session.
+//
+// Invariants: a session of which nothing says who wrote it is Claude Code's, the first one
+// that was known; each client is asked about its own sessions alone.
+//
+// It reads nothing and keeps nothing. What the records of a client mean is for that client's
+// package.
+package clients
+
+import (
+	"sm/transcript"
+	"sm/transcript/claude"
+	"sm/transcript/codex"
+)
+
+// Names of the clients, as metrics and JSON write them.
+const (
+	Claude = "claude"
+	Codex  = codex.Client
+)
+
+// Of names the client that wrote a session.
+func Of(s *transcript.Session) string {
+	if c := s.Also().Client; c != "" {
+		return c
+	}
+	return Claude
+}
+
+// WindowOf finds the window of a session; told is what its status line said, 0 for nothing.
+func WindowOf(s *transcript.Session, told int64, rules []transcript.WindowRule) transcript.Window {
+	if Of(s) == Codex {
+		return codex.WindowOf(s, rules)
+	}
+	return claude.WindowOf(s, told, rules)
+}
+
+// Formats are those of all clients, each with names that none before it claims. held is for
+// [codex.Format].
+func Formats(held func(path string) bool) []*transcript.Format {
+	return []*transcript.Format{codex.Format(held), claude.Format()}
+}
+
+// FormatOf is the format of a transcript of that name which begins with head; nil or any part
+// of it will do for one that has its client's own name.
+func FormatOf(path string, head []byte) *transcript.Format {
+	if f := codex.Format(nil); named(f, path) || codex.Begins(head) {
+		return f
+	}
+	return claude.Format()
+}
+
+func named(f *transcript.Format, path string) bool {
+	_, ok := f.Identify(path)
+	return ok
+}
