@@ -143,6 +143,7 @@ func commands(env *environ) []*cobra.Command {
 		newUninstallCommand(env),
 		newDoctorCommand(env),
 		newServiceCommand(env),
+		newStateCommand(env),
 		newHookCommand(env),
 		newStatuslineCommand(env),
 		newVersionCommand(env),

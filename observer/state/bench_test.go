@@ -47,7 +47,7 @@ func randomClaims(r *rand.Rand, n, sessions int) []fleet.Claim {
 
 func fileSize(b *testing.B, dir string) float64 {
 	b.Helper()
-	info, err := os.Stat(filepath.Join(dir, fileName))
+	info, err := os.Stat(filepath.Join(dir, FileName))
 	if err != nil {
 		b.Fatal(err)
 	}

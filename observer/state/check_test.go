@@ -26,7 +26,7 @@ func TestCheckAgrees(t *testing.T) {
 
 func testCheckAgrees(t *testing.T, size int, unsynced bool) {
 	r := rand.New(rand.NewPCG(uint64(size), 1))
-	path := filepath.Join(t.TempDir(), fileName)
+	path := filepath.Join(t.TempDir(), FileName)
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoSync: true, NoFreelistSync: unsynced, FreelistType: bbolt.FreelistMapType})
 	if err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func sampleState(t *testing.T) (image []byte, content fleet.Stored, messages map
 		t.Fatalf("(-want +got):\n%s", d)
 	}
 	s.Close()
-	image, err := os.ReadFile(filepath.Join(dir, fileName))
+	image, err := os.ReadFile(filepath.Join(dir, FileName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,14 +62,14 @@ func plant(t *testing.T, dir string, image []byte) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, fileName), image, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, FileName), image, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func setAsideFiles(t *testing.T, dir string) []string {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, fileName+".damaged-*"))
+	names, err := filepath.Glob(filepath.Join(dir, FileName+".damaged-*"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func TestFileIsCutWhileOpen(t *testing.T) {
 		d, v := stepDelta(n)
 		mustSave(t, s, d, v)
 	}
-	if err := os.Truncate(filepath.Join(dir, fileName), int64(2*os.Getpagesize())); err != nil {
+	if err := os.Truncate(filepath.Join(dir, FileName), int64(2*os.Getpagesize())); err != nil {
 		t.Fatal(err)
 	}
 	d, v := stepDelta(40)
@@ -207,7 +207,7 @@ func TestFileIsCutWhileOpen(t *testing.T) {
 func TestFileIsOpenElsewhere(t *testing.T) {
 	dir := t.TempDir()
 	mustOpen(t, dir).Close()
-	f, err := os.Open(filepath.Join(dir, fileName))
+	f, err := os.Open(filepath.Join(dir, FileName))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestFileIsOpenElsewhere(t *testing.T) {
 func TestSetAsideTwice(t *testing.T) {
 	dir := t.TempDir()
 	for n := 1; n <= 3; n++ {
-		if err := os.WriteFile(filepath.Join(dir, fileName), []byte("damaged"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, FileName), []byte("damaged"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		mustOpen(t, dir).Close()
@@ -267,7 +267,7 @@ func TestNewerVersionIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	path := filepath.Join(dir, fileName)
+	path := filepath.Join(dir, FileName)
 	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

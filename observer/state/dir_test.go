@@ -42,9 +42,9 @@ func TestDirectoryLayouts(t *testing.T) {
 		{"below a file", func(d string) error { return os.WriteFile(filepath.Dir(d), nil, 0o600) }, "not a directory", "; choose another with --state"},
 		{"FIFO for a lock", within(lockName, fifo), "lock is not a regular file", "; choose another with --state"},
 		{"linked lock", within(lockName, link), "lock is not a regular file", "; choose another with --state"},
-		{"FIFO for a file", within(fileName, fifo), "state.db is not a regular file", "; move it away, or choose another directory with --state"},
-		{"linked file", within(fileName, link), "state.db is not a regular file", "; move it away, or choose another directory with --state"},
-		{"directory for a file", within(fileName, func(p string) error { return os.Mkdir(p, 0o700) }),
+		{"FIFO for a file", within(FileName, fifo), "state.db is not a regular file", "; move it away, or choose another directory with --state"},
+		{"linked file", within(FileName, link), "state.db is not a regular file", "; move it away, or choose another directory with --state"},
+		{"directory for a file", within(FileName, func(p string) error { return os.Mkdir(p, 0o700) }),
 			"state.db is not a regular file", "; move it away, or choose another directory with --state"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestUmask(t *testing.T) {
 func TestFileIsPrivate(t *testing.T) {
 	dir := t.TempDir()
 	mustOpen(t, dir).Close()
-	path := filepath.Join(dir, fileName)
+	path := filepath.Join(dir, FileName)
 	if err := os.Chmod(path, 0o644); err != nil {
 		t.Fatal(err)
 	}

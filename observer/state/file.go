@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	fileName = "state.db"
+	// FileName is the name of the state file in its directory.
+	FileName = "state.db"
 	// freshName is a state file in the making: it gets its real name when it is
 	// complete and on the disk, so that a kill never leaves half a file under it.
 	freshName = "state.db.new"
@@ -52,10 +53,10 @@ func guard(f func() error) (err error) {
 // and records are checked before bbolt sees them: a record whose key is damaged would
 // never be looked at, only missed.
 func (s *Store) openFile() error {
-	if err := regular(s.root, fileName); err != nil {
+	if err := regular(s.root, FileName); err != nil {
 		return err
 	}
-	f, err := s.root.OpenFile(fileName, os.O_RDWR, 0)
+	f, err := s.root.OpenFile(FileName, os.O_RDWR, 0)
 	if err != nil {
 		return fmt.Errorf("open %s: %w; check its owner, or choose another directory with --state", s.path(), err)
 	}
@@ -200,7 +201,7 @@ func (s *Store) replaceFile(fill func(*bbolt.DB) error) error {
 		return fill(db)
 	})
 	if err == nil {
-		err = s.root.Rename(freshName, fileName)
+		err = s.root.Rename(freshName, FileName)
 	}
 	if err != nil {
 		discard(db, f, err)
@@ -276,14 +277,14 @@ func discard(db *bbolt.DB, f *os.File, cause error) error {
 // setAside renames the state file.
 func (s *Store) setAside() (name string, err error) {
 	for n := 1; ; n++ {
-		name = fmt.Sprintf("%s.damaged-%d-%d", fileName, s.now.Unix(), n)
+		name = fmt.Sprintf("%s.damaged-%d-%d", FileName, s.now.Unix(), n)
 		if _, err := s.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 			break
 		} else if err != nil {
 			return "", err
 		}
 	}
-	if err := s.root.Rename(fileName, name); err != nil {
+	if err := s.root.Rename(FileName, name); err != nil {
 		return "", err
 	}
 	return filepath.Join(s.dir, name), syncDir(s.root.Open("."))

@@ -79,7 +79,7 @@ func TestCheckLock(t *testing.T) {
 		{"lock replaced", func(d string) error {
 			return errors.Join(os.Remove(filepath.Join(d, lockName)), os.WriteFile(filepath.Join(d, lockName), nil, 0o600))
 		}, "lock was replaced"},
-		{"file removed", func(d string) error { return os.Remove(filepath.Join(d, fileName)) }, fileName + " was removed"},
+		{"file removed", func(d string) error { return os.Remove(filepath.Join(d, FileName)) }, FileName + " was removed"},
 		{"directory moved", func(d string) error { return os.Rename(d, d+".old") }, "lock was removed"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

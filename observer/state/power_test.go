@@ -71,7 +71,7 @@ func parseCalls(t *testing.T, text string) []fileCall {
 				acked = n
 			}
 			continue
-		case !strings.HasSuffix(string(path), "/"+fileName):
+		case !strings.HasSuffix(string(path), "/"+FileName):
 			continue
 		case c.name == "ftruncate":
 			c.at, err = strconv.ParseInt(m[5], 10, 64)
@@ -147,7 +147,7 @@ func TestPowerLoss(t *testing.T) {
 		mustSave(t, s, d, v)
 	}
 	s.Close()
-	image, err := os.ReadFile(filepath.Join(base, fileName))
+	image, err := os.ReadFile(filepath.Join(base, FileName))
 	if err != nil {
 		t.Fatal(err)
 	}

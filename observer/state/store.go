@@ -177,6 +177,6 @@ func (s *Store) Dropped() int {
 // place is where a record stands.
 type place struct{ bucket, key string }
 
-func (s *Store) path() string { return filepath.Join(s.dir, fileName) }
+func (s *Store) path() string { return filepath.Join(s.dir, FileName) }
 
 var _ fleet.Ledger = (*Store)(nil)

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sm/cmd/sm/internal/config"
+	"sm/observer/state"
+)
+
+func newStateCommand(env *environ) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "state",
+		Short: "Copy the observer's state: export, import",
+		Long: "Write what the observer remembers as JSON lines, or make the state of a new observer from them: for a backup, or\n" +
+			"to move to another machine with the same paths. The observer must not run meanwhile.",
+		Example: "  sm state export state.jsonl\n  sm state import state.jsonl --state ~/.local/state/sm",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.PersistentFlags().String("state", "", "the state is in `DIR`")
+	config.BindFlag(cmd.PersistentFlags(), "state", "state")
+	cmd.AddCommand(stateStep(env, "export", "Write the state to FILE, or to - for standard output", exportState),
+		stateStep(env, "import", "Make the state from FILE, or from - for standard input", importState))
+	return cmd
+}
+
+func stateStep(env *environ, name, short string, do func(env *environ, log *slog.Logger, dir, file string) (int, error)) *cobra.Command {
+	return &cobra.Command{
+		Use:     name + " FILE",
+		Short:   short,
+		Example: "  sm state " + name + " state.jsonl",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := loadConfig(cmd.Flags(), env)
+			if err != nil {
+				return err
+			}
+			dir, err := cfg.StateDir(env.lookupEnv)
+			if err != nil {
+				return err
+			}
+			log, _ := env.logger(cfg)
+			records, err := do(env, log, dir, args[0])
+			if err == nil {
+				fmt.Fprintf(env.stderr, "%d records\n", records)
+			}
+			return err
+		},
+	}
+}
+
+func exportState(env *environ, log *slog.Logger, dir, file string) (records int, err error) {
+	if _, err := os.Stat(filepath.Join(dir, state.FileName)); err != nil {
+		return 0, fmt.Errorf("%w: no observer has run there; name its directory with --state", err)
+	}
+	s, err := state.Open(dir, log, time.Now())
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if file == "-" {
+		return s.Export(env.stdout)
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return 0, fmt.Errorf("%w: name a file that does not exist yet", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return s.Export(f)
+}
+
+func importState(env *environ, log *slog.Logger, dir, file string) (records int, err error) {
+	in := env.stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return 0, fmt.Errorf("%w: name the file that sm state export wrote", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	return state.Import(dir, in, log, time.Now())
+}

@@ -1,0 +1,102 @@
+package state
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"errors"
+
+	"sm/observer/fleet"
+)
+
+// exported is a state with something of each kind, and its export.
+func exported(t *testing.T) (fleet.Stored, []byte) {
+	t.Helper()
+	s := mustOpen(t, t.TempDir())
+	defer s.Close()
+	mustSave(t, s, fleet.Delta{
+		Settled: true, Files: []fleet.File{sampleFile(1), sampleFile(2)}, Records: []fleet.SessionRecord{sampleRecord(1), sampleRecord(2)},
+		Claims: []fleet.Claim{{Key: 7, Owner: 70}}, Counters: &fleet.Counters{Bytes: 5},
+	})
+	var out bytes.Buffer
+	records, err := s.Export(&out)
+	if err != nil || records < 6 {
+		t.Fatalf("%d records, %v", records, err)
+	}
+	return mustLoad(t, s), out.Bytes()
+}
+
+// TestExport: what is imported elsewhere is what was exported, and exports the same.
+func TestExport(t *testing.T) {
+	want, text := exported(t)
+	dir := filepath.Join(t.TempDir(), "new")
+	if _, err := Import(dir, bytes.NewReader(text), quiet(), testNow().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	s := mustOpen(t, dir)
+	defer s.Close()
+	if d := sameStored(want, mustLoad(t, s)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	var again bytes.Buffer
+	if _, err := s.Export(&again); err != nil || !bytes.Equal(text, again.Bytes()) {
+		t.Errorf("the second export differs (%d and %d bytes), %v", len(text), again.Len(), err)
+	}
+	if _, err := Import(dir, bytes.NewReader(text), quiet(), testNow()); err == nil {
+		t.Error("a directory in use is taken")
+	}
+}
+
+// TestImportRefuses: what is not the whole export leaves no state behind, and what is there stays.
+func TestImportRefuses(t *testing.T) {
+	_, text := exported(t)
+	lines := strings.SplitAfter(string(text), "\n")
+	without := func(i int) string { return strings.Join(append(append([]string{}, lines[:i]...), lines[i+1:]...), "") }
+	value := strings.Index(string(text), `"value":"`) + len(`"value":"`) + 4
+	other := byte('A')
+	if text[value] == other {
+		other = 'B'
+	}
+	flipped := string(text[:value]) + string(other) + string(text[value+1:])
+	cases := map[string]string{
+		"nothing": "", "something else": `{"a":1}` + "\n", "no JSON": "\x00\xff", "no head": without(0), "no end": strings.Join(lines[:len(lines)-2], ""),
+		"a record less": without(2), "a flipped byte": flipped,
+		"a newer one":       strings.Replace(string(text), `"schema":1`, `"schema":99`, 1),
+		"an unknown bucket": strings.Replace(string(text), `"bucket":"files"`, `"bucket":"x"`, 1),
+		"no records":        lines[0] + `{"records":0}` + "\n",
+	}
+	for n := range 20 {
+		cases[fmt.Sprintf("cut %d", n)] = string(text[:len(text)*n/20])
+	}
+	for name, bad := range cases {
+		dir := t.TempDir()
+		if n, err := Import(dir, strings.NewReader(bad), quiet(), testNow()); err == nil {
+			t.Errorf("%s: %d records are taken", name, n)
+		}
+		for _, file := range []string{FileName, freshName} {
+			if _, err := os.Lstat(filepath.Join(dir, file)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: leaves %s behind: %v", name, file, err)
+			}
+		}
+	}
+	dir := t.TempDir()
+	s := mustOpen(t, dir)
+	want := mustLoad(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Import(dir, bytes.NewReader(text), quiet(), testNow()); err == nil || !strings.Contains(err.Error(), "--state") {
+		t.Errorf("over a state that exists: %v", err)
+	}
+	s = mustOpen(t, dir)
+	defer s.Close()
+	if d := sameStored(want, mustLoad(t, s)); d != "" {
+		t.Errorf("what was there has changed (-want +got):\n%s", d)
+	}
+}
