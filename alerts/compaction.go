@@ -17,15 +17,15 @@ const (
 
 // begin notes that a client sets out to compact. Only a result opens a cycle: the
 // attempt may fail, be blocked or come to nothing.
-func (e *Engine) begin(a *AgentState, ev *Event, t Instant) {
+func (c *cycles) begin(a *AgentState, ev *Event, t Instant) {
 	again := a.Attempted < a.Opened && a.Opened < t // the one before has had its result
 	if a.Attempted == 0 || max(t-a.Attempted, a.Attempted-t) > doubled || again {
 		trigger := min(ev.Trigger, transcript.Unknown)
 		a.Attempts[trigger]++
-		e.counters.Attempts[trigger]++
+		c.counters.Attempts[trigger]++
 	}
 	a.Attempted = max(a.Attempted, t)
-	late := a.Cause == CauseCompaction && a.First == 0 && t <= a.Opened+e.settle
+	late := a.Cause == CauseCompaction && a.First == 0 && t <= a.Opened+c.settle
 	if late || t <= a.Opened || a.First != 0 && t <= a.First || t < a.Begun {
 		return // its result is known already: without a reply there is nothing new to compact
 	}
@@ -33,42 +33,42 @@ func (e *Engine) begin(a *AgentState, ev *Event, t Instant) {
 }
 
 // lapses is when a compaction without a result ends by itself, 0 for none.
-func (e *Engine) lapses(a *AgentState) Instant {
+func (c *cycles) lapses(a *AgentState) Instant {
 	if !a.Compacting {
 		return 0
 	}
-	return a.Begun + e.settle
+	return a.Begun + c.settle
 }
 
 // lapse ends a compaction that has shown no result for too long, so that nothing
 // waits for a sign that was lost. Begun stays: a result that is told late still
 // belongs to it.
-func (e *Engine) lapse(a *AgentState, now Instant) {
-	if end := e.lapses(a); end != 0 && now >= end {
+func (c *cycles) lapse(a *AgentState, now Instant) {
+	if end := c.lapses(a); end != 0 && now >= end {
 		a.Compacting = false
-		e.counters.Lapsed++
-		e.changed[a.Agent] = struct{}{}
-		e.wake(a, now)
+		c.counters.Lapsed++
+		c.changed[a.Agent] = struct{}{}
+		c.timers.wake(a, now)
 	}
 }
 
 // compacted takes a sign that a compaction has taken place.
-func (e *Engine) compacted(a *AgentState, ev *Event, t Instant) {
+func (c *cycles) compacted(a *AgentState, ev *Event, t Instant) {
 	o := &opening{sign: ev.Sign, cause: CauseCompaction, at: t, trigger: ev.Trigger, pre: ev.PreTokens}
 	switch ev.Sign {
 	case SignBoundary:
 		if o.key = ev.Key; o.key != 0 {
 			if slices.Contains(a.Boundaries, o.key) {
 				if o.key == a.Boundary && ev.Trigger < a.Made { // more is known of it by now
-					e.learn(a, ev)
-					e.count(a, o, ev.Trigger)
+					c.limits.learn(a, ev)
+					c.notices.count(a, o, ev.Trigger)
 				}
 				return
 			}
 			a.Boundaries = append(a.Boundaries, o.key)
 			a.Boundaries = slices.Delete(a.Boundaries, 0, max(0, len(a.Boundaries)-boundariesKept))
 		}
-		e.learn(a, ev)
+		c.limits.learn(a, ev)
 		if ev.History {
 			return
 		}
@@ -78,12 +78,12 @@ func (e *Engine) compacted(a *AgentState, ev *Event, t Instant) {
 	default:
 		return
 	}
-	e.sign(a, o)
+	c.sign(a, o)
 }
 
 // triggerOf is the trigger of a compaction, or that of the attempt that led to it.
-func (e *Engine) triggerOf(a *AgentState, o *opening) Trigger {
-	if o.trigger >= transcript.Unknown && a.Begun != 0 && o.at >= a.Begun && o.at <= a.Begun+e.settle {
+func (c *cycles) triggerOf(a *AgentState, o *opening) Trigger {
+	if o.trigger >= transcript.Unknown && a.Begun != 0 && o.at >= a.Begun && o.at <= a.Begun+c.settle {
 		return min(a.Trigger, transcript.Unknown)
 	}
 	return min(o.trigger, transcript.Unknown)
@@ -93,9 +93,9 @@ func (e *Engine) triggerOf(a *AgentState, o *opening) Trigger {
 // made after one had begun, and is smaller than what was known before by more than
 // the two points by which roundings of the window can differ. A larger one in the
 // transcript tells the opposite: the client goes on as it was.
-func (e *Engine) shrunk(a *AgentState, r *Reading) bool {
+func (c *cycles) shrunk(a *AgentState, r *Reading) bool {
 	before, known := a.current()
-	if a.Begun == 0 || r.At <= a.Begun || r.At > a.Begun+e.settle || !known || r.At < before.At {
+	if a.Begun == 0 || r.At <= a.Begun || r.At > a.Begun+c.settle || !known || r.At < before.At {
 		return false
 	}
 	if r.Source == transcript.FromStatusline && a.Readings[transcript.FromTranscript].At != 0 && r.At <= a.Begun+lag {
@@ -112,16 +112,16 @@ func (e *Engine) shrunk(a *AgentState, r *Reading) bool {
 
 // guess opens a cycle without any sign, unless that has happened too often: then only
 // the compaction ends.
-func (e *Engine) guess(a *AgentState, t Instant) {
+func (c *cycles) guess(a *AgentState, t Instant) {
 	a.Guesses = slices.DeleteFunc(a.Guesses, func(g Instant) bool { return g <= t-hour })
 	if len(a.Guesses) >= guessesAnHour {
 		a.settled()
 		return
 	}
 	a.Guesses = append(a.Guesses, t)
-	e.counters.Guessed++
+	c.counters.Guessed++
 	begun := a.Begun
-	e.open(a, &opening{sign: signGuess, cause: CauseCompaction, at: t, trigger: transcript.Unknown})
+	c.open(a, &opening{sign: signGuess, cause: CauseCompaction, at: t, trigger: transcript.Unknown})
 	// It happened some time before: a smaller reading from then is of this cycle too.
 	if a.Before.Source == transcript.FromTranscript {
 		begun = max(begun, a.Before.At)
@@ -134,7 +134,7 @@ func margin(window int64) int64 { return max(0, window) / 50 }
 
 // tellCompacted tells the parent, or the operator of an agent that has none, once that the agent was compacted and
 // still runs.
-func (e *Engine) tellCompacted(a *AgentState, o *opening, trigger Trigger) {
+func (nt *notices) tellCompacted(a *AgentState, o *opening, trigger Trigger) {
 	if a.Said[KindCompacted].At != 0 {
 		return
 	}
@@ -146,9 +146,9 @@ func (e *Engine) tellCompacted(a *AgentState, o *opening, trigger Trigger) {
 	d.Trigger, d.PreTokens = trigger.String(), thousands(pre)
 	n := notice{kind: KindCompacted, at: o.at, parent: true, data: d}
 	if a.Parent == "" || a.Parent == a.Agent {
-		n.parent, n.operator = false, e.options.OperatorCompactions
+		n.parent, n.operator = false, nt.options.OperatorCompactions
 	}
-	e.say(a, n)
+	nt.say(a, n)
 	if a.Said[KindCompacted].At == 0 { // nobody to tell: a parent that comes later need not know
 		a.Said[KindCompacted].At = o.at
 	}

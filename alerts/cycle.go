@@ -6,6 +6,14 @@ import (
 	"sm/transcript"
 )
 
+// cycles opens and closes the cycles of agents, by signs of compactions and by readings.
+type cycles struct {
+	*board
+	limits  *limits
+	notices *notices
+	timers  *timers
+}
+
 // opening is one sign that the context began anew.
 type opening struct {
 	sign  Sign
@@ -25,12 +33,12 @@ func (o *opening) compacted() bool { return o.cause == CauseCompaction }
 
 // same says whether a sign belongs to the opening of the present cycle, or to one
 // before it, rather than opening another.
-func (e *Engine) same(a *AgentState, o *opening) bool {
+func (c *cycles) same(a *AgentState, o *opening) bool {
 	fresh := a.First == 0
 	switch {
 	case o.at < a.Opened || !fresh && o.at <= a.First:
 		return true
-	case o.at > a.Opened+e.settle:
+	case o.at > a.Opened+c.settle:
 		return false
 	case o.sign == SignBoundary && a.Boundary != 0 && o.key != 0:
 		return false // two boundaries are two, however close
@@ -61,16 +69,16 @@ func (a *AgentState) refilled() bool {
 }
 
 // sign takes a sign: it opens a cycle, or is one more of the present one.
-func (e *Engine) sign(a *AgentState, o *opening) {
-	if !e.same(a, o) {
-		e.open(a, o)
+func (c *cycles) sign(a *AgentState, o *opening) {
+	if !c.same(a, o) {
+		c.open(a, o)
 		return
 	}
 	other := o.compacted() != (a.Cause == CauseCompaction)
 	// A sign from before the last reading of the cycle before is of that cycle, too.
 	// Samples show the old context for a while even after the sign.
 	older := o.at <= a.Before.At && (a.Before.Source == transcript.FromTranscript || o.at <= a.Before.At-skew)
-	if o.at < a.Opened && (other || older || a.Opened-o.at > e.settle) {
+	if o.at < a.Opened && (other || older || a.Opened-o.at > c.settle) {
 		return
 	}
 	if a.Cause == CauseNone {
@@ -80,11 +88,11 @@ func (e *Engine) sign(a *AgentState, o *opening) {
 	if o.compacted() {
 		a.Cause = CauseCompaction
 	}
-	e.join(a, o)
+	c.join(a, o)
 }
 
 // join adds a sign to the opening of the present cycle.
-func (e *Engine) join(a *AgentState, o *opening) {
+func (c *cycles) join(a *AgentState, o *opening) {
 	if a.Signs[o.sign] == 0 {
 		a.Signs[o.sign] = o.at
 	}
@@ -103,47 +111,47 @@ func (e *Engine) join(a *AgentState, o *opening) {
 			a.Boundary = o.key
 		}
 	}
-	trigger := e.triggerOf(a, o)
+	trigger := c.triggerOf(a, o)
 	if o.at >= a.Begun {
 		a.settled()
 	}
-	e.tellCompacted(a, o, trigger)
-	e.count(a, o, trigger)
+	c.notices.tellCompacted(a, o, trigger)
+	c.notices.count(a, o, trigger)
 }
 
 // open begins a cycle.
-func (e *Engine) open(a *AgentState, o *opening) {
+func (c *cycles) open(a *AgentState, o *opening) {
 	before, _ := a.current()
 	act := Opened{
 		Agent: a.Agent, Cycle: a.Cycle + 1, Cause: o.cause, Unconfirmed: o.sign == signGuess,
 		Trigger: transcript.Unknown, At: o.at.Time(),
 	}
 	if o.compacted() {
-		act.Trigger, act.PreTokens = e.triggerOf(a, o), cmp.Or(o.pre, before.Tokens)
+		act.Trigger, act.PreTokens = c.triggerOf(a, o), cmp.Or(o.pre, before.Tokens)
 	}
 	if o.cause != CauseRewind { // samples show a rewind before the transcript does
-		e.disown(a, o.at)
+		c.disown(a, o.at)
 	}
 	for _, k := range []Kind{KindWarning, KindCritical} {
 		act.Warned = act.Warned || a.Said[k].Key.Agent != "" && a.Said[k].At <= o.at
 	}
-	e.out = append(e.out, act)
+	c.out = append(c.out, act)
 	a.Cycle, a.Opened, a.Cause, a.Unconfirmed = a.Cycle+1, o.at, o.cause, act.Unconfirmed
 	a.Signs, a.Boundary, a.Keyed = [signs]Instant{}, 0, false
 	a.Counted, a.Made = false, transcript.Unknown
-	e.retire(a, o)
-	e.forecaster.close(a, o.compacted())
+	c.retire(a, o)
+	c.limits.forecaster.close(a, o.compacted())
 	a.divide(o.at)
 	if o.carried {
 		a.Before = Reading{}
 	}
-	e.levelOf(a, o.at)
-	e.join(a, o)
-	e.judge(a, o.at)
+	c.limits.levelOf(a, o.at)
+	c.join(a, o)
+	c.notices.judge(a, o.at)
 }
 
 // disown takes a sample that is an echo for older than the opening.
-func (e *Engine) disown(a *AgentState, at Instant) {
+func (c *cycles) disown(a *AgentState, at Instant) {
 	sample := &a.Readings[transcript.FromStatusline]
 	if sample.At <= at {
 		return
@@ -154,7 +162,7 @@ func (e *Engine) disown(a *AgentState, at Instant) {
 			before = r
 		}
 	}
-	if !e.echo(*sample, before, at) {
+	if !c.echo(*sample, before, at) {
 		return
 	}
 	for k := range a.Said {
@@ -167,7 +175,7 @@ func (e *Engine) disown(a *AgentState, at Instant) {
 
 // retire withdraws what was said in the cycle before. What was said because of a
 // reading that is newer than the opening holds on: it is of the new cycle.
-func (e *Engine) retire(a *AgentState, o *opening) {
+func (c *cycles) retire(a *AgentState, o *opening) {
 	old := contextKinds()
 	if !o.compacted() && o.cause != CauseRewind {
 		// After a clear it is no news that the agent was compacted before.
@@ -179,7 +187,7 @@ func (e *Engine) retire(a *AgentState, o *opening) {
 			gone = append(gone, k)
 		}
 	}
-	e.withdraw(a, gone...)
+	c.notices.withdraw(a, gone...)
 	for _, k := range gone {
 		a.Said[k] = Said{}
 	}
@@ -209,7 +217,7 @@ func (a *AgentState) divide(at Instant) {
 }
 
 // reset takes a sign that the context was thrown away.
-func (e *Engine) reset(a *AgentState, ev *Event, t Instant) {
+func (c *cycles) reset(a *AgentState, ev *Event, t Instant) {
 	o := &opening{cause: ev.Cause, at: t, key: ev.Key, carried: ev.Carried}
 	switch ev.Cause {
 	case CauseClear:
@@ -219,7 +227,7 @@ func (e *Engine) reset(a *AgentState, ev *Event, t Instant) {
 	case CauseHandoff:
 		o.sign = signHandoff
 	case CauseRewind:
-		e.rewound(a, ev, t)
+		c.rewound(a, ev, t)
 		return
 	default:
 		return
@@ -233,7 +241,7 @@ func (e *Engine) reset(a *AgentState, ev *Event, t Instant) {
 		a.Session, a.Keyed = o.key, o.key != 0
 		return
 	}
-	e.sign(a, o)
+	c.sign(a, o)
 }
 
 // settled ends a compaction that was begun.

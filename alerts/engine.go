@@ -1,10 +1,8 @@
 package alerts
 
 import (
-	"cmp"
 	"maps"
 	"slices"
-	"text/template"
 	"time"
 
 	"sm/transcript"
@@ -25,35 +23,23 @@ const (
 )
 
 // Engine judges a fleet. It is for one goroutine at a time.
+//
+// Each part owns some of what is known, and uses only the parts that are listed before it.
 type Engine struct {
-	options Options
-	texts   [kinds]*template.Template
-	settle  Instant
-
-	agents  map[AgentID]*AgentState
-	order   []*AgentState // by id, so that ticks are the same in every run
-	learned map[client][]int64
-	medians map[client]int64 // only clients whose compactions were seen often enough
-
-	forecaster forecaster
-
-	reminders []Reminder // by id
-	reminded  bool       // they have changed since the last Take
-
-	counters Counters
-	revised  bool    // the settings may be others than those that the agents were judged by
-	now      Instant // of the newest Tick
-	newest   Instant // of all stamps
-	changed  map[AgentID]struct{}
-	out      []Action // of the present step
+	*board   // settings, agents, the clock, the actions of this step
+	*limits  // where contexts are near their end, and how far that is
+	*notices // what is said, and what is taken back
+	*timers  // reminders
+	*cycles  // when a cycle begins, and which readings are its own
 }
 
 // New makes an engine that knows no agent. A text that is no template, or shows what
 // a notice does not know, is an error.
 func New(o Options) (*Engine, error) {
-	e := &Engine{
-		agents: map[AgentID]*AgentState{}, learned: map[client][]int64{}, medians: map[client]int64{}, changed: map[AgentID]struct{}{},
-	}
+	b := &board{agents: map[AgentID]*AgentState{}, changed: map[AgentID]struct{}{}}
+	l := &limits{board: b, learned: map[client][]int64{}, medians: map[client]int64{}}
+	n, t := &notices{b, l}, &timers{board: b}
+	e := &Engine{board: b, limits: l, notices: n, timers: t, cycles: &cycles{b, l, n, t}}
 	e.forecaster.restore(Calibration{})
 	if err := e.Configure(o); err != nil {
 		return nil, err
@@ -174,32 +160,6 @@ func (e *Engine) setClock(now Instant) {
 	e.now = now
 }
 
-// agent finds an agent, or begins its first cycle.
-func (e *Engine) agent(id AgentID) *AgentState {
-	if a := e.agents[id]; a != nil {
-		return a
-	}
-	a := &AgentState{Agent: id, Cycle: 1, Muted: e.options.Disabled, Trigger: transcript.Unknown, Made: transcript.Unknown}
-	e.agents[id] = a
-	i, _ := slices.BinarySearchFunc(e.order, id, byID)
-	e.order = slices.Insert(e.order, i, a)
-	return a
-}
-
-func byID(a *AgentState, id AgentID) int { return cmp.Compare(a.Agent, id) }
-
-// stamp is the time of an event. One without is newer than all before: that is what
-// the order in a file says of records that carry no time.
-func (e *Engine) stamp(a *AgentState, at time.Time) Instant {
-	t := transcript.InstantOf(at)
-	if t == 0 {
-		t = a.Clock + 1
-	}
-	a.Clock = max(a.Clock, t)
-	e.newest = max(e.newest, t)
-	return t
-}
-
 // Forget drops an agent. Should it return, it begins with the first cycle and says
 // the same keys again, so its notices must be gone from the queue.
 func (e *Engine) Forget(id AgentID) {
@@ -210,18 +170,6 @@ func (e *Engine) Forget(id AgentID) {
 		e.unlearn(id, "")
 		e.changed[id] = struct{}{}
 	}
-}
-
-// Counters returns what has been counted so far.
-func (e *Engine) Counters() Counters { return e.counters }
-
-// Agents returns the state of all agents, by id.
-func (e *Engine) Agents() []AgentState {
-	all := make([]AgentState, len(e.order))
-	for i, a := range e.order {
-		all[i] = a.clone()
-	}
-	return all
 }
 
 // Snapshot returns all that the engine remembers.

@@ -46,23 +46,23 @@ type Forecast struct {
 
 // forecast extrapolates the agent's growth. It knows nothing without a compaction
 // threshold or a context.
-func (e *Engine) forecast(a *AgentState) Forecast {
-	rest := e.rest(a)
+func (li *limits) forecast(a *AgentState) Forecast {
+	rest := li.rest(a)
 	if math.IsNaN(rest) {
 		return Forecast{}
 	}
-	return e.forecaster.of(a, rest)
+	return li.forecaster.of(a, rest)
 }
 
 // rest is by how many tokens the context can grow until it is compacted, not a number where that is not known. Of sizes that
 // were seen it goes by one of the smallest: a reply seldom ends at the threshold. A client that compacts at 155,000 tokens
 // is seen to do so at 155,100 and at 174,000.
-func (e *Engine) rest(a *AgentState) float64 {
+func (li *limits) rest(a *AgentState) float64 {
 	r, known := a.current()
-	at, source := e.threshold(a.Agent, r)
+	at, source := li.threshold(a.Agent, r)
 	if source == ThresholdSeen {
-		_, key := e.seen(a.Agent, r)
-		sizes := slices.Sorted(slices.Values(e.learned[key]))
+		_, key := li.seen(a.Agent, r)
+		sizes := slices.Sorted(slices.Values(li.learned[key]))
 		at = sizes[(len(sizes)-1)/5]
 	}
 	if !known || at == 0 {
@@ -157,18 +157,18 @@ func (r *Range) scale(by float64) {
 }
 
 // foretell tells the agent, once a cycle, when few replies or turns may be left: that is what the low end of the range says.
-func (e *Engine) foretell(a *AgentState, r Reading) {
-	o := &e.options
+func (nt *notices) foretell(a *AgentState, r Reading) {
+	o := &nt.options
 	if o.ForecastReplies <= 0 && o.ForecastTurns <= 0 || a.Said[KindForecast].At != 0 {
 		return
 	}
 	within := func(r Range, most int) bool { return most > 0 && r.Known && r.Low <= float64(most) }
-	if f := e.forecast(a); within(f.Replies, o.ForecastReplies) || within(f.Turns, o.ForecastTurns) {
-		e.sayForecast(a, r, f)
+	if f := nt.limits.forecast(a); within(f.Replies, o.ForecastReplies) || within(f.Turns, o.ForecastTurns) {
+		nt.sayForecast(a, r, f)
 	}
 }
 
-func (e *Engine) sayForecast(a *AgentState, r Reading, f Forecast) {
+func (nt *notices) sayForecast(a *AgentState, r Reading, f Forecast) {
 	d := a.data()
 	up := func(x float64) int { return max(1, int(math.Ceil(x))) }
 	d.Turns = up(f.Turns.Likely)
@@ -180,5 +180,5 @@ func (e *Engine) sayForecast(a *AgentState, r Reading, f Forecast) {
 	if f.Active.Known {
 		d.Minutes = up(f.Active.Likely / time.Minute.Seconds())
 	}
-	e.say(a, notice{kind: KindForecast, at: r.At, self: true, data: d})
+	nt.say(a, notice{kind: KindForecast, at: r.At, self: true, data: d})
 }

@@ -71,9 +71,9 @@ func (m Messages) templates() (t [kinds]*template.Template, err error) {
 // text renders a notice. A template that fails for these figures alone, having
 // passed the trial, gives way to its default. plain is the default where a template of the
 // user's has made something that is not [Plain], else "".
-func (e *Engine) text(k Kind, d Data) (text, plain string) {
+func (nt *notices) text(k Kind, d Data) (text, plain string) {
 	var b strings.Builder
-	err := e.texts[k].Execute(&b, d)
+	err := nt.texts[k].Execute(&b, d)
 	if text = b.String(); err == nil && Plain(text) {
 		return text, ""
 	}

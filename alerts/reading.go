@@ -3,19 +3,19 @@ package alerts
 import "sm/transcript"
 
 // read takes a context size.
-func (e *Engine) read(a *AgentState, ev *Event, t Instant) {
+func (c *cycles) read(a *AgentState, ev *Event, t Instant) {
 	if ev.Back && ev.Tokens == 0 {
-		e.gone(a, t)
+		c.gone(a, t)
 		return
 	}
-	if ev.Tokens <= 0 || ev.Source > transcript.FromEstimate || ev.Source == transcript.FromEstimate && !e.options.Estimate {
+	if ev.Tokens <= 0 || ev.Source > transcript.FromEstimate || ev.Source == transcript.FromEstimate && !c.options.Estimate {
 		return
 	}
 	r := Reading{
 		At: t, Tokens: ev.Tokens, Cleared: max(0, ev.Cleared), Window: max(0, ev.Window), Reserved: max(0, ev.Reserved), Model: ev.Model,
 		CompactsAt: max(0, ev.CompactsAt), Source: ev.Source,
 	}
-	if ev.Source == transcript.FromStatusline && !e.sample(a, &r) {
+	if ev.Source == transcript.FromStatusline && !c.sample(a, &r) {
 		return
 	}
 	if ev.Back && a.Back == 0 {
@@ -33,19 +33,19 @@ func (e *Engine) read(a *AgentState, ev *Event, t Instant) {
 	if _, known := a.current(); !known && a.Cycle == 1 && a.Cause == CauseNone && ev.Cycle > 1 {
 		a.Cycle = ev.Cycle
 	}
-	if e.shrunk(a, &r) {
-		e.guess(a, t)
+	if c.shrunk(a, &r) {
+		c.guess(a, t)
 	}
-	e.take(a, r)
-	if ev.History && e.now-t > recent {
-		e.levelOf(a, t) // of last week: nobody is told
+	c.take(a, r)
+	if ev.History && c.now-t > recent {
+		c.limits.levelOf(a, t) // of last week: nobody is told
 		return
 	}
-	e.judge(a, t)
+	c.notices.judge(a, t)
 }
 
 // take makes a reading of this cycle the newest of its source, if it is.
-func (e *Engine) take(a *AgentState, r Reading) {
+func (c *cycles) take(a *AgentState, r Reading) {
 	if a.First == 0 || r.At < a.First {
 		a.First = r.At
 	}
@@ -71,14 +71,14 @@ func (e *Engine) take(a *AgentState, r Reading) {
 	if now, _ := a.current(); now != was {
 		a.Growth.step(was, now)
 		if was.Tokens != now.Tokens {
-			e.forecaster.foresee(a, e.rest(a))
+			c.limits.forecaster.foresee(a, c.limits.rest(a))
 		}
 	}
 }
 
 // sample says whether a report of the status line may count as a reading: they are
 // made at any time, arrive in any order, and may still show what was before.
-func (e *Engine) sample(a *AgentState, r *Reading) bool {
+func (c *cycles) sample(a *AgentState, r *Reading) bool {
 	ok := r.At >= a.Opened && r.At >= a.Sampled
 	if ok {
 		a.Sampled = r.At
@@ -87,10 +87,10 @@ func (e *Engine) sample(a *AgentState, r *Reading) bool {
 		ok = r.Window == 0 || r.Tokens <= r.Window
 	}
 	if ok && (a.First == 0 || r.At < a.First) {
-		ok = !e.echo(*r, a.Before, a.Opened)
+		ok = !c.echo(*r, a.Before, a.Opened)
 	}
 	if !ok {
-		e.counters.Stale++
+		c.counters.Stale++
 	}
 	return ok
 }
@@ -99,10 +99,10 @@ func (e *Engine) sample(a *AgentState, r *Reading) bool {
 // client draws its status line anew at any time, and knows the new size only after
 // the next reply. It shows then what was read last, or for a moment something larger
 // that was not read.
-func (e *Engine) echo(sample, before Reading, opened Instant) bool {
+func (c *cycles) echo(sample, before Reading, opened Instant) bool {
 	more, wide := sample.Tokens-before.Tokens, margin(sample.Window)
 	switch {
-	case before.Tokens == 0 || sample.At > opened+e.settle || more < -wide:
+	case before.Tokens == 0 || sample.At > opened+c.settle || more < -wide:
 		return false
 	case more <= wide:
 		return true
@@ -111,58 +111,58 @@ func (e *Engine) echo(sample, before Reading, opened Instant) bool {
 }
 
 // judge says what the present context calls for, at most one notice.
-func (e *Engine) judge(a *AgentState, t Instant) {
+func (nt *notices) judge(a *AgentState, t Instant) {
 	r, known := a.current()
-	level := e.levelOf(a, t)
+	level := nt.limits.levelOf(a, t)
 	if !known || a.Muted {
 		return
 	}
 	switch {
 	case level == Critical && a.Said[KindCritical].At == 0:
-		e.warn(a, KindCritical, r)
+		nt.warn(a, KindCritical, r)
 	case level >= Warn && a.Said[KindWarning].At == 0:
-		e.warn(a, KindWarning, r)
+		nt.warn(a, KindWarning, r)
 	default:
-		e.foretell(a, r)
+		nt.foretell(a, r)
 	}
 }
 
 // warn tells the agent of its own context. The critical notice takes the place of
 // all that is milder.
-func (e *Engine) warn(a *AgentState, k Kind, r Reading) {
+func (nt *notices) warn(a *AgentState, k Kind, r Reading) {
 	n := notice{kind: k, at: r.At, self: true, data: a.data()}
 	if k == KindCritical {
 		n.mode = Urgent
-		e.withdraw(a, KindWarning, KindForecast)
+		nt.withdraw(a, KindWarning, KindForecast)
 		for _, milder := range []Kind{KindWarning, KindForecast} {
 			if a.Said[milder].At == 0 {
 				a.Said[milder].At = r.At
 			}
 		}
 	}
-	e.say(a, n)
+	nt.say(a, n)
 }
 
 // levelOf judges the present context and tells when the level file is to change.
-func (e *Engine) levelOf(a *AgentState, t Instant) Level {
+func (li *limits) levelOf(a *AgentState, t Instant) Level {
 	r, known := a.current()
 	level, share := OK, 0
 	if known {
-		level, share = e.level(a.Agent, r), percent(r)
+		level, share = li.level(a.Agent, r), percent(r)
 	}
 	if level != a.Level || share != a.Percent || known != a.Known {
 		a.Level, a.Percent, a.Known = level, share, known
-		e.out = append(e.out, SetLevel{Agent: a.Agent, Level: level, Percent: share, Tokens: r.Tokens, Known: known, At: t.Time()})
+		li.out = append(li.out, SetLevel{Agent: a.Agent, Level: level, Percent: share, Tokens: r.Tokens, Known: known, At: t.Time()})
 	}
 	return level
 }
 
 // level judges a reading.
-func (e *Engine) level(id AgentID, r Reading) Level {
-	at, _ := e.threshold(id, r)
-	level := e.options.Thresholds.Level(r.Tokens, r.Window, at)
+func (li *limits) level(id AgentID, r Reading) Level {
+	at, _ := li.threshold(id, r)
+	level := li.options.Thresholds.Level(r.Tokens, r.Window, at)
 	if r.Cleared > 0 { // on the way to the compaction the context is larger than in the window
-		level = max(level, e.options.Thresholds.byThreshold().Level(r.Tokens+r.Cleared, 0, at))
+		level = max(level, li.options.Thresholds.byThreshold().Level(r.Tokens+r.Cleared, 0, at))
 	}
 	return level
 }

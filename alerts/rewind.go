@@ -4,29 +4,29 @@ import "sm/transcript"
 
 // rewound opens a cycle after the client has gone back in its conversation. What it says
 // is exact, so no other sign belongs to it.
-func (e *Engine) rewound(a *AgentState, ev *Event, t Instant) {
+func (c *cycles) rewound(a *AgentState, ev *Event, t Instant) {
 	if t <= a.Opened {
 		return // of a cycle before, or told again
 	}
-	e.open(a, &opening{sign: signRewind, cause: CauseRewind, at: t, left: ev.Left, until: ev.Until})
+	c.open(a, &opening{sign: signRewind, cause: CauseRewind, at: t, left: ev.Left, until: ev.Until})
 	if ev.Tokens <= 0 {
 		return
 	}
-	e.take(a, Reading{
+	c.take(a, Reading{
 		At: t, Tokens: ev.Tokens, Cleared: max(0, ev.Cleared), Window: max(0, ev.Window), Reserved: max(0, ev.Reserved), Model: ev.Model,
 		CompactsAt: max(0, ev.CompactsAt), Source: transcript.FromTranscript,
 	})
-	e.judge(a, t)
+	c.notices.judge(a, t)
 }
 
 // gone notes that the client shows no context any more: it has gone back to the very
 // beginning.
-func (e *Engine) gone(a *AgentState, t Instant) {
+func (c *cycles) gone(a *AgentState, t Instant) {
 	if t < a.Opened || t < a.Sampled || t <= a.Readings[transcript.FromTranscript].At {
 		return
 	}
 	a.Sampled, a.Back = t, t
-	e.levelOf(a, t)
+	c.limits.levelOf(a, t)
 }
 
 // hear notes when a notice that still holds was heard.

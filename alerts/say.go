@@ -1,5 +1,11 @@
 package alerts
 
+// notices says what is due to agents and to the operator, each thing once, and takes back what holds no more.
+type notices struct {
+	*board
+	limits *limits
+}
+
 // operatorCopy is the Ref of a notice's copy for the operator, where the parent
 // hears it too.
 const operatorCopy = "operator"
@@ -16,15 +22,15 @@ type notice struct {
 
 // say says a notice, unless nobody may hear it. The caller has made sure that it has
 // not been said.
-func (e *Engine) say(a *AgentState, n notice) {
+func (nt *notices) say(a *AgentState, n notice) {
 	if a.Muted {
 		return
 	}
 	key := Key{Agent: a.Agent, Cycle: a.Cycle, Kind: n.kind, Ref: n.ref}
 	said := false
 	tell := func(key Key, to Target) {
-		text, plain := e.text(n.kind, n.data)
-		e.out = append(e.out, Say{Key: key, To: to, Mode: n.mode, Text: text, Plain: plain, At: n.at.Time()})
+		text, plain := nt.text(n.kind, n.data)
+		nt.out = append(nt.out, Say{Key: key, To: to, Mode: n.mode, Text: text, Plain: plain, At: n.at.Time()})
 		said = true
 	}
 	if n.self {
@@ -43,14 +49,14 @@ func (e *Engine) say(a *AgentState, n notice) {
 	if !said {
 		return
 	}
-	e.counters.Notices[n.kind]++
+	nt.counters.Notices[n.kind]++
 	if n.kind != KindNoData {
 		a.Said[n.kind] = Said{At: n.at, Key: key, Open: true}
 	}
 }
 
 // withdraw takes back what has been said of these kinds and may still wait.
-func (e *Engine) withdraw(a *AgentState, list ...Kind) {
+func (nt *notices) withdraw(a *AgentState, list ...Kind) {
 	var keys []Key
 	for _, k := range list {
 		if s := &a.Said[k]; s.Open {
@@ -59,7 +65,7 @@ func (e *Engine) withdraw(a *AgentState, list ...Kind) {
 		}
 	}
 	if keys != nil {
-		e.out = append(e.out, Withdraw{Agent: a.Agent, Keys: keys})
+		nt.out = append(nt.out, Withdraw{Agent: a.Agent, Keys: keys})
 	}
 }
 

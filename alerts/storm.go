@@ -12,18 +12,18 @@ const burstsKept = 16
 // count counts the compaction that opened the present cycle, if it was automatic. The
 // attempt may have had another trigger than what came of it, so a sign that knows
 // corrects one that does not.
-func (e *Engine) count(a *AgentState, o *opening, trigger Trigger) {
+func (nt *notices) count(a *AgentState, o *opening, trigger Trigger) {
 	if a.Made != transcript.Unknown {
 		return
 	}
 	a.Made = min(o.trigger, transcript.Unknown)
 	if a.Made == transcript.Auto {
-		e.forecaster.learn(a)
+		nt.limits.forecaster.learn(a)
 	}
 	switch {
 	case trigger == transcript.Auto && !a.Counted:
 		a.Counted = true
-		e.burst(a, o.at)
+		nt.burst(a, o.at)
 	case a.Made == transcript.Manual && a.Counted:
 		a.Counted = false
 		a.Bursts = a.Bursts[:len(a.Bursts)-1]
@@ -31,22 +31,22 @@ func (e *Engine) count(a *AgentState, o *opening, trigger Trigger) {
 }
 
 // burst notes an automatic compaction, and says so when it is one too many.
-func (e *Engine) burst(a *AgentState, at Instant) {
+func (nt *notices) burst(a *AgentState, at Instant) {
 	a.Bursts = append(a.Bursts, Burst{At: at, Turn: a.Turns})
-	a.Bursts = slices.Delete(a.Bursts, 0, max(0, len(a.Bursts)-max(burstsKept, e.options.Storm.Count)))
-	count, turns := e.stormy(a)
+	a.Bursts = slices.Delete(a.Bursts, 0, max(0, len(a.Bursts)-max(burstsKept, nt.options.Storm.Count)))
+	count, turns := nt.stormy(a)
 	switch {
 	case count == 0:
 		a.Storming = false
 	case !a.Storming:
-		e.storm(a, at, count, turns)
+		nt.storm(a, at, count, turns)
 	}
 }
 
 // stormy says how many automatic compactions make a storm of the newest one, 0 for
 // none, and within how many turns if that is what makes it one.
-func (e *Engine) stormy(a *AgentState) (count, turns int) {
-	s, last := e.options.Storm, a.Bursts[len(a.Bursts)-1]
+func (nt *notices) stormy(a *AgentState) (count, turns int) {
+	s, last := nt.options.Storm, a.Bursts[len(a.Bursts)-1]
 	for _, b := range a.Bursts {
 		if b.At > last.At-Instant(s.Within) {
 			count++
@@ -65,18 +65,18 @@ func (e *Engine) stormy(a *AgentState) (count, turns int) {
 }
 
 // storm says that there is one, once an episode and cycle.
-func (e *Engine) storm(a *AgentState, at Instant, count, turns int) {
+func (nt *notices) storm(a *AgentState, at Instant, count, turns int) {
 	a.Storming = true
 	if a.Said[KindStorm].At != 0 {
 		return
 	}
-	e.counters.Storms++
+	nt.counters.Storms++
 	d := a.data()
-	d.Count, d.Turns, d.Minutes = count, turns, minutes(Instant(e.options.Storm.Within))
+	d.Count, d.Turns, d.Minutes = count, turns, minutes(Instant(nt.options.Storm.Within))
 	if n := len(a.Bursts); count > 0 && count <= n {
 		d.Minutes = minutes(a.Bursts[n-1].At - a.Bursts[n-count].At)
 	}
-	e.say(a, notice{kind: KindStorm, at: at, mode: Important, parent: true, operator: true, data: d})
+	nt.say(a, notice{kind: KindStorm, at: at, mode: Important, parent: true, operator: true, data: d})
 	if a.Said[KindStorm].At == 0 {
 		a.Said[KindStorm].At = at
 	}

@@ -7,6 +7,15 @@ import (
 	"sm/transcript"
 )
 
+// limits knows the size at which each client compacts, from its settings and from its past, and forecasts when that is
+// reached.
+type limits struct {
+	*board
+	learned    map[client][]int64
+	medians    map[client]int64 // only clients whose compactions were seen often enough
+	forecaster forecaster
+}
+
 const (
 	// lessonsKept is how many compactions a learned threshold rests on at most,
 	// lessonsNeeded how many at least.
@@ -45,7 +54,7 @@ func (s ThresholdSource) String() string {
 }
 
 // learn notes how large a context was when its client compacted it.
-func (e *Engine) learn(a *AgentState, ev *Event) {
+func (li *limits) learn(a *AgentState, ev *Event) {
 	if ev.Trigger != transcript.Auto || ev.PreTokens <= 0 {
 		return
 	}
@@ -53,17 +62,17 @@ func (e *Engine) learn(a *AgentState, ev *Event) {
 	if last, ok := a.current(); ok {
 		l.Model, l.Window, l.CompactsAt = cmp.Or(l.Model, last.Model), cmp.Or(l.Window, last.Window), cmp.Or(l.CompactsAt, last.CompactsAt)
 	}
-	e.Learn(l)
+	li.Learn(l)
 }
 
 // threshold is the context size at which the agent's client compacts, 0 when
 // unknown: configured, else the median of what was seen of the agent alone, else of
 // all clients like it, else assumed.
-func (e *Engine) threshold(id AgentID, r Reading) (tokens int64, source ThresholdSource) {
-	if e.options.CompactionThreshold > 0 {
-		return e.options.CompactionThreshold, ThresholdConfigured
+func (li *limits) threshold(id AgentID, r Reading) (tokens int64, source ThresholdSource) {
+	if li.options.CompactionThreshold > 0 {
+		return li.options.CompactionThreshold, ThresholdConfigured
 	}
-	if seen, _ := e.seen(id, r); seen > 0 {
+	if seen, _ := li.seen(id, r); seen > 0 {
 		return seen, ThresholdSeen
 	}
 	if r.CompactsAt > 0 {
@@ -73,14 +82,14 @@ func (e *Engine) threshold(id AgentID, r Reading) (tokens int64, source Threshol
 }
 
 // seen is the median of what was seen of the agent alone, else of all clients like it, and under which key; 0 for nothing.
-func (e *Engine) seen(id AgentID, r Reading) (tokens int64, key client) {
+func (li *limits) seen(id AgentID, r Reading) (tokens int64, key client) {
 	for _, who := range [2]AgentID{id, ""} {
 		key = client{r.Model, r.Window, r.CompactsAt, who}
-		if tokens = e.medians[key]; tokens > 0 {
+		if tokens = li.medians[key]; tokens > 0 {
 			return tokens, key
 		}
 	}
-	return unassumed(e.medians, key)
+	return unassumed(li.medians, key)
 }
 
 // unassumed is what was learned of a client's model and window, and under which key, where it is
@@ -110,7 +119,7 @@ func lessons(learned map[client][]int64) []ObservedCompactions {
 // Learn teaches at what sizes in tokens clients of a model and a window compacted by
 // themselves: what history tells at a first start. A size well below what is assumed
 // holds for its agent alone, and for nobody where that is not known.
-func (e *Engine) Learn(l ObservedCompactions) {
+func (li *limits) Learn(l ObservedCompactions) {
 	for _, n := range l.PreTokens {
 		c := client{l.Model, l.Window, l.CompactsAt, ""}
 		if n < l.CompactsAt*odd/100 {
@@ -119,36 +128,36 @@ func (e *Engine) Learn(l ObservedCompactions) {
 			}
 		}
 		if n > 0 {
-			e.keep(c, append(e.learned[c], n))
+			li.keep(c, append(li.learned[c], n))
 		}
 	}
 }
 
 // keep notes the newest of the sizes of a client.
-func (e *Engine) keep(c client, sizes []int64) {
+func (li *limits) keep(c client, sizes []int64) {
 	sizes = slices.Delete(sizes, 0, max(0, len(sizes)-lessonsKept))
-	e.learned[c] = sizes
+	li.learned[c] = sizes
 	if n := len(sizes); n >= lessonsNeeded {
 		sorted := slices.Sorted(slices.Values(sizes))
-		e.medians[c] = (sorted[(n-1)/2] + sorted[n/2]) / 2
-		if old, key := unassumed(e.medians, c); old > 0 && c.agent == "" {
-			delete(e.learned, key)
-			delete(e.medians, key)
+		li.medians[c] = (sorted[(n-1)/2] + sorted[n/2]) / 2
+		if old, key := unassumed(li.medians, c); old > 0 && c.agent == "" {
+			delete(li.learned, key)
+			delete(li.medians, key)
 		}
 	}
 }
 
 // unlearn drops what was learned of one agent alone, and gives it to another one, unless
 // that is "".
-func (e *Engine) unlearn(from, to AgentID) {
-	for c, sizes := range e.learned {
+func (li *limits) unlearn(from, to AgentID) {
+	for c, sizes := range li.learned {
 		if c.agent != from || from == "" {
 			continue
 		}
-		delete(e.learned, c)
-		delete(e.medians, c)
+		delete(li.learned, c)
+		delete(li.medians, c)
 		if c.agent = to; to != "" {
-			e.keep(c, sizes)
+			li.keep(c, sizes)
 		}
 	}
 }

@@ -80,7 +80,6 @@ func layoutTooLarge(sizes, larger map[string]int) []string {
 func layoutLarger() map[string]int {
 	return map[string]int{
 		// Machines whose steps are methods: each is pure, and no step is of use without its state.
-		"sm/alerts.Engine methods":              82,
 		"sm/alerts/outbox.Queue methods":        47,
 		"sm/handoff/rotation.Machine methods":   46,
 		"sm/transcript/follow.follower methods": 38,
