@@ -19,6 +19,7 @@ type row struct {
 	Bar, Way             string // the whole, and what comes after Reached
 	Spark                spark
 	Left, Between, Why   string
+	Minutes              string // of work until then
 	Sum                  int
 	Triggers             string
 	Doing, Note          string
@@ -154,14 +155,12 @@ func source(name string) string {
 func (d *row) forecast(r *Row) {
 	switch {
 	case r.Replies.Known:
-		var more []string
 		if r.Turns.Known {
-			more = append(more, turns(r.Turns))
+			d.Why = turns(r.Turns)
 		}
-		if r.Work.Known && r.Work.Likely > 0 {
-			more = append(more, "about "+work(r.Work.Likely)+" of work")
+		if d.Between != "" && r.Work.Known {
+			d.Minutes = work(max(60, r.Work.Likely))
 		}
-		d.Why = strings.Join(more, ", ")
 	case r.Tokens <= 0:
 		d.Between, d.Why = "no reading", "The size of the context is unknown until the next reply."
 	case r.Threshold <= 0:

@@ -77,11 +77,11 @@ func replies(r Range) string {
 	case r.Likely < 0.5:
 		return "due now"
 	case r.Likely < 1.5:
-		return "~1 reply"
+		return "≈ 1 reply"
 	case r.Likely >= 1000:
 		return "1000+ replies"
 	}
-	return fmt.Sprintf("~%.0f replies", r.Likely)
+	return fmt.Sprintf("≈ %.0f replies", r.Likely)
 }
 
 // turns is the same in turns.
@@ -89,7 +89,7 @@ func turns(r Range) string {
 	if r.Likely < 1.5 {
 		return "in this turn or the next"
 	}
-	return fmt.Sprintf("~%.0f turns", r.Likely)
+	return fmt.Sprintf("≈ %.0f turns", r.Likely)
 }
 
 // between are the bounds of a forecast.
@@ -97,7 +97,7 @@ func between(r Range) string {
 	if !r.Known || r.Likely < 0.5 || r.Likely >= 1000 {
 		return ""
 	}
-	return fmt.Sprintf("%.0f to %.0f", r.Low, r.High)
+	return fmt.Sprintf("%.0f–%.0f", r.Low, r.High)
 }
 
 // work is a time of work in few words.

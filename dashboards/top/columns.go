@@ -29,7 +29,7 @@ func columns() []column {
 		{"USED", true, 4, 4, 2, usedCell},
 		{"TOKENS", true, 9, 11, 11, tokensCell},
 		{"TREND", false, 8, 30, 7, trendCell},
-		{"REPLIES", true, 7, 14, 3, repliesCell},
+		{"REPLIES", true, 7, 21, 3, repliesCell},
 		{"CMP", true, 3, 4, 5, func(_ *list, s *api.Session, _ int) []span { return []span{{countText(compactionCount(s)), ""}} }},
 		{"STATE", false, 10, 10, 4, stateCell},
 		{"CYCLE", true, 5, 5, 13, func(_ *list, s *api.Session, _ int) []span { return []span{{countText(s.Cycle), ""}} }},
@@ -321,12 +321,27 @@ func repliesCell(_ *list, s *api.Session, width int) []span {
 	if replies.Likely < 3 && needOf(s) < idles {
 		colour = screen.Orange
 	}
-	short := "≈" + replyText(replies.Likely)
-	long := fmt.Sprintf("≈ %s (%s–%s)", replyText(replies.Likely), replyText(replies.Low), replyText(replies.High))
-	if screen.Cells(long) <= width {
-		short = long
+	text := "≈" + replyText(replies.Likely)
+	longer := fmt.Sprintf("≈ %s, %s–%s", replyText(replies.Likely), replyText(replies.Low), replyText(replies.High))
+	for _, more := range []string{longer, longer + "; " + workText(s.Forecast.Seconds)} {
+		if screen.Cells(more) <= width && !strings.HasSuffix(more, "; ") {
+			text = more
+		}
 	}
-	return []span{{short, colour}}
+	return []span{{text, colour}}
+}
+
+// workText is a time of work in few words, "" while unknown.
+func workText(r *api.Range) string {
+	switch {
+	case r == nil:
+		return ""
+	case r.Likely < 100*60:
+		return fmt.Sprintf("%.0f min", max(1, r.Likely/60))
+	case r.Likely < 48*3600:
+		return fmt.Sprintf("%.0f h", r.Likely/3600)
+	}
+	return fmt.Sprintf("%.0f days", r.Likely/(24*3600))
 }
 
 func replyText(n float64) string { return countText(int(min(1e6, max(0, n)+0.5))) }

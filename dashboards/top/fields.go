@@ -124,27 +124,28 @@ func handoffText(s api.Session) string {
 	return strings.Join(parts, "; ")
 }
 
+// forecastText says how far the compaction is, as "≈ 40 replies, 25–70; about 12 min; 3 turns".
 func forecastText(f *api.Forecast) string {
 	if f == nil {
 		return ""
 	}
-	var parts []string
-	add := func(r *api.Range, unit float64, one, many string) {
-		if r == nil {
-			return
-		}
-		if math.Round(r.Likely/unit) == 1 {
+	about := func(r *api.Range, one, many string) string {
+		if math.Round(r.Likely) == 1 {
 			many = one
 		}
-		parts = append(parts, fmt.Sprintf("%.0f %s (%.0f to %.0f)", r.Likely/unit, many, r.Low/unit, r.High/unit))
+		return replyText(r.Likely) + " " + many
 	}
-	add(f.Replies, 1, "reply", "replies")
-	add(f.Turns, 1, "turn", "turns")
-	add(f.Seconds, 60, "minute of work", "minutes of work")
-	if len(parts) == 0 {
-		return ""
+	var parts []string
+	if r := f.Replies; r != nil {
+		parts = append(parts, fmt.Sprintf("≈ %s, %s–%s", about(r, "reply", "replies"), replyText(r.Low), replyText(r.High)))
 	}
-	return "compaction in about " + strings.Join(parts, ", ")
+	if work := workText(f.Seconds); work != "" {
+		parts = append(parts, "about "+work)
+	}
+	if f.Turns != nil {
+		parts = append(parts, about(f.Turns, "turn", "turns"))
+	}
+	return strings.Join(parts, "; ")
 }
 
 func costText(t api.Tokens) string {

@@ -60,7 +60,7 @@ func topFleet() api.Sessions {
 		topSession("web", 104_000, func(s *api.Session) {
 			s.Level, s.ThresholdTokens, s.Compactions, s.Cycle = "warn", new(int64(167_000)), api.Compactions{Auto: 3, Manual: 1}, 5
 			s.CostUSD = new(4.2)
-			s.Forecast = &api.Forecast{Replies: &api.Range{Low: 25, Likely: 40.4, High: 70}, Turns: &api.Range{Low: 2, Likely: 2.4, High: 9}}
+			s.Forecast = &api.Forecast{Replies: &api.Range{Low: 25, Likely: 40.4, High: 70}, Turns: &api.Range{Low: 2, Likely: 2.4, High: 9}, Seconds: &api.Range{Low: 450, Likely: 720, High: 1260}}
 		}),
 		topSession("api", 160_000, func(s *api.Session) {
 			s.Level, s.ThresholdTokens, s.Queued, s.Handoff, s.Project = "critical", new(int64(167_000)), 2, "clearing", "api"
