@@ -63,6 +63,7 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 	_, o.TokenErr = cfg.WebhookToken()
 	o.HookSockets = func(args []string) []string { return clientSockets(env.lookupEnv, args) }
 	o.Environ, o.Managed, o.Guard, o.Proc, o.Now = env.vars(), managedSettings(), cfg.Guard.Enabled, "/proc", time.Now()
+	o.Temporary = temporary(env)
 	return o, nil
 }
 

@@ -169,6 +169,7 @@ func foreignCommands() (asking, local map[string][]string) {
 		"documents": nil, "documents show": {"x"}, "documents clear": {"x"}, "session": nil, "session activate": {"sessions/x", "s"},
 		"session update": {"sessions/x", "a", "b"}, "session phase": {"sessions/x", "Phase 1: X"}, "session dehydrate": {"sessions/x"},
 		"session restart": {"sessions/x"},
+		"service":         nil, "service install": {"--dry-run"}, "service status": nil, "service remove": {"--dry-run"},
 	}
 	return asking, local
 }

@@ -20,6 +20,7 @@ import (
 
 	"sm/cmd/sm/internal/config"
 	"sm/dashboards/screen"
+	"sm/deploy/install"
 	"sm/handoff/guard"
 	"sm/observer/api"
 	"sm/transcript/claude/hook"
@@ -123,8 +124,26 @@ func (env *environ) hook(ctx context.Context, args []string, began time.Time) {
 		answer = env.fallbackGuard().refusal(&p)
 	}
 	if p.Event.Answered() && len(answer) > 0 && answer[0] == '{' && json.Valid(answer) {
-		_, _ = env.stdout.Write(append(answer, '\n'))
+		_, _ = env.stdout.Write(append(nameProgram(env, answer), '\n'))
 	}
+}
+
+// nameProgram has an answer name this program by its path where the agent's PATH does not lead to it. What is typed into
+// panes does not come this way.
+func nameProgram(env *environ, answer []byte) []byte {
+	if !hook.CallsProgram(answer) {
+		return answer
+	}
+	program, err := ownProgram(env)
+	if err != nil {
+		return answer
+	}
+	path, _ := env.lookupEnv("PATH")
+	self, err := os.Stat(program)
+	if found, foundErr := os.Stat(install.LookPath(path, "sm")); err != nil || foundErr == nil && os.SameFile(self, found) {
+		return answer
+	}
+	return hook.NameProgram(answer, program)
 }
 
 // readObject reads one JSON object, and no further: the sender may keep the pipe open. One that is too large is read

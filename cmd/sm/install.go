@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,7 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"sm/cmd/sm/internal/config"
+	"sm/dashboards/screen"
 	"sm/deploy/install"
+	"sm/observer/api"
 )
 
 func newInstallCommand(env *environ) *cobra.Command {
@@ -39,13 +42,48 @@ func newInstallCommand(env *environ) *cobra.Command {
 				return err
 			}
 			o.NoGuard = cmd.Flags().Changed("guard") && !o.Guard
-			return o.Install(cmd.Context())
+			if err := o.Install(cmd.Context()); err != nil || o.DryRun {
+				return err
+			}
+			return noteAfter(env, cmd, o)
 		},
 	}
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print what would change, and change nothing")
 	cmd.Flags().BoolVar(&o.Guard, "guard", false, "also have the guard judge each tool call, and install the skill /session; --guard=false takes that out")
 	cmd.Flags().BoolVar(&o.Plugin, "plugin", false, "install the hooks as a plugin of the client")
 	return cmd
+}
+
+// noteAfter says what an installation has not done, and who does it.
+func noteAfter(env *environ, cmd *cobra.Command, o install.Options) error {
+	cfg, err := loadConfig(cmd.Flags(), env)
+	if err != nil {
+		return err
+	}
+	sockets, err := cfg.SocketPaths(env.lookupEnv)
+	if err != nil {
+		return err
+	}
+	around := install.Around{Temporary: temporary(env), GuardOn: cfg.Guard.Enabled, Observer: true}
+	if source, err := config.Find(cmd.Flags(), env.lookupEnv); err == nil {
+		around.Config = source.Path
+	}
+	conn, err := api.Dial(cmd.Context(), sockets)
+	if err == nil {
+		err = conn.Close()
+	} else if errors.Is(err, api.ErrNoObserver) {
+		around.Observer, err = false, nil
+	}
+	for _, note := range o.Notes(around) {
+		fmt.Fprintln(env.stderr, "sm: note: "+screen.OneLine(note))
+	}
+	return err
+}
+
+// temporary is the folder for temporary files.
+func temporary(env *environ) string {
+	dir, _ := env.lookupEnv("TMPDIR")
+	return cmp.Or(dir, "/tmp")
 }
 
 func newUninstallCommand(env *environ) *cobra.Command {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,7 +36,7 @@ func newInstallRig(t *testing.T) *installRig {
 	}
 	r := &installRig{t: t, home: home, dir: home + "/.claude", path: home + "/.claude/settings.json", program: home + "/bin/sm"}
 	r.calledAs = r.program
-	r.vars = map[string]string{"HOME": home, "PATH": home + "/path"}
+	r.vars = map[string]string{"HOME": home, "PATH": home + "/path", "TMPDIR": home + "/tmp"}
 	r.write(r.program, "#!/bin/sh\n", 0o700)
 	r.client("2.1.330")
 	return r
@@ -68,13 +69,27 @@ func (r *installRig) read(path string) string {
 	return string(b)
 }
 
-func (r *installRig) run(args ...string) outcome {
+// environ is the process of a command that is run here.
+func (r *installRig) environ() *environ {
 	env := testEnv(r.vars)
 	env.executable = func() (string, error) { return r.program, nil }
 	env.calledAs = r.calledAs
+	return env
+}
+
+// clean is what was written to a stream, with ~ for the home.
+func (r *installRig) clean(stream any) string {
+	return strings.ReplaceAll(stream.(*bytes.Buffer).String(), r.home, "~")
+}
+
+// notes are what an installation ends with.
+var notes = regexp.MustCompile(`(?m)^sm: note: .*\n`)
+
+func (r *installRig) run(args ...string) outcome {
+	env := r.environ()
 	code := env.execute(r.t.Context(), args)
-	clean := func(stream any) string { return strings.ReplaceAll(stream.(*bytes.Buffer).String(), r.home, "~") }
-	return outcome{code, clean(env.stdout), clean(env.stderr)}
+	says := notes.ReplaceAllString(r.clean(env.stderr), "") // TestInstallNotes is for those
+	return outcome{code, r.clean(env.stdout), says}
 }
 
 func (r *installRig) want(want outcome, args ...string) {

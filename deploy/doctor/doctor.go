@@ -57,6 +57,7 @@ type Options struct {
 	// HookSockets are the sockets that a hook with these arguments tries.
 	HookSockets func(args []string) []string
 	Guard       bool   // the configuration has it on
+	Temporary   string // the folder for temporary files
 	TokenFile   string // with the token of alerts, "" for none
 	TokenErr    error  // why that token cannot be used
 	Now         time.Time

@@ -233,6 +233,8 @@ func (d *doctor) programs(commands map[string][]string) {
 		}
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
 			d.found("hooks", Broken, "run sm install with the sm that is to stay", "they call %s, which is not there or no program", program)
+		} else if where := install.PassingPlace(path, d.Temporary); where != "" {
+			d.found("hooks", Noted, "put sm where it stays, say with make install, and run sm install with that one", "they call %s, in %s, which does not last", program, where)
 		}
 		if asked := d.HookSockets(args[1:]); !slices.ContainsFunc(asked, func(s string) bool { return slices.Contains(d.Sockets, s) }) {
 			d.found("hooks", Broken, "run sm install again", "they look for the observer at %s, and it is to be at %s",

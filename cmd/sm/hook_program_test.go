@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNoticesNameAProgramThatRuns: an agent is told to run sm by its path where sm is not in its PATH, or is another program
+// there, as far as any shell takes that path for one plain word.
+func TestNoticesNameAProgramThatRuns(t *testing.T) {
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := func(name string, make func(path string) error) string {
+		path := filepath.Join(dir, name, "sm")
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := make(path); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Dir(path)
+	}
+	link := func(path string) error { return os.Symlink(self, path) }
+	ours, spaced := bin("ours", link), bin("with space", link)
+	other := bin("other", func(path string) error { return os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755) })
+	plain := bin("plain", func(path string) error { return os.WriteFile(path, []byte("not to be run"), 0o644) })
+	program := filepath.Join(ours, "sm")
+	const notice = `{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"[sm context] Context at 66%. Write your handoff document now and run sm handoff PATH. Call sm handoff again, run sm status. #a1b2c3"}}`
+	byPath := strings.NewReplacer("run sm handoff", "run "+program+" handoff", "Call sm handoff", "Call "+program+" handoff").Replace(notice)
+	for _, c := range []struct {
+		name, path, program, answer, want string
+	}{
+		{"in the PATH", "/nowhere:" + ours, program, notice, notice},
+		{"not in the PATH", "/nowhere", program, notice, byPath},
+		{"another program of that name first", other + ":" + ours, program, notice, byPath},
+		{"a file that is no program", plain, program, notice, byPath},
+		{"no PATH", "", program, notice, byPath},
+		{"relative entries lead elsewhere tomorrow", ".", program, notice, byPath},
+		{"a path that a shell would split", "/nowhere", filepath.Join(spaced, "sm"), notice, notice},
+		{"nothing to run in it", "/nowhere", program, toldAgent, toldAgent},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := newEar(t, say(c.answer))
+			env := testEnv(map[string]string{"SM_SOCKET": e.socket, "PATH": c.path})
+			env.executable = func() (string, error) { return c.program, nil }
+			env.stdin = strings.NewReader(`{"session_id":"s1","hook_event_name":"Stop"}`)
+			if code := env.runHook(t.Context(), nil); code != 0 {
+				t.Errorf("exit code %d", code)
+			}
+			if got := env.stdout.(interface{ String() string }).String(); got != c.want+"\n" {
+				t.Errorf("got  %swant %s", got, c.want)
+			}
+		})
+	}
+}

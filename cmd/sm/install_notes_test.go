@@ -1,0 +1,76 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestInstallNotes: what an installation cannot mend is said after it, with what to do, and on standard error.
+func TestInstallNotes(t *testing.T) {
+	t.Parallel()
+	const (
+		noObserverNote = "sm: note: no observer runs yet, so nobody hears of your agents: start one with 'sm observe', or at each login with 'sm service install'\n"
+
+		guardNote = "sm: note: guard.enabled is off, so no tool call is judged: set it to true in ~/.config/sm/config.yaml\n"
+		buildNote = "sm: note: hooks now call PROGRAM, in WHERE: put sm where it stays, say with 'make install', and run 'sm install' with that one\n"
+	)
+	for _, c := range []struct {
+		name    string
+		program string
+		with    func(r *installRig)
+		args    []string
+		want    string // but for noObserverNote
+	}{
+		{"nothing but the observer", "/bin/sm", nil, []string{"install"}, ""},
+		{"the guard, which is off", "/bin/sm", nil, []string{"install", "--guard"}, guardNote},
+		{"the guard, which is on", "/bin/sm", func(r *installRig) { r.write(r.home+"/.config/sm/config.yaml", "guard: {enabled: true}\n", 0o600) }, []string{"install", "--guard"}, ""},
+		{"a checkout's bin", "/src/sm/bin/sm", func(r *installRig) { r.write(r.home+"/src/sm/go.mod", "// a comment\nmodule sm\n\ngo 1.26\n", 0o600) }, []string{"install"},
+			strings.NewReplacer("PROGRAM", "~/src/sm/bin/sm", "WHERE", "the checkout ~/src/sm").Replace(buildNote)},
+		{"another module's bin", "/src/x/bin/sm", func(r *installRig) { r.write(r.home+"/src/x/go.mod", "module smx\n", 0o600) }, []string{"install"}, ""},
+		{"a temporary folder", "/tmp/x/sm", nil, []string{"install"}, strings.NewReplacer("PROGRAM", "~/tmp/x/sm", "WHERE", "the temporary folder ~/tmp").Replace(buildNote)},
+		{"go's cache", "/go-build123/b001/exe/sm", nil, []string{"install"}, strings.NewReplacer("PROGRAM", "~/go-build123/b001/exe/sm", "WHERE", "go's build cache").Replace(buildNote)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := newInstallRig(t)
+			r.program = r.home + c.program
+			r.calledAs = r.program
+			r.write(r.program, "#!/bin/sh\n", 0o700)
+			if c.with != nil {
+				c.with(r)
+			}
+			if dry := r.run(append(c.args, "--dry-run")...); dry.Code != 0 || strings.Contains(dry.ErrOut, "note") {
+				t.Errorf("dry run: %d %s", dry.Code, dry.ErrOut)
+			}
+			env := r.environ()
+			code := env.execute(t.Context(), c.args)
+			if got, want := r.clean(env.stderr), c.want+noObserverNote; code != 0 || got != want {
+				t.Errorf("exit code %d\ngot  %swant %s", code, got, want)
+			}
+		})
+	}
+}
+
+// TestInstallNotesBesideAnObserver: with one that runs there is nothing to say of it.
+func TestInstallNotesBesideAnObserver(t *testing.T) {
+	t.Parallel()
+	r := newInstallRig(t)
+	r.vars["SM_SOCKET"] = newEar(t, say("{}")).socket
+	env := r.environ()
+	if code := env.execute(t.Context(), []string{"install"}); code != 0 || r.clean(env.stderr) != "" {
+		t.Errorf("exit code %d: %s", code, r.clean(env.stderr))
+	}
+}
+
+// TestDoctorSeesBuildFolders: hooks that call what a build or a restart takes away are found, and so are those whose program
+// has gone already.
+func TestDoctorSeesBuildFolders(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t)
+	c.write(c.home+"/go.mod", "module sm\n", 0o600)
+	want := "they call ~/bin/sm, in the checkout ~, which does not last"
+	got := c.findings("hooks")
+	if len(got) != 2 || got[1] != (finding{"hooks", noted, want, "put sm where it stays, say with make install, and run sm install with that one"}) {
+		t.Errorf("%+v", got)
+	}
+}

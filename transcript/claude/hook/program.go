@@ -1,0 +1,38 @@
+package hook
+
+import (
+	"bytes"
+	"strings"
+)
+
+const (
+	// plainPath are the characters of paths that mean nothing to a shell, nor to JSON.
+	plainPath = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+"
+	// maxProgram bounds what a path adds to an answer, which the client cuts.
+	maxProgram = 256
+)
+
+// calls are how texts for agents ask them to run sm.
+func calls() []string { return []string{"run sm handoff", "Call sm handoff"} }
+
+// CallsProgram says whether an answer asks the agent to run sm.
+func CallsProgram(answer []byte) bool {
+	for _, call := range calls() {
+		if bytes.Contains(answer, []byte(call)) {
+			return true
+		}
+	}
+	return false
+}
+
+// NameProgram has an answer, as JSON, name sm by its path where it asks the agent to run it. A path that a shell may not take
+// for one plain word, or that is very long, is not written: the answer is then as it came.
+func NameProgram(answer []byte, program string) []byte {
+	if program == "" || len(program) > maxProgram || strings.Trim(program, plainPath) != "" {
+		return answer
+	}
+	for _, call := range calls() {
+		answer = bytes.ReplaceAll(answer, []byte(call), []byte(strings.Replace(call, " sm ", " "+program+" ", 1)))
+	}
+	return answer
+}
