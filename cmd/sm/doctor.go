@@ -7,8 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"sm/cmd/sm/internal/config"
-	"sm/cmd/sm/internal/term"
-	"sm/dashboards/screen"
 	"sm/deploy/doctor"
 )
 
@@ -36,7 +34,7 @@ func newDoctorCommand(env *environ) *cobra.Command {
 					Findings []doctor.Finding `json:"findings"`
 				}{findings})
 			} else {
-				err = writeFindings(env, findings)
+				err = env.printer().WriteFindings(findings)
 			}
 			if err == nil && slices.ContainsFunc(findings, func(f doctor.Finding) bool { return f.Status == doctor.Broken }) {
 				err = &exitError{exitFailed, nil}
@@ -65,16 +63,4 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 	o.Environ, o.Managed, o.Guard, o.Proc, o.Now = env.vars(), managedSettings(), cfg.Guard.Enabled, "/proc", time.Now()
 	o.Temporary = temporary(env)
 	return o, nil
-}
-
-func writeFindings(env *environ, findings []doctor.Finding) error {
-	t := term.Table{Headers: []string{"", "CHECK", "FINDING"}, Colour: env.colours(env.stdout)}
-	for _, f := range findings {
-		colour := map[doctor.Status]string{doctor.Noted: screen.Yellow, doctor.Broken: screen.Red}[f.Status]
-		t.Add(term.Text(string(f.Status), colour), term.Text(f.Check, ""), term.Text(screen.OneLine(f.Text), ""))
-		if f.Remedy != "" {
-			t.Add(term.Cell{}, term.Cell{}, term.Text("→ "+screen.OneLine(f.Remedy), screen.Dim))
-		}
-	}
-	return t.Write(env.stdout)
 }

@@ -284,7 +284,7 @@ func TestDoctorOfSessions(t *testing.T) {
 func TestDoctorReport(t *testing.T) {
 	t.Parallel()
 	env := testEnv(nil)
-	if err := writeFindings(env, []doctor.Finding{{Check: "client", Status: healthy, Text: "2.1.197"}, {Check: "tmux", Status: broken, Text: "a\x1b[2J\nb", Remedy: "install it"}}); err != nil {
+	if err := env.printer().WriteFindings([]doctor.Finding{{Check: "client", Status: healthy, Text: "2.1.197"}, {Check: "tmux", Status: broken, Text: "a\x1b[2J\nb", Remedy: "install it"}}); err != nil {
 		t.Fatal(err)
 	}
 	want := "        CHECK   FINDING\nok      client  2.1.197\nbroken  tmux    a?[2J b\n                → install it\n"

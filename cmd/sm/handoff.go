@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -14,8 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sm/cmd/sm/internal/term"
-	"sm/dashboards/screen"
 	"sm/observer/api"
 )
 
@@ -113,7 +110,7 @@ func newHandoffsCommand(env *environ) *cobra.Command {
 				fmt.Fprintln(env.stdout, "no handoffs")
 				return nil
 			}
-			return writeHandoffs(env.stdout, list.Handoffs, time.Now(), env.colours(env.stdout))
+			return env.printer().WriteHandoffs(list.Handoffs, time.Now())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as GET /handoffs gives it")
@@ -171,29 +168,6 @@ func (env *environ) ownHandoff(ctx context.Context, client *api.Client) (string,
 		}
 	}
 	return "", errors.New("no handoff of yours waits; 'sm handoffs' lists all")
-}
-
-func writeHandoffs(w io.Writer, list []api.Handoff, now time.Time, colour bool) error {
-	t := term.Table{Headers: []string{"ID", "AGENT", "STATE", "WAY", "CHANGED", "FILE"}, Colour: colour}
-	for _, h := range list {
-		state := h.State
-		switch {
-		case h.Reason != "":
-			state += ": " + h.Reason
-		case h.Waiting != "":
-			state += ", waiting: " + h.Waiting
-		}
-		file := h.Path
-		if h.Auto && file == "" {
-			file = "(made from the transcript)"
-		}
-		tint := ""
-		if h.State == "failed" {
-			tint = screen.Red
-		}
-		t.Add(term.Text(h.ID, ""), term.Text(screen.OneLine(h.Agent), ""), term.Text(screen.OneLine(state), tint), term.Text(h.Way, screen.Dim), term.Text(screen.Ago(&h.ChangedAt, now), screen.Dim), term.Text(screen.OneLine(file), ""))
-	}
-	return t.Write(w)
 }
 
 // cause takes the operation and name off an error of package os, where the message has them already.

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -102,49 +99,7 @@ func (env *environ) messages(ctx context.Context, client *api.Client, id string,
 		fmt.Fprintln(env.stdout, "no messages")
 		return nil
 	}
-	return writeMessages(env.stdout, list.Messages, time.Now(), env.colours(env.stdout), term.Columns(env.stdout))
-}
-
-// narrowMessages is how many cells a line with all columns of messages needs.
-const narrowMessages = 76
-
-// writeMessages prints messages, the newest first, in lines of so many cells.
-func writeMessages(w io.Writer, list []api.Message, now time.Time, colour bool, width int) error {
-	narrow := width < narrowMessages
-	t := term.Table{Headers: []string{"ID", "TO", "KIND", "STATUS", "MADE", "TEXT"}, Colour: colour, Width: width}
-	if narrow {
-		t.Headers = []string{"ID", "TO", "STATUS", "MADE", "TEXT"}
-	}
-	waiting := 0
-	for _, m := range slices.Backward(list) {
-		kind := cmp.Or(m.Kind, m.Mode)
-		if kind == "sequential" {
-			kind = "message"
-		}
-		status := m.Status
-		switch {
-		case m.WaitsFor != "":
-			status += " for " + m.WaitsFor
-			waiting++
-		case m.Via != "" && !narrow:
-			status += " by " + m.Via
-		}
-		text := screen.Text(m.Text)
-		if _, rest, tagged := strings.Cut(text, "] "); tagged && m.Kind != "" {
-			text = rest // its tag says no more than its kind
-		}
-		row := []term.Cell{term.Text(m.ID, ""), term.Text(screen.FitEnd(m.To, 12), ""), term.Text(kind, ""), term.Text(status, ""),
-			term.Text(screen.Ago(&m.MadeAt, now), screen.Dim), term.Text(text, "")}
-		if narrow {
-			row = slices.Delete(row, 2, 3) // most texts say of which kind they are
-		}
-		t.Add(row...)
-	}
-	if err := t.Write(w); err != nil || waiting == 0 {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "%d wait for hooks: none of the agent's present session has come yet; %s\n", waiting, doctor.HooksRemedy)
-	return err
+	return env.printer().WriteMessages(list.Messages, time.Now(), term.Columns(env.stdout))
 }
 
 func newRegisterCommand(env *environ) *cobra.Command {

@@ -1,4 +1,4 @@
-package main
+package view
 
 import (
 	"strings"
@@ -23,26 +23,12 @@ func TestMessagesSayWhatWaitsForHooks(t *testing.T) {
 		want bool
 	}{{list, true}, {list[1:], false}} {
 		var out strings.Builder
-		if err := writeMessages(&out, c.list, now, false, 80); err != nil {
+		if err := (&Printer{Writer: &out}).WriteMessages(c.list, now, 80); err != nil {
 			t.Fatal(err)
 		}
 		says := strings.Contains(out.String(), "waiting for hooks") && strings.Contains(out.String(), "1 wait for hooks: ") && strings.Contains(out.String(), doctor.HooksRemedy)
 		if says != c.want || !c.want && strings.Contains(out.String(), "hooks") {
 			t.Errorf("%d messages:\n%s", len(c.list), &out)
-		}
-	}
-}
-
-func TestWhenARemindersTimeIs(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	at := func(d time.Duration) *time.Time { x := now.Add(d); return &x }
-	for want, r := range map[string]api.Reminder{
-		"in 10s": {DueAt: at(10 * time.Second)}, "in 0s": {DueAt: at(-5 * time.Second)}, "held": {DueAt: at(-5 * time.Second), State: api.ReminderHeld},
-		"soft 3m0s, hard 5m0s": {Soft: 180, Hard: 300},
-	} {
-		if got := whenText(r, now); got != want {
-			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
@@ -60,7 +46,7 @@ func TestMessagesFit(t *testing.T) {
 	}
 	for _, width := range []int{60, 80, 120, 200} {
 		var out strings.Builder
-		if err := writeMessages(&out, list, now, false, width); err != nil {
+		if err := (&Printer{Writer: &out}).WriteMessages(list, now, width); err != nil {
 			t.Fatal(err)
 		}
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

@@ -1,0 +1,93 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sm/cmd/sm/internal/term"
+	"sm/dashboards/screen"
+	"sm/deploy/doctor"
+	"sm/observer/api"
+)
+
+// narrowMessages is how many cells a line with all columns of messages needs.
+const narrowMessages = 76
+
+// WriteMessages prints messages, the newest first, in lines of so many cells.
+func (to *Printer) WriteMessages(list []api.Message, now time.Time, width int) error {
+	narrow := width < narrowMessages
+	t := term.Table{Headers: []string{"ID", "TO", "KIND", "STATUS", "MADE", "TEXT"}, Colour: to.Colour, Width: width}
+	if narrow {
+		t.Headers = []string{"ID", "TO", "STATUS", "MADE", "TEXT"}
+	}
+	waiting := 0
+	for _, m := range slices.Backward(list) {
+		kind := cmp.Or(m.Kind, m.Mode)
+		if kind == "sequential" {
+			kind = "message"
+		}
+		status := m.Status
+		switch {
+		case m.WaitsFor != "":
+			status += " for " + m.WaitsFor
+			waiting++
+		case m.Via != "" && !narrow:
+			status += " by " + m.Via
+		}
+		text := screen.Text(m.Text)
+		if _, rest, tagged := strings.Cut(text, "] "); tagged && m.Kind != "" {
+			text = rest // its tag says no more than its kind
+		}
+		row := []term.Cell{term.Text(m.ID, ""), term.Text(screen.FitEnd(m.To, 12), ""), term.Text(kind, ""), term.Text(status, ""),
+			term.Text(screen.Ago(&m.MadeAt, now), screen.Dim), term.Text(text, "")}
+		if narrow {
+			row = slices.Delete(row, 2, 3) // most texts say of which kind they are
+		}
+		t.Add(row...)
+	}
+	if err := t.Write(to); err != nil || waiting == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(to, "%d wait for hooks: none of the agent's present session has come yet; %s\n", waiting, doctor.HooksRemedy)
+	return err
+}
+
+// WriteHandoffs prints handoffs in the order in which they come.
+func (to *Printer) WriteHandoffs(list []api.Handoff, now time.Time) error {
+	t := term.Table{Headers: []string{"ID", "AGENT", "STATE", "WAY", "CHANGED", "FILE"}, Colour: to.Colour}
+	for _, h := range list {
+		state := h.State
+		switch {
+		case h.Reason != "":
+			state += ": " + h.Reason
+		case h.Waiting != "":
+			state += ", waiting: " + h.Waiting
+		}
+		file := h.Path
+		if h.Auto && file == "" {
+			file = "(made from the transcript)"
+		}
+		tint := ""
+		if h.State == "failed" {
+			tint = screen.Red
+		}
+		t.Add(term.Text(h.ID, ""), term.Text(screen.OneLine(h.Agent), ""), term.Text(screen.OneLine(state), tint), term.Text(h.Way, screen.Dim), term.Text(screen.Ago(&h.ChangedAt, now), screen.Dim), term.Text(screen.OneLine(file), ""))
+	}
+	return t.Write(to)
+}
+
+// WriteFindings prints what the doctor has found, each with what to do.
+func (to *Printer) WriteFindings(findings []doctor.Finding) error {
+	t := term.Table{Headers: []string{"", "CHECK", "FINDING"}, Colour: to.Colour}
+	for _, f := range findings {
+		colour := map[doctor.Status]string{doctor.Noted: screen.Yellow, doctor.Broken: screen.Red}[f.Status]
+		t.Add(term.Text(string(f.Status), colour), term.Text(f.Check, ""), term.Text(screen.OneLine(f.Text), ""))
+		if f.Remedy != "" {
+			t.Add(term.Cell{}, term.Cell{}, term.Text("→ "+screen.OneLine(f.Remedy), screen.Dim))
+		}
+	}
+	return t.Write(to)
+}
