@@ -2,7 +2,6 @@ package outbox
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"sm/alerts"
@@ -158,18 +157,6 @@ func (q *Queue) Cancel(to alerts.AgentID, id ID, now time.Time) (Message, error)
 	return *m, nil
 }
 
-// end ends a message, which must not have ended before.
-func (q *Queue) end(m *Message, s State, at time.Time) {
-	q.counters.add(m.Via, s)
-	m.State, m.Ended, m.Calling = s, stamp(at), false
-	m.Text, m.Plain = strings.Clone(cut(m.Text, endedLength)), "" // lets go of the rest
-	b := q.agents[m.To]
-	b.open = slices.DeleteFunc(b.open, func(o *Message) bool { return o == m })
-	q.remember(m)
-	q.seen(m.Ended)
-	q.touch(m)
-}
-
 // Forget drops the notices about an agent at once, also those for other agents. Notices that
 // have not ended are withdrawn. It goes with the engine's Forget: an agent that returns begins
 // with the same keys. Sends to the agent stay.
@@ -190,68 +177,9 @@ func (q *Queue) drop(now time.Time) {
 	}
 }
 
-// remove forgets messages that have ended.
-func (q *Queue) remove(old func(*Message) bool) {
-	boxes, senders := map[alerts.AgentID]struct{}{}, map[string]struct{}{}
-	q.forget = time.Time{}
-	for _, m := range q.order {
-		if !old(m) {
-			q.remember(m)
-			continue
-		}
-		delete(q.ids, m.ID)
-		delete(q.changed, m)
-		q.gone[m.ID] = struct{}{}
-		boxes[m.To] = struct{}{}
-		if m.Notice() {
-			delete(q.keys, m.Key)
-			continue
-		}
-		senders[m.From] = struct{}{}
-		trim(q.refs, reference{m.To, m.Ref}, old)
-	}
-	q.order = slices.DeleteFunc(q.order, old)
-	for from := range senders {
-		trim(q.senders, from, old)
-	}
-	for to := range boxes {
-		b := q.agents[to]
-		if b.all = slices.DeleteFunc(b.all, old); len(b.all) == 0 {
-			delete(q.agents, to)
-		}
-	}
-}
-
-// remember notes when a message is to be forgotten, if it has ended.
-func (q *Queue) remember(m *Message) {
-	if m.State.Ended() && (q.forget.IsZero() || m.Ended.Before(q.forget)) {
-		q.forget = m.Ended
-	}
-}
-
 // trim takes old messages from a list, and an empty list from its map.
 func trim[K comparable](lists map[K][]*Message, k K, old func(*Message) bool) {
 	if lists[k] = slices.DeleteFunc(lists[k], old); len(lists[k]) == 0 {
 		delete(lists, k)
-	}
-}
-
-// setClock finds the clock set back. Each stamp is judged alone, so that what is done
-// does not depend on those that have been forgotten.
-func (q *Queue) setClock(now time.Time) {
-	limit := now.Add(skew)
-	if !q.newest.After(limit) {
-		return
-	}
-	q.newest, q.forget = time.Time{}, time.Time{}
-	for _, m := range q.order {
-		for _, t := range m.stamps() {
-			if t.After(limit) {
-				*t = stamp(now)
-				q.touch(m)
-			}
-			q.seen(*t)
-		}
-		q.remember(m)
 	}
 }

@@ -28,9 +28,6 @@ func (c *Counters) add(via Carrier, outcome State) {
 	c.Ended[via][outcome-Confirmed]++
 }
 
-// Counters returns what has been counted so far.
-func (q *Queue) Counters() Counters { return q.counters }
-
 // Delta is what has changed since the last Take.
 type Delta struct {
 	Messages []Message // new or changed, in the order of Put

@@ -2,8 +2,6 @@ package rotation
 
 import (
 	"time"
-
-	"sm/alerts"
 )
 
 // Schedule takes a rotation that is to be carried out at the end of the agent's turn. An
@@ -37,35 +35,6 @@ func (m *Machine) admit(r *Rotation, now time.Time) error {
 		return ErrBreaker
 	}
 	return nil
-}
-
-// Refuse counts a call that was turned away for another reason.
-func (m *Machine) Refuse() { m.count(&m.counters.Refused) }
-
-func (m *Machine) broken(s *AgentRecord, now time.Time) bool {
-	if s == nil || m.options.BreakerCount <= 0 {
-		return false
-	}
-	recent := 0
-	for _, at := range s.Executed {
-		if age := now.Sub(at); age < m.options.BreakerWithin && age > -m.options.BreakerWithin {
-			recent++
-		}
-	}
-	return recent >= m.options.BreakerCount
-}
-
-// Brake says what keeps an agent from rotating: "breaker", "futile", or "" for nothing.
-func (m *Machine) Brake(agent alerts.AgentID, session string, now time.Time) string {
-	switch s := m.agents[agent]; {
-	case s == nil:
-		return ""
-	case s.Futile && s.Session == session:
-		return "futile"
-	case m.broken(s, now):
-		return "breaker"
-	}
-	return ""
 }
 
 // Cancel takes a rotation back that has not begun; one that was taken back already stays

@@ -1,7 +1,6 @@
 package rotation
 
 import (
-	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -123,25 +122,6 @@ func (m *Machine) settle(a, b *Rotation, now time.Time) {
 	}
 }
 
-func (m *Machine) renameAgent(from, to alerts.AgentID) {
-	s, other := m.agents[from], m.agents[to]
-	if s == nil {
-		return
-	}
-	delete(m.agents, from)
-	m.agentsChanged[from], m.agentsChanged[to] = struct{}{}, struct{}{}
-	s.Agent = to
-	if other != nil {
-		both := slices.Concat(s.Executed, other.Executed)
-		slices.SortFunc(both, time.Time.Compare)
-		if other.At.After(s.At) {
-			s = other
-		}
-		s.Executed = both
-	}
-	m.agents[to] = s
-}
-
 // Forget drops what is known of an agent that is no more.
 func (m *Machine) Forget(agent alerts.AgentID) {
 	for id, r := range m.all {
@@ -156,57 +136,3 @@ func (m *Machine) Forget(agent alerts.AgentID) {
 		m.agentsChanged[agent] = struct{}{}
 	}
 }
-
-// forget drops rotations that ended long ago, and of an agent with many the oldest.
-func (m *Machine) forget(now time.Time) {
-	of := map[alerts.AgentID]int{}
-	for _, r := range slices.Backward(m.All()) {
-		if !r.State.Ended() {
-			continue
-		}
-		if of[r.Agent]++; of[r.Agent] > maxKept || now.Sub(r.Changed) > keptFor {
-			delete(m.all, r.ID)
-			m.changed[r.ID] = struct{}{}
-		}
-	}
-}
-
-// All lists the rotations that are known, the oldest first.
-func (m *Machine) All() []Rotation {
-	list := make([]Rotation, 0, len(m.all))
-	for _, r := range m.all {
-		list = append(list, *r)
-	}
-	slices.SortFunc(list, func(a, b Rotation) int { return cmp.Or(a.Made.Compare(b.Made), cmp.Compare(a.ID, b.ID)) })
-	return list
-}
-
-// Find returns one rotation.
-func (m *Machine) Find(id ID) (r Rotation, ok bool) {
-	if p := m.all[id]; p != nil {
-		return *p, true
-	}
-	return Rotation{}, false
-}
-
-// Open returns the rotation of an agent that has not ended.
-func (m *Machine) Open(agent alerts.AgentID) (r Rotation, ok bool) {
-	if p := m.open[agent]; p != nil {
-		return *p, true
-	}
-	return Rotation{}, false
-}
-
-// Opens lists the agents that have one, in order.
-func (m *Machine) Opens() []alerts.AgentID { return slices.Sorted(maps.Keys(m.open)) }
-
-// Agent returns what is kept of an agent.
-func (m *Machine) Agent(agent alerts.AgentID) (s AgentRecord, ok bool) {
-	if p := m.agents[agent]; p != nil {
-		return p.clone(), true
-	}
-	return AgentRecord{}, false
-}
-
-// Counters returns what has been counted so far.
-func (m *Machine) Counters() Counters { return m.counters }

@@ -2,7 +2,6 @@ package rotation
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"time"
 
@@ -70,28 +69,20 @@ const (
 // be done comes out as effects, and what became of it comes in as inputs. It is for one
 // goroutine at a time.
 type Machine struct {
-	options  Options
-	all      map[ID]*Rotation
-	open     map[alerts.AgentID]*Rotation // not ended; at most one for each agent
-	agents   map[alerts.AgentID]*AgentRecord
-	counters Counters
-	since    time.Time // of the Restore, zero for none
+	*book
+	since time.Time // of the Restore, zero for none
 	// typing are the rotations for which a text is on its way, with since when: until the
 	// answer nobody knows what stands at the prompt.
 	typing map[ID]time.Time
-
-	changed       map[ID]struct{}
-	agentsChanged map[alerts.AgentID]struct{} // whose record has changed
-	counted       bool
-	out           []Effect
+	out    []Effect
 }
 
 // New knows no rotation.
 func New(o Options) *Machine {
-	return &Machine{
+	return &Machine{typing: map[ID]time.Time{}, book: &book{
 		options: o.withDefaults(), all: map[ID]*Rotation{}, open: map[alerts.AgentID]*Rotation{}, agents: map[alerts.AgentID]*AgentRecord{},
-		typing: map[ID]time.Time{}, changed: map[ID]struct{}{}, agentsChanged: map[alerts.AgentID]struct{}{},
-	}
+		changed: map[ID]struct{}{}, agentsChanged: map[alerts.AgentID]struct{}{},
+	}}
 }
 
 // Configure changes the settings, for rotations that are under way too.
@@ -134,14 +125,6 @@ func (m *Machine) Step(in Input) []Effect {
 		}
 	}
 	return m.out
-}
-
-// under finds a rotation in a state, nil where it is not or no longer there.
-func (m *Machine) under(id ID, s State) *Rotation {
-	if r := m.all[id]; r != nil && r.State == s {
-		return r
-	}
-	return nil
 }
 
 // idle begins what was scheduled, and types the prompt into what was cleared. That it was
@@ -327,14 +310,6 @@ func (m *Machine) renew(r *Rotation, session string, at time.Time) {
 	}
 }
 
-// recent are the executions that the breaker may still count.
-func (m *Machine) recent(s *AgentRecord, now time.Time) []time.Time {
-	return slices.DeleteFunc(s.Executed, func(at time.Time) bool {
-		age := now.Sub(at)
-		return age >= m.options.BreakerWithin || age <= -m.options.BreakerWithin
-	})
-}
-
 // heard confirms. A human who was quicker than we are has begun the new context in a way
 // of his own: that the prompt came all the same is shown by its own text alone.
 func (m *Machine) heard(r *Rotation, in Heard) {
@@ -398,27 +373,4 @@ func (m *Machine) age(r *Rotation, now time.Time) time.Duration {
 	return now.Sub(r.Changed)
 }
 
-func (m *Machine) move(r *Rotation, s State, at time.Time) {
-	r.State, r.Changed, r.Finished = s, at, false
-	m.touch(r)
-}
-
 func (m *Machine) do(list ...Effect) { m.out = append(m.out, list...) }
-
-func (m *Machine) touch(r *Rotation) { m.changed[r.ID] = struct{}{} }
-
-func (m *Machine) count(n *uint64) {
-	*n++
-	m.counted = true
-}
-
-// agent finds what is kept of an agent, to change it.
-func (m *Machine) agent(agent alerts.AgentID) *AgentRecord {
-	s := m.agents[agent]
-	if s == nil {
-		s = &AgentRecord{Agent: agent}
-		m.agents[agent] = s
-	}
-	m.agentsChanged[agent] = struct{}{}
-	return s
-}

@@ -1,0 +1,263 @@
+package outbox
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strings"
+	"time"
+
+	"sm/alerts"
+)
+
+// index has all messages, and finds them by what they are known by. It notes what is to be stored.
+type index struct {
+	order   []*Message // all, by Seq; so are the lists below
+	ids     map[ID]*Message
+	keys    map[alerts.Key]*Message
+	refs    map[reference][]*Message // more than one only after Rename
+	agents  map[alerts.AgentID]*box
+	senders map[string][]*Message // sends, by From
+
+	counters Counters
+	newest   time.Time // of all stamps, or later
+	forget   time.Time // the first Ended, or earlier; zero for none
+	changed  map[*Message]struct{}
+	gone     map[ID]struct{}
+}
+
+// reference is what a send is known by besides its ID.
+type reference struct {
+	to  alerts.AgentID
+	ref string
+}
+
+// box has the messages to one agent, by Seq.
+type box struct {
+	all  []*Message
+	open []*Message // those that have not ended
+}
+
+// reset forgets all messages.
+func (x *index) reset() {
+	x.order, x.newest, x.forget = nil, time.Time{}, time.Time{}
+	x.ids, x.keys, x.refs = map[ID]*Message{}, map[alerts.Key]*Message{}, map[reference][]*Message{}
+	x.agents, x.senders = map[alerts.AgentID]*box{}, map[string][]*Message{}
+	x.changed, x.gone = map[*Message]struct{}{}, map[ID]struct{}{}
+}
+
+// known finds the message that was put before under the same name.
+func (x *index) known(m *Message) *Message {
+	if m.Notice() {
+		return x.keys[m.Key]
+	}
+	if same := x.refs[reference{m.To, m.Ref}]; m.Ref != "" && len(same) > 0 {
+		return same[0]
+	}
+	return nil
+}
+
+// name makes an id that is free: the same in every run, since replies and repeats are
+// recognised by it.
+func (x *index) name(m *Message) ID {
+	for n := 0; ; n++ {
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%q %q %q %q %d %d %d", m.To, m.Key, m.Ref, m.Text, m.Made.UnixNano(), m.Seq, n)
+		sum := h.Sum64()
+		id := ID(fmt.Sprintf("%06x", (sum^sum>>24^sum>>48)&0xffffff))
+		if x.ids[id] == nil {
+			return id
+		}
+	}
+}
+
+// add takes a message that is newer than all others into the lists.
+func (x *index) add(m *Message) {
+	x.order = append(x.order, m)
+	x.ids[m.ID] = m
+	if m.Notice() {
+		x.keys[m.Key] = m
+	} else {
+		x.senders[m.From] = append(x.senders[m.From], m)
+		if m.Ref != "" {
+			r := reference{m.To, m.Ref}
+			x.refs[r] = append(x.refs[r], m)
+		}
+	}
+	b := x.agents[m.To]
+	if b == nil {
+		b = &box{}
+		x.agents[m.To] = b
+	}
+	b.all = append(b.all, m)
+	if !m.State.Ended() {
+		b.open = append(b.open, m)
+	}
+	x.remember(m)
+	for _, t := range m.stamps() {
+		x.seen(*t)
+	}
+}
+
+// remember notes when a message is to be forgotten, if it has ended.
+func (x *index) remember(m *Message) {
+	if m.State.Ended() && (x.forget.IsZero() || m.Ended.Before(x.forget)) {
+		x.forget = m.Ended
+	}
+}
+
+// seen notes a stamp.
+func (x *index) seen(t time.Time) {
+	if t.After(x.newest) {
+		x.newest = t
+	}
+}
+
+// touch notes that a message has changed.
+func (x *index) touch(m *Message) { x.changed[m] = struct{}{} }
+
+// rekey gives the notices about an agent the keys that the engine knows them by now, so
+// that another who gets the old id is not taken for it.
+func (x *index) rekey(from, to alerts.AgentID) {
+	for _, m := range x.order {
+		if !m.Notice() || m.Key.Agent != from {
+			continue
+		}
+		key := m.Key
+		key.Agent = to
+		if x.keys[key] != nil {
+			continue // it has said the same before
+		}
+		delete(x.keys, m.Key)
+		m.Key = key
+		x.keys[key] = m
+		x.touch(m)
+	}
+}
+
+// end ends a message, which must not have ended before.
+func (x *index) end(m *Message, s State, at time.Time) {
+	x.counters.add(m.Via, s)
+	m.State, m.Ended, m.Calling = s, stamp(at), false
+	m.Text, m.Plain = strings.Clone(cut(m.Text, endedLength)), "" // lets go of the rest
+	b := x.agents[m.To]
+	b.open = slices.DeleteFunc(b.open, func(o *Message) bool { return o == m })
+	x.remember(m)
+	x.seen(m.Ended)
+	x.touch(m)
+}
+
+// remove forgets messages that have ended.
+func (x *index) remove(old func(*Message) bool) {
+	boxes, senders := map[alerts.AgentID]struct{}{}, map[string]struct{}{}
+	x.forget = time.Time{}
+	for _, m := range x.order {
+		if !old(m) {
+			x.remember(m)
+			continue
+		}
+		delete(x.ids, m.ID)
+		delete(x.changed, m)
+		x.gone[m.ID] = struct{}{}
+		boxes[m.To] = struct{}{}
+		if m.Notice() {
+			delete(x.keys, m.Key)
+			continue
+		}
+		senders[m.From] = struct{}{}
+		trim(x.refs, reference{m.To, m.Ref}, old)
+	}
+	x.order = slices.DeleteFunc(x.order, old)
+	for from := range senders {
+		trim(x.senders, from, old)
+	}
+	for to := range boxes {
+		b := x.agents[to]
+		if b.all = slices.DeleteFunc(b.all, old); len(b.all) == 0 {
+			delete(x.agents, to)
+		}
+	}
+}
+
+// setClock finds the clock set back. Each stamp is judged alone, so that what is done
+// does not depend on those that have been forgotten.
+func (x *index) setClock(now time.Time) {
+	limit := now.Add(skew)
+	if !x.newest.After(limit) {
+		return
+	}
+	x.newest, x.forget = time.Time{}, time.Time{}
+	for _, m := range x.order {
+		for _, t := range m.stamps() {
+			if t.After(limit) {
+				*t = stamp(now)
+				x.touch(m)
+			}
+			x.seen(*t)
+		}
+		x.remember(m)
+	}
+}
+
+// Find returns one message.
+func (x *index) Find(id ID) (Message, bool) {
+	if m := x.ids[id]; m != nil {
+		return *m, true
+	}
+	return Message{}, false
+}
+
+// Of returns all known messages to one agent, in the order of Put.
+func (x *index) Of(to alerts.AgentID) []Message {
+	if b := x.agents[to]; b != nil {
+		return values(b.all)
+	}
+	return nil
+}
+
+// All returns all known messages, in the order of Put.
+func (x *index) All() []Message { return values(x.order) }
+
+// Waiting returns how many messages have not ended: those that wait, and those that
+// were offered.
+func (x *index) Waiting() int {
+	n := 0
+	for _, b := range x.agents {
+		n += len(b.open)
+	}
+	return n
+}
+
+// Waits lists the agents for whom a message waits, by id.
+func (x *index) Waits() (agents []alerts.AgentID) {
+	for to := range x.agents {
+		if x.HasWaiting(to) {
+			agents = append(agents, to)
+		}
+	}
+	slices.Sort(agents)
+	return agents
+}
+
+// HasWaiting says whether a message to the agent waits to be offered, be it on hold or
+// not.
+func (x *index) HasWaiting(to alerts.AgentID) bool {
+	b := x.agents[to]
+	return b != nil && slices.ContainsFunc(b.open, func(m *Message) bool { return m.State == Waiting })
+}
+
+// sends counts those to an agent that have not ended.
+func (x *index) sends(to alerts.AgentID) int {
+	n := 0
+	if b := x.agents[to]; b != nil {
+		for _, m := range b.open {
+			if !m.Notice() && !m.Unmetered {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Counters returns what has been counted so far.
+func (x *index) Counters() Counters { return x.counters }
