@@ -10,7 +10,7 @@ import (
 func fleetPressure() Dashboard {
 	top := list("top", "Top", "How many sessions the table shows.", "10", "25", "50", "100")
 	d := dashboard(fleetUID, "Agents: fleet pressure", "Who is close to a compaction, what compactions there were, what was said, and how the observers fare.",
-		[]variable{top}, slices.Concat(glance(), closest(), forecasts(), compactions(), collapsed(agreement()), collapsed(said()), collapsed(spending()), collapsed(health()))...)
+		[]variable{top}, slices.Concat(glance(), closest(), forecasts(), compactions(), collapsed(costs()), collapsed(agreement()), collapsed(said()), collapsed(spending()), collapsed(health()))...)
 	d.Links = []link{leads(sessionUID, "One session")}
 	d.Annotations = marks(false) // there may be many
 	return d
@@ -101,6 +101,25 @@ func compactions() []Panel {
 			buckets("sum by (le) (increase("+observers("agent_compaction_pre_tokens_bucket")+"[1h]))")),
 		curves(12, "Duration of compactions", "Of compactions in the hour before; no curve without any.", unitSeconds,
 			over(quantile("0.5", "agent_compaction_duration_seconds"), "median"), over(quantile("0.9", "agent_compaction_duration_seconds"), "9 of 10")).from(0),
+	}
+}
+
+// costs tells what compactions cost, and how handoffs compare.
+func costs() []Panel {
+	share := func(kind string) string {
+		of := func(what string) string { return "sum(increase(" + observers("agent_"+kind+"_"+what+"_total") + "[1d]))" }
+		return of("rereads") + " / (" + of("reads") + " > 0)"
+	}
+	return []Panel{
+		row("What compactions cost"),
+		curves(8, "Reads that were repeats", "Share of the files read in the 25 replies after a boundary that the agent had read before it, in the day before. No curve without any.", unitRatio,
+			over(share("compaction"), "after compactions"), over(share("handoff"), "after handoffs"), over(share("clear"), "after clears")).from(0),
+		curves(8, "Tokens read again", "By how much contexts grew by files read again, in the hour before.", unitCount,
+			over(lastHour("client", observers("agent_compaction_reread_tokens_total")), "after compactions, {{client}}"),
+			over(lastHour("client", observers("agent_handoff_reread_tokens_total")), "after handoffs, {{client}}"),
+			over(lastHour("client", observers("agent_clear_reread_tokens_total")), "after clears, {{client}}")).stacked().from(0),
+		curves(8, "Dear compactions in a row", "How many of a session's newest compactions in a row were followed by more tokens read again than nine of ten are.", unitCount,
+			over(sessions("agent_session_dear_compactions")+" > 0", legend)).stepped().from(0),
 	}
 }
 

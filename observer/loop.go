@@ -99,7 +99,7 @@ func (a *App) loop(ctx context.Context) {
 		defer close(a.changes)
 		err := follow.Run(ctx, follow.Options{
 			Roots: follow.Roots(claude.Format(), a.o.Projects...), ActiveFor: activeFor, NoInotify: a.o.NoInotify,
-			Logger: a.log.With("component", "follow"), Stats: a.stats, Clients: a.clients,
+			Logger: a.log.With("component", "follow"), Stats: a.stats, Clients: a.clients, Bills: true,
 			Learnt: follow.Roots(claude.Format(), a.remembered...), Learn: a.learnt, Alive: a.o.Alive,
 		}, cursors, a.changes)
 		if err != nil {

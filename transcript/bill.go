@@ -42,6 +42,8 @@ type Bill struct {
 	Reruns, Reedits, Restated int
 	// Regrown is after how many replies the context had grown by Tokens; 0 for not yet.
 	Regrown int
+	// Done says that the replies it covers have all come: nothing but Regrown changes any more.
+	Done bool
 	// Files are those that were read again, at most BillFiles.
 	Files []Reread
 	// Work is what was done for the first time in this transcript after the session's opening:

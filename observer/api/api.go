@@ -99,6 +99,33 @@ type Session struct {
 	// from the cache, 0 to 1. Both are null while unknown.
 	CostUSD       *float64 `json:"cost_usd"`
 	CacheHitRatio *float64 `json:"cache_hit_ratio"`
+	// Bill is what the newest boundary of the context cost, null for none.
+	Bill *Bill `json:"bill"`
+}
+
+// Bill is what a boundary of a context cost: what the context lost there, and what of the next 25 replies had been done
+// before. It grows while these come.
+type Bill struct {
+	Kind    string     `json:"kind"`    // compaction, handoff, clear
+	Trigger string     `json:"trigger"` // of a compaction: auto, manual, unknown; else ""
+	At      *time.Time `json:"at"`
+	// TokensDropped and Seconds are null while unknown.
+	TokensDropped *int64   `json:"tokens_dropped"`
+	Seconds       *float64 `json:"seconds"`
+	Replies       int      `json:"replies"` // since then, at most 25
+	// Reads are the calls in them that read a file, Rereads those of a file that was read before; what these brought in
+	// bytes, and by how many tokens the context grew by it.
+	Reads        int   `json:"reads"`
+	Rereads      int   `json:"rereads"`
+	RereadBytes  int64 `json:"reread_bytes"`
+	RereadTokens int64 `json:"reread_tokens"`
+	// Reruns counts commands run again, Reedits edits of files that were edited before, Restated prompts that say nearly
+	// the same as one before.
+	Reruns   int `json:"reruns"`
+	Reedits  int `json:"reedits"`
+	Restated int `json:"restated"`
+	// RegrownAfter is after how many replies the context had grown by RereadTokens, null for not yet.
+	RegrownAfter *int `json:"regrown_after_replies"`
 }
 
 // ShortName is what to type to mean this session: its name, else the beginning of its ID.

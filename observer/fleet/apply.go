@@ -4,8 +4,39 @@ import (
 	"cmp"
 	"time"
 
+	"sm/alerts"
 	"sm/transcript"
 )
+
+// Update is what follows from something that the fleet was told.
+type Update struct {
+	Events []alerts.Event
+	Heard  []Heard
+	// Renamed agents have another id from now on; the events are under the new one.
+	Renamed []Renamed
+	// Observed are sizes at which clients compacted in the history of a first start.
+	Observed []alerts.ObservedCompactions
+}
+
+// Heard is a text that reached an agent, by its transcript.
+type Heard struct {
+	Agent alerts.AgentID
+	Text  string
+	At    transcript.Instant
+}
+
+// Renamed says that an agent that was known by its session alone has turned out to be
+// another.
+type Renamed struct{ From, To alerts.AgentID }
+
+func (n *Update) add(m Update) {
+	n.Events = append(n.Events, m.Events...)
+	n.Heard = append(n.Heard, m.Heard...)
+	n.Renamed = append(n.Renamed, m.Renamed...)
+	n.Observed = append(n.Observed, m.Observed...)
+}
+
+func (n *Update) event(ev alerts.Event) { n.Events = append(n.Events, ev) }
 
 // Apply takes in news of one transcript. What c points to may be used again
 // afterwards. That reading has caught up is for the caller to know: then is the
@@ -34,6 +65,11 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 		} else {
 			x.past.grow(&c, fresh)
 		}
+		if !x.sub && x.of != nil {
+			x.past.bills = append(x.past.bills, c.Bills...)
+			x.past.bills = x.past.bills[max(0, len(x.past.bills)-pastBills):]
+			f.did(x, &c)
+		}
 		return n
 	}
 	f.giveRecord(x)
@@ -61,6 +97,8 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 	if x.sub {
 		return n
 	}
+	f.did(x, &c)
+	f.bill(x, c.Bills, func(at transcript.Instant) bool { return f.counts(c.Whole, at) })
 	return f.tell(x, was, &c, mine, known, again)
 }
 
@@ -80,7 +118,9 @@ func (f *Fleet) Settle(now time.Time) (n Update) {
 	}
 	f.messages, f.changed.messages = make(map[transcript.Key]transcript.Key, count), make([]Claim, 0, count)
 	for _, x := range order {
+		list := x.past.bills
 		n.Observed = append(n.Observed, f.recall(x)...)
+		f.bill(x, list, func(at transcript.Instant) bool { return at > f.created })
 	}
 	f.settled = true
 	f.changed.settle()

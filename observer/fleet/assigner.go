@@ -69,6 +69,7 @@ func (as *assigner) take(a *Agent, key string, at transcript.Instant, cause aler
 	}
 	before, first := as.lastSign(a), a.Session == "" && a.Since == 0
 	as.costs.carryTotals(a, rec)
+	as.billing.goOn(a.Session, rec)
 	a.Session, a.Since, a.Resumed = key, at, ""
 	a.Sample, a.Report, a.Mark, a.Ended = Sample{}, Report{}, 0, 0
 	delete(as.recent, a.ID)
@@ -145,9 +146,10 @@ func isAgent(id string) bool {
 // assigner says which session an agent is in, as hooks, reports and the registry tell.
 type assigner struct {
 	*roster
-	gauge *gauge
-	costs *costs
-	early []Client // what the registry said before Settle
+	gauge   *gauge
+	costs   *costs
+	billing *billing
+	early   []Client // what the registry said before Settle
 }
 
 // change makes the session that a hook names the present one of the agent.

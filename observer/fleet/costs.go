@@ -41,8 +41,12 @@ func (cs *costs) Limits(now time.Time) (limits [2]Limit) {
 	return limits
 }
 
-// Totals are the running totals that clients reported of one session, the newest last.
-type Totals struct{ List []Total }
+// Totals are what few sessions have: the running totals that clients reported, the newest last, and the bills of
+// their boundaries.
+type Totals struct {
+	List  []Total
+	Bills Bills
+}
 
 // Total is the newest total that a client reported, in US dollars; PID and Start name its
 // process.
@@ -100,7 +104,7 @@ func (cs *costs) pay(a *Agent, usd float64, p process, at transcript.Instant) {
 			totals = slices.Delete(totals, own, own+1)
 		}
 		totals = append(totals, Total{usd, p.pid, p.start})
-		rec.Totals = &Totals{totals[max(0, len(totals)-totalsMost):]}
+		rec.Totals = &Totals{totals[max(0, len(totals)-totalsMost):], rec.bills()}
 		cs.changed.record(rec.SessionID)
 	}
 	a.Report.Cost = Cost{usd, true}
@@ -117,10 +121,10 @@ func (cs *costs) pay(a *Agent, usd float64, p process, at transcript.Instant) {
 // before: the client may go on counting. One that began with its client does not.
 func (cs *costs) carryTotals(a *Agent, to *SessionRecord) {
 	from := cs.records[a.Session]
-	if from == nil || from.Totals == nil || to.Totals != nil || a.Fresh == to.SessionID {
+	if from == nil || from.Totals == nil || len(from.Totals.List) == 0 || to.Totals != nil && len(to.Totals.List) > 0 || a.Fresh == to.SessionID {
 		return
 	}
-	to.Totals = from.Totals
+	to.Totals = &Totals{from.Totals.List, to.bills()}
 	cs.changed.record(to.SessionID)
 }
 

@@ -39,6 +39,7 @@ type Fleet struct {
 	*resolver // whose a hook or report is
 	*gauge    // context sizes, windows
 	*costs    // what clients reported to have cost
+	*billing  // what boundaries of contexts cost
 	*assigner // which agent has which session
 	*origins  // in which session a message or compaction first happened
 	*finder   // which session or agent an id means
@@ -59,10 +60,11 @@ func newFleet(o Options, settled bool) *Fleet {
 		recent: map[string][]transcript.Reading{},
 	}
 	g, cs, fd := &gauge{r}, &costs{r}, &finder{r}
+	bl := &billing{roster: r, worked: map[string]*worked{}, after: map[string]string{}}
 	lv := &liveness{finder: fd, active: map[string]bool{}}
 	return &Fleet{
-		basis: b, catalog: c, roster: r, resolver: &resolver{r}, gauge: g, costs: cs,
-		assigner: &assigner{roster: r, gauge: g, costs: cs},
+		basis: b, catalog: c, roster: r, resolver: &resolver{r}, gauge: g, costs: cs, billing: bl,
+		assigner: &assigner{roster: r, gauge: g, costs: cs, billing: bl},
 		origins:  &origins{roster: r, gauge: g, claims: map[transcript.Key]transcript.Key{}, messages: map[transcript.Key]transcript.Key{}},
 		finder:   fd, liveness: lv, viewer: &viewer{liveness: lv, gauge: g},
 	}

@@ -12,7 +12,11 @@ type past struct {
 	messages []record
 	events   []event
 	later    []later
+	bills    []transcript.Bill // the newest
 }
+
+// pastBills bounds the bills that are kept of a file's history.
+const pastBills = 2 * billsKept
 
 // record is a message in 24 bytes: a gigabyte of transcripts holds some 75,000.
 // Figures need 30 of their bits; those above tell the rest.

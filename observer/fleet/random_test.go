@@ -288,6 +288,12 @@ func fell(was, is reflect.Value) bool {
 			}
 		case reflect.Slice, reflect.Array:
 			for j := range b.Len() {
+				if b.Index(j).Kind() == reflect.Struct {
+					if fell(a.Index(j), b.Index(j)) {
+						return true
+					}
+					continue
+				}
 				if b.Index(j).Uint() < a.Index(j).Uint() {
 					return true
 				}

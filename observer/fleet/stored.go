@@ -51,8 +51,8 @@ type SessionRecord struct {
 	// to hold it; 0 and "" when that process has gone on to another session.
 	PID       int
 	ProcStart string
-	// Totals are what clients reported that the session cost, nil for nothing. What it
-	// points to never changes.
+	// Totals are what clients reported that the session cost, and what its boundaries cost, nil for
+	// nothing. What it points to never changes.
 	Totals *Totals
 }
 
@@ -74,6 +74,10 @@ type Counters struct {
 	Duration    Histogram                  // of compactions, in seconds
 	Cost        Cost
 	Today       Today
+	// Bills are what agents did again after boundaries, by kind; Dear is what the newest bills of
+	// compactions came to, in tokens read again.
+	Bills [3]BillTotals
+	Dear  []int64
 }
 
 // Cost is what clients reported, in US dollars; Known says that one has reported.

@@ -83,6 +83,11 @@ type View struct {
 	// process is gone.
 	Ended bool
 
+	// Bill is that of the newest boundary of the session's context, nil for none; DearBills counts those in a row
+	// that were in the worst tenth.
+	Bill      *transcript.Bill
+	DearBills int
+
 	// Client is what the client's own registry says of the process that holds the
 	// session; Client.PID is 0 when it says nothing.
 	Client Client

@@ -96,6 +96,10 @@ func (vw *viewer) viewSession(r *row, v *View) {
 		Started: t.Started.Time(), Active: t.Active.Time(), Written: written(x),
 		Client: vw.clients[s.key],
 	}
+	b := s.record.bills()
+	if v.DearBills = b.Dear; len(b.List) > 0 {
+		v.Bill = &b.List[len(b.List)-1]
+	}
 	if v.Tokens, v.Known = t.Context(); v.Known {
 		v.Cleared = t.Reading.Cleared
 	} else {

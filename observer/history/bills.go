@@ -3,7 +3,6 @@ package history
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"sm/alerts"
 	"sm/transcript"
@@ -15,10 +14,6 @@ type Bill struct {
 	transcript.Bill
 	Agent alerts.AgentID
 }
-
-// rotatesWithin is how long after a session's last record another one may begin for the time between them to be that of
-// the handoff or clear; longer ones are somebody's pause.
-const rotatesWithin = 10 * time.Minute
 
 // Bills gives the bill of each boundary once, whatever transcripts share it: that of the transcript which goes on longest
 // after it, and of those the first. The history must be settled, and not told yet.
@@ -63,11 +58,7 @@ func (h *History) Bills() []Bill {
 // against completes the bill of a session's opening by the session before.
 func against(b transcript.Bill, before *transcript.Change) transcript.Bill {
 	size, _ := before.Session.Context()
-	b = bills.Against(b, before.Worked, size)
-	if gap := b.At - before.Session.Active; gap > 0 && gap <= transcript.Instant(rotatesWithin) {
-		b.Millis = time.Duration(gap).Milliseconds()
-	}
-	return b
+	return bills.Against(b, before.Worked, size, before.Session.Active)
 }
 
 // ownNames leads from all keys of a compaction, and of its copies, to that by which it is known where it happened first.

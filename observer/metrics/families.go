@@ -170,6 +170,8 @@ func (b *builder) compactions(rows []row) {
 			b.add(float64(v.Counted[i]), v.label, trigger)
 		}
 	}
+	b.each(rows, "agent_session_dear_compactions", "How many of the session's newest compactions in a row were followed by rereads of more tokens than after nine of ten compactions.",
+		always(func(v *row) float64 { return float64(v.DearBills) }))
 	b.gauge("agent_session_transcript_compactions", "Compactions of the session that its transcript holds, without those copied from another session.")
 	for _, v := range rows {
 		for i, trigger := range triggers {

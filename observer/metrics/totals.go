@@ -8,6 +8,7 @@ import (
 	"sm/alerts/outbox"
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
+	"sm/transcript"
 )
 
 // totals adds the figures of all sessions together.
@@ -47,6 +48,15 @@ func (b *builder) compactionTotals(s *Snapshot) {
 // accounts are what all sessions cost, and how far the rate limits of their account are used.
 func (b *builder) accounts(s *Snapshot) {
 	client := b.label("client", fleet.Claude)
+	for kind, name := range [...]string{transcript.BilledCompaction: "compaction", transcript.BilledHandoff: "handoff", transcript.BilledClear: "clear"} {
+		t, after := &s.Fleet.Bills[kind], " in the 25 replies after a "+name+", since the state directory was made."
+		b.counter("agent_"+name+"_reads_total", "Calls that read a file"+after)
+		b.add(float64(t.Reads), client)
+		b.counter("agent_"+name+"_rereads_total", "Calls that read a file which the agent had read before"+after)
+		b.add(float64(t.Rereads), client)
+		b.counter("agent_"+name+"_reread_tokens_total", "Tokens by which contexts grew by files read again"+after)
+		b.add(float64(t.Tokens), client)
+	}
 	if cost := s.Fleet.Cost; cost.Known {
 		b.counter("agent_cost_usd_total", "What clients reckon that their sessions have cost since the state directory was made, in US dollars, by the status line; a resumed session's old cost counts once.")
 		b.add(cost.USD, client)

@@ -107,6 +107,9 @@ func Facts(v *fleet.View, s *api.Session, p *alerts.View, past *curve.Curve) []w
 	if s.Inherited > 0 {
 		facts = append(facts, webpage.Fact{Name: "Inherited", Value: fmt.Sprint(s.Inherited, " compactions of another session")})
 	}
+	if b := s.Bill; b != nil {
+		facts = append(facts, webpage.Fact{Name: "Last " + b.Kind, Value: billText(b)})
+	}
 	facts = append(facts,
 		webpage.Fact{Name: "Turns", Value: fmt.Sprint(s.Turns)},
 		webpage.Fact{Name: "Replies", Value: webpage.Thousands(int64(s.Messages))},
@@ -142,4 +145,29 @@ func queuedText(n int) string {
 		return "1 message waits"
 	}
 	return fmt.Sprint(n, " messages wait")
+}
+
+// billText says what the last boundary of a context cost.
+func billText(b *api.Bill) string {
+	var parts []string
+	if b.TokensDropped != nil {
+		parts = append(parts, webpage.Short(*b.TokensDropped)+" tokens dropped")
+	}
+	if b.Seconds != nil {
+		parts = append(parts, fmt.Sprintf("%.0f s", *b.Seconds))
+	}
+	again := fmt.Sprintf("%d of %d reads again", b.Rereads, b.Reads)
+	if b.Rereads > 0 {
+		again += " (" + webpage.Short(b.RereadTokens) + " tokens)"
+	}
+	parts = append(parts, again)
+	for _, other := range []struct {
+		n    int
+		what string
+	}{{b.Reruns, "commands"}, {b.Reedits, "edits"}, {b.Restated, "prompts"}} {
+		if other.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s again", other.n, other.what))
+		}
+	}
+	return strings.Join(parts, ", ") + fmt.Sprintf(", in %d replies", b.Replies)
 }

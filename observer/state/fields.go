@@ -107,6 +107,44 @@ func (c *coder) sessionRecord(s *fleet.SessionRecord) {
 	c.totals(s)
 }
 
+func (c *coder) bill(b *transcript.Bill) {
+	number(c, &b.Kind)
+	fixed(c, &b.Key)
+	fixed(c, &b.At)
+	number(c, &b.Trigger)
+	number(c, &b.Before)
+	number(c, &b.After)
+	number(c, &b.Millis)
+	number(c, &b.Replies)
+	number(c, &b.Reads)
+	number(c, &b.Rereads)
+	number(c, &b.Bytes)
+	number(c, &b.Tokens)
+	number(c, &b.Reruns)
+	number(c, &b.Reedits)
+	number(c, &b.Restated)
+	number(c, &b.Regrown)
+	c.flag(&b.Done)
+	b.Files = list(c, b.Files, func(c *coder, f *transcript.Reread) {
+		c.group(func() {
+			fixed(c, &f.Key)
+			c.text(&f.Name)
+			number(c, &f.Reads)
+			number(c, &f.Tokens)
+		})
+	})
+	b.Work = list(c, b.Work, func(c *coder, w *transcript.Work) {
+		c.group(func() {
+			number(c, &w.Tool)
+			fixed(c, &w.Key)
+			c.text(&w.Name)
+			number(c, &w.Bytes)
+			number(c, &w.Tokens)
+		})
+	})
+	b.Grown = list(c, b.Grown, number[int64])
+}
+
 func (c *coder) counters(f *fleet.Counters) {
 	numbers(c, f.Compactions[:])
 	c.group(func() {
@@ -129,23 +167,33 @@ func (c *coder) counters(f *fleet.Counters) {
 		number(c, &f.Today.Tokens)
 		c.cost(&f.Today.Cost)
 	})
+	for i := range f.Bills {
+		c.group(func() {
+			number(c, &f.Bills[i].Reads)
+			number(c, &f.Bills[i].Rereads)
+			number(c, &f.Bills[i].Tokens)
+		})
+	}
+	f.Dear = list(c, f.Dear, number[int64])
 }
 
-// totals are absent where no client has reported any.
+// totals are absent where no client has reported any, and no boundary has cost anything.
 func (c *coder) totals(s *fleet.SessionRecord) {
-	var all []fleet.Total
+	var t fleet.Totals
 	if s.Totals != nil {
-		all = s.Totals.List
+		t = *s.Totals
 	}
-	all = list(c, all, func(c *coder, t *fleet.Total) {
+	t.List = list(c, t.List, func(c *coder, t *fleet.Total) {
 		c.group(func() {
 			c.real(&t.USD)
 			number(c, &t.PID)
 			c.text(&t.Start)
 		})
 	})
-	if c.decode && len(all) > 0 {
-		s.Totals = &fleet.Totals{List: all}
+	t.Bills.List = list(c, t.Bills.List, func(c *coder, b *transcript.Bill) { c.group(func() { c.bill(b) }) })
+	number(c, &t.Bills.Dear)
+	if c.decode && len(t.List)+len(t.Bills.List)+t.Bills.Dear > 0 {
+		s.Totals = &t
 	}
 }
 

@@ -44,7 +44,32 @@ func Session(v fleet.View) api.Session {
 	if v.DriftKnown {
 		s.DriftTokens = &v.Drift
 	}
+	s.Bill = billOf(v.Bill)
 	return s
+}
+
+// billOf is what a boundary cost.
+func billOf(b *transcript.Bill) *api.Bill {
+	if b == nil {
+		return nil
+	}
+	w := &api.Bill{
+		Kind: b.Kind.String(), At: timeOrNil(b.At.Time()), Replies: b.Replies, Reads: b.Reads, Rereads: b.Rereads,
+		RereadBytes: b.Bytes, RereadTokens: b.Tokens, Reruns: b.Reruns, Reedits: b.Reedits, Restated: b.Restated,
+	}
+	if b.Kind == transcript.BilledCompaction {
+		w.Trigger = b.Trigger.String()
+	}
+	if b.Before > 0 && b.After > 0 {
+		w.TokensDropped = new(b.Dropped())
+	}
+	if b.Millis > 0 {
+		w.Seconds = new(float64(b.Millis) / 1000)
+	}
+	if b.Regrown > 0 {
+		w.RegrownAfter = &b.Regrown
+	}
+	return w
 }
 
 // sourceName is a reading's source as metrics and JSON write it.

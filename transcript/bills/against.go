@@ -2,14 +2,23 @@ package bills
 
 import (
 	"slices"
+	"time"
 
 	"sm/transcript"
 )
 
+// rotatesWithin is how long after a session's last record another one may begin for the time
+// between them to be that of the handoff or clear; longer ones are somebody's pause.
+const rotatesWithin = transcript.Instant(10 * time.Minute)
+
 // Against completes the bill of a session that began with a boundary by what was done in the
-// session before it, whose context had a size of before tokens at its end.
-func Against(b transcript.Bill, done transcript.Worked, before int64) transcript.Bill {
+// session before it, whose context had a size of before tokens at its end, and whose last record
+// was stamped then.
+func Against(b transcript.Bill, done transcript.Worked, before int64, then transcript.Instant) transcript.Bill {
 	b.Before = before
+	if gap := b.At - then; then > 0 && gap > 0 && gap <= rotatesWithin {
+		b.Millis = time.Duration(gap).Milliseconds()
+	}
 	b.Files = slices.Clone(b.Files)
 	for _, w := range b.Work {
 		switch {

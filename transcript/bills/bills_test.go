@@ -122,13 +122,13 @@ func TestAgainst(t *testing.T) {
 	if len(list) != 1 || list[0].Rereads != 1 || len(list[0].Work) != 3 {
 		t.Fatalf("%+v", list)
 	}
-	got := Against(list[0], done, 1000)
+	got := Against(list[0], done, 1000, 0)
 	want := transcript.Bill{Kind: transcript.BilledClear, Key: 77, Before: 1000, After: 100, Replies: 3, Reads: 3, Rereads: 2, Bytes: 50, Tokens: 250, Restated: 1, Regrown: 2,
 		Files: []transcript.Reread{{Key: keyOf(transcript.ToolRead, transcript.KeyOf([]byte("/p/a.go"))), Name: "a.go", Reads: 2, Tokens: 250}}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if got := Against(list[0], transcript.Worked{}, 0); got.Rereads != 1 || got.Restated != 0 || got.Dropped() != 0 {
+	if got := Against(list[0], transcript.Worked{}, 0, 0); got.Rereads != 1 || got.Restated != 0 || got.Dropped() != 0 {
 		t.Errorf("with nothing before: %+v", got)
 	}
 }

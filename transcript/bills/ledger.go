@@ -92,6 +92,7 @@ func (a *account) reply(context int64) {
 		return
 	}
 	a.replies++
+	a.bill.Done, a.changed = true, a.changed || a.replies == 1
 	a.regrow(context - a.bill.After)
 }
 

@@ -287,7 +287,7 @@ func naiveBills(t *testing.T, lines []byte) (list []transcript.Bill) {
 				b.Reruns++
 			}
 		}
-		b.Replies = min(transcript.BillReplies, len(replies))
+		b.Replies, b.Done = min(transcript.BillReplies, len(replies)), len(replies) > transcript.BillReplies
 		for i, n := range grown {
 			if b.Tokens > 0 && n >= b.Tokens {
 				b.Regrown = i + 1

@@ -50,6 +50,17 @@ func (s *HandWritten) Read(thousands ...int) {
 	}
 }
 
+// Work is a reply of so many tokens that reads files, a line each, with their results.
+func (s *HandWritten) Work(tokens int, files ...string) {
+	id := fmt.Sprintf("msg-%s-%d", s.ID, s.count)
+	for _, name := range files {
+		call := fmt.Sprintf("toolu-%s-%d", s.ID, s.count)
+		s.put("assistant", time.Second, map[string]any{"message": map[string]any{"id": id, "model": "claude-opus-4-6", "usage": map[string]any{"input_tokens": tokens},
+			"content": []any{map[string]any{"type": "tool_use", "id": call, "name": "Read", "input": map[string]any{"file_path": name}}}}})
+		s.put("user", time.Second, map[string]any{"message": map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": call, "content": "what stands there"}}}})
+	}
+}
+
 // Compact is a compaction; a size of 0 is not told.
 func (s *HandWritten) Compact(trigger string, thousands int) map[string]any {
 	m := map[string]any{"trigger": trigger}
