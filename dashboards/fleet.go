@@ -107,7 +107,9 @@ func compactions() []Panel {
 // costs tells what compactions cost, and how handoffs compare.
 func costs() []Panel {
 	share := func(kind string) string {
-		of := func(what string) string { return "sum(increase(" + observers("agent_"+kind+"_"+what+"_total") + "[1d]))" }
+		of := func(what string) string {
+			return "sum(increase(" + observers("agent_"+kind+"_"+what+"_total") + "[1d]))"
+		}
 		return of("rereads") + " / (" + of("reads") + " > 0)"
 	}
 	return []Panel{

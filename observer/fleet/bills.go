@@ -10,27 +10,15 @@ import (
 	"sm/transcript/bills"
 )
 
-// Bills are those of a session's newest boundaries, the last one last, as far as they may still
-// grow or be shown; Dear counts the bills in a row that were in the worst tenth, those of the
-// agent's sessions before included.
-type Bills struct {
-	List []transcript.Bill
-	Dear int
-}
-
 // BillTotals sums up what agents did again after boundaries of one kind: calls of Read, those of
 // files read before, and the tokens that these brought.
 type BillTotals struct{ Reads, Rereads, Tokens uint64 }
 
 const (
-	// billsKept is how many bills of a session are kept.
-	billsKept = 4
 	// workedKept bounds the sessions of which is kept what they did, for the one that goes on from
 	// them; goesOnWithin is how long one waits for that.
 	workedKept   = 256
 	goesOnWithin = transcript.Instant(3600e9)
-	// dearKept is how many bills say what is dear, dearLeast how many it takes at least.
-	dearKept, dearLeast = 100, 10
 )
 
 // billing knows what boundaries cost, and what sessions did before theirs.
@@ -77,7 +65,7 @@ func (b *billing) goOn(from string, to *SessionRecord) {
 	}
 	b.after[to.SessionID] = from
 	if rec := b.records[from]; rec != nil && rec.bills().Dear > 0 && len(to.bills().List) == 0 {
-		to.bill(Bills{Dear: rec.bills().Dear})
+		to.bill(bills.Kept{Dear: rec.bills().Dear})
 	}
 }
 
@@ -124,44 +112,38 @@ func (b *billing) bill(x *file, list []transcript.Bill, counts func(at transcrip
 	}
 }
 
-// keep puts a bill among those of a session, and counts by how much it has grown.
+// keep puts a bill among those of a session, and counts by how much it has grown. History says what is
+// dear, and begins no row.
 func (b *billing) keep(rec *SessionRecord, v transcript.Bill, counts bool) {
-	known := rec.bills()
-	known.List = slices.Clone(known.List)
-	i := slices.IndexFunc(known.List, func(w transcript.Bill) bool { return w.Kind == v.Kind && w.Key == v.Key })
-	var was transcript.Bill
-	switch {
-	case i >= 0:
-		if was = known.List[i]; v.Replies < was.Replies || v.Rereads < was.Rereads {
-			return // it was known better: the session before is no longer known
-		}
-		known.List[i] = v
-	case len(known.List) > 0 && v.At < known.List[len(known.List)-1].At:
-		return // of a file that is read once more
-	default:
-		known.List = append(known.List, v)
-		known.List = known.List[max(0, len(known.List)-billsKept):]
+	kept, was, ok := rec.bills().With(v)
+	if !ok {
+		return
 	}
 	if counts {
 		b.count(&was, &v)
 	}
 	if v.Done && !was.Done && v.Kind == transcript.BilledCompaction {
-		known.Dear = b.judge(v.Tokens, known.Dear, counts)
+		dear := false
+		b.counters.Dear, dear = bills.Dear(b.counters.Dear, v.Tokens)
+		if kept.Dear++; !dear || !counts {
+			kept.Dear = 0
+		}
+		b.changed.count()
 	}
-	rec.bill(known)
+	rec.bill(kept)
 	b.changed.record(rec.SessionID)
 }
 
 // bills are those of a session.
-func (s *SessionRecord) bills() Bills {
+func (s *SessionRecord) bills() bills.Kept {
 	if s.Totals == nil {
-		return Bills{}
+		return bills.Kept{}
 	}
 	return s.Totals.Bills
 }
 
 // bill gives a session other bills.
-func (s *SessionRecord) bill(b Bills) {
+func (s *SessionRecord) bill(b bills.Kept) {
 	t := Totals{Bills: b}
 	if s.Totals != nil {
 		t.List = s.Totals.List
@@ -179,17 +161,4 @@ func (b *billing) count(was, now *transcript.Bill) {
 	t.Rereads += uint64(max(0, now.Rereads-was.Rereads))
 	t.Tokens += uint64(max(0, now.Tokens-was.Tokens))
 	b.changed.count()
-}
-
-// judge says how many bills in a row are now in the worst tenth of those before. History says what is
-// dear, and begins no row.
-func (b *billing) judge(tokens int64, row int, counts bool) int {
-	known := b.counters.Dear
-	sorted := slices.Sorted(slices.Values(known))
-	b.counters.Dear = append(slices.Clone(known[max(0, len(known)-dearKept+1):]), tokens)
-	b.changed.count()
-	if !counts || tokens == 0 || len(sorted) < dearLeast || tokens <= sorted[len(sorted)*9/10] {
-		return 0
-	}
-	return row + 1
 }

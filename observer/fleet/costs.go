@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sm/transcript"
+	"sm/transcript/bills"
 	"sm/transcript/claude/hook"
 )
 
@@ -45,7 +46,7 @@ func (cs *costs) Limits(now time.Time) (limits [2]Limit) {
 // their boundaries.
 type Totals struct {
 	List  []Total
-	Bills Bills
+	Bills bills.Kept
 }
 
 // Total is the newest total that a client reported, in US dollars; PID and Start name its

@@ -15,8 +15,8 @@ type past struct {
 	bills    []transcript.Bill // the newest
 }
 
-// pastBills bounds the bills that are kept of a file's history.
-const pastBills = 2 * billsKept
+// pastBills bounds them.
+const pastBills = 8
 
 // record is a message in 24 bytes: a gigabyte of transcripts holds some 75,000.
 // Figures need 30 of their bits; those above tell the rest.

@@ -180,3 +180,44 @@ func TestWorkedAdds(t *testing.T) {
 		t.Errorf("%d keys, %d prompts", len(want.Keys), len(want.Prompts))
 	}
 }
+
+// TestKept: a bill that grows stays one, the oldest go, and what is read once more changes nothing.
+func TestKept(t *testing.T) {
+	var k Kept
+	ok := false
+	for i := range 10 {
+		if k, _, ok = k.With(transcript.Bill{Key: transcript.Key(i + 1), At: transcript.Instant(i + 1)}); !ok {
+			t.Fatal(i)
+		}
+	}
+	last := transcript.Bill{Key: 10, At: 10, Replies: 5, Rereads: 2}
+	if k, _, ok = k.With(last); !ok || len(k.List) != most {
+		t.Fatalf("%+v", k)
+	}
+	for _, old := range []transcript.Bill{{Key: 3, At: 3, Replies: 9}, {Key: 10, At: 10, Replies: 4, Rereads: 2}, {Key: 10, At: 10, Replies: 6, Rereads: 1}} {
+		if same, _, ok := k.With(old); ok || len(same.List) != most {
+			t.Errorf("%+v is taken", old)
+		}
+	}
+	if _, was, ok := k.With(transcript.Bill{Key: 10, At: 10, Replies: 6, Rereads: 2}); !ok || was.Replies != 5 {
+		t.Errorf("%+v, %v", was, ok)
+	}
+}
+
+func TestDear(t *testing.T) {
+	var newest []int64
+	for i := range int64(3 * dearOf) {
+		dear := false
+		if newest, dear = Dear(newest, i%10); dear && i >= dearOf {
+			t.Errorf("%d is dear", i)
+		}
+	}
+	for tokens, want := range map[int64]bool{0: false, 9: false, 10: true} {
+		if _, dear := Dear(newest, tokens); dear != want {
+			t.Errorf("%d: %v", tokens, dear)
+		}
+	}
+	if _, dear := Dear(newest[:dearLeast-1], 1000); dear || len(newest) != dearOf {
+		t.Errorf("%v of %d", dear, len(newest))
+	}
+}
