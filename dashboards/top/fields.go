@@ -41,7 +41,7 @@ func Fields(s api.Session, now time.Time) (fields [][2]string) {
 	}
 	add("context", context)
 	if s.Pressure != nil {
-		add("pressure", fmt.Sprintf("%s, %.0f%% of where it compacts", s.PressureLevel, 100**s.Pressure))
+		add("pressure", fmt.Sprintf("%s, %d%% of where it compacts", s.PressureLevel, int(100**s.Pressure))) // whole, as on the page
 	}
 	add("window", fmt.Sprintf("%d tokens, by %s", s.WindowTokens, s.WindowSource))
 	add("largest context", fmt.Sprintf("%d tokens", s.PeakTokens))
