@@ -85,7 +85,11 @@ func checkFleet(t *testing.T, dir string, truth *Truth) {
 }
 
 func TestGenerate(t *testing.T) {
-	for seed := range uint64(200) {
+	seeds := uint64(200)
+	if testing.Short() {
+		seeds = 24
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			o := Options{Seed: seed, Sessions: 2, Traps: seed%4 != 0, Copies: seed%3 != 0, Subagents: seed%2 != 0}
@@ -100,6 +104,9 @@ func TestGenerate(t *testing.T) {
 }
 
 func TestGenerateLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("megabytes")
+	}
 	const size = 4 << 20
 	dir := t.TempDir()
 	o := Options{Seed: 9, Bytes: size, Traps: true, Copies: true, Subagents: true}
@@ -115,6 +122,9 @@ func TestGenerateLarge(t *testing.T) {
 
 // TestMix holds the shares of a large fleet's bytes, and its median line.
 func TestMix(t *testing.T) {
+	if testing.Short() {
+		t.Skip("megabytes")
+	}
 	dir := t.TempDir()
 	truth, err := Generate(dir, Options{Seed: 2, Bytes: 16 << 20, Sessions: 20})
 	if err != nil {
