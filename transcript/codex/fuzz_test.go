@@ -127,6 +127,9 @@ func mutate(r *rand.Rand, line, other []byte) []byte {
 // TestSoakScanMutations goes on for SM_SOAK where that is set.
 func TestSoakScanMutations(t *testing.T) {
 	rounds, seed := 20_000, uint64(1)
+	if testing.Short() {
+		rounds = 2_000
+	}
 	var until time.Time
 	if d, err := time.ParseDuration(os.Getenv("SM_SOAK")); err == nil {
 		until, seed = time.Now().Add(d), uint64(time.Now().UnixNano())
