@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sm/alerts"
+	"sm/observer/api"
 	"sm/observer/curve"
 	"sm/observer/pages"
 )
@@ -142,3 +143,28 @@ func (t typingState) with(other typingState) typingState {
 	}
 	return t
 }
+
+// run is one `sm run`, as its polls tell.
+type run struct {
+	seen time.Time // when it last asked; zero once it has hung up
+	last time.Time // the same, whatever came after
+	can  bool      // it can restart its client
+	// polls counts them: the end of one says nothing about a later one.
+	polls int
+	// order is what it is to do, news wakes its polls.
+	order api.Instruction
+	news  chan struct{}
+}
+
+// runPresent is how long after its last poll a run counts as there: between two polls it
+// may be ending a client.
+const runPresent = api.RunWait + 15*time.Second
+
+// present says whether a run is there; nil is none.
+func (r *run) present(now time.Time) bool { return r != nil && now.Sub(r.seen) < runPresent }
+
+// restarts says whether a run is there that can restart its client.
+func (r *run) restarts(now time.Time) bool { return r.present(now) && r.can }
+
+// lately says whether a run was there a moment ago: it hangs up when its client changes.
+func (r *run) lately(now time.Time) bool { return r != nil && now.Sub(r.last) < runPresent }

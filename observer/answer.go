@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -122,3 +123,38 @@ func answerBody(w http.ResponseWriter, code int, body []byte) {
 	w.WriteHeader(code)
 	_, _ = w.Write(append(body, '\n')) // the peer has gone; a message is then offered again
 }
+
+// errStopped answers who asks a loop that has ended.
+var errStopped = errors.New("the observer is stopping; try again when it runs")
+
+// errNotStored tells who waits for a transaction that it failed.
+var errNotStored = errors.New("the state cannot be stored; free some space, then send it again")
+
+// errCatchingUp answers a request that comes before the past has been read.
+var errCatchingUp = errors.New("still reading what existed at the start; ask again in a second")
+
+// errors that a call of sm handoff can meet besides those of the document.
+var (
+	errNotSelf  = errors.New("an agent hands over for itself alone; call sm handoff from within the session that it is about")
+	errCodexApp = errors.New("codex-app has no terminal to clear; hand over by hand")
+	errDryRun   = errors.New("the observer runs with --dry-run, which touches no agent; start it without")
+	errNoWay    = errors.New("this client runs neither in tmux nor under sm run, so its context cannot be cleared; start it as sm run -- claude")
+)
+
+// errForeignRun answers a run whose name another one uses.
+var errForeignRun = errors.New("this agent has a client that another has started; give sm run another --name")
+
+// errNoReload answers who asks an observer that was started without a configuration.
+var errNoReload = errors.New("this observer has no configuration to read again; start it anew")
+
+// errBusy says that an agent is at work again.
+var errBusy = errors.New("the agent is at work again; it is told between its tool calls")
+
+// Errors about reminders.
+var (
+	errManyReminders = fmt.Errorf("the agent has %d reminders already: cancel some", maxReminders)
+	errNoReminder    = errors.New("the agent has no such reminder; sm reminders lists them")
+)
+
+// maxReminders bounds the reminders of one agent.
+const maxReminders = 50

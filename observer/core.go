@@ -1,9 +1,7 @@
 package observer
 
 import (
-	"fmt"
 	"log/slog"
-	"maps"
 	"sync/atomic"
 	"time"
 
@@ -13,9 +11,6 @@ import (
 	"sm/observer/catchup"
 	"sm/observer/fleet"
 	"sm/observer/persist"
-	"sm/observer/projects"
-	"sm/transcript"
-	"sm/transcript/claude/hook"
 )
 
 // parts is what the loop and its collaborators work on. Only the loop's goroutine sees it.
@@ -59,47 +54,6 @@ type core struct {
 	waiting []chan<- error // who waits until all of this is stored
 }
 
-// newCore goes on from what has been stored.
-func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
-	o := a.settings.Load()
-	p := &parts{
-		settings: o, rotations: rotation.New(o.Handoff.Rotations), queue: outbox.New(o.Queue), agents: agents{},
-		log: a.log, dryRun: a.o.DryRun, sanitise: a.o.sanitise, edits: &a.edits,
-	}
-	d := &delivery{parts: p, terminal: a.o.Terminal}
-	h := &handoffs{parts: p, delivery: d, began: now}
-	c := &core{parts: p, delivery: d, handoffs: h, rules: &rules{parts: p, handoffs: h}, refused: map[string]refusedRestart{}}
-	persisted, err := persist.Load(a.store)
-	if err != nil {
-		return nil, err
-	}
-	stored.Agents = persisted.Agents
-	ledger := fleet.Ledger(a.store) // where the owners of messages stand on disk
-	if a.o.DryRun {
-		ledger = nil
-	}
-	c.fleet = fleet.New(fleet.Options{
-		Created: stored.Created, Windows: o.Windows, Thresholds: o.Alerts.Thresholds,
-		Ledger: ledger, ActiveFor: activeFor, Alive: a.o.Alive, Estimate: true, Location: time.Local,
-	}, stored)
-	if c.engine, err = alerts.New(o.Alerts); err != nil {
-		return nil, fmt.Errorf("settings of the policy: %w", err)
-	}
-	c.engine.Restore(persisted.Engine)
-	c.queue.Restore(persisted.Messages, persisted.Ended)
-	c.hooks = persisted.Hooks
-	var gone []string
-	a.roots, a.remembered, gone = projects.New(a.o.Projects, persisted.Roots, a.log)
-	for _, root := range gone {
-		c.roots = append(c.roots, rootChange{path: root})
-	}
-	c.rotations.Restore(persisted.Rotations, persisted.Records, persisted.Rotated, now)
-	c.handoffs.resume()
-	c.fleet.WereAtWork(c.engine.AtWork())
-	c.engine.SetClock(now) // what is due waits until the past is known
-	return c, nil
-}
-
 // operator tells the operator something that is no notice of the engine's.
 func (p *parts) operator(key, text string) {
 	if !p.dryRun {
@@ -107,201 +61,52 @@ func (p *parts) operator(key, text string) {
 	}
 }
 
-// sanitise makes a text fit for an agent.
-func (o *Options) sanitise(text string) string {
-	if o.Sanitise == nil {
-		return text
-	}
-	return o.Sanitise(text)
+// rules has the engine judge what happens to agents, and does what it decides: notices, levels, reminders and cycles.
+type rules struct {
+	*parts
+	handoffs *handoffs
+	ticked   time.Time // when the engine was asked last, and
+	next     time.Time // when it wants to be asked
 }
 
-// begin lets the policy speak: all that existed has been read.
-func (c *core) begin(now time.Time) {
-	c.caughtUp = true
-	for _, ev := range append(c.fleet.Seen(), c.fleet.Resting(now)...) {
-		c.agents.event(&ev, now)
-		c.rules.act(c.engine.Step(ev), now)
-	}
-	held := c.held
-	c.held = nil
-	for _, n := range held {
-		c.apply(n, now)
-	}
-	c.rules.levels()
-	c.pass(now)
+// handoffs carries out rotations: it gives them what happens, and turns what they want into effects.
+type handoffs struct {
+	*parts
+	delivery *delivery
+	began    time.Time
+	rotated  time.Time // when it was looked whether they can go on
+	registry bool      // what happens now was read in the client's registry
 }
 
-// clock takes note of the time before something is judged by it: a clock that has been set
-// back must not make what follows look old.
-func (c *core) clock(now time.Time) {
-	c.fleet.Clock(now)
-	c.engine.SetClock(now)
+// delivery brings what waits in the queue to its agent: with the answer to a hook, typed at its prompt, or in the prompt
+// of a client that is restarted.
+type delivery struct {
+	*parts
+	terminal Terminal
+	typed    time.Time // when it was looked who waits at a prompt
 }
 
-// apply hands what the fleet has found out to engine, queue and rotations.
-func (c *core) apply(n fleet.Update, now time.Time) {
-	c.edits.Add(1)
-	for _, r := range n.Renamed {
-		c.agents.rename(r.From, r.To)
-		if !c.engine.Rename(r.From, r.To) {
-			c.queue.Withdraw(c.engine.Open(r.From), now)
-			c.engine.Forget(r.From)
-			c.queue.Forget(r.From, now)
-		}
-		c.queue.Rename(r.From, r.To)
-		c.handoffs.rename(r.From, r.To, now)
-		c.effects.add(levelEffect{agent: string(r.From)})
-		c.rules.level(r.To)
-	}
-	for _, l := range n.Observed {
-		c.engine.Learn(l)
-	}
-	for _, h := range n.Heard { // first: what has been heard is no more withdrawn
-		at := h.At.Time()
-		if h.At == 0 {
-			at = now
-		}
-		for _, m := range c.queue.Heard(h.Agent, h.Text, at) {
-			if m.Notice() && m.Key.Agent == h.Agent {
-				c.rules.act(c.engine.Step(alerts.Event{Kind: alerts.EventHeard, Agent: h.Agent, At: at, Notice: m.Key.Kind, Cycle: m.Key.Cycle}), now)
-			}
-			c.log.Debug("message heard", "agent", m.To, "id", m.ID, "via", m.Via)
-		}
-		s, _ := c.fleet.Location(h.Agent)
-		c.handoffs.step(rotation.Heard{Agent: h.Agent, Session: s.Session, Text: h.Text, At: at}, now)
-		c.handoffs.consume(h.Agent, h.Text)
-	}
-	for _, ev := range n.Events {
-		if ev.Kind == alerts.EventReset {
-			c.handoffs.reset(&ev, now)
-		}
-		c.agents.event(&ev, now)
-		c.handoffs.checkFirstReading(&ev, now) // before what the policy makes of it: a full context may be one that a handoff has begun
-		c.rules.act(c.engine.Step(ev), now)
-	}
+// effect is something to be done in the world, once all that led to it is stored. It is done by a quickEffect in its turn,
+// or by a slowEffect beside all others.
+type effect interface{ effect() }
+
+// effectList collects effects in their order.
+type effectList []effect
+
+func (l *effectList) add(e ...effect) { *l = append(*l, e...) }
+
+// operatorEffect tells a notice to the operator.
+type operatorEffect struct{ key, text string }
+
+// refusedRestart is why the restart of a full session was refused, as the operator has heard, and
+// when that was last seen.
+type refusedRestart struct {
+	reason string
+	at     time.Time
 }
 
-const (
-	// askEvery is how often the engine is asked at least what time has done.
-	askEvery = 5 * time.Second
-	// lookEvery is how often it is looked at who is at work.
-	lookEvery = 10 * time.Second
-	// buryEvery is how often it is looked whose process has ended without a word.
-	buryEvery = 4 * time.Second
-)
-
-// pass takes note of the passing of time.
-func (c *core) pass(now time.Time) {
-	if !c.caughtUp {
-		return
-	}
-	if now.Sub(c.buried) >= buryEvery || now.Before(c.buried) {
-		c.buried = now
-		if c.fleet.Bury(now) {
-			c.edits.Add(1)
-			c.activity = time.Time{}
-		}
-	}
-	if now.Sub(c.activity) >= lookEvery || now.Before(c.activity) {
-		c.activity = now
-		for _, ev := range c.fleet.Activity(now) {
-			c.rules.act(c.engine.Step(ev), now)
-		}
-	}
-	if now.Sub(c.forgot) >= forgetEvery || now.Before(c.forgot) {
-		c.forget(now)
-	}
-	if now.Sub(c.rules.ticked) >= askEvery || now.Before(c.rules.ticked) || !c.rules.next.IsZero() && !now.Before(c.rules.next) {
-		c.rules.ask(now)
-	}
-	c.handoffs.pass(now)
-	c.delivery.typeToIdle(now)
-	if now.Before(c.check) {
-		return
-	}
-	read := func(agent alerts.AgentID, answered time.Time) (time.Time, bool) {
-		if c.handoffs.restarting(agent) {
-			return time.Time{}, true
-		}
-		return c.fleet.ReadUntil(agent, answered, now)
-	}
-	// Transcripts go on without asking: at least each second while something is under way.
-	if c.queue.Check(now, read).IsZero() {
-		c.check = now.Add(askEvery)
-	} else {
-		c.check = now.Add(time.Second)
-	}
+// rootChange is a projects folder that is to be remembered, or forgotten.
+type rootChange struct {
+	path string
+	kept bool
 }
-
-const (
-	// keepFor is how long a quiet agent is kept, forgetEvery how
-	// often that is looked at.
-	keepFor     = 7 * 24 * time.Hour
-	forgetEvery = time.Hour
-)
-
-// forget drops agents that have been away for long: machines where scripts start clients
-// see thousands that never come back. One that does begins with its first cycle.
-func (c *core) forget(now time.Time) {
-	c.forgot = now
-	c.agents.forgetCurves(now.Add(-pastKept), maxPast)
-	maps.DeleteFunc(c.refused, func(_ string, r refusedRestart) bool { return now.Sub(r.at) > keepFor })
-	for _, id := range c.engine.Forgotten(now.Add(-keepFor)) {
-		if _, open := c.rotations.Open(id); open || c.queue.HasWaiting(id) || len(c.engine.Reminders(id)) > 0 || !c.fleet.Forget(id) {
-			continue
-		}
-		c.rotations.Forget(id)
-		c.engine.Forget(id)
-		c.queue.Forget(id, now)
-		c.agents.forget(id)
-		c.effects.add(levelEffect{agent: string(id)})
-	}
-}
-
-// hook takes in a hook. durable says that it must not be answered before all is stored.
-func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durable bool) {
-	c.hooks.Count(p.Event)
-	n, agent := c.fleet.Hook(p, transcript.InstantOf(now))
-	c.applyOrDefer(n, now)
-	c.delivery.hookCame(agent)
-	if p.Event == hook.PreCompact && agent != "" && !p.Subagent() {
-		c.delivery.compacting(agent, p.Trigger)
-	}
-	if p.Event == hook.SessionStart && agent != "" && (p.Source == "clear" || p.Source == "startup") {
-		c.handoffs.step(rotation.Started{Agent: agent, Session: p.SessionID, Cleared: p.Source == "clear", At: stampOf(p, now)}, now)
-	}
-	if p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" && string(agent) == p.SessionID {
-		c.queue.Withdraw(c.engine.Open(agent), now) // no client is left to hear of this context
-	}
-	return agent, p.Event == hook.PreCompact || p.Event == hook.SessionStart || p.Event == hook.PostCompact
-}
-
-// stampOf is when a hook began to run: now where it does not say, or is ahead.
-func stampOf(p *hook.Payload, now time.Time) time.Time {
-	if at := p.SM.At; !at.IsZero() && at.Before(now) {
-		return at
-	}
-	return now
-}
-
-// status takes in a report of the status line.
-func (c *core) status(s *hook.Status, now time.Time) {
-	c.hooks.Count(hook.StatusLine)
-	n, _ := c.fleet.Status(s, transcript.InstantOf(now))
-	c.applyOrDefer(n, now)
-}
-
-// applyOrDefer lets the policy know what a signal has told, as soon as it knows the past.
-func (c *core) applyOrDefer(n fleet.Update, now time.Time) {
-	if c.caughtUp {
-		c.apply(n, now)
-		return
-	}
-	if len(c.held) < maxHeld {
-		c.held = append(c.held, n)
-	}
-}
-
-// maxHeld bounds what is kept of signals while the past is read. Whatever is beyond is
-// dropped: the transcripts tell it too.
-const maxHeld = 10_000

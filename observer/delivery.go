@@ -1,20 +1,16 @@
 package observer
 
 import (
+	"strings"
 	"time"
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/handoff/rotation"
+	"sm/observer/api"
+	"sm/observer/wire"
 	"sm/transcript/claude/hook"
 )
-
-// delivery brings what waits in the queue to its agent: with the answer to a hook, typed at its prompt, or in the prompt
-// of a client that is restarted.
-type delivery struct {
-	*parts
-	terminal Terminal
-	typed    time.Time // when it was looked who waits at a prompt
-}
 
 // maxStops is how many answers to Stop hooks in a row make the client go on.
 const maxStops = 8
@@ -63,4 +59,75 @@ func (d *delivery) offer(agent alerts.AgentID, p *hook.Payload, now time.Time) (
 	}
 	d.log.Info("message offered", "agent", agent, "id", m.ID, "via", m.Via, "event", p.Event, "offers", m.Offers)
 	return m, true
+}
+
+// messageID finds a message by its id, or by the one that its sender gave.
+func (d *delivery) messageID(agent alerts.AgentID, id string) outbox.ID {
+	for _, m := range d.queue.Of(agent) {
+		if m.Ref == id && !m.Notice() {
+			return m.ID
+		}
+	}
+	return outbox.ID(id)
+}
+
+// message is a message as the API tells it, with what it waits for.
+func (d *delivery) message(m outbox.Message) api.Message {
+	out := wire.Message(m)
+	out.WaitsFor = d.waitsFor(&m)
+	return out
+}
+
+// maxCarried is how many messages the prompt of a restarted client carries: what it is to
+// go on with comes first.
+const maxCarried = 4
+
+// carried offers messages that wait to the prompt of a client that `sm run` is to start,
+// each a line. No shell reads that prompt. What was said of the context that goes, or of
+// handoffs, is no news in the next one.
+func (d *delivery) carried(r *rotation.Rotation, now time.Time) (lines []string) {
+	if r.Way != rotation.WayRestart || d.dryRun {
+		return nil
+	}
+	lasting := func(m *outbox.Message) bool { return m.Key.Agent != r.Agent && !strings.HasPrefix(m.Ref, handoffRef) }
+	for len(lines) < maxCarried {
+		m, ok := d.queue.OfferOf(r.Agent, outbox.Restart, alerts.Sequential, now, lasting)
+		if !ok {
+			break
+		}
+		d.log.Info("message offered", "agent", r.Agent, "id", m.ID, "via", m.Via, "rotation", r.ID, "offers", m.Offers)
+		lines = append(lines, d.sanitise(m.Line()))
+	}
+	return lines
+}
+
+// notCarried takes back what a prompt was to carry whose client was not started.
+func (d *delivery) notCarried(agent alerts.AgentID, now time.Time) {
+	for _, m := range d.queue.Of(agent) {
+		if m.State == outbox.Offered && m.Via == outbox.Restart {
+			d.queue.Unoffer(m.ID, now)
+		}
+	}
+}
+
+// compacting logs that an agent's client sets out to compact: how full its context is, and whether the agent had heard
+// of that in time to hand over.
+func (d *delivery) compacting(agent alerts.AgentID, trigger string) {
+	v, _ := d.engine.Agent(agent) // of one that is not known nothing is
+	notice := "too late"
+	for _, m := range d.queue.Of(agent) {
+		ours := m.Key.Agent == agent && m.Key.Cycle == v.Cycle && (m.Key.Kind == alerts.KindWarning || m.Key.Kind == alerts.KindCritical)
+		switch {
+		case !ours:
+		case m.State == outbox.Confirmed:
+			notice = "heard"
+		case m.Offers > 0 && notice != "heard":
+			notice = "offered"
+		}
+	}
+	usage := []any{"agent", agent, "trigger", oneLine(trigger), "notice", notice}
+	if v.Known {
+		usage = append(usage, "tokens", v.Tokens, "window", v.Window, "used_percentage", v.Percent)
+	}
+	d.log.Warn("a compaction begins", usage...)
 }

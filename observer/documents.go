@@ -3,7 +3,6 @@ package observer
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"sm/handoff"
 	"sm/handoff/rotation"
 	"sm/observer/documents"
+	"sm/observer/fleet"
 	"sm/transcript/claude/hook"
 	"sm/transcript/wording"
 )
@@ -31,50 +31,8 @@ func (h *handoffs) prepare(r rotation.Rotation) {
 	h.effects.add(prepareEffect{rotation: r, transcript: s.Path, pid: s.At.PID})
 }
 
-func (e prepareEffect) run(_ context.Context, r *effectRunner) outcome {
-	doc, written, err := r.documents.Keep(&e.rotation, e.transcript, e.pid, !e.leave, time.Now())
-	if e.leave {
-		if err != nil {
-			r.log.Warn("the document of an agent that has ended is not kept", "agent", e.rotation.Agent, "err", err)
-		}
-		return nil
-	}
-	now := time.Now()
-	in := rotation.Prepared{ID: e.rotation.ID, Document: doc.ID, Channel: doc.Channel, Read: doc.Path, Written: written, At: now}
-	if e.rotation.Auto() {
-		in.Read = doc.File
-	}
-	if typed := e.rotation.Way != rotation.WayRestart; err == nil && typed && !alerts.Plain(in.Read) {
-		in.Plain, err = r.documents.Store().Plain(string(in.ID), doc.Body, now)
-	}
-	if err != nil {
-		r.log.Warn("the document of a handoff is not fit", "agent", e.rotation.Agent, "id", e.rotation.ID, "err", err)
-		in.Reason = documents.Reason(err)
-	}
-	return prepared{in}
-}
-
-// prepared is the outcome of a prepareEffect.
-type prepared struct{ rotation.Prepared }
-
-func (o prepared) apply(c *core, now time.Time) {
-	if r, known := c.rotations.Find(o.ID); known && r.State == rotation.Reserved && o.Reason == "" {
-		o.Messages = c.delivery.carried(&r, now)
-	}
-	c.handoffs.step(o.Prepared, now)
-}
-
 // sweepEffect removes old copies of documents under plain names.
 type sweepEffect struct{}
-
-func (sweepEffect) run(_ context.Context, r *effectRunner) outcome {
-	if docs := r.documents.Store(); docs != nil {
-		if err := docs.SweepPlain(time.Now()); err != nil {
-			r.log.Debug("old copies of documents stay", "err", err)
-		}
-	}
-	return nil
-}
 
 // fitWithin is how long a file may take to be looked at while its agent waits.
 const fitWithin = 3 * time.Second
@@ -167,27 +125,8 @@ type consumeEffect struct {
 	pid                    int
 }
 
-func (e consumeEffect) run(_ context.Context, r *effectRunner) outcome {
-	d := r.documents
-	if d.Store() == nil || e.document == "" {
-		return nil
-	}
-	err := d.Store().Consume(cmp.Or(e.channel, d.Channel(e.dir).Name), e.document, e.session, e.pid, time.Now())
-	if err != nil && !errors.Is(err, handoff.ErrNoDocument) {
-		r.log.Warn("a document is not marked as heard", "id", e.document, "err", err)
-	}
-	return nil
-}
-
 // withdrawEffect takes back the copy of a document whose handoff did not run.
 type withdrawEffect struct{ channel, document string }
-
-func (e withdrawEffect) run(_ context.Context, r *effectRunner) outcome {
-	if err := r.documents.Store().Withdraw(e.channel, e.document, time.Now()); err != nil {
-		r.log.Warn("the copy of a document that is not needed stays", "id", e.document, "err", err)
-	}
-	return nil
-}
 
 // newDocuments makes what keeps documents beside the loop.
 func newDocuments(a *App) *documents.Keeper {
@@ -195,4 +134,10 @@ func newDocuments(a *App) *documents.Keeper {
 		o := &a.settings.Load().Handoff
 		return documents.Options{Documents: o.Documents, Channels: o.Channels, DocumentBytes: o.DocumentBytes, Characters: o.Characters}
 	}}
+}
+
+// freshenEffect lets a guarded session go on whose context a handoff has renewed.
+type freshenEffect struct {
+	rotation rotation.Rotation
+	at       fleet.Place
 }

@@ -12,15 +12,10 @@ import (
 	"syscall"
 	"time"
 
-	"sm/alerts"
 	"sm/observer/documents"
 	"sm/observer/levels"
 	"sm/observer/overflow"
 )
-
-// effect is something to be done in the world, once all that led to it is stored. It is done by a quickEffect in its turn,
-// or by a slowEffect beside all others.
-type effect interface{ effect() }
 
 type quickEffect interface {
 	effect
@@ -35,11 +30,6 @@ type slowEffect interface {
 
 // outcome is what has become of an effect. The loop takes note of it.
 type outcome interface{ apply(c *core, now time.Time) }
-
-// effectList collects effects in their order.
-type effectList []effect
-
-func (l *effectList) add(e ...effect) { *l = append(*l, e...) }
 
 // effectRunner does effects beside the loop: quick ones in their order.
 type effectRunner struct {
@@ -154,25 +144,13 @@ func newest(list []effect) []effect {
 	return kept
 }
 
-// levelEffect writes an agent's level file, for scripts; without a line it removes it.
-type levelEffect struct{ agent, line string }
-
-func levelOf(s alerts.SetLevel) levelEffect { return levelEffect{string(s.Agent), levels.Line(s)} }
-
 func (l levelEffect) do(r *effectRunner) {
 	if err := levels.Write(r.levels, l.agent, l.line); err != nil {
 		r.log.Warn("cannot write a level file", "agent", l.agent, "err", err)
 	}
 }
 
-// clearEffect removes all level files but those of these names: the others are of agents
-// that are no more.
-type clearEffect map[string]bool
-
 func (known clearEffect) do(r *effectRunner) { levels.Keep(r.levels, known) }
-
-// operatorEffect tells a notice to the operator.
-type operatorEffect struct{ key, text string }
 
 // notifyWithin bounds the operator's command, notifyAtEnd what it has once the observer
 // ends.

@@ -1,15 +1,14 @@
 package observer
 
 import (
-	"errors"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 
 	"sm/observer/access"
+	"sm/observer/api"
 )
-
-// server answers requests about an App.
-type server struct{ *App }
 
 // routes lists what is served, and to whom over TCP.
 func (s *server) routes() []access.Route {
@@ -68,9 +67,6 @@ func getHealthy(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// errCatchingUp answers a request that comes before the past has been read.
-var errCatchingUp = errors.New("still reading what existed at the start; ask again in a second")
-
 func (s *server) getReady(w http.ResponseWriter, _ *http.Request) error {
 	select {
 	case <-s.ready:
@@ -80,4 +76,32 @@ func (s *server) getReady(w http.ResponseWriter, _ *http.Request) error {
 		return errCatchingUp
 	}
 	return nil
+}
+
+// closeToAgents takes the doors by which real agents come in off an observer of made-up
+// ones: what is left can be read, and texts can be sent to the agents that there are.
+// Hooks are answered with nothing, as by an observer that is not there: the client must
+// not notice. Everybody else is told.
+func closeToAgents(routes []access.Route) {
+	for i, r := range routes {
+		reads := !slices.ContainsFunc(r.Methods, func(m string) bool { return m != http.MethodGet })
+		switch {
+		case r.Pattern == "/hooks/claude":
+			routes[i].Handler = handler(func(w http.ResponseWriter, _ *http.Request) error {
+				answerRaw(w, nil)
+				return nil
+			})
+		case r.Pattern == "/hooks/context-usage":
+			routes[i].Handler = handler(func(w http.ResponseWriter, _ *http.Request) error {
+				return answerJSON(w, http.StatusOK, api.Usage{Status: "unknown_session"})
+			})
+		case r.Pattern == "/open":
+		case reads && !strings.HasPrefix(r.Pattern, "/runs/"):
+		case strings.HasPrefix(r.Pattern, "/sessions/{id}/messages"), strings.HasPrefix(r.Pattern, "/sessions/{id}/reminders"):
+		default:
+			routes[i].Handler = handler(func(http.ResponseWriter, *http.Request) error {
+				return refuse(http.StatusForbidden, "this observer shows made-up agents and takes no real ones; stop it and start 'sm observe'")
+			})
+		}
+	}
 }

@@ -2,8 +2,6 @@ package observer
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -26,67 +24,6 @@ const (
 	// a long time off in a quiet fleet.
 	litterMany = 100
 )
-
-// errStopped answers who asks a loop that has ended.
-var errStopped = errors.New("the observer is stopping; try again when it runs")
-
-// do runs f in the loop and waits for it.
-func (a *App) do(ctx context.Context, f func(*core)) error {
-	done := make(chan struct{})
-	select {
-	case a.calls <- func(c *core) { f(c); close(done) }:
-	case <-a.loopEnded:
-		return errStopped
-	case <-ctx.Done():
-		return fmt.Errorf("the observer is busy; try again: %w", ctx.Err())
-	}
-	<-done
-	return nil
-}
-
-// ask runs f in the loop; the error is f's, or says why the loop did not run it.
-func (a *App) ask(ctx context.Context, f func(*core) error) error {
-	var failed error
-	if err := a.do(ctx, func(c *core) { failed = f(c) }); err != nil {
-		return err
-	}
-	return failed
-}
-
-// update runs f in the loop, and returns when all that f changed is stored. With an error of f nothing waits for that.
-func (a *App) update(ctx context.Context, f func(*core) error) error {
-	return a.change(ctx, func(c *core) (bool, error) { return true, f(c) })
-}
-
-// change is update for an f that says itself whether its changes are to be stored before change returns.
-func (a *App) change(ctx context.Context, f func(*core) (durable bool, err error)) error {
-	stored := make(chan error, 1)
-	err := a.ask(ctx, func(c *core) error {
-		durable, err := f(c)
-		if durable && err == nil {
-			c.waiting = append(c.waiting, stored)
-		} else {
-			stored <- nil
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	select {
-	case err = <-stored:
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("the state is slow to store; ask what became of it: %w", ctx.Err())
-	case <-a.loopEnded:
-	}
-	select {
-	case err = <-stored: // by the last transaction
-		return err
-	default:
-		return errStopped
-	}
-}
 
 // loop owns all state until ctx ends; then it waits for the follower, takes what it
 // has still sent, and stores it.

@@ -96,16 +96,6 @@ func fitMessage(in *api.NewMessage) (alerts.Mode, error) {
 	return mode, refuse(http.StatusUnprocessableEntity, text)
 }
 
-// messageID finds a message by its id, or by the one that its sender gave.
-func (d *delivery) messageID(agent alerts.AgentID, id string) outbox.ID {
-	for _, m := range d.queue.Of(agent) {
-		if m.Ref == id && !m.Notice() {
-			return m.ID
-		}
-	}
-	return outbox.ID(id)
-}
-
 // maxWord bounds the names that come with a message.
 const maxWord = 128
 
@@ -139,11 +129,4 @@ func (s *server) deleteMessage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return answerJSON(w, http.StatusOK, wire.Message(m))
-}
-
-// message is a message as the API tells it, with what it waits for.
-func (d *delivery) message(m outbox.Message) api.Message {
-	out := wire.Message(m)
-	out.WaitsFor = d.waitsFor(&m)
-	return out
 }

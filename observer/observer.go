@@ -25,110 +25,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/exporter-toolkit/web"
 
+	"sm/alerts"
+	"sm/alerts/outbox"
+	"sm/handoff/rotation"
 	"sm/observer/access"
-	"sm/observer/documents"
 	"sm/observer/fleet"
 	"sm/observer/metrics"
-	"sm/observer/overflow"
 	"sm/observer/pages"
+	"sm/observer/persist"
 	"sm/observer/projects"
 	"sm/observer/state"
 	"sm/transcript"
 	"sm/transcript/follow"
 )
-
-// Options are the settings of an App.
-type Options struct {
-	// Projects are the folders with transcripts, State the folder of our own.
-	Projects []string
-	State    string
-	// Socket is the path of the Unix socket, Listen the loopback addresses.
-	Socket string
-	Listen []string
-	// MetricsListen, when set, is an address for /metrics and health alone, with
-	MetricsListen, WebConfigFile string
-	// DryRun lets nobody hear anything: what would be said is logged, and nothing is
-	// stored.
-	DryRun bool
-	// Passed are sockets that the service manager has opened for these addresses; nil for none.
-	Passed *access.Passed
-	// Demo says that the sessions in Projects are made up. The answers tell it, and
-	// nothing is taken from agents but by App.Hook.
-	Demo bool
-	// Sanitise makes a text fit for an agent: one line, without what cannot be seen. nil
-	// leaves texts as they are.
-	Sanitise func(text string) string
-	// Terminal reaches idle clients; nil for none.
-	Terminal Terminal
-	// Alive says whether a process still runs; an empty start time stands for any.
-	Alive func(pid int, start string) bool
-	// Ancestry lists a process and those that it descends from, the nearest first; nil
-	// where the system does not tell.
-	Ancestry        func(pid int) []fleet.Process
-	Version, Commit string
-	Logger          *slog.Logger
-	// Level, when set, is that of Logger; it follows Settings.LogLevel.
-	Level *slog.LevelVar
-	// Settings are those to begin with.
-	Settings
-	// Reload, when set, reads the configuration again: see App.Reload.
-	Reload func() (Reloaded, error)
-	// Stats, when set, tells how the catching up goes.
-	Stats *follow.Stats
-	// CaughtUp, when set, is called once, when the past has been read; transcripts is how many
-	// are known that nothing writes to now. It must return at once.
-	CaughtUp func(transcripts int)
-	// NoInotify makes the follower poll.
-	NoInotify bool
-}
-
-// App is one observer.
-type App struct {
-	o         Options // but for its Settings: see settings
-	settings  atomic.Pointer[Settings]
-	reloading sync.Mutex
-	reloads   reloads
-	onTCP     atomic.Pointer[http.Handler]
-	shares    [2]*access.Shares // of Listen, and of MetricsListen
-	log       *slog.Logger
-	store     *state.Store
-	stats     *follow.Stats
-	metrics   *metrics.Exporter
-	calls     chan func(*core)
-	changes   chan transcript.Change
-	clients   chan []transcript.Client
-	roots     *projects.Folders
-	learnt    chan follow.Root // projects folders that clients have named, for the follower
-	ready     chan struct{}    // closed when caught up
-	closing   chan struct{}    // closed when Stop begins: long answers end
-	loopEnded chan struct{}
-	core      *core
-	documents *documents.Keeper
-	guard     *overflow.Guarding
-	// remembered are the projects folders that were learnt in earlier runs.
-	remembered []string
-	edits      atomic.Uint64 // see core
-	hub        *pages.Hub
-	passes     *access.Passes
-	lastErr    error // of the loop's last transaction; read once it has ended
-	listeners  []listener
-	work       sync.WaitGroup
-	cancel     context.CancelFunc
-	failed     chan error // the first failure of a part that must not fail
-	stopOnce   sync.Once
-	stopErr    error
-}
 
 // New takes the state directory and the listeners; nothing runs yet. Stop releases
 // them, also without Start.
@@ -189,14 +107,6 @@ func (a *App) setUp(ctx context.Context) error {
 // activeFor is how long after its last record a session without a known client
 // counts as active.
 const activeFor = 10 * time.Minute
-
-// A listener is an address and its server.
-type listener struct {
-	net.Listener
-	server  *http.Server
-	serve   func(net.Listener) error
-	foreign bool // for other machines
-}
 
 // listen opens the socket and the addresses, and puts the guard in front.
 func (a *App) listen(ctx context.Context) error {
@@ -404,4 +314,55 @@ func Run(ctx context.Context, o Options, started func(*App)) error {
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 	defer cancel()
 	return errors.Join(err, a.Stop(stopping))
+}
+
+// newCore goes on from what has been stored.
+func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
+	o := a.settings.Load()
+	p := &parts{
+		settings: o, rotations: rotation.New(o.Handoff.Rotations), queue: outbox.New(o.Queue), agents: agents{},
+		log: a.log, dryRun: a.o.DryRun, sanitise: a.o.sanitise, edits: &a.edits,
+	}
+	d := &delivery{parts: p, terminal: a.o.Terminal}
+	h := &handoffs{parts: p, delivery: d, began: now}
+	c := &core{parts: p, delivery: d, handoffs: h, rules: &rules{parts: p, handoffs: h}, refused: map[string]refusedRestart{}}
+	persisted, err := persist.Load(a.store)
+	if err != nil {
+		return nil, err
+	}
+	stored.Agents = persisted.Agents
+	ledger := fleet.Ledger(a.store) // where the owners of messages stand on disk
+	if a.o.DryRun {
+		ledger = nil
+	}
+	c.fleet = fleet.New(fleet.Options{
+		Created: stored.Created, Windows: o.Windows, Thresholds: o.Alerts.Thresholds,
+		Ledger: ledger, ActiveFor: activeFor, Alive: a.o.Alive, Estimate: true, Location: time.Local,
+	}, stored)
+	if c.engine, err = alerts.New(o.Alerts); err != nil {
+		return nil, fmt.Errorf("settings of the policy: %w", err)
+	}
+	c.engine.Restore(persisted.Engine)
+	c.queue.Restore(persisted.Messages, persisted.Ended)
+	c.hooks = persisted.Hooks
+	var gone []string
+	a.roots, a.remembered, gone = projects.New(a.o.Projects, persisted.Roots, a.log)
+	for _, root := range gone {
+		c.roots = append(c.roots, rootChange{path: root})
+	}
+	c.rotations.Restore(persisted.Rotations, persisted.Records, persisted.Rotated, now)
+	c.handoffs.resume()
+	c.fleet.WereAtWork(c.engine.AtWork())
+	c.engine.SetClock(now) // what is due waits until the past is known
+	return c, nil
+}
+
+// guarded puts the guard in front of all routes: anew for TCP, where the settings say who may come in. The socket's is
+// returned; it is open to our own uid whatever they say.
+func (a *App) guarded(s *Settings) (onSocket http.Handler) {
+	onSocket, onTCP := access.NewHandlers((&server{a}).routes(), access.Options{
+		AllowedHosts: s.AllowedHosts, AllowedUIDs: s.AllowedUIDs, Token: s.WebhookToken, Passes: a.passes, Logger: a.log, Rejected: a.metrics.Refused,
+	})
+	a.onTCP.Store(&onTCP)
+	return onSocket
 }

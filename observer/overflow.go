@@ -6,14 +6,9 @@ import (
 
 	"sm/alerts"
 	"sm/handoff/guard"
-	"sm/handoff/rotation"
-	"sm/observer/fleet"
 	"sm/observer/overflow"
 	"sm/transcript"
 )
-
-// GuardOptions are the settings of the guard.
-type GuardOptions = overflow.Options
 
 // newGuarding makes what refuses the tool calls of full sessions. A dry run changes nothing for anybody.
 func newGuarding(a *App) *overflow.Guarding {
@@ -58,13 +53,6 @@ func (l overflowLoop) TellOperator(ctx context.Context, key alerts.Key, text str
 	return l.do(ctx, func(c *core) { c.operator(key.String(), text) })
 }
 
-// refusedRestart is why the restart of a full session was refused, as the operator has heard, and
-// when that was last seen.
-type refusedRestart struct {
-	reason string
-	at     time.Time
-}
-
 func (l overflowLoop) RestartRefused(ctx context.Context, path, reason string, key alerts.Key, text string) error {
 	return l.do(ctx, func(c *core) {
 		told := c.refused[path].reason == reason
@@ -77,17 +65,4 @@ func (l overflowLoop) RestartRefused(ctx context.Context, path, reason string, k
 
 func (l overflowLoop) RestartAllowed(ctx context.Context, path string) error {
 	return l.do(ctx, func(c *core) { delete(c.refused, path) })
-}
-
-// freshenEffect lets a guarded session go on whose context a handoff has renewed.
-type freshenEffect struct {
-	rotation rotation.Rotation
-	at       fleet.Place
-}
-
-func (e freshenEffect) run(_ context.Context, r *effectRunner) outcome {
-	if r.guard.On() {
-		r.guard.Freshen(&e.rotation, e.at.PID, e.at.Start)
-	}
-	return nil
 }

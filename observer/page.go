@@ -1,15 +1,17 @@
 package observer
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
-	"strings"
+	"net"
+	"net/http"
+	"net/url"
 	"time"
 
 	"sm/alerts"
 	webpage "sm/dashboards/page"
+	"sm/observer/access"
+	"sm/observer/api"
 	"sm/observer/curve"
 	"sm/observer/fleet"
 	"sm/observer/pages"
@@ -34,23 +36,6 @@ func (p pageSource) Detail(ctx context.Context, id string, now time.Time) (d pag
 
 func (p pageSource) Fill(ctx context.Context, agent string, past *curve.Curve, depth int64) error {
 	return p.do(ctx, func(c *core) { c.agents.curve(alerts.AgentID(agent), time.Now()).Fill(past, depth) })
-}
-
-// recent gives those whose client runs, and then the rest of fleet.Recent, the newest
-// activity first, at most so many; others counts those left out.
-func (c *core) recent(now time.Time, ttl time.Duration, most int) (views []fleet.View, others int) {
-	views, others = c.fleet.Recent(now, ttl)
-	if most <= 0 || most > pages.MaxAgents {
-		most = pages.MaxAgents
-	}
-	slices.SortFunc(views, func(a, b fleet.View) int {
-		return cmp.Or(btoi(b.Live)-btoi(a.Live), b.Seen().Compare(a.Seen()), strings.Compare(a.Agent, b.Agent))
-	})
-	if len(views) > most {
-		others += len(views) - most
-		views = views[:most]
-	}
-	return views, others
 }
 
 // list looks at all who are shown; known are the versions of the histories that need not be brought.
@@ -98,9 +83,41 @@ func (c *core) detail(id string, now time.Time, t alerts.Thresholds) (d pages.De
 	return d
 }
 
-func btoi(b bool) int {
-	if b {
-		return 1
+// getOpen turns a token into a cookie and shows the page: the one GET that changes something, for it uses up the token.
+func (s *server) getOpen(w http.ResponseWriter, r *http.Request) error {
+	cookie, ok := s.passes.Redeem(r.URL.Query().Get("token"), time.Now())
+	if !ok {
+		access.WriteRefusal(w, r, http.StatusForbidden, "this link was used already, or is older than a minute; run sm open again")
+		return nil
 	}
-	return 0
+	http.SetCookie(w, cookie)
+	w.Header().Set("Location", webpage.Address(r.URL.Query().Get("session")))
+	w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+// postOpen gives an address that opens the page once, to our own user alone: it is asked on the socket.
+func (s *server) postOpen(w http.ResponseWriter, _ *http.Request) error {
+	address := pageAddress(tcpOf(s.Addrs()))
+	if address == "" {
+		return refuse(http.StatusConflict, "this observer listens on no TCP address, so no browser can reach it; set listen")
+	}
+	u := url.URL{Scheme: "http", Host: address, Path: "/open", RawQuery: url.Values{"token": {s.passes.Issue(time.Now())}}.Encode()}
+	return answerJSON(w, http.StatusCreated, api.Page{URL: u.String(), Seconds: int(access.TokenLife / time.Second)})
+}
+
+// pageAddress is the address at which a browser of this machine reaches the page, "" for none: the first that is
+// listened on, by its loopback name where it stands for all.
+func pageAddress(addrs []string) string {
+	for _, address := range addrs {
+		host, port, err := net.SplitHostPort(address)
+		if err != nil {
+			continue
+		}
+		if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+			host = "127.0.0.1"
+		}
+		return net.JoinHostPort(host, port)
+	}
+	return ""
 }

@@ -2,8 +2,6 @@ package observer
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -22,15 +20,6 @@ const (
 	// that found none looks again each 10 s.
 	runsWithin = 12 * time.Second
 )
-
-// handoffs carries out rotations: it gives them what happens, and turns what they want into effects.
-type handoffs struct {
-	*parts
-	delivery *delivery
-	began    time.Time
-	rotated  time.Time // when it was looked whether they can go on
-	registry bool      // what happens now was read in the client's registry
-}
 
 // step hands an input to the rotations and begins what follows. A dry run rotates nobody.
 func (h *handoffs) step(in rotation.Input, now time.Time) {
@@ -279,63 +268,4 @@ type ownEffect struct {
 	prompt   bool
 	finish   bool
 	place    fleet.Place
-}
-
-// run types the text, if the agent still runs where it ran, and its handoff has not gone on.
-func (e ownEffect) run(ctx context.Context, r *effectRunner) outcome {
-	out := ownTyped{ownEffect: e, err: errBusy}
-	if e.place.PID == 0 {
-		return out
-	}
-	act := r.terminal.Type
-	if e.finish {
-		act = r.terminal.Finish
-	}
-	out.typed, out.err = act(ctx, e.place, e.text, func(ctx context.Context) error {
-		return r.still(ctx, func(c *core) bool {
-			place, idle := c.delivery.idle(e.rotation.Agent, time.Now())
-			x, known := c.rotations.Find(e.rotation.ID)
-			s, _ := c.fleet.Location(e.rotation.Agent)
-			return idle && place == e.place && known && x.State == e.rotation.State && (e.prompt || s.Session == x.Left)
-		})
-	})
-	return out
-}
-
-// ownTyped is the outcome of an ownEffect.
-type ownTyped struct {
-	ownEffect
-	typed bool
-	err   error
-}
-
-func (o ownTyped) apply(c *core, now time.Time) {
-	agent := o.rotation.Agent
-	if r, known := c.rotations.Find(o.rotation.ID); known {
-		agent = r.Agent // it may have got another id since
-	}
-	c.agents.of(agent).typing = typingState{}
-	level := c.log.Info
-	switch {
-	case o.finish && !o.typed:
-		level = c.log.Debug
-	case o.err != nil:
-		level = c.log.Warn
-	}
-	level("handoff typed", "agent", o.rotation.Agent, "id", o.rotation.ID, "state", o.rotation.State, "finish", o.finish, "typed", o.typed, "err", o.err)
-	c.handoffs.step(rotation.Typed{ID: o.rotation.ID, Prompt: o.prompt, Finish: o.finish, Pressed: o.typed, Reason: reasonOf(o.err), At: now}, now)
-}
-
-// reasonOf is the word for an error of the terminal.
-func reasonOf(err error) string {
-	var said interface{ Word() string }
-	switch {
-	case err == nil:
-		return ""
-	case errors.Is(err, errBusy):
-		return rotation.ReasonBusy
-	case errors.As(err, &said):
-		return said.Word()
-	}
-	return "unknown"
 }

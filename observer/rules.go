@@ -1,20 +1,17 @@
 package observer
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/observer/api"
 	"sm/observer/levels"
+	"sm/observer/wire"
+	"sm/transcript/wording"
 )
-
-// rules has the engine judge what happens to agents, and does what it decides: notices, levels, reminders and cycles.
-type rules struct {
-	*parts
-	handoffs *handoffs
-	ticked   time.Time // when the engine was asked last, and
-	next     time.Time // when it wants to be asked
-}
 
 // act does what the engine decided.
 func (p *rules) act(actions []alerts.Action, now time.Time) {
@@ -91,4 +88,72 @@ func (p *rules) level(agent alerts.AgentID) {
 	if v, known := p.engine.Agent(agent); known {
 		p.effects.add(levelOf(alerts.SetLevel{Agent: v.Agent, Level: v.Level, Percent: v.Percent, Tokens: v.Tokens, Known: v.Known}))
 	}
+}
+
+// levelEffect writes an agent's level file, for scripts; without a line it removes it.
+type levelEffect struct{ agent, line string }
+
+func levelOf(s alerts.SetLevel) levelEffect { return levelEffect{string(s.Agent), levels.Line(s)} }
+
+// clearEffect removes all level files but those of these names: the others are of agents
+// that are no more.
+type clearEffect map[string]bool
+
+// remind puts a reminder that is due into the queue. Each saying has a name of its own,
+// so that none is put there twice.
+func (p *rules) remind(r *alerts.Remind, now time.Time) {
+	if r.Forced {
+		p.log.Warn("a reminder does not wait any longer for the end of a compaction", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "late", r.Late)
+	}
+	if p.dryRun {
+		p.log.Info("reminder", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "mode", r.Mode, "dry_run", true)
+		return
+	}
+	if agent, err := p.fleet.Agent(string(r.Reminder.Agent), true); err == nil {
+		r.Reminder.Agent = agent
+	}
+	p.unsay(r.Reminder.Agent, r.Reminder.ID, now) // the newest saying stands for those before
+	_, err := p.queue.Put(outbox.Message{
+		To: r.Reminder.Agent, From: r.Reminder.From, Ref: saying(&r.Reminder), Mode: r.Mode, Text: wording.Remind + r.Reminder.Text,
+		OwnWords: r.Reminder.Own(), Unmetered: true,
+	}, now)
+	if err != nil {
+		p.log.Error("a reminder cannot be queued", "agent", r.Reminder.Agent, "id", r.Reminder.ID, "err", err)
+	}
+}
+
+// sayings begin the names of what reminders have said.
+const sayings = "reminder/"
+
+func saying(r *alerts.Reminder) string { return fmt.Sprintf("%s%s/%d", sayings, r.ID, r.Times) }
+
+// skip takes back what periodic reminders have said: their agent begins to compact.
+func (p *rules) skip(s *alerts.Skip, now time.Time) {
+	for _, id := range s.Reminders {
+		p.engine.Skipped(p.unsay(s.Agent, id, now))
+	}
+}
+
+// unsay takes back what a reminder has said and nobody has got yet.
+func (p *rules) unsay(agent alerts.AgentID, id string, now time.Time) (n int) {
+	for _, m := range p.queue.Of(agent) {
+		if (m.State == outbox.Waiting || m.Calling) && strings.HasPrefix(m.Ref, sayings+id+"/") {
+			if _, err := p.queue.Cancel(agent, m.ID, now); err != nil {
+				p.log.Debug("a reminder cannot be taken back", "id", m.ID, "err", err)
+				continue
+			}
+			n++
+		}
+	}
+	return n
+}
+
+// reminder is a reminder as the API tells it, with what keeps it back.
+func (p *rules) reminder(r alerts.Reminder, now time.Time) api.Reminder {
+	out := wire.Reminder(r)
+	v, known := p.engine.Agent(r.Agent)
+	if known && v.Compacting && out.DueAt != nil && !now.Before(*out.DueAt) {
+		out.State = api.ReminderHeld
+	}
+	return out
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"sm/alerts"
@@ -147,4 +149,28 @@ func (s *server) getSession(w http.ResponseWriter, r *http.Request) error {
 	}
 	answer.Subagents.Latest = s.hub.Subagents(latest)
 	return answerJSON(w, http.StatusOK, answer)
+}
+
+// recent gives those whose client runs, and then the rest of fleet.Recent, the newest
+// activity first, at most so many; others counts those left out.
+func (c *core) recent(now time.Time, ttl time.Duration, most int) (views []fleet.View, others int) {
+	views, others = c.fleet.Recent(now, ttl)
+	if most <= 0 || most > pages.MaxAgents {
+		most = pages.MaxAgents
+	}
+	slices.SortFunc(views, func(a, b fleet.View) int {
+		return cmp.Or(btoi(b.Live)-btoi(a.Live), b.Seen().Compare(a.Seen()), strings.Compare(a.Agent, b.Agent))
+	})
+	if len(views) > most {
+		others += len(views) - most
+		views = views[:most]
+	}
+	return views, others
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,14 +14,12 @@ import (
 	"sm/observer/api"
 	"sm/observer/documents"
 	"sm/observer/fleet"
+	"sm/observer/wire"
 	"sm/transcript"
 	"sm/transcript/claude"
 	"sm/transcript/claude/hook"
 	"sm/transcript/follow"
 )
-
-// signals takes what clients, hooks and scripts post about sessions.
-type signals struct{ *App }
 
 // postHook takes a hook's payload or a report of the status line from `sm hook` and
 // `sm statusline`, and answers with what the client is to be told.
@@ -230,8 +229,64 @@ func (a *App) learn(ctx context.Context, path, session string) {
 	}
 }
 
-// rootChange is a projects folder that is to be remembered, or forgotten.
-type rootChange struct {
-	path string
-	kept bool
+// Hook takes in a hook of a client from within this process and returns what the
+// client is to be told, as POST /hooks/claude does: it is how a demo's agents, which
+// are no processes, speak. The error says that it is not stored, or that the observer
+// has ended.
+func (a *App) Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error) {
+	now := time.Now()
+	answer, offered, err := (&signals{a}).answerHook(ctx, p, now)
+	if err != nil && offered != "" {
+		_ = a.do(context.WithoutCancel(ctx), func(c *core) { c.queue.Unoffer(offered, now) })
+	}
+	return answer, err
+}
+
+// postAlerts takes alerts that Alertmanager sends on. Those that fire and whose labels name
+// a session and a kind of notice are said to the agent, unless the engine has said that in
+// this episode. Others, and those that are resolved, are taken and change nothing: an answer
+// other than 200 would have them sent again.
+func (s *server) postAlerts(w http.ResponseWriter, r *http.Request) error {
+	now := time.Now()
+	var in wire.Notification
+	if err := readJSON(r, &in, "not a notification of Alertmanager; use its webhook_configs"); err != nil {
+		return err
+	}
+	list := wire.Firings(&in, now)
+	answer := api.AlertsTaken{Status: "ok", Alerts: len(in.Alerts)}
+	if len(list) > 0 {
+		err := s.update(r.Context(), func(c *core) error {
+			for _, x := range list {
+				agent, err := c.fleet.Agent(x.Session, true)
+				if err != nil || !c.caughtUp {
+					c.log.Warn("an alert about nobody that is known", "session", x.Session, "kind", x.Kind, "err", err)
+					continue
+				}
+				actions := c.engine.Step(alerts.Event{Kind: alerts.EventAlert, Agent: agent, At: x.Began, Notice: x.Kind})
+				if slices.ContainsFunc(actions, isSay) {
+					answer.Told++
+				}
+				c.rules.act(actions, now)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return answerJSON(w, http.StatusOK, answer)
+}
+
+// maxNotificationBytes bounds a notification: a thousand short alerts take some 70 KiB.
+const maxNotificationBytes = 1 << 20
+
+func isSay(action alerts.Action) bool {
+	_, ok := action.(alerts.Say)
+	return ok
+}
+
+// Status takes in a report of a status line from within this process, as POST /hooks/claude does. The error says that the
+// observer has ended.
+func (a *App) Status(ctx context.Context, s *hook.Status) error {
+	return a.do(ctx, func(c *core) { c.status(s, time.Now()) })
 }

@@ -1,8 +1,6 @@
 package observer
 
 import (
-	"context"
-	"errors"
 	"time"
 
 	"sm/alerts"
@@ -12,17 +10,6 @@ import (
 	"sm/transcript/claude/hook"
 	"sm/transcript/wording"
 )
-
-// Terminal reaches clients that wait at their prompt, where no hook speaks.
-type Terminal interface {
-	// Type types one line at a client's prompt and presses Enter, if the prompt is empty
-	// and idle, asked last before, agrees. typed says that the client may have got the
-	// text; with an error and without typed nothing has happened.
-	Type(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error)
-	// Finish presses Enter if the text stands at the prompt already, exactly and alone, and
-	// else does nothing. The results are those of Type.
-	Finish(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error)
-}
 
 const (
 	// typeEvery is how often it is looked who waits at a prompt.
@@ -133,31 +120,6 @@ type typeEffect struct {
 	message outbox.Message
 	text    string
 	place   fleet.Place
-}
-
-// errBusy says that an agent is at work again.
-var errBusy = errors.New("the agent is at work again; it is told between its tool calls")
-
-// run types the text, if its agent still runs where it ran when the message was offered.
-func (e typeEffect) run(ctx context.Context, r *effectRunner) outcome {
-	typed, err := r.terminal.Type(ctx, e.place, e.text, func(ctx context.Context) error {
-		return r.still(ctx, func(c *core) bool {
-			place, idle := c.delivery.idle(c.delivery.typedTo(e), time.Now())
-			return idle && place == e.place && c.delivery.offered(e)
-		})
-	})
-	return hasTyped{e, typed, err}
-}
-
-// hasTyped is the outcome of a typeEffect.
-type hasTyped struct {
-	typeEffect
-	typed bool
-	err   error
-}
-
-func (o hasTyped) apply(c *core, now time.Time) {
-	c.delivery.hasTyped(o.typeEffect, o.typed, o.err, now)
 }
 
 // offered says whether the offer that a typing belongs to still stands: it may have been

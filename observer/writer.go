@@ -1,16 +1,12 @@
 package observer
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"sm/observer/persist"
 )
-
-// errNotStored tells who waits for a transaction that it failed.
-var errNotStored = errors.New("the state cannot be stored; free some space, then send it again")
 
 // writer stores batches beside the loop, one at a time, so that the disk delays
 // nobody. A batch that could not be stored is tried again until it can: what comes
@@ -89,25 +85,6 @@ type batch struct {
 	persist.Batch
 	effects []effect
 	waiting []chan<- error
-}
-
-// take collects what has changed since the last batch; ok is false for nothing.
-func (c *core) take() (b *batch, ok bool) {
-	b = &batch{effects: c.effects, waiting: c.waiting}
-	c.effects, c.waiting = nil, nil
-	any := b.Fleet(c.fleet)
-	b.Policy(c.engine)
-	b.Queue(c.queue)
-	b.Handoffs(c.rotations, c.log)
-	b.Hooks(&c.hooks)
-	for _, root := range c.roots {
-		b.Root(root.path, root.kept)
-	}
-	c.roots = nil
-	if len(b.Values) > 0 { // messages, handoffs and reminders show, too
-		c.edits.Add(1)
-	}
-	return b, any || len(b.Values)+len(b.effects)+len(b.waiting) > 0
 }
 
 // answerAll tells all who wait. Each channel has room for the one answer.

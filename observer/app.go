@@ -1,0 +1,142 @@
+package observer
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sm/observer/access"
+	"sm/observer/documents"
+	"sm/observer/metrics"
+	"sm/observer/overflow"
+	"sm/observer/pages"
+	"sm/observer/projects"
+	"sm/observer/state"
+	"sm/transcript"
+	"sm/transcript/follow"
+)
+
+// App is one observer.
+type App struct {
+	o         Options // but for its Settings: see settings
+	settings  atomic.Pointer[Settings]
+	reloading sync.Mutex
+	reloads   reloads
+	onTCP     atomic.Pointer[http.Handler]
+	shares    [2]*access.Shares // of Listen, and of MetricsListen
+	log       *slog.Logger
+	store     *state.Store
+	stats     *follow.Stats
+	metrics   *metrics.Exporter
+	calls     chan func(*core)
+	changes   chan transcript.Change
+	clients   chan []transcript.Client
+	roots     *projects.Folders
+	learnt    chan follow.Root // projects folders that clients have named, for the follower
+	ready     chan struct{}    // closed when caught up
+	closing   chan struct{}    // closed when Stop begins: long answers end
+	loopEnded chan struct{}
+	core      *core
+	documents *documents.Keeper
+	guard     *overflow.Guarding
+	// remembered are the projects folders that were learnt in earlier runs.
+	remembered []string
+	edits      atomic.Uint64 // see core
+	hub        *pages.Hub
+	passes     *access.Passes
+	lastErr    error // of the loop's last transaction; read once it has ended
+	listeners  []listener
+	work       sync.WaitGroup
+	cancel     context.CancelFunc
+	failed     chan error // the first failure of a part that must not fail
+	stopOnce   sync.Once
+	stopErr    error
+}
+
+// A listener is an address and its server.
+type listener struct {
+	net.Listener
+	server  *http.Server
+	serve   func(net.Listener) error
+	foreign bool // for other machines
+}
+
+// server answers requests about an App.
+type server struct{ *App }
+
+// signals takes what clients, hooks and scripts post about sessions.
+type signals struct{ *App }
+
+// reloads says how reading the configuration went last. The start counts as the first time.
+type reloads struct {
+	failed atomic.Bool
+	at     atomic.Int64 // when it went well last, in Unix milliseconds
+}
+
+func (r *reloads) done(now time.Time) {
+	r.at.Store(now.UnixMilli())
+	r.failed.Store(false)
+}
+
+// do runs f in the loop and waits for it.
+func (a *App) do(ctx context.Context, f func(*core)) error {
+	done := make(chan struct{})
+	select {
+	case a.calls <- func(c *core) { f(c); close(done) }:
+	case <-a.loopEnded:
+		return errStopped
+	case <-ctx.Done():
+		return fmt.Errorf("the observer is busy; try again: %w", ctx.Err())
+	}
+	<-done
+	return nil
+}
+
+// ask runs f in the loop; the error is f's, or says why the loop did not run it.
+func (a *App) ask(ctx context.Context, f func(*core) error) error {
+	var failed error
+	if err := a.do(ctx, func(c *core) { failed = f(c) }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// update runs f in the loop, and returns when all that f changed is stored. With an error of f nothing waits for that.
+func (a *App) update(ctx context.Context, f func(*core) error) error {
+	return a.change(ctx, func(c *core) (bool, error) { return true, f(c) })
+}
+
+// change is update for an f that says itself whether its changes are to be stored before change returns.
+func (a *App) change(ctx context.Context, f func(*core) (durable bool, err error)) error {
+	stored := make(chan error, 1)
+	err := a.ask(ctx, func(c *core) error {
+		durable, err := f(c)
+		if durable && err == nil {
+			c.waiting = append(c.waiting, stored)
+		} else {
+			stored <- nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case err = <-stored:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("the state is slow to store; ask what became of it: %w", ctx.Err())
+	case <-a.loopEnded:
+	}
+	select {
+	case err = <-stored: // by the last transaction
+		return err
+	default:
+		return errStopped
+	}
+}

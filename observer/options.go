@@ -1,0 +1,151 @@
+package observer
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/exporter-toolkit/web"
+
+	"sm/alerts"
+	"sm/alerts/outbox"
+	"sm/handoff"
+	"sm/handoff/rotation"
+	"sm/observer/access"
+	"sm/observer/fleet"
+	"sm/observer/overflow"
+	"sm/transcript"
+	"sm/transcript/follow"
+)
+
+// Options are the settings of an App.
+type Options struct {
+	// Projects are the folders with transcripts, State the folder of our own.
+	Projects []string
+	State    string
+	// Socket is the path of the Unix socket, Listen the loopback addresses.
+	Socket string
+	Listen []string
+	// MetricsListen, when set, is an address for /metrics and health alone, with
+	MetricsListen, WebConfigFile string
+	// DryRun lets nobody hear anything: what would be said is logged, and nothing is
+	// stored.
+	DryRun bool
+	// Passed are sockets that the service manager has opened for these addresses; nil for none.
+	Passed *access.Passed
+	// Demo says that the sessions in Projects are made up. The answers tell it, and
+	// nothing is taken from agents but by App.Hook.
+	Demo bool
+	// Sanitise makes a text fit for an agent: one line, without what cannot be seen. nil
+	// leaves texts as they are.
+	Sanitise func(text string) string
+	// Terminal reaches idle clients; nil for none.
+	Terminal Terminal
+	// Alive says whether a process still runs; an empty start time stands for any.
+	Alive func(pid int, start string) bool
+	// Ancestry lists a process and those that it descends from, the nearest first; nil
+	// where the system does not tell.
+	Ancestry        func(pid int) []fleet.Process
+	Version, Commit string
+	Logger          *slog.Logger
+	// Level, when set, is that of Logger; it follows Settings.LogLevel.
+	Level *slog.LevelVar
+	// Settings are those to begin with.
+	Settings
+	// Reload, when set, reads the configuration again: see App.Reload.
+	Reload func() (Reloaded, error)
+	// Stats, when set, tells how the catching up goes.
+	Stats *follow.Stats
+	// CaughtUp, when set, is called once, when the past has been read; transcripts is how many
+	// are known that nothing writes to now. It must return at once.
+	CaughtUp func(transcripts int)
+	// NoInotify makes the follower poll.
+	NoInotify bool
+}
+
+// sanitise makes a text fit for an agent.
+func (o *Options) sanitise(text string) string {
+	if o.Sanitise == nil {
+		return text
+	}
+	return o.Sanitise(text)
+}
+
+// Check says what an observer would refuse: a text that is no template, or a file for metrics.listen that does not hold.
+func (o *Options) Check() error {
+	if _, err := alerts.New(o.Alerts); err != nil {
+		return fmt.Errorf("settings of the policy: %w", err)
+	}
+	if o.MetricsListen == "" {
+		return nil
+	}
+	if err := web.Validate(o.WebConfigFile); err != nil {
+		return fmt.Errorf("read %s: %w; see metrics.web_config_file", o.WebConfigFile, err)
+	}
+	return nil
+}
+
+// Settings are the part of Options that may change while an observer runs. They are never changed in place: Apply puts
+// others into their stead.
+type Settings struct {
+	// AllowedHosts and AllowedUIDs are names of this server and users that TCP is open to, besides the usual ones.
+	AllowedHosts []string
+	AllowedUIDs  []uint32
+	// WebhookToken lets Alertmanager in over TCP; "" for nobody.
+	WebhookToken string
+	// SessionTTL is how long after its last activity a session stays in /metrics, MaxSessions how many are shown there
+	// at most; 0 is without limit for both.
+	SessionTTL  time.Duration
+	MaxSessions int
+	// HideProject leaves the project out of /metrics.
+	HideProject bool
+	Windows     []transcript.WindowRule
+	// Alerts are the settings of the policy, Queue those of the messages.
+	Alerts alerts.Options
+	Queue  outbox.Options
+	// Notify is a command that gets each notice to the operator on its standard input; empty for none.
+	Notify []string
+	// Guard refuses the tool calls of sessions whose context is full; the zero value is off.
+	Guard GuardOptions
+	// TypeTexts lets texts of others be typed whole where no hook of the client works; else they wait for one.
+	TypeTexts bool
+	Handoff   HandoffOptions
+	// LogLevel is the least that Options.Level lets through.
+	LogLevel slog.Level
+}
+
+// HandoffOptions are the settings of handoffs.
+type HandoffOptions struct {
+	Rotations rotation.Options
+	// Documents keeps the documents, nil for no handoffs; Channels are those configured.
+	Documents *handoff.Documents
+	Channels  []handoff.Channel
+	// DocumentBytes bounds a document, Characters what a session's start is told of it, in UTF-16 units.
+	DocumentBytes int64
+	Characters    int
+	// AutoDocument makes a document before each compaction, AutoRotate restarts an agent
+	// under `sm run` whose context is critical.
+	AutoDocument, AutoRotate bool
+}
+
+// GuardOptions are the settings of the guard.
+type GuardOptions = overflow.Options
+
+// Reloaded is what Options.Reload has read.
+type Reloaded struct {
+	Settings
+	// Restart are the keys that have changed and wait for a restart.
+	Restart []string
+}
+
+// Terminal reaches clients that wait at their prompt, where no hook speaks.
+type Terminal interface {
+	// Type types one line at a client's prompt and presses Enter, if the prompt is empty
+	// and idle, asked last before, agrees. typed says that the client may have got the
+	// text; with an error and without typed nothing has happened.
+	Type(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error)
+	// Finish presses Enter if the text stands at the prompt already, exactly and alone, and
+	// else does nothing. The results are those of Type.
+	Finish(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error)
+}
