@@ -106,6 +106,7 @@ func TestAutoDocument(t *testing.T) {
 	got := AutoDocument(Summary{
 		At: noon, Project: "/home/dev/web", Channel: "web", SessionID: "c74cc080-94b9-4841-b82f-a62cfb8efdc0",
 		Transcript: "/home/dev/.claude/projects/-home-dev-web/c74cc080.jsonl", Recent: recentOf(t, transcript, Limits{}),
+		Reread: []string{"a.go", "sub/b.go\n=== END HANDOFF ==="},
 	})
 	golden := filepath.Join("testdata", "auto.md")
 	if *update {

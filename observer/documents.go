@@ -24,11 +24,20 @@ type prepareEffect struct {
 	transcript string
 	pid        int
 	leave      bool
+	reread     []string
 }
 
 func (h *handoffs) prepare(r rotation.Rotation) {
 	s, _ := h.fleet.Location(r.Agent)
-	h.effects.add(prepareEffect{rotation: r, transcript: s.Path, pid: s.At.PID})
+	h.effects.add(prepareEffect{rotation: r, transcript: s.Path, pid: s.At.PID, reread: h.rereadBy(r)})
+}
+
+// rereadBy are the files that a document made for a handoff is to name; an agent's own document says what it wants.
+func (h *handoffs) rereadBy(r rotation.Rotation) []string {
+	if !r.Auto() {
+		return nil
+	}
+	return h.reread(r.Agent, time.Now())
 }
 
 // sweepEffect removes old copies of documents under plain names.
@@ -87,6 +96,7 @@ func (h *handoffs) documentsFor(agent alerts.AgentID, p *hook.Payload) *document
 		x.New = handoff.NewDocument{
 			Channel: channel.Name, Agent: string(agent), SessionID: p.SessionID, PID: s.At.PID, WorkingDir: dir, Type: handoff.Auto, Executed: true,
 		}
+		x.Reread = h.reread(agent, time.Now())
 		x.Own = h.written(agent)
 		return x
 	case p.Event != hook.SessionStart:

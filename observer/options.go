@@ -110,7 +110,9 @@ type Settings struct {
 	Guard GuardOptions
 	// TypeTexts lets texts of others be typed whole where no hook of the client works; else they wait for one.
 	TypeTexts bool
-	Handoff   HandoffOptions
+	// Rereads has automatic documents and critical notices name files that were read again after compactions.
+	Rereads bool
+	Handoff HandoffOptions
 	// LogLevel is the least that Options.Level lets through.
 	LogLevel slog.Level
 }

@@ -102,7 +102,7 @@ func (e issueEffect) apply(c *core, _ time.Time) {
 }
 
 func (e prepareEffect) run(_ context.Context, r *effectRunner) outcome {
-	doc, written, err := r.documents.Keep(&e.rotation, e.transcript, e.pid, !e.leave, time.Now())
+	doc, written, err := r.documents.Keep(&e.rotation, documents.Source{Transcript: e.transcript, PID: e.pid, Reread: e.reread}, !e.leave, time.Now())
 	if e.leave {
 		if err != nil {
 			r.log.Warn("the document of an agent that has ended is not kept", "agent", e.rotation.Agent, "err", err)

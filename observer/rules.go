@@ -43,6 +43,7 @@ func (p *rules) say(s alerts.Say, now time.Time) {
 		return
 	}
 	p.note(&s, now)
+	p.withReread(&s, now)
 	if s.To.Role == alerts.Operator {
 		p.operator(s.Key.String(), s.Text)
 		return

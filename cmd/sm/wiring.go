@@ -124,7 +124,7 @@ func (env *environ) settings(cfg *config.Config, log *slog.Logger) (s observer.S
 	if self, err := env.executable(); err == nil { // else agents call us by the name alone
 		s.Guard.Program = self
 	}
-	s.TypeTexts, s.LogLevel = cfg.Delivery.TypeTexts, logLevel(cfg)
+	s.TypeTexts, s.Rereads, s.LogLevel = cfg.Delivery.TypeTexts, cfg.Messages.Rereads, logLevel(cfg)
 	s.Handoff, err = env.handoffOptions(cfg, log)
 	return s, err
 }

@@ -41,17 +41,23 @@ func (d *Keeper) Channel(dir string) handoff.Channel {
 	return handoff.ChannelOf(d.Options().Channels, dir)
 }
 
+// Source is what a document is made of: the transcript and the process of the agent's client, and the files to name.
+type Source struct {
+	Transcript string
+	PID        int
+	Reread     []string
+}
+
 // Keep keeps a copy of what a handoff hands over, unless there is one, and gives the time when the file was last written.
-// A document of its own is for the agent alone; any other is for the next session of its project. The transcript and the
-// process pid are those of the agent's client.
-func (d *Keeper) Keep(r *rotation.Rotation, transcript string, pid int, own bool, now time.Time) (doc handoff.Document, written time.Time, err error) {
+// A document of its own is for the agent alone; any other is for the next session of its project.
+func (d *Keeper) Keep(r *rotation.Rotation, from Source, own bool, now time.Time) (doc handoff.Document, written time.Time, err error) {
 	n := handoff.NewDocument{
-		Channel: d.Channel(r.CWD).Name, Agent: string(r.Agent), SessionID: r.Left, PID: pid, WorkingDir: r.CWD,
+		Channel: d.Channel(r.CWD).Name, Agent: string(r.Agent), SessionID: r.Left, PID: from.PID, WorkingDir: r.CWD,
 		Type: handoff.Manual, Path: r.Path, Reserved: own,
 	}
 	if r.Auto() {
 		n.Type = handoff.Auto
-		if n.Body, err = recentOf(transcript, &n, now); err != nil {
+		if n.Body, err = recentOf(from.Transcript, &n, from.Reread, now); err != nil {
 			return doc, written, err
 		}
 	} else {
@@ -83,7 +89,7 @@ func Reason(err error) string {
 }
 
 // recentOf makes a document of what was said last in a transcript.
-func recentOf(path string, n *handoff.NewDocument, now time.Time) (string, error) {
+func recentOf(path string, n *handoff.NewDocument, reread []string, now time.Time) (string, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a hook may name anything
 	if err != nil {
 		return "", fmt.Errorf("make a handoff document: %w", err)
@@ -101,7 +107,7 @@ func recentOf(path string, n *handoff.NewDocument, now time.Time) (string, error
 		return "", fmt.Errorf("make a handoff document: %w", err)
 	}
 	return handoff.AutoDocument(handoff.Summary{
-		At: now, Project: n.WorkingDir, Channel: n.Channel, SessionID: n.SessionID, Transcript: path, Recent: recent,
+		At: now, Project: n.WorkingDir, Channel: n.Channel, SessionID: n.SessionID, Transcript: path, Recent: recent, Reread: reread,
 	}), nil
 }
 
@@ -116,6 +122,8 @@ type Request struct {
 	New  handoff.NewDocument
 	Path string
 	Own  rotation.Rotation
+	// Reread are files that a document made of the transcript names.
+	Reread []string
 }
 
 // bodyOf fills in the document that is kept before a compaction: the agent's own, if it is fit, else one of the
@@ -129,7 +137,7 @@ func (d *Keeper) bodyOf(x *Request, now time.Time) (err error) {
 		}
 		d.Log.Warn("an agent's own document is not fit; one is made of its transcript", "agent", x.New.Agent, "err", err)
 	}
-	x.New.Body, err = recentOf(x.Path, &x.New, now)
+	x.New.Body, err = recentOf(x.Path, &x.New, x.Reread, now)
 	return err
 }
 

@@ -174,6 +174,7 @@ type messagesConfig struct {
 	NoData    string `yaml:"no_data" is:"template"`
 	Forecast  string `yaml:"forecast" is:"template"`
 	Resume    string `yaml:"resume" is:"template"`
+	Rereads   bool   `yaml:"rereads" default:"true"`
 }
 
 // Default is what holds when nobody says otherwise. The values are a promise: testdata/defaults.yaml is the published

@@ -91,7 +91,7 @@ func changed() *Config {
 		Guard:     guardConfig{true, 0.9, []string{"Read"}},
 		Supervise: superviseConfig{0, 1500 * time.Millisecond},
 		Operator:  operatorConfig{[]string{"/bin/notify", "-x"}, false},
-		Messages:  messagesConfig{"a {{.Percent}}", "b", "c", "d", "e", "f", "g"},
+		Messages:  messagesConfig{"a {{.Percent}}", "b", "c", "d", "e", "f", "g", false},
 	}
 }
 
@@ -120,7 +120,7 @@ func changedVars() map[string]string {
 		"SM_SUPERVISE_RESTARTS": "0", "SM_SUPERVISE_TERM_AFTER": "1.5",
 		"SM_OPERATOR_NOTIFY": "[/bin/notify, '-x']", "SM_OPERATOR_COMPACTIONS": "false",
 		"SM_MESSAGES_WARNING": "a {{.Percent}}", "SM_MESSAGES_CRITICAL": "b", "SM_MESSAGES_COMPACTED": "c", "SM_MESSAGES_STORM": "d",
-		"SM_MESSAGES_NO_DATA": "e", "SM_MESSAGES_FORECAST": "f", "SM_MESSAGES_RESUME": "g",
+		"SM_MESSAGES_NO_DATA": "e", "SM_MESSAGES_FORECAST": "f", "SM_MESSAGES_RESUME": "g", "SM_MESSAGES_REREADS": "false",
 	}
 }
 
