@@ -8,6 +8,7 @@ import (
 
 	"sm/transcript"
 	"sm/transcript/claude"
+	"sm/transcript/codex"
 	"sm/transcript/follow"
 )
 
@@ -35,7 +36,7 @@ func (a *App) loop(ctx context.Context) {
 	follower.Go(func() {
 		defer close(a.changes)
 		err := follow.Run(ctx, follow.Options{
-			Roots: follow.Roots(claude.Format(), a.o.Projects...), ActiveFor: activeFor, NoInotify: a.o.NoInotify,
+			Roots: append(follow.Roots(claude.Format(), a.o.Projects...), follow.Roots(codex.Format(a.o.Held), a.o.CodexDirs...)...), ActiveFor: activeFor, NoInotify: a.o.NoInotify,
 			Logger: a.log.With("component", "follow"), Stats: a.stats, Clients: a.clients, Bills: true,
 			Learnt: follow.Roots(claude.Format(), a.remembered...), Learn: a.learnt, Alive: a.o.Alive,
 		}, cursors, a.changes)

@@ -21,9 +21,14 @@ import (
 
 // Options are the settings of an App.
 type Options struct {
-	// Projects are the folders with transcripts, State the folder of our own.
-	Projects []string
-	State    string
+	// Projects are the folders with transcripts of Claude Code, CodexDirs those of Codex, State
+	// the folder of our own.
+	Projects  []string
+	CodexDirs []string
+	State     string
+	// Held says whether a process holds a lock on a file, by which open threads of Codex are
+	// known; nil where nobody can say.
+	Held func(path string) bool
 	// Socket is the path of the Unix socket, Listen the loopback addresses.
 	Socket string
 	Listen []string

@@ -10,6 +10,7 @@ import (
 	"sm/alerts/outbox"
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
+	"sm/transcript/clients"
 	"sm/transcript/wording"
 )
 
@@ -97,15 +98,14 @@ func (h *handoffs) way(agent alerts.AgentID, at fleet.Place, now time.Time) rota
 		return rotation.WayRestart
 	case h.delivery.terminal == nil || at.PID == 0:
 		return rotation.WayNone
-	case s.Provider == codex:
+	case s.Provider == clients.Codex:
 		return rotation.WayNew
 	}
 	return rotation.WayClear
 }
 
-// The providers that are not Claude: codex calls /clear /new, and codex-app has no
-// terminal.
-const codex, codexApp = "codex", "codex-app"
+// codexApp is a provider that has no terminal. (Codex in one calls /clear /new.)
+const codexApp = "codex-app"
 
 // checkFirstReading looks at the first context size of a session that a handoff has begun.
 func (h *handoffs) checkFirstReading(ev *alerts.Event, now time.Time) {

@@ -66,6 +66,7 @@ type Registry struct {
 // empty here.
 type Client struct {
 	PID       int
+	Held      bool // a lock shows that it runs, but not as which process
 	SessionID string
 	CWD       string
 	Version   string
@@ -76,3 +77,6 @@ type Client struct {
 	ProcStart string // the process's start time, to know a reused pid
 	Updated   time.Time
 }
+
+// Runs says whether there is such a client.
+func (c Client) Runs() bool { return c.PID != 0 || c.Held }

@@ -90,7 +90,8 @@ func (env *environ) observerOptions(cfg *config.Config) (o observer.Options, err
 	}
 	o.Listen, o.MetricsListen, o.WebConfigFile = cfg.Listen, cfg.Metrics.Listen, cfg.Metrics.WebConfigFile
 	o.Logger, o.Level = env.logger(cfg)
-	o.Alive, o.Ancestry = proc.Alive, ancestry
+	o.Alive, o.Ancestry, o.Held = proc.Alive, ancestry, proc.NewLocks("/proc").Held
+	o.CodexDirs = env.lookupEnv.CodexDirs()
 	if info, ok := debug.ReadBuildInfo(); ok {
 		build := buildOf(info)
 		o.Version, o.Commit = build.version, build.commit

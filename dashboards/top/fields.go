@@ -27,7 +27,9 @@ func Fields(s api.Session, now time.Time) (fields [][2]string) {
 	add("name", s.Name)
 	add("in metrics", s.Label)
 	add("parent", s.ParentID)
-	add("provider", s.Provider)
+	if add("provider", s.Provider); s.Client != s.Provider {
+		add("client", s.Client)
+	}
 	add("pane", s.Pane)
 	add("session", s.SessionID)
 	add("project", s.Project)

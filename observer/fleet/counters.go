@@ -4,56 +4,63 @@ import (
 	"slices"
 	"time"
 
+	"sm/observer/tally"
 	"sm/transcript"
 )
 
-// PreTokensBounds are the upper bounds of Counters.PreTokens, in tokens.
-func PreTokensBounds() []float64 {
-	return []float64{25e3, 50e3, 75e3, 100e3, 125e3, 150e3, 175e3, 200e3, 300e3, 400e3, 600e3, 800e3, 1e6}
-}
-
-// DurationBounds are the upper bounds of Counters.Duration, in seconds.
-func DurationBounds() []float64 {
-	return []float64{1, 2.5, 5, 10, 20, 30, 45, 60, 90, 120, 180, 300}
-}
-
-// observe counts v, which belongs to the first bound that is not below it.
-func (h *Histogram) observe(v float64, bounds []float64) {
-	i, _ := slices.BinarySearch(bounds, v)
-	h.Counts[i]++
-	h.Sum += v
-}
-
 // clone copies, and gives histograms that never counted their buckets.
 func (c Counters) clone() Counters {
-	c.PreTokens.Counts = resized(c.PreTokens.Counts, len(PreTokensBounds())+1)
-	c.Duration.Counts = resized(c.Duration.Counts, len(DurationBounds())+1)
+	all := c.sums().Clone()
+	c.PreTokens, c.Duration = all.PreTokens, all.Duration
+	c.Others = slices.Clone(c.Others)
+	for i := range c.Others {
+		c.Others[i] = c.Others[i].Clone()
+	}
 	return c
 }
 
-func resized(counts []uint64, n int) []uint64 {
-	sized := make([]uint64, n)
-	copy(sized, counts)
-	return sized
+// sums are what all clients have together; the histograms are shared.
+func (c *Counters) sums() tally.Part {
+	return tally.Part{Client: Claude, Compactions: c.Compactions, Tokens: c.Tokens, PreTokens: c.PreTokens, Duration: c.Duration}
 }
 
-// spend adds what a message cost more than before; where a figure of it fell, the
-// counter stands still.
-func (c *Counters) spend(u transcript.Usage) {
-	c.Tokens.Input += uint64(max(0, u.Input))
-	c.Tokens.CacheCreation += uint64(max(0, u.CacheCreation))
-	c.Tokens.CacheRead += uint64(max(0, u.CacheRead))
-	c.Tokens.Output += uint64(max(0, u.Output))
-}
-
-// compacted counts a compaction.
-func (c *Counters) compacted(e *transcript.Compaction) {
-	c.Compactions[e.Trigger]++
-	if e.PreTokens > 0 {
-		c.PreTokens.observe(float64(e.PreTokens), PreTokensBounds())
+// Rest is what no part of the others holds: that of [Claude].
+func (c *Counters) Rest() tally.Part {
+	p := c.sums().Clone()
+	for i := range c.Others {
+		p.Subtract(&c.Others[i])
 	}
-	if e.Millis > 0 {
-		c.Duration.observe(float64(e.Millis)/1000, DurationBounds())
+	return p
+}
+
+// part is that of a client, nil for [Claude], whose part is the rest.
+func (c *Counters) part(client string) *tally.Part {
+	if client == Claude {
+		return nil
+	}
+	i := slices.IndexFunc(c.Others, func(p tally.Part) bool { return p.Client == client })
+	if i < 0 {
+		i = len(c.Others)
+		c.Others = append(c.Others, tally.NewPart(client))
+	}
+	return &c.Others[i]
+}
+
+// spend adds what a message of a client cost more than before.
+func (c *Counters) spend(u transcript.Usage, client string) {
+	c.Tokens.Add(u)
+	if p := c.part(client); p != nil {
+		p.Tokens.Add(u)
+	}
+}
+
+// compacted counts a compaction of a client.
+func (c *Counters) compacted(e *transcript.Compaction, client string) {
+	all := c.sums()
+	all.Compacted(e)
+	c.Compactions, c.PreTokens, c.Duration = all.Compactions, all.PreTokens, all.Duration
+	if p := c.part(client); p != nil {
+		p.Compacted(e)
 	}
 }
 

@@ -41,7 +41,7 @@ func (lv *liveness) atWork(now time.Time) map[string]bool {
 	on := map[string]bool{}
 	var others newest
 	for r := range lv.rows() {
-		known := r.of != nil || len(lv.clients) > 0 && lv.clients[r.session()].PID != 0
+		known := r.of != nil || len(lv.clients) > 0 && lv.clients[r.session()].Runs()
 		switch {
 		case !known && !others.room(lastWritten(r.s.own[0])): // of very many most end here
 		case !lv.live(&r, now):
@@ -97,7 +97,7 @@ func (lv *liveness) live(r *row, now time.Time) bool {
 			return false
 		}
 	}
-	return len(lv.clients) > 0 && lv.clients[r.session()].PID != 0 || lv.lately(r, now) && !lv.ended(r)
+	return len(lv.clients) > 0 && lv.clients[r.session()].Runs() || lv.lately(r, now) && !lv.ended(r)
 }
 
 // lately says whether a row was heard of no longer ago than ActiveFor.
@@ -151,7 +151,7 @@ func (lv *liveness) ReadUntil(agent alerts.AgentID, answered, now time.Time) (un
 		id = a.Session
 	}
 	c := lv.clients[id]
-	gone := c.PID == 0 && (a == nil || a.PID == 0 || lv.options.Alive == nil || !lv.options.Alive(a.PID, a.Start))
+	gone := !c.Runs() && (a == nil || a.PID == 0 || lv.options.Alive == nil || !lv.options.Alive(a.PID, a.Start))
 	at := transcript.InstantOf(answered)
 	starting := !gone && a != nil && a.Begun != 0 && at >= a.Begun && at <= a.Begun+lag
 	s := lv.sessions[id]
@@ -188,9 +188,9 @@ type liveness struct {
 // runsNow says whether the client's registry knows a process that holds the session.
 func (lv *liveness) runsNow(r *row) bool {
 	if r.s != nil {
-		return lv.clients[r.s.key].PID != 0
+		return lv.clients[r.s.key].Runs()
 	}
-	return lv.clients[r.of.Session].PID != 0
+	return lv.clients[r.of.Session].Runs()
 }
 
 // ended says whether the client of a row that the registry does not list has ended, and
@@ -252,5 +252,5 @@ func (lv *liveness) Bury(now time.Time) (news bool) {
 // unheld says whether a row counts as at work although the registry does not list it.
 func (lv *liveness) unheld(r *row, now time.Time) bool {
 	key := r.session()
-	return key != "" && lv.clients[key].PID == 0 && lv.lately(r, now) && !lv.ended(r)
+	return key != "" && !lv.clients[key].Runs() && lv.lately(r, now) && !lv.ended(r)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sm/alerts"
+	"sm/transcript/clients"
 )
 
 // Location is where an agent works: in which session, folder and process.
@@ -34,13 +35,13 @@ func (r *roster) Location(agent alerts.AgentID) (s Location, ok bool) {
 	}
 	c := r.clients[a.Session]
 	s = Location{
-		Session: a.Session, Name: a.Name, Provider: cmp.Or(a.Provider, "claude"), Started: a.Begun.Time(), CWD: cmp.Or(c.CWD, a.CWD),
+		Session: a.Session, Name: a.Name, Provider: cmp.Or(a.Provider, clients.Claude), Started: a.Begun.Time(), CWD: cmp.Or(c.CWD, a.CWD),
 		At:    a.place(&c),
 		Heard: a.Hooked != 0 || a.Spoke != 0, Project: cmp.Or(a.Project, c.CWD, a.CWD),
 	}
 	if x := r.sessions[a.Session]; x != nil && len(x.own) > 0 {
 		t := &x.own[0].Session
-		s.Path, s.CWD = x.own[0].Cursor.Path, cmp.Or(s.CWD, t.CWD)
+		s.Path, s.CWD, s.Provider = x.own[0].Cursor.Path, cmp.Or(s.CWD, t.CWD), cmp.Or(a.Provider, clients.Of(t))
 		s.Project = cmp.Or(a.Project, s.CWD)
 		if at := t.Started.Time(); s.Started.IsZero() || t.Started != 0 && at.Before(s.Started) {
 			s.Started = at

@@ -51,7 +51,7 @@ func (o *origins) message(x *file, m *transcript.Message, counts bool) {
 		return
 	}
 	if counts {
-		o.counters.spend(m.Usage.Minus(m.Was))
+		o.counters.spend(m.Usage.Minus(m.Was), clients.Of(&x.Session))
 		o.counters.spentToday(m)
 		o.changed.count()
 	}
@@ -116,7 +116,7 @@ func (o *origins) compaction(x *file, e *transcript.Compaction, room *int, count
 		*room--
 		fresh = true
 		if counts {
-			o.counters.compacted(e)
+			o.counters.compacted(e, clients.Of(&x.Session))
 			o.changed.count()
 			x.of.record.Counted[e.Trigger]++
 			o.changed.record(x.of.key)

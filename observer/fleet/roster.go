@@ -194,7 +194,7 @@ func (r *roster) stranger(a *Agent, o *hook.Origin) bool {
 
 // inClient says that the client of an agent's present session runs, as far as registry, hooks and processes tell.
 func (r *roster) inClient(a *Agent) bool {
-	if r.clients[a.Session].PID != 0 || a.Runs && r.alive(a.PID, a.Start) {
+	if r.clients[a.Session].Runs() || a.Runs && r.alive(a.PID, a.Start) {
 		return true
 	}
 	rec := r.records[a.Session]

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"sm/observer/tally"
 	"sm/transcript"
 )
 
@@ -67,17 +68,20 @@ type Claim struct {
 // the state directory was made.
 type Counters struct {
 	Compactions [3]uint64 // by trigger
-	Tokens      struct{ Input, CacheCreation, CacheRead, Output uint64 }
+	Tokens      tally.Tokens
 	Lines       struct{ Good, Bad uint64 } // transcript lines read, history included
 	Bytes       uint64                     // transcript bytes read, history included
-	PreTokens   Histogram                  // context sizes before compactions, in tokens
-	Duration    Histogram                  // of compactions, in seconds
+	PreTokens   tally.Histogram            // context sizes before compactions, in tokens
+	Duration    tally.Histogram            // of compactions, in seconds
 	Cost        Cost
 	Today       Today
 	// Bills are what agents did again after boundaries, by kind; Dear is what the newest bills of
 	// compactions came to, in tokens read again.
 	Bills [3]BillTotals
 	Dear  []int64
+	// Others are the parts of Compactions, Tokens, PreTokens and Duration that belong to
+	// clients other than [Claude], in the order in which they came.
+	Others []tally.Part
 }
 
 // Cost is what clients reported, in US dollars; Known says that one has reported.
@@ -91,13 +95,6 @@ type Today struct {
 	Begins, Ends transcript.Instant
 	Tokens       uint64
 	Cost         Cost
-}
-
-// Histogram counts observations up to each of its bounds. Counts has one element
-// more than the bounds that its owner uses: the last one is for all beyond them.
-type Histogram struct {
-	Counts []uint64
-	Sum    float64
 }
 
 // Stored is all that a fleet needs to go on after a restart.

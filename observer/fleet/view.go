@@ -89,7 +89,7 @@ type View struct {
 	DearBills int
 
 	// Client is what the client's own registry says of the process that holds the
-	// session; Client.PID is 0 when it says nothing.
+	// session; Client.Runs is false when it says nothing.
 	Client Client
 
 	// Past says that the agent that had this session has gone on to another: it stands

@@ -65,8 +65,8 @@ func (vw *viewer) view(r *row, now time.Time, v *View) {
 	if a := r.of; a != nil {
 		v.Paid, v.CacheHit, v.CacheHitKnown = a.Report.Cost, a.Report.CacheHit, a.Report.CacheHitKnown
 	}
-	v.Ended = !v.Past && v.Client.PID == 0 && vw.ended(r)
-	v.Live = v.Client.PID != 0 || !v.Past && !v.Ended && now.Sub(v.Seen()) <= vw.options.ActiveFor
+	v.Ended = !v.Past && !v.Client.Runs() && vw.ended(r)
+	v.Live = v.Client.Runs() || !v.Past && !v.Ended && now.Sub(v.Seen()) <= vw.options.ActiveFor
 	if v.Live && r.s != nil {
 		v.SubagentsAtWork, v.SubagentContext = r.s.atWork(now)
 	}

@@ -110,9 +110,11 @@ func (b *builder) append(m *dto.Metric) {
 	b.current.Metric = append(b.current.Metric, m)
 }
 
-// histogram is a whole family with one series. Counts has an element for each upper bound, and one for all beyond them.
-func (b *builder) histogram(name, help string, bounds []float64, counts []uint64, sum float64, labels ...*dto.LabelPair) {
-	b.family(name, help, dto.MetricType_HISTOGRAM)
+func (b *builder) histogram(name, help string) { b.family(name, help, dto.MetricType_HISTOGRAM) }
+
+// addHistogram gives the family that has begun one more series. Counts has an element for each upper bound, and one for
+// all beyond them.
+func (b *builder) addHistogram(bounds []float64, counts []uint64, sum float64, labels ...*dto.LabelPair) {
 	h := &dto.Histogram{SampleSum: &sum}
 	var total uint64
 	for i, n := range counts {

@@ -20,6 +20,7 @@ import (
 
 	"sm/alerts"
 	"sm/observer/fleet"
+	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 	"sm/transcript/follow"
@@ -33,8 +34,8 @@ func testExporter() *Exporter {
 func testSnapshot(sessions int) *Snapshot {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	s := &Snapshot{Hooks: map[hook.Event]uint64{"Stop": 3, "other": 0}}
-	s.Fleet.PreTokens.Counts = make([]uint64, len(fleet.PreTokensBounds())+1)
-	s.Fleet.Duration.Counts = make([]uint64, len(fleet.DurationBounds())+1)
+	s.Fleet.PreTokens.Counts = make([]uint64, len(tally.PreTokensBounds())+1)
+	s.Fleet.Duration.Counts = make([]uint64, len(tally.DurationBounds())+1)
 	for i := range sessions {
 		id := fmt.Sprintf("%08x-0000-4000-8000-000000000000", i)
 		s.Sessions = append(s.Sessions, &Session{
@@ -115,7 +116,8 @@ func TestGatherUnknown(t *testing.T) {
 func TestHistogram(t *testing.T) {
 	t.Parallel()
 	var b builder
-	b.histogram("sm_h", "H.", []float64{1, 2.5}, []uint64{3, 0, 4}, 21.5, b.label("client", "x"))
+	b.histogram("sm_h", "H.")
+	b.addHistogram([]float64{1, 2.5}, []uint64{3, 0, 4}, 21.5, b.label("client", "x"))
 	h := b.families[0].Metric[0].Histogram
 	got := []float64{float64(h.GetSampleCount()), h.GetSampleSum()}
 	for _, bucket := range h.Bucket {

@@ -4,10 +4,13 @@ import (
 	"maps"
 	"slices"
 
+	dto "github.com/prometheus/client_model/go"
+
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
+	"sm/observer/tally"
 	"sm/transcript"
 )
 
@@ -22,27 +25,40 @@ func (b *builder) totals(s *Snapshot) {
 }
 
 func (b *builder) compactionTotals(s *Snapshot) {
-	client := b.label("client", fleet.Claude)
+	parts := append([]tally.Part{s.Fleet.Rest()}, s.Fleet.Others...)
+	labels := make([]*dto.LabelPair, len(parts))
+	for i := range parts {
+		labels[i] = b.label("client", parts[i].Client)
+	}
+	claude := labels[0]
 	b.counter("agent_compactions_total", "Compactions since the state directory was made, each counted once.")
-	for i, trigger := range b.triggers() {
-		b.add(float64(s.Fleet.Compactions[i]), client, trigger)
+	for k := range parts {
+		for i, trigger := range b.triggers() {
+			b.add(float64(parts[k].Compactions[i]), labels[k], trigger)
+		}
 	}
 	b.counter("agent_compaction_attempts_total", "Compactions that clients set out to make, by their hooks, since the state directory was made.")
 	for i, trigger := range b.triggers() {
-		b.add(float64(s.Alerts.Attempts[i]), client, trigger)
+		b.add(float64(s.Alerts.Attempts[i]), claude, trigger)
 	}
 	b.counter("agent_compaction_storms_total", "Storms of compactions, each counted once.")
-	b.add(float64(s.Alerts.Storms), client)
-	b.histogram("agent_compaction_duration_seconds", "Duration of compactions since the state directory was made, where the transcript tells it.",
-		fleet.DurationBounds(), s.Fleet.Duration.Counts, s.Fleet.Duration.Sum, client)
-	b.histogram("agent_compaction_pre_tokens", "Context size before compactions since the state directory was made.",
-		fleet.PreTokensBounds(), s.Fleet.PreTokens.Counts, s.Fleet.PreTokens.Sum, client)
+	b.add(float64(s.Alerts.Storms), claude)
+	b.histogram("agent_compaction_duration_seconds", "Duration of compactions since the state directory was made, where the transcript tells it.")
+	for k := range parts {
+		b.addHistogram(tally.DurationBounds(), parts[k].Duration.Counts, parts[k].Duration.Sum, labels[k])
+	}
+	b.histogram("agent_compaction_pre_tokens", "Context size before compactions since the state directory was made.")
+	for k := range parts {
+		b.addHistogram(tally.PreTokensBounds(), parts[k].PreTokens.Counts, parts[k].PreTokens.Sum, labels[k])
+	}
 	b.counter("agent_tokens_total", "Tokens of API messages since the state directory was made, each message counted once; subagents included.")
-	t := &s.Fleet.Tokens
-	b.add(float64(t.CacheCreation), client, b.label("kind", "cache_creation"))
-	b.add(float64(t.CacheRead), client, b.label("kind", "cache_read"))
-	b.add(float64(t.Input), client, b.label("kind", "input"))
-	b.add(float64(t.Output), client, b.label("kind", "output"))
+	for k := range parts {
+		t := &parts[k].Tokens
+		b.add(float64(t.CacheCreation), labels[k], b.label("kind", "cache_creation"))
+		b.add(float64(t.CacheRead), labels[k], b.label("kind", "cache_read"))
+		b.add(float64(t.Input), labels[k], b.label("kind", "input"))
+		b.add(float64(t.Output), labels[k], b.label("kind", "output"))
+	}
 }
 
 // accounts are what all sessions cost, and how far the rate limits of their account are used.

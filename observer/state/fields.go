@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sm/observer/fleet"
+	"sm/observer/tally"
 	"sm/transcript"
 )
 
@@ -175,6 +176,18 @@ func (c *coder) counters(f *fleet.Counters) {
 		})
 	}
 	f.Dear = list(c, f.Dear, number[int64])
+	f.Others = list(c, f.Others, func(c *coder, p *tally.Part) {
+		c.group(func() {
+			c.text(&p.Client)
+			numbers(c, p.Compactions[:])
+			number(c, &p.Tokens.Input)
+			number(c, &p.Tokens.CacheCreation)
+			number(c, &p.Tokens.CacheRead)
+			number(c, &p.Tokens.Output)
+			c.group(func() { c.histogram(&p.PreTokens) })
+			c.group(func() { c.histogram(&p.Duration) })
+		})
+	})
 }
 
 // totals are absent where no client has reported any, and no boundary has cost anything.
@@ -202,7 +215,7 @@ func (c *coder) cost(v *fleet.Cost) {
 	c.flag(&v.Known)
 }
 
-func (c *coder) histogram(h *fleet.Histogram) {
+func (c *coder) histogram(h *tally.Histogram) {
 	h.Counts = list(c, h.Counts, number[uint64])
 	c.real(&h.Sum)
 }

@@ -43,7 +43,7 @@ func Format(held func(path string) bool) *transcript.Format {
 				return len(name) == uuidLength+len(".lock") && strings.HasSuffix(name, ".lock")
 			},
 			Read: func(name string, _ []byte) (transcript.Client, bool) {
-				return transcript.Client{SessionID: strings.TrimSuffix(name, ".lock")}, true
+				return transcript.Client{SessionID: strings.TrimSuffix(name, ".lock"), Held: true}, true
 			},
 			Runs: func(path string, _ transcript.Client) bool { return held(path) },
 		}

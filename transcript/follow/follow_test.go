@@ -34,6 +34,7 @@ type rig struct {
 	caught bool
 	log    logged
 	level  slog.Level // of what is kept
+	format *transcript.Format
 }
 
 // logged keeps what is logged.
@@ -55,7 +56,7 @@ func (l *logged) lines() []string {
 }
 
 func newRig(t *testing.T) *rig {
-	r := &rig{t: t, root: filepath.Join(t.TempDir(), "projects"), files: map[string]transcript.Change{}, fresh: map[string]int{}, whole: map[string]int{}}
+	r := &rig{t: t, root: filepath.Join(t.TempDir(), "projects"), files: map[string]transcript.Change{}, fresh: map[string]int{}, whole: map[string]int{}, format: claude.Format()}
 	if err := os.MkdirAll(r.root, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -170,19 +171,24 @@ func (r *rig) write(path, text string, flag int) {
 
 func (r *rig) append(path, text string) { r.t.Helper(); r.write(path, text, os.O_APPEND) }
 
-func isTranscript(path string) bool {
-	_, ok := claude.Format().Identify(path)
+// speaks has the rig follow the transcripts of another client.
+func (r *rig) speaks(format *transcript.Format) {
+	r.format, r.o.Roots = format, Roots(format, r.root)
+}
+
+func isTranscript(format *transcript.Format, path string) bool {
+	_, ok := format.Identify(path)
 	return ok
 }
 
 // truth folds a file as it is now.
-func truth(path string) (transcript.Session, bool) {
+func truth(format *transcript.Format, path string) (transcript.Session, bool) {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return transcript.Session{}, false
 	}
-	id, _ := claude.Format().Identify(path)
-	f := claude.NewFold(id.Name, id.Subagent)
+	id, _ := format.Identify(path)
+	f := format.NewFold(id)
 	var e transcript.Entry
 	for {
 		line, rest, whole := bytes.Cut(b, []byte{'\n'})
@@ -201,8 +207,8 @@ func (r *rig) right() bool { return r.wrong() == "" }
 func (r *rig) wrong() string {
 	want := map[string]transcript.Session{}
 	err := filepath.WalkDir(r.root, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() && isTranscript(path) {
-			if s, ok := truth(path); ok {
+		if err == nil && d.Type().IsRegular() && isTranscript(r.format, path) {
+			if s, ok := truth(r.format, path); ok {
 				want[path] = s
 			}
 		}

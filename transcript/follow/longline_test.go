@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sm/transcript"
+	"sm/transcript/claude"
 )
 
 // The promise is 100 MB for a line of 50. Where the text of a line has to be
@@ -228,7 +229,7 @@ func (m *measured) watch(long string, want, most int64) {
 // A line that no memory should be spent on is bad and nothing more; what follows it
 // is read.
 func TestLongestLine(t *testing.T) {
-	p := newReader(t, nil)
+	p := newReader(t, claude.Format(), idA+".jsonl", nil)
 	at := func(offset int64, text string) {
 		t.Helper()
 		file, err := os.OpenFile(p.path, os.O_WRONLY, 0)

@@ -16,6 +16,7 @@ import (
 
 	"sm/transcript"
 	"sm/transcript/claude"
+	"sm/transcript/codex"
 )
 
 // story is a transcript of about n bytes with all that a fold remembers from line
@@ -73,15 +74,32 @@ type restart struct {
 	peeked   transcript.Session // with the next line, but for its newline
 }
 
+// codexStory is a transcript of the real client, with compactions and long lines.
+func codexStory(t *testing.T) []byte {
+	t.Helper()
+	names, err := filepath.Glob("../codex/testdata/transcripts/manual-compact/sessions/*/*/*/*.jsonl")
+	if err != nil || len(names) != 1 {
+		t.Fatalf("%v: %v", names, err)
+	}
+	text, err := os.ReadFile(names[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// codexName is the name of a file of idA's thread.
+const codexName = "rollout-2026-11-20T08-00-00-" + idA + ".jsonl"
+
 // restarts folds text once for each of its line ends.
-func restarts(text []byte) []restart {
+func restarts(format *transcript.Format, text []byte) []restart {
 	lines := bytes.SplitAfter(text, []byte{'\n'})
 	lines = lines[:len(lines)-1] // what follows the last newline
 	all := make([]restart, 0, len(lines)+1)
 	for first, end := 0, 0; first <= len(lines); first++ {
-		f, r := claude.NewFold(idA, false), restart{end: end}
+		f, r := format.NewFold(transcript.File{Name: idA}), restart{end: end}
 		keep := func(i int) {
-			r.sessions[i] = f.Session
+			r.sessions[i] = *f.Sum()
 			messages, events := f.Take()
 			r.messages[i], r.events[i] = slices.Clone(messages), events
 		}
@@ -90,7 +108,7 @@ func restarts(text []byte) []restart {
 			f.Line(line[:len(line)-1], len(line), &e)
 		}
 		keep(0)
-		r.peeked = f.Session
+		r.peeked = *f.Sum()
 		for i, line := range lines[first:] {
 			if i == 0 {
 				r.peeked, _ = shown(f, line[:len(line)-1])
@@ -111,7 +129,7 @@ func restarts(text []byte) []restart {
 // The story itself: every kind of record is in it, and two runs together tell what
 // one does, nothing twice and nothing less.
 func TestStory(t *testing.T) {
-	all := restarts(story(60_000))
+	all := restarts(claude.Format(), story(60_000))
 	whole := all[0].sessions[1]
 	if whole.Compactions != [3]int{4, 4, 5} || whole.Bad < 6 || whole.SideMessages < 3 || whole.Turns < 20 {
 		t.Errorf("the story is too dull: %+v", whole)
@@ -131,7 +149,7 @@ func TestStory(t *testing.T) {
 			}
 		}
 		costWhole = whole.Tokens.Plus(whole.SideTokens)
-		if cost != costWhole || firsts != whole.Messages+whole.SideMessages || r.sessions[1] != whole {
+		if cost != costWhole || firsts != whole.Messages+whole.SideMessages || !cmp.Equal(r.sessions[1], whole) {
 			t.Fatalf("cut at %d: %d messages for %+v, want %d for %+v", r.end, firsts, cost, whole.Messages+whole.SideMessages, costWhole)
 		}
 		if len(keys) < whole.Total() {
@@ -145,16 +163,25 @@ func TestStory(t *testing.T) {
 // file up to each byte, the next one the completed file.
 func TestEveryOffset(t *testing.T) {
 	t.Parallel()
-	text := story(60_000)
-	all := restarts(text)
-	parts, step := runtime.GOMAXPROCS(0), 1
+	everyOffset(t, claude.Format(), idA+".jsonl", story(60_000), 1)
+}
+
+// TestEveryOffsetOfCodex: the same with a transcript of that client.
+func TestEveryOffsetOfCodex(t *testing.T) {
+	t.Parallel()
+	everyOffset(t, codex.Format(nil), codexName, codexStory(t), 3)
+}
+
+func everyOffset(t *testing.T, format *transcript.Format, name string, text []byte, step int) {
+	all := restarts(format, text)
+	parts := runtime.GOMAXPROCS(0)
 	if testing.Short() || racing() {
-		step = 61
+		step *= 61
 	}
 	for part := range parts {
 		t.Run(fmt.Sprint(part), func(t *testing.T) {
 			t.Parallel()
-			p := newReader(t, text)
+			p := newReader(t, format, name, text)
 			next := 0
 			for k := len(text) * part / parts; k <= len(text)*(part+1)/parts; k += step {
 				for next+1 < len(all) && all[next+1].end <= k {
@@ -178,12 +205,12 @@ type reader struct {
 	text []byte
 }
 
-func newReader(t *testing.T, text []byte) *reader {
-	p := &reader{t: t, out: make(chan transcript.Change, 64), path: filepath.Join(t.TempDir(), idA+".jsonl"), text: text}
+func newReader(t *testing.T, format *transcript.Format, name string, text []byte) *reader {
+	p := &reader{t: t, out: make(chan transcript.Change, 64), path: filepath.Join(t.TempDir(), name), text: text}
 	o := Options{Logger: slog.New(slog.DiscardHandler)}
 	o.defaults()
 	p.f, p.w = &follower{Options: o, out: p.out}, &workspace{buf: make([]byte, 4096)} // lines longer than that are long ones
-	p.f.roots.number(claude.Format())
+	p.f.roots.number(format)
 	if err := os.WriteFile(p.path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +255,7 @@ func (p *reader) restart(k int, want *restart) string {
 	if k < len(p.text) && p.text[k] == '\n' {
 		session = want.peeked
 	}
-	if !a.Whole || a.Cursor.Offset != int64(want.end) || a.Session != session || !slices.Equal(a.Messages, want.messages[0]) || !slices.Equal(a.Compactions, want.events[0]) {
+	if !a.Whole || a.Cursor.Offset != int64(want.end) || !cmp.Equal(a.Session, session) || !slices.Equal(a.Messages, want.messages[0]) || !slices.Equal(a.Compactions, want.events[0]) {
 		return "first (-want +got):\n" + cmp.Diff(transcript.Change{
 			Cursor: a.Cursor, Name: idA, Whole: true, Session: session, Messages: want.messages[0], Compactions: want.events[0],
 		}, a)
@@ -253,7 +280,7 @@ func (p *reader) restart(k int, want *restart) string {
 	same := func(a, b transcript.Entry) bool {
 		return a.Kind == b.Kind && a.UUID == b.UUID && a.At == b.At && a.Usage == b.Usage && a.Text == b.Text
 	}
-	if got.sessions[1] != want.sessions[1] || !slices.Equal(got.messages[1], want.messages[1]) || !slices.Equal(got.events[1], want.events[1]) || !slices.EqualFunc(got.entries, want.entries, same) {
+	if !cmp.Equal(got.sessions[1], want.sessions[1]) || !slices.Equal(got.messages[1], want.messages[1]) || !slices.Equal(got.events[1], want.events[1]) || !slices.EqualFunc(got.entries, want.entries, same) {
 		got.end, got.sessions[0], got.messages[0], got.events[0], got.peeked = want.end, want.sessions[0], want.messages[0], want.events[0], want.peeked
 		return "second (-want +got):\n" + cmp.Diff(*want, got, cmp.AllowUnexported(restart{}))
 	}
@@ -263,8 +290,17 @@ func (p *reader) restart(k int, want *restart) string {
 // The same through Run, with cursors and files as they come, at every 1499th byte.
 func TestRestarts(t *testing.T) {
 	t.Parallel()
-	text := story(60_000)
-	all := restarts(text)
+	testRestarts(t, claude.Format(), filepath.Join("-p", idA+".jsonl"), story(60_000))
+}
+
+// TestRestartsOfCodex: the same with a transcript of that client.
+func TestRestartsOfCodex(t *testing.T) {
+	t.Parallel()
+	testRestarts(t, codex.Format(nil), filepath.Join("2026", "11", "20", codexName), codexStory(t))
+}
+
+func testRestarts(t *testing.T, format *transcript.Format, name string, text []byte) {
+	all := restarts(format, text)
 	for i, poll := range []bool{false, true} {
 		t.Run(fmt.Sprintf("poll=%v", poll), func(t *testing.T) {
 			t.Parallel()
@@ -274,8 +310,9 @@ func TestRestarts(t *testing.T) {
 					next++
 				}
 				r := newRig(t)
+				r.speaks(format)
 				r.o.NoInotify = poll
-				path := r.path("-p", idA+".jsonl")
+				path := r.path(name)
 				r.append(path, string(text[:k]))
 				r.start()
 				r.stop()

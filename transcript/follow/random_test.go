@@ -9,6 +9,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sm/transcript"
+	"sm/transcript/claude"
+	"sm/transcript/codex"
 )
 
 // sequences is how many random sequences of file events are tried in all.
@@ -19,8 +23,18 @@ const sequences = 2000
 // Half of the sequences run without inotify.
 func TestRandomSequences(t *testing.T) {
 	t.Parallel()
+	randomSequences(t, claude.Format(), sequences)
+}
+
+// TestRandomSequencesOfCodex: the same with files in folders by date.
+func TestRandomSequencesOfCodex(t *testing.T) {
+	t.Parallel()
+	randomSequences(t, codex.Format(nil), sequences/4)
+}
+
+func randomSequences(t *testing.T, format *transcript.Format, all int) {
 	const parallel = 8
-	n := sequences / parallel
+	n := all / parallel
 	if testing.Short() || racing() {
 		n /= 20
 	}
@@ -28,6 +42,7 @@ func TestRandomSequences(t *testing.T) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
+			r.speaks(format)
 			r.o.NoInotify = i%2 == 1
 			r.o.Check, r.o.Workers = 10*time.Millisecond, 2
 			if i%4 > 1 {
@@ -81,6 +96,13 @@ func (m *mischief) clean() {
 
 // pick is one of few paths, so that events meet.
 func (m *mischief) pick() string {
+	if m.format.Client == codex.Client {
+		name := "rollout-2026-11-20T08-00-00-" + []string{idA, idB, idA + "_" + idB}[m.rand.IntN(3)] + ".jsonl"
+		if m.rand.IntN(5) == 0 {
+			return m.path("archived", name)
+		}
+		return m.path("2026", "11", fmt.Sprint(20+m.rand.IntN(2)), name)
+	}
 	project := m.path("-p" + fmt.Sprint(m.rand.IntN(2)))
 	id := []string{idA, idB}[m.rand.IntN(2)]
 	if m.rand.IntN(5) == 0 {
@@ -96,6 +118,10 @@ func (m *mischief) text() string {
 	for range 1 + m.rand.IntN(4) {
 		m.n++
 		n := int(m.rand.Uint32()>>8)*100 + m.n
+		if m.format.Client == codex.Client {
+			b.WriteString(m.codexLine(n))
+			continue
+		}
 		switch m.rand.IntN(8) {
 		case 0:
 			fmt.Fprintf(&b, `{"type":"system","subtype":"compact_boundary","uuid":"b%d","timestamp":"2026-11-20T09:00:%02dZ","compactMetadata":{"trigger":"auto","preTokens":9}}`+"\n", n, m.rand.IntN(60))
@@ -108,6 +134,28 @@ func (m *mischief) text() string {
 		}
 	}
 	return b.String()
+}
+
+// codexLine is one line of a thread.
+func (m *mischief) codexLine(n int) string {
+	line := func(kind, payload string, v ...any) string {
+		return fmt.Sprintf(`{"timestamp":"2026-11-20T09:00:%02d.000Z","type":%q,"payload":%s}`+"\n", m.rand.IntN(60), kind, fmt.Sprintf(payload, v...))
+	}
+	switch m.rand.IntN(8) {
+	case 0:
+		return line("compacted", `{"window_id":"w%d"}`, n)
+	case 1:
+		return "{\"type\":\"event_msg\",\n"
+	case 2:
+		return line("event_msg", `{"type":"user_message","message":"%s"}`, strings.Repeat("x", m.rand.IntN(6000)))
+	case 3:
+		return line("event_msg", `{"type":"task_started","turn_id":"t%d","turn_attribution":{},"model_context_window":%d}`, n, 100_000+m.rand.IntN(9))
+	case 4:
+		return line("session_meta", `{"id":"%s","cli_version":"0.169.0"}`, idA)
+	case 5:
+		return line("event_msg", `{"type":"token_count","info":{"last_token_usage":{"total_tokens":%d},"total_token_usage":{"total_tokens":%d}}}`, 1+m.rand.IntN(1000), n)
+	}
+	return line("token_usage_record", `{"response_id":"r%d","usage":{"input_tokens":%d,"output_tokens":5,"total_tokens":%d}}`, n, n%1000, n%1000+5)
 }
 
 func (m *mischief) step() {

@@ -1,0 +1,69 @@
+package observer
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sm/observer/api"
+)
+
+const codexThread = "01a200a2-c691-7de0-a325-4ece90591c2c"
+
+// TestCodexBesideClaude: threads of Codex are sessions beside those of Claude Code: by their
+// records, and at work while their lock is held.
+func TestCodexBesideClaude(t *testing.T) {
+	r := newRig(t)
+	home := filepath.Join(r.dir, "codex")
+	var held atomic.Bool
+	r.o.CodexDirs, r.o.Held = []string{filepath.Join(home, "sessions")}, func(string) bool { return held.Load() }
+	r.write(uuid(1), prompt("2026-05-01T12:00:00Z", "p1", "go on"), reply("2026-05-01T12:00:01Z", "m1", 50_000, 300))
+	r.start()
+	path := filepath.Join(home, "sessions/2026/05/01/rollout-2026-05-01T12-00-00-"+codexThread+".jsonl")
+	record := func(second, kind, payload string) string {
+		return `{"timestamp":"2026-05-01T12:00:` + second + `.000Z","type":"` + kind + `","payload":` + payload + `}`
+	}
+	count := func(second, last string) string {
+		return record(second, "event_msg", `{"type":"token_count","info":{"last_token_usage":{`+last+`},"total_token_usage":{"total_tokens":`+second+`000},"model_context_window":258400}}`)
+	}
+	appendLines(t, path, record("10", "session_meta", `{"id":"`+codexThread+`","cwd":"/home/dev/api","cli_version":"0.169.0"}`),
+		record("11", "turn_context", `{"model":"gpt-6-sol"}`), record("12", "event_msg", `{"type":"task_started","turn_id":"t","turn_attribution":{}}`),
+		count("13", `"input_tokens":86960,"output_tokens":40,"total_tokens":87000`))
+	find := func() (s api.Session) {
+		for _, s := range r.sessions() {
+			if s.SessionID == codexThread {
+				return s
+			}
+		}
+		return s
+	}
+	r.until("the thread is known", func() bool { s := find(); return s.TokensUsed != nil && *s.TokensUsed == 87_000 })
+	if s := find(); s.Client != "codex" || s.Provider != "codex" || *s.UsedPercentage != 30 || s.WindowTokens != 258_400 || s.WindowSource != "transcript" || s.Model != "gpt-6-sol" || s.Project != "api" {
+		t.Errorf("%+v", s)
+	}
+	for _, s := range r.sessions() {
+		if s.SessionID == uuid(1) && s.Client != "claude" {
+			t.Errorf("the other is of %q", s.Client)
+		}
+	}
+	if text := r.get("/metrics").Body; !strings.Contains(text, `agent_session_info{client="codex"`) || !strings.Contains(text, `agent_session_info{client="claude"`) {
+		t.Error("the metrics lack a client")
+	}
+	appendLines(t, path, record("14", "compacted", `{"window_id":"w1"}`), count("15", `"total_tokens":20564`))
+	r.until("only an estimate is known", func() bool { s := find(); return s.TokensUsed == nil && s.UsedPercentage != nil })
+	if s := find(); *s.UsedPercentage != 3 || s.Compactions.Auto != 1 || s.Cycle != 2 {
+		t.Errorf("after the compaction: %+v", s)
+	}
+	// A lock that is held keeps it at work, however old its records are.
+	lock := filepath.Join(home, "thread-writer-locks", codexThread+".lock")
+	noErrors(t, os.MkdirAll(filepath.Dir(lock), 0o700))
+	noErrors(t, os.WriteFile(lock, nil, 0o600))
+	old := time.Now().Add(-time.Hour)
+	noErrors(t, os.Chtimes(path, old, old))
+	r.until("it is quiet", func() bool { return !find().IsActive })
+	held.Store(true)
+	r.until("it is open", func() bool { return find().IsActive })
+}
