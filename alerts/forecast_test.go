@@ -84,12 +84,31 @@ func TestActiveTime(t *testing.T) {
 	e := newEngine(t)
 	play(e, plain(0, EventTurnStart), reading(20, 10_000), reading(21, 10_000), reading(30, 11_000), plain(60, EventTurnEnd),
 		reading(90, 12_000), plain(5000, EventTurnStart), reading(5010, 13_000), reading(9000, 14_000))
-	// 10 s, 30 s up to the end of the turn, 10 s, and the longest pause.
+	// 10 s, 30 s up to the end of the turn, 10 s, and for a gap of more than an hour what a reply took so far.
 	g := e.agents["a"].Growth.Cycle
-	want := ((10*stepFade+30)*stepFade+10)*stepFade + 300
+	want := (10*stepFade+30)*stepFade + 10
+	want = want*stepFade + want/((stepFade+1)*stepFade+1)
 	if near(t, "seconds", g.Seconds, want); g.Steps.N != 4 {
 		t.Errorf("%d steps", g.Steps.N)
 	}
+}
+
+// TestIdleGaps: hours in which an agent waits within a turn change nothing of the seconds that it has left.
+func TestIdleGaps(t *testing.T) {
+	t.Parallel()
+	seconds := func(gap func(i int) float64) float64 {
+		e := newEngine(t, func(o *Options) { o.CompactionThreshold = 160_000 })
+		now := 0.0
+		for i := range 60 {
+			now += 10
+			play(e, reading(now, int64(20_000+1600*i)))
+			now += gap(i)
+		}
+		f := viewOf(t, e, "a").Forecast
+		return f.Active.Likely / f.Replies.Likely
+	}
+	near(t, "at work", seconds(func(int) float64 { return 0 }), 10)
+	near(t, "with idle hours", seconds(func(i int) float64 { return float64(i%15/14) * 3600 }), 10)
 }
 
 // TestForecastOneHugeStep has one turn read a large file: the forecast is of turns

@@ -114,11 +114,17 @@ func (g *Growth) step(was, now Reading) {
 	g.Seconds = 0
 }
 
-// pass counts the time since the last sign of life as work.
+// pass counts the time since the last sign of life as work. Where it is longer than a pause the agent was mostly idle, say it
+// waited for somebody to allow a tool: then it counts as long as a reply takes this agent, a pause where that is not known.
 func (g *Growth) pass(t Instant) {
-	if g.At != 0 && t > g.At {
-		g.Seconds += time.Duration(min(t-g.At, pause)).Seconds()
+	if g.At == 0 || t <= g.At {
+		return
 	}
+	seconds := time.Duration(min(t-g.At, pause)).Seconds()
+	if known := g.Cycle.Steps.Weight + g.Earlier.Steps.Weight; t-g.At > pause && known > 0 {
+		seconds = min(seconds, (g.Cycle.Seconds+g.Earlier.Seconds)/known)
+	}
+	g.Seconds += seconds
 }
 
 // rest ends the work at t.
