@@ -107,9 +107,8 @@ func (c *Calibration) bands() bands {
 		if from < 0 {
 			continue
 		}
-		sorted := slices.Sorted(slices.Values(c.Errors[from]))
-		for i, share := range [...]float64{0.1, 0.5, 0.9} {
-			b[i][k] = quantile(sorted, share) / 100
+		for i, q := range quantiles(slices.Sorted(slices.Values(c.Errors[from]))) {
+			b[i][k] = q / 100
 		}
 	}
 	return b
@@ -117,12 +116,14 @@ func (c *Calibration) bands() bands {
 
 func abs(n int) int { return max(n, -n) }
 
-// quantile is that of the population, of which the figures are a sample: of n the nearest to share·(n+1).
-func quantile(sorted []int16, share float64) float64 {
-	at := max(0, min(share*float64(len(sorted)+1)-1, float64(len(sorted)-1)))
-	i := int(at)
-	j := min(i+1, len(sorted)-1)
-	return float64(sorted[i]) + (at-float64(i))*float64(sorted[j]-sorted[i])
+// quantiles are those of 10, 50 and 90 percent of what comes next, made from what has come so far: of n figures in order the
+// outer ones are the next beyond 0.1·(n+1) and 0.9·(n+1), so that at least four in five of those to come lie between them.
+func quantiles(sorted []int16) (q [3]float64) {
+	n := len(sorted)
+	low, high := (n+1)/10, (9*(n+1)+9)/10
+	q[0], q[2] = float64(sorted[max(0, low-1)]), float64(sorted[min(n, high)-1])
+	q[1] = (float64(sorted[(n-1)/2]) + float64(sorted[n/2])) / 2
+	return q
 }
 
 // around says how many replies are left: as many as make a plain forecast like this one usual. Low and High leave out

@@ -134,3 +134,38 @@ func TestRest(t *testing.T) {
 		t.Errorf("a forecast goes by %v tokens more", rest)
 	}
 }
+
+// TestQuantiles: at least four in five of the figures to come lie between the outer ones.
+func TestQuantiles(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int][3]float64{30: {3, 15.5, 28}, 99: {10, 50, 90}, 100: {10, 50.5, 91}} {
+		sorted := make([]int16, n)
+		for i := range sorted {
+			sorted[i] = int16(i + 1)
+		}
+		if got := quantiles(sorted); got != want {
+			t.Errorf("of %d: %v, want %v", n, got, want)
+		}
+	}
+}
+
+// TestBands: a stratum with few errors takes those of the nearest one that has enough; none has them at first.
+func TestBands(t *testing.T) {
+	t.Parallel()
+	var c Calibration
+	if d := cmp.Diff(usualErrors(), c.bands()); d != "" {
+		t.Errorf("(-built-in +got):\n%s", d)
+	}
+	for i := range errorsNeeded {
+		c.Errors[1] = append(c.Errors[1], int16(i))
+		c.Errors[3] = append(c.Errors[3], int16(100+i))
+		c.Errors[5] = append(c.Errors[5][:0], int16(i))
+	}
+	b := c.bands()
+	near, far := [3]float64{0.02, 0.145, 0.27}, [3]float64{1.02, 1.145, 1.27}
+	for k, want := range [strata][3]float64{near, near, near, far, far, far} {
+		if got := [3]float64{b[0][k], b[1][k], b[2][k]}; got != want {
+			t.Errorf("with %d left %v, want %v", stratum()[k], got, want)
+		}
+	}
+}

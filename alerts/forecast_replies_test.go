@@ -31,9 +31,9 @@ type stretch struct {
 }
 
 // stretches plays the traces one after the other through one engine, each as an agent of its own.
-func stretches(t *testing.T, traces []trace) (all []stretch) {
+func stretches(t *testing.T, traces []trace, change ...func(*Options)) (all []stretch) {
 	t.Helper()
-	e := newEngine(t)
+	e := newEngine(t, change...)
 	seen := map[int64]bool{} // copies of a stretch in another file
 	for i, events := range traces {
 		var now []replyPoint
@@ -144,6 +144,35 @@ func everySize(all []stretch, left int) *replyScore {
 	return s
 }
 
+// compactedAt has each context compacted by itself when it reaches a size, as a client with that threshold would have: what
+// comes until the next compaction or clear is left out.
+func compactedAt(traces []trace, size int64) (all []trace) {
+	key := transcript.Key(1)
+	for _, events := range traces {
+		var kept trace
+		over, last := false, int64(0)
+		for _, ev := range events {
+			fresh := ev.Kind == EventReading && ev.Tokens < last/2
+			if ev.Kind == EventReading {
+				last = ev.Tokens
+			}
+			switch {
+			case ev.Kind == EventCompacted && over:
+				over = false
+			case over && !fresh:
+			case ev.Kind == EventReading && ev.Tokens >= size:
+				end := Event{Agent: ev.Agent, At: ev.At.Add(1), Kind: EventCompacted, Sign: SignBoundary, Key: key, Trigger: transcript.Auto, PreTokens: ev.Tokens}
+				kept, over = append(kept, ev, end), true
+				key++
+			default:
+				kept, over = append(kept, ev), false
+			}
+		}
+		all = append(all, kept)
+	}
+	return all
+}
+
 // leftOf are the numbers of replies left that forecasts are judged by, with the median error that is promised.
 func leftOf() map[int]float64 { return map[int]float64{10: 0.55, 20: 0.48, 40: 0.40, 80: 0.35} }
 
@@ -174,7 +203,14 @@ func TestForecastReplies(t *testing.T) {
 	if corpus == "" {
 		t.Skip("SM_CORPUS names no folder of public transcripts")
 	}
-	public := stretches(t, scripts(t, corpus))
+	traces := scripts(t, corpus)
+	for _, size := range []int64{70_000, 90_000, 110_000, 130_000} {
+		as := stretches(t, compactedAt(traces, size), func(o *Options) { o.CompactionThreshold = size })
+		for _, left := range []int{10, 20, 40, 80} {
+			t.Logf("public, as if at %3dk   %2d left: %s", size/1000, left, compactedReplies(as, left))
+		}
+	}
+	public := stretches(t, traces)
 	for _, left := range []int{10, 20, 40, 80} {
 		t.Logf("public, compacted      %2d left: %s", left, compactedReplies(public, left))
 		s := everySize(public, left)
