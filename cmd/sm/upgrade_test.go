@@ -1,0 +1,51 @@
+package main
+
+import (
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestUpgrade: an observer of this version takes over what each released version stored: it knows each record, of agents,
+// messages and reminders too. What is in them has expired by now, and the transcripts of that fleet are gone.
+func TestUpgrade(t *testing.T) {
+	t.Parallel()
+	states, err := filepath.Glob("../../observer/state/testdata/released/*.db.gz")
+	if err != nil || len(states) == 0 {
+		t.Fatalf("no released states: %v", err)
+	}
+	for _, file := range states {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			d := newDaemon(t)
+			f, err := os.Open(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			z, err := gzip.NewReader(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, err := io.ReadAll(z)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(d.state(), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(d.state(), "state.db"), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			d.start()
+			for _, word := range []string{"level=ERROR", "damaged", "dropped", "cannot"} {
+				if log := d.log(1 << 20); strings.Contains(log, word) {
+					t.Errorf("the log speaks of %q:\n%s", word, log)
+				}
+			}
+		})
+	}
+}
