@@ -22,6 +22,7 @@ func (ct *catalog) place(c *transcript.Change) (x *file, was transcript.Session)
 	}
 	if !c.Whole {
 		was = x.Session
+		x.grows(&c.Cursor)
 	}
 	x.Cursor, x.Name, x.Parent, x.Session = c.Cursor, c.Name, c.Parent, c.Session
 	x.setTitle(c.Title)

@@ -22,6 +22,7 @@ type file struct {
 	told  transcript.Instant
 	title *transcript.Title // nil for none; what it points to never changes
 	sub   bool              // a subagent's
+	grew  bool              // while it was watched, so that somebody writes it: see grows
 }
 
 // extra is what few files have: the fields of File by these names, and ahead, the newest
@@ -195,10 +196,23 @@ func isUUID(s string) bool {
 	return true
 }
 
-// written is when the file was last changed.
-func written(x *file) time.Time {
-	return transcript.Instant(max(x.Cursor.Modified, -x.Cursor.Modified)).Time()
+// growsAfter is how much later than the last time a file must be written to again to count as one that somebody writes:
+// one that is being copied grows without a pause.
+const growsAfter = transcript.Instant(2 * time.Second)
+
+// grows takes note of what comes after a cursor.
+func (x *file) grows(c *transcript.Cursor) {
+	if c.Offset > x.Cursor.Offset && changedAt(c)-changedAt(&x.Cursor) >= growsAfter {
+		x.grew = true
+	}
 }
+
+func changedAt(c *transcript.Cursor) transcript.Instant {
+	return transcript.Instant(max(c.Modified, -c.Modified))
+}
+
+// written is when the file was last changed.
+func written(x *file) time.Time { return changedAt(&x.Cursor).Time() }
 
 // seen is when a session last did anything.
 func seen(x *file) time.Time {
@@ -206,9 +220,14 @@ func seen(x *file) time.Time {
 	return v.Seen()
 }
 
-// lastWritten is when a session last wrote: by its newest record or by its file.
+// lastWritten is when a session's client last wrote, by its newest record. The time of the file counts once it has grown
+// since it is known, for the client may have a wrong clock and some records have no time; until then it may be that of a
+// copy.
 func lastWritten(x *file) transcript.Instant {
-	return max(x.Session.Active, transcript.Instant(x.Cursor.Modified), transcript.Instant(-x.Cursor.Modified))
+	if x.Session.Active != 0 && !x.grew {
+		return x.Session.Active
+	}
+	return max(x.Session.Active, changedAt(&x.Cursor))
 }
 
 func compareOrigin(a, b *file) int {

@@ -40,13 +40,7 @@ func (vw *viewer) Subagents(id string) (all []Subagent) {
 	if err != nil || r.s == nil || r.s.side == nil {
 		return nil
 	}
-	var files []*file
-	for x := range r.s.side.each() {
-		if !isInternal(x.Name) {
-			files = append(files, x)
-		}
-	}
-	slices.SortFunc(files, newestFirst)
+	files := slices.DeleteFunc(slices.SortedFunc(r.s.side.each(), newestFirst), func(x *file) bool { return isInternal(x.Name) })
 	for _, x := range files[:min(len(files), MaxSubagents)] {
 		t := &x.Session
 		a := Subagent{
@@ -62,12 +56,8 @@ func (vw *viewer) Subagents(id string) (all []Subagent) {
 // isInternal says whether a subagent's file is of a helper that the client starts for itself: to compact, to answer an
 // aside, to suggest a prompt.
 func isInternal(name string) bool {
-	for _, helper := range [...]string{"acompact-", "aside_question-", "aprompt_suggestion-"} {
-		if strings.HasPrefix(name, "agent-"+helper) {
-			return true
-		}
-	}
-	return false
+	helpers := []string{"agent-acompact-", "agent-aside_question-", "agent-aprompt_suggestion-"}
+	return slices.ContainsFunc(helpers, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // atWork counts a session's subagents with a record of late, and says how large the largest context of them is.

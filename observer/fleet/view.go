@@ -76,8 +76,8 @@ type View struct {
 
 	Started, Active time.Time // first and last timestamp; zero for none
 	Written         time.Time // modification time of the transcript
-	// Live says that the session's client runs, or that it was last Seen no longer ago
-	// than Options.ActiveFor and is neither Ended nor Past.
+	// Live says that the session's client runs, or that it wrote or spoke no longer ago
+	// than Options.ActiveFor and is neither Ended nor Past. A copy of an old transcript is not live, though Seen.
 	Live bool
 	// Ended says that the session's client has ended: by its last hook, or because its
 	// process is gone.
