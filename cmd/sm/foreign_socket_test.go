@@ -170,6 +170,7 @@ func foreignCommands() (asking, local map[string][]string) {
 		"session update": {"sessions/x", "a", "b"}, "session phase": {"sessions/x", "Phase 1: X"}, "session dehydrate": {"sessions/x"},
 		"session restart": {"sessions/x"},
 		"service":         nil, "service install": {"--dry-run"}, "service status": nil, "service remove": {"--dry-run"},
+		"state": nil, "state export": {"state.jsonl"}, "state import": {"none.jsonl"},
 	}
 	return asking, local
 }

@@ -69,7 +69,7 @@ func TestAdvice(t *testing.T) {
 			if g.Advice != c.want || len(g.Configuration) != c.lines {
 				t.Errorf("advice %q, lines %q; want %q and %d", g.Advice, g.Configuration, c.want, c.lines)
 			}
-			text := string(output(t, append([]string{"replay", "--grid"}, args...)...))
+			text := string(output(t, append([]string{"replay", "--grid", "--verbose"}, args...)...))
 			fitsWidth(t, text)
 			for _, part := range c.says {
 				if !strings.Contains(text, part) {
@@ -92,7 +92,7 @@ func TestAdviceInForce(t *testing.T) {
 	if again.Advice != tune.AdviceKeep || len(again.Configuration) > 0 {
 		t.Errorf("advice %q, lines %q", again.Advice, again.Configuration)
 	}
-	text := string(output(t, append([]string{"replay", "--grid", dir}, flags...)...))
+	text := string(output(t, append([]string{"replay", "--grid", "--verbose", dir}, flags...)...))
 	if !strings.Contains(text, "Nothing to change") || strings.Contains(text, "context_monitor:") {
 		t.Errorf("said:\n%s", text)
 	}
@@ -100,7 +100,7 @@ func TestAdviceInForce(t *testing.T) {
 	plainEnvironment(t)
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	place(t, path, []byte(strings.Join(g.Configuration, "\n")))
-	text = string(outputHere(t, "replay", "--grid", "--config", path, "--warning", "95", "--critical", "98", dir))
+	text = string(outputHere(t, "replay", "--grid", "--verbose", "--config", path, "--warning", "95", "--critical", "98", dir))
 	if !strings.Contains(text, "The configuration has it already") {
 		t.Errorf("said:\n%s", text)
 	}
@@ -197,7 +197,7 @@ func TestConfigurationLinesOfFlags(t *testing.T) {
 	plainEnvironment(t)
 	dir, path := written(t, t.TempDir(), regular(10, 4)...), filepath.Join(t.TempDir(), "config.yaml")
 	place(t, path, []byte("context_monitor: {warning_tokens: 190000, critical_tokens: 195000}\n"))
-	text := string(outputHere(t, "replay", "--grid", "--config", path, "--warning", "0", "--critical", "98", dir))
+	text := string(outputHere(t, "replay", "--grid", "--verbose", "--config", path, "--warning", "0", "--critical", "98", dir))
 	if !strings.Contains(text, "\n  warning_tokens: 0\n  critical_tokens: 0\n") || !strings.Contains(text, "off and 98%") {
 		t.Errorf("said:\n%s", text)
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 func newReplayCommand(env *environ) *cobra.Command {
-	var asJSON, asGrid bool
+	var asJSON, asGrid, verbose bool
 	var warning, critical int
 	cmd := &cobra.Command{
 		Use:   "replay [PATH]...",
@@ -42,7 +42,7 @@ func newReplayCommand(env *environ) *cobra.Command {
 				return usagef("--warning %d and --critical %d: give percentages of 0 to 100, the critical one not below the other", t.WarningPercentage, t.CriticalPercentage)
 			}
 			if asGrid {
-				return env.runGrid(cmd.Context(), cfg, o, paths, asJSON)
+				return env.runGrid(cmd.Context(), cfg, o, paths, asJSON, verbose)
 			}
 			events, err := newPastReader(env.stderr).replay(cmd.Context(), cfg, o, paths)
 			if history.Fatal(err) {
@@ -61,13 +61,14 @@ func newReplayCommand(env *environ) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line for each notice and compaction; of a grid, one object")
 	cmd.Flags().BoolVar(&asGrid, "grid", false, "try thresholds and choose some")
+	cmd.Flags().BoolVar(&verbose, "verbose", false, "of a grid, print what was tried and how it compares")
 	cmd.Flags().IntVar(&warning, "warning", 0, "warn at `P` percent of the window instead of the configured threshold")
 	cmd.Flags().IntVar(&critical, "critical", 0, "the same for the critical notice")
 	return cmd
 }
 
 // runGrid tries thresholds and prints what came of it.
-func (env *environ) runGrid(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string, asJSON bool) error {
+func (env *environ) runGrid(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string, asJSON, verbose bool) error {
 	sparing()
 	g, err := newPastReader(env.stderr).grid(ctx, cfg, o, paths)
 	if history.Fatal(err) {
@@ -76,7 +77,7 @@ func (env *environ) runGrid(ctx context.Context, cfg *config.Config, o alerts.Op
 	if asJSON {
 		return errors.Join(writeJSON(env.stdout, g), err)
 	}
-	return errors.Join(env.printer().WriteGrid(g), err)
+	return errors.Join(env.printer().WriteGrid(g, verbose), err)
 }
 
 // grid tries thresholds on all transcripts in paths.

@@ -14,7 +14,7 @@ import (
 )
 
 func newReportCommand(env *environ) *cobra.Command {
-	var asJSON, files bool
+	var asJSON, files, verbose bool
 	cmd := &cobra.Command{
 		Use:   "report [PATH]...",
 		Short: "Sum up where sessions were compacted, and what was left",
@@ -23,7 +23,7 @@ func newReportCommand(env *environ) *cobra.Command {
 			"sessions, turns and compactions by project, model and month, the context sizes at which compaction struck and\n" +
 			"what was left, the turns between compactions, storms. With --json one object. What stands in several files,\n" +
 			"copied by a fork or a resume, counts where it first happened; subagents do not count. No observer is needed.",
-		Example: "  sm report\n  sm report --json ~/.claude/projects",
+		Example: "  sm report\n  sm report --verbose           # by project, model and month, with histograms\n  sm report --json ~/.claude/projects",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, paths, err := env.transcripts(cmd, args)
 			if err != nil {
@@ -40,10 +40,11 @@ func newReportCommand(env *environ) *cobra.Command {
 			if asJSON {
 				return errors.Join(writeJSON(env.stdout, r), err)
 			}
-			return errors.Join(env.printer().WriteReport(r), err)
+			return errors.Join(env.printer().WriteReport(r, verbose), err)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&verbose, "verbose", false, "print all that it is made of")
 	cmd.Flags().BoolVar(&files, "files", false, "name the files most often read again after compactions")
 	return cmd
 }

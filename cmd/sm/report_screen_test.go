@@ -36,7 +36,7 @@ func TestReportFitsATerminal(t *testing.T) {
 		for _, locale := range []string{"", "C", "de_DE.UTF-8", "de_DE.ISO-8859-1"} {
 			plainEnvironment(t)
 			t.Setenv("LC_ALL", locale)
-			text := string(outputHere(t, "report", path)) + string(outputHere(t, "replay", "--grid", path))
+			text := string(outputHere(t, "report", "--verbose", path)) + string(outputHere(t, "replay", "--grid", "--verbose", path))
 			fitsWidth(t, text)
 			ascii := locale == "C" || locale == "de_DE.ISO-8859-1"
 			if strings.Contains(text, "█") == ascii || strings.Contains(text, "–") == ascii || strings.Contains(text, "#") != ascii {
@@ -75,7 +75,7 @@ func TestReportNames(t *testing.T) {
 		}
 		written(t, dir, s)
 	}
-	text := string(output(t, "report", dir))
+	text := string(output(t, "report", "--verbose", dir))
 	for _, part := range []string{"Session with 3 compactions           at 160k–162k tokens\n  Session with 2 compactions           at 150k tokens", "\nclaude-tools ", "\nopus-4-6 "} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is missing:\n%s", part, text)

@@ -351,7 +351,7 @@ func TestReportManySessions(t *testing.T) {
 	if r.Sessions != sessions || r.Compactions.Auto != sessions || len(r.Projects) != projects || len(r.Models) != 30 || len(r.Months) != 60 {
 		t.Errorf("%d sessions, %d compactions, %d projects, %d models, %d months", r.Sessions, r.Compactions.Auto, len(r.Projects), len(r.Models), len(r.Months))
 	}
-	for _, args := range [][]string{{"report", dir}, {"replay", "--grid", dir}} {
+	for _, args := range [][]string{{"report", dir}, {"replay", "--grid", dir}, {"report", "--verbose", dir}, {"replay", "--grid", "--verbose", dir}} {
 		text := string(output(t, args...))
 		fitsWidth(t, text)
 		if n := strings.Count(text, "\n"); n > 90 {

@@ -48,6 +48,9 @@ func lasted(seconds int64) string {
 	case d < time.Hour:
 		return fmt.Sprintf("%.0f min", d.Minutes())
 	}
+	if d >= 100*time.Hour {
+		return fmt.Sprintf("%.0f h", d.Hours())
+	}
 	minutes := int64(d.Round(time.Minute) / time.Minute)
 	return fmt.Sprintf("%d h %d min", minutes/60, minutes%60)
 }
@@ -68,7 +71,7 @@ func (to *Printer) writeCosts(w io.Writer, r *report.Report) error {
 	if len(r.ProjectCosts) > 1 {
 		for i := range r.ProjectCosts[:min(len(r.ProjectCosts), reportRows)] {
 			p := &r.ProjectCosts[i]
-			add("in "+g.short(cmp.Or(p.Name, "(unknown)"), 16), &p.Compactions)
+			add("in "+g.short(cmp.Or(p.Name, "(unknown)"), 14), &p.Compactions)
 		}
 	}
 	if err := t.Write(w); err != nil {

@@ -32,15 +32,26 @@ change to it is advised where, on the half that checks, it is better by more tha
 A turn ahead is a prompt between notice and compaction. Minutes are those of work: a pause counts as 5 at most.
 Percentages are of the window that a session turned out to have.`
 
-// WriteGrid prints a grid in 80 columns.
-func (to *Printer) WriteGrid(g *tune.Grid) error {
+// WriteGrid prints a grid in 80 columns: the verdict, and with verbose what it was reached by.
+func (to *Printer) WriteGrid(g *tune.Grid, verbose bool) error {
 	var b strings.Builder
 	s := to.Glyphs
+	writeSentences(&b, verdictOf(g))
 	fmt.Fprintf(&b, "%s, %s\n%s\n", counted(g.Sessions, "session"), counted(g.Cycles, "cycle"), compactionsOf(g.Compactions))
 	if g.Unseen > 0 {
 		fmt.Fprintf(&b, "%s of which the transcript shows nothing before: left out of what follows\n", counted(g.Unseen, "compaction"))
 	}
 	writeStrange(&b, g.Strange)
+	if !verbose {
+		b.WriteByte('\n')
+		if len(g.Configuration) > 0 {
+			writeConfiguration(&b, g)
+		} else {
+			b.WriteString("--verbose shows what was tried, and how it compares\n")
+		}
+		_, err := io.WriteString(to.Writer, b.String())
+		return err
+	}
 	var err error
 	if g.Chosen == nil {
 		err = to.writeCurrent(&b, g, s)
@@ -152,6 +163,41 @@ func writeForecast(b *strings.Builder, g *tune.Grid, s Glyphs) {
 		cmp.Or(strings.Join(parts, "\n  "), s.none+" (it needs three automatic compactions of a model)") + "\n")
 }
 
+// verdictOf is what a grid comes to, in a sentence.
+func verdictOf(g *tune.Grid) string {
+	inTime := func(f *tune.Figures) string {
+		was := "were"
+		if f.Compactions == 1 {
+			was = "was"
+		}
+		return fmt.Sprintf("%d of %s %s announced in time", f.Timely, counted(f.Compactions, "compaction"), was)
+	}
+	kept := "Keep " + pairName(&g.Current) + ": "
+	switch g.Advice {
+	case tune.AdviceTooFew:
+		if g.Overall.Compactions == 0 {
+			return kept + "there is no compaction to choose others by."
+		}
+		return fmt.Sprintf("%s%s, too few to choose others by.", kept, inTime(&g.Overall))
+	case tune.AdviceNone:
+		return fmt.Sprintf("%sno threshold announces these compactions in time.", kept)
+	case tune.AdviceUnchecked:
+		return fmt.Sprintf("Try %s: %s, in the sessions that it was chosen by; too few others check it.", pairName(g.Chosen), inTime(&g.Chosen.Choosing))
+	case tune.AdviceChange:
+		return fmt.Sprintf("Change to %s: %s where it was not chosen, %d with %s.",
+			pairName(g.Chosen), inTime(&g.Chosen.Checking), g.Current.Checking.Timely, pairName(&g.Current))
+	}
+	return kept + inTime(&g.Overall) + "."
+}
+
+// pairName is a pair of thresholds as 50 / 65 %.
+func pairName(c *tune.Candidate) string {
+	if c.Unit == "percent" && c.Warning > 0 && c.Critical > 0 {
+		return fmt.Sprintf("%d / %d %%", c.Warning, c.Critical)
+	}
+	return thresholdText(c.Warning, c.Unit) + " / " + thresholdText(c.Critical, c.Unit)
+}
+
 func writeAdvice(b *strings.Builder, g *tune.Grid) {
 	b.WriteByte('\n')
 	switch g.Advice {
@@ -188,6 +234,12 @@ func writeAdvice(b *strings.Builder, g *tune.Grid) {
 		b.WriteString("\nThe configuration has it already.\n")
 		return
 	}
+	b.WriteByte('\n')
+	writeConfiguration(b, g)
+}
+
+// writeConfiguration prints the lines with which the chosen pair is in force.
+func writeConfiguration(b *strings.Builder, g *tune.Grid) {
 	verb := map[tune.Advice]string{tune.AdviceChange: "use", tune.AdviceUnchecked: "try"}[g.Advice]
-	fmt.Fprintf(b, "\nTo %s it, have these lines under context_monitor: in the configuration, beside\nwhat else stands there:\n\n%s\n", verb, strings.Join(g.Configuration, "\n"))
+	fmt.Fprintf(b, "To %s it, have these lines under context_monitor: in the configuration, beside\nwhat else stands there:\n\n%s\n", verb, strings.Join(g.Configuration, "\n"))
 }

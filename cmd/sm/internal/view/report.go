@@ -17,8 +17,8 @@ import (
 // reportRows is how many projects or models a report prints; --json has all.
 const reportRows = 12
 
-// WriteReport prints a report in 80 columns.
-func (to *Printer) WriteReport(r *report.Report) error {
+// WriteReport prints a report in 80 columns: what it comes to, and with verbose all that it is made of.
+func (to *Printer) WriteReport(r *report.Report, verbose bool) error {
 	var b strings.Builder
 	if r.Sessions == 0 {
 		b.WriteString("no sessions found\n")
@@ -27,9 +27,7 @@ func (to *Printer) WriteReport(r *report.Report) error {
 		return err
 	}
 	g := to.Glyphs
-	if lead := leadOf(&r.Costs); lead != "" {
-		b.WriteString(lead + "\n")
-	}
+	writeSentences(&b, leadOf(&r.Costs), struckAt(r, g))
 	fmt.Fprintf(&b, "%s, %s", counted(r.Sessions, "session"), counted(r.Turns, "turn"))
 	if r.From != nil {
 		fmt.Fprintf(&b, ", %s to %s", r.From.Local().Format(time.DateOnly), r.To.Local().Format(time.DateOnly))
@@ -45,6 +43,11 @@ func (to *Printer) WriteReport(r *report.Report) error {
 			return err
 		}
 	}
+	if !verbose {
+		b.WriteString("\n--verbose shows projects, models, months, and how sizes and turns are spread\n")
+		_, err := io.WriteString(to.Writer, b.String())
+		return err
+	}
 	for _, part := range []struct {
 		header string
 		rows   []report.Row
@@ -57,6 +60,36 @@ func (to *Printer) WriteReport(r *report.Report) error {
 	writeSpread(&b, r, g)
 	_, err := io.WriteString(to.Writer, b.String())
 	return err
+}
+
+// sentenceWidth is how wide sentences become, in cells.
+const sentenceWidth = 79
+
+// writeSentences writes those that say something, each from the start of a line.
+func writeSentences(b *strings.Builder, all ...string) {
+	for _, text := range all {
+		for text != "" {
+			part := screen.FirstCells(text, sentenceWidth)
+			if at := strings.LastIndexByte(part, ' '); len(part) < len(text) && at > 0 {
+				part = part[:at]
+			}
+			b.WriteString(part + "\n")
+			text = strings.TrimLeft(text[len(part):], " ")
+		}
+	}
+}
+
+// struckAt says at which sizes compactions came that nobody asked for, and what was left after all, each in the median; ""
+// where that is not known.
+func struckAt(r *report.Report, g Glyphs) string {
+	if r.Pre.Known == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("Those not made by hand came at %s tokens (p10%sp90 %s)", screen.Tokens(*r.Pre.Median), g.dash, g.tokens(*r.Pre.P10, *r.Pre.P90))
+	if r.Post.Known > 0 {
+		text += fmt.Sprintf("; %s were left", screen.Tokens(*r.Post.Median))
+	}
+	return text + "."
 }
 
 // writeStrange says how many files are no transcripts.
@@ -169,7 +202,7 @@ func writeSpread(b *strings.Builder, r *report.Report, g Glyphs) {
 			}
 			return part.label(x.From, x.To)
 		}))
-		fmt.Fprintf(b, "  median %s; four of five within %s, all within %s", part.label(*d.Median, *d.Median), part.label(*d.P10, *d.P90), part.label(*d.Min, *d.Max))
+		fmt.Fprintf(b, "  median %s; p10%sp90 %s, all within %s", part.label(*d.Median, *d.Median), g.dash, part.label(*d.P10, *d.P90), part.label(*d.Min, *d.Max))
 		if part.d.Unknown > 0 {
 			fmt.Fprintf(b, "; %d unknown", part.d.Unknown)
 		}
@@ -194,7 +227,9 @@ func writeForecasts(b *strings.Builder, all []report.Forecast) {
 
 // writeThreshold prints the figures that one asks for first.
 func writeThreshold(b *strings.Builder, t *report.Threshold, g Glyphs) {
-	row := func(name, value string) { fmt.Fprintf(b, "  %-36s %s\n", name, value) }
+	row := func(name, value string) {
+		fmt.Fprintf(b, "  %s%s %s\n", name, strings.Repeat(" ", max(0, 36-screen.Cells(name))), value)
+	}
 	between := func(r *report.Range) string {
 		if r == nil {
 			return g.none
@@ -202,9 +237,9 @@ func writeThreshold(b *strings.Builder, t *report.Threshold, g Glyphs) {
 		return g.tokens(r.From, r.To) + " tokens"
 	}
 	b.WriteString("\nCompaction threshold\n")
-	row("Typical (four of five)", between(t.Typical))
+	row("Typical (p10"+g.dash+"p90)", between(t.Typical))
 	row("Most common range", between(t.MostCommon))
-	row("Size after compaction (four of five)", between(t.After))
+	row("Size after compaction (p10"+g.dash+"p90)", between(t.After))
 	for _, s := range t.Sessions {
 		row(fmt.Sprintf("Session with %s", counted(s.Compactions, "compaction")), "at "+between(&report.Range{From: s.MinPre, To: s.MaxPre}))
 	}
