@@ -282,12 +282,12 @@ func shownOnPage(t *testing.T, page string, want map[string]figures) {
 	}
 	for id, f := range want {
 		row := rows[id]
-		texts := []string{"unknown until the next reply"}
+		texts := []string{"until the next reply"}
 		if f.Tokens > 0 {
 			texts = []string{shortTokens(f.Tokens) + " of ", fmt.Sprintf("<b>%d%%</b> ", f.Pressure), fmt.Sprintf("%d%% of the way to compaction at %s (%s", f.Pressure, shortTokens(f.Threshold), f.Source)}
 		}
 		if f.Replies != "" {
-			texts = append(texts, "~"+f.Replies+" repl")
+			texts = append(texts, "≈ "+f.Replies+" repl")
 		}
 		for _, text := range texts {
 			if !strings.Contains(row, text) {
@@ -310,7 +310,7 @@ func shownInTop(t *testing.T, socket string, ids map[string]string, want map[str
 		if err := (top.Table{Width: 200}).Write(&b, all.Sessions[i:i+1], time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		row := strings.ReplaceAll(b.String(), "≈ ", "≈") // a space where there is room for the range
+		row := strings.NewReplacer("≈ ", "≈", ",", " ").Replace(b.String()) // as without the range, for which there may be room
 		texts, f := []string{" – "}, want[s.ID]
 		if f.Tokens > 0 {
 			texts = []string{fmt.Sprintf(" %d%% ", *s.UsedPercentage), shortTokens(f.Tokens) + "/"}
