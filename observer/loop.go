@@ -33,23 +33,8 @@ func (a *App) loop(ctx context.Context) {
 	effects := a.startEffects(ctx)
 	cursors := c.fleet.Cursors()
 	var follower sync.WaitGroup
-	follower.Go(func() {
-		defer close(a.changes)
-		err := follow.Run(ctx, follow.Options{
-			Roots: append(follow.Roots(claude.Format(), a.o.Projects...), follow.Roots(codex.Format(a.o.Held), a.o.CodexDirs...)...), ActiveFor: activeFor, NoInotify: a.o.NoInotify,
-			Logger: a.log.With("component", "follow"), Stats: a.stats, Clients: a.clients, Bills: true,
-			Learnt: follow.Roots(claude.Format(), a.remembered...), Learn: a.learnt, Alive: a.o.Alive,
-		}, cursors, a.changes)
-		if err != nil {
-			a.fail(err)
-		}
-	})
-	w := newWriter(func(b *batch) error {
-		if a.o.DryRun {
-			return nil // it leaves no trace: what it did not say is said by the next observer
-		}
-		return a.store.Save(b.Delta, b.Values...)
-	}, a.log)
+	follower.Go(func() { runFollower(ctx, a, cursors) })
+	w := newWriter(func(b *batch) error { return saveBatch(a, b) }, a.log)
 	store := time.NewTicker(storeEvery)
 	defer store.Stop()
 	litter := litterMany + 1 // loading the state leaves some, too
@@ -81,6 +66,28 @@ func (a *App) loop(ctx context.Context) {
 	follower.Wait()
 	a.lastErr = w.last(c, effects.do)
 	effects.end()
+}
+
+// runFollower sends what happens in the transcripts to the loop until ctx ends.
+func runFollower(ctx context.Context, a *App, cursors []transcript.Cursor) {
+	defer close(a.changes)
+	roots := append(follow.Roots(claude.Format(), a.o.Projects...), follow.Roots(codex.Format(a.o.Held), a.o.CodexDirs...)...)
+	err := follow.Run(ctx, follow.Options{
+		Roots: roots, ActiveFor: activeFor, NoInotify: a.o.NoInotify,
+		Logger: a.log.With("component", "follow"), Stats: a.stats, Clients: a.clients, Bills: true,
+		Learnt: follow.Roots(claude.Format(), a.remembered...), Learn: a.learnt, Alive: a.o.Alive,
+	}, cursors, a.changes)
+	if err != nil {
+		a.fail(err)
+	}
+}
+
+// saveBatch stores a batch. A dry run stores nothing: what it did not say is said by the next observer.
+func saveBatch(a *App, b *batch) error {
+	if a.o.DryRun {
+		return nil
+	}
+	return a.store.Save(b.Delta, b.Values...)
 }
 
 // releaseMemory gives back what reading and storing have left behind.

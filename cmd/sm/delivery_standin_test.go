@@ -143,7 +143,7 @@ func (s *standIn) tell(p hook.Payload) bool {
 	} else {
 		p.SM = s.origin
 		p.SM.At = time.Now().UTC()
-		answer = tell(ctx, []string{s.d.socket()}, p.Encode())
+		answer = answerOf(ctx, []string{s.d.socket()}, p.Encode())
 	}
 	var a struct {
 		Output struct {

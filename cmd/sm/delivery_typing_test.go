@@ -158,7 +158,7 @@ func (s *paneScreen) tell(p hook.Payload) (spoken bool, err error) {
 			Context string `json:"additionalContext"`
 		} `json:"hookSpecificOutput"`
 	}
-	if json.Unmarshal(tell(ctx, []string{os.Getenv("SM_SOCKET")}, p.Encode()), &a) != nil || a.Output.Context == "" {
+	if json.Unmarshal(answerOf(ctx, []string{os.Getenv("SM_SOCKET")}, p.Encode()), &a) != nil || a.Output.Context == "" {
 		return false, nil
 	}
 	content, err := json.Marshal([]string{a.Output.Context})

@@ -292,7 +292,7 @@ func TestForeignSocketPassedOver(t *testing.T) {
 	}
 	r := newForeignRig(t, 0, 65534)
 	e := newEar(t, say("heard"))
-	if got := tell(t.Context(), []string{r.path, e.socket}, []byte("{}")); string(got) != "heard" || len(e.all()) != 1 || r.count() != 0 {
+	if got := answerOf(t.Context(), []string{r.path, e.socket}, []byte("{}")); string(got) != "heard" || len(e.all()) != 1 || r.count() != 0 {
 		t.Errorf("answered %q, ours heard %q, the other %d bytes", got, e.all(), r.count())
 	}
 	_, err := api.Dial(t.Context(), []string{r.path, r.home + "/none"})

@@ -197,19 +197,14 @@ func clientSockets(env config.Env, args []string) []string {
 	return paths
 }
 
-// tell posts a body to the first observer that listens and returns its answer, nil when there is none. It is HTTP
-// by hand: one write, one read, no pool of connections and none of its goroutines.
-func tell(ctx context.Context, sockets []string, body []byte) []byte {
-	answer, _ := post(ctx, sockets, body, true)
-	return answer
-}
-
 // leave posts a body and waits for no answer: the kernel keeps what is sent until the observer takes it.
 func leave(ctx context.Context, sockets []string, body []byte) {
 	_, _ = post(ctx, sockets, body, false)
 }
 
-// post says besides whether an observer has answered: an answer may be empty.
+// post posts a body to the first observer that listens. Where it waits it returns the answer, and whether an observer has
+// answered: an answer may be empty. It is HTTP by hand: one write, one read, no pool of connections and none of its
+// goroutines.
 func post(ctx context.Context, sockets []string, body []byte, wait bool) (answer []byte, heard bool) {
 	conn, err := api.Dial(ctx, sockets)
 	if err != nil {

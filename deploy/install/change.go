@@ -42,19 +42,8 @@ func (in *installation) changeSettings(c *settingsChange) error {
 	case err != nil:
 		return err
 	}
-	if !in.DryRun {
-		for _, dir := range []string{filepath.Dir(file.target), filepath.Dir(record.path), filepath.Dir(skillPath(in.Settings))} {
-			sweep(dir, tempFile)
-		}
-		sweep(filepath.Dir(p.dir), tempFolder)
-		if len(list) > 0 {
-			if err := file.Writable(); err != nil {
-				return err
-			}
-			if err := in.remember(c, p, record, file, missingFolders(filepath.Dir(p.dir))); err != nil {
-				return err
-			}
-		}
+	if err := in.prepareChange(c, p, record, file, len(list) > 0); err != nil {
+		return err
 	}
 	both := []func() error{
 		func() error { return in.take(list) },
@@ -69,6 +58,25 @@ func (in *installation) changeSettings(c *settingsChange) error {
 		}
 	}
 	return nil
+}
+
+// prepareChange removes what an interrupted change has left, and writes down what was there before a change of the plugin.
+// A dry run does neither.
+func (in *installation) prepareChange(c *settingsChange, p *plugin, record *record, file *File, plugin bool) error {
+	if in.DryRun {
+		return nil
+	}
+	for _, dir := range []string{filepath.Dir(file.target), filepath.Dir(record.path), filepath.Dir(skillPath(in.Settings))} {
+		sweep(dir, tempFile)
+	}
+	sweep(filepath.Dir(p.dir), tempFolder)
+	if !plugin {
+		return nil
+	}
+	if err := file.Writable(); err != nil {
+		return err
+	}
+	return in.remember(c, p, record, file, missingFolders(filepath.Dir(p.dir)))
 }
 
 // outcomeOf is what a change makes of the settings file; there is false for no file.

@@ -36,8 +36,13 @@ func endFirstThread() {
 // eventually waits for something that other processes do.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for began := time.Now(); !done(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.After(time.Minute)
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-limit:
 			t.Fatal("waited in vain: ", what)
 		}
 	}

@@ -209,32 +209,47 @@ func (h *History) owners() {
 	}
 }
 
+// disjointSets are sets of numbers, each set known by its least number: the union-find structure.
+type disjointSets []int
+
+// newDisjointSets makes a set of its own for each number below n.
+func newDisjointSets(n int) disjointSets {
+	sets := make(disjointSets, n)
+	for i := range sets {
+		sets[i] = i
+	}
+	return sets
+}
+
+// find is the least number of the set that i is in.
+func (s disjointSets) find(i int) int {
+	for s[i] != i {
+		s[i] = s[s[i]]
+		i = s[i]
+	}
+	return i
+}
+
+// join makes the sets of i and j one.
+func (s disjointSets) join(i, j int) {
+	if i, j = s.find(i), s.find(j); i != j {
+		s[max(i, j)] = min(i, j)
+	}
+}
+
 // groupCopies numbers the groups of logs that have something in common: a record, a compaction, a session, or that one goes
 // on from the other.
 func (h *History) groupCopies() {
-	root := make([]int, len(h.logs))
-	find := func(i int) int {
-		for root[i] != i {
-			root[i] = root[root[i]]
-			i = root[i]
-		}
-		return i
-	}
-	join := func(i, j int) { // the earlier of the two leads
-		if i, j = find(i), find(j); i != j {
-			root[max(i, j)] = min(i, j)
-		}
-	}
+	sets := newDisjointSets(len(h.logs))
 	named := map[transcript.Key]int{}
 	name := func(k transcript.Key, i int) {
 		if first, ok := named[k]; ok && k != 0 {
-			join(i, first)
+			sets.join(i, first)
 		} else {
 			named[k] = i
 		}
 	}
 	for i, p := range h.logs {
-		root[i] = i
 		name(transcript.KeyOf([]byte(p.change.Name)), i)
 		name(transcript.KeyOf([]byte(p.change.Session.ID)), i)
 		for j := range p.change.Compactions {
@@ -246,18 +261,18 @@ func (h *History) groupCopies() {
 		for j := range p.records {
 			if r := &p.records[j]; r.bearsKey() {
 				if c := h.shared.of(r.key); c != nil {
-					join(i, int(c.owner))
+					sets.join(i, int(c.owner))
 				}
 			}
 		}
 	}
 	for i, before := range h.predecessors() {
 		h.logs[before].passed = true
-		join(i, before)
+		sets.join(i, before)
 	}
 	numbers := map[int]int{}
 	for i, p := range h.logs {
-		r := find(i)
+		r := sets.find(i)
 		if _, ok := numbers[r]; !ok {
 			numbers[r] = len(numbers)
 		}

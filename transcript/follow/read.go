@@ -207,9 +207,8 @@ type source struct {
 	record func(*transcript.Entry) // nil for none
 }
 
-// readAll folds the file from its beginning and sends what lies behind the cursor,
-// or, where the file is not what the cursor was made for, all of it as one change.
-func (s *source) readAll(ctx context.Context, w *workspace) error {
+// begin makes the fold ready for the file.
+func (s *source) begin(w *workspace) {
 	id := transcript.File{Name: s.file.name, Parent: s.file.parent, Subagent: s.file.subagent}
 	if w.fold == nil || w.format != s.file.format {
 		w.fold, w.format = s.f.roots.formats[s.file.format].NewFold(id), s.file.format
@@ -222,6 +221,12 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 		s.record = s.f.Records(s.cursor.Path)
 	}
 	s.lines = lines{file: s.text, buf: w.buf}
+}
+
+// readAll folds the file from its beginning and sends what lies behind the cursor,
+// or, where the file is not what the cursor was made for, all of it as one change.
+func (s *source) readAll(ctx context.Context, w *workspace) error {
+	s.begin(w)
 	known := s.cursor.Offset
 	met := s.whole || known == 0 // what the cursor covers has gone by
 	e := &w.entry

@@ -1,0 +1,206 @@
+package access
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// checkMethod comes first, for known and unknown paths alike. An unknown path
+// goes on with any method that some route of this kind of listener has, so that
+// it looks like a route that only the other kind serves.
+func (g *gatekeeper) checkMethod(v *visit) *refusal {
+	allowed := g.methods
+	if v.endpoint != nil {
+		allowed = slices.Sorted(maps.Keys(v.endpoint.byMethod))
+	}
+	if slices.Contains(allowed, v.r.Method) {
+		return nil
+	}
+	list := strings.Join(allowed, ", ")
+	return &refusal{rejectMethod, http.StatusMethodNotAllowed, "method not allowed here; use " + list, "Allow", list}
+}
+
+// checkHost is the defence against DNS rebinding, and against 0.0.0.0 and the
+// other names of loopback: a name is right because it is on the list. No browser
+// reaches a Unix socket, so there any name will do.
+func (g *gatekeeper) checkHost(v *visit) *refusal {
+	// A target with a host of its own is meant for a proxy.
+	target := v.r.URL.IsAbs() || v.r.URL.Host != ""
+	if !g.tcp || !target && g.knownHost(v.r) {
+		return nil
+	}
+	return &refusal{
+		reason: rejectHost, code: http.StatusMisdirectedRequest,
+		text: "not a name of this server; use 127.0.0.1 with the port, or add the name to http.allowed_hosts",
+	}
+}
+
+func (g *gatekeeper) knownHost(r *http.Request) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	if !ok {
+		return false
+	}
+	port := strconv.Itoa(local.Port)
+	switch r.Host {
+	case "":
+		return false
+	case "127.0.0.1:" + port, "localhost:" + port, "[::1]:" + port:
+		return true
+	}
+	return slices.ContainsFunc(g.AllowedHosts, func(name string) bool {
+		return name == r.Host || name+":"+port == r.Host
+	})
+}
+
+// checkBrowser refuses what a browser adds to a request that another site made
+// it send. Sec-Fetch-Mode alone says nothing: Node's fetch sends it too.
+func (g *gatekeeper) checkBrowser(v *visit) *refusal {
+	no := &refusal{
+		reason: rejectBrowser, code: http.StatusForbidden,
+		text: "refused because of its browser headers; open this server's own address, or send no Origin, Referer or Sec-Fetch-Site",
+	}
+	h := v.r.Header
+	for name := range h {
+		if strings.HasPrefix(name, "Access-Control-Request-") || strings.HasPrefix(name, "Sec-Websocket-") {
+			return no
+		}
+	}
+	foreign := func(name string, ours func(string) bool) bool {
+		values, present := h[name]
+		// The socket has no origin that could be ours.
+		return present && (!g.tcp || len(values) != 1 || !ours(values[0]))
+	}
+	origin := "http://" + v.r.Host
+	if foreign("Origin", func(s string) bool { return s == origin }) ||
+		foreign("Referer", func(s string) bool { return s == origin || strings.HasPrefix(s, origin+"/") }) ||
+		foreign("Sec-Fetch-Site", func(s string) bool {
+			// none is an address that the user typed; nobody types a POST.
+			return s == "same-origin" || s == "none" && v.r.Method == http.MethodGet
+		}) {
+		return no
+	}
+	return nil
+}
+
+func (g *gatekeeper) checkPath(v *visit) *refusal {
+	if v.route != nil {
+		return nil
+	}
+	text := "no such path; check it against the README"
+	if g.tcp {
+		text = "no such path over TCP; check it against the README, or use the Unix socket"
+	}
+	return &refusal{code: http.StatusNotFound, text: text}
+}
+
+// checkPeer asks for the proof that the route's tier demands: a bearer token, or
+// the uid that the kernel reports for the other end. Root is not one of us unless
+// we are root. A pass stands in where the kernel reports none, and never for a uid
+// that is known to be another.
+func (g *gatekeeper) checkPeer(v *visit) *refusal {
+	if g.tcp && v.route.Tier == Token {
+		return g.checkToken(v)
+	}
+	if g.tcp && v.route.Tier == AnyLocal && fromLoopback(v.r.RemoteAddr) {
+		return nil
+	}
+	no := &refusal{reason: rejectPeer, code: http.StatusForbidden}
+	uid, err := peerOf(v.r.Context()).user()
+	switch {
+	case err != nil && g.tcp && (v.route.Opens || v.route.Page && g.Passes.Admits(v.r, time.Now())):
+		return nil
+	case err != nil && g.tcp && v.route.Page:
+		no.text = "cannot tell which user this connection belongs to; run sm open, or use the Unix socket"
+	case err != nil:
+		g.Logger.Debug("peer unknown", "err", err)
+		no.text = "cannot tell which user this connection belongs to; use the Unix socket"
+	case uid == g.uid, g.tcp && v.route.Tier == AnyLocal, g.tcp && slices.Contains(g.AllowedUIDs, uid):
+		return nil
+	default:
+		no.text = fmt.Sprintf("not open to uid %d; run as uid %d, or add yours to http.allowed_uids", uid, g.uid)
+	}
+	return no
+}
+
+// checkToken compares digests, so that neither the content nor the length of
+// the token shows in the time it takes.
+func (g *gatekeeper) checkToken(v *visit) *refusal {
+	if values := v.r.Header["Authorization"]; len(values) == 1 {
+		scheme, given, _ := strings.Cut(values[0], " ")
+		sum := sha256.Sum256([]byte(given))
+		if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], g.tokenSum[:]) == 1 {
+			return nil
+		}
+	}
+	return &refusal{
+		rejectToken, http.StatusUnauthorized, "wrong or missing bearer token; send the one in http.webhook_token_file",
+		"WWW-Authenticate", "Bearer",
+	}
+}
+
+// checkType lets only JSON through to routes that change something: the types
+// that a page can send without a preflight are all others.
+func (g *gatekeeper) checkType(v *visit) *refusal {
+	switch v.r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodDelete:
+		return nil
+	}
+	if values := v.r.Header["Content-Type"]; len(values) == 1 {
+		if kind, _, err := mime.ParseMediaType(values[0]); err == nil && kind == "application/json" {
+			return nil
+		}
+	}
+	return &refusal{
+		reason: rejectType, code: http.StatusUnsupportedMediaType,
+		text: "not JSON; send Content-Type: application/json",
+	}
+}
+
+// checkSize reads the whole body. The handler then sees a complete one of a
+// size that was agreed to, or is not called, also when no length was announced.
+func (g *gatekeeper) checkSize(v *visit) *refusal {
+	no := &refusal{
+		reason: rejectSize, code: http.StatusRequestEntityTooLarge,
+		text: fmt.Sprintf("body too large; send at most %d bytes", v.route.Body),
+	}
+	if v.r.ContentLength > v.route.Body {
+		return no
+	}
+	if v.r.Body == nil || v.r.Body == http.NoBody {
+		return nil
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(v.w, v.r.Body, v.route.Body))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		return no
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return &refusal{code: http.StatusRequestTimeout, text: "the body did not arrive in time; send it again"}
+	}
+	if err != nil {
+		return &refusal{code: http.StatusBadRequest, text: "the body could not be read; send it again"}
+	}
+	// On a copy: the server looks at the body it made when it ends the request.
+	v.r = v.r.WithContext(v.r.Context())
+	v.r.Body = io.NopCloser(bytes.NewReader(body))
+	v.r.ContentLength = int64(len(body))
+	return nil
+}
+
+func fromLoopback(remote string) bool {
+	a, err := netip.ParseAddrPort(remote)
+	return err == nil && a.Addr().Unmap().IsLoopback()
+}
