@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// strata is how many figures of replies left there are for which the errors of forecasts are collected: see stratum.
+	// strata is how many numbers of replies left there are at which the errors of forecasts are collected: see stratum.
 	strata = 6
 	// foreseenKept is how many forecasts of a cycle are kept: as many as the farthest stratum looks back.
 	foreseenKept = 81
@@ -22,14 +22,16 @@ const (
 	agentWeight = 60
 	poolWeight  = 200
 	cycleFade   = 0.95
-	// gentlest is how much a plain forecast grows at least where the replies left do, in logarithms: less would leave no range.
+	// gentlest is how much a trend grows at least where the replies left grow, both as logarithms: without it one trend
+	// could stand for many numbers of replies.
 	gentlest = 0.15
 )
 
 // stratum are the numbers of replies left.
 func stratum() [strata]int { return [...]int{3, 5, 10, 20, 40, 80} }
 
-// usualErrors are the quantiles 10, 50 and 90 percent of such errors, by stratum. They are from public transcripts: from automatic compactions, and from all other sizes at which a client might have compacted.
+// usualErrors are the quantiles 10, 50 and 90 percent of the errors (see Calibration) of forecasts on public transcripts, by
+// stratum: before automatic compactions, and before all other sizes at which a client might have compacted.
 func usualErrors() bands {
 	return bands{
 		{-1.36, -1.22, -1.07, -1.00, -1.05, -1.15},
@@ -44,8 +46,8 @@ type Calibration struct {
 	// weigh more.
 	Steps Series
 	// Errors are of the forecasts that were made when 3, 5, 10, 20, 40 and 80 replies were left before an automatic
-	// compaction: natural logarithms of plain forecast through truth, in hundredths, through the forecast's wildness; the
-	// newest last, at most 100 of each.
+	// compaction, the newest last, at most 100 of each. An error is the natural logarithm of the trend (see trend) divided
+	// by what came true, in hundredths, divided by the trend's wildness.
 	Errors [strata][]int16
 }
 
@@ -76,14 +78,14 @@ func (c *Calibration) usual() float64 {
 // what is usual: little where all replies of an agent add about the same.
 type trend struct{ replies, wildness float64 }
 
-// score is the error of a plain forecast when so many replies were left, in hundredths.
+// score is the error of a trend when so many replies were left, in hundredths.
 func (p trend) score(left int) int16 {
 	return hundredths(math.Log(p.replies/float64(left)) / p.wildness)
 }
 
 func hundredths(x float64) int16 { return int16(math.Round(100 * x)) }
 
-// Foreseen is a plain forecast as it is kept, in hundredths: the natural logarithm of the replies, and the wildness, 0 where
+// Foreseen is a trend as it is kept, in hundredths: the natural logarithm of the replies, and the wildness, 0 where
 // none could be made.
 type Foreseen [2]int16
 
@@ -91,7 +93,7 @@ func (f Foreseen) trend() (p trend, known bool) {
 	return trend{math.Exp(float64(f[0]) / 100), float64(f[1]) / 100}, f[1] > 0
 }
 
-// bands are quantiles of the errors of plain forecasts, by stratum: 10, 50 and 90 percent of them are smaller.
+// bands are quantiles of the errors of trends, by stratum: 10, 50 and 90 percent of them are smaller.
 type bands [3][strata]float64
 
 // bands are made from the errors of past cycles. A stratum that has few takes those of the nearest one that has enough.
@@ -126,7 +128,7 @@ func quantiles(sorted []int16) (q [3]float64) {
 	return q
 }
 
-// around says how many replies are left: as many as make a plain forecast like this one usual. Low and High leave out
+// around says how many replies are left: as many as make a trend like this one usual. Low and High leave out
 // those where nine forecasts out of ten are smaller, or larger.
 func (b *bands) around(p trend) Range {
 	at := func(i int) float64 { return min(p.left(&b[i]), farthest) }
@@ -136,26 +138,21 @@ func (b *bands) around(p trend) Range {
 // left is how many replies are left if the error of the forecast is that of the band.
 func (p trend) left(band *[strata]float64) float64 {
 	x := math.Log(p.replies)
-	t0, y0 := 0.0, 0.0 // the replies left of a stratum, and what is forecast then
+	t, y := 0.0, 0.0 // the replies left of a stratum, and the trend then, as logarithms
 	for k, left := range stratum() {
-		t := math.Log(float64(left))
-		y := t + band[k]*p.wildness
+		t0, y0 := t, y
+		t = math.Log(float64(left))
+		y = t + band[k]*p.wildness
 		if k > 0 {
-			y = max(y, y0+gentlest*(t-t0)) // the more are left, the more are forecast
+			y = max(y, y0+gentlest*(t-t0)) // the more are left, the larger is the trend
 		}
-		if x <= y {
-			if k == 0 {
-				break
-			}
+		if x <= y && k > 0 {
 			return math.Exp(t0 + (t-t0)*(x-y0)/(y-y0))
+		} else if x <= y {
+			break
 		}
-		t0, y0 = t, y
 	}
-	if t0 == 0 { // nearer than the first stratum
-		t0 = math.Log(float64(stratum()[0]))
-		y0 = t0 + band[0]*p.wildness
-	}
-	return math.Exp(t0 + x - y0)
+	return math.Exp(t + x - y) // nearer than all strata, or farther: in proportion to the outermost
 }
 
 // forecaster makes the forecasts of all agents.
@@ -201,7 +198,7 @@ func (f *forecaster) close(a *AgentState, compacted bool) {
 	if compacted {
 		a.Missed = a.missed()
 	}
-	a.Foreseen = a.Foreseen[:0]
+	a.Foreseen, a.Beyond = a.Foreseen[:0], 0
 	if steps := a.Growth.Cycle.Steps; steps.N >= stepsNeeded {
 		f.Steps.fade(cycleFade)
 		f.Steps.plus(steps)

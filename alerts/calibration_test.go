@@ -169,3 +169,32 @@ func TestBands(t *testing.T) {
 		}
 	}
 }
+
+// TestBeyond: a context that has grown beyond what was assumed, and is not compacted, is taken to grow until the window is
+// full; the next cycle begins with what is assumed.
+func TestBeyond(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t)
+	at := func(second float64, tokens int64) float64 {
+		ev := reading(second, tokens)
+		ev.CompactsAt = 167_000
+		e.Step(ev)
+		return viewOf(t, e, "a").Forecast.Replies.Likely
+	}
+	for i := range 15 {
+		if got := at(float64(i), int64(26_000+10_000*i)); got == 0 {
+			t.Errorf("due at %d", 26_000+10_000*i)
+		}
+	}
+	if got := at(20, 170_000); got != 0 {
+		t.Errorf("just beyond it is %v replies until the compaction", got)
+	}
+	if got := at(30, 180_000); got < 1.5 || got > 3 {
+		t.Errorf("well beyond it is %v replies until the compaction, want some 2", got)
+	}
+	e.Step(boundary(40, 1))
+	at(50, 30_000)
+	if got := at(60, 170_000); got != 0 {
+		t.Errorf("in the next cycle it is %v replies until the compaction", got)
+	}
+}

@@ -65,6 +65,9 @@ func (li *limits) rest(a *AgentState) float64 {
 		sizes := slices.Sorted(slices.Values(li.learned[key]))
 		at = sizes[(len(sizes)-1)/5]
 	}
+	if source == ThresholdAssumed && a.Beyond > 1 {
+		at = max(at, r.Window) // it was assumed wrongly: this client waits until a request is refused
+	}
 	if !known || at == 0 {
 		return math.NaN()
 	}

@@ -171,6 +171,8 @@ type AgentState struct {
 	// Foreseen are the forecasts made with the newest replies of this cycle, at most 81, the newest last. Missed are those of
 	// the cycle before that were made when 3, 5, 10, 20, 40 and 80 replies were left, until it is known what ended it.
 	Foreseen, Missed []Foreseen
+	// Beyond is how many replies of this cycle were larger than what the client was assumed to compact at.
+	Beyond int
 }
 
 // clone copies, sharing nothing.
