@@ -62,7 +62,7 @@ func (systemd) state(ctx context.Context, o Options) (string, error) {
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	if line == "" {
+	if line == "" || strings.HasPrefix(line, "Failed") { // to get the state of what is not there
 		return "unknown"
 	}
 	return line
