@@ -1,6 +1,8 @@
 package observer
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,6 +58,19 @@ func TestCodexBesideClaude(t *testing.T) {
 	r.until("only an estimate is known", func() bool { s := find(); return s.TokensUsed == nil && s.UsedPercentage != nil })
 	if s := find(); *s.UsedPercentage != 3 || s.Compactions.Auto != 1 || s.Cycle != 2 {
 		t.Errorf("after the compaction: %+v", s)
+	}
+	// The limits of its account are apart from the other's.
+	if text := r.get("/metrics").Body; strings.Contains(text, "agent_rate_limit_used_ratio{") {
+		t.Error("a rate limit that nobody has told")
+	}
+	ends := time.Now().Add(time.Hour).Unix()
+	appendLines(t, path, record("16", "event_msg", fmt.Sprintf(`{"type":"token_count","info":null,"rate_limits":{"primary":{"used_percent":12.5,"window_minutes":300,"resets_at":%d},"secondary":{"used_percent":40,"window_minutes":10080,"resets_at":1000}}}`, ends)))
+	const ratio = `agent_rate_limit_used_ratio{client="codex",window="five_hour"}`
+	r.until("the limit is known", func() bool { return r.scrape()[ratio] == 0.125 })
+	var all api.Sessions
+	noErrors(t, json.Unmarshal([]byte(r.get("/sessions").Body), &all))
+	if l := all.RateLimits; l.FiveHour != nil || l.Codex == nil || l.Codex.FiveHour.UsedRatio != 0.125 || l.Codex.FiveHour.ResetsAt.Unix() != ends || l.Codex.SevenDay != nil {
+		t.Errorf("rate limits %+v", l)
 	}
 	// A lock that is held keeps it at work, however old its records are.
 	lock := filepath.Join(home, "thread-writer-locks", codexThread+".lock")

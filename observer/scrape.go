@@ -8,6 +8,7 @@ import (
 	"sm/alerts"
 	"sm/observer/metrics"
 	"sm/observer/persist"
+	"sm/transcript"
 	"sm/transcript/claude/hook"
 )
 
@@ -44,6 +45,9 @@ func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, e
 		}
 		s.Fleet, s.Alerts, s.Messages, s.Handoffs = c.fleet.Counters(), c.engine.Counters(), c.queue.Counters(), c.rotations.Counters()
 		s.Queued, s.Limits = c.queue.Waiting(), c.fleet.Limits(now)
+		for i := range s.Fleet.Others {
+			s.Fleet.Others[i].Expire(transcript.InstantOf(now))
+		}
 		for event, n := range c.hooks.By {
 			s.Hooks[event] = n
 		}

@@ -54,11 +54,7 @@ func (c *core) session(v fleet.View) api.Session {
 // spent fills in what all sessions together used.
 func (c *core) spent(now time.Time, s *api.Sessions) {
 	limits, today := c.fleet.Limits(now), c.fleet.Counters().Today
-	for i, to := range [...]**api.RateLimit{&s.RateLimits.FiveHour, &s.RateLimits.SevenDay} {
-		if l := limits[i]; l.Resets != 0 {
-			*to = &api.RateLimit{UsedRatio: l.Used, ResetsAt: l.Resets.Time()}
-		}
-	}
+	s.RateLimits = wire.RateLimits(limits, c.fleet.Counters().Others, now)
 	if s.Today.Tokens = today.Tokens; today.Cost.Known {
 		s.Today.CostUSD = &today.Cost.USD
 	}

@@ -31,8 +31,9 @@ type Change struct {
 	// Parent is the id of the session whose subagent wrote the file; "" for a
 	// session's own file.
 	Parent string
-	// Title is the session's title by the file, if any.
-	Title Title
+	// Title is the session's title by the file, if any; Limits are those of [Facts].
+	Title  Title
+	Limits [2]Limit
 	// Alone says that the file was asked for by its name: a subagent's then stands
 	// for itself.
 	Alone bool

@@ -35,4 +35,13 @@ type Facts struct {
 	Parent string
 	// Title is the session's title so far; none of a subagent's file.
 	Title Title
+	// Limits are the newest rate limits that the records name, of the whole account: five
+	// hours, seven days; zero for none.
+	Limits [2]Limit
+}
+
+// Limit is one window of an account's rate limits, as told at a time; Used is 0 to 1.
+type Limit struct {
+	At, Resets Instant
+	Used       float64
 }

@@ -87,7 +87,7 @@ func layoutTable() layoutRules {
 			"sm/observer/overflow":       {ours: []string{"sm/alerts", "sm/handoff/guard", "sm/handoff/rotation", "sm/observer/api", "sm/transcript/claude/hook", "sm/transcript/wording"}, stdOnly: true},
 			"sm/observer/persist":        {ours: []string{"sm/alerts", "sm/alerts/outbox", "sm/handoff/rotation", "sm/observer/fleet", "sm/observer/state", "sm/transcript/claude/hook"}, stdOnly: true},
 			"sm/observer/projects":       {ours: []string{"sm/transcript/claude", "sm/transcript/follow"}, stdOnly: true},
-			"sm/observer/wire":           {ours: []string{"sm/transcript", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox", "sm/handoff/rotation", "sm/observer/api", "sm/observer/fleet"}, stdOnly: true},
+			"sm/observer/wire":           {ours: []string{"sm/observer/tally", "sm/transcript", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox", "sm/handoff/rotation", "sm/observer/api", "sm/observer/fleet"}, stdOnly: true},
 			"sm/observer/curve":          {ours: []string{"sm/transcript", "sm/transcript/clients", "sm/alerts", "sm/dashboards/page"}},
 			"sm/observer/pages":          {ours: []string{"sm/alerts", "sm/alerts/outbox", "sm/dashboards/page", "sm/observer/api", "sm/observer/curve", "sm/observer/fleet", "sm/transcript/claude"}},
 			"sm/observer/history":        {ours: []string{"sm/transcript/bills", "sm/transcript/wording", "sm/transcript", "sm/transcript/claude", "sm/transcript/clients", "sm/transcript/follow", "sm/alerts", "sm/observer/fleet"}},

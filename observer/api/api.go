@@ -202,6 +202,8 @@ type Sessions struct {
 type RateLimits struct {
 	FiveHour *RateLimit `json:"five_hour"`
 	SevenDay *RateLimit `json:"seven_day"`
+	// Codex are those of the account that Codex CLI uses, absent while none are known.
+	Codex *RateLimits `json:"codex,omitempty"`
 }
 
 // RateLimit is one window: the used share, 0 to 1, and when it ends.

@@ -83,11 +83,8 @@ type Report struct {
 	CacheHitKnown bool
 }
 
-// Limit is one window of an account's rate limits, as reported at a time; Used is 0 to 1.
-type Limit struct {
-	At, Resets transcript.Instant
-	Used       float64
-}
+// Limit is one window of an account's rate limits.
+type Limit = transcript.Limit
 
 func reset(a *Agent, at transcript.Instant, cause alerts.Cause) alerts.Event {
 	return alerts.Event{

@@ -53,6 +53,9 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 	again := old != nil && old.Session.Lines > 0
 	x, was := f.place(&c)
 	f.counters.read(&was, &x.Session)
+	if c.Limits != [2]Limit{} {
+		f.counters.part(c.Client).Limited(c.Limits)
+	}
 	f.changed.count()
 	f.changed.file(c.Cursor.Path)
 	fresh := x.Session.Total() - was.Total()

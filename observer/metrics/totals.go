@@ -77,19 +77,29 @@ func (b *builder) accounts(s *Snapshot) {
 		b.counter("agent_cost_usd_total", "What clients reckon that their sessions have cost since the state directory was made, in US dollars, by the status line; a resumed session's old cost counts once.")
 		b.add(cost.USD, client)
 	}
+	type account struct {
+		client *dto.LabelPair
+		limits [2]transcript.Limit
+	}
+	accounts := []account{{client, s.Limits}}
+	for i := range s.Fleet.Others {
+		p := &s.Fleet.Others[i]
+		accounts = append(accounts, account{b.label("client", p.Client), p.Limits})
+	}
 	windows := b.labelsOf("window", "five_hour", "seven_day")
-	b.gauge("agent_rate_limit_used_ratio", "Share of the account's rate limit that is used, 0 to 1, by the newest report of a status line; absent without one, and once the window has passed.")
-	for i, l := range s.Limits {
-		if l.Resets != 0 {
-			b.add(l.Used, client, windows[i])
+	each := func(value func(l transcript.Limit) float64) {
+		for _, a := range accounts {
+			for i, l := range a.limits {
+				if l.Resets != 0 {
+					b.add(value(l), a.client, windows[i])
+				}
+			}
 		}
 	}
+	b.gauge("agent_rate_limit_used_ratio", "Share of the account's rate limit that is used, 0 to 1, by the newest report of a status line, or record of Codex; absent without one, and once the window has passed.")
+	each(func(l transcript.Limit) float64 { return l.Used })
 	b.gauge("agent_rate_limit_reset_timestamp_seconds", "When the window of that rate limit ends.")
-	for i, l := range s.Limits {
-		if l.Resets != 0 {
-			b.add(seconds(l.Resets.Time()), client, windows[i])
-		}
-	}
+	each(func(l transcript.Limit) float64 { return seconds(l.Resets.Time()) })
 }
 
 // readTotals are what was read of transcripts.

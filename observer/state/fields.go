@@ -186,6 +186,11 @@ func (c *coder) counters(f *fleet.Counters) {
 			number(c, &p.Tokens.Output)
 			c.group(func() { c.histogram(&p.PreTokens) })
 			c.group(func() { c.histogram(&p.Duration) })
+			for i := range p.Limits {
+				fixed(c, &p.Limits[i].At)
+				fixed(c, &p.Limits[i].Resets)
+				c.real(&p.Limits[i].Used)
+			}
 		})
 	})
 }

@@ -70,6 +70,27 @@ type Part struct {
 	Compactions         [3]uint64 // by trigger
 	Tokens              Tokens
 	PreTokens, Duration Histogram
+	// Limits are the newest rate limits of the client's account: five hours, seven days.
+	Limits [2]transcript.Limit
+}
+
+// Limited takes newer rate limits, and reports whether there are any.
+func (p *Part) Limited(limits [2]transcript.Limit) (news bool) {
+	for i, l := range limits {
+		if l.Resets != 0 && l.At >= p.Limits[i].At && l != p.Limits[i] {
+			p.Limits[i], news = l, true
+		}
+	}
+	return news
+}
+
+// Expire drops the limits whose window has ended.
+func (p *Part) Expire(now transcript.Instant) {
+	for i := range p.Limits {
+		if p.Limits[i].Resets <= now {
+			p.Limits[i] = transcript.Limit{}
+		}
+	}
 }
 
 // NewPart is a part without anything.

@@ -7,6 +7,7 @@ import (
 	"sm/alerts"
 	"sm/observer/api"
 	"sm/observer/fleet"
+	"sm/observer/tally"
 	"sm/transcript"
 )
 
@@ -70,6 +71,27 @@ func billOf(b *transcript.Bill) *api.Bill {
 		w.RegrownAfter = &b.Regrown
 	}
 	return w
+}
+
+// RateLimits are those of both clients' accounts in JSON; the parts are of clients other than Claude Code.
+func RateLimits(claude [2]fleet.Limit, parts []tally.Part, now time.Time) api.RateLimits {
+	all := rateLimits(claude)
+	for _, p := range parts {
+		if p.Expire(transcript.InstantOf(now)); p.Limits != ([2]fleet.Limit{}) {
+			codex := rateLimits(p.Limits)
+			all.Codex = &codex
+		}
+	}
+	return all
+}
+
+func rateLimits(limits [2]fleet.Limit) (all api.RateLimits) {
+	for i, to := range [...]**api.RateLimit{&all.FiveHour, &all.SevenDay} {
+		if l := limits[i]; l.Resets != 0 {
+			*to = &api.RateLimit{UsedRatio: l.Used, ResetsAt: l.Resets.Time()}
+		}
+	}
+	return all
 }
 
 // sourceName is a reading's source as metrics and JSON write it.

@@ -31,6 +31,7 @@ type Fold struct {
 	prompt transcript.Title
 	model  []byte
 
+	limits   [2]transcript.Limit
 	costs    bool // its records tell the cost of each response
 	uncosted transcript.Key
 	count    count // the newest
@@ -81,9 +82,9 @@ func (f *Fold) Restart(file transcript.File) {
 // Sum is the session so far.
 func (f *Fold) Sum() *transcript.Session { return &f.sum }
 
-// Facts are the title alone.
+// Facts are the title and the rate limits.
 func (f *Fold) Facts() transcript.Facts {
-	return transcript.Facts{Title: transcript.NewTitle(f.branch, transcript.TitleBranch).Or(f.prompt)}
+	return transcript.Facts{Limits: f.limits, Title: transcript.NewTitle(f.branch, transcript.TitleBranch).Or(f.prompt)}
 }
 
 // Take returns the messages and compactions that are new or have changed since the last call.
@@ -157,6 +158,7 @@ func (f *Fold) add(r *record, e *transcript.Entry) (fresh bool) {
 // own adds a record of the thread's own.
 func (f *Fold) own(r *record, e *transcript.Entry) (fresh bool) {
 	s := &f.sum
+	f.limited(r)
 	switch r.kind {
 	case settings:
 		f.settle(r)
@@ -185,6 +187,15 @@ func (f *Fold) own(r *record, e *transcript.Entry) (fresh bool) {
 		return true
 	}
 	return false
+}
+
+// limited takes the account's rate limits. Old clients do not say when a window ends.
+func (f *Fold) limited(r *record) {
+	for i, l := range r.limits {
+		if l.resets >= 1 && l.resets < 1<<33 {
+			f.limits[i] = transcript.Limit{At: r.at, Resets: transcript.Instant(l.resets) * 1e9, Used: min(1, max(0, l.used/100))}
+		}
+	}
 }
 
 // begin takes the meta that says whose file it is. One whose history begins with the thread

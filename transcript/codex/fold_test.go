@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/zstd"
@@ -224,6 +225,20 @@ func TestSizeBeforeCompaction(t *testing.T) {
 	}
 	if len(sizes) != 3 {
 		t.Errorf("sizes %v", sizes)
+	}
+}
+
+// TestLimits: the account's rate limits are those of the newest record that names them, with
+// figures of the context or without; windows of other lengths, and ends unknown, are left out.
+func TestLimits(t *testing.T) {
+	var r rollout
+	r.event("token_count", `"info":null,"rate_limits":{"primary":{"used_percent":12.5,"window_minutes":300,"resets_at":1795310598},"secondary":{"used_percent":140,"window_minutes":10080,"resets_at":1795900000}}`)
+	r.event("token_count", `"info":null,"rate_limits":{"primary":{"used_percent":99,"window_minutes":60,"resets_at":1795310598},"secondary":{"used_percent":41,"window_minutes":10080,"resets_at":null}}`)
+	f, _ := r.fold(t)
+	at := transcript.InstantOf(time.Date(2026, 11, 22, 0, 0, 0, 1e6, time.UTC))
+	want := [2]transcript.Limit{{At: at, Resets: 1795310598e9, Used: 0.125}, {At: at, Resets: 1795900000e9, Used: 1}}
+	if d := cmp.Diff(want, f.Facts().Limits); d != "" {
+		t.Errorf("-want +got:\n%s", d)
 	}
 }
 

@@ -30,7 +30,7 @@ func checkScan(t *testing.T, line []byte, shift int) {
 		}
 		var got record
 		err := w.scan(line, &got)
-		if d := cmp.Diff(want, got, cmp.AllowUnexported(record{}, usage{}), cmpopts.EquateEmpty()); err != wantErr || d != "" {
+		if d := cmp.Diff(want, got, cmp.AllowUnexported(record{}, usage{}, limit{}), cmpopts.EquateEmpty()); err != wantErr || d != "" {
 			t.Fatalf("%s: error %v, want %v; record (-want +got):\n%s\nline %q", how, err, wantErr, d, line)
 		}
 	}
@@ -94,6 +94,7 @@ var pieces = []string{
 	`"info":{"last_token_usage":{"total_tokens":7},"model_context_window":100},`, `"ordinal":7,`, `"ordinal":"7",`, `"turn_attribution":{},`, `"turn_attribution":null,`,
 	`"error":{"codex_error_info":"context_window_exceeded"},`, `"item":{"type":"UserMessage","content":[{"text":"x"}]},`, `"content":[{"type":"text","text":"[sm x"}],`,
 	`"content":"x",`, `"content":[[],3,{"text":4},{"text":"<hook_prompt>[sm y"}],`, `"role":"developer",`, `"role":"user",`, `"usage":{"total_tokens":8,"input_tokens":-1},`,
+	`"rate_limits":{"primary":{"used_percent":1.5e1,"window_minutes":300,"resets_at":1795310598},"secondary":null},`, `"window_minutes":300,`, `"used_percent":-1,`,
 	`"history_base":{"thread_id":"x"},`, `"git":{"branch":"b"},`, `"window_id":"w",`, `"timestamp":"2024-02-29T23:59:59.999Z",`, strings.Repeat("x", 64), strings.Repeat("[", 70),
 }
 

@@ -36,7 +36,7 @@ func (f *fields) judge(line []byte, r *record) {
 func (p *payload) event(line []byte, r *record) {
 	switch string(p.kind.Bytes(line)) {
 	case "token_count":
-		if p.informed {
+		if r.limits = p.limits; p.informed {
 			r.kind, r.last, r.sum, r.window = counted, p.info.last, p.info.sum, p.info.window
 		}
 	case "task_started":

@@ -53,6 +53,15 @@ func oracle(line []byte) (record, error) {
 func (p object) event(r *record) {
 	switch p.text("type") {
 	case "token_count":
+		for _, name := range []string{"primary", "secondary"} { // in either order, for no two have one window
+			l := objectOf(objectOf(p["rate_limits"])[name])
+			switch figureOf(l["window_minutes"]) {
+			case 300:
+				r.limits[0] = limit{realOf(l["used_percent"]), realOf(l["resets_at"])}
+			case 10_080:
+				r.limits[1] = limit{realOf(l["used_percent"]), realOf(l["resets_at"])}
+			}
+		}
 		if i := objectOf(p["info"]); i != nil {
 			r.kind, r.last, r.sum, r.window = counted, usageOf(i["last_token_usage"]), usageOf(i["total_token_usage"]), figureOf(i["model_context_window"])
 		}
@@ -142,6 +151,13 @@ func (o object) bytes(key string) []byte { return []byte(o.text(key)) }
 func textOf(raw json.RawMessage) (s string, ok bool) {
 	ok = len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil
 	return s, ok
+}
+
+func realOf(raw json.RawMessage) (f float64) {
+	if len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') && json.Unmarshal(raw, &f) != nil {
+		return 0
+	}
+	return f
 }
 
 func figureOf(raw json.RawMessage) int64 {

@@ -52,15 +52,20 @@ type record struct {
 	version, branch        []byte // of a meta
 	model, cwd             []byte // of a meta or settings
 
-	turn             []byte // of the records of a turn
-	attributed       bool   // of a start: it says what began the turn
-	window           int64  // of a start or a count, in tokens
-	thread, response []byte // of a cost
-	last, sum        usage  // of a cost or a count; the sum is the thread's
-	windowID         []byte // of a compaction: that of the window it opens
-	overflow         bool   // of an end: the context did not fit
-	text             []byte // of a prompt, or what was heard
+	turn             []byte   // of the records of a turn
+	attributed       bool     // of a start: it says what began the turn
+	window           int64    // of a start or a count, in tokens
+	thread, response []byte   // of a cost
+	last, sum        usage    // of a cost or a count; the sum is the thread's
+	windowID         []byte   // of a compaction: that of the window it opens
+	limits           [2]limit // of a token_count, be it without figures: five hours, seven days
+	overflow         bool     // of an end: the context did not fit
+	text             []byte   // of a prompt, or what was heard
 }
+
+// limit is one window of the account's rate limits; resets is in seconds since 1970, 0 for
+// none told.
+type limit struct{ used, resets float64 }
 
 // fields collects what the members of a line say, wherever they stand.
 type fields struct {
@@ -78,6 +83,7 @@ type payload struct {
 	start, window                                               int64
 	attributed, informed                                        bool
 	usage                                                       usage
+	limits                                                      [2]limit
 	info                                                        info
 	content, items                                              span
 }
@@ -190,6 +196,8 @@ func (w *walker) payload(value jsonwalk.Text, p *payload) {
 			p.usage = w.usage(value)
 		case "info":
 			p.info, p.informed = w.info(value)
+		case "rate_limits":
+			p.limits = w.limits(value)
 		case "error":
 			p.failure = w.Only(value, "codex_error_info")
 		case "item":
@@ -271,6 +279,56 @@ func (w *walker) info(value jsonwalk.Text) (i info, told bool) {
 		}
 	}
 	return i, told
+}
+
+// limits reads an account's rate limits. Those of other windows than five hours and seven days
+// are left out.
+func (w *walker) limits(value jsonwalk.Text) (all [2]limit) {
+	var told [2]limit
+	var minutes [2]int64
+	for in := w.Enter(value, '{'); in; {
+		var name []byte
+		if name, value, in = w.Member(); !in {
+			break
+		}
+		switch string(name) {
+		case "primary":
+			told[0], minutes[0] = w.limit(value)
+		case "secondary":
+			told[1], minutes[1] = w.limit(value)
+		default:
+			w.Str(value)
+		}
+	}
+	for i, l := range told {
+		switch minutes[i] {
+		case 5 * 60:
+			all[0] = l
+		case 7 * 24 * 60:
+			all[1] = l
+		}
+	}
+	return all
+}
+
+func (w *walker) limit(value jsonwalk.Text) (l limit, minutes int64) {
+	for in := w.Enter(value, '{'); in; {
+		var name []byte
+		if name, value, in = w.Member(); !in {
+			break
+		}
+		switch string(name) {
+		case "used_percent":
+			l.used = w.Real(value)
+		case "window_minutes":
+			minutes = w.Figure(value)
+		case "resets_at":
+			l.resets = w.Real(value)
+		default:
+			w.Str(value)
+		}
+	}
+	return l, minutes
 }
 
 // item reads the type of an item, and where its content stands.

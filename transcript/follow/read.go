@@ -147,7 +147,7 @@ func (f *follower) content(fl *file, file *os.File, info fs.FileInfo) (io.Reader
 // sign says whose a change is.
 func (f *follower) sign(fl *file, c *transcript.Change, facts transcript.Facts) {
 	c.Client, c.Name, c.Parent = f.roots.formats[fl.format].Client, fl.name, cmp.Or(fl.parent, facts.Parent)
-	c.Title = facts.Title
+	c.Title, c.Limits = facts.Title, facts.Limits
 }
 
 // freshFor is how long a file's modification time may hide another change: file

@@ -49,6 +49,23 @@ func (w *Walker) Figure(value Text) int64 {
 	return min(n, MaxFigure)
 }
 
+// Real reads a member's value and returns it as a number, 0 for anything else and for one that
+// no float64 holds.
+func (w *Walker) Real(value Text) float64 {
+	if !value.None() {
+		return 0
+	}
+	if c := w.Peek(); c != '-' && c-'0' > 9 {
+		w.Skip()
+		return 0
+	}
+	v, err := strconv.ParseFloat(string(w.number()), 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
 func wholeNumber(s string) int64 {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil && !math.IsInf(f, 0) || f != math.Trunc(f) {
