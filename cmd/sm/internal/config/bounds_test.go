@@ -213,7 +213,7 @@ func TestNearest(t *testing.T) {
 	t.Parallel()
 	known := []string{"listen", "log", "log.level", "context_monitor.enabled", "guard.enabled", "guard.allow"}
 	for unknown, want := range map[string]string{
-		"lisen": "listen 1", "LISTEN": "listen 1", "level": "log.level 1", "guard.enable": "guard.enabled 1",
+		"lisen": "listen 1", "log.lveel": "log.level 1", "LISTEN": "listen 1", "level": "log.level 1", "guard.enable": "guard.enabled 1",
 		"allow": "guard.allow 1", "log.level": "log.level 0", "": "log 3", strings.Repeat("log", 1000): "log.level 59",
 	} {
 		got, distance := nearest(unknown, known)

@@ -136,35 +136,42 @@ func nearest(unknown string, known []string) (best string, distance int) {
 func looseDistance(a, b string) int {
 	fold := strings.NewReplacer("-", "_", " ", "_")
 	la, lb := fold.Replace(strings.ToLower(a)), fold.Replace(strings.ToLower(b))
-	d := levenshtein(la, lb)
+	d := edits(la, lb)
 	if d == 0 && a != b {
 		return 1
 	}
 	return d
 }
 
-// levenshtein counts the edits between two texts. It looks at their beginnings only: no key is longer.
-func levenshtein(a, b string) int {
+// edits counts the edits between two texts: a character more, less or another, or two that changed places. It looks at their
+// beginnings only: no key is longer.
+func edits(a, b string) int {
 	const longest = 64
 	ra, rb := []rune(a), []rune(b)
 	ra, rb = ra[:min(longest, len(ra))], rb[:min(longest, len(rb))]
-	row := make([]int, len(rb)+1)
-	for j := range row {
-		row[j] = j
+	// rows[i][j] is for the first i characters of the one and the first j of the other.
+	rows := make([][]int, len(ra)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(rb)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
 	}
 	for i, ca := range ra {
-		diagonal := row[0]
-		row[0] = i + 1
 		for j, cb := range rb {
-			edit := diagonal
+			edit := rows[i][j]
 			if ca != cb {
 				edit++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(edit, row[j]+1, row[j+1]+1)
+			edit = min(edit, rows[i+1][j]+1, rows[i][j+1]+1)
+			if i > 0 && j > 0 && ca == rb[j-1] && cb == ra[i-1] {
+				edit = min(edit, rows[i-1][j-1]+1)
+			}
+			rows[i+1][j+1] = edit
 		}
 	}
-	return row[len(rb)]
+	return rows[len(ra)][len(rb)]
 }
 
 // Nearest is the one of the known names that an unknown one is likely to mean; "" for none.

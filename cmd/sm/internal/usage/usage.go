@@ -41,6 +41,13 @@ func wrongArgs(cmd *cobra.Command, args []string) error {
 		}
 		return fmt.Errorf("%s %s missing: %s", strings.Join(missing, " and "), verb, usageOf(cmd))
 	}
+	var below []string
+	for _, sub := range cmd.Commands() {
+		below = append(below, sub.Name())
+	}
+	if near := config.Nearest(args[0], below); near != "" {
+		return fmt.Errorf("unknown command %s (did you mean %q?)", config.Quote(cmd.CommandPath()+" "+args[0]), near)
+	}
 	return fmt.Errorf("%s is one argument too many: %s", config.Quote(args[len(args)-1]), usageOf(cmd))
 }
 

@@ -18,6 +18,9 @@ func tree() *cobra.Command {
 	send.Flags().Bool("loud", false, "say it loudly")
 	send.Flags().Int("times", 0, "say it `N` times")
 	root.AddCommand(send, &cobra.Command{Use: "secret", Hidden: true, RunE: run})
+	list := &cobra.Command{Use: "list", Hidden: true, Args: cobra.NoArgs, RunE: run}
+	list.AddCommand(&cobra.Command{Use: "cancel ID", Hidden: true, RunE: run})
+	root.AddCommand(list)
 	root.SetFlagErrorFunc(FlagError)
 	Explain(root)
 	return root
@@ -31,6 +34,10 @@ func TestErrors(t *testing.T) {
 		"send a":            "TEXT is missing: sm send [--loud] ID TEXT|-",
 		"send a b c":        `"c" is one argument too many: sm send [--loud] ID TEXT|-`,
 		"send --lod a b":    "--lod: did you mean --loud?",
+		"send --luod a b":   "--luod: did you mean --loud?",
+		"list cnacel x":     `unknown command "sm list cnacel" (did you mean "cancel"?)`,
+		"list everything":   `"everything" is one argument too many: sm list`,
+		"list":              "",
 		"send --colour a b": "unknown flag: --colour; see 'sm --help'",
 		"send --times x":    `--times "x": give a whole number; see 'sm --help'`,
 		"send a b":          "",
