@@ -86,7 +86,7 @@ func (d actor) open(s api.Session, name string) tea.Msg {
 		return failed(err)
 	}
 	if d.o.Browse == nil || d.o.Browse(d.ctx, page.At(s.ID)) != nil {
-		return note{fmt.Sprintf("no browser can be started here; 'sm open %s' in another terminal prints the address", name), true}
+		return note{fmt.Sprintf("no browser can be started here; 'sm open %s' prints the address", name), true}
 	}
 	return note{text: "the browser opens the page at " + name}
 }

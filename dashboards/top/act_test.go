@@ -189,7 +189,7 @@ func TestActs(t *testing.T) {
 		{"a full queue", sendText, "full", nil, note{"50 messages wait for it already; wait, or cancel some", true}, "POST /sessions/agent-full/messages"},
 		{"nobody", sendText, "gone", nil, note{"the observer no longer knows this agent; choose another", true}, "POST /sessions/agent-gone/messages"},
 		{"the page", openPage, "web", browse, note{text: "the browser opens the page at web"}, "POST /open"},
-		{"no browser", openPage, "web", nil, note{"no browser can be started here; 'sm open web' in another terminal prints the address", true}, "POST /open"},
+		{"no browser", openPage, "web", nil, note{"no browser can be started here; 'sm open web' prints the address", true}, "POST /open"},
 		{"handoffs", readHandoffs, "web", nil, handedOver{"agent-web", &handed{[]api.Handoff{{ID: "h1", Agent: "agent-web", State: "confirmed"}}, []document{{ID: "d1", Agent: "agent-web", CreatedAt: topNow}}}}, "GET /handoffs GET /documents"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
