@@ -110,18 +110,18 @@ func costs() []Panel {
 		of := func(what string) string {
 			return "sum(increase(" + observers("agent_"+kind+"_"+what+"_total") + "[1d]))"
 		}
-		return of("rereads") + " / (" + of("reads") + " > 0)"
+		return of("rereads") + " / clamp_min(" + of("reads") + ", 1)"
 	}
 	return []Panel{
 		row("What compactions cost"),
-		curves(8, "Reads that were repeats", "Share of the files read in the 25 replies after a boundary that the agent had read before it, in the day before. No curve without any.", unitRatio,
+		curves(8, "Reads that were repeats", "Share of the files read in the 25 replies after a boundary that the agent had read before it, in the day before; 0 without any.", unitRatio,
 			over(share("compaction"), "after compactions"), over(share("handoff"), "after handoffs"), over(share("clear"), "after clears")).from(0),
 		curves(8, "Tokens read again", "By how much contexts grew by files read again, in the hour before.", unitCount,
 			over(lastHour("client", observers("agent_compaction_reread_tokens_total")), "after compactions, {{client}}"),
 			over(lastHour("client", observers("agent_handoff_reread_tokens_total")), "after handoffs, {{client}}"),
 			over(lastHour("client", observers("agent_clear_reread_tokens_total")), "after clears, {{client}}")).stacked().from(0),
 		curves(8, "Dear compactions in a row", "How many of a session's newest compactions in a row were followed by more tokens read again than nine of ten are.", unitCount,
-			over(sessions("agent_session_dear_compactions")+" > 0", legend)).stepped().from(0),
+			over(sessions("agent_session_dear_compactions"), legend)).stepped().from(0),
 	}
 }
 

@@ -105,7 +105,7 @@ func layoutTable() layoutRules {
 			"sm/cmd/sm/internal/usage":   {ours: []string{"sm/cmd/sm/internal/config"}},
 			"sm/dashboards/top":          {ours: []string{"sm/dashboards/screen", "sm/observer/api"}},
 			"sm/cmd/sm/internal/term":    {ours: []string{"sm/dashboards/screen"}},
-			"sm/cmd/sm/internal/view":    {ours: []string{"sm/alerts", "sm/cmd/sm/internal/term", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy/doctor", "sm/observer/api", "sm/observer/history/replay", "sm/observer/history/report", "sm/observer/history/tune"}},
+			"sm/cmd/sm/internal/view":    {ours: []string{"sm/alerts", "sm/cmd/sm/internal/term", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy/doctor", "sm/observer/api", "sm/observer/history/replay", "sm/observer/history/report", "sm/observer/history/tune"}},
 			"sm/cmd/bench":               {ours: append(slices.Clone(libraries), layoutSupport)},
 			"sm/cmd/release":             {ours: []string{"sm/deploy"}},
 			"sm/deploy/install":          {ours: []string{"sm/deploy", "sm/deploy/jsonedit", "sm/handoff/proc", "sm/transcript", "sm/transcript/claude", "sm/transcript/claude/hook"}},

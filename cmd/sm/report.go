@@ -1,20 +1,25 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"sm/cmd/sm/internal/config"
+	"sm/cmd/sm/internal/view"
+	"sm/dashboards/screen"
 	"sm/observer/history"
 	"sm/observer/history/report"
 )
 
 func newReportCommand(env *environ) *cobra.Command {
 	var asJSON, files, verbose bool
+	var html string
 	cmd := &cobra.Command{
 		Use:   "report [PATH]...",
 		Short: "Sum up where sessions were compacted, and what was left",
@@ -23,7 +28,7 @@ func newReportCommand(env *environ) *cobra.Command {
 			"sessions, turns and compactions by project, model and month, the context sizes at which compaction struck and\n" +
 			"what was left, the turns between compactions, storms. With --json one object. What stands in several files,\n" +
 			"copied by a fork or a resume, counts where it first happened; subagents do not count. No observer is needed.",
-		Example: "  sm report\n  sm report --verbose           # by project, model and month, with histograms\n  sm report --json ~/.claude/projects",
+		Example: "  sm report\n  sm report --verbose           # by project, model and month, with histograms\n  sm report --html costs.html\n  sm report --json ~/.claude/projects",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, paths, err := env.transcripts(cmd, args)
 			if err != nil {
@@ -37,6 +42,9 @@ func newReportCommand(env *environ) *cobra.Command {
 			if !files {
 				r.Unnamed()
 			}
+			if html != "" {
+				return errors.Join(env.writePage(html, r), err)
+			}
 			if asJSON {
 				return errors.Join(writeJSON(env.stdout, r), err)
 			}
@@ -46,7 +54,22 @@ func newReportCommand(env *environ) *cobra.Command {
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	cmd.Flags().BoolVar(&verbose, "verbose", false, "print all that it is made of")
 	cmd.Flags().BoolVar(&files, "files", false, "name the files most often read again after compactions")
+	cmd.Flags().StringVar(&html, "html", "", "write one page with charts to this `FILE` instead, to pass on")
+	cmd.MarkFlagsMutuallyExclusive("json", "html")
 	return cmd
+}
+
+// writePage writes the report as a page.
+func (env *environ) writePage(path string, r *report.Report) error {
+	var b bytes.Buffer
+	if err := view.WriteHTML(&b, r, versionOf()); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("%w; name a file that can be written", err)
+	}
+	fmt.Fprintf(env.stdout, "%s: one page, %d kB, without the text of any transcript\n", screen.Text(path), (b.Len()+999)/1000)
+	return nil
 }
 
 // report sums up all transcripts in paths.

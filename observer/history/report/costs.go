@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"sm/observer/history"
 	"sm/transcript"
@@ -49,6 +50,13 @@ type RereadFile struct {
 	Tokens  int64  `json:"reread_tokens"`
 	After   int    `json:"after_compactions"` // after how many of them
 	key     transcript.Key
+}
+
+// Boundary is one with what was read again after it, in tokens.
+type Boundary struct {
+	At     time.Time
+	Kind   string
+	Tokens int64
 }
 
 // Saved says what would have been saved of the tokens that were read again after compactions.
@@ -109,8 +117,14 @@ func (r *Report) costs(list []history.Bill, projects map[string]string) {
 			byProject[name] = p
 		}
 		p.add(&b.Bill)
-		if b.Kind == transcript.BilledCompaction && b.Replies >= followedBy {
+		if b.Replies < followedBy {
+			continue
+		}
+		if b.Kind == transcript.BilledCompaction {
 			countFiles(files, name, &b.Bill)
+		}
+		if b.At != 0 {
+			r.Boundaries = append(r.Boundaries, Boundary{b.At.Time(), b.Kind.String(), b.Tokens})
 		}
 	}
 	r.Costs.settle()

@@ -68,6 +68,8 @@ type Report struct {
 	ProjectCosts []ProjectCosts `json:"costs_by_project"`
 	RereadFiles  []RereadFile   `json:"reread_files"`
 	Saved        Saved          `json:"saved"`
+	// Boundaries are those that at least 10 replies followed, for charts.
+	Boundaries []Boundary `json:"-"`
 
 	Projects []Row `json:"projects"`
 	Models   []Row `json:"models"`
