@@ -114,6 +114,9 @@ func (r *rig) crew(i int, c crew) (end func()) {
 			s.TurnDuration()
 		}
 	}
+	if i == 0 {
+		r.subagents(path, now)
+	}
 	before := len(plan) * 3 / 5
 	for n := range before {
 		step(n)
@@ -137,10 +140,25 @@ func (r *rig) crew(i int, c crew) (end func()) {
 		}
 		r.until("the end is read", func() bool { return r.session(id).ReadingAt != nil && r.session(id).ReadingAt.Equal(last.At.Time()) })
 		r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"StatusLine","session_id":%q,"sm":{"agent":%q,"at":%q},"context_window":{"context_window_size":%d,`+
-			`"used_percentage":%d,"current_usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d}}}`,
+			`"used_percentage":%d,"current_usage":{"input_tokens":%d,"cache_creation_input_tokens":%d,"cache_read_input_tokens":%d}},`+
+			`"cost":{"total_cost_usd":%.2f},"rate_limits":{"five_hour":{"used_percentage":41.5,"resets_at":%d},"seven_day":{"used_percentage":63,"resets_at":%d}}}`,
 			id, id, last.At.Time().Add(time.Second).Format(time.RFC3339Nano), window, transcript.Window{Tokens: window}.Percent(last.Context+drift),
-			last.Usage.Input, last.Usage.CacheCreation, last.Usage.CacheRead+drift))
+			last.Usage.Input, last.Usage.CacheCreation, last.Usage.CacheRead+drift,
+			1.37+float64(i)*0.83, now.Add(2*time.Hour).Unix(), now.Add(80*time.Hour).Unix()))
 	}
+}
+
+// subagents writes those of one session: one is at work, one has compacted.
+func (r *rig) subagents(path string, now time.Time) {
+	side := func(at time.Time, msg string, tokens int) string {
+		return strings.Replace(reply(at.UTC().Format(time.RFC3339Nano), msg, tokens, 60), "{", `{"isSidechain":true,"attributionAgent":"`+map[byte]string{'e': "Explore", 'g': "general-purpose"}[msg[0]]+`",`, 1)
+	}
+	dir := filepath.Join(strings.TrimSuffix(path, ".jsonl"), "subagents")
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	appendLines(r.t, filepath.Join(dir, "agent-a81f4c02d9be73516.jsonl"), side(ago(4*time.Minute), "e1", 31_000), side(ago(2*time.Second), "e2", 84_200))
+	appendLines(r.t, filepath.Join(dir, "agent-ac09d7be215f3a84e.jsonl"), side(ago(31*time.Minute), "g1", 161_300),
+		boundary(ago(30*time.Minute).UTC().Format(time.RFC3339Nano), "bg", "auto", 166_900), side(ago(12*time.Minute), "g2", 58_700))
+	appendLines(r.t, filepath.Join(dir, "agent-a5e63b1f07c9d2248.jsonl"), side(ago(47*time.Minute), "e3", 22_900))
 }
 
 // plan is the size of each reply, 0 for a compaction.
@@ -167,9 +185,13 @@ func (c crew) plan(seed int) (sizes []int64) {
 // crowded is an observer of so many agents in a few projects, each at another place of its cycle.
 func crowded(t testing.TB, agents int) *rig {
 	r := newRig(t)
+	tasks := [...]string{
+		"Move the cart to the new API", "Find out why CI is slow", "Write the release notes", "Mend the flaky login test", "Rename accounts to customers",
+		"Cache the search results", "Bring the docs up to date", "Split the billing job", "Review the payment form", "Load-test the gateway", "Drop the old importer",
+	}
 	for i := range agents {
 		cwd := "/home/dev/" + [...]string{"shop", "ledger", "handbook", "web", "infra", "search", "mobile"}[i%7]
-		lines := []string{prompt(ago(40*time.Minute), fmt.Sprint("p", i), "go on")}
+		lines := []string{prompt(ago(40*time.Minute), fmt.Sprint("p", i), tasks[i*5%len(tasks)])}
 		for k := range 24 {
 			at := ago(time.Duration(24-k)*90*time.Second + time.Duration(i%17)*time.Minute)
 			lines = append(lines, replyOf("claude-sonnet-4-5", cwd, at, fmt.Sprint("m", i, "-", k), 18_000+(1_000+i*7919%5_000)*(k+1), 1))
