@@ -27,7 +27,7 @@
 //     a smaller one comes it counts as old.
 //
 // A storm is 3 automatic compactions in 30 minutes, or 2 within 5 turns. It is
-// told once an episode; the episode ends with an automatic compaction of which
+// told once an episode; the episode ends with an automatic compaction for which
 // neither is true, and not by time alone. No-data is an agent that is active, and not
 // known to be idle, without any reading for 10 minutes; the episode ends with a
 // reading, or when the agent rests.

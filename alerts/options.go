@@ -18,8 +18,8 @@ type Options struct {
 	ForecastReplies, ForecastTurns int
 	// NoDataAfter is how long an active agent may show no reading; 0: for ever.
 	NoDataAfter time.Duration
-	// CompactionThreshold is the context size in tokens at which clients compact; 0: the
-	// one that was seen, else the one that is assumed.
+	// CompactionThreshold is the context size in tokens at which clients compact; with 0 it is
+	// the size at which compactions were seen, else an assumed one.
 	CompactionThreshold int64
 	// Settle is how long a compaction takes at most, and the stragglers among its
 	// signs; 0: 5 minutes.

@@ -148,7 +148,7 @@ type AgentState struct {
 	// again is known.
 	Boundaries []transcript.Key
 
-	// Bursts are the newest automatic compactions, Counted says that the one that
+	// Bursts are the newest automatic compactions. Counted says that the compaction which
 	// opened this cycle is among them, Made is its trigger by a sign that knows.
 	Bursts   []Burst
 	Counted  bool

@@ -19,7 +19,7 @@ type manifest struct {
 	Channel string
 	// Current is the newest document, nil before the first.
 	Current *entry
-	// Agents have the newest document of each agent, or the one that it claimed.
+	// Agents have the newest document of each agent, or the document that it claimed.
 	Agents map[string]*entry
 	// Executed have what each agent's last handoff ran with, or what it heard last.
 	Executed map[string]*entry

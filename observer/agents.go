@@ -134,7 +134,7 @@ type typingState struct {
 	calls int
 }
 
-// with is what is known of one agent that was taken for two: other is the one that it is.
+// with joins the states of one agent that was taken for two. other is the state under the id that it keeps.
 func (t typingState) with(other typingState) typingState {
 	t.busy = t.busy || other.busy
 	t.calls = max(t.calls, other.calls)

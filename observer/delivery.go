@@ -61,7 +61,7 @@ func (d *delivery) offer(agent alerts.AgentID, p *hook.Payload, now time.Time) (
 	return m, true
 }
 
-// messageID finds a message by its id, or by the one that its sender gave.
+// messageID finds a message by its id, or by the id that its sender gave.
 func (d *delivery) messageID(agent alerts.AgentID, id string) outbox.ID {
 	for _, m := range d.queue.Of(agent) {
 		if m.Ref == id && !m.Notice() {

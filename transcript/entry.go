@@ -101,7 +101,7 @@ type Entry struct {
 	Kind Kind
 	// Side marks a record of a subagent (isSidechain).
 	Side bool
-	// UUID names the record, Origin the one that it was copied from
+	// UUID names the record, Origin the record that it was copied from
 	// (forkedFrom.messageUuid); both are 0 for KindOther. Parent is the record before it,
 	// of readings, prompts, asides and summaries; Message the API message of a reading.
 	UUID, Parent, Origin, Message Key

@@ -12,7 +12,7 @@ import (
 
 // generateDense writes transcripts of short lines: prompts, replies of three lines, results of tools, compactions. Lines
 // have some 600 bytes in the mean, as in collections of small real transcripts; in the large corpus it is several times
-// that. So many records more there are in a gigabyte, of which reports remember each.
+// that. So a gigabyte has several times as many records, and reports remember each record.
 func generateDense(dir string, bytes int64) error {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for n := 0; bytes > 0; n++ {

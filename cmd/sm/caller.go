@@ -125,8 +125,8 @@ func (by *caller) supervisorPID() (pid int, ok bool) {
 	return pid, err == nil && pid > 1
 }
 
-// supervisor is the process that restarts our client: the one that is named, when we descend from it and it waits for
-// the signal. Any other one is somebody else, whom the signal would end.
+// supervisor is the process that restarts our client: the process that the environment names, when we descend from it and
+// it waits for the signal. Any other process would be ended by the signal.
 func (by *caller) supervisor() (*os.Process, error) {
 	pid, ok := by.supervisorPID()
 	if !ok {

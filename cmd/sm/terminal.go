@@ -53,7 +53,7 @@ func (t *prompts) act(
 	return err == nil || tmux.PastedIn(err), err
 }
 
-// paneOf is where a process runs by its environment: for clients of which no hook has told. What it says is verified
+// paneOf finds the pane of a process by its environment, for clients whose hooks have not come. The pane is verified
 // before anything is typed.
 func paneOf(pid int) (socket string, server int, pane string, err error) {
 	vars, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))

@@ -99,7 +99,7 @@ func worked(points []Point) (at []float64, top float64) {
 	return at, top
 }
 
-// blank says that a cycle has begun of which there is no reading.
+// blank says that a cycle has begun and has no reading yet.
 func (h *History) blank() bool {
 	for i := len(h.Marks) - 1; i >= 0; i-- {
 		if h.Marks[i].opens() {
@@ -109,7 +109,7 @@ func (h *History) blank() bool {
 	return false
 }
 
-// cycle is a stretch of points, of which one leads to the next.
+// cycle is a stretch of points that follow each other.
 type cycle struct{ from, to int }
 
 // cycles parts the points where a cycle begins: at a point that says so, and between two points with a mark in between

@@ -208,7 +208,7 @@ func (r *Row) need() Need {
 const (
 	// repliesWhole are as many as a cycle is taken to have where no forecast says how the context grows.
 	repliesWhole = 100
-	// repliesNever stands for a compaction of which nothing can be said.
+	// repliesNever is the number of replies where no forecast is possible.
 	repliesNever = 100_000
 )
 

@@ -98,7 +98,7 @@ func (e *Editor) installBeside() error {
 	return e.installStatusLine()
 }
 
-// check refuses what the client does not understand either: whoever wrote it should know.
+// Check refuses settings that the client does not understand either: the user who wrote them should know.
 func (e *Editor) Check() error {
 	if !e.Doc.Root.IsObject() {
 		return fmt.Errorf("the settings are not a JSON object; correct them")

@@ -34,13 +34,13 @@ type Activated struct {
 	State *State
 	// SetAside is where a damaged state file is now, "" for none.
 	SetAside string
-	// Full says that the session is still the one that has overflowed.
+	// Full says that this session has overflowed and has not been renewed.
 	Full bool
 }
 
 // Activate makes the session in a folder that of a client, and completes those that it had
 // before: a client has one. It is fresh, and an overflow is over, when the client is proven to be in
-// another session than the one that overflowed. Where nobody knows which one that was, it is
+// another session than the session that overflowed. Where it is not known which session overflowed, it is fresh
 // once a restart was asked for and the process that overflowed has ended.
 func Activate(ctx context.Context, a Activation) (done Activated, err error) {
 	if err := a.check(); err != nil {
@@ -144,7 +144,7 @@ func (a *Activation) mayLeave(path string, s *State) error {
 	return nil
 }
 
-// fresh says whether the client is in another context than the one that overflowed. What it
+// fresh says whether the client is in another context than that which overflowed. What it
 // compares has been stored with the overflow, and State.Set does not change it.
 func (a *Activation) fresh(s *State) bool {
 	switch {

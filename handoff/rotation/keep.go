@@ -82,8 +82,8 @@ func (m *Machine) Restore(rotations []Rotation, agents []AgentRecord, c Counters
 }
 
 // Rename moves what is known of an agent to the agent that it has turned out to be, and
-// says what follows. Where both have a rotation that has not ended, the one that has come
-// to the context goes on, else the newer one.
+// says what follows. Where both have a rotation that has not ended, the rotation that has begun to clear
+// a context goes on, else the newer one.
 func (m *Machine) Rename(from, to alerts.AgentID, now time.Time) []Effect {
 	m.out = nil
 	for _, r := range m.all {

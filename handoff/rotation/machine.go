@@ -88,8 +88,8 @@ func New(o Options) *Machine {
 // Configure changes the settings, for rotations that are under way too.
 func (m *Machine) Configure(o Options) { m.options = o.withDefaults() }
 
-// Step takes what has happened and says what follows. A rotation of which nobody knows,
-// or for which it comes too late, is left alone.
+// Step takes what has happened and says what follows. An input for an unknown rotation, or one that comes too late for its
+// rotation, changes nothing.
 func (m *Machine) Step(in Input) []Effect {
 	m.out = nil
 	switch x := in.(type) {

@@ -34,7 +34,8 @@ type order struct {
 
 func newPoller(o Observer) *poller { return &poller{observer: o, orders: make(chan order)} }
 
-// tell changes what the observer is told, and asks anew. Without an outcome the one that waits to be told stays.
+// tell changes the status that the observer gets, and polls anew. A status without an outcome keeps the outcome that was
+// not sent yet.
 func (p *poller) tell(s Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

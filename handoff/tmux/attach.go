@@ -12,7 +12,7 @@ import (
 
 // Attach is the command that shows a pane to the person at this terminal: inside the pane's own tmux server it switches
 // that client to the pane, elsewhere it attaches a new client. environ are the variables of this process, as NAME=value. A
-// pane without a socket is one of the default server, or of the one that this process runs in. Nothing is typed.
+// pane without a socket belongs to the tmux server that this process runs in, else to the default server. Nothing is typed.
 func Attach(ctx context.Context, p Pane, environ []string) (*exec.Cmd, error) {
 	binary, err := exec.LookPath("tmux")
 	if err != nil {

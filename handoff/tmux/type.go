@@ -87,7 +87,7 @@ func (s *Server) begin(ctx context.Context, p Pane, c Client, text string) (v vi
 
 // Finish presses Enter if the text stands in the client's input box, exactly and alone, and
 // never pastes anything: the Error has ReasonUnseen when the box is empty, and is that of
-// Type otherwise. It is for whoever knows that an attempt to type the text, a command too,
+// Type otherwise. It is for a caller who knows that an attempt to type the text, a command too,
 // may have been cut off before Enter. Should a human have written the same, Enter does what
 // the attempt was to do.
 func (s *Server) Finish(ctx context.Context, p Pane, c Client, text string, check func(context.Context) error) error {

@@ -52,7 +52,7 @@ func (d *diag) close() {
 	}
 }
 
-// socket is the one that is bound to local and connected to remote, or, when the port of remote is 0, listens on local.
+// socket finds the socket that is bound to local and connected to remote, or, when the port of remote is 0, listens on local.
 // The error is errPeerUnknown when there is none.
 func (d *diag) socket(local, remote netip.AddrPort) (row socketRow, err error) {
 	d.mu.Lock()

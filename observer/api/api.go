@@ -79,7 +79,7 @@ type Session struct {
 	// of the queued messages that wait until one does.
 	HooksSeen    bool `json:"hooks_seen"`
 	WaitForHooks int  `json:"messages_waiting_for_hooks"`
-	// Handoff is the state of the one that is under way, Brake what keeps the agent from
+	// Handoff is the state of the handoff that is under way, Brake what keeps the agent from
 	// another: breaker, futile; "" for none.
 	Handoff    string     `json:"handoff"`
 	Brake      string     `json:"handoff_brake"`

@@ -30,7 +30,7 @@ type Run struct {
 	// /proc/PID/stat; 0 and "" while none runs. Where there is no /proc, Start is "".
 	Client int
 	Start  string
-	// RestartsLeft is how many restarts are left, whoever asks for them.
+	// RestartsLeft is how many restarts are left, for the agent and the user together.
 	RestartsLeft int
 	// CanRestart says whether the client would be started again if that was asked for now: a restart is left, and its
 	// arguments allow one. A run that does not say so, as of an older version, is taken for one that can while a restart

@@ -105,7 +105,7 @@ type scribe struct {
 	session, last       string // the session that it writes for, and its last record
 	promptID, tool      string
 	output              int64
-	subagent, sideLast  string // the one that is at work
+	subagent, sideLast  string // the subagent that is at work, and its newest record
 	began, compactBegan time.Time
 }
 

@@ -32,7 +32,7 @@ type event struct {
 	At    time.Time
 	Kind  kind
 	Agent int
-	// Session is the client's id, Before the one that a clear leaves.
+	// Session is the client's id of the session, Before the id of the session that a clear leaves.
 	Session, Before string
 	// Context is the size of the context in tokens: of a reply with it, of a compaction before it.
 	Context, Output int64
@@ -43,8 +43,8 @@ type event struct {
 // temper is how an agent works. Token counts are ranges [from, to].
 type temper struct {
 	name, model string
-	// after is the context that a compaction or a clear leaves, full the one that makes the client compact, manual
-	// one at which the agent does it itself, 0 for never.
+	// after is the context that a compaction or a clear leaves, full the context that makes the client compact, manual
+	// the context at which the agent does it itself, 0 for never.
 	after        [2]int64
 	full, manual int64
 	grow         [2]int64 // what a reply adds

@@ -6,9 +6,9 @@ import (
 	"sm/transcript/claude"
 )
 
-// Agent is what is kept of an agent of which more is known than one transcript: it has
-// been heard of by hooks or reports, registered, or seen in more than one session. Any
-// other is no more than its session, and has the session's id.
+// Agent is what is kept of an agent when more is known than one transcript: hooks or reports have
+// come from it, it was registered, or it was seen in more than one session. Any
+// other agent is no more than its session, and has the session's id.
 type Agent struct {
 	ID                     string
 	Parent, Name, Provider string
@@ -18,8 +18,8 @@ type Agent struct {
 	// that became known.
 	Session string
 	Since   transcript.Instant
-	// Resumed is the session that a SessionStart named which need not be the one that
-	// begins: after a fork it is the old one.
+	// Resumed is the session that a SessionStart named. Another session may begin: after a fork
+	// the old one is named.
 	Resumed string
 	// Carried is when a SessionStart last told of a fork or a resume: the session that
 	// follows begins with the context of another.

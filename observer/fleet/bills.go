@@ -15,8 +15,8 @@ import (
 type BillTotals struct{ Reads, Rereads, Tokens uint64 }
 
 const (
-	// workedKept bounds the sessions of which is kept what they did, for the one that goes on from
-	// them; goesOnWithin is how long one waits for that.
+	// workedKept bounds the sessions whose work is kept for the session that goes on from
+	// them; goesOnWithin is how long it is kept.
 	workedKept   = 256
 	goesOnWithin = transcript.Instant(3600e9)
 )
@@ -25,7 +25,7 @@ const (
 type billing struct {
 	*roster
 	worked map[string]*worked // by session
-	after  map[string]string  // of sessions: the one that the agent had before
+	after  map[string]string  // by session: the session that the agent had before
 }
 
 // worked is what a session did.

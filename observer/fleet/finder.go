@@ -101,8 +101,8 @@ func (fd *finder) order() []row {
 	return order
 }
 
-// Agent finds an agent as View does; what is called so in full alone when exact. A
-// session that an agent has left leads to that agent: whoever names it means the agent.
+// Agent finds an agent as View does. With exact the id must be given in full. A
+// session that an agent has left leads to that agent: who names the session means the agent.
 func (fd *finder) Agent(id string, exact bool) (agent alerts.AgentID, err error) {
 	least := fitsBeginning
 	if exact {

@@ -115,7 +115,7 @@ func New(o Options, s Stored) *Fleet {
 }
 
 // Forget drops what is kept of an agent besides its transcripts, unless it was made known
-// by name or is at work. Its sessions stand for themselves then.
+// by name or is at work. Each of its sessions is an agent of its own then.
 func (f *Fleet) Forget(agent alerts.AgentID) bool {
 	id := string(agent)
 	a := f.agents[id]

@@ -7,8 +7,8 @@ import (
 	"sm/transcript"
 )
 
-// Place is where an agent's client runs: as which process, and in which pane of which
-// tmux server. Without a hook the pane is unknown, and for who looks at the process.
+// Place is where an agent's client runs: its process, its tmux server and its pane there.
+// Without a hook the pane is unknown, and has to be found by the process.
 type Place struct {
 	Socket string
 	Server int

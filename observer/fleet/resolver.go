@@ -62,8 +62,8 @@ func (rs *resolver) registered(session string, o *hook.Origin) string {
 	return ""
 }
 
-// byProcess finds the agent without a name of its own: whoever the process was before,
-// else whoever had the session, else the session.
+// byProcess finds an agent that does not name itself: the agent that ran in the process before,
+// else the agent that had the session, else the session's own id.
 func (rs *resolver) byProcess(session string, o *hook.Origin) string {
 	p := process{o.PID, o.Start}
 	if id := rs.running[p]; id != "" {

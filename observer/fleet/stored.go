@@ -13,9 +13,9 @@ type File struct {
 	Cursor transcript.Cursor
 	// Name and Parent are those of transcript.Change.
 	Name, Parent string
-	// Key is that of the file's session where neither name nor path tells it: the
-	// file has been moved and its name is no session's id, or it is a subagent's
-	// that stands for itself. Else "".
+	// Key is the key of the file's session where neither name nor path shows it: the
+	// file has been moved and its name is no session's id, or it is a subagent's file that was asked
+	// for alone. Else "".
 	Key     string
 	Session transcript.Session
 	// Inherited is the part of Session that was copied from other files.
@@ -59,7 +59,7 @@ type SessionRecord struct {
 
 // Claim says which session a compaction or message belongs to: the one in which it
 // first happened. Owner is the key of that session's id, joined with a constant for
-// messages of its subagents' files. Both are opaque to whoever stores them.
+// messages of its subagents' files. A store must not read anything from either.
 type Claim struct {
 	Key, Owner transcript.Key
 }

@@ -61,7 +61,7 @@ func (t *Timeline) CompactsAt(ev *alerts.Event) int64 {
 	return new(claude.AutoCompact).CompactsAt(ev.Window, ev.Model, t.Change.Session.Version)
 }
 
-// openLog is a session of which some events have been told.
+// openLog is a session whose first events have been given out, and whose others follow.
 type openLog struct {
 	log      int32
 	timeline Timeline

@@ -73,8 +73,8 @@ func (o Options) read(ctx context.Context, paths []string, what follow.Options, 
 	return <-read
 }
 
-// roots says in which formats the files in each path may be: in a folder in those of all clients, a file in the one that it
-// begins like.
+// roots says in which formats the files in each path may be: a folder may hold the formats of all clients, a file has the
+// format that its beginning shows.
 func roots(paths []string) (all []follow.Root) {
 	for _, path := range paths {
 		info, err := os.Stat(path)

@@ -61,7 +61,7 @@ func (v *Session) tokens() int64 {
 	return 0
 }
 
-// level is the one that the policy holds, "" while unknown.
+// level is the level of the context by the policy, "" while unknown.
 func (v *Session) level() string {
 	switch {
 	case v.Known && v.Policy.Known, v.Policy.FromStatusline():

@@ -330,8 +330,8 @@ func (h *Hub) list(ctx context.Context, began time.Time, old map[string]*drawn) 
 	}
 }
 
-// drawRow makes a row, which is drawn when somebody is to see it: whoever loads the page sees the first ones alone. One
-// whose history is told by its version alone has the one that it had.
+// drawRow makes a row. It is drawn only when somebody is to see it, for a page that is loaded shows the first rows alone.
+// Where only the version of a history is given, the row keeps the history that it had.
 func (h *Hub) drawRow(x *Agent, old *drawn) *drawn {
 	past := x.Past
 	if past == nil {

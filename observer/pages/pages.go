@@ -157,5 +157,5 @@ func (h *Hub) fillIn(ctx context.Context, agent, path string, depth int64) {
 		h.o.Log.Debug("no past to show", "err", err)
 		past = &curve.Curve{}
 	}
-	_ = h.o.Source.Fill(ctx, agent, past, depth) // with ctx whoever looks has gone
+	_ = h.o.Source.Fill(ctx, agent, past, depth) // ctx ends when the page is closed, and nobody needs the history then
 }

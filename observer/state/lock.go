@@ -111,7 +111,7 @@ func lockHolder(f *os.File) int {
 	return pid
 }
 
-// stands says whether the file that we hold is the one that others find by its name.
+// stands says whether others still find the file that we hold by its name.
 func stands(f *os.File, path string) error {
 	held, err := f.Stat()
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package state keeps what must outlive the observer: one bbolt file and the lock of
 // the directory that holds it.
 //
-// Invariants: one process at a time has a state directory, and whoever comes second
+// Invariants: one process at a time has a state directory, and a second process
 // learns its pid. After a kill at any point there is what the last Save that returned
 // nil had stored, or what the interrupted one was storing, never a mixture. A damaged
 // file is set aside, never deleted and never silently replaced; a file made by a newer
@@ -48,7 +48,7 @@ type Store struct {
 
 	// db is nil after a failed transaction whose file could not be opened again.
 	db   *bbolt.DB
-	file *os.File // the one that db reads and writes
+	file *os.File // the file that db reads and writes
 	// newest is the number of the file's newest transaction when it was opened, acked
 	// that of the last one that has surely reached the disk. When they differ after an
 	// error, the file is in doubt: see ready.

@@ -108,7 +108,7 @@ type Policy struct {
 	Queued, Waiting int
 	// Hooks says that the hooks of the present session work.
 	Hooks bool
-	// Last is the path of the last handoff that was carried out, Handoff the state of the one that is under way, Brake
+	// Last is the path of the last handoff that was carried out, Handoff the state of a handoff that is under way, Brake
 	// what keeps the agent from another; "" for none.
 	Last, Handoff, Brake string
 }

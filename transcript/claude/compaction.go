@@ -61,7 +61,7 @@ func (f *Fold) summary(e *transcript.Entry, now moment) {
 	}, now)
 }
 
-// owner finds the boundary that a summary belongs to: the one that it names, or
+// owner finds the boundary that a summary belongs to: the boundary that it names, or
 // that names it, else the file's last compaction if that still lacks a summary.
 func (f *Fold) owner(e *transcript.Entry) int {
 	for i := len(f.compactions) - 1; i >= 0; i-- {

@@ -65,7 +65,7 @@ func (a *AutoCompact) CompactsAt(window int64, model, version string) int64 {
 	return max(0, at)
 }
 
-// window is the one that the client was told to compact in, 0 for the model's.
+// window is the window that the client was told to compact in, 0 for the model's own.
 func (a *AutoCompact) window(model string, v version) int64 {
 	if v.atLeast(2, 1, 53) { // 2.1.52 does not know the variable, 2.1.75 does
 		if n := envWindow(a.Window, v); n > 0 {

@@ -1,8 +1,8 @@
 // Package clients knows all clients whose transcripts are read: their formats, and what
 // follows from who wrote a session.
 //
-// Invariants: a session of which nothing says who wrote it is Claude Code's, the first one
-// that was known; each client is asked about its own sessions alone.
+// Invariants: a session whose client is not known counts as Claude Code's, the first client
+// that sm knew; each client is asked about its own sessions alone.
 //
 // It reads nothing and keeps nothing. What the records of a client mean is for that client's
 // package.

@@ -15,7 +15,7 @@ import (
 
 // Once reads every transcript in or below the paths of roots one time, on all processors,
 // and sends one whole change for each. A path that names a file is read whatever its
-// name; a subagent's then stands for itself. Files and folders that cannot be read
+// name; a subagent's file is then a session of its own. Files and folders that cannot be read
 // are left out, logged, and counted in the error after the others have been sent;
 // a path that does not exist is an error at once.
 func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Change) error {

@@ -241,8 +241,8 @@ func (t *tailer) end(tl *tail.Tail) {
 	}
 }
 
-// deliver adds a line that the tail has read; false when it is not the one that
-// follows.
+// deliver adds a line that the tail has read. It returns false when that is not the next
+// line.
 func (t *tailer) deliver(ctx context.Context, l *tail.Line) bool {
 	if l.Err != nil {
 		return false

@@ -45,7 +45,7 @@ func newWatcher(poll bool, log *slog.Logger) *watcher {
 	errs := make(chan error, 1)
 	w.notify, w.events, w.errors, w.ended = notify, notify.Events, errs, make(chan struct{})
 	// fsnotify may report an error while it holds what adding a folder waits for, so
-	// whoever adds must not be the one to receive it. Each of them means the same:
+	// the goroutine that adds folders must not receive the errors. All errors mean the same:
 	// one is enough.
 	go func() {
 		defer close(w.ended)

@@ -340,7 +340,7 @@ func (w *Walker) digits() (n int) {
 	return n
 }
 
-// Only reads an object of which one string matters.
+// Only reads one string of an object and skips the rest.
 func (w *Walker) Only(value Text, wanted string) (t Text) {
 	for in := w.Enter(value, '{'); in; {
 		var name []byte

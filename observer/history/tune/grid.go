@@ -206,7 +206,7 @@ func (r *trial) grid(l *ladder, current, configured alerts.Thresholds) (*Grid, e
 	return g, g.choose(r, configured)
 }
 
-// pair judges a pair of which the warning alone has been judged: its first notice is the pair's.
+// pair judges a pair whose warning alone has been judged before: the first notice of the warning is the pair's.
 func (r *trial) pair(t alerts.Thresholds, said []notices, warning [2]Figures) Candidate {
 	p := NewCandidate(t)
 	for half, to := range []*Figures{&p.Choosing, &p.Checking} {

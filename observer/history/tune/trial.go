@@ -85,7 +85,7 @@ func (r *trial) run(limits alerts.Thresholds, kind, step int) ([]notices, error)
 	return said, nil
 }
 
-// player keeps the present cycle of a session, and the one that has just ended.
+// player keeps the present cycle of a session, and the cycle before it.
 type player struct {
 	cycle, ended cycle
 	said, over   notices

@@ -60,8 +60,8 @@ type Payload struct {
 	Event          Event  `json:"hook_event_name,omitempty"`
 	PromptID       string `json:"prompt_id,omitempty"`
 	PermissionMode string `json:"permission_mode,omitempty"`
-	// AgentID is set in the hooks of subagents, and of the client's own helpers such
-	// as the one that summarises.
+	// AgentID is set in the hooks of subagents, and of the client's own helpers, such
+	// as its summariser.
 	AgentID   string `json:"agent_id,omitempty"`
 	AgentType string `json:"agent_type,omitempty"`
 	// Source of a SessionStart: startup, resume, clear, compact, fork.
