@@ -59,7 +59,7 @@ func TestStateMoves(t *testing.T) {
 	if err != nil || got != want {
 		t.Errorf("after the move: %v\n%s\nbefore:\n%s", err, got, want)
 	}
-	if log := d.log(400); !strings.HasSuffix(strings.TrimSpace(log), ` bytes=0`) {
+	if log := d.log(1 << 16); strings.Count(log, `msg="caught up"`) != 2 || strings.Count(log, " bytes=0\n") != 1 {
 		t.Errorf("it read the transcript again: %s", log)
 	}
 }

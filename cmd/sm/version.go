@@ -77,7 +77,7 @@ func buildOf(info *debug.BuildInfo) buildInfo {
 
 func versionLine(info *debug.BuildInfo) string {
 	b := buildOf(info)
-	built := []string{b.commit, b.date, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	built := []string{runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, b.commit, b.date}
 	built = slices.DeleteFunc(built, func(s string) bool { return s == "" })
 	return fmt.Sprintf("sm %s (%s)", b.version, strings.Join(built, ", "))
 }
