@@ -25,6 +25,11 @@ func TestGreeting(t *testing.T) {
 	if diff := cmp.Diff(want, greeting(addrs, o)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	codex := t.TempDir() // the archive is not there
+	o.CodexDirs = []string{codex, codex + "/archived_sessions"}
+	if got, want := greeting(addrs, o), "Watching 812 transcripts in /home/u/.claude/projects, "+codex+"\n"; !strings.HasPrefix(got, want) {
+		t.Errorf("with another client: %q, want %q first", got, want)
+	}
 	o.Demo = true
 	want = "Demo: all of these agents are made up; they go when you press Ctrl-C\n" +
 		"http://127.0.0.1:8420 (or: sm open --socket /tmp/x/sm.sock)\nsm top --socket /tmp/x/sm.sock in another terminal\n"

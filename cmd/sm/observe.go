@@ -125,7 +125,8 @@ func (env *environ) greet(a *observer.App, o observer.Options) (end func()) {
 // greeting says what is watched, and where to look at it.
 func greeting(addrs []net.Addr, o observer.Options) string {
 	socket := ""
-	what := fmt.Sprintf("Watching %d transcripts in %s", o.Stats.Files.Load(), strings.Join(o.Projects, ", "))
+	dirs := append(slices.Clone(o.Projects), slices.DeleteFunc(slices.Clone(o.CodexDirs), func(dir string) bool { return !isDir(dir) })...)
+	what := fmt.Sprintf("Watching %d transcripts in %s", o.Stats.Files.Load(), strings.Join(dirs, ", "))
 	if o.Demo {
 		socket = " --socket " + o.Socket
 		what = "Demo: all of these agents are made up; they go when you press Ctrl-C"
