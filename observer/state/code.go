@@ -106,7 +106,9 @@ func fixed[T ~int64 | ~uint64](c *coder, v *T) {
 func (c *coder) real(v *float64) {
 	bits := math.Float64bits(*v)
 	fixed(c, &bits)
-	*v = math.Float64frombits(bits)
+	if c.decode { // what is written down is read by others meanwhile
+		*v = math.Float64frombits(bits)
+	}
 }
 
 func (c *coder) flag(v *bool) {
@@ -115,7 +117,9 @@ func (c *coder) flag(v *bool) {
 		n = 1
 	}
 	number(c, &n)
-	*v = n != 0
+	if c.decode {
+		*v = n != 0
+	}
 }
 
 // moment keeps a time to the nanosecond, in UTC; it can be any, also the zero one.

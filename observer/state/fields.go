@@ -208,7 +208,13 @@ func (c *coder) totals(s *fleet.SessionRecord) {
 			c.text(&t.Start)
 		})
 	})
-	t.Bills.List = list(c, t.Bills.List, func(c *coder, b *transcript.Bill) { c.group(func() { c.bill(b) }) })
+	t.Bills.List = list(c, t.Bills.List, func(c *coder, b *transcript.Bill) {
+		own := *b // the loop reads the list while it is written down
+		c.group(func() { c.bill(&own) })
+		if c.decode {
+			*b = own
+		}
+	})
 	number(c, &t.Bills.Dear)
 	if c.decode && len(t.List)+len(t.Bills.List)+t.Bills.Dear > 0 {
 		s.Totals = &t
