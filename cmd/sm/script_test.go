@@ -22,7 +22,7 @@ import (
 // Besides the usual commands they have
 //
 //	code N COMMAND...         runs a command that must end with exit code N
-//	until PATTERN COMMAND...  runs a command until its output fits
+//	until PATTERN COMMAND...  runs a command until its output fits; the command may be fetch
 //	fetch PATH FILE           asks the observer over its socket
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -60,8 +60,8 @@ func scriptUntil(ts *testscript.TestScript, _ bool, args []string) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for timeout := time.After(2 * time.Minute); ; {
-		err := ts.Exec(args[1], args[2:]...)
-		if err == nil && pattern.MatchString(ts.ReadFile("stdout")) {
+		out, err := scriptOutput(ts, args[1:])
+		if err == nil && pattern.MatchString(out) {
 			return
 		}
 		select {
@@ -70,6 +70,16 @@ func scriptUntil(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("waited in vain for %q: %v", args[0], err)
 		}
 	}
+}
+
+// scriptOutput is what a command prints, or the observer's answer.
+func scriptOutput(ts *testscript.TestScript, args []string) (string, error) {
+	if args[0] == "fetch" {
+		scriptFetch(ts, false, args[1:])
+		return ts.ReadFile(args[2]), nil
+	}
+	err := ts.Exec(args[0], args[1:]...)
+	return ts.ReadFile("stdout"), err
 }
 
 func scriptFetch(ts *testscript.TestScript, _ bool, args []string) {
