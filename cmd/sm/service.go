@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -47,6 +48,9 @@ func serviceStep(env *environ, name, short string, do func(context.Context, serv
 			if err != nil {
 				return err
 			}
+			if o.Args, err = givenPaths(cmd); err != nil {
+				return err
+			}
 			o.DryRun = dryRun
 			return do(cmd.Context(), o)
 		},
@@ -55,6 +59,20 @@ func serviceStep(env *environ, name, short string, do func(context.Context, serv
 		cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be done, and do nothing")
 	}
 	return cmd
+}
+
+// givenPaths are the flags that the service needs as well: those that say which observer it is.
+func givenPaths(cmd *cobra.Command) (args []string, err error) {
+	for _, name := range []string{"config", "socket"} {
+		if f := cmd.Flag(name); f != nil && f.Changed {
+			path, err := filepath.Abs(f.Value.String())
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, "--"+name, path)
+		}
+	}
+	return args, nil
 }
 
 func serviceOptions(env *environ, cfg *config.Config) (o service.Options, err error) {

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,34 +56,21 @@ func stateStep(env *environ, name, short string, do func(env *environ, log *slog
 }
 
 func exportState(env *environ, log *slog.Logger, dir, file string) (records int, err error) {
-	if _, err := os.Stat(filepath.Join(dir, state.FileName)); err != nil {
-		return 0, fmt.Errorf("%w: no observer has run there; name its directory with --state", err)
-	}
-	s, err := state.Open(dir, log, time.Now())
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	var out io.Writer
 	if file == "-" {
-		return s.Export(env.stdout)
+		out = env.stdout
 	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return 0, fmt.Errorf("%w: name a file that does not exist yet", err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return s.Export(f)
+	return state.ExportFile(dir, file, out, log, time.Now())
 }
 
 func importState(env *environ, log *slog.Logger, dir, file string) (records int, err error) {
-	in := env.stdin
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return 0, fmt.Errorf("%w: name the file that sm state export wrote", err)
-		}
-		defer f.Close()
-		in = f
+	if file == "-" {
+		return state.Import(dir, env.stdin, log, time.Now())
 	}
-	return state.Import(dir, in, log, time.Now())
+	f, err := os.Open(file)
+	if err != nil {
+		return 0, fmt.Errorf("%w: name the file that sm state export wrote", err)
+	}
+	defer f.Close()
+	return state.Import(dir, f, log, time.Now())
 }

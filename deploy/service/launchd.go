@@ -19,19 +19,19 @@ func (launchd) files(o Options) []file {
 
 func domain(uid int) string { return fmt.Sprintf("gui/%d", uid) }
 
+func (launchd) ready(context.Context, Options) error { return nil }
+
 // start loads the agent anew when its file has changed: launchd has read the old one.
 func (l launchd) start(o Options, changed bool) [][]string {
+	agent, path := domain(o.UID)+"/"+agentLabel, l.files(o)[0].path
 	if !changed {
-		return [][]string{{"launchctl", "kickstart", domain(o.UID) + "/" + agentLabel}}
+		return [][]string{{"-launchctl", "bootstrap", domain(o.UID), path}, {"launchctl", "kickstart", agent}}
 	}
-	return [][]string{
-		{"launchctl", "enable", domain(o.UID) + "/" + agentLabel},
-		{"launchctl", "bootstrap", domain(o.UID), l.files(o)[0].path},
-	}
+	return [][]string{{"-launchctl", "bootout", agent}, {"launchctl", "enable", agent}, {"launchctl", "bootstrap", domain(o.UID), path}}
 }
 
 func (launchd) stop(o Options) [][]string {
-	return [][]string{{"launchctl", "bootout", domain(o.UID) + "/" + agentLabel}}
+	return [][]string{{"-launchctl", "bootout", domain(o.UID) + "/" + agentLabel}}
 }
 
 func (launchd) forget(Options) [][]string { return nil }
@@ -56,6 +56,10 @@ func plist(o Options) string {
 		_ = xml.EscapeText(&b, []byte(s)) // a Builder takes everything
 		return b.String()
 	}
+	var args strings.Builder
+	for _, arg := range o.Args {
+		args.WriteString("		<string>" + text(arg) + "</string>\n")
+	}
 	return `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <!-- ` + mark + ` -->
@@ -66,7 +70,7 @@ func plist(o Options) string {
 	<key>ProgramArguments</key>
 	<array>
 		<string>` + text(o.Program) + `</string>
-		<string>observe</string>
+` + args.String() + `		<string>observe</string>
 	</array>
 	<key>RunAtLoad</key>
 	<true/>

@@ -26,6 +26,7 @@ type Options struct {
 	Home    string   // absolute
 	Config  string   // $XDG_CONFIG_HOME, or ~/.config; absolute
 	Program string   // sm, absolute
+	Args    []string // of sm, before "observe"
 	Socket  string   // the Unix socket of the configuration, absolute
 	Listen  []string // the addresses of the configuration that this machine can open
 	// Run runs a program of the system and returns what it printed.
@@ -44,9 +45,12 @@ type file struct{ path, text string }
 // A manager is what starts services on a system.
 type manager interface {
 	files(o Options) []file
-	start(o Options, changed bool) [][]string // commands after the files are written
-	stop(o Options) [][]string                // commands before the files are removed
-	forget(o Options) [][]string              // and after
+	ready(ctx context.Context, o Options) error // says why the service cannot start now
+	// Commands after the files are written, before they are removed, and after that. One that begins with a hyphen may
+	// fail, as in systemd's units.
+	start(o Options, changed bool) [][]string
+	stop(o Options) [][]string
+	forget(o Options) [][]string
 	state(ctx context.Context, o Options) (string, error)
 }
 
@@ -64,6 +68,9 @@ func managerOf(system string) (manager, error) {
 func Install(ctx context.Context, o Options) error {
 	m, err := managerOf(o.System)
 	if err != nil {
+		return err
+	}
+	if err := m.ready(ctx, o); err != nil {
 		return err
 	}
 	changed := false
@@ -201,12 +208,13 @@ func (o Options) write(f file) (changed bool, err error) {
 
 func (o Options) runAll(ctx context.Context, commands [][]string) error {
 	for _, c := range commands {
-		line := strings.Join(c, " ")
+		line := strings.TrimPrefix(strings.Join(c, " "), "-")
 		o.say("run %s", line)
 		if o.DryRun {
 			continue
 		}
-		if out, err := o.Run(ctx, c[0], c[1:]...); err != nil {
+		program, mayFail := strings.CutPrefix(c[0], "-")
+		if out, err := o.Run(ctx, program, c[1:]...); err != nil && !mayFail {
 			return fmt.Errorf("%s: %w: %s; the files are in place, run it yourself when that is mended", line, err, strings.TrimSpace(out))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,8 +74,8 @@ func TestInstallAndRemove(t *testing.T) {
 		},
 		{
 			"darwin", []string{"Library/LaunchAgents/local.sm.observe.plist"},
-			[]string{"launchctl enable gui/7/local.sm.observe", "launchctl bootstrap gui/7 HOME/Library/LaunchAgents/local.sm.observe.plist"},
-			[]string{"launchctl kickstart gui/7/local.sm.observe"},
+			[]string{"launchctl bootout gui/7/local.sm.observe", "launchctl enable gui/7/local.sm.observe", "launchctl bootstrap gui/7 HOME/Library/LaunchAgents/local.sm.observe.plist"},
+			[]string{"launchctl bootstrap gui/7 HOME/Library/LaunchAgents/local.sm.observe.plist", "launchctl kickstart gui/7/local.sm.observe"},
 			[]string{"launchctl bootout gui/7/local.sm.observe"},
 			[]string{"launchctl print gui/7/local.sm.observe"},
 		},
@@ -147,6 +148,30 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
+// TestObserverRuns: an observer that somebody has started keeps its socket.
+func TestObserverRuns(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "linux")
+	dir, err := os.MkdirTemp("", "sm") // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	r.Socket = filepath.Join(dir, "s")
+	l, err := net.Listen("unix", r.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := Install(t.Context(), r.Options); err == nil || !strings.Contains(err.Error(), "stop it") || len(tree(t, r.Home)) != 0 {
+		t.Errorf("%v; files %q", err, tree(t, r.Home))
+	}
+	r.Run = func(_ context.Context, _ string, args ...string) (string, error) { return "active\n", nil }
+	if err := Install(t.Context(), r.Options); err != nil {
+		t.Errorf("over the service's own: %v", err)
+	}
+}
+
 // TestNoManager: without a service manager the files are there, and the error says what is left to do.
 func TestNoManager(t *testing.T) {
 	t.Parallel()
@@ -161,6 +186,10 @@ func TestUnits(t *testing.T) {
 	t.Parallel()
 	o := newRig(t, "linux").Options
 	if text := serviceUnit(o); !strings.Contains(text, "\nExecStart=\"/opt/my tools/100%%/sm\" observe\n") || strings.Contains(text, "cp bin/sm") {
+		t.Errorf("service:\n%s", text)
+	}
+	o.Args = []string{"--config", "/etc/my sm.yaml"}
+	if text := serviceUnit(o); !strings.Contains(text, "\nExecStart=\"/opt/my tools/100%%/sm\" --config \"/etc/my sm.yaml\" observe\n") {
 		t.Errorf("service:\n%s", text)
 	}
 	want := "[Socket]\nListenStream=/run/user/7/sm/sm.sock\nListenStream=127.0.0.1:8420\nListenStream=[::1]:8420\nSocketMode=0600\n"
@@ -182,7 +211,7 @@ func TestUnits(t *testing.T) {
 			words = append(words, strings.TrimSpace(string(text)))
 		}
 	}
-	if got := fmt.Sprint(words); !strings.Contains(got, "ProgramArguments /a&b/<sm> observe RunAtLoad") {
+	if got := fmt.Sprint(words); !strings.Contains(got, "ProgramArguments /a&b/<sm> --config /etc/my sm.yaml observe RunAtLoad") {
 		t.Errorf("plist: %s", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -20,6 +21,19 @@ func (systemd) files(o Options) []file {
 		{filepath.Join(dir, "sm.socket"), socketUnit(o)},
 		{filepath.Join(dir, "sm.service"), serviceUnit(o)},
 	}
+}
+
+// ready refuses where an observer runs that is not the service's: systemd would take its socket's place.
+func (systemd) ready(ctx context.Context, o Options) error {
+	c, err := new(net.Dialer).DialContext(ctx, "unix", o.Socket)
+	if err != nil {
+		return nil
+	}
+	_ = c.Close() // it was only tried
+	if out, _ := o.Run(ctx, "systemctl", "--user", "is-active", "sm.socket"); firstLine(out) == "active" {
+		return nil
+	}
+	return fmt.Errorf("an observer answers at %s already: stop it, then try again", o.Socket)
 }
 
 func (systemd) start(_ Options, changed bool) [][]string {
@@ -70,7 +84,7 @@ func firstLine(s string) string {
 
 // serviceUnit is the unit that packages have, for this program and with its sockets.
 func serviceUnit(o Options) string {
-	return "# " + mark + "\n" + strings.Replace(strip(deploy.ServiceUnit()), "ExecStart=%h/.local/bin/sm observe", "ExecStart="+quote(o.Program)+" observe", 1)
+	return "# " + mark + "\n" + strings.Replace(strip(deploy.ServiceUnit()), "ExecStart=%h/.local/bin/sm observe", "ExecStart="+o.commandLine(), 1)
 }
 
 // socketUnit is the packages' unit with the addresses of this configuration.
@@ -95,6 +109,15 @@ func socketUnit(o Options) string {
 func strip(unit string) string {
 	_, rest, _ := strings.Cut(unit, "[Unit]\n")
 	return "[Unit]\n" + rest
+}
+
+// commandLine is how the service starts sm.
+func (o Options) commandLine() string {
+	words := []string{quote(o.Program)}
+	for _, arg := range append(o.Args[:len(o.Args):len(o.Args)], "observe") {
+		words = append(words, quote(arg))
+	}
+	return strings.Join(words, " ")
 }
 
 // quote makes a path one word of a command line: systemd.service(5), "Command lines", and systemd.unit(5), "Specifiers".

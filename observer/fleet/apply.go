@@ -53,7 +53,7 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 	again := old != nil && old.Session.Lines > 0
 	x, was := f.place(&c)
 	f.counters.read(&was, &x.Session)
-	if c.Limits != [2]Limit{} {
+	if c.Limits != [2]Limit{} && c.Client != Claude { // whose limits come by the status line
 		f.counters.part(c.Client).Limited(c.Limits)
 	}
 	f.changed.count()

@@ -10,7 +10,6 @@ import (
 	"sm/transcript/claude"
 	"sm/transcript/claude/hook"
 	"sm/transcript/clients"
-	"sm/transcript/codex"
 )
 
 // gauge reads the size of contexts and windows, from transcripts and from the status line.
@@ -28,13 +27,10 @@ func (g *gauge) windowOf(a *Agent, s *transcript.Session) int64 {
 // compactsAt is the size in tokens at which a client is assumed to compact by itself. It is 0 when the client never
 // does, and when its model and version are unknown. a is nil when only the session is known.
 func (g *gauge) compactsAt(a *Agent, s *transcript.Session, window int64) int64 {
-	if clients.Of(s) == clients.Codex {
-		return codex.CompactsAt(window)
-	}
 	var told claude.AutoCompact
 	version := s.Version
 	if a != nil {
-		if strings.HasPrefix(a.Provider, "codex") {
+		if strings.HasPrefix(a.Provider, "codex") && clients.Of(s) != clients.Codex {
 			return 0
 		}
 		if a.Told != nil {
@@ -42,7 +38,7 @@ func (g *gauge) compactsAt(a *Agent, s *transcript.Session, window int64) int64 
 		}
 		version = cmp.Or(version, g.clients[a.Session].Version)
 	}
-	return told.CompactsAt(window, s.Model, version)
+	return clients.CompactsAt(s, &told, window, s.Model, version)
 }
 
 // window is the size of an agent's window, as far as it is known without a report.

@@ -10,6 +10,7 @@ import (
 	"sm/alerts"
 	"sm/transcript"
 	"sm/transcript/claude"
+	"sm/transcript/clients"
 )
 
 // InOrder tells the events of all sessions by time, as an observer would have been told them that followed all: what it
@@ -58,7 +59,7 @@ func (h *History) InOrder(ctx context.Context, rules []transcript.WindowRule, ea
 
 // CompactsAt is the size in tokens at which the client is assumed to compact by itself, 0 when unknown or never.
 func (t *Timeline) CompactsAt(ev *alerts.Event) int64 {
-	return new(claude.AutoCompact).CompactsAt(ev.Window, ev.Model, t.Change.Session.Version)
+	return clients.CompactsAt(&t.Change.Session, new(claude.AutoCompact), ev.Window, ev.Model, t.Change.Session.Version)
 }
 
 // openLog is a session whose first events have been given out, and whose others follow.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -30,7 +31,7 @@ type exportLine struct {
 	Records *int `json:"records,omitempty"` // of the end alone: how many there were
 }
 
-// Export writes all that is stored as JSON lines, and returns the number of records.
+// Export writes all that is stored as JSON lines, and returns the number of records. Damaged ones are left out: see Dropped.
 func (s *Store) Export(w io.Writer) (records int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,6 +43,9 @@ func (s *Store) Export(w io.Writer) (records int, err error) {
 		}
 		for _, name := range buckets() {
 			err := tx.Bucket([]byte(name)).ForEach(func(k, v []byte) error {
+				if _, ok := unseal(name, k, v); !ok {
+					return nil
+				}
 				records++
 				return out.Encode(exportLine{Bucket: name, Key: k, Value: v})
 			})
@@ -53,6 +57,35 @@ func (s *Store) Export(w io.Writer) (records int, err error) {
 	})
 	if err = errors.Join(err, b.Flush()); err != nil {
 		return 0, fmt.Errorf("export state: %w", err)
+	}
+	return records, nil
+}
+
+// ExportFile exports the state of a directory that no observer has into a file that does not exist yet, or to out, unless
+// that is nil.
+func ExportFile(dir, file string, out io.Writer, log *slog.Logger, now time.Time) (records int, err error) {
+	if _, err := os.Stat(filepath.Join(dir, FileName)); err != nil {
+		return 0, fmt.Errorf("%w: no observer has run there; name its directory with --state", err)
+	}
+	s, err := OpenExisting(dir, log, now)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if out == nil {
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return 0, fmt.Errorf("%w: name a file that does not exist yet", err)
+		}
+		records, err = s.Export(f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return 0, errors.Join(err, os.Remove(file)) // it would be in the way of the next try
+		}
+	} else if records, err = s.Export(out); err != nil {
+		return 0, err
+	}
+	if n := s.Dropped(); n > 0 {
+		return records, fmt.Errorf("%d damaged records are left out; the other %d are exported", n, records)
 	}
 	return records, nil
 }

@@ -100,3 +100,22 @@ func TestImportRefuses(t *testing.T) {
 		t.Errorf("what was there has changed (-want +got):\n%s", d)
 	}
 }
+
+// TestOpenExisting: who only reads makes nothing anew, and sets nothing aside.
+func TestOpenExisting(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := OpenExisting(dir, quiet(), testNow()); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without a state: %v", err)
+	}
+	bad := []byte(strings.Repeat("damaged ", 1000))
+	path := filepath.Join(dir, FileName)
+	if err := os.WriteFile(path, bad, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenExisting(dir, quiet(), testNow()); err == nil {
+		t.Error("a damaged state is taken")
+	}
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, bad) {
+		t.Errorf("the damaged file has changed: %v", err)
+	}
+}

@@ -55,6 +55,8 @@ type Store struct {
 	newest, acked int
 	doubt         bool
 
+	existing bool // whether a file that is not there, or is damaged, is refused instead of made anew
+
 	head   head
 	owners owners
 	lost   map[place]bool // damaged records, and whether they have been removed since
@@ -64,6 +66,15 @@ type Store struct {
 // Open takes the state directory, which it makes when there is none, and opens the
 // file in it. The error is a *LockedError when another process has the directory.
 func Open(dir string, log *slog.Logger, now time.Time) (*Store, error) {
+	return open(dir, log, now, false)
+}
+
+// OpenExisting is Open for who only reads: a file that is not there, or cannot be used, is an error and stays as it is.
+func OpenExisting(dir string, log *slog.Logger, now time.Time) (*Store, error) {
+	return open(dir, log, now, true)
+}
+
+func open(dir string, log *slog.Logger, now time.Time, existing bool) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
@@ -72,7 +83,7 @@ func Open(dir string, log *slog.Logger, now time.Time) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, now: now, log: log, root: root, lost: map[place]bool{}}
+	s := &Store{dir: dir, now: now, log: log, root: root, lost: map[place]bool{}, existing: existing}
 	if s.lock, err = takeLock(root, dir); err != nil {
 		root.Close()
 		return nil, err
@@ -92,6 +103,9 @@ func (s *Store) begin() error {
 		return fmt.Errorf("remove an unfinished state file: %w", err)
 	}
 	err := s.openFile()
+	if s.existing && err != nil {
+		return err
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.createFile()
 	}

@@ -36,6 +36,15 @@ func WindowOf(s *transcript.Session, told int64, rules []transcript.WindowRule) 
 	return claude.WindowOf(s, told, rules)
 }
 
+// CompactsAt is the size in tokens at which a client is assumed to compact by itself, 0 when unknown or never. told is
+// what a client of Claude Code was told about that.
+func CompactsAt(s *transcript.Session, told *claude.AutoCompact, window int64, model, version string) int64 {
+	if Of(s) == Codex {
+		return codex.CompactsAt(window)
+	}
+	return told.CompactsAt(window, model, version)
+}
+
 // Formats are those of all clients, each with names that none before it claims. held is for
 // [codex.Format].
 func Formats(held func(path string) bool) []*transcript.Format {

@@ -18,7 +18,7 @@ const (
 	dateLength            = len("2026-11-22T00-23-17-")
 	uuidLength            = len("01a200a2-c691-7de0-a325-4ece90591c2c")
 	// largest bounds what a compressed transcript is unpacked to, in memory.
-	largest = 1 << 30
+	largest = 256 << 20
 )
 
 // Format is how Codex keeps its transcripts: sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl
@@ -98,7 +98,7 @@ func content(_ string, file io.ReaderAt, size int64) (lines io.ReaderAt, length 
 	if n, _ := file.ReadAt(head, 0); n < len(head) || !bytes.Equal(head, zstdMagic()) {
 		return file, size, nil
 	}
-	z, err := zstd.NewReader(io.NewSectionReader(file, 0, size), zstd.WithDecoderConcurrency(1))
+	z, err := zstd.NewReader(io.NewSectionReader(file, 0, size), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(largest))
 	if err != nil {
 		return nil, 0, fmt.Errorf("unpack: %w", err)
 	}
