@@ -187,8 +187,8 @@ func newHelpCommand() *cobra.Command {
 }
 
 func unknownCommand(root *cobra.Command, name string) error {
-	if near := root.SuggestionsFor(name); len(near) > 0 {
-		return usagef("unknown command %s (did you mean %q?)", quote(name), near[0])
+	if near := usage.NearCommand(root, name); near != "" {
+		return usagef("unknown command %s (did you mean %q?)", quote(name), near)
 	}
 	return usagef("unknown command %s", quote(name))
 }

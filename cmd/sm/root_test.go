@@ -47,6 +47,7 @@ func TestCommandLine(t *testing.T) {
 	}{
 		{"unknown command", []string{"bogus"}, outcome{2, "", "sm: unknown command \"bogus\"; see 'sm --help'\n"}},
 		{"near command", []string{"versoin"}, outcome{2, "", "sm: unknown command \"versoin\" (did you mean \"version\"?); see 'sm --help'\n"}},
+		{"nearest of two", []string{"stauts"}, outcome{2, "", "sm: unknown command \"stauts\" (did you mean \"status\"?); see 'sm --help'\n"}},
 		{"unknown command with flags", []string{"bogus", "--x"}, outcome{2, "", "sm: unknown command \"bogus\"; see 'sm --help'\n"}},
 		{"hostile command", []string{"a\nb\x1b[2J"}, outcome{2, "", "sm: unknown command \"a\\nb\\x1b[2J\"; see 'sm --help'\n"}},
 		{"unknown flag", []string{"--bogus"}, outcome{2, "", "sm: unknown flag: --bogus; see 'sm --help'\n"}},

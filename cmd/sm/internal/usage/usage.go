@@ -67,6 +67,25 @@ func neededArgs(use string) (names []string) {
 	return names
 }
 
+// NearCommand is the command that was meant: the one that alone begins like that, else the one with the fewest letters
+// changed, else "".
+func NearCommand(root *cobra.Command, name string) string {
+	var known, longer []string
+	for _, c := range root.Commands() {
+		if c.Hidden {
+			continue
+		}
+		known = append(known, c.Name())
+		if strings.HasPrefix(c.Name(), name) {
+			longer = append(longer, c.Name())
+		}
+	}
+	if len(longer) == 1 {
+		return longer[0]
+	}
+	return config.Nearest(name, known)
+}
+
 // FlagError says of an unknown flag which one is near, and of a number that is none what there should be.
 func FlagError(cmd *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
