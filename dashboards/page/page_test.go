@@ -379,13 +379,14 @@ func TestOrderIsThatOfTheScript(t *testing.T) {
 	}
 }
 
-// TestTold: the notice that was reached is said in percent of the window, and not at all to one who hears none.
+// TestTold: the notice that was reached is said in percent of the window, not at all of one who hears none, and
+// not as told while a message waits.
 func TestTold(t *testing.T) {
 	r := Row{Level: "critical", Warning: 100_000, Critical: 130_000, Window: 200_000}
-	warned, muted, early, bare := r, r, r, r
-	warned.Level, muted.Silenced, early.Level, bare.Window = "warn", true, "early_warn", 0
-	got := []string{r.told(), warned.told(), muted.told(), early.told(), bare.told()}
-	if diff := cmp.Diff([]string{"told at 65 %", "told at 50 %", "", "", "told at 130k"}, got); diff != "" {
+	warned, muted, early, bare, unheard := r, r, r, r, r
+	warned.Level, muted.Silenced, early.Level, bare.Window, unheard.Unheard = "warn", true, "early_warn", 0, true
+	got := []string{r.told(), warned.told(), muted.told(), early.told(), bare.told(), unheard.told()}
+	if diff := cmp.Diff([]string{"told at 65 %", "told at 50 %", "", "", "told at 130k", "past 65 %, unheard"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -94,16 +94,21 @@ func (r *Row) pressure() string {
 	return r.Pressure
 }
 
-// told is which notice the agent has reached in this cycle, "" for none.
+// told is which notice the agent has reached in this cycle, "" for none. While a message waits it may be that notice, which
+// nobody has heard then.
 func (r *Row) told() string {
 	limit := map[string]int64{"warn": r.Warning, "critical": r.Critical}[r.Level]
-	switch {
-	case limit <= 0 || r.Silenced:
+	if limit <= 0 || r.Silenced {
 		return ""
-	case r.Window <= 0:
-		return "told at " + short(limit)
 	}
-	return fmt.Sprintf("told at %.0f %%", 100*float64(limit)/float64(r.Window))
+	at := short(limit)
+	if r.Window > 0 {
+		at = fmt.Sprintf("%.0f %%", 100*float64(limit)/float64(r.Window))
+	}
+	if r.Unheard {
+		return "past " + at + ", unheard"
+	}
+	return "told at " + at
 }
 
 func signed(n int64) string {

@@ -85,6 +85,7 @@ type Row struct {
 	Compacting bool
 	Storming   bool
 	Silenced   bool // no notices are said
+	Unheard    bool // a message for it waits
 	// Subagents counts those at work, SubagentTokens is the largest context of them, 0 while unknown.
 	Subagents      int
 	SubagentTokens int64
