@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// installed puts a file of deploy/ and others into a new folder, as whoever installs them does.
+// installed puts a file of deploy/ and others into a new folder, as a user does who installs them.
 func installed(t *testing.T, path string, more ...string) (dir, name string) {
 	t.Helper()
 	dir = t.TempDir()

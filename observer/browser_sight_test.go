@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestBrowserNames: whoever cannot see the page is told what is on it.
+// TestBrowserNames: a user who cannot see the page is told what is on it.
 func TestBrowserNames(t *testing.T) {
 	r := someAgents(t)
 	b := browse(t, r, "/?session=d", 1280, 800)

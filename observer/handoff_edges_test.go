@@ -68,7 +68,7 @@ func TestHandoff_Edge_TheLastOfSeveralCallsWins(t *testing.T) {
 }
 
 // TestHandoff_Edge_SessionKilledBefore: there is nobody to clear. The document is kept for
-// whoever comes next, and the agent's messages wait for that, too.
+// the next session, and the agent's messages wait for that, too.
 func TestHandoff_Edge_SessionKilledBefore(t *testing.T) {
 	r, c, a := newHandoffRig(t)
 	id := a.hands(c.doc("doc.md", "Next: CI."))

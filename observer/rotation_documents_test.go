@@ -182,7 +182,7 @@ func TestRotation_Document_OfAnotherAgentOnlyOnceItHasLeft(t *testing.T) {
 	}
 	c.enter("w5", 6).checkHeard("another has it")
 	back := c.enter("w1", 7)
-	back.checkHeard("whoever left it does not get it back from another")
+	back.checkHeard("a session that left it does not get it back from another")
 	r.ends()
 }
 

@@ -385,7 +385,7 @@ func TestCallIsAnsweredWithItsOwn(t *testing.T) {
 }
 
 // TestTextOfOthersWaitsForHooks: where no hook has come nothing that somebody wrote is typed,
-// and whoever asks hears why.
+// and a sender who asks hears why.
 func TestTextOfOthersWaitsForHooks(t *testing.T) {
 	t.Parallel()
 	s := &stage{asks: true}

@@ -98,7 +98,7 @@ func (h *clientHome) writeJSON(path string, v any) {
 	h.write(path, string(text))
 }
 
-// end stops what start started. The folder is kept for whoever looks into a failure.
+// end stops what start started. The folder stays, so that a failure can be looked into.
 func (h *clientHome) end() {
 	if h.t.Failed() {
 		h.t.Logf("the screen:\n%s", h.screen())

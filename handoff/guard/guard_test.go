@@ -199,7 +199,7 @@ func TestGuardSet(t *testing.T) {
 	}
 }
 
-// While a session is full nothing is set by which it is known or would be let go, whoever asks; a person overrides.
+// While a session is full no caller can change its identity or what would let it go; only a person can override that.
 func TestGuardSetWhileFull(t *testing.T) {
 	now := time.Date(2026, 2, 5, 15, 45, 0, 0, time.UTC)
 	values := map[string]string{

@@ -97,7 +97,7 @@ func standIn(dir string) error {
 		order string
 		keys  []byte
 	}
-	inputs := make(chan input, 64) // whoever leaves takes none
+	inputs := make(chan input, 64) // a client that leaves takes none
 	go func() {                    // ends with the process
 		for lines := bufio.NewScanner(orders); lines.Scan(); {
 			inputs <- input{order: lines.Text()}

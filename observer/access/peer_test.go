@@ -155,7 +155,7 @@ func TestPeerDiag(t *testing.T) {
 }
 
 // TestPeerTCPGone: a peer that closed is nobody. Older kernels show its socket
-// as one of root, whoever it was.
+// as one of root, whichever user it was.
 func TestPeerTCPGone(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

@@ -8,8 +8,8 @@ import (
 	"sm/transcript"
 )
 
-// TestCatchUp guards that after a restart origins come before copies: whoever is
-// first owns what both hold.
+// TestCatchUp guards that after a restart origins come before copies: the first
+// to come owns what both hold.
 func TestCatchUp(t *testing.T) {
 	change := func(path string, f func(*transcript.Change)) transcript.Change {
 		c := transcript.Change{Whole: true, Cursor: transcript.Cursor{Path: path}}

@@ -26,7 +26,7 @@ type source struct {
 func (s *source) Edits() uint64 { return s.edits }
 
 func (s *source) List(ctx context.Context, _ time.Time, _ func(string) (uint32, bool)) (List, error) {
-	ctx.Done() // whoever waits for a turn looks for its end
+	ctx.Done() // a caller that waits for a turn looks for its end
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	return List{Agents: []Agent{{Row: webpage.Row{ID: "x"}, Past: &webpage.History{}}}}, nil

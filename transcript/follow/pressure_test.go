@@ -58,7 +58,7 @@ func TestPressureDescriptors(t *testing.T) {
 	}
 	r.start()
 	r.settle("at the start")
-	for n := range 100 { // whoever has a tail has opened it when it has read this
+	for n := range 100 { // a file that has a tail has been opened when this was read
 		r.append(r.path("-p", fmt.Sprintf("%08d-0000-4000-8000-000000000000.jsonl", n)), reply(2, 200))
 	}
 	r.settle("all have grown")

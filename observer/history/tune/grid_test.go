@@ -285,7 +285,7 @@ func handMade(id string, list ...any) []alerts.Event {
 	return events
 }
 
-// TestInterrupted: whoever ends a trial need not wait until all thresholds have been tried.
+// TestInterrupted: a user who ends a trial need not wait until all thresholds have been tried.
 func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
