@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/caller"
 	"sm/cmd/sm/internal/config"
 	"sm/deploy/doctor"
 )
@@ -55,12 +56,12 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 	o.Home, _ = env.lookupEnv.Home() // without one, ~ is of no help
 	o.Dir, _ = env.workDir()         // one that is gone has no settings
 	o.Path, _ = env.lookupEnv("PATH")
-	o.Settings, o.SettingsErr = settingsPath(env.lookupEnv)
+	o.Settings, o.SettingsErr = env.lookupEnv.ClaudeSettings()
 	o.Projects, o.ProjectsErr = cfg.ProjectDirs(env.lookupEnv)
 	o.TokenFile = cfg.HTTP.WebhookTokenFile
 	_, o.TokenErr = cfg.WebhookToken()
 	o.HookSockets = func(args []string) []string { return clientSockets(env.lookupEnv, args) }
-	o.Environ, o.Managed, o.Guard, o.Proc, o.Now = env.vars(), managedSettings(), cfg.Guard.Enabled, "/proc", time.Now()
+	o.Environ, o.Managed, o.Guard, o.Proc, o.Now = env.vars(), caller.ManagedSettings(), cfg.Guard.Enabled, "/proc", time.Now()
 	o.Temporary = temporary(env)
 	return o, nil
 }

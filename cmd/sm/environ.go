@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 
+	"sm/cmd/sm/internal/caller"
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/cmd/sm/internal/view"
@@ -31,6 +32,10 @@ type environ struct {
 	calledAs   string
 	// registered is the session of a client by its own registry, "" for one that is not known; nil is the real one.
 	registered func(pid int, start string) (session string)
+}
+
+func (env *environ) caller() *caller.Caller {
+	return &caller.Caller{LookupEnv: env.lookupEnv, Registered: env.registered}
 }
 
 // workDir is the folder at which relative paths begin.

@@ -30,7 +30,7 @@ func newHandoffCommand(env *environ) *cobra.Command {
 }
 
 func (env *environ) handoff(cmd *cobra.Command, file string) error {
-	ids := env.caller().selves()
+	ids := env.caller().Selves()
 	if len(ids) == 0 {
 		return absentf("no agent here: CLAUDE_SESSION_MANAGER_ID is not set, and this is no tmux pane; call sm handoff from within a session")
 	}
@@ -75,17 +75,6 @@ func scheduleHandoff(ctx context.Context, client *api.Client, ids []string, path
 		}
 	}
 	return first
-}
-
-// selves are the ids under which the observer may know the agent that runs this process, the most certain first.
-func (by *caller) selves() (ids []string) {
-	if id := by.origin(time.Now()).Agent; id != "" {
-		ids = append(ids, id)
-	}
-	if session, _ := by.lookupEnv("CLAUDE_CODE_SESSION_ID"); session != "" {
-		ids = append(ids, session)
-	}
-	return ids
 }
 
 func newHandoffsCommand(env *environ) *cobra.Command {
@@ -148,7 +137,7 @@ func (env *environ) cancelHandoff(cmd *cobra.Command, args []string) error {
 
 // ownHandoff finds the one that the caller has scheduled.
 func (env *environ) ownHandoff(ctx context.Context, client *api.Client) (string, error) {
-	ids := env.caller().selves()
+	ids := env.caller().Selves()
 	if len(ids) == 0 {
 		return "", absentf("no agent here; name the handoff, 'sm handoffs' lists them")
 	}

@@ -118,7 +118,7 @@ func (env *environ) hook(ctx context.Context, args []string, began time.Time) {
 		ctx, cancel = context.WithTimeout(ctx, sessionEndWork)
 		defer cancel()
 	}
-	p.SM = env.caller().origin(began)
+	p.SM = env.caller().Origin(began)
 	answer, heard := post(ctx, clientSockets(env.lookupEnv, args), p.Encode(), true)
 	if !heard {
 		answer = env.fallbackGuard().refusal(&p)

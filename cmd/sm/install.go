@@ -110,7 +110,7 @@ func newUninstallCommand(env *environ) *cobra.Command {
 
 // fillInstallation sets what an installation knows from the environment.
 func fillInstallation(o *install.Options, env *environ) (err error) {
-	if o.Settings, err = settingsPath(env.lookupEnv); err != nil {
+	if o.Settings, err = env.lookupEnv.ClaudeSettings(); err != nil {
 		return err
 	}
 	if o.Data, err = env.lookupEnv.XDGDir("XDG_DATA_HOME", filepath.Join(".local", "share")); err != nil {
@@ -123,29 +123,6 @@ func fillInstallation(o *install.Options, env *environ) (err error) {
 	o.Path, _ = env.lookupEnv("PATH")
 	o.Environ, o.Stdout, o.Stderr = env.vars(), env.stdout, env.stderr
 	return nil
-}
-
-// settingsPath is the user's settings file.
-func settingsPath(env config.Env) (string, error) {
-	dir, _ := env("CLAUDE_CONFIG_DIR")
-	if strings.Contains(dir, ",") {
-		return "", fmt.Errorf("CLAUDE_CONFIG_DIR names several directories; set it to the one with the settings")
-	}
-	if dir == "" {
-		home, err := env.Home()
-		if err != nil {
-			return "", fmt.Errorf("find the client's settings: %w", err)
-		}
-		dir = filepath.Join(home, ".claude")
-	}
-	dir, err := env.ExpandHome(dir)
-	if err != nil {
-		return "", fmt.Errorf("CLAUDE_CONFIG_DIR: %w", err)
-	}
-	if dir, err = filepath.Abs(dir); err != nil {
-		return "", fmt.Errorf("CLAUDE_CONFIG_DIR: %w; write an absolute path", err)
-	}
-	return filepath.Join(dir, "settings.json"), nil
 }
 
 // ownProgram is the path that the client is to call us by: as we were called, for a link such as ~/bin/sm outlives

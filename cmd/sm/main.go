@@ -26,6 +26,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/caller"
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/cmd/sm/internal/usage"
@@ -58,7 +59,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return env.runHook(ctx, args[1:])
 	case command == "statusline" && !asksForHelp(args[1:]):
 		return env.runStatusline(ctx, args[1:])
-	case command == guardianCommand && len(args) == 1 && supervise.Guard():
+	case command == caller.GuardianCommand && len(args) == 1 && supervise.Guard():
 		return exitDone
 	}
 	return env.execute(ctx, args)

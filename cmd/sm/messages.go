@@ -44,7 +44,7 @@ func newSendCommand(env *environ) *cobra.Command {
 			case urgent:
 				m.Mode = "urgent"
 			}
-			m.From = env.caller().origin(time.Now()).Agent
+			m.From = env.caller().Origin(time.Now()).Agent
 			client, err := env.client(cmd)
 			if err != nil {
 				return err

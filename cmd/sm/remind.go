@@ -42,7 +42,7 @@ func newRemindCommand(env *environ) *cobra.Command {
 			if r.Text, err = textArg(env.stdin, args[1]); err != nil {
 				return err
 			}
-			r.From = env.caller().origin(time.Now()).Agent
+			r.From = env.caller().Origin(time.Now()).Agent
 			client, err := env.client(cmd)
 			if err != nil {
 				return err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/caller"
 	"sm/dashboards/screen"
 	"sm/handoff/guard"
 	"sm/handoff/supervise"
@@ -25,9 +26,6 @@ import (
 
 // registerWithin is how long the start of a client waits for the observer to know its agent.
 const registerWithin = time.Second
-
-// guardianCommand is how this program is called as the guardian of a run. It is no command for people.
-const guardianCommand = "guardian"
 
 // maxAgentID is the longest id that the observer takes.
 const maxAgentID = 128
@@ -88,7 +86,7 @@ func (env *environ) newAgentRun(cmd *cobra.Command, reg api.Registration, argv [
 	}
 	r := &agentRun{env: env, registration: reg, observer: api.NewClient(sockets)}
 	r.options = supervise.Options{
-		Argv: argv, Env: agentVars(env.vars(), reg, os.Getpid(), socket), Again: supervise.Again, Guardian: []string{"sm", guardianCommand},
+		Argv: argv, Env: agentVars(env.vars(), reg, os.Getpid(), socket), Again: supervise.Again, Guardian: []string{"sm", caller.GuardianCommand},
 		Restarts: cfg.Supervise.Restarts, TermAfter: cfg.Supervise.TermAfter,
 	}
 	dir, err := os.Getwd()

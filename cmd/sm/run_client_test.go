@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
+	"sm/cmd/sm/internal/caller"
 	"sm/handoff/proc"
 )
 
@@ -76,7 +77,7 @@ func runStandIn() {
 
 func (c *runClient) note(e runEvent) {
 	e.PID, e.Parent = os.Getpid(), os.Getppid()
-	if p, err := proc.Stat("/proc", e.Parent); err == nil && isGuardian(e.Parent, "/proc") {
+	if p, err := proc.Stat("/proc", e.Parent); err == nil && caller.IsGuardian(e.Parent, "/proc") {
 		e.Parent = p.Parent // the run
 	}
 	if t, err := unix.IoctlGetTermios(0, ioctlGetTermios); err == nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sm/cmd/sm/internal/caller"
 	"sm/handoff/proc"
 	"sm/observer/api"
 )
@@ -305,7 +306,7 @@ func TestRunKilledLeavesNobody(t *testing.T) {
 			r.until("all run", func() bool { return len(r.census()) >= 2+5 })
 			guardian := 0
 			for _, pid := range childrenOf(r.cmd.Process.Pid) {
-				if isGuardian(pid, "/proc") {
+				if caller.IsGuardian(pid, "/proc") {
 					guardian = pid
 				}
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/sm/internal/caller"
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
 	"sm/deploy/install"
@@ -59,13 +60,13 @@ func newSessionActivateCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			client, proven := env.caller().guardClient()
+			client, proven := env.caller().Client()
 			if pid != 0 {
 				p, err := proc.Stat("/proc", pid)
 				if err != nil {
 					return fmt.Errorf("process %d: %w; give the pid of a client that runs", pid, install.PlainError(err))
 				}
-				client = guard.Client{SessionID: env.caller().sessionOf(pid, p.Start), PID: pid, Start: p.Start}
+				client = guard.Client{SessionID: env.caller().SessionOf(pid, p.Start), PID: pid, Start: p.Start}
 				proven = client.SessionID != ""
 			}
 			return env.ownSessions().sessionActivate(cmd.Context(), guard.Activation{
@@ -112,7 +113,7 @@ func newSessionUpdateCommand(env *environ) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			set := (*guard.State).Set
 			if force {
-				if sign, inside := env.caller().insideClient(); inside {
+				if sign, inside := env.caller().Inside(); inside {
 					return fmt.Errorf("--force is for people, and %s says that a client runs this command; use a terminal of your own", sign)
 				}
 				if !term.IsTerminal(env.stdin) { // as of one that has left its client's family
@@ -203,14 +204,14 @@ func newSessionRestartCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			supervisor, err := env.caller().supervisor()
+			supervisor, err := env.caller().Supervisor()
 			if err != nil {
 				return err
 			}
 			defer func() { _ = supervisor.Release() }()
 			ctx, cancel := context.WithTimeout(cmd.Context(), sessionWork)
 			defer cancel()
-			client, _ := env.caller().guardClient()
+			client, _ := env.caller().Client()
 			err = guard.AskRestart(ctx, dir, client, func() error {
 				// Said first: this process ends with the client.
 				fmt.Fprintf(env.stdout, "%s: restarting; a fresh context reads %s\n", screen.OneLine(dir), guard.DocumentFile)
@@ -245,7 +246,7 @@ func (of *ownSessions) ownSession(args []string) (string, error) {
 		return of.sessionDir(args[0])
 	}
 	dirs := of.sessionDirs()
-	client, _ := of.guardClient()
+	client, _ := of.Client()
 	path, _, ok := guard.Find(dirs, client)
 	if !ok {
 		return "", absentf("no session of this client in %s or above; run 'sm session activate sessions/NAME SKILL' first, or name the folder", strings.Join(dirs, ", "))
@@ -255,7 +256,7 @@ func (of *ownSessions) ownSession(args []string) (string, error) {
 
 // sessionDirs are the folders in and above which the sessions of the client that runs us are looked for.
 func (of *ownSessions) sessionDirs() (dirs []string) {
-	if project, _ := of.lookupEnv("CLAUDE_PROJECT_DIR"); project != "" {
+	if project, _ := of.LookupEnv("CLAUDE_PROJECT_DIR"); project != "" {
 		dirs = append(dirs, project)
 	}
 	if wd, err := of.workDir(); err == nil {
@@ -294,7 +295,7 @@ func sessionError(err error) error {
 
 // ownSessions are the sessions that the client which runs us may change.
 type ownSessions struct {
-	*caller
+	*caller.Caller
 	workDir        func() (string, error)
 	stdout, stderr io.Writer
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"sm/cmd/sm/internal/caller"
 	"sm/deploy/install"
 	"sm/handoff/guard"
 	"sm/handoff/proc"
@@ -125,7 +126,7 @@ func (c *captive) registry() string {
 func (c *captive) forge(vars map[string]string) {
 	for name, values := range map[string][]string{
 		"CLAUDE_CODE_SESSION_ID": {"o1", "s2", "", "x"}, "CLAUDE_PID": {strconv.Itoa(c.other.PID), "4242", "1", ""}, "CLAUDECODE": {""},
-		"CLAUDE_CONFIG_DIR": {c.home}, supervisorVariable: {strconv.Itoa(c.other.PID), ""},
+		"CLAUDE_CONFIG_DIR": {c.home}, caller.SupervisorVariable: {strconv.Itoa(c.other.PID), ""},
 	} {
 		if c.rand.IntN(3) == 0 {
 			vars[name] = values[c.rand.IntN(len(values))]

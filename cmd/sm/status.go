@@ -117,7 +117,7 @@ func (env *environ) client(cmd *cobra.Command) (*api.Client, error) {
 		return nil, err
 	}
 	client := api.NewClient(sockets)
-	if agent := env.caller().origin(time.Now()).Agent; agent != "" {
+	if agent := env.caller().Origin(time.Now()).Agent; agent != "" {
 		_, _ = client.ResetReminders(cmd.Context(), agent) // no observer, or none of its agents: the command itself says so
 	}
 	return client, nil

@@ -63,7 +63,7 @@ func (env *environ) statusline(ctx context.Context, args []string, began time.Ti
 		ctx, cancel := context.WithTimeout(ctx, sampleWork)
 		defer cancel()
 		sample := report
-		sample.SM = env.caller().origin(began)
+		sample.SM = env.caller().Origin(began)
 		if !mayBeGuarded(&sample) {
 			leave(ctx, clientSockets(env.lookupEnv, args), sample.Encode())
 			return

@@ -30,7 +30,7 @@ func newTopCommand(env *environ) *cobra.Command {
 				return err
 			}
 			return statusError(top.Run(cmd.Context(), client, top.Options{
-				In: env.stdin, Out: env.stdout, Environ: env.vars(), Colour: env.colourful(), From: env.caller().origin(time.Now()).Agent, Browse: env.browse,
+				In: env.stdin, Out: env.stdout, Environ: env.vars(), Colour: env.colourful(), From: env.caller().Origin(time.Now()).Agent, Browse: env.browse,
 				Attach: func(socket, pane string) (*exec.Cmd, error) {
 					return tmux.Attach(cmd.Context(), tmux.Pane{Socket: socket, ID: pane}, env.vars())
 				},

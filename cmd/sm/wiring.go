@@ -13,7 +13,9 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/cmd/sm/internal/caller"
 	"sm/cmd/sm/internal/config"
+	"sm/cmd/sm/internal/prompt"
 	"sm/handoff"
 	"sm/handoff/guard"
 	"sm/handoff/proc"
@@ -90,7 +92,7 @@ func (env *environ) observerOptions(cfg *config.Config) (o observer.Options, err
 	}
 	o.Listen, o.MetricsListen, o.WebConfigFile = cfg.Listen, cfg.Metrics.Listen, cfg.Metrics.WebConfigFile
 	o.Logger, o.Level = env.logger(cfg)
-	o.Alive, o.Ancestry, o.Held = proc.Alive, ancestry, proc.NewLocks("/proc").Held
+	o.Alive, o.Ancestry, o.Held = proc.Alive, caller.Ancestry, proc.NewLocks("/proc").Held
 	o.CodexDirs = env.lookupEnv.CodexDirs()
 	if info, ok := debug.ReadBuildInfo(); ok {
 		build := buildOf(info)
@@ -99,7 +101,7 @@ func (env *environ) observerOptions(cfg *config.Config) (o observer.Options, err
 	o.Stats = &follow.Stats{}
 	o.CaughtUp = func(transcripts int) { debug.SetGCPercent(garbagePercent(transcripts)) }
 	o.Sanitise = sanitise
-	if p := newPrompts(o.Logger); p != nil {
+	if p := prompt.New(o.Logger); p != nil {
 		o.Terminal = p
 	}
 	o.Settings, err = env.settings(cfg, o.Logger)

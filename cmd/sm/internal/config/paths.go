@@ -49,6 +49,29 @@ func (env Env) CodexDirs() []string {
 	return []string{filepath.Join(home, "sessions"), filepath.Join(home, "archived_sessions")}
 }
 
+// ClaudeSettings is the user's settings file of Claude Code.
+func (env Env) ClaudeSettings() (string, error) {
+	dir, _ := env("CLAUDE_CONFIG_DIR")
+	if strings.Contains(dir, ",") {
+		return "", fmt.Errorf("CLAUDE_CONFIG_DIR names several directories; set it to the one with the settings")
+	}
+	if dir == "" {
+		home, err := env.Home()
+		if err != nil {
+			return "", fmt.Errorf("find the client's settings: %w", err)
+		}
+		dir = filepath.Join(home, ".claude")
+	}
+	dir, err := env.ExpandHome(dir)
+	if err != nil {
+		return "", fmt.Errorf("CLAUDE_CONFIG_DIR: %w", err)
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", fmt.Errorf("CLAUDE_CONFIG_DIR: %w; write an absolute path", err)
+	}
+	return filepath.Join(dir, "settings.json"), nil
+}
+
 // ExpandHome replaces a leading ~ as a shell would; other users' homes (~name) are left as they are.
 func (env Env) ExpandHome(path string) (string, error) {
 	if path != "~" && !strings.HasPrefix(path, "~/") {

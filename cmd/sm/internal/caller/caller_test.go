@@ -1,4 +1,4 @@
-package main
+package caller
 
 import (
 	"fmt"
@@ -12,13 +12,20 @@ import (
 	"sm/transcript/claude/hook"
 )
 
+func testCaller(vars map[string]string) *Caller {
+	return &Caller{LookupEnv: func(name string) (string, bool) {
+		value, ok := vars[name]
+		return value, ok
+	}}
+}
+
 func TestSupervisorIsAnAncestor(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]string{
 		"": "is not set", "0": "is not set", "-1": "is not set", "x": "is not set", "2147483647": "has not started this client",
 		fmt.Sprint(os.Getpid()): "has not started this client",
 	} {
-		p, err := testEnv(map[string]string{supervisorVariable: value}).caller().supervisor()
+		p, err := testCaller(map[string]string{SupervisorVariable: value}).Supervisor()
 		if err == nil || p != nil || !strings.HasPrefix(err.Error(), "not under sm run: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v", value, p, err)
 		}
@@ -42,7 +49,7 @@ func TestOrigin(t *testing.T) {
 	} {
 		tt.vars["HOME"] = t.TempDir()
 		tt.want.At = at.UTC()
-		if diff := cmp.Diff(tt.want, testEnv(tt.vars).caller().origin(at)); diff != "" {
+		if diff := cmp.Diff(tt.want, testCaller(tt.vars).Origin(at)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}

@@ -1,4 +1,8 @@
-package main
+// Package prompt types at the prompts of clients by way of tmux, for an observer that has something to say to a client that
+// waits.
+//
+// It finds the pane; whether the client stands there and its prompt is empty is for handoff/tmux to see to.
+package prompt
 
 import (
 	"bytes"
@@ -15,31 +19,33 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// prompts types at prompts by way of tmux.
-type prompts struct {
+// Prompts types at the prompts of one tmux.
+type Prompts struct {
 	server *tmux.Server
 }
 
-// newPrompts is nil where there is no tmux: then agents are told by their hooks alone.
-func newPrompts(log *slog.Logger) *prompts {
+// New is nil where there is no tmux: then agents are told by their hooks alone.
+func New(log *slog.Logger) *Prompts {
 	server, err := tmux.New(tmux.Options{})
 	if err != nil {
 		log.Info("no tmux: idle agents are told at their next hook", "err", err)
 		return nil
 	}
-	return &prompts{server}
+	return &Prompts{server}
 }
 
-func (t *prompts) Type(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error) {
+// Type types a line and presses Enter, see [sm/observer.Terminal].
+func (t *Prompts) Type(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error) {
 	return t.act(ctx, t.server.Type, at, text, idle)
 }
 
-func (t *prompts) Finish(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error) {
+// Finish presses Enter where the line stands already.
+func (t *Prompts) Finish(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error) {
 	return t.act(ctx, t.server.Finish, at, text, idle)
 }
 
 // act types by one of the server's two ways.
-func (t *prompts) act(
+func (t *Prompts) act(
 	ctx context.Context, how func(context.Context, tmux.Pane, tmux.Client, string, func(context.Context) error) error,
 	at fleet.Place, text string, idle func(context.Context) error,
 ) (typed bool, err error) {

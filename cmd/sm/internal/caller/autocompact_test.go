@@ -1,4 +1,4 @@
-package main
+package caller
 
 import (
 	"os"
@@ -54,9 +54,15 @@ func TestAutoCompactOfHook(t *testing.T) {
 				vars[key] = strings.Replace(value, "HOME", home, 1)
 			}
 			for path, text := range test.files {
-				place(t, filepath.Join(home, path), []byte(text))
+				path = filepath.Join(home, path)
+				if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
 			}
-			if diff := cmp.Diff(test.want, testEnv(vars).caller().origin(time.Now()).AutoCompact); diff != "" {
+			if diff := cmp.Diff(test.want, testCaller(vars).Origin(time.Now()).AutoCompact); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -73,7 +79,7 @@ func TestAutoCompactOfPipe(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(home, ".claude", "settings.json"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := testEnv(map[string]string{"HOME": home}).caller().autoCompact(""); !got.IsZero() {
+	if got := testCaller(map[string]string{"HOME": home}).autoCompact(""); !got.IsZero() {
 		t.Errorf("%+v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package caller
 
 import (
 	"io"
@@ -17,19 +17,19 @@ const maxHookSettings = 1 << 20
 
 // autoCompact is what the client of this hook was told about compacting by itself: by the environment, which a hook
 // has from its client, and by the settings, the user's first and the machine's last.
-func (by *caller) autoCompact(project string) (a hook.AutoCompact) {
+func (by *Caller) autoCompact(project string) (a hook.AutoCompact) {
 	get := func(name string) string {
-		value, _ := by.lookupEnv(name)
+		value, _ := by.LookupEnv(name)
 		return value
 	}
 	var files []string
-	if path, err := settingsPath(by.lookupEnv); err == nil {
+	if path, err := by.LookupEnv.ClaudeSettings(); err == nil {
 		files = append(files, path)
 	}
 	if filepath.IsAbs(project) {
 		files = append(files, filepath.Join(project, ".claude", "settings.json"), filepath.Join(project, ".claude", "settings.local.json"))
 	}
-	for _, path := range append(files, managedSettings()) {
+	for _, path := range append(files, ManagedSettings()) {
 		if data := hookSettings(path); data != nil {
 			a.AddSettings(data)
 		}
@@ -63,8 +63,8 @@ func hookSettings(path string) []byte {
 	return data
 }
 
-// managedSettings is the settings file of the machine's administrator.
-func managedSettings() string {
+// ManagedSettings is the settings file of the machine's administrator.
+func ManagedSettings() string {
 	if runtime.GOOS == "darwin" {
 		return "/Library/Application Support/ClaudeCode/managed-settings.json"
 	}

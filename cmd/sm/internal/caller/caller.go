@@ -1,4 +1,9 @@
-package main
+// Package caller finds what a process knows of the client that runs it: from its variables, which the client hands to all
+// that it starts, and from the processes above it.
+//
+// Invariants: what a variable says of a session proves nothing by itself; the client's own registry does, and only for a
+// process that this one descends from. Nothing is written, and no observer is asked.
+package caller
 
 import (
 	"bytes"
@@ -19,24 +24,26 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// A caller is what a process knows of the client that runs it: from its variables, and from the processes above it.
-type caller struct {
-	lookupEnv config.Env
-	// registered is the session of a client by its own registry, "" for one that is not known; nil is the real one.
-	registered func(pid int, start string) (session string)
+// A Caller is what a process knows of the client that runs it.
+type Caller struct {
+	LookupEnv config.Env
+	// Registered is the session of a client by its own registry, "" for one that is not known; nil is the real one.
+	Registered func(pid int, start string) (session string)
 }
 
-func (env *environ) caller() *caller { return &caller{env.lookupEnv, env.registered} }
+const (
+	// SupervisorVariable names the process that owns the client and restarts it.
+	SupervisorVariable = "CLAUDE_SUPERVISOR_PID"
+	// GuardianCommand is how this program is called as the guardian of a run. It is no command for people.
+	GuardianCommand = "guardian"
+)
 
-// supervisorVariable names the process that owns the client and restarts it.
-const supervisorVariable = "CLAUDE_SUPERVISOR_PID"
-
-// guardClient says which client runs this command: the child of its supervisor, else the process that the client's
+// Client says which client runs this command: the child of its supervisor, else the process that the client's
 // hooks report. What a variable says of its session is proven by the client's own registry, and only for a process that
 // this one descends from: who has left the client's family, or sets the variables himself, proves nothing.
-func (by *caller) guardClient() (c guard.Client, proven bool) {
-	session, _ := by.lookupEnv("CLAUDE_CODE_SESSION_ID")
-	o := by.origin(time.Now())
+func (by *Caller) Client() (c guard.Client, proven bool) {
+	session, _ := by.LookupEnv("CLAUDE_CODE_SESSION_ID")
+	o := by.Origin(time.Now())
 	c = guard.Client{SessionID: session, PID: o.PID, Start: o.Start}
 	if pid, ok := by.supervisorPID(); ok {
 		if child, ok := clientOfRun(pid, os.Getpid(), "/proc"); ok && child != os.Getpid() {
@@ -45,12 +52,12 @@ func (by *caller) guardClient() (c guard.Client, proven bool) {
 			}
 		}
 	}
-	if !isDir("/proc/self") { // nobody knows better than the variable
+	if _, err := os.Stat("/proc/self"); err != nil { // nobody knows better than the variable
 		return c, session != ""
 	}
-	if id := by.sessionOf(c.PID, c.Start); id != "" {
+	if id := by.SessionOf(c.PID, c.Start); id != "" {
 		c.SessionID = id
-		proven = slices.ContainsFunc(ancestry(os.Getpid()), func(p fleet.Process) bool { return p.PID == c.PID && p.Start == c.Start })
+		proven = slices.ContainsFunc(Ancestry(os.Getpid()), func(p fleet.Process) bool { return p.PID == c.PID && p.Start == c.Start })
 	}
 	return c, proven
 }
@@ -58,22 +65,22 @@ func (by *caller) guardClient() (c guard.Client, proven bool) {
 // clientOfRun is the client of a supervisor through which pid descends from it: its child, or that of its guardian.
 func clientOfRun(supervisor, pid int, procDir string) (client int, ok bool) {
 	client, ok = proc.ChildOf(supervisor, pid, procDir)
-	if ok && isGuardian(client, procDir) {
+	if ok && IsGuardian(client, procDir) {
 		return proc.ChildOf(client, pid, procDir)
 	}
 	return client, ok
 }
 
-// isGuardian says whether a process was called as the guardian of a run.
-func isGuardian(pid int, procDir string) bool {
+// IsGuardian says whether a process was called as the guardian of a run.
+func IsGuardian(pid int, procDir string) bool {
 	text, err := os.ReadFile(filepath.Join(procDir, strconv.Itoa(pid), "cmdline"))
-	return err == nil && string(text) == "sm\x00"+guardianCommand+"\x00"
+	return err == nil && string(text) == "sm\x00"+GuardianCommand+"\x00"
 }
 
-// sessionOf is the session of a client by its registry, "" for one that is not known.
-func (by *caller) sessionOf(pid int, start string) string {
-	if by.registered != nil {
-		return by.registered(pid, start)
+// SessionOf is the session of a client by its registry, "" for one that is not known.
+func (by *Caller) SessionOf(pid int, start string) string {
+	if by.Registered != nil {
+		return by.Registered(pid, start)
 	}
 	return registeredSession("/proc", pid, start)
 }
@@ -119,18 +126,18 @@ func registeredSession(procDir string, pid int, start string) (session string) {
 	return entry.Session
 }
 
-func (by *caller) supervisorPID() (pid int, ok bool) {
-	text, _ := by.lookupEnv(supervisorVariable)
+func (by *Caller) supervisorPID() (pid int, ok bool) {
+	text, _ := by.LookupEnv(SupervisorVariable)
 	pid, err := strconv.Atoi(text)
 	return pid, err == nil && pid > 1
 }
 
-// supervisor is the process that restarts our client: the process that the environment names, when we descend from it and
+// Supervisor is the process that restarts our client: the process that the environment names, when we descend from it and
 // it waits for the signal. Any other process would be ended by the signal.
-func (by *caller) supervisor() (*os.Process, error) {
+func (by *Caller) Supervisor() (*os.Process, error) {
 	pid, ok := by.supervisorPID()
 	if !ok {
-		return nil, fmt.Errorf("not under sm run: %s is not set; start the client with 'sm run -- claude'", supervisorVariable)
+		return nil, fmt.Errorf("not under sm run: %s is not set; start the client with 'sm run -- claude'", SupervisorVariable)
 	}
 	// First a handle, which on Linux stays with this process, then the questions.
 	p, err := os.FindProcess(pid)
@@ -148,26 +155,26 @@ func (by *caller) supervisor() (*os.Process, error) {
 	return p, nil
 }
 
-// insideClient says by which variable, or which process, it shows that a client runs this command, if one does.
-func (by *caller) insideClient() (sign string, inside bool) {
-	for _, name := range []string{"CLAUDE_CODE_SESSION_ID", "CLAUDECODE", "CLAUDE_PID", supervisorVariable, "CLAUDE_SESSION_MANAGER_ID"} {
-		if value, _ := by.lookupEnv(name); value != "" {
+// Inside says by which variable, or which process, it shows that a client runs this command, if one does.
+func (by *Caller) Inside() (sign string, inside bool) {
+	for _, name := range []string{"CLAUDE_CODE_SESSION_ID", "CLAUDECODE", "CLAUDE_PID", SupervisorVariable, "CLAUDE_SESSION_MANAGER_ID"} {
+		if value, _ := by.LookupEnv(name); value != "" {
 			return name, true
 		}
 	}
 	for p := range proc.Lineage("/proc", os.Getppid()) {
-		if by.sessionOf(p.PID, p.Start) != "" {
+		if by.SessionOf(p.PID, p.Start) != "" {
 			return fmt.Sprintf("process %d", p.PID), true
 		}
 	}
 	return "", false
 }
 
-// origin says who runs this process for whom: from the environment that the client hands to its hooks, which is that
+// Origin says who runs this process for whom: from the environment that the client hands to its hooks, which is that
 // of the pane it runs in and of `sm run`, if that started it.
-func (by *caller) origin(at time.Time) hook.Origin {
+func (by *Caller) Origin(at time.Time) hook.Origin {
 	get := func(name string) string {
-		value, _ := by.lookupEnv(name)
+		value, _ := by.LookupEnv(name)
 		return value
 	}
 	o := hook.Origin{
@@ -189,8 +196,19 @@ func (by *caller) origin(at time.Time) hook.Origin {
 	return o
 }
 
-// ancestry is the lineage of a process as the observer takes it.
-func ancestry(pid int) (line []fleet.Process) {
+// Selves are the ids under which the observer may know the agent that runs this process, the most certain first.
+func (by *Caller) Selves() (ids []string) {
+	if id := by.Origin(time.Now()).Agent; id != "" {
+		ids = append(ids, id)
+	}
+	if session, _ := by.LookupEnv("CLAUDE_CODE_SESSION_ID"); session != "" {
+		ids = append(ids, session)
+	}
+	return ids
+}
+
+// Ancestry is the lineage of a process as the observer takes it.
+func Ancestry(pid int) (line []fleet.Process) {
 	for p := range proc.Lineage("/proc", pid) {
 		line = append(line, fleet.Process{PID: p.PID, Start: p.Start})
 	}
