@@ -76,6 +76,9 @@ func curve() []Panel {
 			over("sum by (session, host, trigger) (increase("+sessions("agent_session_compactions_total")+"[1h])) > 0", "{{trigger}} "+legend)).stacked().from(0),
 		timeline(6, "Compacting", "When the client compacted.", yesNo("transparent", colorWarn), over(sessions("agent_session_compacting"), legend)),
 		timeline(6, "Active", "When the session's client ran, or it did something in the 10 minutes before.", yesNo("transparent", colorOK), over(sessions("agent_session_active"), legend)),
+		timeline(12, "State", "What the session did, as the page has it; waiting is for a person.", yesNo("transparent", colorOK), over(sessions("agent_session_state"), "{{state}} "+legend)),
+		curves(6, "Cycle", "A step at each compaction, clear and handoff.", unitCount, over(sessions("agent_session_cycle"), legend)).stepped().from(0),
+		curves(6, "Messages to it", "Those that have not ended. No curve for none.", unitCount, over(sessions("agent_session_queued_messages"), legend)).stepped().from(0),
 	}
 }
 

@@ -228,6 +228,14 @@ func (x *index) Waiting() int {
 	return n
 }
 
+// WaitingFor returns how many of them are to one agent.
+func (x *index) WaitingFor(to alerts.AgentID) int {
+	if b := x.agents[to]; b != nil {
+		return len(b.open)
+	}
+	return 0
+}
+
 // Waits lists the agents for whom a message waits, by id.
 func (x *index) Waits() (agents []alerts.AgentID) {
 	for to := range x.agents {

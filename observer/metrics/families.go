@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -146,6 +147,25 @@ func (b *builder) activity(rows []row) {
 		func(v *row) (float64, bool) { seen := v.Seen(); return seconds(seen), !seen.IsZero() })
 	b.each(rows, "agent_session_active", "1 while the session's client runs, or it did something in the last 10 minutes and is not known to have ended.",
 		always(func(v *row) float64 { return truth(v.Live) }))
+	b.gauge("agent_session_state", "What the session does: busy, idle, waiting, shell, quiet, ended, other; always 1.")
+	for _, v := range rows {
+		if v.State != "" {
+			b.add(1, v.label, b.label("state", stateOf(v.State)))
+		}
+	}
+	b.each(rows, "agent_session_cycle", "Number of the session's present cycle, the stretch between two compactions, clears or handoffs of its agent.",
+		func(v *row) (float64, bool) { n := cmp.Or(v.Policy.Cycle, v.Cycle); return float64(n), n > 0 })
+	b.each(rows, "agent_session_queued_messages", "Messages to the session's agent that have not ended; absent for none.",
+		func(v *row) (float64, bool) { return float64(v.Queued), v.Queued > 0 })
+}
+
+// stateOf bounds the values of the label: the client's registry may have any word.
+func stateOf(state string) string {
+	switch state {
+	case "busy", "ended", "idle", "quiet", "shell", "waiting":
+		return state
+	}
+	return "other"
 }
 
 // money is what the sessions cost, and how well their caches serve.

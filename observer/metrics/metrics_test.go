@@ -44,6 +44,7 @@ func testSnapshot(sessions int) *Snapshot {
 				Tokens: 50_000 + int64(i), Known: true, Cleared: 1000, Reading: now, Window: transcript.Window{Tokens: 200_000},
 				Active: now, Live: true, Spoke: now, Hooked: now, DriftKnown: true, Sample: fleet.Sample{Percent: 25},
 			},
+			State: "busy",
 			Policy: alerts.View{
 				Known: true, Threshold: 167_000, ThresholdSource: alerts.ThresholdAssumed, Ratio: 0.3, Pressure: alerts.Calm,
 				Forecast: alerts.Forecast{Replies: alerts.Range{Known: true, Low: 4, Likely: 9, High: 20}, Turns: alerts.Range{Known: true, Likely: 7}, Active: alerts.Range{Known: true, Likely: 400}},
@@ -211,4 +212,31 @@ func processorTime(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// TestState: the values of the label are few, whatever a client's registry says.
+func TestState(t *testing.T) {
+	t.Parallel()
+	s := &Snapshot{Sessions: []*Session{
+		{View: fleet.View{Label: "a"}, State: "waiting", Queued: 2}, {View: fleet.View{Label: "b"}, State: "reticulating\nsplines"}, {View: fleet.View{Label: "c", Cycle: 3}},
+	}}
+	var b builder
+	b.sessions(s)
+	got := map[string]float64{}
+	for _, f := range b.families {
+		for _, m := range f.Metric {
+			name := strings.TrimPrefix(f.GetName(), "agent_session_")
+			switch name {
+			case "state", "cycle", "queued_messages":
+				for _, l := range m.Label {
+					name += " " + l.GetValue()
+				}
+				got[name] = m.GetGauge().GetValue()
+			}
+		}
+	}
+	want := map[string]float64{"state a waiting": 1, "state b other": 1, "cycle c": 3, "queued_messages a": 2}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
 }

@@ -34,6 +34,9 @@ type Snapshot struct {
 type Session struct {
 	fleet.View
 	Policy alerts.View
+	// State is what the session does, as GET /sessions has it; Queued counts the messages to it that have not ended.
+	State  string
+	Queued int
 }
 
 // Limit keeps at most so many sessions, 0 for all: active ones first, then those that were active last. It sorts them

@@ -17,7 +17,7 @@ func Session(v fleet.View) api.Session {
 		ID: v.Agent, Name: cmp.Or(v.Name, v.Client.Name), Title: v.Title, ParentID: v.ParentID, Provider: v.Provider, Client: v.Program, Label: v.Label,
 		SessionID: v.SessionID, TranscriptPath: v.Path, Project: v.Project, CWD: v.CWD, Model: v.Model, Version: v.Version,
 		PeakTokens: v.Peak, WindowTokens: v.Window.Tokens, WindowSource: v.Window.Source.String(),
-		Cycle: v.Cycle, IsIdle: isIdle(v), IsActive: v.Live, State: stateOf(v),
+		Cycle: v.Cycle, IsIdle: isIdle(v), IsActive: v.Live, State: StateOf(v),
 		Compactions: compactions(v.Compactions), Inherited: sum(v.Inherited),
 		Turns: v.Turns, Messages: v.Messages, Tokens: tokens(v.Cost),
 		Subagents: api.Subagents{Files: v.SubagentFiles, Messages: v.SubagentMessages, Tokens: tokens(v.SubagentTokens)},
@@ -175,9 +175,9 @@ const (
 	stateEnded = "ended"
 )
 
-// stateOf is what the client's registry says, else what the turns of the
+// StateOf is what the client's registry says, else what the turns of the
 // transcript say: a turn that has not ended for long is one whose client has gone.
-func stateOf(v fleet.View) string {
+func StateOf(v fleet.View) string {
 	switch {
 	case v.Past:
 		return stateLeft
@@ -194,7 +194,7 @@ func stateOf(v fleet.View) string {
 }
 
 func isIdle(v fleet.View) bool {
-	switch stateOf(v) {
+	switch StateOf(v) {
 	case "idle", "quiet", stateLeft, stateEnded:
 		return true
 	}
