@@ -48,7 +48,7 @@ type layoutOnly struct {
 // what decides (transcript, alerts, fleet) cannot reach what acts (tmux, files, sockets).
 func layoutTable() layoutRules {
 	libraries := []string{
-		"sm/transcript", "sm/transcript/bills", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/transcript/clients", "sm/transcript/codex", "sm/transcript/follow", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox",
+		"sm/transcript", "sm/transcript/bills", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/transcript/clients", "sm/transcript/codex", "sm/transcript/codex/hook", "sm/transcript/follow", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox",
 		"sm/handoff", "sm/handoff/files", "sm/handoff/guard", "sm/handoff/proc", "sm/handoff/rotation", "sm/handoff/tmux", "sm/handoff/supervise", "sm/observer", "sm/observer/fleet",
 		"sm/observer/metrics", "sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/observer/curve", "sm/observer/pages", "sm/observer/wire", "sm/observer/catchup", "sm/observer/projects", "sm/observer/levels", "sm/observer/overflow", "sm/observer/documents", "sm/observer/persist", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/deploy/doctor", "sm/deploy/service",
 	}
@@ -64,6 +64,7 @@ func layoutTable() layoutRules {
 			"sm/transcript/clients":      {ours: []string{"sm/transcript", "sm/transcript/claude", "sm/transcript/codex"}, stdOnly: true},
 			layoutSupport:                {stdOnly: true},
 			"sm/transcript/claude/hook":  {},
+			"sm/transcript/codex/hook":   {ours: []string{"sm/transcript/claude/hook", "sm/transcript/codex"}, stdOnly: true},
 			"sm/transcript/wording":      {stdOnly: true},
 			"sm/transcript/follow":       {ours: []string{"sm/transcript"}, tests: []string{"sm/transcript/claude", "sm/transcript/codex", "sm/handoff/proc"}},
 			"sm/alerts":                  {ours: []string{"sm/transcript/wording", "sm/transcript"}, tests: []string{"sm/transcript/claude"}},

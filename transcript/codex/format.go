@@ -71,6 +71,13 @@ func identify(path string) (f transcript.File, ok bool) {
 	return transcript.File{Name: name}, true
 }
 
+// Thread is the id of the thread that a transcript of that name is of; ok is false for other
+// names.
+func Thread(path string) (id string, ok bool) {
+	f, ok := identify(path)
+	return f.Name, ok
+}
+
 func isYear(name string) bool {
 	return len(name) == 4 && strings.Trim(name, "0123456789") == ""
 }

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"encoding/json"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -36,7 +37,7 @@ func (a Answer) Encode() []byte {
 // TakesContext says whether what the answer to an event says reaches the agent.
 func (e Event) TakesContext() bool {
 	switch e {
-	case SessionStart, UserPromptSubmit, PostToolUse, Stop:
+	case SessionStart, SubagentStart, UserPromptSubmit, PostToolUse, Stop:
 		return true
 	}
 	return false
@@ -52,6 +53,21 @@ type output struct {
 	Decision string `json:"permissionDecision,omitempty"`
 	Reason   string `json:"permissionDecisionReason,omitempty"`
 	Context  string `json:"additionalContext,omitempty"`
+}
+
+// DecodeAnswer reads what Encode has written; anything else is no answer.
+func DecodeAnswer(data []byte) (a Answer, ok bool) {
+	var in struct {
+		Output output `json:"hookSpecificOutput"`
+	}
+	if json.Unmarshal(data, &in) != nil {
+		return a, false
+	}
+	a = Answer{Event: in.Output.Event, Context: in.Output.Context}
+	if in.Output.Decision == "deny" {
+		a.Deny = in.Output.Reason
+	}
+	return a, a.Context != "" || a.Deny != ""
 }
 
 func encodeAnswer(o output) []byte {

@@ -4,7 +4,9 @@
 // The wire between `sm hook`, `sm statusline` and the observer is the client's own
 // JSON, less what nobody needs, plus one member:
 //
-//	"sm": {"agent", "parent", "name", "provider", "tmux", "server", "pane", "pid", "at"}
+//	"sm": {"client", "agent", "parent", "name", "provider", "tmux", "server", "pane", "pid", "at"}
+//
+// Other clients' payloads and answers are translated at the client's end; "client" names them.
 //
 // A hook's payload goes to POST /hooks/claude as it is. A report of the status line
 // goes there too, with "hook_event_name":"StatusLine", an event that the client does

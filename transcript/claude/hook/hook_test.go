@@ -315,3 +315,18 @@ func TestKnownEvents(t *testing.T) {
 		t.Error("an event that means nothing is known, or one is answered that must not be")
 	}
 }
+
+// An answer comes off the wire as it went in; what is no answer is none.
+func TestDecodeAnswer(t *testing.T) {
+	for _, a := range []Answer{{Event: Stop, Context: "go on <so>"}, {Event: SubagentStart, Context: "é"}, {Event: PreToolUse, Deny: "no"}} {
+		got, ok := DecodeAnswer(a.Encode())
+		if diff := cmp.Diff(a, got); diff != "" || !ok {
+			t.Errorf("ok %v (-sent +received):\n%s", ok, diff)
+		}
+	}
+	for _, s := range []string{"", "{}", "[]", `{"line":"x"}`, `{"hookSpecificOutput":{"hookEventName":"Stop"}}`, `{"hookSpecificOutput":{"permissionDecision":"allow","permissionDecisionReason":"x"}}`} {
+		if a, ok := DecodeAnswer([]byte(s)); ok {
+			t.Errorf("%s is taken for %+v", s, a)
+		}
+	}
+}

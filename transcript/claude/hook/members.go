@@ -17,6 +17,19 @@ var (
 	errTrailing  = errors.New("something follows the JSON object")
 )
 
+// Members is for the codecs of other clients, whose payloads have members of their own.
+func Members(data []byte, f func(key string, value []byte)) error { return members(data, f) }
+
+// Word reads a name, an id or a path of at most limit bytes, and Whole a number from 0 to
+// 1e15. What is of another type or out of bounds is none.
+func Word(raw []byte, limit int) string { return word(raw, limit) }
+
+// Whole: see [Word].
+func Whole(raw []byte) int64 {
+	n, _ := wholeOf(raw)
+	return n
+}
+
 // members calls f with each member of the JSON object in data, in their order. Values
 // are raw and, but for the places of quotes and brackets, unchecked: a tool's
 // megabyte of output is skipped, not parsed. Who uses a value decodes it.

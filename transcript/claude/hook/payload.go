@@ -25,6 +25,10 @@ const (
 	PreCompact       Event = "PreCompact"
 	PostCompact      Event = "PostCompact"
 	Notification     Event = "Notification"
+	// Claude Code has no such events, or none that mean anything: Codex has.
+	PostModelRequest Event = "PostModelRequest"
+	Interrupt        Event = "Interrupt"
+	SubagentStart    Event = "SubagentStart"
 	// StatusLine is ours: a report of the status line on its way to the observer.
 	StatusLine Event = "StatusLine"
 )
@@ -33,7 +37,7 @@ const (
 func Events() []Event {
 	return []Event{
 		SessionStart, SessionEnd, UserPromptSubmit, PreToolUse, PostToolUse, Stop, StopFailure, SubagentStop,
-		PreCompact, PostCompact, Notification, StatusLine,
+		PreCompact, PostCompact, Notification, PostModelRequest, Interrupt, SubagentStart, StatusLine,
 	}
 }
 
@@ -82,7 +86,9 @@ type Payload struct {
 	LastAssistantMessage string          `json:"last_assistant_message,omitempty"`
 	NotificationType     string          `json:"notification_type,omitempty"`
 	Error                string          `json:"error,omitempty"`
-	SM                   Origin          `json:"sm,omitzero"`
+	// ContextTokens is the size of the context by a PostModelRequest, 0 for none told.
+	ContextTokens int64  `json:"context_tokens,omitempty"`
+	SM            Origin `json:"sm,omitzero"`
 }
 
 // Subagent says that the event is not the main agent's: it changes nothing for it,
@@ -91,6 +97,8 @@ func (p *Payload) Subagent() bool { return p.AgentID != "" }
 
 // Origin is what `sm hook` and `sm statusline` know of where they run.
 type Origin struct {
+	// Client is whose hook it is; "" is Claude Code.
+	Client string `json:"client,omitempty"`
 	// Agent is the agent's id: CLAUDE_SESSION_MANAGER_ID, else TmuxAgent, else empty.
 	Agent    string `json:"agent,omitempty"`
 	Parent   string `json:"parent,omitempty"`
@@ -177,6 +185,8 @@ func (p *Payload) setMore(key string, raw []byte) {
 		p.NotificationType = word(raw, maxWord)
 	case "error":
 		p.Error = text(raw, maxText)
+	case "context_tokens":
+		p.ContextTokens, _ = wholeOf(raw)
 	}
 }
 
@@ -203,6 +213,8 @@ func modelOf(raw []byte) (id string) {
 func origin(raw []byte) (o Origin) {
 	err := members(raw, func(key string, raw []byte) {
 		switch key {
+		case "client":
+			o.Client = word(raw, maxWord)
 		case "agent":
 			o.Agent = word(raw, maxWord)
 		case "parent":

@@ -1,0 +1,19 @@
+// Package hook is the codec of what Codex CLI says to its hooks, and of what a hook may answer
+// there. It is pure: bytes in, values out.
+//
+// Codex's payloads and answers resemble those of Claude Code, so that `sm hook` translates
+// them at the client's end: the observer gets the payload of [sm/transcript/claude/hook] with
+// "client":"codex" in its member "sm", and gives that package's answer. What differs:
+//
+//   - session_id is the root thread's in the hooks of a subagent too; there agent_id is the
+//     subagent's own thread, which is a session of its own here.
+//   - turn_id is what Claude Code calls prompt_id.
+//   - PostModelRequest tells the usage of the response, whose total is the size of the context.
+//   - A member that the client does not know makes an answer invalid, and so does context where
+//     the event takes none. At Stop it takes a decision alone.
+//
+// Invariants: any bytes give a value or an error; an answer is either empty or has the form
+// that the client's own schema gives for its event.
+//
+// It decides nothing: what an event means is for observer/fleet and alerts.
+package hook
