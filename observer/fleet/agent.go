@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"sm/alerts"
+	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude"
 )
@@ -77,7 +78,7 @@ type Report struct {
 	// Name is the one that the user gave the session, "" for none.
 	Name string
 	// Cost is the session's total.
-	Cost Cost
+	Cost tally.Cost
 	// CacheHit is the share of all input that was read from the cache, 0 to 1.
 	CacheHit      float64
 	CacheHitKnown bool

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sm/alerts"
+	"sm/observer/fleet/backlog"
 	"sm/transcript"
 )
 
@@ -52,25 +53,24 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 	old := f.files[cmp.Or(c.From, c.Cursor.Path)]
 	again := old != nil && old.Session.Lines > 0
 	x, was := f.place(&c)
-	f.counters.read(&was, &x.Session)
+	f.counters.Read(&was, &x.Session)
 	if c.Limits != [2]Limit{} && c.Client != Claude { // whose limits come by the status line
-		f.counters.part(c.Client).Limited(c.Limits)
+		f.counters.Part(c.Client).Limited(c.Limits)
 	}
 	f.changed.count()
 	f.changed.file(c.Cursor.Path)
 	fresh := x.Session.Total() - was.Total()
 	if !f.settled {
-		if x.past == nil || c.Whole {
-			x.past = &past{}
+		if x.backlog == nil || c.Whole {
+			x.backlog = &backlog.Backlog{}
 		}
 		if c.Whole {
-			x.past.begin(&c, f.created)
+			x.backlog.Begin(&c, f.created)
 		} else {
-			x.past.grow(&c, fresh)
+			x.backlog.Grow(&c, fresh)
 		}
 		if !x.sub && x.of != nil {
-			x.past.bills = append(x.past.bills, c.Bills...)
-			x.past.bills = x.past.bills[max(0, len(x.past.bills)-pastBills):]
+			x.backlog.Billed(c.Bills)
 			f.did(x, &c)
 		}
 		return n
@@ -81,7 +81,7 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 		if x.extra != nil {
 			*x.extra = extra{Key: x.extra.Key}
 		}
-		c.Messages = once(c.Messages)
+		c.Messages = backlog.Once(c.Messages)
 	}
 	f.temper(x, c.Entries)
 	for i := range c.Messages {
@@ -117,11 +117,11 @@ func (f *Fleet) Settle(now time.Time) (n Update) {
 	count := 0
 	for _, x := range order {
 		f.giveRecord(x)
-		count += len(x.past.messages)
+		count += len(x.backlog.Messages)
 	}
 	f.messages, f.changed.messages = make(map[transcript.Key]transcript.Key, count), make([]Claim, 0, count)
 	for _, x := range order {
-		list := x.past.bills
+		list := x.backlog.Bills
 		n.Observed = append(n.Observed, f.recall(x)...)
 		f.bill(x, list, func(at transcript.Instant) bool { return at > f.created })
 	}

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"sm/alerts"
+	"sm/observer/tally"
 	"sm/transcript"
 )
 
@@ -11,7 +12,7 @@ type basis struct {
 	created  transcript.Instant
 	settled  bool
 	newest   transcript.Instant // the newest time that was told
-	counters Counters
+	counters tally.Counters
 	dropped  uint64 // reports of the status line that were too old, or of another session
 	changed  changes
 }
@@ -22,7 +23,7 @@ func (b *basis) Configure(windows []transcript.WindowRule, thresholds alerts.Thr
 }
 
 // Counters are the fleet's figures that only grow.
-func (b *basis) Counters() Counters { return b.counters.clone() }
+func (b *basis) Counters() tally.Counters { return b.counters.Clone() }
 
 // Settled reports whether the history found at the first start is complete.
 func (b *basis) Settled() bool { return b.settled }

@@ -10,10 +10,6 @@ import (
 	"sm/transcript/bills"
 )
 
-// BillTotals sums up what agents did again after boundaries of one kind: calls of Read, those of
-// files read before, and the tokens that these brought.
-type BillTotals struct{ Reads, Rereads, Tokens uint64 }
-
 const (
 	// workedKept bounds the sessions whose work is kept for the session that goes on from
 	// them; goesOnWithin is how long it is kept.
@@ -119,8 +115,8 @@ func (b *billing) keep(rec *SessionRecord, v transcript.Bill, counts bool) {
 	if !ok {
 		return
 	}
-	if counts {
-		b.count(&was, &v)
+	if counts && b.counters.Billed(&was, &v) {
+		b.changed.count()
 	}
 	if v.Done && !was.Done && v.Kind == transcript.BilledCompaction {
 		dear := false
@@ -149,16 +145,4 @@ func (s *SessionRecord) bill(b bills.Kept) {
 		t.List = s.Totals.List
 	}
 	s.Totals = &t
-}
-
-// count adds by how much a bill has grown.
-func (b *billing) count(was, now *transcript.Bill) {
-	if now.Reads == was.Reads && now.Rereads == was.Rereads && now.Tokens == was.Tokens {
-		return
-	}
-	t := &b.counters.Bills[now.Kind]
-	t.Reads += uint64(max(0, now.Reads-was.Reads))
-	t.Rereads += uint64(max(0, now.Rereads-was.Rereads))
-	t.Tokens += uint64(max(0, now.Tokens-was.Tokens))
-	b.changed.count()
 }

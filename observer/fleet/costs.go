@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/bills"
 	"sm/transcript/claude/hook"
@@ -108,9 +109,9 @@ func (cs *costs) pay(a *Agent, usd float64, p process, at transcript.Instant) {
 		rec.Totals = &Totals{totals[max(0, len(totals)-totalsMost):], rec.bills()}
 		cs.changed.record(rec.SessionID)
 	}
-	a.Report.Cost = Cost{usd, true}
+	a.Report.Cost = tally.Cost{USD: usd, Known: true}
 	known := cs.counters.Cost.Known
-	for _, c := range []*Cost{&cs.counters.Cost, &cs.counters.Today.Cost} {
+	for _, c := range []*tally.Cost{&cs.counters.Cost, &cs.counters.Today.Cost} {
 		c.USD, c.Known = c.USD+spent, true
 	}
 	if cs.settled && (spent > 0 || !known) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"sm/observer/fleet/backlog"
 	"sm/transcript"
 )
 
@@ -17,7 +18,7 @@ type file struct {
 	Session      transcript.Session
 	extra        *extra // nil for most
 	of           *session
-	past         *past // nil once the fleet is settled
+	backlog      *backlog.Backlog // nil once the fleet is settled
 	// told is the time for which the stamp of the newest reading or compaction was taken.
 	told  transcript.Instant
 	title *transcript.Title // nil for none; what it points to never changes
@@ -233,7 +234,7 @@ func lastWritten(x *file) transcript.Instant {
 func compareOrigin(a, b *file) int {
 	return cmp.Or(
 		compareBool(a.sub, b.sub),
-		compareBool(a.past.copied(), b.past.copied()),
+		compareBool(a.backlog.Copied(), b.backlog.Copied()),
 		cmp.Compare(uint64(a.Session.Started)-1, uint64(b.Session.Started)-1), // 0, for no time at all, comes last
 		cmp.Compare(a.Session.Active, b.Session.Active),
 		strings.Compare(a.Name, b.Name),

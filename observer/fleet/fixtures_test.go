@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude"
 )
@@ -168,7 +169,7 @@ type store struct {
 	agents   map[string]Agent
 	claims   []Claim
 	messages map[transcript.Key]transcript.Key
-	counters Counters
+	counters tally.Counters
 }
 
 func newStore() *store {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sm/alerts"
+	"sm/observer/tally"
 	"sm/transcript"
 )
 
@@ -89,10 +90,10 @@ func New(o Options, s Stored) *Fleet {
 		f.labels[a.Label] = struct{}{}
 	}
 	if !s.Settled {
-		f.counters = Counters{}.clone()
+		f.counters = tally.Counters{}.Clone()
 		return f
 	}
-	f.counters = s.Counters.clone()
+	f.counters = s.Counters.Clone()
 	for _, c := range s.Claims {
 		f.claims[c.Key] = c.Owner
 	}

@@ -51,8 +51,8 @@ func (o *origins) message(x *file, m *transcript.Message, counts bool) {
 		return
 	}
 	if counts {
-		o.counters.spend(m.Usage.Minus(m.Was), clients.Of(&x.Session))
-		o.counters.spentToday(m)
+		o.counters.Spend(m.Usage.Minus(m.Was), clients.Of(&x.Session))
+		o.counters.SpentToday(m)
 		o.changed.count()
 	}
 }
@@ -116,7 +116,7 @@ func (o *origins) compaction(x *file, e *transcript.Compaction, room *int, count
 		*room--
 		fresh = true
 		if counts {
-			o.counters.compacted(e, clients.Of(&x.Session))
+			o.counters.Compacted(e, clients.Of(&x.Session))
 			o.changed.count()
 			x.of.record.Counted[e.Trigger]++
 			o.changed.record(x.of.key)
@@ -182,13 +182,13 @@ type origins struct {
 
 // recall claims what a file held and frees it.
 func (o *origins) recall(x *file) (observed []alerts.ObservedCompactions) {
-	p := x.past
-	x.past = nil
-	for i := range p.messages {
-		m, counts := p.messages[i].message()
+	b := x.backlog
+	x.backlog = nil
+	for i := range b.Messages {
+		m, counts := b.Messages[i].Message()
 		o.message(x, &m, counts)
 	}
-	room := len(p.events)
+	room := len(b.Compactions)
 	id, _ := o.agentOf(x.of)
 	seen := alerts.ObservedCompactions{Agent: alerts.AgentID(id), Model: x.Session.Model, Window: clients.WindowOf(&x.Session, 0, o.options.Windows).Tokens}
 	seen.CompactsAt = o.gauge.compactsAt(o.currentAgent(x.of), &x.Session, seen.Window)
@@ -198,16 +198,16 @@ func (o *origins) recall(x *file) (observed []alerts.ObservedCompactions) {
 			observed[len(observed)-1].PreTokens = []int64{e.PreTokens}
 		}
 	}
-	for i := range p.events {
-		learn(&p.events[i].Compaction, &room, p.events[i].counts)
+	for i := range b.Compactions {
+		learn(&b.Compactions[i].Compaction, &room, b.Compactions[i].Counts)
 	}
-	for i := range p.later {
-		l := &p.later[i]
-		for j := range l.messages {
-			o.message(x, &l.messages[j], true)
+	for i := range b.Later {
+		l := &b.Later[i]
+		for j := range l.Messages {
+			o.message(x, &l.Messages[j], true)
 		}
-		for j := range l.compactions {
-			learn(&l.compactions[j], &l.fresh, true)
+		for j := range l.Compactions {
+			learn(&l.Compactions[j], &l.Fresh, true)
 		}
 	}
 	x.clamp()

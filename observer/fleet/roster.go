@@ -227,7 +227,7 @@ func (r *roster) Clock(now time.Time) { r.clock(transcript.InstantOf(now)) }
 // clock takes note of the time. Where it was set back, what was stamped later than now
 // counts as stamped now: or else nothing that happens from now on would count as newer.
 func (r *roster) clock(now transcript.Instant) {
-	if r.counters.midnight(now, r.options.Location) && r.settled {
+	if r.counters.Midnight(now, r.options.Location) && r.settled {
 		r.changed.count()
 	}
 	back := r.newest > now+skew

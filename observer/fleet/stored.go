@@ -64,39 +64,6 @@ type Claim struct {
 	Key, Owner transcript.Key
 }
 
-// Counters are the fleet's figures that only grow. They count what happened since
-// the state directory was made.
-type Counters struct {
-	Compactions [3]uint64 // by trigger
-	Tokens      tally.Tokens
-	Lines       struct{ Good, Bad uint64 } // transcript lines read, history included
-	Bytes       uint64                     // transcript bytes read, history included
-	PreTokens   tally.Histogram            // context sizes before compactions, in tokens
-	Duration    tally.Histogram            // of compactions, in seconds
-	Cost        Cost
-	Today       Today
-	// Bills are what agents did again after boundaries, by kind; Dear is what the newest bills of
-	// compactions came to, in tokens read again.
-	Bills [3]BillTotals
-	Dear  []int64
-	// Others are the parts of Compactions, Tokens, PreTokens and Duration that belong to
-	// clients other than [Claude], in the order in which they came.
-	Others []tally.Part
-}
-
-// Cost is what clients reported, in US dollars; Known says that one has reported.
-type Cost struct {
-	USD   float64
-	Known bool
-}
-
-// Today is what was used since local midnight.
-type Today struct {
-	Begins, Ends transcript.Instant
-	Tokens       uint64
-	Cost         Cost
-}
-
 // Stored is all that a fleet needs to go on after a restart.
 type Stored struct {
 	// Created is when the state directory was made.
@@ -107,7 +74,7 @@ type Stored struct {
 	Files    []File
 	Records  []SessionRecord
 	Claims   []Claim // of compactions; those of messages stay on disk
-	Counters Counters
+	Counters tally.Counters
 	Agents   []Agent // kept by the observer, as values beside the records
 }
 
@@ -122,9 +89,9 @@ type Delta struct {
 	Records  []SessionRecord
 	Claims   []Claim
 	Messages []Claim
-	Counters *Counters // nil when unchanged
-	Agents   []Agent   // new or changed
-	Left     []string  // ids of agents that are no more
+	Counters *tally.Counters // nil when unchanged
+	Agents   []Agent         // new or changed
+	Left     []string        // ids of agents that are no more
 }
 
 // Ledger finds the owner of a message on disk.

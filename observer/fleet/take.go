@@ -62,7 +62,7 @@ func (f *Fleet) Take() (d Delta, ok bool) {
 		}
 	}
 	if c.counters != 0 {
-		counters := f.counters.clone()
+		counters := f.counters.Clone()
 		d.Counters = &counters
 	}
 	return d, true

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sm/alerts"
+	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/clients"
 )
@@ -29,7 +30,7 @@ type View struct {
 	Title string
 	// Paid is what the client reckons that the session has cost. CacheHit is the cache's
 	// share of all input by the status line, where CacheHitKnown; see [View.CacheHits].
-	Paid          Cost
+	Paid          tally.Cost
 	CacheHit      float64
 	CacheHitKnown bool
 	ParentID      string // the agent's parent, "" for none

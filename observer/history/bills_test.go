@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/observer/fleet"
+	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude"
 	"sm/transcript/transcripttest"
@@ -94,7 +95,7 @@ func TestBillsLiveAndPast(t *testing.T) {
 		dir := t.TempDir()
 		all := append(busy(rng, 1), busy(rng, 3)...)
 		h := settled(t, written(t, dir, all...))
-		past, sums := map[string]transcript.Bill{}, [3]fleet.BillTotals{}
+		past, sums := map[string]transcript.Bill{}, [3]tally.BillTotals{}
 		for _, b := range h.Bills() {
 			kinds[b.Kind]++
 			sums[b.Kind].Reads += uint64(b.Reads)

@@ -9,6 +9,7 @@ import (
 	"sm/alerts/outbox"
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
+	"sm/observer/tally"
 	"sm/transcript/claude/hook"
 )
 
@@ -20,7 +21,7 @@ type Snapshot struct {
 	// HideProject leaves the label project empty.
 	HideProject bool
 
-	Fleet    fleet.Counters
+	Fleet    tally.Counters
 	Limits   [2]fleet.Limit // five hours, seven days; zero while unknown
 	Alerts   alerts.Counters
 	Messages outbox.Counters

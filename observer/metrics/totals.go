@@ -103,7 +103,7 @@ func (b *builder) accounts(s *Snapshot) {
 }
 
 // readTotals are what was read of transcripts.
-func (b *builder) readTotals(c *fleet.Counters) {
+func (b *builder) readTotals(c *tally.Counters) {
 	b.counter("sm_transcript_lines_total", "Transcript lines read, history included; bad ones are no JSON objects.")
 	b.add(float64(c.Lines.Bad), b.label("result", "bad"))
 	b.add(float64(c.Lines.Good), b.label("result", "ok"))

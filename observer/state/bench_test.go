@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"sm/observer/fleet"
+	"sm/observer/tally"
 	"sm/transcript"
 )
 
@@ -193,7 +194,7 @@ func BenchmarkSave(b *testing.B) {
 			d.Files = append(d.Files, all[n*7919%len(all)])
 		}
 		d.Messages = randomClaims(rand.New(rand.NewPCG(uint64(n), 0)), 30, benchSessions)
-		d.Counters = &fleet.Counters{Bytes: uint64(n)}
+		d.Counters = &tally.Counters{Bytes: uint64(n)}
 		benchSave(b, s, d)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"sm/observer/fleet"
+	"sm/observer/tally"
 	"sm/transcript"
 )
 
@@ -25,7 +26,7 @@ func sampleState(t *testing.T) (image []byte, content fleet.Stored, messages map
 	dir := t.TempDir()
 	s := mustOpen(t, dir)
 	r := rand.New(rand.NewPCG(7, 7))
-	content = fleet.Stored{Created: testNow(), Settled: true, Counters: filled[fleet.Counters](t)}
+	content = fleet.Stored{Created: testNow(), Settled: true, Counters: filled[tally.Counters](t)}
 	messages = map[transcript.Key]transcript.Key{}
 	for i := range 20 {
 		d := fleet.Delta{Settled: true, Counters: &content.Counters, Files: []fleet.File{sampleFile(i)}, Records: []fleet.SessionRecord{sampleRecord(i)}}

@@ -13,6 +13,7 @@ import (
 	"errors"
 
 	"sm/observer/fleet"
+	"sm/observer/tally"
 )
 
 // exported is a state with something of each kind, and its export.
@@ -22,7 +23,7 @@ func exported(t *testing.T) (fleet.Stored, []byte) {
 	defer s.Close()
 	mustSave(t, s, fleet.Delta{
 		Settled: true, Files: []fleet.File{sampleFile(1), sampleFile(2)}, Records: []fleet.SessionRecord{sampleRecord(1), sampleRecord(2)},
-		Claims: []fleet.Claim{{Key: 7, Owner: 70}}, Counters: &fleet.Counters{Bytes: 5},
+		Claims: []fleet.Claim{{Key: 7, Owner: 70}}, Counters: &tally.Counters{Bytes: 5},
 	})
 	var out bytes.Buffer
 	records, err := s.Export(&out)

@@ -146,7 +146,7 @@ func (c *coder) bill(b *transcript.Bill) {
 	b.Grown = list(c, b.Grown, number[int64])
 }
 
-func (c *coder) counters(f *fleet.Counters) {
+func (c *coder) counters(f *tally.Counters) {
 	numbers(c, f.Compactions[:])
 	c.group(func() {
 		number(c, &f.Tokens.Input)
@@ -221,7 +221,7 @@ func (c *coder) totals(s *fleet.SessionRecord) {
 	}
 }
 
-func (c *coder) cost(v *fleet.Cost) {
+func (c *coder) cost(v *tally.Cost) {
 	c.real(&v.USD)
 	c.flag(&v.Known)
 }

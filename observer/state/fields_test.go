@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/observer/fleet"
+	"sm/observer/tally"
 	"sm/transcript"
 )
 
@@ -211,7 +212,7 @@ func FuzzFields(f *testing.F) {
 		(&coder{buf: b, decode: true}).file(&file)
 		var record fleet.SessionRecord
 		(&coder{buf: b, decode: true}).sessionRecord(&record)
-		var counters fleet.Counters
+		var counters tally.Counters
 		(&coder{buf: b, decode: true}).counters(&counters)
 		if n := len(file.Copies) + len(counters.PreTokens.Counts) + len(counters.Duration.Counts); n > 3*len(b) {
 			t.Errorf("%d elements of %d bytes", n, len(b))

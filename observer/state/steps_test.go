@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"sm/observer/fleet"
+	"sm/observer/tally"
 	"sm/transcript"
 )
 
@@ -17,7 +18,7 @@ const stepFiles = 10
 func stepDelta(n int) (fleet.Delta, Value) {
 	d := fleet.Delta{
 		Settled: true, Files: []fleet.File{stepFile(n, n), stepFile(n-1, n)}, Gone: []string{stepFile(n-stepFiles, 0).Cursor.Path},
-		Records: []fleet.SessionRecord{sampleRecord(n)}, Claims: []fleet.Claim{stepClaim(n, 0)}, Counters: &fleet.Counters{Bytes: uint64(n)},
+		Records: []fleet.SessionRecord{sampleRecord(n)}, Claims: []fleet.Claim{stepClaim(n, 0)}, Counters: &tally.Counters{Bytes: uint64(n)},
 	}
 	for i := range 3 {
 		d.Messages = append(d.Messages, stepClaim(n, 1+i))

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/observer/fleet"
+	"sm/observer/tally"
 	"sm/transcript"
 )
 
@@ -24,18 +25,18 @@ func TestLife(t *testing.T) {
 	a, b, c := sampleFile(1), sampleFile(2), sampleFile(3)
 	mustSave(t, s, fleet.Delta{
 		Settled: true, Files: []fleet.File{a, b}, Records: []fleet.SessionRecord{sampleRecord(1)},
-		Claims: []fleet.Claim{{Key: 7, Owner: 70}}, Counters: &fleet.Counters{Bytes: 1},
+		Claims: []fleet.Claim{{Key: 7, Owner: 70}}, Counters: &tally.Counters{Bytes: 1},
 	})
 	grown := a
 	grown.Cursor.Offset++
 	// A path that goes and comes again in one delta is there: gone comes first.
 	mustSave(t, s, fleet.Delta{
 		Files: []fleet.File{c, a, grown}, Gone: []string{b.Cursor.Path, a.Cursor.Path, "/never/seen"},
-		Claims: []fleet.Claim{{Key: 8, Owner: 80}, {Key: 7, Owner: 71}}, Counters: &fleet.Counters{Bytes: 2},
+		Claims: []fleet.Claim{{Key: 8, Owner: 80}, {Key: 7, Owner: 71}}, Counters: &tally.Counters{Bytes: 2},
 	})
 	want = fleet.Stored{
 		Created: testNow(), Settled: true, Files: []fleet.File{grown, c}, Records: []fleet.SessionRecord{sampleRecord(1)},
-		Claims: []fleet.Claim{{Key: 7, Owner: 71}, {Key: 8, Owner: 80}}, Counters: fleet.Counters{Bytes: 2},
+		Claims: []fleet.Claim{{Key: 7, Owner: 71}, {Key: 8, Owner: 80}}, Counters: tally.Counters{Bytes: 2},
 	}
 	if d := sameStored(want, mustLoad(t, s)); d != "" {
 		t.Errorf("in the same run (-want +got):\n%s", d)
@@ -62,7 +63,7 @@ func TestUnsettledIsForgotten(t *testing.T) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir)
 	messages := []fleet.Claim{{Key: 5, Owner: 50}}
-	mustSave(t, s, fleet.Delta{Files: []fleet.File{sampleFile(1)}, Messages: messages, Counters: &fleet.Counters{Bytes: 1}},
+	mustSave(t, s, fleet.Delta{Files: []fleet.File{sampleFile(1)}, Messages: messages, Counters: &tally.Counters{Bytes: 1}},
 		Value{"queue/1", []byte("kept")})
 	s.Close()
 

@@ -1,5 +1,5 @@
-// Package tally holds what is counted of compactions and tokens, as plain values: histograms
-// with fixed bounds, sums of tokens, and the part of them that belongs to one client.
+// Package tally holds what is counted of compactions, tokens and costs, as plain values: the counters of all clients,
+// histograms with fixed bounds, sums of tokens, and the part of them that belongs to one client.
 //
 // Invariants: figures only grow, but where a part is taken off; a copy shares nothing with
 // what it was made of.

@@ -1,0 +1,146 @@
+package tally
+
+import (
+	"slices"
+	"time"
+
+	"sm/transcript"
+	"sm/transcript/clients"
+)
+
+// Counters are all figures that only grow. They count what happened since
+// the state directory was made.
+type Counters struct {
+	Compactions [3]uint64 // by trigger
+	Tokens      Tokens
+	Lines       struct{ Good, Bad uint64 } // transcript lines read, history included
+	Bytes       uint64                     // transcript bytes read, history included
+	PreTokens   Histogram                  // context sizes before compactions, in tokens
+	Duration    Histogram                  // of compactions, in seconds
+	Cost        Cost
+	Today       Today
+	// Bills are what agents did again after boundaries, by kind; Dear is what the newest bills of
+	// compactions came to, in tokens read again.
+	Bills [3]BillTotals
+	Dear  []int64
+	// Others are the parts of Compactions, Tokens, PreTokens and Duration that belong to
+	// clients other than [clients.Claude], in the order in which they came.
+	Others []Part
+}
+
+// Cost is what clients reported, in US dollars; Known says that one has reported.
+type Cost struct {
+	USD   float64
+	Known bool
+}
+
+// Today is what was used since local midnight.
+type Today struct {
+	Begins, Ends transcript.Instant
+	Tokens       uint64
+	Cost         Cost
+}
+
+// BillTotals sums up what agents did again after boundaries of one kind: calls of Read, those of
+// files read before, and the tokens that these brought.
+type BillTotals struct{ Reads, Rereads, Tokens uint64 }
+
+// Clone copies, and gives histograms that never counted their buckets.
+func (c Counters) Clone() Counters {
+	all := c.sums().Clone()
+	c.PreTokens, c.Duration = all.PreTokens, all.Duration
+	c.Others = slices.Clone(c.Others)
+	for i := range c.Others {
+		c.Others[i] = c.Others[i].Clone()
+	}
+	return c
+}
+
+// sums are what all clients have together; the histograms are shared.
+func (c *Counters) sums() Part {
+	return Part{Client: clients.Claude, Compactions: c.Compactions, Tokens: c.Tokens, PreTokens: c.PreTokens, Duration: c.Duration}
+}
+
+// Rest is what no part of the others holds: that of [clients.Claude].
+func (c *Counters) Rest() Part {
+	p := c.sums().Clone()
+	for i := range c.Others {
+		p.Subtract(&c.Others[i])
+	}
+	return p
+}
+
+// Part is that of a client, nil for [clients.Claude], whose part is the rest.
+func (c *Counters) Part(client string) *Part {
+	if client == clients.Claude {
+		return nil
+	}
+	i := slices.IndexFunc(c.Others, func(p Part) bool { return p.Client == client })
+	if i < 0 {
+		i = len(c.Others)
+		c.Others = append(c.Others, NewPart(client))
+	}
+	return &c.Others[i]
+}
+
+// Spend adds what a message of a client cost more than before.
+func (c *Counters) Spend(u transcript.Usage, client string) {
+	c.Tokens.Add(u)
+	if p := c.Part(client); p != nil {
+		p.Tokens.Add(u)
+	}
+}
+
+// Compacted counts a compaction of a client.
+func (c *Counters) Compacted(e *transcript.Compaction, client string) {
+	all := c.sums()
+	all.Compacted(e)
+	c.Compactions, c.PreTokens, c.Duration = all.Compactions, all.PreTokens, all.Duration
+	if p := c.Part(client); p != nil {
+		p.Compacted(e)
+	}
+}
+
+// Read counts the lines by which a file that was like this before has grown.
+func (c *Counters) Read(was, now *transcript.Session) {
+	c.Lines.Good += uint64(max(0, now.Lines-now.Bad-(was.Lines-was.Bad)))
+	c.Lines.Bad += uint64(max(0, now.Bad-was.Bad))
+	c.Bytes += uint64(max(0, now.Bytes-was.Bytes))
+}
+
+// Midnight begins another day where the present one has ended, and reports whether it has. The day is that of the place,
+// nil for UTC.
+func (c *Counters) Midnight(now transcript.Instant, where *time.Location) (begun bool) {
+	if now >= c.Today.Begins && now < c.Today.Ends {
+		return false
+	}
+	if where == nil {
+		where = time.UTC
+	}
+	t := now.Time().In(where)
+	begins := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, where)
+	ends := time.Date(t.Year(), t.Month(), t.Day()+1, 0, 0, 0, 0, where)
+	c.Today = Today{Begins: transcript.InstantOf(begins), Ends: transcript.InstantOf(ends), Cost: Cost{Known: c.Cost.Known}}
+	return true
+}
+
+// SpentToday counts what a message of today cost more than before.
+func (c *Counters) SpentToday(m *transcript.Message) {
+	if m.At != 0 && m.At < c.Today.Begins {
+		return
+	}
+	u := m.Usage.Minus(m.Was)
+	c.Today.Tokens += uint64(max(0, u.Input) + max(0, u.CacheCreation) + max(0, u.CacheRead) + max(0, u.Output))
+}
+
+// Billed adds by how much a bill has grown, and reports whether it has.
+func (c *Counters) Billed(was, now *transcript.Bill) (news bool) {
+	if now.Reads == was.Reads && now.Rereads == was.Rereads && now.Tokens == was.Tokens {
+		return false
+	}
+	t := &c.Bills[now.Kind]
+	t.Reads += uint64(max(0, now.Reads-was.Reads))
+	t.Rereads += uint64(max(0, now.Rereads-was.Rereads))
+	t.Tokens += uint64(max(0, now.Tokens-was.Tokens))
+	return true
+}
