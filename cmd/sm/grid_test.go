@@ -45,6 +45,11 @@ func TestGridAgreesWithReplay(t *testing.T) {
 	if _, err := transcripttest.Generate(dir, transcripttest.Options{Seed: 9, Sessions: 12, Bytes: 12 << 20, LineBytes: 500}); err != nil {
 		t.Fatal(err)
 	}
+	for n := range 60 {
+		if err := transcripttest.Rewound(n).Write(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
 	plainEnvironment(t)
 	args := []string{"--warning", "50", "--critical", "65", dir} // by the window alone, as the grid
 	type counts struct{ Compactions, Warned, Manual int }

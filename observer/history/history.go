@@ -41,6 +41,7 @@ type History struct {
 type log struct {
 	change  transcript.Change // without entries and messages
 	records []record
+	rewinds []rewind
 	copied  bool // some record names another one that it was copied from
 	// follows says that the session goes on from another one: it opens with a summary, a /clear or a handoff.
 	follows bool
@@ -65,6 +66,13 @@ type record struct {
 	model  uint16
 	kind   transcript.Kind
 	copied bool // it names the record that it was copied from
+}
+
+// rewind is where a conversation went back to: the record of kind KindRewind whose key is its place in the list, counted
+// from 1, has the size from which it goes on. What was said after left, and until until, is no longer part of it.
+type rewind struct {
+	left, until transcript.Instant
+	prompt      transcript.Key // by which copies of the prompt that shows it are known, 0 for none
 }
 
 // begin makes room for a file's records.
@@ -104,9 +112,17 @@ func (h *History) note(p *log, e *transcript.Entry) {
 		p.follows = p.follows || goesOn(e)
 	}
 	r, ok := h.record(p, e)
-	if !ok {
-		return
+	if ok {
+		p.append(r)
 	}
+	if e.Rewound {
+		p.rewinds = append(p.rewinds, rewind{e.Left, e.Until, r.key})
+		p.append(record{at: e.At, key: transcript.Key(len(p.rewinds)), kind: transcript.KindRewind, tokens: r.tokens})
+	}
+}
+
+// append adds a record, in place of the one before where that says nothing that this one and its first line do not.
+func (p *log) append(r record) {
 	if n := len(p.records); n > 1 && p.records[n-1].repeats(&p.records[n-2]) && r.after(&p.records[n-1], &p.records[n-2]) {
 		p.records[n-1] = r
 		return
@@ -146,7 +162,7 @@ func (h *History) record(p *log, e *transcript.Entry) (r record, ok bool) {
 		p.begun = true
 	case transcript.KindTurnEnd:
 		r.key = cmp.Or(e.Origin, e.UUID)
-	case transcript.KindHeard, transcript.KindOther:
+	case transcript.KindHeard, transcript.KindOther, transcript.KindRewind:
 		return r, false
 	default:
 		p.follows = p.follows || !p.begun

@@ -75,5 +75,5 @@ func (n *Thinner) among(events []alerts.Event, i int) bool {
 
 // Bears says whether an event bears on levels and cycles: turns do not.
 func Bears(ev *alerts.Event) bool {
-	return ev.Kind == alerts.EventReading || ev.Kind == alerts.EventCompacted
+	return ev.Kind == alerts.EventReading || ev.Kind == alerts.EventCompacted || ev.Kind == alerts.EventReset
 }

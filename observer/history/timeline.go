@@ -117,7 +117,7 @@ func (p *log) sizeAt(name transcript.Key) (size int64) {
 			}
 			continue
 		}
-		if r.kind != transcript.KindReading || over && (r.at == 0 || at == 0 || r.at > at) {
+		if r.kind != transcript.KindReading && r.kind != transcript.KindRewind || over && (r.at == 0 || at == 0 || r.at > at) {
 			continue
 		}
 		if r.at == 0 || r.at >= newest {
@@ -259,6 +259,13 @@ func (h *History) unpack(i int32, t *Timeline) {
 			ev.Kind = alerts.EventTurnStart
 		case transcript.KindTurnEnd:
 			ev.Kind = alerts.EventTurnEnd
+		case transcript.KindRewind:
+			back := p.rewinds[r.key-1]
+			ev.Kind, ev.Cause, ev.Left, ev.Until = alerts.EventReset, alerts.CauseRewind, back.left, back.until
+			ev.Tokens, ev.Model = int64(r.tokens), model
+			if c := h.shared.of(back.prompt); c != nil {
+				first = c.owner == i
+			}
 		default:
 			c := p.compactionOf(r)
 			if c == nil {
@@ -296,7 +303,7 @@ func settle(c *transcript.Change, rules []transcript.WindowRule, events []alerts
 	var window transcript.Window
 	for i := range events {
 		ev := &events[i]
-		if ev.Kind != alerts.EventReading && ev.Kind != alerts.EventCompacted {
+		if !Bears(ev) {
 			continue
 		}
 		if ev.Model != s.Model {

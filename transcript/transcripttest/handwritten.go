@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
@@ -40,6 +41,51 @@ func (s *HandWritten) Turn() { s.Say("go on") }
 // Say is a prompt with this text. The record may be changed until it is written.
 func (s *HandWritten) Say(text string) map[string]any {
 	return s.put("user", 30*time.Second, map[string]any{"message": map[string]any{"role": "user", "content": text}})
+}
+
+// GoBack is a prompt after a rewind to before the n-th prompt, counted from 0: it stands behind the record that that one
+// stands behind. All records of the session are chained to the one before them, as clients do.
+func (s *HandWritten) GoBack(n int) {
+	for i, r := range s.Records {
+		if _, chained := r["parentUuid"]; !chained && i > 0 {
+			r["parentUuid"] = s.Records[i-1]["uuid"]
+		}
+	}
+	for _, r := range s.Records {
+		if r["type"] != "user" {
+			continue
+		}
+		if n == 0 {
+			s.Say("go on from here")["parentUuid"] = r["parentUuid"]
+			return
+		}
+		n--
+	}
+}
+
+// Rewound is a session that was rewound to some of its prompts and compacted now and then; n decides when.
+func Rewound(n int) *HandWritten {
+	s := NewHandWritten(n)
+	random := rand.New(rand.NewPCG(uint64(n), 7))
+	prompts, size := 0, 20
+	for range 20 + random.IntN(60) {
+		switch move := random.IntN(12); {
+		case size > 140 || move == 0 && size > 40:
+			s.Compact("auto", size)
+			size = 20
+		case (move == 1 || size > 100 && move == 2) && prompts > 2:
+			s.GoBack(1 + random.IntN(prompts-1))
+			size = max(20, size-random.IntN(80))
+			prompts++
+		case move < 5:
+			s.Turn()
+			prompts++
+		}
+		s.Read(size)
+		size += random.IntN(25)
+	}
+	s.GoBack(0)
+	return s
 }
 
 // Read is a reply of so many thousand tokens.

@@ -59,6 +59,9 @@ func (f *forecasts) take(t *history.Timeline, i int) {
 		}
 		*a = foreseen{ranges: a.ranges[:0]}
 	}
+	if ev.Kind == alerts.EventReset { // what was foreseen of the conversation that was given up can never be judged
+		*a = foreseen{tokens: ev.Tokens, ranges: a.ranges[:0]}
+	}
 	f.engine.Step(ev)
 	if ev.Kind == alerts.EventReading && ev.Tokens != a.tokens {
 		f.ask(a, ev.Agent)

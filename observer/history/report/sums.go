@@ -80,6 +80,11 @@ func (s *sums) take(t history.Timeline) {
 		case alerts.EventReading:
 			one.shown = true
 			s.read(one, ev)
+		case alerts.EventReset: // a rewind takes back the turns of the cycle but the one that goes on from there
+			one.cycle = 0
+			if i > 0 && t.Events[i-1].Kind == alerts.EventTurnStart {
+				one.cycle = 1
+			}
 		case alerts.EventCompacted:
 			s.unread(one)
 			if t.First[i] {

@@ -14,7 +14,8 @@ import (
 type beat struct {
 	at             transcript.Instant // as the engine stamps it: one without a time is newer than all before
 	key            transcript.Key
-	tokens, window int64 // tokens are the preTokens of a compaction
+	tokens, window int64              // tokens are the preTokens of a compaction, and what a rewind goes on from
+	left, until    transcript.Instant // of a rewind: what was said between is no longer part of the conversation
 	kind           alerts.EventKind
 	trigger        alerts.Trigger
 	needed         bool // whatever the thresholds are
@@ -60,9 +61,12 @@ func (r *trial) take(l *ladder, t *history.Timeline) {
 // event is what the engine is told.
 func (b *beat) event(agent alerts.AgentID) alerts.Event {
 	ev := alerts.Event{Kind: b.kind, Agent: agent, At: b.at.Time(), Window: b.window}
-	if b.kind == alerts.EventReading {
+	switch b.kind {
+	case alerts.EventReading:
 		ev.Tokens = b.tokens
-	} else {
+	case alerts.EventReset:
+		ev.Cause, ev.Tokens, ev.Left, ev.Until = alerts.CauseRewind, b.tokens, b.left, b.until
+	default:
 		ev.Sign, ev.Key, ev.Trigger, ev.PreTokens = alerts.SignBoundary, b.key, b.trigger, b.tokens
 	}
 	return ev
@@ -107,7 +111,7 @@ func (l *ladder) beats(n *history.Thinner, events []alerts.Event, first []bool) 
 		ev := &events[i]
 		b := now.beat(ev)
 		b.needed, b.own = !needless, first[i]
-		if ev.Kind == alerts.EventReading {
+		if ev.Kind == alerts.EventReading || ev.Kind == alerts.EventReset {
 			l.climb(&now, &b)
 		}
 		if b.needed && history.Bears(ev) ||
@@ -148,6 +152,9 @@ func (p *progress) beat(ev *alerts.Event) beat {
 			p.replies++
 		}
 		p.size, b.tokens = ev.Tokens, ev.Tokens
+	case alerts.EventReset:
+		p.size, p.top = ev.Tokens, [ladders]int{}
+		b.tokens, b.left, b.until = ev.Tokens, ev.Left, ev.Until
 	case alerts.EventCompacted:
 		p.size, p.top = 0, [ladders]int{}
 		b.key, b.trigger, b.tokens = ev.Key, ev.Trigger, ev.PreTokens

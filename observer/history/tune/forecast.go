@@ -67,6 +67,11 @@ func (f *forecaster) questions(events []alerts.Event, first []bool) {
 		switch ev := &events[i]; ev.Kind {
 		case alerts.EventTurnStart:
 			starts = append(starts, i)
+		case alerts.EventReset: // of the turns before a rewind no compaction will tell
+			goesOn := i > 0 && events[i-1].Kind == alerts.EventTurnStart
+			if starts = starts[:0]; goesOn {
+				starts = append(starts, i-1)
+			}
 		case alerts.EventCompacted:
 			for q, left := range f.left {
 				if at := len(starts) - left; at >= 0 && ev.Trigger != transcript.Manual && first[i] {

@@ -43,11 +43,27 @@ func gridFleets(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 	}
+	fleets["rewinds"] = rewound(t)
 	fleets["transcripts"] = "../../../transcript/claude/testdata/transcripts"
 	if dir := os.Getenv("SM_CORPUS"); dir != "" {
 		fleets["corpus"] = dir
 	}
 	return fleets
+}
+
+// rewound is a folder of sessions that were rewound to any of their prompts, with copies of each.
+func rewound(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for n := range 40 {
+		s := transcripttest.Rewound(n)
+		for _, x := range []*transcripttest.HandWritten{s, s.Copied(100+n, n%2 == 0)} {
+			if err := x.Write(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
 }
 
 // toldSession is a session with all its events.
@@ -265,7 +281,10 @@ func at(minutes float64) time.Time {
 	return time.Date(2026, 1, 2, 8, 0, 0, 0, time.UTC).Add(time.Duration(minutes * float64(time.Minute)))
 }
 
-// handMade is a session by its events: "turn", a size, or "auto", "manual" with a size, one a minute.
+// back is a rewind: to the event of this number, with this size in thousands of tokens.
+type back struct{ to, size int }
+
+// handMade is a session by its events: "turn", a size, "auto", "manual", or a rewind, one a minute.
 func handMade(id string, list ...any) []alerts.Event {
 	var events []alerts.Event
 	for i, x := range list {
@@ -273,6 +292,9 @@ func handMade(id string, list ...any) []alerts.Event {
 		switch x := x.(type) {
 		case int:
 			ev.Kind, ev.Tokens, ev.Window = alerts.EventReading, int64(x)*1000, 200_000
+		case back:
+			ev.Kind, ev.Cause, ev.Tokens, ev.Window = alerts.EventReset, alerts.CauseRewind, int64(x.size)*1000, 200_000
+			ev.Left, ev.Until = transcript.InstantOf(at(float64(x.to))), transcript.InstantOf(at(float64(i-1)))
 		case string:
 			ev.Kind = alerts.EventTurnStart
 			if x != "turn" {

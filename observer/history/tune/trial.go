@@ -102,6 +102,10 @@ func (p *player) act(action alerts.Action, at int32, beats []beat) bool {
 			p.said.critical = at
 		}
 	case alerts.Opened:
+		if x.Cause == alerts.CauseRewind {
+			p.forget(&beats[at], beats)
+			return false
+		}
 		p.ended, p.over = p.cycle, p.said
 		p.ended.end, p.ended.trigger, p.ended.pre, p.ended.own = at, x.Trigger, x.PreTokens, beats[at].own
 		p.cycle = cycle{session: p.cycle.session, end: none}
@@ -118,6 +122,16 @@ func (p *player) act(action alerts.Action, at int32, beats []beat) bool {
 		return true
 	}
 	return false
+}
+
+// forget drops the notices in the part of the conversation that a rewind has taken back: the agent goes on without them,
+// in the same cycle.
+func (p *player) forget(back *beat, beats []beat) {
+	for _, said := range []*int32{&p.said.warning, &p.said.critical} {
+		if *said != none && beats[*said].at > back.left && beats[*said].at <= back.until {
+			*said = none
+		}
+	}
 }
 
 // steps runs one engine for each step of a ladder, with that as its only threshold.
