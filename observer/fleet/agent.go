@@ -67,6 +67,9 @@ type Agent struct {
 	CWD string
 	// Begun is when its session began or was taken up again, by the newest SessionStart.
 	Begun transcript.Instant
+	// Asks is what its client waits for a person for, as a hook said at Asked; "" once a later one has shown that it goes on.
+	Asks  string
+	Asked transcript.Instant
 	// Counted are the agent's compactions since the state directory was made.
 	Counted [3]int
 	// Mark is what the transcript held, in bytes, at the last compaction.

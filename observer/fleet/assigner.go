@@ -71,7 +71,7 @@ func (as *assigner) take(a *Agent, key string, at transcript.Instant, cause aler
 	as.costs.carryTotals(a, rec)
 	as.billing.goOn(a.Session, rec)
 	a.Session, a.Since, a.Resumed = key, at, ""
-	a.Sample, a.Report, a.Mark, a.Ended = Sample{}, Report{}, 0, 0
+	a.Sample, a.Report, a.Mark, a.Ended, a.Asks = Sample{}, Report{}, 0, 0, ""
 	delete(as.recent, a.ID)
 	as.changed.agent(a.ID)
 	if first {

@@ -50,6 +50,10 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent a
 		f.changed.agent(a.ID)
 	}
 	if p.SessionID == "" || a.Session == p.SessionID {
+		if at >= a.Asked {
+			a.Asks, a.Asked = p.Asks(), at
+			f.changed.agent(a.ID)
+		}
 		n.add(f.tellAuto(a, &p.SM))
 		n.Events = append(n.Events, hookEvents(a, p, at)...)
 	}

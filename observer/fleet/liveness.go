@@ -193,6 +193,16 @@ func (lv *liveness) runsNow(r *row) bool {
 	return lv.clients[r.of.Session].Runs()
 }
 
+// waits says whether a client waits for a person, and for what where that is known: by its registry or by a hook, whichever
+// spoke last. A record that is newer than the hook shows that it goes on.
+func (lv *liveness) waits(r *row) (reason string, waits bool) {
+	c := lv.clients[r.session()]
+	if a := r.of; a != nil && a.Asks != "" && transcript.InstantOf(c.Updated) <= a.Asked && (r.s == nil || r.s.own[0].Session.Active <= a.Asked) {
+		return a.Asks, true
+	}
+	return c.Waiting, c.Status == "waiting"
+}
+
 // ended says whether the client of a row that the registry does not list has ended, and
 // nothing has been heard of the session since. Records may be stamped a moment later than
 // the client's last hook.

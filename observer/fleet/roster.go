@@ -237,7 +237,7 @@ func (r *roster) clock(now transcript.Instant) {
 	}
 	r.newest = now
 	for id, a := range r.agents {
-		for _, t := range []*transcript.Instant{&a.Since, &a.Spoke, &a.Hooked, &a.Begun, &a.Carried, &a.Ended, &a.Sample.At, &a.Limits[0].At, &a.Limits[1].At} {
+		for _, t := range []*transcript.Instant{&a.Since, &a.Spoke, &a.Hooked, &a.Begun, &a.Carried, &a.Ended, &a.Asked, &a.Sample.At, &a.Limits[0].At, &a.Limits[1].At} {
 			*t = min(*t, now)
 		}
 		r.changed.agent(id)

@@ -84,6 +84,10 @@ type View struct {
 	// process is gone.
 	Ended bool
 
+	// Waits says that the client waits for a person to answer a dialog, Reason what for: "" while unknown.
+	Waits  bool
+	Reason string
+
 	// Bill is that of the newest boundary of the session's context, nil for none; DearBills counts those in a row
 	// that were in the worst tenth.
 	Bill      *transcript.Bill

@@ -66,6 +66,9 @@ func (vw *viewer) view(r *row, now time.Time, v *View) {
 		v.Paid, v.CacheHit, v.CacheHitKnown = a.Report.Cost, a.Report.CacheHit, a.Report.CacheHitKnown
 	}
 	v.Ended = !v.Past && !v.Client.Runs() && vw.ended(r)
+	if !v.Past && !v.Ended {
+		v.Reason, v.Waits = vw.waits(r)
+	}
 	v.Live = v.Client.Runs() || !v.Past && !v.Ended && vw.lately(r, now)
 	if v.Live && r.s != nil {
 		v.SubagentsAtWork, v.SubagentContext = r.s.atWork(now)

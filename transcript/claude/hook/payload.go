@@ -85,6 +85,7 @@ type Payload struct {
 	StopHookActive       bool            `json:"stop_hook_active,omitempty"`
 	LastAssistantMessage string          `json:"last_assistant_message,omitempty"`
 	NotificationType     string          `json:"notification_type,omitempty"`
+	Message              string          `json:"message,omitempty"` // of a Notification
 	Error                string          `json:"error,omitempty"`
 	// ContextTokens is the size of the context by a PostModelRequest, 0 for none told.
 	ContextTokens int64  `json:"context_tokens,omitempty"`
@@ -183,6 +184,8 @@ func (p *Payload) setMore(key string, raw []byte) {
 		p.LastAssistantMessage = text(raw, maxText)
 	case "notification_type":
 		p.NotificationType = word(raw, maxWord)
+	case "message":
+		p.Message = text(raw, maxText)
 	case "error":
 		p.Error = text(raw, maxText)
 	case "context_tokens":
@@ -298,7 +301,7 @@ func (p Payload) Encode() []byte {
 			return b
 		}
 		p.ToolInput = slim(p.ToolInput, 4*limit)
-		for _, s := range []*string{&p.Prompt, &p.LastAssistantMessage, &p.CompactSummary, &p.CustomInstructions, &p.Error} {
+		for _, s := range []*string{&p.Prompt, &p.LastAssistantMessage, &p.CompactSummary, &p.CustomInstructions, &p.Error, &p.Message} {
 			*s = cut(*s, limit)
 		}
 		for _, s := range []*string{&p.TranscriptPath, &p.CWD, &p.SM.Tmux, &p.SM.Project} {

@@ -1,0 +1,46 @@
+package hook
+
+import (
+	"strings"
+	"unicode"
+)
+
+// maxTool bounds the name of a tool in a reason, in bytes.
+const maxTool = 64
+
+// Asks is what the client waits for a person for, in a few words: "permission: Bash", "permission", "plan", "question"; ""
+// for a payload that says nothing of the kind. A client that waits at its prompt (idle_prompt) has no dialog open: it is
+// idle. Clients before 2.0.77 give a Notification no type, so that only the message tells.
+func (p *Payload) Asks() string {
+	if p.Event != Notification {
+		return ""
+	}
+	switch p.NotificationType {
+	case "permission_prompt", "worker_permission_prompt":
+		return permission(p.Message)
+	case "elicitation_dialog", "elicitation_url_dialog":
+		return "question"
+	case "":
+		if strings.Contains(p.Message, "needs your permission") || strings.Contains(p.Message, "needs your approval") {
+			return permission(p.Message)
+		}
+	}
+	return ""
+}
+
+// permission is what a message asks leave for.
+func permission(message string) string {
+	_, tool, named := strings.Cut(message, " permission to use ")
+	if strings.Contains(message, "approval for the plan") {
+		tool = "ExitPlanMode"
+	}
+	switch {
+	case tool == "AskUserQuestion":
+		return "question"
+	case tool == "ExitPlanMode":
+		return "plan"
+	case named && tool != "" && len(tool) <= maxTool && !strings.ContainsFunc(tool, unicode.IsControl):
+		return "permission: " + tool
+	}
+	return "permission"
+}
