@@ -31,7 +31,7 @@ func columns() []column {
 		{"TREND", false, 8, 30, 7, trendCell},
 		{"REPLIES", true, 7, 21, 3, repliesCell},
 		{"CMP", true, 3, 4, 5, func(_ *list, s *api.Session, _ int) []span { return []span{{countText(compactionCount(s)), ""}} }},
-		{"STATE", false, 10, 10, 4, stateCell},
+		{"STATE", false, 10, widestState, 4, stateCell},
 		{"CYCLE", true, 5, 5, 13, func(_ *list, s *api.Session, _ int) []span { return []span{{countText(s.Cycle), ""}} }},
 		{"FLAGS", false, 5, 22, 6, flagsCell},
 		{"SEEN", true, 4, 4, 9, seenCell},
@@ -48,11 +48,15 @@ type list struct {
 	selected string            // an agent's id
 	ids      map[string]string // by agent: what to type to mean it, where its name does not say that
 	omit     []string          // columns that say nothing here
+	state    int               // the widest state
 }
 
 // newList is for sessions in lines of so many cells.
 func newList(sessions []api.Session, now time.Time, width int) *list {
 	l := &list{now: now, ids: idsOf(sessions, width)}
+	for i := range sessions {
+		l.state = max(l.state, screen.Cells(waitText(sessions[i].State, sessions[i].WaitingFor, widestState)))
+	}
 	if len(l.ids) == 0 {
 		l.omit = append(l.omit, "ID")
 	}
@@ -65,6 +69,7 @@ func newList(sessions []api.Session, now time.Time, width int) *list {
 const (
 	shortestID  = 8  // as much of an id as the observer wants to see
 	narrowNames = 12 // the least width of the column with names
+	widestState = 30
 )
 
 // idsOf are what to type to mean sessions whose name is not shown whole: the name, where it is short, else the shortest
@@ -155,7 +160,13 @@ func placeColumns(all []column, width, gap int) []placed {
 
 // columns are those that say something here.
 func (l *list) columns() []column {
-	return slices.DeleteFunc(columns(), func(c column) bool { return slices.Contains(l.omit, c.title) })
+	all := slices.DeleteFunc(columns(), func(c column) bool { return slices.Contains(l.omit, c.title) })
+	for i := range all {
+		if c := &all[i]; c.title == "STATE" {
+			c.max = max(c.min, l.state)
+		}
+	}
+	return all
 }
 
 // titles is the line above the list.
@@ -381,7 +392,21 @@ func stateCell(_ *list, s *api.Session, width int) []span {
 	default:
 		colour = screen.Yellow
 	}
-	return []span{{screen.FitEnd(state, width), colour}}
+	return []span{{screen.FitEnd(waitText(state, s.WaitingFor, width), width), colour}}
+}
+
+// waitText is a state with what it needs a person for, as far as there is room: the reason tells more than that it waits.
+func waitText(state, reason string, width int) string {
+	if reason = screen.Text(reason); reason == "" || state != "waiting" {
+		return state
+	}
+	kind, _, _ := strings.Cut(reason, ":")
+	for _, text := range []string{state + ": " + reason, reason, kind} {
+		if screen.Cells(text) <= width {
+			return text
+		}
+	}
+	return state
 }
 
 // flagsCell says what is under way: messages that wait, a handoff, what keeps the agent from one, and that notices are

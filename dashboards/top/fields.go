@@ -37,7 +37,7 @@ func Fields(s api.Session, now time.Time) (fields [][2]string) {
 	add("transcript", s.TranscriptPath)
 	add("model", s.Model)
 	add("client version", s.Version)
-	add("state", s.State)
+	add("state", waitText(s.State, s.WaitingFor, math.MaxInt))
 	if !s.Enabled {
 		add("notices", "off")
 	}

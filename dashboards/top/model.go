@@ -108,7 +108,7 @@ func fits(s *api.Session, filter string) bool {
 		return true
 	}
 	filter = strings.ToLower(filter)
-	for _, text := range []string{s.Title, s.Label, s.Name, s.ID, s.SessionID, s.Project, s.Model, s.State, s.PressureLevel} {
+	for _, text := range []string{s.Title, s.Label, s.Name, s.ID, s.SessionID, s.Project, s.Model, s.State, s.WaitingFor, s.PressureLevel} {
 		if strings.Contains(strings.ToLower(text), filter) {
 			return true
 		}

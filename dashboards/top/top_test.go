@@ -75,7 +75,7 @@ func topFleet() api.Sessions {
 		topSession("fresh", 0, func(s *api.Session) {
 			s.TokensUsed, s.UsedPercentage, s.Level, s.IsCompacting, s.State = nil, nil, "", true, "busy"
 		}),
-		topSession("asks", 30_000, func(s *api.Session) { s.State, s.Enabled = "waiting", false }),
+		topSession("asks", 30_000, func(s *api.Session) { s.State, s.WaitingFor, s.Enabled = "waiting", "permission: Bash", false }),
 		topSession("night", 66_000, func(s *api.Session) {
 			s.State, s.IsIdle, s.IsActive, s.LastActive = "quiet", true, false, new(topNow.Add(-2*time.Hour))
 		}),

@@ -44,8 +44,11 @@ type Session struct {
 	IsCompacting   bool    `json:"is_compacting"`
 	IsIdle         bool    `json:"is_idle"`
 	IsActive       bool    `json:"is_active"`
-	State          string  `json:"state"` // left, ended, what the client's registry says, else busy, idle, or quiet after 10 minutes without a record
-	LastHandoff    *string `json:"last_handoff_path"`
+	State          string  `json:"state"` // left, ended, waiting (for a person), what the client's registry says, else busy, idle, or quiet after 10 minutes without a record
+	// WaitingFor is what a session that is waiting needs a person for, by its client: "permission: Bash", "question"; "" for
+	// nothing, and while unknown.
+	WaitingFor  string  `json:"waiting_for"`
+	LastHandoff *string `json:"last_handoff_path"`
 	// Compactions happened in this session; Inherited stand in its file but
 	// happened in another.
 	Compactions Compactions `json:"compactions"`

@@ -16,7 +16,7 @@ func Row(v *fleet.View, s *api.Session, p *alerts.View, t alerts.Thresholds) web
 	r := webpage.Row{
 		ID: s.ID, Name: cmp.Or(s.Name, s.Label, s.SessionID, s.ID), Title: cmp.Or(s.Name, s.Title), Project: s.Project, Model: s.Model, Parent: s.ParentID,
 		Pressure: s.PressureLevel, Ratio: p.Ratio, Source: s.ThresholdSource,
-		Waiting: v.Client.Waiting, Level: s.Level, Estimate: s.ContextSource == "estimate", Window: s.WindowTokens,
+		Waiting: s.WaitingFor, Level: s.Level, Estimate: s.ContextSource == "estimate", Window: s.WindowTokens,
 		Threshold: p.Threshold, Replies: webpage.Range(p.Forecast.Replies), Turns: webpage.Range(p.Forecast.Turns), Work: webpage.Range(p.Forecast.Active),
 		Compactions: v.Compactions, State: s.State, Compacting: s.IsCompacting, Storming: p.Storming, Silenced: !s.Enabled, Unheard: s.Queued > 0,
 		Subagents: v.SubagentsAtWork, SubagentTokens: v.SubagentContext,

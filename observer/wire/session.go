@@ -17,7 +17,7 @@ func Session(v fleet.View) api.Session {
 		ID: v.Agent, Name: cmp.Or(v.Name, v.Client.Name), Title: v.Title, ParentID: v.ParentID, Provider: v.Provider, Client: v.Program, Label: v.Label,
 		SessionID: v.SessionID, TranscriptPath: v.Path, Project: v.Project, CWD: v.CWD, Model: v.Model, Version: v.Version,
 		PeakTokens: v.Peak, WindowTokens: v.Window.Tokens, WindowSource: v.Window.Source.String(),
-		Cycle: v.Cycle, IsIdle: isIdle(v), IsActive: v.Live, State: StateOf(v),
+		Cycle: v.Cycle, IsIdle: isIdle(v), IsActive: v.Live, State: StateOf(v), WaitingFor: v.Reason,
 		Compactions: compactions(v.Compactions), Inherited: sum(v.Inherited),
 		Turns: v.Turns, Messages: v.Messages, Tokens: tokens(v.Cost),
 		Subagents: api.Subagents{Files: v.SubagentFiles, Messages: v.SubagentMessages, Tokens: tokens(v.SubagentTokens)},
@@ -183,6 +183,8 @@ func StateOf(v fleet.View) string {
 		return stateLeft
 	case v.Ended:
 		return stateEnded
+	case v.Waits:
+		return "waiting"
 	case v.Client.Status != "":
 		return v.Client.Status
 	case v.InTurn && v.Live:
