@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -376,6 +377,24 @@ func TestOrderIsThatOfTheScript(t *testing.T) {
 	rest := Row{State: "idle", Replies: Range{Known: true}}
 	if a, b, c := DataOf(&near).Order, DataOf(&far).Order, DataOf(&rest).Order; a >= b || b >= c {
 		t.Errorf("%v, %v, %v do not rise", a, b, c)
+	}
+}
+
+// TestRepliesAreShownAsTheyAreSorted: rows with the same figure are equals, and the figure is the one of `sm top`.
+func TestRepliesAreShownAsTheyAreSorted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		likely float64
+		want   string
+		left   float64
+	}{
+		{0.4, "due now", 0}, {1.4, "≈ 1 reply", 1}, {21.6, "≈ 22 replies", 22}, {43.2, "≈ 43 replies", 43}, {999.4, "≈ 999 replies", 999},
+		{999.6, "1000+ replies", 1000}, {1e9, "1000+ replies", 1000},
+	} {
+		r := Row{State: "busy", Replies: Range{Likely: c.likely, Known: true}}
+		if got, data := replies(r.Replies), DataOf(&r); got != c.want || data.Left != c.left || math.Mod(data.Order, 2*repliesNever) != c.left {
+			t.Errorf("%v: shows %q and sorts by %v and %v, want %q and %v", c.likely, got, data.Left, data.Order, c.want, c.left)
+		}
 	}
 }
 

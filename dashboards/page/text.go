@@ -69,19 +69,34 @@ func number(x float64) string {
 
 func percent(x float64) string { return number(100*x) + "%" }
 
+// maxReplies is from where a forecast is no more than "many".
+const maxReplies = 1000
+
+// wholeReplies is a forecast in replies as it is shown and sorted by: whole, 0 to maxReplies. `sm top` shows the same.
+func wholeReplies(likely float64) int { return int(math.Round(min(maxReplies, max(0, likely)))) }
+
+func replyCount(likely float64) string {
+	n := wholeReplies(likely)
+	if n == maxReplies {
+		return "1000+"
+	}
+	return strconv.Itoa(n)
+}
+
 // replies is a forecast in few words.
 func replies(r Range) string {
-	switch {
-	case !r.Known:
+	if !r.Known {
 		return "–"
-	case r.Likely < 0.5:
-		return "due now"
-	case r.Likely < 1.5:
-		return "≈ 1 reply"
-	case r.Likely >= 1000:
-		return "1000+ replies"
 	}
-	return fmt.Sprintf("≈ %.0f replies", r.Likely)
+	switch wholeReplies(r.Likely) {
+	case 0:
+		return "due now"
+	case 1:
+		return "≈ 1 reply"
+	case maxReplies:
+		return replyCount(r.Likely) + " replies"
+	}
+	return "≈ " + replyCount(r.Likely) + " replies"
 }
 
 // turns is the same in turns.
@@ -94,10 +109,10 @@ func turns(r Range) string {
 
 // between are the bounds of a forecast.
 func between(r Range) string {
-	if !r.Known || r.Likely < 0.5 || r.Likely >= 1000 {
+	if n := wholeReplies(r.Likely); !r.Known || n == 0 || n == maxReplies {
 		return ""
 	}
-	return fmt.Sprintf("%.0f–%.0f", r.Low, r.High)
+	return replyCount(r.Low) + "–" + replyCount(r.High)
 }
 
 // work is a time of work in few words.

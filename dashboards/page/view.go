@@ -213,26 +213,20 @@ const (
 	repliesNever = 100_000
 )
 
-// left is in how many replies a compaction is due: by the forecast, else by the pressure alone.
+// left is in how many replies a compaction is due, in the figure that is shown: by the forecast, else by the pressure alone.
 func (r *Row) left() float64 {
 	switch {
 	case r.Replies.Known:
-		return min(max(r.Replies.Likely, 0), repliesNever-1)
+		return float64(wholeReplies(r.Replies.Likely))
 	case r.Pressure != "":
-		return repliesWhole * max(0, 1-r.Ratio)
+		return math.Round(repliesWhole * max(0, 1-r.Ratio))
 	}
 	return repliesNever
 }
 
 // order is one figure for the order of the rows: who needs a person first, and among equals who has the fewest replies
-// left. Large figures are rounded, so that rows do not change places for nothing.
-func (r *Row) order() float64 {
-	left := math.Round(r.left())
-	if left > 20 {
-		left = math.Round(left/5) * 5
-	}
-	return float64(r.need())*2*repliesNever + left
-}
+// left.
+func (r *Row) order() float64 { return float64(r.need())*2*repliesNever + r.left() }
 
 // Before is the order of the rows: those that wait for a person, those at work by what is left until the compaction,
 // then the idle and the quiet.

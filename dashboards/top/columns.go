@@ -332,8 +332,11 @@ func repliesCell(_ *list, s *api.Session, width int) []span {
 	if replies.Likely < 3 && needOf(s) < idles {
 		colour = screen.Orange
 	}
-	text := "≈" + replyText(replies.Likely)
-	longer := fmt.Sprintf("≈ %s, %s–%s", replyText(replies.Likely), replyText(replies.Low), replyText(replies.High))
+	if screen.Replies(replies.Likely) == 0 {
+		return []span{{"due now", colour}}
+	}
+	text := "≈" + screen.ReplyCount(replies.Likely)
+	longer := fmt.Sprintf("≈ %s, %s–%s", screen.ReplyCount(replies.Likely), screen.ReplyCount(replies.Low), screen.ReplyCount(replies.High))
 	for _, more := range []string{longer, longer + "; " + workText(s.Forecast.Seconds)} {
 		if screen.Cells(more) <= width && !strings.HasSuffix(more, "; ") {
 			text = more
@@ -354,8 +357,6 @@ func workText(r *api.Range) string {
 	}
 	return fmt.Sprintf("%.0f days", r.Likely/(24*3600))
 }
-
-func replyText(n float64) string { return countText(int(min(1e6, max(0, n)+0.5))) }
 
 // repliesOf is how far the next compaction is in replies; nil while unknown.
 func repliesOf(s *api.Session) *api.Range {

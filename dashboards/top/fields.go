@@ -135,11 +135,11 @@ func forecastText(f *api.Forecast) string {
 		if math.Round(r.Likely) == 1 {
 			many = one
 		}
-		return replyText(r.Likely) + " " + many
+		return screen.ReplyCount(r.Likely) + " " + many
 	}
 	var parts []string
 	if r := f.Replies; r != nil {
-		parts = append(parts, fmt.Sprintf("≈ %s, %s–%s", about(r, "reply", "replies"), replyText(r.Low), replyText(r.High)))
+		parts = append(parts, fmt.Sprintf("≈ %s, %s–%s", about(r, "reply", "replies"), screen.ReplyCount(r.Low), screen.ReplyCount(r.High)))
 	}
 	if work := workText(f.Seconds); work != "" {
 		parts = append(parts, "about "+work)

@@ -35,3 +35,20 @@ func TestForecastTexts(t *testing.T) {
 		}
 	}
 }
+
+// TestRepliesAreShownAsTheyAreSorted: sessions with the same figure are equals, and the figure is the one of the page.
+func TestRepliesAreShownAsTheyAreSorted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		likely float64
+		want   string
+		left   float64
+	}{
+		{0.4, "due now", 0}, {1.4, "≈1", 1}, {21.6, "≈22", 22}, {43.2, "≈43", 43}, {999.4, "≈999", 999}, {999.6, "≈1000+", 1000}, {1e9, "≈1000+", 1000},
+	} {
+		s := &api.Session{State: "busy", Forecast: &api.Forecast{Replies: &api.Range{Likely: c.likely}}}
+		if got := repliesCell(nil, s, 7)[0].text; got != c.want || left(s) != c.left {
+			t.Errorf("%v: shows %q and sorts by %v, want %q and %v", c.likely, got, left(s), c.want, c.left)
+		}
+	}
+}

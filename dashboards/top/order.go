@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"sm/dashboards/screen"
 	"sm/observer/api"
 )
 
@@ -91,19 +92,15 @@ func pressure(s *api.Session) float64 {
 // takes the same.
 const repliesWhole = 100
 
-// left is in how many replies a compaction is due: by the forecast, else by the pressure alone. Large figures are rounded,
-// so that rows do not change places for nothing.
+// left is in how many replies a compaction is due, in the figure that is shown: by the forecast, else by the pressure alone.
 func left(s *api.Session) float64 {
-	n := math.Inf(1)
 	if replies := repliesOf(s); replies != nil {
-		n = math.Round(max(0, replies.Likely))
-	} else if s.Pressure != nil {
-		n = math.Round(repliesWhole * max(0, 1-*s.Pressure))
+		return float64(screen.Replies(replies.Likely))
 	}
-	if n > 20 {
-		return math.Round(n/5) * 5
+	if s.Pressure != nil {
+		return math.Round(repliesWhole * max(0, 1-*s.Pressure))
 	}
-	return n
+	return math.Inf(1)
 }
 
 // need is in what order sessions want a person.
