@@ -47,6 +47,8 @@ func TestCommandLine(t *testing.T) {
 	}{
 		{"unknown command", []string{"bogus"}, outcome{2, "", "sm: unknown command \"bogus\"; see 'sm --help'\n"}},
 		{"near command", []string{"versoin"}, outcome{2, "", "sm: unknown command \"versoin\" (did you mean \"version\"?); see 'sm --help'\n"}},
+		{"beginning of three", []string{"stat"}, outcome{2, "", "sm: unknown command \"stat\" (did you mean \"status\"?); see 'sm --help'\n"}},
+		{"beginning of many", []string{"re"}, outcome{2, "", "sm: unknown command \"re\"; see 'sm --help'\n"}},
 		{"nearest of two", []string{"stauts"}, outcome{2, "", "sm: unknown command \"stauts\" (did you mean \"status\"?); see 'sm --help'\n"}},
 		{"unknown command with flags", []string{"bogus", "--x"}, outcome{2, "", "sm: unknown command \"bogus\"; see 'sm --help'\n"}},
 		{"hostile command", []string{"a\nb\x1b[2J"}, outcome{2, "", "sm: unknown command \"a\\nb\\x1b[2J\"; see 'sm --help'\n"}},

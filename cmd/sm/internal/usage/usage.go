@@ -9,6 +9,7 @@ package usage
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,10 +68,10 @@ func neededArgs(use string) (names []string) {
 	return names
 }
 
-// NearCommand is the command that was meant: the one that alone begins like that, else the one with the fewest letters
-// changed, else "".
+// NearCommand is the command that was meant: the one that alone begins like that, of several with 3 letters or more in
+// common the shortest that does something by itself, else the one with the fewest letters changed, else "".
 func NearCommand(root *cobra.Command, name string) string {
-	var known, longer []string
+	var known, longer, alone []string
 	for _, c := range root.Commands() {
 		if c.Hidden {
 			continue
@@ -78,10 +79,16 @@ func NearCommand(root *cobra.Command, name string) string {
 		known = append(known, c.Name())
 		if strings.HasPrefix(c.Name(), name) {
 			longer = append(longer, c.Name())
+			if !c.HasSubCommands() {
+				alone = append(alone, c.Name())
+			}
 		}
 	}
 	if len(longer) == 1 {
 		return longer[0]
+	}
+	if len(alone) > 0 && len(name) >= 3 {
+		return slices.MinFunc(alone, func(a, b string) int { return len(a) - len(b) })
 	}
 	return config.Nearest(name, known)
 }
