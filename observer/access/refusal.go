@@ -3,14 +3,16 @@ package access
 import (
 	"html/template"
 	"net/http"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // refusalPage is what a person sees whose browser was refused. It loads nothing and has no script.
 const refusalPage = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>sm: not open to this browser</title></head>
-<body><main><h1>Not open to this browser</h1><p>{{.Text}}</p><p>{{.Advice}}</p></main></body></html>
+<meta name="color-scheme" content="light dark"><title>sm: {{.Title}}</title></head>
+<body><main><h1>{{.Title}}</h1><p>{{.Text}}</p><p>{{.Advice}}</p></main></body></html>
 `
 
 // wantsPage says that a person looks at the answer: a browser that opens an address asks for HTML before all else.
@@ -24,9 +26,12 @@ func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string)
 		WriteError(w, code, text)
 		return
 	}
-	advice := "Run sm open in a terminal of your own on this machine: it opens the page in your browser."
-	if code == http.StatusMisdirectedRequest {
+	title, advice := "Not open to this browser", "Run sm open in a terminal of your own on this machine: it opens the page in your browser."
+	switch code {
+	case http.StatusMisdirectedRequest:
 		advice = "Open http://127.0.0.1 with the observer's port, 8420 unless it was changed, or run sm open."
+	case http.StatusNotFound:
+		title, advice = "Nothing is served at "+shown(r.URL.Path), "The page with all agents is at / of this address."
 	}
 	page, err := template.New("refusal").Parse(refusalPage)
 	if err != nil { // it is a constant
@@ -39,5 +44,17 @@ func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string)
 		text = strings.ToUpper(text[:1]) + text[1:] + "."
 	}
 	// A peer that is gone cannot be told anything.
-	_ = page.Execute(w, struct{ Text, Advice string }{text, advice})
+	_ = page.Execute(w, struct{ Title, Text, Advice string }{title, text, advice})
+}
+
+// shown is a path for a heading: one that is long, or that has what cannot be seen, is quoted and cut.
+func shown(path string) string {
+	const most = 80
+	if len(path) > most {
+		path = strings.ToValidUTF8(path[:most], "") + "…"
+	}
+	if strings.ContainsFunc(path, func(r rune) bool { return !strconv.IsGraphic(r) || r == utf8.RuneError }) {
+		return strconv.QuoteToGraphic(path)
+	}
+	return path
 }
