@@ -34,17 +34,17 @@ type Session struct {
 	// TokensUsed and UsedPercentage are null while the context is unknown; the
 	// percentage is the client's: whole, and cut at 100. While only the client's own estimate
 	// is known, after a compaction, it alone is there.
-	TokensUsed     *int64  `json:"tokens_used"`
-	UsedPercentage *int    `json:"used_percentage"`
-	PeakTokens     int64   `json:"peak_context_tokens"`
-	WindowTokens   int64   `json:"window_tokens"`
-	WindowSource   string  `json:"window_source"`
-	Level          string  `json:"level"` // ok, early_warn, warn, critical; "" while unknown
-	Cycle          int     `json:"cycle"`
-	IsCompacting   bool    `json:"is_compacting"`
-	IsIdle         bool    `json:"is_idle"`
-	IsActive       bool    `json:"is_active"`
-	State          string  `json:"state"` // left, ended, waiting (for a person), what the client's registry says, else busy, idle, or quiet after 10 minutes without a record
+	TokensUsed     *int64 `json:"tokens_used"`
+	UsedPercentage *int   `json:"used_percentage"`
+	PeakTokens     int64  `json:"peak_context_tokens"`
+	WindowTokens   int64  `json:"window_tokens"`
+	WindowSource   string `json:"window_source"`
+	Level          string `json:"level"` // ok, early_warn, warn, critical; "" while unknown
+	Cycle          int    `json:"cycle"`
+	IsCompacting   bool   `json:"is_compacting"`
+	IsIdle         bool   `json:"is_idle"`
+	IsActive       bool   `json:"is_active"`
+	State          string `json:"state"` // left, ended, waiting (for a person), what the client's registry says, else busy, idle, or quiet after 10 minutes without a record
 	// WaitingFor is what a session that is waiting needs a person for, by its client: "permission: Bash", "question"; "" for
 	// nothing, and while unknown.
 	WaitingFor  string  `json:"waiting_for"`
