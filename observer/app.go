@@ -16,6 +16,7 @@ import (
 	"sm/observer/overflow"
 	"sm/observer/pages"
 	"sm/observer/projects"
+	"sm/observer/respond"
 	"sm/observer/state"
 	"sm/transcript"
 	"sm/transcript/follow"
@@ -89,7 +90,7 @@ func (a *App) do(ctx context.Context, f func(*core)) error {
 	select {
 	case a.calls <- func(c *core) { f(c); close(done) }:
 	case <-a.loopEnded:
-		return errStopped
+		return respond.ErrStopped
 	case <-ctx.Done():
 		return fmt.Errorf("the observer is busy; try again: %w", ctx.Err())
 	}
@@ -137,6 +138,6 @@ func (a *App) change(ctx context.Context, f func(*core) (durable bool, err error
 	case err = <-stored: // by the last transaction
 		return err
 	default:
-		return errStopped
+		return respond.ErrStopped
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"sm/handoff/rotation"
 	"sm/observer/documents"
 	"sm/observer/fleet"
+	"sm/observer/respond"
 	"sm/transcript/claude/hook"
 	"sm/transcript/wording"
 )
@@ -49,14 +50,14 @@ const fitWithin = 3 * time.Second
 // fit says whether a file may be handed over, and its path be typed.
 func (s *server) fit(ctx context.Context, r *rotation.Rotation) error {
 	if s.settings.Load().Handoff.Documents == nil {
-		return errNoWay
+		return respond.ErrNoWay
 	}
 	prompt := rotation.UsualPrompt
 	if s.settings.Load().Handoff.Rotations.Resume != nil {
 		prompt = s.settings.Load().Handoff.Rotations.Resume
 	}
 	if text := prompt(r.Path); s.o.sanitise(text) != text || !strings.Contains(text, r.Path) {
-		return refuse(http.StatusUnprocessableEntity,
+		return respond.Refuse(http.StatusUnprocessableEntity,
 			fmt.Sprintf("%q cannot be typed into a terminal as it is; write the document under a short and plain name", r.Path))
 	}
 	ctx, cancel := context.WithTimeout(ctx, fitWithin)
@@ -69,11 +70,11 @@ func (s *server) fit(ctx context.Context, r *rotation.Rotation) error {
 	select {
 	case err := <-looked:
 		if err != nil {
-			return statusError{http.StatusUnprocessableEntity, err}
+			return respond.With(http.StatusUnprocessableEntity, err)
 		}
 		return nil
 	case <-ctx.Done():
-		return refuse(http.StatusUnprocessableEntity, "the file system does not answer; write the document elsewhere")
+		return respond.Refuse(http.StatusUnprocessableEntity, "the file system does not answer; write the document elsewhere")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"sm/handoff"
 	"sm/observer/documents"
+	"sm/observer/respond"
 )
 
 // documentRoutes shows the documents. They are files: the loop is not asked.
@@ -28,7 +29,7 @@ func (d documentRoutes) getDocuments(w http.ResponseWriter, _ *http.Request) err
 			answer.Problem = err.Error()
 		}
 	}
-	return answerJSON(w, http.StatusOK, answer)
+	return respond.JSON(w, http.StatusOK, answer)
 }
 
 // getDocument gives the current document of a channel, with its text.
@@ -42,11 +43,11 @@ func (d documentRoutes) getDocument(w http.ResponseWriter, r *http.Request) erro
 	}
 	switch {
 	case err != nil:
-		return statusError{http.StatusInternalServerError, err}
+		return respond.With(http.StatusInternalServerError, err)
 	case !ok:
-		return refuse(http.StatusNotFound, fmt.Sprintf("channel %q has no handoff document; 'sm documents' lists them", channel))
+		return respond.Refuse(http.StatusNotFound, fmt.Sprintf("channel %q has no handoff document; 'sm documents' lists them", channel))
 	}
-	return answerJSON(w, http.StatusOK, struct {
+	return respond.JSON(w, http.StatusOK, struct {
 		handoff.Document
 		Body string `json:"body"`
 	}{doc, doc.Body})
@@ -61,5 +62,5 @@ func (d documentRoutes) deleteDocuments(w http.ResponseWriter, r *http.Request) 
 	if err != nil {
 		return err
 	}
-	return answerJSON(w, http.StatusOK, map[string]int{"cleared": n})
+	return respond.JSON(w, http.StatusOK, map[string]int{"cleared": n})
 }

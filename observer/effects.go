@@ -2,18 +2,15 @@ package observer
 
 import (
 	"context"
-	"io"
 	"log/slog"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"sm/observer/documents"
 	"sm/observer/levels"
+	"sm/observer/notify"
 	"sm/observer/overflow"
 )
 
@@ -44,7 +41,7 @@ type effectRunner struct {
 	ctx       context.Context                                // ends with the observer
 	slow      sync.WaitGroup
 
-	notifying sync.Mutex
+	notify notify.Command
 
 	mu      sync.Mutex
 	waiting []effect
@@ -152,37 +149,16 @@ func (l levelEffect) do(r *effectRunner) {
 
 func (known clearEffect) do(r *effectRunner) { levels.Keep(r.levels, known) }
 
-// notifyWithin bounds the operator's command, notifyAtEnd what it has once the observer
-// ends.
-const (
-	notifyWithin = 10 * time.Second
-	notifyAtEnd  = time.Second
-)
-
 // do logs the notice and gives it to the operator's command. Nothing else waits for that.
 // A kill in between loses a notice: the operator is told at most once.
 func (o operatorEffect) do(r *effectRunner) {
 	r.log.Warn("for the operator", "key", o.key, "text", o.text)
 	if argv := r.settings.Load().Notify; len(argv) > 0 {
-		r.slow.Go(func() { o.notify(r, argv) })
-	}
-}
-
-// notify runs the command by no shell, one at a time. At the end of the observer it has
-// little time left.
-func (o operatorEffect) notify(r *effectRunner, argv []string) {
-	r.notifying.Lock()
-	defer r.notifying.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), notifyWithin)
-	defer cancel()
-	defer context.AfterFunc(r.ctx, func() { time.AfterFunc(notifyAtEnd, cancel) })()
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(o.text+"\n"), io.Discard, io.Discard
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
-	if err := cmd.Run(); err != nil {
-		r.log.Warn("operator.notify has failed", "command", argv[0], "err", err)
+		r.slow.Go(func() {
+			if err := r.notify.Run(r.ctx, argv, o.text); err != nil {
+				r.log.Warn("operator.notify has failed", "command", argv[0], "err", err)
+			}
+		})
 	}
 }
 

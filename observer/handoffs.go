@@ -11,6 +11,7 @@ import (
 	"sm/observer/access"
 	"sm/observer/api"
 	"sm/observer/fleet"
+	"sm/observer/respond"
 	"sm/observer/wire"
 )
 
@@ -19,8 +20,8 @@ func (s *server) postHandoff(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in api.NewHandoff
 	hint := `not a handoff; send JSON such as {"requester_session_id":"em","file_path":"/home/dev/handoff.md"}`
-	if err := readJSON(r, &in, hint); err != nil || in.Path == "" || in.Requester == "" {
-		return refuse(http.StatusBadRequest, hint)
+	if err := respond.ReadJSON(r, &in, hint); err != nil || in.Path == "" || in.Requester == "" {
+		return respond.Refuse(http.StatusBadRequest, hint)
 	}
 	line := s.line(r)
 	var x rotation.Rotation
@@ -45,7 +46,7 @@ func (s *server) postHandoff(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s.log.Info("handoff scheduled", "agent", x.Agent, "id", x.ID, "path", x.Path)
-	return answerJSON(w, http.StatusOK, api.Scheduled{Status: "scheduled", ID: string(x.ID)})
+	return respond.JSON(w, http.StatusOK, api.Scheduled{Status: "scheduled", ID: string(x.ID)})
 }
 
 func (s *server) line(r *http.Request) (l callers) {
@@ -69,7 +70,7 @@ func (s *server) getHandoffs(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answerJSON(w, http.StatusOK, answer)
+	return respond.JSON(w, http.StatusOK, answer)
 }
 
 func (s *server) deleteHandoff(w http.ResponseWriter, r *http.Request) error {
@@ -83,21 +84,21 @@ func (s *server) deleteHandoff(w http.ResponseWriter, r *http.Request) error {
 	})
 	switch {
 	case errors.Is(err, rotation.ErrBusy):
-		return refuse(http.StatusConflict, "this handoff is under way; it can no longer be taken back")
+		return respond.Refuse(http.StatusConflict, "this handoff is under way; it can no longer be taken back")
 	case err != nil:
 		return err
 	}
-	return answerJSON(w, http.StatusOK, wire.Handoff(x))
+	return respond.JSON(w, http.StatusOK, wire.Handoff(x))
 }
 
 // getRun is the long poll of `sm run`.
 func (s *server) getRun(w http.ResponseWriter, r *http.Request) error {
 	asked, err := api.ParseRun(r.URL.Query())
 	if err != nil {
-		return statusError{http.StatusUnprocessableEntity, err}
+		return respond.With(http.StatusUnprocessableEntity, err)
 	}
 	if s.foreignRun(r) {
-		return errForeignRun
+		return respond.ErrForeignRun
 	}
 	wait, cancel := context.WithTimeout(r.Context(), api.RunWait)
 	defer cancel()
@@ -111,7 +112,7 @@ func (s *server) getRun(w http.ResponseWriter, r *http.Request) error {
 		case err != nil:
 			return err
 		case p.order.Rotation != "":
-			return answerJSON(w, http.StatusOK, p.order)
+			return respond.JSON(w, http.StatusOK, p.order)
 		}
 		select {
 		case <-p.news:
@@ -123,7 +124,7 @@ func (s *server) getRun(w http.ResponseWriter, r *http.Request) error {
 			}
 		case <-s.closing:
 		}
-		answerRaw(w, nil)
+		respond.Raw(w, nil)
 		return nil
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sm/alerts"
 	"sm/alerts/outbox"
 	"sm/observer/api"
+	"sm/observer/respond"
 	"sm/observer/wire"
 	"sm/transcript/wording"
 )
@@ -40,14 +41,14 @@ func (s *server) listMessages(w http.ResponseWriter, r *http.Request, of func(*c
 	if err != nil {
 		return err
 	}
-	return answerJSON(w, http.StatusOK, answer)
+	return respond.JSON(w, http.StatusOK, answer)
 }
 
 // postMessage takes a message for an agent: 202 says that it is stored.
 func (s *server) postMessage(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in api.NewMessage
-	if err := readJSON(r, &in, "not a message; send JSON such as {\"text\":\"Done.\",\"delivery_mode\":\"sequential\"}"); err != nil {
+	if err := respond.ReadJSON(r, &in, "not a message; send JSON such as {\"text\":\"Done.\",\"delivery_mode\":\"sequential\"}"); err != nil {
 		return err
 	}
 	mode, err := fitMessage(&in)
@@ -68,13 +69,13 @@ func (s *server) postMessage(w http.ResponseWriter, r *http.Request) error {
 	})
 	// Or it would be there twice when it is sent again. What was there before may have been
 	// acknowledged before.
-	if errors.Is(err, errNotStored) && fresh {
+	if errors.Is(err, respond.ErrNotStored) && fresh {
 		_ = s.do(context.WithoutCancel(r.Context()), func(c *core) { c.queue.Unput(m.ID) })
 	}
 	if err != nil {
 		return err
 	}
-	return answerJSON(w, http.StatusAccepted, answer)
+	return respond.JSON(w, http.StatusAccepted, answer)
 }
 
 // fitMessage says what is wrong with a message, and in which mode it is delivered.
@@ -93,7 +94,7 @@ func fitMessage(in *api.NewMessage) (alerts.Mode, error) {
 	default:
 		return mode, nil
 	}
-	return mode, refuse(http.StatusUnprocessableEntity, text)
+	return mode, respond.Refuse(http.StatusUnprocessableEntity, text)
 }
 
 // maxWord bounds the names that come with a message.
@@ -128,5 +129,5 @@ func (s *server) deleteMessage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answerJSON(w, http.StatusOK, wire.Message(m))
+	return respond.JSON(w, http.StatusOK, wire.Message(m))
 }

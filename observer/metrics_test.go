@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 
+	"sm/observer/respond"
 	"sm/transcript"
 )
 
@@ -252,7 +253,7 @@ func TestMetricsGzip(t *testing.T) {
 // TestMetricsStopped: who asks too late hears so, compressed or not.
 func TestMetricsStopped(t *testing.T) {
 	r := newRig(t).start()
-	server := httptest.NewServer(handler((&server{r.app}).getMetrics))
+	server := httptest.NewServer(respond.Handler((&server{r.app}).getMetrics))
 	defer server.Close()
 	r.stop()
 	for _, encoding := range []string{"identity", "gzip"} {

@@ -15,6 +15,7 @@ import (
 	"sm/observer/curve"
 	"sm/observer/fleet"
 	"sm/observer/pages"
+	"sm/observer/respond"
 )
 
 // pageSource is what pages ask an App.
@@ -100,10 +101,10 @@ func (s *server) getOpen(w http.ResponseWriter, r *http.Request) error {
 func (s *server) postOpen(w http.ResponseWriter, _ *http.Request) error {
 	address := pageAddress(tcpOf(s.Addrs()))
 	if address == "" {
-		return refuse(http.StatusConflict, "this observer listens on no TCP address, so no browser can reach it; set listen")
+		return respond.Refuse(http.StatusConflict, "this observer listens on no TCP address, so no browser can reach it; set listen")
 	}
 	u := url.URL{Scheme: "http", Host: address, Path: "/open", RawQuery: url.Values{"token": {s.passes.Issue(time.Now())}}.Encode()}
-	return answerJSON(w, http.StatusCreated, api.Page{URL: u.String(), Seconds: int(access.TokenLife / time.Second)})
+	return respond.JSON(w, http.StatusCreated, api.Page{URL: u.String(), Seconds: int(access.TokenLife / time.Second)})
 }
 
 // pageAddress is the address at which a browser of this machine reaches the page, "" for none: the first that is

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sm/observer/pages"
+	"sm/observer/respond"
 )
 
 // TestPageDoors: both routes are for our own user's browser, and for no other site.
@@ -124,7 +125,7 @@ func BenchmarkPage(b *testing.B) {
 			}
 		})
 		b.Run(fmt.Sprintf("gone=%d/load", gone), func(b *testing.B) {
-			benchmarkAnswers(b, handler(r.app.hub.Page), "/")
+			benchmarkAnswers(b, respond.Handler(r.app.hub.Page), "/")
 		})
 		r.stop()
 	}

@@ -8,6 +8,7 @@ import (
 
 	"sm/alerts"
 	"sm/observer/api"
+	"sm/observer/respond"
 	"sm/observer/wire"
 )
 
@@ -34,38 +35,38 @@ func (s *server) listReminders(w http.ResponseWriter, r *http.Request, of func(*
 	if err != nil {
 		return err
 	}
-	return answerJSON(w, http.StatusOK, answer)
+	return respond.JSON(w, http.StatusOK, answer)
 }
 
 // postReminder takes a reminder: 201 says that it is stored.
 func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in api.NewReminder
-	if err := readJSON(r, &in, "not a reminder; send JSON such as {\"text\":\"Look at CI.\",\"in_seconds\":600}"); err != nil {
+	if err := respond.ReadJSON(r, &in, "not a reminder; send JSON such as {\"text\":\"Look at CI.\",\"in_seconds\":600}"); err != nil {
 		return err
 	}
 	x, text := wire.NewReminder(&in, s.settings.Load().Queue.MessageBytes, now)
 	if text != "" {
-		return refuse(http.StatusUnprocessableEntity, text)
+		return respond.Refuse(http.StatusUnprocessableEntity, text)
 	}
 	err := s.update(r.Context(), func(c *core) (err error) {
 		if x.Agent, err = c.fleet.Agent(r.PathValue("id"), false); err != nil {
 			return err
 		}
-		if len(c.engine.Reminders(x.Agent)) >= maxReminders {
-			return errManyReminders
+		if len(c.engine.Reminders(x.Agent)) >= respond.MaxReminders {
+			return respond.ErrManyReminders
 		}
 		err = c.engine.Remind(x)
 		c.rules.next = now // ask it soon
 		return err
 	})
-	if errors.Is(err, errNotStored) { // nobody will ask for it again under this name
+	if errors.Is(err, respond.ErrNotStored) { // nobody will ask for it again under this name
 		_ = s.do(context.WithoutCancel(r.Context()), func(c *core) { c.engine.CancelReminder(x.ID, "") })
 	}
 	if err != nil {
 		return err
 	}
-	return answerJSON(w, http.StatusCreated, wire.Reminder(x))
+	return respond.JSON(w, http.StatusCreated, wire.Reminder(x))
 }
 
 // deleteReminder drops one reminder; "all" is each of the agent's.
@@ -86,14 +87,14 @@ func (s *server) deleteReminder(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 		if len(dropped.Reminders) == 0 && id != "all" {
-			return errNoReminder
+			return respond.ErrNoReminder
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return answerJSON(w, http.StatusOK, dropped)
+	return respond.JSON(w, http.StatusOK, dropped)
 }
 
 // resetReminders begins the time of an agent's periodic reminders anew.
@@ -115,5 +116,5 @@ func (s *server) resetReminders(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answerJSON(w, http.StatusOK, api.Reset{Reset: n})
+	return respond.JSON(w, http.StatusOK, api.Reset{Reset: n})
 }

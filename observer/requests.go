@@ -10,6 +10,7 @@ import (
 	"sm/handoff/rotation"
 	"sm/observer/api"
 	"sm/observer/fleet"
+	"sm/observer/respond"
 )
 
 // callers is the process that asks with those that it descends from, the nearest first.
@@ -30,13 +31,13 @@ func (h *handoffs) request(id string, in api.NewHandoff, line callers, now time.
 	caller, known := h.fleet.Caller(line.list)
 	switch {
 	case err != nil || asks != agent, known && caller != agent, !known && line.ok && s.At.PID != 0:
-		err = errNotSelf
+		err = respond.ErrNotSelf
 	case s.Provider == codexApp:
-		err = errCodexApp
+		err = respond.ErrCodexApp
 	case h.dryRun:
-		err = errDryRun
+		err = respond.ErrDryRun
 	case s.Heard && s.At.Pane == "" && !h.agents.look(agent).run.restarts(now):
-		err = errNoWay
+		err = respond.ErrNoWay
 	}
 	if err != nil {
 		h.rotations.Refuse()

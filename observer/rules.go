@@ -9,6 +9,7 @@ import (
 	"sm/alerts/outbox"
 	"sm/observer/api"
 	"sm/observer/levels"
+	"sm/observer/rereads"
 	"sm/observer/wire"
 	"sm/transcript/wording"
 )
@@ -58,6 +59,33 @@ func (p *rules) say(s alerts.Say, now time.Time) {
 	if _, err := p.queue.Put(outbox.Message{Key: s.Key, To: to, Mode: s.Mode, Text: s.Text, Plain: s.Plain}, now); err != nil {
 		p.log.Error("a notice cannot be queued", "key", s.Key, "err", err)
 	}
+}
+
+// withReread adds the files to the agent's own critical notice.
+func (p *rules) withReread(s *alerts.Say, now time.Time) {
+	if s.Key.Kind != alerts.KindCritical || s.To.Role != alerts.Self {
+		return
+	}
+	names := p.reread(s.To.Agent, now)
+	if len(names) == 0 {
+		return
+	}
+	needed := " After past compactions you needed: " + strings.Join(names, ", ") + "."
+	if s.Text += needed; s.Plain != "" {
+		s.Plain += needed
+	}
+}
+
+// reread names the files that an agent may need again, if the settings allow it.
+func (p *parts) reread(agent alerts.AgentID, now time.Time) []string {
+	if !p.settings.Rereads {
+		return nil
+	}
+	v, err := p.fleet.View(string(agent), now)
+	if err != nil {
+		return nil
+	}
+	return rereads.Names(&v, p.fleet.All(now))
 }
 
 // note marks a notice on the curve of whom it is about.

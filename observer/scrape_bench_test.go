@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sm/observer/respond"
 )
 
 // idleWriter is a peer that takes everything at once.
@@ -79,7 +81,7 @@ func BenchmarkScrape(b *testing.B) {
 		for _, format := range []string{"text", "openmetrics"} {
 			for _, encoding := range []string{"identity", "gzip"} {
 				b.Run(fmt.Sprintf("gone=%d/%s/%s", gone, format, encoding), func(b *testing.B) {
-					benchmarkAnswers(b, handler((&server{r.app}).getMetrics), "/metrics", "Accept", formats[format], "Accept-Encoding", encoding)
+					benchmarkAnswers(b, respond.Handler((&server{r.app}).getMetrics), "/metrics", "Accept", formats[format], "Accept-Encoding", encoding)
 				})
 			}
 		}
@@ -90,5 +92,5 @@ func BenchmarkScrape(b *testing.B) {
 // BenchmarkSessions is GET /sessions with 500 of them.
 func BenchmarkSessions(b *testing.B) {
 	r := fullHouse(b, 500, 0)
-	benchmarkAnswers(b, handler((&server{r.app}).getSessions), "/sessions")
+	benchmarkAnswers(b, respond.Handler((&server{r.app}).getSessions), "/sessions")
 }

@@ -16,6 +16,7 @@ import (
 	"sm/observer/curve"
 	"sm/observer/fleet"
 	"sm/observer/pages"
+	"sm/observer/respond"
 	"sm/observer/wire"
 )
 
@@ -82,7 +83,7 @@ func (s *server) getSessions(w http.ResponseWriter, r *http.Request) error {
 				continue
 			}
 		}
-		return answerJSON(w, http.StatusOK, answer)
+		return respond.JSON(w, http.StatusOK, answer)
 	}
 }
 
@@ -90,7 +91,7 @@ func (s *server) getSessions(w http.ResponseWriter, r *http.Request) error {
 func flagOf(r *http.Request, name, without string) (bool, error) {
 	on, err := strconv.ParseBool(cmp.Or(r.URL.Query().Get(name), "false"))
 	if err != nil {
-		return false, refuse(http.StatusBadRequest, name+" is neither 1 nor 0; leave it out for "+without)
+		return false, respond.Refuse(http.StatusBadRequest, name+" is neither 1 nor 0; leave it out for "+without)
 	}
 	return on, nil
 }
@@ -144,7 +145,7 @@ func (s *server) getSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answer.Subagents.Latest = s.hub.Subagents(latest)
-	return answerJSON(w, http.StatusOK, answer)
+	return respond.JSON(w, http.StatusOK, answer)
 }
 
 // recent gives those whose client runs, and then the rest of fleet.Recent, the newest

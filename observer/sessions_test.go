@@ -21,6 +21,7 @@ import (
 
 	"sm/observer/api"
 	"sm/observer/curve"
+	"sm/observer/respond"
 )
 
 // smallFleet is an observer of sessions whose every figure is known beforehand.
@@ -298,7 +299,7 @@ func TestNotReady(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	for path, h := range map[string]http.Handler{"/metrics": handler((&server{app}).getMetrics), "/sessions": handler((&server{app}).getSessions), "/sessions/x": handler((&server{app}).getSession)} {
+	for path, h := range map[string]http.Handler{"/metrics": respond.Handler((&server{app}).getMetrics), "/sessions": respond.Handler((&server{app}).getSessions), "/sessions/x": respond.Handler((&server{app}).getSession)} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil).WithContext(ended))
 		if want := `{"error":"the observer is busy; try again: context canceled"}` + "\n"; w.Code != 503 || w.Body.String() != want {

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"sm/observer/respond"
 )
 
 // Apply lets the observer go on with other settings: all of them between two events of the loop, or, with an error, none.
@@ -42,7 +44,7 @@ func (e *BadSettingsError) Unwrap() error { return e.Err }
 // An error is a *BadSettingsError, or says that there is nothing to read, or that the loop has ended or ctx.
 func (a *App) Reload(ctx context.Context) error {
 	if a.o.Reload == nil {
-		return errNoReload
+		return respond.ErrNoReload
 	}
 	a.reloading.Lock() // two that follow each other must not be applied the other way round
 	defer a.reloading.Unlock()
@@ -74,10 +76,10 @@ func (a *App) Reload(ctx context.Context) error {
 func (s *server) postReload(w http.ResponseWriter, r *http.Request) error {
 	err := s.Reload(r.Context())
 	if _, bad := errors.AsType[*BadSettingsError](err); bad {
-		return refuse(http.StatusUnprocessableEntity, err.Error())
+		return respond.Refuse(http.StatusUnprocessableEntity, err.Error())
 	}
 	if err != nil {
 		return err
 	}
-	return answerJSON(w, http.StatusOK, map[string]string{"status": "reloaded"})
+	return respond.JSON(w, http.StatusOK, map[string]string{"status": "reloaded"})
 }

@@ -14,6 +14,7 @@ import (
 	"sm/observer/api"
 	"sm/observer/documents"
 	"sm/observer/fleet"
+	"sm/observer/respond"
 	"sm/observer/wire"
 	"sm/transcript"
 	"sm/transcript/claude"
@@ -29,13 +30,13 @@ import (
 // an answer carries, is stored first.
 func (s *signals) postHook(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
-	body, err := readBody(r)
+	body, err := respond.ReadBody(r)
 	if err != nil {
 		return err
 	}
 	p, err := hook.Decode(body)
 	if err != nil {
-		return refuse(http.StatusBadRequest, err.Error()+"; send what the client gives to hooks")
+		return respond.Refuse(http.StatusBadRequest, err.Error()+"; send what the client gives to hooks")
 	}
 	if p.Event == hook.StatusLine {
 		return s.postStatus(w, r, body, now)
@@ -54,7 +55,7 @@ func (s *signals) postHook(w http.ResponseWriter, r *http.Request) error {
 		}
 		return err
 	}
-	answerRaw(w, answer.Encode())
+	respond.Raw(w, answer.Encode())
 	return nil
 }
 
@@ -96,7 +97,7 @@ func (s *signals) free(ctx context.Context, owner string) (free bool) {
 func (s *signals) postStatus(w http.ResponseWriter, r *http.Request, body []byte, now time.Time) error {
 	report, err := hook.DecodeStatus(body)
 	if err != nil {
-		return refuse(http.StatusBadRequest, err.Error()+"; send what the client gives to status lines")
+		return respond.Refuse(http.StatusBadRequest, err.Error()+"; send what the client gives to status lines")
 	}
 	// Who needs no line hangs up as soon as the report is sent.
 	ctx := context.WithoutCancel(r.Context())
@@ -108,7 +109,7 @@ func (s *signals) postStatus(w http.ResponseWriter, r *http.Request, body []byte
 	if s.guard.On() {
 		line = s.guard.StatusLine(ctx, &report, now)
 	}
-	answerRaw(w, line)
+	respond.Raw(w, line)
 	return nil
 }
 
@@ -141,38 +142,38 @@ func (s *signals) awaitReply(ctx context.Context, p *hook.Payload) {
 // postUsage takes what scripts of their own post: a report, or an event.
 func (s *signals) postUsage(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
-	body, err := readBody(r)
+	body, err := respond.ReadBody(r)
 	if err != nil {
 		return err
 	}
 	u, err := hook.DecodeContextUsage(body)
 	if err != nil {
-		return refuse(http.StatusBadRequest, err.Error()+"; send a JSON object")
+		return respond.Refuse(http.StatusBadRequest, err.Error()+"; send a JSON object")
 	}
 	err = s.change(r.Context(), func(c *core) (durable bool, err error) {
 		n, _, err := c.fleet.Usage(&u, transcript.InstantOf(now))
 		c.applyOrDefer(n, now)
 		if err != nil && !errors.Is(err, fleet.ErrUnknown) {
-			err = statusError{http.StatusBadRequest, err}
+			err = respond.With(http.StatusBadRequest, err)
 		}
 		return u.Event != "", err
 	})
 	switch {
 	case errors.Is(err, fleet.ErrUnknown):
-		return answerJSON(w, http.StatusOK, api.Usage{Status: "unknown_session"})
+		return respond.JSON(w, http.StatusOK, api.Usage{Status: "unknown_session"})
 	case err != nil:
 		return err
 	case u.Event != "":
-		return answerJSON(w, http.StatusOK, api.Usage{Status: u.Event + "_logged"})
+		return respond.JSON(w, http.StatusOK, api.Usage{Status: u.Event + "_logged"})
 	}
-	return answerJSON(w, http.StatusOK, api.UsageSample{Status: "ok", UsedPercentage: u.UsedPercentage})
+	return respond.JSON(w, http.StatusOK, api.UsageSample{Status: "ok", UsedPercentage: u.UsedPercentage})
 }
 
 // postSession makes an agent known by name.
 func (s *signals) postSession(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var reg api.Registration
-	if err := readJSON(r, &reg, "not a registration; send JSON such as {\"id\":\"em\"}"); err != nil {
+	if err := respond.ReadJSON(r, &reg, "not a registration; send JSON such as {\"id\":\"em\"}"); err != nil {
 		return err
 	}
 	if reg.SessionID == "" && reg.TranscriptPath != "" {
@@ -181,13 +182,13 @@ func (s *signals) postSession(w http.ResponseWriter, r *http.Request) error {
 	var answer api.Session
 	err := s.update(r.Context(), func(c *core) error {
 		if !c.fleet.Settled() { // nothing is stored before the history is complete
-			return refuse(http.StatusServiceUnavailable, "still reading what existed at the start; try again in a second")
+			return respond.Refuse(http.StatusServiceUnavailable, "still reading what existed at the start; try again in a second")
 		}
 		n, err := c.fleet.Register(fleet.Registration{
 			ID: reg.ID, Parent: reg.ParentID, Name: reg.Name, Provider: reg.Provider, Session: reg.SessionID, Pane: reg.Pane,
 		}, transcript.InstantOf(now))
 		if err != nil {
-			return statusError{http.StatusUnprocessableEntity, err}
+			return respond.With(http.StatusUnprocessableEntity, err)
 		}
 		c.applyOrDefer(n, now)
 		if v, err := c.fleet.View(reg.ID, now); err == nil {
@@ -198,7 +199,7 @@ func (s *signals) postSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answerJSON(w, http.StatusCreated, answer)
+	return respond.JSON(w, http.StatusCreated, answer)
 }
 
 // learn follows the projects folder of a transcript that a client has named, if it is new.
@@ -249,7 +250,7 @@ func (a *App) Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error) {
 func (s *server) postAlerts(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in wire.Notification
-	if err := readJSON(r, &in, "not a notification of Alertmanager; use its webhook_configs"); err != nil {
+	if err := respond.ReadJSON(r, &in, "not a notification of Alertmanager; use its webhook_configs"); err != nil {
 		return err
 	}
 	list := wire.Firings(&in, now)
@@ -274,7 +275,7 @@ func (s *server) postAlerts(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	return answerJSON(w, http.StatusOK, answer)
+	return respond.JSON(w, http.StatusOK, answer)
 }
 
 // maxNotificationBytes bounds a notification: a thousand short alerts take some 70 KiB.

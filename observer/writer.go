@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sm/observer/persist"
+	"sm/observer/respond"
 )
 
 // writer stores batches beside the loop, one at a time, so that the disk delays
@@ -40,7 +41,7 @@ func (w *writer) offer(c *core) (busy bool) {
 	var b *batch
 	switch {
 	case w.retry != nil && time.Now().Before(w.after):
-		answerAll(c.waiting, errNotStored)
+		answerAll(c.waiting, respond.ErrNotStored)
 		c.waiting = nil
 		return false
 	case w.retry != nil:
@@ -70,7 +71,7 @@ func (w *writer) saved(c *core, s saved) []effect {
 		}
 		return s.batch.effects
 	}
-	answerAll(s.batch.waiting, errNotStored)
+	answerAll(s.batch.waiting, respond.ErrNotStored)
 	s.batch.waiting = nil
 	w.retry, w.after = s.batch, time.Now().Add(retryEvery)
 	if msg := s.err.Error(); msg != w.told {

@@ -50,7 +50,7 @@ func layoutTable() layoutRules {
 	libraries := []string{
 		"sm/transcript", "sm/transcript/bills", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/transcript/clients", "sm/transcript/codex", "sm/transcript/codex/hook", "sm/transcript/follow", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox",
 		"sm/handoff", "sm/handoff/files", "sm/handoff/guard", "sm/handoff/proc", "sm/handoff/rotation", "sm/handoff/tmux", "sm/handoff/supervise", "sm/observer", "sm/observer/fleet",
-		"sm/observer/metrics", "sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/observer/curve", "sm/observer/pages", "sm/observer/wire", "sm/observer/catchup", "sm/observer/projects", "sm/observer/levels", "sm/observer/overflow", "sm/observer/documents", "sm/observer/persist", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/deploy/doctor", "sm/deploy/service",
+		"sm/observer/metrics", "sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/observer/curve", "sm/observer/pages", "sm/observer/wire", "sm/observer/catchup", "sm/observer/projects", "sm/observer/levels", "sm/observer/overflow", "sm/observer/documents", "sm/observer/persist", "sm/observer/respond", "sm/observer/rereads", "sm/observer/notify", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/deploy/doctor", "sm/deploy/service",
 	}
 	past := []string{"sm/observer/history", "sm/observer/history/report", "sm/observer/history/tune", "sm/observer/history/replay", "sm/observer/demo"} // for commands, never for the observer
 	commands := []string{"sm/cmd/sm", "sm/cmd/bench"}
@@ -88,6 +88,9 @@ func layoutTable() layoutRules {
 			"sm/observer/documents":      {ours: []string{"sm/handoff", "sm/handoff/rotation"}, stdOnly: true},
 			"sm/observer/overflow":       {ours: []string{"sm/alerts", "sm/handoff/guard", "sm/handoff/rotation", "sm/observer/api", "sm/transcript/claude/hook", "sm/transcript/wording"}, stdOnly: true},
 			"sm/observer/persist":        {ours: []string{"sm/alerts", "sm/alerts/outbox", "sm/handoff/rotation", "sm/observer/fleet", "sm/observer/state", "sm/transcript/claude/hook"}, stdOnly: true},
+			"sm/observer/respond":        {ours: []string{"sm/alerts", "sm/alerts/outbox", "sm/handoff", "sm/handoff/rotation", "sm/observer/access", "sm/observer/fleet", "sm/observer/pages"}, stdOnly: true},
+			"sm/observer/rereads":        {ours: []string{"sm/observer/fleet", "sm/transcript"}, stdOnly: true},
+			"sm/observer/notify":         {stdOnly: true},
 			"sm/observer/projects":       {ours: []string{"sm/transcript/claude", "sm/transcript/follow"}, stdOnly: true},
 			"sm/observer/wire":           {ours: []string{"sm/observer/tally", "sm/transcript", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox", "sm/handoff/rotation", "sm/observer/api", "sm/observer/fleet"}, stdOnly: true},
 			"sm/observer/curve":          {ours: []string{"sm/transcript", "sm/transcript/clients", "sm/alerts", "sm/dashboards/page"}},

@@ -1,0 +1,58 @@
+// Package rereads names the files that agents read again after compactions, for the texts that remind an agent of them.
+//
+// A name is text of a transcript: it is reduced to what means nothing to a shell or a reader of instructions.
+package rereads
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"sm/observer/fleet"
+	"sm/transcript"
+)
+
+const (
+	// maxFiles is how many files are named, maxLength how many characters of a name.
+	maxFiles, maxLength = 5, 60
+)
+
+// Names are those of the files that an agent read again after its last compactions, those of most tokens first; where there
+// are none, those that other agents of its project did. all are the newest views of all agents.
+func Names(agent *fleet.View, all iter.Seq[fleet.View]) []string {
+	own, others := map[string]int64{}, map[string]int64{}
+	for w := range all {
+		if w.Bill == nil || w.Bill.Kind != transcript.BilledCompaction {
+			continue
+		}
+		tokens := others
+		if w.Agent == agent.Agent {
+			tokens = own
+		} else if w.CWD != agent.CWD || agent.CWD == "" {
+			continue
+		}
+		for _, f := range w.Bill.Files {
+			tokens[plainName(f.Name)] += f.Tokens + 1
+		}
+	}
+	if delete(own, ""); len(own) == 0 {
+		own = others
+		delete(own, "")
+	}
+	names := slices.SortedFunc(maps.Keys(own), func(a, b string) int { return cmp.Or(cmp.Compare(own[b], own[a]), cmp.Compare(a, b)) })
+	return names[:min(len(names), maxFiles)]
+}
+
+// plainName is a file's name reduced to letters, digits, dots, slashes, underscores and hyphens. A long one keeps its end.
+func plainName(name string) string {
+	r := []rune(strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("._-/", r) {
+			return r
+		}
+		return '_'
+	}, name))
+	return string(r[max(0, len(r)-maxLength):])
+}

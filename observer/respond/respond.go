@@ -1,0 +1,163 @@
+// Package respond answers requests: with JSON, or with an error, whose status code stands in one table for all routes.
+//
+// It reads and writes no more than requests and answers; what is asked and changed is for observer to say.
+package respond
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"sm/alerts"
+	"sm/alerts/outbox"
+	"sm/handoff"
+	"sm/handoff/rotation"
+	"sm/observer/access"
+	"sm/observer/fleet"
+	"sm/observer/pages"
+)
+
+// A Handler answers a request, or returns why it cannot. It has written nothing then, and the table says what the client
+// gets.
+type Handler func(w http.ResponseWriter, r *http.Request) error
+
+func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := h(w, r); err != nil {
+		access.WriteError(w, statusOf(err), textOf(err))
+	}
+}
+
+// statusError is an error of one route, with the status code that it is answered with there.
+type statusError struct {
+	code int
+	error
+}
+
+func (e statusError) Unwrap() error { return e.error }
+
+// With gives an error a status code of its own.
+func With(code int, err error) error { return statusError{code, err} }
+
+// Refuse is an error with a code and a text for the client; the text ends with what to do.
+func Refuse(code int, text string) error { return With(code, errors.New(text)) }
+
+// statuses is the status code of each error that means the same on every route.
+func statuses() map[int][]error {
+	return map[int][]error{
+		http.StatusForbidden: {ErrNotSelf},
+		http.StatusNotFound:  {fleet.ErrUnknown, rotation.ErrUnknown, handoff.ErrNoDocument, outbox.ErrUnknown, ErrNoReminder},
+		http.StatusConflict: {
+			fleet.ErrAmbiguous, ErrCodexApp, ErrNoWay, ErrDryRun, ErrForeignRun,
+			rotation.ErrBusy, rotation.ErrEnded, rotation.ErrBreaker, rotation.ErrFutile, outbox.ErrOffered,
+		},
+		http.StatusUnprocessableEntity: {alerts.ErrReminder, outbox.ErrTooLong, outbox.ErrEmpty, outbox.ErrText, outbox.ErrNobody},
+		http.StatusNotImplemented:      {ErrNoReload},
+		http.StatusTooManyRequests:     {outbox.ErrFull, outbox.ErrRate, ErrManyReminders},
+		http.StatusServiceUnavailable: {
+			ErrStopped, ErrNotStored, ErrCatchingUp, pages.ErrCrowded, context.Canceled, context.DeadlineExceeded,
+		},
+	}
+}
+
+// statusOf is the status code for an error: its route's own, else that of the table; 500 for what nobody has thought of.
+func statusOf(err error) int {
+	if own, ok := errors.AsType[statusError](err); ok {
+		return own.code
+	}
+	for code, list := range statuses() {
+		for _, known := range list {
+			if errors.Is(err, known) {
+				return code
+			}
+		}
+	}
+	return http.StatusInternalServerError
+}
+
+// textOf is what the client reads. The fleet does not know by which route a session is looked for.
+func textOf(err error) string {
+	switch {
+	case errors.Is(err, fleet.ErrAmbiguous):
+		return "the id fits several sessions; give more of it"
+	case errors.Is(err, fleet.ErrUnknown):
+		return "no such session; GET /sessions lists them"
+	}
+	return err.Error()
+}
+
+// ReadJSON decodes the body of a request; hint says what should have been sent.
+func ReadJSON(r *http.Request, into any, hint string) error {
+	if json.NewDecoder(r.Body).Decode(into) != nil {
+		return Refuse(http.StatusBadRequest, hint)
+	}
+	return nil
+}
+
+// ReadBody is the whole body of a request. The gate has bounded it.
+func ReadBody(r *http.Request) ([]byte, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, Refuse(http.StatusBadRequest, "the body could not be read; send it again")
+	}
+	return body, nil
+}
+
+// JSON writes v as the whole answer.
+func JSON(w http.ResponseWriter, code int, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return Refuse(http.StatusInternalServerError, "the answer cannot be written as JSON; report this")
+	}
+	writeBody(w, code, body)
+	return nil
+}
+
+// Raw answers with JSON that is written already, or with nothing.
+func Raw(w http.ResponseWriter, body []byte) {
+	if len(body) == 0 {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	writeBody(w, http.StatusOK, body)
+}
+
+func writeBody(w http.ResponseWriter, code int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_, _ = w.Write(append(body, '\n')) // the peer has gone; a message is then offered again
+}
+
+// ErrStopped answers who asks a loop that has ended.
+var ErrStopped = errors.New("the observer is stopping; try again when it runs")
+
+// ErrNotStored tells who waits for a transaction that it failed.
+var ErrNotStored = errors.New("the state cannot be stored; free some space, then send it again")
+
+// ErrCatchingUp answers a request that comes before the past has been read.
+var ErrCatchingUp = errors.New("still reading what existed at the start; ask again in a second")
+
+// errors that a call of sm handoff can meet besides those of the document.
+var (
+	ErrNotSelf  = errors.New("an agent hands over for itself alone; call sm handoff from within the session that it is about")
+	ErrCodexApp = errors.New("codex-app has no terminal to clear; hand over by hand")
+	ErrDryRun   = errors.New("the observer runs with --dry-run, which touches no agent; start it without")
+	ErrNoWay    = errors.New("this client runs neither in tmux nor under sm run, so its context cannot be cleared; start it as sm run -- claude")
+)
+
+// ErrForeignRun answers a run whose name another one uses.
+var ErrForeignRun = errors.New("this agent has a client that another has started; give sm run another --name")
+
+// ErrNoReload answers who asks an observer that was started without a configuration.
+var ErrNoReload = errors.New("this observer has no configuration to read again; start it anew")
+
+// Errors about reminders.
+var (
+	ErrManyReminders = fmt.Errorf("the agent has %d reminders already: cancel some", MaxReminders)
+	ErrNoReminder    = errors.New("the agent has no such reminder; sm reminders lists them")
+)
+
+// MaxReminders bounds the reminders of one agent.
+const MaxReminders = 50
