@@ -25,7 +25,7 @@ TOOLS := tmux:tmux prometheus:prometheus promtool:prometheus amtool:prometheus-a
 # The race detector needs a C compiler together with the headers of libc: Debian can have the one without the other.
 CAN_RACE = $$($(GO) env CC) -include stdlib.h -E -x c /dev/null >/dev/null 2>&1
 
-.PHONY: help build run install uninstall release test deps check e2e bench fuzz soak many realclient versions screenshots clean
+.PHONY: help build run install uninstall release test deps check e2e bench fuzz soak many realclient realcodex versions screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -151,6 +151,9 @@ many: deps ## the tests of deliveries with many texts, moves and kills, for hour
 
 realclient: deps ## against the real client, offline, in tmux
 	$(GO) test -count=1 -v -tags realclient ./cmd/sm -run RealClient -skip RealClientVersions
+
+realcodex: deps ## against the real Codex client, offline, in tmux
+	$(GO) test -count=1 -v -timeout 30m -tags realclient ./cmd/sm -run RealCodex
 
 # Each version is installed once into the user's cache directory; the tests of `realclient` take one version.
 versions: deps ## what sm install writes, against ten versions of the real client

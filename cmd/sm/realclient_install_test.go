@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -72,13 +73,25 @@ func realClient(t *testing.T) string {
 func installClient(t *testing.T, dir, version string) string {
 	t.Helper()
 	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			missing(t, "no cache directory for the client: %v; set CLIENT_DIR", err)
-		}
-		dir = filepath.Join(cache, "sm", "client-"+version)
+		dir = cachedClient(t, "client-"+version)
 	}
-	client := filepath.Join(dir, "node_modules", ".bin", "claude")
+	return installPackage(t, dir, "@anthropic-ai/claude-code@"+version, "claude")
+}
+
+// cachedClient is the folder of a client in the user's cache directory.
+func cachedClient(t *testing.T, name string) string {
+	t.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		missing(t, "no cache directory for the client: %v; set CLIENT_DIR", err)
+	}
+	return filepath.Join(cache, "sm", name)
+}
+
+// installPackage finds a program of an npm package in dir, else installs the package there.
+func installPackage(t *testing.T, dir, spec, program string) string {
+	t.Helper()
+	client := filepath.Join(dir, "node_modules", ".bin", program)
 	if _, err := os.Stat(client); err == nil {
 		return client
 	}
@@ -91,7 +104,7 @@ func installClient(t *testing.T, dir, version string) string {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(fresh)
-	t.Logf("installing the client %s into %s", version, dir)
+	t.Logf("installing %s into %s", spec, dir)
 	run := func(dir, program string, args ...string) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
@@ -101,8 +114,8 @@ func installClient(t *testing.T, dir, version string) string {
 			missing(t, "cannot install the client: %v\n%s", err, out)
 		}
 	}
-	run(fresh, npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", fresh, "@anthropic-ai/claude-code@"+version)
-	pkg := filepath.Join(fresh, "node_modules", "@anthropic-ai", "claude-code")
+	run(fresh, npm, "install", "--silent", "--no-audit", "--no-fund", "--prefix", fresh, spec)
+	pkg := filepath.Join(fresh, "node_modules", filepath.FromSlash(spec[:strings.LastIndexByte(spec, '@')]))
 	if _, err := os.Stat(filepath.Join(pkg, "install.cjs")); err == nil {
 		run(pkg, need(t, "node"), "install.cjs") // npm may be told to run no scripts
 	}

@@ -30,6 +30,7 @@ type observerProcess struct {
 	projects, log          string
 	path                   string // where it finds other programs
 	config                 string // its file, "" for none
+	codex                  string // the home of Codex, "" for none
 	cmd                    *exec.Cmd
 	client                 *api.Client
 	http                   http.Client
@@ -75,6 +76,9 @@ func (o *observerProcess) command(ctx context.Context, args ...string) *exec.Cmd
 	cmd := exec.CommandContext(ctx, o.program, args...)
 	cmd.Dir = filepath.Dir(o.state)
 	cmd.Env = []string{"PATH=" + o.path, "HOME=" + cmd.Dir, "LANG=C.UTF-8", "NO_COLOR=1"}
+	if o.codex != "" {
+		cmd.Env = append(cmd.Env, "CODEX_HOME="+o.codex)
+	}
 	return cmd
 }
 

@@ -1,0 +1,277 @@
+//go:build realclient
+
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const realCodexVersion = "0.169.0"
+
+// realCodex finds the real client of Codex, and installs it into the user's cache directory where it is not there.
+func realCodex(t *testing.T) string {
+	t.Helper()
+	return installPackage(t, cachedClient(t, "codex-"+realCodexVersion), "@openai/codex@"+realCodexVersion, "codex")
+}
+
+// codexHome is a home of its own with the client in a pane of a tmux of its own.
+type codexHome struct {
+	*clientHome
+	stub  *codexStub
+	codex string // CODEX_HOME
+	args  []string
+}
+
+func newCodexHome(t *testing.T) *codexHome {
+	t.Helper()
+	client, tmux := realCodex(t), need(t, "tmux")
+	dir, err := os.MkdirTemp("/tmp", "sm-rx-") // sockets have short paths, which t.TempDir does not promise
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &codexHome{
+		clientHome: &clientHome{
+			t: t, dir: dir, home: dir + "/home", project: dir + "/proj", projects: dir + "/home/.claude/projects",
+			client: client, tmux: tmux, socket: dir + "/tmux", pane: true,
+		},
+		stub: newCodexStub(t), codex: dir + "/home/.codex", args: []string{"--no-daemon"},
+	}
+	t.Cleanup(h.end)
+	h.write(h.project+"/README", "A project.\n")
+	h.write(h.codex+"/config.toml", fmt.Sprintf(`model = "gpt-6-sol"
+model_provider = "stub"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+
+[model_providers.stub]
+name = "Stub"
+base_url = "%s/v1"
+wire_api = "responses"
+env_key = "STUB_KEY"
+request_max_retries = 1
+stream_max_retries = 1
+supports_websockets = false
+
+[projects.%q]
+trust_level = "trusted"
+
+[analytics]
+enabled = false
+
+[tui]
+show_tooltips = false
+`, h.stub.url, h.project))
+	return h
+}
+
+// environ is all that the client sees: nothing of the machine's own, and a proxy that is none.
+func (h *codexHome) environ() []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + h.home, "CODEX_HOME=" + h.codex, "TERM=xterm-256color", "SHELL=/bin/sh", "LANG=C.UTF-8",
+		"TMPDIR=" + h.dir, "STUB_KEY=dummy-not-a-key", "HTTPS_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1,localhost",
+	}
+}
+
+// start runs the client in a pane, and returns once it takes prompts.
+func (h *codexHome) start(args ...string) {
+	h.t.Helper()
+	h.do("", slices.Concat([]string{"new-session", "-d", "-s", "agent", "-x", "140", "-y", "1500", "-c", h.project,
+		"sh", "-c", `exec env -i TMUX="$TMUX" TMUX_PANE="$TMUX_PANE" "$@"`, "sh"}, h.environ(), h.extra, h.wrapper, []string{h.client}, h.args, args)...)
+	h.outer = h.panePID()
+	eventually(h.t, "the client starts", func() string {
+		if input, ok := h.input(); !ok || input != "" || !strings.Contains(h.screen(), " · "+h.project) { // its footer comes last
+			return h.screen()
+		}
+		return ""
+	})
+	h.pid = h.native()
+}
+
+func (h *codexHome) panePID() int {
+	h.t.Helper()
+	pid, err := strconv.Atoi(strings.TrimSpace(h.do("", "display-message", "-p", "-t", "agent", "#{pane_pid}")))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return pid
+}
+
+// native is the client's own process: npm's is no more than its parent.
+func (h *codexHome) native() (pid int) {
+	h.t.Helper()
+	eventually(h.t, "the client has a process", func() string {
+		for next := []int{h.outer}; len(next) > 0; next = next[1:] {
+			if exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", next[0])); filepath.Base(exe) == "codex" {
+				pid = next[0]
+				return ""
+			}
+			next = append(next, childrenOf(next[0])...)
+		}
+		return "none"
+	})
+	return pid
+}
+
+// childrenOf are the processes that a process has started.
+func childrenOf(pid int) (all []int) {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)) // of the thread that has started it
+	for _, task := range tasks {
+		text, _ := os.ReadFile(task)
+		for _, word := range strings.Fields(string(text)) {
+			child, _ := strconv.Atoi(word)
+			all = append(all, child)
+		}
+	}
+	return all
+}
+
+// input is what stands in the box for prompts, "" also where the box shows its placeholder.
+func (h *codexHome) input() (text string, ok bool) {
+	for line := range strings.Lines(h.screen()) {
+		if rest, found := strings.CutPrefix(strings.TrimRight(line, " \n"), "›"); found {
+			text, ok = strings.TrimSpace(rest), true
+		}
+	}
+	if text == "Ask Codex to do anything" {
+		text = ""
+	}
+	return text, ok
+}
+
+// enter types a line and sends it.
+func (h *codexHome) enter(text string) {
+	h.t.Helper()
+	h.do("", "send-keys", "-t", "agent", "-l", "--", text)
+	eventually(h.t, "the prompt shows", func() string {
+		if input, _ := h.input(); input != text {
+			return strconv.Quote(input) + " in the box"
+		}
+		return ""
+	})
+	pressed := time.Time{}
+	eventually(h.t, "the prompt is taken", func() string {
+		if input, _ := h.input(); !pressed.IsZero() && input != text {
+			return ""
+		}
+		if time.Since(pressed) > 3*time.Second {
+			_, _ = h.command("", "send-keys", "-t", "agent", "Enter") // the client may have gone
+			pressed = time.Now()
+		}
+		return "it is still in the box"
+	})
+}
+
+// quit ends the client as a user does.
+func (h *codexHome) quit() {
+	h.t.Helper()
+	h.enter("/quit")
+	h.ended()
+}
+
+func (h *codexHome) ended() {
+	h.t.Helper()
+	eventually(h.t, "the client ends", func() string {
+		if !errors.Is(syscall.Kill(h.pid, 0), syscall.ESRCH) {
+			return "it runs"
+		}
+		if _, err := h.command("", "has-session", "-t", "agent"); err == nil {
+			return "its pane is there"
+		}
+		return ""
+	})
+	h.pid = 0
+}
+
+// codexStatus is what the client says of itself.
+type codexStatus struct {
+	Session string
+	Left    int // percent of the window, -1 where it does not say
+}
+
+var (
+	codexSession = regexp.MustCompile(`Session: +([0-9a-f-]{36})`)
+	codexLeft    = regexp.MustCompile(`Context window: +(\d+)% left`)
+)
+
+// status asks the client, as its user does.
+func (h *codexHome) status() (s codexStatus) {
+	h.t.Helper()
+	blocks := func() []string { return strings.Split(h.screen(), "\n/status\n")[1:] }
+	before := len(blocks())
+	h.enter("/status")
+	eventually(h.t, "/status answers", func() string {
+		all := blocks()
+		if len(all) <= before || !strings.Contains(all[len(all)-1], "Limits:") {
+			return h.screen()
+		}
+		s.Left = -1
+		last := all[len(all)-1]
+		if m := codexLeft.FindStringSubmatch(last); m != nil {
+			s.Left, _ = strconv.Atoi(m[1])
+		}
+		if m := codexSession.FindStringSubmatch(last); m != nil {
+			s.Session = m[1]
+		}
+		return ""
+	})
+	return s
+}
+
+// rollouts are the transcripts of a thread, "" for all.
+func (h *codexHome) rollouts(thread string) []string {
+	paths, _ := filepath.Glob(h.codex + "/sessions/*/*/*/rollout-*" + thread + "*.jsonl")
+	return paths
+}
+
+// records counts the lines of all transcripts that hold all of these texts.
+func (h *codexHome) records(texts ...string) (n int) {
+	h.t.Helper()
+	for _, path := range h.rollouts("") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		for line := range bytes.Lines(text) {
+			if !slices.ContainsFunc(texts, func(s string) bool { return !bytes.Contains(line, []byte(s)) }) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// ends counts the turns that have ended.
+func (h *codexHome) ends() int {
+	return h.records(`"type":"task_complete"`) + h.records(`"type":"turn_aborted"`, `"event_msg"`)
+}
+
+// run lets the client run to its end, without a terminal.
+func (h *codexHome) run(args ...string) string {
+	h.t.Helper()
+	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, h.client, args...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = h.project, append(h.environ(), h.extra...), 5*time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		h.t.Fatalf("codex %s: %v\n%s", args[0], err, out)
+	}
+	return string(out)
+}

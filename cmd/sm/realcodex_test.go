@@ -1,0 +1,262 @@
+//go:build realclient
+
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/api"
+)
+
+// codexRun is a client of Codex at work, an observer that watches it, and what both must come to.
+type codexRun struct {
+	t       *testing.T
+	stub    *codexStub
+	home    *codexHome
+	sm      *observerProcess
+	current string // the thread that the client is in
+	before  int    // turns that had ended when the last prompt was sent
+	kills   int    // of the observer that are still to come
+	shown   int    // displays of the client that were compared
+}
+
+func newCodexRun(t *testing.T, configure ...func(*observerProcess)) *codexRun {
+	t.Helper()
+	home := newCodexHome(t)
+	r := &codexRun{t: t, stub: home.stub, home: home}
+	if err := os.MkdirAll(home.projects, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.sm = newObserverProcess(t, buildProgram(t, home.dir), home.dir+"/watch", home.projects)
+	r.sm.codex = home.codex
+	for _, f := range configure {
+		f(r.sm)
+	}
+	r.sm.start()
+	return r
+}
+
+// begin starts the client, in a thread that it goes on with or in one of its own.
+func (r *codexRun) begin(args ...string) {
+	r.t.Helper()
+	r.home.start(args...)
+	r.current = r.home.status().Session
+}
+
+func (r *codexRun) prompt(steps ...codexStep) {
+	r.t.Helper()
+	r.stub.script(steps...)
+	r.before = r.home.ends()
+	r.home.enter("Go on.")
+	r.killed()
+}
+
+// killed ends the observer at once and starts it again, as long as there is a kill left.
+func (r *codexRun) killed() {
+	r.t.Helper()
+	if r.kills > 0 {
+		r.kills--
+		r.sm.kill()
+		r.sm.start()
+	}
+}
+
+// ended waits for the end of the turn.
+func (r *codexRun) ended(what string) {
+	r.t.Helper()
+	eventually(r.t, what+": the turn ends", func() string {
+		if _, unsaid := r.stub.said(); unsaid != "" {
+			return unsaid
+		}
+		if r.home.ends() == r.before {
+			return "no turn has ended"
+		}
+		if strings.Contains(r.home.screen(), "esc to interrupt") { // the screen comes after the transcript
+			return "the client shows no end of the turn"
+		}
+		return ""
+	})
+}
+
+// turn lets the client take a prompt to its end, and holds all against each other.
+func (r *codexRun) turn(what string, steps ...codexStep) {
+	r.t.Helper()
+	r.prompt(steps...)
+	r.finish(what)
+}
+
+func (r *codexRun) finish(what string) {
+	r.t.Helper()
+	r.ended(what)
+	r.killed()
+	r.agree(what)
+}
+
+// held waits for a request that is held back.
+func (r *codexRun) held() {
+	r.t.Helper()
+	select {
+	case <-r.stub.started:
+	case <-time.After(patience):
+		_, unsaid := r.stub.said()
+		r.t.Fatal("no request to hold: " + unsaid)
+	}
+}
+
+// agree waits until the observer shows what the client shows, and what the model has said. On a busy machine the client's
+// screen comes after its transcript: then it is asked again.
+func (r *codexRun) agree(what string) {
+	r.t.Helper()
+	var status codexStatus
+	var s api.Session
+	asked := time.Time{}
+	eventually(r.t, what, func() string {
+		if time.Since(asked) > 5*time.Second {
+			status, asked = r.home.status(), time.Now()
+			r.current = status.Session
+		}
+		s = r.sm.sessions()[r.current]
+		used := "-"
+		if status.Left >= 0 {
+			used = fmt.Sprint(100 - status.Left)
+		}
+		if got := text(s.UsedPercentage); got != used {
+			return fmt.Sprintf("%s %% used, by the client %s", got, used)
+		}
+		return r.wrong()
+	})
+	if status.Left >= 0 {
+		r.shown++
+	}
+	r.t.Logf("%-34s %s  /status %3d %% left  gauge %7s (%3s %% used)  compactions %+v", what, r.current[:13], status.Left, text(s.TokensUsed), text(s.UsedPercentage), s.Compactions)
+}
+
+// wrong holds what the observer shows of all threads against what the model has said.
+func (r *codexRun) wrong() string {
+	threads, _ := r.stub.said()
+	type figures struct {
+		Context, Auto, Manual int64
+		Side                  bool
+	}
+	want, got := map[string]figures{}, map[string]figures{}
+	output, compactions := 0.0, 0.0
+	for id, t := range threads {
+		want[id] = figures{t.Context, int64(t.Auto), int64(t.Manual), t.Side}
+		output += float64(t.Output)
+		compactions += float64(t.Auto + t.Manual)
+	}
+	m := r.sm.metrics()
+	for id, s := range r.sm.sessions() {
+		if _, known := want[id]; !known {
+			continue // the client has opened it, and no model was asked yet
+		}
+		f := figures{Auto: int64(s.Compactions.Auto), Manual: int64(s.Compactions.Manual), Side: s.ParentID != ""}
+		if s.Compactions.Unknown != 0 {
+			return fmt.Sprintf("%s has %d compactions of an unknown trigger", id, s.Compactions.Unknown)
+		}
+		if s.TokensUsed != nil {
+			f.Context = *s.TokensUsed
+		}
+		gauge := m[fmt.Sprintf("agent_session_context_tokens{session=%q}", s.Label)]
+		if int64(gauge) != f.Context && s.State != "left" {
+			return fmt.Sprintf("%s: /metrics has %v tokens, /sessions %d", id, gauge, f.Context)
+		}
+		got[id] = f
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		return "(-by the model +observer):\n" + diff
+	}
+	counted := 0.0
+	for series, v := range m {
+		if strings.HasPrefix(series, `agent_compactions_total{client="codex"`) {
+			counted += v
+		}
+	}
+	if sum := m[`agent_tokens_total{client="codex",kind="output"}`]; counted != compactions || sum != output {
+		return fmt.Sprintf("%v compactions and %v tokens of output are counted, want %v and %v", counted, sum, compactions, output)
+	}
+	return ""
+}
+
+// fills lets the client work until it has compacted by itself.
+func (r *codexRun) fills(what string, tokens int64) {
+	r.t.Helper()
+	threads, _ := r.stub.said()
+	was := threads[r.current]
+	r.turn(what+", full", codexStep{grow: tokens - was.Context})
+	r.turn(what, codexStep{grow: 3000, tools: 1}, codexStep{grow: 1000})
+	threads, _ = r.stub.said()
+	if n := threads[r.current].Auto - was.Auto; n != 1 {
+		r.t.Errorf("%s: the client has compacted %d times", what, n)
+	}
+}
+
+// TestRealCodex lets the real client work in the ways that change a context. What the observer shows after each turn is held
+// against the client's own /status and against what the model has said; it is killed 20 times meanwhile.
+func TestRealCodex(t *testing.T) {
+	r := newCodexRun(t)
+	r.kills = 20
+	r.begin()
+	first := r.current
+	r.turn("the first turn", codexStep{grow: 1000})
+	r.turn("tools", codexStep{grow: 9000, tools: 1}, codexStep{grow: 9000, tools: 2}, codexStep{grow: 500})
+	r.prompt(codexStep{grow: 20_000, tools: 1}, codexStep{grow: 700, hold: true})
+	r.held()
+	r.agree("within a turn")
+	r.stub.letGo()
+	r.finish("the same turn")
+	r.fills("automatic compaction", 245_000)
+	r.compact("/compact")
+	r.turn("after /compact", codexStep{grow: 900, tools: 1}, codexStep{grow: 300})
+	r.turn("subagents", codexStep{grow: 2000, agents: 2}, codexStep{grow: 500})
+
+	r.prompt(codexStep{grow: 3000, tools: 1}, codexStep{grow: 100, hold: true})
+	r.held()
+	r.home.do("", "send-keys", "-t", "agent", "Escape")
+	eventually(t, "the turn is interrupted", func() string {
+		if r.home.ends() == r.before {
+			return "it goes on"
+		}
+		return ""
+	})
+	r.agree("interrupted")
+	r.turn("after the interruption", codexStep{grow: 500, tools: 1}, codexStep{grow: 500})
+	r.home.quit()
+
+	r.begin("resume", first)
+	if r.current != first {
+		t.Errorf("resume goes on in %s, not in %s", r.current, first)
+	}
+	r.turn("resumed", codexStep{grow: 900, tools: 1}, codexStep{grow: 500})
+	threads, _ := r.stub.said()
+	r.home.quit()
+
+	r.begin("fork", first)
+	fork := r.current
+	r.stub.goOn(fork, threads[first].Context)
+	r.turn("forked", codexStep{grow: 900, tools: 1}, codexStep{grow: 500})
+	if fork == first {
+		t.Error("the fork is the thread itself")
+	}
+	r.fills("automatic compaction of the fork", 245_000)
+	r.home.quit()
+	for ; r.kills > 0; r.killed() {
+	}
+	eventually(t, "all of it once more", r.wrong)
+	t.Logf("FIGURES: %d displays of the client agree", r.shown)
+}
+
+// compact compacts by hand.
+func (r *codexRun) compact(what string) {
+	r.t.Helper()
+	r.before = r.home.ends()
+	r.home.enter("/compact")
+	r.killed()
+	r.finish(what)
+}
