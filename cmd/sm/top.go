@@ -1,29 +1,43 @@
 package main
 
 import (
+	"context"
 	"os/exec"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"sm/cmd/sm/internal/term"
+	"sm/dashboards/central"
 	"sm/dashboards/top"
 	"sm/handoff/tmux"
 )
 
 func newTopCommand(env *environ) *cobra.Command {
-	return &cobra.Command{
+	server := central.Options{}
+	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Watch the fleet in the terminal",
 		Long: "Show sessions as they change: how full each context is, where its client compacts, and what is under way. Those\n" +
 			"that have been quiet for longer than metrics.session_ttl, or are more than metrics.max_sessions, are left out.\n" +
 			"s sends the selected agent a message, a goes to its tmux pane, o opens the page at it, h shows its handoffs, y copies\n" +
-			"its id; ? lists all keys. Without colours where NO_COLOR is set.",
-		Example: "  sm top\n  NO_COLOR=1 sm top",
+			"its id; ? lists all keys. Without colours where NO_COLOR is set.\n\n" +
+			"--prometheus shows the sessions of all machines that write to one server with Prometheus' API (Prometheus,\n" +
+			"VictoriaMetrics, Mimir, Thanos), each with its host. They can only be looked at there.",
+		Example: "  sm top\n  sm top --prometheus https://metrics.example --prometheus-config ~/.config/sm/prometheus.yml\n  NO_COLOR=1 sm top",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !term.IsTerminal(env.stdin) || !term.IsTerminal(env.stdout) {
 				return absentf("this is no terminal to draw on; use 'sm status'")
+			}
+			if name := emptyFlag(cmd.Flags()); name != "" {
+				return usagef("--%s is empty", name)
+			}
+			if server.URL != "" {
+				return topOfAll(cmd.Context(), env, server)
+			}
+			if server.HTTPConfig != "" {
+				return usagef("--prometheus-config is for --prometheus, which is not given")
 			}
 			client, err := env.client(cmd)
 			if err != nil {
@@ -37,6 +51,22 @@ func newTopCommand(env *environ) *cobra.Command {
 			}))
 		},
 	}
+	cmd.Flags().StringVar(&server.URL, "prometheus", "", "show the sessions of all machines that the server at `URL` knows")
+	cmd.Flags().StringVar(&server.HTTPConfig, "prometheus-config", "", "reach that server by `FILE`: authorization, tls_config and so on, as in Prometheus' own configuration")
+	return cmd
+}
+
+// topOfAll shows the sessions of all machines that write to a server.
+func topOfAll(ctx context.Context, env *environ, o central.Options) error {
+	server, err := central.New(o)
+	if err != nil {
+		return absentf("%w", err)
+	}
+	defer server.Close()
+	if err := top.Run(ctx, nil, top.Options{In: env.stdin, Out: env.stdout, Environ: env.vars(), Colour: env.colourful(), Central: server}); err != nil {
+		return absentf("%w", err)
+	}
+	return nil
 }
 
 // colourful says whether the terminal takes colours.

@@ -22,6 +22,12 @@ type topPane struct {
 // newTopPane starts tmux, and in it a command with what follows it in its environment.
 func newTopPane(t *testing.T, d *daemon, width, height int, vars ...string) *topPane {
 	t.Helper()
+	return newPane(t, d, width, height, append(vars, "sm", "top")...)
+}
+
+// newPane is newTopPane with the command at the end.
+func newPane(t *testing.T, d *daemon, width, height int, command ...string) *topPane {
+	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
@@ -30,11 +36,10 @@ func newTopPane(t *testing.T, d *daemon, width, height int, vars ...string) *top
 	}
 	p := &topPane{d, filepath.Join(d.dir, "tmux")}
 	t.Cleanup(func() { _ = p.command("kill-server").Run() })
-	command := append([]string{"env", "HOME=" + d.dir, "SM_SOCKET=" + d.socket(), "TZ=UTC"}, vars...)
+	command = append([]string{"env", "HOME=" + d.dir, "SM_SOCKET=" + d.socket(), "TZ=UTC"}, command...)
 	// The pane outlives sm top, to show what that leaves.
 	shell := `sh -c 'echo $$ >"$0"; exec "$@"' "$@"; echo "ended with $?"; exec sleep 1000`
-	command = append([]string{"new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "sh", "-c", shell, "-", p.pid()}, command...)
-	p.do(append(command, "sm", "top")...)
+	p.do(append([]string{"new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "sh", "-c", shell, "-", p.pid()}, command...)...)
 	return p
 }
 

@@ -2,6 +2,7 @@ package top
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -36,7 +37,11 @@ func (d actor) do(a action) tea.Cmd {
 	case sendText:
 		return func() tea.Msg { return d.send(a, name) }
 	case copyID:
-		return tea.Batch(tea.SetClipboard(a.about.ID), func() tea.Msg { return note{text: "on the clipboard: " + a.about.ID} })
+		id := a.about.ID
+		if a.about.Host != "" { // ours, which no command takes
+			id = cmp.Or(a.about.SessionID, a.about.Label)
+		}
+		return tea.Batch(tea.SetClipboard(id), func() tea.Msg { return note{text: "on the clipboard: " + id} })
 	case attachPane:
 		return d.attach(a.about)
 	case openPage:

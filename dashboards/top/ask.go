@@ -72,6 +72,8 @@ func (t *model) actKey(key string) (known bool) {
 	switch {
 	case !ok:
 		t.note = note{"no agent is selected; choose one with j and k", true}
+	case t.central != "" && does != copyID:
+		t.note = note{fmt.Sprintf("only the observer on %s can do this; run 'sm top' there", screen.Text(s.Host)), true}
 	case does == sendText:
 		t.draft = draft{stage: typed, to: s}
 	case does == attachPane && s.Pane == "":

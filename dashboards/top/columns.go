@@ -49,11 +49,12 @@ type list struct {
 	ids      map[string]string // by agent: what to type to mean it, where its name does not say that
 	omit     []string          // columns that say nothing here
 	state    int               // the widest state
+	hosts    bool              // several machines are looked at
 }
 
 // newList is for sessions in lines of so many cells.
 func newList(sessions []api.Session, now time.Time, width int) *list {
-	l := &list{now: now, ids: idsOf(sessions, width)}
+	l := &list{now: now, ids: idsOf(sessions, width), hosts: slices.ContainsFunc(sessions, func(s api.Session) bool { return s.Host != "" })}
 	for i := range sessions {
 		l.state = max(l.state, screen.Cells(waitText(sessions[i].State, sessions[i].WaitingFor, widestState)))
 	}
@@ -160,7 +161,13 @@ func placeColumns(all []column, width, gap int) []placed {
 
 // columns are those that say something here.
 func (l *list) columns() []column {
-	all := slices.DeleteFunc(columns(), func(c column) bool { return slices.Contains(l.omit, c.title) })
+	all := columns()
+	if l.hosts {
+		all = slices.Insert(all, 0, column{"HOST", false, 6, 16, -1, func(_ *list, s *api.Session, w int) []span {
+			return []span{{screen.FitStart(screen.Text(s.Host), w), ""}}
+		}})
+	}
+	all = slices.DeleteFunc(all, func(c column) bool { return slices.Contains(l.omit, c.title) })
 	for i := range all {
 		if c := &all[i]; c.title == "STATE" {
 			c.max = max(c.min, l.state)

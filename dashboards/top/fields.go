@@ -23,6 +23,7 @@ func Fields(s api.Session, now time.Time) (fields [][2]string) {
 		}
 	}
 	fields = append(fields, [2]string{"agent", s.ID})
+	add("host", s.Host)
 	add("title", s.Title)
 	add("name", s.Name)
 	add("in metrics", s.Label)
@@ -46,7 +47,9 @@ func Fields(s api.Session, now time.Time) (fields [][2]string) {
 		add("pressure", fmt.Sprintf("%s, %d%% of where it compacts", s.PressureLevel, int(100**s.Pressure))) // whole, as on the page
 	}
 	add("window", fmt.Sprintf("%d tokens, by %s", s.WindowTokens, s.WindowSource))
-	add("largest context", fmt.Sprintf("%d tokens", s.PeakTokens))
+	if s.Host == "" {
+		add("largest context", fmt.Sprintf("%d tokens", s.PeakTokens))
+	}
 	if s.ReadingAt != nil {
 		add("last reading", screen.Ago(s.ReadingAt, now)+", by "+cmp.Or(s.ContextSource, "transcript"))
 	}
@@ -60,8 +63,11 @@ func Fields(s api.Session, now time.Time) (fields [][2]string) {
 // pastFields is what a session has done, and what comes of it; an empty value is none.
 func pastFields(s api.Session, now time.Time) (fields [][2]string) {
 	add := func(name, value string) { fields = append(fields, [2]string{name, value}) }
-	add("status line", screen.Ago(s.StatuslineAt, now))
-	add("last hook", screen.Ago(s.HookAt, now))
+	local := s.Host == "" // else there are only the figures that a central server has
+	if local {
+		add("status line", screen.Ago(s.StatuslineAt, now))
+		add("last hook", screen.Ago(s.HookAt, now))
+	}
 	add("compactions", Compactions(s))
 	if s.IsCompacting {
 		add("compacting", "now")
@@ -79,8 +85,10 @@ func pastFields(s api.Session, now time.Time) (fields [][2]string) {
 	if s.Queued > 0 {
 		add("messages waiting", fmt.Sprint(s.Queued))
 	}
-	add("turns", fmt.Sprint(s.Turns))
-	add("messages", fmt.Sprintf("%d: %s", s.Messages, costText(s.Tokens)))
+	if local {
+		add("turns", fmt.Sprint(s.Turns))
+		add("messages", fmt.Sprintf("%d: %s", s.Messages, costText(s.Tokens)))
+	}
 	if s.Subagents.Messages > 0 || s.Subagents.Files > 0 {
 		add("subagents", fmt.Sprintf("%d files, %d messages: %s", s.Subagents.Files, s.Subagents.Messages, costText(s.Subagents.Tokens)))
 	}

@@ -22,7 +22,7 @@ func TestTopHostileNames(t *testing.T) {
 	var all api.Sessions
 	for i, name := range hostileNames() {
 		all.Sessions = append(all.Sessions, topSession(fmt.Sprint(i), int64(i)*10_000, func(s *api.Session) {
-			s.Title, s.Label, s.Name, s.Project, s.Model, s.State, s.Handoff, s.CWD, s.TranscriptPath = name, name, name, name, name, name, name, name, name
+			s.Title, s.Label, s.Name, s.Project, s.Model, s.State, s.Handoff, s.CWD, s.TranscriptPath, s.Host = name, name, name, name, name, name, name, name, name, name
 		}))
 	}
 	for _, size := range [][2]int{{1, 1}, {2, 3}, {7, 4}, {20, 5}, {40, 12}, {80, 24}, {200, 50}} {
@@ -47,6 +47,7 @@ func FuzzTopScreen(f *testing.F) {
 		x := newModel(colour)
 		x.width, x.height = int(width), int(height)
 		s := topSession("a", 50_000, func(s *api.Session) { s.Label, s.Name, s.Project, s.State, s.Model = name, name, name, name, name })
+		s.Host = name
 		x.poll(api.Sessions{Sessions: []api.Session{s, topSession("b", 90_000, nil)}, Demo: colour}, nil, topNow)
 		checkScreen(t, x, x.screen())
 		x.keys("G", "enter")

@@ -27,6 +27,7 @@ const filterMost = 60
 type model struct {
 	width, height int
 	colour        bool
+	central       string // the server with the sessions of many machines; "" for the observer
 
 	all  api.Sessions
 	now  time.Time // of the last poll
@@ -108,7 +109,7 @@ func fits(s *api.Session, filter string) bool {
 		return true
 	}
 	filter = strings.ToLower(filter)
-	for _, text := range []string{s.Title, s.Label, s.Name, s.ID, s.SessionID, s.Project, s.Model, s.State, s.WaitingFor, s.PressureLevel} {
+	for _, text := range []string{s.Host, s.Title, s.Label, s.Name, s.ID, s.SessionID, s.Project, s.Model, s.State, s.WaitingFor, s.PressureLevel} {
 		if strings.Contains(strings.ToLower(text), filter) {
 			return true
 		}

@@ -17,6 +17,8 @@ import (
 const (
 	// pollInterval is how often the observer is asked.
 	pollInterval = time.Second
+	// centralInterval is the same for a central server, which itself hears of the sessions each few seconds only.
+	centralInterval = 5 * time.Second
 	// maxFrames bounds how often the screen is looked over for changes, each second.
 	maxFrames = 10
 )
@@ -35,16 +37,29 @@ type Options struct {
 	// address in the user's browser. Without them those keys say so.
 	Attach func(socket, pane string) (*exec.Cmd, error)
 	Browse func(ctx context.Context, address string) error
+	// Central is the server to ask in the observer's place: nothing can be done to the sessions then, only seen.
+	Central Central
+}
+
+// Central has the sessions of many machines.
+type Central interface {
+	// Sessions are all that it knows; an error says in one line what to do.
+	Sessions(ctx context.Context) (api.Sessions, error)
+	// Name is what the server is called.
+	Name() string
 }
 
 // Run shows the sessions until the user or ctx ends it. No observer, api.ErrNoObserver, is an
-// error at the start only.
+// error at the start only; the client may be nil where there is a Central.
 func Run(ctx context.Context, client *api.Client, o Options) error {
-	all, err := client.TrendingSessions(ctx)
+	t, ask, every := newModel(o.Colour), func(ctx context.Context) (api.Sessions, error) { return client.TrendingSessions(ctx) }, pollInterval
+	if o.Central != nil {
+		t.central, ask, every = o.Central.Name(), o.Central.Sessions, centralInterval
+	}
+	all, err := ask(ctx)
 	if err != nil {
 		return err
 	}
-	t := newModel(o.Colour)
 	t.poll(all, nil, time.Now())
 	profile := colorprofile.ANSI256
 	if !t.colour {
@@ -54,7 +69,7 @@ func Run(ctx context.Context, client *api.Client, o Options) error {
 	program := tea.NewProgram(teaModel{t, actor{polling, client, o}}, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(o.Out),
 		tea.WithEnvironment(o.Environ), tea.WithoutSignalHandler(), tea.WithFPS(maxFrames), tea.WithColorProfile(profile))
 	var poller sync.WaitGroup
-	poller.Go(func() { pollSessions(polling, client, program.Send) })
+	poller.Go(func() { pollSessions(polling, ask, every, program.Send) })
 	_, err = program.Run()
 	stop()
 	poller.Wait()
@@ -71,14 +86,14 @@ type polled struct {
 	at  time.Time
 }
 
-// pollSessions asks the observer again and again until ctx ends.
-func pollSessions(ctx context.Context, client *api.Client, send func(tea.Msg)) {
-	tick := time.NewTicker(pollInterval)
+// pollSessions asks again and again until ctx ends.
+func pollSessions(ctx context.Context, ask func(context.Context) (api.Sessions, error), every time.Duration, send func(tea.Msg)) {
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			all, err := client.TrendingSessions(ctx)
+			all, err := ask(ctx)
 			if ctx.Err() != nil {
 				return
 			}

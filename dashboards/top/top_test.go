@@ -132,6 +132,18 @@ func TestTopScreens(t *testing.T) {
 			x.keys("h")
 			x.handed = handedOf("agent-asks", handoffsOfTest(), documentsOfTest())
 		}},
+		{"central", func(x *model) {
+			centralScene(x)
+			x.keys("s")
+		}},
+		{"central-gone", func(x *model) {
+			centralScene(x)
+			x.poll(api.Sessions{}, errors.New("ask http://metrics.example: connection refused; see whether it runs and whether the address is right"), topNow.Add(time.Second))
+		}},
+		{"central-empty", func(x *model) {
+			x.central = "http://metrics.example"
+			x.poll(api.Sessions{}, nil, topNow)
+		}},
 		{"others", func(x *model) { x.poll(api.Sessions{Sessions: []api.Session{}, Others: 7}, nil, topNow) }},
 	} {
 		for _, size := range [][2]int{{60, 20}, {80, 24}, {200, 50}} {
@@ -152,6 +164,19 @@ func TestTopScreens(t *testing.T) {
 			}
 		}
 	}
+}
+
+// centralScene shows the fleet as a central server has it: of two machines, one of which does not answer.
+func centralScene(x *model) {
+	all := topFleet()
+	for i := range all.Sessions {
+		s := &all.Sessions[i]
+		s.Host = []string{"one", "build-machine-two.example"}[i%2]
+		s.ID, s.Name, s.Title = s.Host+"/"+s.Label, "", ""
+	}
+	all.Hosts, all.Down = 3, []string{"three"}
+	x.central = "http://metrics.example"
+	x.poll(all, nil, topNow)
 }
 
 // keys presses keys; a single character types itself.

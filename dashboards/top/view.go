@@ -1,6 +1,7 @@
 package top
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -104,6 +105,9 @@ func (t *model) nothing() string {
 	case t.all.Others > 0:
 		return "all sessions have been quiet for long; sm status --all lists them"
 	}
+	if t.central != "" {
+		return "the server has no series agent_session_…; see 'Many machines' in deploy/README.md"
+	}
 	return "no sessions yet"
 }
 
@@ -118,8 +122,11 @@ func (t *model) header() [][]span {
 		}
 	}
 	if !t.gone.IsZero() {
-		text := fmt.Sprintf("observer gone since %s; what stands here is from before", t.gone.Local().Format(time.TimeOnly))
+		text := fmt.Sprintf("%s gone since %s; what stands here is from before", cmp.Or(t.central, "observer"), t.gone.Local().Format(time.TimeOnly))
 		lines = append(lines, []span{{text, screen.Bold + ";" + screen.Red}, {" (" + screen.Text(t.why) + ")", screen.Dim}})
+	}
+	if len(t.all.Down) > 0 {
+		lines = append(lines, []span{{"no answer from the observers of: " + screen.Text(strings.Join(t.all.Down, ", ")), screen.Bold + ";" + screen.Red}})
 	}
 	if t.all.CatchingUp {
 		lines = append(lines, []span{{"catching up: the observer is still reading what existed when it started", screen.Yellow}})
@@ -147,6 +154,9 @@ func (t *model) summary() []span {
 	if t.all.Demo {
 		line = append(line, span{" ", ""}, span{" DEMO ", screen.Reverse})
 	}
+	if t.central != "" && t.width >= 100 {
+		line = append(line, span{" " + screen.FitEnd(screen.Text(t.central), t.width/3), screen.Dim})
+	}
 	add := func(n int, what, colour string) {
 		if n == 0 {
 			colour = screen.Dim
@@ -154,6 +164,9 @@ func (t *model) summary() []span {
 		line = append(line, span{"  ", ""}, span{countText(n), colour}, span{" " + what, screen.Dim})
 	}
 	add(agents, plural(agents, "agent"), screen.Bold)
+	if t.central != "" {
+		add(t.all.Hosts, plural(t.all.Hosts, "host"), screen.Bold)
+	}
 	add(needs[waits], "waiting", screen.Yellow)
 	add(needs[works], "at work", screen.Green)
 	add(needs[idles]+needs[rests], "idle", screen.Bold)

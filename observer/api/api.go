@@ -15,6 +15,8 @@ import (
 // Session is one agent with its present session, as GET /sessions
 // tells it.
 type Session struct {
+	// Host is the machine, where sessions of several are looked at; an observer leaves its own out.
+	Host string `json:"host,omitempty"`
 	ID   string `json:"id"`
 	Name string `json:"name"`
 	// Title is what people call the session, "" for none: one line of at most 80 characters.
@@ -197,6 +199,10 @@ type Sessions struct {
 	Today      Today      `json:"today"`
 	// Others counts those left out where recent ones alone were asked for.
 	Others int `json:"others,omitempty"`
+	// Hosts counts the machines, and Down names those whose observers do not answer, where several are looked at. An
+	// observer knows of none but its own.
+	Hosts int      `json:"-"`
+	Down  []string `json:"-"`
 	// Demo says that all of them are made up: the observer runs with --demo.
 	Demo bool `json:"demo,omitempty"`
 }

@@ -1,0 +1,207 @@
+package central
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	promapi "github.com/prometheus/client_golang/api"
+	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
+	promconfig "github.com/prometheus/common/config"
+	"github.com/prometheus/common/model"
+
+	"sm/observer/api"
+)
+
+const (
+	// answerWithin bounds all queries of one look.
+	answerWithin = 10 * time.Second
+	// answerBytes bounds one answer: the series of a session take some 8 KiB of it.
+	answerBytes = 64 << 20
+	// trendEvery is how old the trends may be: they are the dearest to ask for and change least.
+	trendEvery = 30 * time.Second
+	// trendSpan and trendStep say how far the trends go back, and how far apart their sizes are.
+	trendSpan, trendStep = 30 * time.Minute, time.Minute
+)
+
+// Options say where a server is.
+type Options struct {
+	// URL is the address below which /api/v1/query is, http or https.
+	URL string
+	// HTTPConfig is a file as Prometheus has them for its HTTP clients: authorization, basic_auth, tls_config; "" for none.
+	// What it refers to is read again when it changes. Redirects are never followed, for they would take the token along.
+	HTTPConfig string
+}
+
+// Server is one central server. It may be used by several at once.
+type Server struct {
+	name string // its address without what is secret
+	api  promv1.API
+	idle func() // closes what is open
+
+	mu     sync.Mutex
+	trends map[key][]float64
+	asked  time.Time // for trends
+}
+
+// New prepares a server; nothing is asked yet.
+func New(o Options) (*Server, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("%q is no address of a Prometheus server; give one such as http://127.0.0.1:9090", o.URL)
+	}
+	client, err := Client(o.HTTPConfig, "central")
+	if err != nil {
+		return nil, err
+	}
+	c, err := promapi.NewClient(promapi.Config{Address: o.URL, Client: client})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; give an address such as http://127.0.0.1:9090", u.Redacted(), err)
+	}
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}
+	return &Server{name: shown.String(), api: promv1.NewAPI(c), idle: client.CloseIdleConnections}, nil
+}
+
+// Client makes an HTTP client by a file as Prometheus has them; "" for one without passwords.
+func Client(file, name string) (*http.Client, error) {
+	config := &promconfig.HTTPClientConfig{EnableHTTP2: true}
+	if file != "" {
+		var err error
+		if config, _, err = promconfig.LoadHTTPConfigFile(file); err == nil {
+			err = config.Validate()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w; write it as Prometheus has it, such as 'authorization: {credentials_file: token}'", file, oneLine(err))
+		}
+	}
+	config.FollowRedirects = false
+	client, err := promconfig.NewClientFromConfig(*config, name)
+	if err != nil {
+		return nil, fmt.Errorf("use %s: %w; see the files that it names", file, oneLine(err))
+	}
+	client.Transport = bounded{client.Transport}
+	return client, nil
+}
+
+// oneLine is an error whose text has no line breaks, as those of YAML have them.
+func oneLine(err error) error {
+	if text := err.Error(); strings.ContainsAny(text, "\r\n") {
+		return errors.New(strings.Join(strings.Fields(text), " "))
+	}
+	return err
+}
+
+// bounded cuts answers off that are too large.
+type bounded struct{ http.RoundTripper }
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := b.RoundTripper.RoundTrip(r)
+	if err == nil {
+		resp.Body = http.MaxBytesReader(nil, resp.Body, answerBytes)
+	}
+	return resp, err
+}
+
+// CloseIdleConnections passes on what the client asks of its transport.
+func (b bounded) CloseIdleConnections() {
+	if c, ok := b.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
+
+// Name is the server's address as people may see it: without user, password and query.
+func (s *Server) Name() string { return s.name }
+
+// Close closes connections that wait for another query.
+func (s *Server) Close() { s.idle() }
+
+// Sessions are those of all hosts as the server has them now, by host and name. It makes two queries, and each half minute
+// a third.
+func (s *Server) Sessions(ctx context.Context) (api.Sessions, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	now := time.Now()
+	figures, err := s.instant(ctx, figuresQuery(), now)
+	if err != nil {
+		return api.Sessions{}, s.explain(ctx, err)
+	}
+	targets, err := s.instant(ctx, targetsQuery, now)
+	if err != nil {
+		return api.Sessions{}, s.explain(ctx, err)
+	}
+	trends, err := s.trendsOf(ctx, now)
+	if err != nil {
+		return api.Sessions{}, s.explain(ctx, err)
+	}
+	return fleetOf(figures, targets, trends), nil
+}
+
+func (s *Server) instant(ctx context.Context, query string, now time.Time) (model.Vector, error) {
+	v, _, _, err := s.api.Query(ctx, query, now)
+	if err != nil {
+		return nil, err
+	}
+	vector, ok := v.(model.Vector)
+	if !ok {
+		return nil, &promv1.Error{Type: promv1.ErrBadResponse, Msg: "it answers a query with " + v.Type().String()}
+	}
+	return vector, nil
+}
+
+// trendsOf are the last sizes of all contexts, as shares of their windows.
+func (s *Server) trendsOf(ctx context.Context, now time.Time) (map[key][]float64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if age := now.Sub(s.asked); age >= 0 && age < trendEvery {
+		return s.trends, nil
+	}
+	v, _, _, err := s.api.QueryRange(ctx, "agent_session_context_ratio", promv1.Range{Start: now.Add(-trendSpan + trendStep), End: now, Step: trendStep})
+	if err != nil {
+		return nil, err
+	}
+	matrix, ok := v.(model.Matrix)
+	if !ok {
+		return nil, &promv1.Error{Type: promv1.ErrBadResponse, Msg: "it answers a query with " + v.Type().String()}
+	}
+	trends := make(map[key][]float64, len(matrix))
+	for _, series := range matrix {
+		sizes := make([]float64, len(series.Values))
+		for i, x := range series.Values {
+			sizes[i] = float64(x.Value)
+		}
+		trends[keyOf(series.Metric)] = sizes
+	}
+	s.trends, s.asked = trends, now
+	return trends, nil
+}
+
+// explain says in one line what is wrong, and what to do.
+func (s *Server) explain(ctx context.Context, err error) error {
+	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return ctx.Err() // nobody waits any more
+	}
+	refused, isRefused := errors.AsType[*promv1.Error](err)
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err // without the address, which is said already
+	}
+	text, remedy := oneLine(err).Error(), "see whether it runs and whether the address is right"
+	switch {
+	case tooLarge:
+		text, remedy = fmt.Sprintf("its answer is larger than %d MiB", answerBytes>>20), "lower metrics.max_sessions on the machines"
+	case errors.Is(err, context.DeadlineExceeded):
+		text, remedy = fmt.Sprintf("no answer within %s", answerWithin), "see whether it is busy, and whether the address is right"
+	case isRefused && refused.Type == promv1.ErrClient && (strings.HasSuffix(refused.Msg, " 401") || strings.HasSuffix(refused.Msg, " 403")):
+		text, remedy = refused.Msg, "give it a token or password that it takes, in the file for its HTTP client"
+	case isRefused && refused.Type == promv1.ErrBadResponse, isRefused && refused.Type == promv1.ErrClient:
+		text, remedy = oneLine(refused).Error(), "give the address below which it serves /api/v1/query"
+	case isRefused:
+		text, remedy = oneLine(refused).Error(), "see its log"
+	}
+	return fmt.Errorf("ask %s: %s; %s", s.name, text, remedy)
+}

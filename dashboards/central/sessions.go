@@ -1,0 +1,180 @@
+package central
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/common/model"
+
+	"sm/alerts"
+	"sm/observer/api"
+)
+
+// targetsQuery is whether the observers can be scraped, which the server knows of the job that the shipped rules name.
+const targetsQuery = `up{job="sm"}`
+
+// prefix is how the names of all series of sessions begin.
+const prefix = "agent_session_"
+
+// figuresQuery asks for all that is shown of all sessions in one query.
+func figuresQuery() string {
+	return `{__name__=~"` + prefix + `(` + strings.Join([]string{
+		"active", "cache_hit_ratio", "cleared_tokens", "compacting", "compaction_threshold_tokens", "context_tokens", "context_window_tokens",
+		"cost_usd", "cycle", "drift_tokens", "forecast_replies", "forecast_replies_high", "forecast_replies_low", "forecast_seconds", "forecast_turns",
+		"info", "last_activity_timestamp_seconds", "queued_messages", "state", "transcript_compactions",
+	}, "|") + `)"}`
+}
+
+// key names a session over all machines: several observers can run on one host, and each gives names of its own.
+type key struct{ host, instance, session string }
+
+func keyOf(m model.Metric) key {
+	instance := string(m["instance"])
+	return key{cmp.Or(string(m["host"]), instance), instance, string(m["session"])}
+}
+
+// session is what is known of one, as it comes together.
+type session struct {
+	api.Session
+	likely    *float64 // replies that are left, and their bounds
+	low, high float64
+}
+
+// fleetOf puts the answers of the server together.
+func fleetOf(figures, targets model.Vector, trends map[key][]float64) (all api.Sessions) {
+	found := map[key]*session{}
+	instances := map[string]map[string]bool{} // of each host
+	for _, sample := range figures {
+		k, v := keyOf(sample.Metric), float64(sample.Value)
+		if k.session == "" || math.IsNaN(v) || math.IsInf(v, 0) {
+			continue
+		}
+		s := found[k]
+		if s == nil {
+			s = &session{Session: api.Session{Host: k.host, Label: k.session, Enabled: true}}
+			found[k] = s
+			if instances[k.host] == nil {
+				instances[k.host] = map[string]bool{}
+			}
+			instances[k.host][k.instance] = true
+		}
+		s.learn(strings.TrimPrefix(string(sample.Metric[model.MetricNameLabel]), prefix), v, sample.Metric)
+	}
+	for k, s := range found {
+		s.ID = k.host + "/" + k.session
+		if len(instances[k.host]) > 1 {
+			s.ID = k.host + "/" + k.instance + "/" + k.session
+		}
+		s.Trend = trends[k]
+		s.conclude()
+		all.Sessions = append(all.Sessions, s.Session)
+	}
+	slices.SortFunc(all.Sessions, func(a, b api.Session) int { return strings.Compare(a.ID, b.ID) })
+	all.Hosts = len(instances)
+	for _, sample := range targets {
+		if k := keyOf(sample.Metric); sample.Value == 0 && !slices.Contains(all.Down, k.host) {
+			all.Down = append(all.Down, k.host)
+			if instances[k.host] == nil {
+				all.Hosts++
+			}
+		}
+	}
+	slices.Sort(all.Down)
+	return all
+}
+
+// learn takes in one sample: what it is called, without the prefix, its value and its labels.
+func (s *session) learn(name string, v float64, labels model.Metric) {
+	n := int64(min(max(v, math.MinInt64/2), math.MaxInt64/2))
+	switch name {
+	case "info":
+		s.SessionID, s.Project, s.Model = string(labels["session_id"]), string(labels["project"]), string(labels["model"])
+		s.Client, s.Version, s.WindowSource = string(labels["client"]), string(labels["version"]), string(labels["window_source"])
+		s.Provider = s.Client
+	case "active":
+		s.IsActive = v > 0
+	case "cache_hit_ratio":
+		s.CacheHitRatio = &v
+	case "cleared_tokens":
+		s.ClearedTokens = n
+	case "compacting":
+		s.IsCompacting = v > 0
+	case "compaction_threshold_tokens":
+		s.ThresholdTokens, s.ThresholdSource = &n, string(labels["source"])
+	case "context_tokens":
+		s.TokensUsed = &n
+	case "context_window_tokens":
+		s.WindowTokens = n
+	case "cost_usd":
+		s.CostUSD = &v
+	case "cycle":
+		s.Cycle = int(n)
+	case "drift_tokens":
+		s.DriftTokens = &n
+	case "forecast_replies":
+		s.forecast().Replies, s.likely = &api.Range{}, &v
+	case "forecast_replies_low":
+		s.low = v
+	case "forecast_replies_high":
+		s.high = v
+	case "forecast_seconds":
+		s.forecast().Seconds = &api.Range{Low: v, Likely: v, High: v}
+	case "forecast_turns":
+		s.forecast().Turns = &api.Range{Low: v, Likely: v, High: v}
+	case "last_activity_timestamp_seconds":
+		s.LastActive = new(time.UnixMilli(int64(v * 1000)))
+	case "queued_messages":
+		s.Queued = int(n)
+	case "state":
+		s.State = string(labels["state"])
+	case "transcript_compactions":
+		switch labels["trigger"] {
+		case "auto":
+			s.Compactions.Auto = int(n)
+		case "manual":
+			s.Compactions.Manual = int(n)
+		default:
+			s.Compactions.Unknown = int(n)
+		}
+	}
+}
+
+func (s *session) forecast() *api.Forecast {
+	if s.Forecast == nil {
+		s.Forecast = &api.Forecast{}
+	}
+	return s.Forecast
+}
+
+// conclude fills in what follows from all samples of a session together.
+func (s *session) conclude() {
+	if s.likely != nil {
+		*s.Forecast.Replies = api.Range{Low: min(s.low, *s.likely), Likely: *s.likely, High: max(s.high, *s.likely)}
+	}
+	if s.State == "" { // of an observer that does not export it yet
+		if s.State = "quiet"; s.IsActive {
+			s.State = "active"
+		}
+	}
+	s.IsIdle = s.State == "idle" || s.State == "quiet" || s.State == "ended"
+	if s.DriftTokens != nil {
+		if s.CrossCheck = "agrees"; *s.DriftTokens != 0 {
+			s.CrossCheck = "drift"
+		}
+	}
+	if s.TokensUsed == nil {
+		return
+	}
+	s.ContextSource = "transcript"
+	if s.WindowTokens > 0 {
+		s.UsedPercentage = new(int(min(100, math.Floor(float64(*s.TokensUsed)/float64(s.WindowTokens)*100+0.5)))) // as the client rounds
+	}
+	if s.ThresholdTokens != nil {
+		if ratio, p := alerts.PressureOf(*s.TokensUsed, s.ClearedTokens, *s.ThresholdTokens); p != alerts.PressureUnknown {
+			s.Pressure, s.PressureLevel = &ratio, p.String()
+		}
+	}
+}
