@@ -146,10 +146,12 @@ func said() []Panel {
 			over(lastHour("outcome, via", observers("sm_messages_total"))+" > 0", "{{outcome}} by {{via}}")).from(0),
 		curves(8, "Queue", "Messages to agents that have not ended.", unitCount,
 			over("sum by (instance, host) ("+observers("sm_queue_messages")+")", "{{instance}} {{host}}")).stepped().from(0),
-		curves(12, "Handoffs, by outcome", "Handoffs in the hour before.", unitCount,
+		curves(8, "Handoffs, by outcome", "Handoffs in the hour before.", unitCount,
 			over(lastHour("outcome", observers("sm_handoffs_total")), "{{outcome}}")).stacked().from(0),
-		curves(12, "Reminders, by outcome", "Reminders in the hour before.", unitCount,
+		curves(8, "Reminders, by outcome", "Reminders in the hour before.", unitCount,
 			over(lastHour("outcome", observers("sm_reminders_total")), "{{outcome}}")).stacked().from(0),
+		curves(8, "Alertmanagers asked, by outcome", "Requests for the alerts of a host, in the hour before; none where alertmanager.urls is empty.", unitCount,
+			over(lastHour("outcome", observers("sm_alertmanager_polls_total")), "{{outcome}}")).stacked().from(0),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sm/observer/access"
+	"sm/observer/alertmanager"
 	"sm/observer/documents"
 	"sm/observer/metrics"
 	"sm/observer/overflow"
@@ -50,6 +51,7 @@ type App struct {
 	edits      atomic.Uint64 // see core
 	hub        *pages.Hub
 	passes     *access.Passes
+	poller     *alertmanager.Poller
 	lastErr    error // of the loop's last transaction; read once it has ended
 	listeners  []listener
 	work       sync.WaitGroup

@@ -20,7 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/alerts"
-	"sm/observer/wire"
+	"sm/observer/alertmanager"
 )
 
 // shipped is a file that we ship with other values: of keys, wherever they stand, and of
@@ -65,7 +65,7 @@ func newWire(t *testing.T, to string) *relay {
 // ServeHTTP passes a notification on as it is, headers and all.
 func (w *relay) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 	code := http.StatusBadGateway // Alertmanager tries again
-	var all wire.Notification
+	var all alertmanager.Notification
 	body, err := io.ReadAll(in.Body)
 	if err == nil {
 		err = json.Unmarshal(body, &all)

@@ -38,6 +38,7 @@ import (
 	"sm/alerts/outbox"
 	"sm/handoff/rotation"
 	"sm/observer/access"
+	"sm/observer/alertmanager"
 	"sm/observer/fleet"
 	"sm/observer/metrics"
 	"sm/observer/pages"
@@ -89,7 +90,7 @@ func (a *App) setUp(ctx context.Context) error {
 		return err
 	}
 	a.metrics = metrics.New(metrics.Options{
-		Version: a.o.Version, Commit: a.o.Commit, Transcripts: a.stats, Reasons: access.Reasons(), ReloadFailed: &a.reloads.failed, ReloadedAt: &a.reloads.at,
+		Version: a.o.Version, Commit: a.o.Commit, Transcripts: a.stats, Reasons: access.Reasons(), Polls: alertmanager.Outcomes(), ReloadFailed: &a.reloads.failed, ReloadedAt: &a.reloads.at,
 	})
 	a.documents = newDocuments(a)
 	a.guard = newGuarding(a)
@@ -101,7 +102,19 @@ func (a *App) setUp(ctx context.Context) error {
 	if a.passes, err = access.NewPasses(a.o.State); err != nil {
 		return err
 	}
+	a.poller = alertmanager.NewPoller(a.log.With("component", "alertmanager"), (&signals{a}).takeAlerts, a.metrics.Polled)
+	if err := poll(a, a.settings.Load()); err != nil {
+		return err
+	}
 	return a.listen(ctx)
+}
+
+// poll asks Alertmanagers by these settings; made-up agents have no alerts.
+func poll(a *App, s *Settings) error {
+	if a.o.Demo {
+		return nil
+	}
+	return a.poller.Configure(s.Alertmanager)
 }
 
 // activeFor is how long after its last record a session without a known client
@@ -196,6 +209,13 @@ func (a *App) Start() {
 	}
 	a.work.Go(func() { a.watchLock(ctx) })
 	a.work.Go(func() { a.hub.Run(ctx) })
+	a.work.Go(func() {
+		select {
+		case <-a.ready: // before, nobody is known
+			a.poller.Run(ctx)
+		case <-ctx.Done():
+		}
+	})
 }
 
 // fail reports what an observer cannot go on without.

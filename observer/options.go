@@ -13,6 +13,7 @@ import (
 	"sm/handoff"
 	"sm/handoff/rotation"
 	"sm/observer/access"
+	"sm/observer/alertmanager"
 	"sm/observer/fleet"
 	"sm/observer/overflow"
 	"sm/transcript"
@@ -82,6 +83,9 @@ func (o *Options) Check() error {
 	if _, err := alerts.New(o.Alerts); err != nil {
 		return fmt.Errorf("settings of the policy: %w", err)
 	}
+	if err := o.Alertmanager.Check(); err != nil {
+		return err
+	}
 	if o.MetricsListen == "" {
 		return nil
 	}
@@ -99,6 +103,8 @@ type Settings struct {
 	AllowedUIDs  []uint32
 	// WebhookToken lets Alertmanager in over TCP; "" for nobody.
 	WebhookToken string
+	// Alertmanager names servers that are asked for alerts of this machine; the zero value for none.
+	Alertmanager alertmanager.Options
 	// SessionTTL is how long after its last activity a session stays in /metrics, MaxSessions how many are shown there
 	// at most; 0 is without limit for both.
 	SessionTTL  time.Duration

@@ -23,6 +23,9 @@ func (a *App) configure(c *core, s *Settings) error {
 	if err := c.configure(s); err != nil {
 		return err
 	}
+	if err := poll(a, s); err != nil { // Check has found nothing: a file has gone since
+		a.log.Error("Alertmanagers are asked as before", "err", err)
+	}
 	a.settings.Store(s)
 	a.guarded(s)
 	for _, shares := range a.shares {

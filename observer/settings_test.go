@@ -3,8 +3,10 @@ package observer
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/handoff"
+	"sm/observer/alertmanager"
 	"sm/transcript"
 )
 
@@ -34,6 +37,7 @@ func TestApply(t *testing.T) {
 		s.Alerts.Thresholds.WarningPercentage, s.Alerts.Thresholds.CriticalPercentage = warning, critical
 		s.Alerts.Thresholds.WarningOfThreshold, s.Alerts.Thresholds.CriticalOfThreshold = 0, 0
 	}
+	asked := "" // an Alertmanager
 	for _, tt := range []struct {
 		name          string
 		start         func(r *rig) // before the observer runs
@@ -144,6 +148,24 @@ func TestApply(t *testing.T) {
 			change: func(s *Settings) { s.WebhookToken = "correct-horse-battery" },
 			see:    func(r *rig) string { return fmt.Sprint(r.askTCP(http.MethodPost, "/alerts/webhook", "{}").Code) },
 			before: "404", after: "401",
+		}, {
+			name: "alertmanager.urls",
+			start: func(r *rig) {
+				web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "[]") }))
+				r.t.Cleanup(web.Close)
+				asked = web.URL
+			},
+			change: func(s *Settings) {
+				s.Alertmanager = alertmanager.Options{URLs: []string{asked}, Host: "one", Interval: 10 * time.Millisecond}
+			},
+			see: func(r *rig) string {
+				polls := `sm_alertmanager_polls_total{outcome="answered"}`
+				if len(r.app.settings.Load().Alertmanager.URLs) > 0 {
+					r.until("it asks", func() bool { return r.scrape()[polls] > 1 })
+				}
+				return fmt.Sprint(r.scrape()[polls] > 0)
+			},
+			before: "false", after: "true",
 		}, {
 			name: "metrics.max_sessions",
 			start: func(r *rig) {

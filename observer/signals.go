@@ -11,11 +11,11 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	"sm/observer/alertmanager"
 	"sm/observer/api"
 	"sm/observer/documents"
 	"sm/observer/fleet"
 	"sm/observer/respond"
-	"sm/observer/wire"
 	"sm/transcript"
 	"sm/transcript/claude"
 	"sm/transcript/claude/hook"
@@ -249,26 +249,19 @@ func (a *App) Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error) {
 // other than 200 would have them sent again.
 func (s *server) postAlerts(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
-	var in wire.Notification
+	var in alertmanager.Notification
 	if err := respond.ReadJSON(r, &in, "not a notification of Alertmanager; use its webhook_configs"); err != nil {
 		return err
 	}
-	list := wire.Firings(&in, now)
+	list := alertmanager.Firings(&in, now)
 	answer := api.AlertsTaken{Status: "ok", Alerts: len(in.Alerts)}
 	if len(list) > 0 {
 		err := s.update(r.Context(), func(c *core) error {
-			for _, x := range list {
-				agent, err := c.fleet.Agent(x.Session, true)
-				if err != nil || !c.caughtUp {
-					c.log.Warn("an alert about nobody that is known", "session", x.Session, "kind", x.Kind, "err", err)
-					continue
-				}
-				actions := c.engine.Step(alerts.Event{Kind: alerts.EventAlert, Agent: agent, At: x.Began, Notice: x.Kind})
-				if slices.ContainsFunc(actions, isSay) {
-					answer.Told++
-				}
-				c.rules.act(actions, now)
+			told, unknown := c.alert(list, now)
+			for _, x := range unknown {
+				c.log.Warn("an alert about nobody that is known", "session", x.Session, "kind", x.Kind)
 			}
+			answer.Told = told
 			return nil
 		})
 		if err != nil {
@@ -276,6 +269,34 @@ func (s *server) postAlerts(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return respond.JSON(w, http.StatusOK, answer)
+}
+
+// alert lets the policy know of alerts. told counts those that were said to somebody; unknown are of agents that are not
+// known, or not yet.
+func (c *core) alert(list []alertmanager.Firing, now time.Time) (told int, unknown []alertmanager.Firing) {
+	for _, x := range list {
+		agent, err := c.fleet.Agent(x.Session, true)
+		if err != nil || !c.caughtUp {
+			unknown = append(unknown, x)
+			continue
+		}
+		actions := c.engine.Step(alerts.Event{Kind: alerts.EventAlert, Agent: agent, At: x.Began, Notice: x.Kind})
+		if slices.ContainsFunc(actions, isSay) {
+			told++
+		}
+		c.rules.act(actions, now)
+	}
+	return told, unknown
+}
+
+// takeAlerts takes alerts that an Alertmanager was asked for, as postAlerts does; what is said is stored when it returns.
+func (s *signals) takeAlerts(ctx context.Context, list []alertmanager.Firing) (unknown []alertmanager.Firing, err error) {
+	err = s.change(ctx, func(c *core) (told bool, _ error) {
+		var n int
+		n, unknown = c.alert(list, time.Now())
+		return n > 0, nil
+	})
+	return unknown, err
 }
 
 // maxNotificationBytes bounds a notification: a thousand short alerts take some 70 KiB.

@@ -51,7 +51,7 @@ func layoutTable() layoutRules {
 		"sm/transcript", "sm/transcript/bills", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/transcript/clients", "sm/transcript/codex", "sm/transcript/codex/hook", "sm/transcript/follow", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox",
 		"sm/handoff", "sm/handoff/files", "sm/handoff/guard", "sm/handoff/proc", "sm/handoff/rotation", "sm/handoff/tmux", "sm/handoff/supervise", "sm/observer", "sm/observer/fleet",
 		"sm/observer/metrics", "sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/observer/curve", "sm/observer/pages", "sm/observer/wire", "sm/observer/catchup", "sm/observer/projects", "sm/observer/levels", "sm/observer/overflow", "sm/observer/documents", "sm/observer/persist", "sm/observer/respond", "sm/observer/rereads", "sm/observer/notify", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/deploy/doctor", "sm/deploy/service",
-		"sm/dashboards/central",
+		"sm/dashboards/central", "sm/observer/alertmanager", "sm/observer/httpclient",
 	}
 	past := []string{"sm/observer/history", "sm/observer/history/report", "sm/observer/history/tune", "sm/observer/history/replay", "sm/observer/demo"} // for commands, never for the observer
 	commands := []string{"sm/cmd/sm", "sm/cmd/bench"}
@@ -106,7 +106,9 @@ func layoutTable() layoutRules {
 			"sm/dashboards/page":         {stdOnly: true},
 			"sm/deploy":                  {},
 			"sm/dashboards/screen":       {},
-			"sm/dashboards/central":      {ours: []string{"sm/alerts", "sm/observer/api"}},
+			"sm/dashboards/central":      {ours: []string{"sm/alerts", "sm/observer/api", "sm/observer/httpclient"}},
+			"sm/observer/httpclient":     {},
+			"sm/observer/alertmanager":   {ours: []string{"sm/alerts", "sm/observer/httpclient"}},
 			"sm/cmd/sm":                  {ours: slices.Concat(libraries, past, []string{"sm/cmd/sm/internal/caller", "sm/cmd/sm/internal/config", "sm/cmd/sm/internal/prompt", "sm/cmd/sm/internal/usage", "sm/cmd/sm/internal/term", "sm/cmd/sm/internal/view"})},
 			"sm/cmd/sm/internal/caller":  {ours: []string{"sm/cmd/sm/internal/config", "sm/handoff/guard", "sm/handoff/proc", "sm/observer/fleet", "sm/transcript/claude/hook"}},
 			"sm/cmd/sm/internal/config":  {},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -22,6 +23,7 @@ import (
 	"sm/handoff/rotation"
 	"sm/handoff/tmux"
 	"sm/observer"
+	"sm/observer/alertmanager"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 	"sm/transcript/follow"
@@ -118,6 +120,12 @@ func (env *environ) settings(cfg *config.Config, log *slog.Logger) (s observer.S
 		log.Error("POST /alerts/webhook is not served", "err", err)
 	} else if err != nil {
 		return s, err
+	}
+	s.Alertmanager = alertmanager.Options{
+		URLs: cfg.Alertmanager.URLs, Interval: cfg.Alertmanager.Interval, Host: cfg.Alertmanager.Host, HTTPConfig: cfg.Alertmanager.HTTPConfigFile,
+	}
+	if s.Alertmanager.Host == "" {
+		s.Alertmanager.Host, _ = os.Hostname() // without one, Check says what to do
 	}
 	s.SessionTTL, s.MaxSessions, s.HideProject = cfg.Metrics.SessionTTL, cfg.Metrics.MaxSessions, !cfg.Metrics.Project
 	s.Windows, s.Alerts, s.Queue, s.Notify = windowRules(cfg), alertOptions(cfg), queueOptions(cfg), cfg.Operator.Notify

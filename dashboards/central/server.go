@@ -12,10 +12,10 @@ import (
 
 	promapi "github.com/prometheus/client_golang/api"
 	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
-	promconfig "github.com/prometheus/common/config"
 	"github.com/prometheus/common/model"
 
 	"sm/observer/api"
+	"sm/observer/httpclient"
 )
 
 const (
@@ -55,7 +55,7 @@ func New(o Options) (*Server, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("%q is no address of a Prometheus server; give one such as http://127.0.0.1:9090", o.URL)
 	}
-	client, err := Client(o.HTTPConfig, "central")
+	client, err := httpclient.New(o.HTTPConfig, answerBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -65,53 +65,6 @@ func New(o Options) (*Server, error) {
 	}
 	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}
 	return &Server{name: shown.String(), api: promv1.NewAPI(c), idle: client.CloseIdleConnections}, nil
-}
-
-// Client makes an HTTP client by a file as Prometheus has them; "" for one without passwords.
-func Client(file, name string) (*http.Client, error) {
-	config := &promconfig.HTTPClientConfig{EnableHTTP2: true}
-	if file != "" {
-		var err error
-		if config, _, err = promconfig.LoadHTTPConfigFile(file); err == nil {
-			err = config.Validate()
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w; write it as Prometheus has it, such as 'authorization: {credentials_file: token}'", file, oneLine(err))
-		}
-	}
-	config.FollowRedirects = false
-	client, err := promconfig.NewClientFromConfig(*config, name)
-	if err != nil {
-		return nil, fmt.Errorf("use %s: %w; see the files that it names", file, oneLine(err))
-	}
-	client.Transport = bounded{client.Transport}
-	return client, nil
-}
-
-// oneLine is an error whose text has no line breaks, as those of YAML have them.
-func oneLine(err error) error {
-	if text := err.Error(); strings.ContainsAny(text, "\r\n") {
-		return errors.New(strings.Join(strings.Fields(text), " "))
-	}
-	return err
-}
-
-// bounded cuts answers off that are too large.
-type bounded struct{ http.RoundTripper }
-
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := b.RoundTripper.RoundTrip(r)
-	if err == nil {
-		resp.Body = http.MaxBytesReader(nil, resp.Body, answerBytes)
-	}
-	return resp, err
-}
-
-// CloseIdleConnections passes on what the client asks of its transport.
-func (b bounded) CloseIdleConnections() {
-	if c, ok := b.RoundTripper.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
 }
 
 // Name is the server's address as people may see it: without user, password and query.
@@ -190,7 +143,7 @@ func (s *Server) explain(ctx context.Context, err error) error {
 	if failed, ok := errors.AsType[*url.Error](err); ok {
 		err = failed.Err // without the address, which is said already
 	}
-	text, remedy := oneLine(err).Error(), "see whether it runs and whether the address is right"
+	text, remedy := httpclient.OneLine(err).Error(), "see whether it runs and whether the address is right"
 	switch {
 	case tooLarge:
 		text, remedy = fmt.Sprintf("its answer is larger than %d MiB", answerBytes>>20), "lower metrics.max_sessions on the machines"
@@ -199,9 +152,9 @@ func (s *Server) explain(ctx context.Context, err error) error {
 	case isRefused && refused.Type == promv1.ErrClient && (strings.HasSuffix(refused.Msg, " 401") || strings.HasSuffix(refused.Msg, " 403")):
 		text, remedy = refused.Msg, "give it a token or password that it takes, in the file for its HTTP client"
 	case isRefused && refused.Type == promv1.ErrBadResponse, isRefused && refused.Type == promv1.ErrClient:
-		text, remedy = oneLine(refused).Error(), "give the address below which it serves /api/v1/query"
+		text, remedy = httpclient.OneLine(refused).Error(), "give the address below which it serves /api/v1/query"
 	case isRefused:
-		text, remedy = oneLine(refused).Error(), "see its log"
+		text, remedy = httpclient.OneLine(refused).Error(), "see its log"
 	}
 	return fmt.Errorf("ask %s: %s; %s", s.name, text, remedy)
 }

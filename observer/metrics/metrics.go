@@ -32,6 +32,7 @@ type Options struct {
 	Version, Commit string        // of the build
 	Transcripts     *follow.Stats // figures of the transcripts that are followed
 	Reasons         []string      // all that Refused is called with
+	Polls           []string      // all that Polled is called with
 	ReloadFailed    *atomic.Bool  // the newest configuration does not hold
 	ReloadedAt      *atomic.Int64 // when the configuration was last read and held, in Unix milliseconds
 }
@@ -40,6 +41,7 @@ type Options struct {
 type Exporter struct {
 	registry *prometheus.Registry
 	refused  *prometheus.CounterVec
+	polls    *prometheus.CounterVec
 	builders sync.Pool // of *builder
 	zippers  sync.Pool // of *zipper
 }
@@ -48,9 +50,14 @@ type Exporter struct {
 func New(o Options) *Exporter {
 	e := &Exporter{registry: prometheus.NewRegistry(), refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "sm_http_refused_total", Help: "Requests that the guard turned away, by reason.",
-	}, []string{"reason"})}
+	}, []string{"reason"}), polls: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "sm_alertmanager_polls_total", Help: "Requests for alerts to Alertmanagers that are configured, by outcome.",
+	}, []string{"outcome"})}
 	for _, reason := range o.Reasons {
 		e.refused.WithLabelValues(reason)
+	}
+	for _, outcome := range o.Polls {
+		e.polls.WithLabelValues(outcome)
 	}
 	gauge := func(name, help string, labels prometheus.Labels, value func() float64) {
 		e.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, value))
@@ -67,12 +74,15 @@ func New(o Options) *Exporter {
 		func() float64 { return float64(o.ReloadedAt.Load()) / 1000 })
 	gauge("sm_build_info", "What this observer was built from; always 1.",
 		prometheus.Labels{"commit": o.Commit, "goversion": runtime.Version(), "version": o.Version}, func() float64 { return 1 })
-	e.registry.MustRegister(e.refused, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	e.registry.MustRegister(e.refused, e.polls, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return e
 }
 
 // Refused counts a request that was turned away for one of Options.Reasons.
 func (e *Exporter) Refused(reason string) { e.refused.WithLabelValues(reason).Inc() }
+
+// Polled counts a request to an Alertmanager with one of Options.Polls.
+func (e *Exporter) Polled(outcome string) { e.polls.WithLabelValues(outcome).Inc() }
 
 // Serve answers a scrape with a snapshot, in the format that the request asks for, compressed if it takes that.
 func (e *Exporter) Serve(w http.ResponseWriter, r *http.Request, s *Snapshot) {

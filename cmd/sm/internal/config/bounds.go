@@ -6,6 +6,7 @@ import (
 	"math"
 	"net"
 	"net/netip"
+	"net/url"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -178,6 +179,10 @@ func (c *Config) rules() map[string]func(setting) string {
 			}
 			return ""
 		},
+		"url": text(func(v string) bool {
+			u, err := url.Parse(v)
+			return err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https"
+		}, "must be an address such as http://127.0.0.1:9093, not %"),
 		"model": text(func(v string) bool { return v == "" }, "is empty; give the beginning of a model's name"),
 		"tool":  text(func(v string) bool { return strings.TrimSpace(v) == "" }, "is empty; give the name of a tool"),
 		"argument": func(s setting) string {

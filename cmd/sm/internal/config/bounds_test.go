@@ -21,6 +21,8 @@ func TestValidate(t *testing.T) {
 	}{
 		{"defaults", func(*Config) {}, ""},
 		{"all changed", func(c *Config) { *c = *changed() }, ""},
+		{"no Alertmanager", func(c *Config) { c.Alertmanager.URLs = []string{"am-1:9093"} },
+			`alertmanager.urls[0] must be an address such as http://127.0.0.1:9093, not "am-1:9093"`},
 		{"localhost", func(c *Config) { c.Listen = []string{"localhost:0", "127.8.8.8:1", "[::1]:65535"} }, ""},
 		{"port 0 twice", func(c *Config) { c.Listen = []string{"127.0.0.1:0", "127.0.0.1:0"} }, ""},
 		{"no listener", func(c *Config) { c.Listen = nil }, ""},

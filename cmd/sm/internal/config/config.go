@@ -51,6 +51,7 @@ type Config struct {
 	Log            logConfig            `yaml:"log"`
 	HTTP           httpConfig           `yaml:"http"`
 	Metrics        metricsConfig        `yaml:"metrics"`
+	Alertmanager   alertmanagerConfig   `yaml:"alertmanager"`
 	Windows        []windowConfig       `yaml:"windows"`
 	Compaction     compactionConfig     `yaml:"compaction"`
 	ContextMonitor contextMonitorConfig `yaml:"context_monitor"`
@@ -83,6 +84,13 @@ type metricsConfig struct {
 	SessionTTL    time.Duration `yaml:"session_ttl" default:"1h" bounds:">0"`
 	MaxSessions   int           `yaml:"max_sessions" default:"500" bounds:"1..1000000"`
 	Project       bool          `yaml:"project" default:"true"`
+}
+
+type alertmanagerConfig struct {
+	URLs           []string      `yaml:"urls" is:"url"`
+	Interval       time.Duration `yaml:"interval" default:"30s" bounds:">0"`
+	Host           string        `yaml:"host"`
+	HTTPConfigFile string        `yaml:"http_config_file" is:"path"`
 }
 
 type windowConfig struct {

@@ -1,4 +1,4 @@
-package wire
+package alertmanager
 
 import (
 	"slices"
@@ -10,18 +10,23 @@ import (
 // Notification is the part of Alertmanager's webhook that counts here: see its
 // documentation under webhook_config, version 4.
 type Notification struct {
-	Alerts []struct {
-		Status   string            `json:"status"` // firing, resolved
-		Labels   map[string]string `json:"labels"`
-		StartsAt time.Time         `json:"startsAt"`
-	} `json:"alerts"`
+	Alerts []Alert `json:"alerts"`
+}
+
+// Alert is one of a Notification.
+type Alert struct {
+	Status      string            `json:"status"` // firing, resolved
+	Labels      map[string]string `json:"labels"`
+	StartsAt    time.Time         `json:"startsAt"`
+	Fingerprint string            `json:"fingerprint"` // of the labels
 }
 
 // Firing is an alert that asks for one of our notices, with the time since when it fires.
 type Firing struct {
-	Session string
-	Kind    alerts.Kind
-	Began   time.Time
+	Session     string
+	Kind        alerts.Kind
+	Began       time.Time
+	Fingerprint string
 }
 
 // Firings are the alerts that fire and name a session and a kind of notice.
@@ -36,7 +41,7 @@ func Firings(in *Notification, now time.Time) (list []Firing) {
 		if began.IsZero() || began.After(now) {
 			began = now
 		}
-		list = append(list, Firing{x.Labels["session"], kinds[i], began})
+		list = append(list, Firing{x.Labels["session"], kinds[i], began, x.Fingerprint})
 	}
 	return list
 }

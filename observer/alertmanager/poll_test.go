@@ -1,0 +1,288 @@
+package alertmanager
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"sm/alerts"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// since is when the alerts of these tests began to fire.
+var since = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// alertOf is one as Alertmanager has it, with what is to be other.
+func alertOf(fingerprint, session, kind string, changes ...string) string {
+	text := fmt.Sprintf(`{"fingerprint":%q,"labels":{"alertname":"X","host":"one","session":%q,"kind":%q},"annotations":{},"receivers":[{"name":"people"}],`+
+		`"startsAt":"2026-05-01T12:00:00.000Z","endsAt":"2026-05-01T13:00:00.000Z","status":{"state":"active","silencedBy":[],"inhibitedBy":[],"mutedBy":[]}}`, fingerprint, session, kind)
+	return strings.NewReplacer(changes...).Replace(text)
+}
+
+// cluster are Alertmanagers, what each answers, and a policy that notes what it is given.
+type cluster struct {
+	t       *testing.T
+	answers []atomic.Value // of each server; "" for one that is ill
+	asked   atomic.Value   // the newest query
+	log     bytes.Buffer
+	poller  *Poller
+	round   *round
+	given   []string
+	unknown map[string]bool // sessions
+	broken  error           // what the policy answers
+	counted map[string]int
+}
+
+func newCluster(t *testing.T, servers int) *cluster {
+	c := &cluster{t: t, answers: make([]atomic.Value, servers), unknown: map[string]bool{}, counted: map[string]int{}}
+	var urls []string
+	for i := range c.answers {
+		c.answers[i].Store("[]")
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			c.asked.Store(r.URL.Path + " " + strings.Join(r.URL.Query()["filter"], " ") + " " + r.URL.Query().Get("silenced") + r.URL.Query().Get("inhibited"))
+			text := c.answers[i].Load().(string)
+			if text == "" {
+				w.WriteHeader(http.StatusInternalServerError)
+			}
+			_, _ = io.WriteString(w, text)
+		}))
+		t.Cleanup(web.Close)
+		urls = append(urls, web.URL+"/am/")
+	}
+	c.poller = NewPoller(slog.New(slog.NewTextHandler(&c.log, nil)), c.take, func(outcome string) { c.counted[outcome]++ })
+	var err error
+	if c.round, err = newRound(&Options{URLs: urls, Host: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.round.close)
+	return c
+}
+
+func (c *cluster) take(_ context.Context, list []Firing) (unknown []Firing, err error) {
+	if c.broken != nil {
+		return nil, c.broken
+	}
+	for _, x := range list {
+		if c.unknown[x.Session] {
+			unknown = append(unknown, x)
+			continue
+		}
+		c.given = append(c.given, fmt.Sprint(x.Session, " ", x.Kind, " ", x.Began.Sub(since)))
+	}
+	return unknown, nil
+}
+
+// asks makes one round, and compares what the policy is given.
+func (c *cluster) asks(what string, want ...string) {
+	c.t.Helper()
+	c.given = nil
+	c.poller.ask(c.t.Context(), c.round)
+	if diff := cmp.Diff(want, c.given); diff != "" {
+		c.t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func (c *cluster) answer(server int, alerts ...string) {
+	c.answers[server].Store("[" + strings.Join(alerts, ",") + "]")
+}
+
+// TestPoll: an alert that two servers have comes once, for as long as it fires, whatever becomes of one of them.
+func TestPoll(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 2)
+	c.asks("nothing fires")
+	if want := `/am/api/v2/alerts host="one" session!="" kind!="" falsefalse`; c.asked.Load() != want {
+		t.Errorf("asked for %q, want %q", c.asked.Load(), want)
+	}
+	c.answer(0, alertOf("f1", "web", "critical"))
+	c.asks("it fires", "web critical 0s")
+	c.answer(1, alertOf("f1", "web", "critical"))
+	c.asks("the other hears of it, too")
+	c.answers[0].Store("")
+	c.asks("the first is gone")
+	c.answer(1, alertOf("f1", "web", "critical"), alertOf("f2", "api", "storm"))
+	c.asks("another fires", "api storm 0s")
+	c.answers[1].Store("")
+	c.asks("both are gone")
+	c.answer(0, alertOf("f1", "web", "critical"), alertOf("f2", "api", "storm"))
+	c.asks("one is back: nothing has ended meanwhile")
+	c.answer(0, alertOf("f2", "api", "storm"))
+	c.asks("one is resolved")
+	c.answer(0, alertOf("f1", "web", "critical", "12:00:00", "12:30:00"), alertOf("f2", "api", "storm"))
+	c.asks("and fires again", "web critical 30m0s")
+	if diff := cmp.Diff(map[string]int{"answered": 11, "failed": 7}, c.counted); diff != "" {
+		t.Errorf("counted (-want +got):\n%s", diff)
+	}
+	if n, back := strings.Count(c.log.String(), "does not tell its alerts"), strings.Count(c.log.String(), "tells its alerts again"); n != 2 || back != 1 {
+		t.Errorf("%d and %d lines of the log, want 2 and 1:\n%s", n, back, &c.log)
+	}
+}
+
+// TestPollKeepsQuiet: what somebody has silenced, what is inhibited, of another host or about nobody is not said, even by
+// a server that does not heed what it is asked for.
+func TestPollKeepsQuiet(t *testing.T) {
+	t.Parallel()
+	for name, changes := range map[string][]string{
+		"silenced":              {`"silencedBy":[]`, `"silencedBy":["s1"]`},
+		"inhibited":             {`"inhibitedBy":[]`, `"inhibitedBy":["f9"]`},
+		"muted":                 {`"mutedBy":[]`, `"mutedBy":["nights"]`},
+		"suppressed":            {`"state":"active"`, `"state":"suppressed"`},
+		"not processed yet":     {`"state":"active"`, `"state":"unprocessed"`},
+		"another host's":        {`"host":"one"`, `"host":"two"`},
+		"of no host":            {`"host":"one",`, ``},
+		"of no kind":            {`,"kind":"critical"`, ``},
+		"of a kind of its own":  {`"kind":"critical"`, `"kind":"disk"`},
+		"about no session":      {`"session":"web",`, ``},
+		"about an empty one":    {`"session":"web"`, `"session":""`},
+		"without these members": {`,"status":{"state":"active","silencedBy":[],"inhibitedBy":[],"mutedBy":[]}`, ``},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, 1)
+			c.answer(0, alertOf("f1", "web", "critical", changes...))
+			c.asks(name)
+			c.answer(0, alertOf("f1", "web", "critical"))
+			c.asks("as it should be", "web critical 0s")
+		})
+	}
+}
+
+// TestPollAgain: what the policy could not take is brought again, and the log has who is not known once.
+func TestPollAgain(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 1)
+	c.answer(0, alertOf("f1", "web", "critical"), alertOf("f2", "api", "warning"))
+	c.broken = errors.New("busy")
+	c.asks("it cannot be stored")
+	c.broken, c.unknown["web"] = nil, true
+	c.asks("one is not known", "api warning 0s")
+	c.asks("nor later")
+	if n := strings.Count(c.log.String(), "an alert about nobody that is known"); n != 1 {
+		t.Errorf("%d lines of the log, want 1:\n%s", n, &c.log)
+	}
+	c.unknown["web"] = false
+	c.asks("but then", "web critical 0s")
+	c.asks("once")
+}
+
+// TestPollNonsense: what is no list of alerts is a failure, and no end of any alert.
+func TestPollNonsense(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 1)
+	c.answer(0, alertOf("f1", "web", "critical"))
+	c.asks("it fires", "web critical 0s")
+	for _, text := range []string{"", "{}", "<html>\n", `[{"labels":7}]`, `"`} {
+		c.answers[0].Store(text)
+		c.asks(text)
+	}
+	c.answers[0].Store("null")
+	c.asks("none, in other words")
+	if c.counted["failed"] != 5 || c.counted["answered"] != 2 {
+		t.Errorf("%v", c.counted)
+	}
+	if strings.Contains(c.log.String(), `\n`) {
+		t.Errorf("the log has a broken line:\n%s", &c.log)
+	}
+}
+
+// TestRun asks as soon as it is configured, goes on, takes other options while it runs, and ends.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	asked := make(chan string, 100)
+	serve := func(name string) string {
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case asked <- name + " " + r.Header.Get("Authorization"):
+			default:
+			}
+			_, _ = io.WriteString(w, "["+alertOf("f1", "web", "critical")+"]")
+		}))
+		t.Cleanup(web.Close)
+		return web.URL
+	}
+	given := make(chan Firing, 100)
+	take := func(_ context.Context, list []Firing) ([]Firing, error) {
+		for _, x := range list {
+			given <- x
+		}
+		return nil, nil
+	}
+	p := NewPoller(slog.New(slog.DiscardHandler), take, func(string) {})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		p.Run(ctx)
+	}()
+	configure := func(o Options) {
+		t.Helper()
+		if err := p.Configure(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	configure(Options{}) // nobody
+	file := filepath.Join(t.TempDir(), "http.yml")
+	if err := os.WriteFile(file, []byte("authorization: {credentials: secret}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := Options{URLs: []string{serve("first")}, Host: "one", Interval: time.Millisecond, HTTPConfig: file}
+	configure(o)
+	for range 3 {
+		if got := <-asked; got != "first Bearer secret" {
+			t.Errorf("asks %s", got)
+		}
+	}
+	o.URLs, o.HTTPConfig, o.Interval = []string{serve("second")}, "", time.Hour
+	configure(o)
+	for got := range asked {
+		if got == "second " {
+			break
+		}
+	}
+	if err := p.Configure(Options{URLs: []string{"nonsense"}, Host: "one"}); err == nil {
+		t.Error("nonsense is taken")
+	}
+	cancel()
+	<-ended
+	want := Firing{Session: "web", Kind: alerts.KindCritical, Began: since, Fingerprint: "f1"}
+	if got := <-given; got != want || len(given) > 0 {
+		t.Errorf("given %+v and %d more, want %+v alone", got, len(given), want)
+	}
+}
+
+// TestCheck: each error says what to do.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{}, ""},
+		{Options{HTTPConfig: "/nowhere"}, ""},
+		{Options{URLs: []string{"https://am.example"}, Host: "one"}, ""},
+		{Options{URLs: []string{"https://am.example"}}, "set it to the value of the label host"},
+		{Options{URLs: []string{"am:9093"}, Host: "one"}, "give one such as http://127.0.0.1:9093"},
+		{Options{URLs: []string{"https://am.example"}, Host: "one", HTTPConfig: "/nowhere"}, "such as 'authorization: {credentials_file: token}'"},
+	} {
+		if err := c.o.Check(); (err == nil) != (c.want == "") || err != nil && !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want … %s", c.o, err, c.want)
+		}
+	}
+	if got, want := matcher("host", "=", "a\"b\\c\nd"), `host="a\"b\\c\nd"`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

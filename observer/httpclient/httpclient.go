@@ -1,0 +1,67 @@
+// Package httpclient makes HTTP clients for servers of the Prometheus family by a file as these servers have them: http_config
+// with authorization, basic_auth, oauth2, tls_config, proxy_url.
+//
+// Invariants: redirects are not followed, for they would take a token to wherever they lead; answers are bounded; what the
+// file refers to, such as a token, is read again when it changes; errors are one line and show no secret. The client has no
+// timeout of its own: who asks brings a context.
+package httpclient
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/prometheus/common/config"
+)
+
+// New makes a client whose answers have so many bytes at most. Without a file it shows no token and trusts the authorities of
+// the system.
+func New(file string, answerBytes int64) (*http.Client, error) {
+	c := &config.HTTPClientConfig{EnableHTTP2: true}
+	if file != "" {
+		var err error
+		if c, _, err = config.LoadHTTPConfigFile(file); err == nil {
+			err = c.Validate()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w; write it as Prometheus has it, such as 'authorization: {credentials_file: token}'", file, OneLine(err))
+		}
+	}
+	c.FollowRedirects = false
+	client, err := config.NewClientFromConfig(*c, "sm")
+	if err != nil {
+		return nil, fmt.Errorf("use %s: %w; see the files that it names", file, OneLine(err))
+	}
+	client.Transport = bounded{client.Transport, answerBytes}
+	return client, nil
+}
+
+// OneLine is an error whose text has no line breaks, as those of YAML have them.
+func OneLine(err error) error {
+	if text := err.Error(); strings.ContainsAny(text, "\r\n") {
+		return errors.New(strings.Join(strings.Fields(text), " "))
+	}
+	return err
+}
+
+// bounded cuts answers off that are too large.
+type bounded struct {
+	http.RoundTripper
+	most int64
+}
+
+func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := b.RoundTripper.RoundTrip(r)
+	if err == nil {
+		resp.Body = http.MaxBytesReader(nil, resp.Body, b.most)
+	}
+	return resp, err
+}
+
+// CloseIdleConnections passes on what the client asks of its transport.
+func (b bounded) CloseIdleConnections() {
+	if c, ok := b.RoundTripper.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
