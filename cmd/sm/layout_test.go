@@ -61,7 +61,7 @@ func layoutTable() layoutRules {
 			"sm/transcript/jsonwalk":     {ours: []string{"sm/transcript"}, stdOnly: true},
 			"sm/transcript/bills":        {ours: []string{"sm/transcript/wording", "sm/transcript"}, stdOnly: true},
 			"sm/transcript/claude":       {ours: []string{"sm/transcript/bills", "sm/transcript/jsonwalk", "sm/transcript/wording", "sm/transcript"}, stdOnly: true},
-			"sm/transcript/codex":        {ours: []string{"sm/transcript/jsonwalk", "sm/transcript/wording", "sm/transcript"}},
+			"sm/transcript/codex":        {ours: []string{"sm/transcript/bills", "sm/transcript/jsonwalk", "sm/transcript/wording", "sm/transcript"}},
 			"sm/transcript/clients":      {ours: []string{"sm/transcript", "sm/transcript/claude", "sm/transcript/codex"}, stdOnly: true},
 			layoutSupport:                {stdOnly: true},
 			"sm/transcript/claude/hook":  {},

@@ -71,7 +71,7 @@ func (l *Ledger) Reply(e *transcript.Entry, first bool) {
 	}
 	l.last.output = max(l.last.output, e.Usage.Output)
 	for i := range e.Calls {
-		l.call(e, &e.Calls[i])
+		l.Called(e.CWD, &e.Calls[i])
 	}
 }
 
@@ -122,8 +122,9 @@ func regrown(grown []int64, tokens int64) int {
 // counts says that what happens now is still on the bill.
 func (a *account) counts() bool { return !a.over && a.replies == 0 }
 
-// call takes a call of the newest reply.
-func (l *Ledger) call(e *transcript.Entry, c *transcript.Call) {
+// Called takes a call of the newest reply, by a client in that folder; a size is that of its result, where the client
+// writes both at once.
+func (l *Ledger) Called(folder []byte, c *transcript.Call) {
 	if c.Tool == transcript.ToolOther {
 		return
 	}
@@ -144,9 +145,9 @@ func (l *Ledger) call(e *transcript.Entry, c *transcript.Call) {
 	if !counted || key == 0 || len(l.last.calls) == maxCalls {
 		return
 	}
-	asked := call{id: transcript.KeyOf(c.ID), key: key, tool: c.Tool, again: again}
+	asked := call{id: transcript.KeyOf(c.ID), key: key, tool: c.Tool, again: again, size: c.Size}
 	if c.Tool == transcript.ToolRead && (again || opening) {
-		asked.name = nameOf(c.On, e.CWD)
+		asked.name = nameOf(c.On, folder)
 	}
 	l.last.calls = append(l.last.calls, asked)
 }

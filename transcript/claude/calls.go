@@ -45,7 +45,7 @@ func (w *walker) block(e *transcript.Entry) (result bool) {
 		case "tool_use_id":
 			of = w.Str(value)
 		case "content":
-			size = w.size(value)
+			size = jsonwalk.Size(&w.Walker, value)
 		default:
 			w.Str(value)
 		}
@@ -86,17 +86,6 @@ func (w *walker) input(value jsonwalk.Text, on *targets) {
 			on[query] = value
 		}
 	}
-}
-
-// size is that of a value in bytes as the line writes it, of a string without its quotes.
-func (w *walker) size(value jsonwalk.Text) int64 {
-	if !value.None() {
-		return int64(value.To - value.From)
-	}
-	w.Peek()
-	from := w.Pos()
-	w.Skip()
-	return int64(w.Pos() - from)
 }
 
 // on is what the call works on.

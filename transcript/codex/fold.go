@@ -37,6 +37,8 @@ type Fold struct {
 	count    count // the newest
 	reading  reading
 	before   int64 // the size of the context before the reading, in tokens
+
+	bills *billing // nil unless somebody asked for bills
 }
 
 // copies is what a fork of clients up to 0.145 has copied from the thread that it was forked
@@ -75,7 +77,10 @@ func NewFold(file transcript.File) *Fold {
 // Restart begins another transcript with the memory of this one.
 func (f *Fold) Restart(file transcript.File) {
 	*f = Fold{messages: f.messages[:0], changed: f.changed[:0], compactions: f.compactions[:0], model: f.model[:0],
-		thread: append(f.thread[:0], file.Name...), key: transcript.KeyOf([]byte(file.Name))}
+		thread: append(f.thread[:0], file.Name...), key: transcript.KeyOf([]byte(file.Name)), bills: f.bills}
+	if f.bills != nil {
+		f.bills.reset()
+	}
 	f.sum.Tell(transcript.Particulars{Client: Client})
 }
 
@@ -104,6 +109,7 @@ func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 	if scan(line, &g.record) != nil {
 		return f.sum, false
 	}
+	g.bills = nil
 	g.messages, g.changed, g.compactions = nil, nil, slices.Clone(f.compactions)
 	g.thread, g.model = slices.Clone(f.thread), slices.Clone(f.model)
 	g.Line(line, len(line), &transcript.Entry{})
@@ -157,6 +163,14 @@ func (f *Fold) add(r *record, e *transcript.Entry) (fresh bool) {
 
 // own adds a record of the thread's own.
 func (f *Fold) own(r *record, e *transcript.Entry) (fresh bool) {
+	fresh = f.take(r, e)
+	if f.bills != nil {
+		f.bills.take(f, r, e, fresh)
+	}
+	return fresh
+}
+
+func (f *Fold) take(r *record, e *transcript.Entry) (fresh bool) {
 	s := &f.sum
 	f.limited(r)
 	switch r.kind {
@@ -178,7 +192,7 @@ func (f *Fold) own(r *record, e *transcript.Entry) (fresh bool) {
 	case ended:
 		f.decide(transcript.Manual)
 		f.turn.open, s.InTurn = false, false
-		if e.Kind, e.UUID = transcript.KindTurnEnd, f.turnKey(r, 2); r.overflow && !s.Blank {
+		if e.Kind, e.UUID = transcript.KindTurnEnd, r.turnKey(f.key, 2); r.overflow && !s.Blank {
 			f.blank(s.Also().Window)
 		}
 		return true
@@ -270,16 +284,16 @@ func (f *Fold) started(r *record, e *transcript.Entry) (fresh bool) {
 	f.sized(r.window)
 	if r.attributed {
 		s.Turns++
-		e.Kind, e.UUID = transcript.KindTurnStart, f.turnKey(r, 1)
+		e.Kind, e.UUID = transcript.KindTurnStart, r.turnKey(f.key, 1)
 	}
 	return r.attributed
 }
 
-func (f *Fold) turnKey(r *record, part transcript.Key) transcript.Key {
+func (r *record) turnKey(thread, part transcript.Key) transcript.Key {
 	if len(r.turn) == 0 {
 		return 0
 	}
-	return transcript.Join(f.key, transcript.KeyOf(r.turn), part)
+	return transcript.Join(thread, transcript.KeyOf(r.turn), part)
 }
 
 // longestTitle bounds what is looked at of a prompt for a title, in bytes.
@@ -299,7 +313,7 @@ func (f *Fold) prompted(r *record, e *transcript.Entry) (fresh bool) {
 	switch {
 	case begins:
 		f.sum.Turns++
-		e.Kind, e.UUID = transcript.KindTurnStart, f.turnKey(r, 1)
+		e.Kind, e.UUID = transcript.KindTurnStart, r.turnKey(f.key, 1)
 	case e.Text != "":
 		e.Kind = transcript.KindHeard
 	}

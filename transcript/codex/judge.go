@@ -29,7 +29,7 @@ func (f *fields) judge(line []byte, r *record) {
 	case "event_msg":
 		p.event(line, r)
 	case "response_item":
-		p.told(line, r)
+		p.responded(line, r)
 	}
 }
 
@@ -49,25 +49,48 @@ func (p *payload) event(line []byte, r *record) {
 	case "user_message":
 		r.kind, r.text = prompt, p.message.Bytes(line)
 	case "item_completed":
-		if string(p.item.Bytes(line)) == "UserMessage" {
-			r.kind, r.turn, r.text = prompt, p.turn.Bytes(line), joined(texts(line[p.items.from:p.items.to]))
-		}
+		p.item.done(line, r, p.turn)
 	case "thread_rolled_back":
 		r.kind = rolled
+	}
+}
+
+// done reads what has been done: the user's words, a command, or a change of files.
+func (i *item) done(line []byte, r *record, turn jsonwalk.Text) {
+	switch string(i.kind.Bytes(line)) {
+	case "UserMessage":
+		r.kind, r.turn, r.text = prompt, turn.Bytes(line), joined(texts(i.content.Bytes(line)))
+	case "CommandExecution":
+		r.kind, r.call, r.input, r.output = ran, i.id.Bytes(line), i.command.Bytes(line), i.output
+	case "FileChange":
+		r.kind, r.call, r.input = patched, i.id.Bytes(line), i.changes.Bytes(line)
+	}
+}
+
+// responded reads an item of the conversation.
+func (p *payload) responded(line []byte, r *record) {
+	switch string(p.kind.Bytes(line)) {
+	case "message":
+		p.told(line, r)
+	case "function_call":
+		r.kind, r.call, r.tool, r.input = called, p.call.Bytes(line), p.name.Bytes(line), p.arguments.Raw(line)
+	case "custom_tool_call":
+		r.kind, r.call, r.tool, r.input = called, p.call.Bytes(line), p.name.Bytes(line), p.input.Raw(line)
+	case "local_shell_call":
+		r.kind, r.call, r.tool, r.input = called, p.call.Bytes(line), []byte("local_shell"), p.action.Bytes(line)
+	case "function_call_output", "custom_tool_call_output":
+		r.kind, r.call, r.output = answered, p.call.Bytes(line), p.output
 	}
 }
 
 // told reads what a hook has told the model: as a message of the developer, or, where the
 // hook kept a turn from ending, as one of the user.
 func (p *payload) told(line []byte, r *record) {
-	if string(p.kind.Bytes(line)) != "message" {
-		return
-	}
 	role := string(p.role.Bytes(line))
 	if role != "developer" && role != "user" {
 		return
 	}
-	parts := texts(line[p.content.from:p.content.to])
+	parts := texts(p.content.Bytes(line))
 	own := parts[:0]
 	for _, part := range parts {
 		ok := true

@@ -45,7 +45,18 @@ func oracle(line []byte) (record, error) {
 	case "event_msg":
 		p.event(&r)
 	case "response_item":
-		p.told(&r)
+		switch p.text("type") {
+		case "message":
+			p.told(&r)
+		case "function_call":
+			r.kind, r.call, r.tool, r.input = called, p.bytes("call_id"), p.bytes("name"), p.inside("arguments")
+		case "custom_tool_call":
+			r.kind, r.call, r.tool, r.input = called, p.bytes("call_id"), p.bytes("name"), p.inside("input")
+		case "local_shell_call":
+			r.kind, r.call, r.tool, r.input = called, p.bytes("call_id"), []byte("local_shell"), p.value("action")
+		case "function_call_output", "custom_tool_call_output":
+			r.kind, r.call, r.output = answered, p.bytes("call_id"), p.size("output")
+		}
 	}
 	return r, nil
 }
@@ -76,8 +87,13 @@ func (p object) event(r *record) {
 	case "user_message":
 		r.kind, r.text = prompt, p.bytes("message")
 	case "item_completed":
-		if i := objectOf(p["item"]); i.text("type") == "UserMessage" {
+		switch i := objectOf(p["item"]); i.text("type") {
+		case "UserMessage":
 			r.kind, r.turn, r.text = prompt, p.bytes("turn_id"), []byte(strings.Join(textsOf(i["content"]), "\n"))
+		case "CommandExecution":
+			r.kind, r.call, r.input, r.output = ran, i.bytes("id"), i.value("command"), i.size("aggregated_output")
+		case "FileChange":
+			r.kind, r.call, r.input = patched, i.bytes("id"), i.value("changes")
 		}
 	case "thread_rolled_back":
 		r.kind = rolled
@@ -85,9 +101,6 @@ func (p object) event(r *record) {
 }
 
 func (p object) told(r *record) {
-	if p.text("type") != "message" {
-		return
-	}
 	var own []string
 	for _, part := range textsOf(p["content"]) {
 		switch p.text("role") {
@@ -147,6 +160,26 @@ func (o object) text(key string) string {
 }
 
 func (o object) bytes(key string) []byte { return []byte(o.text(key)) }
+
+// inside is a string as the line writes it, without its quotes; nil for another value.
+func (o object) inside(key string) []byte {
+	if raw := o[key]; len(raw) > 0 && raw[0] == '"' {
+		return raw[1 : len(raw)-1]
+	}
+	return nil
+}
+
+// value is a value that is no string.
+func (o object) value(key string) []byte {
+	if raw := o[key]; len(raw) > 0 && raw[0] != '"' {
+		return raw
+	}
+	return nil
+}
+
+func (o object) size(key string) int64 {
+	return int64(max(len(o.inside(key)), len(o.value(key))))
+}
 
 func textOf(raw json.RawMessage) (s string, ok bool) {
 	ok = len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil

@@ -28,6 +28,10 @@ const (
 	prompt         // what the user wrote: an item of clients since 0.146, an event of older ones
 	heard          // what a hook told the model
 	rolled         // event_msg/thread_rolled_back: the conversation was rewound in place
+	called         // a call of a tool: function_call, custom_tool_call or local_shell_call
+	answered       // the result of one
+	ran            // item_completed/CommandExecution: a command, with its result
+	patched        // item_completed/FileChange: files that were changed
 )
 
 // usage holds the figures of one response, or their sum over a thread. Cached and written
@@ -61,6 +65,9 @@ type record struct {
 	limits           [2]limit // of a token_count, be it without figures: five hours, seven days
 	overflow         bool     // of an end: the context did not fit
 	text             []byte   // of a prompt, or what was heard
+
+	call, tool, input []byte // of a call: its id, the tool, and what was asked, as the line writes it
+	output            int64  // of a result: its size in bytes
 }
 
 // limit is one window of the account's rate limits; resets is in seconds since 1970, 0 for
@@ -79,13 +86,23 @@ type fields struct {
 type payload struct {
 	kind, id, root, parent, base, version, branch, model, cwd   jsonwalk.Text
 	turn, thread, response, windowID, compaction, message, role jsonwalk.Text
-	failure, item                                               jsonwalk.Text
+	failure, call, name, arguments, input                       jsonwalk.Text
 	start, window                                               int64
 	attributed, informed                                        bool
 	usage                                                       usage
 	limits                                                      [2]limit
 	info                                                        info
-	content, items                                              span
+	content, action                                             jsonwalk.Span
+	output                                                      int64
+	item                                                        item
+}
+
+// item is what is told of something that the agent has done.
+type item struct {
+	kind, id         jsonwalk.Text
+	content, command jsonwalk.Span
+	changes          jsonwalk.Span
+	output           int64
 }
 
 // info is what a token_count tells.
@@ -93,9 +110,6 @@ type info struct {
 	last, sum usage
 	window    int64
 }
-
-// span is where a value stands in the line that is looked at later, if at all.
-type span struct{ from, to int }
 
 // walker reads the records of this client.
 type walker struct{ jsonwalk.Walker }
@@ -201,17 +215,29 @@ func (w *walker) payload(value jsonwalk.Text, p *payload) {
 		case "error":
 			p.failure = w.Only(value, "codex_error_info")
 		case "item":
-			p.item, p.items = w.item(value)
+			p.item = w.item(value)
 		case "role":
 			p.role = w.Str(value)
 		case "content":
-			p.content = w.span(value)
+			p.content = w.Span(value)
 		case "message":
 			p.message = w.Str(value)
 		case "window_id":
 			p.windowID = w.Str(value)
 		case "compaction_response_id":
 			p.compaction = w.Str(value)
+		case "call_id":
+			p.call = w.Str(value)
+		case "name":
+			p.name = w.Str(value)
+		case "arguments":
+			p.arguments = w.Str(value)
+		case "input":
+			p.input = w.Str(value)
+		case "action":
+			p.action = w.Span(value)
+		case "output":
+			p.output = jsonwalk.Size(&w.Walker, value)
 		default:
 			w.Str(value)
 		}
@@ -223,17 +249,6 @@ func (w *walker) object(value jsonwalk.Text) bool {
 	is := value.None() && w.Peek() == '{'
 	w.Str(value)
 	return is
-}
-
-// span returns where a member's value stands; strings are not looked at later.
-func (w *walker) span(value jsonwalk.Text) span {
-	if !value.None() {
-		return span{}
-	}
-	w.Peek()
-	from := w.Pos()
-	w.Skip()
-	return span{from, w.Pos()}
 }
 
 func (w *walker) usage(value jsonwalk.Text) (u usage) {
@@ -331,8 +346,8 @@ func (w *walker) limit(value jsonwalk.Text) (l limit, minutes int64) {
 	return l, minutes
 }
 
-// item reads the type of an item, and where its content stands.
-func (w *walker) item(value jsonwalk.Text) (kind jsonwalk.Text, content span) {
+// item reads what an item is, and where it says what was done.
+func (w *walker) item(value jsonwalk.Text) (i item) {
 	for in := w.Enter(value, '{'); in; {
 		var name []byte
 		if name, value, in = w.Member(); !in {
@@ -340,12 +355,20 @@ func (w *walker) item(value jsonwalk.Text) (kind jsonwalk.Text, content span) {
 		}
 		switch string(name) {
 		case "type":
-			kind = w.Str(value)
+			i.kind = w.Str(value)
+		case "id":
+			i.id = w.Str(value)
 		case "content":
-			content = w.span(value)
+			i.content = w.Span(value)
+		case "command":
+			i.command = w.Span(value)
+		case "changes":
+			i.changes = w.Span(value)
+		case "aggregated_output":
+			i.output = jsonwalk.Size(&w.Walker, value)
 		default:
 			w.Str(value)
 		}
 	}
-	return kind, content
+	return i
 }

@@ -28,6 +28,14 @@ func (t Text) Bytes(line []byte) []byte {
 	return unquote(b)
 }
 
+// Raw gives the string as the line writes it, with its escapes; nil for none and for an empty one.
+func (t Text) Raw(line []byte) []byte {
+	if t.From >= t.To {
+		return nil
+	}
+	return line[t.From:t.To:t.To]
+}
+
 // simple reports whether b is ASCII without backslashes.
 func simple(b []byte) bool {
 	for len(b) >= 8 {

@@ -56,10 +56,10 @@ func (w *Walker) Decode(t Text) []byte { return t.Bytes(w.b) }
 
 // Raw gives a string as the text writes it, with its escapes; nil for none and for an empty one.
 func (w *Walker) Raw(t Text) []byte {
-	if t.From >= t.To || w.bad {
+	if w.bad {
 		return nil
 	}
-	return w.b[t.From:t.To:t.To]
+	return t.Raw(w.b)
 }
 
 func (w *Walker) fail() { w.bad, w.i = true, len(w.b) }
@@ -352,4 +352,35 @@ func (w *Walker) Only(value Text, wanted string) (t Text) {
 		}
 	}
 	return t
+}
+
+// Span is where a value other than a string stands in its line, zero for none. It is looked at later, if at all.
+type Span struct{ From, To int }
+
+// Bytes is the value in its line, nil for none.
+func (s Span) Bytes(line []byte) []byte {
+	if s.To == 0 {
+		return nil
+	}
+	return line[s.From:s.To]
+}
+
+// Span steps over a member's value and returns where it stands; a string has none.
+func (w *Walker) Span(value Text) Span {
+	if !value.None() {
+		return Span{}
+	}
+	w.Peek()
+	from := w.i
+	w.Skip()
+	return Span{from, w.i}
+}
+
+// Size steps over a member's value and returns its size in bytes as the line writes it, of a string without its quotes.
+func Size(w *Walker, value Text) int64 {
+	if !value.None() {
+		return int64(value.To - value.From)
+	}
+	s := w.Span(value)
+	return int64(s.To - s.From)
 }

@@ -1,0 +1,149 @@
+package codex
+
+import (
+	"time"
+
+	"sm/transcript"
+	"sm/transcript/bills"
+	"sm/transcript/wording"
+)
+
+// KeepBills has the fold make bills. That a session began with /new or /clear is in no record, so that there are none of
+// clears.
+func (f *Fold) KeepBills() {
+	if f.bills == nil {
+		f.bills = &billing{}
+	}
+}
+
+// Bills returns the bills that are new or have changed since the last call, and what was done since.
+func (f *Fold) Bills() ([]transcript.Bill, transcript.Worked) {
+	if f.bills == nil {
+		return nil, transcript.Worked{}
+	}
+	return f.bills.ledger.Take(func(i int, b *transcript.Bill) {
+		c := &f.compactions[i]
+		b.Key, b.At, b.Trigger = c.Key, c.At, c.Trigger
+		if c.PreTokens > 0 {
+			b.Before = c.PreTokens
+		}
+	})
+}
+
+// billing hands the records of a fold to a ledger.
+type billing struct {
+	ledger bills.Ledger
+	calls  []asked
+	fed    transcript.Instant // when the model was given something last
+}
+
+func (b *billing) reset() {
+	b.ledger.Reset()
+	b.calls, b.fed = b.calls[:0], 0
+}
+
+// asked is a call of a tool that waits for its result, or for the reply that it belongs to: clients write that before the
+// call, between the two, or after the result.
+type asked struct {
+	id       transcript.Key
+	calls    []transcript.Call
+	replied  bool
+	answered bool
+}
+
+// maxAsked bounds the calls that wait.
+const maxAsked = 64
+
+// take takes a record that the fold has added.
+func (b *billing) take(f *Fold, r *record, e *transcript.Entry, fresh bool) {
+	switch r.kind {
+	case called:
+		if calls := callsOf(r, f.sum.CWD); len(calls) > 0 && len(b.calls) < maxAsked {
+			b.calls = append(b.calls, asked{id: transcript.KeyOf(r.call), calls: calls})
+		}
+	case answered:
+		b.answered(f, r)
+	case ran, patched:
+		if isScripted(r.call) { // else the call has told of it
+			b.done(f, callsOf(r, f.sum.CWD), r.output)
+		}
+	case compacted:
+		if fresh && !f.copies.now {
+			bill := transcript.Bill{}
+			if gap := r.at - b.fed; b.fed != 0 && gap > 0 && gap <= longest {
+				bill.Millis = time.Duration(gap).Milliseconds()
+			}
+			b.ledger.Compacted(len(f.compactions)-1, bill)
+		}
+	case prompt, heard:
+		b.told(f, r, e)
+	case spent, counted:
+		if fresh && e.Message != 0 && !f.copies.now {
+			b.replied(f, e)
+		}
+	}
+	if r.kind == answered || r.kind == prompt || r.kind == started {
+		b.fed = r.at
+	}
+}
+
+// longest is how long a compaction may take.
+const longest = transcript.Instant(10 * time.Minute)
+
+// told takes what the user wrote, or a hook said.
+func (b *billing) told(f *Fold, r *record, e *transcript.Entry) {
+	if !wording.IsOurs(r.text) {
+		b.ledger.Prompt(r.text)
+		return
+	}
+	opening := *e
+	if opening.UUID = r.turnKey(f.key, 1); wording.MayResume(e.Text) {
+		opening.Kind = transcript.KindTurnStart
+	}
+	if opening.UUID == 0 {
+		opening.UUID = transcript.Join(f.key, transcript.KeyOf(r.text))
+	}
+	b.ledger.Heard(&opening)
+}
+
+// replied counts a reply, and hands over the calls that it made and that have their results.
+func (b *billing) replied(f *Fold, e *transcript.Entry) {
+	b.ledger.Reply(e, true)
+	waiting := b.calls[:0]
+	for _, a := range b.calls {
+		if a.replied = true; a.answered {
+			b.done(f, a.calls, 0)
+		} else {
+			waiting = append(waiting, a)
+		}
+	}
+	b.calls = waiting
+}
+
+// answered takes the result of a call.
+func (b *billing) answered(f *Fold, r *record) {
+	id := transcript.KeyOf(r.call)
+	for i := range b.calls {
+		a := &b.calls[i]
+		if a.id != id {
+			continue
+		}
+		if a.replied {
+			b.done(f, a.calls, r.output)
+			b.calls = append(b.calls[:i], b.calls[i+1:]...)
+		} else {
+			a.answered, a.calls[0].Size = true, r.output
+		}
+		return
+	}
+}
+
+// done hands over what one call has done, whose result has that size.
+func (b *billing) done(f *Fold, calls []transcript.Call, size int64) {
+	for i := range calls {
+		if i == 0 && size > 0 {
+			calls[0].Size = size
+		}
+		b.ledger.Called([]byte(f.sum.CWD), &calls[i])
+	}
+}

@@ -1,0 +1,163 @@
+package codex
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"sm/transcript"
+)
+
+// isScripted says that an item was made by a script that the model wrote, and not by a call of its own.
+func isScripted(id []byte) bool { return bytes.HasPrefix(id, []byte("exec-")) }
+
+// callsOf is what a record says that was done: a command, or each file that was changed. The client has no tool that reads a
+// file; a command that does nothing else counts as one. A script is none: what it does stands in items of its own.
+func callsOf(r *record, folder string) []transcript.Call {
+	switch {
+	case r.kind == patched:
+		var changes map[string]struct{}
+		if json.Unmarshal(r.input, &changes) != nil {
+			return nil
+		}
+		return edits(slices.Sorted(maps.Keys(changes)), folder)
+	case r.kind == ran:
+		return worked(commandOf(r.input), folder)
+	case string(r.tool) == "apply_patch":
+		return worked(unquoted(r.input), folder)
+	case slices.Contains([]string{"shell", "shell_command", "exec_command", "container.exec", "local_shell"}, string(r.tool)):
+		asked := r.input
+		if string(r.tool) != "local_shell" {
+			asked = []byte(unquoted(r.input))
+		}
+		var a struct {
+			Cmd, Workdir string
+			Command      json.RawMessage
+			Folder       string `json:"working_directory"`
+		}
+		if json.Unmarshal(asked, &a) != nil {
+			return nil
+		}
+		for _, dir := range []string{a.Workdir, a.Folder} {
+			if dir != "" {
+				folder = absolute(dir, folder)
+			}
+		}
+		if a.Cmd == "" {
+			a.Cmd = commandOf(a.Command)
+		}
+		return worked(a.Cmd, folder)
+	}
+	return nil
+}
+
+// unquoted is the text of a string as the line writes it, without its quotes.
+func unquoted(raw []byte) (text string) {
+	if json.Unmarshal(slices.Concat([]byte{'"'}, raw, []byte{'"'}), &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// commandOf is the command of a JSON value: a text, or words, of which the last is the command where a shell gets it.
+func commandOf(value []byte) string {
+	var text string
+	var words []string
+	switch {
+	case json.Unmarshal(value, &text) == nil:
+		return text
+	case json.Unmarshal(value, &words) != nil || len(words) == 0:
+		return ""
+	case len(words) == 3 && strings.HasSuffix(words[0], "sh") && strings.HasPrefix(words[1], "-"), words[0] == "apply_patch":
+		return words[len(words)-1]
+	}
+	return strings.Join(words, " ")
+}
+
+// worked is what a command does.
+func worked(command, folder string) []transcript.Call {
+	if command == "" {
+		return nil
+	}
+	if _, patch, is := strings.Cut(command, "*** Begin Patch"); is {
+		var paths []string
+		for line := range strings.Lines(patch) {
+			for _, head := range [...]string{"*** Add File: ", "*** Update File: ", "*** Delete File: "} {
+				if name, ok := strings.CutPrefix(line, head); ok {
+					paths = append(paths, strings.TrimSpace(name))
+				}
+			}
+		}
+		return edits(paths, folder)
+	}
+	if name, ok := fileRead(command); ok {
+		return []transcript.Call{{Tool: transcript.ToolRead, On: []byte(absolute(name, folder))}}
+	}
+	return []transcript.Call{{Tool: transcript.ToolRun, On: []byte(command)}}
+}
+
+func edits(paths []string, folder string) (calls []transcript.Call) {
+	for _, name := range paths {
+		calls = append(calls, transcript.Call{Tool: transcript.ToolEdit, On: []byte(absolute(name, folder))})
+	}
+	return calls
+}
+
+func absolute(name, folder string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(folder, name)
+}
+
+// fileRead is the file that a command shows, if it does nothing else: cat, nl, head and tail of one file, and sed -n.
+func fileRead(command string) (name string, ok bool) {
+	words, plain := shellWords(command)
+	if !plain || len(words) < 2 {
+		return "", false
+	}
+	last := len(words) - 1
+	switch words[0] {
+	case "sed":
+		return words[last], len(words) == 4 && words[1] == "-n"
+	case "cat", "nl", "head", "tail":
+		for _, w := range words[1:last] {
+			if flag := strings.HasPrefix(w, "-"); !flag && strings.Trim(w, "0123456789") != "" {
+				return "", false
+			}
+		}
+		return words[last], !strings.HasPrefix(words[last], "-")
+	}
+	return "", false
+}
+
+// shellWords parts a command into its words; plain is false for more than one simple command.
+func shellWords(command string) (words []string, plain bool) {
+	var word []rune
+	begun, quote := false, rune(0)
+	for _, c := range strings.TrimSpace(command) {
+		switch {
+		case c == quote:
+			quote = 0
+		case quote == '\'' || quote == '"' && !strings.ContainsRune("$`\\", c):
+			word = append(word, c)
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote, begun = c, true
+		case quote == 0 && (c == ' ' || c == '\t'):
+			if begun {
+				words, word, begun = append(words, string(word)), word[:0], false
+			}
+		case quote != 0 || strings.ContainsRune("|&;<>()$`*?[]{}~#!\\\n\r", c):
+			return nil, false
+		default:
+			word, begun = append(word, c), true
+		}
+	}
+	if begun {
+		words = append(words, string(word))
+	}
+	return words, quote == 0
+}
