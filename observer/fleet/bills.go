@@ -59,10 +59,21 @@ func (b *billing) goOn(from string, to *SessionRecord) {
 	if from == "" || from == to.SessionID {
 		return
 	}
-	b.after[to.SessionID] = from
+	b.follows(to.SessionID, from)
 	if rec := b.records[from]; rec != nil && rec.bills().Dear > 0 && len(to.bills().List) == 0 {
 		to.bill(bills.Kept{Dear: rec.bills().Dear})
 	}
+}
+
+// follows notes which session another one goes on from. Of many that are known those are forgotten whose work is.
+func (b *billing) follows(to, from string) {
+	if len(b.after) >= workedKept {
+		maps.DeleteFunc(b.after, func(_, from string) bool { return b.worked[from] == nil })
+	}
+	if len(b.after) >= workedKept {
+		clear(b.after) // sessions that are resumed again and again: the folder says which one came before
+	}
+	b.after[to] = from
 }
 
 // before is what the session did that another one goes on from: the agent's own, else the one of the same
@@ -82,7 +93,7 @@ func (b *billing) before(x *file) *worked {
 		}
 	}
 	if last != "" {
-		b.after[x.of.key] = last
+		b.follows(x.of.key, last)
 	}
 	return b.worked[last]
 }
