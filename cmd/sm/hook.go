@@ -24,6 +24,8 @@ import (
 	"sm/handoff/guard"
 	"sm/observer/api"
 	"sm/transcript/claude/hook"
+	"sm/transcript/clients"
+	codexhook "sm/transcript/codex/hook"
 )
 
 const (
@@ -40,7 +42,7 @@ const (
 )
 
 func newHookCommand(env *environ) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "hook",
 		Short: "Tell the observer what a hook of the client says; called by the client",
 		Long: "Read a hook's JSON from standard input, hand it to the observer, and print what the observer wants the agent\n" +
@@ -51,14 +53,18 @@ func newHookCommand(env *environ) *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().String("client", "", "the client that calls: `C` is claude or codex; by what it says where that is left out")
+	return cmd
 }
 
-// socketArgs gives back the flag that cobra has parsed. Only `sm --socket PATH hook` comes this way.
-func socketArgs(cmd *cobra.Command) []string {
-	if f := cmd.Flag("socket"); f != nil && f.Changed {
-		return []string{"--socket", f.Value.String()}
+// socketArgs gives back the flags that cobra has parsed. Only `sm --socket PATH hook` comes this way.
+func socketArgs(cmd *cobra.Command) (args []string) {
+	for _, name := range []string{"socket", "client"} {
+		if f := cmd.Flag(name); f != nil && f.Changed {
+			args = append(args, "--"+name, f.Value.String())
+		}
 	}
-	return nil
+	return args
 }
 
 // asksForHelp tells a person from the client.
@@ -109,7 +115,12 @@ func quietly(f func()) (done <-chan struct{}) {
 
 // hook is one event from the client's standard input to the client's standard output.
 func (env *environ) hook(ctx context.Context, args []string, began time.Time) {
-	p, err := hook.Decode(readObject(env.stdin))
+	data := readObject(env.stdin)
+	decode, codex := hook.Decode, ofCodex(args, data)
+	if codex {
+		decode = codexhook.Decode
+	}
+	p, err := decode(data)
 	if err != nil {
 		return
 	}
@@ -118,14 +129,33 @@ func (env *environ) hook(ctx context.Context, args []string, began time.Time) {
 		ctx, cancel = context.WithTimeout(ctx, sessionEndWork)
 		defer cancel()
 	}
-	p.SM = env.caller().Origin(began)
+	if codex {
+		p.SM = env.caller().CodexOrigin(began, codexhook.IsSubagent(&p))
+	} else {
+		p.SM = env.caller().Origin(began)
+	}
 	answer, heard := post(ctx, clientSockets(env.lookupEnv, args), p.Encode(), true)
-	if !heard {
+	if !heard && !codex {
 		answer = env.fallbackGuard().refusal(&p)
 	}
-	if p.Event.Answered() && len(answer) > 0 && answer[0] == '{' && json.Valid(answer) {
-		_, _ = env.stdout.Write(append(nameProgram(env, answer), '\n'))
+	if !p.Event.Answered() || len(answer) == 0 || answer[0] != '{' || !json.Valid(answer) {
+		return
 	}
+	answer = nameProgram(env, answer)
+	if codex {
+		a, _ := hook.DecodeAnswer(answer) // what is no answer of ours says nothing
+		answer = codexhook.Encode(a)
+	}
+	if len(answer) > 0 {
+		_, _ = env.stdout.Write(append(answer, '\n'))
+	}
+}
+
+// ofCodex says whether Codex calls this hook: by the arguments that `sm install` wrote, or by what it is told where they do
+// not say, as when somebody has copied the hooks of another client.
+func ofCodex(args []string, data []byte) bool {
+	client, told := argument(args, "--client")
+	return client == clients.Codex || !told && codexhook.Speaks(data)
 }
 
 // nameProgram has an answer name this program by its path where the agent's PATH does not lead to it. What is typed into
@@ -177,14 +207,8 @@ func clientSockets(env config.Env, args []string) []string {
 	c := new(config.Config)
 	c.State, _ = env("SM_STATE")
 	c.Socket, _ = env("SM_SOCKET")
-	for i, arg := range args {
-		if value, ok := strings.CutPrefix(arg, "--socket="); ok {
-			c.Socket = value
-		} else if arg == "--socket" && i+1 < len(args) {
-			c.Socket = args[i+1]
-		} else if arg == "--" {
-			break
-		}
+	if value, ok := argument(args, "--socket"); ok {
+		c.Socket = value
 	}
 	for _, path := range []*string{&c.State, &c.Socket} {
 		expanded, err := env.ExpandHome(*path)
@@ -195,6 +219,21 @@ func clientSockets(env config.Env, args []string) []string {
 	}
 	paths, _ := c.SocketPaths(env) // none: no observer
 	return paths
+}
+
+// argument is the value of an argument, the last of several; ok is false where there is none before a "--".
+func argument(args []string, name string) (value string, ok bool) {
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if v, is := strings.CutPrefix(arg, name+"="); is {
+			value, ok = v, true
+		} else if arg == name && i+1 < len(args) {
+			value, ok = args[i+1], true
+		}
+	}
+	return value, ok
 }
 
 // leave posts a body and waits for no answer: the kernel keeps what is sent until the observer takes it.

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"sm/transcript/claude/hook"
+)
+
+// TestCodexHook: a hook that is Codex's, by its argument or by what it is told, speaks of the thread that calls it, and is
+// answered as Codex wants it.
+func TestCodexHook(t *testing.T) {
+	t.Parallel()
+	const (
+		root  = `{"session_id":"root","turn_id":"t1","hook_event_name":"`
+		child = `{"session_id":"root","turn_id":"t1","agent_id":"own","agent_type":"default","hook_event_name":"`
+		says  = `{"hookSpecificOutput":{"hookEventName":"EVENT","additionalContext":"[sm context] 52% #a1b2c3"}}`
+	)
+	said := func(event string) string { return strings.Replace(says, "EVENT", event, 1) }
+	for _, tt := range []struct {
+		name, stdin, answer, want, session string
+		args                               []string
+	}{
+		{"the end of a turn", root + `Stop"}`, said("Stop"), `{"decision":"block","reason":"[sm context] 52% #a1b2c3"}` + "\n", "root", nil},
+		{"a tool's end", root + `PostToolUse"}`, said("PostToolUse"), said("PostToolUse") + "\n", "root", nil},
+		{"a subagent", child + `PostToolUse"}`, said("PostToolUse"), said("PostToolUse") + "\n", "own", nil},
+		{"by its argument alone", `{"session_id":"root","hook_event_name":"Stop"}`, said("Stop"), `{"decision":"block","reason":"[sm context] 52% #a1b2c3"}` + "\n",
+			"root", []string{"--client", "codex"}},
+		{"Claude Code's by its argument", root + `Stop"}`, said("Stop"), said("Stop") + "\n", "root", []string{"--client=claude"}},
+		{"nothing to say", root + `Stop"}`, "", "", "root", nil},
+		{"no answer of ours", root + `Stop"}`, `{"a":1}`, "", "root", nil},
+		{"a compaction", root + `PreCompact"}`, said("PreCompact"), "", "root", nil},
+		{"a response", root + `PostModelRequest"}`, said("PostModelRequest"), "", "root", nil},
+		{"a subagent's end", child + `SubagentStop"}`, said("SubagentStop"), "", "own", nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			e := newEar(t, say(tt.answer))
+			vars := map[string]string{"SM_SOCKET": e.socket, "CLAUDE_SESSION_MANAGER_ID": "web", "CLAUDE_PID": "2000000000"}
+			if got := callHook(t, vars, strings.NewReader(tt.stdin), tt.args...); got != tt.want {
+				t.Errorf("printed %q, want %q", got, tt.want)
+			}
+			heard := e.all()
+			if len(heard) != 1 {
+				t.Fatalf("heard %q", heard)
+			}
+			p, err := hook.Decode([]byte(heard[0]))
+			if client := p.SM.Client; err != nil || p.SessionID != tt.session || (client == "codex") == strings.HasPrefix(tt.name, "Claude") {
+				t.Errorf("error %v, session %q of client %q", err, p.SessionID, client)
+			}
+			if own := p.SM.Agent == "web"; own == (tt.session == "own") || p.SM.Client == "codex" && p.SM.PID == 2000000000 {
+				t.Errorf("origin %+v", p.SM)
+			}
+		})
+	}
+}

@@ -1,0 +1,55 @@
+package caller
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sm/handoff/proc"
+	"sm/transcript/claude/hook"
+)
+
+// CodexOrigin is Origin for a hook of Codex. Its hooks may be children of a server that all of its screens share: then that
+// process is nobody's own, and its variables are those of the pane which happened to start it. A subagent shares process and
+// variables with its root thread, so that neither tells anything of it.
+func (by *Caller) CodexOrigin(at time.Time, subagent bool) hook.Origin {
+	return by.codexOrigin(at, subagent, "/proc", os.Getppid())
+}
+
+func (by *Caller) codexOrigin(at time.Time, subagent bool, procDir string, parent int) hook.Origin {
+	o := hook.Origin{}
+	pid := proc.ClientPID("", parent, procDir)
+	p, err := proc.Stat(procDir, pid)
+	if err == nil && !subagent && !isServer(pid, procDir) {
+		if !served(pid, procDir) {
+			o = by.Origin(at)
+			o.Project, o.AutoCompact = "", hook.AutoCompact{} // they are what Claude Code was told
+			if !strings.HasPrefix(o.Provider, "codex") {
+				o.Provider = ""
+			}
+		}
+		o.PID, o.Start = pid, p.Start
+	}
+	o.Client, o.At = "codex", at.UTC()
+	return o
+}
+
+// served says whether a process descends from a server of Codex.
+func served(pid int, procDir string) bool {
+	for p := range proc.Lineage(procDir, pid) {
+		if isServer(p.PID, procDir) {
+			return true
+		}
+	}
+	return false
+}
+
+// isServer says whether a process is such a server, by its arguments. One whose arguments cannot be read counts as one.
+func isServer(pid int, procDir string) bool {
+	text, err := os.ReadFile(filepath.Join(procDir, strconv.Itoa(pid), "cmdline"))
+	return err != nil || slices.ContainsFunc(bytes.Split(text, []byte{0}), func(arg []byte) bool { return string(arg) == "app-server" })
+}

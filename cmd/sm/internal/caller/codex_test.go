@@ -1,0 +1,90 @@
+package caller
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript/claude/hook"
+)
+
+// processes writes a folder like /proc: each process is the parent of the next. The last one's id is returned.
+func processes(t *testing.T, commands ...string) (dir string, last int) {
+	t.Helper()
+	dir = t.TempDir()
+	for i, command := range commands {
+		pid := 100 + i
+		words := strings.Fields(command)
+		fields := make([]string, 20)
+		for j := range fields {
+			fields[j] = "0"
+		}
+		fields[0], fields[1], fields[19] = "S", fmt.Sprint(max(1, pid-1)), fmt.Sprint(7000+pid)
+		if i == 0 {
+			fields[1] = "1"
+		}
+		path := filepath.Join(dir, fmt.Sprint(pid))
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{
+			"stat":    fmt.Sprintf("%d (%s) %s", pid, filepath.Base(words[0]), strings.Join(fields, " ")),
+			"cmdline": strings.Join(words, "\x00") + "\x00",
+		} {
+			if err := os.WriteFile(filepath.Join(path, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last = pid
+	}
+	return dir, last
+}
+
+// TestCodexOrigin: what the environment says is believed where no shared server stands above, and a process where it is one
+// thread's own.
+func TestCodexOrigin(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC)
+	vars := map[string]string{
+		"TMUX": "/tmp/t,12,0", "TMUX_PANE": "%3", "SM_NAME": "web", "SM_PARENT_ID": "em", "SM_PROVIDER": "claude", "HOME": t.TempDir(),
+		"CLAUDE_PID": "2000000000", "CLAUDE_PROJECT_DIR": "/elsewhere", "CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000",
+	}
+	own := hook.Origin{Client: "codex", Agent: hook.TmuxAgent("/tmp/t", 12, "%3"), Tmux: "/tmp/t", Server: 12, Pane: "%3", Name: "web", Parent: "em", At: at}
+	alone := hook.Origin{Client: "codex", At: at}
+	runs := func(o hook.Origin, pid int) hook.Origin {
+		o.PID, o.Start = pid, fmt.Sprint(7000+pid)
+		return o
+	}
+	for _, tt := range []struct {
+		name      string
+		processes []string
+		subagent  bool
+		want      hook.Origin
+	}{
+		{"in a pane", []string{"bash", "codex --no-daemon"}, false, runs(own, 101)},
+		{"called by a shell", []string{"bash", "node /usr/bin/codex", "/opt/codex --no-daemon", "sh -c sm\thook"}, false, runs(own, 102)},
+		{"behind the server", []string{"codex app-server --listen unix://", "sh -c sm\thook"}, false, alone},
+		{"started by what the server started", []string{"codex app-server --listen unix://", "bash", "codex exec hi"}, false, runs(alone, 102)},
+		{"a subagent", []string{"bash", "codex --no-daemon"}, true, alone},
+		{"a name that only resembles the server's", []string{"codex my-app-server"}, false, runs(own, 100)},
+	} {
+		dir, parent := processes(t, tt.processes...)
+		if diff := cmp.Diff(tt.want, testCaller(vars).codexOrigin(at, tt.subagent, dir, parent)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+	if diff := cmp.Diff(alone, testCaller(vars).codexOrigin(at, false, t.TempDir(), 100)); diff != "" {
+		t.Errorf("where no processes are shown (-want +got):\n%s", diff)
+	}
+	vars["SM_PROVIDER"] = "codex-fork"
+	dir, parent := processes(t, "codex")
+	own.Provider = "codex-fork"
+	if diff := cmp.Diff(runs(own, 100), testCaller(vars).codexOrigin(at, false, dir, parent)); diff != "" {
+		t.Errorf("with its own provider (-want +got):\n%s", diff)
+	}
+}
