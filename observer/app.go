@@ -47,7 +47,7 @@ type App struct {
 	documents *documents.Keeper
 	guard     *overflow.Guarding
 	// remembered are the projects folders that were learnt in earlier runs.
-	remembered []string
+	remembered []follow.Root
 	edits      atomic.Uint64 // see core
 	hub        *pages.Hub
 	passes     *access.Passes

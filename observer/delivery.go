@@ -10,6 +10,7 @@ import (
 	"sm/observer/api"
 	"sm/observer/wire"
 	"sm/transcript/claude/hook"
+	"sm/transcript/clients"
 )
 
 // maxStops is how many answers to Stop hooks in a row make the client go on.
@@ -35,8 +36,11 @@ func (d *delivery) offer(agent alerts.AgentID, p *hook.Payload, now time.Time) (
 	}
 	least := alerts.Important
 	stopHeard := hook.StopHeard(d.fleet.ClientVersion(p.SessionID))
+	if p.SM.Client == clients.Codex { // a subagent's end is not held up, for few go on after it
+		stopHeard = p.AgentType == ""
+	}
 	switch {
-	case p.Event == hook.SessionStart:
+	case p.Event == hook.SessionStart || p.Event == hook.SubagentStart:
 		least = alerts.Sequential
 	case p.Event == hook.Stop && !stopHeard:
 		return m, false

@@ -75,7 +75,7 @@ func runFollower(ctx context.Context, a *App, cursors []transcript.Cursor) {
 	err := follow.Run(ctx, follow.Options{
 		Roots: roots, ActiveFor: activeFor, NoInotify: a.o.NoInotify,
 		Logger: a.log.With("component", "follow"), Stats: a.stats, Clients: a.clients, Bills: true,
-		Learnt: follow.Roots(claude.Format(), a.remembered...), Learn: a.learnt, Alive: a.o.Alive,
+		Learnt: a.remembered, Learn: a.learnt, Alive: a.o.Alive,
 	}, cursors, a.changes)
 	if err != nil {
 		a.fail(err)

@@ -28,6 +28,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -46,6 +47,7 @@ import (
 	"sm/observer/projects"
 	"sm/observer/state"
 	"sm/transcript"
+	"sm/transcript/clients"
 	"sm/transcript/follow"
 )
 
@@ -366,7 +368,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	c.queue.Restore(persisted.Messages, persisted.Ended)
 	c.hooks = persisted.Hooks
 	var gone []string
-	a.roots, a.remembered, gone = projects.New(a.o.Projects, persisted.Roots, a.log)
+	a.roots, a.remembered, gone = projects.New(clients.Formats(a.o.Held), slices.Concat(a.o.Projects, a.o.CodexDirs), persisted.Roots, a.log)
 	for _, root := range gone {
 		c.roots = append(c.roots, rootChange{path: root})
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"path"
 	"slices"
-	"strings"
 	"time"
 
 	"sm/alerts"
@@ -17,9 +15,8 @@ import (
 	"sm/observer/fleet"
 	"sm/observer/respond"
 	"sm/transcript"
-	"sm/transcript/claude"
 	"sm/transcript/claude/hook"
-	"sm/transcript/follow"
+	"sm/transcript/clients"
 )
 
 // postHook takes a hook's payload or a report of the status line from `sm hook` and
@@ -42,11 +39,12 @@ func (s *signals) postHook(w http.ResponseWriter, r *http.Request) error {
 		return s.postStatus(w, r, body, now)
 	}
 	s.learn(r.Context(), p.TranscriptPath, p.SessionID)
-	if p.Event == hook.Stop && !p.Subagent() {
+	codex := p.SM.Client == clients.Codex
+	if p.Event == hook.Stop && !p.Subagent() && !codex { // Codex has told the reply's size by then
 		s.awaitReply(r.Context(), &p)
 	}
 	answer, offered, err := s.answerHook(r.Context(), &p, now)
-	if err == nil && p.Event == hook.PreToolUse && !p.Subagent() && s.guard.On() {
+	if err == nil && p.Event == hook.PreToolUse && !p.Subagent() && !codex && s.guard.On() {
 		answer = s.guard.DecideToolCall(r.Context(), &p)
 	}
 	if err != nil {
@@ -177,7 +175,7 @@ func (s *signals) postSession(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if reg.SessionID == "" && reg.TranscriptPath != "" {
-		reg.SessionID = strings.TrimSuffix(path.Base(reg.TranscriptPath), ".jsonl")
+		reg.SessionID = clients.SessionOf(reg.TranscriptPath)
 	}
 	var answer api.Session
 	err := s.update(r.Context(), func(c *core) error {
@@ -202,7 +200,7 @@ func (s *signals) postSession(w http.ResponseWriter, r *http.Request) error {
 	return respond.JSON(w, http.StatusCreated, answer)
 }
 
-// learn follows the projects folder of a transcript that a client has named, if it is new.
+// learn follows the folder of transcripts of one that a client has named, if it is new.
 func (a *App) learn(ctx context.Context, path, session string) {
 	if a.o.Demo {
 		return
@@ -214,12 +212,12 @@ func (a *App) learn(ctx context.Context, path, session string) {
 	}
 	if fresh {
 		select {
-		case a.learnt <- (follow.Root{Path: root, Format: claude.Format()}): // there is room, but for a follower that has not read the last 32
+		case a.learnt <- root: // there is room, but for a follower that has not read the last 32
 		case <-a.loopEnded:
 		}
 		a.log.Info("a client keeps its transcripts elsewhere: following them, too")
-		a.log.Debug("following", "projects", root)
-		changes = append(changes, rootChange{root, true})
+		a.log.Debug("following", "projects", root.Path)
+		changes = append(changes, rootChange{root.Path, true})
 	}
 	if len(changes) == 0 {
 		return

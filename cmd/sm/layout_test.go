@@ -92,7 +92,7 @@ func layoutTable() layoutRules {
 			"sm/observer/respond":        {ours: []string{"sm/alerts", "sm/alerts/outbox", "sm/handoff", "sm/handoff/rotation", "sm/observer/access", "sm/observer/fleet", "sm/observer/pages"}, stdOnly: true},
 			"sm/observer/rereads":        {ours: []string{"sm/observer/fleet", "sm/transcript"}, stdOnly: true},
 			"sm/observer/notify":         {stdOnly: true},
-			"sm/observer/projects":       {ours: []string{"sm/transcript/claude", "sm/transcript/follow"}, stdOnly: true},
+			"sm/observer/projects":       {ours: []string{"sm/transcript", "sm/transcript/follow"}, stdOnly: true, tests: []string{"sm/transcript/clients"}},
 			"sm/observer/wire":           {ours: []string{"sm/observer/tally", "sm/transcript", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox", "sm/handoff/rotation", "sm/observer/api", "sm/observer/fleet"}, stdOnly: true},
 			"sm/observer/curve":          {ours: []string{"sm/transcript", "sm/transcript/clients", "sm/alerts", "sm/dashboards/page"}},
 			"sm/observer/pages":          {ours: []string{"sm/alerts", "sm/alerts/outbox", "sm/dashboards/page", "sm/observer/api", "sm/observer/curve", "sm/observer/fleet", "sm/transcript/claude"}},

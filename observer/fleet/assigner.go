@@ -156,7 +156,7 @@ type assigner struct {
 func (as *assigner) change(a *Agent, p *hook.Payload, at transcript.Instant) Update {
 	cause := alerts.CauseSession
 	switch {
-	case p.Event == hook.SessionEnd || p.Event == hook.Stop:
+	case p.Event == hook.SessionEnd || p.Event == hook.Stop || p.Event == hook.Interrupt:
 		if a.Session != "" && at >= a.Since { // they may come a moment after the next session has begun
 			return Update{}
 		}

@@ -7,6 +7,7 @@ import (
 	"sm/alerts"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
+	"sm/transcript/clients"
 )
 
 // Hook takes in what a hook of the client says, which was true at the payload's own
@@ -56,6 +57,9 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent a
 		}
 		n.add(f.tellAuto(a, &p.SM))
 		n.Events = append(n.Events, hookEvents(a, p, at)...)
+		if s := f.sessions[a.Session]; p.ContextTokens > 0 && s != nil && len(s.own) > 0 { // else nobody knows the window
+			n.add(f.sample(a, Sample{At: at, Tokens: p.ContextTokens, Model: p.Model}))
+		}
 	}
 	return n, alerts.AgentID(a.ID)
 }
@@ -78,7 +82,7 @@ func hookEvents(a *Agent, p *hook.Payload, at transcript.Instant) []alerts.Event
 		ev.Kind, ev.Trigger = alerts.EventCompacting, triggerOf(p.Trigger)
 	case p.Event == hook.PostCompact:
 		ev.Kind, ev.Sign, ev.Trigger = alerts.EventCompacted, alerts.SignPostCompact, triggerOf(p.Trigger)
-	case p.Event == hook.SessionStart && p.Source == "compact":
+	case p.Event == hook.SessionStart && p.Source == "compact" && p.SM.Client != clients.Codex: // Codex says so with the next prompt
 		ev.Kind, ev.Sign = alerts.EventCompacted, alerts.SignSessionStart
 	default:
 		return nil

@@ -5,6 +5,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
+	"sm/transcript/clients"
 )
 
 // wentBack says that a report of the status line shows a rewound conversation: the one
@@ -17,6 +18,9 @@ func (a *Agent) wentBack(s *session, x *Sample) bool {
 		return false
 	}
 	was, t := &a.Sample, &s.own[0].Session
+	if clients.Of(t) == clients.Codex { // it reports responses alone, and its records tell of rewinds
+		return false
+	}
 	tokens, known := t.Context()
 	switch {
 	case !known || t.InTurn && !was.Back || x.At <= t.Reading.At:

@@ -7,6 +7,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
+	"sm/transcript/clients"
 )
 
 // Sample is one report of the status line, and what became of the comparison with the
@@ -63,17 +64,24 @@ func (g *gauge) sample(a *Agent, x Sample) (n Update) {
 		if t.Model != "" { // without the suffix that transcripts do not have
 			ev.Model = t.Model
 		}
-		if tokens, known := t.Context(); known && tokens == ev.Tokens { // it speaks of that reading
+		tokens, known := t.Context()
+		if known && tokens == ev.Tokens { // it speaks of that reading
 			ev.Cleared = t.Reading.Cleared
 		}
 		if !x.Back {
 			a.compare(g.readings(a))
 		}
+		if clients.Of(t) == clients.Codex {
+			// Its hook tells of one response, with the figure of the record: whichever of them comes first counts.
+			if ev.Source = transcript.FromTranscript; known && tokens == ev.Tokens && x.At <= t.Reading.At+lag {
+				return n
+			}
+		}
 	}
 	if ev.Window == 0 {
 		ev.Window = g.windowOf(a, t)
 	}
-	ev.CompactsAt = g.compactsAt(a, t, ev.Window)
+	ev.Reserved, ev.CompactsAt = clients.WindowOf(t, 0, nil).Reserved, g.compactsAt(a, t, ev.Window)
 	n.event(ev)
 	return n
 }
@@ -164,4 +172,10 @@ func (a *Agent) check(now transcript.Instant) (state string, drift int64, known 
 		return CheckNone, 0, false
 	}
 	return CheckDrift, x.Tokens - x.Near, true
+}
+
+// foretold says that a hook of Codex has told of a response that the transcript does not show yet.
+func (a *Agent) foretold(v *View) bool {
+	x := &a.Sample
+	return v.Program == clients.Codex && x.Tokens > 0 && x.At > transcript.InstantOf(v.Active) && !(v.Known && v.Tokens == x.Tokens)
 }

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"sync"
 
-	"sm/transcript/claude"
+	"sm/transcript"
 	"sm/transcript/follow"
 )
 
@@ -26,9 +26,11 @@ const (
 	maxAliases = 256
 )
 
-// Folders knows the projects folders. It is for any number of goroutines. A client whose CLAUDE_CONFIG_DIR is another one names
-// its transcript in each hook: that folder is followed from then on.
+// Folders knows the projects folders. It is for any number of goroutines. A client whose CLAUDE_CONFIG_DIR or CODEX_HOME is
+// another one names its transcript in each hook: that folder is followed from then on.
 type Folders struct {
+	formats []*transcript.Format // of all clients
+
 	mu     sync.Mutex
 	real   []string // as they are followed, resolved where learnt
 	known  []string // the same and other names of them
@@ -40,8 +42,8 @@ type Folders struct {
 
 // New goes on from the folders learnt in earlier runs. Those that are not there any
 // more, or are no longer fit to be followed, are forgotten.
-func New(configured, stored []string, log *slog.Logger) (r *Folders, learnt, forgotten []string) {
-	r = &Folders{log: log}
+func New(formats []*transcript.Format, configured, stored []string, log *slog.Logger) (r *Folders, learnt []follow.Root, forgotten []string) {
+	r = &Folders{formats: formats, log: log}
 	for _, dir := range configured {
 		dir = filepath.Clean(dir)
 		r.known = append(r.known, dir)
@@ -53,15 +55,25 @@ func New(configured, stored []string, log *slog.Logger) (r *Folders, learnt, for
 	r.known = append(r.known, r.real...)
 	r.fixed = len(r.known)
 	for _, dir := range stored {
-		real, ok := follow.IsRoot(claude.Format(), dir)
-		if !ok || r.holds(r.real, real) || r.learnt == MaxLearnt {
+		root, ok := r.find(func(f *transcript.Format) (string, bool) { return follow.IsRoot(f, dir) })
+		if !ok || r.holds(r.real, root.Path) || r.learnt == MaxLearnt {
 			forgotten = append(forgotten, dir)
 			continue
 		}
-		r.add(real)
-		learnt = append(learnt, real)
+		r.add(root.Path)
+		learnt = append(learnt, root)
 	}
 	return r, learnt, forgotten
+}
+
+// find gives what the first format finds that finds anything.
+func (r *Folders) find(in func(*transcript.Format) (path string, ok bool)) (root follow.Root, ok bool) {
+	for _, format := range r.formats {
+		if path, ok := in(format); ok {
+			return follow.Root{Path: path, Format: format}, true
+		}
+	}
+	return root, false
 }
 
 func (r *Folders) add(real string) {
@@ -87,36 +99,39 @@ func (r *Folders) knows(path string) bool {
 // Learn looks at the transcript that a client has named for its session. fresh says
 // that it lies in a projects folder that is not followed yet, and which from now on counts
 // as known. Where there is no room for it, the folders that do not exist any more are dropped.
-func (r *Folders) Learn(path, session string) (root string, dropped []string, fresh bool) {
+func (r *Folders) Learn(path, session string) (root follow.Root, dropped []string, fresh bool) {
+	none := follow.Root{}
 	if path == "" || len(session) != len("00000000-0000-0000-0000-000000000000") {
-		return "", nil, false
+		return none, nil, false
 	}
 	if r.knows(path) {
-		return "", nil, false
+		return none, nil, false
 	}
-	root, ok := follow.Elsewhere(claude.Format(), path, session) // without the lock: a disk that does not answer delays this hook alone
+	root, ok := r.find(func(f *transcript.Format) (string, bool) { return follow.Elsewhere(f, path, session) }) // without the lock: a disk that does not answer delays this hook alone
 	if !ok {
-		return "", nil, false
+		return none, nil, false
 	}
 	vanished := r.vanished()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	dropped = r.drop(vanished)
-	known := r.holds(r.real, root)
+	known := r.holds(r.real, root.Path)
 	if !known && r.learnt == MaxLearnt {
 		if !r.told {
 			r.told = true
-			r.log.Warn("too many clients with a CLAUDE_CONFIG_DIR of their own: the transcripts of further ones are not followed; name them in projects", "followed", MaxLearnt)
+			r.log.Warn("too many clients with a CLAUDE_CONFIG_DIR or CODEX_HOME of their own: the transcripts of further ones are not followed; name those of Claude Code in projects", "followed", MaxLearnt)
 		}
-		return "", dropped, false
+		return none, dropped, false
 	}
 	if len(r.known) < maxAliases {
-		r.known = append(r.known, filepath.Dir(filepath.Dir(path)))
+		if name, ok := root.Format.RootOf(path, session); ok {
+			r.known = append(r.known, name)
+		}
 	}
 	if known {
-		return "", dropped, false
+		return none, dropped, false
 	}
-	r.add(root)
+	r.add(root.Path)
 	return root, dropped, true
 }
 

@@ -10,9 +10,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript"
+	"sm/transcript/clients"
 )
 
 const session = "00000000-0000-4000-8000-000000000001"
+
+func formats() []*transcript.Format { return clients.Formats(nil) }
 
 // write makes an empty transcript.
 func write(t *testing.T, path string) {
@@ -43,14 +48,14 @@ func TestRoots(t *testing.T) {
 	noErrors(t, os.Symlink(filepath.Join(dir, "own"), filepath.Join(dir, "own-link")))
 	noErrors(t, os.Symlink(filepath.Join(dir, "other"), filepath.Join(dir, "other-link")))
 	linked := func(path string) string { return strings.Replace(path, "/projects/", "-link/projects/", 1) }
-	r, learnt, forgotten := New([]string{filepath.Join(dir, "own-link", "projects")}, []string{filepath.Join(dir, "nowhere", "projects"), "/etc"}, slog.New(slog.DiscardHandler))
+	r, learnt, forgotten := New(formats(), []string{filepath.Join(dir, "own-link", "projects")}, []string{filepath.Join(dir, "nowhere", "projects"), "/etc"}, slog.New(slog.DiscardHandler))
 	if d := cmp.Diff([2]int{0, 2}, [2]int{len(learnt), len(forgotten)}); d != "" {
 		t.Errorf("stored (-want +got):\n%s", d)
 	}
 	var got []string
 	for _, path := range []string{own, linked(own), other, other, linked(other), linked(other), "", filepath.Join(dir, "nowhere")} {
 		if root, _, fresh := r.Learn(path, session); fresh {
-			got = append(got, root)
+			got = append(got, root.Path)
 		}
 	}
 	if d := cmp.Diff([]string{filepath.Join(dir, "other", "projects")}, got); d != "" {
@@ -65,7 +70,7 @@ func TestRoots(t *testing.T) {
 	if n != MaxLearnt {
 		t.Errorf("%d folders were learnt, want %d", n, MaxLearnt)
 	}
-	if _, learnt, _ := New(nil, slices.Clone(r.real), slog.New(slog.DiscardHandler)); len(learnt) != MaxLearnt {
+	if _, learnt, _ := New(formats(), nil, slices.Clone(r.real), slog.New(slog.DiscardHandler)); len(learnt) != MaxLearnt {
 		t.Errorf("%d of %d folders are remembered", len(learnt), len(r.real))
 	}
 }
@@ -75,7 +80,7 @@ func TestRoots(t *testing.T) {
 func TestShortLivedRoots(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	noErrors(t, err)
-	r, _, _ := New([]string{filepath.Join(dir, "own", "projects")}, nil, slog.New(slog.DiscardHandler))
+	r, _, _ := New(formats(), []string{filepath.Join(dir, "own", "projects")}, nil, slog.New(slog.DiscardHandler))
 	root := func(n int) string { return filepath.Join(dir, fmt.Sprint("config", n), "projects") }
 	hook := func(n int) (dropped int, fresh bool) {
 		path := filepath.Join(root(n), "-home-dev-web", session+".jsonl")
@@ -101,5 +106,33 @@ func TestShortLivedRoots(t *testing.T) {
 	}
 	if want := 1 + MaxLearnt - 1; len(r.real) != want || r.learnt != MaxLearnt-1 || r.real[0] != filepath.Join(dir, "own", "projects") {
 		t.Errorf("%d folders, %d learnt, want %d", len(r.real), r.learnt, want)
+	}
+}
+
+// TestRootsOfCodex: a CODEX_HOME of its own is learnt with its format, and known again at the next start.
+func TestRootsOfCodex(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	noErrors(t, err)
+	root := filepath.Join(dir, "codex", "sessions")
+	day := func(root string) string { return filepath.Join(root, "2026", "11", "22") }
+	name := "rollout-2026-11-22T00-23-17-" + session + ".jsonl"
+	write(t, filepath.Join(day(root), name))
+	noErrors(t, os.Symlink(filepath.Join(dir, "codex"), filepath.Join(dir, "link")))
+	r, _, _ := New(formats(), nil, nil, slog.New(slog.DiscardHandler))
+	got, _, fresh := r.Learn(filepath.Join(day(filepath.Join(dir, "link", "sessions")), name), session)
+	if !fresh || got.Path != root || got.Format.Client != clients.Codex {
+		t.Fatalf("learnt %v, %+v", fresh, got)
+	}
+	for _, home := range []string{"codex", "link"} {
+		if _, _, fresh := r.Learn(filepath.Join(day(filepath.Join(dir, home, "sessions")), name), session); fresh || !r.knows(filepath.Join(dir, home, "sessions")) {
+			t.Errorf("%s: fresh %v", home, fresh)
+		}
+	}
+	_, learnt, forgotten := New(formats(), nil, []string{root}, slog.New(slog.DiscardHandler))
+	if len(learnt) != 1 || len(forgotten) != 0 || learnt[0].Format.Client != clients.Codex {
+		t.Errorf("remembered %+v, forgotten %q", learnt, forgotten)
+	}
+	if _, learnt, _ := New(formats(), []string{root}, []string{root}, slog.New(slog.DiscardHandler)); len(learnt) != 0 {
+		t.Errorf("a configured folder is learnt: %+v", learnt)
 	}
 }

@@ -9,6 +9,9 @@
 package clients
 
 import (
+	"path/filepath"
+	"strings"
+
 	"sm/transcript"
 	"sm/transcript/claude"
 	"sm/transcript/codex"
@@ -58,6 +61,14 @@ func FormatOf(path string, head []byte) *transcript.Format {
 		return f
 	}
 	return claude.Format()
+}
+
+// SessionOf is the id of the session that a transcript of that path is of, by its name alone.
+func SessionOf(path string) string {
+	if thread, ok := codex.Thread(path); ok {
+		return thread
+	}
+	return strings.TrimSuffix(filepath.Base(path), ".jsonl")
 }
 
 func named(f *transcript.Format, path string) bool {
