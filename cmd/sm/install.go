@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +22,7 @@ import (
 
 func newInstallCommand(env *environ) *cobra.Command {
 	var o install.Options
+	var codexAlone bool
 	cmd := &cobra.Command{
 		Use:   "install",
 		Short: "Put sm's hooks and status line into the client's settings",
@@ -28,8 +30,9 @@ func newInstallCommand(env *environ) *cobra.Command {
 			"and all other settings stay as they are. A status line that is there goes on: sm runs it and prints its own\n" +
 			"figure before it. Doing it again changes nothing.\n\n" +
 			"With --plugin the hooks come as a plugin, which 'claude plugin' installs; the status line cannot. There is either\n" +
-			"the one or the other, so each moves the hooks from where they were.",
-		Example: "  sm install --dry-run\n  sm install --guard",
+			"the one or the other, so each moves the hooks from where they were.\n\n" +
+			"Where there is a folder of Codex, CODEX_HOME or ~/.codex, its hooks.json gets hooks too; with --codex it alone does.",
+		Example: "  sm install --dry-run\n  sm install --guard\n  sm install --codex",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Program, err = ownProgram(env); err != nil {
@@ -42,16 +45,42 @@ func newInstallCommand(env *environ) *cobra.Command {
 				return err
 			}
 			o.NoGuard = cmd.Flags().Changed("guard") && !o.Guard
-			if err := o.Install(cmd.Context()); err != nil || o.DryRun {
+			if err := installClients(cmd.Context(), o, codexAlone); err != nil || o.DryRun {
 				return err
 			}
 			return noteAfter(env, cmd, o)
 		},
 	}
+	cmd.Flags().BoolVar(&codexAlone, "codex", false, "install the hooks of Codex alone")
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print what would change, and change nothing")
 	cmd.Flags().BoolVar(&o.Guard, "guard", false, "also have the guard judge each tool call, and install the skill /session; --guard=false takes that out")
 	cmd.Flags().BoolVar(&o.Plugin, "plugin", false, "install the hooks as a plugin of the client")
+	cmd.MarkFlagsMutuallyExclusive("codex", "guard")
+	cmd.MarkFlagsMutuallyExclusive("codex", "plugin")
 	return cmd
+}
+
+// installClients installs for Claude Code and, where it is there, for Codex; or for Codex alone. What Codex's file would
+// refuse is refused before anything is changed.
+func installClients(ctx context.Context, o install.Options, codexAlone bool) error {
+	codex := codexAlone || o.CodexThere()
+	if codex && o.Codex == "" {
+		return errors.New("CODEX_HOME and HOME name no folder; set one of them to an absolute path")
+	}
+	if codex {
+		if err := o.CheckCodex(); err != nil {
+			return err
+		}
+	}
+	if !codexAlone {
+		if err := o.Install(ctx); err != nil {
+			return err
+		}
+	}
+	if codex {
+		return o.InstallCodex()
+	}
+	return nil
 }
 
 // noteAfter says what an installation has not done, and who does it.
@@ -88,12 +117,13 @@ func temporary(env *environ) string {
 
 func newUninstallCommand(env *environ) *cobra.Command {
 	var o install.Options
+	var codexAlone bool
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Take sm's hooks and status line out of the client's settings",
 		Long: "Take sm's hooks and status line out of settings.json, put back the status line that was there before, and have\n" +
 			"the client remove the plugin, where that is installed. Where nothing else has changed since, the file gets back\n" +
-			"every byte that it had; what you have changed meanwhile stays.",
+			"every byte that it had; what you have changed meanwhile stays. Codex's hooks.json is treated likewise.",
 		Example: "  sm uninstall",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -101,9 +131,18 @@ func newUninstallCommand(env *environ) *cobra.Command {
 			if err := fillInstallation(&o, env); err != nil {
 				return err
 			}
+			if o.CodexThere() {
+				if err := o.UninstallCodex(); err != nil {
+					return err
+				}
+			}
+			if codexAlone {
+				return nil
+			}
 			return o.Uninstall(cmd.Context())
 		},
 	}
+	cmd.Flags().BoolVar(&codexAlone, "codex", false, "uninstall the hooks of Codex alone")
 	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print what would change, and change nothing")
 	return cmd
 }
@@ -119,6 +158,7 @@ func fillInstallation(o *install.Options, env *environ) (err error) {
 	if o.State, err = env.lookupEnv.XDGDir("XDG_STATE_HOME", filepath.Join(".local", "state")); err != nil {
 		return fmt.Errorf("find the state directory: %w", err)
 	}
+	o.Codex, _ = env.lookupEnv.CodexHome()
 	o.Home, _ = env.lookupEnv.Home() // without one, ~ is of no help
 	o.Path, _ = env.lookupEnv("PATH")
 	o.Environ, o.Stdout, o.Stderr = env.vars(), env.stdout, env.stderr

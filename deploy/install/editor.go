@@ -16,6 +16,7 @@ type Editor struct {
 	// program and socket are what the client is to call; the socket is empty where the default does.
 	program, socket string
 	client          string // the version that is to read the settings, "" for a current one
+	codex           bool   // they are Codex's hooks
 	home            string
 	before          *jsonedit.Text // the settings before the installation, nil where nobody knows
 	isOwn           func(program string) bool
@@ -38,15 +39,19 @@ type statusCommand struct {
 }
 
 func (e *Editor) hookArgs() []string {
-	if e.socket != "" {
-		return []string{"hook", "--socket", e.socket}
+	args := []string{"hook"}
+	if e.codex {
+		args = append(args, "--client", "codex")
 	}
-	return []string{"hook"}
+	if e.socket != "" {
+		args = append(args, "--socket", e.socket)
+	}
+	return args
 }
 
 // handler is our hook in a form that the client knows.
 func (e *Editor) handler() handler {
-	if TakesArgs(e.client) {
+	if !e.codex && TakesArgs(e.client) {
 		return handler{"command", e.program, e.hookArgs()}
 	}
 	words := []string{ShellQuote(e.program)}
@@ -69,7 +74,7 @@ func (e *Editor) install(guard, noGuard bool) error {
 
 // installHooks takes care of the guard's hook where it is asked for or there already, unless it is told to take it out.
 func (e *Editor) installHooks(guard, noGuard bool) error {
-	wanted := HookEvents(e.client, guard || !noGuard && e.guarded())
+	wanted := e.Events(e.client, guard || !noGuard && e.guarded())
 	for _, event := range e.events() {
 		if !slices.Contains(wanted, event) {
 			if err := e.removeHooks(event, 0); err != nil {
@@ -83,6 +88,14 @@ func (e *Editor) installHooks(guard, noGuard bool) error {
 		}
 	}
 	return nil
+}
+
+// Events are the events that this file is to have hooks for: those of [CodexEvents], or of [HookEvents].
+func (e *Editor) Events(version string, guard bool) []hook.Event {
+	if e.codex {
+		return CodexEvents()
+	}
+	return HookEvents(version, guard)
 }
 
 func (e *Editor) guarded() bool { return len(e.OwnHooks(hook.PreToolUse)) > 0 }
@@ -107,7 +120,7 @@ func (e *Editor) Check() error {
 	if hooks != nil && !hooks.IsObject() {
 		return fmt.Errorf("line %d: hooks is not an object; correct it", e.Doc.Line(hooks.From))
 	}
-	for _, event := range HookEvents("", true) {
+	for _, event := range e.Events("", true) {
 		if v := e.Doc.At("hooks", string(event)); v != nil && !v.IsArray() {
 			return fmt.Errorf("line %d: hooks.%s is not a list; correct it", e.Doc.Line(v.From), event)
 		}

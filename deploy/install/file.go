@@ -116,7 +116,11 @@ func (f *File) Writable() error {
 		return fmt.Errorf("%s: %w; check its owner and mode", dir, PlainError(err))
 	}
 	if info.Mode().Perm()&0o200 == 0 || unix.Access(dir, unix.W_OK|unix.X_OK) != nil {
-		return fmt.Errorf("the directory %s is read-only; make it writable, or set CLAUDE_CONFIG_DIR", dir)
+		variable := "CLAUDE_CONFIG_DIR"
+		if filepath.Base(f.path) == codexFile {
+			variable = "CODEX_HOME"
+		}
+		return fmt.Errorf("the directory %s is read-only; make it writable, or set %s", dir, variable)
 	}
 	return nil
 }

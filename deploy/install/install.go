@@ -1,5 +1,6 @@
 // Package install puts sm into the client's settings and takes it out again: the hooks, as settings or as a plugin, the
-// status line, and the skill that comes with the guard.
+// status line, and the skill that comes with the guard; and hooks into Codex's hooks.json, which has the form of the
+// settings' own.
 //
 // Invariants: of the settings file only our own entries change, in place; the rest keeps every byte. A file is replaced
 // whole, and only while it is what was read a moment ago. What would be refused in the end is refused before anything is
@@ -23,6 +24,7 @@ type Options struct {
 	Program     string // the sm that the client is to call; an uninstallation can do without, "", and goes by names then
 	Socket      string // of the observer; "" where the hooks find it by themselves
 	Settings    string // the client's settings.json, which need not be there
+	Codex       string // Codex's folder, which need not be there; "" where nobody knows
 	Home        string // what ~ means in commands; "" where nobody knows
 	Data, State string // this user's folders for data and for state, as XDG has them
 	// Path is where programs are looked for, as in the variable PATH, and Environ what they get, as NAME=value.
@@ -39,6 +41,7 @@ type Options struct {
 type installation struct {
 	Options
 	client string // the version to write for, "" for a current one
+	codex  bool   // the settings are Codex's hooks
 }
 
 // Install puts the hooks and the status line into the client's settings. It refuses a client that is too old, and asks
@@ -97,7 +100,7 @@ func NewEditor(d *jsonedit.Text, program, home string) *Editor {
 
 func (in *installation) editor(d *jsonedit.Text) *Editor {
 	e := NewEditor(d, in.Program, in.Home)
-	e.socket, e.client = in.Socket, in.client
+	e.socket, e.client, e.codex = in.Socket, in.client, in.codex
 	return e
 }
 

@@ -150,7 +150,24 @@ func (r *record) forget() error {
 		_ = os.Remove(dir) // unless there is something else in it
 	}
 	r.removeMade()
-	return nil
+	return r.bequeath()
+}
+
+// bequeath hands the folders that the installation made and that are there still to the record of another one that stays:
+// they are not empty for its sake.
+func (r *record) bequeath() error {
+	left := slices.DeleteFunc(r.Made, func(dir string) bool { _, err := os.Lstat(dir); return err != nil })
+	others, _ := filepath.Glob(filepath.Join(globQuote(filepath.Dir(r.path)), "*.json")) // the pattern is right
+	if len(left) == 0 || len(others) == 0 {
+		return nil
+	}
+	other := &record{path: others[0]}
+	text, err := readHead(other.path, 2*maxSettings)
+	if err != nil || json.Unmarshal(text, other) != nil {
+		return nil // as if it were not there
+	}
+	other.Made = append(left, other.Made...)
+	return other.store()
 }
 
 // removeMade removes those folders that the installation made and that are empty.

@@ -39,10 +39,13 @@ func (env Env) XDGDir(variable, fallback string) (string, error) {
 	return filepath.Join(home, fallback), nil
 }
 
+// CodexHome is the folder in which Codex keeps all that it keeps.
+func (env Env) CodexHome() (string, error) { return env.XDGDir("CODEX_HOME", ".codex") }
+
 // CodexDirs are the folders in which Codex keeps transcripts, by date and archived: in CODEX_HOME, else in ~/.codex. There
 // are none without a home directory.
 func (env Env) CodexDirs() []string {
-	home, err := env.XDGDir("CODEX_HOME", ".codex")
+	home, err := env.CodexHome()
 	if err != nil {
 		return nil
 	}
