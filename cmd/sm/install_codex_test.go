@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	codexInstalledLine = "~/.codex/hooks.json: installed: Codex asks at its next start whether to trust them, and runs none before; choose \"Trust all\". " +
-		"codex exec does not ask, and leaves them out until then\n"
+	codexInstalledLine = "~/.codex/hooks.json: installed, but Codex runs no hook that its user has not trusted: start codex and choose " +
+		"\"Trust all and continue\", or type /hooks and t; codex exec does not ask\n"
 	codexUninstalledLine = "~/.codex/hooks.json: uninstalled\n"
 	codexUnchangedLine   = "~/.codex/hooks.json: nothing to change\n"
 )

@@ -31,8 +31,8 @@ func NewCodexEditor(d *jsonedit.Text, program, home string) *Editor {
 	return e
 }
 
-const codexText = "installed: Codex asks at its next start whether to trust them, and runs none before; choose \"Trust all\". " +
-	"codex exec does not ask, and leaves them out until then"
+const codexText = "installed, but Codex runs no hook that its user has not trusted: start codex and choose \"Trust all and continue\", or type " +
+	"/hooks and t; codex exec does not ask"
 
 // codex is the change that puts our hooks into Codex's file, or takes them out.
 func (o Options) codex(uninstall bool) (*installation, *settingsChange) {
