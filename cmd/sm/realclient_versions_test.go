@@ -91,8 +91,14 @@ func TestRealClientVersionsAccepted(t *testing.T) {
 	for _, version := range []string{"2.1.330", "2.1.300", "2.1.225", "2.1.175", "2.1.150", "2.1.139", "2.1.120"} {
 		t.Run(version, func(t *testing.T) {
 			r := newVersionRun(t, program, version)
-			if said, code := r.install("--guard"); code != 0 || said != "" {
-				t.Fatalf("sm install: %d %s", code, said)
+			said, code := r.install("--guard")
+			for line := range strings.Lines(said) { // such as that no observer runs yet
+				if !strings.HasPrefix(line, "sm: note: ") {
+					t.Errorf("sm install says %q", line)
+				}
+			}
+			if code != 0 {
+				t.Fatalf("sm install: %d", code)
 			}
 			if events := r.hooked(); len(events) != 9 {
 				t.Errorf("hooks for %q", events)
