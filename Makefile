@@ -150,7 +150,7 @@ many: deps ## the tests of deliveries with many texts, moves and kills, for hour
 	SM_KILLS_DELIVERY=10000 SM_KILLS_TYPING=1000 $(GO) test -count=1 -v -timeout 0 -run Delivery ./cmd/sm
 
 realclient: deps ## against the real client, offline, in tmux
-	$(GO) test -count=1 -v -tags realclient ./cmd/sm -run RealClient -skip RealClientVersions
+	$(GO) test -count=1 -v -timeout 30m -tags realclient ./cmd/sm -run RealClient -skip RealClientVersions
 
 realcodex: deps ## against the real Codex client, offline, in tmux
 	$(GO) test -count=1 -v -timeout 30m -tags realclient ./cmd/sm -run RealCodex

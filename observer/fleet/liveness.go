@@ -92,12 +92,15 @@ func (n *newest) cut() {
 
 // live says whether the agent of a row is at work, as views do. It is asked often for many agents, and few are at work.
 func (lv *liveness) live(r *row, now time.Time) bool {
-	if r.s != nil {
-		if id, current := lv.agentOf(r.s); !current || id == "" {
-			return false
-		}
+	runs := len(lv.clients) > 0 && lv.clients[r.session()].Runs()
+	if !runs && (!lv.lately(r, now) || lv.ended(r)) {
+		return false
 	}
-	return len(lv.clients) > 0 && lv.clients[r.session()].Runs() || lv.lately(r, now) && !lv.ended(r)
+	if r.s == nil {
+		return true
+	}
+	id, current := lv.agentOf(r.s)
+	return current && id != ""
 }
 
 // lately says whether a row was heard of no longer ago than ActiveFor.

@@ -37,7 +37,7 @@ func (w *watcher) canInotify() bool {
 func (f *follower) followLive(ctx context.Context, fl *file, r result) {
 	t := &tailer{
 		f: f, file: fl, tails: f.tails < f.Tails, fold: r.fold, cursor: fl.cursor,
-		seen:  seen{offset: fl.cursor.Offset, quiet: r.written},
+		seen:  seen{offset: fl.cursor.Offset, quiet: r.written, written: true},
 		pokes: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
 	t.offset.Store(fl.cursor.Offset)
@@ -127,5 +127,6 @@ func (f *follower) check(fl *file, now time.Time) {
 	case now.Sub(t.seen.quiet) > f.ActiveFor:
 		t.stop()
 	}
-	t.seen.offset = offset
+	t.seen.offset, t.seen.checked = offset, now
+	t.seen.written = err != nil || info.Size() != offset || now.Sub(t.seen.quiet) < evictAfter
 }

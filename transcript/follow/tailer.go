@@ -46,6 +46,17 @@ type tailer struct {
 type seen struct {
 	offset, poked int64
 	quiet         time.Time // since when nothing has been read
+	checked       time.Time
+	written       bool // something has happened to the file since, or the tail is behind
+}
+
+// calm is by how much less often a file is checked of which inotify tells, while it tells nothing.
+const calm = 10
+
+// due says whether a live file is to be checked. Where inotify serves, a check of a file of which it has not told finds
+// only what never reaches inotify, such as writes from another machine.
+func (s *seen) due(now time.Time, every time.Duration, watched bool) bool {
+	return s.written || !watched || now.Sub(s.checked) >= calm*every
 }
 
 func (t *tailer) poke() {

@@ -114,6 +114,7 @@ func (f *follower) event(ev fsnotify.Event) {
 	}
 	fl := f.files[ev.Name]
 	if fl != nil && fl.state == live {
+		fl.tail.seen.written = true
 		if info, err := os.Lstat(ev.Name); err == nil {
 			fl.tail.written(info.Size())
 		}
@@ -242,7 +243,9 @@ func (f *follower) sweep(all bool) {
 		}
 	}
 	for fl := range f.live {
-		f.check(fl, now)
+		if fl.tail.seen.due(now, f.Check, f.watch.watched[filepath.Dir(fl.cursor.Path)]) {
+			f.check(fl, now)
+		}
 	}
 	for fl := range f.failing {
 		f.enqueue(fl)
