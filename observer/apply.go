@@ -111,6 +111,10 @@ func (c *core) pass(now time.Time) {
 	if now.Sub(c.rules.ticked) >= askEvery || now.Before(c.rules.ticked) || !c.rules.next.IsZero() && !now.Before(c.rules.next) {
 		c.rules.ask(now)
 	}
+	if now.Sub(c.threads) >= typeEvery || now.Before(c.threads) {
+		c.threads = now
+		c.apply(c.fleet.Threads(), now)
+	}
 	c.handoffs.pass(now)
 	c.delivery.typeToIdle(now)
 	if now.Before(c.check) {

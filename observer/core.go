@@ -48,6 +48,7 @@ type core struct {
 	check    time.Time                 // when the queue wants to be asked
 	activity time.Time                 // when activity was looked at last
 	buried   time.Time                 // when ended processes were looked for last
+	threads  time.Time                 // when it was looked who is in which thread of Codex
 	forgot   time.Time                 // when old agents were forgotten last
 	refused  map[string]refusedRestart // by state file
 
@@ -78,11 +79,12 @@ type handoffs struct {
 	registry bool      // what happens now was read in the client's registry
 }
 
-// delivery brings what waits in the queue to its agent: with the answer to a hook, typed at its prompt, or in the prompt
-// of a client that is restarted.
+// delivery brings what waits in the queue to its agent: with the answer to a hook, typed at its prompt, in the prompt of a
+// client that is restarted, or by the queue that Codex has of its own.
 type delivery struct {
 	*parts
 	terminal Terminal
+	enqueuer Enqueuer
 	typed    time.Time // when it was looked who waits at a prompt
 }
 

@@ -34,6 +34,7 @@ type effectRunner struct {
 	levels    string // the folder of level files
 	settings  *atomic.Pointer[Settings]
 	terminal  Terminal
+	enqueuer  Enqueuer
 	documents *documents.Keeper
 	guard     *overflow.Guarding
 	ask       func(context.Context, func(*core) error) error // the loop, which knows whether an effect still fits
@@ -52,7 +53,7 @@ type effectRunner struct {
 // startEffects begins to do effects; end waits for the last.
 func (a *App) startEffects(ctx context.Context) *effectRunner {
 	r := &effectRunner{
-		log: a.log, levels: filepath.Join(a.o.State, "context-status"), settings: &a.settings, terminal: a.o.Terminal,
+		log: a.log, levels: filepath.Join(a.o.State, "context-status"), settings: &a.settings, terminal: a.o.Terminal, enqueuer: a.o.Enqueuer,
 		documents: a.documents, guard: a.guard, ask: a.ask, ctx: ctx, news: make(chan struct{}, 1), ended: make(chan struct{}),
 		report: func(ctx context.Context, o outcome) {
 			now := time.Now()
@@ -166,6 +167,7 @@ func (levelEffect) effect()    {}
 func (clearEffect) effect()    {}
 func (operatorEffect) effect() {}
 func (typeEffect) effect()     {}
+func (queueEffect) effect()    {}
 func (ownEffect) effect()      {}
 func (issueEffect) effect()    {}
 func (prepareEffect) effect()  {}

@@ -345,7 +345,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		settings: o, rotations: rotation.New(o.Handoff.Rotations), queue: outbox.New(o.Queue), agents: agents{},
 		log: a.log, dryRun: a.o.DryRun, sanitise: a.o.sanitise, edits: &a.edits,
 	}
-	d := &delivery{parts: p, terminal: a.o.Terminal}
+	d := &delivery{parts: p, terminal: a.o.Terminal, enqueuer: a.o.Enqueuer}
 	h := &handoffs{parts: p, delivery: d, began: now}
 	c := &core{parts: p, delivery: d, handoffs: h, rules: &rules{parts: p, handoffs: h}, refused: map[string]refusedRestart{}}
 	persisted, err := persist.Load(a.store)
@@ -359,7 +359,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	}
 	c.fleet = fleet.New(fleet.Options{
 		Created: stored.Created, Windows: o.Windows, Thresholds: o.Alerts.Thresholds,
-		Ledger: ledger, ActiveFor: activeFor, Alive: a.o.Alive, Estimate: true, Location: time.Local,
+		Ledger: ledger, ActiveFor: activeFor, Alive: a.o.Alive, Origin: a.o.Origin, Estimate: true, Location: time.Local,
 	}, stored)
 	if c.engine, err = alerts.New(o.Alerts); err != nil {
 		return nil, fmt.Errorf("settings of the policy: %w", err)

@@ -17,6 +17,7 @@ import (
 	"sm/observer/fleet"
 	"sm/observer/overflow"
 	"sm/transcript"
+	"sm/transcript/claude/hook"
 	"sm/transcript/follow"
 )
 
@@ -27,9 +28,13 @@ type Options struct {
 	Projects  []string
 	CodexDirs []string
 	State     string
-	// Held says whether a process holds a lock on a file, by which open threads of Codex are
-	// known; nil where nobody can say.
-	Held func(path string) bool
+	// Held says which process holds a lock on a file, by which open threads of Codex are
+	// known; nil where nobody can say. Origin is what the environment of a client's process says
+	// of its agent and its pane; nil for nothing.
+	Held   func(path string) (transcript.Holder, bool)
+	Origin func(pid int) hook.Origin
+	// Enqueuer gives messages to idle threads of Codex; nil for none.
+	Enqueuer Enqueuer
 	// Socket is the path of the Unix socket, Listen the loopback addresses.
 	Socket string
 	Listen []string
@@ -150,6 +155,13 @@ type Reloaded struct {
 	Settings
 	// Restart are the keys that have changed and wait for a restart.
 	Restart []string
+}
+
+// Enqueuer gives a text to the queue that Codex keeps for a thread: the thread takes it as a prompt once it is at rest.
+// It is found by id, which stands in the text: where the queue has it already, nothing is done. placed says that the queue
+// may have got the text; with an error and without placed it has not.
+type Enqueuer interface {
+	Enqueue(ctx context.Context, to fleet.Thread, id, text string) (placed bool, err error)
 }
 
 // Terminal reaches clients that wait at their prompt, where no hook speaks.

@@ -24,7 +24,7 @@ const maxCalls = 3
 
 // typeToIdle offers waiting messages to the agents that wait at their prompt.
 func (d *delivery) typeToIdle(now time.Time) {
-	if d.terminal == nil || d.dryRun || d.queue.Waiting() == 0 || now.Sub(d.typed) < typeEvery && !now.Before(d.typed) {
+	if d.terminal == nil && d.enqueuer == nil || d.dryRun || d.queue.Waiting() == 0 || now.Sub(d.typed) < typeEvery && !now.Before(d.typed) {
 		return
 	}
 	d.typed = now
@@ -33,8 +33,14 @@ func (d *delivery) typeToIdle(now time.Time) {
 		if _, pending := d.rotations.Open(agent); pending || k.busy || now.Before(k.after) {
 			continue // a message would begin another turn before the handoff
 		}
+		if thread, rests, ok := d.fleet.Thread(agent, now); ok && d.enqueuer != nil {
+			if rests {
+				d.enqueue(agent, thread, now)
+			}
+			continue
+		}
 		place, idle := d.idle(agent, now)
-		if !idle {
+		if !idle || d.terminal == nil {
 			continue
 		}
 		m, text, ok := d.offerTyped(agent, now)
@@ -84,6 +90,9 @@ func (d *delivery) hookCame(agent alerts.AgentID) {
 // waitsFor says what a message that waits needs besides the moment: "hooks" where no hook of
 // the agent's session is known to work, and the text is not typed.
 func (d *delivery) waitsFor(m *outbox.Message) string {
+	if _, _, open := d.fleet.Thread(m.To, time.Now()); open && d.enqueuer != nil {
+		return ""
+	}
 	s, known := d.fleet.Location(m.To)
 	if m.State != outbox.Waiting || !known || s.Session == "" || d.hooksWork(m.To) || d.terminal != nil && m.Typeable(d.settings.TypeTexts) {
 		return ""

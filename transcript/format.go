@@ -56,17 +56,18 @@ type Registry struct {
 	Entry func(name string) bool
 	// Read reads an entry. whole is false when it may be half written.
 	Read func(name string, text []byte) (c Client, whole bool)
-	// Runs says whether an entry holds; it is asked each second. nil: it holds as long as
-	// its process runs. One whose process has ended never holds again, one that does not
-	// hold by this function may.
-	Runs func(path string, c Client) bool
+	// Runs says whether an entry holds, and how it reads now; it is asked each second. nil: it
+	// holds as long as its process runs. One whose process has ended never holds again, one
+	// that does not hold by this function may.
+	Runs func(path string, c Client) (now Client, runs bool)
 }
 
 // Client is one running client, as its registry has it. What is absent or odd there is
 // empty here.
 type Client struct {
 	PID       int
-	Held      bool // a lock shows that it runs, but not as which process
+	Held      bool // a lock shows that it runs
+	Holder    Holder
 	SessionID string
 	CWD       string
 	Version   string
@@ -76,6 +77,16 @@ type Client struct {
 	Tmux      string // "session:@window.%pane"
 	ProcStart string // the process's start time, to know a reused pid
 	Updated   time.Time
+}
+
+// Holder is the process that has a session open, as a lock shows. The zero value is one that
+// the system does not tell.
+type Holder struct {
+	PID   int
+	Start string // its start time, to know a reused pid
+	// Own says that it has a terminal, and so is the client of one user there: a daemon has
+	// the sessions of many.
+	Own bool
 }
 
 // Runs says whether there is such a client.

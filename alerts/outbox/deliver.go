@@ -36,7 +36,7 @@ func (q *Queue) OfferOf(to alerts.AgentID, by Carrier, least alerts.Mode, now ti
 }
 
 func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
-	m.State, m.Via, m.Offered, m.Calling = Offered, by, stamp(now), false
+	m.State, m.Via, m.Offered, m.Calling, m.Placed = Offered, by, stamp(now), false, false
 	if m.Offers++; m.Offers == 1 {
 		m.First = m.Offered
 	}

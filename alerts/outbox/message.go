@@ -26,18 +26,21 @@ const (
 	Tmux
 	// Restart is the prompt with which sm run starts the client anew.
 	Restart
+	// Queued is the queue that the client keeps for a session: it takes the message as a
+	// prompt when it is at rest.
+	Queued
 	carriers
 )
 
 // Carriers lists all of them and None, for metrics that show each.
-func Carriers() [carriers]Carrier { return [...]Carrier{None, Hook, Tmux, Restart} }
+func Carriers() [carriers]Carrier { return [...]Carrier{None, Hook, Tmux, Restart, Queued} }
 
 // String is the carrier as metrics and the API write it.
 func (c Carrier) String() string {
 	if c >= carriers {
 		return "unknown"
 	}
-	return [...]string{"none", "hook", "tmux", "restart"}[c]
+	return [...]string{"none", "hook", "tmux", "restart", "queue"}[c]
 }
 
 // State is where a message stands. Messages are stored with its number: a new one
@@ -122,6 +125,8 @@ type Message struct {
 	// that the newest Offer is a Call that waits for its answer.
 	Calls   int  `json:",omitzero"`
 	Calling bool `json:",omitzero"`
+	// Placed says that the newest Offer lies in the client's queue, or did.
+	Placed bool `json:",omitzero"`
 	// Ended is when it ended; for Confirmed, when it was heard.
 	Ended time.Time `json:",omitzero"`
 }

@@ -57,7 +57,7 @@ func TestWords(t *testing.T) {
 		}
 	}
 	words = append(words, carriers.String())
-	want := "none hook tmux restart waiting offered confirmed unconfirmed expired withdrawn refused unknown " +
+	want := "none hook tmux restart queue waiting offered confirmed unconfirmed expired withdrawn refused unknown " +
 		"confirmed unconfirmed expired withdrawn refused unknown"
 	if diff := cmp.Diff(want, strings.Join(words, " ")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

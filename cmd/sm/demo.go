@@ -106,7 +106,7 @@ func (env *environ) demoOptions(ctx context.Context, flags *pflag.FlagSet, cfg *
 	if o, err = env.observerOptions(cfg); err != nil {
 		return o, err
 	}
-	o.Demo, o.Terminal, o.Ancestry, o.CodexDirs = true, nil, nil, nil
+	o.Demo, o.Terminal, o.Enqueuer, o.Ancestry, o.CodexDirs = true, nil, nil, nil, nil
 	o.Alive = func(int, string) bool { return false }
 	o.Stats = &follow.Stats{}
 	return o, nil

@@ -49,7 +49,7 @@ type layoutOnly struct {
 func layoutTable() layoutRules {
 	libraries := []string{
 		"sm/transcript", "sm/transcript/bills", "sm/transcript/claude", "sm/transcript/claude/hook", "sm/transcript/clients", "sm/transcript/codex", "sm/transcript/codex/hook", "sm/transcript/follow", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox",
-		"sm/handoff", "sm/handoff/files", "sm/handoff/guard", "sm/handoff/proc", "sm/handoff/rotation", "sm/handoff/tmux", "sm/handoff/supervise", "sm/observer", "sm/observer/fleet",
+		"sm/handoff", "sm/handoff/files", "sm/handoff/guard", "sm/handoff/proc", "sm/handoff/queue", "sm/handoff/rotation", "sm/handoff/tmux", "sm/handoff/supervise", "sm/observer", "sm/observer/fleet",
 		"sm/observer/metrics", "sm/observer/state", "sm/observer/api", "sm/observer/access", "sm/observer/curve", "sm/observer/pages", "sm/observer/wire", "sm/observer/catchup", "sm/observer/projects", "sm/observer/levels", "sm/observer/overflow", "sm/observer/documents", "sm/observer/persist", "sm/observer/respond", "sm/observer/rereads", "sm/observer/notify", "sm/dashboards", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/top", "sm/deploy", "sm/deploy/jsonedit", "sm/deploy/install", "sm/deploy/doctor", "sm/deploy/service",
 		"sm/dashboards/central", "sm/observer/alertmanager", "sm/observer/httpclient",
 	}
@@ -76,6 +76,7 @@ func layoutTable() layoutRules {
 			"sm/handoff/guard":           {ours: []string{"sm/transcript/claude/hook", "sm/handoff/files"}},
 			"sm/handoff/tmux":            {ours: []string{"sm/transcript/wording", "sm/handoff/proc"}},
 			"sm/handoff/proc":            {stdOnly: true},
+			"sm/handoff/queue":           {ours: []string{"sm/handoff/proc"}, stdOnly: true},
 			"sm/handoff/supervise":       {ours: []string{"sm/handoff/proc"}},
 			"sm/observer/tally":          {ours: []string{"sm/transcript", "sm/transcript/clients"}, stdOnly: true},
 			"sm/observer/fleet/backlog":  {ours: []string{"sm/transcript"}, stdOnly: true},
@@ -99,7 +100,7 @@ func layoutTable() layoutRules {
 			"sm/observer/history":        {ours: []string{"sm/transcript/bills", "sm/transcript/wording", "sm/transcript", "sm/transcript/claude", "sm/transcript/clients", "sm/transcript/follow", "sm/alerts", "sm/observer/fleet"}, tests: []string{"sm/observer/tally"}},
 			"sm/observer/history/report": {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet", "sm/observer/api", "sm/observer/history"}},
 			"sm/observer/history/tune":   {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/api", "sm/observer/history", "sm/observer/history/report"}},
-			"sm/observer":                {ours: layoutWithout(libraries, "sm/observer", "sm/handoff/proc", "sm/handoff/tmux", "sm/handoff/supervise", "sm/deploy/install", "sm/deploy/doctor", "sm/deploy/service")},
+			"sm/observer":                {ours: layoutWithout(libraries, "sm/observer", "sm/handoff/proc", "sm/handoff/queue", "sm/handoff/tmux", "sm/handoff/supervise", "sm/deploy/install", "sm/deploy/doctor", "sm/deploy/service")},
 			"sm/observer/history/replay": {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet"}, tests: []string{"sm/observer/history"}},
 			"sm/observer/demo":           {ours: []string{"sm/transcript/claude/hook"}, tests: []string{"sm/transcript", "sm/observer/fleet", "sm/observer/history"}},
 			"sm/dashboards":              {},
@@ -110,9 +111,9 @@ func layoutTable() layoutRules {
 			"sm/observer/httpclient":     {},
 			"sm/observer/alertmanager":   {ours: []string{"sm/alerts", "sm/observer/httpclient"}},
 			"sm/cmd/sm":                  {ours: slices.Concat(libraries, past, []string{"sm/cmd/sm/internal/caller", "sm/cmd/sm/internal/config", "sm/cmd/sm/internal/prompt", "sm/cmd/sm/internal/usage", "sm/cmd/sm/internal/term", "sm/cmd/sm/internal/view"})},
-			"sm/cmd/sm/internal/caller":  {ours: []string{"sm/cmd/sm/internal/config", "sm/handoff/guard", "sm/handoff/proc", "sm/observer/fleet", "sm/transcript/claude/hook"}},
+			"sm/cmd/sm/internal/caller":  {ours: []string{"sm/cmd/sm/internal/config", "sm/handoff/guard", "sm/handoff/proc", "sm/observer/fleet", "sm/transcript", "sm/transcript/claude/hook"}},
 			"sm/cmd/sm/internal/config":  {},
-			"sm/cmd/sm/internal/prompt":  {ours: []string{"sm/handoff/tmux", "sm/observer/fleet", "sm/transcript/claude/hook"}},
+			"sm/cmd/sm/internal/prompt":  {ours: []string{"sm/handoff/queue", "sm/handoff/tmux", "sm/observer/fleet", "sm/transcript/claude/hook", "sm/transcript/codex"}},
 			"sm/cmd/sm/internal/usage":   {ours: []string{"sm/cmd/sm/internal/config"}},
 			"sm/dashboards/top":          {ours: []string{"sm/dashboards/screen", "sm/observer/api"}},
 			"sm/cmd/sm/internal/term":    {ours: []string{"sm/dashboards/screen"}},

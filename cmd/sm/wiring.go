@@ -94,7 +94,8 @@ func (env *environ) observerOptions(cfg *config.Config) (o observer.Options, err
 	}
 	o.Listen, o.MetricsListen, o.WebConfigFile = cfg.Listen, cfg.Metrics.Listen, cfg.Metrics.WebConfigFile
 	o.Logger, o.Level = env.logger(cfg)
-	o.Alive, o.Ancestry, o.Held = proc.Alive, caller.Ancestry, proc.NewLocks("/proc").Held
+	o.Alive, o.Ancestry, o.Held = proc.Alive, caller.Ancestry, caller.Holder(proc.NewLocks("/proc"))
+	o.Origin, o.Enqueuer = caller.OfProcess, prompt.NewQueue()
 	o.CodexDirs = env.lookupEnv.CodexDirs()
 	if info, ok := debug.ReadBuildInfo(); ok {
 		build := buildOf(info)

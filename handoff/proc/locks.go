@@ -3,6 +3,7 @@ package proc
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"syscall"
@@ -15,7 +16,7 @@ type Locks struct {
 	path string // of the system's list
 	mu   sync.Mutex
 	read time.Time
-	held map[uint64]struct{} // by inode
+	held map[uint64]int // pids, by inode
 }
 
 // locksFor is how long the system's list is taken for true: it is asked about many files at a time.
@@ -24,16 +25,17 @@ const locksFor = 500 * time.Millisecond
 // NewLocks reads the locks in a /proc. Without one, as on macOS, no file counts as locked.
 func NewLocks(proc string) *Locks { return &Locks{path: proc + "/locks"} }
 
-// Held says whether a process holds a lock on a file. Of the file the inode alone is compared:
+// Holder is the process that holds a lock on a file. Of one that this process may not see no more than its
+// PID is known, which may be 0. Of the file the inode alone is compared:
 // on some file systems the system's list names another device than stat.
-func (l *Locks) Held(path string) bool {
+func (l *Locks) Holder(path string) (p Process, ok bool) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return false
+		return p, false
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return false
+		return p, false
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,14 +43,19 @@ func (l *Locks) Held(path string) bool {
 		text, _ := os.ReadFile(l.path) // unreadable is as good as empty
 		l.held, l.read = flocks(text), now
 	}
-	_, held := l.held[st.Ino]
-	return held
+	pid, held := l.held[st.Ino]
+	if held {
+		if p, err = Stat(filepath.Dir(l.path), pid); err != nil {
+			p = Process{PID: max(0, pid)}
+		}
+	}
+	return p, held
 }
 
 // flocks reads lines such as "1: FLOCK  ADVISORY  WRITE 4711 08:01:123456 0 EOF". Those who
 // wait for a lock have an arrow behind the number.
-func flocks(text []byte) map[uint64]struct{} {
-	held := map[uint64]struct{}{}
+func flocks(text []byte) map[uint64]int {
+	held := map[uint64]int{}
 	for line := range bytes.Lines(text) {
 		words := bytes.Fields(line)
 		if len(words) < 6 || string(words[1]) != "FLOCK" {
@@ -56,7 +63,7 @@ func flocks(text []byte) map[uint64]struct{} {
 		}
 		file := words[5]
 		if ino, err := strconv.ParseUint(string(file[bytes.LastIndexByte(file, ':')+1:]), 10, 64); err == nil {
-			held[ino] = struct{}{}
+			held[ino], _ = strconv.Atoi(string(words[4]))
 		}
 	}
 	return held

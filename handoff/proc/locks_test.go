@@ -21,16 +21,17 @@ func TestLocks(t *testing.T) {
 	if _, err := os.ReadFile("/proc/locks"); err != nil {
 		t.Skip(err)
 	}
-	if !NewLocks("/proc").Held(path) {
-		t.Error("a file that is locked is not")
+	if p, held := NewLocks("/proc").Holder(path); !held || p.PID != os.Getpid() || p.Start == "" {
+		t.Errorf("a file that is locked is not, or by %+v", p)
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_UN); err != nil {
 		t.Fatal(err)
 	}
-	if NewLocks("/proc").Held(path) {
+	if _, held := NewLocks("/proc").Holder(path); held {
 		t.Error("a file that is free is locked")
 	}
-	if NewLocks(dir).Held(path) || NewLocks("/proc").Held(filepath.Join(dir, "none")) {
+	_, nowhere := NewLocks(dir).Holder(path)
+	if _, held := NewLocks("/proc").Holder(filepath.Join(dir, "none")); held || nowhere {
 		t.Error("without a list, or a file, something is locked")
 	}
 }
@@ -41,9 +42,9 @@ func TestFlocks(t *testing.T) {
 	if len(held) != 2 {
 		t.Errorf("held %v", held)
 	}
-	for _, ino := range []uint64{123456, 7} {
-		if _, ok := held[ino]; !ok {
-			t.Errorf("%d is not held", ino)
+	for ino, pid := range map[uint64]int{123456: 4711, 7: 12} {
+		if held[ino] != pid {
+			t.Errorf("%d is held by %d", ino, held[ino])
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"sm/alerts"
 	"sm/observer/tally"
 	"sm/transcript"
+	"sm/transcript/claude/hook"
 )
 
 // Options are the settings of a Fleet.
@@ -26,6 +27,8 @@ type Options struct {
 	// Alive says whether a process still runs; nil for one who cannot tell. An empty
 	// start time stands for any.
 	Alive func(pid int, start string) bool
+	// Origin is what the environment of a client's process says of its agent; nil for nothing.
+	Origin func(pid int) hook.Origin
 	// Location says where midnight is; nil for UTC.
 	Location *time.Location
 }
@@ -44,6 +47,7 @@ type Fleet struct {
 	*assigner // which agent has which session
 	*origins  // in which session a message or compaction first happened
 	*finder   // which session or agent an id means
+	*threads  // which thread of Codex a client is in
 	*liveness // who is at work, at rest, or has ended
 	*viewer   // what others see
 }
@@ -67,7 +71,7 @@ func newFleet(o Options, settled bool) *Fleet {
 		basis: b, catalog: c, roster: r, resolver: &resolver{r}, gauge: g, costs: cs, billing: bl,
 		assigner: &assigner{roster: r, gauge: g, costs: cs, billing: bl},
 		origins:  &origins{roster: r, gauge: g, claims: map[transcript.Key]transcript.Key{}, messages: map[transcript.Key]transcript.Key{}},
-		finder:   fd, liveness: lv, viewer: &viewer{liveness: lv, gauge: g},
+		finder:   fd, threads: &threads{roster: r, opened: map[string]transcript.Instant{}}, liveness: lv, viewer: &viewer{liveness: lv, gauge: g},
 	}
 }
 

@@ -52,6 +52,9 @@ func (lv *liveness) Idle(agent alerts.AgentID, now time.Time) (at Place, ok bool
 		return at, c.Status == atPrompt && !busy && now.Sub(c.Updated) >= restFor
 	}
 	s := lv.sessions[a.Session]
+	if c.Held && s == nil { // a thread without a prompt so far
+		return at, now.Sub(a.Since.Time()) >= restFor && lv.options.Alive != nil && lv.options.Alive(at.PID, at.Start)
+	}
 	if s == nil || len(s.own) == 0 || s.own[0].Session.InTurn {
 		return at, false
 	}

@@ -50,7 +50,7 @@ func CompactsAt(s *transcript.Session, told *claude.AutoCompact, window int64, m
 
 // Formats are those of all clients, each with names that none before it claims. held is for
 // [codex.Format].
-func Formats(held func(path string) bool) []*transcript.Format {
+func Formats(held func(path string) (transcript.Holder, bool)) []*transcript.Format {
 	return []*transcript.Format{codex.Format(held), claude.Format()}
 }
 

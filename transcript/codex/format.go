@@ -25,8 +25,8 @@ const (
 // below its home, with another id at the end where the thread was rewound, and the same
 // without folders below archived_sessions. Old ones may be compressed. Beside these folders
 // lies an empty file for each thread that was ever open, locked while it is. held says
-// whether a file is locked; nil where nobody can say, and no thread is then known to be open.
-func Format(held func(path string) bool) *transcript.Format {
+// whether a file is locked, and by whom; nil where nobody can say, and no thread is then known to be open.
+func Format(held func(path string) (transcript.Holder, bool)) *transcript.Format {
 	f := &transcript.Format{
 		Client:   Client,
 		Identify: identify,
@@ -45,7 +45,10 @@ func Format(held func(path string) bool) *transcript.Format {
 			Read: func(name string, _ []byte) (transcript.Client, bool) {
 				return transcript.Client{SessionID: strings.TrimSuffix(name, ".lock"), Held: true}, true
 			},
-			Runs: func(path string, _ transcript.Client) bool { return held(path) },
+			Runs: func(path string, c transcript.Client) (now transcript.Client, runs bool) {
+				c.Holder, runs = held(path)
+				return c, runs
+			},
 		}
 	}
 	return f

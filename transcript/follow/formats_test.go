@@ -49,7 +49,7 @@ func otherFormat(held *atomic.Bool) *transcript.Format {
 			Read: func(name string, _ []byte) (transcript.Client, bool) {
 				return transcript.Client{SessionID: strings.TrimSuffix(name, ".lock")}, true
 			},
-			Runs: func(string, transcript.Client) bool { return held.Load() },
+			Runs: func(_ string, c transcript.Client) (transcript.Client, bool) { return c, held.Load() },
 		},
 	}
 }

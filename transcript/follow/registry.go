@@ -130,15 +130,15 @@ func (r *registries) read(path string, registry *transcript.Registry, now stamp)
 func (f *follower) checkClients() {
 	r := &f.clients
 	for path, e := range r.entries {
-		runs := e.runs
+		now, runs := e.Client, e.runs
 		switch {
 		case e.registry.Runs != nil:
-			runs = e.registry.Runs(path, e.Client)
+			now, runs = e.registry.Runs(path, e.Client)
 		case runs && f.Alive != nil:
 			runs = f.Alive(e.PID, ticks(e.ProcStart))
 		}
-		if runs != e.runs {
-			e.runs, r.news = runs, true
+		if runs != e.runs || runs && now != e.Client {
+			e.Client, e.runs, r.news = now, runs, true
 		}
 	}
 }

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"sm/observer/api"
+)
+
+// queueClient stands in for a client of Codex: it has a thread open, and takes what its command has put into its queue as
+// prompts, a moment later.
+type queueClient struct {
+	t          *testing.T
+	home, path string
+	taken      int // lines of the queue
+	n          int
+}
+
+const queueThread = "01a200a2-c691-7de0-a325-4ece90591c2c"
+
+func newQueueClient(t *testing.T, home string) *queueClient {
+	t.Helper()
+	c := &queueClient{t: t, home: home}
+	c.path = filepath.Join(home, "sessions", "2026", "05", "01", "rollout-2026-05-01T12-00-00-"+queueThread+".jsonl")
+	lock := filepath.Join(home, "thread-writer-locks", queueThread+".lock")
+	for _, path := range []string{c.path, lock} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := os.Create(lock)
+	if err == nil {
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	c.record("session_meta", `{"id":%q,"cwd":"/home/dev/api","cli_version":"0.169.0"}`, queueThread)
+	c.record("turn_context", `{"model":"gpt-6-sol"}`)
+	c.prompt("Go on.", "user")
+	return c
+}
+
+func (c *queueClient) record(kind, payload string, args ...any) {
+	f, err := os.OpenFile(c.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		c.t.Error(err)
+		return
+	}
+	defer f.Close()
+	fmt.Fprintf(f, `{"timestamp":%q,"type":%q,"payload":%s}`+"\n", time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), kind, fmt.Sprintf(payload, args...))
+}
+
+// prompt is a turn.
+func (c *queueClient) prompt(text, trigger string) {
+	c.n++
+	quoted, _ := json.Marshal(text)
+	c.record("event_msg", `{"type":"task_started","turn_id":"t%d","turn_attribution":{"turn_trigger":%q}}`, c.n, trigger)
+	c.record("event_msg", `{"type":"item_completed","item":{"type":"UserMessage","id":"u%d","content":[{"type":"text","text":%s}]}}`, c.n, quoted)
+	c.record("event_msg", `{"type":"task_complete","turn_id":"t%d","last_agent_message":"Well."}`, c.n)
+}
+
+// takes takes what lies in the queue, and says how much there was so far.
+func (c *queueClient) takes() int {
+	text, _ := os.ReadFile(filepath.Join(c.home, "queue_1.sqlite")) // none yet
+	lines := slices.Collect(bytes.Lines(text))
+	for _, line := range lines[c.taken:] {
+		c.prompt(string(bytes.TrimSuffix(line, []byte("\n"))), "queue")
+	}
+	c.taken = len(lines)
+	return c.taken
+}
+
+// TestCodexQueueKills: messages to an agent of Codex that sits at its prompt come to it by the queue of its client, each once,
+// however often the observer is killed, and whatever the client's command was doing then.
+func TestCodexQueueKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; the run without the race detector has it")
+	}
+	t.Parallel()
+	if _, err := os.ReadFile("/proc/locks"); err != nil {
+		t.Skip("no list of locks: ", err)
+	}
+	d := newDaemon(t)
+	home := filepath.Join(d.dir, ".codex")
+	c := newQueueClient(t, home)
+	bin := filepath.Join(d.dir, "bin")
+	script := "#!/bin/sh\n[ \"$1 $2 $4\" = 'queue --thread --message' ] && [ \"$3\" = " + queueThread + " ] || exit 1\n" +
+		"sleep 0.$(($$ % 3))\nprintf '%s\\n' \"$5\" >>\"$CODEX_HOME/queue_1.sqlite\"\nsleep 0.$(($$ % 2))\n"
+	if err := os.MkdirAll(bin, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "codex"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	d.vars = append(d.vars, "PATH="+bin+":"+os.Getenv("PATH"))
+	d.start()
+	d.eventually("the thread is known", func() string {
+		_, err := d.api.Session(t.Context(), queueThread)
+		return message(err)
+	})
+	const messages = 4
+	ids := map[string]bool{}
+	for i := range messages {
+		m, err := d.api.Send(t.Context(), queueThread, api.NewMessage{Text: fmt.Sprintf("Message %d; $(rm -rf /) and é.", i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[m.ID] = true
+	}
+	r := rand.New(rand.NewPCG(16, 3))
+	for range 12 {
+		<-time.After(time.Duration(r.IntN(1500)) * time.Millisecond)
+		if !d.kill() {
+			t.Fatal("it had ended by itself")
+		}
+		d.start()
+	}
+	d.within(3*time.Minute, "all are heard", func() string {
+		c.takes()
+		all, err := d.api.Messages(t.Context(), queueThread)
+		if err != nil {
+			return err.Error()
+		}
+		for _, m := range all.Messages {
+			if m.Status != "confirmed" || m.Via != "queue" {
+				return fmt.Sprintf("%+v", m)
+			}
+		}
+		return ""
+	})
+	text, err := os.ReadFile(c.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard := map[string]int{}
+	for _, m := range regexp.MustCompile(`"text":"\[sm message\][^"]* #([0-9a-f]{6})"`).FindAllSubmatch(text, -1) {
+		heard[string(m[1])]++
+	}
+	for id := range ids {
+		if heard[id] != 1 {
+			t.Errorf("message %s was heard %d times", id, heard[id])
+		}
+	}
+	if len(heard) != messages {
+		t.Errorf("heard %v, sent %v", heard, ids)
+	}
+}

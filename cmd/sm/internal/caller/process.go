@@ -1,0 +1,41 @@
+package caller
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"sm/handoff/proc"
+	"sm/transcript"
+	"sm/transcript/claude/hook"
+)
+
+// OfProcess is the origin that the hooks of a client's process would name, by the environment that the process was started
+// with; the zero value where the system does not tell.
+func OfProcess(pid int) hook.Origin {
+	vars, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+	if err != nil || len(vars) > maxRegistryBytes {
+		return hook.Origin{}
+	}
+	env := map[string]string{}
+	for v := range bytes.SplitSeq(vars, []byte{0}) {
+		if name, value, ok := bytes.Cut(v, []byte("=")); ok {
+			env[string(name)] = string(value)
+		}
+	}
+	env["CLAUDE_PID"], env["CLAUDE_PROJECT_DIR"] = strconv.Itoa(pid), "" // of a client that has started this one
+	by := Caller{LookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok }}
+	o := by.Origin(time.Now())
+	o.AutoCompact = hook.AutoCompact{}
+	return o
+}
+
+// Holder says by which process a file is locked, for all that locks knows.
+func Holder(locks *proc.Locks) func(path string) (transcript.Holder, bool) {
+	return func(path string) (transcript.Holder, bool) {
+		p, held := locks.Holder(path)
+		return transcript.Holder{PID: p.PID, Start: p.Start, Own: p.Start != "" && p.Terminal != 0}, held
+	}
+}

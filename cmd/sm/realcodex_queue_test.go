@@ -1,0 +1,74 @@
+//go:build realclient
+
+package main_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"sm/observer/api"
+)
+
+// sends puts a message into the queue of an agent.
+func (r *codexRun) sends(agent, text string) (id string) {
+	r.t.Helper()
+	m, err := r.sm.client.Send(r.t.Context(), agent, api.NewMessage{Text: text})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return m.ID
+}
+
+// heard waits until a message is proven to have been heard by the queue, and holds against the transcripts that it was heard once.
+func (r *codexRun) heard(agent, id string) {
+	r.t.Helper()
+	eventually(r.t, "message "+id+" is heard", func() string {
+		all, err := r.sm.client.Messages(r.t.Context(), agent)
+		if err != nil {
+			return err.Error()
+		}
+		for _, m := range all.Messages {
+			if m.ID == id && m.Status == "confirmed" && m.Via == "queue" {
+				return ""
+			}
+		}
+		return fmt.Sprintf("%+v", all)
+	})
+	if n := r.home.records(`"type":"UserMessage"`, "#"+id); n != 1 {
+		r.t.Errorf("message %s stands in %d prompts", id, n)
+	}
+	if n := r.home.records(`"turn_trigger":"queue"`); n == 0 {
+		r.t.Error("no turn was begun by the queue")
+	}
+}
+
+// TestRealCodexQueue: what waits for an agent that sits at its prompt comes to it by the client's own queue, once, also over
+// kills of the observer. A draft stays as it is.
+func TestRealCodexQueue(t *testing.T) {
+	r := newCodexRun(t)
+	r.begin()
+	r.turn("the first turn", codexStep{grow: 1000})
+	r.heard(r.current, r.sends(r.current, `Look at $(CI); "quoted" \ and é.`))
+
+	r.home.do("", "send-keys", "-t", "agent", "-l", "half typed")
+	r.heard(r.current, r.sends(r.current, "Beside a draft."))
+	if input, _ := r.home.input(); input != "half typed" {
+		t.Errorf("the draft has become %q", input)
+	}
+	r.home.do("", "send-keys", "-t", "agent", "C-u")
+
+	r.kills = 20
+	var ids []string
+	for i := range 5 {
+		ids = append(ids, r.sends(r.current, fmt.Sprintf("Message %d over kills. %s", i, strings.Repeat("and more ", 50*i))))
+		for range 4 {
+			r.killed()
+		}
+	}
+	for _, id := range ids {
+		r.heard(r.current, id)
+	}
+	eventually(t, "the figures", r.wrong)
+	t.Logf("FIGURES: 7 messages by the queue, each heard once; 20 kills of the observer")
+}

@@ -1,0 +1,114 @@
+package queue
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// standIn is a client whose command writes its arguments and what it sees of its environment into files, and does what
+// more is asked of it.
+func standIn(t *testing.T, more string) (q *Queue, home string) {
+	t.Helper()
+	dir := t.TempDir()
+	home = filepath.Join(dir, "home")
+	if err := os.Mkdir(home, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "codex")
+	script := "#!/bin/sh\nfor a; do printf '%s\\0' \"$a\"; done >\"$CODEX_HOME/argv\"\nenv >\"$CODEX_HOME/env\"\n" + more + "\n"
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return &Queue{
+		Look:    func(string) (string, error) { return program, nil },
+		Environ: []string{"PATH=" + os.Getenv("PATH"), "CODEX_HOME=/elsewhere", "CODEX_THREAD_ID=another"},
+	}, home
+}
+
+// TestAdd: the text is one argument, whatever it holds, and no shell sees it.
+func TestAdd(t *testing.T) {
+	q, home := standIn(t, "")
+	const text = "[sm message] $(touch x) `touch y`; 'a' \"b\" \\ é --thread z\ttab #a1b2c3"
+	placed, err := q.Add(t.Context(), home, 0, "thread-1", "a1b2c3", text)
+	if !placed || err != nil {
+		t.Fatal(placed, err)
+	}
+	argv, err := os.ReadFile(filepath.Join(home, "argv"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"queue", "--thread", "thread-1", "--message", text, ""}
+	if diff := cmp.Diff(want, strings.Split(string(argv), "\x00")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	env, _ := os.ReadFile(filepath.Join(home, "env"))
+	if !strings.Contains(string(env), "CODEX_HOME="+home+"\n") || strings.Contains(string(env), "CODEX_THREAD_ID") {
+		t.Errorf("the environment:\n%s", env)
+	}
+	for _, name := range []string{"x", "y"} {
+		if _, err := os.Stat(filepath.Join(home, name)); err == nil {
+			t.Error("a shell has read the text")
+		}
+	}
+}
+
+// TestAddOnce: a text that lies in the queue, or in the journal, is not put there again.
+func TestAddOnce(t *testing.T) {
+	for _, name := range []string{"queue_1.sqlite", "queue_1.sqlite-wal", "queue_12.sqlite"} {
+		q, home := standIn(t, "")
+		if err := os.WriteFile(filepath.Join(home, name), []byte("\x00…[sm message] x #a1b2c3\"}]}\x00"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		placed, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", "[sm message] x #a1b2c3")
+		if _, ran := os.Stat(filepath.Join(home, "argv")); !placed || err != nil || ran == nil {
+			t.Errorf("%s: %v, %v, the command ran: %v", name, placed, err, ran == nil)
+		}
+		if placed, err := q.Add(t.Context(), home, 0, "t", "ffeedd", "[sm message] y #ffeedd"); !placed || err != nil {
+			t.Errorf("%s: another: %v, %v", name, placed, err)
+		}
+	}
+}
+
+// TestAddRefused: what the client refuses has not been placed, and its reason is one line.
+func TestAddRefused(t *testing.T) {
+	q, home := standIn(t, "echo WARNING: no aliases >&2; echo 'Error: no rollout found for thread id t' >&2; echo 'Stack backtrace:' >&2; exit 1")
+	placed, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", "x #a1b2c3")
+	if placed || err == nil || !strings.HasSuffix(err.Error(), "exit status 1: Error: no rollout found for thread id t") {
+		t.Errorf("%v, %v", placed, err)
+	}
+	q.Look = func(string) (string, error) { return "", os.ErrNotExist }
+	if placed, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", "x #a1b2c3"); placed || err == nil || !strings.Contains(err.Error(), "put codex into the PATH") {
+		t.Errorf("%v, %v", placed, err)
+	}
+}
+
+// TestProgram: the thread's own client is asked, by the path of its process; else the one in the PATH.
+func TestProgram(t *testing.T) {
+	q, home := standIn(t, "")
+	found, _ := q.Look("codex")
+	q.Proc = filepath.Join(home, "proc")
+	link := func(pid, to string) {
+		if err := os.MkdirAll(filepath.Join(q.Proc, pid), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(to, filepath.Join(q.Proc, pid, "exe")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own := filepath.Join(home, "codex")
+	if err := os.WriteFile(own, nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	link("7", own)
+	link("8", own+" (deleted)")
+	link("9", "/bin/sh")
+	for pid, want := range map[int]string{7: own, 8: found, 9: found, 10: found, 0: found} {
+		if got, err := q.program(pid); got != want || err != nil {
+			t.Errorf("%d: %s, %v, want %s", pid, got, err, want)
+		}
+	}
+}
