@@ -16,6 +16,7 @@ import (
 	"sm/observer/fleet"
 	"sm/observer/pages"
 	"sm/observer/respond"
+	"sm/observer/wire"
 )
 
 // pageSource is what pages ask an App.
@@ -42,8 +43,12 @@ func (p pageSource) Fill(ctx context.Context, agent string, past *curve.Curve, d
 // list looks at all who are shown; known are the versions of the histories that need not be brought.
 func (c *core) list(now time.Time, ttl time.Duration, most int, t alerts.Thresholds, known func(string) (uint32, bool)) pages.List {
 	views, others := c.recent(now, ttl, most)
-	today := c.fleet.Counters().Today
-	l := pages.List{Head: webpage.Head{CatchingUp: !c.caughtUp, Hidden: others, TodayTokens: int64(today.Tokens), TodayDollars: today.Cost.USD, Limits: pages.RateLimits(c.fleet.Limits(now))}}
+	counters := c.fleet.Counters()
+	today, since := wire.Today(&counters.Today, c.fleet.Created()), ""
+	if today.CostSince != nil {
+		since = today.CostSince.Local().Format("15:04")
+	}
+	l := pages.List{Head: webpage.Head{CatchingUp: !c.caughtUp, Hidden: others, TodayTokens: int64(today.Tokens), TodayDollars: counters.Today.Cost.USD, DollarsSince: since, Limits: pages.RateLimits(c.fleet.Limits(now))}}
 	for i := range views {
 		v := &views[i]
 		p := c.policy(v)

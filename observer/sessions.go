@@ -54,11 +54,8 @@ func (c *core) session(v fleet.View) api.Session {
 
 // spent fills in what all sessions together used.
 func (c *core) spent(now time.Time, s *api.Sessions) {
-	limits, today := c.fleet.Limits(now), c.fleet.Counters().Today
-	s.RateLimits = wire.RateLimits(limits, c.fleet.Counters().Others, now)
-	if s.Today.Tokens = today.Tokens; today.Cost.Known {
-		s.Today.CostUSD = &today.Cost.USD
-	}
+	counters := c.fleet.Counters()
+	s.RateLimits, s.Today = wire.RateLimits(c.fleet.Limits(now), counters.Others, now), wire.Today(&counters.Today, c.fleet.Created())
 }
 
 // getSessions tells of all sessions, or with recent=1 of those that the page shows: who asks again and again wants no list
@@ -156,7 +153,7 @@ func (c *core) recent(now time.Time, ttl time.Duration, most int) (views []fleet
 		most = pages.MaxAgents
 	}
 	slices.SortFunc(views, func(a, b fleet.View) int {
-		return cmp.Or(btoi(b.Live)-btoi(a.Live), b.Seen().Compare(a.Seen()), strings.Compare(a.Agent, b.Agent))
+		return cmp.Or(btoi(b.Live)-btoi(a.Live), b.Last.Compare(a.Last), strings.Compare(a.Agent, b.Agent))
 	})
 	if len(views) > most {
 		others += len(views) - most

@@ -171,6 +171,9 @@ func headOf(h *Head) head {
 	}
 	if h.TodayDollars > 0 {
 		d.Today += fmt.Sprintf(" · $%.2f", h.TodayDollars)
+		if h.DollarsSince != "" {
+			d.Today += " since " + h.DollarsSince
+		}
 	}
 	return d
 }

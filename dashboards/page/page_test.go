@@ -152,7 +152,7 @@ func TestHead(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	made := busy
-	made.Demo, made.TodayTokens, made.TodayDollars = true, 12_300_000, 4.2
+	made.Demo, made.TodayTokens, made.TodayDollars, made.DollarsSince = true, 12_300_000, 4.2, "14:05"
 	made.Limits = []Limit{{"5 hour", 0.84, noon + 3600}, {"7 day", 0.125, noon + 86400}}
 	var b strings.Builder
 	for _, h := range []Head{

@@ -32,9 +32,11 @@ type Head struct {
 	States [4]int
 	// Pressures counts those shown: calm, rising, high, imminent, unknown.
 	Pressures [5]int
-	// TodayTokens and TodayDollars are what was used since midnight, 0 while that is not known.
+	// TodayTokens and TodayDollars are what was used since midnight, 0 while that is not known; DollarsSince is the time of
+	// day from when on dollars are known, "" for all of it.
 	TodayTokens  int64
 	TodayDollars float64
+	DollarsSince string
 	// Limits are those of the account, as its client reports them.
 	Limits []Limit
 	// CatchingUp says that what existed at the start is still being read: Done of Files.

@@ -12,20 +12,23 @@ import (
 // spentLine is what was used today and how far the account has used its limits, in at most width cells as far as that goes.
 // What no status line has told is not there; nil for nothing at all.
 func spentLine(all *api.Sessions, now time.Time, width int) (line []span) {
-	for _, until := range []bool{true, false} {
-		if line = spentSpans(all, now, until); spanCells(line) <= width {
+	for _, times := range []int{2, 1, 0} {
+		if line = spentSpans(all, now, times > 1, times > 0); spanCells(line) <= width {
 			break
 		}
 	}
 	return line
 }
 
-func spentSpans(all *api.Sessions, now time.Time, until bool) (line []span) {
+func spentSpans(all *api.Sessions, now time.Time, until, from bool) (line []span) {
 	var parts [][]span
 	if all.Today.Tokens > 0 {
 		parts = append(parts, []span{{"today ", screen.Dim}, {screen.Tokens(int64(min(all.Today.Tokens, 1<<62))), ""}, {" tokens", screen.Dim}})
 		if usd := all.Today.CostUSD; usd != nil {
 			parts[0] = append(parts[0], span{" " + dollars(*usd), ""})
+			if since := all.Today.CostSince; since != nil && from {
+				parts[0] = append(parts[0], span{" since " + since.Local().Format("15:04"), screen.Dim})
+			}
 		}
 	}
 	for _, l := range []struct {

@@ -22,6 +22,7 @@ func TestSpent(t *testing.T) {
 		{"nothing", api.Sessions{}, 80, false, ""},
 		{"tokens alone", api.Sessions{Today: api.Today{Tokens: 950}}, 80, false, "today 950 tokens"},
 		{"a cost of nothing yet", api.Sessions{Today: api.Today{Tokens: 950, CostUSD: new(0.0)}}, 80, false, "today 950 tokens $0.00"},
+		{"a cost of part of the day", api.Sessions{Today: api.Today{Tokens: 950, CostUSD: new(3.2), CostSince: new(topNow.Add(time.Hour))}}, 80, false, "today 950 tokens $3.20 since 13:00"},
 		{"a limit alone", api.Sessions{RateLimits: api.RateLimits{FiveHour: five}}, 80, false, "5 h limit 42% until 13:00"},
 		{"all", api.Sessions{Today: api.Today{Tokens: 5e6, CostUSD: new(123.4)}, RateLimits: api.RateLimits{FiveHour: five, SevenDay: seven}}, 90, false,
 			"today 5M tokens $123  5 h limit 42% until 13:00  7 d limit 96% until Sun 14:00"},

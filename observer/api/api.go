@@ -221,11 +221,12 @@ type RateLimit struct {
 	ResetsAt  time.Time `json:"resets_at"`
 }
 
-// Today is what was used since local midnight, or since the state directory was made where that is later. CostUSD is null
-// while no status line has told of costs.
+// Today is what was used since local midnight. CostUSD is null while no status line has told of anything that was spent
+// today; CostSince is from when on costs are known where that is later than midnight, absent for the whole day.
 type Today struct {
-	Tokens  uint64   `json:"tokens"`
-	CostUSD *float64 `json:"cost_usd"`
+	Tokens    uint64     `json:"tokens"`
+	CostUSD   *float64   `json:"cost_usd"`
+	CostSince *time.Time `json:"cost_since,omitempty"`
 }
 
 // StatusLine is the answer to a report of the status line, where there is one: what to show

@@ -65,7 +65,7 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 			x.backlog = &backlog.Backlog{}
 		}
 		if c.Whole {
-			x.backlog.Begin(&c, f.created)
+			x.backlog.Begin(&c, f.created, f.counters.Today.Begins)
 		} else {
 			x.backlog.Grow(&c, fresh)
 		}

@@ -1,6 +1,8 @@
 package fleet
 
 import (
+	"time"
+
 	"sm/alerts"
 	"sm/observer/tally"
 	"sm/transcript"
@@ -24,6 +26,9 @@ func (b *basis) Configure(windows []transcript.WindowRule, thresholds alerts.Thr
 
 // Counters are the fleet's figures that only grow.
 func (b *basis) Counters() tally.Counters { return b.counters.Clone() }
+
+// Created is when the state directory was made.
+func (b *basis) Created() time.Time { return b.created.Time() }
 
 // Settled reports whether the history found at the first start is complete.
 func (b *basis) Settled() bool { return b.settled }

@@ -111,8 +111,9 @@ func (cs *costs) pay(a *Agent, usd float64, p process, at transcript.Instant) {
 	}
 	a.Report.Cost = tally.Cost{USD: usd, Known: true}
 	known := cs.counters.Cost.Known
-	for _, c := range []*tally.Cost{&cs.counters.Cost, &cs.counters.Today.Cost} {
-		c.USD, c.Known = c.USD+spent, true
+	cs.counters.Cost = tally.Cost{USD: cs.counters.Cost.USD + spent, Known: true}
+	if today := &cs.counters.Today.Cost; spent > 0 { // else no more is known than what was spent before
+		*today = tally.Cost{USD: today.USD + spent, Known: true}
 	}
 	if cs.settled && (spent > 0 || !known) {
 		cs.changed.count()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 )
@@ -201,8 +202,44 @@ func TestTodayEndsAtMidnight(t *testing.T) {
 		t.Errorf("%+v", before)
 	}
 	after := before.Ends.Time().Sub(created).Seconds()
-	s.play(paid(after, 1, 1.5, one))
+	s.play(paid(after, 1, 1, one))
+	if got := s.f.Counters(); got.Today.Cost.Known || !got.Cost.Known {
+		t.Errorf("of nothing but old cost: %+v", got)
+	}
+	s.play(paid(after+1, 1, 1.5, one))
 	if got := s.f.Counters(); got.Today.Cost.USD != 0.5 || got.Cost.USD != 1.5 || got.Today.Begins != before.Ends {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestTodayHasItsHistory: what was used since midnight counts once, whether it was found at the first start, later, or was
+// seen being appended; the counters begin with the state directory all the same.
+func TestTodayHasItsHistory(t *testing.T) {
+	t.Parallel()
+	midnight := created.Truncate(24 * time.Hour)
+	at := func(d time.Duration) string { return midnight.Add(d).Format("2006-01-02T15:04:05.000Z") }
+	if created.Sub(midnight) < 2*time.Hour {
+		t.Fatal("the state is made too early in the day to tell")
+	}
+	past := []string{reply(at(-time.Minute), "m1", 1_000, 1), reply(at(time.Minute), "m2", 2_000, 10), reply(at(time.Hour), "m3", 3_000, 100)}
+	const today = 2_010 + 3_100
+	for _, first := range []bool{true, false} {
+		f := New(Options{Created: created}, Stored{})
+		f.Clock(created)
+		if !first {
+			f.Settle(created)
+		}
+		f.Apply(ofSession(1, past...).whole())
+		f.Apply(ofSession(2, past...).whole()) // a copy
+		f.Settle(created)
+		if got := f.Counters(); got.Today.Tokens != today || got.Tokens != (tally.Tokens{}) {
+			t.Errorf("first start %v: %d today, %+v in all, want %d and none", first, got.Today.Tokens, got.Tokens, today)
+		}
+		p := ofSession(3)
+		f.Apply(p.whole())
+		f.Apply(p.add(reply(after(1), "m4", 4_000, 1)).grown())
+		if got := f.Counters(); got.Today.Tokens != today+4_001 || got.Tokens.Output != 1 {
+			t.Errorf("first start %v, and then: %d today, %+v in all", first, got.Today.Tokens, got.Tokens)
+		}
 	}
 }

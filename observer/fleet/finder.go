@@ -7,7 +7,6 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"sm/alerts"
 	"sm/transcript"
@@ -51,16 +50,13 @@ func (r *row) session() string {
 	return ""
 }
 
-// seen is View.Seen of a row.
-func (r *row) seen() time.Time {
-	var at time.Time
+// last is when a row was last heard of: see lastWritten.
+func (r *row) last() (at transcript.Instant) {
 	if r.s != nil {
-		at = seen(r.s.own[0])
+		at = lastWritten(r.s.own[0])
 	}
 	if r.of != nil {
-		if t := max(r.of.Spoke, r.of.Hooked); t != 0 && t.Time().After(at) {
-			at = t.Time()
-		}
+		at = max(at, r.of.Spoke, r.of.Hooked)
 	}
 	return at
 }

@@ -105,14 +105,7 @@ func (lv *liveness) live(r *row, now time.Time) bool {
 
 // lately says whether a row was heard of no longer ago than ActiveFor.
 func (lv *liveness) lately(r *row, now time.Time) bool {
-	last := transcript.Instant(0)
-	if r.s != nil {
-		last = lastWritten(r.s.own[0])
-	}
-	if a := r.of; a != nil {
-		last = max(last, a.Spoke, a.Hooked)
-	}
-	return now.Sub(last.Time()) <= lv.options.ActiveFor
+	return now.Sub(r.last().Time()) <= lv.options.ActiveFor
 }
 
 // WereAtWork tells who was at work before a restart, so that Activity tells of those

@@ -52,6 +52,8 @@ func (o *origins) message(x *file, m *transcript.Message, counts bool) {
 	}
 	if counts {
 		o.counters.Spend(m.Usage.Minus(m.Was), clients.Of(&x.Session))
+	}
+	if counts || m.At != 0 { // the history of today is part of the day, whatever counts
 		o.counters.SpentToday(m)
 		o.changed.count()
 	}
@@ -185,7 +187,7 @@ func (o *origins) recall(x *file) (observed []alerts.ObservedCompactions) {
 	b := x.backlog
 	x.backlog = nil
 	for i := range b.Messages {
-		m, counts := b.Messages[i].Message()
+		m, counts := b.Message(i)
 		o.message(x, &m, counts)
 	}
 	room := len(b.Compactions)

@@ -25,7 +25,7 @@ func TestRecent(t *testing.T) {
 				switch {
 				case v.Past:
 					past++
-				case ttl > 0 && v.Client.PID == 0 && now.Sub(v.Seen()) > ttl:
+				case ttl > 0 && v.Client.PID == 0 && now.Sub(v.Last) > ttl:
 					gone++
 				default:
 					want = append(want, v)

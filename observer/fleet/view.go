@@ -77,6 +77,9 @@ type View struct {
 
 	Started, Active time.Time // first and last timestamp; zero for none
 	Written         time.Time // modification time of the transcript
+	// Last is when the session was last heard of: by its newest record or a signal of its client, and by the time of its
+	// file once that has grown. A fresh copy of an old transcript has an old one.
+	Last time.Time
 	// Live says that the session's client runs, or that it wrote or spoke no longer ago
 	// than Options.ActiveFor and is neither Ended nor Past. A copy of an old transcript is not live, though Seen.
 	Live bool

@@ -61,7 +61,7 @@ func (vw *viewer) view(r *row, now time.Time, v *View) {
 	} else if r.s != nil && vw.agents[r.s.record.Agent] != nil {
 		v.Agent, v.Label, v.Past = r.s.key, "", true
 	}
-	v.Title = r.title()
+	v.Title, v.Last = r.title(), r.last().Time()
 	if a := r.of; a != nil {
 		v.Paid, v.CacheHit, v.CacheHitKnown = a.Report.Cost, a.Report.CacheHit, a.Report.CacheHitKnown
 	}
@@ -185,7 +185,7 @@ type viewer struct {
 	gauge *gauge
 }
 
-// Recent gives, in no order, the views of those whose client runs or that were seen no
+// Recent gives, in no order, the views of those whose client runs or whose View.Last is no
 // longer ago than ttl, 0 for any time; others counts the rest. Sessions that their agent
 // has left are neither. Unlike All it costs next to nothing for those who are long gone.
 func (vw *viewer) Recent(now time.Time, ttl time.Duration) (views []View, others int) {
@@ -193,7 +193,7 @@ func (vw *viewer) Recent(now time.Time, ttl time.Duration) (views []View, others
 		if r.s != nil && r.of == nil && vw.agents[r.s.record.Agent] != nil {
 			continue
 		}
-		if ttl > 0 && !vw.runsNow(&r) && now.Sub(r.seen()) > ttl {
+		if ttl > 0 && !vw.runsNow(&r) && now.Sub(r.last().Time()) > ttl {
 			others++
 			continue
 		}

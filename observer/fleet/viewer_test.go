@@ -30,12 +30,12 @@ func TestViewOf(t *testing.T) {
 		Compactions: one(auto), Counted: one(auto), Cycle: 2, Turns: 1, InTurn: true,
 		Messages: 2, Cost: transcript.Usage{Input: 4, CacheCreation: 200, CacheRead: 249_796, Output: 30},
 		SubagentFiles: 1, SubagentMessages: 2, SubagentTokens: transcript.Usage{Input: 4, CacheCreation: 200, CacheRead: 17_796, Output: 55},
-		Bytes: p.fold.Session.Bytes, Lines: 6, Bad: 1, Started: created, Active: at, Live: true,
+		Bytes: p.fold.Session.Bytes, Lines: 6, Bad: 1, Started: created, Active: at, Last: at, Live: true,
 	}
 	diff(t, "view", []View{want}, f.Views(at.Add(10*time.Minute)))
 	f.Apply(p.add(boundary(after(4), "b2", "manual", 100_010)).grown())
 	want.Known, want.Level, want.Compactions[manual], want.Counted[manual], want.Cycle = false, alerts.OK, 1, 1, 3
-	want.Active, want.Live, want.Bytes, want.Lines = at.Add(time.Minute), false, p.fold.Session.Bytes, 7
+	want.Active, want.Last, want.Live, want.Bytes, want.Lines = at.Add(time.Minute), at.Add(time.Minute), false, p.fold.Session.Bytes, 7
 	diff(t, "after a compaction", []View{want}, f.Views(at.Add(11*time.Minute+1)))
 }
 

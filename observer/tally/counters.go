@@ -34,7 +34,7 @@ type Cost struct {
 	Known bool
 }
 
-// Today is what was used since local midnight.
+// Today is what was used since local midnight: tokens by the times of their messages, costs as they are reported.
 type Today struct {
 	Begins, Ends transcript.Instant
 	Tokens       uint64
@@ -120,7 +120,7 @@ func (c *Counters) Midnight(now transcript.Instant, where *time.Location) (begun
 	t := now.Time().In(where)
 	begins := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, where)
 	ends := time.Date(t.Year(), t.Month(), t.Day()+1, 0, 0, 0, 0, where)
-	c.Today = Today{Begins: transcript.InstantOf(begins), Ends: transcript.InstantOf(ends), Cost: Cost{Known: c.Cost.Known}}
+	c.Today = Today{Begins: transcript.InstantOf(begins), Ends: transcript.InstantOf(ends)}
 	return true
 }
 

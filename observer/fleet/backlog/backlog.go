@@ -16,6 +16,7 @@ type Backlog struct {
 	Compactions []Compaction
 	Later       []Later
 	Bills       []transcript.Bill // the newest
+	today       transcript.Instant
 }
 
 // maxBills bounds them.
@@ -29,7 +30,7 @@ type Record struct {
 
 const (
 	figureBits = 1<<30 - 1
-	markBit    = 1 << 31 // in usage[0]: a side message; in usage[1]: it moves counters
+	markBit    = 1 << 31 // in usage[0]: a side message; in usage[1]: it moves counters; in usage[2]: it is of today
 )
 
 // Compaction is one that stood in the file, and whether it moves counters.
@@ -47,13 +48,14 @@ type Later struct {
 }
 
 // Begin keeps a file read from its beginning. As history it moves counters only
-// where it happened after the state directory was made.
-func (b *Backlog) Begin(c *transcript.Change, created transcript.Instant) {
+// where it happened after the state directory was made; today is when the present day began, 0 while that is not known.
+func (b *Backlog) Begin(c *transcript.Change, created, today transcript.Instant) {
+	b.today = today
 	messages := Once(c.Messages)
 	b.Messages = make([]Record, len(messages))
 	for i := range messages {
 		m := &messages[i]
-		b.Messages[i] = newRecord(m, m.At > created)
+		b.Messages[i] = newRecord(m, m.At > created, today != 0 && m.At >= today)
 	}
 	b.Compactions = make([]Compaction, len(c.Compactions))
 	for i, e := range c.Compactions {
@@ -91,7 +93,7 @@ func (b *Backlog) Copied() bool {
 	return false
 }
 
-func newRecord(m *transcript.Message, counts bool) Record {
+func newRecord(m *transcript.Message, counts, today bool) Record {
 	r := Record{id: m.ID, usage: [4]uint32{figure(m.Usage.Input), figure(m.Usage.CacheCreation), figure(m.Usage.CacheRead), figure(m.Usage.Output)}}
 	if m.Side {
 		r.usage[0] |= markBit
@@ -99,16 +101,27 @@ func newRecord(m *transcript.Message, counts bool) Record {
 	if counts {
 		r.usage[1] |= markBit
 	}
+	if today {
+		r.usage[2] |= markBit
+	}
 	return r
 }
 
+// longAgo is a time before any day that is asked for.
+const longAgo = transcript.Instant(1)
+
 func figure(n int64) uint32 { return uint32(max(0, min(n, figureBits))) }
 
-// Message is the message without its time, and whether it moves counters.
-func (r *Record) Message() (m transcript.Message, counts bool) {
+// Message is one of Messages, and whether it moves counters. Of its time it is known only whether it was in the day that
+// Begin was told of: then it is that day's beginning, else long ago.
+func (b *Backlog) Message(i int) (m transcript.Message, counts bool) {
+	r := &b.Messages[i]
 	u := func(i int) int64 { return int64(r.usage[i] & figureBits) }
-	m = transcript.Message{ID: r.id, Usage: transcript.Usage{Input: u(0), CacheCreation: u(1), CacheRead: u(2), Output: u(3)}}
+	m = transcript.Message{ID: r.id, At: longAgo, Usage: transcript.Usage{Input: u(0), CacheCreation: u(1), CacheRead: u(2), Output: u(3)}}
 	m.Side = r.usage[0]&markBit != 0
+	if r.usage[2]&markBit != 0 {
+		m.At = b.today
+	}
 	return m, r.usage[1]&markBit != 0
 }
 

@@ -29,19 +29,19 @@ func TestBegin(t *testing.T) {
 		{ID: 2, At: 11, Side: true, Usage: transcript.Usage{Output: 3}},
 	}
 	var b Backlog
-	b.Begin(&transcript.Change{Messages: messages, Compactions: []transcript.Compaction{{At: 10}, {At: 11, Copied: true}}}, 10)
+	b.Begin(&transcript.Change{Messages: messages, Compactions: []transcript.Compaction{{At: 10}, {At: 11, Copied: true}}}, 10, 11)
 	type kept struct {
 		Message transcript.Message
 		Counts  bool
 	}
 	var got []kept
 	for i := range b.Messages {
-		m, counts := b.Messages[i].Message()
+		m, counts := b.Message(i)
 		got = append(got, kept{m, counts})
 	}
 	want := []kept{
-		{transcript.Message{ID: 1, Usage: transcript.Usage{Input: 1, CacheCreation: 2, CacheRead: 1 << 29, Output: figureBits}}, false},
-		{transcript.Message{ID: 2, Side: true, Usage: transcript.Usage{Output: 3}}, true},
+		{transcript.Message{ID: 1, At: longAgo, Usage: transcript.Usage{Input: 1, CacheCreation: 2, CacheRead: 1 << 29, Output: figureBits}}, false},
+		{transcript.Message{ID: 2, At: 11, Side: true, Usage: transcript.Usage{Output: 3}}, true},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("messages (-want +got):\n%s", d)
