@@ -81,5 +81,5 @@ func (env *environ) colours(stream any) bool {
 type printer struct{ view.Printer }
 
 func (env *environ) printer() *printer {
-	return &printer{view.Printer{Writer: env.stdout, Colour: env.colours(env.stdout), Glyphs: view.GlyphsOf(env.lookupEnv)}}
+	return &printer{view.Printer{Writer: env.stdout, Colour: env.colours(env.stdout), Wrap: term.WrapAt(env.stdout), Glyphs: view.GlyphsOf(env.lookupEnv)}}
 }

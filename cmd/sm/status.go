@@ -210,7 +210,7 @@ func (env *environ) oneStatus(ctx context.Context, client *api.Client, id string
 	if asJSON {
 		return writeJSON(env.stdout, s)
 	}
-	return writeSession(env.stdout, s, time.Now())
+	return env.printer().writeSession(s, time.Now())
 }
 
 // shortestPrefix is how much of a session's UUID has to be given at least.
@@ -238,10 +238,10 @@ func writeJSON(w io.Writer, v any) error {
 }
 
 // writeSession prints all about one session, a line each.
-func writeSession(w io.Writer, s api.Session, now time.Time) error {
-	t := term.Table{Headers: []string{"agent", s.ID}}
+func (to *printer) writeSession(s api.Session, now time.Time) error {
+	t := term.Table{Headers: []string{"agent", s.ID}, Wrap: to.Wrap}
 	for _, f := range top.Fields(s, now)[1:] {
 		t.Add(term.Text(f[0], ""), term.Text(screen.OneLine(f[1]), ""))
 	}
-	return t.Write(w)
+	return t.Write(to)
 }

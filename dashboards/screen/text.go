@@ -122,3 +122,16 @@ func FirstCells(s string, n int) string {
 	}
 	return s
 }
+
+// Wrap breaks a text that is made for the screen into lines of so many cells, 2 at least, between words where it can.
+func Wrap(text string, width int) (lines []string) {
+	for width = max(2, width); text != ""; {
+		part := FirstCells(text, width)
+		if at := strings.LastIndexByte(part, ' '); len(part) < len(text) && text[len(part)] != ' ' && at > 0 {
+			part = part[:at]
+		}
+		lines = append(lines, part)
+		text = strings.TrimLeft(text[len(part):], " ")
+	}
+	return lines
+}

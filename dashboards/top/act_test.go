@@ -16,6 +16,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/google/go-cmp/cmp"
 
+	"sm/dashboards/screen"
 	"sm/observer/api"
 )
 
@@ -248,7 +249,7 @@ func TestWrap(t *testing.T) {
 		{"長長長 a", 4, []string{"長長", "長 a"}},
 		{"長", 0, []string{"長"}},
 	} {
-		if diff := cmp.Diff(c.want, wrap(c.text, c.width)); diff != "" {
+		if diff := cmp.Diff(c.want, screen.Wrap(c.text, c.width)); diff != "" {
 			t.Errorf("%q in %d (-want +got):\n%s", c.text, c.width, diff)
 		}
 	}

@@ -146,7 +146,7 @@ func (t *model) bottom() (lines [][]span) {
 	case typed:
 		return [][]span{t.draft.line(t.width)}
 	case unanswered:
-		parts := wrap(screen.Text(t.draft.text), t.width-2)
+		parts := screen.Wrap(screen.Text(t.draft.text), t.width-2)
 		if most := max(1, t.height/3); len(parts) > most {
 			parts = append(parts[:most-1], "…")
 		}
@@ -159,7 +159,7 @@ func (t *model) bottom() (lines [][]span) {
 	if t.note.failed {
 		colour = screen.Red
 	}
-	for _, part := range wrap(screen.Text(t.note.text), t.width) {
+	for _, part := range screen.Wrap(screen.Text(t.note.text), t.width) {
 		lines = append(lines, []span{{part, colour}})
 	}
 	return lines
@@ -184,17 +184,4 @@ func (d *draft) line(width int) []span {
 		line = append(line, span{hint, screen.Dim})
 	}
 	return line
-}
-
-// wrap breaks a text that is made for the screen into lines of so many cells, between words where it can.
-func wrap(text string, width int) (lines []string) {
-	for width = max(2, width); text != ""; {
-		part := screen.FirstCells(text, width)
-		if at := strings.LastIndexByte(part, ' '); len(part) < len(text) && text[len(part)] != ' ' && at > 0 {
-			part = part[:at]
-		}
-		lines = append(lines, part)
-		text = strings.TrimLeft(text[len(part):], " ")
-	}
-	return lines
 }

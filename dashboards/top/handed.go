@@ -65,7 +65,7 @@ func (t *model) handoffs() [][]span {
 func (h *handed) lines(now time.Time, width int) (lines [][]span) {
 	put := func(when time.Time, what, colour, path string) {
 		lines = append(lines, []span{{fmt.Sprintf("  %-10s", screen.Ago(&when, now)), screen.Dim}, {screen.Text(what), colour}})
-		for _, part := range wrap(screen.Text(path), width-12) {
+		for _, part := range screen.Wrap(screen.Text(path), width-12) {
 			lines = append(lines, []span{{"            " + part, screen.Dim}})
 		}
 	}

@@ -150,32 +150,56 @@ func (t *model) summary() []span {
 			imminent++
 		}
 	}
-	line := []span{{"sm top", screen.Bold}}
+	head := []span{{"sm top", screen.Bold}}
 	if t.all.Demo {
-		line = append(line, span{" ", ""}, span{" DEMO ", screen.Reverse})
+		head = append(head, span{" ", ""}, span{" DEMO ", screen.Reverse})
 	}
 	if t.central != "" && t.width >= 100 {
-		line = append(line, span{" " + screen.FitEnd(screen.Text(t.central), t.width/3), screen.Dim})
+		head = append(head, span{" " + screen.FitEnd(screen.Text(t.central), t.width/3), screen.Dim})
 	}
-	add := func(n int, what, colour string) {
+	parts := []part{{head, 0}}
+	add := func(n int, what, colour string, rank int) {
 		if n == 0 {
 			colour = screen.Dim
 		}
-		line = append(line, span{"  ", ""}, span{countText(n), colour}, span{" " + what, screen.Dim})
+		parts = append(parts, part{[]span{{"  ", ""}, {countText(n), colour}, {" " + what, screen.Dim}}, rank})
 	}
-	add(agents, plural(agents, "agent"), screen.Bold)
+	add(agents, plural(agents, "agent"), screen.Bold, 3)
 	if t.central != "" {
-		add(t.all.Hosts, plural(t.all.Hosts, "host"), screen.Bold)
+		add(t.all.Hosts, plural(t.all.Hosts, "host"), screen.Bold, 5)
 	}
-	add(needs[waits], "waiting", screen.Yellow)
-	add(needs[works], "at work", screen.Green)
-	add(needs[idles]+needs[rests], "idle", screen.Bold)
-	add(imminent, "imminent", screen.Red)
+	add(needs[waits], "waiting", screen.Yellow, 1)
+	add(needs[works], "at work", screen.Green, 4)
+	add(needs[idles]+needs[rests], "idle", screen.Bold, 6)
+	add(imminent, "imminent", screen.Red, 2)
 	if t.width >= 100 {
-		add(compactions, plural(compactions, "compaction"), screen.Bold)
+		add(compactions, plural(compactions, "compaction"), screen.Bold, 8)
 	}
-	add(queued, "queued", screen.Yellow)
-	return line
+	add(queued, "queued", screen.Yellow, 7)
+	return fitParts(parts, t.width)
+}
+
+// part is a piece of a line that goes as a whole where there is no room; those with the highest rank go first.
+type part struct {
+	spans []span
+	rank  int
+}
+
+// fitParts puts as many parts into a line as there is room for.
+func fitParts(parts []part, width int) (line []span) {
+	for {
+		line = nil
+		last := 0
+		for i, p := range parts {
+			if line = append(line, p.spans...); p.rank > parts[last].rank {
+				last = i
+			}
+		}
+		if spanCells(line) <= width || parts[last].rank == 0 {
+			return line
+		}
+		parts = slices.Delete(slices.Clone(parts), last, last+1)
+	}
 }
 
 func plural(n int, what string) string {
@@ -194,24 +218,28 @@ func (t *model) footer() []span {
 	if t.backwards {
 		arrow = "↑"
 	}
-	line := []span{{t.order.String() + " " + arrow, screen.Bold}}
+	parts := []part{{[]span{{t.order.String() + " " + arrow, screen.Bold}}, 0}}
+	add := func(text, colour string, rank int) { parts = append(parts, part{[]span{{text, colour}}, rank}) }
 	if t.filter != "" {
-		line = append(line, span{"  filter: " + t.filter, screen.Yellow})
+		add("  filter: "+t.filter, screen.Yellow, 1)
 	}
 	if t.hideQuiet {
-		line = append(line, span{fmt.Sprintf("  %d quiet hidden", t.quiet), screen.Yellow})
+		add(fmt.Sprintf("  %d quiet hidden", t.quiet), screen.Yellow, 4)
 	}
 	if t.all.Others > 0 {
-		line = append(line, span{fmt.Sprintf("  %d not listed", t.all.Others), screen.Dim})
+		add(fmt.Sprintf("  %d not listed", t.all.Others), screen.Dim, 5)
 	}
 	if room := t.room(); len(t.rows) > room {
-		line = append(line, span{fmt.Sprintf("  %d–%d of %d", t.first+1, min(len(t.rows), t.first+room), len(t.rows)), ""})
+		add(fmt.Sprintf("  %d–%d of %d", t.first+1, min(len(t.rows), t.first+room), len(t.rows)), "", 3)
 	}
-	keys := "  ? help  / filter  enter detail  q quit"
+	add("  ? help", screen.Dim, 2)
+	add("  / filter", screen.Dim, 7)
+	add("  enter detail", screen.Dim, 8)
+	add("  q quit", screen.Dim, 6)
 	if t.width >= 120 {
-		keys += "  s send  a pane  o page  h handoffs  y copy id"
+		add("  s send  a pane  o page  h handoffs  y copy id", screen.Dim, 9)
 	}
-	return append(line, span{keys, screen.Dim})
+	return fitParts(parts, t.width)
 }
 
 // help names all keys, and what the columns say. What has no room is scrolled to.
@@ -288,7 +316,7 @@ func facts(s *api.Session, now time.Time, width int) [][]span {
 	var all [][]span
 	for _, f := range Fields(*s, now) {
 		name := f[0]
-		for _, part := range wrap(screen.Text(f[1]), width-20) {
+		for _, part := range screen.Wrap(screen.Text(f[1]), width-20) {
 			all = append(all, []span{{fmt.Sprintf("  %-16s ", name), screen.Dim}, {part, ""}})
 			name = ""
 		}

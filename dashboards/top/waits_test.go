@@ -1,6 +1,11 @@
 package top
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"sm/observer/api"
+)
 
 // TestWaitText: the reason takes the room that there is, and never the place of the state where it is cut.
 func TestWaitText(t *testing.T) {
@@ -21,6 +26,28 @@ func TestWaitText(t *testing.T) {
 	} {
 		if got := waitText(tt.state, tt.reason, tt.width); got != tt.want {
 			t.Errorf("%q in %d: got %q, want %q", tt.reason, tt.width, got, tt.want)
+		}
+	}
+}
+
+// TestHeaderAndFooterFit: what has no room goes as a whole, and what matters most stays.
+func TestHeaderAndFooterFit(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int{40, 60, 80, 120} {
+		x := topScene(width, 10, false)
+		x.all.Demo, x.all.Others, x.hideQuiet, x.filter = true, 1234, true, "web"
+		for range 300 {
+			x.all.Sessions = append(x.all.Sessions, api.Session{ID: "w", Project: "web", State: "busy", Queued: 3, PressureLevel: "imminent"})
+		}
+		x.arrange()
+		lines := strings.Split(x.screen(), "\n")
+		for _, line := range []string{lines[0], lines[len(lines)-1]} {
+			if strings.Contains(line, "…") {
+				t.Errorf("in %d cells: %q is cut", width, line)
+			}
+		}
+		if head, foot := lines[0], lines[len(lines)-1]; !strings.Contains(head, "1 waiting") || !strings.Contains(foot, "filter: web") || !strings.Contains(foot, "? help") {
+			t.Errorf("in %d cells: %q, %q", width, head, foot)
 		}
 	}
 }

@@ -16,12 +16,13 @@ func Text(text, colour string) Cell { return Cell{text, colour} }
 
 // Table writes rows in columns. Columns whose header begins with a space are set right. Widths count cells of the screen:
 // a wide character takes two. Colours come after the padding. With a Width the texts of the last column are cut, so that no
-// line is wider, as far as 10 cells are left for them.
+// line is wider, as far as 10 cells are left for them; with a Wrap instead they go on below.
 type Table struct {
 	Headers []string
 	rows    [][]Cell
 	Colour  bool
 	Width   int // in cells, 0 for any
+	Wrap    int // the same
 }
 
 func (t *Table) Add(cells ...Cell) { t.rows = append(t.rows, cells) }
@@ -52,17 +53,41 @@ func (t *Table) Write(w io.Writer) error {
 // cut makes the last column fit.
 func (t *Table) cut(widths []int) {
 	last := len(widths) - 1
-	room := t.Width
+	room := max(t.Width, t.Wrap)
 	for _, w := range widths[:last] {
 		room -= w + 2
 	}
-	if t.Width == 0 || widths[last] <= room {
+	if max(t.Width, t.Wrap) == 0 || widths[last] <= room {
 		return
 	}
 	widths[last] = max(10, room)
+	if t.Wrap > 0 {
+		t.wrap(last, widths[last])
+		return
+	}
 	for _, row := range t.rows {
 		row[last].text = screen.FitStart(row[last].text, widths[last])
 	}
+}
+
+// wrap puts what has no room in the last column into rows below.
+func (t *Table) wrap(last, width int) {
+	var rows [][]Cell
+	for _, row := range t.rows {
+		parts := screen.Wrap(screen.Text(row[last].text), width)
+		for i, part := range parts {
+			next := make([]Cell, last+1)
+			if i == 0 {
+				copy(next, row)
+			}
+			next[last] = Cell{part, row[last].colour}
+			rows = append(rows, next)
+		}
+		if len(parts) == 0 {
+			rows = append(rows, row)
+		}
+	}
+	t.rows = rows
 }
 
 func (t *Table) line(b *strings.Builder, row []Cell, widths []int) {

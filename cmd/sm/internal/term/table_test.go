@@ -31,6 +31,30 @@ func TestTableFits(t *testing.T) {
 	}
 }
 
+// TestTableWraps: what has no room goes on below, in the same column.
+func TestTableWraps(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		width int
+		want  string
+	}{
+		{0, "ID  TEXT\na   a text that is long\nb   \n"},
+		{17, "ID  TEXT\na   a text that\n    is long\nb   \n"},
+		{5, "ID  TEXT\na   a text\n    that is\n    long\nb   \n"},
+	} {
+		table := Table{Headers: []string{"ID", "TEXT"}, Wrap: c.width}
+		table.Add(Text("a", ""), Text("a text that is long", ""))
+		table.Add(Text("b", ""), Text("", ""))
+		var got strings.Builder
+		if err := table.Write(&got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, got.String()); diff != "" {
+			t.Errorf("%d cells (-want +got):\n%s", c.width, diff)
+		}
+	}
+}
+
 // TestRedraw: a screen is overwritten from its first line, and what was below goes.
 func TestRedraw(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	xterm "golang.org/x/term"
+
+	"sm/dashboards/screen"
 )
 
 // IsTerminal reports whether a stream is a terminal.
@@ -20,6 +22,14 @@ func IsTerminal(stream any) bool {
 func Columns(stream any) int {
 	width, _ := size(stream)
 	return width
+}
+
+// WrapAt is Columns of a terminal, and 0 for anything else.
+func WrapAt(stream any) int {
+	if !IsTerminal(stream) {
+		return 0
+	}
+	return Columns(stream)
 }
 
 // Lines is how many lines a terminal has: 24 unless it says otherwise.
@@ -69,7 +79,7 @@ func ShowProgress(w io.Writer, text func(passed time.Duration) string) (end func
 				fmt.Fprint(w, "\r\x1b[K")
 				return
 			case <-tick.C:
-				fmt.Fprint(w, "\r\x1b[K"+text(time.Since(start)))
+				fmt.Fprint(w, "\r\x1b[K"+screen.FitStart(text(time.Since(start)), Columns(w)-1))
 			}
 		}
 	}()

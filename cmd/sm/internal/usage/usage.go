@@ -18,8 +18,12 @@ import (
 	"sm/cmd/sm/internal/config"
 )
 
-// Explain has each command of the tree say in words which of its arguments are missing, or are too many.
+// Explain has each command of the tree say in words which of its arguments are missing, or are too many, and its usage line
+// speak of flags once.
 func Explain(cmd *cobra.Command) {
+	if strings.Contains(strings.ReplaceAll(cmd.Use, "[-- ", ""), "[--") { // it names its flags itself
+		cmd.DisableFlagsInUseLine = true
+	}
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(c *cobra.Command, args []string) error {
 			if check(c, args) == nil {

@@ -73,7 +73,7 @@ func TestMan(t *testing.T) {
 .SH NAME
 sm\-send \- Send a message
 .SH SYNOPSIS
-sm send [\-\-loud] ID TEXT|\- [flags]
+sm send [\-\-loud] ID TEXT|\-
 .SH DESCRIPTION
 Send it.
 .PP

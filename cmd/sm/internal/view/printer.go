@@ -13,5 +13,6 @@ import "io"
 type Printer struct {
 	io.Writer
 	Colour bool
+	Wrap   int // cells of a line on a terminal, 0 for none: what is read by programs stays on its line
 	Glyphs Glyphs
 }

@@ -41,7 +41,7 @@ func (to *Printer) WriteMessages(list []api.Message, now time.Time, width int) e
 		if _, rest, tagged := strings.Cut(text, "] "); tagged && m.Kind != "" {
 			text = rest // its tag says no more than its kind
 		}
-		row := []term.Cell{term.Text(m.ID, ""), term.Text(screen.FitEnd(m.To, 12), ""), term.Text(kind, ""), term.Text(status, ""),
+		row := []term.Cell{term.Text(m.ID, ""), term.Text(shortAgent(m.To), ""), term.Text(kind, ""), term.Text(status, ""),
 			term.Text(screen.Ago(&m.MadeAt, now), screen.Dim), term.Text(text, "")}
 		if narrow {
 			row = slices.Delete(row, 2, 3) // most texts say of which kind they are
@@ -51,13 +51,26 @@ func (to *Printer) WriteMessages(list []api.Message, now time.Time, width int) e
 	if err := t.Write(to); err != nil || waiting == 0 {
 		return err
 	}
-	_, err := fmt.Fprintf(to, "%d wait for hooks: none of the agent's present session has come yet; %s\n", waiting, doctor.HooksRemedy)
+	note := fmt.Sprintf("%d wait for hooks: none of the agent's present session has come yet; %s", waiting, doctor.HooksRemedy)
+	if to.Wrap > 0 {
+		note = strings.Join(screen.Wrap(note, to.Wrap), "\n")
+	}
+	_, err := fmt.Fprintln(to, note)
 	return err
+}
+
+// shortAgent is what to type to mean an agent: the beginning of its id where that is long.
+func shortAgent(id string) string {
+	const uuid, most = 36, 12
+	if len(id) == uuid && strings.Count(id, "-") == 4 {
+		return id[:8]
+	}
+	return screen.FitStart(screen.Text(id), most)
 }
 
 // WriteHandoffs prints handoffs in the order in which they come.
 func (to *Printer) WriteHandoffs(list []api.Handoff, now time.Time) error {
-	t := term.Table{Headers: []string{"ID", "AGENT", "STATE", "WAY", "CHANGED", "FILE"}, Colour: to.Colour}
+	t := term.Table{Headers: []string{"ID", "AGENT", "STATE", "WAY", "CHANGED", "FILE"}, Colour: to.Colour, Wrap: to.Wrap}
 	for _, h := range list {
 		state := h.State
 		switch {
@@ -74,14 +87,14 @@ func (to *Printer) WriteHandoffs(list []api.Handoff, now time.Time) error {
 		if h.State == "failed" {
 			tint = screen.Red
 		}
-		t.Add(term.Text(h.ID, ""), term.Text(screen.OneLine(h.Agent), ""), term.Text(screen.OneLine(state), tint), term.Text(h.Way, screen.Dim), term.Text(screen.Ago(&h.ChangedAt, now), screen.Dim), term.Text(screen.OneLine(file), ""))
+		t.Add(term.Text(h.ID, ""), term.Text(shortAgent(h.Agent), ""), term.Text(screen.OneLine(state), tint), term.Text(h.Way, screen.Dim), term.Text(screen.Ago(&h.ChangedAt, now), screen.Dim), term.Text(screen.OneLine(file), ""))
 	}
 	return t.Write(to)
 }
 
 // WriteFindings prints what the doctor has found, each with what to do.
 func (to *Printer) WriteFindings(findings []doctor.Finding) error {
-	t := term.Table{Headers: []string{"", "CHECK", "FINDING"}, Colour: to.Colour}
+	t := term.Table{Headers: []string{"", "CHECK", "FINDING"}, Colour: to.Colour, Wrap: to.Wrap}
 	for _, f := range findings {
 		colour := map[doctor.Status]string{doctor.Noted: screen.Yellow, doctor.Broken: screen.Red}[f.Status]
 		t.Add(term.Text(string(f.Status), colour), term.Text(f.Check, ""), term.Text(screen.OneLine(f.Text), ""))

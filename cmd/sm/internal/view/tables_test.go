@@ -60,3 +60,15 @@ func TestMessagesFit(t *testing.T) {
 		}
 	}
 }
+
+// TestShortAgent: an agent goes by what can be typed to mean it.
+func TestShortAgent(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{
+		"web": "web", "ce1f4a0e-1111-4222-8333-944455556666": "ce1f4a0e", "billing-migration": "billing-mig…", "a\x1bb": "a?b",
+	} {
+		if got := shortAgent(id); got != want {
+			t.Errorf("%q: got %q, want %q", id, got, want)
+		}
+	}
+}
