@@ -30,6 +30,10 @@ func TestGreeting(t *testing.T) {
 	if got, want := greeting(addrs, o), "Watching 812 transcripts in /home/u/.claude/projects, "+codex+"\n"; !strings.HasPrefix(got, want) {
 		t.Errorf("with another client: %q, want %q first", got, want)
 	}
+	o.Stats = &follow.Stats{}
+	if got, want := greeting(addrs, o), "Watching 0 transcripts in /home/u/.claude/projects, "+codex+"; sm observe --demo shows made-up agents\n"; !strings.HasPrefix(got, want) {
+		t.Errorf("with nothing to watch: %q, want %q first", got, want)
+	}
 	o.Demo = true
 	want = "Demo: all of these agents are made up; they go when you press Ctrl-C\n" +
 		"http://127.0.0.1:8420 (or: sm open --socket /tmp/x/sm.sock)\nsm top --socket /tmp/x/sm.sock in another terminal\n"
@@ -38,14 +42,16 @@ func TestGreeting(t *testing.T) {
 	}
 }
 
-// TestQuietStart: warnings are always said, the rest once the past has been read; in a demo never.
+// TestQuietStart: warnings are always said, the rest once the past has been read; in a demo never, nor what is about its
+// agents.
 func TestQuietStart(t *testing.T) {
 	t.Parallel()
-	for demo, want := range map[bool]string{false: "bad later", true: "bad"} {
+	for demo, want := range map[bool]string{false: "bad agent later", true: "bad"} {
 		var out bytes.Buffer
 		log := slog.New(quietStart{slog.NewTextHandler(&out, nil), new(atomic.Bool), demo}).With("a", 1).WithGroup("g")
 		log.Info("early")
 		log.Warn("bad")
+		log.Warn("agent", "agent", "demo-web")
 		log.Info(caughtUp)
 		log.Info("later")
 		var got []string

@@ -131,6 +131,9 @@ func greeting(addrs []net.Addr, o observer.Options) string {
 		socket = " --socket " + o.Socket
 		what = "Demo: all of these agents are made up; they go when you press Ctrl-C"
 	}
+	if o.Stats.Files.Load() == 0 && !o.Demo {
+		what += "; sm observe --demo shows made-up agents"
+	}
 	text := screen.OneLine(what) + "\n"
 	for _, addr := range addrs {
 		if tcp, ok := addr.(*net.TCPAddr); ok {
@@ -141,7 +144,8 @@ func greeting(addrs []net.Addr, o observer.Options) string {
 	return text + "sm top" + socket + " in another terminal\n"
 }
 
-// quietStart keeps from a terminal what is no warning: until the past has been read, and in a demo always.
+// quietStart keeps from a terminal what is no warning: until the past has been read, and in a demo always, together with
+// the warnings about single agents.
 type quietStart struct {
 	slog.Handler
 	over *atomic.Bool
@@ -152,6 +156,9 @@ type quietStart struct {
 const caughtUp = "caught up"
 
 func (h quietStart) Handle(ctx context.Context, r slog.Record) error {
+	if h.demo && r.Level <= slog.LevelWarn && ofAgent(r) {
+		return nil
+	}
 	if r.Level < slog.LevelWarn && !h.over.Load() {
 		if r.Message == caughtUp && !h.demo {
 			h.over.Store(true)
@@ -159,6 +166,15 @@ func (h quietStart) Handle(ctx context.Context, r slog.Record) error {
 		return nil
 	}
 	return h.Handler.Handle(ctx, r)
+}
+
+// ofAgent says whether a log line is about one agent. In a demo that is made up too, and shown by page and top.
+func ofAgent(r slog.Record) (is bool) {
+	r.Attrs(func(a slog.Attr) bool {
+		is = a.Key == "agent" || a.Key == "key"
+		return !is
+	})
+	return is
 }
 
 func (h quietStart) WithAttrs(attrs []slog.Attr) slog.Handler {

@@ -88,11 +88,14 @@ func (p *Player) past(ctx context.Context, a Observer, now time.Time, staging st
 	for _, s := range p.script.agents {
 		p.call(ctx, a, event{At: now.Add(-Past), Agent: s.index, Session: s.session}, hook.Payload{Event: hook.SessionStart, Source: "startup"})
 	}
-	last := map[string]time.Time{} // of each file
+	last, asks := map[string]time.Time{}, map[int]event{} // of each file; dialogs that are open, by agent
 	for p.script.peek().Before(now) {
 		e := p.script.next()
 		if e.Kind == kindClear {
 			p.call(ctx, a, e, hook.Payload{Event: hook.SessionStart, Source: "clear"})
+		}
+		if delete(asks, e.Agent); e.Kind == kindAsk {
+			asks[e.Agent] = e
 		}
 		subagent, lines := p.scribes[e.Agent].lines(e)
 		if err := p.write(e.Session, subagent, lines); err != nil {
@@ -110,6 +113,10 @@ func (p *Player) past(ctx context.Context, a Observer, now time.Time, staging st
 	p.dir = dir
 	if err := os.Rename(staging, dir); err != nil {
 		return fmt.Errorf("write the demo's transcripts: %w", err)
+	}
+	for _, e := range asks {
+		payload, _ := hookOf(e)
+		p.call(ctx, a, e, payload)
 	}
 	return nil
 }
@@ -151,6 +158,8 @@ func hookOf(e event) (p hook.Payload, ok bool) {
 		p.Event, p.Trigger = hook.PreCompact, e.Trigger
 	case kindCompacted:
 		p.Event, p.Source = hook.SessionStart, "compact"
+	case kindAsk:
+		p.Event, p.NotificationType, p.Message = hook.Notification, "permission_prompt", "Claude needs your permission to use Bash"
 	}
 	return p, p.Event != ""
 }

@@ -25,6 +25,7 @@ const (
 	kindCompacted
 	kindClear    // the agent goes on in another session
 	kindSubagent // a reply of a subagent
+	kindAsk      // the client asks a person whether it may use the tool
 )
 
 // event is one thing that one made-up agent does.
@@ -54,6 +55,7 @@ type temper struct {
 	rest         time.Duration
 	clears       int // after how many turns the agent clears, 0 for never
 	subagents    bool
+	asks         time.Duration // how long the dialog before each tool waits for a person, 0 for no dialogs
 }
 
 // The sizes, in tokens, at which clients of 2.1.25 and later compact by themselves: the smallest that transcripts with
@@ -85,6 +87,7 @@ func tempers() []temper {
 		{name: "demo-data", model: largeModel, after: [2]int64{70e3, 110e3}, full: fullLargeContext, grow: [2]int64{9e3, 24e3}, pace: 2 * second, replies: [2]int64{3, 7}, rest: 4 * second},
 		{name: "demo-mobile", model: quickModel, after: [2]int64{30e3, 50e3}, full: fullContext, grow: [2]int64{800, 2e3}, spike: 14e3, pace: 2 * second, replies: [2]int64{2, 6}, rest: 5 * second},
 		{name: "demo-archive", model: smallModel, after: [2]int64{71e3, 73e3}, full: fullContext, grow: [2]int64{300, 900}, pace: 2 * second, replies: [2]int64{9, 12}, rest: 24 * time.Hour},
+		{name: "demo-infra", model: smallModel, after: [2]int64{44e3, 52e3}, full: fullContext, grow: [2]int64{400, 1200}, pace: 2 * second, replies: [2]int64{3, 5}, rest: 6 * second, asks: 4 * time.Minute},
 	}
 }
 
@@ -169,6 +172,11 @@ func (s *agent) turn() {
 			s.add(event{Kind: kindSubagent, Context: s.between([2]int64{9e3, 60e3}), Output: s.between([2]int64{80, 900})})
 			s.pass(s.pace)
 		}
+		if s.asks > 0 {
+			s.now = s.now.Add(askAfter)
+			s.add(event{Kind: kindAsk})
+			s.pass(s.asks)
+		}
 		s.add(event{Kind: kindToolResult})
 	}
 	s.now = s.now.Add(50 * time.Millisecond)
@@ -195,6 +203,9 @@ func (s *agent) compact(trigger string) {
 	s.context = s.between(s.after)
 	s.pass(s.pace)
 }
+
+// askAfter is how long a dialog is open before the client's hook tells of it.
+const askAfter = 6 * time.Second
 
 // newUUID is a random UUID.
 func newUUID(rng *rand.Rand) string {
