@@ -1,10 +1,14 @@
 package observer
 
 import (
+	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"sm/observer/api"
 )
 
 // TestCaughtUpIsTold once, with the number of idle transcripts.
@@ -24,5 +28,22 @@ func TestCaughtUpIsTold(t *testing.T) {
 	r.stop()
 	if len(told) > 0 {
 		t.Error("told twice")
+	}
+}
+
+// TestNoticesOfThePastKeepTheirTime: a notice about what was found at the start counts as made when that happened.
+func TestNoticesOfThePastKeepTheirTime(t *testing.T) {
+	r := newRig(t)
+	at := time.Now().Add(-6 * time.Minute).UTC().Truncate(time.Millisecond)
+	r.write(uuid(1), prompt(stamp(at.Add(-time.Minute)), "p1", "go"), reply(stamp(at), "m1", 150_000, 10))
+	r.start()
+	var all api.Messages
+	r.until("the notice is there", func() bool {
+		all = api.Messages{}
+		noErrors(t, json.Unmarshal([]byte(r.ask(http.MethodGet, "/messages", "").Body), &all))
+		return len(all.Messages) > 0
+	})
+	if m := all.Messages[0]; m.Kind != "critical" || !m.MadeAt.Equal(at) {
+		t.Errorf("%+v, want it made at %v", m, at)
 	}
 }

@@ -56,7 +56,7 @@ func (p *rules) say(s alerts.Say, now time.Time) {
 	if agent, err := p.fleet.Agent(string(to), true); err == nil {
 		to = agent // a parent may be named by its name or session
 	}
-	if _, err := p.queue.Put(outbox.Message{Key: s.Key, To: to, Mode: s.Mode, Text: s.Text, Plain: s.Plain}, now); err != nil {
+	if _, err := p.queue.Put(outbox.Message{Key: s.Key, To: to, Mode: s.Mode, Text: s.Text, Plain: s.Plain}, madeAt(&s, now)); err != nil {
 		p.log.Error("a notice cannot be queued", "key", s.Key, "err", err)
 	}
 }
@@ -86,6 +86,17 @@ func (p *parts) reread(agent alerts.AgentID, now time.Time) []string {
 		return nil
 	}
 	return rereads.Names(&v, p.fleet.All(now))
+}
+
+// replayedWithin bounds how old what a notice is about may be for the notice to count as made then.
+const replayedWithin = time.Hour
+
+// madeAt is when a notice counts as made: at the time of what gave rise to it, which a first start reads later.
+func madeAt(s *alerts.Say, now time.Time) time.Time {
+	if s.At.IsZero() || s.At.After(now) || now.Sub(s.At) > replayedWithin {
+		return now
+	}
+	return s.At
 }
 
 // note marks a notice on the curve of whom it is about.

@@ -96,11 +96,13 @@ func chartOf(r *Row, h *History, zone *time.Location) chart {
 	}
 	for i := range h.Marks {
 		m := &h.Marks[i]
-		height := y(m.Tokens)
-		if m.Tokens == 0 {
-			height = 1
+		size := m.Tokens
+		if size == 0 && !m.opens() { // a notice about a context that was just emptied: it is about what came before
+			size = h.before(m.At)
 		}
-		c.Marks = append(c.Marks, glyph{percent(x(m.At)), percent(height), m.class(), m.title() + ", " + clock(m.At, zone), m.opens()})
+		if size > 0 || m.opens() {
+			c.Marks = append(c.Marks, glyph{percent(x(m.At)), percent(y(size)), m.class(), m.title() + ", " + clock(m.At, zone), m.opens()})
+		}
 		p.Marks = append(p.Marks, plotEvent{m.At, m.title()})
 	}
 	end := h.Points[len(h.Points)-1]
@@ -171,6 +173,17 @@ func span(h *History) (from, to, peak int64) {
 		from = to - 60
 	}
 	return from, to, peak
+}
+
+// before is the size of the context before a time, 0 where none is known.
+func (h *History) before(at int64) (tokens int64) {
+	for i := range h.Points {
+		if h.Points[i].At > at {
+			break
+		}
+		tokens = h.Points[i].Tokens
+	}
+	return tokens
 }
 
 // ceiling is the size at the upper edge: the window, unless the curve would lie flat.

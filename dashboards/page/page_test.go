@@ -421,6 +421,38 @@ func TestCycles(t *testing.T) {
 	}
 }
 
+// TestNoBareSeparator: between what is shown of an agent, and nowhere else, stands a dot.
+func TestNoBareSeparator(t *testing.T) {
+	p := newPage(t)
+	for _, c := range []struct {
+		of   Row
+		want string
+	}{
+		{Row{ID: "a", Name: "a", Parent: "lead"}, "<small>of <bdi>lead</bdi></small>"},
+		{Row{ID: "a", Name: "a", Parent: "lead", Model: "claude-x"}, "<small><bdi>x</bdi> · of <bdi>lead</bdi></small>"},
+		{Row{ID: "a", Name: "a", Title: "tests", Parent: "lead"}, "<small><bdi>a</bdi> · of <bdi>lead</bdi></small>"},
+	} {
+		if html, err := p.Row(&c.of, &History{}); err != nil || !strings.Contains(html, c.want) {
+			t.Errorf("%v: no %q in %s", err, c.want, html)
+		}
+	}
+}
+
+// TestMarksStandOnTheCurve: a notice of a context that is unknown stands where the context was, and not at 0.
+func TestMarksStandOnTheCurve(t *testing.T) {
+	h := &History{
+		Points: []Point{{100, 50_000, false}, {200, 100_000, false}, {300, 20_000, true}},
+		Marks:  []Mark{{50, "storm", "", 0}, {250, "storm", "", 0}, {250, "clear", "", 0}, {200, "warning", "", 100_000}},
+	}
+	var got []string
+	for _, m := range chartOf(&Row{Window: 200_000}, h, time.UTC).Marks {
+		got = append(got, m.Class+" "+m.Y)
+	}
+	if diff := cmp.Diff([]string{"storm 50%", "clear 100%", "warning 50%"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestSparkScale: two sparklines can be compared: their height is the window.
 func TestSparkScale(t *testing.T) {
 	h := History{Points: []Point{{10, 20_000, false}, {20, 28_000, false}}}
