@@ -56,6 +56,7 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 	o.Home, _ = env.lookupEnv.Home() // without one, ~ is of no help
 	o.Dir, _ = env.workDir()         // one that is gone has no settings
 	o.Path, _ = env.lookupEnv("PATH")
+	o.Codex, _ = env.lookupEnv.CodexHome()
 	o.Settings, o.SettingsErr = env.lookupEnv.ClaudeSettings()
 	o.Projects, o.ProjectsErr = cfg.ProjectDirs(env.lookupEnv)
 	o.TokenFile = cfg.HTTP.WebhookTokenFile

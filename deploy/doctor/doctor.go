@@ -46,7 +46,8 @@ type Options struct {
 	Dir     string // whose project settings to look at; "" for none
 	// Settings is the user's settings.json, Managed the administrator's.
 	Settings, Managed string
-	SettingsErr       error // why there is no Settings
+	SettingsErr       error  // why there is no Settings
+	Codex             string // Codex's folder, "" where nobody knows
 	// Projects are the folders of transcripts.
 	Projects    []string
 	ProjectsErr error // why there are no Projects
@@ -76,6 +77,7 @@ func Examine(ctx context.Context, o Options) []Finding {
 	d := &doctor{Options: o}
 	d.client(ctx)
 	d.settings()
+	d.codex()
 	d.tmux(ctx)
 	d.inotify()
 	d.clock()

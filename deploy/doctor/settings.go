@@ -155,7 +155,7 @@ func (d *doctor) hooks(layers []*settingsLayer, own *settingsLayer) {
 	if c, old := d.withoutArgs(); old && direct {
 		d.found("hooks", Broken, remedy, "they are written for %s and later, and a client is %s", install.ArgsClient, c)
 	}
-	d.programs(commands)
+	d.programs("hooks", commands)
 }
 
 // plugin is a layer with the plugin's hooks, nil where it is not in force. When nobody can tell what it has, ok is
@@ -224,20 +224,20 @@ func (d *doctor) guard(asks bool) {
 	}
 }
 
-// programs examines what the hooks call.
-func (d *doctor) programs(commands map[string][]string) {
+// programs examines what hooks call.
+func (d *doctor) programs(check string, commands map[string][]string) {
 	for _, program := range slices.Sorted(maps.Keys(commands)) {
 		args, path := commands[program], program
 		if !strings.Contains(program, "/") {
 			path = install.LookPath(d.Path, program)
 		}
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
-			d.found("hooks", Broken, "run sm install with the sm that is to stay", "they call %s, which is not there or no program", program)
+			d.found(check, Broken, "run sm install with the sm that is to stay", "they call %s, which is not there or no program", program)
 		} else if where := install.PassingPlace(path, d.Temporary); where != "" {
-			d.found("hooks", Noted, "put sm where it stays, say with make install, and run sm install with that one", "they call %s, in %s, which does not last", program, where)
+			d.found(check, Noted, "put sm where it stays, say with make install, and run sm install with that one", "they call %s, in %s, which does not last", program, where)
 		}
 		if asked := d.HookSockets(args[1:]); !slices.ContainsFunc(asked, func(s string) bool { return slices.Contains(d.Sockets, s) }) {
-			d.found("hooks", Broken, "run sm install again", "they look for the observer at %s, and it is to be at %s",
+			d.found(check, Broken, "run sm install again", "they look for the observer at %s, and it is to be at %s",
 				strings.Join(asked, ", "), strings.Join(d.Sockets, ", "))
 		}
 	}

@@ -1,0 +1,51 @@
+package doctor
+
+import (
+	"os"
+	"testing"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"sm/deploy/install"
+	"sm/deploy/jsonedit"
+	"sm/transcript/claude/hook"
+)
+
+// TestCodexTrust: hooks are called and summed up as client 0.169.0 did when its user trusted these.
+func TestCodexTrust(t *testing.T) {
+	t.Parallel()
+	read := func(name string) []byte {
+		text, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	doc, err := jsonedit.Parse(read("codex-hooks.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c codexConfig
+	if err := toml.Unmarshal(read("codex-trusted.toml"), &c); err != nil {
+		t.Fatal(err)
+	}
+	e := install.NewCodexEditor(doc, "", "")
+	n := 0
+	for _, event := range []hook.Event{hook.Stop, hook.PreCompact, hook.PostToolUse, hook.SessionStart, hook.PostModelRequest} {
+		for _, h := range ownHooks(e, event) {
+			n++
+			key := h.key("/home/dev/.codex/hooks.json")
+			if hash := c.Hooks.State[key].Hash; !h.trusted(hash) || h.trusted(hash+"0") || h.trusted("") {
+				t.Errorf("%s: trusted as %q: %v", key, hash, h.trusted(hash))
+			}
+			other := h
+			other.event = hook.Interrupt
+			if other.trusted(c.Hooks.State[key].Hash) {
+				t.Errorf("%s: trusted for another event", key)
+			}
+		}
+	}
+	if n != 5 {
+		t.Errorf("%d hooks of ours", n)
+	}
+}
