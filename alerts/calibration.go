@@ -161,6 +161,9 @@ type forecaster struct {
 	bands bands // follow from it
 }
 
+// Calibrate has forecasts go by what another engine has learnt, in place of all that this one has.
+func (e *Engine) Calibrate(c Calibration) { e.forecaster.restore(c) }
+
 func (f *forecaster) restore(c Calibration) { f.Calibration, f.bands = c.clone(), c.bands() }
 
 // of says how far an agent's compaction is when its context can grow by rest tokens.

@@ -39,6 +39,8 @@ type core struct {
 	delivery *delivery
 
 	early catchup.Queue
+	// pupil is told the history of a first start, for what past cycles say of forecasts; else nil.
+	pupil *alerts.Engine
 	// held is what signals have told before all that existed was read: the policy must
 	// know the past first.
 	held []fleet.Update

@@ -186,23 +186,28 @@ type origins struct {
 func (o *origins) recall(x *file) (observed []alerts.ObservedCompactions) {
 	b := x.backlog
 	x.backlog = nil
+	var l lesson
 	for i := range b.Messages {
 		m, counts := b.Message(i)
 		o.message(x, &m, counts)
+		l.reply(o, x, &m)
 	}
 	room := len(b.Compactions)
 	id, _ := o.agentOf(x.of)
 	seen := alerts.ObservedCompactions{Agent: alerts.AgentID(id), Model: x.Session.Model, Window: clients.WindowOf(&x.Session, 0, o.options.Windows).Tokens}
 	seen.CompactsAt = o.gauge.compactsAt(o.currentAgent(x.of), &x.Session, seen.Window)
-	learn := func(e *transcript.Compaction, room *int, counts bool) {
-		if own, _ := o.compaction(x, e, room, counts); own && e.Trigger == transcript.Auto && e.PreTokens > 0 {
+	learn := func(e *transcript.Compaction, room *int, counts bool) (own bool) {
+		if own, _ = o.compaction(x, e, room, counts); own && e.Trigger == transcript.Auto && e.PreTokens > 0 {
 			observed = append(observed, seen)
 			observed[len(observed)-1].PreTokens = []int64{e.PreTokens}
 		}
+		return own
 	}
 	for i := range b.Compactions {
-		learn(&b.Compactions[i].Compaction, &room, b.Compactions[i].Counts)
+		c := &b.Compactions[i]
+		l.compaction(c, learn(&c.Compaction, &room, c.Counts))
 	}
+	l.teach(o, x, &seen)
 	for i := range b.Later {
 		l := &b.Later[i]
 		for j := range l.Messages {
