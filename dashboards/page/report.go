@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"math"
+	"strconv"
 	"time"
 )
 
@@ -22,6 +24,8 @@ type Report struct {
 	Projects []Cost
 	// Sizes are those of contexts that were compacted, After those of the first reply after, in tokens.
 	Sizes, After []Bin
+	// Forecasts say how good those were, by how many replies were left.
+	Forecasts []Forecast
 	// Each is what was read again after each boundary.
 	Each  []Reread
 	Files []File
@@ -41,6 +45,13 @@ type Cost struct {
 type Bin struct {
 	From, To int64
 	Count    int
+}
+
+// Forecast says of so many forecasts, made when so many replies were left, by how much the middle one was off, and how many
+// ranges held the truth, both as shares.
+type Forecast struct {
+	Left, Count   int
+	Error, Within float64
 }
 
 // Reread is how many tokens were read again after a boundary; At is in seconds since 1970.
@@ -65,11 +76,14 @@ type sticks struct {
 
 type stick struct{ X, Y, Kind, Title string }
 
-// column is a bin of a histogram.
-type column struct {
-	X, Y, Width, Height, Text string
-	Count                     int
+// columns are a histogram, or shares with what they should be.
+type columns struct {
+	List        []column
+	Aim         string // where a line stands, "" for none
+	Description string
 }
+
+type column struct{ X, Y, Width, Height, Text, Figure string }
 
 // cost is a Cost in words, with its share as a bar.
 type cost struct {
@@ -94,7 +108,7 @@ func WriteReport(w io.Writer, r *Report) error {
 	}
 	err = t.Execute(w, map[string]any{
 		"Style": template.CSS(string(style) + string(more)), "Build": tame(r.Build), "Lead": r.Lead, "Span": r.Span, "Saved": r.Saved,
-		"Kinds": costsOf(r.Kinds), "Projects": costsOf(r.Projects), "Sizes": columnsOf(r.Sizes), "After": columnsOf(r.After),
+		"Kinds": costsOf(r.Kinds), "Projects": costsOf(r.Projects), "Sizes": columnsOf(r.Sizes), "After": columnsOf(r.After), "Errors": errorsOf(r.Forecasts), "Ranges": rangesOf(r.Forecasts),
 		"Each": sticksOf(r.Each, r.Zone), "Files": filesOf(r.Files), "Named": len(r.Files) > 0 && r.Files[0].Name != "",
 	})
 	if err != nil {
@@ -121,21 +135,59 @@ func filesOf(all []File) (list []map[string]any) {
 	return list
 }
 
-// columnsOf draws a histogram.
-func columnsOf(bins []Bin) (list []column) {
+// columnsOf draws a histogram, nil for none.
+func columnsOf(bins []Bin) *columns {
 	most := 1
 	for _, b := range bins {
 		most = max(most, b.Count)
 	}
-	wide := 1 / float64(max(1, len(bins)))
-	for i, b := range bins {
-		high := float64(b.Count) / float64(most)
-		list = append(list, column{
-			X: percent((float64(i) + 0.08) * wide), Width: percent(0.84 * wide), Y: percent(1 - high), Height: percent(high),
-			Text: short(b.From) + "–" + short(b.To), Count: b.Count,
+	return drawn("Histogram", len(bins), func(i int) (share float64, text, figure string) {
+		b := &bins[i]
+		return float64(b.Count) / float64(most), short(b.From) + "–" + short(b.To), strconv.Itoa(b.Count)
+	})
+}
+
+// errorsOf draws by how much forecasts were off.
+func errorsOf(all []Forecast) *columns {
+	return drawn("Median error of forecasts by replies left", len(all), func(i int) (share float64, text, figure string) {
+		return all[i].Error, leftText(&all[i]), whole(all[i].Error)
+	})
+}
+
+// rangesHold is the share of ranges that should hold the truth.
+const rangesHold = 0.8
+
+// rangesOf draws how often ranges held the truth.
+func rangesOf(all []Forecast) *columns {
+	c := drawn("Share of ranges that held the truth, by replies left", len(all), func(i int) (share float64, text, figure string) {
+		return all[i].Within, leftText(&all[i]), whole(all[i].Within)
+	})
+	if c != nil {
+		c.Aim = percent(1 - rangesHold)
+	}
+	return c
+}
+
+// whole is a share in whole percents.
+func whole(share float64) string { return percent(math.Round(100*share) / 100) }
+
+func leftText(f *Forecast) string { return fmt.Sprintf("%d left (%d)", f.Left, f.Count) }
+
+// drawn draws n columns of shares, those above 1 as high as 1; nil for none.
+func drawn(description string, n int, of func(i int) (share float64, text, figure string)) *columns {
+	if n == 0 {
+		return nil
+	}
+	c := &columns{Description: description}
+	wide := 1 / float64(n)
+	for i := range n {
+		share, text, figure := of(i)
+		high := min(1, share)
+		c.List = append(c.List, column{
+			X: percent((float64(i) + 0.08) * wide), Width: percent(0.84 * wide), Y: percent(1 - high), Height: percent(high), Text: text, Figure: figure,
 		})
 	}
-	return list
+	return c
 }
 
 // sticksOf draws figures over time, nil where there are none.

@@ -34,6 +34,11 @@ func WriteHTML(w io.Writer, r *report.Report, build string) error {
 	for _, b := range r.Boundaries {
 		p.Each = append(p.Each, page.Reread{At: b.At.Unix(), Tokens: b.Tokens, Kind: b.Kind})
 	}
+	for _, f := range r.Forecast {
+		if f.Forecasts > 0 {
+			p.Forecasts = append(p.Forecasts, page.Forecast{Left: f.Left, Count: f.Forecasts, Error: *f.Error, Within: *f.Within})
+		}
+	}
 	for _, f := range r.RereadFiles {
 		if f.Name != "" {
 			p.Files = append(p.Files, page.File{Name: f.Project + ": " + f.Name, Reads: f.Rereads, Tokens: f.Tokens})
