@@ -27,12 +27,7 @@ func (w *walker) block(e *transcript.Entry) (result bool) {
 	var kind, id, name, of jsonwalk.Text
 	var on targets
 	size := int64(0)
-	for in := w.Enter(jsonwalk.Text{}, '{'); in; {
-		var key []byte
-		var value jsonwalk.Text
-		if key, value, in = w.Member(); !in {
-			break
-		}
+	for key, value, in := w.Object(jsonwalk.Text{}); in; key, value, in = w.Member() {
 		switch string(key) {
 		case "type":
 			kind = w.Str(value)
@@ -63,11 +58,7 @@ func (w *walker) block(e *transcript.Entry) (result bool) {
 // input reads what a tool was asked.
 func (w *walker) input(value jsonwalk.Text, on *targets) {
 	*on = targets{}
-	for in := w.Enter(value, '{'); in; {
-		var key []byte
-		if key, value, in = w.Member(); !in {
-			break
-		}
+	for key, value, in := w.Object(value); in; key, value, in = w.Member() {
 		value = w.Str(value)
 		switch string(key) {
 		case "file_path":

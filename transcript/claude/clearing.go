@@ -34,11 +34,7 @@ func (c clearing) tokens() int64 {
 
 func (w *walker) clearing(value jsonwalk.Text) (c clearing) {
 	c.told = value.None() && w.Peek() == '{'
-	for in := w.Enter(value, '{'); in; {
-		var name []byte
-		if name, value, in = w.Member(); !in {
-			break
-		}
+	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "client_cut_tool_uses":
 			c.cut = w.Figure(value)
@@ -62,11 +58,7 @@ func (w *walker) edits(value jsonwalk.Text) (any bool, tokens int64) {
 	for in := w.Enter(value, '['); in && w.Next(']'); {
 		var kind jsonwalk.Text
 		var cleared int64
-		for in := w.Enter(jsonwalk.Text{}, '{'); in; {
-			var name []byte
-			if name, value, in = w.Member(); !in {
-				break
-			}
+		for name, value, in := w.Object(jsonwalk.Text{}); in; name, value, in = w.Member() {
 			switch string(name) {
 			case "type":
 				kind = w.Str(value)

@@ -6,6 +6,7 @@ import (
 
 	"sm/transcript"
 	"sm/transcript/bills"
+	"sm/transcript/jsonwalk"
 )
 
 // Fold adds up the lines of one transcript. The zero value is not ready: see
@@ -112,7 +113,7 @@ func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err er
 	case nil:
 		f.Session.Lines++
 		return f.Add(e), nil
-	case ErrNotJSON:
+	case jsonwalk.ErrNotJSON:
 		f.Session.Lines++
 		f.Session.Bad++
 	}

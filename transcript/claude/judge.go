@@ -56,7 +56,7 @@ func (r *record) judge(line []byte, e *transcript.Entry) {
 	case "ai-title":
 		e.Title, e.Titled = r.generated.Bytes(line), transcript.TitleGenerated
 	case "attachment":
-		if kind, body := attachment(line[r.attachment.from:r.attachment.to]); kind == "hook_additional_context" {
+		if kind, body := attachment(r.attachment.Bytes(line)); kind == "hook_additional_context" {
 			e.Kind, e.Text = transcript.KindHeard, wording.Clip(body)
 		}
 	case "last-prompt":
@@ -110,7 +110,7 @@ func (r *record) user(line []byte, e *transcript.Entry) {
 	}
 	var body []byte
 	if r.prompt {
-		body = prompt(line[r.content.from:r.content.to])
+		body = prompt(r.content.Bytes(line))
 	}
 	if r.summary {
 		e.Kind, e.Trigger = transcript.KindSummary, transcript.Unknown
@@ -178,12 +178,7 @@ func prompt(content []byte) (body []byte) {
 // block reads one block of a content array, and returns the text of a text block.
 func block(w *walker) jsonwalk.Text {
 	var kind, t jsonwalk.Text
-	for in := w.Enter(jsonwalk.Text{}, '{'); in; {
-		var name []byte
-		var value jsonwalk.Text
-		if name, value, in = w.Member(); !in {
-			break
-		}
+	for name, value, in := w.Object(jsonwalk.Text{}); in; name, value, in = w.Member() {
 		switch value = w.Str(value); string(name) {
 		case "type":
 			kind = value
@@ -202,12 +197,7 @@ func attachment(b []byte) (kind, body string) {
 	var w walker
 	w.Begin(b)
 	var parts []string
-	for in := w.Enter(jsonwalk.Text{}, '{'); in; {
-		var name []byte
-		var value jsonwalk.Text
-		if name, value, in = w.Member(); !in {
-			break
-		}
+	for name, value, in := w.Object(jsonwalk.Text{}); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "type":
 			kind = string(w.Str(value).Bytes(b))

@@ -9,17 +9,18 @@ import (
 	"time"
 
 	"sm/transcript"
+	"sm/transcript/jsonwalk"
 )
 
 // oracle says with encoding/json what Scan must say. It decodes the whole line into
 // maps, which match keys to the letter, and of which the last repeated key counts.
 func oracle(line []byte) (transcript.Entry, error) {
 	if len(bytes.Trim(line, " \t\r\n")) == 0 {
-		return transcript.Entry{}, ErrBlank
+		return transcript.Entry{}, jsonwalk.ErrBlank
 	}
 	o := objectOf(line)
 	if o == nil {
-		return transcript.Entry{}, ErrNotJSON
+		return transcript.Entry{}, jsonwalk.ErrNotJSON
 	}
 	e := transcript.Entry{
 		Side: o.isTrue("isSidechain"), At: when(o.text("timestamp")),

@@ -1,18 +1,8 @@
 package claude
 
 import (
-	"errors"
-
 	"sm/transcript"
 	"sm/transcript/jsonwalk"
-)
-
-// What Scan says of a line that is not a record.
-var (
-	// ErrBlank: nothing but white space; not an error in a transcript.
-	ErrBlank = errors.New("blank line")
-	// ErrNotJSON: not one JSON object; counted as bad and skipped.
-	ErrNotJSON = errors.New("not a JSON object")
 )
 
 // record collects the fields of one line, wherever they stand: clients up to 2.1
@@ -26,7 +16,7 @@ type record struct {
 	usage                              usage
 	stop                               jsonwalk.Text
 	clearing                           clearing
-	content, attachment                span
+	content, attachment                jsonwalk.Span
 	operation, queued, leaf            jsonwalk.Text
 	branch, custom, generated, summed  jsonwalk.Text
 	explicit, instantly                bool
@@ -38,9 +28,6 @@ type record struct {
 // walker reads the records of this client.
 type walker struct{ jsonwalk.Walker }
 
-// span is where a value stands in the line that is looked at later, if at all.
-type span struct{ from, to int }
-
 // usage is what a message's usage object says.
 type usage struct {
 	total   transcript.Usage // the message's cost
@@ -48,7 +35,7 @@ type usage struct {
 }
 
 // Scan reads one line of a transcript, without its newline, into e. It returns
-// ErrBlank or ErrNotJSON for lines that hold no record; e is then empty.
+// [jsonwalk.ErrBlank] or [jsonwalk.ErrNotJSON] for lines that hold no record; e is then empty.
 // A line is judged as encoding/json judges it, and of repeated keys the last one
 // counts, as there; but keys are matched to the letter, and a field of the wrong
 // type is as if absent.
@@ -60,21 +47,10 @@ func Scan(line []byte, e *transcript.Entry) error {
 
 func (w *walker) scan(line []byte, e *transcript.Entry) error {
 	*e = transcript.Entry{Calls: e.Calls[:0]}
-	switch w.Peek() {
-	case 0:
-		if w.End() {
-			return ErrBlank
-		}
-		return ErrNotJSON
-	case '{':
-	default:
-		return ErrNotJSON
-	}
 	var r record
-	r.read(w, e)
-	if !w.End() {
+	if err := jsonwalk.Record(&w.Walker, func() { r.read(w, e) }); err != nil {
 		*e = transcript.Entry{Calls: e.Calls[:0]}
-		return ErrNotJSON
+		return err
 	}
 	r.judge(line, e)
 	return nil
@@ -83,12 +59,7 @@ func (w *walker) scan(line []byte, e *transcript.Entry) error {
 // read walks over the top level of a record. What e holds as plain values is
 // stored at once, the rest in r.
 func (r *record) read(w *walker, e *transcript.Entry) {
-	w.Open()
-	for {
-		name, value, ok := w.Member()
-		if !ok {
-			return
-		}
+	for name, value, in := w.Object(jsonwalk.Text{}); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "type":
 			r.kind = w.Str(value)
@@ -123,7 +94,7 @@ func (r *record) read(w *walker, e *transcript.Entry) {
 		case "forkedFrom":
 			r.origin = w.Only(value, "messageUuid")
 		case "attachment":
-			r.attachment = w.span(value)
+			r.attachment = w.Span(value)
 		case "operation":
 			r.operation = w.Str(value)
 		case "content":
@@ -144,28 +115,13 @@ func (r *record) read(w *walker, e *transcript.Entry) {
 	}
 }
 
-// span returns where a member's value stands; only objects are looked at later.
-func (w *walker) span(value jsonwalk.Text) span {
-	if !value.None() {
-		return span{}
-	}
-	w.Peek()
-	from := w.Pos()
-	w.Skip()
-	return span{from, w.Pos()}
-}
-
 // message reads the API message of a record. Of a repeated message only the last
 // one counts.
 func (r *record) message(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 	e.Calls = e.Calls[:0]
-	r.id, r.model, r.usage, r.content, r.prompt = jsonwalk.Text{}, jsonwalk.Text{}, usage{}, span{}, false
+	r.id, r.model, r.usage, r.content, r.prompt = jsonwalk.Text{}, jsonwalk.Text{}, usage{}, jsonwalk.Span{}, false
 	r.stop, r.clearing = jsonwalk.Text{}, clearing{}
-	for in := w.Enter(value, '{'); in; {
-		var name []byte
-		if name, value, in = w.Member(); !in {
-			return
-		}
+	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "id":
 			r.id = w.Str(value)
@@ -190,11 +146,11 @@ func (r *record) message(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 func (r *record) blocks(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 	e.Calls = e.Calls[:0]
 	if r.prompt = !value.None(); r.prompt {
-		r.content = span{int(value.From) - 1, int(value.To) + 1}
+		r.content = jsonwalk.Span{From: int(value.From) - 1, To: int(value.To) + 1}
 		return
 	}
 	w.Peek()
-	r.content.from = w.Pos()
+	r.content.From = w.Pos()
 	tools := false
 	for in := w.Enter(value, '['); in && w.Next(']'); {
 		r.prompt = true
@@ -205,17 +161,13 @@ func (r *record) blocks(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 		tools = w.block(e) || tools
 	}
 	r.prompt = r.prompt && !tools
-	r.content.to = w.Pos()
+	r.content.To = w.Pos()
 }
 
 // compact reads what a boundary says of its compaction.
 func (r *record) compact(w *walker, value jsonwalk.Text) {
 	r.trigger, r.segment, r.preserved, r.pre, r.duration, r.instantly = jsonwalk.Text{}, jsonwalk.Text{}, jsonwalk.Text{}, 0, 0, false
-	for in := w.Enter(value, '{'); in; {
-		var name []byte
-		if name, value, in = w.Member(); !in {
-			return
-		}
+	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "trigger":
 			r.trigger = w.Str(value)

@@ -23,11 +23,7 @@ func (c counts) usage() transcript.Usage {
 func (w *walker) usage(value jsonwalk.Text) (u usage) {
 	var c counts
 	var calls iterations
-	for in := w.Enter(value, '{'); in; {
-		var name []byte
-		if name, value, in = w.Member(); !in {
-			break
-		}
+	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		if string(name) == "iterations" {
 			calls = w.iterations(value)
 		} else {
@@ -101,12 +97,7 @@ func (w *walker) iterations(value jsonwalk.Text) (calls iterations) {
 // number that is not negative.
 func (w *walker) call() (c counts, kind jsonwalk.Text, whole bool) {
 	var input, output, creation, read bool
-	for in := w.Enter(jsonwalk.Text{}, '{'); in; {
-		var name []byte
-		var value jsonwalk.Text
-		if name, value, in = w.Member(); !in {
-			break
-		}
+	for name, value, in := w.Object(jsonwalk.Text{}); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "type":
 			kind = w.Str(value)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sm/transcript"
+	"sm/transcript/jsonwalk"
 	"sm/transcript/wording"
 )
 
@@ -125,7 +126,7 @@ func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err er
 	case nil:
 		f.sum.Lines++
 		return f.add(&f.record, e), nil
-	case errNotJSON:
+	case jsonwalk.ErrNotJSON:
 		f.sum.Lines++
 		f.sum.Bad++
 	}

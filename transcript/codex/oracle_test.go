@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sm/transcript"
+	"sm/transcript/jsonwalk"
 	"sm/transcript/wording"
 )
 
@@ -16,11 +17,11 @@ import (
 func oracle(line []byte) (record, error) {
 	r := record{ordinal: -1}
 	if len(bytes.Trim(line, " \t\r\n")) == 0 {
-		return r, errBlank
+		return r, jsonwalk.ErrBlank
 	}
 	o := objectOf(line)
 	if o == nil {
-		return r, errNotJSON
+		return r, jsonwalk.ErrNotJSON
 	}
 	p := objectOf(o["payload"])
 	if at, err := time.Parse(time.RFC3339Nano, o.text("timestamp")); err == nil {

@@ -1,16 +1,8 @@
 package codex
 
 import (
-	"errors"
-
 	"sm/transcript"
 	"sm/transcript/jsonwalk"
-)
-
-// What scan says of a line that is not a record.
-var (
-	errBlank   = errors.New("blank line")
-	errNotJSON = errors.New("not a JSON object")
 )
 
 // kind says what a record means.
@@ -114,7 +106,7 @@ type info struct {
 // walker reads the records of this client.
 type walker struct{ jsonwalk.Walker }
 
-// scan reads one line, without its newline. It returns errBlank or errNotJSON for lines that
+// scan reads one line, without its newline. It returns jsonwalk.ErrBlank or jsonwalk.ErrNotJSON for lines that
 // hold no record; r is then empty. A line is judged as encoding/json judges it, and of
 // repeated members the last one counts, as there; but names are matched to the letter, and a
 // member of the wrong type is as if absent.
@@ -126,32 +118,16 @@ func scan(line []byte, r *record) error {
 
 func (w *walker) scan(line []byte, r *record) error {
 	*r = record{ordinal: -1}
-	switch w.Peek() {
-	case 0:
-		if w.End() {
-			return errBlank
-		}
-		return errNotJSON
-	case '{':
-	default:
-		return errNotJSON
-	}
 	var f fields
-	w.line(&f)
-	if !w.End() {
-		return errNotJSON
+	if err := jsonwalk.Record(&w.Walker, func() { w.line(&f) }); err != nil {
+		return err
 	}
 	f.judge(line, r)
 	return nil
 }
 
 func (w *walker) line(f *fields) {
-	w.Open()
-	for {
-		name, value, ok := w.Member()
-		if !ok {
-			return
-		}
+	for name, value, in := w.Object(jsonwalk.Text{}); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "type":
 			f.kind = w.Str(value)
@@ -170,11 +146,7 @@ func (w *walker) line(f *fields) {
 }
 
 func (w *walker) payload(value jsonwalk.Text, p *payload) {
-	for in := w.Enter(value, '{'); in; {
-		var name []byte
-		if name, value, in = w.Member(); !in {
-			return
-		}
+	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "type":
 			p.kind = w.Str(value)
@@ -252,11 +224,7 @@ func (w *walker) object(value jsonwalk.Text) bool {
 }
 
 func (w *walker) usage(value jsonwalk.Text) (u usage) {
-	for in := w.Enter(value, '{'); in; {
-		var name []byte
-		if name, value, in = w.Member(); !in {
-			break
-		}
+	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "input_tokens":
 			u.input = w.Figure(value)
@@ -277,11 +245,7 @@ func (w *walker) usage(value jsonwalk.Text) (u usage) {
 
 func (w *walker) info(value jsonwalk.Text) (i info, told bool) {
 	told = value.None() && w.Peek() == '{'
-	for in := w.Enter(value, '{'); in; {
-		var name []byte
-		if name, value, in = w.Member(); !in {
-			break
-		}
+	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "last_token_usage":
 			i.last = w.usage(value)
@@ -301,11 +265,7 @@ func (w *walker) info(value jsonwalk.Text) (i info, told bool) {
 func (w *walker) limits(value jsonwalk.Text) (all [2]limit) {
 	var told [2]limit
 	var minutes [2]int64
-	for in := w.Enter(value, '{'); in; {
-		var name []byte
-		if name, value, in = w.Member(); !in {
-			break
-		}
+	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "primary":
 			told[0], minutes[0] = w.limit(value)
@@ -327,11 +287,7 @@ func (w *walker) limits(value jsonwalk.Text) (all [2]limit) {
 }
 
 func (w *walker) limit(value jsonwalk.Text) (l limit, minutes int64) {
-	for in := w.Enter(value, '{'); in; {
-		var name []byte
-		if name, value, in = w.Member(); !in {
-			break
-		}
+	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "used_percent":
 			l.used = w.Real(value)
@@ -348,11 +304,7 @@ func (w *walker) limit(value jsonwalk.Text) (l limit, minutes int64) {
 
 // item reads what an item is, and where it says what was done.
 func (w *walker) item(value jsonwalk.Text) (i item) {
-	for in := w.Enter(value, '{'); in; {
-		var name []byte
-		if name, value, in = w.Member(); !in {
-			break
-		}
+	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "type":
 			i.kind = w.Str(value)

@@ -16,6 +16,7 @@ package jsonwalk
 
 import (
 	"bytes"
+	"errors"
 	"math"
 )
 
@@ -224,6 +225,16 @@ func (w *Walker) Enter(value Text, c byte) bool {
 	return false
 }
 
+// Object enters a member's value if it is an object, and returns its first member as Member does the others:
+//
+//	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+func (w *Walker) Object(value Text) (name []byte, first Text, ok bool) {
+	if !w.Enter(value, '{') {
+		return nil, Text{}, false
+	}
+	return w.Member()
+}
+
 // Skip steps over one value of any type.
 func (w *Walker) Skip() {
 	switch w.Peek() {
@@ -308,12 +319,12 @@ func (w *Walker) number() []byte {
 		w.fail()
 	case w.b[w.i] == '0':
 		w.i++
-	case w.digits() == 0:
+	case digits(w) == 0:
 		w.fail()
 	}
 	if w.i < len(w.b) && w.b[w.i] == '.' {
 		w.i++
-		if w.digits() == 0 {
+		if digits(w) == 0 {
 			w.fail()
 		}
 	}
@@ -322,7 +333,7 @@ func (w *Walker) number() []byte {
 		if w.i < len(w.b) && (w.b[w.i] == '+' || w.b[w.i] == '-') {
 			w.i++
 		}
-		if w.digits() == 0 {
+		if digits(w) == 0 {
 			w.fail()
 		}
 	}
@@ -332,7 +343,8 @@ func (w *Walker) number() []byte {
 	return w.b[start:w.i]
 }
 
-func (w *Walker) digits() (n int) {
+// digits steps over the digits from w.i on and counts them.
+func digits(w *Walker) (n int) {
 	for w.i < len(w.b) && w.b[w.i]-'0' <= 9 {
 		w.i++
 		n++
@@ -342,11 +354,7 @@ func (w *Walker) digits() (n int) {
 
 // Only reads one string of an object and skips the rest.
 func (w *Walker) Only(value Text, wanted string) (t Text) {
-	for in := w.Enter(value, '{'); in; {
-		var name []byte
-		if name, value, in = w.Member(); !in {
-			break
-		}
+	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		if value = w.Str(value); string(name) == wanted {
 			t = value
 		}
@@ -383,4 +391,30 @@ func Size(w *Walker, value Text) int64 {
 	}
 	s := w.Span(value)
 	return int64(s.To - s.From)
+}
+
+// What Record says of a line that holds no record.
+var (
+	// ErrBlank: nothing but white space; not an error in a transcript.
+	ErrBlank = errors.New("blank line")
+	// ErrNotJSON: not one JSON object; counted as bad and skipped.
+	ErrNotJSON = errors.New("not a JSON object")
+)
+
+// Record has read walk over the object that is all of the line.
+func Record(w *Walker, read func()) error {
+	switch w.Peek() {
+	case 0:
+		if w.End() {
+			return ErrBlank
+		}
+		return ErrNotJSON
+	case '{':
+	default:
+		return ErrNotJSON
+	}
+	if read(); !w.End() {
+		return ErrNotJSON
+	}
+	return nil
 }
