@@ -123,7 +123,7 @@ check: ## what a release must pass: formatting, vet, fix, tidy, staticcheck, act
 	@$(MAKE) --no-print-directory test
 
 e2e: deps ## observers among the servers that they are for: Prometheus, its agent mode, Alertmanager, VictoriaMetrics
-	$(GO) test -count=1 -v -timeout 5m -run 'E2E|TestPrometheus|TestDashboards' ./observer
+	SM_E2E_AGENTS=200 $(GO) test -count=1 -v -timeout 10m -run 'E2E|TestPrometheus|TestDashboards' ./observer
 
 bench: build ## the figures against other tools, as ratios; PARTS=./... adds go benchmarks
 	$(GO) run ./cmd/bench $(ARGS)

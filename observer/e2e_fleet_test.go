@@ -32,7 +32,13 @@ type machine struct {
 
 func newMachine(t *testing.T, host, write string) *machine {
 	t.Helper()
-	r := newWatched(t)
+	return newWatched(t).machine(host, write)
+}
+
+// machine makes a machine of an observer, which it starts.
+func (r *rig) machine(host, write string) *machine {
+	t := r.t.(*testing.T)
+	t.Helper()
 	r.start()
 	dir := toolDir(t)
 	config := shipped(t, "../deploy/prometheus/agent.yml", map[string]string{"scrape_interval": "500ms"},

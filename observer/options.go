@@ -2,6 +2,7 @@ package observer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"sm/observer/alertmanager"
 	"sm/observer/fleet"
 	"sm/observer/overflow"
+	"sm/observer/pages"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 	"sm/transcript/follow"
@@ -35,6 +37,8 @@ type Options struct {
 	Origin func(pid int) hook.Origin
 	// Enqueuer gives messages to idle threads of Codex; nil for none.
 	Enqueuer Enqueuer
+	// Servers are central servers whose agents the page shows, too.
+	Servers []pages.Server
 	// Socket is the path of the Unix socket, Listen the loopback addresses.
 	Socket string
 	Listen []string
@@ -88,7 +92,7 @@ func (o *Options) Check() error {
 	if _, err := alerts.New(o.Alerts); err != nil {
 		return fmt.Errorf("settings of the policy: %w", err)
 	}
-	if err := o.Alertmanager.Check(); err != nil {
+	if err := errors.Join(o.Alertmanager.Check(), pages.Check(o.Servers)); err != nil {
 		return err
 	}
 	if o.MetricsListen == "" {

@@ -59,7 +59,7 @@ func (env *environ) checkStart(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	o := observer.Options{Settings: settings, MetricsListen: cfg.Metrics.Listen, WebConfigFile: cfg.Metrics.WebConfigFile}
+	o := observer.Options{Settings: settings, Servers: servers(cfg), MetricsListen: cfg.Metrics.Listen, WebConfigFile: cfg.Metrics.WebConfigFile}
 	return o.Check()
 }
 

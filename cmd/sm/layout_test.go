@@ -96,7 +96,7 @@ func layoutTable() layoutRules {
 			"sm/observer/projects":       {ours: []string{"sm/transcript", "sm/transcript/follow"}, stdOnly: true, tests: []string{"sm/transcript/clients"}},
 			"sm/observer/wire":           {ours: []string{"sm/observer/tally", "sm/transcript", "sm/transcript/wording", "sm/alerts", "sm/alerts/outbox", "sm/handoff/rotation", "sm/observer/api", "sm/observer/fleet"}, stdOnly: true},
 			"sm/observer/curve":          {ours: []string{"sm/transcript", "sm/transcript/clients", "sm/alerts", "sm/dashboards/page"}},
-			"sm/observer/pages":          {ours: []string{"sm/alerts", "sm/alerts/outbox", "sm/dashboards/page", "sm/observer/api", "sm/observer/curve", "sm/observer/fleet", "sm/transcript/claude"}},
+			"sm/observer/pages":          {ours: []string{"sm/alerts", "sm/alerts/outbox", "sm/dashboards/central", "sm/dashboards/page", "sm/observer/api", "sm/observer/curve", "sm/observer/fleet", "sm/transcript/claude"}},
 			"sm/observer/history":        {ours: []string{"sm/transcript/bills", "sm/transcript/wording", "sm/transcript", "sm/transcript/claude", "sm/transcript/clients", "sm/transcript/follow", "sm/alerts", "sm/observer/fleet"}, tests: []string{"sm/observer/tally"}},
 			"sm/observer/history/report": {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet", "sm/observer/api", "sm/observer/history"}},
 			"sm/observer/history/tune":   {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/api", "sm/observer/history", "sm/observer/history/report"}},

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,6 +36,9 @@ func newTopCommand(env *environ) *cobra.Command {
 				return usagef("--%s is empty", name)
 			}
 			if server.URL != "" {
+				if err := configured(cmd, env, &server); err != nil {
+					return err
+				}
 				return topOfAll(cmd.Context(), env, server)
 			}
 			if server.HTTPConfig != "" {
@@ -51,9 +56,27 @@ func newTopCommand(env *environ) *cobra.Command {
 			}))
 		},
 	}
-	cmd.Flags().StringVar(&server.URL, "prometheus", "", "show the sessions of all machines that the server at `URL` knows")
+	cmd.Flags().StringVar(&server.URL, "prometheus", "", "show the sessions of all machines that the server at `URL` knows, or the one of that name in the configuration")
 	cmd.Flags().StringVar(&server.HTTPConfig, "prometheus-config", "", "reach that server by `FILE`: authorization, tls_config and so on, as in Prometheus' own configuration")
 	return cmd
+}
+
+// configured puts the address of a server in the place of its name in the configuration.
+func configured(cmd *cobra.Command, env *environ, o *central.Options) error {
+	if strings.ContainsAny(o.URL, ":/") {
+		return nil
+	}
+	cfg, err := loadConfig(cmd.Flags(), env)
+	if err != nil {
+		return err
+	}
+	for _, s := range servers(cfg) {
+		if s.Name == o.URL {
+			o.URL, o.HTTPConfig = s.URL, cmp.Or(o.HTTPConfig, s.HTTPConfig)
+			return nil
+		}
+	}
+	return absentf("%q is no address, and no name under prometheus in the configuration; give one such as http://127.0.0.1:9090", o.URL)
 }
 
 // topOfAll shows the sessions of all machines that write to a server.

@@ -17,6 +17,7 @@ import (
 	"sm/cmd/sm/internal/caller"
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/prompt"
+	"sm/dashboards/central"
 	"sm/handoff"
 	"sm/handoff/guard"
 	"sm/handoff/proc"
@@ -24,6 +25,7 @@ import (
 	"sm/handoff/tmux"
 	"sm/observer"
 	"sm/observer/alertmanager"
+	"sm/observer/pages"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 	"sm/transcript/follow"
@@ -92,6 +94,7 @@ func (env *environ) observerOptions(cfg *config.Config) (o observer.Options, err
 	if o.Socket, err = cfg.ServerSocket(env.lookupEnv); err != nil {
 		return o, err
 	}
+	o.Servers = servers(cfg)
 	o.Listen, o.MetricsListen, o.WebConfigFile = cfg.Listen, cfg.Metrics.Listen, cfg.Metrics.WebConfigFile
 	o.Logger, o.Level = env.logger(cfg)
 	o.Alive, o.Ancestry, o.Held = proc.Alive, caller.Ancestry, caller.Holder(proc.NewLocks("/proc"))
@@ -109,6 +112,14 @@ func (env *environ) observerOptions(cfg *config.Config) (o observer.Options, err
 	}
 	o.Settings, err = env.settings(cfg, o.Logger)
 	return o, err
+}
+
+// servers are the central servers that the page may ask.
+func servers(cfg *config.Config) (list []pages.Server) {
+	for _, s := range cfg.Prometheus {
+		list = append(list, pages.Server{Name: s.Name, Options: central.Options{URL: s.URL, HTTPConfig: s.HTTPConfigFile}})
+	}
+	return list
 }
 
 // settings are what the observer can take while it runs.

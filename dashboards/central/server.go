@@ -45,7 +45,7 @@ type Server struct {
 	idle func() // closes what is open
 
 	mu     sync.Mutex
-	trends map[key][]float64
+	trends map[key][]Point
 	asked  time.Time // for trends
 }
 
@@ -73,23 +73,42 @@ func (s *Server) Name() string { return s.name }
 // Close closes connections that wait for another query.
 func (s *Server) Close() { s.idle() }
 
-// Sessions are those of all hosts as the server has them now, by host and name. It makes two queries, and each half minute
-// a third.
+// Fleet is what a server knows at one moment.
+type Fleet struct {
+	api.Sessions
+	// Curves are the sizes of the last half hour, a minute apart and the oldest first, by the sessions' ids.
+	Curves map[string][]Point
+}
+
+// Point is a context size at a time, as a share of the window.
+type Point struct {
+	At    time.Time
+	Share float64
+}
+
+// Sessions are those of all hosts, see Look.
 func (s *Server) Sessions(ctx context.Context) (api.Sessions, error) {
+	f, err := s.Look(ctx)
+	return f.Sessions, err
+}
+
+// Look asks for the sessions of all hosts as the server has them now, by host and name. It makes two queries, and each half
+// minute a third.
+func (s *Server) Look(ctx context.Context) (Fleet, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
 	now := time.Now()
 	figures, err := s.instant(ctx, figuresQuery(), now)
 	if err != nil {
-		return api.Sessions{}, s.explain(ctx, err)
+		return Fleet{}, s.explain(ctx, err)
 	}
 	targets, err := s.instant(ctx, targetsQuery, now)
 	if err != nil {
-		return api.Sessions{}, s.explain(ctx, err)
+		return Fleet{}, s.explain(ctx, err)
 	}
 	trends, err := s.trendsOf(ctx, now)
 	if err != nil {
-		return api.Sessions{}, s.explain(ctx, err)
+		return Fleet{}, s.explain(ctx, err)
 	}
 	return fleetOf(figures, targets, trends), nil
 }
@@ -107,13 +126,14 @@ func (s *Server) instant(ctx context.Context, query string, now time.Time) (mode
 }
 
 // trendsOf are the last sizes of all contexts, as shares of their windows.
-func (s *Server) trendsOf(ctx context.Context, now time.Time) (map[key][]float64, error) {
+func (s *Server) trendsOf(ctx context.Context, now time.Time) (map[key][]Point, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if age := now.Sub(s.asked); age >= 0 && age < trendEvery {
 		return s.trends, nil
 	}
-	v, _, _, err := s.api.QueryRange(ctx, "agent_session_context_ratio", promv1.Range{Start: now.Add(-trendSpan + trendStep), End: now, Step: trendStep})
+	end := now.Truncate(trendStep) // so that what is past stays the same
+	v, _, _, err := s.api.QueryRange(ctx, "agent_session_context_ratio", promv1.Range{Start: end.Add(trendStep - trendSpan), End: end, Step: trendStep})
 	if err != nil {
 		return nil, err
 	}
@@ -121,11 +141,11 @@ func (s *Server) trendsOf(ctx context.Context, now time.Time) (map[key][]float64
 	if !ok {
 		return nil, &promv1.Error{Type: promv1.ErrBadResponse, Msg: "it answers a query with " + v.Type().String()}
 	}
-	trends := make(map[key][]float64, len(matrix))
+	trends := make(map[key][]Point, len(matrix))
 	for _, series := range matrix {
-		sizes := make([]float64, len(series.Values))
+		sizes := make([]Point, len(series.Values))
 		for i, x := range series.Values {
-			sizes[i] = float64(x.Value)
+			sizes[i] = Point{x.Timestamp.Time(), float64(x.Value)}
 		}
 		trends[keyOf(series.Metric)] = sizes
 	}
@@ -148,7 +168,7 @@ func (s *Server) explain(ctx context.Context, err error) error {
 	case tooLarge:
 		text, remedy = fmt.Sprintf("its answer is larger than %d MiB", answerBytes>>20), "lower metrics.max_sessions on the machines"
 	case errors.Is(err, context.DeadlineExceeded):
-		text, remedy = fmt.Sprintf("no answer within %s", answerWithin), "see whether it is busy, and whether the address is right"
+		text, remedy = "no answer in time", "see whether it is busy, and whether the address is right"
 	case isRefused && refused.Type == promv1.ErrClient && (strings.HasSuffix(refused.Msg, " 401") || strings.HasSuffix(refused.Msg, " 403")):
 		text, remedy = refused.Msg, "give it a token or password that it takes, in the file for its HTTP client"
 	case isRefused && refused.Type == promv1.ErrBadResponse, isRefused && refused.Type == promv1.ErrClient:

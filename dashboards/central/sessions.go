@@ -44,7 +44,8 @@ type session struct {
 }
 
 // fleetOf puts the answers of the server together.
-func fleetOf(figures, targets model.Vector, trends map[key][]float64) (all api.Sessions) {
+func fleetOf(figures, targets model.Vector, trends map[key][]Point) Fleet {
+	all := Fleet{Curves: map[string][]Point{}}
 	found := map[key]*session{}
 	instances := map[string]map[string]bool{} // of each host
 	for _, sample := range figures {
@@ -68,11 +69,14 @@ func fleetOf(figures, targets model.Vector, trends map[key][]float64) (all api.S
 		if len(instances[k.host]) > 1 {
 			s.ID = k.host + "/" + k.instance + "/" + k.session
 		}
-		s.Trend = trends[k]
+		all.Curves[s.ID] = trends[k]
+		for _, p := range trends[k] {
+			s.Trend = append(s.Trend, p.Share)
+		}
 		s.conclude()
-		all.Sessions = append(all.Sessions, s.Session)
+		all.Sessions.Sessions = append(all.Sessions.Sessions, s.Session)
 	}
-	slices.SortFunc(all.Sessions, func(a, b api.Session) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(all.Sessions.Sessions, func(a, b api.Session) int { return strings.Compare(a.ID, b.ID) })
 	all.Hosts = len(instances)
 	for _, sample := range targets {
 		if k := keyOf(sample.Metric); sample.Value == 0 && !slices.Contains(all.Down, k.host) {

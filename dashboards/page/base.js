@@ -26,6 +26,7 @@ const readAddress = () => {
 };
 const address = () => {
   const query = new URLSearchParams();
+  if (root.dataset.view) query.set('prometheus', root.dataset.view);
   for (const name of ['session', 'find', 'state', 'pressure']) if (chosen[name]) query.set(name, chosen[name]);
   if (chosen.sort !== 'order' || chosen.down) query.set('sort', (chosen.down ? '-' : '') + chosen.sort);
   if (chosen.group) query.set('group', 'project');

@@ -10,6 +10,7 @@ import (
 // detail is a Detail in words.
 type detail struct {
 	Problem, Asked string
+	View           string
 	Row            row
 	Chart          chart
 	Facts          []fact
@@ -52,7 +53,7 @@ func detailOf(d *Detail) detail {
 	if zone == nil {
 		zone = time.UTC
 	}
-	v := detail{Problem: d.Problem, Asked: tame(d.Asked)}
+	v := detail{Problem: d.Problem, Asked: tame(d.Asked), View: d.Row.View}
 	if d.Problem != "" {
 		return v
 	}

@@ -42,6 +42,7 @@ const list = () => {
   document.body.classList.toggle('bare', agents.size === 0);
   document.body.classList.toggle('grouped', chosen.group);
   table.classList.toggle('drifts', items.some((a) => a.drift > 1));
+  table.classList.toggle('hosts', items.some((a) => a.host));
   wide = [...table.tHead.rows[0].cells].filter((cell) => cell.checkVisibility()).length;
   table.setAttribute('aria-rowcount', items.length + 1);
   const urgent = [0, 0];

@@ -11,6 +11,7 @@ import (
 	"html/template"
 	"io"
 	"net/url"
+	"strings"
 	"time"
 )
 
@@ -78,10 +79,14 @@ func (p *Page) Build() string { return p.build }
 
 // Write writes the whole page.
 func (p *Page) Write(w io.Writer, v *View) error {
-	rows, data, drifts := make([]template.HTML, len(v.Rows)), make([]Data, len(v.Rows)), false
+	rows, data, classes := make([]template.HTML, len(v.Rows)), make([]Data, len(v.Rows)), ""
 	for i, row := range v.Rows {
 		rows[i], data[i] = template.HTML(row.HTML), row.Data // drawn by Row
-		drifts = drifts || row.Data.Drift > 1
+		for name, is := range map[string]bool{"drifts": row.Data.Drift > 1, "hosts": row.Data.Host != ""} {
+			if is && !strings.Contains(classes, name) {
+				classes += " " + name
+			}
+		}
 	}
 	list, err := json.Marshal(data)
 	if err != nil {
@@ -89,7 +94,7 @@ func (p *Page) Write(w io.Writer, v *View) error {
 	}
 	err = p.templates.ExecuteTemplate(w, "page", map[string]any{
 		"Style": p.style, "Script": p.script, "Page": p.build, "Build": tame(v.Build), "Mark": v.Mark,
-		"Head": headOf(&v.Head), "Rows": rows, "Data": string(list), "Drifts": drifts, "More": max(0, v.Head.Agents-len(rows)), "Detail": template.HTML(v.Detail), "Selected": v.Detail != "",
+		"Head": headOf(&v.Head), "Rows": rows, "Data": string(list), "Classes": strings.TrimSpace(classes), "View": v.Name, "Views": v.Views, "More": max(0, v.Head.Agents-len(rows)), "Detail": template.HTML(v.Detail), "Selected": v.Detail != "",
 	})
 	if err != nil {
 		return fmt.Errorf("draw the page: %w", err)
@@ -128,6 +133,7 @@ type head struct {
 	Progress          string
 	Watched           []string
 	Today             string
+	Away              string // since when there is no answer
 	Limits            []limit
 }
 
@@ -165,6 +171,14 @@ func headOf(h *Head) head {
 	}
 	for _, l := range h.Limits {
 		d.Limits = append(d.Limits, limit{Name: tame(l.Name), Used: fmt.Sprintf("%.0f%%", 100*l.Used), Stamp: stamp(l.At), Clock: clock(l.At, time.UTC), At: l.At, Near: l.Used >= 0.8})
+	}
+	d.Server, d.Problem = tame(h.Server), tame(h.Problem)
+	d.Down = nil
+	for _, host := range h.Down {
+		d.Down = append(d.Down, tame(host))
+	}
+	if h.Since != 0 {
+		d.Away = stamp(h.Since)
 	}
 	if h.TodayTokens > 0 {
 		d.Today = short(h.TodayTokens) + " tokens"

@@ -79,6 +79,7 @@ const listen = () => {
   tried = Date.now();
   const query = new URLSearchParams({ since: mark });
   if (chosen.session) query.set('session', chosen.session);
+  if (root.dataset.view) query.set('prometheus', root.dataset.view);
   const es = source = new EventSource('/events?' + query);
   const on = (name, f) => es.addEventListener(name, (event) => {
     if (es !== source) return;

@@ -14,9 +14,16 @@ type View struct {
 	Mark string
 	Head Head
 	Rows []Line // in the order of Before
+	// Name is the one of Views that this is, "" for this machine's own. Views are all that can be looked at, none where that
+	// is this machine alone.
+	Name  string
+	Views []Link
 	// Detail is what Detail has drawn, "" for none.
 	Detail string
 }
+
+// Link leads to a view: Name is "" for this machine's own.
+type Link struct{ Name string }
 
 // Line is a row as it is drawn, with what the script orders and filters it by.
 type Line struct {
@@ -46,6 +53,13 @@ type Head struct {
 	Projects []string
 	// Demo says that all of it is made up.
 	Demo bool
+	// Server is the central server that knows the agents, "" for the observer. Hosts counts their machines, and Down names
+	// those whose observers do not answer. Problem is why the server has not answered since Since, in seconds since 1970.
+	Server  string
+	Hosts   int
+	Down    []string
+	Problem string
+	Since   int64
 }
 
 // Limit is how far an account's rate limit is used, 0 to 1, and when it begins anew, in seconds since 1970.
@@ -60,6 +74,7 @@ type Row struct {
 	ID string // of the agent
 	// Name is what commands take; Title is what people call it, "" for its Name.
 	Name, Title            string
+	Host, View             string // where agents of several machines are looked at: its own, and View.Name
 	Project                string
 	Model, Parent, Waiting string // "" for none
 	// Pressure is calm, rising, high or imminent, and Ratio the share of Threshold that the context has reached,
@@ -284,6 +299,7 @@ type Data struct {
 	Key     string `json:"key"`
 	ID      string `json:"id"`
 	Name    string `json:"name"`
+	Host    string `json:"host,omitempty"`
 	Project string `json:"project"`
 	// Find is what the filter looks in, in lower case.
 	Find string `json:"find"`

@@ -9,6 +9,7 @@ package httpclient
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"strings"
 
@@ -23,6 +24,9 @@ func New(file string, answerBytes int64) (*http.Client, error) {
 		var err error
 		if c, _, err = config.LoadHTTPConfigFile(file); err == nil {
 			err = c.Validate()
+		}
+		if failed, ok := errors.AsType[*fs.PathError](err); ok {
+			err = failed.Err // without the name, which is said already
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w; write it as Prometheus has it, such as 'authorization: {credentials_file: token}'", file, OneLine(err))

@@ -54,6 +54,10 @@ type stream struct {
 // page, it begins with what has changed since then, else with all; with session it tells
 // of that one in full, too.
 func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
+	h, err := h.of(r)
+	if err != nil {
+		return err
+	}
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Content-Type-Options", "nosniff")

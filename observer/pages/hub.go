@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	webpage "sm/dashboards/page"
@@ -37,6 +38,10 @@ const (
 // and holds nothing.
 type Hub struct {
 	o     Options
+	view  string         // its name in addresses, "" for the observer's own
+	views []*Hub         // of central servers
+	links []webpage.Link // to all views
+	open  *atomic.Int64  // pages of all views
 	page  *webpage.Page
 	name  string // names this run of the observer in marks
 	kinds kinds
@@ -98,10 +103,15 @@ func New(o Options) (*Hub, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the page: %w", err)
 	}
+	h := prepare(o, p, new(atomic.Int64))
+	return h, h.addViews()
+}
+
+func prepare(o Options, p *webpage.Page, open *atomic.Int64) *Hub {
 	return &Hub{
-		o: o, page: p, name: strings.ToLower(rand.Text()[:12]), limits: Limits{Pages: MaxPages, Beat: beatEvery, Write: writeWithin},
+		o: o, page: p, open: open, name: strings.ToLower(rand.Text()[:12]), limits: Limits{Pages: MaxPages, Beat: beatEvery, Write: writeWithin},
 		pages: map[chan struct{}]bool{}, woken: make(chan struct{}, 1), closed: make(chan struct{}), filling: make(chan struct{}, 1),
-	}, nil
+	}
 }
 
 // Build names the version of the page that is served.
@@ -109,6 +119,9 @@ func (h *Hub) Build() string { return h.page.Build() }
 
 // SetLimits changes the limits for pages that are opened from now on.
 func (h *Hub) SetLimits(l Limits) {
+	for _, v := range h.views {
+		v.SetLimits(l)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.limits = l
@@ -135,7 +148,8 @@ var ErrCrowded = errors.New("too many pages are open; close one of them")
 func (h *Hub) join(detail bool) (chan struct{}, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.pages) >= h.limits.Pages {
+	if h.open.Add(1) > int64(h.limits.Pages) {
+		h.open.Add(-1)
 		return nil, ErrCrowded
 	}
 	sign := make(chan struct{}, 1)
@@ -148,6 +162,7 @@ func (h *Hub) leave(sign chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.pages, sign)
+	h.open.Add(-1)
 }
 
 func (h *Hub) wake() {
@@ -158,11 +173,21 @@ func (h *Hub) wake() {
 }
 
 // Close ends all streams. It may be called more than once.
-func (h *Hub) Close() { h.once.Do(func() { close(h.closed) }) }
+func (h *Hub) Close() {
+	for _, v := range h.views {
+		v.Close()
+	}
+	h.once.Do(func() { close(h.closed) })
+}
 
 // Run looks while pages are open, until ctx ends or Close. The last snapshot outlives them a little: a page that
 // is loaded comes back for its events.
 func (h *Hub) Run(ctx context.Context) {
+	var views sync.WaitGroup
+	defer views.Wait()
+	for _, v := range h.views {
+		views.Go(func() { v.Run(ctx) })
+	}
 	for {
 		select {
 		case <-ctx.Done():

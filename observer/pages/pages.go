@@ -70,6 +70,8 @@ type Options struct {
 	Projects []string
 	Demo     bool
 	Log      *slog.Logger
+	// Servers are those whose agents the page shows too, each under its name.
+	Servers []Server
 }
 
 // Limits bound the pages that are open at once, the time between two signs of life, and how long a page may take for
@@ -84,6 +86,10 @@ var ErrDraw = errors.New("the page cannot be drawn; see the log")
 
 // Page writes the whole page as it is now.
 func (h *Hub) Page(w http.ResponseWriter, r *http.Request) error {
+	h, err := h.of(r)
+	if err != nil {
+		return err
+	}
 	header := w.Header()
 	header.Set("Content-Security-Policy", h.page.Policy())
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -93,7 +99,7 @@ func (h *Hub) Page(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	v := webpage.View{Build: h.o.Version, Mark: shot.mark(), Head: shot.head}
+	v := webpage.View{Build: h.o.Version, Mark: shot.mark(), Head: shot.head, Name: h.view, Views: h.links}
 	first := shot.rows
 	if len(first) > webpage.First {
 		v.Mark, first = "", first[:webpage.First] // the script asks for all

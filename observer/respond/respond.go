@@ -48,7 +48,7 @@ func Refuse(code int, text string) error { return With(code, errors.New(text)) }
 func statuses() map[int][]error {
 	return map[int][]error{
 		http.StatusForbidden: {ErrNotSelf},
-		http.StatusNotFound:  {fleet.ErrUnknown, rotation.ErrUnknown, handoff.ErrNoDocument, outbox.ErrUnknown, ErrNoReminder},
+		http.StatusNotFound:  {fleet.ErrUnknown, rotation.ErrUnknown, handoff.ErrNoDocument, outbox.ErrUnknown, ErrNoReminder, pages.ErrNoServer},
 		http.StatusConflict: {
 			fleet.ErrAmbiguous, ErrCodexApp, ErrNoWay, ErrDryRun, ErrForeignRun,
 			rotation.ErrBusy, rotation.ErrEnded, rotation.ErrBreaker, rotation.ErrFutile, outbox.ErrOffered,

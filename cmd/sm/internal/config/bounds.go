@@ -179,10 +179,15 @@ func (c *Config) rules() map[string]func(setting) string {
 			}
 			return ""
 		},
+		"server": text(func(v string) bool {
+			return v == "" || v == "1" || strings.ContainsFunc(v, func(r rune) bool {
+				return r != '-' && r != '_' && r != '.' && (r > 'z' || !unicode.IsLetter(r) && !unicode.IsDigit(r))
+			})
+		}, "must be a name of letters, digits, dots and dashes, other than 1, not %"),
 		"url": text(func(v string) bool {
 			u, err := url.Parse(v)
 			return err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https"
-		}, "must be an address such as http://127.0.0.1:9093, not %"),
+		}, "must be an address such as http://127.0.0.1:9090, not %"),
 		"model": text(func(v string) bool { return v == "" }, "is empty; give the beginning of a model's name"),
 		"tool":  text(func(v string) bool { return strings.TrimSpace(v) == "" }, "is empty; give the name of a tool"),
 		"argument": func(s setting) string {
@@ -247,10 +252,10 @@ func notHost(s string) bool {
 	})
 }
 
-// checkPath takes an empty path for the default, or for none, but not in a list.
+// checkPath takes an empty path for the default, or for none, but not in a list, unless it is optional there.
 func checkPath(s setting) string {
 	switch path := s.value.String(); {
-	case path == "" && !s.entry:
+	case path == "" && (!s.entry || s.tag.Get("optional") != ""):
 	case path == "":
 		return "is empty; give a path"
 	case strings.ContainsFunc(path, unicode.IsControl):

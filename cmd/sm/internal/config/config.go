@@ -41,6 +41,7 @@ const flagKeyAnnotation = "sm_config_key"
 //	below    a key of the same group that must be larger, unless that is 0
 //	oneof    the words that it takes
 //	is       what a text, or each entry of a list, is: see rules
+//	optional the path of an entry may be empty
 //	unique   no two entries of the list may be equal
 //	apply    "restart": it takes effect when an observer starts; the others can change while it runs
 type Config struct {
@@ -52,6 +53,7 @@ type Config struct {
 	HTTP           httpConfig           `yaml:"http"`
 	Metrics        metricsConfig        `yaml:"metrics"`
 	Alertmanager   alertmanagerConfig   `yaml:"alertmanager"`
+	Prometheus     []prometheusConfig   `yaml:"prometheus" apply:"restart"`
 	Windows        []windowConfig       `yaml:"windows"`
 	Compaction     compactionConfig     `yaml:"compaction"`
 	ContextMonitor contextMonitorConfig `yaml:"context_monitor"`
@@ -91,6 +93,12 @@ type alertmanagerConfig struct {
 	Interval       time.Duration `yaml:"interval" default:"30s" bounds:">0"`
 	Host           string        `yaml:"host"`
 	HTTPConfigFile string        `yaml:"http_config_file" is:"path"`
+}
+
+type prometheusConfig struct {
+	Name           string `yaml:"name" is:"server" unique:"true"`
+	URL            string `yaml:"url" is:"url"`
+	HTTPConfigFile string `yaml:"http_config_file" is:"path" optional:"true"`
 }
 
 type windowConfig struct {

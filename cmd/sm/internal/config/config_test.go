@@ -78,6 +78,7 @@ func changed() *Config {
 		HTTP:         httpConfig{[]string{"a.example", "b.example:80"}, []int{0, 1000}, "/etc/token"},
 		Metrics:      metricsConfig{"0.0.0.0:9464", "/etc/web.yml", 90 * time.Second, 7, false},
 		Alertmanager: alertmanagerConfig{[]string{"http://am-1:9093", "https://am-2.example/x"}, time.Minute, "one", "/etc/http.yml"},
+		Prometheus:   []prometheusConfig{{"main", "http://metrics:9090", ""}, {"two", "https://two.example", "/etc/two.yml"}},
 		Windows:      []windowConfig{{"m-1", 1000000}, {"m", 200000}},
 		Compaction:   compactionConfig{160000, time.Minute},
 		ContextMonitor: contextMonitorConfig{
@@ -106,6 +107,7 @@ func changedVars() map[string]string {
 		"SM_METRICS_MAX_SESSIONS": "7", "SM_METRICS_PROJECT": "false",
 		"SM_ALERTMANAGER_URLS": "http://am-1:9093,https://am-2.example/x", "SM_ALERTMANAGER_INTERVAL": "60", "SM_ALERTMANAGER_HOST": "one",
 		"SM_ALERTMANAGER_HTTP_CONFIG_FILE": "/etc/http.yml",
+		"SM_PROMETHEUS":                    "[{name: main, url: 'http://metrics:9090'}, {name: two, url: 'https://two.example', http_config_file: /etc/two.yml}]",
 		"SM_WINDOWS":                       `[{model: m-1, tokens: 1000000}, {"model": "m", "tokens": 2e5}]`,
 		"SM_COMPACTION_THRESHOLD_TOKENS":   "160_000", "SM_COMPACTION_SETTLE": "1m",
 		"SM_CONTEXT_MONITOR_ENABLED": "0", "SM_CONTEXT_MONITOR_WARNING_PERCENTAGE": "40", "SM_CONTEXT_MONITOR_CRITICAL_PERCENTAGE": "60",
@@ -298,12 +300,12 @@ func TestKeep(t *testing.T) {
 	want := changed()
 	want.Projects, want.Listen, want.Socket, want.State = started.Projects, started.Listen, started.Socket, started.State
 	want.Log.Format, want.Metrics.Listen, want.Metrics.WebConfigFile = started.Log.Format, started.Metrics.Listen, started.Metrics.WebConfigFile
-	want.Handoff.Directory = started.Handoff.Directory
+	want.Handoff.Directory, want.Prometheus = started.Handoff.Directory, started.Prometheus
 	restart := read.Keep(started)
 	if diff := cmp.Diff(want, read); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	all := []string{"projects", "listen", "socket", "state", "log.format", "metrics.listen", "metrics.web_config_file", "handoff.directory"}
+	all := []string{"projects", "listen", "socket", "state", "log.format", "metrics.listen", "metrics.web_config_file", "prometheus", "handoff.directory"}
 	if diff := cmp.Diff(all, restart); diff != "" {
 		t.Errorf("restart (-want +got):\n%s", diff)
 	}

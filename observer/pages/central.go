@@ -1,0 +1,225 @@
+package pages
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"sm/dashboards/central"
+	webpage "sm/dashboards/page"
+	"sm/observer/api"
+	"sm/observer/curve"
+)
+
+// Server is a central server that the configuration names. An address can choose among these and not name another, so that
+// nobody can have the observer ask whatever he likes.
+type Server struct {
+	Name string
+	central.Options
+}
+
+// ErrNoServer answers a name that no server has.
+var ErrNoServer = errors.New("no server has this name; see prometheus in the configuration")
+
+// parameter is the part of an address that chooses a view.
+const parameter = "prometheus"
+
+// Check says what is wrong with servers.
+func Check(servers []Server) error {
+	for _, s := range servers {
+		if _, err := central.New(s.Options); err != nil {
+			return fmt.Errorf("prometheus %s: %w", s.Name, err)
+		}
+	}
+	return nil
+}
+
+// addViews makes a hub for each server.
+func (h *Hub) addViews() error {
+	for _, s := range h.o.Servers {
+		server, err := central.New(s.Options)
+		if err != nil {
+			return fmt.Errorf("prometheus %s: %w", s.Name, err)
+		}
+		o := h.o
+		o.Source, o.Projects, o.Demo = &remote{view: s.Name, server: server}, nil, false
+		v := prepare(o, h.page, h.open)
+		v.view = s.Name
+		h.views = append(h.views, v)
+	}
+	if len(h.views) == 0 {
+		return nil
+	}
+	h.links = []webpage.Link{{}}
+	for _, v := range h.views {
+		h.links = append(h.links, webpage.Link{Name: v.view})
+	}
+	for _, v := range h.views {
+		v.links = h.links
+	}
+	return nil
+}
+
+// of is the hub of the view that an address chooses: a server by its name, or the first one by 1.
+func (h *Hub) of(r *http.Request) (*Hub, error) {
+	query := r.URL.Query()
+	if !query.Has(parameter) {
+		return h, nil
+	}
+	name := query.Get(parameter)
+	for i, v := range h.views {
+		if v.view == name || i == 0 && name == "1" {
+			return v, nil
+		}
+	}
+	return nil, ErrNoServer
+}
+
+// remote is a central server as the source of a page. While the server does not answer it shows what it had.
+type remote struct {
+	view   string
+	server *central.Server
+
+	mu    sync.Mutex
+	fleet central.Fleet
+	gone  time.Time // since when there is no answer; zero while there is one
+	why   string
+}
+
+// Edits never grows: the hub looks again after a while, which is as often as the server is to be asked.
+func (r *remote) Edits() uint64 { return 0 }
+
+func (r *remote) List(ctx context.Context, now time.Time, known func(string) (uint32, bool)) (l List, err error) {
+	fleet, err := r.server.Look(ctx)
+	if errors.Is(err, context.Canceled) {
+		return l, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err == nil:
+		r.fleet, r.gone, r.why = fleet, time.Time{}, ""
+	case r.gone.IsZero():
+		r.gone, r.why = now, err.Error()
+	default:
+		r.why = err.Error()
+	}
+	l.Head = webpage.Head{Server: r.server.Name(), Hosts: r.fleet.Hosts, Down: r.fleet.Down, Problem: r.why}
+	if !r.gone.IsZero() {
+		l.Head.Since = r.gone.Unix()
+	}
+	all := r.fleet.Sessions.Sessions
+	for i := range all[:min(len(all), MaxAgents)] {
+		s := &all[i]
+		x := Agent{Row: r.row(s)}
+		past := historyOf(r.fleet.Curves[s.ID], s.WindowTokens)
+		x.Version = versionOf(past)
+		if version, ok := known(s.ID); !ok || version != x.Version {
+			x.Past = past
+		}
+		l.Head.Count(&x.Row)
+		l.Agents = append(l.Agents, x)
+	}
+	l.Head.Hidden = len(all) - len(l.Agents)
+	return l, nil
+}
+
+// row is an agent as the list takes it.
+func (r *remote) row(s *api.Session) webpage.Row {
+	row := webpage.Row{
+		ID: s.ID, Name: s.Label, Host: s.Host, View: r.view, Project: s.Project, Model: s.Model, Pressure: s.PressureLevel, Source: s.ThresholdSource,
+		Window: s.WindowTokens, Compactions: [3]int{s.Compactions.Auto, s.Compactions.Manual, s.Compactions.Unknown},
+		State: s.State, Compacting: s.IsCompacting, Unheard: s.Queued > 0, Check: s.CrossCheck,
+	}
+	if s.Pressure != nil {
+		row.Ratio = *s.Pressure
+	}
+	if s.TokensUsed != nil && s.UsedPercentage != nil {
+		row.Tokens, row.Percent = *s.TokensUsed, *s.UsedPercentage
+	}
+	if s.ThresholdTokens != nil {
+		row.Threshold = *s.ThresholdTokens
+	}
+	if s.DriftTokens != nil {
+		row.Drift = *s.DriftTokens
+	}
+	if s.LastActive != nil {
+		row.Seen = s.LastActive.Unix()
+	}
+	if f := s.Forecast; f != nil {
+		row.Replies, row.Turns, row.Work = rangeOf(f.Replies), rangeOf(f.Turns), rangeOf(f.Seconds)
+	}
+	return row
+}
+
+func rangeOf(r *api.Range) webpage.Range {
+	if r == nil {
+		return webpage.Range{}
+	}
+	return webpage.Range{Low: r.Low, Likely: r.Likely, High: r.High, Known: true}
+}
+
+// historyOf is what is known of a context's past, without what happened to it.
+func historyOf(points []central.Point, window int64) *webpage.History {
+	h := &webpage.History{}
+	for _, p := range points {
+		h.Points = append(h.Points, webpage.Point{At: p.At.Unix(), Tokens: int64(p.Share * float64(window))})
+	}
+	return h
+}
+
+// versionOf changes with a history.
+func versionOf(h *webpage.History) uint32 {
+	sum := fnv.New32a()
+	_, _ = fmt.Fprint(sum, h.Points) // never fails
+	return sum.Sum32()
+}
+
+func (r *remote) Detail(_ context.Context, id string, _ time.Time) (d Detail, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.fleet.Sessions.Sessions
+	i := slices.IndexFunc(all, func(s api.Session) bool { return s.ID == id })
+	if i < 0 {
+		d.Problem, d.Row.View = "No such agent", r.view
+		return d, nil
+	}
+	s := &all[i]
+	d.Row, d.History = r.row(s), *historyOf(r.fleet.Curves[id], s.WindowTokens)
+	d.Facts = []webpage.Fact{
+		{Name: "Host", Value: s.Host, Copy: true}, {Name: "Session", Value: s.SessionID, Copy: true}, {Name: "Model", Value: s.Model}, {Name: "Client", Value: s.Version},
+		{Name: "Known by", Value: r.server.Name() + "; all else is on its host, in sm status and on the page there"},
+	}
+	if s.WindowTokens > 0 {
+		d.Facts = append(d.Facts, webpage.Fact{Name: "Window", Value: webpage.Short(s.WindowTokens)})
+	}
+	if s.Cycle > 0 {
+		d.Facts = append(d.Facts, webpage.Fact{Name: "Cycle", Value: fmt.Sprint(s.Cycle)})
+	}
+	if s.Queued > 0 {
+		d.Facts = append(d.Facts, webpage.Fact{Name: "Queued", Value: queuedText(s.Queued)})
+	}
+	if s.CostUSD != nil {
+		d.Facts = append(d.Facts, webpage.Fact{Name: "Cost", Value: fmt.Sprintf("$%.2f, as the client reckons", *s.CostUSD)})
+	}
+	if s.CacheHitRatio != nil {
+		d.Facts = append(d.Facts, webpage.Fact{Name: "From cache", Value: fmt.Sprintf("%.0f %% of the input", 100**s.CacheHitRatio)})
+	}
+	if seen := d.Row.Seen; seen > 0 {
+		d.Facts = append(d.Facts, webpage.Fact{Name: "Last activity", At: seen})
+	}
+	if id := cmp.Or(s.SessionID, s.Label); !strings.HasPrefix(id, "-") { // it would be taken for a flag
+		d.Commands = []webpage.Command{{Does: "all about it, on its host", Text: "sm status " + webpage.Quote(id)}}
+	}
+	return d, nil
+}
+
+// Fill has nothing to fill in: the transcripts are elsewhere.
+func (r *remote) Fill(context.Context, string, *curve.Curve, int64) error { return nil }
