@@ -21,7 +21,11 @@ func (c *clinic) trust() string {
 	var b strings.Builder
 	b.WriteString("model = \"gpt-6-sol\"\n\n[features]\nother = true\n\n[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ntype = \"command\"\ncommand = \"mine\"\n\n[hooks.state]\n")
 	for _, event := range codexStates() {
-		sum := sha256.Sum256(fmt.Appendf(nil, `{"event_name":%q,"hooks":[{"async":false,"command":%q,"timeout":600,"type":"command"}]}`, event, c.program+" hook --client codex"))
+		timeout := 5
+		if event == "session_end" || event == "interrupt" {
+			timeout = 1
+		}
+		sum := sha256.Sum256(fmt.Appendf(nil, `{"event_name":%q,"hooks":[{"async":false,"command":%q,"timeout":%d,"type":"command"}]}`, event, c.program+" hook --client codex", timeout))
 		fmt.Fprintf(&b, "\n[hooks.state.\"%s/.codex/hooks.json:%s:0:0\"]\ntrusted_hash = \"sha256:%x\"\n", c.home, event, sum)
 	}
 	return b.String()
@@ -59,7 +63,7 @@ func TestDoctorOfCodex(t *testing.T) {
 		{"no configuration", func(c *clinic, _, config string) { c.remove(config) },
 			[]finding{{check, broken, "Codex does not run 11 of 11, which its user has not trusted as they are: " + all, asks}}},
 		{"one has changed", func(c *clinic, hooks, _ string) {
-			c.write(hooks, strings.Replace(c.read(hooks), `"command": "`, `"timeout": 5, "command": "`, 1), 0o600)
+			c.write(hooks, strings.Replace(c.read(hooks), `"timeout": 5`, `"timeout": 6`, 1), 0o600)
 		}, []finding{{check, broken, "Codex does not run 1 of 11, which its user has not trusted as they are: SessionStart", asks}}},
 		{"one is switched off", func(c *clinic, _, config string) {
 			c.write(config, strings.Replace(c.read(config), ":stop:0:0\"]\n", ":stop:0:0\"]\nenabled = false\n", 1), 0o600)

@@ -35,6 +35,8 @@ const (
 	clientWork     = 1500 * time.Millisecond
 	// All hooks of a SessionEnd together have 1.5 s before the client complains.
 	sessionEndWork = time.Second
+	// Codex ends a hook of that event, or of an interruption, after one second, with its start.
+	codexEndWork = 700 * time.Millisecond
 	// maxPayload bounds what is kept of standard input; the largest payloads hold a tool's output.
 	maxPayload = 16 << 20
 	// maxAnswer bounds the observer's answer: 9 500 characters, however they are spelled.
@@ -124,11 +126,15 @@ func (env *environ) hook(ctx context.Context, args []string, began time.Time) {
 	if err != nil {
 		return
 	}
-	if p.Event == hook.SessionEnd {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, sessionEndWork)
-		defer cancel()
+	work := clientWork
+	switch {
+	case codex && (p.Event == hook.SessionEnd || p.Event == hook.Interrupt):
+		work = codexEndWork
+	case p.Event == hook.SessionEnd:
+		work = sessionEndWork
 	}
+	ctx, cancel := context.WithTimeout(ctx, work)
+	defer cancel()
 	if codex {
 		p.SM = env.caller().CodexOrigin(began, codexhook.IsSubagent(&p))
 	} else {

@@ -33,6 +33,7 @@ type codexHome struct {
 	stub  *codexStub
 	codex string // CODEX_HOME
 	args  []string
+	asked time.Time // when the client asked about new hooks last
 }
 
 func newCodexHome(t *testing.T) *codexHome {
@@ -96,6 +97,7 @@ func (h *codexHome) start(args ...string) {
 		"sh", "-c", `exec env -i TMUX="$TMUX" TMUX_PANE="$TMUX_PANE" "$@"`, "sh"}, h.environ(), h.extra, h.wrapper, []string{h.client}, h.args, args)...)
 	h.outer = h.panePID()
 	eventually(h.t, "the client starts", func() string {
+		h.trusts()
 		if input, ok := h.input(); !ok || input != "" || !strings.Contains(h.screen(), " · "+h.project) { // its footer comes last
 			return h.screen()
 		}

@@ -189,9 +189,9 @@ func (h *codexHook) hash(matcher string) string {
 	if json.Unmarshal(h.v.Raw, &handler) != nil {
 		return ""
 	}
-	timeout := 600
-	if handler.Timeout != nil {
-		timeout = max(1, *handler.Timeout)
+	timeout := install.CodexMost(h.event)
+	if t := handler.Timeout; t != nil && (*t < timeout || timeout > 1) {
+		timeout = max(1, *t)
 	}
 	members := map[string]any{"type": handler.Type, "command": handler.Command, "timeout": timeout, "async": handler.Async}
 	if handler.StatusMessage != nil {

@@ -31,7 +31,7 @@ func TestCodexTrust(t *testing.T) {
 	}
 	e := install.NewCodexEditor(doc, "", "")
 	n := 0
-	for _, event := range []hook.Event{hook.Stop, hook.PreCompact, hook.PostToolUse, hook.SessionStart, hook.PostModelRequest} {
+	for _, event := range []hook.Event{hook.Stop, hook.PreCompact, hook.PostToolUse, hook.SessionStart, hook.PostModelRequest, hook.SessionEnd, hook.Interrupt} {
 		for _, h := range ownHooks(e, event) {
 			n++
 			key := h.key("/home/dev/.codex/hooks.json")
@@ -39,13 +39,13 @@ func TestCodexTrust(t *testing.T) {
 				t.Errorf("%s: trusted as %q: %v", key, hash, h.trusted(hash))
 			}
 			other := h
-			other.event = hook.Interrupt
+			other.event = hook.UserPromptSubmit
 			if other.trusted(c.Hooks.State[key].Hash) {
 				t.Errorf("%s: trusted for another event", key)
 			}
 		}
 	}
-	if n != 5 {
+	if n != 7 {
 		t.Errorf("%d hooks of ours", n)
 	}
 }

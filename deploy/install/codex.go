@@ -12,6 +12,18 @@ import (
 
 const codexFile = "hooks.json"
 
+// codexTimeout is how long Codex is to wait for a hook of ours, in seconds.
+const codexTimeout = 5
+
+// CodexMost is how long client 0.169.0 waits for a hook of an event where that does not say how long, in seconds. At the end
+// of a session and after an interruption it waits no longer, whatever the hook says, and warns about one that says more.
+func CodexMost(event hook.Event) int {
+	if event == hook.SessionEnd || event == hook.Interrupt {
+		return 1
+	}
+	return 600
+}
+
 // CodexHooks is the file of Codex's hooks in its folder.
 func CodexHooks(home string) string { return filepath.Join(home, codexFile) }
 

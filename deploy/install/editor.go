@@ -27,6 +27,7 @@ type handler struct {
 	Type    string   `json:"type"`
 	Command string   `json:"command"`
 	Args    []string `json:"args,omitempty"`
+	Timeout int      `json:"timeout,omitempty"` // in seconds
 }
 
 type handlerGroup struct {
@@ -50,15 +51,19 @@ func (e *Editor) hookArgs() []string {
 }
 
 // handler is our hook in a form that the client knows.
-func (e *Editor) handler() handler {
+func (e *Editor) handler(event hook.Event) handler {
 	if !e.codex && TakesArgs(e.client) {
-		return handler{"command", e.program, e.hookArgs()}
+		return handler{Type: "command", Command: e.program, Args: e.hookArgs()}
 	}
 	words := []string{ShellQuote(e.program)}
 	for _, arg := range e.hookArgs() {
 		words = append(words, ShellQuote(arg))
 	}
-	return handler{Type: "command", Command: strings.Join(words, " ")}
+	h := handler{Type: "command", Command: strings.Join(words, " ")}
+	if e.codex {
+		h.Timeout = min(codexTimeout, CodexMost(event))
+	}
+	return h
 }
 
 // install sees to it that each event has our hook once, and that the status line is ours.
@@ -201,7 +206,7 @@ func (e *Editor) installHook(event hook.Event) error {
 		return err
 	}
 	// The user may have given ours a timeout or a matcher: only what we own is brought up to date.
-	want := e.handler()
+	want := e.handler(event)
 	v := e.Doc.At(places[0].Path(event)...)
 	command, _ := v.Member("command").Text()
 	args := v.Member("args")
@@ -225,7 +230,7 @@ func (e *Editor) addHook(event hook.Event) error {
 			return err
 		}
 	}
-	group := handlerGroup{[]handler{e.handler()}}
+	group := handlerGroup{[]handler{e.handler(event)}}
 	groups := e.Doc.At("hooks", string(event))
 	if groups == nil {
 		return e.Doc.Put([]handlerGroup{group}, "hooks", string(event))

@@ -125,7 +125,7 @@ func TestInstallAmongOthers(t *testing.T) {
 	if err := json.Unmarshal([]byte(got), &s); err != nil {
 		t.Fatal(err)
 	}
-	mine := handler{"command", "/usr/bin/sm", []string{"hook"}}
+	mine := handler{Type: "command", Command: "/usr/bin/sm", Args: []string{"hook"}}
 	if n := len(s.Hooks["SessionStart"]); n != 2 || *s.Hooks["SessionStart"][0].Matcher != "compact" {
 		t.Errorf("SessionStart: %+v", s.Hooks["SessionStart"])
 	}

@@ -1,0 +1,208 @@
+//go:build realclient
+
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sm/deploy/doctor"
+	"sm/observer/api"
+)
+
+// trusts answers the client's question about new hooks, where it asks.
+func (h *codexHome) trusts() {
+	h.t.Helper()
+	screen, key := h.screen(), "2"
+	if strings.Contains(screen, "› 2. Trust all and continue") {
+		key = "Enter"
+	}
+	if strings.Contains(screen, "Hooks need review") && time.Since(h.asked) > 2*time.Second {
+		h.asked = time.Now()
+		h.do("", "send-keys", "-t", "agent", key)
+	}
+}
+
+// installs puts sm's hooks into the client's hooks.json.
+func (r *codexRun) installs() {
+	r.t.Helper()
+	if out, err := r.sm.command(r.t.Context(), "install", "--codex", "--socket", r.sm.socket).CombinedOutput(); err != nil {
+		r.t.Fatalf("install: %v\n%s", err, out)
+	}
+}
+
+// diagnosis is what the doctor says of the client's hooks.
+func (r *codexRun) diagnosis() (status doctor.Status, text string) {
+	r.t.Helper()
+	out, _ := r.sm.command(r.t.Context(), "doctor", "--json", "--socket", r.sm.socket).Output() // other findings may be broken
+	var all struct{ Findings []doctor.Finding }
+	if err := json.Unmarshal(out, &all); err != nil {
+		r.t.Fatalf("doctor: %v\n%s", err, out)
+	}
+	for _, f := range all.Findings {
+		if f.Check == "codex hooks" {
+			return f.Status, f.Text
+		}
+	}
+	return "", ""
+}
+
+// message waits for a message to an agent, and gives it once it has been heard.
+func (r *codexRun) message(agent, what string, is func(*api.Message) bool) (m api.Message) {
+	r.t.Helper()
+	eventually(r.t, what+" is heard", func() string {
+		all, err := r.sm.client.Messages(r.t.Context(), agent)
+		if err != nil {
+			return err.Error()
+		}
+		for _, m = range all.Messages {
+			if is(&m) && m.Status == "confirmed" {
+				return ""
+			}
+		}
+		return fmt.Sprintf("%+v", all.Messages)
+	})
+	if m.Via != "hook" || m.Offers != 1 {
+		r.t.Errorf("%s came by %s, after %d offers", what, m.Via, m.Offers)
+	}
+	return m
+}
+
+func notice(kind string) func(*api.Message) bool {
+	return func(m *api.Message) bool { return strings.HasSuffix(m.Key, "/"+kind) }
+}
+
+// shows holds against the transcripts that a message reached the model once, in a record of that role.
+func (r *codexRun) shows(m api.Message, role string) {
+	r.t.Helper()
+	for _, path := range r.home.rollouts("") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		n := 0
+		for line := range bytes.Lines(text) {
+			if bytes.Contains(line, []byte("#"+m.ID)) && bytes.Contains(line, []byte(`"type":"response_item"`)) && bytes.Contains(line, []byte(`"role":"`+role+`"`)) {
+				n++
+			}
+		}
+		want := 0
+		if strings.Contains(filepath.Base(path), r.current) {
+			want = 1
+		}
+		if n != want {
+			r.t.Errorf("message %s stands %d times in %s, want %d", m.ID, n, filepath.Base(path), want)
+		}
+	}
+}
+
+// hooks counts the hooks of an event that the observer has heard of.
+func (r *codexRun) hooks(event string) int {
+	r.t.Helper()
+	return int(r.sm.metrics()[fmt.Sprintf("sm_hook_events_total{event=%q}", event)])
+}
+
+// TestRealCodexHooks: what sm install writes works with the real client once its user has trusted it: notices and messages
+// reach the model, each once, at the end of a turn and between tools, in threads and subagents; the doctor knows before and
+// after; and all of it goes again.
+func TestRealCodexHooks(t *testing.T) {
+	r := newCodexRun(t)
+	r.installs()
+	if status, text := r.diagnosis(); status != doctor.Broken || !strings.Contains(text, "does not run 11 of 11") {
+		t.Errorf("before: %s %s", status, text)
+	}
+	r.home.start()
+	eventually(t, "the hooks are trusted", func() string { // it asks some time after it shows its prompt
+		r.home.trusts()
+		if status, text := r.diagnosis(); status != doctor.Healthy {
+			return text
+		}
+		return ""
+	})
+	r.current = r.home.status().Session
+	r.turn("the first turn", codexStep{grow: 1000})
+	r.turn("subagents", codexStep{grow: 2000, agents: 2}, codexStep{grow: 500})
+	for id, s := range r.sm.sessions() {
+		if !s.HooksSeen {
+			t.Errorf("no hook of %s: %+v", id, s)
+		}
+		if s.ParentID == "" && !strings.HasPrefix(s.ID, "tmux-") {
+			t.Errorf("the thread's agent is %s", s.ID)
+		}
+	}
+	if starts, stops := r.hooks("SubagentStart"), r.hooks("SubagentStop"); starts != 2 || stops != 2 {
+		t.Errorf("%d subagents start, %d stop", starts, stops)
+	}
+
+	threads, _ := r.stub.said()
+	r.turn("half full", codexStep{grow: 140_000 - threads[r.current].Context})
+	r.shows(r.message(r.current, "the warning", notice("warning")), "user")
+
+	r.prompt(codexStep{grow: 1000, tools: 1, bash: "sleep 1"}, codexStep{grow: 30_000, tools: 1}, codexStep{grow: 500, hold: true})
+	r.held()
+	sent, err := r.sm.client.Send(t.Context(), r.current, api.NewMessage{Text: "Mind the gap.", Mode: "sequential"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.stub.letGo()
+	r.finish("critically full")
+	r.shows(r.message(r.current, "the critical notice", notice("critical")), "developer")
+	r.shows(r.message(r.current, "the message", func(m *api.Message) bool { return m.ID == sent.ID }), "user")
+
+	eventually(t, "the client shows the end of the turn", func() string { // its transcript comes first, and it compacts in no turn
+		if screen := r.home.screen(); strings.LastIndex(screen, "Worked for") < strings.LastIndex(screen, "Blocked by hook") {
+			return screen
+		}
+		return ""
+	})
+	r.compact("/compact")
+	r.turn("after /compact", codexStep{grow: 900, tools: 1}, codexStep{grow: 300})
+	r.fills("automatic compaction", 245_000)
+	if before, after := r.hooks("PreCompact"), r.hooks("PostCompact"); before != 2 || after != 2 {
+		t.Errorf("%d compactions begin, %d end", before, after)
+	}
+	s := r.sm.sessions()[r.current]
+	if s.Cycle != 3 {
+		t.Errorf("cycle %d", s.Cycle)
+	}
+
+	r.prompt(codexStep{grow: 3000, tools: 1}, codexStep{grow: 100, hold: true})
+	r.held()
+	r.home.do("", "send-keys", "-t", "agent", "Escape")
+	eventually(t, "the turn is interrupted", func() string {
+		if r.home.ends() == r.before || r.hooks("Interrupt") != 1 {
+			return "it goes on"
+		}
+		return ""
+	})
+	r.agree("interrupted")
+	r.home.quit()
+	eventually(t, "the session has ended", func() string {
+		if s := r.sm.sessions()[r.current]; s.State != "ended" {
+			return s.State
+		}
+		return ""
+	})
+	all, err := r.sm.client.Messages(t.Context(), r.current)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all.Messages {
+		if m.Offers > 1 {
+			t.Errorf("offered again: %+v", m)
+		}
+	}
+	if out, err := r.sm.command(t.Context(), "uninstall", "--codex").CombinedOutput(); err != nil {
+		t.Errorf("uninstall: %v\n%s", err, out)
+	}
+	if _, err := os.Stat(r.home.codex + "/hooks.json"); err == nil {
+		t.Error("hooks.json is there still")
+	}
+	t.Logf("FIGURES: %d responses told by hooks, %d displays of the client agree", r.hooks("PostModelRequest"), r.shown)
+}
