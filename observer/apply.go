@@ -82,8 +82,22 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 		}
 		c.agents.event(&ev, now)
 		c.handoffs.checkFirstReading(&ev, now) // before what the policy makes of it: a full context may be one that a handoff has begun
+		before := c.engine.Counters()
 		c.rules.act(c.engine.Step(ev), now)
+		c.attempted(ev.Agent, &before)
 	}
+}
+
+// attempted has the fleet count what the engine has counted of an agent's compactions: only the fleet knows its client.
+func (c *core) attempted(agent alerts.AgentID, before *alerts.Counters) {
+	after := c.engine.Counters()
+	if after.Attempts == before.Attempts && after.Storms == before.Storms {
+		return
+	}
+	for i, n := range before.Attempts {
+		after.Attempts[i] -= n
+	}
+	c.fleet.Attempted(agent, after.Attempts, after.Storms-before.Storms)
 }
 
 const (

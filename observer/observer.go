@@ -97,7 +97,7 @@ func (a *App) setUp(ctx context.Context) error {
 	a.documents = newDocuments(a)
 	a.guard = newGuarding(a)
 	if a.hub, err = pages.New(pages.Options{
-		Source: pageSource{a}, Version: a.o.Version, Projects: a.o.Projects, Demo: a.o.Demo, Log: a.log, Servers: a.o.Servers,
+		Source: pageSource{a}, Version: a.o.Version, Projects: append(slices.Clone(a.o.Projects), a.o.CodexDirs[:min(1, len(a.o.CodexDirs))]...), Demo: a.o.Demo, Log: a.log, Servers: a.o.Servers,
 	}); err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package observer
 import (
 	"context"
 	"net/http"
+	"os"
+	"slices"
 	"time"
 
 	"sm/alerts"
@@ -11,6 +13,7 @@ import (
 	"sm/observer/wire"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
+	"sm/transcript/clients"
 )
 
 // scrapeTimeout bounds the wait for the loop.
@@ -56,6 +59,14 @@ func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, e
 	if err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(a.o.CodexDirs, isDir) { // so that its counters begin at 0
+		s.Fleet.Part(clients.Codex)
+	}
 	s.Limit(settings.MaxSessions)
 	return s, nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

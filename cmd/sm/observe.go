@@ -48,7 +48,7 @@ func newObserveCommand(env *environ) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArray("projects", nil, "watch the transcripts in and below `DIR`; may be given several times")
+	flags.StringArray("projects", nil, "watch the transcripts in and below `DIR` alone; may be given several times, and with CODEX_HOME set that folder is watched too")
 	flags.StringArray("listen", nil, "serve HTTP on the loopback address `ADDR`; may be given several times")
 	flags.String("state", "", "keep state in `DIR`")
 	flags.BoolVar(&dryRun, "dry-run", false, "let nobody hear anything: log what would be said")
@@ -65,6 +65,7 @@ func (env *environ) observe(ctx context.Context, flags *pflag.FlagSet, cfg *conf
 	if err != nil {
 		return err
 	}
+	o.CodexDirs = env.lookupEnv.WatchedCodexDirs(flags.Changed("projects"))
 	quiet(env.stderr, &o, false)
 	source, err := findConfig(flags, env)
 	if err != nil {

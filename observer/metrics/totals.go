@@ -30,7 +30,13 @@ func (b *builder) compactionTotals(s *Snapshot) {
 	for i := range parts {
 		labels[i] = b.label("client", parts[i].Client)
 	}
-	claude := labels[0]
+	parts[0].Attempts, parts[0].Storms = s.Alerts.Attempts, s.Alerts.Storms // of all clients, of which the others are taken off
+	for i := range s.Fleet.Others {
+		for k, n := range s.Fleet.Others[i].Attempts {
+			parts[0].Attempts[k] -= min(n, parts[0].Attempts[k])
+		}
+		parts[0].Storms -= min(s.Fleet.Others[i].Storms, parts[0].Storms)
+	}
 	b.counter("agent_compactions_total", "Compactions since the state directory was made, each counted once.")
 	for k := range parts {
 		for i, trigger := range b.triggers() {
@@ -38,11 +44,15 @@ func (b *builder) compactionTotals(s *Snapshot) {
 		}
 	}
 	b.counter("agent_compaction_attempts_total", "Compactions that clients set out to make, by their hooks, since the state directory was made.")
-	for i, trigger := range b.triggers() {
-		b.add(float64(s.Alerts.Attempts[i]), claude, trigger)
+	for k := range parts {
+		for i, trigger := range b.triggers() {
+			b.add(float64(parts[k].Attempts[i]), labels[k], trigger)
+		}
 	}
 	b.counter("agent_compaction_storms_total", "Storms of compactions, each counted once.")
-	b.add(float64(s.Alerts.Storms), claude)
+	for k := range parts {
+		b.add(float64(parts[k].Storms), labels[k])
+	}
 	b.histogram("agent_compaction_duration_seconds", "Duration of compactions since the state directory was made, where the transcript tells it.")
 	for k := range parts {
 		b.addHistogram(tally.DurationBounds(), parts[k].Duration.Counts, parts[k].Duration.Sum, labels[k])

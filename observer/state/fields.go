@@ -191,6 +191,8 @@ func (c *coder) counters(f *tally.Counters) {
 				fixed(c, &p.Limits[i].Resets)
 				c.real(&p.Limits[i].Used)
 			}
+			numbers(c, p.Attempts[:])
+			number(c, &p.Storms)
 		})
 	})
 }

@@ -101,6 +101,18 @@ func (c *Counters) Compacted(e *transcript.Compaction, client string) {
 	}
 }
 
+// Attempted counts compactions that an agent of a client began, by trigger, and its storms.
+func (c *Counters) Attempted(client string, attempts [3]uint64, storms uint64) {
+	p := c.Part(client)
+	if p == nil {
+		return
+	}
+	for i, n := range attempts {
+		p.Attempts[i] += n
+	}
+	p.Storms += storms
+}
+
 // Read counts the lines by which a file that was like this before has grown.
 func (c *Counters) Read(was, now *transcript.Session) {
 	c.Lines.Good += uint64(max(0, now.Lines-now.Bad-(was.Lines-was.Bad)))

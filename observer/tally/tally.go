@@ -72,6 +72,9 @@ type Part struct {
 	PreTokens, Duration Histogram
 	// Limits are the newest rate limits of the client's account: five hours, seven days.
 	Limits [2]transcript.Limit
+	// Attempts counts compactions that its agents began, by trigger, Storms those of its agents.
+	Attempts [3]uint64
+	Storms   uint64
 }
 
 // Limited takes newer rate limits, and reports whether there are any.

@@ -52,6 +52,14 @@ func (env Env) CodexDirs() []string {
 	return []string{filepath.Join(home, "sessions"), filepath.Join(home, "archived_sessions")}
 }
 
+// WatchedCodexDirs are CodexDirs; where the user has named the folders to watch, only those of a CODEX_HOME that is set.
+func (env Env) WatchedCodexDirs(named bool) []string {
+	if home, _ := env("CODEX_HOME"); named && !filepath.IsAbs(home) {
+		return nil
+	}
+	return env.CodexDirs()
+}
+
 // ClaudeSettings is the user's settings file of Claude Code.
 func (env Env) ClaudeSettings() (string, error) {
 	dir, _ := env("CLAUDE_CONFIG_DIR")

@@ -1,0 +1,29 @@
+package config
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestWatchedCodexDirs: whoever names the folders to watch gets no other, unless CODEX_HOME names one, too.
+func TestWatchedCodexDirs(t *testing.T) {
+	t.Parallel()
+	home, other := []string{"/h/.codex/sessions", "/h/.codex/archived_sessions"}, []string{"/c/sessions", "/c/archived_sessions"}
+	for _, c := range []struct {
+		vars  map[string]string
+		named bool
+		want  []string
+	}{
+		{map[string]string{"HOME": "/h"}, false, home},
+		{map[string]string{"HOME": "/h"}, true, nil},
+		{map[string]string{"HOME": "/h", "CODEX_HOME": "relative"}, true, nil},
+		{map[string]string{"HOME": "/h", "CODEX_HOME": "/c"}, true, other},
+		{map[string]string{"HOME": "/h", "CODEX_HOME": "/c"}, false, other},
+	} {
+		env := Env(func(name string) (string, bool) { v, ok := c.vars[name]; return v, ok })
+		if diff := cmp.Diff(c.want, env.WatchedCodexDirs(c.named)); diff != "" {
+			t.Errorf("%v, named %v (-want +got):\n%s", c.vars, c.named, diff)
+		}
+	}
+}
