@@ -24,7 +24,7 @@ import (
 // statusOptions are the flags of 'sm status'.
 type statusOptions struct {
 	json, all, watch bool
-	sort             string
+	sort, client     string
 	limit            int
 }
 
@@ -45,6 +45,10 @@ func newStatusCommand(env *environ) *cobra.Command {
 			switch {
 			case err != nil:
 				return usagef("--sort: %w", err)
+			case top.ParseClient(o.client) != nil:
+				return usagef("--client: %w", top.ParseClient(o.client))
+			case o.client != "" && len(args) > 0:
+				return usagef("--client is for the list; leave out it or ID")
 			case o.limit < 0:
 				return usagef("--limit %d: give a number from 1, or 0 for no limit", o.limit)
 			case o.watch && (o.json || len(args) > 0):
@@ -70,6 +74,7 @@ func newStatusCommand(env *environ) *cobra.Command {
 	flags.BoolVar(&o.all, "all", false, "list all that ever were, not the recent ones alone")
 	flags.StringVar(&o.sort, "sort", top.ByUrgency.String(), "order by `HOW`: urgency, pressure, replies, name, activity or compactions")
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(top.Orders(), cobra.ShellCompDirectiveNoFileComp))
+	clientFlag(cmd, &o.client)
 	flags.IntVar(&o.limit, "limit", 0, "list `N` sessions at most")
 	flags.BoolVar(&o.watch, "watch", false, "draw it anew each second, until Ctrl-C")
 	return cmd
@@ -132,6 +137,7 @@ func (env *environ) allStatus(ctx context.Context, client *api.Client, o statusO
 	if err != nil {
 		return statusError(err)
 	}
+	all.Sessions = top.OnlyClient(all.Sessions, o.client)
 	if o.json {
 		return writeJSON(env.stdout, all)
 	}
@@ -187,6 +193,7 @@ func (env *environ) watchStatus(ctx context.Context, client *api.Client, o statu
 		if err != nil {
 			return statusError(err)
 		}
+		all.Sessions = top.OnlyClient(all.Sessions, o.client)
 		var b bytes.Buffer
 		if err := (&printer{view.Printer{Writer: &b, Colour: env.colours(env.stdout)}}).writeStatus(all, order, o.limit, term.Columns(env.stdout)); err != nil {
 			return err

@@ -16,7 +16,7 @@ import (
 )
 
 func newTopCommand(env *environ) *cobra.Command {
-	server := central.Options{}
+	server, only := central.Options{}, ""
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Watch the fleet in the terminal",
@@ -35,11 +35,14 @@ func newTopCommand(env *environ) *cobra.Command {
 			if name := emptyFlag(cmd.Flags()); name != "" {
 				return usagef("--%s is empty", name)
 			}
+			if err := top.ParseClient(only); err != nil {
+				return usagef("--client: %w", err)
+			}
 			if server.URL != "" {
 				if err := configured(cmd, env, &server); err != nil {
 					return err
 				}
-				return topOfAll(cmd.Context(), env, server)
+				return topOfAll(cmd.Context(), env, server, only)
 			}
 			if server.HTTPConfig != "" {
 				return usagef("--prometheus-config is for --prometheus, which is not given")
@@ -49,7 +52,7 @@ func newTopCommand(env *environ) *cobra.Command {
 				return err
 			}
 			return statusError(top.Run(cmd.Context(), client, top.Options{
-				In: env.stdin, Out: env.stdout, Environ: env.vars(), Colour: env.colourful(), From: env.caller().Origin(time.Now()).Agent, Browse: env.browse,
+				In: env.stdin, Out: env.stdout, Environ: env.vars(), Colour: env.colourful(), Client: only, From: env.caller().Origin(time.Now()).Agent, Browse: env.browse,
 				Attach: func(socket, pane string) (*exec.Cmd, error) {
 					return tmux.Attach(cmd.Context(), tmux.Pane{Socket: socket, ID: pane}, env.vars())
 				},
@@ -58,6 +61,7 @@ func newTopCommand(env *environ) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&server.URL, "prometheus", "", "show the sessions of all machines that the server at `URL` knows, or the one of that name in the configuration")
 	cmd.Flags().StringVar(&server.HTTPConfig, "prometheus-config", "", "reach that server by `FILE`: authorization, tls_config and so on, as in Prometheus' own configuration")
+	clientFlag(cmd, &only)
 	return cmd
 }
 
@@ -79,14 +83,20 @@ func configured(cmd *cobra.Command, env *environ, o *central.Options) error {
 	return absentf("%q is no address, and no name under prometheus in the configuration; give one such as http://127.0.0.1:9090", o.URL)
 }
 
+// clientFlag lets a command show the sessions of one client alone.
+func clientFlag(cmd *cobra.Command, name *string) {
+	cmd.Flags().StringVar(name, "client", "", "show the sessions of `CLIENT` alone: claude or codex")
+	_ = cmd.RegisterFlagCompletionFunc("client", cobra.FixedCompletions(top.Clients(), cobra.ShellCompDirectiveNoFileComp))
+}
+
 // topOfAll shows the sessions of all machines that write to a server.
-func topOfAll(ctx context.Context, env *environ, o central.Options) error {
+func topOfAll(ctx context.Context, env *environ, o central.Options, only string) error {
 	server, err := central.New(o)
 	if err != nil {
 		return absentf("%w", err)
 	}
 	defer server.Close()
-	if err := top.Run(ctx, nil, top.Options{In: env.stdin, Out: env.stdout, Environ: env.vars(), Colour: env.colourful(), Central: server}); err != nil {
+	if err := top.Run(ctx, nil, top.Options{In: env.stdin, Out: env.stdout, Environ: env.vars(), Colour: env.colourful(), Client: only, Central: server}); err != nil {
 		return absentf("%w", err)
 	}
 	return nil

@@ -10,7 +10,7 @@ const say = (text) => put($('#said'), text);
 
 // The reader's choice stands in the address, so that it can be kept and given to somebody else.
 const downFirst = ['ratio', 'used', 'compactions', 'seen', 'drift'];
-const chosen = { sort: 'order', down: false, find: '', pressure: '', state: '', group: false, compact: false, session: '' };
+const chosen = { sort: 'order', down: false, find: '', pressure: '', state: '', client: '', group: false, compact: false, session: '' };
 const readAddress = () => {
   const query = new URLSearchParams(location.search), sort = query.get('sort') || '';
   const name = sort.replace(/^-/, '');
@@ -20,6 +20,7 @@ const readAddress = () => {
   chosen.find = query.get('find') || '';
   chosen.pressure = query.get('pressure') || '';
   chosen.state = query.get('state') || '';
+  chosen.client = query.get('client') || '';
   chosen.group = query.get('group') === 'project';
   chosen.compact = query.get('density') === 'compact';
   chosen.session = query.get('session') || '';
@@ -27,7 +28,7 @@ const readAddress = () => {
 const address = () => {
   const query = new URLSearchParams();
   if (root.dataset.view) query.set('prometheus', root.dataset.view);
-  for (const name of ['session', 'find', 'state', 'pressure']) if (chosen[name]) query.set(name, chosen[name]);
+  for (const name of ['session', 'find', 'state', 'pressure', 'client']) if (chosen[name]) query.set(name, chosen[name]);
   if (chosen.sort !== 'order' || chosen.down) query.set('sort', (chosen.down ? '-' : '') + chosen.sort);
   if (chosen.group) query.set('group', 'project');
   if (chosen.compact) query.set('density', 'compact');

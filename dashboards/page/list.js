@@ -16,7 +16,7 @@ const isOpen = (agent) => chosen.session !== '' && (agent.id === chosen.session 
 // Which agents, and in which order.
 const fits = () => {
   const words = chosen.find.toLowerCase().split(/\s+/).filter(Boolean);
-  return (a) => (!chosen.pressure || a.pressure === chosen.pressure) && (!chosen.state || a.state === chosen.state) && words.every((w) => a.find.includes(w));
+  return (a) => (!chosen.pressure || a.pressure === chosen.pressure) && (!chosen.state || a.state === chosen.state) && (!chosen.client || a.client === chosen.client) && words.every((w) => a.find.includes(w));
 };
 const compare = (a, b) => {
   const x = a[chosen.sort], y = b[chosen.sort];
@@ -35,7 +35,7 @@ const list = () => {
     tops = [0];
     for (const item of items) tops.push(tops.at(-1) + (item.members ? head : stride));
   }
-  const filtered = chosen.find.trim() !== '' || chosen.pressure !== '' || chosen.state !== '';
+  const filtered = chosen.find.trim() !== '' || chosen.pressure !== '' || chosen.state !== '' || chosen.client !== '';
   if (!chosenOnes.some((a) => a.key === current)) current = '';
   put($('#shown'), filtered ? chosenOnes.length + ' of ' + agents.size + ' agents shown' : '');
   $('#none').hidden = chosenOnes.length > 0 || agents.size === 0;
@@ -195,9 +195,10 @@ const sortBy = (name, down) => {
     else th.removeAttribute('aria-sort');
   }
 };
+const kindOf = (chip) => ['state', 'pressure', 'client'].find((kind) => chip.dataset[kind]); // what a chip chooses
 const pressed = () => {
   for (const chip of document.querySelectorAll('.chip')) {
-    const kind = chip.dataset.state ? 'state' : 'pressure';
+    const kind = kindOf(chip);
     chip.setAttribute('aria-pressed', String(chip.dataset[kind] === chosen[kind]));
   }
   $('#group').setAttribute('aria-pressed', String(chosen.group));
@@ -209,7 +210,7 @@ const choose = (change) => {
   writeAddress();
   arrange();
 };
-const unfilter = () => choose({ find: '', pressure: '', state: '' });
+const unfilter = () => choose({ find: '', pressure: '', state: '', client: '' });
 const density = () => {
   document.body.classList.toggle('compact', chosen.compact);
   $('#dense').setAttribute('aria-pressed', String(chosen.compact));

@@ -10,7 +10,9 @@ import (
 	"hash/fnv"
 	"html/template"
 	"io"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -130,6 +132,7 @@ func Key(id string) string {
 type head struct {
 	Head
 	States, Pressures []chip
+	Clients           []chip // none where all are of one
 	Progress          string
 	Watched           []string
 	Today             string
@@ -159,6 +162,11 @@ func headOf(h *Head) head {
 	names := pressures()
 	for _, i := range [...]int{3, 2, 1, 0, 4} {
 		d.Pressures = append(d.Pressures, chip{names[i], names[i], h.Pressures[i]})
+	}
+	if len(h.Clients) > 1 {
+		for _, name := range slices.Sorted(maps.Keys(h.Clients)) {
+			d.Clients = append(d.Clients, chip{name, tame(name), h.Clients[name]})
+		}
 	}
 	if h.CatchingUp {
 		d.Progress = "Catching up: reading what existed before"

@@ -35,11 +35,11 @@ addEventListener('popstate', () => {
 const take = (news) => {
   if (news.page && news.page !== root.dataset.page) return location.reload();
   if (news.head) {
-    const { state, pressure } = document.activeElement?.dataset ?? {};
+    const chip = document.activeElement?.closest('.chip'), kind = chip && kindOf(chip);
     $('#head').replaceChildren(part(news.head));
     age($('#head'));
     pressed();
-    if (document.activeElement === document.body && (state || pressure)) $(state ? '.chip[data-state="' + state + '"]' : '.chip[data-pressure="' + pressure + '"]')?.focus();
+    if (document.activeElement === document.body && kind) $('.chip[data-' + kind + '="' + chip.dataset[kind] + '"]')?.focus();
   }
   for (const row of news.rows || []) learn(row);
   if (news.keys) {
@@ -110,7 +110,7 @@ document.addEventListener('click', (event) => {
     sortBy(name, chosen.sort === name ? !chosen.down : downFirst.includes(name));
     choose({});
   } else if (hit.matches('.chip')) {
-    const kind = hit.dataset.state ? 'state' : 'pressure';
+    const kind = kindOf(hit);
     choose({ [kind]: chosen[kind] === hit.dataset[kind] ? '' : hit.dataset[kind] });
   } else if (hit.matches('.copy')) {
     copy(hit);

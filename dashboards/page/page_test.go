@@ -153,6 +153,7 @@ func TestHead(t *testing.T) {
 	}
 	made := busy
 	made.Demo, made.TodayTokens, made.TodayDollars, made.DollarsSince = true, 12_300_000, 4.2, "14:05"
+	made.Clients = map[string]int{"codex": 1, "claude": 5}
 	made.Limits = []Limit{{"5 hour", 0.84, noon + 3600}, {"7 day", 0.125, noon + 86400}}
 	var b strings.Builder
 	for _, h := range []Head{

@@ -64,12 +64,12 @@ func rowOf(r *Row, h *History) row {
 // DataOf is what the script goes by.
 func DataOf(r *Row) Data {
 	d := Data{
-		Key: Key(r.ID), ID: r.ID, Name: tame(r.heading()), Host: tame(r.Host), Project: tame(r.Project), Pressure: r.pressure(), State: states()[r.need()],
+		Key: Key(r.ID), ID: r.ID, Name: tame(r.heading()), Host: tame(r.Host), Project: tame(r.Project), Pressure: r.pressure(), State: states()[r.need()], Client: r.Client,
 		Order: r.order(), Ratio: -1, Used: -1, Left: r.left(), Compactions: r.Compactions[0] + r.Compactions[1] + r.Compactions[2],
 		Seen: r.Seen, Drift: -1,
 	}
 	d.Find = strings.ToLower(strings.Join([]string{
-		d.Name, tame(r.Name), d.Project, tame(strings.TrimPrefix(r.Model, "claude-")), tame(r.Parent), tame(r.ID), tame(r.State), d.Host,
+		d.Name, tame(r.Name), d.Project, tame(strings.TrimPrefix(r.Model, "claude-")), tame(r.Parent), tame(r.ID), tame(r.State), d.Host, tame(r.Client),
 	}, " "))
 	if r.Pressure != "" {
 		d.Ratio = int(min(r.Ratio, 1000) * 1000)

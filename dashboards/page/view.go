@@ -39,6 +39,8 @@ type Head struct {
 	States [4]int
 	// Pressures counts those shown: calm, rising, high, imminent, unknown.
 	Pressures [5]int
+	// Clients counts those shown by the client that wrote their transcripts.
+	Clients map[string]int
 	// TodayTokens and TodayDollars are what was used since midnight, 0 while that is not known; DollarsSince is the time of
 	// day from when on dollars are known, "" for all of it.
 	TodayTokens  int64
@@ -76,6 +78,7 @@ type Row struct {
 	Name, Title            string
 	Host, View             string // where agents of several machines are looked at: its own, and View.Name
 	Project                string
+	Client                 string // that writes its transcript: claude, codex
 	Model, Parent, Waiting string // "" for none
 	// Pressure is calm, rising, high or imminent, and Ratio the share of Threshold that the context has reached,
 	// 0 or more; "" and 0 while unknown.
@@ -284,6 +287,12 @@ func states() [4]string { return [4]string{"waiting", "work", "idle", "quiet"} }
 // Count adds a row to the figures above.
 func (h *Head) Count(r *Row) {
 	h.Agents++
+	if r.Client != "" {
+		if h.Clients == nil {
+			h.Clients = map[string]int{}
+		}
+		h.Clients[r.Client]++
+	}
 	h.States[r.need()]++
 	at := len(h.Pressures) - 1
 	for i, name := range pressures() {
@@ -303,9 +312,10 @@ type Data struct {
 	Project string `json:"project"`
 	// Find is what the filter looks in, in lower case.
 	Find string `json:"find"`
-	// Pressure and State are those of the chips.
+	// Pressure, State and Client are those of the chips.
 	Pressure string `json:"pressure"`
 	State    string `json:"state"`
+	Client   string `json:"client"`
 	// Order is that of Before, the least first. The others are what the columns are sorted by; Ratio and Used are
 	// thousandths, -1 while unknown.
 	Order       float64 `json:"order"`

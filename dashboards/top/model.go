@@ -34,6 +34,7 @@ type model struct {
 	gone time.Time // since when there is no answer; zero while there is one
 	why  string    // there is none
 
+	client    string // whose sessions alone are shown, "" for all
 	order     Order
 	backwards bool
 	filter    string
@@ -66,6 +67,7 @@ func (t *model) poll(all api.Sessions, err error, now time.Time) {
 		t.why = err.Error()
 		return
 	}
+	all.Sessions = OnlyClient(all.Sessions, t.client)
 	t.all, t.gone, t.why = all, time.Time{}, ""
 	t.arrange()
 }
@@ -109,7 +111,7 @@ func fits(s *api.Session, filter string) bool {
 		return true
 	}
 	filter = strings.ToLower(filter)
-	for _, text := range []string{s.Host, s.Title, s.Label, s.Name, s.ID, s.SessionID, s.Project, s.Model, s.State, s.WaitingFor, s.PressureLevel} {
+	for _, text := range []string{s.Host, s.Title, s.Label, s.Name, s.ID, s.SessionID, s.Project, s.Model, s.Client, s.State, s.WaitingFor, s.PressureLevel} {
 		if strings.Contains(strings.ToLower(text), filter) {
 			return true
 		}

@@ -126,3 +126,23 @@ func needOf(s *api.Session) need {
 	}
 	return works
 }
+
+// Clients are the names of the clients that sessions can be of, as [OnlyClient] takes them.
+func Clients() []string { return []string{"claude", "codex"} }
+
+// ParseClient checks the name of a client, "" for any; the error lists all.
+func ParseClient(name string) error {
+	if name == "" || slices.Contains(Clients(), name) {
+		return nil
+	}
+	return fmt.Errorf("no client %q; give one of %s", name, strings.Join(Clients(), ", "))
+}
+
+// OnlyClient leaves those sessions that one client wrote, all for "". Those of an older observer, which does not tell, are
+// Claude Code's.
+func OnlyClient(sessions []api.Session, client string) []api.Session {
+	if client == "" {
+		return sessions
+	}
+	return slices.DeleteFunc(slices.Clone(sessions), func(s api.Session) bool { return cmp.Or(s.Client, Clients()[0]) != client })
+}

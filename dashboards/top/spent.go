@@ -12,15 +12,15 @@ import (
 // spentLine is what was used today and how far the account has used its limits, in at most width cells as far as that goes.
 // What no status line has told is not there; nil for nothing at all.
 func spentLine(all *api.Sessions, now time.Time, width int) (line []span) {
-	for _, times := range []int{2, 1, 0} {
-		if line = spentSpans(all, now, times > 1, times > 0); spanCells(line) <= width {
+	for _, words := range []int{3, 2, 1, 0} {
+		if line = spentSpans(all, now, words > 2, words > 1, words == 0); spanCells(line) <= width {
 			break
 		}
 	}
 	return line
 }
 
-func spentSpans(all *api.Sessions, now time.Time, until, from bool) (line []span) {
+func spentSpans(all *api.Sessions, now time.Time, until, from, short bool) (line []span) {
 	var parts [][]span
 	if all.Today.Tokens > 0 {
 		parts = append(parts, []span{{"today ", screen.Dim}, {screen.Tokens(int64(min(all.Today.Tokens, 1<<62))), ""}, {" tokens", screen.Dim}})
@@ -31,12 +31,20 @@ func spentSpans(all *api.Sessions, now time.Time, until, from bool) (line []span
 			}
 		}
 	}
-	for _, l := range []struct {
+	type limit struct {
 		name  string
 		limit *api.RateLimit
-	}{{"5 h limit ", all.RateLimits.FiveHour}, {"7 d limit ", all.RateLimits.SevenDay}} {
+	}
+	limits := []limit{{"5 h limit ", all.RateLimits.FiveHour}, {"7 d limit ", all.RateLimits.SevenDay}}
+	if codex := all.RateLimits.Codex; codex != nil {
+		limits = append(limits, limit{"Codex 5 h limit ", codex.FiveHour}, limit{"Codex 7 d limit ", codex.SevenDay})
+	}
+	for _, l := range limits {
 		if l.limit == nil {
 			continue
+		}
+		if short {
+			l.name = strings.Replace(l.name, " limit", "", 1)
 		}
 		part := []span{{l.name, screen.Dim}, {fmt.Sprintf("%.0f%%", 100*l.limit.UsedRatio), limitColour(l.limit.UsedRatio)}}
 		if until {

@@ -31,6 +31,8 @@ type Options struct {
 	Environ []string
 	// Colour says whether the terminal takes colours.
 	Colour bool
+	// Client is whose sessions alone are shown, one of [Clients]; "" for all.
+	Client string
 	// From is the agent in whose name messages are sent, "" for the user.
 	From string
 	// Attach makes the command that shows a pane of the tmux server on a socket, "" for the default one. Browse shows an
@@ -56,6 +58,7 @@ func Run(ctx context.Context, client *api.Client, o Options) error {
 	if o.Central != nil {
 		t.central, ask, every = o.Central.Name(), o.Central.Sessions, centralInterval
 	}
+	t.client = o.Client
 	all, err := ask(ctx)
 	if err != nil {
 		return err

@@ -220,6 +220,9 @@ func (t *model) footer() []span {
 	}
 	parts := []part{{[]span{{t.order.String() + " " + arrow, screen.Bold}}, 0}}
 	add := func(text, colour string, rank int) { parts = append(parts, part{[]span{{text, colour}}, rank}) }
+	if t.client != "" {
+		add("  "+t.client+" alone", screen.Yellow, 1)
+	}
 	if t.filter != "" {
 		add("  filter: "+t.filter, screen.Yellow, 1)
 	}

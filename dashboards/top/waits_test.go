@@ -30,6 +30,27 @@ func TestWaitText(t *testing.T) {
 	}
 }
 
+// TestOnlyClient: the sessions of one client are listed and counted alone.
+func TestOnlyClient(t *testing.T) {
+	t.Parallel()
+	all := []api.Session{{ID: "a", Client: "claude", State: "busy"}, {ID: "b", Client: "codex", State: "busy"}, {ID: "c", State: "idle"}}
+	for client, want := range map[string]string{"": "a b c", "claude": "a c", "codex": "b"} {
+		x := newModel(false)
+		x.width, x.height, x.client = 80, 12, client
+		x.poll(api.Sessions{Sessions: all}, nil, topNow)
+		var got []string
+		for _, s := range x.rows {
+			got = append(got, s.ID)
+		}
+		if strings.Join(got, " ") != want || client != "" && !strings.Contains(x.screen(), "  "+client+" alone") {
+			t.Errorf("%q: %q, want %q, in\n%s", client, got, want, x.screen())
+		}
+	}
+	if err := ParseClient("gemini"); err == nil || !strings.HasSuffix(err.Error(), "give one of claude, codex") {
+		t.Error(err)
+	}
+}
+
 // TestHeaderAndFooterFit: what has no room goes as a whole, and what matters most stays.
 func TestHeaderAndFooterFit(t *testing.T) {
 	t.Parallel()

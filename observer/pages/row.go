@@ -14,7 +14,7 @@ import (
 // Row is an agent as the list takes it: what the API says of it, what the engine knows, and what the fleet does.
 func Row(v *fleet.View, s *api.Session, p *alerts.View, t alerts.Thresholds) webpage.Row {
 	r := webpage.Row{
-		ID: s.ID, Name: cmp.Or(s.Name, s.Label, s.SessionID, s.ID), Title: cmp.Or(s.Name, s.Title), Project: s.Project, Model: s.Model, Parent: s.ParentID,
+		ID: s.ID, Name: cmp.Or(s.Name, s.Label, s.SessionID, s.ID), Title: cmp.Or(s.Name, s.Title), Project: s.Project, Client: s.Client, Model: s.Model, Parent: s.ParentID,
 		Pressure: s.PressureLevel, Ratio: p.Ratio, Source: s.ThresholdSource,
 		Waiting: s.WaitingFor, Level: s.Level, Estimate: s.ContextSource == "estimate", Window: s.WindowTokens,
 		Threshold: p.Threshold, Replies: webpage.Range(p.Forecast.Replies), Turns: webpage.Range(p.Forecast.Turns), Work: webpage.Range(p.Forecast.Active),
@@ -46,12 +46,18 @@ func lastRecord(v *fleet.View) time.Time {
 	return seen
 }
 
-// RateLimits are those of five hours and seven days as the page takes them.
-func RateLimits(limits [2]fleet.Limit) (all []webpage.Limit) {
-	for i, name := range [...]string{"5 h", "7 d"} {
-		if l := limits[i]; l.Resets != 0 {
-			all = append(all, webpage.Limit{Name: name, Used: l.Used, At: int64(curve.Seconds(l.Resets.Time()))})
+// RateLimits are those of five hours and seven days of both clients' accounts as the page takes them.
+func RateLimits(l api.RateLimits) (all []webpage.Limit) {
+	add := func(name string, r *api.RateLimit) {
+		if r != nil {
+			all = append(all, webpage.Limit{Name: name, Used: r.UsedRatio, At: int64(curve.Seconds(r.ResetsAt))})
 		}
+	}
+	add("5 h", l.FiveHour)
+	add("7 d", l.SevenDay)
+	if l.Codex != nil {
+		add("Codex 5 h", l.Codex.FiveHour)
+		add("Codex 7 d", l.Codex.SevenDay)
 	}
 	return all
 }
