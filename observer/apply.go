@@ -3,6 +3,7 @@ package observer
 import (
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"sm/alerts"
@@ -10,6 +11,7 @@ import (
 	"sm/observer/fleet"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
+	"sm/transcript/clients"
 )
 
 // begin lets the policy speak: all that existed has been read.
@@ -84,12 +86,12 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 		c.handoffs.checkFirstReading(&ev, now) // before what the policy makes of it: a full context may be one that a handoff has begun
 		before := c.engine.Counters()
 		c.rules.act(c.engine.Step(ev), now)
-		c.attempted(ev.Agent, &before)
+		c.attempted(ev.Agent, &before, now)
 	}
 }
 
 // attempted has the fleet count what the engine has counted of an agent's compactions: only the fleet knows its client.
-func (c *core) attempted(agent alerts.AgentID, before *alerts.Counters) {
+func (c *core) attempted(agent alerts.AgentID, before *alerts.Counters, now time.Time) {
 	after := c.engine.Counters()
 	if after.Attempts == before.Attempts && after.Storms == before.Storms {
 		return
@@ -97,7 +99,11 @@ func (c *core) attempted(agent alerts.AgentID, before *alerts.Counters) {
 	for i, n := range before.Attempts {
 		after.Attempts[i] -= n
 	}
-	c.fleet.Attempted(agent, after.Attempts, after.Storms-before.Storms)
+	v, _ := c.fleet.View(string(agent), now)
+	if v.Path == "" && strings.HasPrefix(v.Provider, clients.Codex) { // no transcript says so yet
+		v.Program = clients.Codex
+	}
+	c.fleet.Attempted(v.Program, after.Attempts, after.Storms-before.Storms)
 }
 
 const (

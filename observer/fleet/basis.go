@@ -30,6 +30,12 @@ func (b *basis) Counters() tally.Counters { return b.counters.Clone() }
 // Created is when the state directory was made.
 func (b *basis) Created() time.Time { return b.created.Time() }
 
+// Attempted counts compactions that an agent of a client began, by trigger, and its storms: the engine has counted them.
+func (b *basis) Attempted(client string, attempts [3]uint64, storms uint64) {
+	b.counters.Attempted(client, attempts, storms)
+	b.changed.count()
+}
+
 // Settled reports whether the history found at the first start is complete.
 func (b *basis) Settled() bool { return b.settled }
 

@@ -215,12 +215,6 @@ func changedAt(c *transcript.Cursor) transcript.Instant {
 // written is when the file was last changed.
 func written(x *file) time.Time { return changedAt(&x.Cursor).Time() }
 
-// seen is when a session last did anything.
-func seen(x *file) time.Time {
-	v := View{Active: x.Session.Active.Time(), Written: written(x)}
-	return v.Seen()
-}
-
 // lastWritten is when a session's client last wrote, by its newest record. The time of the file counts once it has grown
 // since it is known, for the client may have a wrong clock and some records have no time; until then it may be that of a
 // copy.

@@ -10,7 +10,6 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
-	"sm/transcript/clients"
 )
 
 // What View says of an id that does not name one session.
@@ -208,25 +207,4 @@ func (fd *finder) names(r *row) (agent, name, session, label string) {
 		session = cmp.Or(session, r.of.Session)
 	}
 	return agent, name, session, label
-}
-
-// Attempted counts what the engine has counted of an agent: compactions that began, by trigger, and storms.
-func (fd *finder) Attempted(agent alerts.AgentID, attempts [3]uint64, storms uint64) {
-	fd.counters.Attempted(fd.program(string(agent)), attempts, storms)
-	fd.changed.count()
-}
-
-// program is the client of an agent: by its present transcript, else by what its hooks and its user call it.
-func (fd *finder) program(id string) string {
-	a, key := fd.agents[id], id
-	if a != nil {
-		key = a.Session
-	}
-	if s := fd.sessions[key]; s != nil && len(s.own) > 0 {
-		return clients.Of(&s.own[0].Session)
-	}
-	if a != nil && strings.HasPrefix(a.Provider, clients.Codex) {
-		return clients.Codex
-	}
-	return clients.Claude
 }

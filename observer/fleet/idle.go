@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"sm/alerts"
-	"sm/transcript"
 )
 
 // Place is where an agent's client runs: its process, its tmux server and its pane there.
@@ -58,6 +57,6 @@ func (lv *liveness) Idle(agent alerts.AgentID, now time.Time) (at Place, ok bool
 	if s == nil || len(s.own) == 0 || s.own[0].Session.InTurn {
 		return at, false
 	}
-	last := max(transcript.InstantOf(seen(s.own[0])), a.Hooked, lv.prompted[a.ID])
+	last := max(s.own[0].Session.Active, changedAt(&s.own[0].Cursor), a.Hooked, lv.prompted[a.ID])
 	return at, now.Sub(last.Time()) >= silentFor && lv.options.Alive != nil && lv.options.Alive(at.PID, at.Start)
 }

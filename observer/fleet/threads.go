@@ -108,6 +108,6 @@ func (lv *liveness) Thread(agent alerts.AgentID, now time.Time) (t Thread, rests
 		return t, false, false
 	}
 	x := s.own[0]
-	last := max(transcript.InstantOf(seen(x)), lv.prompted[string(agent)])
+	last := max(x.Session.Active, changedAt(&x.Cursor), lv.prompted[string(agent)])
 	return Thread{s.id(), x.Cursor.Path, c.Holder.PID}, !x.Session.InTurn && now.Sub(last.Time()) >= silentFor, true
 }

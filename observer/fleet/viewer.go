@@ -62,9 +62,6 @@ func (vw *viewer) view(r *row, now time.Time, v *View) {
 		v.Agent, v.Label, v.Past = r.s.key, "", true
 	}
 	v.Title, v.Last = r.title(), r.last().Time()
-	if a := r.of; a != nil {
-		v.Paid, v.CacheHit, v.CacheHitKnown = a.Report.Cost, a.Report.CacheHit, a.Report.CacheHitKnown
-	}
 	v.Ended = !v.Past && !v.Client.Runs() && vw.ended(r)
 	if !v.Past && !v.Ended {
 		v.Reason, v.Waits = vw.waits(r)
@@ -151,6 +148,7 @@ func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 	v.Label = cmp.Or(a.Label, v.Label)
 	v.Counted = a.Counted
 	v.Spoke, v.Hooked = a.Spoke.Time(), a.Hooked.Time()
+	v.Paid, v.CacheHit, v.CacheHitKnown = a.Report.Cost, a.Report.CacheHit, a.Report.CacheHitKnown
 	v.Tmux, v.Server, v.Pane, v.PID, v.Start = a.Tmux, a.Server, a.Pane, a.PID, a.Start
 	v.Sample = a.Sample
 	v.Check, v.Drift, v.DriftKnown = a.check(transcript.InstantOf(now))
@@ -209,7 +207,7 @@ func (vw *viewer) present(now time.Time) (events []alerts.Event) {
 		x := p.s.own[0]
 		id, current := vw.agentOf(p.s)
 		_, known := x.Session.Context()
-		if !current || !known || now.Sub(seen(x)) > vw.options.ActiveFor {
+		if !current || !known || now.Sub(max(x.Session.Active, changedAt(&x.Cursor)).Time()) > vw.options.ActiveFor {
 			continue
 		}
 		a := vw.currentAgent(p.s)
