@@ -172,11 +172,11 @@ func (o *observerProcess) metrics() metricValues {
 }
 
 // lasting is what must be the same after a restart: all that is about sessions and all that was counted, but for the
-// time of the last activity, which lines that mean nothing move as well.
+// time of the last activity, which lines that mean nothing move as well, and the state, which the client may change meanwhile.
 func (m metricValues) lasting() metricValues {
 	out := metricValues{}
 	for series, v := range m {
-		if strings.HasPrefix(series, "agent_") && !strings.HasPrefix(series, "agent_session_last_activity") {
+		if strings.HasPrefix(series, "agent_") && !strings.HasPrefix(series, "agent_session_last_activity") && !strings.HasPrefix(series, "agent_session_state{") {
 			out[series] = v
 		}
 	}

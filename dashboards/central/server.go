@@ -40,9 +40,10 @@ type Options struct {
 
 // Server is one central server. It may be used by several at once.
 type Server struct {
-	name string // its address without what is secret
-	api  promv1.API
-	idle func() // closes what is open
+	name   string // its address without what is secret
+	api    promv1.API
+	within time.Duration // in which it has to answer all queries of one look
+	idle   func()        // closes what is open
 
 	mu     sync.Mutex
 	trends map[key][]Point
@@ -64,7 +65,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("%s: %w; give an address such as http://127.0.0.1:9090", u.Redacted(), err)
 	}
 	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}
-	return &Server{name: shown.String(), api: promv1.NewAPI(c), idle: client.CloseIdleConnections}, nil
+	return &Server{name: shown.String(), api: promv1.NewAPI(c), within: answerWithin, idle: client.CloseIdleConnections}, nil
 }
 
 // Name is the server's address as people may see it: without user, password and query.
@@ -95,7 +96,7 @@ func (s *Server) Sessions(ctx context.Context) (api.Sessions, error) {
 // Look asks for the sessions of all hosts as the server has them now, by host and name. It makes two queries, and each half
 // minute a third.
 func (s *Server) Look(ctx context.Context) (Fleet, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	ctx, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
 	now := time.Now()
 	figures, err := s.instant(ctx, figuresQuery(), now)
