@@ -64,7 +64,7 @@ func TestAdvice(t *testing.T) {
 		{"one large and one small", append(regular(1, 12), regular(2, 1)[1]), nil, tune.AdviceUnchecked, 3, []string{"1 compaction", "which is too few: 5 are needed", "To try it"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			args := append([]string{written(t, t.TempDir(), c.fleet...)}, c.flags...)
+			args := append([]string{transcripttest.Written(t, t.TempDir(), c.fleet...)}, c.flags...)
 			g := gridOf(t, args...)
 			if g.Advice != c.want || len(g.Configuration) != c.lines {
 				t.Errorf("advice %q, lines %q; want %q and %d", g.Advice, g.Configuration, c.want, c.lines)
@@ -82,7 +82,7 @@ func TestAdvice(t *testing.T) {
 
 // TestAdviceInForce: where what is in force is what would be chosen there is nothing to change, and nothing to paste.
 func TestAdviceInForce(t *testing.T) {
-	dir := written(t, t.TempDir(), regular(10, 4)...)
+	dir := transcripttest.Written(t, t.TempDir(), regular(10, 4)...)
 	g := gridOf(t, dir, "--warning", "95", "--critical", "98")
 	if g.Chosen == nil || g.Chosen.Unit != "percent" {
 		t.Fatalf("chosen: %+v", g.Chosen)
@@ -108,7 +108,7 @@ func TestAdviceInForce(t *testing.T) {
 
 // TestHeldOut: what the sessions that check are like has no part in what is chosen, nor in what there is to choose from.
 func TestHeldOut(t *testing.T) {
-	dir := written(t, t.TempDir(), regular(20, 3)...)
+	dir := transcripttest.Written(t, t.TempDir(), regular(20, 3)...)
 	before := gridOf(t, dir)
 	changed := 0
 	for _, s := range timelines(t, dir) {
@@ -149,7 +149,7 @@ func TestSizesUntold(t *testing.T) {
 		s.Read(158) // written late, but it is older
 		s.Now = s.Now.Add(60e9)
 		s.Read(30)
-		written(t, dir, s)
+		transcripttest.Written(t, dir, s)
 	}
 	r := reported(t, dir)
 	if r.Pre.Known != 12 || *r.Pre.Min != 158_000 || *r.Pre.Max != 158_000 || *r.Post.Max != 30_000 {
@@ -169,7 +169,7 @@ func TestWindowThatTurnedOut(t *testing.T) {
 		s.Read(size)
 	}
 	s.Compact("auto", 700)
-	g := gridOf(t, written(t, t.TempDir(), s))
+	g := gridOf(t, transcripttest.Written(t, t.TempDir(), s))
 	if f := g.Overall; f.Timely != 1 || math.Abs(f.Used-5./7) > 1e-9 {
 		t.Errorf("%+v; want a warning at 500 of 700", f)
 	}
@@ -185,7 +185,7 @@ func TestNoKnee(t *testing.T) {
 		s.Compact("auto", 165)
 		all = append(all, s)
 	}
-	for _, k := range gridOf(t, written(t, t.TempDir(), all...)).Knees {
+	for _, k := range gridOf(t, transcripttest.Written(t, t.TempDir(), all...)).Knees {
 		if k.Warning != nil || k.Critical != nil {
 			t.Errorf("%s: %v and %v", k.Unit, k.Warning, k.Critical)
 		}
@@ -195,7 +195,7 @@ func TestNoKnee(t *testing.T) {
 // TestConfigurationLinesOfFlags: what the flags say to compare with is not what is configured.
 func TestConfigurationLinesOfFlags(t *testing.T) {
 	plainEnvironment(t)
-	dir, path := written(t, t.TempDir(), regular(10, 4)...), filepath.Join(t.TempDir(), "config.yaml")
+	dir, path := transcripttest.Written(t, t.TempDir(), regular(10, 4)...), filepath.Join(t.TempDir(), "config.yaml")
 	place(t, path, []byte("context_monitor: {warning_tokens: 190000, critical_tokens: 195000}\n"))
 	text := string(outputHere(t, "replay", "--grid", "--verbose", "--config", path, "--warning", "0", "--critical", "98", dir))
 	if !strings.Contains(text, "\n  warning_tokens: 0\n  critical_tokens: 0\n") || !strings.Contains(text, "off and 98%") {

@@ -20,17 +20,6 @@ import (
 	"sm/transcript/transcripttest"
 )
 
-// written puts sessions into a folder.
-func written(t *testing.T, dir string, all ...*transcripttest.HandWritten) string {
-	t.Helper()
-	for _, s := range all {
-		if err := s.Write(dir); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
 // gridOf is what a grid says of a folder.
 func gridOf(t *testing.T, args ...string) (g tune.Grid) {
 	t.Helper()
@@ -73,7 +62,7 @@ func TestForkWhoseOriginWentOn(t *testing.T) {
 			a.Now = a.Now.Add(time.Hour)
 			a.Turn()
 			a.Read(139)
-			dir := written(t, t.TempDir(), a, b)
+			dir := transcripttest.Written(t, t.TempDir(), a, b)
 			r := reported(t, dir)
 			if r.Turns != 11 || *r.TurnsPerCycle.Median != 10 || r.TurnsPerCycle.Known != 1 {
 				t.Errorf("%d turns, %+v in the cycle; want 11, and 10 in it", r.Turns, r.TurnsPerCycle)
@@ -122,7 +111,7 @@ func TestTurnsOfCopies(t *testing.T) {
 		}
 	}
 	turns := map[string]int{}
-	for _, row := range reported(t, written(t, t.TempDir(), a, b, c)).Projects {
+	for _, row := range reported(t, transcripttest.Written(t, t.TempDir(), a, b, c)).Projects {
 		turns[row.Name] = row.Turns
 	}
 	if d := cmp.Diff(map[string]int{"1": 3, "2": 2, "3": 1}, turns); d != "" {
@@ -140,7 +129,7 @@ func TestSnapshots(t *testing.T) {
 			s.Turn()
 			s.Read(40, 60)
 			s.Folder = names[0]
-			written(t, dir, s)
+			transcripttest.Written(t, dir, s)
 			for size := 70; size < 150; size += 20 {
 				s.Turn()
 				s.Read(size)
@@ -148,7 +137,7 @@ func TestSnapshots(t *testing.T) {
 			s.Compact("auto", 155)
 			s.Read(31)
 			s.Folder = names[1]
-			written(t, dir, s)
+			transcripttest.Written(t, dir, s)
 		}
 		r, g := reported(t, dir), gridOf(t, dir)
 		if r.Sessions != 6 || g.Sessions != 6 || g.Cycles != 18 || g.Compactions.Auto != 12 || r.Compactions.Auto != 12 || g.Overall.Open != 6 {
@@ -173,7 +162,7 @@ func TestContinuations(t *testing.T) {
 		b.Summary()
 		b.Turn()
 		b.Read(30)
-		written(t, dir, a, b)
+		transcripttest.Written(t, dir, a, b)
 	}
 	g := gridOf(t, dir)
 	if g.Compactions.Unknown != 12 || g.Unseen != 12 || g.Advice != tune.AdviceTooFew || g.Overall.Compactions != 0 || g.Overall.Open != 12 || g.Overall.Vain != 0 {
@@ -211,7 +200,7 @@ func TestEndedOtherwise(t *testing.T) {
 			b.Say(c.opens)
 			b.Turn()
 			b.Read(20)
-			if g := gridOf(t, written(t, t.TempDir(), a, b)); g.Overall.Open != c.open || g.Overall.Vain != max(0, c.open-1) {
+			if g := gridOf(t, transcripttest.Written(t, t.TempDir(), a, b)); g.Overall.Open != c.open || g.Overall.Vain != max(0, c.open-1) {
 				t.Errorf("%d open, %d of them in vain; want %d open", g.Overall.Open, g.Overall.Vain, c.open)
 			}
 		})
@@ -256,7 +245,7 @@ func TestStrangeFiles(t *testing.T) {
 	s := transcripttest.NewHandWritten(1)
 	s.Turn()
 	s.Read(20)
-	written(t, dir, s)
+	transcripttest.Written(t, dir, s)
 	place(t, filepath.Join(dir, "empty.jsonl"), nil)
 	place(t, filepath.Join(dir, "binary.jsonl"), []byte("\x1f\x8b\x00\x01\n\xff\xfe"))
 	r, g := reported(t, dir), gridOf(t, dir)
@@ -275,7 +264,7 @@ func TestInterruptedReport(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	dir := written(t, t.TempDir(), transcripttest.NewHandWritten(1))
+	dir := transcripttest.Written(t, t.TempDir(), transcripttest.NewHandWritten(1))
 	var stderr bytes.Buffer
 	if code := run(ctx, []string{"report", dir}, nil, &bytes.Buffer{}, &stderr); code != exitFailed || !bytes.Contains(stderr.Bytes(), []byte("interrupted")) {
 		t.Errorf("exit code %d: %s", code, stderr.String())

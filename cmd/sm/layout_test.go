@@ -112,7 +112,7 @@ func layoutTable() layoutRules {
 			"sm/observer/alertmanager":   {ours: []string{"sm/alerts", "sm/observer/httpclient"}},
 			"sm/cmd/sm":                  {ours: slices.Concat(libraries, past, []string{"sm/cmd/sm/internal/caller", "sm/cmd/sm/internal/config", "sm/cmd/sm/internal/prompt", "sm/cmd/sm/internal/usage", "sm/cmd/sm/internal/term", "sm/cmd/sm/internal/view"})},
 			"sm/cmd/sm/internal/caller":  {ours: []string{"sm/cmd/sm/internal/config", "sm/handoff/guard", "sm/handoff/proc", "sm/observer/fleet", "sm/transcript", "sm/transcript/claude/hook"}},
-			"sm/cmd/sm/internal/config":  {},
+			"sm/cmd/sm/internal/config":  {ours: []string{"sm/dashboards/screen"}},
 			"sm/cmd/sm/internal/prompt":  {ours: []string{"sm/handoff/queue", "sm/handoff/tmux", "sm/observer/fleet", "sm/transcript/claude/hook", "sm/transcript/codex"}},
 			"sm/cmd/sm/internal/usage":   {ours: []string{"sm/cmd/sm/internal/config"}},
 			"sm/dashboards/top":          {ours: []string{"sm/dashboards/screen", "sm/observer/api"}},

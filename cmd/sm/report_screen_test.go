@@ -65,7 +65,7 @@ func TestReportNames(t *testing.T) {
 		b.Read(100)
 		b.Compact("auto", 150)
 	}
-	dir := written(t, t.TempDir(), a, b)
+	dir := transcripttest.Written(t, t.TempDir(), a, b)
 	for n, cwd := range []string{"/home/dev/claude-tools", "/home/dev/日本語プロジェクト名前長いですよねとても長いのです"} {
 		s := transcripttest.NewHandWritten(3 + n)
 		s.Turn()
@@ -73,7 +73,7 @@ func TestReportNames(t *testing.T) {
 		for _, r := range s.Records {
 			r["cwd"] = cwd
 		}
-		written(t, dir, s)
+		transcripttest.Written(t, dir, s)
 	}
 	text := string(output(t, "report", "--verbose", dir))
 	for _, part := range []string{"Session with 3 compactions           at 160k–162k tokens\n  Session with 2 compactions           at 150k tokens", "\nclaude-tools ", "\nopus-4-6 "} {

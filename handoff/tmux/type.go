@@ -36,16 +36,9 @@ const (
 // if ctx ends, for at most Options.Echo, the same again to take the text back, and the
 // time of a few commands.
 func (s *Server) Type(ctx context.Context, p Pane, c Client, text string, check func(context.Context) error) error {
-	const op = "type"
-	if err := p.check(); err != nil {
-		return &Error{Op: op, Pane: p, Reason: ReasonUnknown, Err: err}
-	}
-	if err := Check(text); err != nil {
-		return fmt.Errorf("%s in pane %s: %w", op, p.ID, err)
-	}
-	release, err := s.enterLane(ctx, p)
+	release, err := s.alone(ctx, "type", p, text)
 	if err != nil {
-		return fmt.Errorf("%s in pane %s: %w: try again", op, p.ID, err)
+		return err
 	}
 	defer release()
 
@@ -92,15 +85,9 @@ func (s *Server) begin(ctx context.Context, p Pane, c Client, text string) (v vi
 // the attempt was to do.
 func (s *Server) Finish(ctx context.Context, p Pane, c Client, text string, check func(context.Context) error) error {
 	const op = "finish"
-	if err := p.check(); err != nil {
-		return &Error{Op: op, Pane: p, Reason: ReasonUnknown, Err: err}
-	}
-	if err := Check(text); err != nil {
-		return fmt.Errorf("%s in pane %s: %w", op, p.ID, err)
-	}
-	release, err := s.enterLane(ctx, p)
+	release, err := s.alone(ctx, op, p, text)
 	if err != nil {
-		return fmt.Errorf("%s in pane %s: %w: try again", op, p.ID, err)
+		return err
 	}
 	defer release()
 	_, left, err := s.ready(ctx, p, c, func(b box) bool { return b.stands(text) })
@@ -118,6 +105,20 @@ func (s *Server) Finish(ctx context.Context, p Pane, c Client, text string, chec
 		e.Pasted = true // and it stays: it may be a human's
 	}
 	return err
+}
+
+// alone checks what is to be typed, and waits until nobody else types into the pane.
+func (s *Server) alone(ctx context.Context, op string, p Pane, text string) (release func(), err error) {
+	if err := p.check(); err != nil {
+		return nil, &Error{Op: op, Pane: p, Reason: ReasonUnknown, Err: err}
+	}
+	if err := Check(text); err != nil {
+		return nil, fmt.Errorf("%s in pane %s: %w", op, p.ID, err)
+	}
+	if release, err = s.enterLane(ctx, p); err != nil {
+		return nil, fmt.Errorf("%s in pane %s: %w: try again", op, p.ID, err)
+	}
+	return release, nil
 }
 
 func ask(ctx context.Context, check func(context.Context) error) error {

@@ -94,7 +94,7 @@ func TestBillsLiveAndPast(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		dir := t.TempDir()
 		all := append(busy(rng, 1), busy(rng, 3)...)
-		h := settled(t, written(t, dir, all...))
+		h := settled(t, transcripttest.Written(t, dir, all...))
 		past, sums := map[string]transcript.Bill{}, [3]tally.BillTotals{}
 		for _, b := range h.Bills() {
 			kinds[b.Kind]++
@@ -132,7 +132,7 @@ func TestBillsOfCopies(t *testing.T) {
 		longer.Work(30_000+i, "/home/dev/web/a.go")
 	}
 	for _, all := range [][]*transcripttest.HandWritten{{s}, {s, longer}, {s, s.Copied(3, false), longer}} {
-		list := settled(t, written(t, t.TempDir(), all...)).Bills()
+		list := settled(t, transcripttest.Written(t, t.TempDir(), all...)).Bills()
 		if len(list) != 1 || string(list[0].Agent) != s.ID {
 			t.Fatalf("%+v", list)
 		}

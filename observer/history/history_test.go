@@ -26,17 +26,6 @@ func place(t *testing.T, path string, content []byte) {
 	}
 }
 
-// written puts sessions into a folder.
-func written(t *testing.T, dir string, all ...*transcripttest.HandWritten) string {
-	t.Helper()
-	for _, s := range all {
-		if err := s.Write(dir); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
-}
-
 // settled is what happened in the transcripts of a folder.
 func settled(t *testing.T, dir string) *History {
 	t.Helper()
@@ -72,7 +61,7 @@ func TestOrigins(t *testing.T) {
 	a.Read(40)
 	a.Now = a.Now.Add(time.Hour)
 	a.Turn()
-	h := settled(t, written(t, t.TempDir(), a, b))
+	h := settled(t, transcripttest.Written(t, t.TempDir(), a, b))
 	if h.logs[0].change.Name != a.ID {
 		t.Error("the copy comes first")
 	}
@@ -258,7 +247,7 @@ func TestInterrupted(t *testing.T) {
 	for n := range 3 {
 		s := transcripttest.NewHandWritten(n)
 		s.Filled(20, 160, 10, 2)
-		written(t, dir, s)
+		transcripttest.Written(t, dir, s)
 	}
 	h := settled(t, dir)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -23,7 +23,7 @@ func TestRewound(t *testing.T) {
 	s.GoBack(1)
 	s.Read(40)
 	c := s.Copied(2, true)
-	h := settled(t, written(t, t.TempDir(), s, c))
+	h := settled(t, transcripttest.Written(t, t.TempDir(), s, c))
 	var got []string
 	if err := h.Each(t.Context(), nil, func(l Timeline) {
 		got = append(got, l.Change.Name[:8])

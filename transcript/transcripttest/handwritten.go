@@ -171,3 +171,17 @@ func (s *HandWritten) Bytes() []byte {
 	}
 	return b.Bytes()
 }
+
+// Written puts sessions into a folder, and returns that.
+func Written(t interface {
+	Helper()
+	Fatal(args ...any)
+}, dir string, all ...*HandWritten) string {
+	t.Helper()
+	for _, s := range all {
+		if err := s.Write(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}

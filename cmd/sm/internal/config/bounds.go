@@ -14,6 +14,8 @@ import (
 	"text/template/parse"
 	"time"
 	"unicode"
+
+	"sm/dashboards/screen"
 )
 
 const (
@@ -289,7 +291,7 @@ func checkTemplate(s setting) string {
 	tree.Mode = parse.SkipFuncCheck
 	if _, err := tree.Parse(text, "", "", map[string]*parse.Tree{}); err != nil {
 		return fmt.Sprintf("is not a template (%s); correct what stands in {{ }}",
-			oneLine(strings.TrimPrefix(err.Error(), "template: "+s.path+":")))
+			screen.OneLine(strings.TrimPrefix(err.Error(), "template: "+s.path+":")))
 	}
 	return ""
 }

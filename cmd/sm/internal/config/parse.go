@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"sm/dashboards/screen"
 )
 
 // maxDurationSeconds bounds what a duration may say before it is checked against its key: about 31 years, far
@@ -149,7 +151,7 @@ func (p *parser) syntax(text []byte, err error) error {
 		return fmt.Errorf("%s: indented with a tab; YAML takes spaces only", p.at(line))
 	}
 	return fmt.Errorf("%s: not valid YAML: %s; correct the indentation, quotes or brackets there",
-		p.name, oneLine(strings.TrimPrefix(err.Error(), "yaml: ")))
+		p.name, screen.OneLine(strings.TrimPrefix(err.Error(), "yaml: ")))
 }
 
 func lineAt(text []byte, i int) int { return 1 + bytes.Count(text[:i], []byte("\n")) }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -48,20 +47,6 @@ func Stray(vars []string, known ...string) (stray [][2]string) {
 		}
 	}
 	return stray
-}
-
-// oneLine makes a foreign message fit for one line.
-func oneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
-	return strings.Join(strings.Fields(s), " ")
 }
 
 // Print writes a configuration as a file that loads to the same one.
