@@ -357,20 +357,16 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	if a.o.DryRun {
 		ledger = nil
 	}
-	if c.engine, err = alerts.New(o.Alerts); err != nil {
+	c.fleet = fleet.New(fleet.Options{
+		Created: stored.Created, Windows: o.Windows, Thresholds: o.Alerts.Thresholds, Teach: c.teach,
+		Ledger: ledger, ActiveFor: activeFor, Alive: a.o.Alive, Origin: a.o.Origin, Estimate: true, Location: time.Local,
+	}, stored)
+	if c.engine, err = alerts.New(o.Alerts); err == nil {
+		c.pupil, err = alerts.New(o.Alerts)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("settings of the policy: %w", err)
 	}
-	options := fleet.Options{
-		Created: stored.Created, Windows: o.Windows, Thresholds: o.Alerts.Thresholds,
-		Ledger: ledger, ActiveFor: activeFor, Alive: a.o.Alive, Origin: a.o.Origin, Estimate: true, Location: time.Local,
-	}
-	if !stored.Settled {
-		if c.pupil, err = alerts.New(o.Alerts); err != nil {
-			return nil, fmt.Errorf("settings of the policy: %w", err)
-		}
-		options.Teach = c.teach
-	}
-	c.fleet = fleet.New(options, stored)
 	c.engine.Restore(persisted.Engine)
 	c.queue.Restore(persisted.Messages, persisted.Ended)
 	c.hooks = persisted.Hooks

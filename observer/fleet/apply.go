@@ -59,22 +59,32 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 	}
 	f.changed.count()
 	f.changed.file(c.Cursor.Path)
-	fresh := x.Session.Total() - was.Total()
 	if !f.settled {
-		if x.backlog == nil || c.Whole {
-			x.backlog = &backlog.Backlog{}
-		}
-		if c.Whole {
-			x.backlog.Begin(&c, f.created, f.counters.Today.Begins)
-		} else {
-			x.backlog.Grow(&c, fresh)
-		}
-		if !x.sub && x.of != nil {
-			x.backlog.Billed(c.Bills)
-			f.did(x, &c)
-		}
+		f.keep(x, &was, &c)
 		return n
 	}
+	return f.news(x, &was, &c, again)
+}
+
+// keep puts a change of a file into its backlog: only Settle can say what of it is news.
+func (f *Fleet) keep(x *file, was *transcript.Session, c *transcript.Change) {
+	if x.backlog == nil || c.Whole {
+		x.backlog = &backlog.Backlog{}
+	}
+	if c.Whole {
+		x.backlog.Begin(c, f.created, f.counters.Today.Begins)
+	} else {
+		x.backlog.Grow(c, x.Session.Total()-was.Total())
+	}
+	if !x.sub && x.of != nil {
+		x.backlog.Billed(c.Bills)
+		f.did(x, c)
+	}
+}
+
+// news counts what a change of a file brings, and says what follows from it; again says that the file was known before.
+func (f *Fleet) news(x *file, was *transcript.Session, c *transcript.Change, again bool) (n Update) {
+	fresh := x.Session.Total() - was.Total()
 	f.giveRecord(x)
 	if c.Whole {
 		x.told = 0
@@ -100,9 +110,9 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 	if x.sub {
 		return n
 	}
-	f.did(x, &c)
+	f.did(x, c)
 	f.bill(x, c.Bills, func(at transcript.Instant) bool { return f.counts(c.Whole, at) })
-	return f.tell(x, was, &c, mine, known, again)
+	return f.tell(x, *was, c, mine, known, again)
 }
 
 // Settle ends the first reading: of all history found, who was first is decided
