@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"sm/alerts"
+	"sm/observer/fleet/crosscheck"
 	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude"
@@ -52,7 +53,7 @@ type Agent struct {
 	Told *claude.AutoCompact
 	// Sample is the newest report of the status line that may count, Spoke the time of
 	// the newest at all, Hooked that of the newest hook.
-	Sample        Sample
+	Sample        crosscheck.Sample
 	Spoke, Hooked transcript.Instant
 	// Report is what else the status line said of this session.
 	Report Report

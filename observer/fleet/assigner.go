@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"sm/alerts"
+	"sm/observer/fleet/crosscheck"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 )
@@ -71,7 +72,7 @@ func (as *assigner) take(a *Agent, key string, at transcript.Instant, cause aler
 	as.costs.carryTotals(a, rec)
 	as.billing.goOn(a.Session, rec)
 	a.Session, a.Since, a.Resumed = key, at, ""
-	a.Sample, a.Report, a.Mark, a.Ended, a.Asks = Sample{}, Report{}, 0, 0, ""
+	a.Sample, a.Report, a.Mark, a.Ended, a.Asks = crosscheck.Sample{}, Report{}, 0, 0, ""
 	delete(as.recent, a.ID)
 	as.changed.agent(a.ID)
 	if first {
@@ -160,7 +161,7 @@ func (as *assigner) change(a *Agent, p *hook.Payload, at transcript.Instant) Upd
 		if a.Session != "" && at >= a.Since { // they may come a moment after the next session has begun
 			return Update{}
 		}
-	case p.Event == hook.UserPromptSubmit && a.Session != p.SessionID && at > a.Since+lag &&
+	case p.Event == hook.UserPromptSubmit && a.Session != p.SessionID && at > a.Since+crosscheck.Lag &&
 		a.process().known() && a.process() == process{p.SM.PID, p.SM.Start}:
 		a.Resumed = p.SessionID // whatever has been missed: that is where its client is
 	case p.Event == hook.SessionStart && (p.Source == "resume" || p.Source == "fork"):

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"sm/observer/fleet/crosscheck"
 	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/bills"
@@ -90,7 +91,7 @@ func (cs *costs) pay(a *Agent, usd float64, p process, at transcript.Instant) {
 	}
 	spent := 0.0
 	switch {
-	case a.Carried != 0 && at <= a.Carried+lag: // it may show 0 before it has read the session's total
+	case a.Carried != 0 && at <= a.Carried+crosscheck.Lag: // it may show 0 before it has read the session's total
 	case own < 0:
 		if len(before) == 0 && cs.begun(a, at) {
 			spent = usd

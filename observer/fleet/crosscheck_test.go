@@ -3,6 +3,7 @@ package fleet
 import (
 	"testing"
 
+	"sm/observer/fleet/crosscheck"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 )
@@ -27,8 +28,8 @@ func (s *scene) verdict(at float64) verdict {
 // verdict is asked for at a time.
 func TestCrossCheck(t *testing.T) {
 	em := from("em", 7)
-	agrees, lagging, none := verdict{CheckAgrees, 0, true}, verdict{Check: CheckLagging}, verdict{}
-	drift := func(n int64) verdict { return verdict{CheckDrift, n, true} }
+	agrees, lagging, none := verdict{crosscheck.Agrees, 0, true}, verdict{Check: crosscheck.Lagging}, verdict{}
+	drift := func(n int64) verdict { return verdict{crosscheck.Drift, n, true} }
 	for _, c := range []struct {
 		name  string
 		steps []step

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"sm/alerts"
+	"sm/observer/fleet/crosscheck"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 	"sm/transcript/clients"
@@ -58,7 +59,7 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent a
 		n.add(f.tellAuto(a, &p.SM))
 		n.Events = append(n.Events, hookEvents(a, p, at)...)
 		if s := f.sessions[a.Session]; p.ContextTokens > 0 && s != nil && len(s.own) > 0 { // else nobody knows the window
-			n.add(f.sample(a, Sample{At: at, Tokens: p.ContextTokens, Model: p.Model}))
+			n.add(f.sample(a, crosscheck.Sample{At: at, Tokens: p.ContextTokens, Model: p.Model}))
 		}
 	}
 	return n, alerts.AgentID(a.ID)
@@ -116,7 +117,7 @@ func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n Update, agent 
 	}
 	n.add(f.tellAuto(a, &s.SM))
 	f.report(a, s, at)
-	x := Sample{At: at, Model: s.Model, Window: max(0, s.Window.Size.Value)}
+	x := crosscheck.Sample{At: at, Model: s.Model, Window: max(0, s.Window.Size.Value)}
 	if s.Window.UsedPercentage.Value <= full {
 		x.Percent, _ = s.Percent()
 	}
@@ -165,8 +166,8 @@ const full = 100
 // posted is a sample of a script. Its sum of tokens is of the whole session with old
 // clients, which the script does not tell: it counts only where the percentage says
 // the same.
-func posted(u *hook.ContextUsage, window int64, now transcript.Instant) Sample {
-	x := Sample{At: now}
+func posted(u *hook.ContextUsage, window int64, now transcript.Instant) crosscheck.Sample {
+	x := crosscheck.Sample{At: now}
 	if u.ContextWindowSize != nil && *u.ContextWindowSize > 0 {
 		x.Window = *u.ContextWindowSize
 		window = x.Window
@@ -178,7 +179,7 @@ func posted(u *hook.ContextUsage, window int64, now transcript.Instant) Sample {
 	x.Percent = int(p + 0.5)
 	x.Tokens, x.Rough = int64(p*float64(window)/100), true
 	if u.TotalInputTokens != nil {
-		if n := *u.TotalInputTokens; n > 0 && near(transcript.Window{Tokens: window}.Percent(n), x.Percent) {
+		if n := *u.TotalInputTokens; n > 0 && crosscheck.Near(transcript.Window{Tokens: window}.Percent(n), x.Percent) {
 			x.Tokens, x.Rough = n, false
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sm/alerts"
+	"sm/observer/fleet/crosscheck"
 	"sm/transcript"
 )
 
@@ -149,7 +150,7 @@ func (lv *liveness) ReadUntil(agent alerts.AgentID, answered, now time.Time) (un
 	c := lv.clients[id]
 	gone := !c.Runs() && (a == nil || a.PID == 0 || lv.options.Alive == nil || !lv.options.Alive(a.PID, a.Start))
 	at := transcript.InstantOf(answered)
-	starting := !gone && a != nil && a.Begun != 0 && at >= a.Begun && at <= a.Begun+lag
+	starting := !gone && a != nil && a.Begun != 0 && at >= a.Begun && at <= a.Begun+crosscheck.Lag
 	s := lv.sessions[id]
 	if s == nil || len(s.own) == 0 {
 		if !starting && a != nil && lv.hasWritten(a) { // and will again, with the next prompt
@@ -216,7 +217,7 @@ func (lv *liveness) ended(r *row) bool {
 		if wrote == 0 { // records without stamps
 			wrote = max(transcript.Instant(x.Cursor.Modified), transcript.Instant(-x.Cursor.Modified))
 		}
-		heard = max(heard, wrote-lag)
+		heard = max(heard, wrote-crosscheck.Lag)
 	}
 	return heard <= at
 }

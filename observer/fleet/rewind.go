@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sm/alerts"
+	"sm/observer/fleet/crosscheck"
 	"sm/transcript"
 	"sm/transcript/clients"
 )
@@ -13,7 +14,7 @@ import (
 // turns nothing else makes a context smaller without a record. A report without a figure
 // means the very beginning, if it comes from the same run of the client: one that has just
 // started knows no figure either.
-func (a *Agent) wentBack(s *session, x *Sample) bool {
+func (a *Agent) wentBack(s *session, x *crosscheck.Sample) bool {
 	if s == nil || len(s.own) == 0 || x.Rough {
 		return false
 	}
@@ -69,7 +70,7 @@ func (g *gauge) forsake(a *Agent, left, until transcript.Instant) {
 	})
 	if a.Sample.Back {
 		a.Sample.Back = a.Sample.Tokens == 0
-		a.compare(g.readings(a))
+		a.Sample.Compare(g.readings(a))
 		g.changed.agent(a.ID)
 	}
 }

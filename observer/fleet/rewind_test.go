@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/alerts"
+	"sm/observer/fleet/crosscheck"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 )
@@ -53,22 +54,22 @@ func TestRewoundViews(t *testing.T) {
 		want   shown
 		resets []string
 	}{
-		{"by the status line", []step{shows(60, 1, 30_000, em)}, 60, shown{30_000, sl, CheckAgrees, 0}, nil},
-		{"right after the reply", []step{shows(22, 1, 30_000, em)}, 22, shown{30_000, sl, CheckAgrees, 0}, nil},
-		{"drawn anew", []step{shows(60, 1, 30_000, em), shows(90, 1, 30_000, em)}, 90, shown{30_000, sl, CheckAgrees, 0}, nil},
-		{"after a restart", []step{shows(60, 1, 30_000, em), restarts, shows(90, 1, 30_000, em)}, 90, shown{30_000, sl, CheckAgrees, 0}, nil},
-		{"by the next prompt", []step{shows(60, 1, 30_000, em), writes(1, turn(70, 3, "e1", 31_000)[0])}, 70, shown{30_000, 0, CheckAgrees, 0}, []string{"30000 12..22"}},
-		{"and its reply", []step{shows(60, 1, 30_000, em), writes(1, turn(70, 3, "e1", 31_000)...), shows(71.3, 1, 31_000, em)}, 72, shown{31_000, 0, CheckAgrees, 0}, []string{"30000 12..22"}},
-		{"by the prompt alone", []step{writes(1, turn(70, 3, "e1", 31_000)[0])}, 70, shown{30_000, 0, CheckAgrees, 0}, []string{"30000 12..22"}},
-		{"to the beginning", []step{shows(60, 1, 0, em)}, 60, shown{0, sl, CheckNone, 0}, nil},
-		{"to the beginning, with a note", []step{shows(60, 1, 0, em), writes(1, turn(70, 3, "e2", 25_000)[0]), note}, 70, shown{0, 0, CheckNone, 0}, []string{"0 ..60", "0 ..22"}},
-		{"to the beginning, without one", []step{shows(60, 1, 0, em), writes(1, turn(70, 3, "e2", 25_000)[0])}, 70, shown{0, sl, CheckNone, 0}, []string{"0 ..60"}},
-		{"and its reply, without one", []step{shows(60, 1, 0, em), writes(1, turn(70, 3, "e2", 25_000)...), shows(71.3, 1, 25_000, em)}, 72, shown{25_000, 0, CheckAgrees, 0}, []string{"0 ..60"}},
-		{"within a turn", []step{writes(1, turn(70, 3, "e2", 150_000)[:2]...), shows(71.3, 1, 150_000, em), shows(80, 1, 140_000, em)}, 99, shown{150_000, 0, CheckDrift, -10_000}, nil},
-		{"a client that has just started", []step{starts(60, 1, "resume", em), shows(61, 1, 0, em)}, 62, shown{140_000, 0, CheckNone, 0}, nil},
-		{"more than before", []step{shows(60, 1, 150_000, em)}, 99, shown{140_000, 0, CheckDrift, 10_000}, nil},
-		{"a percentage alone", []step{reports(60, 1, percentage(15), em)}, 99, shown{140_000, 0, CheckDrift, -110_000}, nil},
-		{"a report that comes late", []step{shows(11, 1, 30_000, em)}, 30, shown{140_000, 0, CheckAgrees, 0}, nil},
+		{"by the status line", []step{shows(60, 1, 30_000, em)}, 60, shown{30_000, sl, crosscheck.Agrees, 0}, nil},
+		{"right after the reply", []step{shows(22, 1, 30_000, em)}, 22, shown{30_000, sl, crosscheck.Agrees, 0}, nil},
+		{"drawn anew", []step{shows(60, 1, 30_000, em), shows(90, 1, 30_000, em)}, 90, shown{30_000, sl, crosscheck.Agrees, 0}, nil},
+		{"after a restart", []step{shows(60, 1, 30_000, em), restarts, shows(90, 1, 30_000, em)}, 90, shown{30_000, sl, crosscheck.Agrees, 0}, nil},
+		{"by the next prompt", []step{shows(60, 1, 30_000, em), writes(1, turn(70, 3, "e1", 31_000)[0])}, 70, shown{30_000, 0, crosscheck.Agrees, 0}, []string{"30000 12..22"}},
+		{"and its reply", []step{shows(60, 1, 30_000, em), writes(1, turn(70, 3, "e1", 31_000)...), shows(71.3, 1, 31_000, em)}, 72, shown{31_000, 0, crosscheck.Agrees, 0}, []string{"30000 12..22"}},
+		{"by the prompt alone", []step{writes(1, turn(70, 3, "e1", 31_000)[0])}, 70, shown{30_000, 0, crosscheck.Agrees, 0}, []string{"30000 12..22"}},
+		{"to the beginning", []step{shows(60, 1, 0, em)}, 60, shown{0, sl, crosscheck.None, 0}, nil},
+		{"to the beginning, with a note", []step{shows(60, 1, 0, em), writes(1, turn(70, 3, "e2", 25_000)[0]), note}, 70, shown{0, 0, crosscheck.None, 0}, []string{"0 ..60", "0 ..22"}},
+		{"to the beginning, without one", []step{shows(60, 1, 0, em), writes(1, turn(70, 3, "e2", 25_000)[0])}, 70, shown{0, sl, crosscheck.None, 0}, []string{"0 ..60"}},
+		{"and its reply, without one", []step{shows(60, 1, 0, em), writes(1, turn(70, 3, "e2", 25_000)...), shows(71.3, 1, 25_000, em)}, 72, shown{25_000, 0, crosscheck.Agrees, 0}, []string{"0 ..60"}},
+		{"within a turn", []step{writes(1, turn(70, 3, "e2", 150_000)[:2]...), shows(71.3, 1, 150_000, em), shows(80, 1, 140_000, em)}, 99, shown{150_000, 0, crosscheck.Drift, -10_000}, nil},
+		{"a client that has just started", []step{starts(60, 1, "resume", em), shows(61, 1, 0, em)}, 62, shown{140_000, 0, crosscheck.None, 0}, nil},
+		{"more than before", []step{shows(60, 1, 150_000, em)}, 99, shown{140_000, 0, crosscheck.Drift, 10_000}, nil},
+		{"a percentage alone", []step{reports(60, 1, percentage(15), em)}, 99, shown{140_000, 0, crosscheck.Drift, -110_000}, nil},
+		{"a report that comes late", []step{shows(11, 1, 30_000, em)}, 30, shown{140_000, 0, crosscheck.Agrees, 0}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t).play(full)

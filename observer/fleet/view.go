@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sm/alerts"
+	"sm/observer/fleet/crosscheck"
 	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/clients"
@@ -105,9 +106,9 @@ type View struct {
 	Past bool
 
 	// Sample is the newest report of the status line, Check how it stands to the
-	// transcript: CheckNone and so on; Drift is how many tokens more it tells, where
+	// transcript: crosscheck.None and so on; Drift is how many tokens more it tells, where
 	// DriftKnown.
-	Sample     Sample
+	Sample     crosscheck.Sample
 	Check      string
 	Drift      int64
 	DriftKnown bool

@@ -151,7 +151,7 @@ func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 	v.Paid, v.CacheHit, v.CacheHitKnown = a.Report.Cost, a.Report.CacheHit, a.Report.CacheHitKnown
 	v.Tmux, v.Server, v.Pane, v.PID, v.Start = a.Tmux, a.Server, a.Pane, a.PID, a.Start
 	v.Sample = a.Sample
-	v.Check, v.Drift, v.DriftKnown = a.check(transcript.InstantOf(now))
+	v.Check, v.Drift, v.DriftKnown = a.Sample.Check(transcript.InstantOf(now))
 	if s := vw.sessions[a.Session]; s != nil && len(s.own) > 0 && (a.Sample.Back && v.Known || a.foretold(v)) {
 		v.Tokens, v.Cleared, v.Known, v.Source, v.Reading = a.Sample.Tokens, 0, a.Sample.Tokens > 0, transcript.FromStatusline, a.Sample.At.Time()
 		v.Level = vw.options.Thresholds.Level(v.Tokens, v.Window.Tokens, vw.gauge.compactsAt(a, &s.own[0].Session, v.Window.Tokens))

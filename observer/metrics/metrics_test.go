@@ -20,6 +20,7 @@ import (
 
 	"sm/alerts"
 	"sm/observer/fleet"
+	"sm/observer/fleet/crosscheck"
 	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
@@ -42,7 +43,7 @@ func testSnapshot(sessions int) *Snapshot {
 			View: fleet.View{
 				Agent: id, Label: id[:8], SessionID: id, Program: fleet.Claude, Project: "web", CWD: "/home/dev/web", Model: "claude-haiku-4-5", Version: "2.1.197",
 				Tokens: 50_000 + int64(i), Known: true, Cleared: 1000, Reading: now, Window: transcript.Window{Tokens: 200_000},
-				Active: now, Live: true, Spoke: now, Hooked: now, DriftKnown: true, Sample: fleet.Sample{Percent: 25},
+				Active: now, Live: true, Spoke: now, Hooked: now, DriftKnown: true, Sample: crosscheck.Sample{Percent: 25},
 			},
 			State: "busy",
 			Policy: alerts.View{
