@@ -122,7 +122,7 @@ func TestCodexHooks(t *testing.T) {
 			}
 			d.fires("PostModelRequest", fmt.Sprintf(response, 140_000, 140_000))
 			d.checkMail("by the hook alone", id+"/1/warning waiting")
-			if s := d.session(id); s.TokensUsed == nil || *s.TokensUsed != 140_000 || s.Client != "codex" || !s.HooksSeen {
+			if s := d.session(id); s.TokensUsed == nil || *s.TokensUsed != 140_000 || s.Client != "codex" || !s.HooksSeen || s.StatuslineAt != nil {
 				t.Errorf("%+v", s)
 			}
 			line := reasonIn(t, d.fires("Stop", `,"stop_hook_active":false`))

@@ -264,6 +264,10 @@ func TestDoctorOfSessions(t *testing.T) {
 			{"session a1", noted, "transcript 3s ago, 2 messages wait for a hook of this session", doctor.HooksRemedy}}},
 		{`{"sessions":[{"session":"a1","is_active":true,"last_activity_at":"2040-01-02T03:04:02Z","statusline_at":"2040-01-02T03:04:00Z","hook_at":"2040-01-02T03:02:00Z"}]}`, []finding{
 			{"observer", healthy, "it answers and knows 1 sessions", ""}, {"session a1", healthy, "transcript 3s ago, status line 5s ago, hook 2m ago", ""}}},
+		{`{"sessions":[{"name":"web","client":"codex","is_active":true,"last_activity_at":"2040-01-02T03:04:02Z","statusline_at":null,"hook_at":"2040-01-02T03:02:00Z"},
+			{"session":"a1","client":"codex","is_active":true,"last_activity_at":"2040-01-02T03:04:02Z","statusline_at":null,"hook_at":null}]}`, []finding{
+			{"observer", healthy, "it answers and knows 2 sessions", ""}, {"session web", healthy, "transcript 3s ago, hook 2m ago", ""},
+			{"session a1", noted, "transcript 3s ago, hook never", "start that session anew if it is older than sm install, and see above whether the hooks are trusted"}}},
 		// Nobody speaks for a session that its agent has left by /clear, or that has ended.
 		{`{"sessions":[{"name":"web","is_active":true,"state":"left","last_activity_at":"2040-01-02T03:04:02Z","statusline_at":null,"hook_at":null},
 			{"name":"web","is_active":true,"state":"ended","last_activity_at":"2040-01-02T03:04:02Z","statusline_at":null,"hook_at":null}]}`, []finding{

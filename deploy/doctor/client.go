@@ -141,6 +141,7 @@ func (d *doctor) session(text json.RawMessage) {
 			remedy = "add the projects folder in that client's CLAUDE_CONFIG_DIR to projects in the configuration"
 		}
 	}
+	codex := s.Client == "codex" // it has no status line
 	for _, source := range []struct {
 		key, name, remedy string
 		at                *time.Time
@@ -148,8 +149,11 @@ func (d *doctor) session(text json.RawMessage) {
 		{"statusline_at", "status line", "trust the folder in that session, and see above whether the status line is ours", s.StatuslineAt},
 		{"hook_at", "hook", "start that session anew if it is older than sm install, and look at /hooks in it", s.HookAt},
 	} {
-		if _, reported := told[source.key]; !reported {
+		if _, reported := told[source.key]; !reported || codex && source.key == "statusline_at" {
 			continue
+		}
+		if codex {
+			source.remedy = "start that session anew if it is older than sm install, and see above whether the hooks are trusted"
 		}
 		if source.at == nil {
 			spoke, remedy = append(spoke, source.name+" never"), source.remedy

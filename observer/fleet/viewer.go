@@ -147,7 +147,9 @@ func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 	v.Agent, v.Name, v.ParentID, v.Provider = a.ID, a.Name, cmp.Or(a.Parent, v.ParentID), cmp.Or(a.Provider, v.Provider)
 	v.Label = cmp.Or(a.Label, v.Label)
 	v.Counted = a.Counted
-	v.Spoke, v.Hooked = a.Spoke.Time(), a.Hooked.Time()
+	if v.Hooked = a.Hooked.Time(); v.Program != clients.Codex { // which has no status line: its hook spoke
+		v.Spoke = a.Spoke.Time()
+	}
 	v.Paid, v.CacheHit, v.CacheHitKnown = a.Report.Cost, a.Report.CacheHit, a.Report.CacheHitKnown
 	v.Tmux, v.Server, v.Pane, v.PID, v.Start = a.Tmux, a.Server, a.Pane, a.PID, a.Start
 	v.Sample = a.Sample
