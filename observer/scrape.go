@@ -2,6 +2,7 @@ package observer
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
@@ -52,9 +53,7 @@ func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, e
 		for i := range s.Fleet.Others {
 			s.Fleet.Others[i].Expire(transcript.InstantOf(now))
 		}
-		for event, n := range c.hooks.By {
-			s.Hooks[event] = n
-		}
+		maps.Copy(s.Hooks, c.hooks.By)
 	})
 	if err != nil {
 		return nil, err

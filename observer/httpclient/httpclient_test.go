@@ -1,0 +1,64 @@
+package httpclient
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestBounded: an answer is cut off where it is too large, and says so.
+func TestBounded(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/away" {
+			http.Redirect(w, r, "/", http.StatusFound)
+			return
+		}
+		_, _ = io.WriteString(w, strings.Repeat("x", 1000))
+	}))
+	t.Cleanup(web.Close)
+	for most, whole := range map[int64]bool{999: false, 1000: true, 1001: true} {
+		client, err := New("", most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := client.Get(web.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if _, cut := errors.AsType[*http.MaxBytesError](err); cut == whole || int64(len(body)) > most {
+			t.Errorf("at most %d: %d bytes, %v", most, len(body), err)
+		}
+		if resp, err = client.Get(web.URL + "/away"); err != nil || resp.StatusCode != http.StatusFound {
+			t.Errorf("a redirect is followed: %v, %v", resp, err)
+		} else {
+			_ = resp.Body.Close()
+		}
+		client.CloseIdleConnections()
+	}
+}
+
+// TestNewRefuses: errors are one line, end with what to do and show no secret.
+func TestNewRefuses(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"typo": "authorisation: {credentials: hunter2}\nand: more\n", "no YAML": "{", "two ways": "bearer_token: hunter2\nbasic_auth: {username: a, password: hunter2}\n",
+		"no such authority": "tls_config: {ca_file: nowhere.pem}\n",
+	} {
+		path := filepath.Join(t.TempDir(), "http.yml")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := New(path, 1)
+		if err == nil || strings.ContainsAny(err.Error(), "\r\n") || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "; ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
