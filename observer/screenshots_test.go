@@ -48,6 +48,8 @@ func crews() []crew {
 // each transcript is written while it looks, so there are notices and forecasts too.
 func fleetAtWork(t testing.TB) *rig {
 	r := newRig(t)
+	r.o.CodexDirs = []string{filepath.Join(r.dir, "codex", "sessions")}
+	r.thread()
 	var ends []func()
 	for i, c := range crews() {
 		ends = append(ends, r.crew(i, c))
@@ -69,7 +71,29 @@ func fleetAtWork(t testing.TB) *rig {
 			return (s.TokensUsed == nil || *s.TokensUsed == last) && (s.TokensUsed == nil) == (last == 0) && (c.state == "" && s.State == "quiet" || strings.Contains(c.state, `"`+s.State+`"`))
 		})
 	}
+	asks := time.Now().Add(-20 * time.Second).Format(time.RFC3339Nano)
+	r.ask("POST", "/hooks/claude", fmt.Sprintf(`{"hook_event_name":"Notification","notification_type":"permission_prompt","message":"Claude needs your permission to use Bash",`+
+		`"session_id":%q,"sm":{"agent":%[1]q,"at":%q}}`, uuid(102), asks))
+	r.until("the dialog is known", func() bool { return r.session(uuid(102)).WaitingFor == "permission: Bash" })
 	return r
+}
+
+// thread writes a thread of Codex, which is at work.
+func (r *rig) thread() {
+	now := time.Now().UTC()
+	path := filepath.Join(r.o.CodexDirs[0], now.Format("2006/01/02"), "rollout-"+now.Format("2006-01-02T15-04-05")+"-"+codexThread+".jsonl")
+	record := func(ago time.Duration, kind, payload string) string {
+		return fmt.Sprintf(`{"timestamp":%q,"type":%q,"payload":%s}`, now.Add(-ago).Format(time.RFC3339Nano), kind, payload)
+	}
+	lines := []string{record(30*time.Minute, "session_meta", `{"id":"`+codexThread+`","cwd":"/home/dev/mobile","cli_version":"0.169.0"}`),
+		record(30*time.Minute, "turn_context", `{"model":"gpt-6-sol"}`), record(30*time.Minute, "event_msg", `{"type":"task_started","turn_id":"t","turn_attribution":{}}`)}
+	for i := range 24 {
+		n := 20_000 + 5_600*i
+		lines = append(lines, record(time.Duration(24-i)*70*time.Second, "event_msg", fmt.Sprintf(`{"type":"token_count","info":{"last_token_usage":{"input_tokens":%d,"output_tokens":40,"total_tokens":%d},`+
+			`"total_token_usage":{"total_tokens":%d},"model_context_window":258400},"rate_limits":{"primary":{"used_percent":17,"window_minutes":300,"resets_at":%d},"secondary":{"used_percent":29,"window_minutes":10080,"resets_at":%d}}}`,
+			n, n+40, (n+40)*(i+1), now.Add(3*time.Hour).Unix(), now.Add(90*time.Hour).Unix())))
+	}
+	appendLines(r.t, path, lines...)
 }
 
 // crew writes most of the transcript of one; end writes the rest.
@@ -228,7 +252,9 @@ func TestScreenshots(t *testing.T) {
 	crowd := crowded(t, 500)
 	crowd.picture(t, dir, "crowd", "/?group=project", "light", 1280, 800, `document.querySelector('#dense').click()`)
 	crowd.stop()
-	empty := newRig(t).start()
+	empty := newRig(t)
+	empty.o.CodexDirs = []string{filepath.Join(empty.dir, "codex", "sessions")}
+	empty.start()
 	empty.picture(t, dir, "empty", "/", "light", 1280, 600, "")
 	empty.stop()
 	fleet.stop()
