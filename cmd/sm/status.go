@@ -141,6 +141,10 @@ func (env *environ) allStatus(ctx context.Context, client *api.Client, o statusO
 	if o.json {
 		return writeJSON(env.stdout, all)
 	}
+	if len(all.Sessions) == 0 && o.client != "" {
+		fmt.Fprintf(env.stdout, "no sessions of %s\n", o.client)
+		return nil
+	}
 	if all.CatchingUp {
 		fmt.Fprintln(env.stderr, "sm: the observer is still reading what existed when it started; ask again in a moment")
 	}
