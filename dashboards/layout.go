@@ -27,7 +27,7 @@ func placed(panels []Panel, y int, id *int) []Panel {
 	return panels
 }
 
-// collapsed hides panels, the first of which is the row that heads them: they ask nothing
+// collapsed hides panels. The first is the row that heads them. They ask nothing
 // until somebody opens it.
 func collapsed(panels []Panel) []Panel {
 	head := panels[0]

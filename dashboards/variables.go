@@ -45,7 +45,7 @@ func values(name, label, description, query, all string) variable {
 	}
 }
 
-// list is a variable with values of our own, the first of which is chosen.
+// list is a variable with values of our own; the first is chosen.
 func list(name, label, description string, first string, more ...string) variable {
 	v := variable{Name: name, Label: label, Description: description, Type: "custom", Query: first, Current: &choice{true, first, first}}
 	v.Options = []choice{*v.Current}

@@ -5,8 +5,8 @@
 // Invariants:
 //
 //   - Nothing that is named to [Examine] blocks it, and what it refuses was not read.
-//   - A document is given to one agent. Whoever claims it under the lock has it; nobody
-//     else ever gets it, and the same agent gets it again until it is consumed.
+//   - A document is given to one agent. The agent that claims it under the lock has it; no
+//     other ever gets it, and the same agent gets it again until it is consumed.
 //   - A kill at any point leaves the old manifest with its documents, or the new one with
 //     its own. What is damaged is set aside, never deleted.
 //   - Members of a manifest that this version does not know are kept.

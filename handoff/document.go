@@ -11,7 +11,7 @@ import (
 // Status says what became of a document.
 type Status string
 
-// The statuses. Newer versions may have others; such a document is kept and not given.
+// The statuses. Newer versions may have others; a document with one of those is kept and not given.
 const (
 	// StatusActive waits for a session that hears it.
 	StatusActive Status = "active"

@@ -153,7 +153,7 @@ func (known clearEffect) do(r *effectRunner) { levels.Keep(r.levels, known) }
 // do logs the notice and gives it to the operator's command. Nothing else waits for that.
 // A kill in between loses a notice: the operator is told at most once.
 func (o operatorEffect) do(r *effectRunner) {
-	r.log.Warn("for the operator", "key", o.key, "text", o.text)
+	r.log.Warn("notice for the operator", "key", o.key, "text", o.text)
 	if argv := r.settings.Load().Notify; len(argv) > 0 {
 		r.slow.Go(func() {
 			if err := r.notify.Run(r.ctx, argv, o.text); err != nil {

@@ -93,7 +93,7 @@ func saveBatch(a *App, b *batch) error {
 // releaseMemory gives back what reading and storing have left behind.
 func (a *App) releaseMemory() {
 	if err := a.store.Release(); err != nil {
-		a.log.Debug("memory stays taken", "err", err)
+		a.log.Debug("memory cannot be released", "err", err)
 	}
 	debug.FreeOSMemory()
 }

@@ -140,7 +140,7 @@ func (o prepared) apply(c *core, now time.Time) {
 func (sweepEffect) run(_ context.Context, r *effectRunner) outcome {
 	if docs := r.documents.Store(); docs != nil {
 		if err := docs.SweepPlain(time.Now()); err != nil {
-			r.log.Debug("old copies of documents stay", "err", err)
+			r.log.Debug("old copies of documents cannot be removed", "err", err)
 		}
 	}
 	return nil
@@ -153,14 +153,14 @@ func (e consumeEffect) run(_ context.Context, r *effectRunner) outcome {
 	}
 	err := d.Store().Consume(cmp.Or(e.channel, d.Channel(e.dir).Name), e.document, e.session, e.pid, time.Now())
 	if err != nil && !errors.Is(err, handoff.ErrNoDocument) {
-		r.log.Warn("a document is not marked as heard", "id", e.document, "err", err)
+		r.log.Warn("a document cannot be marked as read", "id", e.document, "err", err)
 	}
 	return nil
 }
 
 func (e withdrawEffect) run(_ context.Context, r *effectRunner) outcome {
 	if err := r.documents.Store().Withdraw(e.channel, e.document, time.Now()); err != nil {
-		r.log.Warn("the copy of a document that is not needed stays", "id", e.document, "err", err)
+		r.log.Warn("the copy of a document that is not needed cannot be withdrawn", "id", e.document, "err", err)
 	}
 	return nil
 }

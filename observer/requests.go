@@ -72,7 +72,7 @@ func (h *handoffs) rotateByItself(agent alerts.AgentID, now time.Time) {
 	}
 	x, err := h.schedule(rotation.Rotation{ID: newRotationID(), Agent: agent, Session: s.Session, CWD: s.Project}, now)
 	if err != nil {
-		h.log.Warn("an agent is not rotated by itself", "agent", agent, "err", err)
+		h.log.Warn("an automatic handoff was not scheduled", "agent", agent, "err", err)
 		return
 	}
 	h.log.Info("handoff scheduled", "agent", agent, "id", x.ID, "auto", true)

@@ -178,7 +178,7 @@ func (h *handoffs) tellAgent(agent alerts.AgentID, name, text string, mode alert
 	}
 	_, err := h.queue.Put(outbox.Message{To: agent, Ref: handoffRef + name, Mode: mode, Text: wording.Handoff + text, OwnWords: true, Unmetered: true}, now)
 	if err != nil {
-		h.log.Error("what became of a handoff cannot be queued", "agent", agent, "err", err)
+		h.log.Error("the outcome of a handoff cannot be queued", "agent", agent, "err", err)
 	}
 }
 

@@ -257,7 +257,7 @@ func (s *server) postAlerts(w http.ResponseWriter, r *http.Request) error {
 		err := s.update(r.Context(), func(c *core) error {
 			told, unknown := c.alert(list, now)
 			for _, x := range unknown {
-				c.log.Warn("an alert about nobody that is known", "session", x.Session, "kind", x.Kind)
+				c.log.Warn("an alert names a session that is not known", "session", x.Session, "kind", x.Kind)
 			}
 			answer.Told = told
 			return nil

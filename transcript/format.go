@@ -30,13 +30,13 @@ type Format struct {
 	// NewFold begins the fold of a file.
 	NewFold func(f File) Fold
 	// Content opens what is kept otherwise than as lines in the file, such as a compressed
-	// file: it returns the lines and their size in bytes. Such a file is read from its
+	// file: it returns the lines and their size in bytes. That file is read from its
 	// beginning whenever it has changed, and never followed. For one that is kept as lines
 	// it returns the file itself. nil where all are.
 	Content func(path string, file io.ReaderAt, size int64) (lines io.ReaderAt, length int64, err error)
 
 	// Root is what the folders are called that hold all of a user's transcripts; Folder says
-	// whether such a folder may hold one of that name, and RootOf gives the one in which a
+	// whether a folder with transcripts may hold one of that name, and RootOf gives the one in which a
 	// session's transcript lies, by the form of its path alone. They are for folders that
 	// nobody has configured, which a client has named.
 	Root   string
@@ -89,5 +89,5 @@ type Holder struct {
 	Own bool
 }
 
-// Runs says whether there is such a client.
+// Runs says whether the client runs.
 func (c Client) Runs() bool { return c.PID != 0 || c.Held }

@@ -31,7 +31,7 @@ func Tokens(n int64) string {
 // maxReplies is from where a forecast is no more than "many".
 const maxReplies = 1000
 
-// Replies is a forecast in replies as it is shown and sorted by: whole, 0 to 1000, of which the last stands for all beyond.
+// Replies is a forecast in replies as it is shown and sorted by: whole, 0 to 1000; 1000 stands for all that is more.
 func Replies(likely float64) int { return int(math.Round(min(maxReplies, max(0, likely)))) }
 
 // ReplyCount writes what Replies gives: 40, 1000+.

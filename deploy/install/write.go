@@ -17,7 +17,7 @@ const (
 	// tempFile and tempFolder begin the names of what is to replace a file or the plugin's folder. The process that
 	// makes one follows, and when that began.
 	tempFile, tempFolder = ".settings.json.sm-", ".plugin-"
-	// abandoned is how old such a name without a process must be to be nobody's.
+	// abandoned is how old a temporary name without a process must be to count as left behind.
 	abandoned = time.Hour
 )
 

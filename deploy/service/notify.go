@@ -32,7 +32,7 @@ func NewNotifier(lookupEnv func(string) (string, bool), log *slog.Logger) *Notif
 	}}
 	var err error
 	if n.watchdog, err = daemon.SdWatchdogEnabled(false); err != nil {
-		log.Warn("no signs of life for the service manager", "err", err)
+		log.Warn("the service manager cannot be notified", "err", err)
 	}
 	return n
 }
@@ -85,12 +85,12 @@ func (n *Notifier) beat(ctx context.Context, w watched) {
 	if err := w.Answers(ctx); err == nil {
 		n.say(daemon.SdNotifyWatchdog)
 	} else if ctx.Err() == context.DeadlineExceeded {
-		n.log.Error("the loop does not answer; the service manager is not told that it lives", "err", err)
+		n.log.Error("the loop does not answer: the service manager gets no watchdog message", "err", err)
 	}
 }
 
 func (n *Notifier) say(state string) {
 	if err := n.tell(state); err != nil {
-		n.log.Warn("the service manager does not hear", "state", state, "err", err)
+		n.log.Warn("the service manager was not notified", "state", state, "err", err)
 	}
 }

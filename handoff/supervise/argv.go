@@ -90,7 +90,7 @@ func commands() []string {
 // What would resume the old session or repeat its first prompt is left out, all else stays. The rules are those by which
 // the client reads its words (commander): --name=value and -nVALUE hold their value; -- ends the options; what is no
 // option nor value of one is the prompt. An option that is not known is kept, and with it the word that follows unless
-// that begins with a dash, since it may be its value: a prompt behind such an option belongs behind a -- of its own.
+// that begins with a dash, since it may be its value: a prompt behind an unknown option belongs behind a -- of its own.
 //
 // The client may stand behind words that start it, such as env or node. Words that a shell is to read cannot be told
 // apart, and are refused.

@@ -73,7 +73,7 @@ func squeeze(text string) string {
 type sign struct {
 	base rune
 	// loose is beyond ASCII, or has an accent: terminals drop what they do not know, and
-	// the client composes accents. Such a sign may show as another or not at all.
+	// the client composes accents. It may show as another sign or not at all.
 	loose bool
 }
 

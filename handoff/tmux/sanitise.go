@@ -39,7 +39,7 @@ var ErrText = errors.New("the text is not fit to be typed: pass it through Sanit
 //   - What is too long is cut before the id at its end, such as " #a1b2c3".
 //
 // Of /clear, /new and the prompt that resumes from a document, nothing is changed but
-// what is removed. Nothing left, or such a prompt above the limit, gives "".
+// what is removed. Nothing left, or one of these texts above the limit, gives "".
 func Sanitise(text string, limit int) string {
 	limit = min(max(limit, MinBytes), MaxBytes)
 	text = strings.TrimRight(strings.TrimSpace(clean(text)), ` \`)

@@ -226,7 +226,7 @@ func (p *Poller) ask(ctx context.Context, r *round) {
 	waiting := map[string]time.Time{}
 	for _, x := range unknown {
 		if waiting[x.Fingerprint] = fires[x.Fingerprint]; r.waiting[x.Fingerprint].IsZero() {
-			p.log.Warn("an alert about nobody that is known", "session", x.Session, "kind", x.Kind)
+			p.log.Warn("an alert names a session that is not known", "session", x.Session, "kind", x.Kind)
 		}
 	}
 	r.waiting = waiting
@@ -244,10 +244,10 @@ func (p *Poller) note(s *server, err error) (answered bool) {
 	case err != nil:
 		outcome = Outcomes()[1]
 		if !s.fails {
-			p.log.Warn("an Alertmanager does not tell its alerts; see alertmanager.urls", "server", s.name, "err", err)
+			p.log.Warn("an Alertmanager does not answer; see alertmanager.urls", "server", s.name, "err", err)
 		}
 	case s.fails:
-		p.log.Info("the Alertmanager tells its alerts again", "server", s.name)
+		p.log.Info("the Alertmanager answers again", "server", s.name)
 	}
 	p.count(outcome)
 	s.fails = err != nil

@@ -128,7 +128,7 @@ func TestPoll(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"answered": 11, "failed": 7}, c.counted); diff != "" {
 		t.Errorf("counted (-want +got):\n%s", diff)
 	}
-	if n, back := strings.Count(c.log.String(), "does not tell its alerts"), strings.Count(c.log.String(), "tells its alerts again"); n != 2 || back != 1 {
+	if n, back := strings.Count(c.log.String(), "does not answer; see"), strings.Count(c.log.String(), "answers again"); n != 2 || back != 1 {
 		t.Errorf("%d and %d lines of the log, want 2 and 1:\n%s", n, back, &c.log)
 	}
 }
@@ -171,7 +171,7 @@ func TestPollAgain(t *testing.T) {
 	c.broken, c.unknown["web"] = nil, true
 	c.asks("one is not known", "api warning 0s")
 	c.asks("nor later")
-	if n := strings.Count(c.log.String(), "an alert about nobody that is known"); n != 1 {
+	if n := strings.Count(c.log.String(), "an alert names a session that is not known"); n != 1 {
 		t.Errorf("%d lines of the log, want 1:\n%s", n, &c.log)
 	}
 	c.unknown["web"] = false

@@ -13,7 +13,7 @@ import (
 // roster knows the agents, and what their hooks and the registry of their clients said of them.
 type roster struct {
 	*catalog
-	agents   map[string]*Agent               // by id, those of which more is known than a transcript
+	agents   map[string]*Agent               // by id, those with more than a transcript
 	clients  map[string]Client               // the registry, by session
 	holders  map[process]string              // sessions, by the process that holds them
 	gone     map[string]transcript.Instant   // when the client's process was found gone, by session

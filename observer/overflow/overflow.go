@@ -206,6 +206,6 @@ func (g *Guarding) usage(ctx context.Context, session string, s *guard.State) (s
 // tellOperator tells a notice that the policy does not know of.
 func (g *Guarding) tellOperator(ctx context.Context, key alerts.Key, text string) {
 	if err := g.Loop.TellOperator(context.WithoutCancel(ctx), key, wording.Guard+text); err != nil { // the observer stops
-		g.Log.Warn("for the operator", "key", key, "text", text)
+		g.Log.Warn("notice for the operator", "key", key, "text", text)
 	}
 }

@@ -91,7 +91,7 @@ func (s *Store) checkRecord(bucket string, key, value []byte) {
 // ready opens the file again if an error has closed it. A failed sync of the newest
 // meta page leaves a transaction that the kernel shows and the disk may not have.
 // bbolt would go on from there and overwrite pages that only the transaction before
-// needs, which is what a power failure would find. So such a file is written anew,
+// needs, which is what a power failure would find. So the file is then written anew,
 // and every page of it synced.
 func (s *Store) ready() error {
 	if s.closed {

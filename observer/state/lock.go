@@ -15,7 +15,7 @@ import (
 
 const lockName = "lock"
 
-// A holder writes its pid right after it has the lock. Whoever sees the lock taken
+// A holder writes its pid right after it has the lock. A process that sees the lock taken
 // and no living pid looks again, this often and this far apart: a program that an
 // observer was starting as it was killed has the lock until it runs, and on a busy
 // machine that takes its time.

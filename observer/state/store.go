@@ -175,7 +175,7 @@ func (s *Store) Owner(message transcript.Key) (owner transcript.Key, ok bool) {
 		return nil
 	})
 	if err != nil && !s.blind {
-		s.log.Error("state cannot be read: taking messages for new", "err", err)
+		s.log.Error("the state cannot be read: messages count as new", "err", err)
 	}
 	s.blind = err != nil
 	return owner, ok

@@ -47,7 +47,7 @@ const (
 )
 
 // CompactsAt is the context size in tokens at which a client of that version compacts
-// by itself, with a model that has such a window; 0 for a client that does not, and
+// by itself, with a model of that window; 0 for a client that does not, and
 // where the window is unknown. An empty version stands for the newest.
 func (a *AutoCompact) CompactsAt(window int64, model, version string) int64 {
 	v := versionOf(version)

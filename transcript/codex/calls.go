@@ -62,7 +62,7 @@ func unquoted(raw []byte) (text string) {
 	return text
 }
 
-// commandOf is the command of a JSON value: a text, or words, of which the last is the command where a shell gets it.
+// commandOf is the command of a JSON value: a text, or words; where a shell gets them, the last word is the command.
 func commandOf(value []byte) string {
 	var text string
 	var words []string

@@ -31,6 +31,6 @@ func WindowOf(s *transcript.Session, rules []transcript.WindowRule) transcript.W
 }
 
 // CompactsAt is the size in tokens at which the client compacts by itself, at the latest: 90 %
-// of a raw window of which 95 % is the one given. A lower limit may be configured; it is in no
+// of the raw window. The window given is 95 % of that. A lower limit may be configured; it is in no
 // record.
 func CompactsAt(window int64) int64 { return window * 18 / 19 }

@@ -51,7 +51,7 @@ func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Ch
 }
 
 // UnreadError says that some files or folders could not be read. What is no
-// transcript at all, a pipe or a folder of such a name, is not among them.
+// transcript at all, a pipe or a folder with the name of one, is not among them.
 type UnreadError struct{ Errs []error }
 
 func (e *UnreadError) Error() string {

@@ -319,7 +319,7 @@ func (s *source) flush(ctx context.Context, end, size int64, session transcript.
 const wholeEntries = 4096
 
 // young is the oldest time of entries worth telling of a file that is read whole: what
-// is older is history. Whoever reads files once wants none.
+// is older is history. A caller that reads files once wants none.
 func (s *source) young() transcript.Instant {
 	switch {
 	case s.f.Entries:

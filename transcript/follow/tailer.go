@@ -50,10 +50,10 @@ type seen struct {
 	written       bool // something has happened to the file since, or the tail is behind
 }
 
-// calm is by how much less often a file is checked of which inotify tells, while it tells nothing.
+// calm is by how much less often a file is checked that inotify watches, while it reports nothing.
 const calm = 10
 
-// due says whether a live file is to be checked. Where inotify serves, a check of a file of which it has not told finds
+// due says whether a live file is to be checked. Where inotify serves, a check of a file that it has not reported finds
 // only what never reaches inotify, such as writes from another machine.
 func (s *seen) due(now time.Time, every time.Duration, watched bool) bool {
 	return s.written || !watched || now.Sub(s.checked) >= calm*every

@@ -39,7 +39,7 @@ type Walker struct {
 func (w *Walker) Begin(b []byte) {
 	w.b = b
 	if uint64(len(b)) > math.MaxUint32 {
-		w.fail() // positions have 32 bits; no machine holds such a line
+		w.fail() // positions have 32 bits; no line is that long
 	}
 }
 

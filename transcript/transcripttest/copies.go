@@ -42,7 +42,7 @@ func (k CopyKind) String() string {
 }
 
 // Copies lists the ways in which the session's client copies. Anonymous is left out
-// when a compaction could not be recognised in such a copy; a session that forgets
+// when a compaction could not be recognised in a copy without ids; a session that forgets
 // cannot be copied at all.
 func (s *Session) Copies() []CopyKind {
 	if s.options.Forget {

@@ -120,8 +120,8 @@ func (o object) usage() (cost Tokens, context int64) {
 	return cost, context
 }
 
-// answered reports whether a call names all four figures, of which those of the input
-// are not all 0.
+// answered reports whether a call names all four figures, and not all of the input
+// are 0.
 func (o object) answered() bool {
 	sum := int64(0)
 	for _, key := range []string{"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"} {

@@ -108,7 +108,7 @@ func (c client) models() []string {
 	return []string{"claude-opus-4-8", "claude-sonnet-5", "claude-fable-5"}
 }
 
-// ID is the session's id, of which an early client's file may hold several.
+// ID is the session's id. An early client's file may hold several.
 func (s *Session) ID() string { return s.id }
 
 // Version is the client's.

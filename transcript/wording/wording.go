@@ -36,10 +36,10 @@ const (
 // DocumentLine is the first line of a document that a session begins with.
 func DocumentLine(id string) string { return documentHeading + id + ") ===" }
 
-// IsDocument says whether a text begins like such a document.
+// IsDocument says whether a text begins like a handoff document.
 func IsDocument(text string) bool { return strings.HasPrefix(text, documentHeading) }
 
-// DocumentID is the id in the first line of such a document.
+// DocumentID is the id in the first line of a handoff document.
 func DocumentID(text string) (id string, ok bool) {
 	rest, ok := strings.CutPrefix(text, documentHeading)
 	id, _, whole := strings.Cut(rest, ")")
@@ -49,14 +49,14 @@ func DocumentID(text string) (id string, ok bool) {
 // Resume is the prompt with which a session goes on after a handoff.
 func Resume(path string) string { return resumeHead + path + resumeTail }
 
-// ResumePath is the path in such a prompt.
+// ResumePath is the path in a prompt that [Resume] has made.
 func ResumePath(prompt string) (path string, ok bool) {
 	path, ok = strings.CutPrefix(prompt, resumeHead)
 	path, whole := strings.CutSuffix(path, resumeTail)
 	return path, ok && whole
 }
 
-// MayResume says whether a text begins like such a prompt, or as one that a user has
+// MayResume says whether a text begins like a prompt that [Resume] makes, or as one that a user has
 // configured may.
 func MayResume(text string) bool { return strings.HasPrefix(text, resumeHead) }
 

@@ -23,8 +23,8 @@ type Costs struct {
 type Cost struct {
 	Count int `json:"count"`
 	// Followed are those followed by at least 10 replies. Of these alone are the next four figures: those after which a
-	// file was read again, the calls that read a file in the 25 replies after, those of them whose file such a call
-	// in the same transcript named before, and the tokens by which these made the context grow. Codex has no tool that
+	// file was read again, the calls that read a file in the 25 replies after, those of them whose file a call
+	// in the same transcript had read before, and the tokens by which these made the context grow. Codex has no tool that
 	// reads: there a command counts that shows one file and does nothing else. Of a session that began
 	// with a handoff or a clear, the transcript before it counts as the same.
 	Followed    int   `json:"followed"`

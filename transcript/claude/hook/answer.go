@@ -22,7 +22,7 @@ type Answer struct {
 }
 
 // Encode writes the answer as the client wants it, or nothing where there is nothing
-// to say or the event takes nothing. PreCompact is such an event: the client would
+// to say or the event takes nothing. PreCompact takes nothing: the client would
 // paste any answer into the prompt of the summariser. A text that is too long is cut.
 func (a Answer) Encode() []byte {
 	if a.Event == PreToolUse && a.Deny != "" {

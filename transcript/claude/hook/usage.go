@@ -16,7 +16,7 @@ type ContextUsage struct {
 	Trigger string
 }
 
-// DecodeContextUsage reads such a body.
+// DecodeContextUsage reads the body of a [ContextUsage].
 func DecodeContextUsage(data []byte) (u ContextUsage, err error) {
 	err = members(data, func(key string, raw []byte) {
 		switch key {

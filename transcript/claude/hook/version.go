@@ -7,7 +7,7 @@ import (
 )
 
 // StopHeard says whether a client of this version passes on to the agent what the answer
-// to a Stop hook says. Older ones reject such an answer and show an error. An unknown
+// to a Stop hook says. Older ones reject that answer and show an error. An unknown
 // version, "", counts as a new one.
 func StopHeard(version string) bool { return version == "" || AtLeast(version, 2, 1, 175) }
 

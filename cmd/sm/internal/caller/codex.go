@@ -48,7 +48,7 @@ func served(pid int, procDir string) bool {
 	return false
 }
 
-// isServer says whether a process is such a server, by its arguments. One whose arguments cannot be read counts as one.
+// isServer says whether a process is Codex's server, by its arguments. One whose arguments cannot be read counts as one.
 func isServer(pid int, procDir string) bool {
 	text, err := os.ReadFile(filepath.Join(procDir, strconv.Itoa(pid), "cmdline"))
 	return err != nil || slices.ContainsFunc(bytes.Split(text, []byte{0}), func(arg []byte) bool { return string(arg) == "app-server" })

@@ -187,7 +187,7 @@ func (c *Config) ServerSocket(env Env) (string, error) {
 const maxLinks = 40
 
 // runtimeDir is XDG_RUNTIME_DIR, if it is what the XDG specification promises: a directory of ours that nobody else
-// may enter. After su or sudo it is another user's. Whoever can change what it leads to could put a socket of his own,
+// may enter. After su or sudo it is another user's. A user who can change what it leads to could put a socket of his own,
 // or any other socket of ours, where we look for the observer's.
 func (env Env) runtimeDir() (dir string, ok bool) {
 	dir, _ = env("XDG_RUNTIME_DIR")

@@ -28,7 +28,7 @@ type Prompts struct {
 func New(log *slog.Logger) *Prompts {
 	server, err := tmux.New(tmux.Options{})
 	if err != nil {
-		log.Info("no tmux: idle agents are told at their next hook", "err", err)
+		log.Info("no tmux: idle agents get messages at their next hook", "err", err)
 		return nil
 	}
 	return &Prompts{server}

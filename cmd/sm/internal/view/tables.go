@@ -44,7 +44,7 @@ func (to *Printer) WriteMessages(list []api.Message, now time.Time, width int) e
 		row := []term.Cell{term.Text(m.ID, ""), term.Text(shortAgent(m.To), ""), term.Text(kind, ""), term.Text(status, ""),
 			term.Text(screen.Ago(&m.MadeAt, now), screen.Dim), term.Text(text, "")}
 		if narrow {
-			row = slices.Delete(row, 2, 3) // most texts say of which kind they are
+			row = slices.Delete(row, 2, 3) // most texts name their kind
 		}
 		t.Add(row...)
 	}
