@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -72,14 +73,15 @@ func (s *Server) takeBack(ctx context.Context, before view, c Client, text strin
 	}
 }
 
-// constant is the line that says no more than that a message waits, which sm alone writes.
-var constant = regexp.MustCompile(`^\[sm message\] #[0-9a-z]{4,16}$`)
+// constant is the line that says no more than that a message waits, which sm alone writes. It is compiled when it is first
+// needed, as residue is: each hook of a client starts this program, and types nothing.
+var constant = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\[sm message\] #[0-9a-z]{4,16}$`) })
 
 // abandoned is a constant line that stands in the box, from an attempt that was cut off and
 // will not be repeated: another text is to be typed. "" is none.
 func (v view) abandoned() string {
 	for b := range v.candidates() {
-		if typed, _ := b.content(); constant.MatchString(typed) {
+		if typed, _ := b.content(); constant().MatchString(typed) {
 			return typed
 		}
 	}
@@ -173,7 +175,7 @@ func (v view) atCursor(text string) (at, beside bool) {
 	if i < 0 {
 		return false, false
 	}
-	at = residue.MatchString(got[i+len(want):])
+	at = residue().MatchString(got[i+len(want):])
 	return at, !at
 }
 
@@ -183,7 +185,9 @@ const margin = 4
 // residue is what terminals answer to programs, as far as others show it: the end of the
 // brackets of a paste, and the answers to questions for the terminal's kind and for tmux's
 // version, which a client that ends leaves behind.
-var residue = regexp.MustCompile(`^([\^\[?0-9;]{0,12}[~c]|(\^\[P)?>\|tmux[0-9a-z.-]{1,16}(\^\[\\)?){0,4}$`)
+var residue = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([\^\[?0-9;]{0,12}[~c]|(\^\[P)?>\|tmux[0-9a-z.-]{1,16}(\^\[\\)?){0,4}$`)
+})
 
 // errChanged is a ground that is no more what the choice of the key was based on.
 var errChanged = errors.New("the terminal has changed")
