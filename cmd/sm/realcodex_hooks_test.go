@@ -108,6 +108,19 @@ func (r *codexRun) hooks(event string) int {
 	return int(r.sm.metrics()[fmt.Sprintf("sm_hook_events_total{event=%q}", event)])
 }
 
+// settled waits until the client shows the end of each turn: its transcript comes first, and after a turn that was held up it
+// goes on a moment longer.
+func (r *codexRun) settled() {
+	r.t.Helper()
+	eventually(r.t, "the client shows the end of the turn", func() string {
+		screen := r.home.screen()
+		if strings.Count(screen, "Worked for") < strings.Count(screen, "› Go on.") {
+			return screen
+		}
+		return ""
+	})
+}
+
 // TestRealCodexHooks: what sm install writes works with the real client once its user has trusted it: notices and messages
 // reach the model, each once, at the end of a turn and between tools, in threads and subagents; the doctor knows before and
 // after; and all of it goes again.
@@ -143,10 +156,11 @@ func TestRealCodexHooks(t *testing.T) {
 	threads, _ := r.stub.said()
 	r.turn("half full", codexStep{grow: 140_000 - threads[r.current].Context})
 	r.shows(r.message(r.current, "the warning", notice("warning")), "user")
+	r.settled()
 
 	r.prompt(codexStep{grow: 1000, tools: 1, bash: "sleep 1"}, codexStep{grow: 30_000, tools: 1}, codexStep{grow: 500, hold: true})
 	r.held()
-	sent, err := r.sm.client.Send(t.Context(), r.current, api.NewMessage{Text: "Mind the gap.", Mode: "sequential"})
+	sent, err := r.sm.client.Send(t.Context(), r.current, api.NewMessage{Text: `Mind the <gap> & "go" on, it's é.`, Mode: "sequential"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,15 +169,12 @@ func TestRealCodexHooks(t *testing.T) {
 	r.shows(r.message(r.current, "the critical notice", notice("critical")), "developer")
 	r.shows(r.message(r.current, "the message", func(m *api.Message) bool { return m.ID == sent.ID }), "user")
 
-	eventually(t, "the client shows the end of the turn", func() string { // its transcript comes first, and it compacts in no turn
-		if screen := r.home.screen(); strings.LastIndex(screen, "Worked for") < strings.LastIndex(screen, "Blocked by hook") {
-			return screen
-		}
-		return ""
-	})
+	r.settled()
 	r.compact("/compact")
 	r.turn("after /compact", codexStep{grow: 900, tools: 1}, codexStep{grow: 300})
+	r.settled()
 	r.fills("automatic compaction", 245_000)
+	r.settled()
 	if before, after := r.hooks("PreCompact"), r.hooks("PostCompact"); before != 2 || after != 2 {
 		t.Errorf("%d compactions begin, %d end", before, after)
 	}
