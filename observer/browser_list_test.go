@@ -2,6 +2,7 @@ package observer
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -172,4 +173,23 @@ func TestBrowserCopy(t *testing.T) {
 	}
 	b.quiet()
 	r.stop()
+}
+
+// TestBrowserClient: where there are sessions of two clients the page shows those of one alone, by a chip and by the address.
+func TestBrowserClient(t *testing.T) {
+	r := newRig(t)
+	r.o.CodexDirs = []string{filepath.Join(r.dir, "codex", "sessions")}
+	r.thread()
+	r.write(uuid(1), reply(ago(time.Second), "m1", 50_000, 300))
+	r.start()
+	b := browse(t, r, "/", 1280, 800)
+	b.live()
+	b.until("both are there", `document.querySelectorAll('#rows tr').length === 2`)
+	b.do(chromedp.Click(chromedp.CSS(`.chip[data-client="codex"]`)))
+	b.until("one is left", `document.querySelectorAll('#rows tr').length === 1 && document.querySelector('#rows').innerText.includes('gpt-6-sol') && location.search === '?client=codex'`)
+	b.do(chromedp.Click(chromedp.CSS(`.chip[data-client="codex"]`)))
+	b.until("both are there again", `document.querySelectorAll('#rows tr').length === 2 && location.search === ''`)
+	claude := browse(t, r, "/?client=claude", 1280, 800)
+	claude.live()
+	claude.until("the other is left", `document.querySelectorAll('#rows tr').length === 1 && document.querySelector('.chip[data-client="claude"]').getAttribute('aria-pressed') === 'true'`)
 }
