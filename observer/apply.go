@@ -141,7 +141,9 @@ func (c *core) pass(now time.Time) {
 	}
 	if now.Sub(c.threads) >= typeEvery || now.Before(c.threads) {
 		c.threads = now
-		c.apply(c.fleet.Threads(), now)
+		for _, n := range c.fleet.Threads() {
+			c.apply(n, now)
+		}
 	}
 	c.handoffs.pass(now)
 	c.delivery.typeToIdle(now)

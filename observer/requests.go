@@ -36,7 +36,9 @@ func (h *handoffs) request(id string, in api.NewHandoff, line callers, now time.
 		err = respond.ErrCodexApp
 	case h.dryRun:
 		err = respond.ErrDryRun
-	case s.Heard && s.At.Pane == "" && !h.agents.look(agent).run.restarts(now):
+	case s.Daemon && !h.agents.look(agent).run.restarts(now):
+		err = respond.ErrDaemon
+	case (s.Heard || s.Open) && s.At.Pane == "" && !h.agents.look(agent).run.restarts(now):
 		err = respond.ErrNoWay
 	}
 	if err != nil {

@@ -98,7 +98,7 @@ func (h *handoffs) way(agent alerts.AgentID, at fleet.Place, now time.Time) rota
 		return rotation.WayRestart
 	case h.delivery.terminal == nil || at.PID == 0:
 		return rotation.WayNone
-	case s.Provider == clients.Codex:
+	case s.Provider == clients.Codex && !s.Open: // what else it is nobody knows
 		return rotation.WayNew
 	}
 	return rotation.WayClear

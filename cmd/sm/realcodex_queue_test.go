@@ -35,12 +35,25 @@ func (r *codexRun) heard(agent, id string) {
 		}
 		return fmt.Sprintf("%+v", all)
 	})
+	r.rests()
 	if n := r.home.records(`"type":"UserMessage"`, "#"+id); n != 1 {
 		r.t.Errorf("message %s stands in %d prompts", id, n)
 	}
 	if n := r.home.records(`"turn_trigger":"queue"`); n == 0 {
 		r.t.Error("no turn was begun by the queue")
 	}
+}
+
+// rests waits until the client shows that it is at rest: a turn that a message begins ends soon.
+func (r *codexRun) rests() {
+	r.t.Helper()
+	eventually(r.t, "the client is at rest", func() string {
+		began, ends := r.home.records(`"type":"task_started"`), r.home.ends()
+		if screen := r.home.screen(); began != ends || strings.Contains(screen, "esc to interrupt") {
+			return fmt.Sprintf("%d turns have begun, %d ended; the screen:\n%s", began, ends, screen)
+		}
+		return ""
+	})
 }
 
 // TestRealCodexQueue: what waits for an agent that sits at its prompt comes to it by the client's own queue, once, also over

@@ -22,6 +22,7 @@ import (
 	"sm/handoff/guard"
 	"sm/handoff/supervise"
 	"sm/observer/api"
+	"sm/transcript/clients"
 )
 
 // registerWithin is how long the start of a client waits for the observer to know its agent.
@@ -37,10 +38,10 @@ func newRunCommand(env *environ) *cobra.Command {
 		Short: "Run a client, and start it again when a handoff asks for that",
 		Long: "Run a client on this terminal, as an agent of its own. When a handoff asks for it, or SIGUSR1, the client is ended\n" +
 			"and started again in a fresh session, at most supervise.restarts times; never after it has ended by itself or by\n" +
-			"Ctrl-C. What would resume the old session (--resume, --continue, --session-id, --fork-session, --from-pr) and the\n" +
-			"first prompt are left out then. The exit code is the client's, 128 and the number for one that a signal has killed,\n" +
+			"Ctrl-C. What would resume the old session (--resume, --continue, --session-id, --fork-session, --from-pr;\n" +
+			"resume and fork of Codex) and the first prompt are left out then. The exit code is the client's, 128 and the number for one that a signal has killed,\n" +
 			"127 for one that was not found and 126 for one that cannot be run.",
-		Example: "  sm run --name web -- claude\n  sm run --name tests --parent web -- claude --model sonnet",
+		Example: "  sm run --name web -- claude\n  sm run --name tests --parent web -- claude --model sonnet\n  sm run --name api -- codex --no-daemon",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("no client to run: give one, as in 'sm run -- claude'")
@@ -56,7 +57,7 @@ func newRunCommand(env *environ) *cobra.Command {
 	flags.SetInterspersed(false) // the client's flags are its own
 	flags.StringVar(&reg.Name, "name", "", "call the agent `NAME`, which is its id then, too")
 	flags.StringVar(&reg.ParentID, "parent", "", "the agent that hears of its compactions, by `ID`; else the agent that calls this")
-	flags.StringVar(&reg.Provider, "provider", "claude", "its client is of provider `P`, such as claude or codex")
+	flags.StringVar(&reg.Provider, "provider", "claude", "its client is of provider `P`, such as claude or codex, else by its name")
 	return cmd
 }
 
@@ -77,6 +78,9 @@ func (env *environ) newAgentRun(cmd *cobra.Command, reg api.Registration, argv [
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
+	if !cmd.Flags().Changed("provider") && supervise.StartsCodex(argv) {
+		reg.Provider = clients.Codex
+	}
 	if reg, err = env.registration(reg); err != nil {
 		return nil, err
 	}
@@ -95,7 +99,10 @@ func (env *environ) newAgentRun(cmd *cobra.Command, reg api.Registration, argv [
 	}
 	g := &guardedRun{dir}
 	r.options.Prompt, r.options.Resumed, r.options.Refused = g.prompt, g.resumed, g.refused
-	if reg.Provider != "claude" {
+	switch {
+	case reg.Provider == clients.Codex && supervise.StartsCodex(argv):
+		r.options.Again = supervise.AgainCodex
+	case reg.Provider != clients.Claude:
 		r.options.Again = supervise.Unknown(reg.Provider)
 	}
 	for i, stream := range []any{env.stdin, env.stdout, env.stderr} {

@@ -32,7 +32,7 @@ const (
 	runsAfar     = "this client's session does not run here; start one that does"
 	startsInside = "the client's own words stand inside a command for a shell; give them to sm run as they are"
 	namelessTree = "a worktree without a name is a new one each time, and the work would stay in the old; name it, as in --worktree NAME"
-	unknownWords = "it cannot be told which words are the client's own; write the client as claude"
+	unknownWords = "it cannot be told which words are the client's own; write the client by its own name, as claude or codex"
 )
 
 // options are those of client 2.1.197, the ones that its help leaves out included. Flags without a value need no entry
@@ -95,13 +95,21 @@ func commands() []string {
 // The client may stand behind words that start it, such as env or node. Words that a shell is to read cannot be told
 // apart, and are refused.
 func Again(argv []string, prompt string) ([]string, error) {
-	at, err := clientIn(argv)
+	r := reader{options: options(), letters: letters(), commands: commands()}
+	return r.again(argv, prompt, isClaude)
+}
+
+func (r *reader) again(argv []string, prompt string, is func(word string) bool) ([]string, error) {
+	at, err := clientIn(argv, is)
 	if err != nil {
 		return nil, err
 	}
-	r := reader{words: argv[at+1:], options: options(), letters: letters()}
+	r.words = argv[at+1:]
 	if err := r.read(); err != nil {
 		return nil, err
+	}
+	if r.foreground != "" && !slices.Contains(r.kept, r.foreground) {
+		return nil, errors.New(inDaemon)
 	}
 	again := slices.Concat(argv[:at+1], r.kept)
 	if prompt != "" {
@@ -110,8 +118,8 @@ func Again(argv []string, prompt string) ([]string, error) {
 	return again, nil
 }
 
-// clientIn is where the client's name stands.
-func clientIn(argv []string) (int, error) {
+// clientIn is where the client's name stands, as is knows it.
+func clientIn(argv []string, is func(word string) bool) (int, error) {
 	if len(argv) == 0 {
 		return 0, errors.New("there is no client; give one")
 	}
@@ -132,7 +140,7 @@ func clientIn(argv []string) (int, error) {
 			return i + 1, nil
 		}
 	case "env", "npx", "bunx", "pnpm", "nice", "ionice", "nohup", "setsid", "stdbuf", "timeout", "time", "sudo", "doas", "systemd-run", "unshare":
-		if i := slices.IndexFunc(argv[1:], isClaude); i >= 0 {
+		if i := slices.IndexFunc(argv[1:], is); i >= 0 {
 			return i + 1, nil
 		}
 	}
@@ -149,7 +157,11 @@ type reader struct {
 	words   []string
 	options map[string]option
 	letters map[byte]string
-	kept    []string
+	// commands are the client's own that end at once; foreground is an option without which it is not the one that works,
+	// "" for none.
+	commands   []string
+	foreground string
+	kept       []string
 }
 
 func (r *reader) read() error {
@@ -161,7 +173,7 @@ func (r *reader) read() error {
 		case word == "--":
 			return nil // what follows is the prompt
 		case !isOption(word):
-			if slices.Contains(commands(), word) {
+			if slices.Contains(r.commands, word) {
 				return errors.New(endsAtOnce)
 			}
 		case strings.HasPrefix(word, "--"):

@@ -32,6 +32,9 @@ const glyphs = "❯>!"
 // another between them. All else that looks like a box is above it, being part of what
 // the agent printed; below it only a status line can draw rules.
 func findBox(s Screen) (box, bool) {
+	if b, ok := codexBox(s); ok {
+		return b, true
+	}
 	for b := range boxes(s) {
 		if b.glyph != 0 && !slices.ContainsFunc(b.rows, isRule) {
 			return b, true
@@ -40,10 +43,44 @@ func findBox(s Screen) (box, bool) {
 	return box{}, false
 }
 
+// codexBox finds the input box of Codex CLI, by the cursor. It has no rules: its first row begins with a glyph of its
+// own at the left edge, and an empty row ends it. The same glyph begins a prompt of old, where it is faint, and the
+// selected line of a list, where it is reversed:
+//
+//	› what was typed
+//	  goes on here
+func codexBox(s Screen) (box, bool) {
+	if s.Cursor.Y >= len(s.Rows) {
+		return box{}, false
+	}
+	top := s.Cursor.Y
+	for top >= 0 && !isBlank(s.Rows[top]) && s.Rows[top][0].Rune != codexGlyph {
+		top--
+	}
+	if top < 0 || isBlank(s.Rows[top]) || s.Rows[top][0].Faint || s.Rows[top][0].Reverse || len(s.Rows[top]) > 1 && !blank(s.Rows[top][1]) {
+		return box{}, false
+	}
+	b := box{bottom: top + 1, glyph: codexGlyph, first: Cursor{X: 2, Y: top}, rows: []Row{s.Rows[top][min(2, len(s.Rows[top])):]}}
+	for b.bottom < len(s.Rows) && !isBlank(s.Rows[b.bottom]) {
+		row, _ := inside(s.Rows[b.bottom])
+		b.rows = append(b.rows, row)
+		b.bottom++
+	}
+	return b, b.bottom < len(s.Rows)
+}
+
+const codexGlyph = '›'
+
+func isBlank(row Row) bool { return strings.TrimSpace(row.String()) == "" }
+
 // boxes gives whatever could be the box, from the lowest up, the smaller first: what was
 // typed into it can look like a rule. Last come those that begin above the screen.
 func boxes(s Screen) iter.Seq[box] {
 	return func(yield func(box) bool) {
+		if b, ok := codexBox(s); ok {
+			yield(b)
+			return
+		}
 		var rules, hidden []int // lowest first
 		for y, row := range slices.Backward(s.Rows) {
 			if n, ok := rule(row); ok {

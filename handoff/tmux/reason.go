@@ -57,6 +57,8 @@ const (
 	ReasonMerged
 	// ReasonUnseen is a paste that the client did not show in time.
 	ReasonUnseen
+	// ReasonBusy is a client of Codex that shows that it works.
+	ReasonBusy
 	reasons // their number
 )
 
@@ -85,6 +87,7 @@ var reasonTexts = [reasons]struct{ name, matter, remedy string }{
 	ReasonUnclear:       {"unclear", "the input box is not clearly empty", "try again"},
 	ReasonMerged:        {"merged", "somebody else's text is in the input box too", "send or remove it by hand"},
 	ReasonUnseen:        {"unseen", "the client did not show what was pasted", "look at the pane before trying again"},
+	ReasonBusy:          {"busy", "the client shows that it works", "try again at the end of the turn"},
 }
 
 func (r Reason) valid() Reason {

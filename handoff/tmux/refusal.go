@@ -1,6 +1,7 @@
 package tmux
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -17,8 +18,11 @@ func Refusal(s Screen) Reason {
 	if r := below(s.Rows[b.bottom+1:]); r != ReasonNone {
 		return r
 	}
-	if b.glyph == '!' {
+	switch {
+	case b.glyph == '!':
 		return ReasonShellMode
+	case b.glyph == codexGlyph && working(s.Rows[:b.first.Y]):
+		return ReasonBusy
 	}
 	typed, placeholder := b.content()
 	switch {
@@ -30,6 +34,18 @@ func Refusal(s Screen) Reason {
 		return ReasonMenu
 	}
 	return ReasonNone
+}
+
+// maxAbove is how far above its box Codex says that it works.
+const maxAbove = 12
+
+// working tells the line with which Codex says that a turn is under way, "• Working (3s • esc to interrupt)": then its
+// commands are refused, and what is typed waits. Its screen may come seconds after its records.
+func working(rows []Row) bool {
+	return slices.ContainsFunc(rows[max(0, len(rows)-maxAbove):], func(row Row) bool {
+		text := strings.TrimSpace(row.String())
+		return (strings.HasPrefix(text, "•") || strings.HasPrefix(text, "◦")) && strings.Contains(text, "esc to interrupt)")
+	})
 }
 
 // maxBelow is how many rows of footer, status line and shortcuts there may be. The
@@ -90,10 +106,11 @@ func withoutBox(s Screen) Reason {
 	return ReasonNoBox
 }
 
-// choice tells the selected line of a dialog, such as "❯ 1. Yes".
+// choice tells the selected line of a dialog, such as "❯ 1. Yes", or "› 1. Yes" of Codex.
 func choice(text string) bool {
-	rest, ok := strings.CutPrefix(strings.TrimLeft(text, "│ "), "❯")
-	if !ok {
+	text = strings.TrimLeft(text, "│ ")
+	rest := strings.TrimPrefix(strings.TrimPrefix(text, "❯"), string(codexGlyph))
+	if rest == text {
 		return false
 	}
 	rest = strings.TrimLeft(rest, " \u00a0")

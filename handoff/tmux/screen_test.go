@@ -74,6 +74,14 @@ func TestRefusalOfRealScreens(t *testing.T) {
 	others := map[string]Reason{
 		"2.1.328 history":     ReasonMenu,
 		"2.1.328 pasted-tall": ReasonNoBox, // its first rows are scrolled out
+		// A list looks like a draft, where it has the cursor.
+		"codex-0.169.0 model":      ReasonDialog,
+		"codex-0.169.0 rewind":     ReasonNoBox,
+		"codex-0.169.0 shell-mode": ReasonNoBox, // its box begins with another glyph
+		"codex-0.169.0 transcript": ReasonNone,  // shown above the box
+		"codex-0.169.0 busy":       ReasonNone,  // it writes its answer
+		"codex-0.169.0 starting":   ReasonDraft, // what was typed too early waits there
+		"codex-0.169.0 working":    ReasonBusy,
 	}
 	screens := realScreens(t)
 	for _, name := range slices.Sorted(maps.Keys(screens)) {

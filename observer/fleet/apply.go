@@ -112,7 +112,9 @@ func (f *Fleet) news(x *file, was *transcript.Session, c *transcript.Change, aga
 	}
 	f.did(x, c)
 	f.bill(x, c.Bills, func(at transcript.Instant) bool { return f.counts(c.Whole, at) })
-	return f.tell(x, *was, c, mine, known, again)
+	n = f.tell(x, *was, c, mine, known, again)
+	f.threadKept(x, n.Heard)
+	return n
 }
 
 // Settle ends the first reading: of all history found, who was first is decided

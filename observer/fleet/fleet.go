@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sm/alerts"
+	"sm/observer/fleet/threads"
 	"sm/observer/tally"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
@@ -51,9 +52,10 @@ type Fleet struct {
 	*assigner // which agent has which session
 	*origins  // in which session a message or compaction first happened
 	*finder   // which session or agent an id means
-	*threads  // which thread of Codex a client is in
 	*liveness // who is at work, at rest, or has ended
 	*viewer   // what others see
+
+	threads *threads.Threads // which thread of Codex a client is in
 }
 
 // newFleet makes an empty fleet.
@@ -75,7 +77,7 @@ func newFleet(o Options, settled bool) *Fleet {
 		basis: b, catalog: c, roster: r, resolver: &resolver{r}, gauge: g, costs: cs, billing: bl,
 		assigner: &assigner{roster: r, gauge: g, costs: cs, billing: bl},
 		origins:  &origins{roster: r, gauge: g, claims: map[transcript.Key]transcript.Key{}, messages: map[transcript.Key]transcript.Key{}},
-		finder:   fd, threads: &threads{roster: r, opened: map[string]transcript.Instant{}}, liveness: lv, viewer: &viewer{liveness: lv, gauge: g},
+		finder:   fd, threads: threads.New(), liveness: lv, viewer: &viewer{liveness: lv, gauge: g},
 	}
 }
 

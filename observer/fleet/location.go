@@ -22,8 +22,9 @@ type Location struct {
 	At       Place
 	// Heard says that a hook or report has told of the agent's client.
 	Heard bool
-	// Daemon says that the session is open in a process that has those of many agents.
-	Daemon bool
+	// Open says that a lock shows that a client of Codex has the session open, Daemon that this client is a process that has
+	// those of many agents.
+	Open, Daemon bool
 }
 
 // Location returns where an agent works, as far as that is known; ok is false for an unknown agent.
@@ -38,9 +39,9 @@ func (r *roster) Location(agent alerts.AgentID) (s Location, ok bool) {
 	c := r.clients[a.Session]
 	s = Location{
 		Session: a.Session, Name: a.Name, Provider: cmp.Or(a.Provider, clients.Claude), Started: a.Begun.Time(), CWD: cmp.Or(c.CWD, a.CWD),
-		At:     a.place(&c),
-		Daemon: c.Held && !c.Holder.Own,
-		Heard:  a.Hooked != 0 || a.Spoke != 0, Project: cmp.Or(a.Project, c.CWD, a.CWD),
+		At:   a.place(&c),
+		Open: c.Held, Daemon: c.Held && !c.Holder.Own,
+		Heard: a.Hooked != 0 || a.Spoke != 0, Project: cmp.Or(a.Project, c.CWD, a.CWD),
 	}
 	if x := r.sessions[a.Session]; x != nil && len(x.own) > 0 {
 		t := &x.own[0].Session

@@ -1,92 +1,68 @@
 package fleet
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"sm/alerts"
+	"sm/observer/fleet/threads"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 	"sm/transcript/clients"
 )
 
-// threads says which thread of Codex is the present one of a client. One process may have
-// several open: those of its subagents, and for a while the one that its user has left.
-type threads struct {
-	*roster
-	opened map[string]transcript.Instant // when a thread was first seen to be open, by session
-}
-
-// noteOpen takes in which threads are open.
-func (th *threads) noteOpen() {
-	maps.DeleteFunc(th.opened, func(id string, _ transcript.Instant) bool { return !th.clients[id].Held })
-	for id, c := range th.clients {
-		if _, known := th.opened[id]; c.Held && !known {
-			th.opened[id] = th.newest
+// threadKept keeps what was heard in a thread of Codex whose agent is not known yet.
+func (f *Fleet) threadKept(x *file, heard []Heard) {
+	if len(heard) > 0 && clients.Of(&x.Session) == clients.Codex && f.currentAgent(x.of) == nil {
+		for _, h := range heard {
+			f.threads.Keep(x.of.key, threads.Text{Text: h.Text, At: h.At})
 		}
 	}
 }
 
-// byClient gives the present thread of each process that serves one terminal. Of a daemon,
-// which has the threads of many, nobody can say.
-func (th *threads) byClient() map[process]string {
-	of := map[process]string{}
-	for _, id := range slices.Sorted(maps.Keys(th.opened)) {
-		p, own := th.holder(id)
-		if own && th.fits(id, p) && (of[p] == "" || th.opened[id] >= th.opened[of[p]]) {
-			of[p] = id // of those that were there already the newest: their ids begin with their time
-		}
-	}
-	return of
-}
-
-func (th *threads) holder(id string) (p process, own bool) {
-	h := th.clients[id].Holder
-	p = process{h.PID, h.Start}
-	return p, h.Own && p.known()
-}
-
-// fits says whether a thread may be the one that the user sees. A thread without a transcript
-// was begun by the user, who cannot do that within a turn, or is a subagent's, which begins
-// there alone.
-func (th *threads) fits(id string, p process) bool {
-	if s := th.sessions[id]; s != nil && len(s.own) > 0 {
+// mayShow says whether a thread may be the one that the user of its process sees. A thread without a transcript was begun by
+// the user, who cannot do that within a turn, or is a subagent's, which begins there alone.
+func (f *Fleet) mayShow(id string, in transcript.Holder) bool {
+	if s := f.sessions[id]; s != nil && len(s.own) > 0 {
 		return s.own[0].Session.Also().Parent == ""
 	}
-	a := th.agents[th.running[p]]
+	a := f.agents[f.running[process{in.PID, in.Start}]]
 	if a == nil {
 		return true
 	}
-	s := th.sessions[a.Session]
+	s := f.sessions[a.Session]
 	return s == nil || len(s.own) == 0 || !s.own[0].Session.InTurn
 }
 
 // Threads finds out which agents are in which threads of Codex now. What the environment of
-// a client's process says of its agent is asked for once for each thread.
-func (f *Fleet) Threads() (n Update) {
+// a client's process says of its agent is asked for once for each thread. The updates are in their order.
+func (f *Fleet) Threads() (updates []Update) {
 	if !f.settled {
-		return n
+		return nil
 	}
-	f.noteOpen()
-	for p, id := range f.byClient() {
-		if a := f.agents[f.running[p]]; a != nil && a.Session == id {
+	f.threads.Note(f.clients, f.newest)
+	for p, id := range f.threads.Present(f.mayShow) {
+		if a := f.agents[f.running[process{p.PID, p.Start}]]; a != nil && a.Session == id {
 			continue
 		}
 		var o hook.Origin
 		if f.options.Origin != nil {
-			o = f.options.Origin(p.pid)
+			o = f.options.Origin(p.PID)
 		}
-		o.PID, o.Start = p.pid, p.start
+		o.PID, o.Start = p.PID, p.Start
 		a, own := f.resolve(id, o)
 		if a == nil {
 			continue
 		}
-		n.add(f.meet(a, &own))
+		n := f.meet(a, &own)
 		a.Resumed = id // whatever it was in before: that is where its client is
 		n.add(f.take(a, id, f.newest, alerts.CauseSession))
+		var late Update
+		for _, h := range f.threads.Heard(id) {
+			late.Heard = append(late.Heard, Heard{alerts.AgentID(a.ID), h.Text, h.At})
+		}
+		updates = append(updates, n, late)
 	}
-	return n
+	return updates
 }
 
 // Thread is an open thread of Codex, and the process that has it open.

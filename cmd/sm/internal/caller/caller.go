@@ -198,6 +198,9 @@ func (by *Caller) Origin(at time.Time) hook.Origin {
 
 // Selves are the ids under which the observer may know the agent that runs this process, the most certain first.
 func (by *Caller) Selves() (ids []string) {
+	if thread, _ := by.LookupEnv("CODEX_THREAD_ID"); thread != "" { // what else is set may be that of the pane in which its daemon began
+		ids = append(ids, thread)
+	}
 	if id := by.Origin(time.Now()).Agent; id != "" {
 		ids = append(ids, id)
 	}

@@ -1,0 +1,152 @@
+//go:build realclient
+
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sm/observer/api"
+)
+
+// tool lets the agent run a command of its own as its only tool call of a turn.
+func (r *codexRun) tool(what, command string) {
+	r.t.Helper()
+	r.prompt(codexStep{grow: 100, tools: 1, bash: command}, codexStep{grow: 100})
+	r.ended(what)
+}
+
+// sm is this program as agents call it.
+func (r *codexRun) program(args ...string) string {
+	return "SM_SOCKET=" + r.sm.socket + " " + r.sm.program + " " + strings.Join(args, " ")
+}
+
+// confirmed waits for the newest handoff to be confirmed.
+func (r *codexRun) confirmed() (h api.Handoff) {
+	r.t.Helper()
+	eventually(r.t, "the handoff is confirmed", func() string {
+		all, err := r.sm.client.Handoffs(r.t.Context())
+		if err != nil || len(all.Handoffs) == 0 {
+			return fmt.Sprintf("%+v, %v", all, err)
+		}
+		if h = newestOf(all.Handoffs); h.State != "confirmed" {
+			return fmt.Sprintf("%+v; the screen:\n%s", h, r.home.screen())
+		}
+		return ""
+	})
+	return h
+}
+
+func newestOf(all []api.Handoff) api.Handoff {
+	return slices.MaxFunc(all, func(a, b api.Handoff) int { return a.MadeAt.Compare(b.MadeAt) })
+}
+
+// goesOn holds that the agent is the same in its new thread, and is asked to read the document once.
+func (r *codexRun) goesOn(before api.Session, doc string) {
+	r.t.Helper()
+	var now api.Session
+	eventually(r.t, "the agent is in its new thread", func() string {
+		for _, s := range r.sm.sessions() {
+			if s.ID == before.ID && s.SessionID != before.SessionID && s.TokensUsed != nil {
+				now = s
+				return ""
+			}
+		}
+		return fmt.Sprintf("%+v", r.sm.sessions())
+	})
+	if now.Label != before.Label || now.Cycle != before.Cycle+1 {
+		r.t.Errorf("it was %+v, and is %+v", before, now)
+	}
+	if n := r.home.records(`"type":"UserMessage"`, "Read "+doc+" and continue from where you left off."); n != 1 {
+		r.t.Errorf("it is asked to read %s %d times", doc, n)
+	}
+	r.current = now.SessionID
+	r.rests()
+}
+
+// agent is what the observer says of the agent that is in the present thread.
+func (r *codexRun) agent() api.Session {
+	r.t.Helper()
+	return r.sm.sessions()[r.current]
+}
+
+// TestRealCodexHandoffClear: in tmux, the agent's own context is cleared by /clear, and the new thread, which is the same agent's,
+// reads the document. What waits for the agent follows.
+func TestRealCodexHandoffClear(t *testing.T) {
+	r := newCodexRun(t)
+	r.begin()
+	r.turn("the first turn", codexStep{grow: 50_000})
+	before := r.agent()
+	if !strings.HasPrefix(before.ID, "tmux") && before.Pane == "" {
+		t.Errorf("no pane is known: %+v", before)
+	}
+	doc := filepath.Join(r.home.project, "doc.md")
+	for i := range 2 {
+		r.tool("the handoff", fmt.Sprintf("echo work %d > %s && %s", i, doc, r.program("handoff", doc)))
+		id := r.sends(before.ID, fmt.Sprintf("After handoff %d.", i))
+		if h := r.confirmed(); h.Way != "clear" || h.SessionID != before.SessionID {
+			t.Errorf("%+v", h)
+		}
+		r.goesOn(before, doc)
+		r.heard(before.ID, id)
+		doc = filepath.Join(r.home.project, fmt.Sprintf("doc%d.md", i))
+		before = r.agent()
+	}
+	eventually(t, "the figures", r.wrong)
+}
+
+// TestRealCodexHandoffRestart: under sm run the client is started again, with the prompt; the agent keeps its name.
+func TestRealCodexHandoffRestart(t *testing.T) {
+	r := newCodexRun(t)
+	r.home.wrapper = []string{r.sm.program, "--socket", r.sm.socket, "run", "--name", "worker", "--"}
+	r.begin()
+	r.turn("the first turn", codexStep{grow: 50_000})
+	before := r.agent()
+	if before.ID != "worker" || before.Name != "worker" || before.Client != "codex" {
+		t.Errorf("%+v", before)
+	}
+	doc := filepath.Join(r.home.project, "doc.md")
+	r.tool("the handoff", "echo work > "+doc+" && "+r.program("handoff", doc))
+	if h := r.confirmed(); h.Way != "restart" {
+		t.Errorf("%+v", h)
+	}
+	r.goesOn(before, doc)
+	r.home.pid = r.home.native()
+	r.heard("worker", r.sends("worker", "After the handoff."))
+	r.home.quit()
+}
+
+// TestRealCodexHandoffRefused: nobody hands over for another, by whatever variable; and a client in the daemon is told what to do.
+func TestRealCodexHandoffRefused(t *testing.T) {
+	r := newCodexRun(t)
+	r.begin()
+	r.turn("the first turn", codexStep{grow: 1000})
+	doc := filepath.Join(r.home.project, "doc.md")
+	if err := os.WriteFile(doc, []byte("work\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the client's process is known", func() string {
+		if s := r.agent(); s.Pane == "" {
+			return fmt.Sprintf("%+v", s)
+		}
+		return ""
+	})
+	forged := r.sm.command(t.Context(), "handoff", doc)
+	forged.Env = append(forged.Env, "SM_SOCKET="+r.sm.socket, "CODEX_THREAD_ID="+r.current)
+	if out, err := forged.CombinedOutput(); err == nil || !strings.Contains(string(out), "for itself alone") {
+		t.Errorf("from outside, with a forged variable: %v, %s", err, out)
+	}
+	out := filepath.Join(r.home.dir, "out")
+	r.tool("another's thread", "CODEX_THREAD_ID=01a200a2-c691-7de0-a325-4ece90591c2c TMUX= "+r.program("handoff", doc)+" >"+out+" 2>&1")
+	if text, _ := os.ReadFile(out); !strings.Contains(string(text), "knows no agent") {
+		t.Errorf("for a thread that is not there: %s", text)
+	}
+	if all, err := r.sm.client.Handoffs(t.Context()); err != nil || len(all.Handoffs) != 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	r.home.quit()
+}

@@ -1,0 +1,63 @@
+package supervise
+
+import (
+	"path"
+	"strings"
+)
+
+const (
+	newTree  = "a worktree would be another one, and the work would stay in the old; start the client in a worktree, without --worktree"
+	inDaemon = "its threads live on in Codex's daemon; start it with codex --no-daemon"
+)
+
+// codexOptions are those of client 0.169.0.
+func codexOptions() map[string]option {
+	table := map[string]option{
+		"image": {many, true, ""}, "last": {none, true, ""}, "all": {none, true, ""}, "include-non-interactive": {none, true, ""},
+		"remote": {one, false, runsAfar}, "worktree": {none, false, newTree},
+		"help": {alone: endsAtOnce}, "version": {alone: endsAtOnce},
+	}
+	for takes, names := range map[values]string{
+		none: "strict-config oss approve-for-me dangerously-bypass-approvals-and-sandbox dangerously-bypass-hook-trust full-auto search no-alt-screen no-daemon",
+		one:  "config enable disable remote-auth-token-env model local-provider profile sandbox cd add-dir ask-for-approval",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			table[name] = option{values: takes}
+		}
+	}
+	return table
+}
+
+func codexLetters() map[byte]string {
+	return map[byte]string{
+		'c': "config", 'i': "image", 'm': "model", 'p': "profile", 's': "sandbox", 'C': "cd", 'a': "ask-for-approval", 'h': "help", 'V': "version",
+	}
+}
+
+// codexCommands are the client's own that are no conversation.
+func codexCommands() []string {
+	return []string{
+		"agents", "exec", "e", "review", "login", "logout", "mcp", "plugin", "app-server", "remote-control", "completion", "update",
+		"doctor", "sandbox", "debug", "apply", "a", "queue", "archive", "delete", "migrate-rollouts", "migrate-nfs-db", "unarchive",
+		"cloud", "exec-server", "features", "help", "mcp-server", "proto",
+	}
+}
+
+// AgainCodex is [Again] for clients of Codex CLI. The threads of one that runs by its daemon do not end with it, so that
+// such a client is not started again.
+func AgainCodex(argv []string, prompt string) ([]string, error) {
+	r := reader{options: codexOptions(), letters: codexLetters(), commands: codexCommands(), foreground: "--no-daemon"}
+	return r.again(argv, prompt, IsCodex)
+}
+
+// IsCodex says whether a word is the name of the Codex client.
+func IsCodex(word string) bool {
+	base, _, _ := strings.Cut(path.Base(word), "@")
+	return !strings.Contains(word, "=") && base == "codex"
+}
+
+// StartsCodex says whether words start the Codex client, by its own name or behind another.
+func StartsCodex(argv []string) bool {
+	at, err := clientIn(argv, IsCodex)
+	return err == nil && IsCodex(argv[at])
+}

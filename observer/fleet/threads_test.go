@@ -1,0 +1,101 @@
+package fleet
+
+import (
+	"testing"
+	"time"
+
+	"sm/alerts"
+	"sm/transcript"
+	"sm/transcript/claude/hook"
+)
+
+// open is an open thread, in a process with a terminal of its own or in a daemon.
+func open(pid, n int, own bool) Client {
+	return Client{SessionID: uuid(n), Held: true, Holder: transcript.Holder{PID: pid, Start: "100", Own: own}}
+}
+
+func ofParent(p *paper, parent string) transcript.Change {
+	c := p.whole()
+	also := c.Session.Also()
+	also.Parent, also.Client = parent, "codex"
+	c.Session.Tell(also)
+	return c
+}
+
+// takeThreads lets the fleet look which threads its agents are in.
+func takeThreads(f *Fleet, open ...Client) (n Update) {
+	f.Clients(open)
+	for _, u := range f.Threads() {
+		n.add(u)
+	}
+	return n
+}
+
+// TestThreads: the threads that follow each other in a client with a terminal are those of one agent, whom the client's
+// environment names; subagents' threads and a daemon's are agents of their own.
+func TestThreads(t *testing.T) {
+	var asked []int
+	f := New(Options{Created: created, Alive: func(int, string) bool { return true }, Origin: func(pid int) hook.Origin {
+		asked = append(asked, pid)
+		return hook.Origin{Agent: "worker", Name: "worker"}
+	}}, Stored{})
+	f.Settle(created)
+	f.Clock(created.Add(time.Hour))
+	f.Apply(ofParent(ofSession(1, prompt(after(1), "p1")), ""))
+	f.Apply(ofParent(ofSession(3, prompt(after(1), "p3")), ""))
+	daemon := open(9, 3, false)
+	takeThreads(f, open(7, 1, true), daemon)
+	takeThreads(f, open(7, 1, true), daemon)
+	diff(t, "at first", map[string]string{uuid(1): "worker", uuid(3): uuid(3)}, agents(f))
+	diff(t, "asked for the origin of", []int{7}, asked)
+
+	// Within a turn a thread without a transcript is a subagent's, and so is one that names its parent.
+	takeThreads(f, open(7, 1, true), open(7, 2, true), daemon)
+	f.Apply(ofParent(ofSession(2, prompt(after(2), "p2")), uuid(1)))
+	takeThreads(f, open(7, 1, true), open(7, 2, true), daemon)
+	diff(t, "a subagent", map[string]string{uuid(1): "worker", uuid(2): uuid(2), uuid(3): uuid(3)}, agents(f))
+
+	// At rest it is one that the user has begun: the same agent, in a new cycle.
+	f.Apply(ofParent(ofSession(1, prompt(after(1), "p1"), `{"type":"system","subtype":"turn_duration","uuid":"e1","timestamp":"`+after(3)+`"}`), ""))
+	f.Clock(created.Add(2 * time.Hour))
+	n := takeThreads(f, open(7, 1, true), open(7, 4, true), daemon)
+	if len(n.Events) != 1 || n.Events[0].Agent != "worker" {
+		t.Errorf("events of a new thread: %+v", n.Events)
+	}
+	if s, _ := f.Location("worker"); s.Session != uuid(4) || s.At.PID != 7 || s.Daemon || !s.Open {
+		t.Errorf("%+v", s)
+	}
+	if s, _ := f.Location(alerts.AgentID(uuid(3))); s.At.PID != 0 || !s.Daemon {
+		t.Errorf("in the daemon: %+v", s)
+	}
+	if agent, ok := f.Caller([]Process{{12, "5"}, {7, "100"}}); !ok || agent != "worker" {
+		t.Errorf("what the client runs is called %q's", agent)
+	}
+	if agent, ok := f.Caller([]Process{{12, "5"}, {9, "100"}}); ok {
+		t.Errorf("what the daemon runs is called %q's", agent)
+	}
+	if n := takeThreads(f, open(7, 1, true), open(7, 4, true), daemon); len(n.Events) != 0 {
+		t.Errorf("nothing new, but %+v", n.Events)
+	}
+}
+
+// TestThreadHeard: what a new client's first prompt said is not lost when its transcript is read before its process is
+// looked at.
+func TestThreadHeard(t *testing.T) {
+	f := New(Options{Created: created, Alive: func(int, string) bool { return true }, Origin: func(int) hook.Origin {
+		return hook.Origin{Agent: "worker"}
+	}}, Stored{})
+	f.Settle(created)
+	f.Clock(created.Add(time.Minute))
+	c := ofParent(ofSession(1, prompt(after(1), "p1")), "")
+	c.Whole = false
+	c.Entries = []transcript.Entry{{Kind: transcript.KindHeard, Text: "[sm x] #a1b2c3", At: transcript.InstantOf(created.Add(time.Minute))}}
+	if n := f.Apply(c); len(n.Heard) != 1 || string(n.Heard[0].Agent) != uuid(1) {
+		t.Fatalf("%+v", n.Heard)
+	}
+	n := takeThreads(f, open(7, 1, true))
+	diff(t, "heard", []Heard{{"worker", "[sm x] #a1b2c3", transcript.InstantOf(created.Add(time.Minute))}}, n.Heard)
+	if n := takeThreads(f, open(7, 1, true)); len(n.Heard) != 0 {
+		t.Errorf("heard twice: %+v", n.Heard)
+	}
+}
