@@ -31,7 +31,7 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 				return err
 			}
 			warnStray(env)
-			if err := env.checkStart(cfg); err != nil {
+			if err := (wiring{env}).checkStart(cfg); err != nil {
 				return err
 			}
 			if len(cfg.Operator.Notify) > 0 {
@@ -51,7 +51,7 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 }
 
 // checkStart says what an observer with this configuration would refuse, or could not serve.
-func (env *environ) checkStart(cfg *config.Config) error {
+func (env wiring) checkStart(cfg *config.Config) error {
 	if err := cfg.CheckStart(env.lookupEnv); err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func quick() {
 		if err != nil {
 			return err
 		}
-		o, err := env.observerOptions(cfg)
+		o, err := (wiring{env}).observerOptions(cfg)
 		if err != nil {
 			return err
 		}

@@ -28,8 +28,11 @@ const demoHelp = "\n\nWith --demo it watches made-up agents instead, in a tempor
 	"user's is read, no state is kept, nobody is typed at or notified, and hooks of real agents are neither taken nor\n" +
 	"answered. It uses the usual socket, unless another observer answers there: then one of its own, and free ports."
 
-// demo watches made-up agents until ctx ends.
-func (env *environ) demo(ctx context.Context, flags *pflag.FlagSet, cfg *config.Config, dryRun bool) (err error) {
+// demoRun is an observer of made-up agents.
+type demoRun struct{ *environ }
+
+// run watches made-up agents until ctx ends.
+func (env demoRun) run(ctx context.Context, flags *pflag.FlagSet, cfg *config.Config, dryRun bool) (err error) {
 	for _, name := range []string{"projects", "state"} {
 		if flags.Changed(name) {
 			return usagef("--demo has folders of its own; leave out --%s", name)
@@ -44,7 +47,7 @@ func (env *environ) demo(ctx context.Context, flags *pflag.FlagSet, cfg *config.
 			err = errors.Join(err, fmt.Errorf("remove the demo's folder: %w; remove it by hand", e))
 		}
 	}()
-	o, err := env.demoOptions(ctx, flags, cfg, dir)
+	o, err := env.options(ctx, flags, cfg, dir)
 	if err != nil {
 		return err
 	}
@@ -58,11 +61,11 @@ func (env *environ) demo(ctx context.Context, flags *pflag.FlagSet, cfg *config.
 	if quiet(env.stderr, &o, true); !term.IsTerminal(env.stderr) {
 		o.Logger.Warn("this is a demo: all agents are made up", "dir", dir, "socket", o.Socket)
 	}
-	return env.runDemo(ctx, o)
+	return env.observe(ctx, o)
 }
 
-// runDemo runs the observer and the agents beside it.
-func (env *environ) runDemo(ctx context.Context, o observer.Options) error {
+// observe runs the observer and the agents beside it.
+func (env demoRun) observe(ctx context.Context, o observer.Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	player := demo.New(demo.Seed, time.Now().Add(-demo.Past), o.Projects[0], o.Logger)
 	// So that all that has happened can appear at once.
@@ -84,8 +87,8 @@ func (env *environ) runDemo(ctx context.Context, o observer.Options) error {
 	return errors.Join(err, failed)
 }
 
-// demoOptions are the observer's: as configured, but for whatever belongs to real agents.
-func (env *environ) demoOptions(ctx context.Context, flags *pflag.FlagSet, cfg *config.Config, dir string) (o observer.Options, err error) {
+// options are the observer's: as configured, but for whatever belongs to real agents.
+func (env demoRun) options(ctx context.Context, flags *pflag.FlagSet, cfg *config.Config, dir string) (o observer.Options, err error) {
 	socket, err := cfg.ServerSocket(env.lookupEnv)
 	taken := err != nil || held(ctx, cfg, env.lookupEnv)
 	if taken && !flags.Changed("socket") {
@@ -103,7 +106,7 @@ func (env *environ) demoOptions(ctx context.Context, flags *pflag.FlagSet, cfg *
 	if err := os.Mkdir(cfg.Projects[0], 0o700); err != nil {
 		return o, fmt.Errorf("make the demo's projects: %w; see TMPDIR", err)
 	}
-	if o, err = env.observerOptions(cfg); err != nil {
+	if o, err = (wiring{env.environ}).observerOptions(cfg); err != nil {
 		return o, err
 	}
 	o.Demo, o.Terminal, o.Enqueuer, o.Ancestry, o.CodexDirs = true, nil, nil, nil, nil

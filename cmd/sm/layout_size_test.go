@@ -82,8 +82,6 @@ func layoutLarger() map[string]int {
 		// One loop over one table of files: each step reads and changes that table, its queue of work and its watches, so
 		// that a part of its own would hold all three and only hide that.
 		"sm/transcript/follow.follower methods": 38,
-		// What each command sees of the process.
-		"sm/cmd/sm.environ methods": 40,
 		// A generator of test data, with a method for each thing that a client does.
 		"sm/transcript/transcripttest.Session methods": 86,
 		"sm/transcript/transcripttest.client methods":  35,

@@ -42,7 +42,7 @@ func newObserveCommand(env *environ) *cobra.Command {
 			}
 			debug.SetGCPercent(garbagePercent(0))
 			if demo {
-				return env.demo(cmd.Context(), cmd.Flags(), cfg, dryRun)
+				return (demoRun{env}).run(cmd.Context(), cmd.Flags(), cfg, dryRun)
 			}
 			return env.observe(cmd.Context(), cmd.Flags(), cfg, dryRun)
 		},
@@ -61,7 +61,7 @@ func newObserveCommand(env *environ) *cobra.Command {
 
 // observe watches the sessions until ctx ends.
 func (env *environ) observe(ctx context.Context, flags *pflag.FlagSet, cfg *config.Config, dryRun bool) error {
-	o, err := env.observerOptions(cfg)
+	o, err := (wiring{env}).observerOptions(cfg)
 	if err != nil {
 		return err
 	}

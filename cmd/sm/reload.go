@@ -30,7 +30,7 @@ func (env *environ) reload(source config.Source, flags *pflag.FlagSet, started *
 			return r, err
 		}
 		r.Restart = cfg.Keep(started)
-		r.Settings, err = env.settings(cfg, log)
+		r.Settings, err = (wiring{env}).settings(cfg, log)
 		return r, err
 	}
 }

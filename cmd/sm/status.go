@@ -60,13 +60,14 @@ func newStatusCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			st := statusRun{env, client, o, order}
 			switch {
 			case len(args) == 1:
-				return env.oneStatus(cmd.Context(), client, args[0], o.json)
+				return st.one(cmd.Context(), args[0])
 			case o.watch:
-				return env.watchStatus(cmd.Context(), client, o, order)
+				return st.watch(cmd.Context())
 			}
-			return env.allStatus(cmd.Context(), client, o, order)
+			return st.all(cmd.Context())
 		},
 	}
 	flags := cmd.Flags()
@@ -128,10 +129,19 @@ func (env *environ) client(cmd *cobra.Command) (*api.Client, error) {
 	return client, nil
 }
 
-func (env *environ) allStatus(ctx context.Context, client *api.Client, o statusOptions, order top.Order) error {
-	ask := client.RecentSessions
+// statusRun is one call of sm status.
+type statusRun struct {
+	*environ
+	client  *api.Client
+	options statusOptions
+	order   top.Order
+}
+
+// all prints the list once.
+func (st statusRun) all(ctx context.Context) error {
+	o, ask := &st.options, st.client.RecentSessions
 	if o.all || o.json {
-		ask = client.Sessions
+		ask = st.client.Sessions
 	}
 	all, err := ask(ctx)
 	if err != nil {
@@ -139,16 +149,16 @@ func (env *environ) allStatus(ctx context.Context, client *api.Client, o statusO
 	}
 	all.Sessions = top.OnlyClient(all.Sessions, o.client)
 	if o.json {
-		return writeJSON(env.stdout, all)
+		return writeJSON(st.stdout, all)
 	}
 	if len(all.Sessions) == 0 && o.client != "" {
-		fmt.Fprintf(env.stdout, "no sessions of %s\n", o.client)
+		fmt.Fprintf(st.stdout, "no sessions of %s\n", o.client)
 		return nil
 	}
 	if all.CatchingUp {
-		fmt.Fprintln(env.stderr, "sm: the observer is still reading what existed when it started; ask again in a moment")
+		fmt.Fprintln(st.stderr, "sm: the observer is still reading what existed when it started; ask again in a moment")
 	}
-	return env.printer().writeStatus(all, order, o.limit, term.Columns(env.stdout))
+	return st.printer().writeStatus(all, st.order, o.limit, term.Columns(st.stdout))
 }
 
 // writeStatus prints the list, and how many are left out.
@@ -181,11 +191,11 @@ func (to *printer) writeStatus(all api.Sessions, order top.Order, limit, width i
 	return nil
 }
 
-// watchStatus draws the list each second until ctx ends.
-func (env *environ) watchStatus(ctx context.Context, client *api.Client, o statusOptions, order top.Order) error {
-	ask := client.RecentSessions
+// watch draws the list each second until ctx ends.
+func (st statusRun) watch(ctx context.Context) error {
+	o, ask := &st.options, st.client.RecentSessions
 	if o.all {
-		ask = client.Sessions
+		ask = st.client.Sessions
 	}
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -199,10 +209,10 @@ func (env *environ) watchStatus(ctx context.Context, client *api.Client, o statu
 		}
 		all.Sessions = top.OnlyClient(all.Sessions, o.client)
 		var b bytes.Buffer
-		if err := (&printer{view.Printer{Writer: &b, Colour: env.colours(env.stdout)}}).writeStatus(all, order, o.limit, term.Columns(env.stdout)); err != nil {
+		if err := (&printer{view.Printer{Writer: &b, Colour: st.colours(st.stdout)}}).writeStatus(all, st.order, o.limit, term.Columns(st.stdout)); err != nil {
 			return err
 		}
-		if _, err := io.WriteString(env.stdout, term.Redraw(b.String(), term.Lines(env.stdout), first)); err != nil {
+		if _, err := io.WriteString(st.stdout, term.Redraw(b.String(), term.Lines(st.stdout), first)); err != nil {
 			return err
 		}
 		select {
@@ -213,15 +223,16 @@ func (env *environ) watchStatus(ctx context.Context, client *api.Client, o statu
 	}
 }
 
-func (env *environ) oneStatus(ctx context.Context, client *api.Client, id string, asJSON bool) error {
-	s, err := client.Session(ctx, id)
+// one prints all about one session.
+func (st statusRun) one(ctx context.Context, id string) error {
+	s, err := st.client.Session(ctx, id)
 	if err != nil {
 		return statusError(err, id)
 	}
-	if asJSON {
-		return writeJSON(env.stdout, s)
+	if st.options.json {
+		return writeJSON(st.stdout, s)
 	}
-	return env.printer().writeSession(s, time.Now())
+	return st.printer().writeSession(s, time.Now())
 }
 
 // shortestPrefix is how much of a session's UUID has to be given at least.

@@ -84,7 +84,7 @@ func TestWebhookToken(t *testing.T) {
 				t.Errorf("doctor: %+v; want %q", found, want)
 			}
 
-			o, err := env.observerOptions(cfg)
+			o, err := (wiring{env}).observerOptions(cfg)
 			log := env.stderr.(*bytes.Buffer).String()
 			switch {
 			case tt.fail != "":

@@ -83,8 +83,11 @@ func alertOptions(c *config.Config) alerts.Options {
 	}
 }
 
+// wiring turns a configuration into what the observer takes.
+type wiring struct{ *environ }
+
 // observerOptions turns the configuration into what the observer takes.
-func (env *environ) observerOptions(cfg *config.Config) (o observer.Options, err error) {
+func (env wiring) observerOptions(cfg *config.Config) (o observer.Options, err error) {
 	if o.Projects, err = cfg.ProjectDirs(env.lookupEnv); err != nil {
 		return o, err
 	}
@@ -123,7 +126,7 @@ func servers(cfg *config.Config) (list []pages.Server) {
 }
 
 // settings are what the observer can take while it runs.
-func (env *environ) settings(cfg *config.Config, log *slog.Logger) (s observer.Settings, err error) {
+func (env wiring) settings(cfg *config.Config, log *slog.Logger) (s observer.Settings, err error) {
 	s.AllowedHosts = cfg.HTTP.AllowedHosts
 	for _, uid := range cfg.HTTP.AllowedUIDs {
 		s.AllowedUIDs = append(s.AllowedUIDs, uint32(uid))
@@ -171,7 +174,7 @@ func (env *environ) logger(cfg *config.Config) (*slog.Logger, *slog.LevelVar) {
 }
 
 // handoffOptions are the settings of handoffs.
-func (env *environ) handoffOptions(c *config.Config, log *slog.Logger) (o observer.HandoffOptions, err error) {
+func (env wiring) handoffOptions(c *config.Config, log *slog.Logger) (o observer.HandoffOptions, err error) {
 	h, dir := c.Handoff, c.Handoff.Directory
 	if dir == "" {
 		state, err := c.StateDir(env.lookupEnv)
