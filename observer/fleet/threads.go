@@ -72,7 +72,8 @@ type Thread struct {
 	PID  int    // 0 where the system does not tell
 }
 
-// Thread finds the thread that an agent is in; ok is false for one that is in none, or in one that nobody has open.
+// Thread finds the thread that an agent is in; ok is false for one that is in none, or in one that nobody has open, and
+// for a subagent: its process is its root's, which keeps the thread open when the subagent has finished.
 // rests says that no turn is under way, and that it has been silent for a while.
 func (lv *liveness) Thread(agent alerts.AgentID, now time.Time) (t Thread, rests, ok bool) {
 	key := string(agent)
@@ -84,6 +85,9 @@ func (lv *liveness) Thread(agent alerts.AgentID, now time.Time) (t Thread, rests
 		return t, false, false
 	}
 	x := s.own[0]
+	if x.Session.Also().Parent != "" {
+		return t, false, false
+	}
 	last := max(x.Session.Active, changedAt(&x.Cursor), lv.prompted[string(agent)])
 	return Thread{s.id(), x.Cursor.Path, c.Holder.PID}, !x.Session.InTurn && now.Sub(last.Time()) >= silentFor, true
 }

@@ -99,3 +99,22 @@ func TestThreadHeard(t *testing.T) {
 		t.Errorf("heard twice: %+v", n.Heard)
 	}
 }
+
+// TestThread: an agent's thread is that which its client has open; a subagent has none of its own, though its thread stays
+// open when it has finished.
+func TestThread(t *testing.T) {
+	f := New(Options{Created: created}, Stored{})
+	for n, parent := range []string{1: "", 2: uuid(1), 3: ""} {
+		c := ofParent(ofSession(n, reply(before(1), "m1", 9_000, 10)), parent)
+		c.Session.InTurn = false
+		f.Apply(c)
+	}
+	f.Settle(created)
+	f.Clients([]Client{open(7, 1, true), open(7, 2, true)})
+	for n, want := range map[int]bool{1: true, 2: false, 3: false, 4: false} {
+		got, rests, ok := f.Thread(alerts.AgentID(uuid(n)), created)
+		if ok != want || rests != want || ok && got != (Thread{uuid(n), "/p/-home-dev-web/" + uuid(n) + ".jsonl", 7}) {
+			t.Errorf("%d: %+v, rests: %v, ok: %v", n, got, rests, ok)
+		}
+	}
+}
