@@ -137,7 +137,10 @@ func newRound(o *Options) (*round, error) {
 			return nil, fmt.Errorf("alertmanager.urls: %q is no address of an Alertmanager; give one such as http://127.0.0.1:9093", text)
 		}
 		u = u.JoinPath("api/v2/alerts")
-		name := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+		name := url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: u.Path}
+		if slices.ContainsFunc(r.servers, func(s *server) bool { return s.name == name.String() }) {
+			return nil, fmt.Errorf("alertmanager.urls: %s is asked already; remove one of the two", name.String())
+		}
 		u.RawQuery = url.Values{
 			"active": {"true"}, "silenced": {"false"}, "inhibited": {"false"}, "unprocessed": {"false"},
 			"filter": {matcher("host", "=", o.Host), matcher("session", "!=", ""), matcher("kind", "!=", "")},

@@ -276,6 +276,8 @@ func TestCheck(t *testing.T) {
 		{Options{URLs: []string{"https://am.example"}, Host: "one"}, ""},
 		{Options{URLs: []string{"https://am.example"}}, "set it to the value of the label host"},
 		{Options{URLs: []string{"am:9093"}, Host: "one"}, "give one such as http://127.0.0.1:9093"},
+		{Options{URLs: []string{"https://am.example", "https://am.example/x", "http://am.example"}, Host: "one"}, ""},
+		{Options{URLs: []string{"https://am.example", "https://me:secret@AM.example/"}, Host: "one"}, "alertmanager.urls: https://am.example/api/v2/alerts is asked already; remove one of the two"},
 		{Options{URLs: []string{"https://am.example"}, Host: "one", HTTPConfig: "/nowhere"}, "such as 'authorization: {credentials_file: token}'"},
 	} {
 		if err := c.o.Check(); (err == nil) != (c.want == "") || err != nil && !strings.HasSuffix(err.Error(), c.want) {

@@ -110,11 +110,14 @@ func (s setting) outside() string {
 	}
 	switch v := s.value.Interface().(type) {
 	case time.Duration:
+		least, _ := time.ParseDuration(low)
 		switch {
 		case bounds == ">0" && v == 0:
 			return "must be longer than 0"
 		case v < 0:
 			return "must not be negative, as " + shortDuration(v) + " is"
+		case v < least:
+			return "must be at least " + low + ", not " + shortDuration(v)
 		case v > maxTime:
 			return "must be at most ten years, not " + shortDuration(v)
 		}
@@ -175,6 +178,9 @@ func (c *Config) rules() map[string]func(setting) string {
 		"address":  func(s setting) string { return checkAddress(s.value.String(), true, heard) },
 		"host": text(func(v string) bool { return v == "" || notHost(v) },
 			"must be a host, or host:port, as it stands in a URL, not %"),
+		"label": text(func(v string) bool {
+			return strings.ContainsFunc(v, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsGraphic(r) })
+		}, "must be the value of a label, without control characters, not %"),
 		"uid": func(s setting) string {
 			if uid := s.value.Int(); uid < 0 || uid > math.MaxUint32-1 {
 				return fmt.Sprintf("must be a user id of 0 or more, not %d", uid)

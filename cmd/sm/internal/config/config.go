@@ -37,7 +37,7 @@ const flagKeyAnnotation = "sm_config_key"
 // environment variables, defaults, bounds, the hints for mistyped keys and `check-config --print` are all read off it.
 //
 //	default  as a variable would say it; else 0, false, "" or an empty list
-//	bounds   "1..100" for numbers; ">0" for a duration, which is 0 or more and at most ten years elsewhere
+//	bounds   "1..100" for numbers; ">0" or "5s.." for a duration, which is 0 or more and at most ten years elsewhere
 //	below    a key of the same group that must be larger, unless that is 0
 //	oneof    the words that it takes
 //	is       what a text, or each entry of a list, is: see rules
@@ -90,8 +90,8 @@ type metricsConfig struct {
 
 type alertmanagerConfig struct {
 	URLs           []string      `yaml:"urls" is:"url"`
-	Interval       time.Duration `yaml:"interval" default:"30s" bounds:">0"`
-	Host           string        `yaml:"host"`
+	Interval       time.Duration `yaml:"interval" default:"30s" bounds:"5s.."`
+	Host           string        `yaml:"host" is:"label"`
 	HTTPConfigFile string        `yaml:"http_config_file" is:"path"`
 }
 
