@@ -83,7 +83,7 @@ func (d *daemon) command(args ...string) *exec.Cmd { return d.program(append([]s
 
 func (d *daemon) program(argv []string) *exec.Cmd {
 	cmd := exec.CommandContext(context.WithoutCancel(d.t.Context()), argv[0], argv[1:]...)
-	cmd.Env = append([]string{quickRace, "PATH=" + os.Getenv("PATH"), "HOME=" + d.dir, "SM_SOCKET=" + d.socket()}, d.vars...)
+	cmd.Env = append([]string{quickRace, "PATH=" + os.Getenv("PATH"), "HOME=" + d.dir, "SM_SOCKET=" + d.socket(), "CODEX_HOME=" + filepath.Join(d.dir, ".codex")}, d.vars...)
 	return cmd
 }
 
