@@ -36,7 +36,7 @@ func madeUpServer(t *testing.T) string {
 			case strings.HasPrefix(query, "up{"):
 			default:
 				metric := func(name string) string { return `"__name__":"agent_session_` + name + `",` + labels }
-				add(metric("info")+`,"project":"web","model":"claude-sonnet-4-5","session_id":"`+uuid(i)+`"`, 1)
+				add(metric("info")+`,"project":"web","client":"`+[]string{"claude", "codex", "claude", "claude"}[i]+`","model":"claude-sonnet-4-5","session_id":"`+uuid(i)+`"`, 1)
 				add(metric("context_tokens"), tokens)
 				add(metric("context_window_tokens"), 200_000)
 				add(metric("compaction_threshold_tokens")+`,"source":"seen"`, 167_000)
@@ -69,6 +69,10 @@ func TestBrowserHosts(t *testing.T) {
 	}
 	const all = "one/b three.example/c one/a two/a"
 	want("at first", "?prometheus=main", all)
+	b.do(chromedp.Click(chromedp.CSS(`[data-client="codex"]`)))
+	want("of one client", "?prometheus=main&client=codex", "one/b")
+	b.do(chromedp.Click(chromedp.CSS(`[data-client="codex"]`)))
+	want("of all clients again", "?prometheus=main", all)
 	b.do(chromedp.Click(chromedp.CSS(`[data-sort="host"]`)))
 	want("by host", "?prometheus=main&sort=host", "one/b one/a three.example/c two/a")
 	b.press("/", "t", "h", "r", "e", "e")

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// answerWithin bounds all queries of one look.
-	answerWithin = 10 * time.Second
+	// AnswerWithin bounds all queries of one look.
+	AnswerWithin = 10 * time.Second
 	// answerBytes bounds one answer: the series of a session take some 8 KiB of it.
 	answerBytes = 64 << 20
 	// trendEvery is how old the trends may be: they are the dearest to ask for and change least.
@@ -54,7 +54,7 @@ type Server struct {
 func New(o Options) (*Server, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is no address of a Prometheus server; give one such as http://127.0.0.1:9090", o.URL)
+		return nil, fmt.Errorf("%q is no address of a Prometheus server; give one such as http://127.0.0.1:9090", httpclient.Shown(o.URL))
 	}
 	client, err := httpclient.New(o.HTTPConfig, answerBytes)
 	if err != nil {
@@ -65,7 +65,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("%s: %w; give an address such as http://127.0.0.1:9090", u.Redacted(), err)
 	}
 	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}
-	return &Server{name: shown.String(), api: promv1.NewAPI(c), within: answerWithin, idle: client.CloseIdleConnections}, nil
+	return &Server{name: shown.String(), api: promv1.NewAPI(c), within: AnswerWithin, idle: client.CloseIdleConnections}, nil
 }
 
 // Name is the server's address as people may see it: without user, password and query.
@@ -129,9 +129,10 @@ func (s *Server) instant(ctx context.Context, query string, now time.Time) (mode
 // trendsOf are the last sizes of all contexts, as shares of their windows.
 func (s *Server) trendsOf(ctx context.Context, now time.Time) (map[key][]Point, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if age := now.Sub(s.asked); age >= 0 && age < trendEvery {
-		return s.trends, nil
+	trends, age := s.trends, now.Sub(s.asked)
+	s.mu.Unlock()
+	if age >= 0 && age < trendEvery {
+		return trends, nil
 	}
 	end := now.Truncate(trendStep) // so that what is past stays the same
 	v, _, _, err := s.api.QueryRange(ctx, "agent_session_context_ratio", promv1.Range{Start: end.Add(trendStep - trendSpan), End: end, Step: trendStep})
@@ -142,7 +143,7 @@ func (s *Server) trendsOf(ctx context.Context, now time.Time) (map[key][]Point, 
 	if !ok {
 		return nil, &promv1.Error{Type: promv1.ErrBadResponse, Msg: "it answers a query with " + v.Type().String()}
 	}
-	trends := make(map[key][]Point, len(matrix))
+	trends = make(map[key][]Point, len(matrix))
 	for _, series := range matrix {
 		sizes := make([]Point, len(series.Values))
 		for i, x := range series.Values {
@@ -150,7 +151,9 @@ func (s *Server) trendsOf(ctx context.Context, now time.Time) (map[key][]Point, 
 		}
 		trends[keyOf(series.Metric)] = sizes
 	}
+	s.mu.Lock()
 	s.trends, s.asked = trends, now
+	s.mu.Unlock()
 	return trends, nil
 }
 

@@ -134,7 +134,7 @@ func newRound(o *Options) (*round, error) {
 	for _, text := range o.URLs {
 		u, err := url.Parse(text)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, fmt.Errorf("alertmanager.urls: %q is no address of an Alertmanager; give one such as http://127.0.0.1:9093", text)
+			return nil, fmt.Errorf("alertmanager.urls: %q is no address of an Alertmanager; give one such as http://127.0.0.1:9093", httpclient.Shown(text))
 		}
 		u = u.JoinPath("api/v2/alerts")
 		name := url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host), Path: u.Path}

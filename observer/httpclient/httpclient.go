@@ -1,9 +1,10 @@
 // Package httpclient makes HTTP clients for servers of the Prometheus family by a file as these servers have them: http_config
-// with authorization, basic_auth, oauth2, tls_config, proxy_url.
+// with authorization, basic_auth, tls_config, proxy_url. Files with oauth2 are refused: tokens would be fetched by a client that
+// follows redirects and heeds no context.
 //
 // Invariants: redirects are not followed, for they would take a token to wherever they lead; answers are bounded; what the
 // file refers to, such as a token, is read again when it changes; errors are one line and show no secret. The client has no
-// timeout of its own: who asks brings a context.
+// timeout of its own: each request must have a context that ends.
 package httpclient
 
 import (
@@ -32,6 +33,9 @@ func New(file string, answerBytes int64) (*http.Client, error) {
 			return nil, fmt.Errorf("read %s: %w; write it as Prometheus has it, such as 'authorization: {credentials_file: token}'", file, OneLine(err))
 		}
 	}
+	if c.OAuth2 != nil {
+		return nil, fmt.Errorf("read %s: oauth2 is not supported; let something else fetch the token, and name it by 'authorization: {credentials_file: token}'", file)
+	}
 	c.FollowRedirects = false
 	client, err := config.NewClientFromConfig(*c, "sm")
 	if err != nil {
@@ -39,6 +43,14 @@ func New(file string, answerBytes int64) (*http.Client, error) {
 	}
 	client.Transport = bounded{client.Transport, answerBytes}
 	return client, nil
+}
+
+// Shown is an address as errors may name it: without the part before an @, which may be a password.
+func Shown(address string) string {
+	if i := strings.LastIndexByte(address, '@'); i >= 0 {
+		return "…" + address[i:]
+	}
+	return address
 }
 
 // OneLine is an error whose text has no line breaks, as those of YAML have them.

@@ -50,7 +50,8 @@ func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"typo": "authorisation: {credentials: hunter2}\nand: more\n", "no YAML": "{", "two ways": "bearer_token: hunter2\nbasic_auth: {username: a, password: hunter2}\n",
-		"no such authority": "tls_config: {ca_file: nowhere.pem}\n",
+		"a token from a server": "oauth2: {client_id: a, client_secret: hunter2, token_url: http://127.0.0.1:1/}\n",
+		"no such authority":     "tls_config: {ca_file: nowhere.pem}\n",
 	} {
 		path := filepath.Join(t.TempDir(), "http.yml")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -59,6 +60,18 @@ func TestNewRefuses(t *testing.T) {
 		_, err := New(path, 1)
 		if err == nil || strings.ContainsAny(err.Error(), "\r\n") || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "; ") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestShown: an error names an address without what may be a password.
+func TestShown(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"metrics:9090": "metrics:9090", "http://u:secret@x/": "…@x/", "u:p@ss@x": "…@x", "": "",
+	} {
+		if got := Shown(address); got != want {
+			t.Errorf("%q is shown as %q, want %q", address, got, want)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -116,6 +117,9 @@ func (r *remote) List(ctx context.Context, now time.Time, known func(string) (ui
 		l.Head.Since = r.gone.Unix()
 	}
 	all := r.fleet.Sessions.Sessions
+	if len(all) > MaxAgents {
+		all = slices.SortedStableFunc(slices.Values(all), freshest)
+	}
 	for i := range all[:min(len(all), MaxAgents)] {
 		s := &all[i]
 		x := Agent{Row: r.row(s)}
@@ -131,10 +135,24 @@ func (r *remote) List(ctx context.Context, now time.Time, known func(string) (ui
 	return l, nil
 }
 
+// freshest puts first who waits for a person, then who was at work last.
+func freshest(a, b api.Session) int {
+	order := func(s *api.Session) int64 {
+		switch {
+		case s.State == "waiting":
+			return math.MaxInt64
+		case s.LastActive == nil:
+			return 0
+		}
+		return s.LastActive.Unix()
+	}
+	return cmp.Compare(order(&b), order(&a))
+}
+
 // row is an agent as the list takes it.
 func (r *remote) row(s *api.Session) webpage.Row {
 	row := webpage.Row{
-		ID: s.ID, Name: s.Label, Host: s.Host, View: r.view, Project: s.Project, Model: s.Model, Pressure: s.PressureLevel, Source: s.ThresholdSource,
+		ID: s.ID, Name: s.Label, Host: s.Host, View: r.view, Client: s.Client, Project: s.Project, Model: s.Model, Pressure: s.PressureLevel, Source: s.ThresholdSource,
 		Window: s.WindowTokens, Compactions: [3]int{s.Compactions.Auto, s.Compactions.Manual, s.Compactions.Unknown},
 		State: s.State, Compacting: s.IsCompacting, Unheard: s.Queued > 0, Check: s.CrossCheck,
 	}

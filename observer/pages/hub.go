@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sm/dashboards/central"
 	webpage "sm/dashboards/page"
 	"sm/observer/curve"
 )
@@ -25,8 +26,8 @@ const (
 	beatEvery = 15 * time.Second
 	// MaxPages bounds the pages that are open at once: there are 64 connections.
 	MaxPages = 32
-	// lookWithin bounds the wait for the loop.
-	lookWithin = 5 * time.Second
+	// lookWithin bounds the wait for the loop, or for a central server, which has less.
+	lookWithin = central.AnswerWithin + 2*time.Second
 	// fillAtOnce bounds the time that one look takes for reading the ends of transcripts;
 	// what is left comes with the next.
 	fillAtOnce = 300 * time.Millisecond

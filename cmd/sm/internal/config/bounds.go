@@ -192,10 +192,16 @@ func (c *Config) rules() map[string]func(setting) string {
 				return r != '-' && r != '_' && r != '.' && (r > 'z' || !unicode.IsLetter(r) && !unicode.IsDigit(r))
 			})
 		}, "must be a name of letters, digits, dots and dashes, other than 1, not %"),
-		"url": text(func(v string) bool {
-			u, err := url.Parse(v)
-			return err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https"
-		}, "must be an address such as http://127.0.0.1:9090, not %"),
+		"url": func(s setting) string {
+			v := s.value.String()
+			if u, err := url.Parse(v); err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
+				return ""
+			}
+			if at := strings.LastIndexByte(v, '@'); at >= 0 { // what stands before it may be a password
+				v = "…" + v[at:]
+			}
+			return "must be an address such as http://127.0.0.1:9090, not " + Quote(v)
+		},
 		"model": text(func(v string) bool { return v == "" }, "is empty; give the beginning of a model's name"),
 		"tool":  text(func(v string) bool { return strings.TrimSpace(v) == "" }, "is empty; give the name of a tool"),
 		"argument": func(s setting) string {

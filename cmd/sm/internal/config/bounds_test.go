@@ -28,6 +28,8 @@ func TestValidate(t *testing.T) {
 		{"a host of several lines", func(c *Config) { c.Alertmanager.Host = "one\ntwo\x1b" },
 			`alertmanager.host must be the value of a label, without control characters, not "one\ntwo\x1b"`},
 		{"a host of any letters", func(c *Config) { c.Alertmanager.Host = "Büro 1.example" }, ""},
+		{"an address with a password", func(c *Config) { c.Alertmanager.URLs = []string{"ftp://u:secret@am-1:9093"} },
+			`alertmanager.urls[0] must be an address such as http://127.0.0.1:9090, not "…@am-1:9093"`},
 		{"a server's name", func(c *Config) { c.Prometheus = []prometheusConfig{{"1", "http://a", ""}} },
 			`prometheus[0].name must be a name of letters, digits, dots and dashes, other than 1, not "1"`},
 		{"servers of one name", func(c *Config) { c.Prometheus = []prometheusConfig{{"a", "http://a", ""}, {"a", "http://b", ""}} },
