@@ -105,18 +105,20 @@ func (a *App) setUp(ctx context.Context) error {
 		return err
 	}
 	a.poller = alertmanager.NewPoller(a.log.With("component", "alertmanager"), (&signals{a}).takeAlerts, a.metrics.Polled)
-	if err := poll(a, a.settings.Load()); err != nil {
+	poll, err := prepareToPoll(a, a.settings.Load())
+	if err != nil {
 		return err
 	}
+	poll()
 	return a.listen(ctx)
 }
 
-// poll asks Alertmanagers by these settings; made-up agents have no alerts.
-func poll(a *App, s *Settings) error {
+// prepareToPoll gets ready to ask Alertmanagers by these settings, from the call of poll on; made-up agents have no alerts.
+func prepareToPoll(a *App, s *Settings) (poll func(), err error) {
 	if a.o.Demo {
-		return nil
+		return func() {}, nil
 	}
-	return a.poller.Configure(s.Alertmanager)
+	return a.poller.Prepare(s.Alertmanager)
 }
 
 // activeFor is how long after its last record a session without a known client

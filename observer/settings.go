@@ -20,12 +20,14 @@ func (a *App) Apply(ctx context.Context, s Settings) error {
 }
 
 func (a *App) configure(c *core, s *Settings) error {
+	poll, err := prepareToPoll(a, s) // first, for it may fail although Check has found nothing: a file has gone since
+	if err != nil {
+		return err
+	}
 	if err := c.configure(s); err != nil {
 		return err
 	}
-	if err := poll(a, s); err != nil { // Check has found nothing: a file has gone since
-		a.log.Error("Alertmanagers are asked as before", "err", err)
-	}
+	poll()
 	a.settings.Store(s)
 	a.guarded(s)
 	for _, shares := range a.shares {

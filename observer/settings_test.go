@@ -241,10 +241,18 @@ func TestApplyGuard(t *testing.T) {
 func TestApplyRefused(t *testing.T) {
 	r := newWatched(t).start()
 	defer r.stop()
-	s := r.o.Settings
-	s.MaxSessions, s.Queue.MessageBytes, s.Alerts.Messages.Warning = 1, 1, "{{.Nothing}}"
-	if err := r.app.Apply(t.Context(), s); err == nil || !strings.Contains(err.Error(), "messages.warning") {
-		t.Errorf("got %v", err)
+	for want, spoil := range map[string]func(*Settings){
+		"messages.warning": func(s *Settings) { s.Alerts.Messages.Warning = "{{.Nothing}}" },
+		"alertmanager.http_config_file": func(s *Settings) {
+			s.Alertmanager = alertmanager.Options{URLs: []string{"http://127.0.0.1:1"}, Host: "one", HTTPConfig: "/nowhere"}
+		},
+	} {
+		s := r.o.Settings
+		s.MaxSessions, s.Queue.MessageBytes = 1, 1
+		spoil(&s)
+		if err := r.app.Apply(t.Context(), s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 	now := *r.app.settings.Load()
 	if now.MaxSessions != 500 || now.Queue.MessageBytes != r.o.Queue.MessageBytes || now.Alerts.Messages.Warning != "" {

@@ -61,6 +61,8 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 	o.Projects, o.ProjectsErr = cfg.ProjectDirs(env.lookupEnv)
 	o.TokenFile = cfg.HTTP.WebhookTokenFile
 	_, o.TokenErr = cfg.WebhookToken()
+	asked := alertmanagers(cfg)
+	o.Alertmanagers = asked.Failing
 	o.HookSockets = func(args []string) []string { return clientSockets(env.lookupEnv, args) }
 	o.Environ, o.Managed, o.Guard, o.Proc, o.Now = env.vars(), caller.ManagedSettings(), cfg.Guard.Enabled, "/proc", time.Now()
 	o.Temporary = temporary(env)

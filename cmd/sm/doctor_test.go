@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,6 +54,24 @@ type finding struct {
 }
 
 const healthy, noted, broken = doctor.Healthy, doctor.Noted, doctor.Broken
+
+// TestDoctorAlertmanagers: those that give no alerts are named; the others are not.
+func TestDoctorAlertmanagers(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/away") {
+			w.WriteHeader(http.StatusFound)
+		}
+		_, _ = io.WriteString(w, "[]")
+	}))
+	t.Cleanup(web.Close)
+	c := newClinic(t)
+	c.cfg.Alertmanager.URLs = []string{web.URL, web.URL + "/away"}
+	want := []finding{{"alertmanager", broken, web.URL + "/away/api/v2/alerts: it answers 302 Found", "see alertmanager.urls and alertmanager.http_config_file"}}
+	if diff := cmp.Diff(want, c.findings("alertmanager")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
 
 // managed is the administrator's settings file.
 func (c *clinic) managed() string { return c.home + "/etc/managed-settings.json" }

@@ -125,6 +125,16 @@ func servers(cfg *config.Config) (list []pages.Server) {
 	return list
 }
 
+// alertmanagers are those that are asked for the alerts of this machine.
+func alertmanagers(cfg *config.Config) alertmanager.Options {
+	c := &cfg.Alertmanager
+	o := alertmanager.Options{URLs: c.URLs, Interval: c.Interval, Host: c.Host, HTTPConfig: c.HTTPConfigFile}
+	if o.Host == "" {
+		o.Host, _ = os.Hostname() // without one, Check says what to do
+	}
+	return o
+}
+
 // settings are what the observer can take while it runs.
 func (env wiring) settings(cfg *config.Config, log *slog.Logger) (s observer.Settings, err error) {
 	s.AllowedHosts = cfg.HTTP.AllowedHosts
@@ -136,12 +146,7 @@ func (env wiring) settings(cfg *config.Config, log *slog.Logger) (s observer.Set
 	} else if err != nil {
 		return s, err
 	}
-	s.Alertmanager = alertmanager.Options{
-		URLs: cfg.Alertmanager.URLs, Interval: cfg.Alertmanager.Interval, Host: cfg.Alertmanager.Host, HTTPConfig: cfg.Alertmanager.HTTPConfigFile,
-	}
-	if s.Alertmanager.Host == "" {
-		s.Alertmanager.Host, _ = os.Hostname() // without one, Check says what to do
-	}
+	s.Alertmanager = alertmanagers(cfg)
 	s.SessionTTL, s.MaxSessions, s.HideProject = cfg.Metrics.SessionTTL, cfg.Metrics.MaxSessions, !cfg.Metrics.Project
 	s.Windows, s.Alerts, s.Queue, s.Notify = windowRules(cfg), alertOptions(cfg), queueOptions(cfg), cfg.Operator.Notify
 	s.Alerts.OperatorCompactions = cfg.Operator.Compactions

@@ -1,5 +1,5 @@
 // Package doctor looks for what keeps sm from working, and says what to do: at the client, its settings, tmux, the
-// system, the clock and the observer.
+// system, the clock, the Alertmanagers that are asked for alerts, and the observer.
 //
 // Invariants: nothing is changed, and nothing is sent to a socket that another user serves. Every finding that is not ok
 // has a remedy. What another program does not answer in time counts as not answered.
@@ -61,8 +61,10 @@ type Options struct {
 	Temporary   string // the folder for temporary files
 	TokenFile   string // with the token of alerts, "" for none
 	TokenErr    error  // why that token cannot be used
-	Now         time.Time
-	Proc        string // where the system shows processes and limits, /proc
+	// Alertmanagers asks those of the configuration, and says what is wrong with each that fails.
+	Alertmanagers func(context.Context) []error
+	Now           time.Time
+	Proc          string // where the system shows processes and limits, /proc
 }
 
 // doctor collects findings.
@@ -82,6 +84,9 @@ func Examine(ctx context.Context, o Options) []Finding {
 	d.inotify()
 	d.clock()
 	d.webhook()
+	for _, err := range d.Alertmanagers(ctx) {
+		d.found("alertmanager", Broken, "see alertmanager.urls and alertmanager.http_config_file", "%v", err)
+	}
 	d.observer(ctx)
 	return d.findings
 }

@@ -41,6 +41,22 @@ func (o *Options) Check() error {
 	return err
 }
 
+// Failing asks each server once, and says what is wrong with those that give no list of alerts.
+func (o *Options) Failing(ctx context.Context) (failures []error) {
+	r, err := newRound(o)
+	if err != nil {
+		return []error{err}
+	}
+	defer r.close()
+	_, errs := r.ask(ctx)
+	for i, err := range errs {
+		if err != nil {
+			failures = append(failures, fmt.Errorf("%s: %w", r.servers[i].name, err))
+		}
+	}
+	return failures
+}
+
 // Take hands alerts to the policy. It returns those whose agent is not known yet: they are brought again.
 type Take func(ctx context.Context, list []Firing) (unknown []Firing, err error)
 
@@ -58,25 +74,26 @@ type Poller struct {
 // Outcomes are all that a Poller counts: a request has been answered, or has failed.
 func Outcomes() []string { return []string{"answered", "failed"} }
 
-// NewPoller prepares one that asks nobody until it is configured. Count is called with one of Outcomes for each request.
+// NewPoller prepares one that asks nobody before the first begin of Prepare. Count is called with one of Outcomes for each request.
 func NewPoller(log *slog.Logger, take Take, count func(outcome string)) *Poller {
 	return &Poller{log: log, take: take, count: count, changed: make(chan struct{}, 1), next: &round{}}
 }
 
-// Configure has the next round, which begins at once, go by other options. With an error nothing has changed.
-func (p *Poller) Configure(o Options) error {
+// Prepare reads what other options need. Once begin is called, the next round goes by them, at once.
+func (p *Poller) Prepare(o Options) (begin func(), err error) {
 	r, err := newRound(&o)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.next = r
-	select {
-	case p.changed <- struct{}{}:
-	default:
-	}
-	return nil
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.next = r
+		select {
+		case p.changed <- struct{}{}:
+		default:
+		}
+	}, nil
 }
 
 // Run asks until ctx ends.
@@ -121,6 +138,7 @@ type server struct {
 	name  string // without what is secret
 	query string
 	fails bool
+	said  []string // the causes that the log has, since it answered last
 }
 
 func newRound(o *Options) (*round, error) {
@@ -187,12 +205,7 @@ func (a *alert) fires(host string) bool {
 
 // ask asks all servers at once, and hands on what is new.
 func (p *Poller) ask(ctx context.Context, r *round) {
-	answers, errs := make([][]alert, len(r.servers)), make([]error, len(r.servers))
-	var all sync.WaitGroup
-	for i, s := range r.servers {
-		all.Go(func() { answers[i], errs[i] = r.get(ctx, s) })
-	}
-	all.Wait()
+	answers, errs := r.ask(ctx)
 	if ctx.Err() != nil {
 		return
 	}
@@ -201,7 +214,7 @@ func (p *Poller) ask(ctx context.Context, r *round) {
 		answered = p.note(s, errs[i]) || answered
 	}
 	if !answered {
-		return // what fires is not known: nothing ends by that
+		return // what fires is not known, so no alert is taken for ended
 	}
 	var in Notification
 	found, fires := map[string]time.Time{}, map[string]time.Time{}
@@ -240,21 +253,47 @@ func (p *Poller) ask(ctx context.Context, r *round) {
 	}
 }
 
-// note counts a request, and says when a server begins to fail and when it answers again.
+// mostCauses bounds how many causes the log has of one failure: a cause may have a text that changes each time.
+const mostCauses = 8
+
+// causeOf is the text by which causes are compared: without digits, for the port of a connection differs each time.
+func causeOf(err error) string {
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return -1
+		}
+		return r
+	}, err.Error())
+}
+
+// note counts a request, and says when a server begins to fail, when it fails for another cause, and when it answers again.
 func (p *Poller) note(s *server, err error) (answered bool) {
 	outcome := Outcomes()[0]
 	switch {
 	case err != nil:
 		outcome = Outcomes()[1]
-		if !s.fails {
+		if cause := causeOf(err); len(s.said) < mostCauses && !slices.Contains(s.said, cause) {
+			s.said = append(s.said, cause)
 			p.log.Warn("an Alertmanager does not answer; see alertmanager.urls", "server", s.name, "err", err)
 		}
 	case s.fails:
+		s.said = nil
 		p.log.Info("the Alertmanager answers again", "server", s.name)
 	}
 	p.count(outcome)
 	s.fails = err != nil
 	return err == nil
+}
+
+// ask asks all servers at once. An answer or an error is at the index of its server.
+func (r *round) ask(ctx context.Context) (answers [][]alert, errs []error) {
+	answers, errs = make([][]alert, len(r.servers)), make([]error, len(r.servers))
+	var all sync.WaitGroup
+	for i, s := range r.servers {
+		all.Go(func() { answers[i], errs[i] = r.get(ctx, s) })
+	}
+	all.Wait()
+	return answers, errs
 }
 
 // get asks one server.

@@ -199,6 +199,65 @@ func TestPollNonsense(t *testing.T) {
 	}
 }
 
+// TestCauses: the log has each cause of a failure once, until the server answers again, and not all of very many.
+func TestCauses(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 1)
+	s := c.round.servers[0]
+	refused := errors.New("dial tcp 127.0.0.1:9093: connect: connection refused")
+	for i, step := range []struct {
+		err   error
+		lines int // that the log has then
+	}{
+		{refused, 1},
+		{refused, 1},
+		{errors.New("it answers 401 Unauthorized"), 2},
+		{errors.New("read tcp 127.0.0.1:40001->127.0.0.1:9093: connection reset by peer"), 3},
+		{errors.New("read tcp 127.0.0.1:40002->127.0.0.1:9093: connection reset by peer"), 3},
+		{refused, 3},
+		{nil, 4},
+		{nil, 4},
+		{refused, 5},
+	} {
+		c.poller.note(s, step.err)
+		if n := strings.Count(c.log.String(), "\n"); n != step.lines {
+			t.Fatalf("step %d: %d lines of the log, want %d:\n%s", i, n, step.lines, &c.log)
+		}
+	}
+	for i := range 100 {
+		c.poller.note(s, errors.New(strings.Repeat("x", i)))
+	}
+	if n := strings.Count(c.log.String(), "\n"); n != 4+mostCauses {
+		t.Errorf("%d lines of the log, want %d", n, 4+mostCauses)
+	}
+}
+
+// TestFailing: each server that gives no alerts is named, without its password.
+func TestFailing(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, "/am/") {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+		_, _ = io.WriteString(w, "[]")
+	}))
+	t.Cleanup(web.Close)
+	for _, c := range []struct {
+		urls []string
+		want string
+	}{
+		{nil, "[]"},
+		{[]string{web.URL + "/am"}, "[]"},
+		{[]string{web.URL + "/am", strings.Replace(web.URL, "http://", "http://me:secret@", 1)}, "[" + web.URL + "/api/v2/alerts: it answers 401 Unauthorized]"},
+		{[]string{"am"}, `[alertmanager.urls: "am" is no address of an Alertmanager; give one such as http://127.0.0.1:9093]`},
+	} {
+		o := Options{URLs: c.urls, Host: "one"}
+		if got := fmt.Sprint(o.Failing(t.Context())); got != c.want {
+			t.Errorf("%v: %s, want %s", c.urls, got, c.want)
+		}
+	}
+}
+
 // TestRun asks as soon as it is configured, goes on, takes other options while it runs, and ends.
 func TestRun(t *testing.T) {
 	t.Parallel()
@@ -230,9 +289,11 @@ func TestRun(t *testing.T) {
 	}()
 	configure := func(o Options) {
 		t.Helper()
-		if err := p.Configure(o); err != nil {
+		begin, err := p.Prepare(o)
+		if err != nil {
 			t.Fatal(err)
 		}
+		begin()
 	}
 	configure(Options{}) // nobody
 	file := filepath.Join(t.TempDir(), "http.yml")
@@ -253,7 +314,7 @@ func TestRun(t *testing.T) {
 			break
 		}
 	}
-	if err := p.Configure(Options{URLs: []string{"nonsense"}, Host: "one"}); err == nil {
+	if _, err := p.Prepare(Options{URLs: []string{"nonsense"}, Host: "one"}); err == nil {
 		t.Error("nonsense is taken")
 	}
 	cancel()
