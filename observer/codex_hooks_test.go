@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -237,4 +238,51 @@ func TestCodexRegistration(t *testing.T) {
 		}
 	}
 	d.stop()
+}
+
+// TestCodexByItsHooksAlone: a thread without a transcript is Codex's, for its hooks say so; where the client names no
+// transcript its hooks tell of the context, too.
+func TestCodexByItsHooksAlone(t *testing.T) {
+	for name, path := range map[string]string{"named, not there": `"/nowhere/rollout-2026-05-01T12-00-00-` + codexThread + `.jsonl"`, "none": "null"} {
+		t.Run(name, func(t *testing.T) {
+			r := newWatched(t)
+			r.start()
+			fire := func(event, fields string) {
+				t.Helper()
+				p, err := codexhook.Decode(fmt.Appendf(nil, `{"session_id":%q,"transcript_path":%s,"cwd":"/home/dev/api","model":"gpt-6-sol","hook_event_name":%q%s}`,
+					codexThread, path, event, fields))
+				noErrors(t, err)
+				if a := r.ask(http.MethodPost, "/hooks/claude", string(p.Encode())); a.Code/100 != 2 {
+					t.Fatalf("%s: %d %s", event, a.Code, a.Body)
+				}
+			}
+			fire("SessionStart", `,"source":"startup"`)
+			fire("UserPromptSubmit", `,"prompt":"go"`)
+			fire("PreCompact", `,"trigger":"auto"`)
+			fire("PostModelRequest", fmt.Sprintf(response, 235_000, 235_000))
+			check := func(when string) {
+				t.Helper()
+				list := r.sessions()
+				if len(list) != 1 || list[0].Client != "codex" || list[0].Provider != "codex" || list[0].WindowTokens != 258_400 {
+					t.Fatalf("%s: %+v", when, list)
+				}
+				if used := list[0].TokensUsed; path == "null" && (used == nil || *used != 235_000 || list[0].Level != "critical") || path != "null" && used != nil {
+					t.Errorf("%s: context %v, level %s", when, used, list[0].Level)
+				}
+				text := r.get("/metrics").Body
+				for _, want := range []string{
+					`(?m)^agent_session_info\{client="codex",`, `(?m)^agent_compaction_attempts_total\{client="codex",trigger="auto"\} 1$`,
+					`(?m)^agent_compaction_attempts_total\{client="claude",trigger="auto"\} 0$`,
+				} {
+					if !regexp.MustCompile(want).MatchString(text) {
+						t.Errorf("%s: the metrics do not show %s", when, want)
+					}
+				}
+			}
+			check("at first")
+			r.stop()
+			r.start()
+			check("after a restart")
+		})
+	}
 }

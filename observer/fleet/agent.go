@@ -20,6 +20,8 @@ type Agent struct {
 	// that became known.
 	Session string
 	Since   transcript.Instant
+	// Client is the client that the newest hook has named, "" for Claude Code. It decides where no transcript does.
+	Client string
 	// Resumed is the session that a SessionStart named. Another session may begin: after a fork
 	// the old one is named.
 	Resumed string
@@ -95,6 +97,15 @@ func reset(a *Agent, at transcript.Instant, cause alerts.Cause) alerts.Event {
 	return alerts.Event{
 		Kind: alerts.EventReset, Agent: alerts.AgentID(a.ID), At: at.Time(), Cause: cause, Key: transcript.KeyOf([]byte(a.Session)),
 	}
+}
+
+// unread is a session of the agent whose transcript has not been read: no more is known than what its hooks tell.
+func (a *Agent) unread() *transcript.Session {
+	t := &transcript.Session{Model: a.Sample.Model}
+	if a.Client != "" {
+		t.Tell(transcript.Particulars{Client: a.Client})
+	}
+	return t
 }
 
 func (a *Agent) process() process { return process{a.PID, a.Start} }

@@ -43,7 +43,7 @@ func (g *gauge) compactsAt(a *Agent, s *transcript.Session, window int64) int64 
 
 // window is the size of an agent's window, as far as it is known without a report.
 func (g *gauge) window(a *Agent) int64 {
-	t := &transcript.Session{Model: a.Sample.Model}
+	t := a.unread()
 	if s := g.sessions[a.Session]; s != nil && len(s.own) > 0 {
 		t = &s.own[0].Session
 	}

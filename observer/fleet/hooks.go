@@ -26,7 +26,7 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent a
 	}
 	n = f.meet(a, &own)
 	if a.Hooked < at {
-		a.Hooked = at
+		a.Hooked, a.Client = at, p.SM.Client
 		f.changed.agent(a.ID)
 	}
 	switch p.Event {
@@ -58,7 +58,8 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent a
 		}
 		n.add(f.tellAuto(a, &p.SM))
 		n.Events = append(n.Events, hookEvents(a, p, at)...)
-		if s := f.sessions[a.Session]; p.ContextTokens > 0 && s != nil && len(s.own) > 0 { // else nobody knows the window
+		// A transcript that is still to be read names the window; where there is none, that of most models is assumed.
+		if s := f.sessions[a.Session]; p.ContextTokens > 0 && (s != nil && len(s.own) > 0 || p.TranscriptPath == "") {
 			n.add(f.sample(a, crosscheck.Sample{At: at, Tokens: p.ContextTokens, Model: p.Model}))
 		}
 	}

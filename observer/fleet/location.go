@@ -38,7 +38,7 @@ func (r *roster) Location(agent alerts.AgentID) (s Location, ok bool) {
 	}
 	c := r.clients[a.Session]
 	s = Location{
-		Session: a.Session, Name: a.Name, Provider: cmp.Or(a.Provider, clients.Claude), Started: a.Begun.Time(), CWD: cmp.Or(c.CWD, a.CWD),
+		Session: a.Session, Name: a.Name, Provider: cmp.Or(a.Provider, a.Client, clients.Claude), Started: a.Begun.Time(), CWD: cmp.Or(c.CWD, a.CWD),
 		At:   a.place(&c),
 		Open: c.Held, Daemon: c.Held && !c.Holder.Own,
 		Heard: a.Hooked != 0 || a.Spoke != 0, Project: cmp.Or(a.Project, c.CWD, a.CWD),

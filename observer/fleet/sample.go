@@ -31,7 +31,7 @@ func (g *gauge) sample(a *Agent, x crosscheck.Sample) (n Update) {
 		Kind: alerts.EventReading, Agent: alerts.AgentID(a.ID), At: x.At.Time(), Tokens: x.Tokens, Window: x.Window,
 		Model: x.Model, Source: transcript.FromStatusline, Back: x.Back,
 	}
-	t := &transcript.Session{Model: x.Model}
+	t := a.unread()
 	if s != nil && len(s.own) > 0 {
 		t = &s.own[0].Session
 		if t.Model != "" { // without the suffix that transcripts do not have
@@ -44,12 +44,13 @@ func (g *gauge) sample(a *Agent, x crosscheck.Sample) (n Update) {
 		if !x.Back {
 			a.Sample.Compare(g.readings(a))
 		}
-		if clients.Of(t) == clients.Codex {
-			// Its hook tells of one response, with the figure of the record: whichever of them comes first counts.
-			if ev.Source = transcript.FromTranscript; known && tokens == ev.Tokens && x.At <= t.Reading.At+crosscheck.Lag {
-				return n
-			}
+		if clients.Of(t) == clients.Codex && known && tokens == ev.Tokens && x.At <= t.Reading.At+crosscheck.Lag {
+			return n
 		}
+	}
+	if clients.Of(t) == clients.Codex {
+		// Its hook tells of one response, with the figure of the record: whichever of them comes first counts.
+		ev.Source = transcript.FromTranscript
 	}
 	if ev.Window == 0 {
 		ev.Window = g.windowOf(a, t)

@@ -144,6 +144,11 @@ func (r *row) title() string {
 
 // viewAgent adds what is known of the agent besides its transcript.
 func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
+	if v.SessionID == "" {
+		t := a.unread()
+		v.SessionID, v.Model, v.Client, v.Provider, v.Program = a.Session, t.Model, vw.clients[a.Session], clients.Of(t), clients.Of(t)
+		v.Window = clients.WindowOf(t, a.Window, vw.options.Windows)
+	}
 	v.Agent, v.Name, v.ParentID, v.Provider = a.ID, a.Name, cmp.Or(a.Parent, v.ParentID), cmp.Or(a.Provider, v.Provider)
 	v.Label = cmp.Or(a.Label, v.Label)
 	v.Counted = a.Counted
@@ -154,13 +159,15 @@ func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 	v.Tmux, v.Server, v.Pane, v.PID, v.Start = a.Tmux, a.Server, a.Pane, a.PID, a.Start
 	v.Sample = a.Sample
 	v.Check, v.Drift, v.DriftKnown = a.Sample.Check(transcript.InstantOf(now))
-	if s := vw.sessions[a.Session]; s != nil && len(s.own) > 0 && (a.Sample.Back && v.Known || a.foretold(v)) {
-		v.Tokens, v.Cleared, v.Known, v.Source, v.Reading = a.Sample.Tokens, 0, a.Sample.Tokens > 0, transcript.FromStatusline, a.Sample.At.Time()
-		v.Level = vw.options.Thresholds.Level(v.Tokens, v.Window.Tokens, vw.gauge.compactsAt(a, &s.own[0].Session, v.Window.Tokens))
+	t := a.unread()
+	s := vw.sessions[a.Session]
+	read := s != nil && len(s.own) > 0
+	if read {
+		t = &s.own[0].Session
 	}
-	if v.SessionID == "" {
-		v.SessionID, v.Model, v.Client = a.Session, a.Sample.Model, vw.clients[a.Session]
-		v.Window = clients.WindowOf(&transcript.Session{Model: v.Model}, a.Window, vw.options.Windows)
+	if read && a.Sample.Back && v.Known || a.foretold(v) {
+		v.Tokens, v.Cleared, v.Known, v.Source, v.Reading = a.Sample.Tokens, 0, a.Sample.Tokens > 0, transcript.FromStatusline, a.Sample.At.Time()
+		v.Level = vw.options.Thresholds.Level(v.Tokens, v.Window.Tokens, vw.gauge.compactsAt(a, t, v.Window.Tokens))
 	}
 }
 
