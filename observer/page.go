@@ -42,7 +42,7 @@ func (p pageSource) Fill(ctx context.Context, agent string, past *curve.Curve, d
 
 // list looks at all who are shown; known are the versions of the histories that need not be brought.
 func (c *core) list(now time.Time, ttl time.Duration, most int, t alerts.Thresholds, known func(string) (uint32, bool)) pages.List {
-	views, others := c.recent(now, ttl, most)
+	views, others := c.recent(now, ttl, most, "")
 	counters := c.fleet.Counters()
 	today, since := wire.Today(&counters.Today, c.fleet.Created()), ""
 	if today.CostSince != nil {

@@ -59,7 +59,8 @@ func (c *core) spent(now time.Time, s *api.Sessions) {
 }
 
 // getSessions tells of all sessions, or with recent=1 of those that the page shows: who asks again and again wants no list
-// of all that ever was. With trend=1 each says how its context grew.
+// of all that ever was. With client=codex
+// it tells of that client's alone, with trend=1 each says how its context grew.
 func (s *server) getSessions(w http.ResponseWriter, r *http.Request) error {
 	recent, err := flagOf(r, "recent", "all sessions")
 	if err != nil {
@@ -71,7 +72,7 @@ func (s *server) getSessions(w http.ResponseWriter, r *http.Request) error {
 	}
 	began := time.Now()
 	for filled := false; ; filled = true {
-		answer, all, err := s.sessions(r.Context(), began, recent, trend)
+		answer, all, err := s.sessions(r.Context(), began, r.URL.Query().Get("client"), recent, trend)
 		if err != nil {
 			return err
 		}
@@ -94,7 +95,7 @@ func flagOf(r *http.Request, name, without string) (bool, error) {
 }
 
 // sessions are all sessions or the recent ones, and where the transcript of each lies.
-func (s *server) sessions(ctx context.Context, now time.Time, recent, trend bool) (answer api.Sessions, all []pages.Agent, err error) {
+func (s *server) sessions(ctx context.Context, now time.Time, client string, recent, trend bool) (answer api.Sessions, all []pages.Agent, err error) {
 	answer = api.Sessions{Sessions: []api.Session{}, Demo: s.o.Demo}
 	var views []fleet.View
 	var policies []wire.Policy
@@ -102,9 +103,9 @@ func (s *server) sessions(ctx context.Context, now time.Time, recent, trend bool
 	err = s.do(ctx, func(c *core) {
 		c.spent(now, &answer)
 		if answer.CatchingUp = !c.caughtUp; recent {
-			views, answer.Others = c.recent(now, s.settings.Load().SessionTTL, s.settings.Load().MaxSessions)
+			views, answer.Others = c.recent(now, s.settings.Load().SessionTTL, s.settings.Load().MaxSessions, client)
 		} else {
-			views = c.fleet.Views(now)
+			views = slices.DeleteFunc(c.fleet.Views(now), func(v fleet.View) bool { return client != "" && v.Program != client })
 		}
 		for i := range views {
 			v := &views[i]
@@ -147,8 +148,8 @@ func (s *server) getSession(w http.ResponseWriter, r *http.Request) error {
 
 // recent gives those whose client runs, and then the rest of fleet.Recent, the newest
 // activity first, at most so many; others counts those left out.
-func (c *core) recent(now time.Time, ttl time.Duration, most int) (views []fleet.View, others int) {
-	views, others = c.fleet.Recent(now, ttl)
+func (c *core) recent(now time.Time, ttl time.Duration, most int, client string) (views []fleet.View, others int) {
+	views, others = c.fleet.Recent(now, ttl, client)
 	if most <= 0 || most > pages.MaxAgents {
 		most = pages.MaxAgents
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -79,6 +80,40 @@ func TestSessionsAnswer(t *testing.T) {
 	}
 }
 
+// TestRecentSessionsOfAClient: what is left out of the list is counted for the client that was asked for.
+func TestRecentSessionsOfAClient(t *testing.T) {
+	checkAppLeaks(t)
+	r := newRig(t)
+	r.o.SessionTTL, r.o.CodexDirs = time.Hour, []string{filepath.Join(r.dir, "codex", "sessions")}
+	old := time.Now().Add(-3 * time.Hour)
+	for i := range 3 {
+		r.write(uuid(i+1), reply(ago(3*time.Hour), fmt.Sprint("m", i), 10_000, 1))
+		noErrors(t, os.Chtimes(r.transcript(uuid(i+1)), old, old))
+	}
+	thread := filepath.Join(r.o.CodexDirs[0], "2026/05/01/rollout-2026-05-01T12-00-00-"+codexThread+".jsonl")
+	appendLines(t, thread, fmt.Sprintf(`{"timestamp":%q,"ordinal":1,"type":"session_meta","payload":{"id":%q,"cwd":"/home/dev/api"}}`, old.UTC().Format("2006-01-02T15:04:05.000Z"), codexThread))
+	noErrors(t, os.Chtimes(thread, old, old))
+	r.write(uuid(4), reply(ago(time.Minute), "m4", 10_000, 1))
+	r.start()
+	client := api.NewClient([]string{r.o.Socket})
+	type counts struct{ Recent, Others int }
+	got := map[string]counts{}
+	for _, name := range []string{"", "claude", "codex", "gemini"} {
+		all, err := client.RecentSessions(t.Context(), name)
+		noErrors(t, err)
+		got[name] = counts{len(all.Sessions), all.Others}
+	}
+	want := map[string]counts{"": {1, 4}, "claude": {1, 3}, "codex": {0, 1}, "gemini": {}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	var every api.Sessions
+	noErrors(t, json.Unmarshal([]byte(r.get("/sessions?client=codex").Body), &every))
+	if len(every.Sessions) != 1 || every.Sessions[0].SessionID != codexThread {
+		t.Errorf("all of one client: %+v", every.Sessions)
+	}
+}
+
 // TestRecentSessions: who asks again and again is told of those alone that the page shows.
 func TestRecentSessions(t *testing.T) {
 	checkAppLeaks(t)
@@ -95,7 +130,7 @@ func TestRecentSessions(t *testing.T) {
 	var got api.Sessions
 	told := func() (ids []string) {
 		var err error
-		got, err = client.RecentSessions(t.Context())
+		got, err = client.RecentSessions(t.Context(), "")
 		noErrors(t, err)
 		for _, s := range got.Sessions {
 			ids = append(ids, s.ID)
@@ -162,9 +197,9 @@ func TestSessionTrend(t *testing.T) {
 	}
 	r.start()
 	client := api.NewClient([]string{r.o.Socket})
-	plain, err := client.RecentSessions(t.Context())
+	plain, err := client.RecentSessions(t.Context(), "")
 	noErrors(t, err)
-	trending, err := client.TrendingSessions(t.Context())
+	trending, err := client.TrendingSessions(t.Context(), "")
 	noErrors(t, err)
 	var want []float64
 	for i := 5; i <= curve.MaxTrend+4; i++ {

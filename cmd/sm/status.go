@@ -99,7 +99,7 @@ func completeAgents(env *environ) cobra.CompletionFunc {
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeWithin)
 		defer cancel()
-		all, err := api.NewClient(sockets).RecentSessions(ctx)
+		all, err := api.NewClient(sockets).RecentSessions(ctx, "")
 		if err != nil {
 			return nil, how
 		}
@@ -137,21 +137,28 @@ type statusRun struct {
 	order   top.Order
 }
 
+// ask asks for all sessions or the recent ones, of one client where the user has named one.
+func (st statusRun) ask(ctx context.Context, every bool) (all api.Sessions, err error) {
+	if every {
+		all, err = st.client.Sessions(ctx)
+	} else {
+		all, err = st.client.RecentSessions(ctx, st.options.client)
+	}
+	all.Sessions = top.OnlyClient(all.Sessions, st.options.client)
+	return all, err
+}
+
 // all prints the list once.
 func (st statusRun) all(ctx context.Context) error {
-	o, ask := &st.options, st.client.RecentSessions
-	if o.all || o.json {
-		ask = st.client.Sessions
-	}
-	all, err := ask(ctx)
+	o := &st.options
+	all, err := st.ask(ctx, o.all || o.json)
 	if err != nil {
 		return statusError(err)
 	}
-	all.Sessions = top.OnlyClient(all.Sessions, o.client)
 	if o.json {
 		return writeJSON(st.stdout, all)
 	}
-	if len(all.Sessions) == 0 && o.client != "" {
+	if len(all.Sessions)+all.Others == 0 && o.client != "" {
 		fmt.Fprintf(st.stdout, "no sessions of %s\n", o.client)
 		return nil
 	}
@@ -193,21 +200,17 @@ func (to *printer) writeStatus(all api.Sessions, order top.Order, limit, width i
 
 // watch draws the list each second until ctx ends.
 func (st statusRun) watch(ctx context.Context) error {
-	o, ask := &st.options, st.client.RecentSessions
-	if o.all {
-		ask = st.client.Sessions
-	}
+	o := &st.options
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for first := true; ; first = false {
-		all, err := ask(ctx)
+		all, err := st.ask(ctx, o.all)
 		if ctx.Err() != nil {
 			return nil // Ctrl-C, as it is meant to end
 		}
 		if err != nil {
 			return statusError(err)
 		}
-		all.Sessions = top.OnlyClient(all.Sessions, o.client)
 		var b bytes.Buffer
 		if err := (&printer{view.Printer{Writer: &b, Colour: st.colours(st.stdout)}}).writeStatus(all, st.order, o.limit, term.Columns(st.stdout)); err != nil {
 			return err

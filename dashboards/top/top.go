@@ -54,7 +54,7 @@ type Central interface {
 // Run shows the sessions until the user or ctx ends it. No observer, api.ErrNoObserver, is an
 // error at the start only; the client may be nil where there is a Central.
 func Run(ctx context.Context, client *api.Client, o Options) error {
-	t, ask, every := newModel(o.Colour), func(ctx context.Context) (api.Sessions, error) { return client.TrendingSessions(ctx) }, pollInterval
+	t, ask, every := newModel(o.Colour), func(ctx context.Context) (api.Sessions, error) { return client.TrendingSessions(ctx, o.Client) }, pollInterval
 	if o.Central != nil {
 		t.central, ask, every = o.Central.Name(), o.Central.Sessions, centralInterval
 	}

@@ -57,16 +57,17 @@ func (c *Client) Sessions(ctx context.Context) (Sessions, error) {
 // RecentSessions asks for those whose client runs or that were seen within
 // metrics.session_ttl, at most metrics.max_sessions and 5,000 of them: those whose client
 // runs first, then the newest activity. Sessions that their agent has left are not told.
-func (c *Client) RecentSessions(ctx context.Context) (Sessions, error) {
+// With a client's name, "" for none, it asks for that client's alone.
+func (c *Client) RecentSessions(ctx context.Context, client string) (Sessions, error) {
 	var s Sessions
-	err := c.get(ctx, "/sessions?recent=1", &s)
+	err := c.get(ctx, "/sessions?recent=1&client="+url.QueryEscape(client), &s)
 	return s, err
 }
 
 // TrendingSessions asks for what RecentSessions does, with the trend of each.
-func (c *Client) TrendingSessions(ctx context.Context) (Sessions, error) {
+func (c *Client) TrendingSessions(ctx context.Context, client string) (Sessions, error) {
 	var s Sessions
-	err := c.get(ctx, "/sessions?recent=1&trend=1", &s)
+	err := c.get(ctx, "/sessions?recent=1&trend=1&client="+url.QueryEscape(client), &s)
 	return s, err
 }
 

@@ -49,7 +49,7 @@ func TestCopyIsNotAtWork(t *testing.T) {
 		if at := len(f.Activity(now)) == 1; v.Live != test.live || at != test.live {
 			t.Errorf("%s: live %v, at work %v, want %v", test.name, v.Live, at, test.live)
 		}
-		if views, others := f.Recent(now, time.Hour); len(views) == 1 != test.live || len(views)+others != 1 {
+		if views, others := f.Recent(now, time.Hour, ""); len(views) == 1 != test.live || len(views)+others != 1 {
 			t.Errorf("%s: %d show as recent, %d as older, and it is live: %v", test.name, len(views), others, test.live)
 		}
 	}

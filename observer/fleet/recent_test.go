@@ -32,7 +32,7 @@ func TestRecent(t *testing.T) {
 				}
 			}
 			shown += len(want)
-			got, others := f.Recent(now, ttl)
+			got, others := f.Recent(now, ttl, "")
 			order := func(a, b View) int { return strings.Compare(a.Agent+a.SessionID, b.Agent+b.SessionID) }
 			slices.SortFunc(want, order)
 			slices.SortFunc(got, order)

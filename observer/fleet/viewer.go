@@ -142,6 +142,15 @@ func (r *row) title() string {
 	return t.Text
 }
 
+// program is the client that wrote the session, or of an agent without a transcript the one that its hooks name.
+func (r *row) program() string {
+	if r.s != nil {
+		t, _ := r.s.whole()
+		return clients.Of(t)
+	}
+	return clients.Of(r.of.unread())
+}
+
 // viewAgent adds what is known of the agent besides its transcript.
 func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 	if v.SessionID == "" {
@@ -194,10 +203,10 @@ type viewer struct {
 
 // Recent gives, in no order, the views of those whose client runs or whose View.Last is no
 // longer ago than ttl, 0 for any time; others counts the rest. Sessions that their agent
-// has left are neither. Unlike All it costs next to nothing for those who are long gone.
-func (vw *viewer) Recent(now time.Time, ttl time.Duration) (views []View, others int) {
+// has left are neither. With a client's name, "" for none, only its sessions are shown and counted. Unlike All it costs next to nothing for those who are long gone.
+func (vw *viewer) Recent(now time.Time, ttl time.Duration, client string) (views []View, others int) {
 	for r := range vw.rows() {
-		if r.s != nil && r.of == nil && vw.agents[r.s.record.Agent] != nil {
+		if r.s != nil && r.of == nil && vw.agents[r.s.record.Agent] != nil || client != "" && r.program() != client {
 			continue
 		}
 		if ttl > 0 && !vw.runsNow(&r) && now.Sub(r.last().Time()) > ttl {
