@@ -146,6 +146,7 @@ func (c *core) pass(now time.Time) {
 		}
 	}
 	c.handoffs.pass(now)
+	c.delivery.leave()
 	c.delivery.typeToIdle(now)
 	if now.Before(c.check) {
 		return

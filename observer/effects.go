@@ -43,6 +43,8 @@ type effectRunner struct {
 	slow      sync.WaitGroup
 
 	notify notify.Command
+	// queueing has a place for each command that may put a message into a queue at the same time.
+	queueing chan struct{}
 
 	mu      sync.Mutex
 	waiting []effect
@@ -50,11 +52,15 @@ type effectRunner struct {
 	ended   chan struct{}
 }
 
+// maxQueueing is how many messages are put into the queues of clients at the same time.
+const maxQueueing = 2
+
 // startEffects begins to do effects; end waits for the last.
 func (a *App) startEffects(ctx context.Context) *effectRunner {
 	r := &effectRunner{
 		log: a.log, levels: filepath.Join(a.o.State, "context-status"), settings: &a.settings, terminal: a.o.Terminal, enqueuer: a.o.Enqueuer,
 		documents: a.documents, guard: a.guard, ask: a.ask, ctx: ctx, news: make(chan struct{}, 1), ended: make(chan struct{}),
+		queueing: make(chan struct{}, maxQueueing),
 		report: func(ctx context.Context, o outcome) {
 			now := time.Now()
 			// With ctx the loop has ended, and nobody takes note: what was typed stays offered, and the transcript decides;

@@ -2,6 +2,8 @@ package observer
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"sm/alerts"
@@ -15,13 +17,14 @@ func (d *delivery) enqueue(agent alerts.AgentID, thread fleet.Thread, now time.T
 	if v, known := d.engine.Agent(agent); known && v.Compacting {
 		return
 	}
-	m, ok := d.queue.Offer(agent, outbox.Queued, alerts.Sequential, now)
+	m, ok := d.queue.Enqueue(agent, thread.ID, now)
 	if !ok {
 		return
 	}
 	d.agents.of(agent).typing.busy = true
 	d.log.Debug("message offered", "agent", agent, "id", m.ID, "via", m.Via, "offers", m.Offers)
-	d.effects.add(queueEffect{message: m, text: d.sanitise(m.Line()), thread: thread})
+	text := d.sanitise(m.Line()) + strings.TrimPrefix(m.Mark(), string(m.ID))
+	d.effects.add(queueEffect{message: m, text: text, thread: thread})
 }
 
 // queueEffect puts a message into the queue of a client.
@@ -31,9 +34,39 @@ type queueEffect struct {
 	thread  fleet.Thread
 }
 
+// run puts the text there, if the offer still stands, and the agent is still in the thread. The client's command takes half a
+// second of a core: few run at a time.
 func (e queueEffect) run(ctx context.Context, r *effectRunner) outcome {
-	placed, err := r.enqueuer.Enqueue(ctx, e.thread, string(e.message.ID), e.text)
+	select {
+	case r.queueing <- struct{}{}:
+		defer func() { <-r.queueing }()
+	case <-ctx.Done():
+		return nil
+	}
+	if err := r.still(ctx, func(c *core) bool { return c.delivery.queued(e, time.Now()) }); err != nil {
+		return enqueued{e, false, err}
+	}
+	placed, err := r.enqueuer.Enqueue(ctx, e.thread, e.message.Mark(), e.text)
 	return enqueued{e, placed, err}
+}
+
+// queued says whether the offer to a queue still stands: the message may have been withdrawn since, and its agent gone on
+// to another thread.
+func (d *delivery) queued(e queueEffect, now time.Time) bool {
+	m, known := d.queue.Find(e.message.ID)
+	if !known || m.State != outbox.Offered || m.Via != outbox.Queued || m.Offers != e.message.Offers {
+		return false
+	}
+	thread, _, ok := d.fleet.Thread(m.To, now)
+	return ok && thread.ID == e.thread.ID
+}
+
+// leave lets messages wait again that lie in the queue of a thread which their agent has left.
+func (d *delivery) leave() {
+	d.queue.Leave(func(agent alerts.AgentID) string {
+		at, _ := d.fleet.Location(agent)
+		return at.Session
+	})
 }
 
 // enqueued is the outcome of a queueEffect.
@@ -58,6 +91,10 @@ func (o enqueued) apply(c *core, now time.Time) {
 	default:
 		if known && m.State == outbox.Offered && m.Via == outbox.Queued && m.Offers == o.message.Offers {
 			c.queue.Unoffer(m.ID, now)
+		}
+		if errors.Is(o.err, errBusy) {
+			c.log.Debug("a message is not to go into the queue any more", "agent", m.To, "id", m.ID, "thread", o.thread.ID)
+			break
 		}
 		level := c.log.Warn
 		if state.typing.pause > 0 { // it has been said

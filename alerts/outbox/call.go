@@ -48,11 +48,11 @@ func (q *Queue) OfferTyped(to alerts.AgentID, texts bool, now time.Time) (m Mess
 
 // Answer takes the message that an agent's client asks for by its call; the reply to its
 // hook is to deliver its Line. ok is false when there is nothing to say: the message is
-// another agent's or unknown, has ended, has been given to another carrier since, or waits
-// since the agent is on hold.
+// another agent's or unknown, has ended, has been given to another carrier since, may lie in
+// the client's queue, or waits since the agent is on hold.
 func (q *Queue) Answer(to alerts.AgentID, id ID, now time.Time) (m Message, ok bool) {
 	p := q.ids[id]
-	if p == nil || p.To != to || p.State.Ended() || p.State == Offered && !p.Calling {
+	if p == nil || p.To != to || p.State.Ended() || p.State == Offered && !p.Calling || p.mayLie() {
 		return Message{}, false
 	}
 	q.expire(to, now)

@@ -31,7 +31,7 @@ type ReadUntil func(to alerts.AgentID, answered time.Time) (until time.Time, any
 //     again, or ends unconfirmed after Options.Offers.
 //   - It was offered to the queue of the client: it stays until it is heard, and ends
 //     unconfirmed after Options.TTL. Where it is not known to lie there after Options.Proof
-//     it waits again.
+//     it waits to be offered there again.
 //   - There is no transcript, and Options.Proof has passed: a notice ends unconfirmed; a
 //     send waits again once, and ends unconfirmed after its second offer.
 //   - A transcript that is there has not been read so far for Options.TTL on top of that:
@@ -100,32 +100,6 @@ func (q *Queue) judge(m *Message, now time.Time, read ReadUntil) (next time.Time
 		q.wait(m)
 	}
 	return next
-}
-
-// judgeQueued decides about a message that was offered to a client's queue. One that lies
-// there is heard whenever the session takes it. Of another it is not known whether it came
-// there: it waits again, and who offers it looks first.
-func (q *Queue) judgeQueued(m *Message, now, due time.Time) (next time.Time) {
-	if m.Placed {
-		due = m.Offered.Add(q.options.TTL)
-	}
-	switch {
-	case now.Before(due):
-		return due
-	case m.Placed:
-		q.end(m, Unconfirmed, now)
-	default:
-		q.wait(m)
-	}
-	return next
-}
-
-// Placed notes that an offered message lies in the client's queue.
-func (q *Queue) Placed(id ID) {
-	if m := q.ids[id]; m != nil && !m.State.Ended() && m.Via == Queued {
-		m.State, m.Placed = Offered, true
-		q.touch(m)
-	}
 }
 
 // retry lets a message that was not heard wait again, unless its text was given away often

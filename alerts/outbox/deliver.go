@@ -36,7 +36,7 @@ func (q *Queue) OfferOf(to alerts.AgentID, by Carrier, least alerts.Mode, now ti
 }
 
 func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
-	m.State, m.Via, m.Offered, m.Calling, m.Placed = Offered, by, stamp(now), false, false
+	m.State, m.Via, m.Offered, m.Calling, m.Placed, m.Left = Offered, by, stamp(now), false, false, false
 	if m.Offers++; m.Offers == 1 {
 		m.First = m.Offered
 	}
@@ -46,6 +46,7 @@ func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
 
 // best finds what a carrier is to be given; fit, when set, chooses among it. What an
 // agent is called for, and has not asked for yet, waits for all carriers but the prompt.
+// What may lie in the client's queue waits for that alone, whose carrier looks first.
 func (q *Queue) best(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time, fit func(*Message) bool) *Message {
 	_, held := q.held[to]
 	b := q.agents[to]
@@ -54,7 +55,7 @@ func (q *Queue) best(to alerts.AgentID, by Carrier, least alerts.Mode, now time.
 	}
 	var best *Message
 	for _, m := range b.open {
-		waits := m.State == Waiting || m.Calling && by != Tmux
+		waits := (m.State == Waiting || m.Calling && by != Tmux) && (by == Queued || !m.mayLie())
 		if waits && m.Mode >= least && !q.stale(m, now) && (fit == nil || fit(m)) && (best == nil || m.ahead(best, by)) {
 			best = m
 		}
@@ -86,13 +87,13 @@ func (q *Queue) Unoffer(id ID, now time.Time) {
 	if m == nil || m.State != Offered {
 		return
 	}
-	m.State = Waiting
+	m.State, m.Placed = Waiting, false
 	if m.Calling {
 		m.Calls--
 		m.Calling = false
 	}
 	if m.Offers--; m.Offers <= 0 {
-		m.Offers, m.Via, m.First, m.Offered = 0, None, time.Time{}, time.Time{}
+		m.Offers, m.Via, m.First, m.Offered, m.Thread = 0, None, time.Time{}, time.Time{}, ""
 	}
 	q.touch(m)
 	q.expire(m.To, now)

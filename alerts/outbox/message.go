@@ -127,6 +127,11 @@ type Message struct {
 	Calling bool `json:",omitzero"`
 	// Placed says that the newest Offer lies in the client's queue, or did.
 	Placed bool `json:",omitzero"`
+	// Thread is the session in whose queue it may lie, "" where that is not known. Moves counts
+	// those that its agent has left before it was heard; Left says that the newest is one of them.
+	Thread string `json:",omitzero"`
+	Moves  int    `json:",omitzero"`
+	Left   bool   `json:",omitzero"`
 	// Ended is when it ended; for Confirmed, when it was heard.
 	Ended time.Time `json:",omitzero"`
 }

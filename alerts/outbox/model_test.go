@@ -74,7 +74,7 @@ func (m *model) step() {
 		m.now -= m.rng.Float64() * 7200
 	}
 	at, a := sec(m.now), m.agent()
-	mode, by := alerts.Mode(m.rng.IntN(3)), Carrier(m.rng.IntN(4))
+	mode, by := alerts.Mode(m.rng.IntN(3)), Carrier(m.rng.IntN(int(carriers)))
 	switch m.rng.IntN(14) {
 	case 0, 1, 2:
 		msg := m.message(a, mode)
@@ -95,7 +95,10 @@ func (m *model) step() {
 func (m *model) offer(a alerts.AgentID, by Carrier, least alerts.Mode, at time.Time) {
 	var offered Message
 	offer := func(q *Queue) (Message, bool) { return q.Offer(a, by, least, at) }
+	thread := []string{"one", "two"}[m.rng.IntN(2)]
 	switch m.rng.IntN(6) {
+	case 2:
+		by, offer = Queued, func(q *Queue) (Message, bool) { return q.Enqueue(a, thread, at) }
 	case 0:
 		by, offer = Tmux, func(q *Queue) (Message, bool) { return q.Call(a, at) }
 	case 1:
@@ -129,7 +132,12 @@ func (m *model) check(at time.Time) {
 // rare does what happens seldom.
 func (m *model) rare(a alerts.AgentID, at time.Time) {
 	msg := m.some()
-	switch m.rng.IntN(8) {
+	switch m.rng.IntN(10) {
+	case 8:
+		m.both("Placed", func(q *Queue) any { q.Placed(msg.ID); return nil })
+	case 9:
+		thread := []string{"", "one", "two"}[m.rng.IntN(3)]
+		m.both("Leave", func(q *Queue) any { q.Leave(func(alerts.AgentID) string { return thread }); return nil })
 	case 0:
 		m.both("Unoffer", func(q *Queue) any { q.Unoffer(msg.ID, at); return nil })
 	case 1:
@@ -264,6 +272,9 @@ func (m *model) compare(all []Message) {
 		}
 		if (msg.Offers == 0) != (msg.Via == None) || (msg.Offers == 0) != msg.First.IsZero() || msg.State == Offered && msg.Offers == 0 {
 			t.Fatalf("offered and not: %+v", msg)
+		}
+		if msg.Placed && msg.Via != Queued || old && was.mayLie() && !was.State.Ended() && msg.Via != Queued && msg.Offers > was.Offers {
+			t.Fatalf("may lie in a queue, and was given to another carrier: %+v", msg)
 		}
 		if !msg.State.Ended() {
 			open++
