@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,9 +28,11 @@ import (
 const (
 	// within bounds the command: it takes half a second on an idle machine.
 	within = 20 * time.Second
-	// largest bounds what is read of the queue's files, and said what is kept of the command's words.
-	largest = 64 << 20
-	said    = 4 << 10
+	// piece is how much of the queue's files is read at a time, and said what is kept of the command's words.
+	piece = 256 << 10
+	said  = 4 << 10
+	// quoted is from how many bytes on the command's words count as a quotation of the text.
+	quoted = 8
 )
 
 // Queue runs the command of the client.
@@ -68,7 +71,7 @@ func (q *Queue) Add(ctx context.Context, home string, pid int, thread, id, text 
 	if err = cmd.Run(); err == nil {
 		return true, nil
 	}
-	err = fmt.Errorf("%s queue: %w: %s", program, err, lastWords(words.Kept))
+	err = fmt.Errorf("%s queue: %w: %s", program, err, withoutText(lastWords(words.Kept), text))
 	if ctx.Err() == nil { // it has said no
 		return false, err
 	}
@@ -103,19 +106,48 @@ func Has(home, id string) (bool, error) {
 	}
 	mark := []byte("#" + id)
 	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil || !info.Mode().IsRegular() || info.Size() > largest || strings.HasSuffix(path, "-shm") {
-			continue // a journal comes and goes
+		if strings.HasSuffix(path, "-shm") {
+			continue
 		}
-		text, err := os.ReadFile(path)
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
+		found, err := contains(path, mark)
+		if err != nil && !errors.Is(err, os.ErrNotExist) { // a journal comes and goes
 			return false, fmt.Errorf("look into the queue of Codex: %w", err)
 		}
-		if bytes.Contains(text, mark) {
+		if found {
 			return true, nil
 		}
 	}
 	return false, nil
+}
+
+// contains says whether a file holds the mark. It is read in pieces, however large it is.
+func contains(path string, mark []byte) (bool, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // nothing waits for a pipe
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil {
+		return false, err
+	} else if !info.Mode().IsRegular() {
+		return false, fmt.Errorf("%s is no file", path)
+	}
+	buffer := make([]byte, 0, piece)
+	for {
+		n, err := f.Read(buffer[len(buffer):cap(buffer)])
+		buffer = buffer[:len(buffer)+n]
+		if bytes.Contains(buffer, mark) {
+			return true, nil
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return false, nil
+		case err != nil:
+			return false, err
+		}
+		kept := min(len(buffer), len(mark)-1) // the mark may go on in the next piece
+		buffer = buffer[:copy(buffer, buffer[len(buffer)-kept:])]
+	}
 }
 
 func withoutHome(environ []string) (kept []string) {
@@ -136,4 +168,23 @@ func lastWords(text []byte) string {
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
 	return first
+}
+
+// withoutText cuts out of the client's words what they quote of the text: they go to the log.
+func withoutText(words, text string) string {
+	var kept strings.Builder
+	for words != "" {
+		n := 0
+		for n < len(words) && strings.Contains(text, words[:n+1]) {
+			n++
+		}
+		if n >= min(quoted, len(text)) {
+			kept.WriteString("…")
+		} else {
+			n = 1
+			kept.WriteString(words[:n])
+		}
+		words = words[n:]
+	}
+	return kept.String()
 }

@@ -1,9 +1,11 @@
 package queue
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,6 +71,57 @@ func TestAddOnce(t *testing.T) {
 		}
 		if placed, err := q.Add(t.Context(), home, 0, "t", "ffeedd", "[sm message] y #ffeedd"); !placed || err != nil {
 			t.Errorf("%s: another: %v, %v", name, placed, err)
+		}
+	}
+}
+
+// TestAddOnceInLargeQueue: however large the queue is, all of it is looked at.
+func TestAddOnceInLargeQueue(t *testing.T) {
+	for name, at := range map[string]int64{"behind 64 MiB": 64<<20 + 5, "between two pieces": piece - 3, "at the end of a piece": piece - 7} {
+		q, home := standIn(t, "")
+		f, err := os.Create(filepath.Join(home, "queue_1.sqlite"))
+		if err == nil {
+			_, err = f.WriteAt([]byte("#a1b2c3"), at)
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		placed, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", "x #a1b2c3")
+		if _, ran := os.Stat(filepath.Join(home, "argv")); !placed || err != nil || ran == nil {
+			t.Errorf("%s: %v, %v, the command ran: %v", name, placed, err, ran == nil)
+		}
+	}
+}
+
+// TestAddBlind: where the queue cannot be looked into, nothing is put there.
+func TestAddBlind(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"a folder":         func(path string) error { return os.Mkdir(path, 0o700) },
+		"a pipe":           func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a link to itself": func(path string) error { return os.Symlink(path, path) },
+	} {
+		q, home := standIn(t, "")
+		if err := spoil(filepath.Join(home, "queue_1.sqlite")); err != nil {
+			t.Fatal(err)
+		}
+		placed, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", "x #a1b2c3")
+		if _, ran := os.Stat(filepath.Join(home, "argv")); placed || err == nil || ran == nil {
+			t.Errorf("%s: %v, %v, the command ran: %v", name, placed, err, ran == nil)
+		}
+	}
+}
+
+// TestAddSaysNoText: what the client quotes of the text does not come into its error, which is logged.
+func TestAddSaysNoText(t *testing.T) {
+	const text = "[sm message] The password is swordfish. #a1b2c3"
+	for _, words := range []string{text, `'` + text + `'`, `\"The password is swordfish.\"`, "password is swordf"} {
+		q, home := standIn(t, "printf '%s\\n' \"error: cannot queue: $(cat \"$CODEX_HOME/words\"), thread t\" >&2; exit 2")
+		if err := os.WriteFile(filepath.Join(home, "words"), []byte(words), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := q.Add(t.Context(), home, 0, "t", "a1b2c3", text)
+		if err == nil || strings.Contains(err.Error(), "swordf") || !strings.Contains(err.Error(), "error: cannot queue:") || !strings.HasSuffix(err.Error(), ", thread t") {
+			t.Errorf("%s: %v", words, err)
 		}
 	}
 }
