@@ -171,8 +171,21 @@ func (by *Caller) Inside() (sign string, inside bool) {
 }
 
 // Origin says who runs this process for whom: from the environment that the client hands to its hooks, which is that
-// of the pane it runs in and of `sm run`, if that started it.
-func (by *Caller) Origin(at time.Time) hook.Origin {
+// of the pane it runs in and of `sm run`, if that started it. Behind a server of Codex it names no agent and no pane: what
+// the environment has of them there is that of the pane in which the server was started.
+func (by *Caller) Origin(at time.Time) hook.Origin { return by.origin(at, "/proc", os.Getppid()) }
+
+// origin is Origin of a process, or of its child.
+func (by *Caller) origin(at time.Time, procDir string, pid int) hook.Origin {
+	o := by.told(at)
+	if served(pid, procDir) {
+		o.Agent, o.Parent, o.Name, o.Provider, o.Tmux, o.Server, o.Pane = "", "", "", "", "", 0, ""
+	}
+	return o
+}
+
+// told is the origin by the environment alone.
+func (by *Caller) told(at time.Time) hook.Origin {
 	get := func(name string) string {
 		value, _ := by.LookupEnv(name)
 		return value

@@ -25,12 +25,10 @@ func (by *Caller) codexOrigin(at time.Time, subagent bool, procDir string, paren
 	pid := proc.ClientPID("", parent, procDir)
 	p, err := proc.Stat(procDir, pid)
 	if err == nil && !subagent && !isServer(pid, procDir) {
-		if !served(pid, procDir) {
-			o = by.Origin(at)
-			o.Project, o.AutoCompact = "", hook.AutoCompact{} // they are what Claude Code was told
-			if !strings.HasPrefix(o.Provider, "codex") {
-				o.Provider = ""
-			}
+		o = by.origin(at, procDir, pid)
+		o.Project, o.AutoCompact = "", hook.AutoCompact{} // they are what Claude Code was told
+		if !strings.HasPrefix(o.Provider, "codex") {
+			o.Provider = ""
 		}
 		o.PID, o.Start = pid, p.Start
 	}
@@ -51,5 +49,7 @@ func served(pid int, procDir string) bool {
 // isServer says whether a process is Codex's server, by its arguments. One whose arguments cannot be read counts as one.
 func isServer(pid int, procDir string) bool {
 	text, err := os.ReadFile(filepath.Join(procDir, strconv.Itoa(pid), "cmdline"))
-	return err != nil || slices.ContainsFunc(bytes.Split(text, []byte{0}), func(arg []byte) bool { return string(arg) == "app-server" })
+	return err != nil || slices.ContainsFunc(bytes.Split(text, []byte{0}), func(arg []byte) bool {
+		return string(arg) == "app-server" || string(arg) == "mcp-server"
+	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sm/handoff/proc"
 	"sm/transcript/claude/hook"
 )
 
@@ -70,6 +71,7 @@ func TestCodexOrigin(t *testing.T) {
 		{"called by a shell", []string{"bash", "node /usr/bin/codex", "/opt/codex --no-daemon", "sh -c sm\thook"}, false, runs(own, 102)},
 		{"behind the server", []string{"codex app-server --listen unix://", "sh -c sm\thook"}, false, alone},
 		{"started by what the server started", []string{"codex app-server --listen unix://", "bash", "codex exec hi"}, false, runs(alone, 102)},
+		{"behind a server for another program", []string{"codex mcp-server", "bash", "codex exec hi"}, false, runs(alone, 102)},
 		{"a subagent", []string{"bash", "codex --no-daemon"}, true, alone},
 		{"a name that only resembles the server's", []string{"codex my-app-server"}, false, runs(own, 100)},
 	} {
@@ -86,5 +88,42 @@ func TestCodexOrigin(t *testing.T) {
 	own.Provider = "codex-fork"
 	if diff := cmp.Diff(runs(own, 100), testCaller(vars).codexOrigin(at, false, dir, parent)); diff != "" {
 		t.Errorf("with its own provider (-want +got):\n%s", diff)
+	}
+}
+
+// TestOriginBehindServer: what runs behind a server of Codex is nobody's by its environment, whichever command asks.
+func TestOriginBehindServer(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 20, 11, 0, 0, 0, time.UTC)
+	by := testCaller(map[string]string{
+		"TMUX": "/tmp/t,12,0", "TMUX_PANE": "%3", "SM_NAME": "web", "SM_PARENT_ID": "em", "SM_PROVIDER": "codex", "HOME": t.TempDir(),
+		"CLAUDE_SESSION_MANAGER_ID": "worker", "CLAUDE_PID": "2000000000",
+	})
+	own := hook.Origin{Agent: "worker", Tmux: "/tmp/t", Server: 12, Pane: "%3", Name: "web", Parent: "em", Provider: "codex", PID: 2000000000, At: at}
+	alone := hook.Origin{PID: 2000000000, At: at}
+	for command, want := range map[string]hook.Origin{"codex app-server": alone, "codex mcp-server": alone, "codex --no-daemon": own} {
+		dir, parent := processes(t, command, "bash")
+		if diff := cmp.Diff(want, by.origin(at, dir, parent)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", command, diff)
+		}
+	}
+}
+
+// TestOwnTerminal: a server of Codex that was started by hand in a pane is not the client of that pane.
+func TestOwnTerminal(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]bool{
+		"codex": true, "codex resume --last": true, "codex app-server --listen unix://": false, "codex mcp-server": false,
+	} {
+		dir, pid := processes(t, "bash", command)
+		if got := ownTerminal(proc.Process{PID: pid, Start: "7101", Terminal: 34816}, dir); got != want {
+			t.Errorf("%s: %v", command, got)
+		}
+	}
+	dir, pid := processes(t, "codex")
+	for name, p := range map[string]proc.Process{"no terminal": {PID: pid, Start: "7100"}, "not seen": {PID: pid, Terminal: 34816}} {
+		if ownTerminal(p, dir) {
+			t.Error(name)
+		}
 	}
 }

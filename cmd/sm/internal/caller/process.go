@@ -27,7 +27,7 @@ func OfProcess(pid int) hook.Origin {
 	}
 	env["CLAUDE_PID"], env["CLAUDE_PROJECT_DIR"] = strconv.Itoa(pid), "" // of a client that has started this one
 	by := Caller{LookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok }}
-	o := by.Origin(time.Now())
+	o := by.origin(time.Now(), "/proc", pid)
 	o.AutoCompact = hook.AutoCompact{}
 	return o
 }
@@ -36,6 +36,12 @@ func OfProcess(pid int) hook.Origin {
 func Holder(locks *proc.Locks) func(path string) (transcript.Holder, bool) {
 	return func(path string) (transcript.Holder, bool) {
 		p, held := locks.Holder(path)
-		return transcript.Holder{PID: p.PID, Start: p.Start, Own: p.Start != "" && p.Terminal != 0}, held
+		return transcript.Holder{PID: p.PID, Start: p.Start, Own: ownTerminal(p, "/proc")}, held
 	}
+}
+
+// ownTerminal says whether a process is the client of one user at a terminal. A server of Codex may have been started by
+// hand at one, and is nobody's client all the same.
+func ownTerminal(p proc.Process, procDir string) bool {
+	return p.Start != "" && p.Terminal != 0 && !isServer(p.PID, procDir)
 }
