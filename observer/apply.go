@@ -146,7 +146,7 @@ func (c *core) pass(now time.Time) {
 		}
 	}
 	c.handoffs.pass(now)
-	c.delivery.leave()
+	c.queue.Leave(func(agent alerts.AgentID) string { at, _ := c.fleet.Location(agent); return at.Session })
 	c.delivery.typeToIdle(now)
 	if now.Before(c.check) {
 		return

@@ -92,7 +92,7 @@ type delivery struct {
 
 // effect is something to be done in the world, once all that led to it is stored. It is done by a quickEffect in its turn,
 // or by a slowEffect beside all others.
-type effect interface{ effect() }
+type effect any
 
 // effectList collects effects in their order.
 type effectList []effect

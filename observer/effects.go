@@ -14,13 +14,9 @@ import (
 	"sm/observer/overflow"
 )
 
-type quickEffect interface {
-	effect
-	do(r *effectRunner)
-}
+type quickEffect interface{ do(r *effectRunner) }
 
 type slowEffect interface {
-	effect
 	// run does the effect; the outcome is nil when the loop need not know.
 	run(ctx context.Context, r *effectRunner) outcome
 }
@@ -35,6 +31,7 @@ type effectRunner struct {
 	settings  *atomic.Pointer[Settings]
 	terminal  Terminal
 	enqueuer  Enqueuer
+	queueing  chan struct{} // has a place for each that may put a message into a queue at the same time
 	documents *documents.Keeper
 	guard     *overflow.Guarding
 	ask       func(context.Context, func(*core) error) error // the loop, which knows whether an effect still fits
@@ -42,25 +39,19 @@ type effectRunner struct {
 	ctx       context.Context                                // ends with the observer
 	slow      sync.WaitGroup
 
-	notify notify.Command
-	// queueing has a place for each command that may put a message into a queue at the same time.
-	queueing chan struct{}
-
+	notify  notify.Command
 	mu      sync.Mutex
 	waiting []effect
 	news    chan struct{}
 	ended   chan struct{}
 }
 
-// maxQueueing is how many messages are put into the queues of clients at the same time.
-const maxQueueing = 2
-
 // startEffects begins to do effects; end waits for the last.
 func (a *App) startEffects(ctx context.Context) *effectRunner {
 	r := &effectRunner{
 		log: a.log, levels: filepath.Join(a.o.State, "context-status"), settings: &a.settings, terminal: a.o.Terminal, enqueuer: a.o.Enqueuer,
 		documents: a.documents, guard: a.guard, ask: a.ask, ctx: ctx, news: make(chan struct{}, 1), ended: make(chan struct{}),
-		queueing: make(chan struct{}, maxQueueing),
+		queueing: make(chan struct{}, 2),
 		report: func(ctx context.Context, o outcome) {
 			now := time.Now()
 			// With ctx the loop has ended, and nobody takes note: what was typed stays offered, and the transcript decides;
@@ -168,16 +159,3 @@ func (o operatorEffect) do(r *effectRunner) {
 		})
 	}
 }
-
-func (levelEffect) effect()    {}
-func (clearEffect) effect()    {}
-func (operatorEffect) effect() {}
-func (typeEffect) effect()     {}
-func (queueEffect) effect()    {}
-func (ownEffect) effect()      {}
-func (issueEffect) effect()    {}
-func (prepareEffect) effect()  {}
-func (sweepEffect) effect()    {}
-func (consumeEffect) effect()  {}
-func (withdrawEffect) effect() {}
-func (freshenEffect) effect()  {}

@@ -16,8 +16,8 @@ import (
 func (e typeEffect) run(ctx context.Context, r *effectRunner) outcome {
 	typed, err := r.terminal.Type(ctx, e.place, e.text, func(ctx context.Context) error {
 		return r.still(ctx, func(c *core) bool {
-			place, idle := c.delivery.idle(c.delivery.typedTo(e), time.Now())
-			return idle && place == e.place && c.delivery.offered(e)
+			place, idle := c.delivery.idle(c.delivery.addressee(&e.message), time.Now())
+			return idle && place == e.place && c.delivery.offered(&e.message)
 		})
 	})
 	return hasTyped{e, typed, err}

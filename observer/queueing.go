@@ -43,30 +43,15 @@ func (e queueEffect) run(ctx context.Context, r *effectRunner) outcome {
 	case <-ctx.Done():
 		return nil
 	}
-	if err := r.still(ctx, func(c *core) bool { return c.delivery.queued(e, time.Now()) }); err != nil {
+	fits := func(c *core) bool {
+		thread, _, ok := c.fleet.Thread(c.delivery.addressee(&e.message), time.Now())
+		return ok && thread.ID == e.thread.ID && c.delivery.offered(&e.message)
+	}
+	if err := r.still(ctx, fits); err != nil {
 		return enqueued{e, false, err}
 	}
 	placed, err := r.enqueuer.Enqueue(ctx, e.thread, e.message.Mark(), e.text)
 	return enqueued{e, placed, err}
-}
-
-// queued says whether the offer to a queue still stands: the message may have been withdrawn since, and its agent gone on
-// to another thread.
-func (d *delivery) queued(e queueEffect, now time.Time) bool {
-	m, known := d.queue.Find(e.message.ID)
-	if !known || m.State != outbox.Offered || m.Via != outbox.Queued || m.Offers != e.message.Offers {
-		return false
-	}
-	thread, _, ok := d.fleet.Thread(m.To, now)
-	return ok && thread.ID == e.thread.ID
-}
-
-// leave lets messages wait again that lie in the queue of a thread which their agent has left.
-func (d *delivery) leave() {
-	d.queue.Leave(func(agent alerts.AgentID) string {
-		at, _ := d.fleet.Location(agent)
-		return at.Session
-	})
 }
 
 // enqueued is the outcome of a queueEffect.
@@ -78,24 +63,20 @@ type enqueued struct {
 
 // apply takes note of what became of a message: it is in the queue, and the transcript will show it; or it is not.
 func (o enqueued) apply(c *core, now time.Time) {
-	m, known := c.queue.Find(o.message.ID)
-	if !known {
-		m = o.message
-	}
+	m := o.message
+	m.To = c.delivery.addressee(&m)
 	state := c.agents.of(m.To)
 	k := typingState{calls: state.typing.calls}
+	if !o.placed && c.delivery.offered(&m) {
+		c.queue.Unoffer(m.ID, now)
+	}
 	switch {
 	case o.placed:
 		c.queue.Placed(m.ID)
 		c.log.Info("message queued", "agent", m.To, "id", m.ID, "thread", o.thread.ID, "offers", m.Offers, "err", o.err)
+	case errors.Is(o.err, errBusy):
+		c.log.Debug("a message is not to go into the queue any more", "agent", m.To, "id", m.ID, "thread", o.thread.ID)
 	default:
-		if known && m.State == outbox.Offered && m.Via == outbox.Queued && m.Offers == o.message.Offers {
-			c.queue.Unoffer(m.ID, now)
-		}
-		if errors.Is(o.err, errBusy) {
-			c.log.Debug("a message is not to go into the queue any more", "agent", m.To, "id", m.ID, "thread", o.thread.ID)
-			break
-		}
 		level := c.log.Warn
 		if state.typing.pause > 0 { // it has been said
 			level = c.log.Debug

@@ -72,7 +72,7 @@ func queueRunner(c *core, to Enqueuer) *effectRunner {
 		defer mu.Unlock()
 		return do(c)
 	}
-	return &effectRunner{enqueuer: to, queueing: make(chan struct{}, maxQueueing), ask: ask}
+	return &effectRunner{enqueuer: to, queueing: make(chan struct{}, 2), ask: ask}
 }
 
 // TestQueueingStill: right before a message goes into a queue it is looked whether it is still to go there.
@@ -127,7 +127,7 @@ func TestQueueingFew(t *testing.T) {
 		<-time.After(4500 * time.Millisecond)
 		cancel()
 		all.Wait()
-		if to.top != maxQueueing || done != 5*maxQueueing || len(to.marks) != done {
+		if to.top != 2 || done != 5*2 || len(to.marks) != done {
 			t.Errorf("%d at once, %d put there, %d done", to.top, len(to.marks), done)
 		}
 	})

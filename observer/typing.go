@@ -131,25 +131,25 @@ type typeEffect struct {
 	place   fleet.Place
 }
 
-// offered says whether the offer that a typing belongs to still stands: it may have been
-// given up, withdrawn, or made again by a hook's answer.
-func (d *delivery) offered(e typeEffect) bool {
-	m, known := d.queue.Find(e.message.ID)
-	return known && m.State == outbox.Offered && m.Via == outbox.Tmux && m.Offers == e.message.Offers && m.Calling == e.message.Calling
+// offered says whether an offer to a terminal or a queue still holds: it may have been given up, withdrawn, or made again
+// by a hook's answer.
+func (d *delivery) offered(as *outbox.Message) bool {
+	m, known := d.queue.Find(as.ID)
+	return known && m.State == outbox.Offered && m.Via == as.Via && m.Offers == as.Offers && m.Calling == as.Calling
 }
 
-// typedTo is whom a typing is for: the agent may have got another id since it began.
-func (d *delivery) typedTo(e typeEffect) alerts.AgentID {
-	if m, known := d.queue.Find(e.message.ID); known {
+// addressee is whom a message is for: the agent may have got another id since it was offered.
+func (d *delivery) addressee(as *outbox.Message) alerts.AgentID {
+	if m, known := d.queue.Find(as.ID); known {
 		return m.To
 	}
-	return e.message.To
+	return as.To
 }
 
 // hasTyped takes note of what became of a message: it was typed, and the transcript will
 // show it; it may have been, and the transcript decides; or nothing has happened.
 func (d *delivery) hasTyped(e typeEffect, typed bool, err error, now time.Time) {
-	agent := d.typedTo(e)
+	agent := d.addressee(&e.message)
 	state := d.agents.of(agent)
 	k := typingState{calls: state.typing.calls}
 	if typed && e.message.Calling {
@@ -162,7 +162,7 @@ func (d *delivery) hasTyped(e typeEffect, typed bool, err error, now time.Time) 
 		d.log.Warn("a message may have been typed", "agent", agent, "id", e.message.ID, "err", err)
 		k.pause = longestRefusal
 	default:
-		if d.offered(e) {
+		if d.offered(&e.message) {
 			d.queue.Unoffer(e.message.ID, now)
 		}
 		k.pause = min(max(firstRefusal, 2*state.typing.pause), longestRefusal)

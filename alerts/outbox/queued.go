@@ -53,17 +53,17 @@ func (q *Queue) judgeQueued(m *Message, now, due time.Time) (next time.Time) {
 }
 
 // Placed notes that an offered message lies in the client's queue.
-func (q *Queue) Placed(id ID) {
-	if m := q.ids[id]; m != nil && !m.State.Ended() && m.mayLie() {
+func (x *index) Placed(id ID) {
+	if m := x.ids[id]; m != nil && !m.State.Ended() && m.mayLie() {
 		m.State, m.Placed = Offered, true
-		q.touch(m)
+		x.touch(m)
 	}
 }
 
 // Leave lets messages wait again, for any carrier, that lie in the queue of a thread which their agent has left: it may
 // never come back there. in says which thread an agent is in, "" where that is not known.
-func (q *Queue) Leave(in func(alerts.AgentID) string) {
-	for to, b := range q.agents {
+func (x *index) Leave(in func(alerts.AgentID) string) {
+	for to, b := range x.agents {
 		thread, asked := "", false
 		for _, m := range b.open {
 			if !m.mayLie() || m.Thread == "" {
@@ -73,14 +73,14 @@ func (q *Queue) Leave(in func(alerts.AgentID) string) {
 				thread, asked = in(to), true
 			}
 			if thread != "" && thread != m.Thread {
-				q.leave(m)
+				x.leave(m)
 			}
 		}
 	}
 }
 
-func (q *Queue) leave(m *Message) {
-	m.Left, m.Placed = true, false
+func (x *index) leave(m *Message) {
+	m.State, m.Left, m.Placed = Waiting, true, false
 	m.Moves++
-	q.wait(m)
+	x.touch(m)
 }
