@@ -132,6 +132,30 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+// TestImplausible: a value that no session has is unknown, and no number that overflows.
+func TestImplausible(t *testing.T) {
+	t.Parallel()
+	const of = "{host=one,session=web} "
+	names := []string{
+		"cache_hit_ratio", "cleared_tokens", "compaction_threshold_tokens", "context_tokens", "context_window_tokens", "cost_usd", "cycle", "drift_tokens", "forecast_replies",
+		"forecast_replies_low", "forecast_replies_high", "forecast_seconds", "forecast_turns", "last_activity_timestamp_seconds", "queued_messages", "transcript_compactions",
+	}
+	want := []api.Session{{Host: "one", ID: "one/web", Label: "web", State: "active", IsActive: true, Enabled: true}}
+	for _, value := range []string{"1e18", "1e19", "1e300", "-1e10", "-1e300", "NaN", "+Inf", "-Inf"} {
+		a := &answers{figures: []string{"agent_session_active" + of + "1"}, trends: []string{"agent_session_context_ratio" + of + value}}
+		for _, name := range names {
+			a.figures = append(a.figures, "agent_session_"+name+of+value)
+		}
+		got, err := serve(t, a).Sessions(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got.Sessions); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", value, diff)
+		}
+	}
+}
+
 // TestOneHostSeveralObservers: users of one machine have observers of their own.
 func TestOneHostSeveralObservers(t *testing.T) {
 	t.Parallel()

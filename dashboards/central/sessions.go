@@ -49,8 +49,8 @@ func fleetOf(figures, targets model.Vector, trends map[key][]Point) Fleet {
 	found := map[key]*session{}
 	instances := map[string]map[string]bool{} // of each host
 	for _, sample := range figures {
-		k, v := keyOf(sample.Metric), float64(sample.Value)
-		if k.session == "" || math.IsNaN(v) || math.IsInf(v, 0) {
+		k, v, name := keyOf(sample.Metric), float64(sample.Value), strings.TrimPrefix(string(sample.Metric[model.MetricNameLabel]), prefix)
+		if k.session == "" || !plausible(name, v) {
 			continue
 		}
 		s := found[k]
@@ -62,16 +62,17 @@ func fleetOf(figures, targets model.Vector, trends map[key][]Point) Fleet {
 			}
 			instances[k.host][k.instance] = true
 		}
-		s.learn(strings.TrimPrefix(string(sample.Metric[model.MetricNameLabel]), prefix), v, sample.Metric)
+		s.learn(name, v, sample.Metric)
 	}
 	for k, s := range found {
 		s.ID = k.host + "/" + k.session
 		if len(instances[k.host]) > 1 {
 			s.ID = k.host + "/" + k.instance + "/" + k.session
 		}
-		all.Curves[s.ID] = trends[k]
 		for _, p := range trends[k] {
-			s.Trend = append(s.Trend, p.Share)
+			if plausible("context_ratio", p.Share) {
+				all.Curves[s.ID], s.Trend = append(all.Curves[s.ID], p), append(s.Trend, p.Share)
+			}
 		}
 		s.conclude()
 		all.Sessions.Sessions = append(all.Sessions.Sessions, s.Session)
@@ -90,9 +91,27 @@ func fleetOf(figures, targets model.Vector, trends map[key][]Point) Fleet {
 	return all
 }
 
+// plausible says whether a session can have such a value, which is unknown otherwise: anything can write to a central
+// server. Tokens, seconds and counts are at most 1e9, so that sums of them stay in range; a time is before the year 10000,
+// for JSON has no later ones.
+func plausible(name string, v float64) bool {
+	low, high := 0.0, 1e9
+	switch name {
+	case "cache_hit_ratio":
+		high = 1
+	case "context_ratio":
+		high = 10 // above 1 where the window is taken for too small
+	case "drift_tokens":
+		low = -high
+	case "last_activity_timestamp_seconds":
+		low, high = 1, 250_000_000_000
+	}
+	return v >= low && v <= high // not so for NaN
+}
+
 // learn takes in one sample: what it is called, without the prefix, its value and its labels.
 func (s *session) learn(name string, v float64, labels model.Metric) {
-	n := int64(min(max(v, math.MinInt64/2), math.MaxInt64/2))
+	n := int64(v)
 	switch name {
 	case "info":
 		s.SessionID, s.Project, s.Model = string(labels["session_id"]), string(labels["project"]), string(labels["model"])

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/prometheus/common/config"
@@ -30,7 +31,7 @@ func New(file string, answerBytes int64) (*http.Client, error) {
 			err = failed.Err // without the name, which is said already
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w; write it as Prometheus has it, such as 'authorization: {credentials_file: token}'", file, OneLine(err))
+			return nil, fmt.Errorf("read %s: %w; write it as Prometheus has it, such as 'authorization: {credentials_file: token}'", file, OneLine(withoutValues(err)))
 		}
 	}
 	if c.OAuth2 != nil {
@@ -51,6 +52,15 @@ func Shown(address string) string {
 		return "…" + address[i:]
 	}
 	return address
+}
+
+// withoutValues cuts out of an error what it quotes of the file, such as a token that stands there alone.
+func withoutValues(err error) error {
+	quoted := regexp.MustCompile("(?s)(cannot unmarshal \\S+ )`.*?`( into)|(anchor )'[^']*'|\"(?:[^\"\\\\]|\\\\.)*\"")
+	if text := err.Error(); quoted.MatchString(text) {
+		return errors.New(quoted.ReplaceAllString(text, "${1}${3}…${2}"))
+	}
+	return err
 }
 
 // OneLine is an error whose text has no line breaks, as those of YAML have them.
