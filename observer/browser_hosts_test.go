@@ -17,7 +17,7 @@ import (
 	"sm/observer/pages"
 )
 
-// madeUpServer is a central server with agents of three hosts, two of which use the same names.
+// madeUpServer is a central server with agents of three hosts; two hosts use the same names.
 func madeUpServer(t *testing.T) string {
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		kind, result := "vector", []string{}

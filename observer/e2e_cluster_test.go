@@ -60,7 +60,7 @@ func (s *tool) send(method, path, body string) string {
 	return string(text)
 }
 
-// TestE2ECluster: an observer asks two real Alertmanagers, of which one is killed. An alert of its host is said once,
+// TestE2ECluster: an observer asks two real Alertmanagers, and one of them is killed. An alert of its host is said once,
 // also when the webhook brings it, too; one that is silenced is not said before the silence ends, and one that is inhibited
 // or of another host not at all.
 func TestE2ECluster(t *testing.T) {

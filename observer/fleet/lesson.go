@@ -42,7 +42,7 @@ func (l *lesson) compaction(c *backlog.Compaction, own bool) {
 // replyTakes is how long a reply is taken to have lasted: long enough for signs of two not to count as one.
 const replyTakes = time.Minute
 
-// teach hands the lesson to who wants it.
+// teach hands the lesson to Options.Teach, if that is set.
 func (l *lesson) teach(o *origins, x *file, seen *alerts.ObservedCompactions) {
 	if o.options.Teach == nil || len(l.sizes) == 0 || len(l.compactions) == 0 {
 		return

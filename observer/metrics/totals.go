@@ -30,7 +30,7 @@ func (b *builder) compactionTotals(s *Snapshot) {
 	for i := range parts {
 		labels[i] = b.label("client", parts[i].Client)
 	}
-	parts[0].Attempts, parts[0].Storms = s.Alerts.Attempts, s.Alerts.Storms // of all clients, of which the others are taken off
+	parts[0].Attempts, parts[0].Storms = s.Alerts.Attempts, s.Alerts.Storms // of all clients; those of the others are subtracted below
 	for i := range s.Fleet.Others {
 		for k, n := range s.Fleet.Others[i].Attempts {
 			parts[0].Attempts[k] -= min(n, parts[0].Attempts[k])

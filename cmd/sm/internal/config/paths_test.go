@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWatchedCodexDirs: whoever names the folders to watch gets no other, unless CODEX_HOME names one, too.
+// TestWatchedCodexDirs: where the folders to watch are named, Codex's is watched only if CODEX_HOME names it.
 func TestWatchedCodexDirs(t *testing.T) {
 	t.Parallel()
 	home, other := []string{"/h/.codex/sessions", "/h/.codex/archived_sessions"}, []string{"/c/sessions", "/c/archived_sessions"}
