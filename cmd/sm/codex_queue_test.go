@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -70,6 +69,12 @@ func (c *queueClient) prompt(text, trigger string) {
 	c.record("event_msg", `{"type":"task_complete","turn_id":"t%d","last_agent_message":"Well."}`, c.n)
 }
 
+// wrote says whether a message stands in a file of the client's home.
+func (c *queueClient) wrote(file, id string) bool {
+	text, _ := os.ReadFile(filepath.Join(c.home, file)) // none yet
+	return bytes.Contains(text, []byte("#"+id))
+}
+
 // takes takes what lies in the queue, and says how much there was so far.
 func (c *queueClient) takes() int {
 	text, _ := os.ReadFile(filepath.Join(c.home, "queue_1.sqlite")) // none yet
@@ -96,7 +101,8 @@ func TestCodexQueueKills(t *testing.T) {
 	c := newQueueClient(t, home)
 	bin := filepath.Join(d.dir, "bin")
 	script := "#!/bin/sh\n[ \"$1 $2 $4\" = 'queue --thread --message' ] && [ \"$3\" = " + queueThread + " ] || exit 1\n" +
-		"sleep 0.$(($$ % 3))\nprintf '%s\\n' \"$5\" >>\"$CODEX_HOME/queue_1.sqlite\"\nsleep 0.$(($$ % 2))\n"
+		"printf '%s\n' \"$5\" >>\"$CODEX_HOME/begun\"\nsleep 0.$((1 + $$ % 3))\n" +
+		"printf '%s\n' \"$5\" >>\"$CODEX_HOME/queue_1.sqlite\"\nsleep 0.$((1 + $$ % 3))\nprintf '%s\n' \"$5\" >>\"$CODEX_HOME/ended\"\n"
 	if err := os.MkdirAll(bin, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -109,22 +115,31 @@ func TestCodexQueueKills(t *testing.T) {
 		_, err := d.api.Session(t.Context(), queueThread)
 		return message(err)
 	})
-	const messages = 4
-	ids := map[string]bool{}
+	const messages = 8
+	ids, met := map[string]bool{}, 0
 	for i := range messages {
 		m, err := d.api.Send(t.Context(), queueThread, api.NewMessage{Text: fmt.Sprintf("Message %d; $(rm -rf /) and é.", i)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ids[m.ID] = true
-	}
-	r := rand.New(rand.NewPCG(16, 3))
-	for range 12 {
-		<-time.After(time.Duration(r.IntN(1500)) * time.Millisecond)
+		file := []string{"begun", "queue_1.sqlite"}[i%2] // before the text is in the queue, or after
+		d.within(2*time.Minute, "the command has come to "+file, func() string {
+			if !c.wrote(file, m.ID) {
+				return "not yet"
+			}
+			return ""
+		})
+		if !c.wrote("ended", m.ID) {
+			met++
+		}
 		if !d.kill() {
 			t.Fatal("it had ended by itself")
 		}
 		d.start()
+	}
+	if met < messages/2 {
+		t.Errorf("%d of %d kills met the command", met, messages)
 	}
 	d.within(3*time.Minute, "all are heard", func() string {
 		c.takes()
