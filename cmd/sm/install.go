@@ -60,27 +60,26 @@ func newInstallCommand(env *environ) *cobra.Command {
 	return cmd
 }
 
-// installClients installs for Claude Code and, where it is there, for Codex; or for Codex alone. What Codex's file would
-// refuse is refused before anything is changed.
+// installClients installs for Claude Code and, where it is there, for Codex; or for Codex alone. A file of Codex that cannot
+// be changed keeps nothing from Claude Code.
 func installClients(ctx context.Context, o install.Options, codexAlone bool) error {
-	codex := codexAlone || o.CodexThere()
-	if codex && o.Codex == "" {
-		return errors.New("CODEX_HOME and HOME name no folder; set one of them to an absolute path")
-	}
-	if codex {
+	if codexAlone {
+		if o.Codex == "" {
+			return errors.New("CODEX_HOME and HOME name no folder; set one of them to an absolute path")
+		}
 		if err := o.CheckCodex(); err != nil {
 			return err
 		}
-	}
-	if !codexAlone {
-		if err := o.Install(ctx); err != nil {
-			return err
-		}
-	}
-	if codex {
 		return o.InstallCodex()
 	}
-	return nil
+	if err := o.Install(ctx); err != nil || !o.CodexThere() {
+		return err
+	}
+	if err := o.CheckCodex(); err != nil {
+		_, err = fmt.Fprintln(o.Stderr, "sm: note: no hooks for Codex: "+screen.OneLine(err.Error()))
+		return err
+	}
+	return o.InstallCodex()
 }
 
 // noteAfter says what an installation has not done, and who does it.
@@ -131,15 +130,14 @@ func newUninstallCommand(env *environ) *cobra.Command {
 			if err := fillInstallation(&o, env); err != nil {
 				return err
 			}
+			var err error
 			if o.CodexThere() {
-				if err := o.UninstallCodex(); err != nil {
-					return err
-				}
+				err = o.UninstallCodex()
 			}
 			if codexAlone {
-				return nil
+				return err
 			}
-			return o.Uninstall(cmd.Context())
+			return errors.Join(o.Uninstall(cmd.Context()), err) // what one client's file refuses keeps nothing from the other
 		},
 	}
 	cmd.Flags().BoolVar(&codexAlone, "codex", false, "uninstall the hooks of Codex alone")

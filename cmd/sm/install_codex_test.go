@@ -118,8 +118,7 @@ func TestInstallCodexBringsUpToDate(t *testing.T) {
 	}
 }
 
-// TestInstallCodexRefuses: what cannot be edited without doubt is refused before anything is changed, also for the other
-// client.
+// TestInstallCodexRefuses: a file that cannot be edited without doubt stays as it is, and keeps nothing from the other client.
 func TestInstallCodexRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -128,21 +127,61 @@ func TestInstallCodexRefuses(t *testing.T) {
 	}{
 		{"broken", "{\"hooks\": {},}", "line 1: invalid character '}' looking for beginning of object key string; correct the file, it is untouched", 0o600},
 		{"comments", "{\n  // mine\n}\n", "line 2: a comment, which JSON does not have; correct the file, it is untouched", 0o600},
-		{"a list", "[]", "the settings are not a JSON object; correct them", 0o600},
-		{"hooks that are none", `{"hooks":[]}`, "line 1: hooks is not an object; correct it", 0o600},
-		{"an event that is no list", `{"hooks":{"PostModelRequest":{}}}`, "line 1: hooks.PostModelRequest is not a list; correct it", 0o600},
+		{"a list", "[]", "the settings are not a JSON object; correct the file, it is untouched", 0o600},
+		{"hooks that are none", `{"hooks":[]}`, "line 1: hooks is not an object; correct the file, it is untouched", 0o600},
+		{"an event that is no list", `{"hooks":{"PostModelRequest":{}}}`, "line 1: hooks.PostModelRequest is not a list; correct the file, it is untouched", 0o600},
+		{"read-only", "{}", "", 0o400},
 	} {
-		for _, args := range [][]string{{"install"}, {"install", "--codex"}, {"install", "--dry-run"}} {
-			r, hooks := newCodexRig(t)
-			r.write(hooks, tt.text, tt.mode)
-			before := r.tree()
-			r.want(outcome{1, "", "sm: ~/.codex/hooks.json: " + tt.want + "\n"}, args...)
+		says := "~/.codex/hooks.json: " + tt.want + "\n"
+		if tt.want == "" {
+			says = "~/.codex/hooks.json is read-only; run chmod u+w ~/.codex/hooks.json\n"
+		}
+		r, hooks := newCodexRig(t)
+		r.write(hooks, tt.text, tt.mode)
+		before := r.tree()
+		r.want(outcome{1, "", "sm: " + says}, "install", "--codex")
+		installs := func(want string, args ...string) {
+			t.Helper()
+			env := r.environ()
+			code, noted := env.execute(t.Context(), args), "sm: note: no hooks for Codex: "+says
+			if out := r.clean(env.stdout); code != 0 || !strings.Contains(out, want) || !strings.Contains(r.clean(env.stderr), noted) {
+				t.Errorf("%s: %q: %d %s%s, want the note %s", tt.name, args, code, out, r.clean(env.stderr), noted)
+			}
+		}
+		if tt.want != "" { // a dry run does not need to write
+			installs("+++ ~/.claude/settings.json", "install", "--dry-run")
 			r.checkTree(tt.name, before)
 		}
+		installs(installedLine, "install")
+		if got := r.read(hooks); got != tt.text {
+			t.Errorf("%s: the file is %q", tt.name, got)
+		}
 	}
-	r, hooks := newCodexRig(t)
-	r.write(hooks, "{}", 0o400)
-	before := r.tree()
-	r.want(outcome{1, "", "sm: ~/.codex/hooks.json is read-only; run chmod u+w ~/.codex/hooks.json\n"}, "install")
-	r.checkTree("read-only", before)
+}
+
+// TestUninstallCodexRefuses: a file of Codex that cannot be edited keeps nothing from the other client, and is told of.
+func TestUninstallCodexRefuses(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text string // "" for what an installation has made of it
+		mode os.FileMode
+		want string
+	}{
+		{"{,}", 0o600, "sm: ~/.codex/hooks.json: line 1: invalid character ',' looking for beginning of object key string; correct the file, it is untouched\n"},
+		{"", 0o400, "sm: ~/.codex/hooks.json is read-only; run chmod u+w ~/.codex/hooks.json\n"},
+	} {
+		r, hooks := newCodexRig(t)
+		r.done("install")
+		text := tt.text
+		if text == "" {
+			text = r.read(hooks)
+		}
+		r.write(hooks, text, tt.mode)
+		r.want(outcome{1, "", tt.want}, "uninstall", "--codex")
+		r.want(outcome{1, uninstalledLine, tt.want}, "uninstall")
+		r.want(outcome{1, unchangedLine, tt.want}, "uninstall")
+		if got := r.read(hooks); got != text {
+			t.Errorf("the file is %q", got)
+		}
+	}
 }

@@ -359,7 +359,7 @@ func TestPluginRefusals(t *testing.T) {
 	t.Run("broken settings", func(t *testing.T) {
 		r := newPluginRig(t)
 		r.write(r.path, `{"hooks":[]}`, 0o600)
-		r.want(fails("~/.claude/settings.json: line 1: hooks is not an object; correct it"), "install", "--plugin")
+		r.want(fails("~/.claude/settings.json: line 1: hooks is not an object; correct the file, it is untouched"), "install", "--plugin")
 		r.write(r.path, `{}`, 0o400)
 		r.want(fails("~/.claude/settings.json is read-only; run chmod u+w ~/.claude/settings.json"), "install", "--plugin")
 		if calls := r.calls(); len(calls) > 0 {

@@ -119,15 +119,15 @@ func (e *Editor) installBeside() error {
 // Check refuses settings that the client does not understand either: the user who wrote them should know.
 func (e *Editor) Check() error {
 	if !e.Doc.Root.IsObject() {
-		return fmt.Errorf("the settings are not a JSON object; correct them")
+		return fmt.Errorf("the settings are not a JSON object; correct the file, it is untouched")
 	}
 	hooks := e.Doc.At("hooks")
 	if hooks != nil && !hooks.IsObject() {
-		return fmt.Errorf("line %d: hooks is not an object; correct it", e.Doc.Line(hooks.From))
+		return fmt.Errorf("line %d: hooks is not an object; correct the file, it is untouched", e.Doc.Line(hooks.From))
 	}
 	for _, event := range e.Events("", true) {
 		if v := e.Doc.At("hooks", string(event)); v != nil && !v.IsArray() {
-			return fmt.Errorf("line %d: hooks.%s is not a list; correct it", e.Doc.Line(v.From), event)
+			return fmt.Errorf("line %d: hooks.%s is not a list; correct the file, it is untouched", e.Doc.Line(v.From), event)
 		}
 	}
 	if v := e.Doc.At("statusLine"); v != nil {

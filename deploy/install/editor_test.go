@@ -248,9 +248,9 @@ func TestInstallGuard(t *testing.T) {
 func TestInstallRefuses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`[]`:                              "the settings are not a JSON object; correct them",
-		"{\n\"hooks\": []}":               "line 2: hooks is not an object; correct it",
-		"{\"hooks\": {\n\"Stop\": {}}}":   "line 2: hooks.Stop is not a list; correct it",
+		`[]`:                              "the settings are not a JSON object; correct the file, it is untouched",
+		"{\n\"hooks\": []}":               "line 2: hooks is not an object; correct the file, it is untouched",
+		"{\"hooks\": {\n\"Stop\": {}}}":   "line 2: hooks.Stop is not a list; correct the file, it is untouched",
 		`{"statusLine": null}`:            "line 1: statusLine has no command; correct or remove it",
 		`{"statusLine": "x"}`:             "line 1: statusLine has no command; correct or remove it",
 		`{"statusLine": {"command":"x"}}`: "line 1: statusLine has no command; correct or remove it",
