@@ -30,6 +30,9 @@ func newReportCommand(env *environ) *cobra.Command {
 			"copied by a fork or a resume, counts where it first happened; subagents do not count. No observer is needed.",
 		Example: "  sm report\n  sm report --verbose           # by project, model and month, with histograms\n  sm report --html costs.html\n  sm report --json ~/.claude/projects",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if name := emptyFlag(cmd.Flags()); name != "" {
+				return usagef("--%s is empty", name)
+			}
 			cfg, paths, err := env.transcripts(cmd, args)
 			if err != nil {
 				return err

@@ -57,6 +57,8 @@ func TestCommandLine(t *testing.T) {
 		{"flag without value", []string{"version", "--config"}, outcome{2, "", "sm: flag needs an argument: --config; see 'sm --help'\n"}},
 		{"too many arguments", []string{"check-config", "a", "b"}, outcome{2, "", "sm: \"b\" is one argument too many: sm check-config [FILE]; see 'sm --help'\n"}},
 		{"no client", []string{"status", "--client", "gemini"}, outcome{2, "", "sm: --client: no client \"gemini\"; give one of claude, codex; see 'sm --help'\n"}},
+		{"an empty client", []string{"status", "--client", ""}, outcome{2, "", "sm: --client is empty; see 'sm --help'\n"}},
+		{"an empty name of a page", []string{"report", "--html", ""}, outcome{2, "", "sm: --html is empty; see 'sm --help'\n"}},
 		{"near flag", []string{"status", "--jsn"}, outcome{2, "", "sm: --jsn: did you mean --json?\n"}},
 		{"nothing to send", []string{"send"}, outcome{2, "", "sm: ID and TEXT are missing: sm send [--important|--urgent] ID TEXT|-; see 'sm --help'\n"}},
 		{"no text to send", []string{"send", "web"}, outcome{2, "", "sm: TEXT is missing: sm send [--important|--urgent] ID TEXT|-; see 'sm --help'\n"}},

@@ -45,6 +45,8 @@ func newStatusCommand(env *environ) *cobra.Command {
 			switch {
 			case err != nil:
 				return usagef("--sort: %w", err)
+			case emptyFlag(cmd.Flags()) != "":
+				return usagef("--%s is empty", emptyFlag(cmd.Flags()))
 			case top.ParseClient(o.client) != nil:
 				return usagef("--client: %w", top.ParseClient(o.client))
 			case o.client != "" && len(args) > 0:

@@ -51,7 +51,11 @@ func Fields(s api.Session, now time.Time) (fields [][2]string) {
 		add("largest context", fmt.Sprintf("%d tokens", s.PeakTokens))
 	}
 	if s.ReadingAt != nil {
-		add("last reading", screen.Ago(s.ReadingAt, now)+", by "+cmp.Or(s.ContextSource, "transcript"))
+		source := cmp.Or(s.ContextSource, "transcript")
+		if s.Client == "codex" && source == "statusline" { // it has none: its hook spoke
+			source = "a hook"
+		}
+		add("last reading", screen.Ago(s.ReadingAt, now)+", by "+source)
 	}
 	add("cross-check", crossCheckText(s))
 	for _, f := range pastFields(s, now) {
