@@ -73,11 +73,7 @@ func (o enqueued) apply(c *core, now time.Time) {
 	switch {
 	case o.placed:
 		c.queue.Placed(m.ID)
-		said := []any{"agent", m.To, "id", m.ID, "thread", o.thread.ID, "offers", m.Offers}
-		if o.err != nil {
-			said = append(said, "err", o.err)
-		}
-		c.log.Info("message queued", said...)
+		c.log.Info("message queued", "agent", m.To, "id", m.ID, "thread", o.thread.ID, "offers", m.Offers)
 	case errors.Is(o.err, errBusy):
 		c.log.Debug("a message is not to go into the queue any more", "agent", m.To, "id", m.ID, "thread", o.thread.ID)
 	default:
