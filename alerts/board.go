@@ -42,12 +42,16 @@ func byID(a *AgentState, id AgentID) int { return cmp.Compare(a.Agent, id) }
 
 // stamp is the time of an event. One without is newer than all before: that is what
 // the order in a file says of records that carry no time.
-func (b *board) stamp(a *AgentState, at time.Time) Instant {
-	t := transcript.InstantOf(at)
+func (b *board) stamp(a *AgentState, ev *Event) Instant {
+	t := transcript.InstantOf(ev.At)
 	if t == 0 {
 		t = a.Clock + 1
 	}
-	a.Clock = max(a.Clock, t)
+	// That a client runs is told by the observer's clock, between records that may be much older: one without a stamp
+	// behind it follows the record before.
+	if ev.Kind != EventActive {
+		a.Clock = max(a.Clock, t)
+	}
 	b.newest = max(b.newest, t)
 	return t
 }

@@ -74,7 +74,7 @@ func (e *Engine) Step(ev Event) []Action {
 		return nil
 	}
 	a := e.agent(ev.Agent)
-	t := e.stamp(a, ev.At)
+	t := e.stamp(a, &ev)
 	e.changed[a.Agent] = struct{}{}
 	e.out = nil
 	if ev.Kind == EventSeen {

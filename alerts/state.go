@@ -96,7 +96,7 @@ type AgentState struct {
 	// Disabled is what the agent asks for; Muted is what held at the last step, by
 	// that or by Options.Disabled.
 	Disabled, Muted bool
-	// Clock is the newest stamp of all events.
+	// Clock is the newest stamp of all events but those that say whether the client runs.
 	Clock Instant
 
 	// Cycle is the number of the present cycle, from 1 on, Opened its stamp, 0 for

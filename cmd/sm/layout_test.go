@@ -103,7 +103,7 @@ func layoutTable() layoutRules {
 			"sm/observer/history/report":   {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet", "sm/observer/api", "sm/observer/history"}},
 			"sm/observer/history/tune":     {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/api", "sm/observer/history", "sm/observer/history/report"}},
 			"sm/observer":                  {ours: layoutWithout(libraries, "sm/observer", "sm/handoff/proc", "sm/handoff/queue", "sm/handoff/tmux", "sm/handoff/supervise", "sm/deploy/install", "sm/deploy/doctor", "sm/deploy/service")},
-			"sm/observer/history/replay":   {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet"}, tests: []string{"sm/observer/history"}},
+			"sm/observer/history/replay":   {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet"}, tests: []string{"sm/observer/history", "sm/transcript/claude"}},
 			"sm/observer/demo":             {ours: []string{"sm/transcript/claude/hook"}, tests: []string{"sm/transcript", "sm/observer/fleet", "sm/observer/history"}},
 			"sm/dashboards":                {},
 			"sm/dashboards/page":           {stdOnly: true},

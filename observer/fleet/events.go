@@ -18,7 +18,7 @@ func (g *gauge) tell(x *file, was transcript.Session, c *transcript.Change, mine
 	}
 	a := g.currentAgent(x.of)
 	was.Version, was.Told = x.Session.Version, x.Session.Told
-	t := teller{gauge: g, id: id, a: a, x: x, seen: was, mine: mine}
+	t := teller{gauge: g, id: id, a: a, x: x, seen: was, mine: mine, known: known}
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Text != "" {
 			n.Heard = append(n.Heard, Heard{alerts.AgentID(id), e.Text, e.At})
@@ -34,11 +34,10 @@ func (g *gauge) tell(x *file, was transcript.Session, c *transcript.Change, mine
 		t.entry(&c.Entries[i])
 	}
 	for len(t.mine) > 0 {
-		t.compaction(0, false)
+		t.compaction(&t.mine, 0, false)
 	}
-	t.mine = known
-	for len(t.mine) > 0 {
-		t.compaction(0, t.mine[0].Was == 0)
+	for len(t.known) > 0 {
+		t.compaction(&t.known, 0, t.known[0].Was == 0)
 	}
 	t.estimate(len(c.Compactions) > 0)
 	n.Events = t.out
@@ -51,8 +50,9 @@ type teller struct {
 	id    string
 	a     *Agent // nil when no more is known than the session
 	x     *file
-	seen  transcript.Session // what the window depends on, as it was at the entry
-	mine  []transcript.Compaction
+	seen  transcript.Session      // what the window depends on, as it was at the entry
+	mine  []transcript.Compaction // that have not been told
+	known []transcript.Compaction // whose particulars have not been told
 	out   []alerts.Event
 }
 
@@ -69,7 +69,7 @@ func (t *teller) begin(c *transcript.Change, history bool) {
 	}
 	for i := 0; i < len(t.mine); {
 		if e := &t.mine[i]; e.Own == 0 || !told[e.Own] {
-			t.compaction(i, history)
+			t.compaction(&t.mine, i, history)
 			continue
 		}
 		i++
@@ -100,7 +100,14 @@ func (t *teller) entry(e *transcript.Entry) {
 		for i := range t.mine {
 			if m := &t.mine[i]; m.Own != 0 && m.Own == e.UUID || m.Own == 0 && m.At == e.At {
 				m.At = e.At
-				t.compaction(i, false)
+				t.compaction(&t.mine, i, false)
+				return
+			}
+		}
+		// Particulars belong to the cycle that the compaction has opened, not to one that another compaction of this change opens.
+		for i := range t.known {
+			if k := &t.known[i]; k.Was != 0 && k.Own == e.UUID {
+				t.compaction(&t.known, i, false)
 				return
 			}
 		}
@@ -121,13 +128,13 @@ func (t *teller) entry(e *transcript.Entry) {
 	}
 }
 
-// compaction tells the i-th of those that have not been told.
-func (t *teller) compaction(i int, history bool) {
-	e := t.mine[i]
+// compaction tells the i-th of a list, and takes it off.
+func (t *teller) compaction(list *[]transcript.Compaction, i int, history bool) {
+	e := (*list)[i]
 	if now := t.gauge.newest; now != 0 && e.At > now+skew {
 		e.At = now
 	}
-	t.mine = append(t.mine[:i:i], t.mine[i+1:]...)
+	*list = append((*list)[:i:i], (*list)[i+1:]...)
 	s := &t.seen
 	if s.Model == "" {
 		s = &t.x.Session

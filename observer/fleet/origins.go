@@ -131,12 +131,17 @@ func (o *origins) compaction(x *file, e *transcript.Compaction, room *int, count
 	return owner == mine, fresh
 }
 
-// compactionOwner finds whose compaction it is. Its own key decides; then any by
+// compactionOwner finds whose compaction it is. Its own key decides, or the one by which it was told before; then any by
 // which it is another session's. Within a session a digest says nothing, for short
 // summaries repeat.
 func (o *origins) compactionOwner(e *transcript.Compaction, mine transcript.Key) (owner transcript.Key, claimed bool) {
 	if owner, claimed = o.claims[e.Key]; claimed {
 		return owner, true
+	}
+	if e.Was != 0 { // its summary came first, and was told for itself
+		if owner, claimed = o.claims[e.Was]; claimed {
+			return owner, true
+		}
 	}
 	others := [4]transcript.Key{e.Own, e.Stamp, digestKey(summaryDigests, e)}
 	if !e.Boundary { // two boundaries may have the same summary and are still two

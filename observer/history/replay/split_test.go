@@ -1,0 +1,114 @@
+package replay
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/alerts"
+	"sm/observer/fleet"
+	"sm/observer/history"
+	"sm/transcript"
+	"sm/transcript/claude"
+	"sm/transcript/transcripttest"
+)
+
+// liveFleet is told of transcripts while they grow.
+type liveFleet struct {
+	fleet  *fleet.Fleet
+	engine *alerts.Engine
+	said   []string
+}
+
+func (l *liveFleet) take(c transcript.Change) {
+	for _, ev := range l.fleet.Apply(c).Events {
+		for _, action := range l.engine.Step(ev) {
+			if say, ok := action.(alerts.Say); ok {
+				l.said = append(l.said, say.Key.String())
+			}
+		}
+	}
+}
+
+// grow reads a transcript, so many lines with each change, or all at once with 0. After each change the observer's clock,
+// which is months ahead of the records, says that the client runs.
+func (l *liveFleet) grow(t *testing.T, path string, lines int) {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
+	fold := claude.NewFold(name, false)
+	c := transcript.Change{Name: name, Client: "claude", Cursor: transcript.Cursor{Path: path}}
+	now := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	send := func() {
+		messages, compactions := fold.Take()
+		c.Messages, c.Compactions = slices.Clone(messages), slices.Clone(compactions)
+		c.Session, c.Title = *fold.Sum(), fold.Facts().Title
+		l.take(c)
+		c.Entries, c.Whole = nil, false
+		for _, v := range l.engine.Agents() {
+			now = now.Add(time.Second)
+			l.engine.Step(alerts.Event{Kind: alerts.EventActive, Agent: v.Agent, At: now, On: !v.Active})
+		}
+	}
+	c.Whole = true
+	send()
+	n := 0
+	for line := range bytes.Lines(content) {
+		var e transcript.Entry
+		if fresh, _ := fold.Line(bytes.TrimSuffix(line, []byte("\n")), len(line), &e); fresh {
+			e.Version, e.CWD, e.SessionID, e.Branch, e.Title, e.Calls, e.Model = nil, nil, nil, nil, nil, nil, bytes.Clone(e.Model)
+			c.Entries = append(c.Entries, e)
+		}
+		c.Cursor.Offset += int64(len(line))
+		if n++; lines > 0 && n%lines == 0 {
+			send()
+		}
+	}
+	send()
+}
+
+// TestSplitAnywhere: what is said depends neither on how many lines a change brings nor on when the observer looks who is at
+// work. Thresholds are of the window alone: from where a client compacts its version decides, which may be told later.
+func TestSplitAnywhere(t *testing.T) {
+	t.Parallel()
+	o := options().Policy
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 17
+	}
+	for seed := range seeds {
+		dir := t.TempDir()
+		if _, err := transcripttest.Generate(dir, transcripttest.Options{Seed: seed, Sessions: 12, Traps: true, Copies: true}); err != nil {
+			t.Fatal(err)
+		}
+		changes, err := history.Records(t.Context(), history.Options{}, []string{dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for _, lines := range []int{0, 1, 2, 3, 5, 7} {
+			l := &liveFleet{fleet: fleet.New(fleet.Options{Created: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)}, fleet.Stored{Settled: true})}
+			if l.engine, err = alerts.New(o); err != nil {
+				t.Fatal(err)
+			}
+			for i := range changes {
+				l.grow(t, changes[i].Cursor.Path, lines)
+			}
+			if slices.Sort(l.said); lines == 0 {
+				want = l.said
+			} else if d := cmp.Diff(want, l.said); d != "" {
+				t.Error(fmt.Sprintf("seed %d, %d lines at a time (-all at once +so):\n", seed, lines), d)
+			}
+		}
+	}
+}
