@@ -64,7 +64,7 @@ func TestNoData(t *testing.T) {
 	// Nor one that is silenced, and the switch turns it off.
 	check(t, nil, play(newEngine(t), active(0, true), enabled(false), tick(700)))
 	check(t, nil, play(newEngine(t, func(o *Options) { o.NoDataAfter = 0 }), active(0, true), tick(70_000)))
-	// An agent of which nothing at all is known is not known to rest.
+	// Nothing is known of this agent, so it is not known to rest.
 	check(t, told("1"), play(newEngine(t), active(0, true), tick(600)))
 }
 

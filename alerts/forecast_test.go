@@ -156,7 +156,7 @@ func TestForecastNotice(t *testing.T) {
 	}
 }
 
-// TestForecastNoticeUnknown: another system may announce a compaction of which the engine knows nothing.
+// TestForecastNoticeUnknown: another system may announce a compaction that the engine does not know.
 func TestForecastNoticeUnknown(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)

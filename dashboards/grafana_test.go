@@ -214,7 +214,7 @@ func answered(t *testing.T) map[string]answer {
 	return all
 }
 
-// labelValues says of a variable with the values of a label which label that is, of which series.
+// labelValues returns, for a variable that lists the values of a label, that label and its series.
 func (v variable) labelValues() (expr, label string) {
 	m := regexp.MustCompile(`^label_values\((.*), (\w+)\)$`).FindStringSubmatch(v.Definition)
 	if m == nil {

@@ -26,7 +26,7 @@ func agentsOfE2E(t *testing.T) int {
 	return n
 }
 
-// shownOf is what columns show of a session, whoever tells it.
+// shownOf is what the columns show of a session, from either source.
 func shownOf(host string, s *api.Session) api.Session {
 	shown := api.Session{
 		Host: host, Label: s.Label, SessionID: s.SessionID, Project: s.Project, Model: s.Model, Client: s.Client, Version: s.Version, Enabled: true,

@@ -73,7 +73,7 @@ func TestNotices_BothAgainAfterACompactionThatLandsAtFiftyFive(t *testing.T) {
 	}
 }
 
-// A rotation ends with /clear, of which the seed's own scripts post an event.
+// A rotation ends with /clear, and the seed's own scripts post an event for it.
 func TestNotices_BothAgainAfterAContextReset(t *testing.T) {
 	r := newSeed(t)
 	r.uses("em", 70)

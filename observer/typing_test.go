@@ -288,7 +288,7 @@ func TestStopWhileTyping(t *testing.T) {
 	r.stop()
 }
 
-// hookless is newStage with an agent of which no hook has told.
+// hookless is newStage with an agent that no hook has named.
 func hookless(t *testing.T, s Terminal, change func(*Options)) *rig {
 	r := newRig(t)
 	r.o.Terminal, r.o.Alive = s, func(int, string) bool { return true }

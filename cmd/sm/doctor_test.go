@@ -147,7 +147,7 @@ func TestDoctorFinds(t *testing.T) {
 		{"an old client that runs", func(c *clinic) { c.registers("7", "2.1.100", os.Getpid()) }, "client", []finding{
 			{"client", healthy, "2.1.197, by ~/path/claude", ""},
 			{"client", broken, "2.1.100, which runs as process PID: hooks do not work before 2.1.120", "end it, and start it anew after claude update"}}},
-		{"a client of which there are transcripts alone", func(c *clinic) {
+		{"a client with transcripts and nothing else", func(c *clinic) {
 			c.vars["PATH"] = ""
 			c.write(c.home+"/.claude/projects/p/s.jsonl", `{"type":"user","version":"2.1.150","message":{"content":"x"}}`+"\n", 0o600)
 		}, "client", []finding{{"client", healthy, "2.1.150, by ~/.claude/projects/p/s.jsonl", ""}}},

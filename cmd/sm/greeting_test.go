@@ -14,7 +14,7 @@ import (
 	"sm/transcript/follow"
 )
 
-// TestGreeting: three lines, of which one is the address.
+// TestGreeting: three lines, and one is the address.
 func TestGreeting(t *testing.T) {
 	t.Parallel()
 	stats := &follow.Stats{}

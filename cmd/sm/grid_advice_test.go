@@ -32,7 +32,7 @@ func regular(sessions, cycles int) (all []*transcripttest.HandWritten) {
 	return all
 }
 
-// TestAdvice: what is advised of fleets of which it is known what would serve them.
+// TestAdvice: the advice for fleets where the best values are known.
 func TestAdvice(t *testing.T) {
 	jumps := func(sessions int) (all []*transcripttest.HandWritten) {
 		for n := range sessions {

@@ -19,7 +19,7 @@ import (
 	"sm/deploy/jsonedit"
 )
 
-// pluginClientName calls this binary as a client of which there is only what installs plugins. It was made after
+// pluginClientName calls this binary as a client that can only install plugins. It was made after
 // watching the real one, and keeps its files as that does.
 const pluginClientName = "sm-plugin-client"
 

@@ -403,7 +403,7 @@ func (s *modelStub) forget() {
 	}
 }
 
-// begin lets the main conversation begin anew with a context of that size, of which nobody knows yet.
+// begin lets the main conversation begin anew with a context of that size, which no answer has shown yet.
 func (s *modelStub) begin(tokens int64) {
 	s.resize(tokens)
 	s.count(func(t *truth) { t.Blank = true })

@@ -19,7 +19,7 @@ import (
 	"sm/transcript"
 )
 
-// exactMetrics are those of which r.wanted tells all series.
+// exactMetrics are the metrics whose series are all in r.wanted.
 var exactMetrics = []string{
 	"agent_session_context_tokens", "agent_session_transcript_compactions", "agent_session_compactions_total",
 	"agent_compactions_total", "agent_tokens_total",

@@ -20,7 +20,7 @@ type codexStep struct {
 	grow   int64  // the context grows by this
 	tools  int    // a call of a tool, which runs so many commands after each other; 0 ends the turn
 	bash   string // what they run, "" for an echo; one is meant
-	agents int    // subagents to start, each of which runs a command
+	agents int    // subagents to start; each runs a command
 	hold   bool   // the answer waits for letGo
 	fail   string // an error of the API, by its code
 }

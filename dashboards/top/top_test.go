@@ -166,7 +166,7 @@ func TestTopScreens(t *testing.T) {
 	}
 }
 
-// centralScene shows the fleet as a central server has it: of two machines, one of which does not answer.
+// centralScene shows the fleet as a central server has it: two machines, and one does not answer.
 func centralScene(x *model) {
 	all := topFleet()
 	for i := range all.Sessions {

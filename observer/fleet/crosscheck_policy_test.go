@@ -60,8 +60,8 @@ func TestWarningsOfReports(t *testing.T) {
 		{"a report that the transcript does not bear out", []step{
 			shows(1, 1, 0, em), answers(10, 1, 60_000), shows(11, 1, 190_000, em), answers(12, 1, 61_000), shows(15, 1, 190_000, em),
 		}, nil},
-		{"a report of which the transcript is silent", []step{shows(1, 1, 0, em), answers(10, 1, 60_000), shows(15.1, 1, 110_000, em)}, []string{"em/1/warning"}},
-		{"once in each session, of which the registry alone tells", []step{
+		{"a report that the transcript does not confirm", []step{shows(1, 1, 0, em), answers(10, 1, 60_000), shows(15.1, 1, 110_000, em)}, []string{"em/1/warning"}},
+		{"once in each session that the registry alone shows", []step{
 			holds(0.5, 7, 1), shows(1, 1, 110_000, em), holds(0.5, 7, 2), shows(20, 2, 105_000, em), holds(0.5, 7, 3), answers(60, 3, 30_000), shows(60.3, 3, 30_000, em),
 		}, []string{"em/1/warning", "em/2/warning"}},
 		{"drawn anew after the warning", []step{

@@ -86,7 +86,7 @@ func TestIdentity(t *testing.T) {
 		{"a client without any name goes on after /clear", []step{
 			starts(1, 1, "startup", bare), starts(10, 2, "clear", bare), shows(10.3, 2, 0, bare), fires(10.9, 1, stopped, bare),
 		}, standing{Sits: map[string]int{"#1": 2}, Left: map[int]string{1: "#1"}, Resets: []string{"#1 clear 2"}}},
-		{"so does one of which the registry told first", []step{
+		{"so does one that the registry showed first", []step{
 			answers(1, 1, 9_000), holds(2, 7, 1), starts(10, 2, "clear", bare), holds(10, 7, 2),
 		}, standing{Sits: map[string]int{"#1": 2}, Left: map[int]string{1: "#1"}, Resets: []string{"#1 clear 2"}}},
 		{"another process of the same pid is another agent", []step{

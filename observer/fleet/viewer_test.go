@@ -73,7 +73,7 @@ func TestViewsOrder(t *testing.T) {
 	}
 }
 
-// idle makes a fleet of n sessions of which nothing is new.
+// idle makes a fleet of n sessions where nothing is new.
 func idle(n int, keep func(Delta)) *Fleet {
 	f := New(Options{Created: created, Ledger: newStore()}, Stored{})
 	for i := range n {

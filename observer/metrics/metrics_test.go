@@ -31,7 +31,7 @@ func testExporter() *Exporter {
 	return New(Options{Version: "1", Commit: "c", Transcripts: new(follow.Stats), Reasons: []string{"host", "peer"}, ReloadFailed: new(atomic.Bool), ReloadedAt: new(atomic.Int64)})
 }
 
-// testSnapshot has so many sessions of which everything is known, and one of which nothing is.
+// testSnapshot has so many sessions with every figure, and one without any.
 func testSnapshot(sessions int) *Snapshot {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	s := &Snapshot{Hooks: map[hook.Event]uint64{"Stop": 3, "other": 0}}

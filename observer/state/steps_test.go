@@ -10,7 +10,7 @@ import (
 	"sm/transcript"
 )
 
-// Steps are deltas of which each changes a bit of everything, so that a state which is
+// Each of Steps is a delta that changes a bit of everything, so that a state which is
 // not exactly that after some step is a mixture of two.
 
 const stepFiles = 10

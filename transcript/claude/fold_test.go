@@ -138,7 +138,7 @@ func TestFoldKnowsNoBatches(t *testing.T) {
 	}
 }
 
-// TestPeekLeavesTheFold compares two folds, of which one is asked at every line what
+// TestPeekLeavesTheFold compares two folds; one is asked at every line what
 // each of the other lines would do.
 func TestPeekLeavesTheFold(t *testing.T) {
 	lines := history(t)

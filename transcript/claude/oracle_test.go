@@ -13,7 +13,7 @@ import (
 )
 
 // oracle says with encoding/json what Scan must say. It decodes the whole line into
-// maps, which match keys to the letter, and of which the last repeated key counts.
+// maps, which match keys to the letter, and where the last repeated key counts.
 func oracle(line []byte) (transcript.Entry, error) {
 	if len(bytes.Trim(line, " \t\r\n")) == 0 {
 		return transcript.Entry{}, jsonwalk.ErrBlank

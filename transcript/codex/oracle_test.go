@@ -13,7 +13,7 @@ import (
 )
 
 // oracle says with encoding/json what scan must say. It decodes the whole line into maps,
-// which match names to the letter, and of which the last repeated member counts.
+// which match names to the letter, and where the last repeated member counts.
 func oracle(line []byte) (record, error) {
 	r := record{ordinal: -1}
 	if len(bytes.Trim(line, " \t\r\n")) == 0 {

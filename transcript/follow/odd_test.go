@@ -15,7 +15,7 @@ import (
 )
 
 // oddities makes, in a folder, what is called like a transcript and is none. It
-// returns the names, of which each has to be logged once.
+// returns their names; each has to be logged once.
 func oddities(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -50,7 +50,7 @@ func TestOracleRules(t *testing.T) {
 		"two objects":                  {early[:len(early)-1] + late, unknown, 0, 0, 0, 0, 1},
 		"no objects":                   {"[]\n1\n\"{}\"\nnull\ntrue\n{}\n", unknown, 0, 0, 0, 0, 5},
 		"too deep":                     {`{"a":` + strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001) + "}\n", unknown, 0, 0, 0, 0, 1},
-		"a summary of whoever":         {`{"type":"assistant","isCompactSummary":true}` + "\n", unknown, 0, 0, 0, 0, 0},
+		"a summary without an owner":   {`{"type":"assistant","isCompactSummary":true}` + "\n", unknown, 0, 0, 0, 0, 0},
 		"not literally true":           {`{"type":"user","isCompactSummary":1}` + "\n", unknown, 0, 0, 0, 0, 0},
 		"last of equal keys":           {reading(`"input_tokens":7,"input_tokens":4`), 4, 4, 0, 1, 0, 0},
 		"a fraction of a token":        {reading(`"input_tokens":7.5,"cache_read_input_tokens":2.0`), 2, 2, 0, 1, 0, 0},

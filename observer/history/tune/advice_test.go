@@ -87,7 +87,7 @@ func TestRepeatedReadings(t *testing.T) {
 	}
 }
 
-// TestHolds: the truth is in the range of a forecast, of which the compaction's own turn counts either way.
+// TestHolds: the truth is in the range of a forecast, with and without the compaction's own turn.
 func TestHolds(t *testing.T) {
 	for _, c := range []struct {
 		low, high, left float64

@@ -11,7 +11,7 @@ import (
 	"sm/observer/history"
 )
 
-// TestMeasure: each part of the measure, by sessions of which it can be worked out by hand.
+// TestMeasure: each part of the measure, by sessions simple enough to work it out by hand.
 func TestMeasure(t *testing.T) {
 	few := []any{"turn", 20, 100, 120, "turn", 128, 132, "turn", 150, "auto", 30} // warned at 100, 2 turns ahead, 5 replies
 	many := []any{"turn", 20, 60, 131, 132, 133, 134, 135, 136, 137, 138, 139, 140, 141, "auto", 30}

@@ -39,7 +39,7 @@ func (to *Printer) WriteGrid(g *tune.Grid, verbose bool) error {
 	writeSentences(&b, verdictOf(g))
 	fmt.Fprintf(&b, "%s, %s\n%s\n", counted(g.Sessions, "session"), counted(g.Cycles, "cycle"), compactionsOf(g.Compactions))
 	if g.Unseen > 0 {
-		fmt.Fprintf(&b, "%s of which the transcript shows nothing before: left out of what follows\n", counted(g.Unseen, "compaction"))
+		fmt.Fprintf(&b, "%s at the very start of a transcript: left out of what follows\n", counted(g.Unseen, "compaction"))
 	}
 	writeStrange(&b, g.Strange)
 	if !verbose {
