@@ -72,7 +72,9 @@ func TestDoctorOfCodex(t *testing.T) {
 			c.write(config, strings.Replace(c.read(config), "other = true", "hooks = false", 1), 0o600)
 		}, []finding{{check, broken, "~/.codex/config.toml turns all hooks off", "remove hooks = false there"}}},
 		{"a broken configuration", func(c *clinic, _, config string) { c.write(config, "a = \n", 0o600) },
-			[]finding{{check, noted, "installed; whether they are trusted cannot be read from ~/.codex/config.toml: toml: incomplete number", "see that it is right"}}},
+			[]finding{{check, noted, "installed; whether they are trusted cannot be read from ~/.codex/config.toml: line 1 is not as Codex has it", "see that it is right"}}},
+		{"a value of another kind", func(c *clinic, _, config string) { c.write(config, "\nhooks = 5\n", 0o600) },
+			[]finding{{check, noted, "installed; whether they are trusted cannot be read from ~/.codex/config.toml: line 2 is not as Codex has it", "see that it is right"}}},
 		{"broken hooks", func(c *clinic, hooks, _ string) { c.write(hooks, "{,}", 0o600) },
 			[]finding{{check, broken, "line 1: invalid character ',' looking for beginning of object key string; correct the file, it is untouched (~/.codex/hooks.json)", "correct the file; Codex reads none of it"}}},
 		{"a hook of others that Codex does not know", func(c *clinic, hooks, _ string) {

@@ -132,6 +132,10 @@ func (d *doctor) trust(path string, own []codexHook) {
 	if err == nil {
 		err = toml.Unmarshal(text, &c)
 	}
+	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
+		line, _ := wrong.Position() // the text names types of Go where Codex wants another kind of value
+		err = fmt.Errorf("line %d is not as Codex has it", line)
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		d.found(codexHooks, Noted, "see that it is right", "installed; whether they are trusted cannot be read from %s: %v", config, install.PlainError(err))
 		return
