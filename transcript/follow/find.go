@@ -2,38 +2,97 @@ package follow
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
-	"time"
+	"strings"
+
+	"sm/transcript"
 )
 
 // maxFolders is how deep below a root transcripts are looked for. The deepest of clients
 // are <project>/<session>/subagents/workflows/<run>/.
 const maxFolders = 12
 
-// findAll searches all roots. At the start the files found are read
-// newest first.
-func (f *follower) findAll(start bool) {
-	f.lastAll = time.Now()
-	f.round++
-	var found []*file
-	visited := map[inode]bool{}
-	for _, root := range f.roots.all {
-		found = append(found, f.find(root.path, 0, visited)...)
-	}
-	if start {
-		sortByAge(found)
-		f.Stats.expect(found)
-	}
-	for _, fl := range found {
-		f.enqueue(fl)
+// index knows the files and folders: where each file is, what has been read of it, and what
+// in a folder is left alone. The loop alone uses it; it starts no work.
+type index struct {
+	files   map[string]*file
+	inodes  map[inode]*file
+	roots   rootList
+	watch   *watcher
+	round   int32             // of the search of all folders
+	again   map[string]bool   // paths to look at once more
+	leaving map[string]bool   // paths of moved files, until that has been reported
+	seen    map[string]string // oddities that have been logged
+	unread  []error           // folders that could not be searched, for Once
+	once    bool              // nothing will be followed
+	log     *slog.Logger
+}
+
+type inode struct{ dev, ino uint64 }
+
+// inode is the number of the file that was read last.
+func (fl *file) inode() inode { return inode{fl.cursor.Dev, fl.cursor.Ino} }
+
+func newIndex(watch *watcher, log *slog.Logger, size int) *index {
+	return &index{
+		files: make(map[string]*file, size), inodes: make(map[inode]*file, size), watch: watch, log: log,
+		again: map[string]bool{}, leaving: map[string]bool{}, seen: map[string]string{},
 	}
 }
 
-// find searches a folder and returns the files in it that have news.
-func (f *follower) find(dir string, depth int, visited map[inode]bool) (found []*file) {
-	learnt, format := f.roots.isLearnt(dir), f.roots.formats[f.roots.format(dir)]
+// restore enters the files of an earlier run, before they are looked for.
+func (x *index) restore(from []transcript.Cursor) {
+	if x.roots.known == 0 {
+		return
+	}
+	for _, c := range from {
+		fl := x.enter(c.Path, x.roots.format(c.Path))
+		fl.cursor, fl.known = c, true
+		x.inodes[fl.inode()] = fl
+	}
+}
+
+// enter makes the record of a path.
+func (x *index) enter(path string, format uint8) *file {
+	fl := &file{format: format, learnt: x.roots.isLearnt(path)}
+	fl.place(path, &x.roots)
+	x.files[path] = fl
+	return fl
+}
+
+// place says where a file is.
+func (fl *file) place(path string, roots *rootList) {
+	id, _ := roots.formats[fl.format].Identify(path)
+	fl.cursor.Path, fl.name, fl.parent, fl.subagent = path, id.Name, id.Parent, id.Subagent
+}
+
+// reached notes how far a file has been read, and which file that is by now.
+func (x *index) reached(fl *file, to transcript.Cursor) {
+	if x.inodes[fl.inode()] == fl {
+		delete(x.inodes, fl.inode())
+	}
+	fl.cursor, fl.known = to, true
+	x.inodes[fl.inode()] = fl
+}
+
+// forget drops a file that is no more. It may have come back meanwhile.
+func (x *index) forget(fl *file) {
+	if x.files[fl.cursor.Path] == fl {
+		delete(x.files, fl.cursor.Path)
+	}
+	if x.inodes[fl.inode()] == fl {
+		delete(x.inodes, fl.inode())
+	}
+	x.again[fl.cursor.Path] = true
+}
+
+// search searches a folder and returns the files in it that have news.
+func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*file) {
+	learnt, format := x.roots.isLearnt(dir), x.roots.formats[x.roots.format(dir)]
 	stat := os.Stat
 	if learnt {
 		stat = os.Lstat
@@ -41,7 +100,7 @@ func (f *follower) find(dir string, depth int, visited map[inode]bool) (found []
 	info, err := stat(dir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			f.denied(dir, err)
+			x.denied(dir, err)
 		}
 		return nil
 	}
@@ -51,31 +110,31 @@ func (f *follower) find(dir string, depth int, visited map[inode]bool) (found []
 	}
 	visited[id] = true
 	// Watch first, then list: what appears in between is seen twice, not never.
-	f.watch.add(dir)
+	x.watch.add(dir)
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		f.denied(dir, err)
+		x.denied(dir, err)
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		_, named := f.roots.identify(path)
+		_, named := x.roots.identify(path)
 		switch mode := e.Type(); {
 		case learnt && depth == 0 && (!mode.IsDir() || !format.Folder(e.Name())):
 		case mode.IsDir() && named:
-			f.odd(path, "a folder named like a transcript")
+			x.odd(path, "a folder named like a transcript")
 			fallthrough
 		case mode.IsDir():
-			found = append(found, f.find(path, depth+1, visited)...)
+			found = append(found, x.search(path, depth+1, visited)...)
 		case mode&fs.ModeSymlink != 0 && depth == 0:
 			// A folder of a root may live elsewhere; visited ends loops.
-			found = append(found, f.find(path, depth+1, visited)...)
+			found = append(found, x.search(path, depth+1, visited)...)
 		case !named:
 		case mode.IsRegular():
-			if fl := f.look(path); fl != nil {
+			if fl := x.look(path); fl != nil {
 				found = append(found, fl)
 			}
 		default:
-			f.odd(path, "not a regular file")
+			x.odd(path, "not a regular file")
 		}
 	}
 	return found
@@ -83,34 +142,34 @@ func (f *follower) find(dir string, depth int, visited map[inode]bool) (found []
 
 // look compares a path with what is known of it, and returns the file if it has
 // to be read.
-func (f *follower) look(path string) *file {
+func (x *index) look(path string) *file {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	if f.roots.isLearnt(path) && !ours(info) {
-		f.odd(path, "not this user's own")
+	if x.roots.isLearnt(path) && !ours(info) {
+		x.odd(path, "not this user's own")
 		return nil
 	}
 	id := inodeOf(info)
-	fl := f.files[path]
+	fl := x.files[path]
 	if fl == nil {
-		if f.leaving[path] {
-			f.again[path] = true // first what was here has to be reported as moved
+		if x.leaving[path] {
+			x.again[path] = true // first what was here has to be reported as moved
 			return nil
 		}
-		if fl = f.movedHere(path, id); fl == nil {
-			if f.again[path] {
+		if fl = x.movedHere(path, id); fl == nil {
+			if x.again[path] {
 				return nil
 			}
-			fl = f.enter(path, f.roots.format(path))
+			fl = x.enter(path, x.roots.format(path))
 		}
 	}
-	fl.round = f.round
+	fl.round = x.round
 	if fl.state == live {
 		return nil
 	}
-	if fl.known && fl.moved == "" && id == (inode{fl.cursor.Dev, fl.cursor.Ino}) &&
+	if fl.known && fl.moved == "" && id == fl.inode() &&
 		info.Size() == fl.cursor.Size && info.ModTime().UnixNano() == fl.cursor.Modified {
 		return nil
 	}
@@ -121,8 +180,8 @@ func (f *follower) look(path string) *file {
 // movedHere finds the file that has been renamed to path: the client moves a
 // transcript when its session changes directory. Where the old name is in use this
 // is no move but another link, or another file with the number of a deleted one.
-func (f *follower) movedHere(path string, id inode) *file {
-	old := f.inodes[id]
+func (x *index) movedHere(path string, id inode) *file {
+	old := x.inodes[id]
 	if old == nil || filepath.Base(old.cursor.Path) != filepath.Base(path) {
 		return nil
 	}
@@ -131,45 +190,91 @@ func (f *follower) movedHere(path string, id inode) *file {
 	}
 	if old.state != parked {
 		// Its reader will find it gone; then the new name is looked at again.
-		f.enqueue(old)
-		f.again[path] = true
+		old.lookAgain()
+		x.again[path] = true
 		return nil
 	}
-	delete(f.files, old.cursor.Path)
+	delete(x.files, old.cursor.Path)
 	if old.moved == "" {
 		old.moved = old.cursor.Path
-		f.leaving[old.moved] = true
+		x.leaving[old.moved] = true
 	}
 	old.cursor.Path = path
-	old.place(path, &f.roots)
-	f.files[path] = old
+	old.place(path, &x.roots)
+	x.files[path] = old
 	return old
 }
 
-// moved ends the waiting of what is new under the old name of a file. One that could
-// not be read under its new name is another file from now on, so that its old name
-// waits no longer than that.
-func (f *follower) moved(fl *file, err error) {
-	old := fl.moved
-	delete(f.leaving, old)
-	fl.moved = ""
-	if err == nil {
-		return
+// depth is how deep a folder lies below the root that it is in.
+func (x *index) depth(dir string) int {
+	for _, root := range x.roots.all {
+		rel, err := filepath.Rel(root.path, dir)
+		switch {
+		case err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)):
+		case rel == ".":
+			return 0
+		default:
+			return strings.Count(rel, string(filepath.Separator)) + 1
+		}
 	}
-	fl.known = false
-	before := f.enter(old, fl.format)
-	before.known = true // and so reported as gone, if nothing is there
-	f.enqueue(before)
+	return 1
 }
 
-// missing looks after the files that the last search did not find.
-func (f *follower) missing() {
-	for _, fl := range f.files {
-		if fl.round == f.round || fl.state != parked {
-			continue
-		}
-		if _, err := os.Lstat(fl.cursor.Path); errors.Is(err, fs.ErrNotExist) {
-			f.enqueue(fl)
-		}
+// named finds what one path of the command line means.
+func (x *index) named(root Root, visited map[inode]bool) ([]*file, error) {
+	path, err := filepath.Abs(root.Path)
+	if err != nil {
+		return nil, fmt.Errorf("find %s: %w", root.Path, err)
 	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("find %s: %w", path, reason(err))
+	}
+	if info.IsDir() {
+		return x.search(path, 0, visited), nil
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read %s: not a regular file", path)
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	if x.files[path] != nil {
+		return nil, nil
+	}
+	fl := x.enter(path, x.roots.number(root.Format))
+	fl.alone = true
+	return []*file{fl}, nil
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// odd logs, once for a path, why it is left alone.
+func (x *index) odd(path, why string) {
+	if x.seen[path] == why {
+		return
+	}
+	x.seen[path] = why
+	name := filepath.Base(path)
+	_, named := x.roots.identify(path)
+	switch {
+	case x.once: // to who asked for it
+		x.log.Warn("left alone: "+why, "path", path)
+	case named:
+		x.log.Warn("left alone: "+why, "name", name)
+	default: // a folder may be named after the whole path of its project
+		x.log.Warn("a folder is left alone: " + why)
+	}
+	x.log.Debug("left alone", "path", path)
+}
+
+// denied notes a folder that cannot be searched.
+func (x *index) denied(dir string, err error) {
+	if err = reason(err); x.seen[dir] != err.Error() {
+		x.unread = append(x.unread, fmt.Errorf("search %s: %w", dir, err))
+	}
+	x.odd(dir, err.Error())
 }

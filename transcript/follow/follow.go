@@ -26,9 +26,7 @@ package follow
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -144,37 +142,35 @@ type file struct {
 	learnt   bool // it lies in a root that a client has named
 }
 
-// follower is the state of Run's loop.
+// lookAgain has the worker or the tail that reads a file look at it once more.
+func (fl *file) lookAgain() {
+	switch fl.state {
+	case busy:
+		fl.again = true
+	case live:
+		fl.tail.poke()
+	}
+}
+
+// follower is the state of Run's loop: the work that waits, and the files that are live.
 type follower struct {
 	Options
-	files   map[string]*file
-	inodes  map[inode]*file
-	watch   *watcher
+	index   *index
+	reader  *fileReader
+	clients registries
 	queue   []*file // to be read, newest last
 	jobs    chan *file
 	results chan result
 	exits   chan exit
-	out     chan<- transcript.Change
 	pending int // jobs not yet finished that belong to the first catch-up
 	caught  bool
 	live    map[*file]struct{}
-	tails   int               // of the live files
-	barred  atomic.Int64      // files written no later than this find no room among the live, in nanoseconds since 1970
-	failing map[*file]string  // those that cannot be read, with the failure that has been logged
-	round   int32             // of findAll
-	once    bool              // nothing will be followed
-	unread  []error           // folders that could not be searched, for Once
-	seen    map[string]string // oddities that have been logged
-	again   map[string]bool   // paths to look at once more
-	leaving map[string]bool   // paths of moved files, until that has been reported
-	stuck   atomic.Bool       // tails get no events any more
-	roots   rootList
-	clients registries
+	tails   int              // of the live files
+	failing map[*file]string // those that cannot be read, with the failure that has been logged
+	stuck   atomic.Bool      // tails get no events any more
 	lastAll time.Time
 	took    time.Duration // by the last search of all folders after the first
 }
-
-type inode struct{ dev, ino uint64 }
 
 // Run finds and follows until ctx ends, then returns nil; all its goroutines have
 // ended by then. from are the cursors of an earlier run: what they cover is not
@@ -184,65 +180,38 @@ type inode struct{ dev, ino uint64 }
 func Run(ctx context.Context, o Options, from []transcript.Cursor, out chan<- transcript.Change) error {
 	o.defaults()
 	ctx, cancel := context.WithCancel(ctx)
-	f := &follower{
-		Options: o, out: out,
-		files: make(map[string]*file, len(from)), inodes: make(map[inode]*file, len(from)),
-		jobs: make(chan *file), results: make(chan result), exits: make(chan exit),
-		live: map[*file]struct{}{}, failing: map[*file]string{},
-		seen: map[string]string{}, again: map[string]bool{}, leaving: map[string]bool{},
-	}
+	index := newIndex(newWatcher(o.NoInotify, o.Logger), o.Logger, len(from))
 	for _, root := range o.Roots {
-		f.roots.add(root, false)
+		index.roots.add(root, false)
 	}
 	for _, root := range o.Learnt {
-		f.roots.add(root, true)
+		index.roots.add(root, true)
+	}
+	f := &follower{
+		Options: o, index: index, reader: &fileReader{Options: o, roots: &index.roots, out: out},
+		clients: registries{roots: &index.roots, watch: index.watch, alive: o.Alive, to: o.Clients},
+		jobs:    make(chan *file), results: make(chan result), exits: make(chan exit),
+		live: map[*file]struct{}{}, failing: map[*file]string{},
 	}
 	guardTail()
-	f.watch = newWatcher(o.NoInotify, o.Logger)
 	var workers sync.WaitGroup
 	for range o.Workers {
-		workers.Go(func() { f.work(ctx) })
+		workers.Go(func() { f.reader.work(ctx, f.jobs, f.results) })
 	}
-	f.restore(from)
+	index.restore(from)
 	f.loop(ctx)
 	cancel()
 	f.drain()
 	workers.Wait()
-	f.watch.close()
+	index.watch.close()
 	return nil
-}
-
-// restore enters the files of an earlier run, before they are looked for.
-func (f *follower) restore(from []transcript.Cursor) {
-	if f.roots.known == 0 {
-		return
-	}
-	for _, c := range from {
-		fl := f.enter(c.Path, f.roots.format(c.Path))
-		fl.cursor, fl.known = c, true
-		f.inodes[inode{c.Dev, c.Ino}] = fl
-	}
-}
-
-// enter makes the record of a path.
-func (f *follower) enter(path string, format uint8) *file {
-	fl := &file{format: format, learnt: f.roots.isLearnt(path)}
-	fl.place(path, &f.roots)
-	f.files[path] = fl
-	return fl
-}
-
-// place says where a file is.
-func (fl *file) place(path string, roots *rootList) {
-	id, _ := roots.formats[fl.format].Identify(path)
-	fl.cursor.Path, fl.name, fl.parent, fl.subagent = path, id.Name, id.Parent, id.Subagent
 }
 
 // loop owns everything; it never waits for anyone but all at once.
 func (f *follower) loop(ctx context.Context) {
 	f.findAll(true)
 	f.missing()
-	f.readClients()
+	f.clients.readAll()
 	tick := time.NewTicker(f.Check)
 	defer tick.Stop()
 	for {
@@ -252,7 +221,7 @@ func (f *follower) loop(ctx context.Context) {
 		if n := len(f.queue); n > 0 {
 			jobs, next = f.jobs, f.queue[n-1]
 		}
-		clients, entries := f.clients.outbox(f.Clients)
+		clients, entries := f.clients.outbox()
 		select {
 		case <-ctx.Done():
 			return
@@ -262,9 +231,9 @@ func (f *follower) loop(ctx context.Context) {
 			f.done(ctx, r)
 		case x := <-f.exits:
 			f.ended(x)
-		case ev := <-f.watch.events:
+		case ev := <-f.index.watch.events:
 			f.event(ev)
-		case err := <-f.watch.errors:
+		case err := <-f.index.watch.errors:
 			f.Logger.Debug("inotify lost events, searching all folders", "err", err)
 			f.sweep(true)
 		case clients <- entries:
@@ -284,26 +253,20 @@ func (f *follower) checkCaughtUp(ctx context.Context) {
 	}
 	f.caught = true
 	f.Stats.publish(f)
-	select {
-	case f.out <- transcript.Change{CaughtUp: true}:
-	case <-ctx.Done():
-	}
+	f.reader.send(ctx, transcript.Change{CaughtUp: true})
 }
 
 // enqueue gives a file to the workers, unless one has it.
 func (f *follower) enqueue(fl *file) {
-	switch fl.state {
-	case parked:
-		fl.state, fl.again = busy, false
-		if !f.caught {
-			f.pending++
-		}
-		f.queue = append(f.queue, fl)
-	case busy:
-		fl.again = true
-	case live:
-		fl.tail.poke()
+	if fl.state != parked {
+		fl.lookAgain()
+		return
 	}
+	fl.state, fl.again = busy, false
+	if !f.caught {
+		f.pending++
+	}
+	f.queue = append(f.queue, fl)
 }
 
 // done takes a file back from a worker.
@@ -318,36 +281,20 @@ func (f *follower) done(ctx context.Context, r result) {
 		f.moved(fl, r.err)
 	}
 	if r.gone {
-		f.forget(fl)
-		f.again[fl.cursor.Path] = true // it may have come back meanwhile
+		delete(f.failing, fl)
+		f.index.forget(fl)
 		return
 	}
 	if r.err != nil {
 		return
 	}
-	old := inode{fl.cursor.Dev, fl.cursor.Ino}
-	if f.inodes[old] == fl {
-		delete(f.inodes, old)
-	}
-	fl.cursor, fl.known = r.cursor, true
-	f.inodes[inode{r.cursor.Dev, r.cursor.Ino}] = fl
+	f.index.reached(fl, r.cursor)
 	fl.modified = r.cursor.Modified
 	switch {
 	case fl.again:
 		f.enqueue(fl)
 	case r.fold != nil && ctx.Err() == nil && f.makeRoom(r.written):
 		f.followLive(ctx, fl, r)
-	}
-}
-
-// forget drops a file that is no more.
-func (f *follower) forget(fl *file) {
-	delete(f.failing, fl)
-	if f.files[fl.cursor.Path] == fl {
-		delete(f.files, fl.cursor.Path)
-	}
-	if i := (inode{fl.cursor.Dev, fl.cursor.Ino}); f.inodes[i] == fl {
-		delete(f.inodes, i)
 	}
 }
 
@@ -361,33 +308,6 @@ func (f *follower) failed(fl *file, err error) {
 		f.failing[fl] = msg
 		f.Logger.Warn("cannot read a transcript; trying again each second", "session", fl.name, "err", reason(err))
 	}
-}
-
-// odd logs, once for a path, why it is left alone.
-func (f *follower) odd(path, why string) {
-	if f.seen[path] == why {
-		return
-	}
-	f.seen[path] = why
-	name := filepath.Base(path)
-	_, named := f.roots.identify(path)
-	switch {
-	case f.once: // to who asked for it
-		f.Logger.Warn("left alone: "+why, "path", path)
-	case named:
-		f.Logger.Warn("left alone: "+why, "name", name)
-	default: // a folder may be named after the whole path of its project
-		f.Logger.Warn("a folder is left alone: " + why)
-	}
-	f.Logger.Debug("left alone", "path", path)
-}
-
-// denied notes a folder that cannot be searched.
-func (f *follower) denied(dir string, err error) {
-	if err = reason(err); f.seen[dir] != err.Error() {
-		f.unread = append(f.unread, fmt.Errorf("search %s: %w", dir, err))
-	}
-	f.odd(dir, err.Error())
 }
 
 // drain waits for the tails, after ctx has ended.

@@ -36,7 +36,7 @@ func (w *watcher) canInotify() bool {
 // followLive starts a tail where a worker has stopped reading.
 func (f *follower) followLive(ctx context.Context, fl *file, r result) {
 	t := &tailer{
-		f: f, file: fl, tails: f.tails < f.Tails, fold: r.fold, cursor: fl.cursor,
+		r: f.reader, exits: f.exits, stuck: &f.stuck, file: fl, tails: f.tails < f.Tails, fold: r.fold, cursor: fl.cursor,
 		seen:  seen{offset: fl.cursor.Offset, quiet: r.written, written: true},
 		pokes: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{}),
 	}
@@ -47,7 +47,7 @@ func (f *follower) followLive(ctx context.Context, fl *file, r result) {
 	}
 	fl.state, fl.tail = live, t
 	f.live[fl] = struct{}{}
-	poll := fl.poll || !f.watch.canInotify()
+	poll := fl.poll || !f.index.watch.canInotify()
 	go t.run(ctx, poll)
 }
 
@@ -79,7 +79,7 @@ func (f *follower) makeRoom(written time.Time) bool {
 		return false
 	}
 	if !oldest.tail.seen.quiet.Before(written) {
-		f.barred.Store(written.UnixNano())
+		f.reader.barred.Store(written.UnixNano())
 		return false
 	}
 	oldest.tail.stop()
@@ -94,9 +94,9 @@ func (f *follower) ended(x exit) {
 	}
 	fl.state, fl.tail, fl.poll = parked, nil, x.deaf
 	delete(f.live, fl)
-	f.barred.Store(0)
-	if old := (inode{fl.cursor.Dev, fl.cursor.Ino}); f.inodes[old] == fl {
-		f.inodes[inode{x.cursor.Dev, x.cursor.Ino}] = fl
+	f.reader.barred.Store(0)
+	if f.index.inodes[fl.inode()] == fl {
+		f.index.inodes[inode{x.cursor.Dev, x.cursor.Ino}] = fl
 	}
 	fl.cursor = x.cursor
 	// Between the tailer's last look and now the file may have grown.
@@ -116,7 +116,7 @@ func (f *follower) check(fl *file, now time.Time) {
 	}
 	info, err := os.Lstat(fl.cursor.Path)
 	switch {
-	case err != nil, inodeOf(info) != (inode{fl.cursor.Dev, fl.cursor.Ino}), info.Size() < offset:
+	case err != nil, inodeOf(info) != fl.inode(), info.Size() < offset:
 		t.poke()
 	case info.ModTime().UnixNano() != fl.modified, info.Size() > offset && offset == t.seen.offset && info.Size() != t.seen.poked:
 		fl.modified, t.seen.poked = modified(info), info.Size()

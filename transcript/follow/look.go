@@ -32,11 +32,11 @@ func (t *tailer) report(ctx context.Context, c transcript.Change, session transc
 	t.cursor.Size = max(t.cursor.Size, t.cursor.Offset)
 	messages, compactions := t.fold.Take()
 	c.Cursor, c.Session = t.cursor, session
-	t.f.sign(t.file, &c, t.fold.Facts())
+	t.r.sign(t.file, &c, t.fold.Facts())
 	c.Messages, c.Compactions = slices.Clone(messages), compactions
 	takeBills(&c, t.fold)
 	t.offset.Store(t.cursor.Offset)
-	return t.f.send(ctx, c)
+	return t.r.send(ctx, c)
 }
 
 // look compares the file with the cursor, and reads what the tail has missed. It

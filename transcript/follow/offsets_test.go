@@ -195,10 +195,10 @@ func everyOffset(t *testing.T, format *transcript.Format, name string, text []by
 	}
 }
 
-// reader is a worker of a follower that has no loop, and one file.
+// reader is what a worker reads with, without a loop, and one file.
 type reader struct {
 	t    *testing.T
-	f    *follower
+	f    *fileReader
 	w    *workspace
 	out  chan transcript.Change
 	path string
@@ -209,7 +209,7 @@ func newReader(t *testing.T, format *transcript.Format, name string, text []byte
 	p := &reader{t: t, out: make(chan transcript.Change, 64), path: filepath.Join(t.TempDir(), name), text: text}
 	o := Options{Logger: slog.New(slog.DiscardHandler)}
 	o.defaults()
-	p.f, p.w = &follower{Options: o, out: p.out}, &workspace{buf: make([]byte, 4096)} // lines longer than that are long ones
+	p.f, p.w = &fileReader{Options: o, roots: &rootList{}, out: p.out}, &workspace{buf: make([]byte, 4096)} // lines longer than that are long ones
 	p.f.roots.number(format)
 	if err := os.WriteFile(p.path, text, 0o600); err != nil {
 		t.Fatal(err)

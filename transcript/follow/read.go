@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"sm/transcript"
@@ -58,17 +59,27 @@ type workspace struct {
 	entry  transcript.Entry
 }
 
+// fileReader turns files into changes. All workers and tailers share it: it holds nothing of one
+// file, and what the loop changes in it is atomic.
+type fileReader struct {
+	Options
+	roots *rootList
+	out   chan<- transcript.Change
+	once  bool // nothing will be followed
+	// barred: files written no later than this find no room among the live, in nanoseconds since 1970.
+	barred atomic.Int64
+}
+
 // work reads the files that the loop hands out.
-func (f *follower) work(ctx context.Context) {
+func (r *fileReader) work(ctx context.Context, jobs <-chan *file, results chan<- result) {
 	w := &workspace{buf: make([]byte, bufferBytes)}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case fl := <-f.jobs:
-			r := f.read(ctx, fl, w)
+		case fl := <-jobs:
 			select {
-			case f.results <- r:
+			case results <- r.read(ctx, fl, w):
 			case <-ctx.Done():
 				return
 			}
@@ -78,44 +89,44 @@ func (f *follower) work(ctx context.Context) {
 
 // read reads a file from its beginning, says what is new in it, and gives its fold
 // back if it has been written lately.
-func (f *follower) read(ctx context.Context, fl *file, w *workspace) result {
-	r := result{file: fl}
+func (r *fileReader) read(ctx context.Context, fl *file, w *workspace) (res result) {
+	res.file = fl
 	c := fl.cursor
 	file, info, err := open(c.Path)
 	if errors.Is(err, fs.ErrNotExist) {
-		r.gone = true
+		res.gone = true
 		if fl.known {
 			path := cmp.Or(fl.moved, c.Path) // where it was last reported
 			gone := transcript.Change{Cursor: transcript.Cursor{Path: path}, Gone: true}
-			f.sign(fl, &gone, transcript.Facts{})
-			f.send(ctx, gone)
+			r.sign(fl, &gone, transcript.Facts{})
+			r.send(ctx, gone)
 		}
-		return r
+		return res
 	}
 	if err != nil {
-		r.err = err
-		return r
+		res.err = err
+		return res
 	}
 	defer file.Close()
 	if fl.learnt && !ours(info) {
-		r.err = errNotOurs
-		return r
+		res.err = errNotOurs
+		return res
 	}
-	text, size, err := f.content(fl, file, info)
+	text, size, err := r.content(fl, file, info)
 	if err != nil {
-		r.err = err
-		return r
+		res.err = err
+		return res
 	}
 	s := &source{
-		f: f, file: fl, text: text, size: size, stored: info.Size(), change: transcript.Change{From: fl.moved, Alone: fl.alone},
+		r: r, file: fl, text: text, size: size, stored: info.Size(), change: transcript.Change{From: fl.moved, Alone: fl.alone},
 		whole: !fl.known || !continues(text, size, info, c), cursor: c,
 	}
 	id := inodeOf(info)
 	s.cursor.Dev, s.cursor.Ino, s.cursor.Modified = id.dev, id.ino, modified(info)
 	if !s.whole && s.size == c.Offset && c.Size == c.Offset && fl.moved == "" {
 		s.cursor.Size = s.size
-		r.cursor = s.cursor
-		return r // only its times have changed
+		res.cursor = s.cursor
+		return res // only its times have changed
 	}
 	err = s.readAll(ctx, w)
 	if errors.Is(err, errRewritten) {
@@ -123,30 +134,30 @@ func (f *follower) read(ctx context.Context, fl *file, w *workspace) result {
 		err = s.readAll(ctx, w)
 	}
 	if err != nil {
-		r.err = err
-		return r
+		res.err = err
+		return res
 	}
-	r.cursor = s.cursor
-	if r.written = time.Now(); info.ModTime().Before(r.written) {
-		r.written = info.ModTime()
+	res.cursor = s.cursor
+	if res.written = time.Now(); info.ModTime().Before(res.written) {
+		res.written = info.ModTime()
 	}
-	if text == io.ReaderAt(file) && time.Since(info.ModTime()) < f.ActiveFor && info.ModTime().UnixNano() > f.barred.Load() {
-		r.fold, w.fold = w.fold, nil
+	if text == io.ReaderAt(file) && time.Since(info.ModTime()) < r.ActiveFor && info.ModTime().UnixNano() > r.barred.Load() {
+		res.fold, w.fold = w.fold, nil
 	}
-	return r
+	return res
 }
 
 // content is the text of a file, and its size.
-func (f *follower) content(fl *file, file *os.File, info fs.FileInfo) (io.ReaderAt, int64, error) {
-	if open := f.roots.formats[fl.format].Content; open != nil {
+func (r *fileReader) content(fl *file, file *os.File, info fs.FileInfo) (io.ReaderAt, int64, error) {
+	if open := r.roots.formats[fl.format].Content; open != nil {
 		return open(fl.cursor.Path, file, info.Size())
 	}
 	return file, info.Size(), nil
 }
 
 // sign says whose a change is.
-func (f *follower) sign(fl *file, c *transcript.Change, facts transcript.Facts) {
-	c.Client, c.Name, c.Parent = f.roots.formats[fl.format].Client, fl.name, cmp.Or(fl.parent, facts.Parent)
+func (r *fileReader) sign(fl *file, c *transcript.Change, facts transcript.Facts) {
+	c.Client, c.Name, c.Parent = r.roots.formats[fl.format].Client, fl.name, cmp.Or(fl.parent, facts.Parent)
 	c.Title, c.Limits = facts.Title, facts.Limits
 }
 
@@ -194,7 +205,7 @@ func marks(file io.ReaderAt, offset int64) (head, tail transcript.Key, err error
 
 // source is one reading of a file.
 type source struct {
-	f      *follower
+	r      *fileReader
 	file   *file
 	text   io.ReaderAt
 	size   int64 // of the text at the opening
@@ -211,14 +222,14 @@ type source struct {
 func (s *source) begin(w *workspace) {
 	id := transcript.File{Name: s.file.name, Parent: s.file.parent, Subagent: s.file.subagent}
 	if w.fold == nil || w.format != s.file.format {
-		w.fold, w.format = s.f.roots.formats[s.file.format].NewFold(id), s.file.format
+		w.fold, w.format = s.r.roots.formats[s.file.format].NewFold(id), s.file.format
 	} else {
 		w.fold.Restart(id)
 	}
 	s.fold = w.fold
-	keepBills(s.fold, s.f.Bills)
-	if s.f.Records != nil {
-		s.record = s.f.Records(s.cursor.Path)
+	keepBills(s.fold, s.r.Bills)
+	if s.r.Records != nil {
+		s.record = s.r.Records(s.cursor.Path)
 	}
 	s.lines = lines{file: s.text, buf: w.buf}
 }
@@ -255,8 +266,8 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 		}
 		return ctx.Err() == nil
 	})
-	s.f.Stats.BytesDone.Add(end)
-	s.f.Stats.FilesDone.Add(1)
+	s.r.Stats.BytesDone.Add(end)
+	s.r.Stats.FilesDone.Add(1)
 	if err == nil && !met {
 		err = errRewritten
 	}
@@ -277,7 +288,7 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 // is whole counts like any other; else it is only shown, for it may not be all.
 func (s *source) last(line []byte) transcript.Session {
 	session, whole := shown(s.fold, line)
-	if whole && s.f.once {
+	if whole && s.r.once {
 		var e transcript.Entry
 		fresh, _ := s.fold.Line(line, len(line), &e)
 		s.told(&e, fresh, s.young())
@@ -303,14 +314,14 @@ func (s *source) flush(ctx context.Context, end, size int64, session transcript.
 	s.cursor.Head, s.cursor.Tail = s.lines.marks()
 	c := &s.change
 	c.Cursor, c.Session, c.Whole = s.cursor, session, s.whole
-	s.f.sign(s.file, c, s.fold.Facts())
+	s.r.sign(s.file, c, s.fold.Facts())
 	messages, compactions := s.fold.Take()
 	if s.record == nil {
 		c.Messages = slices.Clone(messages)
 	}
 	c.Compactions = compactions
 	takeBills(c, s.fold)
-	ok := s.f.send(ctx, *c)
+	ok := s.r.send(ctx, *c)
 	c.Entries, c.From, c.Worked = nil, "", transcript.Worked{}
 	return ok
 }
@@ -322,12 +333,12 @@ const wholeEntries = 4096
 // is older is history. A caller that reads files once wants none.
 func (s *source) young() transcript.Instant {
 	switch {
-	case s.f.Entries:
+	case s.r.Entries:
 		return 0
-	case s.f.once:
+	case s.r.once:
 		return math.MaxInt64
 	}
-	return transcript.InstantOf(time.Now().Add(-s.f.ActiveFor))
+	return transcript.InstantOf(time.Now().Add(-s.r.ActiveFor))
 }
 
 // told hands a record of a file that is read whole to its receiver.
@@ -345,7 +356,7 @@ func (s *source) told(e *transcript.Entry, fresh bool, young transcript.Instant)
 // keep keeps an entry of a file that is read whole, and forgets the oldest when there
 // are too many.
 func (s *source) keep(e *transcript.Entry) {
-	if all := s.change.Entries; len(all) == wholeEntries && !s.f.Entries {
+	if all := s.change.Entries; len(all) == wholeEntries && !s.r.Entries {
 		s.change.Entries = all[:copy(all, all[wholeEntries/2:])]
 	}
 	s.change.Entries = append(s.change.Entries, plain(*e))
@@ -380,9 +391,9 @@ func takeBills(c *transcript.Change, fold transcript.Fold) {
 	}
 }
 
-func (f *follower) send(ctx context.Context, c transcript.Change) bool {
+func (r *fileReader) send(ctx context.Context, c transcript.Change) bool {
 	select {
-	case f.out <- c:
+	case r.out <- c:
 		return true
 	case <-ctx.Done():
 		return false

@@ -29,10 +29,14 @@ type registries struct {
 	news    bool
 	dirs    map[string]*transcript.Registry // by folder
 	stale   bool                            // something has happened in them
+	roots   *rootList
+	watch   *watcher
+	alive   func(pid int, start string) bool // nil where nobody can say
+	to      chan<- []transcript.Client       // nil when nobody wants them
 }
 
 // outbox gives the channel and value to send, a nil channel when there is no news.
-func (r *registries) outbox(to chan<- []transcript.Client) (chan<- []transcript.Client, []transcript.Client) {
+func (r *registries) outbox() (chan<- []transcript.Client, []transcript.Client) {
 	if !r.news {
 		return nil, nil
 	}
@@ -43,14 +47,14 @@ func (r *registries) outbox(to chan<- []transcript.Client) (chan<- []transcript.
 		}
 	}
 	slices.SortFunc(all, func(a, b transcript.Client) int { return a.PID - b.PID })
-	return to, all
+	return r.to, all
 }
 
-// unwatchedClients reports whether a registry's folder is not watched: it may not
+// unwatched reports whether a registry's folder is not watched: it may not
 // be there yet.
-func (f *follower) unwatchedClients() bool {
-	for dir := range f.clients.dirs {
-		if !f.watch.watched[dir] {
+func (r *registries) unwatched() bool {
+	for dir := range r.dirs {
+		if !r.watch.watched[dir] {
 			return true
 		}
 	}
@@ -59,26 +63,25 @@ func (f *follower) unwatchedClients() bool {
 
 func (r *registries) sent() { r.news = false }
 
-// readClients reads the registries' entries that have changed.
-func (f *follower) readClients() {
-	if f.Options.Clients == nil {
+// readAll reads the registries' entries that have changed.
+func (r *registries) readAll() {
+	if r.to == nil {
 		return
 	}
-	r := &f.clients
 	if r.entries == nil {
 		r.entries, r.dirs = map[string]*entry{}, map[string]*transcript.Registry{}
 	}
 	r.stale = false
 	present := map[string]bool{}
-	for _, root := range f.roots.all {
-		registry := f.roots.formats[root.format].Registry
+	for _, root := range r.roots.all {
+		registry := r.roots.formats[root.format].Registry
 		if registry == nil {
 			continue
 		}
 		dir := registry.Dir(root.path)
 		r.dirs[dir] = registry
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			f.watch.add(dir)
+			r.watch.add(dir)
 		}
 		files, _ := os.ReadDir(dir)
 		for _, file := range files {
@@ -100,7 +103,7 @@ func (f *follower) readClients() {
 			r.news = r.news || e.runs
 		}
 	}
-	f.checkClients()
+	r.check()
 }
 
 // read reads one entry, if it has changed.
@@ -126,16 +129,15 @@ func (r *registries) read(path string, registry *transcript.Registry, now stamp)
 	e.Client, e.stamp, e.runs = c, now, whole
 }
 
-// checkClients asks which entries hold: a client that was killed leaves its file behind.
-func (f *follower) checkClients() {
-	r := &f.clients
+// check asks which entries hold: a client that was killed leaves its file behind.
+func (r *registries) check() {
 	for path, e := range r.entries {
 		now, runs := e.Client, e.runs
 		switch {
 		case e.registry.Runs != nil:
 			now, runs = e.registry.Runs(path, e.Client)
-		case runs && f.Alive != nil:
-			runs = f.Alive(e.PID, ticks(e.ProcStart))
+		case runs && r.alive != nil:
+			runs = r.alive(e.PID, ticks(e.ProcStart))
 		}
 		if runs != e.runs || runs && now != e.Client {
 			e.Client, e.runs, r.news = now, runs, true

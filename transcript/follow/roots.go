@@ -169,18 +169,3 @@ func (l *rootList) identify(path string) (f transcript.File, ok bool) {
 	}
 	return l.formats[l.format(path)].Identify(path)
 }
-
-// learn follows one more root.
-func (f *follower) learn(root Root) {
-	path, fresh := f.roots.add(root, true)
-	if !fresh {
-		return
-	}
-	if info, err := os.Lstat(path); err == nil {
-		f.roots.all[len(f.roots.all)-1].inode = inodeOf(info)
-	}
-	for _, fl := range f.find(path, 0, map[inode]bool{}) {
-		f.enqueue(fl)
-	}
-	f.readClients()
-}

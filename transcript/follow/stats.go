@@ -23,7 +23,7 @@ func (s *Stats) publish(f *follower) {
 		lag += max(0, fl.tail.seen.poked-fl.tail.seen.offset)
 	}
 	liveFiles, failed := int64(len(f.live)), int64(len(f.failing))
-	parkedFiles := int64(len(f.files)) - liveFiles - failed
+	parkedFiles := int64(len(f.index.files)) - liveFiles - failed
 	s.Parked.Store(parkedFiles)
 	s.Live.Store(liveFiles)
 	s.Failed.Store(failed)

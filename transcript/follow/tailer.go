@@ -19,7 +19,9 @@ const youth = 2 * time.Second
 
 // tailer follows one live file. Its goroutine owns the fold.
 type tailer struct {
-	f       *follower
+	r       *fileReader
+	exits   chan<- exit
+	stuck   *atomic.Bool // tails get no events any more
 	file    *file
 	fold    transcript.Fold
 	entry   transcript.Entry // of the last line: one for all, for a fold takes it by an interface
@@ -107,7 +109,7 @@ func (t *tailer) run(ctx context.Context, poll bool) {
 	x.reread = !t.begin() || t.follow(ctx, poll)
 	x.cursor, x.deaf = t.cursor, t.deaf
 	select {
-	case t.f.exits <- x:
+	case t.exits <- x:
 	case <-ctx.Done():
 	}
 }
@@ -138,7 +140,7 @@ func (t *tailer) follow(ctx context.Context, poll bool) (reread bool) {
 			then = t.wait(ctx)
 		}
 		if then == another {
-			then = t.listen(ctx, poll || t.f.stuck.Load())
+			then = t.listen(ctx, poll || t.stuck.Load())
 		}
 		if then == another && t.look(ctx) {
 			then = anew
@@ -248,7 +250,7 @@ func endTail(tl *tail.Tail) (dead bool) {
 // of): from then on tails poll.
 func (t *tailer) end(tl *tail.Tail) {
 	if !endTail(tl) && t.reading.Load() != nil { // an interrupted one may still read what is there
-		t.f.stuck.Store(true)
+		t.stuck.Store(true)
 	}
 }
 
