@@ -25,7 +25,7 @@ TOOLS := tmux:tmux prometheus:prometheus promtool:prometheus amtool:prometheus-a
 # The race detector needs a C compiler together with the headers of libc: Debian can have the one without the other.
 CAN_RACE = $$($(GO) env CC) -include stdlib.h -E -x c /dev/null >/dev/null 2>&1
 
-.PHONY: help build run install uninstall release test deps check e2e bench fuzz soak many realclient realcodex versions screenshots clean
+.PHONY: help build run install uninstall release test deps check e2e bench fuzz soak sidebyside many realclient realcodex versions screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -144,6 +144,10 @@ soak: deps ## the tests named Soak, for SOAKTIME (1h) of real time, under the ra
 	@race=; if $(CAN_RACE); then race=-race; export CGO_ENABLED=1; fi; set -x; \
 	SM_SOAK=$(SOAKTIME) $(GO) test $$race -count=1 -v -timeout 0 -run Soak ./...
 
+# Without the race detector, so that what the observer uses is what it says at the end. It is part of `make soak` too.
+sidebyside: deps ## an observer of both clients under load for SOAKTIME (1h); SM_SOAK_RATE=100 is lines a second of each
+	SM_SOAK=$(SOAKTIME) $(GO) test -count=1 -v -timeout 0 -run SoakClients ./cmd/sm
+
 # Each kill is a start of the observer.
 many: deps ## the tests of deliveries with many texts, moves and kills, for hours
 	SM_TEXTS=10000 SM_MOVES=10000 SM_ENDINGS=1000 $(GO) test -count=1 -v -timeout 0 ./handoff/tmux
@@ -153,7 +157,7 @@ realclient: deps ## against the real client, offline, in tmux
 	$(GO) test -count=1 -v -timeout 30m -tags realclient ./cmd/sm -run RealClient -skip RealClientVersions
 
 realcodex: deps ## against the real Codex client, offline, in tmux
-	$(GO) test -count=1 -v -timeout 30m -tags realclient ./cmd/sm -run RealCodex
+	$(GO) test -count=1 -v -timeout 90m -tags realclient ./cmd/sm -run RealCodex
 
 # Each version is installed once into the user's cache directory; the tests of `realclient` take one version.
 versions: deps ## what sm install writes, against ten versions of the real client

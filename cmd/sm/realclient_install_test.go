@@ -16,9 +16,9 @@ import (
 const (
 	realClientVersion = "2.1.197"
 	realClientModel   = "claude-sonnet-4-5"
-	// patience bounds each wait. A client starts in a second and answers in a tenth of one; a busy machine takes
-	// its time.
-	patience = time.Minute
+	// patience bounds each wait. A client starts in a second and answers in a tenth of one; on a machine that is very
+	// busy that takes minutes.
+	patience = 4 * time.Minute
 	look     = 20 * time.Millisecond
 )
 
