@@ -104,6 +104,13 @@ func (s *codexStub) goOn(thread string, tokens int64) {
 	s.sizes[thread] = tokens
 }
 
+// goBack lets a thread be rewound to where its context had that size. Until its next answer nobody knows it.
+func (s *codexStub) goBack(thread string, tokens int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sizes[thread], s.threads[thread].Context = tokens, 0
+}
+
 // said is what the threads were answered, and what speaks against all being said: "" once no answer is due.
 func (s *codexStub) said() (threads map[string]codexTruth, unsaid string) {
 	s.mu.Lock()

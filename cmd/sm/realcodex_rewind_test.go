@@ -1,0 +1,98 @@
+//go:build realclient
+
+package main_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// rewind goes back by so many prompts, as a user does with Esc Esc, to where the context had that size.
+func (r *codexRun) rewind(what string, prompts int, tokens int64) {
+	r.t.Helper()
+	keys := func(keys ...string) { r.home.do("", append([]string{"send-keys", "-t", "agent"}, keys...)...) }
+	pressed := time.Time{}
+	eventually(r.t, what+": the list of prompts", func() string {
+		screen := r.home.screen()
+		if strings.Contains(screen, "↵ rewind") {
+			return ""
+		}
+		if time.Since(pressed) > 5*time.Second || strings.Contains(screen, "esc again to edit") && time.Since(pressed) > time.Second {
+			keys("Escape")
+			pressed = time.Now()
+		}
+		return screen
+	})
+	for range prompts - 1 {
+		keys("Left")
+	}
+	keys("Enter")
+	eventually(r.t, what+": the prompt is back in the box", func() string {
+		if input, _ := r.home.input(); input != "Go on." {
+			return r.home.screen()
+		}
+		return ""
+	})
+	keys("C-u")
+	r.stub.goBack(r.current, tokens)
+	r.killed()
+	r.agree(what)
+}
+
+// TestRealCodexRewind goes back in a thread, which goes on in another file each time, before a compaction too: the observer
+// shows what /status shows, counts nothing anew that was copied or stands behind the point, and knows the agent as the same.
+func TestRealCodexRewind(t *testing.T) {
+	r := newCodexRun(t)
+	r.kills = 24
+	r.begin()
+	first := r.current
+	r.turn("to 35 000", codexStep{grow: 20_000})
+	r.turn("to 55 000", codexStep{grow: 10_000, tools: 1}, codexStep{grow: 10_000})
+	r.turn("to 75 000", codexStep{grow: 20_000})
+	before := r.agent()
+	// same holds that the agent goes on in the thread, whose conversation has so many prompts, in so many files.
+	same := func(prompts, files int) {
+		t.Helper()
+		if n := r.stub.times("Go on."); n != prompts {
+			t.Errorf("the model hears %d prompts, want %d", n, prompts)
+		}
+		if all := r.home.rollouts(first); len(all) != files {
+			t.Errorf("the thread is in %q, want %d files", all, files)
+		}
+		if now := r.agent(); r.current != first || now.ID != before.ID || now.Label != before.Label {
+			t.Errorf("it was %+v, and is %+v", before, now)
+		}
+	}
+	r.rewind("back by a prompt", 1, 55_000)
+	r.turn("on to 56 000", codexStep{grow: 500, tools: 1}, codexStep{grow: 500})
+	same(3, 2)
+	r.rewind("back by two", 2, 35_000)
+	r.turn("on to 40 000", codexStep{grow: 5000})
+	same(2, 3)
+
+	r.fills("automatic compaction", 245_000)
+	r.rewind("back before the compaction", 2, 40_000)
+	r.turn("on to 41 000", codexStep{grow: 1000})
+	same(3, 4)
+	r.fills("automatic compaction of what was rewound", 245_000)
+	r.compact("/compact")
+	r.turn("after /compact", codexStep{grow: 900, tools: 1}, codexStep{grow: 300})
+	if threads, _ := r.stub.said(); threads[first].Auto != 2 || threads[first].Manual != 1 {
+		t.Errorf("the client has compacted otherwise: %+v", threads[first])
+	}
+	r.home.quit()
+
+	r.begin("resume", first)
+	r.turn("resumed", codexStep{grow: 900})
+	before = r.agent() // the pane is another one, of another server
+	same(7, 4)         // compactions keep the prompts
+	r.home.quit()
+	for ; r.kills > 0; r.killed() {
+	}
+	eventually(t, "all of it once more", r.wrong)
+	if s := r.sm.sessions(); len(s) != 1 {
+		t.Errorf("%d sessions: %+v", len(s), s)
+	}
+	t.Logf("FIGURES: %d displays of the client agree", r.shown)
+}
