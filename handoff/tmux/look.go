@@ -44,7 +44,7 @@ func (s *Server) Ready(ctx context.Context, p Pane, c Client) error {
 // refuse is about the humans: one at the keyboard, and what they left on the screen.
 func (s *Server) refuse(v view, op string, r Reason) error {
 	// Not in the future: the clock has been set back since.
-	if since := time.Since(v.used); r == ReasonNone && since >= 0 && since < s.quiet {
+	if since := s.now().Sub(v.used); r == ReasonNone && since >= 0 && since < s.quiet {
 		r = ReasonTyping
 	}
 	if r == ReasonNone {

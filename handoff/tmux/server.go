@@ -32,6 +32,7 @@ type Options struct {
 type Server struct {
 	binary               string
 	timeout, echo, quiet time.Duration
+	now                  func() time.Time
 
 	mu    sync.Mutex
 	lanes map[lane]*turns
@@ -64,6 +65,7 @@ func New(o Options) (*Server, error) {
 		timeout: cmp.Or(o.Timeout, 2*time.Second),
 		echo:    cmp.Or(o.Echo, 5*time.Second),
 		quiet:   cmp.Or(o.Quiet, 3*time.Second),
+		now:     time.Now,
 		lanes:   map[lane]*turns{},
 	}, nil
 }

@@ -257,8 +257,24 @@ func TestUnseenKeys(t *testing.T) {
 		outer.tmux("send-keys", "-l", key)
 		r.until("the client has the key", func() bool { return strings.HasSuffix(string(a.bytes()), key) })
 	}
-	// Before the paste.
-	err := r.Type(t.Context(), a.pane, a.client, testText, func(context.Context) error { press("x"); return nil })
+	used := func() time.Time {
+		v, err := r.look(t.Context(), "test", a.pane)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.used
+	}
+	// Before the paste. How long ago that was must not depend on how fast the machine is.
+	before := used()
+	err := r.Type(t.Context(), a.pane, a.client, testText, func(context.Context) error {
+		press("x")
+		pressed := used()
+		if !pressed.After(before) {
+			t.Error("tmux does not know of the key")
+		}
+		r.now = func() time.Time { return pressed.Add(time.Second / 2) }
+		return nil
+	})
 	if ReasonOf(err) != ReasonTyping || PastedIn(err) {
 		t.Errorf("Type = %v", err)
 	}
@@ -292,7 +308,7 @@ func TestQuiet(t *testing.T) {
 		{-1, time.Second, ReasonNone},
 		{3 * time.Second, -time.Hour, ReasonNone}, // the clock was set back
 	} {
-		s := &Server{quiet: c.quiet}
+		s := &Server{quiet: c.quiet, now: time.Now}
 		if err := s.refuse(view{used: time.Now().Add(-c.since)}, "type", ReasonNone); ReasonOf(err) != c.want {
 			t.Errorf("refuse after %v of %v = %v", c.since, c.quiet, err)
 		}
