@@ -2,7 +2,6 @@ package codex
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -100,12 +99,16 @@ func Begins(head []byte) bool {
 
 func zstdMagic() []byte { return []byte{0x28, 0xb5, 0x2f, 0xfd} }
 
-var errLarge = errors.New("unpacks to more than 1 GiB")
+var errLarge = fmt.Errorf("unpacks to more than %d MiB", largest>>20)
 
-// content unpacks a compressed transcript in memory.
-func content(_ string, file io.ReaderAt, size int64) (lines io.ReaderAt, length int64, err error) {
+// content unpacks a compressed transcript in memory. One that has only begun to be written holds nothing yet: its bytes are
+// no lines.
+func content(path string, file io.ReaderAt, size int64) (lines io.ReaderAt, length int64, err error) {
 	head := make([]byte, len(zstdMagic()))
-	if n, _ := file.ReadAt(head, 0); n < len(head) || !bytes.Equal(head, zstdMagic()) {
+	switch n, _ := file.ReadAt(head, 0); {
+	case n < len(head) && bytes.HasPrefix(zstdMagic(), head[:n]) && (n > 0 || strings.HasSuffix(path, packed)):
+		return bytes.NewReader(nil), 0, nil
+	case n < len(head) || !bytes.Equal(head, zstdMagic()):
 		return file, size, nil
 	}
 	z, err := zstd.NewReader(io.NewSectionReader(file, 0, size), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(largest))

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +31,9 @@ func checkScan(t *testing.T, line []byte, shift int) {
 		}
 		var got record
 		err := w.scan(line, &got)
+		if err == wantErr && reflect.DeepEqual(want, got) { // faster than cmp.Diff
+			return
+		}
 		if d := cmp.Diff(want, got, cmp.AllowUnexported(record{}, usage{}, limit{}), cmpopts.EquateEmpty()); err != wantErr || d != "" {
 			t.Fatalf("%s: error %v, want %v; record (-want +got):\n%s\nline %q", how, err, wantErr, d, line)
 		}

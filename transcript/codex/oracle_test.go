@@ -160,7 +160,10 @@ func (o object) text(key string) string {
 	return s
 }
 
-func (o object) bytes(key string) []byte { return []byte(o.text(key)) }
+// bytes is nil for an absent or empty text, as the scanner's is: equal records then compare fast.
+func (o object) bytes(key string) []byte {
+	return append([]byte(nil), o.text(key)...)
+}
 
 // inside is a string as the line writes it, without its quotes; nil for another value.
 func (o object) inside(key string) []byte {

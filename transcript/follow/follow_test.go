@@ -181,9 +181,9 @@ func isTranscript(format *transcript.Format, path string) bool {
 	return ok
 }
 
-// truth folds a file as it is now.
-func truth(format *transcript.Format, path string) (transcript.Session, bool) {
-	b, err := os.ReadFile(path)
+// truth folds a file as it is now; ok is false for one that cannot be read, or not be unpacked.
+func truth(format *transcript.Format, path string) (session transcript.Session, ok bool) {
+	b, err := textOf(format, path)
 	if err != nil {
 		return transcript.Session{}, false
 	}
@@ -201,15 +201,30 @@ func truth(format *transcript.Format, path string) (transcript.Session, bool) {
 	}
 }
 
+// textOf is what a file holds, unpacked.
+func textOf(format *transcript.Format, path string) ([]byte, error) {
+	b, err := os.ReadFile(path)
+	if err != nil || format.Content == nil {
+		return b, err
+	}
+	text, size, err := format.Content(path, bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.NewSectionReader(text, 0, size))
+}
+
 // right reports whether all that is known agrees with the files as they are.
 func (r *rig) right() bool { return r.wrong() == "" }
 
 func (r *rig) wrong() string {
-	want := map[string]transcript.Session{}
+	want, broken := map[string]transcript.Session{}, map[string]bool{}
 	err := filepath.WalkDir(r.root, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() && isTranscript(r.format, path) {
-			if s, ok := truth(r.format, path); ok {
-				want[path] = s
+			s, ok := truth(r.format, path)
+			if want[path] = s; !ok { // whatever was last read of it counts on
+				delete(want, path)
+				broken[path] = true
 			}
 		}
 		return nil
@@ -219,7 +234,9 @@ func (r *rig) wrong() string {
 	}
 	got := map[string]transcript.Session{}
 	for path, c := range r.files {
-		got[path] = c.Session
+		if !broken[path] {
+			got[path] = c.Session
+		}
 	}
 	return cmp.Diff(want, got)
 }

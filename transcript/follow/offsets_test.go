@@ -9,60 +9,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"sm/transcript"
-	"sm/transcript/claude"
-	"sm/transcript/codex"
 )
-
-// story is a transcript of about n bytes with all that a fold remembers from line
-// to line: messages of several lines, replays, compactions in each shape, titles,
-// records without names, bad lines and blank ones.
-func story(n int) []byte {
-	var b bytes.Buffer
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	at := func(i, ms int) string { return fmt.Sprintf("2026-11-20T08:%02d:%02d.%03dZ", i/60%60, i%60, ms) }
-	line(`{"type":"assistant","message":{"usage":{"input_tokens":900,"output_tokens":3}}}`)
-	line(`{"type":"summary","summary":"A title that counts, while no record names a version","leafUuid":"t"}`)
-	line(`{"type":"assistant","message":{"usage":{"input_tokens":400,"output_tokens":3}}}`)
-	for i := 0; b.Len() < n; i++ {
-		stamp := at(i, 0)
-		line(`{"type":"user","uuid":"p%d","timestamp":"%s","version":"2.1.197","cwd":"/home/dev/w%d","sessionId":"s","message":{"role":"user","content":"%s"}}`,
-			i, stamp, i/20, strings.Repeat("do é ", i%40))
-		for part := range 3 { // one message, its output growing
-			line(`{"type":"assistant","uuid":"a%d-%d","timestamp":"%s","version":"2.1.197","sessionId":"s","message":{"id":"m%d","model":"claude-sonnet-4-5","content":[{"type":"text","text":"x\n"}],"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d}}}`,
-				i, part, at(i, part), i, 3, 1000*i, 1+part*part)
-			if part == 1 && i%3 == 0 {
-				line(`{"type":"user","uuid":"r%d","timestamp":"%s","message":{"content":[{"type":"tool_result","content":"ok"}]}}`, i, stamp)
-			}
-		}
-		switch i % 11 {
-		case 2:
-			line(`{"type":"assistant","uuid":"a%d-1","timestamp":"%s","message":{"id":"m%d","usage":{"input_tokens":9,"output_tokens":99}}}`, i-1, stamp, i-1) // a replay
-		case 3:
-			line(`{"type":"system","subtype":"compact_boundary","uuid":"b%d","timestamp":"%s","compactMetadata":{"trigger":"auto","preTokens":%d}}`, i, at(i, 9), 1000*i)
-			line(`{"type":"user","isCompactSummary":true,"uuid":"s%d","parentUuid":"b%d","timestamp":"%s","message":{"content":"%s"}}`, i, i, at(i, 9), strings.Repeat("It went so. ", 30))
-		case 5: // the summary first
-			line(`{"type":"user","isCompactSummary":true,"uuid":"s%d","timestamp":"%s","message":{"content":"%s"}}`, i, at(i, 7), strings.Repeat("It went well. ", 30))
-			line(`{"type":"system","subtype":"compact_boundary","uuid":"b%d","timestamp":"%s","compactMetadata":{"trigger":"manual","preTokens":%d,"preservedSegment":{"anchorUuid":"s%d"}}}`, i, at(i, 8), 1000*i, i)
-		case 6:
-			line("{\"type\":\"assistant\",\nnot JSON\n\n \t \n[1]")
-		case 7:
-			line(`{"type":"summary","summary":"A title","leafUuid":"a%d-0"}`, i)
-		case 8:
-			line(`{"type":"assistant","isSidechain":true,"uuid":"c%d","timestamp":"%s","message":{"id":"mc%d","usage":{"input_tokens":50,"output_tokens":5}}}`, i, stamp, i)
-		case 9:
-			line(`{"type":"user","isCompactSummary":true,"uuid":"o%d","forkedFrom":{"sessionId":"x","messageUuid":"y%d"},"timestamp":"%s","message":{"content":"%s"}}`, i, i, at(i, 5), strings.Repeat("Once more. ", 30))
-		default:
-			line(`{"type":"system","subtype":"turn_duration","uuid":"t%d","timestamp":"%s","durationMs":5}`, i, at(i, 10))
-		}
-	}
-	return b.Bytes()
-}
 
 // restart is what a file read up to a line's end, and then completed, has to give.
 type restart struct {
@@ -73,23 +25,6 @@ type restart struct {
 	entries  []transcript.Entry // of the lines after end
 	peeked   transcript.Session // with the next line, but for its newline
 }
-
-// codexStory is a transcript of the real client, with compactions and long lines.
-func codexStory(t *testing.T) []byte {
-	t.Helper()
-	names, err := filepath.Glob("../codex/testdata/transcripts/manual-compact/sessions/*/*/*/*.jsonl")
-	if err != nil || len(names) != 1 {
-		t.Fatalf("%v: %v", names, err)
-	}
-	text, err := os.ReadFile(names[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
-}
-
-// codexName is the name of a file of idA's thread.
-const codexName = "rollout-2026-11-20T08-00-00-" + idA + ".jsonl"
 
 // restarts folds text once for each of its line ends.
 func restarts(format *transcript.Format, text []byte) []restart {
@@ -126,35 +61,42 @@ func restarts(format *transcript.Format, text []byte) []restart {
 	return all
 }
 
-// The story itself: every kind of record is in it, and two runs together tell what
-// one does, nothing twice and nothing less.
-func TestStory(t *testing.T) {
-	all := restarts(claude.Format(), story(60_000))
-	whole := all[0].sessions[1]
-	if whole.Compactions != [3]int{4, 4, 5} || whole.Bad < 6 || whole.SideMessages < 3 || whole.Turns < 20 {
-		t.Errorf("the story is too dull: %+v", whole)
-	}
-	for _, r := range all {
-		var cost, costWhole transcript.Usage
-		firsts, keys := 0, map[transcript.Key]bool{}
-		for i := range 2 {
-			for _, m := range r.messages[i] {
-				cost = cost.Plus(m.Usage).Minus(m.Was)
-				if m.Was == (transcript.Usage{}) {
-					firsts++
+// The stories themselves: every kind of record is in them, and two runs together tell
+// what one does, nothing twice and nothing less.
+func TestStories(t *testing.T) {
+	for _, tt := range stories(t) {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			all := restarts(tt.format, tt.text)
+			whole := all[0].sessions[1]
+			if least := tt.least; whole.Total() < least.Total() || whole.Compactions[transcript.Auto] < least.Compactions[transcript.Auto] ||
+				whole.Compactions[transcript.Manual] < least.Compactions[transcript.Manual] || whole.Compactions[transcript.Unknown] < least.Compactions[transcript.Unknown] ||
+				whole.Bad < least.Bad || whole.SideMessages < least.SideMessages || whole.Turns < least.Turns || whole.Messages < least.Messages {
+				t.Errorf("the story is too dull: %+v", whole)
+			}
+			for _, r := range all {
+				var cost, costWhole transcript.Usage
+				firsts, keys := 0, map[transcript.Key]bool{}
+				for i := range 2 {
+					for _, m := range r.messages[i] {
+						cost = cost.Plus(m.Usage).Minus(m.Was)
+						if m.Was == (transcript.Usage{}) {
+							firsts++
+						}
+					}
+					for _, e := range r.events[i] {
+						keys[e.Key] = true
+					}
+				}
+				costWhole = whole.Tokens.Plus(whole.SideTokens)
+				if cost != costWhole || firsts != whole.Messages+whole.SideMessages || !cmp.Equal(r.sessions[1], whole) {
+					t.Fatalf("cut at %d: %d messages for %+v, want %d for %+v", r.end, firsts, cost, whole.Messages+whole.SideMessages, costWhole)
+				}
+				if len(keys) < whole.Total() {
+					t.Fatalf("cut at %d: %d compactions, want %d", r.end, len(keys), whole.Total())
 				}
 			}
-			for _, e := range r.events[i] {
-				keys[e.Key] = true
-			}
-		}
-		costWhole = whole.Tokens.Plus(whole.SideTokens)
-		if cost != costWhole || firsts != whole.Messages+whole.SideMessages || !cmp.Equal(r.sessions[1], whole) {
-			t.Fatalf("cut at %d: %d messages for %+v, want %d for %+v", r.end, firsts, cost, whole.Messages+whole.SideMessages, costWhole)
-		}
-		if len(keys) < whole.Total() {
-			t.Fatalf("cut at %d: %d compactions, want %d", r.end, len(keys), whole.Total())
-		}
+		})
 	}
 }
 
@@ -163,13 +105,12 @@ func TestStory(t *testing.T) {
 // file up to each byte, the next one the completed file.
 func TestEveryOffset(t *testing.T) {
 	t.Parallel()
-	everyOffset(t, claude.Format(), idA+".jsonl", story(60_000), 1)
-}
-
-// TestEveryOffsetOfCodex: the same with a transcript of that client.
-func TestEveryOffsetOfCodex(t *testing.T) {
-	t.Parallel()
-	everyOffset(t, codex.Format(nil), codexName, codexStory(t), 3)
+	for _, tt := range stories(t) {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			everyOffset(t, tt.format, filepath.Base(tt.path), tt.text, tt.step)
+		})
+	}
 }
 
 func everyOffset(t *testing.T, format *transcript.Format, name string, text []byte, step int) {
@@ -218,18 +159,26 @@ func newReader(t *testing.T, format *transcript.Format, name string, text []byte
 }
 
 // read has the worker read the file and returns what it sends.
-func (p *reader) read(from transcript.Cursor, known bool) (changes []transcript.Change) {
+func (p *reader) read(from transcript.Cursor, known bool) []transcript.Change {
+	changes, _, err := p.try(from, known)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return changes
+}
+
+// try is read, where the file may be refused.
+func (p *reader) try(from transcript.Cursor, known bool) (changes []transcript.Change, to transcript.Cursor, err error) {
 	fl := &file{name: idA, cursor: from, known: known}
 	fl.cursor.Path = p.path
 	r := p.f.read(context.Background(), fl, p.w)
-	if r.err != nil {
-		p.t.Fatal(r.err)
+	if r.err == nil {
+		p.w.fold = r.fold
 	}
-	p.w.fold = r.fold
 	for len(p.out) > 0 {
 		changes = append(changes, <-p.out)
 	}
-	return changes
+	return changes, r.cursor, r.err
 }
 
 // restart cuts the file at byte k, reads it, completes it, and reads on. It says
@@ -290,13 +239,12 @@ func (p *reader) restart(k int, want *restart) string {
 // The same through Run, with cursors and files as they come, at every 1499th byte.
 func TestRestarts(t *testing.T) {
 	t.Parallel()
-	testRestarts(t, claude.Format(), filepath.Join("-p", idA+".jsonl"), story(60_000))
-}
-
-// TestRestartsOfCodex: the same with a transcript of that client.
-func TestRestartsOfCodex(t *testing.T) {
-	t.Parallel()
-	testRestarts(t, codex.Format(nil), filepath.Join("2026", "11", "20", codexName), codexStory(t))
+	for _, tt := range stories(t) {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			testRestarts(t, tt.format, tt.path, tt.text)
+		})
+	}
 }
 
 func testRestarts(t *testing.T, format *transcript.Format, name string, text []byte) {

@@ -10,12 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/klauspost/compress/zstd"
+
 	"sm/transcript"
 	"sm/transcript/claude"
 	"sm/transcript/codex"
 )
 
-// sequences is how many random sequences of file events are tried in all.
+// sequences is how many random sequences of file events are tried for each client.
 const sequences = 2000
 
 // TestRandomSequences does to transcripts what clients, people and machines do to
@@ -23,18 +25,17 @@ const sequences = 2000
 // Half of the sequences run without inotify.
 func TestRandomSequences(t *testing.T) {
 	t.Parallel()
-	randomSequences(t, claude.Format(), sequences)
+	for _, format := range []*transcript.Format{claude.Format(), codex.Format(nil)} {
+		t.Run(format.Client, func(t *testing.T) {
+			t.Parallel()
+			randomSequences(t, format)
+		})
+	}
 }
 
-// TestRandomSequencesOfCodex: the same with files in folders by date.
-func TestRandomSequencesOfCodex(t *testing.T) {
-	t.Parallel()
-	randomSequences(t, codex.Format(nil), sequences/4)
-}
-
-func randomSequences(t *testing.T, format *transcript.Format, all int) {
+func randomSequences(t *testing.T, format *transcript.Format) {
 	const parallel = 8
-	n := all / parallel
+	n := sequences / parallel
 	if testing.Short() || racing() {
 		n /= 20
 	}
@@ -94,10 +95,67 @@ func (m *mischief) clean() {
 	m.settle("cleaned")
 }
 
+func (m *mischief) codex() bool { return m.format.Client == codex.Client }
+
+// packedEnd is the end of the name of a compressed transcript.
+const packedEnd = ".zst"
+
+// pack compresses a text, as Codex does with transcripts that it has not written for long.
+func pack(t *testing.T, text string) string {
+	t.Helper()
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(z.EncodeAll([]byte(text), nil))
+}
+
+// textFor is some lines, as a file of that name has them.
+func (m *mischief) textFor(path string) string {
+	if strings.HasSuffix(path, packedEnd) {
+		return pack(m.t, m.text())
+	}
+	return m.text()
+}
+
+// unpacked changes between a transcript and its compressed form, as the client does.
+func (m *mischief) unpacked(path string) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	to, isPacked := strings.CutSuffix(path, packedEnd)
+	text := string(b)
+	if isPacked {
+		z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+		m.must(err)
+		defer z.Close()
+		if b, err = z.DecodeAll(b, nil); err != nil {
+			return // it is broken
+		}
+		text = string(b)
+	} else {
+		to, text = path+packedEnd, pack(m.t, text)
+	}
+	m.renameOver(to, text)
+	m.must(os.Remove(path))
+}
+
+// renameOver puts a file in place whole.
+func (m *mischief) renameOver(path, text string) {
+	tmp := m.path("tmp")
+	m.write(tmp, text, os.O_TRUNC)
+	m.must(os.MkdirAll(filepath.Dir(path), 0o700))
+	m.must(os.Rename(tmp, path))
+}
+
 // pick is one of few paths, so that events meet.
 func (m *mischief) pick() string {
-	if m.format.Client == codex.Client {
+	if m.codex() {
 		name := "rollout-2026-11-20T08-00-00-" + []string{idA, idB, idA + "_" + idB}[m.rand.IntN(3)] + ".jsonl"
+		if m.rand.IntN(4) == 0 {
+			name += packedEnd
+		}
 		if m.rand.IntN(5) == 0 {
 			return m.path("archived", name)
 		}
@@ -118,7 +176,7 @@ func (m *mischief) text() string {
 	for range 1 + m.rand.IntN(4) {
 		m.n++
 		n := int(m.rand.Uint32()>>8)*100 + m.n
-		if m.format.Client == codex.Client {
+		if m.codex() {
 			b.WriteString(m.codexLine(n))
 			continue
 		}
@@ -141,9 +199,20 @@ func (m *mischief) codexLine(n int) string {
 	line := func(kind, payload string, v ...any) string {
 		return fmt.Sprintf(`{"timestamp":"2026-11-20T09:00:%02d.000Z","type":%q,"payload":%s}`+"\n", m.rand.IntN(60), kind, fmt.Sprintf(payload, v...))
 	}
-	switch m.rand.IntN(8) {
+	switch m.rand.IntN(12) {
 	case 0:
 		return line("compacted", `{"window_id":"w%d"}`, n)
+	case 6: // as a file of the thread that was rewound, a fork and a subagent begin
+		return line("session_meta", []string{
+			`{"id":%q,"history_base":{"thread_id":%[1]q,"end_ordinal_exclusive":5}}`, `{"id":%q,"forked_from_id":"%[2]s","history_base":{"thread_id":"%[2]s"}}`,
+			`{"id":%q,"parent_thread_id":%q,"subagent_history_start_ordinal":3}`,
+		}[m.rand.IntN(3)], idA, idB)
+	case 7: // a compaction of old clients, the client's estimate, and a prompt that has to wait
+		return line("compacted", `{"message":"SUMMARY"}`) + line("event_msg", `{"type":"token_count","info":{"last_token_usage":{"total_tokens":%d}}}`, n%9000)
+	case 8:
+		return line("event_msg", `{"type":"task_complete","turn_id":"t","error":{"codex_error_info":"context_window_exceeded"}}`)
+	case 9:
+		return line("event_msg", `{"type":"thread_rolled_back","num_turns":1}`) + line("event_msg", `{"type":"turn_aborted","turn_id":"t%d"}`, n)
 	case 1:
 		return "{\"type\":\"event_msg\",\n"
 	case 2:
@@ -160,15 +229,16 @@ func (m *mischief) codexLine(n int) string {
 
 func (m *mischief) step() {
 	path := m.pick()
-	kinds := []struct {
+	type kind struct {
 		name string
 		do   func(string)
-	}{
-		{"append", func(p string) { m.append(p, m.text()) }},
-		{"append", func(p string) { m.append(p, m.text()) }},
-		{"half", func(p string) { s := m.text(); m.append(p, s[:m.rand.IntN(len(s))]) }},
+	}
+	kinds := []kind{
+		{"append", func(p string) { m.append(p, m.textFor(p)) }},
+		{"append", func(p string) { m.append(p, m.textFor(p)) }},
+		{"half", func(p string) { s := m.textFor(p); m.append(p, s[:m.rand.IntN(len(s))]) }},
 		{"halves", func(p string) {
-			s := m.text()
+			s := m.textFor(p)
 			k := m.rand.IntN(len(s))
 			m.append(p, s[:k])
 			m.append(p, s[k:])
@@ -178,15 +248,10 @@ func (m *mischief) step() {
 				m.must(os.Truncate(p, m.rand.Int64N(info.Size()+1)))
 			}
 		}},
-		{"rewrite", func(p string) { m.write(p, m.text(), os.O_TRUNC) }},
-		{"rename over", func(p string) {
-			tmp := m.path("tmp")
-			m.write(tmp, m.text(), os.O_TRUNC)
-			m.must(os.MkdirAll(filepath.Dir(p), 0o700))
-			m.must(os.Rename(tmp, p))
-		}},
+		{"rewrite", func(p string) { m.write(p, m.textFor(p), os.O_TRUNC) }},
+		{"rename over", func(p string) { m.renameOver(p, m.textFor(p)) }},
 		{"delete", func(p string) { os.Remove(p) }},
-		{"recreate", func(p string) { os.Remove(p); m.append(p, m.text()) }},
+		{"recreate", func(p string) { os.Remove(p); m.append(p, m.textFor(p)) }},
 		{"copy", func(p string) { m.copy(p, m.pick()) }},
 		{"move", func(p string) {
 			if _, err := os.Stat(p); err == nil {
@@ -197,6 +262,14 @@ func (m *mischief) step() {
 		}},
 		{"move folder", func(p string) { os.Rename(filepath.Dir(p), m.path(fmt.Sprint("-q", m.rand.IntN(99)))) }},
 		{"restart", func(string) { m.stop(); m.start() }},
+	}
+	if m.codex() {
+		kinds = append(kinds, kind{"compress or unpack", m.unpacked}, kind{"compress or unpack", m.unpacked}, kind{"archive", func(p string) {
+			if _, err := os.Stat(p); err == nil {
+				m.must(os.MkdirAll(m.path("archived"), 0o700))
+				m.must(os.Rename(p, m.path("archived", filepath.Base(p))))
+			}
+		}})
 	}
 	k := kinds[m.rand.IntN(len(kinds))]
 	m.did = append(m.did, k.name+" "+strings.TrimPrefix(path, m.root))

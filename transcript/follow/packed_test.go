@@ -1,0 +1,73 @@
+package follow
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/transcript"
+	"sm/transcript/codex"
+)
+
+// TestPackedInPlace: a compressed transcript that is seen before its first bytes are there is read once they are.
+func TestPackedInPlace(t *testing.T) {
+	modes(t, func(t *testing.T, r *rig) {
+		r.speaks(codex.Format(nil))
+		text := pack(t, string(codexStory("thread", 3000)))
+		path := r.path("2026", "11", "20", codexName+packedEnd)
+		for _, k := range []int{0, 1, 3} {
+			r.write(path, text[:k], os.O_TRUNC)
+			if r.out == nil {
+				r.start()
+			}
+			r.settle("seen before there is anything to unpack")
+			r.append(path, text[k:])
+			r.settle("complete")
+			if n := r.files[path].Session.Messages; n < 2 {
+				t.Errorf("%d bytes at first: %d messages", k, n)
+			}
+		}
+	})
+}
+
+// TestEveryOffsetOfPacked: a compressed transcript that ends anywhere is either refused or holds nothing, and once it is
+// complete all of it is counted once.
+func TestEveryOffsetOfPacked(t *testing.T) {
+	t.Parallel()
+	plain := codexStory("thread", 6000)
+	format, path := codex.Format(nil), filepath.Join("x", codexName)+packedEnd
+	text := []byte(pack(t, string(plain)))
+	p := newReader(t, format, filepath.Base(path), text)
+	want, messages := foldedWhole(format, plain)
+	for k := range text {
+		if err := os.WriteFile(p.path, text[:k], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		first, cursor, err := p.try(transcript.Cursor{}, false)
+		if len(first) > 1 || len(first) == 1 && (err != nil || len(first[0].Messages) > 0 || first[0].Session.Lines > 0) || k >= 4 && err == nil {
+			t.Fatalf("cut at byte %d of %d: error %v, %+v", k, len(text), err, first)
+		}
+		if err := os.WriteFile(p.path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		second, _, err := p.try(cursor, err == nil)
+		if err != nil {
+			t.Fatalf("complete, after a cut at byte %d: %v", k, err)
+		}
+		var got []transcript.Message
+		for _, c := range second {
+			got = append(got, c.Messages...)
+		}
+		if d := cmp.Diff(messages, got); d != "" || !cmp.Equal(want, second[len(second)-1].Session) {
+			t.Fatalf("cut at byte %d of %d (-want +got):\n%s", k, len(text), d)
+		}
+	}
+}
+
+// foldedWhole is the end of a transcript, and all of its messages.
+func foldedWhole(format *transcript.Format, text []byte) (transcript.Session, []transcript.Message) {
+	all := restarts(format, text)
+	return all[0].sessions[1], all[0].messages[1]
+}
