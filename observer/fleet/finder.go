@@ -143,7 +143,33 @@ func (fd *finder) agentID(r *row) string {
 	return r.s.record.Agent
 }
 
+// find finds the row that an id fits best. Most ids are those of agents, which fit better than all else: only for
+// others are all rows looked at.
 func (fd *finder) find(id string, least int) (found row, err error) {
+	if r, ok := fd.named(id); ok {
+		return r, nil
+	}
+	return fd.search(id, least)
+}
+
+// named finds the row of an agent by its id. There is at most one: a record of a session names either an agent that is
+// known or its own session.
+func (fd *finder) named(id string) (r row, ok bool) {
+	a, key := fd.agents[id], id
+	if a != nil {
+		key = a.Session
+	}
+	if s := fd.sessions[key]; s != nil && len(s.own) > 0 {
+		r = row{s.own[0].Session.Active, s, fd.currentAgent(s)}
+	} else if a != nil {
+		r = row{max(a.Spoke, a.Hooked), nil, a}
+	} else {
+		return r, false
+	}
+	return r, fd.settled && fd.fit(&r, id) == fitsAgent
+}
+
+func (fd *finder) search(id string, least int) (found row, err error) {
 	best, several := fitsNot, false
 	for r := range fd.rows() {
 		switch rank := fd.fit(&r, id); {

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -180,12 +181,28 @@ func TestIdentityRandom(t *testing.T) {
 				}
 				s.play(x.do)
 				w.checkForward(t, s, been)
+				checkFound(t, s.f)
 			}
 			w.checkEnd(t, s)
 			w.checkResets(t, s)
 			if t.Failed() {
 				t.Fatalf("seed %d, wild %v", seed, wild)
 			}
+		}
+	}
+}
+
+// checkFound: what is found by an agent's id at once is what a look at all rows finds.
+func checkFound(t *testing.T, f *Fleet) {
+	t.Helper()
+	ids := append(slices.Collect(maps.Keys(f.agents)), slices.Collect(maps.Keys(f.records))...)
+	for _, id := range ids {
+		if got, ok := f.named(id); ok {
+			if want, err := f.search(id, fitsAgent); err != nil || got != want {
+				t.Fatalf("%s: found %+v, want %+v, %v", nameOf(id), got, want, err)
+			}
+		} else if want, err := f.search(id, fitsAgent); err == nil {
+			t.Fatalf("%s: not found, want %+v", nameOf(id), want)
 		}
 	}
 }
