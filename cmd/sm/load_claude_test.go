@@ -44,12 +44,14 @@ func claudeAuthor(l *load, projects string, f *claudeFile, turns int) *author {
 		}
 		l.truth.claude(f)
 	}
+	if len(f.lines) > 0 { // copied: its file has one author
+		settle(f)
+	}
 	a.next = func(now time.Time) {
 		f.Pass(max(0, now.Sub(f.Now())))
 		if kinds := f.Copies(); len(kinds) > 0 && l.chance(2) {
 			n := &claudeFile{}
 			n.Session = f.Copy(n, kinds[l.rand.IntN(len(kinds))])
-			settle(n)
 			l.live[l.rand.IntN(len(l.live))].turns = 0 // one ends where one begins
 			l.live = append(l.live, claudeAuthor(l, projects, n, 1+l.rand.IntN(20)))
 		}

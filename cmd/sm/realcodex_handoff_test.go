@@ -80,10 +80,7 @@ func TestRealCodexHandoffClear(t *testing.T) {
 	r := newCodexRun(t)
 	r.begin()
 	r.turn("the first turn", codexStep{grow: 50_000})
-	before := r.agent()
-	if !strings.HasPrefix(before.ID, "tmux") && before.Pane == "" {
-		t.Errorf("no pane is known: %+v", before)
-	}
+	before := r.settledAgent()
 	doc := filepath.Join(r.home.project, "doc.md")
 	for i := range 2 {
 		r.tool("the handoff", fmt.Sprintf("echo work %d > %s && %s", i, doc, r.program("handoff", doc)))
@@ -105,7 +102,7 @@ func TestRealCodexHandoffRestart(t *testing.T) {
 	r.home.wrapper = []string{r.sm.program, "--socket", r.sm.socket, "run", "--name", "worker", "--"}
 	r.begin()
 	r.turn("the first turn", codexStep{grow: 50_000})
-	before := r.agent()
+	before := r.settledAgent()
 	if before.ID != "worker" || before.Name != "worker" || before.Client != "codex" {
 		t.Errorf("%+v", before)
 	}
@@ -129,12 +126,7 @@ func TestRealCodexHandoffRefused(t *testing.T) {
 	if err := os.WriteFile(doc, []byte("work\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the client's process is known", func() string {
-		if s := r.agent(); s.Pane == "" {
-			return fmt.Sprintf("%+v", s)
-		}
-		return ""
-	})
+	r.settledAgent()
 	forged := r.sm.command(t.Context(), "handoff", doc)
 	forged.Env = append(forged.Env, "SM_SOCKET="+r.sm.socket, "CODEX_THREAD_ID="+r.current)
 	if out, err := forged.CombinedOutput(); err == nil || !strings.Contains(string(out), "for itself alone") {
