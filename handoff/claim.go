@@ -47,23 +47,9 @@ func (d *Documents) Claim(c Claimant, now time.Time, free func(agent string) boo
 		if e == nil || e.Status != StatusActive || own && e.ClaimedBy != "" && e.ClaimedBy != c.Agent {
 			return nil
 		}
-		candidate, err := s.body(c.Channel.Name, e, homes(e, own, c.Agent)...)
-		if err != nil {
-			return err
-		}
-		m.every(e.ID, func(d *Document) {
-			d.ClaimedBy, d.ClaimedBySession, d.ClaimedByPID, d.ClaimedAt = c.Agent, c.SessionID, c.PID, now.UTC().Truncate(time.Second)
-		})
-		doc = e.Document
-		doc.Channel, doc.File, doc.Body = c.Channel.Name, candidate.File, candidate.Body
-		doc.Current = m.Current != nil && m.Current.ID == e.ID
-		files := map[string]string{}
-		if !own {
-			m.set(&m.Agents, c.Agent, e.Document)
-			doc.File = s.place(files, &doc, c.Agent, "", doc.header()+doc.Body)
-		}
+		doc, err = s.claim(m, e, own, c, now)
 		ok = true
-		return s.commit(m, files)
+		return err
 	})
 	if errors.Is(err, errNoFolder) {
 		return Document{}, false, nil
@@ -72,6 +58,26 @@ func (d *Documents) Claim(c Claimant, now time.Time, free func(agent string) boo
 		return Document{}, false, fmt.Errorf("claim handoff document: %w", err)
 	}
 	return doc, ok, nil
+}
+
+// claim gives an entry's document to an agent; own says that the entry is that agent's already.
+func (s *store) claim(m *manifest, e *entry, own bool, c Claimant, now time.Time) (Document, error) {
+	candidate, err := s.body(c.Channel.Name, e, homes(e, own, c.Agent)...)
+	if err != nil {
+		return Document{}, err
+	}
+	m.every(e.ID, func(d *Document) {
+		d.ClaimedBy, d.ClaimedBySession, d.ClaimedByPID, d.ClaimedAt = c.Agent, c.SessionID, c.PID, now.UTC().Truncate(time.Second)
+	})
+	doc := e.Document
+	doc.Channel, doc.File, doc.Body = c.Channel.Name, candidate.File, candidate.Body
+	doc.Current = m.Current != nil && m.Current.ID == e.ID
+	files := map[string]string{}
+	if !own {
+		m.set(&m.Agents, c.Agent, e.Document)
+		doc.File = s.place(files, &doc, c.Agent, "", doc.header()+doc.Body)
+	}
+	return doc, s.commit(m, files)
 }
 
 // expire marks what is too old, and says whether there was anything.

@@ -111,18 +111,26 @@ func (d *Documents) with(create bool, f func(*store) error) error {
 	return f(s)
 }
 
+// check says what is wrong with a document that is to be stored.
+func (n *NewDocument) check() error {
+	switch {
+	case n.Channel == "" || n.Agent == "":
+		return errors.New("a handoff document needs a channel and an agent; name both")
+	case !utf8.ValidString(n.Channel) || !utf8.ValidString(n.Agent) || n.namesLength() > maxNames:
+		return errors.New("the names of a handoff document are too long or not UTF-8; give plain ones")
+	case len(n.Body) > maxBody:
+		return fmt.Errorf("the handoff document has %d bytes and the limit is %d; shorten it", len(n.Body), maxBody)
+	case !utf8.ValidString(n.Body):
+		return errors.New("the handoff document is not UTF-8; write it anew")
+	}
+	return nil
+}
+
 // Put stores a document. It becomes the channel's current one and replaces its agent's,
 // whatever became of that: the newest of an agent wins.
 func (d *Documents) Put(n NewDocument, now time.Time) (doc Document, err error) {
-	switch {
-	case n.Channel == "" || n.Agent == "":
-		return doc, errors.New("a handoff document needs a channel and an agent; name both")
-	case !utf8.ValidString(n.Channel) || !utf8.ValidString(n.Agent) || n.namesLength() > maxNames:
-		return doc, errors.New("the names of a handoff document are too long or not UTF-8; give plain ones")
-	case len(n.Body) > maxBody:
-		return doc, fmt.Errorf("the handoff document has %d bytes and the limit is %d; shorten it", len(n.Body), maxBody)
-	case !utf8.ValidString(n.Body):
-		return doc, errors.New("the handoff document is not UTF-8; write it anew")
+	if err := n.check(); err != nil {
+		return doc, err
 	}
 	err = d.with(true, func(s *store) error {
 		m, err := s.load(n.Channel, now)

@@ -148,9 +148,13 @@ func (c *core) pass(now time.Time) {
 	c.handoffs.pass(now)
 	c.queue.Leave(func(agent alerts.AgentID) string { at, _ := c.fleet.Location(agent); return at.Session })
 	c.delivery.typeToIdle(now)
-	if now.Before(c.check) {
-		return
+	if !now.Before(c.check) {
+		c.checkQueue(now)
 	}
+}
+
+// checkQueue looks which messages transcripts show as read, and when to look again.
+func (c *core) checkQueue(now time.Time) {
 	read := func(agent alerts.AgentID, answered time.Time) (time.Time, bool) {
 		if c.handoffs.restarting(agent) {
 			return time.Time{}, true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -37,15 +38,9 @@ func (b *bench) hook(ctx context.Context) error {
 		return err
 	}
 	calls := o.hookCalls(b.sm)
-	took := map[string][]time.Duration{}
-	for range hookRuns {
-		for _, c := range calls {
-			d, err := c.time(ctx)
-			if err != nil {
-				return err
-			}
-			took[c.name] = append(took[c.name], d)
-		}
+	took, err := timeCalls(ctx, calls, hookRuns)
+	if err != nil {
+		return err
 	}
 	for _, c := range calls {
 		b.hookFigures(c.name, took[c.name])
@@ -56,18 +51,27 @@ func (b *bench) hook(ctx context.Context) error {
 	if err := o.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	var stopped []time.Duration
-	for range b.runs {
-		for _, c := range calls[:2] {
+	stopped, err := timeCalls(ctx, calls[:2], b.runs)
+	if err != nil {
+		return err
+	}
+	b.figure("with a stopped observer, longest", slices.Max(slices.Concat(slices.Collect(maps.Values(stopped))...)).Round(time.Millisecond).String(), "2s", "–")
+	return errors.Join(o.cmd.Process.Signal(syscall.SIGCONT), o.stop(), os.RemoveAll(dir))
+}
+
+// timeCalls makes each call a number of times, in turn, and gives how long each took, by the call's name.
+func timeCalls(ctx context.Context, calls []hookCall, times int) (map[string][]time.Duration, error) {
+	took := map[string][]time.Duration{}
+	for range times {
+		for _, c := range calls {
 			d, err := c.time(ctx)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			stopped = append(stopped, d)
+			took[c.name] = append(took[c.name], d)
 		}
 	}
-	b.figure("with a stopped observer, longest", slices.Max(stopped).Round(time.Millisecond).String(), "2s", "–")
-	return errors.Join(o.cmd.Process.Signal(syscall.SIGCONT), o.stop(), os.RemoveAll(dir))
+	return took, nil
 }
 
 func (b *bench) hookFigures(name string, took []time.Duration) {

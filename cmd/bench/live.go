@@ -194,20 +194,7 @@ func (b *bench) latency(ctx context.Context) error {
 	}
 	load, end := context.WithCancel(ctx)
 	var writer sync.WaitGroup
-	writer.Go(func() { // files beyond the first hundred, which are the probes'
-		tick := time.NewTicker(time.Second / rate)
-		defer tick.Stop()
-		for n := 0; ; n++ {
-			select {
-			case <-load.Done():
-				return
-			case <-tick.C:
-				if appendTo(paths[100+n%(files-100)], line(2_000_000+n, 3000)) != nil {
-					return
-				}
-			}
-		}
-	})
+	writer.Go(func() { appendSteadily(load, paths[100:], rate) }) // the first hundred are the probes'
 	wait(ctx, time.Second)
 	before, start := o.cpu(), time.Now()
 	took, err := probe(ctx, o, paths[:100], probes)
@@ -223,6 +210,22 @@ func (b *bench) latency(ctx context.Context) error {
 		err = b.births(ctx, o, filepath.Join(dir, "projects"))
 	}
 	return errors.Join(err, o.stop(), os.RemoveAll(dir))
+}
+
+// appendSteadily appends a number of lines a second to files in turn, until ctx ends.
+func appendSteadily(ctx context.Context, paths []string, rate int) {
+	tick := time.NewTicker(time.Second / time.Duration(rate))
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if appendTo(paths[n%len(paths)], line(2_000_000+n, 3000)) != nil {
+				return
+			}
+		}
+	}
 }
 
 func micros(d time.Duration) string { return d.Round(10 * time.Microsecond).String() }

@@ -131,20 +131,7 @@ func newRootCommand(env *environ) *cobra.Command {
 		SilenceErrors:         true,
 		Args:                  cobra.ArbitraryArgs,
 		DisableFlagsInUseLine: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return unknownCommand(cmd, args[0])
-			}
-			// A client that knows no arguments of hooks runs the bare sm. What that printed, on standard error too, would
-			// be in the transcript, and any exit code but 0 would refuse the prompt or be shown as an error.
-			if !term.IsTerminal(env.stdout) {
-				if !term.IsTerminal(env.stderr) {
-					return nil
-				}
-				cmd.SetOut(env.stderr)
-			}
-			return cmd.Help()
-		},
+		RunE:                  func(cmd *cobra.Command, args []string) error { return runBare(env, cmd, args) },
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("{{.Version}}\n")
@@ -169,6 +156,21 @@ func newRootCommand(env *environ) *cobra.Command {
 	usage.Explain(root)
 	codeErrors(root)
 	return root
+}
+
+// runBare is sm without a command. A client that knows no arguments of hooks runs it too. What it printed then, on standard
+// error too, would be in the transcript, and any exit code but 0 would refuse the prompt or be shown as an error.
+func runBare(env *environ, cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return unknownCommand(cmd, args[0])
+	}
+	if !term.IsTerminal(env.stdout) {
+		if !term.IsTerminal(env.stderr) {
+			return nil
+		}
+		cmd.SetOut(env.stderr)
+	}
+	return cmd.Help()
 }
 
 // newHelpCommand replaces cobra's, which answers an unknown topic with several lines and success.

@@ -30,19 +30,18 @@ func newSendCommand(env *environ) *cobra.Command {
 		Example:           "  sm send web \"Look at CI.\"\n  git diff --stat | sm send --important web -",
 		Args:              cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if important && urgent {
-				return usagef("--important and --urgent exclude each other")
-			}
-			text, err := textArg(env.stdin, args[1])
-			if err != nil {
-				return err
-			}
-			m := api.NewMessage{ID: rand.Text(), Text: text, Mode: "sequential"}
+			m := api.NewMessage{ID: rand.Text(), Mode: "sequential"}
 			switch {
+			case important && urgent:
+				return usagef("--important and --urgent exclude each other")
 			case important:
 				m.Mode = "important"
 			case urgent:
 				m.Mode = "urgent"
+			}
+			var err error
+			if m.Text, err = textArg(env.stdin, args[1]); err != nil {
+				return err
 			}
 			m.From = env.caller().Origin(time.Now()).Agent
 			client, err := env.client(cmd)

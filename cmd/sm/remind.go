@@ -16,7 +16,6 @@ import (
 )
 
 func newRemindCommand(env *environ) *cobra.Command {
-	var in, soft, hard string
 	cmd := &cobra.Command{
 		Use:   "remind ID (--in TIME | [--soft TIME] [--hard TIME]) TEXT|-",
 		Short: "Remind an agent at a time, or whenever it has been silent for long",
@@ -29,10 +28,10 @@ func newRemindCommand(env *environ) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			r := api.NewReminder{}
 			for _, t := range []struct {
-				name, value string
-				to          *float64
-			}{{"in", in, &r.In}, {"soft", soft, &r.Soft}, {"hard", hard, &r.Hard}} {
-				if *t.to, err = intervalOf(t.name, t.value); err != nil {
+				name string
+				to   *float64
+			}{{"in", &r.In}, {"soft", &r.Soft}, {"hard", &r.Hard}} {
+				if *t.to, err = intervalOf(t.name, cmd.Flag(t.name).Value.String()); err != nil {
 					return err
 				}
 			}
@@ -56,9 +55,9 @@ func newRemindCommand(env *environ) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&in, "in", "", "once, after `TIME`")
-	flags.StringVar(&soft, "soft", "", "between two tool calls, after `TIME` of silence")
-	flags.StringVar(&hard, "hard", "", "at once, after `TIME` of silence")
+	flags.String("in", "", "once, after `TIME`")
+	flags.String("soft", "", "between two tool calls, after `TIME` of silence")
+	flags.String("hard", "", "at once, after `TIME` of silence")
 	return cmd
 }
 

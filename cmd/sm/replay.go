@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"sm/alerts"
 	"sm/cmd/sm/internal/config"
@@ -32,14 +33,8 @@ func newReplayCommand(env *environ) *cobra.Command {
 				return err
 			}
 			o := alertOptions(cfg)
-			if flags := cmd.Flags(); flags.Changed("warning") {
-				o.Thresholds.WarningPercentage, o.Thresholds.WarningTokens, o.Thresholds.WarningOfThreshold = warning, 0, 0
-			}
-			if flags := cmd.Flags(); flags.Changed("critical") {
-				o.Thresholds.CriticalPercentage, o.Thresholds.CriticalTokens, o.Thresholds.CriticalOfThreshold = critical, 0, 0
-			}
-			if t := o.Thresholds; t.CriticalTokens == 0 && t.WarningTokens == 0 && (t.WarningPercentage < 0 || t.CriticalPercentage > 100 || t.CriticalPercentage < t.WarningPercentage) {
-				return usagef("--warning %d and --critical %d: give percentages of 0 to 100, the critical one not below the other", t.WarningPercentage, t.CriticalPercentage)
+			if err := setThresholds(cmd.Flags(), &o.Thresholds, warning, critical); err != nil {
+				return err
 			}
 			if asGrid {
 				return env.runGrid(cmd.Context(), cfg, o, paths, asJSON, verbose)
@@ -65,6 +60,20 @@ func newReplayCommand(env *environ) *cobra.Command {
 	cmd.Flags().IntVar(&warning, "warning", 0, "warn at `P` percent of the window instead of the configured threshold")
 	cmd.Flags().IntVar(&critical, "critical", 0, "the same for the critical notice")
 	return cmd
+}
+
+// setThresholds puts the percentages that flags give in the place of configured thresholds.
+func setThresholds(flags *pflag.FlagSet, t *alerts.Thresholds, warning, critical int) error {
+	if flags.Changed("warning") {
+		t.WarningPercentage, t.WarningTokens, t.WarningOfThreshold = warning, 0, 0
+	}
+	if flags.Changed("critical") {
+		t.CriticalPercentage, t.CriticalTokens, t.CriticalOfThreshold = critical, 0, 0
+	}
+	if t.CriticalTokens == 0 && t.WarningTokens == 0 && (t.WarningPercentage < 0 || t.CriticalPercentage > 100 || t.CriticalPercentage < t.WarningPercentage) {
+		return usagef("--warning %d and --critical %d: give percentages of 0 to 100, the critical one not below the other", t.WarningPercentage, t.CriticalPercentage)
+	}
+	return nil
 }
 
 // runGrid tries thresholds and prints what came of it.

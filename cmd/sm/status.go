@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"sm/cmd/sm/internal/term"
 	"sm/cmd/sm/internal/view"
@@ -28,6 +29,28 @@ type statusOptions struct {
 	limit            int
 }
 
+// check says what is wrong with the flags, and gives the order that they ask for. one says that a session is named.
+func (o *statusOptions) check(flags *pflag.FlagSet, one bool, stdout io.Writer) (top.Order, error) {
+	order, err := top.ParseOrder(o.sort)
+	switch {
+	case err != nil:
+		return order, usagef("--sort: %w", err)
+	case emptyFlag(flags) != "":
+		return order, usagef("--%s is empty", emptyFlag(flags))
+	case top.ParseClient(o.client) != nil:
+		return order, usagef("--client: %w", top.ParseClient(o.client))
+	case o.client != "" && one:
+		return order, usagef("--client is for the list; leave out it or ID")
+	case o.limit < 0:
+		return order, usagef("--limit %d: give a number from 1, or 0 for no limit", o.limit)
+	case o.watch && (o.json || one):
+		return order, usagef("--watch shows the list alone; leave out --json and ID")
+	case o.watch && !term.IsTerminal(stdout):
+		return order, absentf("--watch draws on a terminal, and this is none; leave it out")
+	}
+	return order, nil
+}
+
 func newStatusCommand(env *environ) *cobra.Command {
 	var o statusOptions
 	cmd := &cobra.Command{
@@ -41,22 +64,9 @@ func newStatusCommand(env *environ) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeAgents(env),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			order, err := top.ParseOrder(o.sort)
-			switch {
-			case err != nil:
-				return usagef("--sort: %w", err)
-			case emptyFlag(cmd.Flags()) != "":
-				return usagef("--%s is empty", emptyFlag(cmd.Flags()))
-			case top.ParseClient(o.client) != nil:
-				return usagef("--client: %w", top.ParseClient(o.client))
-			case o.client != "" && len(args) > 0:
-				return usagef("--client is for the list; leave out it or ID")
-			case o.limit < 0:
-				return usagef("--limit %d: give a number from 1, or 0 for no limit", o.limit)
-			case o.watch && (o.json || len(args) > 0):
-				return usagef("--watch shows the list alone; leave out --json and ID")
-			case o.watch && !term.IsTerminal(env.stdout):
-				return absentf("--watch draws on a terminal, and this is none; leave it out")
+			order, err := o.check(cmd.Flags(), len(args) > 0, env.stdout)
+			if err != nil {
+				return err
 			}
 			client, err := env.client(cmd)
 			if err != nil {

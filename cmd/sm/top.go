@@ -28,41 +28,44 @@ func newTopCommand(env *environ) *cobra.Command {
 			"VictoriaMetrics, Mimir, Thanos), each with its host. They can only be looked at there.",
 		Example: "  sm top\n  sm top --prometheus https://metrics.example --prometheus-config ~/.config/sm/prometheus.yml\n  NO_COLOR=1 sm top",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !term.IsTerminal(env.stdin) || !term.IsTerminal(env.stdout) {
-				return absentf("this is no terminal to draw on; use 'sm status'")
-			}
-			if name := emptyFlag(cmd.Flags()); name != "" {
-				return usagef("--%s is empty", name)
-			}
-			if err := top.ParseClient(only); err != nil {
-				return usagef("--client: %w", err)
-			}
-			if server.URL != "" {
-				if err := configured(cmd, env, &server); err != nil {
-					return err
-				}
-				return topOfAll(cmd.Context(), env, server, only)
-			}
-			if server.HTTPConfig != "" {
-				return usagef("--prometheus-config is for --prometheus, which is not given")
-			}
-			client, err := env.client(cmd)
-			if err != nil {
-				return err
-			}
-			return statusError(top.Run(cmd.Context(), client, top.Options{
-				In: env.stdin, Out: env.stdout, Environ: env.vars(), Colour: env.colourful(), Client: only, From: env.caller().Origin(time.Now()).Agent, Browse: env.browse,
-				Attach: func(socket, pane string) (*exec.Cmd, error) {
-					return tmux.Attach(cmd.Context(), tmux.Pane{Socket: socket, ID: pane}, env.vars())
-				},
-			}))
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runTop(cmd, env, server, only) },
 	}
 	cmd.Flags().StringVar(&server.URL, "prometheus", "", "show the sessions of all machines that the server at `URL` knows, or the one of that name in the configuration")
 	cmd.Flags().StringVar(&server.HTTPConfig, "prometheus-config", "", "reach that server by `FILE`: authorization, tls_config and so on, as in Prometheus' own configuration")
 	clientFlag(cmd, &only)
 	return cmd
+}
+
+// runTop shows the sessions of this machine's observer, or those that a server of all machines knows.
+func runTop(cmd *cobra.Command, env *environ, server central.Options, only string) error {
+	if !term.IsTerminal(env.stdin) || !term.IsTerminal(env.stdout) {
+		return absentf("this is no terminal to draw on; use 'sm status'")
+	}
+	if name := emptyFlag(cmd.Flags()); name != "" {
+		return usagef("--%s is empty", name)
+	}
+	if err := top.ParseClient(only); err != nil {
+		return usagef("--client: %w", err)
+	}
+	if server.URL != "" {
+		if err := configured(cmd, env, &server); err != nil {
+			return err
+		}
+		return topOfAll(cmd.Context(), env, server, only)
+	}
+	if server.HTTPConfig != "" {
+		return usagef("--prometheus-config is for --prometheus, which is not given")
+	}
+	client, err := env.client(cmd)
+	if err != nil {
+		return err
+	}
+	return statusError(top.Run(cmd.Context(), client, top.Options{
+		In: env.stdin, Out: env.stdout, Environ: env.vars(), Colour: env.colourful(), Client: only, From: env.caller().Origin(time.Now()).Agent, Browse: env.browse,
+		Attach: func(socket, pane string) (*exec.Cmd, error) {
+			return tmux.Attach(cmd.Context(), tmux.Pane{Socket: socket, ID: pane}, env.vars())
+		},
+	}))
 }
 
 // configured puts the address of a server in the place of its name in the configuration.

@@ -46,24 +46,7 @@ type session struct {
 // fleetOf puts the answers of the server together.
 func fleetOf(figures, targets model.Vector, trends map[key][]Point) Fleet {
 	all := Fleet{Curves: map[string][]Point{}}
-	found := map[key]*session{}
-	instances := map[string]map[string]bool{} // of each host
-	for _, sample := range figures {
-		k, v, name := keyOf(sample.Metric), float64(sample.Value), strings.TrimPrefix(string(sample.Metric[model.MetricNameLabel]), prefix)
-		if k.session == "" || !plausible(name, v) {
-			continue
-		}
-		s := found[k]
-		if s == nil {
-			s = &session{Session: api.Session{Host: k.host, Label: k.session, Enabled: true}}
-			found[k] = s
-			if instances[k.host] == nil {
-				instances[k.host] = map[string]bool{}
-			}
-			instances[k.host][k.instance] = true
-		}
-		s.learn(name, v, sample.Metric)
-	}
+	found, instances := sessionsOf(figures)
 	for k, s := range found {
 		s.ID = k.host + "/" + k.session
 		if len(instances[k.host]) > 1 {
@@ -89,6 +72,28 @@ func fleetOf(figures, targets model.Vector, trends map[key][]Point) Fleet {
 	}
 	slices.Sort(all.Down)
 	return all
+}
+
+// sessionsOf learns the sessions from their samples, and the instances of each host.
+func sessionsOf(figures model.Vector) (found map[key]*session, instances map[string]map[string]bool) {
+	found, instances = map[key]*session{}, map[string]map[string]bool{}
+	for _, sample := range figures {
+		k, v, name := keyOf(sample.Metric), float64(sample.Value), strings.TrimPrefix(string(sample.Metric[model.MetricNameLabel]), prefix)
+		if k.session == "" || !plausible(name, v) {
+			continue
+		}
+		s := found[k]
+		if s == nil {
+			s = &session{Session: api.Session{Host: k.host, Label: k.session, Enabled: true}}
+			found[k] = s
+			if instances[k.host] == nil {
+				instances[k.host] = map[string]bool{}
+			}
+			instances[k.host][k.instance] = true
+		}
+		s.learn(name, v, sample.Metric)
+	}
+	return found, instances
 }
 
 // plausible says whether a session can have such a value, which is unknown otherwise: anything can write to a central

@@ -89,28 +89,40 @@ func chartOf(r *Row, h *History, zone *time.Location) chart {
 		c.Grid = append(c.Grid, ruler{At: percent(y(top * i / 4)), Text: short(top * i / 4)})
 	}
 	c.limits(r, top, y)
-	p := plot{From: from, To: to, Top: top, Window: r.Window, Threshold: r.Threshold, Marks: []plotEvent{}}
+	for i := range h.Marks {
+		m := &h.Marks[i]
+		if size := h.sizeAt(m); size > 0 || m.opens() {
+			c.Marks = append(c.Marks, glyph{percent(x(m.At)), percent(y(size)), m.class(), m.title() + ", " + clock(m.At, zone), m.opens()})
+		}
+	}
+	end := h.Points[len(h.Points)-1]
+	c.Description = "Context over time, from " + clock(from, zone) + " to " + clock(to, zone) + "; largest " + short(peak) + " tokens, last " + short(end.Tokens) + "."
+	c.Data = plotData(h, plot{From: from, To: to, Top: top, Window: r.Window, Threshold: r.Threshold, Marks: []plotEvent{}}, zone)
+	return c
+}
+
+// plotData is what the page's script draws from: a plot with the readings and marks of a history.
+func plotData(h *History, p plot, zone *time.Location) string {
 	for i := range h.Points {
 		p.Points = append(p.Points, [2]int64{h.Points[i].At, h.Points[i].Tokens})
 		p.Clocks = append(p.Clocks, clock(h.Points[i].At, zone))
 	}
 	for i := range h.Marks {
-		m := &h.Marks[i]
-		size := m.Tokens
-		if size == 0 && !m.opens() { // a notice about a context that was just emptied: it is about what came before
-			size = h.before(m.At)
-		}
-		if size > 0 || m.opens() {
-			c.Marks = append(c.Marks, glyph{percent(x(m.At)), percent(y(size)), m.class(), m.title() + ", " + clock(m.At, zone), m.opens()})
-		}
-		p.Marks = append(p.Marks, plotEvent{m.At, m.title()})
+		p.Marks = append(p.Marks, plotEvent{h.Marks[i].At, h.Marks[i].title()})
 	}
-	end := h.Points[len(h.Points)-1]
-	c.Description = "Context over time, from " + clock(from, zone) + " to " + clock(to, zone) + "; largest " + short(peak) + " tokens, last " + short(end.Tokens) + "."
-	if b, err := json.Marshal(p); err == nil { // figures and texts: it cannot fail
-		c.Data = string(b)
+	b, err := json.Marshal(p)
+	if err != nil { // figures and texts: it cannot fail
+		return ""
 	}
-	return c
+	return string(b)
+}
+
+// sizeAt is the context that a mark is about. A notice about a context that was just emptied is about what came before.
+func (h *History) sizeAt(m *Mark) int64 {
+	if m.Tokens == 0 && !m.opens() {
+		return h.before(m.At)
+	}
+	return m.Tokens
 }
 
 func (c *chart) limits(r *Row, top int64, y func(int64) float64) {

@@ -49,29 +49,17 @@ func sparkOf(r *Row, h *History) spark {
 		s.Limit = y(float64(r.Threshold))
 	}
 	last := 0
+	dot := func(i int) int { return int(sparkDots * at[i] / wide) }
+	xy := func(i int) string { return x(i) + " " + y(float64(points[i].Tokens)) }
 	for _, c := range h.cycles() {
-		var b strings.Builder
-		dot := -1
-		for i := c.from; i < c.to; i++ {
-			// Of several at one place the last is drawn.
-			if d := int(sparkDots * at[i] / wide); i > c.from && i < c.to-1 && d == dot {
-				continue
-			} else {
-				dot = d
-			}
-			b.WriteByte("ML"[min(i-c.from, 1)])
-			b.WriteString(x(i) + " " + y(float64(points[i].Tokens)))
-		}
-		if c.to-c.from == 1 {
-			b.WriteString("h.1")
-		}
+		line := sparkLine(c, dot, xy)
 		if c.from > 0 {
 			s.Breaks = append(s.Breaks, x(c.from))
 		}
 		if last = c.from; c.to < len(points) || blank {
-			s.Earlier += b.String()
+			s.Earlier += line
 		} else {
-			s.Now, s.Area = b.String(), b.String()+"V98H"+x(c.from)+"Z"
+			s.Now, s.Area = line, line+"V98H"+x(c.from)+"Z"
 		}
 	}
 	if blank {
@@ -81,6 +69,25 @@ func sparkOf(r *Row, h *History) spark {
 	}
 	s.Label = "this cycle from " + short(points[last].Tokens) + " to " + short(points[len(points)-1].Tokens) + " tokens"
 	return s
+}
+
+// sparkLine is the path of one cycle. Of several readings on one dot the last is drawn.
+func sparkLine(c cycle, dot func(i int) int, xy func(i int) string) string {
+	var b strings.Builder
+	before := -1
+	for i := c.from; i < c.to; i++ {
+		d := dot(i)
+		if i > c.from && i < c.to-1 && d == before {
+			continue
+		}
+		before = d
+		b.WriteByte("ML"[min(i-c.from, 1)])
+		b.WriteString(xy(i))
+	}
+	if c.to-c.from == 1 {
+		b.WriteString("h.1")
+	}
+	return b.String()
 }
 
 // tenth writes a coordinate that is one of a thousand at most.

@@ -13,10 +13,6 @@ import (
 
 // Fields are all that is known about a session: names and values as they came, the agent's id first.
 func Fields(s api.Session, now time.Time) (fields [][2]string) {
-	context := "unknown until the next reply"
-	if s.TokensUsed != nil && s.UsedPercentage != nil {
-		context = fmt.Sprintf("%s %d%%, %d of %d tokens", screen.Bar(*s.UsedPercentage), *s.UsedPercentage, *s.TokensUsed, s.WindowTokens)
-	}
 	add := func(name, value string) {
 		if value != "" {
 			fields = append(fields, [2]string{name, value})
@@ -42,7 +38,7 @@ func Fields(s api.Session, now time.Time) (fields [][2]string) {
 	if !s.Enabled {
 		add("notices", "off")
 	}
-	add("context", context)
+	add("context", contextText(&s))
 	if s.Pressure != nil {
 		add("pressure", fmt.Sprintf("%s, %d%% of where it compacts", s.PressureLevel, int(100**s.Pressure))) // whole, as on the page
 	}
@@ -51,17 +47,28 @@ func Fields(s api.Session, now time.Time) (fields [][2]string) {
 		add("largest context", fmt.Sprintf("%d tokens", s.PeakTokens))
 	}
 	if s.ReadingAt != nil {
-		source := cmp.Or(s.ContextSource, "transcript")
-		if s.Client == "codex" && source == "statusline" { // it has none: its hook spoke
-			source = "a hook"
-		}
-		add("last reading", screen.Ago(s.ReadingAt, now)+", by "+source)
+		add("last reading", screen.Ago(s.ReadingAt, now)+", by "+readingSource(&s))
 	}
 	add("cross-check", crossCheckText(s))
 	for _, f := range pastFields(s, now) {
 		add(f[0], f[1])
 	}
 	return fields
+}
+
+func contextText(s *api.Session) string {
+	if s.TokensUsed == nil || s.UsedPercentage == nil {
+		return "unknown until the next reply"
+	}
+	return fmt.Sprintf("%s %d%%, %d of %d tokens", screen.Bar(*s.UsedPercentage), *s.UsedPercentage, *s.TokensUsed, s.WindowTokens)
+}
+
+func readingSource(s *api.Session) string {
+	source := cmp.Or(s.ContextSource, "transcript")
+	if s.Client == "codex" && source == "statusline" { // it has none: its hook spoke
+		return "a hook"
+	}
+	return source
 }
 
 // pastFields is what a session has done, and what comes of it; an empty value is none.

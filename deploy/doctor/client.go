@@ -131,16 +131,11 @@ func (d *doctor) session(text json.RawMessage) {
 	if json.Unmarshal(text, &s) != nil || !s.IsActive || s.State == "left" || s.State == "ended" {
 		return // nobody speaks for a session that its agent has left
 	}
-	var told map[string]json.RawMessage
-	_ = json.Unmarshal(text, &told) // it is an object: it has become a session
-	spoke, remedy := []string{"transcript " + screen.Ago(s.LastActive, d.Now)}, ""
-	if _, reported := told["transcript_path"]; reported && s.TranscriptPath == "" {
-		spoke[0] = "no transcript yet"
-		if s.TokensUsed != nil && *s.TokensUsed > 0 { // it has had an answer, so there is one
-			spoke[0] = "its transcript is in no folder that is watched"
-			remedy = "add the projects folder in that client's CLAUDE_CONFIG_DIR to projects in the configuration"
-		}
-	}
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(text, &members) // it is an object: it has become a session
+	_, reported := members["transcript_path"]
+	said, remedy := d.transcriptOf(&s, reported)
+	spoke := []string{said}
 	codex := s.Client == "codex" // it has no status line
 	for _, source := range []struct {
 		key, name, remedy string
@@ -149,7 +144,7 @@ func (d *doctor) session(text json.RawMessage) {
 		{"statusline_at", "status line", "trust the folder in that session, and see above whether the status line is ours", s.StatuslineAt},
 		{"hook_at", "hook", "start that session anew if it is older than sm install, and look at /hooks in it", s.HookAt},
 	} {
-		if _, reported := told[source.key]; !reported || codex && source.key == "statusline_at" {
+		if _, reported := members[source.key]; !reported || codex && source.key == "statusline_at" {
 			continue
 		}
 		if codex {
@@ -165,12 +160,8 @@ func (d *doctor) session(text json.RawMessage) {
 		spoke = append(spoke, fmt.Sprintf("%d messages wait for a hook of this session", s.WaitForHooks))
 		remedy = cmp.Or(remedy, HooksRemedy)
 	}
-	if skew := clockSkew(s.TranscriptPath); skew.Abs() > clockSlack {
-		way := "ahead of"
-		if skew < 0 {
-			way = "behind"
-		}
-		spoke = append(spoke, fmt.Sprintf("its records are stamped %s %s this machine's clock, so that its context lags", skew.Abs().Round(time.Second), way))
+	if skew := skewText(clockSkew(s.TranscriptPath)); skew != "" {
+		spoke = append(spoke, skew)
 		remedy = "set the clock where that client runs; timedatectl shows who keeps it"
 	}
 	status := Healthy
@@ -178,6 +169,29 @@ func (d *doctor) session(text json.RawMessage) {
 		status = Noted
 	}
 	d.found("session "+screen.FitEnd(s.ShortName(), 20), status, remedy, "%s", strings.Join(spoke, ", "))
+}
+
+// transcriptOf says when a session's transcript last grew; reported says that the observer reports where it is.
+func (d *doctor) transcriptOf(s *sources, reported bool) (text, remedy string) {
+	switch {
+	case !reported || s.TranscriptPath != "":
+		return "transcript " + screen.Ago(s.LastActive, d.Now), ""
+	case s.TokensUsed != nil && *s.TokensUsed > 0: // it has had an answer, so there is one
+		return "its transcript is in no folder that is watched", "add the projects folder in that client's CLAUDE_CONFIG_DIR to projects in the configuration"
+	}
+	return "no transcript yet", ""
+}
+
+// skewText says by how much records are stamped wrongly, "" where it does not matter.
+func skewText(skew time.Duration) string {
+	way := "ahead of"
+	if skew < 0 {
+		way = "behind"
+	}
+	if skew.Abs() <= clockSlack {
+		return ""
+	}
+	return fmt.Sprintf("its records are stamped %s %s this machine's clock, so that its context lags", skew.Abs().Round(time.Second), way)
 }
 
 // clockSkew is by how much the newest record of a transcript is stamped ahead of the time at which the file was written,

@@ -114,23 +114,9 @@ func (d *doctor) hooks(layers []*settingsLayer, own *settingsLayer) {
 		layers = append(slices.Clone(layers), plugin)
 	}
 	var missing, doubled []hook.Event
-	commands := map[string][]string{} // program → its arguments
-	direct := false                   // some run without a shell
+	ours := hookCounts{commands: map[string][]string{}}
 	for _, event := range install.HookEvents("", true) {
-		n := 0
-		for _, l := range layers {
-			if l.editor == nil {
-				continue
-			}
-			for _, place := range l.editor.OwnHooks(event) {
-				n++
-				v := l.editor.Doc.At(place.Path(event)...)
-				if program, args := l.editor.HookCommand(v); program != "" {
-					commands[program] = args
-				}
-				direct = direct || v.Member("args") != nil
-			}
-		}
+		n := ours.count(layers, event)
 		if event == hook.PreToolUse {
 			d.guard(n > 0)
 		}
@@ -152,10 +138,34 @@ func (d *doctor) hooks(layers []*settingsLayer, own *settingsLayer) {
 	default:
 		d.found("hooks", Healthy, "", "installed for %d events%s", len(install.HookEvents("", false)), by)
 	}
-	if c, old := d.withoutArgs(); old && direct {
+	if c, old := d.withoutArgs(); old && ours.direct {
 		d.found("hooks", Broken, remedy, "they are written for %s and later, and a client is %s", install.ArgsClient, c)
 	}
-	d.programs("hooks", commands)
+	d.programs("hooks", ours.commands)
+}
+
+// hookCounts is what our hooks in settings call.
+type hookCounts struct {
+	commands map[string][]string // program → its arguments
+	direct   bool                // some run without a shell
+}
+
+// count looks at our hooks of an event in all layers, and counts them.
+func (o *hookCounts) count(layers []*settingsLayer, event hook.Event) (n int) {
+	for _, l := range layers {
+		if l.editor == nil {
+			continue
+		}
+		for _, place := range l.editor.OwnHooks(event) {
+			n++
+			v := l.editor.Doc.At(place.Path(event)...)
+			if program, args := l.editor.HookCommand(v); program != "" {
+				o.commands[program] = args
+			}
+			o.direct = o.direct || v.Member("args") != nil
+		}
+	}
+	return n
 }
 
 // plugin is a layer with the plugin's hooks, nil where it is not in force. When nobody can tell what it has, ok is

@@ -203,6 +203,26 @@ func (a *alert) fires(host string) bool {
 	return s.State == "active" && len(s.SilencedBy)+len(s.InhibitedBy)+len(s.MutedBy) == 0 && a.Labels["host"] == host
 }
 
+// sort finds the alerts that are new, and since when each alert fires, by fingerprint. What was taken and fires no more
+// is forgotten.
+func (r *round) sort(all []alert) (in Notification, fires map[string]time.Time) {
+	found := map[string]time.Time{}
+	fires = map[string]time.Time{}
+	for _, a := range all {
+		if _, twice := fires[a.Fingerprint]; twice || !a.fires(r.host) {
+			continue
+		}
+		fires[a.Fingerprint] = a.StartsAt
+		if at, known := r.taken[a.Fingerprint]; known && at.Equal(a.StartsAt) {
+			found[a.Fingerprint] = at
+			continue
+		}
+		in.Alerts = append(in.Alerts, Alert{Status: "firing", Labels: a.Labels, StartsAt: a.StartsAt, Fingerprint: a.Fingerprint})
+	}
+	r.taken = found
+	return in, fires
+}
+
 // ask asks all servers at once, and hands on what is new.
 func (p *Poller) ask(ctx context.Context, r *round) {
 	answers, errs := r.ask(ctx)
@@ -216,20 +236,7 @@ func (p *Poller) ask(ctx context.Context, r *round) {
 	if !answered {
 		return // what fires is not known, so no alert is taken for ended
 	}
-	var in Notification
-	found, fires := map[string]time.Time{}, map[string]time.Time{}
-	for _, a := range slices.Concat(answers...) {
-		if _, twice := fires[a.Fingerprint]; twice || !a.fires(r.host) {
-			continue
-		}
-		fires[a.Fingerprint] = a.StartsAt
-		if at, known := r.taken[a.Fingerprint]; known && at.Equal(a.StartsAt) {
-			found[a.Fingerprint] = at
-			continue
-		}
-		in.Alerts = append(in.Alerts, Alert{Status: "firing", Labels: a.Labels, StartsAt: a.StartsAt, Fingerprint: a.Fingerprint})
-	}
-	r.taken = found // those that fire no more are forgotten
+	in, fires := r.sort(slices.Concat(answers...))
 	list := Firings(&in, time.Now())
 	if len(list) == 0 {
 		return

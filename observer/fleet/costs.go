@@ -111,6 +111,11 @@ func (cs *costs) pay(a *Agent, usd float64, p process, at transcript.Instant) {
 		cs.changed.record(rec.SessionID)
 	}
 	a.Report.Cost = tally.Cost{USD: usd, Known: true}
+	cs.count(spent)
+}
+
+// count adds what was spent to the counters.
+func (cs *costs) count(spent float64) {
 	known := cs.counters.Cost.Known
 	cs.counters.Cost = tally.Cost{USD: cs.counters.Cost.USD + spent, Known: true}
 	if today := &cs.counters.Today.Cost; spent > 0 { // else no more is known than what was spent before

@@ -52,18 +52,24 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent a
 		f.changed.agent(a.ID)
 	}
 	if p.SessionID == "" || a.Session == p.SessionID {
-		if at >= a.Asked {
-			a.Asks, a.Asked = p.Asks(), at
-			f.changed.agent(a.ID)
-		}
-		n.add(f.tellAuto(a, &p.SM))
-		n.Events = append(n.Events, hookEvents(a, p, at)...)
-		// A transcript that is still to be read names the window; where there is none, that of most models is assumed.
-		if s := f.sessions[a.Session]; p.ContextTokens > 0 && (s != nil && len(s.own) > 0 || p.TranscriptPath == "") {
-			n.add(f.sample(a, crosscheck.Sample{At: at, Tokens: p.ContextTokens, Model: p.Model}))
-		}
+		n.add(f.presentHook(a, p, at))
 	}
 	return n, alerts.AgentID(a.ID)
+}
+
+// presentHook takes in what a hook says of an agent's present session.
+func (f *Fleet) presentHook(a *Agent, p *hook.Payload, at transcript.Instant) (n Update) {
+	if at >= a.Asked {
+		a.Asks, a.Asked = p.Asks(), at
+		f.changed.agent(a.ID)
+	}
+	n.add(f.tellAuto(a, &p.SM))
+	n.Events = append(n.Events, hookEvents(a, p, at)...)
+	// A transcript that is still to be read names the window; where there is none, that of most models is assumed.
+	if s := f.sessions[a.Session]; p.ContextTokens > 0 && (s != nil && len(s.own) > 0 || p.TranscriptPath == "") {
+		n.add(f.sample(a, crosscheck.Sample{At: at, Tokens: p.ContextTokens, Model: p.Model}))
+	}
+	return n
 }
 
 // stamp is when a signal was true: never later than now.

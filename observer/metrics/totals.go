@@ -24,18 +24,25 @@ func (b *builder) totals(s *Snapshot) {
 	b.add(float64(s.Unexported))
 }
 
-func (b *builder) compactionTotals(s *Snapshot) {
+// clientParts are the totals of each client. Attempts and storms are counted for all clients together, and so the first
+// one has what the others leave.
+func clientParts(s *Snapshot) []tally.Part {
 	parts := append([]tally.Part{s.Fleet.Rest()}, s.Fleet.Others...)
-	labels := make([]*dto.LabelPair, len(parts))
-	for i := range parts {
-		labels[i] = b.label("client", parts[i].Client)
-	}
-	parts[0].Attempts, parts[0].Storms = s.Alerts.Attempts, s.Alerts.Storms // of all clients; those of the others are subtracted below
+	parts[0].Attempts, parts[0].Storms = s.Alerts.Attempts, s.Alerts.Storms
 	for i := range s.Fleet.Others {
 		for k, n := range s.Fleet.Others[i].Attempts {
 			parts[0].Attempts[k] -= min(n, parts[0].Attempts[k])
 		}
 		parts[0].Storms -= min(s.Fleet.Others[i].Storms, parts[0].Storms)
+	}
+	return parts
+}
+
+func (b *builder) compactionTotals(s *Snapshot) {
+	parts := clientParts(s)
+	labels := make([]*dto.LabelPair, len(parts))
+	for i := range parts {
+		labels[i] = b.label("client", parts[i].Client)
 	}
 	b.counter("agent_compactions_total", "Compactions since the state directory was made, each counted once.")
 	for k := range parts {

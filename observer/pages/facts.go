@@ -110,22 +110,7 @@ func Facts(v *fleet.View, s *api.Session, p *alerts.View, past *curve.Curve) []w
 	if b := s.Bill; b != nil {
 		facts = append(facts, webpage.Fact{Name: "Last " + b.Kind, Value: billText(b)})
 	}
-	facts = append(facts,
-		webpage.Fact{Name: "Turns", Value: fmt.Sprint(s.Turns)},
-		webpage.Fact{Name: "Replies", Value: webpage.Thousands(int64(s.Messages))},
-		webpage.Fact{Name: "Tokens", Value: fmt.Sprintf("%s read from cache, %s into it, %s other input, %s output",
-			webpage.Short(s.Tokens.CacheRead), webpage.Short(s.Tokens.CacheCreation), webpage.Short(s.Tokens.Input), webpage.Short(s.Tokens.Output))},
-	)
-	if s.CostUSD != nil {
-		facts = append(facts, webpage.Fact{Name: "Cost", Value: fmt.Sprintf("$%.2f, as the client reckons", *s.CostUSD)})
-	}
-	if s.CacheHitRatio != nil {
-		facts = append(facts, webpage.Fact{Name: "From cache", Value: fmt.Sprintf("%.0f %% of the input", 100**s.CacheHitRatio)})
-	}
-	if s.Subagents.Messages > 0 {
-		facts = append(facts, webpage.Fact{Name: "Subagents", Value: fmt.Sprintf("%d files, %d replies", s.Subagents.Files, s.Subagents.Messages)})
-	}
-	return append(facts,
+	return append(append(facts, usageFacts(s)...),
 		webpage.Fact{Name: "Cross-check", Value: cmp.Or(s.CrossCheck, "no status line yet")},
 		webpage.Fact{Name: "Pane", Value: s.Pane},
 		webpage.Fact{Name: "Queued", Value: queuedText(s.Queued)},
@@ -135,6 +120,26 @@ func Facts(v *fleet.View, s *api.Session, p *alerts.View, past *curve.Curve) []w
 		webpage.Fact{Name: "Last hook", At: int64(curve.Seconds(v.Hooked))},
 		webpage.Fact{Name: "Cycle began", At: int64(past.Began())},
 	)
+}
+
+// usageFacts are what an agent's session has used.
+func usageFacts(s *api.Session) []webpage.Fact {
+	facts := []webpage.Fact{
+		{Name: "Turns", Value: fmt.Sprint(s.Turns)},
+		{Name: "Replies", Value: webpage.Thousands(int64(s.Messages))},
+		{Name: "Tokens", Value: fmt.Sprintf("%s read from cache, %s into it, %s other input, %s output",
+			webpage.Short(s.Tokens.CacheRead), webpage.Short(s.Tokens.CacheCreation), webpage.Short(s.Tokens.Input), webpage.Short(s.Tokens.Output))},
+	}
+	if s.CostUSD != nil {
+		facts = append(facts, webpage.Fact{Name: "Cost", Value: fmt.Sprintf("$%.2f, as the client reckons", *s.CostUSD)})
+	}
+	if s.CacheHitRatio != nil {
+		facts = append(facts, webpage.Fact{Name: "From cache", Value: fmt.Sprintf("%.0f %% of the input", 100**s.CacheHitRatio)})
+	}
+	if s.Subagents.Messages > 0 {
+		facts = append(facts, webpage.Fact{Name: "Subagents", Value: fmt.Sprintf("%d files, %d replies", s.Subagents.Files, s.Subagents.Messages)})
+	}
+	return facts
 }
 
 func queuedText(n int) string {

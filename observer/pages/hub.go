@@ -313,15 +313,7 @@ func (h *Hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 		next.agents[x.Row.ID] = d
 		next.rows = append(next.rows, d)
 	}
-	slices.SortFunc(next.rows, func(a, b *drawn) int {
-		switch {
-		case webpage.Before(&a.row, &b.row):
-			return -1
-		case webpage.Before(&b.row, &a.row):
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(next.rows, compareRows)
 	if next.html, err = h.page.Head(&next.head); err != nil {
 		return nil, err
 	}
@@ -333,6 +325,16 @@ func (h *Hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 		next.seq = h.seq
 	}
 	return next, nil
+}
+
+func compareRows(a, b *drawn) int {
+	switch {
+	case webpage.Before(&a.row, &b.row):
+		return -1
+	case webpage.Before(&b.row, &a.row):
+		return 1
+	}
+	return 0
 }
 
 // list asks the loop for all that is shown; filled says that no transcript's end is left

@@ -148,12 +148,7 @@ func (c *coder) bill(b *transcript.Bill) {
 
 func (c *coder) counters(f *tally.Counters) {
 	numbers(c, f.Compactions[:])
-	c.group(func() {
-		number(c, &f.Tokens.Input)
-		number(c, &f.Tokens.CacheCreation)
-		number(c, &f.Tokens.CacheRead)
-		number(c, &f.Tokens.Output)
-	})
+	c.group(func() { c.tokens(&f.Tokens) })
 	c.group(func() {
 		number(c, &f.Lines.Good)
 		number(c, &f.Lines.Bad)
@@ -180,10 +175,7 @@ func (c *coder) counters(f *tally.Counters) {
 		c.group(func() {
 			c.text(&p.Client)
 			numbers(c, p.Compactions[:])
-			number(c, &p.Tokens.Input)
-			number(c, &p.Tokens.CacheCreation)
-			number(c, &p.Tokens.CacheRead)
-			number(c, &p.Tokens.Output)
+			c.tokens(&p.Tokens)
 			c.group(func() { c.histogram(&p.PreTokens) })
 			c.group(func() { c.histogram(&p.Duration) })
 			for i := range p.Limits {
@@ -195,6 +187,13 @@ func (c *coder) counters(f *tally.Counters) {
 			number(c, &p.Storms)
 		})
 	})
+}
+
+func (c *coder) tokens(t *tally.Tokens) {
+	number(c, &t.Input)
+	number(c, &t.CacheCreation)
+	number(c, &t.CacheRead)
+	number(c, &t.Output)
 }
 
 // totals are absent where no client has reported any, and no boundary has cost anything.

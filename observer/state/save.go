@@ -43,17 +43,8 @@ func (s *Store) save(d fleet.Delta, values []Value) error {
 	if next == s.head && d.Counters == nil && len(d.Files)+len(d.Gone)+len(d.Records)+len(d.Claims)+len(d.Messages)+len(values) == 0 {
 		return nil
 	}
-	if len(d.Messages) > bulk && !s.head.settled {
-		if err := s.saveBulk(d.Messages); err != nil {
-			return err
-		}
-		d.Messages = nil
-	}
-	if len(d.Files)+len(d.Records) > bulkRecords && !s.head.settled {
-		if err := s.saveRecords(d.Files, d.Records); err != nil {
-			return err
-		}
-		d.Files, d.Records = nil, nil
+	if err := s.saveAhead(&d); err != nil {
+		return err
 	}
 	return s.update(func(tx *bbolt.Tx) error {
 		w := writer{tx: tx}
@@ -81,6 +72,26 @@ func (s *Store) save(d fleet.Delta, values []Value) error {
 			s.lost[p] = true
 		}
 	})
+}
+
+// saveAhead stores what is too much for one transaction while the history is not settled, and takes it out of the delta.
+func (s *Store) saveAhead(d *fleet.Delta) error {
+	if s.head.settled {
+		return nil
+	}
+	if len(d.Messages) > bulk {
+		if err := s.saveBulk(d.Messages); err != nil {
+			return err
+		}
+		d.Messages = nil
+	}
+	if len(d.Files)+len(d.Records) > bulkRecords {
+		if err := s.saveRecords(d.Files, d.Records); err != nil {
+			return err
+		}
+		d.Files, d.Records = nil, nil
+	}
+	return nil
 }
 
 // saveBulk stores many claims, a slice of the keys at a time: each transaction then

@@ -90,9 +90,9 @@ func (x *index) forget(fl *file) {
 	x.again[fl.cursor.Path] = true
 }
 
-// search searches a folder and returns the files in it that have news.
-func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*file) {
-	learnt, format := x.roots.isLearnt(dir), x.roots.formats[x.roots.format(dir)]
+// enterFolder says whether a folder is to be searched: it is there, and has not been visited under this name or another.
+// Below a learnt root no link is followed.
+func (x *index) enterFolder(dir string, learnt bool, visited map[inode]bool) bool {
 	stat := os.Stat
 	if learnt {
 		stat = os.Lstat
@@ -102,13 +102,22 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 		if !errors.Is(err, fs.ErrNotExist) {
 			x.denied(dir, err)
 		}
-		return nil
+		return false
 	}
 	id := inodeOf(info)
-	if !info.IsDir() || visited[id] || depth > maxFolders {
-		return nil
+	if !info.IsDir() || visited[id] {
+		return false
 	}
 	visited[id] = true
+	return true
+}
+
+// search searches a folder and returns the files in it that have news.
+func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*file) {
+	learnt, format := x.roots.isLearnt(dir), x.roots.formats[x.roots.format(dir)]
+	if depth > maxFolders || !x.enterFolder(dir, learnt, visited) {
+		return nil
+	}
 	// Watch first, then list: what appears in between is seen twice, not never.
 	x.watch.add(dir)
 	entries, err := os.ReadDir(dir)

@@ -75,11 +75,9 @@ func (t *tailer) look(ctx context.Context) (reread bool) {
 	t.cursor.Size, t.bare = size, rest.bare
 	session, whole := *t.fold.Sum(), false
 	t.peeked = 0
-	if n := size - end; n > 0 && n <= peekBytes {
+	if line := unfinished(file, end, size); line != nil {
 		t.peeked = size
-		if b := make([]byte, n); readFull(file, b, end) {
-			session, whole = shown(t.fold, b)
-		}
+		session, whole = shown(t.fold, line)
 	}
 	if end > before || whole || t.shown {
 		t.report(ctx, c, session)

@@ -89,33 +89,41 @@ func (r *fileReader) work(ctx context.Context, jobs <-chan *file, results chan<-
 
 // read reads a file from its beginning, says what is new in it, and gives its fold
 // back if it has been written lately.
-func (r *fileReader) read(ctx context.Context, fl *file, w *workspace) (res result) {
-	res.file = fl
-	c := fl.cursor
-	file, info, err := open(c.Path)
-	if errors.Is(err, fs.ErrNotExist) {
+func (r *fileReader) read(ctx context.Context, fl *file, w *workspace) result {
+	res := result{file: fl}
+	file, info, err := open(fl.cursor.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		res.gone = true
-		if fl.known {
-			path := cmp.Or(fl.moved, c.Path) // where it was last reported
-			gone := transcript.Change{Cursor: transcript.Cursor{Path: path}, Gone: true}
-			r.sign(fl, &gone, transcript.Facts{})
-			r.send(ctx, gone)
-		}
+		r.reportGone(ctx, fl)
 		return res
+	case err == nil:
+		defer file.Close()
+		err = r.readOpen(ctx, file, info, w, &res)
 	}
-	if err != nil {
-		res.err = err
-		return res
+	res.err = err
+	return res
+}
+
+// reportGone reports that a file is no more, where it was last reported.
+func (r *fileReader) reportGone(ctx context.Context, fl *file) {
+	if !fl.known {
+		return
 	}
-	defer file.Close()
+	gone := transcript.Change{Cursor: transcript.Cursor{Path: cmp.Or(fl.moved, fl.cursor.Path)}, Gone: true}
+	r.sign(fl, &gone, transcript.Facts{})
+	r.send(ctx, gone)
+}
+
+// readOpen reads a file that has been opened, from its beginning.
+func (r *fileReader) readOpen(ctx context.Context, file *os.File, info fs.FileInfo, w *workspace, res *result) error {
+	fl, c := res.file, res.file.cursor
 	if fl.learnt && !ours(info) {
-		res.err = errNotOurs
-		return res
+		return errNotOurs
 	}
 	text, size, err := r.content(fl, file, info)
 	if err != nil {
-		res.err = err
-		return res
+		return err
 	}
 	s := &source{
 		r: r, file: fl, text: text, size: size, stored: info.Size(), change: transcript.Change{From: fl.moved, Alone: fl.alone},
@@ -126,7 +134,7 @@ func (r *fileReader) read(ctx context.Context, fl *file, w *workspace) (res resu
 	if !s.whole && s.size == c.Offset && c.Size == c.Offset && fl.moved == "" {
 		s.cursor.Size = s.size
 		res.cursor = s.cursor
-		return res // only its times have changed
+		return nil // only its times have changed
 	}
 	err = s.readAll(ctx, w)
 	if errors.Is(err, errRewritten) {
@@ -134,8 +142,7 @@ func (r *fileReader) read(ctx context.Context, fl *file, w *workspace) (res resu
 		err = s.readAll(ctx, w)
 	}
 	if err != nil {
-		res.err = err
-		return res
+		return err
 	}
 	res.cursor = s.cursor
 	if res.written = time.Now(); info.ModTime().Before(res.written) {
@@ -144,7 +151,7 @@ func (r *fileReader) read(ctx context.Context, fl *file, w *workspace) (res resu
 	if text == io.ReaderAt(file) && time.Since(info.ModTime()) < r.ActiveFor && info.ModTime().UnixNano() > r.barred.Load() {
 		res.fold, w.fold = w.fold, nil
 	}
-	return res
+	return nil
 }
 
 // content is the text of a file, and its size.
@@ -275,10 +282,8 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 		return errors.Join(err, ctx.Err())
 	}
 	session := *s.fold.Sum()
-	if tail := s.size - end; tail > 0 && tail <= peekBytes {
-		if b := make([]byte, tail); readFull(s.text, b, end) {
-			session = s.last(b)
-		}
+	if line := unfinished(s.text, end, s.size); line != nil {
+		session = s.last(line)
 	}
 	s.flush(ctx, end, s.stored, session)
 	return ctx.Err()
@@ -398,6 +403,17 @@ func (r *fileReader) send(ctx context.Context, c transcript.Change) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// unfinished reads the last line of a file, which begins at end and lacks its newline; nil where there is none, where it
+// is too long, or where the file has become shorter.
+func unfinished(file io.ReaderAt, end, size int64) []byte {
+	if n := size - end; n > 0 && n <= peekBytes {
+		if b := make([]byte, n); readFull(file, b, end) {
+			return b
+		}
+	}
+	return nil
 }
 
 func readFull(file io.ReaderAt, b []byte, at int64) bool {

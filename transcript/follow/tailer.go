@@ -183,12 +183,17 @@ const (
 	anew            // the file has to be read from its beginning
 )
 
-// listen reads with one tail.
-func (t *tailer) listen(ctx context.Context, poll bool) outcome {
-	tl, err := tail.TailFile(t.cursor.Path, tail.Config{
+// newTail starts nxadm/tail behind what has been read.
+func (t *tailer) newTail(poll bool) (*tail.Tail, error) {
+	return tail.TailFile(t.cursor.Path, tail.Config{
 		Location: &tail.SeekInfo{Offset: t.cursor.Offset}, Follow: true, CompleteLines: true, MustExist: true,
 		Poll: poll, Logger: tail.DiscardingLogger,
 	})
+}
+
+// listen reads with one tail.
+func (t *tailer) listen(ctx context.Context, poll bool) outcome {
+	tl, err := t.newTail(poll)
 	if err != nil {
 		return anew
 	}
