@@ -25,7 +25,7 @@ type Withdraw struct {
 	Keys  []Key   // in the order of their kinds
 }
 
-// SetLevel tells the agent's level, when it, the percentage or whether they are
+// SetLevel gives the agent's level, when it, the percentage or whether they are
 // known have changed.
 type SetLevel struct {
 	Agent AgentID
@@ -39,7 +39,7 @@ type SetLevel struct {
 	At      time.Time
 }
 
-// Opened tells that a new cycle began. Reminders restart with it.
+// Opened says that a new cycle began. Reminders restart with it.
 type Opened struct {
 	Agent AgentID
 	Cycle int // the new one

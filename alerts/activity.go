@@ -58,7 +58,7 @@ func (nt *notices) silent(a *AgentState) Instant {
 // heard is the last sign of work or rest: what came before it says nothing of the silence since.
 func (a *AgentState) heard() Instant { return max(a.Data, a.Turned, a.Started, a.Attempted) }
 
-// silence tells the operator of an agent that works without showing readings.
+// silence warns the operator about an agent that works without showing readings.
 func (nt *notices) silence(a *AgentState) {
 	if t := nt.silent(a); t != 0 && nt.now >= t {
 		nt.sayNoData(a, t)

@@ -19,7 +19,7 @@ type board struct {
 	order  []*AgentState // by id, so that ticks are the same in every run
 
 	counters Counters
-	revised  bool    // the settings may be others than those that the agents were judged by
+	revised  bool    // the settings may be others than those that the agents were checked by
 	now      Instant // of the newest Tick
 	newest   Instant // of all stamps
 	changed  map[AgentID]struct{}

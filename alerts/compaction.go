@@ -132,9 +132,9 @@ func (c *cycles) guess(a *AgentState, t Instant) {
 // margin is by how much two figures for one context may differ, in tokens.
 func margin(window int64) int64 { return max(0, window) / 50 }
 
-// tellCompacted tells the parent, or the operator of an agent that has none, once that the agent was compacted and
+// noticeCompacted tells the parent, or the operator of an agent that has none, once that the agent was compacted and
 // still runs.
-func (nt *notices) tellCompacted(a *AgentState, o *opening, trigger Trigger) {
+func (nt *notices) noticeCompacted(a *AgentState, o *opening, trigger Trigger) {
 	if a.Said[KindCompacted].At != 0 {
 		return
 	}

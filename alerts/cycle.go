@@ -115,7 +115,7 @@ func (c *cycles) join(a *AgentState, o *opening) {
 	if o.at >= a.Begun {
 		a.settled()
 	}
-	c.notices.tellCompacted(a, o, trigger)
+	c.notices.noticeCompacted(a, o, trigger)
 	c.notices.count(a, o, trigger)
 }
 
@@ -147,7 +147,7 @@ func (c *cycles) open(a *AgentState, o *opening) {
 	}
 	c.limits.levelOf(a, o.at)
 	c.join(a, o)
-	c.notices.judge(a, o.at)
+	c.notices.decide(a, o.at)
 }
 
 // disown takes a sample that is an echo for older than the opening.

@@ -2,7 +2,7 @@
 // pure. It takes values and the time at which they were true, and knows neither
 // files nor clocks nor how a text reaches anyone.
 //
-// An [Engine] takes [Event] values and gives [Action] values. It is the sole judge
+// An [Engine] takes [Event] values and gives [Action] values. It alone decides
 // of cycles: the stretches of an agent between compactions, clears and handoffs.
 // What may be said once a cycle is said under a [Key] that holds the cycle's
 // number; nothing is ever reset, a new cycle has new keys.

@@ -18,11 +18,11 @@ const (
 	skew = Instant(30 * time.Second)
 	// lag is by how much the transcript may come later than a sample.
 	lag = Instant(5 * time.Second)
-	// recent is how old a context may be that is judged without a new reading.
+	// recent is how old a context may be about which notices are given without a new reading.
 	recent = Instant(10 * time.Minute)
 )
 
-// Engine judges a fleet. It is for one goroutine at a time.
+// Engine decides what the agents of a fleet hear. It is for one goroutine at a time.
 //
 // Each part owns some of what is known, and uses only the parts that are listed before it.
 type Engine struct {
@@ -49,7 +49,7 @@ func New(o Options) (*Engine, error) {
 
 // Configure changes the settings. What follows from them for agents that are known
 // comes out of the next Tick: silencing, and thresholds that are no longer reached,
-// withdraw what waits; the opposite judges the present level.
+// withdraw what waits; the opposite checks the present level.
 func (e *Engine) Configure(o Options) error {
 	if err := o.check(); err != nil {
 		return err

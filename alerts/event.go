@@ -14,10 +14,10 @@ type EventKind uint8
 
 // The kinds of events. All of them carry Agent and At.
 const (
-	// EventSeen tells who an agent is: Parent, Name, Disabled. They replace what
+	// EventSeen says who an agent is: Parent, Name, Disabled. They replace what
 	// was known.
 	EventSeen EventKind = iota + 1
-	// EventReading tells a context size: Tokens, Window, Model, CompactsAt, Source;
+	// EventReading gives a context size: Tokens, Window, Model, CompactsAt, Source;
 	// History and Cycle for those met at a first start. Tokens of 0 are no reading.
 	EventReading
 	// EventCompacting is the PreCompact hook or event:"compaction": Trigger.
@@ -26,7 +26,7 @@ const (
 	// for a boundary Key, PreTokens, Model, Window and CompactsAt. With History it only
 	// teaches where clients compact.
 	EventCompacted
-	// EventReset tells that the context began anew: Cause and, where the new session
+	// EventReset says that the context began anew: Cause and, where the new session
 	// is known, Key. After a rewind it is as large as Tokens, 0 for unknown, and what was
 	// heard after Left and until Until is no longer in it.
 	EventReset
@@ -35,12 +35,12 @@ const (
 	// sources may tell of the same turn.
 	EventTurnStart
 	EventTurnEnd
-	// EventActive tells whether the agent's client runs: On.
+	// EventActive says whether the agent's client runs: On.
 	EventActive
 	// EventAlert is another system's alert about the agent: Notice. It is said like
 	// a notice of our own, unless that has been said.
 	EventAlert
-	// EventHeard tells that the agent has heard a notice: Notice and Cycle.
+	// EventHeard says that the agent has heard a notice: Notice and Cycle.
 	EventHeard
 )
 
@@ -124,7 +124,7 @@ type Event struct {
 	// Tokens makes that unknown.
 	Back bool
 	// History marks what happened before the first start. A reading of it that is
-	// older than 10 minutes is not judged.
+	// older than 10 minutes leads to no notice.
 	History bool
 	// Cycle is the number to begin with for an agent that is met for the first time
 	// by a reading; 0 and 1 are the same.

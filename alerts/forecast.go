@@ -159,8 +159,8 @@ func (r *Range) scale(by float64) {
 	}
 }
 
-// foretell tells the agent, once a cycle, when few replies or turns may be left: that is what the low end of the range says.
-func (nt *notices) foretell(a *AgentState, r Reading) {
+// noticeForecast tells the agent, once a cycle, when few replies or turns may be left: that is what the low end of the range says.
+func (nt *notices) noticeForecast(a *AgentState, r Reading) {
 	o := &nt.options
 	if o.ForecastReplies <= 0 && o.ForecastTurns <= 0 || a.Said[KindForecast].At != 0 {
 		return

@@ -29,7 +29,7 @@ type Thresholds struct {
 	EarlyRatio float64
 }
 
-// Level judges a context of so many tokens in a window of so many, whose client
+// Level is the level of a context of so many tokens in a window of so many, whose client
 // compacts at a size of compactsAt. A window of 0 has no percentages, nor has a
 // compactsAt of 0, which stands for unknown or never.
 func (t Thresholds) Level(tokens, window, compactsAt int64) Level {

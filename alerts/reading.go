@@ -41,7 +41,7 @@ func (c *cycles) read(a *AgentState, ev *Event, t Instant) {
 		c.limits.levelOf(a, t) // of last week: nobody is told
 		return
 	}
-	c.notices.judge(a, t)
+	c.notices.decide(a, t)
 }
 
 // take makes a reading of this cycle the newest of its source, if it is.
@@ -113,8 +113,8 @@ func (c *cycles) echo(sample, before Reading, opened Instant) bool {
 	return sample.At <= opened+skew
 }
 
-// judge says what the present context calls for, at most one notice.
-func (nt *notices) judge(a *AgentState, t Instant) {
+// decide says what the present context calls for, at most one notice.
+func (nt *notices) decide(a *AgentState, t Instant) {
 	r, known := a.current()
 	level := nt.limits.levelOf(a, t)
 	if !known || a.Muted {
@@ -126,7 +126,7 @@ func (nt *notices) judge(a *AgentState, t Instant) {
 	case level >= Warn && a.Said[KindWarning].At == 0:
 		nt.warn(a, KindWarning, r)
 	default:
-		nt.foretell(a, r)
+		nt.noticeForecast(a, r)
 	}
 }
 
@@ -146,7 +146,7 @@ func (nt *notices) warn(a *AgentState, k Kind, r Reading) {
 	nt.say(a, n)
 }
 
-// levelOf judges the present context and tells when the level file is to change.
+// levelOf finds the level of the present context and says when the level file is to change.
 func (li *limits) levelOf(a *AgentState, t Instant) Level {
 	r, known := a.current()
 	level, share := OK, 0
@@ -160,7 +160,7 @@ func (li *limits) levelOf(a *AgentState, t Instant) Level {
 	return level
 }
 
-// level judges a reading.
+// level finds the level of a reading.
 func (li *limits) level(id AgentID, r Reading) Level {
 	at, _ := li.threshold(id, r)
 	level := li.options.Thresholds.Level(r.Tokens, r.Window, at)
@@ -187,7 +187,7 @@ func (e *Engine) alert(a *AgentState, k Kind, t Instant) {
 			e.sayForecast(a, r, e.forecast(a))
 		}
 	case KindStorm:
-		// Each automatic compaction was judged here when it came: one since the alert either made a storm or ended it.
+		// Each automatic compaction was looked at here when it came: one since the alert either made a storm or ended it.
 		if n := len(a.Bursts); !a.Storming && (n == 0 || t >= a.Bursts[n-1].At) {
 			e.storm(a, t, max(len(a.Bursts), e.options.Storm.Count), 0)
 		}

@@ -28,23 +28,23 @@ func (nt *notices) say(a *AgentState, n notice) {
 	}
 	key := Key{Agent: a.Agent, Cycle: a.Cycle, Kind: n.kind, Ref: n.ref}
 	said := false
-	tell := func(key Key, to Target) {
+	send := func(key Key, to Target) {
 		text, plain := nt.text(n.kind, n.data)
 		nt.out = append(nt.out, Say{Key: key, To: to, Mode: n.mode, Text: text, Plain: plain, At: n.at.Time()})
 		said = true
 	}
 	if n.self {
-		tell(key, Target{Self, a.Agent})
+		send(key, Target{Self, a.Agent})
 	}
 	if n.parent && a.Parent != "" && a.Parent != a.Agent {
-		tell(key, Target{Parent, a.Parent})
+		send(key, Target{Parent, a.Parent})
 	}
 	if n.operator {
 		copied := key
 		if n.parent {
 			copied.Ref = operatorCopy
 		}
-		tell(copied, Target{Role: Operator})
+		send(copied, Target{Role: Operator})
 	}
 	if !said {
 		return

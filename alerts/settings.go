@@ -1,7 +1,7 @@
 package alerts
 
 // mute follows the settings: what was said about an agent that is to be silent is
-// withdrawn, and one that may speak again is judged as it stands, unless it has been
+// withdrawn, and one that may speak again is checked as it stands, unless it has been
 // quiet for long.
 func (nt *notices) mute(a *AgentState, t Instant) {
 	muted := a.Disabled || nt.options.Disabled
@@ -15,11 +15,11 @@ func (nt *notices) mute(a *AgentState, t Instant) {
 		return
 	}
 	if nt.present(a, t) {
-		nt.judge(a, t)
+		nt.decide(a, t)
 	}
 }
 
-// revise judges an agent by new settings. Only thresholds change a level while the
+// revise checks an agent by new settings. Only thresholds change a level while the
 // reading stays.
 func (nt *notices) revise(a *AgentState) {
 	was := a.Level
@@ -30,7 +30,7 @@ func (nt *notices) revise(a *AgentState) {
 	nt.changed[a.Agent] = struct{}{}
 	switch {
 	case now > was && nt.present(a, nt.now):
-		nt.judge(a, nt.now)
+		nt.decide(a, nt.now)
 	case now < Warn:
 		nt.withdraw(a, KindWarning, KindCritical)
 	case now < Critical:

@@ -153,7 +153,7 @@ func TestCompactingEndsByItself(t *testing.T) {
 	}
 	// Its result, told late, still counts.
 	check(t, []string{"open 2 compaction"}, play(e, boundary(330, 1)))
-	// By then the attempt no longer tells what made a compaction without PreCompact.
+	// By then the attempt no longer says what made a compaction without PreCompact.
 	other := newEngine(t)
 	play(other, reading(1, 90_000), preCompact(10), tick(400))
 	for _, act := range other.Step(hookSign(500, SignSessionStart)) {

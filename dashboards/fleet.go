@@ -70,7 +70,7 @@ func closest() []Panel {
 	}
 }
 
-// forecasts tell how far the compactions are, and what is known of where they strike.
+// forecasts say how far the compactions are, and what is known of where they strike.
 func forecasts() []Panel {
 	return []Panel{
 		row("Forecast"),
@@ -86,7 +86,7 @@ func forecasts() []Panel {
 	}
 }
 
-// compactions tell what compactions there were.
+// compactions say what compactions there were.
 func compactions() []Panel {
 	return []Panel{
 		row("Compactions"),
@@ -104,7 +104,7 @@ func compactions() []Panel {
 	}
 }
 
-// costs tells what compactions cost, and how handoffs compare.
+// costs says what compactions cost, and how handoffs compare.
 func costs() []Panel {
 	share := func(kind string) string {
 		of := func(what string) string {
@@ -125,7 +125,7 @@ func costs() []Panel {
 	}
 }
 
-// agreement tells whether the figures can be believed.
+// agreement says whether the figures can be believed.
 func agreement() []Panel {
 	return []Panel{
 		row("Do the sources agree"),
@@ -136,7 +136,7 @@ func agreement() []Panel {
 	}
 }
 
-// said tells what agents and operators heard.
+// said says what agents and operators heard.
 func said() []Panel {
 	return []Panel{
 		row("What was said"),
@@ -155,7 +155,7 @@ func said() []Panel {
 	}
 }
 
-// spending tells what the work costs, as far as status lines tell.
+// spending says what the work costs, as far as status lines say.
 func spending() []Panel {
 	return []Panel{
 		row("Cost and limits"),
@@ -170,7 +170,7 @@ func spending() []Panel {
 	}
 }
 
-// health tells how the observers fare.
+// health says how the observers fare.
 func health() []Panel {
 	const at = "{{instance}} {{host}}"
 	return []Panel{

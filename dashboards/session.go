@@ -82,7 +82,7 @@ func curve() []Panel {
 	}
 }
 
-// ahead tells how the context grows and how far the compaction is.
+// ahead says how the context grows and how far the compaction is.
 func ahead() []Panel {
 	return []Panel{
 		row("Forecast"),
@@ -98,7 +98,7 @@ func ahead() []Panel {
 	}
 }
 
-// sources tell whether the figures can be believed.
+// sources say whether the figures can be believed.
 func sources() []Panel {
 	return []Panel{
 		row("Do the sources agree"),

@@ -122,7 +122,7 @@ func currentFile(channel string) string { return channelFile(channel) + "-CURREN
 // and a file that is being written has a longer name.
 const nameRoom = 240
 
-// agentFile is the file of an agent's document. A mark tells what kind of document; no
+// agentFile is the file of an agent's document. A mark says what kind of document; no
 // agent's own part has one.
 func agentFile(channel, agent, mark string) string {
 	name := safe(agent)

@@ -159,7 +159,7 @@ func (d *Documents) Put(n NewDocument, now time.Time) (doc Document, err error) 
 			m.set(&m.Executed, n.Agent, stored)
 			s.place(files, &doc, n.Agent, executedMark, text)
 		}
-		s.removePast(m, now, d.expiry)
+		s.removeExpired(m, now, d.expiry)
 		return s.commit(m, files)
 	})
 	if err != nil {
@@ -246,9 +246,9 @@ func (s *store) channelOf(name string) (channel string, ok bool) {
 	return channel, err == nil && channel != ""
 }
 
-// removePast removes agents whose documents nobody will be given any more. It comes before
+// removeExpired removes agents whose documents nobody will be given any more. It comes before
 // the manifest is stored: after a kill they are found and removed again.
-func (s *store) removePast(m *manifest, now time.Time, expiry time.Duration) {
+func (s *store) removeExpired(m *manifest, now time.Time, expiry time.Duration) {
 	for _, agent := range m.prune(now, expiry) {
 		for _, mark := range []string{"", executedMark} {
 			for _, name := range []string{agentFile(m.Channel, agent, mark), besides(m.Channel, agent, mark)} {

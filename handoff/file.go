@@ -18,7 +18,7 @@ import (
 )
 
 // DefaultLimit is the size of the largest document that is handed over, in bytes, where
-// the configuration does not tell.
+// the configuration does not say.
 const DefaultLimit = 256 << 10
 
 // File is a file that may be handed over.
@@ -27,7 +27,7 @@ type File struct {
 	Size     int64  // in bytes, at least 1
 	Modified time.Time
 	// Content is what stood in the file when it was examined: UTF-8 without NUL. It was
-	// read through the descriptor that was judged, so it is that file's and no other's.
+	// read through the descriptor that was checked, so it is that file's and no other's.
 	Content []byte
 }
 
@@ -59,7 +59,7 @@ func Examine(path string, since time.Time, limit int64) (File, error) {
 	if err != nil {
 		return refuse(reasonOf(err), err)
 	}
-	if r := judgeMode(named); r != FileFit {
+	if r := checkMode(named); r != FileFit {
 		return refuse(r, nil)
 	}
 	// Between the look and the open another file may have taken the name: hence the flags,
@@ -77,7 +77,7 @@ func Examine(path string, since time.Time, limit int64) (File, error) {
 	case !os.SameFile(named, info):
 		return refuse(FileSwapped, nil)
 	}
-	if r := judge(f, info, since, limit); r == FileLarge {
+	if r := checkOpened(f, info, since, limit); r == FileLarge {
 		return refuse(r, fmt.Errorf("%d bytes, and the limit is %d", info.Size(), limit))
 	} else if r != FileFit {
 		return refuse(r, nil)
@@ -95,7 +95,7 @@ func Examine(path string, since time.Time, limit int64) (File, error) {
 	return File{Path: path, Size: info.Size(), Modified: info.ModTime(), Content: content}, nil
 }
 
-func judgeMode(info fs.FileInfo) FileReason {
+func checkMode(info fs.FileInfo) FileReason {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
 	case info.Mode()&fs.ModeSymlink != 0:
@@ -110,9 +110,9 @@ func judgeMode(info fs.FileInfo) FileReason {
 	return FileFit
 }
 
-// judge looks at what was opened, without reading it.
-func judge(f *os.File, info fs.FileInfo, since time.Time, limit int64) FileReason {
-	if r := judgeMode(info); r != FileFit {
+// checkOpened looks at what was opened, without reading it.
+func checkOpened(f *os.File, info fs.FileInfo, since time.Time, limit int64) FileReason {
+	if r := checkMode(info); r != FileFit {
 		return r
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)

@@ -116,7 +116,7 @@ func Clean(text string) string {
 const equals = "=\u2550\uFF1D\uFE66\u2A75\u2A76\uA78A"
 
 // defuse breaks up what could be taken for the frame, or for the tags in which the client
-// tells what it is that speaks.
+// says what it is that speaks.
 func defuse(text string) string {
 	if !strings.ContainsAny(text, equals+"<") {
 		return text

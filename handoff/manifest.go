@@ -211,22 +211,22 @@ const (
 	keepAgents = 500
 )
 
-// prune takes out the agents whose documents are past, the oldest first, and returns them.
+// prune takes out the agents whose documents are expired, the oldest first, and returns them.
 func (m *manifest) prune(now time.Time, expiry time.Duration) []string {
-	var past []string
+	var expired []string
 	for agent, e := range m.Agents {
 		if e.Status != StatusActive || e.expired(now, expiry) {
-			past = append(past, agent)
+			expired = append(expired, agent)
 		}
 	}
-	slices.SortFunc(past, func(a, b string) int { return m.Agents[a].CreatedAt.Compare(m.Agents[b].CreatedAt) })
-	n := max(0, min(len(past), len(m.Agents)-keepAgents))
-	for n < len(past) && now.Sub(m.Agents[past[n]].CreatedAt) > keepFor {
+	slices.SortFunc(expired, func(a, b string) int { return m.Agents[a].CreatedAt.Compare(m.Agents[b].CreatedAt) })
+	n := max(0, min(len(expired), len(m.Agents)-keepAgents))
+	for n < len(expired) && now.Sub(m.Agents[expired[n]].CreatedAt) > keepFor {
 		n++
 	}
-	for _, agent := range past[:n] {
+	for _, agent := range expired[:n] {
 		delete(m.Agents, agent)
 		delete(m.Executed, agent)
 	}
-	return past[:n]
+	return expired[:n]
 }

@@ -18,7 +18,7 @@ import (
 type Message struct {
 	Role string // user, assistant
 	Text string
-	At   time.Time // zero where the record does not tell
+	At   time.Time // zero where the record does not say
 }
 
 // Limits bound what is read of a transcript and what is kept of it. A limit of 0 is its

@@ -21,10 +21,9 @@ type agentState struct {
 }
 
 const (
-	// pastKept and maxPast bound of how many agents the past is remembered, and for how
-	// long after the last news of it.
-	pastKept = 6 * time.Hour
-	maxPast  = pages.MaxAgents
+	// curvesKept is for how long after the last news of an agent its curve is kept, maxCurves of how many agents.
+	curvesKept = 6 * time.Hour
+	maxCurves  = pages.MaxAgents
 )
 
 // agents are the states of all agents that have one.

@@ -250,7 +250,7 @@ func (r *rig) idle() (idle bool) {
 	return idle
 }
 
-// TestHooksWhileCatchingUp: before the past is known nobody is told anything; what hooks
+// TestHooksWhileCatchingUp: before the history is known nobody is told anything; what hooks
 // say then is taken in afterwards, as it was true.
 func TestHooksWhileCatchingUp(t *testing.T) {
 	checkAppLeaks(t)

@@ -38,7 +38,7 @@ func (c *core) teach(events []alerts.Event) {
 	c.pupil.Forget(events[0].Agent)
 }
 
-// clock takes note of the time before something is judged by it: a clock that has been set
+// clock takes note of the time before something is decided by it: a clock that has been set
 // back must not make what follows look old.
 func (c *core) clock(now time.Time) {
 	c.fleet.Clock(now)
@@ -180,7 +180,7 @@ const (
 // see thousands that never come back. One that does begins with its first cycle.
 func (c *core) forget(now time.Time) {
 	c.forgot = now
-	c.agents.forgetCurves(now.Add(-pastKept), maxPast)
+	c.agents.forgetCurves(now.Add(-curvesKept), maxCurves)
 	maps.DeleteFunc(c.refused, func(_ string, r refusedRestart) bool { return now.Sub(r.at) > keepFor })
 	for _, id := range c.engine.Forgotten(now.Add(-keepFor)) {
 		if _, open := c.rotations.Open(id); open || c.queue.HasWaiting(id) || len(c.engine.Reminders(id)) > 0 || !c.fleet.Forget(id) {

@@ -64,7 +64,7 @@ func (p *parts) operator(key, text string) {
 	}
 }
 
-// rules has the engine judge what happens to agents, and does what it decides: notices, levels, reminders and cycles.
+// rules gives the engine what happens to agents, and does what it decides: notices, levels, reminders and cycles.
 type rules struct {
 	*parts
 	handoffs *handoffs

@@ -75,7 +75,7 @@ func (d *delivery) messageID(agent alerts.AgentID, id string) outbox.ID {
 	return outbox.ID(id)
 }
 
-// message is a message as the API tells it, with what it waits for.
+// message is a message as the API gives it, with what it waits for.
 func (d *delivery) message(m outbox.Message) api.Message {
 	out := wire.Message(m)
 	out.WaitsFor = d.waitsFor(&m)

@@ -21,7 +21,7 @@ import (
 	"sm/observer/fleet"
 )
 
-// actor is a client in a pane, as far as an observer can tell: its hooks come over the
+// actor is a client in a pane, as far as an observer can say: its hooks come over the
 // socket, its transcript and its entry in the registry are files, and what is typed at its
 // prompt is obeyed. It writes down what it hears.
 type actor struct {

@@ -5,7 +5,7 @@
 //
 //   - An agent is somebody who works, under one name; its sessions follow each other. A session is one transcript of a client.
 //   - A cycle is the time between two compactions, clearings or handoffs of an agent.
-//   - A reading is a context size at a time, as a transcript or a status line tells it.
+//   - A reading is a context size at a time, as a transcript or a status line gives it.
 //   - A notice is what the policy says of an agent, once in a cycle for each kind. A message is a text on its way to an agent:
 //     a notice, a reminder, or somebody's.
 //   - A handoff carries an agent's work over into a fresh context; inside it is called a rotation.
@@ -380,7 +380,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	c.rotations.Restore(persisted.Rotations, persisted.Records, persisted.Rotated, now)
 	c.handoffs.resume()
 	c.fleet.WereAtWork(c.engine.AtWork())
-	c.engine.SetClock(now) // what is due waits until the past is known
+	c.engine.SetClock(now) // what is due waits until the history is known
 	return c, nil
 }
 

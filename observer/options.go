@@ -60,7 +60,7 @@ type Options struct {
 	// Alive says whether a process still runs; an empty start time stands for any.
 	Alive func(pid int, start string) bool
 	// Ancestry lists a process and those that it descends from, the nearest first; nil
-	// where the system does not tell.
+	// where the system does not say.
 	Ancestry        func(pid int) []fleet.Process
 	Version, Commit string
 	Logger          *slog.Logger
@@ -70,9 +70,9 @@ type Options struct {
 	Settings
 	// Reload, when set, reads the configuration again: see App.Reload.
 	Reload func() (Reloaded, error)
-	// Stats, when set, tells how the catching up goes.
+	// Stats, when set, says how the catching up goes.
 	Stats *follow.Stats
-	// CaughtUp, when set, is called once, when the past has been read; transcripts is how many
+	// CaughtUp, when set, is called once, when the history has been read; transcripts is how many
 	// are known that nothing writes to now. It must return at once.
 	CaughtUp func(transcripts int)
 	// NoInotify makes the follower poll.

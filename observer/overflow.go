@@ -49,15 +49,15 @@ func (l overflowLoop) Context(ctx context.Context, session string) (x overflow.C
 	return x, err
 }
 
-func (l overflowLoop) TellOperator(ctx context.Context, key alerts.Key, text string) error {
+func (l overflowLoop) NotifyOperator(ctx context.Context, key alerts.Key, text string) error {
 	return l.do(ctx, func(c *core) { c.operator(key.String(), text) })
 }
 
 func (l overflowLoop) RestartRefused(ctx context.Context, path, reason string, key alerts.Key, text string) error {
 	return l.do(ctx, func(c *core) {
-		told := c.refused[path].reason == reason
+		known := c.refused[path].reason == reason
 		c.refused[path] = refusedRestart{reason, time.Now()}
-		if !told {
+		if !known {
 			c.operator(key.String(), text)
 		}
 	})

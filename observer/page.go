@@ -36,8 +36,8 @@ func (p pageSource) Detail(ctx context.Context, id string, now time.Time) (d pag
 	return d, err
 }
 
-func (p pageSource) Fill(ctx context.Context, agent string, past *curve.Curve, depth int64) error {
-	return p.do(ctx, func(c *core) { c.agents.curve(alerts.AgentID(agent), time.Now()).Fill(past, depth) })
+func (p pageSource) Fill(ctx context.Context, agent string, earlier *curve.Curve, depth int64) error {
+	return p.do(ctx, func(c *core) { c.agents.curve(alerts.AgentID(agent), time.Now()).Fill(earlier, depth) })
 }
 
 // list looks at all who are shown; known are the versions of the histories that need not be brought.
@@ -56,7 +56,7 @@ func (c *core) list(now time.Time, ttl time.Duration, most int, t alerts.Thresho
 		h := c.agents.look(alerts.AgentID(v.Agent)).curve
 		x := pages.Agent{Row: pages.Row(v, &s, &p.View, t), Path: v.Path, Version: h.Version(), Depth: h.Depth()}
 		if version, ok := known(v.Agent); !ok || version != x.Version {
-			x.Past = h.Shown()
+			x.History = h.Shown()
 		}
 		l.Head.Count(&x.Row)
 		l.Agents = append(l.Agents, x)
@@ -79,11 +79,11 @@ func (c *core) detail(id string, now time.Time, t alerts.Thresholds) (d pages.De
 		return d
 	}
 	agent := alerts.AgentID(v.Agent)
-	past := c.agents.look(agent).curve
+	history := c.agents.look(agent).curve
 	p := c.policy(&v)
 	s := p.Session(v)
-	d.Path, d.Depth, d.History = v.Path, past.Depth(), *past.Shown()
-	d.Row, d.Facts = pages.Row(&v, &s, &p.View, t), pages.Facts(&v, &s, &p.View, past)
+	d.Path, d.Depth, d.History = v.Path, history.Depth(), *history.Shown()
+	d.Row, d.Facts = pages.Row(&v, &s, &p.View, t), pages.Facts(&v, &s, &p.View, history)
 	d.Messages, d.Commands = pages.Messages(c.queue.Of(agent), c.delivery.waitsFor), pages.Commands(&v)
 	d.Subagents = c.fleet.Subagents(v.Agent)
 	return d

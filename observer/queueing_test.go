@@ -44,7 +44,7 @@ func queueCore(t *testing.T, n int) (c *core, effects []queueEffect) {
 	var open []fleet.Client
 	for i := range n {
 		x := transcript.Change{Name: uuid(i), Whole: true, Cursor: transcript.Cursor{Path: "/p/" + uuid(i) + ".jsonl"}, Session: transcript.Session{ID: uuid(i)}}
-		x.Session.Tell(transcript.Particulars{Client: clients.Codex})
+		x.Session.SetParticulars(transcript.Particulars{Client: clients.Codex})
 		p.fleet.Apply(x)
 		open = append(open, fleet.Client{SessionID: uuid(i), Held: true})
 	}

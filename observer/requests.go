@@ -1,7 +1,6 @@
 package observer
 
 import (
-	"crypto/rand"
 	"strings"
 	"time"
 	"unicode"
@@ -16,7 +15,7 @@ import (
 // callers is the process that asks with those that it descends from, the nearest first.
 type callers struct {
 	list []fleet.Process
-	ok   bool // false where the system does not tell
+	ok   bool // false where the system does not say
 }
 
 // request looks at who asks for whom, and what for. The document has not been looked at
@@ -45,7 +44,7 @@ func (h *handoffs) request(id string, in api.NewHandoff, line callers, now time.
 		h.rotations.Refuse()
 		return x, err
 	}
-	x = rotation.Rotation{ID: newRotationID(), Agent: agent, Path: in.Path, Session: s.Session, Since: s.Started, CWD: s.Project}
+	x = rotation.Rotation{ID: rotation.NewID(), Agent: agent, Path: in.Path, Session: s.Session, Since: s.Started, CWD: s.Project}
 	if s.At.PID == 0 { // nobody knows whether it was its own client that asked: none that comes is cleared for it
 		x.Session = ""
 	}
@@ -58,10 +57,6 @@ func (h *handoffs) schedule(r rotation.Rotation, now time.Time) (rotation.Rotati
 	return r, err
 }
 
-func newRotationID() rotation.ID {
-	return rotation.ID("ro-" + strings.ToLower(rand.Text()[:10]))
-}
-
 // rotateByItself schedules the handoff of an agent that is about to compact, where that
 // is asked for and its client can be restarted.
 func (h *handoffs) rotateByItself(agent alerts.AgentID, now time.Time) {
@@ -72,7 +67,7 @@ func (h *handoffs) rotateByItself(agent alerts.AgentID, now time.Time) {
 	if _, open := h.rotations.Open(agent); open || !ok || s.Path == "" {
 		return
 	}
-	x, err := h.schedule(rotation.Rotation{ID: newRotationID(), Agent: agent, Session: s.Session, CWD: s.Project}, now)
+	x, err := h.schedule(rotation.Rotation{ID: rotation.NewID(), Agent: agent, Session: s.Session, CWD: s.Project}, now)
 	if err != nil {
 		h.log.Warn("an automatic handoff was not scheduled", "agent", agent, "err", err)
 		return

@@ -201,7 +201,7 @@ func restarts() map[string]func(*rig) {
 	return map[string]func(*rig){"stopped": (*rig).stop, "killed": (*rig).kill}
 }
 
-// sessions are all, as GET /sessions tells them.
+// sessions are all, as GET /sessions gives them.
 func (r *rig) sessions() []api.Session {
 	r.t.Helper()
 	var all api.Sessions

@@ -171,8 +171,8 @@ func (h *handoffs) reset(ev *alerts.Event, now time.Time) {
 // handoffRef begins the names of what is said about handoffs.
 const handoffRef = "handoff/"
 
-// tellAgent puts what a handoff has to say into the agent's queue, once under each name.
-func (h *handoffs) tellAgent(agent alerts.AgentID, name, text string, mode alerts.Mode, now time.Time) {
+// notifyAgent puts what a handoff has to say into the agent's queue, once under each name.
+func (h *handoffs) notifyAgent(agent alerts.AgentID, name, text string, mode alerts.Mode, now time.Time) {
 	if h.dryRun {
 		return
 	}
@@ -202,11 +202,11 @@ func (h *handoffs) report(x rotation.Report, now time.Time) {
 	case r.Reason == rotation.ReasonGone:
 	case !x.Lost && r.Auto():
 	case !x.Lost:
-		h.tellAgent(r.Agent, string(r.ID)+"/failed", fmt.Sprintf(
+		h.notifyAgent(r.Agent, string(r.ID)+"/failed", fmt.Sprintf(
 			"The handoff with %s did not take place: %s. Your context is as it was. Call sm handoff again once that is mended.", r.Path, why),
 			alerts.Sequential, now)
 	default:
-		h.tellAgent(r.Agent, string(r.ID)+lostName, fmt.Sprintf(
+		h.notifyAgent(r.Agent, string(r.ID)+lostName, fmt.Sprintf(
 			"A handoff may have cleared your context: %s. If you do not know what you were working on, read %s and continue from there.", words(r.Reason), cmp.Or(r.Plain, r.Read)),
 			alerts.Urgent, now)
 	}
@@ -234,12 +234,12 @@ const lostName = "/lost"
 func (h *handoffs) unhelpful(s rotation.AgentRecord, now time.Time) {
 	h.log.Warn("a handoff did not help", "agent", s.Agent, "session", s.Session)
 	h.operator("handoff/"+s.Session+"/futile", fmt.Sprintf("The context of %s stands above the warning right after a handoff.", h.name(s.Agent)))
-	h.tellAgent(s.Agent, s.Session+"/futile",
+	h.notifyAgent(s.Agent, s.Session+"/futile",
 		"This new context stands above the warning from its start, so another handoff would not help. Shorten the document or what is loaded at the start.",
 		alerts.Sequential, now)
 }
 
-// words is a reason as a text tells it.
+// words is a reason as a text words it.
 func words(reason string) string { return strings.ReplaceAll(reason, "_", " ") }
 
 // name is what an agent is called in a text.

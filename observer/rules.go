@@ -188,7 +188,7 @@ func (p *rules) unsay(agent alerts.AgentID, id string, now time.Time) (n int) {
 	return n
 }
 
-// reminder is a reminder as the API tells it, with what keeps it back.
+// reminder is a reminder as the API gives it, with what keeps it back.
 func (p *rules) reminder(r alerts.Reminder, now time.Time) api.Reminder {
 	out := wire.Reminder(r)
 	v, known := p.engine.Agent(r.Agent)

@@ -42,7 +42,7 @@ func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, e
 	err := a.do(ctx, func(c *core) {
 		ttl := settings.SessionTTL
 		for v := range c.fleet.All(now) {
-			if v.Past || !v.Client.Runs() && ttl > 0 && now.Sub(v.Seen()) > ttl {
+			if v.Left || !v.Client.Runs() && ttl > 0 && now.Sub(v.Seen()) > ttl {
 				continue
 			}
 			policy, _ := c.engine.Agent(alerts.AgentID(v.Agent))

@@ -22,7 +22,7 @@ import (
 
 // policy is what engine, queue and rotations know of the agent of a view.
 func (c *core) policy(v *fleet.View) (p wire.Policy) {
-	if v.Past {
+	if v.Left {
 		return p
 	}
 	p.View, p.Found = c.engine.Agent(alerts.AgentID(v.Agent))

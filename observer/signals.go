@@ -255,11 +255,11 @@ func (s *server) postAlerts(w http.ResponseWriter, r *http.Request) error {
 	answer := api.AlertsTaken{Status: "ok", Alerts: len(in.Alerts)}
 	if len(list) > 0 {
 		err := s.update(r.Context(), func(c *core) error {
-			told, unknown := c.alert(list, now)
+			taken, unknown := c.alert(list, now)
 			for _, x := range unknown {
 				c.log.Warn("an alert names a session that is not known", "session", x.Session, "kind", x.Kind)
 			}
-			answer.Told = told
+			answer.Told = taken
 			return nil
 		})
 		if err != nil {
@@ -271,7 +271,7 @@ func (s *server) postAlerts(w http.ResponseWriter, r *http.Request) error {
 
 // alert lets the policy know of alerts. told counts those that were said to somebody; unknown are of agents that are not
 // known, or not yet.
-func (c *core) alert(list []alertmanager.Firing, now time.Time) (told int, unknown []alertmanager.Firing) {
+func (c *core) alert(list []alertmanager.Firing, now time.Time) (said int, unknown []alertmanager.Firing) {
 	for _, x := range list {
 		agent, err := c.fleet.Agent(x.Session, true)
 		if err != nil || !c.caughtUp {
@@ -280,16 +280,16 @@ func (c *core) alert(list []alertmanager.Firing, now time.Time) (told int, unkno
 		}
 		actions := c.engine.Step(alerts.Event{Kind: alerts.EventAlert, Agent: agent, At: x.Began, Notice: x.Kind})
 		if slices.ContainsFunc(actions, isSay) {
-			told++
+			said++
 		}
 		c.rules.act(actions, now)
 	}
-	return told, unknown
+	return said, unknown
 }
 
 // takeAlerts takes alerts that an Alertmanager was asked for, as postAlerts does; what is said is stored when it returns.
 func (s *signals) takeAlerts(ctx context.Context, list []alertmanager.Firing) (unknown []alertmanager.Firing, err error) {
-	err = s.change(ctx, func(c *core) (told bool, _ error) {
+	err = s.change(ctx, func(c *core) (changed bool, _ error) {
 		var n int
 		n, unknown = c.alert(list, time.Now())
 		return n > 0, nil

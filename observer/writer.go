@@ -13,13 +13,13 @@ import (
 // nobody. A batch that could not be stored is tried again until it can: what comes
 // after it waits.
 type writer struct {
-	save  func(*batch) error
-	log   *slog.Logger
-	done  chan saved
-	busy  bool
-	retry *batch
-	after time.Time // of the next try
-	told  string    // the failure that has been logged
+	save   func(*batch) error
+	log    *slog.Logger
+	done   chan saved
+	busy   bool
+	retry  *batch
+	after  time.Time // of the next try
+	logged string    // the failure that has been logged
 }
 
 // saved is the outcome of one transaction.
@@ -65,8 +65,8 @@ func (w *writer) saved(c *core, s saved) []effect {
 	if s.err == nil {
 		c.fleet.Stored(s.batch.Delta)
 		answerAll(s.batch.waiting, nil)
-		if w.told != "" {
-			w.told = ""
+		if w.logged != "" {
+			w.logged = ""
 			w.log.Info("state is stored again")
 		}
 		return s.batch.effects
@@ -74,8 +74,8 @@ func (w *writer) saved(c *core, s saved) []effect {
 	answerAll(s.batch.waiting, respond.ErrNotStored)
 	s.batch.waiting = nil
 	w.retry, w.after = s.batch, time.Now().Add(retryEvery)
-	if msg := s.err.Error(); msg != w.told {
-		w.told = msg
+	if msg := s.err.Error(); msg != w.logged {
+		w.logged = msg
 		w.log.Error("cannot store state; watching goes on, and it is tried again each second", "err", s.err)
 	}
 	return nil

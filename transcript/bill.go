@@ -23,7 +23,7 @@ func (b Billed) String() string { return [...]string{"compaction", "handoff", "c
 type Bill struct {
 	Kind Billed
 	// Key is that of the compaction, see [Compaction]; of a session's opening that of the record
-	// that tells what it opened with.
+	// that says what it opened with.
 	Key     Key
 	At      Instant
 	Trigger Trigger // of a compaction

@@ -80,7 +80,7 @@ type Client struct {
 }
 
 // Holder is the process that has a session open, as a lock shows. The zero value is one that
-// the system does not tell.
+// the system does not say.
 type Holder struct {
 	PID   int
 	Start string // its start time, to know a reused pid

@@ -58,9 +58,9 @@ type Session struct {
 	// Bytes counts those of complete lines, Lines the lines that are not blank,
 	// Bad those of them that are no JSON object.
 	Bytes, Lines, Bad int64
-	// Told is what only some clients' records tell, nil for nothing: see [Session.Also]. What it
+	// Particulars are what only some clients' records say, nil for nothing: see [Session.Also]. What it
 	// points to never changes.
-	Told *Particulars
+	Particulars *Particulars
 }
 
 // Add adds what another part of the same session holds, an older one: figures that sum up do,
@@ -84,10 +84,10 @@ func (s *Session) Add(older *Session) {
 	s.Bad += older.Bad
 	p := s.Also()
 	p.Parent, p.Window = cmp.Or(p.Parent, older.Also().Parent), cmp.Or(p.Window, older.Also().Window)
-	s.Tell(p)
+	s.SetParticulars(p)
 }
 
-// Particulars are what only some clients' records tell of a session.
+// Particulars are what only some clients' records say about a session.
 type Particulars struct {
 	// Client names the client that wrote it, see [Format]; Parent is the id of the session
 	// that started this one as its subagent, "" for none.
@@ -101,16 +101,16 @@ type Particulars struct {
 
 // Also are the session's particulars, zero for none.
 func (s *Session) Also() Particulars {
-	if s.Told == nil {
+	if s.Particulars == nil {
 		return Particulars{}
 	}
-	return *s.Told
+	return *s.Particulars
 }
 
-// Tell changes the particulars. Copies of the session keep theirs.
-func (s *Session) Tell(p Particulars) {
+// SetParticulars changes the particulars of this session. Copies of the session keep theirs.
+func (s *Session) SetParticulars(p Particulars) {
 	if p != s.Also() {
-		s.Told = &p
+		s.Particulars = &p
 	}
 }
 
@@ -141,7 +141,7 @@ type Message struct {
 }
 
 // Compaction is one compaction of a session, with all by which its copies in
-// other files can be known. Keys are 0 where the records do not tell.
+// other files can be known. Keys are 0 where the records do not say.
 type Compaction struct {
 	// Key is that of the record it was copied from, else of its own uuid.
 	Key Key

@@ -15,13 +15,13 @@ const (
 	pace = time.Second
 )
 
-// ReadUntil tells how far the transcript of an agent has been read; see [Queue.Check].
+// ReadUntil says how far the transcript of an agent has been read; see [Queue.Check].
 // answered is when a hook was answered with the message, zero when it went another way.
 type ReadUntil func(to alerts.AgentID, answered time.Time) (until time.Time, any bool)
 
 // Check says what follows from the passing of time, and returns when to be asked
-// again, zero for never. Each message that is Offered and has not been heard is judged
-// by read, which tells up to when the agent's transcript is known to have been read, as
+// again, zero for never. Each message that is Offered and has not been heard is decided about
+// by read, which says up to when the agent's transcript is known to have been read, as
 // far as an answer of that time can show in it; any is false if there is no transcript to
 // read.
 //
@@ -51,7 +51,7 @@ func (q *Queue) Check(now time.Time, read ReadUntil) (next time.Time) {
 		// Backward: ending one moves only those behind it.
 		for _, m := range slices.Backward(b.open) {
 			if m.State == Offered {
-				sooner(q.judge(m, now, read))
+				sooner(q.decide(m, now, read))
 			}
 			if m.State == Waiting && q.stale(m, now) {
 				q.end(m, Expired, now)
@@ -67,9 +67,9 @@ func (q *Queue) Check(now time.Time, read ReadUntil) (next time.Time) {
 	return next
 }
 
-// judge decides about a message whose hearing is not known, and says when to do so
+// decide says what becomes of a message that nobody is known to have heard, and says when to do so
 // again if it cannot yet.
-func (q *Queue) judge(m *Message, now time.Time, read ReadUntil) (next time.Time) {
+func (q *Queue) decide(m *Message, now time.Time, read ReadUntil) (next time.Time) {
 	due := m.Offered.Add(q.options.Proof)
 	if m.Calling { // its text has not left
 		if now.Before(due) {
@@ -79,7 +79,7 @@ func (q *Queue) judge(m *Message, now time.Time, read ReadUntil) (next time.Time
 		return next
 	}
 	if m.Via == Queued {
-		return q.judgeQueued(m, now, due)
+		return q.decideQueued(m, now, due)
 	}
 	var answered time.Time
 	if m.Via == Hook {

@@ -179,7 +179,7 @@ func (x *index) remove(old func(*Message) bool) {
 	}
 }
 
-// setClock finds the clock set back. Each stamp is judged alone, so that what is done
+// setClock finds the clock set back. Each stamp is looked at alone, so that what is done
 // does not depend on those that have been forgotten.
 func (x *index) setClock(now time.Time) {
 	limit := now.Add(skew)

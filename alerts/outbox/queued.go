@@ -34,10 +34,10 @@ func (m Message) Mark() string {
 // mayLie says that a message may lie in the queue of the thread that its agent is in.
 func (m *Message) mayLie() bool { return m.Offers > 0 && m.Via == Queued && !m.Left }
 
-// judgeQueued decides about a message that was offered to a client's queue. One that lies
+// decideQueued says what becomes of a message that was offered to a client's queue. One that lies
 // there is heard whenever the session takes it. Of another it is not known whether it came
 // there: it waits again, for this queue alone, whose carrier looks first.
-func (q *Queue) judgeQueued(m *Message, now, due time.Time) (next time.Time) {
+func (q *Queue) decideQueued(m *Message, now, due time.Time) (next time.Time) {
 	if m.Placed {
 		due = m.Offered.Add(q.options.TTL)
 	}

@@ -5,7 +5,7 @@
 // times, and the figure is the median. CPU is user and system time as the kernel
 // accounts for a finished process; memory is the largest resident set.
 //
-// It judges nothing and passes or fails nothing: a figure beside its goal is for
+// It decides nothing, passes or fails nothing: a figure beside its goal is for
 // people to read. It ends what it starts, and talks to nobody but its own observer,
 // over a Unix socket, or as a browser does.
 package main

@@ -36,7 +36,7 @@ const (
 	paneHome, paneSession, paneHooks = "SM_TEST_HOME", "SM_TEST_SESSION", "SM_TEST_HOOKS"
 )
 
-// paneScreen is a client in a pane, as far as sm can tell: it draws an input box, takes
+// paneScreen is a client in a pane, as far as sm can say: it draws an input box, takes
 // pastes and Enter, and writes down what was submitted to it.
 type paneScreen struct {
 	home, session, path string

@@ -42,7 +42,7 @@ func TestGreeting(t *testing.T) {
 	}
 }
 
-// TestQuietStart: warnings are always said, the rest once the past has been read; in a demo never, nor what is about its
+// TestQuietStart: warnings are always said, the rest once the history has been read; in a demo never, nor what is about its
 // agents.
 func TestQuietStart(t *testing.T) {
 	t.Parallel()

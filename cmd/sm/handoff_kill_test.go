@@ -119,7 +119,7 @@ func (d *daemon) killNow(i int) (how string) {
 	return how
 }
 
-// known is all that observers have told of handoffs and messages: of an agent with many the
+// known is all that observers have said about handoffs and messages: of an agent with many the
 // oldest are forgotten.
 type known struct {
 	mu       sync.Mutex

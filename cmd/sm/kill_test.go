@@ -42,7 +42,7 @@ var unexported = cmpopts.IgnoreUnexported(tally{})
 
 // TestKills guards the promise that a kill at any point repeats reading and nothing
 // else: an observer is killed again and again while transcripts grow, at first while
-// it reads history, and in the end tells what a single reading of the files tells.
+// it reads history, and in the end says what a single reading of the files tells.
 // SM_KILLS says how often.
 func TestKills(t *testing.T) {
 	if testing.Short() {

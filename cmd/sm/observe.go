@@ -145,7 +145,7 @@ func greeting(addrs []net.Addr, o observer.Options) string {
 	return text + "sm top" + socket + " in another terminal\n"
 }
 
-// quietStart keeps from a terminal what is no warning: until the past has been read, and in a demo always, together with
+// quietStart keeps from a terminal what is no warning: until the history has been read, and in a demo always, together with
 // the warnings about single agents.
 type quietStart struct {
 	slog.Handler
@@ -153,7 +153,7 @@ type quietStart struct {
 	demo bool
 }
 
-// caughtUp is what the observer logs when the past has been read.
+// caughtUp is what the observer logs when the history has been read.
 const caughtUp = "caught up"
 
 func (h quietStart) Handle(ctx context.Context, r slog.Record) error {

@@ -243,7 +243,7 @@ func (o *observerProcess) scan() map[string]scanned {
 	return byID
 }
 
-// asScanned tells what an observer says of a session in the words of sm scan.
+// asScanned says what an observer says of a session in the words of sm scan.
 func asScanned(s api.Session) scanned {
 	return scanned{
 		SessionID: s.SessionID, Path: s.TranscriptPath, Project: s.Project, CWD: s.CWD, Model: s.Model, Version: s.Version,

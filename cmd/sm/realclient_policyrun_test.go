@@ -180,7 +180,7 @@ func (r *policyRun) me() api.Session {
 	return s
 }
 
-// agree waits until the status line tells what the model has said, and holds the observer against both.
+// agree waits until the status line says what the model has said, and holds the observer against both.
 func (r *policyRun) agree(what string) {
 	r.t.Helper()
 	said, _, _ := r.stub.said()

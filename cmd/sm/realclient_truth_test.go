@@ -132,7 +132,7 @@ func (r *watchedRun) sums(what string) {
 	}
 }
 
-// boundary is a compaction as a transcript tells it.
+// boundary is a compaction as a transcript gives it.
 type boundary struct {
 	Subtype  string `json:"subtype"`
 	UUID     string `json:"uuid"`

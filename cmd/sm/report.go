@@ -38,7 +38,7 @@ func newReportCommand(env *environ) *cobra.Command {
 				return err
 			}
 			sparing()
-			r, err := newPastReader(env.stderr).report(cmd.Context(), cfg, paths)
+			r, err := newHistoryReader(env.stderr).report(cmd.Context(), cfg, paths)
 			if history.Fatal(err) {
 				return fmt.Errorf("%w; check the path", err)
 			}
@@ -76,8 +76,8 @@ func (env *environ) writePage(path string, r *report.Report) error {
 }
 
 // report sums up all transcripts in paths.
-func (past *pastReader) report(ctx context.Context, cfg *config.Config, paths []string) (*report.Report, error) {
-	h, err := past.readHistory(ctx, paths)
+func (hr *historyReader) report(ctx context.Context, cfg *config.Config, paths []string) (*report.Report, error) {
+	h, err := hr.readHistory(ctx, paths)
 	if history.Fatal(err) {
 		return nil, err
 	}

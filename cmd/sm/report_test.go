@@ -199,7 +199,7 @@ func (w *workedOut) file(t *testing.T, path string) {
 	}
 }
 
-// isPrompt tells what a user typed from the results of tools and from what the client writes around commands.
+// isPrompt distinguishes what a user typed from the results of tools and from what the client writes around commands.
 func isPrompt(content json.RawMessage) bool {
 	var text string
 	if string(content) == "null" {

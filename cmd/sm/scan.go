@@ -35,7 +35,7 @@ func newScanCommand(env *environ) *cobra.Command {
 			}
 			// A scan is over soon: what it would collect on the way is mostly still needed.
 			debug.SetGCPercent(400)
-			views, err := newPastReader(env.stderr).scan(cmd.Context(), cfg, paths)
+			views, err := newHistoryReader(env.stderr).scan(cmd.Context(), cfg, paths)
 			if history.Fatal(err) {
 				return fmt.Errorf("%w; check the path", err)
 			}
@@ -47,9 +47,9 @@ func newScanCommand(env *environ) *cobra.Command {
 }
 
 // scan reads all transcripts in paths and settles what counts where.
-func (past *pastReader) scan(ctx context.Context, cfg *config.Config, paths []string) ([]fleet.View, error) {
+func (r *historyReader) scan(ctx context.Context, cfg *config.Config, paths []string) ([]fleet.View, error) {
 	f := fleet.New(fleet.Options{Created: time.Now(), Windows: windowRules(cfg), Thresholds: thresholds(cfg)}, fleet.Stored{})
-	err := past.reading(func(o history.Options) error {
+	err := r.reading(func(o history.Options) error {
 		return history.Transcripts(ctx, o, paths, func(c transcript.Change) { f.Apply(c) })
 	})
 	if history.Fatal(err) {

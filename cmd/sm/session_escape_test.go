@@ -65,7 +65,7 @@ func (c *captive) call(client guard.Client, tool string, input any, usage float6
 		c.t.Fatal(err)
 	}
 	p := &hook.Payload{ToolName: tool, ToolInput: raw, CWD: c.proj}
-	j, err := c.guard.Judge(c.t.Context(), guard.ToolCall{
+	j, err := c.guard.Check(c.t.Context(), guard.ToolCall{
 		Dirs: []string{c.proj, c.proj}, Client: client, Alive: proc.Alive,
 		Exempt: func(dir string) bool { return c.guard.Exempt(dir, p) },
 		Usage:  func(*guard.State) float64 { return usage },

@@ -44,7 +44,7 @@ func (env *environ) transcripts(cmd *cobra.Command, args []string) (*config.Conf
 }
 
 // beginsWithRecord says that a file begins with a JSON object, as transcripts do under whatever name. A file that cannot be
-// read is not judged: reading it says why.
+// read is not checked: reading it says why.
 func beginsWithRecord(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -74,16 +74,16 @@ func existingProjects(cfg *config.Config, env *environ) ([]string, error) {
 	return there, nil
 }
 
-// reading reads transcripts while a line on the terminal tells how far it is.
-func (past *pastReader) reading(read func(history.Options) error) error {
+// reading reads transcripts while a line on the terminal says how far it is.
+func (r *historyReader) reading(read func(history.Options) error) error {
 	stats := &follow.Stats{}
-	defer term.ShowProgress(past.stderr, progressText(stats))()
-	return read(history.Options{Logger: plainLog(past.stderr), Stats: stats})
+	defer term.ShowProgress(r.stderr, progressText(stats))()
+	return read(history.Options{Logger: plainLog(r.stderr), Stats: stats})
 }
 
 // readHistory reads all transcripts in paths once.
-func (past *pastReader) readHistory(ctx context.Context, paths []string) (h *history.History, err error) {
-	err = past.reading(func(o history.Options) (err error) {
+func (r *historyReader) readHistory(ctx context.Context, paths []string) (h *history.History, err error) {
+	err = r.reading(func(o history.Options) (err error) {
 		h, err = history.Read(ctx, o, paths)
 		return err
 	})
@@ -107,9 +107,9 @@ func plainLog(stderr io.Writer) *slog.Logger {
 }
 
 // A pastReader reads transcripts that exist, and shows on stderr how far it is.
-type pastReader struct{ stderr io.Writer }
+type historyReader struct{ stderr io.Writer }
 
-func newPastReader(stderr io.Writer) *pastReader { return &pastReader{stderr} }
+func newHistoryReader(stderr io.Writer) *historyReader { return &historyReader{stderr} }
 
 // progressText says how far the reading of transcripts is.
 func progressText(s *follow.Stats) func(passed time.Duration) string {

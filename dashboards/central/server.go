@@ -134,7 +134,7 @@ func (s *Server) trendsOf(ctx context.Context, now time.Time) (map[key][]Point, 
 	if age >= 0 && age < trendEvery {
 		return trends, nil
 	}
-	end := now.Truncate(trendStep) // so that what is past stays the same
+	end := now.Truncate(trendStep) // so that older steps stay the same
 	v, _, _, err := s.api.QueryRange(ctx, "agent_session_context_ratio", promv1.Range{Start: end.Add(trendStep - trendSpan), End: end, Step: trendStep})
 	if err != nil {
 		return nil, err

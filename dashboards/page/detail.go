@@ -98,17 +98,17 @@ func underOf(u *Under, zone *time.Location) under {
 		x.Size += " of " + short(u.Window)
 		x.Fill = percent(min(1, float64(u.Tokens)/float64(u.Window)))
 	}
-	past := []string{tame(words(u.State))}
+	history := []string{tame(words(u.State))}
 	if u.Peak > 0 {
-		past = append(past, "peak "+short(u.Peak))
+		history = append(history, "peak "+short(u.Peak))
 	}
 	switch {
 	case u.Compactions == 1:
-		past = append(past, "1 compaction")
+		history = append(history, "1 compaction")
 	case u.Compactions > 1:
-		past = append(past, fmt.Sprint(u.Compactions, " compactions"))
+		history = append(history, fmt.Sprint(u.Compactions, " compactions"))
 	}
-	x.Past = strings.Join(slices.DeleteFunc(past, func(s string) bool { return s == "" }), " · ")
+	x.Past = strings.Join(slices.DeleteFunc(history, func(s string) bool { return s == "" }), " · ")
 	if u.Seen > 0 {
 		x.Stamp, x.Clock = stamp(u.Seen), clock(u.Seen, zone)
 	}

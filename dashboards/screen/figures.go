@@ -57,7 +57,7 @@ func Bytes(n float64) string {
 	return fmt.Sprintf("%.1f %s", n, units[i])
 }
 
-// Ago writes how long a time is past, in one unit; "–" for no time.
+// Ago writes how long ago a time is, in one unit; "–" for no time.
 func Ago(t *time.Time, now time.Time) string {
 	if t == nil {
 		return "–"

@@ -50,7 +50,7 @@ func Fields(s api.Session, now time.Time) (fields [][2]string) {
 		add("last reading", screen.Ago(s.ReadingAt, now)+", by "+readingSource(&s))
 	}
 	add("cross-check", crossCheckText(s))
-	for _, f := range pastFields(s, now) {
+	for _, f := range historyFields(s, now) {
 		add(f[0], f[1])
 	}
 	return fields
@@ -71,8 +71,8 @@ func readingSource(s *api.Session) string {
 	return source
 }
 
-// pastFields is what a session has done, and what comes of it; an empty value is none.
-func pastFields(s api.Session, now time.Time) (fields [][2]string) {
+// historyFields is what a session has done, and what comes of it; an empty value is none.
+func historyFields(s api.Session, now time.Time) (fields [][2]string) {
 	add := func(name, value string) { fields = append(fields, [2]string{name, value}) }
 	local := s.Host == "" // else there are only the figures that a central server has
 	if local {
@@ -85,7 +85,7 @@ func pastFields(s api.Session, now time.Time) (fields [][2]string) {
 	}
 	if s.ThresholdTokens != nil {
 		at := fmt.Sprintf("%d tokens", *s.ThresholdTokens)
-		if s.ThresholdSource != "" { // an older observer does not tell
+		if s.ThresholdSource != "" { // an older observer does not say
 			at += ", " + s.ThresholdSource
 		}
 		add("compacted at", at)

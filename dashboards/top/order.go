@@ -138,7 +138,7 @@ func ParseClient(name string) error {
 	return fmt.Errorf("no client %q; give one of %s", name, strings.Join(Clients(), ", "))
 }
 
-// OnlyClient leaves those sessions that one client wrote, all for "". Those of an older observer, which does not tell, are
+// OnlyClient leaves those sessions that one client wrote, all for "". Those of an older observer, which does not say, are
 // Claude Code's.
 func OnlyClient(sessions []api.Session, client string) []api.Session {
 	if client == "" {

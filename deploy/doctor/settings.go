@@ -168,7 +168,7 @@ func (o *hookCounts) count(layers []*settingsLayer, event hook.Event) (n int) {
 	return n
 }
 
-// plugin is a layer with the plugin's hooks, nil where it is not in force. When nobody can tell what it has, ok is
+// plugin is a layer with the plugin's hooks, nil where it is not in force. When nobody can say what it has, ok is
 // false.
 func (d *doctor) plugin(layers []*settingsLayer, own *settingsLayer) (l *settingsLayer, ok bool) {
 	var enabled *jsonedit.Value
@@ -218,7 +218,7 @@ func installedPlugin(path string) (dir string, err error) {
 	return copies[0].Path, nil
 }
 
-// guard examines whether tool calls are both asked about and judged.
+// guard examines whether tool calls are both asked about and decided.
 func (d *doctor) guard(asks bool) {
 	switch on := d.Guard; {
 	case on && !asks:

@@ -25,7 +25,7 @@ const pluginPatience = 2 * time.Minute
 const pluginUnfinished = "unfinished"
 
 // A plugin is our hooks in the client's own packaging: a folder that the client knows as a marketplace, and what it has
-// installed from there. The settings tell whether it is installed.
+// installed from there. The settings say whether it is installed.
 type plugin struct {
 	in  *installation
 	dir string // the marketplace's folder, ours alone

@@ -14,9 +14,9 @@ type watched interface {
 	Answers(ctx context.Context) error
 }
 
-// A Notifier tells the service manager how the observer fares, as sd_notify(3) says.
+// A Notifier reports to the service manager how the observer fares, as sd_notify(3) says.
 type Notifier struct {
-	tell     func(state string) error
+	send     func(state string) error
 	watchdog time.Duration // 0: nobody waits for a sign of life
 	log      *slog.Logger
 }
@@ -26,7 +26,7 @@ func NewNotifier(lookupEnv func(string) (string, bool), log *slog.Logger) *Notif
 	if socket, _ := lookupEnv("NOTIFY_SOCKET"); socket == "" {
 		return nil
 	}
-	n := &Notifier{log: log, tell: func(state string) error {
+	n := &Notifier{log: log, send: func(state string) error {
 		_, err := daemon.SdNotify(false, state)
 		return err
 	}}
@@ -37,8 +37,8 @@ func NewNotifier(lookupEnv func(string) (string, bool), log *slog.Logger) *Notif
 	return n
 }
 
-// Run tells that w is ready, shows that it lives while it answers, and tells of its end when ctx ends. The returned
-// function ends it. A nil Notifier tells nobody.
+// Run reports that w is ready, shows that it lives while it answers, and reports its end when ctx ends. The returned
+// function ends it. A nil Notifier reports nothing.
 func (n *Notifier) Run(ctx context.Context, w watched) (end func()) {
 	if n == nil {
 		return func() {}
@@ -90,7 +90,7 @@ func (n *Notifier) beat(ctx context.Context, w watched) {
 }
 
 func (n *Notifier) say(state string) {
-	if err := n.tell(state); err != nil {
+	if err := n.send(state); err != nil {
 		n.log.Warn("the service manager was not notified", "state", state, "err", err)
 	}
 }

@@ -46,7 +46,7 @@ func TestNotifier(t *testing.T) {
 		start := time.Now()
 		var mu sync.Mutex
 		var said []string
-		n := &Notifier{watchdog: 20 * time.Second, log: slog.New(slog.DiscardHandler), tell: func(state string) error {
+		n := &Notifier{watchdog: 20 * time.Second, log: slog.New(slog.DiscardHandler), send: func(state string) error {
 			mu.Lock()
 			defer mu.Unlock()
 			said = append(said, fmt.Sprint(time.Since(start), " ", state))
@@ -82,7 +82,7 @@ func TestNotifierWithoutWatchdog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		said := make(chan string, 10)
-		n := &Notifier{tell: func(state string) error { said <- state; return nil }}
+		n := &Notifier{send: func(state string) error { said <- state; return nil }}
 		p := &patient{ready: make(chan struct{})}
 		close(p.ready)
 		end := n.Run(t.Context(), p)

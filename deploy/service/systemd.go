@@ -105,7 +105,7 @@ func socketUnit(o Options) string {
 	return b.String()
 }
 
-// strip leaves out the head of a unit: it tells how to install it by hand.
+// strip leaves out the head of a unit: it says how to install it by hand.
 func strip(unit string) string {
 	_, rest, _ := strings.Cut(unit, "[Unit]\n")
 	return "[Unit]\n" + rest

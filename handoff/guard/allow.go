@@ -62,7 +62,7 @@ func isDocument(path, cwd, dir string) bool {
 	return sameFile(filepath.Dir(path), dir)
 }
 
-// links is how many names a file has; 0 where the system does not tell.
+// links is how many names a file has; 0 where the system does not say.
 func links(info fs.FileInfo) uint64 {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

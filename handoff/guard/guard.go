@@ -1,5 +1,5 @@
 // Package guard refuses the tool calls of a session whose context is nearly full, until its agent has handed its work over.
-// It keeps the state of each guarded session in the file sessions/NAME/.state.json of the project, judges tool calls
+// It keeps the state of each guarded session in the file sessions/NAME/.state.json of the project, decides about tool calls
 // ([Guard.Judge]), and carries out what sm session changes.
 //
 // Invariants:

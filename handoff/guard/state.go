@@ -31,7 +31,7 @@ func Lifecycles() []Lifecycle {
 // State is what sessions/NAME/.state.json says. The zero value is a session that
 // nobody has activated. A member of another type than ours counts as absent.
 type State struct {
-	// PID is the client's process, PIDStart its start time as /proc tells it, in ticks
+	// PID is the client's process, PIDStart its start time as /proc gives it, in ticks
 	// since the boot: together they name one process for ever.
 	PID      int    `json:"pid"`
 	PIDStart string `json:"pidStart,omitzero"`

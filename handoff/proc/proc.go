@@ -23,7 +23,7 @@ type Process struct {
 	Terminal      uint64 // the device of the controlling terminal, see Device
 	Front         int    // the group that is in front on that terminal
 	Flags         uint64 // the kernel's PF_ flags
-	Start         string // in ticks since the boot; "" where the system does not tell
+	Start         string // in ticks since the boot; "" where the system does not say
 	Signals       uint64 // those that the main thread has still to take, bit 0 for signal 1
 }
 
@@ -116,7 +116,7 @@ func Alive(pid int, start string) bool {
 // maxLineage bounds the way to the first process: so deep no agent's tool calls are.
 const maxLineage = 64
 
-// Lineage gives a process and those that it descends from, the nearest first, as far as the system tells; the first
+// Lineage gives a process and those that it descends from, the nearest first, as far as the system says; the first
 // process of all is left out.
 func Lineage(proc string, pid int) iter.Seq[Process] {
 	return func(yield func(Process) bool) {

@@ -61,7 +61,7 @@ type Answered struct {
 type Started struct {
 	Agent   alerts.AgentID
 	Session string
-	// Cleared says that a hook has told of /clear itself.
+	// Cleared says that a hook has reported /clear itself.
 	Cleared bool
 	At      time.Time
 }

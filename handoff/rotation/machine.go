@@ -352,7 +352,7 @@ func (m *Machine) gone(r *Rotation, in Gone) {
 	}
 }
 
-// first judges a context that a rotation has begun.
+// first checks how full a context is that a rotation has begun.
 func (m *Machine) first(s *AgentRecord, in First) {
 	if s == nil || s.Judged || s.Session == "" || s.Session != in.Session {
 		return

@@ -13,6 +13,8 @@
 package rotation
 
 import (
+	"crypto/rand"
+	"strings"
 	"time"
 
 	"sm/alerts"
@@ -20,6 +22,9 @@ import (
 
 // ID names a rotation. It fits into a path and an address.
 type ID string
+
+// NewID makes the id of a new rotation.
+func NewID() ID { return ID("ro-" + strings.ToLower(rand.Text()[:10])) }
 
 // Way is how a context is cleared.
 type Way uint8

@@ -47,7 +47,7 @@ func TestRotationBusy(t *testing.T) {
 }
 
 // TestRotationHeardFirst: the transcript of a restarted client may be read before anybody
-// tells that it runs.
+// says that it runs.
 func TestRotationHeardFirst(t *testing.T) {
 	m := newMachine()
 	schedule(t, m, "r", 0)

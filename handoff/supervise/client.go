@@ -96,7 +96,7 @@ func (s *supervisor) family() []child {
 }
 
 // tidings takes what the guardian tells; ok is false when it has ended, which nobody has asked for.
-func (s *supervisor) tidings(n guardianTells, ok bool) {
+func (s *supervisor) tidings(n guardianReport, ok bool) {
 	switch {
 	case !ok:
 		s.news, s.leaving = nil, true
@@ -170,7 +170,7 @@ func (s *supervisor) noteLoose() {
 		}
 	}
 	if s.guardian != nil {
-		_ = s.guardian.tell(guardianOrder{Loose: list}) // one that has ended is heard of
+		_ = s.guardian.send(guardianOrder{Loose: list}) // one that has ended is heard of
 	}
 }
 

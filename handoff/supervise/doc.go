@@ -27,6 +27,6 @@
 // good, but few systems let an ordinary user have one. Elsewhere than on Linux the client outlives a supervisor that is
 // killed, and what a client leaves behind stays.
 //
-// It does not judge when a context is full, knows no observer's wire, keeps no state, and does not start a client again
+// It does not decide when a context is full, knows no observer's wire, keeps no state, and does not start a client again
 // that has crashed. It collects every child of its process: a program that calls [Run] has no others meanwhile.
 package supervise

@@ -42,7 +42,7 @@ type guardianOrder struct {
 }
 
 // guardianTells is a line from the guardian.
-type guardianTells struct {
+type guardianReport struct {
 	Started Process            // the client that was asked for
 	Errno   syscall.Errno      // or why it could not be started
 	Status  syscall.WaitStatus // of a client that has stopped or ended, whose pid is in Ended
@@ -53,8 +53,8 @@ type guardianTells struct {
 type guardian struct {
 	process *os.Process
 	orders  *os.File
-	news    chan guardianTells // closed when it has ended
-	started chan guardianTells
+	news    chan guardianReport // closed when it has ended
+	started chan guardianReport
 	reading sync.WaitGroup
 }
 
@@ -75,13 +75,13 @@ func newGuardian(argv []string, files [3]*os.File) (*guardian, error) {
 	if err != nil {
 		return nil, errors.Join(err, orders.Close(), news.Close())
 	}
-	g := &guardian{process: process, orders: orders, news: make(chan guardianTells, 64), started: make(chan guardianTells, 1)}
+	g := &guardian{process: process, orders: orders, news: make(chan guardianReport, 64), started: make(chan guardianReport, 1)}
 	g.reading.Go(func() {
 		defer news.Close()
 		defer close(g.news)
 		defer close(g.started)
 		for lines := json.NewDecoder(news); ; {
-			var n guardianTells
+			var n guardianReport
 			if lines.Decode(&n) != nil {
 				return
 			}
@@ -95,7 +95,7 @@ func newGuardian(argv []string, files [3]*os.File) (*guardian, error) {
 	return g, nil
 }
 
-func (g *guardian) tell(o guardianOrder) error {
+func (g *guardian) send(o guardianOrder) error {
 	line, err := json.Marshal(o)
 	if err == nil {
 		_, err = g.orders.Write(append(line, '\n'))
@@ -109,7 +109,7 @@ func (g *guardian) start(path string, argv, env []string, files [3]*os.File) (Pr
 	for i, f := range files {
 		o.Files[i] = f != nil
 	}
-	if err := g.tell(o); err != nil {
+	if err := g.send(o); err != nil {
 		return Process{}, err
 	}
 	n, ok := <-g.started
@@ -124,7 +124,7 @@ func (g *guardian) start(path string, argv, env []string, files [3]*os.File) (Pr
 
 // close lets the guardian go, once nothing is left to end.
 func (g *guardian) close() {
-	_ = g.tell(guardianOrder{Done: true}) // it may have ended
+	_ = g.send(guardianOrder{Done: true}) // it may have ended
 	_ = g.orders.Close()
 	for range g.news { // until it has ended
 	}
@@ -200,7 +200,7 @@ func (w *watch) run() {
 	}
 }
 
-func (w *watch) start(o guardianOrder) (n guardianTells) {
+func (w *watch) start(o guardianOrder) (n guardianReport) {
 	files := make([]*os.File, len(o.Files))
 	for i, f := range []*os.File{os.Stdin, os.Stdout, os.Stderr} {
 		if o.Files[i] {
@@ -221,7 +221,7 @@ func (w *watch) start(o guardianOrder) (n guardianTells) {
 	return n
 }
 
-// collect collects who has ended, and tells what has become of the client.
+// collect collects who has ended, and says what has become of the client.
 func (w *watch) collect() {
 	for {
 		var status syscall.WaitStatus
@@ -234,7 +234,7 @@ func (w *watch) collect() {
 			if !status.Stopped() {
 				w.client = 0
 			}
-			_ = w.news.Encode(guardianTells{Ended: pid, Status: status})
+			_ = w.news.Encode(guardianReport{Ended: pid, Status: status})
 		}
 	}
 }

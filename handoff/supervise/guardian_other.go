@@ -11,21 +11,21 @@ import (
 // A guardian is of no use where nobody can adopt a family.
 type guardian struct {
 	process *os.Process
-	news    chan guardianTells
+	news    chan guardianReport
 }
 
 // A guardianOrder is nothing here.
 type guardianOrder struct{ Loose []Process }
 
-// guardianTells is nothing here.
-type guardianTells struct {
+// guardianReport is nothing here.
+type guardianReport struct {
 	Status syscall.WaitStatus
 	Ended  int
 }
 
 func newGuardian([]string, [3]*os.File) (*guardian, error) { return nil, nil }
 
-func (*guardian) tell(guardianOrder) error { return nil }
+func (*guardian) send(guardianOrder) error { return nil }
 func (*guardian) close()                   {}
 
 func (*guardian) start(string, []string, []string, [3]*os.File) (Process, error) {

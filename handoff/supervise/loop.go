@@ -26,9 +26,9 @@ type supervisor struct {
 	polling  sync.WaitGroup
 	stopPoll context.CancelFunc
 
-	guardian *guardian          // the client's parent; nil where we are that
-	news     chan guardianTells // of the guardian; nil for none, or for one that has ended
-	lost     bool               // the client's pid is another process's
+	guardian *guardian           // the client's parent; nil where we are that
+	news     chan guardianReport // of the guardian; nil for none, or for one that has ended
+	lost     bool                // the client's pid is another process's
 
 	able   bool        // the arguments allow a restart
 	client *os.Process // nil while none runs
@@ -103,14 +103,14 @@ func (s *supervisor) supervise() error {
 	if err := s.start(s.o.Argv); err != nil {
 		return err
 	}
-	s.tell(s.now, Outcome{})
+	s.report(s.now, Outcome{})
 	for {
 		s.attend()
 		s.kill.Stop()
 		if s.next == nil || s.leaving {
 			s.poll.hush()
 		} else {
-			s.tell(Process{}, Outcome{})
+			s.report(Process{}, Outcome{})
 		}
 		s.result.Left = s.endOrphans()
 		s.terminal.restore(s.status.Signaled())
@@ -186,7 +186,7 @@ func (s *supervisor) obey(order order) {
 		return // it is on its way
 	}
 	if outcome, known := s.handled[id]; known {
-		s.tell(s.now, outcome)
+		s.report(s.now, outcome)
 		return
 	}
 	result, reason := Failed, ""
@@ -216,15 +216,15 @@ func (s *supervisor) settle(o Outcome) {
 	if o.Rotation != "" {
 		s.handled[o.Rotation] = o
 	}
-	s.tell(s.now, o)
+	s.report(s.now, o)
 }
 
-func (s *supervisor) tell(client Process, o Outcome) {
+func (s *supervisor) report(client Process, o Outcome) {
 	status := Status{Client: client, RestartsLeft: s.left(), CanRestart: s.able && s.left() > 0, Outcome: o}
 	if s.next != nil {
 		status.Restarting = s.next.rotation
 	}
-	s.poll.tell(status)
+	s.poll.report(status)
 }
 
 func (s *supervisor) left() int { return max(0, s.o.Restarts-s.used) }

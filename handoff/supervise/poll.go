@@ -34,9 +34,9 @@ type order struct {
 
 func newPoller(o Observer) *poller { return &poller{observer: o, orders: make(chan order)} }
 
-// tell changes the status that the observer gets, and polls anew. A status without an outcome keeps the outcome that was
+// report changes the status that the observer gets, and polls anew. A status without an outcome keeps the outcome that was
 // not sent yet.
-func (p *poller) tell(s Status) {
+func (p *poller) report(s Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s.Outcome.Rotation == "" {

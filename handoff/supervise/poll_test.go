@@ -84,7 +84,7 @@ func TestPollBacksOff(t *testing.T) {
 		s := &script{answers: slices.Repeat([]func(context.Context) (Instruction, bool, error){fails}, 7)}
 		s.answers = append(s.answers, nothing(25*time.Second), fails, fails)
 		polling(t, s, func(p *poller) {
-			p.tell(Status{Client: Process{1, "1"}, RestartsLeft: 10})
+			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10})
 			time.Sleep(90 * time.Second)
 		})
 		var want []time.Duration
@@ -102,7 +102,7 @@ func TestPollInAHurry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answers: slices.Repeat([]func(context.Context) (Instruction, bool, error){nothing(0)}, 100)}
 		polling(t, s, func(p *poller) {
-			p.tell(Status{Client: Process{1, "1"}, RestartsLeft: 10})
+			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10})
 			time.Sleep(9500 * time.Millisecond)
 		})
 		if got := len(s.asked); got != 10 {
@@ -119,7 +119,7 @@ func TestPollAsksForNobody(t *testing.T) {
 			if len(s.asked) > 0 {
 				t.Error("asked without a client")
 			}
-			p.tell(Status{Client: Process{1, "1"}, RestartsLeft: 10})
+			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10})
 			synctest.Wait()
 			p.hush() // it has ended
 			time.Sleep(time.Hour)
@@ -136,11 +136,11 @@ func TestPollWhileRestarting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &script{answers: []func(context.Context) (Instruction, bool, error){nothing(time.Hour), nothing(time.Second), says("ro-1")}}
 		polling(t, s, func(p *poller) {
-			p.tell(Status{Client: Process{1, "1"}, RestartsLeft: 10, CanRestart: true})
+			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10, CanRestart: true})
 			synctest.Wait()
-			p.tell(Status{RestartsLeft: 9, CanRestart: true})
+			p.report(Status{RestartsLeft: 9, CanRestart: true})
 			time.Sleep(1500 * time.Millisecond)
-			p.tell(Status{Client: Process{2, "2"}, RestartsLeft: 9, CanRestart: true})
+			p.report(Status{Client: Process{2, "2"}, RestartsLeft: 9, CanRestart: true})
 			if order := <-p.orders; order.Rotation != "ro-1" || order.client != (Process{}) {
 				t.Errorf("ordered %+v", order)
 			}
@@ -164,7 +164,7 @@ func TestPollRepeatsOutcome(t *testing.T) {
 		s := &script{answers: []func(context.Context) (Instruction, bool, error){says("ro-1"), fails, fails, nothing(time.Second), nothing(time.Second)}}
 		outcome := Outcome{"ro-1", Restarted, ""}
 		polling(t, s, func(p *poller) {
-			p.tell(Status{Client: Process{1, "1"}, RestartsLeft: 10})
+			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10})
 			order := <-p.orders
 			if diff := cmp.Diff(Process{1, "1"}, order.client); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -173,7 +173,7 @@ func TestPollRepeatsOutcome(t *testing.T) {
 			if len(s.asked) != 1 {
 				t.Error("asked on before the order was dealt with")
 			}
-			p.tell(Status{Client: Process{2, "2"}, RestartsLeft: 9, Outcome: outcome})
+			p.report(Status{Client: Process{2, "2"}, RestartsLeft: 9, Outcome: outcome})
 			time.Sleep(time.Minute)
 		})
 		var got []string
@@ -193,13 +193,13 @@ func TestPollSameOrder(t *testing.T) {
 		s := &script{answers: slices.Repeat([]func(context.Context) (Instruction, bool, error){says("ro-1")}, 50)}
 		orders := 0
 		polling(t, s, func(p *poller) {
-			p.tell(Status{Client: Process{1, "1"}, RestartsLeft: 10})
+			p.report(Status{Client: Process{1, "1"}, RestartsLeft: 10})
 			for end := time.After(10 * time.Second); ; {
 				select {
 				case <-p.orders:
 					orders++
 					if orders == 1 {
-						p.tell(Status{Client: Process{2, "2"}, RestartsLeft: 9, Outcome: Outcome{"ro-1", Restarted, ""}})
+						p.report(Status{Client: Process{2, "2"}, RestartsLeft: 9, Outcome: Outcome{"ro-1", Restarted, ""}})
 					}
 					continue
 				case <-end:
@@ -219,7 +219,7 @@ func TestFarewell(t *testing.T) {
 		s := &script{began: time.Now()}
 		p := newPoller(s)
 		p.farewell()
-		p.tell(Status{RestartsLeft: 9, Outcome: Outcome{"ro-1", Failed, "no such program"}})
+		p.report(Status{RestartsLeft: 9, Outcome: Outcome{"ro-1", Failed, "no such program"}})
 		p.hush()
 		p.farewell()
 		want := []asked{{0, Status{RestartsLeft: 9, Outcome: Outcome{"ro-1", Failed, "no such program"}}}}

@@ -17,11 +17,11 @@ func (s *Server) Inspect(ctx context.Context, p Pane) (State, error) {
 	if err != nil {
 		return State{}, failed(op, p, err)
 	}
-	return p.judge(op, strings.TrimSuffix(out, "\n"))
+	return p.parse(op, strings.TrimSuffix(out, "\n"))
 }
 
-// judge reads a line of stateFormat that is meant to be about p.
-func (p Pane) judge(op, line string) (State, error) {
+// parse reads a line of stateFormat that is meant to be about p.
+func (p Pane) parse(op, line string) (State, error) {
 	state, err := parseState(p.Socket, line)
 	switch {
 	case err != nil || state.Pane.ID != p.ID:

@@ -78,7 +78,7 @@ func (s *Server) look(ctx context.Context, op string, p Pane) (view, error) {
 		return view{}, failed(op, p, err)
 	}
 	line, rest, _ := strings.Cut(out, "\n")
-	state, err := p.judge(op, line)
+	state, err := p.parse(op, line)
 	if err != nil {
 		return view{}, err
 	}

@@ -7,7 +7,7 @@ import (
 	"sm/handoff/proc"
 )
 
-// errNoProc makes every verification fail: without /proc nothing tells what is in front.
+// errNoProc makes every verification fail: without /proc nothing says what is in front.
 var errNoProc = errors.New("processes can be looked at on Linux only")
 
 // readProcess reads /proc. A process that is no more gives fs.ErrNotExist.

@@ -52,7 +52,7 @@ func working(rows []Row) bool {
 // shortcuts take 14 rows in a pane 80 cells wide.
 const maxBelow = 20
 
-// below judges what is under the box: a footer, or a list that has the keys.
+// below looks at what is under the box: a footer, or a list that has the keys.
 func below(rows []Row) Reason {
 	filled := 0
 	for _, row := range rows {

@@ -45,7 +45,7 @@ type event struct {
 	PID  int    `json:",omitempty"`
 }
 
-// fake behaves like the client as far as this package can tell: it draws an input box,
+// fake behaves like the client as far as this package can say: it draws an input box,
 // asks for bracketed paste, shows long pastes as a label, and approves with Enter when a
 // dialog is open. It logs what it was told, and every byte that came in.
 type fake struct {

@@ -131,12 +131,12 @@ func ask(ctx context.Context, check func(context.Context) error) error {
 // ready is Ready, and says whether the text stands in the box already.
 func (s *Server) ready(ctx context.Context, p Pane, c Client, stands func(box) bool) (v view, left bool, err error) {
 	if v, err = s.look(ctx, "type", p); err == nil {
-		left, err = s.judge(v, c, stands)
+		left, err = s.checkBox(v, c, stands)
 	}
 	return v, left, err
 }
 
-func (s *Server) judge(v view, c Client, stands func(box) bool) (left bool, err error) {
+func (s *Server) checkBox(v view, c Client, stands func(box) bool) (left bool, err error) {
 	if err := v.verify("type", c); err != nil {
 		return false, err
 	}

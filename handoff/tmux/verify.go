@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// verify judges the state of a pane together with that of the client's process.
+// verify checks the state of a pane together with that of the client's process.
 func (s State) verify(op string, c Client) error {
 	reason, err := s.unfit(), error(nil)
 	if reason == ReasonNone {

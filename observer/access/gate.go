@@ -42,7 +42,7 @@ type Route struct {
 	Tier    Tier
 	Body    int64 // largest body in bytes; 0 is 64 KiB
 	Stream  bool  // a long poll or an event stream: no write deadline
-	Page    bool  // a pass stands in for a uid that the system does not tell
+	Page    bool  // a pass stands in for a uid that the system does not say
 	Opens   bool  // so does nothing at all: the handler asks for a token of Passes
 	Handler http.Handler
 }

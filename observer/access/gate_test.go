@@ -235,7 +235,7 @@ func TestGateOrder(t *testing.T) {
 func TestGateTiers(t *testing.T) {
 	p := new(plant)
 	socket, tcp := NewHandlers(p.routes(), p.options())
-	unknown := strangerUID() + 7 // stands for a user that the system does not tell
+	unknown := strangerUID() + 7 // stands for a user that the system does not say
 	ask := func(h http.Handler, method, path, remote string, uid uint32) int {
 		r := httptest.NewRequest(method, path, strings.NewReader("{}"))
 		r.Host, r.RemoteAddr = "127.0.0.1:8420", remote

@@ -128,7 +128,7 @@ func diagAnswer(b []byte) (row socketRow, err error) {
 	return row, fmt.Errorf("%w: answer of type %d", errNoDiag, kind)
 }
 
-// acceptFinder is how a listener finds out whose a connection is, nil where the system does not tell; close ends it.
+// acceptFinder is how a listener finds out whose a connection is, nil where the system does not say; close ends it.
 // Where the kernel can be asked for single sockets nothing else is tried: reading the tables for each connection that
 // is gone again would cost a hundred times as much.
 func acceptFinder(l net.Listener) (find uidFinder, closeFinder func()) {

@@ -17,7 +17,7 @@ import (
 // is held for longer is held for nothing.
 const (
 	ownShare      = 256 // of our own uid, and of each in http.allowed_uids
-	unknownShare  = 64  // of all whose uid the system does not tell
+	unknownShare  = 64  // of all whose uid the system does not say
 	strangerShare = 16  // of each other uid, or machine
 	maxStrangers  = 256 // of all but our own and the allowed
 

@@ -221,7 +221,7 @@ type RateLimit struct {
 	ResetsAt  time.Time `json:"resets_at"`
 }
 
-// Today is what was used since local midnight. CostUSD is null while no status line has told of anything that was spent
+// Today is what was used since local midnight. CostUSD is null while no status line has reported anything that was spent
 // today; CostSince is from when on costs are known where that is later than midnight, absent for the whole day.
 type Today struct {
 	Tokens    uint64     `json:"tokens"`

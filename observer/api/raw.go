@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// Raw asks for any path and gives the answer as it is: for who must tell what an
+// Raw asks for any path and gives the answer as it is: for who must say what an
 // observer does not report from what it knows to be null.
 func (c *Client) Raw(ctx context.Context, path string) (json.RawMessage, error) {
 	var answer json.RawMessage

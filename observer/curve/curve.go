@@ -39,7 +39,7 @@ type Curve struct {
 	since uint32
 	depth int64
 	// told says that a transcript has been heard of: then the status line adds nothing.
-	told bool
+	transcribed bool
 	// version grows with each change; touched is when that was.
 	version uint32
 	touched time.Time
@@ -203,26 +203,26 @@ func (h *Curve) change(at uint32) {
 }
 
 // Fill puts what the transcript's end tells before what has been seen to happen.
-func (h *Curve) Fill(past *Curve, depth int64) {
+func (h *Curve) Fill(earlier *Curve, depth int64) {
 	if h.depth >= depth {
 		return
 	}
-	h.depth, h.told = depth, h.told || len(past.points) > 0
+	h.depth, h.transcribed = depth, h.transcribed || len(earlier.points) > 0
 	seen := *h
 	h.points, h.marks = nil, nil
 	before := func(at uint32) bool { return seen.since == 0 || at < seen.since }
-	for _, p := range past.points {
+	for _, p := range earlier.points {
 		if before(p.at) {
 			h.points = append(h.points, p)
 		}
 	}
-	for _, m := range past.marks {
+	for _, m := range earlier.marks {
 		if before(m.at) {
 			h.marks = append(h.marks, m)
 		}
 	}
 	if seen.since == 0 {
-		h.opened, h.fresh = past.opened, past.fresh
+		h.opened, h.fresh = earlier.opened, earlier.fresh
 	}
 	for _, p := range seen.points {
 		if !before(p.at) {
@@ -287,10 +287,10 @@ func Shares(tokens []int64, window int64) (shares []float64) {
 
 // Event takes a reading of the engine's. What the status line says counts where no transcript speaks.
 func (h *Curve) Event(ev *alerts.Event) {
-	if ev.Source == transcript.FromStatusline && h.told && !ev.Back {
+	if ev.Source == transcript.FromStatusline && h.transcribed && !ev.Back {
 		return
 	}
-	h.told = h.told || ev.Source == transcript.FromTranscript
+	h.transcribed = h.transcribed || ev.Source == transcript.FromTranscript
 	h.Read(ev.At, ev.Tokens)
 }
 

@@ -218,7 +218,7 @@ func TestMarksOfAllCycles(t *testing.T) {
 	}
 }
 
-// TestReadEnd: the end of a transcript tells what was before.
+// TestReadEnd: the end of a transcript says what was before.
 func TestReadEnd(t *testing.T) {
 	dir := t.TempDir()
 	stampAt := func(s int) string { return stamp(at(s)) }

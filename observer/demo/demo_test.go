@@ -183,7 +183,7 @@ func TestTranscripts(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "projects"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.past(t.Context(), hooks, seen, filepath.Join(dir, "past")); err != nil {
+	if err := p.writeHistory(t.Context(), hooks, seen, filepath.Join(dir, "past")); err != nil {
 		t.Fatal(err)
 	}
 	if i := slices.IndexFunc(hooks.events, func(e string) bool {

@@ -56,7 +56,7 @@ func (p *Player) Play(ctx context.Context, a Observer, staging string) error {
 	}
 	now := time.Now()
 	p.parents = now.Add(settleTime)
-	if err := p.past(ctx, a, now, staging); err != nil {
+	if err := p.writeHistory(ctx, a, now, staging); err != nil {
 		return err
 	}
 	timer := time.NewTimer(0)
@@ -79,10 +79,10 @@ func (p *Player) Play(ctx context.Context, a Observer, staging string) error {
 // settleTime is how long the observer may take to read what happened before the demo.
 const settleTime = 2 * time.Second
 
-// past writes what happened before now into a folder, which then becomes that of the transcripts: an observer that saw
+// writeHistory writes what happened before now into a folder, which then becomes that of the transcripts: an observer that saw
 // it grow would take agents that rest for ones at work. Who sits where is said before, or agents would be called by
 // their sessions; all other hooks would speak of what is over.
-func (p *Player) past(ctx context.Context, a Observer, now time.Time, staging string) error {
+func (p *Player) writeHistory(ctx context.Context, a Observer, now time.Time, staging string) error {
 	dir := p.dir
 	p.dir = staging
 	for _, s := range p.script.agents {
@@ -139,8 +139,8 @@ func (p *Player) act(ctx context.Context, a Observer, e event) error {
 	if !ok {
 		return nil
 	}
-	if told := p.call(ctx, a, e, payload); told != "" {
-		return p.write(e.Session, "", scribe.heard(e.At.Add(time.Millisecond), string(payload.Event), told))
+	if answer := p.call(ctx, a, e, payload); answer != "" {
+		return p.write(e.Session, "", scribe.heard(e.At.Add(time.Millisecond), string(payload.Event), answer))
 	}
 	return nil
 }
@@ -165,8 +165,8 @@ func hookOf(e event) (p hook.Payload, ok bool) {
 }
 
 // call calls a hook of an event's agent and returns what it is told. That nothing comes of one is no failure: the
-// transcripts tell what happened.
-func (p *Player) call(ctx context.Context, a Observer, e event, payload hook.Payload) (told string) {
+// transcripts say what happened.
+func (p *Player) call(ctx context.Context, a Observer, e event, payload hook.Payload) (heard string) {
 	temper := p.script.agents[e.Agent].temper
 	payload.SessionID, payload.CWD, payload.TranscriptPath = e.Session, folder, p.path(e.Session, "")
 	payload.SM = hook.Origin{Agent: temper.name, Name: temper.name, Provider: "claude", At: e.At}

@@ -52,7 +52,7 @@ type Agent struct {
 	Window int64
 	// Told is what its client was told about compacting by itself, nil for nothing. What
 	// it points to never changes.
-	Told *claude.AutoCompact
+	AutoCompact *claude.AutoCompact
 	// Sample is the newest report of the status line that may count, Spoke the time of
 	// the newest at all, Hooked that of the newest hook.
 	Sample        crosscheck.Sample
@@ -103,7 +103,7 @@ func reset(a *Agent, at transcript.Instant, cause alerts.Cause) alerts.Event {
 func (a *Agent) unread() *transcript.Session {
 	t := &transcript.Session{Model: a.Sample.Model}
 	if a.Client != "" {
-		t.Tell(transcript.Particulars{Client: a.Client})
+		t.SetParticulars(transcript.Particulars{Client: a.Client})
 	}
 	return t
 }

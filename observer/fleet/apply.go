@@ -87,7 +87,7 @@ func (f *Fleet) news(x *file, was *transcript.Session, c *transcript.Change, aga
 	fresh := x.Session.Total() - was.Total()
 	f.giveRecord(x)
 	if c.Whole {
-		x.told = 0
+		x.stamped = 0
 		if x.extra != nil {
 			*x.extra = extra{Key: x.extra.Key}
 		}
@@ -112,7 +112,7 @@ func (f *Fleet) news(x *file, was *transcript.Session, c *transcript.Change, aga
 	}
 	f.did(x, c)
 	f.bill(x, c.Bills, func(at transcript.Instant) bool { return f.counts(c.Whole, at) })
-	n = f.tell(x, *was, c, mine, known, again)
+	n = f.fileEvents(x, *was, c, mine, known, again)
 	f.threadKept(x, n.Heard)
 	return n
 }

@@ -81,12 +81,12 @@ func (b *basis) temper(x *file, entries []transcript.Entry) {
 		switch {
 		case !e.InOrder || e.At == 0:
 			continue
-		case e.At+skew < x.told:
+		case e.At+skew < x.stamped:
 			e.At = b.newest
 			x.more().ahead = max(x.also().ahead, e.At)
 		case e.At < x.also().ahead && x.also().ahead-e.At <= skew:
 			e.At = x.also().ahead // what was told before it stays before it
 		}
-		x.told = e.At
+		x.stamped = e.At
 	}
 }

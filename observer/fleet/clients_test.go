@@ -17,7 +17,7 @@ func agents(f *Fleet) map[string]string {
 	m := map[string]string{}
 	for v := range f.All(created) {
 		m[v.SessionID] = v.Agent
-		if v.Past != (v.Label == "") {
+		if v.Left != (v.Label == "") {
 			m[v.SessionID] += " with label " + v.Label
 		}
 	}
@@ -52,7 +52,7 @@ func TestClients(t *testing.T) {
 		if v, _ := f.View(labelled(1), created); v.Client != client(7, 0) {
 			t.Errorf("client: %+v", v.Client)
 		}
-		if v, _ := f.View(uuid(2), created); v.Client != (Client{}) || !v.Past {
+		if v, _ := f.View(uuid(2), created); v.Client != (Client{}) || !v.Left {
 			t.Errorf("client: %+v", v.Client)
 		}
 	}

@@ -77,10 +77,10 @@ func TestEnded(t *testing.T) {
 					continue
 				}
 				found = true
-				if d := cmp.Diff(tt.want, doing{v.Live, v.Ended, v.Past}); d != "" {
+				if d := cmp.Diff(tt.want, doing{v.Live, v.Ended, v.Left}); d != "" {
 					t.Errorf("(-want +got):\n%s", d)
 				}
-				if !v.Past && s.f.active[v.Agent] != v.Live { // an agent may be called after a session that it has left
+				if !v.Left && s.f.active[v.Agent] != v.Live { // an agent may be called after a session that it has left
 					t.Errorf("shows as live: %t, at work are %v", v.Live, s.f.active)
 				}
 			}

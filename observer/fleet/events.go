@@ -7,18 +7,18 @@ import (
 	"sm/transcript"
 )
 
-// tell says what a change of a session's own file means for its agent. mine are those
+// fileEvents says what a change of a session's own file means for its agent. mine are those
 // of the change's compactions that happened in this session and are new, known those of
 // which no more than the particulars are: they opened their cycle when they were new.
 // again says that the file had been read before.
-func (g *gauge) tell(x *file, was transcript.Session, c *transcript.Change, mine, known []transcript.Compaction, again bool) (n Update) {
+func (g *gauge) fileEvents(x *file, was transcript.Session, c *transcript.Change, mine, known []transcript.Compaction, again bool) (n Update) {
 	id, current := g.agentOf(x.of)
 	if x != x.of.own[0] {
 		current = false // a copy
 	}
 	a := g.currentAgent(x.of)
-	was.Version, was.Told = x.Session.Version, x.Session.Told
-	t := teller{gauge: g, id: id, a: a, x: x, seen: was, mine: mine, known: known}
+	was.Version, was.Particulars = x.Session.Version, x.Session.Particulars
+	t := eventMaker{gauge: g, id: id, a: a, x: x, seen: was, mine: mine, known: known}
 	for i := range c.Entries {
 		if e := &c.Entries[i]; e.Text != "" {
 			n.Heard = append(n.Heard, Heard{alerts.AgentID(id), e.Text, e.At})
@@ -45,7 +45,7 @@ func (g *gauge) tell(x *file, was transcript.Session, c *transcript.Change, mine
 }
 
 // teller turns the entries of one change into events.
-type teller struct {
+type eventMaker struct {
 	gauge *gauge
 	id    string
 	a     *Agent // nil when no more is known than the session
@@ -56,19 +56,19 @@ type teller struct {
 	out   []alerts.Event
 }
 
-// begin tells what a file held before the entries that are listed: history, unless the
+// begin says what a file held before the entries that are listed: history, unless the
 // file had been read before and is read anew. Then what nobody has claimed is new.
-func (t *teller) begin(c *transcript.Change, history bool) {
-	told := map[transcript.Key]bool{}
+func (t *eventMaker) begin(c *transcript.Change, history bool) {
+	listed := map[transcript.Key]bool{}
 	oldest := transcript.Instant(0)
 	for i := range c.Entries {
-		told[c.Entries[i].UUID] = true
+		listed[c.Entries[i].UUID] = true
 		if at := c.Entries[i].At; c.Entries[i].Kind == transcript.KindReading && (oldest == 0 || at < oldest) {
 			oldest = at
 		}
 	}
 	for i := 0; i < len(t.mine); {
-		if e := &t.mine[i]; e.Own == 0 || !told[e.Own] {
+		if e := &t.mine[i]; e.Own == 0 || !listed[e.Own] {
 			t.compaction(&t.mine, i, history)
 			continue
 		}
@@ -82,7 +82,7 @@ func (t *teller) begin(c *transcript.Change, history bool) {
 	}
 }
 
-func (t *teller) entry(e *transcript.Entry) {
+func (t *eventMaker) entry(e *transcript.Entry) {
 	ev := alerts.Event{Agent: alerts.AgentID(t.id), At: e.At.Time()}
 	switch e.Kind {
 	case transcript.KindReading:
@@ -129,7 +129,7 @@ func (t *teller) entry(e *transcript.Entry) {
 }
 
 // compaction tells the i-th of a list, and takes it off.
-func (t *teller) compaction(list *[]transcript.Compaction, i int, history bool) {
+func (t *eventMaker) compaction(list *[]transcript.Compaction, i int, history bool) {
 	e := (*list)[i]
 	if now := t.gauge.newest; now != 0 && e.At > now+skew {
 		e.At = now
@@ -148,7 +148,7 @@ func (t *teller) compaction(list *[]transcript.Compaction, i int, history bool) 
 }
 
 // estimate guesses the context of a session whose provider reports no usage at all.
-func (t *teller) estimate(compacted bool) {
+func (t *eventMaker) estimate(compacted bool) {
 	s := &t.x.Session
 	if s.Peak > 0 || s.Turns == 0 || !t.gauge.options.Estimate {
 		return

@@ -20,10 +20,10 @@ type file struct {
 	of           *session
 	backlog      *backlog.Backlog // nil once the fleet is settled
 	// told is the time for which the stamp of the newest reading or compaction was taken.
-	told  transcript.Instant
-	title *transcript.Title // nil for none; what it points to never changes
-	sub   bool              // a subagent's
-	grew  bool              // while it was watched, so that somebody writes it: see grows
+	stamped transcript.Instant
+	title   *transcript.Title // nil for none; what it points to never changes
+	sub     bool              // a subagent's
+	grew    bool              // while it was watched, so that somebody writes it: see grows
 }
 
 // extra is what few files have: the fields of File by these names, and ahead, the newest

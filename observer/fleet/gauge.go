@@ -17,28 +17,28 @@ type gauge struct{ *roster }
 
 // windowOf is the window of a session; a is nil when no more is known than the session.
 func (g *gauge) windowOf(a *Agent, s *transcript.Session) int64 {
-	told := int64(0)
+	reported := int64(0)
 	if a != nil {
-		told = a.Window
+		reported = a.Window
 	}
-	return clients.WindowOf(s, told, g.options.Windows).Tokens
+	return clients.WindowOf(s, reported, g.options.Windows).Tokens
 }
 
 // compactsAt is the size in tokens at which a client is assumed to compact by itself. It is 0 when the client never
 // does, and when its model and version are unknown. a is nil when only the session is known.
 func (g *gauge) compactsAt(a *Agent, s *transcript.Session, window int64) int64 {
-	var told claude.AutoCompact
+	var reported claude.AutoCompact
 	version := s.Version
 	if a != nil {
 		if strings.HasPrefix(a.Provider, "codex") && clients.Of(s) != clients.Codex {
 			return 0
 		}
-		if a.Told != nil {
-			told = *a.Told
+		if a.AutoCompact != nil {
+			reported = *a.AutoCompact
 		}
 		version = cmp.Or(version, g.clients[a.Session].Version)
 	}
-	return clients.CompactsAt(s, &told, window, s.Model, version)
+	return clients.CompactsAt(s, &reported, window, s.Model, version)
 }
 
 // window is the size of an agent's window, as far as it is known without a report.
@@ -60,7 +60,7 @@ func (g *gauge) reading(id string, s *transcript.Session, a *Agent, r transcript
 	}
 }
 
-// again tells the context of an agent's session once more: what it is judged by has
+// again tells the context of an agent's session once more: what it is compared with has
 // changed.
 func (g *gauge) again(a *Agent) (n Update) {
 	s := g.sessions[a.Session]
@@ -74,28 +74,28 @@ func (g *gauge) again(a *Agent) (n Update) {
 	return n
 }
 
-// tellAuto takes in what an agent's client was told about compacting by itself. Only `sm hook`
+// setAutoCompact takes in what an agent's client was told about compacting by itself. Only `sm hook`
 // and `sm statusline` know; they say when they ran.
-func (g *gauge) tellAuto(a *Agent, o *hook.Origin) (n Update) {
+func (g *gauge) setAutoCompact(a *Agent, o *hook.Origin) (n Update) {
 	if o.At.IsZero() {
 		return n
 	}
-	told := autoCompact(&o.AutoCompact)
-	if a.Told == nil && told.Equal(&claude.AutoCompact{}) || a.Told != nil && told.Equal(a.Told) {
+	setting := autoCompact(&o.AutoCompact)
+	if a.AutoCompact == nil && setting.Equal(&claude.AutoCompact{}) || a.AutoCompact != nil && setting.Equal(a.AutoCompact) {
 		return n
 	}
-	a.Told = told
+	a.AutoCompact = setting
 	g.changed.agent(a.ID)
 	return g.again(a)
 }
 
 func autoCompact(x *hook.AutoCompact) *claude.AutoCompact {
-	told := &claude.AutoCompact{Off: x.Off, Window: x.Window, Percent: x.Percent, Output: x.Output, Setting: x.Setting}
+	setting := &claude.AutoCompact{Off: x.Off, Window: x.Window, Percent: x.Percent, Output: x.Output, Setting: x.Setting}
 	for model, tokens := range x.Models {
-		told.Models = append(told.Models, transcript.WindowRule{Model: model, Tokens: tokens})
+		setting.Models = append(setting.Models, transcript.WindowRule{Model: model, Tokens: tokens})
 	}
-	slices.SortFunc(told.Models, func(a, b transcript.WindowRule) int { return strings.Compare(a.Model, b.Model) })
-	return told
+	slices.SortFunc(setting.Models, func(a, b transcript.WindowRule) int { return strings.Compare(a.Model, b.Model) })
+	return setting
 }
 
 // bytesPerToken is what an estimate takes for a token of a transcript: the usual 4 of

@@ -270,7 +270,7 @@ func nameOf(id string) string {
 func (s *scene) labels() map[string]string {
 	m := map[string]string{}
 	for v := range s.f.All(created) {
-		if !v.Past {
+		if !v.Left {
 			m[nameOf(v.Agent)] = v.Label
 		} else if v.Label != "" {
 			s.t.Errorf("%s has been left and is called %q", nameOf(v.SessionID), v.Label)

@@ -63,7 +63,7 @@ func (f *Fleet) presentHook(a *Agent, p *hook.Payload, at transcript.Instant) (n
 		a.Asks, a.Asked = p.Asks(), at
 		f.changed.agent(a.ID)
 	}
-	n.add(f.tellAuto(a, &p.SM))
+	n.add(f.setAutoCompact(a, &p.SM))
 	n.Events = append(n.Events, hookEvents(a, p, at)...)
 	// A transcript that is still to be read names the window; where there is none, that of most models is assumed.
 	if s := f.sessions[a.Session]; p.ContextTokens > 0 && (s != nil && len(s.own) > 0 || p.TranscriptPath == "") {
@@ -122,7 +122,7 @@ func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n Update, agent 
 		f.dropped++
 		return n, alerts.AgentID(a.ID)
 	}
-	n.add(f.tellAuto(a, &s.SM))
+	n.add(f.setAutoCompact(a, &s.SM))
 	f.report(a, s, at)
 	x := crosscheck.Sample{At: at, Model: s.Model, Window: max(0, s.Window.Size.Value)}
 	if s.Window.UsedPercentage.Value <= full {
@@ -171,7 +171,7 @@ func (f *Fleet) Usage(u *hook.ContextUsage, now transcript.Instant) (n Update, a
 const full = 100
 
 // posted is a sample of a script. Its sum of tokens is of the whole session with old
-// clients, which the script does not tell: it counts only where the percentage says
+// clients, which the script does not say: it counts only where the percentage says
 // the same.
 func posted(u *hook.ContextUsage, window int64, now transcript.Instant) crosscheck.Sample {
 	x := crosscheck.Sample{At: now}

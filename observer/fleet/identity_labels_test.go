@@ -81,7 +81,7 @@ func TestPastSession(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", id, err)
 		}
-		return told{nameOf(v.Agent), v.Label, nameOf(v.SessionID), v.Past, v.Tokens, v.Compactions}
+		return told{nameOf(v.Agent), v.Label, nameOf(v.SessionID), v.Left, v.Tokens, v.Compactions}
 	}
 	now := told{Agent: "em", Label: "web", Session: "#2", Tokens: 9_000}
 	for _, id := range []string{"em", "web", uuid(2), uuid(2)[:12]} {

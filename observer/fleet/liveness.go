@@ -11,21 +11,21 @@ import (
 	"sm/transcript"
 )
 
-// Activity tells which agents have begun or ceased to be at work, since the last call. Of
+// Activity says which agents have begun or ceased to be at work, since the last call. Of
 // those that nothing but their transcript tells of, they are the newest atWorkMost.
 func (lv *liveness) Activity(now time.Time) (events []alerts.Event) {
 	on := lv.atWork(now)
-	tell := func(id string, live bool) {
+	report := func(id string, live bool) {
 		events = append(events, alerts.Event{Kind: alerts.EventActive, Agent: alerts.AgentID(id), At: now, On: live})
 	}
 	for _, id := range slices.Sorted(maps.Keys(on)) {
 		if !lv.active[id] {
-			tell(id, true)
+			report(id, true)
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(lv.active)) {
 		if !on[id] {
-			tell(id, false)
+			report(id, false)
 		}
 	}
 	lv.active = on
@@ -109,7 +109,7 @@ func (lv *liveness) lately(r *row, now time.Time) bool {
 	return now.Sub(r.last().Time()) <= lv.options.ActiveFor
 }
 
-// WereAtWork tells who was at work before a restart, so that Activity tells of those
+// WereAtWork says who was at work before a restart, so that Activity tells of those
 // who have ceased to be.
 func (lv *liveness) WereAtWork(ids []alerts.AgentID) {
 	for _, id := range ids {

@@ -12,7 +12,7 @@ import (
 type Location struct {
 	Session string // "" for none
 	Path    string // of its transcript, "" while there is none
-	// CWD is the folder that the client was started in. The transcript tells where the agent
+	// CWD is the folder that the client was started in. The transcript says where the agent
 	// works: it decides only where nothing else tells.
 	CWD      string
 	Project  string    // the directory in which its client was started, as far as that is known
@@ -20,7 +20,7 @@ type Location struct {
 	Name     string
 	Provider string
 	At       Place
-	// Heard says that a hook or report has told of the agent's client.
+	// Heard says that a hook or report has reported the agent's client.
 	Heard bool
 	// Open says that a lock shows that a client of Codex has the session open, Daemon that this client is a process that has
 	// those of many agents.

@@ -360,7 +360,7 @@ func checkLabels(t *testing.T, f *Fleet, owners map[string]string) {
 	t.Helper()
 	for v := range f.All(created) {
 		key := v.Agent
-		if !isUUID(key) || v.Past {
+		if !isUUID(key) || v.Left {
 			continue // shown ids are not unique then
 		}
 		if had, ok := owners[v.Label]; ok && had != key {

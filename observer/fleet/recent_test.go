@@ -23,7 +23,7 @@ func TestRecent(t *testing.T) {
 			gone := 0
 			for v := range f.All(now) {
 				switch {
-				case v.Past:
+				case v.Left:
 					past++
 				case ttl > 0 && v.Client.PID == 0 && now.Sub(v.Last) > ttl:
 					gone++

@@ -34,11 +34,11 @@ func (a *Agent) wentBack(s *session, x *crosscheck.Sample) bool {
 	return (was.Back || was.Agrees && was.Tokens == tokens) && x.Tokens < was.Tokens
 }
 
-// rewound tells that the conversation was rewound before a prompt: by the transcript, or
+// rewound says that the conversation was rewound before a prompt: by the transcript, or
 // by the status line alone where old clients write the first prompt of a conversation that
 // begins anew like any other.
-func (t *teller) rewound(e *transcript.Entry) {
-	back := t.a != nil && t.a.Sample.Back && !t.a.Sample.Told
+func (t *eventMaker) rewound(e *transcript.Entry) {
+	back := t.a != nil && t.a.Sample.Back && !t.a.Sample.Shown
 	left, until := e.Left, e.Until
 	switch {
 	case e.Rewound:
@@ -55,7 +55,7 @@ func (t *teller) rewound(e *transcript.Entry) {
 		return
 	}
 	if back {
-		t.a.Sample.Told = true
+		t.a.Sample.Shown = true
 		t.gauge.changed.agent(t.a.ID)
 	}
 	if e.Rewound {

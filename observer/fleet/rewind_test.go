@@ -115,7 +115,7 @@ func percentage(p float64) hook.Status {
 }
 
 // TestForkBeforeItsPrompt: a fork's status line tells the context that it has taken over,
-// before there is a transcript; a /clear's tells what was before.
+// before there is a transcript; a /clear's says what was before.
 func TestForkBeforeItsPrompt(t *testing.T) {
 	em := from("em", 7)
 	for _, c := range []struct {

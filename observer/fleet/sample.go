@@ -22,7 +22,7 @@ func (g *gauge) sample(a *Agent, x crosscheck.Sample) (n Update) {
 		n.add(g.again(a)) // it is another share of the window now
 	}
 	x.Back = a.wentBack(s, &x)
-	x.Told = x.Back && a.Sample.Told
+	x.Shown = x.Back && a.Sample.Shown
 	a.Sample = x
 	if x.Tokens == 0 && !x.Back {
 		return n
@@ -89,8 +89,8 @@ func (g *gauge) remember(a *Agent, r transcript.Reading) {
 	}
 }
 
-// foretold says that a hook of Codex has told of a response that the transcript does not show yet.
-func (a *Agent) foretold(v *View) bool {
+// aheadOfTranscript says that a hook of Codex has reported a response that the transcript does not show yet.
+func (a *Agent) aheadOfTranscript(v *View) bool {
 	x := &a.Sample
 	return v.Program == clients.Codex && x.Tokens > 0 && x.At > transcript.InstantOf(v.Active) && !(v.Known && v.Tokens == x.Tokens)
 }

@@ -16,7 +16,7 @@ func part(path, id string, from time.Duration, tokens int64, compactions, turns 
 		Tokens: transcript.Usage{Input: 1000 * int64(turns)}, Bytes: 100, Lines: 10, Peak: tokens,
 	}
 	s.Reading = transcript.Reading{At: at, Tokens: tokens}
-	s.Tell(transcript.Particulars{Client: clients.Codex, Window: 258_400})
+	s.SetParticulars(transcript.Particulars{Client: clients.Codex, Window: 258_400})
 	c := transcript.Change{Cursor: transcript.Cursor{Path: path}, Client: clients.Codex, Name: id, Whole: true, Session: s}
 	for i := range turns {
 		c.Messages = append(c.Messages, transcript.Message{ID: transcript.Join(transcript.KeyOf([]byte(path[:len(path)-6])), transcript.Key(i+1)), At: at, Usage: transcript.Usage{Input: 1000}})

@@ -69,7 +69,7 @@ func (f *Fleet) Threads() (updates []Update) {
 type Thread struct {
 	ID   string
 	Path string // of its transcript
-	PID  int    // 0 where the system does not tell
+	PID  int    // 0 where the system does not say
 }
 
 // Thread finds the thread that an agent is in; ok is false for one that is in none, or in one that nobody has open, and

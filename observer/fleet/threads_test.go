@@ -18,7 +18,7 @@ func ofParent(p *paper, parent string) transcript.Change {
 	c := p.whole()
 	also := c.Session.Also()
 	also.Parent, also.Client = parent, "codex"
-	c.Session.Tell(also)
+	c.Session.SetParticulars(also)
 	return c
 }
 

@@ -103,7 +103,7 @@ type View struct {
 
 	// Past says that the agent that had this session has gone on to another: it stands
 	// for itself, under its own id.
-	Past bool
+	Left bool
 
 	// Sample is the newest report of the status line, Check how it stands to the
 	// transcript: crosscheck.None and so on; Drift is how many tokens more it tells, where

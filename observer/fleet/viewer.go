@@ -59,14 +59,14 @@ func (vw *viewer) view(r *row, now time.Time, v *View) {
 	if a := r.of; a != nil {
 		vw.viewAgent(a, now, v)
 	} else if r.s != nil && vw.agents[r.s.record.Agent] != nil {
-		v.Agent, v.Label, v.Past = r.s.key, "", true
+		v.Agent, v.Label, v.Left = r.s.key, "", true
 	}
 	v.Title, v.Last = r.title(), r.last().Time()
-	v.Ended = !v.Past && !v.Client.Runs() && vw.ended(r)
-	if !v.Past && !v.Ended {
+	v.Ended = !v.Left && !v.Client.Runs() && vw.ended(r)
+	if !v.Left && !v.Ended {
 		v.Reason, v.Waits = vw.waits(r)
 	}
-	v.Live = v.Client.Runs() || !v.Past && !v.Ended && vw.lately(r, now)
+	v.Live = v.Client.Runs() || !v.Left && !v.Ended && vw.lately(r, now)
 	if v.Live && r.s != nil {
 		v.SubagentsAtWork, v.SubagentContext = r.s.atWork(now)
 	}
@@ -174,7 +174,7 @@ func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 	if read {
 		t = &s.own[0].Session
 	}
-	if read && a.Sample.Back && v.Known || a.foretold(v) {
+	if read && a.Sample.Back && v.Known || a.aheadOfTranscript(v) {
 		v.Tokens, v.Cleared, v.Known, v.Source, v.Reading = a.Sample.Tokens, 0, a.Sample.Tokens > 0, transcript.FromStatusline, a.Sample.At.Time()
 		v.Level = vw.options.Thresholds.Level(v.Tokens, v.Window.Tokens, vw.gauge.compactsAt(a, t, v.Window.Tokens))
 	}

@@ -27,7 +27,7 @@ func (h *History) Bills() []Bill {
 			key, agent := b.Key, p.agent
 			if b.Kind == transcript.BilledCompaction {
 				if key = own[b.Key]; key == 0 {
-					continue // of a copy that the fleet does not tell
+					continue // of a copy that the fleet does not report
 				}
 				agent = h.logs[h.own[key].log].agent
 				b.Before = cmp.Or(b.Before, h.own[key].size)

@@ -203,7 +203,7 @@ func TestOrderOfFiles(t *testing.T) {
 	}
 }
 
-// TestRepeatedLines: of the lines of one reply those stay that tell when work went on.
+// TestRepeatedLines: of the lines of one reply those stay that say when work went on.
 func TestRepeatedLines(t *testing.T) {
 	line := func(message string, minute float64) *transcript.Entry {
 		return &transcript.Entry{Kind: transcript.KindReading, Message: transcript.KeyOf([]byte(message)), At: transcript.InstantOf(at(minute)), Context: 1000}

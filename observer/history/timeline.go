@@ -16,7 +16,7 @@ import (
 // ownCompaction is a compaction as it stands in the transcript in which it happened.
 type ownCompaction struct {
 	log  int32
-	size int64 // of the context; 0 when the transcript does not tell
+	size int64 // of the context; 0 when the transcript does not say
 }
 
 // Timeline is one session's transcript while it is told, with all that it has copied: the contexts of a fork began there.
@@ -99,7 +99,7 @@ func (p *log) compactionOf(r *record) *transcript.Compaction {
 	return nil
 }
 
-// sizeAt is the size of the context at a compaction that does not tell it: the newest reading of its cycle that is
+// sizeAt is the size of the context at a compaction that does not give it: the newest reading of its cycle that is
 // stamped no later, wherever it stands; 0 without any.
 func (p *log) sizeAt(name transcript.Key) (size int64) {
 	at, newest := transcript.Instant(0), transcript.Instant(-1)
@@ -202,7 +202,7 @@ func (h *History) splitHoldout() {
 	}
 }
 
-// Sizes are those of the contexts of one half when they were compacted, as far as transcripts tell, rising.
+// Sizes are those of the contexts of one half when they were compacted, as far as transcripts say, rising.
 func (h *History) Sizes(half int) (all []int64) {
 	for i, p := range h.logs {
 		for j := range p.change.Compactions {
@@ -299,7 +299,7 @@ func (t *Timeline) Own(buffer *[]alerts.Event) []alerts.Event {
 // settle gives each event the window that its model turned out to have, as the status line would have told from the
 // beginning: a transcript itself shows a large window only once it is used.
 func settle(c *transcript.Change, rules []transcript.WindowRule, events []alerts.Event) {
-	s := transcript.Session{Peak: c.Session.Peak, Model: "\x00", Told: c.Session.Told}
+	s := transcript.Session{Peak: c.Session.Peak, Model: "\x00", Particulars: c.Session.Particulars}
 	var window transcript.Window
 	for i := range events {
 		ev := &events[i]

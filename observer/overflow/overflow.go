@@ -44,7 +44,7 @@ type Loop interface {
 	// Context finds the context of a session.
 	Context(ctx context.Context, session string) (Context, error)
 	// TellOperator gives the operator a text once under each key.
-	TellOperator(ctx context.Context, key alerts.Key, text string) error
+	NotifyOperator(ctx context.Context, key alerts.Key, text string) error
 	// RestartRefused gives the operator a text when the reason is another than the last one for the state file at path.
 	RestartRefused(ctx context.Context, path, reason string, key alerts.Key, text string) error
 	// RestartAllowed forgets the reason.
@@ -61,7 +61,7 @@ type Guarding struct {
 	Loop  Loop
 }
 
-// On says whether tool calls are judged.
+// On says whether tool calls are checked.
 func (g *Guarding) On() bool { return g.Options().Enabled }
 
 const (
@@ -78,7 +78,7 @@ func (g *Guarding) DecideToolCall(ctx context.Context, p *hook.Payload) (answer 
 	var key alerts.Key
 	within, cancel := context.WithTimeout(ctx, toolCallTimeout)
 	defer cancel()
-	j, err := g.Options().Judge(within, guard.ToolCall{
+	j, err := g.Options().Check(within, guard.ToolCall{
 		Dirs: []string{p.SM.Project, p.CWD}, Client: guardClient(p.SessionID, &p.SM), Alive: g.Alive,
 		Exempt: func(dir string) bool { return g.Options().Exempt(dir, p) },
 		Usage: func(s *guard.State) (usage float64) {
@@ -92,7 +92,7 @@ func (g *Guarding) DecideToolCall(ctx context.Context, p *hook.Payload) (answer 
 	}
 	if j.First {
 		key.Ref = "overflow"
-		g.tellOperator(ctx, key, filepath.Base(j.Dir)+" has used up its context: its tool calls are refused until it restarts.")
+		g.notifyOperator(ctx, key, filepath.Base(j.Dir)+" has used up its context: its tool calls are refused until it restarts.")
 	}
 	if !j.Refuse {
 		return answer
@@ -125,11 +125,11 @@ func (g *Guarding) StatusLine(ctx context.Context, status *hook.Status, now time
 			resumed = false
 		}
 	}
-	g.tellRefused(ctx, status.SessionID, path, s)
+	g.notifyRefused(ctx, status.SessionID, path, s)
 	if resumed { // once: from now on the session is bound
 		_, key := g.usage(ctx, status.SessionID, s)
 		key.Ref = "restarted"
-		g.tellOperator(ctx, key, name+" goes on in a fresh context.")
+		g.notifyOperator(ctx, key, name+" goes on in a fresh context.")
 	}
 	line, err := json.Marshal(api.StatusLine{Line: g.Options().Line(name, s)})
 	if err != nil {
@@ -155,9 +155,9 @@ func usageOf(s *hook.Status) float64 {
 	return guard.UsageUnknown
 }
 
-// tellRefused tells the operator, once, that a full session does not get the restart that it
+// notifyRefused tells the operator, once, that a full session does not get the restart that it
 // has asked for.
-func (g *Guarding) tellRefused(ctx context.Context, session, path string, s *guard.State) {
+func (g *Guarding) notifyRefused(ctx context.Context, session, path string, s *guard.State) {
 	ctx = context.WithoutCancel(ctx)
 	if !s.Overflowed || s.RestartRefused == "" {
 		_ = g.Loop.RestartAllowed(ctx, path) // the observer stops: nobody needs to know
@@ -192,20 +192,20 @@ func (g *Guarding) usage(ctx context.Context, session string, s *guard.State) (s
 		g.Log.Debug("a session's context is not known", "session", session, "err", err)
 	}
 	share = c.Share
-	told := s.LastHeartbeat
+	seen := s.LastHeartbeat
 	switch second := c.At.Truncate(time.Second); {
-	case told.Before(c.Opened), share >= 0 && told.After(time.Now().Add(time.Minute)): // of a wrong clock, or made up
-	case share < 0 || told.After(second):
+	case seen.Before(c.Opened), share >= 0 && seen.After(time.Now().Add(time.Minute)): // of a wrong clock, or made up
+	case share < 0 || seen.After(second):
 		share = s.ContextUsage
-	case told.Equal(second): // whichever came first
+	case seen.Equal(second): // whichever came first
 		share = max(share, s.ContextUsage)
 	}
 	return share, c.Key
 }
 
-// tellOperator tells a notice that the policy does not know of.
-func (g *Guarding) tellOperator(ctx context.Context, key alerts.Key, text string) {
-	if err := g.Loop.TellOperator(context.WithoutCancel(ctx), key, wording.Guard+text); err != nil { // the observer stops
+// notifyOperator gives the operator a notice that the policy does not know of.
+func (g *Guarding) notifyOperator(ctx context.Context, key alerts.Key, text string) {
+	if err := g.Loop.NotifyOperator(context.WithoutCancel(ctx), key, wording.Guard+text); err != nil { // the observer stops
 		g.Log.Warn("notice for the operator", "key", key, "text", text)
 	}
 }

@@ -123,10 +123,10 @@ func (r *remote) List(ctx context.Context, now time.Time, known func(string) (ui
 	for i := range all[:min(len(all), MaxAgents)] {
 		s := &all[i]
 		x := Agent{Row: r.row(s)}
-		past := historyOf(r.fleet.Curves[s.ID], s.WindowTokens)
-		x.Version = versionOf(past)
+		history := historyOf(r.fleet.Curves[s.ID], s.WindowTokens)
+		x.Version = versionOf(history)
 		if version, ok := known(s.ID); !ok || version != x.Version {
-			x.Past = past
+			x.History = history
 		}
 		l.Head.Count(&x.Row)
 		l.Agents = append(l.Agents, x)

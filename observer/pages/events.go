@@ -87,7 +87,7 @@ func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
 
 // serve goes on until the page goes, or the observer stops.
 func (s *stream) serve(ctx context.Context, sign <-chan struct{}, now *snapshot) error {
-	if err := s.tell(ctx, now, true); err != nil {
+	if err := s.sendSnapshot(ctx, now, true); err != nil {
 		return err
 	}
 	beat, pause := time.NewTicker(s.limits.Beat), time.NewTimer(pageEvery)
@@ -107,7 +107,7 @@ func (s *stream) serve(ctx context.Context, sign <-chan struct{}, now *snapshot)
 		case <-pause.C:
 			news = sign
 		case <-news:
-			if err := s.tell(ctx, s.hub.newest(now), false); err != nil {
+			if err := s.sendSnapshot(ctx, s.hub.newest(now), false); err != nil {
 				return err
 			}
 			news = nil
@@ -116,8 +116,8 @@ func (s *stream) serve(ctx context.Context, sign <-chan struct{}, now *snapshot)
 	}
 }
 
-// tell sends what the page lacks of a snapshot.
-func (s *stream) tell(ctx context.Context, now *snapshot, first bool) error {
+// sendSnapshot sends what the page lacks of a snapshot.
+func (s *stream) sendSnapshot(ctx context.Context, now *snapshot, first bool) error {
 	news := stateNews{Page: s.hub.page.Build(), Mark: now.mark()}
 	if now.headAt > s.since || s.since == 0 {
 		news.Head = now.html
@@ -152,10 +152,10 @@ func (s *stream) tell(ctx context.Context, now *snapshot, first bool) error {
 			return err
 		}
 	}
-	return s.tellDetail(ctx)
+	return s.sendDetail(ctx)
 }
 
-func (s *stream) tellDetail(ctx context.Context) error {
+func (s *stream) sendDetail(ctx context.Context) error {
 	if s.session == "" {
 		return nil
 	}

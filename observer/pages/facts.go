@@ -88,7 +88,7 @@ func (h *Hub) under(of *webpage.Row) (all []webpage.Under) {
 }
 
 // Facts are what is known of an agent besides its row.
-func Facts(v *fleet.View, s *api.Session, p *alerts.View, past *curve.Curve) []webpage.Fact {
+func Facts(v *fleet.View, s *api.Session, p *alerts.View, history *curve.Curve) []webpage.Fact {
 	facts := []webpage.Fact{
 		{Name: "Agent", Value: s.ID, Copy: true}, {Name: "Session", Value: s.SessionID, Copy: true}, {Name: "Parent", Value: s.ParentID},
 		{Name: "Directory", Value: s.CWD, Copy: true}, {Name: "Transcript", Value: s.TranscriptPath, Copy: true},
@@ -118,7 +118,7 @@ func Facts(v *fleet.View, s *api.Session, p *alerts.View, past *curve.Curve) []w
 		webpage.Fact{Name: "Last reading", At: int64(curve.Seconds(v.Reading))},
 		webpage.Fact{Name: "Status line", At: int64(curve.Seconds(v.Spoke))},
 		webpage.Fact{Name: "Last hook", At: int64(curve.Seconds(v.Hooked))},
-		webpage.Fact{Name: "Cycle began", At: int64(past.Began())},
+		webpage.Fact{Name: "Cycle began", At: int64(history.Began())},
 	)
 }
 

@@ -80,7 +80,7 @@ type drawn struct {
 	html    func() (string, error) // the same each time
 	data    webpage.Data
 	row     webpage.Row
-	past    webpage.History
+	history webpage.History
 	version uint32 // of past
 	seq     uint64 // the snapshot in which it changed last
 }
@@ -306,7 +306,7 @@ func (h *Hub) draw(ctx context.Context, old *snapshot) (*snapshot, error) {
 	for i := range s.Agents {
 		x := &s.Agents[i]
 		d := old.agents[x.Row.ID]
-		if d == nil || x.Past != nil || d.row != x.Row {
+		if d == nil || x.History != nil || d.row != x.Row {
 			d = h.drawRow(x, d)
 			d.seq, changed = h.seq, true
 		}
@@ -361,12 +361,12 @@ func (h *Hub) list(ctx context.Context, began time.Time, old map[string]*drawn) 
 // drawRow makes a row. It is drawn only when somebody is to see it, for a page that is loaded shows the first rows alone.
 // Where only the version of a history is given, the row keeps the history that it had.
 func (h *Hub) drawRow(x *Agent, old *drawn) *drawn {
-	past := x.Past
-	if past == nil {
-		past = &old.past
+	history := x.History
+	if history == nil {
+		history = &old.history
 	}
-	d := &drawn{data: webpage.DataOf(&x.Row), row: x.Row, version: x.Version, past: *past}
-	d.html = sync.OnceValues(func() (string, error) { return h.page.Row(&d.row, &d.past) })
+	d := &drawn{data: webpage.DataOf(&x.Row), row: x.Row, version: x.Version, history: *history}
+	d.html = sync.OnceValues(func() (string, error) { return h.page.Row(&d.row, &d.history) })
 	return d
 }
 

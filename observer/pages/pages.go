@@ -34,7 +34,7 @@ type Source interface {
 	Detail(ctx context.Context, id string, now time.Time) (Detail, error)
 	// Fill puts what a transcript's end tells before what has been seen to happen to an agent; depth is how many bytes of
 	// it were read.
-	Fill(ctx context.Context, agent string, past *curve.Curve, depth int64) error
+	Fill(ctx context.Context, agent string, earlier *curve.Curve, depth int64) error
 }
 
 // List is all agents that are shown, in any order.
@@ -50,7 +50,7 @@ type Agent struct {
 	Path    string
 	Depth   int64
 	Version uint32
-	Past    *webpage.History
+	History *webpage.History
 }
 
 // Detail is all about one agent. Path and Depth are those of an Agent.
@@ -157,11 +157,11 @@ func (h *Hub) fillIn(ctx context.Context, agent, path string, depth int64) {
 	case <-ctx.Done():
 		return
 	}
-	past, err := curve.ReadEnd(path, depth)
+	history, err := curve.ReadEnd(path, depth)
 	<-h.filling
 	if err != nil {
 		h.o.Log.Debug("no past to show", "err", err)
-		past = &curve.Curve{}
+		history = &curve.Curve{}
 	}
-	_ = h.o.Source.Fill(ctx, agent, past, depth) // ctx ends when the page is closed, and nobody needs the history then
+	_ = h.o.Source.Fill(ctx, agent, history, depth) // ctx ends when the page is closed, and nobody needs the history then
 }

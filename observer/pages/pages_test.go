@@ -29,7 +29,7 @@ func (s *source) List(ctx context.Context, _ time.Time, _ func(string) (uint32, 
 	ctx.Done() // a caller that waits for a turn looks for its end
 	s.turn.Lock()
 	defer s.turn.Unlock()
-	return List{Agents: []Agent{{Row: webpage.Row{ID: "x"}, Past: &webpage.History{}}}}, nil
+	return List{Agents: []Agent{{Row: webpage.Row{ID: "x"}, History: &webpage.History{}}}}, nil
 }
 
 func (s *source) Detail(context.Context, string, time.Time) (Detail, error) { return Detail{}, nil }
@@ -86,7 +86,7 @@ func TestLastRecord(t *testing.T) {
 	}
 }
 
-// awaited is a context that tells when somebody begins to wait for its end.
+// awaited is a context that says when somebody begins to wait for its end.
 type awaited struct {
 	context.Context
 	tell func()

@@ -59,7 +59,7 @@ func readKind(path string) string {
 	return claude.SubagentType(head[:n])
 }
 
-// Subagents are those of a session as the API tells them. It reads files, and is not for the loop.
+// Subagents are those of a session as the API gives them. It reads files, and is not for the loop.
 func (h *Hub) Subagents(of []fleet.Subagent) (all []api.Subagent) {
 	for i := range of {
 		a := &of[i]

@@ -36,7 +36,7 @@ type Folders struct {
 	known  []string // the same and other names of them
 	fixed  int      // how many of known, at its start, are configured
 	learnt int      // how many of real, at its end
-	told   bool     // that there is no room for more
+	warned bool     // that there is no room for more
 	log    *slog.Logger
 }
 
@@ -117,8 +117,8 @@ func (r *Folders) Learn(path, session string) (root follow.Root, dropped []strin
 	dropped = r.drop(vanished)
 	known := r.holds(r.real, root.Path)
 	if !known && r.learnt == MaxLearnt {
-		if !r.told {
-			r.told = true
+		if !r.warned {
+			r.warned = true
 			r.log.Warn("too many clients with a CLAUDE_CONFIG_DIR or CODEX_HOME of their own: the transcripts of further ones are not followed; name those of Claude Code in projects", "followed", MaxLearnt)
 		}
 		return none, dropped, false

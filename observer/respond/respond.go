@@ -133,10 +133,10 @@ func writeBody(w http.ResponseWriter, code int, body []byte) {
 // ErrStopped answers who asks a loop that has ended.
 var ErrStopped = errors.New("the observer is stopping; try again when it runs")
 
-// ErrNotStored tells who waits for a transaction that it failed.
+// ErrNotStored answers those who wait for a transaction that failed.
 var ErrNotStored = errors.New("the state cannot be stored; free some space, then send it again")
 
-// ErrCatchingUp answers a request that comes before the past has been read.
+// ErrCatchingUp answers a request that comes before the history has been read.
 var ErrCatchingUp = errors.New("still reading what existed at the start; ask again in a second")
 
 // errors that a call of sm handoff can meet besides those of the document.

@@ -73,7 +73,7 @@ func (c *coder) session(s *transcript.Session, name string) {
 	c.word(&p.Parent)
 	number(c, &p.Window)
 	number(c, &p.Estimate)
-	s.Tell(p)
+	s.SetParticulars(p)
 }
 
 func (c *coder) reading(r *transcript.Reading) {

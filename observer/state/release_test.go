@@ -80,7 +80,7 @@ func manyRecords() (d fleet.Delta) {
 }
 
 // residentFile is how much of files this process has in memory, in KB; 0 where the system
-// does not tell.
+// does not say.
 func residentFile(t *testing.T) int {
 	t.Helper()
 	text, _ := os.ReadFile("/proc/self/status") // not everywhere

@@ -43,8 +43,14 @@ func (s *Store) save(d fleet.Delta, values []Value) error {
 	if next == s.head && d.Counters == nil && len(d.Files)+len(d.Gone)+len(d.Records)+len(d.Claims)+len(d.Messages)+len(values) == 0 {
 		return nil
 	}
-	if err := s.saveAhead(&d); err != nil {
+	if err := s.saveBulk(&d); err != nil {
 		return err
+	}
+	if len(d.Files)+len(d.Records) > bulkRecords && !s.head.settled {
+		if err := s.saveRecords(d.Files, d.Records); err != nil {
+			return err
+		}
+		d.Files, d.Records = nil, nil
 	}
 	return s.update(func(tx *bbolt.Tx) error {
 		w := writer{tx: tx}
@@ -74,39 +80,23 @@ func (s *Store) save(d fleet.Delta, values []Value) error {
 	})
 }
 
-// saveAhead stores what is too much for one transaction while the history is not settled, and takes it out of the delta.
-func (s *Store) saveAhead(d *fleet.Delta) error {
-	if s.head.settled {
+// saveBulk stores the messages' claims of a delta and takes them out of it, where they are many and the history is not
+// settled. It stores a slice of the keys at a time: each transaction then has a stretch of the ledger to itself.
+func (s *Store) saveBulk(d *fleet.Delta) error {
+	if len(d.Messages) <= bulk || s.head.settled {
 		return nil
 	}
-	if len(d.Messages) > bulk {
-		if err := s.saveBulk(d.Messages); err != nil {
-			return err
-		}
-		d.Messages = nil
-	}
-	if len(d.Files)+len(d.Records) > bulkRecords {
-		if err := s.saveRecords(d.Files, d.Records); err != nil {
-			return err
-		}
-		d.Files, d.Records = nil, nil
-	}
-	return nil
-}
-
-// saveBulk stores many claims, a slice of the keys at a time: each transaction then
-// has a stretch of the ledger to itself.
-func (s *Store) saveBulk(claims []fleet.Claim) error {
-	width := bits.Len(uint(len(claims) / bulk))
+	width := bits.Len(uint(len(d.Messages) / bulk))
 	for part := range uint64(1) << width {
 		err := s.update(func(tx *bbolt.Tx) error {
-			err := messageLedger.put(tx, prepare(claims, part, width, &s.owners))
+			err := messageLedger.put(tx, prepare(d.Messages, part, width, &s.owners))
 			return errors.Join(err, s.owners.write(tx))
 		}, func() {})
 		if err != nil {
 			return err
 		}
 	}
+	d.Messages = nil
 	return nil
 }
 

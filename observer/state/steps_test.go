@@ -107,7 +107,7 @@ func saveChild(args []string) error {
 	}
 }
 
-// retryChild makes some steps, each again until it succeeds, and tells what failed
+// retryChild makes some steps, each again until it succeeds, and says what failed
 // and what is stored.
 func retryChild(args []string) error {
 	last, err := strconv.Atoi(args[1])

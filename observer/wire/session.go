@@ -191,7 +191,7 @@ const (
 // transcript say: a turn that has not ended for long is one whose client has gone.
 func StateOf(v fleet.View) string {
 	switch {
-	case v.Past:
+	case v.Left:
 		return stateLeft
 	case v.Ended:
 		return stateEnded

@@ -6,7 +6,7 @@ import "sm/transcript/jsonwalk"
 // (message.context_management): by the client itself, or by the API in edits that it
 // reports. The client reckons with it as tokens does.
 type clearing struct {
-	told      bool
+	reported  bool
 	cut       int64 // calls whose results the client has left out
 	estimate  int64
 	estimated bool
@@ -33,7 +33,7 @@ func (c clearing) tokens() int64 {
 }
 
 func (w *walker) clearing(value jsonwalk.Text) (c clearing) {
-	c.told = value.None() && w.Peek() == '{'
+	c.reported = value.None() && w.Peek() == '{'
 	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "client_cut_tool_uses":

@@ -36,7 +36,7 @@ type usage struct {
 
 // Scan reads one line of a transcript, without its newline, into e. It returns
 // [jsonwalk.ErrBlank] or [jsonwalk.ErrNotJSON] for lines that hold no record; e is then empty.
-// A line is judged as encoding/json judges it, and of repeated keys the last one
+// A line is valid where encoding/json takes it as valid, and of repeated keys the last one
 // counts, as there; but keys are matched to the letter, and a field of the wrong
 // type is as if absent.
 func Scan(line []byte, e *transcript.Entry) error {
@@ -52,7 +52,7 @@ func (w *walker) scan(line []byte, e *transcript.Entry) error {
 		*e = transcript.Entry{Calls: e.Calls[:0]}
 		return err
 	}
-	r.judge(line, e)
+	r.classify(line, e)
 	return nil
 }
 
@@ -141,7 +141,7 @@ func (r *record) message(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 	}
 }
 
-// blocks looks at the content of a message no closer than to tell what a user wrote
+// blocks looks at the content of a message no closer than to distinguish what a user wrote
 // from the calls of tools and their results, which are most of a transcript's bytes.
 func (r *record) blocks(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 	e.Calls = e.Calls[:0]

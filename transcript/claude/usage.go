@@ -71,7 +71,7 @@ func (w *walker) count(name []byte, value jsonwalk.Text, c *counts) {
 }
 
 // iterations are the calls of a message: the last one that neither an advisor nor a
-// compaction made, and whether it counts, as the client judges it: an answer, or that of a
+// compaction made, and whether it counts, as the client decides it: an answer, or that of a
 // model that stood in, with all four figures and a sum above 0.
 type iterations struct {
 	last  counts

@@ -32,20 +32,20 @@ func Of(s *transcript.Session) string {
 }
 
 // WindowOf finds the window of a session; told is what its status line said, 0 for nothing.
-func WindowOf(s *transcript.Session, told int64, rules []transcript.WindowRule) transcript.Window {
+func WindowOf(s *transcript.Session, reported int64, rules []transcript.WindowRule) transcript.Window {
 	if Of(s) == Codex {
 		return codex.WindowOf(s, rules)
 	}
-	return claude.WindowOf(s, told, rules)
+	return claude.WindowOf(s, reported, rules)
 }
 
 // CompactsAt is the size in tokens at which a client is assumed to compact by itself, 0 when unknown or never. told is
 // what a client of Claude Code was told about that.
-func CompactsAt(s *transcript.Session, told *claude.AutoCompact, window int64, model, version string) int64 {
+func CompactsAt(s *transcript.Session, setting *claude.AutoCompact, window int64, model, version string) int64 {
 	if Of(s) == Codex {
 		return codex.CompactsAt(window)
 	}
-	return told.CompactsAt(window, model, version)
+	return setting.CompactsAt(window, model, version)
 }
 
 // Formats are those of all clients, each with names that none before it claims. held is for

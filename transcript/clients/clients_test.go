@@ -28,7 +28,7 @@ func TestWindowOf(t *testing.T) {
 	if w := WindowOf(s, 0, nil); Of(s) != Claude || w.Tokens != 200_000 {
 		t.Errorf("%s: %+v", Of(s), w)
 	}
-	s.Tell(transcript.Particulars{Client: Codex, Window: 95_000})
+	s.SetParticulars(transcript.Particulars{Client: Codex, Window: 95_000})
 	if w := WindowOf(s, 0, nil); Of(s) != Codex || w.Tokens != 95_000 || w.Percent(26_000) != 17 {
 		t.Errorf("%s: %+v", Of(s), w)
 	}

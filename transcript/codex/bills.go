@@ -64,7 +64,7 @@ func (b *billing) take(f *Fold, r *record, e *transcript.Entry, fresh bool) {
 	case answered:
 		b.answered(f, r)
 	case ran, patched:
-		if isScripted(r.call) { // else the call has told of it
+		if isScripted(r.call) { // else the call has reported it
 			b.done(f, callsOf(r, f.sum.CWD), r.output)
 		}
 	case compacted:
@@ -76,7 +76,7 @@ func (b *billing) take(f *Fold, r *record, e *transcript.Entry, fresh bool) {
 			b.ledger.Compacted(len(f.compactions)-1, bill)
 		}
 	case prompt, heard:
-		b.told(f, r, e)
+		b.prompt(f, r, e)
 	case spent, counted:
 		if fresh && e.Message != 0 && !f.copies.now {
 			b.replied(f, e)
@@ -90,8 +90,8 @@ func (b *billing) take(f *Fold, r *record, e *transcript.Entry, fresh bool) {
 // longest is how long a compaction may take.
 const longest = transcript.Instant(10 * time.Minute)
 
-// told takes what the user wrote, or a hook said.
-func (b *billing) told(f *Fold, r *record, e *transcript.Entry) {
+// prompt takes what the user wrote, or a hook said.
+func (b *billing) prompt(f *Fold, r *record, e *transcript.Entry) {
 	if !wording.IsOurs(r.text) {
 		b.ledger.Prompt(r.text)
 		return

@@ -18,7 +18,7 @@ func (f *Fold) spent(r *record, e *transcript.Entry) (fresh bool) {
 	}
 	id := transcript.Join(thread, transcript.KeyOf(r.turn), response)
 	f.cost(id, e.At, r.last)
-	if r.last.total == 0 || f.tells && f.turn.open && !f.turn.attributed {
+	if r.last.total == 0 || f.saysTrigger && f.turn.open && !f.turn.attributed {
 		return false
 	}
 	f.read(r.last.total, response, e)
@@ -52,7 +52,7 @@ func (f *Fold) counted(r *record, e *transcript.Entry) (fresh bool) {
 		}
 		e.Kind, e.Context, e.InOrder, e.Model = transcript.KindReading, r.window, true, f.model
 		return true
-	case f.costs && known && tokens == r.last.total, f.costs && f.tells && f.turn.open && !f.turn.attributed:
+	case f.costs && known && tokens == r.last.total, f.costs && f.saysTrigger && f.turn.open && !f.turn.attributed:
 		return false
 	}
 	var id transcript.Key
@@ -129,7 +129,7 @@ func (f *Fold) trigger() transcript.Trigger {
 		return transcript.Unknown
 	case t.attributed, t.prompted:
 		return transcript.Auto
-	case f.tells:
+	case f.saysTrigger:
 		return transcript.Manual
 	}
 	return transcript.Unknown

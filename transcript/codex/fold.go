@@ -20,17 +20,17 @@ type Fold struct {
 	changed     []int // indexes into compactions
 	compactions []transcript.Compaction
 
-	record record         // of the line being read: it takes much room
-	thread []byte         // the thread's id: by the first meta, before that by the file's name
-	key    transcript.Key // of the thread
-	begun  bool           // its meta has been read
-	start  int64          // the ordinal of the first record that is the thread's own
-	copies copies
-	turn   turn
-	tells  bool // its starts say what began the turn
-	branch string
-	prompt transcript.Title
-	model  []byte
+	record      record         // of the line being read: it takes much room
+	thread      []byte         // the thread's id: by the first meta, before that by the file's name
+	key         transcript.Key // of the thread
+	begun       bool           // its meta has been read
+	start       int64          // the ordinal of the first record that is the thread's own
+	copies      copies
+	turn        turn
+	saysTrigger bool // its starts say what began the turn
+	branch      string
+	prompt      transcript.Title
+	model       []byte
 
 	limits   [2]transcript.Limit
 	costs    bool // its records tell the cost of each response
@@ -82,7 +82,7 @@ func (f *Fold) Restart(file transcript.File) {
 	if f.bills != nil {
 		f.bills.reset()
 	}
-	f.sum.Tell(transcript.Particulars{Client: Client})
+	f.sum.SetParticulars(transcript.Particulars{Client: Client})
 }
 
 // Sum is the session so far.
@@ -224,7 +224,7 @@ func (f *Fold) begin(r *record, e *transcript.Entry) (fresh bool) {
 	s.ID = string(f.thread)
 	p := s.Also()
 	p.Parent = string(r.parent)
-	s.Tell(p)
+	s.SetParticulars(p)
 	intern(&s.Version, r.version)
 	intern(&s.CWD, r.cwd)
 	if f.branch = string(r.branch); f.branch == "HEAD" { // no branch is checked out
@@ -257,7 +257,7 @@ func (f *Fold) settle(r *record) {
 func (f *Fold) sized(window int64) {
 	if p := f.sum.Also(); window > 0 && window != p.Window {
 		p.Window = window
-		f.sum.Tell(p)
+		f.sum.SetParticulars(p)
 	}
 }
 
@@ -265,7 +265,7 @@ func (f *Fold) sized(window int64) {
 func (f *Fold) blank(estimate int64) {
 	p := f.sum.Also()
 	f.sum.Blank, p.Estimate = true, estimate
-	f.sum.Tell(p)
+	f.sum.SetParticulars(p)
 }
 
 // intern sets s, without allocating when nothing changes.
@@ -280,7 +280,7 @@ func intern(s *string, b []byte) {
 func (f *Fold) started(r *record, e *transcript.Entry) (fresh bool) {
 	s := &f.sum
 	f.turn = turn{open: true, attributed: r.attributed}
-	f.tells = f.tells || r.attributed
+	f.saysTrigger = f.saysTrigger || r.attributed
 	s.InTurn = true
 	f.sized(r.window)
 	if r.attributed {

@@ -107,7 +107,7 @@ type info struct {
 type walker struct{ jsonwalk.Walker }
 
 // scan reads one line, without its newline. It returns jsonwalk.ErrBlank or jsonwalk.ErrNotJSON for lines that
-// hold no record; r is then empty. A line is judged as encoding/json judges it, and of
+// hold no record; r is then empty. A line is valid where encoding/json takes it as valid, and of
 // repeated members the last one counts, as there; but names are matched to the letter, and a
 // member of the wrong type is as if absent.
 func scan(line []byte, r *record) error {
@@ -122,7 +122,7 @@ func (w *walker) scan(line []byte, r *record) error {
 	if err := jsonwalk.Record(&w.Walker, func() { w.line(&f) }); err != nil {
 		return err
 	}
-	f.judge(line, r)
+	f.classify(line, r)
 	return nil
 }
 
@@ -243,8 +243,8 @@ func (w *walker) usage(value jsonwalk.Text) (u usage) {
 	return u
 }
 
-func (w *walker) info(value jsonwalk.Text) (i info, told bool) {
-	told = value.None() && w.Peek() == '{'
+func (w *walker) info(value jsonwalk.Text) (i info, known bool) {
+	known = value.None() && w.Peek() == '{'
 	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "last_token_usage":
@@ -257,25 +257,25 @@ func (w *walker) info(value jsonwalk.Text) (i info, told bool) {
 			w.Str(value)
 		}
 	}
-	return i, told
+	return i, known
 }
 
 // limits reads an account's rate limits. Those of other windows than five hours and seven days
 // are left out.
 func (w *walker) limits(value jsonwalk.Text) (all [2]limit) {
-	var told [2]limit
+	var found [2]limit
 	var minutes [2]int64
 	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "primary":
-			told[0], minutes[0] = w.limit(value)
+			found[0], minutes[0] = w.limit(value)
 		case "secondary":
-			told[1], minutes[1] = w.limit(value)
+			found[1], minutes[1] = w.limit(value)
 		default:
 			w.Str(value)
 		}
 	}
-	for i, l := range told {
+	for i, l := range found {
 		switch minutes[i] {
 		case 5 * 60:
 			all[0] = l

@@ -18,8 +18,8 @@ const (
 // else what its records name, else that of most models.
 func WindowOf(s *transcript.Session, rules []transcript.WindowRule) transcript.Window {
 	w := transcript.Window{Tokens: usualWindow, Source: transcript.WindowDefault, Reserved: reserved}
-	if told := s.Also().Window; told > 0 {
-		w.Tokens, w.Source = told, transcript.WindowTranscript
+	if reported := s.Also().Window; reported > 0 {
+		w.Tokens, w.Source = reported, transcript.WindowTranscript
 	}
 	for _, r := range rules {
 		if r.Tokens > 0 && s.Model != "" && strings.HasPrefix(s.Model, r.Model) {

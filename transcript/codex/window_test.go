@@ -14,8 +14,8 @@ func TestWindowOf(t *testing.T) {
 		session transcript.Session
 		want    transcript.Window
 	}{
-		"records":     {transcript.Session{Model: "gpt-5.5", Told: &transcript.Particulars{Window: 95_000}}, transcript.Window{Tokens: 95_000, Source: transcript.WindowTranscript, Reserved: reserved}},
-		"a rule":      {transcript.Session{Model: "gpt-6-sol", Told: &transcript.Particulars{Window: 95_000}}, transcript.Window{Tokens: 300_000, Source: transcript.WindowConfig, Reserved: reserved}},
+		"records":     {transcript.Session{Model: "gpt-5.5", Particulars: &transcript.Particulars{Window: 95_000}}, transcript.Window{Tokens: 95_000, Source: transcript.WindowTranscript, Reserved: reserved}},
+		"a rule":      {transcript.Session{Model: "gpt-6-sol", Particulars: &transcript.Particulars{Window: 95_000}}, transcript.Window{Tokens: 300_000, Source: transcript.WindowConfig, Reserved: reserved}},
 		"nothing yet": {transcript.Session{}, transcript.Window{Tokens: 258_400, Source: transcript.WindowDefault, Reserved: reserved}},
 	} {
 		if d := cmp.Diff(c.want, WindowOf(&c.session, rules)); d != "" {

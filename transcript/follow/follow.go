@@ -20,7 +20,7 @@
 // are sent in order; whatever happens to a file, the report is right again within
 // two seconds.
 //
-// It does not judge what is news to the fleet: copies of files are reported like
+// It does not decide what is news to the fleet: copies of files are reported like
 // any others. It never writes, and opens nothing but regular files.
 package follow
 
@@ -51,7 +51,7 @@ type Options struct {
 	// does not serve: 1 second.
 	Check time.Duration
 	// Rescan is how often all folders are searched where inotify serves: 30 seconds. It is
-	// for what inotify does not tell of, as on network file systems. Where a search takes
+	// for what inotify does not report, as on network file systems. Where a search takes
 	// long it comes more seldom, so that it takes about one percent of the time, but at
 	// least every 5 minutes. Lost events have all folders searched at once all the same.
 	Rescan time.Duration
@@ -60,13 +60,13 @@ type Options struct {
 	// is read from its beginning whenever it grows.
 	Live int
 	// Tails bounds those of them that have a tail and a descriptor, 384. The others are
-	// read whenever inotify tells that they were written, or a check finds it.
+	// read whenever inotify says that they were written, or a check finds it.
 	Tails int
 	// Workers read files side by side: as many as there are processors.
 	Workers int
 	// NoInotify makes Run poll, as it does by itself when inotify is missing.
 	NoInotify bool
-	// Bills has changes tell what boundaries cost, and what was done, where a client's fold can.
+	// Bills has changes say what boundaries cost, and what was done, where a client's fold can.
 	Bills bool
 	// Entries has whole changes list all records that mean something, however old.
 	Entries bool

@@ -255,7 +255,7 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 		before = end
 		switch {
 		case s.whole:
-			s.told(e, fresh, young)
+			s.receive(e, fresh, young)
 		case end < known:
 		case end == known:
 			s.fold.Take()
@@ -296,7 +296,7 @@ func (s *source) last(line []byte) transcript.Session {
 	if whole && s.r.once {
 		var e transcript.Entry
 		fresh, _ := s.fold.Line(line, len(line), &e)
-		s.told(&e, fresh, s.young())
+		s.receive(&e, fresh, s.young())
 		return *s.fold.Sum()
 	}
 	return session
@@ -346,8 +346,8 @@ func (s *source) young() transcript.Instant {
 	return transcript.InstantOf(time.Now().Add(-s.r.ActiveFor))
 }
 
-// told hands a record of a file that is read whole to its receiver.
-func (s *source) told(e *transcript.Entry, fresh bool, young transcript.Instant) {
+// receive hands a record of a file that is read whole to its receiver.
+func (s *source) receive(e *transcript.Entry, fresh bool, young transcript.Instant) {
 	switch {
 	case s.record != nil:
 		if fresh || e.Kind == transcript.KindAside && e.Text != "" {

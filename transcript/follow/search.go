@@ -59,7 +59,7 @@ func (f *follower) moved(fl *file, err error) {
 	f.enqueue(before)
 }
 
-// event looks at what inotify has told.
+// event looks at what inotify has reported.
 func (f *follower) event(ev fsnotify.Event) {
 	if f.clients.dirs[filepath.Dir(ev.Name)] != nil {
 		f.clients.stale = true

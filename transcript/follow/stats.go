@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// Stats tells how the following goes; it may be read at any time.
+// Stats says how the following goes; it may be read at any time.
 type Stats struct {
 	// Files and Bytes are what the first search has found to read; FilesDone and
 	// BytesDone what has been read, wakings and healings included.

@@ -251,8 +251,8 @@ func endTail(tl *tail.Tail) (dead bool) {
 }
 
 // end ends a tail. One that does not answer waits for the tracker that all tails
-// share, which has come to a standstill (it may, by the lock that newWatcher tells
-// of): from then on tails poll.
+// share, which has come to a standstill (it may, by the lock that newWatcher
+// describes): from then on tails poll.
 func (t *tailer) end(tl *tail.Tail) {
 	if !endTail(tl) && t.reading.Load() != nil { // an interrupted one may still read what is there
 		t.stuck.Store(true)

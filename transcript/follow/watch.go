@@ -23,7 +23,7 @@ type watcher struct {
 	watched map[string]bool
 	failed  map[string]bool // folders that must be searched instead
 	probed  bool            // nxadm/tail can have its instance
-	told    bool
+	warned  bool
 	log     *slog.Logger
 }
 
@@ -76,8 +76,8 @@ func (w *watcher) add(dir string) {
 		return // just now
 	}
 	w.failed[dir] = true
-	if denied := errors.Is(err, fs.ErrPermission); !denied && !w.told { // to list it is denied too, and that is logged
-		w.told = true
+	if denied := errors.Is(err, fs.ErrPermission); !denied && !w.warned { // to list it is denied too, and that is logged
+		w.warned = true
 		w.log.Warn("cannot watch all folders, searching the rest each second; raise fs.inotify.max_user_watches", "err", reason(err))
 	}
 }

@@ -1,7 +1,7 @@
 // Package jsonwalk steps through one JSON text, a line of a transcript, and reads no more
 // of it than is asked for.
 //
-// It judges what is JSON as encoding/json does, down to how deep values may nest, and finds
+// It decides what is JSON as encoding/json does, down to how deep values may nest, and finds
 // the strings of a text ahead of the walk, with wide instructions where the machine has
 // them. Nothing is decoded or copied before it is asked for, so that most of a transcript's
 // bytes are only looked at once.

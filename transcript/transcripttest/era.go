@@ -50,7 +50,7 @@ func (e Era) Versions() []string {
 // Trigger is what set a compaction off.
 type Trigger uint8
 
-// The triggers; clients that write no boundary do not tell.
+// The triggers; clients that write no boundary do not say.
 const (
 	UnknownTrigger Trigger = iota
 	Auto

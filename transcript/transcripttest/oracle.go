@@ -47,8 +47,8 @@ type reader struct {
 	seen            map[string]bool
 	titled          bool // a bare summary was counted since the last reading
 	clock           time.Time
-	reading, latest moment // the newest reading and the newest compaction
-	past            past   // what a rewind goes back to
+	reading, latest moment     // the newest reading and the newest compaction
+	history         writeOrder // what a rewind goes back to
 	marker          *event
 	events          []*event
 	costs           map[string]Tokens // by message id
@@ -99,7 +99,7 @@ func (r *reader) record(o object) {
 	}
 	side := o.yes("isSidechain") && !r.flat
 	if !side {
-		r.past.user(r, o)
+		r.history.user(r, o)
 	}
 	switch kind := o.text("type"); {
 	case kind == "assistant":
@@ -166,7 +166,7 @@ func (r *reader) assistant(o object, side bool) {
 	now := r.inFile(o.when("timestamp"))
 	r.titled = false
 	r.out.Peak = max(r.out.Peak, context)
-	r.past.newest = &view{now, context}
+	r.history.newest = &view{now, context}
 	if r.reading.line > 0 && !now.after(r.reading) {
 		return
 	}
@@ -267,7 +267,7 @@ func (r *reader) title() {
 }
 
 func (r *reader) compacted(at time.Time) {
-	r.past.newest = nil
+	r.history.newest = nil
 	if now := r.inFile(at); now.after(r.latest) {
 		r.latest = now
 	}

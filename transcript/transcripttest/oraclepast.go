@@ -13,7 +13,7 @@ type view struct {
 
 // past is what a file tells of the order in which it was written, and of the points to
 // which its conversation can go back.
-type past struct {
+type writeOrder struct {
 	newest *view // the last reading in the file, nil behind a compaction
 	stood  []stand
 	// Of the newest user record: its parent stood before another one, and its line.
@@ -38,7 +38,7 @@ type stand struct {
 // inFile places a reading or a compaction. Where the file was written in its order, one
 // stamped over half a minute before what stands ahead of it shows that those stamps lie.
 func (r *reader) inFile(at time.Time) moment {
-	if p := &r.past; p.head.IsZero() && !at.IsZero() && r.clock.Sub(at) > 30*time.Second {
+	if p := &r.history; p.head.IsZero() && !at.IsZero() && r.clock.Sub(at) > 30*time.Second {
 		for _, m := range []*moment{&r.reading, &r.latest} {
 			if m.at.After(at) {
 				m.at = at
@@ -51,7 +51,7 @@ func (r *reader) inFile(at time.Time) moment {
 
 // user takes what a record says of order and turns, and rewinds at one that stands where
 // an earlier one stood.
-func (p *past) user(r *reader, o object) {
+func (p *writeOrder) user(r *reader, o object) {
 	kind, at, content := o.text("type"), o.when("timestamp"), objectOf(o["message"])["content"]
 	plain := kind == "user" && !o.yes("isCompactSummary") && isTyped(content)
 	if !p.begun && o.text("uuid") != "" && (plain || kind == "assistant") {
@@ -81,7 +81,7 @@ func (p *past) user(r *reader, o object) {
 	}
 }
 
-func (p *past) step(r *reader, o object, at time.Time, content []byte) {
+func (p *writeOrder) step(r *reader, o object, at time.Time, content []byte) {
 	if id := o.text("sessionId"); id != "" {
 		if p.session != "" && p.session != id {
 			p.stood = nil
@@ -115,7 +115,7 @@ func (p *past) step(r *reader, o object, at time.Time, content []byte) {
 }
 
 // back makes an earlier reading the newest, or none.
-func (p *past) back(r *reader, to *view) {
+func (p *writeOrder) back(r *reader, to *view) {
 	p.newest, r.latest, r.reading, r.out.ContextTokens = to, moment{}, moment{}, 0
 	if to != nil {
 		r.reading, r.out.ContextTokens = to.at, to.context

@@ -11,7 +11,7 @@
 // encoding/json alone, so that the two check each other. Records look as the real
 // clients of their [Era] write them: fields, order of keys, order of records.
 //
-// It does not judge: whether a reader is right is for the test that uses it. It
+// It checks nothing: whether a reader is right is for the test that uses it. It
 // imports nothing of the project that it tests, and it is not meant to be fast,
 // except that [Generate] fills a gigabyte within seconds.
 package transcripttest
@@ -87,7 +87,7 @@ type FileTruth struct {
 	// Origin is the session that this file copied records from, and Family the
 	// first of that line; Family is the SessionID where nothing is copied.
 	Origin, Family string
-	// CopyKind tells how the file was copied, None where it was not.
+	// CopyKind says how the file was copied, None where it was not.
 	CopyKind CopyKind
 
 	// ContextTokens is the newest reading by timestamp, of equal times the last in

@@ -5,7 +5,7 @@
 // here alone. A change is a change of what is known again: transcripts that exist hold the
 // old texts.
 //
-// It does not send or judge anything, and holds no text that nobody looks for.
+// It does not send or decide anything, and holds no text that nobody looks for.
 package wording
 
 import (

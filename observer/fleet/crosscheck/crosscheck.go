@@ -31,7 +31,7 @@ type Sample struct {
 	// Back says that the client had shown the newest reading before, and shows less since:
 	// its conversation was rewound. The transcript shows that with the next prompt; Told
 	// says that it has. Without Tokens the client went back to the very beginning.
-	Back, Told bool
+	Back, Shown bool
 }
 
 // Lag is how far apart sample and transcript may speak of one reply.

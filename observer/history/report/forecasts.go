@@ -19,10 +19,10 @@ type Forecast struct {
 	Width     *float64 `json:"median_width"` // of (high − low) / likely
 }
 
-// forecastsLeft are the numbers of replies left that forecasts are judged by.
+// forecastsLeft are the numbers of replies left that forecasts are scored by.
 func forecastsLeft() [4]int { return [...]int{10, 20, 40, 80} }
 
-// forecasts asks an engine after each reply how far the compaction is, and judges its answers when that has come.
+// forecasts asks an engine after each reply how far the compaction is, and scores its answers when that has come.
 type forecasts struct {
 	engine *alerts.Engine
 	agents map[alerts.AgentID]*foreseen
@@ -31,7 +31,7 @@ type forecasts struct {
 	within [4]int
 }
 
-// foreseen are the answers for one agent in this cycle, as many as are judged, the newest last.
+// foreseen are the answers for one agent in this cycle, as many as are scored, the newest last.
 type foreseen struct {
 	tokens int64 // of the newest reply
 	ranges []alerts.Range
@@ -55,11 +55,11 @@ func (f *forecasts) take(t *history.Timeline, i int) {
 		if !t.First[i] {
 			ev.Trigger = transcript.Unknown // it has taught where it happened
 		} else if ev.Trigger == transcript.Auto {
-			f.judge(a)
+			f.score(a)
 		}
 		*a = foreseen{ranges: a.ranges[:0]}
 	}
-	if ev.Kind == alerts.EventReset { // what was foreseen of the conversation that was given up can never be judged
+	if ev.Kind == alerts.EventReset { // what was foreseen of the conversation that was given up can never be scored
 		*a = foreseen{tokens: ev.Tokens, ranges: a.ranges[:0]}
 	}
 	f.engine.Step(ev)
@@ -86,8 +86,8 @@ func (f *forecasts) ask(a *foreseen, id alerts.AgentID) {
 	a.ranges = append(a.ranges, v.Forecast.Replies)
 }
 
-// judge compares what was forecast with what has come.
-func (f *forecasts) judge(a *foreseen) {
+// score compares what was forecast with what has come.
+func (f *forecasts) score(a *foreseen) {
 	for q, left := range forecastsLeft() {
 		i := len(a.ranges) - 1 - left
 		if i < 0 || !a.ranges[i].Known {

@@ -31,18 +31,18 @@ func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 	}
 	views := h.Settle(o.Windows, o.Now)
 	bills := h.Bills()
-	past, err := newForecasts(o.Policy)
+	forecasts, err := newForecasts(o.Policy)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.InOrder(ctx, o.Windows, past.take); err != nil {
+	if err := h.InOrder(ctx, o.Windows, forecasts.take); err != nil {
 		return nil, err
 	}
 	if err := h.Each(ctx, o.Windows, s.take); err != nil {
 		return nil, err
 	}
 	r := s.report(views)
-	r.Strange, r.Forecast = h.Strange, past.figures()
+	r.Strange, r.Forecast = h.Strange, forecasts.figures()
 	projects := make(map[string]string, len(views))
 	for i := range views {
 		projects[views[i].Agent] = views[i].Project

@@ -54,7 +54,7 @@ func TestMinutesOfWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f := r.judge(said, history.Train); *f.Minutes.Median != 5+2 {
+	if f := r.measure(said, history.Train); *f.Minutes.Median != 5+2 {
 		t.Errorf("%v minutes, want 5 of the pause and 2", *f.Minutes.Median)
 	}
 }

@@ -163,7 +163,7 @@ func (p *progress) beat(ev *alerts.Event) beat {
 	return b
 }
 
-// climb notes which steps a reading is the first to reach. One that is written late is not judged by the engine, so that
+// climb notes which steps a reading is the first to reach. One that is written late is left out by the engine, so that
 // the next one may be the first as well.
 func (l *ladder) climb(p *progress, b *beat) {
 	for k := range ladders {

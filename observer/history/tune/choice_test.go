@@ -59,10 +59,10 @@ func TestMeasure(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := cmp.Diff(c.want, r.judge(said, history.Train), cmpopts.EquateApprox(0, 1e-9)); d != "" {
+			if d := cmp.Diff(c.want, r.measure(said, history.Train), cmpopts.EquateApprox(0, 1e-9)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
-			if d := cmp.Diff(Figures{}, r.judge(said, history.Holdout)); d != "" {
+			if d := cmp.Diff(Figures{}, r.measure(said, history.Holdout)); d != "" {
 				t.Errorf("the other half (-want +got):\n%s", d)
 			}
 		})

@@ -176,7 +176,7 @@ func ladderOf(sizes []int64, compared ...alerts.Thresholds) *ladder {
 	return l
 }
 
-// grid judges all pairs of the ladders, and those that they are compared with.
+// grid measures all pairs of the ladders, and those that they are compared with.
 func (r *trial) grid(l *ladder, current, configured alerts.Thresholds) (*Grid, error) {
 	g := &Grid{Pairs: []Candidate{}, Configuration: []string{}}
 	for kind := range ladders {
@@ -186,7 +186,7 @@ func (r *trial) grid(l *ladder, current, configured alerts.Thresholds) (*Grid, e
 		}
 		alone := make([][2]Figures, len(said))
 		for w := range said {
-			alone[w] = [2]Figures{r.judge(said[w], history.Train), r.judge(said[w], history.Holdout)}
+			alone[w] = [2]Figures{r.measure(said[w], history.Train), r.measure(said[w], history.Holdout)}
 			for c := w + 1; c < len(said); c++ {
 				g.Pairs = append(g.Pairs, r.pair(l.limits(kind, w, c), together(said[w], said[c]), alone[w]))
 			}
@@ -201,12 +201,12 @@ func (r *trial) grid(l *ladder, current, configured alerts.Thresholds) (*Grid, e
 			return nil, err
 		}
 	}
-	g.Overall = r.judge(g.Current.said, everyone)
+	g.Overall = r.measure(g.Current.said, everyone)
 	g.count(r)
 	return g, g.choose(r, configured)
 }
 
-// pair judges a pair whose warning alone has been judged before: the first notice of the warning is the pair's.
+// pair measures a pair whose warning alone has been measured before: the first notice of the warning is the pair's.
 func (r *trial) pair(t alerts.Thresholds, said []notices, warning [2]Figures) Candidate {
 	p := NewCandidate(t)
 	for half, to := range []*Figures{&p.Choosing, &p.Checking} {
@@ -229,13 +229,13 @@ func NewCandidate(t alerts.Thresholds) Candidate {
 	return c
 }
 
-// play judges by an engine with both thresholds.
+// play measures by an engine with both thresholds.
 func (c *Candidate) play(r *trial, t alerts.Thresholds) error {
 	t.EarlyRatio = 0
 	*c = NewCandidate(t)
 	said, err := r.whole(t)
 	if err == nil {
-		c.Choosing, c.Checking, c.said = r.judge(said, history.Train), r.judge(said, history.Holdout), said
+		c.Choosing, c.Checking, c.said = r.measure(said, history.Train), r.measure(said, history.Holdout), said
 	}
 	return err
 }

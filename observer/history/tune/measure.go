@@ -59,10 +59,10 @@ func leadOf(all []float64) Lead {
 // everyone stands for both halves of the sessions.
 const everyone = none
 
-// judge measures what was said in the sessions of one half, or of both.
+// measure measures what was said in the sessions of one half, or of both.
 //
 //	measure = coverage × used − vainCost × vain share
-func (r *trial) judge(said []notices, half int) Figures {
+func (r *trial) measure(said []notices, half int) Figures {
 	var ahead leads
 	f := r.sum(said, half, &ahead)
 	f.Turns, f.Replies, f.Minutes = leadOf(ahead.turns), leadOf(ahead.replies), leadOf(ahead.minutes)

@@ -10,7 +10,7 @@
 //
 // A hook's payload goes to POST /hooks/claude as it is. A report of the status line
 // goes there too, with "hook_event_name":"StatusLine", an event that the client does
-// not have: Decode tells which of the two a body is, DecodeStatus reads the second.
+// not have: Decode says which of the two a body is, DecodeStatus reads the second.
 //
 // Invariants: any bytes give a value or an error; a member of the wrong type spoils
 // itself alone; names of members are exact, letter for letter; unknown members are

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Figure is a value as the status line tells it: absent, null, or known, which may be
+// Figure is a value as the status line gives it: absent, null, or known, which may be
 // 0. The zero value is absent, and so is a member of another type.
 type Figure[T comparable] struct {
 	Value T

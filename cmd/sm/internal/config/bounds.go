@@ -293,7 +293,7 @@ func checkChannel(s setting) string {
 	return ""
 }
 
-// checkTemplate judges the form alone. Which names a template may use is known where it is executed.
+// checkTemplate checks the form alone. Which names a template may use is known where it is executed.
 func checkTemplate(s setting) string {
 	text := s.value.String()
 	if len(text) > maxTexts {

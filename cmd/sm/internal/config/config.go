@@ -360,7 +360,7 @@ func open(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// absent tells that there is no such file, be it for want of a directory on the way.
+// absent says that there is no such file, be it for want of a directory on the way.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 )
 
-// ToolCall is a tool call of a client's main agent that is to be judged.
+// ToolCall is a tool call of a client's main agent that is to be decided about.
 type ToolCall struct {
 	// Dirs are where the client works: its sessions are looked for there and above.
 	Dirs   []string
@@ -18,41 +18,41 @@ type ToolCall struct {
 	Alive func(pid int, start string) bool
 }
 
-// Judgement is what becomes of a tool call.
-type Judgement struct {
+// Decision is what becomes of a tool call.
+type Decision struct {
 	Dir    string // of the client's session, "" for none: nothing is refused then
 	State  *State
 	Refuse bool
 	First  bool // the session has turned out to be full just now
 }
 
-// Judge says whether a tool call is to be made. What that changes is on disk when it returns:
+// Check says whether a tool call is to be made. What that changes is on disk when it returns:
 // where it cannot be stored there is an error, and the call is to be made, for an agent that
 // is refused everything while nothing can be written could not hand over either.
-func (g *Guard) Judge(ctx context.Context, call ToolCall) (j Judgement, err error) {
+func (g *Guard) Check(ctx context.Context, call ToolCall) (j Decision, err error) {
 	path, s, ok := Find(call.Dirs, call.Client)
 	if !ok {
 		return j, nil
 	}
 	j.Dir, j.State = filepath.Dir(path), s
 	usage, exempt := call.Usage(s), call.Exempt(j.Dir)
-	judge := func(s *State) (news bool) {
+	decide := func(s *State) (news bool) {
 		before := s.Overflowed
 		j.Refuse, news = g.Decide(s, call.Client, usage, exempt)
 		j.First = s.Overflowed && !before
 		return s.Overflowed && s.follow(call) || news
 	}
-	if !judge(s) {
+	if !decide(s) {
 		return j, nil
 	}
 	err = Update(ctx, path, func(s *State) error {
-		if j.State = s; !judge(s) {
+		if j.State = s; !decide(s) {
 			return errUnchanged
 		}
 		return nil
 	})
 	if err != nil {
-		return Judgement{Dir: j.Dir, State: s}, err
+		return Decision{Dir: j.Dir, State: s}, err
 	}
 	return j, nil
 }
@@ -68,7 +68,7 @@ func (s *State) follow(call ToolCall) (news bool) {
 	return true
 }
 
-// Decide judges a tool call of the main agent of client c, whose state s is. usage is the
+// Decide decides about a tool call of the main agent of client c, whose state s is. usage is the
 // used share of the window, exempt what [Guard.Exempt] says of the call. refuse says that the
 // call is not to be made; news that the state has changed, and has to be stored before the
 // answer is given: from the first call of a full session on, an exempt one too, it says that

@@ -7,8 +7,8 @@ import (
 	"sm/transcript/wording"
 )
 
-// judge says what the record means, once all of its members are known.
-func (f *fields) judge(line []byte, r *record) {
+// classify says what the record means, once all of its members are known.
+func (f *fields) classify(line []byte, r *record) {
 	p := &f.payload
 	r.at = f.timestamp.Instant(line)
 	if f.numbered {
@@ -71,7 +71,7 @@ func (i *item) done(line []byte, r *record, turn jsonwalk.Text) {
 func (p *payload) responded(line []byte, r *record) {
 	switch string(p.kind.Bytes(line)) {
 	case "message":
-		p.told(line, r)
+		p.hookText(line, r)
 	case "function_call":
 		r.kind, r.call, r.tool, r.input = called, p.call.Bytes(line), p.name.Bytes(line), p.arguments.Raw(line)
 	case "custom_tool_call":
@@ -83,9 +83,9 @@ func (p *payload) responded(line []byte, r *record) {
 	}
 }
 
-// told reads what a hook has told the model: as a message of the developer, or, where the
+// hookText reads what a hook has told the model: as a message of the developer, or, where the
 // hook kept a turn from ending, as one of the user.
-func (p *payload) told(line []byte, r *record) {
+func (p *payload) hookText(line []byte, r *record) {
 	role := string(p.role.Bytes(line))
 	if role != "developer" && role != "user" {
 		return

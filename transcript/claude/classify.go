@@ -29,8 +29,8 @@ var notPrompts = [...]string{"<command-name>", "<command-message>", "<local-comm
 // begun opens.
 const cleared = "<command-name>/clear</command-name>"
 
-// judge says what the record means, once all of its fields are known.
-func (r *record) judge(line []byte, e *transcript.Entry) {
+// classify says what the record means, once all of its fields are known.
+func (r *record) classify(line []byte, e *transcript.Entry) {
 	e.Side = r.sidechain
 	e.At = r.timestamp.Instant(line)
 	e.CWD, e.Version, e.SessionID, e.Branch = r.cwd.Bytes(line), r.version.Bytes(line), r.session.Bytes(line), r.branch.Bytes(line)
@@ -78,7 +78,7 @@ func (r *record) reading(line []byte, e *transcript.Entry) {
 	if r.usage.context > 0 && !r.apiError && string(e.Model) != synthetic {
 		e.Kind, e.Message, e.Usage, e.Context = transcript.KindReading, key(r.id, line), r.usage.total, r.usage.context
 		e.Parent = key(r.parent, line)
-		e.Cleared, e.Partial = r.clearing.tokens(), !r.clearing.told && r.stop.None()
+		e.Cleared, e.Partial = r.clearing.tokens(), !r.clearing.reported && r.stop.None()
 	}
 }
 
