@@ -30,17 +30,17 @@ CAN_RACE = $$($(GO) env CC) -include stdlib.h -E -x c /dev/null >/dev/null 2>&1
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## compile bin/sm
-	$(GO) build -trimpath -o bin/sm ./cmd/sm
+build: ## compile bin/sm, and bin/sm-hook for the hooks of clients
+	$(GO) build -trimpath -o bin/ ./cmd/sm ./cmd/sm-hook
 
 run: build ## build, then watch this machine: bin/sm observe $(ARGS)
 	bin/sm observe $(ARGS)
 
-# The program is moved into place, so that one that runs, or a hook that starts meanwhile, finds the old or the new one.
+# The programs are moved into place, so that one that runs, or a hook that starts meanwhile, finds the old or the new one.
 install: build ## put sm, its completions and manual pages below PREFIX (~/.local)
 	@set -e; to="$(DESTDIR)$(PREFIX)"; \
 	mkdir -p "$$to/bin" $(COMPLETIONS:%="$$to/share/%") "$$to/share/man/man1"; \
-	cp bin/sm "$$to/bin/.sm.new" && mv -f "$$to/bin/.sm.new" "$$to/bin/sm"; \
+	for p in sm sm-hook; do cp bin/$$p "$$to/bin/.$$p.new" && mv -f "$$to/bin/.$$p.new" "$$to/bin/$$p"; done; \
 	bin/sm completion bash >"$$to/share/bash-completion/completions/sm"; \
 	bin/sm completion zsh >"$$to/share/zsh/site-functions/_sm"; \
 	bin/sm completion fish >"$$to/share/fish/vendor_completions.d/sm.fish"; \
@@ -51,7 +51,7 @@ install: build ## put sm, its completions and manual pages below PREFIX (~/.loca
 
 uninstall: ## remove what make install has put below PREFIX
 	@to="$(DESTDIR)$(PREFIX)"; \
-	rm -f "$$to/bin/sm" "$$to/share/bash-completion/completions/sm" "$$to/share/zsh/site-functions/_sm" \
+	rm -f "$$to/bin/sm" "$$to/bin/sm-hook" "$$to/share/bash-completion/completions/sm" "$$to/share/zsh/site-functions/_sm" \
 		"$$to/share/fish/vendor_completions.d/sm.fish" "$$to/share/man/man1/sm.1" "$$to/share/man/man1/"sm-*.1; \
 	for d in $(COMPLETIONS:%="$$to/share/%") "$$to/share/man/man1"; do \
 		(cd / && rmdir -p "$$d" 2>/dev/null) || true; done; \

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"sm/handoff/guard"
-	"sm/observer/api"
+	"sm/transcript/claude/hook"
 )
 
 // guarded is a client, process 4711, in a project with a session folder, beside an observer
@@ -103,7 +103,7 @@ func (g *guarded) shows(percent int) string {
 	if a.Code == http.StatusNoContent {
 		return ""
 	}
-	var line api.StatusLine
+	var line hook.StatusAnswer
 	noErrors(g.t, json.Unmarshal([]byte(a.Body), &line))
 	return line.Line
 }

@@ -13,14 +13,16 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"sm/deploy/install"
 )
 
 // hookRuns is how often each of the compared commands is called.
-const hookRuns = 400
+const hookRuns = 500
 
-// hook measures what the client waits for: a hook and a status line, with an observer,
-// against a shell script that posts the same with jq and curl, and with an observer that
-// is stopped.
+// hook measures what the client waits for: a hook and a status line, with an observer, by the
+// small program where it stands beside sm and by sm itself, against a shell script that posts the
+// same with jq and curl, and with an observer that is stopped.
 func (b *bench) hook(ctx context.Context) error {
 	dir, state, err := b.place("hooks")
 	if err != nil {
@@ -45,23 +47,26 @@ func (b *bench) hook(ctx context.Context) error {
 	for _, c := range calls {
 		b.hookFigures(c.name, took[c.name])
 	}
-	if script := took[calls[2].name]; len(script) > 0 {
-		b.figure("sm statusline, times faster than bash, jq and curl", fmt.Sprintf("%.1f x", script[len(script)/2].Seconds()/took[calls[1].name][hookRuns/2].Seconds()), "2 x", "–")
+	if script := took[scriptName]; len(script) > 0 {
+		faster := median(walls(script)).Seconds() / median(walls(took[calls[1].name])).Seconds()
+		b.figure(calls[1].name+", times faster than "+scriptName, fmt.Sprintf("%.1f x", faster), "2 x", "–")
 	}
 	if err := o.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	stopped, err := timeCalls(ctx, calls[:2], b.runs)
+	ours := slices.DeleteFunc(calls, func(c hookCall) bool { return c.name == scriptName })
+	stopped, err := timeCalls(ctx, ours, b.runs)
 	if err != nil {
 		return err
 	}
-	b.figure("with a stopped observer, longest", slices.Max(slices.Concat(slices.Collect(maps.Values(stopped))...)).Round(time.Millisecond).String(), "2s", "–")
+	longest := slices.Max(walls(slices.Concat(slices.Collect(maps.Values(stopped))...)))
+	b.figure("with a stopped observer, longest", longest.Round(time.Millisecond).String(), "2s", "–")
 	return errors.Join(o.cmd.Process.Signal(syscall.SIGCONT), o.stop(), os.RemoveAll(dir))
 }
 
-// timeCalls makes each call a number of times, in turn, and gives how long each took, by the call's name.
-func timeCalls(ctx context.Context, calls []hookCall, times int) (map[string][]time.Duration, error) {
-	took := map[string][]time.Duration{}
+// timeCalls makes each call a number of times, in turn, and gives what each took, by the call's name.
+func timeCalls(ctx context.Context, calls []hookCall, times int) (map[string][]cost, error) {
+	took := map[string][]cost{}
 	for range times {
 		for _, c := range calls {
 			d, err := c.time(ctx)
@@ -74,14 +79,36 @@ func timeCalls(ctx context.Context, calls []hookCall, times int) (map[string][]t
 	return took, nil
 }
 
-func (b *bench) hookFigures(name string, took []time.Duration) {
-	slices.Sort(took)
-	b.figure(name+", p50", took[len(took)/2].Round(10*time.Microsecond).String(), "", "")
+// hookFigures prints what a command took: by the clock, which on a busy machine counts the others too, and of the CPU.
+func (b *bench) hookFigures(name string, took []cost) {
 	reach, stretch := "10ms", "5ms"
-	if !strings.HasPrefix(name, "sm ") {
+	if !strings.HasPrefix(name, "sm") {
 		reach, stretch = "", ""
 	}
-	b.figure(name+", p99", quantile(took, 0.99).Round(10*time.Microsecond).String(), reach, stretch)
+	for _, of := range []string{"", " CPU"} {
+		times := walls(took)
+		if of != "" {
+			times = cpus(took)
+		}
+		b.figure(name+","+of+" p50", median(times).Round(10*time.Microsecond).String(), "", "")
+		b.figure(name+","+of+" p99", quantile(times, 0.99).Round(10*time.Microsecond).String(), reach, stretch)
+	}
+}
+
+// walls are the times by the clock, sorted, and cpus those of the CPU.
+func walls(all []cost) []time.Duration {
+	return sorted(all, func(c cost) time.Duration { return c.wall })
+}
+func cpus(all []cost) []time.Duration {
+	return sorted(all, func(c cost) time.Duration { return c.cpu })
+}
+
+func sorted(all []cost, of func(cost) time.Duration) (times []time.Duration) {
+	for _, c := range all {
+		times = append(times, of(c))
+	}
+	slices.Sort(times)
+	return times
 }
 
 // hookCall is one command that the client would call.
@@ -92,16 +119,18 @@ type hookCall struct {
 	env   []string
 }
 
-func (c *hookCall) time(ctx context.Context) (time.Duration, error) {
+func (c *hookCall) time(ctx context.Context) (cost, error) {
 	cmd := exec.CommandContext(ctx, c.argv[0], c.argv[1:]...)
 	cmd.Env, cmd.Stdin = c.env, strings.NewReader(c.stdin)
 	start := time.Now()
-	err := cmd.Run()
-	if err != nil {
-		err = fmt.Errorf("%s: %w", c.name, err)
+	if err := cmd.Run(); err != nil {
+		return cost{}, fmt.Errorf("%s: %w", c.name, err)
 	}
-	return time.Since(start), err
+	return cost{wall: time.Since(start), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}, nil
 }
+
+// scriptName is what the script needs.
+const scriptName = "bash, jq and curl"
 
 // statusScript is what one would write without sm: it takes the figures from the status
 // line's JSON, posts them, and prints the percentage.
@@ -117,16 +146,21 @@ func (o *observer) hookCalls(sm string) []hookCall {
 	tool := fmt.Sprintf(`{"session_id":%q,"transcript_path":"/x.jsonl","cwd":"/home/dev/proj","hook_event_name":"PostToolUse","tool_name":"Bash","tool_input":{"command":"go test ./..."},"tool_response":{"stdout":%q},"tool_use_id":"toolu_1"}`,
 		sessionID(0), strings.Repeat("ok  	example.com/x	0.1s\n", 100))
 	status := fmt.Sprintf(`{"session_id":%q,"transcript_path":"/x.jsonl","cwd":"/home/dev/proj","model":{"id":"claude-sonnet-4-5"},"version":"2.1.197","context_window":{"total_input_tokens":33000,"total_output_tokens":12,"context_window_size":200000,"current_usage":{"input_tokens":8,"output_tokens":12,"cache_creation_input_tokens":2000,"cache_read_input_tokens":30992},"used_percentage":17}}`, sessionID(0))
-	calls := []hookCall{
-		{"sm hook", []string{sm, "hook", "--socket", o.socket}, tool, env},
-		{"sm statusline", []string{sm, "statusline", "--socket", o.socket}, status, env},
+	var calls []hookCall
+	for _, program := range []string{filepath.Join(filepath.Dir(sm), install.SmallName), sm} {
+		if _, err := os.Stat(program); err != nil && program != sm {
+			continue
+		}
+		name := filepath.Base(program)
+		calls = append(calls, hookCall{name + " hook", []string{program, "hook", "--socket", o.socket}, tool, env},
+			hookCall{name + " statusline", []string{program, "statusline", "--socket", o.socket}, status, env})
 	}
 	for _, name := range []string{"bash", "jq", "curl"} {
 		if _, err := exec.LookPath(name); err != nil {
 			return calls
 		}
 	}
-	return append(calls, hookCall{"bash, jq and curl", []string{"bash", "-c", statusScript}, status, env})
+	return append(calls, hookCall{scriptName, []string{"bash", "-c", statusScript}, status, env})
 }
 
 // observeTCP starts an observer that scripts can reach, too.

@@ -55,46 +55,68 @@ type (
 
 const noAssertion = "NOASSERTION"
 
-// writeBill writes what a program was linked from, as the program itself says.
-func writeBill(path, name string, b build, program string) error {
-	sum, err := sha256Of(program)
+// A part is a program of a release: its name, what it says it was linked from, and its checksum.
+type part struct {
+	name  string
+	build build
+	sum   string
+}
+
+func partOf(name, path string) (part, error) {
+	b, err := readBuild(path)
 	if err != nil {
-		return err
+		return part{}, err
 	}
-	text, err := json.MarshalIndent(billOf(name, b, sum), "", "  ")
+	sum, err := sha256Of(path)
+	return part{name, b, sum}, err
+}
+
+// writeBill writes what programs were linked from, as the programs themselves say.
+func writeBill(path, name string, parts []part) error {
+	text, err := json.MarshalIndent(billOf(name, parts), "", "  ")
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// billOf makes the document of a program with this checksum.
-func billOf(name string, b build, sum string) spdxDocument {
-	sm := spdxPackage{
-		ID: "SPDXRef-sm", Name: "sm", Version: b.version, Location: noAssertion, Concluded: "Apache-2.0", Declared: "Apache-2.0",
-		Copyright: noAssertion, Checksums: []spdxChecksum{{"SHA256", sum}},
-	}
+// billOf makes the document of some programs; its namespace is that of the first one.
+func billOf(name string, parts []part) spdxDocument {
 	d := spdxDocument{
 		Version: "SPDX-2.3", License: "CC0-1.0", ID: "SPDXRef-DOCUMENT", Name: name,
-		Namespace:     "urn:sm:spdx:" + name + ":" + sum,
-		Creation:      spdxCreation{b.time.Format(time.RFC3339), []string{"Tool: sm-release"}},
-		Packages:      []spdxPackage{sm},
-		Relationships: []spdxRelationship{{"SPDXRef-DOCUMENT", "DESCRIBES", sm.ID}},
+		Namespace: "urn:sm:spdx:" + name + ":" + parts[0].sum,
+		Creation:  spdxCreation{parts[0].build.time.Format(time.RFC3339), []string{"Tool: sm-release"}},
 	}
-	std := &debug.Module{Path: "stdlib", Version: b.goVer}
-	for _, m := range append([]*debug.Module{std}, b.deps...) {
-		if m.Replace != nil {
-			m = m.Replace
+	known := map[string]bool{}
+	for _, p := range parts {
+		program := spdxPackage{
+			ID: spdxID(p.name), Name: p.name, Version: p.build.version, Location: noAssertion, Concluded: "Apache-2.0", Declared: "Apache-2.0",
+			Copyright: noAssertion, Checksums: []spdxChecksum{{"SHA256", p.sum}},
 		}
-		p := spdxPackage{
-			ID: spdxID(m.Path + "-" + m.Version), Name: m.Path, Version: m.Version, Location: noAssertion, Concluded: noAssertion,
-			Declared: noAssertion, Copyright: noAssertion,
-			Refs: []spdxRef{{"PACKAGE-MANAGER", "purl", fmt.Sprintf("pkg:golang/%s@%s", m.Path, m.Version)}},
+		d.Packages = append(d.Packages, program)
+		d.Relationships = append(d.Relationships, spdxRelationship{d.ID, "DESCRIBES", program.ID})
+		std := &debug.Module{Path: "stdlib", Version: p.build.goVer}
+		for _, m := range append([]*debug.Module{std}, p.build.deps...) {
+			if m.Replace != nil {
+				m = m.Replace
+			}
+			module := moduleOf(m)
+			if !known[module.ID] {
+				known[module.ID] = true
+				d.Packages = append(d.Packages, module)
+			}
+			d.Relationships = append(d.Relationships, spdxRelationship{program.ID, "DEPENDS_ON", module.ID})
 		}
-		d.Packages = append(d.Packages, p)
-		d.Relationships = append(d.Relationships, spdxRelationship{sm.ID, "DEPENDS_ON", p.ID})
 	}
 	return d
+}
+
+func moduleOf(m *debug.Module) spdxPackage {
+	return spdxPackage{
+		ID: spdxID(m.Path + "-" + m.Version), Name: m.Path, Version: m.Version, Location: noAssertion, Concluded: noAssertion,
+		Declared: noAssertion, Copyright: noAssertion,
+		Refs: []spdxRef{{"PACKAGE-MANAGER", "purl", fmt.Sprintf("pkg:golang/%s@%s", m.Path, m.Version)}},
+	}
 }
 
 // spdxID makes a name that SPDX allows: letters, digits, dot and hyphen.

@@ -22,16 +22,19 @@ func targets() []target {
 	return []target{{"darwin", "amd64"}, {"darwin", "arm64"}, {"linux", "amd64"}, {"linux", "arm64"}}
 }
 
+// programs are what is built: sm, and the small one that hooks call.
+func programs() []string { return []string{"sm", "sm-hook"} }
+
 func hostTarget() target { return target{runtime.GOOS, runtime.GOARCH} }
 
-// compile builds the program for a target. Paths of this machine stay out of it by -trimpath, the symbols that only a
+// compile builds a program for a target. Paths of this machine stay out of it by -trimpath, the symbols that only a
 // debugger reads by -s -w; the commit gets into it whatever GOFLAGS says.
-func (r *release) compile(ctx context.Context, t target) (string, error) {
-	out := filepath.Join(r.stage, t.os+"_"+t.arch, "sm")
+func (r *release) compile(ctx context.Context, t target, program string) (string, error) {
+	out := filepath.Join(r.stage, t.os+"_"+t.arch, program)
 	if _, err := os.Stat(out); err == nil {
 		return out, nil
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", out, "./cmd/sm")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", out, "./cmd/"+program)
 	cmd.Dir = r.root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOEXPERIMENT=")
 	return out, runQuietly(cmd)

@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // make builds for each target, packs, and adds up the checksums.
 func (r *release) make(ctx context.Context, dirty bool) error {
-	host, err := r.compile(ctx, hostTarget())
+	host, err := r.compile(ctx, hostTarget(), "sm")
 	if err != nil {
 		return err
 	}
@@ -103,20 +103,26 @@ func (r *release) make(ctx context.Context, dirty bool) error {
 
 // pack makes all that there is for one target.
 func (r *release) pack(ctx context.Context, t target) error {
-	program, err := r.compile(ctx, t)
-	if err != nil {
-		return err
+	var files []item
+	var linked []part
+	for _, program := range programs() {
+		path, err := r.compile(ctx, t, program)
+		if err != nil {
+			return err
+		}
+		p, err := partOf(program, path)
+		if err != nil {
+			return err
+		}
+		linked = append(linked, p)
+		files = append(files, item{from: path, to: "bin/" + program, mode: 0o755})
 	}
-	info, err := readBuild(program)
-	if err != nil {
-		return err
-	}
-	files := append([]item{{from: program, to: "bin/sm", mode: 0o755}}, filesFor(t, r.files)...)
+	files = append(files, filesFor(t, r.files)...)
 	name := r.name(t)
 	if err := writeArchive(filepath.Join(r.out, name+".tar.gz"), name, files, r.build.time); err != nil {
 		return err
 	}
-	if err := writeBill(filepath.Join(r.out, name+".spdx.json"), name, info, program); err != nil {
+	if err := writeBill(filepath.Join(r.out, name+".spdx.json"), name, linked); err != nil {
 		return err
 	}
 	if t.os != "linux" {

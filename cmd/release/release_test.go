@@ -116,7 +116,9 @@ func unpacked(t *testing.T, path string) map[string]string {
 
 func TestBill(t *testing.T) {
 	t.Parallel()
-	d := billOf("sm_1.2.3_linux_amd64", someBuild(), "5u")
+	small := someBuild()
+	small.deps = small.deps[:1]
+	d := billOf("sm_1.2.3_linux_amd64", []part{{"sm", someBuild(), "5u"}, {"sm-hook", small, "6v"}})
 	var got []string
 	ids := map[string]bool{}
 	for _, p := range d.Packages {
@@ -128,9 +130,12 @@ func TestBill(t *testing.T) {
 		got = append(got, line)
 	}
 	want := []string{"sm v1.2.3", "stdlib go1.26.8 pkg:golang/stdlib@go1.26.8", "example.org/a_b/c v1.0.0 pkg:golang/example.org/a_b/c@v1.0.0",
-		"example.org/new v2.0.0 pkg:golang/example.org/new@v2.0.0"}
+		"example.org/new v2.0.0 pkg:golang/example.org/new@v2.0.0", "sm-hook v1.2.3"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
+	}
+	if n := len(d.Relationships); n != 7 { // two programs, with three modules and with two
+		t.Errorf("%d relationships: %+v", n, d.Relationships)
 	}
 	for _, r := range d.Relationships {
 		if !ids[r.To] || strings.ContainsAny(r.To, "_/@ ") {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/config"
 	"sm/dashboards/screen"
 	"sm/observer"
@@ -80,7 +81,7 @@ func checkedSource(cmd *cobra.Command, env *environ, args []string) (config.Sour
 // warnStray names the variables that look like ours and set nothing.
 func warnStray(env *environ) {
 	// Those that name an agent to the commands run inside it set no key.
-	for _, v := range config.Stray(env.vars(), "SM_PARENT_ID", "SM_PROVIDER", "SM_NAME", insideStatusline) {
+	for _, v := range config.Stray(env.vars(), "SM_PARENT_ID", "SM_PROVIDER", "SM_NAME", hooks.InsideStatusline) {
 		fmt.Fprintln(env.stderr, screen.OneLine(fmt.Sprintf("sm: warning: variable %s sets nothing; the nearest known one is %s", v[0], v[1])))
 	}
 }

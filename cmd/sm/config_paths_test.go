@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/config"
 	"sm/observer/api"
 )
@@ -119,7 +120,7 @@ func TestRuntimeDir(t *testing.T) {
 				t.Errorf("the observer serves %q, %v; want %q", served, err, want)
 			}
 			asked, err := config.Default().SocketPaths(env.lookupEnv)
-			if hook := clientSockets(env.lookupEnv, nil); err != nil || asked[0] != want || hook[0] != want {
+			if hook := hooks.Sockets(env.lookupEnv, nil); err != nil || asked[0] != want || hook[0] != want {
 				t.Errorf("commands look at %q, %v, hooks at %q; want %q first", asked, err, hook, want)
 			}
 		})

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"sm/cmd/internal/hooks"
 	"sm/handoff/proc"
 	"sm/observer/api"
 	"sm/transcript/claude/hook"
@@ -129,7 +130,7 @@ func (s *standIn) tell(p hook.Payload) bool {
 	s.mu.Lock()
 	s.hooks++
 	s.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), clientWork)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), hooks.Work)
 	defer cancel()
 	var answer []byte
 	if s.rand.IntN(10) == 0 {

@@ -24,6 +24,7 @@ import (
 	"golang.org/x/term"
 
 	"sm/alerts/outbox"
+	"sm/cmd/internal/hooks"
 	"sm/handoff/proc"
 	"sm/observer/api"
 	"sm/transcript/claude/hook"
@@ -151,7 +152,7 @@ func (s *paneScreen) start() bool {
 func (s *paneScreen) tell(p hook.Payload) (spoken bool, err error) {
 	p.SessionID, p.TranscriptPath, p.CWD, p.SM = s.session, s.path, "/home/dev/web", s.origin
 	p.SM.At = time.Now().UTC()
-	ctx, cancel := context.WithTimeout(context.Background(), clientWork)
+	ctx, cancel := context.WithTimeout(context.Background(), hooks.Work)
 	defer cancel()
 	var a struct {
 		Output struct {

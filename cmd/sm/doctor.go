@@ -6,7 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sm/cmd/sm/internal/caller"
+	"sm/cmd/internal/caller"
+	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/config"
 	"sm/deploy/doctor"
 )
@@ -52,9 +53,9 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 	if o.Sockets, err = cfg.SocketPaths(env.lookupEnv); err != nil {
 		return o, err
 	}
-	o.Program, _ = ownProgram(env)   // ours are known by their name too
-	o.Home, _ = env.lookupEnv.Home() // without one, ~ is of no help
-	o.Dir, _ = env.workDir()         // one that is gone has no settings
+	o.Program, _ = env.hooks().Program() // ours are known by their name too
+	o.Home, _ = env.lookupEnv.Home()     // without one, ~ is of no help
+	o.Dir, _ = env.workDir()             // one that is gone has no settings
 	o.Path, _ = env.lookupEnv("PATH")
 	o.Codex, _ = env.lookupEnv.CodexHome()
 	o.Settings, o.SettingsErr = env.lookupEnv.ClaudeSettings()
@@ -63,8 +64,8 @@ func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err erro
 	_, o.TokenErr = cfg.WebhookToken()
 	asked := alertmanagers(cfg)
 	o.Alertmanagers = asked.Failing
-	o.HookSockets = func(args []string) []string { return clientSockets(env.lookupEnv, args) }
+	o.HookSockets = func(args []string) []string { return hooks.Sockets(env.lookupEnv, args) }
 	o.Environ, o.Managed, o.Guard, o.Proc, o.Now = env.vars(), caller.ManagedSettings(), cfg.Guard.Enabled, "/proc", time.Now()
-	o.Temporary = temporary(env)
+	o.Temporary, o.Version = temporary(env), versionOf()
 	return o, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
@@ -209,7 +210,7 @@ func newClearDocumentsCommand(env *environ) *cobra.Command {
 func channelCommand(cmd *cobra.Command, run func(cmd *cobra.Command, channel string) error) *cobra.Command {
 	cmd.DisableFlagParsing = true
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if asksForHelp(args) {
+		if hooks.AskForHelp(args) {
 			return cmd.Help()
 		}
 		flags := cmd.Flags()

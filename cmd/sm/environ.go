@@ -5,7 +5,8 @@ import (
 	"io"
 	"os"
 
-	"sm/cmd/sm/internal/caller"
+	"sm/cmd/internal/caller"
+	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/cmd/sm/internal/view"
@@ -36,6 +37,14 @@ type environ struct {
 
 func (env *environ) caller() *caller.Caller {
 	return &caller.Caller{LookupEnv: env.lookupEnv, Registered: env.registered}
+}
+
+// hooks is what the hooks see of the process.
+func (env *environ) hooks() *hooks.Process {
+	return &hooks.Process{
+		Stdin: env.stdin, Stdout: env.stdout, Stderr: env.stderr, LookupEnv: env.lookupEnv, Vars: env.vars,
+		Executable: env.executable, CalledAs: env.calledAs, Registered: env.registered,
+	}
 }
 
 // workDir is the folder at which relative paths begin.

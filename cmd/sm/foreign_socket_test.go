@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
+	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/config"
 	"sm/observer/api"
 )
@@ -28,6 +29,7 @@ const (
 	foreignServer = "sm-foreign-server"
 	asUserName    = "sm-as-user"
 	asUserVar     = "SM_TEST_UID"
+	asSmallVar    = "SM_TEST_SMALL" // it is sm-hook
 	countRequest  = "count\n"
 )
 
@@ -45,7 +47,18 @@ func becomeUser() {
 // smAsUser is sm, run by another user.
 func smAsUser() {
 	becomeUser()
+	if os.Getenv(asSmallVar) != "" {
+		os.Exit(hooks.Main(os.Args))
+	}
 	main()
+}
+
+// asPrograms are variables for each program that has a command.
+func asPrograms(name string) [][]string {
+	if name == "hook" || name == "statusline" {
+		return [][]string{nil, {asSmallVar + "=1"}}
+	}
+	return [][]string{nil}
 }
 
 // serveForeign is another user's process that serves the socket named by its argument. It refuses what it is asked,
@@ -221,10 +234,12 @@ func TestForeignSocket(t *testing.T) {
 	t.Run("control", func(t *testing.T) { // who serves it himself is asked, so the count below means something
 		r := newForeignRig(t, user, user)
 		for name, args := range asking {
-			before := r.count()
-			r.run([]string{"SM_SOCKET=" + r.path}, split(name, args)...)
-			if r.count() == before {
-				t.Errorf("sm %s asks nobody", name)
+			for _, program := range asPrograms(name) {
+				before := r.count()
+				r.run(append(program, "SM_SOCKET="+r.path), split(name, args)...)
+				if r.count() == before {
+					t.Errorf("sm %s asks nobody %v", name, program)
+				}
 			}
 		}
 	})
@@ -264,11 +279,13 @@ func TestForeignSocket(t *testing.T) {
 				for _, list := range []map[string][]string{asking, local} {
 					for name, args := range list {
 						words := split(name, args)
-						before := r.count()
-						// hook and statusline are called with the flag behind them, as sm install writes it.
-						r.run(vars, slices.Concat(words[:1], flags, words[1:])...)
-						if n := r.count() - before; n > 0 {
-							t.Errorf("sm %s has sent %d bytes to uid %d", name, n, uid)
+						for _, program := range asPrograms(name) {
+							before := r.count()
+							// hook and statusline are called with the flag behind them, as sm install writes it.
+							r.run(slices.Concat(vars, program), slices.Concat(words[:1], flags, words[1:])...)
+							if n := r.count() - before; n > 0 {
+								t.Errorf("sm %s has sent %d bytes to uid %d %v", name, n, uid, program)
+							}
 						}
 					}
 				}

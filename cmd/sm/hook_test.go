@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -18,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"sm/cmd/internal/hooks"
+	"sm/deploy/install"
 	"sm/transcript/claude/hook"
 )
 
@@ -97,7 +98,7 @@ func callHook(t *testing.T, vars map[string]string, stdin io.Reader, args ...str
 	t.Helper()
 	env := testEnv(vars)
 	env.stdin = stdin
-	if code := env.runHook(t.Context(), args); code != 0 {
+	if code := env.hooks().Hook(t.Context(), args); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	if s := env.stderr.(*bytes.Buffer).String(); s != "" {
@@ -152,7 +153,7 @@ func TestHookPrintsOnlyAnswers(t *testing.T) {
 		{"an unknown event", "DirectoryAdded", say(toldAgent), ""},
 		{"no object", "Stop", say(`"text"`), ""},
 		{"broken", "Stop", say(`{"a":`), ""},
-		{"too long", "Stop", say(`{"a":"` + strings.Repeat("x", maxAnswer) + `"}`), ""},
+		{"too long", "Stop", say(`{"a":"` + strings.Repeat("x", 128<<10) + `"}`), ""},
 		{"a refusal", "Stop", func(w http.ResponseWriter, _ *http.Request) { http.Error(w, `{"error":"no"}`, http.StatusForbidden) }, ""},
 		{"hung up", "Stop", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, ""},
 	} {
@@ -191,31 +192,6 @@ func TestHookWithoutEndOfInput(t *testing.T) {
 	}
 }
 
-func TestHookOfMegabytes(t *testing.T) {
-	t.Parallel()
-	e := newEar(t, say(toldAgent))
-	output := strings.Repeat(`a\"}`, 1<<18)
-	stdin := `{"hook_event_name":"PostToolUse","tool_response":{"stdout":"` + output + `"},"tool_input":{"file_path":"/a","content":"` + output + `"},"session_id":"s"}`
-	env := testEnv(nil)
-	env.stdin = strings.NewReader(stdin)
-	env.hook(t.Context(), []string{"--socket", e.socket}, time.Now()) // not runHook, which gives up on a slow machine
-	heard := e.all()
-	if len(heard) != 1 || len(heard[0]) > hook.MaxBody || !json.Valid([]byte(heard[0])) {
-		t.Fatalf("heard %d times", len(heard))
-	}
-	p, err := hook.Decode([]byte(heard[0]))
-	if err != nil || p.SessionID != "s" || string(p.ToolInput) != `{"file_path":"/a"}` {
-		t.Errorf("error %v, %+v", err, p)
-	}
-	if got := readObject(io.MultiReader(strings.NewReader(`{"a":"`), io.LimitReader(zeros{}, maxPayload), strings.NewReader(`"}`))); got != nil {
-		t.Errorf("kept %d bytes", len(got))
-	}
-}
-
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) { return len(p), nil }
-
 func TestClientSockets(t *testing.T) {
 	t.Parallel()
 	const state = "/home/u/.local/state/sm/run/sm.sock"
@@ -238,82 +214,69 @@ func TestClientSockets(t *testing.T) {
 		{"state", map[string]string{"SM_STATE": "/st"}, nil, []string{"/st/run/sm.sock"}},
 		{"no home", map[string]string{"HOME": ""}, nil, nil},
 	} {
-		if diff := cmp.Diff(tt.want, clientSockets(testEnv(tt.vars).lookupEnv, tt.args)); diff != "" {
+		if diff := cmp.Diff(tt.want, hooks.Sockets(testEnv(tt.vars).lookupEnv, tt.args)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }
 
-func TestHookTriesAllSockets(t *testing.T) {
-	t.Parallel()
-	e := newEar(t, say(""))
-	dir := t.TempDir()
-	foreign := filepath.Join(dir, "foreign")
-	if err := os.Symlink("/proc/self/exe", foreign); err != nil {
-		t.Fatal(err)
-	}
-	stale := filepath.Join(filepath.Dir(e.socket), "t")
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: stale})
+// smallPath is a PATH in which sm-hook stands too, with sm beside it: this binary, as TestMain has it.
+func smallPath(t testing.TB) string {
+	t.Helper()
+	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.SetUnlinkOnClose(false) // as kill -9 leaves it
-	if err := l.Close(); err != nil {
+	dir, err := os.MkdirTemp(filepath.Dir(self), "small") // where a hard link can lead to it; a symbolic one would be seen through
+	if err != nil {
 		t.Fatal(err)
 	}
-	if answerOf(t.Context(), []string{dir + "/none", foreign, stale, e.socket}, []byte("{}")); len(e.all()) != 1 {
-		t.Errorf("heard %q", e.all())
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	for _, name := range []string{"sm", install.SmallName} {
+		if err := os.Link(self, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
 	}
+	return dir + ":" + os.Getenv("PATH")
 }
 
-func TestPanicIsQuiet(t *testing.T) {
-	t.Parallel()
-	if code := within(t.Context(), func(context.Context) { panic("broken") }); code != 0 {
-		t.Errorf("exit code %d", code)
-	}
-}
-
-// A signal ends the wait, and the code is still 0.
-func TestWithinEndsOnSignal(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	code := within(ctx, func(ctx context.Context) {
-		cancel()
-		<-ctx.Done()
-		close(ended)
-	})
-	<-ended
-	if code != 0 {
-		t.Errorf("exit code %d", code)
-	}
+// hookPaths are the programs that a client may call, where the first folder of a PATH has them.
+func hookPaths(path string) (programs []string) {
+	dir, _, _ := strings.Cut(path, ":")
+	return []string{filepath.Join(dir, "sm"), filepath.Join(dir, install.SmallName)}
 }
 
 // The streams of a process may be in any state; the client must see nothing but exit code 0.
 func TestHookProcess(t *testing.T) {
 	t.Parallel()
 	e := newEar(t, say(toldAgent))
+	path := smallPath(t)
 	const payload = `{"hook_event_name":"Stop"}`
-	for _, tt := range []struct{ name, script, want string }{
-		{"plain", `printf '%s' '` + payload + `' | sm hook`, toldAgent + "\n"},
-		{"after an unknown argument", `printf '%s' '` + payload + `' | sm hook --later x`, toldAgent + "\n"},
-		{"closed output", `printf '%s' '` + payload + `' | sm hook >&-`, ""},
-		{"full disk", `printf '%s' '` + payload + `' | if [ -e /dev/full ]; then sm hook >/dev/full; fi`, ""},
-		{"closed input", `sm hook <&-`, ""},
-		{"input that is a directory", `sm hook </`, ""},
-		{"closed streams", `sm hook <&- >&- 2>&-`, ""},
-		{"status line with closed streams", `sm statusline -- 'echo x' <&- >&- 2>&-`, ""},
-		{"broken pipe", `mkfifo "$DIR/p"; { exec 3<"$DIR/p"; exec 3<&-; } & printf '%s' '` + payload + `' | { exec >"$DIR/p"; wait; sm hook; }`, ""},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", tt.script+`; code=$?; [ $code = 0 ] || echo "code $code"`)
-			cmd.Env = append(os.Environ(), "SM_SOCKET="+e.socket, "DIR="+t.TempDir())
-			out, err := cmd.CombinedOutput()
-			if string(out) != tt.want || err != nil {
-				t.Errorf("error %v, printed %q, want %q", err, out, tt.want)
-			}
-		})
+	for _, program := range hookPaths(path) {
+		for _, tt := range []struct{ name, script, want string }{
+			{"plain", `printf '%s' '` + payload + `' | SM hook`, toldAgent + "\n"},
+			{"after an unknown argument", `printf '%s' '` + payload + `' | SM hook --later x`, toldAgent + "\n"},
+			{"closed output", `printf '%s' '` + payload + `' | SM hook >&-`, ""},
+			{"full disk", `printf '%s' '` + payload + `' | if [ -e /dev/full ]; then SM hook >/dev/full; fi`, ""},
+			{"closed input", `SM hook <&-`, ""},
+			{"input that is a directory", `SM hook </`, ""},
+			{"closed streams", `SM hook <&- >&- 2>&-`, ""},
+			{"no command", `printf '%s' '` + payload + `' | SM`, ""},
+			{"status line with closed streams", `SM statusline -- 'echo x' <&- >&- 2>&-`, ""},
+			{"status line in a status line", `printf '{}' | SM statusline -- 'SM statusline; echo x'`, "–% ctx · x\n"},
+			{"broken pipe", `mkfifo "$DIR/p"; { exec 3<"$DIR/p"; exec 3<&-; } & printf '%s' '` + payload + `' | { exec >"$DIR/p"; wait; SM hook; }`, ""},
+		} {
+			t.Run(filepath.Base(program)+"/"+tt.name, func(t *testing.T) {
+				t.Parallel()
+				script := strings.ReplaceAll(tt.script, "SM", program)
+				cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script+`; code=$?; [ $code = 0 ] || echo "code $code"`)
+				cmd.Env = append(os.Environ(), "SM_SOCKET="+e.socket, "DIR="+t.TempDir(), "PATH="+path)
+				out, err := cmd.CombinedOutput()
+				if string(out) != tt.want || err != nil {
+					t.Errorf("error %v, printed %q, want %q", err, out, tt.want)
+				}
+			})
+		}
 	}
 }
 
@@ -366,6 +329,6 @@ func BenchmarkHook(b *testing.B) {
 
 // answerOf posts a body to the first observer that listens and returns its answer, nil when there is none.
 func answerOf(ctx context.Context, sockets []string, body []byte) []byte {
-	answer, _ := post(ctx, sockets, body, true)
+	answer, _ := hooks.Post(ctx, sockets, body, true)
 	return answer
 }

@@ -5,15 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/config"
 	"sm/dashboards/screen"
 	"sm/deploy/install"
@@ -35,7 +32,7 @@ func newInstallCommand(env *environ) *cobra.Command {
 		Example: "  sm install --dry-run\n  sm install --guard\n  sm install --codex",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if o.Program, err = ownProgram(env); err != nil {
+			if o.Program, err = env.hooks().Program(); err != nil {
 				return err
 			}
 			if o.Socket, err = unusualSocket(env, cmd); err != nil {
@@ -45,6 +42,10 @@ func newInstallCommand(env *environ) *cobra.Command {
 				return err
 			}
 			o.NoGuard = cmd.Flags().Changed("guard") && !o.Guard
+			var stale string
+			if o.Small, stale = install.Small(cmd.Context(), o.Program, versionOf(), o.Environ); stale != "" {
+				fmt.Fprintf(env.stderr, "sm: note: %s belongs to another version of sm, so hooks call sm itself: put the two of one version there, and install again\n", quote(stale))
+			}
 			if err := installClients(cmd.Context(), o, codexAlone); err != nil || o.DryRun {
 				return err
 			}
@@ -126,7 +127,7 @@ func newUninstallCommand(env *environ) *cobra.Command {
 		Example: "  sm uninstall",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.Program, _ = ownProgram(env) // ours are known by their name too
+			o.Program, _ = env.hooks().Program() // ours are known by their name too
 			if err := fillInstallation(&o, env); err != nil {
 				return err
 			}
@@ -163,33 +164,6 @@ func fillInstallation(o *install.Options, env *environ) (err error) {
 	return nil
 }
 
-// ownProgram is the path that the client is to call us by: as we were called, for a link such as ~/bin/sm outlives
-// the version that it points to.
-func ownProgram(env *environ) (string, error) {
-	self, err := env.executable()
-	if err != nil {
-		return "", fmt.Errorf("find this program: %w; call it by its path", err)
-	}
-	info, err := os.Stat(self)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", errors.New("this program has been replaced or removed since it started; run it again")
-	}
-	if err != nil {
-		return "", fmt.Errorf("find this program: %w; call it by its path", err)
-	}
-	if strings.HasPrefix(self, filepath.Join(os.TempDir(), "go-build")) {
-		return "", errors.New("this program will be gone when it ends; build it first, with 'make build'")
-	}
-	if called, err := exec.LookPath(env.calledAs); err == nil {
-		if called, err = filepath.Abs(called); err == nil {
-			if other, err := os.Stat(called); err == nil && os.SameFile(info, other) {
-				return called, nil
-			}
-		}
-	}
-	return self, nil
-}
-
 // unusualSocket is what --socket of the hooks must say: the observer's socket, unless the hooks find it by themselves.
 // They do not read the configuration.
 func unusualSocket(env *environ, cmd *cobra.Command) (string, error) {
@@ -208,7 +182,7 @@ func unusualSocket(env *environ, cmd *cobra.Command) (string, error) {
 		}
 		return env.lookupEnv(name)
 	}
-	if slices.Contains(clientSockets(bare, nil), socket) {
+	if slices.Contains(hooks.Sockets(bare, nil), socket) {
 		return "", nil
 	}
 	return socket, nil

@@ -26,7 +26,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sm/cmd/sm/internal/caller"
+	"sm/cmd/internal/caller"
+	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/cmd/sm/internal/usage"
@@ -55,10 +56,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	// What the client calls on every turn stands in a case of its own here: it has milliseconds, and must pay
 	// for neither cobra nor viper.
 	switch {
-	case command == "hook" && !asksForHelp(args[1:]):
-		return env.runHook(ctx, args[1:])
-	case command == "statusline" && !asksForHelp(args[1:]):
-		return env.runStatusline(ctx, args[1:])
+	case command == "hook" && !hooks.AskForHelp(args[1:]):
+		return env.hooks().Hook(ctx, args[1:])
+	case command == "statusline" && !hooks.AskForHelp(args[1:]):
+		return env.hooks().Statusline(ctx, args[1:])
 	case command == caller.GuardianCommand && len(args) == 1 && supervise.Guard():
 		return exitDone
 	}

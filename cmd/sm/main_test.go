@@ -3,11 +3,15 @@ package main
 import (
 	"flag"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"sm/cmd/internal/hooks"
+	"sm/deploy/install"
 )
 
 // TestMain puts sm into the PATH of the tests: this binary, which is the whole
@@ -22,6 +26,9 @@ func TestMain(m *testing.M) {
 	}
 	// Most tests wait for processes, and hardly use a processor themselves. A flag on the command line is read later.
 	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
+	if filepath.Base(os.Args[0]) == install.SmallName { // not in the PATH: sm is alone there
+		os.Exit(hooks.Main(os.Args))
+	}
 	testscript.Main(m, map[string]func(){"sm": program, "sm-unprivileged": unprivileged, quickName: quick, paneName: paneClient,
 		runClientName: runStandIn, seatName: seatClient, heirName: heirClient, pluginClientName: pluginClient,
 		asUserName: smAsUser, foreignServer: serveForeign})

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -163,29 +162,6 @@ func TestRunVersion(t *testing.T) {
 	code := run(t.Context(), []string{"version"}, strings.NewReader(""), &out, &errOut)
 	if code != 0 || errOut.Len() > 0 || !regexp.MustCompile(`^sm \S+ \(go1\.\S+, \w+/\w+, .+\)\n$`).MatchString(out.String()) {
 		t.Errorf("code %d, out %q, err %q", code, &out, &errOut)
-	}
-}
-
-func TestBuildOf(t *testing.T) {
-	t.Parallel()
-	stamped := &debug.BuildInfo{Settings: []debug.BuildSetting{
-		{Key: "vcs.revision", Value: "0123456789abcdef0123"}, {Key: "vcs.modified", Value: "true"},
-		{Key: "vcs.time", Value: "2026-03-04T23:59:59Z"},
-	}}
-	stamped.Main.Version = "v1.2.3"
-	tests := []struct {
-		name string
-		info *debug.BuildInfo
-		want buildInfo
-	}{
-		{"nothing", nil, buildInfo{"devel", "no commit", ""}},
-		{"unstamped", &debug.BuildInfo{}, buildInfo{"devel", "no commit", ""}},
-		{"stamped", stamped, buildInfo{"v1.2.3", "0123456789ab-dirty", "2026-03-04"}},
-	}
-	for _, tt := range tests {
-		if got := buildOf(tt.info); got != tt.want {
-			t.Errorf("%s: got %+v, want %+v", tt.name, got, tt.want)
-		}
 	}
 }
 

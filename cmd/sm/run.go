@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sm/cmd/sm/internal/caller"
+	"sm/cmd/internal/caller"
 	"sm/dashboards/screen"
 	"sm/handoff/guard"
 	"sm/handoff/supervise"

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
-	"sm/cmd/sm/internal/caller"
+	"sm/cmd/internal/caller"
 	"sm/handoff/proc"
 )
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"sm/cmd/sm/internal/caller"
+	"sm/cmd/internal/caller"
 	"sm/handoff/proc"
 	"sm/observer/api"
 )

@@ -76,7 +76,7 @@ func givenPaths(cmd *cobra.Command) (args []string, err error) {
 }
 
 func serviceOptions(env *environ, cfg *config.Config) (o service.Options, err error) {
-	if o.Program, err = ownProgram(env); err != nil {
+	if o.Program, err = env.hooks().Program(); err != nil {
 		return o, err
 	}
 	if o.Home, err = env.lookupEnv.Home(); err != nil {

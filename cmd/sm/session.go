@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sm/cmd/sm/internal/caller"
+	"sm/cmd/internal/caller"
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
 	"sm/deploy/install"

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"sm/cmd/sm/internal/caller"
+	"sm/cmd/internal/caller"
 	"sm/deploy/install"
 	"sm/handoff/guard"
 	"sm/handoff/proc"

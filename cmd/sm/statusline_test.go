@@ -21,7 +21,7 @@ func callStatusline(t *testing.T, vars map[string]string, stdin string, args ...
 	maps.Copy(all, vars)
 	env := testEnv(all)
 	env.stdin = strings.NewReader(stdin)
-	if code := env.runStatusline(t.Context(), args); code != 0 {
+	if code := env.hooks().Statusline(t.Context(), args); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	return env.stdout.(*bytes.Buffer).String()
@@ -67,7 +67,7 @@ func TestStatuslineWraps(t *testing.T) {
 		{"words of a person", []string{"--", "echo", "a b"}, "42% ctx · a b\n"},
 		{"quotes and colours", []string{"--", `printf '\033[1m%s\033[0m' "it's \"x\""`}, "42% ctx · \x1b[1mit's \"x\"\x1b[0m\n"},
 		{"something in the background", []string{"--", "cat /dev/zero | sleep 60 & echo a"}, "42% ctx · a\n"},
-		{"a flood", []string{"--", "printf a; head -c 200000 /dev/zero"}, "42% ctx · a" + strings.Repeat("\x00", maxStatusline-1) + "\n"},
+		{"a flood", []string{"--", "printf a; head -c 200000 /dev/zero"}, "42% ctx · a" + strings.Repeat("\x00", 64<<10-1) + "\n"},
 		{"another program of our name", []string{"--", "./sm statusline"}, "42% ctx · other\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

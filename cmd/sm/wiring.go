@@ -14,7 +14,8 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
-	"sm/cmd/sm/internal/caller"
+	"sm/cmd/internal/caller"
+	"sm/cmd/internal/version"
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/prompt"
 	"sm/dashboards/central"
@@ -25,6 +26,7 @@ import (
 	"sm/handoff/tmux"
 	"sm/observer"
 	"sm/observer/alertmanager"
+	"sm/observer/fleet"
 	"sm/observer/pages"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
@@ -100,12 +102,12 @@ func (env wiring) observerOptions(cfg *config.Config) (o observer.Options, err e
 	o.Servers = servers(cfg)
 	o.Listen, o.MetricsListen, o.WebConfigFile = cfg.Listen, cfg.Metrics.Listen, cfg.Metrics.WebConfigFile
 	o.Logger, o.Level = env.logger(cfg)
-	o.Alive, o.Ancestry, o.Held = proc.Alive, caller.Ancestry, caller.Holder(proc.NewLocks("/proc"))
+	o.Alive, o.Ancestry, o.Held = proc.Alive, ancestry, caller.Holder(proc.NewLocks("/proc"))
 	o.Origin, o.Enqueuer = caller.OfProcess, prompt.NewQueue()
 	o.CodexDirs = env.lookupEnv.CodexDirs()
 	if info, ok := debug.ReadBuildInfo(); ok {
-		build := buildOf(info)
-		o.Version, o.Commit = build.version, build.commit
+		build := version.Of(info)
+		o.Version, o.Commit = build.Version, build.Commit
 	}
 	o.Stats = &follow.Stats{}
 	o.CaughtUp = func(transcripts int) { debug.SetGCPercent(garbagePercent(transcripts)) }
@@ -236,4 +238,12 @@ func queueOptions(c *config.Config) outbox.Options {
 	o.Offers = maxOffers
 	o.PerAgent, o.MessageBytes, o.PerSenderMinute, o.TTL = c.Queue.PerAgent, c.Queue.MessageBytes, c.Queue.PerSenderMinute, c.Queue.TTL
 	return o
+}
+
+// ancestry is the lineage of a process as the observer takes it.
+func ancestry(pid int) (line []fleet.Process) {
+	for p := range proc.Lineage("/proc", pid) {
+		line = append(line, fleet.Process{PID: p.PID, Start: p.Start})
+	}
+	return line
 }

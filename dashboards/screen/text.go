@@ -2,9 +2,10 @@ package screen
 
 import (
 	"strings"
-	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"sm/dashboards/screen/plain"
 )
 
 // The colours, as SGR parameters.
@@ -20,28 +21,8 @@ const (
 	Orange  = "38;5;208"
 )
 
-// maxLine bounds what an error may print: a hostile name must not fill the terminal.
-const maxLine = 2000
-
-// OneLine makes a text fit for one line of a terminal: runs of space become one, what does not print is left
-// out, and the middle of a very long text gives way to its end, where the advice stands.
-func OneLine(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return ' '
-		}
-		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, s)
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) > maxLine {
-		half := maxLine/2 - 3
-		s = strings.ToValidUTF8(s[:half], "") + " … " + strings.ToValidUTF8(s[len(s)-half:], "")
-	}
-	return s
-}
+// OneLine makes a text fit for one line of a terminal; see [plain.Line].
+func OneLine(s string) string { return plain.Line(s) }
 
 // Text makes any text fit for one line of the screen. All terminals agree about the width of the result: what does not
 // print is replaced, what takes no cell of its own is left out, and where terminals may disagree only ASCII stays.

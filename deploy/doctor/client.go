@@ -14,6 +14,7 @@ import (
 
 	"sm/dashboards/screen"
 	"sm/deploy/install"
+	"sm/handoff/proc"
 	"sm/observer/api"
 	"sm/transcript"
 	"sm/transcript/claude"
@@ -63,7 +64,7 @@ func (d *doctor) withoutArgs() (c install.Client, ok bool) {
 }
 
 func (d *doctor) tmux(ctx context.Context) {
-	path := install.LookPath(d.Path, "tmux")
+	path := proc.LookPath(d.Path, "tmux")
 	version := ""
 	if path != "" {
 		asked, cancel := context.WithTimeout(ctx, install.ProgramPatience)

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,7 @@ import (
 const codexHooks = "codex hooks"
 
 // codex examines the hooks of Codex, where its folder is: whether they are there, and whether its user has trusted them.
-func (d *doctor) codex() {
+func (d *doctor) codex(ctx context.Context) {
 	if info, err := os.Stat(d.Codex); d.Codex == "" || err != nil || !info.IsDir() {
 		return
 	}
@@ -58,7 +59,7 @@ func (d *doctor) codex() {
 	default:
 		d.trust(path, own)
 	}
-	d.programs(codexHooks, commands)
+	d.programs(ctx, codexHooks, commands)
 }
 
 func (d *doctor) codexEditor(path string) (e *install.Editor, err error) {

@@ -42,6 +42,7 @@ type Finding struct {
 // Options say what to look at. All paths are absolute.
 type Options struct {
 	Program string // this sm; "" where nobody knows, then hooks are known as ours by their name alone
+	Version string // what this sm says of itself
 	Home    string // what ~ means in commands; "" where nobody knows
 	Dir     string // whose project settings to look at; "" for none
 	// Settings is the user's settings.json, Managed the administrator's.
@@ -78,8 +79,8 @@ type doctor struct {
 func Examine(ctx context.Context, o Options) []Finding {
 	d := &doctor{Options: o}
 	d.client(ctx)
-	d.settings()
-	d.codex()
+	d.settings(ctx)
+	d.codex(ctx)
 	d.tmux(ctx)
 	d.inotify()
 	d.clock()

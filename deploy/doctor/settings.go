@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"sm/deploy"
 	"sm/deploy/install"
 	"sm/deploy/jsonedit"
+	"sm/handoff/proc"
 	"sm/transcript/claude/hook"
 )
 
@@ -26,7 +28,7 @@ type settingsLayer struct {
 }
 
 // settings examines the files, strongest first, and what they add up to.
-func (d *doctor) settings() {
+func (d *doctor) settings(ctx context.Context) {
 	if d.SettingsErr != nil {
 		d.found("settings", Broken, "see the README on CLAUDE_CONFIG_DIR", "%v", d.SettingsErr)
 		return
@@ -48,7 +50,7 @@ func (d *doctor) settings() {
 		return
 	}
 	d.switches(layers)
-	d.hooks(layers, own)
+	d.hooks(ctx, layers, own)
 	d.statusLine(layers)
 }
 
@@ -103,7 +105,7 @@ func (d *doctor) switches(layers []*settingsLayer) {
 }
 
 // hooks examines whether each event reaches us, once.
-func (d *doctor) hooks(layers []*settingsLayer, own *settingsLayer) {
+func (d *doctor) hooks(ctx context.Context, layers []*settingsLayer, own *settingsLayer) {
 	plugin, ok := d.plugin(layers, own)
 	if !ok {
 		return
@@ -141,7 +143,7 @@ func (d *doctor) hooks(layers []*settingsLayer, own *settingsLayer) {
 	if c, old := d.withoutArgs(); old && ours.direct {
 		d.found("hooks", Broken, remedy, "they are written for %s and later, and a client is %s", install.ArgsClient, c)
 	}
-	d.programs("hooks", ours.commands)
+	d.programs(ctx, "hooks", ours.commands)
 }
 
 // hookCounts is what our hooks in settings call.
@@ -235,22 +237,35 @@ func (d *doctor) guard(asks bool) {
 }
 
 // programs examines what hooks call.
-func (d *doctor) programs(check string, commands map[string][]string) {
+func (d *doctor) programs(ctx context.Context, check string, commands map[string][]string) {
 	for _, program := range slices.Sorted(maps.Keys(commands)) {
 		args, path := commands[program], program
 		if !strings.Contains(program, "/") {
-			path = install.LookPath(d.Path, program)
+			path = proc.LookPath(d.Path, program)
 		}
 		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
 			d.found(check, Broken, "run sm install with the sm that is to stay", "they call %s, which is not there or no program", program)
 		} else if where := install.PassingPlace(path, d.Temporary); where != "" {
 			d.found(check, Noted, "put sm where it stays, say with make install, and run sm install with that one", "they call %s, in %s, which does not last", program, where)
+		} else if version := d.smallVersion(ctx, path); version != d.Version {
+			d.found(check, Noted, "put sm and sm-hook of one version there, say with make install, and run sm install again",
+				"they call %s, which says %s, and this is %s", program, quote(version), d.Version)
 		}
 		if asked := d.HookSockets(args[1:]); !slices.ContainsFunc(asked, func(s string) bool { return slices.Contains(d.Sockets, s) }) {
 			d.found(check, Broken, "run sm install again", "they look for the observer at %s, and it is to be at %s",
 				strings.Join(asked, ", "), strings.Join(d.Sockets, ", "))
 		}
 	}
+}
+
+// smallVersion is the version that the small program at path says; of every other program it is ours.
+func (d *doctor) smallVersion(ctx context.Context, path string) string {
+	if filepath.Base(path) != install.SmallName {
+		return d.Version
+	}
+	ctx, cancel := context.WithTimeout(ctx, install.ProgramPatience)
+	defer cancel()
+	return install.Ask(ctx, d.Environ, path, "version")
 }
 
 // statusLine examines which one is shown: the strongest layer's.

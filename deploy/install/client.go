@@ -48,7 +48,7 @@ func (c Client) String() string {
 // ClientInPath asks the client in this PATH, with these variables. One that does not answer in time is an error: it may
 // be too old.
 func ClientInPath(ctx context.Context, list string, environ []string) (c Client, ok bool, err error) {
-	path := LookPath(list, "claude")
+	path := proc.LookPath(list, "claude")
 	if path == "" {
 		return c, false, nil
 	}
@@ -59,17 +59,6 @@ func ClientInPath(ctx context.Context, list string, environ []string) (c Client,
 		return c, false, fmt.Errorf("%s does not say its version: %w; run claude --version, and try again when it does", path, ctx.Err())
 	}
 	return Client{Version: version, By: path}, hook.AtLeast(version, 0), nil
-}
-
-// LookPath finds a program in this PATH, "" for none.
-func LookPath(list, name string) string {
-	for _, dir := range filepath.SplitList(list) {
-		path := filepath.Join(dir, name)
-		if info, err := os.Stat(path); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
-			return path
-		}
-	}
-	return ""
 }
 
 // Ask runs a program that says one line. The program has a process group of its own: what it started ends with it, and

@@ -333,7 +333,7 @@ func (e *Editor) Unwrap(command string) (original string, wraps, own bool) {
 			return original, wraps, own
 		}
 		own = true
-		if original, wraps = WrappedCommand(args); !wraps {
+		if original, wraps = hook.WrappedCommand(args); !wraps {
 			return "", false, true
 		}
 		command = original

@@ -11,6 +11,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -22,6 +23,7 @@ import (
 // Options say what to install, for whom and where. All paths are absolute.
 type Options struct {
 	Program     string // the sm that the client is to call; an uninstallation can do without, "", and goes by names then
+	Small       string // what hooks and status line are to call in place of Program, see [Small]; "" for none
 	Socket      string // of the observer; "" where the hooks find it by themselves
 	Settings    string // the client's settings.json, which need not be there
 	Codex       string // Codex's folder, which need not be there; "" where nobody knows
@@ -86,8 +88,8 @@ func (o Options) Uninstall(ctx context.Context) error {
 	return in.record().forget()
 }
 
-// NewEditor edits the settings in d for the sm at program. Its own entries are known by the name sm, and by being the
-// same file as program, if that is not "". ~ is home in them.
+// NewEditor edits the settings in d for the sm at program. Its own entries are known by the names sm and sm-hook, and by being
+// the same file as program, if that is not "". ~ is home in them.
 func NewEditor(d *jsonedit.Text, program, home string) *Editor {
 	self, err := os.Stat(program)
 	return &Editor{Doc: d, program: program, home: home, isOwn: func(name string) bool {
@@ -100,6 +102,7 @@ func NewEditor(d *jsonedit.Text, program, home string) *Editor {
 
 func (in *installation) editor(d *jsonedit.Text) *Editor {
 	e := NewEditor(d, in.Program, in.Home)
+	e.program = cmp.Or(in.Small, in.Program)
 	e.socket, e.client, e.codex = in.Socket, in.client, in.codex
 	return e
 }

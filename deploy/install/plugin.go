@@ -16,6 +16,7 @@ import (
 
 	"sm/deploy"
 	"sm/deploy/jsonedit"
+	"sm/handoff/proc"
 )
 
 // pluginPatience is how long the client may take to add or remove a plugin.
@@ -150,7 +151,7 @@ func (p *plugin) run(ctx context.Context, args ...string) pluginStep {
 	}
 	line := strings.Join(words, " ")
 	return pluginStep{"run " + line, func() error {
-		client := LookPath(p.in.Path, "claude")
+		client := proc.LookPath(p.in.Path, "claude")
 		if client == "" {
 			return fmt.Errorf("no claude in the PATH, which is to run %q; put it there and try again", line)
 		}

@@ -133,21 +133,16 @@ func isVariable(name string) bool {
 	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-// isOwnProgram says whether a program is sm: by its name, or by being the same file as this one, which may have been
-// given another name.
+// isOwnProgram says whether a program is sm, or the small one beside it: by its name, or by being the same file as this one,
+// which may have been given another name.
 func isOwnProgram(program string, same func(path string) bool) bool {
-	if path.Base(program) == "sm" {
+	if isOwnName(program) {
 		return true
 	}
 	real, err := filepath.EvalSymlinks(program)
-	return err == nil && (path.Base(real) == "sm" || same(real))
+	return err == nil && (isOwnName(real) || same(real))
 }
 
-// WrappedCommand is the status line that `sm install` found: what stands after --, one word unless a person wrote it.
-func WrappedCommand(args []string) (command string, wraps bool) {
-	i := slices.Index(args, "--")
-	if i < 0 || i+1 >= len(args) {
-		return "", false
-	}
-	return strings.Join(args[i+1:], " "), true
+func isOwnName(program string) bool {
+	return path.Base(program) == "sm" || path.Base(program) == SmallName
 }

@@ -27,7 +27,7 @@ class Sm < Formula
   end
 
   def install
-    bin.install "bin/sm"
+    bin.install "bin/sm", "bin/sm-hook"
     man1.install Dir["share/man/man1/*"]
     bash_completion.install "share/bash-completion/completions/sm"
     zsh_completion.install "share/zsh/site-functions/_sm"

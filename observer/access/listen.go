@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"sm/observer/api"
+	"sm/observer/socket"
 )
 
 const (
@@ -43,8 +43,8 @@ func ListenUnix(ctx context.Context, path string, passed *Passed) (net.Listener,
 
 func bindUnix(ctx context.Context, path string) (net.Listener, error) {
 	switch {
-	case len(path) > api.MaxSocketPath:
-		return nil, fmt.Errorf("path has %d bytes and the system takes %d; set socket to a shorter one", len(path), api.MaxSocketPath)
+	case len(path) > socket.MaxPath:
+		return nil, fmt.Errorf("path has %d bytes and the system takes %d; set socket to a shorter one", len(path), socket.MaxPath)
 	case !filepath.IsAbs(path): // among these, names with @: sockets without a file, thus without an owner
 		return nil, errors.New("not an absolute path; set socket to one")
 	}

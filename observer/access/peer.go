@@ -7,7 +7,7 @@ import (
 	"sync"
 	"syscall"
 
-	"sm/observer/api"
+	"sm/observer/socket"
 )
 
 // errPeerUnknown says that the system does not tell who a connection is from.
@@ -39,7 +39,7 @@ func peerUID(c net.Conn) (uint32, error) {
 	case interface{ NetConn() net.Conn }:
 		return peerUID(c.NetConn())
 	case *net.UnixConn:
-		return api.PeerUID(c)
+		return socket.PeerUID(c)
 	case *net.TCPConn:
 		return tcpPeerUID(c)
 	}

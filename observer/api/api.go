@@ -229,12 +229,6 @@ type Today struct {
 	CostSince *time.Time `json:"cost_since,omitempty"`
 }
 
-// StatusLine is the answer to a report of the status line, where there is one: what to show
-// instead of the plain figure.
-type StatusLine struct {
-	Line string `json:"line"`
-}
-
 // Error is the body of every answer that is not a success.
 type Error struct {
 	Error string `json:"error"`

@@ -25,9 +25,6 @@ const answerWithin = 10 * time.Second
 // asked for may have been done.
 var ErrSilent = errors.New("the observer does not answer; see whether it is stopped, and what became of this before you repeat it")
 
-// ErrNoObserver says that nothing of this user answers on any of the sockets.
-var ErrNoObserver = errors.New("no observer is running; start it with 'sm observe'")
-
 // StatusError is an answer that is not a success, with the observer's own words.
 type StatusError struct {
 	Code int

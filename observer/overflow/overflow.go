@@ -17,7 +17,6 @@ import (
 	"sm/alerts"
 	"sm/handoff/guard"
 	"sm/handoff/rotation"
-	"sm/observer/api"
 	"sm/transcript/claude/hook"
 	"sm/transcript/wording"
 )
@@ -131,7 +130,7 @@ func (g *Guarding) StatusLine(ctx context.Context, status *hook.Status, now time
 		key.Ref = "restarted"
 		g.notifyOperator(ctx, key, name+" goes on in a fresh context.")
 	}
-	line, err := json.Marshal(api.StatusLine{Line: g.Options().Line(name, s)})
+	line, err := json.Marshal(hook.StatusAnswer{Line: g.Options().Line(name, s)})
 	if err != nil {
 		return nil // a text has no error
 	}

@@ -15,6 +15,7 @@ import (
 	"sm/transcript"
 	"sm/transcript/claude"
 	"sm/transcript/codex"
+	"sm/transcript/codex/files"
 )
 
 // Names of the clients, as metrics and JSON write them.
@@ -65,7 +66,7 @@ func FormatOf(path string, head []byte) *transcript.Format {
 
 // SessionOf is the id of the session that a transcript of that path is of, by its name alone.
 func SessionOf(path string) string {
-	if thread, ok := codex.Thread(path); ok {
+	if thread, ok := files.Thread(path); ok {
 		return thread
 	}
 	return strings.TrimSuffix(filepath.Base(path), ".jsonl")

@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"sm/transcript"
+	"sm/transcript/codex/files"
 	"sm/transcript/jsonwalk"
 	"sm/transcript/wording"
 )
 
 // Client is the name of the client that writes these transcripts.
-const Client = "codex"
+const Client = files.Client
 
 // Fold adds up the lines of one transcript. It remembers no more of a record than it needs
 // to know a repeated compaction, so that it hardly grows with its file.

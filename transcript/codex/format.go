@@ -10,15 +10,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"sm/transcript"
+	"sm/transcript/codex/files"
 )
 
-const (
-	prefix, plain, packed = "rollout-", ".jsonl", ".jsonl.zst"
-	dateLength            = len("2026-11-22T00-23-17-")
-	uuidLength            = len("01a200a2-c691-7de0-a325-4ece90591c2c")
-	// largest bounds what a compressed transcript is unpacked to, in memory.
-	largest = 256 << 20
-)
+// largest bounds what a compressed transcript is unpacked to, in memory.
+const largest = 256 << 20
 
 // Format is how Codex keeps its transcripts: sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl
 // below its home, with another id at the end where the thread was rewound, and the same
@@ -39,7 +35,7 @@ func Format(held func(path string) (transcript.Holder, bool)) *transcript.Format
 		f.Registry = &transcript.Registry{
 			Dir: func(root string) string { return filepath.Join(filepath.Dir(root), "thread-writer-locks") },
 			Entry: func(name string) bool {
-				return len(name) == uuidLength+len(".lock") && strings.HasSuffix(name, ".lock")
+				return len(name) == files.UUIDLength+len(".lock") && strings.HasSuffix(name, ".lock")
 			},
 			Read: func(name string, _ []byte) (transcript.Client, bool) {
 				return transcript.Client{SessionID: strings.TrimSuffix(name, ".lock"), Held: true}, true
@@ -53,31 +49,10 @@ func Format(held func(path string) (transcript.Holder, bool)) *transcript.Format
 	return f
 }
 
-// identify reads a path. Of a rewound thread's later file the first of the two ids is the
-// thread's.
+// identify reads a path.
 func identify(path string) (f transcript.File, ok bool) {
-	name, ok := strings.CutPrefix(filepath.Base(path), prefix)
-	if !ok {
-		return f, false
-	}
-	if name, ok = strings.CutSuffix(name, plain); !ok {
-		name, ok = strings.CutSuffix(name, packed)
-	}
-	if !ok || len(name) < dateLength+uuidLength || name[dateLength-1] != '-' {
-		return f, false
-	}
-	name, rest := name[dateLength:dateLength+uuidLength], name[dateLength+uuidLength:]
-	if rest != "" && rest[0] != '_' {
-		return f, false
-	}
-	return transcript.File{Name: name}, true
-}
-
-// Thread is the id of the thread that a transcript of that name is of; ok is false for other
-// names.
-func Thread(path string) (id string, ok bool) {
-	f, ok := identify(path)
-	return f.Name, ok
+	f.Name, ok = files.Thread(path)
+	return f, ok
 }
 
 func isYear(name string) bool {
@@ -106,7 +81,7 @@ var errLarge = fmt.Errorf("unpacks to more than %d MiB", largest>>20)
 func content(path string, file io.ReaderAt, size int64) (lines io.ReaderAt, length int64, err error) {
 	head := make([]byte, len(zstdMagic()))
 	switch n, _ := file.ReadAt(head, 0); {
-	case n < len(head) && bytes.HasPrefix(zstdMagic(), head[:n]) && (n > 0 || strings.HasSuffix(path, packed)):
+	case n < len(head) && bytes.HasPrefix(zstdMagic(), head[:n]) && (n > 0 || strings.HasSuffix(path, files.Packed)):
 		return bytes.NewReader(nil), 0, nil
 	case n < len(head) || !bytes.Equal(head, zstdMagic()):
 		return file, size, nil

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 )
 
 // Figure is a value as the status line gives it: absent, null, or known, which may be
@@ -233,4 +235,19 @@ func (s Status) Encode() []byte {
 		model{s.Model}, workspace{s.CurrentDir, s.ProjectDir}, s.Window, s.Cost, s.RateLimits, s.PromptCache, s.Exceeds200k, s.SM,
 	}
 	return encode(wire) // six paths of 4 KiB at most, without control characters: it fits
+}
+
+// StatusAnswer is the observer's answer to a report, where there is one: what to show instead of
+// the plain figure.
+type StatusAnswer struct {
+	Line string `json:"line"`
+}
+
+// WrappedCommand is the status line that `sm install` found: what stands after --, one word unless a person wrote it.
+func WrappedCommand(args []string) (command string, wraps bool) {
+	i := slices.Index(args, "--")
+	if i < 0 || i+1 >= len(args) {
+		return "", false
+	}
+	return strings.Join(args[i+1:], " "), true
 }

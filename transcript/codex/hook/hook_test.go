@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/transcript/claude/hook"
-	"sm/transcript/codex"
+	"sm/transcript/codex/files"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -71,7 +71,7 @@ func TestCaptured(t *testing.T) {
 		if diff := cmp.Diff(p, again); diff != "" || err != nil {
 			t.Errorf("%s: error %v (-sent +received):\n%s", line, err, diff)
 		}
-		if thread, ok := codex.Thread(p.TranscriptPath); !ok || thread != p.SessionID {
+		if thread, ok := files.Thread(p.TranscriptPath); !ok || thread != p.SessionID {
 			t.Errorf("session %q, transcript of %q: %s", p.SessionID, thread, line)
 		}
 		if p.Subagent() || p.SM.Client != "codex" || IsSubagent(&p) != bytes.Contains(line, []byte(`"agent_id"`)) {

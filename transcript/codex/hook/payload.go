@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"sm/transcript/claude/hook"
-	"sm/transcript/codex"
+	"sm/transcript/codex/files"
 )
 
 const (
@@ -20,7 +20,7 @@ func Speaks(data []byte) (yes bool) {
 		case "turn_id":
 			yes = yes || hook.Word(raw, maxWord) != ""
 		case "transcript_path":
-			_, named := codex.Thread(hook.Word(raw, maxPath))
+			_, named := files.Thread(hook.Word(raw, maxPath))
 			yes = yes || named
 		}
 	})
@@ -44,7 +44,7 @@ func Decode(data []byte) (p hook.Payload, err error) {
 	if err := hook.Members(data, o.set); err != nil { // it has been read above
 		return hook.Payload{}, err
 	}
-	p.SM, p.ContextTokens = hook.Origin{Client: codex.Client}, 0
+	p.SM, p.ContextTokens = hook.Origin{Client: files.Client}, 0
 	p.PromptID = o.turn
 	if p.AgentID != "" {
 		p.SessionID, p.AgentID = p.AgentID, ""

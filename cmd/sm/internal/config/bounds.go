@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"sm/dashboards/screen"
+	"sm/observer/socket"
 )
 
 const (
@@ -23,8 +24,6 @@ const (
 	maxPort = 65535
 	// maxTexts bounds a message template.
 	maxTexts = 4096
-	// maxSocketPath is the longest path of a socket, in bytes, that observer and clients take.
-	maxSocketPath = 103
 	// maxProblems bounds how many problems one line lists.
 	maxProblems = 5
 )
@@ -276,8 +275,8 @@ func checkPath(s setting) string {
 		return "holds a control character; give another path than " + Quote(path)
 	case !filepath.IsAbs(path):
 		return "must be an absolute path, or begin with ~/, not " + Quote(path)
-	case s.path == "socket" && len(path) > maxSocketPath:
-		return fmt.Sprintf("is %d bytes long and a socket's path has room for %d; give a shorter one", len(path), maxSocketPath)
+	case s.path == "socket" && len(path) > socket.MaxPath:
+		return fmt.Sprintf("is %d bytes long and a socket's path has room for %d; give a shorter one", len(path), socket.MaxPath)
 	}
 	return ""
 }

@@ -3,23 +3,16 @@ package config
 import (
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"sm/cmd/internal/places"
 )
 
-// maxQuoted bounds a foreign text inside a message.
-const maxQuoted = 60
-
 // Quote quotes a foreign text for a message, escaped and cut.
-func Quote(s string) string {
-	if r := []rune(s); len(r) > maxQuoted {
-		s = string(r[:maxQuoted]) + "…"
-	}
-	return strconv.Quote(s)
-}
+func Quote(s string) string { return places.Quote(s) }
 
 // mistyped says what a key takes and what it was given.
 func (p *parser) mistyped(typ reflect.Type, n *yaml.Node, path string) {

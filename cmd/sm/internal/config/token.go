@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"sm/cmd/internal/places"
 )
 
 // maxToken bounds a token, in bytes; minToken is what nobody guesses.
@@ -43,7 +45,7 @@ func readToken(path string) ([]byte, error) {
 	switch {
 	case !mode.IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file, %w; put the token into one of mode 0600", path, ErrTokenExposed)
-	case !ownedBy(info, os.Geteuid()):
+	case !places.OwnedBy(info, os.Geteuid()):
 		return nil, fmt.Errorf("%s belongs to another user than uid %d, %w; run chown %[2]d %[1]s and put a new token there", path, os.Geteuid(), ErrTokenExposed)
 	case mode.Perm()&0o077 != 0:
 		return nil, fmt.Errorf("%s has mode %04o, %w; run chmod 600 %[1]s and put a new token there", path, mode.Perm(), ErrTokenExposed)

@@ -1,4 +1,4 @@
-package main
+package hooks
 
 import (
 	"bytes"
@@ -6,23 +6,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
-	"slices"
 	"syscall"
 	"time"
 
-	"github.com/spf13/cobra"
-
-	"sm/dashboards/screen"
-	"sm/deploy/install"
+	"sm/dashboards/screen/plain"
 	"sm/handoff/guard"
 	"sm/handoff/proc"
-	"sm/observer/api"
 	"sm/transcript/claude/hook"
 )
 
 const (
-	// insideStatusline marks the process of a wrapped status line: an sm in there is one too many.
-	insideStatusline = "SM_INSIDE_STATUSLINE"
+	// InsideStatusline is a variable that marks the process of a wrapped status line: an sm in there is one too many.
+	InsideStatusline = "SM_INSIDE_STATUSLINE"
 	// sampleWork is what a report may take the observer. Its answer is the line of a guarded session; without one in
 	// time the figure is shown. Where there is no guarded session, nobody waits for an answer.
 	sampleWork = 300 * time.Millisecond
@@ -30,30 +25,17 @@ const (
 	maxStatusline = 64 << 10
 )
 
-func newStatuslineCommand(env *environ) *cobra.Command {
-	return &cobra.Command{
-		Use:   "statusline [-- COMMAND]",
-		Short: "Print the context's share and tell it to the observer; called by the client",
-		Long: "Read the status line's JSON from standard input, hand it to the observer, and print how full the context is,\n" +
-			"followed by what COMMAND, another status line, prints for the same JSON.",
-		Args: cobra.ArbitraryArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			env.runStatusline(cmd.Context(), slices.Concat(socketArgs(cmd), []string{"--"}, args))
-			return nil
-		},
-	}
-}
-
-func (env *environ) runStatusline(ctx context.Context, args []string) int {
+// Statusline is `sm statusline` with these arguments: it gives the exit code, which is always 0.
+func (p *Process) Statusline(ctx context.Context, args []string) int {
 	began := time.Now()
-	return within(ctx, func(ctx context.Context) { env.statusline(ctx, args, began) })
+	return within(ctx, func(ctx context.Context) { p.statusline(ctx, args, began) })
 }
 
-func (env *environ) statusline(ctx context.Context, args []string, began time.Time) {
-	if _, inside := env.lookupEnv(insideStatusline); inside {
+func (p *Process) statusline(ctx context.Context, args []string, began time.Time) {
+	if _, inside := p.LookupEnv(InsideStatusline); inside {
 		return
 	}
-	data := readObject(env.stdin)
+	data := readObject(p.Stdin)
 	report, err := hook.DecodeStatus(data)
 	guarded := ""
 	told := quietly(func() {
@@ -63,26 +45,26 @@ func (env *environ) statusline(ctx context.Context, args []string, began time.Ti
 		ctx, cancel := context.WithTimeout(ctx, sampleWork)
 		defer cancel()
 		sample := report
-		sample.SM = env.caller().Origin(began)
+		sample.SM = p.caller().Origin(began)
 		if !mayBeGuarded(&sample) {
-			leave(ctx, clientSockets(env.lookupEnv, args), sample.Encode())
+			leave(ctx, Sockets(p.LookupEnv, args), sample.Encode())
 			return
 		}
-		answer, heard := post(ctx, clientSockets(env.lookupEnv, args), sample.Encode(), true)
+		answer, heard := Post(ctx, Sockets(p.LookupEnv, args), sample.Encode(), true)
 		if guarded = guardedLine(answer); !heard {
-			guarded = env.fallbackGuard().overflowLine(&sample)
+			guarded = p.fallbackGuard().overflowLine(&sample)
 		}
 	})
 	others := ""
-	if command, _ := install.WrappedCommand(args); command != "" {
-		others = env.wrapped(ctx, command, data)
+	if command, _ := hook.WrappedCommand(args); command != "" {
+		others = p.wrapped(ctx, command, data)
 	}
 	<-told
 	line := percentText(report)
 	if guarded != "" {
 		line = guarded
 	}
-	_, _ = fmt.Fprintln(env.stdout, join(line, others))
+	_, _ = fmt.Fprintln(p.Stdout, join(line, others))
 }
 
 // mayBeGuarded reports whether the observer may have a line for this report: whether any client has a guarded session in
@@ -94,11 +76,11 @@ func mayBeGuarded(s *hook.Status) bool {
 
 // guardedLine is what the observer wants to be shown, "" for nothing.
 func guardedLine(answer []byte) string {
-	var a api.StatusLine
+	var a hook.StatusAnswer
 	if json.Unmarshal(answer, &a) != nil { // it has nothing to say, or is not there
 		return ""
 	}
-	return screen.OneLine(a.Line)
+	return plain.Line(a.Line)
 }
 
 func percentText(s hook.Status) string {
@@ -118,17 +100,17 @@ func join(ours, others string) string {
 
 // wrapped runs the user's own status line as the client would: by the shell, with the same JSON. It is the user's
 // setting, so it may be any shell text.
-func (env *environ) wrapped(ctx context.Context, command string, stdin []byte) string {
+func (p *Process) wrapped(ctx context.Context, command string, stdin []byte) string {
 	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", command)
-	cmd.Env = append(env.vars(), insideStatusline+"=1")
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(stdin), env.stderr
+	cmd.Env = append(p.Vars(), InsideStatusline+"=1")
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(stdin), p.Stderr
 	out := &proc.Head{Left: maxStatusline}
 	cmd.Stdout = out
 	// What the shell started ends with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	// Something in the background may keep the pipe open.
-	cmd.WaitDelay = (clientPatience - clientWork) / 2
+	cmd.WaitDelay = (patience - Work) / 2
 	_ = cmd.Run() // what it printed before it failed is shown, as the client would
 	return string(bytes.TrimRight(out.Kept, "\r\n"))
 }

@@ -12,21 +12,19 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"syscall"
 	"time"
 
-	"sm/cmd/sm/internal/config"
+	"sm/cmd/internal/places"
 	"sm/handoff/guard"
 	"sm/handoff/proc"
-	"sm/observer/fleet"
 	"sm/transcript/claude/hook"
 )
 
 // A Caller is what a process knows of the client that runs it.
 type Caller struct {
-	LookupEnv config.Env
+	LookupEnv places.Env
 	// Registered is the session of a client by its own registry, "" for one that is not known; nil is the real one.
 	Registered func(pid int, start string) (session string)
 }
@@ -57,9 +55,19 @@ func (by *Caller) Client() (c guard.Client, proven bool) {
 	}
 	if id := by.SessionOf(c.PID, c.Start); id != "" {
 		c.SessionID = id
-		proven = slices.ContainsFunc(Ancestry(os.Getpid()), func(p fleet.Process) bool { return p.PID == c.PID && p.Start == c.Start })
+		proven = descends(os.Getpid(), c)
 	}
 	return c, proven
+}
+
+// descends says whether a process is a client's, or descends from it.
+func descends(pid int, c guard.Client) bool {
+	for p := range proc.Lineage("/proc", pid) {
+		if p.PID == c.PID && p.Start == c.Start {
+			return true
+		}
+	}
+	return false
 }
 
 // clientOfRun is the client of a supervisor through which pid descends from it: its child, or that of its guardian.
@@ -221,12 +229,4 @@ func (by *Caller) Selves() (ids []string) {
 		ids = append(ids, session)
 	}
 	return ids
-}
-
-// Ancestry is the lineage of a process as the observer takes it.
-func Ancestry(pid int) (line []fleet.Process) {
-	for p := range proc.Lineage("/proc", pid) {
-		line = append(line, fleet.Process{PID: p.PID, Start: p.Start})
-	}
-	return line
 }

@@ -1,6 +1,6 @@
 //go:build darwin || freebsd
 
-package api
+package socket
 
 import "golang.org/x/sys/unix"
 

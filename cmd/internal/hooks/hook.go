@@ -1,0 +1,126 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"sm/transcript/claude/hook"
+	"sm/transcript/codex/files"
+	codexhook "sm/transcript/codex/hook"
+)
+
+const (
+	// patience is after when `sm hook` and `sm statusline` end, done or not, and Work what they have
+	// for waiting. Together with the start of a process on a busy machine it stays below the 2 s that are promised.
+	patience, Work = 1700 * time.Millisecond, 1500 * time.Millisecond
+	// All hooks of a SessionEnd together have 1.5 s before the client complains.
+	sessionEndWork = time.Second
+	// Codex ends a hook of that event, or of an interruption, after one second, with its start.
+	codexEndWork = 700 * time.Millisecond
+	// maxPayload bounds what is kept of standard input; the largest payloads hold a tool's output.
+	maxPayload = 16 << 20
+)
+
+// Hook is `sm hook` with these arguments: it gives the exit code, which is always 0.
+func (p *Process) Hook(ctx context.Context, args []string) int {
+	began := time.Now()
+	return within(ctx, func(ctx context.Context) { p.hook(ctx, args, began) })
+}
+
+// hook is one event from the client's standard input to the client's standard output.
+func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
+	data := readObject(p.Stdin)
+	decode, codex := hook.Decode, ofCodex(args, data)
+	if codex {
+		decode = codexhook.Decode
+	}
+	event, err := decode(data)
+	if err != nil {
+		return
+	}
+	work := Work
+	switch {
+	case codex && (event.Event == hook.SessionEnd || event.Event == hook.Interrupt):
+		work = codexEndWork
+	case event.Event == hook.SessionEnd:
+		work = sessionEndWork
+	}
+	ctx, cancel := context.WithTimeout(ctx, work)
+	defer cancel()
+	if codex {
+		event.SM = p.caller().CodexOrigin(began, codexhook.IsSubagent(&event))
+	} else {
+		event.SM = p.caller().Origin(began)
+	}
+	answer, heard := Post(ctx, Sockets(p.LookupEnv, args), event.Encode(), true)
+	if !heard && !codex {
+		answer = p.fallbackGuard().refusal(&event)
+	}
+	if !event.Event.Answered() || len(answer) == 0 || answer[0] != '{' || !json.Valid(answer) {
+		return
+	}
+	answer = p.nameProgram(answer)
+	if codex {
+		a, _ := hook.DecodeAnswer(answer) // what is no answer of ours says nothing
+		answer = codexhook.Encode(a)
+	}
+	if len(answer) > 0 {
+		_, _ = p.Stdout.Write(append(answer, '\n'))
+	}
+}
+
+// ofCodex says whether Codex calls this hook: by the arguments that `sm install` wrote, or by what it is told where they do
+// not say, as when somebody has copied the hooks of another client.
+func ofCodex(args []string, data []byte) bool {
+	client, told := argument(args, "--client")
+	return client == files.Client || !told && codexhook.Speaks(data)
+}
+
+// readObject reads one JSON object, and no further: the sender may keep the pipe open. One that is too large is read
+// to its end, for the sender's sake, and is nothing.
+func readObject(r io.Reader) []byte {
+	var frame hook.Frame
+	data, tooLarge := make([]byte, 0, 16<<10), false
+	for {
+		if len(data) == cap(data) {
+			data = slices.Grow(data, len(data))
+		}
+		n, err := r.Read(data[len(data):cap(data)])
+		n, done := frame.Feed(data[len(data) : len(data)+n])
+		data = data[:len(data)+n]
+		if len(data) > maxPayload {
+			data, tooLarge = data[:0], true
+		}
+		switch {
+		case !done && err == nil:
+		case tooLarge:
+			return nil
+		default:
+			return data
+		}
+	}
+}
+
+// argument is the value of an argument, the last of several; ok is false where there is none before a "--".
+func argument(args []string, name string) (value string, ok bool) {
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if v, is := strings.CutPrefix(arg, name+"="); is {
+			value, ok = v, true
+		} else if arg == name && i+1 < len(args) {
+			value, ok = args[i+1], true
+		}
+	}
+	return value, ok
+}
+
+// AskForHelp tells a person from the client.
+func AskForHelp(args []string) bool {
+	return len(args) == 1 && slices.Contains([]string{"-h", "--help"}, args[0])
+}

@@ -1,0 +1,65 @@
+package hooks
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"sm/cmd/internal/version"
+)
+
+// wholeProgram is the name of the program that the small one stands beside.
+const wholeProgram = "sm"
+
+// Main is the small program: it gives the exit code of the process.
+func Main(args []string) int {
+	command := ""
+	if len(args) > 1 {
+		command = args[1]
+	}
+	switch {
+	case (command == "hook" || command == "statusline") && !AskForHelp(args[2:]):
+	case command == "version" && len(args) == 2:
+		fmt.Println(version.Line())
+		return 0
+	default:
+		return handOver(args)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second signal has its usual effect
+	p := &Process{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Vars: os.Environ,
+		Executable: beside, CalledAs: calledAs(args[0]),
+	}
+	if command == "hook" {
+		return p.Hook(ctx, args[2:])
+	}
+	return p.Statusline(ctx, args[2:])
+}
+
+// beside is the path of the sm that the small program belongs to.
+func beside() (string, error) {
+	self, err := os.Executable()
+	return filepath.Join(filepath.Dir(self), wholeProgram), err
+}
+
+// calledAs is how sm would have been called in place of the small program.
+func calledAs(name string) string {
+	if !strings.Contains(name, "/") {
+		return wholeProgram
+	}
+	return filepath.Join(filepath.Dir(name), wholeProgram)
+}
+
+// handOver becomes the sm beside this program. Without one it does nothing: any exit code but 0 would keep an agent from
+// going on.
+func handOver(args []string) int {
+	if path, err := beside(); err == nil {
+		_ = syscall.Exec(path, append([]string{path}, args[1:]...), os.Environ()) // returns when it has failed
+	}
+	return 0
+}

@@ -1,0 +1,65 @@
+package hooks
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"sm/cmd/internal/places"
+	"sm/observer/socket"
+)
+
+// Sockets are the sockets to try. It goes past the configuration, which takes too long to load: `sm install`
+// writes into the arguments what differs from the default.
+func Sockets(env places.Env, args []string) []string {
+	socket, _ := env("SM_SOCKET")
+	state, _ := env("SM_STATE")
+	if value, ok := argument(args, "--socket"); ok {
+		socket = value
+	}
+	for _, path := range []*string{&state, &socket} {
+		expanded, err := env.ExpandHome(*path)
+		if err != nil || !filepath.IsAbs(expanded) {
+			expanded = ""
+		}
+		*path = expanded
+	}
+	paths, _ := env.SocketPaths(socket, state) // none: no observer
+	return paths
+}
+
+// leave posts a body and waits for no answer: the kernel keeps what is sent until the observer takes it.
+func leave(ctx context.Context, sockets []string, body []byte) {
+	_, _ = Post(ctx, sockets, body, false)
+}
+
+// Post posts a body to the first observer that listens. Where it waits it returns the answer, and whether an observer has
+// answered: an answer may be empty. It is HTTP by hand: one write, one read, no pool of connections and none of its
+// goroutines.
+func Post(ctx context.Context, sockets []string, body []byte, wait bool) (answer []byte, heard bool) {
+	conn, err := socket.Dial(ctx, sockets)
+	if err != nil {
+		return nil, false // without an observer of ours there is nobody to tell
+	}
+	defer conn.Close()
+	if deadline, ok := ctx.Deadline(); ok {
+		_ = conn.SetDeadline(deadline) // a connection that is closed fails below
+	}
+	// A signal must not wait for the observer.
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	var request bytes.Buffer
+	request.WriteString("POST /hooks/claude HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n")
+	request.WriteString("Content-Length: ")
+	request.WriteString(strconv.Itoa(len(body)))
+	request.WriteString("\r\n\r\n")
+	request.Write(body)
+	if _, err := conn.Write(request.Bytes()); err != nil || !wait {
+		return nil, false
+	}
+	answer, err = readAnswer(bufio.NewReader(conn))
+	return bytes.TrimSpace(answer), err == nil
+}

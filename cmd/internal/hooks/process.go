@@ -1,0 +1,88 @@
+// Package hooks is what a client calls on every turn: `sm hook` and `sm statusline`, the same for sm itself and for the small
+// program beside it, sm-hook.
+//
+// Invariants: the exit code is always 0, nothing is printed but an intended answer, and it ends within 2 s whatever state
+// the observer is in. It loads neither the configuration nor packages net and net/http, which take longer to start than
+// all that it does.
+//
+// It decides nothing about agents: an answer is the observer's, or the guard's by its state files where no observer
+// answers.
+package hooks
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"sm/cmd/internal/caller"
+	"sm/cmd/internal/places"
+	"sm/handoff/proc"
+	"sm/transcript/claude/hook"
+)
+
+// A Process is what a hook sees of the process that it is.
+type Process struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	LookupEnv      places.Env
+	Vars           func() []string // all variables, as NAME=value
+	// Executable is the path of sm, and CalledAs the name by which it was called.
+	Executable func() (string, error)
+	CalledAs   string
+	// Registered is the session of a client by its own registry; nil is the real one.
+	Registered func(pid int, start string) (session string)
+}
+
+func (p *Process) caller() *caller.Caller {
+	return &caller.Caller{LookupEnv: p.LookupEnv, Registered: p.Registered}
+}
+
+// Program is the path that the client is to call us by: as we were called, for a link such as ~/bin/sm outlives
+// the version that it points to.
+func (p *Process) Program() (string, error) {
+	self, err := p.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w; call it by its path", err)
+	}
+	info, err := os.Stat(self)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", errors.New("this program has been replaced or removed since it started; run it again")
+	}
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w; call it by its path", err)
+	}
+	if strings.HasPrefix(self, filepath.Join(os.TempDir(), "go-build")) {
+		return "", errors.New("this program will be gone when it ends; build it first, with 'make build'")
+	}
+	if called, err := exec.LookPath(p.CalledAs); err == nil {
+		if called, err = filepath.Abs(called); err == nil {
+			if other, err := os.Stat(called); err == nil && os.SameFile(info, other) {
+				return called, nil
+			}
+		}
+	}
+	return self, nil
+}
+
+// nameProgram has an answer name this program by its path where the agent's PATH does not lead to it. What is typed into
+// panes does not come this way.
+func (p *Process) nameProgram(answer []byte) []byte {
+	if !hook.CallsProgram(answer) {
+		return answer
+	}
+	program, err := p.Program()
+	if err != nil {
+		return answer
+	}
+	path, _ := p.LookupEnv("PATH")
+	self, err := os.Stat(program)
+	if found, foundErr := os.Stat(proc.LookPath(path, "sm")); err != nil || foundErr == nil && os.SameFile(self, found) {
+		return answer
+	}
+	return hook.NameProgram(answer, program)
+}

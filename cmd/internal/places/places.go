@@ -1,0 +1,207 @@
+// Package places knows where things are on this machine: the folders and the observer's socket, by the variables of the
+// environment, and the settings of the clients.
+//
+// Invariants: a relative path in a variable counts as none where that is the rule of the variable's owner; a socket is
+// looked for only where no other user can put one. Nothing is created.
+//
+// It does not read sm's configuration, and loads in no time: what a client calls on every turn needs it.
+package places
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"sm/observer/socket"
+)
+
+// SocketName is what the socket is called in a folder of our own.
+const SocketName = "sm.sock"
+
+// Env looks up an environment variable, as os.LookupEnv does.
+type Env func(name string) (value string, ok bool)
+
+// Home is the home directory, which every default path but XDG_RUNTIME_DIR starts from.
+func (env Env) Home() (string, error) {
+	if home, _ := env("HOME"); filepath.IsAbs(home) {
+		return filepath.Clean(home), nil
+	}
+	return "", fmt.Errorf("no home directory; set HOME to an absolute path")
+}
+
+// XDGDir is the directory in an XDG variable, else the one below home. A relative value is ignored, as the XDG
+// specification asks.
+func (env Env) XDGDir(variable, fallback string) (string, error) {
+	if dir, _ := env(variable); filepath.IsAbs(dir) {
+		return filepath.Clean(dir), nil
+	}
+	home, err := env.Home()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(home, fallback), nil
+}
+
+// CodexHome is the folder in which Codex keeps all that it keeps.
+func (env Env) CodexHome() (string, error) { return env.XDGDir("CODEX_HOME", ".codex") }
+
+// CodexDirs are the folders in which Codex keeps transcripts, by date and archived: in CODEX_HOME, else in ~/.codex. There
+// are none without a home directory.
+func (env Env) CodexDirs() []string {
+	home, err := env.CodexHome()
+	if err != nil {
+		return nil
+	}
+	return []string{filepath.Join(home, "sessions"), filepath.Join(home, "archived_sessions")}
+}
+
+// WatchedCodexDirs are CodexDirs; where the user has named the folders to watch, only those of a CODEX_HOME that is set.
+func (env Env) WatchedCodexDirs(named bool) []string {
+	if home, _ := env("CODEX_HOME"); named && !filepath.IsAbs(home) {
+		return nil
+	}
+	return env.CodexDirs()
+}
+
+// ClaudeSettings is the user's settings file of Claude Code.
+func (env Env) ClaudeSettings() (string, error) {
+	dir, _ := env("CLAUDE_CONFIG_DIR")
+	if strings.Contains(dir, ",") {
+		return "", fmt.Errorf("CLAUDE_CONFIG_DIR names several directories; set it to the one with the settings")
+	}
+	if dir == "" {
+		home, err := env.Home()
+		if err != nil {
+			return "", fmt.Errorf("find the client's settings: %w", err)
+		}
+		dir = filepath.Join(home, ".claude")
+	}
+	dir, err := env.ExpandHome(dir)
+	if err != nil {
+		return "", fmt.Errorf("CLAUDE_CONFIG_DIR: %w", err)
+	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return "", fmt.Errorf("CLAUDE_CONFIG_DIR: %w; write an absolute path", err)
+	}
+	return filepath.Join(dir, "settings.json"), nil
+}
+
+// ExpandHome replaces a leading ~ as a shell would; other users' homes (~name) are left as they are.
+func (env Env) ExpandHome(path string) (string, error) {
+	if path != "~" && !strings.HasPrefix(path, "~/") {
+		return path, nil
+	}
+	home, err := env.Home()
+	if err != nil {
+		return "", fmt.Errorf("expand %s: %w", Quote(path), err)
+	}
+	return filepath.Join(home, path[1:]), nil
+}
+
+// StateDir is where the observer keeps its state: where it was told to, or "" for the default.
+func (env Env) StateDir(configured string) (string, error) {
+	if configured != "" {
+		return configured, nil
+	}
+	dir, err := env.XDGDir("XDG_STATE_HOME", filepath.Join(".local", "state"))
+	if err != nil {
+		return "", fmt.Errorf("find the state directory: %w", err)
+	}
+	return filepath.Join(dir, "sm"), nil
+}
+
+// SocketPaths are the places of the observer's socket, best first: the one function that finds it, for the observer
+// and for all that ask it. A client tries them all: the observer may run where XDG_RUNTIME_DIR is set and the client
+// where it is not, or the other way round. Socket and state directory are the configured ones, "" for the defaults.
+func (env Env) SocketPaths(configured, stateDir string) ([]string, error) {
+	if configured != "" {
+		return []string{configured}, nil
+	}
+	var paths []string
+	if dir, ok := env.runtimeDir(); ok {
+		if path := filepath.Join(dir, "sm", SocketName); len(path) <= socket.MaxPath {
+			paths = append(paths, path)
+		}
+	}
+	state, err := env.StateDir(stateDir)
+	if err != nil {
+		err = fmt.Errorf("find the socket: %w, or give --socket", err)
+	} else if path := filepath.Join(state, "run", SocketName); len(path) > socket.MaxPath {
+		err = fmt.Errorf("%s is %d bytes long and a socket's path has room for %d; give a shorter one with --socket",
+			path, len(path), socket.MaxPath)
+	} else {
+		paths = append(paths, path)
+	}
+	if len(paths) > 0 {
+		return paths, nil
+	}
+	return nil, err
+}
+
+// maxLinks bounds the symbolic links on the way to a path, as the kernel does.
+const maxLinks = 40
+
+// runtimeDir is XDG_RUNTIME_DIR, if it is what the XDG specification promises: a directory of ours that nobody else
+// may enter. After su or sudo it is another user's. A user who can change what it leads to could put a socket of his own,
+// or any other socket of ours, where we look for the observer's.
+func (env Env) runtimeDir() (dir string, ok bool) {
+	dir, _ = env("XDG_RUNTIME_DIR")
+	if !filepath.IsAbs(dir) {
+		return "", false
+	}
+	dir = filepath.Clean(dir)
+	info, err := os.Stat(dir)
+	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 || !OwnedBy(info, os.Geteuid()) {
+		return "", false
+	}
+	return dir, trustedLinks(dir)
+}
+
+// trustedLinks says whether every symbolic link that an absolute path leads through is ours or root's.
+func trustedLinks(path string) bool {
+	at, rest, links := "/", strings.Split(path, "/"), 0
+	for len(rest) > 0 {
+		name := rest[0]
+		rest = rest[1:]
+		at = filepath.Join(at, name) // "" and . stay, and .. is right: nothing before it is a link
+		info, err := os.Lstat(at)
+		if err != nil {
+			return false
+		}
+		if info.Mode()&fs.ModeSymlink == 0 {
+			continue
+		}
+		target, err := os.Readlink(at)
+		if links++; err != nil || links > maxLinks || !OwnedBy(info, os.Geteuid(), 0) {
+			return false
+		}
+		at = filepath.Dir(at)
+		if filepath.IsAbs(target) {
+			at = "/"
+		}
+		rest = append(strings.Split(target, "/"), rest...)
+	}
+	return true
+}
+
+// OwnedBy says whether one of these users owns a file.
+func OwnedBy(info fs.FileInfo, uids ...int) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && slices.Contains(uids, int(stat.Uid))
+}
+
+// maxQuoted bounds a foreign text inside a message.
+const maxQuoted = 60
+
+// Quote quotes a foreign text for a message, escaped and cut.
+func Quote(s string) string {
+	if r := []rune(s); len(r) > maxQuoted {
+		s = string(r[:maxQuoted]) + "…"
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/deploy/install"
+)
+
+// small puts a program beside sm that says this version of itself, as sm-hook does; "" for ours.
+func (r *installRig) small(version string) (path string) {
+	r.t.Helper()
+	if version == "" {
+		version = versionOf()
+	}
+	path = filepath.Join(filepath.Dir(r.program), install.SmallName)
+	r.write(path, "#!/bin/sh\n[ \"$*\" = version ] && echo '"+version+"'\n", 0o700)
+	return path
+}
+
+// called counts the hooks and status lines that call a program.
+func (r *installRig) called(program string) (n int) {
+	for _, path := range []string{r.path, r.home + "/.codex/hooks.json"} {
+		text := r.read(path)
+		n += strings.Count(text, `"`+program+`"`) + strings.Count(text, `"`+program+" ")
+	}
+	return n
+}
+
+const smallHooks = 8 + 1 + 11 // of Claude Code, its status line, of Codex
+
+// TestInstallSmall: hooks and status line call sm-hook where it stands beside sm in the same version, and sm itself elsewhere.
+// An installation moves them; uninstall knows both, and gives back every byte.
+func TestInstallSmall(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		place func(r *installRig)
+		small bool
+		note  string
+	}{
+		"beside sm":   {func(r *installRig) { r.small("") }, true, ""},
+		"none":        {func(*installRig) {}, false, ""},
+		"another one": {func(r *installRig) { r.small("sm v0.0.1 (go1.26.0)") }, false, "~/bin/sm-hook\" belongs to another version of sm"},
+		"says nothing": {func(r *installRig) { r.write(r.small(""), "#!/bin/sh\nexit 1\n", 0o700) }, false,
+			"~/bin/sm-hook\" belongs to another version of sm"},
+		"no program": {func(r *installRig) { r.write(r.small(""), "", 0o600) }, false, ""},
+		"sm by another name": {func(r *installRig) {
+			r.small("")
+			r.program = r.home + "/bin/watcher"
+			r.write(r.program, "#!/bin/sh\n", 0o700)
+		}, false, ""},
+		"a folder":              {func(r *installRig) { r.write(r.home+"/bin/sm-hook/x", "", 0o600) }, false, ""},
+		"elsewhere in the PATH": {func(r *installRig) { r.write(r.home+"/path/sm-hook", "#!/bin/sh\necho '"+versionOf()+"'\n", 0o700) }, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, _ := newCodexRig(t)
+			r.write(r.path, "{\n  \"statusLine\": {\"type\": \"command\", \"command\": \"mine\"}\n}\n", 0o600)
+			tt.place(r)
+			r.calledAs = r.program
+			before := r.tree()
+			want := map[string]int{r.program: smallHooks, r.home + "/bin/sm-hook": 0}
+			if tt.small {
+				want = map[string]int{r.program: 0, r.home + "/bin/sm-hook": smallHooks}
+			}
+			env := r.environ()
+			if code := env.execute(t.Context(), []string{"install"}); code != 0 || strings.Contains(r.clean(env.stderr), "another version") != (tt.note != "") ||
+				!strings.Contains(r.clean(env.stderr), tt.note) {
+				t.Fatalf("exit code %d: %s", code, r.clean(env.stderr))
+			}
+			got := map[string]int{r.program: r.called(r.program), r.home + "/bin/sm-hook": r.called(r.home + "/bin/sm-hook")}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("calls (-want +got):\n%s\n%s", diff, r.read(r.path))
+			}
+			if text := r.read(r.path); !strings.Contains(text, " statusline -- mine\"") {
+				t.Errorf("the status line that was there is not wrapped: %s", text)
+			}
+			r.want(outcome{Out: unchangedLine + codexUnchangedLine}, "install")
+			r.want(outcome{Out: codexUninstalledLine + uninstalledLine}, "uninstall")
+			r.checkTree("after uninstall", before)
+		})
+	}
+}
+
+// TestInstallSmallMoves: what calls sm is moved to sm-hook when that comes, and back when it goes or is of another version, and
+// nothing of ours is there twice.
+func TestInstallSmallMoves(t *testing.T) {
+	t.Parallel()
+	r, _ := newCodexRig(t)
+	r.write(r.path, "{\n  \"model\": \"opus\"\n}\n", 0o600)
+	before := r.tree()
+	both := func(ofSM, ofSmall int) {
+		t.Helper()
+		if got := [2]int{r.called(r.program), r.called(r.home + "/bin/sm-hook")}; got != [2]int{ofSM, ofSmall} {
+			t.Errorf("calls of sm and sm-hook: %v, want %d and %d", got, ofSM, ofSmall)
+		}
+	}
+	moved := outcome{Out: installedLine + codexInstalledLine}
+	r.want(moved, "install")
+	both(smallHooks, 0)
+	path := r.small("")
+	r.want(moved, "install")
+	both(0, smallHooks)
+	r.small("sm v0.0.1")
+	r.want(moved, "install")
+	both(smallHooks, 0)
+	r.small("")
+	r.done("install", "--guard")
+	both(0, smallHooks+1)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	r.done("uninstall") // by its name alone
+	r.checkTree("after uninstall", before)
+}
+
+// TestPluginSmall: the plugin calls sm-hook too.
+func TestPluginSmall(t *testing.T) {
+	t.Parallel()
+	r := newPluginRig(t)
+	path := r.small("")
+	if got := r.run("install", "--plugin"); got.Code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	hooks := r.read(r.dir + "/plugins/cache/copy/hooks/hooks.json")
+	if n := strings.Count(hooks, `"`+path+`"`); n != len(install.HookEvents("", false)) || strings.Contains(hooks, `"`+r.program+`"`) {
+		t.Errorf("%d of them: %s", n, hooks)
+	}
+}
+
+// TestDoctorSmall: both programs are as good, but for an sm-hook of another version.
+func TestDoctorSmall(t *testing.T) {
+	t.Parallel()
+	c := newClinic(t)
+	fine := []finding{{"hooks", healthy, "installed for 8 events", ""}, {"status line", healthy, "ours", ""}}
+	check := func(when string, want []finding) {
+		t.Helper()
+		if diff := cmp.Diff(want, c.findings("hooks", "status line")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", when, diff)
+		}
+	}
+	check("sm alone", fine)
+	path := c.small("")
+	check("not used yet", fine)
+	c.want(outcome{Out: installedLine}, "install")
+	check("used", fine)
+	stale := finding{"hooks", noted, "they call ~/bin/sm-hook, which says \"sm v0.0.1\", and this is " + versionOf(),
+		"put sm and sm-hook of one version there, say with make install, and run sm install again"}
+	c.small("sm v0.0.1")
+	check("of another version", []finding{fine[0], stale, fine[1]})
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	check("gone", []finding{fine[0], {"hooks", broken, "they call ~/bin/sm-hook, which is not there or no program", "run sm install with the sm that is to stay"}, fine[1]})
+}
+
+// TestSmallHandsOver: whatever else sm-hook is asked, sm answers; and without an sm it is silent and does no harm.
+func TestSmallHandsOver(t *testing.T) {
+	t.Parallel()
+	path, home := smallPath(t), t.TempDir()
+	run := func(name string, args ...string) (out string, code int) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), filepath.Join(filepath.Dir(hookPaths(path)[0]), name), args...)
+		cmd.Env = []string{quickRace, "PATH=" + path, "HOME=" + home}
+		var both bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &both, &both
+		_ = cmd.Run() // its exit code tells
+		return both.String(), cmd.ProcessState.ExitCode()
+	}
+	for _, args := range [][]string{{"hook", "--help"}, {"statusline", "-h"}, {"version"}, {"--version"}, {"check-config"}, {"nonsense"}, {}} {
+		want, wantCode := run("sm", args...)
+		if got, code := run(install.SmallName, args...); got != want || code != wantCode {
+			t.Errorf("%q: exit code %d, want %d: %s\nwant: %s", args, code, wantCode, got, want)
+		}
+	}
+	if err := os.Remove(filepath.Join(filepath.Dir(hookPaths(path)[0]), "sm")); err != nil {
+		t.Fatal(err)
+	}
+	if got, code := run(install.SmallName, "status"); got != "" || code != 0 {
+		t.Errorf("without sm: exit code %d, %s", code, got)
+	}
+}

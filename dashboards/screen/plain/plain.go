@@ -1,0 +1,33 @@
+// Package plain makes a text fit for one line of a terminal without measuring it.
+//
+// Invariants: no control character is left, and no line is longer than it may be. It is pure, and so small that a program
+// which starts on every turn can use it.
+package plain
+
+import (
+	"strings"
+	"unicode"
+)
+
+// maxLine bounds what an error may print: a hostile name must not fill the terminal.
+const maxLine = 2000
+
+// Line makes a text fit for one line of a terminal: runs of space become one, what does not print is left
+// out, and the middle of a very long text gives way to its end, where the advice stands.
+func Line(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return ' '
+		}
+		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
+			return '?'
+		}
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > maxLine {
+		half := maxLine/2 - 3
+		s = strings.ToValidUTF8(s[:half], "") + " … " + strings.ToValidUTF8(s[len(s)-half:], "")
+	}
+	return s
+}

@@ -1,0 +1,17 @@
+package proc
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// LookPath finds a program in this PATH, "" for none.
+func LookPath(list, name string) string {
+	for _, dir := range filepath.SplitList(list) {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); filepath.IsAbs(dir) && err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0 {
+			return path
+		}
+	}
+	return ""
+}

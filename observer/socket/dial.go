@@ -1,0 +1,116 @@
+// Package socket connects to the observer's Unix socket.
+//
+// Invariants: there is no other way to the socket than [Dial]; nothing is sent to a socket that another user serves. It
+// needs neither package net nor net/http: a hook, which the client waits for on every turn, would pay for them at its start.
+//
+// It does not know where the socket is, or what is said there.
+package socket
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// MaxPath is the longest path of the observer's socket, in bytes. It is what sun_path of macOS holds
+// besides its final NUL, so that a configuration that works on one system works on the others.
+const MaxPath = 103
+
+// ErrNoObserver says that nothing of this user answers on any of the sockets.
+var ErrNoObserver = errors.New("no observer is running; start it with 'sm observe'")
+
+// ForeignError says that a process of another user serves the socket. Nothing was sent to it. It counts as
+// [ErrNoObserver] for errors.Is: no observer of this user was found.
+type ForeignError struct {
+	Path string
+	UID  uint32
+}
+
+func (e *ForeignError) Error() string {
+	return fmt.Sprintf("%s is served by uid %d and you are uid %d; start an observer of your own with 'sm observe', or name its socket with --socket",
+		e.Path, e.UID, os.Geteuid())
+}
+
+// Is makes every *ForeignError one of ErrNoObserver too.
+func (e *ForeignError) Is(target error) bool { return target == ErrNoObserver }
+
+// Dial connects to the first of the sockets that a process of our own effective uid serves. A socket of anybody
+// else, root included, is closed before a byte is sent: its answers could put words into an agent's context, and
+// what is sent is not for others. Without any socket of ours the error is ErrNoObserver, a *ForeignError, or what
+// kept a socket from being tried. Reads and writes of what it returns wait at most until its deadline.
+func Dial(ctx context.Context, sockets []string) (*os.File, error) {
+	var odd []error
+	for _, path := range sockets {
+		conn, err := dialOwn(ctx, path)
+		if err == nil {
+			return conn, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ECONNREFUSED) {
+			odd = append(odd, err)
+		}
+	}
+	switch len(odd) {
+	case 0:
+		return nil, ErrNoObserver
+	case 1:
+		return nil, odd[0]
+	}
+	return nil, errors.Join(odd...)
+}
+
+func dialOwn(ctx context.Context, path string) (*os.File, error) {
+	conn, err := connect(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("dial unix %s: %w", path, err)
+	}
+	uid, err := PeerUID(conn)
+	if err == nil && int(uid) != os.Geteuid() {
+		err = &ForeignError{Path: path, UID: uid}
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// connect opens a connection that never blocks a thread. A Unix socket connects at once, or says why not.
+func connect(ctx context.Context, path string) (*os.File, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	// As package net does it where no flag of socket(2) says so: no process that starts meanwhile inherits the descriptor.
+	syscall.ForkLock.RLock()
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err == nil {
+		syscall.CloseOnExec(fd)
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		return nil, os.NewSyscallError("socket", err)
+	}
+	if err = os.NewSyscallError("setnonblock", syscall.SetNonblock(fd, true)); err == nil {
+		err = os.NewSyscallError("connect", syscall.Connect(fd, &syscall.SockaddrUnix{Name: path}))
+	}
+	if err != nil {
+		return nil, errors.Join(err, syscall.Close(fd))
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// PeerUID is the effective uid of the process at the other end of c, as it was when that process connected or, for
+// a client, began to listen.
+func PeerUID(c syscall.Conn) (uid uint32, err error) {
+	raw, err := c.SyscallConn()
+	if err == nil {
+		var inner error
+		err = raw.Control(func(fd uintptr) { uid, inner = peerUID(int(fd)) })
+		err = errors.Join(err, inner)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("peer credentials: %w", err)
+	}
+	return uid, nil
+}

@@ -1,0 +1,42 @@
+// Package files knows the names of Codex's transcripts: rollout-<time>-<thread>.jsonl, with another id at the end where the
+// thread was rewound, and compressed ones.
+//
+// Invariants: a name of another form is of no thread. It is pure, and reads no file.
+package files
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// Client is how metrics and JSON call Codex.
+const Client = "codex"
+
+const (
+	prefix, plain = "rollout-", ".jsonl"
+	dateLength    = len("2026-11-22T00-23-17-")
+	// Packed ends the name of a compressed transcript.
+	Packed = ".jsonl.zst"
+	// UUIDLength is the length of a thread's id.
+	UUIDLength = len("01a200a2-c691-7de0-a325-4ece90591c2c")
+)
+
+// Thread is the id of the thread that a transcript of that name is of; ok is false for other
+// names. Of a rewound thread's later file the first of the two ids is the thread's.
+func Thread(path string) (id string, ok bool) {
+	name, ok := strings.CutPrefix(filepath.Base(path), prefix)
+	if !ok {
+		return "", false
+	}
+	if name, ok = strings.CutSuffix(name, plain); !ok {
+		name, ok = strings.CutSuffix(name, Packed)
+	}
+	if !ok || len(name) < dateLength+UUIDLength || name[dateLength-1] != '-' {
+		return "", false
+	}
+	name, rest := name[dateLength:dateLength+UUIDLength], name[dateLength+UUIDLength:]
+	if rest != "" && rest[0] != '_' {
+		return "", false
+	}
+	return name, true
+}
