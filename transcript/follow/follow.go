@@ -291,10 +291,10 @@ func (f *follower) done(ctx context.Context, r result) {
 	f.index.reached(fl, r.cursor)
 	fl.modified = r.cursor.Modified
 	switch {
+	case r.fold != nil && ctx.Err() == nil && f.makeRoom(r.written):
+		f.followLive(ctx, fl, r) // which first looks for what has happened meanwhile
 	case fl.again:
 		f.enqueue(fl)
-	case r.fold != nil && ctx.Err() == nil && f.makeRoom(r.written):
-		f.followLive(ctx, fl, r)
 	}
 }
 
