@@ -49,7 +49,7 @@ func TestNoticesNameAProgramThatRuns(t *testing.T) {
 			env := testEnv(map[string]string{"SM_SOCKET": e.socket, "PATH": c.path})
 			env.executable = func() (string, error) { return c.program, nil }
 			env.stdin = strings.NewReader(`{"session_id":"s1","hook_event_name":"Stop"}`)
-			if code := env.hooks().Hook(t.Context(), nil); code != 0 {
+			if code := unhurried(env).Hook(t.Context(), nil); code != 0 {
 				t.Errorf("exit code %d", code)
 			}
 			if got := env.stdout.(interface{ String() string }).String(); got != c.want+"\n" {

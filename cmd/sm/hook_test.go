@@ -98,13 +98,20 @@ func callHook(t *testing.T, vars map[string]string, stdin io.Reader, args ...str
 	t.Helper()
 	env := testEnv(vars)
 	env.stdin = stdin
-	if code := env.hooks().Hook(t.Context(), args); code != 0 {
+	if code := unhurried(env).Hook(t.Context(), args); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	if s := env.stderr.(*bytes.Buffer).String(); s != "" {
 		t.Errorf("on standard error: %s", s)
 	}
 	return env.stdout.(*bytes.Buffer).String()
+}
+
+// unhurried are hooks whose observer may be slow.
+func unhurried(env *environ) *hooks.Process {
+	p := env.hooks()
+	p.Slower = 60
+	return p
 }
 
 const toldAgent = `{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"[sm context] 52% #a1b2c3"}}`

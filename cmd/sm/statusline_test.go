@@ -21,7 +21,7 @@ func callStatusline(t *testing.T, vars map[string]string, stdin string, args ...
 	maps.Copy(all, vars)
 	env := testEnv(all)
 	env.stdin = strings.NewReader(stdin)
-	if code := env.hooks().Statusline(t.Context(), args); code != 0 {
+	if code := unhurried(env).Statusline(t.Context(), args); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	return env.stdout.(*bytes.Buffer).String()

@@ -28,7 +28,7 @@ const (
 // Hook is `sm hook` with these arguments: it gives the exit code, which is always 0.
 func (p *Process) Hook(ctx context.Context, args []string) int {
 	began := time.Now()
-	return within(ctx, func(ctx context.Context) { p.hook(ctx, args, began) })
+	return p.within(ctx, func(ctx context.Context) { p.hook(ctx, args, began) })
 }
 
 // hook is one event from the client's standard input to the client's standard output.
@@ -49,7 +49,7 @@ func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 	case event.Event == hook.SessionEnd:
 		work = sessionEndWork
 	}
-	ctx, cancel := context.WithTimeout(ctx, work)
+	ctx, cancel := context.WithTimeout(ctx, p.slower(work))
 	defer cancel()
 	if codex {
 		event.SM = p.caller().CodexOrigin(began, codexhook.IsSubagent(&event))

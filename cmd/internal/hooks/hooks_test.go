@@ -114,7 +114,7 @@ func TestHookTriesAllSockets(t *testing.T) {
 
 func TestPanicIsQuiet(t *testing.T) {
 	t.Parallel()
-	if code := within(t.Context(), func(context.Context) { panic("broken") }); code != 0 {
+	if code := new(Process).within(t.Context(), func(context.Context) { panic("broken") }); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -124,7 +124,7 @@ func TestWithinEndsOnSignal(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	code := within(ctx, func(ctx context.Context) {
+	code := new(Process).within(ctx, func(ctx context.Context) {
 		cancel()
 		<-ctx.Done()
 		close(ended)

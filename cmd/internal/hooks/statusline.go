@@ -28,7 +28,7 @@ const (
 // Statusline is `sm statusline` with these arguments: it gives the exit code, which is always 0.
 func (p *Process) Statusline(ctx context.Context, args []string) int {
 	began := time.Now()
-	return within(ctx, func(ctx context.Context) { p.statusline(ctx, args, began) })
+	return p.within(ctx, func(ctx context.Context) { p.statusline(ctx, args, began) })
 }
 
 func (p *Process) statusline(ctx context.Context, args []string, began time.Time) {
@@ -42,7 +42,7 @@ func (p *Process) statusline(ctx context.Context, args []string, began time.Time
 		if err != nil {
 			return
 		}
-		ctx, cancel := context.WithTimeout(ctx, sampleWork)
+		ctx, cancel := context.WithTimeout(ctx, p.slower(sampleWork))
 		defer cancel()
 		sample := report
 		sample.SM = p.caller().Origin(began)

@@ -10,9 +10,9 @@ import (
 
 // within does the work of a command that the client waits for, and says 0 when it is done, when it is late, and when
 // it fails in whatever way: to the client, an exit code of 2 would mean that the agent must not go on.
-func within(ctx context.Context, work func(context.Context)) int {
+func (p *Process) within(ctx context.Context, work func(context.Context)) int {
 	asked := ctx.Done()
-	ctx, cancel := context.WithTimeout(ctx, Work)
+	ctx, cancel := context.WithTimeout(ctx, p.slower(Work))
 	defer cancel()
 	// Without this the runtime ends a process whose standard output nobody reads any more, by a signal. Unlike one
 	// that is ignored, a signal that is caught has its usual effect in the wrapped status line.
