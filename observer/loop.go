@@ -20,10 +20,9 @@ const (
 	retryEvery = time.Second
 	// burst bounds how many changes are applied before anyone else gets a turn.
 	burst = 256
-	// litterMany is after how many changes a pause is used to give memory back:
-	// reading leaves garbage that would otherwise stay until the next collection,
-	// a long time off in a quiet fleet.
-	litterMany = 100
+	// litterMany is after how many changes a pause of litterAfter is used to give memory back: reading and storing leave
+	// garbage that would otherwise stay until the next collection, a long time off in a quiet fleet.
+	litterMany, litterAfter = 100, 2 * storeEvery
 )
 
 // loop owns all state until ctx ends; then it waits for the follower, takes what it
@@ -37,12 +36,12 @@ func (a *App) loop(ctx context.Context) {
 	w := newWriter(func(b *batch) error { return saveBatch(a, b) }, a.log)
 	store := time.NewTicker(storeEvery)
 	defer store.Stop()
-	litter := litterMany + 1 // loading the state leaves some, too
+	litter, heard := litterMany+1, time.Time{} // loading the state leaves some, too
 	for running := true; running; {
 		select {
 		case change, ok := <-a.changes:
 			if running = ok; ok {
-				litter += a.apply(c, change)
+				litter, heard = litter+a.apply(c, change), time.Now()
 			}
 		case f := <-a.calls:
 			f(c)
@@ -52,11 +51,12 @@ func (a *App) loop(ctx context.Context) {
 			c.handoffs.registry = false
 		case now := <-store.C:
 			c.pass(now)
-			if busy := w.offer(c); !busy && litter > litterMany && c.caughtUp {
+			if busy := w.offer(c); !busy && litter > litterMany && c.caughtUp && now.Sub(heard) > litterAfter {
 				litter = 0
 				a.work.Go(a.releaseMemory)
 			}
 		case done := <-w.done:
+			litter += len(done.batch.Values)
 			effects.do(w.saved(c, done))
 		}
 		if len(c.waiting) > 0 {
