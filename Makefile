@@ -40,7 +40,7 @@ run: build ## build, then watch this machine: bin/sm observe $(ARGS)
 install: build ## put sm, its completions and manual pages below PREFIX (~/.local)
 	@set -e; to="$(DESTDIR)$(PREFIX)"; \
 	mkdir -p "$$to/bin" $(COMPLETIONS:%="$$to/share/%") "$$to/share/man/man1"; \
-	for p in sm sm-hook; do cp bin/$$p "$$to/bin/.$$p.new" && mv -f "$$to/bin/.$$p.new" "$$to/bin/$$p"; done; \
+	for p in sm sm-hook; do cp bin/$$p "$$to/bin/.$$p.new"; mv -f "$$to/bin/.$$p.new" "$$to/bin/$$p"; done; \
 	bin/sm completion bash >"$$to/share/bash-completion/completions/sm"; \
 	bin/sm completion zsh >"$$to/share/zsh/site-functions/_sm"; \
 	bin/sm completion fish >"$$to/share/fish/vendor_completions.d/sm.fish"; \
