@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"io"
 	"strconv"
@@ -13,8 +14,8 @@ const maxAnswer = 128 << 10
 
 var errNoAnswer = errors.New("no answer of an observer")
 
-// readAnswer reads the body of an HTTP/1.1 response that is a success. Everything else is an error: another status, a body
-// that is cut off, or one that is too long.
+// readAnswer reads the body of an HTTP/1.1 response that is a success. Everything else is an error and no
+// body: another status, a body that is cut off, or one that is too long.
 func readAnswer(r *bufio.Reader) ([]byte, error) {
 	status, err := readLine(r)
 	if err != nil {
@@ -51,10 +52,10 @@ func readAnswer(r *bufio.Reader) ([]byte, error) {
 		return readBytes(nil, r, length, 10)
 	}
 	body, err := io.ReadAll(io.LimitReader(r, maxAnswer+1))
-	if len(body) > maxAnswer {
-		return nil, errNoAnswer
+	if err != nil || len(body) > maxAnswer {
+		return nil, cmp.Or(err, errNoAnswer)
 	}
-	return body, err
+	return body, nil
 }
 
 // readChunks reads a body that comes in pieces, each with its length before it, in hexadecimal digits. The last one is empty.
@@ -82,8 +83,10 @@ func readBytes(body []byte, r io.Reader, length string, base int) ([]byte, error
 		return nil, errNoAnswer
 	}
 	body = append(body, make([]byte, n)...)
-	_, err = io.ReadFull(r, body[len(body)-int(n):])
-	return body, err
+	if _, err := io.ReadFull(r, body[len(body)-int(n):]); err != nil {
+		return nil, err
+	}
+	return body, nil
 }
 
 // readLine reads a line without its end. One that is longer than the reader's buffer is an error.

@@ -44,7 +44,10 @@ func Main(args []string) int {
 // beside is the path of the sm that the small program belongs to.
 func beside() (string, error) {
 	self, err := os.Executable()
-	return filepath.Join(filepath.Dir(self), wholeProgram), err
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(filepath.Dir(self), wholeProgram), nil
 }
 
 // calledAs is how sm would have been called in place of the small program.
