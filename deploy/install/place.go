@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,8 +19,9 @@ type Around struct {
 // Notes say what an installation that is done has not done, and how to: hooks need a program that stays, an observer, and,
 // for the guard, its switch.
 func (o Options) Notes(by Around) (notes []string) {
-	if where := PassingPlace(o.Program, by.Temporary); where != "" {
-		notes = append(notes, fmt.Sprintf("hooks now call %s, in %s: put sm where it stays, say with 'make install', and run 'sm install' with that one", o.Program, where))
+	called := cmp.Or(o.Small, o.Program)
+	if where := PassingPlace(called, by.Temporary); where != "" {
+		notes = append(notes, fmt.Sprintf("hooks now call %s, in %s: put sm where it stays, say with 'make install', and run 'sm install' with that one", called, where))
 	}
 	if o.Guard && !by.GuardOn {
 		file := by.Config
