@@ -54,9 +54,10 @@ func TestSoakClients(t *testing.T) {
 	for _, l := range s.loads {
 		writing.Go(func() { l.run(stop) })
 	}
+	halt := sync.OnceFunc(func() { close(stop); writing.Wait() })
+	defer halt() // where the test ends early
 	s.watch(length)
-	close(stop)
-	writing.Wait()
+	halt()
 
 	s.settled("at the end")
 	s.told()
