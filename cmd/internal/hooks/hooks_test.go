@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"sm/transcript/claude/hook"
@@ -72,15 +71,10 @@ func TestHookOfMegabytes(t *testing.T) {
 	e := newEar(t)
 	output := strings.Repeat(`a\"}`, 1<<18)
 	stdin := `{"hook_event_name":"PostToolUse","tool_response":{"stdout":"` + output + `"},"tool_input":{"file_path":"/a","content":"` + output + `"},"session_id":"s"}`
-	var heard []string
-	for range 60 { // on a slow machine it gives up before it is heard
-		p := Process{Stdin: strings.NewReader(stdin), Stdout: new(bytes.Buffer), LookupEnv: func(string) (string, bool) { return "", false }}
-		p.hook(t.Context(), []string{"--socket", e.socket}, time.Now())
-		if heard = e.all(); len(heard) > 0 {
-			break
-		}
-	}
-	if len(heard) == 0 || len(heard[0]) > hook.MaxBody || !json.Valid([]byte(heard[0])) {
+	p := Process{Stdin: strings.NewReader(stdin), Stdout: new(bytes.Buffer), LookupEnv: func(string) (string, bool) { return "", false }}
+	p.hook(t.Context(), []string{"--socket", e.socket}, time.Now()) // not Hook, which gives up on a slow machine
+	heard := e.all()
+	if len(heard) != 1 || len(heard[0]) > hook.MaxBody || !json.Valid([]byte(heard[0])) {
 		t.Fatalf("heard %d times", len(heard))
 	}
 	told, err := hook.Decode([]byte(heard[0]))
@@ -181,12 +175,6 @@ func TestReadAnswer(t *testing.T) {
 		if (err == nil) != (wantErr == nil) || err == nil && !bytes.Equal(got, want) {
 			t.Errorf("%s: %.40q, %v; net/http has %.40q, %v", name, got, err, want, wantErr)
 		}
-		if err != nil && got != nil {
-			t.Errorf("%s: %.40q of an answer that is none", name, got)
-		}
-	}
-	if got, err := readAnswer(bufio.NewReader(io.MultiReader(strings.NewReader(ok+"\r\n{}"), iotest.ErrReader(os.ErrDeadlineExceeded)))); err == nil || got != nil {
-		t.Errorf("not to the end: %q, %v", got, err)
 	}
 	for name, text := range map[string]string{
 		"to the end": ok + "\r\n" + strings.Repeat("x", maxAnswer+1),
