@@ -12,7 +12,7 @@ import (
 
 // codexStates are the events for which sm install writes hooks, as Codex's config.toml calls them.
 func codexStates() []string {
-	return []string{"session_start", "session_end", "user_prompt_submit", "post_tool_use", "post_model_request", "stop", "interrupt",
+	return []string{"session_start", "session_end", "user_prompt_submit", "post_tool_use", "post_model_request", "permission_request", "stop", "interrupt",
 		"subagent_start", "subagent_stop", "pre_compact", "post_compact"}
 }
 
@@ -44,14 +44,14 @@ func TestDoctorOfCodex(t *testing.T) {
 	const (
 		check = "codex hooks"
 		asks  = "start codex and choose \"Trust all and continue\", or type /hooks and t"
-		all   = "SessionStart, SessionEnd, UserPromptSubmit, PostToolUse, PostModelRequest, Stop, Interrupt, SubagentStart, SubagentStop, PreCompact, PostCompact"
+		all   = "SessionStart, SessionEnd, UserPromptSubmit, PostToolUse, PostModelRequest, PermissionRequest, Stop, Interrupt, SubagentStart, SubagentStop, PreCompact, PostCompact"
 	)
 	for _, tt := range []struct {
 		name string
 		harm func(c *clinic, hooks, config string)
 		want []finding
 	}{
-		{"all is well", func(*clinic, string, string) {}, []finding{{check, healthy, "installed for 11 events, and trusted", ""}}},
+		{"all is well", func(*clinic, string, string) {}, []finding{{check, healthy, "installed for 12 events, and trusted", ""}}},
 		{"no Codex", func(c *clinic, _, _ string) { c.vars["CODEX_HOME"] = c.home + "/nowhere" }, nil},
 		{"none installed", func(c *clinic, _, _ string) { c.done("uninstall", "--codex") },
 			[]finding{{check, noted, "not installed in ~/.codex/hooks.json; Codex's agents hear nothing", "run sm install --codex"}}},
@@ -59,12 +59,12 @@ func TestDoctorOfCodex(t *testing.T) {
 			c.write(hooks, strings.Replace(c.read(hooks), `"Interrupt"`, `"Other"`, 1), 0o600)
 		}, []finding{{check, broken, "~/.codex/hooks.json has none for Interrupt", "run sm install --codex"}}},
 		{"nobody was asked", func(c *clinic, _, config string) { c.write(config, "", 0o600) },
-			[]finding{{check, broken, "Codex does not run 11 of 11, which its user has not trusted as they are: " + all, asks}}},
+			[]finding{{check, broken, "Codex does not run 12 of 12, which its user has not trusted as they are: " + all, asks}}},
 		{"no configuration", func(c *clinic, _, config string) { c.remove(config) },
-			[]finding{{check, broken, "Codex does not run 11 of 11, which its user has not trusted as they are: " + all, asks}}},
+			[]finding{{check, broken, "Codex does not run 12 of 12, which its user has not trusted as they are: " + all, asks}}},
 		{"one has changed", func(c *clinic, hooks, _ string) {
 			c.write(hooks, strings.Replace(c.read(hooks), `"timeout": 5`, `"timeout": 6`, 1), 0o600)
-		}, []finding{{check, broken, "Codex does not run 1 of 11, which its user has not trusted as they are: SessionStart", asks}}},
+		}, []finding{{check, broken, "Codex does not run 1 of 12, which its user has not trusted as they are: SessionStart", asks}}},
 		{"one is switched off", func(c *clinic, _, config string) {
 			c.write(config, strings.Replace(c.read(config), ":stop:0:0\"]\n", ":stop:0:0\"]\nenabled = false\n", 1), 0o600)
 		}, []finding{{check, broken, "~/.codex/config.toml has switched off those for Stop", "switch them on in codex, with /hooks"}}},
@@ -81,9 +81,9 @@ func TestDoctorOfCodex(t *testing.T) {
 			c.write(hooks, strings.Replace(c.read(hooks), `"hooks": {`, `"hooks": {"Other": [{"hooks": [{"type": "http", "url": "http://localhost"}]}],`, 1), 0o600)
 		}, []finding{
 			{check, broken, "Codex reads nothing of ~/.codex/hooks.json for the sake of one of type http, for Other", "remove that hook"},
-			{check, healthy, "installed for 11 events, and trusted", ""}}},
+			{check, healthy, "installed for 12 events, and trusted", ""}}},
 		{"a program that has gone", func(c *clinic, _, _ string) { c.remove(c.program) }, []finding{
-			{check, healthy, "installed for 11 events, and trusted", ""},
+			{check, healthy, "installed for 12 events, and trusted", ""},
 			{check, broken, "they call ~/bin/sm, which is not there or no program", "run sm install with the sm that is to stay"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

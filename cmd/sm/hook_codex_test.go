@@ -31,6 +31,9 @@ func TestCodexHook(t *testing.T) {
 		{"no answer of ours", root + `Stop"}`, `{"a":1}`, "", "root", nil},
 		{"a compaction", root + `PreCompact"}`, said("PreCompact"), "", "root", nil},
 		{"a response", root + `PostModelRequest"}`, said("PostModelRequest"), "", "root", nil},
+		{"a question to a person", root + `PermissionRequest","tool_name":"Bash"}`, said("PermissionRequest"), "", "root", nil},
+		{"a decision on it", root + `PermissionRequest","tool_name":"Bash"}`,
+			`{"hookSpecificOutput":{"hookEventName":"PermissionRequest","permissionDecision":"deny","permissionDecisionReason":"no"}}`, "", "root", nil},
 		{"a subagent's end", child + `SubagentStop"}`, said("SubagentStop"), "", "own", nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

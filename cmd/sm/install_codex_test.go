@@ -35,7 +35,7 @@ func TestInstallCodex(t *testing.T) {
 	r.want(outcome{Out: installedLine + codexInstalledLine}, "install")
 	r.want(outcome{Out: unchangedLine + codexUnchangedLine}, "install")
 	text := r.read(hooks)
-	if n := strings.Count(text, r.program+" hook --client codex"); n != 11 || strings.Contains(text, `"http"`) || strings.Contains(text, "statusLine") {
+	if n := strings.Count(text, r.program+" hook --client codex"); n != 12 || strings.Contains(text, `"http"`) || strings.Contains(text, "statusLine") {
 		t.Errorf("%d hooks: %s", n, text)
 	}
 	r.want(outcome{Out: codexUninstalledLine + uninstalledLine}, "uninstall")
@@ -60,7 +60,7 @@ func TestInstallCodexElsewhere(t *testing.T) {
 	before := r.tree()
 	r.vars["CODEX_HOME"] = r.home + "/c x"
 	r.done("install", "--codex", "--socket", "/s o")
-	if text := r.read(r.home + "/c x/hooks.json"); strings.Count(text, r.program+" hook --client codex --socket '/s o'") != 11 {
+	if text := r.read(r.home + "/c x/hooks.json"); strings.Count(text, r.program+" hook --client codex --socket '/s o'") != 12 {
 		t.Errorf("hooks: %s", text)
 	}
 	r.done("install")
@@ -82,7 +82,7 @@ func TestInstallCodexGivesBackEveryByte(t *testing.T) {
 		before := r.tree()
 		r.done("install", "--codex")
 		text := r.read(hooks)
-		if strings.Count(text, "hook --client codex") != 11 || !json.Valid(bytes.TrimPrefix([]byte(text), []byte(byteOrderMark))) {
+		if strings.Count(text, "hook --client codex") != 12 || !json.Valid(bytes.TrimPrefix([]byte(text), []byte(byteOrderMark))) {
 			t.Errorf("%s: installed: %s", name, text)
 		}
 		for _, mine := range []string{`"command":"mine"`, `"http"`} {
@@ -113,7 +113,7 @@ func TestInstallCodexBringsUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop := got.Hooks["Stop"]
-	if len(got.Hooks) != 11 || len(stop) != 1 || len(stop[0].Hooks) != 1 || stop[0].Hooks[0].Command != r.program+" hook --client codex" || stop[0].Hooks[0].Timeout != 5 {
+	if len(got.Hooks) != 12 || len(stop) != 1 || len(stop[0].Hooks) != 1 || stop[0].Hooks[0].Command != r.program+" hook --client codex" || stop[0].Hooks[0].Timeout != 5 {
 		t.Errorf("%s", r.read(hooks))
 	}
 }

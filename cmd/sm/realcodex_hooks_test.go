@@ -127,7 +127,7 @@ func (r *codexRun) settled() {
 func TestRealCodexHooks(t *testing.T) {
 	r := newCodexRun(t)
 	r.installs()
-	if status, text := r.diagnosis(); status != doctor.Broken || !strings.Contains(text, "does not run 11 of 11") {
+	if status, text := r.diagnosis(); status != doctor.Broken || !strings.Contains(text, "does not run 12 of 12") {
 		t.Errorf("before: %s %s", status, text)
 	}
 	r.home.start()

@@ -31,8 +31,8 @@ func CodexHooks(home string) string { return filepath.Join(home, codexFile) }
 // would tell nothing more.
 func CodexEvents() []hook.Event {
 	return []hook.Event{
-		hook.SessionStart, hook.SessionEnd, hook.UserPromptSubmit, hook.PostToolUse, hook.PostModelRequest, hook.Stop, hook.Interrupt,
-		hook.SubagentStart, hook.SubagentStop, hook.PreCompact, hook.PostCompact,
+		hook.SessionStart, hook.SessionEnd, hook.UserPromptSubmit, hook.PostToolUse, hook.PostModelRequest, hook.PermissionRequest, hook.Stop,
+		hook.Interrupt, hook.SubagentStart, hook.SubagentStop, hook.PreCompact, hook.PostCompact,
 	}
 }
 

@@ -10,9 +10,13 @@ const maxTool = 64
 
 // Asks is what the client waits for a person for, in a few words: "permission: Bash", "permission", "plan", "question"; ""
 // for a payload that says nothing of the kind. A client that waits at its prompt (idle_prompt) has no dialog open: it is
-// idle. Clients before 2.0.77 give a Notification no type, so that only the message tells.
+// idle. Clients before 2.0.77 give a Notification no type, so that only the message tells. Codex asks by a hook of its own; of
+// Claude Code, whose rules may decide without a person, that hook says nothing.
 func (p *Payload) Asks() string {
-	if p.Event != Notification {
+	switch {
+	case p.Event == PermissionRequest && p.SM.Client != "":
+		return permissionFor(p.ToolName)
+	case p.Event != Notification:
 		return ""
 	}
 	switch p.NotificationType {
@@ -30,16 +34,21 @@ func (p *Payload) Asks() string {
 
 // permission is what a message asks leave for.
 func permission(message string) string {
-	_, tool, named := strings.Cut(message, " permission to use ")
+	_, tool, _ := strings.Cut(message, " permission to use ")
 	if strings.Contains(message, "approval for the plan") {
 		tool = "ExitPlanMode"
 	}
+	return permissionFor(tool)
+}
+
+// permissionFor is what a client asks leave for by a tool's name, "" for none known.
+func permissionFor(tool string) string {
 	switch {
 	case tool == "AskUserQuestion":
 		return "question"
 	case tool == "ExitPlanMode":
 		return "plan"
-	case named && tool != "" && len(tool) <= maxTool && !strings.ContainsFunc(tool, unicode.IsControl):
+	case tool != "" && len(tool) <= maxTool && !strings.ContainsFunc(tool, unicode.IsControl):
 		return "permission: " + tool
 	}
 	return "permission"

@@ -34,4 +34,12 @@ func TestAsks(t *testing.T) {
 			t.Errorf("%q, %q: got %q, want %q", tt.kind, tt.message, got, tt.want)
 		}
 	}
+	for _, tt := range []struct{ client, tool, want string }{
+		{"codex", "Bash", "permission: Bash"}, {"codex", "", "permission"}, {"codex", "a\nb", "permission"}, {"", "Bash", ""},
+	} {
+		p := Payload{Event: PermissionRequest, ToolName: tt.tool, SM: Origin{Client: tt.client}}
+		if got := p.Asks(); got != tt.want {
+			t.Errorf("%q of %q: got %q, want %q", tt.tool, tt.client, got, tt.want)
+		}
+	}
 }

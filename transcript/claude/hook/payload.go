@@ -26,9 +26,10 @@ const (
 	PostCompact      Event = "PostCompact"
 	Notification     Event = "Notification"
 	// Claude Code has no such events, or none that mean anything: Codex has.
-	PostModelRequest Event = "PostModelRequest"
-	Interrupt        Event = "Interrupt"
-	SubagentStart    Event = "SubagentStart"
+	PostModelRequest  Event = "PostModelRequest"
+	PermissionRequest Event = "PermissionRequest"
+	Interrupt         Event = "Interrupt"
+	SubagentStart     Event = "SubagentStart"
 	// StatusLine is ours: a report of the status line on its way to the observer.
 	StatusLine Event = "StatusLine"
 )
@@ -37,7 +38,7 @@ const (
 func Events() []Event {
 	return []Event{
 		SessionStart, SessionEnd, UserPromptSubmit, PreToolUse, PostToolUse, Stop, StopFailure, SubagentStop,
-		PreCompact, PostCompact, Notification, PostModelRequest, Interrupt, SubagentStart, StatusLine,
+		PreCompact, PostCompact, Notification, PostModelRequest, PermissionRequest, Interrupt, SubagentStart, StatusLine,
 	}
 }
 

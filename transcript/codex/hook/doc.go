@@ -9,6 +9,8 @@
 //     subagent's own thread, which is a session of its own here.
 //   - turn_id is what Claude Code calls prompt_id.
 //   - PostModelRequest tells the usage of the response, whose total is the size of the context.
+//   - PermissionRequest says that a person is asked whether a tool may run. It is never answered: a decision would be the
+//     person's, and silence leaves the question to him.
 //   - A member that the client does not know makes an answer invalid, and so does context where
 //     the event takes none. At Stop it takes a decision alone.
 //

@@ -111,6 +111,8 @@ func TestDecode(t *testing.T) {
 		{"usage at another event", `{"hook_event_name":"Stop","status":"completed","token_usage":{"total_tokens":7}}`, hook.Payload{Event: hook.Stop}},
 		{"a subagent without a type", `{"session_id":"root","agent_id":"own"}`, hook.Payload{SessionID: "own", AgentType: "?"}},
 		{"a type without a subagent", `{"session_id":"root","agent_type":"default"}`, hook.Payload{SessionID: "root"}},
+		{"a question to a person", `{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"make","description":"may I?"}}`,
+			hook.Payload{Event: hook.PermissionRequest, ToolName: "Bash", ToolInput: json.RawMessage(`{"command":"make","description":"may I?"}`)}},
 		{"what is only ours to say", `{"sm":{"agent":"em","pane":"%1"},"prompt_id":"p","context_tokens":5}`, hook.Payload{}},
 	}
 	for _, tt := range tests {
@@ -208,7 +210,7 @@ func TestEncode(t *testing.T) {
 		hook.UserPromptSubmit: takes(hook.UserPromptSubmit), hook.PostToolUse: takes(hook.PostToolUse),
 		hook.Stop:       `{"decision":"block","reason":"say <so>"}`,
 		hook.PreToolUse: "", hook.PreCompact: "", hook.PostCompact: "", hook.SubagentStop: "", hook.SessionEnd: "", hook.Interrupt: "",
-		hook.PostModelRequest: "", "": "",
+		hook.PostModelRequest: "", hook.PermissionRequest: "", "": "",
 	} {
 		got := Encode(hook.Answer{Event: event, Context: "say <so>"})
 		if string(got) != want {
