@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,12 @@ func TestRealCodexRewind(t *testing.T) {
 	r.fills("automatic compaction of what was rewound", 245_000)
 	r.compact("/compact")
 	r.turn("after /compact", codexStep{grow: 900, tools: 1}, codexStep{grow: 300})
+	eventually(t, "the cycles", func() string {
+		if s := r.agent(); s.Cycle != 7 { // after three rewinds and three compactions
+			return fmt.Sprint(s.Cycle)
+		}
+		return ""
+	})
 	if threads, _ := r.stub.said(); threads[first].Auto != 2 || threads[first].Manual != 1 {
 		t.Errorf("the client has compacted otherwise: %+v", threads[first])
 	}

@@ -17,7 +17,8 @@ func (f *fields) classify(line []byte, r *record) {
 	switch string(f.kind.Bytes(line)) {
 	case "session_meta":
 		r.kind, r.start = meta, p.start
-		r.id, r.root, r.parent, r.base = p.id.Bytes(line), p.root.Bytes(line), p.parent.Bytes(line), p.base.Bytes(line)
+		r.id, r.root, r.parent = p.id.Bytes(line), p.root.Bytes(line), p.parent.Bytes(line)
+		r.origin, r.base = p.origin.Bytes(line), p.base.Bytes(line)
 		r.version, r.branch, r.cwd = p.version.Bytes(line), p.branch.Bytes(line), p.cwd.Bytes(line)
 	case "turn_context":
 		r.kind, r.model, r.cwd = settings, p.model.Bytes(line), p.cwd.Bytes(line)

@@ -215,7 +215,8 @@ func (f *Fold) limited(r *record) {
 }
 
 // begin takes the meta that says whose file it is. One whose history begins with the thread
-// itself begins another file of a thread that was rewound.
+// itself, or with a file of a thread that was not forked, begins another file of a thread that
+// was rewound.
 func (f *Fold) begin(r *record, e *transcript.Entry) (fresh bool) {
 	s := &f.sum
 	f.begun, f.start = true, r.start
@@ -231,7 +232,7 @@ func (f *Fold) begin(r *record, e *transcript.Entry) (fresh bool) {
 	if f.branch = string(r.branch); f.branch == "HEAD" { // no branch is checked out
 		f.branch = ""
 	}
-	if len(r.base) > 0 && bytes.Equal(r.base, f.thread) {
+	if len(r.base) > 0 && (bytes.Equal(r.base, f.thread) || len(r.origin) == 0) {
 		f.rewound(e)
 		return true
 	}

@@ -111,22 +111,32 @@ func TestLegacyFork(t *testing.T) {
 	}
 }
 
-// TestRewound: a file whose history begins with its own thread goes on with an unknown
-// context.
+// TestRewound: a file whose history begins with its own thread goes on with an unknown context. Where the thread had been
+// rewound before, its history may begin with the file that it went on in then: that is named by an id of its own.
 func TestRewound(t *testing.T) {
-	var r rollout
-	r.add("session_meta", `{"id":%[1]q,"cli_version":"0.169.0","history_base":{"thread_id":%[1]q,"end_ordinal_exclusive":20}}`, idA)
-	f, entries := r.fold(t)
-	if len(entries) != 1 || entries[0].Kind != transcript.KindRewind || !entries[0].Rewound || entries[0].Context != 0 {
-		t.Errorf("entries %+v", entries)
+	const segment = "01a20546-4c3a-7c63-b7ef-d985f46264c0"
+	for _, base := range []string{idA, segment} {
+		var r rollout
+		r.add("session_meta", `{"id":%q,"cli_version":"0.169.0","history_base":{"thread_id":%q,"end_ordinal_exclusive":20}}`, idA, base)
+		f, entries := r.fold(t)
+		if len(entries) != 1 || entries[0].Kind != transcript.KindRewind || !entries[0].Rewound || entries[0].Context != 0 {
+			t.Errorf("from %s: entries %+v", base, entries)
+		}
+		if _, known := f.Sum().Context(); known {
+			t.Errorf("from %s: the context is known: %+v", base, f.Sum())
+		}
 	}
-	if _, known := f.Sum().Context(); known {
-		t.Errorf("the context is known: %+v", f.Sum())
+	for _, base := range []string{idA, segment} {
+		fork := rollout{}
+		fork.add("session_meta", `{"id":%q,"cli_version":"0.169.0","forked_from_id":%q,"history_base":{"thread_id":%q}}`, idB, idA, base)
+		if _, entries := fork.fold(t); len(entries) != 0 {
+			t.Errorf("a fork from %s is no rewind: %+v", base, entries)
+		}
 	}
 	fork := rollout{}
-	fork.add("session_meta", `{"id":%q,"cli_version":"0.169.0","history_base":{"thread_id":%q}}`, idB, idA)
-	if _, entries = fork.fold(t); len(entries) != 0 {
-		t.Errorf("a fork is no rewind: %+v", entries)
+	fork.add("session_meta", `{"id":%[1]q,"cli_version":"0.169.0","forked_from_id":%q,"history_base":{"thread_id":%[1]q}}`, idB, idA)
+	if _, entries := fork.fold(t); len(entries) != 1 {
+		t.Errorf("a fork that was rewound: %+v", entries)
 	}
 }
 

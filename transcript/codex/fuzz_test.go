@@ -99,7 +99,7 @@ var pieces = []string{
 	`"error":{"codex_error_info":"context_window_exceeded"},`, `"item":{"type":"UserMessage","content":[{"text":"x"}]},`, `"content":[{"type":"text","text":"[sm x"}],`,
 	`"content":"x",`, `"content":[[],3,{"text":4},{"text":"<hook_prompt>[sm y"}],`, `"role":"developer",`, `"role":"user",`, `"usage":{"total_tokens":8,"input_tokens":-1},`,
 	`"rate_limits":{"primary":{"used_percent":1.5e1,"window_minutes":300,"resets_at":1795310598},"secondary":null},`, `"window_minutes":300,`, `"used_percent":-1,`,
-	`"history_base":{"thread_id":"x"},`, `"git":{"branch":"b"},`, `"window_id":"w",`, `"timestamp":"2024-02-29T23:59:59.999Z",`, strings.Repeat("x", 64), strings.Repeat("[", 70),
+	`"history_base":{"thread_id":"x"},`, `"forked_from_id":"x",`, `"git":{"branch":"b"},`, `"window_id":"w",`, `"timestamp":"2024-02-29T23:59:59.999Z",`, strings.Repeat("x", 64), strings.Repeat("[", 70),
 }
 
 // mutate changes a record at random places: bytes, ends, pieces, parts of another.

@@ -34,6 +34,7 @@ func oracle(line []byte) (record, error) {
 	case "session_meta":
 		r.kind, r.start = meta, figureOf(p["subagent_history_start_ordinal"])
 		r.id, r.root, r.parent = p.bytes("id"), p.bytes("session_id"), p.bytes("parent_thread_id")
+		r.origin = p.bytes("forked_from_id")
 		r.base, r.branch = objectOf(p["history_base"]).bytes("thread_id"), objectOf(p["git"]).bytes("branch")
 		r.version, r.cwd = p.bytes("cli_version"), p.bytes("cwd")
 	case "turn_context":

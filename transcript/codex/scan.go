@@ -43,10 +43,11 @@ type record struct {
 	at      transcript.Instant
 	ordinal int64 // in the thread, -1 for none
 
-	id, root, parent, base []byte // of a meta: the thread, its root, its parent, and the thread that its history begins with
-	start                  int64  // of a meta: the ordinal of the first record of its own, 0 for none said
-	version, branch        []byte // of a meta
-	model, cwd             []byte // of a meta or settings
+	id, root, parent []byte // of a meta: the thread, its root, its parent
+	origin, base     []byte // of a meta: the thread that it was forked from, and the thread or file that its history begins with
+	start            int64  // of a meta: the ordinal of the first record of its own, 0 for none said
+	version, branch  []byte // of a meta
+	model, cwd       []byte // of a meta or settings
 
 	turn             []byte   // of the records of a turn
 	attributed       bool     // of a start: it says what began the turn
@@ -76,17 +77,17 @@ type fields struct {
 
 // payload is the payload of a line; of a repeated one only the last counts.
 type payload struct {
-	kind, id, root, parent, base, version, branch, model, cwd   jsonwalk.Text
-	turn, thread, response, windowID, compaction, message, role jsonwalk.Text
-	failure, call, name, arguments, input                       jsonwalk.Text
-	start, window                                               int64
-	attributed, informed                                        bool
-	usage                                                       usage
-	limits                                                      [2]limit
-	info                                                        info
-	content, action                                             jsonwalk.Span
-	output                                                      int64
-	item                                                        item
+	kind, id, root, parent, origin, base, version, branch, model, cwd jsonwalk.Text
+	turn, thread, response, windowID, compaction, message, role       jsonwalk.Text
+	failure, call, name, arguments, input                             jsonwalk.Text
+	start, window                                                     int64
+	attributed, informed                                              bool
+	usage                                                             usage
+	limits                                                            [2]limit
+	info                                                              info
+	content, action                                                   jsonwalk.Span
+	output                                                            int64
+	item                                                              item
 }
 
 // item is what is told of something that the agent has done.
@@ -156,6 +157,8 @@ func (w *walker) payload(value jsonwalk.Text, p *payload) {
 			p.root = w.Str(value)
 		case "parent_thread_id":
 			p.parent = w.Str(value)
+		case "forked_from_id":
+			p.origin = w.Str(value)
 		case "history_base":
 			p.base = w.Only(value, "thread_id")
 		case "subagent_history_start_ordinal":
