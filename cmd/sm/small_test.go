@@ -33,7 +33,8 @@ func (r *installRig) called(program string) (n int) {
 	return n
 }
 
-const smallHooks = 8 + 1 + 11 // of Claude Code, its status line, of Codex
+// smallHooks is how many calls an installation has: hooks of Claude Code, its status line, hooks of Codex.
+func smallHooks() int { return 8 + 1 + len(install.CodexEvents()) }
 
 // TestInstallSmall: hooks and status line call sm-hook where it stands beside sm in the same version, and sm itself elsewhere.
 // An installation moves them; uninstall knows both, and gives back every byte.
@@ -64,9 +65,9 @@ func TestInstallSmall(t *testing.T) {
 			tt.place(r)
 			r.calledAs = r.program
 			before := r.tree()
-			want := map[string]int{r.program: smallHooks, r.home + "/bin/sm-hook": 0}
+			want := map[string]int{r.program: smallHooks(), r.home + "/bin/sm-hook": 0}
 			if tt.small {
-				want = map[string]int{r.program: 0, r.home + "/bin/sm-hook": smallHooks}
+				want = map[string]int{r.program: 0, r.home + "/bin/sm-hook": smallHooks()}
 			}
 			env := r.environ()
 			if code := env.execute(t.Context(), []string{"install"}); code != 0 || strings.Contains(r.clean(env.stderr), "another version") != (tt.note != "") ||
@@ -102,16 +103,16 @@ func TestInstallSmallMoves(t *testing.T) {
 	}
 	moved := outcome{Out: installedLine + codexInstalledLine}
 	r.want(moved, "install")
-	both(smallHooks, 0)
+	both(smallHooks(), 0)
 	path := r.small("")
 	r.want(moved, "install")
-	both(0, smallHooks)
+	both(0, smallHooks())
 	r.small("sm v0.0.1")
 	r.want(moved, "install")
-	both(smallHooks, 0)
+	both(smallHooks(), 0)
 	r.small("")
 	r.done("install", "--guard")
-	both(0, smallHooks+1)
+	both(0, smallHooks()+1)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
@@ -156,10 +157,18 @@ func TestDoctorSmall(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	check("gone", []finding{fine[0], {"hooks", broken, "they call ~/bin/sm-hook, which is not there or no program", "run sm install with the sm that is to stay"}, fine[1]})
+	const remedy = "run sm install with the sm that is to stay"
+	check("gone", []finding{fine[0], {"hooks", broken, "they call ~/bin/sm-hook, which is not there or no program", remedy},
+		{"status line", broken, "it calls ~/bin/sm-hook, which is not there or no program", remedy}})
+	c.small("")
+	if err := os.Remove(c.program); err != nil {
+		t.Fatal(err)
+	}
+	check("alone", []finding{fine[0], {"hooks", broken, "they call ~/bin/sm-hook, which needs ~/bin/sm, which is not there or no program",
+		"put sm there, say with make install, or run sm install with the one that is to stay"}, fine[1]})
 }
 
-// TestSmallHandsOver: whatever else sm-hook is asked, sm answers; and without an sm it is silent and does no harm.
+// TestSmallHandsOver: whatever else sm-hook is asked, sm answers; and without an sm it is one line says so.
 func TestSmallHandsOver(t *testing.T) {
 	t.Parallel()
 	path, home := smallPath(t), t.TempDir()
@@ -178,10 +187,18 @@ func TestSmallHandsOver(t *testing.T) {
 			t.Errorf("%q: exit code %d, want %d: %s\nwant: %s", args, code, wantCode, got, want)
 		}
 	}
-	if err := os.Remove(filepath.Join(filepath.Dir(hookPaths(path)[0]), "sm")); err != nil {
+	whole := filepath.Join(filepath.Dir(hookPaths(path)[0]), "sm")
+	alone := func(when string) {
+		t.Helper()
+		if got, code := run(install.SmallName, "status"); code != 1 || !strings.HasPrefix(got, "sm-hook: no sm beside it: ") || strings.Count(got, "\n") != 1 {
+			t.Errorf("%s: exit code %d, %s", when, code, got)
+		}
+		if got, code := run(install.SmallName, "hook", "--help"); got != "" || code != 0 {
+			t.Errorf("%s, a hook: exit code %d, %s", when, code, got)
+		}
+	}
+	if err := os.Remove(whole); err != nil {
 		t.Fatal(err)
 	}
-	if got, code := run(install.SmallName, "status"); got != "" || code != 0 {
-		t.Errorf("without sm: exit code %d, %s", code, got)
-	}
+	alone("without sm")
 }

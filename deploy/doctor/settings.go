@@ -243,8 +243,11 @@ func (d *doctor) programs(ctx context.Context, check string, commands map[string
 		if !strings.Contains(program, "/") {
 			path = proc.LookPath(d.Path, program)
 		}
-		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o111 == 0 {
+		if !runnable(path) {
 			d.found(check, Broken, "run sm install with the sm that is to stay", "they call %s, which is not there or no program", program)
+		} else if whole := filepath.Join(filepath.Dir(path), "sm"); filepath.Base(path) == install.SmallName && !runnable(whole) {
+			d.found(check, Broken, "put sm there, say with make install, or run sm install with the one that is to stay",
+				"they call %s, which needs %s, which is not there or no program", program, whole)
 		} else if where := install.PassingPlace(path, d.Temporary); where != "" {
 			d.found(check, Noted, "put sm where it stays, say with make install, and run sm install with that one", "they call %s, in %s, which does not last", program, where)
 		} else if version := d.smallVersion(ctx, path); version != d.Version {
@@ -256,6 +259,12 @@ func (d *doctor) programs(ctx context.Context, check string, commands map[string
 				strings.Join(asked, ", "), strings.Join(d.Sockets, ", "))
 		}
 	}
+}
+
+// runnable says whether a path is a program.
+func runnable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
 // smallVersion is the version that the small program at path says; of every other program it is ours.
@@ -282,6 +291,9 @@ func (d *doctor) statusLine(layers []*settingsLayer) {
 		d.found("status line", Noted, "run sm install, which keeps it and adds to it", "%s is not ours", quote(command))
 	case !own:
 		d.found("status line", Noted, "remove it there, or put sm statusline -- before its command", "%s in %s hides ours", quote(command), l.path)
+	case l.editor.StatusProgram(command) != "" && !runnable(l.editor.StatusProgram(command)):
+		d.found("status line", Broken, "run sm install with the sm that is to stay", "it calls %s, which is not there or no program",
+			l.editor.StatusProgram(command))
 	case wraps:
 		d.found("status line", Healthy, "", "ours, with %s in it", quote(original))
 	default:

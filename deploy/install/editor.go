@@ -340,6 +340,15 @@ func (e *Editor) Unwrap(command string) (original string, wraps, own bool) {
 	}
 }
 
+// StatusProgram gives the program of a status line of ours, "" for what a shell finds in its own PATH.
+func (e *Editor) StatusProgram(command string) string {
+	words, _ := shellWords(command, e.home)
+	if len(words) == 0 || !strings.Contains(words[0], "/") {
+		return ""
+	}
+	return words[0]
+}
+
 // HookCommand gives the program and arguments of a hook. What a shell finds in its own PATH is not known here: then the
 // program is "".
 func (e *Editor) HookCommand(v *jsonedit.Value) (program string, args []string) {

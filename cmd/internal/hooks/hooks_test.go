@@ -188,3 +188,12 @@ func TestReadAnswer(t *testing.T) {
 		}
 	}
 }
+
+// TestNotItself: under the name of sm the small program does not become itself again and again.
+func TestNotItself(t *testing.T) {
+	for command, want := range map[string]int{"status": 1, "hook": 0} {
+		if code := Main([]string{"/nowhere/sm", command, "--help"}); code != want {
+			t.Errorf("%s: exit code %d, want %d", command, code, want)
+		}
+	}
+}

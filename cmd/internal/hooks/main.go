@@ -58,11 +58,20 @@ func calledAs(name string) string {
 	return filepath.Join(filepath.Dir(name), wholeProgram)
 }
 
-// handOver becomes the sm beside this program. Without one it does nothing: any exit code but 0 would keep an agent from
-// going on.
+// handOver becomes the sm beside this program. Without one it says so, but for what clients call: there any exit code but 0
+// would keep an agent from going on.
 func handOver(args []string) int {
-	if path, err := beside(); err == nil {
-		_ = syscall.Exec(path, append([]string{path}, args[1:]...), os.Environ()) // returns when it has failed
+	path, err := beside()
+	if err == nil && filepath.Base(args[0]) == wholeProgram { // it has become this very program, and would do so for ever
+		err = fmt.Errorf("%s is sm-hook itself", path)
 	}
-	return 0
+	if err == nil {
+		err = syscall.Exec(path, append([]string{path}, args[1:]...), os.Environ()) // returns when it has failed
+		err = fmt.Errorf("%s: %w", path, err)
+	}
+	if len(args) > 1 && (args[1] == "hook" || args[1] == "statusline") {
+		return 0
+	}
+	fmt.Fprintf(os.Stderr, "sm-hook: no sm beside it: %v; put both there, say with make install\n", err)
+	return 1
 }
