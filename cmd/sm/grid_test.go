@@ -5,31 +5,20 @@ import (
 	"fmt"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"sm/observer/history"
+	"sm/observer/history/historytest"
 	"sm/observer/history/tune"
 	"sm/transcript/transcripttest"
 )
 
-// settled is what happened in the transcripts of a folder.
-func settled(t *testing.T, dir string) *history.History {
-	t.Helper()
-	h, err := history.Read(t.Context(), history.Options{}, []string{dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.Settle(nil, time.Now())
-	return h
-}
-
 // timelines are the sessions of a folder, without their events.
 func timelines(t *testing.T, dir string) (all []history.Timeline) {
 	t.Helper()
-	if err := settled(t, dir).Each(t.Context(), nil, func(s history.Timeline) {
+	if err := historytest.Settled(t, dir).Each(t.Context(), nil, func(s history.Timeline) {
 		s.Events, s.First, s.Sizes = nil, nil, nil
 		all = append(all, s)
 	}); err != nil {

@@ -20,6 +20,7 @@ import (
 const (
 	layoutModule  = "sm"
 	layoutSupport = "sm/transcript/transcripttest"
+	layoutHistory = "sm/observer/history/historytest"
 )
 
 // layoutRules say who may import what.
@@ -102,8 +103,9 @@ func layoutTable() layoutRules {
 			"sm/observer/curve":            {ours: []string{"sm/transcript", "sm/transcript/clients", "sm/alerts", "sm/dashboards/page"}},
 			"sm/observer/pages":            {ours: []string{"sm/alerts", "sm/alerts/outbox", "sm/dashboards/central", "sm/dashboards/page", "sm/observer/api", "sm/observer/curve", "sm/observer/fleet", "sm/transcript/claude"}},
 			"sm/observer/history":          {ours: []string{"sm/transcript/bills", "sm/transcript/wording", "sm/transcript", "sm/transcript/claude", "sm/transcript/clients", "sm/transcript/follow", "sm/alerts", "sm/observer/fleet"}, tests: []string{"sm/observer/tally"}},
-			"sm/observer/history/report":   {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet", "sm/observer/api", "sm/observer/history"}},
-			"sm/observer/history/tune":     {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/api", "sm/observer/history", "sm/observer/history/report"}},
+			"sm/observer/history/report":   {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet", "sm/observer/api", "sm/observer/history"}, tests: []string{layoutHistory}},
+			layoutHistory:                  {ours: []string{"sm/observer/history"}},
+			"sm/observer/history/tune":     {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/api", "sm/observer/history", "sm/observer/history/report"}, tests: []string{layoutHistory}},
 			"sm/observer":                  {ours: layoutWithout(libraries, "sm/observer", "sm/handoff/proc", "sm/handoff/queue", "sm/handoff/tmux", "sm/handoff/supervise", "sm/deploy/install", "sm/deploy/doctor", "sm/deploy/service")},
 			"sm/observer/history/replay":   {ours: []string{"sm/transcript", "sm/alerts", "sm/observer/fleet"}, tests: []string{"sm/observer/history", "sm/transcript/claude"}},
 			"sm/observer/demo":             {ours: []string{"sm/transcript/claude/hook"}, tests: []string{"sm/transcript", "sm/observer/fleet", "sm/observer/history"}},
@@ -115,7 +117,7 @@ func layoutTable() layoutRules {
 			"sm/dashboards/central":        {ours: []string{"sm/alerts", "sm/observer/api", "sm/observer/httpclient"}},
 			"sm/observer/httpclient":       {},
 			"sm/observer/alertmanager":     {ours: []string{"sm/alerts", "sm/observer/httpclient"}},
-			"sm/cmd/sm":                    {ours: slices.Concat(libraries, past, []string{"sm/cmd/internal/caller", "sm/cmd/internal/hooks", "sm/cmd/internal/version", "sm/cmd/sm/internal/config", "sm/cmd/sm/internal/prompt", "sm/cmd/sm/internal/usage", "sm/cmd/sm/internal/term", "sm/cmd/sm/internal/view"})},
+			"sm/cmd/sm":                    {ours: slices.Concat(libraries, past, []string{"sm/cmd/internal/caller", "sm/cmd/internal/hooks", "sm/cmd/internal/version", "sm/cmd/sm/internal/config", "sm/cmd/sm/internal/prompt", "sm/cmd/sm/internal/usage", "sm/cmd/sm/internal/term", "sm/cmd/sm/internal/view"}), tests: []string{layoutHistory}},
 			"sm/cmd/internal/caller":       {ours: []string{"sm/cmd/internal/places", "sm/handoff/guard", "sm/handoff/proc", "sm/transcript", "sm/transcript/claude/hook"}},
 			"sm/cmd/internal/hooks":        {ours: []string{"sm/cmd/internal/caller", "sm/cmd/internal/places", "sm/cmd/internal/version", "sm/dashboards/screen/plain", "sm/handoff/guard", "sm/handoff/proc", "sm/observer/socket", "sm/transcript/claude/hook", "sm/transcript/codex/files", "sm/transcript/codex/hook"}},
 			"sm/cmd/internal/places":       {ours: []string{"sm/observer/socket"}, stdOnly: true},
@@ -142,6 +144,7 @@ func layoutTable() layoutRules {
 			{path: "sm/cmd/release", below: true},
 			{path: "sm/observer", importers: commands},
 			{path: layoutSupport, importers: []string{"sm/cmd/bench"}, tests: true},
+			{path: layoutHistory, tests: true},
 			{path: "github.com/nxadm/tail", below: true, importers: []string{"sm/transcript/follow"}},
 			{path: "github.com/spf13/viper", below: true, importers: []string{"sm/cmd/sm/internal/config"}},
 			{path: "github.com/spf13/cobra", below: true, importers: []string{"sm/cmd/sm", "sm/cmd/sm/internal/usage"}},

@@ -9,19 +9,9 @@ import (
 
 	"sm/alerts"
 	"sm/observer/history"
+	"sm/observer/history/historytest"
 	"sm/transcript/transcripttest"
 )
-
-// settled reads the transcripts in some folders.
-func settled(t *testing.T, dirs ...string) *history.History {
-	t.Helper()
-	h, err := history.Read(t.Context(), history.Options{}, dirs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.Settle(nil, time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC))
-	return h
-}
 
 func generated(t *testing.T, seed uint64, start time.Time) string {
 	t.Helper()
@@ -39,7 +29,7 @@ func judged(t *testing.T, dirs ...string) *forecasts {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := settled(t, dirs...).InOrder(t.Context(), nil, f.take); err != nil {
+	if err := historytest.Settled(t, dirs...).InOrder(t.Context(), nil, f.take); err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -77,7 +67,7 @@ func TestForecastsAsLive(t *testing.T) {
 		first bool
 	}
 	var all []told
-	if err := settled(t, dir).Each(t.Context(), nil, func(x history.Timeline) {
+	if err := historytest.Settled(t, dir).Each(t.Context(), nil, func(x history.Timeline) {
 		for i, ev := range x.Events {
 			ev.CompactsAt = x.CompactsAt(&ev)
 			all = append(all, told{ev, x.First[i]})

@@ -13,20 +13,10 @@ import (
 
 	"sm/alerts"
 	"sm/observer/history"
+	"sm/observer/history/historytest"
 	"sm/transcript"
 	"sm/transcript/transcripttest"
 )
-
-// settled is what happened in the transcripts of a folder.
-func settled(t *testing.T, dir string) *history.History {
-	t.Helper()
-	h, err := history.Read(t.Context(), history.Options{}, []string{dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.Settle(nil, time.Now())
-	return h
-}
 
 // gridFleets are folders of transcripts: real ones where they are, small generated ones of all eras with forks and all
 // that a reader must survive, and one of sessions that are compacted again and again.
@@ -75,7 +65,7 @@ type toldSession struct {
 // toldSessions are the sessions of a folder.
 func toldSessions(t *testing.T, dir string) (all []toldSession, h *history.History) {
 	t.Helper()
-	h = settled(t, dir)
+	h = historytest.Settled(t, dir)
 	if err := h.Each(t.Context(), nil, func(s history.Timeline) {
 		all = append(all, toldSession{slices.Clone(s.Events), slices.Clone(s.First)})
 	}); err != nil {
@@ -87,7 +77,7 @@ func toldSessions(t *testing.T, dir string) (all []toldSession, h *history.Histo
 // trialOf prepares the engines' sessions.
 func trialOf(t *testing.T, dir string) (*trial, *ladder) {
 	t.Helper()
-	h := settled(t, dir)
+	h := historytest.Settled(t, dir)
 	l := ladderOf(h.Sizes(history.Train), alerts.Defaults().Thresholds)
 	r := newTrial(t.Context(), alerts.Defaults(), h.Groups)
 	if err := h.Each(t.Context(), nil, func(s history.Timeline) { r.take(l, &s) }); err != nil {
