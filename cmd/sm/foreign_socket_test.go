@@ -156,6 +156,9 @@ func (r *foreignRig) run(vars []string, args ...string) (stderr string) {
 		quickRace, "PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "TERM=xterm", "CLAUDE_SESSION_MANAGER_ID=em",
 		fmt.Sprintf("%s=%d", asUserVar, r.user),
 	}, vars...)
+	// Where sm run ends a client in the group of this test, and another test has stopped a process there, the system hangs
+	// up on the whole group, make included.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	var errOut bytes.Buffer
 	cmd.Stdin, cmd.Stderr = strings.NewReader(`{"hook_event_name":"Stop","session_id":"s"}`), &errOut
 	if err := cmd.Start(); err != nil {
