@@ -216,6 +216,24 @@ func TestContents(t *testing.T) {
 	}
 }
 
+// TestPrograms: all programs are released, but for those that work on the source tree.
+func TestPrograms(t *testing.T) {
+	t.Parallel()
+	mains, err := filepath.Glob("../*/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, path := range mains {
+		if name := filepath.Base(filepath.Dir(path)); name != "bench" && name != "release" {
+			want = append(want, name)
+		}
+	}
+	if diff := cmp.Diff(want, programs()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestEmptyFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
