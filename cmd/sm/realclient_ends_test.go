@@ -56,9 +56,12 @@ func TestRealClientEnds(t *testing.T) {
 	})
 	r.prompt(modelStep{grow: 1000, tools: 1}, modelStep{grow: 500, hold: true}, modelStep{grow: 500})
 	r.held()
-	if s := r.sm.sessions()[r.current]; s.State != "busy" || s.IsIdle {
-		t.Errorf("in a turn: %q, idle: %t", s.State, s.IsIdle)
-	}
+	eventually(t, "in a turn", func() string { // the client's registry is looked at once a second
+		if s := r.sm.sessions()[r.current]; s.State != "busy" || s.IsIdle {
+			return fmt.Sprintf("it is %q, idle: %t", s.State, s.IsIdle)
+		}
+		return ""
+	})
 	since := kill(r.home.pid)
 	ended("killed in a turn", r.current, since)
 	r.home.gone(patience)
