@@ -286,14 +286,14 @@ func (d *doctor) statusLine(layers []*settingsLayer) {
 	}
 	command, _ := v.Member("command").Text()
 	original, wraps, own := l.editor.Unwrap(command)
+	program := l.editor.StatusProgram(command)
 	switch {
 	case !own && l.name == "user":
 		d.found("status line", Noted, "run sm install, which keeps it and adds to it", "%s is not ours", quote(command))
 	case !own:
 		d.found("status line", Noted, "remove it there, or put sm statusline -- before its command", "%s in %s hides ours", quote(command), l.path)
-	case l.editor.StatusProgram(command) != "" && !runnable(l.editor.StatusProgram(command)):
-		d.found("status line", Broken, "run sm install with the sm that is to stay", "it calls %s, which is not there or no program",
-			l.editor.StatusProgram(command))
+	case program != "" && !runnable(program):
+		d.found("status line", Broken, "run sm install with the sm that is to stay", "it calls %s, which is not there or no program", program)
 	case wraps:
 		d.found("status line", Healthy, "", "ours, with %s in it", quote(original))
 	default:

@@ -39,11 +39,13 @@ type Process struct {
 	Registered func(pid int, start string) (session string)
 	// Slower multiplies how long the observer may take, 0 is 1. It is for tests of what is said, which must not depend on
 	// the speed of a machine.
-	Slower time.Duration
+	Slower int
 }
 
 // slower is a limit of time as this process has it.
-func (p *Process) slower(limit time.Duration) time.Duration { return limit * max(1, p.Slower) }
+func (p *Process) slower(limit time.Duration) time.Duration {
+	return limit * time.Duration(max(1, p.Slower))
+}
 
 func (p *Process) caller() *caller.Caller {
 	return &caller.Caller{LookupEnv: p.LookupEnv, Registered: p.Registered}
