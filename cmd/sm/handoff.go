@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/deploy/install"
 	"sm/observer/api"
 )
 
@@ -42,7 +42,7 @@ func (env *environ) handoff(cmd *cobra.Command, file string) error {
 		return fmt.Errorf("%s: the name is not UTF-8; write the document under a plain name", quote(file))
 	}
 	if _, err := os.Lstat(path); err != nil {
-		return fmt.Errorf("%s: %w; write the document first", quote(path), cause(err))
+		return fmt.Errorf("%s: %w; write the document first", quote(path), install.PlainError(err))
 	}
 	client, err := env.client(cmd)
 	if err != nil {
@@ -84,11 +84,7 @@ func newHandoffsCommand(env *environ) *cobra.Command {
 		Short:   "Show the handoffs of the last day and what became of them",
 		Example: "  sm handoffs\n  sm handoffs cancel web",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := env.client(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: env.asking(func(cmd *cobra.Command, client *api.Client, _ []string) error {
 			list, err := client.Handoffs(cmd.Context())
 			switch {
 			case err != nil:
@@ -100,7 +96,7 @@ func newHandoffsCommand(env *environ) *cobra.Command {
 				return nil
 			}
 			return env.printer().WriteHandoffs(list.Handoffs, time.Now())
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as GET /handoffs gives it")
 	cmd.AddCommand(&cobra.Command{
@@ -108,16 +104,12 @@ func newHandoffsCommand(env *environ) *cobra.Command {
 		Short:   "Take back a handoff that has not begun; without ID your own",
 		Example: "  sm handoffs cancel web",
 		Args:    cobra.MaximumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return env.cancelHandoff(cmd, args) },
+		RunE:    env.asking(env.cancelHandoff),
 	})
 	return cmd
 }
 
-func (env *environ) cancelHandoff(cmd *cobra.Command, args []string) error {
-	client, err := env.client(cmd)
-	if err != nil {
-		return err
-	}
+func (env *environ) cancelHandoff(cmd *cobra.Command, client *api.Client, args []string) (err error) {
 	id := ""
 	if len(args) == 1 {
 		id = args[0]
@@ -157,12 +149,4 @@ func (env *environ) ownHandoff(ctx context.Context, client *api.Client) (string,
 		}
 	}
 	return "", errors.New("no handoff of yours waits; 'sm handoffs' lists all")
-}
-
-// cause takes the operation and name off an error of package os, where the message has them already.
-func cause(err error) error {
-	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		return pathErr.Err
-	}
-	return err
 }

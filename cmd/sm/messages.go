@@ -74,13 +74,9 @@ func newMessagesCommand(env *environ) *cobra.Command {
 		ValidArgsFunction: completeAgents(env),
 		Example:           "  sm messages\n  sm messages web",
 		Args:              cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := env.client(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: env.asking(func(cmd *cobra.Command, client *api.Client, args []string) error {
 			return env.messages(cmd.Context(), client, strings.Join(args, ""), asJSON)
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as GET /sessions/{id}/messages gives it")
 	return cmd
@@ -110,11 +106,7 @@ func newRegisterCommand(env *environ) *cobra.Command {
 			"session or pane it runs. Doing it again adds what is given.",
 		Example: "  sm register web --name web --pane %3",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := env.client(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: env.asking(func(cmd *cobra.Command, client *api.Client, args []string) error {
 			r.ID = args[0]
 			s, err := client.Register(cmd.Context(), r)
 			if err != nil {
@@ -122,7 +114,7 @@ func newRegisterCommand(env *environ) *cobra.Command {
 			}
 			fmt.Fprintf(env.stdout, "registered %s\n", screen.OneLine(s.ID))
 			return nil
-		},
+		}),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&r.ParentID, "parent", "", "the agent that hears of its compactions, by `ID`")

@@ -23,11 +23,7 @@ func newOpenCommand(env *environ) *cobra.Command {
 		ValidArgsFunction: completeAgents(env),
 		Example:           "  sm open\n  sm open web\n  sm open --print    # the address alone, say for another machine's browser behind 'ssh -L 8420:127.0.0.1:8420'",
 		Args:              cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := env.client(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: env.asking(func(cmd *cobra.Command, client *api.Client, args []string) (err error) {
 			var about api.Session
 			if len(args) > 0 {
 				if about, err = client.Session(cmd.Context(), args[0]); err != nil {
@@ -47,7 +43,7 @@ func newOpenCommand(env *environ) *cobra.Command {
 			}
 			_, err = fmt.Fprintln(env.stdout, address)
 			return err
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&printOnly, "print", false, "print the address and start no browser")
 	return cmd

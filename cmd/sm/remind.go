@@ -93,11 +93,7 @@ func newRemindersCommand(env *environ) *cobra.Command {
 		ValidArgsFunction: completeAgents(env),
 		Example:           "  sm reminders\n  sm reminders web",
 		Args:              cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := env.client(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: env.asking(func(cmd *cobra.Command, client *api.Client, args []string) error {
 			list, err := client.Reminders(cmd.Context(), strings.Join(args, ""))
 			if err != nil {
 				return statusError(err)
@@ -106,7 +102,7 @@ func newRemindersCommand(env *environ) *cobra.Command {
 				return writeJSON(env.stdout, list)
 			}
 			return env.printer().writeReminders(list.Reminders, time.Now())
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as GET /sessions/{id}/reminders gives it")
 	cmd.AddCommand(newCancelReminderCommand(env), newResetRemindersCommand(env))
@@ -152,11 +148,7 @@ func newCancelReminderCommand(env *environ) *cobra.Command {
 		ValidArgsFunction: completeAgents(env),
 		Example:           "  sm reminders cancel a1b2c3\n  sm reminders cancel web",
 		Args:              cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := env.client(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: env.asking(func(cmd *cobra.Command, client *api.Client, args []string) error {
 			all, err := client.Reminders(cmd.Context(), "")
 			if err != nil {
 				return statusError(err)
@@ -179,7 +171,7 @@ func newCancelReminderCommand(env *environ) *cobra.Command {
 			}
 			fmt.Fprintf(env.stdout, "cancelled %d\n", len(gone.Reminders))
 			return nil
-		},
+		}),
 	}
 }
 
@@ -190,17 +182,13 @@ func newResetRemindersCommand(env *environ) *cobra.Command {
 		ValidArgsFunction: completeAgents(env),
 		Example:           "  sm reminders reset web",
 		Args:              cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := env.client(cmd)
-			if err != nil {
-				return err
-			}
+		RunE: env.asking(func(cmd *cobra.Command, client *api.Client, args []string) error {
 			n, err := client.ResetReminders(cmd.Context(), args[0])
 			if err != nil {
 				return statusError(err)
 			}
 			fmt.Fprintf(env.stdout, "reset %d\n", n.Reset)
 			return nil
-		},
+		}),
 	}
 }

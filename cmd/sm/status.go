@@ -141,6 +141,17 @@ func (env *environ) client(cmd *cobra.Command) (*api.Client, error) {
 	return client, nil
 }
 
+// asking runs a command whose first step is to reach the observer.
+func (env *environ) asking(run func(cmd *cobra.Command, client *api.Client, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		client, err := env.client(cmd)
+		if err != nil {
+			return err
+		}
+		return run(cmd, client, args)
+	}
+}
+
 // statusRun is one call of sm status.
 type statusRun struct {
 	*environ
