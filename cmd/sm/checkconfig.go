@@ -53,7 +53,10 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 
 // checkStart says what an observer with this configuration would refuse, or could not serve.
 func (env wiring) checkStart(cfg *config.Config) error {
-	if err := cfg.CheckStart(env.lookupEnv); err != nil {
+	if _, err := cfg.ServerSocket(env.lookupEnv); err != nil {
+		return err
+	}
+	if _, err := cfg.WebhookToken(); err != nil {
 		return err
 	}
 	settings, err := env.settings(cfg, slog.New(slog.DiscardHandler))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"text/template"
@@ -182,13 +181,10 @@ func (env *environ) logger(cfg *config.Config) (*slog.Logger, *slog.LevelVar) {
 
 // handoffOptions are the settings of handoffs.
 func (env wiring) handoffOptions(c *config.Config, log *slog.Logger) (o observer.HandoffOptions, err error) {
-	h, dir := c.Handoff, c.Handoff.Directory
-	if dir == "" {
-		state, err := c.StateDir(env.lookupEnv)
-		if err != nil {
-			return o, err
-		}
-		dir = filepath.Join(state, "handoff")
+	h := c.Handoff
+	dir, err := handoffDir(c, env.environ)
+	if err != nil {
+		return o, err
 	}
 	o = observer.HandoffOptions{
 		Rotations:     rotation.Options{BreakerCount: h.BreakerCount, BreakerWithin: h.BreakerWithin},

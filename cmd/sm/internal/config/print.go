@@ -12,15 +12,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// CheckStart says what an observer with this configuration could not serve: its socket, or the alerts.
-func (c *Config) CheckStart(env Env) error {
-	if _, err := c.ServerSocket(env); err != nil {
-		return err
-	}
-	_, err := c.WebhookToken()
-	return err
-}
-
 // Verdict says of a source that has been loaded what was there.
 func (s Source) Verdict() string {
 	if s.Path == "" {
