@@ -68,7 +68,7 @@ func (c *Config) problems() (ps problems) {
 	rules := c.rules()
 	for _, key := range c.settings() {
 		seen := map[string]bool{}
-		key.values(func(s setting) {
+		for _, s := range key.values() {
 			text := s.outside()
 			if rule := rules[s.tag.Get("is")]; text == "" && rule != nil {
 				text = rule(s)
@@ -82,20 +82,9 @@ func (c *Config) problems() (ps problems) {
 			}
 			ps.add(s.path, text)
 			ps.add(s.path, s.above())
-		})
+		}
 	}
 	return ps
-}
-
-// each visits the values of one kind.
-func (c *Config) each(is string, visit func(setting)) {
-	for _, key := range c.settings() {
-		key.values(func(s setting) {
-			if s.tag.Get("is") == is {
-				visit(s)
-			}
-		})
-	}
 }
 
 // outside says how a value is out of its bounds, "" for one that is not.
@@ -141,21 +130,23 @@ func (s setting) outside() string {
 }
 
 // above says that a value is not below the key that is its limit, where that is not 0.
-func (s setting) above() (text string) {
-	setting{value: s.group}.each(func(limit setting) {
-		name := s.tag.Get("below")
-		if name == "" || limit.path != name || limit.value.Int() <= 0 || s.value.Int() < limit.value.Int() {
-			return
+func (s setting) above() string {
+	show := func(v reflect.Value) string {
+		if d, ok := v.Interface().(time.Duration); ok {
+			return shortDuration(d)
 		}
-		show := func(v reflect.Value) string {
-			if d, ok := v.Interface().(time.Duration); ok {
-				return shortDuration(d)
-			}
-			return fmt.Sprint(v)
+		return fmt.Sprint(v)
+	}
+	name := s.tag.Get("below")
+	if name == "" {
+		return ""
+	}
+	for _, limit := range (setting{value: s.group}).keys() {
+		if limit.path == name && limit.value.Int() > 0 && s.value.Int() >= limit.value.Int() {
+			return fmt.Sprintf("is %s and must be below %s, which is %s", show(s.value), name, show(limit.value))
 		}
-		text = fmt.Sprintf("is %s and must be below %s, which is %s", show(s.value), name, show(limit.value))
-	})
-	return text
+	}
+	return ""
 }
 
 // rules say what is wrong with a value of a kind, "" for nothing.

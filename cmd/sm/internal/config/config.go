@@ -222,32 +222,29 @@ type setting struct {
 }
 
 // settings lists every key of a configuration in the order of the type. The values may be set through it.
-func (c *Config) settings() (all []setting) {
-	setting{value: reflect.ValueOf(c).Elem()}.each(func(s setting) { all = append(all, s) })
-	return all
-}
+func (c *Config) settings() []setting { return setting{value: reflect.ValueOf(c).Elem()}.keys() }
 
-// each visits the keys of a group, or what is no group itself.
-func (s setting) each(visit func(setting)) {
+// keys lists the keys of a group, or what is no group itself.
+func (s setting) keys() (all []setting) {
 	if s.value.Kind() != reflect.Struct {
-		visit(s)
-		return
+		return []setting{s}
 	}
 	for field, value := range s.value.Fields() {
 		path := strings.TrimPrefix(s.path+"."+field.Tag.Get("yaml"), ".")
-		setting{path, value, field.Tag, s.value, s.entry}.each(visit)
+		all = append(all, setting{path, value, field.Tag, s.value, s.entry}.keys()...)
 	}
+	return all
 }
 
-// values visits the value of a key, or those in its list.
-func (s setting) values(visit func(setting)) {
+// values lists the value of a key, or those in its list.
+func (s setting) values() (all []setting) {
 	if s.value.Kind() != reflect.Slice {
-		visit(s)
-		return
+		return []setting{s}
 	}
 	for i := range s.value.Len() {
-		setting{fmt.Sprintf("%s[%d]", s.path, i), s.value.Index(i), s.tag, s.group, true}.each(visit)
+		all = append(all, setting{fmt.Sprintf("%s[%d]", s.path, i), s.value.Index(i), s.tag, s.group, true}.keys()...)
 	}
+	return all
 }
 
 // Keep puts the values of an observer that runs into the keys that only a restart changes, and names those that differ.
@@ -287,11 +284,7 @@ type Source struct {
 // configuration directory.
 func Find(flags *pflag.FlagSet, env Env) (Source, error) {
 	if flag := flags.Lookup("config"); flag != nil && flag.Changed {
-		name := flag.Value.String()
-		if name == "" {
-			return Source{}, errors.New("--config is empty: give it a file")
-		}
-		name, err := env.ExpandHome(name)
+		name, err := env.ExpandHome(flag.Value.String())
 		return Source{name, true}, err
 	}
 	dir, err := env.XDGDir("XDG_CONFIG_HOME", ".config")

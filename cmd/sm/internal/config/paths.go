@@ -12,28 +12,28 @@ import (
 
 // resolvePaths expands ~ in every path and makes those given as flags absolute. A relative path in the file or
 // the environment stays and is refused later: what it is relative to depends on who starts the process.
-func (c *Config) resolvePaths(env Env, from origins) error {
-	var errs []error
-	c.each("path", func(s setting) {
-		path, err := env.ExpandHome(s.value.String())
-		origin := from.of(s.path)
-		switch {
-		case err != nil:
-			errs = append(errs, fmt.Errorf("%s: %s: %w", origin, s.path, err))
-		case path == "":
-		case filepath.IsAbs(path):
-			path = filepath.Clean(path)
-		case strings.HasPrefix(origin, "--"):
-			if path, err = filepath.Abs(path); err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w; give an absolute path", origin, err))
+func (c *Config) resolvePaths(env Env, from origins) (err error) {
+	for _, key := range c.settings() {
+		for _, s := range key.values() {
+			if s.tag.Get("is") != "path" {
+				continue
 			}
+			path, err := env.ExpandHome(s.value.String())
+			origin := from.of(s.path)
+			switch {
+			case err != nil:
+				return fmt.Errorf("%s: %s: %w", origin, s.path, err)
+			case path == "":
+			case filepath.IsAbs(path):
+				path = filepath.Clean(path)
+			case strings.HasPrefix(origin, "--"):
+				if path, err = filepath.Abs(path); err != nil {
+					return fmt.Errorf("%s: %w; give an absolute path", origin, err)
+				}
+			}
+			s.value.SetString(path)
 		}
-		s.value.SetString(path)
-	})
-	if len(errs) > 0 {
-		return errs[0]
 	}
-	var err error
 	if len(c.Operator.Notify) > 0 {
 		if c.Operator.Notify[0], err = env.ExpandHome(c.Operator.Notify[0]); err != nil {
 			return fmt.Errorf("operator.notify: %w", err)
