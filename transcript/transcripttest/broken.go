@@ -28,10 +28,11 @@ const (
 )
 
 // Breakages lists all ways.
-func Breakages() []Breakage {
-	var list []Breakage
-	for b := range breakages {
-		list = append(list, b)
+func Breakages() []Breakage { return allBelow(breakages) }
+
+func allBelow[T ~uint8](end T) (list []T) {
+	for x := range end {
+		list = append(list, x)
 	}
 	return list
 }
@@ -54,7 +55,6 @@ func (s *Session) Break(how Breakage) {
 }
 
 func (s *Session) broken(how Breakage, good []byte) []byte {
-	put := func(text string) []byte { return bytes.Replace(good, []byte("{"), []byte("{"+text), 1) }
 	switch how {
 	case Truncated:
 		return good[:1+s.rng.IntN(len(good)-1)]
@@ -62,8 +62,6 @@ func (s *Session) broken(how Breakage, good []byte) []byte {
 		return append(bytes.Clone(good), good...)
 	case NULs:
 		return append(make([]byte, 1+s.rng.IntN(9)), good...)
-	case NULInside:
-		return put("\"x\":\"a\x00b\",")
 	case Noise:
 		return []byte("Killed: " + words(s.rng, 5))
 	case Array:
@@ -78,18 +76,12 @@ func (s *Session) broken(how Breakage, good []byte) []byte {
 		return good[:len(good)-1]
 	case Comma:
 		return append(bytes.Clone(good[:len(good)-1]), ",}"...)
-	case Control:
-		return put("\"x\":\"a\tb\",")
-	case LeadingZero:
-		return put(`"x":01,`)
-	case NotANumber:
-		return put(`"x":NaN,`)
-	case BadEscape:
-		return put(`"x":"\x41",`)
-	case SingleQuotes:
-		return put(`'x':1,`)
 	}
-	return good // behind an unterminated line
+	inserted := map[Breakage]string{ // nothing behind an unterminated line
+		NULInside: "\"x\":\"a\x00b\",", Control: "\"x\":\"a\tb\",", LeadingZero: `"x":01,`, NotANumber: `"x":NaN,`,
+		BadEscape: `"x":"\x41",`, SingleQuotes: `'x':1,`,
+	}
+	return bytes.Replace(good, []byte("{"), []byte("{"+inserted[how]), 1)
 }
 
 // Blank writes a line of white space, which is no line at all.

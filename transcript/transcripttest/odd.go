@@ -2,6 +2,7 @@ package transcripttest
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -61,13 +62,7 @@ const (
 )
 
 // Oddities lists all ways.
-func Oddities() []Oddity {
-	var list []Oddity
-	for o := range oddities {
-		list = append(list, o)
-	}
-	return list
-}
+func Oddities() []Oddity { return allBelow(oddities) }
 
 // Odd writes a reply of one line that is odd in one way.
 func (s *Session) Odd(how Oddity) {
@@ -84,7 +79,7 @@ func (s *Session) Odd(how Oddity) {
 	case how == OutputOnly:
 		r.effect.deed = spends
 	}
-	s.oddFigures(r, how)
+	r.setUsage(how)
 	r.edit = s.oddEdit(r, how)
 	if how == NoMessageID {
 		r.effect.message = ""
@@ -94,12 +89,40 @@ func (s *Session) Odd(how Oddity) {
 	s.last = last
 }
 
-// oddFigures changes the usage object, and what it says.
-func (s *Session) oddFigures(r *record, how Oddity) {
-	say := func(input, creation, read, output string, t Tokens) {
-		m := members{'{'}.raw("input_tokens", input).raw("cache_creation_input_tokens", creation).raw("cache_read_input_tokens", read)
-		r.usage = m.raw("output_tokens", output).shut()
-		r.effect.tokens, r.effect.context = t, t.Context()
+// oddUsage is what a usage object says: its figures as they are spelt, and what they are worth.
+type oddUsage struct {
+	input, creation, read, output string
+	tokens                        Tokens
+	context                       int64 // 0: as the tokens say
+}
+
+func oddUsages() map[Oddity]oddUsage {
+	return map[Oddity]oddUsage{
+		Negative:      {"-5", "-1e3", "50000", "-7", Tokens{0, 0, 50_000, 0}, 0},
+		Huge:          {"99999999999999999999", "9223372036854775808", "1", "1000000001", Tokens{1e9, 1e9, 1, 1e9}, 0},
+		Infinite:      {"1e400", "-1e400", "51000", "9", Tokens{1e9, 0, 51_000, 9}, 0},
+		Floats:        {"1e3", "1.0", "4.5e4", "12.00", Tokens{1_000, 1, 45_000, 12}, 0},
+		Fractions:     {"1.5", "2", "52000", "3.25", Tokens{0, 2, 52_000, 0}, 0},
+		WrongTypes:    {`"12"`, "null", "53000", `{"a":[1]}`, Tokens{0, 0, 53_000, 0}, 0},
+		NullNested:    {"1", "2", `54000,"cache_creation":null`, "3", Tokens{1, 2, 54_000, 3}, 0},
+		TwiceFigure:   {`800000,"input_tokens":4`, "2", `9,"cache_read_input_tokens":55000`, "3", Tokens{4, 2, 55_000, 3}, 0},
+		TwiceUsage:    {"5", "2", "56000", "3", Tokens{5, 2, 56_000, 3}, 0},
+		OneCall:       {"6", "2", `57000,"iterations":[` + calls("message 1") + `]`, "3", Tokens{6, 2, 57_000, 3}, 1},
+		PoorCall:      {"6", "2", `57000,"iterations":[{"type":"message","input_tokens":1,"cache_read_input_tokens":0,"output_tokens":0}]`, "3", Tokens{6, 2, 57_000, 3}, 0},
+		NoMessageCall: {"7", "2", `58000,"iterations":[{"type":"a","input_tokens":1},{"input_tokens":2}]`, "3", Tokens{7, 2, 58_000, 3}, 0},
+		StandInCall:   {"7", "2", `58000,"iterations":[` + calls("message 40000", "fallback_message 41000") + `]`, "3", Tokens{7, 2, 58_000, 3}, 41_000},
+		AdvisedCall:   {"7", "2", `58000,"iterations":[` + calls("message 40000", "advisor_message 9000", "compaction 8000") + `]`, "3", Tokens{7, 2, 58_000, 3}, 40_000},
+		EmptyCall:     {"8", "2", `59000,"iterations":[` + calls("message 1", "message 0") + `]`, "3", Tokens{8, 2, 59_000, 3}, 0},
+		OutputOnly:    {"0", "0", "0", "77", Tokens{0, 0, 0, 77}, 0},
+	}
+}
+
+// setUsage changes the usage object, and what it says.
+func (r *record) setUsage(how Oddity) {
+	if u, ok := oddUsages()[how]; ok {
+		r.usage = members{'{'}.raw("input_tokens", u.input).raw("cache_creation_input_tokens", u.creation).
+			raw("cache_read_input_tokens", u.read).raw("output_tokens", u.output).shut()
+		r.effect.tokens, r.effect.context = u.tokens, cmp.Or(u.context, u.tokens.Context())
 	}
 	switch how {
 	case NullUsage, TopUsage:
@@ -108,42 +131,8 @@ func (s *Session) oddFigures(r *record, how Oddity) {
 		r.usage = []byte(`[{"input_tokens":900000}]`)
 	case TextUsage:
 		r.usage = []byte(`"{\"input_tokens\":900000}"`)
-	case Negative:
-		say("-5", "-1e3", "50000", "-7", Tokens{0, 0, 50_000, 0})
-	case Huge:
-		say("99999999999999999999", "9223372036854775808", "1", "1000000001", Tokens{1e9, 1e9, 1, 1e9})
-	case Infinite:
-		say("1e400", "-1e400", "51000", "9", Tokens{1e9, 0, 51_000, 9})
-	case Floats:
-		say("1e3", "1.0", "4.5e4", "12.00", Tokens{1_000, 1, 45_000, 12})
-	case Fractions:
-		say("1.5", "2", "52000", "3.25", Tokens{0, 2, 52_000, 0})
-	case WrongTypes:
-		say(`"12"`, "null", "53000", `{"a":[1]}`, Tokens{0, 0, 53_000, 0})
-	case NullNested:
-		say("1", "2", `54000,"cache_creation":null`, "3", Tokens{1, 2, 54_000, 3})
-	case TwiceFigure:
-		say(`800000,"input_tokens":4`, "2", `9,"cache_read_input_tokens":55000`, "3", Tokens{4, 2, 55_000, 3})
 	case TwiceUsage:
-		say("5", "2", "56000", "3", Tokens{5, 2, 56_000, 3})
 		r.usage = append([]byte(`{"input_tokens":800000,"output_tokens":8000},"usage":`), r.usage...)
-	case OneCall:
-		say("6", "2", `57000,"iterations":[`+calls("message 1")+`]`, "3", Tokens{6, 2, 57_000, 3})
-		r.effect.context = 1
-	case PoorCall:
-		say("6", "2", `57000,"iterations":[{"type":"message","input_tokens":1,"cache_read_input_tokens":0,"output_tokens":0}]`, "3", Tokens{6, 2, 57_000, 3})
-	case NoMessageCall:
-		say("7", "2", `58000,"iterations":[{"type":"a","input_tokens":1},{"input_tokens":2}]`, "3", Tokens{7, 2, 58_000, 3})
-	case StandInCall:
-		say("7", "2", `58000,"iterations":[`+calls("message 40000", "fallback_message 41000")+`]`, "3", Tokens{7, 2, 58_000, 3})
-		r.effect.context = 41_000
-	case AdvisedCall:
-		say("7", "2", `58000,"iterations":[`+calls("message 40000", "advisor_message 9000", "compaction 8000")+`]`, "3", Tokens{7, 2, 58_000, 3})
-		r.effect.context = 40_000
-	case EmptyCall:
-		say("8", "2", `59000,"iterations":[`+calls("message 1", "message 0")+`]`, "3", Tokens{8, 2, 59_000, 3})
-	case OutputOnly:
-		say("0", "0", "0", "77", Tokens{0, 0, 0, 77})
 	}
 }
 
@@ -162,69 +151,38 @@ func calls(list ...string) string {
 
 // oddEdit is the change to the line as a whole, nil for none.
 func (s *Session) oddEdit(r *record, how Oddity) func([]byte) []byte {
-	const usage = `"usage":{"input_tokens":900000,"cache_read_input_tokens":1,"output_tokens":1}`
-	switch how {
-	case TopUsage:
-		return insert(usage)
-	case TwiceType:
-		return insert(`"type":"user"`)
-	case TwiceMessage:
-		return func(b []byte) []byte { return append(b[:len(b)-1], `,"message":"none"}`...) }
-	case EscapedKeys:
-		return replace(`"usage":`, `"us\u0061ge":`, `"input_tokens":`, `"input\u005ftokens":`, `"message":`, `"m\u0065ssage":`,
-			`"type":"assistant"`, `"t\u0079pe":"assist\u0061nt"`, `"timestamp":`, `"timest\u0061mp":`)
-	case UpperUsage:
-		return replace(`"usage":`, `"Usage":`)
-	case UpperType:
-		return replace(`"type":"assistant"`, `"Type":"assistant"`)
-	case UpperSession:
+	if how == UpperSession { // it alone draws a number
 		return insert(`"SESSION_ID":"` + strings.ToUpper(newUUID(s.rng)) + `","CWD":"/","Uuid":"x"`)
-	case OtherType:
-		return replace(`"type":"assistant"`, `"type":"api-request"`)
-	case NumberType:
-		return replace(`"type":"assistant"`, `"type":5`)
-	case LookAlikes:
-		return insert(`"note":"\"type\":\"user\",\"usage\":{\"input_tokens\":900000},\\\"isSidechain\\\":true,\\\\","b":"}]{[\\"`)
-	case LoneSurrogate:
-		return insert(`"note":"\ud83d, \uDE00\ud83d"`)
-	case InvalidUTF8:
-		return insert("\"note\":\"\xff\xc3(\xed\xa0\x80\"")
-	case DeepNesting:
-		return insert(`"deep":` + strings.Repeat(`[{"usage":`, 500) + "1" + strings.Repeat("}]", 500))
-	case TextFlags:
-		return replace(`"isSidechain":false`, `"isSidechain":"true","isApiErrorMessage":1`)
-	case SideLine:
-		return replace(`"type":"assistant"`, `"isSidechain":true,"type":"assistant"`)
-	case FailedUsage:
-		return insert(`"isApiErrorMessage":true`)
-	case SyntheticUsage:
-		return replace(`"model":"`+s.model+`"`, `"model":"<synthetic>"`, `"message":{"usage"`, `"message":{"model":"<synthetic>","usage"`)
-	case NoMessageID:
-		return replace(`"id":"`+r.effect.message+`",`, "")
-	case NoUUID:
-		return replace(`"uuid":"`+r.uuid+`",`, "")
-	case Spaced:
-		return respace
-	case CRLF:
-		return func(b []byte) []byte { return append(b, '\r') }
 	}
-	return s.oddTime(r, how)
-}
-
-func (s *Session) oddTime(r *record, how Oddity) func([]byte) []byte {
-	is := `"timestamp":"` + r.at.UTC().Format(stamp) + `"`
-	switch how {
-	case BadTime:
-		return replace(is, `"timestamp":"soon"`)
-	case NumberTime:
-		return replace(is, `"timestamp":1795162410022`)
-	case OffsetTime:
-		zone := time.FixedZone("", 5*3600+1800)
-		return replace(is, `"timestamp":"`+r.at.In(zone).Format("2006-01-02T15:04:05.000Z07:00")+`"`)
-	case FineTime:
-		return replace(is, `"timestamp":"`+r.at.UTC().Truncate(time.Millisecond).Format("2006-01-02T15:04:05.000000000Z")+`"`)
-	}
-	return nil
+	timestamp := `"timestamp":"` + r.at.UTC().Format(stamp) + `"`
+	inZone := r.at.In(time.FixedZone("", 5*3600+1800)).Format("2006-01-02T15:04:05.000Z07:00")
+	return map[Oddity]func([]byte) []byte{
+		TopUsage:     insert(`"usage":{"input_tokens":900000,"cache_read_input_tokens":1,"output_tokens":1}`),
+		TwiceType:    insert(`"type":"user"`),
+		TwiceMessage: func(b []byte) []byte { return append(b[:len(b)-1], `,"message":"none"}`...) },
+		EscapedKeys: replace(`"usage":`, `"us\u0061ge":`, `"input_tokens":`, `"input\u005ftokens":`, `"message":`, `"m\u0065ssage":`,
+			`"type":"assistant"`, `"t\u0079pe":"assist\u0061nt"`, `"timestamp":`, `"timest\u0061mp":`),
+		UpperUsage:     replace(`"usage":`, `"Usage":`),
+		UpperType:      replace(`"type":"assistant"`, `"Type":"assistant"`),
+		OtherType:      replace(`"type":"assistant"`, `"type":"api-request"`),
+		NumberType:     replace(`"type":"assistant"`, `"type":5`),
+		LookAlikes:     insert(`"note":"\"type\":\"user\",\"usage\":{\"input_tokens\":900000},\\\"isSidechain\\\":true,\\\\","b":"}]{[\\"`),
+		LoneSurrogate:  insert(`"note":"\ud83d, \uDE00\ud83d"`),
+		InvalidUTF8:    insert("\"note\":\"\xff\xc3(\xed\xa0\x80\""),
+		DeepNesting:    insert(`"deep":` + strings.Repeat(`[{"usage":`, 500) + "1" + strings.Repeat("}]", 500)),
+		TextFlags:      replace(`"isSidechain":false`, `"isSidechain":"true","isApiErrorMessage":1`),
+		SideLine:       replace(`"type":"assistant"`, `"isSidechain":true,"type":"assistant"`),
+		FailedUsage:    insert(`"isApiErrorMessage":true`),
+		SyntheticUsage: replace(`"model":"`+s.model+`"`, `"model":"<synthetic>"`, `"message":{"usage"`, `"message":{"model":"<synthetic>","usage"`),
+		NoMessageID:    replace(`"id":"`+r.effect.message+`",`, ""),
+		NoUUID:         replace(`"uuid":"`+r.uuid+`",`, ""),
+		Spaced:         respace,
+		CRLF:           func(b []byte) []byte { return append(b, '\r') },
+		OffsetTime:     replace(timestamp, `"timestamp":"`+inZone+`"`),
+		BadTime:        replace(timestamp, `"timestamp":"soon"`),
+		NumberTime:     replace(timestamp, `"timestamp":1795162410022`),
+		FineTime:       replace(timestamp, `"timestamp":"`+r.at.UTC().Truncate(time.Millisecond).Format("2006-01-02T15:04:05.000000000Z")+`"`),
+	}[how]
 }
 
 // insert puts a member before all others.
