@@ -1,6 +1,7 @@
 package transcripttest
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 )
@@ -23,11 +24,8 @@ const (
 
 // large writes sessions of the sizes and the mix that long use leaves behind.
 func (f *fleet) large() {
-	n := f.options.Sessions
-	if n == 0 {
-		n = int(max(1, f.options.Bytes/meanFile))
-	}
-	for _, size := range f.sizes(n) {
+	n := max(1, f.options.Bytes/meanFile)
+	for _, size := range f.sizes(cmp.Or(f.options.Sessions, int(n))) {
 		s, w := f.begin(!f.options.Copies || size > keptFile)
 		for s.books.file.Bytes < size && f.err == nil {
 			f.largeTurn(s, size)

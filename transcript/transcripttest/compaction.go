@@ -1,6 +1,7 @@
 package transcripttest
 
 import (
+	"cmp"
 	"io"
 	"time"
 )
@@ -142,7 +143,7 @@ func (s *Session) compactMetadata(o Compaction, anchor string) members {
 			uuids = append(uuids, ',')
 		}
 		uuids = appendQuoted(uuids, r.uuid)
-		head, tail = first(head, r.uuid), r.uuid
+		head, tail = cmp.Or(head, r.uuid), r.uuid
 	}
 	uuids = append(uuids, ']')
 	if o.Link == ByPlace {

@@ -2,6 +2,7 @@ package transcripttest
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"slices"
 	"time"
@@ -50,23 +51,21 @@ func (s *Session) Copies() []CopyKind {
 	}
 	var kinds []CopyKind
 	c := s.client
-	if c.in(0, 2_000_010) {
-		kinds = append(kinds, Resumed)
-	}
-	if c.in(1_000_113, 1_000_128) {
-		kinds = append(kinds, Restamped)
-	}
-	if c.in(2_001_190, 0) {
-		kinds = append(kinds, Forked)
-	}
-	if c.in(2_001_123, 0) {
-		kinds = append(kinds, Branched, SDKForked)
-	}
-	if !c.bare() && !s.unprovable {
-		kinds = append(kinds, Anonymous)
-	}
-	if c.continues() {
-		kinds = append(kinds, Continued)
+	for _, x := range []struct {
+		kind   CopyKind
+		copies bool
+	}{
+		{Resumed, c.in(0, 2_000_010)},
+		{Restamped, c.in(1_000_113, 1_000_128)},
+		{Forked, c.in(2_001_190, 0)},
+		{Branched, c.in(2_001_123, 0)},
+		{SDKForked, c.in(2_001_123, 0)},
+		{Anonymous, !c.bare() && !s.unprovable},
+		{Continued, c.continues()},
+	} {
+		if x.copies {
+			kinds = append(kinds, x.kind)
+		}
 	}
 	return kinds
 }
@@ -104,14 +103,14 @@ func (s *Session) copyAll(n *Session, kind CopyKind) {
 	}
 	for i, r := range history {
 		c := *r
-		c.uuid = first(renamed[r.uuid], r.uuid)
+		c.uuid = cmp.Or(renamed[r.uuid], r.uuid)
 		if kind == Branched || kind == SDKForked {
 			c.forkedSession, c.forkedUUID = s.id, r.uuid
 		}
 		if kind == Restamped && c.assistant() || kind == SDKForked && i == len(history)-1 && c.effect.deed != compacts {
 			c.at = n.now
 		}
-		c.parent = first(renamed[r.parent], r.parent)
+		c.parent = cmp.Or(renamed[r.parent], r.parent)
 		if r.logical != "" {
 			c.extra = bytes.Clone(c.extra)
 			for from, to := range renamed {
@@ -125,13 +124,7 @@ func (s *Session) copyAll(n *Session, kind CopyKind) {
 // history are the records that a copy takes over: those of the session itself, as
 // a client wrote them.
 func (s *Session) history() []*record {
-	var list []*record
-	for _, r := range s.kept {
-		if !r.side && !r.odd {
-			list = append(list, r)
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Clone(s.kept), func(r *record) bool { return r.side || r.odd })
 }
 
 func (s *Session) writeCopy(r *record) {

@@ -58,15 +58,7 @@ const (
 )
 
 // String is the trigger as the client writes it.
-func (t Trigger) String() string {
-	switch t {
-	case Auto:
-		return "auto"
-	case Manual:
-		return "manual"
-	}
-	return "unknown"
-}
+func (t Trigger) String() string { return [...]string{"unknown", "auto", "manual"}[t] }
 
 // client is a version of the program that writes transcripts. Its methods say what
 // that version does; the bounds are the first and last versions seen to do so.

@@ -78,10 +78,10 @@ func (o object) figure(key string) int64 {
 	return int64(f)
 }
 
-// when is the RFC 3339 time at key, zero when there is none or it lies outside
-// what nanoseconds since 1970 can hold.
-func (o object) when(key string) time.Time {
-	t, err := time.Parse(time.RFC3339, o.text(key))
+// when is the RFC 3339 timestamp, zero when there is none or it lies outside what
+// nanoseconds since 1970 can hold.
+func (o object) when() time.Time {
+	t, err := time.Parse(time.RFC3339, o.text("timestamp"))
 	if err != nil || !t.After(time.Unix(0, 0)) || t.UTC().Year() > 2261 {
 		return time.Time{}
 	}

@@ -3,6 +3,7 @@ package transcripttest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -51,16 +52,11 @@ func Generate(dir string, o Options) (*Truth, error) {
 			o.Eras = o.Eras[1:]
 		}
 	}
-	stock := 64 << 10
+	stock, lineBytes := 64<<10, 900
 	if o.Bytes > 0 {
-		stock = 8 << 20
+		stock, lineBytes = 8<<20, 3200
 	}
-	if o.LineBytes == 0 {
-		o.LineBytes = 900
-		if o.Bytes > 0 {
-			o.LineBytes = 3200
-		}
-	}
+	o.LineBytes = cmp.Or(o.LineBytes, lineBytes)
 	rng := rand.New(rand.NewPCG(o.Seed, 0x7472616e73637269))
 	f := &fleet{
 		dir: dir, options: o, rng: rng, prose: newProse(rng, stock, o.GoSources),
@@ -105,9 +101,7 @@ func (f *fleet) begin(forget bool) (*Session, *sink) {
 
 // attach gives a session its file, once its path is known.
 func (f *fleet) attach(w *sink, s *Session) {
-	if err := w.open(filepath.Join(f.dir, filepath.FromSlash(s.Path()))); err != nil && f.err == nil {
-		f.err = err
-	}
+	f.err = cmp.Or(f.err, w.open(filepath.Join(f.dir, filepath.FromSlash(s.Path()))))
 }
 
 // end closes a session's file and takes its truth.
@@ -117,13 +111,7 @@ func (f *fleet) end(s *Session, w *sink) {
 	if when.IsZero() {
 		when = f.options.Start
 	}
-	err := w.close(when)
-	if err == nil {
-		err = s.Err()
-	}
-	if err != nil && f.err == nil {
-		f.err = err
-	}
+	f.err = cmp.Or(f.err, w.close(when), s.Err())
 	f.truth.add(s.Path(), &t)
 	if s.agent == "" {
 		f.mains[t.SessionID] = &t
@@ -176,12 +164,5 @@ func (k *sink) close(when time.Time) error {
 	if k.file == nil {
 		return nil
 	}
-	err := k.w.Flush()
-	if e := k.file.Close(); err == nil {
-		err = e
-	}
-	if e := os.Chtimes(k.path, when, when); err == nil {
-		err = e
-	}
-	return err
+	return cmp.Or(k.w.Flush(), k.file.Close(), os.Chtimes(k.path, when, when))
 }

@@ -1,6 +1,8 @@
 package transcripttest
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -18,19 +20,11 @@ func appendQuoted(b []byte, s string) []byte {
 }
 
 func appendEscaped(b []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(s[i:])
-			b = utf8.AppendRune(b, r)
-			i += n
-			continue
-		}
-		i++
+	const digits = "0123456789abcdef"
+	for _, c := range s {
 		switch {
 		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
+			b = append(b, '\\', byte(c))
 		case c == '\n':
 			b = append(b, '\\', 'n')
 		case c == '\t':
@@ -38,9 +32,9 @@ func appendEscaped(b []byte, s string) []byte {
 		case c == '\r':
 			b = append(b, '\\', 'r')
 		case c < 0x20:
-			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+			b = append(b, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
 		default:
-			b = append(b, c)
+			b = utf8.AppendRune(b, c)
 		}
 	}
 	return b
@@ -81,8 +75,8 @@ func (m members) quoted(k string, escaped []byte) members {
 	return append(m, '"')
 }
 
-func (m members) time(k string, t time.Time) members {
-	m = append(m.key(k), '"')
+func (m members) timestamp(t time.Time) members {
+	m = append(m.key("timestamp"), '"')
 	m = t.UTC().AppendFormat(m, stamp)
 	return append(m, '"')
 }
@@ -96,26 +90,10 @@ func (m members) whole() []byte { return append(append([]byte{'{'}, m...), '}') 
 
 // newUUID draws a random uuid, version 4.
 func newUUID(rng *rand.Rand) string {
-	const hex = "0123456789abcdef"
-	var b [36]byte
 	hi, lo := rng.Uint64(), rng.Uint64()
-	hi = hi&^0xf000 | 0x4000
-	lo = lo&^(3<<62) | 2<<62
-	n := 0
-	for i := range b {
-		switch i {
-		case 8, 13, 18, 23:
-			b[i] = '-'
-			continue
-		}
-		word := hi
-		if n >= 16 {
-			word = lo
-		}
-		b[i] = hex[word>>(60-4*(n%16))&15]
-		n++
-	}
-	return string(b[:])
+	b := binary.BigEndian.AppendUint64(nil, hi&^0xf000|0x4000)
+	text := hex.EncodeToString(binary.BigEndian.AppendUint64(b, lo&^(3<<62)|2<<62))
+	return text[:8] + "-" + text[8:12] + "-" + text[12:16] + "-" + text[16:20] + "-" + text[20:]
 }
 
 // newID draws an id as the API makes them: a prefix and 22 letters and digits.
@@ -129,8 +107,7 @@ func newHex(rng *rand.Rand, prefix string, n int) string {
 }
 
 func newWord(rng *rand.Rand, prefix, letters string, n int) string {
-	b := make([]byte, 0, 40)
-	b = append(b, prefix...)
+	b := []byte(prefix)
 	for range n {
 		b = append(b, letters[rng.IntN(len(letters))])
 	}

@@ -166,12 +166,8 @@ func (l *ledger) spend(e *effect) {
 	if e.tokens == (Tokens{}) {
 		return
 	}
-	if e.message == "" {
-		l.charge(cost{e.tokens, e.side, e.copied}, e.tokens, 1)
-		return
-	}
 	old, known := l.costs[e.message]
-	if !known {
+	if e.message == "" || !known {
 		c := cost{e.tokens, e.side, e.copied}
 		l.costs[e.message] = c
 		l.charge(c, e.tokens, 1)

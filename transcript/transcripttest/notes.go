@@ -53,7 +53,7 @@ func (s *Session) QueueOperation(op, content string) {
 		return
 	}
 	at := s.tick()
-	m := members(nil).str("type", "queue-operation").str("operation", op).time("timestamp", at)
+	m := members(nil).str("type", "queue-operation").str("operation", op).timestamp(at)
 	if content == "" {
 		s.note(m.str("sessionId", s.id), at)
 	} else if s.client.in(2_001_226, 0) {
@@ -69,7 +69,7 @@ func (s *Session) snapshot(r *record) {
 		return
 	}
 	m := members(nil).str("type", "file-history-snapshot").str("messageId", r.uuid).open("snapshot").str("messageId", r.uuid).
-		raw("trackedFileBackups", "{}").time("timestamp", r.at).shut().flag("isSnapshotUpdate", false)
+		raw("trackedFileBackups", "{}").timestamp(r.at).shut().flag("isSnapshotUpdate", false)
 	s.note(m, time.Time{})
 }
 
@@ -123,7 +123,7 @@ func (s *Session) Progress(size int) {
 		m = m.str("type", "hook_progress").str("hookEvent", "PostToolUse").str("hookName", "PostToolUse:Read").str("command", "callback").shut()
 	default:
 		m = m.str("type", "agent_progress").str("agentId", newHex(s.rng, "a", 6))
-		m = m.open("message").str("type", "assistant").time("timestamp", s.now)
+		m = m.open("message").str("type", "assistant").timestamp(s.now)
 		m = m.open("message").str("model", "claude-haiku-4-5-20251001").str("id", newID(s.rng, "msg_01")).str("type", "message").str("role", "assistant")
 		m = append(m.key("content"), '[', '{')
 		m = append(m.str("type", "text").quoted("text", s.prose.take(s.rng, size)).shut(), ']')

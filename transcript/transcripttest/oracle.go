@@ -2,6 +2,7 @@ package transcripttest
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"strings"
@@ -53,8 +54,8 @@ type reader struct {
 	events          []*event
 	costs           map[string]Tokens // by message id
 	side            map[string]bool
-	nameless        []Tokens // messages without any id
-	namelessSide    []Tokens
+	nameless        Spent // messages without any id
+	namelessSide    Spent
 }
 
 func reread(data []byte, flat bool) *reader {
@@ -119,7 +120,7 @@ func (r *reader) record(o object) {
 // common takes what any record may carry, replays too: their writer is the client
 // of the moment.
 func (r *reader) common(o object) {
-	at := o.when("timestamp")
+	at := o.when()
 	if !at.IsZero() {
 		if r.out.Started.IsZero() || at.Before(r.out.Started) {
 			r.out.Started = at
@@ -163,7 +164,7 @@ func (r *reader) assistant(o object, side bool) {
 	if side || context <= 0 {
 		return
 	}
-	now := r.inFile(o.when("timestamp"))
+	now := r.inFile(o.when())
 	r.titled = false
 	r.out.Peak = max(r.out.Peak, context)
 	r.history.newest = &view{now, context}
@@ -180,14 +181,11 @@ func (r *reader) assistant(o object, side bool) {
 // spend counts a message once, at its largest output. One without an id counts
 // by its record's uuid, one without that by itself.
 func (r *reader) spend(o object, id string, cost Tokens, side bool) {
-	if id == "" {
-		id = o.text("uuid")
-	}
-	if id == "" {
+	if id = cmp.Or(id, o.text("uuid")); id == "" {
 		if side {
-			r.namelessSide = append(r.namelessSide, cost)
+			r.namelessSide.add(cost)
 		} else {
-			r.nameless = append(r.nameless, cost)
+			r.nameless.add(cost)
 		}
 		return
 	}
@@ -204,7 +202,7 @@ func (r *reader) boundary(o object) {
 	meta := objectOf(o["compactMetadata"])
 	ev := &event{
 		uuid: o.text("uuid"), origin: objectOf(o["forkedFrom"]).text("messageUuid"),
-		at: o.when("timestamp"), trigger: triggerOf(meta.text("trigger")), preTokens: meta.figure("preTokens"),
+		at: o.when(), trigger: triggerOf(meta.text("trigger")), preTokens: meta.figure("preTokens"),
 		boundary: true,
 	}
 	for _, key := range []string{"preservedSegment", "preservedMessages"} {
@@ -229,7 +227,7 @@ func (r *reader) boundary(o object) {
 }
 
 func (r *reader) summary(o object) {
-	uuid, parent, at := o.text("uuid"), o.text("parentUuid"), o.when("timestamp")
+	uuid, parent, at := o.text("uuid"), o.text("parentUuid"), o.when()
 	digest := digestOf(textOf(objectOf(o["message"])["content"]), at)
 	for _, ev := range r.events {
 		if ev.boundary && (ev.uuid != "" && ev.uuid == parent || ev.anchor != "" && ev.anchor == uuid) {
@@ -286,12 +284,8 @@ func (r *reader) truth() FileTruth {
 			t.Alone.add(cost)
 		}
 	}
-	for _, cost := range r.nameless {
-		t.Alone.add(cost)
-	}
-	for _, cost := range r.namelessSide {
-		t.Alone.Sidechain.add(cost)
-	}
+	t.Alone.plus(r.nameless)
+	t.Alone.Sidechain.plus(r.namelessSide)
 	t.Figures = t.Alone
 	t.Family = t.SessionID
 	t.Subagents.Spent = t.Sidechain
@@ -311,17 +305,8 @@ func triggerOf(s string) Trigger {
 // isPrompt reports whether a user message's content was typed: no tool result, no
 // record of a command, no note of an interruption.
 func isPrompt(content json.RawMessage) bool {
-	list := listOf(content)
-	if list == nil && (len(content) == 0 || content[0] != '"') {
+	if !isTyped(content) {
 		return false
-	}
-	if list != nil && len(list) == 0 {
-		return false
-	}
-	for _, block := range list {
-		if objectOf(block).text("type") == "tool_result" {
-			return false
-		}
 	}
 	text := strings.TrimLeft(textOf(content), " \t\r\n")
 	for _, prefix := range []string{"<command-name>", "<command-message>", "<local-command-", "<bash-", "[Request interrupted by user"} {

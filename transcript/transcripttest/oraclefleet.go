@@ -30,12 +30,8 @@ func OracleFleet(files map[string][]byte) *Truth {
 			}
 			owned[id] = owned[id] || !r.side[id]
 		}
-		for _, cost := range r.nameless {
-			t.Spent.add(cost)
-		}
-		for _, cost := range r.namelessSide {
-			t.Subagents.add(cost)
-		}
+		t.Spent.plus(r.nameless)
+		t.Subagents.plus(r.namelessSide)
 		if !isAgentFile(name) {
 			compactions = append(compactions, r.link(name, links)...)
 		}

@@ -52,7 +52,7 @@ func (r *reader) inFile(at time.Time) moment {
 // user takes what a record says of order and turns, and rewinds at one that stands where
 // an earlier one stood.
 func (p *writeOrder) user(r *reader, o object) {
-	kind, at, content := o.text("type"), o.when("timestamp"), objectOf(o["message"])["content"]
+	kind, at, content := o.text("type"), o.when(), objectOf(o["message"])["content"]
 	plain := kind == "user" && !o.yes("isCompactSummary") && isTyped(content)
 	if !p.begun && o.text("uuid") != "" && (plain || kind == "assistant") {
 		if p.begun = true; o.text("parentUuid") != "" {

@@ -62,9 +62,9 @@ func (s *Session) renderEnveloped(b []byte, r *record) []byte {
 	}
 	m = append(append(append(append(m, ','), r.front...), r.usage...), r.back...)
 	if r.stampFirst {
-		m = m.time("timestamp", r.at).str("uuid", r.uuid)
+		m = m.timestamp(r.at).str("uuid", r.uuid)
 	} else {
-		m = m.str("uuid", r.uuid).time("timestamp", r.at)
+		m = m.str("uuid", r.uuid).timestamp(r.at)
 	}
 	if len(r.extra) > 0 {
 		m = append(append(m, ','), r.extra...)
@@ -103,11 +103,15 @@ func (s *Session) envelope() []byte {
 
 // write puts a record into the file and into the books.
 func (s *Session) write(r *record) {
+	s.putLine(r)
+	s.account(r)
+}
+
+func (s *Session) putLine(r *record) {
 	s.EndTail()
 	s.line = append(s.render(s.line[:0], r), '\n')
 	s.put(s.line)
 	s.books.line(len(s.line))
-	s.account(r)
 }
 
 // account books what a record says, and keeps it for copies.
@@ -134,10 +138,7 @@ func (s *Session) account(r *record) {
 
 // again writes a record a second time: same uuid, no meaning.
 func (s *Session) again(r *record) {
-	s.EndTail()
-	s.line = append(s.render(s.line[:0], r), '\n')
-	s.put(s.line)
-	s.books.line(len(s.line))
+	s.putLine(r)
 	s.books.seen(r.at, s.client.version, s.cwd)
 }
 

@@ -2,16 +2,13 @@ package transcripttest
 
 import (
 	"bytes"
+	"cmp"
 	"time"
 )
 
 // small writes sessions that are short and hold much.
 func (f *fleet) small() {
-	n := f.options.Sessions
-	if n == 0 {
-		n = 8
-	}
-	for range n {
+	for range cmp.Or(f.options.Sessions, 8) {
 		s, w := f.begin(false)
 		f.live(s, 2+f.rng.IntN(6))
 		if f.options.Copies {

@@ -1,6 +1,7 @@
 package transcripttest
 
 import (
+	"cmp"
 	"io"
 	"math/rand/v2"
 	"path"
@@ -72,11 +73,11 @@ func NewSession(w io.Writer, seed uint64, era Era, o SessionOptions) *Session {
 
 func newSession(w io.Writer, rng *rand.Rand, text *prose, o SessionOptions) *Session {
 	s := &Session{w: w, rng: rng, prose: text, options: o, client: clientOf(o.Version)}
-	s.id = first(o.ID, newUUID(rng))
-	s.cwd = first(o.Cwd, "/home/dev/"+pick(rng, []string{"web", "api-server", "läden", "a_b.c"}))
+	s.id = cmp.Or(o.ID, newUUID(rng))
+	s.cwd = cmp.Or(o.Cwd, "/home/dev/"+pick(rng, []string{"web", "api-server", "läden", "a_b.c"}))
 	s.project = munge(s.cwd)
-	s.branch = first(o.Branch, pick(rng, []string{"main", "master", "feature/über-\"x\""}))
-	s.model = first(o.Model, pick(rng, s.client.models()))
+	s.branch = cmp.Or(o.Branch, pick(rng, []string{"main", "master", "feature/über-\"x\""}))
+	s.model = cmp.Or(o.Model, pick(rng, s.client.models()))
 	s.now = o.Start
 	if s.now.IsZero() {
 		s.now = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
@@ -182,13 +183,6 @@ func (s *Session) put(b []byte) {
 	if s.err == nil {
 		_, s.err = s.w.Write(b)
 	}
-}
-
-func first(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func pick[T any](rng *rand.Rand, list []T) T { return list[rng.IntN(len(list))] }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -47,17 +48,9 @@ func (p *prose) take(rng *rand.Rand, n int) []byte {
 	}
 	from := p.starts[i]
 	// The end is the first line's end past n bytes.
-	to := min(from+n, len(p.escaped))
-	lo, hi := i, len(p.starts)
-	for lo < hi {
-		if mid := (lo + hi) / 2; p.starts[mid] < to {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo < len(p.starts) {
-		return p.escaped[from:p.starts[lo]]
+	next, _ := slices.BinarySearch(p.starts[i:], min(from+n, len(p.escaped)))
+	if i+next < len(p.starts) {
+		return p.escaped[from:p.starts[i+next]]
 	}
 	return p.escaped[from:]
 }
@@ -76,15 +69,11 @@ func (p *prose) picture(rng *rand.Rand, n int) []byte {
 
 // words returns n invented words as a sentence.
 func words(rng *rand.Rand, n int) string {
-	list := vocabulary()
-	var b strings.Builder
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(list[rng.IntN(len(list))])
+	all, list := vocabulary(), make([]string, n)
+	for i := range list {
+		list[i] = pick(rng, all)
 	}
-	return b.String()
+	return strings.Join(list, " ")
 }
 
 func vocabulary() []string {

@@ -40,10 +40,7 @@ type Spent struct {
 	Tokens   Tokens
 }
 
-func (s *Spent) add(t Tokens) {
-	s.Messages++
-	s.Tokens = s.Tokens.plus(t)
-}
+func (s *Spent) add(t Tokens) { s.plus(Spent{1, t}) }
 
 func (s *Spent) plus(o Spent) {
 	s.Messages += o.Messages

@@ -1,6 +1,7 @@
 package transcripttest
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 )
@@ -138,7 +139,7 @@ func (s *Session) message(o Reply) *message {
 	input := min(context, 1+s.rng.Int64N(12))
 	creation := min(context-input, max(0, context-s.context)+s.rng.Int64N(2_000))
 	msg := &message{
-		id: newID(s.rng, "msg_01"), request: newID(s.rng, "req_011C"), model: first(o.Model, s.model),
+		id: newID(s.rng, "msg_01"), request: newID(s.rng, "req_011C"), model: cmp.Or(o.Model, s.model),
 		tokens:  Tokens{Input: input, CacheCreation: creation, CacheRead: context - input - creation, Output: output},
 		context: context, shape: o.Shape, stop: "end_turn",
 	}
