@@ -56,8 +56,8 @@ func (r *record) classify(line []byte, e *transcript.Entry) {
 	case "ai-title":
 		e.Title, e.Titled = r.generated.Bytes(line), transcript.TitleGenerated
 	case "attachment":
-		if kind, body := attachment(r.attachment.Bytes(line)); kind == "hook_additional_context" {
-			e.Kind, e.Text = transcript.KindHeard, wording.Clip(body)
+		if string(r.attachment.kind.Bytes(line)) == "hook_additional_context" {
+			e.Kind, e.Text = transcript.KindHeard, wording.Clip(strings.Join(ownWords(r.attachment.parts(line)), "\n"))
 		}
 	case "last-prompt":
 		if r.explicit && string(r.leaf.Bytes(line)) == noLeaf {
@@ -192,28 +192,39 @@ func block(w *walker) jsonwalk.Text {
 	return t
 }
 
-// attachment reads an attachment's type and the strings of its content.
-func attachment(b []byte) (kind, body string) {
-	var w walker
-	w.Begin(b)
-	var parts []string
-	for name, value, in := w.Object(jsonwalk.Text{}); in; name, value, in = w.Member() {
+// attachment is where an attachment's type and content stand. Most are of types whose content, often long,
+// says nothing here: it is not read.
+type attachment struct {
+	kind, text jsonwalk.Text
+	list       jsonwalk.Span // what is not a string
+}
+
+func (w *walker) attachment(value jsonwalk.Text) (a attachment) {
+	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "type":
-			kind = string(w.Str(value).Bytes(b))
+			a.kind = w.Str(value)
 		case "content":
-			parts = parts[:0]
-			if !value.None() {
-				parts = append(parts, string(value.Bytes(b)))
-			}
-			for in := w.Enter(value, '['); in && w.Next(']'); {
-				parts = append(parts, string(w.Element().Bytes(b)))
-			}
+			a.text, a.list = value, w.Span(value)
 		default:
 			w.Str(value)
 		}
 	}
-	return kind, strings.Join(ownWords(parts), "\n")
+	return a
+}
+
+// parts are the strings of the content.
+func (a *attachment) parts(line []byte) (parts []string) {
+	if !a.text.None() {
+		return []string{string(a.text.Bytes(line))}
+	}
+	list := a.list.Bytes(line)
+	var w walker
+	w.Begin(list)
+	for in := w.Enter(jsonwalk.Text{}, '['); in && w.Next(']'); {
+		parts = append(parts, string(w.Element().Bytes(list)))
+	}
+	return parts
 }
 
 // ownWords gives those parts that sm itself has said, where there are any: several hooks

@@ -16,7 +16,8 @@ type record struct {
 	usage                              usage
 	stop                               jsonwalk.Text
 	clearing                           clearing
-	content, attachment                jsonwalk.Span
+	content                            jsonwalk.Span
+	attachment                         attachment
 	operation, queued, leaf            jsonwalk.Text
 	branch, custom, generated, summed  jsonwalk.Text
 	explicit, instantly                bool
@@ -94,7 +95,7 @@ func (r *record) read(w *walker, e *transcript.Entry) {
 		case "forkedFrom":
 			r.origin = w.Only(value, "messageUuid")
 		case "attachment":
-			r.attachment = w.Span(value)
+			r.attachment = w.attachment(value)
 		case "operation":
 			r.operation = w.Str(value)
 		case "content":

@@ -127,14 +127,16 @@ func (w *Walker) Next(end byte) bool {
 // is a string is read too; others are left to be read.
 func (w *Walker) Member() (name []byte, value Text, ok bool) {
 	k := w.k
-	if k+4 > w.n || w.fresh || w.unicode {
+	if k+4 > w.n || w.unicode {
 		return w.anyMember()
 	}
-	// As clients write it, without spaces: ,"name":
+	// As clients write it, without spaces: {"name": and ,"name":
 	start, end := int(w.q[k]), int(w.q[k+1])
-	if start != w.i+1 || end+2 >= len(w.b) || w.b[w.i] != ',' || w.b[end+1] != ':' || w.b[end+2] <= ' ' {
+	begins := start == w.i && w.fresh || start == w.i+1 && !w.fresh && w.b[w.i] == ','
+	if !begins || end+2 >= len(w.b) || w.b[end+1] != ':' || w.b[end+2] <= ' ' {
 		return w.anyMember()
 	}
+	w.fresh = false
 	name = w.b[start+1 : end]
 	w.i, w.k = end+2, k+2
 	if w.b[end+2] == '"' {
