@@ -18,6 +18,7 @@ import (
 	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/prompt"
 	"sm/dashboards/central"
+	"sm/dashboards/screen/plain"
 	"sm/handoff"
 	"sm/handoff/guard"
 	"sm/handoff/proc"
@@ -49,7 +50,7 @@ func findConfig(flags *pflag.FlagSet, env *environ) (config.Source, error) {
 	return config.Find(flags, env.lookupEnv)
 }
 
-func quote(s string) string { return config.Quote(s) }
+func quote(s string) string { return plain.Quote(s) }
 
 // windowRules are the configured windows.
 func windowRules(c *config.Config) []transcript.WindowRule {

@@ -10,9 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
+	"sm/dashboards/screen/plain"
 	"sm/deploy"
 	"sm/deploy/install"
 	"sm/deploy/jsonedit"
@@ -252,7 +252,7 @@ func (d *doctor) programs(ctx context.Context, check string, commands map[string
 			d.found(check, Noted, "put sm where it stays, say with make install, and run sm install with that one", "they call %s, in %s, which does not last", program, where)
 		} else if version := d.smallVersion(ctx, path); version != d.Version {
 			d.found(check, Noted, "put sm and sm-hook of one version there, say with make install, and run sm install again",
-				"they call %s, which says %s, and this is %s", program, quote(version), d.Version)
+				"they call %s, which says %s, and this is %s", program, plain.Quote(version), d.Version)
 		}
 		if asked := d.HookSockets(args[1:]); !slices.ContainsFunc(asked, func(s string) bool { return slices.Contains(d.Sockets, s) }) {
 			d.found(check, Broken, "run sm install again", "they look for the observer at %s, and it is to be at %s",
@@ -289,13 +289,13 @@ func (d *doctor) statusLine(layers []*settingsLayer) {
 	program := l.editor.StatusProgram(command)
 	switch {
 	case !own && l.name == "user":
-		d.found("status line", Noted, "run sm install, which keeps it and adds to it", "%s is not ours", quote(command))
+		d.found("status line", Noted, "run sm install, which keeps it and adds to it", "%s is not ours", plain.Quote(command))
 	case !own:
-		d.found("status line", Noted, "remove it there, or put sm statusline -- before its command", "%s in %s hides ours", quote(command), l.path)
+		d.found("status line", Noted, "remove it there, or put sm statusline -- before its command", "%s in %s hides ours", plain.Quote(command), l.path)
 	case program != "" && !runnable(program):
 		d.found("status line", Broken, "run sm install with the sm that is to stay", "it calls %s, which is not there or no program", program)
 	case wraps:
-		d.found("status line", Healthy, "", "ours, with %s in it", quote(original))
+		d.found("status line", Healthy, "", "ours, with %s in it", plain.Quote(original))
 	default:
 		d.found("status line", Healthy, "", "ours")
 	}
@@ -345,13 +345,4 @@ func eventNames(events []hook.Event) string {
 		names = append(names, string(e))
 	}
 	return strings.Join(names, ", ")
-}
-
-// quote quotes a foreign text for a finding, escaped and cut.
-func quote(s string) string {
-	const most = 60
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
-	}
-	return strconv.Quote(s)
 }

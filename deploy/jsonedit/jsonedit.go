@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"sm/dashboards/screen/plain"
 )
 
 // A Text is a JSON text that is changed in place: what no change is about keeps every byte, spelling and order.
@@ -112,7 +113,7 @@ func (p *parser) inside(v *Value, object bool) error {
 		if object {
 			child.Key = unquote(p.quoted())
 			if seen[child.Key] {
-				return fmt.Errorf("line %d: %s stands twice in one object", p.d.Line(child.from), quotedKey(child.Key))
+				return fmt.Errorf("line %d: %s stands twice in one object", p.d.Line(child.from), plain.Quote(child.Key))
 			}
 			seen[child.Key] = true
 		}
@@ -330,14 +331,3 @@ func (d *Text) newline() string {
 	}
 	return "\n"
 }
-
-// quotedKey quotes a foreign key for a message, escaped and cut.
-func quotedKey(key string) string {
-	if r := []rune(key); len(r) > maxQuotedKey {
-		key = string(r[:maxQuotedKey]) + "…"
-	}
-	return strconv.Quote(key)
-}
-
-// maxQuotedKey bounds a key in a message, in characters.
-const maxQuotedKey = 60

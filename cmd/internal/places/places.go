@@ -13,10 +13,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
+	"sm/dashboards/screen/plain"
 	"sm/observer/socket"
 )
 
@@ -98,7 +98,7 @@ func (env Env) ExpandHome(path string) (string, error) {
 	}
 	home, err := env.Home()
 	if err != nil {
-		return "", fmt.Errorf("expand %s: %w", Quote(path), err)
+		return "", fmt.Errorf("expand %s: %w", plain.Quote(path), err)
 	}
 	return filepath.Join(home, path[1:]), nil
 }
@@ -193,15 +193,4 @@ func trustedLinks(path string) bool {
 func OwnedBy(info fs.FileInfo, uids ...int) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && slices.Contains(uids, int(stat.Uid))
-}
-
-// maxQuoted bounds a foreign text inside a message.
-const maxQuoted = 60
-
-// Quote quotes a foreign text for a message, escaped and cut.
-func Quote(s string) string {
-	if r := []rune(s); len(r) > maxQuoted {
-		s = string(r[:maxQuoted]) + "…"
-	}
-	return strconv.Quote(s)
 }

@@ -1,10 +1,11 @@
-// Package plain makes a text fit for one line of a terminal without measuring it.
+// Package plain makes a text fit for one line of a terminal, or for a part of one, without measuring it.
 //
 // Invariants: no control character is left, and no line is longer than it may be. It is pure, and so small that a program
 // which starts on every turn can use it.
 package plain
 
 import (
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -30,4 +31,15 @@ func Line(s string) string {
 		s = strings.ToValidUTF8(s[:half], "") + " … " + strings.ToValidUTF8(s[len(s)-half:], "")
 	}
 	return s
+}
+
+// maxQuoted bounds a foreign text inside a message, in characters.
+const maxQuoted = 60
+
+// Quote quotes a foreign text for a message, escaped and cut.
+func Quote(s string) string {
+	if r := []rune(s); len(r) > maxQuoted {
+		s = string(r[:maxQuoted]) + "…"
+	}
+	return strconv.Quote(s)
 }

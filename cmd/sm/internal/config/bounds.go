@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"sm/dashboards/screen"
+	"sm/dashboards/screen/plain"
 	"sm/observer/socket"
 )
 
@@ -75,7 +76,7 @@ func (c *Config) problems() (ps problems) {
 			}
 			if value := fmt.Sprint(s.value); s.tag.Get("unique") != "" && value != "" {
 				if id := leaf(s.path) + " " + value; text == "" && seen[id] {
-					text = "repeats " + Quote(value) + "; remove one of the two"
+					text = "repeats " + plain.Quote(value) + "; remove one of the two"
 				} else {
 					seen[id] = true
 				}
@@ -94,7 +95,7 @@ func (s setting) outside() string {
 	if words := s.tag.Get("oneof"); words != "" && !strings.Contains(","+words+",", ","+s.value.String()+",") {
 		list := strings.Split(words, ",")
 		last := len(list) - 1
-		return fmt.Sprintf("must be %s or %s, not %s", strings.Join(list[:last], ", "), list[last], Quote(s.value.String()))
+		return fmt.Sprintf("must be %s or %s, not %s", strings.Join(list[:last], ", "), list[last], plain.Quote(s.value.String()))
 	}
 	switch v := s.value.Interface().(type) {
 	case time.Duration:
@@ -155,7 +156,7 @@ func (c *Config) rules() map[string]func(setting) string {
 	text := func(wrong func(string) bool, format string) func(setting) string {
 		return func(s setting) string {
 			if v := fmt.Sprint(s.value); wrong(v) {
-				return strings.ReplaceAll(format, "%", Quote(v))
+				return strings.ReplaceAll(format, "%", plain.Quote(v))
 			}
 			return ""
 		}
@@ -190,7 +191,7 @@ func (c *Config) rules() map[string]func(setting) string {
 			if at := strings.LastIndexByte(v, '@'); at >= 0 { // what stands before it may be a password
 				v = "…" + v[at:]
 			}
-			return "must be an address such as http://127.0.0.1:9090, not " + Quote(v)
+			return "must be an address such as http://127.0.0.1:9090, not " + plain.Quote(v)
 		},
 		"model": text(func(v string) bool { return v == "" }, "is empty; give the beginning of a model's name"),
 		"tool":  text(func(v string) bool { return strings.TrimSpace(v) == "" }, "is empty; give the name of a tool"),
@@ -210,16 +211,16 @@ func checkAddress(addr string, scrapes bool, heard map[string]bool) string {
 	switch {
 	case scrapes && addr == "":
 	case scrapes && err != nil:
-		return "must be an address with its port such as 0.0.0.0:9464, not " + Quote(addr)
+		return "must be an address with its port such as 0.0.0.0:9464, not " + plain.Quote(addr)
 	case scrapes && twice:
-		return "repeats " + Quote(addr) + " of listen; give it a port of its own"
+		return "repeats " + plain.Quote(addr) + " of listen; give it a port of its own"
 	case scrapes:
 	case err != nil:
-		return "must be a loopback address with its port such as 127.0.0.1:8420, not " + Quote(addr)
+		return "must be a loopback address with its port such as 127.0.0.1:8420, not " + plain.Quote(addr)
 	case !loopback(host):
-		return "is " + Quote(addr) + ", which is not a loopback address; use metrics.listen for scrapes from elsewhere"
+		return "is " + plain.Quote(addr) + ", which is not a loopback address; use metrics.listen for scrapes from elsewhere"
 	case twice:
-		return "repeats " + Quote(addr) + "; remove one of the two"
+		return "repeats " + plain.Quote(addr) + "; remove one of the two"
 	}
 	return ""
 }
@@ -263,9 +264,9 @@ func checkPath(s setting) string {
 	case path == "":
 		return "is empty; give a path"
 	case strings.ContainsFunc(path, unicode.IsControl):
-		return "holds a control character; give another path than " + Quote(path)
+		return "holds a control character; give another path than " + plain.Quote(path)
 	case !filepath.IsAbs(path):
-		return "must be an absolute path, or begin with ~/, not " + Quote(path)
+		return "must be an absolute path, or begin with ~/, not " + plain.Quote(path)
 	case s.path == "socket" && len(path) > socket.MaxPath:
 		return fmt.Sprintf("is %d bytes long and a socket's path has room for %d; give a shorter one", len(path), socket.MaxPath)
 	}
@@ -278,7 +279,7 @@ func checkChannel(s setting) string {
 	case name == "":
 		return "is empty; give the channel a name"
 	case strings.HasPrefix(name, ".") || strings.ContainsAny(name, `/\`) || len(name) > 100 || strings.ContainsFunc(name, unicode.IsControl):
-		return "is part of file names, so it must be short, without slashes and without a dot in front, not " + Quote(name)
+		return "is part of file names, so it must be short, without slashes and without a dot in front, not " + plain.Quote(name)
 	}
 	return ""
 }

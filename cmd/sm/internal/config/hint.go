@@ -8,11 +8,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"sm/cmd/internal/places"
+	"sm/dashboards/screen/plain"
 )
-
-// Quote quotes a foreign text for a message, escaped and cut.
-func Quote(s string) string { return places.Quote(s) }
 
 // mistyped says what a key takes and what it was given.
 func (p *parser) mistyped(typ reflect.Type, n *yaml.Node, path string) {
@@ -63,9 +60,9 @@ func describe(n *yaml.Node) string {
 	case n.ShortTag() == "!!null":
 		return "nothing"
 	case n.ShortTag() == "!!str":
-		return "the text " + Quote(n.Value)
+		return "the text " + plain.Quote(n.Value)
 	}
-	return Quote(n.Value)
+	return plain.Quote(n.Value)
 }
 
 func keysOf(typ reflect.Type) []string {

@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"sm/dashboards/screen"
+	"sm/dashboards/screen/plain"
 )
 
 // maxDurationSeconds bounds what a duration may say before it is checked against its key: about 31 years, far
@@ -235,7 +236,7 @@ func (p *parser) group(typ reflect.Type, n *yaml.Node, path string) (map[string]
 		case key.ShortTag() == "!!merge":
 			p.fail(key.Line, "merge keys (<<) are not read; write the keys out")
 		case !known:
-			p.fail(key.Line, "unknown key %s; %s", Quote(sub), hint(sub, typ, path))
+			p.fail(key.Line, "unknown key %s; %s", plain.Quote(sub), hint(sub, typ, path))
 		case lines[key.Value] > 0:
 			p.fail(key.Line, "key %q stands at line %d already; keep one of the two", sub, lines[key.Value])
 		default:
@@ -353,13 +354,13 @@ func wholeNumber(s string) (int, error) {
 func ParseDuration(s string) (time.Duration, error) {
 	if seconds, err := strconv.ParseFloat(s, 64); err == nil && strings.Trim(s, "-.0123456789") == "" {
 		if seconds > maxDurationSeconds || seconds < -maxDurationSeconds {
-			return 0, fmt.Errorf("duration %s is too long; write at most %d seconds", Quote(s), int64(maxDurationSeconds))
+			return 0, fmt.Errorf("duration %s is too long; write at most %d seconds", plain.Quote(s), int64(maxDurationSeconds))
 		}
 		return time.Duration(seconds * float64(time.Second)), nil
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil {
-		return 0, fmt.Errorf("%s is no duration; write seconds, or such as 3m or 1h30m", Quote(s))
+		return 0, fmt.Errorf("%s is no duration; write seconds, or such as 3m or 1h30m", plain.Quote(s))
 	}
 	return d, nil
 }

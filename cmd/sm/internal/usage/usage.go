@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"sm/cmd/sm/internal/config"
+	"sm/dashboards/screen/plain"
 )
 
 // Explain has each command of the tree say in words which of its arguments are missing, or are too many, and its usage line
@@ -51,9 +52,9 @@ func wrongArgs(cmd *cobra.Command, args []string) error {
 		below = append(below, sub.Name())
 	}
 	if near := config.Nearest(args[0], below); near != "" {
-		return fmt.Errorf("unknown command %s (did you mean %q?)", config.Quote(cmd.CommandPath()+" "+args[0]), near)
+		return fmt.Errorf("unknown command %s (did you mean %q?)", plain.Quote(cmd.CommandPath()+" "+args[0]), near)
 	}
-	return fmt.Errorf("%s is one argument too many: %s", config.Quote(args[len(args)-1]), usageOf(cmd))
+	return fmt.Errorf("%s is one argument too many: %s", plain.Quote(args[len(args)-1]), usageOf(cmd))
 }
 
 func usageOf(cmd *cobra.Command) string { return strings.TrimSuffix(cmd.UseLine(), " [flags]") }
@@ -111,5 +112,5 @@ func FlagError(cmd *cobra.Command, err error) error {
 	if !ok || bad.GetFlag().Value.Type() != "int" {
 		return fmt.Errorf("%w; see '%s --help'", err, cmd.Root().Name())
 	}
-	return fmt.Errorf("--%s %s: give a whole number; see '%s --help'", bad.GetFlag().Name, config.Quote(bad.GetValue()), cmd.Root().Name())
+	return fmt.Errorf("--%s %s: give a whole number; see '%s --help'", bad.GetFlag().Name, plain.Quote(bad.GetValue()), cmd.Root().Name())
 }
