@@ -183,10 +183,8 @@ func (e *Editor) isOwnHook(v *jsonedit.Value) bool {
 	}
 	words, simple := []string{command}, true
 	if args := v.Member("args"); args.IsArray() {
-		for _, c := range args.Children {
-			arg, _ := c.Value.Text()
-			words = append(words, arg)
-		}
+		list, _ := args.Texts()
+		words = append(words, list...)
 	} else {
 		words, simple = shellWords(command, e.home)
 	}
@@ -209,7 +207,7 @@ func (e *Editor) installHook(event hook.Event) error {
 	want := e.handler(event)
 	v := e.Doc.At(places[0].Path(event)...)
 	command, _ := v.Member("command").Text()
-	args := v.Member("args")
+	args, known := v.Member("args").Texts()
 	if command != want.Command {
 		if err := e.Doc.Put(want.Command, places[0].Path(event, "command")...); err != nil {
 			return err
@@ -218,7 +216,7 @@ func (e *Editor) installHook(event hook.Event) error {
 	switch {
 	case want.Args == nil:
 		return e.Doc.Remove(places[0].Path(event, "args")...)
-	case !args.IsTexts(want.Args):
+	case !known || !slices.Equal(args, want.Args):
 		return e.Doc.Put(want.Args, places[0].Path(event, "args")...)
 	}
 	return nil
@@ -360,9 +358,6 @@ func (e *Editor) HookCommand(v *jsonedit.Value) (program string, args []string) 
 		}
 		return words[0], words[1:]
 	}
-	for _, c := range v.Member("args").Children {
-		arg, _ := c.Value.Text()
-		args = append(args, arg)
-	}
+	args, _ = v.Member("args").Texts()
 	return program, args
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"sm/dashboards/screen/plain"
 )
@@ -43,10 +42,10 @@ func Parse(text []byte) (*Text, error) {
 	return d, d.parse()
 }
 
-func (d *Text) parse() error {
-	p := &parser{d: d}
-	root, err := p.value()
-	d.Root = root
+func (d *Text) parse() (err error) {
+	p := &parser{d, json.NewDecoder(bytes.NewReader(d.Bytes))}
+	p.tokens.UseNumber() // no number is too large
+	d.Root, err = p.value()
 	return err
 }
 
@@ -66,37 +65,24 @@ func (d *Text) Line(at int) int { return 1 + bytes.Count(d.Bytes[:at], []byte("\
 
 // parser walks through a text that is known to be right.
 type parser struct {
-	d  *Text
-	at int
+	d      *Text
+	tokens *json.Decoder
 }
 
-// next goes to the next byte that is no white space, comma or colon.
-func (p *parser) next() byte {
-	for bytes.IndexByte([]byte(" \t\r\n,:"), p.d.Bytes[p.at]) >= 0 {
-		p.at++
-	}
-	return p.d.Bytes[p.at]
+// next is where the next token begins: after white space, comma and colon.
+func (p *parser) next() int {
+	at := int(p.tokens.InputOffset())
+	return len(p.d.Bytes) - len(bytes.TrimLeft(p.d.Bytes[at:], " \t\r\n,:"))
 }
 
 func (p *parser) value() (*Value, error) {
-	v := &Value{}
-	switch c := p.next(); c {
-	case '{', '[':
-		v.From = p.at
-		p.at++
-		if err := p.inside(v, c == '{'); err != nil {
+	v := &Value{From: p.next()}
+	if token, _ := p.tokens.Token(); token == json.Delim('{') || token == json.Delim('[') {
+		if err := p.inside(v, token == json.Delim('{')); err != nil {
 			return nil, err
 		}
-	case '"':
-		v.From = p.at
-		p.quoted()
-	default:
-		v.From = p.at
-		for p.at < len(p.d.Bytes) && bytes.IndexByte([]byte(" \t\r\n,]}"), p.d.Bytes[p.at]) < 0 {
-			p.at++
-		}
 	}
-	v.to = p.at
+	v.to = int(p.tokens.InputOffset())
 	v.Raw = p.d.Bytes[v.From:v.to]
 	return v, nil
 }
@@ -104,14 +90,11 @@ func (p *parser) value() (*Value, error) {
 // inside reads the children of an object or array, and its end.
 func (p *parser) inside(v *Value, object bool) error {
 	seen := map[string]bool{}
-	for {
-		if c := p.next(); c == '}' || c == ']' {
-			p.at++
-			return nil
-		}
-		child := Child{from: p.at}
+	for p.tokens.More() {
+		child := Child{from: p.next()}
 		if object {
-			child.Key = unquote(p.quoted())
+			key, _ := p.tokens.Token()
+			child.Key = key.(string)
 			if seen[child.Key] {
 				return fmt.Errorf("line %d: %s stands twice in one object", p.d.Line(child.from), plain.Quote(child.Key))
 			}
@@ -123,27 +106,8 @@ func (p *parser) inside(v *Value, object bool) error {
 		}
 		v.Children = append(v.Children, child)
 	}
-}
-
-// quoted goes past a string.
-func (p *parser) quoted() (raw []byte) {
-	from := p.at
-	for p.at++; p.d.Bytes[p.at] != '"'; p.at++ {
-		if p.d.Bytes[p.at] == '\\' {
-			p.at++
-		}
-	}
-	p.at++
-	return p.d.Bytes[from:p.at]
-}
-
-func unquote(raw []byte) string {
-	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
-		return string(raw[1 : len(raw)-1])
-	}
-	var s string
-	_ = json.Unmarshal(raw, &s) // it is right
-	return s
+	_, err := p.tokens.Token()
+	return err
 }
 
 func (v *Value) IsObject() bool { return v != nil && v.Raw[0] == '{' }
@@ -151,11 +115,12 @@ func (v *Value) IsArray() bool  { return v != nil && v.Raw[0] == '[' }
 func (v *Value) IsTrue() bool   { return v != nil && v.Raw[0] == 't' }
 
 // Text gives a string's value.
-func (v *Value) Text() (string, bool) {
+func (v *Value) Text() (text string, ok bool) {
 	if v == nil || v.Raw[0] != '"' {
 		return "", false
 	}
-	return unquote(v.Raw), true
+	ok = json.Unmarshal(v.Raw, &text) == nil
+	return text, ok
 }
 
 // Member gives an object's Member, nil when it has none of this name.
@@ -166,17 +131,17 @@ func (v *Value) Member(key string) *Value {
 	return nil
 }
 
-// IsTexts says whether v is the list of these texts.
-func (v *Value) IsTexts(want []string) bool {
-	if !v.IsArray() || len(v.Children) != len(want) {
-		return false
+// Texts are the children of a value, "" for those that are no texts; ok says that it is a list of texts alone.
+func (v *Value) Texts() (list []string, ok bool) {
+	if v == nil {
+		return nil, false
 	}
-	for i, c := range v.Children {
-		if s, ok := c.Value.Text(); !ok || s != want[i] {
-			return false
-		}
+	ok = v.IsArray()
+	for _, c := range v.Children {
+		text, isText := c.Value.Text()
+		list, ok = append(list, text), ok && isText
 	}
-	return true
+	return list, ok
 }
 
 // child gives the place of a step among the children, -1 when it is not there.
