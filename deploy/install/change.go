@@ -17,8 +17,7 @@ type settingsChange struct {
 	uninstall bool   // instead of an edit: take out what is ours
 	done      string // to say
 	steps     func(*plugin, *jsonedit.Text) ([]pluginStep, error)
-	// edit is told what there was before the first installation, nil where nobody knows.
-	edit func(d, before *jsonedit.Text) error
+	edit      func(*Editor) error
 }
 
 // changeSettings carries a change out. What would be refused in the end is refused before the first step.
@@ -82,8 +81,7 @@ func (in *installation) prepareChange(c *settingsChange, p *plugin, record *reco
 // outcomeOf is what a change makes of the settings file; there is false for no file.
 func (in *installation) outcomeOf(c *settingsChange, p *plugin, record *record, file *File) (text []byte, there bool, err error) {
 	if !c.uninstall {
-		before := record.before()
-		text, err = file.Edited(func(d *jsonedit.Text) error { return c.edit(d, before) })
+		text, err = file.Edited(func(d *jsonedit.Text) error { return c.edit(in.editor(d, record.before())) })
 		return text, true, err
 	}
 	left, err := in.withoutOurs(p, record, file)
@@ -97,8 +95,7 @@ func (in *installation) outcomeOf(c *settingsChange, p *plugin, record *record, 
 // withoutOurs is a settings file without what is ours.
 func (in *installation) withoutOurs(p *plugin, record *record, file *File) ([]byte, error) {
 	return file.Edited(func(d *jsonedit.Text) error {
-		e := in.editor(d)
-		e.before = record.before()
+		e := in.editor(d, record.before())
 		if err := e.uninstall(); err != nil {
 			return err
 		}

@@ -90,16 +90,19 @@ func RunningClients(dir string) (all []Client) {
 			all = append(all, Client{c.Version, path, c.PID})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b Client) int {
-		switch {
-		case Older(a.Version, b.Version):
-			return -1
-		case Older(b.Version, a.Version):
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, byAge)
 	return all
+}
+
+// byAge orders clients by their versions, the oldest first.
+func byAge(a, b Client) int {
+	switch {
+	case Older(a.Version, b.Version):
+		return -1
+	case Older(b.Version, a.Version):
+		return 1
+	}
+	return 0
 }
 
 // TranscribedClient is the client that wrote the newest transcript that names one.
@@ -184,12 +187,7 @@ func (in *installation) clientToInstallFor(ctx context.Context) (version string,
 		_, err = fmt.Fprintf(in.Stderr, "sm: no client in the PATH or running says its version, and no transcript does: writing for %s and later\n", ArgsClient)
 		return "", err
 	}
-	oldest := all[0]
-	for _, c := range all[1:] {
-		if Older(c.Version, oldest.Version) {
-			oldest = c
-		}
-	}
+	oldest := slices.MinFunc(all, byAge)
 	if Older(oldest.Version, OldestClient) {
 		remedy := "run claude update"
 		if oldest.PID != 0 {

@@ -54,9 +54,7 @@ func (o Options) codex(uninstall bool) (*installation, *settingsChange) {
 	if uninstall {
 		c.done = "uninstalled"
 	}
-	c.edit = func(d, before *jsonedit.Text) error {
-		e := in.editor(d)
-		e.before = before
+	c.edit = func(e *Editor) error {
 		if err := e.Check(); err != nil {
 			return err
 		}

@@ -100,10 +100,11 @@ func NewEditor(d *jsonedit.Text, program, home string) *Editor {
 	}}
 }
 
-func (in *installation) editor(d *jsonedit.Text) *Editor {
+// editor is told what the settings were before the first installation, nil where nobody knows.
+func (in *installation) editor(d, before *jsonedit.Text) *Editor {
 	e := NewEditor(d, in.Program, in.Home)
 	e.program = cmp.Or(in.Small, in.Program)
-	e.socket, e.client, e.codex = in.Socket, in.client, in.codex
+	e.socket, e.client, e.codex, e.before = in.Socket, in.client, in.codex, before
 	return e
 }
 
@@ -114,14 +115,10 @@ const installedText = "installed: new sessions report to the observer"
 func (in *installation) installSettings(ctx context.Context) error {
 	return in.changeSettings(&settingsChange{editFirst: true, done: installedText,
 		steps: func(p *plugin, d *jsonedit.Text) ([]pluginStep, error) {
-			in.Guard = in.Guard || !in.NoGuard && p.guarded(in.editor(d))
+			in.Guard = in.Guard || !in.NoGuard && p.guarded(in.editor(d, nil))
 			return p.uninstall(ctx, d), nil
 		},
-		edit: func(d, before *jsonedit.Text) error {
-			e := in.editor(d)
-			e.before = before
-			return e.install(in.Guard, in.NoGuard)
-		},
+		edit: func(e *Editor) error { return e.install(in.Guard, in.NoGuard) },
 	})
 }
 
@@ -129,18 +126,14 @@ func (in *installation) installSettings(ctx context.Context) error {
 func (in *installation) installPlugin(ctx context.Context) error {
 	return in.changeSettings(&settingsChange{done: installedText,
 		steps: func(p *plugin, d *jsonedit.Text) ([]pluginStep, error) {
-			e := in.editor(d)
+			e := in.editor(d, nil)
 			files, err := p.files(e, in.Guard || !in.NoGuard && (e.guarded() || p.guarded(e)), in.NoGuard)
 			if err != nil {
 				return nil, err
 			}
 			return p.install(ctx, d, files), nil
 		},
-		edit: func(d, before *jsonedit.Text) error {
-			e := in.editor(d)
-			e.before = before
-			return e.installBeside()
-		},
+		edit: (*Editor).installBeside,
 	})
 }
 

@@ -227,10 +227,7 @@ func (p *plugin) removeEntries(d, before *jsonedit.Text) error {
 	if place, known := marketplaceKnown(d); known && place == p.dir {
 		paths = append(paths, []any{"extraKnownMarketplaces", deploy.Marketplace})
 	}
-	for _, key := range []string{"enabledPlugins", "extraKnownMarketplaces"} {
-		paths = append(paths, []any{key})
-	}
-	for _, path := range paths {
+	for _, path := range append(paths, []any{"enabledPlugins"}, []any{"extraKnownMarketplaces"}) {
 		v := d.At(path...)
 		if len(path) == 1 && (before == nil || before.At(path...) != nil || !v.IsObject() || len(v.Children) > 0) {
 			continue
