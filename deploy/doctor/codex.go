@@ -28,9 +28,9 @@ func (d *doctor) codex(ctx context.Context) {
 		return
 	}
 	path := install.CodexHooks(d.Codex)
-	e, err := d.codexEditor(path)
+	e, _, err := d.edited(path, install.NewCodexEditor)
 	if err != nil {
-		d.found(codexHooks, Broken, "correct the file; Codex reads none of it", "%s (%s)", strings.TrimPrefix(err.Error(), path+": "), path)
+		d.found(codexHooks, Broken, "correct the file; Codex reads none of it", "%v (%s)", err, path)
 		return
 	}
 	if event, ok := httpHook(e); ok {
@@ -60,17 +60,6 @@ func (d *doctor) codex(ctx context.Context) {
 		d.trust(path, own)
 	}
 	d.programs(ctx, codexHooks, commands)
-}
-
-func (d *doctor) codexEditor(path string) (e *install.Editor, err error) {
-	file, err := install.ReadFile(path)
-	if err == nil {
-		_, err = file.Edited(func(doc *jsonedit.Text) error {
-			e = install.NewCodexEditor(doc, d.Program, d.Home)
-			return e.Check()
-		})
-	}
-	return e, err
 }
 
 // httpHook finds a hook that the client does not know, and that keeps it from reading any.

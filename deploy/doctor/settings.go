@@ -54,19 +54,28 @@ func (d *doctor) settings(ctx context.Context) {
 	d.statusLine(layers)
 }
 
-func (d *doctor) readLayer(l *settingsLayer) {
-	file, err := install.ReadFile(l.path)
+// edited reads a file of settings, which must be right. Errors leave out its path.
+func (d *doctor) edited(path string, edit func(doc *jsonedit.Text, program, home string) *install.Editor) (e *install.Editor, file *install.File, err error) {
+	file, err = install.ReadFile(path)
 	if err == nil {
 		_, err = file.Edited(func(doc *jsonedit.Text) error {
-			l.editor = install.NewEditor(doc, d.Program, d.Home)
-			return l.editor.Check()
+			e = edit(doc, d.Program, d.Home)
+			return e.Check()
 		})
 	}
 	if err != nil {
-		l.editor = nil
-		d.found("settings", Broken, "correct the file; the client may ignore all of it", "%s", strings.TrimPrefix(err.Error(), l.path+": ")+" ("+l.path+")")
+		return nil, nil, errors.New(strings.TrimPrefix(err.Error(), path+": "))
+	}
+	return e, file, nil
+}
+
+func (d *doctor) readLayer(l *settingsLayer) {
+	e, file, err := d.edited(l.path, install.NewEditor)
+	if err != nil {
+		d.found("settings", Broken, "correct the file; the client may ignore all of it", "%v (%s)", err, l.path)
 		return
 	}
+	l.editor = e
 	switch {
 	case l.name != "user":
 	case !file.Exists():
