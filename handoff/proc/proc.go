@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,7 +48,7 @@ func Device(major, minor uint32) uint64 { return uint64(major)<<32 | uint64(mino
 
 // Stat reads what proc(5) calls /proc/PID/stat. For a process that is no more the error is fs.ErrNotExist.
 func Stat(proc string, pid int) (Process, error) {
-	stat, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "stat"))
+	stat, err := Read(proc, pid, "stat")
 	if errors.Is(err, syscall.ESRCH) { // it ended between open and read
 		err = fs.ErrNotExist
 	}
@@ -170,7 +169,7 @@ func Mounted() bool {
 
 // Catches says whether a process has a handler for a signal, by what proc(5) calls SigCgt.
 func Catches(proc string, pid int, sig syscall.Signal) bool {
-	status, err := os.ReadFile(filepath.Join(proc, strconv.Itoa(pid), "status"))
+	status, err := Read(proc, pid, "status")
 	if err != nil {
 		return false
 	}

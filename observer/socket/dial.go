@@ -40,7 +40,8 @@ func (e *ForeignError) Is(target error) bool { return target == ErrNoObserver }
 // Dial connects to the first of the sockets that a process of our own effective uid serves. A socket of anybody
 // else, root included, is closed before a byte is sent: its answers could put words into an agent's context, and
 // what is sent is not for others. Without any socket of ours the error is ErrNoObserver, a *ForeignError, or what
-// kept a socket from being tried. Reads and writes of what it returns wait at most until its deadline.
+// kept a socket from being tried. Reads and writes of what it returns block a thread, and have no deadline: to wait without
+// a thread takes longer to set up than an observer takes to answer. [HangUp] ends them.
 func Dial(ctx context.Context, sockets []string) (*os.File, error) {
 	var odd []error
 	for _, path := range sockets {
@@ -76,7 +77,7 @@ func dialOwn(ctx context.Context, path string) (*os.File, error) {
 	return conn, nil
 }
 
-// connect opens a connection that never blocks a thread. A Unix socket connects at once, or says why not.
+// connect opens a connection. A Unix socket connects at once, or says why not.
 func connect(ctx context.Context, path string) (*os.File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -94,10 +95,20 @@ func connect(ctx context.Context, path string) (*os.File, error) {
 	if err = os.NewSyscallError("setnonblock", syscall.SetNonblock(fd, true)); err == nil {
 		err = os.NewSyscallError("connect", syscall.Connect(fd, &syscall.SockaddrUnix{Name: path}))
 	}
+	if err == nil {
+		err = os.NewSyscallError("setnonblock", syscall.SetNonblock(fd, false))
+	}
 	if err != nil {
 		return nil, errors.Join(err, syscall.Close(fd))
 	}
 	return os.NewFile(uintptr(fd), path), nil
+}
+
+// HangUp ends the reads and writes of a connection, those that wait too.
+func HangUp(c syscall.Conn) {
+	if raw, err := c.SyscallConn(); err == nil { // else it is closed
+		_ = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) })
+	}
 }
 
 // PeerUID is the effective uid of the process at the other end of c, as it was when that process connected or, for

@@ -81,7 +81,7 @@ func clientOfRun(supervisor, pid int, procDir string) (client int, ok bool) {
 
 // IsGuardian says whether a process was called as the guardian of a run.
 func IsGuardian(pid int, procDir string) bool {
-	text, err := os.ReadFile(filepath.Join(procDir, strconv.Itoa(pid), "cmdline"))
+	text, err := proc.Read(procDir, pid, "cmdline")
 	return err == nil && string(text) == "sm\x00"+GuardianCommand+"\x00"
 }
 
@@ -102,7 +102,7 @@ func registeredSession(procDir string, pid int, start string) (session string) {
 	if pid <= 1 || start == "" {
 		return ""
 	}
-	vars, err := os.ReadFile(filepath.Join(procDir, strconv.Itoa(pid), "environ"))
+	vars, err := proc.Read(procDir, pid, "environ")
 	if err != nil || len(vars) > maxRegistryBytes {
 		return ""
 	}

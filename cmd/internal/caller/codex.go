@@ -3,9 +3,7 @@ package caller
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -48,7 +46,7 @@ func served(pid int, procDir string) bool {
 
 // isServer says whether a process is Codex's server, by its arguments. One whose arguments cannot be read counts as one.
 func isServer(pid int, procDir string) bool {
-	text, err := os.ReadFile(filepath.Join(procDir, strconv.Itoa(pid), "cmdline"))
+	text, err := proc.Read(procDir, pid, "cmdline")
 	return err != nil || slices.ContainsFunc(bytes.Split(text, []byte{0}), func(arg []byte) bool {
 		return string(arg) == "app-server" || string(arg) == "mcp-server"
 	})

@@ -2,8 +2,6 @@ package caller
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -15,7 +13,7 @@ import (
 // OfProcess is the origin that the hooks of a client's process would name, by the environment that the process was started
 // with; the zero value where the system does not tell.
 func OfProcess(pid int) hook.Origin {
-	vars, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+	vars, err := proc.Read("/proc", pid, "environ")
 	if err != nil || len(vars) > maxRegistryBytes {
 		return hook.Origin{}
 	}

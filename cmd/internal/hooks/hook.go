@@ -28,7 +28,7 @@ const (
 // Hook is `sm hook` with these arguments: it gives the exit code, which is always 0.
 func (p *Process) Hook(ctx context.Context, args []string) int {
 	began := time.Now()
-	return p.within(ctx, func(ctx context.Context) { p.hook(ctx, args, began) })
+	return p.within(ctx, soon, func(ctx context.Context) { p.hook(ctx, args, began) })
 }
 
 // hook is one event from the client's standard input to the client's standard output.
@@ -69,7 +69,7 @@ func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 		answer = codexhook.Encode(a)
 	}
 	if len(answer) > 0 {
-		_, _ = p.Stdout.Write(append(answer, '\n'))
+		say(p.Stdout, append(answer, '\n'))
 	}
 }
 

@@ -9,9 +9,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -113,7 +115,7 @@ func TestHookTriesAllSockets(t *testing.T) {
 
 func TestPanicIsQuiet(t *testing.T) {
 	t.Parallel()
-	if code := new(Process).within(t.Context(), func(context.Context) { panic("broken") }); code != 0 {
+	if code := new(Process).within(t.Context(), soon, func(context.Context) { panic("broken") }); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -123,7 +125,7 @@ func TestWithinEndsOnSignal(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	code := new(Process).within(ctx, func(ctx context.Context) {
+	code := new(Process).within(ctx, soon, func(ctx context.Context) {
 		cancel()
 		<-ctx.Done()
 		close(ended)
@@ -131,6 +133,61 @@ func TestWithinEndsOnSignal(t *testing.T) {
 	<-ended
 	if code != 0 {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestWithinListens: a command that does not listen to signals at first does so when it has to wait.
+func TestWithinListens(t *testing.T) {
+	guard := make(chan os.Signal, 1) // else a signal before that would end the test
+	signal.Notify(guard, syscall.SIGTERM)
+	defer signal.Stop(guard)
+	for _, from := range []time.Duration{0, time.Millisecond} {
+		code := (&Process{Slower: 1 << 20}).within(t.Context(), from, func(ctx context.Context) {
+			tick := time.NewTicker(time.Millisecond)
+			defer tick.Stop()
+			for ctx.Err() == nil {
+				if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+					t.Error(err)
+				}
+				<-tick.C
+			}
+		})
+		if code != 0 {
+			t.Errorf("from %v: exit code %d", from, code)
+		}
+	}
+}
+
+// TestPostHangsUp: an answer whose end we have not waited for is none, though it looks like a whole one.
+func TestPostHangsUp(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "sm") // t.TempDir is too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "s")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n{}"); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		_, _ = io.Copy(io.Discard, conn) // until it is hung up
+	}()
+	if answer, heard := Post(ctx, []string{filepath.Join(dir, "s")}, []byte("{}"), true); heard || len(answer) > 0 {
+		t.Errorf("heard %v: %s", heard, answer)
 	}
 }
 

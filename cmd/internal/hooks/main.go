@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -29,16 +28,14 @@ func Main(args []string) int {
 	default:
 		return handOver(args)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the second signal has its usual effect
 	p := &Process{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Vars: os.Environ,
 		Executable: beside, CalledAs: calledAs(args[0]),
 	}
 	if command == "hook" {
-		return p.Hook(ctx, args[2:])
+		return p.Hook(context.Background(), args[2:])
 	}
-	return p.Statusline(ctx, args[2:])
+	return p.Statusline(context.Background(), args[2:])
 }
 
 // beside is the path of the sm that the small program belongs to.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"sm/cmd/internal/places"
 	"sm/observer/socket"
@@ -45,12 +44,8 @@ func Post(ctx context.Context, sockets []string, body []byte, wait bool) (answer
 		return nil, false // without an observer of ours there is nobody to tell
 	}
 	defer conn.Close()
-	if deadline, ok := ctx.Deadline(); ok {
-		_ = conn.SetDeadline(deadline) // a connection that is closed fails below
-	}
-	// A signal must not wait for the observer.
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
+	// Neither the end of its time nor a signal waits for the observer.
+	stop := context.AfterFunc(ctx, func() { socket.HangUp(conn) })
 	var request bytes.Buffer
 	request.WriteString("POST /hooks/claude HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n")
 	request.WriteString("Content-Length: ")
@@ -58,8 +53,12 @@ func Post(ctx context.Context, sockets []string, body []byte, wait bool) (answer
 	request.WriteString("\r\n\r\n")
 	request.Write(body)
 	if _, err := conn.Write(request.Bytes()); err != nil || !wait {
+		stop()
 		return nil, false
 	}
 	answer, err = readAnswer(bufio.NewReader(conn))
-	return bytes.TrimSpace(answer), err == nil
+	if !stop() || err != nil { // where nobody has hung up, the end of an answer is its sender's
+		return nil, false
+	}
+	return bytes.TrimSpace(answer), true
 }

@@ -28,10 +28,15 @@ const (
 // Statusline is `sm statusline` with these arguments: it gives the exit code, which is always 0.
 func (p *Process) Statusline(ctx context.Context, args []string) int {
 	began := time.Now()
-	return p.within(ctx, func(ctx context.Context) { p.statusline(ctx, args, began) })
+	from := soon
+	command, _ := hook.WrappedCommand(args)
+	if command != "" { // it is to end with us
+		from = 0
+	}
+	return p.within(ctx, from, func(ctx context.Context) { p.statusline(ctx, args, command, began) })
 }
 
-func (p *Process) statusline(ctx context.Context, args []string, began time.Time) {
+func (p *Process) statusline(ctx context.Context, args []string, command string, began time.Time) {
 	if _, inside := p.LookupEnv(InsideStatusline); inside {
 		return
 	}
@@ -56,7 +61,7 @@ func (p *Process) statusline(ctx context.Context, args []string, began time.Time
 		}
 	})
 	others := ""
-	if command, _ := hook.WrappedCommand(args); command != "" {
+	if command != "" {
 		others = p.wrapped(ctx, command, data)
 	}
 	<-told
@@ -64,7 +69,7 @@ func (p *Process) statusline(ctx context.Context, args []string, began time.Time
 	if guarded != "" {
 		line = guarded
 	}
-	_, _ = fmt.Fprintln(p.Stdout, join(line, others))
+	say(p.Stdout, []byte(join(line, others)+"\n"))
 }
 
 // mayBeGuarded reports whether the observer may have a line for this report: whether any client has a guarded session in

@@ -2,30 +2,48 @@ package hooks
 
 import (
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 )
 
+// soon is after when a command that only tells the observer begins to listen to signals. Most are done by then, and to
+// listen takes a thread, which is a sixth of all that they do. Before it, a signal has its usual effect, as at the start.
+const soon = 5 * time.Millisecond
+
 // within does the work of a command that the client waits for, and says 0 when it is done, when it is late, and when
-// it fails in whatever way: to the client, an exit code of 2 would mean that the agent must not go on.
-func (p *Process) within(ctx context.Context, work func(context.Context)) int {
+// it fails in whatever way: to the client, an exit code of 2 would mean that the agent must not go on. A signal ends the
+// work, from the beginning or from a later time on; the second one has its usual effect.
+func (p *Process) within(ctx context.Context, from time.Duration, work func(context.Context)) int {
 	asked := ctx.Done()
-	ctx, cancel := context.WithTimeout(ctx, p.slower(Work))
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	// Without this the runtime ends a process whose standard output nobody reads any more, by a signal. Unlike one
-	// that is ignored, a signal that is caught has its usual effect in the wrapped status line.
-	broken := make(chan os.Signal, 1)
-	signal.Notify(broken, syscall.SIGPIPE)
-	defer signal.Stop(broken)
+	signals := make(chan os.Signal, 1)
+	listen := func() { signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM) }
+	if from == 0 {
+		listen()
+	}
 	done := quietly(func() { work(ctx) })
+	if from > 0 {
+		select {
+		case <-done:
+			return 0
+		case <-time.After(from):
+			listen()
+		}
+	}
 	select {
 	case <-done:
+		signal.Stop(signals)
 		return 0
 	case <-asked: // by a signal: the work may still end what it started
-	case <-ctx.Done():
+	case <-signals:
+	case <-time.After(p.slower(Work) - from):
 	}
+	signal.Stop(signals)
+	cancel()
 	select {
 	case <-done:
 	case <-time.After(patience - Work):
@@ -42,4 +60,28 @@ func quietly(f func()) (done <-chan struct{}) {
 		f()
 	}()
 	return ended
+}
+
+// say prints a text. Where nobody reads standard output any more, a file's own Write would have the runtime end the process
+// by a signal. It is not ignored either: the wrapped status line would inherit that.
+func say(w io.Writer, text []byte) {
+	f, ok := w.(*os.File)
+	if !ok {
+		_, _ = w.Write(text)
+		return
+	}
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Write(func(fd uintptr) (done bool) {
+		for len(text) > 0 {
+			n, err := syscall.Write(int(fd), text)
+			if err != nil && err != syscall.EINTR {
+				return err != syscall.EAGAIN
+			}
+			text = text[max(0, n):]
+		}
+		return true
+	})
 }

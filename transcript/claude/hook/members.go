@@ -227,6 +227,9 @@ func stringOf(raw []byte) (s string, ok bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
 	}
+	if end := len(raw) - 1; end > 0 && raw[end] == '"' && isPlain(raw[1:end]) {
+		return string(raw[1:end]), true
+	}
 	err := json.Unmarshal(raw, &s)
 	return s, err == nil
 }

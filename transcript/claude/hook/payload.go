@@ -312,14 +312,3 @@ func (p Payload) Encode() []byte {
 		}
 	}
 }
-
-// encode is json.Marshal without \u003c for <, which would grow texts sixfold.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil { // texts, numbers, times of four-digit years and checked JSON
-		return nil
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}

@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -24,7 +23,7 @@ func (f Figure[T]) MarshalJSON() ([]byte, error) {
 	if !f.Known {
 		return []byte("null"), nil
 	}
-	return json.Marshal(f.Value)
+	return encode(f.Value), nil
 }
 
 func figureOf[T comparable](raw []byte, read func([]byte) (T, bool)) Figure[T] {
