@@ -28,6 +28,12 @@ type Table struct {
 func (t *Table) Add(cells ...Cell) { t.rows = append(t.rows, cells) }
 
 func (t *Table) Write(w io.Writer) error {
+	_, err := io.WriteString(w, t.String())
+	return err
+}
+
+// String is what Write writes.
+func (t *Table) String() string {
 	widths := make([]int, len(t.Headers))
 	for i, h := range t.Headers {
 		widths[i] = screen.Cells(strings.TrimPrefix(h, " "))
@@ -46,8 +52,7 @@ func (t *Table) Write(w io.Writer) error {
 	for _, row := range append([][]Cell{header}, t.rows...) {
 		t.line(&b, row, widths)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // cut makes the last column fit.

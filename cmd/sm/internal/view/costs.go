@@ -3,7 +3,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -56,14 +55,14 @@ func lasted(seconds int64) string {
 }
 
 // writeCosts prints what boundaries cost, of all and by project, and which files were read again.
-func (to *Printer) writeCosts(w io.Writer, r *report.Report) error {
+func (to *Printer) writeCosts(b *strings.Builder, r *report.Report) {
 	g := to.Glyphs
 	t := term.Table{Headers: []string{"COST OF", " COUNT", " FOLLOWED", " READS", " AGAIN", " TOKENS AGAIN", " DROPPED", " TIME"}, Colour: to.Colour}
 	add := func(name string, c *report.Cost) {
 		if c.Count == 0 {
 			return
 		}
-		t.Add(term.Text(name, ""), g.count(c.Count), g.count(c.Followed), g.count(c.Reads), g.count(c.Rereads), g.size(c.Tokens), g.size(c.Dropped), g.seconds(c.Seconds))
+		t.Add(term.Text(name, ""), g.count(c.Count), g.count(c.Followed), g.count(c.Reads), g.count(c.Rereads), g.figure(c.Tokens, screen.Tokens), g.figure(c.Dropped, screen.Tokens), g.figure(c.Seconds, lasted))
 	}
 	add("compactions", &r.Costs.Compactions)
 	add("handoffs", &r.Costs.Handoffs)
@@ -74,42 +73,24 @@ func (to *Printer) writeCosts(w io.Writer, r *report.Report) error {
 			add("in "+g.short(cmp.Or(p.Name, "(unknown)"), 14), &p.Compactions)
 		}
 	}
-	if err := t.Write(w); err != nil {
-		return err
-	}
-	to.writeFiles(w, r)
-	return nil
-}
-
-// size is a number of tokens in a table; none is dim.
-func (g Glyphs) size(n int64) term.Cell {
-	if n == 0 {
-		return term.Text(g.none, screen.Dim)
-	}
-	return term.Text(screen.Tokens(n), "")
-}
-
-func (g Glyphs) seconds(n int64) term.Cell {
-	if n == 0 {
-		return term.Text(g.none, screen.Dim)
-	}
-	return term.Text(lasted(n), "")
+	b.WriteString(t.String())
+	to.writeFiles(b, r)
 }
 
 // writeFiles prints the files most often read again, and what knowing them would have saved.
-func (to *Printer) writeFiles(w io.Writer, r *report.Report) {
+func (to *Printer) writeFiles(b *strings.Builder, r *report.Report) {
 	if len(r.RereadFiles) == 0 {
 		return
 	}
 	if r.RereadFiles[0].Name == "" {
-		fmt.Fprintf(w, "\n%s brought %s tokens back after compactions; --files names them\n", counted(len(r.RereadFiles), "file"), screen.Tokens(r.Saved.ByFiles))
+		fmt.Fprintf(b, "\n%s brought %s tokens back after compactions; --files names them\n", counted(len(r.RereadFiles), "file"), screen.Tokens(r.Saved.ByFiles))
 	} else {
-		fmt.Fprintf(w, "\nMost often read again after compactions: put these into your handoff document or CLAUDE.md\n")
+		fmt.Fprintf(b, "\nMost often read again after compactions: put these into your handoff document or CLAUDE.md\n")
 		for _, f := range r.RereadFiles {
-			fmt.Fprintf(w, "  %4d times, %5s tokens  %s\n", f.Rereads, screen.Tokens(f.Tokens), to.Glyphs.short(f.Project+": "+f.Name, 50))
+			fmt.Fprintf(b, "  %4d times, %5s tokens  %s\n", f.Rereads, screen.Tokens(f.Tokens), to.Glyphs.short(f.Project+": "+f.Name, 50))
 		}
 	}
 	if r.Saved.ByHandoffs != nil {
-		fmt.Fprintf(w, "Handoffs instead would have saved %s of the %s tokens that were read again\n", screen.Tokens(*r.Saved.ByHandoffs), screen.Tokens(r.Costs.Compactions.Tokens))
+		fmt.Fprintf(b, "Handoffs instead would have saved %s of the %s tokens that were read again\n", screen.Tokens(*r.Saved.ByHandoffs), screen.Tokens(r.Costs.Compactions.Tokens))
 	}
 }

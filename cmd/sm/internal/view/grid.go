@@ -35,50 +35,45 @@ Percentages are of the window that a session turned out to have.`
 // WriteGrid prints a grid in 80 columns: the verdict, and with verbose what it was reached by.
 func (to *Printer) WriteGrid(g *tune.Grid, verbose bool) error {
 	var b strings.Builder
-	s := to.Glyphs
-	writeSentences(&b, verdictOf(g))
-	fmt.Fprintf(&b, "%s, %s\n%s\n", counted(g.Sessions, "session"), counted(g.Cycles, "cycle"), compactionsOf(g.Compactions))
-	if g.Unseen > 0 {
-		fmt.Fprintf(&b, "%s at the very start of a transcript: left out of what follows\n", counted(g.Unseen, "compaction"))
-	}
-	writeStrange(&b, g.Strange)
-	if !verbose {
-		b.WriteByte('\n')
-		if len(g.Configuration) > 0 {
-			writeConfiguration(&b, g)
-		} else {
-			b.WriteString("--verbose shows what was tried, and how it compares\n")
-		}
-		_, err := io.WriteString(to.Writer, b.String())
-		return err
-	}
-	var err error
-	if g.Chosen == nil {
-		err = to.writeCurrent(&b, g, s)
-	} else {
-		err = to.writeChoice(&b, g, s)
-	}
-	if err != nil {
-		return err
-	}
-	writeForecast(&b, g, s)
-	writeAdvice(&b, g)
-	_, err = io.WriteString(to.Writer, b.String())
+	to.writeGrid(&b, g, verbose)
+	_, err := io.WriteString(to.Writer, b.String())
 	return err
 }
 
+func (to *Printer) writeGrid(b *strings.Builder, g *tune.Grid, verbose bool) {
+	writeSentences(b, verdictOf(g))
+	fmt.Fprintf(b, "%s, %s\n%s\n", counted(g.Sessions, "session"), counted(g.Cycles, "cycle"), compactionsOf(g.Compactions))
+	if g.Unseen > 0 {
+		fmt.Fprintf(b, "%s at the very start of a transcript: left out of what follows\n", counted(g.Unseen, "compaction"))
+	}
+	writeStrange(b, g.Strange)
+	switch {
+	case !verbose && len(g.Configuration) > 0:
+		b.WriteByte('\n')
+		writeConfiguration(b, g)
+		return
+	case !verbose:
+		b.WriteString("\n--verbose shows what was tried, and how it compares\n")
+		return
+	case g.Chosen == nil:
+		to.writeCurrent(b, g)
+	default:
+		to.writeChoice(b, g)
+	}
+	to.writeForecast(b, g)
+	writeAdvice(b, g)
+}
+
 // writeCurrent prints what the thresholds in force are worth where there is nothing to choose.
-func (to *Printer) writeCurrent(b *strings.Builder, g *tune.Grid, s Glyphs) error {
+func (to *Printer) writeCurrent(b *strings.Builder, g *tune.Grid) {
 	fmt.Fprintf(b, "\n%s on all sessions, with %s\n", candidateName(&g.Current), counted(g.Overall.Compactions, "compaction"))
-	return to.writeCandidates(b, []*tune.Candidate{&g.Current}, s, func(*tune.Candidate) *tune.Figures { return &g.Overall })
+	to.writeCandidates(b, []*tune.Candidate{&g.Current}, func(*tune.Candidate) *tune.Figures { return &g.Overall })
 }
 
 // writeChoice prints what there is to choose from, and how that was on the other half.
-func (to *Printer) writeChoice(b *strings.Builder, g *tune.Grid, s Glyphs) error {
+func (to *Printer) writeChoice(b *strings.Builder, g *tune.Grid) {
 	fmt.Fprintf(b, "\nOn the half that chooses, with %s: each warning, its best critical\n", counted(g.Current.Choosing.Compactions, "compaction"))
-	if err := to.writeCandidates(b, candidateRows(g), s, func(c *tune.Candidate) *tune.Figures { return &c.Choosing }); err != nil {
-		return err
-	}
+	to.writeCandidates(b, candidateRows(g), func(c *tune.Candidate) *tune.Figures { return &c.Choosing })
 	for _, k := range g.Knees {
 		if k.Unit == g.Chosen.Unit && k.Warning != nil && k.Critical != nil {
 			fmt.Fprintf(b, "knee of the coverage: warning %s, critical %s, each for itself\n", thresholdText(*k.Warning, k.Unit), thresholdText(*k.Critical, k.Unit))
@@ -89,7 +84,8 @@ func (to *Printer) writeChoice(b *strings.Builder, g *tune.Grid, s Glyphs) error
 		candidateName(g.Best), g.Best.Choosing.Measure, g.Best.Choosing.StandardError, candidateName(g.Chosen))
 	if g.Groups < 2 {
 		fmt.Fprintf(b, "\nOne session: there is nothing to check against. %s there:\n", candidateName(&g.Current))
-		return to.writeCandidates(b, []*tune.Candidate{&g.Current}, s, func(*tune.Candidate) *tune.Figures { return &g.Overall })
+		to.writeCandidates(b, []*tune.Candidate{&g.Current}, func(*tune.Candidate) *tune.Figures { return &g.Overall })
+		return
 	}
 	fmt.Fprintf(b, "\nOn the half that checks, with %s\n", counted(g.Current.Checking.Compactions, "compaction"))
 	named := []*tune.Candidate{g.Chosen}
@@ -98,7 +94,7 @@ func (to *Printer) writeChoice(b *strings.Builder, g *tune.Grid, s Glyphs) error
 			named = append(named, c)
 		}
 	}
-	return to.writeCandidates(b, named, s, func(c *tune.Candidate) *tune.Figures { return &c.Checking })
+	to.writeCandidates(b, named, func(c *tune.Candidate) *tune.Figures { return &c.Checking })
 }
 
 // candidateRows are, of the unit that was chosen, the best pair for each warning, and the one that was chosen in its place.
@@ -120,12 +116,12 @@ func candidateRows(g *tune.Grid) (list []*tune.Candidate) {
 	return list
 }
 
-func (to *Printer) writeCandidates(w io.Writer, list []*tune.Candidate, s Glyphs, of func(*tune.Candidate) *tune.Figures) error {
+func (to *Printer) writeCandidates(b *strings.Builder, list []*tune.Candidate, of func(*tune.Candidate) *tune.Figures) {
 	t := term.Table{Colour: to.Colour, Headers: []string{" WARN", " CRIT", " WARNED", " TIMELY", " USED", " TURNS", " WORST", " MINUTES", " WORST", " VAIN", " MEASURE"}}
 	percent := func(x float64) term.Cell { return term.Text(fmt.Sprintf("%.0f%%", 100*x), "") }
 	figure := func(x *float64) term.Cell {
 		if x == nil {
-			return term.Text(s.none, screen.Dim)
+			return term.Text(to.Glyphs.none, screen.Dim)
 		}
 		return term.Text(strings.TrimSuffix(fmt.Sprintf("%.1f", *x), ".0"), "")
 	}
@@ -135,7 +131,7 @@ func (to *Printer) writeCandidates(w io.Writer, list []*tune.Candidate, s Glyphs
 			percent(f.Coverage), percent(f.Used), figure(f.Turns.Median), figure(f.Turns.Worst), figure(f.Minutes.Median), figure(f.Minutes.Worst),
 			percent(f.VainShare), term.Text(fmt.Sprintf("%.2f", f.Measure), ""))
 	}
-	return t.Write(w)
+	b.WriteString(t.String())
 }
 
 func thresholdText(n int64, unit string) string {
@@ -152,7 +148,7 @@ func candidateName(c *tune.Candidate) string {
 	return thresholdText(c.Warning, c.Unit) + " and " + thresholdText(c.Critical, c.Unit)
 }
 
-func writeForecast(b *strings.Builder, g *tune.Grid, s Glyphs) {
+func (to *Printer) writeForecast(b *strings.Builder, g *tune.Grid) {
 	var parts []string
 	for _, f := range g.Forecast {
 		if f.Error != nil {
@@ -160,7 +156,7 @@ func writeForecast(b *strings.Builder, g *tune.Grid, s Glyphs) {
 		}
 	}
 	b.WriteString("\nForecast, by turns left: median error, truth within its range, forecasts made\n  " +
-		cmp.Or(strings.Join(parts, "\n  "), s.none+" (it needs three automatic compactions of a model)") + "\n")
+		cmp.Or(strings.Join(parts, "\n  "), to.Glyphs.none+" (it needs three automatic compactions of a model)") + "\n")
 }
 
 // verdictOf is what a grid comes to, in a sentence.

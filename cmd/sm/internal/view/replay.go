@@ -21,12 +21,11 @@ func (to *Printer) WriteReplay(all []replay.Event) error {
 		t.Add(term.Text(timeText(x.At), screen.Dim), term.Text(screen.FitEnd(x.Session[:min(8, len(x.Session))], 8), ""), term.Text(fmt.Sprint(x.Cycle), ""),
 			what(x), term.Text(screen.OneLine(textOf(x)), ""))
 	}
+	text := summary(all)
 	if len(all) > 0 {
-		if err := t.Write(to.Writer); err != nil {
-			return err
-		}
+		text = t.String() + text
 	}
-	_, err := io.WriteString(to.Writer, summary(all))
+	_, err := io.WriteString(to.Writer, text)
 	return err
 }
 

@@ -20,46 +20,44 @@ const reportRows = 12
 // WriteReport prints a report in 80 columns: what it comes to, and with verbose all that it is made of.
 func (to *Printer) WriteReport(r *report.Report, verbose bool) error {
 	var b strings.Builder
+	to.writeReport(&b, r, verbose)
+	_, err := io.WriteString(to.Writer, b.String())
+	return err
+}
+
+func (to *Printer) writeReport(b *strings.Builder, r *report.Report, verbose bool) {
 	if r.Sessions == 0 {
 		b.WriteString("no sessions found\n")
-		writeStrange(&b, r.Strange)
-		_, err := io.WriteString(to.Writer, b.String())
-		return err
+		writeStrange(b, r.Strange)
+		return
 	}
 	g := to.Glyphs
-	writeSentences(&b, leadOf(&r.Costs), struckAt(r, g))
-	fmt.Fprintf(&b, "%s, %s", counted(r.Sessions, "session"), counted(r.Turns, "turn"))
+	writeSentences(b, leadOf(&r.Costs), struckAt(r, g))
+	fmt.Fprintf(b, "%s, %s", counted(r.Sessions, "session"), counted(r.Turns, "turn"))
 	if r.From != nil {
-		fmt.Fprintf(&b, ", %s to %s", r.From.Local().Format(time.DateOnly), r.To.Local().Format(time.DateOnly))
+		fmt.Fprintf(b, ", %s to %s", r.From.Local().Format(time.DateOnly), r.To.Local().Format(time.DateOnly))
 	}
 	b.WriteString("\n" + compactionsOf(r.Compactions) + "\n")
 	if report.Total(r.Compactions) > 0 {
-		fmt.Fprintf(&b, "%s tokens dropped by compactions, %s\n", screen.Tokens(r.Dropped), counted(r.Storms, "storm"))
+		fmt.Fprintf(b, "%s tokens dropped by compactions, %s\n", screen.Tokens(r.Dropped), counted(r.Storms, "storm"))
 	}
-	writeStrange(&b, r.Strange)
+	writeStrange(b, r.Strange)
 	if report.Total(r.Compactions)+r.Costs.Handoffs.Count+r.Costs.Clears.Count > 0 {
 		b.WriteByte('\n')
-		if err := to.writeCosts(&b, r); err != nil {
-			return err
-		}
+		to.writeCosts(b, r)
 	}
 	if !verbose {
 		b.WriteString("\n--verbose shows projects, models, months, and how sizes and turns are spread\n")
-		_, err := io.WriteString(to.Writer, b.String())
-		return err
+		return
 	}
 	for _, part := range []struct {
 		header string
 		rows   []report.Row
 	}{{"PROJECT", r.Projects}, {"MODEL", r.Models}, {"MONTH", r.Months}} {
 		b.WriteByte('\n')
-		if err := to.writeRows(&b, part.header, part.rows, g); err != nil {
-			return err
-		}
+		to.writeRows(b, part.header, part.rows)
 	}
-	writeSpread(&b, r, g)
-	_, err := io.WriteString(to.Writer, b.String())
-	return err
+	writeSpread(b, r, g)
 }
 
 // sentenceWidth is how wide sentences become, in cells.
@@ -120,8 +118,8 @@ func compactionsOf(c api.Compactions) string {
 }
 
 // writeRows prints the busiest rows, or the newest months, and how many there are besides.
-func (to *Printer) writeRows(w io.Writer, header string, rows []report.Row, g Glyphs) error {
-	t := term.Table{Headers: []string{header, " SESSIONS", " TURNS", " AUTO", " MANUAL", " UNKNOWN"}, Colour: to.Colour}
+func (to *Printer) writeRows(b *strings.Builder, header string, rows []report.Row) {
+	g, t := to.Glyphs, term.Table{Headers: []string{header, " SESSIONS", " TURNS", " AUTO", " MANUAL", " UNKNOWN"}, Colour: to.Colour}
 	shown := rows
 	if more := len(rows) - reportRows; more > 0 && header == "MONTH" {
 		shown = rows[more:]
@@ -136,13 +134,10 @@ func (to *Printer) writeRows(w io.Writer, header string, rows []report.Row, g Gl
 		c := r.Compactions
 		t.Add(term.Text(g.short(cmp.Or(name, "(unknown)"), nameCells(term.Columns(to.Writer))), ""), g.count(r.Sessions), g.count(r.Turns), g.count(c.Auto), g.count(c.Manual), g.count(c.Unknown))
 	}
-	if err := t.Write(w); err != nil {
-		return err
-	}
+	b.WriteString(t.String())
 	if more := len(rows) - len(shown); more > 0 {
-		fmt.Fprintf(w, "and %d more; --json has all\n", more)
+		fmt.Fprintf(b, "and %d more; --json has all\n", more)
 	}
-	return nil
 }
 
 // nameCells is how much room names have in lines of so many cells: figures come first.
@@ -153,12 +148,16 @@ func (g Glyphs) short(name string, n int) string {
 	return strings.Replace(screen.FitEnd(name, n), "…", g.more, 1)
 }
 
-// count is a number in a table; none is dim.
-func (g Glyphs) count(n int) term.Cell {
+// figure is a number in a table, in the words of show; none is dim.
+func (g Glyphs) figure(n int64, show func(int64) string) term.Cell {
 	if n == 0 {
 		return term.Text(g.none, screen.Dim)
 	}
-	return term.Text(fmt.Sprint(n), "")
+	return term.Text(show(n), "")
+}
+
+func (g Glyphs) count(n int) term.Cell {
+	return g.figure(int64(n), func(n int64) string { return fmt.Sprint(n) })
 }
 
 const turnsTitle = "Turns in a cycle that a compaction ended"
