@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"sm/dashboards/urgency"
 )
 
 // row is a Row in words and lengths.
@@ -35,7 +37,7 @@ func rowOf(r *Row, h *History) row {
 		Row: *r, Key: Key(r.ID), Heading: tame(r.heading()), Pressure: r.pressure(), Told: r.told(),
 		Left: replies(r.Replies), Between: between(r.Replies), Spark: sparkOf(r, h),
 		Sum: r.Compactions[0] + r.Compactions[1] + r.Compactions[2], Triggers: triggers(r.Compactions),
-		Dim: r.need() >= Idles,
+		Dim: r.need() >= urgency.Idles,
 	}
 	d.Host = tame(r.Host)
 	d.Project, d.Model, d.Parent = tame(r.Project), tame(strings.TrimPrefix(r.Model, "claude-")), tame(r.Parent)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"sm/dashboards/urgency"
 )
 
 // longest bounds what is shown of a text that somebody else has made up, in characters.
@@ -69,34 +71,20 @@ func number(x float64) string {
 
 func percent(x float64) string { return number(100*x) + "%" }
 
-// maxReplies is from where a forecast is no more than "many".
-const maxReplies = 1000
-
-// wholeReplies is a forecast in replies as it is shown and sorted by: whole, 0 to maxReplies. `sm top` shows the same.
-func wholeReplies(likely float64) int { return int(math.Round(min(maxReplies, max(0, likely)))) }
-
-func replyCount(likely float64) string {
-	n := wholeReplies(likely)
-	if n == maxReplies {
-		return "1000+"
-	}
-	return strconv.Itoa(n)
-}
-
 // replies is a forecast in few words.
 func replies(r Range) string {
 	if !r.Known {
 		return "–"
 	}
-	switch wholeReplies(r.Likely) {
+	switch urgency.Replies(r.Likely) {
 	case 0:
 		return "due now"
 	case 1:
 		return "≈ 1 reply"
-	case maxReplies:
-		return replyCount(r.Likely) + " replies"
+	case urgency.ManyReplies:
+		return urgency.ReplyCount(r.Likely) + " replies"
 	}
-	return "≈ " + replyCount(r.Likely) + " replies"
+	return "≈ " + urgency.ReplyCount(r.Likely) + " replies"
 }
 
 // turns is the same in turns.
@@ -109,10 +97,10 @@ func turns(r Range) string {
 
 // between are the bounds of a forecast.
 func between(r Range) string {
-	if n := wholeReplies(r.Likely); !r.Known || n == 0 || n == maxReplies {
+	if n := urgency.Replies(r.Likely); !r.Known || n == 0 || n == urgency.ManyReplies {
 		return ""
 	}
-	return replyCount(r.Low) + "–" + replyCount(r.High)
+	return urgency.ReplyCount(r.Low) + "–" + urgency.ReplyCount(r.High)
 }
 
 // work is a time of work in few words.

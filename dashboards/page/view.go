@@ -1,8 +1,9 @@
 package page
 
 import (
-	"math"
 	"time"
+
+	"sm/dashboards/urgency"
 )
 
 // View is all that the page shows at one moment.
@@ -200,46 +201,19 @@ type Under struct {
 	Seen        int64
 }
 
-// Need is in what order agents want a person: the first ones wait for one.
-type Need int
+// need is what a row's state means; the order of needs is that of Head.States.
+func (r *Row) need() urgency.Need { return urgency.Of(r.State, r.Compacting) }
 
-// The needs, in their order, which is that of Head.States.
-const (
-	Waits Need = iota
-	Works
-	Idles
-	Rests
-)
-
-// need is what a row's state means.
-func (r *Row) need() Need {
-	switch {
-	case r.Compacting:
-		return Works
-	case r.State == "waiting":
-		return Waits
-	case r.State == "idle":
-		return Idles
-	case r.State == "quiet" || r.State == "ended" || r.State == "left":
-		return Rests
-	}
-	return Works
-}
-
-const (
-	// repliesWhole are as many as a cycle is taken to have where no forecast says how the context grows.
-	repliesWhole = 100
-	// repliesNever is the number of replies where no forecast is possible.
-	repliesNever = 100_000
-)
+// repliesNever is the number of replies where no forecast is possible.
+const repliesNever = 100_000
 
 // left is in how many replies a compaction is due, in the figure that is shown: by the forecast, else by the pressure alone.
 func (r *Row) left() float64 {
 	switch {
 	case r.Replies.Known:
-		return float64(wholeReplies(r.Replies.Likely))
+		return float64(urgency.Replies(r.Replies.Likely))
 	case r.Pressure != "":
-		return math.Round(repliesWhole * max(0, 1-r.Ratio))
+		return urgency.RepliesAt(r.Ratio)
 	}
 	return repliesNever
 }

@@ -2,7 +2,6 @@ package screen
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,21 +25,6 @@ func Tokens(n int64) string {
 		return fmt.Sprintf("%dk", (n+500)/1000)
 	}
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e6), ".0") + "M"
-}
-
-// maxReplies is from where a forecast is no more than "many".
-const maxReplies = 1000
-
-// Replies is a forecast in replies as it is shown and sorted by: whole, 0 to 1000; 1000 stands for all that is more.
-func Replies(likely float64) int { return int(math.Round(min(maxReplies, max(0, likely)))) }
-
-// ReplyCount writes what Replies gives: 40, 1000+.
-func ReplyCount(likely float64) string {
-	n := Replies(likely)
-	if n == maxReplies {
-		return "1000+"
-	}
-	return fmt.Sprint(n)
 }
 
 // Bytes writes a byte count in decimal units.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sm/dashboards/screen"
+	"sm/dashboards/urgency"
 	"sm/observer/api"
 )
 
@@ -210,7 +211,7 @@ func nameCell(l *list, s *api.Session, width int) []span {
 	switch {
 	case s.ID == l.selected:
 		colour = screen.Reverse
-	case needOf(s) >= idles:
+	case needOf(s) >= urgency.Idles:
 		colour = screen.Dim
 	}
 	if titled(s) {
@@ -297,7 +298,7 @@ func pressureColour(s *api.Session) string {
 	colour, known := map[string]string{
 		"calm": screen.Green, "rising": screen.Yellow, "high": screen.Orange, "imminent": screen.Red,
 	}[s.PressureLevel]
-	if !known || needOf(s) >= idles {
+	if !known || needOf(s) >= urgency.Idles {
 		return screen.Dim
 	}
 	return colour
@@ -336,14 +337,14 @@ func repliesCell(_ *list, s *api.Session, width int) []span {
 		return []span{{"–", screen.Dim}}
 	}
 	colour := ""
-	if replies.Likely < 3 && needOf(s) < idles {
+	if replies.Likely < 3 && needOf(s) < urgency.Idles {
 		colour = screen.Orange
 	}
-	if screen.Replies(replies.Likely) == 0 {
+	if urgency.Replies(replies.Likely) == 0 {
 		return []span{{"due now", colour}}
 	}
-	text := "≈" + screen.ReplyCount(replies.Likely)
-	longer := fmt.Sprintf("≈ %s, %s–%s", screen.ReplyCount(replies.Likely), screen.ReplyCount(replies.Low), screen.ReplyCount(replies.High))
+	text := "≈" + urgency.ReplyCount(replies.Likely)
+	longer := fmt.Sprintf("≈ %s, %s–%s", urgency.ReplyCount(replies.Likely), urgency.ReplyCount(replies.Low), urgency.ReplyCount(replies.High))
 	for _, more := range []string{longer, longer + "; " + workText(s.Forecast.Seconds)} {
 		if screen.Cells(more) <= width && !strings.HasSuffix(more, "; ") {
 			text = more
@@ -395,7 +396,7 @@ func stateCell(_ *list, s *api.Session, width int) []span {
 		state, colour = "compacting", screen.Magenta
 	case state == "busy":
 		colour = screen.Green
-	case needOf(s) >= idles:
+	case needOf(s) >= urgency.Idles:
 		colour = screen.Dim
 	default:
 		colour = screen.Yellow

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sm/dashboards/screen"
+	"sm/dashboards/urgency"
 	"sm/observer/api"
 )
 
@@ -154,11 +155,11 @@ func forecastText(f *api.Forecast) string {
 		if math.Round(r.Likely) == 1 {
 			many = one
 		}
-		return screen.ReplyCount(r.Likely) + " " + many
+		return urgency.ReplyCount(r.Likely) + " " + many
 	}
 	var parts []string
 	if r := f.Replies; r != nil {
-		parts = append(parts, fmt.Sprintf("≈ %s, %s–%s", about(r, "reply", "replies"), screen.ReplyCount(r.Low), screen.ReplyCount(r.High)))
+		parts = append(parts, fmt.Sprintf("≈ %s, %s–%s", about(r, "reply", "replies"), urgency.ReplyCount(r.Low), urgency.ReplyCount(r.High)))
 	}
 	if work := workText(f.Seconds); work != "" {
 		parts = append(parts, "about "+work)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"sm/dashboards/screen"
+	"sm/dashboards/urgency"
 	"sm/observer/api"
 )
 
@@ -88,44 +88,18 @@ func pressure(s *api.Session) float64 {
 	return *s.Pressure
 }
 
-// repliesWhole are as many replies as a cycle is taken to have where no forecast says how the context grows. The page
-// takes the same.
-const repliesWhole = 100
-
 // left is in how many replies a compaction is due, in the figure that is shown: by the forecast, else by the pressure alone.
 func left(s *api.Session) float64 {
 	if replies := repliesOf(s); replies != nil {
-		return float64(screen.Replies(replies.Likely))
+		return float64(urgency.Replies(replies.Likely))
 	}
 	if s.Pressure != nil {
-		return math.Round(repliesWhole * max(0, 1-*s.Pressure))
+		return urgency.RepliesAt(*s.Pressure)
 	}
 	return math.Inf(1)
 }
 
-// need is in what order sessions want a person.
-type need uint8
-
-const (
-	waits need = iota
-	works
-	idles
-	rests
-)
-
-func needOf(s *api.Session) need {
-	switch {
-	case s.IsCompacting:
-		return works
-	case s.State == "waiting":
-		return waits
-	case s.State == "idle":
-		return idles
-	case s.State == "quiet" || s.State == "ended" || s.State == "left":
-		return rests
-	}
-	return works
-}
+func needOf(s *api.Session) urgency.Need { return urgency.Of(s.State, s.IsCompacting) }
 
 // Clients are the names of the clients that sessions can be of, as [OnlyClient] takes them.
 func Clients() []string { return []string{"claude", "codex"} }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sm/dashboards/screen"
+	"sm/dashboards/urgency"
 	"sm/observer/api"
 )
 
@@ -136,7 +137,7 @@ func (t *model) header() [][]span {
 
 func (t *model) summary() []span {
 	var agents, imminent, compactions, queued int
-	var needs [rests + 1]int
+	var needs [urgency.Rests + 1]int
 	for i := range t.all.Sessions {
 		s := &t.all.Sessions[i]
 		if s.State == "left" {
@@ -146,7 +147,7 @@ func (t *model) summary() []span {
 		compactions += compactionCount(s)
 		queued += s.Queued
 		needs[needOf(s)]++
-		if s.PressureLevel == "imminent" && needOf(s) < idles {
+		if s.PressureLevel == "imminent" && needOf(s) < urgency.Idles {
 			imminent++
 		}
 	}
@@ -168,9 +169,9 @@ func (t *model) summary() []span {
 	if t.central != "" {
 		add(t.all.Hosts, plural(t.all.Hosts, "host"), screen.Bold, 5)
 	}
-	add(needs[waits], "waiting", screen.Yellow, 1)
-	add(needs[works], "at work", screen.Green, 4)
-	add(needs[idles]+needs[rests], "idle", screen.Bold, 6)
+	add(needs[urgency.Waits], "waiting", screen.Yellow, 1)
+	add(needs[urgency.Works], "at work", screen.Green, 4)
+	add(needs[urgency.Idles]+needs[urgency.Rests], "idle", screen.Bold, 6)
 	add(imminent, "imminent", screen.Red, 2)
 	if t.width >= 100 {
 		add(compactions, plural(compactions, "compaction"), screen.Bold, 8)
