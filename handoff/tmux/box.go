@@ -32,11 +32,8 @@ const glyphs = "❯>!"
 // another between them. All else that looks like a box is above it, being part of what
 // the agent printed; below it only a status line can draw rules.
 func findBox(s Screen) (box, bool) {
-	if b, ok := codexBox(s); ok {
-		return b, true
-	}
 	for b := range boxes(s) {
-		if b.glyph != 0 && !slices.ContainsFunc(b.rows, isRule) {
+		if b.glyph == codexGlyph || b.glyph != 0 && !slices.ContainsFunc(b.rows, isRule) {
 			return b, true
 		}
 	}

@@ -1,8 +1,8 @@
 // Package tmux types into panes, and is the only caller of the tmux command.
 //
-// A [Server] talks to any tmux server by the path of its socket. It finds panes and
-// says what is true of them, verifies that a pane is still that of a given client, and
-// types one line of text into the input box of Claude Code, or of Codex CLI, and presses Enter.
+// A [Server] talks to any tmux server by the path of its socket. It verifies that a pane is
+// still that of a given client, types one line of text into the input box of Claude Code, or
+// of Codex CLI, and presses Enter.
 //
 // What tells a pane is its id with the server's pid, never a session's name, which tmux
 // matches by prefix. An id can be used again after a restart of the server, and another

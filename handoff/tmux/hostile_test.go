@@ -124,7 +124,7 @@ func TestHostileTextsUnsanitised(t *testing.T) {
 	for range 50 {
 		text := "[sm from x] " + hostile(random)
 		texts = append(texts, text)
-		if _, err := r.run(t.Context(), r.socket, text, "load-buffer", "-b", "control", "-"); err != nil {
+		if err := r.load(t.Context(), r.socket, text, "control"); err != nil {
 			t.Fatal(err)
 		}
 		r.tmux("paste-buffer", "-p", "-r", "-d", "-b", "control", "-t", a.pane.ID)

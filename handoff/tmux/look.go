@@ -28,21 +28,8 @@ func (v view) guard() string {
 		v.Pane.Server, v.Pane.ID, v.PID, v.Width, v.Height, v.Cursor.X, v.Cursor.Y, v.keys)
 }
 
-// Ready says whether a text could be typed now: nil, or the Error that Type would give.
-// It types nothing.
-func (s *Server) Ready(ctx context.Context, p Pane, c Client) error {
-	v, err := s.look(ctx, "check", p)
-	if err != nil {
-		return err
-	}
-	if err := v.verify("check", c); err != nil {
-		return err
-	}
-	return s.refuse(v, "check", Refusal(v.screen))
-}
-
 // refuse is about the humans: one at the keyboard, and what they left on the screen.
-func (s *Server) refuse(v view, op string, r Reason) error {
+func (s *Server) refuse(v view, r Reason) error {
 	// Not in the future: the clock has been set back since.
 	if since := s.now().Sub(v.used); r == ReasonNone && since >= 0 && since < s.quiet {
 		r = ReasonTyping
@@ -50,7 +37,7 @@ func (s *Server) refuse(v view, op string, r Reason) error {
 	if r == ReasonNone {
 		return nil
 	}
-	return &Error{Op: op, Pane: v.Pane, Reason: r}
+	return &Error{Op: "type", Pane: v.Pane, Reason: r}
 }
 
 // The lines before the screen, by their first word. The screen comes last, since it can
@@ -68,7 +55,7 @@ func (s *Server) look(ctx context.Context, op string, p Pane) (view, error) {
 	if err := p.check(); err != nil {
 		return view{}, &Error{Op: op, Pane: p, Reason: ReasonUnknown, Err: err}
 	}
-	out, err := s.run(ctx, p.Socket, "",
+	out, err := s.run(ctx, p.Socket,
 		"display-message", "-p", "-t", p.ID, stateFormat,
 		";", "display-message", "-p", keysWord+keysFormat,
 		";", "list-clients", "-F", clientWord+"#{pane_id} #{client_readonly} #{client_activity}",

@@ -54,8 +54,6 @@ type State struct {
 	PID int
 	// TTY is the path of the pane's terminal.
 	TTY string
-	// Session and Window are ids, such as $3 and @7.
-	Session, Window string
 	// Dead is a pane whose process has ended and that stays open.
 	Dead bool
 	// InMode is a pane in copy mode, a chooser or the like: keys go there.
@@ -64,8 +62,6 @@ type State struct {
 	InputOff bool
 	// Synchronized is a pane that shares its keys with others (synchronize-panes).
 	Synchronized bool
-	// Alternate is whether the program draws on the alternate screen.
-	Alternate bool
 	// Bracketed is whether the program asked for bracketed paste. Only tmux 3.6 and
 	// later say so: BracketedKnown.
 	Bracketed, BracketedKnown bool
@@ -79,11 +75,24 @@ type Cursor struct{ X, Y int }
 
 // stateFormat has no free text, so that a blank separates for certain: the names of
 // commands, titles and directories can hold anything.
-const stateFormat = "#{pid} #{pane_id} #{pane_pid} #{session_id} #{window_id} " +
-	"#{pane_dead} #{pane_in_mode} #{pane_input_off} #{pane_synchronized} #{alternate_on} #{bracket_paste_flag} " +
+const stateFormat = "#{pid} #{pane_id} #{pane_pid} " +
+	"#{pane_dead} #{pane_in_mode} #{pane_input_off} #{pane_synchronized} #{bracket_paste_flag} " +
 	"#{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{pane_tty}"
 
-const stateFields = 16
+const stateFields = 13
+
+// parse reads a line of stateFormat that is meant to be about p.
+func (p Pane) parse(op, line string) (State, error) {
+	state, err := parseState(p.Socket, line)
+	switch {
+	case err != nil || state.Pane.ID != p.ID:
+		return State{}, &Error{Op: op, Pane: p, Reason: ReasonGone, Err: err}
+	case p.Server != 0 && state.Pane.Server != p.Server:
+		err := fmt.Errorf("its pid is %d, not %d", state.Pane.Server, p.Server)
+		return State{}, &Error{Op: op, Pane: p, Reason: ReasonServerChanged, Err: err}
+	}
+	return state, nil
+}
 
 // parseState takes a line in stateFormat apart. Without an id the pane does not exist:
 // tmux then fills in blanks and calls it a success.
@@ -93,14 +102,13 @@ func parseState(socket, line string) (State, error) {
 		return State{}, fmt.Errorf("tmux described no pane, but %d of %d fields", len(f), stateFields)
 	}
 	s := State{
-		Pane:    Pane{Socket: socket, ID: f[1]},
-		Session: f[3], Window: f[4],
-		Dead: flag(f[5]), InMode: flag(f[6]), InputOff: flag(f[7]), Synchronized: flag(f[8]), Alternate: flag(f[9]),
-		Bracketed: flag(f[10]), BracketedKnown: f[10] != "",
-		TTY: f[15],
+		Pane: Pane{Socket: socket, ID: f[1]},
+		Dead: flag(f[3]), InMode: flag(f[4]), InputOff: flag(f[5]), Synchronized: flag(f[6]),
+		Bracketed: flag(f[7]), BracketedKnown: f[7] != "",
+		TTY: f[12],
 	}
 	for i, to := range map[int]*int{
-		0: &s.Pane.Server, 2: &s.PID, 11: &s.Width, 12: &s.Height, 13: &s.Cursor.X, 14: &s.Cursor.Y,
+		0: &s.Pane.Server, 2: &s.PID, 8: &s.Width, 9: &s.Height, 10: &s.Cursor.X, 11: &s.Cursor.Y,
 	} {
 		n, err := strconv.Atoi(f[i])
 		if err != nil {

@@ -97,13 +97,11 @@ func (s *Server) enterLane(ctx context.Context, p Pane) (release func(), err err
 	}
 }
 
-// run runs tmux on a socket and returns what it printed. No argument may hold a text:
-// what belongs into a buffer comes in on stdin.
-func (s *Server) run(ctx context.Context, socket, stdin string, args ...string) (string, error) {
+// run runs tmux on a socket and returns what it printed. No argument may hold a text.
+func (s *Server) run(ctx context.Context, socket string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errNoAnswer)
 	defer cancel()
 	cmd := s.command(ctx, socket, args...)
-	cmd.Stdin = strings.NewReader(stdin)
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	if err := complete(ctx, cmd.Run(), complaint.String()); err != nil {

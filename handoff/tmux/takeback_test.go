@@ -92,7 +92,7 @@ func TestStanding(t *testing.T) {
 // pasteRaw pastes without any check, as if the client had begun to end right after the last one.
 func (sh *shell) pasteRaw(text string) {
 	sh.t.Helper()
-	if _, err := sh.Server.run(sh.t.Context(), sh.socket, text, "load-buffer", "-b", "late", "-"); err != nil {
+	if err := sh.load(sh.t.Context(), sh.socket, text, "late"); err != nil {
 		sh.t.Fatal(err)
 	}
 	sh.tmux("paste-buffer", "-p", "-r", "-d", "-b", "late", "-t", sh.pane)

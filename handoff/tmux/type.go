@@ -1,6 +1,7 @@
 package tmux
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,7 +73,7 @@ func (s *Server) begin(ctx context.Context, p Pane, c Client, text string) (v vi
 	resumes := func(b box) bool { return b.leftover(text) }
 	v, left, err = s.ready(ctx, p, c, resumes)
 	old := v.abandoned()
-	if ReasonOf(err) != ReasonDraft || old == "" || s.refuse(v, "type", ReasonNone) != nil || !s.takeBack(ctx, v, c, old) {
+	if ReasonOf(err) != ReasonDraft || old == "" || s.refuse(v, ReasonNone) != nil || !s.takeBack(ctx, v, c, old) {
 		return v, left, err
 	}
 	return s.ready(ctx, p, c, resumes)
@@ -128,17 +129,20 @@ func ask(ctx context.Context, check func(context.Context) error) error {
 	return check(ctx)
 }
 
+// Ready says whether a text could be typed now: nil, or the Error that Type would give.
+// It types nothing.
+func (s *Server) Ready(ctx context.Context, p Pane, c Client) error {
+	_, _, err := s.ready(ctx, p, c, nil)
+	return err
+}
+
 // ready is Ready, and says whether the text stands in the box already.
 func (s *Server) ready(ctx context.Context, p Pane, c Client, stands func(box) bool) (v view, left bool, err error) {
 	if v, err = s.look(ctx, "type", p); err == nil {
-		left, err = s.checkBox(v, c, stands)
+		err = v.verify(c)
 	}
-	return v, left, err
-}
-
-func (s *Server) checkBox(v view, c Client, stands func(box) bool) (left bool, err error) {
-	if err := v.verify("type", c); err != nil {
-		return false, err
+	if err != nil {
+		return v, false, err
 	}
 	r := Refusal(v.screen)
 	if r == ReasonDraft && stands != nil {
@@ -149,7 +153,7 @@ func (s *Server) checkBox(v view, c Client, stands func(box) bool) (left bool, e
 	if left {
 		r = ReasonNone
 	}
-	return left, s.refuse(v, "type", r)
+	return v, left, s.refuse(v, r)
 }
 
 // paste puts the text into the input box, or leaves all as it is.
@@ -174,13 +178,13 @@ func (s *Server) paste(ctx context.Context, p Pane, c Client, text string, check
 
 // still asks once more whether keys go to the client: the last thing before the act.
 func (v view) still(c Client) func() error {
-	return func() error { return v.verify("type", c) }
+	return func() error { return v.verify(c) }
 }
 
 // drop deletes a buffer that was not pasted. There is nothing to say when it, or the
 // server, is no more.
 func (s *Server) drop(ctx context.Context, p Pane, buffer string) error {
-	_, err := s.run(context.WithoutCancel(ctx), p.Socket, "", "delete-buffer", "-b", buffer)
+	_, err := s.run(context.WithoutCancel(ctx), p.Socket, "delete-buffer", "-b", buffer)
 	said, ok := errors.AsType[*saidError](err)
 	if err == nil || failed("", p, err).Reason == ReasonGone || ok && strings.Contains(said.said, "unknown buffer") {
 		return nil
@@ -195,13 +199,7 @@ func (s *Server) enter(ctx context.Context, p Pane, c Client, text string, left 
 	for pause := firstPause; ; pause = min(pause*5/4, longestPause) {
 		v, err := s.look(ctx, "type", p)
 		if err == nil {
-			err = v.verify("type", c)
-		}
-		if err == nil {
-			err = v.shows(text, left)
-		}
-		if err == nil {
-			err = s.refuse(v, "type", ReasonNone)
+			err = cmp.Or(v.verify(c), v.shows(text, left), s.refuse(v, ReasonNone))
 		}
 		if err == nil {
 			done := false

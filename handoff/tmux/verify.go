@@ -8,7 +8,7 @@ import (
 )
 
 // verify checks the state of a pane together with that of the client's process.
-func (s State) verify(op string, c Client) error {
+func (s State) verify(c Client) error {
 	reason, err := s.unfit(), error(nil)
 	if reason == ReasonNone {
 		reason, err = s.holds(c)
@@ -16,7 +16,7 @@ func (s State) verify(op string, c Client) error {
 	if reason == ReasonNone {
 		return nil
 	}
-	return &Error{Op: op, Pane: s.Pane, Reason: reason, Err: err}
+	return &Error{Op: "type", Pane: s.Pane, Reason: reason, Err: err}
 }
 
 // unfit says what keeps keys from the pane's program.

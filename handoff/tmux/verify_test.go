@@ -31,10 +31,10 @@ func TestVerifyLineMode(t *testing.T) {
 }
 
 func TestParseState(t *testing.T) {
-	const line = "4711 %3 4712 $1 @2 0 1 0 0 1  100 24 2 20 /dev/pts/3"
+	const line = "4711 %3 4712 0 1 0 0  100 24 2 20 /dev/pts/3"
 	want := State{
-		Pane: Pane{"/s", 4711, "%3"}, PID: 4712, TTY: "/dev/pts/3", Session: "$1", Window: "@2",
-		InMode: true, Alternate: true, Width: 100, Height: 24, Cursor: Cursor{2, 20},
+		Pane: Pane{"/s", 4711, "%3"}, PID: 4712, TTY: "/dev/pts/3",
+		InMode: true, Width: 100, Height: 24, Cursor: Cursor{2, 20},
 	}
 	got, err := parseState("/s", line)
 	if err != nil {
@@ -43,7 +43,7 @@ func TestParseState(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("parseState (-want +got):\n%s", diff)
 	}
-	for _, line := range []string{"", " ", "4711               ", strings.Replace(line, "%3", "", 1), strings.Replace(line, "4712", "x", 1), line + " x"} {
+	for _, line := range []string{"", " ", "4711            ", strings.Replace(line, "%3", "", 1), strings.Replace(line, "4712", "x", 1), line + " x"} {
 		if got, err := parseState("/s", line); err == nil {
 			t.Errorf("parseState(%q) = %+v", line, got)
 		}
@@ -148,12 +148,12 @@ func TestVerifyTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := State{Pane: Pane{"/s", 1, "%1"}, PID: os.Getpid(), TTY: "/dev/ptmx"}
-	if err := s.verify("verify", Client{os.Getpid(), self.Start}); ReasonOf(err) != ReasonForeground {
+	if err := s.verify(Client{os.Getpid(), self.Start}); ReasonOf(err) != ReasonForeground {
 		t.Errorf("verify = %v", err)
 	}
 	for _, tty := range []string{"", "/dev/nothing", "/dev/null", t.TempDir()} {
 		s.TTY = tty
-		if err := s.verify("verify", Client{os.Getpid(), self.Start}); ReasonOf(err) == ReasonNone {
+		if err := s.verify(Client{os.Getpid(), self.Start}); ReasonOf(err) == ReasonNone {
 			t.Errorf("verify of terminal %q succeeds", tty)
 		}
 	}
@@ -309,7 +309,7 @@ func TestQuiet(t *testing.T) {
 		{3 * time.Second, -time.Hour, ReasonNone}, // the clock was set back
 	} {
 		s := &Server{quiet: c.quiet, now: time.Now}
-		if err := s.refuse(view{used: time.Now().Add(-c.since)}, "type", ReasonNone); ReasonOf(err) != c.want {
+		if err := s.refuse(view{used: time.Now().Add(-c.since)}, ReasonNone); ReasonOf(err) != c.want {
 			t.Errorf("refuse after %v of %v = %v", c.since, c.quiet, err)
 		}
 	}
