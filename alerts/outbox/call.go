@@ -29,7 +29,6 @@ func Called(prompt string) (id ID, ok bool) {
 // that types no more than its Call. Until Answer or Offer gives its text away, the agent
 // cannot have heard it: other carriers may still take it.
 func (q *Queue) Call(to alerts.AgentID, now time.Time) (m Message, ok bool) {
-	q.expire(to, now)
 	best := q.best(to, Tmux, alerts.Sequential, now, nil)
 	if best == nil {
 		return Message{}, false

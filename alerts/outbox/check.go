@@ -47,9 +47,9 @@ func (q *Queue) Check(now time.Time, read ReadUntil) (next time.Time) {
 			next = t
 		}
 	}
-	for _, b := range q.agents {
+	for _, open := range q.open {
 		// Backward: ending one moves only those behind it.
-		for _, m := range slices.Backward(b.open) {
+		for _, m := range slices.Backward(open) {
 			if m.State == Offered {
 				sooner(q.decide(m, now, read))
 			}
@@ -123,11 +123,7 @@ func (q *Queue) stale(m *Message, now time.Time) bool { return !now.Before(m.Mad
 
 // expire ends what has waited for too long for one agent.
 func (q *Queue) expire(to alerts.AgentID, now time.Time) {
-	b := q.agents[to]
-	if b == nil {
-		return
-	}
-	for _, m := range slices.Backward(b.open) {
+	for _, m := range slices.Backward(q.open[to]) {
 		if m.State == Waiting && q.stale(m, now) {
 			q.end(m, Expired, now)
 		}

@@ -26,7 +26,6 @@ func (q *Queue) Offer(to alerts.AgentID, by Carrier, least alerts.Mode, now time
 
 // OfferOf is Offer of those messages alone that fit; nil takes all.
 func (q *Queue) OfferOf(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time, fit func(*Message) bool) (m Message, ok bool) {
-	q.expire(to, now)
 	best := q.best(to, by, least, now, fit)
 	if best == nil {
 		return Message{}, false
@@ -48,13 +47,13 @@ func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
 // agent is called for, and has not asked for yet, waits for all carriers but the prompt.
 // What may lie in the client's queue waits for that alone, whose carrier looks first.
 func (q *Queue) best(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time, fit func(*Message) bool) *Message {
+	q.expire(to, now)
 	_, held := q.held[to]
-	b := q.agents[to]
-	if b == nil || by == None || by >= carriers || held && by != Restart {
+	if by == None || by >= carriers || held && by != Restart {
 		return nil
 	}
 	var best *Message
-	for _, m := range b.open {
+	for _, m := range q.open[to] {
 		waits := (m.State == Waiting || m.Calling && by != Tmux) && (by == Queued || !m.mayLie())
 		if waits && m.Mode >= least && !q.stale(m, now) && (fit == nil || fit(m)) && (best == nil || m.ahead(best, by)) {
 			best = m

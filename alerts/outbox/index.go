@@ -16,8 +16,9 @@ type index struct {
 	ids     map[ID]*Message
 	keys    map[alerts.Key]*Message
 	refs    map[reference][]*Message // more than one only after Rename
-	agents  map[alerts.AgentID]*box
-	senders map[string][]*Message // sends, by From
+	agents  map[alerts.AgentID][]*Message
+	open    map[alerts.AgentID][]*Message // those that have not ended
+	senders map[string][]*Message         // sends, by From
 
 	counters Counters
 	newest   time.Time // of all stamps, or later
@@ -32,17 +33,11 @@ type reference struct {
 	ref string
 }
 
-// box has the messages to one agent, by Seq.
-type box struct {
-	all  []*Message
-	open []*Message // those that have not ended
-}
-
 // reset forgets all messages.
 func (x *index) reset() {
 	x.order, x.newest, x.forget = nil, time.Time{}, time.Time{}
 	x.ids, x.keys, x.refs = map[ID]*Message{}, map[alerts.Key]*Message{}, map[reference][]*Message{}
-	x.agents, x.senders = map[alerts.AgentID]*box{}, map[string][]*Message{}
+	x.agents, x.open, x.senders = map[alerts.AgentID][]*Message{}, map[alerts.AgentID][]*Message{}, map[string][]*Message{}
 	x.changed, x.gone = map[*Message]struct{}{}, map[ID]struct{}{}
 }
 
@@ -84,14 +79,9 @@ func (x *index) add(m *Message) {
 			x.refs[r] = append(x.refs[r], m)
 		}
 	}
-	b := x.agents[m.To]
-	if b == nil {
-		b = &box{}
-		x.agents[m.To] = b
-	}
-	b.all = append(b.all, m)
+	x.agents[m.To] = append(x.agents[m.To], m)
 	if !m.State.Ended() {
-		b.open = append(b.open, m)
+		x.open[m.To] = append(x.open[m.To], m)
 	}
 	x.remember(m)
 	for _, t := range m.stamps() {
@@ -140,16 +130,15 @@ func (x *index) end(m *Message, s State, at time.Time) {
 	x.counters.add(m.Via, s)
 	m.State, m.Ended, m.Calling = s, stamp(at), false
 	m.Text, m.Plain = strings.Clone(cut(m.Text, endedLength)), "" // lets go of the rest
-	b := x.agents[m.To]
-	b.open = slices.DeleteFunc(b.open, func(o *Message) bool { return o == m })
+	trim(x.open, m.To, func(o *Message) bool { return o == m })
 	x.remember(m)
 	x.seen(m.Ended)
 	x.touch(m)
 }
 
-// remove forgets messages that have ended.
+// remove forgets messages.
 func (x *index) remove(old func(*Message) bool) {
-	boxes, senders := map[alerts.AgentID]struct{}{}, map[string]struct{}{}
+	agents, senders := map[alerts.AgentID]struct{}{}, map[string]struct{}{}
 	x.forget = time.Time{}
 	for _, m := range x.order {
 		if !old(m) {
@@ -159,7 +148,7 @@ func (x *index) remove(old func(*Message) bool) {
 		delete(x.ids, m.ID)
 		delete(x.changed, m)
 		x.gone[m.ID] = struct{}{}
-		boxes[m.To] = struct{}{}
+		agents[m.To] = struct{}{}
 		if m.Notice() {
 			delete(x.keys, m.Key)
 			continue
@@ -171,11 +160,9 @@ func (x *index) remove(old func(*Message) bool) {
 	for from := range senders {
 		trim(x.senders, from, old)
 	}
-	for to := range boxes {
-		b := x.agents[to]
-		if b.all = slices.DeleteFunc(b.all, old); len(b.all) == 0 {
-			delete(x.agents, to)
-		}
+	for to := range agents {
+		trim(x.agents, to, old)
+		trim(x.open, to, old)
 	}
 }
 
@@ -208,12 +195,7 @@ func (x *index) Find(id ID) (Message, bool) {
 }
 
 // Of returns all known messages to one agent, in the order of Put.
-func (x *index) Of(to alerts.AgentID) []Message {
-	if b := x.agents[to]; b != nil {
-		return values(b.all)
-	}
-	return nil
-}
+func (x *index) Of(to alerts.AgentID) []Message { return values(x.agents[to]) }
 
 // All returns all known messages, in the order of Put.
 func (x *index) All() []Message { return values(x.order) }
@@ -222,23 +204,18 @@ func (x *index) All() []Message { return values(x.order) }
 // were offered.
 func (x *index) Waiting() int {
 	n := 0
-	for _, b := range x.agents {
-		n += len(b.open)
+	for to := range x.open {
+		n += x.WaitingFor(to)
 	}
 	return n
 }
 
 // WaitingFor returns how many of them are to one agent.
-func (x *index) WaitingFor(to alerts.AgentID) int {
-	if b := x.agents[to]; b != nil {
-		return len(b.open)
-	}
-	return 0
-}
+func (x *index) WaitingFor(to alerts.AgentID) int { return len(x.open[to]) }
 
 // Waits lists the agents for whom a message waits, by id.
 func (x *index) Waits() (agents []alerts.AgentID) {
-	for to := range x.agents {
+	for to := range x.open {
 		if x.HasWaiting(to) {
 			agents = append(agents, to)
 		}
@@ -250,18 +227,15 @@ func (x *index) Waits() (agents []alerts.AgentID) {
 // HasWaiting says whether a message to the agent waits to be offered, be it on hold or
 // not.
 func (x *index) HasWaiting(to alerts.AgentID) bool {
-	b := x.agents[to]
-	return b != nil && slices.ContainsFunc(b.open, func(m *Message) bool { return m.State == Waiting })
+	return slices.ContainsFunc(x.open[to], func(m *Message) bool { return m.State == Waiting })
 }
 
 // sends counts those to an agent that have not ended.
 func (x *index) sends(to alerts.AgentID) int {
 	n := 0
-	if b := x.agents[to]; b != nil {
-		for _, m := range b.open {
-			if !m.Notice() && !m.Unmetered {
-				n++
-			}
+	for _, m := range x.open[to] {
+		if !m.Notice() && !m.Unmetered {
+			n++
 		}
 	}
 	return n

@@ -63,10 +63,7 @@ func (q *Queue) Unput(id ID) bool {
 	if m == nil || m.Notice() || m.State != Waiting || m.Offers > 0 {
 		return false
 	}
-	same := func(o *Message) bool { return o == m }
-	b := q.agents[m.To]
-	b.open = slices.DeleteFunc(b.open, same)
-	q.remove(same)
+	q.remove(func(o *Message) bool { return o == m })
 	return true
 }
 
@@ -82,40 +79,33 @@ func (q *Queue) Rename(from, to alerts.AgentID) {
 		q.Hold(from, false)
 		q.Hold(to, true)
 	}
-	old := q.agents[from]
-	if old == nil {
-		return
-	}
-	delete(q.agents, from)
-	b := q.agents[to]
-	if b == nil {
-		b = &box{}
-		q.agents[to] = b
-	}
-	for _, m := range old.all {
+	for _, m := range q.agents[from] {
 		m.To = to
 		q.touch(m)
-		if r := (reference{from, m.Ref}); len(q.refs[r]) > 0 && !m.Notice() {
-			q.refs[reference{to, m.Ref}] = merge(q.refs[reference{to, m.Ref}], q.refs[r])
-			delete(q.refs, r)
+		if !m.Notice() {
+			merge(q.refs, reference{from, m.Ref}, reference{to, m.Ref})
 		}
 	}
-	b.all, b.open = merge(b.all, old.all), merge(b.open, old.open)
+	merge(q.agents, from, to)
+	merge(q.open, from, to)
 }
 
-// merge keeps the order of Put.
-func merge(a, b []*Message) []*Message {
-	all := slices.Concat(a, b)
-	slices.SortStableFunc(all, bySeq)
-	return all
+// merge moves a list to another one, in the order of Put.
+func merge[K comparable](lists map[K][]*Message, from, to K) {
+	if len(lists[from]) > 0 {
+		lists[to] = slices.Concat(lists[to], lists[from])
+		slices.SortStableFunc(lists[to], bySeq)
+		delete(lists, from)
+	}
 }
 
 func bySeq(a, b *Message) int { return cmp.Compare(a.Seq, b.Seq) }
 
-func values(list []*Message) []Message {
-	all := make([]Message, len(list))
-	for i, m := range list {
-		all[i] = *m
+// values copies messages; of none it is nil.
+func values(list []*Message) (all []Message) {
+	all = slices.Grow(all, len(list))
+	for _, m := range list {
+		all = append(all, *m)
 	}
 	return all
 }

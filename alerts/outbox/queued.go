@@ -9,7 +9,6 @@ import (
 
 // Enqueue is Offer by Queued, for the queue of a thread: the one that the agent is in.
 func (q *Queue) Enqueue(to alerts.AgentID, thread string, now time.Time) (m Message, ok bool) {
-	q.expire(to, now)
 	best := q.best(to, Queued, alerts.Sequential, now, nil)
 	if best == nil {
 		return Message{}, false
@@ -63,9 +62,9 @@ func (x *index) Placed(id ID) {
 // Leave lets messages wait again, for any carrier, that lie in the queue of a thread which their agent has left: it may
 // never come back there. in says which thread an agent is in, "" where that is not known.
 func (x *index) Leave(in func(alerts.AgentID) string) {
-	for to, b := range x.agents {
+	for to, open := range x.open {
 		thread, asked := "", false
-		for _, m := range b.open {
+		for _, m := range open {
 			if !m.mayLie() || m.Thread == "" {
 				continue
 			}

@@ -38,10 +38,7 @@ type Delta struct {
 // Take returns what is to be stored now; ok is false if that is nothing. It is not told
 // again: who cannot store it keeps it, or stores All.
 func (q *Queue) Take() (d Delta, ok bool) {
-	changed := slices.SortedFunc(maps.Keys(q.changed), bySeq)
-	if len(changed) > 0 {
-		d.Messages = values(changed)
-	}
+	d.Messages = values(slices.SortedFunc(maps.Keys(q.changed), bySeq))
 	d.Gone, d.Counters = slices.Sorted(maps.Keys(q.gone)), q.counters
 	clear(q.changed)
 	clear(q.gone)
