@@ -29,11 +29,7 @@ func (d *Documents) Claim(c Claimant, now time.Time, free func(agent string) boo
 	if c.Agent == "" || c.Channel.Name == "" {
 		return Document{}, false, errors.New("a handoff document is for an agent in a channel; name both")
 	}
-	err = d.with(false, func(s *store) error {
-		m, err := s.load(c.Channel.Name, now)
-		if err != nil {
-			return err
-		}
+	err = d.locked("claim handoff document", c.Channel.Name, now, nil, func(s *store, m *manifest) (err error) {
 		if m.expire(now, d.expiry) {
 			// Whatever comes of the claim; and a claim is stored on top of it.
 			if err := s.commit(m, nil); err != nil {
@@ -48,16 +44,10 @@ func (d *Documents) Claim(c Claimant, now time.Time, free func(agent string) boo
 			return nil
 		}
 		doc, err = s.claim(m, e, own, c, now)
-		ok = true
+		ok = err == nil
 		return err
 	})
-	if errors.Is(err, errNoFolder) {
-		return Document{}, false, nil
-	}
-	if err != nil {
-		return Document{}, false, fmt.Errorf("claim handoff document: %w", err)
-	}
-	return doc, ok, nil
+	return doc, ok, err
 }
 
 // claim gives an entry's document to an agent; own says that the entry is that agent's already.
@@ -77,7 +67,10 @@ func (s *store) claim(m *manifest, e *entry, own bool, c Claimant, now time.Time
 		m.set(&m.Agents, c.Agent, e.Document)
 		doc.File = s.place(files, &doc, c.Agent, "", doc.header()+doc.Body)
 	}
-	return doc, s.commit(m, files)
+	if err := s.commit(m, files); err != nil {
+		return Document{}, err
+	}
+	return doc, nil
 }
 
 // expire marks what is too old, and says whether there was anything.
@@ -118,11 +111,7 @@ func homes(e *entry, own bool, agent string) []string {
 // Except for an executed one, whose own agent hears it in a session that is new, it must
 // be the session that was given the document last, else the error is ErrOtherSession.
 func (d *Documents) Consume(channel, id, session string, pid int, now time.Time) error {
-	err := d.with(false, func(s *store) error {
-		m, err := s.load(channel, now)
-		if err != nil {
-			return err
-		}
+	return d.locked("consume handoff document", channel, now, ErrNoDocument, func(s *store, m *manifest) error {
 		known := m.find(id)
 		switch {
 		case known == nil:
@@ -146,44 +135,25 @@ func (d *Documents) Consume(channel, id, session string, pid int, now time.Time)
 		}
 		return s.commit(m, files)
 	})
-	if errors.Is(err, errNoFolder) {
-		err = ErrNoDocument
-	}
-	if err != nil {
-		return fmt.Errorf("consume handoff document: %w", err)
-	}
-	return nil
 }
 
 // Withdraw takes a document back that no session has heard: its handoff has not run. One
 // that was consumed, or is not there, stays as it is.
 func (d *Documents) Withdraw(channel, id string, now time.Time) error {
-	err := d.with(false, func(s *store) error {
-		m, err := s.load(channel, now)
-		if err != nil {
-			return err
-		}
+	return d.locked("withdraw handoff document", channel, now, nil, func(s *store, m *manifest) error {
 		if known := m.find(id); known == nil || known.Status != StatusActive || known.Executed {
 			return nil
 		}
 		m.every(id, func(d *Document) { d.Status = StatusCleared })
 		return s.commit(m, nil)
 	})
-	if err != nil && !errors.Is(err, errNoFolder) {
-		return fmt.Errorf("withdraw handoff document: %w", err)
-	}
-	return nil
 }
 
 // Last gives the newest document that the agent's handoffs ran with or that it has heard,
 // of whatever age, for a session whose context was compacted. What was cleared is not
 // given.
 func (d *Documents) Last(channel, agent string, now time.Time) (doc Document, ok bool, err error) {
-	err = d.with(false, func(s *store) error {
-		m, err := s.load(channel, now)
-		if err != nil {
-			return err
-		}
+	err = d.locked("read handoff document", channel, now, nil, func(s *store, m *manifest) (err error) {
 		e := m.Executed[agent]
 		if e == nil || e.Status == StatusCleared {
 			return nil
@@ -192,5 +162,5 @@ func (d *Documents) Last(channel, agent string, now time.Time) (doc Document, ok
 		ok = err == nil
 		return err
 	})
-	return found(doc, ok, err)
+	return doc, ok, err
 }

@@ -111,6 +111,25 @@ func (d *Documents) with(create bool, f func(*store) error) error {
 	return f(s)
 }
 
+// locked runs f with the folder locked, on the manifest of a channel, and says in errors what
+// was to be done. Without a folder f does not run, and the error is absent.
+func (d *Documents) locked(op, channel string, now time.Time, absent error, f func(*store, *manifest) error) error {
+	err := d.with(false, func(s *store) error {
+		m, err := s.load(channel, now)
+		if err != nil {
+			return err
+		}
+		return f(s, m)
+	})
+	if errors.Is(err, errNoFolder) {
+		err = absent
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	return nil
+}
+
 // check says what is wrong with a document that is to be stored.
 func (n *NewDocument) check() error {
 	switch {

@@ -13,38 +13,23 @@ import (
 
 // Current gives the channel's newest document, whatever became of it.
 func (d *Documents) Current(channel string, now time.Time) (doc Document, ok bool, err error) {
-	err = d.with(false, func(s *store) error {
-		m, err := s.load(channel, now)
-		if err != nil || m.Current == nil {
-			return err
+	err = d.locked("read handoff document", channel, now, nil, func(s *store, m *manifest) (err error) {
+		if m.Current == nil {
+			return nil
 		}
 		doc, err = s.body(channel, m.Current, "", m.Current.Agent)
-		doc.Current, ok = true, err == nil
+		ok = err == nil
+		doc.Current = ok
 		return err
 	})
-	return found(doc, ok, err)
-}
-
-// found is nothing where there is no folder.
-func found(doc Document, ok bool, err error) (Document, bool, error) {
-	if errors.Is(err, errNoFolder) {
-		return Document{}, false, nil
-	}
-	if err != nil {
-		return Document{}, false, fmt.Errorf("read handoff document: %w", err)
-	}
-	return doc, ok, nil
+	return doc, ok, err
 }
 
 // Clear takes back the channel's documents: none that is active will be given, and none
 // will be given again after a compaction. It returns how many were active. A channel
 // without a manifest is ErrNoDocument.
 func (d *Documents) Clear(channel string, now time.Time) (n int, err error) {
-	err = d.with(false, func(s *store) error {
-		m, err := s.load(channel, now)
-		if err != nil {
-			return err
-		}
+	err = d.locked("clear channel "+quoted(channel), channel, now, ErrNoDocument, func(s *store, m *manifest) error {
 		if m.Current == nil && len(m.Agents) == 0 {
 			return ErrNoDocument
 		}
@@ -59,16 +44,13 @@ func (d *Documents) Clear(channel string, now time.Time) (n int, err error) {
 		for _, e := range m.Executed {
 			e.Status = StatusCleared
 		}
+		if err := s.commit(m, nil); err != nil {
+			return err
+		}
 		n = len(cleared)
-		return s.commit(m, nil)
+		return nil
 	})
-	if errors.Is(err, errNoFolder) {
-		err = ErrNoDocument
-	}
-	if err != nil {
-		return 0, fmt.Errorf("clear channel %s: %w", quoted(channel), err)
-	}
-	return n, nil
+	return n, err
 }
 
 // List gives the documents of all channels, by channel, the newest first, without their

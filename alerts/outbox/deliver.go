@@ -43,9 +43,10 @@ func (q *Queue) offer(m *Message, by Carrier, now time.Time) {
 	q.touch(m)
 }
 
-// best finds what a carrier is to be given; fit, when set, chooses among it. What an
-// agent is called for, and has not asked for yet, waits for all carriers but the prompt.
-// What may lie in the client's queue waits for that alone, whose carrier looks first.
+// best finds what a carrier is to be given, once what has waited for too long has expired;
+// fit, when set, chooses among it. What an agent is called for, and has not asked for yet,
+// waits for all carriers but the prompt. What may lie in the client's queue waits for that
+// alone, whose carrier looks first.
 func (q *Queue) best(to alerts.AgentID, by Carrier, least alerts.Mode, now time.Time, fit func(*Message) bool) *Message {
 	q.expire(to, now)
 	_, held := q.held[to]
