@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"sm/handoff/files"
 )
 
 // DefaultLimit is the size of the largest document that is handed over, in bytes, where
@@ -115,11 +117,10 @@ func checkOpened(f *os.File, info fs.FileInfo, since time.Time, limit int64) Fil
 	if r := checkMode(info); r != FileFit {
 		return r
 	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
-	case !ok || !holdsFiles(f):
+	case !holdsFiles(f):
 		return FileSystem
-	case int(stat.Uid) != os.Geteuid():
+	case !files.Own(info):
 		return FileForeign
 	case info.Size() == 0:
 		return FileEmpty

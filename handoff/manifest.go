@@ -16,13 +16,13 @@ const maxManifest = 4 << 20
 // manifest is what is known of a channel's documents. Members of its JSON that this
 // version does not know are kept as they are.
 type manifest struct {
-	Channel string
+	Channel string `json:"channel"`
 	// Current is the newest document, nil before the first.
-	Current *entry
+	Current *entry `json:"current,omitempty"`
 	// Agents have the newest document of each agent, or the document that it claimed.
-	Agents map[string]*entry
+	Agents map[string]*entry `json:"agents,omitempty"`
 	// Executed have what each agent's last handoff ran with, or what it heard last.
-	Executed map[string]*entry
+	Executed map[string]*entry `json:"executed,omitempty"`
 
 	unknown map[string]json.RawMessage
 }
@@ -103,23 +103,19 @@ func (e *entry) MarshalJSON() ([]byte, error) {
 }
 
 func (m *manifest) MarshalJSON() ([]byte, error) {
-	return give(struct {
-		Channel  string            `json:"channel"`
-		Current  *entry            `json:"current,omitempty"`
-		Agents   map[string]*entry `json:"agents,omitempty"`
-		Executed map[string]*entry `json:"executed,omitempty"`
-	}{m.Channel, m.Current, m.Agents, m.Executed}, m.unknown)
+	type known manifest // which has not this method
+	return give((*known)(m), m.unknown)
 }
 
 // give writes a struct and, behind its members, the unknown ones.
 func give(v any, unknown map[string]json.RawMessage) ([]byte, error) {
-	data, err := marshal(v)
+	data, err := marshal(v, "")
 	if err != nil || len(unknown) == 0 {
 		return data, err
 	}
 	data = data[:len(data)-1]
 	for _, name := range slices.Sorted(maps.Keys(unknown)) {
-		key, err := marshal(name)
+		key, err := marshal(name, "")
 		if err != nil {
 			return nil, err
 		}
@@ -132,10 +128,11 @@ func give(v any, unknown map[string]json.RawMessage) ([]byte, error) {
 }
 
 // marshal leaves <, > and & as they are: people read manifests.
-func marshal(v any) ([]byte, error) {
+func marshal(v any, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
 	if err := e.Encode(v); err != nil {
 		return nil, err
 	}
@@ -144,16 +141,8 @@ func marshal(v any) ([]byte, error) {
 
 // encode writes the manifest as people read it.
 func (m *manifest) encode() ([]byte, error) {
-	data, err := marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	var b bytes.Buffer
-	if err := json.Indent(&b, data, "", "  "); err != nil {
-		return nil, err
-	}
-	b.WriteByte('\n')
-	return b.Bytes(), nil
+	data, err := marshal(m, "  ")
+	return append(data, '\n'), err
 }
 
 // entries are those of documents that may be given: current, then the agents'.

@@ -155,15 +155,10 @@ func (s *spoken) text() string {
 
 // prompted leaves out what the client writes as the user, around commands and interruptions.
 func prompted(text string) bool {
-	for _, begin := range [...]string{
+	return !slices.ContainsFunc([]string{
 		"<command-name>", "<command-message>", "<command-args>", "<local-command-", "<bash-", "<system-reminder>",
 		"[Request interrupted by user",
-	} {
-		if strings.HasPrefix(text, begin) {
-			return false
-		}
-	}
-	return true
+	}, func(begin string) bool { return strings.HasPrefix(text, begin) })
 }
 
 // newest keeps as many of the last messages as the limits allow.
