@@ -3,6 +3,7 @@ package handoff
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -131,7 +132,7 @@ func defuse(text string) string {
 				return r
 			}, line)
 		}
-		lines[i] = untag(line)
+		lines[i] = tags.ReplaceAllString(line, "($1")
 	}
 	return strings.Join(lines, "\n")
 }
@@ -147,27 +148,10 @@ func framed(line string) bool {
 	return strings.Contains(letters, "ENDHANDOFF") || strings.Contains(letters, "HANDOFFLOADED")
 }
 
-// untag takes the meaning from the client's own tags.
-func untag(line string) string {
-	if !strings.Contains(line, "<") {
-		return line
-	}
-	var b strings.Builder
-	for i, r := range line {
-		if r == '<' {
-			name := strings.TrimLeft(line[i+1:], "/ \t")
-			if len(name) >= len(reminderTag) && strings.EqualFold(name[:len(reminderTag)], reminderTag) {
-				b.WriteString("(")
-				continue
-			}
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-// reminderTag is the element in which the client puts what hooks say.
+// reminderTag is the element in which the client puts what hooks say, tags are what begins and ends it.
 const reminderTag = "system-reminder"
+
+var tags = regexp.MustCompile(`(?i)<([/ \t]*` + reminderTag + `)`)
 
 // ageText writes an age in its two largest units.
 func ageText(age time.Duration) string {
