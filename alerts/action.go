@@ -21,8 +21,7 @@ type Say struct {
 // Withdraw takes back notices that have not been delivered yet. Those that have
 // been are not affected.
 type Withdraw struct {
-	Agent AgentID // whom the notices are about
-	Keys  []Key   // in the order of their kinds
+	Keys []Key // in the order of their kinds
 }
 
 // SetLevel gives the agent's level, when it, the percentage or whether they are
@@ -36,7 +35,6 @@ type SetLevel struct {
 	Percent int
 	Tokens  int64
 	Known   bool
-	At      time.Time
 }
 
 // Opened says that a new cycle began. Reminders restart with it.

@@ -145,9 +145,9 @@ func (c *cycles) open(a *AgentState, o *opening) {
 	if o.carried {
 		a.Before = Reading{}
 	}
-	c.limits.levelOf(a, o.at)
+	c.limits.levelOf(a)
 	c.join(a, o)
-	c.notices.decide(a, o.at)
+	c.notices.decide(a)
 }
 
 // disown takes a sample that is an echo for older than the opening.
@@ -202,9 +202,7 @@ func (a *AgentState) divide(at Instant) {
 	a.First = 0
 	for i, r := range a.Readings {
 		if r.At > at {
-			if a.First == 0 || r.At < a.First {
-				a.First = r.At
-			}
+			a.First = sooner(a.First, r.At)
 			continue
 		}
 		if r.At > a.Before.At {

@@ -120,7 +120,7 @@ func (e *Engine) Step(ev Event) []Action {
 // would be too old to count.
 func (e *Engine) Tick(now time.Time) (actions []Action, next time.Time) {
 	e.out = nil
-	e.setClock(transcript.InstantOf(now))
+	e.SetClock(now)
 	var first Instant
 	for _, a := range e.order {
 		if e.revised {
@@ -129,20 +129,25 @@ func (e *Engine) Tick(now time.Time) (actions []Action, next time.Time) {
 		e.mute(a, e.now)
 		e.lapse(a, e.now)
 		e.silence(a)
-		for _, t := range []Instant{e.lapses(a), e.silent(a)} {
-			if t != 0 && (first == 0 || t < first) {
-				first = t
-			}
-		}
+		first = sooner(first, sooner(e.lapses(a), e.silent(a)))
 	}
 	e.revised = false
-	if t := e.remind(); t != 0 && (first == 0 || t < first) {
-		first = t
-	}
+	first = sooner(first, e.remind())
 	return e.out, first.Time()
 }
 
-func (e *Engine) setClock(now Instant) {
+// sooner is the earlier of two times; 0 is never.
+func sooner(a, b Instant) Instant {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// SetClock tells the time without saying what follows from it: before what has happened
+// while nobody was there is known.
+func (e *Engine) SetClock(at time.Time) {
+	now := transcript.InstantOf(at)
 	if e.newest > now+skew {
 		e.counters.ClockSteps++
 		for _, a := range e.order {

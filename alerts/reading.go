@@ -38,17 +38,15 @@ func (c *cycles) read(a *AgentState, ev *Event, t Instant) {
 	}
 	c.take(a, r)
 	if ev.History && c.now-t > recent {
-		c.limits.levelOf(a, t) // of last week: nobody is told
+		c.limits.levelOf(a) // of last week: nobody is told
 		return
 	}
-	c.notices.decide(a, t)
+	c.notices.decide(a)
 }
 
 // take makes a reading of this cycle the newest of its source, if it is.
 func (c *cycles) take(a *AgentState, r Reading) {
-	if a.First == 0 || r.At < a.First {
-		a.First = r.At
-	}
+	a.First = sooner(a.First, r.At)
 	last := a.Readings[r.Source]
 	if r.At < last.At {
 		return
@@ -114,9 +112,9 @@ func (c *cycles) echo(sample, before Reading, opened Instant) bool {
 }
 
 // decide says what the present context calls for, at most one notice.
-func (nt *notices) decide(a *AgentState, t Instant) {
+func (nt *notices) decide(a *AgentState) {
 	r, known := a.current()
-	level := nt.limits.levelOf(a, t)
+	level := nt.limits.levelOf(a)
 	if !known || a.Muted {
 		return
 	}
@@ -147,7 +145,7 @@ func (nt *notices) warn(a *AgentState, k Kind, r Reading) {
 }
 
 // levelOf finds the level of the present context and says when the level file is to change.
-func (li *limits) levelOf(a *AgentState, t Instant) Level {
+func (li *limits) levelOf(a *AgentState) Level {
 	r, known := a.current()
 	level, share := OK, 0
 	if known {
@@ -155,7 +153,7 @@ func (li *limits) levelOf(a *AgentState, t Instant) Level {
 	}
 	if level != a.Level || share != a.Percent || known != a.Known {
 		a.Level, a.Percent, a.Known = level, share, known
-		li.out = append(li.out, SetLevel{Agent: a.Agent, Level: level, Percent: share, Tokens: r.Tokens, Known: known, At: t.Time()})
+		li.out = append(li.out, SetLevel{Agent: a.Agent, Level: level, Percent: share, Tokens: r.Tokens, Known: known})
 	}
 	return level
 }

@@ -47,7 +47,6 @@ type Remind struct {
 	// compacted or nobody was there to say it; Forced says that the agent still compacts.
 	Late   time.Duration
 	Forced bool
-	At     time.Time
 }
 
 // Skip takes back what a periodic reminder has said and has not been delivered: the
@@ -155,22 +154,17 @@ func (o ReminderOutcome) String() string {
 
 // remind says what is due, and when the next one is, 0 for never.
 func (tm *timers) remind() (next Instant) {
-	first := func(t Instant) {
-		if t != 0 && (next == 0 || t < next) {
-			next = t
-		}
-	}
 	tm.reminders = slices.DeleteFunc(tm.reminders, func(r Reminder) bool {
 		if r.Periodic() {
 			return false
 		}
 		said, again := tm.once(&r)
-		first(again)
+		next = sooner(next, again)
 		return said
 	})
 	for i := range tm.reminders {
 		if r := &tm.reminders[i]; r.Periodic() {
-			first(tm.again(r))
+			next = sooner(next, tm.again(r))
 		}
 	}
 	return next
@@ -194,7 +188,7 @@ func (tm *timers) once(r *Reminder) (said bool, next Instant) {
 	tm.counters.Reminders[outcome]++
 	tm.reminded = true
 	r.Times++
-	tm.out = append(tm.out, Remind{Reminder: *r, Mode: Urgent, Late: time.Duration(late), Forced: compacting, At: tm.now.Time()})
+	tm.out = append(tm.out, Remind{Reminder: *r, Mode: Urgent, Late: time.Duration(late), Forced: compacting})
 	return true, 0
 }
 
@@ -210,7 +204,7 @@ func (tm *timers) again(r *Reminder) (next Instant) {
 		r.Times++
 		tm.counters.Reminders[ReminderSent]++
 		tm.reminded = true
-		tm.out = append(tm.out, Remind{Reminder: *r, Mode: mode, At: tm.now.Time()})
+		tm.out = append(tm.out, Remind{Reminder: *r, Mode: mode})
 	}
 	switch {
 	case r.Hard > 0 && !r.HardSaid && tm.now >= r.Reset+r.Hard:

@@ -1,11 +1,6 @@
 package alerts
 
-import (
-	"slices"
-	"time"
-
-	"sm/transcript"
-)
+import "slices"
 
 // Rename gives an agent another id, under which it goes on as before, with what it has
 // been told. When the old id is not known, or the new one is, it reports false, and only
@@ -44,7 +39,3 @@ func (tm *timers) renameReminders(from, to AgentID) {
 		}
 	}
 }
-
-// SetClock tells the time without saying what follows from it: before what has happened
-// while nobody was there is known.
-func (e *Engine) SetClock(now time.Time) { e.setClock(transcript.InstantOf(now)) }

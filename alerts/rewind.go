@@ -16,7 +16,7 @@ func (c *cycles) rewound(a *AgentState, ev *Event, t Instant) {
 		At: t, Tokens: ev.Tokens, Cleared: max(0, ev.Cleared), Window: max(0, ev.Window), Reserved: max(0, ev.Reserved), Model: ev.Model,
 		CompactsAt: max(0, ev.CompactsAt), Source: transcript.FromTranscript,
 	})
-	c.notices.decide(a, t)
+	c.notices.decide(a)
 }
 
 // gone notes that the client shows no context any more: it has gone back to the very
@@ -26,7 +26,7 @@ func (c *cycles) gone(a *AgentState, t Instant) {
 		return
 	}
 	a.Sampled, a.Back = t, t
-	c.limits.levelOf(a, t)
+	c.limits.levelOf(a)
 }
 
 // hear notes when a notice that still holds was heard.

@@ -65,7 +65,7 @@ func (nt *notices) withdraw(a *AgentState, list ...Kind) {
 		}
 	}
 	if keys != nil {
-		nt.out = append(nt.out, Withdraw{Agent: a.Agent, Keys: keys})
+		nt.out = append(nt.out, Withdraw{Keys: keys})
 	}
 }
 

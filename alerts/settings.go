@@ -15,7 +15,7 @@ func (nt *notices) mute(a *AgentState, t Instant) {
 		return
 	}
 	if nt.present(a, t) {
-		nt.decide(a, t)
+		nt.decide(a)
 	}
 }
 
@@ -23,14 +23,14 @@ func (nt *notices) mute(a *AgentState, t Instant) {
 // reading stays.
 func (nt *notices) revise(a *AgentState) {
 	was := a.Level
-	now := nt.limits.levelOf(a, nt.now)
+	now := nt.limits.levelOf(a)
 	if now == was {
 		return
 	}
 	nt.changed[a.Agent] = struct{}{}
 	switch {
 	case now > was && nt.present(a, nt.now):
-		nt.decide(a, nt.now)
+		nt.decide(a)
 	case now < Warn:
 		nt.withdraw(a, KindWarning, KindCritical)
 	case now < Critical:

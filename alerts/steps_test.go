@@ -143,11 +143,33 @@ func texts(actions []Action) []string {
 	return got
 }
 
-func view(t *testing.T, e *Engine) View {
+// watched is what an engine shows of an agent, and some of what it remembers of it besides.
+type watched struct {
+	View
+	Parent                 AgentID
+	Name                   string
+	Cause                  Cause
+	Unconfirmed            bool
+	Since                  time.Time // of a compaction that is under way, as Trigger
+	Trigger                Trigger
+	Attempts               [3]int
+	Turns                  int
+	InTurn, Active, Silent bool
+}
+
+func view(t *testing.T, e *Engine) watched {
 	t.Helper()
 	v, ok := e.Agent("a")
 	if !ok {
 		t.Fatal("agent a is unknown")
 	}
-	return v
+	a := e.agents["a"]
+	w := watched{
+		View: v, Parent: a.Parent, Name: a.Name, Cause: a.Cause, Unconfirmed: a.Unconfirmed, Trigger: transcript.Unknown,
+		Attempts: a.Attempts, Turns: a.Turns, InTurn: a.InTurn, Active: a.Active, Silent: a.Silent,
+	}
+	if a.Compacting {
+		w.Since, w.Trigger = a.Begun.Time(), min(a.Trigger, transcript.Unknown)
+	}
+	return w
 }

@@ -9,15 +9,12 @@ import (
 // View is what the engine knows of one agent at one moment: what metrics, the API
 // and the tables show. It is a plain value.
 type View struct {
-	Agent, Parent AgentID
-	Name          string
+	Agent AgentID
 	// Enabled is false when nothing is said about the agent.
 	Enabled bool
 
-	Cycle       int
-	Opened      time.Time // zero for the first cycle
-	Cause       Cause
-	Unconfirmed bool
+	Cycle  int
+	Opened time.Time // zero for the first cycle
 
 	// Tokens, Window, Percent, Source and Read belong to the reading that the level
 	// is judged by; they are 0 while Known is false.
@@ -29,12 +26,8 @@ type View struct {
 	Read    time.Time
 	Level   Level
 
-	// Compacting began at Since, made by Trigger; both are empty otherwise.
 	Compacting bool
-	Since      time.Time
-	Trigger    Trigger
-	// Attempts counts compactions that began, by Trigger.
-	Attempts [3]int
+	Storming   bool
 
 	// Threshold is the context size in tokens at which the client compacts, 0 when
 	// unknown, and ThresholdSource where that is from.
@@ -45,14 +38,6 @@ type View struct {
 	// Ratio is the share of Threshold that the context has reached, 0 or more, and Pressure what that is called.
 	Ratio    float64
 	Pressure Pressure
-
-	Turns    int
-	InTurn   bool
-	Active   bool
-	Storming bool
-	// Silent says that the agent works and shows no readings, and that this has been
-	// told.
-	Silent bool
 }
 
 // FromStatusline says that the reading is the status line's, which may then show the context where the transcript does not
@@ -66,13 +51,8 @@ func (e *Engine) Agent(id AgentID) (v View, ok bool) {
 		return View{}, false
 	}
 	v = View{
-		Agent: a.Agent, Parent: a.Parent, Name: a.Name, Enabled: !(a.Disabled || e.options.Disabled),
-		Cycle: a.Cycle, Opened: a.Opened.Time(), Cause: a.Cause, Unconfirmed: a.Unconfirmed,
-		Compacting: a.Compacting, Trigger: transcript.Unknown, Attempts: a.Attempts,
-		Turns: a.Turns, InTurn: a.InTurn, Active: a.Active, Storming: a.Storming, Silent: a.Silent,
-	}
-	if a.Compacting {
-		v.Since, v.Trigger = a.Begun.Time(), min(a.Trigger, transcript.Unknown)
+		Agent: a.Agent, Enabled: !(a.Disabled || e.options.Disabled),
+		Cycle: a.Cycle, Opened: a.Opened.Time(), Compacting: a.Compacting, Storming: a.Storming,
 	}
 	r, known := a.current()
 	if known {
