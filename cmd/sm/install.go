@@ -43,7 +43,10 @@ func newInstallCommand(env *environ) *cobra.Command {
 			}
 			o.NoGuard = cmd.Flags().Changed("guard") && !o.Guard
 			var stale string
-			if o.Small, stale = install.Small(cmd.Context(), o.Program, versionOf(), o.Environ); stale != "" {
+			if o.Small, stale, err = install.Small(cmd.Context(), o.Program, versionOf(), o.Environ); err != nil {
+				return fmt.Errorf("nothing is changed: %w", err) // what calls another program has to be trusted anew in Codex
+			}
+			if stale != "" {
 				fmt.Fprintf(env.stderr, "sm: note: %s belongs to another version of sm, so hooks call sm itself: put the two of one version there, and install again\n", quote(stale))
 			}
 			if err := installClients(cmd.Context(), o, codexAlone); err != nil || o.DryRun {

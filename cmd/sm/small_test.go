@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -120,6 +122,30 @@ func TestInstallSmallMoves(t *testing.T) {
 	r.checkTree("after uninstall", before)
 }
 
+// TestInstallSmallSilent: of an sm-hook that does not answer in time nobody knows whether it is ours, so hooks stay as they are.
+func TestInstallSmallSilent(t *testing.T) {
+	t.Parallel()
+	for name, version := range map[string]string{"none yet": "", "of sm-hook": versionOf(), "of sm": "sm v0.0.1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, _ := newCodexRig(t)
+			if version != "" {
+				r.small(version)
+				r.done("install")
+			}
+			r.write(r.small(""), "#!/bin/sh\nkill -STOP $$\n", 0o700)
+			before := r.tree()
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // in place of 10 s
+			defer cancel()
+			env := r.environ()
+			if code := env.execute(ctx, []string{"install"}); code != 1 || !strings.Contains(r.clean(env.stderr), "~/bin/sm-hook does not say its version") {
+				t.Errorf("exit code %d: %s", code, r.clean(env.stderr))
+			}
+			r.checkTree("after the failure", before)
+		})
+	}
+}
+
 // TestPluginSmall: the plugin calls sm-hook too.
 func TestPluginSmall(t *testing.T) {
 	t.Parallel()
@@ -147,7 +173,10 @@ func TestDoctorSmall(t *testing.T) {
 	}
 	check("sm alone", fine)
 	path := c.small("")
-	check("not used yet", fine)
+	check("not used yet", []finding{fine[0], {"hooks", noted, "they call ~/bin/sm, and sm-hook beside it starts faster", "run sm install"}, fine[1]})
+	c.small("sm v0.0.1")
+	check("another one, not used", fine)
+	c.small("")
 	c.want(outcome{Out: installedLine}, "install")
 	check("used", fine)
 	stale := finding{"hooks", noted, "they call ~/bin/sm-hook, which says \"sm v0.0.1\", and this is " + versionOf(),

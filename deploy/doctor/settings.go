@@ -259,9 +259,8 @@ func (d *doctor) programs(ctx context.Context, check string, commands map[string
 				"they call %s, which needs %s, which is not there or no program", program, whole)
 		} else if where := install.PassingPlace(path, d.Temporary); where != "" {
 			d.found(check, Noted, "put sm where it stays, say with make install, and run sm install with that one", "they call %s, in %s, which does not last", program, where)
-		} else if version := d.smallVersion(ctx, path); version != d.Version {
-			d.found(check, Noted, "put sm and sm-hook of one version there, say with make install, and run sm install again",
-				"they call %s, which says %s, and this is %s", program, plain.Quote(version), d.Version)
+		} else {
+			d.small(ctx, check, program, path)
 		}
 		if asked := d.HookSockets(args[1:]); !slices.ContainsFunc(asked, func(s string) bool { return slices.Contains(d.Sockets, s) }) {
 			d.found(check, Broken, "run sm install again", "they look for the observer at %s, and it is to be at %s",
@@ -276,14 +275,26 @@ func runnable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
-// smallVersion is the version that the small program at path says; of every other program it is ours.
-func (d *doctor) smallVersion(ctx context.Context, path string) string {
+// small examines whether hooks call the small program where they could, and whether it is that of this sm.
+func (d *doctor) small(ctx context.Context, check, program, path string) {
 	if filepath.Base(path) != install.SmallName {
-		return d.Version
+		// A program that does not answer is no advice.
+		if small, _, err := install.Small(ctx, path, d.Version, d.Environ); err == nil && small != "" {
+			remedy := "run sm install"
+			if check == codexHooks {
+				remedy += ", and trust them anew in Codex"
+			}
+			d.found(check, Noted, remedy, "they call %s, and %s beside it starts faster", program, install.SmallName)
+		}
+		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, install.ProgramPatience)
-	defer cancel()
-	return install.Ask(ctx, d.Environ, path, "version")
+	switch says, err := install.SmallVersion(ctx, path, d.Environ); {
+	case err != nil:
+		d.found(check, Noted, "run sm doctor again, or put another one there, say with make install", "they call %s, which does not say its version in time", program)
+	case says != d.Version:
+		d.found(check, Noted, "put sm and sm-hook of one version there, say with make install, and run sm install again",
+			"they call %s, which says %s, and this is %s", program, plain.Quote(says), d.Version)
+	}
 }
 
 // statusLine examines which one is shown: the strongest layer's.
