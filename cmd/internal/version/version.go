@@ -1,6 +1,7 @@
 // Package version says which build of sm a program is.
 //
-// Invariants: it comes from what the toolchain has recorded alone; programs of one build say the same.
+// Invariants: it comes from what the toolchain has recorded, and from what make build adds to that; programs of one build
+// say the same, and programs whose hooks differ do not, however they were built by make.
 package version
 
 import (
@@ -11,10 +12,13 @@ import (
 	"strings"
 )
 
+// hooks is the toolchain's hash of package hooks and all that it is made of. make build sets it at link time.
+var hooks string
+
 // Line is what `sm version` says of this program.
 func Line() string {
 	info, _ := debug.ReadBuildInfo()
-	return lineOf(info)
+	return lineOf(info, hooks)
 }
 
 // A Build is what the toolchain recorded about this binary.
@@ -24,17 +28,20 @@ type Build struct {
 	Date    string // the day of the commit in UTC; empty where there is none
 }
 
-// Of reads the version from the build information alone: nothing has to be set at link time, and a binary
+// How a Commit says that it does not name the sources.
+const noCommit, dirty = "no commit", "-dirty"
+
+// Of reads the version from the build information alone: for it nothing has to be set at link time, and a binary
 // from `go install` knows its version too.
 func Of(info *debug.BuildInfo) Build {
-	b := Build{Version: "devel", Commit: "no commit"}
+	b := Build{Version: "devel", Commit: noCommit}
 	if info == nil {
 		return b
 	}
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		b.Version = v
 	}
-	var dirty bool
+	var changed bool
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
@@ -42,18 +49,24 @@ func Of(info *debug.BuildInfo) Build {
 		case "vcs.time":
 			b.Date, _, _ = strings.Cut(s.Value, "T")
 		case "vcs.modified":
-			dirty = s.Value == "true"
+			changed = s.Value == "true"
 		}
 	}
-	if dirty {
-		b.Commit += "-dirty"
+	if changed {
+		b.Commit += dirty
 	}
 	return b
 }
 
-func lineOf(info *debug.BuildInfo) string {
+// lineOf names the hooks where no commit does: all trees that were changed, or have no commit, would say the same.
+func lineOf(info *debug.BuildInfo, hooks string) string {
 	b := Of(info)
-	built := []string{runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, b.Commit, b.Date}
+	if hooks != "" && (b.Commit == noCommit || strings.HasSuffix(b.Commit, dirty)) {
+		hooks = "hooks " + hooks
+	} else {
+		hooks = ""
+	}
+	built := []string{runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, b.Commit, b.Date, hooks}
 	built = slices.DeleteFunc(built, func(s string) bool { return s == "" })
 	return fmt.Sprintf("sm %s (%s)", b.Version, strings.Join(built, ", "))
 }

@@ -2,6 +2,7 @@ package version
 
 import (
 	"runtime/debug"
+	"strings"
 	"testing"
 )
 
@@ -25,5 +26,28 @@ func TestOf(t *testing.T) {
 		if got := Of(tt.info); got != tt.want {
 			t.Errorf("%s: got %+v, want %+v", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestLine: where no commit names the sources, programs with other hooks say another version.
+func TestLine(t *testing.T) {
+	t.Parallel()
+	built := func(revision, modified string) *debug.BuildInfo {
+		return &debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: revision}, {Key: "vcs.modified", Value: modified}}}
+	}
+	for name, c := range map[string]struct {
+		info  *debug.BuildInfo
+		alike bool
+	}{
+		"no commit": {&debug.BuildInfo{}, false},
+		"changed":   {built("0123456789abcdef", "true"), false},
+		"a commit":  {built("0123456789abcdef", "false"), true},
+	} {
+		if a, b := lineOf(c.info, "a"), lineOf(c.info, "b"); (a == b) != c.alike {
+			t.Errorf("%s: %q and %q", name, a, b)
+		}
+	}
+	if a, want := lineOf(built("0123456789abcdef", "true"), ""), "0123456789ab-dirty)"; !strings.HasSuffix(a, want) {
+		t.Errorf("not stamped: %q, want …%s", a, want)
 	}
 }

@@ -1,0 +1,31 @@
+package doctor
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"sm/deploy/install"
+)
+
+// TestSmallSilent: a small program that does not answer in time is not one of another version.
+func TestSmallSilent(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), install.SmallName)
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nkill -STOP $$\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // in place of 10 s
+	defer cancel()
+	d := &doctor{Options: Options{Version: "sm v1"}}
+	d.small(ctx, "hooks", "sm-hook", path)
+	want := []Finding{{"hooks", Noted, "they call sm-hook, which does not say its version in time",
+		"run sm doctor again, or put another one there, say with make install"}}
+	if diff := cmp.Diff(want, d.findings); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
