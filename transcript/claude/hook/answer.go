@@ -26,12 +26,12 @@ type Answer struct {
 // paste any answer into the prompt of the summariser. A text that is too long is cut.
 func (a Answer) Encode() []byte {
 	if a.Event == PreToolUse && a.Deny != "" {
-		return encodeAnswer(output{Event: a.Event, Decision: "deny", Reason: Clip(a.Deny, MaxCharacters)})
+		return Marshal(answer{output{Event: a.Event, Decision: "deny", Reason: Clip(a.Deny, MaxCharacters)}})
 	}
 	if !a.Event.TakesContext() || a.Context == "" {
 		return nil
 	}
-	return encodeAnswer(output{Event: a.Event, Context: Clip(a.Context, MaxCharacters)})
+	return Marshal(answer{output{Event: a.Event, Context: Clip(a.Context, MaxCharacters)}})
 }
 
 // TakesContext says whether what the answer to an event says reaches the agent.
@@ -46,6 +46,11 @@ func (e Event) TakesContext() bool {
 // Answered says whether an event may be answered with anything at all.
 func (e Event) Answered() bool { return e.TakesContext() || e == PreToolUse }
 
+// answer is the body of an answer.
+type answer struct {
+	Output output `json:"hookSpecificOutput"`
+}
+
 // output is hookSpecificOutput. The client ignores {"result":"deny"}, and everything
 // whose event is not the hook's own.
 type output struct {
@@ -57,9 +62,7 @@ type output struct {
 
 // DecodeAnswer reads what Encode has written; anything else is no answer.
 func DecodeAnswer(data []byte) (a Answer, ok bool) {
-	var in struct {
-		Output output `json:"hookSpecificOutput"`
-	}
+	var in answer
 	if json.Unmarshal(data, &in) != nil {
 		return a, false
 	}
@@ -68,12 +71,6 @@ func DecodeAnswer(data []byte) (a Answer, ok bool) {
 		a.Deny = in.Output.Reason
 	}
 	return a, a.Context != "" || a.Deny != ""
-}
-
-func encodeAnswer(o output) []byte {
-	return encode(struct {
-		Output output `json:"hookSpecificOutput"`
-	}{o})
 }
 
 // Clip cuts a text to at most n characters as the client counts them, in UTF-16, and

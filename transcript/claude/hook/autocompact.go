@@ -57,16 +57,16 @@ func (a *AutoCompact) AddSettings(data []byte) {
 	var enabled *bool
 	var window *int64
 	models := map[string]int64{}
-	err := members(data, func(key string, raw []byte) {
+	err := Members(data, func(key string, raw []byte) {
 		switch key {
 		case "autoCompactEnabled":
-			if on := boolean(raw); on || string(raw) == "false" {
+			if on, ok := booleanOf(raw); ok {
 				enabled = &on
 			}
 		case "autoCompactWindow":
-			window = whole(raw)
+			window = known(Whole(raw))
 		case "modelSettings":
-			_ = members(raw, func(model string, raw []byte) { // what is no object has none
+			_ = Members(raw, func(model string, raw []byte) { // what is no object has none
 				if n, ok := modelWindow(raw); ok {
 					models[model] = n
 				}
@@ -89,9 +89,9 @@ func (a *AutoCompact) AddSettings(data []byte) {
 
 // modelWindow reads what the settings say of one model: "auto" is its own window.
 func modelWindow(raw []byte) (tokens int64, ok bool) {
-	_ = members(raw, func(key string, raw []byte) { // what is no object has none
+	_ = Members(raw, func(key string, raw []byte) { // what is no object has none
 		if key == "autoCompactWindow" {
-			if tokens, ok = wholeOf(raw); !ok {
+			if tokens, ok = Whole(raw); !ok {
 				ok = string(raw) == `"auto"`
 			}
 		}
@@ -99,29 +99,23 @@ func modelWindow(raw []byte) (tokens int64, ok bool) {
 	return tokens, ok
 }
 
-func autoCompact(raw []byte) (a AutoCompact) {
-	err := members(raw, func(key string, raw []byte) {
-		switch key {
-		case "off":
-			a.Off = boolean(raw)
-		case "window":
-			a.Window = word(raw, maxSetting)
-		case "percent":
-			a.Percent = word(raw, maxSetting)
-		case "output":
-			a.Output = word(raw, maxSetting)
-		case "setting":
-			a.Setting, _ = wholeOf(raw)
-		case "models":
-			_ = members(raw, func(model string, raw []byte) { // what is no object has none
-				if n, ok := wholeOf(raw); ok {
-					a.SetModel(model, n)
-				}
-			})
-		}
-	})
-	if err != nil {
-		return AutoCompact{}
+func (a *AutoCompact) set(key string, raw []byte) {
+	switch key {
+	case "off":
+		a.Off = boolean(raw)
+	case "window":
+		a.Window = Word(raw, maxSetting)
+	case "percent":
+		a.Percent = Word(raw, maxSetting)
+	case "output":
+		a.Output = Word(raw, maxSetting)
+	case "setting":
+		a.Setting, _ = Whole(raw)
+	case "models":
+		_ = Members(raw, func(model string, raw []byte) { // what is no object has none
+			if n, ok := Whole(raw); ok {
+				a.SetModel(model, n)
+			}
+		})
 	}
-	return a
 }

@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// encode is json.Marshal without \u003c for <, which would grow texts sixfold. A hook encodes one value and ends: what
+// Marshal is json.Marshal without \u003c for <, which would grow texts sixfold. A hook encodes one value and ends: what
 // json.Marshal prepares of a type, for the next values, takes longer than all else that a hook does.
-func encode(v any) []byte { return appendValue(nil, reflect.ValueOf(v)) }
+func Marshal(v any) []byte { return appendValue(nil, reflect.ValueOf(v)) }
 
 // appendValue leaves to package json what is neither a text, nor a number or a struct.
 func appendValue(b []byte, v reflect.Value) []byte {

@@ -24,7 +24,7 @@ func TestEncodeAsPackageJSON(t *testing.T) {
 		for _, v := range []any{p, Payload{}, w, Window{}, Cost{}, output{Event: Stop, Reason: s}, struct {
 			V any `json:"v"`
 		}{s}} {
-			if diff := cmp.Diff(string(standard(v)), string(encode(v))); diff != "" {
+			if diff := cmp.Diff(string(standard(v)), string(Marshal(v))); diff != "" {
 				t.Errorf("%+v (-package json +ours):\n%s", v, diff)
 			}
 		}

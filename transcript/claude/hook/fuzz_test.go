@@ -28,7 +28,7 @@ func FuzzMembers(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got := map[string]string{}
-		err := members(data, func(key string, value []byte) { got[key] = string(value) })
+		err := Members(data, func(key string, value []byte) { got[key] = string(value) })
 		var want map[string]json.RawMessage
 		if json.Unmarshal(data, &want) != nil || want == nil {
 			return

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -17,23 +18,11 @@ var (
 	errTrailing  = errors.New("something follows the JSON object")
 )
 
-// Members is for the codecs of other clients, whose payloads have members of their own.
-func Members(data []byte, f func(key string, value []byte)) error { return members(data, f) }
-
-// Word reads a name, an id or a path of at most limit bytes, and Whole a number from 0 to
-// 1e15. What is of another type or out of bounds is none.
-func Word(raw []byte, limit int) string { return word(raw, limit) }
-
-// Whole: see [Word].
-func Whole(raw []byte) int64 {
-	n, _ := wholeOf(raw)
-	return n
-}
-
-// members calls f with each member of the JSON object in data, in their order. Values
+// Members calls f with each member of the JSON object in data, in their order. Values
 // are raw and, but for the places of quotes and brackets, unchecked: a tool's
-// megabyte of output is skipped, not parsed. Who uses a value decodes it.
-func members(data []byte, f func(key string, value []byte)) error {
+// megabyte of output is skipped, not parsed. Who uses a value decodes it. The codecs of
+// other clients, whose payloads have members of their own, use it too.
+func Members(data []byte, f func(key string, value []byte)) error {
 	i := skipSpace(data, 0)
 	if i == len(data) || data[i] != '{' {
 		return errNotObject
@@ -200,19 +189,24 @@ func (f *Frame) Feed(p []byte) (n int, done bool) {
 	return len(p), false
 }
 
+// decode reads an object by a method of to; one that is broken, or none, leaves nothing there.
+func decode[T any](to *T, raw []byte, set func(key string, raw []byte)) error {
+	*to = *new(T)
+	err := Members(raw, set)
+	if err != nil {
+		*to = *new(T)
+	}
+	return err
+}
+
 // The decoders of values. Each leaves what it is given at zero when the value is of
 // another type or out of bounds.
 
-// word reads a name or id: one that is too long or holds control characters is none.
-func word(raw []byte, limit int) string {
+// Word reads a name, an id or a path: one that is longer than limit bytes or holds control characters is none.
+func Word(raw []byte, limit int) string {
 	s, ok := stringOf(raw)
-	if !ok || len(s) > limit {
+	if !ok || len(s) > limit || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return ""
-	}
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] == 0x7f {
-			return ""
-		}
 	}
 	return s
 }
@@ -247,6 +241,11 @@ func cut(s string, limit int) string {
 
 func boolean(raw []byte) bool { return string(raw) == "true" }
 
+func booleanOf(raw []byte) (yes, ok bool) {
+	yes = boolean(raw)
+	return yes, yes || string(raw) == "false"
+}
+
 // numberOf reads a number from 0 to 1e15, beyond which a float64 is no longer exact.
 func numberOf(raw []byte) (n float64, ok bool) {
 	if len(raw) == 0 || raw[0] < '0' || raw[0] > '9' || !json.Valid(raw) {
@@ -256,29 +255,23 @@ func numberOf(raw []byte) (n float64, ok bool) {
 	return n, err == nil && n <= 1e15
 }
 
-// wholeOf reads a whole number however it is spelled: 33000, 33000.0, 3.3e4.
-func wholeOf(raw []byte) (int64, bool) {
+// Whole reads a whole number from 0 to 1e15, however it is spelled: 33000, 33000.0, 3.3e4.
+func Whole(raw []byte) (int64, bool) {
 	n, ok := numberOf(raw)
 	return int64(n), ok && n == math.Trunc(n)
 }
 
-func number(raw []byte) *float64 {
-	if n, ok := numberOf(raw); ok {
-		return &n
+// known is a pointer to a value, nil for none.
+func known[T any](value T, ok bool) *T {
+	if !ok {
+		return nil
 	}
-	return nil
-}
-
-func whole(raw []byte) *int64 {
-	if n, ok := wholeOf(raw); ok {
-		return &n
-	}
-	return nil
+	return &value
 }
 
 // instant reads a time; one that nanoseconds since 1970 cannot hold is none.
 func instant(raw []byte) time.Time {
-	at, err := time.Parse(time.RFC3339Nano, word(raw, 64))
+	at, err := time.Parse(time.RFC3339Nano, Word(raw, 64))
 	if at = at.UTC(); err != nil || at.Year() < 1970 || at.Year() > 2261 {
 		return time.Time{}
 	}

@@ -29,59 +29,38 @@ type PromptCache struct {
 // other figure here is as large.
 const maxCost = 1e9
 
-func cost(raw []byte) (c Cost) {
-	figures(raw, map[string]*Figure[float64]{"total_cost_usd": &c.TotalUSD}, maxCost)
-	return c
+func (c *Cost) set(key string, raw []byte) {
+	if key == "total_cost_usd" {
+		c.TotalUSD = figureOf(raw, moneyOf)
+	}
 }
 
-func promptCache(raw []byte) (c PromptCache) {
-	figures(raw, map[string]*Figure[float64]{"hit_ratio": &c.HitRatio}, maxCost)
-	return c
+func (c *PromptCache) set(key string, raw []byte) {
+	if key == "hit_ratio" {
+		c.HitRatio = figureOf(raw, moneyOf)
+	}
 }
 
-func rateLimits(raw []byte) (l RateLimits) {
-	err := members(raw, func(key string, raw []byte) {
-		switch key {
-		case "five_hour":
-			l.FiveHour = rateLimit(raw)
-		case "seven_day":
-			l.SevenDay = rateLimit(raw)
-		}
-	})
-	if err != nil {
-		return RateLimits{}
+func (l *RateLimits) set(key string, raw []byte) {
+	switch key {
+	case "five_hour":
+		_ = decode(&l.FiveHour, raw, l.FiveHour.set)
+	case "seven_day":
+		_ = decode(&l.SevenDay, raw, l.SevenDay.set)
 	}
-	return l
 }
 
-func rateLimit(raw []byte) (l RateLimit) {
-	err := members(raw, func(key string, raw []byte) {
-		switch key {
-		case "used_percentage":
-			l.UsedPercentage = figureOf(raw, numberOf)
-		case "resets_at":
-			l.ResetsAt = figureOf(raw, wholeOf)
-		}
-	})
-	if err != nil {
-		return RateLimit{}
+func (l *RateLimit) set(key string, raw []byte) {
+	switch key {
+	case "used_percentage":
+		l.UsedPercentage = figureOf(raw, numberOf)
+	case "resets_at":
+		l.ResetsAt = figureOf(raw, Whole)
 	}
-	return l
 }
 
-// figures reads members of an object, each 0 to most; a larger one is none.
-func figures(raw []byte, to map[string]*Figure[float64], most float64) {
-	read := map[string]Figure[float64]{}
-	err := members(raw, func(key string, raw []byte) {
-		read[key] = figureOf(raw, func(raw []byte) (float64, bool) {
-			n, ok := numberOf(raw)
-			return n, ok && n <= most
-		})
-	})
-	if err != nil {
-		return
-	}
-	for key, f := range to {
-		*f = read[key]
-	}
+// moneyOf reads a number from 0 to maxCost.
+func moneyOf(raw []byte) (float64, bool) {
+	n, ok := numberOf(raw)
+	return n, ok && n <= maxCost
 }

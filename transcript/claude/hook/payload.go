@@ -124,8 +124,7 @@ type Origin struct {
 
 // Decode reads a payload.
 func Decode(data []byte) (p Payload, err error) {
-	err = members(data, p.set)
-	if err != nil {
+	if err = Members(data, p.set); err != nil {
 		return Payload{}, fmt.Errorf("hook payload: %w", err)
 	}
 	return p, nil
@@ -134,31 +133,31 @@ func Decode(data []byte) (p Payload, err error) {
 func (p *Payload) set(key string, raw []byte) {
 	switch key {
 	case "session_id":
-		p.SessionID = word(raw, maxWord)
+		p.SessionID = Word(raw, maxWord)
 	case "transcript_path":
-		p.TranscriptPath = word(raw, maxPath)
+		p.TranscriptPath = Word(raw, maxPath)
 	case "cwd":
-		p.CWD = word(raw, maxPath)
+		p.CWD = Word(raw, maxPath)
 	case "hook_event_name":
-		p.Event = Event(word(raw, maxWord))
+		p.Event = Event(Word(raw, maxWord))
 	case "prompt_id":
-		p.PromptID = word(raw, maxWord)
+		p.PromptID = Word(raw, maxWord)
 	case "permission_mode":
-		p.PermissionMode = word(raw, maxWord)
+		p.PermissionMode = Word(raw, maxWord)
 	case "agent_id":
 		p.AgentID = agentID(raw)
 	case "agent_type":
-		p.AgentType = word(raw, maxWord)
+		p.AgentType = Word(raw, maxWord)
 	case "source":
-		p.Source = word(raw, maxWord)
+		p.Source = Word(raw, maxWord)
 	case "model":
 		p.Model = modelOf(raw)
 	case "reason":
-		p.Reason = word(raw, maxWord)
+		p.Reason = Word(raw, maxWord)
 	case "trigger":
-		p.Trigger = word(raw, maxWord)
+		p.Trigger = Word(raw, maxWord)
 	case "sm":
-		p.SM = origin(raw)
+		_ = decode(&p.SM, raw, p.SM.set)
 	default:
 		p.setMore(key, raw)
 	}
@@ -174,30 +173,30 @@ func (p *Payload) setMore(key string, raw []byte) {
 	case "prompt":
 		p.Prompt = text(raw, maxPrompt)
 	case "tool_name":
-		p.ToolName = word(raw, maxWord)
+		p.ToolName = Word(raw, maxWord)
 	case "tool_input":
 		p.ToolInput = slim(raw, maxInput)
 	case "tool_use_id":
-		p.ToolUseID = word(raw, maxWord)
+		p.ToolUseID = Word(raw, maxWord)
 	case "stop_hook_active":
 		p.StopHookActive = boolean(raw)
 	case "last_assistant_message":
 		p.LastAssistantMessage = text(raw, maxText)
 	case "notification_type":
-		p.NotificationType = word(raw, maxWord)
+		p.NotificationType = Word(raw, maxWord)
 	case "message":
 		p.Message = text(raw, maxText)
 	case "error":
 		p.Error = text(raw, maxText)
 	case "context_tokens":
-		p.ContextTokens, _ = wholeOf(raw)
+		p.ContextTokens, _ = Whole(raw)
 	}
 }
 
 // agentID reads who is not the main agent. Its presence is what counts, so an odd one
 // stands for somebody too; "" and null stand for nobody.
 func agentID(raw []byte) string {
-	if s := word(raw, maxWord); s != "" || string(raw) == "null" || string(raw) == `""` {
+	if s := Word(raw, maxWord); s != "" || string(raw) == "null" || string(raw) == `""` {
 		return s
 	}
 	return "?"
@@ -205,54 +204,48 @@ func agentID(raw []byte) string {
 
 // modelOf reads a model's id: hooks write it as a text, the status line as an object.
 func modelOf(raw []byte) (id string) {
-	id = word(raw, maxWord)
-	_ = members(raw, func(key string, raw []byte) { // a text has no members
+	id = Word(raw, maxWord)
+	_ = Members(raw, func(key string, raw []byte) { // a text has no members
 		if key == "id" {
-			id = word(raw, maxWord)
+			id = Word(raw, maxWord)
 		}
 	})
 	return id
 }
 
-func origin(raw []byte) (o Origin) {
-	err := members(raw, func(key string, raw []byte) {
-		switch key {
-		case "client":
-			o.Client = word(raw, maxWord)
-		case "agent":
-			o.Agent = word(raw, maxWord)
-		case "parent":
-			o.Parent = word(raw, maxWord)
-		case "name":
-			o.Name = word(raw, maxWord)
-		case "provider":
-			o.Provider = word(raw, maxWord)
-		case "tmux":
-			o.Tmux = word(raw, maxPath)
-		case "server":
-			o.Server = pid(raw)
-		case "pane":
-			o.Pane = pane(raw)
-		case "pid":
-			o.PID = pid(raw)
-		case "start":
-			o.Start = word(raw, maxWord)
-		case "project":
-			o.Project = word(raw, maxPath)
-		case "auto_compact":
-			o.AutoCompact = autoCompact(raw)
-		case "at":
-			o.At = instant(raw)
-		}
-	})
-	if err != nil {
-		return Origin{}
+func (o *Origin) set(key string, raw []byte) {
+	switch key {
+	case "client":
+		o.Client = Word(raw, maxWord)
+	case "agent":
+		o.Agent = Word(raw, maxWord)
+	case "parent":
+		o.Parent = Word(raw, maxWord)
+	case "name":
+		o.Name = Word(raw, maxWord)
+	case "provider":
+		o.Provider = Word(raw, maxWord)
+	case "tmux":
+		o.Tmux = Word(raw, maxPath)
+	case "server":
+		o.Server = pid(raw)
+	case "pane":
+		o.Pane = pane(raw)
+	case "pid":
+		o.PID = pid(raw)
+	case "start":
+		o.Start = Word(raw, maxWord)
+	case "project":
+		o.Project = Word(raw, maxPath)
+	case "auto_compact":
+		_ = decode(&o.AutoCompact, raw, o.AutoCompact.set)
+	case "at":
+		o.At = instant(raw)
 	}
-	return o
 }
 
 func pid(raw []byte) int {
-	n, ok := wholeOf(raw)
+	n, ok := Whole(raw)
 	if !ok || n < 2 || n > 1<<31-1 { // 1 is init, which nobody may want to signal
 		return 0
 	}
@@ -260,7 +253,7 @@ func pid(raw []byte) int {
 }
 
 func pane(raw []byte) string {
-	if s := word(raw, maxWord); IsPane(s) {
+	if s := Word(raw, maxWord); IsPane(s) {
 		return s
 	}
 	return ""
@@ -280,7 +273,7 @@ func slim(raw []byte, limit int) json.RawMessage {
 		return raw
 	}
 	b := append(make([]byte, 0, limit), '{')
-	_ = members(raw, func(key string, value []byte) { // it is valid
+	_ = Members(raw, func(key string, value []byte) { // it is valid
 		name, err := json.Marshal(key)
 		if err != nil || len(value) > limit/4 || len(b)+len(name)+len(value)+len(",:}") > limit {
 			return
@@ -297,7 +290,7 @@ func slim(raw []byte, limit int) json.RawMessage {
 // made shorter, its longest texts first.
 func (p Payload) Encode() []byte {
 	for limit := maxText; ; limit /= 2 {
-		b := encode(p)
+		b := Marshal(p)
 		if len(b) <= MaxBody {
 			return b
 		}

@@ -23,7 +23,7 @@ func (f Figure[T]) MarshalJSON() ([]byte, error) {
 	if !f.Known {
 		return []byte("null"), nil
 	}
-	return encode(f.Value), nil
+	return Marshal(f.Value), nil
 }
 
 func figureOf[T comparable](raw []byte, read func([]byte) (T, bool)) Figure[T] {
@@ -77,8 +77,7 @@ type Usage struct {
 
 // DecodeStatus reads a report, from the client or from the wire.
 func DecodeStatus(data []byte) (s Status, err error) {
-	err = members(data, s.set)
-	if err != nil {
+	if err = Members(data, s.set); err != nil {
 		return Status{}, fmt.Errorf("status line: %w", err)
 	}
 	return s, nil
@@ -87,79 +86,72 @@ func DecodeStatus(data []byte) (s Status, err error) {
 func (s *Status) set(key string, raw []byte) {
 	switch key {
 	case "session_id":
-		s.SessionID = word(raw, maxWord)
+		s.SessionID = Word(raw, maxWord)
 	case "session_name":
 		s.SessionName = text(raw, maxWord)
 	case "transcript_path":
-		s.TranscriptPath = word(raw, maxPath)
+		s.TranscriptPath = Word(raw, maxPath)
 	case "cwd":
-		s.CWD = word(raw, maxPath)
+		s.CWD = Word(raw, maxPath)
 	case "prompt_id":
-		s.PromptID = word(raw, maxWord)
+		s.PromptID = Word(raw, maxWord)
 	case "version":
-		s.Version = word(raw, maxWord)
+		s.Version = Word(raw, maxWord)
 	case "model":
 		s.Model = modelOf(raw)
 	case "workspace":
-		s.ProjectDir, s.CurrentDir = workspace(raw)
+		var w workspace
+		_ = decode(&w, raw, w.set)
+		s.ProjectDir, s.CurrentDir = w.ProjectDir, w.CurrentDir
 	case "context_window":
-		s.Window = window(raw)
+		_ = decode(&s.Window, raw, s.Window.set)
 	case "cost":
-		s.Cost = cost(raw)
+		_ = decode(&s.Cost, raw, s.Cost.set)
 	case "rate_limits":
-		s.RateLimits = rateLimits(raw)
+		_ = decode(&s.RateLimits, raw, s.RateLimits.set)
 	case "prompt_cache":
-		s.PromptCache = promptCache(raw)
+		_ = decode(&s.PromptCache, raw, s.PromptCache.set)
 	case "exceeds_200k_tokens":
-		s.Exceeds200k = figureOf(raw, func(raw []byte) (yes, ok bool) {
-			yes = boolean(raw)
-			return yes, yes || string(raw) == "false"
-		})
+		s.Exceeds200k = figureOf(raw, booleanOf)
 	case "sm":
-		s.SM = origin(raw)
+		_ = decode(&s.SM, raw, s.SM.set)
 	}
 }
 
-func workspace(raw []byte) (project, current string) {
-	err := members(raw, func(key string, raw []byte) {
-		switch key {
-		case "project_dir":
-			project = word(raw, maxPath)
-		case "current_dir":
-			current = word(raw, maxPath)
-		}
-	})
-	if err != nil {
-		return "", ""
-	}
-	return project, current
+// workspace is the member of that name, as far as we read it.
+type workspace struct {
+	CurrentDir string `json:"current_dir,omitempty"`
+	ProjectDir string `json:"project_dir,omitempty"`
 }
 
-func window(raw []byte) (w Window) {
-	err := members(raw, func(key string, raw []byte) {
-		switch key {
-		case "total_input_tokens":
-			w.TotalInput = figureOf(raw, wholeOf)
-		case "total_output_tokens":
-			w.TotalOutput = figureOf(raw, wholeOf)
-		case "context_window_size":
-			w.Size = figureOf(raw, wholeOf)
-		case "used_percentage":
-			w.UsedPercentage = figureOf(raw, numberOf)
-		case "current_usage":
-			w.Usage = figureOf(raw, usageOf)
-		}
-	})
-	if err != nil {
-		return Window{}
+func (w *workspace) set(key string, raw []byte) {
+	switch key {
+	case "project_dir":
+		w.ProjectDir = Word(raw, maxPath)
+	case "current_dir":
+		w.CurrentDir = Word(raw, maxPath)
 	}
-	return w
+}
+
+func (w *Window) set(key string, raw []byte) {
+	switch key {
+	case "total_input_tokens":
+		w.TotalInput = figureOf(raw, Whole)
+	case "total_output_tokens":
+		w.TotalOutput = figureOf(raw, Whole)
+	case "context_window_size":
+		w.Size = figureOf(raw, Whole)
+	case "used_percentage":
+		w.UsedPercentage = figureOf(raw, numberOf)
+	case "current_usage":
+		w.Usage = figureOf(raw, usageOf)
+	}
 }
 
 // usageOf reads a usage as a whole: with one figure odd, the sum would be wrong.
 func usageOf(raw []byte) (u Usage, ok bool) {
 	ok = true
-	err := members(raw, func(key string, raw []byte) {
+	err := Members(raw, func(key string, raw []byte) {
 		var to *int64
 		switch key {
 		case "input_tokens":
@@ -173,7 +165,7 @@ func usageOf(raw []byte) (u Usage, ok bool) {
 		default:
 			return
 		}
-		n, isNumber := wholeOf(raw)
+		n, isNumber := Whole(raw)
 		*to, ok = n, ok && (isNumber || string(raw) == "null")
 	})
 	if err != nil || !ok {
@@ -209,10 +201,6 @@ func (s Status) Encode() []byte {
 	type model struct {
 		ID string `json:"id"`
 	}
-	type workspace struct {
-		CurrentDir string `json:"current_dir,omitempty"`
-		ProjectDir string `json:"project_dir,omitempty"`
-	}
 	wire := struct {
 		Event          Event        `json:"hook_event_name"`
 		SessionID      string       `json:"session_id,omitempty"`
@@ -233,7 +221,7 @@ func (s Status) Encode() []byte {
 		StatusLine, s.SessionID, s.SessionName, s.TranscriptPath, s.CWD, s.PromptID, s.Version,
 		model{s.Model}, workspace{s.CurrentDir, s.ProjectDir}, s.Window, s.Cost, s.RateLimits, s.PromptCache, s.Exceeds200k, s.SM,
 	}
-	return encode(wire) // six paths of 4 KiB at most, without control characters: it fits
+	return Marshal(wire) // six paths of 4 KiB at most, without control characters: it fits
 }
 
 // StatusAnswer is the observer's answer to a report, where there is one: what to show instead of

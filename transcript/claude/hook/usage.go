@@ -18,26 +18,27 @@ type ContextUsage struct {
 
 // DecodeContextUsage reads the body of a [ContextUsage].
 func DecodeContextUsage(data []byte) (u ContextUsage, err error) {
-	err = members(data, func(key string, raw []byte) {
-		switch key {
-		case "session_id":
-			u.SessionID = word(raw, maxWord)
-		case "used_percentage":
-			u.UsedPercentage = number(raw)
-		case "total_input_tokens":
-			u.TotalInputTokens = whole(raw)
-		case "total_output_tokens":
-			u.TotalOutputTokens = whole(raw)
-		case "context_window_size":
-			u.ContextWindowSize = whole(raw)
-		case "event":
-			u.Event = word(raw, maxWord)
-		case "trigger":
-			u.Trigger = word(raw, maxWord)
-		}
-	})
-	if err != nil {
+	if err = Members(data, u.set); err != nil {
 		return ContextUsage{}, fmt.Errorf("context usage: %w", err)
 	}
 	return u, nil
+}
+
+func (u *ContextUsage) set(key string, raw []byte) {
+	switch key {
+	case "session_id":
+		u.SessionID = Word(raw, maxWord)
+	case "used_percentage":
+		u.UsedPercentage = known(numberOf(raw))
+	case "total_input_tokens":
+		u.TotalInputTokens = known(Whole(raw))
+	case "total_output_tokens":
+		u.TotalOutputTokens = known(Whole(raw))
+	case "context_window_size":
+		u.ContextWindowSize = known(Whole(raw))
+	case "event":
+		u.Event = Word(raw, maxWord)
+	case "trigger":
+		u.Trigger = Word(raw, maxWord)
+	}
 }

@@ -77,7 +77,7 @@ func (o *own) set(key string, raw []byte) {
 			Total json.RawMessage `json:"total_tokens"`
 		}
 		if json.Unmarshal(raw, &usage) == nil {
-			o.tokens = hook.Whole(usage.Total)
+			o.tokens, _ = hook.Whole(usage.Total)
 		}
 	}
 }
