@@ -1,8 +1,6 @@
 package hook
 
 import (
-	"bytes"
-	"encoding/json"
 	"strings"
 	"unicode/utf8"
 
@@ -13,56 +11,21 @@ import (
 // instead of what has more than 2500 it shows the agent the beginning and a file's name.
 const MaxBytes = 9500
 
-type context struct {
-	Event   hook.Event `json:"hookEventName"`
-	Context string     `json:"additionalContext"`
-}
-
-type refusal struct {
-	Event    hook.Event `json:"hookEventName"`
-	Decision string     `json:"permissionDecision"`
-	Reason   string     `json:"permissionDecisionReason"`
-}
-
 // Encode writes an answer as the client wants it, or nothing where there is nothing to say or
 // the event takes nothing. At Stop the text makes the turn go on with it: the client sets no
 // bound to how often, so who answers has to. A text that is too long is cut.
 func Encode(a hook.Answer) []byte {
-	switch a.Event {
-	case hook.PreToolUse:
-		if a.Deny != "" {
-			return output(refusal{a.Event, "deny", clip(a.Deny)})
-		}
-	case hook.SessionStart, hook.SubagentStart, hook.UserPromptSubmit, hook.PostToolUse:
-		if a.Context != "" {
-			return output(context{a.Event, clip(a.Context)})
-		}
-	case hook.Stop:
-		if strings.TrimSpace(a.Context) != "" { // the client refuses a decision without a reason
-			return encode(struct {
-				Decision string `json:"decision"`
-				Reason   string `json:"reason"`
-			}{"block", clip(a.Context)})
-		}
+	if a.Event != hook.Stop {
+		a.Deny, a.Context = clip(a.Deny), clip(a.Context)
+		return a.Encode() // which cuts no further: no character is shorter than a byte
 	}
-	return nil
-}
-
-func output(v any) []byte {
-	return encode(struct {
-		Output any `json:"hookSpecificOutput"`
-	}{v})
-}
-
-// encode is json.Marshal without \u003c for <.
-func encode(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if e.Encode(v) != nil { // it is texts alone
+	if strings.TrimSpace(a.Context) == "" { // the client refuses a decision without a reason
 		return nil
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return hook.Marshal(struct {
+		Decision string `json:"decision"`
+		Reason   string `json:"reason"`
+	}{"block", clip(a.Context)})
 }
 
 // clip cuts a text to MaxBytes, between two characters, and marks the cut. What is not UTF-8 is
