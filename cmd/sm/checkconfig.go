@@ -27,7 +27,7 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cfg, err := source.Load(cmd.Flags(), env.lookupEnv)
+			cfg, err := source.Load(cmd.Flags(), env.LookupEnv)
 			if err != nil {
 				return err
 			}
@@ -37,13 +37,13 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 			}
 			if len(cfg.Operator.Notify) > 0 {
 				if _, err := exec.LookPath(cfg.Operator.Notify[0]); err != nil {
-					fmt.Fprintln(env.stderr, screen.OneLine(fmt.Sprintf("sm: warning: operator.notify: %v; nobody would be notified: give a program that is there", err)))
+					fmt.Fprintln(env.Stderr, screen.OneLine(fmt.Sprintf("sm: warning: operator.notify: %v; nobody would be notified: give a program that is there", err)))
 				}
 			}
 			if show {
-				return cfg.Print(env.stdout)
+				return cfg.Print(env.Stdout)
 			}
-			_, err = fmt.Fprintln(env.stdout, source.Verdict())
+			_, err = fmt.Fprintln(env.Stdout, source.Verdict())
 			return err
 		},
 	}
@@ -53,7 +53,7 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 
 // checkStart says what an observer with this configuration would refuse, or could not serve.
 func (env wiring) checkStart(cfg *config.Config) error {
-	if _, err := cfg.ServerSocket(env.lookupEnv); err != nil {
+	if _, err := cfg.ServerSocket(env.LookupEnv); err != nil {
 		return err
 	}
 	if _, err := cfg.WebhookToken(); err != nil {
@@ -84,7 +84,7 @@ func checkedSource(cmd *cobra.Command, env *environ, args []string) (config.Sour
 // warnStray names the variables that look like ours and set nothing.
 func warnStray(env *environ) {
 	// Those that name an agent to the commands run inside it set no key.
-	for _, v := range config.Stray(env.vars(), "SM_PARENT_ID", "SM_PROVIDER", "SM_NAME", hooks.InsideStatusline) {
-		fmt.Fprintln(env.stderr, screen.OneLine(fmt.Sprintf("sm: warning: variable %s sets nothing; the nearest known one is %s", v[0], v[1])))
+	for _, v := range config.Stray(env.Vars(), "SM_PARENT_ID", "SM_PROVIDER", "SM_NAME", hooks.InsideStatusline) {
+		fmt.Fprintln(env.Stderr, screen.OneLine(fmt.Sprintf("sm: warning: variable %s sets nothing; the nearest known one is %s", v[0], v[1])))
 	}
 }

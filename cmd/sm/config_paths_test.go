@@ -115,12 +115,12 @@ func TestRuntimeDir(t *testing.T) {
 				want = filepath.Join(runtime, "sm", config.SocketName)
 			}
 			env := testEnv(map[string]string{"XDG_RUNTIME_DIR": runtime})
-			served, err := config.Default().ServerSocket(env.lookupEnv)
+			served, err := config.Default().ServerSocket(env.LookupEnv)
 			if err != nil || served != want {
 				t.Errorf("the observer serves %q, %v; want %q", served, err, want)
 			}
-			asked, err := config.Default().SocketPaths(env.lookupEnv)
-			if hook := hooks.Sockets(env.lookupEnv, nil); err != nil || asked[0] != want || hook[0] != want {
+			asked, err := config.Default().SocketPaths(env.LookupEnv)
+			if hook := hooks.Sockets(env.LookupEnv, nil); err != nil || asked[0] != want || hook[0] != want {
 				t.Errorf("commands look at %q, %v, hooks at %q; want %q first", asked, err, hook, want)
 			}
 		})
@@ -146,9 +146,9 @@ func TestSocketPathLimit(t *testing.T) {
 			}
 			for _, args := range commands {
 				env := testEnv(map[string]string{tt.variable: tt.value, "HOME": privateTemp(t)})
-				env.executable = os.Executable
+				env.Executable = os.Executable
 				code := env.execute(t.Context(), args)
-				if got := env.stderr.(*bytes.Buffer).String(); got != tt.want || (code == exitDone) != (tt.want == "") {
+				if got := env.Stderr.(*bytes.Buffer).String(); got != tt.want || (code == exitDone) != (tt.want == "") {
 					t.Errorf("%q: code %d, %q; want %q", args, code, got, tt.want)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sm/cmd/internal/hooks"
 	"sm/observer"
 )
 
@@ -26,10 +27,10 @@ const (
 func quick() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	env := &environ{
-		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, vars: os.Environ,
-		executable: os.Executable, calledAs: os.Args[0],
-	}
+	env := &environ{Process: hooks.Process{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Vars: os.Environ,
+		Executable: os.Executable, CalledAs: os.Args[0],
+	}}
 	root := newRootCommand(env)
 	observe, _, err := root.Find([]string{"observe"})
 	if err != nil {

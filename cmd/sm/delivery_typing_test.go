@@ -67,7 +67,7 @@ func newPaneScreen() *paneScreen {
 
 func (s *paneScreen) main() {
 	err := os.Setenv("CLAUDE_PID", strconv.Itoa(os.Getpid()))
-	s.origin = (&environ{lookupEnv: os.LookupEnv}).caller().Origin(time.Now())
+	s.origin = (&environ{Process: hooks.Process{LookupEnv: os.LookupEnv}}).caller().Origin(time.Now())
 	if err == nil {
 		_, err = term.MakeRaw(int(os.Stdin.Fd()))
 	}

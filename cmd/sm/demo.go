@@ -58,7 +58,7 @@ func (env demoRun) run(ctx context.Context, flags *pflag.FlagSet, cfg *config.Co
 			_ = os.Remove(d) // one that is in use by now is not empty, and stays
 		}
 	}()
-	if quiet(env.stderr, &o, true); !term.IsTerminal(env.stderr) {
+	if quiet(env.Stderr, &o, true); !term.IsTerminal(env.Stderr) {
 		o.Logger.Warn("this is a demo: all agents are made up", "dir", dir, "socket", o.Socket)
 	}
 	return env.observe(ctx, o)
@@ -89,14 +89,14 @@ func (env demoRun) observe(ctx context.Context, o observer.Options) error {
 
 // options are the observer's: as configured, but for whatever belongs to real agents.
 func (env demoRun) options(ctx context.Context, flags *pflag.FlagSet, cfg *config.Config, dir string) (o observer.Options, err error) {
-	socket, err := cfg.ServerSocket(env.lookupEnv)
-	taken := err != nil || held(ctx, cfg, env.lookupEnv)
+	socket, err := cfg.ServerSocket(env.LookupEnv)
+	taken := err != nil || held(ctx, cfg, env.LookupEnv)
 	if taken && !flags.Changed("socket") {
 		socket = filepath.Join(dir, config.SocketName)
 	}
 	usual := *cfg
 	usual.Socket = ""
-	if (taken || held(ctx, &usual, env.lookupEnv)) && !flags.Changed("listen") {
+	if (taken || held(ctx, &usual, env.LookupEnv)) && !flags.Changed("listen") {
 		cfg.Listen = []string{"127.0.0.1:0"}
 	}
 	// The second listener is for scrapes from elsewhere, and the token for alerts about real agents.

@@ -115,7 +115,7 @@ func TestDemoRefusals(t *testing.T) {
 		env := testEnv(map[string]string{"HOME": t.TempDir()})
 		code := env.execute(t.Context(), []string{"observe", "--demo", flag, t.TempDir()})
 		want := "sm: --demo has folders of its own; leave out " + flag
-		if got := env.stderr.(*bytes.Buffer).String(); code != 2 || !strings.HasPrefix(got, want) {
+		if got := env.Stderr.(*bytes.Buffer).String(); code != 2 || !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %d %s", flag, code, got)
 		}
 	}

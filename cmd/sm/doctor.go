@@ -32,7 +32,7 @@ func newDoctorCommand(env *environ) *cobra.Command {
 			}
 			findings := doctor.Examine(cmd.Context(), o)
 			if asJSON {
-				err = writeJSON(env.stdout, struct {
+				err = writeJSON(env.Stdout, struct {
 					Findings []doctor.Finding `json:"findings"`
 				}{findings})
 			} else {
@@ -50,22 +50,22 @@ func newDoctorCommand(env *environ) *cobra.Command {
 
 // doctorOptions is what the doctor is to look at.
 func doctorOptions(cfg *config.Config, env *environ) (o doctor.Options, err error) {
-	if o.Sockets, err = cfg.SocketPaths(env.lookupEnv); err != nil {
+	if o.Sockets, err = cfg.SocketPaths(env.LookupEnv); err != nil {
 		return o, err
 	}
-	o.Program, _ = env.hooks().Program() // ours are known by their name too
-	o.Home, _ = env.lookupEnv.Home()     // without one, ~ is of no help
-	o.Dir, _ = env.workDir()             // one that is gone has no settings
-	o.Path, _ = env.lookupEnv("PATH")
-	o.Codex, _ = env.lookupEnv.CodexHome()
-	o.Settings, o.SettingsErr = env.lookupEnv.ClaudeSettings()
-	o.Projects, o.ProjectsErr = cfg.ProjectDirs(env.lookupEnv)
+	o.Program, _ = env.Program()     // ours are known by their name too
+	o.Home, _ = env.LookupEnv.Home() // without one, ~ is of no help
+	o.Dir, _ = env.workDir()         // one that is gone has no settings
+	o.Path, _ = env.LookupEnv("PATH")
+	o.Codex, _ = env.LookupEnv.CodexHome()
+	o.Settings, o.SettingsErr = env.LookupEnv.ClaudeSettings()
+	o.Projects, o.ProjectsErr = cfg.ProjectDirs(env.LookupEnv)
 	o.TokenFile = cfg.HTTP.WebhookTokenFile
 	_, o.TokenErr = cfg.WebhookToken()
 	asked := alertmanagers(cfg)
 	o.Alertmanagers = asked.Failing
-	o.HookSockets = func(args []string) []string { return hooks.Sockets(env.lookupEnv, args) }
-	o.Environ, o.Managed, o.Guard, o.Proc, o.Now = env.vars(), caller.ManagedSettings(), cfg.Guard.Enabled, "/proc", time.Now()
+	o.HookSockets = func(args []string) []string { return hooks.Sockets(env.LookupEnv, args) }
+	o.Environ, o.Managed, o.Guard, o.Proc, o.Now = env.Vars(), caller.ManagedSettings(), cfg.Guard.Enabled, "/proc", time.Now()
 	o.Temporary, o.Version = temporary(env), versionOf()
 	return o, nil
 }

@@ -80,7 +80,7 @@ func (c *clinic) managed() string { return c.home + "/etc/managed-settings.json"
 func (c *clinic) findings(checks ...string) []finding {
 	c.t.Helper()
 	env := testEnv(c.vars)
-	env.dir, env.executable = c.dir, func() (string, error) { return c.program, nil }
+	env.dir, env.Executable = c.dir, func() (string, error) { return c.program, nil }
 	o, err := doctorOptions(c.cfg, env)
 	if err != nil {
 		c.t.Fatal(err)
@@ -311,14 +311,14 @@ func TestDoctorReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "        CHECK   FINDING\nok      client  2.1.197\nbroken  tmux    a?[2J b\n                → install it\n"
-	if diff := cmp.Diff(want, env.stdout.(*bytes.Buffer).String()); diff != "" {
+	if diff := cmp.Diff(want, env.Stdout.(*bytes.Buffer).String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	env = testEnv(map[string]string{"HOME": t.TempDir(), "PATH": ""})
-	env.executable = os.Executable
+	env.Executable = os.Executable
 	code := env.execute(t.Context(), []string{"doctor", "--json"})
 	var got struct{ Findings []finding }
-	if err := json.Unmarshal(env.stdout.(*bytes.Buffer).Bytes(), &got); err != nil || code != exitFailed || len(got.Findings) == 0 || got.Findings[0].Check != "client" {
+	if err := json.Unmarshal(env.Stdout.(*bytes.Buffer).Bytes(), &got); err != nil || code != exitFailed || len(got.Findings) == 0 || got.Findings[0].Check != "client" {
 		t.Errorf("code %d, error %v, %+v", code, err, got)
 	}
 }

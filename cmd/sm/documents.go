@@ -41,7 +41,7 @@ func newDocumentsCommand(env *environ) *cobra.Command {
 			now := time.Now()
 			all, err := docs.List(now)
 			if asJSON {
-				return errors.Join(writeJSON(env.stdout, documentList{append([]handoff.Document{}, all...)}), err)
+				return errors.Join(writeJSON(env.Stdout, documentList{append([]handoff.Document{}, all...)}), err)
 			}
 			return errors.Join(env.printer().writeDocuments(all, now), err)
 		},
@@ -75,7 +75,7 @@ func (env *environ) documents(cmd *cobra.Command) (documentSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := handoff.NewDocuments(dir, cfg.Handoff.Expiry, plainLog(env.stderr))
+	files := handoff.NewDocuments(dir, cfg.Handoff.Expiry, plainLog(env.Stderr))
 	if cmd.Flags().Changed("state") {
 		return files, nil
 	}
@@ -86,7 +86,7 @@ func (env *environ) documents(cmd *cobra.Command) (documentSource, error) {
 	asked := &askedDocuments{ctx: cmd.Context(), client: client}
 	_, err = asked.List(time.Now())
 	if older, is := errors.AsType[*api.StatusError](err); errors.Is(err, api.ErrNoObserver) || is && older.Code == http.StatusNotFound {
-		fmt.Fprintf(env.stderr, "sm: no observer answers for its documents; these are the files in %s\n", screen.OneLine(dir))
+		fmt.Fprintf(env.Stderr, "sm: no observer answers for its documents; these are the files in %s\n", screen.OneLine(dir))
 		return files, nil
 	}
 	return asked, nil
@@ -136,7 +136,7 @@ func handoffDir(cfg *config.Config, env *environ) (string, error) {
 	if cfg.Handoff.Directory != "" {
 		return cfg.Handoff.Directory, nil
 	}
-	state, err := cfg.StateDir(env.lookupEnv)
+	state, err := cfg.StateDir(env.LookupEnv)
 	if err != nil {
 		return "", err
 	}
@@ -178,10 +178,10 @@ func newShowDocumentCommand(env *environ) *cobra.Command {
 		if !ok {
 			return fmt.Errorf("channel %s has no handoff document; 'sm documents' lists them", quote(channel))
 		}
-		if term.IsTerminal(env.stdout) {
+		if term.IsTerminal(env.Stdout) {
 			d.Body = handoff.Clean(d.Body) // what an agent wrote must not move the cursor
 		}
-		_, err = io.WriteString(env.stdout, d.Body)
+		_, err = io.WriteString(env.Stdout, d.Body)
 		return err
 	})
 }
@@ -200,7 +200,7 @@ func newClearDocumentsCommand(env *environ) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(env.stdout, "cleared %d\n", n)
+		_, err = fmt.Fprintf(env.Stdout, "cleared %d\n", n)
 		return err
 	})
 }

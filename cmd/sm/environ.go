@@ -2,12 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 
 	"sm/cmd/internal/caller"
 	"sm/cmd/internal/hooks"
-	"sm/cmd/sm/internal/config"
 	"sm/cmd/sm/internal/term"
 	"sm/cmd/sm/internal/view"
 )
@@ -22,29 +20,12 @@ const (
 // environ is what a command sees of the process. Commands take it instead of package os, so that a test can run
 // any of them beside others.
 type environ struct {
-	stdin     io.Reader
-	stdout    io.Writer
-	stderr    io.Writer
-	lookupEnv config.Env
-	vars      func() []string // all variables, as NAME=value
-	dir       string          // the working directory, "" for that of the process
-	// The path of this program, and the name by which it was called.
-	executable func() (string, error)
-	calledAs   string
-	// registered is the session of a client by its own registry, "" for one that is not known; nil is the real one.
-	registered func(pid int, start string) (session string)
+	hooks.Process
+	dir string // the working directory, "" for that of the process
 }
 
 func (env *environ) caller() *caller.Caller {
-	return &caller.Caller{LookupEnv: env.lookupEnv, Registered: env.registered}
-}
-
-// hooks is what the hooks see of the process.
-func (env *environ) hooks() *hooks.Process {
-	return &hooks.Process{
-		Stdin: env.stdin, Stdout: env.stdout, Stderr: env.stderr, LookupEnv: env.lookupEnv, Vars: env.vars,
-		Executable: env.executable, CalledAs: env.calledAs, Registered: env.registered,
-	}
+	return &caller.Caller{LookupEnv: env.LookupEnv, Registered: env.Registered}
 }
 
 // workDir is the folder at which relative paths begin.
@@ -82,7 +63,7 @@ func absentf(format string, args ...any) error {
 
 // colours reports whether to colour what goes to a stream: on terminals, unless NO_COLOR says otherwise.
 func (env *environ) colours(stream any) bool {
-	no, _ := env.lookupEnv("NO_COLOR")
+	no, _ := env.LookupEnv("NO_COLOR")
 	return term.IsTerminal(stream) && no == ""
 }
 
@@ -90,5 +71,5 @@ func (env *environ) colours(stream any) bool {
 type printer struct{ view.Printer }
 
 func (env *environ) printer() *printer {
-	return &printer{view.Printer{Writer: env.stdout, Colour: env.colours(env.stdout), Wrap: term.WrapAt(env.stdout), Glyphs: view.GlyphsOf(env.lookupEnv)}}
+	return &printer{view.Printer{Writer: env.Stdout, Colour: env.colours(env.Stdout), Wrap: term.WrapAt(env.Stdout), Glyphs: view.GlyphsOf(env.LookupEnv)}}
 }

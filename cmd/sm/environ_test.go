@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"sm/cmd/internal/hooks"
 	"sm/cmd/sm/internal/config"
 )
 
@@ -16,26 +17,26 @@ import (
 func testEnv(vars map[string]string) *environ {
 	all := map[string]string{"HOME": "/home/u"}
 	maps.Copy(all, vars)
-	return &environ{
-		stdin:      strings.NewReader(""),
-		stdout:     new(bytes.Buffer),
-		stderr:     new(bytes.Buffer),
-		executable: os.Executable,
-		lookupEnv:  func(name string) (string, bool) { v, ok := all[name]; return v, ok },
-		vars: func() []string {
+	return &environ{Process: hooks.Process{
+		Stdin:      strings.NewReader(""),
+		Stdout:     new(bytes.Buffer),
+		Stderr:     new(bytes.Buffer),
+		Executable: os.Executable,
+		LookupEnv:  func(name string) (string, bool) { v, ok := all[name]; return v, ok },
+		Vars: func() []string {
 			list := []string{quickRace}
 			for name, value := range all {
 				list = append(list, name+"="+value)
 			}
 			return list
 		},
-	}
+	}}
 }
 
 // mustLoad is the configuration of a process with this file and these variables.
 func mustLoad(t testing.TB, text string, vars map[string]string) *config.Config {
 	t.Helper()
-	cfg, err := config.Parse("sm.yaml", []byte(text), pflag.NewFlagSet("sm", pflag.ContinueOnError), testEnv(vars).lookupEnv)
+	cfg, err := config.Parse("sm.yaml", []byte(text), pflag.NewFlagSet("sm", pflag.ContinueOnError), testEnv(vars).LookupEnv)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func (env *environ) handoff(cmd *cobra.Command, file string) error {
 	if err := scheduleHandoff(cmd.Context(), client, ids, path); err != nil {
 		return err
 	}
-	fmt.Fprintln(env.stdout, "Handoff scheduled; it runs when this turn ends")
+	fmt.Fprintln(env.Stdout, "Handoff scheduled; it runs when this turn ends")
 	return nil
 }
 
@@ -90,9 +90,9 @@ func newHandoffsCommand(env *environ) *cobra.Command {
 			case err != nil:
 				return statusError(err)
 			case asJSON:
-				return writeJSON(env.stdout, list)
+				return writeJSON(env.Stdout, list)
 			case len(list.Handoffs) == 0:
-				fmt.Fprintln(env.stdout, "no handoffs")
+				fmt.Fprintln(env.Stdout, "no handoffs")
 				return nil
 			}
 			return env.printer().WriteHandoffs(list.Handoffs, time.Now())
@@ -123,7 +123,7 @@ func (env *environ) cancelHandoff(cmd *cobra.Command, client *api.Client, args [
 		}
 		return statusError(err)
 	}
-	fmt.Fprintf(env.stdout, "%s %s\n", h.ID, h.State)
+	fmt.Fprintf(env.Stdout, "%s %s\n", h.ID, h.State)
 	return nil
 }
 

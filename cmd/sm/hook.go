@@ -14,7 +14,7 @@ func newHookCommand(env *environ) *cobra.Command {
 			"to know. Without an observer it is silent. It always ends within 2 s, with exit code 0.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			env.hooks().Hook(cmd.Context(), socketArgs(cmd))
+			env.Hook(cmd.Context(), socketArgs(cmd))
 			return nil
 		},
 	}
@@ -40,7 +40,7 @@ func newStatuslineCommand(env *environ) *cobra.Command {
 			"followed by what COMMAND, another status line, prints for the same JSON.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			env.hooks().Statusline(cmd.Context(), slices.Concat(socketArgs(cmd), []string{"--"}, args))
+			env.Statusline(cmd.Context(), slices.Concat(socketArgs(cmd), []string{"--"}, args))
 			return nil
 		},
 	}

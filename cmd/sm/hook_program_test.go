@@ -47,12 +47,12 @@ func TestNoticesNameAProgramThatRuns(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			e := newEar(t, say(c.answer))
 			env := testEnv(map[string]string{"SM_SOCKET": e.socket, "PATH": c.path})
-			env.executable = func() (string, error) { return c.program, nil }
-			env.stdin = strings.NewReader(`{"session_id":"s1","hook_event_name":"Stop"}`)
+			env.Executable = func() (string, error) { return c.program, nil }
+			env.Stdin = strings.NewReader(`{"session_id":"s1","hook_event_name":"Stop"}`)
 			if code := unhurried(env).Hook(t.Context(), nil); code != 0 {
 				t.Errorf("exit code %d", code)
 			}
-			if got := env.stdout.(interface{ String() string }).String(); got != c.want+"\n" {
+			if got := env.Stdout.(interface{ String() string }).String(); got != c.want+"\n" {
 				t.Errorf("got  %swant %s", got, c.want)
 			}
 		})

@@ -97,21 +97,21 @@ func say(text string) http.HandlerFunc {
 func callHook(t *testing.T, vars map[string]string, stdin io.Reader, args ...string) string {
 	t.Helper()
 	env := testEnv(vars)
-	env.stdin = stdin
+	env.Stdin = stdin
 	if code := unhurried(env).Hook(t.Context(), args); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if s := env.stderr.(*bytes.Buffer).String(); s != "" {
+	if s := env.Stderr.(*bytes.Buffer).String(); s != "" {
 		t.Errorf("on standard error: %s", s)
 	}
-	return env.stdout.(*bytes.Buffer).String()
+	return env.Stdout.(*bytes.Buffer).String()
 }
 
 // unhurried are hooks whose observer may be slow.
 func unhurried(env *environ) *hooks.Process {
-	p := env.hooks()
+	p := env.Process
 	p.Slower = 60
-	return p
+	return &p
 }
 
 const toldAgent = `{"hookSpecificOutput":{"hookEventName":"Stop","additionalContext":"[sm context] 52% #a1b2c3"}}`
@@ -221,7 +221,7 @@ func TestClientSockets(t *testing.T) {
 		{"state", map[string]string{"SM_STATE": "/st"}, nil, []string{"/st/run/sm.sock"}},
 		{"no home", map[string]string{"HOME": ""}, nil, nil},
 	} {
-		if diff := cmp.Diff(tt.want, hooks.Sockets(testEnv(tt.vars).lookupEnv, tt.args)); diff != "" {
+		if diff := cmp.Diff(tt.want, hooks.Sockets(testEnv(tt.vars).LookupEnv, tt.args)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
@@ -309,7 +309,7 @@ func TestHookByWayOfCobra(t *testing.T) {
 	t.Parallel()
 	e := newEar(t, say(""))
 	env := testEnv(nil)
-	env.stdin = strings.NewReader(`{"hook_event_name":"Stop"}`)
+	env.Stdin = strings.NewReader(`{"hook_event_name":"Stop"}`)
 	if code := env.execute(t.Context(), []string{"--socket", e.socket, "hook"}); code != 0 || len(e.all()) != 1 {
 		t.Errorf("code %d, heard %q", code, e.all())
 	}

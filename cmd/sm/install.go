@@ -32,7 +32,7 @@ func newInstallCommand(env *environ) *cobra.Command {
 		Example: "  sm install --dry-run\n  sm install --guard\n  sm install --codex",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if o.Program, err = env.hooks().Program(); err != nil {
+			if o.Program, err = env.Program(); err != nil {
 				return err
 			}
 			if o.Socket, err = unusualSocket(env, cmd); err != nil {
@@ -47,7 +47,7 @@ func newInstallCommand(env *environ) *cobra.Command {
 				return fmt.Errorf("nothing is changed: %w", err) // what calls another program has to be trusted anew in Codex
 			}
 			if stale != "" {
-				fmt.Fprintf(env.stderr, "sm: note: %s belongs to another version of sm, so hooks call sm itself: put the two of one version there, and install again\n", quote(stale))
+				fmt.Fprintf(env.Stderr, "sm: note: %s belongs to another version of sm, so hooks call sm itself: put the two of one version there, and install again\n", quote(stale))
 			}
 			if err := installClients(cmd.Context(), o, codexAlone); err != nil || o.DryRun {
 				return err
@@ -92,12 +92,12 @@ func noteAfter(env *environ, cmd *cobra.Command, o install.Options) error {
 	if err != nil {
 		return err
 	}
-	sockets, err := cfg.SocketPaths(env.lookupEnv)
+	sockets, err := cfg.SocketPaths(env.LookupEnv)
 	if err != nil {
 		return err
 	}
 	around := install.Around{Temporary: temporary(env), GuardOn: cfg.Guard.Enabled, Observer: true}
-	if source, err := config.Find(cmd.Flags(), env.lookupEnv); err == nil {
+	if source, err := config.Find(cmd.Flags(), env.LookupEnv); err == nil {
 		around.Config = source.Path
 	}
 	conn, err := api.Dial(cmd.Context(), sockets)
@@ -107,14 +107,14 @@ func noteAfter(env *environ, cmd *cobra.Command, o install.Options) error {
 		around.Observer, err = false, nil
 	}
 	for _, note := range o.Notes(around) {
-		fmt.Fprintln(env.stderr, "sm: note: "+screen.OneLine(note))
+		fmt.Fprintln(env.Stderr, "sm: note: "+screen.OneLine(note))
 	}
 	return err
 }
 
 // temporary is the folder for temporary files.
 func temporary(env *environ) string {
-	dir, _ := env.lookupEnv("TMPDIR")
+	dir, _ := env.LookupEnv("TMPDIR")
 	return cmp.Or(dir, "/tmp")
 }
 
@@ -130,7 +130,7 @@ func newUninstallCommand(env *environ) *cobra.Command {
 		Example: "  sm uninstall",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.Program, _ = env.hooks().Program() // ours are known by their name too
+			o.Program, _ = env.Program() // ours are known by their name too
 			if err := fillInstallation(&o, env); err != nil {
 				return err
 			}
@@ -151,19 +151,19 @@ func newUninstallCommand(env *environ) *cobra.Command {
 
 // fillInstallation sets what an installation knows from the environment.
 func fillInstallation(o *install.Options, env *environ) (err error) {
-	if o.Settings, err = env.lookupEnv.ClaudeSettings(); err != nil {
+	if o.Settings, err = env.LookupEnv.ClaudeSettings(); err != nil {
 		return err
 	}
-	if o.Data, err = env.lookupEnv.XDGDir("XDG_DATA_HOME", filepath.Join(".local", "share")); err != nil {
+	if o.Data, err = env.LookupEnv.XDGDir("XDG_DATA_HOME", filepath.Join(".local", "share")); err != nil {
 		return fmt.Errorf("find the place for the plugin: %w", err)
 	}
-	if o.State, err = env.lookupEnv.XDGDir("XDG_STATE_HOME", filepath.Join(".local", "state")); err != nil {
+	if o.State, err = env.LookupEnv.XDGDir("XDG_STATE_HOME", filepath.Join(".local", "state")); err != nil {
 		return fmt.Errorf("find the state directory: %w", err)
 	}
-	o.Codex, _ = env.lookupEnv.CodexHome()
-	o.Home, _ = env.lookupEnv.Home() // without one, ~ is of no help
-	o.Path, _ = env.lookupEnv("PATH")
-	o.Environ, o.Stdout, o.Stderr = env.vars(), env.stdout, env.stderr
+	o.Codex, _ = env.LookupEnv.CodexHome()
+	o.Home, _ = env.LookupEnv.Home() // without one, ~ is of no help
+	o.Path, _ = env.LookupEnv("PATH")
+	o.Environ, o.Stdout, o.Stderr = env.Vars(), env.Stdout, env.Stderr
 	return nil
 }
 
@@ -174,7 +174,7 @@ func unusualSocket(env *environ, cmd *cobra.Command) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	socket, err := cfg.ServerSocket(env.lookupEnv)
+	socket, err := cfg.ServerSocket(env.LookupEnv)
 	if err != nil {
 		return "", err
 	}
@@ -183,7 +183,7 @@ func unusualSocket(env *environ, cmd *cobra.Command) (string, error) {
 		if name == "SM_SOCKET" || name == "SM_STATE" {
 			return "", false
 		}
-		return env.lookupEnv(name)
+		return env.LookupEnv(name)
 	}
 	if slices.Contains(hooks.Sockets(bare, nil), socket) {
 		return "", nil

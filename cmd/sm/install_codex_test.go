@@ -144,8 +144,8 @@ func TestInstallCodexRefuses(t *testing.T) {
 			t.Helper()
 			env := r.environ()
 			code, noted := env.execute(t.Context(), args), "sm: note: no hooks for Codex: "+says
-			if out := r.clean(env.stdout); code != 0 || !strings.Contains(out, want) || !strings.Contains(r.clean(env.stderr), noted) {
-				t.Errorf("%s: %q: %d %s%s, want the note %s", tt.name, args, code, out, r.clean(env.stderr), noted)
+			if out := r.clean(env.Stdout); code != 0 || !strings.Contains(out, want) || !strings.Contains(r.clean(env.Stderr), noted) {
+				t.Errorf("%s: %q: %d %s%s, want the note %s", tt.name, args, code, out, r.clean(env.Stderr), noted)
 			}
 		}
 		if tt.want != "" { // a dry run does not need to write

@@ -46,7 +46,7 @@ func TestInstallNotes(t *testing.T) {
 			}
 			env := r.environ()
 			code := env.execute(t.Context(), c.args)
-			if got, want := r.clean(env.stderr), c.want+noObserverNote; code != 0 || got != want {
+			if got, want := r.clean(env.Stderr), c.want+noObserverNote; code != 0 || got != want {
 				t.Errorf("exit code %d\ngot  %swant %s", code, got, want)
 			}
 		})
@@ -59,8 +59,8 @@ func TestInstallNotesBesideAnObserver(t *testing.T) {
 	r := newInstallRig(t)
 	r.vars["SM_SOCKET"] = newEar(t, say("{}")).socket
 	env := r.environ()
-	if code := env.execute(t.Context(), []string{"install"}); code != 0 || r.clean(env.stderr) != "" {
-		t.Errorf("exit code %d: %s", code, r.clean(env.stderr))
+	if code := env.execute(t.Context(), []string{"install"}); code != 0 || r.clean(env.Stderr) != "" {
+		t.Errorf("exit code %d: %s", code, r.clean(env.Stderr))
 	}
 }
 

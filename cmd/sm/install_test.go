@@ -72,8 +72,8 @@ func (r *installRig) read(path string) string {
 // environ is the process of a command that is run here.
 func (r *installRig) environ() *environ {
 	env := testEnv(r.vars)
-	env.executable = func() (string, error) { return r.program, nil }
-	env.calledAs = r.calledAs
+	env.Executable = func() (string, error) { return r.program, nil }
+	env.CalledAs = r.calledAs
 	return env
 }
 
@@ -88,8 +88,8 @@ var notes = regexp.MustCompile(`(?m)^sm: note: .*\n`)
 func (r *installRig) run(args ...string) outcome {
 	env := r.environ()
 	code := env.execute(r.t.Context(), args)
-	says := notes.ReplaceAllString(r.clean(env.stderr), "") // TestInstallNotes is for those
-	return outcome{code, r.clean(env.stdout), says}
+	says := notes.ReplaceAllString(r.clean(env.Stderr), "") // TestInstallNotes is for those
+	return outcome{code, r.clean(env.Stdout), says}
 }
 
 func (r *installRig) want(want outcome, args ...string) {

@@ -45,10 +45,10 @@ func main() {
 
 // run runs one command line and returns the exit code of the process.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	env := &environ{
-		stdin: stdin, stdout: stdout, stderr: stderr, lookupEnv: os.LookupEnv, vars: os.Environ,
-		executable: os.Executable, calledAs: os.Args[0],
-	}
+	env := &environ{Process: hooks.Process{
+		Stdin: stdin, Stdout: stdout, Stderr: stderr, LookupEnv: os.LookupEnv, Vars: os.Environ,
+		Executable: os.Executable, CalledAs: os.Args[0],
+	}}
 	command := ""
 	if len(args) > 0 {
 		command = args[0]
@@ -57,9 +57,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	// for neither cobra nor viper.
 	switch {
 	case command == "hook" && !hooks.AskForHelp(args[1:]):
-		return env.hooks().Hook(ctx, args[1:])
+		return env.Hook(ctx, args[1:])
 	case command == "statusline" && !hooks.AskForHelp(args[1:]):
-		return env.hooks().Statusline(ctx, args[1:])
+		return env.Statusline(ctx, args[1:])
 	case command == caller.GuardianCommand && len(args) == 1 && supervise.Guard():
 		return exitDone
 	}
@@ -82,7 +82,7 @@ func (env *environ) execute(ctx context.Context, args []string) int {
 		exit = &exitError{exitUsage, err}
 	}
 	if exit.err != nil {
-		fmt.Fprintln(env.stderr, "sm: "+screen.OneLine(err.Error()))
+		fmt.Fprintln(env.Stderr, "sm: "+screen.OneLine(err.Error()))
 	}
 	return exit.code
 }
@@ -143,9 +143,9 @@ func newRootCommand(env *environ) *cobra.Command {
 		}
 		return &exitError{exitUsage, usage.FlagError(cmd, err)}
 	})
-	root.SetIn(env.stdin)
-	root.SetOut(env.stdout)
-	root.SetErr(env.stderr)
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
 
 	flags := root.PersistentFlags()
 	flags.String("config", "", "read the configuration from `FILE`")
@@ -165,11 +165,11 @@ func runBare(env *environ, cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return unknownCommand(cmd, args[0])
 	}
-	if !term.IsTerminal(env.stdout) {
-		if !term.IsTerminal(env.stderr) {
+	if !term.IsTerminal(env.Stdout) {
+		if !term.IsTerminal(env.Stderr) {
 			return nil
 		}
-		cmd.SetOut(env.stderr)
+		cmd.SetOut(env.Stderr)
 	}
 	return cmd.Help()
 }

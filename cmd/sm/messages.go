@@ -40,7 +40,7 @@ func newSendCommand(env *environ) *cobra.Command {
 				m.Mode = "urgent"
 			}
 			var err error
-			if m.Text, err = textArg(env.stdin, args[1]); err != nil {
+			if m.Text, err = textArg(env.Stdin, args[1]); err != nil {
 				return err
 			}
 			m.From = env.caller().Origin(time.Now()).Agent
@@ -52,9 +52,9 @@ func newSendCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return statusError(err, args[0])
 			}
-			fmt.Fprintf(env.stdout, "queued as %s for %s\n", sent.ID, screen.OneLine(sent.To))
+			fmt.Fprintf(env.Stdout, "queued as %s for %s\n", sent.ID, screen.OneLine(sent.To))
 			if sent.WaitsFor == api.WaitsForHooks {
-				fmt.Fprintln(env.stdout, "no hook of its present session has come yet, and it waits for one; "+doctor.HooksRemedy)
+				fmt.Fprintln(env.Stdout, "no hook of its present session has come yet, and it waits for one; "+doctor.HooksRemedy)
 			}
 			return nil
 		},
@@ -88,13 +88,13 @@ func (env *environ) messages(ctx context.Context, client *api.Client, id string,
 		return statusError(err, id)
 	}
 	if asJSON {
-		return writeJSON(env.stdout, list)
+		return writeJSON(env.Stdout, list)
 	}
 	if len(list.Messages) == 0 {
-		fmt.Fprintln(env.stdout, "no messages")
+		fmt.Fprintln(env.Stdout, "no messages")
 		return nil
 	}
-	return env.printer().WriteMessages(list.Messages, time.Now(), term.Columns(env.stdout))
+	return env.printer().WriteMessages(list.Messages, time.Now(), term.Columns(env.Stdout))
 }
 
 func newRegisterCommand(env *environ) *cobra.Command {
@@ -112,7 +112,7 @@ func newRegisterCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return statusError(err)
 			}
-			fmt.Fprintf(env.stdout, "registered %s\n", screen.OneLine(s.ID))
+			fmt.Fprintf(env.Stdout, "registered %s\n", screen.OneLine(s.ID))
 			return nil
 		}),
 	}

@@ -65,8 +65,8 @@ func (env *environ) observe(ctx context.Context, flags *pflag.FlagSet, cfg *conf
 	if err != nil {
 		return err
 	}
-	o.CodexDirs = env.lookupEnv.WatchedCodexDirs(flags.Changed("projects"))
-	quiet(env.stderr, &o, false)
+	o.CodexDirs = env.LookupEnv.WatchedCodexDirs(flags.Changed("projects"))
+	quiet(env.Stderr, &o, false)
 	source, err := findConfig(flags, env)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (env *environ) observe(ctx context.Context, flags *pflag.FlagSet, cfg *conf
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watcher := env.watchConfig(source.Path, o.Logger, cancel)
-	notifier, ends := service.NewNotifier(env.lookupEnv, o.Logger), []func(){watcher.close}
+	notifier, ends := service.NewNotifier(env.LookupEnv, o.Logger), []func(){watcher.close}
 	err = observer.Run(ctx, o, func(a *observer.App) {
 		ends = append(ends, env.greet(a, o), notifier.Run(ctx, a), watcher.run(ctx, a.Reload))
 	})
@@ -103,16 +103,16 @@ func emptyFlag(flags *pflag.FlagSet) (name string) {
 // greet shows a user at a terminal how far the reading has come, and where to look once all transcripts are known.
 // The returned function ends that.
 func (env *environ) greet(a *observer.App, o observer.Options) (end func()) {
-	if !term.IsTerminal(env.stderr) {
+	if !term.IsTerminal(env.Stderr) {
 		return func() {}
 	}
-	wipe, stop, stopped := term.ShowProgress(env.stderr, progressText(o.Stats)), make(chan struct{}), make(chan struct{})
+	wipe, stop, stopped := term.ShowProgress(env.Stderr, progressText(o.Stats)), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
 		select {
 		case <-a.Ready():
 			wipe()
-			fmt.Fprint(env.stderr, greeting(a.Addrs(), o))
+			fmt.Fprint(env.Stderr, greeting(a.Addrs(), o))
 		case <-stop:
 			wipe()
 		}

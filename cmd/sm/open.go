@@ -41,7 +41,7 @@ func newOpenCommand(env *environ) *cobra.Command {
 			if !printOnly && env.browse(cmd.Context(), address) == nil {
 				return nil
 			}
-			_, err = fmt.Fprintln(env.stdout, address)
+			_, err = fmt.Fprintln(env.Stdout, address)
 			return err
 		}),
 	}
@@ -54,11 +54,11 @@ var errNoBrowser = errors.New("no browser")
 
 // browse starts the user's browser: the program in BROWSER, else what the desktop has for it.
 func (env *environ) browse(ctx context.Context, address string) error {
-	program, _ := env.lookupEnv("BROWSER")
+	program, _ := env.LookupEnv("BROWSER")
 	if program == "" {
 		program = "xdg-open"
-		display, _ := env.lookupEnv("DISPLAY")
-		wayland, _ := env.lookupEnv("WAYLAND_DISPLAY")
+		display, _ := env.LookupEnv("DISPLAY")
+		wayland, _ := env.LookupEnv("WAYLAND_DISPLAY")
 		if runtime.GOOS == "darwin" {
 			program = "open"
 		} else if display == "" && wayland == "" {

@@ -25,7 +25,7 @@ import (
 // had then.
 func (env *environ) reload(source config.Source, flags *pflag.FlagSet, started *config.Config, log *slog.Logger) func() (observer.Reloaded, error) {
 	return func() (r observer.Reloaded, err error) {
-		cfg, err := source.Load(flags, env.lookupEnv)
+		cfg, err := source.Load(flags, env.LookupEnv)
 		if err != nil {
 			return r, err
 		}
@@ -56,7 +56,7 @@ type configWatcher struct {
 // watchConfig begins to take note of signals and of changes to the file. end is called when the terminal is gone.
 func (env *environ) watchConfig(path string, log *slog.Logger, end func(error)) *configWatcher {
 	w := &configWatcher{path: path, log: log, hangups: make(chan os.Signal, 1), end: end}
-	terminals := slices.DeleteFunc([]any{env.stdin, env.stdout, env.stderr}, func(stream any) bool { return !term.IsTerminal(stream) })
+	terminals := slices.DeleteFunc([]any{env.Stdin, env.Stdout, env.Stderr}, func(stream any) bool { return !term.IsTerminal(stream) })
 	w.gone = func() bool {
 		return slices.ContainsFunc(terminals, func(stream any) bool { return !term.IsTerminal(stream) })
 	}

@@ -133,7 +133,7 @@ func TestReloadKeepsPriority(t *testing.T) {
 	t.Parallel()
 	vars := map[string]string{"HOME": privateTemp(t), "SM_QUEUE_PER_AGENT": "7"}
 	env := testEnv(vars)
-	env.executable = os.Executable
+	env.Executable = os.Executable
 	path := filepath.Join(vars["HOME"], "sm.yaml")
 	root := newRootCommand(env)
 	cmd, _, err := root.Find([]string{"observe"})
@@ -150,7 +150,7 @@ func TestReloadKeepsPriority(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	started, err := source.Load(cmd.Flags(), env.lookupEnv)
+	started, err := source.Load(cmd.Flags(), env.LookupEnv)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func newRemindCommand(env *environ) *cobra.Command {
 			if (r.In > 0) == (r.Soft > 0 || r.Hard > 0) {
 				return usagef("give --in, or --soft or --hard or both")
 			}
-			if r.Text, err = textArg(env.stdin, args[1]); err != nil {
+			if r.Text, err = textArg(env.Stdin, args[1]); err != nil {
 				return err
 			}
 			r.From = env.caller().Origin(time.Now()).Agent
@@ -50,7 +50,7 @@ func newRemindCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return statusError(err, args[0])
 			}
-			fmt.Fprintf(env.stdout, "reminder %s for %s\n", set.ID, screen.OneLine(set.Agent))
+			fmt.Fprintf(env.Stdout, "reminder %s for %s\n", set.ID, screen.OneLine(set.Agent))
 			return nil
 		},
 	}
@@ -99,7 +99,7 @@ func newRemindersCommand(env *environ) *cobra.Command {
 				return statusError(err)
 			}
 			if asJSON {
-				return writeJSON(env.stdout, list)
+				return writeJSON(env.Stdout, list)
 			}
 			return env.printer().writeReminders(list.Reminders, time.Now())
 		}),
@@ -169,7 +169,7 @@ func newCancelReminderCommand(env *environ) *cobra.Command {
 			if len(gone.Reminders) == 0 {
 				return fmt.Errorf("%s has no reminder; 'sm reminders' lists them", quote(args[0]))
 			}
-			fmt.Fprintf(env.stdout, "cancelled %d\n", len(gone.Reminders))
+			fmt.Fprintf(env.Stdout, "cancelled %d\n", len(gone.Reminders))
 			return nil
 		}),
 	}
@@ -187,7 +187,7 @@ func newResetRemindersCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return statusError(err)
 			}
-			fmt.Fprintf(env.stdout, "reset %d\n", n.Reset)
+			fmt.Fprintf(env.Stdout, "reset %d\n", n.Reset)
 			return nil
 		}),
 	}

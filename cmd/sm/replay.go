@@ -39,7 +39,7 @@ func newReplayCommand(env *environ) *cobra.Command {
 			if asGrid {
 				return env.runGrid(cmd.Context(), cfg, o, paths, asJSON, verbose)
 			}
-			events, err := newHistoryReader(env.stderr).replay(cmd.Context(), cfg, o, paths)
+			events, err := newHistoryReader(env.Stderr).replay(cmd.Context(), cfg, o, paths)
 			if history.Fatal(err) {
 				return fmt.Errorf("%w; check the paths and thresholds", err)
 			}
@@ -47,7 +47,7 @@ func newReplayCommand(env *environ) *cobra.Command {
 				return errors.Join(env.printer().WriteReplay(events), err)
 			}
 			for _, e := range events {
-				if err := writeJSON(env.stdout, e); err != nil {
+				if err := writeJSON(env.Stdout, e); err != nil {
 					return err
 				}
 			}
@@ -79,12 +79,12 @@ func setThresholds(flags *pflag.FlagSet, t *alerts.Thresholds, warning, critical
 // runGrid tries thresholds and prints what came of it.
 func (env *environ) runGrid(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string, asJSON, verbose bool) error {
 	sparing()
-	g, err := newHistoryReader(env.stderr).grid(ctx, cfg, o, paths)
+	g, err := newHistoryReader(env.Stderr).grid(ctx, cfg, o, paths)
 	if history.Fatal(err) {
 		return fmt.Errorf("%w; check the paths and thresholds", err)
 	}
 	if asJSON {
-		return errors.Join(writeJSON(env.stdout, g), err)
+		return errors.Join(writeJSON(env.Stdout, g), err)
 	}
 	return errors.Join(env.printer().WriteGrid(g, verbose), err)
 }

@@ -38,7 +38,7 @@ func newReportCommand(env *environ) *cobra.Command {
 				return err
 			}
 			sparing()
-			r, err := newHistoryReader(env.stderr).report(cmd.Context(), cfg, paths)
+			r, err := newHistoryReader(env.Stderr).report(cmd.Context(), cfg, paths)
 			if history.Fatal(err) {
 				return fmt.Errorf("%w; check the path", err)
 			}
@@ -49,7 +49,7 @@ func newReportCommand(env *environ) *cobra.Command {
 				return errors.Join(env.writePage(html, r), err)
 			}
 			if asJSON {
-				return errors.Join(writeJSON(env.stdout, r), err)
+				return errors.Join(writeJSON(env.Stdout, r), err)
 			}
 			return errors.Join(env.printer().WriteReport(r, verbose), err)
 		},
@@ -71,7 +71,7 @@ func (env *environ) writePage(path string, r *report.Report) error {
 	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("%w; name a file that can be written", err)
 	}
-	fmt.Fprintf(env.stdout, "%s: one page, %d kB, without the text of any transcript\n", screen.Text(path), (b.Len()+999)/1000)
+	fmt.Fprintf(env.Stdout, "%s: one page, %d kB, without the text of any transcript\n", screen.Text(path), (b.Len()+999)/1000)
 	return nil
 }
 

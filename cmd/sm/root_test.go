@@ -27,7 +27,7 @@ func execute(t *testing.T, vars map[string]string, args ...string) outcome {
 	t.Helper()
 	env := testEnv(vars)
 	code := env.execute(t.Context(), args)
-	return outcome{code, env.stdout.(*bytes.Buffer).String(), env.stderr.(*bytes.Buffer).String()}
+	return outcome{code, env.Stdout.(*bytes.Buffer).String(), env.Stderr.(*bytes.Buffer).String()}
 }
 
 func TestCommandLine(t *testing.T) {

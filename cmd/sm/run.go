@@ -74,7 +74,7 @@ func (env *environ) newAgentRun(cmd *cobra.Command, reg api.Registration, argv [
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
-	sockets, err := cfg.SocketPaths(env.lookupEnv)
+	sockets, err := cfg.SocketPaths(env.LookupEnv)
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
@@ -90,7 +90,7 @@ func (env *environ) newAgentRun(cmd *cobra.Command, reg api.Registration, argv [
 	}
 	r := &agentRun{env: env, registration: reg, observer: api.NewClient(sockets)}
 	r.options = supervise.Options{
-		Argv: argv, Env: agentVars(env.vars(), reg, os.Getpid(), socket), Again: supervise.Again, Guardian: []string{"sm", caller.GuardianCommand},
+		Argv: argv, Env: agentVars(env.Vars(), reg, os.Getpid(), socket), Again: supervise.Again, Guardian: []string{"sm", caller.GuardianCommand},
 		Restarts: cfg.Supervise.Restarts, TermAfter: cfg.Supervise.TermAfter,
 	}
 	dir, err := os.Getwd()
@@ -105,7 +105,7 @@ func (env *environ) newAgentRun(cmd *cobra.Command, reg api.Registration, argv [
 	case reg.Provider != clients.Claude:
 		r.options.Again = supervise.Unknown(reg.Provider)
 	}
-	for i, stream := range []any{env.stdin, env.stdout, env.stderr} {
+	for i, stream := range []any{env.Stdin, env.Stdout, env.Stderr} {
 		r.options.Files[i], _ = stream.(*os.File) // anything else the client does not get
 	}
 	return r, nil
@@ -156,7 +156,7 @@ func (env *environ) registration(s api.Registration) (api.Registration, error) {
 		s.Provider = "claude"
 	}
 	for _, name := range []string{"CLAUDE_SESSION_MANAGER_ID", "SM_PARENT_ID"} {
-		if value, _ := env.lookupEnv(name); s.ParentID == "" && value != s.ID {
+		if value, _ := env.LookupEnv(name); s.ParentID == "" && value != s.ID {
 			s.ParentID = value
 		}
 	}
@@ -219,7 +219,7 @@ func (r *agentRun) run(ctx context.Context) error {
 }
 
 func (r *agentRun) say(format string, args ...any) {
-	fmt.Fprintln(r.env.stderr, "sm: "+screen.OneLine(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(r.env.Stderr, "sm: "+screen.OneLine(fmt.Sprintf(format, args...)))
 }
 
 func (r *agentRun) register(ctx context.Context) error {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"sm/cmd/internal/hooks"
 	"sm/transcript/claude/hook"
 )
 
@@ -60,7 +61,7 @@ func newHeir() (*heir, error) {
 	s.session = fmt.Sprintf("%08x-0000-4000-8000-%012x", rand.Uint32(), rand.Uint64()>>16)
 	s.path = filepath.Join(filepath.Dir(s.path), s.session+".jsonl")
 	err := os.Setenv("CLAUDE_PID", strconv.Itoa(os.Getpid()))
-	s.origin = (&environ{lookupEnv: os.LookupEnv}).caller().Origin(time.Now())
+	s.origin = (&environ{Process: hooks.Process{LookupEnv: os.LookupEnv}}).caller().Origin(time.Now())
 	if err == nil {
 		s.journal, err = os.OpenFile(journalOf(s.home, s.origin.Agent), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	}

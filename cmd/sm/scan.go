@@ -35,7 +35,7 @@ func newScanCommand(env *environ) *cobra.Command {
 			}
 			// A scan is over soon: what it would collect on the way is mostly still needed.
 			debug.SetGCPercent(400)
-			views, err := newHistoryReader(env.stderr).scan(cmd.Context(), cfg, paths)
+			views, err := newHistoryReader(env.Stderr).scan(cmd.Context(), cfg, paths)
 			if history.Fatal(err) {
 				return fmt.Errorf("%w; check the path", err)
 			}

@@ -76,18 +76,18 @@ func givenPaths(cmd *cobra.Command) (args []string, err error) {
 }
 
 func serviceOptions(env *environ, cfg *config.Config) (o service.Options, err error) {
-	if o.Program, err = env.hooks().Program(); err != nil {
+	if o.Program, err = env.Program(); err != nil {
 		return o, err
 	}
-	if o.Home, err = env.lookupEnv.Home(); err != nil {
+	if o.Home, err = env.LookupEnv.Home(); err != nil {
 		return o, fmt.Errorf("find the place for the service: %w", err)
 	}
-	if o.Config, err = env.lookupEnv.XDGDir("XDG_CONFIG_HOME", ".config"); err != nil {
+	if o.Config, err = env.LookupEnv.XDGDir("XDG_CONFIG_HOME", ".config"); err != nil {
 		return o, fmt.Errorf("find the place for the service: %w", err)
 	}
-	if o.Socket, err = cfg.ServerSocket(env.lookupEnv); err != nil {
+	if o.Socket, err = cfg.ServerSocket(env.LookupEnv); err != nil {
 		return o, err
 	}
-	o.System, o.UID, o.Out, o.Listen, o.Run = runtime.GOOS, os.Getuid(), env.stdout, service.Openable(cfg.Listen), service.Runner(env.vars())
+	o.System, o.UID, o.Out, o.Listen, o.Run = runtime.GOOS, os.Getuid(), env.Stdout, service.Openable(cfg.Listen), service.Runner(env.Vars())
 	return o, nil
 }

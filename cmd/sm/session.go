@@ -116,7 +116,7 @@ func newSessionUpdateCommand(env *environ) *cobra.Command {
 				if sign, inside := env.caller().Inside(); inside {
 					return fmt.Errorf("--force is for people, and %s says that a client runs this command; use a terminal of your own", sign)
 				}
-				if !term.IsTerminal(env.stdin) { // as of one that has left its client's family
+				if !term.IsTerminal(env.Stdin) { // as of one that has left its client's family
 					return errors.New("--force is for people, and standard input is no terminal; use a terminal of your own")
 				}
 				set = (*guard.State).Override
@@ -174,7 +174,7 @@ func newSessionDehydrateCommand(env *environ) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(env.stdout, dehydrateText, filepath.Join(dir, guard.DocumentFile), install.ShellQuote(dir))
+			fmt.Fprintf(env.Stdout, dehydrateText, filepath.Join(dir, guard.DocumentFile), install.ShellQuote(dir))
 			return nil
 		},
 	}
@@ -214,7 +214,7 @@ func newSessionRestartCommand(env *environ) *cobra.Command {
 			client, _ := env.caller().Client()
 			err = guard.AskRestart(ctx, dir, client, func() error {
 				// Said first: this process ends with the client.
-				fmt.Fprintf(env.stdout, "%s: restarting; a fresh context reads %s\n", screen.OneLine(dir), guard.DocumentFile)
+				fmt.Fprintf(env.Stdout, "%s: restarting; a fresh context reads %s\n", screen.OneLine(dir), guard.DocumentFile)
 				return signalRestart(supervisor)
 			})
 			if err != nil {
@@ -301,7 +301,7 @@ type ownSessions struct {
 }
 
 func (env *environ) ownSessions() *ownSessions {
-	return &ownSessions{env.caller(), env.workDir, env.stdout, env.stderr}
+	return &ownSessions{env.caller(), env.workDir, env.Stdout, env.Stderr}
 }
 
 // restartInterval is how often awaitRestart reads the state of the guard.

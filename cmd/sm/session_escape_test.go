@@ -103,11 +103,11 @@ func (c *captive) sm(client guard.Client, usage float64, args ...string) (code i
 	}
 	env := testEnv(vars)
 	env.dir = c.proj
-	env.registered = func(pid int, _ string) string {
+	env.Registered = func(pid int, _ string) string {
 		return map[int]string{c.self.PID: c.registry(), c.other.PID: c.other.SessionID}[pid]
 	}
 	code = env.execute(c.t.Context(), args)
-	c.done = append(c.done, fmt.Sprintf("  %d %v%v", code, env.stdout, env.stderr))
+	c.done = append(c.done, fmt.Sprintf("  %d %v%v", code, env.Stdout, env.Stderr))
 	return code
 }
 

@@ -72,9 +72,9 @@ func TestInstallSmall(t *testing.T) {
 				want = map[string]int{r.program: 0, r.home + "/bin/sm-hook": smallHooks()}
 			}
 			env := r.environ()
-			if code := env.execute(t.Context(), []string{"install"}); code != 0 || strings.Contains(r.clean(env.stderr), "another version") != (tt.note != "") ||
-				!strings.Contains(r.clean(env.stderr), tt.note) {
-				t.Fatalf("exit code %d: %s", code, r.clean(env.stderr))
+			if code := env.execute(t.Context(), []string{"install"}); code != 0 || strings.Contains(r.clean(env.Stderr), "another version") != (tt.note != "") ||
+				!strings.Contains(r.clean(env.Stderr), tt.note) {
+				t.Fatalf("exit code %d: %s", code, r.clean(env.Stderr))
 			}
 			got := map[string]int{r.program: r.called(r.program), r.home + "/bin/sm-hook": r.called(r.home + "/bin/sm-hook")}
 			if diff := cmp.Diff(want, got); diff != "" {
@@ -138,8 +138,8 @@ func TestInstallSmallSilent(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // in place of 10 s
 			defer cancel()
 			env := r.environ()
-			if code := env.execute(ctx, []string{"install"}); code != 1 || !strings.Contains(r.clean(env.stderr), "~/bin/sm-hook does not say its version") {
-				t.Errorf("exit code %d: %s", code, r.clean(env.stderr))
+			if code := env.execute(ctx, []string{"install"}); code != 1 || !strings.Contains(r.clean(env.Stderr), "~/bin/sm-hook does not say its version") {
+				t.Errorf("exit code %d: %s", code, r.clean(env.Stderr))
 			}
 			r.checkTree("after the failure", before)
 		})

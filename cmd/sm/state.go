@@ -41,14 +41,14 @@ func stateStep(env *environ, name, short string, do func(env *environ, log *slog
 			if err != nil {
 				return err
 			}
-			dir, err := cfg.StateDir(env.lookupEnv)
+			dir, err := cfg.StateDir(env.LookupEnv)
 			if err != nil {
 				return err
 			}
 			log, _ := env.logger(cfg)
 			records, err := do(env, log, dir, args[0])
 			if err == nil {
-				fmt.Fprintf(env.stderr, "%d records\n", records)
+				fmt.Fprintf(env.Stderr, "%d records\n", records)
 			}
 			return err
 		},
@@ -58,14 +58,14 @@ func stateStep(env *environ, name, short string, do func(env *environ, log *slog
 func exportState(env *environ, log *slog.Logger, dir, file string) (records int, err error) {
 	var out io.Writer
 	if file == "-" {
-		out = env.stdout
+		out = env.Stdout
 	}
 	return state.ExportFile(dir, file, out, log, time.Now())
 }
 
 func importState(env *environ, log *slog.Logger, dir, file string) (records int, err error) {
 	if file == "-" {
-		return state.Import(dir, env.stdin, log, time.Now())
+		return state.Import(dir, env.Stdin, log, time.Now())
 	}
 	f, err := os.Open(file)
 	if err != nil {

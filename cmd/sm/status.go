@@ -64,7 +64,7 @@ func newStatusCommand(env *environ) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeAgents(env),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			order, err := o.check(cmd.Flags(), len(args) > 0, env.stdout)
+			order, err := o.check(cmd.Flags(), len(args) > 0, env.Stdout)
 			if err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func completeAgents(env *environ) cobra.CompletionFunc {
 		if err != nil || len(args) > 0 {
 			return nil, how
 		}
-		sockets, err := cfg.SocketPaths(env.lookupEnv)
+		sockets, err := cfg.SocketPaths(env.LookupEnv)
 		if err != nil {
 			return nil, how
 		}
@@ -130,7 +130,7 @@ func (env *environ) client(cmd *cobra.Command) (*api.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	sockets, err := cfg.SocketPaths(env.lookupEnv)
+	sockets, err := cfg.SocketPaths(env.LookupEnv)
 	if err != nil {
 		return nil, err
 	}
@@ -179,16 +179,16 @@ func (st statusRun) all(ctx context.Context) error {
 		return statusError(err)
 	}
 	if o.json {
-		return writeJSON(st.stdout, all)
+		return writeJSON(st.Stdout, all)
 	}
 	if len(all.Sessions)+all.Others == 0 && o.client != "" {
-		fmt.Fprintf(st.stdout, "no sessions of %s\n", o.client)
+		fmt.Fprintf(st.Stdout, "no sessions of %s\n", o.client)
 		return nil
 	}
 	if all.CatchingUp {
-		fmt.Fprintln(st.stderr, "sm: the observer is still reading what existed when it started; ask again in a moment")
+		fmt.Fprintln(st.Stderr, "sm: the observer is still reading what existed when it started; ask again in a moment")
 	}
-	return st.printer().writeStatus(all, st.order, o.limit, term.Columns(st.stdout))
+	return st.printer().writeStatus(all, st.order, o.limit, term.Columns(st.Stdout))
 }
 
 // writeStatus prints the list, and how many are left out.
@@ -235,10 +235,10 @@ func (st statusRun) watch(ctx context.Context) error {
 			return statusError(err)
 		}
 		var b bytes.Buffer
-		if err := (&printer{view.Printer{Writer: &b, Colour: st.colours(st.stdout)}}).writeStatus(all, st.order, o.limit, term.Columns(st.stdout)); err != nil {
+		if err := (&printer{view.Printer{Writer: &b, Colour: st.colours(st.Stdout)}}).writeStatus(all, st.order, o.limit, term.Columns(st.Stdout)); err != nil {
 			return err
 		}
-		if _, err := io.WriteString(st.stdout, term.Redraw(b.String(), term.Lines(st.stdout), first)); err != nil {
+		if _, err := io.WriteString(st.Stdout, term.Redraw(b.String(), term.Lines(st.Stdout), first)); err != nil {
 			return err
 		}
 		select {
@@ -256,7 +256,7 @@ func (st statusRun) one(ctx context.Context, id string) error {
 		return statusError(err, id)
 	}
 	if st.options.json {
-		return writeJSON(st.stdout, s)
+		return writeJSON(st.Stdout, s)
 	}
 	return st.printer().writeSession(s, time.Now())
 }

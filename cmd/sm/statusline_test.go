@@ -20,11 +20,11 @@ func callStatusline(t *testing.T, vars map[string]string, stdin string, args ...
 	all := map[string]string{"PATH": os.Getenv("PATH")}
 	maps.Copy(all, vars)
 	env := testEnv(all)
-	env.stdin = strings.NewReader(stdin)
+	env.Stdin = strings.NewReader(stdin)
 	if code := unhurried(env).Statusline(t.Context(), args); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	return env.stdout.(*bytes.Buffer).String()
+	return env.Stdout.(*bytes.Buffer).String()
 }
 
 func TestStatuslineText(t *testing.T) {

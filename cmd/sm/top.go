@@ -38,7 +38,7 @@ func newTopCommand(env *environ) *cobra.Command {
 
 // runTop shows the sessions of this machine's observer, or those that a server of all machines knows.
 func runTop(cmd *cobra.Command, env *environ, server central.Options, only string) error {
-	if !term.IsTerminal(env.stdin) || !term.IsTerminal(env.stdout) {
+	if !term.IsTerminal(env.Stdin) || !term.IsTerminal(env.Stdout) {
 		return absentf("this is no terminal to draw on; use 'sm status'")
 	}
 	if name := emptyFlag(cmd.Flags()); name != "" {
@@ -61,9 +61,9 @@ func runTop(cmd *cobra.Command, env *environ, server central.Options, only strin
 		return err
 	}
 	return statusError(top.Run(cmd.Context(), client, top.Options{
-		In: env.stdin, Out: env.stdout, Environ: env.vars(), Colour: env.colourful(), Client: only, From: env.caller().Origin(time.Now()).Agent, Browse: env.browse,
+		In: env.Stdin, Out: env.Stdout, Environ: env.Vars(), Colour: env.colourful(), Client: only, From: env.caller().Origin(time.Now()).Agent, Browse: env.browse,
 		Attach: func(socket, pane string) (*exec.Cmd, error) {
-			return tmux.Attach(cmd.Context(), tmux.Pane{Socket: socket, ID: pane}, env.vars())
+			return tmux.Attach(cmd.Context(), tmux.Pane{Socket: socket, ID: pane}, env.Vars())
 		},
 	}))
 }
@@ -99,7 +99,7 @@ func topOfAll(ctx context.Context, env *environ, o central.Options, only string)
 		return absentf("%w", err)
 	}
 	defer server.Close()
-	if err := top.Run(ctx, nil, top.Options{In: env.stdin, Out: env.stdout, Environ: env.vars(), Colour: env.colourful(), Client: only, Central: server}); err != nil {
+	if err := top.Run(ctx, nil, top.Options{In: env.Stdin, Out: env.Stdout, Environ: env.Vars(), Colour: env.colourful(), Client: only, Central: server}); err != nil {
 		return absentf("%w", err)
 	}
 	return nil
@@ -107,6 +107,6 @@ func topOfAll(ctx context.Context, env *environ, o central.Options, only string)
 
 // colourful says whether the terminal takes colours.
 func (env *environ) colourful() bool {
-	kind, _ := env.lookupEnv("TERM")
-	return env.colours(env.stdout) && kind != "dumb"
+	kind, _ := env.LookupEnv("TERM")
+	return env.colours(env.Stdout) && kind != "dumb"
 }

@@ -58,12 +58,12 @@ func beginsWithRecord(path string) bool {
 
 // existingProjects are the folders with transcripts that there are, of all clients.
 func existingProjects(cfg *config.Config, env *environ) ([]string, error) {
-	dirs, err := cfg.ProjectDirs(env.lookupEnv)
+	dirs, err := cfg.ProjectDirs(env.LookupEnv)
 	if err != nil {
 		return nil, err
 	}
 	var there []string
-	for _, dir := range append(dirs[:len(dirs):len(dirs)], env.lookupEnv.CodexDirs()...) {
+	for _, dir := range append(dirs[:len(dirs):len(dirs)], env.LookupEnv.CodexDirs()...) {
 		if isDir(dir) {
 			there = append(there, dir)
 		}

@@ -16,7 +16,7 @@ func newVersionCommand(env *environ) *cobra.Command {
 		Example: "  sm version",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(env.stdout, versionOf())
+			_, err := fmt.Fprintln(env.Stdout, versionOf())
 			return err
 		},
 	}

@@ -74,7 +74,7 @@ func TestWebhookToken(t *testing.T) {
 
 			cfg := mustLoad(t, "", vars)
 			env := testEnv(vars)
-			env.executable = os.Executable
+			env.Executable = os.Executable
 			options, err := doctorOptions(cfg, env)
 			if err != nil {
 				t.Fatal(err)
@@ -85,7 +85,7 @@ func TestWebhookToken(t *testing.T) {
 			}
 
 			o, err := (wiring{env}).observerOptions(cfg)
-			log := env.stderr.(*bytes.Buffer).String()
+			log := env.Stderr.(*bytes.Buffer).String()
 			switch {
 			case tt.fail != "":
 				if err == nil || err.Error() != want {

@@ -39,7 +39,7 @@ func loadConfig(flags *pflag.FlagSet, env *environ) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return source.Load(flags, env.lookupEnv)
+	return source.Load(flags, env.LookupEnv)
 }
 
 // findConfig says where the configuration is.
@@ -47,7 +47,7 @@ func findConfig(flags *pflag.FlagSet, env *environ) (config.Source, error) {
 	if f := flags.Lookup("config"); f != nil && f.Changed && f.Value.String() == "" {
 		return config.Source{}, usagef("--config is empty: give it a file")
 	}
-	return config.Find(flags, env.lookupEnv)
+	return config.Find(flags, env.LookupEnv)
 }
 
 func quote(s string) string { return plain.Quote(s) }
@@ -90,13 +90,13 @@ type wiring struct{ *environ }
 
 // observerOptions turns the configuration into what the observer takes.
 func (env wiring) observerOptions(cfg *config.Config) (o observer.Options, err error) {
-	if o.Projects, err = cfg.ProjectDirs(env.lookupEnv); err != nil {
+	if o.Projects, err = cfg.ProjectDirs(env.LookupEnv); err != nil {
 		return o, err
 	}
-	if o.State, err = cfg.StateDir(env.lookupEnv); err != nil {
+	if o.State, err = cfg.StateDir(env.LookupEnv); err != nil {
 		return o, err
 	}
-	if o.Socket, err = cfg.ServerSocket(env.lookupEnv); err != nil {
+	if o.Socket, err = cfg.ServerSocket(env.LookupEnv); err != nil {
 		return o, err
 	}
 	o.Servers = servers(cfg)
@@ -104,7 +104,7 @@ func (env wiring) observerOptions(cfg *config.Config) (o observer.Options, err e
 	o.Logger, o.Level = env.logger(cfg)
 	o.Alive, o.Ancestry, o.Held = proc.Alive, ancestry, caller.Holder(proc.NewLocks("/proc"))
 	o.Origin, o.Enqueuer = caller.OfProcess, prompt.NewQueue()
-	o.CodexDirs = env.lookupEnv.CodexDirs()
+	o.CodexDirs = env.LookupEnv.CodexDirs()
 	if info, ok := debug.ReadBuildInfo(); ok {
 		build := version.Of(info)
 		o.Version, o.Commit = build.Version, build.Commit
@@ -154,7 +154,7 @@ func (env wiring) settings(cfg *config.Config, log *slog.Logger) (s observer.Set
 	s.Alerts.OperatorCompactions = cfg.Operator.Compactions
 	s.Guard.Enabled = cfg.Guard.Enabled
 	s.Guard.Guard = guard.Guard{Threshold: cfg.Guard.OverflowThreshold, Allow: cfg.Guard.Allow}
-	if self, err := env.executable(); err == nil { // else agents call us by the name alone
+	if self, err := env.Executable(); err == nil { // else agents call us by the name alone
 		s.Guard.Program = self
 	}
 	s.TypeTexts, s.Rereads, s.LogLevel = cfg.Delivery.TypeTexts, cfg.Messages.Rereads, logLevel(cfg)
@@ -175,9 +175,9 @@ func (env *environ) logger(cfg *config.Config) (*slog.Logger, *slog.LevelVar) {
 	level.Set(logLevel(cfg))
 	o := &slog.HandlerOptions{Level: level}
 	if cfg.Log.Format == "json" {
-		return slog.New(slog.NewJSONHandler(env.stderr, o)), level
+		return slog.New(slog.NewJSONHandler(env.Stderr, o)), level
 	}
-	return slog.New(slog.NewTextHandler(env.stderr, o)), level
+	return slog.New(slog.NewTextHandler(env.Stderr, o)), level
 }
 
 // handoffOptions are the settings of handoffs.
