@@ -64,6 +64,26 @@ type contender struct {
 	wall []time.Duration
 }
 
+// inTurn runs commands again and again. One that is not on this machine has no figures.
+func (b *bench) inTurn(ctx context.Context, list []*contender) error {
+	for round := range b.runs + 1 {
+		for _, c := range list {
+			if c.once && round > 1 {
+				continue
+			}
+			x, err := finish(ctx, b.dir, c.argv[0], c.argv[1:]...)
+			switch {
+			case errors.Is(err, exec.ErrNotFound):
+			case err != nil:
+				return err
+			case round > 0: // the first warms the cache
+				c.cpu, c.wall, c.rss = append(c.cpu, x.cpu.Seconds()), append(c.wall, x.wall), max(c.rss, x.rss)
+			}
+		}
+	}
+	return nil
+}
+
 // catchUp compares reading everything with what others take for less.
 func (b *bench) catchUp(ctx context.Context) error {
 	files, bytes, err := b.large()
@@ -86,21 +106,10 @@ func (b *bench) catchUp(ctx context.Context) error {
 		}
 		list = append(list, cc)
 	}
-	for round := range b.runs + 1 {
-		for _, c := range list {
-			if _, err := exec.LookPath(c.argv[0]); err != nil || c.once && round > 1 {
-				continue
-			}
-			x, err := finish(ctx, b.dir, c.argv[0], c.argv[1:]...)
-			if err != nil {
-				return err
-			}
-			if round > 0 { // the first warms the cache
-				c.cpu, c.wall, c.rss = append(c.cpu, x.cpu.Seconds()), append(c.wall, x.wall), max(c.rss, x.rss)
-			}
-		}
+	if err := b.inTurn(ctx, list); err != nil {
+		return err
 	}
-	first, err := b.firstStart(ctx, bytes)
+	first, err := b.firstStart(ctx)
 	if err != nil {
 		return err
 	}
@@ -109,7 +118,7 @@ func (b *bench) catchUp(ctx context.Context) error {
 }
 
 // firstStart measures an observer that meets the corpus for the first time.
-func (b *bench) firstStart(ctx context.Context, bytes int64) (*contender, error) {
+func (b *bench) firstStart(ctx context.Context) (*contender, error) {
 	c := &contender{name: "sm observe, first start, until ready"}
 	for range b.runs {
 		state, err := os.MkdirTemp(b.dir, "state")

@@ -30,16 +30,8 @@ func (b *bench) reports(ctx context.Context, name string, bytes int64) error {
 		{name: "sm report", argv: []string{b.sm, "report", "--json", b.corpus}},
 		{name: "sm replay --grid", argv: []string{b.sm, "replay", "--grid", "--json", b.corpus}},
 	}
-	for round := range b.runs + 1 {
-		for _, c := range list {
-			x, err := finish(ctx, b.dir, c.argv[0], c.argv[1:]...)
-			if err != nil {
-				return err
-			}
-			if round > 0 { // the first warms the cache
-				c.cpu, c.wall, c.rss = append(c.cpu, x.cpu.Seconds()), append(c.wall, x.wall), max(c.rss, x.rss)
-			}
-		}
+	if err := b.inTurn(ctx, list); err != nil {
+		return err
 	}
 	for _, c := range list {
 		fmt.Fprintf(b.out, "%-38s %10.3f CPU s/GB %8s wall\n", c.name, median(c.cpu)/float64(bytes)*1e9, median(c.wall).Round(time.Millisecond))
