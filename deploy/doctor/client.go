@@ -40,6 +40,7 @@ func (d *doctor) client(ctx context.Context) {
 		d.found("client", Noted, "install it, or put claude into the PATH", "no claude in the PATH, none is running, and none has left a transcript")
 	}
 	for i, c := range d.clients {
+		d.memoryOf(c)
 		switch {
 		case !install.Older(c.Version, install.OldestClient):
 			if i == 0 {

@@ -45,6 +45,7 @@ func (d *doctor) settings(ctx context.Context) {
 	layers = append(layers, own)
 	for _, l := range layers {
 		d.readLayer(l)
+		d.memoryInSettings(l)
 	}
 	if own.editor == nil {
 		return
