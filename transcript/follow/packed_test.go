@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,22 +12,25 @@ import (
 	"sm/transcript/codex"
 )
 
-// TestPackedInPlace: a compressed transcript that is seen before its first bytes are there is read once they are.
+// TestPackedInPlace: a compressed transcript that is seen before its first bytes are there is read once they are, whatever
+// its name.
 func TestPackedInPlace(t *testing.T) {
 	modes(t, func(t *testing.T, r *rig) {
 		r.speaks(codex.Format(nil))
 		text := pack(t, string(codexStory("thread", 3000)))
-		path := r.path("2026", "11", "20", codexName+packedEnd)
-		for _, k := range []int{0, 1, 3} {
-			r.write(path, text[:k], os.O_TRUNC)
-			if r.out == nil {
-				r.start()
-			}
-			r.settle("seen before there is anything to unpack")
-			r.append(path, text[k:])
-			r.settle("complete")
-			if n := r.files[path].Session.Messages; n < 2 {
-				t.Errorf("%d bytes at first: %d messages", k, n)
+		for _, name := range []string{codexName + packedEnd, codexName} {
+			path := r.path("2026", "11", "20", name)
+			for _, k := range []int{0, 1, 3} {
+				r.write(path, text[:k], os.O_TRUNC)
+				if r.out == nil {
+					r.start()
+				}
+				r.settle("seen before there is anything to unpack")
+				r.append(path, text[k:])
+				r.settle(fmt.Sprintf("%s, %d bytes at first: complete", name, k))
+				if n := r.files[path].Session.Messages; n < 2 {
+					t.Errorf("%s, %d bytes at first: %d messages", name, k, n)
+				}
 			}
 		}
 	})

@@ -148,7 +148,9 @@ func (r *fileReader) readOpen(ctx context.Context, file *os.File, info fs.FileIn
 	if res.written = time.Now(); info.ModTime().Before(res.written) {
 		res.written = info.ModTime()
 	}
-	if text == io.ReaderAt(file) && time.Since(info.ModTime()) < r.ActiveFor && info.ModTime().UnixNano() > r.barred.Load() {
+	// Before its first line is whole, a file may still become a compressed one.
+	asLines := text == io.ReaderAt(file) && (s.cursor.Offset > 0 || r.roots.formats[fl.format].Content == nil)
+	if asLines && time.Since(info.ModTime()) < r.ActiveFor && info.ModTime().UnixNano() > r.barred.Load() {
 		res.fold, w.fold = w.fold, nil
 	}
 	return nil
