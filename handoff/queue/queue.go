@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -150,13 +151,8 @@ func contains(path string, mark []byte) (bool, error) {
 	}
 }
 
-func withoutHome(environ []string) (kept []string) {
-	for _, v := range environ {
-		if !strings.HasPrefix(v, "CODEX_") {
-			kept = append(kept, v)
-		}
-	}
-	return kept
+func withoutHome(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, "CODEX_") })
 }
 
 // lastWords is the line in which the client says what is wrong.
