@@ -30,7 +30,7 @@ var ErrDamaged = errors.New("not a state file")
 // Read reads a state file. It follows no link, waits for no pipe, and believes nobody
 // else's file. Errors wrap fs.ErrNotExist or ErrDamaged where that is the cause.
 func Read(path string) (*State, error) {
-	text, err := readOwn(path, maxGuardFile)
+	text, err := readOwn(path)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func Read(path string) (*State, error) {
 	return s, nil
 }
 
-func readOwn(path string, limit int64) ([]byte, error) {
+func readOwn(path string) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	switch {
 	case errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENXIO): // a link, a socket
@@ -58,10 +58,10 @@ func readOwn(path string, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w: not a regular file", path, ErrDamaged)
 	case !files.Own(info):
 		return nil, fmt.Errorf("%s: %w: it belongs to another user", path, ErrDamaged)
-	case info.Size() > limit:
-		return nil, fmt.Errorf("%s: %w: larger than %d bytes", path, ErrDamaged, limit)
+	case info.Size() > maxGuardFile:
+		return nil, fmt.Errorf("%s: %w: larger than %d bytes", path, ErrDamaged, maxGuardFile)
 	}
-	return io.ReadAll(io.LimitReader(f, limit+1))
+	return io.ReadAll(io.LimitReader(f, maxGuardFile+1))
 }
 
 // errUnchanged ends an update that has nothing to write.

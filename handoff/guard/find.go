@@ -3,6 +3,7 @@ package guard
 import (
 	"bytes"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,7 +70,7 @@ func Find(dirs []string, c Client) (path string, s *State, ok bool) {
 
 // Any says whether there is any session where Find would look. It reads none.
 func Any(dirs []string) bool {
-	for folder := range guardFolders(dirs) {
+	for _, folder := range guardFolders(dirs) {
 		for _, name := range guardSessions(folder) {
 			if info, err := os.Lstat(filepath.Join(folder, name, StateFile)); err == nil && info.Mode().IsRegular() {
 				return true
@@ -80,52 +81,42 @@ func Any(dirs []string) bool {
 }
 
 // guardFiles gives the state files that can be read and may be the client's, by their paths.
-func guardFiles(dirs []string, c Client) func(yield func(string, *State) bool) {
+func guardFiles(dirs []string, c Client) iter.Seq2[string, *State] {
 	return func(yield func(string, *State) bool) {
-		for folder := range guardFolders(dirs) {
-			if !guardFilesIn(folder, c, yield) {
-				return
-			}
-		}
-	}
-}
-
-// guardFolders gives the folders of sessions of dirs and of the folders above them, whether
-// they are there or not, each once.
-func guardFolders(dirs []string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		seen := map[string]bool{}
-		for _, dir := range dirs {
-			if !filepath.IsAbs(dir) {
-				continue
-			}
-			dir = filepath.Clean(dir)
-			for range guardLevels {
-				if !seen[dir] && !yield(filepath.Join(dir, Folder)) {
+		for _, folder := range guardFolders(dirs) {
+			for _, name := range guardSessions(folder) {
+				path := filepath.Join(folder, name, StateFile)
+				text, err := readOwn(path)
+				if err != nil || !c.mayStand(text) {
+					continue
+				}
+				if s, err := ParseState(text); err == nil && !yield(path, s) {
 					return
 				}
-				seen[dir] = true
-				if dir == filepath.Dir(dir) {
-					break
-				}
-				dir = filepath.Dir(dir)
 			}
 		}
 	}
 }
 
-func guardFilesIn(folder string, c Client, yield func(string, *State) bool) (more bool) {
-	for _, name := range guardSessions(folder) {
-		path := filepath.Join(folder, name, StateFile)
-		text, err := readOwn(path, maxGuardFile)
-		if err != nil || !c.mayStand(text) {
+// guardFolders lists the folders of sessions of dirs and of the folders above them, whether
+// they are there or not, each once.
+func guardFolders(dirs []string) (folders []string) {
+	for _, dir := range dirs {
+		if !filepath.IsAbs(dir) {
 			continue
 		}
-		if s, err := ParseState(text); err == nil && !yield(path, s) {
-			return false
+		dir = filepath.Clean(dir)
+		for range guardLevels {
+			if folder := filepath.Join(dir, Folder); !slices.Contains(folders, folder) {
+				folders = append(folders, folder)
+			}
+			if dir == filepath.Dir(dir) {
+				break
+			}
+			dir = filepath.Dir(dir)
 		}
 	}
-	return true
+	return folders
 }
 
 // mayStand is false for a text that does not name the client anywhere. Of a thousand old

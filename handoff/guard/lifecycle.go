@@ -31,7 +31,6 @@ type Activation struct {
 
 // Activated is what an activation has led to.
 type Activated struct {
-	State *State
 	// SetAside is where a damaged state file is now, "" for none.
 	SetAside string
 	// Full says that this session has overflowed and has not been renewed.
@@ -69,7 +68,6 @@ func Activate(ctx context.Context, a Activation) (done Activated, err error) {
 			return fmt.Errorf("%s is at work in process %d; end that client, or choose another session", a.Dir, s.PID)
 		}
 		done.Full = !s.activate(&a)
-		done.State = s
 		return writeGuard(root, path, s)
 	})
 	return done, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"strings"
 	"time"
@@ -106,7 +107,7 @@ func ParseState(text []byte) (*State, error) {
 }
 
 // fields gives each field by the name that it has in the file, in our order.
-func (s *State) fields() func(yield func(name string, value reflect.Value) bool) {
+func (s *State) fields() iter.Seq2[string, reflect.Value] {
 	return func(yield func(string, reflect.Value) bool) {
 		for field, value := range reflect.ValueOf(s).Elem().Fields() {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
