@@ -22,15 +22,15 @@ func (m *Machine) Schedule(r Rotation, now time.Time) (Rotation, []Effect, error
 }
 
 func (m *Machine) admit(r *Rotation, now time.Time) error {
-	earlier, s := m.open[r.Agent], m.agents[r.Agent]
+	earlier, brake := m.open[r.Agent], m.Brake(r.Agent, r.Session, now)
 	switch {
 	case earlier != nil && earlier.State != Scheduled:
-		m.count(&m.counters.Refused)
+		m.Refuse()
 		return ErrBusy
-	case s != nil && s.Futile && s.Session == r.Session:
+	case brake == "futile":
 		m.count(&m.counters.Futile)
 		return ErrFutile
-	case m.broken(s, now):
+	case brake == "breaker":
 		m.count(&m.counters.Breaker)
 		return ErrBreaker
 	}

@@ -89,28 +89,15 @@ func (b *book) Brake(agent alerts.AgentID, session string, now time.Time) string
 		return ""
 	case s.Futile && s.Session == session:
 		return "futile"
-	case b.broken(s, now):
+	case b.options.BreakerCount > 0 && len(b.recent(s, now)) >= b.options.BreakerCount:
 		return "breaker"
 	}
 	return ""
 }
 
-func (b *book) broken(s *AgentRecord, now time.Time) bool {
-	if s == nil || b.options.BreakerCount <= 0 {
-		return false
-	}
-	recent := 0
-	for _, at := range s.Executed {
-		if age := now.Sub(at); age < b.options.BreakerWithin && age > -b.options.BreakerWithin {
-			recent++
-		}
-	}
-	return recent >= b.options.BreakerCount
-}
-
 // recent are the executions that the breaker may still count.
 func (b *book) recent(s *AgentRecord, now time.Time) []time.Time {
-	return slices.DeleteFunc(s.Executed, func(at time.Time) bool {
+	return slices.DeleteFunc(slices.Clone(s.Executed), func(at time.Time) bool {
 		age := now.Sub(at)
 		return age >= b.options.BreakerWithin || age <= -b.options.BreakerWithin
 	})
