@@ -107,8 +107,7 @@ func (m *Machine) Rename(from, to alerts.AgentID, now time.Time) []Effect {
 // settle ends one of two rotations of the same agent.
 func (m *Machine) settle(a, b *Rotation, now time.Time) {
 	keep, drop := a, b
-	switch {
-	case a.State.Touched() == b.State.Touched() && b.Made.After(a.Made), b.State.Touched() && !a.State.Touched():
+	if a.State.Touched() == b.State.Touched() && b.Made.After(a.Made) || b.State.Touched() && !a.State.Touched() {
 		keep, drop = b, a
 	}
 	if drop.State.Touched() {

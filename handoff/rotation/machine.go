@@ -43,6 +43,9 @@ func (o Options) withDefaults() Options {
 	o.PromptWithin = cmp.Or(o.PromptWithin, 20*time.Second)
 	o.Grace = cmp.Or(o.Grace, 10*time.Second)
 	o.FinishAfter = cmp.Or(o.FinishAfter, 3*time.Second)
+	if o.Resume == nil {
+		o.Resume = UsualPrompt
+	}
 	return o
 }
 
@@ -208,7 +211,7 @@ func (m *Machine) prepared(r *Rotation, in Prepared) {
 	}
 	r.Document, r.Channel, r.Read, r.Written = in.Document, in.Channel, in.Read, in.Written
 	r.Plain = in.Plain
-	r.Prompt = m.prompt(cmp.Or(r.Plain, r.Read))
+	r.Prompt = m.options.Resume(cmp.Or(r.Plain, r.Read))
 	m.move(r, Clearing, in.At)
 	if r.Way == WayRestart {
 		r.Prompt = strings.Join(append([]string{r.Prompt}, in.Messages...), "\n")
@@ -221,13 +224,6 @@ func (m *Machine) prepared(r *Rotation, in Prepared) {
 
 // UsualPrompt is what a new context begins with unless the configuration says otherwise.
 func UsualPrompt(path string) string { return wording.Resume(path) }
-
-func (m *Machine) prompt(path string) string {
-	if m.options.Resume == nil {
-		return UsualPrompt(path)
-	}
-	return m.options.Resume(path)
-}
 
 // cleared takes note of what became of /clear: it was typed, and there will be proof; or
 // nothing has happened, and it can be tried again.

@@ -147,9 +147,12 @@ func clientIn(argv []string, is func(word string) bool) (int, error) {
 	return 0, errors.New(unknownWords)
 }
 
-func isClaude(word string) bool {
+func isClaude(word string) bool { return names(word, "claude", "claude-code") }
+
+// names says whether a word is one of a client's names, be it with a path before it or a version behind it.
+func names(word string, client ...string) bool {
 	base, _, _ := strings.Cut(path.Base(word), "@")
-	return !strings.Contains(word, "=") && (base == "claude" || base == "claude-code")
+	return !strings.Contains(word, "=") && slices.Contains(client, base)
 }
 
 // reader reads the client's words.
@@ -193,7 +196,7 @@ func isOption(word string) bool { return len(word) > 1 && word[0] == '-' }
 
 func (r *reader) long(word string) error {
 	name, value, holds := strings.Cut(word[2:], "=")
-	o, known := r.options[name]
+	o := r.option(name)
 	switch {
 	case o.alone != "":
 		return errors.New(o.alone)
@@ -201,27 +204,29 @@ func (r *reader) long(word string) error {
 		return errors.New(namelessTree)
 	case holds:
 		r.keep(o, word)
-	case known:
-		return r.keepTaken(o, word, o.values)
-	default:
-		return r.keepTaken(o, word, maybe)
+		return nil
 	}
-	return nil
+	return r.keepTaken(o, word)
+}
+
+// option looks an option up. One that is not known may have a value.
+func (r *reader) option(name string) option {
+	if o, known := r.options[name]; known {
+		return o
+	}
+	return option{values: maybe}
 }
 
 // short reads letters behind one dash: one that takes a value has the rest for it, any other leaves the rest to be read
 // like a word of its own.
 func (r *reader) short(word string) error {
-	name, known := r.letters[word[1]]
-	o := r.options[name]
+	o := r.option(r.letters[word[1]])
 	switch {
 	case o.alone != "":
 		return errors.New(o.alone)
-	case len(word) == 2 && known:
-		return r.keepTaken(o, word, o.values)
 	case len(word) == 2:
-		return r.keepTaken(o, word, maybe)
-	case known && o.values == none:
+		return r.keepTaken(o, word)
+	case o.values == none:
 		r.keep(o, word[:2])
 		r.words = append([]string{"-" + word[2:]}, r.words...)
 	default:
@@ -245,12 +250,12 @@ func (r *reader) take(v values) (taken []string) {
 }
 
 // keepTaken keeps an option with its values.
-func (r *reader) keepTaken(o option, word string, v values) error {
-	taken := r.take(v)
-	if len(taken) == 0 && v == named {
+func (r *reader) keepTaken(o option, word string) error {
+	taken := r.take(o.values)
+	if len(taken) == 0 && o.values == named {
 		return errors.New(namelessTree)
 	}
-	if len(taken) == 0 && (v == one || v == many) {
+	if len(taken) == 0 && (o.values == one || o.values == many) {
 		return fmt.Errorf("%.40s has no value; give it one", word) // it would take what we put behind it
 	}
 	r.keep(o, word, taken...)

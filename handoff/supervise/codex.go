@@ -1,9 +1,6 @@
 package supervise
 
-import (
-	"path"
-	"strings"
-)
+import "strings"
 
 const (
 	newTree  = "a worktree would be another one, and the work would stay in the old; start the client in a worktree, without --worktree"
@@ -47,17 +44,13 @@ func codexCommands() []string {
 // such a client is not started again.
 func AgainCodex(argv []string, prompt string) ([]string, error) {
 	r := reader{options: codexOptions(), letters: codexLetters(), commands: codexCommands(), foreground: "--no-daemon"}
-	return r.again(argv, prompt, IsCodex)
+	return r.again(argv, prompt, isCodex)
 }
 
-// IsCodex says whether a word is the name of the Codex client.
-func IsCodex(word string) bool {
-	base, _, _ := strings.Cut(path.Base(word), "@")
-	return !strings.Contains(word, "=") && base == "codex"
-}
+func isCodex(word string) bool { return names(word, "codex") }
 
 // StartsCodex says whether words start the Codex client, by its own name or behind another.
 func StartsCodex(argv []string) bool {
-	at, err := clientIn(argv, IsCodex)
-	return err == nil && IsCodex(argv[at])
+	at, err := clientIn(argv, isCodex)
+	return err == nil && isCodex(argv[at])
 }
