@@ -2,7 +2,10 @@
 
 package supervise
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // attributes has nothing to set where the kernel does not end a client with us.
 func attributes() *syscall.SysProcAttr { return nil }
@@ -10,16 +13,8 @@ func attributes() *syscall.SysProcAttr { return nil }
 // adopt does nothing where nobody can adopt: what a client leaves behind goes to the first process.
 func adopt(bool) {}
 
-// A child is a child of ours.
-type child struct {
-	Process
-	ours, hangs bool
-}
+// newGuardian starts none: a guardian is of no use where nobody can adopt a family.
+func newGuardian([]string, [3]*os.File) (*guardian, error) { return nil, nil }
 
-// family is empty without adoption.
-func family(...int) []child { return nil }
-
-func (c child) signal(syscall.Signal) {}
-
-// startOf needs /proc.
-func startOf(int) string { return "" }
+// Guard says that this process is no guardian: there are none.
+func Guard() (was bool) { return false }

@@ -1,0 +1,79 @@
+package supervise
+
+import (
+	"os"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"sm/handoff/proc"
+)
+
+// A child is a child of ours, or of our guardian.
+type child struct {
+	Process
+	parent int
+	ours   bool // it is in our process group
+	hangs  bool // it sleeps in the kernel, where no signal reaches it
+}
+
+// family lists the children of some processes. It reads all of /proc: not every kernel has the list of a process's
+// children. Those that have ended and were not collected yet are among them: they look so while another of their threads
+// still ends, and their own children become ours only after that. Where there is no /proc it lists none.
+func family(parents ...int) []child {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1) // what there is of them
+	var all []child
+	group := syscall.Getpgrp()
+	for _, name := range names {
+		if name[0] < '1' || name[0] > '9' {
+			continue
+		}
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if p, ok := readStat(pid); ok && slices.Contains(parents, p.Parent) {
+			all = append(all, child{Process{pid, p.Start}, p.Parent, p.Group == group, p.State == "D"})
+		}
+	}
+	return all
+}
+
+// signal reaches this child and no other process, since the handle is opened before the look at who it is.
+func (c child) signal(sig syscall.Signal) {
+	handle, err := os.FindProcess(c.PID)
+	if err != nil {
+		return
+	}
+	defer func() { _ = handle.Release() }()
+	if p, ok := readStat(c.PID); ok && p.Start == c.Start && (p.Parent == c.parent || p.Parent == os.Getpid()) {
+		_ = handle.Signal(sig) // it may have ended
+	}
+}
+
+func startOf(pid int) string {
+	p, _ := readStat(pid)
+	return p.Start
+}
+
+func readStat(pid int) (p proc.Process, ok bool) {
+	p, err := proc.Stat("/proc", pid)
+	return p, err == nil && p.Start != ""
+}
+
+// living says that a process has not begun to end, as far as /proc says it.
+func living(p Process) bool {
+	now, ok := readStat(p.PID)
+	return ok && now.Start == p.Start && !now.Ended() && !now.Exiting()
+}
+
+// stopped says that a process is stopped, by a signal.
+func stopped(p Process) bool {
+	now, ok := readStat(p.PID)
+	return ok && now.Start == p.Start && now.State == "T"
+}
