@@ -46,9 +46,7 @@ func NewClient(sockets []string) *Client {
 
 // Sessions asks for all sessions, the newest activity first.
 func (c *Client) Sessions(ctx context.Context) (Sessions, error) {
-	var s Sessions
-	err := c.get(ctx, "/sessions", &s)
-	return s, err
+	return answerOf[Sessions](ctx, c, http.MethodGet, "/sessions", nil)
 }
 
 // RecentSessions asks for those whose client runs or that were seen within
@@ -56,82 +54,62 @@ func (c *Client) Sessions(ctx context.Context) (Sessions, error) {
 // runs first, then the newest activity. Sessions that their agent has left are not told.
 // With a client's name, "" for none, it asks for that client's alone.
 func (c *Client) RecentSessions(ctx context.Context, client string) (Sessions, error) {
-	var s Sessions
-	err := c.get(ctx, "/sessions?recent=1&client="+url.QueryEscape(client), &s)
-	return s, err
+	return answerOf[Sessions](ctx, c, http.MethodGet, "/sessions?recent=1&client="+url.QueryEscape(client), nil)
 }
 
 // TrendingSessions asks for what RecentSessions does, with the trend of each.
 func (c *Client) TrendingSessions(ctx context.Context, client string) (Sessions, error) {
-	var s Sessions
-	err := c.get(ctx, "/sessions?recent=1&trend=1&client="+url.QueryEscape(client), &s)
-	return s, err
+	return answerOf[Sessions](ctx, c, http.MethodGet, "/sessions?recent=1&trend=1&client="+url.QueryEscape(client), nil)
 }
 
 // Session asks for one: by the id or name of its agent, its UUID, or a unique
 // prefix of at least 8 characters. What is not one session is a *StatusError with
 // code 404 or 409.
 func (c *Client) Session(ctx context.Context, id string) (Session, error) {
-	var s Session
-	err := c.get(ctx, "/sessions/"+segment(id), &s)
-	return s, err
+	return answerOf[Session](ctx, c, http.MethodGet, "/sessions/"+segment(id), nil)
 }
 
 // Register makes an agent known by name.
 func (c *Client) Register(ctx context.Context, r Registration) (Session, error) {
-	var s Session
-	err := c.ask(ctx, http.MethodPost, "/sessions", r, &s)
-	return s, err
+	return answerOf[Session](ctx, c, http.MethodPost, "/sessions", r)
 }
 
 // Messages asks for the messages to one agent, or to all when id is empty.
 func (c *Client) Messages(ctx context.Context, id string) (Messages, error) {
-	var m Messages
 	path := "/messages"
 	if id != "" {
 		path = "/sessions/" + segment(id) + path
 	}
-	err := c.get(ctx, path, &m)
-	return m, err
+	return answerOf[Messages](ctx, c, http.MethodGet, path, nil)
 }
 
 // Send puts a message into an agent's queue. When it returns, the message is stored.
 func (c *Client) Send(ctx context.Context, id string, m NewMessage) (Message, error) {
-	var out Message
-	err := c.ask(ctx, http.MethodPost, "/sessions/"+segment(id)+"/messages", m, &out)
-	return out, err
+	return answerOf[Message](ctx, c, http.MethodPost, "/sessions/"+segment(id)+"/messages", m)
 }
 
 // Remind gives an agent a reminder.
 func (c *Client) Remind(ctx context.Context, id string, r NewReminder) (Reminder, error) {
-	var out Reminder
-	err := c.ask(ctx, http.MethodPost, "/sessions/"+segment(id)+"/reminders", r, &out)
-	return out, err
+	return answerOf[Reminder](ctx, c, http.MethodPost, "/sessions/"+segment(id)+"/reminders", r)
 }
 
 // Reminders asks for those of one agent, or of all when id is empty.
 func (c *Client) Reminders(ctx context.Context, id string) (Reminders, error) {
-	var out Reminders
 	path := "/reminders"
 	if id != "" {
 		path = "/sessions/" + segment(id) + path
 	}
-	err := c.get(ctx, path, &out)
-	return out, err
+	return answerOf[Reminders](ctx, c, http.MethodGet, path, nil)
 }
 
 // CancelReminder drops a reminder of an agent, all of them for "all".
 func (c *Client) CancelReminder(ctx context.Context, id, reminder string) (Reminders, error) {
-	var out Reminders
-	err := c.ask(ctx, http.MethodDelete, "/sessions/"+segment(id)+"/reminders/"+segment(reminder), nil, &out)
-	return out, err
+	return answerOf[Reminders](ctx, c, http.MethodDelete, "/sessions/"+segment(id)+"/reminders/"+segment(reminder), nil)
 }
 
 // ResetReminders begins the time of an agent's periodic reminders anew.
 func (c *Client) ResetReminders(ctx context.Context, id string) (Reset, error) {
-	var out Reset
-	err := c.ask(ctx, http.MethodPost, "/sessions/"+segment(id)+"/reminders/reset", struct{}{}, &out)
-	return out, err
+	return answerOf[Reset](ctx, c, http.MethodPost, "/sessions/"+segment(id)+"/reminders/reset", struct{}{})
 }
 
 // segment makes one element of a path of any id; dots alone would mean another path.
@@ -142,8 +120,10 @@ func segment(id string) string {
 	return url.PathEscape(id)
 }
 
-func (c *Client) get(ctx context.Context, path string, answer any) error {
-	return c.ask(ctx, http.MethodGet, path, nil, answer)
+// answerOf asks, and gives the answer.
+func answerOf[T any](ctx context.Context, c *Client, method, path string, body any) (answer T, err error) {
+	err = c.ask(ctx, method, path, body, &answer)
+	return answer, err
 }
 
 // ask sends a request, with a body unless that is nil.

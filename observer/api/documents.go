@@ -7,7 +7,7 @@ import (
 
 // Document asks for the current document of a channel, with its text, and puts it into answer.
 func (c *Client) Document(ctx context.Context, channel string, answer any) error {
-	return c.get(ctx, "/documents/"+segment(channel), answer)
+	return c.ask(ctx, http.MethodGet, "/documents/"+segment(channel), nil, answer)
 }
 
 // ClearDocuments takes back the documents of a channel that wait, and says how many.

@@ -47,21 +47,15 @@ type Handoffs struct {
 
 // Handoff schedules one. What the observer refuses is a *StatusError with its reason.
 func (c *Client) Handoff(ctx context.Context, id string, h NewHandoff) (Scheduled, error) {
-	var out Scheduled
-	err := c.ask(ctx, http.MethodPost, "/sessions/"+segment(id)+"/handoff", h, &out)
-	return out, err
+	return answerOf[Scheduled](ctx, c, http.MethodPost, "/sessions/"+segment(id)+"/handoff", h)
 }
 
 // Handoffs asks for those that are known.
 func (c *Client) Handoffs(ctx context.Context) (Handoffs, error) {
-	var out Handoffs
-	err := c.get(ctx, "/handoffs", &out)
-	return out, err
+	return answerOf[Handoffs](ctx, c, http.MethodGet, "/handoffs", nil)
 }
 
 // CancelHandoff takes one back that has not begun.
 func (c *Client) CancelHandoff(ctx context.Context, id string) (Handoff, error) {
-	var out Handoff
-	err := c.ask(ctx, http.MethodDelete, "/handoffs/"+segment(id), nil, &out)
-	return out, err
+	return answerOf[Handoff](ctx, c, http.MethodDelete, "/handoffs/"+segment(id), nil)
 }

@@ -17,7 +17,5 @@ func (p Page) At(agent string) string { return p.URL + "&session=" + url.QueryEs
 
 // OpenPage asks for an address that opens the page in a browser.
 func (c *Client) OpenPage(ctx context.Context) (Page, error) {
-	var p Page
-	err := c.ask(ctx, http.MethodPost, "/open", struct{}{}, &p)
-	return p, err
+	return answerOf[Page](ctx, c, http.MethodPost, "/open", struct{}{})
 }

@@ -3,12 +3,11 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 )
 
 // Raw asks for any path and gives the answer as it is: for who must say what an
 // observer does not report from what it knows to be null.
 func (c *Client) Raw(ctx context.Context, path string) (json.RawMessage, error) {
-	var answer json.RawMessage
-	err := c.get(ctx, path, &answer)
-	return answer, err
+	return answerOf[json.RawMessage](ctx, c, http.MethodGet, path, nil)
 }

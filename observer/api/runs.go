@@ -105,12 +105,8 @@ type Instruction struct {
 // NextInstruction waits for something to do for the run of an agent. After RunWait without any it returns false. An
 // agent that the observer does not know is a *StatusError with code 404.
 func (c *Client) NextInstruction(ctx context.Context, id string, r Run) (in Instruction, ok bool, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/runs/"+segment(id)+"/next?"+r.Query().Encode(), nil)
-	if err != nil {
-		return in, false, fmt.Errorf("ask the observer: %w", err)
-	}
 	// As patient as the observer is slow to answer, on top of what it holds the answer back.
 	long := Client{http.Client{Transport: c.http.Transport, Timeout: RunWait + answerWithin}}
-	err = long.do(req, &in)
+	err = long.ask(ctx, http.MethodGet, "/runs/"+segment(id)+"/next?"+r.Query().Encode(), nil, &in)
 	return in, err == nil && in.Rotation != "", err
 }
