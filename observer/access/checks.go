@@ -25,7 +25,7 @@ import (
 func (g *gatekeeper) checkMethod(v *visit) *refusal {
 	allowed := g.methods
 	if v.endpoint != nil {
-		allowed = slices.Sorted(maps.Keys(v.endpoint.byMethod))
+		allowed = slices.Sorted(maps.Keys(v.endpoint))
 	}
 	if slices.Contains(allowed, v.r.Method) {
 		return nil

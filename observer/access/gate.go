@@ -100,12 +100,10 @@ type gatekeeper struct {
 }
 
 // An endpoint is what stands behind one pattern: a route for each method.
-type endpoint struct {
-	byMethod map[string]*Route
-}
+type endpoint map[string]*Route
 
-func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	e.byMethod[r.Method].Handler.ServeHTTP(w, r)
+func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	e[r.Method].Handler.ServeHTTP(w, r)
 }
 
 func newGatekeeper(routes []Route, o Options, tcp bool) *gatekeeper {
@@ -113,14 +111,14 @@ func newGatekeeper(routes []Route, o Options, tcp bool) *gatekeeper {
 		Options: o, tcp: tcp, uid: uint32(os.Geteuid()),
 		tokenSum: sha256.Sum256([]byte(o.Token)), mux: http.NewServeMux(),
 	}
-	endpoints, methods := map[string]*endpoint{}, map[string]bool{}
+	endpoints, methods := map[string]endpoint{}, map[string]bool{}
 	for _, rt := range routes {
 		if rt.Body == 0 {
 			rt.Body = defaultBodyBytes
 		}
 		e := endpoints[rt.Pattern]
 		if e == nil {
-			e = &endpoint{byMethod: map[string]*Route{}}
+			e = endpoint{}
 			endpoints[rt.Pattern] = e
 			g.mux.Handle(rt.Pattern, e)
 		}
@@ -129,10 +127,10 @@ func newGatekeeper(routes []Route, o Options, tcp bool) *gatekeeper {
 			names = append(names, http.MethodHead)
 		}
 		for _, m := range names {
-			if e.byMethod[m] != nil {
+			if e[m] != nil {
 				panic("access: two routes for " + m + " " + rt.Pattern) // as the mux does for two patterns
 			}
-			e.byMethod[m], methods[m] = &rt, true
+			e[m], methods[m] = &rt, true
 		}
 	}
 	g.methods = slices.Sorted(maps.Keys(methods))
@@ -143,7 +141,7 @@ func newGatekeeper(routes []Route, o Options, tcp bool) *gatekeeper {
 type visit struct {
 	w        http.ResponseWriter
 	r        *http.Request
-	endpoint *endpoint // nil: no such path
+	endpoint endpoint // nil: no such path
 	route    *Route
 }
 
@@ -166,8 +164,8 @@ func (g *gatekeeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The mux may have a redirect to a cleaned path instead; to us that is a path
 	// that does not exist, so that nothing is said before the checks.
 	h, _ := g.mux.Handler(r)
-	if e, ok := h.(*endpoint); ok {
-		v.endpoint, v.route = e, e.byMethod[r.Method]
+	if e, ok := h.(endpoint); ok {
+		v.endpoint, v.route = e, e[r.Method]
 	}
 	// Cheapest first, and nothing of the body is read before all else is right.
 	checks := []func(*visit) *refusal{
@@ -214,12 +212,7 @@ func setSecurityHeaders(h http.Header) {
 // WriteError writes the body that every error has: one line of JSON whose
 // text ends with what to do.
 func WriteError(w http.ResponseWriter, code int, text string) {
-	body, err := json.Marshal(struct {
-		Error string `json:"error"`
-	}{text})
-	if err != nil {
-		body = []byte(`{"error":"internal error; see the log"}`)
-	}
+	body, _ := json.Marshal(map[string]string{"error": text}) // there is no text that it refuses
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	// A peer that is gone cannot be told anything.

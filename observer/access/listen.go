@@ -17,24 +17,22 @@ import (
 	"sm/observer/socket"
 )
 
-const (
-	// maxSocketConns bounds the socket's connections: only we get there, and each
-	// `sm run` has a long poll open that must not keep hooks out.
-	maxSocketConns = 1024
-)
+// maxSocketConns bounds the socket's connections: only we get there, and each
+// `sm run` has a long poll open that must not keep hooks out.
+const maxSocketConns = 1024
 
 // ListenUnix listens on a socket that only our uid can reach. The caller holds
 // the lock of the state directory; without it two observers could each take the
 // other's socket for a stale one. Closing the listener removes the socket, unless
 // it was passed: the service manager goes on listening there.
 func ListenUnix(ctx context.Context, path string, passed *Passed) (net.Listener, error) {
-	if l := passed.take("unix", path); l != nil {
-		if err := checkPassed(path); err != nil {
-			return nil, fmt.Errorf("listen %s: %w", path, errors.Join(err, l.Close()))
-		}
-		return limitListener(l, maxSocketConns), nil
+	var err error
+	l := passed.take("unix", path)
+	if l == nil {
+		l, err = bindUnix(ctx, path)
+	} else if err = checkPassed(path); err != nil {
+		err = errors.Join(err, l.Close())
 	}
-	l, err := bindUnix(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("listen %s: %w", path, err)
 	}

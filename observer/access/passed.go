@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/coreos/go-systemd/v22/activation"
 )
@@ -20,13 +21,7 @@ type Passed struct {
 
 // NewPassed takes the listeners over; nil among them stand for what is no listening socket.
 func NewPassed(listeners []net.Listener) *Passed {
-	p := &Passed{}
-	for _, l := range listeners {
-		if l != nil {
-			p.listeners = append(p.listeners, l)
-		}
-	}
-	return p
+	return &Passed{slices.DeleteFunc(slices.Clone(listeners), func(l net.Listener) bool { return l == nil })}
 }
 
 // PassedBySystemd are the sockets that systemd has opened for this process: sd_listen_fds(3).

@@ -114,7 +114,11 @@ func (s *Shares) limit(k shareKey) int {
 // stranger who comes too often.
 func (s *Shares) admit(c net.Conn, k shareKey, now time.Time) *sharedConn {
 	conn := &sharedConn{key: k}
-	conn.limitedConn = limitedConn{Conn: c, release: sync.OnceFunc(func() { s.remove(conn) })}
+	conn.limitedConn = limitedConn{Conn: c, release: sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.forget(conn)
+	})}
 	s.mu.Lock()
 	conn.stranger = !s.trusts(k)
 	if conn.stranger && !s.keepsPace(k, now) {
@@ -180,12 +184,6 @@ func (s *Shares) largest() (most shareKey) {
 		}
 	}
 	return most
-}
-
-func (s *Shares) remove(c *sharedConn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.forget(c)
 }
 
 // forget takes a connection out of its share, once.
