@@ -9,6 +9,7 @@
 package curve
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -208,32 +209,12 @@ func (h *Curve) Fill(earlier *Curve, depth int64) {
 		return
 	}
 	h.depth, h.transcribed = depth, h.transcribed || len(earlier.points) > 0
-	seen := *h
-	h.points, h.marks = nil, nil
-	before := func(at uint32) bool { return seen.since == 0 || at < seen.since }
-	for _, p := range earlier.points {
-		if before(p.at) {
-			h.points = append(h.points, p)
-		}
+	since := h.since
+	if since == 0 { // nothing has been seen
+		since, h.opened, h.fresh = math.MaxUint32, earlier.opened, earlier.fresh
 	}
-	for _, m := range earlier.marks {
-		if before(m.at) {
-			h.marks = append(h.marks, m)
-		}
-	}
-	if seen.since == 0 {
-		h.opened, h.fresh = earlier.opened, earlier.fresh
-	}
-	for _, p := range seen.points {
-		if !before(p.at) {
-			h.points = append(h.points, p)
-		}
-	}
-	for _, m := range seen.marks {
-		if !before(m.at) {
-			h.marks = append(h.marks, m)
-		}
-	}
+	h.points = joined(earlier.points, h.points, func(p point) bool { return p.at < since })
+	h.marks = joined(earlier.marks, h.marks, func(m mark) bool { return m.at < since })
 	h.cut()
 	for len(h.points) > maxPoints {
 		h.thin()
@@ -243,6 +224,12 @@ func (h *Curve) Fill(earlier *Curve, depth int64) {
 	}
 	h.points, h.marks = slices.Clip(slices.Clone(h.points)), slices.Clip(slices.Clone(h.marks))
 	h.version++
+}
+
+// joined is what came before by one list, and all else by another.
+func joined[T any](earlier, later []T, before func(T) bool) []T {
+	all := slices.DeleteFunc(slices.Clone(earlier), func(x T) bool { return !before(x) })
+	return append(all, slices.DeleteFunc(slices.Clone(later), before)...)
 }
 
 // Shown is the history as the page takes it.
@@ -296,18 +283,10 @@ func (h *Curve) Event(ev *alerts.Event) {
 
 // Cycle takes note of a new cycle.
 func (h *Curve) Cycle(o *alerts.Opened) {
-	kind := Compaction
-	switch o.Cause {
-	case alerts.CauseClear:
-		kind = Clear
-	case alerts.CauseSession:
-		kind = Session
-	case alerts.CauseHandoff:
-		kind = Handoff
-	case alerts.CauseRewind:
-		kind = Rewind
-	}
-	h.Open(o.At, kind, uint8(o.Trigger), o.PreTokens)
+	kind := map[alerts.Cause]uint8{
+		alerts.CauseClear: Clear, alerts.CauseSession: Session, alerts.CauseHandoff: Handoff, alerts.CauseRewind: Rewind,
+	}[o.Cause]
+	h.Open(o.At, cmp.Or(kind, Compaction), uint8(o.Trigger), o.PreTokens)
 }
 
 // Seconds is a time in seconds since 1970, 0 for none and for one that 32 bits do not hold.
