@@ -7,6 +7,7 @@ package catchup
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"sm/transcript"
@@ -48,11 +49,7 @@ func (u *Queue) Hold(c *transcript.Change) bool {
 
 // Release applies the changes that were kept, the originals first. The queue is empty then.
 func (u *Queue) Release(apply func(transcript.Change)) {
-	paths := make([]string, 0, len(u.files))
-	for path := range u.files {
-		paths = append(paths, path)
-	}
-	slices.SortFunc(paths, func(a, b string) int {
+	paths := slices.SortedFunc(maps.Keys(u.files), func(a, b string) int {
 		x, y := u.files[a], u.files[b]
 		c, d := &x.changes[0], &y.changes[0]
 		return cmp.Or(

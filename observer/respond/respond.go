@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 
 	"sm/alerts"
 	"sm/alerts/outbox"
@@ -68,10 +69,8 @@ func statusOf(err error) int {
 		return own.code
 	}
 	for code, list := range statuses() {
-		for _, known := range list {
-			if errors.Is(err, known) {
-				return code
-			}
+		if slices.ContainsFunc(list, func(known error) bool { return errors.Is(err, known) }) {
+			return code
 		}
 	}
 	return http.StatusInternalServerError

@@ -20,11 +20,9 @@ func Reminder(r alerts.Reminder) api.Reminder {
 		Soft: time.Duration(r.Soft).Seconds(), Hard: time.Duration(r.Hard).Seconds(),
 	}
 	if r.Periodic() {
-		at := r.Reset.Time()
-		out.ResetAt = &at
+		out.ResetAt = new(r.Reset.Time())
 	} else {
-		at := r.Due.Time()
-		out.DueAt = &at
+		out.DueAt = new(r.Due.Time())
 	}
 	return out
 }

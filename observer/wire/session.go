@@ -26,12 +26,11 @@ func Session(v fleet.View) api.Session {
 		StatuslineAt: timeOrNil(v.Spoke), HookAt: timeOrNil(v.Hooked),
 	}
 	if v.Known {
-		percent := v.Window.Percent(v.Tokens)
-		s.TokensUsed, s.UsedPercentage, s.Level, s.ContextSource = &v.Tokens, &percent, v.Level.String(), sourceName(v.Source)
+		s.TokensUsed, s.UsedPercentage = &v.Tokens, new(v.Window.Percent(v.Tokens))
+		s.Level, s.ContextSource = v.Level.String(), sourceName(v.Source)
 		s.ClearedTokens = v.Cleared
 	} else if v.Estimate > 0 { // what the client shows meanwhile
-		percent := v.Window.Percent(v.Estimate)
-		s.UsedPercentage = &percent
+		s.UsedPercentage = new(v.Window.Percent(v.Estimate))
 	}
 	if v.Active.IsZero() && v.Path == "" {
 		s.LastActive = timeOrNil(v.Seen()) // an agent that has no transcript yet
@@ -78,8 +77,7 @@ func RateLimits(claude [2]fleet.Limit, parts []tally.Part, now time.Time) api.Ra
 	all := rateLimits(claude)
 	for _, p := range parts {
 		if p.Expire(transcript.InstantOf(now)); p.Limits != ([2]fleet.Limit{}) {
-			codex := rateLimits(p.Limits)
-			all.Codex = &codex
+			all.Codex = new(rateLimits(p.Limits))
 		}
 	}
 	return all
