@@ -1,6 +1,7 @@
 package bills
 
 import (
+	"cmp"
 	"slices"
 
 	"sm/transcript"
@@ -280,11 +281,7 @@ func (l *Ledger) Heard(e *transcript.Entry) {
 	if l.begun && kind == transcript.BilledHandoff {
 		return // a document that a compaction, or somebody's question, brought back
 	}
-	a := l.open(transcript.Bill{Kind: kind, Key: e.Origin, At: e.At})
-	if a.bill.Key == 0 {
-		a.bill.Key = e.UUID
-	}
-	a.opening = !l.begun
+	l.open(transcript.Bill{Kind: kind, Key: cmp.Or(e.Origin, e.UUID), At: e.At}).opening = !l.begun
 }
 
 // Compacted opens the bill of a compaction, by its place among those of its file. What else is known of it is for
@@ -296,9 +293,7 @@ func (l *Ledger) Compacted(ordinal int, b transcript.Bill) {
 // open begins a bill: of those before, the context no longer grows.
 func (l *Ledger) open(b transcript.Bill) *account {
 	l.settle(0)
-	if b.Before == 0 {
-		b.Before = l.last.context
-	}
+	b.Before = cmp.Or(b.Before, l.last.context)
 	l.last.context, l.last.output = 0, 0
 	for _, a := range l.accounts {
 		if a.cut = true; !a.over && a.replies > 0 {

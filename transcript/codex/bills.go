@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"time"
 
 	"sm/transcript"
@@ -23,10 +24,7 @@ func (f *Fold) Bills() ([]transcript.Bill, transcript.Worked) {
 	}
 	return f.bills.ledger.Take(func(i int, b *transcript.Bill) {
 		c := &f.compactions[i]
-		b.Key, b.At, b.Trigger = c.Key, c.At, c.Trigger
-		if c.PreTokens > 0 {
-			b.Before = c.PreTokens
-		}
+		b.Key, b.At, b.Trigger, b.Before = c.Key, c.At, c.Trigger, cmp.Or(c.PreTokens, b.Before)
 	})
 }
 
@@ -97,11 +95,9 @@ func (b *billing) prompt(f *Fold, r *record, e *transcript.Entry) {
 		return
 	}
 	opening := *e
-	if opening.UUID = r.turnKey(f.key, 1); wording.MayResume(e.Text) {
+	opening.UUID = cmp.Or(r.turnKey(f.key, 1), transcript.Join(f.key, transcript.KeyOf(r.text)))
+	if wording.MayResume(e.Text) {
 		opening.Kind = transcript.KindTurnStart
-	}
-	if opening.UUID == 0 {
-		opening.UUID = transcript.Join(f.key, transcript.KeyOf(r.text))
 	}
 	b.ledger.Heard(&opening)
 }
