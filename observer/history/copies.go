@@ -173,14 +173,10 @@ func (h *History) restoreOrder(p *log) {
 // its own, or never had.
 func (p *log) earlier(q *log) int {
 	a, b := &p.change, &q.change
-	return cmp.Or(compareCopied(p.copied, q.copied), cmp.Compare(uint64(a.Session.Started)-1, uint64(b.Session.Started)-1),
+	number := map[bool]int{true: 1}
+	return cmp.Or(number[p.copied]-number[q.copied], cmp.Compare(uint64(a.Session.Started)-1, uint64(b.Session.Started)-1),
 		cmp.Compare(p.alone, q.alone), cmp.Compare(a.Session.Active, b.Session.Active),
 		strings.Compare(a.Name, b.Name), strings.Compare(a.Cursor.Path, b.Cursor.Path))
-}
-
-func compareCopied(a, b bool) int {
-	number := map[bool]int{true: 1}
-	return number[a] - number[b]
 }
 
 // owners says of each shared record in which transcript it happened first: never in one that names its origin while that

@@ -1,14 +1,12 @@
 package history
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
 	"os"
 	"slices"
-	"strings"
 
 	"sm/transcript"
 	"sm/transcript/clients"
@@ -43,8 +41,7 @@ func Records(ctx context.Context, o Options, paths []string) (all []transcript.C
 		all = append(all, c)
 	})
 	slices.SortStableFunc(all, func(a, b transcript.Change) int {
-		return cmp.Or(compareCopied(isCopy(a), isCopy(b)), cmp.Compare(uint64(a.Session.Started)-1, uint64(b.Session.Started)-1),
-			cmp.Compare(a.Session.Active, b.Session.Active), strings.Compare(a.Name, b.Name), strings.Compare(a.Cursor.Path, b.Cursor.Path))
+		return (&log{change: a, copied: isCopy(a)}).earlier(&log{change: b, copied: isCopy(b)})
 	})
 	return all, err
 }

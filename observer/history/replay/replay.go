@@ -96,17 +96,18 @@ type player struct {
 // play gives the events to the engine, and the time that passes between them.
 func (p *player) play(engine *alerts.Engine, events []alerts.Event) {
 	next := time.Time{}
+	tick := func(now time.Time) {
+		var actions []alerts.Action
+		actions, next = engine.Tick(now)
+		p.note(engine, actions)
+	}
 	for _, ev := range events {
 		if ev.At.After(p.now) {
 			for !next.IsZero() && next.Before(ev.At) {
-				var actions []alerts.Action
-				actions, next = engine.Tick(next)
-				p.note(engine, actions)
+				tick(next)
 			}
 			p.now = ev.At
-			var actions []alerts.Action
-			actions, next = engine.Tick(ev.At)
-			p.note(engine, actions)
+			tick(ev.At)
 		}
 		before := p.cycle
 		if p.note(engine, engine.Step(ev)); ev.Kind == alerts.EventCompacted && !ev.History && p.cycle == before {

@@ -185,8 +185,7 @@ func monthOf(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
-	year, m, _ := at.Local().Date()
-	return string([]byte{'0' + byte(year/1000%10), '0' + byte(year/100%10), '0' + byte(year/10%10), '0' + byte(year%10), '-', '0' + byte(m/10), '0' + byte(m%10)})
+	return at.Local().Format("2006-01")
 }
 
 // report is what it all adds up to, with the sessions that there are.

@@ -288,15 +288,10 @@ func (g *Grid) choose(r *trial, configured alerts.Thresholds) error {
 	if g.Chosen.Checking.Compactions > 0 {
 		g.Difference = &d
 	}
-	if (g.Advice == AdviceChange || g.Advice == AdviceUnchecked) && !g.inForce(configured) {
+	if (g.Advice == AdviceChange || g.Advice == AdviceUnchecked) && !same(g.Chosen.thresholds, configured) {
 		g.Configuration = ConfigurationOf(g.Chosen.thresholds, configured)
 	}
 	return nil
-}
-
-// inForce says that the configuration has what was chosen.
-func (g *Grid) inForce(configured alerts.Thresholds) bool {
-	return same(g.Chosen.thresholds, configured)
 }
 
 // same says that two pairs warn alike in every window.
