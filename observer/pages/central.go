@@ -224,12 +224,7 @@ func (r *remote) Detail(_ context.Context, id string, _ time.Time) (d Detail, er
 	if s.Queued > 0 {
 		d.Facts = append(d.Facts, webpage.Fact{Name: "Queued", Value: queuedText(s.Queued)})
 	}
-	if s.CostUSD != nil {
-		d.Facts = append(d.Facts, webpage.Fact{Name: "Cost", Value: fmt.Sprintf("$%.2f, as the client reckons", *s.CostUSD)})
-	}
-	if s.CacheHitRatio != nil {
-		d.Facts = append(d.Facts, webpage.Fact{Name: "From cache", Value: fmt.Sprintf("%.0f %% of the input", 100**s.CacheHitRatio)})
-	}
+	d.Facts = append(d.Facts, costFacts(s)...)
 	if seen := d.Row.Seen; seen > 0 {
 		d.Facts = append(d.Facts, webpage.Fact{Name: "Last activity", At: seen})
 	}

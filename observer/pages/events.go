@@ -2,6 +2,7 @@ package pages
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -107,7 +108,7 @@ func (s *stream) serve(ctx context.Context, sign <-chan struct{}, now *snapshot)
 		case <-pause.C:
 			news = sign
 		case <-news:
-			if err := s.sendSnapshot(ctx, s.hub.newest(now), false); err != nil {
+			if err := s.sendSnapshot(ctx, cmp.Or(s.hub.newest(), now), false); err != nil {
 				return err
 			}
 			news = nil

@@ -69,9 +69,7 @@ func Commands(v *fleet.View) []webpage.Command {
 
 // under are those of the agents shown that work for one.
 func (h *Hub) under(of *webpage.Row) (all []webpage.Under) {
-	h.mu.Lock()
-	now := h.now
-	h.mu.Unlock()
+	now := h.newest()
 	if now == nil {
 		return nil
 	}
@@ -130,14 +128,20 @@ func usageFacts(s *api.Session) []webpage.Fact {
 		{Name: "Tokens", Value: fmt.Sprintf("%s read from cache, %s into it, %s other input, %s output",
 			webpage.Short(s.Tokens.CacheRead), webpage.Short(s.Tokens.CacheCreation), webpage.Short(s.Tokens.Input), webpage.Short(s.Tokens.Output))},
 	}
+	facts = append(facts, costFacts(s)...)
+	if s.Subagents.Messages > 0 {
+		facts = append(facts, webpage.Fact{Name: "Subagents", Value: fmt.Sprintf("%d files, %d replies", s.Subagents.Files, s.Subagents.Messages)})
+	}
+	return facts
+}
+
+// costFacts are what is known of money and of the cache.
+func costFacts(s *api.Session) (facts []webpage.Fact) {
 	if s.CostUSD != nil {
 		facts = append(facts, webpage.Fact{Name: "Cost", Value: fmt.Sprintf("$%.2f, as the client reckons", *s.CostUSD)})
 	}
 	if s.CacheHitRatio != nil {
 		facts = append(facts, webpage.Fact{Name: "From cache", Value: fmt.Sprintf("%.0f %% of the input", 100**s.CacheHitRatio)})
-	}
-	if s.Subagents.Messages > 0 {
-		facts = append(facts, webpage.Fact{Name: "Subagents", Value: fmt.Sprintf("%d files, %d replies", s.Subagents.Files, s.Subagents.Messages)})
 	}
 	return facts
 }

@@ -247,9 +247,7 @@ func (h *Hub) drop() {
 func (h *Hub) look(ctx context.Context) (*snapshot, error) {
 	h.looking.Lock()
 	defer h.looking.Unlock()
-	h.mu.Lock()
-	old := h.now
-	h.mu.Unlock()
+	old := h.newest()
 	edits := h.o.Source.Edits()
 	if old != nil && old.filled && edits == h.edits && time.Since(old.at) < pageAtLeast && !old.head.CatchingUp {
 		return old, nil
@@ -277,14 +275,11 @@ func (h *Hub) look(ctx context.Context) (*snapshot, error) {
 	return next, nil
 }
 
-// newest is the last snapshot, or the one given where that has been dropped.
-func (h *Hub) newest(s *snapshot) *snapshot {
+// newest is the last snapshot, nil where that has been dropped.
+func (h *Hub) newest() *snapshot {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.now != nil {
-		return h.now
-	}
-	return s
+	return h.now
 }
 
 // draw makes the next snapshot out of the last.
