@@ -1,6 +1,7 @@
 package transcripttest
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,21 +31,15 @@ func (e Era) String() string {
 
 // Versions are the client versions that a session of the era may name.
 func (e Era) Versions() []string {
-	switch e {
-	case Era100:
-		return []string{"1.0.17", "1.0.38", "1.0.67", "1.0.112"}
-	case Era113:
-		return []string{"1.0.113", "1.0.120", "1.0.128"}
-	case Era20:
-		return []string{"2.0.9", "2.0.20", "2.0.51", "2.0.76"}
-	case Era21:
-		return []string{"2.1.7", "2.1.17", "2.1.44", "2.1.63", "2.1.80", "2.1.97"}
-	case Era197:
-		return []string{"2.1.123", "2.1.168", "2.1.197"}
-	case Era270:
-		return []string{"2.1.226", "2.1.270"}
-	}
-	return []string{""}
+	return [...][]string{
+		Bare:   {""},
+		Era100: {"1.0.17", "1.0.38", "1.0.67", "1.0.112"},
+		Era113: {"1.0.113", "1.0.120", "1.0.128"},
+		Era20:  {"2.0.9", "2.0.20", "2.0.51", "2.0.76"},
+		Era21:  {"2.1.7", "2.1.17", "2.1.44", "2.1.63", "2.1.80", "2.1.97"},
+		Era197: {"2.1.123", "2.1.168", "2.1.197"},
+		Era270: {"2.1.226", "2.1.270"},
+	}[e]
 }
 
 // Trigger is what set a compaction off.
@@ -58,7 +53,12 @@ const (
 )
 
 // String is the trigger as the client writes it.
-func (t Trigger) String() string { return [...]string{"unknown", "auto", "manual"}[t] }
+func (t Trigger) String() string { return triggers()[t] }
+
+func triggers() []string { return []string{"unknown", "auto", "manual"} }
+
+// triggerOf is the trigger that a client writes so, unknown for any other word.
+func triggerOf(name string) Trigger { return Trigger(max(0, slices.Index(triggers(), name))) }
 
 // client is a version of the program that writes transcripts. Its methods say what
 // that version does; the bounds are the first and last versions seen to do so.

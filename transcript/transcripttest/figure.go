@@ -2,6 +2,7 @@ package transcripttest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -19,44 +20,23 @@ const (
 // object is a JSON object, its keys case-exact, the last of equal keys kept.
 type object map[string]json.RawMessage
 
+// decoded is the JSON in raw, none unless it begins with that character.
+func decoded[T any](raw []byte, first byte) (v T) {
+	if len(raw) == 0 || raw[0] != first || json.Unmarshal(raw, &v) != nil {
+		return *new(T)
+	}
+	return v
+}
+
 // objectOf decodes raw, which may be a whole line; anything but one object gives
 // nil.
-func objectOf(raw []byte) object {
-	raw = bytes.TrimLeft(raw, " \t\r\n")
-	if len(raw) == 0 || raw[0] != '{' {
-		return nil
-	}
-	var o object
-	if json.Unmarshal(raw, &o) != nil {
-		return nil
-	}
-	return o
-}
+func objectOf(raw []byte) object { return decoded[object](bytes.TrimLeft(raw, " \t\r\n"), '{') }
 
 // listOf decodes raw; anything but an array gives nil.
-func listOf(raw []byte) []json.RawMessage {
-	if len(raw) == 0 || raw[0] != '[' {
-		return nil
-	}
-	var l []json.RawMessage
-	if json.Unmarshal(raw, &l) != nil {
-		return nil
-	}
-	return l
-}
+func listOf(raw []byte) []json.RawMessage { return decoded[[]json.RawMessage](raw, '[') }
 
 // text is the string at key, empty when there is none.
-func (o object) text(key string) string {
-	raw := o[key]
-	if len(raw) == 0 || raw[0] != '"' {
-		return ""
-	}
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
-}
+func (o object) text(key string) string { return decoded[string](o[key], '"') }
 
 // yes reports whether key holds the literal true.
 func (o object) yes(key string) bool { return string(o[key]) == "true" }
@@ -142,13 +122,6 @@ func number(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] >= '0' && 
 // message is written; of equal outputs by the rest, so that no order of reading
 // changes the result.
 func (t Tokens) costlier(u Tokens) bool {
-	switch {
-	case t.Output != u.Output:
-		return t.Output > u.Output
-	case t.Context() != u.Context():
-		return t.Context() > u.Context()
-	case t.CacheRead != u.CacheRead:
-		return t.CacheRead > u.CacheRead
-	}
-	return t.CacheCreation > u.CacheCreation
+	return cmp.Or(cmp.Compare(t.Output, u.Output), cmp.Compare(t.Context(), u.Context()),
+		cmp.Compare(t.CacheRead, u.CacheRead), cmp.Compare(t.CacheCreation, u.CacheCreation)) > 0
 }

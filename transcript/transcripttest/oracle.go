@@ -292,16 +292,6 @@ func (r *reader) truth() FileTruth {
 	return t
 }
 
-func triggerOf(s string) Trigger {
-	switch s {
-	case "auto":
-		return Auto
-	case "manual":
-		return Manual
-	}
-	return UnknownTrigger
-}
-
 // isPrompt reports whether a user message's content was typed: no tool result, no
 // record of a command, no note of an interruption.
 func isPrompt(content json.RawMessage) bool {
@@ -328,7 +318,7 @@ func textOf(content json.RawMessage) string {
 		}
 		return strings.Join(parts, "\n")
 	}
-	return object{"": content}.text("")
+	return decoded[string](content, '"')
 }
 
 // digestOf names a summary by text and time; short or undated ones have no digest.
