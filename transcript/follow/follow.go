@@ -158,6 +158,7 @@ type follower struct {
 	index   *index
 	reader  *fileReader
 	clients registries
+	lookers *lookers
 	queue   []*file // to be read, newest last
 	jobs    chan *file
 	results chan result
@@ -165,6 +166,9 @@ type follower struct {
 	pending int // jobs not yet finished that belong to the first catch-up
 	caught  bool
 	live    map[*file]struct{}
+	due     []*file          // live files to be checked before the next sweep, part by part
+	part    int              // so many at a time
+	more    <-chan time.Time // when the next part is checked; nil for none
 	tails   int              // of the live files
 	failing map[*file]string // those that cannot be read, with the failure that has been logged
 	stuck   atomic.Bool      // tails get no events any more
@@ -191,12 +195,15 @@ func Run(ctx context.Context, o Options, from []transcript.Cursor, out chan<- tr
 		Options: o, index: index, reader: &fileReader{Options: o, roots: &index.roots, out: out},
 		clients: registries{roots: &index.roots, watch: index.watch, alive: o.Alive, to: o.Clients},
 		jobs:    make(chan *file), results: make(chan result), exits: make(chan exit),
-		live: map[*file]struct{}{}, failing: map[*file]string{},
+		live: map[*file]struct{}{}, failing: map[*file]string{}, lookers: newLookers(),
 	}
 	guardTail()
 	var workers sync.WaitGroup
 	for range o.Workers {
 		workers.Go(func() { f.reader.work(ctx, f.jobs, f.results) })
+	}
+	for range max(2, o.Workers) { // a long line is to delay no other file
+		workers.Go(func() { f.lookers.work(ctx) })
 	}
 	index.restore(from)
 	f.loop(ctx)
@@ -242,6 +249,8 @@ func (f *follower) loop(ctx context.Context) {
 			f.learn(root)
 		case <-tick.C:
 			f.sweep(false)
+		case now := <-f.more:
+			f.checkDue(now)
 		}
 	}
 }
@@ -313,6 +322,8 @@ func (f *follower) failed(fl *file, err error) {
 // drain waits for the tails, after ctx has ended.
 func (f *follower) drain() {
 	for fl := range f.live {
-		<-fl.tail.ended
+		if fl.tail.tails {
+			<-fl.tail.ended
+		}
 	}
 }

@@ -3,6 +3,7 @@ package follow
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -37,16 +38,21 @@ func (w *watcher) canInotify() bool {
 func (f *follower) followLive(ctx context.Context, fl *file, r result) {
 	t := &tailer{
 		r: f.reader, exits: f.exits, stuck: &f.stuck, file: fl, tails: f.tails < f.Tails, fold: r.fold, cursor: fl.cursor,
-		seen:  seen{offset: fl.cursor.Offset, quiet: r.written, written: true},
-		pokes: make(chan struct{}, 1), quit: make(chan struct{}), ended: make(chan struct{}),
+		seen:    seen{offset: fl.cursor.Offset, quiet: r.written, written: true},
+		lookers: f.lookers, quit: make(chan struct{}),
 	}
 	t.offset.Store(fl.cursor.Offset)
+	t.looked.Store(fl.cursor.Modified)
+	t.told.Store(fl.cursor.Modified)
 	t.shown = fl.cursor.Size > fl.cursor.Offset // perhaps; to report once more does no harm
-	if t.tails {
-		f.tails++
-	}
 	fl.state, fl.tail = live, t
 	f.live[fl] = struct{}{}
+	if !t.tails {
+		t.poke() // for what was written since the last reading
+		return
+	}
+	f.tails++
+	t.pokes, t.ended = make(chan struct{}, 1), make(chan struct{})
 	poll := fl.poll || !f.index.watch.canInotify()
 	go t.run(ctx, poll)
 }
@@ -106,6 +112,38 @@ func (f *follower) ended(x exit) {
 	}
 }
 
+// checkParts is in how many parts the live files are checked, spread over the time between two sweeps: looks at a
+// thousand files at once would hold up the lines of all others.
+const checkParts = 16
+
+// checkLive begins to check the live files that are due. What the last sweep has left of them comes first, at once.
+func (f *follower) checkLive(now time.Time) {
+	f.part = len(f.due)
+	f.checkDue(now)
+	for fl := range f.live {
+		if fl.tail.seen.due(now, f.Check, f.index.watch.watched[filepath.Dir(fl.cursor.Path)]) {
+			f.due = append(f.due, fl)
+		}
+	}
+	f.part = len(f.due)/checkParts + 1
+	f.checkDue(now)
+}
+
+// checkDue checks the next part of the live files that are due.
+func (f *follower) checkDue(now time.Time) {
+	n := min(len(f.due), f.part)
+	for _, fl := range f.due[:n] {
+		if fl.state == live {
+			f.check(fl, now)
+		}
+	}
+	if f.due = f.due[n:]; len(f.due) == 0 {
+		f.due, f.more = nil, nil
+		return
+	}
+	f.more = time.After(f.Check / (checkParts + 1))
+}
+
 // check is the loop's look at a live file: one stat. What it finds odd, the tailer
 // has to look into.
 func (f *follower) check(fl *file, now time.Time) {
@@ -114,12 +152,13 @@ func (f *follower) check(fl *file, now time.Time) {
 	if offset != t.seen.offset {
 		t.seen.quiet = now
 	}
+	t.idle.Store(offset == t.seen.offset)
 	info, err := os.Lstat(fl.cursor.Path)
 	switch {
 	case err != nil, inodeOf(info) != fl.inode(), info.Size() < offset:
 		t.poke()
-	case info.ModTime().UnixNano() != fl.modified, info.Size() > offset && offset == t.seen.offset && info.Size() != t.seen.poked:
-		fl.modified, t.seen.poked = modified(info), info.Size()
+	case t.stale(info.ModTime().UnixNano(), info.Size() == offset), info.Size() > offset && offset == t.seen.offset && info.Size() != t.seen.poked:
+		t.seen.poked = info.Size()
 		if info.Size()-offset > farBytes {
 			t.interrupt()
 		}

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"bytes"
 	"context"
 	"slices"
 
@@ -18,6 +19,7 @@ func (t *tailer) add(line []byte, end int64, c *transcript.Change) {
 		if len(t.head) < headBytes {
 			t.head = append(t.head, '\n')
 		}
+		t.cursor.Head = transcript.KeyOf(t.head)
 	}
 	t.last = append(t.last, line[max(0, len(line)-tailBytes):]...)
 	t.last = append(t.last, '\n')
@@ -28,7 +30,7 @@ func (t *tailer) add(line []byte, end int64, c *transcript.Change) {
 
 // report sends what the lines since the last report have brought.
 func (t *tailer) report(ctx context.Context, c transcript.Change, session transcript.Session) bool {
-	t.cursor.Head, t.cursor.Tail = transcript.KeyOf(t.head), transcript.KeyOf(t.last)
+	t.cursor.Tail = transcript.KeyOf(t.last)
 	t.cursor.Size = max(t.cursor.Size, t.cursor.Offset)
 	messages, compactions := t.fold.Take()
 	c.Cursor, c.Session = t.cursor, session
@@ -36,35 +38,75 @@ func (t *tailer) report(ctx context.Context, c transcript.Change, session transc
 	c.Messages, c.Compactions = slices.Clone(messages), compactions
 	takeBills(&c, t.fold)
 	t.offset.Store(t.cursor.Offset)
+	t.told.Store(t.cursor.Modified)
 	return t.r.send(ctx, c)
 }
 
+// near is a file of which one stretch has been read already, with one call.
+type near struct {
+	*glance
+	from int64
+	text []byte
+}
+
+func (n *near) ReadAt(b []byte, at int64) (int, error) {
+	if at < n.from || at+int64(len(b)) > n.from+int64(len(n.text)) {
+		return n.glance.ReadAt(b, at)
+	}
+	return copy(b, n.text[at-n.from:]), nil
+}
+
+// lookBytes is the room that a looker has: for what has been appended, as it was read and once more as lines.
+const lookBytes = 64 << 10
+
+// roomFor is the room that a look at so much text takes, at most lookBytes.
+func roomFor(unread int64) int64 {
+	if unread <= 0 {
+		return headBytes + tailBytes
+	}
+	return min(2*unread+3*pageBytes, lookBytes)
+}
+
+// unchanged says that the file begins with what the cursor covers. It uses room, which has some for the head.
+func (t *tailer) unchanged(file *near, room []byte) bool {
+	head := room[:len(t.head)]
+	return bytes.HasPrefix(file.text, t.last) && readFull(file.glance, head, 0) && bytes.Equal(head, t.head)
+}
+
 // look compares the file with the cursor, and reads what the tail has missed. It
-// reports whether the file has to be read anew.
-func (t *tailer) look(ctx context.Context) (reread bool) {
-	file, info, err := open(t.cursor.Path)
+// reports whether the file has to be read anew. It reads into room; nil has it take its own.
+func (t *tailer) look(ctx context.Context, room []byte) (reread bool) {
+	glance, err := glanceAt(t.cursor.Path)
 	if err != nil {
 		return true // a worker sees to it until it can be read again
 	}
-	defer file.Close()
-	if t.cursor.Head, t.cursor.Tail = transcript.KeyOf(t.head), transcript.KeyOf(t.last); !continues(file, info.Size(), info, t.cursor) {
+	defer glance.close()
+	size, before := glance.stat.Size, t.cursor.Offset
+	if glance.inode() != (inode{t.cursor.Dev, t.cursor.Ino}) || size < before {
 		return true
 	}
-	size, known := info.Size(), t.cursor.Modified
-	t.cursor.Modified = modified(info)
+	if room == nil {
+		room = make([]byte, roomFor(size-before))
+	}
+	file := &near{glance: &glance, from: before - int64(len(t.last)), text: room[:min(int64(len(room)-headBytes)/2, size-before)+int64(len(t.last))]}
+	room = room[len(file.text):]
+	if !readFull(&glance, file.text, file.from) || !t.unchanged(file, room) {
+		return true
+	}
+	t.cursor.Modified = glance.modified()
+	t.looked.Store(t.cursor.Modified)
 	var c transcript.Change
-	if size == t.peeked || size == t.cursor.Offset && !t.shown {
+	if size == t.peeked || size == before && !t.shown {
 		t.cursor.Size = size
-		// Lines of the tail came without it, and a stored cursor with another time has
-		// the file opened at each start.
-		if size == t.cursor.Offset && t.cursor.Modified != known {
+		if size == before && t.idle.Load() && t.cursor.Modified != t.told.Load() {
 			t.report(ctx, c, *t.fold.Sum())
 		}
 		return false
 	}
-	before := t.cursor.Offset
-	buf := make([]byte, min(bufferBytes, size-before+2*pageBytes))
-	rest := lines{file: file, buf: buf, base: before, bare: t.bare}
+	if want := min(bufferBytes, size-before+2*pageBytes); want > int64(len(room)) {
+		room = make([]byte, want)
+	}
+	rest := lines{file: file, buf: room, base: before, bare: t.bare}
 	end, err := rest.each(size, func(line []byte, end int64) bool {
 		t.add(line, end, &c)
 		return len(c.Entries) < flushEntries || t.report(ctx, c, *t.fold.Sum()) && resetEntries(&c)

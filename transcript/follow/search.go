@@ -71,8 +71,9 @@ func (f *follower) event(ev fsnotify.Event) {
 	}
 	fl := f.index.files[ev.Name]
 	if fl != nil && fl.state == live {
-		fl.tail.seen.written = true
-		if info, err := os.Lstat(ev.Name); err == nil {
+		if fl.tail.seen.written = true; !fl.tail.tails {
+			fl.tail.poke()
+		} else if info, err := os.Lstat(ev.Name); err == nil {
 			fl.tail.written(info.Size())
 		}
 		return
@@ -184,11 +185,7 @@ func (f *follower) sweep(all bool) {
 			f.enqueue(fl)
 		}
 	}
-	for fl := range f.live {
-		if fl.tail.seen.due(now, f.Check, f.index.watch.watched[filepath.Dir(fl.cursor.Path)]) {
-			f.check(fl, now)
-		}
-	}
+	f.checkLive(now)
 	for fl := range f.failing {
 		f.enqueue(fl)
 	}

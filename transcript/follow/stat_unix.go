@@ -3,9 +3,13 @@
 package follow
 
 import (
+	"io"
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func inodeOf(info fs.FileInfo) inode {
@@ -38,4 +42,57 @@ func open(path string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	return file, info, nil
+}
+
+// glance is a regular file opened for one look: a descriptor without what an os.File has for pipes and deadlines.
+type glance struct {
+	fd   int
+	stat unix.Stat_t
+}
+
+// glanceAt opens a file as open does; the error is no more than that this failed.
+func glanceAt(path string) (g glance, err error) {
+	for err = unix.EINTR; err == unix.EINTR; {
+		g.fd, err = unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	}
+	if err != nil {
+		return g, err
+	}
+	if err = unix.Fstat(g.fd, &g.stat); err == nil && g.stat.Mode&unix.S_IFMT != unix.S_IFREG {
+		err = errNotRegular
+	}
+	if err != nil {
+		g.close()
+	}
+	return g, err
+}
+
+func (g *glance) close() { _ = unix.Close(g.fd) } // nothing was written
+
+func (g *glance) inode() inode { return inode{uint64(g.stat.Dev), uint64(g.stat.Ino)} }
+
+// modified is the time of the file as [modified] has it.
+func (g *glance) modified() int64 {
+	t := unix.TimespecToNsec(g.stat.Mtim)
+	if time.Now().UnixNano()-t > int64(freshFor) {
+		return t
+	}
+	return -t
+}
+
+// ReadAt reads as an os.File does.
+func (g *glance) ReadAt(b []byte, at int64) (n int, err error) {
+	for n < len(b) {
+		m, err := unix.Pread(g.fd, b[n:], at+int64(n))
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return n, err
+		case m == 0:
+			return n, io.EOF
+		default:
+			n += m
+		}
+	}
+	return n, nil
 }

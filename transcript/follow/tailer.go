@@ -17,7 +17,7 @@ import (
 // it started; until then each event of the folder has it looked after.
 const youth = 2 * time.Second
 
-// tailer follows one live file. Its goroutine owns the fold.
+// tailer follows one live file. Its goroutine owns the fold; without a tail that is the looker whose turn it is.
 type tailer struct {
 	r       *fileReader
 	exits   chan<- exit
@@ -26,8 +26,13 @@ type tailer struct {
 	fold    transcript.Fold
 	entry   transcript.Entry // of the last line: one for all, for a fold takes it by an interface
 	cursor  transcript.Cursor
-	offset  atomic.Int64 // of the cursor, for the loop to see
-	pokes   chan struct{}
+	offset  atomic.Int64  // of the cursor, for the loop to see
+	looked  atomic.Int64  // the time of the file at the last look, as modified has it
+	told    atomic.Int64  // the time of the file in the last report
+	idle    atomic.Bool   // nothing was read between the loop's last two checks
+	lookers *lookers      // of one without a tail
+	turn    turn          // theirs
+	pokes   chan struct{} // of one with a tail
 	quit    chan struct{}
 	ended   chan struct{}             // closed when the goroutine has ended
 	started atomic.Int64              // when the tail was, in nanoseconds since 1970
@@ -38,7 +43,7 @@ type tailer struct {
 	peeked  int64                     // size at which the unfinished last line was looked at
 	bare    int64                     // up to here no newline follows the offset, as far as is known
 	shown   bool                      // what was reported last counts an unfinished line
-	tails   bool                      // it has a tail; else it looks whenever it is poked
+	tails   bool                      // it has a tail and a goroutine; else the lookers read it whenever it is poked
 	leaving bool                      // it has been told to stop; the loop's
 	deaf    bool                      // the tail gave up, say for want of inotify watches
 	seen    seen                      // by the last check; the loop's
@@ -61,7 +66,23 @@ func (s *seen) due(now time.Time, every time.Duration, watched bool) bool {
 	return s.written || !watched || now.Sub(s.checked) >= calm*every
 }
 
+// stale says whether a file with this time has to be looked at. While it is read, that is for what was rewritten behind
+// the cursor; later for the time of the file too, which lines of a tail come without: a stored cursor with another
+// time has the file opened at each start.
+func (t *tailer) stale(modified int64, whole bool) bool {
+	looked := t.looked.Load()
+	if !t.idle.Load() {
+		return looked != modified && (looked != -modified || !whole)
+	}
+	return looked != modified || whole && t.told.Load() != modified
+}
+
+// poke has the file looked at.
 func (t *tailer) poke() {
+	if !t.tails {
+		t.lookers.add(t)
+		return
+	}
 	select {
 	case t.pokes <- struct{}{}:
 	default:
@@ -73,6 +94,9 @@ func (t *tailer) stop() {
 	if !t.leaving {
 		t.leaving = true
 		close(t.quit)
+		if !t.tails {
+			t.poke()
+		}
 	}
 }
 
@@ -85,7 +109,7 @@ func (t *tailer) written(size int64) {
 	switch {
 	case size-t.offset.Load() > farBytes:
 		t.interrupt()
-	case !t.tails, t.young():
+	case t.young():
 		t.poke()
 	}
 }
@@ -105,9 +129,12 @@ func (t *tailer) interrupt() {
 // what it was.
 func (t *tailer) run(ctx context.Context, poll bool) {
 	defer close(t.ended)
-	x := exit{file: t.file}
-	x.reread = !t.begin() || t.follow(ctx, poll)
-	x.cursor, x.deaf = t.cursor, t.deaf
+	t.exit(ctx, !t.begin() || t.follow(ctx, poll))
+}
+
+// exit gives the file back to the loop.
+func (t *tailer) exit(ctx context.Context, reread bool) {
+	x := exit{file: t.file, cursor: t.cursor, reread: reread, deaf: t.deaf}
 	select {
 	case t.exits <- x:
 	case <-ctx.Done():
@@ -133,16 +160,13 @@ func (t *tailer) begin() bool {
 func (t *tailer) follow(ctx context.Context, poll bool) (reread bool) {
 	for {
 		then := another
-		if !t.tails {
-			t.poke() // for what was written since the last reading
-		}
-		if !t.tails || t.far() {
+		if t.far() {
 			then = t.wait(ctx)
 		}
 		if then == another {
 			then = t.listen(ctx, poll || t.stuck.Load())
 		}
-		if then == another && t.look(ctx) {
+		if then == another && t.look(ctx, nil) {
 			then = anew
 		}
 		if then != another {
@@ -154,8 +178,7 @@ func (t *tailer) follow(ctx context.Context, poll bool) (reread bool) {
 // far says that a long line stands at the end of the file, and lacks its own end.
 func (t *tailer) far() bool { return t.cursor.Size-t.cursor.Offset > farBytes }
 
-// wait looks whenever it is poked: without a tail, and before the end of a long line, of
-// which a tail would keep what there is.
+// wait looks whenever it is poked, before the end of a long line: a tail would keep what there is of it.
 func (t *tailer) wait(ctx context.Context) outcome {
 	for {
 		select {
@@ -164,11 +187,11 @@ func (t *tailer) wait(ctx context.Context) outcome {
 		case <-t.quit:
 			return nothing
 		case <-t.pokes:
-			if t.look(ctx) {
+			if t.look(ctx, nil) {
 				return anew
 			}
 		}
-		if t.tails && !t.far() {
+		if !t.far() {
 			return another
 		}
 	}
@@ -214,7 +237,7 @@ func (t *tailer) listen(ctx context.Context, poll bool) outcome {
 				return another
 			}
 			before, missed := t.cursor.Offset, t.missed
-			if t.look(ctx) {
+			if t.look(ctx, nil) {
 				return anew
 			}
 			t.missed = t.cursor.Offset > before && !t.young() && !poll
