@@ -41,12 +41,14 @@ func (s *wordScanner) word() (word string, ok bool) {
 		b.WriteString(s.home)
 		s.rest = s.rest[1:]
 	}
+	quoted := false // by double quotes
 	for s.rest != "" {
 		c := s.rest[0]
+		escaped := c == '\\' && len(s.rest) > 1 && (strings.IndexByte("\"\\$`", s.rest[1]) >= 0 || !quoted && s.rest[1] != '\n')
 		switch {
-		case c == ' ' || c == '\t':
+		case !quoted && (c == ' ' || c == '\t'):
 			return b.String(), true
-		case c == '\'':
+		case !quoted && c == '\'':
 			text, rest, closed := strings.Cut(s.rest[1:], "'")
 			if !closed {
 				return "", false
@@ -54,50 +56,23 @@ func (s *wordScanner) word() (word string, ok bool) {
 			b.WriteString(text)
 			s.rest = rest
 		case c == '"':
+			quoted = !quoted
 			s.rest = s.rest[1:]
-			if !s.quoted(&b) {
-				return "", false
-			}
-		case c == '\\' && len(s.rest) > 1 && s.rest[1] != '\n':
+		case escaped:
 			b.WriteByte(s.rest[1])
 			s.rest = s.rest[2:]
 		case c == '$':
 			if !s.variable(&b) {
 				return "", false
 			}
-		case strings.IndexByte("|&;<>()`\n*?[]#~{}!\\", c) >= 0:
+		case c == '`' || strings.HasPrefix(s.rest, "\\\n") || !quoted && strings.IndexByte("|&;<>()\n*?[]#~{}!\\", c) >= 0:
 			return "", false
 		default:
 			b.WriteByte(c)
 			s.rest = s.rest[1:]
 		}
 	}
-	return b.String(), true
-}
-
-// quoted reads to the closing double quote.
-func (s *wordScanner) quoted(b *strings.Builder) bool {
-	for s.rest != "" {
-		c := s.rest[0]
-		switch {
-		case c == '"':
-			s.rest = s.rest[1:]
-			return true
-		case c == '`' || strings.HasPrefix(s.rest, "\\\n"):
-			return false
-		case c == '$':
-			if !s.variable(b) {
-				return false
-			}
-		case c == '\\' && len(s.rest) > 1 && strings.IndexByte("\"\\$`", s.rest[1]) >= 0:
-			b.WriteByte(s.rest[1])
-			s.rest = s.rest[2:]
-		default:
-			b.WriteByte(c)
-			s.rest = s.rest[1:]
-		}
-	}
-	return false
+	return b.String(), !quoted
 }
 
 // variable knows one: what is in others, only the shell of the client knows.
