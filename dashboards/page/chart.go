@@ -7,16 +7,17 @@ import (
 	"time"
 )
 
-// path joins points; a single one is a stroke wide enough to be seen.
-func path(from, to int, xy func(int) (x, y float64)) string {
+// path joins the points of a cycle but those that have no place, ""; a single one is a stroke wide enough to be seen.
+func path(c cycle, stroke string, place func(i int) string) string {
 	var b strings.Builder
-	for i := from; i < to; i++ {
-		x, y := xy(i)
-		b.WriteByte("ML"[min(i-from, 1)])
-		b.WriteString(number(x) + " " + number(y))
+	for i := c.from; i < c.to; i++ {
+		if at := place(i); at != "" {
+			b.WriteByte("ML"[min(i-c.from, 1)])
+			b.WriteString(at)
+		}
 	}
-	if to-from == 1 {
-		b.WriteString("h0.01")
+	if c.to-c.from == 1 {
+		b.WriteString(stroke)
 	}
 	return b.String()
 }
@@ -70,14 +71,13 @@ func chartOf(r *Row, h *History, zone *time.Location) chart {
 	top := ceiling(peak, r.Window)
 	x := func(at int64) float64 { return float64(at-from) / float64(to-from) }
 	y := func(tokens int64) float64 { return 1 - min(1, float64(tokens)/float64(top)) }
-	xy := func(i int) (float64, float64) { return 100 * x(h.Points[i].At), 100 * y(h.Points[i].Tokens) }
+	left := func(i int) string { return number(100 * x(h.Points[i].At)) }
+	place := func(i int) string { return left(i) + " " + number(100*y(h.Points[i].Tokens)) }
 	c := chart{Most: len(h.Points) - 1, Times: times(from, to, zone)}
 	blank := h.blank()
 	for _, s := range h.cycles() {
-		line := path(s.from, s.to, xy)
-		left, _ := xy(s.from)
-		right, _ := xy(s.to - 1)
-		area := line + "L" + number(right) + " 100L" + number(left) + " 100Z"
+		line := path(s, "h0.01", place)
+		area := line + "L" + left(s.to-1) + " 100L" + left(s.from) + " 100Z"
 		if s.to < len(h.Points) || blank {
 			c.Earlier += line
 			c.PastArea += area

@@ -3,7 +3,6 @@ package page
 import (
 	"math"
 	"strconv"
-	"strings"
 )
 
 const (
@@ -52,7 +51,15 @@ func sparkOf(r *Row, h *History) spark {
 	dot := func(i int) int { return int(sparkDots * at[i] / wide) }
 	xy := func(i int) string { return x(i) + " " + y(float64(points[i].Tokens)) }
 	for _, c := range h.cycles() {
-		line := sparkLine(c, dot, xy)
+		before := -1
+		line := path(c, "h.1", func(i int) string {
+			d := dot(i)
+			if i > c.from && i < c.to-1 && d == before { // of several readings on one dot the last is drawn
+				return ""
+			}
+			before = d
+			return xy(i)
+		})
 		if c.from > 0 {
 			s.Breaks = append(s.Breaks, x(c.from))
 		}
@@ -69,25 +76,6 @@ func sparkOf(r *Row, h *History) spark {
 	}
 	s.Label = "this cycle from " + short(points[last].Tokens) + " to " + short(points[len(points)-1].Tokens) + " tokens"
 	return s
-}
-
-// sparkLine is the path of one cycle. Of several readings on one dot the last is drawn.
-func sparkLine(c cycle, dot func(i int) int, xy func(i int) string) string {
-	var b strings.Builder
-	before := -1
-	for i := c.from; i < c.to; i++ {
-		d := dot(i)
-		if i > c.from && i < c.to-1 && d == before {
-			continue
-		}
-		before = d
-		b.WriteByte("ML"[min(i-c.from, 1)])
-		b.WriteString(xy(i))
-	}
-	if c.to-c.from == 1 {
-		b.WriteString("h.1")
-	}
-	return b.String()
 }
 
 // tenth writes a coordinate that is one of a thousand at most.
