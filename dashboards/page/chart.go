@@ -86,7 +86,7 @@ func chartOf(r *Row, h *History, zone *time.Location) chart {
 		}
 	}
 	for i := range int64(5) {
-		c.Grid = append(c.Grid, ruler{At: percent(y(top * i / 4)), Text: short(top * i / 4)})
+		c.Grid = append(c.Grid, ruler{At: percent(y(top * i / 4)), Text: Short(top * i / 4)})
 	}
 	c.limits(r, top, y)
 	for i := range h.Marks {
@@ -96,7 +96,7 @@ func chartOf(r *Row, h *History, zone *time.Location) chart {
 		}
 	}
 	end := h.Points[len(h.Points)-1]
-	c.Description = "Context over time, from " + clock(from, zone) + " to " + clock(to, zone) + "; largest " + short(peak) + " tokens, last " + short(end.Tokens) + "."
+	c.Description = "Context over time, from " + clock(from, zone) + " to " + clock(to, zone) + "; largest " + Short(peak) + " tokens, last " + Short(end.Tokens) + "."
 	c.Data = plotData(h, plot{From: from, To: to, Top: top, Window: r.Window, Threshold: r.Threshold, Marks: []plotEvent{}}, zone)
 	return c
 }
@@ -133,7 +133,7 @@ func (c *chart) limits(r *Row, top int64, y func(int64) float64) {
 		if l.at <= 0 || l.at > top {
 			continue
 		}
-		text := l.text + " " + short(l.at)
+		text := l.text + " " + Short(l.at)
 		if l.class == "compacts" && r.Source == "assumed" {
 			text += " (assumed)"
 		}
@@ -248,7 +248,7 @@ func (m *Mark) title() string {
 		text = "notice: " + words(m.Kind)
 	}
 	if m.Tokens > 0 {
-		text += " at " + short(m.Tokens)
+		text += " at " + Short(m.Tokens)
 	}
 	return text
 }

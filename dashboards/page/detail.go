@@ -92,15 +92,15 @@ func detailOf(d *Detail) detail {
 func underOf(u *Under, zone *time.Location) under {
 	x := under{ID: u.ID, Name: tame(u.Name), Kind: tame(u.Kind), Pressure: u.Pressure, Size: "unknown", Fill: "0", At: u.Seen}
 	if u.Tokens > 0 {
-		x.Size = short(u.Tokens)
+		x.Size = Short(u.Tokens)
 	}
 	if u.Window > 0 {
-		x.Size += " of " + short(u.Window)
+		x.Size += " of " + Short(u.Window)
 		x.Fill = percent(min(1, float64(u.Tokens)/float64(u.Window)))
 	}
 	history := []string{tame(words(u.State))}
 	if u.Peak > 0 {
-		history = append(history, "peak "+short(u.Peak))
+		history = append(history, "peak "+Short(u.Peak))
 	}
 	switch {
 	case u.Compactions == 1:

@@ -189,7 +189,7 @@ func headOf(h *Head) head {
 		d.Away = stamp(h.Since)
 	}
 	if h.TodayTokens > 0 {
-		d.Today = short(h.TodayTokens) + " tokens"
+		d.Today = Short(h.TodayTokens) + " tokens"
 	}
 	if h.TodayDollars > 0 {
 		d.Today += fmt.Sprintf(" · $%.2f", h.TodayDollars)

@@ -104,7 +104,7 @@ func (r *Row) told() string {
 	if limit <= 0 || r.Silenced {
 		return ""
 	}
-	at := short(limit)
+	at := Short(limit)
 	if r.Window > 0 {
 		at = fmt.Sprintf("%.0f %%", 100*float64(limit)/float64(r.Window))
 	}
@@ -116,14 +116,14 @@ func (r *Row) told() string {
 
 func signed(n int64) string {
 	if n > 0 {
-		return "+" + short(n)
+		return "+" + Short(n)
 	}
-	return short(n)
+	return Short(n)
 }
 
 // context fills in how full the window is, and how near the compaction.
 func (d *row) context(r *Row) {
-	d.Fill, d.Of = "0", short(r.Window)
+	d.Fill, d.Of = "0", Short(r.Window)
 	if r.Threshold > 0 && r.Threshold < r.Window {
 		at := float64(r.Threshold) / float64(r.Window)
 		d.Limit, d.Rest = percent(at), percent(1-at)
@@ -135,12 +135,12 @@ func (d *row) context(r *Row) {
 	if share < 0 {
 		return
 	}
-	d.Fill, d.Used, d.Size = percent(share), fmt.Sprint(r.Percent, "%"), short(r.Tokens)
+	d.Fill, d.Used, d.Size = percent(share), fmt.Sprint(r.Percent, "%"), Short(r.Tokens)
 	if r.Estimate {
 		d.Size = "about " + d.Size
 	}
 	if d.Way = "where the client compacts is not known"; d.Reached != "" {
-		d.Way = "of the way to compaction at " + short(r.Threshold)
+		d.Way = "of the way to compaction at " + Short(r.Threshold)
 		if how := source(r.Source); how != "" {
 			d.Way += " (" + how + ")"
 		}
@@ -198,11 +198,11 @@ func (d *row) state(r *Row) {
 	switch {
 	case r.Subagents <= 0:
 	case r.Subagents == 1 && r.SubagentTokens > 0:
-		notes = append(notes, "1 subagent, "+short(r.SubagentTokens))
+		notes = append(notes, "1 subagent, "+Short(r.SubagentTokens))
 	case r.Subagents == 1:
 		notes = append(notes, "1 subagent")
 	case r.SubagentTokens > 0:
-		notes = append(notes, fmt.Sprintf("%d subagents, %s", r.Subagents, short(r.SubagentTokens)))
+		notes = append(notes, fmt.Sprintf("%d subagents, %s", r.Subagents, Short(r.SubagentTokens)))
 	default:
 		notes = append(notes, fmt.Sprint(r.Subagents, " subagents"))
 	}

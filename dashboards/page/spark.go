@@ -74,7 +74,7 @@ func sparkOf(r *Row, h *History) spark {
 		s.Label = "no reading in this cycle yet"
 		return s
 	}
-	s.Label = "this cycle from " + short(points[last].Tokens) + " to " + short(points[len(points)-1].Tokens) + " tokens"
+	s.Label = "this cycle from " + Short(points[last].Tokens) + " to " + Short(points[len(points)-1].Tokens) + " tokens"
 	return s
 }
 

@@ -34,11 +34,11 @@ func tame(s string) string {
 	return b.String()
 }
 
-// short is a figure of tokens in few characters: 950, 9.5k, 104k, 1M, 1.2M.
-func short(n int64) string {
+// Short is a figure of tokens in few characters: 950, 9.5k, 104k, 1M, 1.2M.
+func Short(n int64) string {
 	switch {
 	case n < 0:
-		return "−" + short(-n)
+		return "−" + Short(-n)
 	case n < 1000:
 		return strconv.FormatInt(n, 10)
 	case n < 9_950:
@@ -48,9 +48,6 @@ func short(n int64) string {
 	}
 	return strings.TrimSuffix(strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64), ".0") + "M"
 }
-
-// Short is a figure of tokens as the page writes it.
-func Short(n int64) string { return short(n) }
 
 // Thousands writes a figure with its thousands apart.
 func Thousands(n int64) string {

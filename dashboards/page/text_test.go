@@ -12,7 +12,7 @@ import (
 func TestTexts(t *testing.T) {
 	got := map[string]string{}
 	for _, n := range []int64{0, 950, 1_000, 9_949, 9_950, 104_000, 999_499, 999_500, 1_000_000, 1_250_000, -2_150} {
-		got[fmt.Sprint(n)] = short(n) + " " + Thousands(n)
+		got[fmt.Sprint(n)] = Short(n) + " " + Thousands(n)
 	}
 	for _, s := range []float64{30, 600, 6_100, 200_000} {
 		got[fmt.Sprint(s, "s")] = work(s)
