@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
 	"fmt"
 	"strings"
@@ -75,26 +74,23 @@ func newMessagesCommand(env *environ) *cobra.Command {
 		Example:           "  sm messages\n  sm messages web",
 		Args:              cobra.MaximumNArgs(1),
 		RunE: env.asking(func(cmd *cobra.Command, client *api.Client, args []string) error {
-			return env.messages(cmd.Context(), client, strings.Join(args, ""), asJSON)
+			id := strings.Join(args, "")
+			list, err := client.Messages(cmd.Context(), id)
+			if err != nil {
+				return statusError(err, id)
+			}
+			if asJSON {
+				return writeJSON(env.Stdout, list)
+			}
+			if len(list.Messages) == 0 {
+				fmt.Fprintln(env.Stdout, "no messages")
+				return nil
+			}
+			return env.printer().WriteMessages(list.Messages, time.Now(), term.Columns(env.Stdout))
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as GET /sessions/{id}/messages gives it")
 	return cmd
-}
-
-func (env *environ) messages(ctx context.Context, client *api.Client, id string, asJSON bool) error {
-	list, err := client.Messages(ctx, id)
-	if err != nil {
-		return statusError(err, id)
-	}
-	if asJSON {
-		return writeJSON(env.Stdout, list)
-	}
-	if len(list.Messages) == 0 {
-		fmt.Fprintln(env.Stdout, "no messages")
-		return nil
-	}
-	return env.printer().WriteMessages(list.Messages, time.Now(), term.Columns(env.Stdout))
 }
 
 func newRegisterCommand(env *environ) *cobra.Command {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sm/cmd/internal/caller"
 	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
 	"sm/deploy/install"
@@ -56,7 +54,7 @@ func newSessionActivateCommand(env *environ) *cobra.Command {
 		Example: "  sm session activate .sessions/build implement",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := env.ownSessions().sessionDir(args[0])
+			dir, err := env.sessionDir(args[0])
 			if err != nil {
 				return err
 			}
@@ -69,8 +67,8 @@ func newSessionActivateCommand(env *environ) *cobra.Command {
 				client = guard.Client{SessionID: env.caller().SessionOf(pid, p.Start), PID: pid, Start: p.Start}
 				proven = client.SessionID != ""
 			}
-			return env.ownSessions().sessionActivate(cmd.Context(), guard.Activation{
-				Dir: dir, Skill: args[1], Client: client, Proven: proven, Now: time.Now(), Dirs: env.ownSessions().sessionDirs(), Alive: proc.Alive,
+			return env.sessionActivate(cmd.Context(), guard.Activation{
+				Dir: dir, Skill: args[1], Client: client, Proven: proven, Now: time.Now(), Dirs: env.sessionDirs(), Alive: proc.Alive,
 			})
 		},
 	}
@@ -78,7 +76,7 @@ func newSessionActivateCommand(env *environ) *cobra.Command {
 	return cmd
 }
 
-func (of *ownSessions) sessionActivate(ctx context.Context, a guard.Activation) error {
+func (env *environ) sessionActivate(ctx context.Context, a guard.Activation) error {
 	if a.Skill == "" {
 		return usagef("SKILL is empty")
 	}
@@ -89,14 +87,14 @@ func (of *ownSessions) sessionActivate(ctx context.Context, a guard.Activation) 
 	defer cancel()
 	done, err := guard.Activate(ctx, a)
 	if done.SetAside != "" {
-		fmt.Fprintf(of.stderr, "sm: the damaged state is kept as %s\n", screen.OneLine(done.SetAside))
+		fmt.Fprintf(env.Stderr, "sm: the damaged state is kept as %s\n", screen.OneLine(done.SetAside))
 	}
 	if err != nil {
 		return sessionError(err)
 	}
-	fmt.Fprintf(of.stdout, "%s: active in process %d, skill %s\n", screen.OneLine(a.Dir), a.Client.PID, screen.OneLine(a.Skill))
+	fmt.Fprintf(env.Stdout, "%s: active in process %d, skill %s\n", screen.OneLine(a.Dir), a.Client.PID, screen.OneLine(a.Skill))
 	if done.Full {
-		fmt.Fprintf(of.stdout, "It has overflowed, and this is still the same session: hand it over with 'sm session dehydrate' and 'sm session restart'.\n")
+		fmt.Fprintf(env.Stdout, "It has overflowed, and this is still the same session: hand it over with 'sm session dehydrate' and 'sm session restart'.\n")
 	}
 	return nil
 }
@@ -121,7 +119,7 @@ func newSessionUpdateCommand(env *environ) *cobra.Command {
 				}
 				set = (*guard.State).Override
 			}
-			return env.ownSessions().sessionUpdate(cmd.Context(), args, set)
+			return env.sessionUpdate(cmd.Context(), args, set)
 		},
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "let go even a full session; not from within a client")
@@ -135,20 +133,20 @@ func newSessionPhaseCommand(env *environ) *cobra.Command {
 		Example: "  sm session phase .sessions/build \"Phase 5: Build Loop\"",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return env.ownSessions().sessionUpdate(cmd.Context(), []string{args[0], "currentPhase", args[1]}, (*guard.State).Set)
+			return env.sessionUpdate(cmd.Context(), []string{args[0], "currentPhase", args[1]}, (*guard.State).Set)
 		},
 	}
 }
 
 // sessionUpdate sets, of a session's folder, a field and a value.
-func (of *ownSessions) sessionUpdate(ctx context.Context, args []string, set func(s *guard.State, field, value string, now time.Time) error) error {
-	dir, err := of.sessionDir(args[0])
+func (env *environ) sessionUpdate(ctx context.Context, args []string, set func(s *guard.State, field, value string, now time.Time) error) error {
+	dir, err := env.sessionDir(args[0])
 	if err != nil {
 		return err
 	}
 	err = changeSession(ctx, dir, func(s *guard.State) error { return set(s, args[1], args[2], time.Now()) })
 	if err == nil {
-		fmt.Fprintf(of.stdout, "%s: %s is %s\n", screen.OneLine(dir), args[1], screen.OneLine(args[2]))
+		fmt.Fprintf(env.Stdout, "%s: %s is %s\n", screen.OneLine(dir), args[1], screen.OneLine(args[2]))
 	}
 	return err
 }
@@ -163,7 +161,7 @@ func newSessionDehydrateCommand(env *environ) *cobra.Command {
 			if len(args) == 1 && args[0] == "restart" && !isDir(args[0]) { // as it is said to the skill
 				args = nil
 			}
-			dir, err := env.ownSessions().ownSession(args)
+			dir, err := env.ownSession(args)
 			if err != nil {
 				return err
 			}
@@ -200,7 +198,7 @@ func newSessionRestartCommand(env *environ) *cobra.Command {
 		Example: "  sm session restart",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := env.ownSessions().ownSession(args)
+			dir, err := env.ownSession(args)
 			if err != nil {
 				return err
 			}
@@ -226,14 +224,14 @@ func newSessionRestartCommand(env *environ) *cobra.Command {
 }
 
 // sessionDir makes a session's folder absolute. Links stay: the name is what everybody calls it by.
-func (of *ownSessions) sessionDir(name string) (string, error) {
+func (env *environ) sessionDir(name string) (string, error) {
 	if name == "" {
 		return "", usagef("DIR is empty")
 	}
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name), nil
 	}
-	dir, err := of.workDir()
+	dir, err := env.workDir()
 	if err != nil {
 		return "", fmt.Errorf("%s: %w; write an absolute path", screen.OneLine(name), err)
 	}
@@ -241,12 +239,12 @@ func (of *ownSessions) sessionDir(name string) (string, error) {
 }
 
 // ownSession is the folder that is named, else that of the session of the client that runs us.
-func (of *ownSessions) ownSession(args []string) (string, error) {
+func (env *environ) ownSession(args []string) (string, error) {
 	if len(args) == 1 {
-		return of.sessionDir(args[0])
+		return env.sessionDir(args[0])
 	}
-	dirs := of.sessionDirs()
-	client, _ := of.Client()
+	dirs := env.sessionDirs()
+	client, _ := env.caller().Client()
 	path, _, ok := guard.Find(dirs, client)
 	if !ok {
 		return "", absentf("no session of this client in %s or above; run 'sm session activate sessions/NAME SKILL' first, or name the folder", strings.Join(dirs, ", "))
@@ -255,11 +253,11 @@ func (of *ownSessions) ownSession(args []string) (string, error) {
 }
 
 // sessionDirs are the folders in and above which the sessions of the client that runs us are looked for.
-func (of *ownSessions) sessionDirs() (dirs []string) {
-	if project, _ := of.LookupEnv("CLAUDE_PROJECT_DIR"); project != "" {
+func (env *environ) sessionDirs() (dirs []string) {
+	if project, _ := env.LookupEnv("CLAUDE_PROJECT_DIR"); project != "" {
 		dirs = append(dirs, project)
 	}
-	if wd, err := of.workDir(); err == nil {
+	if wd, err := env.workDir(); err == nil {
 		dirs = append(dirs, wd)
 	}
 	return dirs
@@ -291,17 +289,6 @@ func sessionError(err error) error {
 		return fmt.Errorf("%w; check its owner and mode, and the free space", err)
 	}
 	return err
-}
-
-// ownSessions are the sessions that the client which runs us may change.
-type ownSessions struct {
-	*caller.Caller
-	workDir        func() (string, error)
-	stdout, stderr io.Writer
-}
-
-func (env *environ) ownSessions() *ownSessions {
-	return &ownSessions{env.caller(), env.workDir, env.Stdout, env.Stderr}
 }
 
 // restartInterval is how often awaitRestart reads the state of the guard.
