@@ -39,7 +39,7 @@ func newReplayCommand(env *environ) *cobra.Command {
 			if asGrid {
 				return env.runGrid(cmd.Context(), cfg, o, paths, asJSON, verbose)
 			}
-			events, err := newHistoryReader(env.Stderr).replay(cmd.Context(), cfg, o, paths)
+			events, err := historyReader{env.Stderr}.replay(cmd.Context(), cfg, o, paths)
 			if history.Fatal(err) {
 				return fmt.Errorf("%w; check the paths and thresholds", err)
 			}
@@ -79,7 +79,7 @@ func setThresholds(flags *pflag.FlagSet, t *alerts.Thresholds, warning, critical
 // runGrid tries thresholds and prints what came of it.
 func (env *environ) runGrid(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string, asJSON, verbose bool) error {
 	sparing()
-	g, err := newHistoryReader(env.Stderr).grid(ctx, cfg, o, paths)
+	g, err := historyReader{env.Stderr}.grid(ctx, cfg, o, paths)
 	if history.Fatal(err) {
 		return fmt.Errorf("%w; check the paths and thresholds", err)
 	}
@@ -90,7 +90,7 @@ func (env *environ) runGrid(ctx context.Context, cfg *config.Config, o alerts.Op
 }
 
 // grid tries thresholds on all transcripts in paths.
-func (r *historyReader) grid(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string) (*tune.Grid, error) {
+func (r historyReader) grid(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string) (*tune.Grid, error) {
 	h, err := r.readHistory(ctx, paths)
 	if history.Fatal(err) {
 		return nil, err
@@ -103,7 +103,7 @@ func (r *historyReader) grid(ctx context.Context, cfg *config.Config, o alerts.O
 }
 
 // replay runs the policy over each session in paths.
-func (r *historyReader) replay(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string) ([]replay.Event, error) {
+func (r historyReader) replay(ctx context.Context, cfg *config.Config, o alerts.Options, paths []string) ([]replay.Event, error) {
 	var changes []transcript.Change
 	err := r.reading(func(o history.Options) (err error) {
 		changes, err = history.Records(ctx, o, paths)

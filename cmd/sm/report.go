@@ -38,7 +38,7 @@ func newReportCommand(env *environ) *cobra.Command {
 				return err
 			}
 			sparing()
-			r, err := newHistoryReader(env.Stderr).report(cmd.Context(), cfg, paths)
+			r, err := historyReader{env.Stderr}.report(cmd.Context(), cfg, paths)
 			if history.Fatal(err) {
 				return fmt.Errorf("%w; check the path", err)
 			}
@@ -76,7 +76,7 @@ func (env *environ) writePage(path string, r *report.Report) error {
 }
 
 // report sums up all transcripts in paths.
-func (hr *historyReader) report(ctx context.Context, cfg *config.Config, paths []string) (*report.Report, error) {
+func (hr historyReader) report(ctx context.Context, cfg *config.Config, paths []string) (*report.Report, error) {
 	h, err := hr.readHistory(ctx, paths)
 	if history.Fatal(err) {
 		return nil, err

@@ -35,7 +35,7 @@ func newScanCommand(env *environ) *cobra.Command {
 			}
 			// A scan is over soon: what it would collect on the way is mostly still needed.
 			debug.SetGCPercent(400)
-			views, err := newHistoryReader(env.Stderr).scan(cmd.Context(), cfg, paths)
+			views, err := historyReader{env.Stderr}.scan(cmd.Context(), cfg, paths)
 			if history.Fatal(err) {
 				return fmt.Errorf("%w; check the path", err)
 			}
@@ -47,7 +47,7 @@ func newScanCommand(env *environ) *cobra.Command {
 }
 
 // scan reads all transcripts in paths and settles what counts where.
-func (r *historyReader) scan(ctx context.Context, cfg *config.Config, paths []string) ([]fleet.View, error) {
+func (r historyReader) scan(ctx context.Context, cfg *config.Config, paths []string) ([]fleet.View, error) {
 	f := fleet.New(fleet.Options{Created: time.Now(), Windows: windowRules(cfg), Thresholds: thresholds(cfg)}, fleet.Stored{})
 	err := r.reading(func(o history.Options) error {
 		return history.Transcripts(ctx, o, paths, func(c transcript.Change) { f.Apply(c) })

@@ -75,14 +75,14 @@ func existingProjects(cfg *config.Config, env *environ) ([]string, error) {
 }
 
 // reading reads transcripts while a line on the terminal says how far it is.
-func (r *historyReader) reading(read func(history.Options) error) error {
+func (r historyReader) reading(read func(history.Options) error) error {
 	stats := &follow.Stats{}
 	defer term.ShowProgress(r.stderr, progressText(stats))()
 	return read(history.Options{Logger: plainLog(r.stderr), Stats: stats})
 }
 
 // readHistory reads all transcripts in paths once.
-func (r *historyReader) readHistory(ctx context.Context, paths []string) (h *history.History, err error) {
+func (r historyReader) readHistory(ctx context.Context, paths []string) (h *history.History, err error) {
 	err = r.reading(func(o history.Options) (err error) {
 		h, err = history.Read(ctx, o, paths)
 		return err
@@ -106,10 +106,8 @@ func plainLog(stderr io.Writer) *slog.Logger {
 	}}))
 }
 
-// A pastReader reads transcripts that exist, and shows on stderr how far it is.
+// A historyReader reads transcripts that exist, and shows on stderr how far it is.
 type historyReader struct{ stderr io.Writer }
-
-func newHistoryReader(stderr io.Writer) *historyReader { return &historyReader{stderr} }
 
 // progressText says how far the reading of transcripts is.
 func progressText(s *follow.Stats) func(passed time.Duration) string {
