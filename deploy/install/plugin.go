@@ -53,14 +53,7 @@ func marketplaceKnown(d *jsonedit.Text) (path string, known bool) {
 
 // files are those of the marketplace, with hooks as e would install them.
 func (p *plugin) files(e *Editor, guard, noGuard bool) (map[string][]byte, error) {
-	all, from := map[string][]byte{}, deploy.Plugin()
-	err := fs.WalkDir(from, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		all[name], err = fs.ReadFile(from, name)
-		return err
-	})
+	all, err := filesIn(deploy.Plugin())
 	if err != nil {
 		return nil, fmt.Errorf("read the plugin: %w; build sm again", err)
 	}
@@ -92,18 +85,20 @@ func (p *plugin) guarded(e *Editor) bool {
 
 // holds says whether the folder has these files and no others.
 func (p *plugin) holds(files map[string][]byte) bool {
-	found := map[string][]byte{}
-	err := filepath.WalkDir(p.dir, func(path string, entry fs.DirEntry, err error) error {
+	found, err := filesIn(os.DirFS(p.dir))
+	return err == nil && maps.EqualFunc(files, found, bytes.Equal)
+}
+
+// filesIn are the files of a folder, by their paths with slashes.
+func filesIn(folder fs.FS) (map[string][]byte, error) {
+	all := map[string][]byte{}
+	return all, fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		name, err := filepath.Rel(p.dir, path)
-		if err == nil {
-			found[filepath.ToSlash(name)], err = os.ReadFile(path)
-		}
+		all[name], err = fs.ReadFile(folder, name)
 		return err
 	})
-	return err == nil && maps.EqualFunc(files, found, bytes.Equal)
 }
 
 // write replaces the folder.
