@@ -61,15 +61,12 @@ func groupNode(group reflect.Value) (*yaml.Node, error) {
 		key := &yaml.Node{Kind: yaml.ScalarNode, Value: field.Tag.Get("yaml")}
 		child := new(yaml.Node)
 		var err error
-		switch v := value.Interface().(type) {
-		case time.Duration:
-			child.Kind, child.Value = yaml.ScalarNode, shortDuration(v)
-		default:
-			if value.Kind() == reflect.Struct {
-				child, err = groupNode(value)
-			} else {
-				err = child.Encode(v)
-			}
+		if d, ok := value.Interface().(time.Duration); ok {
+			child.Kind, child.Value = yaml.ScalarNode, shortDuration(d)
+		} else if value.Kind() == reflect.Struct {
+			child, err = groupNode(value)
+		} else {
+			err = child.Encode(value.Interface())
 		}
 		if err != nil {
 			return nil, fmt.Errorf("key %s: %w", key.Value, err)

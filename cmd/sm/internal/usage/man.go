@@ -10,23 +10,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// WriteMan writes a manual page for each command of the tree into a folder: sm.1, sm-status.1 and so on.
-func WriteMan(root *cobra.Command, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("write the manual pages: %w; name a folder that you may write to", err)
-	}
-	return writePages(root, dir)
-}
-
-func writePages(cmd *cobra.Command, dir string) error {
+// WriteMan writes a manual page for each command of a tree into a folder: sm.1, sm-status.1 and so on.
+func WriteMan(cmd *cobra.Command, dir string) error {
 	if cmd.Hidden {
 		return nil
 	}
-	if err := os.WriteFile(filepath.Join(dir, pageName(cmd)+".1"), []byte(page(cmd)), 0o644); err != nil {
+	err := os.MkdirAll(dir, 0o755)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, pageName(cmd)+".1"), []byte(page(cmd)), 0o644)
+	}
+	if err != nil {
 		return fmt.Errorf("write the manual pages: %w; name a folder that you may write to", err)
 	}
 	for _, sub := range cmd.Commands() {
-		if err := writePages(sub, dir); err != nil {
+		if err := WriteMan(sub, dir); err != nil {
 			return err
 		}
 	}

@@ -106,11 +106,8 @@ func FlagError(cmd *cobra.Command, err error) error {
 		if near := config.Nearest(unknown.GetSpecifiedName(), known); near != "" {
 			return fmt.Errorf("--%s: did you mean --%s?", unknown.GetSpecifiedName(), near)
 		}
-		return fmt.Errorf("%w; see '%s --help'", err, cmd.Root().Name())
+	} else if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok && bad.GetFlag().Value.Type() == "int" {
+		err = fmt.Errorf("--%s %s: give a whole number", bad.GetFlag().Name, plain.Quote(bad.GetValue()))
 	}
-	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
-	if !ok || bad.GetFlag().Value.Type() != "int" {
-		return fmt.Errorf("%w; see '%s --help'", err, cmd.Root().Name())
-	}
-	return fmt.Errorf("--%s %s: give a whole number; see '%s --help'", bad.GetFlag().Name, plain.Quote(bad.GetValue()), cmd.Root().Name())
+	return fmt.Errorf("%w; see '%s --help'", err, cmd.Root().Name())
 }
