@@ -162,15 +162,11 @@ func (to *printer) writeDocuments(all []handoff.Document, now time.Time) error {
 }
 
 func newShowDocumentCommand(env *environ) *cobra.Command {
-	return channelCommand(&cobra.Command{
+	return env.channelCommand(&cobra.Command{
 		Use:     "show CHANNEL",
 		Short:   "Print the current document of a channel",
 		Example: "  sm documents show -home-me-web",
-	}, func(cmd *cobra.Command, channel string) error {
-		docs, err := env.documents(cmd)
-		if err != nil {
-			return err
-		}
+	}, func(docs documentSource, channel string) error {
 		d, ok, err := docs.Current(channel, time.Now())
 		if err != nil {
 			return err
@@ -187,15 +183,11 @@ func newShowDocumentCommand(env *environ) *cobra.Command {
 }
 
 func newClearDocumentsCommand(env *environ) *cobra.Command {
-	return channelCommand(&cobra.Command{
+	return env.channelCommand(&cobra.Command{
 		Use:     "clear CHANNEL",
 		Short:   "Take back the documents of a channel, so that no session gets them",
 		Example: "  sm documents clear -home-me-web",
-	}, func(cmd *cobra.Command, channel string) error {
-		docs, err := env.documents(cmd)
-		if err != nil {
-			return err
-		}
+	}, func(docs documentSource, channel string) error {
 		n, err := docs.Clear(channel, time.Now())
 		if err != nil {
 			return err
@@ -207,7 +199,7 @@ func newClearDocumentsCommand(env *environ) *cobra.Command {
 
 // channelCommand makes a command whose one argument is a channel. The names of projects
 // begin with a dash: pflag would take them for flags, so they are told from flags here.
-func channelCommand(cmd *cobra.Command, run func(cmd *cobra.Command, channel string) error) *cobra.Command {
+func (env *environ) channelCommand(cmd *cobra.Command, run func(docs documentSource, channel string) error) *cobra.Command {
 	cmd.DisableFlagParsing = true
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if hooks.AskForHelp(args) {
@@ -224,7 +216,11 @@ func channelCommand(cmd *cobra.Command, run func(cmd *cobra.Command, channel str
 		if flags.Arg(0) == "" {
 			return usagef("the channel has no name")
 		}
-		return run(cmd, flags.Arg(0))
+		docs, err := env.documents(cmd)
+		if err != nil {
+			return err
+		}
+		return run(docs, flags.Arg(0))
 	}
 	return cmd
 }

@@ -213,7 +213,10 @@ func newSessionRestartCommand(env *environ) *cobra.Command {
 			err = guard.AskRestart(ctx, dir, client, func() error {
 				// Said first: this process ends with the client.
 				fmt.Fprintf(env.Stdout, "%s: restarting; a fresh context reads %s\n", screen.OneLine(dir), guard.DocumentFile)
-				return signalRestart(supervisor)
+				if err := supervisor.Signal(syscall.SIGUSR1); err != nil {
+					return fmt.Errorf("signal sm run, process %d: %w; start the client with 'sm run -- claude'", supervisor.Pid, err)
+				}
+				return nil
 			})
 			if err != nil {
 				return sessionError(err)
@@ -313,11 +316,4 @@ func awaitRestart(ctx context.Context, dir string, client guard.Client) error {
 			return nil
 		}
 	}
-}
-
-func signalRestart(p *os.Process) error {
-	if err := p.Signal(syscall.SIGUSR1); err != nil {
-		return fmt.Errorf("signal sm run, process %d: %w; start the client with 'sm run -- claude'", p.Pid, err)
-	}
-	return nil
 }
