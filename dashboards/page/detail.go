@@ -1,7 +1,6 @@
 package page
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -102,11 +101,8 @@ func underOf(u *Under, zone *time.Location) under {
 	if u.Peak > 0 {
 		history = append(history, "peak "+Short(u.Peak))
 	}
-	switch {
-	case u.Compactions == 1:
-		history = append(history, "1 compaction")
-	case u.Compactions > 1:
-		history = append(history, fmt.Sprint(u.Compactions, " compactions"))
+	if u.Compactions > 0 {
+		history = append(history, counted(u.Compactions, "compaction"))
 	}
 	x.Past = strings.Join(slices.DeleteFunc(history, func(s string) bool { return s == "" }), " · ")
 	if u.Seen > 0 {

@@ -195,16 +195,12 @@ func (d *row) state(r *Row) {
 	default:
 		d.StateKey = "other"
 	}
-	switch {
-	case r.Subagents <= 0:
-	case r.Subagents == 1 && r.SubagentTokens > 0:
-		notes = append(notes, "1 subagent, "+Short(r.SubagentTokens))
-	case r.Subagents == 1:
-		notes = append(notes, "1 subagent")
-	case r.SubagentTokens > 0:
-		notes = append(notes, fmt.Sprintf("%d subagents, %s", r.Subagents, Short(r.SubagentTokens)))
-	default:
-		notes = append(notes, fmt.Sprint(r.Subagents, " subagents"))
+	if r.Subagents > 0 {
+		note := counted(r.Subagents, "subagent")
+		if r.SubagentTokens > 0 {
+			note += ", " + Short(r.SubagentTokens)
+		}
+		notes = append(notes, note)
 	}
 	if r.Storming {
 		notes = append(notes, "compaction storm")

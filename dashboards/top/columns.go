@@ -422,18 +422,15 @@ func waitText(state, reason string, width int) string {
 // off. Where there is no room, it says so in letters.
 func flagsCell(_ *list, s *api.Session, width int) []span {
 	var long, short []string
-	if s.Queued > 0 {
-		long, short = append(long, "q"+countText(s.Queued)), append(short, "q"+countText(s.Queued))
+	flag := func(set bool, words, letter string) {
+		if set {
+			long, short = append(long, words), append(short, letter)
+		}
 	}
-	if s.Handoff != "" {
-		long, short = append(long, "handoff "+s.Handoff), append(short, "H")
-	}
-	if s.Brake != "" {
-		long, short = append(long, s.Brake), append(short, "B")
-	}
-	if !s.Enabled {
-		long, short = append(long, "off"), append(short, "-")
-	}
+	flag(s.Queued > 0, "q"+countText(s.Queued), "q"+countText(s.Queued))
+	flag(s.Handoff != "", "handoff "+s.Handoff, "H")
+	flag(s.Brake != "", s.Brake, "B")
+	flag(!s.Enabled, "off", "-")
 	text := screen.Text(strings.Join(long, " "))
 	if screen.Cells(text) > width {
 		text = screen.FitStart(strings.Join(short, ""), width)
