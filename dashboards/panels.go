@@ -76,8 +76,8 @@ func row(title string) Panel {
 }
 
 // stat shows the newest value, large.
-func stat(width int, title, description, unit string, t Target) Panel {
-	p := panel("stat", width, 4, title, description, unit, t)
+func stat(title, description, unit string, t Target) Panel {
+	p := panel("stat", 4, 4, title, description, unit, t)
 	p.FieldConfig.Defaults.Color = &color{Mode: "thresholds"}
 	p.FieldConfig.Defaults.NoValue = "unknown"
 	p.Options = map[string]any{
@@ -88,10 +88,11 @@ func stat(width int, title, description, unit string, t Target) Panel {
 	return p
 }
 
-// curves shows one line for each series.
+// curves shows one line for each series, from 0 on.
 func curves(width int, title, description, unit string, targets ...Target) Panel {
 	p := panel("timeseries", width, 8, title, description, unit, targets...)
 	p.FieldConfig.Defaults.Color = &color{Mode: "palette-classic"}
+	p.FieldConfig.Defaults.Min = new(0.)
 	p.FieldConfig.Defaults.Custom = map[string]any{
 		"drawStyle": "line", "lineWidth": 1, "fillOpacity": 0, "showPoints": "auto", "pointSize": 4, "spanNulls": false,
 		"lineInterpolation": "linear", "axisPlacement": "auto", "axisLabel": "",
@@ -183,9 +184,9 @@ func (p Panel) stepped() Panel {
 	return p
 }
 
-// from sets the least value of the axis.
-func (p Panel) from(least float64) Panel {
-	p.FieldConfig.Defaults.Min = new(least)
+// signed lets the axis go below 0.
+func (p Panel) signed() Panel {
+	p.FieldConfig.Defaults.Min = nil
 	return p
 }
 
@@ -201,12 +202,6 @@ func (p Panel) states(states map[string]mapped) Panel {
 	return p
 }
 
-// override sets properties of the fields with a name.
-func (p Panel) override(name string, properties ...property) Panel {
-	p.FieldConfig.Overrides = append(p.FieldConfig.Overrides, override{matcher{"byName", name}, properties})
-	return p
-}
-
 // overrideQuery sets properties of what one target gives.
 func (p Panel) overrideQuery(refID string, properties ...property) Panel {
 	p.FieldConfig.Overrides = append(p.FieldConfig.Overrides, override{matcher{"byFrameRefID", refID}, properties})
@@ -215,7 +210,9 @@ func (p Panel) overrideQuery(refID string, properties ...property) Panel {
 
 // column names a table's column, and sets properties of it.
 func (p Panel) column(field, name, unit string, more ...property) Panel {
-	return p.override(field, append([]property{{"displayName", name}, {"unit", unit}}, more...)...)
+	properties := append([]property{{"displayName", name}, {"unit", unit}}, more...)
+	p.FieldConfig.Overrides = append(p.FieldConfig.Overrides, override{matcher{"byName", field}, properties})
+	return p
 }
 
 // merged makes one table of all targets, in an order of columns, without the others.

@@ -22,12 +22,10 @@ const (
 // legend names a session; host is empty where there is none.
 const legend = "{{session}} {{host}}"
 
-// observers selects a metric of the chosen observers, with more matchers if need be.
-func observers(metric string, matchers ...string) string {
-	return metric + "{" + strings.Join(append([]string{ofObservers}, matchers...), ",") + "}"
-}
+// observers selects a metric of the chosen observers.
+func observers(metric string) string { return metric + "{" + ofObservers + "}" }
 
-// sessions selects a metric of the chosen sessions.
+// sessions selects a metric of the chosen sessions, with more matchers if need be.
 func sessions(metric string, matchers ...string) string {
 	return metric + "{" + strings.Join(append([]string{ofSessions}, matchers...), ",") + "}"
 }
