@@ -66,3 +66,8 @@ func (s *Server) load(ctx context.Context, socket, text, buffer string) error {
 	cmd.Stdin = strings.NewReader(text)
 	return cmd.Run()
 }
+
+func (s *Server) lanesInUse() (n int) {
+	s.lanes.Range(func(any, any) bool { n++; return true })
+	return n
+}

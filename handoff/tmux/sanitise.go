@@ -82,15 +82,9 @@ func isCommand(text string) bool { return text == "/clear" || text == "/new" }
 func clean(text string) string {
 	var b strings.Builder
 	base := false // a character that a variation selector can belong to came last
-	skip := false
-	for i, r := range text {
-		if skip { // the second half of \r\n
-			skip = false
-			continue
-		}
+	for _, r := range strings.ReplaceAll(text, "\r\n", "\n") {
 		switch {
 		case unicode.IsSpace(r):
-			skip = r == '\r' && strings.HasPrefix(text[i:], "\r\n")
 			b.WriteByte(' ')
 			base = false
 		case r >= 0xFE00 && r <= 0xFE0F && base:

@@ -90,14 +90,10 @@ func attributes(parameters string, pen *Cell) {
 		switch f[i] {
 		case "", "0":
 			*pen = Cell{}
-		case "2":
-			pen.Faint = true
-		case "7":
-			pen.Reverse = true
-		case "22":
-			pen.Faint = false
-		case "27":
-			pen.Reverse = false
+		case "2", "22":
+			pen.Faint = f[i] == "2"
+		case "7", "27":
+			pen.Reverse = f[i] == "7"
 		case "38", "48", "58": // a colour follows, whose figures are no attributes
 			switch {
 			case i+1 < len(f) && f[i+1] == "5":

@@ -34,26 +34,16 @@ type Server struct {
 	timeout, echo, quiet time.Duration
 	now                  func() time.Time
 
-	mu    sync.Mutex
-	lanes map[lane]*turns
+	lanes sync.Map // those that are in use, with channels that are closed when they are left
 }
 
 // lane is what a text at a time is typed into. The server's pid is no part of it, for
 // who knows it and who does not mean the same pane.
 type lane struct{ socket, id string }
 
-// turns let one goroutine at a time into a lane.
-type turns struct {
-	token chan struct{}
-	users int // those who are in and those who wait; guarded by Server.mu
-}
-
 // New finds the tmux command. Without one there is nothing to type with.
 func New(o Options) (*Server, error) {
-	if o.Binary == "" {
-		o.Binary = "tmux"
-	}
-	path, err := exec.LookPath(o.Binary)
+	path, err := exec.LookPath(cmp.Or(o.Binary, "tmux"))
 	if err != nil {
 		return nil, fmt.Errorf("find tmux: %w: install it, or go without typing into panes", err)
 	}
@@ -66,34 +56,22 @@ func New(o Options) (*Server, error) {
 		echo:    cmp.Or(o.Echo, 5*time.Second),
 		quiet:   cmp.Or(o.Quiet, 3*time.Second),
 		now:     time.Now,
-		lanes:   map[lane]*turns{},
 	}, nil
 }
 
 // enterLane waits for the caller's turn, which lasts until release is called.
 func (s *Server) enterLane(ctx context.Context, p Pane) (release func(), err error) {
-	key := lane{p.Socket, p.ID}
-	s.mu.Lock()
-	t := s.lanes[key]
-	if t == nil {
-		t = &turns{token: make(chan struct{}, 1)}
-		s.lanes[key] = t
-	}
-	t.users++
-	s.mu.Unlock()
-	leave := func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if t.users--; t.users == 0 {
-			delete(s.lanes, key) // so that panes of the past take no room
+	key, left := lane{p.Socket, p.ID}, make(chan struct{})
+	for {
+		other, taken := s.lanes.LoadOrStore(key, left)
+		if !taken {
+			return func() { s.lanes.Delete(key); close(left) }, nil
 		}
-	}
-	select {
-	case t.token <- struct{}{}:
-		return func() { <-t.token; leave() }, nil
-	case <-ctx.Done():
-		leave()
-		return nil, context.Cause(ctx)
+		select {
+		case <-other.(chan struct{}):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
 	}
 }
 

@@ -38,8 +38,8 @@ func TestType(t *testing.T) {
 		t.Errorf("submitted (-want +got):\n%s", diff)
 	}
 	r.noBuffers()
-	if len(r.lanes) != 0 {
-		t.Errorf("%d lanes are kept", len(r.lanes))
+	if r.lanesInUse() != 0 {
+		t.Errorf("%d lanes are kept", r.lanesInUse())
 	}
 }
 
@@ -282,7 +282,7 @@ func TestTypeOneAtATime(t *testing.T) {
 			t.Errorf("submitted %q", of.submitted())
 		}
 	}
-	if len(r.lanes) != 0 {
-		t.Errorf("%d lanes are kept", len(r.lanes))
+	if r.lanesInUse() != 0 {
+		t.Errorf("%d lanes are kept", r.lanesInUse())
 	}
 }
