@@ -88,18 +88,14 @@ func shorten(name, whole string, most int) string {
 // safe makes a name that is one element of a path, and another one for each name: what is
 // not printed, /, \, %, ~ and a dot in front become %XX, byte for byte.
 func safe(name string) string {
-	return escape(name, func(r rune) bool { return printed(r) && !strings.ContainsRune(`/\%~`, r) })
-}
-
-// escape needs no care for bytes that are not UTF-8: they are escaped one by one.
-func escape(name string, keep func(rune) bool) string {
 	if name == "" {
 		return "%"
 	}
 	var b strings.Builder
 	for i := 0; i < len(name); {
 		r, size := utf8.DecodeRuneInString(name[i:])
-		if broken := r == utf8.RuneError && size == 1; broken || i == 0 && r == '.' || !keep(r) {
+		broken := r == utf8.RuneError && size == 1
+		if broken || i == 0 && r == '.' || !printed(r) || strings.ContainsRune(`/\%~`, r) {
 			for _, c := range []byte(name[i : i+size]) {
 				fmt.Fprintf(&b, "%%%02X", c)
 			}

@@ -56,8 +56,8 @@ type State struct {
 	// RestartRefused says why the last restart that was asked for did not come, in a line.
 	RestartRefused string `json:"restartRefused,omitzero"`
 
-	members []guardMember // as they were read
-	was     *State
+	members []guardMember  // as they were read
+	was     map[string]any // the fields as they were read, by name
 }
 
 // guardMember is a member of the file, its name with the quotes.
@@ -94,15 +94,15 @@ func ParseState(text []byte) (*State, error) {
 		m.value = raw
 		s.members = append(s.members, m)
 	}
+	s.was = map[string]any{}
 	for name, value := range s.fields() {
 		for _, m := range s.members { // of two of a name the last one counts
 			if m.name == name && json.Unmarshal(m.value, value.Addr().Interface()) != nil {
 				value.SetZero()
 			}
 		}
+		s.was[name] = value.Interface()
 	}
-	was := *s
-	s.was = &was
 	return s, nil
 }
 
@@ -159,19 +159,14 @@ func (s *State) texts() (map[string][]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false) // people read it
-	made, before := map[string]json.RawMessage{}, map[string]any{}
+	made := map[string]json.RawMessage{}
 	if err := errors.Join(e.Encode(s), json.Unmarshal(b.Bytes(), &made)); err != nil {
 		return nil, fmt.Errorf("write a session's state: %w", err)
-	}
-	if s.was != nil {
-		for name, value := range s.was.fields() {
-			before[name] = value.Interface()
-		}
 	}
 	ours := map[string][]byte{}
 	for name, value := range s.fields() {
 		ours[name] = made[name]
-		if before[name] != value.Interface() {
+		if s.was[name] != value.Interface() {
 			continue
 		}
 		for _, m := range s.members {

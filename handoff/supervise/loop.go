@@ -160,7 +160,7 @@ func (s *supervisor) hear(sig syscall.Signal) {
 		}
 	case syscall.SIGINT:
 		// The terminal has told the client too, unless there is none.
-		if !s.terminal.controls() {
+		if !s.terminal.controlled {
 			s.pass(sig)
 		}
 		s.leaving = s.leaving || s.next != nil

@@ -22,7 +22,7 @@ type terminal struct {
 	fd         int
 	state      *term.State // before the first client; nil: there is no terminal
 	out        io.Writer   // nil: standard output is none
-	controlled bool
+	controlled bool        // a terminal sends us its signals
 }
 
 func newTerminal(files [3]*os.File) *terminal {
@@ -47,9 +47,6 @@ func newTerminal(files [3]*os.File) *terminal {
 	}
 	return t
 }
-
-// controls says that a terminal sends us its signals.
-func (t *terminal) controls() bool { return t.controlled }
 
 // front says that our group has the terminal, so that neither a read nor a setting would stop us.
 func (t *terminal) front() bool {
