@@ -43,10 +43,7 @@ func byID(a *AgentState, id AgentID) int { return cmp.Compare(a.Agent, id) }
 // stamp is the time of an event. One without is newer than all before: that is what
 // the order in a file says of records that carry no time.
 func (b *board) stamp(a *AgentState, ev *Event) Instant {
-	t := transcript.InstantOf(ev.At)
-	if t == 0 {
-		t = a.Clock + 1
-	}
+	t := cmp.Or(transcript.InstantOf(ev.At), a.Clock+1)
 	// That a client runs is told by the observer's clock, between records that may be much older: one without a stamp
 	// behind it follows the record before.
 	if ev.Kind != EventActive {

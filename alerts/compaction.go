@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -138,18 +139,12 @@ func (nt *notices) noticeCompacted(a *AgentState, o *opening, trigger Trigger) {
 	if a.Said[KindCompacted].At != 0 {
 		return
 	}
-	pre := o.pre
-	if pre == 0 {
-		pre = a.Before.Tokens
-	}
 	d := a.data()
-	d.Trigger, d.PreTokens = trigger.String(), thousands(pre)
+	d.Trigger, d.PreTokens = trigger.String(), thousands(cmp.Or(o.pre, a.Before.Tokens))
 	n := notice{kind: KindCompacted, at: o.at, parent: true, data: d}
 	if a.Parent == "" || a.Parent == a.Agent {
 		n.parent, n.operator = false, nt.options.OperatorCompactions
 	}
 	nt.say(a, n)
-	if a.Said[KindCompacted].At == 0 { // nobody to tell: a parent that comes later need not know
-		a.Said[KindCompacted].At = o.at
-	}
+	a.counts(KindCompacted, o.at) // where nobody was there to tell, a parent that comes later need not know
 }

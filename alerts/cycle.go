@@ -93,9 +93,7 @@ func (c *cycles) sign(a *AgentState, o *opening) {
 
 // join adds a sign to the opening of the present cycle.
 func (c *cycles) join(a *AgentState, o *opening) {
-	if a.Signs[o.sign] == 0 {
-		a.Signs[o.sign] = o.at
-	}
+	a.Signs[o.sign] = cmp.Or(a.Signs[o.sign], o.at)
 	if !o.compacted() {
 		if o.key != 0 {
 			a.Session, a.Keyed = o.key, true
@@ -107,9 +105,7 @@ func (c *cycles) join(a *AgentState, o *opening) {
 	}
 	if o.sign == SignBoundary {
 		a.Unconfirmed, a.Guesses = false, nil
-		if a.Boundary == 0 {
-			a.Boundary = o.key
-		}
+		a.Boundary = cmp.Or(a.Boundary, o.key)
 	}
 	trigger := c.triggerOf(a, o)
 	if o.at >= a.Begun {

@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -58,12 +59,8 @@ func (e *Engine) Configure(o Options) error {
 	if err != nil {
 		return err
 	}
-	if o.Settle == 0 {
-		o.Settle = defaultSettle
-	}
-	if o.Reminders.Wait == 0 {
-		o.Reminders.Wait = defaultSettle
-	}
+	o.Settle = cmp.Or(o.Settle, defaultSettle)
+	o.Reminders.Wait = cmp.Or(o.Reminders.Wait, defaultSettle)
 	e.options, e.texts, e.settle, e.revised = o, texts, Instant(o.Settle), true
 	return nil
 }

@@ -66,10 +66,8 @@ func (s *Series) mean() float64 {
 // cut makes the series weigh no more than w.
 func (s Series) cut(w float64) Series {
 	if s.Weight > w {
-		s.Weights2 *= w / s.Weight * (w / s.Weight)
-		s.Sum *= w / s.Weight
-		s.Squares *= w / s.Weight
-		s.Weight = w
+		s.fade(w / s.Weight)
+		s.Weight = w // whatever the rounding
 	}
 	return s
 }
@@ -146,9 +144,8 @@ func (g *Growth) turn() {
 // was cut away.
 func (g *Growth) open(a *AgentState) {
 	e := &g.Earlier
-	for _, s := range []*Series{&e.Turns, &e.Steps} {
-		s.fade(earlierFade)
-	}
+	e.Turns.fade(earlierFade)
+	e.Steps.fade(earlierFade)
 	e.Seconds *= earlierFade
 	e.Turns.plus(g.Cycle.Turns)
 	e.Steps.plus(g.Cycle.Steps)

@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -110,10 +111,7 @@ func (a *AgentState) data() Data {
 // title is how others call the agent, reduced to letters, digits, dots, underscores and
 // hyphens: a notice may be typed into a pane.
 func (a *AgentState) title() string {
-	name := strings.TrimSpace(a.Name)
-	if name == "" {
-		name = string(a.Agent)
-	}
+	name := cmp.Or(strings.TrimSpace(a.Name), string(a.Agent))
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == '_' || r == '-' {
 			return r

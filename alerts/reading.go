@@ -136,9 +136,7 @@ func (nt *notices) warn(a *AgentState, k Kind, r Reading) {
 		n.mode = Urgent
 		nt.withdraw(a, KindWarning, KindForecast)
 		for _, milder := range []Kind{KindWarning, KindForecast} {
-			if a.Said[milder].At == 0 {
-				a.Said[milder].At = r.At
-			}
+			a.counts(milder, r.At)
 		}
 	}
 	nt.say(a, n)

@@ -68,9 +68,7 @@ func (tm *timers) Remind(r Reminder) error {
 	if r.Agent == "" || r.ID == "" || r.Soft < 0 || r.Hard < 0 || r.Due < 0 || periodic == (r.Due > 0) || r.Soft > 0 && r.Hard > 0 && r.Hard < r.Soft {
 		return ErrReminder
 	}
-	if r.Reset == 0 {
-		r.Reset = r.Made
-	}
+	r.Reset = cmp.Or(r.Reset, r.Made)
 	tm.unremind(r.ID)
 	i, _ := slices.BinarySearchFunc(tm.reminders, r.ID, byReminder)
 	tm.reminders = slices.Insert(tm.reminders, i, r)

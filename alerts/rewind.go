@@ -1,6 +1,10 @@
 package alerts
 
-import "sm/transcript"
+import (
+	"cmp"
+
+	"sm/transcript"
+)
 
 // rewound opens a cycle after the client has gone back in its conversation. What it says
 // is exact, so no other sign belongs to it.
@@ -47,9 +51,6 @@ func (a *AgentState) stands(k Kind, o *opening) bool {
 	if s.Key.Agent == "" && k != KindCritical {
 		return a.stands(KindCritical, o)
 	}
-	at := s.Heard
-	if at == 0 {
-		at = s.At // it waits, or nobody says: then it matters when it was due
-	}
+	at := cmp.Or(s.Heard, s.At) // it waits, or nobody says: then it matters when it was due
 	return at <= o.left || at > o.until
 }

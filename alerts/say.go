@@ -1,5 +1,7 @@
 package alerts
 
+import "cmp"
+
 // notices says what is due to agents and to the operator, each thing once, and takes back what holds no more.
 type notices struct {
 	*board
@@ -54,6 +56,9 @@ func (nt *notices) say(a *AgentState, n notice) {
 		a.Said[n.kind] = Said{At: n.at, Key: key, Open: true}
 	}
 }
+
+// counts makes a kind of notice count as said in this cycle, if it was not.
+func (a *AgentState) counts(k Kind, at Instant) { a.Said[k].At = cmp.Or(a.Said[k].At, at) }
 
 // withdraw takes back what has been said of these kinds and may still wait.
 func (nt *notices) withdraw(a *AgentState, list ...Kind) {

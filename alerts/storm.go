@@ -77,7 +77,5 @@ func (nt *notices) storm(a *AgentState, at Instant, count, turns int) {
 		d.Minutes = minutes(a.Bursts[n-1].At - a.Bursts[n-count].At)
 	}
 	nt.say(a, notice{kind: KindStorm, at: at, mode: Important, parent: true, operator: true, data: d})
-	if a.Said[KindStorm].At == 0 {
-		a.Said[KindStorm].At = at
-	}
+	a.counts(KindStorm, at)
 }

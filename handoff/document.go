@@ -1,6 +1,7 @@
 package handoff
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -71,12 +72,7 @@ type Document struct {
 }
 
 // owner is the agent whose document it is.
-func (d *Document) owner() string {
-	if d.ClaimedBy != "" {
-		return d.ClaimedBy
-	}
-	return d.Agent
-}
+func (d *Document) owner() string { return cmp.Or(d.ClaimedBy, d.Agent) }
 
 // expired says whether an active document is too old to be given. One from the future,
 // by a clock that was wrong, is as wrong as an old one.

@@ -126,15 +126,10 @@ func (s *State) Encode() ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
+	before := "{"
 	write := func(key, value []byte) {
-		if b.Len() == 0 {
-			b.WriteString("{\n  ")
-		} else {
-			b.WriteString(",\n  ")
-		}
-		b.Write(key)
-		b.WriteString(": ")
-		b.Write(value)
+		fmt.Fprintf(&b, "%s\n  %s: %s", before, key, value)
+		before = ","
 	}
 	for _, m := range s.members {
 		value, known := ours[m.name]

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -127,12 +128,10 @@ func (e *saidError) Unwrap() error { return e.err }
 // more can only be told from the wording, which has been the same since tmux 1.8.
 func failed(op string, p Pane, err error) *Error {
 	e := &Error{Op: op, Pane: p, Reason: ReasonUnknown, Err: err}
-	if said, ok := errors.AsType[*saidError](err); ok {
-		for _, gone := range [...]string{"no server running", "error connecting to", "can't find pane", "server exited", "lost server"} {
-			if strings.Contains(said.said, gone) {
-				e.Reason = ReasonGone
-			}
-		}
+	said, ok := errors.AsType[*saidError](err)
+	gone := []string{"no server running", "error connecting to", "can't find pane", "server exited", "lost server"}
+	if ok && slices.ContainsFunc(gone, func(words string) bool { return strings.Contains(said.said, words) }) {
+		e.Reason = ReasonGone
 	}
 	return e
 }
