@@ -88,10 +88,7 @@ const (
 
 // String is the cause as logs and JSON write it.
 func (c Cause) String() string {
-	if c > CauseRewind {
-		return "unknown"
-	}
-	return [...]string{"none", "compaction", "clear", "session", "handoff", "rewind"}[c]
+	return Word(c, "none", "compaction", "clear", "session", "handoff", "rewind")
 }
 
 // Event is one thing that happened to an agent. It is a plain value.

@@ -26,10 +26,15 @@ func Kinds() [kinds]Kind {
 
 // String is the kind as metrics, JSON and the configuration write it.
 func (k Kind) String() string {
-	if k >= kinds {
+	return Word(k, "warning", "critical", "compacted", "storm", "no_data", "forecast")
+}
+
+// Word is the word that stands for a value, "unknown" for a value of a later version.
+func Word[T ~uint8](value T, words ...string) string {
+	if int(value) >= len(words) {
 		return "unknown"
 	}
-	return [...]string{"warning", "critical", "compacted", "storm", "no_data", "forecast"}[k]
+	return words[value]
 }
 
 // Key names a notice. The engine says each key once in its life.
@@ -69,10 +74,7 @@ const (
 
 // String is the mode as the API writes it.
 func (m Mode) String() string {
-	if m > Urgent {
-		return "unknown"
-	}
-	return [...]string{"sequential", "important", "urgent"}[m]
+	return Word(m, "sequential", "important", "urgent")
 }
 
 // Role says who is to hear a notice, seen from the agent that it is about.
@@ -87,10 +89,7 @@ const (
 
 // String is the role as logs write it.
 func (r Role) String() string {
-	if r > Operator {
-		return "unknown"
-	}
-	return [...]string{"self", "parent", "operator"}[r]
+	return Word(r, "self", "parent", "operator")
 }
 
 // Target is who is to hear a notice. Agent is the id of the agent itself or of its

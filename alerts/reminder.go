@@ -144,10 +144,7 @@ const (
 
 // String is the outcome as metrics write it.
 func (o ReminderOutcome) String() string {
-	if o >= reminderOutcomes {
-		return "unknown"
-	}
-	return [...]string{"sent", "late", "skipped", "cancelled"}[o]
+	return Word(o, "sent", "late", "skipped", "cancelled")
 }
 
 // remind says what is due, and when the next one is, 0 for never.

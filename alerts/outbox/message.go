@@ -37,10 +37,7 @@ func Carriers() [carriers]Carrier { return [...]Carrier{None, Hook, Tmux, Restar
 
 // String is the carrier as metrics and the API write it.
 func (c Carrier) String() string {
-	if c >= carriers {
-		return "unknown"
-	}
-	return [...]string{"none", "hook", "tmux", "restart", "queue"}[c]
+	return alerts.Word(c, "none", "hook", "tmux", "restart", "queue")
 }
 
 // State is where a message stands. Messages are stored with its number: a new one
@@ -76,10 +73,7 @@ func Outcomes() [outcomes]State {
 
 // String is the state as metrics and the API write it.
 func (s State) String() string {
-	if s >= states {
-		return "unknown"
-	}
-	return [...]string{"waiting", "offered", "confirmed", "unconfirmed", "expired", "withdrawn", "refused"}[s]
+	return alerts.Word(s, "waiting", "offered", "confirmed", "unconfirmed", "expired", "withdrawn", "refused")
 }
 
 // Ended says that nothing more happens to a message in this state.

@@ -38,15 +38,11 @@ const (
 	WayNew
 	// WayRestart lets `sm run` start a new client.
 	WayRestart
-	ways
 )
 
 // String is the way as JSON and logs write it.
 func (w Way) String() string {
-	if w >= ways {
-		return "unknown"
-	}
-	return [...]string{"none", "clear", "new", "restart"}[w]
+	return alerts.Word(w, "none", "clear", "new", "restart")
 }
 
 // State is how far a rotation has come. Each is stored before what follows from it is
@@ -71,15 +67,11 @@ const (
 	Failed
 	// Cancelled: taken back, or replaced by a later one.
 	Cancelled
-	states
 )
 
 // String is the state as JSON, logs and the command line write it.
 func (s State) String() string {
-	if s >= states {
-		return "unknown"
-	}
-	return [...]string{"scheduled", "reserved", "clearing", "cleared", "resuming", "confirmed", "failed", "cancelled"}[s]
+	return alerts.Word(s, "scheduled", "reserved", "clearing", "cleared", "resuming", "confirmed", "failed", "cancelled")
 }
 
 // Ended says that nothing more will come of a rotation.
