@@ -24,6 +24,7 @@ type quotes struct {
 	escaped uint64 // 1 when a backslash escapes b[at]
 	k, n    int    // q[k:n] are the positions not yet used
 	plain   bool   // go on without wide instructions
+	half    bool   // with those of 32 bytes alone
 	unicode bool   // there may be an escape \u before at
 	q       [room + 64]uint32
 }

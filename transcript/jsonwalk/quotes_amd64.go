@@ -2,40 +2,45 @@
 
 package jsonwalk
 
-// avx2 says whether this machine, and its system, know the 32-byte instructions.
-// It is a constant that only the machine can tell, so it stands in a variable.
-var avx2 = hasAVX2()
+// avx2 and avx512 say whether this machine, and its system, know the instructions for 32 and
+// for 64 bytes. They are constants that only the machine can tell, so they stand in variables.
+var avx2, avx512 = wide()
 
-// fillAVX2 does what [quotes.fill] does while there are neither control characters
+// fillWide does what [quotes.fill] does while there are neither control characters
 // nor broken escapes; where it finds one it stops before it and returns false.
-// b has at least 64 bytes.
+// b has at least 64 bytes. It compares 64 bytes at a time with avx512, else 32.
 //
 //go:noescape
-func fillAVX2(x *quotes) (ok bool)
+func fillWide(x *quotes, avx512 bool) (ok bool)
 
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 
 func xgetbv() uint32
 
-func hasAVX2() bool {
+func wide() (avx2, avx512 bool) {
 	const (
-		popcnt  = 1 << 23 // leaf 1, c
-		osxsave = 1 << 27
-		avx     = 1 << 28
-		first   = popcnt | osxsave | avx
-		bmi1    = 1 << 3 // leaf 7, b
-		two     = 1 << 5 // AVX2
-		seventh = bmi1 | two
-		states  = 1<<1 | 1<<2
+		popcnt   = 1 << 23 // leaf 1, c
+		osxsave  = 1 << 27
+		avx      = 1 << 28
+		first    = popcnt | osxsave | avx
+		bmi1     = 1 << 3 // leaf 7, b
+		two      = 1 << 5 // AVX2
+		seventh  = bmi1 | two
+		f, bw    = 1 << 16, 1 << 30   // of AVX-512
+		states   = 1<<1 | 1<<2        // of 32 bytes, which the system keeps
+		states64 = 1<<5 | 1<<6 | 1<<7 // of 64 bytes, and masks
 	)
 	if most, _, _, _ := cpuid(0, 0); most < 7 {
-		return false
+		return false, false
 	}
 	if _, _, c, _ := cpuid(1, 0); c&first != first || xgetbv()&states != states {
-		return false
+		return false, false
 	}
 	_, b, _, _ := cpuid(7, 0)
-	return b&seventh == seventh
+	avx2 = b&seventh == seventh
+	return avx2, avx2 && b&(f|bw) == f|bw && xgetbv()&states64 == states64
 }
 
-func (x *quotes) fillFast() bool { return avx2 && len(x.b) >= 64 && fillAVX2(x) }
+func (x *quotes) fillFast() bool {
+	return avx2 && len(x.b) >= 64 && fillWide(x, avx512 && !x.half)
+}

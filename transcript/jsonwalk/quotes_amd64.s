@@ -30,7 +30,7 @@ GLOBL marks<>(SB), RODATA|NOPTR, $4
 	MOVL   R10, at(R9) \
 	BLSRQ  AX, AX
 
-// func fillAVX2(x *quotes) (ok bool)
+// func fillWide(x *quotes, avx512 bool) (ok bool)
 //
 // It works on blocks of 64 bytes. The last block ends where b ends, so it overlaps
 // the one before (a mask hides what is not its own) and nothing behind b is read.
@@ -41,7 +41,7 @@ GLOBL marks<>(SB), RODATA|NOPTR, $4
 //	CX  which bytes of the block count
 //	AX  quotes, then those not escaped
 //	BX  backslashes   R10 escaped bytes   R11 escaped bytes of no simple escape
-TEXT ·fillAVX2(SB), NOSPLIT, $16-9
+TEXT ·fillWide(SB), NOSPLIT, $16-17
 	MOVQ         x+0(FP), R15
 	MOVQ         quotes_b(R15), SI
 	MOVQ         quotes_b+8(R15), DI
@@ -60,6 +60,13 @@ TEXT ·fillAVX2(SB), NOSPLIT, $16-9
 	VPBROADCASTB marks<>+2(SB), Y12
 	VPBROADCASTB marks<>+3(SB), Y13
 	VMOVDQU      escapes<>(SB), Y14
+	CMPB         avx512+8(FP), $0
+	JEQ          block
+	VPBROADCASTB marks<>+0(SB), Z10
+	VPBROADCASTB marks<>+1(SB), Z11
+	VPBROADCASTB marks<>+2(SB), Z12
+	VPBROADCASTB marks<>+3(SB), Z13
+	VBROADCASTI32X4 escapes<>(SB), Z14
 
 block:
 	CMPQ R9, room-8(SP)
@@ -68,6 +75,8 @@ block:
 	JGT  last
 
 load:
+	CMPB      avx512+8(FP), $0
+	JNE       load64
 	VMOVDQU   (SI)(DX*1), Y0
 	VMOVDQU   32(SI)(DX*1), Y1
 	VPMINUB   Y0, Y1, Y2
@@ -82,6 +91,8 @@ load:
 	JNZ       odd             // a control character
 	MASK(Y2, Y3, AX)
 	MASK(Y4, Y5, BX)
+
+masked:
 	ANDQ      CX, AX
 	ANDQ      CX, BX
 	MOVQ      BX, R12
@@ -118,7 +129,29 @@ many:
 	SUBQ $8, BX
 	JMP  eight
 
+	// The same with one register for all of a block: a third of the instructions.
+load64:
+	VMOVDQU64 (SI)(DX*1), Z0
+	VPCMPUB   $2, Z13, Z0, K1 // at most the last control character
+	VPCMPEQB  Z10, Z0, K2
+	VPCMPEQB  Z11, Z0, K3
+	KORTESTQ  K1, K1
+	JNZ       odd
+	KMOVQ     K2, AX
+	KMOVQ     K3, BX
+	JMP       masked
+
+slashes64:
+	VPSHUFB  Z0, Z14, Z6
+	VPCMPEQB Z0, Z6, K4
+	VPCMPEQB Z12, Z0, K5
+	KORQ     K4, K5, K4
+	KMOVQ    K4, R11
+	JMP      known
+
 slashes:
+	CMPB     avx512+8(FP), $0
+	JNE      slashes64
 	VPSHUFB  Y0, Y14, Y6
 	VPSHUFB  Y1, Y14, Y7
 	VPCMPEQB Y0, Y6, Y6
@@ -128,8 +161,9 @@ slashes:
 	VPOR     Y4, Y6, Y6
 	VPOR     Y5, Y7, Y7
 	MASK(Y6, Y7, R11)
-	ORQ      AX, R11
 
+known:
+	ORQ   AX, R11
 	LEAQ  (BX)(BX*1), R10
 	ORQ   R8, R10          // the bytes behind backslashes
 	MOVQ  BX, R12
@@ -215,7 +249,7 @@ done:
 	ADDQ DI, DX
 
 full:
-	MOVB $1, ok+8(FP)
+	MOVB $1, ok+16(FP)
 
 leave:
 	MOVQ x+0(FP), R15
@@ -233,7 +267,7 @@ strange:
 
 	// The block is for the caller, from its first byte that counts.
 odd:
-	MOVB $0, ok+8(FP)
+	MOVB $0, ok+16(FP)
 	BSFQ CX, CX
 	ADDQ CX, DX
 	SHRQ CX, R8

@@ -21,9 +21,12 @@ func TestQuotesStayFast(t *testing.T) {
 			b = append(b, right[r.IntN(len(right))]...)
 		}
 		b = append(b, `"]`+strings.Repeat(" ", 64)...)
-		x := quotes{b: b}
-		if x.more(); x.plain {
-			t.Fatalf("gave up at %d of %q", x.at, b)
+		for way, x := range ways() {
+			slow := x.plain
+			x.b = b
+			if x.more(); x.plain != slow {
+				t.Fatalf("%s: gave up at %d of %q", way, x.at, b)
+			}
 		}
 	}
 }

@@ -11,9 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// ways are those in which quotes are found: with the widest instructions of the machine, with half as wide ones, and
+// with none.
+func ways() map[string]quotes {
+	return map[string]quotes{"wide": {}, "half": {half: true}, "plain": {plain: true}}
+}
+
 // positions lists all that more finds in b.
-func positions(b []byte, plain bool) (all []uint32) {
-	x := quotes{b: b, plain: plain}
+func positions(b []byte, x quotes) (all []uint32) {
+	x.b = b
 	for x.more() {
 		x.k = x.n &^ 1
 		all = append(all, x.q[:x.k]...)
@@ -51,13 +57,13 @@ func defined(b []byte) (all []uint32, loose bool) {
 func checkQuotes(t *testing.T, b []byte) {
 	t.Helper()
 	want, loose := defined(b)
-	for _, plain := range []bool{false, true} {
-		got := positions(b, plain)
+	for way, x := range ways() {
+		got := positions(b, x)
 		if loose {
 			got = got[:min(len(got), len(want))]
 		}
 		if !slices.Equal(want, got) {
-			t.Fatalf("plain %v: %q (-want +got):\n%s", plain, b, cmp.Diff(want, got))
+			t.Fatalf("%s: %q (-want +got):\n%s", way, b, cmp.Diff(want, got))
 		}
 	}
 }
