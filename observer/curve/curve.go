@@ -46,29 +46,22 @@ type Curve struct {
 	touched time.Time
 }
 
-// Version grows with each change. No curve has version 0, as an empty one.
-func (h *Curve) Version() uint32 {
+// orEmpty stands in for the curve of an agent that has none.
+func (h *Curve) orEmpty() *Curve {
 	if h == nil {
-		return 0
+		return &Curve{}
 	}
-	return h.version
+	return h
 }
+
+// Version grows with each change. No curve has version 0, as an empty one.
+func (h *Curve) Version() uint32 { return h.orEmpty().version }
 
 // Depth is how many bytes of the transcript's end have been looked at, 0 for none.
-func (h *Curve) Depth() int64 {
-	if h == nil {
-		return 0
-	}
-	return h.depth
-}
+func (h *Curve) Depth() int64 { return h.orEmpty().depth }
 
 // Began is when the present cycle began, in seconds since 1970; 0 while unknown.
-func (h *Curve) Began() uint32 {
-	if h == nil {
-		return 0
-	}
-	return h.opened
-}
+func (h *Curve) Began() uint32 { return h.orEmpty().opened }
 
 // Touch notes that something was heard of the agent; Touched is when that was last.
 func (h *Curve) Touch(now time.Time) { h.touched = now }
@@ -234,9 +227,7 @@ func joined[T any](earlier, later []T, before func(T) bool) []T {
 
 // Shown is the history as the page takes it.
 func (h *Curve) Shown() *webpage.History {
-	if h == nil {
-		h = &Curve{}
-	}
+	h = h.orEmpty()
 	v := &webpage.History{Points: make([]webpage.Point, len(h.points)), Marks: make([]webpage.Mark, len(h.marks))}
 	for i, p := range h.points {
 		v.Points[i] = webpage.Point{At: int64(p.at), Tokens: p.tokens(), First: p.first()}
@@ -255,9 +246,7 @@ const MaxTrend = 30
 
 // Trend are the newest readings, at most MaxTrend, in tokens.
 func (h *Curve) Trend() (tokens []int64) {
-	if h == nil {
-		return nil
-	}
+	h = h.orEmpty()
 	for _, p := range h.points[max(0, len(h.points)-MaxTrend):] {
 		tokens = append(tokens, p.tokens())
 	}
