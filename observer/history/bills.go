@@ -34,7 +34,9 @@ func (h *History) Bills() []Bill {
 			} else {
 				key = transcript.Join(key)
 				if j, ok := before[i]; ok && b.Before == 0 {
-					b = against(b, &h.logs[j].change)
+					c := &h.logs[j].change
+					size, _ := c.Session.Context()
+					b = bills.Against(b, c.Worked, size, c.Session.Active)
 				}
 			}
 			if agent == "" {
@@ -53,12 +55,6 @@ func (h *History) Bills() []Bill {
 		p.change.Bills, p.change.Worked = nil, transcript.Worked{}
 	}
 	return list
-}
-
-// against completes the bill of a session's opening by the session before.
-func against(b transcript.Bill, before *transcript.Change) transcript.Bill {
-	size, _ := before.Session.Context()
-	return bills.Against(b, before.Worked, size, before.Session.Active)
 }
 
 // ownNames leads from all keys of a compaction, and of its copies, to that by which it is known where it happened first.

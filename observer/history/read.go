@@ -74,14 +74,13 @@ func (o Options) read(ctx context.Context, paths []string, what follow.Options, 
 // format that its beginning shows.
 func roots(paths []string) (all []follow.Root) {
 	for _, path := range paths {
-		info, err := os.Stat(path)
-		if err != nil || !info.Mode().IsRegular() {
-			for _, format := range clients.Formats(nil) {
-				all = append(all, follow.Root{Path: path, Format: format})
-			}
-			continue
+		formats := clients.Formats(nil)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			formats = []*transcript.Format{clients.FormatOf(path, head(path))}
 		}
-		all = append(all, follow.Root{Path: path, Format: clients.FormatOf(path, head(path))})
+		for _, format := range formats {
+			all = append(all, follow.Root{Path: path, Format: format})
+		}
 	}
 	return all
 }
