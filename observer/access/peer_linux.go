@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -174,11 +175,7 @@ type socketRow struct {
 // connection. In a row that is half-open or waiting to be forgotten, or whose
 // socket no process has any more (no inode), it may be anything.
 func (r socketRow) connected() bool {
-	switch r.state {
-	case tcpEstablished, tcpFinWait1, tcpFinWait2, tcpCloseWait:
-		return r.inode != 0
-	}
-	return false
+	return r.inode != 0 && slices.Contains([]uint64{tcpEstablished, tcpFinWait1, tcpFinWait2, tcpCloseWait}, r.state)
 }
 
 func readSockets(path, needle string) ([]socketRow, error) {

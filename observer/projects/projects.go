@@ -101,10 +101,7 @@ func (r *Folders) knows(path string) bool {
 // as known. Where there is no room for it, the folders that do not exist any more are dropped.
 func (r *Folders) Learn(path, session string) (root follow.Root, dropped []string, fresh bool) {
 	none := follow.Root{}
-	if path == "" || len(session) != len("00000000-0000-0000-0000-000000000000") {
-		return none, nil, false
-	}
-	if r.knows(path) {
+	if path == "" || len(session) != len("00000000-0000-0000-0000-000000000000") || r.knows(path) {
 		return none, nil, false
 	}
 	root, ok := r.find(func(f *transcript.Format) (string, bool) { return follow.Elsewhere(f, path, session) }) // without the lock: a disk that does not answer delays this hook alone

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"sm/alerts"
@@ -206,9 +207,5 @@ func StateOf(v fleet.View) string {
 }
 
 func isIdle(v fleet.View) bool {
-	switch StateOf(v) {
-	case "idle", "quiet", stateLeft, stateEnded:
-		return true
-	}
-	return false
+	return slices.Contains([]string{"idle", "quiet", stateLeft, stateEnded}, StateOf(v))
 }

@@ -58,7 +58,8 @@ func Formats(held func(path string) (transcript.Holder, bool)) []*transcript.For
 // FormatOf is the format of a transcript of that name which begins with head; nil or any part
 // of it will do for one that has its client's own name.
 func FormatOf(path string, head []byte) *transcript.Format {
-	if f := codex.Format(nil); named(f, path) || codex.Begins(head) {
+	f := codex.Format(nil)
+	if _, named := f.Identify(path); named || codex.Begins(head) {
 		return f
 	}
 	return claude.Format()
@@ -70,9 +71,4 @@ func SessionOf(path string) string {
 		return thread
 	}
 	return strings.TrimSuffix(filepath.Base(path), ".jsonl")
-}
-
-func named(f *transcript.Format, path string) bool {
-	_, ok := f.Identify(path)
-	return ok
 }

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -36,11 +37,7 @@ func (a Answer) Encode() []byte {
 
 // TakesContext says whether what the answer to an event says reaches the agent.
 func (e Event) TakesContext() bool {
-	switch e {
-	case SessionStart, SubagentStart, UserPromptSubmit, PostToolUse, Stop:
-		return true
-	}
-	return false
+	return slices.Contains([]Event{SessionStart, SubagentStart, UserPromptSubmit, PostToolUse, Stop}, e)
 }
 
 // Answered says whether an event may be answered with anything at all.
