@@ -33,11 +33,7 @@ func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string)
 	case http.StatusNotFound:
 		title, advice = "Nothing is served at "+shown(r.URL.Path), "The page with all agents is at / of this address."
 	}
-	page, err := template.New("refusal").Parse(refusalPage)
-	if err != nil { // it is a constant
-		WriteError(w, code, text)
-		return
-	}
+	page := template.Must(template.New("refusal").Parse(refusalPage))
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
 	if text != "" {

@@ -130,10 +130,7 @@ func (g *Guarding) StatusLine(ctx context.Context, status *hook.Status, now time
 		key.Ref = "restarted"
 		g.notifyOperator(ctx, key, name+" goes on in a fresh context.")
 	}
-	line, err := json.Marshal(hook.StatusAnswer{Line: g.Options().Line(name, s)})
-	if err != nil {
-		return nil // a text has no error
-	}
+	line, _ := json.Marshal(hook.StatusAnswer{Line: g.Options().Line(name, s)}) // a text has no error
 	return line
 }
 

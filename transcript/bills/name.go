@@ -13,10 +13,8 @@ const nameBytes = 120
 // line writes it.
 func nameOf(path, folder []byte) string {
 	name := string(path)
-	if bytes.IndexByte(path, '\\') >= 0 {
-		if json.Unmarshal([]byte(`"`+name+`"`), &name) != nil {
-			return ""
-		}
+	if bytes.IndexByte(path, '\\') >= 0 && json.Unmarshal([]byte(`"`+name+`"`), &name) != nil {
+		return ""
 	}
 	name = strings.ReplaceAll(name, `\`, "/")
 	rest, below := strings.CutPrefix(name, strings.TrimRight(strings.ReplaceAll(string(folder), `\`, "/"), "/")+"/")

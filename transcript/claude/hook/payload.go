@@ -262,11 +262,8 @@ func pane(raw []byte) string {
 // slim gives an object no longer than limit: of a larger one the members that are
 // small, as many as fit. What is not an object is none.
 func slim(raw []byte, limit int) json.RawMessage {
-	if len(raw) == 0 || raw[0] != '{' || !json.Valid(raw) {
-		return nil
-	}
 	var compact bytes.Buffer
-	if json.Compact(&compact, raw) != nil { // it is valid
+	if len(raw) == 0 || raw[0] != '{' || json.Compact(&compact, raw) != nil {
 		return nil
 	}
 	if raw = compact.Bytes(); len(raw) <= limit {

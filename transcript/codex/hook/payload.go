@@ -41,9 +41,7 @@ func Decode(data []byte) (p hook.Payload, err error) {
 		return p, err
 	}
 	var o own
-	if err := hook.Members(data, o.set); err != nil { // it has been read above
-		return hook.Payload{}, err
-	}
+	_ = hook.Members(data, o.set) // it has been read above
 	p.SM, p.ContextTokens = hook.Origin{Client: files.Client}, 0
 	p.PromptID = o.turn
 	if p.AgentID != "" {
