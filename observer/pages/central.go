@@ -221,13 +221,8 @@ func (r *remote) Detail(_ context.Context, id string, _ time.Time) (d Detail, er
 	if s.Cycle > 0 {
 		d.Facts = append(d.Facts, webpage.Fact{Name: "Cycle", Value: fmt.Sprint(s.Cycle)})
 	}
-	if s.Queued > 0 {
-		d.Facts = append(d.Facts, webpage.Fact{Name: "Queued", Value: queuedText(s.Queued)})
-	}
-	d.Facts = append(d.Facts, costFacts(s)...)
-	if seen := d.Row.Seen; seen > 0 {
-		d.Facts = append(d.Facts, webpage.Fact{Name: "Last activity", At: seen})
-	}
+	d.Facts = append(d.Facts, webpage.Fact{Name: "Queued", Value: queuedText(s.Queued)})
+	d.Facts = append(append(d.Facts, costFacts(s)...), webpage.Fact{Name: "Last activity", At: max(0, d.Row.Seen)})
 	if id := cmp.Or(s.SessionID, s.Label); !strings.HasPrefix(id, "-") { // it would be taken for a flag
 		d.Commands = []webpage.Command{{Does: "all about it, on its host", Text: "sm status " + webpage.Quote(id)}}
 	}
