@@ -180,8 +180,8 @@ func (q *Queue) drop(now time.Time) {
 }
 
 // trim takes old messages from a list, and an empty list from its map.
-func trim[K comparable](lists map[K][]*Message, k K, old func(*Message) bool) {
-	if lists[k] = slices.DeleteFunc(lists[k], old); len(lists[k]) == 0 {
-		delete(lists, k)
+func trim(lists byAgent, to alerts.AgentID, old func(*Message) bool) {
+	if lists[to] = slices.DeleteFunc(lists[to], old); len(lists[to]) == 0 {
+		delete(lists, to)
 	}
 }

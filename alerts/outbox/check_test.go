@@ -125,7 +125,7 @@ func TestCheckExpires(t *testing.T) {
 	if next := q.Check(sec(7200), noTranscript); !next.IsZero() || len(q.All()) != 0 {
 		t.Errorf("%s, next %v", state(q, m.ID), next)
 	}
-	if n := len(q.ids) + len(q.refs) + len(q.agents) + len(q.senders) + len(q.changed); n != 0 {
+	if n := len(q.ids) + len(q.agents) + len(q.open) + len(q.changed); n != 0 {
 		t.Errorf("%d traces are left", n)
 	}
 	want := Delta{Gone: []ID{m.ID}, Counters: q.Counters()}

@@ -12,13 +12,11 @@ import (
 
 // index has all messages, and finds them by what they are known by. It notes what is to be stored.
 type index struct {
-	order   []*Message // all, by Seq; so are the lists below
-	ids     map[ID]*Message
-	keys    map[alerts.Key]*Message
-	refs    map[reference][]*Message // more than one only after Rename
-	agents  map[alerts.AgentID][]*Message
-	open    map[alerts.AgentID][]*Message // those that have not ended
-	senders map[string][]*Message         // sends, by From
+	order  []*Message // all, by Seq; so are the lists below
+	ids    map[ID]*Message
+	keys   map[alerts.Key]*Message
+	agents byAgent
+	open   byAgent // those that have not ended
 
 	counters Counters
 	newest   time.Time // of all stamps, or later
@@ -27,17 +25,14 @@ type index struct {
 	gone     map[ID]struct{}
 }
 
-// reference is what a send is known by besides its ID.
-type reference struct {
-	to  alerts.AgentID
-	ref string
-}
+// byAgent are messages by the agents that they are to.
+type byAgent map[alerts.AgentID][]*Message
 
 // reset forgets all messages.
 func (x *index) reset() {
 	x.order, x.newest, x.forget = nil, time.Time{}, time.Time{}
-	x.ids, x.keys, x.refs = map[ID]*Message{}, map[alerts.Key]*Message{}, map[reference][]*Message{}
-	x.agents, x.open, x.senders = map[alerts.AgentID][]*Message{}, map[alerts.AgentID][]*Message{}, map[string][]*Message{}
+	x.ids, x.keys = map[ID]*Message{}, map[alerts.Key]*Message{}
+	x.agents, x.open = byAgent{}, byAgent{}
 	x.changed, x.gone = map[*Message]struct{}{}, map[ID]struct{}{}
 }
 
@@ -46,8 +41,10 @@ func (x *index) known(m *Message) *Message {
 	if m.Notice() {
 		return x.keys[m.Key]
 	}
-	if same := x.refs[reference{m.To, m.Ref}]; m.Ref != "" && len(same) > 0 {
-		return same[0]
+	for _, o := range x.agents[m.To] {
+		if m.Ref != "" && o.Ref == m.Ref && !o.Notice() {
+			return o
+		}
 	}
 	return nil
 }
@@ -72,12 +69,6 @@ func (x *index) add(m *Message) {
 	x.ids[m.ID] = m
 	if m.Notice() {
 		x.keys[m.Key] = m
-	} else {
-		x.senders[m.From] = append(x.senders[m.From], m)
-		if m.Ref != "" {
-			r := reference{m.To, m.Ref}
-			x.refs[r] = append(x.refs[r], m)
-		}
 	}
 	x.agents[m.To] = append(x.agents[m.To], m)
 	if !m.State.Ended() {
@@ -138,7 +129,7 @@ func (x *index) end(m *Message, s State, at time.Time) {
 
 // remove forgets messages.
 func (x *index) remove(old func(*Message) bool) {
-	agents, senders := map[alerts.AgentID]struct{}{}, map[string]struct{}{}
+	agents := map[alerts.AgentID]struct{}{}
 	x.forget = time.Time{}
 	for _, m := range x.order {
 		if !old(m) {
@@ -151,15 +142,9 @@ func (x *index) remove(old func(*Message) bool) {
 		agents[m.To] = struct{}{}
 		if m.Notice() {
 			delete(x.keys, m.Key)
-			continue
 		}
-		senders[m.From] = struct{}{}
-		trim(x.refs, reference{m.To, m.Ref}, old)
 	}
 	x.order = slices.DeleteFunc(x.order, old)
-	for from := range senders {
-		trim(x.senders, from, old)
-	}
 	for to := range agents {
 		trim(x.agents, to, old)
 		trim(x.open, to, old)

@@ -3,6 +3,7 @@ package outbox
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -91,14 +92,20 @@ func (q *Queue) admit(m *Message, now time.Time) error {
 			return fmt.Errorf("%d messages of at most %d: %w", n, limit, ErrFull)
 		}
 	}
-	limit, sent := q.options.PerSenderMinute, q.senders[m.From]
-	if limit <= 0 || len(sent) < limit {
-		return nil
-	}
-	// By the order of Put, not by counting stamps: a clock that was set back then
-	// stops a sender for a minute at most.
-	if age := now.Sub(sent[len(sent)-limit].Made); age > -time.Minute && age < time.Minute {
-		return fmt.Errorf("%d messages a minute: %w", limit, ErrRate)
+	limit, sent := q.options.PerSenderMinute, 0
+	for _, o := range slices.Backward(q.order) {
+		if !o.Notice() && o.From == m.From {
+			sent++
+		}
+		if sent < limit {
+			continue
+		}
+		// By the order of Put, not by counting stamps: a clock that was set back then
+		// stops a sender for a minute at most.
+		if age := now.Sub(o.Made); limit > 0 && age > -time.Minute && age < time.Minute {
+			return fmt.Errorf("%d messages a minute: %w", limit, ErrRate)
+		}
+		break
 	}
 	return nil
 }

@@ -82,16 +82,13 @@ func (q *Queue) Rename(from, to alerts.AgentID) {
 	for _, m := range q.agents[from] {
 		m.To = to
 		q.touch(m)
-		if !m.Notice() {
-			merge(q.refs, reference{from, m.Ref}, reference{to, m.Ref})
-		}
 	}
 	merge(q.agents, from, to)
 	merge(q.open, from, to)
 }
 
 // merge moves a list to another one, in the order of Put.
-func merge[K comparable](lists map[K][]*Message, from, to K) {
+func merge(lists byAgent, from, to alerts.AgentID) {
 	if len(lists[from]) > 0 {
 		lists[to] = slices.Concat(lists[to], lists[from])
 		slices.SortStableFunc(lists[to], bySeq)
