@@ -52,7 +52,11 @@ func (d *Documents) Claim(c Claimant, now time.Time, free func(agent string) boo
 
 // claim gives an entry's document to an agent; own says that the entry is that agent's already.
 func (s *store) claim(m *manifest, e *entry, own bool, c Claimant, now time.Time) (Document, error) {
-	candidate, err := s.body(c.Channel.Name, e, homes(e, own, c.Agent)...)
+	homes := []string{"", e.Agent, c.Agent} // the agents whose files may hold it; "" is the current file
+	if own {
+		homes = []string{c.Agent}
+	}
+	candidate, err := s.body(c.Channel.Name, e, homes...)
 	if err != nil {
 		return Document{}, err
 	}
@@ -95,14 +99,6 @@ func (m *manifest) unclaimed(c Claimant, free func(string) bool) *entry {
 		return nil
 	}
 	return e
-}
-
-// homes are the agents whose files may hold an entry's document; "" is the current file.
-func homes(e *entry, own bool, agent string) []string {
-	if own {
-		return []string{agent}
-	}
-	return []string{"", e.Agent, agent}
 }
 
 // Consume notes that a session has heard the document: its transcript has it. A document

@@ -136,13 +136,17 @@ func (d *Document) header() string {
 
 // comment makes a value that stays within its line and its comment.
 func comment(s string) string {
-	s = strings.Map(func(r rune) rune {
+	return strings.NewReplacer("-->", "--&gt;", "--!>", "--!&gt;").Replace(visible(s))
+}
+
+// visible has a question mark in place of what does not show.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
 		if !printed(r) {
 			return '?'
 		}
 		return r
 	}, s)
-	return strings.NewReplacer("-->", "--&gt;", "--!>", "--!&gt;").Replace(s)
 }
 
 // errNoHeader is a file that does not begin as a document.

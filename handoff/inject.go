@@ -73,13 +73,7 @@ func length(s string) (n int) {
 // field makes a value that stays within its line and is no longer than most characters.
 // Of a longer one the end stays, which tells more.
 func field(s string, most int) string {
-	s = strings.Map(func(r rune) rune {
-		if !printed(r) {
-			return '?'
-		}
-		return r
-	}, s)
-	s = strings.ReplaceAll(defuse(s), "\n", " ")
+	s = strings.ReplaceAll(defuse(visible(s)), "\n", " ")
 	if length(s) > most {
 		from, room := len(s), most-1
 		for {

@@ -73,13 +73,10 @@ func (q *Queue) Answer(to alerts.AgentID, id ID, now time.Time) (m Message, ok b
 	return *p, true
 }
 
-// Own says whether a message is in sm's own words.
-func (m Message) Own() bool { return m.Notice() || m.OwnWords }
-
 // Typeable says whether the whole message may be typed into a pane. With texts any message may.
 // Without, it must be in sm's own words, and hold no character that means something to a shell.
 func (m Message) Typeable(texts bool) bool {
-	return texts || m.Own() && alerts.Plain(strings.TrimSuffix(m.Typed(), wording.IDMark+string(m.ID)))
+	return texts || (m.Notice() || m.OwnWords) && alerts.Plain(strings.TrimSuffix(m.Typed(), wording.IDMark+string(m.ID)))
 }
 
 // Typed is the Line as it is typed whole: of a notice in words of the user's that are not

@@ -1,9 +1,6 @@
 package tmux
 
-import (
-	"errors"
-	"strings"
-)
+import "errors"
 
 // Reason is why a pane was not typed into.
 type Reason int
@@ -123,21 +120,18 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	text := reasonTexts[e.Reason.valid()]
-	var b strings.Builder
-	b.WriteString(e.Op)
+	text, line := reasonTexts[e.Reason.valid()], e.Op
 	if e.Pane.ID != "" {
-		b.WriteString(" in pane " + e.Pane.ID)
+		line += " in pane " + e.Pane.ID
 	}
-	b.WriteString(": " + text.matter)
+	line += ": " + text.matter
 	if e.Erased {
-		b.WriteString(", and the text was taken back")
+		line += ", and the text was taken back"
 	}
 	if e.Err != nil {
-		b.WriteString(": " + e.Err.Error())
+		line += ": " + e.Err.Error()
 	}
-	b.WriteString(": " + text.remedy)
-	return b.String()
+	return line + ": " + text.remedy
 }
 
 func (e *Error) Unwrap() error { return e.Err }
