@@ -11,10 +11,7 @@ func (c *cycles) read(a *AgentState, ev *Event, t Instant) {
 	if ev.Tokens <= 0 || ev.Source > transcript.FromEstimate || ev.Source == transcript.FromEstimate && !c.options.Estimate {
 		return
 	}
-	r := Reading{
-		At: t, Tokens: ev.Tokens, Cleared: max(0, ev.Cleared), Window: max(0, ev.Window), Reserved: max(0, ev.Reserved), Model: ev.Model,
-		CompactsAt: max(0, ev.CompactsAt), Source: ev.Source,
-	}
+	r := ev.reading(t, ev.Source)
 	if ev.Source == transcript.FromStatusline && !c.sample(a, &r) {
 		return
 	}
@@ -42,6 +39,14 @@ func (c *cycles) read(a *AgentState, ev *Event, t Instant) {
 		return
 	}
 	c.notices.decide(a)
+}
+
+// reading is the context size that an event gives.
+func (ev *Event) reading(t Instant, source transcript.Source) Reading {
+	return Reading{
+		At: t, Tokens: ev.Tokens, Cleared: max(0, ev.Cleared), Window: max(0, ev.Window), Reserved: max(0, ev.Reserved), Model: ev.Model,
+		CompactsAt: max(0, ev.CompactsAt), Source: source,
+	}
 }
 
 // take makes a reading of this cycle the newest of its source, if it is.

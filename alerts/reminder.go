@@ -239,6 +239,17 @@ func (tm *timers) remindAlways(a *AgentState, t Instant) {
 	}
 }
 
+// renameReminders gives the reminders of one agent to another. The one that the
+// configuration asks for the other has, or gets, under its own id.
+func (tm *timers) renameReminders(from, to AgentID) {
+	tm.unremind(always + string(from))
+	for i := range tm.reminders {
+		if r := &tm.reminders[i]; r.Agent == from {
+			r.Agent, tm.reminded = to, true
+		}
+	}
+}
+
 // remindText is what an agent hears that has not called sm for long.
 const remindText = "Report how far you are, or run sm reminders reset."
 

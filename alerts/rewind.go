@@ -16,10 +16,7 @@ func (c *cycles) rewound(a *AgentState, ev *Event, t Instant) {
 	if ev.Tokens <= 0 {
 		return
 	}
-	c.take(a, Reading{
-		At: t, Tokens: ev.Tokens, Cleared: max(0, ev.Cleared), Window: max(0, ev.Window), Reserved: max(0, ev.Reserved), Model: ev.Model,
-		CompactsAt: max(0, ev.CompactsAt), Source: transcript.FromTranscript,
-	})
+	c.take(a, ev.reading(t, transcript.FromTranscript))
 	c.notices.decide(a)
 }
 
