@@ -63,8 +63,7 @@ func (c *Calibration) clone() Calibration {
 func (c *Calibration) take(missed []Foreseen) {
 	for k, f := range missed[:min(len(missed), strata)] {
 		if p, known := f.trend(); known {
-			list := append(c.Errors[k], p.score(stratum()[k]))
-			c.Errors[k] = slices.Delete(list, 0, max(0, len(list)-errorsKept))
+			c.Errors[k] = newest(append(c.Errors[k], p.score(stratum()[k])), errorsKept)
 		}
 	}
 }
@@ -188,10 +187,7 @@ func (f *forecaster) foresee(a *AgentState, rest float64) {
 	if p, grows := a.Growth.trend(rest, f.usual()); grows && !math.IsNaN(rest) {
 		x = Foreseen{hundredths(math.Log(p.replies)), hundredths(p.wildness)}
 	}
-	if n := len(a.Foreseen); n >= foreseenKept {
-		a.Foreseen = append(a.Foreseen[:0], a.Foreseen[n-foreseenKept+1:]...)
-	}
-	a.Foreseen = append(a.Foreseen, x)
+	a.Foreseen = append(newest(a.Foreseen, foreseenKept-1), x)
 }
 
 // close ends a cycle: what it adds to the usual growth is known, and what its forecasts missed once it is known what ended

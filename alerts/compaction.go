@@ -66,8 +66,7 @@ func (c *cycles) compacted(a *AgentState, ev *Event, t Instant) {
 				}
 				return
 			}
-			a.Boundaries = append(a.Boundaries, o.key)
-			a.Boundaries = slices.Delete(a.Boundaries, 0, max(0, len(a.Boundaries)-boundariesKept))
+			a.Boundaries = newest(append(a.Boundaries, o.key), boundariesKept)
 		}
 		c.limits.learn(a, ev)
 		if ev.History {

@@ -183,6 +183,9 @@ func (a *AgentState) clone() AgentState {
 	return c
 }
 
+// newest keeps the last of a list, n at most.
+func newest[T any](list []T, n int) []T { return slices.Delete(list, 0, max(0, len(list)-n)) }
+
 // current is the reading that stands for the context: the transcript's; a sample
 // when the cycle has none of those, or when the sample is over 5 s newer; an
 // estimate when there is nothing better.

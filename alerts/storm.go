@@ -1,10 +1,6 @@
 package alerts
 
-import (
-	"slices"
-
-	"sm/transcript"
-)
+import "sm/transcript"
 
 // burstsKept is how many automatic compactions are remembered for a storm at least.
 const burstsKept = 16
@@ -32,8 +28,7 @@ func (nt *notices) count(a *AgentState, o *opening, trigger Trigger) {
 
 // burst notes an automatic compaction, and says so when it is one too many.
 func (nt *notices) burst(a *AgentState, at Instant) {
-	a.Bursts = append(a.Bursts, Burst{At: at, Turn: a.Turns})
-	a.Bursts = slices.Delete(a.Bursts, 0, max(0, len(a.Bursts)-max(burstsKept, nt.options.Storm.Count)))
+	a.Bursts = newest(append(a.Bursts, Burst{At: at, Turn: a.Turns}), max(burstsKept, nt.options.Storm.Count))
 	count, turns := nt.stormy(a)
 	switch {
 	case count == 0:

@@ -135,7 +135,7 @@ func (li *limits) Learn(l ObservedCompactions) {
 
 // keep notes the newest of the sizes of a client.
 func (li *limits) keep(c client, sizes []int64) {
-	sizes = slices.Delete(sizes, 0, max(0, len(sizes)-lessonsKept))
+	sizes = newest(sizes, lessonsKept)
 	li.learned[c] = sizes
 	if n := len(sizes); n >= lessonsNeeded {
 		sorted := slices.Sorted(slices.Values(sizes))
