@@ -20,6 +20,7 @@ type Editor struct {
 	home            string
 	before          *jsonedit.Text // the settings before the installation, nil where nobody knows
 	isOwn           func(program string) bool
+	err             error // why the first change failed; none follows it
 }
 
 // handler is a hook as the client wants it: without a shell, or by a shell where there are no arguments.
@@ -71,10 +72,21 @@ func (e *Editor) install(guard, noGuard bool) error {
 	if err := e.Check(); err != nil {
 		return err
 	}
-	if err := e.installHooks(guard, noGuard); err != nil {
-		return err
+	_ = e.installHooks(guard, noGuard) // its error is the editor's
+	e.installStatusLine()
+	return e.err
+}
+
+func (e *Editor) put(value any, path ...any) {
+	if e.err == nil {
+		e.err = e.Doc.Put(value, path...)
 	}
-	return e.installStatusLine()
+}
+
+func (e *Editor) remove(path ...any) {
+	if e.err == nil {
+		e.err = e.Doc.Remove(path...)
+	}
 }
 
 // installHooks takes care of the guard's hook where it is asked for or there already, unless it is told to take it out.
@@ -82,17 +94,13 @@ func (e *Editor) installHooks(guard, noGuard bool) error {
 	wanted := e.Events(e.client, guard || !noGuard && e.guarded())
 	for _, event := range e.events() {
 		if !slices.Contains(wanted, event) {
-			if err := e.removeHooks(event, 0); err != nil {
-				return err
-			}
+			e.removeHooks(event, 0)
 		}
 	}
 	for _, event := range wanted {
-		if err := e.installHook(event); err != nil {
-			return err
-		}
+		e.installHook(event)
 	}
-	return nil
+	return e.err
 }
 
 // Events are the events that this file is to have hooks for: those of [CodexEvents], or of [HookEvents].
@@ -110,10 +118,9 @@ func (e *Editor) installBeside() error {
 	if err := e.Check(); err != nil {
 		return err
 	}
-	if err := e.removeAllHooks(); err != nil {
-		return err
-	}
-	return e.installStatusLine()
+	e.removeAllHooks()
+	e.installStatusLine()
+	return e.err
 }
 
 // Check refuses settings that the client does not understand either: the user who wrote them should know.
@@ -195,64 +202,55 @@ func (e *Editor) isOwnHook(v *jsonedit.Value) bool {
 	return own
 }
 
-func (e *Editor) installHook(event hook.Event) error {
+func (e *Editor) installHook(event hook.Event) {
 	places := e.OwnHooks(event)
 	if len(places) == 0 {
-		return e.addHook(event)
+		e.addHook(event)
+		return
 	}
-	if err := e.removeHooks(event, 1); err != nil {
-		return err
-	}
+	e.removeHooks(event, 1)
 	// The user may have given ours a timeout or a matcher: only what we own is brought up to date.
 	want := e.handler(event)
 	v := e.Doc.At(places[0].Path(event)...)
 	command, _ := v.Member("command").Text()
 	args, known := v.Member("args").Texts()
 	if command != want.Command {
-		if err := e.Doc.Put(want.Command, places[0].Path(event, "command")...); err != nil {
-			return err
-		}
+		e.put(want.Command, places[0].Path(event, "command")...)
 	}
 	switch {
 	case want.Args == nil:
-		return e.Doc.Remove(places[0].Path(event, "args")...)
+		e.remove(places[0].Path(event, "args")...)
 	case !known || !slices.Equal(args, want.Args):
-		return e.Doc.Put(want.Args, places[0].Path(event, "args")...)
+		e.put(want.Args, places[0].Path(event, "args")...)
 	}
-	return nil
 }
 
-func (e *Editor) addHook(event hook.Event) error {
+func (e *Editor) addHook(event hook.Event) {
 	if e.Doc.At("hooks") == nil {
-		if err := e.Doc.Put(struct{}{}, "hooks"); err != nil {
-			return err
-		}
+		e.put(struct{}{}, "hooks")
 	}
 	group := handlerGroup{[]handler{e.handler(event)}}
-	groups := e.Doc.At("hooks", string(event))
-	if groups == nil {
-		return e.Doc.Put([]handlerGroup{group}, "hooks", string(event))
+	if groups := e.Doc.At("hooks", string(event)); groups != nil {
+		e.put(group, "hooks", string(event), len(groups.Children))
+	} else {
+		e.put([]handlerGroup{group}, "hooks", string(event))
 	}
-	return e.Doc.Put(group, "hooks", string(event), len(groups.Children))
 }
 
 // removeHooks takes our handlers of an event out, but for the first ones, and what is empty then.
-func (e *Editor) removeHooks(event hook.Event, but int) error {
+func (e *Editor) removeHooks(event hook.Event, but int) {
 	places := e.OwnHooks(event)
 	for _, p := range slices.Backward(places[min(but, len(places)):]) { // from the end: the numbers before stay good
 		paths := [][]any{p.Path(event), p.Path(event)[:3], {"hooks", string(event)}, {"hooks"}}
 		for i, path := range paths {
-			if err := e.Doc.Remove(path...); err != nil {
-				return err
-			}
+			e.remove(path...)
 			// Of a group the list of handlers counts; of the others what they are themselves.
 			inside := path[:len(path)-1]
-			if i+1 == len(paths) || len(e.Doc.At(inside...).Children) > 0 || e.wasEmpty(inside) {
+			if e.err != nil || i+1 == len(paths) || len(e.Doc.At(inside...).Children) > 0 || e.wasEmpty(inside) {
 				break
 			}
 		}
 	}
-	return nil
 }
 
 // wasEmpty says that what is empty again at a path was so before the installation.
@@ -264,13 +262,10 @@ func (e *Editor) wasEmpty(path []any) bool {
 	return v != nil && len(v.Children) == 0
 }
 
-func (e *Editor) removeAllHooks() error {
+func (e *Editor) removeAllHooks() {
 	for _, event := range e.events() {
-		if err := e.removeHooks(event, 0); err != nil {
-			return err
-		}
+		e.removeHooks(event, 0)
 	}
-	return nil
 }
 
 // uninstall takes out what install put in, and puts a wrapped status line back.
@@ -278,28 +273,27 @@ func (e *Editor) uninstall() error {
 	if !e.Doc.Root.IsObject() {
 		return nil
 	}
-	if err := e.removeAllHooks(); err != nil {
-		return err
-	}
+	e.removeAllHooks()
 	command, _ := e.Doc.At("statusLine", "command").Text()
 	original, wraps, own := e.Unwrap(command)
 	switch {
 	case !own:
-		return nil
-	case wraps && e.before != nil:
-		if v := e.before.At("statusLine", "command"); v != nil { // as it was spelled
-			if text, _ := v.Text(); text == original {
-				return e.Doc.Put(json.RawMessage(v.Raw), "statusLine", "command")
+	case !wraps:
+		e.remove("statusLine")
+	default:
+		var value any = original
+		if e.before != nil {
+			v := e.before.At("statusLine", "command")
+			if text, ok := v.Text(); ok && text == original {
+				value = json.RawMessage(v.Raw) // as it was spelled
 			}
 		}
-		fallthrough
-	case wraps:
-		return e.Doc.Put(original, "statusLine", "command")
+		e.put(value, "statusLine", "command")
 	}
-	return e.Doc.Remove("statusLine")
+	return e.err
 }
 
-func (e *Editor) installStatusLine() error {
+func (e *Editor) installStatusLine() {
 	command, there := e.Doc.At("statusLine", "command").Text()
 	original, wraps, own := e.Unwrap(command)
 	if !own {
@@ -314,11 +308,11 @@ func (e *Editor) installStatusLine() error {
 	}
 	switch {
 	case command == want:
-		return nil
 	case there:
-		return e.Doc.Put(want, "statusLine", "command")
+		e.put(want, "statusLine", "command")
+	default:
+		e.put(statusCommand{"command", want}, "statusLine")
 	}
-	return e.Doc.Put(statusCommand{"command", want}, "statusLine")
 }
 
 // unwrap says whether a status line is ours and what it wraps. Where ours wraps ours, by whatever name, the innermost
