@@ -94,14 +94,8 @@ type cost struct {
 
 // WriteReport writes a report as one page that needs nothing else.
 func WriteReport(w io.Writer, r *Report) error {
-	style, err := files.ReadFile("page.css")
-	if err != nil {
-		return fmt.Errorf("read page.css: %w", err)
-	}
-	more, err := reportFiles.ReadFile("report.css")
-	if err != nil {
-		return fmt.Errorf("read report.css: %w", err)
-	}
+	style, _ := files.ReadFile("page.css") // both are embedded
+	more, _ := reportFiles.ReadFile("report.css")
 	t, err := template.ParseFS(reportFiles, "report.html")
 	if err != nil {
 		return fmt.Errorf("parse report.html: %w", err)

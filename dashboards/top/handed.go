@@ -31,16 +31,9 @@ type document struct {
 
 // handedOf keeps what is an agent's own: its handoffs, and the documents that it wrote or was given.
 func handedOf(agent string, handoffs []api.Handoff, documents []document) *handed {
-	h := &handed{}
-	for _, x := range handoffs {
-		if x.Agent == agent {
-			h.handoffs = append(h.handoffs, x)
-		}
-	}
-	for _, x := range documents {
-		if x.Agent == agent || x.ClaimedBy == agent {
-			h.documents = append(h.documents, x)
-		}
+	h := &handed{
+		handoffs:  slices.DeleteFunc(slices.Clone(handoffs), func(x api.Handoff) bool { return x.Agent != agent }),
+		documents: slices.DeleteFunc(slices.Clone(documents), func(x document) bool { return x.Agent != agent && x.ClaimedBy != agent }),
 	}
 	slices.SortStableFunc(h.handoffs, func(a, b api.Handoff) int { return b.ChangedAt.Compare(a.ChangedAt) })
 	slices.SortStableFunc(h.documents, func(a, b document) int { return b.CreatedAt.Compare(a.CreatedAt) })

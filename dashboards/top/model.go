@@ -107,16 +107,9 @@ func (t *model) selectRow(i int) {
 
 // fits says whether a session is what a filter means: part of what it is called or does, in any case.
 func fits(s *api.Session, filter string) bool {
-	if filter == "" {
-		return true
-	}
 	filter = strings.ToLower(filter)
-	for _, text := range []string{s.Host, s.Title, s.Label, s.Name, s.ID, s.SessionID, s.Project, s.Model, s.Client, s.State, s.WaitingFor, s.PressureLevel} {
-		if strings.Contains(strings.ToLower(text), filter) {
-			return true
-		}
-	}
-	return false
+	texts := []string{s.Host, s.Title, s.Label, s.Name, s.ID, s.SessionID, s.Project, s.Model, s.Client, s.State, s.WaitingFor, s.PressureLevel}
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), filter) })
 }
 
 // session is the selected one.
