@@ -62,12 +62,7 @@ func existingProjects(cfg *config.Config, env *environ) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var there []string
-	for _, dir := range append(dirs[:len(dirs):len(dirs)], env.LookupEnv.CodexDirs()...) {
-		if isDir(dir) {
-			there = append(there, dir)
-		}
-	}
+	there := slices.DeleteFunc(slices.Concat(dirs, env.LookupEnv.CodexDirs()), func(dir string) bool { return !isDir(dir) })
 	if len(there) == 0 {
 		return nil, fmt.Errorf("no transcripts: none of %s exists; run Claude Code once, or name a PATH", strings.Join(dirs, ", "))
 	}
