@@ -51,7 +51,7 @@ func (h *Hub) addViews() error {
 		}
 		o := h.o
 		o.Source, o.Projects, o.Demo = &remote{view: s.Name, server: server}, nil, false
-		v := prepare(o, h.page, h.open)
+		v := prepare(o, h.page, h.open, h.limits)
 		v.view = s.Name
 		h.views = append(h.views, v)
 	}

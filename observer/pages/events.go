@@ -78,7 +78,7 @@ func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
 	}
 	query := r.URL.Query()
 	page := &stream{
-		hub: h, limits: h.limit(), w: w, control: http.NewResponseController(w), since: now.after(query.Get("since")), session: query.Get("session"),
+		hub: h, limits: *h.limits.Load(), w: w, control: http.NewResponseController(w), since: now.after(query.Get("since")), session: query.Get("session"),
 	}
 	if err := page.serve(r.Context(), sign, now); err != nil {
 		h.o.Log.Debug("a page has gone", "err", err)

@@ -53,8 +53,9 @@ type Hub struct {
 	edits   uint64     // that the newest snapshot has seen
 	seq     uint64
 
+	limits *atomic.Pointer[Limits] // of all views
+
 	mu     sync.Mutex
-	limits Limits
 	now    *snapshot
 	pages  map[chan struct{}]bool // told of each snapshot; whether they show an agent in full
 	woken  chan struct{}
@@ -104,13 +105,14 @@ func New(o Options) (*Hub, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare the page: %w", err)
 	}
-	h := prepare(o, p, new(atomic.Int64))
+	h := prepare(o, p, new(atomic.Int64), new(atomic.Pointer[Limits]))
+	h.SetLimits(Limits{Pages: MaxPages, Beat: beatEvery, Write: writeWithin})
 	return h, h.addViews()
 }
 
-func prepare(o Options, p *webpage.Page, open *atomic.Int64) *Hub {
+func prepare(o Options, p *webpage.Page, open *atomic.Int64, limits *atomic.Pointer[Limits]) *Hub {
 	return &Hub{
-		o: o, page: p, open: open, name: strings.ToLower(rand.Text()[:12]), limits: Limits{Pages: MaxPages, Beat: beatEvery, Write: writeWithin},
+		o: o, page: p, open: open, limits: limits, name: strings.ToLower(rand.Text()[:12]),
 		pages: map[chan struct{}]bool{}, woken: make(chan struct{}, 1), closed: make(chan struct{}), filling: make(chan struct{}, 1),
 	}
 }
@@ -119,20 +121,7 @@ func prepare(o Options, p *webpage.Page, open *atomic.Int64) *Hub {
 func (h *Hub) Build() string { return h.page.Build() }
 
 // SetLimits changes the limits for pages that are opened from now on.
-func (h *Hub) SetLimits(l Limits) {
-	for _, v := range h.views {
-		v.SetLimits(l)
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.limits = l
-}
-
-func (h *Hub) limit() Limits {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.limits
-}
+func (h *Hub) SetLimits(l Limits) { h.limits.Store(&l) }
 
 // Open counts the pages that are open; kept says that something is remembered for them.
 func (h *Hub) Open() (pages int, kept bool) {
@@ -149,7 +138,7 @@ var ErrCrowded = errors.New("too many pages are open; close one of them")
 func (h *Hub) join(detail bool) (chan struct{}, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.open.Add(1) > int64(h.limits.Pages) {
+	if h.open.Add(1) > int64(h.limits.Load().Pages) {
 		h.open.Add(-1)
 		return nil, ErrCrowded
 	}
@@ -202,7 +191,7 @@ func (h *Hub) Run(ctx context.Context) {
 }
 
 func (h *Hub) watch(ctx context.Context) {
-	beat := h.limit().Beat
+	beat := h.limits.Load().Beat
 	tick := time.NewTicker(pageEvery)
 	defer tick.Stop()
 	idle := time.Now()
