@@ -213,8 +213,12 @@ func setSecurityHeaders(h http.Header) {
 // text ends with what to do.
 func WriteError(w http.ResponseWriter, code int, text string) {
 	body, _ := json.Marshal(map[string]string{"error": text}) // there is no text that it refuses
+	WriteJSON(w, code, body)
+}
+
+// WriteJSON writes a body that is JSON as one line.
+func WriteJSON(w http.ResponseWriter, code int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	// A peer that is gone cannot be told anything.
-	_, _ = w.Write(append(body, '\n'))
+	_, _ = w.Write(append(body, '\n')) // a peer that is gone cannot be told anything; a message is then offered again
 }

@@ -110,7 +110,7 @@ func JSON(w http.ResponseWriter, code int, v any) error {
 	if err != nil {
 		return Refuse(http.StatusInternalServerError, "the answer cannot be written as JSON; report this")
 	}
-	writeBody(w, code, body)
+	access.WriteJSON(w, code, body)
 	return nil
 }
 
@@ -120,13 +120,7 @@ func Raw(w http.ResponseWriter, body []byte) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	writeBody(w, http.StatusOK, body)
-}
-
-func writeBody(w http.ResponseWriter, code int, body []byte) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_, _ = w.Write(append(body, '\n')) // the peer has gone; a message is then offered again
+	access.WriteJSON(w, http.StatusOK, body)
 }
 
 // ErrStopped answers who asks a loop that has ended.
