@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"time"
@@ -40,7 +41,7 @@ func New(seed uint64, start time.Time, projects string, log *slog.Logger) *Playe
 	p.limits.FiveHour = limit(38, start.Add(Past+160*time.Minute))
 	p.limits.SevenDay = limit(61, start.Add(Past+77*time.Hour))
 	for i, s := range p.script.agents {
-		p.scribes = append(p.scribes, newScribe(seed, i, s.temper))
+		p.scribes = append(p.scribes, &scribe{temper: s.temper, rng: rand.New(rand.NewPCG(seed, uint64(i)|1<<32))})
 	}
 	return p
 }

@@ -109,10 +109,6 @@ type scribe struct {
 	began, compactBegan time.Time
 }
 
-func newScribe(seed uint64, agent int, t temper) *scribe {
-	return &scribe{temper: t, rng: rand.New(rand.NewPCG(seed, uint64(agent)|1<<32))}
-}
-
 // lines are the lines that an event adds to its session's transcript, or to that of the subagent that is named.
 func (s *scribe) lines(e event) (subagent string, lines []byte) {
 	if e.Session != s.session {

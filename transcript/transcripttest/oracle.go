@@ -60,21 +60,15 @@ type reader struct {
 
 func reread(data []byte, flat bool) *reader {
 	r := &reader{flat: flat, seen: map[string]bool{}, costs: map[string]Tokens{}, side: map[string]bool{}}
-	r.read(data)
-	return r
-}
-
-func (r *reader) read(data []byte) {
 	r.out.Bytes = int64(len(data))
-	for len(data) > 0 {
-		line, rest, whole := bytes.Cut(data, []byte{'\n'})
-		if !whole {
+	for line := range bytes.Lines(data) {
+		if line, whole := bytes.CutSuffix(line, []byte{'\n'}); whole {
+			r.line(line)
+		} else {
 			r.out.Tail = int64(len(line))
-			return
 		}
-		r.line(line)
-		data = rest
 	}
+	return r
 }
 
 func (r *reader) line(line []byte) {

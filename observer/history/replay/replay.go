@@ -71,7 +71,8 @@ func Run(ctx context.Context, changes []transcript.Change, o Options) ([]Event, 
 			return nil, err
 		}
 		engine.Restore(alerts.State{Learned: learned})
-		p := player{session: cmp.Or(c.Session.ID, c.Name), path: c.Cursor.Path, project: projectOf(c), cycle: 1}
+		p := player{session: cmp.Or(c.Session.ID, c.Name), path: c.Cursor.Path, cycle: 1}
+		p.project = c.Session.CWD[strings.LastIndexAny(c.Session.CWD, `/\`)+1:]
 		p.play(engine, events)
 		all = append(all, p.events...)
 		learned = engine.Snapshot().Learned
@@ -79,10 +80,6 @@ func Run(ctx context.Context, changes []transcript.Change, o Options) ([]Event, 
 	}
 	slices.SortStableFunc(all, func(a, b Event) int { return timeOf(a.At).Compare(timeOf(b.At)) })
 	return all, nil
-}
-
-func projectOf(c *transcript.Change) string {
-	return c.Session.CWD[strings.LastIndexAny(c.Session.CWD, `/\`)+1:]
 }
 
 // A player gives the events of one session to an engine, and keeps what the engine does.

@@ -98,11 +98,6 @@ func (l *ladder) limits(kind, warning, critical int) (t alerts.Thresholds) {
 	return t
 }
 
-// reaches says whether a context of a size reaches a step, by the engine's own rule.
-func (l *ladder) reaches(kind, step int, tokens, window int64) bool {
-	return l.limits(kind, step, none).Level(tokens, window, 0) >= alerts.Warn
-}
-
 // beats keeps of a session's events what matters to thresholds of the ladder; first says of each whether it happened here.
 func (l *ladder) beats(n *history.Thinner, events []alerts.Event, first []bool) []beat {
 	var list []beat
@@ -168,7 +163,7 @@ func (p *progress) beat(ev *alerts.Event) beat {
 func (l *ladder) climb(p *progress, b *beat) {
 	for k := range ladders {
 		to := p.top[k]
-		for to < len(l[k]) && l.reaches(k, to, b.tokens, b.window) {
+		for to < len(l[k]) && l.limits(k, to, none).Level(b.tokens, b.window, 0) >= alerts.Warn { // by the engine's own rule
 			to++
 		}
 		b.reached[k] = [2]uint8{uint8(p.top[k]), uint8(to)}

@@ -60,7 +60,7 @@ func (a *AutoCompact) AddSettings(data []byte) {
 	err := Members(data, func(key string, raw []byte) {
 		switch key {
 		case "autoCompactEnabled":
-			if on, ok := booleanOf(raw); ok {
+			if on, ok := boolean(raw); ok {
 				enabled = &on
 			}
 		case "autoCompactWindow":
@@ -102,7 +102,7 @@ func modelWindow(raw []byte) (tokens int64, ok bool) {
 func (a *AutoCompact) set(key string, raw []byte) {
 	switch key {
 	case "off":
-		a.Off = boolean(raw)
+		a.Off, _ = boolean(raw)
 	case "window":
 		a.Window = Word(raw, maxSetting)
 	case "percent":

@@ -239,10 +239,8 @@ func cut(s string, limit int) string {
 	return s[:limit]
 }
 
-func boolean(raw []byte) bool { return string(raw) == "true" }
-
-func booleanOf(raw []byte) (yes, ok bool) {
-	yes = boolean(raw)
+func boolean(raw []byte) (yes, ok bool) {
+	yes = string(raw) == "true"
 	return yes, yes || string(raw) == "false"
 }
 

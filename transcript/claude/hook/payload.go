@@ -179,7 +179,7 @@ func (p *Payload) setMore(key string, raw []byte) {
 	case "tool_use_id":
 		p.ToolUseID = Word(raw, maxWord)
 	case "stop_hook_active":
-		p.StopHookActive = boolean(raw)
+		p.StopHookActive, _ = boolean(raw)
 	case "last_assistant_message":
 		p.LastAssistantMessage = text(raw, maxText)
 	case "notification_type":

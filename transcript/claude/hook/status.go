@@ -112,7 +112,7 @@ func (s *Status) set(key string, raw []byte) {
 	case "prompt_cache":
 		_ = decode(&s.PromptCache, raw, s.PromptCache.set)
 	case "exceeds_200k_tokens":
-		s.Exceeds200k = figureOf(raw, booleanOf)
+		s.Exceeds200k = figureOf(raw, boolean)
 	case "sm":
 		_ = decode(&s.SM, raw, s.SM.set)
 	}
