@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -28,11 +29,7 @@ func generateDense(dir string, bytes int64) error {
 		d := dense{w: bufio.NewWriter(f), rng: rng, id: id, at: time.Date(2026, 1, 1+n%300, n%24, 0, 0, 0, time.UTC), left: min(bytes, 1<<20+rng.Int64N(2<<20))}
 		bytes -= d.left
 		d.write()
-		err = d.w.Flush()
-		if closed := f.Close(); err == nil {
-			err = closed
-		}
-		if err != nil {
+		if err := errors.Join(d.w.Flush(), f.Close()); err != nil {
 			return err
 		}
 	}

@@ -4,10 +4,8 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,23 +33,18 @@ func writeArchive(path, folder string, items []item, at time.Time) (err error) {
 }
 
 func addFile(w *tar.Writer, name string, it item, at time.Time) error {
-	f, err := os.Open(it.from)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	content, err := os.ReadFile(it.from)
 	if err != nil {
 		return err
 	}
 	header := &tar.Header{
-		Typeflag: tar.TypeReg, Name: name, Size: info.Size(), Mode: int64(it.mode), ModTime: at.Truncate(time.Second),
+		Typeflag: tar.TypeReg, Name: name, Size: int64(len(content)), Mode: int64(it.mode), ModTime: at.Truncate(time.Second),
 		Format: tar.FormatUSTAR,
 	}
 	if err := w.WriteHeader(header); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	_, err = io.Copy(w, f)
+	_, err = w.Write(content)
 	return err
 }
 
@@ -73,14 +66,6 @@ func writeChecksums(dir string) error {
 }
 
 func sha256Of(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	content, err := os.ReadFile(path)
+	return fmt.Sprintf("%x", sha256.Sum256(content)), err
 }
