@@ -8,16 +8,6 @@ import (
 	"sm/observer/history/report"
 )
 
-// fullest is the first of the bins that hold most.
-func fullest(list []report.Bin) (most report.Bin) {
-	for _, b := range list {
-		if b.Count > most.Count {
-			most = b
-		}
-	}
-	return most
-}
-
 // Glyphs are the characters of drawings: a full cell of a bar, and parts of one from small to large.
 type Glyphs struct {
 	full  string
@@ -59,13 +49,12 @@ func (g Glyphs) bar(part, whole, width int) string {
 // histogram draws one line a bin.
 func (g Glyphs) histogram(list []report.Bin, label func(report.Bin) string) string {
 	const width = 40
-	most := fullest(list).Count
 	var b strings.Builder
 	names := make([]string, len(list))
-	longest := 0
+	longest, most := 0, 0
 	for i, x := range list {
 		names[i] = label(x)
-		longest = max(longest, utf8.RuneCountInString(names[i]))
+		longest, most = max(longest, utf8.RuneCountInString(names[i])), max(most, x.Count)
 	}
 	for i, x := range list {
 		drawn := g.bar(x.Count, most, width)
