@@ -47,11 +47,12 @@ func runTop(cmd *cobra.Command, env *environ, server central.Options, only strin
 	if err := top.ParseClient(only); err != nil {
 		return usagef("--client: %w", err)
 	}
+	o := top.Options{In: env.Stdin, Out: env.Stdout, Environ: env.Vars(), Colour: env.colourful(), Client: only}
 	if server.URL != "" {
 		if err := configured(cmd, env, &server); err != nil {
 			return err
 		}
-		return topOfAll(cmd.Context(), env, server, only)
+		return topOfAll(cmd.Context(), server, o)
 	}
 	if server.HTTPConfig != "" {
 		return usagef("--prometheus-config is for --prometheus, which is not given")
@@ -60,12 +61,11 @@ func runTop(cmd *cobra.Command, env *environ, server central.Options, only strin
 	if err != nil {
 		return err
 	}
-	return statusError(top.Run(cmd.Context(), client, top.Options{
-		In: env.Stdin, Out: env.Stdout, Environ: env.Vars(), Colour: env.colourful(), Client: only, From: env.caller().Origin(time.Now()).Agent, Browse: env.browse,
-		Attach: func(socket, pane string) (*exec.Cmd, error) {
-			return tmux.Attach(cmd.Context(), tmux.Pane{Socket: socket, ID: pane}, env.Vars())
-		},
-	}))
+	o.From, o.Browse = env.caller().Origin(time.Now()).Agent, env.browse
+	o.Attach = func(socket, pane string) (*exec.Cmd, error) {
+		return tmux.Attach(cmd.Context(), tmux.Pane{Socket: socket, ID: pane}, env.Vars())
+	}
+	return statusError(top.Run(cmd.Context(), client, o))
 }
 
 // configured puts the address of a server in the place of its name in the configuration.
@@ -93,13 +93,14 @@ func clientFlag(cmd *cobra.Command, name *string) {
 }
 
 // topOfAll shows the sessions of all machines that write to a server.
-func topOfAll(ctx context.Context, env *environ, o central.Options, only string) error {
-	server, err := central.New(o)
-	if err != nil {
-		return absentf("%w", err)
+func topOfAll(ctx context.Context, at central.Options, o top.Options) error {
+	server, err := central.New(at)
+	if err == nil {
+		defer server.Close()
+		o.Central = server
+		err = top.Run(ctx, nil, o)
 	}
-	defer server.Close()
-	if err := top.Run(ctx, nil, top.Options{In: env.Stdin, Out: env.Stdout, Environ: env.Vars(), Colour: env.colourful(), Client: only, Central: server}); err != nil {
+	if err != nil {
 		return absentf("%w", err)
 	}
 	return nil
