@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,10 +97,7 @@ func (r historyReader) grid(ctx context.Context, cfg *config.Config, o alerts.Op
 		return nil, err
 	}
 	g, bad := tune.Try(ctx, h, tune.Options{Policy: o, Configured: alertOptions(cfg).Thresholds, Windows: windowRules(cfg), Now: time.Now()})
-	if bad != nil {
-		return nil, bad
-	}
-	return g, err
+	return g, cmp.Or(bad, err)
 }
 
 // replay runs the policy over each session in paths.
@@ -113,8 +111,5 @@ func (r historyReader) replay(ctx context.Context, cfg *config.Config, o alerts.
 		return nil, err
 	}
 	events, bad := replay.Run(ctx, changes, replay.Options{Policy: o, Windows: windowRules(cfg), Now: time.Now()})
-	if bad != nil {
-		return nil, bad
-	}
-	return events, err
+	return events, cmp.Or(bad, err)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,8 +83,5 @@ func (hr historyReader) report(ctx context.Context, cfg *config.Config, paths []
 		return nil, err
 	}
 	r, bad := report.Of(ctx, h, report.Options{Policy: alertOptions(cfg), Windows: windowRules(cfg), Now: time.Now()})
-	if bad != nil {
-		return nil, bad
-	}
-	return r, err
+	return r, cmp.Or(bad, err)
 }
