@@ -47,8 +47,8 @@ func (p *Passed) take(network, address string) net.Listener {
 		return nil
 	}
 	for i, l := range p.listeners {
-		if l != nil && l.Addr().Network() == network && l.Addr().String() == address {
-			p.listeners[i] = nil
+		if l.Addr().Network() == network && l.Addr().String() == address {
+			p.listeners = slices.Delete(p.listeners, i, i+1)
 			return l
 		}
 	}
@@ -62,9 +62,6 @@ func (p *Passed) CloseRest(log *slog.Logger) error {
 	}
 	var errs []error
 	for _, l := range p.listeners {
-		if l == nil {
-			continue
-		}
 		log.Warn("the service manager opened an address that is not configured: closed; run sm service install again", "address", l.Addr().String())
 		errs = append(errs, l.Close())
 	}
