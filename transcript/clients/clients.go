@@ -9,6 +9,7 @@
 package clients
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 
@@ -26,10 +27,7 @@ const (
 
 // Of names the client that wrote a session.
 func Of(s *transcript.Session) string {
-	if c := s.Also().Client; c != "" {
-		return c
-	}
-	return Claude
+	return cmp.Or(s.Also().Client, Claude)
 }
 
 // WindowOf finds the window of a session; told is what its status line said, 0 for nothing.

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"sm/transcript"
@@ -119,18 +120,15 @@ func (b *billing) replied(f *Fold, e *transcript.Entry) {
 // answered takes the result of a call.
 func (b *billing) answered(f *Fold, r *record) {
 	id := transcript.KeyOf(r.call)
-	for i := range b.calls {
-		a := &b.calls[i]
-		if a.id != id {
-			continue
-		}
-		if a.replied {
-			b.done(f, a.calls, r.output)
-			b.calls = append(b.calls[:i], b.calls[i+1:]...)
-		} else {
-			a.answered, a.calls[0].Size = true, r.output
-		}
+	i := slices.IndexFunc(b.calls, func(a asked) bool { return a.id == id })
+	if i < 0 {
 		return
+	}
+	if a := &b.calls[i]; a.replied {
+		b.done(f, a.calls, r.output)
+		b.calls = slices.Delete(b.calls, i, i+1)
+	} else {
+		a.answered, a.calls[0].Size = true, r.output
 	}
 }
 
