@@ -22,7 +22,7 @@ const sequences = 2000
 
 // TestRandomSequences does to transcripts what clients, people and machines do to
 // them, in random order, and wants the sums to equal a full re-reading in the end.
-// Half of the sequences run without inotify.
+// Half of the sequences run without inotify, half with one tail at most.
 func TestRandomSequences(t *testing.T) {
 	t.Parallel()
 	for _, format := range []*transcript.Format{claude.Format(), codex.Format(nil)} {
@@ -46,6 +46,9 @@ func randomSequences(t *testing.T, format *transcript.Format) {
 			r.speaks(format)
 			r.o.NoInotify = i%2 == 1
 			r.o.Check, r.o.Workers = 10*time.Millisecond, 2
+			if i >= parallel/2 {
+				r.o.Tails = 1 // the lookers read most
+			}
 			if i%4 > 1 {
 				r.o.ActiveFor, r.o.Live = 60*time.Millisecond, 2 // park often
 			}
