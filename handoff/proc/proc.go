@@ -69,37 +69,29 @@ func parse(pid int, stat []byte) (Process, error) {
 	if len(fields) < 2 {
 		return Process{}, fmt.Errorf("process %d: no parent in %q; see proc(5)", pid, stat)
 	}
-	p := Process{PID: pid, Name: string(stat[from+1 : to]), State: fields[0]}
+	var wrong error
+	number := func(i int) (n int64) {
+		if i >= len(fields) || wrong != nil {
+			return 0
+		}
+		if n, wrong = strconv.ParseInt(fields[i], 10, 64); wrong != nil {
+			wrong = fmt.Errorf("process %d: field %d: %w; see proc(5)", pid, i+3, wrong)
+		}
+		return n
+	}
+	p := Process{
+		PID: pid, Name: string(stat[from+1 : to]), State: fields[0], Parent: int(number(1)), Group: int(number(2)),
+		Front: int(number(5)), Flags: uint64(number(6)), Signals: uint64(number(28)),
+	}
 	if len(fields) > 19 {
 		p.Start = fields[19]
 	}
-	var tty int
-	for i, to := range map[int]*int{1: &p.Parent, 2: &p.Group, 4: &tty, 5: &p.Front} {
-		if err := number(fields, i, to, strconv.Atoi); err != nil {
-			return Process{}, fmt.Errorf("process %d: %w", pid, err)
-		}
+	tty := uint32(number(4)) // the kernel prints it as signed
+	p.Terminal = Device(tty>>8&0xfff, tty&0xff|tty>>12&0xfff00)
+	if wrong != nil {
+		return Process{}, wrong
 	}
-	unsigned := func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) }
-	for i, to := range map[int]*uint64{6: &p.Flags, 28: &p.Signals} {
-		if err := number(fields, i, to, unsigned); err != nil {
-			return Process{}, fmt.Errorf("process %d: %w", pid, err)
-		}
-	}
-	n := uint32(tty) // the kernel prints it as signed
-	p.Terminal = Device(n>>8&0xfff, n&0xff|n>>12&0xfff00)
 	return p, nil
-}
-
-func number[T any](fields []string, i int, to *T, read func(string) (T, error)) error {
-	if i >= len(fields) {
-		return nil
-	}
-	n, err := read(fields[i])
-	if err != nil {
-		return fmt.Errorf("field %d: %w; see proc(5)", i+3, err)
-	}
-	*to = n
-	return nil
 }
 
 // Alive reports whether a process still runs, and is the one that began at that time; an empty time stands for any.
