@@ -38,11 +38,9 @@ func Lock(ctx context.Context, root *os.Root, name string) (*os.File, error) {
 		if f != nil || err != nil {
 			return f, err
 		}
-		wait := time.NewTimer(pause)
 		select {
-		case <-wait.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
-			wait.Stop()
 			return nil, ctx.Err()
 		}
 	}

@@ -176,8 +176,7 @@ func (s *supervisor) noteLoose() {
 
 // endOrphans ends what the client has left behind, and returns how many did not.
 func (s *supervisor) endOrphans() int {
-	tick := time.NewTicker(orphanLook)
-	defer tick.Stop()
+	tick := time.Tick(orphanLook)
 	for e := newEnding(time.Now()); ; {
 		s.collect()
 		left := slices.DeleteFunc(s.family(), func(c child) bool { return s.loose[c.Process] && !c.ours })
@@ -187,7 +186,7 @@ func (s *supervisor) endOrphans() int {
 		select {
 		case sig := <-s.signals:
 			s.leaving = s.leaving || sig != syscall.SIGUSR1
-		case <-tick.C:
+		case <-tick:
 		}
 	}
 }

@@ -126,8 +126,7 @@ func (s *supervisor) supervise() error {
 
 // attend does what signals and the observer ask for until the client has ended.
 func (s *supervisor) attend() {
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
+	look := time.Tick(lookEvery)
 	for s.client != nil {
 		select {
 		case <-s.ends:
@@ -140,7 +139,7 @@ func (s *supervisor) attend() {
 			s.tidings(n, ok)
 		case <-s.kill.C:
 			_ = s.signal(syscall.SIGKILL) // it has ended, or will
-		case <-look.C:
+		case <-look:
 			s.noteLoose()
 		}
 	}

@@ -133,10 +133,8 @@ func (p *poller) farewell() {
 
 // pause waits, unless there is something new.
 func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 }
