@@ -63,15 +63,11 @@ func (x *index) Placed(id ID) {
 // never come back there. in says which thread an agent is in, "" where that is not known.
 func (x *index) Leave(in func(alerts.AgentID) string) {
 	for to, open := range x.open {
-		thread, asked := "", false
 		for _, m := range open {
 			if !m.mayLie() || m.Thread == "" {
-				continue
+				continue // as most: in is asked for few
 			}
-			if !asked {
-				thread, asked = in(to), true
-			}
-			if thread != "" && thread != m.Thread {
+			if thread := in(to); thread != "" && thread != m.Thread {
 				x.leave(m)
 			}
 		}
