@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
+// wordLetters are what names of variables are made of.
+const wordLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+
 // ShellQuote writes a word so that a shell reads it as it is.
 func ShellQuote(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_@%+=:,./-", r)
-	}
-	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+	if word != "" && strings.Trim(word, wordLetters+"@%+=:,./-") == "" {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
@@ -104,9 +104,7 @@ func ownCommand(words []string, subcommand string, isOwn func(program string) bo
 	return words[2:], true
 }
 
-func isVariable(name string) bool {
-	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
-}
+func isVariable(name string) bool { return name != "" && strings.Trim(name, wordLetters) == "" }
 
 // isOwnProgram says whether a program is sm, or the small one beside it: by its name, or by being the same file as this one,
 // which may have been given another name.

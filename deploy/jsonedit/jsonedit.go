@@ -185,7 +185,7 @@ func (d *Text) Put(value any, path ...any) error {
 	}
 	if i := container.child(step); i >= 0 {
 		v := container.Children[i].Value
-		return d.splice(v.From, v.to, d.written(value, d.indentOf(v.From), d.multiline(v)))
+		return d.splice(v.From, v.to, d.written(value, d.indentOf(v.From), bytes.Contains(v.Raw, []byte("\n"))))
 	}
 	key, _ := step.(string)
 	if len(container.Children) == 0 {
@@ -262,10 +262,6 @@ func (d *Text) keyed(key, value string) string {
 		}
 	}
 	return d.written(key, "", false) + colon + value
-}
-
-func (d *Text) multiline(v *Value) bool {
-	return bytes.Contains(d.Bytes[v.From:v.to], []byte("\n"))
 }
 
 // spaceBefore is the white space that ends at a place.
