@@ -29,43 +29,19 @@ const (
 	maxProblems = 5
 )
 
-// A problem is a setting that is out of bounds. The text says what it must be and does not repeat the key.
-type problem struct {
-	key  string
-	text string
-}
-
-// problems collects what is wrong with a configuration, in the order of its keys.
-type problems []problem
-
-func (ps *problems) add(key, text string) {
-	if text != "" {
-		*ps = append(*ps, problem{key, text})
-	}
-}
-
-// explain makes one error of the problems, each with where its setting was made.
-func (o origins) explain(ps problems) error {
-	var parts []string
-	for i, p := range ps {
-		if i == maxProblems {
-			parts = append(parts, fmt.Sprintf("and %d more to correct", len(ps)-i))
-			break
+// check holds every value to its tags. The error says of each that is wrong where it was set and what it must be, in the
+// order of the keys.
+func (c *Config) check(from origins) error {
+	var wrong []string
+	add := func(path, text string) {
+		switch at := from.of(path); {
+		case text == "":
+		case at == "":
+			wrong = append(wrong, path+" "+text)
+		default:
+			wrong = append(wrong, at+": "+path+" "+text)
 		}
-		part := p.key + " " + p.text
-		if from := o.of(p.key); from != "" {
-			part = from + ": " + part
-		}
-		parts = append(parts, part)
 	}
-	if parts == nil {
-		return nil
-	}
-	return errors.New(strings.Join(parts, "; "))
-}
-
-// problems holds every value to its tags.
-func (c *Config) problems() (ps problems) {
 	rules := c.rules()
 	for _, key := range c.settings() {
 		seen := map[string]bool{}
@@ -81,11 +57,17 @@ func (c *Config) problems() (ps problems) {
 					seen[id] = true
 				}
 			}
-			ps.add(s.path, text)
-			ps.add(s.path, s.above())
+			add(s.path, text)
+			add(s.path, s.above())
 		}
 	}
-	return ps
+	if more := len(wrong) - maxProblems; more > 0 {
+		wrong = append(wrong[:maxProblems], fmt.Sprintf("and %d more to correct", more))
+	}
+	if wrong == nil {
+		return nil
+	}
+	return errors.New(strings.Join(wrong, "; "))
 }
 
 // outside says how a value is out of its bounds, "" for one that is not.

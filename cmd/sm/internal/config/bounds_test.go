@@ -121,7 +121,7 @@ func TestValidate(t *testing.T) {
 			c := Default()
 			tt.edit(c)
 			got := ""
-			if err := origins(nil).explain(c.problems()); err != nil {
+			if err := c.check(nil); err != nil {
 				got = err.Error()
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {

@@ -399,7 +399,7 @@ func Parse(name string, text []byte, flags *pflag.FlagSet, env Env) (*Config, er
 	if err := cfg.resolvePaths(env, from); err != nil {
 		return nil, err
 	}
-	return cfg, from.explain(cfg.problems())
+	return cfg, cfg.check(from)
 }
 
 // bindFlags gives the flags that were marked by BindFlag the last word on their keys.
