@@ -91,12 +91,12 @@ func (d *doctor) readLayer(l *settingsLayer) {
 }
 
 // strongest gives a value of the strongest layer that has it.
-func strongest(layers []*settingsLayer, key string) (v *jsonedit.Value, from *settingsLayer) {
+func strongest(layers []*settingsLayer, path ...any) (v *jsonedit.Value, from *settingsLayer) {
 	for _, l := range layers {
 		if l.editor == nil {
 			continue
 		}
-		if v := l.editor.Doc.At(key); v != nil {
+		if v := l.editor.Doc.At(path...); v != nil {
 			return v, l
 		}
 	}
@@ -183,13 +183,7 @@ func (o *hookCounts) count(layers []*settingsLayer, event hook.Event) (n int) {
 // plugin is a layer with the plugin's hooks, nil where it is not in force. When nobody can say what it has, ok is
 // false.
 func (d *doctor) plugin(layers []*settingsLayer, own *settingsLayer) (l *settingsLayer, ok bool) {
-	var enabled *jsonedit.Value
-	for _, l := range layers {
-		if l.editor != nil && enabled == nil {
-			enabled = l.editor.Doc.At("enabledPlugins", deploy.PluginID)
-		}
-	}
-	if !enabled.IsTrue() {
+	if enabled, _ := strongest(layers, "enabledPlugins", deploy.PluginID); !enabled.IsTrue() {
 		return nil, true
 	}
 	dir, err := installedPlugin(filepath.Join(filepath.Dir(own.path), "plugins", "installed_plugins.json"))
