@@ -118,6 +118,10 @@ func Remove(ctx context.Context, o Options) error {
 		if err := os.Remove(f.path); err != nil {
 			return err
 		}
+		// Folders that are empty now go too; a folder with files in it cannot be removed.
+		for dir := filepath.Dir(f.path); dir != o.Home && dir != o.Config && os.Remove(dir) == nil; {
+			dir = filepath.Dir(dir)
+		}
 	}
 	return o.runAll(ctx, m.forget(o))
 }
