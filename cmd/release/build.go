@@ -96,7 +96,7 @@ func buildOf(info *debug.BuildInfo) (build, error) {
 		}
 	}
 	if b.commit == "" || b.time.IsZero() {
-		return b, fmt.Errorf("the program does not know its commit: git is missing, or this is no clone of the repository")
+		return b, fmt.Errorf("the program does not know its commit: git is missing, or this is no clone of the repository; in a git worktree Go finds none, so make a clone")
 	}
 	return b, nil
 }

@@ -64,7 +64,7 @@ func (r *release) contents(ctx context.Context, host string) ([]item, error) {
 		}
 		items = append(items, it)
 	}
-	for name, text := range map[string]string{"sm.service": packagedUnit(deploy.ServiceUnit()), "sm.socket": deploy.SocketUnit()} {
+	for name, text := range map[string]string{"sm.service": packagedUnit(deploy.ServiceUnit()), "sm.socket": packagedUnit(deploy.SocketUnit())} {
 		unit := filepath.Join(r.stage, name)
 		if err := os.WriteFile(unit, []byte(text), 0o644); err != nil {
 			return nil, err
@@ -92,9 +92,15 @@ func filesFor(t target, items []item) []item {
 	return slices.DeleteFunc(slices.Clone(items), func(it item) bool { return strings.HasPrefix(it.to, "lib/systemd/") })
 }
 
-// packagedUnit is the unit for a program that stands where packages put it.
+// packagedUnit is the unit for a program that stands where packages put it. Its head says nothing of copying files.
 func packagedUnit(unit string) string {
-	return strings.ReplaceAll(unit, "%h/.local/bin/sm", "/usr/bin/sm")
+	var b strings.Builder
+	for line := range strings.Lines(strings.ReplaceAll(unit, "%h/.local/bin/sm", "/usr/bin/sm")) {
+		if !strings.HasPrefix(line, "#   cp ") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
 }
 
 // itemsBelow are a file, or all files of a folder but tests.

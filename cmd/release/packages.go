@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -21,12 +24,12 @@ func (r *release) packages(ctx context.Context, t target, items []item) error {
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(r.stage, "nfpm-"+t.arch+".yaml")
-	if err := os.WriteFile(path, text, 0o644); err != nil {
+	config := filepath.Join(r.stage, "nfpm-"+t.arch+".yaml")
+	if err := os.WriteFile(config, text, 0o644); err != nil {
 		return err
 	}
 	for _, kind := range []string{"deb", "rpm"} {
-		args := append(r.nfpm[1:len(r.nfpm):len(r.nfpm)], "package", "--config", path, "--packager", kind,
+		args := append(r.nfpm[1:len(r.nfpm):len(r.nfpm)], "package", "--config", config, "--packager", kind,
 			"--target", filepath.Join(r.out, r.name(t)+"."+kind))
 		cmd := exec.CommandContext(ctx, r.nfpm[0], args...)
 		cmd.Env = append(os.Environ(), fmt.Sprintf("SOURCE_DATE_EPOCH=%d", r.build.time.Unix()), "GOFLAGS=-mod=mod")
@@ -42,12 +45,27 @@ func packageConfig(root string, b build, t target, items []item) ([]byte, error)
 	type content struct{ From, To, Mode string }
 	values := struct {
 		Version, Arch, Time string
+		Folders             []string
 		Contents            []content
-	}{Version: b.plain(), Arch: t.arch, Time: b.time.Format(time.RFC3339)}
+	}{Version: b.plain(), Arch: t.arch, Time: b.time.Format(time.RFC3339), Folders: folders(items)}
 	for _, it := range items {
 		values.Contents = append(values.Contents, content{it.from, "/usr/" + it.to, fmt.Sprintf("0%o", it.mode)})
 	}
 	return fill(root, "nfpm.yaml", values)
+}
+
+// folders are those that a package has to own, parents first: rpm removes no others. The system's own, as /usr/bin, are left
+// out. Folders of completions are owned by the packages of shells too, which rpm allows.
+func folders(items []item) []string {
+	found := map[string]bool{}
+	for _, it := range items {
+		for dir := path.Dir(it.to); strings.Count(dir, "/") > 0; dir = path.Dir(dir) {
+			if dir != "share/doc" && strings.HasPrefix(dir, "share/") && !strings.HasPrefix(dir, "share/man") {
+				found["/usr/"+dir] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
 }
 
 // fill executes one of the templates in deploy/release.

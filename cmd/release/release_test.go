@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
+
+	"sm/deploy"
 )
 
 func moment() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC) }
@@ -192,6 +194,31 @@ func TestTemplates(t *testing.T) {
 	}
 }
 
+// TestFolders: a package has the folders that no other need have, so that it leaves none behind.
+func TestFolders(t *testing.T) {
+	t.Parallel()
+	items := []item{{to: "bin/sm"}, {to: "lib/systemd/user/sm.service"}, {to: "share/doc/sm/README.md"}, {to: "share/fish/vendor_completions.d/sm.fish"},
+		{to: "share/man/man1/sm.1"}, {to: "share/sm/config.example.yaml"}, {to: "share/sm/rules/a.yml"}, {to: "share/sm/rules/b.yml"}}
+	text, err := packageConfig("../..", someBuild(), target{"linux", "arm64"}, items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Contents []struct{ Dst, Type string } }
+	if err := yaml.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	var folders []string
+	for _, c := range got.Contents {
+		if c.Type == "dir" {
+			folders = append(folders, c.Dst)
+		}
+	}
+	want := []string{"/usr/share/doc/sm", "/usr/share/fish", "/usr/share/fish/vendor_completions.d", "/usr/share/sm", "/usr/share/sm/rules"}
+	if diff := cmp.Diff(want, folders); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
 // TestContents: what is named for everybody is there, and the unit is the one of a packaged program.
 func TestContents(t *testing.T) {
 	t.Parallel()
@@ -206,8 +233,12 @@ func TestContents(t *testing.T) {
 			}
 		}
 	}
-	unit := packagedUnit("ExecStart=%h/.local/bin/sm observe\n")
-	if unit != "ExecStart=/usr/bin/sm observe\n" {
+	for _, unit := range []string{packagedUnit(deploy.ServiceUnit()), packagedUnit(deploy.SocketUnit())} {
+		if strings.Contains(unit, ".local") || strings.Contains(unit, "cp ") {
+			t.Errorf("a package has put it in place already:\n%s", unit)
+		}
+	}
+	if unit := packagedUnit(deploy.ServiceUnit()); !strings.Contains(unit, "\nExecStart=/usr/bin/sm observe\n") || !strings.Contains(unit, "enable --now sm") {
 		t.Errorf("unit: %q", unit)
 	}
 	items := []item{{to: "bin/sm"}, {to: "lib/systemd/user/sm.service"}}
