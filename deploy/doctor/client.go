@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 
@@ -98,7 +99,8 @@ func (d *doctor) observer(ctx context.Context) {
 		CatchingUp bool              `json:"catching_up"`
 		Demo       bool              `json:"demo"`
 	}
-	answer, err := api.NewClient(d.Sockets).Raw(ctx, "/sessions")
+	client := api.NewClient(d.Sockets)
+	answer, err := client.Raw(ctx, "/sessions")
 	if err == nil {
 		err = json.Unmarshal(answer, &all)
 	}
@@ -122,8 +124,26 @@ func (d *doctor) observer(ctx context.Context) {
 	default:
 		d.found("observer", Healthy, "", "it answers and knows %d sessions", len(all.Sessions))
 	}
+	d.build(ctx, client)
 	for _, text := range all.Sessions {
 		d.session(text)
+	}
+}
+
+// restartRemedy is what to do about an observer of another build.
+const restartRemedy = "restart it: systemctl --user restart sm, or end it and start sm observe"
+
+// build notes an observer of another build than this sm, which an upgrade leaves running. One that does not say its build,
+// or not in time, counts as one of this build.
+func (d *doctor) build(ctx context.Context, client *api.Client) {
+	text, err := client.Text(ctx, "/metrics")
+	found := regexp.MustCompile(`(?m)^sm_build_info\{commit="([^"]*)",goversion="[^"]*",version="([^"]*)"\} `).FindSubmatch(text)
+	if err != nil || found == nil {
+		return
+	}
+	commit, version := string(found[1]), string(found[2])
+	if !strings.HasPrefix(d.Version, "sm "+version+" (") || !strings.Contains(d.Version, ", "+commit) {
+		d.found("observer", Noted, restartRemedy, "it is %s (%s), and this is %s", version, commit, d.Version)
 	}
 }
 

@@ -172,7 +172,12 @@ func (c *Client) do(req *http.Request, answer any) error {
 	if resp.StatusCode == http.StatusNoContent {
 		return nil
 	}
-	if err := json.NewDecoder(body).Decode(answer); err != nil {
+	if text, isText := answer.(*[]byte); isText {
+		*text, err = io.ReadAll(body)
+	} else {
+		err = json.NewDecoder(body).Decode(answer)
+	}
+	if err != nil {
 		return fmt.Errorf("read the observer's answer: %w", err)
 	}
 	return nil

@@ -11,3 +11,8 @@ import (
 func (c *Client) Raw(ctx context.Context, path string) (json.RawMessage, error) {
 	return answerOf[json.RawMessage](ctx, c, http.MethodGet, path, nil)
 }
+
+// Text asks for a path whose answer is not JSON, as /metrics.
+func (c *Client) Text(ctx context.Context, path string) ([]byte, error) {
+	return answerOf[[]byte](ctx, c, http.MethodGet, path, nil)
+}
