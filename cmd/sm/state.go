@@ -18,7 +18,8 @@ func newStateCommand(env *environ) *cobra.Command {
 		Use:   "state",
 		Short: "Copy the observer's state: export, import",
 		Long: "Write what the observer remembers as JSON lines, or make the state of a new observer from them: for a backup, or\n" +
-			"to move to another machine with the same paths. The observer must not run meanwhile.",
+			"to move to another machine with the same paths. The observer must not run meanwhile. Copies of handoff documents are\n" +
+			"files of their own: take the folder of handoff.directory, or handoff in the state directory, along.",
 		Example: "  sm state export state.jsonl\n  sm state import state.jsonl --state ~/.local/state/sm",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
