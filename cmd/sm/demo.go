@@ -17,7 +17,6 @@ import (
 	"sm/observer"
 	"sm/observer/api"
 	"sm/observer/demo"
-	"sm/transcript/follow"
 )
 
 // demoNotice heads what is shown of a demo.
@@ -111,7 +110,6 @@ func (env demoRun) options(ctx context.Context, flags *pflag.FlagSet, cfg *confi
 	}
 	o.Demo, o.Terminal, o.Enqueuer, o.Ancestry, o.CodexDirs = true, nil, nil, nil, nil
 	o.Alive = func(int, string) bool { return false }
-	o.Stats = &follow.Stats{}
 	return o, nil
 }
 

@@ -235,12 +235,8 @@ func (m *Mark) title() string {
 		text = "handed over"
 	case "rewind":
 		text = "rewound"
-	case "compacted":
-		text = "notice: compacted"
 	case "storm":
 		text = "notice: storm of compactions"
-	case "no_data":
-		text = "notice: no data"
 	default:
 		text = "notice: " + words(m.Kind)
 	}

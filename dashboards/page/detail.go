@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -48,10 +49,7 @@ const (
 )
 
 func detailOf(d *Detail) detail {
-	zone := d.Location
-	if zone == nil {
-		zone = time.UTC
-	}
+	zone := cmp.Or(d.Location, time.UTC)
 	v := detail{Problem: d.Problem, Asked: tame(d.Asked), View: d.Row.View}
 	if d.Problem != "" {
 		return v

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"html/template"
@@ -189,9 +190,7 @@ func sticksOf(all []Reread, zone *time.Location) *sticks {
 	if len(all) == 0 {
 		return nil
 	}
-	if zone == nil {
-		zone = time.UTC
-	}
+	zone = cmp.Or(zone, time.UTC)
 	from, to, peak := all[0].At, all[0].At, int64(0)
 	for _, b := range all {
 		from, to, peak = min(from, b.At), max(to, b.At), max(peak, b.Tokens)

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -90,12 +91,7 @@ func DataOf(r *Row) Data {
 	return d
 }
 
-func (r *Row) pressure() string {
-	if r.Pressure == "" {
-		return "unknown"
-	}
-	return r.Pressure
-}
+func (r *Row) pressure() string { return cmp.Or(r.Pressure, "unknown") }
 
 // told is which notice the agent has reached in this cycle, "" for none. While a message waits it may be that notice, which
 // nobody has heard then.

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"time"
 
 	"sm/dashboards/urgency"
@@ -238,12 +239,7 @@ func Before(a, b *Row) bool {
 }
 
 // heading is what the row is called.
-func (r *Row) heading() string {
-	if r.Title != "" {
-		return r.Title
-	}
-	return r.Name
-}
+func (r *Row) heading() string { return cmp.Or(r.Title, r.Name) }
 
 // share is how full the window is, 0..1; -1 while unknown.
 func (r *Row) share() float64 {

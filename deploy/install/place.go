@@ -24,11 +24,7 @@ func (o Options) Notes(by Around) (notes []string) {
 		notes = append(notes, fmt.Sprintf("hooks now call %s, in %s: put sm where it stays, say with 'make install', and run 'sm install' with that one", called, where))
 	}
 	if o.Guard && !by.GuardOn {
-		file := by.Config
-		if file == "" {
-			file = "the configuration"
-		}
-		notes = append(notes, "guard.enabled is off, so no tool call is judged: set it to true in "+file)
+		notes = append(notes, "guard.enabled is off, so no tool call is judged: set it to true in "+cmp.Or(by.Config, "the configuration"))
 	}
 	if !by.Observer {
 		notes = append(notes, "no observer runs yet, so nobody hears of your agents: start one with 'sm observe', or at each login with 'sm service install'")

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"strings"
@@ -13,15 +14,11 @@ import (
 
 // mistyped says what a key takes and what it was given.
 func (p *parser) mistyped(typ reflect.Type, n *yaml.Node, path string) {
-	name := path
-	if name == "" {
-		name = "the file"
-	}
 	advice := ""
 	if typ.Kind() == reflect.String && n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null" {
 		advice = "; put it in quotes"
 	}
-	p.fail(n.Line, "%s must be %s, not %s%s", name, wanted(typ), describe(n), advice)
+	p.fail(n.Line, "%s must be %s, not %s%s", cmp.Or(path, "the file"), wanted(typ), describe(n), advice)
 }
 
 // wanted words a type, with an example where the form matters.
