@@ -59,7 +59,7 @@ type Options struct {
 	// has been written since; where all are at work, the next one stays parked itself and
 	// is read from its beginning whenever it grows.
 	Live int
-	// Tails bounds those of them that have a tail and a descriptor, 384. The others are
+	// Tails bounds those of them that have a tail and a descriptor, 64. The others are
 	// read whenever inotify says that they were written, or a check finds it.
 	Tails int
 	// Workers read files side by side: as many as there are processors.
@@ -101,7 +101,7 @@ func (o *Options) defaults() {
 		o.Live = 1000
 	}
 	if o.Tails <= 0 {
-		o.Tails = 384
+		o.Tails = 64
 	}
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)

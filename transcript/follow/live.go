@@ -3,7 +3,6 @@ package follow
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -121,7 +120,7 @@ func (f *follower) checkLive(now time.Time) {
 	f.part = len(f.due)
 	f.checkDue(now)
 	for fl := range f.live {
-		if fl.tail.seen.due(now, f.Check, f.index.watch.watched[filepath.Dir(fl.cursor.Path)]) {
+		if fl.tail.seen.due(now, f.Check, f.index.watch.watches(fl.cursor.Path)) {
 			f.due = append(f.due, fl)
 		}
 	}
@@ -153,6 +152,10 @@ func (f *follower) check(fl *file, now time.Time) {
 		t.seen.quiet = now
 	}
 	t.idle.Store(offset == t.seen.offset)
+	if !t.idle.Load() && f.index.watch.watches(fl.cursor.Path) && t.watchedOver(now, f.Check) {
+		t.seen.offset, t.seen.checked = offset, now
+		return
+	}
 	info, err := os.Lstat(fl.cursor.Path)
 	switch {
 	case err != nil, inodeOf(info) != fl.inode(), info.Size() < offset:

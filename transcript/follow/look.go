@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"time"
 
 	"sm/transcript"
 )
@@ -95,6 +96,7 @@ func (t *tailer) look(ctx context.Context, room []byte) (reread bool) {
 	}
 	t.cursor.Modified = glance.modified()
 	t.looked.Store(t.cursor.Modified)
+	t.sighted.Store(time.Now().UnixNano())
 	var c transcript.Change
 	if size == t.peeked || size == before && !t.shown {
 		t.cursor.Size = size

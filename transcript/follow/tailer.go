@@ -28,6 +28,7 @@ type tailer struct {
 	cursor  transcript.Cursor
 	offset  atomic.Int64  // of the cursor, for the loop to see
 	looked  atomic.Int64  // the time of the file at the last look, as modified has it
+	sighted atomic.Int64  // when that look was, in nanoseconds since 1970
 	told    atomic.Int64  // the time of the file in the last report
 	idle    atomic.Bool   // nothing was read between the loop's last two checks
 	lookers *lookers      // of one without a tail
@@ -112,6 +113,11 @@ func (t *tailer) written(size int64) {
 	case t.young():
 		t.poke()
 	}
+}
+
+// watchedOver says that a look has just compared the whole file with the cursor, as a check would have it.
+func (t *tailer) watchedOver(now time.Time, every time.Duration) bool {
+	return !t.tails && now.UnixNano()-t.sighted.Load() < int64(every)
 }
 
 func (t *tailer) young() bool { return time.Now().UnixNano()-t.started.Load() < int64(youth) }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"path/filepath"
 	"strings"
 
 	"github.com/fsnotify/fsnotify"
@@ -80,6 +81,11 @@ func (w *watcher) add(dir string) {
 		w.warned = true
 		w.log.Warn("cannot watch all folders, searching the rest each second; raise fs.inotify.max_user_watches", "err", reason(err))
 	}
+}
+
+// watches says whether the folder of a file is watched.
+func (w *watcher) watches(path string) bool {
+	return w.notify != nil && (len(w.failed) == 0 || w.watched[filepath.Dir(path)])
 }
 
 // forget drops a folder that is no more, and those below it.
