@@ -138,7 +138,8 @@ func (s *Store) view(f func(*bbolt.Tx) error) error {
 }
 
 // update writes one transaction; done follows when it is on the disk. The caller
-// holds mu, which is free while the disk works, and writing. After an error
+// holds mu and writing. mu is free while the transaction is put together and stored, for who only reads need not wait
+// for that: f changes nothing of the Store. After an error
 // the file is opened again, for what bbolt then has in memory is not to be trusted.
 func (s *Store) update(f func(*bbolt.Tx) error, done func()) error {
 	id, err := 0, error(nil)
@@ -149,12 +150,11 @@ func (s *Store) update(f func(*bbolt.Tx) error, done func()) error {
 		}
 		defer tx.Rollback() // after a commit it does nothing
 		id = tx.ID()
+		s.mu.Unlock()
+		defer s.mu.Lock()
 		if err := f(tx); err != nil {
 			return err
 		}
-		// The disk may take its time: who only reads need not wait for it.
-		s.mu.Unlock()
-		defer s.mu.Lock()
 		return tx.Commit()
 	})
 	if err == nil {

@@ -52,6 +52,7 @@ func (s *Store) save(d fleet.Delta, values []Value) error {
 		}
 		d.Files, d.Records = nil, nil
 	}
+	claims, messages := prepare(d.Claims, 0, 0, &s.owners), prepare(d.Messages, 0, 0, &s.owners)
 	return s.update(func(tx *bbolt.Tx) error {
 		w := writer{tx: tx}
 		w.clean(s.lost)
@@ -68,8 +69,8 @@ func (s *Store) save(d fleet.Delta, values []Value) error {
 			return w.err
 		}
 		return errors.Join(
-			compactionLedger.put(tx, prepare(d.Claims, 0, 0, &s.owners)),
-			messageLedger.put(tx, prepare(d.Messages, 0, 0, &s.owners)),
+			compactionLedger.put(tx, claims),
+			messageLedger.put(tx, messages),
 			s.owners.write(tx),
 		)
 	}, func() {
@@ -88,8 +89,9 @@ func (s *Store) saveBulk(d *fleet.Delta) error {
 	}
 	width := bits.Len(uint(len(d.Messages) / bulk))
 	for part := range uint64(1) << width {
+		messages := prepare(d.Messages, part, width, &s.owners)
 		err := s.update(func(tx *bbolt.Tx) error {
-			err := messageLedger.put(tx, prepare(d.Messages, part, width, &s.owners))
+			err := messageLedger.put(tx, messages)
 			return errors.Join(err, s.owners.write(tx))
 		}, func() {})
 		if err != nil {
@@ -180,19 +182,21 @@ func makeBuckets(tx *bbolt.Tx, h head) error {
 
 // writer puts records into a transaction and keeps the first error.
 type writer struct {
-	tx  *bbolt.Tx
-	err error
+	tx   *bbolt.Tx
+	err  error
+	room []byte // where a record is put together
 }
 
 func (w *writer) put(bucket string, key []byte, fields func(*coder)) {
 	if w.err != nil {
 		return
 	}
-	c := coder{buf: append(make([]byte, 0, 512), format)}
+	c := coder{buf: append(w.room[:0], format)}
 	fields(&c)
+	w.room = c.buf
 	b := w.tx.Bucket([]byte(bucket))
 	b.FillPercent = 0.8 // records grow a little now and then
-	w.err = b.Put(key, seal(bucket, key, c.buf))
+	w.err = b.Put(key, seal(bucket, key, append(make([]byte, 0, len(c.buf)+sumSize), c.buf...)))
 }
 
 func (w *writer) delete(bucket string, key []byte) {
