@@ -9,6 +9,7 @@ import (
 	"sm/alerts"
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
+	"sm/observer/levels"
 	"sm/transcript"
 	"sm/transcript/claude/hook"
 	"sm/transcript/clients"
@@ -26,7 +27,7 @@ func (c *core) begin(now time.Time) {
 	for _, n := range held {
 		c.apply(n, now)
 	}
-	c.rules.levels()
+	c.rules.writeLevels()
 	c.pass(now)
 }
 
@@ -57,7 +58,7 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 		}
 		c.queue.Rename(r.From, r.To)
 		c.handoffs.rename(r.From, r.To, now)
-		c.effects.add(levelEffect{agent: string(r.From)})
+		c.levels.Remove(string(r.From))
 		c.rules.level(r.To)
 	}
 	for _, l := range n.Observed {
@@ -190,7 +191,7 @@ func (c *core) forget(now time.Time) {
 		c.engine.Forget(id)
 		c.queue.Forget(id, now)
 		c.agents.forget(id)
-		c.effects.add(levelEffect{agent: string(id)})
+		c.levels.Remove(string(id))
 	}
 }
 
@@ -229,6 +230,7 @@ func (c *core) status(s *hook.Status, now time.Time) {
 
 // applyOrDefer lets the policy know what a signal has told, as soon as it knows the past.
 func (c *core) applyOrDefer(n fleet.Update, now time.Time) {
+	c.signaled = true
 	if c.caughtUp {
 		c.apply(n, now)
 		return
@@ -256,15 +258,16 @@ func (c *core) configure(s *Settings) error {
 		now := time.Now()
 		c.clock(now)
 		c.rules.ask(now)
-		c.rules.levels()
+		c.rules.writeLevels()
 	}
 	return nil
 }
 
 // take collects what has changed since the last batch; ok is false for nothing.
 func (c *core) take() (b *batch, ok bool) {
+	c.levels.Take(func(changes *levels.Changes) { c.effects.add(levelEffect{changes}) })
 	b = &batch{effects: c.effects, waiting: c.waiting}
-	c.effects, c.waiting = nil, nil
+	c.effects, c.waiting, c.signaled = nil, nil, false
 	any := b.Fleet(c.fleet)
 	b.Policy(c.engine)
 	b.Queue(c.queue)

@@ -10,6 +10,7 @@ import (
 	"sm/handoff/rotation"
 	"sm/observer/catchup"
 	"sm/observer/fleet"
+	"sm/observer/levels"
 	"sm/observer/persist"
 )
 
@@ -27,6 +28,7 @@ type parts struct {
 	sanitise  func(string) string
 	edits     *atomic.Uint64 // grows with whatever the page may have to show
 	effects   effectList     // what to do once all that led to it is stored
+	levels    levels.Changes // level files to write
 }
 
 // core is the state that the loop owns. Only functions sent to the loop see it. What is to be done it leaves to its
@@ -54,7 +56,8 @@ type core struct {
 	forgot   time.Time                 // when old agents were forgotten last
 	refused  map[string]refusedRestart // by state file
 
-	waiting []chan<- error // who waits until all of this is stored
+	waiting  []chan<- error // who waits until all of this is stored
+	signaled bool           // something has been told that no transcript repeats
 }
 
 // operator tells the operator something that is no notice of the engine's.

@@ -77,6 +77,13 @@ func (r *effectRunner) do(list []effect) {
 	}
 }
 
+// writeLevels writes what transcripts alone have changed of level files; what is being stored may hold older ones.
+func (r *effectRunner) writeLevels(c *core, w *writer) {
+	if !w.busy && w.retry == nil {
+		c.levels.Take(func(changes *levels.Changes) { r.do([]effect{levelEffect{changes}}) })
+	}
+}
+
 // end does what is left and ends the runner.
 func (r *effectRunner) end() {
 	close(r.news)
@@ -92,7 +99,7 @@ func (r *effectRunner) run() {
 		list := r.waiting
 		r.waiting = nil
 		r.mu.Unlock()
-		for _, e := range newest(list) {
+		for _, e := range list {
 			r.begin(e)
 		}
 	}
@@ -122,30 +129,9 @@ func (r *effectRunner) still(ctx context.Context, fits func(*core) bool) error {
 	})
 }
 
-// newest leaves out levels that are out of date by now.
-func newest(list []effect) []effect {
-	last := map[string]int{}
-	for i, e := range list {
-		if l, ok := e.(levelEffect); ok {
-			last[l.agent] = i
-		}
-	}
-	kept := list[:0]
-	for i, e := range list {
-		if l, ok := e.(levelEffect); !ok || last[l.agent] == i {
-			kept = append(kept, e)
-		}
-	}
-	return kept
+func (e levelEffect) do(r *effectRunner) {
+	e.Write(r.levels, func(agent string, err error) { r.log.Warn("cannot write a level file", "agent", agent, "err", err) })
 }
-
-func (l levelEffect) do(r *effectRunner) {
-	if err := levels.Write(r.levels, l.agent, l.line); err != nil {
-		r.log.Warn("cannot write a level file", "agent", l.agent, "err", err)
-	}
-}
-
-func (known clearEffect) do(r *effectRunner) { levels.Keep(r.levels, known) }
 
 // do logs the notice and gives it to the operator's command. Nothing else waits for that.
 // A kill in between loses a notice: the operator is told at most once.

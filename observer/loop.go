@@ -13,16 +13,18 @@ import (
 )
 
 const (
-	// storeEvery is the longest that a change waits to be stored while nobody
-	// waits for it.
+	// storeEvery is the longest that a change waits to be stored. It is restEvery for what transcripts alone tell without a
+	// pause while nothing is to follow from it: a kill in between repeats reading.
 	storeEvery = 250 * time.Millisecond
+	restEvery  = time.Second
 	// retryEvery is how soon a failed transaction is tried again.
 	retryEvery = time.Second
 	// burst bounds how many changes are applied before anyone else gets a turn.
 	burst = 256
 	// litterMany is after how many changes a pause of litterAfter is used to give memory back: reading and storing leave
-	// garbage that would otherwise stay until the next collection, a long time off in a quiet fleet.
-	litterMany, litterAfter = 100, 2 * storeEvery
+	// garbage that would otherwise stay until the next collection, a long time off in a quiet fleet. So many values stored
+	// leave as much as one change.
+	litterMany, litterAfter, litterValues = 100, 2 * storeEvery, 4
 )
 
 // loop owns all state until ctx ends; then it waits for the follower, takes what it
@@ -51,12 +53,16 @@ func (a *App) loop(ctx context.Context) {
 			c.handoffs.registry = false
 		case now := <-store.C:
 			c.pass(now)
+			if !w.due(c, now) && now.Sub(heard) < storeEvery {
+				effects.writeLevels(c, w)
+				break
+			}
 			if busy := w.offer(c); !busy && litter > litterMany && c.caughtUp && now.Sub(heard) > litterAfter {
 				litter = 0
 				a.work.Go(a.releaseMemory)
 			}
 		case done := <-w.done:
-			litter += len(done.batch.Values)
+			litter += len(done.batch.Values) / litterValues
 			effects.do(w.saved(c, done))
 		}
 		if len(c.waiting) > 0 {
@@ -87,6 +93,7 @@ func saveBatch(a *App, b *batch) error {
 	if a.o.DryRun {
 		return nil
 	}
+	b.Encode()
 	return a.store.Save(b.Delta, b.Values...)
 }
 

@@ -23,7 +23,7 @@ func (p *rules) act(actions []alerts.Action, now time.Time) {
 		case alerts.Withdraw:
 			p.queue.Withdraw(x.Keys, now)
 		case alerts.SetLevel:
-			p.effects.add(levelOf(x))
+			p.levels.Set(x)
 		case alerts.Remind:
 			p.remind(&x, now)
 		case alerts.Skip:
@@ -113,31 +113,25 @@ func (p *rules) ask(now time.Time) {
 	p.act(actions, now)
 }
 
-// levels writes all level files anew: they are no more than a picture of the state.
-func (p *rules) levels() {
-	known := clearEffect{}
+// writeLevels writes all level files anew: they are no more than a picture of the state.
+func (p *rules) writeLevels() {
+	known := map[string]bool{}
 	for _, a := range p.engine.Agents() {
 		known[levels.Name(string(a.Agent))] = true
 		p.level(a.Agent)
 	}
-	p.effects.add(known)
+	p.levels.Keep(known)
 }
 
 // level writes the level file of an agent anew.
 func (p *rules) level(agent alerts.AgentID) {
 	if v, known := p.engine.Agent(agent); known {
-		p.effects.add(levelOf(alerts.SetLevel{Agent: v.Agent, Level: v.Level, Percent: v.Percent, Tokens: v.Tokens, Known: v.Known}))
+		p.levels.Set(alerts.SetLevel{Agent: v.Agent, Level: v.Level, Percent: v.Percent, Tokens: v.Tokens, Known: v.Known})
 	}
 }
 
-// levelEffect writes an agent's level file, for scripts; without a line it removes it.
-type levelEffect struct{ agent, line string }
-
-func levelOf(s alerts.SetLevel) levelEffect { return levelEffect{string(s.Agent), levels.Line(s)} }
-
-// clearEffect removes all level files but those of these names: the others are of agents
-// that are no more.
-type clearEffect map[string]bool
+// levelEffect writes level files, for scripts.
+type levelEffect struct{ *levels.Changes }
 
 // remind puts a reminder that is due into the queue. Each saying has a name of its own,
 // so that none is put there twice.

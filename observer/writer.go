@@ -19,6 +19,7 @@ type writer struct {
 	busy   bool
 	retry  *batch
 	after  time.Time // of the next try
+	began  time.Time // the last transaction did
 	logged string    // the failure that has been logged
 }
 
@@ -30,6 +31,11 @@ type saved struct {
 
 func newWriter(save func(*batch) error, log *slog.Logger) *writer {
 	return &writer{save: save, log: log, done: make(chan saved, 1)}
+}
+
+// due says whether it is time to store what has changed.
+func (w *writer) due(c *core, now time.Time) bool {
+	return c.signaled || len(c.effects)+len(c.waiting)+len(c.roots) > 0 || w.retry != nil || now.Sub(w.began) >= restEvery || now.Before(w.began)
 }
 
 // offer begins to store what has changed, unless the last transaction still runs,
@@ -52,7 +58,7 @@ func (w *writer) offer(c *core) (busy bool) {
 			return false
 		}
 	}
-	w.busy = true
+	w.busy, w.began = true, time.Now()
 	// The channel has room for the one outcome, so this ends by itself; last waits
 	// for it.
 	go func() { w.done <- saved{b, w.save(b)} }()

@@ -88,3 +88,28 @@ func TestWriterLastFails(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestWriterDue: what something or somebody waits for is stored at once, the rest a second after the last transaction.
+func TestWriterDue(t *testing.T) {
+	now := time.Unix(1000, 0)
+	for _, c := range []struct {
+		name  string
+		began time.Time
+		core  core
+		retry *batch
+		want  bool
+	}{
+		{"nothing waits", now.Add(-restEvery + 1), core{parts: &parts{}}, nil, false},
+		{"nothing waits, for a second", now.Add(-restEvery), core{parts: &parts{}}, nil, true},
+		{"an effect waits", now.Add(-storeEvery), core{parts: &parts{effects: effectList{operatorEffect{}}}}, nil, true},
+		{"a request waits", now.Add(-storeEvery), core{parts: &parts{}, waiting: make([]chan<- error, 1)}, nil, true},
+		{"somebody has told something", now.Add(-storeEvery), core{parts: &parts{}, signaled: true}, nil, true},
+		{"a batch was refused", now.Add(-storeEvery), core{parts: &parts{}}, &batch{}, true},
+		{"the clock was set back", now.Add(time.Hour), core{parts: &parts{}}, nil, true},
+	} {
+		w := writer{began: c.began, retry: c.retry}
+		if got := w.due(&c.core, now); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

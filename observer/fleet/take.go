@@ -44,6 +44,7 @@ func (f *Fleet) Take() (d Delta, ok bool) {
 	d = Delta{Number: c.next, Settled: true, Claims: slices.Clip(c.claims), Messages: slices.Clip(c.messages)}
 	c.next++
 	c.taken.claims, c.taken.messages = len(c.claims), len(c.messages)
+	d.Files = slices.Grow(d.Files, len(c.files))
 	for _, path := range slices.Sorted(maps.Keys(c.files)) {
 		if x := f.files[path]; x != nil {
 			d.Files = append(d.Files, x.stored())

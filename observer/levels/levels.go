@@ -6,13 +6,16 @@
 package levels
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"sm/alerts"
 )
@@ -43,6 +46,52 @@ func Line(s alerts.SetLevel) string {
 	return s.Level.String() + "::"
 }
 
+// Changes are level files that are to be written: of each agent the newest level alone. The zero value has none.
+type Changes struct {
+	files map[string]*alerts.SetLevel // by agent; nil for one whose file is to be removed
+	known map[string]bool             // names: the files of all others are removed first; nil for none
+}
+
+// Set gives an agent a level.
+func (c *Changes) Set(s alerts.SetLevel) { c.put(string(s.Agent), &s) }
+
+// Remove takes an agent's file away.
+func (c *Changes) Remove(agent string) { c.put(agent, nil) }
+
+func (c *Changes) put(agent string, s *alerts.SetLevel) {
+	if c.files == nil {
+		c.files = map[string]*alerts.SetLevel{}
+	}
+	c.files[agent] = s
+}
+
+// Keep removes all files but those with these names, before any is written.
+func (c *Changes) Keep(known map[string]bool) { c.known = known }
+
+// Take hands the changes over, if there are any, and leaves none.
+func (c *Changes) Take(to func(*Changes)) {
+	if taken := *c; len(c.files) > 0 || c.known != nil {
+		*c = Changes{}
+		to(&taken)
+	}
+}
+
+// Write writes the files in the folder dir; failed hears of each that cannot be written.
+func (c *Changes) Write(dir string, failed func(agent string, err error)) {
+	if c.known != nil {
+		Keep(dir, c.known)
+	}
+	for agent, s := range c.files {
+		line := ""
+		if s != nil {
+			line = Line(*s)
+		}
+		if err := Write(dir, agent, line); err != nil {
+			failed(agent, err)
+		}
+	}
+}
+
 // Write replaces the level file of an agent in the folder dir, which it makes if there is none. Without a line it removes
 // the file.
 func Write(dir, agent, line string) error {
@@ -52,17 +101,38 @@ func Write(dir, agent, line string) error {
 		_ = os.Remove(path) // there may be none
 		return nil
 	}
-	err := os.MkdirAll(dir, 0o700)
-	if err == nil {
-		err = os.WriteFile(fresh, []byte(line+"\n"), 0o600)
+	err := write(fresh, line+"\n")
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			err = write(fresh, line+"\n")
+		}
 	}
 	if err == nil {
-		err = os.Rename(fresh, path)
+		err = syscall.Rename(fresh, path)
 	}
 	if err != nil {
 		return fmt.Errorf("write a level file: %w", err)
 	}
 	return nil
+}
+
+// write makes a file of a short text. An os.File would cost more calls of the system than that.
+func write(path, text string) error {
+	fd, err := syscall.Open(path, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_TRUNC|syscall.O_CLOEXEC, 0o600)
+	for err == syscall.EINTR {
+		fd, err = syscall.Open(path, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_TRUNC|syscall.O_CLOEXEC, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	n, err := syscall.Write(fd, []byte(text))
+	for err == syscall.EINTR {
+		n, err = syscall.Write(fd, []byte(text))
+	}
+	if err == nil && n < len(text) {
+		err = io.ErrShortWrite
+	}
+	return errors.Join(err, syscall.Close(fd))
 }
 
 // Keep removes all files of the folder dir but those with these names.

@@ -101,6 +101,15 @@ func decode[T any](v state.Value, list *[]T) error {
 type Batch struct {
 	Delta  fleet.Delta
 	Values []state.Value
+	agents []alerts.AgentState // of the engine, not yet among the values
+}
+
+// Encode turns into values what the loop had no time for. It belongs before the storing of a batch, and may be called again.
+func (b *Batch) Encode() {
+	for i := range b.agents {
+		b.put(engineValues+string(b.agents[i].Agent), &b.agents[i])
+	}
+	b.agents = nil
 }
 
 // Fleet adds what has changed in the fleet, and says whether anything has.
@@ -139,9 +148,7 @@ func (b *Batch) Policy(e *alerts.Engine) {
 	if changed.Agents == nil && gone == nil && !news {
 		return
 	}
-	for i := range changed.Agents {
-		b.put(engineValues+string(changed.Agents[i].Agent), &changed.Agents[i])
-	}
+	b.agents = changed.Agents // copies: Encode writes them as JSON beside the loop
 	for _, id := range gone {
 		b.remove(engineValues + string(id))
 	}
