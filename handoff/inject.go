@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf16"
@@ -126,7 +127,7 @@ func defuse(text string) string {
 				return r
 			}, line)
 		}
-		lines[i] = tags.ReplaceAllString(line, "($1")
+		lines[i] = tags().ReplaceAllString(line, "($1")
 	}
 	return strings.Join(lines, "\n")
 }
@@ -142,10 +143,11 @@ func framed(line string) bool {
 	return strings.Contains(letters, "ENDHANDOFF") || strings.Contains(letters, "HANDOFFLOADED")
 }
 
-// reminderTag is the element in which the client puts what hooks say, tags are what begins and ends it.
+// reminderTag is the element in which the client puts what hooks say.
 const reminderTag = "system-reminder"
 
-var tags = regexp.MustCompile(`(?i)<([/ \t]*` + reminderTag + `)`)
+// tags are what begins and ends it. They are compiled when they are first needed: few commands make a text for a session.
+var tags = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)<([/ \t]*` + reminderTag + `)`) })
 
 // ageText writes an age in its two largest units.
 func ageText(age time.Duration) string {
