@@ -1,8 +1,6 @@
 package rotation
 
-import (
-	"time"
-)
+import "time"
 
 // Schedule takes a rotation that is to be carried out at the end of the agent's turn. An
 // earlier one of the agent that has not begun gives way. The errors are [ErrBusy],
