@@ -22,7 +22,7 @@ type settingsChange struct {
 
 // changeSettings carries a change out. What would be refused in the end is refused before the first step.
 func (in *installation) changeSettings(c *settingsChange) error {
-	p, record := in.plugin(), in.record()
+	record := in.record()
 	file, err := ReadFile(in.Settings)
 	if err != nil {
 		return err
@@ -30,10 +30,10 @@ func (in *installation) changeSettings(c *settingsChange) error {
 	var list []pluginStep
 	var odd error
 	if _, err = file.Edited(func(d *jsonedit.Text) error {
-		list, odd = c.steps(p, d)
+		list, odd = c.steps(in.plugin(), d)
 		return odd
 	}); err == nil {
-		_, _, err = in.outcomeOf(c, p, record, file)
+		_, _, err = in.outcomeOf(c, record, file)
 	}
 	switch {
 	case odd != nil:
@@ -41,12 +41,12 @@ func (in *installation) changeSettings(c *settingsChange) error {
 	case err != nil:
 		return err
 	}
-	if err := in.prepareChange(c, p, record, file, len(list) > 0); err != nil {
+	if err := in.prepareChange(c, record, file, len(list) > 0); err != nil {
 		return err
 	}
 	both := []func() error{
 		func() error { return in.take(list) },
-		func() error { return in.editSettings(c, p, record) },
+		func() error { return in.editSettings(c, record) },
 	}
 	if c.editFirst {
 		slices.Reverse(both)
@@ -61,30 +61,31 @@ func (in *installation) changeSettings(c *settingsChange) error {
 
 // prepareChange removes what an interrupted change has left, and writes down what was there before a change of the plugin.
 // A dry run does neither.
-func (in *installation) prepareChange(c *settingsChange, p *plugin, record *record, file *File, plugin bool) error {
+func (in *installation) prepareChange(c *settingsChange, record *record, file *File, plugin bool) error {
 	if in.DryRun {
 		return nil
 	}
 	for _, dir := range []string{filepath.Dir(file.target), filepath.Dir(record.path), filepath.Dir(skillPath(in.Settings))} {
 		sweep(dir, tempFile)
 	}
-	sweep(filepath.Dir(p.dir), tempFolder)
+	plugins := filepath.Dir(in.plugin().dir)
+	sweep(plugins, tempFolder)
 	if !plugin {
 		return nil
 	}
 	if err := file.Writable(); err != nil {
 		return err
 	}
-	return in.remember(c, p, record, file, missingFolders(filepath.Dir(p.dir)))
+	return in.remember(c, record, file, missingFolders(plugins))
 }
 
 // outcomeOf is what a change makes of the settings file; there is false for no file.
-func (in *installation) outcomeOf(c *settingsChange, p *plugin, record *record, file *File) (text []byte, there bool, err error) {
+func (in *installation) outcomeOf(c *settingsChange, record *record, file *File) (text []byte, there bool, err error) {
 	if !c.uninstall {
 		text, err = file.Edited(func(d *jsonedit.Text) error { return c.edit(in.editor(d, record.before())) })
 		return text, true, err
 	}
-	left, err := in.withoutOurs(p, record, file)
+	left, err := in.withoutOurs(record, file)
 	if err != nil {
 		return nil, false, err
 	}
@@ -93,26 +94,26 @@ func (in *installation) outcomeOf(c *settingsChange, p *plugin, record *record, 
 }
 
 // withoutOurs is a settings file without what is ours.
-func (in *installation) withoutOurs(p *plugin, record *record, file *File) ([]byte, error) {
+func (in *installation) withoutOurs(record *record, file *File) ([]byte, error) {
 	return file.Edited(func(d *jsonedit.Text) error {
 		e := in.editor(d, record.before())
 		if err := e.uninstall(); err != nil {
 			return err
 		}
-		return p.removeEntries(d, e.before)
+		return in.plugin().removeEntries(d, e.before)
 	})
 }
 
 // remember notes what the settings are before an installation changes them, and the folders that it makes.
-func (in *installation) remember(c *settingsChange, p *plugin, record *record, file *File, makes []string) error {
+func (in *installation) remember(c *settingsChange, record *record, file *File, makes []string) error {
 	if c.uninstall {
 		return nil
 	}
-	text, _, err := in.outcomeOf(c, p, record, file)
+	text, _, err := in.outcomeOf(c, record, file)
 	if err != nil {
 		return err
 	}
-	left, err := in.withoutOurs(p, record, file)
+	left, err := in.withoutOurs(record, file)
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (in *installation) remember(c *settingsChange, p *plugin, record *record, f
 }
 
 // editSettings changes the settings file, or shows how it would.
-func (in *installation) editSettings(c *settingsChange, p *plugin, record *record) error {
+func (in *installation) editSettings(c *settingsChange, record *record) error {
 	path := record.Settings
 	var err error
 	for range 3 { // the client may write at the same moment
@@ -128,7 +129,7 @@ func (in *installation) editSettings(c *settingsChange, p *plugin, record *recor
 		if file, err = ReadFile(path); err != nil {
 			return err
 		}
-		text, there, err2 := in.outcomeOf(c, p, record, file)
+		text, there, err2 := in.outcomeOf(c, record, file)
 		if err2 != nil {
 			return err2
 		}
@@ -143,7 +144,7 @@ func (in *installation) editSettings(c *settingsChange, p *plugin, record *recor
 		if err := file.Writable(); err != nil {
 			return err
 		}
-		if err := in.remember(c, p, record, file, nil); err != nil {
+		if err := in.remember(c, record, file, nil); err != nil {
 			return err
 		}
 		if there {

@@ -68,7 +68,7 @@ func (o Options) CheckCodex() error {
 	in, c := o.codex(false)
 	file, err := ReadFile(in.Settings)
 	if err == nil {
-		_, _, err = in.outcomeOf(c, in.plugin(), in.record(), file)
+		_, _, err = in.outcomeOf(c, in.record(), file)
 	}
 	if err != nil || o.DryRun {
 		return err
