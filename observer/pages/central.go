@@ -211,18 +211,19 @@ func (r *remote) Detail(_ context.Context, id string, _ time.Time) (d Detail, er
 	}
 	s := &all[i]
 	d.Row, d.History = r.row(s), *historyOf(r.fleet.Curves[id], s.WindowTokens)
-	d.Facts = []webpage.Fact{
+	f := facts{
 		{Name: "Host", Value: s.Host, Copy: true}, {Name: "Session", Value: s.SessionID, Copy: true}, {Name: "Model", Value: s.Model}, {Name: "Client", Value: s.Version},
 		{Name: "Known by", Value: r.server.Name() + "; all else is on its host, in sm status and on the page there"},
 	}
 	if s.WindowTokens > 0 {
-		d.Facts = append(d.Facts, webpage.Fact{Name: "Window", Value: webpage.Short(s.WindowTokens)})
+		f.add("Window", webpage.Short(s.WindowTokens))
 	}
 	if s.Cycle > 0 {
-		d.Facts = append(d.Facts, webpage.Fact{Name: "Cycle", Value: fmt.Sprint(s.Cycle)})
+		f.add("Cycle", fmt.Sprint(s.Cycle))
 	}
-	d.Facts = append(d.Facts, webpage.Fact{Name: "Queued", Value: queuedText(s.Queued)})
-	d.Facts = append(append(d.Facts, costFacts(s)...), webpage.Fact{Name: "Last activity", At: max(0, d.Row.Seen)})
+	f.add("Queued", queuedText(s.Queued))
+	f.addCost(s)
+	d.Facts = append(f, webpage.Fact{Name: "Last activity", At: max(0, d.Row.Seen)})
 	if id := cmp.Or(s.SessionID, s.Label); !strings.HasPrefix(id, "-") { // it would be taken for a flag
 		d.Commands = []webpage.Command{{Does: "all about it, on its host", Text: "sm status " + webpage.Quote(id)}}
 	}

@@ -85,9 +85,19 @@ func (h *Hub) under(of *webpage.Row) (all []webpage.Under) {
 	return all
 }
 
+// facts are lines about an agent. The page leaves out those that say nothing.
+type facts []webpage.Fact
+
+func (f *facts) add(name, value string) { *f = append(*f, webpage.Fact{Name: name, Value: value}) }
+
+// addTime adds a time in seconds since 1970.
+func (f *facts) addTime(name string, at uint32) {
+	*f = append(*f, webpage.Fact{Name: name, At: int64(at)})
+}
+
 // Facts are what is known of an agent besides its row.
 func Facts(v *fleet.View, s *api.Session, p *alerts.View, history *curve.Curve) []webpage.Fact {
-	facts := []webpage.Fact{
+	f := facts{
 		{Name: "Agent", Value: s.ID, Copy: true}, {Name: "Session", Value: s.SessionID, Copy: true}, {Name: "Parent", Value: s.ParentID},
 		{Name: "Directory", Value: s.CWD, Copy: true}, {Name: "Transcript", Value: s.TranscriptPath, Copy: true},
 		{Name: "Model", Value: s.Model}, {Name: "Client", Value: s.Version}, {Name: "Window", Value: webpage.Short(s.WindowTokens) + ", by " + s.WindowSource},
@@ -96,54 +106,48 @@ func Facts(v *fleet.View, s *api.Session, p *alerts.View, history *curve.Curve) 
 		how := map[alerts.ThresholdSource]string{
 			alerts.ThresholdConfigured: "configured", alerts.ThresholdSeen: "as seen before", alerts.ThresholdAssumed: "assumed",
 		}[p.ThresholdSource]
-		facts = append(facts, webpage.Fact{Name: "Compacts at", Value: webpage.Short(p.Threshold) + ", " + how})
+		f.add("Compacts at", webpage.Short(p.Threshold)+", "+how)
 	}
-	facts = append(facts,
-		webpage.Fact{Name: "Largest context", Value: webpage.Short(s.PeakTokens)},
-		webpage.Fact{Name: "Compactions", Value: fmt.Sprintf("%d auto, %d manual, %d unknown", s.Compactions.Auto, s.Compactions.Manual, s.Compactions.Unknown)},
-	)
+	f.add("Largest context", webpage.Short(s.PeakTokens))
+	f.add("Compactions", fmt.Sprintf("%d auto, %d manual, %d unknown", s.Compactions.Auto, s.Compactions.Manual, s.Compactions.Unknown))
 	if s.Inherited > 0 {
-		facts = append(facts, webpage.Fact{Name: "Inherited", Value: fmt.Sprint(s.Inherited, " compactions of another session")})
+		f.add("Inherited", fmt.Sprint(s.Inherited, " compactions of another session"))
 	}
 	if b := s.Bill; b != nil {
-		facts = append(facts, webpage.Fact{Name: "Last " + b.Kind, Value: billText(b)})
+		f.add("Last "+b.Kind, billText(b))
 	}
-	return append(append(facts, usageFacts(s)...),
-		webpage.Fact{Name: "Cross-check", Value: cmp.Or(s.CrossCheck, "no status line yet")},
-		webpage.Fact{Name: "Pane", Value: s.Pane},
-		webpage.Fact{Name: "Queued", Value: queuedText(s.Queued)},
-		webpage.Fact{Name: "Started", At: int64(curve.Seconds(v.Started))},
-		webpage.Fact{Name: "Last reading", At: int64(curve.Seconds(v.Reading))},
-		webpage.Fact{Name: "Status line", At: int64(curve.Seconds(v.Spoke))},
-		webpage.Fact{Name: "Last hook", At: int64(curve.Seconds(v.Hooked))},
-		webpage.Fact{Name: "Cycle began", At: int64(history.Began())},
-	)
+	f.addUsage(s)
+	f.add("Cross-check", cmp.Or(s.CrossCheck, "no status line yet"))
+	f.add("Pane", s.Pane)
+	f.add("Queued", queuedText(s.Queued))
+	f.addTime("Started", curve.Seconds(v.Started))
+	f.addTime("Last reading", curve.Seconds(v.Reading))
+	f.addTime("Status line", curve.Seconds(v.Spoke))
+	f.addTime("Last hook", curve.Seconds(v.Hooked))
+	f.addTime("Cycle began", history.Began())
+	return f
 }
 
-// usageFacts are what an agent's session has used.
-func usageFacts(s *api.Session) []webpage.Fact {
-	facts := []webpage.Fact{
-		{Name: "Turns", Value: fmt.Sprint(s.Turns)},
-		{Name: "Replies", Value: webpage.Thousands(int64(s.Messages))},
-		{Name: "Tokens", Value: fmt.Sprintf("%s read from cache, %s into it, %s other input, %s output",
-			webpage.Short(s.Tokens.CacheRead), webpage.Short(s.Tokens.CacheCreation), webpage.Short(s.Tokens.Input), webpage.Short(s.Tokens.Output))},
-	}
-	facts = append(facts, costFacts(s)...)
+// addUsage adds what an agent's session has used.
+func (f *facts) addUsage(s *api.Session) {
+	f.add("Turns", fmt.Sprint(s.Turns))
+	f.add("Replies", webpage.Thousands(int64(s.Messages)))
+	f.add("Tokens", fmt.Sprintf("%s read from cache, %s into it, %s other input, %s output",
+		webpage.Short(s.Tokens.CacheRead), webpage.Short(s.Tokens.CacheCreation), webpage.Short(s.Tokens.Input), webpage.Short(s.Tokens.Output)))
+	f.addCost(s)
 	if s.Subagents.Messages > 0 {
-		facts = append(facts, webpage.Fact{Name: "Subagents", Value: fmt.Sprintf("%d files, %d replies", s.Subagents.Files, s.Subagents.Messages)})
+		f.add("Subagents", fmt.Sprintf("%d files, %d replies", s.Subagents.Files, s.Subagents.Messages))
 	}
-	return facts
 }
 
-// costFacts are what is known of money and of the cache.
-func costFacts(s *api.Session) (facts []webpage.Fact) {
+// addCost adds what is known of money and of the cache.
+func (f *facts) addCost(s *api.Session) {
 	if s.CostUSD != nil {
-		facts = append(facts, webpage.Fact{Name: "Cost", Value: fmt.Sprintf("$%.2f, as the client reckons", *s.CostUSD)})
+		f.add("Cost", fmt.Sprintf("$%.2f, as the client reckons", *s.CostUSD))
 	}
 	if s.CacheHitRatio != nil {
-		facts = append(facts, webpage.Fact{Name: "From cache", Value: fmt.Sprintf("%.0f %% of the input", 100**s.CacheHitRatio)})
+		f.add("From cache", fmt.Sprintf("%.0f %% of the input", 100**s.CacheHitRatio))
 	}
-	return facts
 }
 
 func queuedText(n int) string {
