@@ -148,21 +148,15 @@ func (p *Player) act(ctx context.Context, a Observer, e event) error {
 
 // hookOf is the hook that a client calls after an event.
 func hookOf(e event) (p hook.Payload, ok bool) {
-	switch e.Kind {
-	case kindPrompt:
-		p.Event, p.Prompt = hook.UserPromptSubmit, madeUpText
-	case kindToolResult:
-		p.Event, p.ToolName = hook.PostToolUse, "Bash"
-	case kindTurnEnd:
-		p.Event = hook.Stop
-	case kindCompacting:
-		p.Event, p.Trigger = hook.PreCompact, e.Trigger
-	case kindCompacted:
-		p.Event, p.Source = hook.SessionStart, "compact"
-	case kindAsk:
-		p.Event, p.NotificationType, p.Message = hook.Notification, "permission_prompt", "Claude needs your permission to use Bash"
-	}
-	return p, p.Event != ""
+	p, ok = map[kind]hook.Payload{
+		kindPrompt:     {Event: hook.UserPromptSubmit, Prompt: madeUpText},
+		kindToolResult: {Event: hook.PostToolUse, ToolName: "Bash"},
+		kindTurnEnd:    {Event: hook.Stop},
+		kindCompacting: {Event: hook.PreCompact, Trigger: e.Trigger},
+		kindCompacted:  {Event: hook.SessionStart, Source: "compact"},
+		kindAsk:        {Event: hook.Notification, NotificationType: "permission_prompt", Message: "Claude needs your permission to use Bash"},
+	}[e.Kind]
+	return p, ok
 }
 
 // call calls a hook of an event's agent and returns what it is told. That nothing comes of one is no failure: the

@@ -122,8 +122,7 @@ func (s *scribe) lines(e event) (subagent string, lines []byte) {
 		return "", s.reply(e)
 	case kindToolResult:
 		s.subagent, s.sideLast = "", ""
-		result := []block{{Type: "tool_result", ToolUse: s.tool, Content: madeUpText}}
-		return "", s.write(e.At, record{Type: "user", PromptID: s.promptID, Message: &message{Role: "user", Content: result}})
+		return "", s.user(e.At, []block{{Type: "tool_result", ToolUse: s.tool, Content: madeUpText}})
 	case kindTurnEnd:
 		return "", s.write(e.At, record{Type: "system", Subtype: "turn_duration", Duration: max(1, e.At.Sub(s.began).Milliseconds())})
 	case kindCompacting:
@@ -146,8 +145,8 @@ func (s *scribe) heard(at time.Time, event, text string) []byte {
 	}})
 }
 
-func (s *scribe) user(at time.Time, text string) []byte {
-	return s.write(at, record{Type: "user", PromptID: s.promptID, Message: &message{Role: "user", Content: text}})
+func (s *scribe) user(at time.Time, content any) []byte {
+	return s.write(at, record{Type: "user", PromptID: s.promptID, Message: &message{Role: "user", Content: content}})
 }
 
 // reply writes what one answer of the model comes in: a line for each block, all with the same id and usage.
