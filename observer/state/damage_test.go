@@ -245,7 +245,15 @@ func TestUnfinishedFile(t *testing.T) {
 	}
 }
 
+// The refusal says which sm made the file, where the file does.
 func TestNewerVersionIsRefused(t *testing.T) {
+	for maker, want := range map[string]string{"": "made by a newer one", "v9.8.7": "made by a newer one, sm v9.8.7"} {
+		refuseNewer(t, maker, want)
+	}
+}
+
+func refuseNewer(t *testing.T, maker, want string) {
+	t.Helper()
 	dir := t.TempDir()
 	s := mustOpen(t, dir)
 	mustSave(t, s, fleet.Delta{Settled: true, Files: []fleet.File{sampleFile(1)}})
@@ -253,6 +261,15 @@ func TestNewerVersionIsRefused(t *testing.T) {
 		w := writer{tx: tx}
 		version := schema + 1
 		w.put(metaBucket, []byte(schemaRecord), func(c *coder) { number(c, &version) })
+		meta := tx.Bucket([]byte(metaBucket))
+		if meta.Get([]byte(makerRecord)) == nil {
+			t.Error("a new file does not say who made it")
+		}
+		if maker != "" {
+			w.put(metaBucket, []byte(makerRecord), func(c *coder) { c.text(&maker) })
+		} else if err := meta.Delete([]byte(makerRecord)); err != nil { // as in files of 0.1.0
+			return err
+		}
 		// It may hold anything.
 		w.err = tx.DeleteBucket([]byte(sessionsBucket))
 		b, err := tx.CreateBucket([]byte("nest"))
@@ -274,7 +291,7 @@ func TestNewerVersionIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	info, _ := os.Stat(path)
-	testOpenError(t, dir, "state file has version 2 and this sm knows 1", "; upgrade sm, or choose another directory with --state")
+	testOpenError(t, dir, "state file has version 2 and this sm knows 1", want+"; upgrade sm, or choose another directory with --state")
 	after, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the file was touched: %v", err)

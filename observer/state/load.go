@@ -19,6 +19,7 @@ const (
 	valuesBucket   = "values" // by name
 
 	schemaRecord   = "schema"
+	makerRecord    = "maker" // the version of the sm that wrote the schema, for who cannot read it
 	headRecord     = "head"
 	countersRecord = "counters"
 )
@@ -114,8 +115,12 @@ func (s *Store) readHead(tx *bbolt.Tx) error {
 		return damaged("record %s is missing or damaged", schemaRecord)
 	}
 	if version > schema {
-		return fmt.Errorf("state file has version %d and this sm knows %d: it was made by a newer one; upgrade sm, or choose another directory with --state",
-			version, schema)
+		maker := ""
+		if readRecord(tx, makerRecord, func(c *coder) { c.text(&maker) }) && maker != "" {
+			maker = ", sm " + maker
+		}
+		return fmt.Errorf("state file has version %d and this sm knows %d: it was made by a newer one%s; upgrade sm, or choose another directory with --state",
+			version, schema, maker)
 	}
 	for _, name := range buckets() {
 		if tx.Bucket([]byte(name)) == nil {

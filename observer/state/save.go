@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -174,8 +175,12 @@ func makeBuckets(tx *bbolt.Tx, h head) error {
 		}
 	}
 	w := writer{tx: tx}
-	version := schema
+	version, maker := schema, ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		maker = info.Main.Version
+	}
 	w.put(metaBucket, []byte(schemaRecord), func(c *coder) { number(c, &version) })
+	w.put(metaBucket, []byte(makerRecord), func(c *coder) { c.text(&maker) })
 	w.put(metaBucket, []byte(headRecord), func(c *coder) { c.head(&h) })
 	return w.err
 }
