@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -194,11 +195,14 @@ func (b *bench) latency(ctx context.Context) error {
 	}
 	load, end := context.WithCancel(ctx)
 	var writer sync.WaitGroup
-	writer.Go(func() { appendSteadily(load, paths[100:], rate) }) // the first hundred are the probes'
+	var lines atomic.Int64
+	writer.Go(func() { appendSteadily(load, paths[100:], rate, &lines) }) // the first hundred are the probes'
 	wait(ctx, time.Second)
-	before, start := o.cpu(), time.Now()
+	before, written, start := o.cpu(), lines.Load(), time.Now()
 	took, err := probe(ctx, o, paths[:100], probes)
-	cpu := (o.cpu() - before).Seconds() / time.Since(start).Seconds()
+	passed := time.Since(start).Seconds()
+	cpu := (o.cpu() - before).Seconds() / passed
+	written = lines.Load() - written
 	end()
 	writer.Wait()
 	if err == nil {
@@ -207,22 +211,27 @@ func (b *bench) latency(ctx context.Context) error {
 		b.figure("same, p99", micros(quantile(took, 0.99)), "10ms", "1ms")
 		b.figure("same, largest of all", micros(took[len(took)-1]), "1.5s", "–")
 		b.figure("CPU under that load, probes included", fmt.Sprintf("%.1f %% of a core", 100*cpu), "", "")
+		b.figure("lines that were really written then", fmt.Sprintf("%.0f /s", float64(written)/passed), "", "")
 		err = b.births(ctx, o, filepath.Join(dir, "projects"))
 	}
 	return errors.Join(err, o.stop(), os.RemoveAll(dir))
 }
 
-// appendSteadily appends a number of lines a second to files in turn, until ctx ends.
-func appendSteadily(ctx context.Context, paths []string, rate int) {
+// appendSteadily appends a number of lines a second to files in turn, until ctx ends, and counts them. What it was too
+// late for follows at once: a ticker drops what its reader has no time for.
+func appendSteadily(ctx context.Context, paths []string, rate int, lines *atomic.Int64) {
 	tick := time.NewTicker(time.Second / time.Duration(rate))
 	defer tick.Stop()
-	for n := 0; ; n++ {
+	for n, start := 0, time.Now(); ; {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
-			if appendTo(paths[n%len(paths)], line(2_000_000+n, 3000)) != nil {
-				return
+		case now := <-tick.C:
+			for ; n < int(now.Sub(start).Seconds()*float64(rate)); n++ {
+				if appendTo(paths[n%len(paths)], line(2_000_000+n, 3000)) != nil {
+					return
+				}
+				lines.Add(1)
 			}
 		}
 	}
