@@ -120,10 +120,11 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 	}
 	// Watch first, then list: what appears in between is seen twice, not never.
 	x.watch.add(dir)
-	entries, err := os.ReadDir(dir)
+	open, entries, err := list(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		x.denied(dir, err)
 	}
+	defer open.Close() // of nil it does nothing
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		_, named := x.roots.identify(path)
@@ -139,7 +140,7 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 			found = append(found, x.search(path, depth+1, visited)...)
 		case !named:
 		case mode.IsRegular():
-			if fl := x.look(path); fl != nil {
+			if fl := x.lookIn(open, e.Name(), path); fl != nil {
 				found = append(found, fl)
 			}
 		default:
@@ -151,16 +152,19 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 
 // look compares a path with what is known of it, and returns the file if it has
 // to be read.
-func (x *index) look(path string) *file {
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() {
+func (x *index) look(path string) *file { return x.lookIn(nil, path, path) }
+
+// lookIn is look for a name in an open folder, which the kernel finds sooner than a path; nil for none.
+func (x *index) lookIn(dir *os.File, name, path string) *file {
+	info, err := statIn(dir, name)
+	if err != nil || !info.regular {
 		return nil
 	}
-	if x.roots.isLearnt(path) && !ours(info) {
+	if x.roots.isLearnt(path) && !info.ours {
 		x.odd(path, "not this user's own")
 		return nil
 	}
-	id := inodeOf(info)
+	id := info.inode
 	fl := x.files[path]
 	if fl == nil {
 		if x.leaving[path] {
@@ -179,10 +183,10 @@ func (x *index) look(path string) *file {
 		return nil
 	}
 	if fl.known && fl.moved == "" && id == fl.inode() &&
-		info.Size() == fl.cursor.Size && info.ModTime().UnixNano() == fl.cursor.Modified {
+		info.size == fl.cursor.Size && info.modified == fl.cursor.Modified {
 		return nil
 	}
-	fl.modified = info.ModTime().UnixNano()
+	fl.modified = info.modified
 	return fl
 }
 

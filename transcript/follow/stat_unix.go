@@ -6,6 +6,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -42,6 +44,40 @@ func open(path string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	return file, info, nil
+}
+
+// list opens a folder, and gives what is in it in the order of names. What was read before an error is given, too.
+func list(dir string) (*os.File, []fs.DirEntry, error) {
+	open, err := os.Open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	entries, err := open.ReadDir(-1)
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return open, entries, err
+}
+
+// fact is what there is to know of a file for who searches thousands of them.
+type fact struct {
+	inode          inode
+	size, modified int64 // modified is in nanoseconds since 1970
+	regular, ours  bool
+}
+
+// statIn looks at a name in an open folder, or where that is nil at a path. It follows no link.
+func statIn(dir *os.File, name string) (fact, error) {
+	var st unix.Stat_t
+	at, err := unix.AT_FDCWD, error(unix.EINTR)
+	if dir != nil {
+		at = int(dir.Fd())
+	}
+	for err == unix.EINTR {
+		err = unix.Fstatat(at, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	}
+	return fact{
+		inode{uint64(st.Dev), uint64(st.Ino)}, st.Size, unix.TimespecToNsec(st.Mtim),
+		st.Mode&unix.S_IFMT == unix.S_IFREG, int(st.Uid) == os.Geteuid() && st.Nlink == 1,
+	}, err
 }
 
 // glance is a regular file opened for one look: a descriptor without what an os.File has for pipes and deadlines.
