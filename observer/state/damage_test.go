@@ -247,7 +247,7 @@ func TestUnfinishedFile(t *testing.T) {
 
 // The refusal says which sm made the file, where the file does.
 func TestNewerVersionIsRefused(t *testing.T) {
-	for maker, want := range map[string]string{"": "made by a newer one", "v9.8.7": "made by a newer one, sm v9.8.7"} {
+	for maker, want := range map[string]string{"": "made by a newer one", "(devel)": "made by a newer one", "v9.8.7": "made by a newer one, sm v9.8.7"} {
 		refuseNewer(t, maker, want)
 	}
 }

@@ -115,12 +115,12 @@ func (s *Store) readHead(tx *bbolt.Tx) error {
 		return damaged("record %s is missing or damaged", schemaRecord)
 	}
 	if version > schema {
-		maker := ""
-		if readRecord(tx, makerRecord, func(c *coder) { c.text(&maker) }) && maker != "" {
-			maker = ", sm " + maker
+		maker, by := "", ""
+		if readRecord(tx, makerRecord, func(c *coder) { c.text(&maker) }) && strings.HasPrefix(maker, "v") { // a checkout has none
+			by = ", sm " + maker
 		}
 		return fmt.Errorf("state file has version %d and this sm knows %d: it was made by a newer one%s; upgrade sm, or choose another directory with --state",
-			version, schema, maker)
+			version, schema, by)
 	}
 	for _, name := range buckets() {
 		if tx.Bucket([]byte(name)) == nil {
