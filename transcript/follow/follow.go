@@ -167,7 +167,7 @@ type follower struct {
 	caught  bool
 	live    map[*file]struct{}
 	due     []*file          // live files to be checked before the next sweep, part by part
-	part    int              // so many at a time
+	part    int              // the next one
 	more    <-chan time.Time // when the next part is checked; nil for none
 	tails   int              // of the live files
 	failing map[*file]string // those that cannot be read, with the failure that has been logged

@@ -3,6 +3,7 @@ package follow
 import (
 	"context"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -115,24 +116,31 @@ func (f *follower) ended(x exit) {
 // thousand files at once would hold up the lines of all others.
 const checkParts = 16
 
+// part is in which of them a file is checked, always the same: in the order of a map, one could wait for two sweeps. Inodes
+// may all be multiples of a number, so their bits are mixed.
+func (fl *file) part() int {
+	return int(fl.cursor.Ino * 0x9e3779b97f4a7c15 >> 32 * checkParts >> 32)
+}
+
 // checkLive begins to check the live files that are due. What the last sweep has left of them comes first, at once.
 func (f *follower) checkLive(now time.Time) {
-	f.part = len(f.due)
+	f.part = checkParts
 	f.checkDue(now)
 	for fl := range f.live {
 		if fl.tail.seen.due(now, f.Check, f.index.watch.watches(fl.cursor.Path)) {
 			f.due = append(f.due, fl)
 		}
 	}
-	f.part = len(f.due)/checkParts + 1
+	slices.SortFunc(f.due, func(a, b *file) int { return a.part() - b.part() })
+	f.part = 0
 	f.checkDue(now)
 }
 
-// checkDue checks the next part of the live files that are due.
+// checkDue checks the live files that are due in this part or one before.
 func (f *follower) checkDue(now time.Time) {
-	n := min(len(f.due), f.part)
-	for _, fl := range f.due[:n] {
-		if fl.state == live {
+	n := 0
+	for ; n < len(f.due) && f.due[n].part() <= f.part; n++ {
+		if fl := f.due[n]; fl.state == live {
 			f.check(fl, now)
 		}
 	}
@@ -140,7 +148,9 @@ func (f *follower) checkDue(now time.Time) {
 		f.due, f.more = nil, nil
 		return
 	}
-	f.more = time.After(f.Check / (checkParts + 1))
+	next := f.due[0].part()
+	f.more = time.After(f.Check * time.Duration(next-f.part) / (checkParts + 1))
+	f.part = next
 }
 
 // check is the loop's look at a live file: one stat. What it finds odd, the tailer

@@ -2,7 +2,9 @@ package follow
 
 import (
 	"fmt"
+	"maps"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -83,32 +85,59 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestCheckedInParts: many files are checked a part at a time, and all of them before the next sweep's.
-func TestCheckedInParts(t *testing.T) {
-	const files = 100
-	f := &follower{Options: Options{Check: time.Hour}, index: newIndex(newWatcher(true, nil), nil, 0), live: map[*file]struct{}{}}
+// checked is a follower of so many live files, each of which a check has looked at.
+func checked(files int) *follower {
+	f := &follower{Options: Options{Check: time.Second}, index: newIndex(newWatcher(true, nil), nil, 0), live: map[*file]struct{}{}}
 	for n := range files {
 		fl := &file{state: live, tail: &tailer{tails: true, pokes: make(chan struct{}, 1)}}
-		fl.cursor.Path = fmt.Sprintf("/nowhere/%d", n) // and so each check has it looked at
+		fl.cursor.Path, fl.cursor.Ino = fmt.Sprintf("/nowhere/%d", n), uint64(n) // there is none
 		f.live[fl] = struct{}{}
 	}
-	poked := func() (n int) {
-		for fl := range f.live {
-			n += len(fl.tail.pokes)
+	return f
+}
+
+// TestCheckedInParts: many files are checked a part at a time, and each once between two sweeps and as long after the last
+// check as sweeps are apart, whatever else is checked.
+func TestCheckedInParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const files = 100
+		f := checked(files)
+		last := map[*file]time.Time{}
+		look := func() {
+			n := 0
+			for fl := range f.live {
+				if len(fl.tail.pokes) == 0 {
+					continue
+				}
+				<-fl.tail.pokes
+				n++
+				if before, ok := last[fl]; ok && time.Since(before) != f.Check {
+					t.Errorf("file %d is checked after %v, want %v", fl.cursor.Ino, time.Since(before), f.Check)
+				}
+				last[fl] = time.Now()
+			}
+			if n > 2*files/checkParts {
+				t.Errorf("%d files at once", n)
+			}
 		}
-		return n
-	}
-	f.checkLive(time.Now())
-	if n := poked(); n == 0 || n > files/checkParts+1 {
-		t.Errorf("%d files at once", n)
-	}
-	for part := 1; f.more != nil; part++ {
-		if part > checkParts {
-			t.Fatal("too many parts")
+		tick := time.NewTicker(f.Check)
+		defer tick.Stop()
+		for round := range 4 {
+			if now := <-tick.C; round%2 == 0 { // half of them come and go
+				f.checkLive(now)
+			} else {
+				all := maps.Clone(f.live)
+				maps.DeleteFunc(f.live, func(fl *file, _ struct{}) bool { return fl.cursor.Ino < files/2 })
+				f.checkLive(now)
+				f.live = all
+				maps.DeleteFunc(last, func(fl *file, _ time.Time) bool { return fl.cursor.Ino < files/2 })
+			}
+			for look(); f.more != nil; look() {
+				f.checkDue(<-f.more)
+			}
 		}
-		f.checkDue(time.Now())
-	}
-	if n := poked(); n != files {
-		t.Errorf("%d files checked, want %d", n, files)
-	}
+		if len(last) != files/2 {
+			t.Errorf("%d files checked, want %d", len(last), files/2)
+		}
+	})
 }
