@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/fsnotify/fsnotify"
 )
 
 // TestLookers: a tailer that was poked is taken once, and once more if it was poked after that; one that has ended is not.
@@ -138,6 +140,29 @@ func TestCheckedInParts(t *testing.T) {
 		}
 		if len(last) != files/2 {
 			t.Errorf("%d files checked, want %d", len(last), files/2)
+		}
+	})
+}
+
+// TestLostEvents: where events are lost all live files are checked, those too that are known to have been at rest.
+func TestLostEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := checked(3)
+		f.Stats, f.lastAll = &Stats{}, time.Now()
+		f.index.watch.notify, f.index.watch.watched["/nowhere"] = &fsnotify.Watcher{}, true
+		for fl := range f.live {
+			fl.tail.seen.checked = time.Now()
+		}
+		for _, lost := range []bool{false, true} {
+			f.sweep(lost)
+			for f.more != nil {
+				f.checkDue(<-f.more)
+			}
+			for fl := range f.live {
+				if got := len(fl.tail.pokes) > 0; got != lost {
+					t.Errorf("events lost %v, file %d checked %v", lost, fl.cursor.Ino, got)
+				}
+			}
 		}
 	})
 }

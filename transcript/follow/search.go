@@ -185,6 +185,9 @@ func (f *follower) sweep(all bool) {
 			f.enqueue(fl)
 		}
 	}
+	for fl := range f.live {
+		fl.tail.seen.written = fl.tail.seen.written || all // perhaps, with no event to say so
+	}
 	f.checkLive(now)
 	for fl := range f.failing {
 		f.enqueue(fl)
