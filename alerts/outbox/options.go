@@ -94,7 +94,7 @@ func (q *Queue) admit(m *Message, now time.Time) error {
 	}
 	limit, sent := q.options.PerSenderMinute, 0
 	for _, o := range slices.Backward(q.order) {
-		if !o.Notice() && o.From == m.From {
+		if !o.Notice() && !o.Unmetered && o.From == m.From {
 			sent++
 		}
 		if sent < limit {

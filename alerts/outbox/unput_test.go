@@ -47,6 +47,9 @@ func TestUnmetered(t *testing.T) {
 	if _, err := q.Put(Message{To: "a", Text: "4", From: "z"}, sec(5)); !errors.Is(err, ErrFull) {
 		t.Error(err)
 	}
+	if _, err := q.Put(Message{To: "b", Text: "5", From: "x"}, sec(6)); err != nil { // x has sent nothing that counts
+		t.Error(err)
+	}
 }
 
 // TestRenameKeys: an agent that gets the id which another had before says its own
