@@ -148,10 +148,10 @@ func (s *Store) update(f func(*bbolt.Tx) error, done func()) error {
 		if err != nil {
 			return err
 		}
-		defer tx.Rollback() // after a commit it does nothing
 		id = tx.ID()
 		s.mu.Unlock()
 		defer s.mu.Lock()
+		defer tx.Rollback() // after a commit it does nothing; before mu, for Close holds that while it waits for tx
 		if err := f(tx); err != nil {
 			return err
 		}

@@ -1,6 +1,8 @@
 package state
 
 import (
+	"errors"
+	"runtime"
 	"testing"
 
 	"go.etcd.io/bbolt"
@@ -31,5 +33,27 @@ func TestOwnerWhileSaving(t *testing.T) {
 	close(asked)
 	if err := <-saved; err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestCloseWhileSaveFails: the end of a Store and that of a transaction that fails meanwhile do not wait for each other.
+func TestCloseWhileSaveFails(t *testing.T) {
+	t.Parallel()
+	s := mustOpen(t, t.TempDir())
+	refused := errors.New("refused")
+	closed := make(chan error, 1)
+	err := updateLocked(s, func(*bbolt.Tx) error {
+		go func() { closed <- s.Close() }()
+		for s.mu.TryLock() { // until Close has it
+			s.mu.Unlock()
+			runtime.Gosched()
+		}
+		return refused
+	}, func() {})
+	if !errors.Is(err, refused) {
+		t.Errorf("error %v", err)
+	}
+	if err := <-closed; err != nil {
+		t.Error(err)
 	}
 }
