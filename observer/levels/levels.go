@@ -111,7 +111,7 @@ func Write(dir, agent, line string) error {
 		err = syscall.Rename(fresh, path)
 	}
 	if err != nil {
-		return fmt.Errorf("write a level file: %w", err)
+		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }

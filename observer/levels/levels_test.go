@@ -1,7 +1,11 @@
 package levels
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,5 +65,18 @@ func TestChanges(t *testing.T) {
 	write(&c)
 	if d := cmp.Diff(map[string]string{"b": "ok::\n", "d": "ok:2:4000\n"}, files()); d != "" {
 		t.Errorf("files (-want +got):\n%s", d)
+	}
+}
+
+// TestWriteFails: what went wrong with a level file comes with its path.
+func TestWriteFails(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(dir, "a", "ok::"); !errors.Is(err, syscall.EISDIR) || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v", err)
 	}
 }
