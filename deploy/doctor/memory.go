@@ -2,7 +2,9 @@ package doctor
 
 import (
 	"bytes"
+	"math"
 	"regexp"
+	"strconv"
 
 	"sm/deploy/install"
 	"sm/handoff/proc"
@@ -33,8 +35,19 @@ func (d *doctor) memoryOf(c install.Client) {
 }
 
 func (d *doctor) memory(value, where string) {
-	if !regexp.MustCompile(`^(off|[0-9]+(B|[KMGT]iB)?)?$`).MatchString(value) {
+	if value != "" && value != "off" && !isMemory(value) {
 		d.found("hooks", Broken, "write it as 4GiB, or leave it out, and start the client anew",
 			"%s=%s of %s ends every hook at its start, and the client takes that for a refusal", memoryLimit, value, where)
 	}
+}
+
+// isMemory says whether Go reads a size: a number with a unit or none, of bytes that an int64 holds.
+func isMemory(value string) bool {
+	size := regexp.MustCompile(`^([0-9]+)(B|[KMGT]iB)?$`).FindStringSubmatch(value)
+	if size == nil {
+		return false
+	}
+	n, err := strconv.ParseInt(size[1], 10, 64)
+	shift := map[string]int{"KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[size[2]]
+	return err == nil && n <= math.MaxInt64>>shift
 }
