@@ -210,6 +210,7 @@ func (e *Engine) Snapshot() State {
 // since the last Take, and besides it lists those that have been forgotten.
 func (e *Engine) Take() (s State, gone []AgentID) {
 	s = State{Now: e.now, Learned: lessons(e.learned), Counters: e.counters, Calibration: e.forecaster.Calibration.clone(), Reminders: e.Reminders("")}
+	s.Agents = slices.Grow(s.Agents, len(e.changed)) // a busy fleet changes whole, and what an agent has is large
 	for _, id := range slices.Sorted(maps.Keys(e.changed)) {
 		if a := e.agents[id]; a != nil {
 			s.Agents = append(s.Agents, a.clone())
