@@ -10,8 +10,8 @@ import (
 // maxRead bounds what is read of a file of a process: its environment and arguments are the longest.
 const maxRead = 1 << 20
 
-// Read reads a file of a process, as in proc(5): its first MiB at most, and a little more. Package os would ask the system first whether it can wait for such a file without a
-// thread, which takes longer than all else here.
+// Read reads a file of a process, as in proc(5): its first MiB at most, and a little more. Package os would ask the system
+// first whether it can wait for such a file without a thread, which takes longer than all else here.
 func Read(proc string, pid int, name string) (data []byte, err error) {
 	path := filepath.Join(proc, strconv.Itoa(pid), name)
 	fail := func(op string, err error) ([]byte, error) { return nil, &fs.PathError{Op: op, Path: path, Err: err} }

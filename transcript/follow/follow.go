@@ -8,7 +8,8 @@
 // A file that nobody writes is parked: a cursor in memory, no goroutine, no
 // descriptor. A file written lately is live: nxadm/tail wakes for each of its
 // lines, and a stat each second catches what tail misses (appends while it starts,
-// a rename over the file, rewriting in place, a lost or overflowing inotify). When a
+// a rename over the file, rewriting in place, a lost or overflowing inotify). Live files
+// beyond a number have no tail: a few goroutines read them when inotify or a stat says so. When a
 // line of megabytes comes, the tail is interrupted: it takes several times the memory.
 // Catching up, waking and healing all use one read loop, which reads a file from
 // its beginning, because what makes repeated records known is not kept for parked
