@@ -21,6 +21,8 @@ type opening struct {
 	at    Instant
 	// key is that of the boundary or of the new session, 0 for other signs.
 	key transcript.Key
+	// handoff is the key of the handoff that it is a sign of, 0 for none.
+	handoff transcript.Key
 	// trigger and pre belong to compactions.
 	trigger Trigger
 	pre     int64
@@ -44,6 +46,8 @@ func (c *cycles) same(a *AgentState, o *opening) bool {
 		return false // two boundaries are two, however close
 	case !o.compacted() && o.key != 0 && a.Keyed:
 		return false // and so are two sessions
+	case o.handoff != 0: // all its signs are known by its key
+		return o.handoff == a.Handoff
 	case a.Cause == CauseNone:
 		return false
 	case a.Cause == CauseCompaction && (o.sign == signClear || o.sign == signHandoff):
@@ -98,6 +102,7 @@ func (c *cycles) join(a *AgentState, o *opening) {
 		if o.key != 0 {
 			a.Session, a.Keyed = o.key, true
 		}
+		a.Handoff = cmp.Or(a.Handoff, o.handoff)
 		if o.at >= a.Begun {
 			a.settled()
 		}
@@ -133,7 +138,7 @@ func (c *cycles) open(a *AgentState, o *opening) {
 	}
 	c.out = append(c.out, act)
 	a.Cycle, a.Opened, a.Cause, a.Unconfirmed = a.Cycle+1, o.at, o.cause, act.Unconfirmed
-	a.Signs, a.Boundary, a.Keyed = [signs]Instant{}, 0, false
+	a.Signs, a.Boundary, a.Keyed, a.Handoff = [signs]Instant{}, 0, false, 0
 	a.Counted, a.Made = false, transcript.Unknown
 	c.retire(a, o)
 	c.limits.forecaster.close(a, o.compacted())
@@ -212,7 +217,7 @@ func (a *AgentState) divide(at Instant) {
 
 // reset takes a sign that the context was thrown away.
 func (c *cycles) reset(a *AgentState, ev *Event, t Instant) {
-	o := &opening{cause: ev.Cause, at: t, key: ev.Key, carried: ev.Carried}
+	o := &opening{cause: ev.Cause, at: t, key: ev.Key, handoff: ev.Handoff, carried: ev.Carried}
 	switch ev.Cause {
 	case CauseClear:
 		o.sign = signClear

@@ -27,7 +27,7 @@ const (
 	// teaches where clients compact.
 	EventCompacted
 	// EventReset says that the context began anew: Cause and, where the new session
-	// is known, Key. After a rewind it is as large as Tokens, 0 for unknown, and what was
+	// is known, Key; Handoff for one of sm's own. After a rewind it is as large as Tokens, 0 for unknown, and what was
 	// heard after Left and until Until is no longer in it.
 	EventReset
 	// EventTurnStart is a prompt, EventTurnEnd the end of a turn; a client that
@@ -134,6 +134,8 @@ type Event struct {
 	// a reset, else 0.
 	Key   transcript.Key
 	Cause Cause
+	// Handoff is the key of the handoff that has cleared the context, 0 for none: it begins one cycle, whatever signs of it come.
+	Handoff transcript.Key
 	// Carried says of another session that its context goes on from an earlier one's, as
 	// after a fork: what the status line shows is then no echo.
 	Carried bool

@@ -111,6 +111,20 @@ func TestRules(t *testing.T) {
 		{"a late sign of a clear, and one that is too late", nil, []Event{
 			reading(1, 20_000), reset(80, CauseClear, 0), reading(82, 9_000), reset(85, CauseHandoff, 0), reset(120, CauseSession, 0)}, []string{
 			"open 2 clear", "open 3 session"}},
+		{"one handoff has several signs, however late", nil, []Event{
+			reading(1, 20_000), handedOver(80, 5, 7), reset(81, CauseClear, 7), reading(82, 9_000), handedOver(85, 5, 0), handedOver(130, 5, 0),
+			reset(84, CauseSession, 0), reading(140, 10_000), handedOver(85, 5, 7)}, []string{"open 2 handoff"}},
+		{"two handoffs are two, however close", nil, []Event{
+			reading(1, 20_000), handedOver(80, 5, 0), reading(80.5, 9_000), handedOver(81, 6, 0), reading(82, 9_000), handedOver(83, 7, 0)}, []string{
+			"open 2 handoff", "open 3 handoff", "open 4 handoff"}},
+		{"two handoffs are two, before the first reading, too", nil, []Event{
+			reading(1, 20_000), handedOver(80, 5, 0), handedOver(81, 6, 0), reading(82, 9_000)}, []string{"open 2 handoff", "open 3 handoff"}},
+		{"a handoff right after a rewind is one", nil, []Event{
+			reading(1, 20_000), rewind(60, 10_000, 0), reading(62, 11_000), handedOver(75, 5, 8), reading(80, 9_000)}, []string{
+			"open 2 rewind", "open 3 handoff"}},
+		{"and so is one right after a clear that named no session", nil, []Event{
+			reading(1, 20_000), reset(60, CauseClear, 0), reading(62, 11_000), handedOver(75, 5, 8), reset(75.1, CauseClear, 0), reading(80, 9_000)}, []string{
+			"open 2 clear", "open 3 handoff"}},
 		{"the first session is the first cycle", nil, []Event{reset(1, CauseSession, 7), reading(2, 110_000)}, []string{
 			"say a/1/warning to self"}},
 		{"a compaction before a clear, told after it, is no news", nil, []Event{

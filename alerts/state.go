@@ -111,6 +111,8 @@ type AgentState struct {
 	// the agent's session; Keyed says that Session came with this cycle. 0: unknown.
 	Boundary, Session transcript.Key
 	Keyed             bool
+	// Handoff is the key of the handoff that opened the cycle, 0 for none.
+	Handoff transcript.Key `json:",omitzero"`
 	// First is the stamp of the cycle's first reading, 0 for none so far.
 	First Instant
 	// Before is the newest reading from before the cycle.

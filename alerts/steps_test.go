@@ -71,6 +71,13 @@ func reset(s float64, cause Cause, session transcript.Key) Event {
 	return Event{Kind: EventReset, Agent: "a", At: sec(s), Cause: cause, Key: session}
 }
 
+// handedOver is a sign of a handoff.
+func handedOver(s float64, handoff, session transcript.Key) Event {
+	ev := reset(s, CauseHandoff, session)
+	ev.Handoff = handoff
+	return ev
+}
+
 func plain(s float64, k EventKind) Event { return Event{Kind: k, Agent: "a", At: sec(s)} }
 
 func active(s float64, on bool) Event {

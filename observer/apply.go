@@ -142,7 +142,7 @@ func (c *core) pass(now time.Time) {
 	}
 	if now.Sub(c.threads) >= typeEvery || now.Before(c.threads) {
 		c.threads = now
-		for _, n := range c.fleet.Threads() {
+		for _, n := range c.fleet.Threads(now) {
 			c.apply(n, now)
 		}
 	}

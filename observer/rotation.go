@@ -10,6 +10,7 @@ import (
 	"sm/alerts/outbox"
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
+	"sm/transcript"
 	"sm/transcript/clients"
 	"sm/transcript/wording"
 )
@@ -158,7 +159,7 @@ func (h *handoffs) rename(from, to alerts.AgentID, now time.Time) {
 // reset is a context that began anew. One that a handoff has cleared proves that.
 func (h *handoffs) reset(ev *alerts.Event, now time.Time) {
 	if r, open := h.rotations.Open(ev.Agent); open && r.State.Touched() {
-		ev.Cause = alerts.CauseHandoff
+		ev.Cause, ev.Handoff = alerts.CauseHandoff, transcript.KeyOf([]byte(r.ID))
 	}
 	s, _ := h.fleet.Location(ev.Agent)
 	at := ev.At

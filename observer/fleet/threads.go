@@ -35,10 +35,11 @@ func (f *Fleet) mayShow(id string, in transcript.Holder) bool {
 
 // Threads finds out which agents are in which threads of Codex now. What the environment of
 // a client's process says of its agent is asked for once for each thread. The updates are in their order.
-func (f *Fleet) Threads() (updates []Update) {
+func (f *Fleet) Threads(now time.Time) (updates []Update) {
 	if !f.settled {
 		return nil
 	}
+	f.Clock(now) // no transcript may have told it since the start
 	f.threads.Note(f.clients, f.newest)
 	for p, id := range f.threads.Present(f.mayShow) {
 		if a := f.agents[f.running[process{p.PID, p.Start}]]; a != nil && a.Session == id {

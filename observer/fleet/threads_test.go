@@ -23,9 +23,9 @@ func ofParent(p *paper, parent string) transcript.Change {
 }
 
 // takeThreads lets the fleet look which threads its agents are in.
-func takeThreads(f *Fleet, open ...Client) (n Update) {
+func takeThreads(f *Fleet, now time.Time, open ...Client) (n Update) {
 	f.Clients(open)
-	for _, u := range f.Threads() {
+	for _, u := range f.Threads(now) {
 		n.add(u)
 	}
 	return n
@@ -40,26 +40,28 @@ func TestThreads(t *testing.T) {
 		return hook.Origin{Agent: "worker", Name: "worker"}
 	}}, Stored{})
 	f.Settle(created)
-	f.Clock(created.Add(time.Hour))
+	hour := created.Add(time.Hour)
+	f.Clock(hour)
 	f.Apply(ofParent(ofSession(1, prompt(after(1), "p1")), ""))
 	f.Apply(ofParent(ofSession(3, prompt(after(1), "p3")), ""))
 	daemon := open(9, 3, false)
-	takeThreads(f, open(7, 1, true), daemon)
-	takeThreads(f, open(7, 1, true), daemon)
+	takeThreads(f, hour, open(7, 1, true), daemon)
+	takeThreads(f, hour, open(7, 1, true), daemon)
 	diff(t, "at first", map[string]string{uuid(1): "worker", uuid(3): uuid(3)}, agents(f))
 	diff(t, "asked for the origin of", []int{7}, asked)
 
 	// Within a turn a thread without a transcript is a subagent's, and so is one that names its parent.
-	takeThreads(f, open(7, 1, true), open(7, 2, true), daemon)
+	takeThreads(f, hour, open(7, 1, true), open(7, 2, true), daemon)
 	f.Apply(ofParent(ofSession(2, prompt(after(2), "p2")), uuid(1)))
-	takeThreads(f, open(7, 1, true), open(7, 2, true), daemon)
+	takeThreads(f, hour, open(7, 1, true), open(7, 2, true), daemon)
 	diff(t, "a subagent", map[string]string{uuid(1): "worker", uuid(2): uuid(2), uuid(3): uuid(3)}, agents(f))
 
 	// At rest it is one that the user has begun: the same agent, in a new cycle.
 	f.Apply(ofParent(ofSession(1, prompt(after(1), "p1"), `{"type":"system","subtype":"turn_duration","uuid":"e1","timestamp":"`+after(3)+`"}`), ""))
-	f.Clock(created.Add(2 * time.Hour))
-	n := takeThreads(f, open(7, 1, true), open(7, 4, true), daemon)
-	if len(n.Events) != 1 || n.Events[0].Agent != "worker" {
+	// No transcript has told the time since: the new cycle begins now all the same, not with what was heard last.
+	later := created.Add(2 * time.Hour)
+	n := takeThreads(f, later, open(7, 1, true), open(7, 4, true), daemon)
+	if len(n.Events) != 1 || n.Events[0].Agent != "worker" || !n.Events[0].At.Equal(later) {
 		t.Errorf("events of a new thread: %+v", n.Events)
 	}
 	if s, _ := f.Location("worker"); s.Session != uuid(4) || s.At.PID != 7 || s.Daemon || !s.Open {
@@ -74,7 +76,7 @@ func TestThreads(t *testing.T) {
 	if agent, ok := f.Caller([]Process{{12, "5"}, {9, "100"}}); ok {
 		t.Errorf("what the daemon runs is called %q's", agent)
 	}
-	if n := takeThreads(f, open(7, 1, true), open(7, 4, true), daemon); len(n.Events) != 0 {
+	if n := takeThreads(f, later, open(7, 1, true), open(7, 4, true), daemon); len(n.Events) != 0 {
 		t.Errorf("nothing new, but %+v", n.Events)
 	}
 }
@@ -86,16 +88,17 @@ func TestThreadHeard(t *testing.T) {
 		return hook.Origin{Agent: "worker"}
 	}}, Stored{})
 	f.Settle(created)
-	f.Clock(created.Add(time.Minute))
+	minute := created.Add(time.Minute)
+	f.Clock(minute)
 	c := ofParent(ofSession(1, prompt(after(1), "p1")), "")
 	c.Whole = false
 	c.Entries = []transcript.Entry{{Kind: transcript.KindHeard, Text: "[sm x] #a1b2c3", At: transcript.InstantOf(created.Add(time.Minute))}}
 	if n := f.Apply(c); len(n.Heard) != 1 || string(n.Heard[0].Agent) != uuid(1) {
 		t.Fatalf("%+v", n.Heard)
 	}
-	n := takeThreads(f, open(7, 1, true))
+	n := takeThreads(f, minute, open(7, 1, true))
 	diff(t, "heard", []Heard{{"worker", "[sm x] #a1b2c3", transcript.InstantOf(created.Add(time.Minute))}}, n.Heard)
-	if n := takeThreads(f, open(7, 1, true)); len(n.Heard) != 0 {
+	if n := takeThreads(f, minute, open(7, 1, true)); len(n.Heard) != 0 {
 		t.Errorf("heard twice: %+v", n.Heard)
 	}
 }
