@@ -88,7 +88,7 @@ func (r *codexRun) handsOverKilled(way string) {
 		r.soon(6*time.Second, seen, doc)
 		eventually(r.t, "the handoff is begun", func() string {
 			if h := r.handoffOf(doc); h.State == "scheduled" {
-				return h.Waiting
+				return "it waits " + h.Waiting
 			}
 			return ""
 		})
