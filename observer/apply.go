@@ -1,6 +1,7 @@
 package observer
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"strings"
@@ -19,7 +20,6 @@ import (
 func (c *core) begin(now time.Time) {
 	c.caughtUp = true
 	for _, ev := range append(c.fleet.Seen(), c.fleet.Resting(now)...) {
-		c.agents.event(&ev, now)
 		c.rules.act(c.engine.Step(ev), now)
 	}
 	held := c.held
@@ -65,10 +65,7 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 		c.engine.Learn(l)
 	}
 	for _, h := range n.Heard { // first: what has been heard is no more withdrawn
-		at := h.At.Time()
-		if h.At == 0 {
-			at = now
-		}
+		at := cmp.Or(h.At, transcript.InstantOf(now)).Time()
 		for _, m := range c.queue.Heard(h.Agent, h.Text, at) {
 			if m.Notice() && m.Key.Agent == h.Agent {
 				c.rules.act(c.engine.Step(alerts.Event{Kind: alerts.EventHeard, Agent: h.Agent, At: at, Notice: m.Key.Kind, Cycle: m.Key.Cycle}), now)
@@ -146,8 +143,12 @@ func (c *core) pass(now time.Time) {
 			c.apply(n, now)
 		}
 	}
+	sessionOf := func(agent alerts.AgentID) string { at, _ := c.fleet.Location(agent); return at.Session }
+	for _, h := range c.rotations.Recall(sessionOf) {
+		c.apply(fleet.Update{Heard: []fleet.Heard{{Agent: h.Agent, Text: h.Text, At: transcript.InstantOf(h.At)}}}, now)
+	}
 	c.handoffs.pass(now)
-	c.queue.Leave(func(agent alerts.AgentID) string { at, _ := c.fleet.Location(agent); return at.Session })
+	c.queue.Leave(sessionOf)
 	c.delivery.typeToIdle(now)
 	if !now.Before(c.check) {
 		c.checkQueue(now)

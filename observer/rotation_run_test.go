@@ -3,6 +3,7 @@ package observer
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -77,6 +78,43 @@ func (a *actor) restarts(n int, prompt string) *actor {
 	b.works(prompt)
 	b.ends()
 	return b
+}
+
+// TestRotation_HeardBeforeTheSessionIsKnown: a restarted client's transcript may be read before anything says whose session
+// it is. That its agent was told is known all the same, and so it is when the observer ends in between: what was read is
+// not read again.
+func TestRotation_HeardBeforeTheSessionIsKnown(t *testing.T) {
+	for name, ends := range map[string]bool{"the observer goes on": false, "the observer ends": true} {
+		t.Run(name, func(t *testing.T) {
+			r, c, a := newRotationRig(t, nil)
+			run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
+			doc := c.doc("doc.md", "Next: CI.")
+			id := a.hands(doc)
+			a.ends()
+			in := run.order()
+			c.set(func() { c.dead[a.start] = true })
+			b := c.hire("w1", 4)
+			b.session = uuid(401)
+			b.record(fmt.Sprintf(`"type":"user","message":{"role":"user","content":%q}`, in.Prompt))
+			r.until("the transcript is read", func() bool { return strings.Contains(r.ask(http.MethodGet, "/sessions", "").Body, b.session) })
+			if ends {
+				r.stop()
+				r.start()
+			}
+			b.rests("busy")
+			b.hook("SessionStart", `,"source":"startup"`)
+			if h := r.handoffIs(id, "confirmed"); h.NextSession != b.session {
+				t.Errorf("%+v", h)
+			}
+			if s := r.session("w1"); s.SessionID != b.session || s.Cycle != 2 {
+				t.Errorf("%+v", s)
+			}
+			if n := strings.Count(r.log.String(), `msg="handoff confirmed"`); n != 1 {
+				t.Errorf("confirmed %d times", n)
+			}
+			r.ends()
+		})
+	}
 }
 
 func autoRotate(o *HandoffOptions) { o.AutoRotate = true }

@@ -41,7 +41,7 @@ func (m *Machine) fail(r *Rotation, reason string, at time.Time) {
 
 func (m *Machine) end(r *Rotation, s State, reason string, at time.Time) {
 	held, unused := r.State != Scheduled, !r.State.Touched() && r.Document != ""
-	r.Reason = reason
+	r.Reason, r.Overheard = reason, nil
 	m.move(r, s, at)
 	delete(m.open, r.Agent)
 	delete(m.typing, r.ID)

@@ -63,9 +63,6 @@ const (
 	// keptFor is how long a rotation that has ended is kept, maxKept how many of an agent.
 	keptFor = 24 * time.Hour
 	maxKept = 20
-	// heardBytes is how much of a prompt's beginning is compared: of a long text the
-	// transcript's reader keeps 992 bytes of it.
-	heardBytes = 990
 )
 
 // Machine carries out handoffs, one at a time for each agent. It is pure: what is to
@@ -117,7 +114,11 @@ func (m *Machine) Step(in Input) []Effect {
 	case Started:
 		m.started(m.open[x.Agent], x)
 	case Heard:
-		m.heard(m.open[x.Agent], x)
+		if r := m.open[x.Agent]; r != nil {
+			m.heard(r, x)
+		} else {
+			m.overhear(x)
+		}
 	case Gone:
 		m.gone(m.open[x.Agent], x)
 	case First:
@@ -304,40 +305,6 @@ func (m *Machine) renew(r *Rotation, session string, at time.Time) {
 	if r.Way == WayRestart {
 		m.move(r, Resuming, at)
 	}
-}
-
-// heard confirms. A human who was quicker than we are has begun the new context in a way
-// of his own: that the prompt came all the same is shown by its own text alone.
-func (m *Machine) heard(r *Rotation, in Heard) {
-	if r == nil || !r.State.Touched() || in.At.Before(r.Began) || !isPrompt(in.Text, r.Prompt) {
-		return
-	}
-	switch {
-	case r.State == Clearing && r.Way != WayRestart:
-		return // nobody can have been told yet
-	case r.State == Clearing: // its transcript was read before anybody told of the new client
-		m.renew(r, "", in.At)
-	}
-	if r.Next == "" && in.Session != r.Left {
-		r.Next = in.Session
-	}
-	s := m.agent(r.Agent)
-	s.Path, s.Document, s.Channel, s.At = r.Read, r.Document, r.Channel, in.At
-	s.Session, s.Judged, s.Futile = r.Next, false, false
-	m.do(Executed{*r})
-	m.end(r, Confirmed, "", in.At)
-}
-
-// isPrompt says whether a text that was heard is the prompt, whatever messages either
-// carries. The client may have broken its blanks, and shows a long one cut.
-func isPrompt(text, prompt string) bool {
-	text, _, _ = strings.Cut(text, "\n[sm ")
-	prompt, _, _ = strings.Cut(prompt, "\n[sm ")
-	text, prompt = strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(prompt), " ")
-	if len(prompt) > heardBytes {
-		return len(text) >= heardBytes && text[:heardBytes] == prompt[:heardBytes]
-	}
-	return text == prompt
 }
 
 // gone ends what the agent's client can no longer do. A client that ends while it is

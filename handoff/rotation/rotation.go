@@ -132,6 +132,8 @@ type Rotation struct {
 	Prompt string
 	// Left is the session that is cleared, Next the new one, "" while unknown.
 	Left, Next string
+	// Overheard are sessions of nobody's in which the prompt was heard, the newest last: one of them may turn out to be the agent's.
+	Overheard []Overheard `json:",omitempty"`
 	// Made is when it was scheduled, Began when the turn had ended, Changed when it came
 	// to its present state.
 	Made, Began, Changed time.Time
@@ -145,6 +147,12 @@ type Rotation struct {
 	// After is when to try again at the earliest, Pause how long that was put off.
 	After time.Time
 	Pause time.Duration
+}
+
+// Overheard is a prompt that a session has heard before it was known whose the session is.
+type Overheard struct {
+	Session, Text string
+	At            time.Time
 }
 
 // Auto says that the document is made by sm.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/alerts"
 )
 
 // at is a moment of the tests, in seconds.
@@ -102,6 +104,50 @@ func TestRotationByRestart(t *testing.T) {
 		if r, _ := m.Find("r"); r.Next != "s2" {
 			t.Errorf("next session %q", r.Next)
 		}
+	}
+}
+
+// TestRotationOverheard: the prompt is heard in a session that nobody knows to be the agent's yet. It is stored, and confirms
+// once, when the agent is in that session.
+func TestRotationOverheard(t *testing.T) {
+	m := newMachine()
+	in := func(agent, session, text string, second float64) Heard {
+		return Heard{Agent: alerts.AgentID(agent), Session: session, Text: text, At: at(second)}
+	}
+	recall := func(session string) []Heard { return m.Recall(func(alerts.AgentID) string { return session }) }
+	schedule(t, m, "r", 0)
+	step(t, m, in("s2", "s2", usual, 1), Scheduled)
+	step(t, m, Idle{Agent: "a", Way: WayRestart, Session: "s1", At: at(5)}, Reserved, "Hold", "Prepare")
+	step(t, m, Prepared{ID: "r", Read: "/doc.md", At: at(6)}, Clearing, "Restart")
+	for _, other := range []Heard{in("s2", "s2", "Something else", 7), in("s2", "s2", usual, 4), in("b", "s1", usual, 7), in("b", "", usual, 7)} {
+		step(t, m, other, Clearing)
+	}
+	if d, ok := m.Take(); !ok || d.Rotations[0].Overheard != nil {
+		t.Errorf("what is not the prompt, or of another time, is kept: %+v", d)
+	}
+	for i := range 2 * maxOverheard {
+		step(t, m, in("other", fmt.Sprintf("x%d", i), usual, 7), Clearing)
+	}
+	step(t, m, in("s2", "s2", usual+"\n[sm x] Carried. #a1b2c3", 7), Clearing)
+	step(t, m, in("s2", "s2", usual, 7.5), Clearing)
+	d, _ := m.Take()
+	if n := len(d.Rotations[0].Overheard); n != maxOverheard {
+		t.Errorf("%d are kept", n)
+	}
+	m.Restore(d.Rotations, d.Agents, d.Counters, at(8)) // killed
+	if list := recall("s1"); list != nil {
+		t.Errorf("heard in the session that it leaves: %+v", list)
+	}
+	list := recall("s2")
+	if diff := cmp.Diff([]Heard{in("a", "s2", usual+"\n[sm x] Carried. #a1b2c3", 7)}, list); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	step(t, m, list[0], Confirmed, "Executed", "Release")
+	if r, _ := m.Find("r"); r.Next != "s2" || r.Overheard != nil {
+		t.Errorf("%+v", r)
+	}
+	if list := recall("s2"); list != nil || m.Counters().Confirmed != 1 {
+		t.Errorf("once more: %+v, %+v", list, m.Counters())
 	}
 }
 
