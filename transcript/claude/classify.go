@@ -2,7 +2,6 @@ package claude
 
 import (
 	"bytes"
-	"strings"
 	"time"
 
 	"sm/transcript"
@@ -32,7 +31,6 @@ const cleared = "<command-name>/clear</command-name>"
 // classify says what the record means, once all of its fields are known.
 func (r *record) classify(line []byte, e *transcript.Entry) {
 	e.Side = r.sidechain
-	e.At = r.timestamp.Instant(line)
 	e.CWD, e.Version, e.SessionID, e.Branch = r.cwd.Bytes(line), r.version.Bytes(line), r.session.Bytes(line), r.branch.Bytes(line)
 	kind := r.kind.Bytes(line)
 	e.Calls = ownCalls(kind, e.Calls)
@@ -57,7 +55,7 @@ func (r *record) classify(line []byte, e *transcript.Entry) {
 		e.Title, e.Titled = r.generated.Bytes(line), transcript.TitleGenerated
 	case "attachment":
 		if string(r.attachment.kind.Bytes(line)) == "hook_additional_context" {
-			e.Kind, e.Text = transcript.KindHeard, wording.Clip(strings.Join(ownWords(r.attachment.parts(line)), "\n"))
+			e.Kind, e.Text = transcript.KindHeard, wording.Clip(bytes.Join(ownWords(r.attachment.parts(line)), []byte("\n")))
 		}
 	case "last-prompt":
 		if r.explicit && string(r.leaf.Bytes(line)) == noLeaf {
@@ -65,7 +63,7 @@ func (r *record) classify(line []byte, e *transcript.Entry) {
 		}
 	case "queue-operation":
 		if s := unwrap(r.queued.Bytes(line)); wording.IsOurs(s) && string(r.operation.Bytes(line)) == "enqueue" {
-			e.Kind, e.Text = transcript.KindHeard, wording.Clip(string(s))
+			e.Kind, e.Text = transcript.KindHeard, wording.Clip(s)
 		}
 	}
 	if e.Kind != transcript.KindOther {
@@ -135,7 +133,7 @@ func (r *record) user(line []byte, e *transcript.Entry) {
 	}
 	e.Kind = transcript.KindTurnStart
 	if own := unwrap(body); wording.IsOurs(own) {
-		e.Text = wording.Clip(string(own))
+		e.Text = wording.Clip(own)
 	} else {
 		e.Title, e.Titled = own, transcript.TitlePrompt
 	}
@@ -214,25 +212,25 @@ func (w *walker) attachment(value jsonwalk.Text) (a attachment) {
 }
 
 // parts are the strings of the content.
-func (a *attachment) parts(line []byte) (parts []string) {
+func (a *attachment) parts(line []byte) (parts [][]byte) {
 	if !a.text.None() {
-		return []string{string(a.text.Bytes(line))}
+		return [][]byte{a.text.Bytes(line)}
 	}
 	list := a.list.Bytes(line)
 	var w walker
 	w.Begin(list)
 	for in := w.Enter(jsonwalk.Text{}, '['); in && w.Next(']'); {
-		parts = append(parts, string(w.Element().Bytes(list)))
+		parts = append(parts, w.Element().Bytes(list))
 	}
 	return parts
 }
 
 // ownWords gives those parts that sm itself has said, where there are any: several hooks
 // may have spoken at once, and the others at length.
-func ownWords(parts []string) []string {
-	var own []string
+func ownWords(parts [][]byte) [][]byte {
+	var own [][]byte
 	for _, p := range parts {
-		if wording.IsOurs([]byte(p)) {
+		if wording.IsOurs(p) {
 			own = append(own, p)
 		}
 	}

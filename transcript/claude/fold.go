@@ -39,6 +39,7 @@ type Fold struct {
 	titles      titles
 	bills       *bills.Ledger      // nil unless somebody asked for bills
 	before      transcript.Instant // the newest stamp before this record
+	walker      walker             // which is not made anew for each line: that takes time
 }
 
 // cost is a Usage in a third of the space; figures of one message fit.
@@ -107,7 +108,9 @@ func (f *Fold) Restart(file transcript.File) { f.Reset(file.Name, file.Subagent)
 // Line scans one line, without its newline, and adds it; n is its length with the
 // newline. It returns what Scan and Add return.
 func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err error) {
-	err = Scan(line, e)
+	f.walker.Begin(line)
+	err = f.walker.scan(line, e)
+	f.walker.Begin(nil) // a long line's memory goes with it
 	f.Session.Bytes += int64(n)
 	switch err {
 	case nil:

@@ -26,8 +26,11 @@ type record struct {
 	pre, duration                      int64
 }
 
-// walker reads the records of this client.
-type walker struct{ jsonwalk.Walker }
+// walker reads the records of this client, one after another: Begin comes before each.
+type walker struct {
+	jsonwalk.Walker
+	clock jsonwalk.Clock
+}
 
 // usage is what a message's usage object says.
 type usage struct {
@@ -53,6 +56,7 @@ func (w *walker) scan(line []byte, e *transcript.Entry) error {
 		*e = transcript.Entry{Calls: e.Calls[:0]}
 		return err
 	}
+	e.At = w.clock.Instant(r.timestamp, line)
 	r.classify(line, e)
 	return nil
 }

@@ -189,7 +189,7 @@ func (f *Fold) take(r *record, e *transcript.Entry) (fresh bool) {
 	case prompt:
 		return f.prompted(r, e)
 	case heard:
-		e.Kind, e.Text = transcript.KindHeard, wording.Clip(string(r.text))
+		e.Kind, e.Text = transcript.KindHeard, wording.Clip(r.text)
 		return true
 	case ended:
 		f.decide(transcript.Manual)
@@ -306,7 +306,7 @@ const longestTitle = 1024
 // of a turn begin it, and in those without turns all do.
 func (f *Fold) prompted(r *record, e *transcript.Entry) (fresh bool) {
 	if wording.IsOurs(r.text) {
-		e.Text = wording.Clip(string(r.text))
+		e.Text = wording.Clip(r.text)
 	} else if f.prompt.Source == transcript.TitleNone {
 		f.prompt = transcript.NewTitle(string(r.text[:min(len(r.text), longestTitle)]), transcript.TitlePrompt)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // room is how many positions of quotes are looked for at a time: those of most
-// lines, in little enough memory to be cleared for each. The last block can bring
+// lines, in little enough memory to be cleared where a Walker is made. The last block can bring
 // 64 more.
 const room = 128
 
@@ -27,6 +27,12 @@ type quotes struct {
 	half    bool   // with those of 32 bytes alone
 	unicode bool   // there may be an escape \u before at
 	q       [room + 64]uint32
+}
+
+// start forgets all but the old positions, which need no clearing: n says how many there are.
+func (x *quotes) start(b []byte) {
+	x.b, x.at, x.escaped, x.k, x.n = b, 0, 0, 0, 0
+	x.plain, x.half, x.unicode = false, false, false
 }
 
 // more finds further positions, and reports whether there is another pair.

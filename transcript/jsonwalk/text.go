@@ -22,7 +22,7 @@ func (t Text) Bytes(line []byte) []byte {
 		return nil
 	}
 	b := line[t.From:t.To:t.To]
-	if simple(b) || bytes.IndexByte(b, '\\') < 0 && utf8.Valid(b) {
+	if simple(line, int(t.From), int(t.To)) || bytes.IndexByte(b, '\\') < 0 && utf8.Valid(b) {
 		return b
 	}
 	return unquote(b)
@@ -36,15 +36,18 @@ func (t Text) Raw(line []byte) []byte {
 	return line[t.From:t.To:t.To]
 }
 
-// simple reports whether b is ASCII without backslashes.
-func simple(b []byte) bool {
-	for len(b) >= 8 {
-		if special8(binary.LittleEndian.Uint64(b)) != 0 {
+// simple reports whether line[from:to] is ASCII without backslashes.
+func simple(line []byte, from, to int) bool {
+	for ; to-from > 8; from += 8 {
+		if special8(binary.LittleEndian.Uint64(line[from:])) != 0 {
 			return false
 		}
-		b = b[8:]
 	}
-	for _, c := range b {
+	if from+8 <= len(line) {
+		x := binary.LittleEndian.Uint64(line[from:])
+		return special8(x<<(uint(8-(to-from))*8)) == 0
+	}
+	for _, c := range line[from:to] {
 		if c == '\\' || c >= utf8.RuneSelf {
 			return false
 		}

@@ -34,10 +34,11 @@ type Walker struct {
 	quotes
 }
 
-// Begin sets out at the start of b. (Making a Walker in one expression would write
+// Begin sets out at the start of b, whatever was read before. (Making a Walker in one expression would write
 // its positions twice.)
 func (w *Walker) Begin(b []byte) {
-	w.b = b
+	w.i, w.depth, w.fresh, w.bad = 0, 0, false, false
+	w.start(b)
 	if uint64(len(b)) > math.MaxUint32 {
 		w.fail() // positions have 32 bits; no line is that long
 	}

@@ -1,6 +1,9 @@
 package wording
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 const (
 	// heardBytes bounds what is kept of a heard text.
@@ -14,13 +17,14 @@ const (
 
 // Clip keeps the beginning and the end of a long text: at its end a message has its
 // id. Of the messages that a prompt carries below its first line it keeps the same of each.
-func Clip(s string) string {
-	if len(s) <= heardBytes {
-		return strings.Clone(s)
+func Clip(text []byte) string {
+	if len(text) <= heardBytes {
+		return string(text)
 	}
-	if !MayResume(s) && !strings.HasPrefix(s, Heading) {
-		return bothEnds(s, heardBytes)
+	if !bytes.HasPrefix(text, []byte(resumeHead)) && !bytes.HasPrefix(text, []byte(Heading)) {
+		return string(text[:heardBytes-heardEnd]) + string(text[len(text)-heardEnd:])
 	}
+	s := string(text)
 	line, rest, more := strings.Cut(s, "\n"+Heading)
 	var b strings.Builder
 	b.WriteString(bothEnds(line, heardBytes))
