@@ -29,6 +29,7 @@ type index struct {
 	seen    map[string]string // oddities that have been logged
 	unread  []error           // folders that could not be searched, for Once
 	once    bool              // nothing will be followed
+	told    bool              // inotify tells of every change in the folders found since the last search of all began
 	log     *slog.Logger
 }
 
@@ -125,6 +126,7 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 		x.denied(dir, err)
 	}
 	defer open.Close() // of nil it does nothing
+	x.told = x.told && (open == nil || tellsAll(open))
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		_, named := x.roots.identify(path)
@@ -136,7 +138,8 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 		case mode.IsDir():
 			found = append(found, x.search(path, depth+1, visited)...)
 		case mode&fs.ModeSymlink != 0 && depth == 0:
-			// A folder of a root may live elsewhere; visited ends loops.
+			// A folder of a root may live elsewhere; visited ends loops. Nothing tells of a change of where a link leads.
+			x.told = false
 			found = append(found, x.search(path, depth+1, visited)...)
 		case !named:
 		case mode.IsRegular():

@@ -53,7 +53,8 @@ type Options struct {
 	Check time.Duration
 	// Rescan is how often all folders are searched where inotify serves: 30 seconds. It is
 	// for what inotify does not report, as on network file systems. Where a search takes
-	// long it comes more seldom, so that it takes about one percent of the time, but at
+	// long it comes more seldom, so that it takes about one percent of the time, or a hundredth
+	// of that where all folders are on file systems that this machine alone writes, but at
 	// least every 5 minutes. Lost events have all folders searched at once all the same.
 	Rescan time.Duration
 	// Live bounds the live files, 1000. Beyond, the longest quiet is parked for one that
@@ -174,7 +175,7 @@ type follower struct {
 	failing map[*file]string // those that cannot be read, with the failure that has been logged
 	stuck   atomic.Bool      // tails get no events any more
 	lastAll time.Time
-	took    time.Duration // by the last search of all folders after the first
+	took    time.Duration // by the last search of all folders; 0 after a first one that network file systems may have held up
 }
 
 // Run finds and follows until ctx ends, then returns nil; all its goroutines have
@@ -218,6 +219,9 @@ func Run(ctx context.Context, o Options, from []transcript.Cursor, out chan<- tr
 // loop owns everything; it never waits for anyone but all at once.
 func (f *follower) loop(ctx context.Context) {
 	f.findAll(true)
+	if f.index.told {
+		f.took = time.Since(f.lastAll)
+	}
 	f.missing()
 	f.clients.readAll()
 	tick := time.NewTicker(f.Check)

@@ -17,6 +17,7 @@ import (
 func (f *follower) findAll(start bool) {
 	f.lastAll = time.Now()
 	f.index.round++
+	f.index.told = true
 	var found []*file
 	visited := map[inode]bool{}
 	for _, root := range f.index.roots.all {
@@ -156,13 +157,19 @@ func (f *follower) findUnwatched() {
 }
 
 const (
-	rescanShare = 100 // a search may take one part in so many of the time
+	rescanShare = 100    // a search may take one part in so many of the time,
+	toldShare   = 10_000 // or in so many where inotify tells of every change: it would find nothing
 	rescanMost  = 5 * time.Minute
 )
 
-// pause is how long after the begin of a search that took a time the next one comes.
-func pause(rescan, took time.Duration) time.Duration {
-	return max(rescan, min(rescanShare*took, rescanMost))
+// pause is how long after the begin of a search that took a time the next one comes, if inotify tells of every change or
+// does not.
+func pause(rescan, took time.Duration, told bool) time.Duration {
+	share := time.Duration(rescanShare)
+	if told {
+		share = toldShare
+	}
+	return max(rescan, min(share*took, rescanMost))
 }
 
 // sweep checks what cannot be left to inotify alone.
@@ -185,14 +192,16 @@ func (f *follower) sweep(all bool) {
 			f.enqueue(fl)
 		}
 	}
-	for fl := range f.live {
-		fl.tail.seen.written = fl.tail.seen.written || all // perhaps, with no event to say so
+	if all {
+		for fl := range f.live {
+			fl.tail.seen.written = true // perhaps, with no event to say so
+		}
 	}
 	f.checkLive(now)
 	for fl := range f.failing {
 		f.enqueue(fl)
 	}
-	if all || f.index.watch.notify == nil || now.Sub(f.lastAll) >= pause(f.Rescan, f.took) {
+	if all || f.index.watch.notify == nil || now.Sub(f.lastAll) >= pause(f.Rescan, f.took, f.index.told) {
 		all = true
 		f.findAll(false)
 		f.missing()
