@@ -29,64 +29,64 @@ var notPrompts = [...]string{"<command-name>", "<command-message>", "<local-comm
 const cleared = "<command-name>/clear</command-name>"
 
 // classify says what the record means, once all of its fields are known.
-func (r *record) classify(line []byte, e *transcript.Entry) {
+func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 	e.Side = r.sidechain
-	e.CWD, e.Version, e.SessionID, e.Branch = r.cwd.Bytes(line), r.version.Bytes(line), r.session.Bytes(line), r.branch.Bytes(line)
-	kind := r.kind.Bytes(line)
+	e.CWD, e.Version, e.SessionID, e.Branch = w.Decode(r.cwd), w.Decode(r.version), w.Decode(r.session), w.Decode(r.branch)
+	kind := w.Decode(r.kind)
 	e.Calls = ownCalls(kind, e.Calls)
 	switch string(kind) {
 	case "assistant":
-		r.reading(line, e)
+		r.reading(w, e)
 	case "system":
-		switch string(r.subtype.Bytes(line)) {
+		switch string(w.Decode(r.subtype)) {
 		case "compact_boundary":
-			r.boundary(line, e)
+			r.boundary(w, e)
 		case "turn_duration":
 			e.Kind = transcript.KindTurnEnd
 		}
 	case "user":
-		r.user(line, e)
+		r.user(w, line, e)
 	case "summary":
-		e.Kind, e.Parent = transcript.KindTitle, key(r.leaf, line)
-		e.Title, e.Titled = r.summed.Bytes(line), transcript.TitleSummary
+		e.Kind, e.Parent = transcript.KindTitle, w.key(r.leaf)
+		e.Title, e.Titled = w.Decode(r.summed), transcript.TitleSummary
 	case "custom-title":
-		e.Title, e.Titled = r.custom.Bytes(line), transcript.TitleCustom
+		e.Title, e.Titled = w.Decode(r.custom), transcript.TitleCustom
 	case "ai-title":
-		e.Title, e.Titled = r.generated.Bytes(line), transcript.TitleGenerated
+		e.Title, e.Titled = w.Decode(r.generated), transcript.TitleGenerated
 	case "attachment":
-		if string(r.attachment.kind.Bytes(line)) == "hook_additional_context" {
+		if string(w.Decode(r.attachment.kind)) == "hook_additional_context" {
 			e.Kind, e.Text = transcript.KindHeard, wording.Clip(bytes.Join(ownWords(r.attachment.parts(line)), []byte("\n")))
 		}
 	case "last-prompt":
-		if r.explicit && string(r.leaf.Bytes(line)) == noLeaf {
+		if r.explicit && string(w.Decode(r.leaf)) == noLeaf {
 			e.Kind = transcript.KindRewind
 		}
 	case "queue-operation":
-		if s := unwrap(r.queued.Bytes(line)); wording.IsOurs(s) && string(r.operation.Bytes(line)) == "enqueue" {
+		if s := unwrap(w.Decode(r.queued)); wording.IsOurs(s) && string(w.Decode(r.operation)) == "enqueue" {
 			e.Kind, e.Text = transcript.KindHeard, wording.Clip(s)
 		}
 	}
 	if e.Kind != transcript.KindOther {
-		e.UUID, e.Origin = key(r.uuid, line), key(r.origin, line)
+		e.UUID, e.Origin = w.key(r.uuid), w.key(r.origin)
 	}
 }
 
-func (r *record) reading(line []byte, e *transcript.Entry) {
-	e.Model = r.model.Bytes(line)
+func (r *record) reading(w *walker, e *transcript.Entry) {
+	e.Model = w.Decode(r.model)
 	if r.usage.context > 0 && !r.apiError && string(e.Model) != synthetic {
-		e.Kind, e.Message, e.Usage, e.Context = transcript.KindReading, key(r.id, line), r.usage.total, r.usage.context
-		e.Parent = key(r.parent, line)
+		e.Kind, e.Message, e.Usage, e.Context = transcript.KindReading, w.key(r.id), r.usage.total, r.usage.context
+		e.Parent = w.key(r.parent)
 		e.Cleared, e.Partial = r.clearing.tokens(), !r.clearing.reported && r.stop.None()
 	}
 }
 
-func (r *record) boundary(line []byte, e *transcript.Entry) {
+func (r *record) boundary(w *walker, e *transcript.Entry) {
 	e.Kind = transcript.KindBoundary
-	e.Anchor = firstKey(key(r.segment, line), key(r.preserved, line))
-	e.Marker = r.instantly && r.duration == 0 && !r.preserved.None() && string(r.preserved.Bytes(line)) == string(r.uuid.Bytes(line))
+	e.Anchor = firstKey(w.key(r.segment), w.key(r.preserved))
+	e.Marker = r.instantly && r.duration == 0 && !r.preserved.None() && string(w.Decode(r.preserved)) == string(w.Decode(r.uuid))
 	e.PreTokens = r.pre
 	e.Duration = time.Duration(r.duration) * time.Millisecond
-	switch string(r.trigger.Bytes(line)) {
+	switch string(w.Decode(r.trigger)) {
 	case "auto":
 		e.Trigger = transcript.Auto
 	case "manual":
@@ -97,11 +97,11 @@ func (r *record) boundary(line []byte, e *transcript.Entry) {
 }
 
 // user tells summaries, prompts and the rest apart.
-func (r *record) user(line []byte, e *transcript.Entry) {
+func (r *record) user(w *walker, line []byte, e *transcript.Entry) {
 	if !r.summary && !r.prompt {
 		return
 	}
-	e.Parent = key(r.parent, line)
+	e.Parent = w.key(r.parent)
 	if !r.summary && r.meta {
 		e.Kind = transcript.KindAside
 		return
@@ -240,4 +240,4 @@ func ownWords(parts [][]byte) [][]byte {
 	return own
 }
 
-func key(t jsonwalk.Text, line []byte) transcript.Key { return transcript.KeyOf(t.Bytes(line)) }
+func (w *walker) key(t jsonwalk.Text) transcript.Key { return transcript.KeyOf(w.Decode(t)) }

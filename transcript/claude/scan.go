@@ -57,7 +57,7 @@ func (w *walker) scan(line []byte, e *transcript.Entry) error {
 		return err
 	}
 	e.At = w.clock.Instant(r.timestamp, line)
-	r.classify(line, e)
+	r.classify(w, line, e)
 	return nil
 }
 

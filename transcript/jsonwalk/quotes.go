@@ -3,6 +3,7 @@ package jsonwalk
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"math/bits"
 )
 
@@ -26,13 +27,24 @@ type quotes struct {
 	plain   bool   // go on without wide instructions
 	half    bool   // with those of 32 bytes alone
 	unicode bool   // there may be an escape \u before at
-	q       [room + 64]uint32
+	// b[:clean] and b[again:], as far as they have been searched, are ASCII without backslashes.
+	clean, again uint32
+	q            [room + 64]uint32
 }
 
-// start forgets all but the old positions, which need no clearing: n says how many there are.
+// start forgets all but the old positions: clearing them takes time, and n says how many count.
 func (x *quotes) start(b []byte) {
 	x.b, x.at, x.escaped, x.k, x.n = b, 0, 0, 0, 0
 	x.plain, x.half, x.unicode = false, false, false
+	x.clean, x.again = math.MaxUint32, 0
+}
+
+// Decode gives a string of the text, empty for none. Of most it is known that there is nothing to decode.
+func (x *quotes) Decode(t Text) []byte {
+	if t.To > x.clean && t.From < x.again {
+		return t.Bytes(x.b)
+	}
+	return x.b[t.From:t.To]
 }
 
 // more finds further positions, and reports whether there is another pair.
@@ -44,6 +56,7 @@ func (x *quotes) more() bool {
 		x.at -= int(x.escaped) // an escape is seen from its backslash on
 	}
 	if x.plain {
+		x.clean, x.again = 0, math.MaxUint32 // nobody looks for what needs decoding
 		x.fill()
 	}
 	return x.n >= 2

@@ -27,6 +27,7 @@ func wide() (avx2, avx512 bool) {
 		two      = 1 << 5 // AVX2
 		seventh  = bmi1 | two
 		f, bw    = 1 << 16, 1 << 30   // of AVX-512
+		vbmi2    = 1 << 6             // of AVX-512, leaf 7, c
 		states   = 1<<1 | 1<<2        // of 32 bytes, which the system keeps
 		states64 = 1<<5 | 1<<6 | 1<<7 // of 64 bytes, and masks
 	)
@@ -36,9 +37,9 @@ func wide() (avx2, avx512 bool) {
 	if _, _, c, _ := cpuid(1, 0); c&first != first || xgetbv()&states != states {
 		return false, false
 	}
-	_, b, _, _ := cpuid(7, 0)
+	_, b, c, _ := cpuid(7, 0)
 	avx2 = b&seventh == seventh
-	return avx2, avx2 && b&(f|bw) == f|bw && xgetbv()&states64 == states64
+	return avx2, avx2 && b&(f|bw) == f|bw && c&vbmi2 != 0 && xgetbv()&states64 == states64
 }
 
 func (x *quotes) fillFast() bool {

@@ -16,6 +16,17 @@ GLOBL escapes<>(SB), RODATA|NOPTR, $32
 DATA marks<>+0(SB)/4, $0x1f725c22
 GLOBL marks<>(SB), RODATA|NOPTR, $4
 
+// The numbers of the bytes of a block.
+DATA numbers<>+0x00(SB)/8, $0x0706050403020100
+DATA numbers<>+0x08(SB)/8, $0x0f0e0d0c0b0a0908
+DATA numbers<>+0x10(SB)/8, $0x1716151413121110
+DATA numbers<>+0x18(SB)/8, $0x1f1e1d1c1b1a1918
+DATA numbers<>+0x20(SB)/8, $0x2726252423222120
+DATA numbers<>+0x28(SB)/8, $0x2f2e2d2c2b2a2928
+DATA numbers<>+0x30(SB)/8, $0x3736353433323130
+DATA numbers<>+0x38(SB)/8, $0x3f3e3d3c3b3a3938
+GLOBL numbers<>(SB), RODATA|NOPTR, $64
+
 // MASK gathers the top bits of 64 bytes.
 #define MASK(low, high, to) \
 	VPMOVMSKB low, to   \
@@ -67,6 +78,7 @@ TEXT ·fillWide(SB), NOSPLIT, $16-17
 	VPBROADCASTB marks<>+2(SB), Z12
 	VPBROADCASTB marks<>+3(SB), Z13
 	VBROADCASTI32X4 escapes<>(SB), Z14
+	VMOVDQU64       numbers<>(SB), Z15
 
 block:
 	CMPQ R9, room-8(SP)
@@ -91,15 +103,19 @@ load:
 	JNZ       odd             // a control character
 	MASK(Y2, Y3, AX)
 	MASK(Y4, Y5, BX)
+	VPOR      Y0, Y1, Y2
+	VPMOVMSKB Y2, R12         // bytes outside ASCII
 
 masked:
 	ANDQ      CX, AX
 	ANDQ      CX, BX
-	MOVQ      BX, R12
+	ORQ       BX, R12
 	ORQ       R8, R12
-	JNZ       slashes
+	JNZ       special
 
 store:
+	CMPB    avx512+8(FP), $0
+	JNE     store64
 	TESTQ AX, AX
 	JZ    next
 
@@ -137,9 +153,33 @@ load64:
 	VPCMPEQB  Z11, Z0, K3
 	KORTESTQ  K1, K1
 	JNZ       odd
+	VPMOVB2M  Z0, K1
 	KMOVQ     K2, AX
 	KMOVQ     K3, BX
+	KMOVQ     K1, R12
 	JMP       masked
+
+	// Sixteen at a time: the numbers of the quotes' bytes, pushed together.
+store64:
+	POPCNTQ       AX, BX
+	KMOVQ         AX, K1
+	VPCOMPRESSB.Z Z15, K1, Z1
+	VPBROADCASTD  DX, Z2
+
+sixteen:
+	VPMOVZXBD X1, Z3
+	VPADDD    Z2, Z3, Z3
+	VMOVDQU32 Z3, (R9)
+	CMPQ      BX, $16
+	JHI       more16
+	LEAQ      (R9)(BX*4), R9
+	JMP       next
+
+more16:
+	ADDQ    $64, R9
+	SUBQ    $16, BX
+	VALIGNQ $2, Z1, Z1, Z1
+	JMP     sixteen
 
 slashes64:
 	VPSHUFB  Z0, Z14, Z6
@@ -148,6 +188,20 @@ slashes64:
 	KORQ     K4, K5, K4
 	KMOVQ    K4, R11
 	JMP      known
+
+	// A backslash, or a byte outside ASCII: how far such bytes reach.
+special:
+	MOVQ x+0(FP), R15
+	CMPL DX, quotes_clean(R15)
+	JCC  reach
+	MOVL DX, quotes_clean(R15)
+
+reach:
+	LEAL 64(DX), R12
+	MOVL R12, quotes_again(R15)
+	MOVQ BX, R12
+	ORQ  R8, R12
+	JZ   store
 
 slashes:
 	CMPB     avx512+8(FP), $0

@@ -17,14 +17,27 @@ func ways() map[string]quotes {
 	return map[string]quotes{"wide": {}, "half": {half: true}, "plain": {plain: true}}
 }
 
-// positions lists all that more finds in b.
-func positions(b []byte, x quotes) (all []uint32) {
-	x.b = b
-	for x.more() {
-		x.k = x.n &^ 1
-		all = append(all, x.q[:x.k]...)
+// positions lists all that more finds in b. Each string between them must decode as it does by itself.
+func positions(t *testing.T, b []byte, way quotes) (all []uint32) {
+	t.Helper()
+	x := way
+	x.start(b)
+	x.plain, x.half = way.plain, way.half
+	for more := true; more; {
+		more = x.more()
+		n := x.n
+		if more {
+			n &^= 1
+		}
+		all, x.k = append(all, x.q[:n]...), n
+		for i := 0; i+1 < len(all); i += 2 {
+			s := Text{all[i] + 1, all[i+1]}
+			if got, want := x.Decode(s), s.Bytes(b); !bytes.Equal(got, want) {
+				t.Fatalf("%q: %q, want %q (clean to %d, and from %d)", b, got, want, x.clean, x.again)
+			}
+		}
 	}
-	return append(all, x.q[:x.n]...)
+	return all
 }
 
 // defined lists the same byte by byte. It ends where the text cannot be JSON any
@@ -58,7 +71,7 @@ func checkQuotes(t *testing.T, b []byte) {
 	t.Helper()
 	want, loose := defined(b)
 	for way, x := range ways() {
-		got := positions(b, x)
+		got := positions(t, b, x)
 		if loose {
 			got = got[:min(len(got), len(want))]
 		}

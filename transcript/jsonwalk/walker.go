@@ -41,20 +41,22 @@ func (w *Walker) Begin(b []byte) {
 	w.start(b)
 	if uint64(len(b)) > math.MaxUint32 {
 		w.fail() // positions have 32 bits; no line is that long
+	} else if len(b) > 0 {
+		w.more()
 	}
 }
 
-// Plain makes the walker do without wide instructions, as on machines that lack them.
-func (w *Walker) Plain() { w.plain, w.unicode = true, true }
+// Plain makes a walker that has just begun do without wide instructions, as on machines that lack them.
+func (w *Walker) Plain() {
+	w.start(w.b)
+	w.plain, w.unicode = true, true
+}
 
 // Pos is the index of the next byte.
 func (w *Walker) Pos() int { return w.i }
 
 // End reports whether the text is JSON and nothing but white space is left of it.
 func (w *Walker) End() bool { return w.Peek() == 0 && w.i == len(w.b) && !w.bad }
-
-// Decode gives a string of the text, nil for none.
-func (w *Walker) Decode(t Text) []byte { return t.Bytes(w.b) }
 
 // Raw gives a string as the text writes it, with its escapes; nil for none and for an empty one.
 func (w *Walker) Raw(t Text) []byte {
@@ -127,27 +129,38 @@ func (w *Walker) Next(end byte) bool {
 // Member steps to the next member of an object and returns its name. A value that
 // is a string is read too; others are left to be read.
 func (w *Walker) Member() (name []byte, value Text, ok bool) {
-	k := w.k
-	if k+4 > w.n || w.unicode {
+	k, b := w.k, w.b
+	if k+2 > w.n || k > len(w.q)-4 || w.unicode {
 		return w.anyMember()
 	}
 	// As clients write it, without spaces: {"name": and ,"name":
-	start, end := int(w.q[k]), int(w.q[k+1])
-	begins := start == w.i && w.fresh || start == w.i+1 && !w.fresh && w.b[w.i] == ','
-	if !begins || end+2 >= len(w.b) || w.b[end+1] != ':' || w.b[end+2] <= ' ' {
+	q := (*[4]uint32)(w.q[k:])
+	start, end := int(q[0]), int(q[1])
+	begins := start == w.i && w.fresh || start == w.i+1 && !w.fresh && b[w.i] == ','
+	if !begins || end+2 >= len(b) || b[end+1] != ':' || b[end+2] <= ' ' {
 		return w.anyMember()
 	}
-	w.fresh = false
-	name = w.b[start+1 : end]
-	w.i, w.k = end+2, k+2
-	if w.b[end+2] == '"' {
-		value = Text{w.q[k+2] + 1, w.q[k+3]}
-		w.i, w.k = int(value.To)+1, k+4
+	next := end + 2
+	if b[next] == '"' {
+		if k+4 > w.n {
+			return w.anyMember()
+		}
+		value = Text{q[2] + 1, q[3]}
+		next = int(q[3]) + 1
+		k += 2
 	}
-	return name, value, true
+	w.fresh = false
+	w.i, w.k = next, k+2
+	return b[start+1 : end], value, true
 }
 
 func (w *Walker) anyMember() (name []byte, value Text, ok bool) {
+	if w.i < len(w.b) && w.b[w.i] == '}' {
+		w.i++
+		w.depth--
+		w.fresh = false
+		return nil, Text{}, false
+	}
 	if !w.Next('}') || !w.name() {
 		return nil, Text{}, false
 	}
