@@ -110,9 +110,12 @@ func (a *actor) starts(source string) {
 // rests writes the registry's entry. Two in a row differ in length: turns of no real client
 // are so short that its entries have the same time, and with it the same look.
 func (a *actor) rests(status string) {
-	a.entries++
-	a.cast.r.client(a.number(), a.session, fmt.Sprintf(`,"status":%q,"statusUpdatedAt":%d,"pad":%q`,
-		status, time.Now().UnixMilli()+1, strings.Repeat("x", a.entries%9)))
+	var pad string
+	a.cast.set(func() { // a text may be typed at the same time
+		a.entries++
+		pad = strings.Repeat("x", a.entries%9)
+	})
+	a.cast.r.client(a.number(), a.session, fmt.Sprintf(`,"status":%q,"statusUpdatedAt":%d,"pad":%q`, status, time.Now().UnixMilli()+1, pad))
 }
 
 // hears writes down what has happened to the client.
