@@ -22,11 +22,10 @@ func (c *core) begin(now time.Time) {
 	for _, ev := range append(c.fleet.Seen(), c.fleet.Resting(now)...) {
 		c.rules.act(c.engine.Step(ev), now)
 	}
-	held := c.held
-	c.held = nil
-	for _, n := range held {
+	for _, n := range c.held {
 		c.apply(n, now)
 	}
+	c.held = nil
 	c.rules.writeLevels()
 	c.pass(now)
 }
@@ -73,7 +72,13 @@ func (c *core) apply(n fleet.Update, now time.Time) {
 			c.log.Debug("message heard", "agent", m.To, "id", m.ID, "via", m.Via)
 		}
 		s, _ := c.fleet.Location(h.Agent)
+		r, _ := c.rotations.Open(h.Agent)
 		c.handoffs.step(rotation.Heard{Agent: h.Agent, Session: s.Session, Text: h.Text, At: at}, now)
+		if r, _ = c.rotations.Find(r.ID); r.State == rotation.Confirmed { // a kill may have come before its cycle had begun
+			n.Events = append([]alerts.Event{{
+				Kind: alerts.EventReset, Agent: h.Agent, At: at, Cause: alerts.CauseHandoff, Handoff: transcript.KeyOf([]byte(r.ID)), Key: transcript.KeyOf([]byte(s.Session)),
+			}}, n.Events...)
+		}
 		c.handoffs.consume(h.Agent, h.Text)
 	}
 	for _, ev := range n.Events {
@@ -164,10 +169,9 @@ func (c *core) checkQueue(now time.Time) {
 		return c.fleet.ReadUntil(agent, answered, now)
 	}
 	// Transcripts go on without asking: at least each second while something is under way.
+	c.check = now.Add(time.Second)
 	if c.queue.Check(now, read).IsZero() {
 		c.check = now.Add(askEvery)
-	} else {
-		c.check = now.Add(time.Second)
 	}
 }
 

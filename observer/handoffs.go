@@ -138,11 +138,8 @@ func (s *server) foreignRun(r *http.Request) bool {
 	}
 	client := 0
 	err = s.do(r.Context(), func(c *core) {
-		agent, err := c.fleet.Agent(r.PathValue("id"), true)
-		if err != nil || c.fleet.Gone(agent) {
-			return
-		}
-		if at, ok := c.fleet.Location(agent); ok {
+		if agent, err := c.fleet.Agent(r.PathValue("id"), true); err == nil && !c.fleet.Gone(agent) {
+			at, _ := c.fleet.Location(agent)
 			client = at.At.PID
 		}
 	})

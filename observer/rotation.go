@@ -200,8 +200,7 @@ func (h *handoffs) report(x rotation.Report, now time.Time) {
 	switch {
 	case r.Reason == rotation.ReasonGone && !x.Lost && !r.Auto(): // the next session is given it
 		h.effects.add(prepareEffect{rotation: *r, leave: true})
-	case r.Reason == rotation.ReasonGone:
-	case !x.Lost && r.Auto():
+	case r.Reason == rotation.ReasonGone, !x.Lost && r.Auto():
 	case !x.Lost:
 		h.notifyAgent(r.Agent, string(r.ID)+"/failed", fmt.Sprintf(
 			"The handoff with %s did not take place: %s. Your context is as it was. Call sm handoff again once that is mended.", r.Path, why),

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"sm/observer/api"
+	"sm/transcript"
+	"sm/transcript/claude/hook"
 )
 
 // supervisor is an `sm run`, as far as its polls go.
@@ -115,6 +117,35 @@ func TestRotation_HeardBeforeTheSessionIsKnown(t *testing.T) {
 			r.ends()
 		})
 	}
+}
+
+// TestRotation_ItsNewsIsLost: while an observer begins, it may be stored which session an agent is in before what follows from
+// that is done, and a kill in between leaves the one without the other. The handoff begins its cycle all the same.
+func TestRotation_ItsNewsIsLost(t *testing.T) {
+	r, c, a := newRotationRig(t, nil)
+	run := r.polls("w1", api.Run{CanRestart: true, RestartsLeft: 10})
+	id := a.hands(c.doc("doc.md", "Next: CI."))
+	a.ends()
+	in := run.order()
+	c.set(func() { c.dead[a.start] = true })
+	b := c.hire("w1", 4)
+	b.session = uuid(401)
+	b.rests("busy")
+	noErrors(t, r.app.do(t.Context(), func(c *core) {
+		started := hook.Payload{Event: hook.SessionStart, Source: "startup", SessionID: b.session, SM: hook.Origin{Agent: "w1", PID: os.Getpid(), Start: b.start}}
+		c.fleet.Hook(&started, transcript.InstantOf(time.Now()))
+	}))
+	b.works(in.Prompt)
+	b.ends()
+	r.handoffIs(id, "confirmed")
+	r.until("the reply is read", func() bool { return r.session("w1").TokensUsed != nil })
+	if s := r.session("w1"); s.SessionID != b.session || s.Cycle != 2 {
+		t.Errorf("%+v", s)
+	}
+	if n := strings.Count(r.log.String(), `msg="new cycle" agent=w1 cycle=2 cause=handoff`); n != 1 {
+		t.Errorf("%d cycles were opened:\n%s", n, r.log)
+	}
+	r.ends()
 }
 
 func autoRotate(o *HandoffOptions) { o.AutoRotate = true }
