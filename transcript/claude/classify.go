@@ -54,8 +54,8 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 	case "ai-title":
 		e.Title, e.Titled = w.Decode(r.generated), transcript.TitleGenerated
 	case "attachment":
-		if string(w.Decode(r.attachment.kind)) == "hook_additional_context" {
-			e.Kind, e.Text = transcript.KindHeard, wording.Clip(bytes.Join(ownWords(r.attachment.parts(line)), []byte("\n")))
+		if string(w.Decode(r.attachment)) == "hook_additional_context" {
+			e.Kind, e.Text = transcript.KindHeard, wording.Clip(w.heard())
 		}
 	case "last-prompt":
 		if r.explicit && string(w.Decode(r.leaf)) == noLeaf {
@@ -190,54 +190,53 @@ func block(w *walker) jsonwalk.Text {
 	return t
 }
 
-// attachment is where an attachment's type and content stand. Most are of types whose content, often long,
-// says nothing here: it is not read.
-type attachment struct {
-	kind, text jsonwalk.Text
-	list       jsonwalk.Span // what is not a string
-}
-
-func (w *walker) attachment(value jsonwalk.Text) (a attachment) {
+// attachment reads an attachment and returns its type. It keeps where the strings of its content stand, which is a string or a
+// list of them, here: most are long and of types that say nothing.
+func (w *walker) attachment(value jsonwalk.Text) (kind jsonwalk.Text) {
+	w.parts = w.parts[:0]
 	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "type":
-			a.kind = w.Str(value)
+			kind = w.Str(value)
 		case "content":
-			a.text, a.list = value, w.Span(value)
+			w.parts = w.parts[:0]
+			if !value.None() {
+				w.parts = append(w.parts, value)
+			}
+			for in := w.Enter(value, '['); in && w.Next(']'); {
+				w.parts = append(w.parts, w.Element())
+			}
 		default:
 			w.Str(value)
 		}
 	}
-	return a
+	return kind
 }
 
-// parts are the strings of the content.
-func (a *attachment) parts(line []byte) (parts [][]byte) {
-	if !a.text.None() {
-		return [][]byte{a.text.Bytes(line)}
-	}
-	list := a.list.Bytes(line)
-	var w walker
-	w.Begin(list)
-	for in := w.Enter(jsonwalk.Text{}, '['); in && w.Next(']'); {
-		parts = append(parts, w.Element().Bytes(list))
-	}
-	return parts
-}
-
-// ownWords gives those parts that sm itself has said, where there are any: several hooks
-// may have spoken at once, and the others at length.
-func ownWords(parts [][]byte) [][]byte {
-	var own [][]byte
-	for _, p := range parts {
-		if wording.IsOurs(p) {
-			own = append(own, p)
+// heard is the content of the attachment, one string a line: those that sm itself has said, where there are any, for several
+// hooks may have spoken at once, and the others at length. It holds until the next call.
+func (w *walker) heard() []byte {
+	text, n, own := w.text[:0], 0, false
+	for _, p := range w.parts {
+		before := len(text)
+		if n > 0 {
+			text = append(text, '\n')
 		}
+		at := len(text)
+		text = w.Append(text, p)
+		switch ours := wording.IsOurs(text[at:]); {
+		case ours && !own:
+			text, n, own = text[:copy(text, text[at:])], 0, true
+		case own && !ours:
+			text = text[:before]
+			continue
+		}
+		n++
 	}
-	if own == nil {
-		return parts
+	if w.text = text; cap(text) > textKept {
+		w.text = nil
 	}
-	return own
+	return text
 }
 
 func (w *walker) key(t jsonwalk.Text) transcript.Key { return transcript.KeyOf(w.Decode(t)) }

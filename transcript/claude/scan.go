@@ -17,7 +17,7 @@ type record struct {
 	stop                               jsonwalk.Text
 	clearing                           clearing
 	content                            jsonwalk.Span
-	attachment                         attachment
+	attachment                         jsonwalk.Text // its type
 	operation, queued, leaf            jsonwalk.Text
 	branch, custom, generated, summed  jsonwalk.Text
 	explicit, instantly                bool
@@ -30,7 +30,12 @@ type record struct {
 type walker struct {
 	jsonwalk.Walker
 	clock jsonwalk.Clock
+	parts []jsonwalk.Text // of the attachment
+	text  []byte          // what they say
 }
+
+// textKept is how much memory, in bytes, a walker keeps for texts between two lines.
+const textKept = 64 << 10
 
 // usage is what a message's usage object says.
 type usage struct {

@@ -25,7 +25,7 @@ func (t Text) Bytes(line []byte) []byte {
 	if simple(line, int(t.From), int(t.To)) || bytes.IndexByte(b, '\\') < 0 && utf8.Valid(b) {
 		return b
 	}
-	return unquote(b)
+	return unquote(make([]byte, 0, len(b)+8), b)
 }
 
 // Raw gives the string as the line writes it, with its escapes; nil for none and for an empty one.
@@ -61,10 +61,9 @@ func special8(x uint64) uint64 {
 	return ((slash-ones)&^slash | x) & highs
 }
 
-// unquote decodes as encoding/json does: what is not UTF-8, and halves of surrogate
+// unquote appends what b means to out, as encoding/json decodes it: what is not UTF-8, and halves of surrogate
 // pairs, become U+FFFD.
-func unquote(b []byte) []byte {
-	out := make([]byte, 0, len(b)+8)
+func unquote(out, b []byte) []byte {
 	for len(b) > 0 {
 		for len(b) >= 8 && cap(out)-len(out) >= 8 {
 			// Eight bytes are written before it is known how many count.

@@ -22,7 +22,9 @@ func Clip(text []byte) string {
 		return string(text)
 	}
 	if !bytes.HasPrefix(text, []byte(resumeHead)) && !bytes.HasPrefix(text, []byte(Heading)) {
-		return string(text[:heardBytes-heardEnd]) + string(text[len(text)-heardEnd:])
+		var ends [heardBytes]byte
+		copy(ends[copy(ends[:], text[:heardBytes-heardEnd]):], text[len(text)-heardEnd:])
+		return string(ends[:])
 	}
 	s := string(text)
 	line, rest, more := strings.Cut(s, "\n"+Heading)
