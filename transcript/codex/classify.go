@@ -8,86 +8,86 @@ import (
 )
 
 // classify says what the record means, once all of its members are known.
-func (f *fields) classify(line []byte, r *record) {
+func (f *fields) classify(w *walker, line []byte, r *record) {
 	p := &f.payload
-	r.at = f.timestamp.Instant(line)
+	r.at = w.clock.Instant(f.timestamp, line)
 	if f.numbered {
 		r.ordinal = f.ordinal
 	}
-	switch string(f.kind.Bytes(line)) {
+	switch string(w.Decode(f.kind)) {
 	case "session_meta":
 		r.kind, r.start = meta, p.start
-		r.id, r.root, r.parent = p.id.Bytes(line), p.root.Bytes(line), p.parent.Bytes(line)
-		r.origin, r.base = p.origin.Bytes(line), p.base.Bytes(line)
-		r.version, r.branch, r.cwd = p.version.Bytes(line), p.branch.Bytes(line), p.cwd.Bytes(line)
+		r.id, r.root, r.parent = w.Decode(p.id), w.Decode(p.root), w.Decode(p.parent)
+		r.origin, r.base = w.Decode(p.origin), w.Decode(p.base)
+		r.version, r.branch, r.cwd = w.Decode(p.version), w.Decode(p.branch), w.Decode(p.cwd)
 	case "turn_context":
-		r.kind, r.model, r.cwd = settings, p.model.Bytes(line), p.cwd.Bytes(line)
+		r.kind, r.model, r.cwd = settings, w.Decode(p.model), w.Decode(p.cwd)
 	case "token_usage_record":
 		r.kind, r.last = spent, p.usage
-		r.thread, r.turn, r.response = p.thread.Bytes(line), p.turn.Bytes(line), p.response.Bytes(line)
+		r.thread, r.turn, r.response = w.Decode(p.thread), w.Decode(p.turn), w.Decode(p.response)
 	case "compacted":
-		r.kind, r.windowID, r.response = compacted, p.windowID.Bytes(line), p.compaction.Bytes(line)
+		r.kind, r.windowID, r.response = compacted, w.Decode(p.windowID), w.Decode(p.compaction)
 	case "event_msg":
-		p.event(line, r)
+		p.event(w, line, r)
 	case "response_item":
-		p.responded(line, r)
+		p.responded(w, line, r)
 	}
 }
 
-func (p *payload) event(line []byte, r *record) {
-	switch string(p.kind.Bytes(line)) {
+func (p *payload) event(w *walker, line []byte, r *record) {
+	switch string(w.Decode(p.kind)) {
 	case "token_count":
 		if r.limits = p.limits; p.informed {
 			r.kind, r.last, r.sum, r.window = counted, p.info.last, p.info.sum, p.info.window
 		}
 	case "task_started":
-		r.kind, r.turn, r.attributed, r.window = started, p.turn.Bytes(line), p.attributed, p.window
+		r.kind, r.turn, r.attributed, r.window = started, w.Decode(p.turn), p.attributed, p.window
 	case "task_complete":
-		r.kind, r.turn = ended, p.turn.Bytes(line)
-		r.overflow = string(p.failure.Bytes(line)) == "context_window_exceeded"
+		r.kind, r.turn = ended, w.Decode(p.turn)
+		r.overflow = string(w.Decode(p.failure)) == "context_window_exceeded"
 	case "turn_aborted":
-		r.kind, r.turn = ended, p.turn.Bytes(line)
+		r.kind, r.turn = ended, w.Decode(p.turn)
 	case "user_message":
-		r.kind, r.text = prompt, p.message.Bytes(line)
+		r.kind, r.text = prompt, w.Decode(p.message)
 	case "item_completed":
-		p.item.done(line, r, p.turn)
+		p.item.done(w, line, r, p.turn)
 	case "thread_rolled_back":
 		r.kind = rolled
 	}
 }
 
 // done reads what has been done: the user's words, a command, or a change of files.
-func (i *item) done(line []byte, r *record, turn jsonwalk.Text) {
-	switch string(i.kind.Bytes(line)) {
+func (i *item) done(w *walker, line []byte, r *record, turn jsonwalk.Text) {
+	switch string(w.Decode(i.kind)) {
 	case "UserMessage":
-		r.kind, r.turn, r.text = prompt, turn.Bytes(line), joined(texts(i.content.Bytes(line)))
+		r.kind, r.turn, r.text = prompt, w.Decode(turn), joined(texts(i.content.Bytes(line)))
 	case "CommandExecution":
-		r.kind, r.call, r.input, r.output = ran, i.id.Bytes(line), i.command.Bytes(line), i.output
+		r.kind, r.call, r.input, r.output = ran, w.Decode(i.id), i.command.Bytes(line), i.output
 	case "FileChange":
-		r.kind, r.call, r.input = patched, i.id.Bytes(line), i.changes.Bytes(line)
+		r.kind, r.call, r.input = patched, w.Decode(i.id), i.changes.Bytes(line)
 	}
 }
 
 // responded reads an item of the conversation.
-func (p *payload) responded(line []byte, r *record) {
-	switch string(p.kind.Bytes(line)) {
+func (p *payload) responded(w *walker, line []byte, r *record) {
+	switch string(w.Decode(p.kind)) {
 	case "message":
-		p.hookText(line, r)
+		p.hookText(w, line, r)
 	case "function_call":
-		r.kind, r.call, r.tool, r.input = called, p.call.Bytes(line), p.name.Bytes(line), p.arguments.Raw(line)
+		r.kind, r.call, r.tool, r.input = called, w.Decode(p.call), w.Decode(p.name), p.arguments.Raw(line)
 	case "custom_tool_call":
-		r.kind, r.call, r.tool, r.input = called, p.call.Bytes(line), p.name.Bytes(line), p.input.Raw(line)
+		r.kind, r.call, r.tool, r.input = called, w.Decode(p.call), w.Decode(p.name), p.input.Raw(line)
 	case "local_shell_call":
-		r.kind, r.call, r.tool, r.input = called, p.call.Bytes(line), []byte("local_shell"), p.action.Bytes(line)
+		r.kind, r.call, r.tool, r.input = called, w.Decode(p.call), []byte("local_shell"), p.action.Bytes(line)
 	case "function_call_output", "custom_tool_call_output":
-		r.kind, r.call, r.output = answered, p.call.Bytes(line), p.output
+		r.kind, r.call, r.output = answered, w.Decode(p.call), p.output
 	}
 }
 
 // hookText reads what a hook has told the model: as a message of the developer, or, where the
 // hook kept a turn from ending, as one of the user.
-func (p *payload) hookText(line []byte, r *record) {
-	role := string(p.role.Bytes(line))
+func (p *payload) hookText(w *walker, line []byte, r *record) {
+	role := string(w.Decode(p.role))
 	if role != "developer" && role != "user" {
 		return
 	}

@@ -22,6 +22,7 @@ type Fold struct {
 	compactions []transcript.Compaction
 
 	record      record         // of the line being read: it takes much room
+	walker      walker         // which is not made anew for each line: that takes time
 	thread      []byte         // the thread's id: by the first meta, before that by the file's name
 	key         transcript.Key // of the thread
 	begun       bool           // its meta has been read
@@ -121,7 +122,9 @@ func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 // Line scans one line, without its newline, and adds it; n is its length with the newline.
 func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err error) {
 	*e = transcript.Entry{}
-	err = scan(line, &f.record)
+	f.walker.Begin(line)
+	err = f.walker.scan(line, &f.record)
+	f.walker.Begin(nil) // a long line's memory goes with it
 	f.sum.Bytes += int64(n)
 	switch err {
 	case nil:

@@ -104,8 +104,11 @@ type info struct {
 	window    int64
 }
 
-// walker reads the records of this client.
-type walker struct{ jsonwalk.Walker }
+// walker reads the records of this client, one after another: Begin comes before each.
+type walker struct {
+	jsonwalk.Walker
+	clock jsonwalk.Clock
+}
 
 // scan reads one line, without its newline. It returns jsonwalk.ErrBlank or jsonwalk.ErrNotJSON for lines that
 // hold no record; r is then empty. A line is valid where encoding/json takes it as valid, and of
@@ -123,7 +126,7 @@ func (w *walker) scan(line []byte, r *record) error {
 	if err := jsonwalk.Record(&w.Walker, func() { w.line(&f) }); err != nil {
 		return err
 	}
-	f.classify(line, r)
+	f.classify(w, line, r)
 	return nil
 }
 

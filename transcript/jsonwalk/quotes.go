@@ -40,9 +40,9 @@ func (x *quotes) start(b []byte) {
 	x.clean, x.again = math.MaxUint32, 0
 }
 
-// Decode gives a string of the text, empty for none. Of most it is known that there is nothing to decode.
+// Decode gives a string of the text, nil for none. Of most it is known that there is nothing to decode.
 func (x *quotes) Decode(t Text) []byte {
-	if t.To > x.clean && t.From < x.again {
+	if t.To > x.clean && t.From < x.again || t.None() {
 		return t.Bytes(x.b)
 	}
 	return x.b[t.From:t.To]
