@@ -61,7 +61,7 @@ func (b *bench) hook(ctx context.Context) error {
 	}
 	longest := slices.Max(walls(slices.Concat(slices.Collect(maps.Values(stopped))...)))
 	b.figure("with a stopped observer, longest", longest.Round(time.Millisecond).String(), "2s", "–")
-	return errors.Join(o.cmd.Process.Signal(syscall.SIGCONT), o.stop(), os.RemoveAll(dir))
+	return errors.Join(o.cmd.Process.Signal(syscall.SIGCONT), o.stop())
 }
 
 // timeCalls makes each call a number of times, in turn, and gives what each took, by the call's name.

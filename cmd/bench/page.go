@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -49,7 +48,7 @@ func (b *bench) page(ctx context.Context) error {
 	if err == nil {
 		err = errors.Join(b.pageFigures(tab, o, paths), closeTab())
 	}
-	return errors.Join(err, o.stop(), os.RemoveAll(dir))
+	return errors.Join(err, o.stop())
 }
 
 // openBrowser starts a browser with an empty profile; closing waits for its end.
