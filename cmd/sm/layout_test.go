@@ -91,7 +91,7 @@ func layoutTable() layoutRules {
 			"sm/observer/socket":           {},
 			"sm/observer/access":           {ours: []string{"sm/observer/socket"}, tests: []string{"sm/observer/api"}},
 			"sm/observer/catchup":          {ours: []string{"sm/transcript"}, stdOnly: true},
-			"sm/observer/levels":           {ours: []string{"sm/alerts"}, stdOnly: true},
+			"sm/observer/levels":           {ours: []string{"sm/alerts"}},
 			"sm/observer/documents":        {ours: []string{"sm/handoff", "sm/handoff/rotation"}, stdOnly: true},
 			"sm/observer/overflow":         {ours: []string{"sm/alerts", "sm/handoff/guard", "sm/handoff/rotation", "sm/observer/api", "sm/transcript/claude/hook", "sm/transcript/wording"}, stdOnly: true},
 			"sm/observer/persist":          {ours: []string{"sm/alerts", "sm/alerts/outbox", "sm/handoff/rotation", "sm/observer/fleet", "sm/observer/state", "sm/transcript/claude/hook"}, stdOnly: true},

@@ -2,8 +2,10 @@ package levels
 
 import (
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,6 +26,9 @@ func TestChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range list {
+			if strings.HasPrefix(e.Name(), ".") {
+				continue // to be written over
+			}
 			b, err := os.ReadFile(dir + "/" + e.Name())
 			if err != nil {
 				t.Fatal(err)
@@ -79,4 +84,83 @@ func TestWriteFails(t *testing.T) {
 	if err := Write(dir, "a", "ok::"); !errors.Is(err, syscall.EISDIR) || !strings.Contains(err.Error(), path) {
 		t.Errorf("error %v", err)
 	}
+}
+
+// TestPair: an agent's lines are written to two files in turn, but never to one that somebody has open, or that has got
+// another name, mode or content than lines.
+func TestPair(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, spare := filepath.Join(dir, "a"), filepath.Join(dir, ".a")
+	write := func(line string) os.FileInfo {
+		t.Helper()
+		if err := Write(dir, "a", line); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if b, _ := os.ReadFile(path); err != nil || string(b) != line+"\n" || info.Mode() != 0o600 {
+			t.Fatalf("%q in a file of mode %v, want %q: %v", b, info.Mode(), line, err)
+		}
+		return info
+	}
+	first := write("critical:100:1000000")
+	if second := write("ok::"); os.SameFile(first, second) {
+		t.Fatal("a file that may be read is written over")
+	}
+	if third := write("warn:52:104000"); runtime.GOOS == "linux" && !os.SameFile(first, third) {
+		t.Skip("this file system lends no files out")
+	}
+	for what, keep := range map[string]func() (held func() string){
+		"open": func() func() string {
+			file, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return func() string {
+				defer file.Close()
+				b, _ := io.ReadAll(file)
+				return string(b)
+			}
+		},
+		"linked": func() func() string {
+			other := filepath.Join(dir, "other")
+			if err := os.Link(path, other); err != nil {
+				t.Fatal(err)
+			}
+			return func() string {
+				b, _ := os.ReadFile(other)
+				return string(b)
+			}
+		},
+		"of another mode": func() func() string {
+			if err := os.Chmod(path, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			return func() string { return "ok:1:1000\n" } // for write looks at the mode
+		},
+		"a link": func() func() string {
+			other := filepath.Join(dir, "target")
+			if err := errors.Join(os.WriteFile(other, []byte("ok:1:1000\n"), 0o600), os.Remove(path), os.Symlink(other, path)); err != nil {
+				t.Fatal(err)
+			}
+			return func() string {
+				b, _ := os.ReadFile(other)
+				return string(b)
+			}
+		},
+	} {
+		write("ok:1:1000")
+		held := keep()
+		for _, line := range []string{"ok:2:2000", "ok:3:3000", "ok:4:4000"} {
+			write(line)
+		}
+		if got := held(); got != "ok:1:1000\n" {
+			t.Errorf("%s: the old file has %q", what, got)
+		}
+	}
+	Clean(dir)
+	if _, err := os.Stat(spare); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what was kept is not removed: %v", err)
+	}
+	write("ok:5:5000")
 }
