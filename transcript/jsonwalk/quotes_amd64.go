@@ -8,10 +8,15 @@ var avx2, avx512 = wide()
 
 // fillWide does what [quotes.fill] does while there are neither control characters
 // nor broken escapes; where it finds one it stops before it and returns false.
-// b has at least 64 bytes. It compares 64 bytes at a time with avx512, else 32.
+// b has at least 64 bytes. It compares 32 bytes at a time.
 //
 //go:noescape
-func fillWide(x *quotes, avx512 bool) (ok bool)
+func fillWide(x *quotes) (ok bool)
+
+// fillWide64 does the same, and compares 64 bytes at a time.
+//
+//go:noescape
+func fillWide64(x *quotes) (ok bool)
 
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 
@@ -43,5 +48,11 @@ func wide() (avx2, avx512 bool) {
 }
 
 func (x *quotes) fillFast() bool {
-	return avx2 && len(x.b) >= 64 && fillWide(x, avx512 && !x.half)
+	switch {
+	case len(x.b) < 64 || !avx2:
+		return false
+	case avx512 && !x.half:
+		return fillWide64(x)
+	}
+	return fillWide(x)
 }

@@ -16,17 +16,6 @@ GLOBL escapes<>(SB), RODATA|NOPTR, $32
 DATA marks<>+0(SB)/4, $0x1f725c22
 GLOBL marks<>(SB), RODATA|NOPTR, $4
 
-// The numbers of the bytes of a block.
-DATA numbers<>+0x00(SB)/8, $0x0706050403020100
-DATA numbers<>+0x08(SB)/8, $0x0f0e0d0c0b0a0908
-DATA numbers<>+0x10(SB)/8, $0x1716151413121110
-DATA numbers<>+0x18(SB)/8, $0x1f1e1d1c1b1a1918
-DATA numbers<>+0x20(SB)/8, $0x2726252423222120
-DATA numbers<>+0x28(SB)/8, $0x2f2e2d2c2b2a2928
-DATA numbers<>+0x30(SB)/8, $0x3736353433323130
-DATA numbers<>+0x38(SB)/8, $0x3f3e3d3c3b3a3938
-GLOBL numbers<>(SB), RODATA|NOPTR, $64
-
 // MASK gathers the top bits of 64 bytes.
 #define MASK(low, high, to) \
 	VPMOVMSKB low, to   \
@@ -41,7 +30,7 @@ GLOBL numbers<>(SB), RODATA|NOPTR, $64
 	MOVL   R10, at(R9) \
 	BLSRQ  AX, AX
 
-// func fillWide(x *quotes, avx512 bool) (ok bool)
+// func fillWide(x *quotes) (ok bool)
 //
 // It works on blocks of 64 bytes. The last block ends where b ends, so it overlaps
 // the one before (a mask hides what is not its own) and nothing behind b is read.
@@ -52,7 +41,7 @@ GLOBL numbers<>(SB), RODATA|NOPTR, $64
 //	CX  which bytes of the block count
 //	AX  quotes, then those not escaped
 //	BX  backslashes   R10 escaped bytes   R11 escaped bytes of no simple escape
-TEXT ·fillWide(SB), NOSPLIT, $16-17
+TEXT ·fillWide(SB), NOSPLIT, $16-9
 	MOVQ         x+0(FP), R15
 	MOVQ         quotes_b(R15), SI
 	MOVQ         quotes_b+8(R15), DI
@@ -71,14 +60,6 @@ TEXT ·fillWide(SB), NOSPLIT, $16-17
 	VPBROADCASTB marks<>+2(SB), Y12
 	VPBROADCASTB marks<>+3(SB), Y13
 	VMOVDQU      escapes<>(SB), Y14
-	CMPB         avx512+8(FP), $0
-	JEQ          block
-	VPBROADCASTB marks<>+0(SB), Z10
-	VPBROADCASTB marks<>+1(SB), Z11
-	VPBROADCASTB marks<>+2(SB), Z12
-	VPBROADCASTB marks<>+3(SB), Z13
-	VBROADCASTI32X4 escapes<>(SB), Z14
-	VMOVDQU64       numbers<>(SB), Z15
 
 block:
 	CMPQ R9, room-8(SP)
@@ -87,8 +68,6 @@ block:
 	JGT  last
 
 load:
-	CMPB      avx512+8(FP), $0
-	JNE       load64
 	VMOVDQU   (SI)(DX*1), Y0
 	VMOVDQU   32(SI)(DX*1), Y1
 	VPMINUB   Y0, Y1, Y2
@@ -114,8 +93,6 @@ masked:
 	JNZ       special
 
 store:
-	CMPB    avx512+8(FP), $0
-	JNE     store64
 	TESTQ AX, AX
 	JZ    next
 
@@ -145,50 +122,6 @@ many:
 	SUBQ $8, BX
 	JMP  eight
 
-	// The same with one register for all of a block: a third of the instructions.
-load64:
-	VMOVDQU64 (SI)(DX*1), Z0
-	VPCMPUB   $2, Z13, Z0, K1 // at most the last control character
-	VPCMPEQB  Z10, Z0, K2
-	VPCMPEQB  Z11, Z0, K3
-	KORTESTQ  K1, K1
-	JNZ       odd
-	VPMOVB2M  Z0, K1
-	KMOVQ     K2, AX
-	KMOVQ     K3, BX
-	KMOVQ     K1, R12
-	JMP       masked
-
-	// Sixteen at a time: the numbers of the quotes' bytes, pushed together.
-store64:
-	POPCNTQ       AX, BX
-	KMOVQ         AX, K1
-	VPCOMPRESSB.Z Z15, K1, Z1
-	VPBROADCASTD  DX, Z2
-
-sixteen:
-	VPMOVZXBD X1, Z3
-	VPADDD    Z2, Z3, Z3
-	VMOVDQU32 Z3, (R9)
-	CMPQ      BX, $16
-	JHI       more16
-	LEAQ      (R9)(BX*4), R9
-	JMP       next
-
-more16:
-	ADDQ    $64, R9
-	SUBQ    $16, BX
-	VALIGNQ $2, Z1, Z1, Z1
-	JMP     sixteen
-
-slashes64:
-	VPSHUFB  Z0, Z14, Z6
-	VPCMPEQB Z0, Z6, K4
-	VPCMPEQB Z12, Z0, K5
-	KORQ     K4, K5, K4
-	KMOVQ    K4, R11
-	JMP      known
-
 	// A backslash, or a byte outside ASCII: how far such bytes reach.
 special:
 	MOVQ x+0(FP), R15
@@ -203,9 +136,6 @@ reach:
 	ORQ  R8, R12
 	JZ   store
 
-slashes:
-	CMPB     avx512+8(FP), $0
-	JNE      slashes64
 	VPSHUFB  Y0, Y14, Y6
 	VPSHUFB  Y1, Y14, Y7
 	VPCMPEQB Y0, Y6, Y6
@@ -303,7 +233,7 @@ done:
 	ADDQ DI, DX
 
 full:
-	MOVB $1, ok+16(FP)
+	MOVB $1, ok+8(FP)
 
 leave:
 	MOVQ x+0(FP), R15
@@ -321,7 +251,7 @@ strange:
 
 	// The block is for the caller, from its first byte that counts.
 odd:
-	MOVB $0, ok+16(FP)
+	MOVB $0, ok+8(FP)
 	BSFQ CX, CX
 	ADDQ CX, DX
 	SHRQ CX, R8
