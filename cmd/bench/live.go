@@ -199,7 +199,7 @@ func (b *bench) latency(ctx context.Context) error {
 	var writer sync.WaitGroup
 	var lines atomic.Int64
 	writer.Go(func() { appendSteadily(load, paths[100:], rate, &lines) }) // the first hundred are the probes'
-	wait(ctx, time.Second)
+	wait(ctx, 3*time.Second)                                              // each file has had a line by then, and so each agent both of its level files
 	before, written, start := o.cpu(), lines.Load(), time.Now()
 	took, err := probe(ctx, o, paths[:100], probes)
 	passed := time.Since(start).Seconds()
