@@ -13,18 +13,20 @@ import (
 type lines struct {
 	file io.ReaderAt
 	buf  []byte
-	base int64  // offset in the file of buf[zero]
-	zero int    // where in buf the text begins
-	end  int    // in buf, behind the last line handed out
-	last []byte // what stands before base, at most tailBytes
-	head []byte // the first headBytes handed out
-	bare int64  // an offset up to which no newline follows base, when it is far off
+	wide *[]byte // a larger buffer, made when a line needs it; nil for none
+	base int64   // offset in the file of buf[zero]
+	zero int     // where in buf the text begins
+	end  int     // in buf, behind the last line handed out
+	last []byte  // what stands before base, at most tailBytes
+	head []byte  // the first headBytes handed out
+	bare int64   // an offset up to which no newline follows base, when it is far off
 }
 
 // each calls do for the complete lines between base and an offset, without their
 // newlines, with the offset behind them, until it returns false. It returns the
-// offset behind the last line handed out. buf is used again for every line; a line
-// longer than buf has a buffer of exactly its size. Of one longer than longest only
+// offset behind the last line handed out. buf is used again for every line, and wide
+// in its place from the first line on that is too long for it; a line
+// longer than both has a buffer of exactly its size. Of one longer than longest only
 // the ends are handed out, and never as JSON.
 func (l *lines) each(to int64, do func(line []byte, end int64) bool) (int64, error) {
 	l.place(l.base, 0)
@@ -37,7 +39,7 @@ func (l *lines) each(to int64, do func(line []byte, end int64) bool) (int64, err
 	}
 	fill := l.zero // buf[zero:fill] holds the file from base on
 	for l.offset(fill) < to {
-		want := min(int64(len(l.buf)-fill), to-l.offset(fill))
+		want := min(int64(len(l.buf)-fill), to-l.offset(fill), bufferBytes)
 		n, err := l.file.ReadAt(l.buf[fill:fill+int(want)], l.offset(fill))
 		if n == 0 {
 			if err == io.EOF || err == nil {
@@ -63,7 +65,7 @@ func (l *lines) each(to int64, do func(line []byte, end int64) bool) (int64, err
 			rest := l.buf[l.end:fill]
 			l.place(l.offset(l.end), len(rest))
 			fill = l.zero + copy(l.buf[l.zero:], rest)
-		} else if fill == len(l.buf) {
+		} else if fill == len(l.buf) && !l.widen() {
 			before := l.base
 			if err := l.long(to, do); err != nil || l.base == before {
 				return l.base, err
@@ -73,6 +75,23 @@ func (l *lines) each(to int64, do func(line []byte, end int64) bool) (int64, err
 		}
 	}
 	return l.base, nil
+}
+
+// wideBytes is the size of the larger buffer: a line that is longer is read twice, so that its end is known before memory is
+// taken.
+const wideBytes = 3 * bufferBytes
+
+// widen goes on in the larger buffer, where there is one.
+func (l *lines) widen() bool {
+	if l.wide == nil || len(l.buf) >= wideBytes {
+		return false
+	}
+	if *l.wide == nil {
+		*l.wide = make([]byte, wideBytes)
+	}
+	copy(*l.wide, l.buf)
+	l.buf = *l.wide
+	return true
 }
 
 // pageBytes is the size of a page of memory, or a divisor of it.

@@ -54,6 +54,7 @@ type result struct {
 // workspace is what one worker reads with; it is used for one file at a time.
 type workspace struct {
 	buf    []byte
+	wide   []byte // for files with long lines, once there was one
 	fold   transcript.Fold
 	format uint8 // of the fold
 	entry  transcript.Entry
@@ -240,7 +241,7 @@ func (s *source) begin(w *workspace) {
 	if s.r.Records != nil {
 		s.record = s.r.Records(s.cursor.Path)
 	}
-	s.lines = lines{file: s.text, buf: w.buf}
+	s.lines = lines{file: s.text, buf: w.buf, wide: &w.wide}
 }
 
 // readAll folds the file from its beginning and sends what lies behind the cursor,
