@@ -151,6 +151,9 @@ func (w *witness) judge(e *Engine, clean bool) {
 // TestRestoreAtEachStep has a second engine that is made anew, from what would be
 // stored, before each event: it must do the same.
 func TestRestoreAtEachStep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")
+	}
 	_, mail := simulate(6, 4, 2, faults{lost: 0.2, doubled: 0.2, late: 0.3, lateness: 60})
 	e := newEngine(t, timeOnly)
 	stored := map[AgentID]AgentState{}

@@ -315,6 +315,9 @@ func restored(t *testing.T, q *Queue) *Queue {
 }
 
 func TestModel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")
+	}
 	var sum Counters
 	for seed := range uint64(25) {
 		m := newModel(t, seed)

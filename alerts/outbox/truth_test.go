@@ -73,6 +73,9 @@ func (r *reader) due(lines []line, until float64, do func(line)) []line {
 // TestTruth: with a transcript each message is heard exactly once; without one a notice
 // at most once, and a send at most twice.
 func TestTruth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")
+	}
 	var twice int
 	for seed := range uint64(20) {
 		r := &reader{rng: rand.New(rand.NewPCG(seed, 2)), q: New(Options{}), transcript: seed%2 == 0, heard: map[ID]int{}}

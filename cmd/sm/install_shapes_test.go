@@ -90,6 +90,9 @@ func settingsShapes() map[string]string {
 // home is in the end as it was, with every byte.
 func TestInstallGivesBackEveryByte(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("hundreds of processes, one at a time: the race detector finds nothing in them that it does not find in a few")
+	}
 	shapes := settingsShapes()
 	if len(shapes) < 82 {
 		t.Errorf("%d shapes", len(shapes))
@@ -139,6 +142,9 @@ func TestInstallGivesBackEveryByte(t *testing.T) {
 // empty members. Whatever shape there was is there again, also after a detour.
 func TestPluginGivesBackEveryByte(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("hundreds of processes, one at a time: the race detector finds nothing in them that it does not find in a few")
+	}
 	for way, steps := range map[string][][]string{
 		"plugin":                    {{"install", "--plugin"}},
 		"settings, then plugin":     {{"install"}, {"install", "--plugin", "--guard"}},
@@ -295,6 +301,9 @@ func TestInstallWithoutARecord(t *testing.T) {
 // TestUninstallDryRunTellsTheTruth: what a dry run shows is what comes of it.
 func TestUninstallDryRunTellsTheTruth(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("hundreds of processes, one at a time: the race detector finds nothing in them that it does not find in a few")
+	}
 	for name, shape := range settingsShapes() {
 		r := newInstallRig(t)
 		r.write(r.path, shape, 0o600)

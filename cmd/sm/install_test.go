@@ -126,6 +126,9 @@ func TestInstallFiles(t *testing.T) {
 		{"large", large, large, 0o600},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if testing.Short() && len(tt.before) > 1<<20 {
+				t.Skip("a megabyte takes the race detector a minute")
+			}
 			r := newInstallRig(t)
 			r.write(r.path, tt.before, tt.mode)
 			if got := r.run("install", "--dry-run"); got.Code != 0 || !strings.HasPrefix(got.Out, "--- ~/.claude/settings.json\n+++ ") || r.read(r.path) != tt.before {
