@@ -30,12 +30,13 @@ func (c *Clock) Instant(t Text, line []byte) transcript.Instant {
 	b := line[t.From:t.To]
 	minute, rest := [2]uint64{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}, binary.LittleEndian.Uint64(b[16:])
 	d := rest&stampDigits - stampZeros
-	if minute == c.minute && rest&^stampDigits == stampMarks && (d|(d+pastNine))&highs == 0 && d>>8&0xff < 6 {
+	seconds := rest&^stampDigits == stampMarks // rest holds them, and what stands before it names a minute
+	if seconds && minute == c.minute && (d|(d+pastNine))&highs == 0 && d>>8&0xff < 6 {
 		millis := (d>>8&0xff*10+d>>16&0xff)*1000 + d>>32&0xff*100 + d>>40&0xff*10 + d>>48&0xff
 		return c.at + transcript.Instant(millis)*1e6
 	}
 	at := t.Instant(line)
-	if at != 0 {
+	if seconds && at != 0 {
 		c.minute, c.at = minute, at-at%60e9
 	}
 	return at

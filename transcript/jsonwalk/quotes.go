@@ -45,7 +45,7 @@ func (x *quotes) Decode(t Text) []byte {
 	if t.To > x.clean && t.From < x.again || t.None() {
 		return t.Bytes(x.b)
 	}
-	return x.b[t.From:t.To]
+	return x.b[t.From:t.To:t.To]
 }
 
 // Append appends a string of the text to buf, as Decode gives it.
