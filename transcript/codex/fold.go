@@ -124,17 +124,18 @@ func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err er
 	*e = transcript.Entry{}
 	f.walker.Begin(line)
 	err = f.walker.scan(line, &f.record)
-	f.walker.Begin(nil) // a long line's memory goes with it
+	f.walker.Begin(nil)
 	f.sum.Bytes += int64(n)
 	switch err {
 	case nil:
 		f.sum.Lines++
-		return f.add(&f.record, e), nil
+		fresh = f.add(&f.record, e)
 	case jsonwalk.ErrNotJSON:
 		f.sum.Lines++
 		f.sum.Bad++
 	}
-	return false, err
+	f.record = record{} // a long line's memory goes with it
+	return fresh, err
 }
 
 // add adds one record, and says in e what it means.
