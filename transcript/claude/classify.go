@@ -233,9 +233,7 @@ func (w *walker) heard() []byte {
 		}
 		n++
 	}
-	if w.text = text; cap(text) > textKept {
-		w.text = nil
-	}
+	w.text = text
 	return text
 }
 

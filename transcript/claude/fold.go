@@ -110,7 +110,7 @@ func (f *Fold) Restart(file transcript.File) { f.Reset(file.Name, file.Subagent)
 func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err error) {
 	f.walker.Begin(line)
 	err = f.walker.scan(line, e)
-	f.walker.Begin(nil) // a long line's memory goes with it
+	f.walker.forget()
 	f.Session.Bytes += int64(n)
 	switch err {
 	case nil:

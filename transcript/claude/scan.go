@@ -34,8 +34,19 @@ type walker struct {
 	text  []byte          // what they say
 }
 
-// textKept is how much memory, in bytes, a walker keeps for texts between two lines.
+// textKept is how much memory, in bytes, a walker keeps for texts between two lines, and for where they stand.
 const textKept = 64 << 10
+
+// forget lets go of the line, and of the memory that a long one has taken.
+func (w *walker) forget() {
+	w.Begin(nil)
+	if cap(w.text) > textKept {
+		w.text = nil
+	}
+	if cap(w.parts) > textKept/8 { // a Text has 8 bytes
+		w.parts = nil
+	}
+}
 
 // usage is what a message's usage object says.
 type usage struct {

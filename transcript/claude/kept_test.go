@@ -1,0 +1,36 @@
+package claude
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"weak"
+
+	"sm/transcript"
+)
+
+// TestFoldKeepsNoLine: what a fold remembers of a long line must not keep all of it, nor much beside it.
+func TestFoldKeepsNoLine(t *testing.T) {
+	for _, record := range []string{
+		`"attachment","attachment":{"type":"hook_additional_context","content":[%s]}`,
+		`"attachment","attachment":{"type":"other","content":[%s]}`,
+		`"user","message":{"content":[{"type":"text","text":"x"},{"type":"other","content":[%s]}]}`,
+		`"assistant","message":{"id":"m","model":"x","usage":{"input_tokens":7},"content":[{"type":"tool_use","id":"t","name":"Read","input":{"file_path":"/a","x":[%s]}}]}`,
+	} {
+		f := NewFold("x", false)
+		f.KeepBills()
+		line := fmt.Appendf(nil, `{"timestamp":"2026-11-20T08:13:30.067Z","uuid":"u","cwd":"/w","version":"2.1.0","type":`+record+`}`, strings.Repeat(`"said",`, 100_000)+`""`)
+		first := weak.Make(&line[0])
+		if _, err := f.Line(line, len(line)+1, &transcript.Entry{}); err != nil {
+			t.Fatal(err)
+		}
+		line = nil
+		if runtime.GC(); first.Value() != nil {
+			t.Errorf("%s: the line is kept", record)
+		}
+		if n := 8*cap(f.walker.parts) + cap(f.walker.text); n > 2*textKept {
+			t.Errorf("%s: %d bytes are kept", record, n)
+		}
+	}
+}
