@@ -14,6 +14,7 @@ func (t *tailer) add(line []byte, end int64, c *transcript.Change) {
 	if fresh, _ := t.fold.Line(line, int(end-t.cursor.Offset), &t.entry); fresh {
 		c.Entries = append(c.Entries, plain(t.entry))
 	}
+	t.entry = transcript.Entry{} // a long line's memory goes with it
 	t.cursor.Offset = end
 	if room := headBytes - len(t.head); room > 0 {
 		t.head = append(t.head, line[:min(room, len(line))]...)

@@ -276,6 +276,7 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 		}
 		return ctx.Err() == nil
 	})
+	*e = transcript.Entry{} // a long line's memory goes with it
 	s.r.Stats.BytesDone.Add(end)
 	s.r.Stats.FilesDone.Add(1)
 	if err == nil && !met {
