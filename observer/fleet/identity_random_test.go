@@ -170,7 +170,11 @@ func (w *throng) registry() {
 // belongs to its agent, each agent is in its last session, and none has gone back to one
 // that it had left. When nothing comes later than the next /clear, each has been told once.
 func TestIdentityRandom(t *testing.T) {
-	for seed := range uint64(60) {
+	seeds := uint64(60)
+	if testing.Short() {
+		seeds = 5
+	}
+	for seed := range seeds {
 		for _, wild := range []bool{false, true} {
 			w := newThrong(seed, wild)
 			s := newScene(t)

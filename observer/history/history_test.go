@@ -168,6 +168,9 @@ func TestHalves(t *testing.T) {
 
 // TestOrderOfFiles: workers read files in any order, and what is found out about the sessions is always the same.
 func TestOrderOfFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")
+	}
 	type finding struct {
 		Place, Half   int
 		Agent, Leader string

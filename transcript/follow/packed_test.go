@@ -40,6 +40,9 @@ func TestPackedInPlace(t *testing.T) {
 // complete all of it is counted once.
 func TestEveryOffsetOfPacked(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")
+	}
 	plain := codexStory("thread", 6000)
 	format, path := codex.Format(nil), filepath.Join("x", codexName)+packedEnd
 	text := []byte(pack(t, string(plain)))

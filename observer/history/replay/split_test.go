@@ -84,7 +84,7 @@ func TestSplitAnywhere(t *testing.T) {
 	o := options().Policy
 	seeds := uint64(60)
 	if testing.Short() {
-		seeds = 17
+		seeds = 5
 	}
 	for seed := range seeds {
 		dir := t.TempDir()

@@ -230,6 +230,9 @@ func FuzzThinned(f *testing.F) {
 // TestPairsAreTheEngines: what is put together of two engines with one threshold each is what one engine with both says,
 // for each pair there is, and cycle for cycle.
 func TestPairsAreTheEngines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine: the race detector finds nothing in it, and takes ten times as long")
+	}
 	for name, dir := range gridFleets(t) {
 		t.Run(name, func(t *testing.T) {
 			r, l := trialOf(t, dir)
