@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -144,6 +145,30 @@ func mutate(r *rand.Rand, line, other []byte) []byte {
 		}
 	}
 	return b
+}
+
+// TestScanForgetsTheLineBefore: one walker for all lines says what a new one for each says.
+func TestScanForgetsTheLineBefore(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 0))
+	lines := slices.DeleteFunc(records(t), func(b []byte) bool { return len(b) > 3000 })
+	for i := range 25 { // lists that end in other places than those before
+		lines = append(lines, fmt.Appendf(nil, `{"type":"attachment","attachment":{"type":"hook_additional_context","content":[%s1]}}`, strings.Repeat(`"a\n",`, i)))
+	}
+	lines = append(lines, []byte(`{"type":"attachment","attachment":{"type":"hook_additional_context"}}`))
+	var w walker
+	var want, got transcript.Entry
+	for i := range 20_000 {
+		b := mutate(r, lines[r.IntN(len(lines))], lines[r.IntN(len(lines))])
+		if i%50 == 0 {
+			b = append(b, '\\') // which escapes nothing in the next line
+		}
+		wantErr := Scan(b, &want)
+		w.Begin(b)
+		if err := w.scan(b, &got); err != wantErr || !cmp.Equal(want, got, cmpopts.EquateEmpty()) {
+			t.Fatalf("error %v, want %v; entry (-want +got):\n%s\nline %q", err, wantErr, cmp.Diff(want, got), b)
+		}
+		w.forget()
+	}
 }
 
 // TestSoakScanMutations goes on for SM_SOAK where that is set.

@@ -129,6 +129,26 @@ func mutate(r *rand.Rand, line, other []byte) []byte {
 	return b
 }
 
+// TestScanForgetsTheLineBefore: one walker for all lines says what a new one for each says.
+func TestScanForgetsTheLineBefore(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 0))
+	lines := records(t)
+	var w walker
+	var want, got record
+	for i := range 20_000 {
+		b := mutate(r, lines[r.IntN(len(lines))], lines[r.IntN(len(lines))])
+		if i%50 == 0 {
+			b = append(b, '\\') // which escapes nothing in the next line
+		}
+		wantErr := scan(b, &want)
+		w.Begin(b)
+		if err := w.scan(b, &got); err != wantErr || !reflect.DeepEqual(want, got) {
+			t.Fatalf("error %v, want %v; record (-want +got):\n%s\nline %q", err, wantErr, cmp.Diff(want, got, cmp.AllowUnexported(record{}, usage{}, limit{})), b)
+		}
+	}
+}
+
 // TestSoakScanMutations goes on for SM_SOAK where that is set.
 func TestSoakScanMutations(t *testing.T) {
 	rounds, seed := 20_000, uint64(1)
