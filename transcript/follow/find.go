@@ -163,6 +163,7 @@ func (x *index) lookIn(dir *os.File, name, path string) *file {
 	if err != nil || !info.regular {
 		return nil
 	}
+	x.told = x.told && !info.linked // the other name may lie where nobody watches
 	if x.roots.isLearnt(path) && !info.ours {
 		x.odd(path, "not this user's own")
 		return nil
@@ -289,6 +290,7 @@ func (x *index) odd(path, why string) {
 
 // denied notes a folder that cannot be searched.
 func (x *index) denied(dir string, err error) {
+	x.told = false // perhaps nothing tells when it can
 	if err = reason(err); x.seen[dir] != err.Error() {
 		x.unread = append(x.unread, fmt.Errorf("search %s: %w", dir, err))
 	}

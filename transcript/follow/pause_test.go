@@ -43,14 +43,15 @@ func TestPause(t *testing.T) {
 }
 
 // TestTold: a search knows whether inotify tells of every change in the folders that it has found: not so in a file system
-// that others may write too, and not of where a link leads.
+// that others may write too, and not of where a link leads, or of what is written to a file by another name.
 func TestTold(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("inotify is Linux's own")
 	}
 	plain := filepath.Join(t.TempDir(), "plain")
-	linked := filepath.Join(t.TempDir(), "linked")
+	linked, named := filepath.Join(t.TempDir(), "linked"), filepath.Join(t.TempDir(), "named")
 	for _, err := range []error{
+		os.Mkdir(named, 0o700), os.WriteFile(filepath.Join(named, idA+".jsonl"), nil, 0o600), os.Link(filepath.Join(named, idA+".jsonl"), named+"-twice"),
 		os.MkdirAll(filepath.Join(plain, "-p"), 0o700), os.Mkdir(linked, 0o700), os.Symlink(filepath.Join(plain, "-p"), filepath.Join(linked, "-p")),
 	} {
 		if err != nil {
@@ -69,6 +70,7 @@ func TestTold(t *testing.T) {
 	}{
 		{"a folder of folders", []string{plain}, tellsAll(dir)}, // temporary files may lie on any file system
 		{"with a link", []string{linked}, false},
+		{"with a file that has another name", []string{named}, false},
 		{"of the kernel", []string{"/proc/self/fdinfo"}, false},
 		{"and then another", []string{"/proc/self/fdinfo", plain}, false},
 	} {

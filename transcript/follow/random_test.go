@@ -46,6 +46,7 @@ func randomSequences(t *testing.T, format *transcript.Format) {
 			r.speaks(format)
 			r.o.NoInotify = i%2 == 1
 			r.o.Check, r.o.Workers = 10*time.Millisecond, 2
+			r.o.Rescan = 24 * time.Hour // what inotify tells is all, if it serves
 			if i >= parallel/2 {
 				r.o.Tails = 1 // the lookers read most
 			}

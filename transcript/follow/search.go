@@ -62,7 +62,7 @@ func (f *follower) moved(fl *file, err error) {
 
 // event looks at what inotify has reported.
 func (f *follower) event(ev fsnotify.Event) {
-	if f.clients.dirs[filepath.Dir(ev.Name)] != nil {
+	if f.clients.dirs[filepath.Dir(ev.Name)] != nil || f.clients.dirs[ev.Name] != nil && ev.Has(fsnotify.Chmod) {
 		f.clients.stale = true
 		return
 	}
@@ -80,7 +80,7 @@ func (f *follower) event(ev fsnotify.Event) {
 		return
 	}
 	if _, named := f.index.roots.identify(ev.Name); fl == nil && !named {
-		if ev.Has(fsnotify.Create) {
+		if ev.Has(fsnotify.Create | fsnotify.Chmod) { // of a folder that may be searched now, too
 			f.appeared(ev.Name)
 		}
 		return
@@ -106,6 +106,7 @@ func (f *follower) appeared(path string) {
 		return
 	}
 	depth := f.index.depth(path)
+	f.index.told = f.index.told && info.IsDir()
 	if info.Mode()&fs.ModeSymlink != 0 && (depth > 1 || f.index.roots.isLearnt(path)) {
 		return
 	}

@@ -62,6 +62,7 @@ type fact struct {
 	inode          inode
 	size, modified int64 // modified is in nanoseconds since 1970
 	regular, ours  bool
+	linked         bool // it has another name
 }
 
 // statIn looks at a name in an open folder, or where that is nil at a path. It follows no link.
@@ -76,7 +77,7 @@ func statIn(dir *os.File, name string) (fact, error) {
 	}
 	return fact{
 		inode{uint64(st.Dev), uint64(st.Ino)}, st.Size, unix.TimespecToNsec(st.Mtim),
-		st.Mode&unix.S_IFMT == unix.S_IFREG, int(st.Uid) == os.Geteuid() && st.Nlink == 1,
+		st.Mode&unix.S_IFMT == unix.S_IFREG, int(st.Uid) == os.Geteuid() && st.Nlink == 1, st.Nlink > 1,
 	}, err
 }
 

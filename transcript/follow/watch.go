@@ -94,6 +94,11 @@ func (w *watcher) forget(dir, below string) {
 		return
 	}
 	gone := func(path string, _ bool) bool { return path == dir || strings.HasPrefix(path, below) }
+	for path := range w.watched {
+		if gone(path, true) {
+			_ = w.notify.Remove(path) // else a folder that has only moved is watched under its old name; it may be gone
+		}
+	}
 	maps.DeleteFunc(w.watched, gone)
 	maps.DeleteFunc(w.failed, gone)
 }

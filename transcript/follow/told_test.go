@@ -1,0 +1,110 @@
+package follow
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"sm/transcript"
+)
+
+// TestToldOfAll: what the search of all folders would find only minutes later is known by what inotify tells alone.
+func TestToldOfAll(t *testing.T) {
+	t.Parallel()
+	if !alone(t, 1) {
+		return
+	}
+	unprivileged(t)
+	nested := filepath.Join(idA, "subagents", "agent-1.jsonl")
+	for _, c := range []struct {
+		name   string
+		before func(r *rig)
+		do     func(r *rig)
+	}{
+		{"a folder of folders was moved", nil, func(r *rig) {
+			r.must(os.Rename(r.path("-p"), r.path("-q")))
+			r.settle("moved")
+			r.append(r.path("-q", nested), reply(2, 100))
+			r.append(r.path("-q", idA, "subagents", "agent-2.jsonl"), reply(3, 100))
+		}},
+		{"it was moved away and has come back", nil, func(r *rig) {
+			away := filepath.Join(filepath.Dir(r.root), "away")
+			r.must(os.Rename(r.path("-p"), away))
+			r.settle("moved")
+			r.must(os.Rename(away, r.path("-q")))
+			r.settle("moved back")
+			r.append(r.path("-q", nested), reply(2, 100))
+		}},
+		{"a folder may be entered at last", func(r *rig) { r.chmod(r.path("-p"), 0o600) }, func(r *rig) { r.chmod(r.path("-p"), 0o700) }},
+		{"a folder may be entered again", nil, func(r *rig) {
+			file, err := os.OpenFile(r.path("-p", idA+".jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+			r.must(err)
+			r.chmod(r.path("-p"), 0o600)
+			_, err = file.WriteString(reply(2, 100))
+			r.must(err)
+			r.must(file.Close())
+			r.idle(100 * time.Millisecond)
+			r.chmod(r.path("-p"), 0o700)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			r.o.Rescan, r.o.ActiveFor = 24*time.Hour, time.Nanosecond // a file that is not live is looked at when there is news alone
+			r.append(r.path("-p", idA+".jsonl"), reply(1, 100))
+			r.append(r.path("-p", nested), reply(1, 100))
+			if c.before != nil {
+				c.before(r)
+			}
+			r.start()
+			if c.before == nil {
+				r.settle("at the start")
+			}
+			r.idle(300 * time.Millisecond)
+			c.do(r)
+			r.settle(c.name)
+			r.stop()
+		})
+	}
+}
+
+// TestRegistryDenied: a registry that may be read again is.
+func TestRegistryDenied(t *testing.T) {
+	t.Parallel()
+	if !alone(t, 1) {
+		return
+	}
+	unprivileged(t)
+	r := newRig(t)
+	entries := make(chan []transcript.Client)
+	r.o.Rescan, r.o.Clients = 24*time.Hour, entries
+	dir := filepath.Join(filepath.Dir(r.root), "sessions")
+	put := func(pid int) {
+		text := fmt.Sprintf(`{"pid":%d,"sessionId":%q,"status":"idle","procStart":""}`, pid, idA)
+		r.must(os.WriteFile(filepath.Join(dir, fmt.Sprint(pid, ".json")), []byte(text), 0o600))
+	}
+	want := func(what string, n int) {
+		t.Helper()
+		timeout := time.After(patience)
+		for got := -1; got != n; {
+			select {
+			case list := <-entries:
+				got = len(list)
+			case <-r.out:
+			case <-timeout:
+				t.Fatalf("%s: %d entries, want %d", what, got, n)
+			}
+		}
+	}
+	r.must(os.MkdirAll(dir, 0o700))
+	put(101)
+	r.start()
+	defer r.stop()
+	want("at the start", 1)
+	r.chmod(dir, 0o300)
+	put(102)
+	want("unreadable", 0)
+	r.chmod(dir, 0o700)
+	want("readable", 2)
+}
