@@ -46,8 +46,8 @@ func (c *cycles) same(a *AgentState, o *opening) bool {
 		return false // two boundaries are two, however close
 	case !o.compacted() && o.key != 0 && a.Keyed:
 		return false // and so are two sessions
-	case o.handoff != 0: // all its signs are known by its key
-		return o.handoff == a.Handoff
+	case o.handoff != 0: // all its signs are known by its key, but for an older version's, which kept none
+		return o.handoff == a.Handoff || a.Handoff == 0 && a.Cause == CauseHandoff
 	case a.Cause == CauseNone:
 		return false
 	case a.Cause == CauseCompaction && (o.sign == signClear || o.sign == signHandoff):

@@ -119,6 +119,9 @@ func TestRules(t *testing.T) {
 			"open 2 handoff", "open 3 handoff", "open 4 handoff"}},
 		{"two handoffs are two, before the first reading, too", nil, []Event{
 			reading(1, 20_000), handedOver(80, 5, 0), handedOver(81, 6, 0), reading(82, 9_000)}, []string{"open 2 handoff", "open 3 handoff"}},
+		{"a handoff that an older version has seen begin is one", nil, []Event{
+			reading(1, 20_000), reset(80, CauseHandoff, 0), reading(80.5, 9_000), handedOver(84, 5, 6), reading(85, 9_000), handedOver(90, 7, 8)}, []string{
+			"open 2 handoff", "open 3 handoff"}},
 		{"a handoff right after a rewind is one", nil, []Event{
 			reading(1, 20_000), rewind(60, 10_000, 0), reading(62, 11_000), handedOver(75, 5, 8), reading(80, 9_000)}, []string{
 			"open 2 rewind", "open 3 handoff"}},
