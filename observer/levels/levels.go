@@ -4,7 +4,7 @@
 // Invariants: a reader sees the old line or the new one, never a part; no two agents share a file, and none lies outside
 // the folder. The files are a picture of the state: they are not synced, and are written anew after a start.
 //
-// An agent has two files in turn where the system allows that: one that is read, and one under a name with a dot that the
+// An agent has two files in turn where the system allows that: one that is read, and one in a folder beside it that the
 // next line is written to. To make and remove a file for each line costs ten times as much on ext4.
 package levels
 
@@ -96,22 +96,25 @@ func (c *Changes) Write(dir string, failed func(agent string, err error)) {
 }
 
 // Write replaces the level file of an agent in the folder dir, which it makes if there is none. Without a line it removes
-// the file. Beside it, under a name with a dot, may stand the file that was there before: see [Clean].
+// the file. Beside dir, in a folder with .next at the end of its name, stands what was there before: see [Clean].
 func Write(dir, agent, line string) error {
 	name := Name(agent)
-	path, fresh := filepath.Join(dir, name), filepath.Join(dir, "."+name)
+	path, fresh := filepath.Join(dir, name), filepath.Join(next(dir), name)
 	if line == "" {
 		_, _ = os.Remove(path), os.Remove(fresh) // there may be none
 		return nil
 	}
 	err := write(fresh, line+"\n")
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = os.MkdirAll(dir, 0o700); err == nil {
+		if err = errors.Join(os.MkdirAll(dir, 0o700), os.MkdirAll(next(dir), 0o700)); err == nil {
 			err = write(fresh, line+"\n")
 		}
 	}
 	if err == nil {
 		err = replace(path, fresh)
+		if errors.Is(err, fs.ErrNotExist) && os.MkdirAll(dir, 0o700) == nil { // somebody has removed it
+			err = replace(path, fresh)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -152,19 +155,15 @@ func open(path string, flags int) (fd int, err error) {
 	return fd, err
 }
 
-// Clean removes from the folder dir what was kept to be written over. None of it is a level file: no name of one begins with
-// a dot.
-func Clean(dir string) {
-	list, _ := os.ReadDir(dir) // there may be none
-	for _, e := range list {
-		if strings.HasPrefix(e.Name(), ".") {
-			_ = os.Remove(filepath.Join(dir, e.Name()))
-		}
-	}
-}
+// next is the folder of the files that the next lines are written to.
+func next(dir string) string { return dir + ".next" }
 
-// Keep removes all files of the folder dir but those with these names.
+// Clean removes what was kept beside the folder dir to be written over.
+func Clean(dir string) { _ = os.RemoveAll(next(dir)) }
+
+// Keep removes all files of the folder dir but those with these names, and what a killed observer has left beside it.
 func Keep(dir string, names map[string]bool) {
+	Clean(dir)
 	list, _ := os.ReadDir(dir) // there may be none
 	for _, e := range list {
 		if !names[e.Name()] {

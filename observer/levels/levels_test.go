@@ -26,9 +26,6 @@ func TestChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range list {
-			if strings.HasPrefix(e.Name(), ".") {
-				continue // to be written over
-			}
 			b, err := os.ReadFile(dir + "/" + e.Name())
 			if err != nil {
 				t.Fatal(err)
@@ -91,10 +88,11 @@ func TestWriteFails(t *testing.T) {
 func TestPair(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path, spare := filepath.Join(dir, "a"), filepath.Join(dir, ".a")
+	folder := filepath.Join(dir, "levels")
+	path, spare := filepath.Join(folder, "a"), filepath.Join(dir, "levels.next", "a")
 	write := func(line string) os.FileInfo {
 		t.Helper()
-		if err := Write(dir, "a", line); err != nil {
+		if err := Write(folder, "a", line); err != nil {
 			t.Fatal(err)
 		}
 		info, err := os.Stat(path)
@@ -158,7 +156,7 @@ func TestPair(t *testing.T) {
 			t.Errorf("%s: the old file has %q", what, got)
 		}
 	}
-	Clean(dir)
+	Clean(folder)
 	if _, err := os.Stat(spare); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what was kept is not removed: %v", err)
 	}
