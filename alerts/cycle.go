@@ -40,14 +40,16 @@ func (c *cycles) same(a *AgentState, o *opening) bool {
 	switch {
 	case o.at < a.Opened || !fresh && o.at <= a.First:
 		return true
+	case o.handoff != 0 && o.handoff == a.Handoff && (o.key == 0 || !a.Keyed):
+		return true // however late: while a human types the prompt waits for minutes
 	case o.at > a.Opened+c.settle:
 		return false
 	case o.sign == SignBoundary && a.Boundary != 0 && o.key != 0:
 		return false // two boundaries are two, however close
 	case !o.compacted() && o.key != 0 && a.Keyed:
 		return false // and so are two sessions
-	case o.handoff != 0: // all its signs are known by its key, but for an older version's, which kept none
-		return o.handoff == a.Handoff || a.Handoff == 0 && a.Cause == CauseHandoff
+	case o.handoff != 0: // another one, unless an older version has seen it begin, which kept no key
+		return a.Handoff == 0 && a.Cause == CauseHandoff
 	case a.Cause == CauseNone:
 		return false
 	case a.Cause == CauseCompaction && (o.sign == signClear || o.sign == signHandoff):

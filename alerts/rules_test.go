@@ -114,6 +114,9 @@ func TestRules(t *testing.T) {
 		{"one handoff has several signs, however late", nil, []Event{
 			reading(1, 20_000), handedOver(80, 5, 7), reset(81, CauseClear, 7), reading(82, 9_000), handedOver(85, 5, 0), handedOver(130, 5, 0),
 			reset(84, CauseSession, 0), reading(140, 10_000), handedOver(85, 5, 7)}, []string{"open 2 handoff"}},
+		{"one that is confirmed after minutes, in the session that it has kept", nil, []Event{
+			reading(1, 20_000), handedOver(80, 5, 0), reading(82, 9_000), handedOver(400, 5, 6), reading(410, 10_000), handedOver(420, 5, 7)}, []string{
+			"open 2 handoff", "open 3 handoff"}},
 		{"two handoffs are two, however close", nil, []Event{
 			reading(1, 20_000), handedOver(80, 5, 0), reading(80.5, 9_000), handedOver(81, 6, 0), reading(82, 9_000), handedOver(83, 7, 0)}, []string{
 			"open 2 handoff", "open 3 handoff", "open 4 handoff"}},
