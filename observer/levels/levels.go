@@ -116,6 +116,12 @@ func Write(dir, agent, line string) error {
 			err = replace(path, fresh)
 		}
 	}
+	if errors.Is(err, syscall.EXDEV) { // the folder is a link or a mount, and leads to another file system
+		fresh = filepath.Join(dir, "."+name)
+		if err = write(fresh, line+"\n"); err == nil {
+			err = syscall.Rename(fresh, path)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

@@ -162,3 +162,27 @@ func TestPair(t *testing.T) {
 	}
 	write("ok:5:5000")
 }
+
+// TestWriteElsewhere: the folder may be a link to another file system, say one in memory, or a mount of one.
+func TestWriteElsewhere(t *testing.T) {
+	t.Parallel()
+	there, err := os.MkdirTemp("/dev/shm", "levels")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer os.RemoveAll(there)
+	dir := filepath.Join(t.TempDir(), "levels")
+	if err := os.Symlink(there, dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"ok:10:20000", "warn:52:104000", "ok::"} {
+		if err := Write(dir, "a", line); err != nil {
+			t.Fatal(err)
+		}
+		list, err := os.ReadDir(there)
+		b, _ := os.ReadFile(filepath.Join(there, "a"))
+		if err != nil || len(list) != 1 || string(b) != line+"\n" {
+			t.Errorf("%q among %v, want %q: %v", b, list, line, err)
+		}
+	}
+}
