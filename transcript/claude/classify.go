@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"sm/transcript"
@@ -55,7 +56,7 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 		e.Title, e.Titled = w.Decode(r.generated), transcript.TitleGenerated
 	case "attachment":
 		if string(w.Decode(r.attachment)) == "hook_additional_context" {
-			e.Kind, e.Text = transcript.KindHeard, wording.Clip(w.heard())
+			e.Kind, e.Text = transcript.KindHeard, wording.Clip(w.heard(line))
 		}
 	case "last-prompt":
 		if r.explicit && string(w.Decode(r.leaf)) == noLeaf {
@@ -190,21 +191,17 @@ func block(w *walker) jsonwalk.Text {
 	return t
 }
 
-// attachment reads an attachment and returns its type. It keeps where the strings of its content stand, which is a string or a
-// list of them, here: most are long and of types that say nothing.
+// attachment reads an attachment and returns its type. Its content, often long, is looked at later, if at all: most types
+// say nothing.
 func (w *walker) attachment(value jsonwalk.Text) (kind jsonwalk.Text) {
-	w.parts = w.parts[:0]
+	w.said = jsonwalk.Span{}
 	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "type":
 			kind = w.Str(value)
 		case "content":
-			w.parts = w.parts[:0]
-			if !value.None() {
-				w.parts = append(w.parts, value)
-			}
-			for in := w.Enter(value, '['); in && w.Next(']'); {
-				w.parts = append(w.parts, w.Element())
+			if w.said = w.Span(value); !value.None() {
+				w.said = jsonwalk.Span{From: int(value.From) - 1, To: int(value.To) + 1}
 			}
 		default:
 			w.Str(value)
@@ -213,17 +210,23 @@ func (w *walker) attachment(value jsonwalk.Text) (kind jsonwalk.Text) {
 	return kind
 }
 
-// heard is the content of the attachment, one string a line: those that sm itself has said, where there are any, for several
-// hooks may have spoken at once, and the others at length. It holds until the next call.
-func (w *walker) heard() []byte {
-	text, n, own := w.text[:0], 0, false
-	for _, p := range w.parts {
+// heard is the content of the attachment, a string or a list of them, one a line: those that sm itself has said, where there
+// are any, for several hooks may have spoken at once, and the others at length. It holds until the next call.
+func (w *walker) heard(line []byte) []byte {
+	said := w.said.Bytes(line)
+	var list jsonwalk.Walker
+	list.Begin(said)
+	if list.Peek() == '"' {
+		return list.Decode(list.Quoted())
+	}
+	text, n, own := slices.Grow(w.text[:0], len(said)+8), 0, false // once is enough for nearly all
+	for in := list.Enter(jsonwalk.Text{}, '['); in && list.Next(']'); {
 		before := len(text)
 		if n > 0 {
 			text = append(text, '\n')
 		}
 		at := len(text)
-		text = w.Append(text, p)
+		text = list.Append(text, list.Element())
 		switch ours := wording.IsOurs(text[at:]); {
 		case ours && !own:
 			text, n, own = text[:copy(text, text[at:])], 0, true

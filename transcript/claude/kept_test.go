@@ -10,6 +10,21 @@ import (
 	"sm/transcript"
 )
 
+// TestAttachmentTakesNoMemory: one of a type that says nothing costs nothing beside its line, however many strings it lists.
+func TestAttachmentTakesNoMemory(t *testing.T) {
+	line := fmt.Appendf(nil, `{"type":"attachment","attachment":{"type":"other","content":[%s""]}}`, strings.Repeat(`"",`, 1_000_000))
+	f, e := NewFold("x", false), transcript.Entry{}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := f.Line(line, len(line)+1, &e); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
+		t.Errorf("it took %d bytes", n)
+	}
+}
+
 // TestFoldKeepsNoLine: what a fold remembers of a long line must not keep all of it, nor much beside it.
 func TestFoldKeepsNoLine(t *testing.T) {
 	for _, record := range []string{
@@ -29,7 +44,7 @@ func TestFoldKeepsNoLine(t *testing.T) {
 		if runtime.GC(); first.Value() != nil {
 			t.Errorf("%s: the line is kept", record)
 		}
-		if n := 8*cap(f.walker.parts) + cap(f.walker.text); n > 2*textKept {
+		if n := cap(f.walker.text); n > textKept {
 			t.Errorf("%s: %d bytes are kept", record, n)
 		}
 	}

@@ -30,11 +30,11 @@ type record struct {
 type walker struct {
 	jsonwalk.Walker
 	clock jsonwalk.Clock
-	parts []jsonwalk.Text // of the attachment
-	text  []byte          // what they say
+	said  jsonwalk.Span // the content of the attachment
+	text  []byte        // what that says, decoded
 }
 
-// textKept is how much memory, in bytes, a walker keeps for texts between two lines, and for where they stand.
+// textKept is how much memory, in bytes, a walker keeps for texts between two lines.
 const textKept = 64 << 10
 
 // forget lets go of the line, and of the memory that a long one has taken.
@@ -42,9 +42,6 @@ func (w *walker) forget() {
 	w.Begin(nil)
 	if cap(w.text) > textKept {
 		w.text = nil
-	}
-	if cap(w.parts) > textKept/8 { // a Text has 8 bytes
-		w.parts = nil
 	}
 }
 
