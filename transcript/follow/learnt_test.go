@@ -3,6 +3,7 @@ package follow
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -115,6 +116,9 @@ func TestLearn(t *testing.T) {
 		const idC = "33333333-3333-4333-8333-333333333333"
 		learn <- Root{other, claude.Format()}
 		hold("learnt", map[string]int64{at("-q", idB): 1})
+		r.chmod(filepath.Dir(at("code", idB)), 0o755) // inotify tells of these
+		r.must(os.MkdirAll(filepath.Dir(at("code2", idB)), 0o700))
+		r.must(os.WriteFile(at("code2", idB), []byte(reply(1, 100)), 0o600))
 		r.append(at("-q", idB), reply(2, 200))
 		r.append(at("-later", idC), reply(1, 100))
 		agent := filepath.Join(other, "-q", idB, "subagents", "agent-1.jsonl")
@@ -128,7 +132,7 @@ func TestLearn(t *testing.T) {
 		r.append(at("-q", idB), reply(4, 400))
 		hold("and on", map[string]int64{at("-q", idB): 4})
 		for path := range r.files {
-			if filepath.Base(filepath.Dir(path)) == "code" || within(outside, path) || filepath.Base(filepath.Dir(path)) == "-link" {
+			if strings.HasPrefix(filepath.Base(filepath.Dir(path)), "code") || within(outside, path) || filepath.Base(filepath.Dir(path)) == "-link" {
 				t.Errorf("%s is followed", path)
 			}
 		}
