@@ -19,7 +19,8 @@
 // lines that precede its cursor (and shows the context after one whole line more
 // that only lacks its newline); a line is reported as new at most once in a run; changes of one file
 // are sent in order; whatever happens to a file, the report is right again within
-// two seconds.
+// two seconds of what inotify or a stat can tell, and else, as for a parked file that is written through a
+// mapping or on another machine, with the next search of all folders.
 //
 // It does not decide what is news to the fleet: copies of files are reported like
 // any others. It never writes, and opens nothing but regular files.
