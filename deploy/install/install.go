@@ -14,7 +14,6 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 
 	"sm/deploy/jsonedit"
@@ -88,16 +87,10 @@ func (o Options) Uninstall(ctx context.Context) error {
 	return in.record().forget()
 }
 
-// NewEditor edits the settings in d for the sm at program. Its own entries are known by the names sm and sm-hook, and by being
-// the same file as program, if that is not "". ~ is home in them.
+// NewEditor edits the settings in d for the sm at program, "" where nobody knows it. How its own entries are known, see
+// isOwnProgram. ~ is home in them.
 func NewEditor(d *jsonedit.Text, program, home string) *Editor {
-	self, err := os.Stat(program)
-	return &Editor{Doc: d, program: program, home: home, isOwn: func(name string) bool {
-		return isOwnProgram(name, func(path string) bool {
-			info, statErr := os.Stat(path)
-			return err == nil && statErr == nil && os.SameFile(self, info)
-		})
-	}}
+	return &Editor{Doc: d, program: program, home: home, isOwn: func(name string) bool { return isOwnProgram(name, program) }}
 }
 
 // editor is told what the settings were before the first installation, nil where nobody knows.

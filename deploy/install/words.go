@@ -1,6 +1,10 @@
 package install
 
 import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -9,6 +13,9 @@ import (
 
 // wordLetters are what names of variables are made of.
 const wordLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
+
+// maxProgram is how much of a program is read to learn whose it is.
+const maxProgram = 64 << 20
 
 // ShellQuote writes a word so that a shell reads it as it is.
 func ShellQuote(word string) string {
@@ -106,16 +113,46 @@ func ownCommand(words []string, subcommand string, isOwn func(program string) bo
 
 func isVariable(name string) bool { return name != "" && strings.Trim(name, wordLetters) == "" }
 
-// isOwnProgram says whether a program is sm, or the small one beside it: by its name, or by being the same file as this one,
-// which may have been given another name.
-func isOwnProgram(program string, same func(path string) bool) bool {
-	if isOwnName(program) {
+// isOwnProgram says whether a program is sm or the small one beside it. sm is known by its name, or by being the same file as
+// self, an sm that may have another name.
+func isOwnProgram(program, self string) bool {
+	if isOwnName(program, self) {
 		return true
 	}
 	real, err := filepath.EvalSymlinks(program)
-	return err == nil && (isOwnName(real) || same(real))
+	return err == nil && (isOwnName(real, self) || sameFile(real, self))
 }
 
-func isOwnName(program string) bool {
-	return path.Base(program) == "sm" || path.Base(program) == SmallName
+// isOwnName goes by a program's name. Others may call a program sm-hook, too. Ours stands beside an sm or was built from
+// sm's sources; of one that is gone only the name is left.
+func isOwnName(program, self string) bool {
+	switch path.Base(program) {
+	case "sm":
+		return true
+	case SmallName:
+		dir := filepath.Dir(program)
+		return !filepath.IsAbs(program) || dir == filepath.Dir(self) || !exists(program) || exists(filepath.Join(dir, "sm")) || builtFromSources(program)
+	}
+	return false
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// builtFromSources says whether a program is one of sm's commands: the toolchain writes the path of its package into it.
+// Package debug/buildinfo finds that too, and makes sm larger by half a megabyte.
+func builtFromSources(program string) bool {
+	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	text, err := readHead(program, maxProgram)
+	return err == nil && bytes.Contains(text, []byte("path\tsm/cmd/sm"))
 }

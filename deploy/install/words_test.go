@@ -67,7 +67,7 @@ b"`, "a=b c"} {
 
 func TestOwnCommand(t *testing.T) {
 	t.Parallel()
-	own := func(program string) bool { return isOwnProgram(program, func(string) bool { return false }) }
+	own := func(program string) bool { return isOwnProgram(program, "") }
 	for in, want := range map[string][]string{
 		"sm statusline": {},
 		"/a/b/sm statusline --socket /s -- 'x y'": {"--socket", "/s", "--", "x y"},
