@@ -307,6 +307,10 @@ func TestNewFails(t *testing.T) {
 		{"web config", func(r *rig) {
 			r.o.MetricsListen, r.o.WebConfigFile = "127.0.0.1:0", filepath.Join(r.dir, "none.yaml")
 		}, []string{"none.yaml", "see metrics.web_config_file"}},
+		{"a password for a key", func(r *rig) {
+			r.o.MetricsListen, r.o.WebConfigFile = "127.0.0.1:0", filepath.Join(r.dir, "web.yaml")
+			noErrors(t, os.WriteFile(r.o.WebConfigFile, []byte("hunter2: 1\n"), 0o600))
+		}, []string{"line 1: field … not found", "see metrics.web_config_file"}},
 		{"socket", func(r *rig) { r.o.Socket = "sm.sock" }, []string{"not an absolute path"}},
 		{"state", func(r *rig) {
 			noErrors(t, os.WriteFile(filepath.Join(r.dir, "file"), nil, 0o600))

@@ -16,6 +16,7 @@ import (
 	"sm/observer/access"
 	"sm/observer/alertmanager"
 	"sm/observer/fleet"
+	"sm/observer/httpclient"
 	"sm/observer/overflow"
 	"sm/observer/pages"
 	"sm/transcript"
@@ -99,7 +100,7 @@ func (o *Options) Check() error {
 		return nil
 	}
 	if err := web.Validate(o.WebConfigFile); err != nil {
-		return fmt.Errorf("read %s: %w; see metrics.web_config_file", o.WebConfigFile, err)
+		return fmt.Errorf("read %s: %w; see metrics.web_config_file", o.WebConfigFile, httpclient.OneLine(httpclient.WithoutValues(err)))
 	}
 	return nil
 }

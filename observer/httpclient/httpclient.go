@@ -31,7 +31,7 @@ func New(file string, answerBytes int64) (*http.Client, error) {
 			err = failed.Err // without the name, which is said already
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w; write it as Prometheus has it, such as 'authorization: {credentials_file: token}'", file, OneLine(withoutValues(err)))
+			return nil, fmt.Errorf("read %s: %w; write it as Prometheus has it, such as 'authorization: {credentials_file: token}'", file, OneLine(WithoutValues(err)))
 		}
 	}
 	if c.OAuth2 != nil {
@@ -54,11 +54,12 @@ func Shown(address string) string {
 	return address
 }
 
-// withoutValues cuts out of an error what it quotes of the file, such as a token that stands there alone.
-func withoutValues(err error) error {
-	quoted := regexp.MustCompile("(?s)(cannot unmarshal \\S+ )`.*?`( into)|(anchor )'[^']*'|\"(?:[^\"\\\\]|\\\\.)*\"")
+// WithoutValues cuts out of an error what it quotes of a YAML file, such as a token that stands there alone, or in the place of
+// a key. The line is still named.
+func WithoutValues(err error) error {
+	quoted := regexp.MustCompile("(?s)(cannot unmarshal \\S+ )`.*?`( into)|(field ).*?( not found in type)|(anchor )'[^']*'|\"(?:[^\"\\\\]|\\\\.)*\"")
 	if text := err.Error(); quoted.MatchString(text) {
-		return errors.New(quoted.ReplaceAllString(text, "${1}${3}…${2}"))
+		return errors.New(quoted.ReplaceAllString(text, "${1}${3}${5}…${2}${4}"))
 	}
 	return err
 }

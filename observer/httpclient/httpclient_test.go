@@ -53,6 +53,7 @@ func TestNewRefuses(t *testing.T) {
 		"a token from a server": "oauth2: {client_id: a, client_secret: hunter2, token_url: http://127.0.0.1:1/}\n",
 		"a token alone":         "hunter2", "a long token": "hunter2andmore\n", "a token of two lines": "|\n  hun`\n  ter2\n", "a token like an alias": "*hunter2\n",
 		"a token for a group": "authorization: hunter2\ntls_config: hunter2\n", "no address": "proxy_url: \"http://me:hunter2@ho st\"\n", "no port": "proxy_url: http://me:hunter2\n",
+		"a token for a key": "hunter2: {hunter: 2}\n", "a token for a key below": "authorization:\n  ? |\n    hun\n    ter2\n  :\nhunter2: 1\n",
 		"no such authority": "tls_config: {ca_file: nowhere.pem}\n",
 	} {
 		path := filepath.Join(t.TempDir(), "http.yml")
