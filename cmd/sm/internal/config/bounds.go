@@ -241,14 +241,19 @@ func notHost(s string) bool {
 
 // checkPath takes an empty path for the default, or for none, but not in a list, unless it is optional there.
 func checkPath(s setting) string {
-	switch path := s.value.String(); {
+	path := s.value.String()
+	shown := plain.Quote(path)
+	if forSecrets(s.path) {
+		shown = "the text there, which is not shown as it may be a secret"
+	}
+	switch {
 	case path == "" && (!s.entry || s.tag.Get("optional") != ""):
 	case path == "":
 		return "is empty; give a path"
 	case strings.ContainsFunc(path, unicode.IsControl):
-		return "holds a control character; give another path than " + plain.Quote(path)
+		return "holds a control character; give another path than " + shown
 	case !filepath.IsAbs(path):
-		return "must be an absolute path, or begin with ~/, not " + plain.Quote(path)
+		return "must be an absolute path, or begin with ~/, not " + shown
 	case s.path == "socket" && len(path) > socket.MaxPath:
 		return fmt.Sprintf("is %d bytes long and a socket's path has room for %d; give a shorter one", len(path), socket.MaxPath)
 	}

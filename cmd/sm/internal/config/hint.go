@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,9 +71,10 @@ func keysOf(typ reflect.Type) []string {
 	return keys
 }
 
-// hint says what an unknown key was likely meant to be. Inside an entry of a list only that entry's keys come
-// into question.
-func hint(unknown string, group reflect.Type, path string) string {
+// unknownKey names an unknown key, and says what it was likely meant to be. Inside an entry of a list only that entry's keys
+// come into question. A key that is like no known one may be a token in the wrong place: it is not shown where it is as long
+// as one, or stands beside the key of a file for one.
+func unknownKey(unknown string, group reflect.Type, path string) string {
 	var known []string
 	if strings.HasSuffix(path, "]") {
 		for _, key := range keysOf(group) {
@@ -82,15 +84,26 @@ func hint(unknown string, group reflect.Type, path string) string {
 		known = knownPaths(reflect.TypeFor[Config](), "")
 	}
 	best, distance := nearest(unknown, known)
+	like := max(2, len(leaf(unknown))/2)
+	secret := distance > like && len(unknown) >= minToken || distance > 2 && slices.ContainsFunc(keysOf(group), forSecrets)
+	name := plain.Quote(unknown)
+	if secret {
+		name = "in " + cmp.Or(path, "the file") + ", not shown as it may be a secret"
+	}
 	switch {
 	case best == unknown:
 		// Only a key with dots in its name reads like the path of another.
-		return fmt.Sprintf("write %q below a line %q", best[strings.LastIndex(best, ".")+1:], best[:strings.LastIndex(best, ".")]+":")
-	case distance <= max(2, len(leaf(unknown))/2):
-		return fmt.Sprintf("did you mean %q?", best)
+		return fmt.Sprintf("%s; write %q below a line %q", name, leaf(best), best[:strings.LastIndex(best, ".")]+":")
+	case distance <= like:
+		return fmt.Sprintf("%s; did you mean %q?", name, best)
+	case secret:
+		return name + "; remove it"
 	}
-	return fmt.Sprintf("remove it, or use a known one: the nearest is %q", best)
+	return fmt.Sprintf("%s; remove it, or use a known one: the nearest is %q", name, best)
 }
+
+// forSecrets says whether the path of a setting is that of a file with secrets, which some take for the secret's own place.
+func forSecrets(path string) bool { return strings.HasSuffix(path, "_file") }
 
 // knownPaths lists groups and settings alike.
 func knownPaths(typ reflect.Type, prefix string) []string {

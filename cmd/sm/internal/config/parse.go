@@ -236,7 +236,7 @@ func (p *parser) group(typ reflect.Type, n *yaml.Node, path string) (map[string]
 		case key.ShortTag() == "!!merge":
 			p.fail(key.Line, "merge keys (<<) are not read; write the keys out")
 		case !known:
-			p.fail(key.Line, "unknown key %s; %s", plain.Quote(sub), hint(sub, typ, path))
+			p.fail(key.Line, "unknown key %s", unknownKey(sub, typ, path))
 		case lines[key.Value] > 0:
 			p.fail(key.Line, "key %q stands at line %d already; keep one of the two", sub, lines[key.Value])
 		default:
