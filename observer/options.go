@@ -96,10 +96,7 @@ func (o *Options) Check() error {
 	if err := errors.Join(o.Alertmanager.Check(), pages.Check(o.Servers)); err != nil {
 		return err
 	}
-	if o.MetricsListen == "" {
-		return nil
-	}
-	if err := web.Validate(o.WebConfigFile); err != nil {
+	if err := web.Validate(o.WebConfigFile); err != nil && o.MetricsListen != "" {
 		return fmt.Errorf("read %s: %w; see metrics.web_config_file", o.WebConfigFile, httpclient.OneLine(httpclient.WithoutValues(err)))
 	}
 	return nil
