@@ -126,17 +126,12 @@ func (f *Fleet) Settle(now time.Time) (n Update) {
 		return n
 	}
 	order := f.claimOrder()
-	count := 0
 	for _, x := range order {
 		f.giveRecord(x)
-		count += len(x.backlog.Messages)
 	}
-	f.messages, f.changed.messages = make(map[transcript.Key]transcript.Key, count), make([]Claim, 0, count)
-	for _, x := range order {
-		list := x.backlog.Bills
-		n.Observed = append(n.Observed, f.recall(x)...)
-		f.bill(x, list, func(at transcript.Instant) bool { return at > f.created })
-	}
+	n.Observed = f.origins.settle(order, func(x *file, bills []transcript.Bill) {
+		f.bill(x, bills, func(at transcript.Instant) bool { return at > f.created })
+	})
 	f.settled = true
 	f.changed.settle()
 	f.changed.count()

@@ -89,7 +89,7 @@ func stored(f *Fleet) Stored {
 		s.Agents = append(s.Agents, *a)
 	}
 	for k, owner := range f.claims {
-		s.Claims = append(s.Claims, Claim{k, owner})
+		s.Claims = append(s.Claims, Claim{Key: k, Owner: owner})
 	}
 	return s
 }

@@ -76,7 +76,7 @@ func newFleet(o Options, settled bool) *Fleet {
 	return &Fleet{
 		basis: b, catalog: c, roster: r, resolver: &resolver{r}, gauge: g, costs: cs, billing: bl,
 		assigner: &assigner{roster: r, gauge: g, costs: cs, billing: bl},
-		origins:  &origins{roster: r, gauge: g, claims: map[transcript.Key]transcript.Key{}, messages: map[transcript.Key]transcript.Key{}},
+		origins:  &origins{roster: r, gauge: g, claims: map[transcript.Key]transcript.Key{}},
 		finder:   fd, threads: threads.New(), liveness: lv, viewer: &viewer{liveness: lv, gauge: g},
 	}
 }

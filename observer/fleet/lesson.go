@@ -21,13 +21,13 @@ type taught struct {
 	own bool
 }
 
-// reply adds a message that has been claimed.
-func (l *lesson) reply(o *origins, x *file, m *transcript.Message) {
+// reply adds a message that has been claimed; own says that it is the session's.
+func (l *lesson) reply(o *origins, x *file, m *transcript.Message, own bool) {
 	if o.options.Teach == nil || x.sub {
 		return
 	}
 	size := int64(0)
-	if !m.Side && o.messages[m.ID] == x.owner() {
+	if !m.Side && own {
 		if size = m.Usage.Context(); clients.Of(&x.Session) == clients.Codex {
 			size += m.Usage.Output // its context includes what was answered
 		}

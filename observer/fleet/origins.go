@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"sm/alerts"
+	"sm/observer/fleet/backlog"
 	"sm/transcript"
 	"sm/transcript/clients"
 )
@@ -25,30 +26,30 @@ func (x *file) owner() transcript.Key {
 	return x.of.owner
 }
 
-// message claims a message for its session, or finds it to be a copy.
-func (o *origins) message(x *file, m *transcript.Message, counts bool) {
+// message claims a message for its session, or finds it to be a copy. It says whether it is the session's own.
+func (o *origins) message(x *file, m *transcript.Message, counts bool) (own bool) {
 	mine := x.owner()
-	owner, claimed := o.messages[m.ID]
+	owner, claimed := o.messages.Of(m.ID)
 	if !claimed && o.options.Ledger != nil {
 		owner, claimed = o.options.Ledger.Owner(m.ID)
 	}
 	first := m.Was == (transcript.Usage{})
 	switch {
 	case !claimed:
-		o.messages[m.ID] = mine
-		o.changed.messages = append(o.changed.messages, Claim{m.ID, mine})
+		o.messages.Put(m.ID, mine)
+		o.changed.messages = append(o.changed.messages, Claim{Key: m.ID, Owner: mine})
 	case owner == mine:
 		if first { // known: read again, or in another copy of the same file
 			x.know(m.ID)
 		}
 		if slices.Contains(x.also().Known, m.ID) {
-			return
+			return true
 		}
 	case !x.sub && owner == transcript.Join(mine, subagentsOwner):
-		return // a subagent's file was read sooner; it has counted there
+		return false // a subagent's file was read sooner; it has counted there
 	default:
 		x.more().Inherited.message(m, first)
-		return
+		return false
 	}
 	if counts {
 		o.counters.Spend(m.Usage.Minus(m.Was), clients.Of(&x.Session))
@@ -57,6 +58,7 @@ func (o *origins) message(x *file, m *transcript.Message, counts bool) {
 		o.counters.SpentToday(m)
 		o.changed.count()
 	}
+	return true
 }
 
 // knownMost is how many messages a file remembers as counted before: the lines of
@@ -166,7 +168,7 @@ func (o *origins) register(e *transcript.Compaction, owner transcript.Key) {
 	for _, k := range [4]transcript.Key{e.Key, e.Own, e.Stamp, digestKey(space, e)} {
 		if _, claimed := o.claims[k]; !claimed && k != 0 {
 			o.claims[k] = owner
-			o.changed.claims = append(o.changed.claims, Claim{k, owner})
+			o.changed.claims = append(o.changed.claims, Claim{Key: k, Owner: owner})
 		}
 	}
 }
@@ -184,7 +186,23 @@ type origins struct {
 	*roster
 	gauge    *gauge
 	claims   map[transcript.Key]transcript.Key // of compactions: whose
-	messages map[transcript.Key]transcript.Key // those that the Ledger does not know yet
+	messages backlog.Owners                    // of those that the Ledger does not know yet
+}
+
+// settle claims what files held, in their order, and calls done after each of them with its bills.
+func (o *origins) settle(order []*file, done func(x *file, bills []transcript.Bill)) (observed []alerts.ObservedCompactions) {
+	history := make([]*backlog.Backlog, len(order))
+	for i, x := range order {
+		history[i] = x.backlog
+	}
+	o.changed.messages = make([]Claim, 0, o.messages.Expect(history))
+	for _, x := range order {
+		list := x.backlog.Bills
+		observed = append(observed, o.recall(x)...)
+		done(x, list)
+	}
+	o.messages.Settle(o.changed.messages)
+	return observed
 }
 
 // recall claims what a file held and frees it.
@@ -194,8 +212,8 @@ func (o *origins) recall(x *file) (observed []alerts.ObservedCompactions) {
 	var l lesson
 	for i := range b.Messages {
 		m, counts := b.Message(i)
-		o.message(x, &m, counts)
-		l.reply(o, x, &m)
+		own := o.message(x, &m, counts)
+		l.reply(o, x, &m, own)
 	}
 	room := len(b.Compactions)
 	id, _ := o.agentOf(x.of)

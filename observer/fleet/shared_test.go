@@ -134,7 +134,7 @@ func TestCorpus(t *testing.T) {
 		t.Errorf("%d compactions, want %d", n, len(distinct))
 	}
 	truth := transcripttest.OracleFleet(files)
-	if got, want := len(f.messages), truth.Messages+truth.Subagents.Messages; got != want {
+	if got, want := f.messages.Len(), truth.Messages+truth.Subagents.Messages; got != want {
 		t.Errorf("%d messages, want %d", got, want)
 	}
 	messages, orphans := 0, 0
@@ -146,7 +146,7 @@ func TestCorpus(t *testing.T) {
 			orphans += s.subagents().messages
 		}
 	}
-	if messages+orphans != len(f.messages) {
-		t.Errorf("views show %d messages and orphans have %d, want %d", messages, orphans, len(f.messages))
+	if messages+orphans != f.messages.Len() {
+		t.Errorf("views show %d messages and orphans have %d, want %d", messages, orphans, f.messages.Len())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"sm/observer/fleet/backlog"
 	"sm/observer/tally"
 	"sm/transcript"
 )
@@ -60,9 +61,7 @@ type SessionRecord struct {
 // Claim says which session a compaction or message belongs to: the one in which it
 // first happened. Owner is the key of that session's id, joined with a constant for
 // messages of its subagents' files. A store must not read anything from either.
-type Claim struct {
-	Key, Owner transcript.Key
-}
+type Claim = backlog.Claim
 
 // Stored is all that a fleet needs to go on after a restart.
 type Stored struct {

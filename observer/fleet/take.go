@@ -3,8 +3,6 @@ package fleet
 import (
 	"maps"
 	"slices"
-
-	"sm/transcript"
 )
 
 // changes is what has not been stored yet. What can change again while a Delta is
@@ -89,12 +87,7 @@ func (f *Fleet) Stored(d Delta) {
 		c.settled = 0
 	}
 	if f.options.Ledger != nil {
-		for _, claim := range c.messages[:c.taken.messages] {
-			delete(f.messages, claim.Key)
-		}
-		if len(f.messages) == 0 {
-			f.messages = map[transcript.Key]transcript.Key{} // a map keeps the memory of its largest time
-		}
+		f.messages.Forget(c.messages[:c.taken.messages])
 	}
 	c.claims, c.messages = rest(c.claims, c.taken.claims), rest(c.messages, c.taken.messages)
 	c.taken.claims, c.taken.messages = 0, 0
