@@ -38,7 +38,7 @@ type Engine struct {
 // a notice does not know, is an error.
 func New(o Options) (*Engine, error) {
 	b := &board{agents: map[AgentID]*AgentState{}, changed: map[AgentID]struct{}{}}
-	l := &limits{board: b, learned: map[client][]int64{}, medians: map[client]int64{}}
+	l := &limits{board: b, learned: map[client][]int64{}, typical: map[client]sizes{}}
 	n, t := &notices{b, l}, &timers{board: b}
 	e := &Engine{board: b, limits: l, notices: n, timers: t, cycles: &cycles{b, l, n, t}}
 	e.forecaster.restore(Calibration{})
@@ -238,7 +238,7 @@ func (e *Engine) Restore(s State) {
 	}
 	e.forecaster.restore(s.Calibration)
 	e.reminders, e.reminded = slices.Clone(s.Reminders), false
-	e.learned, e.medians = map[client][]int64{}, map[client]int64{}
+	e.learned, e.typical = map[client][]int64{}, map[client]sizes{}
 	for _, l := range s.Learned {
 		e.Learn(l)
 	}

@@ -2,7 +2,6 @@ package alerts
 
 import (
 	"math"
-	"slices"
 	"time"
 )
 
@@ -61,9 +60,7 @@ func (li *limits) rest(a *AgentState) float64 {
 	r, known := a.current()
 	at, source := li.threshold(a.Agent, r)
 	if source == ThresholdSeen {
-		_, key := li.seen(a.Agent, r)
-		sizes := slices.Sorted(slices.Values(li.learned[key]))
-		at = sizes[(len(sizes)-1)/5]
+		at = li.seen(a.Agent, r).early
 	}
 	if source == ThresholdAssumed && a.Beyond > 1 {
 		at = max(at, r.Window) // it was assumed wrongly: this client waits until a request is refused

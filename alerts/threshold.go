@@ -12,9 +12,12 @@ import (
 type limits struct {
 	*board
 	learned    map[client][]int64
-	medians    map[client]int64 // only clients whose compactions were seen often enough
+	typical    map[client]sizes // only clients whose compactions were seen often enough; follows from learned
 	forecaster forecaster
 }
+
+// sizes are what was seen of a client's automatic compactions, in tokens: their median, and one of the smallest.
+type sizes struct{ median, early int64 }
 
 const (
 	// lessonsKept is how many compactions a learned threshold rests on at most,
@@ -72,8 +75,8 @@ func (li *limits) threshold(id AgentID, r Reading) (tokens int64, source Thresho
 	if li.options.CompactionThreshold > 0 {
 		return li.options.CompactionThreshold, ThresholdConfigured
 	}
-	if seen, _ := li.seen(id, r); seen > 0 {
-		return seen, ThresholdSeen
+	if seen := li.seen(id, r); seen.median > 0 {
+		return seen.median, ThresholdSeen
 	}
 	if r.CompactsAt > 0 {
 		return r.CompactsAt, ThresholdAssumed
@@ -81,34 +84,37 @@ func (li *limits) threshold(id AgentID, r Reading) (tokens int64, source Thresho
 	return 0, ThresholdUnknown
 }
 
-// seen is the median of what was seen of the agent alone, else of all clients like it, and under which key; 0 for nothing.
-func (li *limits) seen(id AgentID, r Reading) (tokens int64, key client) {
+// seen is what was seen of the agent alone, else of all clients like it; zero for nothing.
+func (li *limits) seen(id AgentID, r Reading) sizes {
+	if len(li.typical) == 0 {
+		return sizes{}
+	}
 	for _, who := range [2]AgentID{id, ""} {
-		key = client{r.Model, r.Window, r.CompactsAt, who}
-		if tokens = li.medians[key]; tokens > 0 {
-			return tokens, key
+		if seen := li.typical[client{r.Model, r.Window, r.CompactsAt, who}]; seen.median > 0 {
+			return seen
 		}
 	}
-	return unassumed(li.medians, key)
+	seen, _ := li.unassumed(client{r.Model, r.Window, r.CompactsAt, ""})
+	return seen
 }
 
 // unassumed is what was learned of a client's model and window, and under which key, where it is
 // not known what was assumed: earlier versions did not store that. It holds for a client if it
 // is near to what is assumed of it: one that was told something of its own compacts elsewhere.
 // Of clients that never compact by themselves nothing is assumed either.
-func unassumed(medians map[client]int64, c client) (tokens int64, key client) {
+func (li *limits) unassumed(c client) (seen sizes, key client) {
 	key = client{c.model, c.window, 0, ""}
-	tokens = medians[key]
-	if c.assumed <= 0 || tokens < c.assumed*odd/100 || c.assumed < tokens*odd/100 {
-		return 0, key
+	seen = li.typical[key]
+	if c.assumed <= 0 || seen.median < c.assumed*odd/100 || c.assumed < seen.median*odd/100 {
+		return sizes{}, key
 	}
-	return tokens, key
+	return seen, key
 }
 
 func lessons(learned map[client][]int64) []ObservedCompactions {
 	all := make([]ObservedCompactions, 0, len(learned))
-	for c, sizes := range learned {
-		all = append(all, ObservedCompactions{c.agent, c.model, c.window, c.assumed, slices.Clone(sizes)})
+	for c, tokens := range learned {
+		all = append(all, ObservedCompactions{c.agent, c.model, c.window, c.assumed, slices.Clone(tokens)})
 	}
 	slices.SortFunc(all, func(a, b ObservedCompactions) int {
 		return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Window, b.Window), cmp.Compare(a.CompactsAt, b.CompactsAt), cmp.Compare(a.Agent, b.Agent))
@@ -134,15 +140,15 @@ func (li *limits) Learn(l ObservedCompactions) {
 }
 
 // keep notes the newest of the sizes of a client.
-func (li *limits) keep(c client, sizes []int64) {
-	sizes = newest(sizes, lessonsKept)
-	li.learned[c] = sizes
-	if n := len(sizes); n >= lessonsNeeded {
-		sorted := slices.Sorted(slices.Values(sizes))
-		li.medians[c] = (sorted[(n-1)/2] + sorted[n/2]) / 2
-		if old, key := unassumed(li.medians, c); old > 0 && c.agent == "" {
+func (li *limits) keep(c client, all []int64) {
+	all = newest(all, lessonsKept)
+	li.learned[c] = all
+	if n := len(all); n >= lessonsNeeded {
+		sorted := slices.Sorted(slices.Values(all))
+		li.typical[c] = sizes{median: (sorted[(n-1)/2] + sorted[n/2]) / 2, early: sorted[(n-1)/5]}
+		if old, key := li.unassumed(c); old.median > 0 && c.agent == "" {
 			delete(li.learned, key)
-			delete(li.medians, key)
+			delete(li.typical, key)
 		}
 	}
 }
@@ -150,14 +156,14 @@ func (li *limits) keep(c client, sizes []int64) {
 // unlearn drops what was learned of one agent alone, and gives it to another one, unless
 // that is "".
 func (li *limits) unlearn(from, to AgentID) {
-	for c, sizes := range li.learned {
+	for c, all := range li.learned {
 		if c.agent != from || from == "" {
 			continue
 		}
 		delete(li.learned, c)
-		delete(li.medians, c)
+		delete(li.typical, c)
 		if c.agent = to; to != "" {
-			li.keep(c, sizes)
+			li.keep(c, all)
 		}
 	}
 }
