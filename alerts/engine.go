@@ -238,7 +238,7 @@ func (e *Engine) Restore(s State) {
 	}
 	e.forecaster.restore(s.Calibration)
 	e.reminders, e.reminded = slices.Clone(s.Reminders), false
-	e.learned, e.typical = map[client][]int64{}, map[client]sizes{}
+	e.learned, e.typical, e.asked = map[client][]int64{}, map[client]sizes{}, question{}
 	for _, l := range s.Learned {
 		e.Learn(l)
 	}

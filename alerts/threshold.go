@@ -13,7 +13,15 @@ type limits struct {
 	*board
 	learned    map[client][]int64
 	typical    map[client]sizes // only clients whose compactions were seen often enough; follows from learned
+	asked      question
 	forecaster forecaster
+}
+
+// question is what seen was asked last, and its answer: the client of one agent is asked for several times for each reading.
+type question struct {
+	known bool
+	by    client
+	seen  sizes
 }
 
 // sizes are what was seen of a client's automatic compactions, in tokens: their median, and one of the smallest.
@@ -89,12 +97,20 @@ func (li *limits) seen(id AgentID, r Reading) sizes {
 	if len(li.typical) == 0 {
 		return sizes{}
 	}
-	for _, who := range [2]AgentID{id, ""} {
-		if seen := li.typical[client{r.Model, r.Window, r.CompactsAt, who}]; seen.median > 0 {
+	if c := (client{r.Model, r.Window, r.CompactsAt, id}); !li.asked.known || li.asked.by != c {
+		li.asked = question{known: true, by: c, seen: li.find(c)}
+	}
+	return li.asked.seen
+}
+
+func (li *limits) find(c client) sizes {
+	for _, who := range [2]AgentID{c.agent, ""} {
+		c.agent = who
+		if seen := li.typical[c]; seen.median > 0 {
 			return seen
 		}
 	}
-	seen, _ := li.unassumed(client{r.Model, r.Window, r.CompactsAt, ""})
+	seen, _ := li.unassumed(c)
 	return seen
 }
 
@@ -142,7 +158,7 @@ func (li *limits) Learn(l ObservedCompactions) {
 // keep notes the newest of the sizes of a client.
 func (li *limits) keep(c client, all []int64) {
 	all = newest(all, lessonsKept)
-	li.learned[c] = all
+	li.learned[c], li.asked = all, question{}
 	if n := len(all); n >= lessonsNeeded {
 		sorted := slices.Sorted(slices.Values(all))
 		li.typical[c] = sizes{median: (sorted[(n-1)/2] + sorted[n/2]) / 2, early: sorted[(n-1)/5]}
@@ -162,6 +178,7 @@ func (li *limits) unlearn(from, to AgentID) {
 		}
 		delete(li.learned, c)
 		delete(li.typical, c)
+		li.asked = question{}
 		if c.agent = to; to != "" {
 			li.keep(c, all)
 		}

@@ -59,7 +59,19 @@ func (h *History) InOrder(ctx context.Context, rules []transcript.WindowRule, ea
 
 // CompactsAt is the size in tokens at which the client is assumed to compact by itself, 0 when unknown or never.
 func (t *Timeline) CompactsAt(ev *alerts.Event) int64 {
-	return clients.CompactsAt(&t.Change.Session, new(claude.AutoCompact), ev.Window, ev.Model, t.Change.Session.Version)
+	if a := &t.asked; !a.known || a.window != ev.Window || a.model != ev.Model {
+		at := clients.CompactsAt(&t.Change.Session, new(claude.AutoCompact), ev.Window, ev.Model, t.Change.Session.Version)
+		*a = assumed{known: true, window: ev.Window, model: ev.Model, at: at}
+	}
+	return t.asked.at
+}
+
+// assumed is the newest answer of CompactsAt: most events of a session ask the same.
+type assumed struct {
+	known  bool
+	window int64
+	model  string
+	at     int64
 }
 
 // openLog is a session whose first events have been given out, and whose others follow.

@@ -30,6 +30,7 @@ type Timeline struct {
 	Open  bool
 	Group int // sessions that are told apart but hang together have the same
 	Half  int // Train, Holdout
+	asked assumed
 }
 
 // The halves of the sessions.
