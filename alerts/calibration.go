@@ -59,15 +59,6 @@ func (c *Calibration) clone() Calibration {
 	return d
 }
 
-// take notes the forecasts of one cycle, by stratum; those that the cycle was too short for are missing.
-func (c *Calibration) take(missed []Foreseen) {
-	for k, f := range missed[:min(len(missed), strata)] {
-		if p, known := f.trend(); known {
-			c.Errors[k] = newest(append(c.Errors[k], p.score(stratum()[k])), errorsKept)
-		}
-	}
-}
-
 // usual is by how many tokens a reply makes the context of any agent grow.
 func (c *Calibration) usual() float64 {
 	return (max(0, c.Steps.Sum) + poolWeight*usualGrowth) / (c.Steps.Weight + poolWeight)
@@ -95,20 +86,28 @@ func (f Foreseen) trend() (p trend, known bool) {
 // bands are quantiles of the errors of trends, by stratum: 10, 50 and 90 percent of them are smaller.
 type bands [3][strata]float64
 
-// bands are made from the errors of past cycles. A stratum that has few takes those of the nearest one that has enough.
-func (c *Calibration) bands() bands {
+// sorted are the errors of past cycles in order, by stratum.
+func (c *Calibration) sorted() (all [strata][]int16) {
+	for k := range all {
+		all[k] = slices.Sorted(slices.Values(c.Errors[k]))
+	}
+	return all
+}
+
+// bandsOf makes bands from sorted errors. A stratum that has few takes those of the nearest one that has enough.
+func bandsOf(sorted [strata][]int16) bands {
 	b := usualErrors()
 	for k := range strata {
 		from := -1
 		for j := range strata {
-			if len(c.Errors[j]) >= errorsNeeded && (from < 0 || abs(j-k) < abs(from-k)) {
+			if len(sorted[j]) >= errorsNeeded && (from < 0 || abs(j-k) < abs(from-k)) {
 				from = j
 			}
 		}
 		if from < 0 {
 			continue
 		}
-		for i, q := range quantiles(slices.Sorted(slices.Values(c.Errors[from]))) {
+		for i, q := range quantiles(sorted[from]) {
 			b[i][k] = q / 100
 		}
 	}
@@ -157,13 +156,17 @@ func (p trend) left(band *[strata]float64) float64 {
 // forecaster makes the forecasts of all agents.
 type forecaster struct {
 	Calibration
-	bands bands // follow from it
+	sorted [strata][]int16 // its errors: sorting them anew for each that comes would take longer than all the rest
+	bands  bands           // follow from them
 }
 
 // Calibrate has forecasts go by what another engine has learnt, in place of all that this one has.
 func (e *Engine) Calibrate(c Calibration) { e.forecaster.restore(c) }
 
-func (f *forecaster) restore(c Calibration) { f.Calibration, f.bands = c.clone(), c.bands() }
+func (f *forecaster) restore(c Calibration) {
+	f.Calibration, f.sorted = c.clone(), c.sorted()
+	f.bands = bandsOf(f.sorted)
+}
 
 // of says how far an agent's compaction is when its context can grow by rest tokens.
 func (f *forecaster) of(a *AgentState, rest float64) Forecast {
@@ -206,11 +209,27 @@ func (f *forecaster) close(a *AgentState, compacted bool) {
 
 // learn takes what the cycle before has taught, once it is known that the client ended it by itself.
 func (f *forecaster) learn(a *AgentState) {
-	if len(a.Missed) > 0 {
-		f.take(a.Missed)
-		f.bands = f.Calibration.bands()
-		a.Missed = nil
+	if len(a.Missed) == 0 {
+		return
 	}
+	for k, m := range a.Missed[:min(len(a.Missed), strata)] { // those that the cycle was too short for are missing
+		if p, known := m.trend(); known {
+			f.note(k, p.score(stratum()[k]))
+		}
+	}
+	f.bands = bandsOf(f.sorted)
+	a.Missed = nil
+}
+
+// note adds an error to a stratum; the oldest makes room for it.
+func (f *forecaster) note(k int, x int16) {
+	all, sorted := f.Errors[k], f.sorted[k]
+	for _, old := range all[:max(0, len(all)+1-errorsKept)] {
+		i, _ := slices.BinarySearch(sorted, old)
+		sorted = slices.Delete(sorted, i, i+1)
+	}
+	i, _ := slices.BinarySearch(sorted, x)
+	f.Errors[k], f.sorted[k] = newest(append(all, x), errorsKept), slices.Insert(sorted, i, x)
 }
 
 // missed are the forecasts of a cycle that is over, by stratum.

@@ -153,7 +153,7 @@ func TestQuantiles(t *testing.T) {
 func TestBands(t *testing.T) {
 	t.Parallel()
 	var c Calibration
-	if d := cmp.Diff(usualErrors(), c.bands()); d != "" {
+	if d := cmp.Diff(usualErrors(), bandsOf(c.sorted())); d != "" {
 		t.Errorf("(-built-in +got):\n%s", d)
 	}
 	for i := range errorsNeeded {
@@ -161,11 +161,30 @@ func TestBands(t *testing.T) {
 		c.Errors[3] = append(c.Errors[3], int16(100+i))
 		c.Errors[5] = append(c.Errors[5][:0], int16(i))
 	}
-	b := c.bands()
+	b := bandsOf(c.sorted())
 	near, far := [3]float64{0.02, 0.145, 0.27}, [3]float64{1.02, 1.145, 1.27}
 	for k, want := range [strata][3]float64{near, near, near, far, far, far} {
 		if got := [3]float64{b[0][k], b[1][k], b[2][k]}; got != want {
 			t.Errorf("with %d left %v, want %v", stratum()[k], got, want)
+		}
+	}
+}
+
+// TestSortedErrors: the errors in order are those that are kept, whatever comes and goes.
+func TestSortedErrors(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	var f forecaster
+	f.restore(Calibration{Errors: [strata][]int16{2: make([]int16, errorsKept+7)}})
+	for range 5 * errorsKept * strata {
+		f.note(rng.IntN(strata), int16(rng.IntN(40)-20))
+	}
+	if d := cmp.Diff(f.Calibration.sorted(), f.sorted); d != "" {
+		t.Errorf("(-kept +in order):\n%s", d)
+	}
+	for k, kept := range f.Errors {
+		if len(kept) != errorsKept {
+			t.Errorf("stratum %d keeps %d", k, len(kept))
 		}
 	}
 }

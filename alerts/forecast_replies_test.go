@@ -229,7 +229,7 @@ func TestForecastReplies(t *testing.T) {
 func usualReplies(g *Growth, rest float64) Range {
 	var c Calibration
 	f, _ := g.trend(rest, c.usual())
-	b := c.bands()
+	b := bandsOf(c.sorted())
 	return b.around(f)
 }
 
