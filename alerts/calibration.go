@@ -174,13 +174,22 @@ func (f *forecaster) of(a *AgentState, rest float64) Forecast {
 		done := Range{Known: true}
 		return Forecast{Replies: done, Turns: done, Active: done}
 	}
-	all := Forecast{Turns: a.Growth.turns(rest)}
-	if p, grows := a.Growth.trend(rest, f.usual()); grows {
-		all.Replies = f.bands.around(p)
-	}
+	all := Forecast{Turns: a.Growth.turns(rest), Replies: f.replies(a, rest)}
 	all.Active = all.Replies
 	all.Active.scale(a.Growth.secondsPerReply())
 	return all
+}
+
+// replies is the part of that which is in replies.
+func (f *forecaster) replies(a *AgentState, rest float64) Range {
+	if rest <= 0 {
+		return Range{Known: true}
+	}
+	p, grows := a.Growth.trend(rest, f.usual())
+	if !grows {
+		return Range{}
+	}
+	return f.bands.around(p)
 }
 
 // foresee keeps the trend with a reply, until the compaction shows what would have been true. Rest is 0 or less where the

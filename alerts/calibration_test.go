@@ -189,6 +189,31 @@ func TestSortedErrors(t *testing.T) {
 	}
 }
 
+// TestRepliesAlone: Replies says what the view says.
+func TestRepliesAlone(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t)
+	known := 0
+	for _, ev := range wildFleet(rand.New(rand.NewPCG(3, 4)), 3, 4) {
+		ev.CompactsAt = 167_000
+		e.Step(ev)
+		v := viewOf(t, e, ev.Agent)
+		tokens, replies, ok := e.Replies(ev.Agent)
+		if tokens != v.Tokens || replies != v.Forecast.Replies || ok != v.Known {
+			t.Fatalf("after %+v: %d tokens, %+v, %v; the view has %d, %+v, %v", ev, tokens, replies, ok, v.Tokens, v.Forecast.Replies, v.Known)
+		}
+		if replies.Known {
+			known++
+		}
+	}
+	if known < 50 {
+		t.Errorf("known %d times", known)
+	}
+	if _, _, ok := e.Replies("nobody"); ok {
+		t.Error("nobody is known")
+	}
+}
+
 // TestBeyond: a context that has grown beyond what was assumed, and is not compacted, is taken to grow until the window is
 // full; the next cycle begins with what is assumed.
 func TestBeyond(t *testing.T) {

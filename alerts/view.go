@@ -1,6 +1,7 @@
 package alerts
 
 import (
+	"math"
 	"time"
 
 	"sm/transcript"
@@ -68,4 +69,18 @@ func (e *Engine) Agent(id AgentID) (v View, ok bool) {
 	}
 	v.Forecast = e.forecast(a)
 	return v, true
+}
+
+// Replies is the size of an agent's context in tokens and how many replies it still takes, as View has them: for those who
+// ask after each reply. known is false without a context.
+func (e *Engine) Replies(id AgentID) (tokens int64, replies Range, known bool) {
+	a := e.agents[id]
+	if a == nil {
+		return 0, Range{}, false
+	}
+	r, known := a.current()
+	if rest := e.rest(a); !math.IsNaN(rest) {
+		replies = e.forecaster.replies(a, rest)
+	}
+	return r.Tokens, replies, known
 }
