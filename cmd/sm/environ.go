@@ -71,5 +71,9 @@ func (env *environ) colours(stream any) bool {
 type printer struct{ view.Printer }
 
 func (env *environ) printer() *printer {
-	return &printer{view.Printer{Writer: env.Stdout, Colour: env.colours(env.Stdout), Wrap: term.WrapAt(env.Stdout), Glyphs: view.GlyphsOf(env.LookupEnv)}}
+	columns, _ := env.LookupEnv("COLUMNS")
+	return &printer{view.Printer{
+		Writer: env.Stdout, Colour: env.colours(env.Stdout), Columns: term.Columns(env.Stdout, columns), Wrap: term.WrapAt(env.Stdout, columns),
+		Glyphs: view.GlyphsOf(env.LookupEnv),
+	}}
 }

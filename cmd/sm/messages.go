@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"sm/cmd/sm/internal/term"
 	"sm/dashboards/screen"
 	"sm/deploy/doctor"
 	"sm/observer/api"
@@ -86,7 +85,7 @@ func newMessagesCommand(env *environ) *cobra.Command {
 				fmt.Fprintln(env.Stdout, "no messages")
 				return nil
 			}
-			return env.printer().WriteMessages(list.Messages, time.Now(), term.Columns(env.Stdout))
+			return env.printer().WriteMessages(list.Messages, time.Now())
 		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as GET /sessions/{id}/messages gives it")

@@ -114,7 +114,7 @@ func (to *printer) writeReminders(list []api.Reminder, now time.Time) error {
 		fmt.Fprintln(to.Writer, "no reminders")
 		return nil
 	}
-	t := term.Table{Headers: []string{"ID", "AGENT", "WHEN", "TEXT"}, Colour: to.Colour, Width: term.Columns(to.Writer)}
+	t := term.Table{Headers: []string{"ID", "AGENT", "WHEN", "TEXT"}, Colour: to.Colour, Width: to.Columns}
 	for _, r := range list {
 		t.Add(term.Text(r.ID, ""), term.Text(screen.OneLine(r.Agent), ""), term.Text(whenText(r, now), ""), term.Text(screen.Text(r.Text), ""))
 	}

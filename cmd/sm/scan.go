@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"sm/cmd/sm/internal/config"
-	"sm/cmd/sm/internal/term"
 	"sm/dashboards/top"
 	"sm/observer/api"
 	"sm/observer/fleet"
@@ -80,7 +79,7 @@ func (to *printer) writeScanTable(views []fleet.View) error {
 	for i, v := range views {
 		sessions[i] = wire.Session(v)
 	}
-	if err := (top.Table{Width: term.Columns(to.Writer), Colour: to.Colour, Past: true}).Write(to, sessions, time.Now()); err != nil {
+	if err := (top.Table{Width: to.Columns, Colour: to.Colour, Past: true}).Write(to, sessions, time.Now()); err != nil {
 		return fmt.Errorf("write: %w", err)
 	}
 	return nil

@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"sm/cmd/sm/internal/term"
-	"sm/cmd/sm/internal/view"
 	"sm/dashboards/screen"
 	"sm/dashboards/top"
 	"sm/observer/api"
@@ -188,15 +187,15 @@ func (st statusRun) all(ctx context.Context) error {
 	if all.CatchingUp {
 		fmt.Fprintln(st.Stderr, "sm: the observer is still reading what existed when it started; ask again in a moment")
 	}
-	return st.printer().writeStatus(all, st.order, o.limit, term.Columns(st.Stdout))
+	return st.printer().writeStatus(all, st.order, o.limit)
 }
 
 // writeStatus prints the list, and how many are left out.
-func (to *printer) writeStatus(all api.Sessions, order top.Order, limit, width int) error {
+func (to *printer) writeStatus(all api.Sessions, order top.Order, limit int) error {
 	if all.Demo {
 		fmt.Fprintln(to, demoNotice)
 	}
-	if spent := top.Spent(&all, time.Now(), width, to.Colour); spent != "" {
+	if spent := top.Spent(&all, time.Now(), to.Columns, to.Colour); spent != "" {
 		fmt.Fprintln(to, spent)
 	}
 	list := slices.DeleteFunc(all.Sessions, func(s api.Session) bool { return s.State == "left" })
@@ -206,7 +205,7 @@ func (to *printer) writeStatus(all api.Sessions, order top.Order, limit, width i
 		more, list = len(list)-limit, list[:limit]
 	}
 	if len(list) > 0 {
-		if err := (top.Table{Width: width, Colour: to.Colour}).Write(to, list, time.Now()); err != nil {
+		if err := (top.Table{Width: to.Columns, Colour: to.Colour}).Write(to, list, time.Now()); err != nil {
 			return err
 		}
 	} else if all.Others == 0 {
@@ -235,7 +234,9 @@ func (st statusRun) watch(ctx context.Context) error {
 			return statusError(err)
 		}
 		var b bytes.Buffer
-		if err := (&printer{view.Printer{Writer: &b, Colour: st.colours(st.Stdout)}}).writeStatus(all, st.order, o.limit, term.Columns(st.Stdout)); err != nil {
+		to := st.printer()
+		to.Writer = &b
+		if err := to.writeStatus(all, st.order, o.limit); err != nil {
 			return err
 		}
 		if _, err := io.WriteString(st.Stdout, term.Redraw(b.String(), term.Lines(st.Stdout), first)); err != nil {

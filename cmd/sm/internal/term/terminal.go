@@ -1,9 +1,11 @@
 package term
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -12,39 +14,53 @@ import (
 	"sm/dashboards/screen"
 )
 
+// The size of a screen that nobody knows, in cells and lines.
+const defaultColumns, defaultLines = 80, 24
+
 // IsTerminal reports whether a stream is a terminal.
 func IsTerminal(stream any) bool {
 	file, ok := stream.(*os.File)
 	return ok && xterm.IsTerminal(int(file.Fd()))
 }
 
-// Columns is how many cells a line of a stream has: 80 unless a terminal says otherwise.
-func Columns(stream any) int {
+// mostColumns is how wide a line becomes for the variable COLUMNS.
+const mostColumns = 10_000
+
+// Columns is how many cells a line of a stream has. What is no terminal, or one that does not tell, has those of the variable
+// COLUMNS, as POSIX has it, and 80 where variable is no such number.
+func Columns(stream any, variable string) int {
 	width, _ := size(stream)
-	return width
+	if width == 0 {
+		width, _ = strconv.Atoi(variable) // 0 for what is none
+	}
+	if width <= 0 {
+		return defaultColumns
+	}
+	return min(width, mostColumns)
 }
 
 // WrapAt is Columns of a terminal, and 0 for anything else.
-func WrapAt(stream any) int {
+func WrapAt(stream any, variable string) int {
 	if !IsTerminal(stream) {
 		return 0
 	}
-	return Columns(stream)
+	return Columns(stream, variable)
 }
 
 // Lines is how many lines a terminal has: 24 unless it says otherwise.
 func Lines(stream any) int {
 	_, height := size(stream)
-	return height
+	return cmp.Or(height, defaultLines)
 }
 
+// size is what a terminal says, and 0 where nobody does.
 func size(stream any) (width, height int) {
 	if file, ok := stream.(*os.File); ok {
 		if width, height, err := xterm.GetSize(int(file.Fd())); err == nil && width > 0 && height > 0 {
 			return width, height
 		}
 	}
-	return 80, 24
+	return 0, 0
 }
 
 // Redraw is what shows lines in place of what a screen of so many lines shows; the first time the screen is cleared before.
@@ -79,7 +95,7 @@ func ShowProgress(w io.Writer, text func(passed time.Duration) string) (end func
 				fmt.Fprint(w, "\r\x1b[K")
 				return
 			case <-tick.C:
-				fmt.Fprint(w, "\r\x1b[K"+screen.FitStart(text(time.Since(start)), Columns(w)-1))
+				fmt.Fprint(w, "\r\x1b[K"+screen.FitStart(text(time.Since(start)), Columns(w, "")-1))
 			}
 		}
 	}()

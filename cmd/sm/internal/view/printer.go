@@ -12,7 +12,8 @@ import "io"
 // A Printer is where the answer of a command goes, and what can be shown there.
 type Printer struct {
 	io.Writer
-	Colour bool
-	Wrap   int // cells of a line on a terminal, 0 for none: what is read by programs stays on its line
-	Glyphs Glyphs
+	Colour  bool
+	Columns int // cells of a line
+	Wrap    int // the same on a terminal, 0 for none: what is read by programs stays on its line
+	Glyphs  Glyphs
 }

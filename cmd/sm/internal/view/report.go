@@ -132,7 +132,7 @@ func (to *Printer) writeRows(b *strings.Builder, header string, rows []report.Ro
 			name = strings.TrimPrefix(name, "claude-")
 		}
 		c := r.Compactions
-		t.Add(term.Text(g.short(cmp.Or(name, "(unknown)"), nameCells(term.Columns(to.Writer))), ""), g.count(r.Sessions), g.count(r.Turns), g.count(c.Auto), g.count(c.Manual), g.count(c.Unknown))
+		t.Add(term.Text(g.short(cmp.Or(name, "(unknown)"), nameCells(to.Columns)), ""), g.count(r.Sessions), g.count(r.Turns), g.count(c.Auto), g.count(c.Manual), g.count(c.Unknown))
 	}
 	b.WriteString(t.String())
 	if more := len(rows) - len(shown); more > 0 {

@@ -16,10 +16,10 @@ import (
 // narrowMessages is how many cells a line with all columns of messages needs.
 const narrowMessages = 76
 
-// WriteMessages prints messages, the newest first, in lines of so many cells.
-func (to *Printer) WriteMessages(list []api.Message, now time.Time, width int) error {
-	narrow := width < narrowMessages
-	t := term.Table{Headers: []string{"ID", "TO", "KIND", "STATUS", "MADE", "TEXT"}, Colour: to.Colour, Width: width}
+// WriteMessages prints messages, the newest first.
+func (to *Printer) WriteMessages(list []api.Message, now time.Time) error {
+	narrow := to.Columns < narrowMessages
+	t := term.Table{Headers: []string{"ID", "TO", "KIND", "STATUS", "MADE", "TEXT"}, Colour: to.Colour, Width: to.Columns}
 	if narrow {
 		t.Headers = []string{"ID", "TO", "STATUS", "MADE", "TEXT"}
 	}
