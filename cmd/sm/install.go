@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -49,7 +51,7 @@ func newInstallCommand(env *environ) *cobra.Command {
 			if stale != "" {
 				fmt.Fprintf(env.Stderr, "sm: note: %s belongs to another version of sm, so hooks call sm itself: put the two of one version there, and install again\n", quote(stale))
 			}
-			if err := installClients(cmd.Context(), o, codexAlone); err != nil || o.DryRun {
+			if err := installClients(cmd.Context(), env, o, codexAlone); err != nil || o.DryRun {
 				return err
 			}
 			return noteAfter(env, cmd, o)
@@ -66,10 +68,15 @@ func newInstallCommand(env *environ) *cobra.Command {
 
 // installClients installs for Claude Code and, where it is there, for Codex; or for Codex alone. A file of Codex that cannot
 // be changed keeps nothing from Claude Code.
-func installClients(ctx context.Context, o install.Options, codexAlone bool) error {
+func installClients(ctx context.Context, env *environ, o install.Options, codexAlone bool) error {
 	if codexAlone {
 		if o.Codex == "" {
 			return errors.New("CODEX_HOME and HOME name no folder; set one of them to an absolute path")
+		}
+		// The default one is made where there is none. Codex itself makes no other.
+		named, _ := env.LookupEnv("CODEX_HOME")
+		if info, err := os.Stat(o.Codex); filepath.IsAbs(named) && !errors.Is(err, fs.ErrPermission) && (err != nil || !info.IsDir()) {
+			return fmt.Errorf("CODEX_HOME is %s, which is no folder; make it, or unset CODEX_HOME for ~/.codex", o.Codex)
 		}
 		if err := o.CheckCodex(); err != nil {
 			return err

@@ -52,11 +52,14 @@ func TestInstallCodex(t *testing.T) {
 	r.checkTree("after what contradicts itself", before)
 }
 
-// TestInstallCodexElsewhere: CODEX_HOME decides; a folder that was made goes again, and so does the state's, in whatever
-// order the clients' hooks come and go.
+// TestInstallCodexElsewhere: CODEX_HOME decides; the state's folder that was made goes again, in whatever order the clients'
+// hooks come and go.
 func TestInstallCodexElsewhere(t *testing.T) {
 	t.Parallel()
 	r := newInstallRig(t)
+	if err := os.Mkdir(r.home+"/c x", 0o700); err != nil {
+		t.Fatal(err)
+	}
 	before := r.tree()
 	r.vars["CODEX_HOME"] = r.home + "/c x"
 	r.done("install", "--codex", "--socket", "/s o")
@@ -71,6 +74,29 @@ func TestInstallCodexElsewhere(t *testing.T) {
 	r.done("uninstall", "--codex")
 	r.done("uninstall")
 	r.checkTree("one after the other", before)
+}
+
+// TestInstallCodexNowhere: a CODEX_HOME that is no folder, where Codex itself refuses to start, is not made; the default one is,
+// and goes again.
+func TestInstallCodexNowhere(t *testing.T) {
+	t.Parallel()
+	r := newInstallRig(t)
+	r.write(r.home+"/file", "", 0o600)
+	before := r.tree()
+	for _, name := range []string{"nowhere", "file", "file/below"} {
+		r.vars["CODEX_HOME"] = r.home + "/" + name
+		says := outcome{1, "", "sm: CODEX_HOME is ~/" + name + ", which is no folder; make it, or unset CODEX_HOME for ~/.codex\n"}
+		r.want(says, "install", "--codex", "--dry-run")
+		r.want(says, "install", "--codex")
+		r.checkTree(name, before)
+		if _, err := os.Lstat(r.home + "/nowhere"); err == nil {
+			t.Error("it is made")
+		}
+	}
+	delete(r.vars, "CODEX_HOME")
+	r.want(outcome{Out: codexInstalledLine}, "install", "--codex")
+	r.want(outcome{Out: codexUninstalledLine}, "uninstall", "--codex")
+	r.checkTree("the default one", before)
 }
 
 // TestInstallCodexGivesBackEveryByte: whatever shape hooks.json has.
