@@ -174,10 +174,11 @@ func newShowDocumentCommand(env *environ) *cobra.Command {
 		if !ok {
 			return fmt.Errorf("channel %s has no handoff document; 'sm documents' lists them", quote(channel))
 		}
+		text := strings.Map(func(r rune) rune { return r }, d.Body) // a byte that is not UTF-8 becomes U+FFFD
 		if term.IsTerminal(env.Stdout) {
-			d.Body = handoff.Clean(d.Body) // what an agent wrote must not move the cursor
+			text = handoff.Clean(text) // what an agent wrote must not move the cursor
 		}
-		_, err = io.WriteString(env.Stdout, d.Body)
+		_, err = io.WriteString(env.Stdout, text)
 		return err
 	})
 }
