@@ -43,6 +43,11 @@ func (p *Process) Exiting() bool { return p.Flags&flagExiting != 0 }
 // Ending says that a process has begun to end, or is about to.
 func (p *Process) Ending() bool { return p.Exiting() || p.Signals&signalKill != 0 }
 
+// Shell says that a process has the name of a shell.
+func (p *Process) Shell() bool {
+	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox"}, p.Name)
+}
+
 // Device is a device number of its parts, whatever the system's own way to put them together.
 func Device(major, minor uint32) uint64 { return uint64(major)<<32 | uint64(minor) }
 
@@ -65,29 +70,41 @@ func parse(pid int, stat []byte) (Process, error) {
 	if from < 0 || to < from {
 		return Process{}, fmt.Errorf("process %d: no name in %q; see proc(5)", pid, stat)
 	}
-	fields := strings.Fields(string(stat[to+1:])) // the first is the third of proc(5)
-	if len(fields) < 2 {
+	p := Process{PID: pid, Name: string(stat[from+1 : to])}
+	var wrong error
+	n := 0
+	for field := range bytes.FieldsSeq(stat[to+1:]) { // the first is the third of proc(5)
+		number := func() int64 {
+			i, err := strconv.ParseInt(string(field), 10, 64)
+			if err != nil && wrong == nil {
+				wrong = fmt.Errorf("process %d: field %d: %w; see proc(5)", pid, n+3, err)
+			}
+			return i
+		}
+		switch n {
+		case 0:
+			p.State = string(field)
+		case 1:
+			p.Parent = int(number())
+		case 2:
+			p.Group = int(number())
+		case 4:
+			tty := uint32(number()) // the kernel prints it as signed
+			p.Terminal = Device(tty>>8&0xfff, tty&0xff|tty>>12&0xfff00)
+		case 5:
+			p.Front = int(number())
+		case 6:
+			p.Flags = uint64(number())
+		case 19:
+			p.Start = string(field)
+		case 28:
+			p.Signals = uint64(number())
+		}
+		n++
+	}
+	if n < 2 {
 		return Process{}, fmt.Errorf("process %d: no parent in %q; see proc(5)", pid, stat)
 	}
-	var wrong error
-	number := func(i int) (n int64) {
-		if i >= len(fields) || wrong != nil {
-			return 0
-		}
-		if n, wrong = strconv.ParseInt(fields[i], 10, 64); wrong != nil {
-			wrong = fmt.Errorf("process %d: field %d: %w; see proc(5)", pid, i+3, wrong)
-		}
-		return n
-	}
-	p := Process{
-		PID: pid, Name: string(stat[from+1 : to]), State: fields[0], Parent: int(number(1)), Group: int(number(2)),
-		Front: int(number(5)), Flags: uint64(number(6)), Signals: uint64(number(28)),
-	}
-	if len(fields) > 19 {
-		p.Start = fields[19]
-	}
-	tty := uint32(number(4)) // the kernel prints it as signed
-	p.Terminal = Device(tty>>8&0xfff, tty&0xff|tty>>12&0xfff00)
 	if wrong != nil {
 		return Process{}, wrong
 	}
@@ -108,31 +125,37 @@ func Alive(pid int, start string) bool {
 const maxLineage = 64
 
 // Lineage gives a process and those that it descends from, the nearest first, as far as the system says; the first
-// process of all is left out.
+// process of all is left out. Each is read once, however often one goes through them.
 func Lineage(proc string, pid int) iter.Seq[Process] {
+	var read []Process
 	return func(yield func(Process) bool) {
-		for range maxLineage {
-			if pid <= 1 {
+		for i := range maxLineage {
+			if i == len(read) {
+				if pid <= 1 {
+					return
+				}
+				p, err := Stat(proc, pid)
+				if err != nil {
+					return
+				}
+				read, pid = append(read, p), p.Parent
+			}
+			if !yield(read[i]) {
 				return
 			}
-			p, err := Stat(proc, pid)
-			if err != nil || !yield(p) {
-				return
-			}
-			pid = p.Parent
 		}
 	}
 }
 
 // ClientPID is the client's process: the one it names, which older ones do not, else our parent, past the shells that
-// the client runs commands through.
-func ClientPID(named string, parent int, proc string) int {
+// the client runs commands through. The line begins with the parent.
+func ClientPID(named string, parent int, line iter.Seq[Process]) int {
 	if pid, err := strconv.Atoi(named); err == nil && pid > 1 {
 		return pid
 	}
 	pid := parent
-	for p := range Lineage(proc, parent) {
-		if !slices.Contains([]string{"sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox"}, p.Name) {
+	for p := range line {
+		if !p.Shell() {
 			break
 		}
 		pid = p.Parent

@@ -31,7 +31,7 @@ func TestClientPID(t *testing.T) {
 		{"4711", 10, 4711}, {"", 10, 30}, {"0", 20, 30}, {"1", 30, 30}, {"x", 30, 30}, {"", 50, 50}, {"", 60, 0},
 		{"", 70, 70}, {"", 80, 80}, {"", 90, 90}, {"", 100, 100}, {"", 99, 99}, {"", 1, 0},
 	} {
-		if got := ClientPID(tt.named, tt.parent, procDir); got != tt.want {
+		if got := ClientPID(tt.named, tt.parent, Lineage(procDir, tt.parent)); got != tt.want {
 			t.Errorf("%q, parent %d: %d, want %d", tt.named, tt.parent, got, tt.want)
 		}
 	}

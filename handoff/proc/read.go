@@ -2,7 +2,6 @@ package proc
 
 import (
 	"io/fs"
-	"path/filepath"
 	"strconv"
 	"syscall"
 )
@@ -11,9 +10,10 @@ import (
 const maxRead = 1 << 20
 
 // Read reads a file of a process, as in proc(5): its first MiB at most, and a little more. Package os would ask the system
-// first whether it can wait for such a file without a thread, which takes longer than all else here.
+// first whether it can wait for such a file without a thread, which takes longer than all else here. The system fills what
+// it is given to fill, so that less is the end.
 func Read(proc string, pid int, name string) (data []byte, err error) {
-	path := filepath.Join(proc, strconv.Itoa(pid), name)
+	path := proc + "/" + strconv.Itoa(pid) + "/" + name
 	fail := func(op string, err error) ([]byte, error) { return nil, &fs.PathError{Op: op, Path: path, Err: err} }
 	fd, err := again(func() (int, error) { return syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0) })
 	if err != nil {
@@ -26,12 +26,10 @@ func Read(proc string, pid int, name string) (data []byte, err error) {
 		if err != nil {
 			return fail("read", err)
 		}
-		if data = data[:len(data)+n]; n == 0 || len(data) > maxRead {
+		if data = data[:len(data)+n]; len(data) < cap(data) || len(data) > maxRead {
 			return data, nil
 		}
-		if len(data) == cap(data) {
-			data = append(data, 0)[:len(data)]
-		}
+		data = append(data, 0)[:len(data)]
 	}
 }
 

@@ -7,9 +7,11 @@ package caller
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -181,19 +183,22 @@ func (by *Caller) Inside() (sign string, inside bool) {
 // Origin says who runs this process for whom: from the environment that the client hands to its hooks, which is that
 // of the pane it runs in and of `sm run`, if that started it. Behind a server of Codex it names no agent and no pane: what
 // the environment has of them there is that of the pane in which the server was started.
-func (by *Caller) Origin(at time.Time) hook.Origin { return by.origin(at, "/proc", os.Getppid()) }
+func (by *Caller) Origin(at time.Time) hook.Origin {
+	parent := os.Getppid()
+	return by.origin(at, "/proc", parent, proc.Lineage("/proc", parent))
+}
 
-// origin is Origin of a process, or of its child.
-func (by *Caller) origin(at time.Time, procDir string, pid int) hook.Origin {
-	o := by.told(at)
-	if served(pid, procDir) {
+// origin is Origin of a process's child, by the line that begins with that process.
+func (by *Caller) origin(at time.Time, procDir string, parent int, line iter.Seq[proc.Process]) hook.Origin {
+	o := by.told(at, procDir, parent, line)
+	if cmp.Or(o.Agent, o.Parent, o.Name, o.Provider, o.Tmux, o.Pane) != "" && served(procDir, line) {
 		o.Agent, o.Parent, o.Name, o.Provider, o.Tmux, o.Server, o.Pane = "", "", "", "", "", 0, ""
 	}
 	return o
 }
 
 // told is the origin by the environment alone.
-func (by *Caller) told(at time.Time) hook.Origin {
+func (by *Caller) told(at time.Time, procDir string, parent int, line iter.Seq[proc.Process]) hook.Origin {
 	get := func(name string) string {
 		value, _ := by.LookupEnv(name)
 		return value
@@ -201,9 +206,9 @@ func (by *Caller) told(at time.Time) hook.Origin {
 	o := hook.Origin{
 		Agent: get("CLAUDE_SESSION_MANAGER_ID"), Parent: get("SM_PARENT_ID"), Name: get("SM_NAME"), Provider: get("SM_PROVIDER"),
 		Project: get("CLAUDE_PROJECT_DIR"),
-		PID:     proc.ClientPID(get("CLAUDE_PID"), os.Getppid(), "/proc"), At: at.UTC(),
+		PID:     proc.ClientPID(get("CLAUDE_PID"), parent, line), At: at.UTC(),
 	}
-	if p, err := proc.Stat("/proc", o.PID); err == nil {
+	if p, err := process(o.PID, procDir, line); err == nil {
 		o.Start = p.Start
 	}
 	o.AutoCompact = by.autoCompact(o.Project)
@@ -215,6 +220,16 @@ func (by *Caller) told(at time.Time) hook.Origin {
 		o.Agent = hook.TmuxAgent(o.Tmux, o.Server, o.Pane)
 	}
 	return o
+}
+
+// process is a process, most likely one of a line.
+func process(pid int, procDir string, line iter.Seq[proc.Process]) (proc.Process, error) {
+	for p := range line {
+		if p.PID == pid {
+			return p, nil
+		}
+	}
+	return proc.Stat(procDir, pid)
 }
 
 // Selves are the ids under which the observer may know the agent that runs this process, the most certain first.

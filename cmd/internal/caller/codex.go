@@ -2,6 +2,7 @@ package caller
 
 import (
 	"bytes"
+	"iter"
 	"os"
 	"slices"
 	"strings"
@@ -19,11 +20,11 @@ func (by *Caller) CodexOrigin(at time.Time, subagent bool) hook.Origin {
 }
 
 func (by *Caller) codexOrigin(at time.Time, subagent bool, procDir string, parent int) hook.Origin {
-	o := hook.Origin{}
-	pid := proc.ClientPID("", parent, procDir)
-	p, err := proc.Stat(procDir, pid)
+	o, line := hook.Origin{}, proc.Lineage(procDir, parent)
+	pid := proc.ClientPID("", parent, line)
+	p, err := process(pid, procDir, line)
 	if err == nil && !subagent && !isServer(pid, procDir) {
-		o = by.origin(at, procDir, pid)
+		o = by.origin(at, procDir, parent, line)
 		o.Project, o.AutoCompact = "", hook.AutoCompact{} // they are what Claude Code was told
 		if !strings.HasPrefix(o.Provider, "codex") {
 			o.Provider = ""
@@ -34,10 +35,10 @@ func (by *Caller) codexOrigin(at time.Time, subagent bool, procDir string, paren
 	return o
 }
 
-// served says whether a process descends from a server of Codex.
-func served(pid int, procDir string) bool {
-	for p := range proc.Lineage(procDir, pid) {
-		if isServer(p.PID, procDir) {
+// served says whether a line of processes comes from a server of Codex. A shell is none, though it may have started one.
+func served(procDir string, line iter.Seq[proc.Process]) bool {
+	for p := range line {
+		if !p.Shell() && isServer(p.PID, procDir) {
 			return true
 		}
 	}

@@ -103,7 +103,7 @@ func TestOriginBehindServer(t *testing.T) {
 	alone := hook.Origin{PID: 2000000000, At: at}
 	for command, want := range map[string]hook.Origin{"codex app-server": alone, "codex mcp-server": alone, "codex --no-daemon": own} {
 		dir, parent := processes(t, command, "bash")
-		if diff := cmp.Diff(want, by.origin(at, dir, parent)); diff != "" {
+		if diff := cmp.Diff(want, by.origin(at, dir, parent, proc.Lineage(dir, parent))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", command, diff)
 		}
 	}

@@ -25,7 +25,7 @@ func OfProcess(pid int) hook.Origin {
 	}
 	env["CLAUDE_PID"], env["CLAUDE_PROJECT_DIR"] = strconv.Itoa(pid), "" // of a client that has started this one
 	by := Caller{LookupEnv: func(name string) (string, bool) { value, ok := env[name]; return value, ok }}
-	o := by.origin(time.Now(), "/proc", pid)
+	o := by.origin(time.Now(), "/proc", pid, proc.Lineage("/proc", pid))
 	o.AutoCompact = hook.AutoCompact{}
 	return o
 }
