@@ -12,4 +12,4 @@ import (
 	"sm/cmd/internal/hooks"
 )
 
-func main() { os.Exit(hooks.Main(os.Args)) }
+func main() { os.Exit(hooks.Main(os.Args, os.Exit)) }

@@ -48,7 +48,7 @@ func becomeUser() {
 func smAsUser() {
 	becomeUser()
 	if os.Getenv(asSmallVar) != "" {
-		os.Exit(hooks.Main(os.Args))
+		os.Exit(hooks.Main(os.Args, os.Exit))
 	}
 	main()
 }

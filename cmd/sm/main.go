@@ -47,7 +47,7 @@ func main() {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	env := &environ{Process: hooks.Process{
 		Stdin: stdin, Stdout: stdout, Stderr: stderr, LookupEnv: os.LookupEnv, Vars: os.Environ,
-		Executable: os.Executable, CalledAs: os.Args[0],
+		Executable: os.Executable, CalledAs: os.Args[0], Exit: os.Exit,
 	}}
 	command := ""
 	if len(args) > 0 {

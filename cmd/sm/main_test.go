@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	// Most tests wait for processes, and hardly use a processor themselves. A flag on the command line is read later.
 	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0)))
 	if filepath.Base(os.Args[0]) == install.SmallName { // not in the PATH: sm is alone there
-		os.Exit(hooks.Main(os.Args))
+		os.Exit(hooks.Main(os.Args, os.Exit))
 	}
 	testscript.Main(m, map[string]func(){"sm": program, "sm-unprivileged": unprivileged, quickName: quick, paneName: paneClient,
 		runClientName: runStandIn, seatName: seatClient, heirName: heirClient, pluginClientName: pluginClient,

@@ -136,6 +136,18 @@ func TestWithinEndsOnSignal(t *testing.T) {
 	}
 }
 
+// TestWithinExits: work that does not end when it is asked to ends with the process.
+func TestWithinExits(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	exited := make(chan struct{})
+	p := &Process{Exit: func(int) { close(exited) }}
+	if code := p.within(ctx, soon, func(context.Context) { <-exited }); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 // TestWithinListens: a command that does not listen to signals at first does so when it has to wait.
 func TestWithinListens(t *testing.T) {
 	guard := make(chan os.Signal, 1) // else a signal before that would end the test
@@ -194,7 +206,7 @@ func TestPostHangsUp(t *testing.T) {
 // TestNotItself: under the name of sm the small program does not become itself again and again.
 func TestNotItself(t *testing.T) {
 	for command, want := range map[string]int{"status": 1, "hook": 0} {
-		if code := Main([]string{"/nowhere/sm", command, "--help"}); code != want {
+		if code := Main([]string{"/nowhere/sm", command, "--help"}, nil); code != want {
 			t.Errorf("%s: exit code %d, want %d", command, code, want)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 // wholeProgram is the name of the program that the small one stands beside.
 const wholeProgram = "sm"
 
-// Main is the small program: it gives the exit code of the process.
-func Main(args []string) int {
+// Main is the small program: it gives the exit code of the process, which exit ends where its work does not.
+func Main(args []string, exit func(code int)) int {
 	command := ""
 	if len(args) > 1 {
 		command = args[1]
@@ -30,7 +30,7 @@ func Main(args []string) int {
 	}
 	p := &Process{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Vars: os.Environ,
-		Executable: beside, CalledAs: calledAs(args[0]),
+		Executable: beside, CalledAs: calledAs(args[0]), Exit: exit,
 	}
 	if command == "hook" {
 		return p.Hook(context.Background(), args[2:])

@@ -40,6 +40,8 @@ type Process struct {
 	// Slower multiplies how long the observer may take, 0 is 1. It is for tests of what is said, which must not depend on
 	// the speed of a machine.
 	Slower int
+	// Exit ends the process, as os.Exit does; nil waits for work that is late.
+	Exit func(code int)
 }
 
 // slower is a limit of time as this process has it.

@@ -43,7 +43,7 @@ func (p *Process) statusline(ctx context.Context, args []string, command string,
 	data := readObject(p.Stdin)
 	report, err := hook.DecodeStatus(data)
 	guarded := ""
-	told := quietly(func() {
+	tell := func() {
 		if err != nil {
 			return
 		}
@@ -59,12 +59,19 @@ func (p *Process) statusline(ctx context.Context, args []string, command string,
 		if guarded = guardedLine(answer); !heard {
 			guarded = p.fallbackGuard().overflowLine(&sample)
 		}
-	})
-	others := ""
-	if command != "" {
-		others = p.wrapped(ctx, command, data)
 	}
-	<-told
+	others := ""
+	if command == "" {
+		quietly(tell)
+	} else {
+		told := make(chan struct{})
+		go func() {
+			defer close(told)
+			quietly(tell)
+		}()
+		others = p.wrapped(ctx, command, data)
+		<-told
+	}
 	line := percentText(report)
 	if guarded != "" {
 		line = guarded

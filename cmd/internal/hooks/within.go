@@ -9,13 +9,15 @@ import (
 	"time"
 )
 
-// soon is after when a command that only tells the observer begins to listen to signals. Most are done by then, and to
-// listen takes a thread, which is a sixth of all that they do. Before it, a signal has its usual effect, as at the start.
+// soon is after when a command that only tells the observer begins to watch its time, and to listen to signals. Most are
+// done by then, and a second goroutine or a thread for signals would take a large part of all that they take. Before it, a
+// signal has its usual effect, as at the start.
 const soon = 5 * time.Millisecond
 
-// within does the work of a command that the client waits for, and says 0 when it is done, when it is late, and when
-// it fails in whatever way: to the client, an exit code of 2 would mean that the agent must not go on. A signal ends the
-// work, from the beginning or from a later time on; the second one has its usual effect.
+// within does the work of a command that the client waits for, and says 0 when it is done and when it fails in whatever
+// way: to the client, an exit code of 2 would mean that the agent must not go on. Where the work is late it is asked to end,
+// and the process ends with 0 if it does not. A signal asks the same, from the beginning or from a later time on; the second
+// one has its usual effect.
 func (p *Process) within(ctx context.Context, from time.Duration, work func(context.Context)) int {
 	asked := ctx.Done()
 	ctx, cancel := context.WithCancel(ctx)
@@ -25,41 +27,40 @@ func (p *Process) within(ctx context.Context, from time.Duration, work func(cont
 	if from == 0 {
 		listen()
 	}
-	done := quietly(func() { work(ctx) })
-	if from > 0 {
-		select {
-		case <-done:
-			return 0
-		case <-time.After(from):
+	done, watched := make(chan struct{}), make(chan struct{})
+	watch := time.AfterFunc(from, func() {
+		defer close(watched)
+		if from > 0 {
 			listen()
 		}
-	}
-	select {
-	case <-done:
+		select {
+		case <-done:
+		case <-asked: // by a signal: the work may still end what it started
+		case <-signals:
+		case <-time.After(p.slower(Work) - from):
+		}
 		signal.Stop(signals)
-		return 0
-	case <-asked: // by a signal: the work may still end what it started
-	case <-signals:
-	case <-time.After(p.slower(Work) - from):
-	}
-	signal.Stop(signals)
-	cancel()
-	select {
-	case <-done:
-	case <-time.After(patience - Work):
+		cancel()
+		select {
+		case <-done:
+		case <-time.After(patience - Work):
+			if p.Exit != nil {
+				p.Exit(0)
+			}
+		}
+	})
+	quietly(func() { work(ctx) })
+	close(done)
+	if !watch.Stop() {
+		<-watched
 	}
 	return 0
 }
 
-// quietly runs f beside the caller. A panic ends f and nothing else.
-func quietly(f func()) (done <-chan struct{}) {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		defer func() { _ = recover() }()
-		f()
-	}()
-	return ended
+// quietly runs f. A panic ends f and nothing else.
+func quietly(f func()) {
+	defer func() { _ = recover() }()
+	f()
 }
 
 // say prints a text. Where nobody reads standard output any more, a file's own Write would have the runtime end the process
