@@ -53,11 +53,12 @@ func hookSettings(path string) []byte {
 		return nil
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxHookSettings {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxHookSettings {
 		return nil
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxHookSettings))
-	if err != nil {
+	data := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, data); err != nil { // cut while it is read
 		return nil
 	}
 	return data
