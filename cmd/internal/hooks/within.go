@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// soon is after when a command that only tells the observer begins to watch its time, and to listen to signals. Most are
-// done by then, and a second goroutine or a thread for signals would take a large part of all that they take. Before it, a
-// signal has its usual effect, as at the start.
-const soon = 5 * time.Millisecond
+// soon is after when a command that only tells the observer begins to watch its time, and to listen to signals. It is done
+// by then even where the machine is busy, and threads for signals would make it later there. Before it, a signal has its
+// usual effect, as at the start.
+const soon = 50 * time.Millisecond
 
 // within does the work of a command that the client waits for, and says 0 when it is done and when it fails in whatever
 // way: to the client, an exit code of 2 would mean that the agent must not go on. Where the work is late it is asked to end,
