@@ -36,10 +36,14 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	// The first signal asks; from then on signals have their usual effect, so that a second Ctrl-C always ends
-	// a shutdown that hangs.
-	context.AfterFunc(ctx, stop)
+	ctx := context.Background()
+	if len(os.Args) < 2 || os.Args[1] != "hook" && os.Args[1] != "statusline" { // these listen for themselves, where they wait
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+		// The first signal asks; from then on signals have their usual effect, so that a second Ctrl-C always ends
+		// a shutdown that hangs.
+		context.AfterFunc(ctx, stop)
+	}
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
