@@ -38,7 +38,7 @@ const (
 	// EventActive says whether the agent's client runs: On.
 	EventActive
 	// EventAlert is another system's alert about the agent: Notice. It is said like
-	// a notice of our own, unless that has been said.
+	// a notice of our own, unless that has been said, and stands for none that comes later.
 	EventAlert
 	// EventHeard says that the agent has heard a notice: Notice and Cycle.
 	EventHeard

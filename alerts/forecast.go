@@ -159,16 +159,16 @@ func (r *Range) scale(by float64) {
 // noticeForecast tells the agent, once a cycle, when few replies or turns may be left: that is what the low end of the range says.
 func (nt *notices) noticeForecast(a *AgentState, r Reading) {
 	o := &nt.options
-	if o.ForecastReplies <= 0 && o.ForecastTurns <= 0 || a.Said[KindForecast].At != 0 {
+	if o.ForecastReplies <= 0 && o.ForecastTurns <= 0 || !a.unsaid(KindForecast) {
 		return
 	}
 	within := func(r Range, most int) bool { return most > 0 && r.Known && r.Low <= float64(most) }
 	if f := nt.limits.forecast(a); within(f.Replies, o.ForecastReplies) || within(f.Turns, o.ForecastTurns) {
-		nt.sayForecast(a, r, f)
+		nt.sayForecast(a, r, f, false)
 	}
 }
 
-func (nt *notices) sayForecast(a *AgentState, r Reading, f Forecast) {
+func (nt *notices) sayForecast(a *AgentState, r Reading, f Forecast, alert bool) {
 	d := a.data()
 	up := func(x float64) int { return max(1, int(math.Ceil(x))) }
 	d.Turns = up(f.Turns.Likely)
@@ -180,5 +180,5 @@ func (nt *notices) sayForecast(a *AgentState, r Reading, f Forecast) {
 	if f.Active.Known {
 		d.Minutes = up(f.Active.Likely / time.Minute.Seconds())
 	}
-	nt.say(a, notice{kind: KindForecast, at: r.At, self: true, data: d})
+	nt.say(a, notice{kind: KindForecast, at: r.At, self: true, alert: alert, data: d})
 }

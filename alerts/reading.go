@@ -124,24 +124,25 @@ func (nt *notices) decide(a *AgentState) {
 		return
 	}
 	switch {
-	case level == Critical && a.Said[KindCritical].At == 0:
-		nt.warn(a, KindCritical, r)
-	case level >= Warn && a.Said[KindWarning].At == 0:
-		nt.warn(a, KindWarning, r)
+	case level == Critical && a.unsaid(KindCritical):
+		nt.warn(a, KindCritical, r, false)
+	case level >= Warn && a.unsaid(KindWarning):
+		nt.warn(a, KindWarning, r, false)
 	default:
 		nt.noticeForecast(a, r)
 	}
 }
 
 // warn tells the agent of its own context. The critical notice takes the place of
-// all that is milder.
-func (nt *notices) warn(a *AgentState, k Kind, r Reading) {
-	n := notice{kind: k, at: r.At, self: true, data: a.data()}
+// all that is milder; an alert's only of what waits.
+func (nt *notices) warn(a *AgentState, k Kind, r Reading, alert bool) {
+	n := notice{kind: k, at: r.At, self: true, alert: alert, data: a.data()}
 	if k == KindCritical {
 		n.mode = Urgent
 		nt.withdraw(a, KindWarning, KindForecast)
-		for _, milder := range []Kind{KindWarning, KindForecast} {
-			a.counts(milder, r.At)
+		if !alert {
+			a.counts(KindWarning, r.At)
+			a.counts(KindForecast, r.At)
 		}
 	}
 	nt.say(a, n)
@@ -179,13 +180,13 @@ func (e *Engine) alert(a *AgentState, k Kind, t Instant) {
 	r, known := a.current()
 	known = known && t >= a.Opened // or else it speaks of the context before
 	switch k {
-	case KindWarning, KindCritical:
-		if known && a.Said[k].At == 0 {
-			e.warn(a, k, r)
-		}
-	case KindForecast:
-		if known && a.Said[k].At == 0 {
-			e.sayForecast(a, r, e.forecast(a))
+	case KindWarning, KindCritical, KindForecast:
+		switch {
+		case !known || a.Said[k].At != 0 || a.Said[KindCritical].At != 0:
+		case k == KindForecast:
+			e.sayForecast(a, r, e.forecast(a), true)
+		default:
+			e.warn(a, k, r, k == KindCritical && a.Level < Critical || a.Level < Warn)
 		}
 	case KindStorm:
 		// Each automatic compaction was looked at here when it came: one since the alert either made a storm or ended it.

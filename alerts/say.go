@@ -12,6 +12,9 @@ type notices struct {
 // hears it too.
 const operatorCopy = "operator"
 
+// repeated is the Ref of a notice that says what an alert has said before in this cycle.
+const repeated = "again"
+
 // notice is one that is to be said, to each of those whom it is for.
 type notice struct {
 	kind                   Kind
@@ -19,6 +22,7 @@ type notice struct {
 	at                     Instant
 	mode                   Mode
 	self, parent, operator bool
+	alert                  bool // another system has found it
 	data                   Data
 }
 
@@ -29,6 +33,10 @@ func (nt *notices) say(a *AgentState, n notice) {
 		return
 	}
 	key := Key{Agent: a.Agent, Cycle: a.Cycle, Kind: n.kind, Ref: n.ref}
+	if a.Said[n.kind].Alert {
+		key.Ref = repeated
+		nt.withdraw(a, n.kind)
+	}
 	said := false
 	send := func(key Key, to Target) {
 		text, plain := nt.text(n.kind, n.data)
@@ -53,12 +61,17 @@ func (nt *notices) say(a *AgentState, n notice) {
 	}
 	nt.counters.Notices[n.kind]++
 	if n.kind != KindNoData {
-		a.Said[n.kind] = Said{At: n.at, Key: key, Open: true}
+		a.Said[n.kind] = Said{At: n.at, Key: key, Open: true, Alert: n.alert}
 	}
 }
 
+// unsaid says that the engine has not said in this cycle what it found itself.
+func (a *AgentState) unsaid(k Kind) bool { return a.Said[k].At == 0 || a.Said[k].Alert }
+
 // counts makes a kind of notice count as said in this cycle, if it was not.
-func (a *AgentState) counts(k Kind, at Instant) { a.Said[k].At = cmp.Or(a.Said[k].At, at) }
+func (a *AgentState) counts(k Kind, at Instant) {
+	a.Said[k].At, a.Said[k].Alert = cmp.Or(a.Said[k].At, at), false
+}
 
 // withdraw takes back what has been said of these kinds and may still wait.
 func (nt *notices) withdraw(a *AgentState, list ...Kind) {

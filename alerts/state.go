@@ -81,6 +81,9 @@ type Said struct {
 	Heard Instant
 	// Open says that it has not been withdrawn.
 	Open bool
+	// Alert says that another system has found it, at a level at which the engine does not say it. It is said
+	// again when the engine finds it.
+	Alert bool `json:",omitzero"`
 }
 
 // Burst is one automatic compaction, for storms: when, and in which turn.
