@@ -15,8 +15,6 @@ import (
 	"os"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // ErrIrregular is a name that is no plain file.
@@ -49,7 +47,7 @@ func Lock(ctx context.Context, root *os.Root, name string) (*os.File, error) {
 // tryLock returns nothing when another has the lock, or when somebody took the file away
 // under our hands.
 func tryLock(root *os.Root, name string) (*os.File, error) {
-	f, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|unix.O_NONBLOCK, 0o600)
+	f, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,9 @@
 package socket
 
-import "golang.org/x/sys/unix"
+import "syscall"
 
 func peerUID(fd int) (uint32, error) {
-	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	cred, err := syscall.GetsockoptUcred(fd, syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 	if err != nil {
 		return 0, err
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"iter"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +47,10 @@ func served(procDir string, line iter.Seq[proc.Process]) bool {
 // isServer says whether a process is Codex's server, by its arguments. One whose arguments cannot be read counts as one.
 func isServer(pid int, procDir string) bool {
 	text, err := proc.Read(procDir, pid, "cmdline")
-	return err != nil || slices.ContainsFunc(bytes.Split(text, []byte{0}), func(arg []byte) bool {
-		return string(arg) == "app-server" || string(arg) == "mcp-server"
-	})
+	for arg := range bytes.SplitSeq(text, []byte{0}) {
+		if string(arg) == "app-server" || string(arg) == "mcp-server" {
+			return true
+		}
+	}
+	return err != nil
 }
