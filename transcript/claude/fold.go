@@ -111,6 +111,22 @@ func (f *Fold) Line(line []byte, n int, e *transcript.Entry) (fresh bool, err er
 	f.walker.Begin(line)
 	err = f.walker.scan(line, e)
 	f.walker.forget()
+	return count(f, n, e, err)
+}
+
+// First is Line for the first of lines that are whole: each ends with a newline. Where the first one ends is found on
+// the way, which costs less than to look for it before; n is its length without the newline.
+func (f *Fold) First(lines []byte, e *transcript.Entry) (n int, fresh bool, err error) {
+	f.walker.BeginLine(lines)
+	err = f.walker.scan(lines, e)
+	n = f.walker.EndLine()
+	f.walker.forget()
+	fresh, err = count(f, n+1, e, err)
+	return n, fresh, err
+}
+
+// count adds what a line of n bytes holds.
+func count(f *Fold, n int, e *transcript.Entry, err error) (fresh bool, _ error) {
 	f.Session.Bytes += int64(n)
 	switch err {
 	case nil:

@@ -20,6 +20,8 @@ type lines struct {
 	last []byte  // what stands before base, at most tailBytes
 	head []byte  // the first headBytes handed out
 	bare int64   // an offset up to which no newline follows base, when it is far off
+	// first says how long the first of some lines is, without its newline: each has one. nil looks for the newline.
+	first func(lines []byte) int
 }
 
 // each calls do for the complete lines between base and an offset, without their
@@ -47,14 +49,19 @@ func (l *lines) each(to int64, do func(line []byte, end int64) bool) (int64, err
 			}
 			return l.base, err
 		}
+		whole := afterNewline(l.buf[fill : fill+n])
+		if whole > 0 {
+			whole += fill
+		}
 		fill += n
-		for {
-			i := bytes.IndexByte(l.buf[l.end:fill], '\n')
-			if i < 0 {
-				break
+		for l.end < whole {
+			line := l.buf[l.end:whole]
+			if l.first != nil {
+				line = line[:l.first(line)]
+			} else {
+				line = line[:bytes.IndexByte(line, '\n')]
 			}
-			line := l.buf[l.end : l.end+i]
-			l.end += i + 1
+			l.end += len(line) + 1
 			l.begin(line)
 			if !do(line, l.offset(l.end)) {
 				return l.offset(l.end), nil
@@ -75,6 +82,25 @@ func (l *lines) each(to int64, do func(line []byte, end int64) bool) (int64, err
 		}
 	}
 	return l.base, nil
+}
+
+// afterNewline is the index behind the last newline of b, 0 for none.
+func afterNewline(b []byte) int {
+	const piece = 1024 // is searched at a time: from the beginning, which is fast
+	for end := len(b); end > 0; end = max(0, end-piece) {
+		from := max(0, end-piece)
+		for at := from; ; {
+			i := bytes.IndexByte(b[at:end], '\n')
+			if i < 0 && at > from {
+				return at
+			}
+			if i < 0 {
+				break
+			}
+			at += i + 1
+		}
+	}
+	return 0
 }
 
 // wideBytes is the size of the larger buffer: a line that is longer is read twice, so that its end is known before memory is

@@ -244,6 +244,12 @@ func (s *source) begin(w *workspace) {
 	s.lines = lines{file: s.text, buf: w.buf, wide: &w.wide}
 }
 
+// firstLiner is a fold that finds by itself where a line ends.
+type firstLiner interface {
+	// First is Line for the first of lines that each end with a newline; n is its length without it.
+	First(lines []byte, e *transcript.Entry) (n int, fresh bool, err error)
+}
+
 // readAll folds the file from its beginning and sends what lies behind the cursor,
 // or, where the file is not what the cursor was made for, all of it as one change.
 func (s *source) readAll(ctx context.Context, w *workspace) error {
@@ -253,9 +259,19 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 	e := &w.entry
 	var before int64
 	young := s.young()
+	read, fresh := false, false // what the line is about which each calls
+	if f, ok := s.fold.(firstLiner); ok {
+		s.lines.first = func(lines []byte) (n int) {
+			n, fresh, _ = f.First(lines, e)
+			read = true
+			return n
+		}
+	}
 	end, err := s.lines.each(s.size, func(line []byte, end int64) bool {
-		fresh, _ := s.fold.Line(line, int(end-before), e)
-		before = end
+		if !read {
+			fresh, _ = s.fold.Line(line, int(end-before), e)
+		}
+		read, before = false, end
 		switch {
 		case s.whole:
 			s.receive(e, fresh, young)

@@ -28,6 +28,7 @@ type quotes struct {
 	plain   bool   // go on without wide instructions
 	half    bool   // with those of 32 bytes alone
 	unicode bool   // there may be an escape \u before at
+	open    bool   // b goes on to where other lines end: a newline, which stands behind at, ends the text
 	// b[:clean] and b[again:], as far as they have been searched, are ASCII without backslashes.
 	clean, again uint32
 	q            [room + 64]uint32
@@ -36,7 +37,7 @@ type quotes struct {
 // start forgets all but the old positions: clearing them takes time, and n says how many count.
 func (x *quotes) start(b []byte) {
 	x.b, x.at, x.escaped, x.k, x.n = b, 0, 0, 0, 0
-	x.plain, x.half, x.unicode = false, false, false
+	x.plain, x.half, x.unicode, x.open = false, false, false, false
 	x.clean, x.again = math.MaxUint32, 0
 }
 
@@ -62,6 +63,7 @@ func (x *quotes) more() bool {
 	x.n = copy(x.q[:], x.q[x.k:x.n])
 	x.k = 0
 	if !x.plain && !x.fillFast() {
+		x.cut()
 		x.plain, x.unicode = true, true
 		x.at -= int(x.escaped) // an escape is seen from its backslash on
 	}
@@ -70,6 +72,23 @@ func (x *quotes) more() bool {
 		x.fill()
 	}
 	return x.n >= 2
+}
+
+// cut ends an open text where its line ends.
+func (x *quotes) cut() {
+	if !x.open {
+		return
+	}
+	x.open = false
+	if i := bytes.IndexByte(x.b[x.at:], '\n'); i >= 0 {
+		x.b = x.b[:x.at+i]
+	}
+}
+
+// EndLine is how long the line is that BeginLine has begun, without its newline. The walk must be over.
+func (x *quotes) EndLine() int {
+	x.cut()
+	return len(x.b)
 }
 
 // fill finds positions until the room is full or b ends.

@@ -14,18 +14,26 @@ DATA numbers<>+0x30(SB)/8, $0x3736353433323130
 DATA numbers<>+0x38(SB)/8, $0x3f3e3d3c3b3a3938
 GLOBL numbers<>(SB), RODATA|NOPTR, $64
 
-// What may follow a backslash, as escapes in the file of 32 bytes has it.
-DATA escapes16<>+0x00(SB)/8, $0xff66ff74ff62ffff
-DATA escapes16<>+0x08(SB)/8, $0x2f6eff5cffffffff
-GLOBL escapes16<>(SB), RODATA|NOPTR, $16
+// What may follow a backslash, each character at the index of its low six bits; " shares its own with b and is
+// compared apart. 0xff stands where there is none.
+DATA escapes64<>+0x00(SB)/8, $0xffffffffffffffff
+DATA escapes64<>+0x08(SB)/8, $0xffffffffffffffff
+DATA escapes64<>+0x10(SB)/8, $0xffffffffffffffff
+DATA escapes64<>+0x18(SB)/8, $0xffffff5cffffffff
+DATA escapes64<>+0x20(SB)/8, $0xff66ffffff62ffff
+DATA escapes64<>+0x28(SB)/8, $0x2f6effffffffffff
+DATA escapes64<>+0x30(SB)/8, $0xffffff74ff72ffff
+DATA escapes64<>+0x38(SB)/8, $0xffffffffffffffff
+GLOBL escapes64<>(SB), RODATA|NOPTR, $64
 
-// A quote, a backslash, an r, and the last control character.
-DATA marks64<>+0(SB)/4, $0x1f725c22
+// A quote, a backslash, and the last control character.
+DATA marks64<>+0(SB)/4, $0x001f5c22
 GLOBL marks64<>(SB), RODATA|NOPTR, $4
 
 // func fillWide64(x *quotes) (ok bool)
 //
-// It is fillWide with one register for all of a block, and masks in place of gathered bits.
+// It is fillWide with one register for all of a block, and masks in place of gathered bits. It ends an open text
+// at its first newline.
 //
 //	SI  b             R8  a bit set where an escaped byte begins the block
 //	DI  len(b)-64     R9  where the next position goes
@@ -51,9 +59,8 @@ TEXT ·fillWide64(SB), NOSPLIT, $16-9
 	KMOVQ           CX, K7
 	VPBROADCASTB    marks64<>+0(SB), Z10
 	VPBROADCASTB    marks64<>+1(SB), Z11
-	VPBROADCASTB    marks64<>+2(SB), Z12
-	VPBROADCASTB    marks64<>+3(SB), Z13
-	VBROADCASTI32X4 escapes16<>(SB), Z14
+	VPBROADCASTB    marks64<>+2(SB), Z13
+	VMOVDQU64       escapes64<>(SB), Z14
 	VMOVDQU64       numbers<>(SB), Z15
 
 block:
@@ -69,7 +76,7 @@ load:
 	VPCMPEQB  Z11, Z0, K7, K3
 	VPMOVB2M  Z0, K4              // bytes outside ASCII
 	KORTESTQ  K1, K1
-	JNZ       odd
+	JNZ       control
 	KMOVQ     K2, AX
 	KORTESTQ  K3, K4
 	JNZ       special
@@ -81,6 +88,8 @@ load:
 store:
 	TESTQ         AX, AX
 	JZ            next
+
+some:
 	POPCNTQ       AX, BX
 	VPCOMPRESSB.Z Z15, K2, Z1
 	VPBROADCASTD  DX, Z2
@@ -109,10 +118,8 @@ special:
 	CMOVQLT  DX, R13
 	LEAQ     64(DX), R14
 	KMOVQ    K3, BX
-	VPSHUFB  Z0, Z14, Z6
+	VPERMB   Z14, Z0, Z6
 	VPCMPEQB Z0, Z6, K4
-	VPCMPEQB Z12, Z0, K5
-	KORQ     K4, K5, K4
 	KMOVQ    K4, R11
 	ORQ      AX, R11
 	LEAQ     (R8)(BX*2), R10 // the bytes behind backslashes
@@ -128,8 +135,9 @@ escaped:
 simple:
 	MOVQ  R12, R8
 	ANDNQ AX, R10, AX
+	JZ    next
 	KMOVQ AX, K2
-	JMP   store
+	JMP   some
 
 	// Of a run of backslashes every second one is escaped, and so is the byte
 	// behind the run when it is odd: the subtraction carries through a run, and
@@ -197,7 +205,7 @@ last:
 	JMP   load
 
 done:
-	ADDQ DI, DX
+	LEAQ 64(DI), DX
 
 full:
 	MOVB $1, ok+8(FP)
@@ -214,6 +222,26 @@ leave:
 	MOVQ R9, quotes_n(R15)
 	VZEROUPPER
 	RET
+
+	// A newline that ends an open text: what stands before it in the block is looked at again, as all that is left.
+control:
+	MOVQ  x+0(FP), R15
+	CMPB  quotes_open(R15), $0
+	JEQ   odd
+	KMOVQ K1, BX
+	TZCNTQ BX, R11
+	ADDQ  DX, R11
+	CMPB  (SI)(R11*1), $'\n'
+	JNE   odd
+	MOVB  $0, quotes_open(R15)
+	MOVQ  R11, quotes_b+8(R15)
+	LEAQ  -64(R11), DI
+	LEAQ  -1(BX), R12
+	ANDNQ R12, BX, R12
+	ANDQ  R12, CX
+	JZ    done
+	KMOVQ CX, K7
+	JMP   load
 
 strange:
 	MOVQ saved-16(SP), R8

@@ -13,7 +13,8 @@ var avx2, avx512 = wide()
 //go:noescape
 func fillWide(x *quotes) (ok bool)
 
-// fillWide64 does the same, and compares 64 bytes at a time.
+// fillWide64 does the same, and compares 64 bytes at a time. Where an open text has a newline, it ends it there, and goes
+// on to that end.
 //
 //go:noescape
 func fillWide64(x *quotes) (ok bool)
@@ -32,7 +33,7 @@ func wide() (avx2, avx512 bool) {
 		two      = 1 << 5 // AVX2
 		seventh  = bmi1 | two
 		f, bw    = 1 << 16, 1 << 30   // of AVX-512
-		vbmi2    = 1 << 6             // of AVX-512, leaf 7, c
+		vbmi     = 1<<1 | 1<<6        // both of AVX-512, leaf 7, c
 		states   = 1<<1 | 1<<2        // of 32 bytes, which the system keeps
 		states64 = 1<<5 | 1<<6 | 1<<7 // of 64 bytes, and masks
 	)
@@ -44,15 +45,13 @@ func wide() (avx2, avx512 bool) {
 	}
 	_, b, c, _ := cpuid(7, 0)
 	avx2 = b&seventh == seventh
-	return avx2, avx2 && b&(f|bw) == f|bw && c&vbmi2 != 0 && xgetbv()&states64 == states64
+	return avx2, avx2 && b&(f|bw) == f|bw && c&vbmi == vbmi && xgetbv()&states64 == states64
 }
 
 func (x *quotes) fillFast() bool {
-	switch {
-	case len(x.b) < 64 || !avx2:
-		return false
-	case avx512 && !x.half:
+	if avx512 && !x.half && len(x.b) >= 64 {
 		return fillWide64(x)
 	}
-	return fillWide(x)
+	x.cut()
+	return avx2 && len(x.b) >= 64 && fillWide(x)
 }
