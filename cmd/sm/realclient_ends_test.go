@@ -5,7 +5,6 @@ package main_test
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"syscall"
 	"testing"
 	"time"
@@ -74,8 +73,8 @@ func TestRealClientEnds(t *testing.T) {
 	r.stub.script(modelStep{grow: 1000, tools: 1}, modelStep{grow: 500, hold: true})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, r.home.client, "--print", "Go on.", "--session-id", "11111111-2222-4333-8444-555555555555", "--model", r.home.model)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = r.home.project, r.home.environ(), 5*time.Second
+	cmd := grouped(ctx, r.home.client, "--print", "Go on.", "--session-id", "11111111-2222-4333-8444-555555555555", "--model", r.home.model)
+	cmd.Dir, cmd.Env = r.home.project, r.home.environ()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

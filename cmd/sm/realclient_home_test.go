@@ -207,13 +207,47 @@ func (h *clientHome) nextClient() {
 	})
 }
 
+// grouped is a command with a process group of its own. When its time is over, all that it has started in there ends with it.
+func grouped(ctx context.Context, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.SysProcAttr, cmd.WaitDelay = &syscall.SysProcAttr{Setpgid: true}, 5*time.Second
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // it has not been waited for: the number is still its own
+	return cmd
+}
+
+// TestGrouped: a command whose time is over leaves no process behind.
+func TestGrouped(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	cmd := grouped(ctx, "/bin/sh", "-c", "sleep 1000 & echo $!; wait")
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var started int
+	if _, err := fmt.Fscan(out, &started); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	_ = cmd.Wait() // it was killed
+	eventually(t, "what it has started ends", func() string {
+		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", started)); err == nil && !strings.Contains(string(stat), ") Z ") {
+			return string(stat)
+		}
+		return ""
+	})
+}
+
 // headless lets the client take one prompt without a terminal, and tells the session.
 func (h *clientHome) headless(args ...string) string {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, h.client, append([]string{"--print", "Go on.", "--output-format", "json", "--model", h.model}, args...)...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = h.project, append(h.environ(), h.extra...), 5*time.Second
+	cmd := grouped(ctx, h.client, append([]string{"--print", "Go on.", "--output-format", "json", "--model", h.model}, args...)...)
+	cmd.Dir, cmd.Env = h.project, append(h.environ(), h.extra...)
 	out, err := cmd.Output()
 	var result struct {
 		SessionID string `json:"session_id"`

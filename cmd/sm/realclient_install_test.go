@@ -108,8 +108,8 @@ func installPackage(t *testing.T, dir, spec, program string) string {
 	run := func(dir, program string, args ...string) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, program, args...)
-		cmd.Dir, cmd.WaitDelay = dir, 5*time.Second
+		cmd := grouped(ctx, program, args...)
+		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			missing(t, "cannot install the client: %v\n%s", err, out)
 		}

@@ -6,11 +6,9 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestRealClientPlugin: the real client finds nothing wrong with the plugin, installs it when `sm install --plugin` asks
@@ -24,8 +22,8 @@ func TestRealClientPlugin(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, program, args...)
-		cmd.Dir, cmd.WaitDelay = h.project, 5*time.Second
+		cmd := grouped(ctx, program, args...)
+		cmd.Dir = h.project
 		cmd.Env = append(h.environ(), "PATH="+filepath.Dir(h.client)+":/usr/bin:/bin", "SM_SOCKET="+h.dir+"/o/sm.sock")
 		out, err := cmd.CombinedOutput()
 		if err != nil {

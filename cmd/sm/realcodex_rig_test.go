@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -269,8 +268,8 @@ func (h *codexHome) run(args ...string) string {
 	h.t.Helper()
 	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, h.client, args...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = h.project, append(h.environ(), h.extra...), 5*time.Second
+	cmd := grouped(ctx, h.client, args...)
+	cmd.Dir, cmd.Env = h.project, append(h.environ(), h.extra...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		h.t.Fatalf("codex %s: %v\n%s", args[0], err, out)
