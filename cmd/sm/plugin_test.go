@@ -279,6 +279,52 @@ func TestPluginDryRun(t *testing.T) {
 	}
 }
 
+// TestPluginLinked: where the marketplace's folder is a link to a folder of somebody else that holds the right files, nothing is
+// written or removed through it: an installation of other files replaces the link, and an uninstallation removes it.
+func TestPluginLinked(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"uninstall"}, {"install"}, {"install", "--plugin"}, {"install", "--plugin", "--guard"}} {
+		r := newPluginRig(t)
+		r.done("install", "--plugin")
+		dir, theirs := r.home+"/.local/share/sm/plugin", r.home+"/theirs"
+		if err := errors.Join(os.Rename(dir, theirs), os.Symlink(theirs, dir)); err != nil {
+			t.Fatal(err)
+		}
+		r.write(theirs+"/.claude-plugin/theirs", "", 0o600)
+		if len(args) == 2 { // the same files: nothing is to be done
+			if err := os.Remove(theirs + "/.claude-plugin/theirs"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		held := func() map[string]string {
+			all := map[string]string{}
+			err := fs.WalkDir(os.DirFS(theirs), ".", func(name string, d fs.DirEntry, err error) error {
+				if err == nil && !d.IsDir() {
+					all[name] = r.read(theirs + "/" + name)
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			return all
+		}
+		before := held()
+		r.done(args...)
+		if diff := cmp.Diff(before, held()); diff != "" || len(before) < 3 {
+			t.Errorf("%q: their files (-want +got):\n%s", args, diff)
+		}
+		info, err := os.Lstat(dir)
+		if linked := err == nil && info.Mode()&fs.ModeSymlink != 0; linked != (len(args) == 2) {
+			t.Errorf("%q: the link: %t", args, linked)
+		}
+		r.done("uninstall")
+		if _, err := os.Lstat(dir); err == nil || !cmp.Equal(before, held()) {
+			t.Errorf("%q: after uninstall: %v", args, err)
+		}
+	}
+}
+
 // TestPluginRefusals: what cannot be done leaves what there was, and says what to do.
 func TestPluginRefusals(t *testing.T) {
 	t.Parallel()
