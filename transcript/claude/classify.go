@@ -211,30 +211,41 @@ func (w *walker) attachment(value jsonwalk.Text) (kind jsonwalk.Text) {
 }
 
 // heard is the content of the attachment, a string or a list of them, one a line: those that sm itself has said, where there
-// are any, for several hooks may have spoken at once, and the others at length. It holds until the next call.
+// are any, for several hooks may have spoken at once, and the others at length. Of a long one that is not sm's there may be
+// no more than [wording.Clip] keeps of it. It holds until the next call.
 func (w *walker) heard(line []byte) []byte {
 	said := w.said.Bytes(line)
 	var list jsonwalk.Walker
 	list.Begin(said)
-	if list.Peek() == '"' {
-		return list.Decode(list.Quoted())
-	}
-	text, n, own := slices.Grow(w.text[:0], len(said)+8), 0, false // once is enough for nearly all
-	for in := list.Enter(jsonwalk.Text{}, '['); in && list.Next(']'); {
+	text, n, own, whole := slices.Grow(w.text[:0], min(len(said), 4*wording.HeardBytes)+8), 0, false, false // once is enough for nearly all
+	add := func(t jsonwalk.Text) {
 		before := len(text)
 		if n > 0 {
 			text = append(text, '\n')
 		}
 		at := len(text)
-		text = list.Append(text, list.Element())
+		if !whole {
+			text = list.AppendEnds(text, t, wording.HeardBytes)
+			whole = wording.MayBeOurs(text[at:])
+		}
+		if whole { // only all of it says whether it is, and what Clip keeps of those behind it
+			text = list.Append(text[:at], t)
+		}
 		switch ours := wording.IsOurs(text[at:]); {
 		case ours && !own:
 			text, n, own = text[:copy(text, text[at:])], 0, true
 		case own && !ours:
 			text = text[:before]
-			continue
+			return
 		}
 		n++
+	}
+	if list.Peek() == '"' {
+		add(list.Quoted())
+	} else {
+		for in := list.Enter(jsonwalk.Text{}, '['); in && list.Next(']'); {
+			add(list.Element())
+		}
 	}
 	w.text = text
 	return text

@@ -6,8 +6,9 @@ import (
 )
 
 const (
-	// heardBytes bounds what is kept of a heard text.
-	heardBytes = 1024
+	// HeardBytes bounds what is kept of a heard text. Of a longer one that is not of sm, less is kept of its beginning, and
+	// less of its end.
+	HeardBytes = 1024
 	// heardEnd is how much of that is kept of the end of a longer text.
 	heardEnd = 16
 	// heardLines is the largest number of messages kept from below a prompt's first line,
@@ -18,18 +19,18 @@ const (
 // Clip keeps the beginning and the end of a long text: at its end a message has its
 // id. Of the messages that a prompt carries below its first line it keeps the same of each.
 func Clip(text []byte) string {
-	if len(text) <= heardBytes {
+	if len(text) <= HeardBytes {
 		return string(text)
 	}
 	if !bytes.HasPrefix(text, []byte(resumeHead)) && !bytes.HasPrefix(text, []byte(Heading)) {
-		var ends [heardBytes]byte
-		copy(ends[copy(ends[:], text[:heardBytes-heardEnd]):], text[len(text)-heardEnd:])
+		var ends [HeardBytes]byte
+		copy(ends[copy(ends[:], text[:HeardBytes-heardEnd]):], text[len(text)-heardEnd:])
 		return string(ends[:])
 	}
 	s := string(text)
 	line, rest, more := strings.Cut(s, "\n"+Heading)
 	var b strings.Builder
-	b.WriteString(bothEnds(line, heardBytes))
+	b.WriteString(bothEnds(line, HeardBytes))
 	for range heardLines {
 		if !more {
 			break

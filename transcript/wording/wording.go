@@ -60,6 +60,11 @@ func ResumePath(prompt string) (path string, ok bool) {
 // configured may.
 func MayResume(text string) bool { return strings.HasPrefix(text, resumeHead) }
 
+// MayBeOurs says whether a text begins like one that IsOurs knows, or that Clip keeps more of than of others.
+func MayBeOurs(s []byte) bool {
+	return bytes.HasPrefix(s, []byte(Heading)) || bytes.HasPrefix(s, []byte(documentHeading)) || bytes.HasPrefix(s, []byte(resumeHead))
+}
+
 // IsOurs knows the texts that sm itself sends: its heading, a document, and the prompt that
 // resumes after a handoff, which may carry messages below its first line.
 func IsOurs(s []byte) bool {
