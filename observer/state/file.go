@@ -65,6 +65,7 @@ func (s *Store) openFile() error {
 		return fmt.Errorf("open %s: %w; check its owner, or choose another directory with --state", s.path(), err)
 	}
 	before := len(s.lost)
+	s.claimed = known{}
 	if err := checkPages(f, s.checkRecord); err != nil {
 		f.Close()
 		return fmt.Errorf("check %s: %w", s.path(), err)

@@ -54,6 +54,7 @@ func (s *Store) save(d fleet.Delta, values []Value) error {
 		d.Files, d.Records = nil, nil
 	}
 	claims, messages := prepare(d.Claims, 0, 0, &s.owners), prepare(d.Messages, 0, 0, &s.owners)
+	s.claimed.claim(messages)
 	return s.update(func(tx *bbolt.Tx) error {
 		w := writer{tx: tx}
 		w.clean(s.lost)
@@ -91,6 +92,7 @@ func (s *Store) saveBulk(d *fleet.Delta) error {
 	width := bits.Len(uint(len(d.Messages) / bulk))
 	for part := range uint64(1) << width {
 		messages := prepare(d.Messages, part, width, &s.owners)
+		s.claimed.claim(messages)
 		err := s.update(func(tx *bbolt.Tx) error {
 			err := messageLedger.put(tx, messages)
 			return errors.Join(err, s.owners.write(tx))

@@ -57,10 +57,11 @@ type Store struct {
 
 	existing bool // whether a file that is not there, or is damaged, is refused instead of made anew
 
-	head   head
-	owners owners
-	lost   map[place]bool // damaged records, and whether they have been removed since
-	blind  bool           // Owner could not read, and has said so
+	head    head
+	owners  owners
+	claimed known
+	lost    map[place]bool // damaged records, and whether they have been removed since
+	blind   bool           // Owner could not read, and has said so
 }
 
 // Open takes the state directory, which it makes when there is none, and opens the
@@ -168,10 +169,14 @@ func (s *Store) CheckLock() error {
 func (s *Store) Owner(message transcript.Key) (owner transcript.Key, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.db != nil && s.claimed.lacks(uint64(message)) {
+		return 0, false
+	}
 	err := s.view(func(tx *bbolt.Tx) error {
 		if number, found := messageLedger.find(tx, message); found {
 			owner, ok = s.owners.key(number)
 		}
+		s.claimed.survey(tx)
 		return nil
 	})
 	if err != nil && !s.blind {
