@@ -20,18 +20,17 @@ func (w *Walker) Figure(value Text) int64 {
 	if !value.None() {
 		return 0
 	}
-	c := w.Peek()
-	if c-'1' < 9 {
-		n, i := int64(0), w.i
-		for i < len(w.b) && w.b[i]-'0' <= 9 && n <= MaxFigure {
-			n = n*10 + int64(w.b[i]-'0')
-			i++
-		}
-		if i < len(w.b) && (w.b[i] == ',' || w.b[i] == '}') {
-			w.i = i
-			return min(n, MaxFigure)
-		}
-	} else if c != '-' && c != '0' {
+	// As clients write it, without spaces, and without zeros before it.
+	b, i, n := w.b, w.i, int64(0)
+	for i < len(b) && b[i]-'0' <= 9 && n <= MaxFigure {
+		n = n*10 + int64(b[i]-'0')
+		i++
+	}
+	if i > w.i && i < len(b) && (b[i] == ',' || b[i] == '}') && (b[w.i] != '0' || i == w.i+1) {
+		w.i = i
+		return min(n, MaxFigure)
+	}
+	if c := w.Peek(); c != '-' && c-'0' > 9 {
 		w.Skip()
 		return 0
 	}
@@ -39,7 +38,7 @@ func (w *Walker) Figure(value Text) int64 {
 	if len(digits) == 0 {
 		return 0
 	}
-	var n int64
+	n = 0
 	for _, c := range digits {
 		if c-'0' > 9 || n > MaxFigure {
 			return wholeNumber(string(digits))

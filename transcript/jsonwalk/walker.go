@@ -245,7 +245,7 @@ func (w *Walker) Enter(value Text, c byte) bool {
 	if !value.None() {
 		return false
 	}
-	if w.Peek() == c {
+	if w.i < len(w.b) && w.b[w.i] == c || w.Peek() == c { // mostly there is no space before it
 		return w.Open()
 	}
 	w.Skip()
