@@ -25,6 +25,7 @@ type Fold struct {
 	subagent    bool
 	seen        map[transcript.Key]struct{}
 	costs       map[transcript.Key]cost
+	newest      priced // one of costs
 	compactions []event
 	marker      event  // a boundary that is none unless a summary follows, until then
 	boundary    moment // of the newest compaction
@@ -33,7 +34,8 @@ type Fold struct {
 	chain       chain  // what the conversation consists of
 	order       int64  // records so far, to tell equal times apart
 	clock       transcript.Instant
-	domain      transcript.Key // the sessionId of the newest reading
+	session     named          // the sessionId that was asked for last
+	domain      transcript.Key // that of the newest reading
 	titled      bool           // a title has counted since the last reading
 	keyless     transcript.Key // counts messages without id
 	titles      titles
@@ -53,6 +55,26 @@ func (c cost) usage() transcript.Usage {
 
 func costOf(u transcript.Usage) cost {
 	return cost{uint32(u.Input), uint32(u.CacheCreation), uint32(u.CacheRead), uint32(u.Output)}
+}
+
+// priced is a message with its cost.
+type priced struct {
+	id transcript.Key
+	cost
+}
+
+// named is an identifier with its key, which is that of most lines that follow.
+type named struct {
+	text string
+	key  transcript.Key
+}
+
+// of is the key of an identifier.
+func (n *named) of(b []byte) transcript.Key {
+	if string(b) != n.text {
+		n.text, n.key = string(b), transcript.KeyOf(b)
+	}
+	return n.key
 }
 
 // moment is a place in time, and in the file among equal times.
@@ -210,7 +232,7 @@ func (f *Fold) Add(e *transcript.Entry) (fresh bool) {
 // far behind those that were written before says that those were ahead of the time.
 func (f *Fold) moment(e *transcript.Entry) moment {
 	if e.Kind == transcript.KindReading {
-		id := transcript.KeyOf(e.SessionID)
+		id := f.session.of(e.SessionID)
 		if id != 0 && f.domain != 0 && id != f.domain {
 			f.reading.at, f.boundary.at, f.clock = 0, 0, 0
 		}
@@ -280,7 +302,12 @@ func (f *Fold) message(e *transcript.Entry, n *int, sum *transcript.Usage, side 
 		f.keyless++
 		id = transcript.Join(f.name, f.keyless)
 	}
-	c, known := f.costs[id]
+	c, known := f.newest.cost, f.newest.id == id // the lines of one message mostly stand together
+	if !known {
+		if c, known = f.costs[id]; known {
+			f.newest = priced{id, c}
+		}
+	}
 	was := c.usage()
 	if known && !dearer(e.Usage, was) {
 		return
@@ -289,10 +316,11 @@ func (f *Fold) message(e *transcript.Entry, n *int, sum *transcript.Usage, side 
 		*n++
 		was = transcript.Usage{}
 	}
-	f.costs[id] = costOf(e.Usage)
+	f.newest = priced{id, costOf(e.Usage)}
+	f.costs[id] = f.newest.cost
 	*sum = sum.Plus(e.Usage).Minus(was)
 	if i := len(f.messages) - 1; i >= 0 && f.messages[i].ID == id {
-		f.messages[i].Usage = e.Usage // the lines of one message mostly stand together
+		f.messages[i].Usage = e.Usage
 		return
 	}
 	f.messages = append(f.messages, transcript.Message{ID: id, At: e.At, Usage: e.Usage, Was: was, Side: side})

@@ -143,7 +143,7 @@ func TestFoldKnowsNoBatches(t *testing.T) {
 // each of the other lines would do.
 func TestPeekLeavesTheFold(t *testing.T) {
 	lines := history(t)
-	all := cmp.Options{cmp.AllowUnexported(Fold{}, cost{}, moment{}, event{}, line{}, chain{}, titles{}, point{}), cmpopts.IgnoreTypes(walker{})}
+	all := cmp.Options{cmp.AllowUnexported(Fold{}, priced{}, named{}, cost{}, moment{}, event{}, line{}, chain{}, titles{}, point{}), cmpopts.IgnoreTypes(walker{})}
 	asked, plain := NewFold("x", false), NewFold("x", false)
 	for i, line := range lines {
 		for _, other := range lines {

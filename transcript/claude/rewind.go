@@ -42,7 +42,7 @@ const pointsKept = 256
 func (f *Fold) step(e *transcript.Entry, before transcript.Instant) bool {
 	c := &f.chain
 	c.replaced, c.step, c.before, c.at = false, f.order, before, e.At
-	if id := transcript.KeyOf(e.SessionID); id != 0 {
+	if id := f.session.of(e.SessionID); id != 0 {
 		if c.session != 0 && c.session != id { // old clients clear the context in the same file
 			c.points = c.points[:0]
 		}
@@ -54,7 +54,8 @@ func (f *Fold) step(e *transcript.Entry, before transcript.Instant) bool {
 	}
 	if e.At != 0 && e.At >= f.reading.at && e.Text != "/clear" && !f.working() {
 		for i := len(c.points) - 1; i >= 0 && !c.replaced; i-- {
-			if q := c.points[i]; q.parent == e.Parent {
+			if c.points[i].parent == e.Parent {
+				q := c.points[i]
 				c.replaced = true
 				if c.place != q.place || c.heard >= q.order { // or nothing has happened since
 					f.rewind(e, q, before)
