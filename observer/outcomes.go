@@ -166,8 +166,6 @@ func (e withdrawEffect) run(_ context.Context, r *effectRunner) outcome {
 }
 
 func (e freshenEffect) run(_ context.Context, r *effectRunner) outcome {
-	if r.guard.On() {
-		r.guard.Freshen(&e.rotation, e.at.PID, e.at.Start)
-	}
+	r.guard.Freshen(&e.rotation, e.at.PID, e.at.Start)
 	return nil
 }

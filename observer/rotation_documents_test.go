@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sm/handoff"
+	"sm/handoff/guard"
 )
 
 // The tests of this file are what is promised of documents, of the handling of errors and
@@ -137,6 +138,64 @@ func TestRotation_Document_ConsumedAfterAll(t *testing.T) {
 	a.starts("resume")
 	a.checkHeard("", "typed: /clear", "typed: "+resume(h.Path))
 	r.ends()
+}
+
+// TestRotation_FreshenedAfterAll: a guarded session whose context a handoff has renewed goes on, even where the observer is
+// killed before it says so; one that its user has resumed stays full.
+func TestRotation_FreshenedAfterAll(t *testing.T) {
+	t.Parallel()
+	for name, resumed := range map[string]bool{"in the new session": false, "back in the old one": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCast(t)
+			r := c.r
+			r.o.Guard = GuardOptions{Enabled: true, Guard: guard.Guard{Threshold: 0.76}}
+			r.start()
+			a := c.hire("w1", 3)
+			a.cwd = filepath.Join(r.dir, "proj")
+			a.starts("startup")
+			a.works("Go.")
+			sessions, old := filepath.Join(a.cwd, guard.Folder), a.session
+			dir := filepath.Join(sessions, "one")
+			client := guard.Client{SessionID: old, PID: os.Getpid(), Start: a.start}
+			_, err := guard.Activate(t.Context(), guard.Activation{Dir: dir, Skill: "implement", Client: client, Proven: true, Now: time.Now()})
+			path := filepath.Join(dir, guard.StateFile)
+			noErrors(t, err, guard.Update(t.Context(), path, func(s *guard.State) error {
+				s.SessionID, s.Overflowed = old, true
+				return nil
+			}))
+			id := a.hands(c.doc("doc.md", "Next: CI."))
+			noErrors(t, os.Rename(sessions, sessions+".away")) // as if the kill came before
+			a.ends()
+			r.handoffIs(id, "confirmed")
+			if resumed {
+				a.session = old
+				a.rests("busy")
+				a.hook("SessionStart", `,"source":"resume"`)
+				a.works("Go on.")
+				r.until("it is back", func() bool { return r.session("w1").SessionID == old })
+			}
+			if resumed {
+				r.stop() // so that it is known
+			} else {
+				r.kill()
+			}
+			noErrors(t, os.Rename(sessions+".away", sessions))
+			r.start()
+			full := func() bool {
+				s, err := guard.Read(path)
+				noErrors(t, err)
+				return s.Overflowed
+			}
+			if !resumed {
+				r.until("it goes on", func() bool { return !full() })
+			}
+			r.ends()
+			if s, err := guard.Read(path); err != nil || s.Overflowed != resumed || s.PID != os.Getpid() {
+				t.Errorf("%+v, %v", s, err)
+			}
+		})
+	}
 }
 
 func TestRotation_Document_TwoAgentsOfOneChannel(t *testing.T) {

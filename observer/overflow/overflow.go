@@ -168,11 +168,17 @@ func (g *Guarding) notifyRefused(ctx context.Context, session, path string, s *g
 }
 
 // Freshen lets a guarded session go on whose context a handoff has renewed. Its client is the process pid, which began at
-// start.
+// start; with a pid of 0 it is the process that the session is known by.
 func (g *Guarding) Freshen(r *rotation.Rotation, pid int, start string) {
+	if !g.On() {
+		return
+	}
 	path, s, ok := guard.Find([]string{r.CWD}, guard.Client{SessionID: r.Left, PID: pid, Start: start})
 	if !ok || s.SessionID == r.Next && r.Next != "" {
 		return // it is known already that it goes on
+	}
+	if pid == 0 {
+		pid, start = s.PID, s.PIDStart
 	}
 	if err := guard.Resumed(path, pid, start); err != nil {
 		g.Log.Error("a guarded session is not told that its context is new: activate it anew", "path", path, "err", err)
