@@ -15,14 +15,14 @@ const maxRead = 1 << 20
 func Read(proc string, pid int, name string) (data []byte, err error) {
 	path := proc + "/" + strconv.Itoa(pid) + "/" + name
 	fail := func(op string, err error) ([]byte, error) { return nil, &fs.PathError{Op: op, Path: path, Err: err} }
-	fd, err := again(func() (int, error) { return syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0) })
+	fd, err := Again(func() (int, error) { return syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0) })
 	if err != nil {
 		return fail("open", err)
 	}
 	defer func() { _ = syscall.Close(fd) }()
 	data = make([]byte, 0, 1024)
 	for {
-		n, err := again(func() (int, error) { return syscall.Read(fd, data[len(data):cap(data)]) })
+		n, err := Again(func() (int, error) { return syscall.Read(fd, data[len(data):cap(data)]) })
 		if err != nil {
 			return fail("read", err)
 		}
@@ -33,8 +33,8 @@ func Read(proc string, pid int, name string) (data []byte, err error) {
 	}
 }
 
-// again makes a call until no signal interrupts it.
-func again(call func() (int, error)) (n int, err error) {
+// Again makes a call of the system until no signal interrupts it.
+func Again(call func() (int, error)) (n int, err error) {
 	for {
 		if n, err = call(); err != syscall.EINTR {
 			return n, err

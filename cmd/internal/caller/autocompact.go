@@ -1,14 +1,13 @@
 package caller
 
 import (
-	"io"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 
+	"sm/handoff/proc"
 	"sm/transcript/claude/hook"
 )
 
@@ -46,20 +45,27 @@ func isOn(value string) bool {
 	return slices.Contains([]string{"1", "true", "yes", "on"}, strings.ToLower(strings.TrimSpace(value)))
 }
 
-// hookSettings is nil for what is no file, too large or not to be read: a hook must not wait for a pipe.
+// hookSettings is nil for what is no file, too large or not to be read: a hook must not wait for a pipe. Package os would ask
+// the system whether it can wait for such a file, and have it closed by the garbage collector.
 func hookSettings(path string) []byte {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	fd, err := proc.Again(func() (int, error) {
+		return syscall.Open(path, syscall.O_RDONLY|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	})
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxHookSettings {
+	defer func() { _ = syscall.Close(fd) }()
+	var info syscall.Stat_t
+	if err := syscall.Fstat(fd, &info); err != nil || info.Mode&syscall.S_IFMT != syscall.S_IFREG || info.Size > maxHookSettings {
 		return nil
 	}
-	data := make([]byte, info.Size())
-	if _, err := io.ReadFull(f, data); err != nil { // cut while it is read
-		return nil
+	data := make([]byte, info.Size)
+	for rest := data; len(rest) > 0; {
+		n, err := proc.Again(func() (int, error) { return syscall.Read(fd, rest) })
+		if err != nil || n == 0 { // cut while it is read
+			return nil
+		}
+		rest = rest[n:]
 	}
 	return data
 }
