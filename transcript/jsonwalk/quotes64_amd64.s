@@ -15,7 +15,7 @@ DATA numbers<>+0x38(SB)/8, $0x3f3e3d3c3b3a3938
 GLOBL numbers<>(SB), RODATA|NOPTR, $64
 
 // What may follow a backslash, each character at the index of its low six bits; " shares its own with b and is
-// compared apart. 0xff stands where there is none.
+// compared apart. 0xff stands where there is none, and at its own index zero, whose index is another.
 DATA escapes64<>+0x00(SB)/8, $0xffffffffffffffff
 DATA escapes64<>+0x08(SB)/8, $0xffffffffffffffff
 DATA escapes64<>+0x10(SB)/8, $0xffffffffffffffff
@@ -23,7 +23,7 @@ DATA escapes64<>+0x18(SB)/8, $0xffffff5cffffffff
 DATA escapes64<>+0x20(SB)/8, $0xff66ffffff62ffff
 DATA escapes64<>+0x28(SB)/8, $0x2f6effffffffffff
 DATA escapes64<>+0x30(SB)/8, $0xffffff74ff72ffff
-DATA escapes64<>+0x38(SB)/8, $0xffffffffffffffff
+DATA escapes64<>+0x38(SB)/8, $0x00ffffffffffffff
 GLOBL escapes64<>(SB), RODATA|NOPTR, $64
 
 // A quote, a backslash, and the last control character.

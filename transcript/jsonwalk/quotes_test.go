@@ -105,6 +105,17 @@ func TestQuotesAtEveryPlace(t *testing.T) {
 	}
 }
 
+// TestQuotesBehindEveryEscape: each byte stands behind a backslash, whatever table it is looked up in.
+func TestQuotesBehindEveryEscape(t *testing.T) {
+	for c := range 256 {
+		for _, rest := range []string{"", "0041", "0g41", strings.Repeat("x", 80)} {
+			for at := range 66 {
+				checkQuotes(t, slices.Concat([]byte(`"`+strings.Repeat("x", at)+`\`), []byte{byte(c)}, []byte(rest+`"`+strings.Repeat(" ", 64))))
+			}
+		}
+	}
+}
+
 func TestQuotesInRandomText(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 0))
 	for range 60_000 {
