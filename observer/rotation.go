@@ -141,6 +141,8 @@ func (h *handoffs) resume() {
 	for _, r := range h.rotations.All() { // the oldest first
 		if r.State == rotation.Confirmed {
 			heard[r.Agent] = r
+		} else if r.Unused && !h.dryRun && h.settings.Handoff.Documents != nil {
+			h.effects.add(withdrawEffect{r.Channel, r.Document})
 		}
 	}
 	for _, r := range heard { // it may not have come to that; twice is as good as once
@@ -266,9 +268,8 @@ func (h *handoffs) typeOwn(e ownEffect) {
 
 // ownEffect types /clear or the resume prompt, or presses Enter where that stands already.
 type ownEffect struct {
-	rotation rotation.Rotation
-	text     string
-	prompt   bool
-	finish   bool
-	place    fleet.Place
+	rotation       rotation.Rotation
+	text           string
+	place          fleet.Place
+	prompt, finish bool
 }

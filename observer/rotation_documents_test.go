@@ -2,6 +2,7 @@ package observer
 
 import (
 	"cmp"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -137,6 +138,31 @@ func TestRotation_Document_ConsumedAfterAll(t *testing.T) {
 	r.documentIs(h.Document, handoff.StatusConsumed)
 	a.starts("resume")
 	a.checkHeard("", "typed: /clear", "typed: "+resume(h.Path))
+	r.ends()
+}
+
+// TestRotation_Document_WithdrawnAfterAll: the copy of a document whose handoff was taken back while it waited for a person's
+// draft is given to no session, even where the observer is killed before it says so.
+func TestRotation_Document_WithdrawnAfterAll(t *testing.T) {
+	r, c, a := newRotationRig(t, nil)
+	c.set(func() { c.refuse = errDraft })
+	id := a.hands(c.doc("doc.md", "Next: CI."))
+	a.ends()
+	h := r.handoffIs(id, "scheduled, waiting: unknown")
+	r.documentIs(h.Document, handoff.StatusActive)
+	dir := filepath.Join(r.dir, "handoff")
+	noErrors(t, os.Rename(dir, dir+".away")) // as if the kill came before
+	if answer := r.ask(http.MethodDelete, "/handoffs/"+id, ""); answer.Code != 200 {
+		t.Fatalf("%d %s", answer.Code, answer.Body)
+	}
+	r.kill()
+	noErrors(t, os.RemoveAll(dir), os.Rename(dir+".away", dir))
+	r.start()
+	r.documentIs(h.Document, handoff.StatusCleared)
+	a.starts("clear")
+	if heard := strings.Join(a.heard(), "\n"); strings.Contains(heard, h.Document) {
+		t.Errorf("heard %s", heard)
+	}
 	r.ends()
 }
 

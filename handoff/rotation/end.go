@@ -42,6 +42,7 @@ func (m *Machine) fail(r *Rotation, reason string, at time.Time) {
 func (m *Machine) end(r *Rotation, s State, reason string, at time.Time) {
 	held, unused := r.State != Scheduled, !r.State.Touched() && r.Document != ""
 	r.Reason, r.Overheard = reason, nil
+	r.Unused = unused && (reason != ReasonGone || r.Auto()) // or else the next session is given it
 	m.move(r, s, at)
 	delete(m.open, r.Agent)
 	delete(m.typing, r.ID)

@@ -122,6 +122,8 @@ type Rotation struct {
 	Way    Way
 	// Document is the id of the stored copy, Read the path that the prompt names.
 	Document, Channel, Read string
+	// Unused says that it ended before anything was cleared, and that the copy is for nobody.
+	Unused bool `json:",omitzero"`
 	// Plain is the name under which the prompt names the document where Read may not be
 	// typed, "" for Read.
 	Plain string `json:",omitzero"`
