@@ -25,6 +25,7 @@ type Fold struct {
 	subagent    bool
 	seen        map[transcript.Key]struct{}
 	costs       map[transcript.Key]cost
+	most        int    // how many seen has held since it was made, before this transcript
 	newest      priced // one of costs
 	compactions []event
 	marker      event  // a boundary that is none unless a summary follows, until then
@@ -102,11 +103,19 @@ func NewFold(name string, subagent bool) *Fold {
 		titles: titles{named: len(name) == uuidLength}}
 }
 
+// muchLess: a map that is so many times larger than what it held last is made anew, for clearing it takes the time of its
+// largest transcript, and many are small.
+const muchLess = 16
+
 // Reset begins another transcript with the memory of this one.
 func (f *Fold) Reset(name string, subagent bool) {
+	most := max(f.most, len(f.seen))
+	if len(f.seen) < most/muchLess {
+		f.seen, f.costs, most = map[transcript.Key]struct{}{}, map[transcript.Key]cost{}, 0
+	}
 	clear(f.seen)
 	clear(f.costs)
-	*f = Fold{name: transcript.KeyOf([]byte(name)), subagent: subagent, seen: f.seen, costs: f.costs,
+	*f = Fold{name: transcript.KeyOf([]byte(name)), subagent: subagent, seen: f.seen, costs: f.costs, most: most,
 		messages: f.messages[:0], changed: f.changed[:0], compactions: f.compactions[:0], chain: chain{points: f.chain.points[:0]}, titles: titles{named: len(name) == uuidLength}, bills: f.bills}
 	if f.bills != nil {
 		f.bills.Reset()
