@@ -62,7 +62,9 @@ func (o *Owners) Put(id, owner transcript.Key) {
 
 // Forget lets go of claims, the oldest that there are.
 func (o *Owners) Forget(claims []Claim) {
-	o.unlisted = o.unlisted[min(len(o.unlisted), len(claims)):]
+	if o.unlisted = o.unlisted[min(len(o.unlisted), len(claims)):]; len(o.unlisted) == 0 {
+		o.unlisted = nil // an empty rest keeps the memory of all
+	}
 	for _, c := range claims {
 		delete(o.listed, c.Key)
 	}

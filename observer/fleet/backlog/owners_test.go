@@ -70,3 +70,20 @@ func TestOwners(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnersFreeWhatIsStored: what is forgotten unasked leaves no memory behind.
+func TestOwnersFreeWhatIsStored(t *testing.T) {
+	t.Parallel()
+	claims := []Claim{{1, 2}, {3, 2}, {4, 2}}
+	var o Owners
+	o.Expect(nil)
+	o.Settle(claims)
+	o.Forget(claims[:2])
+	if owner, ok := o.Of(4); !ok || owner != 2 {
+		t.Errorf("not stored yet: %d, %t", owner, ok)
+	}
+	o.Settle(claims)
+	if o.Forget(claims); o.unlisted != nil {
+		t.Error("the memory of the claims is kept")
+	}
+}
