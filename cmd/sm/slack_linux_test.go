@@ -1,0 +1,31 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestTimersLate: the timers of each thread of an observer may be a millisecond late, that of the runtime's monitor too.
+func TestTimersLate(t *testing.T) {
+	t.Parallel()
+	d := newDaemon(t)
+	d.start()
+	threads, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(d.cmd.Process.Pid), "task"))
+	if err != nil || len(threads) < 2 {
+		t.Fatal(len(threads), err)
+	}
+	for _, thread := range threads {
+		late, err := os.ReadFile(filepath.Join("/proc", thread.Name(), "timerslack_ns"))
+		if errors.Is(err, fs.ErrPermission) {
+			t.Skip("to read the timer slack of others takes CAP_SYS_NICE")
+		}
+		if got := strings.TrimSpace(string(late)); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && got != strconv.Itoa(timerSlack) {
+			t.Errorf("thread %s: %q ns, %v", thread.Name(), got, err)
+		}
+	}
+}
