@@ -113,7 +113,7 @@ func (o *observer) stop() error {
 	if err := o.cmd.Wait(); err != nil {
 		return fmt.Errorf("%w: %s", err, o.log.String())
 	}
-	return nil
+	return os.RemoveAll(filepath.Dir(filepath.Dir(o.socket)))
 }
 
 // cpu is what the process has used so far.
