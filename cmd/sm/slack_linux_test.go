@@ -4,17 +4,28 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// TestTimersLate: the timers of each thread of an observer may be a millisecond late, that of the runtime's monitor too.
+// TestTimersLate: the timers of each thread of an observer may be a millisecond late, that of the runtime's monitor too. In
+// lists of processes it keeps the name by which it was called.
 func TestTimersLate(t *testing.T) {
 	t.Parallel()
 	d := newDaemon(t)
+	program, err := exec.LookPath("sm")
+	file, link := filepath.Join(d.dir, "sm-of-today"), filepath.Join(d.dir, "sm")
+	if err := errors.Join(err, os.Link(program, file), os.Symlink(file, link)); err != nil {
+		t.Fatal(err)
+	}
+	d.as = []string{link}
 	d.start()
+	if name, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(d.cmd.Process.Pid), "comm")); string(name) != "sm\n" {
+		t.Errorf("it is called %q, %v", name, err)
+	}
 	threads, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(d.cmd.Process.Pid), "task"))
 	if err != nil || len(threads) < 2 {
 		t.Fatal(len(threads), err)
