@@ -66,3 +66,21 @@ func TestLinesOfAnyLength(t *testing.T) {
 		}
 	}
 }
+
+// TestAfterNewline: the last newline is found wherever it is, whatever stands before it.
+func TestAfterNewline(t *testing.T) {
+	t.Parallel()
+	b := bytes.Repeat([]byte{'x'}, 3100)
+	for last := range b {
+		for _, before := range []int{last, last / 2, max(0, last-1), 0} {
+			line := bytes.Clone(b)
+			line[last], line[before] = '\n', '\n'
+			if got := afterNewline(line); got != last+1 {
+				t.Fatalf("newlines at %d and %d: %d", before, last, got)
+			}
+		}
+		if got := afterNewline(b[:last]); got != 0 {
+			t.Fatalf("no newline in %d bytes: %d", last, got)
+		}
+	}
+}
