@@ -19,7 +19,20 @@ func (p *parser) mistyped(typ reflect.Type, n *yaml.Node, path string) {
 	if typ.Kind() == reflect.String && n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null" {
 		advice = "; put it in quotes"
 	}
-	p.fail(n.Line, "%s must be %s, not %s%s", cmp.Or(path, "the file"), wanted(typ), describe(n), advice)
+	given := describe(n)
+	if n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null" && mayHoldSecret(typ, n.Value, path) {
+		given = "what is there, which is not shown as it may be a secret"
+	}
+	p.fail(n.Line, "%s must be %s, not %s%s", cmp.Or(path, "the file"), wanted(typ), given, advice)
+}
+
+// mayHoldSecret says whether a word that is no value of its setting may be a secret: in place of the path of its file, or of
+// the group that path belongs to, or alone in the file and as long as a token.
+func mayHoldSecret(typ reflect.Type, word, path string) bool {
+	if typ.Kind() == reflect.Slice {
+		typ = typ.Elem()
+	}
+	return forSecrets(path) || path == "" && len(word) >= minToken || typ.Kind() == reflect.Struct && slices.ContainsFunc(keysOf(typ), forSecrets)
 }
 
 // wanted words a type, with an example where the form matters.
