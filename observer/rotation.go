@@ -147,7 +147,7 @@ func (h *handoffs) resume() {
 	}
 	for _, r := range heard { // it may not have come to that; twice is as good as once
 		h.effects.add(consumeEffect{channel: r.Channel, document: r.Document, session: r.Next})
-		if s, _ := h.fleet.Location(r.Agent); s.Session == r.Next {
+		if s, _ := h.fleet.Location(r.Agent); r.Next != "" && s.Session == r.Next {
 			h.effects.add(freshenEffect{rotation: r})
 		}
 	}

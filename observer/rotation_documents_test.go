@@ -11,6 +11,8 @@ import (
 
 	"sm/handoff"
 	"sm/handoff/guard"
+	"sm/handoff/rotation"
+	"sm/observer/fleet"
 )
 
 // The tests of this file are what is promised of documents, of the handling of errors and
@@ -221,6 +223,20 @@ func TestRotation_FreshenedAfterAll(t *testing.T) {
 				t.Errorf("%+v, %v", s, err)
 			}
 		})
+	}
+}
+
+// TestFreshenedOfNobody: a restart lets no full session go on for a handoff of an agent that is not known any more.
+func TestFreshenedOfNobody(t *testing.T) {
+	t.Parallel()
+	m := rotation.New(rotation.Options{})
+	m.Restore([]rotation.Rotation{{ID: "1", Agent: "gone", Left: "s1", State: rotation.Confirmed}}, nil, rotation.Counters{}, time.Unix(2, 0))
+	h := &handoffs{parts: &parts{rotations: m, fleet: fleet.New(fleet.Options{}, fleet.Stored{}), dryRun: true}}
+	h.resume()
+	for _, e := range h.effects {
+		if _, ok := e.(freshenEffect); ok {
+			t.Errorf("%+v", e)
+		}
 	}
 }
 
