@@ -25,6 +25,16 @@ func TestAttachmentTakesNoMemory(t *testing.T) {
 	}
 }
 
+// TestKeyOfNamed: an identifier's key is its own, whatever was asked for before it.
+func TestKeyOfNamed(t *testing.T) {
+	var n named
+	for _, id := range []string{"", "a", "a", "b", "", "b", "a", ""} {
+		if got, want := n.of([]byte(id)), transcript.KeyOf([]byte(id)); got != want {
+			t.Errorf("%q: %d, want %d", id, got, want)
+		}
+	}
+}
+
 // TestFoldKeepsNoLine: what a fold remembers of a long line must not keep all of it, nor much beside it.
 func TestFoldKeepsNoLine(t *testing.T) {
 	for _, record := range []string{
@@ -33,19 +43,27 @@ func TestFoldKeepsNoLine(t *testing.T) {
 		`"user","message":{"content":[{"type":"text","text":"x"},{"type":"other","content":[%s]}]}`,
 		`"assistant","message":{"id":"m","model":"x","usage":{"input_tokens":7},"content":[{"type":"tool_use","id":"t","name":"Read","input":{"file_path":"/a","x":[%s]}}]}`,
 	} {
-		f := NewFold("x", false)
-		f.KeepBills()
-		line := fmt.Appendf(nil, `{"timestamp":"2026-11-20T08:13:30.067Z","uuid":"u","cwd":"/w","version":"2.1.0","type":`+record+`}`, strings.Repeat(`"said",`, 100_000)+`""`)
-		first := weak.Make(&line[0])
-		if _, err := f.Line(line, len(line)+1, &transcript.Entry{}); err != nil {
-			t.Fatal(err)
-		}
-		line = nil
-		if runtime.GC(); first.Value() != nil {
-			t.Errorf("%s: the line is kept", record)
-		}
-		if n := cap(f.walker.text); n > textKept {
-			t.Errorf("%s: %d bytes are kept", record, n)
+		for _, first := range []bool{false, true} {
+			f := NewFold("x", false)
+			f.KeepBills()
+			line := fmt.Appendf(nil, `{"timestamp":"2026-11-20T08:13:30.067Z","uuid":"u","cwd":"/w","version":"2.1.0","type":`+record+`}`, strings.Repeat(`"said",`, 100_000)+`""`)
+			line = append(line, '\n')[:len(line)] // First wants it, in the same memory
+			begin, err := weak.Make(&line[0]), error(nil)
+			if first {
+				_, _, err = f.First(line[:len(line)+1], &transcript.Entry{})
+			} else {
+				_, err = f.Line(line, len(line)+1, &transcript.Entry{})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			line = nil
+			if runtime.GC(); begin.Value() != nil {
+				t.Errorf("%s: the line is kept", record)
+			}
+			if n := cap(f.walker.text); n > textKept {
+				t.Errorf("%s: %d bytes are kept", record, n)
+			}
 		}
 	}
 }
