@@ -26,6 +26,30 @@ func TestTimersLate(t *testing.T) {
 	if name, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(d.cmd.Process.Pid), "comm")); string(name) != "sm\n" {
 		t.Errorf("it is called %q, %v", name, err)
 	}
+	for thread, late := range slacks(t, d) {
+		if late != strconv.Itoa(timerSlack) {
+			t.Errorf("thread %s: %s ns", thread, late)
+		}
+	}
+}
+
+// TestStartsAnewOnce: an observer that has started anew does not do so again, whatever its timers are.
+func TestStartsAnewOnce(t *testing.T) {
+	t.Parallel()
+	d := newDaemon(t)
+	d.vars = append(d.vars, startedAnew+"=1")
+	d.start()
+	for thread, late := range slacks(t, d) {
+		if late == strconv.Itoa(timerSlack) {
+			t.Errorf("thread %s: %s ns", thread, late)
+		}
+	}
+}
+
+// slacks are how late the timers of an observer's threads may be, in nanoseconds.
+func slacks(t *testing.T, d *daemon) map[string]string {
+	t.Helper()
+	all := map[string]string{}
 	threads, err := os.ReadDir(filepath.Join("/proc", strconv.Itoa(d.cmd.Process.Pid), "task"))
 	if err != nil || len(threads) < 2 {
 		t.Fatal(len(threads), err)
@@ -35,8 +59,11 @@ func TestTimersLate(t *testing.T) {
 		if errors.Is(err, fs.ErrPermission) {
 			t.Skip("to read the timer slack of others takes CAP_SYS_NICE")
 		}
-		if got := strings.TrimSpace(string(late)); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && got != strconv.Itoa(timerSlack) {
-			t.Errorf("thread %s: %q ns, %v", thread.Name(), got, err)
+		if err == nil {
+			all[thread.Name()] = strings.TrimSpace(string(late))
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
 		}
 	}
+	return all
 }
