@@ -70,8 +70,14 @@ type named struct {
 	key  transcript.Key
 }
 
+// identifierKept is how long an identifier, in bytes, may be to be kept: a real one has 36.
+const identifierKept = 128
+
 // of is the key of an identifier.
 func (n *named) of(b []byte) transcript.Key {
+	if len(b) > identifierKept {
+		return transcript.KeyOf(b)
+	}
 	if string(b) != n.text {
 		n.text, n.key = string(b), transcript.KeyOf(b)
 	}

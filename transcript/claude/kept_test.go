@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"fmt"
 	"runtime"
 	"strings"
@@ -64,6 +65,21 @@ func TestFoldKeepsNoLine(t *testing.T) {
 			if n := cap(f.walker.text); n > textKept {
 				t.Errorf("%s: %d bytes are kept", record, n)
 			}
+		}
+	}
+}
+
+// TestLongIdentifier: what a transcript gives as its session's id may be as long as a line, and is not kept.
+func TestLongIdentifier(t *testing.T) {
+	t.Parallel()
+	var n named
+	short, long := []byte("s-1"), bytes.Repeat([]byte("s"), 1<<20)
+	for _, b := range [][]byte{short, long, long, short} {
+		if got, want := n.of(b), transcript.KeyOf(b); got != want {
+			t.Errorf("of %d bytes: %x, want %x", len(b), got, want)
+		}
+		if len(n.text) > identifierKept {
+			t.Errorf("%d bytes are kept", len(n.text))
 		}
 	}
 }
