@@ -30,18 +30,40 @@ const (
 	// KindRewind is the client's note that the conversation was rewound, and goes on with
 	// the user record before it.
 	KindRewind
+	// KindIdleNotice is the client's notice, behind a boundary, that it compacted an
+	// idle conversation.
+	KindIdleNotice
 )
 
 // Trigger says what made a client compact.
 type Trigger uint8
 
-// The triggers, in the order in which tables show them.
+// The triggers. Their values are stored. Idle is a compaction that the client made
+// by itself while no turn was open, to use the prompt cache before it expires
+// (Claude Code since 2.1.299); it is unrelated to the compaction threshold.
 const (
 	Auto Trigger = iota
 	Manual
 	Unknown
+	Idle
 	triggers
 )
+
+// Forced reports whether a full context may have forced the compaction: it was
+// made neither by hand nor while the conversation was idle.
+func (t Trigger) Forced() bool { return t == Auto || t == Unknown }
+
+// TriggerCounts counts compactions by Trigger.
+type TriggerCounts [triggers]int
+
+// Total is the number of compactions of all triggers.
+func (c TriggerCounts) Total() int {
+	n := 0
+	for _, k := range c {
+		n += k
+	}
+	return n
+}
 
 // String is the trigger as metrics and JSON write it.
 func (t Trigger) String() string {
@@ -50,6 +72,8 @@ func (t Trigger) String() string {
 		return "auto"
 	case Manual:
 		return "manual"
+	case Idle:
+		return "idle"
 	}
 	return "unknown"
 }
@@ -126,6 +150,9 @@ type Entry struct {
 	Trigger   Trigger
 	PreTokens int64
 	Duration  time.Duration
+	// Precomputed marks a boundary whose summary was written earlier, in the
+	// background. Its Duration is 0.
+	Precomputed bool
 	// Digest is the key of a summary's text, 0 below 200 bytes, where a hash says
 	// little about where the text comes from.
 	Digest Key

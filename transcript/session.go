@@ -41,7 +41,7 @@ type Session struct {
 	// Peak is the largest context size read, in tokens.
 	Peak int64
 	// Compactions counts by Trigger.
-	Compactions [triggers]int
+	Compactions TriggerCounts
 	// Turns counts prompts.
 	Turns int
 	// Messages counts API messages with a reading, each once; Tokens is what they
@@ -119,14 +119,8 @@ func (s *Session) Context() (tokens int64, ok bool) {
 	return s.Reading.Tokens, s.Reading.Tokens > 0 && !s.Blank
 }
 
-// Total counts the session's compactions of all triggers.
-func (s *Session) Total() int {
-	n := 0
-	for _, c := range s.Compactions {
-		n += c
-	}
-	return n
-}
+// Total is the number of the session's compactions of all triggers.
+func (s *Session) Total() int { return s.Compactions.Total() }
 
 // Message is one API message of a session: what it cost so far.
 type Message struct {
@@ -160,6 +154,9 @@ type Compaction struct {
 	PreTokens int64
 	// Millis is how long the compaction took, 0 when unknown.
 	Millis int64
+	// Undecided says that a record to come may change the trigger. The compaction is
+	// reported again when its trigger is final.
+	Undecided bool
 	// Boundary is false for a compaction known by its summary alone.
 	Boundary bool
 	// Copied says that the records name another file as their origin.

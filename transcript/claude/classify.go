@@ -44,6 +44,10 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 			r.boundary(w, e)
 		case "turn_duration":
 			e.Kind = transcript.KindTurnEnd
+		case "informational":
+			if isIdleNotice(w.Decode(r.queued)) {
+				e.Kind = transcript.KindIdleNotice
+			}
 		}
 	case "user":
 		r.user(w, line, e)
@@ -86,7 +90,10 @@ func (r *record) boundary(w *walker, e *transcript.Entry) {
 	e.Anchor = firstKey(w.key(r.segment), w.key(r.preserved))
 	e.Marker = r.instantly && r.duration == 0 && !r.preserved.None() && string(w.Decode(r.preserved)) == string(w.Decode(r.uuid))
 	e.PreTokens = r.pre
-	e.Duration = time.Duration(r.duration) * time.Millisecond
+	e.Precomputed = r.precomputed
+	if !r.precomputed { // else it is the time to swap in the summary
+		e.Duration = time.Duration(r.duration) * time.Millisecond
+	}
 	switch string(w.Decode(r.trigger)) {
 	case "auto":
 		e.Trigger = transcript.Auto
@@ -95,6 +102,14 @@ func (r *record) boundary(w *walker, e *transcript.Entry) {
 	default:
 		e.Trigger = transcript.Unknown
 	}
+}
+
+// isIdleNotice reports whether content is the notice that a client since 2.1.299
+// writes after it compacted an idle conversation, or used a summary that it wrote
+// while the user was away.
+func isIdleNotice(content []byte) bool {
+	return bytes.HasPrefix(content, []byte("Compacted while idle")) ||
+		bytes.HasPrefix(content, []byte("Compacted using a summary written while you were away"))
 }
 
 // user tells summaries, prompts and the rest apart.

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"slices"
+	"time"
 
 	"sm/transcript"
 )
@@ -11,11 +12,19 @@ import (
 func (f *Fold) compacted(e *transcript.Entry, now moment) {
 	ev := event{
 		Compaction: transcript.Compaction{
-			Key: firstKey(e.Origin, e.UUID), Own: e.UUID, At: e.At, Trigger: e.Trigger, PreTokens: e.PreTokens,
-			Millis: e.Duration.Milliseconds(), Boundary: true, Copied: e.Origin != 0,
+			Key:       firstKey(e.Origin, e.UUID),
+			Own:       e.UUID,
+			At:        e.At,
+			Trigger:   f.trigger(e),
+			PreTokens: e.PreTokens,
+			Millis:    e.Duration.Milliseconds(),
+			Boundary:  true,
+			Copied:    e.Origin != 0,
 		},
-		uuid: e.UUID, anchor: e.Anchor,
+		uuid:   e.UUID,
+		anchor: e.Anchor,
 	}
+	ev.Undecided = ev.Trigger == transcript.Auto && compactsIdle(f.Session.Version)
 	if e.At != 0 {
 		ev.Stamp = transcript.Join(transcript.Key(e.At), transcript.Key(e.Trigger), transcript.Key(e.PreTokens))
 	}
@@ -29,7 +38,7 @@ func (f *Fold) compacted(e *transcript.Entry, now moment) {
 			continue
 		}
 		f.Session.Compactions[c.Trigger]--
-		f.Session.Compactions[e.Trigger]++
+		f.Session.Compactions[ev.Trigger]++
 		ev.Digest, ev.summarised, ev.Was = c.Digest, true, c.Key
 		*c = ev
 		f.change(i)
@@ -37,6 +46,46 @@ func (f *Fold) compacted(e *transcript.Entry, now moment) {
 		return
 	}
 	f.compact(ev, now)
+}
+
+// awayAfter is how long after the last reply a client begins a summary for a user
+// who is away: nine tenths of the prompt cache's hour.
+const awayAfter = transcript.Instant(54 * time.Minute)
+
+// trigger returns the trigger of a boundary. The client writes "auto" for idle
+// compactions, too: they happen while no turn is open, or swap in a summary that
+// was written while the user was away.
+func (f *Fold) trigger(e *transcript.Entry) transcript.Trigger {
+	away := e.Precomputed && f.reading.at != 0 && e.At-f.reading.at >= awayAfter
+	if e.Trigger == transcript.Auto && (f.rested || away) && compactsIdle(f.Session.Version) {
+		return transcript.Idle
+	}
+	return e.Trigger
+}
+
+// compactsIdle reports whether a version of the client compacts idle conversations.
+func compactsIdle(name string) bool {
+	v := versionOf(name)
+	return v != (version{}) && v.atLeast(2, 1, 299)
+}
+
+// idled makes the newest compaction an idle one: the client's notice follows it.
+func (f *Fold) idled() {
+	if i := len(f.compactions) - 1; i >= 0 && f.Session.Blank && f.compactions[i].Trigger == transcript.Auto {
+		f.Session.Compactions[transcript.Auto]--
+		f.Session.Compactions[transcript.Idle]++
+		f.compactions[i].Trigger = transcript.Idle
+		f.change(i)
+	}
+	f.decide()
+}
+
+// decide makes the trigger of the newest compaction final.
+func (f *Fold) decide() {
+	if i := len(f.compactions) - 1; i >= 0 && f.compactions[i].Undecided {
+		f.compactions[i].Undecided = false
+		f.change(i)
+	}
 }
 
 // summary counts a compaction that has a summary but no boundary.

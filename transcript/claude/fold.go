@@ -34,6 +34,7 @@ type Fold struct {
 	line        line   // the order in which the file was written
 	chain       chain  // what the conversation consists of
 	order       int64  // records so far, to tell equal times apart
+	rested      bool   // a turn ended, and neither prompt nor reply followed
 	clock       transcript.Instant
 	session     named          // the sessionId that was asked for last
 	domain      transcript.Key // that of the newest reading
@@ -212,7 +213,11 @@ func (f *Fold) Add(e *transcript.Entry) (fresh bool) {
 	}
 	switch e.Kind {
 	case transcript.KindReading:
+		f.rested = false
+		f.decide()
 		f.read(e, now)
+	case transcript.KindIdleNotice:
+		f.idled()
 	case transcript.KindHeard:
 		f.chain.heard = f.order
 	case transcript.KindAside:
@@ -231,10 +236,14 @@ func (f *Fold) Add(e *transcript.Entry) (fresh bool) {
 			f.chain.heard = f.order
 		}
 		f.chain.started = f.order
+		f.rested = false
+		f.decide()
 		s.Turns++
 		s.InTurn = true
 	case transcript.KindTurnEnd:
 		f.chain.ends = f.chain.ends || e.Parent == 0
+		f.rested = true
+		f.decide()
 		s.InTurn = false
 	}
 	return true

@@ -24,6 +24,7 @@ type record struct {
 	prompt                             bool          // the content is no tool's result
 	trigger, segment, preserved        jsonwalk.Text // the last two name the summary
 	pre, duration                      int64
+	precomputed                        bool
 }
 
 // walker reads the records of this client, one after another: Begin comes before each.
@@ -185,6 +186,7 @@ func (r *record) blocks(w *walker, value jsonwalk.Text, e *transcript.Entry) {
 // compact reads what a boundary says of its compaction.
 func (r *record) compact(w *walker, value jsonwalk.Text) {
 	r.trigger, r.segment, r.preserved, r.pre, r.duration, r.instantly = jsonwalk.Text{}, jsonwalk.Text{}, jsonwalk.Text{}, 0, 0, false
+	r.precomputed = false
 	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {
 		case "trigger":
@@ -194,6 +196,8 @@ func (r *record) compact(w *walker, value jsonwalk.Text) {
 		case "durationMs":
 			r.instantly = w.IsCount(value)
 			r.duration = w.Figure(value)
+		case "precomputed":
+			r.precomputed = w.IsTrue(value)
 		case "preservedSegment":
 			r.segment = w.Only(value, "anchorUuid")
 		case "preservedMessages":

@@ -95,11 +95,20 @@ func (f *Fold) compact(r *record, e *transcript.Entry) (fresh bool) {
 	if slices.ContainsFunc(f.compactions, func(c transcript.Compaction) bool { return c.Key == key }) {
 		return false
 	}
-	c := transcript.Compaction{Key: key, Own: key, At: e.At, Trigger: f.trigger(), PreTokens: f.size(r), Boundary: true, Copied: f.copies.now}
+	c := transcript.Compaction{
+		Key:       key,
+		Own:       key,
+		At:        e.At,
+		Trigger:   f.trigger(),
+		PreTokens: f.size(r),
+		Boundary:  true,
+		Copied:    f.copies.now,
+	}
+	c.Undecided = c.Trigger == transcript.Unknown && f.turn.open
 	f.compactions = append(f.compactions, c)
 	i := len(f.compactions) - 1
 	f.change(i)
-	if c.Trigger == transcript.Unknown && f.turn.open {
+	if c.Undecided {
 		f.turn.pending = i + 1
 	}
 	s := &f.sum
@@ -142,6 +151,7 @@ func (f *Fold) decide(t transcript.Trigger) {
 		f.sum.Compactions[c.Trigger]--
 		f.sum.Compactions[t]++
 		c.Trigger = t
+		c.Undecided = false
 		f.change(i)
 	}
 	f.turn.pending = 0

@@ -200,7 +200,7 @@ func TestTriggers(t *testing.T) {
 			r.add("session_meta", `{"id":%q,"cli_version":"0.145.0"}`, idA)
 			c.turn(&r)
 			f, entries := r.fold(t)
-			want := [3]int{}
+			want := transcript.TriggerCounts{}
 			want[c.want] = 1
 			if got := f.Sum().Compactions; got != want {
 				t.Errorf("compactions %v, want %v", got, want)

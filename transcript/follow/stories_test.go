@@ -31,17 +31,17 @@ func stories(t *testing.T) (all []told) {
 	t.Helper()
 	all = []told{{
 		"claude", claude.Format(), filepath.Join("-p", idA+".jsonl"), story(60_000), 1,
-		transcript.Session{Compactions: [3]int{4, 4, 5}, Bad: 6, SideMessages: 3, Turns: 20, Messages: 20},
+		transcript.Session{Compactions: transcript.TriggerCounts{4, 4, 5}, Bad: 6, SideMessages: 3, Turns: 20, Messages: 20},
 	}}
 	codexFormat, day := codex.Format(nil), filepath.Join("2026", "11", "20")
 	for _, of := range []struct {
 		kind  codexKind
 		least transcript.Session
 	}{
-		{"thread", transcript.Session{Compactions: [3]int{3, 2, 1}, Bad: 3, Turns: 9, Messages: 15}},
-		{"subagent", transcript.Session{Compactions: [3]int{3, 2, 1}, Bad: 3, Turns: 9, Messages: 15}},
-		{"fork", transcript.Session{Compactions: [3]int{3, 2, 0}, Bad: 3, Turns: 9, Messages: 13}},
-		{"old", transcript.Session{Compactions: [3]int{3, 2, 0}, Bad: 3, Turns: 9, Messages: 13}},
+		{"thread", transcript.Session{Compactions: transcript.TriggerCounts{3, 2, 1}, Bad: 3, Turns: 9, Messages: 15}},
+		{"subagent", transcript.Session{Compactions: transcript.TriggerCounts{3, 2, 1}, Bad: 3, Turns: 9, Messages: 15}},
+		{"fork", transcript.Session{Compactions: transcript.TriggerCounts{3, 2, 0}, Bad: 3, Turns: 9, Messages: 13}},
+		{"old", transcript.Session{Compactions: transcript.TriggerCounts{3, 2, 0}, Bad: 3, Turns: 9, Messages: 13}},
 	} {
 		all = append(all, told{"codex/" + string(of.kind), codexFormat, filepath.Join(day, codexName), codexStory(of.kind, 30_000), 1, of.least})
 	}
