@@ -16,21 +16,68 @@ const (
 	boundariesKept = 32
 )
 
-// begin notes that a client sets out to compact. Only a result opens a cycle: the
-// attempt may fail, be blocked or come to nothing.
+// begin notes that a client began to compact. Only a result opens a cycle: the
+// attempt may fail, be blocked, or write a summary for later.
 func (c *cycles) begin(a *AgentState, ev *Event, t Instant) {
 	again := a.Attempted < a.Opened && a.Opened < t // the one before has had its result
-	if a.Attempted == 0 || max(t-a.Attempted, a.Attempted-t) > doubled || again {
-		trigger := min(ev.Trigger, transcript.Unknown)
-		a.Attempts[trigger]++
-		c.counters.Attempts[trigger]++
-	}
+	fresh := a.Attempted == 0 || max(t-a.Attempted, a.Attempted-t) > doubled || again
 	a.Attempted = max(a.Attempted, t)
 	late := a.Cause == CauseCompaction && a.First == 0 && t <= a.Opened+c.settle
 	if late || t <= a.Opened || a.First != 0 && t <= a.First || t < a.Begun {
+		if fresh {
+			c.attempted(a, ev.Trigger)
+		}
 		return // its result is known already: without a reply there is nothing new to compact
 	}
-	a.Begun, a.Compacting, a.Trigger = t, true, ev.Trigger
+	if fresh {
+		c.countAttempt(a)
+		a.Uncounted = true
+	}
+	a.Begun = t
+	a.Compacting = true
+	a.Trigger = ev.Trigger
+}
+
+func (c *cycles) attempted(a *AgentState, trigger Trigger) {
+	a.Attempts[trigger]++
+	c.counters.Attempts[trigger]++
+}
+
+// countAttempt counts the newest attempt to compact: once, when it has a result,
+// lapses, or is followed by another. A client that goes on without a result has only written a summary for
+// later, which is no attempt.
+func (c *cycles) countAttempt(a *AgentState) {
+	if a.Uncounted {
+		a.Uncounted = false
+		c.attempted(a, a.Trigger)
+	}
+}
+
+// Dismiss ends a compaction that was begun and came to nothing: the client is back
+// at its prompt, or goes on with the context that it had.
+func (e *Engine) Dismiss(id AgentID) {
+	if a := e.agents[id]; a != nil && a.Compacting {
+		e.dismiss(a)
+		e.wake(a, e.now)
+		e.changed[id] = struct{}{}
+	}
+}
+
+func (c *cycles) dismiss(a *AgentState) {
+	a.Uncounted = false
+	a.settled()
+}
+
+// Compacting returns the agents that began to compact at before or earlier, and
+// have shown no result.
+func (e *Engine) Compacting(before time.Time) []AgentID {
+	var ids []AgentID
+	for _, a := range e.order {
+		if a.Compacting && !a.Begun.Time().After(before) {
+			ids = append(ids, a.Agent)
+		}
+	}
+	return ids
 }
 
 // lapses is when a compaction without a result ends by itself, 0 for none.
@@ -47,6 +94,7 @@ func (c *cycles) lapses(a *AgentState) Instant {
 func (c *cycles) lapse(a *AgentState, now Instant) {
 	if end := c.lapses(a); end != 0 && now >= end {
 		a.Compacting = false
+		c.countAttempt(a)
 		c.counters.Lapsed++
 		c.changed[a.Agent] = struct{}{}
 		c.timers.wake(a, now)
@@ -60,7 +108,8 @@ func (c *cycles) compacted(a *AgentState, ev *Event, t Instant) {
 	case SignBoundary:
 		if o.key = ev.Key; o.key != 0 {
 			if slices.Contains(a.Boundaries, o.key) {
-				if o.key == a.Boundary && ev.Trigger < a.Made { // more is known of it by now
+				if o.key == a.Boundary && ev.Trigger != a.Made { // more is known of it by now
+					c.limits.forget(a, ev)
 					c.limits.learn(a, ev)
 					c.notices.count(a, o, ev.Trigger)
 				}
@@ -75,6 +124,9 @@ func (c *cycles) compacted(a *AgentState, ev *Event, t Instant) {
 	case SignSessionStart, SignComplete:
 		o.trigger = transcript.Unknown
 	case SignPostCompact:
+		if o.trigger == transcript.Auto && a.Begun == 0 {
+			o.trigger = transcript.Unknown // the boundary shows whether it was idle
+		}
 	default:
 		return
 	}
@@ -83,16 +135,16 @@ func (c *cycles) compacted(a *AgentState, ev *Event, t Instant) {
 
 // triggerOf is the trigger of a compaction, or that of the attempt that led to it.
 func (c *cycles) triggerOf(a *AgentState, o *opening) Trigger {
-	if o.trigger >= transcript.Unknown && a.Begun != 0 && o.at >= a.Begun && o.at <= a.Begun+c.settle {
-		return min(a.Trigger, transcript.Unknown)
+	if o.trigger == transcript.Unknown && a.Begun != 0 && o.at >= a.Begun && o.at <= a.Begun+c.settle {
+		return a.Trigger
 	}
-	return min(o.trigger, transcript.Unknown)
+	return o.trigger
 }
 
 // shrunk says that a reading shows a compaction before any sign of it has come: the reading was
 // made after one had begun, and is smaller than what was known before by more than
-// the two points by which roundings of the window can differ. A larger one in the
-// transcript tells the opposite: the client goes on as it was.
+// the two points by which roundings of the window can differ. Any other reading of
+// the transcript shows that the client went on without compacting.
 func (c *cycles) shrunk(a *AgentState, r *Reading) bool {
 	before, known := a.current()
 	if a.Begun == 0 || r.At <= a.Begun || r.At > a.Begun+c.settle || !known || r.At < before.At {
@@ -102,8 +154,8 @@ func (c *cycles) shrunk(a *AgentState, r *Reading) bool {
 		return false // may speak of a reading from before that is still to come
 	}
 	if r.Tokens+margin(r.Window) >= before.Tokens {
-		if r.Source == transcript.FromTranscript && r.Tokens > before.Tokens {
-			a.settled()
+		if r.Source == transcript.FromTranscript {
+			c.dismiss(a)
 		}
 		return false
 	}
@@ -115,7 +167,7 @@ func (c *cycles) shrunk(a *AgentState, r *Reading) bool {
 func (c *cycles) guess(a *AgentState, t Instant) {
 	a.Guesses = slices.DeleteFunc(a.Guesses, func(g Instant) bool { return g <= t-hour })
 	if len(a.Guesses) >= guessesAnHour {
-		a.settled()
+		c.dismiss(a)
 		return
 	}
 	a.Guesses = append(a.Guesses, t)
@@ -135,8 +187,11 @@ func margin(window int64) int64 { return max(0, window) / 50 }
 // noticeCompacted tells the parent, or the operator of an agent that has none, once that the agent was compacted and
 // still runs.
 func (nt *notices) noticeCompacted(a *AgentState, o *opening, trigger Trigger) {
-	if a.Said[KindCompacted].At != 0 {
+	if trigger == transcript.Idle || a.Said[KindCompacted].At != 0 {
 		return
+	}
+	if trigger == transcript.Unknown && (o.sign == SignSessionStart || o.sign == SignPostCompact) {
+		return // the boundary has the trigger
 	}
 	d := a.data()
 	d.Trigger, d.PreTokens = trigger.String(), thousands(cmp.Or(o.pre, a.Before.Tokens))

@@ -106,6 +106,7 @@ func (c *cycles) join(a *AgentState, o *opening) {
 		}
 		a.Handoff = cmp.Or(a.Handoff, o.handoff)
 		if o.at >= a.Begun {
+			c.countAttempt(a)
 			a.settled()
 		}
 		return
@@ -116,6 +117,7 @@ func (c *cycles) join(a *AgentState, o *opening) {
 	}
 	trigger := c.triggerOf(a, o)
 	if o.at >= a.Begun {
+		c.countAttempt(a)
 		a.settled()
 	}
 	c.notices.noticeCompacted(a, o, trigger)
@@ -143,7 +145,7 @@ func (c *cycles) open(a *AgentState, o *opening) {
 	a.Signs, a.Boundary, a.Keyed, a.Handoff = [signs]Instant{}, 0, false, 0
 	a.Counted, a.Made = false, transcript.Unknown
 	c.retire(a, o)
-	c.limits.forecaster.close(a, o.compacted())
+	c.limits.forecaster.close(a, o.compacted() && act.Trigger != transcript.Idle)
 	a.divide(o.at)
 	if o.carried {
 		a.Before = Reading{}

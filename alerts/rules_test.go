@@ -1,6 +1,10 @@
 package alerts
 
-import "testing"
+import (
+	"testing"
+
+	"sm/transcript"
+)
 
 // TestRules goes through the rules one by one: what is said, withdrawn and opened.
 func TestRules(t *testing.T) {
@@ -233,7 +237,7 @@ func TestSignsInAnyOrder(t *testing.T) {
 		}
 		// The news may go out under the second cycle only. The warning of the second
 		// cycle is said once, in whichever cycle its reading was first taken for.
-		if v := view(t, e); v.Cycle != 2 || v.Compacting || v.Unconfirmed || v.Attempts != [3]int{1, 0, 0} ||
+		if v := view(t, e); v.Cycle != 2 || v.Compacting || v.Unconfirmed || v.Attempts != (transcript.TriggerCounts{1, 0, 0}) ||
 			count["say a/2/compacted to parent"] != 1 || count["say a/1/critical to self"] != 1 ||
 			count["say a/2/warning to self"] != 1 || count["say a/2/critical to self"] != 0 || t.Failed() {
 			t.Fatalf("order %v:\n%v\n%+v", order, got, v)

@@ -172,12 +172,12 @@ func TestCompactingEndsByItself(t *testing.T) {
 	}
 	// A doubled hook is one attempt, another one is another.
 	play(e, reading(340, 90_000), preCompact(400), preCompact(400.5), preCompact(460), preCompact(450))
-	if v := view(t, e); v.Attempts != [3]int{6, 0, 0} || v.Since != sec(460) {
+	if v := view(t, e); v.Attempts != (transcript.TriggerCounts{5, 0, 0}) || v.Since != sec(460) {
 		t.Errorf("attempts %v, since %v", v.Attempts, v.Since)
 	}
 	// Once there was a result the next is another, however soon.
 	play(e, boundary(461, 2), preCompact(461.5), preCompact(461.6))
-	if v := view(t, e); v.Attempts != [3]int{7, 0, 0} {
+	if v := view(t, e); v.Attempts != (transcript.TriggerCounts{7, 0, 0}) {
 		t.Errorf("attempts %v", v.Attempts)
 	}
 }

@@ -29,7 +29,7 @@ type Counters struct {
 	// once.
 	Notices [kinds]uint64
 	// Attempts counts compactions that began, by Trigger.
-	Attempts [3]uint64
+	Attempts [4]uint64
 	Storms   uint64
 	// Lapsed counts compactions that were begun and given up after Options.Settle,
 	// Guessed the cycles that were opened without any sign.
@@ -145,8 +145,10 @@ type AgentState struct {
 	Compacting bool
 	Trigger    Trigger
 	// Attempts counts compactions that began, by Trigger, Attempted is the newest.
-	Attempts  [3]int
+	// Uncounted says that the newest is not among Attempts yet.
+	Attempts  transcript.TriggerCounts
 	Attempted Instant
+	Uncounted bool `json:",omitzero"`
 	// Guesses are the newest unconfirmed openings.
 	Guesses []Instant
 	// Boundaries are the keys of the newest compactions, so that one that is told

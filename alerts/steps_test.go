@@ -159,7 +159,7 @@ type watched struct {
 	Unconfirmed            bool
 	Since                  time.Time // of a compaction that is under way, as Trigger
 	Trigger                Trigger
-	Attempts               [3]int
+	Attempts               transcript.TriggerCounts
 	Turns                  int
 	InTurn, Active, Silent bool
 }

@@ -9,10 +9,10 @@ const burstsKept = 16
 // attempt may have had another trigger than what came of it, so a sign that knows
 // corrects one that does not.
 func (nt *notices) count(a *AgentState, o *opening, trigger Trigger) {
-	if a.Made != transcript.Unknown {
+	if a.Made != transcript.Unknown && o.trigger != transcript.Idle {
 		return
 	}
-	a.Made = min(o.trigger, transcript.Unknown)
+	a.Made = o.trigger
 	if a.Made == transcript.Auto {
 		nt.limits.forecaster.learn(a)
 	}
@@ -20,7 +20,7 @@ func (nt *notices) count(a *AgentState, o *opening, trigger Trigger) {
 	case trigger == transcript.Auto && !a.Counted:
 		a.Counted = true
 		nt.burst(a, o.at)
-	case a.Made == transcript.Manual && a.Counted:
+	case (a.Made == transcript.Manual || a.Made == transcript.Idle) && a.Counted:
 		a.Counted = false
 		a.Bursts = a.Bursts[:len(a.Bursts)-1]
 	}

@@ -76,6 +76,20 @@ func (li *limits) learn(a *AgentState, ev *Event) {
 	li.Learn(l)
 }
 
+// forget takes back what learn has noted of a compaction that turned out to be idle.
+func (li *limits) forget(a *AgentState, ev *Event) {
+	if ev.Trigger != transcript.Idle {
+		return
+	}
+	for c, all := range li.learned {
+		if i := len(all) - 1; i >= 0 && all[i] == ev.PreTokens && c.model == ev.Model && (c.agent == "" || c.agent == a.Agent) {
+			delete(li.typical, c)
+			li.keep(c, all[:i:i])
+			return
+		}
+	}
+}
+
 // threshold is the context size at which the agent's client compacts, 0 when
 // unknown: configured, else the median of what was seen of the agent alone, else of
 // all clients like it, else assumed.
