@@ -129,7 +129,11 @@ func (c *core) pass(now time.Time) {
 			c.edits.Add(1)
 			c.activity = time.Time{}
 		}
+		if c.fleet.Decide(now) {
+			c.edits.Add(1)
+		}
 	}
+	c.dismissCompactions(now)
 	if now.Sub(c.activity) >= lookEvery || now.Before(c.activity) {
 		c.activity = now
 		for _, ev := range c.fleet.Activity(now) {
@@ -157,6 +161,22 @@ func (c *core) pass(now time.Time) {
 	c.delivery.typeToIdle(now)
 	if !now.Before(c.check) {
 		c.checkQueue(now)
+	}
+}
+
+// promptGrace is how long a client must be back at its prompt before a compaction
+// that it began, and has not shown, counts as dismissed.
+const promptGrace = 2 * time.Second
+
+// dismissCompactions ends compactions without a result whose client is at its
+// prompt. Clients call the hook PreCompact, too, when they write a summary for later
+// in the background.
+func (c *core) dismissCompactions(now time.Time) {
+	for _, agent := range c.engine.Compacting(now.Add(-promptGrace)) {
+		if c.fleet.AtPrompt(agent, now.Add(-promptGrace)) {
+			c.engine.Dismiss(agent)
+			c.edits.Add(1)
+		}
 	}
 }
 
@@ -206,7 +226,7 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durab
 	n, agent := c.fleet.Hook(p, transcript.InstantOf(now))
 	c.applyOrDefer(n, now)
 	c.delivery.hookCame(agent)
-	if p.Event == hook.PreCompact && agent != "" && !p.Subagent() {
+	if p.Event == hook.PreCompact && agent != "" && !p.Subagent() && !c.fleet.BetweenTurns(agent) {
 		c.delivery.compacting(agent, p.Trigger)
 	}
 	if p.Event == hook.SessionStart && agent != "" && (p.Source == "clear" || p.Source == "startup") {

@@ -41,6 +41,7 @@ func TestCodexCounters(t *testing.T) {
 	}
 	for _, id := range []string{"cx", "cl"} {
 		r.ask(http.MethodPost, "/hooks/context-usage", `{"session_id":"`+id+`","event":"compaction","trigger":"auto"}`)
+		r.ask(http.MethodPost, "/hooks/context-usage", `{"session_id":"`+id+`","event":"compaction_complete"}`)
 	}
 	want := map[string]string{"agent_compactions_total": "0", "agent_compaction_attempts_total": "1", "agent_compaction_storms_total": "0"}
 	check("after an attempt", want)

@@ -259,6 +259,7 @@ func TestCodexByItsHooksAlone(t *testing.T) {
 			fire("SessionStart", `,"source":"startup"`)
 			fire("UserPromptSubmit", `,"prompt":"go"`)
 			fire("PreCompact", `,"trigger":"auto"`)
+			fire("PostCompact", `,"trigger":"auto"`)
 			fire("PostModelRequest", fmt.Sprintf(response, 235_000, 235_000))
 			check := func(when string) {
 				t.Helper()

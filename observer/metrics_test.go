@@ -193,7 +193,7 @@ func (r *rig) checkCompactions(when, session string, auto, manual float64) {
 	series := func(trigger string) string {
 		return `agent_session_compactions_total{session="` + session + `",trigger="` + trigger + `"}`
 	}
-	want := map[string]float64{series("auto"): auto, series("manual"): manual, series("unknown"): 0}
+	want := map[string]float64{series("auto"): auto, series("manual"): manual, series("unknown"): 0, series("idle"): 0}
 	if diff := cmp.Diff(want, having(r.scrape(), "agent_session_compactions_total")); diff != "" {
 		r.t.Errorf("%s (-want +got):\n%s", when, diff)
 	}

@@ -72,7 +72,7 @@ func addsUp(t *testing.T, r *report.Report) {
 		}
 	}
 	c := r.Compactions
-	want := []int{c.Auto + c.Unknown, c.Manual, report.Total(c), report.Total(c), report.Total(c)}
+	want := []int{c.Auto + c.Unknown, c.Manual, c.Total(), c.Total(), c.Total()}
 	got := []int{r.Pre.Known + r.Pre.Unknown, r.ManualPre.Known + r.ManualPre.Unknown, r.Post.Known + r.Post.Unknown,
 		r.PostPercentage.Known + r.PostPercentage.Unknown, r.TurnsPerCycle.Known + r.TurnsPerCycle.Unknown}
 	if d := cmp.Diff(want, got); d != "" {
@@ -104,8 +104,8 @@ func TestReportAgreesWithScan(t *testing.T) {
 			if d := cmp.Diff(want, got); d != "" {
 				t.Errorf("projects (-scan +report):\n%s", d)
 			}
-			if report.Total(r.Compactions) != truth.DistinctCompactions && !wholeEnds(t, dir, truth) {
-				t.Errorf("%d compactions, want %d", report.Total(r.Compactions), truth.DistinctCompactions)
+			if r.Compactions.Total() != truth.DistinctCompactions && !wholeEnds(t, dir, truth) {
+				t.Errorf("%d compactions, want %d", r.Compactions.Total(), truth.DistinctCompactions)
 			}
 		})
 	}
@@ -271,7 +271,7 @@ func TestReportCorpus(t *testing.T) {
 	}
 	r := reported(t, corpus)
 	want := api.Compactions{Auto: counts["auto"], Manual: counts["manual"], Unknown: counts["summary"]}
-	if d := cmp.Diff(want, r.Compactions); d != "" || report.Total(want) == 0 {
+	if d := cmp.Diff(want, r.Compactions); d != "" || want.Total() == 0 {
 		t.Errorf("compactions (-want +got):\n%s", d)
 	}
 	if d := cmp.Diff(counts, w.triggers); d != "" {

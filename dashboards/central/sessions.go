@@ -164,6 +164,8 @@ func (s *session) learn(name string, v float64, labels model.Metric) {
 			s.Compactions.Auto = int(n)
 		case "manual":
 			s.Compactions.Manual = int(n)
+		case "idle":
+			s.Compactions.Idle = int(n)
 		default:
 			s.Compactions.Unknown = int(n)
 		}

@@ -58,7 +58,7 @@ func full() (Row, History) {
 		ID: "em", Name: "em", Project: "shop", Model: "claude-sonnet-4-5", Parent: "lead", Level: "critical",
 		Pressure: "high", Ratio: 132_000.0 / 167_000, Source: "seen",
 		Tokens: 132_000, Percent: 66, Window: 200_000, Threshold: 167_000, Warning: 100_000, Critical: 130_000,
-		Replies: Range{12, 21.6, 40, true}, Turns: Range{2, 3.4, 6, true}, Work: Range{200, 600, 900, true}, Compactions: [3]int{2, 1, 0},
+		Replies: Range{12, 21.6, 40, true}, Turns: Range{2, 3.4, 6, true}, Work: Range{200, 600, 900, true}, Compactions: [4]int{2, 1, 0},
 		State: "busy", Check: "drift", Drift: -2_150, Seen: noon + 3600,
 	}
 	h := History{

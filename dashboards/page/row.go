@@ -37,7 +37,7 @@ func rowOf(r *Row, h *History) row {
 	d := row{
 		Row: *r, Key: Key(r.ID), Heading: tame(r.heading()), Pressure: r.pressure(), Told: r.told(),
 		Left: replies(r.Replies), Between: between(r.Replies), Spark: sparkOf(r, h),
-		Sum: r.Compactions[0] + r.Compactions[1] + r.Compactions[2], Triggers: triggers(r.Compactions),
+		Sum: sum(r.Compactions), Triggers: triggers(r.Compactions),
 		Dim: r.need() >= urgency.Idles,
 	}
 	d.Host = tame(r.Host)
@@ -68,7 +68,7 @@ func rowOf(r *Row, h *History) row {
 func DataOf(r *Row) Data {
 	d := Data{
 		Key: Key(r.ID), ID: r.ID, Name: tame(r.heading()), Host: tame(r.Host), Project: tame(r.Project), Pressure: r.pressure(), State: states()[r.need()], Client: r.Client,
-		Order: r.order(), Ratio: -1, Used: -1, Left: r.left(), Compactions: r.Compactions[0] + r.Compactions[1] + r.Compactions[2],
+		Order: r.order(), Ratio: -1, Used: -1, Left: r.left(), Compactions: sum(r.Compactions),
 		Seen: r.Seen, Drift: -1,
 	}
 	d.Find = strings.ToLower(strings.Join([]string{

@@ -115,15 +115,18 @@ func work(seconds float64) string {
 }
 
 // triggers counts compactions by what made the client compact, "" for none.
-func triggers(c [3]int) string {
+func triggers(c [4]int) string {
 	var parts []string
-	for i, name := range [...]string{"auto", "manual", "unknown"} {
+	for i, name := range [...]string{"auto", "manual", "unknown", "idle"} {
 		if c[i] > 0 {
 			parts = append(parts, fmt.Sprint(c[i], " ", name))
 		}
 	}
 	return strings.Join(parts, " · ")
 }
+
+// sum is the number of compactions of all triggers.
+func sum(c [4]int) int { return c[0] + c[1] + c[2] + c[3] }
 
 // counted writes a number of things.
 func counted(n int, thing string) string {

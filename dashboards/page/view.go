@@ -100,8 +100,8 @@ type Row struct {
 	Source                               string
 	// Replies, Turns and Work say how far the compaction is, in replies of the model, turns, and seconds of work.
 	Replies, Turns, Work Range
-	// Compactions by trigger: auto, manual, unknown.
-	Compactions [3]int
+	// Compactions by trigger: auto, manual, unknown, idle.
+	Compactions [4]int
 	// State is busy, idle, waiting, quiet, ended, or whatever else the client calls it.
 	State      string
 	Compacting bool

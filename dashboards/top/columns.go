@@ -386,7 +386,7 @@ func countText(n int) string {
 }
 
 func compactionCount(s *api.Session) int {
-	return s.Compactions.Auto + s.Compactions.Manual + s.Compactions.Unknown
+	return s.Compactions.Total()
 }
 
 func stateCell(_ *list, s *api.Session, width int) []span {

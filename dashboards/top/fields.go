@@ -181,7 +181,7 @@ func Compactions(s api.Session) string {
 	for _, p := range []struct {
 		n    int
 		what string
-	}{{s.Compactions.Auto, "auto"}, {s.Compactions.Manual, "manual"}, {s.Compactions.Unknown, "of unknown cause"}, {s.Inherited, "inherited"}} {
+	}{{s.Compactions.Auto, "auto"}, {s.Compactions.Manual, "manual"}, {s.Compactions.Idle, "idle"}, {s.Compactions.Unknown, "of unknown cause"}, {s.Inherited, "inherited"}} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
 		}

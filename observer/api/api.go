@@ -156,8 +156,12 @@ type Range struct {
 type Compactions struct {
 	Auto    int `json:"auto"`
 	Manual  int `json:"manual"`
+	Idle    int `json:"idle"`
 	Unknown int `json:"unknown"`
 }
+
+// Total is the number of compactions of all triggers.
+func (c Compactions) Total() int { return c.Auto + c.Manual + c.Idle + c.Unknown }
 
 // Tokens are sums over API messages, each counted once.
 type Tokens struct {

@@ -74,7 +74,7 @@ type Agent struct {
 	Asks  string
 	Asked transcript.Instant
 	// Counted are the agent's compactions since the state directory was made.
-	Counted [3]int
+	Counted transcript.TriggerCounts
 	// Mark is what the transcript held, in bytes, at the last compaction.
 	Mark int64
 }

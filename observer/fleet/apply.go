@@ -89,7 +89,7 @@ func (f *Fleet) news(x *file, was *transcript.Session, c *transcript.Change, aga
 	if c.Whole {
 		x.stamped = 0
 		if x.extra != nil {
-			*x.extra = extra{Key: x.extra.Key}
+			*x.extra = extra{Key: x.extra.Key, Undecided: x.extra.Undecided}
 		}
 		c.Messages = backlog.Once(c.Messages)
 	}

@@ -31,7 +31,7 @@ func (b *basis) Counters() tally.Counters { return b.counters.Clone() }
 func (b *basis) Created() time.Time { return b.created.Time() }
 
 // Attempted counts compactions that an agent of a client began, by trigger, and its storms: the engine has counted them.
-func (b *basis) Attempted(client string, attempts [3]uint64, storms uint64) {
+func (b *basis) Attempted(client string, attempts [4]uint64, storms uint64) {
 	b.counters.Attempted(client, attempts, storms)
 	b.changed.count()
 }

@@ -129,7 +129,7 @@ func (b *billing) keep(rec *SessionRecord, v transcript.Bill, counts bool) {
 	if counts && b.counters.Billed(&was, &v) {
 		b.changed.count()
 	}
-	if v.Done && !was.Done && v.Kind == transcript.BilledCompaction {
+	if v.Done && !was.Done && v.Kind == transcript.BilledCompaction && v.Trigger != transcript.Idle {
 		dear := false
 		b.counters.Dear, dear = bills.Dear(b.counters.Dear, v.Tokens)
 		if kept.Dear++; !dear || !counts {

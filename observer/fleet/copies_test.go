@@ -8,7 +8,7 @@ import (
 	"sm/transcript"
 )
 
-func one(trigger int) (n [3]int) {
+func one(trigger int) (n transcript.TriggerCounts) {
 	n[trigger] = 1
 	return n
 }
@@ -42,52 +42,52 @@ func TestCopies(t *testing.T) {
 		want   map[string]figures
 	}{
 		{"alone", []*paper{ofSession(1, first...)}, map[string]figures{
-			labelled(1): {one(auto), [3]int{}, 2, 30, 0, 0},
+			labelled(1): {one(auto), transcript.TriggerCounts{}, 2, 30, 0, 0},
 		}},
 		{"resumed into a new file", []*paper{
 			ofSession(1, first...), ofSession(2, first...).add(reply(before(40), "m9", 31_000, 5)),
 		}, map[string]figures{
-			labelled(1): {one(auto), [3]int{}, 2, 30, 0, 0},
-			labelled(2): {[3]int{}, one(auto), 1, 5, 0, 0},
+			labelled(1): {one(auto), transcript.TriggerCounts{}, 2, 30, 0, 0},
+			labelled(2): {transcript.TriggerCounts{}, one(auto), 1, 5, 0, 0},
 		}},
 		{"a fork that names its origin and is older", []*paper{
 			ofSession(1, first...).add(reply(before(30), "m8", 31_000, 7)),
 			ofSession(2, origin("p1", prompt(before(60), "q1")), origin("x1", replyAs(before(59), "m1", "y1", 100_000, 10)),
 				origin("b1", boundary(before(58), "c1", "auto", 100_010)), origin("s1", summary(before(58), "t1", "c1", "one"))),
 		}, map[string]figures{
-			labelled(1): {one(auto), [3]int{}, 3, 37, 0, 0},
-			labelled(2): {[3]int{}, one(auto), 0, 0, 0, 0},
+			labelled(1): {one(auto), transcript.TriggerCounts{}, 3, 37, 0, 0},
+			labelled(2): {transcript.TriggerCounts{}, one(auto), 0, 0, 0, 0},
 		}},
 		{"restamped: other uuids, the compaction at its time", []*paper{
 			ofSession(1, first...), ofSession(2, copied(first...)...).add(reply(before(40), "m9", 31_000, 5)),
 		}, map[string]figures{
-			labelled(1): {one(auto), [3]int{}, 2, 30, 0, 0},
-			labelled(2): {[3]int{}, one(auto), 1, 5, 0, 0},
+			labelled(1): {one(auto), transcript.TriggerCounts{}, 2, 30, 0, 0},
+			labelled(2): {transcript.TriggerCounts{}, one(auto), 1, 5, 0, 0},
 		}},
 		{"summaries without a boundary, other uuids", []*paper{
 			ofSession(1, legacy...), ofSession(2, copied(legacy...)...).add(reply(before(40), "m9", 31_000, 5)),
 		}, map[string]figures{
-			labelled(1): {one(unknown), [3]int{}, 1, 30, 0, 0},
-			labelled(2): {[3]int{}, one(unknown), 1, 5, 0, 0},
+			labelled(1): {one(unknown), transcript.TriggerCounts{}, 1, 30, 0, 0},
+			labelled(2): {transcript.TriggerCounts{}, one(unknown), 1, 5, 0, 0},
 		}},
 		{"a summary goes on in a file of its own", []*paper{
 			ofSession(1, first...), ofSession(2, summary(before(50), "s7", "", "one"), reply(before(40), "m9", 31_000, 5)),
 		}, map[string]figures{
-			labelled(1): {one(auto), [3]int{}, 2, 30, 0, 0},
-			labelled(2): {[3]int{}, one(unknown), 1, 5, 0, 0},
+			labelled(1): {one(auto), transcript.TriggerCounts{}, 2, 30, 0, 0},
+			labelled(2): {transcript.TriggerCounts{}, one(unknown), 1, 5, 0, 0},
 		}},
 		{"two boundaries with one summary", []*paper{
 			ofSession(1, first...),
 			ofSession(2, boundary(before(48), "b5", "auto", 50_000), summary(before(48), "s5", "b5", "one"), reply(before(40), "m9", 31_000, 5)),
 		}, map[string]figures{
-			labelled(1): {one(auto), [3]int{}, 2, 30, 0, 0},
-			labelled(2): {one(auto), [3]int{}, 1, 5, 0, 0},
+			labelled(1): {one(auto), transcript.TriggerCounts{}, 2, 30, 0, 0},
+			labelled(2): {one(auto), transcript.TriggerCounts{}, 1, 5, 0, 0},
 		}},
 		{"one summary all the time", []*paper{
 			ofSession(1, summary(before(50), "s1", "", "one"), boundary(before(48), "b5", "auto", 50_000), summary(before(48), "s5", "b5", "one"),
 				boundary(before(47), "b6", "manual", 50_000), summary(before(47), "s6", "b6", "one"), reply(before(46), "m1", 9_000, 1), summary(before(45), "s7", "", "one")),
 		}, map[string]figures{
-			labelled(1): {[3]int{1, 1, 2}, [3]int{}, 1, 1, 0, 0},
+			labelled(1): {transcript.TriggerCounts{1, 1, 2}, transcript.TriggerCounts{}, 1, 1, 0, 0},
 		}},
 		{"a copy of a copy", []*paper{
 			ofSession(1, boundary(before(58), "b1", "auto", 100_010), reply(before(57), "m2", 30_000, 20)),
@@ -95,21 +95,21 @@ func TestCopies(t *testing.T) {
 			ofSession(2, boundary(before(58), "b2", "auto", 100_010), reply(before(56), "m3", 30_000, 20)),
 			ofSession(3, boundary(before(55), "b2", "auto", 100_010), reply(before(54), "m4", 30_000, 20)),
 		}, map[string]figures{
-			labelled(1): {one(auto), [3]int{}, 1, 20, 0, 0},
-			labelled(2): {[3]int{}, one(auto), 1, 20, 0, 0},
-			labelled(3): {[3]int{}, one(auto), 1, 20, 0, 0},
+			labelled(1): {one(auto), transcript.TriggerCounts{}, 1, 20, 0, 0},
+			labelled(2): {transcript.TriggerCounts{}, one(auto), 1, 20, 0, 0},
+			labelled(3): {transcript.TriggerCounts{}, one(auto), 1, 20, 0, 0},
 		}},
 		{"one session in two files", []*paper{
 			ofSession(1, first...), newPaper("/p/-other/"+uuid(1)+".jsonl", first...).add(reply(before(30), "m8", 31_000, 7)),
 		}, map[string]figures{
-			labelled(1): {one(auto), [3]int{}, 3, 37, 0, 0},
+			labelled(1): {one(auto), transcript.TriggerCounts{}, 3, 37, 0, 0},
 		}},
 		{"files called alike", []*paper{
 			newPaper("/p/a/full.jsonl", first...), newPaper("/p/b/full.jsonl", legacy...), newPaper("/p/c/full.jsonl", legacy...),
 		}, map[string]figures{
-			"full":   {one(auto), [3]int{}, 2, 30, 0, 0},
-			"full-2": {one(unknown), [3]int{}, 1, 30, 0, 0},
-			"full-3": {[3]int{}, one(unknown), 0, 0, 0, 0},
+			"full":   {one(auto), transcript.TriggerCounts{}, 2, 30, 0, 0},
+			"full-2": {one(unknown), transcript.TriggerCounts{}, 1, 30, 0, 0},
+			"full-3": {transcript.TriggerCounts{}, one(unknown), 0, 0, 0, 0},
 		}},
 		{"subagents", []*paper{
 			ofSession(1, first...).add(sidechain(reply(before(56), "m4", 9_000, 40))),
@@ -119,20 +119,20 @@ func TestCopies(t *testing.T) {
 			newPaper("/p/-home-dev-web/agent-c.jsonl", `{"sessionId":"`+uuid(1)+`",`+reply(before(55), "m6", 9_000, 60)[1:]),
 			newPaper("/p/-home-dev-web/"+uuid(7)+"/subagents/agent-a.jsonl", reply(before(56), "m7", 9_000, 70)),
 		}, map[string]figures{
-			labelled(1): {one(auto), [3]int{}, 2, 30, 3, 3},
+			labelled(1): {one(auto), transcript.TriggerCounts{}, 2, 30, 3, 3},
 		}},
 		{"a copy takes its subagents along", []*paper{
 			ofSession(1, first...), newPaper("/p/-home-dev-web/"+uuid(1)+"/subagents/agent-a.jsonl", reply(before(56), "m5", 9_000, 50)),
 			ofSession(2, first...).add(prompt(before(20), "p8")), newPaper("/p/-home-dev-web/"+uuid(2)+"/subagents/agent-a.jsonl", reply(before(56), "m5", 9_000, 50)),
 		}, map[string]figures{
-			labelled(1): {one(auto), [3]int{}, 2, 30, 1, 1},
-			labelled(2): {[3]int{}, one(auto), 0, 0, 1, 0},
+			labelled(1): {one(auto), transcript.TriggerCounts{}, 2, 30, 1, 1},
+			labelled(2): {transcript.TriggerCounts{}, one(auto), 0, 0, 1, 0},
 		}},
 		{"one that tells no time is a copy of one that does", []*paper{
 			ofSession(1, reply(before(59), "m1", 9_000, 10)), ofSession(2, reply("", "m1", 9_000, 10)),
 		}, map[string]figures{
-			labelled(1): {[3]int{}, [3]int{}, 1, 10, 0, 0},
-			labelled(2): {[3]int{}, [3]int{}, 0, 0, 0, 0},
+			labelled(1): {transcript.TriggerCounts{}, transcript.TriggerCounts{}, 1, 10, 0, 0},
+			labelled(2): {transcript.TriggerCounts{}, transcript.TriggerCounts{}, 0, 0, 0, 0},
 		}},
 		{"subagents in two files", []*paper{
 			ofSession(1, first...),
@@ -141,14 +141,14 @@ func TestCopies(t *testing.T) {
 			newPaper("/p/-c/" + uuid(1) + "/subagents/agent-a.jsonl"),
 			newPaper("/p/-c/"+uuid(1)+"/subagents/agent-b.jsonl", reply(before(56), "m7", 9_000, 70)),
 		}, map[string]figures{
-			labelled(1): {one(auto), [3]int{}, 2, 30, 2, 3},
+			labelled(1): {one(auto), transcript.TriggerCounts{}, 2, 30, 2, 3},
 		}},
 		{"a message whose lines stand apart", []*paper{
 			ofSession(1, reply(before(9), "m1", 9_000, 1), reply(before(8), "m2", 9_000, 2), reply(before(7), "m1", 9_000, 100)),
 			ofSession(2, reply(before(9), "m1", 9_000, 1), reply(before(8), "m2", 9_000, 2), reply(before(7), "m1", 9_000, 100), reply(before(6), "m3", 9_000, 4)),
 		}, map[string]figures{
-			labelled(1): {[3]int{}, [3]int{}, 2, 102, 0, 0},
-			labelled(2): {[3]int{}, [3]int{}, 1, 4, 0, 0},
+			labelled(1): {transcript.TriggerCounts{}, transcript.TriggerCounts{}, 2, 102, 0, 0},
+			labelled(2): {transcript.TriggerCounts{}, transcript.TriggerCounts{}, 1, 4, 0, 0},
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -169,13 +169,13 @@ func TestCopiesAfterSettle(t *testing.T) {
 	f.Apply(fork.add(reply(after(1), "m2", 40_000, 25)).grown())
 	f.Apply(fork.add(reply(after(1), "m1", 100_000, 17)).grown())
 	want := map[string]figures{
-		labelled(1): {one(auto), [3]int{}, 1, 10, 0, 1},
-		labelled(2): {[3]int{}, one(auto), 1, 25, 0, 0},
+		labelled(1): {one(auto), transcript.TriggerCounts{}, 1, 10, 0, 1},
+		labelled(2): {transcript.TriggerCounts{}, one(auto), 1, 25, 0, 0},
 	}
 	diff(t, "while it is copied", want, figuresOf(f))
 	f.Apply(fork.whole())
 	diff(t, "read again", want, figuresOf(f))
-	if c := f.Counters(); c.Tokens.Output != 25 || c.Compactions != [3]uint64{} {
+	if c := f.Counters(); c.Tokens.Output != 25 || c.Compactions != [4]uint64{} {
 		t.Errorf("a copy moved counters: %+v", c)
 	}
 	f.Apply(ofSession(1).gone())
@@ -192,12 +192,12 @@ func TestSummaryBeforeBoundary(t *testing.T) {
 		f.Apply(p.whole())
 		f.Apply(p.add(s).grown())
 		f.Apply(p.add(boundary(after(2), "b1", "manual", 100_010)).grown())
-		diff(t, "figures", map[string]figures{labelled(1): {one(manual), [3]int{}, 1, 10, 0, 0}}, figuresOf(f))
-		if c := f.Counters().Compactions; c != [3]uint64{0, 0, 1} {
+		diff(t, "figures", map[string]figures{labelled(1): {one(manual), transcript.TriggerCounts{}, 1, 10, 0, 0}}, figuresOf(f))
+		if c := f.Counters().Compactions; c != [4]uint64{0, 0, 1} {
 			t.Errorf("counted %v", c)
 		}
 		f.Apply(p.add(boundary(after(3), "b2", "manual", 100_010)).grown())
-		if c := f.Counters().Compactions; c != [3]uint64{0, 1, 1} {
+		if c := f.Counters().Compactions; c != [4]uint64{0, 1, 1} {
 			t.Errorf("counted %v after another one", c)
 		}
 	}
@@ -207,7 +207,7 @@ func TestSummaryBeforeBoundaryTogether(t *testing.T) {
 	f, p := settled(), ofSession(1, `{"type":"user","isCompactSummary":true,"uuid":"s1","parentUuid":"b1","message":{"content":"short"}}`)
 	f.Apply(p.whole())
 	f.Apply(p.add(boundary(after(2), "b1", "auto", 100_010), boundary(after(3), "b2", "auto", 100_010)).grown())
-	if c := f.Counters().Compactions; c != [3]uint64{1, 0, 1} {
+	if c := f.Counters().Compactions; c != [4]uint64{1, 0, 1} {
 		t.Errorf("counted %v", c)
 	}
 }
@@ -245,7 +245,7 @@ func TestSubagentReadFirst(t *testing.T) {
 	p := ofSession(1, reply(after(1), "m1", 9_000, 5))
 	f.Apply(p.whole())
 	f.Apply(p.add(reply(after(2), "m2", 9_000, 6)).grown())
-	diff(t, "figures", map[string]figures{labelled(1): {[3]int{}, [3]int{}, 2, 11, 1, 1}}, figuresOf(f))
+	diff(t, "figures", map[string]figures{labelled(1): {transcript.TriggerCounts{}, transcript.TriggerCounts{}, 2, 11, 1, 1}}, figuresOf(f))
 	if n := f.Counters().Tokens.Output; n != 11 {
 		t.Errorf("counted %d", n)
 	}
@@ -259,5 +259,5 @@ func TestSubagentAlone(t *testing.T) {
 	f.Apply(c)
 	f.Apply(transcript.Change{CaughtUp: true})
 	f.Settle(created)
-	diff(t, "figures", map[string]figures{"agent-a": {one(auto), [3]int{}, 1, 5, 0, 0}}, figuresOf(f))
+	diff(t, "figures", map[string]figures{"agent-a": {one(auto), transcript.TriggerCounts{}, 1, 5, 0, 0}}, figuresOf(f))
 }

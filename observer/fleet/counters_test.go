@@ -8,7 +8,7 @@ import (
 
 // counted is what Counters says, of histograms only how often they observed.
 type counted struct {
-	Compactions        [3]uint64
+	Compactions        [4]uint64
 	Output             uint64
 	Good, Bad          uint64
 	PreTokens, Seconds uint64
@@ -33,7 +33,7 @@ func TestCounters(t *testing.T) {
 			summary(when(2), "s1", "b1", "one"), sidechain(reply(when(1), "m2", 9_000, 5))}
 	}
 	undated := []string{`{"type":"assistant","uuid":"u1","message":{"id":"m1","usage":{"input_tokens":2,"output_tokens":15}}}`}
-	all, none := counted{[3]uint64{1, 0, 0}, 15, 4, 1, 1, 1}, counted{Good: 4, Bad: 1}
+	all, none := counted{[4]uint64{1, 0, 0}, 15, 4, 1, 1, 1}, counted{Good: 4, Bad: 1}
 	for _, c := range []struct {
 		name   string
 		lines  []string
@@ -111,7 +111,7 @@ func TestRepeatedCompactions(t *testing.T) {
 		boundary(after(3), "b3", "auto", 9_000), summary(after(3), "s3", "b3", "one"), // b2 once more
 		summary(after(4), "s4", "", "one"),
 	}
-	want := [3]uint64{2, 0, 2}
+	want := [4]uint64{2, 0, 2}
 	found := settled()
 	found.Apply(ofSession(1, lines...).whole())
 	grown, p := settled(), ofSession(1)
@@ -148,7 +148,7 @@ func TestChangeIsBorrowed(t *testing.T) {
 		clear(c.Compactions)
 	}
 	f.Settle(created)
-	if c := f.Counters(); c.Tokens.Output != 3 || c.Compactions != [3]uint64{1, 1, 0} {
+	if c := f.Counters(); c.Tokens.Output != 3 || c.Compactions != [4]uint64{1, 1, 0} {
 		t.Errorf("counted %+v", c)
 	}
 }

@@ -32,6 +32,7 @@ type extra struct {
 	Key           string
 	Inherited     Inherited
 	Copies, Known []transcript.Key
+	Undecided     []transcript.Compaction
 	ahead         transcript.Instant
 }
 
@@ -57,8 +58,14 @@ func (x *file) more() *extra {
 // newFile takes a file that was stored.
 func newFile(s *File) *file {
 	x := &file{Cursor: s.Cursor, Name: s.Name, Parent: s.Parent, Session: s.Session}
-	if s.Key != "" || s.Inherited != (Inherited{}) || len(s.Copies)+len(s.Known) > 0 {
-		x.extra = &extra{Key: s.Key, Inherited: s.Inherited, Copies: s.Copies, Known: s.Known}
+	if s.Key != "" || s.Inherited != (Inherited{}) || len(s.Copies)+len(s.Known)+len(s.Undecided) > 0 {
+		x.extra = &extra{
+			Key:       s.Key,
+			Inherited: s.Inherited,
+			Copies:    s.Copies,
+			Known:     s.Known,
+			Undecided: s.Undecided,
+		}
 	}
 	x.setTitle(s.Title)
 	x.sub = s.Key == "" && isSubagent(s.Name, s.Parent)
@@ -68,7 +75,7 @@ func newFile(s *File) *file {
 // stored is a file as it is to be stored.
 func (x *file) stored() File {
 	e := x.also()
-	return File{x.Cursor, x.Name, x.Parent, e.Key, x.Session, e.Inherited, e.Copies, e.Known, x.titleOf()}
+	return File{x.Cursor, x.Name, x.Parent, e.Key, x.Session, e.Inherited, e.Copies, e.Known, x.titleOf(), e.Undecided}
 }
 
 // setTitle keeps the title that the file gives its session.
@@ -244,5 +251,3 @@ func compareBool(a, b bool) int {
 	}
 	return 1
 }
-
-func total(c [3]int) int { return c[0] + c[1] + c[2] }

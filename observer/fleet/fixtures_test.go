@@ -236,7 +236,7 @@ func settled(history ...*paper) *Fleet {
 
 // figures is what a View says of copies.
 type figures struct {
-	Compactions, Inherited [3]int
+	Compactions, Inherited transcript.TriggerCounts
 	Messages               int
 	Output                 int64
 	SubagentFiles          int

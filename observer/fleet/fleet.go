@@ -76,7 +76,7 @@ func newFleet(o Options, settled bool) *Fleet {
 	return &Fleet{
 		basis: b, catalog: c, roster: r, resolver: &resolver{r}, gauge: g, costs: cs, billing: bl,
 		assigner: &assigner{roster: r, gauge: g, costs: cs, billing: bl},
-		origins:  &origins{roster: r, gauge: g, claims: map[transcript.Key]transcript.Key{}},
+		origins:  &origins{roster: r, gauge: g, claims: map[transcript.Key]transcript.Key{}, undecided: map[*file]transcript.Instant{}},
 		finder:   fd, threads: threads.New(), liveness: lv, viewer: &viewer{liveness: lv, gauge: g},
 	}
 }
@@ -121,6 +121,9 @@ func New(o Options, s Stored) *Fleet {
 		f.share(x)
 		f.attach(x)
 		f.giveRecord(x)
+		if len(s.Files[i].Undecided) > 0 {
+			f.undecided[x] = 0
+		}
 	}
 	return f
 }

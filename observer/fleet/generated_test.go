@@ -15,7 +15,7 @@ import (
 // truth is what sessions that copied from each other are known to hold together.
 // Which of them was first their files do not always tell.
 type truth struct {
-	Compactions    [3]int
+	Compactions    transcript.TriggerCounts
 	Inherited      int
 	Messages       int
 	Tokens         transcript.Usage

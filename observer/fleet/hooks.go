@@ -64,7 +64,7 @@ func (f *Fleet) presentHook(a *Agent, p *hook.Payload, at transcript.Instant) (n
 		f.changed.agent(a.ID)
 	}
 	n.add(f.setAutoCompact(a, &p.SM))
-	n.Events = append(n.Events, hookEvents(a, p, at)...)
+	n.Events = append(n.Events, f.hookEvents(a, p, at)...)
 	// A transcript that is still to be read names the window; where there is none, that of most models is assumed.
 	if s := f.sessions[a.Session]; p.ContextTokens > 0 && (s != nil && len(s.own) > 0 || p.TranscriptPath == "") {
 		n.add(f.sample(a, crosscheck.Sample{At: at, Tokens: p.ContextTokens, Model: p.Model}))
@@ -81,21 +81,43 @@ func stamp(o *hook.Origin, now transcript.Instant) transcript.Instant {
 }
 
 // hookEvents are what a hook means for the engine.
-func hookEvents(a *Agent, p *hook.Payload, at transcript.Instant) []alerts.Event {
+func (f *Fleet) hookEvents(a *Agent, p *hook.Payload, at transcript.Instant) []alerts.Event {
 	ev := alerts.Event{Agent: alerts.AgentID(a.ID), At: at.Time()}
 	switch {
 	case p.Event == hook.UserPromptSubmit:
 		ev.Kind = alerts.EventTurnStart
 	case p.Event == hook.PreCompact:
-		ev.Kind, ev.Trigger = alerts.EventCompacting, triggerOf(p.Trigger)
+		ev.Kind = alerts.EventCompacting
+		ev.Trigger = triggerOf(p.Trigger)
+		if ev.Trigger == transcript.Auto && f.BetweenTurns(alerts.AgentID(a.ID)) {
+			ev.Trigger = transcript.Idle
+		}
 	case p.Event == hook.PostCompact:
-		ev.Kind, ev.Sign, ev.Trigger = alerts.EventCompacted, alerts.SignPostCompact, triggerOf(p.Trigger)
+		ev.Kind = alerts.EventCompacted
+		ev.Sign = alerts.SignPostCompact
+		ev.Trigger = triggerOf(p.Trigger)
 	case p.Event == hook.SessionStart && p.Source == "compact" && p.SM.Client != clients.Codex: // Codex says so with the next prompt
 		ev.Kind, ev.Sign = alerts.EventCompacted, alerts.SignSessionStart
 	default:
 		return nil
 	}
 	return []alerts.Event{ev}
+}
+
+// BetweenTurns reports whether no turn of the agent's session is open: the
+// transcript has the end of the last one, and no prompt came since. A compaction
+// that begins then is idle, or writes a summary for later.
+func (f *Fleet) BetweenTurns(agent alerts.AgentID) bool {
+	a := f.agents[string(agent)]
+	if a == nil {
+		return false
+	}
+	s := f.sessions[a.Session]
+	if s == nil || len(s.own) == 0 {
+		return false
+	}
+	t := &s.own[0].Session
+	return t.Turns > 0 && !t.InTurn && f.prompted[a.ID] <= t.Active
 }
 
 func triggerOf(s string) transcript.Trigger {

@@ -74,7 +74,7 @@ func TestPastSession(t *testing.T) {
 		Agent, Label, Session string
 		Past                  bool
 		Tokens                int64
-		Compactions           [3]int
+		Compactions           transcript.TriggerCounts
 	}
 	look := func(id string) told {
 		v, err := s.f.View(id, created)
@@ -101,7 +101,7 @@ func TestPastSession(t *testing.T) {
 	if n := len(s.f.Views(created)); n != 2 || s.f.agents[uuid(1)] != nil {
 		t.Errorf("%d views, agents %v", n, s.f.agents)
 	}
-	diff(t, "compactions of the agent", one(auto), func() [3]int { v, _ := s.f.View("em", created); return v.Counted }())
+	diff(t, "compactions of the agent", one(auto), func() transcript.TriggerCounts { v, _ := s.f.View("em", created); return v.Counted }())
 	s.news = Update{}
 	s.play(writes(1, prompt(stampOf(20), "p9"), reply(stampOf(21), "m9", 199_000, 10), boundary(stampOf(22), "b2", "auto", 199_000)))
 	if len(s.news.Events) > 0 {

@@ -33,6 +33,17 @@ func (a *Agent) place(c *Client) Place {
 	return at
 }
 
+// AtPrompt reports whether the client's registry shows the agent's client at its
+// prompt since before or earlier.
+func (lv *liveness) AtPrompt(agent alerts.AgentID, before time.Time) bool {
+	session := string(agent)
+	if a := lv.agents[session]; a != nil {
+		session = a.Session
+	}
+	c := lv.clients[session]
+	return c.PID != 0 && c.Status == atPrompt && !c.Updated.After(before)
+}
+
 // Idle says whether an agent's client waits at its prompt, and where. The client's own
 // registry decides, and hooks that are newer; without a registry an ended turn and
 // silence do. One that is not known to run is not idle.

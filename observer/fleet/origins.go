@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"slices"
+	"time"
 
 	"sm/alerts"
 	"sm/observer/fleet/backlog"
@@ -119,18 +120,66 @@ func (o *origins) compaction(x *file, e *transcript.Compaction, room *int, count
 	case !claimed && *room > 0:
 		*room--
 		fresh = true
-		if counts {
-			o.counters.Compacted(e, clients.Of(&x.Session))
-			o.changed.count()
-			x.of.record.Counted[e.Trigger]++
-			o.changed.record(x.of.key)
-			if a := o.agents[x.of.record.Agent]; a != nil {
-				a.Counted[e.Trigger]++
-				o.changed.agent(a.ID)
-			}
+		switch {
+		case !counts:
+		case e.Undecided:
+			x.more().Undecided = append(slices.Clone(x.more().Undecided), *e)
+			o.undecided[x] = o.newest
+		default:
+			o.count(x, e)
 		}
+	case !e.Undecided:
+		o.decide(x, e)
 	}
 	return owner == mine, fresh
+}
+
+// count adds a compaction to the counters.
+func (o *origins) count(x *file, e *transcript.Compaction) {
+	o.counters.Compacted(e, clients.Of(&x.Session))
+	o.changed.count()
+	x.of.record.Counted[e.Trigger]++
+	o.changed.record(x.of.key)
+	if a := o.agents[x.of.record.Agent]; a != nil {
+		a.Counted[e.Trigger]++
+		o.changed.agent(a.ID)
+	}
+}
+
+// decide counts a compaction whose trigger was undecided until now.
+func (o *origins) decide(x *file, e *transcript.Compaction) {
+	i := slices.IndexFunc(x.also().Undecided, func(u transcript.Compaction) bool { return u.Key == e.Key })
+	if i < 0 {
+		return
+	}
+	o.count(x, e)
+	x.extra.Undecided = slices.Delete(slices.Clone(x.extra.Undecided), i, i+1)
+	if len(x.extra.Undecided) == 0 {
+		delete(o.undecided, x)
+	}
+}
+
+// undecidedFor is how long a compaction waits for a record that decides its
+// trigger. The client writes the notice of an idle compaction within a second.
+const undecidedFor = transcript.Instant(5 * time.Second)
+
+// Decide counts the compactions that no record has decided within undecidedFor.
+// It reports whether there were any.
+func (o *origins) Decide(now time.Time) (counted bool) {
+	at := transcript.InstantOf(now)
+	for x, since := range o.undecided {
+		if at-since < undecidedFor {
+			continue
+		}
+		for i := range x.also().Undecided {
+			o.count(x, &x.extra.Undecided[i])
+		}
+		x.extra.Undecided = nil
+		delete(o.undecided, x)
+		o.changed.file(x.Cursor.Path)
+		counted = true
+	}
+	return counted
 }
 
 // compactionOwner finds whose compaction it is. Its own key decides, or the one by which it was told before; then any by
@@ -187,6 +236,8 @@ type origins struct {
 	gauge    *gauge
 	claims   map[transcript.Key]transcript.Key // of compactions: whose
 	messages backlog.Owners                    // of those that the Ledger does not know yet
+	// undecided are the files with undecided compactions, and since when.
+	undecided map[*file]transcript.Instant
 }
 
 // settle claims what files held, in their order, and calls done after each of them with its bills.

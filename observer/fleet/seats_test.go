@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"sm/transcript"
 	"testing"
 	"time"
 )
@@ -73,7 +74,7 @@ func TestMove(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f, disk, p := settled(), newStore(), newPaper(c.from, lines...)
 			f.Apply(p.whole())
-			want := map[string]figures{c.label: {one(auto), [3]int{}, 2, 30, 0, 0}}
+			want := map[string]figures{c.label: {one(auto), transcript.TriggerCounts{}, 2, 30, 0, 0}}
 			p.move(c.to)
 			moved := p.add(reply(after(3), "m2", 9_000, 20)).grown()
 			moved.From = c.from

@@ -12,7 +12,7 @@ import (
 func part(path, id string, from time.Duration, tokens int64, compactions, turns int) transcript.Change {
 	at := transcript.InstantOf(created.Add(from))
 	s := transcript.Session{
-		ID: id, Model: "gpt-6-sol", Started: at, Active: at + 1e9, Compactions: [3]int{compactions, 0, 0}, Turns: turns, Messages: turns,
+		ID: id, Model: "gpt-6-sol", Started: at, Active: at + 1e9, Compactions: transcript.TriggerCounts{compactions, 0, 0}, Turns: turns, Messages: turns,
 		Tokens: transcript.Usage{Input: 1000 * int64(turns)}, Bytes: 100, Lines: 10, Peak: tokens,
 	}
 	s.Reading = transcript.Reading{At: at, Tokens: tokens}
@@ -49,7 +49,7 @@ func TestSegments(t *testing.T) {
 		}
 		v := views[0]
 		if v.SessionID != id || v.Program != clients.Codex || v.Provider != clients.Codex || v.Path != second.Cursor.Path || v.Tokens != 50_000 ||
-			v.Compactions != [3]int{3, 0, 0} || v.Cycle != 4 || v.Turns != 7 || v.Messages != 7 || v.Cost.Input != 7000 || v.Peak != 200_000 || v.Lines != 20 ||
+			v.Compactions != (transcript.TriggerCounts{3, 0, 0}) || v.Cycle != 4 || v.Turns != 7 || v.Messages != 7 || v.Cost.Input != 7000 || v.Peak != 200_000 || v.Lines != 20 ||
 			!v.Started.Equal(created) {
 			t.Errorf("%s: %+v", when, v)
 		}

@@ -104,8 +104,8 @@ func TestTranscripts(t *testing.T) {
 		t.Errorf("%d distinct compactions, want %d", n, want.Distinct)
 	}
 	got := figuresOf(inAllOrders(t, fork))
-	if a, b := got["64066f5a"], got["7a2c9c27"]; a.Compactions != [3]int{3, 1, 0} || a.Inherited != [3]int{} ||
-		b.Compactions != [3]int{1, 0, 0} || b.Inherited != [3]int{0, 1, 0} || a.Messages != 24 {
+	if a, b := got["64066f5a"], got["7a2c9c27"]; a.Compactions != (transcript.TriggerCounts{3, 1, 0}) || a.Inherited != (transcript.TriggerCounts{}) ||
+		b.Compactions != (transcript.TriggerCounts{1, 0, 0}) || b.Inherited != (transcript.TriggerCounts{0, 1, 0}) || a.Messages != 24 {
 		t.Errorf("the origin and its fork: %+v", got)
 	}
 }

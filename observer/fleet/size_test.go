@@ -12,9 +12,9 @@ func TestSizes(t *testing.T) {
 		name        string
 		bytes, most uintptr
 	}{
-		{"file", unsafe.Sizeof(file{}), 416},
+		{"file", unsafe.Sizeof(file{}), 424},
 		{"session", unsafe.Sizeof(session{}), 80},
-		{"SessionRecord", unsafe.Sizeof(SessionRecord{}), 128},
+		{"SessionRecord", unsafe.Sizeof(SessionRecord{}), 136},
 	} {
 		if x.bytes > x.most {
 			t.Errorf("a %s takes %d bytes, more than %d", x.name, x.bytes, x.most)

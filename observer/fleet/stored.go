@@ -30,13 +30,16 @@ type File struct {
 	Known []transcript.Key
 	// Title is what the file says of its session's title.
 	Title transcript.Title
+	// Undecided are the compactions that wait for a record that decides their trigger.
+	// They are not counted yet.
+	Undecided []transcript.Compaction
 }
 
 // Inherited is what a file holds of other sessions' history.
 type Inherited struct {
 	Messages, SideMessages int
 	Tokens, SideTokens     transcript.Usage
-	Compactions            [3]int
+	Compactions            transcript.TriggerCounts
 }
 
 // SessionRecord is what is kept of a session besides its files: what it was given when it was seen first,
@@ -47,8 +50,8 @@ type SessionRecord struct {
 	SessionID string
 	Agent     string
 	Label     string
-	Seen      time.Time // the transcript's newest timestamp at first sight; zero for none
-	Counted   [3]int    // compactions since the state directory was made, by trigger
+	Seen      time.Time                // the transcript's newest timestamp at first sight; zero for none
+	Counted   transcript.TriggerCounts // compactions since the state directory was made, by trigger
 	// PID and ProcStart name the process that holds the session, or was the last
 	// to hold it; 0 and "" when that process has gone on to another session.
 	PID       int

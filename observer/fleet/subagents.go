@@ -45,7 +45,7 @@ func (vw *viewer) Subagents(id string) (all []Subagent) {
 		t := &x.Session
 		a := Subagent{
 			ID: strings.TrimPrefix(x.Name, "agent-"), Path: x.Cursor.Path, Bytes: t.Bytes, Peak: t.Peak, Window: clients.WindowOf(t, 0, vw.options.Windows),
-			Compactions: max(0, t.Total()-total(x.also().Inherited.Compactions)), Reading: t.Reading.At.Time(), Active: t.Active.Time(),
+			Compactions: max(0, t.Total()-x.also().Inherited.Compactions.Total()), Reading: t.Reading.At.Time(), Active: t.Active.Time(),
 		}
 		a.Tokens, a.Known = t.Context()
 		all = append(all, a)

@@ -42,7 +42,7 @@ func TestSubagents(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	v, err := f.View(labelled(1), created)
-	if err != nil || v.Tokens != 110_000 || v.Peak != 110_000 || v.Compactions != [3]int{} || v.SubagentFiles != 4 || v.SubagentsAtWork != 2 || v.SubagentContext != 30_000 {
+	if err != nil || v.Tokens != 110_000 || v.Peak != 110_000 || v.Compactions != (transcript.TriggerCounts{}) || v.SubagentFiles != 4 || v.SubagentsAtWork != 2 || v.SubagentContext != 30_000 {
 		t.Errorf("the session: %+v, %v", v, err)
 	}
 	if v, _ := f.View(labelled(1), created.Add(5*time.Minute)); v.SubagentsAtWork != 0 {

@@ -56,9 +56,9 @@ type View struct {
 
 	// Compactions happened in this session; Inherited were copied into its file
 	// from another one. Both by trigger.
-	Compactions, Inherited [3]int
+	Compactions, Inherited transcript.TriggerCounts
 	// Counted are those that happened since the state directory was made.
-	Counted [3]int
+	Counted transcript.TriggerCounts
 	Cycle   int // 1 plus the compactions of the session
 
 	Turns    int

@@ -235,7 +235,7 @@ func (vw *viewer) present(now time.Time) (events []alerts.Event) {
 		if i >= atWorkMost && a == nil && small {
 			continue // nothing is due: the first one that it tells is soon enough
 		}
-		ev.History, ev.Cycle = true, 1+max(0, x.Session.Total()-total(x.also().Inherited.Compactions))
+		ev.History, ev.Cycle = true, 1+max(0, x.Session.Total()-x.also().Inherited.Compactions.Total())
 		events = append(events, ev)
 	}
 	return events

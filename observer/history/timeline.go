@@ -178,7 +178,7 @@ func (h *History) splitHoldout() {
 	for i, p := range h.logs {
 		for j := range p.change.Compactions {
 			c := &p.change.Compactions[j]
-			if own, ok := h.own[nameOf(c)]; ok && own.log == int32(i) && c.Trigger != transcript.Manual {
+			if own, ok := h.own[nameOf(c)]; ok && own.log == int32(i) && c.Trigger.Forced() {
 				groups[p.group].weight++
 			}
 		}
@@ -209,7 +209,7 @@ func (h *History) Sizes(half int) (all []int64) {
 		for j := range p.change.Compactions {
 			c := &p.change.Compactions[j]
 			own, ok := h.own[nameOf(c)]
-			if ok && own.log == int32(i) && own.size > 0 && p.half == half && c.Trigger != transcript.Manual {
+			if ok && own.log == int32(i) && own.size > 0 && p.half == half && c.Trigger.Forced() {
 				all = append(all, own.size)
 			}
 		}

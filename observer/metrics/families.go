@@ -178,7 +178,7 @@ func (b *builder) money(rows []row) {
 
 // triggers are the labels of what is counted by [transcript.Trigger].
 func (b *builder) triggers() []*dto.LabelPair {
-	return b.labelsOf("trigger", "auto", "manual", "unknown")
+	return b.labelsOf("trigger", "auto", "manual", "unknown", "idle")
 }
 
 // compactions are those of each session.

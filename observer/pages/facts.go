@@ -109,7 +109,7 @@ func Facts(v *fleet.View, s *api.Session, p *alerts.View, history *curve.Curve) 
 		f.add("Compacts at", webpage.Short(p.Threshold)+", "+how)
 	}
 	f.add("Largest context", webpage.Short(s.PeakTokens))
-	f.add("Compactions", fmt.Sprintf("%d auto, %d manual, %d unknown", s.Compactions.Auto, s.Compactions.Manual, s.Compactions.Unknown))
+	f.add("Compactions", fmt.Sprintf("%d auto, %d manual, %d idle, %d unknown", s.Compactions.Auto, s.Compactions.Manual, s.Compactions.Idle, s.Compactions.Unknown))
 	if s.Inherited > 0 {
 		f.add("Inherited", fmt.Sprint(s.Inherited, " compactions of another session"))
 	}

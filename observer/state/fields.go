@@ -35,6 +35,24 @@ func (c *coder) file(f *fleet.File) {
 		c.text(&f.Title.Text)
 		number(c, &f.Title.Source)
 	})
+	f.Undecided = list(c, f.Undecided, func(c *coder, u *transcript.Compaction) {
+		c.group(func() { c.compaction(u) })
+	})
+}
+
+func (c *coder) compaction(u *transcript.Compaction) {
+	fixed(c, &u.Key)
+	fixed(c, &u.Was)
+	fixed(c, &u.Own)
+	fixed(c, &u.Stamp)
+	fixed(c, &u.Digest)
+	fixed(c, &u.At)
+	number(c, &u.Trigger)
+	number(c, &u.PreTokens)
+	number(c, &u.Millis)
+	c.flag(&u.Undecided)
+	c.flag(&u.Boundary)
+	c.flag(&u.Copied)
 }
 
 func (c *coder) cursor(p *transcript.Cursor) {

@@ -37,7 +37,7 @@ func sampleFile(i int) fleet.File {
 		Name: id,
 		Session: transcript.Session{
 			Reading: transcript.Reading{At: transcript.Instant(1_785_000_000_123_000_000), Tokens: 123_456},
-			Peak:    154_000, Compactions: [3]int{i % 3, 1, 0}, Turns: 40, Messages: 812,
+			Peak:    154_000, Compactions: transcript.TriggerCounts{i % 3, 1, 0}, Turns: 40, Messages: 812,
 			Tokens: transcript.Usage{Input: 5_123, CacheCreation: 1_234_567, CacheRead: 98_765_432, Output: 234_567},
 			Model:  "claude-opus-4-8", Version: "2.1.197", CWD: cwd, ID: id,
 			Started: 1_784_000_000_123_000_000, Active: 1_785_000_000_123_000_000,
@@ -48,7 +48,7 @@ func sampleFile(i int) fleet.File {
 
 func sampleRecord(i int) fleet.SessionRecord {
 	id := sampleID(i)
-	return fleet.SessionRecord{SessionID: id, Agent: id, Label: id[:8], Seen: testNow(), Counted: [3]int{1, 0, i}}
+	return fleet.SessionRecord{SessionID: id, Agent: id, Label: id[:8], Seen: testNow(), Counted: transcript.TriggerCounts{1, 0, i}}
 }
 
 // sameStored compares without regard to order, which nobody relies on.

@@ -11,7 +11,7 @@ import (
 // Counters are all figures that only grow. They count what happened since
 // the state directory was made.
 type Counters struct {
-	Compactions [3]uint64 // by trigger
+	Compactions [4]uint64 // by trigger
 	Tokens      Tokens
 	Lines       struct{ Good, Bad uint64 } // transcript lines read, history included
 	Bytes       uint64                     // transcript bytes read, history included
@@ -102,7 +102,7 @@ func (c *Counters) Compacted(e *transcript.Compaction, client string) {
 }
 
 // Attempted counts compactions that an agent of a client began, by trigger, and its storms.
-func (c *Counters) Attempted(client string, attempts [3]uint64, storms uint64) {
+func (c *Counters) Attempted(client string, attempts [4]uint64, storms uint64) {
 	p := c.Part(client)
 	if p == nil {
 		return

@@ -54,10 +54,10 @@ func TestParts(t *testing.T) {
 	rest := again.Rest()
 	rest.Client = ""
 	diff(t, "the rest", sum, rest)
-	if p := again.Others; len(p) != 1 || p[0].Client != "codex" || p[0].Compactions != [3]uint64{2, 0, 0} || p[0].Tokens.Input != 10 || p[0].PreTokens.Sum != 480_000 || p[0].Duration.Sum != 7 {
+	if p := again.Others; len(p) != 1 || p[0].Client != "codex" || p[0].Compactions != [4]uint64{2, 0, 0} || p[0].Tokens.Input != 10 || p[0].PreTokens.Sum != 480_000 || p[0].Duration.Sum != 7 {
 		t.Errorf("the part: %+v", p)
 	}
-	if again.Compactions != [3]uint64{2, 1, 0} || again.Tokens.Input != 11 {
+	if again.Compactions != [4]uint64{2, 1, 0} || again.Tokens.Input != 11 {
 		t.Errorf("the sums: %+v", again)
 	}
 }

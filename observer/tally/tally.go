@@ -67,13 +67,13 @@ func (t *Tokens) Add(u transcript.Usage) {
 // Part is what belongs to one client.
 type Part struct {
 	Client              string
-	Compactions         [3]uint64 // by trigger
+	Compactions         [4]uint64 // by trigger
 	Tokens              Tokens
 	PreTokens, Duration Histogram
 	// Limits are the newest rate limits of the client's account: five hours, seven days.
 	Limits [2]transcript.Limit
 	// Attempts counts compactions that its agents began, by trigger, Storms those of its agents.
-	Attempts [3]uint64
+	Attempts [4]uint64
 	Storms   uint64
 }
 

@@ -19,7 +19,7 @@ func Session(v fleet.View) api.Session {
 		SessionID: v.SessionID, TranscriptPath: v.Path, Project: v.Project, CWD: v.CWD, Model: v.Model, Version: v.Version,
 		PeakTokens: v.Peak, WindowTokens: v.Window.Tokens, WindowSource: v.Window.Source.String(),
 		Cycle: v.Cycle, IsIdle: isIdle(v), IsActive: v.Live, State: StateOf(v), WaitingFor: v.Reason,
-		Compactions: compactions(v.Compactions), Inherited: sum(v.Inherited),
+		Compactions: compactions(v.Compactions), Inherited: v.Inherited.Total(),
 		Turns: v.Turns, Messages: v.Messages, Tokens: tokens(v.Cost),
 		Subagents: api.Subagents{Files: v.SubagentFiles, Messages: v.SubagentMessages, Tokens: tokens(v.SubagentTokens)},
 		StartedAt: timeOrNil(v.Started), LastActive: timeOrNil(v.Active), ReadingAt: timeOrNil(v.Reading),
@@ -162,11 +162,14 @@ func rangeOf(r alerts.Range) *api.Range {
 	return &api.Range{Low: r.Low, Likely: r.Likely, High: r.High}
 }
 
-func compactions(c [3]int) api.Compactions {
-	return api.Compactions{Auto: c[transcript.Auto], Manual: c[transcript.Manual], Unknown: c[transcript.Unknown]}
+func compactions(c transcript.TriggerCounts) api.Compactions {
+	return api.Compactions{
+		Auto:    c[transcript.Auto],
+		Manual:  c[transcript.Manual],
+		Idle:    c[transcript.Idle],
+		Unknown: c[transcript.Unknown],
+	}
 }
-
-func sum(c [3]int) int { return c[0] + c[1] + c[2] }
 
 func tokens(u transcript.Usage) api.Tokens {
 	return api.Tokens{Input: u.Input, CacheCreation: u.CacheCreation, CacheRead: u.CacheRead, Output: u.Output}

@@ -75,10 +75,12 @@ type Report struct {
 	Models   []Row `json:"models"`
 	Months   []Row `json:"months"`
 
-	// Pre is the size at which contexts were compacted that nobody compacted by hand, ManualPre that of the others. Post
-	// is the first reading after any compaction, PostPercentage its share of the window.
+	// Pre is the context size before compactions that were made neither by hand
+	// (ManualPre) nor while idle (IdlePre). Post is the first reading after any
+	// compaction, PostPercentage its share of the window.
 	Pre            Distribution `json:"pre_tokens"`
 	ManualPre      Distribution `json:"manual_pre_tokens"`
+	IdlePre        Distribution `json:"idle_pre_tokens"`
 	Post           Distribution `json:"post_tokens"`
 	PostPercentage Distribution `json:"post_percentage"`
 	// TurnsPerCycle is of the cycles that a compaction ended, with the turns that a fork has copied into its own; unknown

@@ -30,9 +30,9 @@ type sums struct {
 	months   map[string]*Row
 	total    Row
 
-	pre, manual, post, percent, turns []int64
-	noPre, noManual, noPost, noTurns  int
-	dropped                           int64
+	pre, manual, idle, post, percent, turns  []int64
+	noPre, noManual, noIdle, noPost, noTurns int
+	dropped                                  int64
 }
 
 // sessionSums is the part of one session. What is kept of its last compaction waits for the first reading after it.
@@ -136,9 +136,12 @@ func (s *sums) compacted(one *sessionSums, ev *alerts.Event, size int64) {
 		Count(&row.Compactions, ev.Trigger)
 	}
 	list, unknown := &s.pre, &s.noPre
-	if ev.Trigger == transcript.Manual {
+	switch {
+	case ev.Trigger == transcript.Manual:
 		list, unknown = &s.manual, &s.noManual
-	} else if size > 0 {
+	case ev.Trigger == transcript.Idle:
+		list, unknown = &s.idle, &s.noIdle
+	case size > 0:
 		one.pre = append(one.pre, size)
 	}
 	if size > 0 {
@@ -163,6 +166,8 @@ func Count(c *api.Compactions, t alerts.Trigger) {
 		c.Auto++
 	case transcript.Manual:
 		c.Manual++
+	case transcript.Idle:
+		c.Idle++
 	default:
 		c.Unknown++
 	}
@@ -220,7 +225,9 @@ func (s *sums) report(views []fleet.View) *Report {
 
 // spreads fills in the distributions.
 func (s *sums) spreads(r *Report) {
-	r.Pre, r.ManualPre = DistributionOf(s.pre, s.noPre, tokenBin), DistributionOf(s.manual, s.noManual, tokenBin)
+	r.Pre = DistributionOf(s.pre, s.noPre, tokenBin)
+	r.ManualPre = DistributionOf(s.manual, s.noManual, tokenBin)
+	r.IdlePre = DistributionOf(s.idle, s.noIdle, tokenBin)
 	r.Post, r.PostPercentage = DistributionOf(s.post, s.noPost, tokenBin), DistributionOf(s.percent, s.noPost, percentBin)
 	r.TurnsPerCycle = DistributionOf(s.turns, s.noTurns, turnBin)
 }
@@ -235,7 +242,10 @@ func compareMonths(a, b string) int {
 
 // Add adds counts to others.
 func Add(to *api.Compactions, c api.Compactions) {
-	to.Auto, to.Manual, to.Unknown = to.Auto+c.Auto, to.Manual+c.Manual, to.Unknown+c.Unknown
+	to.Auto += c.Auto
+	to.Manual += c.Manual
+	to.Idle += c.Idle
+	to.Unknown += c.Unknown
 }
 
 // widened is a span of time that takes in that of a session.
@@ -259,13 +269,10 @@ func busiest(rows map[string]*Row) []Row {
 		list = append(list, *rows[name])
 	}
 	slices.SortStableFunc(list, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(Total(b.Compactions), Total(a.Compactions)), cmp.Compare(b.Turns, a.Turns), cmp.Compare(b.Sessions, a.Sessions))
+		return cmp.Or(cmp.Compare(b.Compactions.Total(), a.Compactions.Total()), cmp.Compare(b.Turns, a.Turns), cmp.Compare(b.Sessions, a.Sessions))
 	})
 	return list
 }
-
-// Total is the number of compactions.
-func Total(c api.Compactions) int { return c.Auto + c.Manual + c.Unknown }
 
 // threshold answers where clients compact.
 func (s *sums) threshold(most []Session) Threshold {

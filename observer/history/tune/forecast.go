@@ -6,7 +6,6 @@ import (
 
 	"sm/alerts"
 	"sm/observer/history"
-	"sm/transcript"
 )
 
 // Forecast are forecasts made when so many turns were left before a compaction that nobody made by hand.
@@ -74,7 +73,7 @@ func (f *forecaster) questions(events []alerts.Event, first []bool) {
 			}
 		case alerts.EventCompacted:
 			for q, left := range f.left {
-				if at := len(starts) - left; at >= 0 && ev.Trigger != transcript.Manual && first[i] {
+				if at := len(starts) - left; at >= 0 && ev.Trigger.Forced() && first[i] {
 					f.ask[starts[at]] = int8(q)
 				}
 			}

@@ -265,7 +265,7 @@ func (g *Grid) count(r *trial) {
 			}
 		}
 	}
-	g.Sessions, g.Groups, g.Unseen = len(agents), len(groups), report.Total(g.Compactions)-ended
+	g.Sessions, g.Groups, g.Unseen = len(agents), len(groups), g.Compactions.Total()-ended
 }
 
 // choose takes a pair on the sessions that choose. Whether it is to be used is for the other sessions to say.

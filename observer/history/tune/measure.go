@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"sm/observer/history"
-	"sm/transcript"
 )
 
 // What makes a notice one in time, and what one in vain costs. They are part of the stated measure.
@@ -136,7 +135,7 @@ func (r *trial) sort(said []notices, half int, single bool, compacted func(c *cy
 					to.vain++
 				}
 			}
-		case c.own && c.trigger != transcript.Manual:
+		case c.own && c.trigger.Forced():
 			to.compactions++
 			timely := s.timely(said[i], &s.beats[c.end])
 			if timely != nil {

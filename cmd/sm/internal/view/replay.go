@@ -40,6 +40,8 @@ func what(t replay.Event) term.Cell {
 	switch {
 	case t.Event == "notice":
 		return term.Text(t.Kind, map[string]string{"warning": screen.Orange, "critical": screen.Red}[t.Kind])
+	case t.Trigger == "idle":
+		return term.Text("compaction, idle", "")
 	case !*t.Warned:
 		return term.Text("compaction, unwarned", screen.Red)
 	}
@@ -86,11 +88,13 @@ func thresholdsText(all []replay.Event) string {
 // summary counts the events of a replay.
 func summary(all []replay.Event) string {
 	kinds := map[string]int{}
-	compactions, unwarned := 0, 0
+	compactions, unwarned, idle := 0, 0, 0
 	for _, t := range all {
 		switch {
 		case t.Event == "notice":
 			kinds[t.Kind]++
+		case t.Trigger == "idle":
+			idle++
 		case !*t.Warned:
 			unwarned++
 			fallthrough
@@ -107,5 +111,9 @@ func summary(all []replay.Event) string {
 	if len(said) == 0 {
 		said = []string{"none"}
 	}
-	return fmt.Sprintf("notices: %s; compactions: %d, %d of them unwarned\n%s", strings.Join(said, ", "), compactions, unwarned, thresholdsText(all))
+	text := fmt.Sprintf("notices: %s; compactions: %d, %d of them unwarned", strings.Join(said, ", "), compactions, unwarned)
+	if idle > 0 {
+		text += fmt.Sprintf("; %d more while idle", idle)
+	}
+	return text + "\n" + thresholdsText(all)
 }

@@ -38,11 +38,11 @@ func (to *Printer) writeReport(b *strings.Builder, r *report.Report, verbose boo
 		fmt.Fprintf(b, ", %s to %s", r.From.Local().Format(time.DateOnly), r.To.Local().Format(time.DateOnly))
 	}
 	b.WriteString("\n" + compactionsOf(r.Compactions) + "\n")
-	if report.Total(r.Compactions) > 0 {
+	if r.Compactions.Total() > 0 {
 		fmt.Fprintf(b, "%s tokens dropped by compactions, %s\n", screen.Tokens(r.Dropped), counted(r.Storms, "storm"))
 	}
 	writeStrange(b, r.Strange)
-	if report.Total(r.Compactions)+r.Costs.Handoffs.Count+r.Costs.Clears.Count > 0 {
+	if r.Compactions.Total()+r.Costs.Handoffs.Count+r.Costs.Clears.Count > 0 {
 		b.WriteByte('\n')
 		to.writeCosts(b, r)
 	}
@@ -110,8 +110,8 @@ func counted(n int, thing string) string {
 
 // compactionsOf writes counts as "3 compactions (2 auto, 1 manual)".
 func compactionsOf(c api.Compactions) string {
-	text := counted(report.Total(c), "compaction")
-	if report.Total(c) == 0 {
+	text := counted(c.Total(), "compaction")
+	if c.Total() == 0 {
 		return text
 	}
 	return text + " (" + top.Compactions(api.Session{Compactions: c}) + ")"
@@ -119,7 +119,7 @@ func compactionsOf(c api.Compactions) string {
 
 // writeRows prints the busiest rows, or the newest months, and how many there are besides.
 func (to *Printer) writeRows(b *strings.Builder, header string, rows []report.Row) {
-	g, t := to.Glyphs, term.Table{Headers: []string{header, " SESSIONS", " TURNS", " AUTO", " MANUAL", " UNKNOWN"}, Colour: to.Colour}
+	g, t := to.Glyphs, term.Table{Headers: []string{header, " SESSIONS", " TURNS", " AUTO", " MANUAL", " IDLE", " UNKNOWN"}, Colour: to.Colour}
 	shown := rows
 	if more := len(rows) - reportRows; more > 0 && header == "MONTH" {
 		shown = rows[more:]
@@ -132,7 +132,7 @@ func (to *Printer) writeRows(b *strings.Builder, header string, rows []report.Ro
 			name = strings.TrimPrefix(name, "claude-")
 		}
 		c := r.Compactions
-		t.Add(term.Text(g.short(cmp.Or(name, "(unknown)"), nameCells(to.Columns)), ""), g.count(r.Sessions), g.count(r.Turns), g.count(c.Auto), g.count(c.Manual), g.count(c.Unknown))
+		t.Add(term.Text(g.short(cmp.Or(name, "(unknown)"), nameCells(to.Columns)), ""), g.count(r.Sessions), g.count(r.Turns), g.count(c.Auto), g.count(c.Manual), g.count(c.Idle), g.count(c.Unknown))
 	}
 	b.WriteString(t.String())
 	if more := len(rows) - len(shown); more > 0 {
@@ -176,7 +176,7 @@ func (g Glyphs) percents(from, to int64) string { return g.numbers(from, to) + "
 
 // writeSpread writes the histograms and the table of thresholds.
 func writeSpread(b *strings.Builder, r *report.Report, g Glyphs) {
-	if report.Total(r.Compactions) == 0 {
+	if r.Compactions.Total() == 0 {
 		b.WriteString("\nNo compaction in these transcripts: nothing to say of where it strikes.\n")
 		return
 	}
@@ -187,6 +187,7 @@ func writeSpread(b *strings.Builder, r *report.Report, g Glyphs) {
 	}{
 		{"Context size at compactions that nobody asked for", r.Pre, g.tokens},
 		{"Context size at compactions by hand", r.ManualPre, g.tokens},
+		{"Context size at compactions of idle conversations", r.IdlePre, g.tokens},
 		{"First reading after a compaction, in tokens", r.Post, g.tokens},
 		{"First reading after a compaction, in percent of the window", r.PostPercentage, g.percents},
 		{turnsTitle, r.TurnsPerCycle, g.numbers},
