@@ -175,14 +175,19 @@ func (r *rig) crew(i int, c crew) (end func()) {
 // subagents writes those of one session: one is at work, one has compacted.
 func (r *rig) subagents(path string, now time.Time) {
 	side := func(at time.Time, msg string, tokens int) string {
-		return strings.Replace(reply(at.UTC().Format(time.RFC3339Nano), msg, tokens, 60), "{", `{"isSidechain":true,"attributionAgent":"`+map[byte]string{'e': "Explore", 'g': "general-purpose"}[msg[0]]+`",`, 1)
+		return strings.Replace(reply(at.UTC().Format(time.RFC3339Nano), msg, tokens, 60), "{", `{"isSidechain":true,`, 1)
 	}
 	dir := filepath.Join(strings.TrimSuffix(path, ".jsonl"), "subagents")
+	subagent := func(id, kind string, lines ...string) {
+		name := filepath.Join(dir, "agent-"+id)
+		appendLines(r.t, name+".jsonl", lines...)
+		noErrors(r.t, os.WriteFile(name+".meta.json", fmt.Appendf(nil, `{"agentType":%q}`, kind), 0o600))
+	}
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
-	appendLines(r.t, filepath.Join(dir, "agent-a81f4c02d9be73516.jsonl"), side(ago(4*time.Minute), "e1", 31_000), side(ago(2*time.Second), "e2", 84_200))
-	appendLines(r.t, filepath.Join(dir, "agent-ac09d7be215f3a84e.jsonl"), side(ago(31*time.Minute), "g1", 161_300),
+	subagent("a81f4c02d9be73516", "Explore", side(ago(4*time.Minute), "e1", 31_000), side(ago(2*time.Second), "e2", 84_200))
+	subagent("ac09d7be215f3a84e", "general-purpose", side(ago(31*time.Minute), "g1", 161_300),
 		boundary(ago(30*time.Minute).UTC().Format(time.RFC3339Nano), "bg", "auto", 166_900), side(ago(12*time.Minute), "g2", 58_700))
-	appendLines(r.t, filepath.Join(dir, "agent-a5e63b1f07c9d2248.jsonl"), side(ago(47*time.Minute), "e3", 22_900))
+	subagent("a5e63b1f07c9d2248", "Explore", side(ago(47*time.Minute), "e3", 22_900))
 }
 
 // plan is the size of each reply, 0 for a compaction.

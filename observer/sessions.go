@@ -142,7 +142,7 @@ func (s *server) getSession(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answer.Subagents.Latest = s.hub.Subagents(latest)
+	answer.Subagents.Latest = pages.Subagents(latest)
 	return respond.JSON(w, http.StatusOK, answer)
 }
 

@@ -2,6 +2,7 @@ package observer
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,8 +31,9 @@ func TestSubagentsShow(t *testing.T) {
 	if diff := cmp.Diff(want, r.session(uuid(1)).Subagents.Latest); diff != "" {
 		t.Errorf("before its first reply (-want +got):\n%s", diff)
 	}
-	kind := strings.Replace(reply(at.UTC().Format(time.RFC3339Nano), "s1", 84_000, 7), `{`, `{"isSidechain":true,"attributionAgent":"Explore",`, 1)
-	appendLines(t, path, kind)
+	meta := strings.TrimSuffix(path, ".jsonl") + ".meta.json"
+	noErrors(t, os.WriteFile(meta, []byte(`{"agentType":"Explore","description":"Look","toolUseId":"toolu_1"}`), 0o600))
+	appendLines(t, path, strings.Replace(reply(at.UTC().Format(time.RFC3339Nano), "s1", 84_000, 7), `{`, `{"isSidechain":true,`, 1))
 	r.until("its reply is read", func() bool { return r.session(uuid(1)).Subagents.Messages == 1 })
 	tokens, read := int64(84_000), at.UTC().Truncate(time.Nanosecond)
 	want = []api.Subagent{{ID: "a1", Type: "Explore", ContextTokens: &tokens, PeakTokens: tokens, LastReading: &read}}

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"sm/transcript/claude/hook"
@@ -231,6 +232,10 @@ func (p *Player) write(session, subagent string, lines []byte) error {
 	if err == nil {
 		_, err = f.Write(lines)
 		err = cmp.Or(err, f.Close())
+	}
+	if err == nil && subagent != "" {
+		meta := strings.TrimSuffix(path, ".jsonl") + ".meta.json"
+		err = os.WriteFile(meta, []byte(`{"agentType":"general-purpose"}`), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("write the demo's transcripts: %w; make room, or set TMPDIR", err)

@@ -21,7 +21,6 @@ type record struct {
 	Sidechain  bool        `json:"isSidechain"`
 	PromptID   string      `json:"promptId,omitempty"`
 	AgentID    string      `json:"agentId,omitempty"`
-	Kind       string      `json:"attributionAgent,omitempty"` // of a subagent
 	Message    *message    `json:"message,omitempty"`
 	Attachment *attachment `json:"attachment,omitempty"`
 	Type       string      `json:"type"`
@@ -205,7 +204,7 @@ func (s *scribe) side(e event) (subagent string, lines []byte) {
 		lines = s.write(e.At, record{Type: "user", Sidechain: true, AgentID: s.subagent, Message: &message{Role: "user", Content: madeUpText}})
 	}
 	id := fmt.Sprintf("msg_demo%016x", s.rng.Uint64())
-	lines = append(lines, s.write(e.At, record{Type: "assistant", Sidechain: true, AgentID: s.subagent, Kind: "general-purpose",
+	lines = append(lines, s.write(e.At, record{Type: "assistant", Sidechain: true, AgentID: s.subagent,
 		Message: s.message(id, "end_turn", block{Type: "text", Text: madeUpText}, e)})...)
 	s.last, s.sideLast = main, s.last
 	return s.subagent, lines

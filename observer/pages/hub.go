@@ -45,7 +45,6 @@ type Hub struct {
 	open  *atomic.Int64  // pages of all views
 	page  *webpage.Page
 	name  string // names this run of the observer in marks
-	kinds kinds
 
 	filling chan struct{} // holds a sign while the end of a transcript is read: memory for one is enough
 

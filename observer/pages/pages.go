@@ -145,7 +145,7 @@ func (h *Hub) detail(ctx context.Context, id string) (string, error) {
 		return "", fmt.Errorf("look at an agent: %w", err)
 	}
 	d.Asked, d.Location = id, time.Local
-	d.Under = append(h.under(&d.Row), h.subagents(d.Subagents)...)
+	d.Under = append(h.under(&d.Row), subagents(d.Subagents)...)
 	return h.page.Detail(&d.Detail)
 }
 

@@ -1,20 +1,24 @@
 package claude
 
 import (
-	"bytes"
 	"encoding/json"
+	"strings"
 )
 
-// SubagentType finds, in the first lines of a subagent's transcript, what the client calls its kind, such as
-// general-purpose; "" where it does not say. Clients since about 2.1 write it into each reply.
-func SubagentType(head []byte) string {
-	for line := range bytes.Lines(head) {
-		var r struct {
-			Kind string `json:"attributionAgent"`
-		}
-		if bytes.Contains(line, []byte(`"attributionAgent"`)) && json.Unmarshal(line, &r) == nil && r.Kind != "" {
-			return r.Kind
-		}
+// SubagentMeta returns the path of the file that describes the subagent with
+// the given transcript.
+func SubagentMeta(transcript string) string {
+	return strings.TrimSuffix(transcript, ".jsonl") + ".meta.json"
+}
+
+// SubagentType returns the type of a subagent, such as general-purpose, given
+// the contents of its SubagentMeta file. It returns "" if they name none.
+func SubagentType(meta []byte) string {
+	var m struct {
+		Type string `json:"agentType"`
 	}
-	return ""
+	if json.Unmarshal(meta, &m) != nil {
+		return ""
+	}
+	return m.Type
 }
