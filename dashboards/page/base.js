@@ -5,6 +5,19 @@ const table = $('#agents'), body = $('#rows'), detail = $('#detail'), find = $('
 const keep = (name, value) => { try { localStorage.setItem('sm-' + name, value); } catch { /* not allowed: not kept */ } };
 const kept = (name) => { try { return localStorage.getItem('sm-' + name); } catch { return null; } };
 const part = (html) => { const t = document.createElement('template'); t.innerHTML = html; return t.content; };
+// patch changes live where the HTML that it was made of changed. What the script
+// has changed itself stays, as do focus and selection, and the element that the
+// mouse was pressed on: without that element there is no click.
+const patch = (live, was, now) => {
+  if (was.isEqualNode(now)) return;
+  if (was.nodeName !== now.nodeName) return live.replaceWith(now.cloneNode(true));
+  if (now.nodeType === Node.TEXT_NODE) return put(live, now.data);
+  for (const { name } of was.attributes) if (!now.hasAttribute(name)) live.removeAttribute(name);
+  for (const { name, value } of now.attributes) if (was.getAttribute(name) !== value) live.setAttribute(name, value);
+  const had = [...was.childNodes], has = [...live.childNodes];
+  now.childNodes.forEach((child, i) => (had[i] ? patch(has[i], had[i], child) : live.append(child.cloneNode(true))));
+  for (const child of has.slice(now.childNodes.length)) child.remove();
+};
 const put = (element, text) => { if (element.textContent !== text) element.textContent = text; };
 const say = (text) => put($('#said'), text);
 

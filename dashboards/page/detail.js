@@ -1,32 +1,27 @@
-// One agent in full: what has not changed stays as it is, with what the reader does there.
-let told = new Map(); // by part: its HTML
+// One agent in full.
+const parts = new Map(); // by name: the element that a part was made of
+for (const x of detail.children) parts.set(x.dataset.part, x.cloneNode(true));
 const show = (html) => {
-  const opened = detail.hidden, fresh = part(html);
-  const focused = !opened && detail.contains(document.activeElement), copied = document.activeElement?.dataset?.copy, reading = document.activeElement?.matches?.('.reader');
-  const parts = [...fresh.children], names = parts.map((x) => x.dataset.part);
-  const have = new Map([...detail.children].map((x) => [x.dataset.part, x]));
-  for (const [name, old] of have) if (!names.includes(name)) old.remove();
-  const now = new Map();
-  parts.forEach((x, i) => {
-    now.set(names[i], x.outerHTML);
-    const old = have.get(names[i]);
-    if (old?.isConnected && told.get(names[i]) === now.get(names[i])) return;
-    if (old?.isConnected) old.replaceWith(x);
-    else detail.insertBefore(x, detail.children[i] ?? null);
+  const opened = detail.hidden, made = [...part(html).children];
+  const focused = detail.contains(document.activeElement), reading = document.activeElement?.matches('.reader');
+  const old = new Map([...detail.children].map((x) => [x.dataset.part, x]));
+  for (const [name, x] of old) if (!made.some((y) => y.dataset.part === name)) x.remove();
+  made.forEach((x, i) => {
+    const name = x.dataset.part, live = old.get(name);
+    if (live && parts.has(name)) patch(live, parts.get(name), x);
+    else if (live) live.replaceWith(x.cloneNode(true));
+    else detail.insertBefore(x.cloneNode(true), detail.children[i] ?? null);
+    parts.set(name, x);
   });
-  told = now;
   detail.hidden = false;
   age(detail);
   read(reading);
-  if (focused && !detail.contains(document.activeElement)) {
-    ([...detail.querySelectorAll('.copy')].find((b) => b.dataset.copy === copied) ?? (reading && $('.reader', detail)) ?? detail).focus({ preventScroll: true });
-  }
+  if (focused && !detail.contains(document.activeElement)) detail.focus({ preventScroll: true });
   if (opened) detail.scrollIntoView({ block: 'nearest' });
 };
 const hide = () => {
   detail.hidden = true;
   detail.replaceChildren();
-  told.clear();
   pointer = null;
 };
 

@@ -1,7 +1,9 @@
 // The list of agents. All of them are kept as figures and text; only those rows are drawn that are seen, and some above
 // and below, so that thousands cost what a screenful does.
 const agents = new Map(); // by key: Data of the server, with html
-const drawn = new Map(); // by key: the row in the page, and the HTML that it was made of
+const drawn = new Map(); // by key: the row in the page, the HTML that it was made of, and the same as an element
+const summary = $('#head'); // above the list: counts, chips, notices
+let summaryWas = summary.cloneNode(true), summaryNow = summaryWas; // as drawn, and as to be drawn
 let items = [], tops = null; // what is listed, agents and groups; tops of the items where groups make them uneven
 let stride = 57, head = 36, wide = 8, waiting = 0; // heights of the rows, and how many columns there are
 let current = ''; // the key of the row that the keyboard is at
@@ -95,14 +97,14 @@ const draw = (anew) => {
   from = first;
   to = last;
   const focused = body.contains(document.activeElement), want = items.slice(first, last);
-  const missing = want.filter((item) => item.key && drawn.get(item.key)?.html !== item.html);
-  const made = part(missing.map((a) => a.html).join(''));
-  age(made);
-  const fresh = [...made.children];
-  missing.forEach((a, i) => {
-    drawn.get(a.key)?.row.remove();
-    drawn.set(a.key, { row: fresh[i], html: a.html });
-  });
+  for (const item of want) {
+    const old = drawn.get(item.key);
+    if (!item.key || old?.html === item.html) continue;
+    const made = part(item.html).firstElementChild, row = old?.row ?? made.cloneNode(true);
+    if (old) patch(row, old.made, made);
+    age(row);
+    drawn.set(item.key, { row, html: item.html, made });
+  }
   for (const row of body.querySelectorAll('.group')) row.remove();
   const kept = new Set(want.map((item) => item.key));
   for (const [key, { row }] of drawn) {
@@ -132,12 +134,25 @@ const space = (id, height) => {
   pad.hidden = height <= 0;
   pad.firstElementChild.firstElementChild.style.height = height + 'px';
 };
-const redraw = () => { // once for all that comes before the next frame
-  if (!waiting) waiting = requestAnimationFrame(() => arrange());
+// Once for all that comes before the next frame. Nothing moves while a mouse
+// button is down: the click would go to what the pointer was not pressed on.
+const redraw = () => {
+  if (waiting) return;
+  waiting = requestAnimationFrame(() => {
+    waiting = 0;
+    if (root.matches(':active')) redraw();
+    else arrange();
+  });
 };
 const arrange = () => {
   cancelAnimationFrame(waiting);
   waiting = 0;
+  if (summaryNow !== summaryWas) {
+    patch(summary, summaryWas, summaryNow);
+    summaryWas = summaryNow;
+    age(summary);
+    pressed();
+  }
   list();
   draw(true);
 };

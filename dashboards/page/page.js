@@ -12,6 +12,7 @@ const open = (id, push = true) => {
   chosen.session = id;
   if (push) history.pushState(null, '', address());
   if (!id) hide();
+  parts.clear(); // of another agent nothing stays
   arrange();
   listen();
   if (!id && was) {
@@ -35,11 +36,8 @@ addEventListener('popstate', () => {
 const take = (news) => {
   if (news.page && news.page !== root.dataset.page) return location.reload();
   if (news.head) {
-    const chip = document.activeElement?.closest('.chip'), kind = chip && kindOf(chip);
-    $('#head').replaceChildren(part(news.head));
-    age($('#head'));
-    pressed();
-    if (document.activeElement === document.body && kind) $('.chip[data-' + kind + '="' + chip.dataset[kind] + '"]')?.focus();
+    summaryNow = summary.cloneNode(false);
+    summaryNow.append(part(news.head));
   }
   for (const row of news.rows || []) learn(row);
   if (news.keys) {
@@ -201,7 +199,7 @@ for (const data of JSON.parse(body.dataset.rows || '[]')) { // what the page was
   const row = document.getElementById(data.key);
   const html = row.outerHTML;
   learn({ data, html });
-  drawn.set(data.key, { row, html });
+  drawn.set(data.key, { row, html, made: row.cloneNode(true) });
 }
 age(document);
 arrange();

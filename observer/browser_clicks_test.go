@@ -1,0 +1,94 @@
+package observer
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	cdpage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	webpage "sm/dashboards/page"
+)
+
+// received makes a page keep the data of the last event in window.received.
+const received = `{
+	const add = EventSource.prototype.addEventListener;
+	EventSource.prototype.addEventListener = function (name, f) {
+		return add.call(this, name, (event) => { f(event); window.received = event.data; });
+	};
+}`
+
+// mouse sends one event of the left button at the middle of an element.
+func (b *browser) mouse(kind input.DispatchMouseEventType, selector string) {
+	b.t.Helper()
+	at := eval[map[string]float64](b, fmt.Sprintf(`document.querySelector(%q).getBoundingClientRect().toJSON()`, selector))
+	_, err := chromedp.Call(b.ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{
+		Type:       kind,
+		X:          at["left"] + at["width"]/2,
+		Y:          at["top"] + at["height"]/2,
+		Button:     input.MouseButtonLeft,
+		ClickCount: 1,
+	})
+	noErrors(b.t, err)
+}
+
+func TestBrowserClicksDuringUpdates(t *testing.T) {
+	r := someAgents(t)
+	b := browse(t, r, "/", 1280, 1600)
+	_, err := chromedp.Call(b.ctx, cdpage.AddScriptToEvaluateOnNewDocument, cdpage.AddScriptToEvaluateOnNewDocumentParams{Source: received})
+	noErrors(t, err)
+	b.do(chromedp.Reload())
+	b.live()
+
+	for i, c := range []struct {
+		name, selector, search string
+		agent                  string
+		tokens                 int
+	}{
+		{"chip whose count changes", `.chip[data-pressure="calm"]`, "?pressure=calm", uuid(0), 120_000},
+		{"the same chip again", `.chip[data-pressure="calm"]`, "", uuid(0), 21_000},
+		{"row that moves to the top", "#" + webpage.Key(uuid(1)) + " .c-context", "?session=" + uuid(1), uuid(1), 159_000},
+		{"row that moves down", "#" + webpage.Key(uuid(1)) + " .c-context", "", uuid(1), 86_000},
+	} {
+		b.mouse(input.DispatchMouseEventTypeMousePressed, c.selector)
+		r.write(c.agent, reply(ago(0), fmt.Sprint("n", i), c.tokens, 1))
+		text := fmt.Sprintf("%dk of 200k", c.tokens/1000)
+		b.until(c.name+": the update arrives", fmt.Sprintf(`window.received.includes(%q)`, text))
+		b.until(c.name+": a few frames pass", `(window.drawn = (window.drawn ?? 0) + 1) % 5 === 0`)
+		b.mouse(input.DispatchMouseEventTypeMouseReleased, c.selector)
+		if got := eval[string](b, `location.search`); got != c.search {
+			t.Errorf("%s: the address has %q, want %q", c.name, got, c.search)
+		}
+		if c.search != "?pressure=calm" {
+			b.until(c.name+": the update is drawn", says(c.agent, text))
+		}
+	}
+	b.quiet()
+	r.stop()
+}
+
+func TestBrowserUpdatesInPlace(t *testing.T) {
+	r := someAgents(t)
+	b := browse(t, r, "/?session="+uuid(3), 1280, 1200)
+	b.live()
+	elements := fmt.Sprintf(`['#%[1]s', '#%[1]s .c-context .used span', '#%[1]s .bar .fill', '.chip[data-pressure="high"] b', '#detail .big p', '#detail .events', '#detail .copy']`, webpage.Key(uuid(3)))
+	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`{
+		window.was = %s.map((s) => document.querySelector(s));
+		getSelection().selectAllChildren(document.querySelector('#%s a'));
+		document.querySelector('#detail .copy').focus();
+	}`, elements, webpage.Key(uuid(3)))))
+
+	r.write(uuid(3), reply(ago(0), "n3", 159_000, 1))
+	b.until("the row changes", says(uuid(3), "159k of 200k"))
+	b.until("the counts change", `document.querySelector('.chip[data-pressure="high"] b').textContent === '0'`)
+	b.until("the detail changes", `document.querySelector('#detail .big').textContent.includes('159k of 200k')`)
+	if got := eval[int](b, elements+`.findIndex((s, i) => !was[i] || document.querySelector(s) !== was[i])`); got >= 0 {
+		t.Errorf("element %d was replaced", got)
+	}
+	if got := eval[string](b, `getSelection() + ' ' + document.activeElement.className`); got != "d copy" {
+		t.Errorf("selection and focus are %q, want %q", got, "d copy")
+	}
+	b.quiet()
+	r.stop()
+}
