@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// AnswerWithin bounds all queries of one look.
-	AnswerWithin = 10 * time.Second
+	// answerWithin bounds all queries of one look.
+	answerWithin = 10 * time.Second
 	// answerBytes bounds one answer: the series of a session take some 8 KiB of it.
 	answerBytes = 64 << 20
 	// trendEvery is how old the trends may be: they are the dearest to ask for and change least.
@@ -65,7 +65,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("%s: %w; give an address such as http://127.0.0.1:9090", u.Redacted(), err)
 	}
 	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}
-	return &Server{name: shown.String(), api: promv1.NewAPI(c), within: AnswerWithin, idle: client.CloseIdleConnections}, nil
+	return &Server{name: shown.String(), api: promv1.NewAPI(c), within: answerWithin, idle: client.CloseIdleConnections}, nil
 }
 
 // Name is the server's address as people may see it: without user, password and query.

@@ -64,6 +64,8 @@ type Head struct {
 	Down    []string
 	Problem string
 	Since   int64
+	// Unanswered is true until the first query has succeeded or failed.
+	Unanswered bool
 }
 
 // Limit is how far an account's rate limit is used, 0 to 1, and when it begins anew, in seconds since 1970.

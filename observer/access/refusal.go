@@ -31,7 +31,11 @@ func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string)
 	case http.StatusMisdirectedRequest:
 		advice = "Open http://127.0.0.1 with the observer's port, 8420 unless it was changed, or run sm open."
 	case http.StatusNotFound:
-		title, advice = "Nothing is served at "+shown(r.URL.Path), "The page with all agents is at / of this address."
+		address := r.URL.Path
+		if r.URL.RawQuery != "" {
+			address += "?" + r.URL.RawQuery
+		}
+		title, advice = "Nothing is served at "+shown(address), "The page with all agents is at / of this address."
 	}
 	page := template.Must(template.New("refusal").Parse(refusalPage))
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -43,7 +47,7 @@ func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string)
 	_ = page.Execute(w, struct{ Title, Text, Advice string }{title, text, advice})
 }
 
-// shown is a path for a heading: one that is long, or that has what cannot be seen, is quoted and cut.
+// shown is an address for a heading: one that is long, or that has what cannot be seen, is quoted and cut.
 func shown(path string) string {
 	const most = 80
 	if len(path) > most {

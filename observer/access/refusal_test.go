@@ -22,6 +22,7 @@ func TestRefusalPage(t *testing.T) {
 	}{
 		{http.StatusForbidden, "/", "not you", []string{browsers, browsers, "Not you.", open}},
 		{http.StatusNotFound, "/agents", "no such path", []string{"Nothing is served at /agents", "Nothing is served at /agents", "No such path.", all}},
+		{http.StatusNotFound, "/?prometheus=x", "no server", []string{"Nothing is served at /?prometheus=x", "Nothing is served at /?prometheus=x", "No server.", all}},
 		{http.StatusNotFound, "/%3Cb%3E", "no", []string{"Nothing is served at /&lt;b&gt;", "Nothing is served at /&lt;b&gt;", "No.", all}},
 		{http.StatusNotFound, "/a%E2%80%AEb", "", []string{`Nothing is served at &#34;/a\u202eb&#34;`, `Nothing is served at &#34;/a\u202eb&#34;`, "", all}},
 	} {

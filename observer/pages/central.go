@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sm/dashboards/central"
@@ -50,9 +51,10 @@ func (h *Hub) addViews() error {
 			return fmt.Errorf("prometheus %s: %w", s.Name, err)
 		}
 		o := h.o
-		o.Source, o.Projects, o.Demo = &remote{view: s.Name, server: server}, nil, false
+		r := &remote{view: s.Name, server: server, asked: make(chan struct{})}
+		o.Source, o.Projects, o.Demo = r, nil, false
 		v := prepare(o, h.page, h.open, h.limits)
-		v.view = s.Name
+		v.view, v.remote = s.Name, r
 		h.views = append(h.views, v)
 	}
 	if len(h.views) == 0 {
@@ -83,36 +85,98 @@ func (h *Hub) of(r *http.Request) (*Hub, error) {
 	return nil, ErrNoServer
 }
 
-// remote is a central server as the source of a page. While the server does not answer it shows what it had.
+// answerWait is how long a page waits for the first answer of a central server.
+// It is then drawn without.
+const answerWait = 500 * time.Millisecond
+
+// remote is a central server as the source of a page. While the server does not
+// answer, the page shows its last answer.
 type remote struct {
 	view   string
 	server *central.Server
+	edits  atomic.Uint64
 
 	mu    sync.Mutex
+	asked chan struct{} // closed when the first look has succeeded or failed
 	fleet central.Fleet
 	gone  time.Time // since when there is no answer; zero while there is one
 	why   string
 }
 
-// Edits never grows: the hub looks again after a while, which is as often as the server is to be asked.
-func (r *remote) Edits() uint64 { return 0 }
+// poll asks the server every pageAtLeast until ctx ends, then forgets its answers.
+func (r *remote) poll(ctx context.Context) {
+	defer r.forget()
+	for {
+		r.ask(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pageAtLeast):
+		}
+	}
+}
 
-func (r *remote) List(ctx context.Context, now time.Time, known func(string) (uint32, bool)) (l List, err error) {
+func (r *remote) ask(ctx context.Context) {
+	began := time.Now()
 	fleet, err := r.server.Look(ctx)
 	if errors.Is(err, context.Canceled) {
-		return l, err
+		return
 	}
+
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case err == nil:
 		r.fleet, r.gone, r.why = fleet, time.Time{}, ""
 	case r.gone.IsZero():
-		r.gone, r.why = now, err.Error()
+		r.gone, r.why = began, err.Error()
 	default:
 		r.why = err.Error()
 	}
-	l.Head = webpage.Head{Server: r.server.Name(), Hosts: r.fleet.Hosts, Down: r.fleet.Down, Problem: r.why}
+	r.edits.Add(1)
+	if !r.answered() {
+		close(r.asked)
+	}
+}
+
+func (r *remote) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked = make(chan struct{})
+	r.fleet, r.gone, r.why = central.Fleet{}, time.Time{}, ""
+	r.edits.Add(1)
+}
+
+// answered says whether the first look is over. The caller holds mu.
+func (r *remote) answered() bool {
+	select {
+	case <-r.asked:
+		return true
+	default:
+		return false
+	}
+}
+
+// wait returns once the first look is over, at the latest after answerWait.
+func (r *remote) wait(ctx context.Context) {
+	r.mu.Lock()
+	asked := r.asked
+	r.mu.Unlock()
+	select {
+	case <-asked:
+	case <-ctx.Done():
+	case <-time.After(answerWait):
+	}
+}
+
+// Edits grows with each answer.
+func (r *remote) Edits() uint64 { return r.edits.Load() }
+
+// List draws the last answer; it does not ask the server.
+func (r *remote) List(_ context.Context, _ time.Time, known func(string) (uint32, bool)) (l List, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l.Head = webpage.Head{Server: r.server.Name(), Hosts: r.fleet.Hosts, Down: r.fleet.Down, Unanswered: !r.answered(), Problem: r.why}
 	if !r.gone.IsZero() {
 		l.Head.Since = r.gone.Unix()
 	}

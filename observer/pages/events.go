@@ -68,7 +68,7 @@ func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer h.leave(sign)
-	now, err := h.look(r.Context())
+	now, err := h.current(r.Context())
 	if err != nil {
 		return err
 	}

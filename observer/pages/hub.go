@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sm/dashboards/central"
 	webpage "sm/dashboards/page"
 	"sm/observer/curve"
 )
@@ -26,8 +25,9 @@ const (
 	beatEvery = 15 * time.Second
 	// MaxPages bounds the pages that are open at once: there are 64 connections.
 	MaxPages = 32
-	// lookWithin bounds the wait for the loop, or for a central server, which has less.
-	lookWithin = central.AnswerWithin + 2*time.Second
+	// lookWithin limits the wait for the loop. It is less than the time limit of
+	// the HTTP server.
+	lookWithin = 8 * time.Second
 	// fillAtOnce bounds the time that one look takes for reading the ends of transcripts;
 	// what is left comes with the next.
 	fillAtOnce = 300 * time.Millisecond
@@ -38,13 +38,14 @@ const (
 // misses what is out of date and keeps nobody waiting. With no page open it does nothing
 // and holds nothing.
 type Hub struct {
-	o     Options
-	view  string         // its name in addresses, "" for the observer's own
-	views []*Hub         // of central servers
-	links []webpage.Link // to all views
-	open  *atomic.Int64  // pages of all views
-	page  *webpage.Page
-	name  string // names this run of the observer in marks
+	o      Options
+	view   string         // its name in addresses, "" for the observer's own
+	remote *remote        // of a view of a central server, else nil
+	views  []*Hub         // of central servers
+	links  []webpage.Link // to all views
+	open   *atomic.Int64  // pages of all views
+	page   *webpage.Page
+	name   string // names this run of the observer in marks
 
 	filling chan struct{} // holds a sign while the end of a transcript is read: memory for one is enough
 
@@ -190,6 +191,13 @@ func (h *Hub) Run(ctx context.Context) {
 }
 
 func (h *Hub) watch(ctx context.Context) {
+	if h.remote != nil {
+		polling, end := context.WithCancel(ctx)
+		var ended sync.WaitGroup
+		ended.Go(func() { h.remote.poll(polling) })
+		defer ended.Wait()
+		defer end()
+	}
 	beat := h.limits.Load().Beat
 	tick := time.NewTicker(pageEvery)
 	defer tick.Stop()
@@ -229,6 +237,16 @@ func (h *Hub) drop() {
 	if len(h.pages) == 0 {
 		h.now = nil
 	}
+}
+
+// current returns what a page that is loaded shows. Of a central server that is
+// the last answer, and at first, after answerWait, that there is none yet.
+func (h *Hub) current(ctx context.Context) (*snapshot, error) {
+	if h.remote != nil {
+		h.wake()
+		h.remote.wait(ctx)
+	}
+	return h.look(ctx)
 }
 
 // look is the newest snapshot: a new one, if anything may have changed.

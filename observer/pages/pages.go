@@ -95,7 +95,7 @@ func (h *Hub) Page(w http.ResponseWriter, r *http.Request) error {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cache-Control", "no-store")
-	shot, err := h.look(r.Context())
+	shot, err := h.current(r.Context())
 	if err != nil {
 		return err
 	}

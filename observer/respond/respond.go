@@ -26,8 +26,13 @@ import (
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
 func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if err := h(w, r); err != nil {
-		access.WriteError(w, statusOf(err), textOf(err))
+	err := h(w, r)
+	switch code := statusOf(err); {
+	case err == nil:
+	case code == http.StatusNotFound:
+		access.WriteRefusal(w, r, code, textOf(err))
+	default:
+		access.WriteError(w, code, textOf(err))
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"sm/handoff"
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
+	"sm/observer/pages"
 )
 
 // answer is what a client gets from a handler.
@@ -62,6 +63,17 @@ func TestErrors(t *testing.T) {
 		if diff := cmp.Diff(c.want, ask(t, func(http.ResponseWriter, *http.Request) error { return c.err })); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+func TestNotFoundInBrowser(t *testing.T) {
+	t.Parallel()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/?prometheus=x", nil)
+	r.Header.Set("Accept", "text/html,application/xhtml+xml")
+	w := httptest.NewRecorder()
+	Handler(func(http.ResponseWriter, *http.Request) error { return pages.ErrNoServer }).ServeHTTP(w, r)
+	if kind := w.Header().Get("Content-Type"); w.Code != http.StatusNotFound || kind != "text/html; charset=utf-8" {
+		t.Errorf("got %d with %s, want a page", w.Code, kind)
 	}
 }
 

@@ -1,0 +1,68 @@
+package pages
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"sm/dashboards/central"
+)
+
+func TestServerThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	answers := make(chan struct{})
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-answers:
+		case <-r.Context().Done():
+			return
+		}
+		kind, result := "vector", ""
+		switch query := r.FormValue("query"); {
+		case strings.HasSuffix(r.URL.Path, "/query_range"):
+			kind = "matrix"
+		case !strings.HasPrefix(query, "up{"):
+			result = `{"metric":{"__name__":"agent_session_active","host":"one","session":"web-1"},"value":[1,"1"]}`
+		}
+		_, _ = fmt.Fprintf(w, `{"status":"success","data":{"resultType":%q,"result":[%s]}}`, kind, result)
+	}))
+	t.Cleanup(web.Close)
+
+	h, err := New(Options{
+		Source:  &source{},
+		Servers: []Server{{Name: "main", Options: central.Options{URL: web.URL}}},
+		Log:     slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { h.Run(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+
+	page := func() string {
+		t.Helper()
+		w := httptest.NewRecorder()
+		if err := h.Page(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/?prometheus=main", nil)); err != nil {
+			t.Fatal(err)
+		}
+		return w.Body.String()
+	}
+	for range 2 {
+		if html := page(); !strings.Contains(html, web.URL+" has not answered yet.") {
+			t.Fatalf("the page does not say that there is no answer: %s", html)
+		}
+	}
+	close(answers)
+	for !strings.Contains(page(), "<bdi>web-1</bdi>") {
+	}
+}
