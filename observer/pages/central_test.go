@@ -17,11 +17,7 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	answers := make(chan struct{})
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case <-answers:
-		case <-r.Context().Done():
-			return
-		}
+		<-answers
 		kind, result := "vector", ""
 		switch query := r.FormValue("query"); {
 		case strings.HasSuffix(r.URL.Path, "/query_range"):
@@ -32,6 +28,8 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 		_, _ = fmt.Fprintf(w, `{"status":"success","data":{"resultType":%q,"result":[%s]}}`, kind, result)
 	}))
 	t.Cleanup(web.Close)
+	answer := sync.OnceFunc(func() { close(answers) })
+	t.Cleanup(answer)
 
 	h, err := New(Options{
 		Source:  &source{},
@@ -62,7 +60,7 @@ func TestServerThatDoesNotAnswer(t *testing.T) {
 			t.Fatalf("the page does not say that there is no answer: %s", html)
 		}
 	}
-	close(answers)
+	answer()
 	for !strings.Contains(page(), "<bdi>web-1</bdi>") {
 	}
 }
