@@ -132,6 +132,34 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+func TestHostileLabels(t *testing.T) {
+	t.Parallel()
+	const odd = "a\x1b[31m\u009b\u202e\u200bz"
+	const tame = "a\ufffd[31m\ufffd\ufffd\ufffdz"
+	long := strings.Repeat("é", 100_000)
+	cut := strings.Repeat("é", maxLabel) + "…"
+	s := serve(t, &answers{figures: []string{
+		"agent_session_info{host=one,session=" + odd + ",session_id=" + odd + ",project=" + odd + ",model=" + odd + ",client=" + odd + ",version=" + odd + ",window_source=" + odd + "} 1",
+		"agent_session_compaction_threshold_tokens{host=one,session=" + odd + ",source=" + long + "} 167000",
+		"agent_session_state{host=one,session=" + odd + ",state=" + long + "} 1",
+		"agent_session_active{host=" + long + ",session=" + long + "} 1",
+	}})
+	want := []api.Session{
+		{
+			Host: "one", ID: "one/" + tame, Label: tame, SessionID: tame, Project: tame, Model: tame, Client: tame, Provider: tame, Version: tame,
+			WindowSource: tame, ThresholdTokens: new(int64(167_000)), ThresholdSource: cut, State: cut, Enabled: true,
+		},
+		{Host: cut, ID: cut + "/" + cut, Label: cut, State: "active", IsActive: true, Enabled: true},
+	}
+	got, err := s.Sessions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got.Sessions); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestImplausible: a value that no session has is unknown, and no number that overflows.
 func TestImplausible(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/prometheus/common/model"
 
@@ -32,8 +33,30 @@ func figuresQuery() string {
 type key struct{ host, instance, session string }
 
 func keyOf(m model.Metric) key {
-	instance := string(m["instance"])
-	return key{cmp.Or(string(m["host"]), instance), instance, string(m["session"])}
+	instance := label(m, "instance")
+	return key{cmp.Or(label(m, "host"), instance), instance, label(m, "session")}
+}
+
+// maxLabel limits the value of a label, in characters. sm exports at most 128 bytes.
+const maxLabel = 200
+
+// label returns the value of a label, cut to maxLabel and with U+FFFD for
+// characters that do not print: anything can write to a central server.
+func label(m model.Metric, name model.LabelName) string {
+	value, n := string(m[name]), 0
+	for i := range value {
+		if n == maxLabel {
+			value = value[:i] + "…"
+			break
+		}
+		n++
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, value)
 }
 
 // session is what is known of one, as it comes together.
@@ -119,8 +142,8 @@ func (s *session) learn(name string, v float64, labels model.Metric) {
 	n := int64(v)
 	switch name {
 	case "info":
-		s.SessionID, s.Project, s.Model = string(labels["session_id"]), string(labels["project"]), string(labels["model"])
-		s.Client, s.Version, s.WindowSource = string(labels["client"]), string(labels["version"]), string(labels["window_source"])
+		s.SessionID, s.Project, s.Model = label(labels, "session_id"), label(labels, "project"), label(labels, "model")
+		s.Client, s.Version, s.WindowSource = label(labels, "client"), label(labels, "version"), label(labels, "window_source")
 		s.Provider = s.Client
 	case "active":
 		s.IsActive = v > 0
@@ -131,7 +154,7 @@ func (s *session) learn(name string, v float64, labels model.Metric) {
 	case "compacting":
 		s.IsCompacting = v > 0
 	case "compaction_threshold_tokens":
-		s.ThresholdTokens, s.ThresholdSource = &n, string(labels["source"])
+		s.ThresholdTokens, s.ThresholdSource = &n, label(labels, "source")
 	case "context_tokens":
 		s.TokensUsed = &n
 	case "context_window_tokens":
@@ -157,7 +180,7 @@ func (s *session) learn(name string, v float64, labels model.Metric) {
 	case "queued_messages":
 		s.Queued = int(n)
 	case "state":
-		s.State = string(labels["state"])
+		s.State = label(labels, "state")
 	case "transcript_compactions":
 		switch labels["trigger"] {
 		case "auto":
