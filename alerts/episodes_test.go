@@ -68,47 +68,48 @@ func TestNoData(t *testing.T) {
 	check(t, told("1"), play(newEngine(t), active(0, true), tick(600)))
 }
 
+// TestAlertOfAnotherSystem: whichever finds it first, the engine or an alert, the agent
+// gets each notice once a cycle.
 func TestAlertOfAnotherSystem(t *testing.T) {
 	alert := func(k Kind) Event { return Event{Kind: EventAlert, Agent: "a", At: sec(50), Notice: k} }
-	e := newEngine(t)
-	check(t, nil, play(e, alert(KindWarning), alert(KindForecast)))
-	check(t, []string{"say a/1/warning to self", "withdraw a/1/warning", "say a/1/warning/again to self"},
-		play(e, reading(1, 80_000), alert(KindWarning), alert(KindWarning), reading(60, 110_000), alert(KindWarning)))
-	check(t, []string{"withdraw a/1/warning/again", "say a/1/critical to self"}, play(e, reading(70, 150_000), alert(KindCritical), alert(KindCritical)))
-	check(t, []string{"say a/1/storm/operator to operator"},
-		play(e, alert(KindStorm), alert(KindStorm), alert(KindCompacted), alert(kinds)))
-	check(t, nil, play(newEngine(t), enabled(false), reading(1, 150_000), alert(KindCritical), alert(KindStorm)))
-}
-
-// TestAlertUsesUpNothing: what another system has found while the context is small takes the place of no notice of our own,
-// and what we have said it does not say again.
-func TestAlertUsesUpNothing(t *testing.T) {
-	alert := func(k Kind) Event { return Event{Kind: EventAlert, Agent: "a", At: sec(50), Notice: k} }
-	for _, c := range []struct {
+	for _, tt := range []struct {
 		name   string
 		events []Event
 		want   []string
 	}{
-		{"critical, then both of ours", []Event{reading(1, 24_000), alert(KindCritical), alert(KindCritical), alert(KindWarning),
-			reading(60, 110_000), alert(KindCritical), reading(70, 150_000), reading(71, 151_000), alert(KindCritical)},
-			[]string{"say a/1/critical to self", "say a/1/warning to self", "withdraw a/1/warning", "withdraw a/1/critical", "say a/1/critical/again to self"}},
-		{"all, then critical at once", []Event{reading(1, 24_000), alert(KindForecast), alert(KindWarning), alert(KindCritical),
-			reading(60, 150_000), reading(61, 151_000), alert(KindWarning), alert(KindForecast)},
-			[]string{"say a/1/forecast to self", "say a/1/warning to self", "withdraw a/1/warning a/1/forecast", "say a/1/critical to self",
-				"withdraw a/1/critical", "say a/1/critical/again to self"}},
-		{"critical at the level of a warning", []Event{reading(1, 110_000), alert(KindCritical), reading(60, 150_000)},
-			[]string{"say a/1/warning to self", "withdraw a/1/warning", "say a/1/critical to self", "withdraw a/1/critical", "say a/1/critical/again to self"}},
-		{"in the next cycle anew", []Event{reading(1, 24_000), alert(KindCritical), boundary(55, 1), reading(60, 20_000),
-			{Kind: EventAlert, Agent: "a", At: sec(70), Notice: KindCritical}, reading(80, 150_000)},
-			[]string{"say a/1/critical to self", "open 2 compaction", "withdraw a/1/critical", "say a/2/critical to self", "withdraw a/2/critical", "say a/2/critical/again to self"}},
+		{"no reading yet", []Event{alert(KindWarning), alert(KindForecast)}, nil},
+		{
+			"the warning first from an alert",
+			[]Event{reading(1, 80_000), alert(KindWarning), alert(KindWarning), reading(60, 110_000), reading(70, 150_000)},
+			[]string{"say a/1/warning to self", "withdraw a/1/warning", "say a/1/critical to self"},
+		},
+		{
+			"critical first from an alert",
+			[]Event{reading(1, 24_000), alert(KindCritical), alert(KindCritical), alert(KindWarning), reading(60, 110_000), reading(70, 150_000)},
+			[]string{"say a/1/critical to self"},
+		},
+		{
+			"a forecast and then critical",
+			[]Event{reading(1, 24_000), alert(KindForecast), reading(60, 150_000), alert(KindForecast), alert(KindCritical)},
+			[]string{"say a/1/forecast to self", "withdraw a/1/forecast", "say a/1/critical to self"},
+		},
+		{
+			"again in the next cycle",
+			[]Event{
+				reading(1, 24_000), alert(KindCritical), boundary(55, 1), reading(60, 20_000),
+				{Kind: EventAlert, Agent: "a", At: sec(70), Notice: KindCritical}, reading(80, 150_000),
+			},
+			[]string{"say a/1/critical to self", "open 2 compaction", "withdraw a/1/critical", "say a/2/critical to self"},
+		},
+		{
+			"a storm",
+			[]Event{reading(1, 80_000), alert(KindStorm), alert(KindStorm), alert(KindCompacted), alert(kinds)},
+			[]string{"say a/1/storm/operator to operator"},
+		},
+		{"a disabled agent", []Event{enabled(false), reading(1, 150_000), alert(KindCritical), alert(KindStorm)}, nil},
 	} {
-		t.Run(c.name, func(t *testing.T) { check(t, c.want, play(newEngine(t), c.events...)) })
+		t.Run(tt.name, func(t *testing.T) { check(t, tt.want, play(newEngine(t), tt.events...)) })
 	}
-	e := newEngine(t)
-	play(e, reading(1, 24_000), alert(KindCritical))
-	again := newEngine(t)
-	again.Restore(e.Snapshot())
-	check(t, []string{"withdraw a/1/critical", "say a/1/critical/again to self"}, play(again, alert(KindCritical), reading(60, 150_000)))
 }
 
 // TestAlertOfAnotherEpisode: alerts come late, and again for as long as they fire, so what was so when they began may be over.

@@ -164,11 +164,11 @@ func (nt *notices) noticeForecast(a *AgentState, r Reading) {
 	}
 	within := func(r Range, most int) bool { return most > 0 && r.Known && r.Low <= float64(most) }
 	if f := nt.limits.forecast(a); within(f.Replies, o.ForecastReplies) || within(f.Turns, o.ForecastTurns) {
-		nt.sayForecast(a, r, f, false)
+		nt.sayForecast(a, r, f)
 	}
 }
 
-func (nt *notices) sayForecast(a *AgentState, r Reading, f Forecast, alert bool) {
+func (nt *notices) sayForecast(a *AgentState, r Reading, f Forecast) {
 	d := a.data()
 	up := func(x float64) int { return max(1, int(math.Ceil(x))) }
 	d.Turns = up(f.Turns.Likely)
@@ -180,5 +180,5 @@ func (nt *notices) sayForecast(a *AgentState, r Reading, f Forecast, alert bool)
 	if f.Active.Known {
 		d.Minutes = up(f.Active.Likely / time.Minute.Seconds())
 	}
-	nt.say(a, notice{kind: KindForecast, at: r.At, self: true, alert: alert, data: d})
+	nt.say(a, notice{kind: KindForecast, at: r.At, self: true, data: d})
 }

@@ -1,5 +1,7 @@
 package alerts
 
+import "sm/transcript"
+
 // Level is how urgent a context's size is.
 type Level uint8
 
@@ -29,10 +31,10 @@ type Thresholds struct {
 	EarlyRatio float64
 }
 
-// Level is the level of a context of so many tokens in a window of so many, whose client
-// compacts at a size of compactsAt. A window of 0 has no percentages, nor has a
-// compactsAt of 0, which stands for unknown or never.
-func (t Thresholds) Level(tokens, window, compactsAt int64) Level {
+// Level is the level of a context of tokens tokens in a window, whose client compacts at
+// a size of compactsAt. An empty window has no percentages. A compactsAt of 0 stands
+// for unknown or never.
+func (t Thresholds) Level(tokens int64, window transcript.Window, compactsAt int64) Level {
 	warning, critical := t.Limits(window, compactsAt)
 	switch {
 	case critical > 0 && tokens >= critical:
@@ -46,8 +48,9 @@ func (t Thresholds) Level(tokens, window, compactsAt int64) Level {
 }
 
 // Limits are the sizes in tokens from which on Warn and Critical hold, 0 for never;
-// window and compactsAt as for Level.
-func (t Thresholds) Limits(window, compactsAt int64) (warning, critical int64) {
+// window and compactsAt as for Level. A percentage of the window is reached where the
+// client shows it.
+func (t Thresholds) Limits(window transcript.Window, compactsAt int64) (warning, critical int64) {
 	return limit(t.WarningTokens, t.WarningPercentage, window, t.WarningOfThreshold, compactsAt),
 		limit(t.CriticalTokens, t.CriticalPercentage, window, t.CriticalOfThreshold, compactsAt)
 }
@@ -63,12 +66,12 @@ func (t Thresholds) byThreshold() Thresholds {
 // limit is the smaller of a threshold in tokens, or in percent of the window, and one
 // in percent of the size at which the client compacts; 0 when there is none. A level
 // that has neither of the first two is switched off.
-func limit(tokens int64, percentage int, window int64, latest int, compactsAt int64) int64 {
+func limit(tokens int64, percentage int, window transcript.Window, latest int, compactsAt int64) int64 {
 	if tokens <= 0 && percentage <= 0 {
 		return 0
 	}
 	if tokens <= 0 {
-		tokens = share(percentage, window)
+		tokens = window.Reaches(percentage)
 	}
 	switch end := share(latest, compactsAt); {
 	case end <= 0:

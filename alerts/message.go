@@ -121,7 +121,7 @@ func (a *AgentState) title() string {
 }
 
 func percent(r Reading) int {
-	return transcript.Window{Tokens: r.Window, Reserved: r.Reserved}.Percent(r.Tokens)
+	return r.window().Percent(r.Tokens)
 }
 
 // thousands writes n with separators; 0 is unknown.

@@ -46,7 +46,7 @@ type Key struct {
 	Kind  Kind
 	// Ref tells notices of one kind and cycle apart: "operator" for the operator's
 	// copy of what the parent hears too, the number of the episode for no-data,
-	// "again" for what the engine finds after another system has, else "".
+	// else "".
 	Ref string
 }
 

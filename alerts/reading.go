@@ -125,25 +125,28 @@ func (nt *notices) decide(a *AgentState) {
 	}
 	switch {
 	case level == Critical && a.unsaid(KindCritical):
-		nt.warn(a, KindCritical, r, false)
+		nt.warn(a, KindCritical, r)
 	case level >= Warn && a.unsaid(KindWarning):
-		nt.warn(a, KindWarning, r, false)
+		nt.warn(a, KindWarning, r)
 	default:
 		nt.noticeForecast(a, r)
 	}
 }
 
-// warn tells the agent of its own context. The critical notice takes the place of
-// all that is milder; an alert's only of what waits.
-func (nt *notices) warn(a *AgentState, k Kind, r Reading, alert bool) {
-	n := notice{kind: k, at: r.At, self: true, alert: alert, data: a.data()}
+// warn warns the agent about its own context. The critical notice replaces the
+// milder ones.
+func (nt *notices) warn(a *AgentState, k Kind, r Reading) {
+	n := notice{
+		kind: k,
+		at:   r.At,
+		self: true,
+		data: a.data(),
+	}
 	if k == KindCritical {
 		n.mode = Urgent
 		nt.withdraw(a, KindWarning, KindForecast)
-		if !alert {
-			a.counts(KindWarning, r.At)
-			a.counts(KindForecast, r.At)
-		}
+		a.counts(KindWarning, r.At)
+		a.counts(KindForecast, r.At)
 	}
 	nt.say(a, n)
 }
@@ -165,14 +168,15 @@ func (li *limits) levelOf(a *AgentState) Level {
 // level finds the level of a reading.
 func (li *limits) level(id AgentID, r Reading) Level {
 	at, _ := li.threshold(id, r)
-	level := li.options.Thresholds.Level(r.Tokens, r.Window, at)
+	level := li.options.Thresholds.Level(r.Tokens, r.window(), at)
 	if r.Cleared > 0 { // on the way to the compaction the context is larger than in the window
-		level = max(level, li.options.Thresholds.byThreshold().Level(r.Tokens+r.Cleared, 0, at))
+		level = max(level, li.options.Thresholds.byThreshold().Level(r.Tokens+r.Cleared, transcript.Window{}, at))
 	}
 	return level
 }
 
-// alert says what another system has found, unless it has been said.
+// alert gives the notice that an alert of another system stands for, unless the
+// cycle has it already. It counts as the engine's own notice of that kind.
 func (e *Engine) alert(a *AgentState, k Kind, t Instant) {
 	if a.Muted {
 		return
@@ -184,9 +188,9 @@ func (e *Engine) alert(a *AgentState, k Kind, t Instant) {
 		switch {
 		case !known || a.Said[k].At != 0 || a.Said[KindCritical].At != 0:
 		case k == KindForecast:
-			e.sayForecast(a, r, e.forecast(a), true)
+			e.sayForecast(a, r, e.forecast(a))
 		default:
-			e.warn(a, k, r, k == KindCritical && a.Level < Critical || a.Level < Warn)
+			e.warn(a, k, r)
 		}
 	case KindStorm:
 		// Each automatic compaction was looked at here when it came: one since the alert either made a storm or ended it.

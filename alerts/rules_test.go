@@ -16,7 +16,7 @@ func TestRules(t *testing.T) {
 		events []Event
 		want   []string
 	}{
-		{"below the warning nothing is said", nil, []Event{reading(1, 99_999)}, nil},
+		{"below the warning nothing is said", nil, []Event{reading(1, 98_999)}, nil},
 		{"equality reaches", nil, []Event{reading(1, 100_000), reading(2, 130_000)}, []string{
 			"say a/1/warning to self", "withdraw a/1/warning", "say a/1/critical to self"}},
 		{"each once a cycle", nil, []Event{

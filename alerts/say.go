@@ -12,9 +12,6 @@ type notices struct {
 // hears it too.
 const operatorCopy = "operator"
 
-// repeated is the Ref of a notice that says what an alert has said before in this cycle.
-const repeated = "again"
-
 // notice is one that is to be said, to each of those whom it is for.
 type notice struct {
 	kind                   Kind
@@ -22,7 +19,6 @@ type notice struct {
 	at                     Instant
 	mode                   Mode
 	self, parent, operator bool
-	alert                  bool // another system has found it
 	data                   Data
 }
 
@@ -33,10 +29,6 @@ func (nt *notices) say(a *AgentState, n notice) {
 		return
 	}
 	key := Key{Agent: a.Agent, Cycle: a.Cycle, Kind: n.kind, Ref: n.ref}
-	if a.Said[n.kind].Alert {
-		key.Ref = repeated
-		nt.withdraw(a, n.kind)
-	}
 	said := false
 	send := func(key Key, to Target) {
 		text, plain := nt.text(n.kind, n.data)
@@ -61,16 +53,17 @@ func (nt *notices) say(a *AgentState, n notice) {
 	}
 	nt.counters.Notices[n.kind]++
 	if n.kind != KindNoData {
-		a.Said[n.kind] = Said{At: n.at, Key: key, Open: true, Alert: n.alert}
+		a.Said[n.kind] = Said{At: n.at, Key: key, Open: true}
 	}
 }
 
-// unsaid says that the engine has not said in this cycle what it found itself.
-func (a *AgentState) unsaid(k Kind) bool { return a.Said[k].At == 0 || a.Said[k].Alert }
+// unsaid reports whether the cycle has no notice of the kind yet, from the
+// engine or from an alert of another system.
+func (a *AgentState) unsaid(k Kind) bool { return a.Said[k].At == 0 }
 
 // counts makes a kind of notice count as said in this cycle, if it was not.
 func (a *AgentState) counts(k Kind, at Instant) {
-	a.Said[k].At, a.Said[k].Alert = cmp.Or(a.Said[k].At, at), false
+	a.Said[k].At = cmp.Or(a.Said[k].At, at)
 }
 
 // withdraw takes back what has been said of these kinds and may still wait.

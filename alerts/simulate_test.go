@@ -91,7 +91,7 @@ func (l *life) reply() {
 	l.record(ev)
 	n := len(l.top) - 1
 	l.top[n] = max(l.top[n], l.size)
-	l.mild[n] = l.mild[n] || l.top[n] >= window*50/100 && l.top[n] < window*65/100
+	l.mild[n] = l.mild[n] || l.top[n] >= window*495/1000 && l.top[n] < window*645/1000
 	l.pass(0.3)
 	l.redraw()
 }

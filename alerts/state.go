@@ -71,6 +71,10 @@ type Reading struct {
 	Source     transcript.Source
 }
 
+func (r *Reading) window() transcript.Window {
+	return transcript.Window{Tokens: r.Window, Reserved: r.Reserved}
+}
+
 // Said remembers a notice of the present cycle.
 type Said struct {
 	// At is when what it tells was true; 0: it has not been said.
@@ -81,9 +85,6 @@ type Said struct {
 	Heard Instant
 	// Open says that it has not been withdrawn.
 	Open bool
-	// Alert says that another system has found it, at a level at which the engine does not say it. It is said
-	// again when the engine finds it.
-	Alert bool `json:",omitzero"`
 }
 
 // Burst is one automatic compaction, for storms: when, and in which turn.

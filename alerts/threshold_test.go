@@ -35,9 +35,9 @@ func TestNoticesByTheThreshold(t *testing.T) {
 		{"at the warning", 67_000, []int64{40_200}, []string{warning}},
 		{"both", 67_000, []int64{40_200, 52_259, 52_260, 66_000}, []string{warning, "withdraw a/1/warning", critical}},
 		{"critical at once", 67_000, []int64{52_260, 53_000}, []string{critical}},
-		{"default window", 167_000, []int64{99_999, 100_000, 129_999, 130_000}, []string{warning, "withdraw a/1/warning", critical}},
-		{"default window, below", 167_000, []int64{99_999}, nil},
-		{"never compacts", 0, []int64{99_999, 100_000}, []string{warning}},
+		{"default window", 167_000, []int64{98_999, 99_000, 128_999, 129_000}, []string{warning, "withdraw a/1/warning", critical}},
+		{"default window, below", 167_000, []int64{98_999}, nil},
+		{"never compacts", 0, []int64{98_999, 99_000}, []string{warning}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -27,6 +27,9 @@ type View struct {
 	Read    time.Time
 	Level   Level
 
+	// Heard reports that the agent has heard the notice of its Level in this cycle.
+	Heard bool
+
 	Compacting bool
 	Storming   bool
 
@@ -60,6 +63,12 @@ func (e *Engine) Agent(id AgentID) (v View, ok bool) {
 		v.Known, v.Tokens, v.Window, v.Percent = true, r.Tokens, r.Window, percent(r)
 		v.Source, v.Read = r.Source, r.At.Time()
 		v.Level = e.level(id, r)
+		switch v.Level {
+		case Warn:
+			v.Heard = a.Said[KindWarning].Heard != 0
+		case Critical:
+			v.Heard = a.Said[KindCritical].Heard != 0
+		}
 	} else {
 		r = a.Before // the client is still the same
 	}

@@ -136,7 +136,7 @@ func (w *witness) judge(e *Engine, clean bool) {
 			continue
 		}
 		for cycle, top := range l.top {
-			for k, due := range map[Kind]bool{KindWarning: l.mild[cycle], KindCritical: top >= window*65/100} {
+			for k, due := range map[Kind]bool{KindWarning: l.mild[cycle], KindCritical: top >= window*645/1000} {
 				if said := w.heard[fmt.Sprintf("%s %s %d", id, k, cycle)] == 1; said != due {
 					w.t.Errorf("%s reached %d in cycle %d; %s is due: %v, said: %v", id, top, cycle, k, due, said)
 				}

@@ -77,7 +77,7 @@ func (w *relay) ServeHTTP(out http.ResponseWriter, in *http.Request) {
 		w.note("", err.Error(), code)
 	}
 	for _, x := range all.Alerts {
-		w.note(x.Labels["alertname"], x.Status, code)
+		w.note(x.Labels["alertname"]+" "+x.Labels["session"], x.Status, code)
 	}
 	out.WriteHeader(code)
 }
@@ -102,11 +102,11 @@ func (w *relay) note(alert, what string, code int) {
 	w.seen[fmt.Sprintf("%s %s %d", alert, what, code)]++
 }
 
-// passed says how often an alert has passed in a state, and was taken.
-func (w *relay) passed(alert, status string) int {
+// passed counts the deliveries of an alert about a session that the observer accepted.
+func (w *relay) passed(alert, session, status string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.seen[alert+" "+status+" 200"]
+	return w.seen[alert+" "+session+" "+status+" 200"]
 }
 
 // refused is what the observer did not take while it ran.
@@ -175,11 +175,14 @@ func TestE2EAlerts(t *testing.T) {
 			r.joins("boss", "")
 			r.joins("em", `,"parent_session_id":"boss"`)
 			r.fire("em", uuid(1), "SessionStart", `,"source":"startup"`)
+			r.joins("small", "")
+			r.fire("small", uuid(2), "SessionStart", `,"source":"startup"`)
+			r.write(uuid(2), prompt(ago(0), "p2", "Go."), reply(ago(0), "s", 12_000, 10))
 			r.write(uuid(1), prompt(ago(0), "p1", "Go."), reply(ago(0), "m1", 122_000, 10))
 			s, w := startAlerts(t, r)
-			s.until(r, `agent_session_compactions_total{trigger="auto"}`, map[string]string{"session=em trigger=auto": "0"})
-			fill(r, w)
-			compact(r, w)
+			s.until(r, `agent_session_compactions_total{trigger="auto"}`, map[string]string{"session=em trigger=auto": "0", "session=small trigger=auto": "0"})
+			early(r, w)
+			compact(r, w, fill(r, w, name == "the observer finds it"))
 			rest(r, w)
 			if odd := w.refused(); len(odd) > 0 {
 				t.Errorf("not taken: %q", odd)
@@ -189,20 +192,40 @@ func TestE2EAlerts(t *testing.T) {
 	}
 }
 
-// fill fills the context up to the warning and to the critical alert, which both repeat;
-// then the agent hears, once.
-func fill(r *rig, w *relay) {
+// early lets a small context grow fast. The alert of a near compaction fires, and the
+// agent gets the forecast and no critical notice.
+func early(r *rig, w *relay) {
+	r.t.Helper()
+	for i, tokens := range []int{24_000, 36_000, 48_000, 60_000, 72_000, 84_000} {
+		r.write(uuid(2), reply(ago(0), fmt.Sprint("s", i), tokens, 10))
+	}
+	r.until("the alert of a near compaction is repeated", func() bool {
+		return w.passed("AgentCompactionImminent", "small", "firing") >= 2
+	})
+	wantMail(r, "small/1/forecast waiting")
+}
+
+// fill fills the context until both alerts fire twice. The agent gets each notice once,
+// and critical only at the observer's own threshold. It returns the mail.
+func fill(r *rig, w *relay, itself bool) []string {
 	r.t.Helper()
 	fires := func(alert string) {
 		r.t.Helper()
-		r.until(alert+" fires, and is repeated", func() bool { return w.passed(alert, "firing") >= 2 })
+		r.until(alert+" is repeated", func() bool { return w.passed(alert, "em", "firing") >= 2 })
 	}
-	r.write(uuid(1), reply(ago(0), "m2", 125_500, 10)) // 63 % of the window, 78 % of what is compacted, 4 replies at least
+
+	r.write(uuid(1), reply(ago(0), "m2", 125_500, 10)) // 63 % of the window, 78 % of the threshold
 	fires("AgentContextPressureHigh")
-	wantMail(r, "em/1/warning waiting")
-	r.write(uuid(1), reply(ago(0), "m3", 155_000, 10)) // 77.5 %, 97 %
+	wantMail(r, "small/1/forecast waiting", "em/1/warning waiting")
+
+	r.write(uuid(1), reply(ago(0), "m3", 155_000, 10)) // 77.5 % and 97 %
 	fires("AgentCompactionImminent")
-	wantMail(r, "em/1/warning withdrawn", "em/1/critical waiting")
+	if !itself {
+		wantMail(r, "small/1/forecast waiting", "em/1/warning waiting", "em/1/forecast waiting")
+		return []string{"small/1/forecast waiting", "em/1/warning withdrawn", "em/1/forecast withdrawn"}
+	}
+
+	wantMail(r, "small/1/forecast waiting", "em/1/warning withdrawn", "em/1/critical waiting")
 	heard := r.fire("em", uuid(1), "PostToolUse", "")
 	if !strings.HasPrefix(heard, "[sm context] Context at 78%, critically high.") {
 		r.t.Errorf("the agent heard %q", heard)
@@ -212,10 +235,16 @@ func fill(r *rig, w *relay) {
 	if again := r.fire("em", uuid(1), "PostToolUse", ""); again != "" {
 		r.t.Errorf("and heard again %q", again)
 	}
+
+	r.write(uuid(2), reply(ago(0), "s9", 155_000, 10)) // its own threshold, the alert still fires
+	want := []string{"small/1/forecast withdrawn", "em/1/warning withdrawn", "em/1/critical confirmed", "small/1/critical waiting"}
+	r.until("small is at its own threshold", func() bool { return slices.Contains(r.mail(), "small/1/critical waiting") })
+	wantMail(r, want...)
+	return want
 }
 
 // compact compacts three times. The first ends the pressure, and the third makes a storm.
-func compact(r *rig, w *relay) {
+func compact(r *rig, w *relay, before []string) {
 	r.t.Helper()
 	var at time.Time
 	for i := range 3 {
@@ -224,12 +253,12 @@ func compact(r *rig, w *relay) {
 		r.until("the next cycle", func() bool { v := r.session("em"); return v.Cycle == i+2 && v.TokensUsed != nil })
 		// While there is a storm, nothing is said of a warning, not even that it is over.
 		for _, alert := range []string{"AgentContextPressureHigh", "AgentCompactionImminent"} {
-			r.until(alert+" is resolved", func() bool { return w.passed(alert, "resolved") > 0 })
+			r.until(alert+" is resolved", func() bool { return w.passed(alert, "em", "resolved") > 0 })
 		}
 	}
-	r.until("the storm is told, and repeated", func() bool { return w.passed("AgentCompactionStorm", "firing") >= 2 })
-	wantMail(r, "em/1/warning withdrawn", "em/1/critical confirmed",
-		"em/2/compacted waiting to boss", "em/3/compacted waiting to boss", "em/4/compacted waiting to boss", "em/4/storm waiting to boss")
+	r.until("the storm is repeated", func() bool { return w.passed("AgentCompactionStorm", "em", "firing") >= 2 })
+	wantMail(r, append(before,
+		"em/2/compacted waiting to boss", "em/3/compacted waiting to boss", "em/4/compacted waiting to boss", "em/4/storm waiting to boss")...)
 }
 
 // rest lets the session leave the exposition, for only time ends a storm, and start the
@@ -240,7 +269,7 @@ func rest(r *rig, w *relay) {
 	r.stop()
 	r.o.Listen, r.o.SessionTTL = []string{listen}, time.Millisecond
 	r.start()
-	r.until("the storm is resolved", func() bool { return w.passed("AgentCompactionStorm", "resolved") > 0 })
+	r.until("the storm is resolved", func() bool { return w.passed("AgentCompactionStorm", "em", "resolved") > 0 })
 	wantMail(r, before...)
 }
 

@@ -119,7 +119,7 @@ func (h *handoffs) checkFirstReading(ev *alerts.Event, now time.Time) {
 	}
 	s, _ := h.fleet.Location(ev.Agent)
 	known, _ := h.engine.Agent(ev.Agent)
-	high := h.settings.Alerts.Thresholds.Level(ev.Tokens, ev.Window, known.Threshold) >= alerts.Warn
+	high := h.settings.Alerts.Thresholds.Level(ev.Tokens, transcript.Window{Tokens: ev.Window, Reserved: ev.Reserved}, known.Threshold) >= alerts.Warn
 	h.step(rotation.First{Agent: ev.Agent, Session: s.Session, High: high}, now)
 }
 

@@ -91,6 +91,23 @@ func (w Window) Percent(tokens int64) int {
 	return int(min(100, math.Floor(float64(tokens)/float64(w.Tokens)*100+0.5)))
 }
 
+// Reaches is the smallest size in tokens that Percent shows as percent, 0 for none.
+func (w Window) Reaches(percent int) int64 {
+	room := w.Tokens - w.Reserved
+	if percent <= 0 || percent > 100 || room <= 0 {
+		return 0
+	}
+
+	tokens := w.Reserved + int64(float64(room)*(float64(percent)-0.5)/100)
+	for w.Percent(tokens) < percent {
+		tokens++
+	}
+	for tokens > 0 && w.Percent(tokens-1) >= percent {
+		tokens--
+	}
+	return tokens
+}
+
 // left is the whole percentage of what is not Reserved that is still free; none of a window
 // that is not larger than that.
 func (w Window) left(tokens int64) int {

@@ -110,7 +110,7 @@ func (vw *viewer) viewSession(r *row, v *View) {
 		}
 	}
 	if v.Known {
-		v.Level = vw.options.Thresholds.Level(v.Tokens, v.Window.Tokens, vw.gauge.compactsAt(r.of, t, v.Window.Tokens))
+		v.Level = vw.options.Thresholds.Level(v.Tokens, v.Window, vw.gauge.compactsAt(r.of, t, v.Window.Tokens))
 	}
 	for i, n := range t.Compactions {
 		v.Compactions[i] = max(0, n-in.Compactions[i])
@@ -176,7 +176,7 @@ func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 	}
 	if read && a.Sample.Back && v.Known || a.aheadOfTranscript(v) {
 		v.Tokens, v.Cleared, v.Known, v.Source, v.Reading = a.Sample.Tokens, 0, a.Sample.Tokens > 0, transcript.FromStatusline, a.Sample.At.Time()
-		v.Level = vw.options.Thresholds.Level(v.Tokens, v.Window.Tokens, vw.gauge.compactsAt(a, t, v.Window.Tokens))
+		v.Level = vw.options.Thresholds.Level(v.Tokens, v.Window, vw.gauge.compactsAt(a, t, v.Window.Tokens))
 	}
 }
 
@@ -231,7 +231,7 @@ func (vw *viewer) present(now time.Time) (events []alerts.Event) {
 		a := vw.currentAgent(p.s)
 		ev := vw.gauge.reading(id, &x.Session, a, x.Session.Reading)
 		small := ev.Tokens < smallContext &&
-			vw.options.Thresholds.Level(ev.Tokens, ev.Window, vw.gauge.compactsAt(a, &x.Session, ev.Window)) == alerts.OK
+			vw.options.Thresholds.Level(ev.Tokens, transcript.Window{Tokens: ev.Window, Reserved: ev.Reserved}, vw.gauge.compactsAt(a, &x.Session, ev.Window)) == alerts.OK
 		if i >= atWorkMost && a == nil && small {
 			continue // nothing is due: the first one that it tells is soon enough
 		}

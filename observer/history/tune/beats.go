@@ -163,7 +163,7 @@ func (p *progress) beat(ev *alerts.Event) beat {
 func (l *ladder) climb(p *progress, b *beat) {
 	for k := range ladders {
 		to := p.top[k]
-		for to < len(l[k]) && l.limits(k, to, none).Level(b.tokens, b.window, 0) >= alerts.Warn { // by the engine's own rule
+		for to < len(l[k]) && l.limits(k, to, none).Level(b.tokens, transcript.Window{Tokens: b.window}, 0) >= alerts.Warn { // by the engine's own rule
 			to++
 		}
 		b.reached[k] = [2]uint8{uint8(p.top[k]), uint8(to)}

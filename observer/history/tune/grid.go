@@ -296,7 +296,7 @@ func (g *Grid) choose(r *trial, configured alerts.Thresholds) error {
 
 // same says that two pairs warn alike in every window.
 func same(a, b alerts.Thresholds) bool {
-	const window = 1_000_000_007 // in which no threshold in percent is one in tokens
+	window := transcript.Window{Tokens: 1_000_000_007} // in which no threshold in percent is one in tokens
 	aw, ac := a.Limits(window, 0)
 	bw, bc := b.Limits(window, 0)
 	return aw == bw && ac == bc
