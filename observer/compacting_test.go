@@ -69,3 +69,17 @@ func TestPreCompactIsLogged(t *testing.T) {
 		})
 	}
 }
+
+// TestPostedCompactionIsLogged: a compaction that a script reports gives the same log
+// line as the hook.
+func TestPostedCompactionIsLogged(t *testing.T) {
+	t.Parallel()
+	r := newWatched(t)
+	r.start()
+	r.joins("em", "")
+	r.usage(`{"session_id":"em","event":"compaction","trigger":"auto"}`)
+	r.stop()
+	if line := `level=WARN msg="a compaction begins" agent=em trigger=auto notice="too late"`; !strings.Contains(r.log.String(), line) {
+		t.Errorf("no line %s\n%s", line, r.log)
+	}
+}

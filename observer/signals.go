@@ -149,8 +149,11 @@ func (s *signals) postUsage(w http.ResponseWriter, r *http.Request) error {
 		return respond.Refuse(http.StatusBadRequest, err.Error()+"; send a JSON object")
 	}
 	err = s.change(r.Context(), func(c *core) (durable bool, err error) {
-		n, _, err := c.fleet.Usage(&u, transcript.InstantOf(now))
+		n, agent, err := c.fleet.Usage(&u, transcript.InstantOf(now))
 		c.applyOrDefer(n, now)
+		if err == nil && u.Event == "compaction" {
+			c.delivery.compacting(agent, u.Trigger)
+		}
 		if err != nil && !errors.Is(err, fleet.ErrUnknown) {
 			err = respond.With(http.StatusBadRequest, err)
 		}

@@ -55,7 +55,7 @@ const noon = 1_772_452_800 // 2026-03-02 12:00 UTC
 
 func full() (Row, History) {
 	r := Row{
-		ID: "em", Name: "em", Project: "shop", Model: "claude-sonnet-4-5", Parent: "lead", Level: "critical",
+		ID: "em", Name: "em", Project: "shop", Model: "claude-sonnet-4-5", Parent: "lead", Level: "critical", NoticePercent: 65, Heard: true,
 		Pressure: "high", Ratio: 132_000.0 / 167_000, Source: "seen",
 		Tokens: 132_000, Percent: 66, Window: 200_000, Threshold: 167_000, Warning: 100_000, Critical: 130_000,
 		Replies: Range{12, 21.6, 40, true}, Turns: Range{2, 3.4, 6, true}, Work: Range{200, 600, 900, true}, Compactions: [4]int{2, 1, 0},

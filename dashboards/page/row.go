@@ -93,21 +93,21 @@ func DataOf(r *Row) Data {
 
 func (r *Row) pressure() string { return cmp.Or(r.Pressure, "unknown") }
 
-// told is which notice the agent has reached in this cycle, "" for none. While a message waits it may be that notice, which
-// nobody has heard then.
+// told names the threshold that the context has reached, and whether the agent
+// has heard the notice. It is empty below the first threshold.
 func (r *Row) told() string {
 	limit := map[string]int64{"warn": r.Warning, "critical": r.Critical}[r.Level]
 	if limit <= 0 || r.Silenced {
 		return ""
 	}
 	at := Short(limit)
-	if r.Window > 0 {
-		at = fmt.Sprintf("%.0f %%", 100*float64(limit)/float64(r.Window))
+	if r.NoticePercent > 0 {
+		at = fmt.Sprintf("%d %%", r.NoticePercent)
 	}
-	if r.Unheard {
-		return "past " + at + ", unheard"
+	if r.Heard {
+		return "told at " + at
 	}
-	return "told at " + at
+	return "at " + at
 }
 
 func signed(n int64) string {

@@ -99,7 +99,11 @@ type Row struct {
 	// while unknown, and Source where that is from: configured, seen, assumed. Warning and
 	// Critical are from where the levels hold, 0 for nowhere.
 	Window, Threshold, Warning, Critical int64
-	Source                               string
+
+	// NoticePercent is the share of the window, 1 to 100, from which on Level holds; 0
+	// while the window is unknown.
+	NoticePercent int
+	Source        string
 	// Replies, Turns and Work say how far the compaction is, in replies of the model, turns, and seconds of work.
 	Replies, Turns, Work Range
 	// Compactions by trigger: auto, manual, unknown, idle.
@@ -109,7 +113,7 @@ type Row struct {
 	Compacting bool
 	Storming   bool
 	Silenced   bool // no notices are said
-	Unheard    bool // a message for it waits
+	Heard      bool // it has heard the notice of Level in this cycle
 	// Subagents counts those at work, SubagentTokens is the largest context of them, 0 while unknown.
 	Subagents      int
 	SubagentTokens int64

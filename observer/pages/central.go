@@ -218,7 +218,7 @@ func (r *remote) row(s *api.Session) webpage.Row {
 	row := webpage.Row{
 		ID: s.ID, Name: s.Label, Host: s.Host, View: r.view, Client: s.Client, Project: s.Project, Model: s.Model, Pressure: s.PressureLevel, Source: s.ThresholdSource,
 		Window: s.WindowTokens, Compactions: [4]int{s.Compactions.Auto, s.Compactions.Manual, s.Compactions.Unknown, s.Compactions.Idle},
-		State: s.State, Compacting: s.IsCompacting, Unheard: s.Queued > 0, Check: s.CrossCheck,
+		State: s.State, Compacting: s.IsCompacting, Check: s.CrossCheck,
 	}
 	if s.Pressure != nil {
 		row.Ratio = *s.Pressure

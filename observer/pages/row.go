@@ -18,7 +18,7 @@ func Row(v *fleet.View, s *api.Session, p *alerts.View, t alerts.Thresholds) web
 		Pressure: s.PressureLevel, Ratio: p.Ratio, Source: s.ThresholdSource,
 		Waiting: s.WaitingFor, Level: s.Level, Estimate: s.ContextSource == "estimate", Window: s.WindowTokens,
 		Threshold: p.Threshold, Replies: webpage.Range(p.Forecast.Replies), Turns: webpage.Range(p.Forecast.Turns), Work: webpage.Range(p.Forecast.Active),
-		Compactions: v.Compactions, State: s.State, Compacting: s.IsCompacting, Storming: p.Storming, Silenced: !s.Enabled, Unheard: s.Queued > 0,
+		Compactions: v.Compactions, State: s.State, Compacting: s.IsCompacting, Storming: p.Storming, Silenced: !s.Enabled, Heard: p.Heard,
 		Subagents: v.SubagentsAtWork, SubagentTokens: v.SubagentContext,
 		Check: s.CrossCheck, Drift: v.Drift, Seen: int64(curve.Seconds(lastRecord(v))),
 	}
@@ -27,7 +27,13 @@ func Row(v *fleet.View, s *api.Session, p *alerts.View, t alerts.Thresholds) web
 	} else {
 		r.Level = ""
 	}
-	r.Warning, r.Critical = t.Limits(r.Window, p.Threshold)
+	r.Warning, r.Critical = t.Limits(v.Window, p.Threshold)
+	switch p.Level {
+	case alerts.Warn:
+		r.NoticePercent = v.Window.Percent(r.Warning)
+	case alerts.Critical:
+		r.NoticePercent = v.Window.Percent(r.Critical)
+	}
 	return r
 }
 
