@@ -1,5 +1,11 @@
 package alerts
 
+import (
+	"time"
+
+	"sm/transcript"
+)
+
 // mute follows the settings: what was said about an agent that is to be silent is
 // withdrawn, and one that may speak again is checked as it stands, unless it has been
 // quiet for long.
@@ -17,6 +23,25 @@ func (nt *notices) mute(a *AgentState, t Instant) {
 	if nt.present(a, t) {
 		nt.decide(a)
 	}
+}
+
+// Repeat gives the notices about present contexts once more that no agent has heard.
+// It is for notices that were dropped because no agent could be reached.
+func (e *Engine) Repeat(now time.Time) []Action {
+	e.out = nil
+	t := transcript.InstantOf(now)
+	for _, a := range e.order {
+		for _, k := range contextKinds() {
+			if a.Said[k].Heard == 0 {
+				a.Said[k] = Said{}
+			}
+		}
+		e.changed[a.Agent] = struct{}{}
+		if e.present(a, t) {
+			e.decide(a)
+		}
+	}
+	return e.out
 }
 
 // revise checks an agent by new settings. Only thresholds change a level while the

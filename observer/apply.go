@@ -223,8 +223,12 @@ func (c *core) forget(now time.Time) {
 // hook takes in a hook. durable says that it must not be answered before all is stored.
 func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durable bool) {
 	c.hooks.Count(p.Event)
+	reachable := c.reachable()
 	n, agent := c.fleet.Hook(p, transcript.InstantOf(now))
 	c.applyOrDefer(n, now)
+	if !reachable && c.reachable() {
+		c.rules.act(c.engine.Repeat(now), now)
+	}
 	c.delivery.hookCame(agent)
 	if p.Event == hook.PreCompact && agent != "" && !p.Subagent() && !c.fleet.BetweenTurns(agent) {
 		c.delivery.compacting(agent, p.Trigger)

@@ -51,6 +51,11 @@ func TestBrowserClicksDuringUpdates(t *testing.T) {
 		{"row that moves to the top", "#" + webpage.Key(uuid(1)) + " .c-context", "?session=" + uuid(1), uuid(1), 159_000},
 		{"row that moves down", "#" + webpage.Key(uuid(1)) + " .c-context", "", uuid(1), 86_000},
 	} {
+		b.until(c.name+": the layout is stable", fmt.Sprintf(`(() => {
+			const was = window.lastTop;
+			window.lastTop = document.querySelector(%q).getBoundingClientRect().top;
+			return window.lastTop === was;
+		})()`, c.selector))
 		b.mouse(input.DispatchMouseEventTypeMousePressed, c.selector)
 		r.write(c.agent, reply(ago(0), fmt.Sprint("n", i), c.tokens, 1))
 		text := fmt.Sprintf("%dk of 200k", c.tokens/1000)

@@ -43,7 +43,7 @@ func TestBrowserNames(t *testing.T) {
 			t.Errorf("a bar is called %q", name)
 		}
 	}
-	for role, want := range map[string]int{"table": 1, "columnheader": 8, "row": 7, "rowheader": 6, "cell": 42, "searchbox": 1, "slider": 1, "heading": 5} {
+	for role, want := range map[string]int{"table": 1, "columnheader": 8, "row": 7, "rowheader": 6, "cell": 42, "searchbox": 1, "slider": 1, "heading": 4} {
 		if count[role] != want {
 			t.Errorf("%d of role %s, want %d", count[role], role, want)
 		}

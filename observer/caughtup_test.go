@@ -37,6 +37,7 @@ func TestNoticesOfThePastKeepTheirTime(t *testing.T) {
 	at := time.Now().Add(-6 * time.Minute).UTC().Truncate(time.Millisecond)
 	r.write(uuid(1), prompt(stamp(at.Add(-time.Minute)), "p1", "go"), reply(stamp(at), "m1", 150_000, 10))
 	r.start()
+	r.fire("other", uuid(9), "SessionStart", `,"source":"startup"`)
 	var all api.Messages
 	r.until("the notice is there", func() bool {
 		all = api.Messages{}

@@ -24,6 +24,7 @@ type parts struct {
 	agents    agents
 	log       *slog.Logger
 	dryRun    bool
+	demo      bool
 	caughtUp  bool
 	sanitise  func(string) string
 	edits     *atomic.Uint64 // grows with whatever the page may have to show
@@ -59,6 +60,9 @@ type core struct {
 	waiting  []chan<- error // who waits until all of this is stored
 	signaled bool           // something has been told that no transcript repeats
 }
+
+// reachable reports whether messages can reach agents at all.
+func (p *parts) reachable() bool { return p.demo || p.fleet.Reachable() }
 
 // operator tells the operator something that is no notice of the engine's.
 func (p *parts) operator(key, text string) {

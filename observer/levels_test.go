@@ -139,6 +139,7 @@ func TestLevelFilesAgain(t *testing.T) {
 func TestLevelFileFollowsTheName(t *testing.T) {
 	checkAppLeaks(t)
 	r := newWatched(t).start()
+	r.joins("other", "")
 	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(50*time.Second), "m1", 104_000, 10))
 	r.untilLevels("by its session", map[string]string{uuid(1): "warn:52:104000\n"})
 	r.checkMail("by its session", uuid(1)+"/1/warning waiting")

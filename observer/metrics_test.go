@@ -76,6 +76,7 @@ func TestMetricsFormats(t *testing.T) {
 // TestMetricsContract: names, types and labels are promises.
 func TestMetricsContract(t *testing.T) {
 	r := varied(t)
+	r.fire("other", uuid(9), "SessionStart", `,"source":"startup"`)
 	body := r.get("/metrics").Body
 	families, err := parse(body)
 	noErrors(t, err)

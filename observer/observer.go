@@ -345,7 +345,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	o := a.settings.Load()
 	p := &parts{
 		settings: o, rotations: rotation.New(o.Handoff.Rotations), queue: outbox.New(o.Queue), agents: agents{},
-		log: a.log, dryRun: a.o.DryRun, sanitise: a.o.sanitise, edits: &a.edits,
+		log: a.log, dryRun: a.o.DryRun, demo: a.o.Demo, sanitise: a.o.sanitise, edits: &a.edits,
 	}
 	d := &delivery{parts: p, terminal: a.o.Terminal, enqueuer: a.o.Enqueuer}
 	h := &handoffs{parts: p, delivery: d, began: now}

@@ -49,6 +49,10 @@ func (p *rules) say(s alerts.Say, now time.Time) {
 		p.operator(s.Key.String(), s.Text)
 		return
 	}
+	if !p.reachable() {
+		p.log.Debug("no hook was ever seen; the notice is dropped", "key", s.Key)
+		return
+	}
 	if s.Key.Kind == alerts.KindCritical {
 		p.handoffs.rotateByItself(s.To.Agent, now)
 	}

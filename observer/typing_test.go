@@ -295,7 +295,9 @@ func hookless(t *testing.T, s Terminal, change func(*Options)) *rig {
 	change(&r.o)
 	r.client(7, uuid(1), rested())
 	r.write(uuid(1), prompt(ago(time.Minute), "p1", "Go."), reply(ago(50*time.Second), "m1", 20_000, 5))
-	return r.start()
+	r.start()
+	r.joins("other", "")
+	return r
 }
 
 // TestCallProvesNothing: the prompt alone does not show that the text was heard. It waits

@@ -168,7 +168,7 @@ func TestDoctorFinds(t *testing.T) {
 		{"broken settings", func(c *clinic) { c.write(c.home+user, "{\n//\n}", 0o600) }, "settings",
 			[]finding{{"settings", broken, "line 2: a comment, which JSON does not have; correct the file, it is untouched (~/.claude/settings.json)", "correct the file; the client may ignore all of it"}}},
 		{"no settings", func(c *clinic) { _ = os.Remove(c.home + user) }, "hooks",
-			[]finding{{"hooks", broken, "not installed in ~/.claude/settings.json", "run sm install"}}},
+			[]finding{{"hooks", noted, "not installed in ~/.claude/settings.json; agents are not warned", "run sm install"}}},
 		{"read-only settings", func(c *clinic) { _ = os.Chmod(c.home+user, 0o400) }, "settings",
 			[]finding{{"settings", noted, "~/.claude/settings.json is read-only; run chmod u+w ~/.claude/settings.json", "make it writable before sm install or sm uninstall"}}},
 		{"a hook less", func(c *clinic) {
@@ -347,11 +347,11 @@ func TestDoctorOfThePlugin(t *testing.T) {
 		}, []finding{{"hooks", broken, "~" + copied + " has none for Stop", "run sm install --plugin"}}},
 		{"switched off", func(c *clinic) {
 			c.write(c.home+"/.claude/settings.json", strings.Replace(c.read(c.home+"/.claude/settings.json"), `"session-monitor@sm": true`, `"session-monitor@sm": false`, 1), 0o600)
-		}, []finding{{"hooks", broken, "not installed in ~/.claude/settings.json", "run sm install"}}},
+		}, []finding{{"hooks", noted, "not installed in ~/.claude/settings.json; agents are not warned", "run sm install"}}},
 		{"switched off in the project", func(c *clinic) {
 			c.write(c.home+"/proj/.claude/settings.local.json", `{"enabledPlugins":{"session-monitor@sm":false}}`, 0o600)
 			c.dir = c.home + "/proj"
-		}, []finding{{"hooks", broken, "not installed in ~/.claude/settings.json", "run sm install"}}},
+		}, []finding{{"hooks", noted, "not installed in ~/.claude/settings.json; agents are not warned", "run sm install"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

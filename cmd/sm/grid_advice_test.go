@@ -23,7 +23,7 @@ func regular(sessions, cycles int) (all []*transcripttest.HandWritten) {
 	for n := range sessions {
 		s := transcripttest.NewHandWritten(n)
 		for c := range cycles {
-			s.Filled(24+2*c, 160+(7*n+5*c)%11, 3, 2)
+			s.Filled(24+2*c, 163+(7*n+5*c)%11, 3, 2)
 		}
 		s.Turn()
 		s.Read(30, 50)

@@ -195,6 +195,9 @@ func (to *printer) writeStatus(all api.Sessions, order top.Order, limit int) err
 	if all.Demo {
 		fmt.Fprintln(to, demoNotice)
 	}
+	if all.NotWarned {
+		fmt.Fprintln(to, api.NotWarnedNotice)
+	}
 	if spent := top.Spent(&all, time.Now(), to.Columns, to.Colour); spent != "" {
 		fmt.Fprintln(to, spent)
 	}

@@ -57,6 +57,8 @@ type Head struct {
 	Projects []string
 	// Demo says that all of it is made up.
 	Demo bool
+	// NotWarned is true while no hook was ever seen: agents get no notices.
+	NotWarned bool
 	// Server is the central server that knows the agents, "" for the observer. Hosts counts their machines, and Down names
 	// those whose observers do not answer. Problem is why the server has not answered since Since, in seconds since 1970.
 	Server  string

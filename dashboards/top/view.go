@@ -129,6 +129,9 @@ func (t *model) header() [][]span {
 	if len(t.all.Down) > 0 {
 		lines = append(lines, []span{{"no answer from the observers of: " + screen.Text(strings.Join(t.all.Down, ", ")), screen.Bold + ";" + screen.Red}})
 	}
+	if t.all.NotWarned {
+		lines = append(lines, []span{{api.NotWarnedNotice, screen.Yellow}})
+	}
 	if t.all.CatchingUp {
 		lines = append(lines, []span{{"catching up: the observer is still reading what existed when it started", screen.Yellow}})
 	}

@@ -141,7 +141,7 @@ func (d *doctor) hooks(ctx context.Context, layers []*settingsLayer, own *settin
 	}
 	switch {
 	case len(missing) == len(install.HookEvents("", false)):
-		d.found("hooks", Broken, remedy, "not installed in %s", where)
+		d.found("hooks", Noted, remedy, "not installed in %s; agents are not warned", where)
 		return
 	case len(missing) > 0:
 		d.found("hooks", Broken, remedy, "%s has none for %s", where, eventNames(missing))

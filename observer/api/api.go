@@ -209,7 +209,12 @@ type Sessions struct {
 	Down  []string `json:"-"`
 	// Demo says that all of them are made up: the observer runs with --demo.
 	Demo bool `json:"demo,omitempty"`
+	// NotWarned is true while no hook was ever seen: agents get no notices.
+	NotWarned bool `json:"agents_not_warned,omitempty"`
 }
+
+// NotWarnedNotice is the line that page, top and status show while NotWarned is true.
+const NotWarnedNotice = "Agents are not warned: run sm install"
 
 // RateLimits are how far an account has used its limits, each null while unknown.
 type RateLimits struct {

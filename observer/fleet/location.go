@@ -61,6 +61,17 @@ func (r *roster) HooksSeen(agent alerts.AgentID) bool {
 	return a != nil && a.HookedIn != "" && a.HookedIn == a.Session
 }
 
+// Reachable reports whether messages can reach agents at all: a hook was seen, or
+// an agent was registered.
+func (r *roster) Reachable() bool {
+	for _, a := range r.agents {
+		if a.Hooked != 0 || a.Registered {
+			return true
+		}
+	}
+	return false
+}
+
 // Gone says that an agent's client is known and has ended.
 func (r *roster) Gone(agent alerts.AgentID) bool {
 	s, ok := r.Location(agent)
