@@ -4,30 +4,31 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
 	"time"
 )
 
-// Locks knows which files are locked by flock, of all processes that this one may see. It
-// takes no lock itself: who wants one must never be turned away by us.
+// Locks finds the processes of this user that hold an flock on a file. It takes no lock
+// itself, so it never keeps a client from one.
 type Locks struct {
-	path string // of the system's list
+	proc string
 	mu   sync.Mutex
 	read time.Time
-	held map[uint64]int // pids, by inode
+	held map[uint64][]int // pids, by inode
 }
 
-// locksFor is how long the system's list is taken for true: it is asked about many files at a time.
+// locksFor is how long the system's list of locks is used before it is read again.
 const locksFor = 500 * time.Millisecond
 
 // NewLocks reads the locks in a /proc. Without one, as on macOS, no file counts as locked.
-func NewLocks(proc string) *Locks { return &Locks{path: proc + "/locks"} }
+func NewLocks(proc string) *Locks { return &Locks{proc: proc} }
 
-// Holder is the process that holds a lock on a file. Of one that this process may not see no more than its
-// PID is known, which may be 0. Of the file the inode alone is compared:
-// on some file systems the system's list names another device than stat.
+// Holder returns the process of this user that holds a lock on a file. Locks of other
+// users do not count. The list of locks names a file by its inode, and on some file
+// systems by another device than stat, so the process must have the file open.
 func (l *Locks) Holder(path string) (p Process, ok bool) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -37,33 +38,70 @@ func (l *Locks) Holder(path string) (p Process, ok bool) {
 	if !ok {
 		return p, false
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now := time.Now(); now.Sub(l.read) >= locksFor {
-		text, _ := os.ReadFile(l.path) // unreadable is as good as empty
-		l.held, l.read = flocks(text), now
-	}
-	pid, held := l.held[st.Ino]
-	if held {
-		if p, err = Stat(filepath.Dir(l.path), pid); err != nil {
-			p = Process{PID: max(0, pid)}
+
+	for _, pid := range l.holders(st.Ino) {
+		if !l.opened(pid, info) {
+			continue
+		}
+		if p, err := Stat(l.proc, pid); err == nil {
+			return p, true
 		}
 	}
-	return p, held
+	return p, false
 }
 
-// flocks reads lines such as "1: FLOCK  ADVISORY  WRITE 4711 08:01:123456 0 EOF". Those who
-// wait for a lock have an arrow behind the number.
-func flocks(text []byte) map[uint64]int {
-	held := map[uint64]int{}
+// holders are the processes that hold a lock on some file with that inode.
+func (l *Locks) holders(inode uint64) []int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+
+	if now := time.Now(); now.Sub(l.read) >= locksFor {
+		text, _ := os.ReadFile(filepath.Join(l.proc, "locks")) // without a list no file is locked
+		l.held = flocks(text)
+		l.read = now
+	}
+	return slices.Clone(l.held[inode])
+}
+
+// opened reports whether a process is this user's and has a file open.
+func (l *Locks) opened(pid int, file os.FileInfo) bool {
+	dir := filepath.Join(l.proc, strconv.Itoa(pid))
+	info, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || int(st.Uid) != os.Geteuid() {
+		return false
+	}
+
+	fds, err := os.ReadDir(filepath.Join(dir, "fd"))
+	if err != nil {
+		return false
+	}
+	for _, fd := range fds {
+		if open, err := os.Stat(filepath.Join(dir, "fd", fd.Name())); err == nil && os.SameFile(open, file) {
+			return true
+		}
+	}
+	return false
+}
+
+// flocks reads lines such as "1: FLOCK  ADVISORY  WRITE 4711 08:01:123456 0 EOF". A
+// process that waits for a lock has an arrow behind the number.
+func flocks(text []byte) map[uint64][]int {
+	held := map[uint64][]int{}
 	for line := range bytes.Lines(text) {
 		words := bytes.Fields(line)
 		if len(words) < 6 || string(words[1]) != "FLOCK" {
 			continue
 		}
 		file := words[5]
-		if ino, err := strconv.ParseUint(string(file[bytes.LastIndexByte(file, ':')+1:]), 10, 64); err == nil {
-			held[ino], _ = strconv.Atoi(string(words[4]))
+		inode, err := strconv.ParseUint(string(file[bytes.LastIndexByte(file, ':')+1:]), 10, 64)
+		if err != nil {
+			continue
+		}
+		if pid, err := strconv.Atoi(string(words[4])); err == nil && pid > 0 {
+			held[inode] = append(held[inode], pid)
 		}
 	}
 	return held

@@ -2,9 +2,11 @@ package proc
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
 func TestLocks(t *testing.T) {
@@ -42,9 +44,57 @@ func TestFlocks(t *testing.T) {
 	if len(held) != 2 {
 		t.Errorf("held %v", held)
 	}
-	for ino, pid := range map[uint64]int{123456: 4711, 7: 12} {
-		if held[ino] != pid {
-			t.Errorf("%d is held by %d", ino, held[ino])
+	for inode, pid := range map[uint64]int{123456: 4711, 7: 12} {
+		if len(held[inode]) != 1 || held[inode][0] != pid {
+			t.Errorf("%d is held by %d, want %d", inode, held[inode], pid)
+		}
+	}
+}
+
+// TestLocksOfOthers: no process of another user holds a file, nor one that locks
+// another file with the same inode.
+func TestLocksOfOthers(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to run a process as another user")
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "a.lock")
+	if err := os.WriteFile(path, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inode := info.Sys().(*syscall.Stat_t).Ino
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+
+	stranger := exec.Command("sleep", "60")
+	stranger.Stdin = f
+	stranger.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	own := exec.Command("sleep", "60")
+	for _, cmd := range []*exec.Cmd{stranger, own} {
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer cmd.Wait()
+		defer cmd.Process.Kill()
+	}
+
+	for name, pid := range map[string]int{"another user": stranger.Process.Pid, "another file": own.Process.Pid} {
+		l := NewLocks("/proc")
+		l.held = map[uint64][]int{inode: {pid}}
+		l.read = time.Now().Add(time.Hour)
+		if p, held := l.Holder(path); held {
+			t.Errorf("%s: held by %+v", name, p)
 		}
 	}
 }
