@@ -42,7 +42,7 @@ type Bill struct {
 	Reruns, Reedits, Restated int
 	// Regrown is after how many replies the context had grown by Tokens; 0 for not yet.
 	Regrown int
-	// Done says that the replies it covers have all come: nothing but Regrown changes any more.
+	// Done says that the bill has ended: nothing changes any more.
 	Done bool
 	// Files are those that were read again, at most BillFiles.
 	Files []Reread

@@ -12,11 +12,8 @@ const (
 	// maxKeys bounds what is known to have been done, maxPrompts the sketches of prompts: of more
 	// the older half is forgotten.
 	maxKeys, maxPrompts = 2048, 64
-	// maxAccounts bounds the bills that are open at the same time, maxCalls the calls of a reply
-	// and maxWork those of a session's opening that are looked at.
-	maxAccounts, maxCalls, maxWork = 32, 64, 128
-	// regrowWithin is how many replies a bill stays open for its Regrown.
-	regrowWithin = 1000
+	// maxCalls bounds the calls of a reply that count, and maxWork those of a session's opening.
+	maxCalls, maxWork = 64, 128
 )
 
 // Ledger makes the bills of one transcript. The zero value is ready.
@@ -28,15 +25,15 @@ type Ledger struct {
 	begun    bool // there has been a reply
 }
 
-// account is a bill that may still grow.
+// account is the bill of a boundary. The newest one grows; the others wait to be
+// handed out.
 type account struct {
 	bill    transcript.Bill
 	ordinal int     // of a compaction in its file
 	opening bool    // it begins the file
+	calls   int     // how many different ones there had been at the boundary
 	prompts int     // how many there had been at the boundary
 	grown   []int64 // by how many tokens the context had grown after each reply
-	replies int     // beyond those that count
-	cut     bool    // another boundary has followed: the context no longer grows from this one
 	over    bool    // nothing changes any more
 	changed bool    // since it was handed out
 }
@@ -66,7 +63,7 @@ func (l *Ledger) Reply(e *transcript.Entry, first bool) {
 	if first {
 		l.settle(e.Context - l.last.context - l.last.output)
 		l.last.context, l.last.output, l.begun = e.Context, e.Usage.Output, true
-		for _, a := range l.accounts {
+		if a := l.current(); a != nil {
 			a.reply(e.Context)
 		}
 	}
@@ -76,40 +73,33 @@ func (l *Ledger) Reply(e *transcript.Entry, first bool) {
 	}
 }
 
-// reply counts a reply that follows the boundary.
-func (a *account) reply(context int64) {
-	if a.over {
-		return
+// current is the bill that grows, nil for none.
+func (l *Ledger) current() *account {
+	if n := len(l.accounts); n > 0 && !l.accounts[n-1].over {
+		return l.accounts[n-1]
 	}
-	if a.bill.After == 0 {
-		a.bill.After, a.changed = context, true
-	}
-	if a.bill.Replies < transcript.BillReplies {
-		a.bill.Replies++
-		a.changed = true
-		if !a.cut {
-			a.grown = append(a.grown, context-a.bill.After)
-		}
-		return
-	}
-	a.replies++
-	a.bill.Done, a.changed = true, a.changed || a.replies == 1
-	a.regrow(context - a.bill.After)
+	return nil
 }
 
-// regrow ends a bill whose replies have all come, once the context has grown by as much as was
-// read again.
-func (a *account) regrow(grown int64) {
-	b := &a.bill
-	if a.replies == 1 {
-		b.Regrown = regrown(a.grown, b.Tokens)
+// reply counts a reply that follows the boundary. The one after the last that counts
+// ends the bill, as it shows what the results of that one brought.
+func (a *account) reply(context int64) {
+	a.changed = true
+	if a.bill.After == 0 {
+		a.bill.After = context
 	}
-	if b.Regrown == 0 && b.Tokens > 0 && grown >= b.Tokens && !a.cut {
-		b.Regrown = transcript.BillReplies + a.replies
+	if a.bill.Replies == transcript.BillReplies {
+		a.end()
+		return
 	}
-	if a.over = a.cut || b.Regrown > 0 || b.Tokens == 0 || a.replies == regrowWithin; a.over {
-		a.changed = true
-	}
+	a.bill.Replies++
+	a.grown = append(a.grown, context-a.bill.After)
+}
+
+func (a *account) end() {
+	a.bill.Done = true
+	a.over = true
+	a.changed = true
 }
 
 // regrown is after how many replies a context had grown by so many tokens, 0 for never.
@@ -120,34 +110,37 @@ func regrown(grown []int64, tokens int64) int {
 	return 1 + slices.IndexFunc(grown, func(n int64) bool { return n >= tokens })
 }
 
-// counts says that what happens now is still on the bill.
-func (a *account) counts() bool { return !a.over && a.replies == 0 }
-
 // Called takes a call of the newest reply, by a client in that folder; a size is that of its result, where the client
 // writes both at once.
 func (l *Ledger) Called(folder []byte, c *transcript.Call) {
 	if c.Tool == transcript.ToolOther {
 		return
 	}
-	key, again := transcript.Key(0), false
+	a := l.current()
+	key := transcript.Key(0)
+	again := false
 	if len(c.On) > 0 {
 		key = keyOf(c.Tool, c.Target())
-		if again = l.done.has(key); !again {
+		again = a != nil && slices.Contains(l.done.first(a.calls), key)
+		if !again && !l.done.has(key) {
 			l.done.add(key, maxKeys)
 		}
 	}
-	counted, opening := false, false
-	for _, a := range l.accounts {
-		if a.counts() {
-			counted, opening = true, opening || a.opening
-			a.count(c.Tool, again)
-		}
-	}
-	if !counted || key == 0 || len(l.last.calls) == maxCalls {
+	if a == nil {
 		return
 	}
-	asked := call{id: transcript.KeyOf(c.ID), key: key, tool: c.Tool, again: again, size: c.Size}
-	if c.Tool == transcript.ToolRead && (again || opening) {
+	a.count(c.Tool, again)
+	if key == 0 || len(l.last.calls) == maxCalls {
+		return
+	}
+	asked := call{
+		id:    transcript.KeyOf(c.ID),
+		key:   key,
+		tool:  c.Tool,
+		again: again,
+		size:  c.Size,
+	}
+	if c.Tool == transcript.ToolRead && (again || a.opening) {
 		asked.name = nameOf(c.On, folder)
 	}
 	l.last.calls = append(l.last.calls, asked)
@@ -206,10 +199,8 @@ func (l *Ledger) settle(grown int64) {
 		if total > 0 {
 			tokens = int64(float64(grown) * float64(c.size) / float64(total))
 		}
-		for _, a := range l.accounts {
-			if a.counts() {
-				a.brought(c, tokens)
-			}
+		if a := l.current(); a != nil {
+			a.brought(c, tokens)
 		}
 	}
 	l.last.calls = l.last.calls[:0]
@@ -248,10 +239,7 @@ func (l *Ledger) Prompt(text []byte) {
 	if s == 0 {
 		return
 	}
-	for _, a := range l.accounts {
-		if !a.counts() || a.bill.Replies == transcript.BillReplies {
-			continue
-		}
+	if a := l.current(); a != nil && a.bill.Replies < transcript.BillReplies {
 		if slices.ContainsFunc(l.prompts.first(a.prompts), func(k transcript.Key) bool { return Alike(k, s) }) {
 			a.bill.Restated++
 			a.changed = true
@@ -295,15 +283,15 @@ func (l *Ledger) open(b transcript.Bill) *account {
 	l.settle(0)
 	b.Before = cmp.Or(b.Before, l.last.context)
 	l.last.context, l.last.output = 0, 0
-	for _, a := range l.accounts {
-		if a.cut = true; !a.over && a.replies > 0 {
-			a.over, a.changed = true, true
-		}
+	if a := l.current(); a != nil {
+		a.end()
 	}
-	if live := slices.DeleteFunc(slices.Clone(l.accounts), func(a *account) bool { return a.over }); len(live) >= maxAccounts {
-		live[0].over = true
+	a := &account{
+		bill:    b,
+		calls:   l.done.total,
+		prompts: l.prompts.total,
+		changed: true,
 	}
-	a := &account{bill: b, prompts: l.prompts.total, changed: true}
 	l.accounts = append(l.accounts, a)
 	return a
 }

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"time"
 
 	"sm/transcript"
@@ -26,9 +27,7 @@ func (f *Fold) Bills() ([]transcript.Bill, transcript.Worked) {
 		if c.Millis > 0 {
 			b.Millis = c.Millis
 		}
-		if c.PreTokens > 0 {
-			b.Before = c.PreTokens
-		}
+		b.Before = cmp.Or(b.Before, c.PreTokens)
 	})
 }
 

@@ -247,16 +247,24 @@ func naiveBills(t *testing.T, lines []byte) (list []transcript.Bill) {
 			continue
 		}
 		b := *all[at].boundary
+		for i := at - 1; i >= 0 && all[i].boundary == nil; i-- {
+			if all[i].reply != "" {
+				b.Before = all[i].context
+				break
+			}
+		}
 		replies, grown, reply, closed := map[string]bool{}, []int64{}, "", false
 		for i := at + 1; i < len(all); i++ {
 			r := all[i]
-			closed = closed || r.boundary != nil
+			if closed = r.boundary != nil; closed {
+				break
+			}
 			if r.reply != "" && !replies[r.reply] {
 				replies[r.reply], reply = true, r.reply
 				if b.After == 0 {
 					b.After = r.context
 				}
-				if !closed {
+				if len(grown) < transcript.BillReplies {
 					grown = append(grown, r.context-b.After)
 				}
 			}
@@ -272,7 +280,7 @@ func naiveBills(t *testing.T, lines []byte) (list []transcript.Bill) {
 				continue
 			}
 			again := false
-			for _, before := range all[:i] {
+			for _, before := range all[:at] {
 				again = again || before.tool == r.tool && before.on == r.on
 			}
 			if r.tool == "Read" {
@@ -290,7 +298,7 @@ func naiveBills(t *testing.T, lines []byte) (list []transcript.Bill) {
 				b.Reruns++
 			}
 		}
-		b.Replies, b.Done = min(transcript.BillReplies, len(replies)), len(replies) > transcript.BillReplies
+		b.Replies, b.Done = min(transcript.BillReplies, len(replies)), closed || len(replies) > transcript.BillReplies
 		for i, n := range grown {
 			if b.Tokens > 0 && n >= b.Tokens {
 				b.Regrown = i + 1

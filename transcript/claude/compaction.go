@@ -148,7 +148,7 @@ func (f *Fold) compact(ev event, now moment) {
 	f.Session.Compactions[ev.Trigger]++
 	f.change(len(f.compactions) - 1)
 	if f.bills != nil {
-		f.bills.Compacted(len(f.compactions)-1, transcript.Bill{Before: ev.PreTokens, Millis: f.sinceLast(&ev)})
+		f.bills.Compacted(len(f.compactions)-1, transcript.Bill{Millis: f.sinceLast(&ev)})
 	}
 	f.blank(now)
 }

@@ -129,6 +129,8 @@ func (r *Report) costs(list []history.Bill, projects map[string]string) {
 		}
 	}
 	r.Costs.settle()
+	r.Dropped = r.Costs.Compactions.Dropped
+	r.Costs.Compactions.Count = r.Compactions.Total()
 	r.ProjectCosts, r.RereadFiles = []ProjectCosts{}, []RereadFile{}
 	for _, p := range byProject {
 		p.settle()

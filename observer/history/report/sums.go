@@ -32,7 +32,6 @@ type sums struct {
 
 	pre, manual, idle, post, percent, turns  []int64
 	noPre, noManual, noIdle, noPost, noTurns int
-	dropped                                  int64
 }
 
 // sessionSums is the part of one session. What is kept of its last compaction waits for the first reading after it.
@@ -44,10 +43,9 @@ type sessionSums struct {
 
 	cycle int  // turns of the present cycle, with those that were copied
 	shown bool // the transcript has shown something of it
-	// at and size are those of the compaction that no reading has followed yet; waiting is false without one.
+	// at is that of the compaction that no reading has followed yet; waiting is false without one.
 	waiting bool
 	at      time.Time
-	size    int64
 }
 
 func newSums(o alerts.Options) (*sums, error) {
@@ -119,13 +117,10 @@ func (s *sums) read(one *sessionSums, ev *alerts.Event) {
 	one.waiting = false
 	s.post = append(s.post, ev.Tokens)
 	s.percent = append(s.percent, int64(transcript.Window{Tokens: ev.Window, Reserved: ev.Reserved}.Percent(ev.Tokens)))
-	if one.size > 0 {
-		s.dropped += max(0, one.size-ev.Tokens)
-	}
 }
 
 func (s *sums) compacted(one *sessionSums, ev *alerts.Event, size int64) {
-	one.waiting, one.at, one.size = true, ev.At, size
+	one.waiting, one.at = true, ev.At
 	if one.shown {
 		s.turns = append(s.turns, int64(one.cycle))
 	} else {
@@ -196,7 +191,7 @@ func monthOf(at time.Time) string {
 // report is what it all adds up to, with the sessions that there are.
 func (s *sums) report(views []fleet.View) *Report {
 	projects := map[string]*Row{}
-	r := &Report{Storms: int(s.engine.Counters().Storms), Dropped: s.dropped, Turns: s.total.Turns, Compactions: s.total.Compactions}
+	r := &Report{Storms: int(s.engine.Counters().Storms), Turns: s.total.Turns, Compactions: s.total.Compactions}
 	var most []Session
 	for i := range views {
 		v := &views[i]
