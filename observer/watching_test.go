@@ -13,7 +13,9 @@ func TestWatchingWithoutHooks(t *testing.T) {
 	r := newWatched(t)
 	r.start()
 	r.write(uuid(1), prompt(ago(0), "p1", "Go."), reply(ago(0), "m1", 140_000, 10))
-	r.until("the context is read", func() bool { return r.session(uuid(1)).Level == "critical" })
+	r.until("the context is read", func() bool {
+		return strings.Contains(r.ask(http.MethodGet, "/sessions", "").Body, `"level":"critical"`)
+	})
 
 	wantMail(r)
 	answer := r.ask(http.MethodPost, "/sessions/"+uuid(1)+"/messages", `{"text":"Hi.","delivery_mode":"sequential"}`)

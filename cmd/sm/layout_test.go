@@ -127,7 +127,7 @@ func layoutTable() layoutRules {
 			"sm/cmd/sm/internal/config":    {ours: []string{"sm/cmd/internal/places", "sm/dashboards/screen", "sm/dashboards/screen/plain", "sm/observer/socket"}},
 			"sm/cmd/sm/internal/prompt":    {ours: []string{"sm/handoff/queue", "sm/handoff/tmux", "sm/observer/fleet", "sm/transcript/claude/hook", "sm/transcript/codex"}},
 			"sm/cmd/sm/internal/usage":     {ours: []string{"sm/cmd/sm/internal/config", "sm/dashboards/screen/plain"}},
-			"sm/dashboards/top":            {ours: []string{"sm/dashboards/screen", "sm/dashboards/urgency", "sm/observer/api"}},
+			"sm/dashboards/top":            {ours: []string{"sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/urgency", "sm/observer/api"}},
 			"sm/cmd/sm/internal/term":      {ours: []string{"sm/dashboards/screen"}},
 			"sm/cmd/sm/internal/view":      {ours: []string{"sm/alerts", "sm/cmd/sm/internal/term", "sm/dashboards/page", "sm/dashboards/screen", "sm/dashboards/screen/plain", "sm/dashboards/top", "sm/deploy/doctor", "sm/observer/api", "sm/observer/history/replay", "sm/observer/history/report", "sm/observer/history/tune"}},
 			"sm/cmd/bench":                 {ours: append(slices.Clone(libraries), layoutSupport)},

@@ -23,6 +23,7 @@ import (
 
 	"sm/alerts"
 	"sm/alerts/outbox"
+	webpage "sm/dashboards/page"
 	"sm/dashboards/top"
 	"sm/observer"
 	"sm/observer/api"
@@ -100,7 +101,7 @@ func TestSameFigures(t *testing.T) {
 		}
 	}
 	status := fromStatus(t, socket)
-	if len(status) != len(ids) || status[ids["seen"]].Source != "seen" || status[ids["assumed"]].Source != "assumed" || status[ids["assumed"]].Cost != "$1.23" ||
+	if len(status) != len(ids) || status[ids["seen"]].Source != "seen" || status[ids["assumed"]].Source != "refusal" || status[ids["assumed"]].Cost != "$1.23" ||
 		status[ids["unknown"]].Tokens != 0 || status[ids["large"]].Pressure < 60 || status[ids["calm"]].Replies == "" {
 		t.Fatalf("the fleet is not as it should be: %+v", status)
 	}
@@ -284,7 +285,7 @@ func shownOnPage(t *testing.T, page string, want map[string]figures) {
 		row := rows[id]
 		texts := []string{"until the next reply"}
 		if f.Tokens > 0 {
-			texts = []string{shortTokens(f.Tokens) + " of ", fmt.Sprintf("<b>%d%%</b> ", f.Pressure), fmt.Sprintf("%d%% of the way to compaction at %s (%s", f.Pressure, shortTokens(f.Threshold), f.Source)}
+			texts = []string{shortTokens(f.Tokens) + " of ", fmt.Sprintf("<b>%d%%</b> ", f.Pressure), fmt.Sprintf("%d%% of the way to compaction %s", f.Pressure, webpage.CompactsAt(f.Threshold, f.Source))}
 		}
 		if f.Replies != "" {
 			texts = append(texts, "≈ "+f.Replies+" repl")
@@ -332,7 +333,7 @@ func shownInTop(t *testing.T, socket string, ids map[string]string, want map[str
 			texts = []string{fmt.Sprintf("%d of %d tokens", f.Tokens, s.WindowTokens), fmt.Sprintf(", %d%% of where it compacts", f.Pressure)}
 		}
 		if f.Threshold > 0 {
-			texts = append(texts, fmt.Sprintf("%d tokens, %s", f.Threshold, f.Source))
+			texts = append(texts, webpage.CompactsAt(f.Threshold, f.Source))
 		}
 		for _, text := range texts {
 			if !strings.Contains(o.Out, text) {

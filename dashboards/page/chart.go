@@ -131,7 +131,7 @@ func (c *chart) limits(r *Row, top int64, y func(int64) float64) {
 			continue
 		}
 		text := l.text + " " + Short(l.at)
-		if l.class == "compacts" && r.Source == "assumed" {
+		if l.class == "compacts" && assumed(r.Source) {
 			text += " (assumed)"
 		}
 		c.Limits = append(c.Limits, ruler{At: percent(y(l.at)), Text: text, Class: l.class})

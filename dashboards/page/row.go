@@ -31,6 +31,7 @@ type row struct {
 	Drifts               string
 	DriftNote            string
 	Dim                  bool
+	Assumed              bool // the threshold was neither seen nor configured
 }
 
 func rowOf(r *Row, h *History) row {
@@ -38,7 +39,8 @@ func rowOf(r *Row, h *History) row {
 		Row: *r, Key: Key(r.ID), Heading: tame(r.heading()), Pressure: r.pressure(), Told: r.told(),
 		Left: replies(r.Replies), Between: between(r.Replies), Spark: sparkOf(r, h),
 		Sum: sum(r.Compactions), Triggers: triggers(r.Compactions),
-		Dim: r.need() >= urgency.Idles,
+		Dim:     r.need() >= urgency.Idles,
+		Assumed: assumed(r.Source),
 	}
 	d.Host = tame(r.Host)
 	d.Project, d.Model, d.Parent = tame(r.Project), tame(strings.TrimPrefix(r.Model, "claude-")), tame(r.Parent)
@@ -136,23 +138,30 @@ func (d *row) context(r *Row) {
 		d.Size = "about " + d.Size
 	}
 	if d.Way = "where the client compacts is not known"; d.Reached != "" {
-		d.Way = "of the way to compaction at " + Short(r.Threshold)
-		if how := source(r.Source); how != "" {
-			d.Way += " (" + how + ")"
-		}
+		d.Way = "of the way to compaction " + CompactsAt(r.Threshold, r.Source)
 	}
 	d.Bar = strings.TrimSpace(d.Reached + " " + d.Way)
 }
 
-// source says in words where a threshold is from.
-func source(name string) string {
-	switch name {
-	case "assumed":
-		return "assumed by model and window"
+// assumed reports whether a threshold with that source was neither seen nor configured.
+func assumed(source string) bool {
+	return source == "assumed" || source == "refusal" || source == "earliest"
+}
+
+// CompactsAt describes a compaction threshold and its source, as "at 167k (assumed)".
+func CompactsAt(threshold int64, source string) string {
+	size := Short(threshold)
+	switch source {
+	case "":
+		return "at " + size
+	case "refusal":
+		return "when the API refuses, near " + size + " (assumed)"
+	case "earliest":
+		return "at " + size + " at the earliest (assumed)"
 	case "seen":
-		return "seen before"
+		return "at " + size + " (seen before)"
 	}
-	return name
+	return "at " + size + " (" + tame(source) + ")"
 }
 
 // forecast says why there is none.

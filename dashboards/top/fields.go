@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"sm/dashboards/page"
 	"sm/dashboards/screen"
 	"sm/dashboards/urgency"
 	"sm/observer/api"
@@ -85,11 +86,7 @@ func historyFields(s api.Session, now time.Time) (fields [][2]string) {
 		add("compacting", "now")
 	}
 	if s.ThresholdTokens != nil {
-		at := fmt.Sprintf("%d tokens", *s.ThresholdTokens)
-		if s.ThresholdSource != "" { // an older observer does not say
-			at += ", " + s.ThresholdSource
-		}
-		add("compacted at", at)
+		add("compacts", page.CompactsAt(*s.ThresholdTokens, s.ThresholdSource))
 	}
 	add("forecast", forecastText(s.Forecast))
 	add("cycle", fmt.Sprint(s.Cycle))

@@ -66,7 +66,8 @@ type Session struct {
 	// the client adds them to tokens_used when it decides whether to compact.
 	ClearedTokens int64 `json:"cleared_tokens"`
 	// ThresholdTokens is the size at which the client compacts, null while unknown;
-	// ThresholdSource is configured, seen, assumed, or "" while unknown; ForecastTurns and ForecastSeconds say how far that is, with the range in which it
+	// ThresholdSource is configured, seen, assumed, refusal (the client is assumed to compact when the API refuses a request,
+	// near this size), earliest (assumed, and it may be later), or "" while unknown; ForecastTurns and ForecastSeconds say how far that is, with the range in which it
 	// lies four times out of five.
 	ThresholdTokens *int64 `json:"compaction_threshold_tokens"`
 	ThresholdSource string `json:"compaction_threshold_source"`

@@ -27,18 +27,29 @@ func (g *gauge) windowOf(a *Agent, s *transcript.Session) int64 {
 // compactsAt is the size in tokens at which a client is assumed to compact by itself. It is 0 when the client never
 // does, and when its model and version are unknown. a is nil when only the session is known.
 func (g *gauge) compactsAt(a *Agent, s *transcript.Session, window int64) int64 {
-	var reported claude.AutoCompact
-	version := s.Version
-	if a != nil {
-		if strings.HasPrefix(a.Provider, "codex") && clients.Of(s) != clients.Codex {
-			return 0
-		}
-		if a.AutoCompact != nil {
-			reported = *a.AutoCompact
-		}
-		version = cmp.Or(version, g.clients[a.Session].Version)
+	if a != nil && strings.HasPrefix(a.Provider, "codex") && clients.Of(s) != clients.Codex {
+		return 0
 	}
-	return clients.CompactsAt(s, &reported, window, s.Model, version)
+	setting, version := g.autoCompact(a, s)
+	return clients.CompactsAt(s, setting, window, s.Model, version)
+}
+
+// basis is how the size is known that compactsAt returns.
+func (g *gauge) basis(a *Agent, s *transcript.Session) claude.Basis {
+	setting, version := g.autoCompact(a, s)
+	return clients.BasisOf(s, setting, s.Model, version)
+}
+
+// autoCompact is what an agent's client was told about compacting, and its version.
+func (g *gauge) autoCompact(a *Agent, s *transcript.Session) (setting *claude.AutoCompact, version string) {
+	setting = new(claude.AutoCompact)
+	if a == nil {
+		return setting, s.Version
+	}
+	if a.AutoCompact != nil {
+		setting = a.AutoCompact
+	}
+	return setting, cmp.Or(s.Version, g.clients[a.Session].Version)
 }
 
 // window is the size of an agent's window, as far as it is known without a report.

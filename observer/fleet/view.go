@@ -7,6 +7,7 @@ import (
 	"sm/observer/fleet/crosscheck"
 	"sm/observer/tally"
 	"sm/transcript"
+	"sm/transcript/claude"
 	"sm/transcript/clients"
 )
 
@@ -53,6 +54,8 @@ type View struct {
 	Peak     int64
 	Window   transcript.Window
 	Level    alerts.Level
+	// Basis is how the size is known at which the client is assumed to compact.
+	Basis claude.Basis
 
 	// Compactions happened in this session; Inherited were copied into its file
 	// from another one. Both by trigger.

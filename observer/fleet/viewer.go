@@ -109,6 +109,7 @@ func (vw *viewer) viewSession(r *row, v *View) {
 			v.Estimate = also.Estimate
 		}
 	}
+	v.Basis = vw.gauge.basis(r.of, t)
 	if v.Known {
 		v.Level = vw.options.Thresholds.Level(v.Tokens, v.Window, vw.gauge.compactsAt(r.of, t, v.Window.Tokens))
 	}
@@ -174,6 +175,7 @@ func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 	if read {
 		t = &s.own[0].Session
 	}
+	v.Basis = vw.gauge.basis(a, t)
 	if read && a.Sample.Back && v.Known || a.aheadOfTranscript(v) {
 		v.Tokens, v.Cleared, v.Known, v.Source, v.Reading = a.Sample.Tokens, 0, a.Sample.Tokens > 0, transcript.FromStatusline, a.Sample.At.Time()
 		v.Level = vw.options.Thresholds.Level(v.Tokens, v.Window, vw.gauge.compactsAt(a, t, v.Window.Tokens))

@@ -9,6 +9,7 @@ import (
 
 	"sm/alerts"
 	"sm/transcript"
+	"sm/transcript/claude"
 )
 
 func TestViewOf(t *testing.T) {
@@ -26,7 +27,7 @@ func TestViewOf(t *testing.T) {
 		Agent: uuid(1), Label: labelled(1), SessionID: uuid(1), Provider: "claude", Program: Claude, Path: p.path, Project: "web",
 		CWD: "/home/dev/web", Model: "claude-opus-4-8", Version: "2.1.44",
 		Tokens: 100_000, Known: true, Reading: at, Peak: 150_000,
-		Window: transcript.Window{Tokens: 200_000, Source: transcript.WindowConfig}, Level: alerts.Warn,
+		Window: transcript.Window{Tokens: 200_000, Source: transcript.WindowConfig}, Level: alerts.Warn, Basis: claude.Assumed,
 		Compactions: one(auto), Counted: one(auto), Cycle: 2, Turns: 1, InTurn: true,
 		Messages: 2, Cost: transcript.Usage{Input: 4, CacheCreation: 200, CacheRead: 249_796, Output: 30},
 		SubagentFiles: 1, SubagentMessages: 2, SubagentTokens: transcript.Usage{Input: 4, CacheCreation: 200, CacheRead: 17_796, Output: 55},

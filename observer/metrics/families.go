@@ -82,15 +82,20 @@ func (b *builder) contexts(rows []row) {
 
 // thresholds say how far the next compaction is.
 func (b *builder) thresholds(rows []row) {
-	b.gauge("agent_session_compaction_threshold_tokens", "Context size at which the client compacts by itself, and where that is from: configured, seen, assumed; absent while unknown.")
-	sources := map[alerts.ThresholdSource]*dto.LabelPair{}
-	for _, s := range []alerts.ThresholdSource{alerts.ThresholdAssumed, alerts.ThresholdSeen, alerts.ThresholdConfigured} {
-		sources[s] = b.label("source", s.String())
+	b.gauge("agent_session_compaction_threshold_tokens", "Context size at which the client compacts by itself, and where that is from: configured, seen, assumed, refusal (when the API refuses a request), earliest (assumed, it may be later); absent while unknown.")
+	sources := map[string]*dto.LabelPair{}
+	for _, s := range []string{"assumed", "refusal", "earliest", "seen", "configured"} {
+		sources[s] = b.label("source", s)
 	}
 	for _, v := range rows {
-		if v.Policy.Threshold > 0 {
-			b.add(float64(v.Policy.Threshold), v.label, sources[v.Policy.ThresholdSource])
+		if v.Policy.Threshold <= 0 {
+			continue
 		}
+		source := v.Policy.ThresholdSource.String()
+		if v.Policy.ThresholdSource == alerts.ThresholdAssumed {
+			source = cmp.Or(string(v.Basis), source)
+		}
+		b.add(float64(v.Policy.Threshold), v.label, sources[source])
 	}
 	b.each(rows, "agent_session_cleared_tokens", "Tokens of tool results that were left out of the newest request, and that count besides the context on the way to the compaction threshold; absent for none, and while the threshold is unknown.",
 		func(v *row) (float64, bool) {

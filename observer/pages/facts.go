@@ -103,10 +103,7 @@ func Facts(v *fleet.View, s *api.Session, p *alerts.View, history *curve.Curve) 
 		{Name: "Model", Value: s.Model}, {Name: "Client", Value: s.Version}, {Name: "Window", Value: webpage.Short(s.WindowTokens) + ", by " + s.WindowSource},
 	}
 	if p.Threshold > 0 {
-		how := map[alerts.ThresholdSource]string{
-			alerts.ThresholdConfigured: "configured", alerts.ThresholdSeen: "as seen before", alerts.ThresholdAssumed: "assumed",
-		}[p.ThresholdSource]
-		f.add("Compacts at", webpage.Short(p.Threshold)+", "+how)
+		f.add("Compacts", webpage.CompactsAt(p.Threshold, s.ThresholdSource))
 	}
 	f.add("Largest context", webpage.Short(s.PeakTokens))
 	f.add("Compactions", fmt.Sprintf("%d auto, %d manual, %d idle, %d unknown", s.Compactions.Auto, s.Compactions.Manual, s.Compactions.Idle, s.Compactions.Unknown))

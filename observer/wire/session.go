@@ -144,7 +144,11 @@ func (p *Policy) Session(v fleet.View) api.Session {
 		s.Level = p.Level.String()
 	}
 	if p.Threshold > 0 {
-		s.ThresholdTokens, s.ThresholdSource = &p.Threshold, p.ThresholdSource.String()
+		s.ThresholdTokens = &p.Threshold
+		s.ThresholdSource = p.ThresholdSource.String()
+		if p.ThresholdSource == alerts.ThresholdAssumed {
+			s.ThresholdSource = string(v.Basis)
+		}
 	}
 	if p.Pressure != alerts.PressureUnknown {
 		s.Pressure, s.PressureLevel = &p.Ratio, p.Pressure.String()

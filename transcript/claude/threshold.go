@@ -46,6 +46,36 @@ const (
 	leastAutoWindow = 100_000
 )
 
+// Basis is how the size is known at which a client is assumed to compact.
+type Basis string
+
+// The bases.
+const (
+	// Assumed: the client compares the context with the size that it computes.
+	Assumed Basis = "assumed"
+	// Refusal: the client compacts when the API refuses a request, near the window.
+	Refusal Basis = "refusal"
+	// Earliest: it is not known which of the two, and the computed size is the smaller.
+	Earliest Basis = "earliest"
+)
+
+// Basis returns how a client of that version and model decides to compact. Since
+// 2.1.197 a client compares with the computed size only where a window is configured,
+// or where the model has a default window of its own: claude-sonnet-4-6 has one,
+// claude-sonnet-4-5 has none. An account's server may set one for any model.
+func (a *AutoCompact) Basis(model, version string) Basis {
+	v := versionOf(version)
+	switch {
+	case version == "":
+		return Earliest
+	case !v.atLeast(2, 1, 197), a.window(model, v) > 0, strings.HasPrefix(model, "claude-sonnet-4-6"):
+		return Assumed
+	case strings.HasPrefix(model, "claude-sonnet-4-5"):
+		return Refusal
+	}
+	return Earliest
+}
+
 // CompactsAt is the context size in tokens at which a client of that version compacts
 // by itself, with a model of that window; 0 for a client that does not, and
 // where the window is unknown. An empty version stands for the newest.
@@ -53,6 +83,9 @@ func (a *AutoCompact) CompactsAt(window int64, model, version string) int64 {
 	v := versionOf(version)
 	if a.Off || window <= 0 {
 		return 0
+	}
+	if a.Basis(model, version) == Refusal {
+		return window
 	}
 	if own := a.window(model, v); own > 0 {
 		window = min(window, own)

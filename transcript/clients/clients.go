@@ -47,6 +47,14 @@ func CompactsAt(s *transcript.Session, setting *claude.AutoCompact, window int64
 	return setting.CompactsAt(window, model, version)
 }
 
+// BasisOf is how the size is known that CompactsAt returns.
+func BasisOf(s *transcript.Session, setting *claude.AutoCompact, model, version string) claude.Basis {
+	if Of(s) == Codex {
+		return claude.Assumed
+	}
+	return setting.Basis(model, version)
+}
+
 // Formats are those of all clients, each with names that none before it claims. held is for
 // [codex.Format].
 func Formats(held func(path string) (transcript.Holder, bool)) []*transcript.Format {
