@@ -129,6 +129,9 @@ type Entry struct {
 	// (forkedFrom.messageUuid); both are 0 for KindOther. Parent is the record before it,
 	// of readings, prompts, asides and summaries; Message the API message of a reading.
 	UUID, Parent, Origin, Message Key
+	// Turn is the client's number of the turn that a prompt belongs to, from 1, or 0
+	// where the record has none. Prompts that are sent together share a turn.
+	Turn int64
 	// Anchor is the uuid of the summary that a boundary names as its own.
 	Anchor Key
 	// At is the record's timestamp, 0 when it has none.

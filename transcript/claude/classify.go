@@ -118,7 +118,7 @@ func (r *record) user(w *walker, line []byte, e *transcript.Entry) {
 		return
 	}
 	e.Parent = w.key(r.parent)
-	if !r.summary && r.meta {
+	if !r.summary && r.meta && !r.fromOutside(w) {
 		e.Kind = transcript.KindAside
 		return
 	}
@@ -147,12 +147,25 @@ func (r *record) user(w *walker, line []byte, e *transcript.Entry) {
 		e.Kind = transcript.KindTurnEnd
 		return
 	}
-	e.Kind = transcript.KindTurnStart
+	e.Kind, e.Turn = transcript.KindTurnStart, r.turn
+	if r.meta { // the client wraps such a message in words of its own
+		return
+	}
 	if own := unwrap(body); wording.IsOurs(own) {
 		e.Text = wording.Clip(own)
 	} else {
 		e.Title, e.Titled = own, transcript.TitlePrompt
 	}
+}
+
+// fromOutside reports whether a meta record is a message that begins a turn: one of
+// another session or of a plugin, or one with a turn of its own.
+func (r *record) fromOutside(w *walker) bool {
+	switch string(w.Decode(r.source)) {
+	case "peer", "plugin":
+		return true
+	}
+	return r.turn > 0
 }
 
 // unwrap takes off what clients since 2.1.328 put around a long paste.

@@ -34,6 +34,7 @@ type Fold struct {
 	line        line   // the order in which the file was written
 	chain       chain  // what the conversation consists of
 	order       int64  // records so far, to tell equal times apart
+	turn        int64  // of the newest prompt, by the client's count; 0 for unknown
 	rested      bool   // a turn ended, and neither prompt nor reply followed
 	clock       transcript.Instant
 	session     named          // the sessionId that was asked for last
@@ -238,6 +239,11 @@ func (f *Fold) Add(e *transcript.Entry) (fresh bool) {
 		f.chain.started = f.order
 		f.rested = false
 		f.decide()
+		if e.Turn != 0 && e.Turn == f.turn && s.InTurn && !e.Rewound {
+			e.Kind = transcript.KindHeard
+			return true
+		}
+		f.turn = e.Turn
 		s.Turns++
 		s.InTurn = true
 	case transcript.KindTurnEnd:

@@ -25,6 +25,8 @@ type record struct {
 	trigger, segment, preserved        jsonwalk.Text // the last two name the summary
 	pre, duration                      int64
 	precomputed                        bool
+	source                             jsonwalk.Text // what sent a prompt
+	turn                               int64         // that a prompt belongs to
 }
 
 // walker reads the records of this client, one after another: Begin comes before each.
@@ -112,6 +114,10 @@ func (r *record) read(w *walker, e *transcript.Entry) {
 			r.compact(w, value)
 		case "forkedFrom":
 			r.origin = w.Only(value, "messageUuid")
+		case "origin":
+			r.source = w.Only(value, "kind")
+		case "turnPosition":
+			r.turn = w.turnIndex(value)
 		case "attachment":
 			r.attachment = w.attachment(value)
 		case "operation":
@@ -132,6 +138,18 @@ func (r *record) read(w *walker, e *transcript.Entry) {
 			w.Str(value)
 		}
 	}
+}
+
+// turnIndex returns the number of the turn that a position names, 0 for none.
+func (w *walker) turnIndex(value jsonwalk.Text) (turn int64) {
+	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
+		if string(name) == "turnIndex" {
+			turn = w.Figure(value)
+		} else {
+			w.Str(value)
+		}
+	}
+	return turn
 }
 
 // message reads the API message of a record. Of a repeated message only the last
