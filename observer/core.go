@@ -11,6 +11,7 @@ import (
 	"sm/observer/catchup"
 	"sm/observer/fleet"
 	"sm/observer/levels"
+	"sm/observer/metrics"
 	"sm/observer/persist"
 )
 
@@ -49,13 +50,14 @@ type core struct {
 	held []fleet.Update
 
 	hooks    persist.HookCounts
-	roots    []rootChange              // not yet stored
-	check    time.Time                 // when the queue wants to be asked
-	activity time.Time                 // when activity was looked at last
-	buried   time.Time                 // when ended processes were looked for last
-	threads  time.Time                 // when it was looked who is in which thread of Codex
-	forgot   time.Time                 // when old agents were forgotten last
-	refused  map[string]refusedRestart // by state file
+	unknown  map[metrics.Unknown]uint64 // names in transcripts
+	roots    []rootChange               // not yet stored
+	check    time.Time                  // when the queue wants to be asked
+	activity time.Time                  // when activity was looked at last
+	buried   time.Time                  // when ended processes were looked for last
+	threads  time.Time                  // when it was looked who is in which thread of Codex
+	forgot   time.Time                  // when old agents were forgotten last
+	refused  map[string]refusedRestart  // by state file
 
 	waiting  []chan<- error // who waits until all of this is stored
 	signaled bool           // something has been told that no transcript repeats

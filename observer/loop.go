@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"sm/observer/metrics"
 	"sm/transcript"
 	"sm/transcript/claude"
 	"sm/transcript/codex"
@@ -108,6 +109,7 @@ func (a *App) releaseMemory() {
 // apply takes one change and those that have come with it, and says how many.
 func (a *App) apply(c *core, change transcript.Change) (n int) {
 	for n = 1; ; n++ {
+		c.countUnknown(&change)
 		switch {
 		case change.CaughtUp:
 			a.caughtUp(c)
@@ -129,6 +131,14 @@ func (a *App) apply(c *core, change transcript.Change) (n int) {
 		default:
 			return n
 		}
+	}
+}
+
+// countUnknown counts the names in a transcript that its reader does not know.
+func (c *core) countUnknown(change *transcript.Change) {
+	for _, u := range change.Unknown {
+		c.unknown[metrics.Unknown{Client: change.Client, Kind: u.Kind}] += u.Count
+		c.log.Debug("unknown name in a transcript", "client", change.Client, "kind", u.Kind.String(), "name", u.Name, "count", u.Count)
 	}
 }
 

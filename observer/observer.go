@@ -349,7 +349,7 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 	}
 	d := &delivery{parts: p, terminal: a.o.Terminal, enqueuer: a.o.Enqueuer}
 	h := &handoffs{parts: p, delivery: d, began: now}
-	c := &core{parts: p, delivery: d, handoffs: h, rules: &rules{parts: p, handoffs: h}, refused: map[string]refusedRestart{}}
+	c := &core{parts: p, delivery: d, handoffs: h, rules: &rules{parts: p, handoffs: h}, refused: map[string]refusedRestart{}, unknown: map[metrics.Unknown]uint64{}}
 	persisted, err := persist.Load(a.store)
 	if err != nil {
 		return nil, err

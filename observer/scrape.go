@@ -39,6 +39,7 @@ func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, e
 	for _, event := range hook.Events() {
 		s.Hooks[event] = 0
 	}
+	s.Unknown = map[metrics.Unknown]uint64{}
 	err := a.do(ctx, func(c *core) {
 		ttl := settings.SessionTTL
 		for v := range c.fleet.All(now) {
@@ -54,6 +55,7 @@ func (a *App) snapshot(ctx context.Context, now time.Time) (*metrics.Snapshot, e
 			s.Fleet.Others[i].Expire(transcript.InstantOf(now))
 		}
 		maps.Copy(s.Hooks, c.hooks.By)
+		maps.Copy(s.Unknown, c.unknown)
 	})
 	if err != nil {
 		return nil, err

@@ -59,6 +59,8 @@ type Change struct {
 	// was done since they were told last: of files whose bills somebody asked for.
 	Bills  []Bill
 	Worked Worked
+	// Unknown are the names in the new records that their reader does not know.
+	Unknown []UnknownName
 	// Entries are the new records that mean something, in the order of the file. Of
 	// their byte slices only a reading's Model is set. Of a whole file they are those
 	// of the last 10 minutes, 4096 at most.

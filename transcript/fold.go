@@ -20,6 +20,8 @@ type Fold interface {
 	// last call, in the order of the file. The slices hold until the next call of another
 	// method.
 	Take() ([]Message, []Compaction)
+	// Unknown returns the names that are unknown in the lines since the last call.
+	Unknown() []UnknownName
 	// Sum is the session so far. It is the fold's own: copy it before the next line.
 	Sum() *Session
 	// Facts are what the records so far say of the file.

@@ -14,6 +14,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sm/transcript"
+	"sm/transcript/claude"
 )
 
 // versionRun is a home of one version of the client, and the program under test.
@@ -88,7 +91,7 @@ func (r *versionRun) called(event string, times float64) {
 // status line, and its agent hears of its context, once.
 func TestRealClientVersionsAccepted(t *testing.T) {
 	program := buildProgram(t, t.TempDir())
-	for _, version := range []string{"2.1.330", "2.1.300", "2.1.225", "2.1.175", "2.1.150", "2.1.139", "2.1.120"} {
+	for _, version := range []string{newestClient, "2.1.300", "2.1.225", "2.1.175", "2.1.150", "2.1.139", "2.1.120"} {
 		t.Run(version, func(t *testing.T) {
 			r := newVersionRun(t, program, version)
 			said, code := r.install("--guard")
@@ -150,7 +153,32 @@ func TestRealClientVersionsAccepted(t *testing.T) {
 					t.Errorf("%s: a hook failed, %v", path, err)
 				}
 			}
+			if version == newestClient {
+				knownNames(t, r.home.projects)
+			}
 		})
+	}
+}
+
+// newestClient is the newest version of the client that sm is tested with.
+const newestClient = "2.1.330"
+
+// knownNames fails where a transcript has a record, a subtype or a usage member that
+// is unknown.
+func knownNames(t *testing.T, projects string) {
+	t.Helper()
+	for _, path := range transcripts(t, projects) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := claude.NewFold("x", false)
+		for line := range bytes.Lines(text) {
+			_, _ = f.Line(line, len(line), &transcript.Entry{}) // bad lines are counted elsewhere
+		}
+		for _, u := range f.Unknown() {
+			t.Errorf("%s: unknown %s %q, %d times", filepath.Base(path), u.Kind, u.Name, u.Count)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"sm/handoff/rotation"
 	"sm/observer/fleet"
 	"sm/observer/tally"
+	"sm/transcript"
 	"sm/transcript/claude/hook"
 )
 
@@ -29,6 +30,15 @@ type Snapshot struct {
 	Queued   int // messages that have not ended
 	// Hooks counts hooks by event; those that never came are there too, with 0.
 	Hooks map[hook.Event]uint64
+	// Unknown counts names in transcripts that their reader does not know, since the
+	// observer's start; absent ones are 0.
+	Unknown map[Unknown]uint64
+}
+
+// Unknown is what the unknown names in transcripts are counted by.
+type Unknown struct {
+	Client string
+	Kind   transcript.UnknownKind
 }
 
 // Session is one session with what the policy knows of its agent, which is zero for none.

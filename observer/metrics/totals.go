@@ -19,6 +19,7 @@ func (b *builder) totals(s *Snapshot) {
 	b.compactionTotals(s)
 	b.accounts(s)
 	b.readTotals(&s.Fleet)
+	b.unknown(s)
 	b.notices(s)
 	b.gauge("sm_sessions_unexported", "Sessions beyond metrics.max_sessions, which have no series here.")
 	b.add(float64(s.Unexported))
@@ -126,6 +127,24 @@ func (b *builder) readTotals(c *tally.Counters) {
 	b.add(float64(c.Lines.Good), b.label("result", "ok"))
 	b.counter("sm_transcript_bytes_total", "Bytes of transcript lines read, history included.")
 	b.add(float64(c.Bytes))
+}
+
+// unknown counts what the transcripts of each client hold that their readers do not know.
+func (b *builder) unknown(s *Snapshot) {
+	b.counter("sm_transcript_unknown_total", "Records, subtypes and usage members in transcripts whose names are unknown, since the observer's start; their names are logged at the level debug.")
+	names := []string{fleet.Claude}
+	for i := range s.Fleet.Others {
+		names = append(names, s.Fleet.Others[i].Client)
+	}
+	for u := range s.Unknown {
+		names = append(names, u.Client)
+	}
+	slices.Sort(names)
+	for _, client := range slices.Compact(names) {
+		for kind := range transcript.UnknownKinds {
+			b.add(float64(s.Unknown[Unknown{client, kind}]), b.label("client", client), b.label("kind", kind.String()))
+		}
+	}
 }
 
 // notices are what was said to agents, what became of it, and what was heard of them.

@@ -48,6 +48,14 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 			if isIdleNotice(w.Decode(r.queued)) {
 				e.Kind = transcript.KindIdleNotice
 			}
+		case "agents_killed", "api_error", "away_summary", "bridge_status", "checkpoint_done",
+			"file_attachments_missing", "file_snapshot", "instruction_size_warning", "local_command",
+			"memory_saved", "microcompact_boundary", "model_consent_fallback", "model_fallback",
+			"model_refusal_fallback", "model_refusal_no_fallback", "peer_message_hold",
+			"permission_retry", "placed", "read_divider", "rewind_stand_in",
+			"scheduled_task_fire", "stop_hook_summary":
+		default:
+			w.unknown.Add(transcript.UnknownSubtype, w.Decode(r.subtype))
 		}
 	case "user":
 		r.user(w, line, e)
@@ -70,6 +78,17 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 		if s := unwrap(w.Decode(r.queued)); wording.IsOurs(s) && string(w.Decode(r.operation)) == "enqueue" {
 			e.Kind, e.Text = transcript.KindHeard, wording.Clip(s)
 		}
+	case "progress", "file-history-snapshot", "file-history-delta", "permission-mode", "mode",
+		"agent-color", "agent-name", "agent-setting", "api-request", "api-request-blob",
+		"api-request-resumed", "api-request-shape", "artifact-autoreact-ledger",
+		"artifact-comment-monitor", "atis-latch", "attribution-snapshot", "bridge-session",
+		"content-replacement", "continued-in", "cost-state", "data-flow-incomplete",
+		"data-flow-records", "derived-from", "dev-mods", "ended-by-model", "fork-context-ref",
+		"frame-link", "history-suppression", "host-row", "hybrid-organization",
+		"isolation-latch", "memory-mode", "observer-ref", "pr-link", "relocated", "repl-mode",
+		"resume-head-vouch", "session-owner", "tag", "tools-used", "worktree-state":
+	default:
+		w.unknown.Add(transcript.UnknownRecord, kind)
 	}
 	if e.Kind != transcript.KindOther {
 		e.UUID, e.Origin = w.key(r.uuid), w.key(r.origin)

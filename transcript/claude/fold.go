@@ -141,6 +141,13 @@ func (f *Fold) Facts() transcript.Facts {
 	return transcript.Facts{Title: f.titles.best()}
 }
 
+// Unknown returns the names that are unknown in the lines since the last call.
+func (f *Fold) Unknown() []transcript.UnknownName {
+	u := f.walker.unknown
+	f.walker.unknown = nil
+	return u
+}
+
 // Restart is Reset, by what the file's path says.
 func (f *Fold) Restart(file transcript.File) { f.Reset(file.Name, file.Subagent) }
 
@@ -382,6 +389,7 @@ func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 	}
 	g := *f
 	g.bills = nil
+	g.walker.unknown = nil
 	g.seen, g.costs = maps.Clone(f.seen), maps.Clone(f.costs)
 	g.messages, g.changed, g.compactions, g.chain.points = nil, nil, slices.Clone(f.compactions), slices.Clone(f.chain.points)
 	g.Line(line, len(line), &e)

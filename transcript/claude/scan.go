@@ -35,6 +35,8 @@ type walker struct {
 	clock jsonwalk.Clock
 	said  jsonwalk.Span // the content of the attachment
 	text  []byte        // what that says, decoded
+
+	unknown transcript.Unknowns
 }
 
 // textKept is how much memory, in bytes, a walker keeps for texts between two lines.

@@ -61,11 +61,16 @@ func (w *walker) count(name []byte, value jsonwalk.Text, c *counts) {
 			case "ephemeral_1h_input_tokens":
 				long = w.Figure(value)
 			default:
+				w.unknown.Add(transcript.UnknownUsage, name)
 				w.Str(value)
 			}
 		}
 		c.nested = short + long
+	case "service_tier", "inference_geo", "server_tool_use", "speed", "output_tokens_details",
+		"fallback_credit":
+		w.Str(value)
 	default:
+		w.unknown.Add(transcript.UnknownUsage, name)
 		w.Str(value)
 	}
 }

@@ -3,6 +3,7 @@ package codex
 import (
 	"bytes"
 
+	"sm/transcript"
 	"sm/transcript/jsonwalk"
 	"sm/transcript/wording"
 )
@@ -31,6 +32,10 @@ func (f *fields) classify(w *walker, line []byte, r *record) {
 		p.event(w, line, r)
 	case "response_item":
 		p.responded(w, line, r)
+	case "dynamic_tools_updated", "inter_agent_communication", "inter_agent_communication_metadata",
+		"realtime_item", "security_risk_score", "world_state":
+	default:
+		w.unknown.Add(transcript.UnknownRecord, w.Decode(f.kind))
 	}
 }
 
@@ -53,6 +58,13 @@ func (p *payload) event(w *walker, line []byte, r *record) {
 		p.item.done(w, line, r, p.turn)
 	case "thread_rolled_back":
 		r.kind = rolled
+	case "agent_message", "agent_reasoning", "agent_reasoning_raw_content", "context_compacted",
+		"entered_review_mode", "error", "exec_command_end", "exited_review_mode",
+		"guardian_assessment", "image_generation_end", "mcp_tool_call_end", "patch_apply_end",
+		"thread_goal_updated", "thread_name_updated", "thread_settings_applied",
+		"view_image_tool_call", "web_search_end":
+	default:
+		w.unknown.Add(transcript.UnknownSubtype, w.Decode(p.kind))
 	}
 }
 
@@ -65,6 +77,11 @@ func (i *item) done(w *walker, line []byte, r *record, turn jsonwalk.Text) {
 		r.kind, r.call, r.input, r.output = ran, w.Decode(i.id), i.command.Bytes(line), i.output
 	case "FileChange":
 		r.kind, r.call, r.input = patched, w.Decode(i.id), i.changes.Bytes(line)
+	case "AgentMessage", "CollabAgentToolCall", "ContextCompaction", "DynamicToolCall",
+		"EnteredReviewMode", "ExitedReviewMode", "HookPrompt", "ImageGeneration", "ImageView",
+		"McpToolCall", "Plan", "Reasoning", "SubAgentActivity", "WebSearch":
+	default:
+		w.unknown.Add(transcript.UnknownSubtype, w.Decode(i.kind))
 	}
 }
 
@@ -81,6 +98,11 @@ func (p *payload) responded(w *walker, line []byte, r *record) {
 		r.kind, r.call, r.tool, r.input = called, w.Decode(p.call), []byte("local_shell"), p.action.Bytes(line)
 	case "function_call_output", "custom_tool_call_output":
 		r.kind, r.call, r.output = answered, w.Decode(p.call), p.output
+	case "additional_tools", "agent_message", "compaction", "compaction_summary",
+		"context_compaction", "ghost_snapshot", "image_generation_call", "reasoning",
+		"tool_search_call", "tool_search_output", "web_search_call":
+	default:
+		w.unknown.Add(transcript.UnknownSubtype, w.Decode(p.kind))
 	}
 }
 

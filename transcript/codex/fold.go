@@ -95,6 +95,13 @@ func (f *Fold) Facts() transcript.Facts {
 	return transcript.Facts{Limits: f.limits, Title: transcript.NewTitle(f.branch, transcript.TitleBranch).Or(f.prompt)}
 }
 
+// Unknown returns the names that are unknown in the lines since the last call.
+func (f *Fold) Unknown() []transcript.UnknownName {
+	u := f.walker.unknown
+	f.walker.unknown = nil
+	return u
+}
+
 // Take returns the messages and compactions that are new or have changed since the last call.
 func (f *Fold) Take() ([]transcript.Message, []transcript.Compaction) {
 	messages := f.messages
@@ -113,6 +120,7 @@ func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 		return f.sum, false
 	}
 	g.bills = nil
+	g.walker.unknown = nil
 	g.messages, g.changed, g.compactions = nil, nil, slices.Clone(f.compactions)
 	g.thread, g.model = slices.Clone(f.thread), slices.Clone(f.model)
 	g.Line(line, len(line), &transcript.Entry{})

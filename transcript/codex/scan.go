@@ -108,6 +108,8 @@ type info struct {
 type walker struct {
 	jsonwalk.Walker
 	clock jsonwalk.Clock
+
+	unknown transcript.Unknowns
 }
 
 // scan reads one line, without its newline. It returns jsonwalk.ErrBlank or jsonwalk.ErrNotJSON for lines that
@@ -242,7 +244,10 @@ func (w *walker) usage(value jsonwalk.Text) (u usage) {
 			u.output = w.Figure(value)
 		case "total_tokens":
 			u.total = w.Figure(value)
+		case "reasoning_output_tokens":
+			w.Str(value)
 		default:
+			w.unknown.Add(transcript.UnknownUsage, name)
 			w.Str(value)
 		}
 	}

@@ -39,6 +39,7 @@ func (t *tailer) report(ctx context.Context, c transcript.Change, session transc
 	t.r.sign(t.file, &c, t.fold.Facts())
 	c.Messages, c.Compactions = slices.Clone(messages), compactions
 	takeBills(&c, t.fold)
+	c.Unknown = t.fold.Unknown()
 	t.offset.Store(t.cursor.Offset)
 	t.told.Store(t.cursor.Modified)
 	return t.r.send(ctx, c)

@@ -279,6 +279,7 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 		case end == known:
 			s.fold.Take()
 			takeBills(&s.change, s.fold)
+			s.fold.Unknown()
 			head, tail := s.lines.marks()
 			met = head == s.cursor.Head && tail == s.cursor.Tail
 			return met
@@ -346,6 +347,7 @@ func (s *source) flush(ctx context.Context, end, size int64, session transcript.
 	}
 	c.Compactions = compactions
 	takeBills(c, s.fold)
+	c.Unknown = s.fold.Unknown()
 	ok := s.r.send(ctx, *c)
 	c.Entries, c.From, c.Worked = nil, "", transcript.Worked{}
 	return ok

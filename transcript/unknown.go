@@ -1,0 +1,55 @@
+package transcript
+
+// UnknownKind says what part of a record has a name that the reader of the client's
+// transcripts does not know.
+type UnknownKind uint8
+
+// The kinds: the type of a record, the type of what it holds, and a member of a
+// usage object.
+const (
+	UnknownRecord UnknownKind = iota
+	UnknownSubtype
+	UnknownUsage
+	UnknownKinds // the number of kinds
+)
+
+// String returns the kind as metrics and logs write it.
+func (k UnknownKind) String() string {
+	return [UnknownKinds]string{"record", "subtype", "usage"}[k]
+}
+
+// UnknownName is a name that a reader does not know, and how often it occurred.
+type UnknownName struct {
+	Kind  UnknownKind
+	Name  string // at most 64 bytes
+	Count uint64
+}
+
+// Limits of [Unknowns]: a transcript may invent any number of names.
+const (
+	maxUnknowns    = 32
+	maxUnknownName = 64 // in bytes
+)
+
+// Unknowns counts names that a reader does not know. Of more than 32 names the last
+// of the list counts for all others, whatever their kind.
+type Unknowns []UnknownName
+
+// Add counts a name. An absent one, which is empty, does not count.
+func (u *Unknowns) Add(kind UnknownKind, name []byte) {
+	if len(name) == 0 {
+		return
+	}
+	name = name[:min(len(name), maxUnknownName)]
+	for i := range *u {
+		if x := &(*u)[i]; x.Kind == kind && x.Name == string(name) {
+			x.Count++
+			return
+		}
+	}
+	if n := len(*u); n == maxUnknowns {
+		(*u)[n-1].Count++
+		return
+	}
+	*u = append(*u, UnknownName{Kind: kind, Name: string(name), Count: 1})
+}
