@@ -3,7 +3,6 @@ package alerts
 import (
 	"cmp"
 	"slices"
-	"text/template"
 	"time"
 
 	"sm/transcript"
@@ -12,7 +11,7 @@ import (
 // board is what all parts of an engine share.
 type board struct {
 	options Options
-	texts   [kinds]*template.Template
+	texts   [kinds]*Template
 	settle  Instant
 
 	agents map[AgentID]*AgentState

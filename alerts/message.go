@@ -12,8 +12,8 @@ import (
 	"sm/transcript/wording"
 )
 
-// Messages are the texts of notices, in the language of text/template; an empty one
-// stands for the default. Their data is [Data].
+// Messages are the texts of notices, in the language of text/template without range,
+// define, block and template; an empty one stands for the default. Their data is [Data].
 type Messages struct {
 	Warning, Critical, Compacted, Storm, NoData, Forecast string
 }
@@ -52,17 +52,17 @@ func defaultTexts() [kinds]string {
 }
 
 // templates parses the texts and tries each.
-func (m Messages) templates() (t [kinds]*template.Template, err error) {
+func (m Messages) templates() (t [kinds]*Template, err error) {
 	texts := defaultTexts()
 	for k, own := range [kinds]string{m.Warning, m.Critical, m.Compacted, m.Storm, m.NoData, m.Forecast} {
 		if own != "" {
 			texts[k] = own
 		}
 		name := Kind(k).String()
-		if t[k], err = template.New(name).Parse(texts[k]); err != nil {
-			return t, fmt.Errorf("messages.%s: %w", name, err)
+		if t[k], err = ParseTemplate(name, texts[k]); err == nil {
+			_, err = t[k].Execute(Data{})
 		}
-		if err = t[k].Execute(&strings.Builder{}, Data{}); err != nil {
+		if err != nil {
 			return t, fmt.Errorf("messages.%s: %w", name, err)
 		}
 	}
@@ -73,9 +73,8 @@ func (m Messages) templates() (t [kinds]*template.Template, err error) {
 // passed the trial, gives way to its default. plain is the default where a template of the
 // user's has made something that is not [Plain], else "".
 func (nt *notices) text(k Kind, d Data) (text, plain string) {
-	var b strings.Builder
-	err := nt.texts[k].Execute(&b, d)
-	if text = b.String(); err == nil && Plain(text) {
+	text, err := nt.texts[k].Execute(d)
+	if err == nil && Plain(text) {
 		return text, ""
 	}
 	var usual strings.Builder

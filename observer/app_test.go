@@ -307,6 +307,15 @@ func TestNewFails(t *testing.T) {
 		{"web config", func(r *rig) {
 			r.o.MetricsListen, r.o.WebConfigFile = "127.0.0.1:0", filepath.Join(r.dir, "none.yaml")
 		}, []string{"none.yaml", "see metrics.web_config_file"}},
+		{"a FIFO for a web config", func(r *rig) {
+			r.o.MetricsListen, r.o.WebConfigFile = "127.0.0.1:0", filepath.Join(r.dir, "web.fifo")
+			noErrors(t, syscall.Mkfifo(r.o.WebConfigFile, 0o600))
+		}, []string{"web.fifo", "not a regular file"}},
+		{"a FIFO for a certificate", func(r *rig) {
+			r.o.MetricsListen, r.o.WebConfigFile = "127.0.0.1:0", filepath.Join(r.dir, "web.yaml")
+			text := []byte("tls_server_config: {cert_file: cert.pem, key_file: key.pem}\n")
+			noErrors(t, os.WriteFile(r.o.WebConfigFile, text, 0o600), syscall.Mkfifo(filepath.Join(r.dir, "cert.pem"), 0o600))
+		}, []string{"cert.pem", "not a regular file"}},
 		{"a password for a key", func(r *rig) {
 			r.o.MetricsListen, r.o.WebConfigFile = "127.0.0.1:0", filepath.Join(r.dir, "web.yaml")
 			noErrors(t, os.WriteFile(r.o.WebConfigFile, []byte("hunter2: 1\n"), 0o600))

@@ -42,7 +42,7 @@ func (s *server) routes() []access.Route {
 		{Pattern: "/hooks/claude", Methods: post, Handler: respond.Handler(in.postHook)},
 		{Pattern: "/hooks/context-usage", Methods: post, Tier: access.SameUID, Handler: respond.Handler(in.postUsage)},
 		{Pattern: "/alerts/webhook", Methods: post, Tier: access.Token, Body: maxNotificationBytes, Handler: respond.Handler(s.postAlerts)},
-		{Pattern: "/-/reload", Methods: post, Handler: respond.Handler(s.postReload)},
+		{Pattern: "/-/reload", Methods: post, NoBody: true, Handler: respond.Handler(s.postReload)},
 		{Pattern: "/metrics", Methods: get, Tier: access.AnyLocal, Handler: respond.Handler(s.getMetrics)},
 		{Pattern: "/-/healthy", Methods: get, Tier: access.AnyLocal, Handler: respond.Handler(getHealthy)},
 		{Pattern: "/-/ready", Methods: get, Tier: access.AnyLocal, Handler: respond.Handler(s.getReady)},

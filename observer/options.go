@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/prometheus/exporter-toolkit/web"
+	"go.yaml.in/yaml/v3"
 
 	"sm/alerts"
 	"sm/alerts/outbox"
@@ -96,10 +99,30 @@ func (o *Options) Check() error {
 	if err := errors.Join(o.Alertmanager.Check(), pages.Check(o.Servers)); err != nil {
 		return err
 	}
-	if err := web.Validate(o.WebConfigFile); err != nil && o.MetricsListen != "" {
+	if o.MetricsListen == "" || o.WebConfigFile == "" {
+		return nil
+	}
+	if err := checkWebConfig(o.WebConfigFile); err != nil {
 		return fmt.Errorf("read %s: %w; see metrics.web_config_file", o.WebConfigFile, httpclient.OneLine(httpclient.WithoutValues(err)))
 	}
 	return nil
+}
+
+func checkWebConfig(path string) error {
+	text, err := httpclient.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var c web.Config
+	if err := yaml.Unmarshal(text, &c); err == nil { // else Validate returns the error
+		c.TLSConfig.SetDirectory(filepath.Dir(path))
+		files := []string{c.TLSConfig.TLSCertPath, c.TLSConfig.TLSKeyPath, c.TLSConfig.ClientCAs}
+		files = slices.DeleteFunc(files, func(file string) bool { return file == "" })
+		if err := httpclient.CheckFiles(files...); err != nil {
+			return err
+		}
+	}
+	return web.Validate(path)
 }
 
 // Settings are the part of Options that may change while an observer runs. They are never changed in place: Apply puts

@@ -22,13 +22,15 @@ import (
 )
 
 // reload reads the configuration again, as at the start. Keys that take effect at a start alone keep the value that they
-// had then.
+// had then. A file that was read once must exist from then on.
 func (env *environ) reload(source config.Source, flags *pflag.FlagSet, started *config.Config, log *slog.Logger) func() (observer.Reloaded, error) {
+	source.Required = source.Required || source.Exists()
 	return func() (r observer.Reloaded, err error) {
 		cfg, err := source.Load(flags, env.LookupEnv)
 		if err != nil {
 			return r, err
 		}
+		source.Required = source.Required || source.Exists()
 		r.Restart = cfg.Keep(started)
 		r.Settings, err = (wiring{env}).settings(cfg, log)
 		return r, err

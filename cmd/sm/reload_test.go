@@ -50,7 +50,7 @@ func (d *daemon) logged(text string, times int) {
 // reload asks for a reload over the socket.
 func (d *daemon) reload() int {
 	d.t.Helper()
-	resp, err := d.http.Post("http://localhost/-/reload", "application/json", strings.NewReader("{}"))
+	resp, err := d.http.Post("http://localhost/-/reload", "", nil)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -123,6 +123,23 @@ func TestReload(t *testing.T) {
 		t.Errorf("POST /-/reload: %d", code)
 	}
 	d.logged(done, 4)
+
+	fifo := filepath.Join(d.dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.configure("alertmanager: {urls: ['http://127.0.0.1:1'], http_config_file: '" + fifo + "'}\n")
+	d.logged(failed, 3)
+	shown("0")
+	if err := os.Remove(d.configFile()); err != nil {
+		t.Fatal(err)
+	}
+	if code := d.reload(); code != http.StatusUnprocessableEntity {
+		t.Errorf("POST /-/reload without the file: %d", code)
+	}
+	d.configure("")
+	d.logged(done, 5)
+	shown("1")
 	if code := d.end(syscall.SIGTERM); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
-	"text/template"
 
 	"github.com/spf13/pflag"
 
@@ -204,11 +203,9 @@ func resumePrompt(text string) (func(path string) string, error) {
 	if text == "" {
 		return nil, nil
 	}
-	prompt, err := template.New("messages.resume").Option("missingkey=error").Parse(text)
+	prompt, err := alerts.ParseTemplate("messages.resume", text)
 	execute := func(path string) (string, error) {
-		var b strings.Builder
-		err := prompt.Execute(&b, struct{ Path string }{path})
-		return b.String(), err
+		return prompt.Execute(struct{ Path string }{path})
 	}
 	tried := ""
 	if err == nil {

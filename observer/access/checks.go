@@ -155,6 +155,9 @@ func (g *gatekeeper) checkToken(v *visit) *refusal {
 // checkType lets only JSON through to routes that change something: the types
 // that a page can send without a preflight are all others.
 func (g *gatekeeper) checkType(v *visit) *refusal {
+	if v.route.NoBody {
+		return nil
+	}
 	switch v.r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodDelete:
 		return nil

@@ -41,6 +41,7 @@ type Route struct {
 	Methods []string // GET, POST, DELETE
 	Tier    Tier
 	Body    int64 // largest body in bytes; 0 is 64 KiB
+	NoBody  bool  // the handler ignores the body: no Content-Type is required
 	Stream  bool  // a long poll or an event stream: no write deadline
 	Page    bool  // a pass stands in for a uid that the system does not say
 	Opens   bool  // so does nothing at all: the handler asks for a token of Passes

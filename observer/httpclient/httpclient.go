@@ -10,10 +10,15 @@ package httpclient
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/prometheus/common/config"
 )
@@ -24,11 +29,8 @@ func New(file string, answerBytes int64) (*http.Client, error) {
 	c := &config.HTTPClientConfig{EnableHTTP2: true}
 	if file != "" {
 		var err error
-		if c, _, err = config.LoadHTTPConfigFile(file); err == nil {
+		if c, err = load(file); err == nil {
 			err = c.Validate()
-		}
-		if failed, ok := errors.AsType[*fs.PathError](err); ok {
-			err = failed.Err // without the name, which is said already
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w; write it as Prometheus has it, such as 'authorization: {credentials_file: token}'", file, OneLine(WithoutValues(err)))
@@ -38,12 +40,91 @@ func New(file string, answerBytes int64) (*http.Client, error) {
 		return nil, fmt.Errorf("read %s: oauth2 is not supported; let something else fetch the token, and name it by 'authorization: {credentials_file: token}'", file)
 	}
 	c.FollowRedirects = false
+	files := filesOf(c)
+	if err := CheckFiles(files...); err != nil {
+		return nil, fmt.Errorf("use %s: %w", file, err)
+	}
 	client, err := config.NewClientFromConfig(*c, "sm")
 	if err != nil {
 		return nil, fmt.Errorf("use %s: %w; see the files that it names", file, OneLine(err))
 	}
-	client.Transport = bounded{client.Transport, answerBytes}
+	client.Transport = bounded{client.Transport, answerBytes, files}
 	return client, nil
+}
+
+func load(file string) (*config.HTTPClientConfig, error) {
+	text, err := ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	c, err := config.LoadHTTPConfig(string(text))
+	if err != nil {
+		return nil, err
+	}
+	c.SetDirectory(filepath.Dir(file))
+	return c, nil
+}
+
+// filesOf lists the files that the client reads again, some of them for each request.
+func filesOf(c *config.HTTPClientConfig) []string {
+	files := []string{c.TLSConfig.CAFile, c.TLSConfig.CertFile, c.TLSConfig.KeyFile}
+	if c.Authorization != nil {
+		files = append(files, c.Authorization.CredentialsFile)
+	}
+	if c.BasicAuth != nil {
+		files = append(files, c.BasicAuth.UsernameFile, c.BasicAuth.PasswordFile)
+	}
+	if c.HTTPHeaders != nil {
+		for _, header := range c.HTTPHeaders.Headers {
+			files = append(files, header.Files...)
+		}
+	}
+	return slices.DeleteFunc(files, func(file string) bool { return file == "" })
+}
+
+// maxFileBytes limits the files that a configuration names.
+const maxFileBytes = 1 << 20
+
+// ReadFile reads a regular file of at most 1 MiB without waiting for a writer, as
+// opening a FIFO does. Errors do not contain the name.
+func ReadFile(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a regular file")
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	if len(text) > maxFileBytes {
+		return nil, errors.New("larger than 1 MiB")
+	}
+	return text, nil
+}
+
+// CheckFiles reports the first of the files that exists and that ReadFile cannot read.
+func CheckFiles(paths ...string) error {
+	for _, path := range paths {
+		if _, err := ReadFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("read %s: %w; name a readable file of at most 1 MiB", path, err)
+		}
+	}
+	return nil
+}
+
+func withoutPath(err error) error {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return failed.Err
+	}
+	return err
 }
 
 // Shown is an address as errors may name it: without the part before an @, which may be a password.
@@ -72,13 +153,18 @@ func OneLine(err error) error {
 	return err
 }
 
-// bounded cuts answers off that are too large.
+// bounded cuts answers off that are too large. Before each request it checks the
+// files that the RoundTripper reads: opening a FIFO would ignore the request's context.
 type bounded struct {
 	http.RoundTripper
-	most int64
+	most  int64
+	files []string
 }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := CheckFiles(b.files...); err != nil {
+		return nil, err
+	}
 	resp, err := b.RoundTripper.RoundTrip(r)
 	if err == nil {
 		resp.Body = http.MaxBytesReader(nil, resp.Body, b.most)

@@ -296,6 +296,12 @@ func Find(flags *pflag.FlagSet, env Env) (Source, error) {
 	return Source{filepath.Join(dir, "sm", "config.yaml"), false}, nil
 }
 
+// Exists reports whether there is a file at Path.
+func (s Source) Exists() bool {
+	_, err := os.Stat(s.Path)
+	return err == nil
+}
+
 // Load reads the file and builds the configuration, validated and with its paths absolute.
 func (s Source) Load(flags *pflag.FlagSet, env Env) (*Config, error) {
 	text, err := s.Read()
