@@ -34,6 +34,8 @@ type Change struct {
 	// Title is the session's title by the file, if any; Limits are those of [Facts].
 	Title  Title
 	Limits [2]Limit
+	// Cut is that of [Facts].
+	Cut bool
 	// Alone says that the file was asked for by its name: a subagent's then stands
 	// for itself.
 	Alone bool

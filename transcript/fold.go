@@ -37,6 +37,10 @@ type Facts struct {
 	Parent string
 	// Title is the session's title so far; none of a subagent's file.
 	Title Title
+	// Cut says that the first record goes on from another and that a compaction follows:
+	// if the file began otherwise before, the client has dropped what the compaction
+	// summarised.
+	Cut bool
 	// Limits are the newest rate limits that the records name, of the whole account: five
 	// hours, seven days; zero for none.
 	Limits [2]Limit

@@ -52,7 +52,14 @@ func (f *Fleet) Apply(c transcript.Change) (n Update) {
 	}
 	old := f.files[cmp.Or(c.From, c.Cursor.Path)]
 	again := old != nil && old.Session.Lines > 0
+	var earlier []transcript.Session
+	if again && c.Whole && c.Cut {
+		earlier = []transcript.Session{dropped(old, &c)}
+	}
 	x, was := f.place(&c)
+	if c.Whole && (len(earlier) > 0 || x.extra != nil) {
+		x.more().Earlier = earlier
+	}
 	f.counters.Read(&was, &x.Session)
 	if c.Limits != [2]Limit{} && c.Client != Claude { // whose limits come by the status line
 		f.counters.Part(c.Client).Limited(c.Limits)
@@ -89,7 +96,7 @@ func (f *Fleet) news(x *file, was *transcript.Session, c *transcript.Change, aga
 	if c.Whole {
 		x.stamped = 0
 		if x.extra != nil {
-			*x.extra = extra{Key: x.extra.Key, Undecided: x.extra.Undecided}
+			*x.extra = extra{Key: x.extra.Key, Undecided: x.extra.Undecided, Earlier: x.extra.Earlier}
 		}
 		c.Messages = backlog.Once(c.Messages)
 	}

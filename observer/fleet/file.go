@@ -33,6 +33,7 @@ type extra struct {
 	Inherited     Inherited
 	Copies, Known []transcript.Key
 	Undecided     []transcript.Compaction
+	Earlier       []transcript.Session
 	ahead         transcript.Instant
 }
 
@@ -58,13 +59,14 @@ func (x *file) more() *extra {
 // newFile takes a file that was stored.
 func newFile(s *File) *file {
 	x := &file{Cursor: s.Cursor, Name: s.Name, Parent: s.Parent, Session: s.Session}
-	if s.Key != "" || s.Inherited != (Inherited{}) || len(s.Copies)+len(s.Known)+len(s.Undecided) > 0 {
+	if s.Key != "" || s.Inherited != (Inherited{}) || len(s.Copies)+len(s.Known)+len(s.Undecided)+len(s.Earlier) > 0 {
 		x.extra = &extra{
 			Key:       s.Key,
 			Inherited: s.Inherited,
 			Copies:    s.Copies,
 			Known:     s.Known,
 			Undecided: s.Undecided,
+			Earlier:   s.Earlier,
 		}
 	}
 	x.setTitle(s.Title)
@@ -75,7 +77,19 @@ func newFile(s *File) *file {
 // stored is a file as it is to be stored.
 func (x *file) stored() File {
 	e := x.also()
-	return File{x.Cursor, x.Name, x.Parent, e.Key, x.Session, e.Inherited, e.Copies, e.Known, x.titleOf(), e.Undecided}
+	return File{
+		Cursor:    x.Cursor,
+		Name:      x.Name,
+		Parent:    x.Parent,
+		Key:       e.Key,
+		Session:   x.Session,
+		Inherited: e.Inherited,
+		Copies:    e.Copies,
+		Known:     e.Known,
+		Title:     x.titleOf(),
+		Undecided: e.Undecided,
+		Earlier:   e.Earlier,
+	}
 }
 
 // setTitle keeps the title that the file gives its session.
@@ -140,15 +154,24 @@ func (s *session) id() string {
 // add up. Files of the same name are copies; of those the newest counts.
 func (s *session) whole() (*transcript.Session, *Inherited) {
 	first := s.own[0]
-	if len(s.own) == 1 || !s.uuid {
+	if (len(s.own) == 1 || !s.uuid) && len(first.also().Earlier) == 0 {
 		return &first.Session, &first.also().Inherited
 	}
 	sum, in := first.Session, first.also().Inherited
+	for i := range first.also().Earlier {
+		sum.Add(&first.also().Earlier[i])
+	}
+	if !s.uuid {
+		return &sum, &in
+	}
 	for i, x := range s.own[1:] {
 		if slices.ContainsFunc(s.own[:i+1], func(y *file) bool { return segment(y) == segment(x) }) {
 			continue
 		}
 		sum.Add(&x.Session)
+		for j := range x.also().Earlier {
+			sum.Add(&x.also().Earlier[j])
+		}
 		in.add(&x.also().Inherited)
 	}
 	return &sum, &in

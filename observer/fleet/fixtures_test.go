@@ -104,6 +104,7 @@ func (p *paper) grown() (c transcript.Change) {
 	p.read = len(p.lines)
 	c.Cursor = transcript.Cursor{Path: p.path, Offset: p.fold.Session.Bytes, Size: p.fold.Session.Bytes}
 	c.Name, c.Parent, c.Session = p.name, p.parent, p.fold.Session
+	c.Cut = p.fold.Facts().Cut
 	messages, compactions := p.fold.Take()
 	c.Messages, c.Compactions = slices.Clone(messages), slices.Clone(compactions)
 	return c

@@ -33,6 +33,8 @@ type File struct {
 	// Undecided are the compactions that wait for a record that decides their trigger.
 	// They are not counted yet.
 	Undecided []transcript.Compaction
+	// Earlier has the totals of what the client has dropped from the file; none or one.
+	Earlier []transcript.Session
 }
 
 // Inherited is what a file holds of other sessions' history.

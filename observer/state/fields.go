@@ -38,6 +38,9 @@ func (c *coder) file(f *fleet.File) {
 	f.Undecided = list(c, f.Undecided, func(c *coder, u *transcript.Compaction) {
 		c.group(func() { c.compaction(u) })
 	})
+	f.Earlier = list(c, f.Earlier, func(c *coder, s *transcript.Session) {
+		c.group(func() { c.session(s, "") })
+	})
 }
 
 func (c *coder) compaction(u *transcript.Compaction) {

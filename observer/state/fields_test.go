@@ -135,6 +135,7 @@ func TestFieldsGrow(t *testing.T) {
 	list(&newer, full.Known, fixed[transcript.Key])
 	newer.group(func() { newer.text(&full.Title.Text); number(&newer, &full.Title.Source); newer.text(&extra) })
 	list(&newer, full.Undecided, func(c *coder, u *transcript.Compaction) { c.group(func() { c.compaction(u); c.text(&extra) }) })
+	list(&newer, full.Earlier, func(c *coder, s *transcript.Session) { c.group(func() { c.session(s, ""); c.text(&extra) }) })
 	newer.text(&extra)
 
 	for _, c := range []struct {

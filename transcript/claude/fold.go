@@ -133,12 +133,12 @@ func (f *Fold) Reset(name string, subagent bool) {
 // Sum is the session so far.
 func (f *Fold) Sum() *transcript.Session { return &f.Session }
 
-// Facts are the title alone: these records name neither a subagent's parent nor a window.
+// Facts are the title, and whether records were dropped at a compaction: these records name neither a subagent's parent nor a window.
 func (f *Fold) Facts() transcript.Facts {
 	if f.subagent {
 		return transcript.Facts{}
 	}
-	return transcript.Facts{Title: f.titles.best()}
+	return transcript.Facts{Title: f.titles.best(), Cut: f.line.torn && len(f.compactions) > 0}
 }
 
 // Unknown returns the names that are unknown in the lines since the last call.

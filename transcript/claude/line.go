@@ -16,6 +16,7 @@ const far = transcript.Instant(30 * time.Second)
 // there.
 type line struct {
 	begun   bool
+	torn    bool               // the first record goes on from another
 	head    transcript.Instant // the stamp of the first record while copies are to come, else 0
 	copying bool               // they have begun
 }
@@ -25,7 +26,8 @@ type line struct {
 // written down later.
 func (l *line) rules(e *transcript.Entry) bool {
 	if !l.begun && e.UUID != 0 && (e.Kind == transcript.KindReading || e.Kind == transcript.KindTurnStart || e.Kind == transcript.KindAside) {
-		if l.begun = true; e.Parent != 0 {
+		l.begun = true
+		if l.torn = e.Parent != 0; l.torn {
 			l.head = e.At
 		}
 	}

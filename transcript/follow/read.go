@@ -169,6 +169,7 @@ func (r *fileReader) content(fl *file, file *os.File, info fs.FileInfo) (io.Read
 func (r *fileReader) sign(fl *file, c *transcript.Change, facts transcript.Facts) {
 	c.Client, c.Name, c.Parent = r.roots.formats[fl.format].Client, fl.name, cmp.Or(fl.parent, facts.Parent)
 	c.Title, c.Limits = facts.Title, facts.Limits
+	c.Cut = facts.Cut
 }
 
 // freshFor is how long a file's modification time may hide another change: file
