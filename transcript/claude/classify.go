@@ -158,6 +158,9 @@ func (r *record) user(w *walker, line []byte, e *transcript.Entry) {
 			if bytes.Contains(trimmed[:min(len(trimmed), 100)], []byte(cleared)) {
 				e.Text = "/clear"
 			}
+			if p == "<bash-" && bytes.HasPrefix(e.Version, []byte("1.")) {
+				e.Parent = 0 // always the first caveat of the process: no rewind
+			}
 			e.Kind = transcript.KindAside
 			return
 		}

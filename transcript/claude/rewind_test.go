@@ -32,6 +32,9 @@ func TestRewind(t *testing.T) {
 	heard := func(uuid, parent string, second int) string {
 		return stamped(at(second), behind(parent, `{"type":"attachment","uuid":"`+uuid+`","attachment":{"type":"hook_additional_context","content":["[sm context] Full. #a1b2c3"]}}`))
 	}
+	shell := func(version, uuid, parent string, second int) string {
+		return `{"version":"` + version + `",` + stamped(at(second), behind(parent, prompted(uuid, `"<bash-input>ls</bash-input>"`)))[1:]
+	}
 	two := []string{
 		stamped(at(1), prompted("p1", `"Begin."`)), reply("r1", "p1", 2, 100), ends("e1", "r1", 3),
 		say("p2", "e1", 10), reply("r2", "p2", 11, 900), ends("e2", "r2", 12),
@@ -67,6 +70,8 @@ func TestRewind(t *testing.T) {
 		"of another session":          {[]string{`{"sessionId":"x",` + say("p3", "e2", 20)[1:], `{"sessionId":"y",` + say("p4", "e1", 21)[1:]}, want{Context: 900}},
 		"beyond a compaction":         {[]string{boundary("b", at(15), "auto", 900, ""), summary("s", "b", at(15)), reply("r3", "s", 16, 50), ends("e3", "r3", 17), say("p3", "e1", 20)}, want{1, 100, second(3), second(17), 1}},
 		"right behind a compaction":   {[]string{boundary("b", at(15), "auto", 900, ""), summary("s", "b", at(15)), say("p3", "s", 16), reply("r3", "p3", 17, 50), ends("e3", "r3", 18), say("p4", "s", 20)}, want{1, 0, second(15), second(18), 1}},
+		"bash mode of clients 1.x":    {[]string{shell("1.0.24", "b1", "c", 20), reply("r3", "b1", 21, 950), shell("1.0.24", "b2", "c", 30)}, want{Context: 950}},
+		"bash mode of later clients":  {[]string{shell("2.0.77", "b1", "e2", 20), reply("r3", "b1", 21, 950), shell("2.0.77", "b2", "e2", 30)}, want{1, 900, second(12), second(21), 0}},
 		"replayed":                    {[]string{say("p3", "e1", 20), reply("r3", "p3", 21, 150), say("p3", "e1", 20)}, want{1, 150, second(3), second(12), 0}},
 	}
 	for name, test := range tests {
