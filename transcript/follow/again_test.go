@@ -23,7 +23,7 @@ func TestWrittenWhileRead(t *testing.T) {
 	index.roots.add(o.Roots[0], false)
 	f := &follower{
 		Options: o, index: index, reader: &fileReader{Options: o, roots: &index.roots, out: out}, exits: make(chan exit),
-		live: map[*file]struct{}{}, failing: map[*file]string{}, caught: true,
+		live: map[*file]struct{}{}, failing: map[*file]error{}, caught: true,
 	}
 	fl := index.enter(path, 0)
 	fl.state = busy

@@ -83,7 +83,7 @@ func TestDenied(t *testing.T) {
 			r.idle(time.Second) // the others are tried again
 		}
 		denied := []string{
-			`"cannot read a transcript; trying again each second" session=` + idA + ` err="permission denied"`,
+			`"cannot read a transcript; trying again each second, or when it changes" session=` + idA + ` err="permission denied"`,
 			`"a folder is left alone: permission denied"`,
 		}
 		r.logged(denied...)

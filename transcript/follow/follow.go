@@ -28,7 +28,9 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -173,7 +175,7 @@ type follower struct {
 	part    int              // the next one
 	more    <-chan time.Time // when the next part is checked; nil for none
 	tails   int              // of the live files
-	failing map[*file]string // those that cannot be read, with the failure that has been logged
+	failing map[*file]error  // those that cannot be read, with the failure that has been logged
 	stuck   atomic.Bool      // tails get no events any more
 	lastAll time.Time
 	took    time.Duration // by the last search of all folders; 0 after a first one that network file systems may have held up
@@ -198,7 +200,7 @@ func Run(ctx context.Context, o Options, from []transcript.Cursor, out chan<- tr
 		Options: o, index: index, reader: &fileReader{Options: o, roots: &index.roots, out: out},
 		clients: registries{roots: &index.roots, watch: index.watch, alive: o.Alive, to: o.Clients},
 		jobs:    make(chan *file), results: make(chan result), exits: make(chan exit),
-		live: map[*file]struct{}{}, failing: map[*file]string{}, lookers: newLookers(),
+		live: map[*file]struct{}{}, failing: map[*file]error{}, lookers: newLookers(),
 	}
 	guardTail()
 	var workers sync.WaitGroup
@@ -277,6 +279,11 @@ func (f *follower) enqueue(fl *file) {
 		fl.lookAgain()
 		return
 	}
+	if e, ok := errors.AsType[contentError](f.failing[fl]); ok {
+		if info, err := os.Stat(fl.cursor.Path); err == nil && versionOf(info) == e.of {
+			return
+		}
+	}
 	fl.state, fl.again = busy, false
 	if !f.caught {
 		f.pending++
@@ -313,15 +320,17 @@ func (f *follower) done(ctx context.Context, r result) {
 	}
 }
 
-// failed logs a failure once, and has the file tried again until it works.
+// failed logs a failure once. The file is tried again each second, or once it has
+// changed if its content is at fault.
 func (f *follower) failed(fl *file, err error) {
 	if err == nil {
 		delete(f.failing, fl)
 		return
 	}
-	if msg := err.Error(); msg != f.failing[fl] {
-		f.failing[fl] = msg
-		f.Logger.Warn("cannot read a transcript; trying again each second", "session", fl.name, "err", reason(err))
+	last := f.failing[fl]
+	f.failing[fl] = err
+	if last == nil || err.Error() != last.Error() {
+		f.Logger.Warn("cannot read a transcript; trying again each second, or when it changes", "session", fl.name, "err", reason(err))
 	}
 }
 

@@ -2,9 +2,12 @@ package follow
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -77,4 +80,33 @@ func TestEveryOffsetOfPacked(t *testing.T) {
 func foldedWhole(format *transcript.Format, text []byte) (transcript.Session, []transcript.Message) {
 	all := restarts(format, text)
 	return all[0].sessions[1], all[0].messages[1]
+}
+
+// TestDamagedOnce: a file that cannot be unpacked is tried again only when it has changed.
+func TestDamagedOnce(t *testing.T) {
+	t.Parallel()
+	modes(t, func(t *testing.T, r *rig) {
+		var tries atomic.Int64
+		format := codex.Format(nil)
+		unpack := format.Content
+		format.Content = func(path string, file io.ReaderAt, size int64) (io.ReaderAt, int64, error) {
+			tries.Add(1)
+			return unpack(path, file, size)
+		}
+		r.speaks(format)
+		text := pack(t, string(codexStory("thread", 3000)))
+		path := r.path("2026", "11", "20", codexName+packedEnd)
+		r.write(path, text[:len(text)/2], os.O_TRUNC)
+		old := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+		r.start()
+		r.idle(3 * time.Second)
+		if n := tries.Load(); n != 1 {
+			t.Errorf("a damaged file is unpacked %d times, want 1", n)
+		}
+		r.write(path, text, os.O_TRUNC)
+		r.within("the whole file", func() bool { return r.files[path].Session.Messages > 1 })
+	})
 }

@@ -32,6 +32,24 @@ var (
 	errRewritten  = errors.New("rewritten while it was read")
 )
 
+// version tells the contents that a file has had apart.
+type version struct {
+	inode          inode
+	size, modified int64
+}
+
+func versionOf(info fs.FileInfo) version {
+	return version{inodeOf(info), info.Size(), modified(info)}
+}
+
+// contentError is the failure to unpack a file. It stays until the file changes.
+type contentError struct {
+	error
+	of version
+}
+
+func (e contentError) Unwrap() error { return e.error }
+
 // reason strips an error of the path, which logs do not show.
 func reason(err error) error {
 	if pe, ok := errors.AsType[*fs.PathError](err); ok {
@@ -124,7 +142,7 @@ func (r *fileReader) readOpen(ctx context.Context, file *os.File, info fs.FileIn
 	}
 	text, size, err := r.content(fl, file, info)
 	if err != nil {
-		return err
+		return contentError{err, versionOf(info)}
 	}
 	s := &source{
 		r: r, file: fl, text: text, size: size, stored: info.Size(), change: transcript.Change{From: fl.moved, Alone: fl.alone},
