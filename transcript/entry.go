@@ -33,6 +33,9 @@ const (
 	// KindIdleNotice is the client's notice, behind a boundary, that it compacted an
 	// idle conversation.
 	KindIdleNotice
+	// KindContinued is the end of a session that goes on under another id, which is the
+	// entry's Text.
+	KindContinued
 )
 
 // Trigger says what made a client compact.
@@ -162,7 +165,7 @@ type Entry struct {
 	// Text is what was heard, at most 1024 bytes, the first 1008 and the last 16 of a
 	// longer one: hook contexts, prompts that begin with "[sm ", resume prompts. Of up to 8
 	// further messages below a long prompt's first line 68 bytes each are added. A
-	// record of KindAside has "/clear", where a session begins that followed it.
+	// record of KindContinued has the other session's id, one of KindAside has "/clear", where a session begins that followed it.
 	Text string
 	// InOrder marks a reading or a compaction in a file that is written in its order, by
 	// the fold: what stands before it happened before.

@@ -121,6 +121,11 @@ func (f *Fleet) news(x *file, was *transcript.Session, c *transcript.Change, aga
 	f.bill(x, c.Bills, func(at transcript.Instant) bool { return f.counts(c.Whole, at) })
 	n = f.fileEvents(x, *was, c, mine, known, again)
 	f.threadKept(x, n.Heard)
+	for i := range c.Entries {
+		if e := &c.Entries[i]; e.Kind == transcript.KindContinued {
+			n.add(f.continues(x.of, e.Text, cmp.Or(min(e.At, f.newest), f.newest)))
+		}
+	}
 	return n
 }
 

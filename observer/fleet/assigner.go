@@ -99,6 +99,28 @@ func (as *assigner) take(a *Agent, key string, at transcript.Instant, cause aler
 // session's id may come.
 const carriedFor = transcript.Instant(time.Minute)
 
+// continues makes the session with that key the present one of the agent that is in s:
+// the client's records link the two. The process of the new session is the agent's.
+func (as *assigner) continues(s *session, key string, at transcript.Instant) (n Update) {
+	id, current := as.agentOf(s)
+	if !current || key == s.key || !isUUID(key) {
+		return n
+	}
+	a := as.agent(id)
+	if other := as.agentIn(key); other != nil && other != a {
+		if other.Registered || other.ID != key { // it has a name of its own
+			return n
+		}
+		as.runs(a, other.process())
+		a.Tmux, a.Server, a.Pane = other.Tmux, other.Server, other.Pane
+		a.HookedIn = other.HookedIn
+		n = as.merge(other, a)
+	}
+	a.Carried, a.Resumed = at, key
+	n.add(as.take(a, key, at, alerts.CauseSession))
+	return n
+}
+
 // adopt gives an agent a session that it must have left already, for the news of it came late.
 // A session that another agent has stays with that agent.
 func (as *assigner) adopt(a *Agent, rec *SessionRecord) (n Update) {

@@ -145,6 +145,11 @@ func answers(at float64, n, tokens int) step {
 	return writes(n, reply(stampOf(at), fmt.Sprintf("m%d-%v", n, at), tokens, 10))
 }
 
+// continues is the end of session n, which goes on as another one.
+func continues(at float64, n, as int) step {
+	return writes(n, fmt.Sprintf(`{"type":"continued-in","timestamp":%q,"sessionId":%q,"continuedInSessionId":%q}`, stampOf(at), uuid(n), uuid(as)))
+}
+
 func ends(pid int) step { return func(s *scene) { s.dead[pid] = true } }
 
 func registers(at float64, r Registration) step {

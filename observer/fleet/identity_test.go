@@ -77,6 +77,19 @@ func TestIdentity(t *testing.T) {
 			starts(1, 1, "startup", em), fires(9, 1, left, em), ends(7), starts(10, 1, "resume", from("em", 8)),
 			shows(10.3, 2, 9_000, from("em", 8)), fires(11, 1, stopped, from("em", 8)), fires(20, 2, prompted, from("em", 8)),
 		}, standing{Sits: map[string]int{"em": 2}, Left: map[int]string{1: "em"}, Resets: []string{"em session 2"}}},
+		{"continued in the background, told by the hook first", []step{
+			starts(1, 1, "startup", bare), answers(2, 1, 9_000), fires(10, 1, left, bare), starts(10.1, 2, "fork", from("", 8)),
+			fires(10.2, 2, prompted, from("", 8)), continues(10.3, 1, 2), fires(20, 2, stopped, from("", 8)), answers(21, 2, 9_500),
+		}, standing{Sits: map[string]int{"#1": 2}, Left: map[int]string{1: "#1"}, Resets: []string{"#1 session 2"}, Renamed: []string{"#2 to #1"}}},
+		{"continued in the background, told by the transcript first", []step{
+			starts(1, 1, "startup", bare), answers(2, 1, 9_000), continues(10, 1, 2), fires(10, 1, left, bare),
+			starts(10.1, 2, "fork", from("", 8)), fires(20, 2, stopped, from("", 8)), answers(21, 2, 9_500),
+		}, standing{Sits: map[string]int{"#1": 2}, Left: map[int]string{1: "#1"}, Resets: []string{"#1 session 2"}}},
+		{"continued in the background, told by the transcript alone", []step{answers(2, 1, 9_000), continues(10, 1, 2), answers(21, 2, 9_500)},
+			standing{Sits: map[string]int{"#1": 2}, Left: map[int]string{1: "#1"}, Resets: []string{"#1 session 2"}}},
+		{"continued by an agent of another name", []step{
+			starts(1, 1, "startup", em), answers(2, 1, 9_000), starts(10.1, 2, "fork", from("pm", 8)), fires(10.2, 2, prompted, from("pm", 8)), continues(10.3, 1, 2),
+		}, standing{Sits: map[string]int{"em": 1, "pm": 2}}},
 		{"a fork of another agent's session", []step{
 			starts(1, 1, "startup", em), starts(10, 1, "fork", from("web", 8)), shows(10.3, 2, 9_000, from("web", 8)), fires(11, 1, used, em),
 		}, standing{Sits: map[string]int{"em": 1, "web": 2}}},

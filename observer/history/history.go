@@ -162,7 +162,7 @@ func (h *History) record(p *log, e *transcript.Entry) (r record, ok bool) {
 		p.begun = true
 	case transcript.KindTurnEnd:
 		r.key = cmp.Or(e.Origin, e.UUID)
-	case transcript.KindHeard, transcript.KindOther, transcript.KindRewind:
+	case transcript.KindHeard, transcript.KindOther, transcript.KindRewind, transcript.KindContinued:
 		return r, false
 	default:
 		p.follows = p.follows || !p.begun

@@ -78,11 +78,15 @@ func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 		if s := unwrap(w.Decode(r.queued)); wording.IsOurs(s) && string(w.Decode(r.operation)) == "enqueue" {
 			e.Kind, e.Text = transcript.KindHeard, wording.Clip(s)
 		}
+	case "continued-in":
+		if id := w.Decode(r.continued); len(id) == uuidLength {
+			e.Kind, e.Text = transcript.KindContinued, string(id)
+		}
 	case "progress", "file-history-snapshot", "file-history-delta", "permission-mode", "mode",
 		"agent-color", "agent-name", "agent-setting", "api-request", "api-request-blob",
 		"api-request-resumed", "api-request-shape", "artifact-autoreact-ledger",
 		"artifact-comment-monitor", "atis-latch", "attribution-snapshot", "bridge-session",
-		"content-replacement", "continued-in", "cost-state", "data-flow-incomplete",
+		"content-replacement", "cost-state", "data-flow-incomplete",
 		"data-flow-records", "derived-from", "dev-mods", "ended-by-model", "fork-context-ref",
 		"frame-link", "history-suppression", "host-row", "hybrid-organization",
 		"isolation-latch", "memory-mode", "observer-ref", "pr-link", "relocated", "repl-mode",

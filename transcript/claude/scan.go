@@ -21,6 +21,7 @@ type record struct {
 	operation, queued, leaf            jsonwalk.Text
 	branch, custom, generated, summed  jsonwalk.Text
 	explicit, instantly                bool
+	continued                          jsonwalk.Text // the session that goes on
 	prompt                             bool          // the content is no tool's result
 	trigger, segment, preserved        jsonwalk.Text // the last two name the summary
 	pre, duration                      int64
@@ -134,6 +135,8 @@ func (r *record) read(w *walker, e *transcript.Entry) {
 			r.generated = w.Str(value)
 		case "summary":
 			r.summed = w.Str(value)
+		case "continuedInSessionId":
+			r.continued = w.Str(value)
 		case "explicit":
 			r.explicit = w.IsTrue(value)
 		default:

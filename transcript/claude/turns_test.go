@@ -3,6 +3,8 @@ package claude
 import (
 	"fmt"
 	"testing"
+
+	"sm/transcript"
 )
 
 // TestTurnsFromOutside: messages of other sessions and of plugins begin turns, and
@@ -44,5 +46,22 @@ func TestTurnsFromOutside(t *testing.T) {
 				t.Errorf("title %q of a message by another session", title.Text)
 			}
 		})
+	}
+}
+
+// TestContinued: the last record of a session names the one that goes on from it.
+func TestContinued(t *testing.T) {
+	const next = "c12e21ac-9a3e-42bb-8438-98c8baf71020"
+	for id, want := range map[string]transcript.Entry{
+		next:   {Kind: transcript.KindContinued, Text: next},
+		"next": {},
+	} {
+		var e transcript.Entry
+		if err := Scan([]byte(`{"type":"continued-in","continuedInSessionId":"`+id+`"}`), &e); err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind != want.Kind || e.Text != want.Text {
+			t.Errorf("%s: kind %d, text %q", id, e.Kind, e.Text)
+		}
 	}
 }
