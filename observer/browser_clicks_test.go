@@ -2,6 +2,7 @@ package observer
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
@@ -64,6 +65,9 @@ func TestBrowserClicksDuringUpdates(t *testing.T) {
 		b.mouse(input.DispatchMouseEventTypeMouseReleased, c.selector)
 		if got := eval[string](b, `location.search`); got != c.search {
 			t.Errorf("%s: the address has %q, want %q", c.name, got, c.search)
+		}
+		if strings.HasPrefix(c.search, "?session=") {
+			b.until(c.name+": the detail is open", `document.querySelector('#detail .big') !== null`)
 		}
 		if c.search != "?pressure=calm" {
 			b.until(c.name+": the update is drawn", says(c.agent, text))
