@@ -220,14 +220,22 @@ func (c *core) forget(now time.Time) {
 	}
 }
 
+// repeatNotices queues the notices of this cycle that were dropped while no agent
+// could be reached.
+func (c *core) repeatNotices(now time.Time) {
+	if c.reachable(now) {
+		c.rules.act(c.engine.Repeat(now), now)
+	}
+}
+
 // hook takes in a hook. durable says that it must not be answered before all is stored.
 func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durable bool) {
 	c.hooks.Count(p.Event)
-	reachable := c.reachable()
+	reachable := c.reachable(now)
 	n, agent := c.fleet.Hook(p, transcript.InstantOf(now))
 	c.applyOrDefer(n, now)
-	if !reachable && c.reachable() {
-		c.rules.act(c.engine.Repeat(now), now)
+	if !reachable {
+		c.repeatNotices(now)
 	}
 	c.delivery.hookCame(agent)
 	if p.Event == hook.PreCompact && agent != "" && !p.Subagent() && !c.fleet.BetweenTurns(agent) {

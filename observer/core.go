@@ -64,7 +64,7 @@ type core struct {
 }
 
 // reachable reports whether messages can reach agents at all.
-func (p *parts) reachable() bool { return p.demo || p.fleet.Reachable() }
+func (p *parts) reachable(now time.Time) bool { return p.demo || p.fleet.Reachable(now) }
 
 // operator tells the operator something that is no notice of the engine's.
 func (p *parts) operator(key, text string) {

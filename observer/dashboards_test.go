@@ -28,6 +28,7 @@ func story(t *testing.T, meanwhile func(*rig)) *rig {
 		`"prompt_cache":{"hit_ratio":0.9},"rate_limits":{"five_hour":{"used_percentage":40,"resets_at":%[3]d},"seven_day":{"used_percentage":10,"resets_at":%[3]d}}}`,
 		uuid(1), at(2*time.Second), time.Now().Add(time.Hour).Unix()))
 	meanwhile(r)
+	r.write(uuid(1), fmt.Sprintf(`{"type":"record-of-a-later-version","sessionId":%q,"timestamp":%q}`, uuid(1), stamp(last)))
 	for i := range 3 {
 		then := last.Add(time.Duration(5+5*i) * time.Second)
 		r.write(uuid(1), boundary(stamp(then), fmt.Sprint("b", i), "auto", 150_000), reply(stamp(then.Add(time.Second)), fmt.Sprint("n", i), 102_000, 10))

@@ -49,9 +49,14 @@ func (a *App) loop(ctx context.Context) {
 		case f := <-a.calls:
 			f(c)
 		case entries := <-a.clients:
+			at := time.Now()
+			reachable := c.reachable(at)
 			c.handoffs.registry = true
-			c.applyOrDefer(c.fleet.Clients(entries), time.Now())
+			c.applyOrDefer(c.fleet.Clients(entries), at)
 			c.handoffs.registry = false
+			if !reachable {
+				c.repeatNotices(at)
+			}
 		case now := <-store.C:
 			c.pass(now)
 			if !w.due(c, now) && now.Sub(heard) < storeEvery {

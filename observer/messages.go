@@ -63,7 +63,7 @@ func (s *server) postMessage(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		if !c.reachable() {
+		if !c.reachable(now) {
 			return respond.Refuse(http.StatusConflict, "no hook was ever seen, so no agent gets messages; run sm install, and start the agents anew")
 		}
 		m, err = c.queue.Put(outbox.Message{To: agent, Ref: in.ID, From: c.sender(in.From), Mode: mode, Text: in.Text}, now)

@@ -49,7 +49,7 @@ func (c *core) list(now time.Time, ttl time.Duration, most int, t alerts.Thresho
 		since = today.CostSince.Local().Format("15:04")
 	}
 	l := pages.List{Head: webpage.Head{CatchingUp: !c.caughtUp, Hidden: others, TodayTokens: int64(today.Tokens), TodayDollars: counters.Today.Cost.USD, DollarsSince: since, Limits: pages.RateLimits(wire.RateLimits(c.fleet.Limits(now), counters.Others, now))}}
-	l.Head.NotWarned = c.caughtUp && !c.reachable()
+	l.Head.NotWarned = c.caughtUp && !c.reachable(now)
 	for i := range views {
 		v := &views[i]
 		p := c.policy(v)

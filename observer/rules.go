@@ -49,7 +49,7 @@ func (p *rules) say(s alerts.Say, now time.Time) {
 		p.operator(s.Key.String(), s.Text)
 		return
 	}
-	if !p.reachable() {
+	if !p.reachable(now) {
 		p.log.Debug("no hook was ever seen; the notice is dropped", "key", s.Key)
 		return
 	}

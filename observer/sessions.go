@@ -102,7 +102,7 @@ func (s *server) sessions(ctx context.Context, now time.Time, client string, rec
 	var curves [][]int64
 	err = s.do(ctx, func(c *core) {
 		c.spent(now, &answer)
-		answer.NotWarned = c.caughtUp && !c.reachable()
+		answer.NotWarned = c.caughtUp && !c.reachable(now)
 		if answer.CatchingUp = !c.caughtUp; recent {
 			views, answer.Others = c.recent(now, s.settings.Load().SessionTTL, s.settings.Load().MaxSessions, client)
 		} else {

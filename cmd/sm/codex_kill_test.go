@@ -130,7 +130,7 @@ func TestCodexKills(t *testing.T) {
 		}
 	}
 	want := map[string]float64{
-		`trigger="auto"`: 0, `trigger="manual"`: 0, `trigger="unknown"`: 0,
+		`trigger="auto"`: 0, `trigger="manual"`: 0, `trigger="idle"`: 0, `trigger="unknown"`: 0,
 		`kind="input"`: 0, `kind="output"`: 0, `kind="cache_read"`: 0, `kind="cache_creation"`: 0,
 	}
 	sessions := scanCodexFolder(t, d.dir)
@@ -139,16 +139,17 @@ func TestCodexKills(t *testing.T) {
 		want[`kind="output"`] += float64(s.Tokens.Output)
 		want[`kind="cache_read"`] += float64(s.Tokens.CacheRead)
 		want[`kind="cache_creation"`] += float64(s.Tokens.CacheCreation)
-		for trigger, n := range map[string]int{"auto": s.Compactions.Auto, "manual": s.Compactions.Manual, "unknown": s.Compactions.Unknown} {
-			want[fmt.Sprintf("trigger=%q", trigger)] += float64(n)
-		}
+		want[`trigger="auto"`] += float64(s.Compactions.Auto)
+		want[`trigger="manual"`] += float64(s.Compactions.Manual)
+		want[`trigger="unknown"`] += float64(s.Compactions.Unknown)
 	}
-	// A trigger that was told late counts as unknown.
+	// A trigger that is recorded after its compaction counts as unknown.
 	sum := func(m map[string]float64) map[string]float64 {
-		m["compactions"] = m[`trigger="auto"`] + m[`trigger="manual"`] + m[`trigger="unknown"`]
-		delete(m, `trigger="auto"`)
-		delete(m, `trigger="manual"`)
-		delete(m, `trigger="unknown"`)
+		for _, trigger := range []string{"auto", "manual", "idle", "unknown"} {
+			key := fmt.Sprintf("trigger=%q", trigger)
+			m["compactions"] += m[key]
+			delete(m, key)
+		}
 		return m
 	}
 	want = sum(want)

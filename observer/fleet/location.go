@@ -61,11 +61,17 @@ func (r *roster) HooksSeen(agent alerts.AgentID) bool {
 	return a != nil && a.HookedIn != "" && a.HookedIn == a.Session
 }
 
-// Reachable reports whether messages can reach agents at all: a hook was seen, or
-// an agent was registered.
-func (r *roster) Reachable() bool {
-	for _, a := range r.agents {
+// Reachable reports whether messages can reach agents at all: a hook was seen, an
+// agent was registered, or a client with a queue has a thread open.
+func (f *Fleet) Reachable(now time.Time) bool {
+	for _, a := range f.agents {
 		if a.Hooked != 0 || a.Registered {
+			return true
+		}
+	}
+
+	for session := range f.clients {
+		if _, _, queued := f.Thread(alerts.AgentID(session), now); queued {
 			return true
 		}
 	}
