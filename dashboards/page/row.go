@@ -164,6 +164,11 @@ func CompactsAt(threshold int64, source string) string {
 	return "at " + size + " (" + tame(source) + ")"
 }
 
+// IdleCompaction describes when the client compacts if it stays idle.
+func IdleCompaction(at time.Time) string {
+	return "idle compaction at " + at.Local().Format("15:04")
+}
+
 // forecast says why there is none.
 func (d *row) forecast(r *Row) {
 	switch {

@@ -88,6 +88,9 @@ func historyFields(s api.Session, now time.Time) (fields [][2]string) {
 	if s.ThresholdTokens != nil {
 		add("compacts", page.CompactsAt(*s.ThresholdTokens, s.ThresholdSource))
 	}
+	if s.IdleCompactionAt != nil {
+		add("when idle", page.IdleCompaction(*s.IdleCompactionAt))
+	}
 	add("forecast", forecastText(s.Forecast))
 	add("cycle", fmt.Sprint(s.Cycle))
 	add("handoff", handoffText(s))
@@ -103,6 +106,9 @@ func historyFields(s api.Session, now time.Time) (fields [][2]string) {
 	}
 	if s.CostUSD != nil {
 		add("cost", dollars(*s.CostUSD)+" by the client's own figures")
+	}
+	if s.CacheWriteUSD != nil {
+		add("first request", dollars(*s.CacheWriteUSD)+" to write the context into the cache, by the client's estimate")
 	}
 	if s.CacheHitRatio != nil {
 		add("from the cache", fmt.Sprintf("%.0f%% of all input", 100**s.CacheHitRatio))

@@ -105,6 +105,12 @@ type Session struct {
 	// from the cache, 0 to 1. Both are null while unknown.
 	CostUSD       *float64 `json:"cost_usd"`
 	CacheHitRatio *float64 `json:"cache_hit_ratio"`
+	// CacheExpiresAt is when the newest entry of the prompt cache expires, IdleCompactionAt when the client compacts if
+	// it stays idle, CacheWriteUSD what the client expects the first request of a resumed session to cost for writing
+	// its context into the cache. They are null while unknown.
+	CacheExpiresAt   *time.Time `json:"cache_expires_at"`
+	IdleCompactionAt *time.Time `json:"idle_compaction_at"`
+	CacheWriteUSD    *float64   `json:"estimated_cache_write_usd"`
 	// Bill is what the newest boundary of the context cost, null for none.
 	Bill *Bill `json:"bill"`
 }

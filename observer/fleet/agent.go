@@ -59,6 +59,8 @@ type Agent struct {
 	Spoke, Hooked transcript.Instant
 	// Report is what else the status line said of this session.
 	Report Report
+	// Opening is valid until the session's next reading.
+	Opening Opening `json:",omitzero"`
 	// Limits are those of its account: five hours, seven days.
 	Limits [2]Limit
 	// Fresh is the session that began with this agent's client, by its SessionStart.
@@ -88,6 +90,20 @@ type Report struct {
 	// CacheHit is the share of all input that was read from the cache, 0 to 1.
 	CacheHit      float64
 	CacheHitKnown bool
+	// CacheTTL is how long an entry of the prompt cache lives, CacheExpires when the
+	// newest expires; "" and 0 while unknown.
+	CacheTTL     string             `json:",omitempty"`
+	CacheExpires transcript.Instant `json:",omitempty"`
+}
+
+// Opening is what the newest SessionStart reported of a resumed or forked session.
+type Opening struct {
+	At transcript.Instant
+	// Tokens is the size of the context, CacheWriteUSD what the client expects that
+	// writing it into the cache costs with the first request, in US dollars; 0 for
+	// unknown.
+	Tokens        int64
+	CacheWriteUSD float64
 }
 
 // Limit is one window of an account's rate limits.

@@ -21,6 +21,10 @@ func (cs *costs) report(a *Agent, s *hook.Status, at transcript.Instant) {
 	if hit := s.PromptCache.HitRatio; hit.Null || hit.Known && hit.Value <= 1 {
 		a.Report.CacheHit, a.Report.CacheHitKnown = hit.Value, hit.Known
 	}
+	if cache := s.PromptCache; cache.ExpiresAt.Known {
+		a.Report.CacheTTL = cache.TTL
+		a.Report.CacheExpires = transcript.InstantOf(time.Unix(cache.ExpiresAt.Value, 0))
+	}
 	if total := s.Cost.TotalUSD; total.Known {
 		cs.pay(a, total.Value, process{s.SM.PID, s.SM.Start}, at)
 	}

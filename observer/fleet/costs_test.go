@@ -243,3 +243,39 @@ func TestTodayHasItsHistory(t *testing.T) {
 		}
 	}
 }
+
+// TestIdleCompactionForeseen: the status line and the client's settings show when an
+// idle session compacts.
+func TestIdleCompactionForeseen(t *testing.T) {
+	t.Parallel()
+	at := func(v *View) string {
+		if v.IdleCompaction.IsZero() {
+			return ""
+		}
+		return v.IdleCompaction.Sub(created).String()
+	}
+	st := status(250_000, 1_000_000)
+	st.PromptCache.TTL = "1h"
+	st.PromptCache.ExpiresAt = hook.Figure[int64]{Value: second(3600).Unix(), Known: true}
+	o := from("a", 1)
+	off := from("a", 1)
+	off.AutoCompact.IdleOff = true
+
+	s := newScene(t).play(
+		hooked(1, 1, hook.Payload{Event: hook.SessionStart, Source: "resume", ContextTokens: 240_000, CacheWriteUSD: 1.25}, o),
+	)
+	v := s.f.Views(second(2))[0]
+	if v.CacheWriteUSD != 1.25 || v.Tokens != 240_000 || at(&v) != "" {
+		t.Errorf("resumed: %g USD to come, %d tokens, idle compaction at %q", v.CacheWriteUSD, v.Tokens, at(&v))
+	}
+
+	v = s.play(reports(3, 1, st, o), answers(4, 1, 250_000)).f.Views(second(5))[0]
+	if v.CacheWriteUSD != 0 || at(&v) != "54m0s" || !v.CacheExpires.Equal(second(3600)) {
+		t.Errorf("after a reply: %g USD to come, idle compaction at %q, the cache expires at %v", v.CacheWriteUSD, at(&v), v.CacheExpires)
+	}
+
+	v = s.play(reports(6, 1, st, off)).f.Views(second(7))[0]
+	if at(&v) != "" {
+		t.Errorf("switched off: idle compaction at %q", at(&v))
+	}
+}

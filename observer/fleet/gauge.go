@@ -101,7 +101,15 @@ func (g *gauge) setAutoCompact(a *Agent, o *hook.Origin) (n Update) {
 }
 
 func autoCompact(x *hook.AutoCompact) *claude.AutoCompact {
-	setting := &claude.AutoCompact{Off: x.Off, Window: x.Window, Percent: x.Percent, Output: x.Output, Setting: x.Setting}
+	setting := &claude.AutoCompact{
+		Off:     x.Off,
+		Window:  x.Window,
+		Percent: x.Percent,
+		Output:  x.Output,
+		Setting: x.Setting,
+		IdleOff: x.IdleOff,
+		IdleMin: x.IdleMin,
+	}
 	for model, tokens := range x.Models {
 		setting.Models = append(setting.Models, transcript.WindowRule{Model: model, Tokens: tokens})
 	}

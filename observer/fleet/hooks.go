@@ -34,6 +34,7 @@ func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent a
 		f.prompted[a.ID] = max(f.prompted[a.ID], at)
 	case hook.SessionStart:
 		a.Begun = max(a.Begun, at)
+		a.Opening = Opening{At: at, Tokens: p.ContextTokens, CacheWriteUSD: p.CacheWriteUSD}
 		if p.Source == "startup" {
 			a.Fresh = p.SessionID
 		}

@@ -35,14 +35,20 @@ type View struct {
 	Paid          tally.Cost
 	CacheHit      float64
 	CacheHitKnown bool
-	ParentID      string // the agent's parent, "" for none
-	Provider      string // the same unless told otherwise
-	Program       string // the client that wrote the session, see [clients.Of]
-	Path          string // of the transcript
-	Project       string // last element of the working directory, else of the folder's name
-	CWD           string
-	Model         string
-	Version       string
+	// CacheExpires is when the newest entry of the prompt cache expires, and
+	// IdleCompaction when the client compacts if it stays idle until then; zero for
+	// unknown or never. CacheWriteUSD is that of [Opening], 0 after the first reply.
+	CacheExpires   time.Time
+	IdleCompaction time.Time
+	CacheWriteUSD  float64
+	ParentID       string // the agent's parent, "" for none
+	Provider       string // the same unless told otherwise
+	Program        string // the client that wrote the session, see [clients.Of]
+	Path           string // of the transcript
+	Project        string // last element of the working directory, else of the folder's name
+	CWD            string
+	Model          string
+	Version        string
 
 	Tokens  int64 // of the context
 	Cleared int64 // tokens that are not in it, but that the client's compaction counts besides

@@ -166,6 +166,7 @@ func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 		v.Spoke = a.Spoke.Time()
 	}
 	v.Paid, v.CacheHit, v.CacheHitKnown = a.Report.Cost, a.Report.CacheHit, a.Report.CacheHitKnown
+	v.CacheExpires = a.Report.CacheExpires.Time()
 	v.Tmux, v.Server, v.Pane, v.PID, v.Start = a.Tmux, a.Server, a.Pane, a.PID, a.Start
 	v.Sample = a.Sample
 	v.Check, v.Drift, v.DriftKnown = a.Sample.Check(transcript.InstantOf(now))
@@ -179,6 +180,21 @@ func (vw *viewer) viewAgent(a *Agent, now time.Time, v *View) {
 	if read && a.Sample.Back && v.Known || a.aheadOfTranscript(v) {
 		v.Tokens, v.Cleared, v.Known, v.Source, v.Reading = a.Sample.Tokens, 0, a.Sample.Tokens > 0, transcript.FromStatusline, a.Sample.At.Time()
 		v.Level = vw.options.Thresholds.Level(v.Tokens, v.Window, vw.gauge.compactsAt(a, t, v.Window.Tokens))
+	}
+	if o := &a.Opening; v.Reading.Before(o.At.Time()) {
+		v.CacheWriteUSD = o.CacheWriteUSD
+		if o.Tokens > 0 && !v.Known {
+			v.Tokens = o.Tokens
+			v.Known = true
+			v.Source = transcript.FromStatusline
+			v.Reading = o.At.Time()
+			v.Level = vw.options.Thresholds.Level(v.Tokens, v.Window, vw.gauge.compactsAt(a, t, v.Window.Tokens))
+		}
+	}
+
+	setting, _ := vw.gauge.autoCompact(a, t)
+	if at := setting.IdleCompaction(v.Tokens, a.Report.CacheTTL, v.CacheExpires); at.After(now) && !t.InTurn {
+		v.IdleCompaction = at
 	}
 }
 

@@ -179,6 +179,8 @@ func (b *builder) money(rows []row) {
 		func(v *row) (float64, bool) { return v.Paid.USD, v.Paid.Known })
 	b.each(rows, "agent_session_cache_hit_ratio", "Share of all input that was read from the cache, 0 to 1: by the status line, else by the transcript's tokens; absent while unknown.",
 		func(v *row) (float64, bool) { return v.CacheHits() })
+	b.each(rows, "agent_session_cache_expires_timestamp_seconds", "When the newest entry of the session's prompt cache expires, by the status line; absent while unknown.",
+		func(v *row) (float64, bool) { return float64(v.CacheExpires.Unix()), !v.CacheExpires.IsZero() })
 }
 
 // triggers are the labels of what is counted by [transcript.Trigger].

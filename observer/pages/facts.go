@@ -105,6 +105,9 @@ func Facts(v *fleet.View, s *api.Session, p *alerts.View, history *curve.Curve) 
 	if p.Threshold > 0 {
 		f.add("Compacts", webpage.CompactsAt(p.Threshold, s.ThresholdSource))
 	}
+	if s.IdleCompactionAt != nil {
+		f.add("When idle", webpage.IdleCompaction(*s.IdleCompactionAt))
+	}
 	f.add("Largest context", webpage.Short(s.PeakTokens))
 	f.add("Compactions", fmt.Sprintf("%d auto, %d manual, %d idle, %d unknown", s.Compactions.Auto, s.Compactions.Manual, s.Compactions.Idle, s.Compactions.Unknown))
 	if s.Inherited > 0 {
@@ -141,6 +144,9 @@ func (f *facts) addUsage(s *api.Session) {
 func (f *facts) addCost(s *api.Session) {
 	if s.CostUSD != nil {
 		f.add("Cost", fmt.Sprintf("$%.2f, as the client reckons", *s.CostUSD))
+	}
+	if s.CacheWriteUSD != nil {
+		f.add("First request", fmt.Sprintf("$%.2f to write the context into the cache, by the client's estimate", *s.CacheWriteUSD))
 	}
 	if s.CacheHitRatio != nil {
 		f.add("From cache", fmt.Sprintf("%.0f %% of the input", 100**s.CacheHitRatio))

@@ -23,6 +23,7 @@ func Session(v fleet.View) api.Session {
 		Turns: v.Turns, Messages: v.Messages, Tokens: tokens(v.Cost),
 		Subagents: api.Subagents{Files: v.SubagentFiles, Messages: v.SubagentMessages, Tokens: tokens(v.SubagentTokens)},
 		StartedAt: timeOrNil(v.Started), LastActive: timeOrNil(v.Active), ReadingAt: timeOrNil(v.Reading),
+		CacheExpiresAt: timeOrNil(v.CacheExpires), IdleCompactionAt: timeOrNil(v.IdleCompaction),
 		CrossCheck: v.Check, Pane: v.Pane, TmuxSocket: v.Tmux, Enabled: true,
 		StatuslineAt: timeOrNil(v.Spoke), HookAt: timeOrNil(v.Hooked),
 	}
@@ -38,6 +39,9 @@ func Session(v fleet.View) api.Session {
 	}
 	if v.Paid.Known {
 		s.CostUSD = &v.Paid.USD
+	}
+	if v.CacheWriteUSD > 0 {
+		s.CacheWriteUSD = &v.CacheWriteUSD
 	}
 	if ratio, known := v.CacheHits(); known {
 		s.CacheHitRatio = &ratio

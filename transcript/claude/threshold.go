@@ -23,12 +23,16 @@ type AutoCompact struct {
 	// model's own window.
 	Setting int64                   `json:",omitempty"`
 	Models  []transcript.WindowRule `json:",omitempty"`
+	// IdleOff is true when the client was told not to compact while it is idle.
+	// IdleMin is CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS, "" where it is not set.
+	IdleOff bool   `json:",omitempty"`
+	IdleMin string `json:",omitempty"`
 }
 
 // Equal says whether two clients were told the same.
 func (a *AutoCompact) Equal(b *AutoCompact) bool {
 	return a.Off == b.Off && a.Window == b.Window && a.Percent == b.Percent && a.Output == b.Output &&
-		a.Setting == b.Setting && slices.Equal(a.Models, b.Models)
+		a.Setting == b.Setting && slices.Equal(a.Models, b.Models) && a.IdleOff == b.IdleOff && a.IdleMin == b.IdleMin
 }
 
 // How clients compute the size at which they compact, read in their programs and held

@@ -36,6 +36,7 @@ func (by *Caller) autoCompact(project string) (a hook.AutoCompact) {
 	hook.SetVariable(&a.Window, get("CLAUDE_CODE_AUTO_COMPACT_WINDOW"))
 	hook.SetVariable(&a.Percent, get("CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"))
 	hook.SetVariable(&a.Output, get("CLAUDE_CODE_MAX_OUTPUT_TOKENS"))
+	hook.SetVariable(&a.IdleMin, get("CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS"))
 	a.Off = a.Off || isOn(get("DISABLE_AUTO_COMPACT")) || isOn(get("DISABLE_COMPACT"))
 	return a
 }

@@ -23,8 +23,8 @@ func TestAutoCompactOfHook(t *testing.T) {
 	}{
 		"nothing": {},
 		"variables": {
-			vars: map[string]string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "8000"},
-			want: hook.AutoCompact{Window: "100000", Percent: "50", Output: "8000"},
+			vars: map[string]string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "50", "CLAUDE_CODE_MAX_OUTPUT_TOKENS": "8000", "CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS": "150000"},
+			want: hook.AutoCompact{Window: "100000", Percent: "50", Output: "8000", IdleMin: "150000"},
 		},
 		"long":        {vars: map[string]string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW": strings.Repeat("1", 33)}},
 		"off":         {vars: map[string]string{"DISABLE_AUTO_COMPACT": " Yes "}, want: hook.AutoCompact{Off: true}},

@@ -26,11 +26,16 @@ type AutoCompact struct {
 	// models by name; 0 stands for a model's own window.
 	Setting int64            `json:"setting,omitempty"`
 	Models  map[string]int64 `json:"models,omitempty"`
+	// IdleOff is true when the setting idleCompaction is false. IdleMin is
+	// CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS.
+	IdleOff bool   `json:"idle_off,omitempty"`
+	IdleMin string `json:"idle_min,omitempty"`
 }
 
 // IsZero says that the client was told nothing.
 func (a AutoCompact) IsZero() bool {
-	return !a.Off && a.Window == "" && a.Percent == "" && a.Output == "" && a.Setting == 0 && len(a.Models) == 0
+	return !a.Off && a.Window == "" && a.Percent == "" && a.Output == "" && a.Setting == 0 && len(a.Models) == 0 &&
+		!a.IdleOff && a.IdleMin == ""
 }
 
 // SetVariable sets one of the variables, unless it cannot be a number.
@@ -54,7 +59,7 @@ func (a *AutoCompact) SetModel(model string, tokens int64) {
 // AddSettings takes in a file of the client's settings, which goes before those that were
 // taken in earlier. A file that is broken says nothing.
 func (a *AutoCompact) AddSettings(data []byte) {
-	var enabled *bool
+	var enabled, idle *bool
 	var window *int64
 	models := map[string]int64{}
 	err := Members(data, func(key string, raw []byte) {
@@ -62,6 +67,10 @@ func (a *AutoCompact) AddSettings(data []byte) {
 		case "autoCompactEnabled":
 			if on, ok := boolean(raw); ok {
 				enabled = &on
+			}
+		case "idleCompaction":
+			if on, ok := boolean(raw); ok {
+				idle = &on
 			}
 		case "autoCompactWindow":
 			window = known(Whole(raw))
@@ -78,6 +87,9 @@ func (a *AutoCompact) AddSettings(data []byte) {
 	}
 	if enabled != nil {
 		a.Off = !*enabled
+	}
+	if idle != nil {
+		a.IdleOff = !*idle
 	}
 	if window != nil { // for all models, whatever files before this one say
 		a.Setting, a.Models = *window, nil
@@ -109,6 +121,10 @@ func (a *AutoCompact) set(key string, raw []byte) {
 		a.Percent = Word(raw, maxSetting)
 	case "output":
 		a.Output = Word(raw, maxSetting)
+	case "idle_off":
+		a.IdleOff, _ = boolean(raw)
+	case "idle_min":
+		a.IdleMin = Word(raw, maxSetting)
 	case "setting":
 		a.Setting, _ = Whole(raw)
 	case "models":

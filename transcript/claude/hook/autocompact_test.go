@@ -54,6 +54,8 @@ func TestAddSettings(t *testing.T) {
 			AutoCompact{Setting: 150_000, Models: map[string]int64{"m": 110_000}}},
 		{"off", []string{`{"autoCompactEnabled":false}`}, AutoCompact{Off: true}},
 		{"on again", []string{`{"autoCompactEnabled":false}`, `{"autoCompactEnabled":true}`}, AutoCompact{}},
+		{"not while idle", []string{`{"idleCompaction":false}`}, AutoCompact{IdleOff: true}},
+		{"while idle again", []string{`{"idleCompaction":false}`, `{"idleCompaction":true}`}, AutoCompact{}},
 		{"of another type", []string{`{"autoCompactEnabled":"no","autoCompactWindow":"100k","modelSettings":7}`}, AutoCompact{}},
 		{"broken", []string{`{"autoCompactWindow":120000`, ``, `[]`}, AutoCompact{}},
 	}

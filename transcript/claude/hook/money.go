@@ -19,10 +19,15 @@ type RateLimit struct {
 	ResetsAt       Figure[int64]   `json:"resets_at,omitzero"`
 }
 
-// PromptCache is the member prompt_cache, as far as we read it; clients have it since
-// 2.1.328. The ratio, 0 to 1, is what was read from the cache of all input.
+// PromptCache is the member prompt_cache, as far as sm reads it; clients have it since
+// 2.1.328.
 type PromptCache struct {
+	// HitRatio is the share of all input that was read from the cache, 0 to 1.
 	HitRatio Figure[float64] `json:"hit_ratio,omitzero"`
+	// TTL is how long an entry lives, 5m or 1h.
+	TTL string `json:"ttl,omitempty"`
+	// ExpiresAt is when the newest entry expires, in seconds since 1970.
+	ExpiresAt Figure[int64] `json:"expires_at,omitzero"`
 }
 
 // maxCost is the largest total that clients themselves take for one, in US dollars; no
@@ -36,8 +41,13 @@ func (c *Cost) set(key string, raw []byte) {
 }
 
 func (c *PromptCache) set(key string, raw []byte) {
-	if key == "hit_ratio" {
+	switch key {
+	case "hit_ratio":
 		c.HitRatio = figureOf(raw, moneyOf)
+	case "ttl":
+		c.TTL = Word(raw, maxWord)
+	case "expires_at":
+		c.ExpiresAt = figureOf(raw, Whole)
 	}
 }
 

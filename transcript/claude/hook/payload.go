@@ -88,9 +88,13 @@ type Payload struct {
 	NotificationType     string          `json:"notification_type,omitempty"`
 	Message              string          `json:"message,omitempty"` // of a Notification
 	Error                string          `json:"error,omitempty"`
-	// ContextTokens is the size of the context by a PostModelRequest, 0 for none told.
-	ContextTokens int64  `json:"context_tokens,omitempty"`
-	SM            Origin `json:"sm,omitzero"`
+	// ContextTokens is the size of the context, 0 while unknown: of a PostModelRequest,
+	// and of a SessionStart with the source resume or fork.
+	ContextTokens int64 `json:"context_tokens,omitempty"`
+	// CacheWriteUSD is what the client expects the first request of such a
+	// SessionStart to cost for writing the context into the cache, in US dollars.
+	CacheWriteUSD float64 `json:"estimated_cache_write_usd,omitempty"`
+	SM            Origin  `json:"sm,omitzero"`
 }
 
 // Subagent says that the event is not the main agent's: it changes nothing for it,
@@ -190,6 +194,8 @@ func (p *Payload) setMore(key string, raw []byte) {
 		p.Error = text(raw, maxText)
 	case "context_tokens":
 		p.ContextTokens, _ = Whole(raw)
+	case "estimated_cache_write_usd":
+		p.CacheWriteUSD, _ = moneyOf(raw)
 	}
 }
 
