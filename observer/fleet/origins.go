@@ -113,10 +113,7 @@ func (o *origins) compaction(x *file, e *transcript.Compaction, room *int, count
 	o.register(e, owner)
 	switch {
 	case owner != mine:
-		if more := x.more(); !slices.Contains(more.Copies, e.Key) {
-			more.Copies = append(more.Copies, e.Key)
-			more.Inherited.Compactions[e.Trigger]++
-		}
+		x.inherit(e)
 	case !claimed && *room > 0:
 		*room--
 		fresh = true
@@ -132,6 +129,21 @@ func (o *origins) compaction(x *file, e *transcript.Compaction, room *int, count
 		o.decide(x, e)
 	}
 	return owner == mine, fresh
+}
+
+// inherit counts a compaction that happened in another session, under its trigger. A
+// later record may name the trigger of one that was unknown.
+func (x *file) inherit(e *transcript.Compaction) {
+	more := x.more()
+	in := &more.Inherited.Compactions
+	switch {
+	case !slices.Contains(more.Copies, e.Key):
+		more.Copies = append(more.Copies, e.Key)
+		in[e.Trigger]++
+	case in[transcript.Unknown] > x.Session.Compactions[transcript.Unknown]:
+		in[transcript.Unknown]--
+		in[e.Trigger]++
+	}
 }
 
 // count adds a compaction to the counters.
