@@ -31,6 +31,9 @@ type Window struct {
 	// Reserved is how many tokens of each context the client leaves out of its percentages, 0
 	// for none: instructions and tools, with which every conversation begins.
 	Reserved int64
+	// Truncated is true if the client truncates the percentage that is left, in place
+	// of rounding it.
+	Truncated bool
 }
 
 // WindowRule sets the window of the models whose name begins with Model.
@@ -116,5 +119,9 @@ func (w Window) left(tokens int64) int {
 		return 0
 	}
 	free := max(0, room-max(0, tokens-w.Reserved))
-	return int(float64(free)/float64(room)*100 + 0.5)
+	share := float64(free) / float64(room) * 100
+	if w.Truncated {
+		return int(share)
+	}
+	return int(share + 0.5)
 }

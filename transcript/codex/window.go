@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"fmt"
 	"strings"
 
 	"sm/transcript"
@@ -12,6 +13,9 @@ const (
 	reserved = 12_000
 	// usualWindow is 95 % of 272,000 tokens, the window of most models.
 	usualWindow = 258_400
+	// lastTruncating is the minor version of the newest client that was observed to
+	// truncate the percentage that is left. 0.80 rounds it.
+	lastTruncating = 45
 )
 
 // WindowOf finds the window of a session: the first rule that its model's name begins with,
@@ -20,6 +24,10 @@ func WindowOf(s *transcript.Session, rules []transcript.WindowRule) transcript.W
 	w := transcript.Window{Tokens: usualWindow, Source: transcript.WindowDefault, Reserved: reserved}
 	if reported := s.Also().Window; reported > 0 {
 		w.Tokens, w.Source = reported, transcript.WindowTranscript
+	}
+	var minor int
+	if n, _ := fmt.Sscanf(s.Version, "0.%d.", &minor); n == 1 {
+		w.Truncated = minor <= lastTruncating
 	}
 	for _, r := range rules {
 		if r.Tokens > 0 && s.Model != "" && strings.HasPrefix(s.Model, r.Model) {

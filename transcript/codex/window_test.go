@@ -41,6 +41,18 @@ func TestPercentUsed(t *testing.T) {
 	}
 }
 
+// TestPercentUsedTruncated: Codex 0.45.0 showed 81 % left where 0.80.0 shows 82 %.
+func TestPercentUsedTruncated(t *testing.T) {
+	t.Parallel()
+	left := func(version string, tokens int64) int {
+		return 100 - WindowOf(&transcript.Session{Version: version}, nil).Percent(tokens)
+	}
+	const tokens = 12_000 + 246_400*185/1000 // 81.5 % are left
+	if old, current := left("0.45.0", tokens), left("0.80.0", tokens); old != 81 || current != 82 {
+		t.Errorf("%d %% left in 0.45.0, %d %% in 0.80.0; want 81 and 82", old, current)
+	}
+}
+
 // TestCompactsAt: the client compacted at 244,800 tokens of a raw window of 272,000, and not
 // one token below.
 func TestCompactsAt(t *testing.T) {
