@@ -55,6 +55,16 @@ func TestCodexBesideClaude(t *testing.T) {
 	if text := r.get("/metrics").Body; !strings.Contains(text, `agent_session_info{client="codex"`) || !strings.Contains(text, `agent_session_info{client="claude"`) {
 		t.Error("the metrics lack a client")
 	}
+	held.Store(true)
+	appendLines(t, filepath.Join(home, "session_index.jsonl"), `{"id":"`+codexThread+`","thread_name":"An old name"}`)
+	if err := os.MkdirAll(filepath.Join(home, "thread-writer-locks"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	appendLines(t, filepath.Join(home, "thread-writer-locks", codexThread+".lock"), "")
+	r.until("the thread has its name", func() bool { return find().Title == "An old name" })
+	appendLines(t, filepath.Join(home, "session_index.jsonl"), `{"id":"`+codexThread+`","thread_name":"A new name"}`)
+	r.until("the thread is renamed", func() bool { return find().Title == "A new name" })
+	held.Store(false)
 	appendLines(t, path, record("14", "compacted", `{"window_id":"w1"}`), count("15", `"total_tokens":20564`))
 	r.until("only an estimate is known", func() bool { s := find(); return s.TokensUsed == nil && s.UsedPercentage != nil })
 	if s := find(); *s.UsedPercentage != 3 || s.Compactions.Auto != 1 || s.Cycle != 2 {

@@ -60,6 +60,10 @@ type Registry struct {
 	// holds as long as its process runs. One whose process has ended never holds again, one
 	// that does not hold by this function may.
 	Runs func(path string, c Client) (now Client, runs bool)
+	// Index is the file that names the sessions below a root, and Names reads it: names
+	// by session ID. Index is nil for a client without such a file.
+	Index func(root string) (path string)
+	Names func(text []byte) map[string]string
 }
 
 // Client is one running client, as its registry has it. What is absent or odd there is

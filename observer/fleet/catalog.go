@@ -25,7 +25,7 @@ func (ct *catalog) place(c *transcript.Change) (x *file, was transcript.Session)
 		x.grows(&c.Cursor)
 	}
 	x.Cursor, x.Name, x.Parent, x.Session = c.Cursor, c.Name, c.Parent, c.Session
-	x.setTitle(c.Title)
+	x.setTitle(c.Title.Or(x.titleOf())) // the name of a thread is not in its transcript
 	switch sub := isSubagent(c.Name, c.Parent); {
 	case sub && c.Alone:
 		x.sub = false

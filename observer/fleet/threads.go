@@ -63,7 +63,24 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 		}
 		updates = append(updates, n, late)
 	}
+	f.nameThreads()
 	return updates
+}
+
+// nameThreads gives open threads the names of the client's index as titles.
+func (f *Fleet) nameThreads() {
+	for id, c := range f.clients {
+		s := f.sessions[id]
+		if !c.Held || c.Name == "" || s == nil || len(s.own) == 0 {
+			continue
+		}
+
+		x := s.own[0]
+		if t := transcript.NewTitle(c.Name, transcript.TitleCustom); t != x.titleOf() {
+			x.setTitle(t)
+			f.changed.file(x.Cursor.Path)
+		}
+	}
 }
 
 // Thread is an open thread of Codex, and the process that has it open.

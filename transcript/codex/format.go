@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -44,6 +45,8 @@ func Format(held func(path string) (transcript.Holder, bool)) *transcript.Format
 				c.Holder, runs = held(path)
 				return c, runs
 			},
+			Index: func(root string) string { return filepath.Join(filepath.Dir(root), "session_index.jsonl") },
+			Names: threadNames,
 		}
 	}
 	return f
@@ -53,6 +56,22 @@ func Format(held func(path string) (transcript.Holder, bool)) *transcript.Format
 func identify(path string) (f transcript.File, ok bool) {
 	f.Name, ok = files.Thread(path)
 	return f, ok
+}
+
+// threadNames reads session_index.jsonl, to which the client appends a line when the
+// user names a thread. The last line of a thread counts.
+func threadNames(index []byte) map[string]string {
+	names := map[string]string{}
+	for line := range bytes.Lines(index) {
+		var entry struct {
+			ID   string `json:"id"`
+			Name string `json:"thread_name"`
+		}
+		if err := json.Unmarshal(line, &entry); err == nil && entry.ID != "" {
+			names[entry.ID] = entry.Name
+		}
+	}
+	return names
 }
 
 func isYear(name string) bool {

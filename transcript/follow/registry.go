@@ -9,8 +9,12 @@ import (
 	"sm/transcript"
 )
 
-// clientBytes bounds a registry entry; real ones have some 600 bytes.
-const clientBytes = 64 << 10
+const (
+	// clientBytes bounds a registry entry; real ones have some 600 bytes.
+	clientBytes = 64 << 10
+	// indexBytes bounds an index of names, which has some 120 bytes a name.
+	indexBytes = 16 << 20
+)
 
 // stamp tells one state of a file from another.
 type stamp struct{ modified, size int64 }
@@ -19,13 +23,21 @@ type stamp struct{ modified, size int64 }
 type entry struct {
 	transcript.Client
 	registry *transcript.Registry
-	stamp    stamp // of what has been read
+	index    string // path of the file with the names of sessions, "" for none
+	stamp    stamp  // of what has been read
 	runs     bool
+}
+
+// nameIndex is a file with the names of sessions.
+type nameIndex struct {
+	stamp stamp // of what has been read
+	names map[string]string
 }
 
 // registries remembers what the clients' registries said.
 type registries struct {
-	entries map[string]*entry // by path
+	entries map[string]*entry     // by path
+	indexes map[string]*nameIndex // by path
 	news    bool
 	dirs    map[string]*transcript.Registry // by folder
 	stale   bool                            // something has happened in them
@@ -69,7 +81,9 @@ func (r *registries) readAll() {
 		return
 	}
 	if r.entries == nil {
-		r.entries, r.dirs = map[string]*entry{}, map[string]*transcript.Registry{}
+		r.entries = map[string]*entry{}
+		r.indexes = map[string]*nameIndex{}
+		r.dirs = map[string]*transcript.Registry{}
 	}
 	r.stale = false
 	present := map[string]bool{}
@@ -80,6 +94,10 @@ func (r *registries) readAll() {
 		}
 		dir := registry.Dir(root.path)
 		r.dirs[dir] = registry
+		index := ""
+		if registry.Index != nil {
+			index = registry.Index(root.path)
+		}
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
 			r.watch.add(dir)
 		}
@@ -94,7 +112,7 @@ func (r *registries) readAll() {
 				continue
 			}
 			present[path] = true
-			r.read(path, registry, stamp{info.ModTime().UnixNano(), info.Size()})
+			r.read(path, registry, index, stamp{info.ModTime().UnixNano(), info.Size()})
 		}
 	}
 	for path, e := range r.entries {
@@ -107,7 +125,7 @@ func (r *registries) readAll() {
 }
 
 // read reads one entry, if it has changed.
-func (r *registries) read(path string, registry *transcript.Registry, now stamp) {
+func (r *registries) read(path string, registry *transcript.Registry, index string, now stamp) {
 	e := r.entries[path]
 	if e != nil && e.stamp == now {
 		return
@@ -122,7 +140,7 @@ func (r *registries) read(path string, registry *transcript.Registry, now stamp)
 		now, r.stale = stamp{}, true
 	}
 	if e == nil {
-		e = &entry{registry: registry}
+		e = &entry{registry: registry, index: index}
 		r.entries[path] = e
 	}
 	r.news = r.news || e.runs != whole || whole && c != e.Client
@@ -139,10 +157,34 @@ func (r *registries) check() {
 		case runs && r.alive != nil:
 			runs = r.alive(e.PID, ticks(e.ProcStart))
 		}
+		if runs && e.index != "" {
+			now.Name = r.names(e)[now.SessionID]
+		}
 		if runs != e.runs || runs && now != e.Client {
 			e.Client, e.runs, r.news = now, runs, true
 		}
 	}
+}
+
+// names returns the names of sessions in an index, which is read again if it has
+// changed.
+func (r *registries) names(e *entry) map[string]string {
+	info, err := os.Stat(e.index)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > indexBytes {
+		return nil
+	}
+
+	now := stamp{info.ModTime().UnixNano(), info.Size()}
+	known := r.indexes[e.index]
+	if known == nil || known.stamp != now {
+		text, err := os.ReadFile(e.index)
+		if err != nil {
+			return nil
+		}
+		known = &nameIndex{now, e.registry.Names(text)}
+		r.indexes[e.index] = known
+	}
+	return known.names
 }
 
 // ticks is the start of a process as the kernel has it, in ticks since boot; empty for anything
