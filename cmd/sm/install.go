@@ -78,7 +78,7 @@ func installClients(ctx context.Context, env *environ, o install.Options, codexA
 		if info, err := os.Stat(o.Codex); filepath.IsAbs(named) && !errors.Is(err, fs.ErrPermission) && (err != nil || !info.IsDir()) {
 			return fmt.Errorf("CODEX_HOME is %s, which is no folder; make it, or unset CODEX_HOME for ~/.codex", o.Codex)
 		}
-		if err := o.CheckCodex(); err != nil {
+		if err := o.CheckCodex(ctx); err != nil {
 			return err
 		}
 		return o.InstallCodex()
@@ -86,7 +86,7 @@ func installClients(ctx context.Context, env *environ, o install.Options, codexA
 	if err := o.Install(ctx); err != nil || !o.CodexThere() {
 		return err
 	}
-	if err := o.CheckCodex(); err != nil {
+	if err := o.CheckCodex(ctx); err != nil {
 		_, err = fmt.Fprintln(o.Stderr, "sm: note: no hooks for Codex: "+screen.OneLine(err.Error()))
 		return err
 	}

@@ -27,6 +27,14 @@ func (d *doctor) codex(ctx context.Context) {
 	if info, err := os.Stat(d.Codex); d.Codex == "" || err != nil || !info.IsDir() {
 		return
 	}
+	switch c, ok, err := install.CodexInPath(ctx, d.Path, d.Environ); {
+	case err != nil:
+		d.found(codexHooks, Noted, "run codex --version", "%v", err)
+	case ok && install.Older(c.Version, install.OldestCodex):
+		d.found(codexHooks, Noted, "update codex", "codex is %s, and runs no hooks before %s; its agents are not warned", c, install.OldestCodex)
+		return
+	}
+
 	path := install.CodexHooks(d.Codex)
 	e, _, err := d.edited(path, install.NewCodexEditor)
 	if err != nil {

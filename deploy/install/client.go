@@ -48,17 +48,38 @@ func (c Client) String() string {
 // ClientInPath asks the client in this PATH, with these variables. One that does not answer in time is an error: it may
 // be too old.
 func ClientInPath(ctx context.Context, list string, environ []string) (c Client, ok bool, err error) {
-	path := proc.LookPath(list, "claude")
+	path, line, err := versionLine(ctx, list, environ, "claude")
+	if err != nil {
+		return c, false, err
+	}
+	version, _, _ := strings.Cut(line, " ")
+	return Client{Version: version, By: path}, hook.AtLeast(version, 0), nil
+}
+
+// CodexInPath returns the Codex in this PATH and its version. ok is false if there is none, or if its version cannot be
+// read.
+func CodexInPath(ctx context.Context, list string, environ []string) (c Client, ok bool, err error) {
+	path, line, err := versionLine(ctx, list, environ, "codex")
+	if err != nil {
+		return c, false, err
+	}
+	_, version, _ := strings.Cut(line, " ") // codex-cli 0.169.0
+	return Client{Version: version, By: path}, hook.AtLeast(version, 0), nil
+}
+
+// versionLine runs a client of that name with --version. path is empty if the PATH has none.
+func versionLine(ctx context.Context, list string, environ []string, name string) (path, line string, err error) {
+	path = proc.LookPath(list, name)
 	if path == "" {
-		return c, false, nil
+		return "", "", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, clientStart)
 	defer cancel()
-	version, _, _ := strings.Cut(Ask(ctx, environ, path, "--version"), " ")
-	if version == "" && ctx.Err() != nil {
-		return c, false, fmt.Errorf("%s does not say its version: %w; run claude --version, and try again when it does", path, ctx.Err())
+	line = Ask(ctx, environ, path, "--version")
+	if line == "" && ctx.Err() != nil {
+		return "", "", fmt.Errorf("%s prints no version: %w; run %s --version, and try again when it does", path, ctx.Err(), name)
 	}
-	return Client{Version: version, By: path}, hook.AtLeast(version, 0), nil
+	return path, line, nil
 }
 
 // Ask runs a program that says one line. The program has a process group of its own: what it started ends with it, and

@@ -1,7 +1,9 @@
 package install
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -63,8 +65,17 @@ func (o Options) codex(uninstall bool) (*installation, *settingsChange) {
 	return in, c
 }
 
-// CheckCodex says why InstallCodex would be refused, and changes nothing.
-func (o Options) CheckCodex() error {
+// CheckCodex returns why InstallCodex would be refused, and changes nothing. A Codex in the PATH that runs no hooks is a
+// reason.
+func (o Options) CheckCodex(ctx context.Context) error {
+	client, ok, err := CodexInPath(ctx, o.Path, o.Environ)
+	if err != nil {
+		return err
+	}
+	if ok && Older(client.Version, OldestCodex) {
+		return fmt.Errorf("codex is %s, and runs no hooks before %s; update it, then run sm install --codex", client, OldestCodex)
+	}
+
 	in, c := o.codex(false)
 	file, err := ReadFile(in.Settings)
 	if err == nil {

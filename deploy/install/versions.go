@@ -14,6 +14,9 @@ const (
 	// work from there on. Clients before 2.1.76 show an error dialog at an event that they do not know, clients before
 	// 2.0.77 drop the whole settings file without a word.
 	OldestClient = "2.1.120"
+	// OldestCodex is the oldest version of Codex that runs hooks: before it the feature codex_hooks is missing, or
+	// under development and off.
+	OldestCodex = "0.124.0"
 	// ArgsClient is the first version that runs a hook without a shell. Older ones ignore "args" and run the bare
 	// command.
 	ArgsClient = "2.1.139"
