@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -283,10 +285,30 @@ func statusError(err error, id ...string) error {
 	return err
 }
 
+// writeJSON writes v on one line. Characters that a terminal would obey, or that do not
+// show, are escaped: DEL, C1 controls, and marks such as those of the direction of text.
 func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+
+	var line strings.Builder
+	for _, r := range strings.TrimSuffix(text.String(), "\n") {
+		switch {
+		case r > 0xffff && unicode.Is(unicode.Cf, r):
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&line, `\u%04x\u%04x`, high, low)
+		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
+			fmt.Fprintf(&line, `\u%04x`, r)
+		default:
+			line.WriteRune(r)
+		}
+	}
+	_, err := io.WriteString(w, line.String()+"\n")
+	return err
 }
 
 // writeSession prints all about one session, a line each.
