@@ -259,9 +259,7 @@ func (s *server) postAlerts(w http.ResponseWriter, r *http.Request) error {
 	if len(list) > 0 {
 		err := s.update(r.Context(), func(c *core) error {
 			taken, unknown := c.alert(list, now)
-			for _, x := range unknown {
-				c.log.Warn("an alert names a session that is not known", "session", x.Session, "kind", x.Kind)
-			}
+			alertmanager.LogUnknown(c.log, unknown)
 			answer.Told = taken
 			return nil
 		})

@@ -247,16 +247,27 @@ func (p *Poller) ask(ctx context.Context, r *round) {
 		return
 	}
 	waiting := map[string]time.Time{}
+	var fresh []Firing
 	for _, x := range unknown {
-		if waiting[x.Fingerprint] = fires[x.Fingerprint]; r.waiting[x.Fingerprint].IsZero() {
-			p.log.Warn("an alert names a session that is not known", "session", x.Session, "kind", x.Kind)
+		waiting[x.Fingerprint] = fires[x.Fingerprint]
+		if r.waiting[x.Fingerprint].IsZero() {
+			fresh = append(fresh, x)
 		}
 	}
 	r.waiting = waiting
+	LogUnknown(p.log, fresh)
 	for _, x := range list {
 		if _, waits := waiting[x.Fingerprint]; !waits {
 			r.taken[x.Fingerprint] = fires[x.Fingerprint]
 		}
+	}
+}
+
+// LogUnknown writes one line about alerts for sessions that do not exist, and none if
+// there are none.
+func LogUnknown(log *slog.Logger, list []Firing) {
+	if len(list) > 0 {
+		log.Warn("alerts name unknown sessions", "count", len(list), "session", list[0].Session, "kind", list[0].Kind)
 	}
 }
 

@@ -168,14 +168,15 @@ func TestPollAgain(t *testing.T) {
 	c.answer(0, alertOf("f1", "web", "critical"), alertOf("f2", "api", "warning"))
 	c.broken = errors.New("busy")
 	c.asks("it cannot be stored")
-	c.broken, c.unknown["web"] = nil, true
-	c.asks("one is not known", "api warning 0s")
+	c.broken, c.unknown["web"], c.unknown["db"] = nil, true, true
+	c.answer(0, alertOf("f1", "web", "critical"), alertOf("f2", "api", "warning"), alertOf("f3", "db", "warning"))
+	c.asks("two are not known", "api warning 0s")
 	c.asks("nor later")
-	if n := strings.Count(c.log.String(), "an alert names a session that is not known"); n != 1 {
+	if n := strings.Count(c.log.String(), `msg="alerts name unknown sessions" count=2`); n != 1 {
 		t.Errorf("%d lines of the log, want 1:\n%s", n, &c.log)
 	}
-	c.unknown["web"] = false
-	c.asks("but then", "web critical 0s")
+	c.unknown["web"], c.unknown["db"] = false, false
+	c.asks("but then", "web critical 0s", "db warning 0s")
 	c.asks("once")
 }
 
