@@ -224,7 +224,7 @@ func TestCancel(t *testing.T) {
 			q.Cancel("a", id, sec(32))
 		}},
 		{"unconfirmed", "unconfirmed hook 1", ErrOffered, func(ID) { offer(t, q, "a", Hook, 1); q.Check(sec(31), readUpTo(31)) }},
-		{"heard", "confirmed hook 1", ErrOffered, func(id ID) { offer(t, q, "a", Hook, 1); q.Heard("a", "#"+string(id), sec(2)) }},
+		{"heard", "confirmed hook 1", ErrOffered, func(ID) { offer(t, q, "a", Hook, 1); q.Heard("a", q.All()[0].Line(), sec(2)) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			q.Restore(nil, Counters{})

@@ -111,42 +111,44 @@ func (q *Queue) Hold(to alerts.AgentID, on bool) {
 	}
 }
 
-// Heard takes a text that the agent's transcript shows to have been heard at a time,
-// and returns the messages that it confirms, in the order of the text. Of a long text
-// the begin and the last 16 bytes are enough for the message that ends it.
+// Heard takes a text that the agent's transcript shows to have reached the model at a
+// time, and returns the messages that it confirms, in the order of the text. Of a long
+// text the beginning and the last 16 bytes are enough for the message that ends it.
 //
-// A message is heard where "#" and its id stand alone: after a space or at the start,
-// and not before a letter or digit. What the transcript shows as heard over 5 s before
-// the first offer, or without a time, is no proof: the id was quoted. Nor is an id in
-// the text of another message: one after which the id of another message to the agent
-// follows without a heading between. Nor is a [Message.Call] that begins the text or a
-// line, as it holds no text, and nothing proves a message whose text has never been given away.
+// A text confirms a message if it has the whole line of the message: its heading, its
+// text and its id. The line may be part of the text of another message to the agent,
+// which quotes it; it then confirms nothing. Neither does a text that is over 5 s older
+// than the first offer or has no time, nor any text while the message itself has never
+// been given away.
 func (q *Queue) Heard(to alerts.AgentID, text string, at time.Time) []Message {
 	var heard []Message
-	var last *Message // the newest id so far, which may turn out to be a quotation
-	end := 0
-	for i, id := range tokens(text) {
-		m := q.ids[id]
-		if m == nil || m.To != to || calledAt(text, i) {
-			continue
+	for start := strings.Index(text, wording.Heading); start >= 0; {
+		m, end := q.lineAt(to, text, start)
+		if m == nil {
+			end = start + len(wording.Heading)
+		} else {
+			heard = q.confirm(heard, m, at)
 		}
-		if last != nil && strings.Contains(text[end:i], wording.Heading) {
-			heard = q.confirm(heard, last, at)
+
+		next := strings.Index(text[end:], wording.Heading)
+		if next < 0 {
+			break
 		}
-		last, end = m, i+1+len(id)
-	}
-	if last != nil {
-		heard = q.confirm(heard, last, at)
+		start = end + next
 	}
 	return heard
 }
 
-// calledAt says whether the id at text[i:] belongs to a call. The text of a message may end with
-// the heading of calls, so that only one at the start of a line counts.
-func calledAt(text string, i int) bool {
-	before, ok := strings.CutSuffix(text[:i], callHeading)
-	before = strings.TrimRight(before, " \t")
-	return ok && (before == "" || before[len(before)-1] == '\n')
+// lineAt returns the message to the agent whose line begins at text[start:], and where
+// its id ends; nil for none.
+func (q *Queue) lineAt(to alerts.AgentID, text string, start int) (m *Message, end int) {
+	for i, id := range tokens(text[start:]) {
+		m := q.ids[id]
+		if m != nil && m.To == to && m.isLine(text[start:start+i]) {
+			return m, start + i + len("#") + len(id)
+		}
+	}
+	return nil, 0
 }
 
 func (q *Queue) confirm(heard []Message, m *Message, at time.Time) []Message {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"sm/alerts"
+	"sm/transcript/wording"
 )
 
 func TestOfferOrder(t *testing.T) {
@@ -134,9 +135,10 @@ func TestHeard(t *testing.T) {
 		{"notice among them", "n\nx", "NX"},
 		{"twice", "x\nx", "X"},
 		{"decorated", "<context>x</context>", "X"},
-		{"before a newline", "hi #X\n", "X"},
-		{"before a dot", "hi #X.", "X"},
-		{"at the start", "#X", "X"},
+		{"without heading", "text of X #X", ""},
+		{"without text", "[sm message] #X", ""},
+		{"with another text", "[sm message] hi #X", ""},
+		{"before a dot", "x.", "X"},
 		{"after a letter", "a#X", ""},
 		{"after another mark", "##X", ""},
 		{"after a bracket", "(#X)", ""},
@@ -144,37 +146,42 @@ func TestHeard(t *testing.T) {
 		{"before a letter", " #Xg", ""},
 		{"before another script's letter", " #Xж", ""},
 		{"before another script's digit", " #X٣", ""},
-		{"before bytes", " #X\xff", "X"},
+		{"before bytes", "x\xff", "X"},
 		{"upper case", strings.ToUpper("x"), ""},
 		{"cut off", "hi #", ""},
 		{"no mark", "hi X", ""},
 		{"unknown", " #000000", ""},
 		{"another agent's", "z", ""},
-		{"a quotation", "[sm from b] have you seen #X? #Y", "Y"},
-		{"a quotation in another line", "[sm from b] have you seen #X\n #Y", "Y"},
-		{"a quotation, and the line", "[sm from b] have you seen #X? #Y\nx", "YX"},
-		{"the line, and a quotation", "x\n[sm from b] have you seen #X? #Y", "XY"},
-		{"a quoted heading", "[sm from b] you wrote [sm message] hi #X and more #Y", "Y"},
-		{"of a message unknown", "[sm from b] have you seen #X? #000000", "X"},
-		{"cut", "X" + strings.Repeat("a", 1000) + " #Y", "Y"},
+		{"a quotation", "q", "Q"},
+		{"a quotation, and the line", "q\nx", "QX"},
+		{"the line, and a quotation", "x\nq", "XQ"},
+		{"of a message unknown", "[sm from b] have you seen #X? #000000", ""},
+		{"clipped", "l", "L"},
+		{"clipped, with another text", "[sm message] " + strings.Repeat("other ", 200) + "#L", ""},
 		{"nothing", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			q := New(Defaults())
 			ids := map[ID]string{}
 			var lines []string
-			for name, m := range map[string]Message{"X": {To: "a"}, "Y": {To: "a"}, "Z": {To: "b"}, "N": {To: "a", Key: key(1, 0)}} {
-				m.Text = "text of " + name
+			add := func(name string, m Message) Message {
 				m = put(t, q, m, 0)
 				ids[m.ID] = name
-				lines = append(lines, name, string(m.ID), strings.ToLower(name), m.Line())
+				lines = append(lines, name, string(m.ID), strings.ToLower(name), strings.ReplaceAll(m.Line(), "@", "(at)"))
+				return m
 			}
-			for range 3 {
+			x := add("X", Message{To: "a", Text: "text of X"})
+			add("Y", Message{To: "a", Text: "text of Y"})
+			add("Z", Message{To: "b", Text: "text of Z"})
+			add("N", Message{To: "a", Text: "text of N", Key: key(1, 0)})
+			add("Q", Message{To: "a", Text: "you wrote " + x.Line() + "\n" + x.Line() + " and [sm message] more"})
+			add("L", Message{To: "a", Text: strings.Repeat("long @text, ", 200)})
+			for range 5 {
 				offer(t, q, "a", Hook, 10)
 			}
 			offer(t, q, "b", Hook, 10)
 			var got strings.Builder
-			for _, m := range q.Heard("a", expand(c.text, lines), sec(11)) {
+			for _, m := range q.Heard("a", wording.Clip([]byte(expand(c.text, lines))), sec(11)) {
 				if m.State != Confirmed || m.Via != Hook || m.Ended != sec(11) {
 					t.Errorf("heard as %+v", m)
 				}
@@ -196,7 +203,7 @@ func expand(text string, lines []string) string {
 	for i := 0; i < len(lines); i += 2 {
 		values[lines[i]] = lines[i+1]
 	}
-	return regexp.MustCompile(`\b[XYZN]|\b[xyzn]\b`).ReplaceAllStringFunc(text, func(s string) string { return values[s] })
+	return regexp.MustCompile(`\b[XYZNQL]|\b[xyznql]\b`).ReplaceAllStringFunc(text, func(s string) string { return values[s] })
 }
 
 func TestHeardWhen(t *testing.T) {
@@ -239,32 +246,30 @@ func TestHeardWhileItWaitsAgain(t *testing.T) {
 	}
 }
 
-// FuzzHeard compares with a regular expression: what was offered is heard where its id
-// stands alone, and another id in the same text can hide it but not itself.
+// FuzzHeard: a message is heard where its line is, and not where its id alone is.
 func FuzzHeard(f *testing.F) {
 	f.Add("[sm message] x #@", false)
 	f.Add("[sm message] x #@\n[sm message] #~", true)
 	f.Add("#@0 #@ # #~~ #@\xff", true)
 	f.Fuzz(func(t *testing.T, text string, both bool) {
 		q := New(Options{})
-		a, b := put(t, q, Message{To: "a", Text: "1"}, 0), put(t, q, Message{To: "a", Text: "2"}, 0)
+		a := put(t, q, Message{To: "a", Text: "1"}, 0)
+		b := put(t, q, Message{To: "a", Text: "2"}, 0)
 		offer(t, q, "a", Hook, 0)
 		if both {
 			offer(t, q, "a", Hook, 0)
 		}
 		text = strings.NewReplacer("@", string(a.ID), "~", string(b.ID)).Replace(text)
-		stands := func(id ID) bool {
-			return regexp.MustCompile(`(?s)(?:^| )#` + string(id) + `(?:$|[^\pL\p{Nd}])`).MatchString(text)
-		}
-		heard := map[ID]bool{}
-		for _, m := range q.Heard("a", text, sec(1)) {
-			if heard[m.ID] || !stands(m.ID) || m.ID == b.ID && !both {
+		heading := strings.Contains(text, wording.Heading)
+
+		before := q.Heard("a", text, sec(1))
+		for _, m := range before {
+			if !heading || !strings.Contains(text, " #"+string(m.ID)) || m.ID == b.ID && !both {
 				t.Errorf("%s is heard in %q", m.ID, text)
 			}
-			heard[m.ID] = true
 		}
-		if both && len(heard) == 0 && (stands(a.ID) || stands(b.ID)) || !stands(b.ID) && stands(a.ID) != heard[a.ID] {
-			t.Errorf("not heard in %q", text)
+		if after := q.Heard("a", text+"\n"+a.Line(), sec(1)); !heading && (len(after) != 1 || after[0].ID != a.ID) {
+			t.Errorf("%v is heard in %q and its line", after, text)
 		}
 	})
 }

@@ -1,9 +1,11 @@
 package outbox
 
 import (
+	"cmp"
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"sm/alerts"
 	"sm/transcript/wording"
@@ -147,18 +149,72 @@ func (m Message) Notice() bool { return m.Key != alerts.Key{} }
 // heading. When its text has been given away before, a send is marked as repeated: the
 // agent may have read it. A Line always begins with "[sm " and ends with the id.
 func (m Message) Line() string {
-	own, again := strings.HasPrefix(m.Text, wording.Heading), m.Offers-m.Calls > 1
-	line := m.Text
+	again := m.Offers-m.Calls > 1
+	return m.line(m.Text, again) + wording.IDMark + string(m.ID)
+}
+
+// line is a Line with that text and without the id.
+func (m Message) line(text string, again bool) string {
+	own := strings.HasPrefix(text, wording.Heading)
 	switch {
 	case m.Notice() && !own:
-		line = wording.Context + m.Text
+		return wording.Context + text
 	case m.Notice():
+		return text
 	case own && again:
-		line += " - repeated"
-	case !own:
-		line = m.heading(again) + m.Text
+		return text + " - repeated"
+	case own:
+		return text
 	}
-	return line + wording.IDMark + string(m.ID)
+	return m.heading(again) + text
+}
+
+// isLine reports whether s is the message's line without the id, as a transcript may
+// have it: made fit for the agent, and clipped by [wording.Clip].
+func (m Message) isLine(s string) bool {
+	if strings.TrimSpace(s) == strings.TrimSpace(callHeading) {
+		return false
+	}
+
+	got := words(s)
+	for _, text := range []string{m.Text, cmp.Or(m.Plain, m.Text)} {
+		for _, again := range []bool{false, true} {
+			want := words(m.line(text, again))
+			switch {
+			case got == want:
+				return true
+			case m.State.Ended() && strings.HasPrefix(got, want): // endedLength characters are left
+				return true
+			case len(s) >= clipped && isClip(got, want):
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// clipped is the length in bytes of the shortest line without id that may have been
+// clipped.
+const clipped = 48
+
+// isClip reports whether got is the beginning of want and at most 16 bytes of its end.
+func isClip(got, want string) bool {
+	n := 0
+	for n < min(len(got), len(want)) && got[n] == want[n] {
+		n++
+	}
+	return len(got)-n <= 16 && strings.HasSuffix(want, got[n:])
+}
+
+// words returns the letters and digits of a text: other characters are changed when a
+// text is made fit for an agent, and "@" becomes "(at)".
+func words(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			return -1
+		}
+		return r
+	}, strings.ReplaceAll(s, "(at)", ""))
 }
 
 // heading is that of a send.
