@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sm/cmd/sm/internal/config"
+	"sm/observer/persist"
 	"sm/observer/state"
 )
 
@@ -66,12 +67,12 @@ func exportState(env *environ, log *slog.Logger, dir, file string) (records int,
 
 func importState(env *environ, log *slog.Logger, dir, file string) (records int, err error) {
 	if file == "-" {
-		return state.Import(dir, env.Stdin, log, time.Now())
+		return state.Import(dir, env.Stdin, persist.Check, log, time.Now())
 	}
 	f, err := os.Open(file)
 	if err != nil {
 		return 0, fmt.Errorf("%w: name the file that sm state export wrote", err)
 	}
 	defer f.Close()
-	return state.Import(dir, f, log, time.Now())
+	return state.Import(dir, f, persist.Check, log, time.Now())
 }

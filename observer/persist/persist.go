@@ -53,38 +53,46 @@ func Load(store *state.Store) (k Persisted, err error) {
 	if err != nil {
 		return k, err
 	}
-	var rest alerts.State
 	var agents []alerts.AgentState
 	for _, v := range values {
-		switch name := v.Name; {
-		case strings.HasPrefix(name, agentValues):
-			err = decode(v, &k.Agents)
-		case strings.HasPrefix(name, engineValues):
-			err = decode(v, &agents)
-		case strings.HasPrefix(name, messageValues):
-			err = decode(v, &k.Messages)
-		case strings.HasPrefix(name, handoffValues):
-			err = decode(v, &k.Rotations)
-		case strings.HasPrefix(name, recordValues):
-			err = decode(v, &k.Records)
-		case strings.HasPrefix(name, rootValues):
-			k.Roots = append(k.Roots, strings.TrimPrefix(name, rootValues))
-		case name == handoffValue:
-			err = json.Unmarshal(v.Data, &k.Rotated)
-		case name == engineValue:
-			err = json.Unmarshal(v.Data, &rest)
-		case name == queueValue:
-			err = json.Unmarshal(v.Data, &k.Ended)
-		case name == hooksValue:
-			err = json.Unmarshal(v.Data, &k.Hooks)
-		}
-		if err != nil {
+		if err := k.read(v, &agents); err != nil {
 			return k, fmt.Errorf("read %s: %w; it was made by another sm: upgrade, or choose another directory with --state", v.Name, err)
 		}
 	}
-	rest.Agents = agents
-	k.Engine = rest
+	k.Engine.Agents = agents
 	return k, nil
+}
+
+// Check returns why Load would refuse a value, nil if it would not.
+func Check(v state.Value) error {
+	return new(Persisted).read(v, new([]alerts.AgentState))
+}
+
+// read adds a value. engine gets the policy's agents.
+func (k *Persisted) read(v state.Value, engine *[]alerts.AgentState) error {
+	switch name := v.Name; {
+	case strings.HasPrefix(name, agentValues):
+		return decode(v, &k.Agents)
+	case strings.HasPrefix(name, engineValues):
+		return decode(v, engine)
+	case strings.HasPrefix(name, messageValues):
+		return decode(v, &k.Messages)
+	case strings.HasPrefix(name, handoffValues):
+		return decode(v, &k.Rotations)
+	case strings.HasPrefix(name, recordValues):
+		return decode(v, &k.Records)
+	case strings.HasPrefix(name, rootValues):
+		k.Roots = append(k.Roots, strings.TrimPrefix(name, rootValues))
+	case name == handoffValue:
+		return json.Unmarshal(v.Data, &k.Rotated)
+	case name == engineValue:
+		return json.Unmarshal(v.Data, &k.Engine)
+	case name == queueValue:
+		return json.Unmarshal(v.Data, &k.Ended)
+	case name == hooksValue:
+		return json.Unmarshal(v.Data, &k.Hooks)
+	}
+	return nil
 }
 
 // decode appends one value to a list.

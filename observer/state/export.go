@@ -91,8 +91,8 @@ func ExportFile(dir, file string, out io.Writer, log *slog.Logger, now time.Time
 }
 
 // Import makes the state of a directory from an export, all of it or nothing, and returns the number of records. There
-// must be no state yet.
-func Import(dir string, r io.Reader, log *slog.Logger, now time.Time) (records int, err error) {
+// must be no state yet. check returns why the observer could not read a value.
+func Import(dir string, r io.Reader, check func(Value) error, log *slog.Logger, now time.Time) (records int, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return 0, fmt.Errorf("state directory: %w", err)
 	}
@@ -112,7 +112,7 @@ func Import(dir string, r io.Reader, log *slog.Logger, now time.Time) (records i
 	defer s.mu.Unlock()
 	err = s.replaceFile(func(db *bbolt.DB) error {
 		return db.Update(func(tx *bbolt.Tx) error {
-			records, err = importAll(tx, json.NewDecoder(bufio.NewReader(r)))
+			records, err = importAll(tx, json.NewDecoder(bufio.NewReader(r)), check)
 			return err
 		})
 	})
@@ -129,7 +129,7 @@ func Import(dir string, r io.Reader, log *slog.Logger, now time.Time) (records i
 
 // importAll puts the lines of an export into their buckets. What is no whole export, or has a record whose checksum is
 // wrong, is refused.
-func importAll(tx *bbolt.Tx, in *json.Decoder) (records int, err error) {
+func importAll(tx *bbolt.Tx, in *json.Decoder, check func(Value) error) (records int, err error) {
 	var head exportLine
 	if err := in.Decode(&head); err != nil || head.Format != exportFormat {
 		return 0, errors.New("this is no export of a state: make one with sm state export")
@@ -158,8 +158,14 @@ func importAll(tx *bbolt.Tx, in *json.Decoder) (records int, err error) {
 		if b == nil {
 			return 0, fmt.Errorf("record %d is of an unknown kind, %.20q: make the export anew", records, line.Bucket)
 		}
-		if _, ok := unseal(line.Bucket, line.Key, line.Value); !ok {
+		data, ok := unseal(line.Bucket, line.Key, line.Value)
+		if !ok {
 			return 0, fmt.Errorf("record %d is damaged: make the export anew", records)
+		}
+		if line.Bucket == valuesBucket {
+			if err := check(Value{string(line.Key), data}); err != nil {
+				return 0, fmt.Errorf("record %d, %q: %w; make the export anew", records, line.Key, err)
+			}
 		}
 		if err := b.Put(line.Key, line.Value); err != nil {
 			return 0, err

@@ -24,7 +24,7 @@ func exported(t *testing.T) (fleet.Stored, []byte) {
 	mustSave(t, s, fleet.Delta{
 		Settled: true, Files: []fleet.File{sampleFile(1), sampleFile(2)}, Records: []fleet.SessionRecord{sampleRecord(1), sampleRecord(2)},
 		Claims: []fleet.Claim{{Key: 7, Owner: 70}}, Counters: &tally.Counters{Bytes: 5},
-	})
+	}, Value{"agent/a", []byte(`{"ID":"a"}`)})
 	var out bytes.Buffer
 	records, err := s.Export(&out)
 	if err != nil || records < 6 {
@@ -33,11 +33,13 @@ func exported(t *testing.T) (fleet.Stored, []byte) {
 	return mustLoad(t, s), out.Bytes()
 }
 
+func anyValue(Value) error { return nil }
+
 // TestExport: what is imported elsewhere is what was exported, and exports the same.
 func TestExport(t *testing.T) {
 	want, text := exported(t)
 	dir := filepath.Join(t.TempDir(), "new")
-	if _, err := Import(dir, bytes.NewReader(text), quiet(), testNow().Add(time.Hour)); err != nil {
+	if _, err := Import(dir, bytes.NewReader(text), anyValue, quiet(), testNow().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	s := mustOpen(t, dir)
@@ -49,7 +51,7 @@ func TestExport(t *testing.T) {
 	if _, err := s.Export(&again); err != nil || !bytes.Equal(text, again.Bytes()) {
 		t.Errorf("the second export differs (%d and %d bytes), %v", len(text), again.Len(), err)
 	}
-	if _, err := Import(dir, bytes.NewReader(text), quiet(), testNow()); err == nil {
+	if _, err := Import(dir, bytes.NewReader(text), anyValue, quiet(), testNow()); err == nil {
 		t.Error("a directory in use is taken")
 	}
 }
@@ -77,7 +79,7 @@ func TestImportRefuses(t *testing.T) {
 	}
 	for name, bad := range cases {
 		dir := t.TempDir()
-		if n, err := Import(dir, strings.NewReader(bad), quiet(), testNow()); err == nil {
+		if n, err := Import(dir, strings.NewReader(bad), anyValue, quiet(), testNow()); err == nil {
 			t.Errorf("%s: %d records are taken", name, n)
 		}
 		for _, file := range []string{FileName, freshName} {
@@ -86,13 +88,18 @@ func TestImportRefuses(t *testing.T) {
 			}
 		}
 	}
+	unreadable := errors.New("unexpected end of JSON input")
+	if _, err := Import(t.TempDir(), bytes.NewReader(text), func(Value) error { return unreadable }, quiet(), testNow()); !errors.Is(err, unreadable) {
+		t.Errorf("a value that cannot be read: %v", err)
+	}
+
 	dir := t.TempDir()
 	s := mustOpen(t, dir)
 	want := mustLoad(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Import(dir, bytes.NewReader(text), quiet(), testNow()); err == nil || !strings.Contains(err.Error(), "--state") {
+	if _, err := Import(dir, bytes.NewReader(text), anyValue, quiet(), testNow()); err == nil || !strings.Contains(err.Error(), "--state") {
 		t.Errorf("over a state that exists: %v", err)
 	}
 	s = mustOpen(t, dir)
