@@ -39,6 +39,13 @@ func TestOpen(t *testing.T) {
 		a.Saved = resp.Header.Get("Cache-Control") != "no-store"
 		return a
 	}
+	head, err := client.Head(page.URL)
+	noErrors(t, err)
+	noErrors(t, head.Body.Close())
+	if head.StatusCode != http.StatusNoContent || len(head.Cookies()) > 0 {
+		t.Errorf("HEAD: %s with %d cookies", head.Status, len(head.Cookies()))
+	}
+
 	again, err := api.NewClient([]string{r.o.Socket}).OpenPage(t.Context())
 	noErrors(t, err)
 	long, err := api.NewClient([]string{r.o.Socket}).OpenPage(t.Context())

@@ -92,6 +92,11 @@ func (c *core) detail(id string, now time.Time, t alerts.Thresholds) (d pages.De
 
 // getOpen turns a token into a cookie and shows the page: the one GET that changes something, for it uses up the token.
 func (s *server) getOpen(w http.ResponseWriter, r *http.Request) error {
+	if r.Method == http.MethodHead { // a preview of the link must not use it up
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+
 	cookie, ok := s.passes.Redeem(r.URL.Query().Get("token"), time.Now())
 	if !ok {
 		access.WriteRefusal(w, r, http.StatusForbidden, "this link was used already, or is older than a minute; run sm open again")
