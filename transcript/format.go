@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"context"
 	"io"
 	"time"
 )
@@ -29,11 +30,11 @@ type Format struct {
 	Identify func(path string) (f File, ok bool)
 	// NewFold begins the fold of a file.
 	NewFold func(f File) Fold
-	// Content opens what is kept otherwise than as lines in the file, such as a compressed
-	// file: it returns the lines and their size in bytes. That file is read from its
-	// beginning whenever it has changed, and never followed. For one that is kept as lines
-	// it returns the file itself. nil where all are.
-	Content func(path string, file io.ReaderAt, size int64) (lines io.ReaderAt, length int64, err error)
+	// Content returns the text of a file that is not kept as lines, such as a compressed
+	// one, and nil for one that is. The text can be read until ctx ends. Such a file is read
+	// from its beginning whenever it has changed, and never followed. nil where all files
+	// are kept as lines.
+	Content func(ctx context.Context, path string, file io.ReaderAt, size int64) Text
 
 	// Root is what the folders are called that hold all of a user's transcripts; Folder says
 	// whether a folder with transcripts may hold one of that name, and RootOf gives the one in which a
@@ -45,6 +46,13 @@ type Format struct {
 
 	// Registry is where the client notes its running processes, nil for nowhere.
 	Registry *Registry
+}
+
+// Text is what a file holds. Size is in bytes, and math.MaxInt64 while that is unknown: reading
+// then ends with io.EOF, after which Size is exact.
+type Text interface {
+	io.ReaderAt
+	Size() int64
 }
 
 // Registry is a folder in which a client keeps a small file for each of its processes, or of

@@ -2,7 +2,10 @@ package codex
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -306,7 +309,29 @@ func TestContent(t *testing.T) {
 			t.Errorf("%d bytes from %d, want %d", len(got), len(b), len(want))
 		}
 	}
-	if r, _, err := content(path, bytes.NewReader(packed[:len(packed)/2]), int64(len(packed)/2)); err == nil {
-		t.Errorf("half a file can be read: %v", r)
+	half := content(t.Context(), path, bytes.NewReader(packed), int64(len(packed)/2))
+	if _, err := io.ReadAll(io.NewSectionReader(half, 0, half.Size())); err == nil {
+		t.Error("half a file can be read")
+	}
+}
+
+// TestContentCancelled: unpacking ends with its context, in the middle of a file and of a read.
+func TestContentCancelled(t *testing.T) {
+	t.Parallel()
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed := bytes.Repeat(z.EncodeAll(make([]byte, 1<<10), nil), 10_000)
+	ctx, cancel := context.WithCancel(t.Context())
+	text := content(ctx, "x.jsonl", bytes.NewReader(packed), int64(len(packed)))
+	b := make([]byte, 9<<20)
+	if _, err := text.ReadAt(b[:1], 0); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	n, err := text.ReadAt(b, 1)
+	if !errors.Is(err, context.Canceled) || n > 1<<20 {
+		t.Errorf("%d bytes and error %v after the context has ended", n, err)
 	}
 }

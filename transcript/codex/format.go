@@ -3,19 +3,12 @@ package codex
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"io"
 	"path/filepath"
 	"strings"
-
-	"github.com/klauspost/compress/zstd"
 
 	"sm/transcript"
 	"sm/transcript/codex/files"
 )
-
-// largest bounds what a compressed transcript is unpacked to, in memory.
-const largest = 256 << 20
 
 // Format is how Codex keeps its transcripts: sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl
 // below its home, with another id at the end where the thread was rewound, and the same
@@ -89,33 +82,4 @@ func rootOf(path, session string) (root string, ok bool) {
 func Begins(head []byte) bool {
 	line, _, _ := bytes.Cut(head[:min(len(head), 256)], []byte("\n"))
 	return bytes.HasPrefix(line, []byte("{")) && bytes.Contains(line, []byte(`"type":"session_meta"`)) || bytes.HasPrefix(head, zstdMagic())
-}
-
-func zstdMagic() []byte { return []byte{0x28, 0xb5, 0x2f, 0xfd} }
-
-var errLarge = fmt.Errorf("unpacks to more than %d MiB", largest>>20)
-
-// content unpacks a compressed transcript in memory. One that has only begun to be written holds nothing yet: its bytes are
-// no lines.
-func content(path string, file io.ReaderAt, size int64) (lines io.ReaderAt, length int64, err error) {
-	head := make([]byte, len(zstdMagic()))
-	switch n, _ := file.ReadAt(head, 0); {
-	case n < len(head) && bytes.HasPrefix(zstdMagic(), head[:n]) && (n > 0 || strings.HasSuffix(path, files.Packed)):
-		return bytes.NewReader(nil), 0, nil
-	case n < len(head) || !bytes.Equal(head, zstdMagic()):
-		return file, size, nil
-	}
-	z, err := zstd.NewReader(io.NewSectionReader(file, 0, size), zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(largest))
-	if err != nil {
-		return nil, 0, fmt.Errorf("unpack: %w", err)
-	}
-	defer z.Close()
-	text, err := io.ReadAll(io.LimitReader(z, largest+1))
-	switch {
-	case err != nil:
-		return nil, 0, fmt.Errorf("unpack: %w", err)
-	case len(text) > largest:
-		return nil, 0, errLarge
-	}
-	return bytes.NewReader(text), int64(len(text)), nil
 }

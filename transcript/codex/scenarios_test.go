@@ -75,11 +75,11 @@ func linesOf(t testing.TB, path string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, size, err := content(path, f, info.Size())
-	if err != nil {
-		t.Fatal(err)
+	var r io.Reader = f
+	if text := content(t.Context(), path, f, info.Size()); text != nil {
+		r = io.NewSectionReader(text, 0, text.Size())
 	}
-	b, err := io.ReadAll(io.NewSectionReader(r, 0, size))
+	b, err := io.ReadAll(r)
 	if err != nil {
 		t.Fatal(err)
 	}

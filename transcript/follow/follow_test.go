@@ -207,11 +207,11 @@ func textOf(format *transcript.Format, path string) ([]byte, error) {
 	if err != nil || format.Content == nil {
 		return b, err
 	}
-	text, size, err := format.Content(path, bytes.NewReader(b), int64(len(b)))
-	if err != nil {
-		return nil, err
+	text := format.Content(context.Background(), path, bytes.NewReader(b), int64(len(b)))
+	if text == nil {
+		return b, nil
 	}
-	return io.ReadAll(io.NewSectionReader(text, 0, size))
+	return io.ReadAll(io.NewSectionReader(text, 0, text.Size()))
 }
 
 // right reports whether all that is known agrees with the files as they are.

@@ -3,6 +3,7 @@ package follow
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"io"
 	"log/slog"
 	"os"
@@ -32,16 +33,15 @@ func otherFormat(held *atomic.Bool) *transcript.Format {
 			return transcript.File{Name: name}, ok && (base == name+".jsonl" || base == name+".jsonl.gz")
 		},
 		NewFold: func(f transcript.File) transcript.Fold { return otherFold{claude.NewFold(f.Name, f.Subagent)} },
-		Content: func(path string, file io.ReaderAt, size int64) (io.ReaderAt, int64, error) {
+		Content: func(_ context.Context, path string, file io.ReaderAt, size int64) transcript.Text {
 			if !strings.HasSuffix(path, ".gz") {
-				return file, size, nil
+				return nil
 			}
-			z, err := gzip.NewReader(io.NewSectionReader(file, 0, size))
-			if err != nil {
-				return nil, 0, err
+			var text []byte
+			if z, err := gzip.NewReader(io.NewSectionReader(file, 0, size)); err == nil {
+				text, _ = io.ReadAll(z)
 			}
-			text, err := io.ReadAll(z)
-			return bytes.NewReader(text), int64(len(text)), err
+			return bytes.NewReader(text)
 		},
 		Registry: &transcript.Registry{
 			Dir:   func(root string) string { return filepath.Join(filepath.Dir(root), "locks") },

@@ -1,15 +1,20 @@
 package follow
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
 
 	"sm/transcript"
 	"sm/transcript/codex"
@@ -89,9 +94,9 @@ func TestDamagedOnce(t *testing.T) {
 		var tries atomic.Int64
 		format := codex.Format(nil)
 		unpack := format.Content
-		format.Content = func(path string, file io.ReaderAt, size int64) (io.ReaderAt, int64, error) {
+		format.Content = func(ctx context.Context, path string, file io.ReaderAt, size int64) transcript.Text {
 			tries.Add(1)
-			return unpack(path, file, size)
+			return unpack(ctx, path, file, size)
 		}
 		r.speaks(format)
 		text := pack(t, string(codexStory("thread", 3000)))
@@ -109,4 +114,56 @@ func TestDamagedOnce(t *testing.T) {
 		r.write(path, text, os.O_TRUNC)
 		r.within("the whole file", func() bool { return r.files[path].Session.Messages > 1 })
 	})
+}
+
+// TestLargePacked: the memory for a compressed transcript depends on its longest line, not
+// on its length.
+func TestLargePacked(t *testing.T) {
+	if testing.Short() {
+		t.Skip("unpacks 300 MiB")
+	}
+	const output = `{"timestamp":"2026-11-20T08:00:00.000Z","type":"response_item","payload":{"type":"function_call_output","output":"%s"}}` + "\n"
+	var want int64
+	var file bytes.Buffer
+	z, err := zstd.NewWriter(&file, zstd.WithEncoderConcurrency(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(text string) {
+		want += int64(len(text))
+		if _, err := z.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	story := string(codexStory("thread", 3000))
+	short := strings.Repeat(fmt.Sprintf(output, strings.Repeat("short ", 1000)), 1000)
+	long := fmt.Sprintf(output, strings.Repeat("long ", 1<<20))
+	const times = 2
+	for range times {
+		for range 22 {
+			write(short)
+		}
+		write(long)
+		write(long)
+		write(story)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	p := newReader(t, codex.Format(nil), codexName, file.Bytes())
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	changes := p.read(transcript.Cursor{}, false)
+	runtime.ReadMemStats(&after)
+	if len(changes) != 1 {
+		t.Fatalf("%d changes", len(changes))
+	}
+	once, _ := foldedWhole(p.f.roots.formats[0], []byte(story))
+	if s := changes[0].Session; s.Bytes != want || s.Messages != times*once.Messages || s.Tokens.Input != times*once.Tokens.Input || s.Bad != 0 {
+		t.Errorf("%+v; want %d bytes, and %d times %+v", s, want, times, once)
+	}
+	if n := after.TotalAlloc - before.TotalAlloc; n > times*2*uint64(len(long))+32<<20 {
+		t.Errorf("%d MiB were allocated for %d MiB of text", n>>20, want>>20)
+	}
 }

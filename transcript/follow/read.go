@@ -140,14 +140,11 @@ func (r *fileReader) readOpen(ctx context.Context, file *os.File, info fs.FileIn
 	if fl.learnt && !ours(info) {
 		return errNotOurs
 	}
-	text, size, err := r.content(fl, file, info)
-	if err != nil {
-		return contentError{err, versionOf(info)}
-	}
 	s := &source{
-		r: r, file: fl, text: text, size: size, stored: info.Size(), change: transcript.Change{From: fl.moved, Alone: fl.alone},
-		whole: !fl.known || !continues(text, size, info, c), cursor: c,
+		r: r, file: fl, stored: info.Size(), change: transcript.Change{From: fl.moved, Alone: fl.alone}, cursor: c,
 	}
+	s.open(ctx, file)
+	s.whole = !fl.known || !s.continues(info)
 	id := inodeOf(info)
 	s.cursor.Dev, s.cursor.Ino, s.cursor.Modified = id.dev, id.ino, modified(info)
 	if !s.whole && s.size == c.Offset && c.Size == c.Offset && fl.moved == "" {
@@ -155,12 +152,16 @@ func (r *fileReader) readOpen(ctx context.Context, file *os.File, info fs.FileIn
 		res.cursor = s.cursor
 		return nil // only its times have changed
 	}
-	err = s.readAll(ctx, w)
+	err := s.readAll(ctx, w)
 	if errors.Is(err, errRewritten) {
 		s.whole = true
+		s.open(ctx, file)
 		err = s.readAll(ctx, w)
 	}
-	if err != nil {
+	switch {
+	case err != nil && s.packed != nil:
+		return contentError{err, versionOf(info)}
+	case err != nil:
 		return err
 	}
 	res.cursor = s.cursor
@@ -168,19 +169,11 @@ func (r *fileReader) readOpen(ctx context.Context, file *os.File, info fs.FileIn
 		res.written = info.ModTime()
 	}
 	// Before its first line is whole, a file may still become a compressed one.
-	asLines := text == io.ReaderAt(file) && (s.cursor.Offset > 0 || r.roots.formats[fl.format].Content == nil)
+	asLines := s.packed == nil && (s.cursor.Offset > 0 || r.roots.formats[fl.format].Content == nil)
 	if asLines && time.Since(info.ModTime()) < r.ActiveFor && info.ModTime().UnixNano() > r.barred.Load() {
 		res.fold, w.fold = w.fold, nil
 	}
 	return nil
-}
-
-// content is the text of a file, and its size.
-func (r *fileReader) content(fl *file, file *os.File, info fs.FileInfo) (io.ReaderAt, int64, error) {
-	if open := r.roots.formats[fl.format].Content; open != nil {
-		return open(fl.cursor.Path, file, info.Size())
-	}
-	return file, info.Size(), nil
 }
 
 // sign says whose a change is.
@@ -205,12 +198,19 @@ func modified(info fs.FileInfo) int64 {
 	return -t.UnixNano()
 }
 
-// continues reports whether a file still begins with what its cursor covers.
-func continues(text io.ReaderAt, size int64, info fs.FileInfo, c transcript.Cursor) bool {
-	if inodeOf(info) != (inode{c.Dev, c.Ino}) || size < c.Offset {
+// continues reports whether the file still begins with what its cursor covers. For a
+// compressed one, reading it shows that.
+func (s *source) continues(info fs.FileInfo) bool {
+	c := &s.cursor
+	switch {
+	case inodeOf(info) != (inode{c.Dev, c.Ino}):
+		return false
+	case s.packed != nil:
+		return c.Offset > 0
+	case s.size < c.Offset:
 		return false
 	}
-	head, tail, err := marks(text, c.Offset)
+	head, tail, err := marks(s.text, c.Offset)
 	return err == nil && head == c.Head && tail == c.Tail
 }
 
@@ -237,14 +237,28 @@ type source struct {
 	r      *fileReader
 	file   *file
 	text   io.ReaderAt
-	size   int64 // of the text at the opening
-	stored int64 // of the file, which is another where the text is compressed
+	packed transcript.Text // the text of a compressed file; else nil
+	size   int64           // of the text at the opening, or math.MaxInt64
+	stored int64           // of the file, which is another where the text is compressed
 	whole  bool
 	cursor transcript.Cursor
 	change transcript.Change
 	fold   transcript.Fold
 	lines  lines
 	record func(*transcript.Entry) // nil for none
+}
+
+// open sets the text of the file to its beginning.
+func (s *source) open(ctx context.Context, file *os.File) {
+	s.text, s.size = file, s.stored
+	open := s.r.roots.formats[s.file.format].Content
+	if open == nil {
+		return
+	}
+	if s.packed = open(ctx, s.cursor.Path, file, s.stored); s.packed != nil {
+		s.text = s.packed
+		s.size = s.packed.Size()
+	}
 }
 
 // begin makes the fold ready for the file.
@@ -320,6 +334,9 @@ func (s *source) readAll(ctx context.Context, w *workspace) error {
 	}
 	if err != nil || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
+	}
+	if s.packed != nil {
+		s.size = s.packed.Size()
 	}
 	session := *s.fold.Sum()
 	if line := unfinished(s.text, end, s.size); line != nil {
