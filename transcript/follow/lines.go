@@ -170,7 +170,7 @@ const (
 	// huge lines are worth a collection: without it the memory of one that is no
 	// longer needed would stand beside that of the next.
 	huge    = 8 << 20
-	longest = 256 << 20
+	longest = 64 << 20
 )
 
 // one reads the line from base to end; nil when the file is shorter by now.
