@@ -149,7 +149,7 @@ func TestInstallWaitsForTheClient(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel() // as if the time were over
 	o := install.Options{Program: r.program, Settings: r.path, Home: r.home, Data: r.home, State: r.home, Path: r.home + "/path", Stdout: io.Discard, Stderr: io.Discard}
-	if err := o.Install(ctx); err == nil || !strings.Contains(err.Error(), "does not say its version") {
+	if err := o.Install(ctx); err == nil || !strings.Contains(err.Error(), "prints no version") {
 		t.Errorf("error %v", err)
 	}
 }
