@@ -70,20 +70,48 @@ func (s *server) getSessions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	began := time.Now()
-	for filled := false; ; filled = true {
-		answer, all, err := s.sessions(r.Context(), began, r.URL.Query().Get("client"), recent, trend)
-		if err != nil {
-			return err
+	client := r.URL.Query().Get("client")
+	now := time.Now()
+	head := api.Sessions{Sessions: []api.Session{}, Demo: s.o.Demo}
+	var parts []part
+	err = s.do(r.Context(), func(c *core) {
+		c.spent(now, &head)
+		head.NotWarned = c.caughtUp && !c.reachable(now)
+		head.CatchingUp = !c.caughtUp
+		if recent {
+			var views []fleet.View
+			views, head.Others = c.recent(now, s.settings.Load().SessionTTL, s.settings.Load().MaxSessions, client)
+			parts = append(parts, func(*core) []fleet.View { return views })
+			return
 		}
-		if trend && !filled {
-			if _, some := s.hub.FillAll(r.Context(), all, began); some {
-				continue
+		for keys := range slices.Chunk(c.fleet.Keys(), sessionsAtOnce) {
+			parts = append(parts, func(c *core) []fleet.View { return c.views(keys, now, client) })
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return respond.Stream(w, &head, func(yield func(any, error) bool) {
+		for _, part := range parts {
+			sessions, err := s.sessions(r.Context(), now, part, trend)
+			for i := range sessions {
+				if !yield(&sessions[i], nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(nil, err)
+				return
 			}
 		}
-		return respond.JSON(w, http.StatusOK, answer)
-	}
+	})
 }
+
+// part takes some sessions from the loop.
+type part func(*core) []fleet.View
+
+// sessionsAtOnce is how many sessions an answer takes from the loop at a time.
+const sessionsAtOnce = 256
 
 // flagOf reads a parameter that is 1 or 0; without is what there is where it is left out.
 func flagOf(r *http.Request, name, without string) (bool, error) {
@@ -94,20 +122,38 @@ func flagOf(r *http.Request, name, without string) (bool, error) {
 	return on, nil
 }
 
-// sessions are all sessions or the recent ones, and where the transcript of each lies.
-func (s *server) sessions(ctx context.Context, now time.Time, client string, recent, trend bool) (answer api.Sessions, all []pages.Agent, err error) {
-	answer = api.Sessions{Sessions: []api.Session{}, Demo: s.o.Demo}
+// views are those of some sessions, of one client unless that is "".
+func (c *core) views(keys []fleet.Key, now time.Time, client string) []fleet.View {
+	views := make([]fleet.View, 0, len(keys))
+	for _, key := range keys {
+		if v, ok := c.fleet.ViewOf(key, now); ok && (client == "" || v.Program == client) {
+			views = append(views, v)
+		}
+	}
+	return views
+}
+
+// sessions describes one part of the sessions. For a trend it reads the transcripts of those whose history
+// is incomplete, as long as there is time since began.
+func (s *server) sessions(ctx context.Context, began time.Time, of part, trend bool) (all []api.Session, err error) {
+	for filled := false; ; filled = true {
+		var agents []pages.Agent
+		if all, agents, err = s.look(ctx, of, trend); err != nil || !trend || filled {
+			return all, err
+		}
+		if _, some := s.hub.FillAll(ctx, agents, began); !some {
+			return all, nil
+		}
+	}
+}
+
+// look describes one part of the sessions as they are. For a trend it also returns where their transcripts are.
+func (s *server) look(ctx context.Context, of part, trend bool) (all []api.Session, agents []pages.Agent, err error) {
 	var views []fleet.View
 	var policies []wire.Policy
 	var curves [][]int64
 	err = s.do(ctx, func(c *core) {
-		c.spent(now, &answer)
-		answer.NotWarned = c.caughtUp && !c.reachable(now)
-		if answer.CatchingUp = !c.caughtUp; recent {
-			views, answer.Others = c.recent(now, s.settings.Load().SessionTTL, s.settings.Load().MaxSessions, client)
-		} else {
-			views = slices.DeleteFunc(c.fleet.Views(now), func(v fleet.View) bool { return client != "" && v.Program != client })
-		}
+		views = of(c)
 		for i := range views {
 			v := &views[i]
 			policies = append(policies, c.policy(v))
@@ -116,7 +162,7 @@ func (s *server) sessions(ctx context.Context, now time.Time, client string, rec
 			}
 			h := c.agents.look(alerts.AgentID(v.Agent)).curve
 			curves = append(curves, h.Trend())
-			all = append(all, pages.Agent{Row: webpage.Row{ID: v.Agent}, Path: v.Path, Depth: h.Depth()})
+			agents = append(agents, pages.Agent{Row: webpage.Row{ID: v.Agent}, Path: v.Path, Depth: h.Depth()})
 		}
 	})
 	for i, v := range views {
@@ -124,9 +170,9 @@ func (s *server) sessions(ctx context.Context, now time.Time, client string, rec
 		if trend {
 			x.Trend = curve.Shares(curves[i], x.WindowTokens)
 		}
-		answer.Sessions = append(answer.Sessions, x)
+		all = append(all, x)
 	}
-	return answer, all, err
+	return all, agents, err
 }
 
 func (s *server) getSession(w http.ResponseWriter, r *http.Request) error {

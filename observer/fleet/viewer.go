@@ -37,6 +37,39 @@ func (vw *viewer) All(now time.Time) iter.Seq[View] {
 	}
 }
 
+// Key names what has a view: a session, or an agent without one.
+type Key struct{ session, agent string }
+
+// Keys lists the keys of all views in the order of Views.
+func (vw *viewer) Keys() []Key {
+	order := vw.order()
+	keys := make([]Key, len(order))
+	for i := range order {
+		if keys[i].agent = order[i].key(); order[i].s != nil {
+			keys[i] = Key{session: order[i].s.key}
+		}
+	}
+	return keys
+}
+
+// ViewOf shows what has a key; ok is false for what has been removed since Keys.
+func (vw *viewer) ViewOf(k Key, now time.Time) (v View, ok bool) {
+	r := row{of: vw.agents[k.agent]}
+	session := k.session
+	if r.of != nil {
+		session = r.of.Session
+	}
+	if s := vw.sessions[session]; s != nil && len(s.own) > 0 {
+		r.s = s
+		r.of = vw.currentAgent(s)
+	}
+	if r.s == nil && r.of == nil {
+		return v, false
+	}
+	vw.view(&r, now, &v)
+	return v, true
+}
+
 // View finds one session. The id is, in this order, an agent's id, which names the
 // agent's present session; an agent's name, or the one that its client goes by; a
 // session's id; a label; or the first characters, at least 8, of an agent's or

@@ -4,11 +4,14 @@
 package respond
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"slices"
 
@@ -113,7 +116,7 @@ func ReadBody(r *http.Request) ([]byte, error) {
 func JSON(w http.ResponseWriter, code int, v any) error {
 	body, err := json.Marshal(v)
 	if err != nil {
-		return Refuse(http.StatusInternalServerError, "the answer cannot be written as JSON; report this")
+		return errNoJSON()
 	}
 	access.WriteJSON(w, code, body)
 	return nil
@@ -160,3 +163,47 @@ var (
 
 // MaxReminders bounds the reminders of one agent.
 const MaxReminders = 50
+
+// Stream writes head, whose first member is an empty array, as the whole answer, with items as the elements of that array. It
+// keeps one item at a time. An error before the first item is returned; a later one closes the connection, so that the client
+// does not take half of the answer for all of it.
+func Stream(w http.ResponseWriter, head any, items iter.Seq2[any, error]) error {
+	text, err := json.Marshal(head)
+	if err != nil {
+		return errNoJSON()
+	}
+	before, after, _ := bytes.Cut(text, []byte("]"))
+	w.Header().Set("Content-Type", "application/json")
+	out := bufio.NewWriterSize(w, 64<<10)
+	separator := before
+	begun := false
+	for item, err := range items {
+		if err == nil {
+			if text, err = json.Marshal(item); err != nil {
+				err = errNoJSON()
+			}
+		}
+		switch {
+		case err != nil && begun:
+			panic(http.ErrAbortHandler)
+		case err != nil:
+			return err
+		}
+		_, _ = out.Write(separator)
+		if _, err := out.Write(text); err != nil {
+			return nil // the peer is gone
+		}
+		begun = true
+		separator = []byte(",")
+	}
+	if !begun {
+		_, _ = out.Write(before)
+	}
+	_, _ = out.WriteString("]" + string(after) + "\n")
+	_ = out.Flush()
+	return nil
+}
+
+func errNoJSON() error {
+	return Refuse(http.StatusInternalServerError, "the answer cannot be written as JSON; report this")
+}

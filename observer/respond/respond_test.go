@@ -149,3 +149,48 @@ func TestWrite(t *testing.T) {
 		t.Errorf("no JSON: got %v, want %v", got, want)
 	}
 }
+
+// TestStream: an answer in pieces is one JSON object; an error before the first item is returned, a later one breaks the
+// answer off.
+func TestStream(t *testing.T) {
+	t.Parallel()
+	type list struct {
+		Items []int `json:"items"`
+		More  bool  `json:"more"`
+	}
+	failure := errors.New("failed")
+	for name, tt := range map[string]struct {
+		items  []any
+		fails  bool
+		want   string
+		broken bool
+	}{
+		"none":        {nil, false, `{"items":[],"more":true}`, false},
+		"two":         {[]any{1, 2}, false, `{"items":[1,2],"more":true}`, false},
+		"fails":       {nil, true, "", false},
+		"fails later": {[]any{1, 2}, true, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := httptest.NewRecorder()
+			defer func() {
+				if p := recover(); p != nil != tt.broken {
+					t.Errorf("panic: %v", p)
+				}
+			}()
+			err := Stream(w, list{Items: []int{}, More: true}, func(yield func(any, error) bool) {
+				for _, x := range tt.items {
+					if !yield(x, nil) {
+						return
+					}
+				}
+				if tt.fails {
+					yield(nil, failure)
+				}
+			})
+			if got := strings.TrimSpace(w.Body.String()); got != tt.want || (err != nil) != tt.fails {
+				t.Errorf("%s, error %v; want %s", got, err, tt.want)
+			}
+		})
+	}
+}
