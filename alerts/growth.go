@@ -25,8 +25,8 @@ const Pause = 5 * time.Minute
 type Series struct {
 	// N is how many there were; Weight is the sum of their weights, Weights2 that of
 	// the squared weights; Sum and Squares are those of the figures, weighted.
-	N                              int
-	Weight, Weights2, Sum, Squares float64
+	N                              int     `json:",omitzero"`
+	Weight, Weights2, Sum, Squares float64 `json:",omitzero"`
 }
 
 func (s *Series) add(x, fade float64) {
@@ -75,22 +75,22 @@ func (s Series) cut(w float64) Series {
 // Pace is how fast a context grows: by turns, and by readings with the active
 // seconds that they took.
 type Pace struct {
-	Turns, Steps Series
-	Seconds      float64 // weighted like Steps
+	Turns, Steps Series  `json:",omitzero"`
+	Seconds      float64 `json:",omitzero"` // weighted like Steps
 }
 
 // Growth is an agent's pace in this cycle and in the ones before it, and what is
 // not summed up yet.
 type Growth struct {
-	Cycle, Earlier Pace
+	Cycle, Earlier Pace `json:",omitzero"`
 	// Base is the context at the beginning of the present turn, Top its newest; 0
 	// for none. Only a turn that Moved counts.
-	Base, Top int64
-	Moved     bool
+	Base, Top int64 `json:",omitzero"`
+	Moved     bool  `json:",omitzero"`
 	// At is the newest sign of life while the agent works, Seconds what has passed
 	// since the last step.
-	At      Instant
-	Seconds float64
+	At      Instant `json:",omitzero"`
+	Seconds float64 `json:",omitzero"`
 }
 
 // step takes a change of the current reading; was has no tokens when this is the

@@ -40,14 +40,14 @@ func Word[T ~uint8](value T, words ...string) string {
 // Key names a notice. The engine says each key once in its life.
 type Key struct {
 	// Agent is whom the notice is about, not who hears it.
-	Agent AgentID
+	Agent AgentID `json:",omitzero"`
 	// Cycle is the agent's cycle in which it was said, from 1 on.
-	Cycle int
-	Kind  Kind
+	Cycle int  `json:",omitzero"`
+	Kind  Kind `json:",omitzero"`
 	// Ref tells notices of one kind and cycle apart: "operator" for the operator's
 	// copy of what the parent hears too, the number of the episode for no-data,
 	// else "".
-	Ref string
+	Ref string `json:",omitzero"`
 }
 
 // String is the key in one word, for logs and ids: agent/cycle/kind, and /ref.

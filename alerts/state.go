@@ -57,18 +57,18 @@ type ObservedCompactions struct {
 
 // Reading is a context size as the engine keeps it.
 type Reading struct {
-	At     Instant // 0: there is none
-	Tokens int64
+	At     Instant `json:",omitzero"` // 0: there is none
+	Tokens int64   `json:",omitzero"`
 	// Cleared comes on top of Tokens where the client decides whether to compact.
-	Cleared int64
-	Window  int64 // 0 when unknown
+	Cleared int64 `json:",omitzero"`
+	Window  int64 `json:",omitzero"` // 0 when unknown
 	// Reserved tokens of Window are left out of percentages.
-	Reserved int64 `json:",omitempty"`
-	Model    string
+	Reserved int64  `json:",omitzero"`
+	Model    string `json:",omitzero"`
 	// CompactsAt is the size at which the client is assumed to compact, 0 when unknown
 	// and for never.
-	CompactsAt int64
-	Source     transcript.Source
+	CompactsAt int64             `json:",omitzero"`
+	Source     transcript.Source `json:",omitzero"`
 }
 
 func (r *Reading) window() transcript.Window {
@@ -78,109 +78,109 @@ func (r *Reading) window() transcript.Window {
 // Said remembers a notice of the present cycle.
 type Said struct {
 	// At is when what it tells was true; 0: it has not been said.
-	At Instant
+	At Instant `json:",omitzero"`
 	// Key is what it was said under; empty when it counts as said, but was not.
-	Key Key
+	Key Key `json:",omitzero"`
 	// Heard is when the agent is known to have heard it, 0 for not yet.
-	Heard Instant
+	Heard Instant `json:",omitzero"`
 	// Open says that it has not been withdrawn.
-	Open bool
+	Open bool `json:",omitzero"`
 }
 
 // Burst is one automatic compaction, for storms: when, and in which turn.
 type Burst struct {
-	At   Instant
-	Turn int
+	At   Instant `json:",omitzero"`
+	Turn int     `json:",omitzero"`
 }
 
 // AgentState is what the engine remembers of one agent.
 type AgentState struct {
-	Agent, Parent AgentID
-	Name          string
+	Agent, Parent AgentID `json:",omitzero"`
+	Name          string  `json:",omitzero"`
 	// Disabled is what the agent asks for; Muted is what held at the last step, by
 	// that or by Options.Disabled.
-	Disabled, Muted bool
+	Disabled, Muted bool `json:",omitzero"`
 	// Clock is the newest stamp of all events but those that say whether the client runs.
-	Clock Instant
+	Clock Instant `json:",omitzero"`
 
 	// Cycle is the number of the present cycle, from 1 on, Opened its stamp, 0 for
 	// the first cycle.
-	Cycle       int
-	Opened      Instant
-	Cause       Cause
-	Unconfirmed bool
+	Cycle       int     `json:",omitzero"`
+	Opened      Instant `json:",omitzero"`
+	Cause       Cause   `json:",omitzero"`
+	Unconfirmed bool    `json:",omitzero"`
 	// Signs are the stamps of what belongs to this opening, by Sign.
-	Signs [signs]Instant
+	Signs [signs]Instant `json:",omitzero"`
 	// Boundary is the key of the compaction that opened the cycle, Session that of
 	// the agent's session; Keyed says that Session came with this cycle. 0: unknown.
-	Boundary, Session transcript.Key
-	Keyed             bool
+	Boundary, Session transcript.Key `json:",omitzero"`
+	Keyed             bool           `json:",omitzero"`
 	// Handoff is the key of the handoff that opened the cycle, 0 for none.
 	Handoff transcript.Key `json:",omitzero"`
 	// First is the stamp of the cycle's first reading, 0 for none so far.
-	First Instant
+	First Instant `json:",omitzero"`
 	// Before is the newest reading from before the cycle.
-	Before Reading
+	Before Reading `json:",omitzero"`
 	// Readings are the newest of this cycle, by source, Prior the sample before the
 	// newest. Equal samples in a row are one, with the first one's stamp; one that
 	// equals the transcript's reading has that one's. Sampled is the stamp of the
 	// newest sample, used or not.
-	Readings [3]Reading
-	Prior    Reading
-	Sampled  Instant
+	Readings [3]Reading `json:",omitzero"`
+	Prior    Reading    `json:",omitzero"`
+	Sampled  Instant    `json:",omitzero"`
 	// Back is since when samples show that the client has gone back in its conversation,
 	// 0 for never in this cycle: until the next reading the newest sample since then
 	// stands for the context, if there is one.
-	Back Instant
+	Back Instant `json:",omitzero"`
 
 	// Level, Percent and Known are as they were last told.
-	Level   Level
-	Percent int
-	Known   bool
+	Level   Level `json:",omitzero"`
+	Percent int   `json:",omitzero"`
+	Known   bool  `json:",omitzero"`
 	// Said are the notices of this cycle, by Kind; no-data is not among them.
-	Said [kinds]Said
+	Said [kinds]Said `json:",omitzero"`
 
 	// Begun is when a compaction was begun that has not shown a result, 0 for none;
 	// Compacting ends without a result, too. Trigger belongs to it.
-	Begun      Instant
-	Compacting bool
-	Trigger    Trigger
+	Begun      Instant `json:",omitzero"`
+	Compacting bool    `json:",omitzero"`
+	Trigger    Trigger `json:",omitzero"`
 	// Attempts counts compactions that began, by Trigger, Attempted is the newest.
 	// Uncounted says that the newest is not among Attempts yet.
-	Attempts  transcript.TriggerCounts
-	Attempted Instant
-	Uncounted bool `json:",omitzero"`
+	Attempts  transcript.TriggerCounts `json:",omitzero"`
+	Attempted Instant                  `json:",omitzero"`
+	Uncounted bool                     `json:",omitzero"`
 	// Guesses are the newest unconfirmed openings.
-	Guesses []Instant
+	Guesses []Instant `json:",omitzero"`
 	// Boundaries are the keys of the newest compactions, so that one that is told
 	// again is known.
-	Boundaries []transcript.Key
+	Boundaries []transcript.Key `json:",omitzero"`
 
 	// Bursts are the newest automatic compactions. Counted says that the compaction which
 	// opened this cycle is among them, Made is its trigger by a sign that knows.
-	Bursts   []Burst
-	Counted  bool
-	Made     Trigger
-	Storming bool
+	Bursts   []Burst `json:",omitzero"`
+	Counted  bool    `json:",omitzero"`
+	Made     Trigger `json:",omitzero"`
+	Storming bool    `json:",omitzero"`
 
-	Turns          int
-	InTurn         bool
-	Started, Ended Instant // the newest turn
+	Turns          int     `json:",omitzero"`
+	InTurn         bool    `json:",omitzero"`
+	Started, Ended Instant `json:",omitzero"` // the newest turn
 
 	// Active is as last told, since Turned. Data is the newest stamp of any reading,
 	// Silent says that its absence has been told, Episodes how often.
-	Active   bool
-	Turned   Instant
-	Data     Instant
-	Silent   bool
-	Episodes int
+	Active   bool    `json:",omitzero"`
+	Turned   Instant `json:",omitzero"`
+	Data     Instant `json:",omitzero"`
+	Silent   bool    `json:",omitzero"`
+	Episodes int     `json:",omitzero"`
 
-	Growth Growth
+	Growth Growth `json:",omitzero"`
 	// Foreseen are the forecasts made with the newest replies of this cycle, at most 81, the newest last. Missed are those of
 	// the cycle before that were made when 3, 5, 10, 20, 40 and 80 replies were left, until it is known what ended it.
-	Foreseen, Missed []Foreseen
+	Foreseen, Missed []Foreseen `json:",omitzero"`
 	// Beyond is how many replies of this cycle were larger than what the client was assumed to compact at.
-	Beyond int
+	Beyond int `json:",omitzero"`
 }
 
 // clone copies, sharing nothing.
