@@ -63,12 +63,21 @@ func (b *board) present(a *AgentState, t Instant) bool {
 func (b *board) Counters() Counters { return b.counters }
 
 // Agents returns the state of all agents, by id.
-func (b *board) Agents() []AgentState {
-	all := make([]AgentState, len(b.order))
+func (b *board) Agents() []*AgentState {
+	all := make([]*AgentState, len(b.order))
 	for i, a := range b.order {
 		all[i] = a.clone()
 	}
 	return all
+}
+
+// IDs lists all agents.
+func (b *board) IDs() []AgentID {
+	ids := make([]AgentID, len(b.order))
+	for i, a := range b.order {
+		ids[i] = a.Agent
+	}
+	return ids
 }
 
 // AtWork lists the agents that were last told to be.

@@ -210,7 +210,7 @@ func (e *Engine) Snapshot() State {
 // since the last Take, and besides it lists those that have been forgotten.
 func (e *Engine) Take() (s State, gone []AgentID) {
 	s = State{Now: e.now, Learned: lessons(e.learned), Counters: e.counters, Calibration: e.forecaster.Calibration.clone(), Reminders: e.Reminders("")}
-	s.Agents = slices.Grow(s.Agents, len(e.changed)) // a busy fleet changes whole, and what an agent has is large
+	s.Agents = slices.Grow(s.Agents, len(e.changed)) // a busy fleet changes whole
 	for _, id := range slices.Sorted(maps.Keys(e.changed)) {
 		if a := e.agents[id]; a != nil {
 			s.Agents = append(s.Agents, a.clone())
@@ -223,14 +223,13 @@ func (e *Engine) Take() (s State, gone []AgentID) {
 	return s, gone
 }
 
-// Restore goes on from a state, in place of all that the engine remembers. If it was
+// Restore goes on from a state, in place of all that the engine remembers. It takes over the agents of s. If it was
 // taken under other settings, it is as if Configure had been called.
 func (e *Engine) Restore(s State) {
 	e.now, e.newest, e.counters, e.revised = s.Now, 0, s.Counters, true
 	e.agents, e.order, e.changed = map[AgentID]*AgentState{}, nil, map[AgentID]struct{}{}
-	for i := range s.Agents {
-		a := s.Agents[i].clone()
-		e.agents[a.Agent] = &a
+	for _, a := range s.Agents {
+		e.agents[a.Agent] = a
 		e.newest = max(e.newest, a.Clock)
 	}
 	for _, id := range slices.Sorted(maps.Keys(e.agents)) {

@@ -14,7 +14,7 @@ type Instant = transcript.Instant
 type State struct {
 	// Now is the time of the newest Tick.
 	Now      Instant
-	Agents   []AgentState          // by id
+	Agents   []*AgentState         // by id
 	Learned  []ObservedCompactions // by model, window and what was assumed
 	Counters Counters
 	// Calibration is empty in a state that an older version has stored.
@@ -184,11 +184,11 @@ type AgentState struct {
 }
 
 // clone copies, sharing nothing.
-func (a *AgentState) clone() AgentState {
+func (a *AgentState) clone() *AgentState {
 	c := *a
 	c.Guesses, c.Boundaries, c.Bursts = slices.Clone(a.Guesses), slices.Clone(a.Boundaries), slices.Clone(a.Bursts)
 	c.Foreseen, c.Missed = slices.Clone(a.Foreseen), slices.Clone(a.Missed)
-	return c
+	return &c
 }
 
 // newest keeps the last of a list, n at most.

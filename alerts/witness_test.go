@@ -156,7 +156,7 @@ func TestRestoreAtEachStep(t *testing.T) {
 	}
 	_, mail := simulate(6, 4, 2, faults{lost: 0.2, doubled: 0.2, late: 0.3, lateness: 60})
 	e := newEngine(t, timeOnly)
-	stored := map[AgentID]AgentState{}
+	stored := map[AgentID]*AgentState{}
 	for i, d := range mail {
 		taken, _ := e.Take()
 		for _, a := range taken.Agents {

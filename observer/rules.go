@@ -120,9 +120,9 @@ func (p *rules) ask(now time.Time) {
 // writeLevels writes all level files anew: they are no more than a picture of the state.
 func (p *rules) writeLevels() {
 	known := map[string]bool{}
-	for _, a := range p.engine.Agents() {
-		known[levels.Name(string(a.Agent))] = true
-		p.level(a.Agent)
+	for _, id := range p.engine.IDs() {
+		known[levels.Name(string(id))] = true
+		p.level(id)
 	}
 	p.levels.Keep(known)
 }

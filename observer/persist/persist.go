@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"sm/alerts"
@@ -49,15 +50,15 @@ type Persisted struct {
 
 // Load reads what batches have stored.
 func Load(store *state.Store) (k Persisted, err error) {
-	values, err := store.Values("")
+	var agents []*alerts.AgentState
+	err = store.Values("", func(v state.Value) error {
+		if err := k.read(v, &agents); err != nil {
+			return fmt.Errorf("read %s: %w; it was made by another sm: upgrade, or choose another directory with --state", v.Name, err)
+		}
+		return nil
+	})
 	if err != nil {
 		return k, err
-	}
-	var agents []alerts.AgentState
-	for _, v := range values {
-		if err := k.read(v, &agents); err != nil {
-			return k, fmt.Errorf("read %s: %w; it was made by another sm: upgrade, or choose another directory with --state", v.Name, err)
-		}
 	}
 	k.Engine.Agents = agents
 	return k, nil
@@ -65,11 +66,11 @@ func Load(store *state.Store) (k Persisted, err error) {
 
 // Check returns why Load would refuse a value, nil if it would not.
 func Check(v state.Value) error {
-	return new(Persisted).read(v, new([]alerts.AgentState))
+	return new(Persisted).read(v, new([]*alerts.AgentState))
 }
 
 // read adds a value. engine gets the policy's agents.
-func (k *Persisted) read(v state.Value, engine *[]alerts.AgentState) error {
+func (k *Persisted) read(v state.Value, engine *[]*alerts.AgentState) error {
 	switch name := v.Name; {
 	case strings.HasPrefix(name, agentValues):
 		return decode(v, &k.Agents)
@@ -109,13 +110,15 @@ func decode[T any](v state.Value, list *[]T) error {
 type Batch struct {
 	Delta  fleet.Delta
 	Values []state.Value
-	agents []alerts.AgentState // of the engine, not yet among the values
+	agents []*alerts.AgentState // of the engine, not yet among the values
 }
 
 // Encode turns into values what the loop had no time for. It belongs before the storing of a batch, and may be called again.
 func (b *Batch) Encode() {
-	for i := range b.agents {
-		b.put(engineValues+string(b.agents[i].Agent), &b.agents[i])
+	b.Values = slices.Grow(b.Values, len(b.agents))
+	for i, a := range b.agents {
+		b.put(engineValues+string(a.Agent), a)
+		b.agents[i] = nil // there may be many
 	}
 	b.agents = nil
 }

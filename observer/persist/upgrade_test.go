@@ -88,10 +88,6 @@ func summary(t *testing.T, s *state.Store) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	values, err := s.Values("")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "created %s settled %v\n", stored.Created.UTC().Format("2006-01-02"), stored.Settled)
 	for _, f := range stored.Files {
@@ -101,8 +97,12 @@ func summary(t *testing.T, s *state.Store) string {
 		fmt.Fprintf(&b, "session %s of %s\n", r.SessionID, r.Agent)
 	}
 	fmt.Fprintf(&b, "%d claims, %d bytes read\n", len(stored.Claims), stored.Counters.Bytes)
-	for _, v := range values {
+	err = s.Values("", func(v state.Value) error {
 		fmt.Fprintf(&b, "value %q, %d bytes\n", v.Name, len(v.Data))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return b.String()
 }

@@ -1,7 +1,6 @@
 package state
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -136,22 +135,23 @@ func (s *Store) readHead(tx *bbolt.Tx) error {
 	return nil
 }
 
-// Values returns the values whose names have the prefix, by name.
-func (s *Store) Values(prefix string) ([]Value, error) {
+// Values calls each for the values whose names have the prefix, by name, until it returns an error, which Values returns.
+// The data is valid during the call; each must not use the store.
+func (s *Store) Values(prefix string, each func(Value) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var out []Value
+	var failed error
 	err := s.view(func(tx *bbolt.Tx) error {
 		c := tx.Bucket([]byte(valuesBucket)).Cursor()
-		for k, v := c.Seek([]byte(prefix)); k != nil && strings.HasPrefix(string(k), prefix); k, v = c.Next() {
+		for k, v := c.Seek([]byte(prefix)); k != nil && strings.HasPrefix(string(k), prefix) && failed == nil; k, v = c.Next() {
 			if data, ok := unseal(valuesBucket, k, v); ok {
-				out = append(out, Value{string(k), bytes.Clone(data)})
+				failed = each(Value{string(k), data})
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read state: %w", err)
+		return fmt.Errorf("read state: %w", err)
 	}
-	return out, nil
+	return failed
 }

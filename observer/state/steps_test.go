@@ -67,7 +67,7 @@ func checkSteps(s *Store, n int) error {
 			}
 		}
 	}
-	values, err := s.Values("step")
+	values, err := valuesOf(s, "step")
 	if err != nil || n > 0 && (len(values) != 1 || string(values[0].Data) != strconv.Itoa(n)) {
 		return fmt.Errorf("after %d steps the value is %v, %w", n, values, err)
 	}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"sync"
@@ -89,9 +90,17 @@ func TestUnsettledIsForgotten(t *testing.T) {
 	}
 }
 
+func valuesOf(s *Store, prefix string) (all []Value, err error) {
+	err = s.Values(prefix, func(v Value) error {
+		all = append(all, Value{v.Name, bytes.Clone(v.Data)})
+		return nil
+	})
+	return all, err
+}
+
 func testValues(t *testing.T, s *Store, prefix string, want ...Value) {
 	t.Helper()
-	got, err := s.Values(prefix)
+	got, err := valuesOf(s, prefix)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +155,7 @@ func TestClosed(t *testing.T) {
 	s := mustOpen(t, t.TempDir())
 	s.Close()
 	_, loadErr := s.Load()
-	_, valuesErr := s.Values("")
+	_, valuesErr := valuesOf(s, "")
 	for name, err := range map[string]error{
 		"Save": s.Save(fleet.Delta{Settled: true}), "Load": loadErr, "Values": valuesErr, "CheckLock": s.CheckLock(),
 	} {
