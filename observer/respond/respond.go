@@ -14,6 +14,7 @@ import (
 	"iter"
 	"net/http"
 	"slices"
+	"time"
 
 	"sm/alerts"
 	"sm/alerts/outbox"
@@ -165,7 +166,7 @@ var (
 const MaxReminders = 50
 
 // Stream writes head, whose first member is an empty array, as the whole answer, with items as the elements of that array. It
-// keeps one item at a time. An error before the first item is returned; a later one closes the connection, so that the client
+// keeps one item at a time. The server's time limit for an answer applies to each piece of 64 KiB. An error before the first item is returned; a later one closes the connection, so that the client
 // does not take half of the answer for all of it.
 func Stream(w http.ResponseWriter, head any, items iter.Seq2[any, error]) error {
 	text, err := json.Marshal(head)
@@ -174,7 +175,7 @@ func Stream(w http.ResponseWriter, head any, items iter.Seq2[any, error]) error 
 	}
 	before, after, _ := bytes.Cut(text, []byte("]"))
 	w.Header().Set("Content-Type", "application/json")
-	out := bufio.NewWriterSize(w, 64<<10)
+	out := bufio.NewWriterSize(pieceWriter{w, http.NewResponseController(w)}, 64<<10)
 	separator := before
 	begun := false
 	for item, err := range items {
@@ -202,6 +203,23 @@ func Stream(w http.ResponseWriter, head any, items iter.Seq2[any, error]) error 
 	_, _ = out.WriteString("]" + string(after) + "\n")
 	_ = out.Flush()
 	return nil
+}
+
+// pieceTimeout limits the write of one piece of a long answer.
+const pieceTimeout = 10 * time.Second
+
+// pieceWriter moves the deadline of the connection before each write.
+type pieceWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+}
+
+func (w pieceWriter) Write(b []byte) (int, error) {
+	err := w.control.SetWriteDeadline(time.Now().Add(pieceTimeout))
+	if err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return 0, fmt.Errorf("set write deadline: %w", err)
+	}
+	return w.ResponseWriter.Write(b)
 }
 
 func errNoJSON() error {

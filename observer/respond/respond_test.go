@@ -194,3 +194,27 @@ func TestStream(t *testing.T) {
 		})
 	}
 }
+
+// TestStreamOutlastsWriteTimeout checks that an answer in pieces is not cut at
+// the time in which the server writes other answers.
+func TestStreamOutlastsWriteTimeout(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(Handler(func(w http.ResponseWriter, _ *http.Request) error {
+		return Stream(w, []int{}, func(yield func(any, error) bool) {
+			yield(strings.Repeat("x", 1<<20), nil)
+		})
+	}))
+	server.Config.WriteTimeout = 1 // a nanosecond, over at the first write
+	server.Start()
+	defer server.Close()
+
+	resp, err := server.Client().Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || !json.Valid(body) {
+		t.Errorf("%d bytes, valid JSON: %v, error: %v", len(body), json.Valid(body), err)
+	}
+}
