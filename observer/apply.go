@@ -30,14 +30,6 @@ func (c *core) begin(now time.Time) {
 	c.pass(now)
 }
 
-// teach tells the pupil what one session of the history shows.
-func (c *core) teach(events []alerts.Event) {
-	for _, ev := range events {
-		c.pupil.Step(ev)
-	}
-	c.pupil.Forget(events[0].Agent)
-}
-
 // clock takes note of the time before something is decided by it: a clock that has been set
 // back must not make what follows look old.
 func (c *core) clock(now time.Time) {

@@ -43,8 +43,6 @@ type core struct {
 	delivery *delivery
 
 	early catchup.Queue
-	// pupil is told the history of a first start, for what its cycles say of forecasts; nil once all that existed is read.
-	pupil *alerts.Engine
 	// held is what signals have told before all that existed was read: the policy must
 	// know the past first.
 	held []fleet.Update

@@ -151,9 +151,7 @@ func (a *App) caughtUp(c *core) {
 	now := time.Now()
 	if !c.fleet.Settled() {
 		c.apply(c.fleet.Settle(now), now)
-		c.engine.Calibrate(c.pupil.Snapshot().Calibration)
 	}
-	c.pupil = nil
 	c.early.Release(func(change transcript.Change) { c.apply(c.fleet.Apply(change), now) })
 	c.begin(now)
 	if a.o.CaughtUp != nil {

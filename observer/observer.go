@@ -360,13 +360,10 @@ func newCore(a *App, stored fleet.Stored, now time.Time) (*core, error) {
 		ledger = nil
 	}
 	c.fleet = fleet.New(fleet.Options{
-		Created: stored.Created, Windows: o.Windows, Thresholds: o.Alerts.Thresholds, Teach: c.teach,
+		Created: stored.Created, Windows: o.Windows, Thresholds: o.Alerts.Thresholds,
 		Ledger: ledger, ActiveFor: activeFor, Alive: a.o.Alive, Origin: a.o.Origin, Estimate: true, Location: time.Local,
 	}, stored)
-	if c.engine, err = alerts.New(o.Alerts); err == nil {
-		c.pupil, err = alerts.New(o.Alerts)
-	}
-	if err != nil {
+	if c.engine, err = alerts.New(o.Alerts); err != nil {
 		return nil, fmt.Errorf("settings of the policy: %w", err)
 	}
 	c.engine.Restore(persisted.Engine)

@@ -30,10 +30,6 @@ type Options struct {
 	Alive func(pid int, start string) bool
 	// Origin is what the environment of a client's process says of its agent; nil for nothing.
 	Origin func(pid int) hook.Origin
-	// Teach gets, while Settle runs, what each session of the history shows of how contexts grow: its replies and
-	// compactions in their order, of one agent, those of older sessions first. What it is handed holds until it returns.
-	// The records' own times are not kept: those of the events do no more than order them. nil for nobody.
-	Teach func(events []alerts.Event)
 	// Location says where midnight is; nil for UTC.
 	Location *time.Location
 }

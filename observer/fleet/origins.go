@@ -27,8 +27,8 @@ func (x *file) owner() transcript.Key {
 	return x.of.owner
 }
 
-// message claims a message for its session, or finds it to be a copy. It says whether it is the session's own.
-func (o *origins) message(x *file, m *transcript.Message, counts bool) (own bool) {
+// message claims a message for its session, or finds it to be a copy.
+func (o *origins) message(x *file, m *transcript.Message, counts bool) {
 	mine := x.owner()
 	owner, claimed := o.messages.Of(m.ID)
 	if !claimed && o.options.Ledger != nil {
@@ -44,13 +44,13 @@ func (o *origins) message(x *file, m *transcript.Message, counts bool) (own bool
 			x.know(m.ID)
 		}
 		if slices.Contains(x.also().Known, m.ID) {
-			return true
+			return
 		}
 	case !x.sub && owner == transcript.Join(mine, subagentsOwner):
-		return false // a subagent's file was read sooner; it has counted there
+		return // a subagent's file was read sooner; it has counted there
 	default:
 		x.more().Inherited.message(m, first)
-		return false
+		return
 	}
 	if counts {
 		o.counters.Spend(m.Usage.Minus(m.Was), clients.Of(&x.Session))
@@ -59,7 +59,6 @@ func (o *origins) message(x *file, m *transcript.Message, counts bool) (own bool
 		o.counters.SpentToday(m)
 		o.changed.count()
 	}
-	return true
 }
 
 // knownMost is how many messages a file remembers as counted before: the lines of
@@ -272,28 +271,25 @@ func (o *origins) settle(order []*file, done func(x *file, bills []transcript.Bi
 func (o *origins) recall(x *file) (observed []alerts.ObservedCompactions) {
 	b := x.backlog
 	x.backlog = nil
-	var l lesson
 	for i := range b.Messages {
 		m, counts := b.Message(i)
-		own := o.message(x, &m, counts)
-		l.reply(o, x, &m, own)
+		o.message(x, &m, counts)
 	}
 	room := len(b.Compactions)
 	id, _ := o.agentOf(x.of)
 	seen := alerts.ObservedCompactions{Agent: alerts.AgentID(id), Model: x.Session.Model, Window: clients.WindowOf(&x.Session, 0, o.options.Windows).Tokens}
 	seen.CompactsAt = o.gauge.compactsAt(o.currentAgent(x.of), &x.Session, seen.Window)
-	learn := func(e *transcript.Compaction, room *int, counts bool) (own bool) {
-		if own, _ = o.compaction(x, e, room, counts); own && e.Trigger == transcript.Auto && e.PreTokens > 0 {
+	learn := func(e *transcript.Compaction, room *int, counts bool) {
+		own, _ := o.compaction(x, e, room, counts)
+		if own && e.Trigger == transcript.Auto && e.PreTokens > 0 {
 			observed = append(observed, seen)
 			observed[len(observed)-1].PreTokens = []int64{e.PreTokens}
 		}
-		return own
 	}
 	for i := range b.Compactions {
 		c := &b.Compactions[i]
-		l.compaction(c, learn(&c.Compaction, &room, c.Counts))
+		learn(&c.Compaction, &room, c.Counts)
 	}
-	l.teach(o, x, &seen)
 	for i := range b.Later {
 		l := &b.Later[i]
 		for j := range l.Messages {

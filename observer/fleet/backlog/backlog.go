@@ -33,11 +33,10 @@ const (
 	markBit    = 1 << 31 // in usage[0]: a side message; in usage[1]: it moves counters; in usage[2]: it is of today
 )
 
-// Compaction is one that stood in the file, and whether it moves counters. It came after so many of the messages.
+// Compaction is one that the file held, and whether it moves counters.
 type Compaction struct {
 	transcript.Compaction
 	Counts bool
-	After  int
 }
 
 // Later is one change that came after the file was read whole. It moves counters;
@@ -59,12 +58,8 @@ func (b *Backlog) Begin(c *transcript.Change, created, today transcript.Instant)
 		b.Messages[i] = newRecord(m, m.At > created, today != 0 && m.At >= today)
 	}
 	b.Compactions = make([]Compaction, len(c.Compactions))
-	after := 0
 	for i, e := range c.Compactions {
-		for after < len(messages) && messages[after].At <= e.At {
-			after++
-		}
-		b.Compactions[i] = Compaction{e, e.At > created, after}
+		b.Compactions[i] = Compaction{e, e.At > created}
 	}
 }
 
