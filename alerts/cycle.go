@@ -145,7 +145,7 @@ func (c *cycles) open(a *AgentState, o *opening) {
 	a.Signs, a.Boundary, a.Keyed, a.Handoff = [signs]Instant{}, 0, false, 0
 	a.Counted, a.Made = false, transcript.Unknown
 	c.retire(a, o)
-	c.limits.forecaster.close(a, o.compacted() && act.Trigger != transcript.Idle)
+	a.Beyond = 0
 	a.divide(o.at)
 	if o.carried {
 		a.Before = Reading{}

@@ -41,7 +41,6 @@ func New(o Options) (*Engine, error) {
 	l := &limits{board: b, learned: map[client][]int64{}, typical: map[client]sizes{}}
 	n, t := &notices{b, l}, &timers{board: b}
 	e := &Engine{board: b, limits: l, notices: n, timers: t, cycles: &cycles{b, l, n, t}}
-	e.forecaster.restore(Calibration{})
 	if err := e.Configure(o); err != nil {
 		return nil, err
 	}
@@ -203,13 +202,25 @@ func (e *Engine) Rename(from, to AgentID) bool {
 
 // Snapshot returns all that the engine remembers.
 func (e *Engine) Snapshot() State {
-	return State{Now: e.now, Agents: e.Agents(), Learned: lessons(e.learned), Counters: e.counters, Calibration: e.forecaster.Calibration.clone(), Reminders: e.Reminders("")}
+	s := e.state()
+	s.Agents = e.Agents()
+	return s
+}
+
+// state is all but the agents.
+func (e *Engine) state() State {
+	return State{
+		Now:       e.now,
+		Learned:   lessons(e.learned),
+		Counters:  e.counters,
+		Reminders: e.Reminders(""),
+	}
 }
 
 // Take is like Snapshot, but of the agents it holds only those that have changed
 // since the last Take, and besides it lists those that have been forgotten.
 func (e *Engine) Take() (s State, gone []AgentID) {
-	s = State{Now: e.now, Learned: lessons(e.learned), Counters: e.counters, Calibration: e.forecaster.Calibration.clone(), Reminders: e.Reminders("")}
+	s = e.state()
 	s.Agents = slices.Grow(s.Agents, len(e.changed)) // a busy fleet changes whole
 	for _, id := range slices.Sorted(maps.Keys(e.changed)) {
 		if a := e.agents[id]; a != nil {
@@ -235,7 +246,6 @@ func (e *Engine) Restore(s State) {
 	for _, id := range slices.Sorted(maps.Keys(e.agents)) {
 		e.order = append(e.order, e.agents[id])
 	}
-	e.forecaster.restore(s.Calibration)
 	e.reminders, e.reminded = slices.Clone(s.Reminders), false
 	e.learned, e.typical, e.asked = map[client][]int64{}, map[client]sizes{}, question{}
 	for _, l := range s.Learned {

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"sm/transcript"
 	"sm/transcript/claude"
@@ -204,53 +203,6 @@ func errorsOf(cycles []cycle, left int, virtual bool) (ours, naive []float64, wi
 	return ours, naive, within
 }
 
-// activeErrors measures forecasts of the active time, made when so many seconds of it
-// were left before an automatic compaction. Naive is the pace of the last step.
-func activeErrors(t *testing.T, events trace, left float64) (ours, naive []float64) {
-	type point struct {
-		clock float64
-		size  int64
-		g     Growth
-	}
-	var points []point
-	e := newEngine(t)
-	e.agent("a")
-	clock, seconds := 0.0, 0.0
-	for _, ev := range events {
-		before := e.agents["a"].Growth.At
-		e.Step(ev)
-		if at := transcript.InstantOf(ev.At); before != 0 && at > before && ev.Kind != EventTurnStart {
-			clock += time.Duration(min(at-before, pause)).Seconds()
-		}
-		switch ev.Kind {
-		case EventReading:
-			points = append(points, point{clock, ev.Tokens, e.agents["a"].Growth})
-		case EventCompacted:
-			for i := len(points) - 1; i > 5 && ev.Trigger == transcript.Auto; i-- {
-				p, last := points[i], points[i-1]
-				if seconds = points[len(points)-1].clock - p.clock; seconds < left {
-					continue
-				}
-				rest := float64(points[len(points)-1].size - p.size)
-				f := usualReplies(&p.g, rest)
-				f.scale(p.g.secondsPerReply())
-				off := func(got float64, known bool) float64 {
-					if !known {
-						return 1
-					}
-					return math.Abs(got-seconds) / seconds
-				}
-				ours = append(ours, off(f.Likely, f.Known))
-				step := float64(p.size - last.size)
-				naive = append(naive, off(rest/step*(p.clock-last.clock), step > 0))
-				break
-			}
-			points = nil
-		}
-	}
-	return ours, naive
-}
-
 // relative is the error of a forecast as a share of what was true; one that does
 // not know counts as wrong by everything.
 func relative(got float64, known bool, want int) float64 {
@@ -272,11 +224,8 @@ func median(x []float64) float64 {
 // errorRow is one line of the table, and our median error with 10 turns left.
 func errorRow(t *testing.T, name string, traces []trace, virtual bool) (row string, ten float64) {
 	var cycles []cycle
-	var ours, naive []float64
 	for _, events := range traces {
 		cycles = append(cycles, cyclesOf(t, events)...)
-		o, n := activeErrors(t, events, 120)
-		ours, naive = append(ours, o...), append(naive, n...)
 	}
 	row = fmt.Sprintf("%-28s", name)
 	for _, left := range []int{10, 5, 3, 1} {
@@ -289,9 +238,6 @@ func errorRow(t *testing.T, name string, traces []trace, virtual bool) (row stri
 			continue
 		}
 		row += fmt.Sprintf("  %3.0f%% %3.0f%% %3d%% (%d)", 100*median(ours), 100*median(naive), 100*within/len(ours), len(ours))
-	}
-	if len(ours) > 0 && !virtual {
-		row += fmt.Sprintf("  %3.0f%% %3.0f%% (%d)", 100*median(ours), 100*median(naive), len(ours))
 	}
 	return row, ten
 }
@@ -306,7 +252,7 @@ func TestForecastError(t *testing.T) {
 			t.Errorf("%s: median error %.0f%% with 10 turns left, want at most %.0f%%", name, 100*ten, 100*goal)
 		}
 	}
-	t.Log("median error with 10, 5, 3, 1 turns left, then with 2 active minutes left: ours, naive, truth within our range (forecasts)")
+	t.Log("median error with 10, 5, 3, 1 turns left: ours, naive, truth within our range (forecasts)")
 	list := habits()
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		rng := rand.New(rand.NewPCG(7, 7))

@@ -5,66 +5,69 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strconv"
 	"testing"
 
 	"sm/transcript"
-	"sm/transcript/transcripttest"
 )
 
-// replyPoint is where an agent stood after a reply, with all that a forecast is made from.
+// replyPoint is an agent after a reply.
 type replyPoint struct {
 	size   int64
 	growth Growth
-	usual  float64 // tokens that a reply adds, over all agents
-	all    float64 // that the replies of this cycle have added in the mean
-	bands  bands
-	live   Range // as the engine says
+	live   Range // the engine's forecast
 }
 
-// stretch are the replies of an agent between two compactions or clears; auto says that the client's own compaction
-// ended it.
+// stretch is the replies of an agent between two compactions or clears. auto means
+// that an automatic compaction ended it.
 type stretch struct {
 	points []replyPoint
 	auto   bool
 }
 
-// stretches plays the traces one after the other through one engine, each as an agent of its own.
+// stretches plays the traces one after the other through one engine, each as an
+// agent of its own. A copy of a stretch in another file is left out.
 func stretches(t *testing.T, traces []trace, change ...func(*Options)) (all []stretch) {
 	t.Helper()
 	e := newEngine(t, change...)
-	seen := map[int64]bool{} // copies of a stretch in another file
+	seen := map[[2]int64]bool{}
+
 	for i, events := range traces {
 		var now []replyPoint
 		end := func(auto bool) {
-			if n := len(now); n > 0 && !seen[now[0].size<<32+now[n-1].size] {
-				seen[now[0].size<<32+now[n-1].size] = true
+			n := len(now)
+			if n == 0 {
+				return
+			}
+			if ends := [2]int64{now[0].size, now[n-1].size}; !seen[ends] {
+				seen[ends] = true
 				all = append(all, stretch{now, auto})
 			}
 			now = nil
 		}
+
 		for _, ev := range events {
 			ev.Agent = AgentID(strconv.Itoa(i))
 			e.Step(ev)
-			switch ev.Kind {
-			case EventReading:
-				if n := len(now); n > 0 && ev.Tokens < now[n-1].size/2 {
-					end(false)
-				}
-				if n := len(now); n == 0 || now[n-1].size != ev.Tokens {
-					p := replyPoint{
-						size: ev.Tokens, growth: e.agents[ev.Agent].Growth, usual: e.forecaster.usual(), bands: e.forecaster.bands,
-						live: viewOf(t, e, ev.Agent).Forecast.Replies,
-					}
-					if n > 0 {
-						p.all = float64(ev.Tokens-now[0].size) / float64(n)
-					}
-					now = append(now, p)
-				}
-			case EventCompacted:
+			if ev.Kind == EventCompacted {
 				end(ev.Trigger == transcript.Auto)
 			}
+			if ev.Kind != EventReading {
+				continue
+			}
+
+			if n := len(now); n > 0 && ev.Tokens < now[n-1].size/2 {
+				end(false)
+			}
+			if n := len(now); n > 0 && now[n-1].size == ev.Tokens {
+				continue
+			}
+			_, live, _ := e.Replies(ev.Agent)
+			now = append(now, replyPoint{
+				size:   ev.Tokens,
+				growth: e.agents[ev.Agent].Growth,
+				live:   live,
+			})
 		}
 		end(false)
 	}
@@ -80,191 +83,81 @@ func viewOf(t *testing.T, e *Engine, id AgentID) View {
 	return v
 }
 
-// replyScore says how good forecasts are that were made when so many replies were left; naive is the error of those that
-// go by the mean growth of the cycle.
+// replyScore measures forecasts made when so many replies were left.
 type replyScore struct {
-	forecasts, within     int
-	errors, widths, naive []float64
+	errors []float64
+	within int
 }
 
-func (s *replyScore) add(f Range, naive float64, left int) {
-	s.forecasts++
+func (s *replyScore) add(f Range, left int) {
+	s.errors = append(s.errors, relative(f.Likely, f.Known, left))
 	if f.Low <= float64(left) && float64(left) <= f.High {
 		s.within++
 	}
-	s.errors = append(s.errors, relative(f.Likely, f.Known, left))
-	s.naive = append(s.naive, relative(naive, naive > 0, left))
-	if f.Likely > 0 {
-		s.widths = append(s.widths, (f.High-f.Low)/f.Likely)
-	}
 }
 
-func (s *replyScore) share() float64 { return float64(s.within) / float64(s.forecasts) }
+func (s *replyScore) share() float64 { return float64(s.within) / float64(len(s.errors)) }
 
 func (s *replyScore) String() string {
-	if s.forecasts == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%3.0f%% off (by the cycle's mean growth %3.0f%%), %3.0f%% within, width %.2f (%d)",
-		100*median(s.errors), 100*median(s.naive), 100*s.share(), median(s.widths), s.forecasts)
+	return fmt.Sprintf("median error %.2f, %.0f%% within (%d)",
+		median(s.errors), 100*s.share(), len(s.errors))
 }
 
-// compactedReplies measures the engine's own forecasts before automatic compactions.
+// compactedReplies measures the engine's own forecasts before automatic
+// compactions.
 func compactedReplies(all []stretch, left int) *replyScore {
 	s := &replyScore{}
 	for _, x := range all {
-		last := len(x.points) - 1
-		if from := last - left; x.auto && from >= 0 {
-			p := &x.points[from]
-			s.add(p.live, float64(x.points[last].size-p.size)/p.all, left)
+		if from := len(x.points) - 1 - left; x.auto && from >= 0 {
+			s.add(x.points[from].live, left)
 		}
 	}
 	return s
 }
 
-// everySize measures forecasts of when a context would have reached each of the sizes, 5,000 tokens apart, that it came
-// to: a client with that threshold would have compacted it then.
+// everySize measures forecasts of when a context reaches each of the sizes, 5,000
+// tokens apart, that it came to: a client with that threshold would have compacted
+// it then.
 func everySize(all []stretch, left int) *replyScore {
 	s := &replyScore{}
 	for _, x := range all {
 		if len(x.points) < 12 {
 			continue
 		}
+
 		target := int64(80_000)
 		for i, p := range x.points {
 			for ; target <= p.size; target += 5000 {
-				if from := i - left; from >= 0 && x.points[from].size < target {
-					p, rest := &x.points[from], float64(target-x.points[from].size)
-					f, _ := p.growth.trend(rest, p.usual)
-					s.add(p.bands.around(f), rest/p.all, left)
+				from := i - left
+				if from < 0 || x.points[from].size >= target {
+					continue
 				}
+				p := &x.points[from]
+				s.add(p.growth.replies(float64(target-p.size)), left)
 			}
 		}
 	}
 	return s
 }
 
-// compactedAt has each context compacted by itself when it reaches a size, as a client with that threshold would have: what
-// comes until the next compaction or clear is left out.
-func compactedAt(traces []trace, size int64) (all []trace) {
-	key := transcript.Key(1)
-	for _, events := range traces {
-		var kept trace
-		over, last := false, int64(0)
-		for _, ev := range events {
-			fresh := ev.Kind == EventReading && ev.Tokens < last/2
-			if ev.Kind == EventReading {
-				last = ev.Tokens
-			}
-			switch {
-			case ev.Kind == EventCompacted && over:
-				over = false
-			case over && !fresh:
-			case ev.Kind == EventReading && ev.Tokens >= size:
-				end := Event{Agent: ev.Agent, At: ev.At.Add(1), Kind: EventCompacted, Sign: SignBoundary, Key: key, Trigger: transcript.Auto, PreTokens: ev.Tokens}
-				kept, over = append(kept, ev, end), true
-				key++
-			default:
-				kept, over = append(kept, ev), false
-			}
-		}
-		all = append(all, kept)
+// wild is an agent whose replies add sizes like those of public transcripts, up to
+// compactions at 160,000 tokens: lognormal, with a mean that differs by cycle and
+// changes after some 30 replies.
+func wild(rng *rand.Rand, cycles int) (events trace) {
+	lognormal := func(mean, sigma float64) float64 {
+		return mean * math.Exp(sigma*rng.NormFloat64()-sigma*sigma/2)
 	}
-	return all
-}
-
-// leftOf are the numbers of replies left that forecasts are judged by, with the median error that is promised.
-func leftOf() map[int]float64 { return map[int]float64{10: 0.55, 20: 0.48, 40: 0.40, 80: 0.35} }
-
-// TestForecastReplies prints how far forecasts of replies are off, and holds those of generated fleets and of public
-// transcripts to what is promised: the range holds the truth about four times out of five, and is at most 2.2 times the
-// figure wide.
-func TestForecastReplies(t *testing.T) {
-	t.Parallel()
-	hold := func(name string, s *replyScore, left int) {
-		t.Logf("%-22s %2d left: %s", name, left, s)
-		if got := median(s.errors); got > leftOf()[left] {
-			t.Errorf("%s: median error %.2f with %d left, want at most %.2f", name, got, left, leftOf()[left])
-		}
-		if width := median(s.widths); width > 2.2 {
-			t.Errorf("%s: median width %.2f with %d left", name, width, left)
-		}
-	}
-	dir := t.TempDir()
-	if _, err := transcripttest.Generate(dir, transcripttest.Options{Seed: 1, Bytes: 32 << 20, LineBytes: 500, Start: epoch}); err != nil {
-		t.Fatal(err)
-	}
-	fleet := stretches(t, scripts(t, dir))
-	for _, left := range []int{10, 20, 40, 80} {
-		t.Logf("generated, compacted   %2d left: %s", left, compactedReplies(fleet, left))
-		hold("generated, every size", everySize(fleet, left), left)
-	}
-	corpus := os.Getenv("SM_CORPUS")
-	if corpus == "" {
-		t.Skip("SM_CORPUS names no folder of public transcripts")
-	}
-	traces := scripts(t, corpus)
-	for _, size := range []int64{70_000, 90_000, 110_000, 130_000} {
-		as := stretches(t, compactedAt(traces, size), func(o *Options) { o.CompactionThreshold = size })
-		for _, left := range []int{10, 20, 40, 80} {
-			t.Logf("public, as if at %3dk   %2d left: %s", size/1000, left, compactedReplies(as, left))
-		}
-	}
-	public := stretches(t, traces)
-	for _, left := range []int{10, 20, 40, 80} {
-		t.Logf("public, compacted      %2d left: %s", left, compactedReplies(public, left))
-		s := everySize(public, left)
-		hold("public, every size", s, left)
-		most := 0.05
-		if left == 80 { // few contexts last that long
-			most = 0.1
-		}
-		if math.Abs(s.share()-0.8) > most {
-			t.Errorf("with %d left %.2f are within", left, s.share())
-		}
-	}
-}
-
-// usualReplies is the forecast of a machine that has taught nothing yet.
-func usualReplies(g *Growth, rest float64) Range {
-	var c Calibration
-	f, _ := g.trend(rest, c.usual())
-	b := bandsOf(c.sorted())
-	return b.around(f)
-}
-
-// TestReplies: the range holds the figure, grows with the way, and is known from the first reply on.
-func TestReplies(t *testing.T) {
-	t.Parallel()
-	replies := usualReplies
-	var last Range
-	for _, rest := range []float64{1, 100, 1600, 10_000, 100_000, 1_000_000, 1e12} {
-		r := replies(new(Growth), rest)
-		if !r.Known || !(r.Low <= r.Likely && r.Likely <= r.High) || r.Likely < last.Likely || r.High > farthest {
-			t.Errorf("%v tokens left: %+v after %+v", rest, r, last)
-		}
-		last = r
-	}
-	var quick, slow Growth
-	for range 100 {
-		quick.Cycle.Steps.add(5000, stepFade)
-		slow.Cycle.Steps.add(300, stepFade)
-	}
-	if q, s := replies(&quick, 50_000).Likely, replies(&slow, 50_000).Likely; q*2 > s {
-		t.Errorf("an agent that grows quickly has %.1f replies left, a slow one %.1f", q, s)
-	}
-	if !slices.IsSorted([]float64{replies(&quick, 1000).Low, replies(&quick, 9000).Low, replies(&quick, 90_000).Low}) {
-		t.Error("the low end does not grow with the way")
-	}
-}
-
-// wild has an agent fill cycles of 160,000 tokens by steps of a lognormal size, times a factor that is the agent's own.
-func wild(rng *rand.Rand, factor, sigma float64, cycles int) (events []Event) {
 	now := 0.0
+
 	for c := range cycles {
+		usual := lognormal(1250, 0.4)
+		phase := usual
 		for size := 20_000.0; size < 160_000; {
 			now += 10
-			size += 1600 * factor * math.Exp(sigma*rng.NormFloat64()-sigma*sigma/2)
+			if rng.IntN(30) == 0 {
+				phase = lognormal(usual, 0.7)
+			}
+			size += lognormal(phase, 0.9)
 			events = append(events, reading(now, int64(size)))
 		}
 		now++
@@ -273,56 +166,102 @@ func wild(rng *rand.Rand, factor, sigma float64, cycles int) (events []Event) {
 	return events
 }
 
-// TestCalibration: whatever the agents of a machine do, after 30 cycles the range holds the truth in four cases of five, and
-// it is as narrow as these agents allow.
-func TestCalibration(t *testing.T) {
+// TestForecastReplies: by replies left, the median error of forecasts has a bound,
+// and the range holds the truth in about four cases of five.
+func TestForecastReplies(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name          string
-		factor, sigma float64
-		width         float64 // at most, with 20 left
+	bounds := []struct {
+		left  int
+		error float64
 	}{
-		{"regular", 1, 0.3, 0.5},
-		{"quick", 3, 0.6, 1.5},
-		{"wild", 0.7, 1.2, 2.2},
+		{10, 0.55},
+		{20, 0.50},
+		{40, 0.42},
+		{80, 0.30},
+	}
+	hold := func(name string, measure func(left int) *replyScore) {
+		for _, b := range bounds {
+			s := measure(b.left)
+			t.Logf("%s, %d left: %s", name, b.left, s)
+			if got := median(s.errors); !(got <= b.error) {
+				t.Errorf("%s, %d left: median error %.2f, want at most %.2f", name, b.left, got, b.error)
+			}
+			if got := s.share(); !(got >= 0.7 && got <= 0.9) {
+				t.Errorf("%s, %d left: %.2f are within", name, b.left, got)
+			}
+		}
+	}
+
+	rng := rand.New(rand.NewPCG(11, 13))
+	var traces []trace
+	for range 200 {
+		traces = append(traces, wild(rng, 2))
+	}
+	generated := stretches(t, traces, func(o *Options) { o.CompactionThreshold = 160_000 })
+	hold("generated", func(left int) *replyScore { return compactedReplies(generated, left) })
+
+	corpus := os.Getenv("SM_CORPUS")
+	if corpus == "" {
+		t.Skip("SM_CORPUS names no folder of public transcripts")
+	}
+	public := stretches(t, scripts(t, corpus))
+	for _, b := range bounds {
+		t.Logf("public, compacted, %d left: %s", b.left, compactedReplies(public, b.left))
+	}
+	hold("public, every size", func(left int) *replyScore { return everySize(public, left) })
+}
+
+// TestReplies: the range holds the figure, grows with the way, and is known from
+// the first reply on.
+func TestReplies(t *testing.T) {
+	t.Parallel()
+	var last Range
+	for _, rest := range []float64{1, 100, 1600, 10_000, 100_000, 1_000_000, 1e12} {
+		r := new(Growth).replies(rest)
+		ordered := r.Low <= r.Likely && r.Likely <= r.High
+		if !r.Known || !ordered || r.Likely < last.Likely || r.High > farthest {
+			t.Errorf("%v tokens left: %+v after %+v", rest, r, last)
+		}
+		last = r
+	}
+}
+
+// TestReplyMean: the mean follows the agent, one huge reply moves it little, and
+// it stays positive.
+func TestReplyMean(t *testing.T) {
+	t.Parallel()
+	const base = 1_000_000
+	grow := func(steps ...int64) float64 {
+		var g Growth
+		now := Reading{At: 1, Tokens: base}
+		for _, step := range steps {
+			was := now
+			now.Tokens += step
+			g.step(was, now)
+		}
+		return g.reply().Value
+	}
+	many := func(n int, step int64) []int64 {
+		steps := make([]int64, n)
+		for i := range steps {
+			steps[i] = step
+		}
+		return steps
+	}
+
+	for _, c := range []struct {
+		name      string
+		steps     []int64
+		low, high float64
+	}{
+		{"none", nil, usualGrowth, usualGrowth},
+		{"quick", many(200, 5000), 4900, 5000},
+		{"slow", many(200, 300), 300, 310},
+		{"one huge", []int64{500_000}, 1300, 1460},
+		{"shrinking", many(100, -5000), 1e-9, 1},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			rng := rand.New(rand.NewPCG(11, 13))
-			var traces []trace
-			for range 120 {
-				traces = append(traces, wild(rng, c.factor, c.sigma, 3))
-			}
-			e := newEngine(t, func(o *Options) { o.CompactionThreshold = 160_000 })
-			var late, early replyScore
-			cycles := 0
-			for i, events := range traces {
-				var now []Range
-				for _, ev := range events {
-					ev.Agent = AgentID(strconv.Itoa(i))
-					e.Step(ev)
-					switch ev.Kind {
-					case EventReading:
-						now = append(now, viewOf(t, e, ev.Agent).Forecast.Replies)
-					case EventCompacted:
-						s := &late
-						if cycles++; cycles <= errorsNeeded {
-							s = &early
-						}
-						if from := len(now) - 21; from >= 0 {
-							s.add(now[from], 0, 20)
-						}
-						now = nil
-					}
-				}
-			}
-			t.Logf("before: %s; after: %s", &early, &late)
-			if got := late.share(); got < 0.74 || got > 0.86 {
-				t.Errorf("%.2f of %d are within", got, late.forecasts)
-			}
-			if got := median(late.widths); got > c.width {
-				t.Errorf("width %.2f, want at most %.2f", got, c.width)
-			}
-		})
+		if got := grow(c.steps...); got < c.low || got > c.high {
+			t.Errorf("%s: %v, want %v to %v", c.name, got, c.low, c.high)
+		}
 	}
 }

@@ -1,8 +1,13 @@
 package alerts
 
 import (
+	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"sm/transcript"
 )
@@ -36,26 +41,34 @@ func TestForecast(t *testing.T) {
 		t.Error("two turns are not enough")
 	}
 	play(e, steady(7200, 32_000, 6_000, 8)...)
-	f := view(t, e).Forecast // at 80,000: 13.3 turns, so in the 14th, each of a minute
-	near(t, "turns", f.Turns.Likely, 13.33+0.5)
-	near(t, "replies", f.Replies.Likely, 40*1.1) // not yet calibrated
+
+	// 80,000 tokens are left: 13.3 turns, or 40 replies of 2,000 tokens and 20 s.
+	// The mean has come half of the way from the usual growth.
+	f := view(t, e).Forecast
+	near(t, "turns", f.Turns.Likely, 13.73+1) // the first turn grew by 4,000 alone
+	near(t, "replies", f.Replies.Likely, 47)
 	near(t, "active seconds", f.Active.Likely, 20*f.Replies.Likely)
-	if !(f.Turns.Low <= f.Turns.Likely && f.Turns.Likely <= f.Turns.High && f.Active.Low <= f.Active.Likely && f.Active.Likely <= f.Active.High) {
-		t.Errorf("not in order: %+v", f)
+	for _, r := range []Range{f.Turns, f.Replies, f.Active} {
+		if r.Low > r.Likely || r.Likely > r.High {
+			t.Errorf("not in order: %+v", r)
+		}
 	}
-	// After the compaction nothing is known of the context; then the earlier cycle
-	// tells, and later the present one.
+
+	// After the compaction nothing is known of the context. Then the forecast goes
+	// by the earlier cycle, and later by the present one.
 	play(e, boundary(40_000, 1))
 	if f := view(t, e).Forecast; f.Turns.Known || f.Active.Known {
 		t.Errorf("known without a context: %+v", f)
 	}
 	play(e, reading(40_010, 40_000))
-	near(t, "turns by the cycle before", view(t, e).Forecast.Turns.Likely, 20+0.5)
+	near(t, "turns by the cycle before", view(t, e).Forecast.Turns.Likely, 20.6+1)
 	play(e, steady(50_000, 40_000, 3_000, 30)...)
-	near(t, "turns by this cycle", view(t, e).Forecast.Turns.Likely, 10+0.4)
+	near(t, "turns by this cycle", view(t, e).Forecast.Turns.Likely, 10+1)
 	play(e, reading(200_000, 160_000))
-	if f := view(t, e).Forecast; !f.Turns.Known || f.Turns.High != 0 {
-		t.Errorf("at the threshold: %+v", f)
+	reached := Range{Known: true}
+	want := Forecast{Replies: reached, Turns: reached, Active: reached}
+	if d := cmp.Diff(want, view(t, e).Forecast); d != "" {
+		t.Errorf("at the threshold (-want +got):\n%s", d)
 	}
 }
 
@@ -69,7 +82,6 @@ func TestForecastAbsent(t *testing.T) {
 		{"without a threshold", func(*Options) {}, steady(0, 20_000, 6_000, 5)},
 		{"without readings", at160, []Event{plain(0, EventTurnStart), plain(10, EventTurnStart)}},
 		{"after one turn", at160, steady(0, 20_000, 3_000, 1)[:3]},
-		{"while the context shrinks", at160, steady(0, 90_000, -6_000, 5)},
 		{"while it stands", at160, steady(0, 90_000, 0, 5)},
 	} {
 		e := newEngine(t, c.change)
@@ -84,12 +96,11 @@ func TestActiveTime(t *testing.T) {
 	e := newEngine(t)
 	play(e, plain(0, EventTurnStart), reading(20, 10_000), reading(21, 10_000), reading(30, 11_000), plain(60, EventTurnEnd),
 		reading(90, 12_000), plain(5000, EventTurnStart), reading(5010, 13_000), reading(9000, 14_000))
-	// 10 s, 30 s up to the end of the turn, 10 s, and for a gap of more than an hour what a reply took so far.
-	g := e.agents["a"].Growth.Cycle
-	want := (10*stepFade+30)*stepFade + 10
-	want = want*stepFade + want/((stepFade+1)*stepFade+1)
-	if near(t, "seconds", g.Seconds, want); g.Steps.N != 4 {
-		t.Errorf("%d steps", g.Steps.N)
+	// 10 s, 30 s up to the end of the turn, 10 s, and for a gap of more than an
+	// hour what a reply has taken so far.
+	want := Mean{N: 4, Value: 50.0 / 3}
+	if d := cmp.Diff(want, e.agents["a"].Growth.Work, cmpopts.EquateApprox(1e-9, 0)); d != "" {
+		t.Errorf("seconds of work per reply (-want +got):\n%s", d)
 	}
 }
 
@@ -124,18 +135,27 @@ func TestForecastOneHugeStep(t *testing.T) {
 	}
 }
 
-// TestForecastNotice: a forecast is said once a cycle, when few replies or turns may be left by the low end of its range.
+// TestForecastNotice: a notice is given once a cycle, when few replies or turns may
+// be left by the low end of the forecast.
 func TestForecastNotice(t *testing.T) {
 	t.Parallel()
-	critical := "[sm context] Context at 75%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near."
+	const (
+		byReplies = "[sm context] Context at 32%, 64,000 tokens. " +
+			"It is compacted in about 59 replies, 19 to 118, about 20 min of work."
+		byTurns = "[sm context] Context at 51%, 102,000 tokens. " +
+			"It is compacted in about 32 replies, 8 to 65, about 11 min of work."
+		critical = "[sm context] Context at 75%, critically high. " +
+			"Write your handoff document now and run sm handoff PATH. Compaction is near."
+	)
+
 	for _, c := range []struct {
 		name           string
 		replies, turns int
 		want           []string
 	}{
-		{"by replies", 20, 0, []string{"[sm context] Context at 56%, 112,000 tokens. It is compacted in about 26 replies, 19 to 33, about 9 min of work.", critical}},
-		{"by turns", 0, 5, []string{"[sm context] Context at 65%, 130,000 tokens. It is compacted in about 16 replies, 11 to 21, about 6 min of work.", critical}},
-		{"by both", 20, 5, []string{"[sm context] Context at 56%, 112,000 tokens. It is compacted in about 26 replies, 19 to 33, about 9 min of work.", critical}},
+		{"by replies", 20, 0, []string{byReplies, critical}},
+		{"by turns", 0, 5, []string{byTurns, critical}},
+		{"by both", 20, 5, []string{byReplies, critical}},
 		{"never", 0, 0, []string{critical}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -203,5 +223,153 @@ func TestLearnedThreshold(t *testing.T) {
 	configured.Restore(s)
 	if v, _ := configured.Agent("a"); v.Threshold != 155_000 || v.ThresholdSource != ThresholdConfigured {
 		t.Errorf("configured: %d, %s", v.Threshold, v.ThresholdSource)
+	}
+}
+
+// TestShrinking: while a context shrinks no turn is forecast, and no replies are
+// near.
+func TestShrinking(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, func(o *Options) { o.CompactionThreshold = 160_000 })
+	play(e, steady(0, 90_000, -6_000, 5)...)
+	f := view(t, e).Forecast
+	if f.Turns.Known || f.Replies.Likely < 100 {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestRest: of the sizes that were seen a forecast goes by one of the smallest.
+func TestRest(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t)
+	for i, pre := range []int64{174_000, 155_100, 170_600, 155_300, 171_400} {
+		ev := boundary(float64(1000*i), transcript.Key(i+1))
+		ev.PreTokens = pre
+		ev.Model = "m"
+		e.Step(ev)
+	}
+	ev := reading(9000, 100_000)
+	ev.Model = "m"
+	e.Step(ev)
+
+	a := e.agents["a"]
+	r, _ := a.current()
+	if at, _ := e.threshold("a", r); at != 170_600 {
+		t.Errorf("threshold %d", at)
+	}
+	if rest := e.rest(a); rest != 55_100 {
+		t.Errorf("a forecast goes by %v tokens more", rest)
+	}
+}
+
+// TestRepliesAlone: Replies agrees with the view.
+func TestRepliesAlone(t *testing.T) {
+	t.Parallel()
+	type answer struct {
+		Tokens  int64
+		Replies Range
+		Known   bool
+	}
+	e := newEngine(t)
+	for _, ev := range wild(rand.New(rand.NewPCG(3, 4)), 2) {
+		ev.CompactsAt = 167_000
+		e.Step(ev)
+		v := viewOf(t, e, "a")
+		want := answer{v.Tokens, v.Forecast.Replies, v.Known}
+		var got answer
+		got.Tokens, got.Replies, got.Known = e.Replies("a")
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatalf("after %+v (-view +alone):\n%s", ev, d)
+		}
+	}
+	if _, _, ok := e.Replies("b"); ok {
+		t.Error("an agent is known that was never seen")
+	}
+}
+
+// TestBeyond: a context that has grown beyond the size that was assumed, and is not
+// compacted, is taken to grow until the window is full. The next cycle begins with
+// the assumption.
+func TestBeyond(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t)
+	at := func(second float64, tokens int64) float64 {
+		ev := reading(second, tokens)
+		ev.CompactsAt = 167_000
+		e.Step(ev)
+		return viewOf(t, e, "a").Forecast.Replies.Likely
+	}
+
+	for i := range 15 {
+		if got := at(float64(i), int64(26_000+10_000*i)); got == 0 {
+			t.Errorf("due at %d", 26_000+10_000*i)
+		}
+	}
+	if got := at(20, 170_000); got != 0 {
+		t.Errorf("just beyond it: %v replies, want 0", got)
+	}
+	if got := at(30, 180_000); got < 1 || got > 10 {
+		t.Errorf("well beyond it: %v replies, want a few", got)
+	}
+	e.Step(boundary(40, 1))
+	at(50, 30_000)
+	if got := at(60, 170_000); got != 0 {
+		t.Errorf("in the next cycle: %v replies, want 0", got)
+	}
+}
+
+// TestForecastRestored: an engine that goes on from a stored state forecasts the
+// same, and one that goes on from the state of an older version begins anew.
+func TestForecastRestored(t *testing.T) {
+	t.Parallel()
+	at160 := func(o *Options) { o.CompactionThreshold = 160_000 }
+	forecast := func(stored []byte) Forecast {
+		t.Helper()
+		var s State
+		if err := json.Unmarshal(stored, &s); err != nil {
+			t.Fatal(err)
+		}
+		e := newEngine(t, at160)
+		e.Restore(s)
+		return viewOf(t, e, "a").Forecast
+	}
+
+	e := newEngine(t, at160)
+	play(e, steady(0, 20_000, 6_000, 5)...)
+	stored, err := json.Marshal(e.Snapshot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(view(t, e).Forecast, forecast(stored)); d != "" {
+		t.Errorf("restored (-before +after):\n%s", d)
+	}
+
+	old := `{
+		"Agents": [{
+			"Agent": "a",
+			"Cycle": 1,
+			"Readings": [{"At": 1, "Tokens": 30000}, {}, {}],
+			"Growth": {
+				"Cycle": {
+					"Steps": {"N": 9, "Weight": 8, "Weights2": 7, "Sum": 9000, "Squares": 9e6},
+					"Seconds": 90
+				},
+				"Earlier": {},
+				"Base": 20000,
+				"Top": 30000,
+				"Moved": true,
+				"Seconds": 3
+			},
+			"Foreseen": [[120, 100], [110, 90]],
+			"Missed": [[90, 100]]
+		}],
+		"Calibration": {
+			"Steps": {"N": 30, "Weight": 20},
+			"Errors": [[1, 2], [3], null, null, null, null]
+		}
+	}`
+	want := Forecast{Replies: around(130_000.0 / usualGrowth)}
+	if d := cmp.Diff(want, forecast([]byte(old))); d != "" {
+		t.Errorf("of an older version (-want +got):\n%s", d)
 	}
 }

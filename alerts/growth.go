@@ -1,96 +1,70 @@
 package alerts
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 const (
-	// turnFade and stepFade are what weight a turn, or a reading, keeps with each
-	// that follows: habits change within a cycle. earlierFade is the same for whole
-	// cycles. All were chosen by TestForecastError.
-	turnFade    = 0.85
-	stepFade    = 0.97
-	earlierFade = 0.5
-	// outlier is how many times the usual growth a single one counts at most, so
-	// that one huge step does not rule a forecast.
+	// usualGrowth is by how many tokens a reply makes a context grow, in the
+	// mean of public transcripts. It counts as the agent's first usualReplies.
+	usualGrowth  = 1300
+	usualReplies = 33
+
+	// replyShare and turnShare are the weights of the newest figure in a mean:
+	// habits change within a cycle.
+	replyShare = 0.03
+	turnShare  = 0.15
+
+	// outlier limits a figure to so many times the mean, so that one huge reply
+	// does not decide a forecast.
 	outlier = 5
-	pause   = Instant(Pause)
+
+	pause = Instant(Pause)
 )
 
 // Pause is the longest gap between two signs of life that counts as work.
 const Pause = 5 * time.Minute
 
-// Series sums up figures; newer ones weigh more.
-type Series struct {
-	// N is how many there were; Weight is the sum of their weights, Weights2 that of
-	// the squared weights; Sum and Squares are those of the figures, weighted.
-	N                              int     `json:",omitzero"`
-	Weight, Weights2, Sum, Squares float64 `json:",omitzero"`
+// Mean is an exponential mean. It is the plain mean of the first figures.
+type Mean struct {
+	N     int     `json:",omitzero"`
+	Value float64 `json:",omitzero"`
 }
 
-func (s *Series) add(x, fade float64) {
-	if most := outlier * math.Abs(s.mean()); s.N >= 3 && most > 0 {
+func (m *Mean) add(x, share float64) {
+	if m.N >= 3 {
+		most := outlier * max(m.Value, -m.Value)
 		x = max(-most, min(x, most))
 	}
-	s.fade(fade)
-	s.N++
-	s.Weight++
-	s.Weights2++
-	s.Sum += x
-	s.Squares += x * x
+
+	m.N++
+	m.Value += max(share, 1/float64(m.N)) * (x - m.Value)
 }
 
-func (s *Series) fade(by float64) {
-	s.Weight *= by
-	s.Weights2 *= by * by
-	s.Sum *= by
-	s.Squares *= by
-}
-
-func (s *Series) plus(o Series) {
-	s.N += o.N
-	s.Weight += o.Weight
-	s.Weights2 += o.Weights2
-	s.Sum += o.Sum
-	s.Squares += o.Squares
-}
-
-func (s *Series) mean() float64 {
-	if s.Weight == 0 {
-		return 0
-	}
-	return s.Sum / s.Weight
-}
-
-// cut makes the series weigh no more than w.
-func (s Series) cut(w float64) Series {
-	if s.Weight > w {
-		s.fade(w / s.Weight)
-		s.Weight = w // whatever the rounding
-	}
-	return s
-}
-
-// Pace is how fast a context grows: by turns, and by readings with the active
-// seconds that they took.
-type Pace struct {
-	Turns, Steps Series  `json:",omitzero"`
-	Seconds      float64 `json:",omitzero"` // weighted like Steps
-}
-
-// Growth is an agent's pace in this cycle and in the ones before it, and what is
-// not summed up yet.
+// Growth is how fast an agent's context grows, over all its cycles.
 type Growth struct {
-	Cycle, Earlier Pace `json:",omitzero"`
-	// Base is the context at the beginning of the present turn, Top its newest; 0
-	// for none. Only a turn that Moved counts.
-	Base, Top int64 `json:",omitzero"`
-	Moved     bool  `json:",omitzero"`
-	// At is the newest sign of life while the agent works, Seconds what has passed
-	// since the last step.
+	// Reply is by how many tokens a reply makes the context grow, zero before
+	// the second one. Turn is the same of a turn, Work the seconds of a reply.
+	Reply Mean `json:",omitzero"`
+	Turn  Mean `json:",omitzero"`
+	Work  Mean `json:",omitzero"`
+
+	// Base is the context at the beginning of the present turn, Top its newest;
+	// 0 for none. Only a turn that Moved counts.
+	Base  int64 `json:",omitzero"`
+	Top   int64 `json:",omitzero"`
+	Moved bool  `json:",omitzero"`
+
+	// At is the newest sign of life while the agent works, Seconds the work
+	// since the last reply.
 	At      Instant `json:",omitzero"`
 	Seconds float64 `json:",omitzero"`
+}
+
+// reply is the mean growth by a reply. It is always positive.
+func (g *Growth) reply() Mean {
+	if g.Reply.N == 0 {
+		return Mean{N: usualReplies, Value: usualGrowth}
+	}
+	return g.Reply
 }
 
 // step takes a change of the current reading; was has no tokens when this is the
@@ -99,28 +73,34 @@ func (g *Growth) step(was, now Reading) {
 	g.pass(now.At)
 	g.At = max(g.At, now.At)
 	g.Top = now.Tokens
+	g.Moved = true
+
 	if was.Tokens == 0 {
-		g.Base, g.Seconds, g.Moved = now.Tokens, 0, true
+		g.Base = now.Tokens
+		g.Seconds = 0
 		return
 	}
-	g.Moved = true
 	if was.Tokens == now.Tokens {
 		return
 	}
-	g.Cycle.Steps.add(float64(now.Tokens-was.Tokens), stepFade)
-	g.Cycle.Seconds = g.Cycle.Seconds*stepFade + g.Seconds
+
+	g.Reply = g.reply()
+	g.Reply.add(float64(now.Tokens-was.Tokens), replyShare)
+	g.Work.add(g.Seconds, replyShare)
 	g.Seconds = 0
 }
 
-// pass counts the time since the last sign of life as work. Where it is longer than a pause the agent was mostly idle, say it
-// waited for somebody to allow a tool: then it counts as long as a reply takes this agent, a pause where that is not known.
+// pass counts the time since the last sign of life as work. In a gap longer than
+// a pause the agent was mostly idle, waiting for a permission for instance: the
+// gap counts as a usual reply.
 func (g *Growth) pass(t Instant) {
 	if g.At == 0 || t <= g.At {
 		return
 	}
+
 	seconds := time.Duration(min(t-g.At, pause)).Seconds()
-	if known := g.Cycle.Steps.Weight + g.Earlier.Steps.Weight; t-g.At > pause && known > 0 {
-		seconds = min(seconds, (g.Cycle.Seconds+g.Earlier.Seconds)/known)
+	if t-g.At > pause && g.Work.N > 0 {
+		seconds = min(seconds, g.Work.Value)
 	}
 	g.Seconds += seconds
 }
@@ -136,22 +116,24 @@ func (g *Growth) turn() {
 	if !g.Moved {
 		return
 	}
-	g.Cycle.Turns.add(float64(g.Top-g.Base), turnFade)
-	g.Base, g.Moved = g.Top, false
+
+	g.Turn.add(float64(g.Top-g.Base), turnShare)
+	g.Base = g.Top
+	g.Moved = false
 }
 
-// open begins a cycle. The turn in which it began belongs to neither: what it added
-// was cut away.
+// open begins a cycle. The turn in which it begins counts for no cycle: the
+// compaction cut away what it had added.
 func (g *Growth) open(a *AgentState) {
-	e := &g.Earlier
-	e.Turns.fade(earlierFade)
-	e.Steps.fade(earlierFade)
-	e.Seconds *= earlierFade
-	e.Turns.plus(g.Cycle.Turns)
-	e.Steps.plus(g.Cycle.Steps)
-	e.Seconds += g.Cycle.Seconds
-	*g = Growth{Earlier: *e, At: g.At}
+	*g = Growth{
+		Reply: g.Reply,
+		Turn:  g.Turn,
+		Work:  g.Work,
+		At:    g.At,
+	}
 	if r, known := a.current(); known {
-		g.Base, g.Top, g.Moved = r.Tokens, r.Tokens, true
+		g.Base = r.Tokens
+		g.Top = r.Tokens
+		g.Moved = true
 	}
 }

@@ -73,11 +73,9 @@ func (c *cycles) take(a *AgentState, r Reading) {
 	}
 	if now, _ := a.current(); now != was {
 		a.Growth.step(was, now)
-		if was.Tokens != now.Tokens {
-			if now.CompactsAt > 0 && now.Tokens+now.Cleared >= now.CompactsAt {
-				a.Beyond++
-			}
-			c.limits.forecaster.foresee(a, c.limits.rest(a))
+		full := now.CompactsAt > 0 && now.Tokens+now.Cleared >= now.CompactsAt
+		if full && was.Tokens != now.Tokens {
+			a.Beyond++
 		}
 	}
 }

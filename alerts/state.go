@@ -17,8 +17,6 @@ type State struct {
 	Agents   []*AgentState         // by id
 	Learned  []ObservedCompactions // by model, window and what was assumed
 	Counters Counters
-	// Calibration is empty in a state that an older version has stored.
-	Calibration Calibration
 	// Reminders are all that have not ended, by id.
 	Reminders []Reminder
 }
@@ -176,10 +174,8 @@ type AgentState struct {
 	Episodes int     `json:",omitzero"`
 
 	Growth Growth `json:",omitzero"`
-	// Foreseen are the forecasts made with the newest replies of this cycle, at most 81, the newest last. Missed are those of
-	// the cycle before that were made when 3, 5, 10, 20, 40 and 80 replies were left, until it is known what ended it.
-	Foreseen, Missed []Foreseen `json:",omitzero"`
-	// Beyond is how many replies of this cycle were larger than what the client was assumed to compact at.
+	// Beyond counts the replies of this cycle that were larger than the size at
+	// which the client was assumed to compact.
 	Beyond int `json:",omitzero"`
 }
 
@@ -187,7 +183,6 @@ type AgentState struct {
 func (a *AgentState) clone() *AgentState {
 	c := *a
 	c.Guesses, c.Boundaries, c.Bursts = slices.Clone(a.Guesses), slices.Clone(a.Boundaries), slices.Clone(a.Bursts)
-	c.Foreseen, c.Missed = slices.Clone(a.Foreseen), slices.Clone(a.Missed)
 	return &c
 }
 

@@ -13,9 +13,6 @@ func (nt *notices) count(a *AgentState, o *opening, trigger Trigger) {
 		return
 	}
 	a.Made = o.trigger
-	if a.Made == transcript.Auto {
-		nt.limits.forecaster.learn(a)
-	}
 	switch {
 	case trigger == transcript.Auto && !a.Counted:
 		a.Counted = true

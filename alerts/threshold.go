@@ -11,10 +11,9 @@ import (
 // reached.
 type limits struct {
 	*board
-	learned    map[client][]int64
-	typical    map[client]sizes // only clients whose compactions were seen often enough; follows from learned
-	asked      question
-	forecaster forecaster
+	learned map[client][]int64
+	typical map[client]sizes // only clients whose compactions were seen often enough; follows from learned
+	asked   question
 }
 
 // question is what seen was asked last, and its answer: the client of one agent is asked for several times for each reading.

@@ -1,7 +1,6 @@
 package alerts
 
 import (
-	"math"
 	"time"
 
 	"sm/transcript"
@@ -88,8 +87,5 @@ func (e *Engine) Replies(id AgentID) (tokens int64, replies Range, known bool) {
 		return 0, Range{}, false
 	}
 	r, known := a.current()
-	if rest := e.rest(a); !math.IsNaN(rest) {
-		replies = e.forecaster.replies(a, rest)
-	}
-	return r.Tokens, replies, known
+	return r.Tokens, e.forecast(a).Replies, known
 }

@@ -40,6 +40,7 @@ func (r *rig) figures() map[string]float64 {
 }
 
 // grown is a session of 6 turns, a minute each, that grows by 10,000 tokens in each.
+// Six replies move the mean growth a part of the way to that.
 func grown(end time.Time) (lines []string) {
 	for i := range 6 {
 		at := end.Add(time.Duration(i-5) * time.Minute)
@@ -72,9 +73,9 @@ func TestFamiliesOfSignals(t *testing.T) {
 		`agent_session_sample_timestamp_seconds{session="em",source="statusline"}`:    seconds(time.Second),
 		`agent_session_sample_timestamp_seconds{session="em",source="hook"}`:          seconds(-6 * time.Minute),
 		`agent_session_compaction_threshold_tokens{session="em",source="configured"}`: 160_000,
-		`agent_session_pressure_ratio{session="em"}`:                                  0.375, `agent_session_forecast_replies{session="em"}`: 10,
-		`agent_session_forecast_replies_low{session="em"}`: 7, `agent_session_forecast_replies_high{session="em"}`: 13.5,
-		`agent_session_forecast_turns{session="em"}`: 10, `agent_session_forecast_seconds{session="em"}`: 400,
+		`agent_session_pressure_ratio{session="em"}`:                                  0.375, `agent_session_forecast_replies{session="em"}`: 44,
+		`agent_session_forecast_replies_low{session="em"}`: 12, `agent_session_forecast_replies_high{session="em"}`: 88,
+		`agent_session_forecast_turns{session="em"}`: 12, `agent_session_forecast_seconds{session="em"}`: 1750,
 		`agent_session_active{session="em"}`: 1, `agent_session_level{level="ok",session="em"}`: 1,
 		`sm_queue_messages`: 1, `sm_hook_events_total{event="SessionStart"}`: 1, `sm_hook_events_total{event="StatusLine"}`: 1,
 	}

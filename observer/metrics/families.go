@@ -107,9 +107,9 @@ func (b *builder) thresholds(rows []row) {
 		always(func(v *row) float64 { return truth(v.Policy.Compacting && !v.Ended) }))
 	b.each(rows, "agent_session_forecast_replies", "Replies of the model until the context reaches the compaction threshold, if it goes on to grow as it has; absent while unknown.",
 		func(v *row) (float64, bool) { return v.Policy.Forecast.Replies.Likely, v.Policy.Forecast.Replies.Known })
-	b.each(rows, "agent_session_forecast_replies_low", "Lower bound of agent_session_forecast_replies: nine times out of ten there are more.",
+	b.each(rows, "agent_session_forecast_replies_low", "Lower bound of agent_session_forecast_replies: four times out of five the replies lie between the bounds.",
 		func(v *row) (float64, bool) { return v.Policy.Forecast.Replies.Low, v.Policy.Forecast.Replies.Known })
-	b.each(rows, "agent_session_forecast_replies_high", "Upper bound of agent_session_forecast_replies: nine times out of ten there are fewer.",
+	b.each(rows, "agent_session_forecast_replies_high", "Upper bound of agent_session_forecast_replies: four times out of five the replies lie between the bounds.",
 		func(v *row) (float64, bool) { return v.Policy.Forecast.Replies.High, v.Policy.Forecast.Replies.Known })
 	b.each(rows, "agent_session_forecast_turns", "Turns until the context reaches the compaction threshold, if it goes on to grow as it has; absent while unknown.",
 		func(v *row) (float64, bool) { return v.Policy.Forecast.Turns.Likely, v.Policy.Forecast.Turns.Known })
