@@ -246,6 +246,20 @@ func TestHeardWhileItWaitsAgain(t *testing.T) {
 	}
 }
 
+// TestHeardWithProgram: the answer to a hook names sm by its path where the agent does
+// not find it.
+func TestHeardWithProgram(t *testing.T) {
+	for _, text := range []string{"run sm handoff PATH.", "run /opt/sm handoff PATH."} {
+		q := New(Defaults())
+		m := put(t, q, Message{To: "a", Text: text}, 0)
+		offer(t, q, "a", Hook, 1)
+		line := strings.Replace(m.Line(), "run sm handoff", "run /opt/sm-1.2/bin/sm handoff", 1)
+		if got := q.Heard("a", line, sec(2)); len(got) != 1 {
+			t.Errorf("%q: not heard as %q", text, line)
+		}
+	}
+}
+
 // FuzzHeard: a message is heard where its line is, and not where its id alone is.
 func FuzzHeard(f *testing.F) {
 	f.Add("[sm message] x #@", false)

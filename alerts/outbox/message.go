@@ -170,16 +170,16 @@ func (m Message) line(text string, again bool) string {
 }
 
 // isLine reports whether s is the message's line without the id, as a transcript may
-// have it: made fit for the agent, and clipped by [wording.Clip].
+// have it: made fit for the agent, with the path of sm, and clipped by [wording.Clip].
 func (m Message) isLine(s string) bool {
 	if strings.TrimSpace(s) == strings.TrimSpace(callHeading) {
 		return false
 	}
 
-	got := words(s)
+	got := words(wording.PlainProgram(s))
 	for _, text := range []string{m.Text, cmp.Or(m.Plain, m.Text)} {
 		for _, again := range []bool{false, true} {
-			want := words(m.line(text, again))
+			want := words(wording.PlainProgram(m.line(text, again)))
 			switch {
 			case got == want:
 				return true

@@ -66,7 +66,7 @@ func layoutTable() layoutRules {
 			"sm/transcript/codex":          {ours: []string{"sm/transcript/codex/files", "sm/transcript/bills", "sm/transcript/jsonwalk", "sm/transcript/wording", "sm/transcript"}},
 			"sm/transcript/clients":        {ours: []string{"sm/transcript", "sm/transcript/claude", "sm/transcript/codex", "sm/transcript/codex/files"}, stdOnly: true},
 			layoutSupport:                  {stdOnly: true},
-			"sm/transcript/claude/hook":    {},
+			"sm/transcript/claude/hook":    {ours: []string{"sm/transcript/wording"}},
 			"sm/transcript/codex/hook":     {ours: []string{"sm/transcript/claude/hook", "sm/transcript/codex/files"}, stdOnly: true},
 			"sm/transcript/wording":        {stdOnly: true},
 			"sm/transcript/follow":         {ours: []string{"sm/transcript"}, tests: []string{"sm/transcript/claude", "sm/transcript/codex", "sm/handoff/proc"}},

@@ -3,6 +3,8 @@ package hook
 import (
 	"bytes"
 	"strings"
+
+	"sm/transcript/wording"
 )
 
 const (
@@ -12,12 +14,9 @@ const (
 	maxProgram = 256
 )
 
-// calls are how texts for agents ask them to run sm.
-func calls() []string { return []string{"run sm handoff", "Call sm handoff"} }
-
 // CallsProgram says whether an answer asks the agent to run sm.
 func CallsProgram(answer []byte) bool {
-	for _, call := range calls() {
+	for _, call := range wording.Calls() {
 		if bytes.Contains(answer, []byte(call)) {
 			return true
 		}
@@ -31,8 +30,5 @@ func NameProgram(answer []byte, program string) []byte {
 	if program == "" || len(program) > maxProgram || strings.Trim(program, plainPath) != "" {
 		return answer
 	}
-	for _, call := range calls() {
-		answer = bytes.ReplaceAll(answer, []byte(call), []byte(strings.Replace(call, " sm ", " "+program+" ", 1)))
-	}
-	return answer
+	return []byte(wording.NameProgram(string(answer), program))
 }
