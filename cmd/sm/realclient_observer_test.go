@@ -171,6 +171,18 @@ func (o *observerProcess) metrics() metricValues {
 	return m
 }
 
+// called waits until the client has called so many hooks of an event.
+func (o *observerProcess) called(event string, times float64) {
+	o.t.Helper()
+	series := fmt.Sprintf("sm_hook_events_total{event=%q}", event)
+	eventually(o.t, event+" is called", func() string {
+		if n := o.metrics()[series]; n < times {
+			return fmt.Sprintf("%v times, want %v", n, times)
+		}
+		return ""
+	})
+}
+
 // lasting is what must be the same after a restart: all that is about sessions and all that was counted, but for the
 // time of the last activity, which lines that mean nothing move as well, and the state, which the client may change meanwhile.
 func (m metricValues) lasting() metricValues {

@@ -37,9 +37,15 @@ type policyRun struct {
 // newPolicyRun installs sm into the settings and starts the observer. The client is to have these variables.
 func newPolicyRun(t *testing.T, vars ...string) *policyRun {
 	t.Helper()
+	return newPolicyRunOf(t, realClient(t), vars...)
+}
+
+// newPolicyRunOf is the same for a given client.
+func newPolicyRunOf(t *testing.T, client string, vars ...string) *policyRun {
+	t.Helper()
 	stub := newModelStub(t)
 	stub.spare = true
-	home := newClientHome(t, stub)
+	home := newHomeOf(t, client, stub)
 	home.pane, home.extra = true, vars
 	r := &policyRun{t: t, stub: stub, home: home, drifts: map[int64]int{}}
 	r.sm = newObserverProcess(t, buildProgram(t, home.dir), home.dir+"/watch", home.projects)

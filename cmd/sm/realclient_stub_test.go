@@ -53,6 +53,8 @@ type modelStub struct {
 	url     string
 	started chan struct{} // gets a token for each request that is held
 	spare   bool          // what no plan foresees ends the turn: hooks make the client go on
+	hourly  bool          // all that is written to the cache stays for an hour
+	early   bool          // summaries are for later: the context stays as it is
 	mu      sync.Mutex
 	plan    []modelStep
 	failing bool            // until the next plan
@@ -120,6 +122,13 @@ func (s *modelStub) letGo() {
 	defer s.mu.Unlock()
 	close(s.release)
 	s.release = make(chan struct{})
+}
+
+// holdSummary holds the next summary back.
+func (s *modelStub) holdSummary() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.summary = s.release
 }
 
 // said is the truth so far, what is left of the plan, and what went wrong.
@@ -244,8 +253,11 @@ func (s *modelStub) answer(q *modelRequest) (a modelAnswer, refusal *modelRefusa
 	case strings.Contains(q.lastFromUser(), "detailed summary"):
 		a.blocks = []modelBlock{{Type: "text", Text: "<analysis>All is said.</analysis>\n<summary>" + strings.Repeat("1. Primary request: the same as ever. ", 8) + "</summary>"}}
 		a.usage = s.usage(s.context)
-		s.context = afterCompaction
 		a.hold, s.summary = s.summary, nil
+		if s.early {
+			break
+		}
+		s.context = afterCompaction
 		a.sent = func(t *truth) { t.Compactions, t.Blank = t.Compactions+1, true }
 	case len(q.Tools) <= 3:
 		a.blocks, a.usage = []modelBlock{{Type: "text", Text: "ok"}}, s.usage(500)
@@ -347,8 +359,11 @@ func (s *modelStub) usage(tokens int64) transcript.Usage {
 }
 
 // wireUsage is how the API tells usage; output grows while a message streams.
-func wireUsage(u transcript.Usage, output int64) map[string]any {
+func (s *modelStub) wireUsage(u transcript.Usage, output int64) map[string]any {
 	hour := u.CacheCreation / 3
+	if s.hourly {
+		hour = u.CacheCreation
+	}
 	return map[string]any{
 		"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheCreation, "cache_read_input_tokens": u.CacheRead, "output_tokens": output,
 		"cache_creation": map[string]int64{"ephemeral_5m_input_tokens": u.CacheCreation - hour, "ephemeral_1h_input_tokens": hour},
@@ -359,13 +374,13 @@ func wireUsage(u transcript.Usage, output int64) map[string]any {
 func (s *modelStub) send(w http.ResponseWriter, r *http.Request, q *modelRequest, a modelAnswer) error {
 	message := map[string]any{"id": a.id, "type": "message", "role": "assistant", "model": q.Model, "stop_sequence": nil}
 	if !q.Stream {
-		message["content"], message["stop_reason"], message["usage"] = a.blocks, a.stop, wireUsage(a.usage, a.usage.Output)
+		message["content"], message["stop_reason"], message["usage"] = a.blocks, a.stop, s.wireUsage(a.usage, a.usage.Output)
 		w.Header().Set("Content-Type", "application/json")
 		return json.NewEncoder(w).Encode(message)
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	e := eventStream{w: w}
-	message["content"], message["stop_reason"], message["usage"] = []int{}, nil, wireUsage(a.usage, 1)
+	message["content"], message["stop_reason"], message["usage"] = []int{}, nil, s.wireUsage(a.usage, 1)
 	e.send("message_start", map[string]any{"message": message})
 	for i, b := range a.blocks {
 		e.block(i, b)
@@ -379,7 +394,7 @@ func (s *modelStub) send(w http.ResponseWriter, r *http.Request, q *modelRequest
 			return context.Cause(r.Context())
 		}
 	}
-	delta := map[string]any{"delta": map[string]any{"stop_reason": a.stop, "stop_sequence": nil}, "usage": wireUsage(a.usage, a.usage.Output)}
+	delta := map[string]any{"delta": map[string]any{"stop_reason": a.stop, "stop_sequence": nil}, "usage": s.wireUsage(a.usage, a.usage.Output)}
 	if a.clear > 0 {
 		delta["context_management"] = map[string]any{"applied_edits": []any{map[string]any{
 			"type": "clear_tool_uses_20250919", "cleared_tool_uses": 5, "cleared_input_tokens": a.clear}}}

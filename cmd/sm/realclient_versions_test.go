@@ -76,17 +76,6 @@ func (r *versionRun) hooked() (events []string) {
 	return events
 }
 
-// called waits until the client has called so many hooks of an event.
-func (r *versionRun) called(event string, times float64) {
-	r.t.Helper()
-	eventually(r.t, event+" is called", func() string {
-		if n := r.sm.metrics()[fmt.Sprintf("sm_hook_events_total{event=%q}", event)]; n < times {
-			return fmt.Sprintf("%v times, want %v; %s", n, times, r.home.screen())
-		}
-		return ""
-	})
-}
-
 // TestRealClientVersionsAccepted: the client starts with what sm install writes for it, calls each hook in there, shows the
 // status line, and its agent hears of its context, once.
 func TestRealClientVersionsAccepted(t *testing.T) {
@@ -118,12 +107,12 @@ func TestRealClientVersionsAccepted(t *testing.T) {
 			// Beyond half of the window, and some calls of a tool in which to hear of it.
 			r.stub.script(modelStep{grow: 90_000, tools: 1}, modelStep{grow: 100, tools: 1, bash: "sleep 1"}, modelStep{grow: 100, tools: 1}, modelStep{grow: 100})
 			r.home.enter("Go on.")
-			r.called("Stop", 1)
+			r.sm.called("Stop", 1)
 			eventually(t, "the agent hears of its context", func() string { return r.wrongWarnings(1) })
 
 			r.stub.script(modelStep{grow: 100, other: "Write", input: map[string]string{"file_path": r.home.project + "/x", "content": "x"}})
 			r.home.enter("Write.")
-			r.called("Notification", 1) // the client asks whether it may
+			r.sm.called("Notification", 1) // the client asks whether it may
 			r.home.do("", "send-keys", "-t", "agent", "Escape")
 			eventually(t, "the prompt is back", func() string {
 				if input, ok := r.home.input(); !ok || strings.Contains(input, "1.") {
@@ -134,7 +123,7 @@ func TestRealClientVersionsAccepted(t *testing.T) {
 			r.home.do("", "send-keys", "-t", "agent", "C-u")
 			r.stub.forget()
 			r.home.enter("/compact")
-			r.called("PostCompact", 1)
+			r.sm.called("PostCompact", 1)
 			eventually(t, "the prompt is back", func() string {
 				if _, ok := r.home.input(); !ok {
 					return "no prompt"
@@ -143,7 +132,7 @@ func TestRealClientVersionsAccepted(t *testing.T) {
 			})
 			r.home.quit()
 			for _, event := range append(r.hooked(), "StatusLine") {
-				r.called(event, 1)
+				r.sm.called(event, 1)
 			}
 			if wrong := r.wrongWarnings(1); wrong != "" {
 				t.Error(wrong)
