@@ -137,7 +137,8 @@ type boundary struct {
 	Subtype  string `json:"subtype"`
 	UUID     string `json:"uuid"`
 	Metadata struct {
-		Trigger string `json:"trigger"`
+		Trigger     string `json:"trigger"`
+		Precomputed bool   `json:"precomputed"`
 	} `json:"compactMetadata"`
 }
 

@@ -1,0 +1,134 @@
+//go:build realclient
+
+package main_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"sm/observer/api"
+)
+
+// precomputes makes the client write summaries for later when its context comes
+// near the size at which it compacts.
+func (h *clientHome) precomputes() {
+	h.t.Helper()
+	path := h.home + "/.claude.json"
+	config := map[string]any{}
+	readJSONFile(h.t, path, &config)
+	flags := map[string]bool{"tengu_sepia_moth": true}
+	now := time.Now().UnixMilli()
+	config["cachedFeatureFlags"] = flags
+	config["cachedFeatureFlagsAt"] = now
+	config["cachedGrowthBookFeatures"] = flags
+	config["cachedGrowthBookFeaturesAt"] = now
+	h.writeJSON(path, config)
+	h.extra = append(h.extra, "CLAUDE_CODE_GB_DISK_CACHE_WHEN_TELEMETRY_OFF=1")
+}
+
+// soon is how long sm may take for what it does at once: the rest of it is for a
+// machine that is busy.
+const soon = 30 * time.Second
+
+// touchesAtSubagentStop makes the client create a file when a subagent ends, which
+// the writer of a summary is.
+func (h *clientHome) touchesAtSubagentStop(file string) {
+	h.t.Helper()
+	path := h.home + "/.claude/settings.json"
+	var settings map[string]any
+	readJSONFile(h.t, path, &settings)
+	hook := map[string]any{"type": "command", "command": "touch " + file}
+	hooks := settings["hooks"].(map[string]any)
+	hooks["SubagentStop"] = []any{map[string]any{"hooks": []any{hook}}}
+	h.writeJSON(path, settings)
+}
+
+// TestRealClientPrecomputedCompaction lets a client write a summary for later, and
+// use it.
+func TestRealClientPrecomputedCompaction(t *testing.T) {
+	t.Setenv("SM_TMUX", "1")
+	r := newPolicyRunOf(t, installClient(t, "", newestClient), "CLAUDE_SESSION_MANAGER_ID=worker")
+	written := r.home.dir + "/written"
+	r.home.precomputes()
+	r.home.touchesAtSubagentStop(written)
+	r.stub.early = true
+	r.begin(20_000)
+	r.turn("to 66 %", modelStep{grow: 112_000, tools: 1}, modelStep{grow: 100})
+	r.heardOf("a1 critical")
+
+	r.stub.holdSummary()
+	r.prompt(modelStep{grow: 150_000 - r.context()})
+	r.held()
+	r.sm.called("PreCompact", 1)
+	began := time.Now()
+	eventually(t, "the turn ends", r.home.busy)
+	eventually(t, "compacting ends", func() string {
+		if r.me().IsCompacting {
+			return "it compacts"
+		}
+		return ""
+	})
+	compacting := time.Since(began)
+
+	turns := r.home.turns()
+	sent := time.Now()
+	r.typed(r.sends("Look at CI."), turns)
+	waited := time.Since(sent)
+	if compacting > soon || waited > soon {
+		t.Errorf("compacting for %v, a message waited %v; want at most %v", compacting, waited, soon)
+	}
+	r.swaps("a summary is being written", 0)
+
+	r.stub.letGo()
+	eventually(t, "the summary is written", func() string {
+		if _, err := os.Stat(written); err != nil {
+			return err.Error()
+		}
+		return ""
+	})
+	r.swaps("a summary is written", 0)
+	r.prompt(
+		modelStep{refuse: true},
+		modelStep{grow: afterCompaction - r.context(), tools: 1},
+		modelStep{grow: 100},
+	)
+	r.ended("the summary is used")
+	r.sm.called("PostCompact", 1)
+	r.agree("the summary is used")
+	r.swaps("the summary is used", 1)
+	knownNames(t, r.home.projects)
+	t.Logf("FIGURES: compacting for %v, a message answered after %v", compacting, waited)
+	r.report()
+}
+
+// swaps holds what sm shows against a number of compactions by a summary that was
+// there.
+func (r *policyRun) swaps(what string, n int) {
+	r.t.Helper()
+	r.compacted(what, api.Compactions{Auto: n}, api.Compactions{})
+	precomputed := 0
+	for _, b := range boundaries(r.t, r.home.projects, r.current) {
+		if b.Metadata.Precomputed {
+			precomputed++
+		}
+	}
+	if precomputed != n {
+		r.t.Errorf("%s: %d precomputed boundaries, want %d", what, precomputed, n)
+	}
+
+	const durations = `agent_compaction_duration_seconds_count{client="claude"}`
+	if got := r.sm.metrics()[durations]; got != 0 {
+		r.t.Errorf("%s: %v durations, want none", what, got)
+	}
+	log, err := os.ReadFile(r.sm.log)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	notices := strings.Count(string(log), " was compacted, ")
+	auto := strings.Count(string(log), " was compacted, auto, ")
+	if notices != n || auto != n {
+		r.t.Errorf("%s: %d notices of compactions, %d of them auto; want %d", what, notices, auto, n)
+	}
+}
