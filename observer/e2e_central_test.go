@@ -119,8 +119,8 @@ func TestE2ECentral(t *testing.T) {
 	}
 	page := r.get("/?prometheus=main&session=two%2F" + r.label(machines[1], 1))
 	for _, text := range []string{
-		`<th role="columnheader" scope="col" class="c-host">`, `class="hosts"`, `<a class="plain" href="/?prometheus=main" aria-current="page">main</a>`,
-		`<a class="plain" href="/">this machine</a>`, `<dt>Host</dt><dd><bdi>two</bdi>`, "sm status " + uuid(1), `data-view="main"`,
+		`<th role="columnheader" scope="col" class="c-host">`, `class="hosts"`, `<a class="plain" href="./?prometheus=main" aria-current="page">main</a>`,
+		`<a class="plain" href="./">this machine</a>`, `<dt>Host</dt><dd><bdi>two</bdi>`, "sm status " + uuid(1), `data-view="main"`,
 	} {
 		if page.Code != http.StatusOK || !strings.Contains(page.Body, text) {
 			t.Errorf("%d, no %s", page.Code, text)

@@ -103,7 +103,7 @@ func (s *server) getOpen(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	http.SetCookie(w, cookie)
-	w.Header().Set("Location", webpage.Address(r.URL.Query().Get("session")))
+	w.Header().Set("Location", cookie.Path+webpage.Address(r.URL.Query().Get("session")))
 	w.WriteHeader(http.StatusSeeOther)
 	return nil
 }

@@ -96,7 +96,7 @@ func TestDetailHasThoseUnderIt(t *testing.T) {
 	r.until("the parent is known", func() bool { return r.session(uuid(2)).ParentID == uuid(1) })
 	r.until("it stands there", func() bool {
 		r.get("/")
-		return strings.Contains(r.get("/?session=lead").Body, `<a href="/?session=`+uuid(2)+`"><bdi>tests</bdi></a>`)
+		return strings.Contains(r.get("/?session=lead").Body, `<a href="./?session=`+uuid(2)+`"><bdi>tests</bdi></a>`)
 	})
 	if a := r.get("/?session=tests"); a.Code != 200 || strings.Contains(a.Body, `data-part="under"`) {
 		t.Errorf("%d: somebody works for one without anybody: %s", a.Code, a.Body)

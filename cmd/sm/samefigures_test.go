@@ -277,7 +277,7 @@ func shownOnPage(t *testing.T, page string, want map[string]figures) {
 	t.Helper()
 	rows := map[string]string{}
 	for _, row := range regexp.MustCompile(`(?s)<tr role="row" id=.*?</tr>`).FindAllString(page, -1) {
-		if m := regexp.MustCompile(`href="/\?session=([^"]+)"`).FindStringSubmatch(row); m != nil {
+		if m := regexp.MustCompile(`href="\./\?session=([^"]+)"`).FindStringSubmatch(row); m != nil {
 			rows[m[1]] = html.UnescapeString(row)
 		}
 	}

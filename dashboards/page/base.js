@@ -45,7 +45,7 @@ const address = () => {
   if (chosen.sort !== 'order' || chosen.down) query.set('sort', (chosen.down ? '-' : '') + chosen.sort);
   if (chosen.group) query.set('group', 'project');
   if (chosen.compact) query.set('density', 'compact');
-  return '/' + (query.size ? '?' + query : '');
+  return location.pathname + (query.size ? '?' + query : '');
 };
 const writeAddress = () => {
   const to = address();

@@ -26,12 +26,14 @@ const First = 120
 // maxAskedAgent bounds the id of the agent that an address asks for, in bytes.
 const maxAskedAgent = 512
 
-// Address is the page's path, with all about an agent opened unless its id is "" or too long for one.
+// Address is the address of an agent's detail relative to the page, "" unless
+// there is an id of a usable length.
 func Address(agent string) string {
 	if agent == "" || len(agent) > maxAskedAgent {
-		return "/"
+		return ""
 	}
-	return "/?session=" + url.QueryEscape(agent)
+
+	return "?session=" + url.QueryEscape(agent)
 }
 
 // Page draws. It may be used by several at once.

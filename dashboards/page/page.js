@@ -70,7 +70,7 @@ const lost = (runs) => {
   live(false);
 };
 // An event source does not say why it fails.
-const runs = () => fetch('/-/healthy', { cache: 'no-store', signal: AbortSignal.timeout(5000) }).then((answer) => answer.ok, () => false);
+const runs = () => fetch('-/healthy', { cache: 'no-store', signal: AbortSignal.timeout(5000) }).then((answer) => answer.ok, () => false);
 const listen = () => {
   clearTimeout(again);
   source?.close();
@@ -78,7 +78,7 @@ const listen = () => {
   const query = new URLSearchParams({ since: mark });
   if (chosen.session) query.set('session', chosen.session);
   if (root.dataset.view) query.set('prometheus', root.dataset.view);
-  const es = source = new EventSource('/events?' + query);
+  const es = source = new EventSource('events?' + query);
   const on = (name, f) => es.addEventListener(name, (event) => {
     if (es !== source) return;
     alive();

@@ -31,9 +31,13 @@ const (
 // Passes lets a browser in where the system does not tell whose process it is: a one-time token, which only our own user
 // gets on the Unix socket, becomes a cookie. A cookie is a date that the state directory's key has signed, so it holds over
 // restarts, and for this observer alone. Safe for concurrent use.
+//
+// A browser sends cookies to all ports of a host. So that no other server of
+// the machine is sent this one, it is for a folder whose name is secret.
 type Passes struct {
 	key    []byte
 	cookie string
+	folder string // begins and ends with a slash
 
 	mu     sync.Mutex
 	tokens []token // the oldest first
@@ -54,7 +58,15 @@ func NewPasses(state string) (*Passes, error) {
 		}
 	}
 	name := sha256.Sum256(append([]byte("name"), key...))
-	return &Passes{key: key, cookie: "sm-" + hex.EncodeToString(name[:4])}, nil
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte("folder"))
+	p := &Passes{
+		key:    key,
+		cookie: "sm-" + hex.EncodeToString(name[:4]),
+		folder: "/sm-" + hex.EncodeToString(mac.Sum(nil)[:16]) + "/",
+	}
+
+	return p, nil
 }
 
 var errKey = errors.New("not a key of ours")
@@ -116,8 +128,12 @@ func (p *Passes) Redeem(text string, now time.Time) (cookie *http.Cookie, ok boo
 func (p *Passes) pass(now time.Time) *http.Cookie {
 	until := strconv.FormatInt(now.Add(PassLife).Unix(), 10)
 	return &http.Cookie{
-		Name: p.cookie, Value: until + "." + p.sign(until), Path: "/", MaxAge: int(PassLife / time.Second),
-		HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name:     p.cookie,
+		Value:    until + "." + p.sign(until),
+		Path:     p.folder,
+		MaxAge:   int(PassLife / time.Second),
+		HttpOnly: true,
+		SameSite: http.SameSiteStrictMode,
 	}
 }
 
@@ -125,6 +141,26 @@ func (p *Passes) sign(until string) string {
 	mac := hmac.New(sha256.New, p.key)
 	mac.Write([]byte("page until " + until))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// unfold returns r with its path below the cookie's folder, if it is there.
+// The folder has the same routes as the root, under the same rules.
+func (p *Passes) unfold(r *http.Request) *http.Request {
+	if p == nil {
+		return r
+	}
+	path, found := strings.CutPrefix(r.URL.Path, p.folder)
+	if !found {
+		return r
+	}
+
+	inner := r.WithContext(r.Context())
+	u := *r.URL
+	u.Path = "/" + path
+	u.RawPath = ""
+	inner.URL = &u
+
+	return inner
 }
 
 // Admits says whether a request carries a cookie of ours that still holds. No passes admit nobody.

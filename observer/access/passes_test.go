@@ -4,7 +4,9 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -73,7 +75,7 @@ func TestPass(t *testing.T) {
 	if !ok {
 		t.Fatal("no cookie")
 	}
-	want := http.Cookie{Name: cookie.Name, Value: cookie.Value, Path: "/", MaxAge: 12 * 60 * 60, HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	want := http.Cookie{Name: cookie.Name, Value: cookie.Value, Path: cookie.Path, MaxAge: 12 * 60 * 60, HttpOnly: true, SameSite: http.SameSiteStrictMode}
 	if diff := cmp.Diff(want.String(), cookie.String()); diff != "" || !strings.HasPrefix(cookie.Name, "sm-") {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -111,6 +113,51 @@ func TestPass(t *testing.T) {
 		if got := c.by.Admits(r, now.Add(c.after)); got != c.want {
 			t.Errorf("a cookie that is %s: %t", name, got)
 		}
+	}
+}
+
+// TestPassFolder: a browser sends the cookie to the observer, and to no server
+// that listens on another port of the same host.
+func TestPassFolder(t *testing.T) {
+	t.Parallel()
+	passes := newPasses(t, t.TempDir())
+	cookie, _ := passes.Redeem(passes.Issue(time.Now()), time.Now())
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parse := func(address string) *url.URL {
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	jar.SetCookies(parse("http://127.0.0.1:8420/open"), []*http.Cookie{cookie})
+
+	sent := map[string]int{}
+	for _, address := range []string{
+		"http://127.0.0.1:9999/",
+		"http://127.0.0.1:9999/events",
+		"http://127.0.0.1:8420" + cookie.Path,
+		"http://127.0.0.1:8420" + cookie.Path + "events",
+	} {
+		sent[address] = len(jar.Cookies(parse(address)))
+	}
+	want := map[string]int{
+		"http://127.0.0.1:9999/":                         0,
+		"http://127.0.0.1:9999/events":                   0,
+		"http://127.0.0.1:8420" + cookie.Path:            1,
+		"http://127.0.0.1:8420" + cookie.Path + "events": 1,
+	}
+	if diff := cmp.Diff(want, sent); diff != "" {
+		t.Errorf("cookies sent (-want +got):\n%s", diff)
+	}
+
+	others := newPasses(t, t.TempDir())
+	other, _ := others.Redeem(others.Issue(time.Now()), time.Now())
+	if len(cookie.Path) < 32 || other.Path == cookie.Path {
+		t.Errorf("the folder %q can be guessed", cookie.Path)
 	}
 }
 
@@ -168,7 +215,7 @@ func TestGatePass(t *testing.T) {
 		"ours":    func() (uint32, error) { return own, nil },
 		"foreign": func() (uint32, error) { return own + 1, nil },
 	}
-	type answer struct{ Page, Open, Mint, Sessions, Metrics int }
+	type answer struct{ Page, Folder, Open, Mint, Sessions, Inner, Metrics int }
 	all := map[string]answer{}
 	for peerName, user := range peers {
 		for _, with := range []string{"no cookie", "cookie"} {
@@ -191,18 +238,30 @@ func TestGatePass(t *testing.T) {
 					return w.Code
 				}
 				all[listener+", peer "+peerName+", "+with] = answer{
-					do("GET", "/"), do("GET", "/open"), do("POST", "/open"), do("GET", "/sessions"), do("GET", "/metrics"),
+					Page:     do("GET", "/"),
+					Folder:   do("GET", cookie.Path),
+					Open:     do("GET", "/open"),
+					Mint:     do("POST", "/open"),
+					Sessions: do("GET", "/sessions"),
+					Inner:    do("GET", cookie.Path+"sessions"),
+					Metrics:  do("GET", "/metrics"),
 				}
 			}
 		}
 	}
 	want := map[string]answer{
-		"tcp, peer unknown, no cookie": {403, 200, 405, 403, 200}, "tcp, peer unknown, cookie": {200, 200, 405, 403, 200},
-		"tcp, peer ours, no cookie": {200, 200, 405, 200, 200}, "tcp, peer ours, cookie": {200, 200, 405, 200, 200},
-		"tcp, peer foreign, no cookie": {403, 403, 405, 403, 200}, "tcp, peer foreign, cookie": {403, 403, 405, 403, 200},
-		"socket, peer unknown, no cookie": {403, 403, 403, 403, 403}, "socket, peer unknown, cookie": {403, 403, 403, 403, 403},
-		"socket, peer ours, no cookie": {200, 200, 200, 200, 200}, "socket, peer ours, cookie": {200, 200, 200, 200, 200},
-		"socket, peer foreign, no cookie": {403, 403, 403, 403, 403}, "socket, peer foreign, cookie": {403, 403, 403, 403, 403},
+		"tcp, peer unknown, no cookie":    {403, 403, 200, 405, 403, 403, 200},
+		"tcp, peer unknown, cookie":       {200, 200, 200, 405, 403, 403, 200},
+		"tcp, peer ours, no cookie":       {200, 200, 200, 405, 200, 200, 200},
+		"tcp, peer ours, cookie":          {200, 200, 200, 405, 200, 200, 200},
+		"tcp, peer foreign, no cookie":    {403, 403, 403, 405, 403, 403, 200},
+		"tcp, peer foreign, cookie":       {403, 403, 403, 405, 403, 403, 200},
+		"socket, peer unknown, no cookie": {403, 404, 403, 403, 403, 404, 403},
+		"socket, peer unknown, cookie":    {403, 404, 403, 403, 403, 404, 403},
+		"socket, peer ours, no cookie":    {200, 404, 200, 200, 200, 404, 200},
+		"socket, peer ours, cookie":       {200, 404, 200, 200, 200, 404, 200},
+		"socket, peer foreign, no cookie": {403, 404, 403, 403, 403, 404, 403},
+		"socket, peer foreign, cookie":    {403, 404, 403, 403, 403, 404, 403},
 	}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
