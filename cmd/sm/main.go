@@ -36,9 +36,6 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == "observe" {
-		letTimersBeLate()
-	}
 	ctx := context.Background()
 	if len(os.Args) < 2 || os.Args[1] != "hook" && os.Args[1] != "statusline" { // these listen for themselves, where they wait
 		var stop context.CancelFunc
@@ -130,10 +127,10 @@ func commands(env *environ) []*cobra.Command {
 func newRootCommand(env *environ) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sm",
-		Short: "Watch fleets of Claude Code agents",
-		Long: "sm follows the transcripts of Claude Code agents, knows how full each context is, exports it to\n" +
-			"Prometheus, and warns, hands over and reminds the agents.",
-		Example:               "  sm observe          # watch; in another terminal:\n  sm top              # all agents, as they change\n  sm open             # the same in the browser\n  sm install          # let agents hear of their context",
+		Short: "Monitor fleets of coding agents",
+		Long: "sm reads the transcripts of Claude Code and Codex, exports to Prometheus how full each context is,\n" +
+			"and warns, hands over and reminds the agents.",
+		Example:               "  sm observe          # watch; in another terminal:\n  sm top              # all agents, as they change\n  sm open             # the same in the browser\n  sm install          # warn agents about their own context",
 		Version:               versionOf(),
 		SilenceUsage:          true,
 		SilenceErrors:         true,
