@@ -34,9 +34,9 @@ func TestDemoTakesNoAgents(t *testing.T) {
 		{"POST", "/hooks/claude", `{"hook_event_name":"PreCompact","trigger":"auto","session_id":"` + uuid(1) + `"}`, "204 "},
 		{"POST", "/hooks/claude", `{"hook_event_name":"StatusLine","session_id":"` + uuid(2) + `"}`, "204 "},
 		{"POST", "/hooks/context-usage", `{"session_id":"demo-web","event":"compaction"}`, `200 {"status":"unknown_session"}`},
-		{"POST", "/sessions", `{"id":"em"}`, "403 made-up"},
-		{"POST", "/sessions/demo-web/handoff", `{"requester_session_id":"demo-web","file_path":"/etc/hostname"}`, "403 made-up"},
-		{"GET", "/runs/demo-web/next?client=1&restarts_left=1", "", "403 made-up"},
+		{"POST", "/sessions", `{"id":"em"}`, "403 simulates"},
+		{"POST", "/sessions/demo-web/handoff", `{"requester_session_id":"demo-web","file_path":"/etc/hostname"}`, "403 simulates"},
+		{"GET", "/runs/demo-web/next?client=1&restarts_left=1", "", "403 simulates"},
 	} {
 		a := r.ask(c.method, c.path, c.body)
 		code, text, _ := strings.Cut(c.want, " ")

@@ -101,7 +101,7 @@ func closeToAgents(routes []access.Route) {
 		case strings.HasPrefix(r.Pattern, "/sessions/{id}/messages"), strings.HasPrefix(r.Pattern, "/sessions/{id}/reminders"):
 		default:
 			routes[i].Handler = respond.Handler(func(http.ResponseWriter, *http.Request) error {
-				return respond.Refuse(http.StatusForbidden, "this observer shows made-up agents and takes no real ones; stop it and start 'sm observe'")
+				return respond.Refuse(http.StatusForbidden, "this observer simulates agents and accepts no real ones; stop it and start 'sm observe'")
 			})
 		}
 	}

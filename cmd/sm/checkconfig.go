@@ -18,8 +18,8 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check-config [FILE]",
 		Short: "Check the configuration",
-		Long: "check-config reads the configuration as every other command does, from defaults, file, environment\n" +
-			"and flags, and says whether it holds. Without FILE it checks the one that would be used.",
+		Long: "Read the configuration from defaults, file, environment and flags, as all other commands do, and check it. Without\n" +
+			"FILE the file that would be used is checked.",
 		Example: "  sm check-config\n  sm check-config --print > ~/.config/sm/config.yaml",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,7 +37,7 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 			}
 			if len(cfg.Operator.Notify) > 0 {
 				if _, err := exec.LookPath(cfg.Operator.Notify[0]); err != nil {
-					fmt.Fprintln(env.Stderr, screen.OneLine(fmt.Sprintf("sm: warning: operator.notify: %v; nobody would be notified: give a program that is there", err)))
+					fmt.Fprintln(env.Stderr, screen.OneLine(fmt.Sprintf("sm: warning: operator.notify: %v; no notification would be sent: give an existing program", err)))
 				}
 			}
 			if show {
@@ -47,7 +47,7 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&show, "print", false, "print the configuration in effect instead")
+	cmd.Flags().BoolVar(&show, "print", false, "print the effective configuration instead")
 	return cmd
 }
 

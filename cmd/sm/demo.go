@@ -20,12 +20,12 @@ import (
 )
 
 // demoNotice heads what is shown of a demo.
-const demoNotice = "demo: all of these agents are made up"
+const demoNotice = "demo mode: all agents are simulated"
 
 // demoHelp is what the help of observe says of --demo.
-const demoHelp = "\n\nWith --demo it watches made-up agents instead, in a temporary directory that is removed at the end. Nothing of this\n" +
-	"user's is read, no state is kept, nobody is typed at or notified, and hooks of real agents are neither taken nor\n" +
-	"answered. It uses the usual socket, unless another observer answers there: then one of its own, and free ports."
+const demoHelp = "\n\nWith --demo it watches simulated agents instead, in a temporary directory that is removed at the end. It reads no real\n" +
+	"transcripts, keeps no state, types nothing, sends no notification and ignores hooks of real agents. It uses the usual\n" +
+	"socket; if another observer listens there, its own socket and free ports."
 
 // demoRun is an observer of made-up agents.
 type demoRun struct{ *environ }
@@ -34,7 +34,7 @@ type demoRun struct{ *environ }
 func (env demoRun) run(ctx context.Context, flags *pflag.FlagSet, cfg *config.Config, dryRun bool) (err error) {
 	for _, name := range []string{"projects", "state"} {
 		if flags.Changed(name) {
-			return usagef("--demo has folders of its own; leave out --%s", name)
+			return usagef("--demo uses its own directories; omit --%s", name)
 		}
 	}
 	dir, err := os.MkdirTemp("", "sm-demo-")
@@ -58,7 +58,7 @@ func (env demoRun) run(ctx context.Context, flags *pflag.FlagSet, cfg *config.Co
 		}
 	}()
 	if quiet(env.Stderr, &o, true); !term.IsTerminal(env.Stderr) {
-		o.Logger.Warn("this is a demo: all agents are made up", "dir", dir, "socket", o.Socket)
+		o.Logger.Warn("demo mode: all agents are simulated", "dir", dir, "socket", o.Socket)
 	}
 	return env.observe(ctx, o)
 }

@@ -16,9 +16,9 @@ func newDoctorCommand(env *environ) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what keeps sm from working, and say what to do",
-		Long: "Look at the client, its settings, tmux, the system and the observer, and say what to do about what is wrong.\n" +
-			"The exit code is 1 when something is broken.",
+		Short: "Check the installation and suggest fixes",
+		Long: "Check the client, its settings, tmux, the system and the observer, and suggest a fix for each problem. The exit code\n" +
+			"is 1 if something is broken.",
 		Example: "  sm doctor\n  sm doctor --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -27,10 +27,9 @@ func newDocumentsCommand(env *environ) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "documents",
-		Short: "Show the handoff documents, those that wait and those that were heard",
-		Long: "List the handoff documents of all channels: what waits for a session (active), what was heard (consumed), what became\n" +
-			"too old (expired) and what was taken back (cleared). The observer is asked; without one, and with --state, the files\n" +
-			"themselves are read.",
+		Short: "Show handoff documents",
+		Long: "List the handoff documents of all channels: active (waiting for a session), consumed (read by a session), expired and\n" +
+			"cleared (withdrawn). The list comes from the observer; without one, or with --state, from the files.",
 		Example: "  sm documents\n  sm documents show -home-me-web",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,7 +46,7 @@ func newDocumentsCommand(env *environ) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.PersistentFlags().String("state", "", "those of an observer that keeps its state in `DIR`")
+	cmd.PersistentFlags().String("state", "", "read the documents of the state directory `DIR`")
 	config.BindFlag(cmd.PersistentFlags(), "state", "state")
 	cmd.AddCommand(newShowDocumentCommand(env), newClearDocumentsCommand(env))
 	return cmd
@@ -186,7 +185,7 @@ func newShowDocumentCommand(env *environ) *cobra.Command {
 func newClearDocumentsCommand(env *environ) *cobra.Command {
 	return env.channelCommand(&cobra.Command{
 		Use:     "clear CHANNEL",
-		Short:   "Take back the documents of a channel, so that no session gets them",
+		Short:   "Withdraw the documents of a channel",
 		Example: "  sm documents clear -home-me-web",
 	}, func(docs documentSource, channel string) error {
 		n, err := docs.Clear(channel, time.Now())

@@ -31,11 +31,11 @@ func TestGreeting(t *testing.T) {
 		t.Errorf("with another client: %q, want %q first", got, want)
 	}
 	o.Stats = &follow.Stats{}
-	if got, want := greeting(addrs, o), "Watching 0 transcripts in /home/u/.claude/projects, "+codex+"; sm observe --demo shows made-up agents\n"; !strings.HasPrefix(got, want) {
+	if got, want := greeting(addrs, o), "Watching 0 transcripts in /home/u/.claude/projects, "+codex+"; sm observe --demo shows simulated agents\n"; !strings.HasPrefix(got, want) {
 		t.Errorf("with nothing to watch: %q, want %q first", got, want)
 	}
 	o.Demo = true
-	want = "Demo: all of these agents are made up; they go when you press Ctrl-C\n" +
+	want = "Demo: all agents are simulated; Ctrl-C ends it\n" +
 		"http://127.0.0.1:8420 (or: sm open --socket /tmp/x/sm.sock)\nsm top --socket /tmp/x/sm.sock in another terminal\n"
 	if diff := cmp.Diff(want, greeting(addrs, o)); diff != "" {
 		t.Errorf("a demo (-want +got):\n%s", diff)

@@ -19,10 +19,10 @@ import (
 func newHandoffCommand(env *environ) *cobra.Command {
 	return &cobra.Command{
 		Use:   "handoff FILE",
-		Short: "Hand your work over to a fresh context of yours, when this turn ends",
-		Long: "Called by an agent for itself: write down what your next context must know, call this as the last thing of your\n" +
-			"turn, and end the turn. Your context is then cleared, and the new one is told to read FILE. You keep your name,\n" +
-			"and messages that wait for you follow after that. Of several calls in a turn the last one counts.",
+		Short: "Continue in a fresh context when this turn ends (called by an agent)",
+		Long: "Called by an agent for itself: write what your next context must know to FILE, call this at the end of your turn, and\n" +
+			"end the turn. Your context is then cleared, and the new one is asked to read FILE. You keep your name; waiting\n" +
+			"messages are delivered afterwards. Of several calls in a turn the last one counts.",
 		Example: "  sm handoff /tmp/handoff.md",
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return env.handoff(cmd, args[0]) },
@@ -81,7 +81,7 @@ func newHandoffsCommand(env *environ) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "handoffs",
-		Short:   "Show the handoffs of the last day and what became of them",
+		Short:   "Show the handoffs of the last day",
 		Example: "  sm handoffs\n  sm handoffs cancel web",
 		Args:    cobra.NoArgs,
 		RunE: env.asking(func(cmd *cobra.Command, client *api.Client, _ []string) error {
@@ -98,10 +98,10 @@ func newHandoffsCommand(env *environ) *cobra.Command {
 			return env.printer().WriteHandoffs(list.Handoffs, time.Now())
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as GET /handoffs gives it")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON in the format of GET /handoffs")
 	cmd.AddCommand(&cobra.Command{
 		Use:     "cancel [ID]",
-		Short:   "Take back a handoff that has not begun; without ID your own",
+		Short:   "Cancel a scheduled handoff; without ID your own",
 		Example: "  sm handoffs cancel web",
 		Args:    cobra.MaximumNArgs(1),
 		RunE:    env.asking(env.cancelHandoff),

@@ -9,16 +9,16 @@ import (
 func newHookCommand(env *environ) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hook",
-		Short: "Tell the observer what a hook of the client says; called by the client",
-		Long: "Read a hook's JSON from standard input, hand it to the observer, and print what the observer wants the agent\n" +
-			"to know. Without an observer it is silent. It always ends within 2 s, with exit code 0.",
+		Short: "Forward a client hook event to the observer (called by the client)",
+		Long: "Read a hook's JSON from standard input, send it to the observer, and print the observer's reply. Without an observer\n" +
+			"it prints nothing. It always ends within 2 s, with exit code 0.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			env.Hook(cmd.Context(), socketArgs(cmd))
 			return nil
 		},
 	}
-	cmd.Flags().String("client", "", "the client that calls: `C` is claude or codex; by what it says where that is left out")
+	cmd.Flags().String("client", "", "the calling client: `C` is claude or codex; derived from the input by default")
 	return cmd
 }
 
@@ -35,9 +35,9 @@ func socketArgs(cmd *cobra.Command) (args []string) {
 func newStatuslineCommand(env *environ) *cobra.Command {
 	return &cobra.Command{
 		Use:   "statusline [-- COMMAND]",
-		Short: "Print the context's share and tell it to the observer; called by the client",
-		Long: "Read the status line's JSON from standard input, hand it to the observer, and print how full the context is,\n" +
-			"followed by what COMMAND, another status line, prints for the same JSON.",
+		Short: "Print the context usage and forward it to the observer (called by the client)",
+		Long: "Read the status line's JSON from standard input, send it to the observer, and print how full the context is,\n" +
+			"followed by the output of COMMAND, another status line, for the same JSON.",
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			env.Statusline(cmd.Context(), slices.Concat(socketArgs(cmd), []string{"--"}, args))

@@ -24,13 +24,14 @@ func newInstallCommand(env *environ) *cobra.Command {
 	var codexAlone bool
 	cmd := &cobra.Command{
 		Use:   "install",
-		Short: "Put sm's hooks and status line into the client's settings",
-		Long: "Put sm's hooks and status line into settings.json, in CLAUDE_CONFIG_DIR or ~/.claude. Other hooks, their order\n" +
-			"and all other settings stay as they are. A status line that is there goes on: sm runs it and prints its own\n" +
-			"figure before it. Doing it again changes nothing.\n\n" +
-			"With --plugin the hooks come as a plugin, which 'claude plugin' installs; the status line cannot. There is either\n" +
-			"the one or the other, so each moves the hooks from where they were.\n\n" +
-			"Where there is a folder of Codex, CODEX_HOME or ~/.codex, its hooks.json gets hooks too; with --codex it alone does.",
+		Short: "Install hooks and status line",
+		Long: "Add sm's hooks and status line to settings.json, in CLAUDE_CONFIG_DIR or ~/.claude. Other hooks, their order and all\n" +
+			"other settings are unchanged. An existing status line still runs: sm prints its own figure before the output. A second\n" +
+			"install changes nothing.\n\n" +
+			"With --plugin the hooks are installed as a plugin by 'claude plugin', the status line as before. Hooks are installed in\n" +
+			"one place only: each form removes the other.\n\n" +
+			"If there is a folder of Codex, CODEX_HOME or ~/.codex, hooks are added to its hooks.json as well; with --codex, only\n" +
+			"there.",
 		Example: "  sm install --dry-run\n  sm install --guard\n  sm install --codex",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -57,9 +58,9 @@ func newInstallCommand(env *environ) *cobra.Command {
 			return noteAfter(env, cmd, o)
 		},
 	}
-	cmd.Flags().BoolVar(&codexAlone, "codex", false, "install the hooks of Codex alone")
-	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print what would change, and change nothing")
-	cmd.Flags().BoolVar(&o.Guard, "guard", false, "also have the guard judge each tool call, and install the skill /session; --guard=false takes that out")
+	cmd.Flags().BoolVar(&codexAlone, "codex", false, "install only the hooks of Codex")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print what would change, without changing it")
+	cmd.Flags().BoolVar(&o.Guard, "guard", false, "also check each tool call with the guard, and install the skill /session; --guard=false removes both")
 	cmd.Flags().BoolVar(&o.Plugin, "plugin", false, "install the hooks as a plugin of the client")
 	cmd.MarkFlagsMutuallyExclusive("codex", "guard")
 	cmd.MarkFlagsMutuallyExclusive("codex", "plugin")
@@ -130,10 +131,10 @@ func newUninstallCommand(env *environ) *cobra.Command {
 	var codexAlone bool
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Take sm's hooks and status line out of the client's settings",
-		Long: "Take sm's hooks and status line out of settings.json, put back the status line that was there before, and have\n" +
-			"the client remove the plugin, where that is installed. Where nothing else has changed since, the file gets back\n" +
-			"every byte that it had; what you have changed meanwhile stays. Codex's hooks.json is treated likewise.",
+		Short: "Remove hooks and status line",
+		Long: "Remove sm's hooks and status line from settings.json, restore the earlier status line, and uninstall the plugin. If\n" +
+			"nothing else has changed since the installation, the file is restored byte for byte; your own changes are kept. The\n" +
+			"same applies to Codex's hooks.json.",
 		Example: "  sm uninstall",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -151,8 +152,8 @@ func newUninstallCommand(env *environ) *cobra.Command {
 			return errors.Join(o.Uninstall(cmd.Context()), err) // what one client's file refuses keeps nothing from the other
 		},
 	}
-	cmd.Flags().BoolVar(&codexAlone, "codex", false, "uninstall the hooks of Codex alone")
-	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print what would change, and change nothing")
+	cmd.Flags().BoolVar(&codexAlone, "codex", false, "uninstall only the hooks of Codex")
+	cmd.Flags().BoolVar(&o.DryRun, "dry-run", false, "print what would change, without changing it")
 	return cmd
 }
 

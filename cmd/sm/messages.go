@@ -21,9 +21,9 @@ func newSendCommand(env *environ) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send [--important|--urgent] ID TEXT|-",
 		Short: "Send a message to an agent",
-		Long: "Put a message into an agent's queue. It reaches the agent at the end of its turn; an important one between two\n" +
-			"tool calls, an urgent one at once. With - the text is read from standard input. When the command ends with 0\n" +
-			"the message is stored, and arrives once; 'sm messages ID' shows what became of it.",
+		Long: "Add a message to an agent's queue. It is delivered at the end of the agent's turn, an important one between two tool\n" +
+			"calls, an urgent one at once. With - the text is read from standard input. Exit code 0 means that the message is\n" +
+			"stored and will be delivered exactly once; 'sm messages ID' shows its delivery.",
 		ValidArgsFunction: completeAgents(env),
 		Example:           "  sm send web \"Look at CI.\"\n  git diff --stat | sm send --important web -",
 		Args:              cobra.ExactArgs(2),
@@ -52,7 +52,7 @@ func newSendCommand(env *environ) *cobra.Command {
 			}
 			fmt.Fprintf(env.Stdout, "queued as %s for %s\n", sent.ID, screen.OneLine(sent.To))
 			if sent.WaitsFor == api.WaitsForHooks {
-				fmt.Fprintln(env.Stdout, "no hook of its present session has come yet, and it waits for one; "+doctor.HooksRemedy)
+				fmt.Fprintln(env.Stdout, "the message waits for the first hook of the agent's present session; "+doctor.HooksRemedy)
 			}
 			return nil
 		},
@@ -66,9 +66,9 @@ func newMessagesCommand(env *environ) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "messages [ID]",
-		Short: "Show the messages to all agents, or to one, and what became of them",
-		Long: "Show notices and messages: those that wait, and for a day those that have ended. A message is confirmed when the\n" +
-			"agent's transcript shows it.",
+		Short: "Show the messages of all agents, or of one, and their delivery",
+		Long: "Show notices and messages that are waiting, and for a day those that are done. A message is confirmed when the\n" +
+			"agent's transcript contains it.",
 		ValidArgsFunction: completeAgents(env),
 		Example:           "  sm messages\n  sm messages web",
 		Args:              cobra.MaximumNArgs(1),
@@ -88,7 +88,7 @@ func newMessagesCommand(env *environ) *cobra.Command {
 			return env.printer().WriteMessages(list.Messages, time.Now())
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as GET /sessions/{id}/messages gives it")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON in the format of GET /sessions/{id}/messages")
 	return cmd
 }
 
@@ -96,9 +96,9 @@ func newRegisterCommand(env *environ) *cobra.Command {
 	var r api.Registration
 	cmd := &cobra.Command{
 		Use:   "register ID",
-		Short: "Make an agent known to the observer by name",
-		Long: "Make an agent known before any of its hooks has spoken: whose child it is, what it is called, and in which\n" +
-			"session or pane it runs. Doing it again adds what is given.",
+		Short: "Register an agent with the observer",
+		Long: "Register an agent before its first hook: its parent, its name, and its session or pane. Registering it again\n" +
+			"adds the given values.",
 		Example: "  sm register web --name web --pane %3",
 		Args:    cobra.ExactArgs(1),
 		RunE: env.asking(func(cmd *cobra.Command, client *api.Client, args []string) error {
@@ -112,10 +112,10 @@ func newRegisterCommand(env *environ) *cobra.Command {
 		}),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&r.ParentID, "parent", "", "the agent that hears of its compactions, by `ID`")
-	flags.StringVar(&r.Name, "name", "", "call it `NAME`")
-	flags.StringVar(&r.Provider, "provider", "", "its client is of provider `P`, such as claude or codex")
-	flags.StringVar(&r.SessionID, "session", "", "it runs the client's session `UUID`")
-	flags.StringVar(&r.Pane, "pane", "", "it runs in the tmux pane `%N`")
+	flags.StringVar(&r.ParentID, "parent", "", "the agent that is notified of its compactions, by `ID`")
+	flags.StringVar(&r.Name, "name", "", "the name of the agent is `NAME`")
+	flags.StringVar(&r.Provider, "provider", "", "the client is `P`: claude or codex")
+	flags.StringVar(&r.SessionID, "session", "", "the client's session is `UUID`")
+	flags.StringVar(&r.Pane, "pane", "", "the tmux pane is `%N`")
 	return cmd
 }

@@ -27,10 +27,10 @@ func newObserveCommand(env *environ) *cobra.Command {
 	dryRun, demo := false, false
 	cmd := &cobra.Command{
 		Use:   "observe",
-		Short: "Watch all sessions, export them, and answer the other commands",
-		Long: "Watch the transcripts of this user's sessions until interrupted. What they add up to is on /metrics and in\n" +
-			"'sm status'; it survives a restart in the state directory." + demoHelp,
-		Example: "  sm observe\n  sm observe --demo             # made-up agents, to look around\n  sm observe --projects ~/.claude/projects --listen 127.0.0.1:8420",
+		Short: "Watch all sessions, export metrics and serve the other commands",
+		Long: "Watch the transcripts of this user's sessions until interrupted, and show the totals on /metrics and in\n" +
+			"'sm status'. The totals are kept in the state directory and survive a restart." + demoHelp,
+		Example: "  sm observe\n  sm observe --demo             # simulated agents, to look around\n  sm observe --projects ~/.claude/projects --listen 127.0.0.1:8420",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if name := emptyFlag(cmd.Flags()); name != "" {
@@ -48,11 +48,11 @@ func newObserveCommand(env *environ) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringArray("projects", nil, "watch the transcripts in and below `DIR` alone; may be given several times, and with CODEX_HOME set that folder is watched too")
-	flags.StringArray("listen", nil, "serve HTTP on the loopback address `ADDR`; may be given several times")
+	flags.StringArray("projects", nil, "watch only the transcripts in and below `DIR`; repeatable; a folder in CODEX_HOME is watched as well")
+	flags.StringArray("listen", nil, "serve HTTP on the loopback address `ADDR`; repeatable")
 	flags.String("state", "", "keep state in `DIR`")
-	flags.BoolVar(&dryRun, "dry-run", false, "let nobody hear anything: log what would be said")
-	flags.BoolVar(&demo, "demo", false, "watch made-up agents in a temporary directory")
+	flags.BoolVar(&dryRun, "dry-run", false, "send nothing to agents or the operator; log it instead")
+	flags.BoolVar(&demo, "demo", false, "watch simulated agents in a temporary directory")
 	config.BindFlag(flags, "projects", "projects")
 	config.BindFlag(flags, "listen", "listen")
 	config.BindFlag(flags, "state", "state")
@@ -130,10 +130,10 @@ func greeting(addrs []net.Addr, o observer.Options) string {
 	what := fmt.Sprintf("Watching %d transcripts in %s", o.Stats.Files.Load(), strings.Join(dirs, ", "))
 	if o.Demo {
 		socket = " --socket " + o.Socket
-		what = "Demo: all of these agents are made up; they go when you press Ctrl-C"
+		what = "Demo: all agents are simulated; Ctrl-C ends it"
 	}
 	if o.Stats.Files.Load() == 0 && !o.Demo {
-		what += "; sm observe --demo shows made-up agents"
+		what += "; sm observe --demo shows simulated agents"
 	}
 	text := screen.OneLine(what) + "\n"
 	for _, addr := range addrs {

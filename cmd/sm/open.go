@@ -17,11 +17,11 @@ func newOpenCommand(env *environ) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "open [ID]",
 		Short: "Open the page in your browser",
-		Long: "Open the observer's page with an address that holds once, for a minute. The browser gets a cookie for it, which\n" +
-			"lets it in for 12 hours also where the system does not tell whose browser it is: on macOS, in containers, through a\n" +
-			"forwarded port. With ID it shows all about that agent. Where no browser can be started the address is printed.",
+		Long: "Open the observer's page with an address that is valid once, for a minute. The browser gets a cookie for 12 hours, so\n" +
+			"it also works where the system cannot identify the browser's user: on macOS, in containers, through a forwarded\n" +
+			"port. With ID the page shows that agent. If no browser can be started, the address is printed.",
 		ValidArgsFunction: completeAgents(env),
-		Example:           "  sm open\n  sm open web\n  sm open --print    # the address alone, say for another machine's browser behind 'ssh -L 8420:127.0.0.1:8420'",
+		Example:           "  sm open\n  sm open web\n  sm open --print    # only the address, for a browser on another machine behind 'ssh -L 8420:127.0.0.1:8420'",
 		Args:              cobra.MaximumNArgs(1),
 		RunE: env.asking(func(cmd *cobra.Command, client *api.Client, args []string) (err error) {
 			var about api.Session

@@ -18,10 +18,10 @@ import (
 func newRemindCommand(env *environ) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remind ID (--in TIME | [--soft TIME] [--hard TIME]) TEXT|-",
-		Short: "Remind an agent at a time, or whenever it has been silent for long",
-		Long: "With --in the agent hears the text once. With --soft and --hard it hears it when nothing has reset the reminder\n" +
-			"for so long: a new cycle, any sm command of the agent, or 'sm reminders reset ID'. Times are like 10m, or seconds.\n" +
-			"While an agent compacts its reminders keep quiet.",
+		Short: "Remind an agent at a time, or after a time without activity",
+		Long: "With --in the agent gets the text once. With --soft and --hard it gets the text when the reminder has not been reset\n" +
+			"for that time: by a new cycle, any sm command of the agent, or 'sm reminders reset ID'. Times are like 10m, or\n" +
+			"seconds. Reminders pause while the agent compacts.",
 		ValidArgsFunction: completeAgents(env),
 		Example:           "  sm remind web --in 10m \"Look at CI.\"\n  sm remind web --soft 5m --hard 15m \"Say how far you are.\"",
 		Args:              cobra.ExactArgs(2),
@@ -56,8 +56,8 @@ func newRemindCommand(env *environ) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.String("in", "", "once, after `TIME`")
-	flags.String("soft", "", "between two tool calls, after `TIME` of silence")
-	flags.String("hard", "", "at once, after `TIME` of silence")
+	flags.String("soft", "", "between two tool calls, after `TIME` without a reset")
+	flags.String("hard", "", "at once, after `TIME` without a reset")
 	return cmd
 }
 
@@ -104,7 +104,7 @@ func newRemindersCommand(env *environ) *cobra.Command {
 			return env.printer().writeReminders(list.Reminders, time.Now())
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, as GET /sessions/{id}/reminders gives it")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON in the format of GET /sessions/{id}/reminders")
 	cmd.AddCommand(newCancelReminderCommand(env), newResetRemindersCommand(env))
 	return cmd
 }
@@ -144,7 +144,7 @@ func newCancelReminderCommand(env *environ) *cobra.Command {
 	reminderID := regexp.MustCompile(`^r[0-9a-f]{8}$`)
 	return &cobra.Command{
 		Use:               "cancel ID",
-		Short:             "Cancel a reminder by its id, or all of an agent by the agent's",
+		Short:             "Cancel one reminder, or all reminders of an agent",
 		ValidArgsFunction: completeAgents(env),
 		Example:           "  sm reminders cancel a1b2c3\n  sm reminders cancel web",
 		Args:              cobra.ExactArgs(1),
@@ -178,7 +178,7 @@ func newCancelReminderCommand(env *environ) *cobra.Command {
 func newResetRemindersCommand(env *environ) *cobra.Command {
 	return &cobra.Command{
 		Use:               "reset ID",
-		Short:             "Begin the time of an agent's reminders anew",
+		Short:             "Reset an agent's reminder timers",
 		ValidArgsFunction: completeAgents(env),
 		Example:           "  sm reminders reset web",
 		Args:              cobra.ExactArgs(1),

@@ -24,9 +24,9 @@ func newReplayCommand(env *environ) *cobra.Command {
 	var warning, critical int
 	cmd := &cobra.Command{
 		Use:   "replay [PATH]...",
-		Short: "Show what the observer would have said over old transcripts",
-		Long: "Run the observer's policy over the transcripts in and below each PATH, all of this user's without any: what would\n" +
-			"have been said when, and which compactions came without a warning. No observer is needed, and nobody hears it.\n" + view.GridHelp,
+		Short: "Replay transcripts and show which notices they would have produced",
+		Long: "Run the observer's alert rules over the transcripts in and below each PATH, by default all of this user: which notices\n" +
+			"they would have produced, and which compactions came without a warning. No observer is needed; nothing is sent.\n" + view.GridHelp,
 		Example: "  sm replay --warning 60 --critical 75\n  sm replay --grid              # which thresholds would have been best",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, paths, err := env.transcripts(cmd, args)
@@ -55,9 +55,9 @@ func newReplayCommand(env *environ) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line for each notice and compaction; of a grid, one object")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line for each notice and compaction; for a grid, one object")
 	cmd.Flags().BoolVar(&asGrid, "grid", false, "try thresholds and choose some")
-	cmd.Flags().BoolVar(&verbose, "verbose", false, "of a grid, print what was tried and how it compares")
+	cmd.Flags().BoolVar(&verbose, "verbose", false, "with --grid, print all thresholds that were tried and how they compare")
 	cmd.Flags().IntVar(&warning, "warning", 0, "warn at `P` percent of the window instead of the configured threshold")
 	cmd.Flags().IntVar(&critical, "critical", 0, "the same for the critical notice")
 	return cmd

@@ -23,12 +23,11 @@ func newReportCommand(env *environ) *cobra.Command {
 	var html string
 	cmd := &cobra.Command{
 		Use:   "report [PATH]...",
-		Short: "Sum up where sessions were compacted, and what was left",
-		Long: "Read the transcripts in and below each PATH, all of this user's without any, and sum them up: what compactions\n" +
-			"cost, beside handoffs and clears, in tokens, in time, and in files that were read again in the 25 replies after;\n" +
-			"sessions, turns and compactions by project, model and month, the context sizes at which compaction struck and\n" +
-			"what was left, the turns between compactions, storms. With --json one object. What stands in several files,\n" +
-			"copied by a fork or a resume, counts where it first happened; subagents do not count. No observer is needed.",
+		Short: "Summarize compactions and their cost",
+		Long: "Read the transcripts in and below each PATH, by default all of this user, and summarize them: the cost of compactions,\n" +
+			"handoffs and clears in tokens, time, and files read again in the 25 replies after them; sessions, turns and\n" +
+			"compactions by project, model and month; context sizes before and after compactions; turns between compactions;\n" +
+			"storms. Records copied by a fork or a resume count once; subagents do not count. No observer is needed.",
 		Example: "  sm report\n  sm report --verbose           # by project, model and month, with histograms\n  sm report --html costs.html\n  sm report --json ~/.claude/projects",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if name := emptyFlag(cmd.Flags()); name != "" {
@@ -56,7 +55,7 @@ func newReportCommand(env *environ) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	cmd.Flags().BoolVar(&verbose, "verbose", false, "print all that it is made of")
+	cmd.Flags().BoolVar(&verbose, "verbose", false, "print all sections")
 	cmd.Flags().BoolVar(&files, "files", false, "name the files most often read again after compactions")
 	cmd.Flags().StringVar(&html, "html", "", "write one page with charts to this `FILE` instead, to pass on")
 	cmd.MarkFlagsMutuallyExclusive("json", "html")

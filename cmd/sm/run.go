@@ -35,12 +35,12 @@ func newRunCommand(env *environ) *cobra.Command {
 	var reg api.Registration
 	cmd := &cobra.Command{
 		Use:   "run [--name N] [--parent ID] [--provider P] -- COMMAND [ARG]...",
-		Short: "Run a client, and start it again when a handoff asks for that",
-		Long: "Run a client on this terminal, as an agent of its own. When a handoff asks for it, or SIGUSR1, the client is ended\n" +
-			"and started again in a fresh session, at most supervise.restarts times; never after it has ended by itself or by\n" +
-			"Ctrl-C. What would resume the old session (--resume, --continue, --session-id, --fork-session, --from-pr;\n" +
-			"resume and fork of Codex) and the first prompt are left out then. The exit code is the client's, 128 and the number for one that a signal has killed,\n" +
-			"127 for one that was not found and 126 for one that cannot be run.",
+		Short: "Run a client and restart it for handoffs",
+		Long: "Run a client on this terminal as an agent. On a handoff, or SIGUSR1, the client is ended and restarted with a fresh\n" +
+			"session, at most supervise.restarts times, but not after it ended by itself or by Ctrl-C. The restart omits the first\n" +
+			"prompt and arguments that resume a session (--resume, --continue, --session-id, --fork-session, --from-pr; resume and\n" +
+			"fork of Codex). The exit code is the client's; 128 plus the signal if a signal killed it; 127 if it was not found; 126\n" +
+			"if it cannot be run.",
 		Example: "  sm run --name web -- claude\n  sm run --name tests --parent web -- claude --model sonnet\n  sm run --name api -- codex --no-daemon",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -55,9 +55,9 @@ func newRunCommand(env *environ) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SetInterspersed(false) // the client's flags are its own
-	flags.StringVar(&reg.Name, "name", "", "call the agent `NAME`, which is its id then, too")
-	flags.StringVar(&reg.ParentID, "parent", "", "the agent that hears of its compactions, by `ID`; else the agent that calls this")
-	flags.StringVar(&reg.Provider, "provider", "claude", "its client is of provider `P`, such as claude or codex, else by its name")
+	flags.StringVar(&reg.Name, "name", "", "the name and id of the agent is `NAME`")
+	flags.StringVar(&reg.ParentID, "parent", "", "the agent that is notified of its compactions, by `ID`; by default the calling agent")
+	flags.StringVar(&reg.Provider, "provider", "claude", "the client is `P`: claude or codex; by default derived from the command")
 	return cmd
 }
 

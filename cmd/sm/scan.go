@@ -22,10 +22,10 @@ func newScanCommand(env *environ) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "scan [PATH]...",
-		Short: "Read transcripts once and tell what is in them",
-		Long: "Read the transcripts in and below each PATH once, all of this user's without any, and print a table, or with\n" +
-			"--json one object a session. What stands in several files, copied by a fork or a resume, counts where it first\n" +
-			"happened. No observer is needed.",
+		Short: "Scan transcripts and print per-session totals",
+		Long: "Read the transcripts in and below each PATH, by default all of this user, and print a table, or with --json one object\n" +
+			"per session. Records copied by a fork or a resume count once, in the session where they first appeared. No observer\n" +
+			"is needed.",
 		Example: "  sm scan\n  sm scan ~/.claude/projects/-home-me-web\n  sm scan --json | jq .peak_context_tokens",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, paths, err := env.transcripts(cmd, args)
@@ -41,7 +41,7 @@ func newScanCommand(env *environ) *cobra.Command {
 			return errors.Join(env.printer().writeScan(views, asJSON), err)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line for each session")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object per line for each session")
 	return cmd
 }
 

@@ -16,9 +16,9 @@ import (
 func newServiceCommand(env *environ) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "service",
-		Short: "Run the observer as a service of yours: install, status, remove",
-		Long: "Run the observer at each login, start it again when it fails, and keep its addresses open while it restarts: by\n" +
-			"systemd's user manager, or launchd on macOS. No root is needed. Without a login, agents that run on need\n" +
+		Short: "Run the observer as a user service: install, status, remove",
+		Long: "Run the observer at each login, restart it when it fails, and keep its addresses open while it restarts, with\n" +
+			"systemd's user manager, or launchd on macOS. Root is not needed. To keep it running without a login, run\n" +
 			"'loginctl enable-linger' once.",
 		Example: "  sm service install --dry-run\n  sm service install\n  sm service status\n  sm service remove",
 		Args:    cobra.NoArgs,
@@ -56,7 +56,7 @@ func serviceStep(env *environ, name, short string, do func(context.Context, serv
 		},
 	}
 	if dry {
-		cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be done, and do nothing")
+		cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would be done, without doing it")
 	}
 	return cmd
 }

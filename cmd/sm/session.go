@@ -26,15 +26,15 @@ const sessionWork = 5 * time.Second
 func newSessionCommand(env *environ) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "session",
-		Short: "Keep the state of a guarded session, and hand it over to a fresh context",
-		Long: "A guarded session has a folder in the project, sessions/NAME. Its state stands there in .state.json, and what a\n" +
-			"fresh context needs to go on in DEHYDRATED_CONTEXT.md. With guard.enabled, and hooks by 'sm install --guard', tool\n" +
-			"calls are refused once the context is full, until the session has been handed over.",
+		Short: "Manage guarded sessions",
+		Long: "A guarded session has a folder in the project, sessions/NAME, with its state in .state.json and the document for a\n" +
+			"fresh context in DEHYDRATED_CONTEXT.md. With guard.enabled, and hooks by 'sm install --guard', tool calls are refused\n" +
+			"once the context is full, until the session has been handed over.",
 		Example: "  sm session activate .sessions/build implement\n  sm session phase .sessions/build \"Phase 5: Build Loop\"",
 		Args:    cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("which one: activate, update, phase, dehydrate, restart?")
+				return usagef("give a command: activate, update, phase, dehydrate or restart")
 			}
 			return usagef("unknown command %s", quote("session "+args[0]))
 		},
@@ -48,9 +48,9 @@ func newSessionActivateCommand(env *environ) *cobra.Command {
 	pid := 0
 	cmd := &cobra.Command{
 		Use:   "activate DIR SKILL",
-		Short: "Work in a session from now on",
-		Long: "Make the session in the folder DIR, which stands in a folder 'sessions', that of the client that runs this\n" +
-			"command. Sessions that the client had before are completed.",
+		Short: "Activate a session for this client",
+		Long: "Bind the session in the folder DIR, below a folder 'sessions', to the client that runs this command. Earlier sessions\n" +
+			"of the client are marked as completed.",
 		Example: "  sm session activate .sessions/build implement",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,7 +72,7 @@ func newSessionActivateCommand(env *environ) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&pid, "pid", 0, "the client is the process `PID`, when it does not run this command itself")
+	cmd.Flags().IntVar(&pid, "pid", 0, "the client is the process `PID`, if it does not run this command itself")
 	return cmd
 }
 
@@ -104,8 +104,8 @@ func newSessionUpdateCommand(env *environ) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update DIR FIELD VALUE",
 		Short: "Set a field of a session's state",
-		Long: "Set a field of a session's state. While the session is full nobody sets what says so, or by which it is known;\n" +
-			"you can with --force, from a terminal of your own.",
+		Long: "Set a field of a session's state. While the session is full, the fields that identify it and mark it as full cannot\n" +
+			"be set; a person can with --force, from a terminal.",
 		Example: "  sm session update .sessions/build task \"the parser\"",
 		Args:    cobra.ExactArgs(3),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -122,14 +122,14 @@ func newSessionUpdateCommand(env *environ) *cobra.Command {
 			return env.sessionUpdate(cmd.Context(), args, set)
 		},
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "let go even a full session; not from within a client")
+	cmd.Flags().BoolVar(&force, "force", false, "set protected fields of a full session; not from within a client")
 	return cmd
 }
 
 func newSessionPhaseCommand(env *environ) *cobra.Command {
 	return &cobra.Command{
 		Use:     "phase DIR PHASE",
-		Short:   "Say in which phase of its skill a session is",
+		Short:   "Set the phase of a session",
 		Example: "  sm session phase .sessions/build \"Phase 5: Build Loop\"",
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -154,7 +154,7 @@ func (env *environ) sessionUpdate(ctx context.Context, args []string, set func(s
 func newSessionDehydrateCommand(env *environ) *cobra.Command {
 	return &cobra.Command{
 		Use:     "dehydrate [DIR]",
-		Short:   "Say where to write down what a fresh context needs, and what that is",
+		Short:   "Start the handover document of a session",
 		Example: "  sm session dehydrate",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -192,9 +192,9 @@ Then run: sm session restart %[2]s
 func newSessionRestartCommand(env *environ) *cobra.Command {
 	return &cobra.Command{
 		Use:   "restart [DIR]",
-		Short: "End this client and go on in a fresh one",
-		Long: "Ask 'sm run', which started this client, to end it and to start a fresh one that reads the session's document.\n" +
-			"It needs a document that was written since 'sm session dehydrate', or since the session began.",
+		Short: "Restart this client with a fresh context",
+		Long: "Ask 'sm run', which started this client, to end it and to start a fresh one that reads the session's document. The\n" +
+			"document must have been written since 'sm session dehydrate', or since the session began.",
 		Example: "  sm session restart",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

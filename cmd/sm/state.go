@@ -17,15 +17,15 @@ import (
 func newStateCommand(env *environ) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "state",
-		Short: "Copy the observer's state: export, import",
-		Long: "Write what the observer remembers as JSON lines, or make the state of a new observer from them: for a backup, or\n" +
-			"to move to another machine with the same paths. The observer must not run meanwhile. Copies of handoff documents are\n" +
-			"files of their own: take the folder of handoff.directory, or handoff in the state directory, along.",
+		Short: "Export or import the observer's state",
+		Long: "Export the observer's state as JSON lines, or import them as the state of a new observer: for a backup, or to move to\n" +
+			"another machine with the same paths. The observer must not run meanwhile. Handoff documents are not included: copy\n" +
+			"handoff.directory, by default handoff in the state directory, as well.",
 		Example: "  sm state export state.jsonl\n  sm state import state.jsonl --state ~/.local/state/sm",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.PersistentFlags().String("state", "", "the state is in `DIR`")
+	cmd.PersistentFlags().String("state", "", "the state directory is `DIR`")
 	config.BindFlag(cmd.PersistentFlags(), "state", "state")
 	cmd.AddCommand(stateStep(env, "export", "Write the state to FILE, or to - for standard output", exportState),
 		stateStep(env, "import", "Make the state from FILE, or from - for standard input", importState))

@@ -56,11 +56,11 @@ func newStatusCommand(env *environ) *cobra.Command {
 	var o statusOptions
 	cmd := &cobra.Command{
 		Use:   "status [ID]",
-		Short: "Show what the observer knows of all sessions, or of one",
-		Long: "Show a line for each session: who waits for a person first, then who works, by the replies that are left until the\n" +
-			"client compacts (┃ in the bar), then the idle and the quiet. Those that have been quiet for longer than\n" +
-			"metrics.session_ttl are counted alone. ID is an agent's id or name, a session's UUID, or a unique prefix of at least\n" +
-			"8 characters; then all about it is shown.",
+		Short: "Show all sessions, or one in detail",
+		Long: "Show one line for each session: first those waiting for a person, then active ones by the replies left until the\n" +
+			"client compacts (┃ in the bar), then idle ones. Sessions without activity for longer than metrics.session_ttl are\n" +
+			"only counted. ID is an agent's id or name, a session's UUID, or a unique prefix of at least 8 characters; it shows\n" +
+			"one session in detail.",
 		Example:           "  sm status\n  sm status --sort compactions --limit 10\n  sm status web\n  sm status --json | jq '.sessions[] | select(.pressure > 0.8) | .session'",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: completeAgents(env),
@@ -84,13 +84,13 @@ func newStatusCommand(env *environ) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&o.json, "json", false, "print JSON, as GET /sessions gives it")
-	flags.BoolVar(&o.all, "all", false, "list all that ever were, not the recent ones alone")
+	flags.BoolVar(&o.json, "json", false, "print JSON in the format of GET /sessions")
+	flags.BoolVar(&o.all, "all", false, "list all sessions, not only recent ones")
 	flags.StringVar(&o.sort, "sort", top.ByUrgency.String(), "order by `HOW`: urgency, pressure, replies, name, activity or compactions")
 	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(top.Orders(), cobra.ShellCompDirectiveNoFileComp))
 	clientFlag(cmd, &o.client)
-	flags.IntVar(&o.limit, "limit", 0, "list `N` sessions at most")
-	flags.BoolVar(&o.watch, "watch", false, "draw it anew each second, until Ctrl-C")
+	flags.IntVar(&o.limit, "limit", 0, "list at most `N` sessions")
+	flags.BoolVar(&o.watch, "watch", false, "refresh each second, until Ctrl-C")
 	return cmd
 }
 

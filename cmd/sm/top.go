@@ -20,18 +20,18 @@ func newTopCommand(env *environ) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Watch the fleet in the terminal",
-		Long: "Show sessions as they change: how full each context is, where its client compacts, and what is under way. Those\n" +
-			"that have been quiet for longer than metrics.session_ttl, or are more than metrics.max_sessions, are left out.\n" +
-			"s sends the selected agent a message, a goes to its tmux pane, o opens the page at it, h shows its handoffs, y copies\n" +
-			"its id; ? lists all keys. Without colours where NO_COLOR is set.\n\n" +
+		Long: "Show sessions as they change: how full each context is, where its client compacts, and what it does. Sessions without\n" +
+			"activity for longer than metrics.session_ttl, and those beyond metrics.max_sessions, are left out. For the selected\n" +
+			"agent, s sends a message, a goes to its tmux pane, o opens its page, h shows its handoffs, y copies its id; ? lists all\n" +
+			"keys. NO_COLOR turns colours off.\n\n" +
 			"--prometheus shows the sessions of all machines that write to one server with Prometheus' API (Prometheus,\n" +
-			"VictoriaMetrics, Mimir, Thanos), each with its host. They can only be looked at there.",
+			"VictoriaMetrics, Mimir, Thanos), each with its host. This view is read-only.",
 		Example: "  sm top\n  sm top --prometheus https://metrics.example --prometheus-config ~/.config/sm/prometheus.yml\n  NO_COLOR=1 sm top",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runTop(cmd, env, server, only) },
 	}
-	cmd.Flags().StringVar(&server.URL, "prometheus", "", "show the sessions of all machines that the server at `URL` knows, or the one of that name in the configuration")
-	cmd.Flags().StringVar(&server.HTTPConfig, "prometheus-config", "", "reach that server by `FILE`: authorization, tls_config and so on, as in Prometheus' own configuration")
+	cmd.Flags().StringVar(&server.URL, "prometheus", "", "show the sessions of all machines from the server at `URL`, or from the configured server of that name")
+	cmd.Flags().StringVar(&server.HTTPConfig, "prometheus-config", "", "HTTP client settings for that server in `FILE` (authorization, tls_config, …), in the format of Prometheus")
 	clientFlag(cmd, &only)
 	return cmd
 }
@@ -88,7 +88,7 @@ func configured(cmd *cobra.Command, env *environ, o *central.Options) error {
 
 // clientFlag lets a command show the sessions of one client alone.
 func clientFlag(cmd *cobra.Command, name *string) {
-	cmd.Flags().StringVar(name, "client", "", "show the sessions of `CLIENT` alone: claude or codex")
+	cmd.Flags().StringVar(name, "client", "", "show only the sessions of `CLIENT`: claude or codex")
 	_ = cmd.RegisterFlagCompletionFunc("client", cobra.FixedCompletions(top.Clients(), cobra.ShellCompDirectiveNoFileComp))
 }
 

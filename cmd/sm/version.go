@@ -28,7 +28,7 @@ func versionOf() string { return version.Line() }
 func newManCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
-		Short:  "Write the manual pages into a folder",
+		Short:  "Write the manual pages to a folder",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE:   func(cmd *cobra.Command, args []string) error { return usage.WriteMan(cmd.Root(), args[0]) },
