@@ -51,7 +51,8 @@ func newCheckConfigCommand(env *environ) *cobra.Command {
 	return cmd
 }
 
-// checkStart says what an observer with this configuration would refuse, or could not serve.
+// checkStart returns the reason for which an observer would not start with this
+// configuration.
 func (env wiring) checkStart(cfg *config.Config) error {
 	if _, err := cfg.ServerSocket(env.LookupEnv); err != nil {
 		return err

@@ -113,7 +113,7 @@ func (env demoRun) options(ctx context.Context, flags *pflag.FlagSet, cfg *confi
 	return o, nil
 }
 
-// held says whether an observer answers on one of the sockets at which clients look.
+// held reports whether an observer answers on one of the usual sockets.
 func held(ctx context.Context, cfg *config.Config, lookupEnv config.Env) bool {
 	paths, err := cfg.SocketPaths(lookupEnv)
 	if err != nil {

@@ -197,8 +197,8 @@ func newClearDocumentsCommand(env *environ) *cobra.Command {
 	})
 }
 
-// channelCommand makes a command whose one argument is a channel. The names of projects
-// begin with a dash: pflag would take them for flags, so they are told from flags here.
+// channelCommand makes a command with a channel as its only argument. Channels
+// of projects begin with a dash, which pflag would take for a flag.
 func (env *environ) channelCommand(cmd *cobra.Command, run func(docs documentSource, channel string) error) *cobra.Command {
 	cmd.DisableFlagParsing = true
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

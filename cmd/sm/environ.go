@@ -56,7 +56,7 @@ func usagef(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format+"; see 'sm --help'", args...)}
 }
 
-// absentf is an error for an agent or an observer that is not there. The text says what to do about it.
+// absentf formats an error about a missing agent or observer, with the remedy.
 func absentf(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }

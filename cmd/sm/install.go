@@ -94,7 +94,7 @@ func installClients(ctx context.Context, env *environ, o install.Options, codexA
 	return o.InstallCodex()
 }
 
-// noteAfter says what an installation has not done, and who does it.
+// noteAfter prints what is left to do after an installation.
 func noteAfter(env *environ, cmd *cobra.Command, o install.Options) error {
 	cfg, err := loadConfig(cmd.Flags(), env)
 	if err != nil {

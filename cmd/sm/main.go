@@ -1,17 +1,16 @@
-// Command sm watches fleets of Claude Code agents: it follows their transcripts, knows how full each context is,
-// exports that to Prometheus, and warns, hands over and reminds the agents.
+// Command sm monitors fleets of coding agents: it reads their transcripts,
+// exports to Prometheus how full each context is, and warns, hands over and
+// reminds the agents.
 //
-// This package is the edge of the program: flags, configuration, signals, exit codes and one file for each
-// command. It alone knows viper and cobra; every other package is given plain values.
+// This package holds flags, configuration, signals, exit codes and one file for
+// each command. Only this package uses viper and cobra.
 //
-// What holds here: the exit code is 0 when the work is done, 1 when it was refused or failed, and 2 for wrong
-// usage, no agent or no observer. An error is one line on standard error that ends with what to do. The
-// configuration comes from defaults, file, environment and flags, each stronger than the one before, and nothing starts
-// with a setting that is unknown, mistyped or out of bounds. An observer reads it again; the others read it once.
-//
-// It does not decide anything about agents, and writes no file but the client's settings with a skill and a plugin for
-// it, when it is asked to install itself there, with a record of what was there before; and the state of a session that
-// 'sm session' is told of.
+// The exit code is 0 for success, 1 for a refusal or failure, and 2 for wrong
+// usage, an unknown agent or a missing observer. An error is one line on
+// standard error that ends with the remedy. The configuration comes from
+// defaults, file, environment and flags, each overriding the one before; a
+// command does not start with an unknown, mistyped or invalid setting. Only the
+// observer reads the configuration again.
 package main
 
 import (
@@ -57,8 +56,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if len(args) > 0 {
 		command = args[0]
 	}
-	// What the client calls on every turn stands in a case of its own here: it has milliseconds, and must pay
-	// for neither cobra nor viper.
+	// The client runs these on every turn: they have milliseconds, and must not
+	// pay for cobra or viper.
 	switch {
 	case command == "hook" && !hooks.AskForHelp(args[1:]):
 		return env.Hook(ctx, args[1:])
@@ -140,7 +139,7 @@ func newRootCommand(env *environ) *cobra.Command {
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("{{.Version}}\n")
-	// A mistyped command is the cause of the flags that nobody knows after it.
+	// A mistyped command is the cause of unknown flags after it.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if name := cmd.Flags().Arg(0); cmd == root && name != "" {
 			return unknownCommand(root, name)

@@ -123,7 +123,7 @@ func (env *environ) greet(a *observer.App, o observer.Options) (end func()) {
 	}
 }
 
-// greeting says what is watched, and where to look at it.
+// greeting returns what is watched, and where to look at it.
 func greeting(addrs []net.Addr, o observer.Options) string {
 	socket := ""
 	dirs := append(slices.Clone(o.Projects), slices.DeleteFunc(slices.Clone(o.CodexDirs), func(dir string) bool { return !isDir(dir) })...)
@@ -169,7 +169,8 @@ func (h quietStart) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// ofAgent says whether a log line is about one agent. In a demo that is made up too, and shown by page and top.
+// ofAgent reports whether a log line is about one agent. In a demo the page and
+// top show those.
 func ofAgent(r slog.Record) (is bool) {
 	r.Attrs(func(a slog.Attr) bool {
 		is = a.Key == "agent" || a.Key == "key"

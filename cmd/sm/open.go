@@ -49,7 +49,7 @@ func newOpenCommand(env *environ) *cobra.Command {
 	return cmd
 }
 
-// errNoBrowser says that nothing here would show a page.
+// errNoBrowser means that no browser was found.
 var errNoBrowser = errors.New("no browser")
 
 // browse starts the user's browser: the program in BROWSER, else what the desktop has for it.

@@ -40,17 +40,18 @@ func (env *environ) reload(source config.Source, flags *pflag.FlagSet, started *
 // configSettles is how long a file must stay as it is before it is read: an editor may write it in several steps.
 const configSettles = 200 * time.Millisecond
 
-// errTerminalGone ends an observer whose terminal was closed, which SIGHUP tells as well.
+// errTerminalGone ends an observer whose terminal was closed, which also sends
+// SIGHUP.
 var errTerminalGone = errors.New("the terminal was closed")
 
-// configWatcher asks for a reload when SIGHUP comes, and when another text stands in the file.
+// configWatcher reloads the configuration on SIGHUP and when the file changes.
 type configWatcher struct {
 	path    string
 	log     *slog.Logger
 	hangups chan os.Signal
 	events  <-chan fsnotify.Event // nil: the file is not watched
 	close   func()
-	gone    func() bool // says whether the terminal from which it was started has been closed
+	gone    func() bool // reports whether the terminal of the observer was closed
 	end     func(cause error)
 	text    []byte // of the file when it was last read
 }
@@ -79,7 +80,7 @@ func (env *environ) watchConfig(path string, log *slog.Logger, end func(error)) 
 	if err != nil {
 		log.Debug("the configuration file is not watched: SIGHUP has it read again", "path", path, "err", err)
 	}
-	_ = w.changed() // what stands there now
+	_ = w.changed() // remember the present text
 	return w
 }
 
@@ -119,7 +120,7 @@ func (w *configWatcher) loop(ctx context.Context, reload func(context.Context) e
 				w.end(errTerminalGone)
 				return
 			}
-			_ = w.changed() // so that what stands there is not read again for its own sake
+			_ = w.changed() // a text that was just read is no change
 			_ = reload(ctx)
 		case _, open := <-events:
 			if !open {
@@ -135,8 +136,8 @@ func (w *configWatcher) loop(ctx context.Context, reload func(context.Context) e
 	}
 }
 
-// changed says whether another text stands in the file than when it was last asked. One that has gone is waited for:
-// it is about to be replaced.
+// changed reports whether the text of the file differs from the last call. A
+// missing file is no change: it is about to be replaced.
 func (w *configWatcher) changed() bool {
 	text, err := config.Source{Path: w.path, Required: true}.Read()
 	if err != nil || bytes.Equal(text, w.text) {

@@ -229,7 +229,8 @@ func (r *agentRun) register(ctx context.Context) error {
 	return err
 }
 
-// Next asks the observer what to do. An observer that does not know the agent, since it was started later, is told.
+// Next asks the observer for the next step. An observer that was started after
+// the agent gets the registration first.
 func (r *agentRun) Next(ctx context.Context, s supervise.Status) (supervise.Instruction, bool, error) {
 	in, ok, err := r.observer.NextInstruction(ctx, r.registration.ID, api.Run{
 		Client: s.Client.PID, Start: s.Client.Start, RestartsLeft: s.RestartsLeft, CanRestart: s.CanRestart,

@@ -178,7 +178,7 @@ func newSessionDehydrateCommand(env *environ) *cobra.Command {
 	}
 }
 
-// dehydrateText tells an agent what it needs to know where the skill is not installed.
+// dehydrateText is for agents without the skill.
 const dehydrateText = `Write %[1]s now, in one go. A fresh context will have this file and nothing else:
 - the goal, and what the user has asked for, word for word where it matters
 - what is done, and how you know that it works

@@ -30,7 +30,8 @@ type statusOptions struct {
 	limit            int
 }
 
-// check says what is wrong with the flags, and gives the order that they ask for. one says that a session is named.
+// check validates the flags and returns the order. one means that a session is
+// given.
 func (o *statusOptions) check(flags *pflag.FlagSet, one bool, stdout io.Writer) (top.Order, error) {
 	order, err := top.ParseOrder(o.sort)
 	switch {
@@ -137,7 +138,7 @@ func (env *environ) client(cmd *cobra.Command) (*api.Client, error) {
 	}
 	client := api.NewClient(sockets)
 	if agent := env.caller().Origin(time.Now()).Agent; agent != "" {
-		_, _ = client.ResetReminders(cmd.Context(), agent) // no observer, or none of its agents: the command itself says so
+		_, _ = client.ResetReminders(cmd.Context(), agent) // the command itself reports a missing observer or agent
 	}
 	return client, nil
 }
@@ -270,8 +271,8 @@ func (st statusRun) one(ctx context.Context, id string) error {
 // shortestPrefix is how much of a session's UUID has to be given at least.
 const shortestPrefix = 8
 
-// statusError gives errors their exit codes: no observer and no such session are told apart from failures. id is the
-// session that was asked for, if any was.
+// statusError sets the exit code of an error: a missing observer and an unknown
+// session differ from failures. id is the session of the command, if any.
 func statusError(err error, id ...string) error {
 	if errors.Is(err, api.ErrNoObserver) {
 		return absentf("%w", err)

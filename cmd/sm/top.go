@@ -106,7 +106,7 @@ func topOfAll(ctx context.Context, at central.Options, o top.Options) error {
 	return nil
 }
 
-// colourful says whether the terminal takes colours.
+// colourful reports whether the terminal has colours.
 func (env *environ) colourful() bool {
 	kind, _ := env.LookupEnv("TERM")
 	return env.colours(env.Stdout) && kind != "dumb"

@@ -43,8 +43,8 @@ func (env *environ) transcripts(cmd *cobra.Command, args []string) (*config.Conf
 	return cfg, args, err
 }
 
-// beginsWithRecord says that a file begins with a JSON object, as transcripts do under whatever name. A file that cannot be
-// read is not checked: reading it says why.
+// beginsWithRecord reports whether a file begins with a JSON object, as
+// transcripts do. A file that cannot be read passes; reading it gives the error.
 func beginsWithRecord(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

@@ -131,7 +131,7 @@ func alertmanagers(cfg *config.Config) alertmanager.Options {
 	c := &cfg.Alertmanager
 	o := alertmanager.Options{URLs: c.URLs, Interval: c.Interval, Host: c.Host, HTTPConfig: c.HTTPConfigFile}
 	if o.Host == "" {
-		o.Host, _ = os.Hostname() // without one, Check says what to do
+		o.Host, _ = os.Hostname() // Check reports a missing name
 	}
 	return o
 }

@@ -14,8 +14,8 @@ import (
 // maxHookSettings bounds the settings that a hook reads.
 const maxHookSettings = 1 << 20
 
-// autoCompact is what the client of this hook was told about compacting by itself: by the environment, which a hook
-// has from its client, and by the settings, the user's first and the machine's last.
+// autoCompact reads the client's settings for automatic compaction: its
+// environment, then the user's settings, and the machine's last.
 func (by *Caller) autoCompact(project string) (a hook.AutoCompact) {
 	get := func(name string) string {
 		value, _ := by.LookupEnv(name)

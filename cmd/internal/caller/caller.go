@@ -1,8 +1,9 @@
-// Package caller finds what a process knows of the client that runs it: from its variables, which the client hands to all
-// that it starts, and from the processes above it.
+// Package caller identifies the client that runs this process, from the
+// environment that the client passes on and from the ancestors of the process.
 //
-// Invariants: what a variable says of a session proves nothing by itself; the client's own registry does, and only for a
-// process that this one descends from. Nothing is written, and no observer is asked.
+// A session named by a variable is not proof. The client's own registry is, for
+// a process that descends from the registered one. The package writes nothing
+// and does not ask the observer.
 package caller
 
 import (
@@ -24,7 +25,7 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// A Caller is what a process knows of the client that runs it.
+// A Caller is a process whose client is to be identified.
 type Caller struct {
 	LookupEnv places.Env
 	// Registered is the session of a client by its own registry, "" for one that is not known; nil is the real one.
@@ -52,7 +53,7 @@ func (by *Caller) Client() (c guard.Client, proven bool) {
 			}
 		}
 	}
-	if _, err := os.Stat("/proc/self"); err != nil { // nobody knows better than the variable
+	if _, err := os.Stat("/proc/self"); err != nil { // without /proc the variable has to do
 		return c, session != ""
 	}
 	if id := by.SessionOf(c.PID, c.Start); id != "" {
@@ -62,7 +63,7 @@ func (by *Caller) Client() (c guard.Client, proven bool) {
 	return c, proven
 }
 
-// descends says whether a process is a client's, or descends from it.
+// descends reports whether a process is the client or one of its descendants.
 func descends(pid int, c guard.Client) bool {
 	for p := range proc.Lineage("/proc", pid) {
 		if p.PID == c.PID && p.Start == c.Start {
@@ -81,7 +82,7 @@ func clientOfRun(supervisor, pid int, procDir string) (client int, ok bool) {
 	return client, ok
 }
 
-// IsGuardian says whether a process was called as the guardian of a run.
+// IsGuardian reports whether a process is the guardian of a run.
 func IsGuardian(pid int, procDir string) bool {
 	text, err := proc.Read(procDir, pid, "cmdline")
 	return err == nil && string(text) == "sm\x00"+GuardianCommand+"\x00"
@@ -180,9 +181,10 @@ func (by *Caller) Inside() (sign string, inside bool) {
 	return "", false
 }
 
-// Origin says who runs this process for whom: from the environment that the client hands to its hooks, which is that
-// of the pane it runs in and of `sm run`, if that started it. Behind a server of Codex it names no agent and no pane: what
-// the environment has of them there is that of the pane in which the server was started.
+// Origin returns the client and agent that run this process, from the
+// environment that the client passes to its hooks. A server of Codex has the
+// environment of the pane in which it was started, so behind one Origin has
+// neither an agent nor a pane.
 func (by *Caller) Origin(at time.Time) hook.Origin {
 	parent := os.Getppid()
 	return by.origin(at, "/proc", parent, proc.Lineage("/proc", parent))
@@ -197,7 +199,7 @@ func (by *Caller) origin(at time.Time, procDir string, parent int, line iter.Seq
 	return o
 }
 
-// told is the origin by the environment alone.
+// told returns the origin according to the environment alone.
 func (by *Caller) told(at time.Time, procDir string, parent int, line iter.Seq[proc.Process]) hook.Origin {
 	get := func(name string) string {
 		value, _ := by.LookupEnv(name)

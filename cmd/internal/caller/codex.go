@@ -11,9 +11,10 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// CodexOrigin is Origin for a hook of Codex. Its hooks may be children of a server that all of its screens share: then that
-// process is nobody's own, and its variables are those of the pane which happened to start it. A subagent shares process and
-// variables with its root thread, so that neither tells anything of it.
+// CodexOrigin is Origin for a hook of Codex. The parent of the hook may be a
+// server that is shared by several screens, and its variables are those of the
+// pane that started it. A subagent shares process and variables with its root
+// thread. Neither then identifies the thread.
 func (by *Caller) CodexOrigin(at time.Time, subagent bool) hook.Origin {
 	return by.codexOrigin(at, subagent, "/proc", os.Getppid())
 }
@@ -24,7 +25,7 @@ func (by *Caller) codexOrigin(at time.Time, subagent bool, procDir string, paren
 	p, err := process(pid, procDir, line)
 	if err == nil && !subagent && !isServer(pid, procDir) {
 		o = by.origin(at, procDir, parent, line)
-		o.Project, o.AutoCompact = "", hook.AutoCompact{} // they are what Claude Code was told
+		o.Project, o.AutoCompact = "", hook.AutoCompact{} // settings of Claude Code
 		if !strings.HasPrefix(o.Provider, "codex") {
 			o.Provider = ""
 		}
@@ -34,7 +35,8 @@ func (by *Caller) codexOrigin(at time.Time, subagent bool, procDir string, paren
 	return o
 }
 
-// served says whether a line of processes comes from a server of Codex. A shell is none, though it may have started one.
+// served reports whether one of the processes is a server of Codex. Shells do
+// not count, even if one started the server.
 func served(procDir string, line iter.Seq[proc.Process]) bool {
 	for p := range line {
 		if !p.Shell() && isServer(p.PID, procDir) {
@@ -44,7 +46,8 @@ func served(procDir string, line iter.Seq[proc.Process]) bool {
 	return false
 }
 
-// isServer says whether a process is Codex's server, by its arguments. One whose arguments cannot be read counts as one.
+// isServer reports whether a process is Codex's server, by its arguments. A
+// process whose arguments cannot be read counts as one.
 func isServer(pid int, procDir string) bool {
 	text, err := proc.Read(procDir, pid, "cmdline")
 	for arg := range bytes.SplitSeq(text, []byte{0}) {

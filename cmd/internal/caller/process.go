@@ -10,8 +10,9 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// OfProcess is the origin that the hooks of a client's process would name, by the environment that the process was started
-// with; the zero value where the system does not tell.
+// OfProcess returns the origin that hooks of a client's process would have, from
+// the environment with which the process was started; the zero value if the
+// system does not show it.
 func OfProcess(pid int) hook.Origin {
 	vars, err := proc.Read("/proc", pid, "environ")
 	if err != nil || len(vars) > maxRegistryBytes {
@@ -38,8 +39,8 @@ func Holder(locks *proc.Locks) func(path string) (transcript.Holder, bool) {
 	}
 }
 
-// ownTerminal says whether a process is the client of one user at a terminal. A server of Codex may have been started by
-// hand at one, and is nobody's client all the same.
+// ownTerminal reports whether a process is a client that one user runs on a
+// terminal. A server of Codex may run on a terminal too, and is not.
 func ownTerminal(p proc.Process, procDir string) bool {
 	return p.Start != "" && p.Terminal != 0 && !isServer(p.PID, procDir)
 }

@@ -20,8 +20,8 @@ func (by *Process) fallbackGuard() *fallbackGuard {
 	return &fallbackGuard{guard.Guard{Threshold: 1, Allow: []string{"Write", "Edit", "Read"}, Program: program}}
 }
 
-// refusal is the answer to a tool call: it is refused where the state file says that its session has overflowed, except
-// for the tools that an agent needs to hand over. It decides nothing anew and writes nothing.
+// refusal returns the reply that refuses a tool call if the state file marks the
+// session as full, except for tools that a handover needs. It writes nothing.
 func (g *fallbackGuard) refusal(p *hook.Payload) []byte {
 	if p.Event != hook.PreToolUse || p.Subagent() {
 		return nil

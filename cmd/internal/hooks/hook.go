@@ -73,8 +73,8 @@ func (p *Process) hook(ctx context.Context, args []string, began time.Time) {
 	}
 }
 
-// ofCodex says whether Codex calls this hook: by the arguments that `sm install` wrote, or by what it is told where they do
-// not say, as when somebody has copied the hooks of another client.
+// ofCodex reports whether Codex runs this hook: by the arguments that sm install
+// wrote, or else by the input, since hooks may be copied between clients.
 func ofCodex(args []string, data []byte) bool {
 	client, told := argument(args, "--client")
 	return client == files.Client || !told && codexhook.Speaks(data)
@@ -120,7 +120,7 @@ func argument(args []string, name string) (value string, ok bool) {
 	return value, ok
 }
 
-// AskForHelp tells a person from the client.
+// AskForHelp reports whether the arguments ask for help, as a person would.
 func AskForHelp(args []string) bool {
 	return len(args) == 1 && slices.Contains([]string{"-h", "--help"}, args[0])
 }

@@ -55,8 +55,9 @@ func calledAs(name string) string {
 	return filepath.Join(filepath.Dir(name), wholeProgram)
 }
 
-// handOver becomes the sm beside this program. Without one it says so, but for what clients call: there any exit code but 0
-// would keep an agent from going on.
+// handOver replaces this process by the sm next to it. If there is none it
+// prints an error, except for commands that clients run: any exit code but 0
+// would stop the agent.
 func handOver(args []string) int {
 	path, err := beside()
 	if err == nil && filepath.Base(args[0]) == wholeProgram { // it has become this very program, and would do so for ever

@@ -41,7 +41,7 @@ func leave(ctx context.Context, sockets []string, body []byte) {
 func Post(ctx context.Context, sockets []string, body []byte, wait bool) (answer []byte, heard bool) {
 	conn, err := socket.Dial(ctx, sockets)
 	if err != nil {
-		return nil, false // without an observer of ours there is nobody to tell
+		return nil, false // there is no observer
 	}
 	defer conn.Close()
 	// Neither the end of its time nor a signal waits for the observer.
@@ -57,7 +57,7 @@ func Post(ctx context.Context, sockets []string, body []byte, wait bool) (answer
 		return nil, false
 	}
 	answer, err = readAnswer(bufio.NewReader(conn))
-	if !stop() || err != nil { // where nobody has hung up, the end of an answer is its sender's
+	if !stop() || err != nil { // the deadline has not closed the connection: the sender ended the answer
 		return nil, false
 	}
 	return bytes.TrimSpace(answer), true

@@ -18,8 +18,8 @@ import (
 const (
 	// InsideStatusline is a variable that marks the process of a wrapped status line: an sm in there is one too many.
 	InsideStatusline = "SM_INSIDE_STATUSLINE"
-	// sampleWork is what a report may take the observer. Its answer is the line of a guarded session; without one in
-	// time the figure is shown. Where there is no guarded session, nobody waits for an answer.
+	// sampleWork limits a request to the observer whose answer is the line of a
+	// guarded session. Without an answer in time the percentage is printed.
 	sampleWork = 300 * time.Millisecond
 	// maxStatusline bounds what a wrapped status line prints.
 	maxStatusline = 64 << 10

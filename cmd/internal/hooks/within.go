@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// soon is after when a command that only tells the observer begins to watch its time, and to listen to signals. It is done
-// by then even where the machine is busy, and threads for signals would make it later there. Before it, a signal has its
-// usual effect, as at the start.
+// soon is the delay after which a command that only reports to the observer
+// starts to watch its deadline and signals. Most commands are done by then, and
+// the threads for signals would slow them down. Earlier signals have their
+// default effect.
 const soon = 50 * time.Millisecond
 
 // within does the work of a command that the client waits for, and says 0 when it is done and when it fails in whatever
@@ -63,8 +64,9 @@ func quietly(f func()) {
 	f()
 }
 
-// say prints a text. Where nobody reads standard output any more, a file's own Write would have the runtime end the process
-// by a signal. It is not ignored either: the wrapped status line would inherit that.
+// say prints a text. If the reader of standard output is gone, os.File.Write
+// would raise SIGPIPE. The signal is not ignored, as the wrapped status line
+// would inherit that.
 func say(w io.Writer, text []byte) {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -103,7 +103,8 @@ func (env Env) ExpandHome(path string) (string, error) {
 	return filepath.Join(home, path[1:]), nil
 }
 
-// StateDir is where the observer keeps its state: where it was told to, or "" for the default.
+// StateDir returns the observer's state directory: the configured one, or the
+// default for "".
 func (env Env) StateDir(configured string) (string, error) {
 	if configured != "" {
 		return configured, nil
@@ -146,9 +147,9 @@ func (env Env) SocketPaths(configured, stateDir string) ([]string, error) {
 // maxLinks bounds the symbolic links on the way to a path, as the kernel does.
 const maxLinks = 40
 
-// runtimeDir is XDG_RUNTIME_DIR, if it is what the XDG specification promises: a directory of ours that nobody else
-// may enter. After su or sudo it is another user's. A user who can change what it leads to could put a socket of his own,
-// or any other socket of ours, where we look for the observer's.
+// runtimeDir returns XDG_RUNTIME_DIR if it is a directory of this user that
+// others cannot enter, as the XDG specification requires. After su or sudo it
+// belongs to another user, who could put a socket of his own there.
 func (env Env) runtimeDir() (dir string, ok bool) {
 	dir, _ = env("XDG_RUNTIME_DIR")
 	if !filepath.IsAbs(dir) {
@@ -162,7 +163,8 @@ func (env Env) runtimeDir() (dir string, ok bool) {
 	return dir, trustedLinks(dir)
 }
 
-// trustedLinks says whether every symbolic link that an absolute path leads through is ours or root's.
+// trustedLinks reports whether all symbolic links of an absolute path belong to
+// this user or to root.
 func trustedLinks(path string) bool {
 	at, rest, links := "/", strings.Split(path, "/"), 0
 	for len(rest) > 0 {
@@ -189,7 +191,7 @@ func trustedLinks(path string) bool {
 	return true
 }
 
-// OwnedBy says whether one of these users owns a file.
+// OwnedBy reports whether a file belongs to one of the users.
 func OwnedBy(info fs.FileInfo, uids ...int) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && slices.Contains(uids, int(stat.Uid))

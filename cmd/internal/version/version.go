@@ -28,7 +28,7 @@ type Build struct {
 	Date    string // the day of the commit in UTC; empty where there is none
 }
 
-// How a Commit says that it does not name the sources.
+// Values of Commit for builds without a commit or with changes.
 const noCommit, dirty = "no commit", "-dirty"
 
 // Of reads the version from the build information alone: for it nothing has to be set at link time, and a binary

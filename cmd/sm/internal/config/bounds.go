@@ -112,7 +112,8 @@ func (s setting) outside() string {
 	return ""
 }
 
-// above says that a value is not below the key that is its limit, where that is not 0.
+// above returns an error text if the value is not below the key that limits it.
+// A limit of 0 is none.
 func (s setting) above() string {
 	show := func(v reflect.Value) string {
 		if d, ok := v.Interface().(time.Duration); ok {
@@ -170,7 +171,7 @@ func (c *Config) rules() map[string]func(setting) string {
 			if u, err := url.Parse(v); err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
 				return ""
 			}
-			if at := strings.LastIndexByte(v, '@'); at >= 0 { // what stands before it may be a password
+			if at := strings.LastIndexByte(v, '@'); at >= 0 { // before it there may be a password
 				v = "…" + v[at:]
 			}
 			return "must be an address such as http://127.0.0.1:9090, not " + plain.Quote(v)
@@ -185,7 +186,8 @@ func (c *Config) rules() map[string]func(setting) string {
 	}
 }
 
-// checkAddress holds an address of listen, or the one of metrics.listen, to be heard on by nobody else of ours.
+// checkAddress checks an address of listen, or metrics.listen, and that no other
+// key has the same.
 func checkAddress(addr string, scrapes bool, heard map[string]bool) string {
 	host, port, err := splitAddress(addr)
 	twice := port != 0 && heard[addr]
@@ -232,7 +234,7 @@ func loopback(host string) bool {
 	return err == nil && ip.IsLoopback() && !ip.Is4In6() && ip.Zone() == ""
 }
 
-// notHost finds what stands in no name of a host.
+// notHost finds characters that no host name has.
 func notHost(s string) bool {
 	return strings.ContainsAny(s, "/@?#*") || strings.ContainsFunc(s, func(r rune) bool {
 		return r == unicode.ReplacementChar || !unicode.IsGraphic(r) || unicode.IsSpace(r)

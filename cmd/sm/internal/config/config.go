@@ -1,10 +1,9 @@
-// Package config reads the configuration: defaults, then the file, then the environment, then flags.
+// Package config reads the configuration: defaults, then the file, the
+// environment and flags, each overriding the one before.
 //
-// Invariants: the type Config and its tags are the one list of keys; what is loaded holds, so that nobody checks a value
-// again; an error is one line that names the file's line, the variable or the flag, and what to do.
-//
-// It returns plain values and knows nothing of those who use them: what a key means to the observer is the command's
-// business.
+// The type Config and its tags are the one list of keys. A loaded configuration
+// is valid. An error is one line that names the line of the file, the variable
+// or the flag, and the remedy.
 package config
 
 import (
@@ -193,8 +192,8 @@ type messagesConfig struct {
 	Rereads   bool   `yaml:"rereads" default:"true"`
 }
 
-// Default is what holds when nobody says otherwise. The values are a promise: testdata/defaults.yaml is the published
-// list, and a test compares the two.
+// Default returns the default configuration. testdata/defaults.yaml is the
+// published list of the values.
 func Default() *Config {
 	c, p := new(Config), &parser{from: origins{}}
 	for _, s := range c.settings() {
@@ -217,7 +216,7 @@ type setting struct {
 	path  string // as in the file: storm.count, windows[0].tokens
 	value reflect.Value
 	tag   reflect.StructTag
-	group reflect.Value // the struct that it stands in
+	group reflect.Value // the struct of the key
 	entry bool          // of a list
 }
 
@@ -268,7 +267,7 @@ func viperKey(path string) string { return strings.ReplaceAll(path, ".", viperDe
 
 // BindFlag lets a flag of that name, once given, decide the key of that path.
 func BindFlag(flags *pflag.FlagSet, name, path string) {
-	// The error says that there is no such flag: a mistake in the program that its first test run shows.
+	// The only error is a missing flag, which the first run of a test shows.
 	if err := flags.SetAnnotation(name, flagKeyAnnotation, []string{path}); err != nil {
 		panic(err)
 	}
@@ -359,7 +358,8 @@ func open(path string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// absent says that there is no such file, be it for want of a directory on the way.
+// absent reports whether an error means that a file, or a directory of its
+// path, does not exist.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

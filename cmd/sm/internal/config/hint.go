@@ -13,7 +13,7 @@ import (
 	"sm/dashboards/screen/plain"
 )
 
-// mistyped says what a key takes and what it was given.
+// mistyped reports a value of the wrong type and the type that the key takes.
 func (p *parser) mistyped(typ reflect.Type, n *yaml.Node, path string) {
 	advice := ""
 	if typ.Kind() == reflect.String && n.Kind == yaml.ScalarNode && n.ShortTag() != "!!null" {
@@ -26,8 +26,9 @@ func (p *parser) mistyped(typ reflect.Type, n *yaml.Node, path string) {
 	p.fail(n.Line, "%s must be %s, not %s%s", cmp.Or(path, "the file"), wanted(typ), given, advice)
 }
 
-// mayHoldSecret says whether a word that is no value of its setting may be a secret: in place of the path of its file, or of
-// the group that path belongs to, or alone in the file and as long as a token.
+// mayHoldSecret reports whether an invalid value may be a secret: it is in the
+// place of the path of a secret's file, or in the group of that key, or it is
+// the only word of the file and as long as a token.
 func mayHoldSecret(typ reflect.Type, word, path string) bool {
 	if typ.Kind() == reflect.Slice {
 		typ = typ.Elem()
@@ -84,9 +85,10 @@ func keysOf(typ reflect.Type) []string {
 	return keys
 }
 
-// unknownKey names an unknown key, and says what it was likely meant to be. Inside an entry of a list only that entry's keys
-// come into question. A key that is like no known one may be a token in the wrong place: it is not shown where it is as long
-// as one, or stands beside the key of a file for one.
+// unknownKey reports an unknown key, with the key that was probably meant.
+// Inside an entry of a list it suggests keys of that entry only. A key that
+// resembles no known one may be a misplaced token; it is not shown if it is as
+// long as one, or next to the key of a secret's file.
 func unknownKey(unknown string, group reflect.Type, path string) string {
 	var known []string
 	if strings.HasSuffix(path, "]") {
@@ -115,7 +117,7 @@ func unknownKey(unknown string, group reflect.Type, path string) string {
 	return fmt.Sprintf("%s; remove it, or use a known one: the nearest is %q", name, best)
 }
 
-// forSecrets says whether the path of a setting is that of a file with secrets, which some take for the secret's own place.
+// forSecrets reports whether a setting is the path of a file with a secret.
 func forSecrets(path string) bool { return strings.HasSuffix(path, "_file") }
 
 // knownPaths lists groups and settings alike.

@@ -33,7 +33,7 @@ func (o origins) set(path, from string) {
 	o[path] = from
 }
 
-// of finds the origin of a path, or of the list that it stands in.
+// of returns the origin of a path, or of the list that contains it.
 func (o origins) of(path string) string {
 	for path != "" {
 		if from := o[path]; from != "" {
@@ -146,7 +146,8 @@ func (p *parser) document(text []byte) (*yaml.Node, error) {
 	return root.Content[0], nil
 }
 
-// syntax words an error of the YAML parser. Tabs are told apart because its own message for them is obscure.
+// syntax rewords an error of the YAML parser, whose message about tabs is
+// obscure.
 func (p *parser) syntax(text []byte, err error) error {
 	if line := tabbedLine(text); line > 0 && !p.variable {
 		return fmt.Errorf("%s: indented with a tab; YAML takes spaces only", p.at(line))

@@ -10,15 +10,16 @@ import (
 	"sm/cmd/internal/places"
 )
 
-// maxToken bounds a token, in bytes; minToken is what nobody guesses.
+// maxToken and minToken limit the length of a token, in bytes.
 const maxToken, minToken = 4096, 16
 
-// ErrTokenExposed says that others than this user can read, change or replace the token: with it anybody could have
-// agents told of alerts that nobody raised. An observer runs without the route then.
+// ErrTokenExposed means that other users can read, change or replace the token,
+// and so could send false alerts. The observer then runs without the route.
 var ErrTokenExposed = errors.New("others may know it")
 
-// WebhookToken reads the token that Alertmanager shows, "" where no file is configured. The file must be a regular one
-// that belongs to this user and is open to nobody else.
+// WebhookToken reads the token that Alertmanager sends, "" if no file is
+// configured. The file must be a regular file of this user with no access for
+// others.
 func (c *Config) WebhookToken() (string, error) {
 	path := c.HTTP.WebhookTokenFile
 	if path == "" {

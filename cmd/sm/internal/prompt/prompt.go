@@ -1,7 +1,7 @@
-// Package prompt types at the prompts of clients by way of tmux, for an observer that has something to say to a client that
-// waits.
+// Package prompt types messages at the prompts of waiting clients in tmux.
 //
-// It finds the pane; whether the client stands there and its prompt is empty is for handoff/tmux to see to.
+// It finds the pane. Package tmux checks that the client is there and its
+// prompt is empty.
 package prompt
 
 import (
@@ -24,7 +24,7 @@ type Prompts struct {
 	server *tmux.Server
 }
 
-// New is nil where there is no tmux: then agents are told by their hooks alone.
+// New returns nil if there is no tmux. Agents are then reached by hooks only.
 func New(log *slog.Logger) *Prompts {
 	server, err := tmux.New(tmux.Options{})
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package term writes what commands show on a terminal: tables, and a line that says how far the work is.
+// Package term writes tables and progress lines to a terminal.
 //
-// Invariants: what goes to no terminal has no colours and no progress line; columns line up in cells of the screen, so
-// that wide characters and colours do not move them.
-//
-// It knows nothing about sessions, and decides nothing: commands say what stands in a cell.
+// Output that does not go to a terminal has neither colours nor progress lines.
+// Columns are aligned by screen cells, so wide characters and colours do not
+// move them.
 package term

@@ -14,7 +14,7 @@ import (
 	"sm/dashboards/screen"
 )
 
-// The size of a screen that nobody knows, in cells and lines.
+// The assumed size of a screen whose size is unknown, in cells and lines.
 const defaultColumns, defaultLines = 80, 24
 
 // IsTerminal reports whether a stream is a terminal.
@@ -26,8 +26,8 @@ func IsTerminal(stream any) bool {
 // mostColumns is how wide a line becomes for the variable COLUMNS.
 const mostColumns = 10_000
 
-// Columns is how many cells a line of a stream has. What is no terminal, or one that does not tell, has those of the variable
-// COLUMNS, as POSIX has it, and 80 where variable is no such number.
+// Columns returns the width of a stream in cells: of a terminal its own width,
+// else the value of the variable COLUMNS, as POSIX defines it, else 80.
 func Columns(stream any, variable string) int {
 	width, _ := size(stream)
 	if width == 0 {
@@ -53,7 +53,7 @@ func Lines(stream any) int {
 	return cmp.Or(height, defaultLines)
 }
 
-// size is what a terminal says, and 0 where nobody does.
+// size returns the size of a terminal, 0 if it is unknown.
 func size(stream any) (width, height int) {
 	if file, ok := stream.(*os.File); ok {
 		if width, height, err := xterm.GetSize(int(file.Fd())); err == nil && width > 0 && height > 0 {

@@ -1,9 +1,8 @@
-// Package usage says what is wrong with a command line, and writes the manual pages, both from the tree of commands.
+// Package usage words errors of the command line and writes the manual pages,
+// both from the tree of commands.
 //
-// Invariants: an error names what is missing or unknown as the help calls it; where one thing alone can be meant it is
-// named. Each page comes from the same texts as --help.
-//
-// It runs no command.
+// An error names what is missing or unknown in the words of the help. Each page
+// has the same texts as --help.
 package usage
 
 import (
@@ -59,7 +58,7 @@ func wrongArgs(cmd *cobra.Command, args []string) error {
 
 func usageOf(cmd *cobra.Command) string { return strings.TrimSuffix(cmd.UseLine(), " [flags]") }
 
-// neededArgs are the names of the arguments in a usage line that stand in no brackets.
+// neededArgs returns the arguments of a usage line that are not in brackets.
 func neededArgs(use string) (names []string) {
 	depth := 0
 	for _, word := range strings.Fields(use)[1:] {

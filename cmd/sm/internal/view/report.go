@@ -77,8 +77,8 @@ func writeSentences(b *strings.Builder, all ...string) {
 	}
 }
 
-// struckAt says at which sizes compactions came that nobody asked for, and what was left after all, each in the median; ""
-// where that is not known.
+// struckAt returns the median sizes before compactions that were not manual, and
+// after all compactions; "" if they are unknown.
 func struckAt(r *report.Report, g Glyphs) string {
 	if r.Pre.Known == 0 {
 		return ""
