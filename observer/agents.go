@@ -143,7 +143,7 @@ func (t typingState) with(other typingState) typingState {
 	return t
 }
 
-// run is one `sm run`, as its polls tell.
+// run is one sm run, as its polls report it.
 type run struct {
 	seen time.Time // when it last asked; zero once it has hung up
 	last time.Time // the same, whatever came after
@@ -159,11 +159,12 @@ type run struct {
 // may be ending a client.
 const runPresent = api.RunWait + 15*time.Second
 
-// present says whether a run is there; nil is none.
+// present reports whether the run has polled recently.
 func (r *run) present(now time.Time) bool { return r != nil && now.Sub(r.seen) < runPresent }
 
-// restarts says whether a run is there that can restart its client.
+// restarts reports whether the run is present and can restart its client.
 func (r *run) restarts(now time.Time) bool { return r.present(now) && r.can }
 
-// lately says whether a run was there a moment ago: it hangs up when its client changes.
+// lately reports whether the run was present a moment ago. Its poll ends when
+// its client changes.
 func (r *run) lately(now time.Time) bool { return r != nil && now.Sub(r.last) < runPresent }

@@ -95,7 +95,7 @@ func (c *core) attempted(agent alerts.AgentID, before *alerts.Counters, now time
 		after.Attempts[i] -= n
 	}
 	v, _ := c.fleet.View(string(agent), now)
-	if v.Path == "" && strings.HasPrefix(v.Provider, clients.Codex) { // no transcript says so yet
+	if v.Path == "" && strings.HasPrefix(v.Provider, clients.Codex) { // there is no transcript yet
 		v.Program = clients.Codex
 	}
 	c.fleet.Attempted(v.Program, after.Attempts, after.Storms-before.Storms)
@@ -220,7 +220,7 @@ func (c *core) repeatNotices(now time.Time) {
 	}
 }
 
-// hook takes in a hook. durable says that it must not be answered before all is stored.
+// hook applies a hook. durable means that it must be stored before its answer.
 func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durable bool) {
 	c.hooks.Count(p.Event)
 	reachable := c.reachable(now)
@@ -237,7 +237,7 @@ func (c *core) hook(p *hook.Payload, now time.Time) (agent alerts.AgentID, durab
 		c.handoffs.step(rotation.Started{Agent: agent, Session: p.SessionID, Cleared: p.Source == "clear", At: stampOf(p, now)}, now)
 	}
 	if p.Event == hook.SessionEnd && p.Reason != "clear" && p.Reason != "resume" && string(agent) == p.SessionID {
-		c.queue.Withdraw(c.engine.Open(agent), now) // no client is left to hear of this context
+		c.queue.Withdraw(c.engine.Open(agent), now) // the client of this context is gone
 	}
 	return agent, p.Event == hook.PreCompact || p.Event == hook.SessionStart || p.Event == hook.PostCompact
 }
@@ -257,7 +257,8 @@ func (c *core) status(s *hook.Status, now time.Time) {
 	c.applyOrDefer(n, now)
 }
 
-// applyOrDefer lets the policy know what a signal has told, as soon as it knows the past.
+// applyOrDefer applies an update to the engine, or defers it until catch-up
+// ends.
 func (c *core) applyOrDefer(n fleet.Update, now time.Time) {
 	c.signaled = true
 	if c.caughtUp {
@@ -269,8 +270,8 @@ func (c *core) applyOrDefer(n fleet.Update, now time.Time) {
 	}
 }
 
-// maxHeld bounds what is kept of signals while the past is read. Whatever is beyond is
-// dropped: the transcripts tell it too.
+// maxHeld limits the updates that are deferred during catch-up. Later ones are
+// dropped: the transcripts repeat them.
 const maxHeld = 10_000
 
 // configure gives the settings to those that keep a copy. With an error nothing has changed.

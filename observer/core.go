@@ -43,8 +43,8 @@ type core struct {
 	delivery *delivery
 
 	early catchup.Queue
-	// held is what signals have told before all that existed was read: the policy must
-	// know the past first.
+	// held has updates from signals received during catch-up. They are applied when
+	// it ends, after the history.
 	held []fleet.Update
 
 	hooks    persist.HookCounts
@@ -58,13 +58,13 @@ type core struct {
 	refused  map[string]refusedRestart  // by state file
 
 	waiting  []chan<- error // who waits until all of this is stored
-	signaled bool           // something has been told that no transcript repeats
+	signaled bool           // a signal that no transcript repeats is not stored yet
 }
 
 // reachable reports whether messages can reach agents at all.
 func (p *parts) reachable(now time.Time) bool { return p.demo || p.fleet.Reachable(now) }
 
-// operator tells the operator something that is no notice of the engine's.
+// operator sends the operator a text that is not one of the engine's notices.
 func (p *parts) operator(key, text string) {
 	if !p.dryRun {
 		p.effects.add(operatorEffect{key, text})
@@ -106,7 +106,7 @@ type effectList []effect
 
 func (l *effectList) add(e ...effect) { *l = append(*l, e...) }
 
-// operatorEffect tells a notice to the operator.
+// operatorEffect sends a notice to the operator.
 type operatorEffect struct{ key, text string }
 
 // refusedRestart is why the restart of a full session was refused, as the operator has heard, and

@@ -16,8 +16,8 @@ import (
 // maxStops is how many answers to Stop hooks in a row make the client go on.
 const maxStops = 8
 
-// answer is what a hook is told: at most one message, which has been offered then. A prompt
-// that is a call is answered with the message that it names.
+// answer returns the reply to a hook, with at most one message, which then counts
+// as offered. A prompt that calls for a message gets that message.
 func (d *delivery) answer(agent alerts.AgentID, p *hook.Payload, now time.Time) (answer hook.Answer, offered outbox.ID) {
 	if id, called := outbox.Called(p.Prompt); called && p.Event == hook.UserPromptSubmit && !d.dryRun && agent != "" && !p.Subagent() {
 		return d.answerCall(agent, id, now)

@@ -33,7 +33,8 @@ func (h *handoffs) prepare(r rotation.Rotation) {
 	h.effects.add(prepareEffect{rotation: r, transcript: s.Path, pid: s.At.PID, reread: h.rereadBy(r)})
 }
 
-// rereadBy are the files that a document made for a handoff is to name; an agent's own document says what it wants.
+// rereadBy lists the files for a document that a handoff generates. A document
+// of the agent is not changed.
 func (h *handoffs) rereadBy(r rotation.Rotation) []string {
 	if !r.Auto() {
 		return nil
@@ -47,7 +48,7 @@ type sweepEffect struct{}
 // fitWithin is how long a file may take to be looked at while its agent waits.
 const fitWithin = 3 * time.Second
 
-// fit says whether a file may be handed over, and its path be typed.
+// fit checks that a file may be handed over and its path typed.
 func (s *server) fit(ctx context.Context, r *rotation.Rotation) error {
 	if s.settings.Load().Handoff.Documents == nil {
 		return respond.ErrNoWay
@@ -78,8 +79,8 @@ func (s *server) fit(ctx context.Context, r *rotation.Rotation) error {
 	}
 }
 
-// documentsFor says what a hook needs of the documents, nil for nothing. A session that a
-// handoff begins is told by its prompt what to read.
+// documentsFor returns what a hook needs from the documents, or nil. A session
+// that a handoff begins gets its document by its prompt.
 func (h *handoffs) documentsFor(agent alerts.AgentID, p *hook.Payload) *documents.Request {
 	if h.settings.Handoff.Documents == nil || h.dryRun || agent == "" || p.Subagent() {
 		return nil

@@ -54,8 +54,8 @@ func (a *App) startEffects(ctx context.Context) *effectRunner {
 		queueing: make(chan struct{}, 2),
 		report: func(ctx context.Context, o outcome) {
 			now := time.Now()
-			// With ctx the loop has ended, and nobody takes note: what was typed stays offered, and the transcript decides;
-			// a handoff is looked at again by the next observer.
+			// The loop has stopped; the result is dropped. A typed text stays offered until the
+			// transcript decides, and the next observer continues a handoff.
 			_ = a.update(ctx, func(c *core) error { o.apply(c, now); return nil })
 		},
 	}
@@ -120,7 +120,7 @@ func (r *effectRunner) begin(e effect) {
 	}
 }
 
-// still asks the loop whether an effect may go on; errBusy says that it may not.
+// still asks the loop whether an effect may go on. errBusy means that it may not.
 func (r *effectRunner) still(ctx context.Context, fits func(*core) bool) error {
 	return r.ask(ctx, func(c *core) error {
 		if !fits(c) {
@@ -134,8 +134,8 @@ func (e levelEffect) do(r *effectRunner) {
 	e.Write(r.levels, func(agent string, err error) { r.log.Warn("cannot write a level file", "agent", agent, "err", err) })
 }
 
-// do logs the notice and gives it to the operator's command. Nothing else waits for that.
-// A kill in between loses a notice: the operator is told at most once.
+// do logs the notice and passes it to the operator's command, without waiting
+// for it. A kill in between loses the notice: it is sent at most once.
 func (o operatorEffect) do(r *effectRunner) {
 	r.log.Warn("notice for the operator", "key", o.key, "text", o.text)
 	if argv := r.settings.Load().Notify; len(argv) > 0 {

@@ -15,7 +15,7 @@ import (
 	"sm/observer/wire"
 )
 
-// postHandoff schedules a handoff: 200 says that it is stored.
+// postHandoff schedules a handoff. The status 200 means that it is stored.
 func (s *server) postHandoff(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in api.NewHandoff
@@ -129,8 +129,8 @@ func (s *server) getRun(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// foreignRun says that the caller has not started the agent's client, as far as the
-// system tells: two runs may have been given one name.
+// foreignRun reports whether the caller did not start the agent's client, as far
+// as the system shows: two runs may have the same name.
 func (s *server) foreignRun(r *http.Request) bool {
 	pid, err := access.PeerPID(r.Context())
 	if s.o.Ancestry == nil || err != nil {
@@ -151,7 +151,7 @@ func (s *server) foreignRun(r *http.Request) bool {
 
 // hungUp takes note of a run that has ended while it asked, unless it has asked again.
 func (s *server) hungUp(ctx context.Context, id string, number int) {
-	_ = s.do(context.WithoutCancel(ctx), func(c *core) { // when the loop has ended nobody needs to know
+	_ = s.do(context.WithoutCancel(ctx), func(c *core) { // if the loop has stopped, there is nothing to update
 		if agent, err := c.fleet.Agent(id, true); err == nil && c.handoffs.run(agent).polls == number {
 			c.handoffs.run(agent).seen = time.Time{}
 		}

@@ -64,7 +64,7 @@ func (s *server) metricsRoutes() http.Handler {
 
 func getHealthy(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, "healthy\n") // the peer has gone: nobody to tell
+	_, _ = io.WriteString(w, "healthy\n") // an error means that the peer has gone
 	return nil
 }
 
@@ -79,10 +79,10 @@ func (s *server) getReady(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
-// closeToAgents takes the doors by which real agents come in off an observer of made-up
-// ones: what is left can be read, and texts can be sent to the agents that there are.
-// Hooks are answered with nothing, as by an observer that is not there: the client must
-// not notice. Everybody else is told.
+// closeToAgents disables the routes that take input from real agents: a demo
+// observer can be read, and texts can be sent to its agents. Hooks get an empty
+// answer, as without an observer, so that the client is not affected. Other
+// requests are refused.
 func closeToAgents(routes []access.Route) {
 	for i, r := range routes {
 		reads := !slices.ContainsFunc(r.Methods, func(m string) bool { return m != http.MethodGet })

@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// storeEvery is the longest that a change waits to be stored. It is restEvery for what transcripts alone tell without a
-	// pause while nothing is to follow from it: a kill in between repeats reading.
+	// storeEvery is the longest delay before a change is stored. Changes that
+	// transcripts repeat, and that have no effects, wait for restEvery: after a kill
+	// the transcripts are read again.
 	storeEvery = 250 * time.Millisecond
 	restEvery  = time.Second
 	// retryEvery is how soon a failed transaction is tried again.

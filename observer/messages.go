@@ -16,7 +16,7 @@ import (
 	"sm/transcript/wording"
 )
 
-// getMessages lists what the queue knows of an agent.
+// getMessages lists the messages of an agent.
 func (s *server) getMessages(w http.ResponseWriter, r *http.Request) error {
 	return s.listMessages(w, r, func(c *core) ([]outbox.Message, error) {
 		agent, err := c.fleet.Agent(r.PathValue("id"), false)
@@ -44,7 +44,8 @@ func (s *server) listMessages(w http.ResponseWriter, r *http.Request, of func(*c
 	return respond.JSON(w, http.StatusOK, answer)
 }
 
-// postMessage takes a message for an agent: 202 says that it is stored.
+// postMessage queues a message for an agent. The status 202 means that it is
+// stored.
 func (s *server) postMessage(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in api.NewMessage
@@ -81,7 +82,7 @@ func (s *server) postMessage(w http.ResponseWriter, r *http.Request) error {
 	return respond.JSON(w, http.StatusAccepted, answer)
 }
 
-// fitMessage says what is wrong with a message, and in which mode it is delivered.
+// fitMessage checks a message and returns its mode of delivery.
 func fitMessage(in *api.NewMessage) (alerts.Mode, error) {
 	mode, ok := wire.Mode(in.Mode)
 	text := ""
@@ -103,8 +104,8 @@ func fitMessage(in *api.NewMessage) (alerts.Mode, error) {
 // maxWord bounds the names that come with a message.
 const maxWord = 128
 
-// sender is what a sender is called to others: an agent by its name. A pane that is no
-// agent's is nobody.
+// sender returns the name of a sender as recipients see it: the name of an agent,
+// "" for a pane without one.
 func (c *core) sender(id string) string {
 	agent, err := c.fleet.Agent(id, true)
 	if err != nil {
@@ -119,7 +120,7 @@ func (c *core) sender(id string) string {
 	return string(agent)
 }
 
-// deleteMessage takes back a message that nobody can have read.
+// deleteMessage withdraws a message that no agent can have read.
 func (s *server) deleteMessage(w http.ResponseWriter, r *http.Request) error {
 	var m outbox.Message
 	err := s.update(r.Context(), func(c *core) error {

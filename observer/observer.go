@@ -1,24 +1,29 @@
-// Package observer puts the parts together: it follows transcripts, keeps what they add up to, warns agents, carries out
-// their handoffs, and shows all of it over HTTP.
+// Package observer runs the observer: it follows transcripts, keeps their
+// totals, warns agents, carries out handoffs, and serves HTTP.
 //
-// Its words:
+// Terms:
 //
-//   - An agent is somebody who works, under one name; its sessions follow each other. A session is one transcript of a client.
-//   - A cycle is the time between two compactions, clearings or handoffs of an agent.
-//   - A reading is a context size at a time, as a transcript or a status line gives it.
-//   - A notice is what the policy says of an agent, once in a cycle for each kind. A message is a text on its way to an agent:
-//     a notice, a reminder, or somebody's.
-//   - A handoff carries an agent's work over into a fresh context; inside it is called a rotation.
-//   - The pressure is how near an agent's next compaction is, by its own past.
+//   - An agent is a named worker; its sessions follow each other. A session is
+//     one transcript of a client.
+//   - A cycle is the time between two compactions, clears or handoffs of an agent.
+//   - A reading is a context size at a time, from a transcript or a status line.
+//   - A notice is a text of the alert rules about an agent, at most one of each
+//     kind in a cycle. A message is a text for an agent: a notice, a reminder, or
+//     a text from another agent or a person.
+//   - A handoff continues an agent's work in a fresh context. The code calls it a
+//     rotation.
+//   - Pressure is the size of a context as a share of the compaction threshold.
 //
-// Invariants: one goroutine, the loop, owns all state (core), and the one way in is a function sent to it; what a batch of
-// input changes is stored in one transaction; effects on the world begin when what led to them is stored, and their outcome
-// comes back into the loop; a kill at any point repeats reading and nothing else; readings show at once, before they are
-// stored.
+// One goroutine, the loop, owns all state (core); other goroutines send it
+// functions. The changes of a batch of input are stored in one transaction.
+// Effects begin after their cause is stored, and their outcome returns to the
+// loop. A kill at any point repeats reading and nothing else. Readings are shown
+// at once, before they are stored.
 //
-// The loop leaves decisions to others: what a record means to the transcript package, what counts where to fleet, what is
-// said to whom to alerts. Its collaborators only carry them out: rules what the engine decides, handoffs what rotations
-// want, delivery what waits in the queue. observer/access says who may come in.
+// Package transcript interprets records, fleet attributes them to sessions, and
+// alerts decides on notices. In this package, rules carries out the decisions of
+// the engine, handoffs those of the rotations, and delivery sends the messages of
+// the queue. Package access admits requests.
 package observer
 
 import (
@@ -67,7 +72,7 @@ func New(ctx context.Context, o Options) (*App, error) {
 	}
 	a.reloads.done(time.Now())
 	a.settings.Store(&o.Settings)
-	a.o.Settings = Settings{} // nobody may read what was true at the start
+	a.o.Settings = Settings{} // they may change; read a.settings
 	if err := a.setUp(ctx); err != nil {
 		return nil, errors.Join(err, a.release())
 	}
@@ -192,8 +197,8 @@ func tcpOf(all []net.Addr) (list []string) {
 // Ready is closed once all that existed at the start has been read.
 func (a *App) Ready() <-chan struct{} { return a.ready }
 
-// Answers returns once the loop has had a turn for it. An error says that it had none before ctx ended, or has ended
-// itself.
+// Answers returns once the loop has run a function of its own. An error means
+// that ctx or the loop ended before.
 func (a *App) Answers(ctx context.Context) error { return a.do(ctx, func(*core) {}) }
 
 // Start launches the parts. They run until Stop.
@@ -215,7 +220,7 @@ func (a *App) Start() {
 	a.work.Go(func() { a.hub.Run(ctx) })
 	a.work.Go(func() {
 		select {
-		case <-a.ready: // before, nobody is known
+		case <-a.ready: // the agents are known from here on
 			a.poller.Run(ctx)
 		case <-ctx.Done():
 		}

@@ -34,9 +34,9 @@ type Options struct {
 	Projects  []string
 	CodexDirs []string
 	State     string
-	// Held says which process holds a lock on a file, by which open threads of Codex are
-	// known; nil where nobody can say. Origin is what the environment of a client's process says
-	// of its agent and its pane; nil for nothing.
+	// Held returns the process that holds a lock on a file, which identifies open
+	// threads of Codex; nil if the system does not show it. Origin returns the agent
+	// and pane in the environment of a client's process; nil for none.
 	Held   func(path string) (transcript.Holder, bool)
 	Origin func(pid int) hook.Origin
 	// Enqueuer gives messages to idle threads of Codex; nil for none.
@@ -48,20 +48,20 @@ type Options struct {
 	Listen []string
 	// MetricsListen, when set, is an address for /metrics and health alone, with
 	MetricsListen, WebConfigFile string
-	// DryRun lets nobody hear anything: what would be said is logged, and nothing is
-	// stored.
+	// DryRun logs what would be sent to agents and the operator, without sending or
+	// storing it.
 	DryRun bool
 	// Passed are sockets that the service manager has opened for these addresses; nil for none.
 	Passed *access.Passed
-	// Demo says that the sessions in Projects are made up. The answers tell it, and
-	// nothing is taken from agents but by App.Hook.
+	// Demo means that the sessions in Projects are simulated. Answers are marked, and
+	// only App.Hook takes input from agents.
 	Demo bool
 	// Sanitise makes a text fit for an agent: one line, without what cannot be seen. nil
 	// leaves texts as they are.
 	Sanitise func(text string) string
 	// Terminal reaches idle clients; nil for none.
 	Terminal Terminal
-	// Alive says whether a process still runs; an empty start time stands for any.
+	// Alive reports whether a process runs. An empty start time matches any.
 	Alive func(pid int, start string) bool
 	// Ancestry lists a process and those that it descends from, the nearest first; nil
 	// where the system does not say.
@@ -91,7 +91,8 @@ func (o *Options) sanitise(text string) string {
 	return o.Sanitise(text)
 }
 
-// Check says what an observer would refuse: a text that is no template, or a file for metrics.listen that does not hold.
+// Check returns the error with which an observer would refuse the options: an
+// invalid template, or an invalid file for metrics.listen.
 func (o *Options) Check() error {
 	if _, err := alerts.New(o.Alerts); err != nil {
 		return fmt.Errorf("settings of the policy: %w", err)
@@ -131,7 +132,7 @@ type Settings struct {
 	// AllowedHosts and AllowedUIDs are names of this server and users that TCP is open to, besides the usual ones.
 	AllowedHosts []string
 	AllowedUIDs  []uint32
-	// WebhookToken lets Alertmanager in over TCP; "" for nobody.
+	// WebhookToken admits Alertmanager over TCP; "" admits no request.
 	WebhookToken string
 	// Alertmanager names servers that are asked for alerts of this machine; the zero value for none.
 	Alertmanager alertmanager.Options
@@ -164,7 +165,8 @@ type HandoffOptions struct {
 	// Documents keeps the documents, nil for no handoffs; Channels are those configured.
 	Documents *handoff.Documents
 	Channels  []handoff.Channel
-	// DocumentBytes bounds a document, Characters what a session's start is told of it, in UTF-16 units.
+	// DocumentBytes limits a document, Characters the part of it that a new session
+	// gets, in UTF-16 units.
 	DocumentBytes int64
 	Characters    int
 	// AutoDocument makes a document before each compaction, AutoRotate restarts an agent
@@ -182,18 +184,19 @@ type Reloaded struct {
 	Restart []string
 }
 
-// Enqueuer gives a text to the queue that Codex keeps for a thread: the thread takes it as a prompt once it is at rest.
-// It is found by id, which stands in the text: where the queue has it already, nothing is done. placed says that the queue
-// may have got the text; with an error and without placed it has not.
+// Enqueuer adds a text to the queue that Codex keeps for a thread. The thread
+// takes it as a prompt once it is idle. A text whose id is queued already is not
+// added again. placed means that the queue may have the text; an error without
+// placed means that it has not.
 type Enqueuer interface {
 	Enqueue(ctx context.Context, to fleet.Thread, id, text string) (placed bool, err error)
 }
 
 // Terminal reaches clients that wait at their prompt, where no hook speaks.
 type Terminal interface {
-	// Type types one line at a client's prompt and presses Enter, if the prompt is empty
-	// and idle, asked last before, agrees. typed says that the client may have got the
-	// text; with an error and without typed nothing has happened.
+	// Type types one line at a client's prompt and presses Enter, if the prompt is
+	// empty and idle, which is asked last, agrees. typed means that the client may
+	// have the text; an error without typed means that nothing was typed.
 	Type(ctx context.Context, at fleet.Place, text string, idle func(context.Context) error) (typed bool, err error)
 	// Finish presses Enter if the text stands at the prompt already, exactly and alone, and
 	// else does nothing. The results are those of Type.

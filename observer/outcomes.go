@@ -23,7 +23,7 @@ func (e typeEffect) run(ctx context.Context, r *effectRunner) outcome {
 	return hasTyped{e, typed, err}
 }
 
-// errBusy says that an agent is at work again.
+// errBusy means that an agent is at work again.
 var errBusy = errors.New("the agent is at work again; it is told between its tool calls")
 
 // hasTyped is the outcome of a typeEffect.

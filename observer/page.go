@@ -118,8 +118,9 @@ func (s *server) postOpen(w http.ResponseWriter, _ *http.Request) error {
 	return respond.JSON(w, http.StatusCreated, api.Page{URL: u.String(), Seconds: int(access.TokenLife / time.Second)})
 }
 
-// pageAddress is the address at which a browser of this machine reaches the page, "" for none: the first that is
-// listened on, by its loopback name where it stands for all.
+// pageAddress returns the address of the page for a browser of this machine, ""
+// for none: the first listening address, by its loopback name if it is a
+// wildcard.
 func pageAddress(addrs []string) string {
 	for _, address := range addrs {
 		host, port, err := net.SplitHostPort(address)

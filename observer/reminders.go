@@ -38,7 +38,7 @@ func (s *server) listReminders(w http.ResponseWriter, r *http.Request, of func(*
 	return respond.JSON(w, http.StatusOK, answer)
 }
 
-// postReminder takes a reminder: 201 says that it is stored.
+// postReminder adds a reminder. The status 201 means that it is stored.
 func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	var in api.NewReminder
@@ -60,7 +60,7 @@ func (s *server) postReminder(w http.ResponseWriter, r *http.Request) error {
 		c.rules.next = now // ask it soon
 		return err
 	})
-	if errors.Is(err, respond.ErrNotStored) { // nobody will ask for it again under this name
+	if errors.Is(err, respond.ErrNotStored) { // the caller does not have its id
 		_ = s.do(context.WithoutCancel(r.Context()), func(c *core) { c.engine.CancelReminder(x.ID, "") })
 	}
 	if err != nil {

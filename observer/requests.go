@@ -45,7 +45,7 @@ func (h *handoffs) request(id string, in api.NewHandoff, line callers, now time.
 		return x, err
 	}
 	x = rotation.Rotation{ID: rotation.NewID(), Agent: agent, Path: in.Path, Session: s.Session, Since: s.Started, CWD: s.Project}
-	if s.At.PID == 0 { // nobody knows whether it was its own client that asked: none that comes is cleared for it
+	if s.At.PID == 0 { // the requesting client is unknown, so no client is cleared
 		x.Session = ""
 	}
 	return x, nil
@@ -101,7 +101,7 @@ type polled struct {
 	number int
 }
 
-// polled takes note of a poll, and says what its run is to do.
+// polled records a poll and returns the instruction for its run.
 func (h *handoffs) polled(id string, asked api.Run, first bool, now time.Time) (p polled, err error) {
 	agent, err := h.fleet.Agent(id, true)
 	if err != nil {
@@ -140,8 +140,8 @@ func (h *handoffs) polled(id string, asked api.Run, first bool, now time.Time) (
 	return p, nil
 }
 
-// restarting says that a client is being restarted, or its prompt has not been seen yet:
-// until then no transcript says what it lacks.
+// restarting reports whether a client is being restarted or has not shown its
+// prompt yet. Until then no transcript shows what it lacks.
 func (h *handoffs) restarting(agent alerts.AgentID) bool {
 	r, open := h.rotations.Open(agent)
 	return open && r.Way == rotation.WayRestart && r.State.Touched()

@@ -23,7 +23,8 @@ const (
 	runsWithin = 12 * time.Second
 )
 
-// step hands an input to the rotations and begins what follows. A dry run rotates nobody.
+// step passes an input to the rotations and starts the resulting effects. A dry
+// run rotates no agent.
 func (h *handoffs) step(in rotation.Input, now time.Time) {
 	if !h.dryRun {
 		h.perform(h.rotations.Step(in), now)
@@ -83,8 +84,8 @@ func (h *handoffs) pass(now time.Time) {
 	h.perform(h.rotations.Tick(now), now)
 }
 
-// awaitsRun says that an agent's `sm run` may not have asked since the observer began: its
-// handoff from before waits for that.
+// awaitsRun reports whether an agent's sm run may not have polled since the
+// observer started. A handoff from before waits for the poll.
 func (h *handoffs) awaitsRun(agent alerts.AgentID, now time.Time) bool {
 	r, _ := h.rotations.Open(agent)
 	return r.State == rotation.Scheduled && r.Made.Before(h.began) && now.Sub(h.began) < runsWithin && !h.agents.look(agent).run.present(now)
@@ -99,7 +100,7 @@ func (h *handoffs) way(agent alerts.AgentID, at fleet.Place, now time.Time) rota
 		return rotation.WayRestart
 	case h.delivery.terminal == nil || at.PID == 0:
 		return rotation.WayNone
-	case s.Provider == clients.Codex && !s.Open: // what else it is nobody knows
+	case s.Provider == clients.Codex && !s.Open: // its state is unknown
 		return rotation.WayNew
 	}
 	return rotation.WayClear
@@ -188,8 +189,8 @@ func (h *handoffs) notifyAgent(agent alerts.AgentID, name, text string, mode ale
 	}
 }
 
-// report says that a handoff has failed, to the operator and to the agent, which may have
-// lost its context and not know what to read.
+// report sends the failure of a handoff to the operator and to the agent, which
+// may have lost its context without a document to read.
 func (h *handoffs) report(x rotation.Report, now time.Time) {
 	r := &x.Rotation
 	h.log.Warn("handoff failed", "agent", r.Agent, "id", r.ID, "reason", r.Reason, "lost", x.Lost, "path", r.Path)
@@ -235,7 +236,7 @@ func (h *handoffs) opened(x *alerts.Opened, now time.Time) {
 // lostName ends the name of what is said of a context that may have been cleared.
 const lostName = "/lost"
 
-// unhelpful tells an agent whose new context is full from the start.
+// unhelpful notifies an agent whose new context is full from the start.
 func (h *handoffs) unhelpful(s rotation.AgentRecord, now time.Time) {
 	h.log.Warn("a handoff did not help", "agent", s.Agent, "session", s.Session)
 	h.operator("handoff/"+s.Session+"/futile", fmt.Sprintf("The context of %s stands above the warning right after a handoff.", h.name(s.Agent)))

@@ -150,7 +150,7 @@ func (p *rules) remind(r *alerts.Remind, now time.Time) {
 	if agent, err := p.fleet.Agent(string(r.Reminder.Agent), true); err == nil {
 		r.Reminder.Agent = agent
 	}
-	p.unsay(r.Reminder.Agent, r.Reminder.ID, now) // the newest saying stands for those before
+	p.unsay(r.Reminder.Agent, r.Reminder.ID, now) // a new text replaces earlier ones
 	_, err := p.queue.Put(outbox.Message{
 		To: r.Reminder.Agent, From: r.Reminder.From, Ref: saying(&r.Reminder), Mode: r.Mode, Text: wording.Remind + r.Reminder.Text,
 		OwnWords: r.Reminder.Own(), Unmetered: true,
@@ -172,7 +172,7 @@ func (p *rules) skip(s *alerts.Skip, now time.Time) {
 	}
 }
 
-// unsay takes back what a reminder has said and nobody has got yet.
+// unsay withdraws the texts of a reminder that were not delivered yet.
 func (p *rules) unsay(agent alerts.AgentID, id string, now time.Time) (n int) {
 	for _, m := range p.queue.Of(agent) {
 		if (m.State == outbox.Waiting || m.Calling) && strings.HasPrefix(m.Ref, sayings+id+"/") {

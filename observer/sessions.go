@@ -20,7 +20,7 @@ import (
 	"sm/observer/wire"
 )
 
-// policy is what engine, queue and rotations know of the agent of a view.
+// policy returns what engine, queue and rotations have for the agent of a view.
 func (c *core) policy(v *fleet.View) (p wire.Policy) {
 	if v.Left {
 		return p
@@ -58,9 +58,9 @@ func (c *core) spent(now time.Time, s *api.Sessions) {
 	s.RateLimits, s.Today = wire.RateLimits(c.fleet.Limits(now), counters.Others, now), wire.Today(&counters.Today, c.fleet.Created())
 }
 
-// getSessions tells of all sessions, or with recent=1 of those that the page shows: who asks again and again wants no list
-// of all that ever was. With client=codex
-// it tells of that client's alone, with trend=1 each says how its context grew.
+// getSessions returns all sessions, with recent=1 only those that the page shows.
+// With client=codex it returns only those of that client, with trend=1 each has
+// the recent sizes of its context.
 func (s *server) getSessions(w http.ResponseWriter, r *http.Request) error {
 	recent, err := flagOf(r, "recent", "all sessions")
 	if err != nil {
@@ -133,8 +133,9 @@ func (c *core) views(keys []fleet.Key, now time.Time, client string) []fleet.Vie
 	return views
 }
 
-// sessions describes one part of the sessions. For a trend it reads the transcripts of those whose history
-// is incomplete, as long as there is time since began.
+// sessions describes one part of the sessions. For a trend it reads the
+// transcripts of sessions with incomplete history, for a limited time since
+// began.
 func (s *server) sessions(ctx context.Context, began time.Time, of part, trend bool) (all []api.Session, err error) {
 	for filled := false; ; filled = true {
 		var agents []pages.Agent
@@ -193,8 +194,8 @@ func (s *server) getSession(w http.ResponseWriter, r *http.Request) error {
 	return respond.JSON(w, http.StatusOK, answer)
 }
 
-// recent gives those whose client runs, and then the rest of fleet.Recent, the newest
-// activity first, at most so many; others counts those left out.
+// recent returns the sessions with a running client, then the rest of
+// fleet.Recent, newest activity first, up to a limit; others counts the rest.
 func (c *core) recent(now time.Time, ttl time.Duration, most int, client string) (views []fleet.View, others int) {
 	views, others = c.fleet.Recent(now, ttl, client)
 	if most <= 0 || most > pages.MaxAgents {

@@ -45,8 +45,9 @@ type BadSettingsError struct{ Err error }
 func (e *BadSettingsError) Error() string { return e.Err.Error() }
 func (e *BadSettingsError) Unwrap() error { return e.Err }
 
-// Reload reads the configuration again by Options.Reload and applies it. What came of it is in the log and in /metrics.
-// An error is a *BadSettingsError, or says that there is nothing to read, or that the loop has ended or ctx.
+// Reload reads the configuration with Options.Reload and applies it. The log and
+// /metrics have the result. The error is a *BadSettingsError, or means that there
+// is no configuration, or that the loop or ctx has ended.
 func (a *App) Reload(ctx context.Context) error {
 	if a.o.Reload == nil {
 		return respond.ErrNoReload

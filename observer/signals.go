@@ -19,12 +19,12 @@ import (
 	"sm/transcript/clients"
 )
 
-// postHook takes a hook's payload or a report of the status line from `sm hook` and
-// `sm statusline`, and answers with what the client is to be told.
+// postHook takes the payload of a hook, or a report of the status line, from sm
+// hook and sm statusline, and answers with the output for the client.
 //
-// What only says that somebody is there is answered before it is stored: nobody builds
-// on it, and the client waits for the answer. What opens cycles, and every message that
-// an answer carries, is stored first.
+// A signal that only shows activity is answered before it is stored: nothing
+// depends on it, and the client waits for the answer. Signals that open cycles,
+// and messages in answers, are stored first.
 func (s *signals) postHook(w http.ResponseWriter, r *http.Request) error {
 	now := time.Now()
 	body, err := respond.ReadBody(r)
@@ -40,7 +40,7 @@ func (s *signals) postHook(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.learn(r.Context(), p.TranscriptPath, p.SessionID)
 	codex := p.SM.Client == clients.Codex
-	if p.Event == hook.Stop && !p.Subagent() && !codex { // Codex has told the reply's size by then
+	if p.Event == hook.Stop && !p.Subagent() && !codex { // Codex has written the size of the reply by then
 		s.awaitReply(r.Context(), &p)
 	}
 	answer, offered, err := s.answerHook(r.Context(), &p, now)
@@ -48,7 +48,7 @@ func (s *signals) postHook(w http.ResponseWriter, r *http.Request) error {
 		answer = s.guard.DecideToolCall(r.Context(), &p)
 	}
 	if err != nil {
-		if offered != "" { // nobody has heard it; when the loop has ended the next start finds out
+		if offered != "" { // it was not delivered; if the loop has stopped, the next start corrects this
 			_ = s.do(context.WithoutCancel(r.Context()), func(c *core) { c.queue.Unoffer(offered, now) })
 		}
 		return err
@@ -83,7 +83,7 @@ func (s *signals) answerHook(ctx context.Context, p *hook.Payload, now time.Time
 	return answer, offered, err
 }
 
-// free says that the agent that a document was left for has no client any more.
+// free reports whether the owner of a document has no running client any more.
 func (s *signals) free(ctx context.Context, owner string) (free bool) {
 	err := s.do(ctx, func(c *core) {
 		at, known := c.fleet.Location(alerts.AgentID(owner))
@@ -225,16 +225,16 @@ func (a *App) learn(ctx context.Context, path, session string) {
 	if len(changes) == 0 {
 		return
 	}
-	// Who has hung up has told it all the same.
+	// The change counts even if the caller has closed the connection.
 	if err := a.do(context.WithoutCancel(ctx), func(c *core) { c.roots = append(c.roots, changes...) }); err != nil {
 		a.log.Debug("a projects folder is not remembered", "err", err)
 	}
 }
 
-// Hook takes in a hook of a client from within this process and returns what the
-// client is to be told, as POST /hooks/claude does: it is how a demo's agents, which
-// are no processes, speak. The error says that it is not stored, or that the observer
-// has ended.
+// Hook applies the hook of a client in this process and returns the output for
+// the client, like POST /hooks/claude. A demo uses it, as its agents are not
+// processes. The error means that the hook is not stored, or that the observer
+// has stopped.
 func (a *App) Hook(ctx context.Context, p *hook.Payload) (hook.Answer, error) {
 	now := time.Now()
 	answer, offered, err := (&signals{a}).answerHook(ctx, p, now)
@@ -270,8 +270,8 @@ func (s *server) postAlerts(w http.ResponseWriter, r *http.Request) error {
 	return respond.JSON(w, http.StatusOK, answer)
 }
 
-// alert lets the policy know of alerts. told counts those that were said to somebody; unknown are of agents that are not
-// known, or not yet.
+// alert passes alerts to the engine. said counts those that gave a notice;
+// unknown has those of agents that are not known, or not yet.
 func (c *core) alert(list []alertmanager.Firing, now time.Time) (said int, unknown []alertmanager.Firing) {
 	for _, x := range list {
 		agent, err := c.fleet.Agent(x.Session, true)
@@ -306,8 +306,8 @@ func isSay(action alerts.Action) bool {
 	return ok
 }
 
-// Status takes in a report of a status line from within this process, as POST /hooks/claude does. The error says that the
-// observer has ended.
+// Status applies a report of a status line in this process, like POST
+// /hooks/claude. The error means that the observer has stopped.
 func (a *App) Status(ctx context.Context, s *hook.Status) error {
 	return a.do(ctx, func(c *core) { c.status(s, time.Now()) })
 }

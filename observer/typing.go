@@ -53,7 +53,7 @@ func (d *delivery) typeToIdle(now time.Time) {
 	}
 }
 
-// idle says whether an agent waits at its prompt, and where.
+// idle reports whether an agent waits at its prompt, and where.
 func (d *delivery) idle(agent alerts.AgentID, now time.Time) (place fleet.Place, ok bool) {
 	if v, known := d.engine.Agent(agent); known && v.Compacting {
 		return place, false
@@ -74,8 +74,8 @@ func (d *delivery) offerTyped(agent alerts.AgentID, now time.Time) (m outbox.Mes
 	return m, m.Typed(), ok
 }
 
-// hooksWork says whether a hook of the agent's session has come, and not too many calls have
-// stayed without one since.
+// hooksWork reports whether the agent's session has sent a hook, and not many
+// tool calls have come without one since.
 func (d *delivery) hooksWork(agent alerts.AgentID) bool {
 	return d.fleet.HooksSeen(agent) && d.agents.look(agent).typing.calls < maxCalls
 }
@@ -87,8 +87,9 @@ func (d *delivery) hookCame(agent alerts.AgentID) {
 	}
 }
 
-// waitsFor says what a message that waits needs besides the moment: "hooks" where no hook of
-// the agent's session is known to work, and the text is not typed.
+// waitsFor returns what a waiting message needs besides the right moment:
+// "hooks" if no hook of the agent's session is known to work, and the text is not
+// typed.
 func (d *delivery) waitsFor(m *outbox.Message) string {
 	if _, _, open := d.fleet.Thread(m.To, time.Now()); open && d.enqueuer != nil {
 		return ""
@@ -106,8 +107,8 @@ const (
 	callOver  = wording.Message + "That message is not there any more. It was read before, or taken back. Go on."
 )
 
-// answerCall gives the message that a call names, once. An agent that asks in vain hears so,
-// or it would wonder about its prompt.
+// answerCall returns the message that a call names, once. A call in vain gets an
+// explanation, as its prompt would be a riddle to the agent.
 func (d *delivery) answerCall(agent alerts.AgentID, id outbox.ID, now time.Time) (answer hook.Answer, offered outbox.ID) {
 	answer = hook.Answer{Event: hook.UserPromptSubmit, Context: callLater}
 	if !d.caughtUp {
@@ -131,8 +132,8 @@ type typeEffect struct {
 	place   fleet.Place
 }
 
-// offered says whether an offer to a terminal or a queue still holds: it may have been given up, withdrawn, or made again
-// by a hook's answer.
+// offered reports whether an offer to a terminal or queue still holds. It may
+// have been given up, withdrawn, or replaced by the answer to a hook.
 func (d *delivery) offered(as *outbox.Message) bool {
 	m, known := d.queue.Find(as.ID)
 	return known && m.State == outbox.Offered && m.Via == as.Via && m.Offers == as.Offers && m.Calling == as.Calling

@@ -9,9 +9,9 @@ import (
 	"sm/observer/respond"
 )
 
-// writer stores batches beside the loop, one at a time, so that the disk delays
-// nobody. A batch that could not be stored is tried again until it can: what comes
-// after it waits.
+// writer stores batches outside the loop, one at a time, so that the loop does
+// not wait for the disk. A batch that could not be stored is tried again; later
+// batches wait.
 type writer struct {
 	save   func(*batch) error
 	log    *slog.Logger
@@ -33,13 +33,13 @@ func newWriter(save func(*batch) error, log *slog.Logger) *writer {
 	return &writer{save: save, log: log, done: make(chan saved, 1)}
 }
 
-// due says whether it is time to store what has changed.
+// due reports whether changes have to be stored now.
 func (w *writer) due(c *core, now time.Time) bool {
 	return c.signaled || len(c.effects)+len(c.waiting)+len(c.roots) > 0 || w.retry != nil || now.Sub(w.began) >= restEvery || now.Before(w.began)
 }
 
-// offer begins to store what has changed, unless the last transaction still runs,
-// and reports whether one runs now. While the disk refuses, who waits is told so.
+// offer starts to store the changes unless a transaction is running, and reports
+// whether one is running now. While storing fails, waiting requests get an error.
 func (w *writer) offer(c *core) (busy bool) {
 	if w.busy {
 		return true
@@ -94,7 +94,7 @@ type batch struct {
 	waiting []chan<- error
 }
 
-// answerAll tells all who wait. Each channel has room for the one answer.
+// answerAll answers all waiting requests. Each channel has room for one answer.
 func answerAll(list []chan<- error, err error) {
 	for _, answer := range list {
 		answer <- err
