@@ -25,8 +25,8 @@ type Agent struct {
 	// Resumed is the session that a SessionStart named. Another session may begin: after a fork
 	// the old one is named.
 	Resumed string
-	// Carried is when a SessionStart last told of a fork or a resume: the session that
-	// follows begins with the context of another.
+	// Carried is the time of the newest SessionStart of a fork or resume, whose
+	// session begins with the context of another.
 	Carried transcript.Instant
 	// Registered agents were made known by name, not by a signal.
 	Registered bool
@@ -39,8 +39,8 @@ type Agent struct {
 	Tmux   string
 	Server int
 	Pane   string
-	// PID and Start name the client's process, 0 and "" while unknown. Runs says that it
-	// was seen to run on this machine, and has not been seen to have ended.
+	// PID and Start identify the client's process, 0 and "" while unknown. Runs means
+	// that it was seen running on this machine and not seen to end.
 	PID   int
 	Start string
 	Runs  bool
@@ -48,10 +48,10 @@ type Agent struct {
 	// process was found to be gone; 0 for a client that may run. What is heard of the
 	// session later shows that another client has taken it up.
 	Ended transcript.Instant
-	// Window is the size that the status line told of this session's, 0 for none.
+	// Window is this session's window according to the status line, 0 for none.
 	Window int64
-	// Told is what its client was told about compacting by itself, nil for nothing. What
-	// it points to never changes.
+	// AutoCompact has the client's settings for automatic compaction, nil if unknown.
+	// The value is never changed in place.
 	AutoCompact *claude.AutoCompact
 	// Sample is the newest report of the status line that may count, Spoke the time of
 	// the newest at all, Hooked that of the newest hook.
@@ -68,7 +68,7 @@ type Agent struct {
 	// HookedIn is the session in which the newest hook has come, "" for none: whether hooks
 	// work may change with each session.
 	HookedIn string
-	// CWD is the folder that its client was started in, "" while no hook has told.
+	// CWD is the folder in which the client was started, "" before the first hook.
 	CWD string
 	// Begun is when its session began or was taken up again, by the newest SessionStart.
 	Begun transcript.Instant
@@ -115,7 +115,8 @@ func reset(a *Agent, at transcript.Instant, cause alerts.Cause) alerts.Event {
 	}
 }
 
-// unread is a session of the agent whose transcript has not been read: no more is known than what its hooks tell.
+// unread returns a session of the agent whose transcript has not been read. It has
+// only the values that hooks reported.
 func (a *Agent) unread() *transcript.Session {
 	t := &transcript.Session{Model: a.Sample.Model}
 	if a.Client != "" {
@@ -126,7 +127,7 @@ func (a *Agent) unread() *transcript.Session {
 
 func (a *Agent) process() process { return process{a.PID, a.Start} }
 
-// inPane says whether that is the agent's pane, as far as both are known.
+// inPane reports whether the agent is in that pane, as far as both are known.
 func (a *Agent) inPane(tmux string, server int, pane string) bool {
 	return a.Pane != "" && a.Pane == pane && (a.Tmux == "" || tmux == "" || a.Tmux == tmux) &&
 		(a.Server == 0 || server == 0 || a.Server == server)

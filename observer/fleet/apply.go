@@ -9,7 +9,7 @@ import (
 	"sm/transcript"
 )
 
-// Update is what follows from something that the fleet was told.
+// Update has the events that result from a change or a signal.
 type Update struct {
 	Events []alerts.Event
 	Heard  []Heard
@@ -26,8 +26,8 @@ type Heard struct {
 	At    transcript.Instant
 }
 
-// Renamed says that an agent that was known by its session alone has turned out to be
-// another.
+// Renamed merges an agent that was known only by its session into the agent that
+// it turned out to be.
 type Renamed struct{ From, To alerts.AgentID }
 
 func (n *Update) add(m Update) {
@@ -89,7 +89,8 @@ func (f *Fleet) keep(x *file, was *transcript.Session, c *transcript.Change) {
 	}
 }
 
-// news counts what a change of a file brings, and says what follows from it; again says that the file was known before.
+// news counts the changes of a file and returns the resulting events. again means
+// that the file was known before.
 func (f *Fleet) news(x *file, was *transcript.Session, c *transcript.Change, again bool) (n Update) {
 	fresh := x.Session.Total() - was.Total()
 	f.giveRecord(x)
@@ -129,10 +130,10 @@ func (f *Fleet) news(x *file, was *transcript.Session, c *transcript.Change, aga
 	return n
 }
 
-// Settle ends the first reading: of all history found, who was first is decided
-// now, in an order that does not depend on how the files were found. Until then
-// there are no views, and nothing to store. Of those at work lately it tells the
-// present context, and of all where their clients compacted.
+// Settle ends the first reading: it decides for all history which file was first,
+// in an order that does not depend on the order of reading. Before it there are
+// no views, and nothing to store. It returns the present contexts of recently
+// active agents, and the compactions of all.
 func (f *Fleet) Settle(now time.Time) (n Update) {
 	if f.settled {
 		return n

@@ -11,8 +11,9 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// meet takes over what a signal tells about an agent besides its event. Where it runs
-// is told by its own process alone, and by the next one only when that has ended.
+// meet applies what a signal reports about an agent besides its event. Only the
+// agent's own process reports its place; the next process does so once that has
+// ended.
 func (as *assigner) meet(a *Agent, o *hook.Origin) (n Update) {
 	before := *a
 	set := func(to *string, value string) {
@@ -54,7 +55,7 @@ func (as *assigner) take(a *Agent, key string, at transcript.Instant, cause aler
 	}
 	rec, late := as.records[key], at < a.Since
 	switch {
-	case rec == nil: // nobody knows of it yet
+	case rec == nil: // a new session
 		rec = as.record(key, key)
 	case late:
 		return as.adopt(a, rec)
@@ -155,18 +156,19 @@ func (as *assigner) leave(a *Agent, rec *SessionRecord) (n Update) {
 	return n
 }
 
-// isLine reports whether a text can stand in a table and a notice.
+// isLine reports whether a text fits into a table and a notice.
 func isLine(s string) bool {
 	return len(s) <= 128 && !strings.ContainsFunc(s, unicode.IsControl)
 }
 
-// isAgent reports whether an id can be an agent's: one word that can stand in a path
-// and in an address.
+// isAgent reports whether a text may be an agent's id: one word that fits into a
+// path and an address.
 func isAgent(id string) bool {
 	return id != "" && len(id) <= 128 && !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// assigner says which session an agent is in, as hooks, reports and the registry tell.
+// assigner decides which session an agent is in, by hooks, reports and the
+// client's registry.
 type assigner struct {
 	*roster
 	gauge   *gauge

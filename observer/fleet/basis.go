@@ -13,7 +13,7 @@ type basis struct {
 	options  Options
 	created  transcript.Instant
 	settled  bool
-	newest   transcript.Instant // the newest time that was told
+	newest   transcript.Instant // the newest time of any record or signal
 	counters tally.Counters
 	dropped  uint64 // reports of the status line that were too old, or of another session
 	changed  changes
@@ -42,9 +42,9 @@ func (b *basis) Settled() bool { return b.settled }
 // Dropped counts the reports of the status line that said nothing any more.
 func (b *basis) Dropped() uint64 { return b.dropped }
 
-// counts says whether what happened at that time moves counters once history is
-// settled: all that was seen being appended, and of what is found whole that
-// which is not older than the state directory.
+// counts reports whether an event at that time changes counters once history is
+// settled: everything that was appended while the observer ran, and of files
+// found whole, what is not older than the state directory.
 func (b *basis) counts(whole bool, at transcript.Instant) bool {
 	return !whole || at == 0 || at >= b.created
 }
@@ -60,7 +60,7 @@ func (b *basis) alive(pid int, start string) bool {
 func (b *basis) temper(x *file, entries []transcript.Entry) {
 	latest := b.newest
 	if latest == 0 {
-		return // nobody has told the time
+		return // no time is known
 	}
 	ahead := func(at transcript.Instant) bool { return at > latest+skew }
 	for i := len(entries) - 1; i >= 0; i-- {
@@ -85,7 +85,7 @@ func (b *basis) temper(x *file, entries []transcript.Entry) {
 			e.At = b.newest
 			x.more().ahead = max(x.also().ahead, e.At)
 		case e.At < x.also().ahead && x.also().ahead-e.At <= skew:
-			e.At = x.also().ahead // what was told before it stays before it
+			e.At = x.also().ahead // earlier records stay earlier
 		}
 		x.stamped = e.At
 	}

@@ -54,7 +54,7 @@ func (b *billing) did(x *file, c *transcript.Change) {
 	}
 }
 
-// goOn says that an agent goes on to another session.
+// goOn records that an agent continues in another session.
 func (b *billing) goOn(from string, to *SessionRecord) {
 	if from == "" || from == to.SessionID {
 		return
@@ -119,8 +119,8 @@ func (b *billing) bill(x *file, list []transcript.Bill, counts func(at transcrip
 	}
 }
 
-// keep puts a bill among those of a session, and counts by how much it has grown. History says what is
-// dear, and begins no row.
+// keep adds a bill to a session and counts its growth. History decides what is
+// expensive, and starts no row.
 func (b *billing) keep(rec *SessionRecord, v transcript.Bill, counts bool) {
 	kept, was, ok := rec.bills().With(v)
 	if !ok {

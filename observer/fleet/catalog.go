@@ -155,10 +155,10 @@ type catalog struct {
 	shared   map[string]string         // strings that many sessions have in common
 }
 
-// claimOrder puts origins before copies, as far as that can be told: a session's
-// own records before those of subagents, which may repeat them; files that name no
-// origin before those that do; then by time. Where subagents' files were copied
-// along with their session, they follow its order.
+// claimOrder puts origins before copies, as far as they can be told apart: a
+// session's own records before those of subagents, which may repeat them; files
+// without an origin before files with one; then by time. Files of subagents that
+// were copied with their session follow its order.
 func (ct *catalog) claimOrder() []*file {
 	order := slices.SortedFunc(maps.Values(ct.files), func(a, b *file) int {
 		return cmp.Or(compareOrigin(a, b), strings.Compare(a.Cursor.Path, b.Cursor.Path))

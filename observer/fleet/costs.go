@@ -35,8 +35,8 @@ func (cs *costs) report(a *Agent, s *hook.Status, at transcript.Instant) {
 	}
 }
 
-// Limits are the newest rate limits that clients of an account reported: five hours, seven
-// days. One that has been reset since, or that nobody reported, is zero.
+// Limits returns the newest rate limits that clients of an account reported: five
+// hours, seven days. A limit that was reset since, or never reported, is zero.
 func (cs *costs) Limits(now time.Time) (limits [2]Limit) {
 	for _, a := range cs.agents {
 		for i, l := range a.Limits {
@@ -66,7 +66,7 @@ type Total struct {
 const (
 	// totalsMost bounds how many are kept of a session.
 	totalsMost = 16
-	// young is how old a session is at most for its first report to tell all that it cost.
+	// young is the maximum age of a session whose first report has all of its cost.
 	young = transcript.Instant(5 * time.Minute)
 )
 
@@ -141,14 +141,15 @@ func (cs *costs) carryTotals(a *Agent, to *SessionRecord) {
 	cs.changed.record(to.SessionID)
 }
 
-// begun says that an agent's session began with its client, and that all of it was seen or
-// has just happened.
+// begun reports whether an agent's session began with its client, and all of it
+// was observed or has just happened.
 func (cs *costs) begun(a *Agent, at transcript.Instant) bool {
 	s := cs.sessions[a.Session]
 	return a.Fresh == a.Session || s != nil && len(s.own) > 0 && !cs.hasLeft(a) && cs.isNew(a, at)
 }
 
-// isNew says that a session is young by its transcript, and that nothing in there is copied.
+// isNew reports whether a session is young by its transcript and has no copied
+// records.
 func (cs *costs) isNew(a *Agent, at transcript.Instant) bool {
 	s := cs.sessions[a.Session]
 	if s == nil || len(s.own) == 0 {

@@ -1,14 +1,16 @@
-// Package fleet knows agents, their sessions and their files, and what the
-// sessions of a machine add up to. It is pure: it takes changes of transcripts and
-// entries of the client's registry, and gives views and counters.
+// Package fleet keeps the agents, sessions and transcript files of a machine, and
+// their totals. It is pure: it takes changes of transcripts, signals and entries
+// of the client's registry, and returns views and counters.
 //
-// Invariants: what happened once counts once, in however many files it stands;
-// counters never fall, and count nothing that happened before the state directory
-// was made; a session's label is given once and belongs to nobody else.
+// An event counts once, in however many files it appears. Counters never fall,
+// and count nothing from before the state directory was created. The label of a
+// session is assigned once and to no other session.
 //
-// A Fleet has parts, each in the file of its name. A part owns some of what is known and builds on others: it cannot
-// call what builds on it. basis (settings, clock, counters) carries catalog (files, sessions, labels), which carries
-// roster (agents). On the roster build resolver, gauge, costs, finder; on these assigner, origins, liveness, viewer.
+// A Fleet has parts, each in the file of its name. A part owns some of the data
+// and uses the parts below it: basis (settings, clock, counters) is used by
+// catalog (files, sessions, labels), catalog by roster (agents), roster by
+// resolver, gauge, costs and finder, and these by assigner, origins, liveness and
+// viewer.
 //
-// It stores nothing: Take hands out what has changed, for observer/state to keep.
+// The fleet does not store anything: Take returns the changes for observer/state.
 package fleet

@@ -7,10 +7,10 @@ import (
 	"sm/transcript"
 )
 
-// fileEvents says what a change of a session's own file means for its agent. mine are those
-// of the change's compactions that happened in this session and are new, known those of
-// which no more than the particulars are: they opened their cycle when they were new.
-// again says that the file had been read before.
+// fileEvents returns the events of a change of a session's own file for its agent.
+// mine are the compactions of the change that happened in this session and are
+// new; known are compactions that were new before, of which only details changed.
+// again means that the file had been read before.
 func (g *gauge) fileEvents(x *file, was transcript.Session, c *transcript.Change, mine, known []transcript.Compaction, again bool) (n Update) {
 	id, current := g.agentOf(x.of)
 	if x != x.of.own[0] {
@@ -51,13 +51,13 @@ type eventMaker struct {
 	a     *Agent // nil when no more is known than the session
 	x     *file
 	seen  transcript.Session      // what the window depends on, as it was at the entry
-	mine  []transcript.Compaction // that have not been told
-	known []transcript.Compaction // whose particulars have not been told
+	mine  []transcript.Compaction // without an event yet
+	known []transcript.Compaction // whose details have no event yet
 	out   []alerts.Event
 }
 
-// begin says what a file held before the entries that are listed: history, unless the
-// file had been read before and is read anew. Then what nobody has claimed is new.
+// begin emits the content of a file before the listed entries. It is history,
+// unless the file is read a second time; then unclaimed records are new.
 func (t *eventMaker) begin(c *transcript.Change, history bool) {
 	listed := map[transcript.Key]bool{}
 	oldest := transcript.Instant(0)
@@ -128,7 +128,7 @@ func (t *eventMaker) entry(e *transcript.Entry) {
 	}
 }
 
-// compaction tells the i-th of a list, and takes it off.
+// compaction emits the i-th compaction of a list and removes it.
 func (t *eventMaker) compaction(list *[]transcript.Compaction, i int, history bool) {
 	e := (*list)[i]
 	if now := t.gauge.newest; now != 0 && e.At > now+skew {

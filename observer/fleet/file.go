@@ -19,7 +19,7 @@ type file struct {
 	extra        *extra // nil for most
 	of           *session
 	backlog      *backlog.Backlog // nil once the fleet is settled
-	// told is the time for which the stamp of the newest reading or compaction was taken.
+	// stamped is the time for which the newest reading or compaction was stamped.
 	stamped transcript.Instant
 	title   *transcript.Title // nil for none; what it points to never changes
 	sub     bool              // a subagent's
@@ -109,9 +109,9 @@ func (x *file) titleOf() transcript.Title {
 	return *x.title
 }
 
-// key is that of the session that a file belongs to: the session's id where the
-// name tells it, else the path at which the file was found first. Two files called
-// alike in two folders are thus two sessions.
+// key returns the key of the session of a file: the session's id if the name
+// contains it, else the path at which the file was first found. So files of the
+// same name in two folders are two sessions.
 func (x *file) key() string {
 	switch {
 	case x.sub && x.Parent != "":
@@ -149,9 +149,9 @@ func (s *session) id() string {
 	return cmp.Or(s.own[0].Session.ID, s.own[0].Name)
 }
 
-// whole is the session as a plain value, and what it has inherited. Where a rewound
-// conversation goes on in another file the newest tells the present state, and all of them
-// add up. Files of the same name are copies; of those the newest counts.
+// whole returns the session as a plain value, and what it inherited. If a rewound
+// conversation continues in another file, the newest file has the present state
+// and all of them add up. Files of the same name are copies: the newest counts.
 func (s *session) whole() (*transcript.Session, *Inherited) {
 	first := s.own[0]
 	if (len(s.own) == 1 || !s.uuid) && len(first.also().Earlier) == 0 {
@@ -177,7 +177,7 @@ func (s *session) whole() (*transcript.Session, *Inherited) {
 	return &sum, &in
 }
 
-// segment names the part of a session that stands in a file.
+// segment returns the name of the part of a session that is in a file.
 func segment(x *file) string {
 	name, _, _ := strings.Cut(lastElement(x.Cursor.Path), ".jsonl")
 	return name
@@ -194,14 +194,14 @@ func (in *Inherited) add(more *Inherited) {
 
 func byName(a, b *file) int { return strings.Compare(a.Name, b.Name) }
 
-// newestFirst puts that copy of a session's transcript first that tells most.
+// newestFirst sorts the most complete copy of a session's transcript first.
 func newestFirst(a, b *file) int {
 	return cmp.Or(cmp.Compare(b.Session.Active, a.Session.Active), cmp.Compare(b.Session.Bytes, a.Session.Bytes),
 		strings.Compare(a.Cursor.Path, b.Cursor.Path))
 }
 
-// isSubagent tells a subagent's transcript. Clients before 2.1.2 put them next to
-// those of the sessions.
+// isSubagent reports whether a file is the transcript of a subagent. Clients before
+// 2.1.2 put them next to those of the sessions.
 func isSubagent(name, parent string) bool {
 	return parent != "" || strings.HasPrefix(name, "agent-")
 }

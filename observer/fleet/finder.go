@@ -114,8 +114,8 @@ func (fd *finder) Agent(id string, exact bool) (agent alerts.AgentID, err error)
 	return alerts.AgentID(r.of.ID), nil
 }
 
-// called finds the agent that an id names in full, and keeps it from now on. A session
-// that an agent has left is nobody's.
+// called returns the agent with that full id, and keeps it from now on. A session
+// that its agent has left belongs to no agent.
 func (fd *finder) called(id string) *Agent {
 	if a := fd.agents[id]; a != nil {
 		return a

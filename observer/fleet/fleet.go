@@ -25,8 +25,8 @@ type Options struct {
 	ActiveFor time.Duration
 	// Estimate guesses the context of sessions whose provider reports no usage.
 	Estimate bool
-	// Alive says whether a process still runs; nil for one who cannot tell. An empty
-	// start time stands for any.
+	// Alive reports whether a process runs; nil if the system does not show it. An
+	// empty start time matches any.
 	Alive func(pid int, start string) bool
 	// Origin is what the environment of a client's process says of its agent; nil for nothing.
 	Origin func(pid int) hook.Origin

@@ -40,7 +40,8 @@ func (g *gauge) basis(a *Agent, s *transcript.Session) claude.Basis {
 	return clients.BasisOf(s, setting, s.Model, version)
 }
 
-// autoCompact is what an agent's client was told about compacting, and its version.
+// autoCompact returns the compaction settings of an agent's client, and its
+// version.
 func (g *gauge) autoCompact(a *Agent, s *transcript.Session) (setting *claude.AutoCompact, version string) {
 	setting = new(claude.AutoCompact)
 	if a == nil {
@@ -61,8 +62,8 @@ func (g *gauge) window(a *Agent) int64 {
 	return g.windowOf(a, t)
 }
 
-// reading is the event of a context size that a transcript tells; a is nil when no more
-// is known than the session.
+// reading returns the event of a context size in a transcript. a is nil if only
+// the session is known.
 func (g *gauge) reading(id string, s *transcript.Session, a *Agent, r transcript.Reading) alerts.Event {
 	window := g.windowOf(a, s)
 	return alerts.Event{
@@ -71,8 +72,8 @@ func (g *gauge) reading(id string, s *transcript.Session, a *Agent, r transcript
 	}
 }
 
-// again tells the context of an agent's session once more: what it is compared with has
-// changed.
+// again repeats the reading of an agent's session after a change of the values
+// that it is compared with.
 func (g *gauge) again(a *Agent) (n Update) {
 	s := g.sessions[a.Session]
 	if s == nil || len(s.own) == 0 {
@@ -85,8 +86,8 @@ func (g *gauge) again(a *Agent) (n Update) {
 	return n
 }
 
-// setAutoCompact takes in what an agent's client was told about compacting by itself. Only `sm hook`
-// and `sm statusline` know; they say when they ran.
+// setAutoCompact applies the compaction settings of an agent's client, which sm
+// hook and sm statusline report with their time.
 func (g *gauge) setAutoCompact(a *Agent, o *hook.Origin) (n Update) {
 	if o.At.IsZero() {
 		return n
@@ -117,9 +118,9 @@ func autoCompact(x *hook.AutoCompact) *claude.AutoCompact {
 	return setting
 }
 
-// bytesPerToken is what an estimate takes for a token of a transcript: the usual 4 of
-// English text. Records are longer than what they tell the model, system prompt and
-// tools stand in none of them; it is no more than an order of magnitude.
+// bytesPerToken estimates the bytes of a transcript per token: the usual 4 of
+// English text. Records are longer than their part of the context, while system
+// prompt and tools are not in them; it is only an order of magnitude.
 const bytesPerToken = 4
 
 // What a session must have shown without any figure before it is guessed: turns that

@@ -11,9 +11,8 @@ import (
 	"sm/transcript/clients"
 )
 
-// Hook takes in what a hook of the client says, which was true at the payload's own
-// time, and at the latest now. The agent is "" for one that names nobody. Hooks of
-// subagents change nothing.
+// Hook applies a hook of the client, as of the payload's time, at most now. The
+// agent is "" if the hook identifies none. Hooks of subagents change nothing.
 func (f *Fleet) Hook(p *hook.Payload, now transcript.Instant) (n Update, agent alerts.AgentID) {
 	f.clock(now)
 	at := stamp(&p.SM, now)
@@ -97,7 +96,7 @@ func (f *Fleet) hookEvents(a *Agent, p *hook.Payload, at transcript.Instant) []a
 		ev.Kind = alerts.EventCompacted
 		ev.Sign = alerts.SignPostCompact
 		ev.Trigger = triggerOf(p.Trigger)
-	case p.Event == hook.SessionStart && p.Source == "compact" && p.SM.Client != clients.Codex: // Codex says so with the next prompt
+	case p.Event == hook.SessionStart && p.Source == "compact" && p.SM.Client != clients.Codex: // Codex sends it with the next prompt
 		ev.Kind, ev.Sign = alerts.EventCompacted, alerts.SignSessionStart
 	default:
 		return nil
@@ -159,7 +158,7 @@ func (f *Fleet) Status(s *hook.Status, now transcript.Instant) (n Update, agent 
 	return n, alerts.AgentID(a.ID)
 }
 
-// ErrEvent says that a script has posted an event that nobody knows.
+// ErrEvent means that a script has posted an unknown event.
 var ErrEvent = errors.New("unknown event")
 
 // Usage takes in what a script posts for an agent, by the agent's id or name or the
@@ -189,8 +188,8 @@ func (f *Fleet) Usage(u *hook.ContextUsage, now transcript.Instant) (n Update, a
 	return n, alerts.AgentID(a.ID), nil
 }
 
-// full is the largest percentage of a window. What is more is that of a sum over the
-// session, as old clients tell it.
+// full is the largest percentage of a window. Old clients report a larger one,
+// computed from the sum over the session.
 const full = 100
 
 // posted is a sample of a script. Its sum of tokens is of the whole session with old

@@ -20,7 +20,7 @@ const (
 	// restFor is how long a client must have sat at its prompt: after a turn its hooks
 	// may still speak, and a human may be about to go on.
 	restFor = time.Second
-	// silentFor is the same for a client without a registry: then only its silence tells.
+	// silentFor is the same for a client without a registry.
 	silentFor = 5 * time.Second
 )
 
@@ -44,9 +44,10 @@ func (lv *liveness) AtPrompt(agent alerts.AgentID, before time.Time) bool {
 	return c.PID != 0 && c.Status == atPrompt && !c.Updated.After(before)
 }
 
-// Idle says whether an agent's client waits at its prompt, and where. The client's own
-// registry decides, and hooks that are newer; without a registry an ended turn and
-// silence do. One that is not known to run is not idle.
+// Idle reports whether an agent's client waits at its prompt, and where. The
+// client's registry decides, and hooks that are newer; without a registry, an
+// ended turn and no activity since. A client that is not known to run is not
+// idle.
 func (lv *liveness) Idle(agent alerts.AgentID, now time.Time) (at Place, ok bool) {
 	a := lv.agents[string(agent)]
 	if a == nil { // no more is known of it than its session

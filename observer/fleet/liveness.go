@@ -11,8 +11,8 @@ import (
 	"sm/transcript"
 )
 
-// Activity says which agents have begun or ceased to be at work, since the last call. Of
-// those that nothing but their transcript tells of, they are the newest atWorkMost.
+// Activity returns the agents that started or stopped working since the last call.
+// Of those known only by their transcript it takes the newest atWorkMost.
 func (lv *liveness) Activity(now time.Time) (events []alerts.Event) {
 	on := lv.atWork(now)
 	report := func(id string, live bool) {
@@ -91,7 +91,8 @@ func (n *newest) cut() {
 	n.from = n.list[atWorkMost-1].last
 }
 
-// live says whether the agent of a row is at work, as views do. It is asked often for many agents, and few are at work.
+// live reports whether the agent of a row is working, as in views. It is called
+// often, for many agents of which few are working.
 func (lv *liveness) live(r *row, now time.Time) bool {
 	runs := len(lv.clients) > 0 && lv.clients[r.session()].Runs()
 	if !runs && (!lv.lately(r, now) || lv.ended(r)) {
@@ -104,13 +105,13 @@ func (lv *liveness) live(r *row, now time.Time) bool {
 	return current && id != ""
 }
 
-// lately says whether a row was heard of no longer ago than ActiveFor.
+// lately reports whether a row had activity within ActiveFor.
 func (lv *liveness) lately(r *row, now time.Time) bool {
 	return now.Sub(r.last().Time()) <= lv.options.ActiveFor
 }
 
-// WereAtWork says who was at work before a restart, so that Activity tells of those
-// who have ceased to be.
+// WereAtWork sets the agents that were working before a restart, so that Activity
+// reports those that stopped.
 func (lv *liveness) WereAtWork(ids []alerts.AgentID) {
 	for _, id := range ids {
 		lv.active[string(id)] = true
@@ -176,13 +177,13 @@ func earlier(a, b time.Time) time.Time {
 // tailDelay is how long a record may take from the transcript to here.
 const tailDelay = 5 * time.Second
 
-// liveness says who is at work, who is at rest, and whose client has ended.
+// liveness decides which agents are working, idle or ended.
 type liveness struct {
 	*finder
-	active map[string]bool // as last told to the engine, by agent
+	active map[string]bool // as last reported to the engine, by agent
 }
 
-// runsNow says whether the client's registry knows a process that holds the session.
+// runsNow reports whether the client's registry has a process with the session.
 func (lv *liveness) runsNow(r *row) bool {
 	if r.s != nil {
 		return lv.clients[r.s.key].Runs()
@@ -190,8 +191,9 @@ func (lv *liveness) runsNow(r *row) bool {
 	return lv.clients[r.of.Session].Runs()
 }
 
-// waits says whether a client waits for a person, and for what where that is known: by its registry or by a hook, whichever
-// spoke last. A record that is newer than the hook shows that it goes on.
+// waits reports whether a client waits for a person, and the reason if known: by
+// its registry or a hook, whichever is newer. A record newer than the hook shows
+// that the client went on.
 func (lv *liveness) waits(r *row) (reason string, waits bool) {
 	c := lv.clients[r.session()]
 	if a := r.of; a != nil && a.Asks != "" && transcript.InstantOf(c.Updated) <= a.Asked && (r.s == nil || r.s.own[0].Session.Active <= a.Asked) {
@@ -200,9 +202,9 @@ func (lv *liveness) waits(r *row) (reason string, waits bool) {
 	return c.Waiting, c.Status == "waiting"
 }
 
-// ended says whether the client of a row that the registry does not list has ended, and
-// nothing has been heard of the session since. Records may be stamped a moment later than
-// the client's last hook.
+// ended reports whether the client of a row that is not in the registry has ended,
+// without activity of the session since. Records may be stamped a moment later
+// than the client's last hook.
 func (lv *liveness) ended(r *row) bool {
 	at, heard := lv.gone[r.session()], transcript.Instant(0)
 	if a := r.of; a != nil {
@@ -246,7 +248,7 @@ func (lv *liveness) Bury(now time.Time) (news bool) {
 			continue
 		}
 		r := row{s: s, of: lv.currentAgent(s)}
-		if r.of != nil && r.of.Runs { // in another process, as its hooks tell
+		if r.of != nil && r.of.Runs { // in another process, according to its hooks
 			continue
 		}
 		if lv.unheld(&r, now) && !lv.alive(p.pid, p.start) {
@@ -256,7 +258,8 @@ func (lv *liveness) Bury(now time.Time) (news bool) {
 	return news
 }
 
-// unheld says whether a row counts as at work although the registry does not list it.
+// unheld reports whether a row counts as working although it is not in the
+// registry.
 func (lv *liveness) unheld(r *row, now time.Time) bool {
 	key := r.session()
 	return key != "" && !lv.clients[key].Runs() && lv.lately(r, now) && !lv.ended(r)

@@ -12,18 +12,18 @@ import (
 type Location struct {
 	Session string // "" for none
 	Path    string // of its transcript, "" while there is none
-	// CWD is the folder that the client was started in. The transcript says where the agent
-	// works: it decides only where nothing else tells.
+	// CWD is the folder in which the client was started. The transcript has the
+	// folder in which the agent works, so CWD decides only as a last resort.
 	CWD      string
 	Project  string    // the directory in which its client was started, as far as that is known
 	Started  time.Time // when the session began, zero while unknown
 	Name     string
 	Provider string
 	At       Place
-	// Heard says that a hook or report has reported the agent's client.
+	// Heard means that a hook or status line has reported the agent's client.
 	Heard bool
-	// Open says that a lock shows that a client of Codex has the session open, Daemon that this client is a process that has
-	// those of many agents.
+	// Open means that a client of Codex holds a lock on the session; Daemon means
+	// that this client is a process with the sessions of many agents.
 	Open, Daemon bool
 }
 
@@ -54,8 +54,8 @@ func (r *roster) Location(agent alerts.AgentID) (s Location, ok bool) {
 	return s, true
 }
 
-// HooksSeen says whether a hook of the agent's client has come in its present session: then
-// the hooks of that session work.
+// HooksSeen reports whether a hook of the agent's present session was received, so
+// that its hooks work.
 func (r *roster) HooksSeen(agent alerts.AgentID) bool {
 	a := r.agents[string(agent)]
 	return a != nil && a.HookedIn != "" && a.HookedIn == a.Session
@@ -78,13 +78,13 @@ func (f *Fleet) Reachable(now time.Time) bool {
 	return false
 }
 
-// Gone says that an agent's client is known and has ended.
+// Gone reports whether an agent's client is known and has ended.
 func (r *roster) Gone(agent alerts.AgentID) bool {
 	s, ok := r.Location(agent)
 	return ok && s.At.PID != 0 && r.options.Alive != nil && !r.alive(s.At.PID, s.At.Start)
 }
 
-// Process is one process of this machine; Start tells a pid that has come again.
+// Process is one process of this machine. Start distinguishes reused pids.
 type Process struct {
 	PID   int
 	Start string

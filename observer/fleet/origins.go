@@ -193,14 +193,14 @@ func (o *origins) Decide(now time.Time) (counted bool) {
 	return counted
 }
 
-// compactionOwner finds whose compaction it is. Its own key decides, or the one by which it was told before; then any by
-// which it is another session's. Within a session a digest says nothing, for short
-// summaries repeat.
+// compactionOwner returns the session of a compaction: by its own key, or the key
+// of its earlier event, else by any of its keys that another session has. Within a
+// session a digest does not decide, as short summaries repeat.
 func (o *origins) compactionOwner(e *transcript.Compaction, mine transcript.Key) (owner transcript.Key, claimed bool) {
 	if owner, claimed = o.claims[e.Key]; claimed {
 		return owner, true
 	}
-	if e.Was != 0 { // its summary came first, and was told for itself
+	if e.Was != 0 { // its summary came first and had an event of its own
 		if owner, claimed = o.claims[e.Was]; claimed {
 			return owner, true
 		}
@@ -218,8 +218,8 @@ func (o *origins) compactionOwner(e *transcript.Compaction, mine transcript.Key)
 	return owner, claimed
 }
 
-// register claims those keys of a compaction that nobody has claimed, so that a
-// copy of a copy is known as well.
+// register claims the unclaimed keys of a compaction, so that a copy of a copy is
+// recognized too.
 func (o *origins) register(e *transcript.Compaction, owner transcript.Key) {
 	space := summaryDigests
 	if e.Boundary {

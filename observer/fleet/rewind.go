@@ -9,17 +9,17 @@ import (
 	"sm/transcript/clients"
 )
 
-// wentBack says that a report of the status line shows a rewound conversation: the one
-// before it showed the transcript's newest reading, this one shows less, and between
-// turns nothing else makes a context smaller without a record. A report without a figure
-// means the very beginning, if it comes from the same run of the client: one that has just
-// started knows no figure either.
+// wentBack reports whether a report of the status line shows a rewound
+// conversation: the report before had the transcript's newest reading, this one
+// has less, and between turns only a rewind makes a context smaller without a
+// record. A report without a figure means the very beginning, if it is from the
+// same run of the client: one that has just started has no figure either.
 func (a *Agent) wentBack(s *session, x *crosscheck.Sample) bool {
 	if s == nil || len(s.own) == 0 || x.Rough {
 		return false
 	}
 	was, t := &a.Sample, &s.own[0].Session
-	if clients.Of(t) == clients.Codex { // it reports responses alone, and its records tell of rewinds
+	if clients.Of(t) == clients.Codex { // it reports only responses, and its records contain rewinds
 		return false
 	}
 	tokens, known := t.Context()
@@ -34,9 +34,9 @@ func (a *Agent) wentBack(s *session, x *crosscheck.Sample) bool {
 	return (was.Back || was.Agrees && was.Tokens == tokens) && x.Tokens < was.Tokens
 }
 
-// rewound says that the conversation was rewound before a prompt: by the transcript, or
-// by the status line alone where old clients write the first prompt of a conversation that
-// begins anew like any other.
+// rewound emits that the conversation was rewound before a prompt: by the
+// transcript, or by the status line alone if an old client writes the first prompt
+// of a restarted conversation like any other.
 func (t *eventMaker) rewound(e *transcript.Entry) {
 	back := t.a != nil && t.a.Sample.Back && !t.a.Sample.Shown
 	left, until := e.Left, e.Until

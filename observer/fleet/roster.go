@@ -17,7 +17,7 @@ type roster struct {
 	clients  map[string]Client               // the registry, by session
 	holders  map[process]string              // sessions, by the process that holds them
 	gone     map[string]transcript.Instant   // when the client's process was found gone, by session
-	running  map[process]string              // agents, by what their signals tell
+	running  map[process]string              // agents, by their signals
 	prompted map[string]transcript.Instant   // the newest prompt, by agent
 	recent   map[string][]transcript.Reading // by agent
 }
@@ -96,7 +96,7 @@ func (r *roster) agentLabel(a *Agent) string {
 	return r.label(a.Name, len(a.Name))
 }
 
-// hasLeft says whether an agent has had another session before.
+// hasLeft reports whether an agent had another session before.
 func (r *roster) hasLeft(a *Agent) bool {
 	for key, rec := range r.records {
 		if rec.Agent == a.ID && key != a.Session {
@@ -106,7 +106,7 @@ func (r *roster) hasLeft(a *Agent) bool {
 	return false
 }
 
-// hasWritten says whether any session of an agent has a transcript.
+// hasWritten reports whether any session of an agent has a transcript.
 func (r *roster) hasWritten(a *Agent) bool {
 	for key, rec := range r.records {
 		if s := r.sessions[key]; rec.Agent == a.ID && s != nil && len(s.own) > 0 {
@@ -170,9 +170,9 @@ func (r *roster) runs(a *Agent, p process) {
 	}
 }
 
-// same says that an agent is no other than a: it runs in the same process or pane, or it
-// was no more than the last session of a client that has ended. One that names itself is
-// another all the same.
+// same reports whether other is the same agent as a: it runs in the same process
+// or pane, or was only the last session of a client that has ended. An agent with
+// a name of its own is a different one.
 func (r *roster) same(a, other *Agent) bool {
 	session := r.records[other.ID] != nil
 	if !session && other.ID != hook.TmuxAgent(other.Tmux, other.Server, other.Pane) {
@@ -183,8 +183,8 @@ func (r *roster) same(a, other *Agent) bool {
 	return unheard || ended || other.PID == 0 || other.process() == a.process() || other.inPane(a.Tmux, a.Server, a.Pane)
 }
 
-// stranger says that what comes from a process cannot be the agent's, whose client is
-// another one that still runs.
+// stranger reports whether the process of a signal cannot be the agent's client,
+// which is another process that still runs.
 func (r *roster) stranger(a *Agent, o *hook.Origin) bool {
 	if a.PID == 0 || o.PID == 0 || a.PID == o.PID && (a.Start == o.Start || a.Start == "" || o.Start == "") {
 		return false
@@ -192,7 +192,8 @@ func (r *roster) stranger(a *Agent, o *hook.Origin) bool {
 	return r.alive(a.PID, a.Start)
 }
 
-// inClient says that the client of an agent's present session runs, as far as registry, hooks and processes tell.
+// inClient reports whether the client of an agent's present session runs,
+// according to registry, hooks and processes.
 func (r *roster) inClient(a *Agent) bool {
 	if r.clients[a.Session].Runs() || a.Runs && r.alive(a.PID, a.Start) {
 		return true

@@ -49,7 +49,7 @@ func (g *gauge) sample(a *Agent, x crosscheck.Sample) (n Update) {
 		}
 	}
 	if clients.Of(t) == clients.Codex {
-		// Its hook tells of one response, with the figure of the record: whichever of them comes first counts.
+		// Its hook reports one response with the figure of the record; the first of the two counts.
 		ev.Source = transcript.FromTranscript
 	}
 	if ev.Window == 0 {
@@ -89,7 +89,8 @@ func (g *gauge) remember(a *Agent, r transcript.Reading) {
 	}
 }
 
-// aheadOfTranscript says that a hook of Codex has reported a response that the transcript does not show yet.
+// aheadOfTranscript reports whether a hook of Codex reported a response that is
+// not in the transcript yet.
 func (a *Agent) aheadOfTranscript(v *View) bool {
 	x := &a.Sample
 	return v.Program == clients.Codex && x.Tokens > 0 && x.At > transcript.InstantOf(v.Active) && !(v.Known && v.Tokens == x.Tokens)

@@ -25,8 +25,7 @@ type File struct {
 	// more becomes known about it.
 	Copies []transcript.Key
 	// Known are the newest messages, at most 8, that had been counted before this
-	// reading of the file began: how far cannot be told, so that nothing of them
-	// counts again.
+	// reading of the file began, so that they are not counted again.
 	Known []transcript.Key
 	// Title is what the file says of its session's title.
 	Title transcript.Title
@@ -72,8 +71,8 @@ type Claim = backlog.Claim
 type Stored struct {
 	// Created is when the state directory was made.
 	Created time.Time
-	// Settled says that the history found at the first start has been read to its
-	// end; until then a restart begins anew.
+	// Settled means that the history of the first start has been read completely.
+	// Until then a restart begins again.
 	Settled  bool
 	Files    []File
 	Records  []SessionRecord

@@ -28,8 +28,8 @@ type Subagent struct {
 const (
 	// MaxSubagents bounds the subagents of one session that are shown: those that did something last.
 	MaxSubagents = 32
-	// subagentFor is how long after its last record a subagent counts as at work: nothing in a transcript says that it
-	// has ended.
+	// subagentFor is how long a subagent counts as working after its last record. No
+	// record marks its end.
 	subagentFor = time.Minute
 )
 
@@ -53,8 +53,8 @@ func (vw *viewer) Subagents(id string) (all []Subagent) {
 	return all
 }
 
-// isInternal says whether a subagent's file is of a helper that the client starts for itself: to compact, to answer an
-// aside, to suggest a prompt.
+// isInternal reports whether a file is of a subagent that the client starts for
+// itself: to compact, to answer an aside, or to suggest a prompt.
 func isInternal(name string) bool {
 	helpers := []string{"agent-acompact-", "agent-aside_question-", "agent-aprompt_suggestion-"}
 	return slices.ContainsFunc(helpers, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
@@ -110,8 +110,8 @@ func (s *subagents) each() iter.Seq[*file] {
 	}
 }
 
-// subagents adds up the files of the session's subagents. Of files of one name the
-// newest tells, as with sessions.
+// subagents adds up the files of the session's subagents. Of files of the same name
+// the newest counts, as with sessions.
 func (s *session) subagents() *subagents {
 	if s.side == nil {
 		return &subagents{}

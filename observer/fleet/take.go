@@ -30,10 +30,10 @@ func (c *changes) none() bool {
 	return len(c.files)+len(c.records)+len(c.agents)+len(c.claims)+len(c.messages) == 0 && c.counters == 0 && c.settled == 0
 }
 
-// Take returns what to store next, all of it in one transaction; ok is false when
-// there is nothing, and always before Settle. What it returns comes again, with
-// what is new, until Stored says that it has been stored: a transaction that fails
-// loses nothing. The Delta is the caller's to read.
+// Take returns the changes to store next, in one transaction; ok is false if there
+// are none, and always before Settle. Until Stored is called for a Delta, the next
+// Take returns its changes again, so that a failed transaction loses nothing. The
+// caller may read the Delta.
 func (f *Fleet) Take() (d Delta, ok bool) {
 	c := &f.changed
 	if !f.settled || c.none() {
@@ -67,8 +67,8 @@ func (f *Fleet) Take() (d Delta, ok bool) {
 	return d, true
 }
 
-// Stored says that the Delta of the newest Take has been stored; an older one says
-// nothing, since the newest holds all of it.
+// Stored marks the Delta of the newest Take as stored. An older Delta is ignored:
+// the newest contains all of it.
 func (f *Fleet) Stored(d Delta) {
 	c := &f.changed
 	if d.Number == 0 || d.Number+1 != c.next {

@@ -19,8 +19,9 @@ func (f *Fleet) threadKept(x *file, heard []Heard) {
 	}
 }
 
-// mayShow says whether a thread may be the one that the user of its process sees. A thread without a transcript was begun by
-// the user, who cannot do that within a turn, or is a subagent's, which begins there alone.
+// mayShow reports whether a thread may be the one that the user of its process
+// sees. A thread without a transcript was started by the user, which is not
+// possible during a turn, or is a subagent's, which starts only during one.
 func (f *Fleet) mayShow(id string, in transcript.Holder) bool {
 	if s := f.sessions[id]; s != nil && len(s.own) > 0 {
 		return s.own[0].Session.Also().Parent == ""
@@ -39,7 +40,7 @@ func (f *Fleet) Threads(now time.Time) (updates []Update) {
 	if !f.settled {
 		return nil
 	}
-	f.Clock(now) // no transcript may have told it since the start
+	f.Clock(now) // there may be no record since the start
 	f.threads.Note(f.clients, f.newest)
 	for p, id := range f.threads.Present(f.mayShow) {
 		if a := f.agents[f.running[process{p.PID, p.Start}]]; a != nil && a.Session == id {
@@ -90,9 +91,10 @@ type Thread struct {
 	PID  int    // 0 where the system does not say
 }
 
-// Thread finds the thread that an agent is in; ok is false for one that is in none, or in one that nobody has open, and
-// for a subagent: its process is its root's, which keeps the thread open when the subagent has finished.
-// rests says that no turn is under way, and that it has been silent for a while.
+// Thread returns the thread of an agent. ok is false if it has none, if no process
+// has it open, and for subagents: their process is the root's, which keeps the
+// thread open after the subagent has finished. rests means that no turn is open
+// and there was no activity for a while.
 func (lv *liveness) Thread(agent alerts.AgentID, now time.Time) (t Thread, rests, ok bool) {
 	key := string(agent)
 	if a := lv.agents[key]; a != nil {

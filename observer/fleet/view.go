@@ -14,8 +14,8 @@ import (
 // Claude is Claude Code, as the label client of metrics names it.
 const Claude = clients.Claude
 
-// View is what the fleet knows of one session at one moment: what /metrics, the
-// API and the tables show. It is a plain value.
+// View describes one session at one moment, for /metrics, the API and the tables.
+// It is a plain value.
 type View struct {
 	// Agent is the agent's id; without any signal but the transcript, the
 	// session's own id.
@@ -42,7 +42,7 @@ type View struct {
 	IdleCompaction time.Time
 	CacheWriteUSD  float64
 	ParentID       string // the agent's parent, "" for none
-	Provider       string // the same unless told otherwise
+	Provider       string // the same unless registered otherwise
 	Program        string // the client that wrote the session, see [clients.Of]
 	Path           string // of the transcript
 	Project        string // last element of the working directory, else of the folder's name
@@ -90,14 +90,16 @@ type View struct {
 	// Last is when the session was last heard of: by its newest record or a signal of its client, and by the time of its
 	// file once that has grown. A fresh copy of an old transcript has an old one.
 	Last time.Time
-	// Live says that the session's client runs, or that it wrote or spoke no longer ago
-	// than Options.ActiveFor and is neither Ended nor Past. A copy of an old transcript is not live, though Seen.
+	// Live means that the session's client runs, or had activity within
+	// Options.ActiveFor and is neither Ended nor Past. A copy of an old transcript is
+	// not live, though Seen.
 	Live bool
-	// Ended says that the session's client has ended: by its last hook, or because its
-	// process is gone.
+	// Ended means that the session's client has ended: by its last hook, or because
+	// its process is gone.
 	Ended bool
 
-	// Waits says that the client waits for a person to answer a dialog, Reason what for: "" while unknown.
+	// Waits means that the client waits for a person to answer a dialog; Reason is
+	// "" while unknown.
 	Waits  bool
 	Reason string
 

@@ -22,7 +22,8 @@ type Backlog struct {
 // maxBills bounds them.
 const maxBills = 8
 
-// Record is a message in 24 bytes. Figures need 30 of their bits; those above tell the rest.
+// Record is a message in 24 bytes. Figures need 30 of their bits; the others are
+// flags.
 type Record struct {
 	id    transcript.Key
 	usage [4]uint32
@@ -112,8 +113,9 @@ const longAgo = transcript.Instant(1)
 
 func figure(n int64) uint32 { return uint32(max(0, min(n, figureBits))) }
 
-// Message is one of Messages, and whether it moves counters. Of its time it is known only whether it was in the day that
-// Begin was told of: then it is that day's beginning, else long ago.
+// Message returns one of Messages, and whether it changes counters. Its time is
+// reduced to the beginning of the day that was passed to Begin, if it was on that
+// day, and to long ago otherwise.
 func (b *Backlog) Message(i int) (m transcript.Message, counts bool) {
 	r := &b.Messages[i]
 	u := func(i int) int64 { return int64(r.usage[i] & figureBits) }

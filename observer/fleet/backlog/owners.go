@@ -9,18 +9,21 @@ import (
 // Claim says whose a message or a compaction is.
 type Claim struct{ Key, Owner transcript.Key }
 
-// Owners says whose messages are. The zero value knows of none.
+// Owners maps messages to their owners. The zero value is empty.
 //
-// A message that stands in the history once is asked for once, before it is claimed, and all questions of a history are a
-// good part of the time that it takes to read. So it is told first what it will be asked for, and what is claimed then
-// waits for the first question after: a scan has none, and an observer seldom has one before its claims are stored.
+// A message that appears once in the history is looked up once, before it is
+// claimed, and these lookups are a large part of the time to read a history.
+// Expect therefore takes all messages in advance, and claims are kept aside until
+// the first lookup after it: a scan has none, and an observer rarely has one
+// before its claims are stored.
 type Owners struct {
 	listed   map[transcript.Key]transcript.Key
 	unlisted []Claim   // what belongs there too
 	repeated *repeated // from Expect to Settle
 }
 
-// Expect tells of all messages of a history, which are about n: until Settle it is asked for no other.
+// Expect takes all messages of a history, about n. Until Settle, only these are
+// looked up.
 func (o *Owners) Expect(history []*Backlog) (n int) {
 	for _, b := range history {
 		n += len(b.Messages)
@@ -89,7 +92,8 @@ func (o *Owners) list() {
 	}
 }
 
-// repeated holds the keys that have been added more than once, and few others: two bits for each tell.
+// repeated contains the keys that were added more than once, and few others, with
+// two bits for each key.
 type repeated struct {
 	once, again []uint64 // a bit that keys share: whether one was added, and whether one was after it
 	mask        transcript.Key

@@ -22,15 +22,16 @@ type Sample struct {
 	Tokens, Window int64
 	Percent        int
 	Model          string
-	// Rough says that Tokens are no more than what the percentage says.
+	// Rough means that Tokens are computed from the percentage.
 	Rough bool
-	// Agrees says that the transcript has shown the same; Near is the size that it
-	// showed last within 5 s of the sample, 0 for none.
+	// Agrees means that the transcript had the same size. Near is the size in the
+	// transcript within 5 s of the sample, 0 for none.
 	Agrees bool
 	Near   int64
-	// Back says that the client had shown the newest reading before, and shows less since:
-	// its conversation was rewound. The transcript shows that with the next prompt; Told
-	// says that it has. Without Tokens the client went back to the very beginning.
+	// Back means that the client had shown the newest reading before and shows less
+	// since: its conversation was rewound. Shown means that the transcript has the
+	// rewind, which it gets with the next prompt. Without Tokens the client went back
+	// to the very beginning.
 	Back, Shown bool
 }
 
@@ -59,7 +60,7 @@ func (x *Sample) Compare(readings []transcript.Reading) (news bool) {
 	return *x != was
 }
 
-// is says whether sample and reading tell the same figures.
+// is reports whether sample and reading have the same figures.
 func (x *Sample) is(r transcript.Reading) bool {
 	window := x.Window
 	if window == 0 && x.Rough {
@@ -68,7 +69,7 @@ func (x *Sample) is(r transcript.Reading) bool {
 	return (x.Rough || r.Tokens == x.Tokens) && Near(transcript.Window{Tokens: window}.Percent(r.Tokens), x.Percent)
 }
 
-// Near says that two percentages are one, but for rounding; 0 is unknown.
+// Near reports whether two percentages are equal but for rounding; 0 is unknown.
 func Near(a, b int) bool { return a == 0 || b == 0 || max(a-b, b-a) <= 1 }
 
 // How a sample stands to the transcript.
@@ -79,8 +80,8 @@ const (
 	Drift   = "drift"   // they do not
 )
 
-// Check compares the sample with the transcript. The drift is how many tokens
-// more the sample tells, and known for agreement (0) and drift.
+// Check compares the sample with the transcript. The drift is the number of tokens
+// that the sample has more; it is known for agreement (0) and drift.
 func (x *Sample) Check(now transcript.Instant) (state string, drift int64, known bool) {
 	switch {
 	case x.Tokens == 0:

@@ -1,10 +1,11 @@
-// Package threads keeps which threads of Codex are open in which processes, and says which one of them its user sees. One
-// process may have several open: those of its subagents, and for a while the one that its user has left.
+// Package threads keeps which threads of Codex are open in which processes, and
+// which of them its user sees. A process may have several open: those of its
+// subagents, and for a while the one that its user has left.
 //
-// Invariants: of a daemon, which has the threads of many, nothing is said; all that is kept of a thread goes when nobody
-// has it open, and what it has heard after a minute.
+// Threads of a daemon, which serves several users, are not attributed. The data of
+// a thread is dropped when no process has it open, its messages after a minute.
 //
-// It does not know agents or transcripts: who asks says which threads may be the present one.
+// The caller decides which threads may be the present one.
 package threads
 
 import (
@@ -34,7 +35,7 @@ type Threads struct {
 	heard  map[string][]Text // of threads whose agents are not known yet, by id
 }
 
-// New knows of none.
+// New returns an empty Threads.
 func New() *Threads {
 	return &Threads{opened: map[string]transcript.Instant{}, holder: map[string]transcript.Holder{}, heard: map[string][]Text{}}
 }
