@@ -3,7 +3,7 @@ package transcript
 // BillReplies is how many replies after a boundary its bill covers.
 const BillReplies = 25
 
-// Billed says what kind of boundary a bill is for.
+// Billed is the kind of boundary of a bill.
 type Billed uint8
 
 // The boundaries of a context: it was compacted, it went on with a handoff document, or it was
@@ -17,13 +17,13 @@ const (
 // String is the kind as JSON writes it.
 func (b Billed) String() string { return [...]string{"compaction", "handoff", "clear"}[b] }
 
-// Bill is what one boundary of a context cost: what the context lost there, and what of the work
-// in the next [BillReplies] replies had been done before. It grows while these replies come.
-// Something is done again when the same transcript says that it was done before.
+// Bill is the cost of one boundary of a context: what the context lost, and which
+// work in the next [BillReplies] replies had been done before. It grows while
+// these replies come. Work is repeated if the same transcript has it before.
 type Bill struct {
 	Kind Billed
-	// Key is that of the compaction, see [Compaction]; of a session's opening that of the record
-	// that says what it opened with.
+	// Key is the key of the compaction, see [Compaction]; for the opening of a session,
+	// the key of the record with its initial context.
 	Key     Key
 	At      Instant
 	Trigger Trigger // of a compaction
@@ -42,7 +42,7 @@ type Bill struct {
 	Reruns, Reedits, Restated int
 	// Regrown is after how many replies the context had grown by Tokens; 0 for not yet.
 	Regrown int
-	// Done says that the bill has ended: nothing changes any more.
+	// Done means that the bill is final.
 	Done bool
 	// Files are those that were read again, at most BillFiles.
 	Files []Reread
@@ -86,7 +86,7 @@ type Work struct {
 // that differ for each, and sketches of prompts.
 type Worked struct {
 	Keys, Prompts []Key
-	// All says that it is all that is known of the transcript, not only what is new.
+	// All means that the work is complete for the transcript, not only what is new.
 	All bool
 }
 

@@ -1,6 +1,6 @@
 package transcript
 
-// Tool says what a tool does, as far as it matters whether it does so again.
+// Tool is the kind of a tool, as far as repeated use matters.
 type Tool uint8
 
 // The tools.

@@ -9,10 +9,10 @@ type Cursor struct {
 	Dev, Ino uint64
 	// Offset is the end of the last complete line read, in bytes.
 	Offset int64
-	// Size and Modified are what stat said when Offset was reached: a file for
-	// which it says the same again has nothing new. Modified is in nanoseconds
-	// since 1970, negated when it was too young to tell the file from one written
-	// again at once.
+	// Size and Modified are the results of stat when Offset was reached. A file with
+	// the same results has nothing new. Modified is in nanoseconds since 1970,
+	// negated if it was too recent to distinguish the file from one that is
+	// rewritten at once.
 	Size, Modified int64
 	// Head is the key of the file's first bytes (at most 1024, of complete lines),
 	// Tail of those before Offset (at most 64): a file in which they differ has
@@ -36,19 +36,17 @@ type Change struct {
 	Limits [2]Limit
 	// Cut is that of [Facts].
 	Cut bool
-	// Alone says that the file was asked for by its name: a subagent's then stands
-	// for itself.
+	// Alone means that the file was named by the user: a subagent's file then counts
+	// by itself.
 	Alone bool
-	// Whole says that the file was read from its beginning because it is new, or
-	// no longer what it was: Messages and Compactions then list all of it, and
-	// Entries its newest records alone. Otherwise they list what the new lines
-	// brought.
+	// Whole means that the file was read from its beginning, because it is new or its
+	// beginning changed: Messages and Compactions then have all of it, and Entries only
+	// its newest records. Otherwise they have the records of the new lines.
 	Whole bool
-	// CaughtUp says that all that existed at the start has been reported; nothing
-	// else is set then.
+	// CaughtUp means that everything that existed at the start has been reported. No
+	// other field is set then.
 	CaughtUp bool
-	// Gone says that the file has been deleted; only Cursor.Path, Name and Parent
-	// are set.
+	// Gone means that the file was deleted. Only Cursor.Path, Name and Parent are set.
 	Gone bool
 	// From is the path that the file had before, when it has been moved; else "".
 	From string
@@ -57,8 +55,8 @@ type Change struct {
 	// Messages and Compactions are those that are new or changed.
 	Messages    []Message
 	Compactions []Compaction
-	// Bills are those of the file's boundaries that are new or have changed, and Worked is what
-	// was done since they were told last: of files whose bills somebody asked for.
+	// Bills are the new or changed bills of the file, and Worked is the work since the
+	// last change, for files whose bills were requested.
 	Bills  []Bill
 	Worked Worked
 	// Unknown are the names in the new records that their reader does not know.

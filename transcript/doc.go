@@ -1,14 +1,12 @@
-// Package transcript holds what the transcripts of every client tell: entries, the
-// sum of one session, its messages and compactions, the size of a context window.
+// Package transcript has the types for transcripts of all clients: entries, the
+// totals of a session, its messages and compactions, the size of a context window.
 //
-// They are values and plain arithmetic: no files, no clock, no goroutines, standard
-// library only. How a client writes its records, and what follows from them, is for the
-// package of that client: [sm/transcript/claude] turns lines into an [Entry] and adds
-// entries up to a [Session].
+// They are values and plain arithmetic: no files, no clock, no goroutines, only the
+// standard library. Each client has a package that reads its records:
+// [sm/transcript/claude] turns lines into an [Entry] and adds entries up to a
+// [Session].
 //
-// Invariants: every figure lies in 0..1e9, sums apart; keys are the same on every
-// machine and in every run; values copied share nothing.
-//
-// It knows no client and no other file: whether a record was copied from another
-// session is for the observer/fleet package to say, by the keys handed out here.
+// Every figure is in 0..1e9, except sums. Keys are the same on every machine and in
+// every run. Copied values share nothing. Whether a record was copied from another
+// session is decided by observer/fleet with these keys.
 package transcript

@@ -2,13 +2,13 @@ package transcript
 
 import "time"
 
-// Kind says what a record means for its session.
+// Kind is the meaning of a record for its session.
 type Kind uint8
 
 const (
 	// KindOther records have no meaning here, but their time and version count.
 	KindOther Kind = iota
-	// KindReading is an assistant record with a usage that tells the context size.
+	// KindReading is an assistant record with a usage that gives the context size.
 	KindReading
 	// KindBoundary is a system/compact_boundary record.
 	KindBoundary
@@ -38,7 +38,7 @@ const (
 	KindContinued
 )
 
-// Trigger says what made a client compact.
+// Trigger is the cause of a compaction.
 type Trigger uint8
 
 // The triggers. Their values are stored. Idle is a compaction that the client made
@@ -139,8 +139,8 @@ type Entry struct {
 	Anchor Key
 	// At is the record's timestamp, 0 when it has none.
 	At Instant
-	// Usage is what the message of a reading cost; Context the context size in
-	// tokens that it tells, more than 0.
+	// Usage is the cost of the message of a reading; Context is its context size in
+	// tokens, more than 0.
 	Usage   Usage
 	Context int64
 	// Cleared is how many tokens of tool results were left out of the request of a
@@ -167,12 +167,13 @@ type Entry struct {
 	// further messages below a long prompt's first line 68 bytes each are added. A
 	// record of KindContinued has the other session's id, one of KindAside has "/clear", where a session begins that followed it.
 	Text string
-	// InOrder marks a reading or a compaction in a file that is written in its order, by
-	// the fold: what stands before it happened before.
+	// InOrder marks a reading or a compaction in a file whose order is the order of
+	// events. The fold sets it.
 	InOrder bool
-	// Rewound says that the conversation was rewound before this record, by the fold:
-	// Context and Cleared are then those of the point from which it goes on, 0 where there
-	// was no reading. What was heard after Left, and until Until, is no longer part of it.
+	// Rewound means that the conversation was rewound before this record. The fold sets
+	// it: Context and Cleared are then those of the point from which it continues, 0 if
+	// there was no reading. Texts delivered after Left, until Until, are no longer part
+	// of the conversation.
 	Rewound     bool
 	Left, Until Instant
 	// Model, Version, CWD and SessionID are as the record writes them, nil when it

@@ -12,9 +12,9 @@ type Fold interface {
 	// those that repeat an earlier one of this file, those of subagents, and those of no
 	// meaning. err says why a line holds no record; e is empty then.
 	Line(line []byte, n int, e *Entry) (fresh bool, err error)
-	// Peek says what the session would be with one line more, and leaves the fold as it is:
-	// for a last line that is whole but still lacks its newline. ok is false when the line
-	// is no record, or only the beginning of one. It costs much: not for every line.
+	// Peek returns the session after one line more, and does not change the fold: for
+	// a complete last line without its newline. ok is false if the line is no record,
+	// or only the beginning of one. It is slow.
 	Peek(line []byte) (s Session, ok bool)
 	// Take returns the messages and compactions that are new or have changed since the
 	// last call, in the order of the file. The slices hold until the next call of another
@@ -37,16 +37,16 @@ type Facts struct {
 	Parent string
 	// Title is the session's title so far; none of a subagent's file.
 	Title Title
-	// Cut says that the first record goes on from another and that a compaction follows:
-	// if the file began otherwise before, the client has dropped what the compaction
-	// summarised.
+	// Cut means that the first record continues another and a compaction follows: if
+	// the file had another beginning before, the client has dropped the records that
+	// the compaction summarized.
 	Cut bool
 	// Limits are the newest rate limits that the records name, of the whole account: five
 	// hours, seven days; zero for none.
 	Limits [2]Limit
 }
 
-// Limit is one window of an account's rate limits, as told at a time; Used is 0 to 1.
+// Limit is one window of an account's rate limits at a time; Used is 0 to 1.
 type Limit struct {
 	At, Resets Instant
 	Used       float64

@@ -14,7 +14,7 @@ type File struct {
 	// Parent is the id of the session whose subagent wrote the file; "" for a session's own
 	// file, and where the path does not say.
 	Parent string
-	// Subagent says that all records are a subagent's.
+	// Subagent means that all records are of a subagent.
 	Subagent bool
 }
 
@@ -24,9 +24,8 @@ type File struct {
 type Format struct {
 	// Client names the client; two formats of one name are the same.
 	Client string
-	// Identify reads a file's path; ok is false for one that is no transcript. (What only
-	// the records tell of a file is for the fold, see [Facts].) It looks at nothing but
-	// the path.
+	// Identify parses the path of a file; ok is false if it is not a transcript. It
+	// uses only the path; see [Facts] for what the records contain about the file.
 	Identify func(path string) (f File, ok bool)
 	// NewFold begins the fold of a file.
 	NewFold func(f File) Fold
@@ -36,10 +35,10 @@ type Format struct {
 	// are kept as lines.
 	Content func(ctx context.Context, path string, file io.ReaderAt, size int64) Text
 
-	// Root is what the folders are called that hold all of a user's transcripts; Folder says
-	// whether a folder with transcripts may hold one of that name, and RootOf gives the one in which a
-	// session's transcript lies, by the form of its path alone. They are for folders that
-	// nobody has configured, which a client has named.
+	// Root is the name of a folder with all transcripts of a user. Folder reports
+	// whether a folder may contain one of that name, and RootOf returns the root of a
+	// session's transcript, by the form of the path. They are for folders that a client
+	// has reported and that are not configured.
 	Root   string
 	Folder func(name string) bool
 	RootOf func(path, session string) (root string, ok bool)
@@ -60,13 +59,13 @@ type Text interface {
 type Registry struct {
 	// Dir is the folder that belongs to a root.
 	Dir func(root string) string
-	// Entry says whether a file of that name is an entry.
+	// Entry reports whether a file of that name is an entry.
 	Entry func(name string) bool
 	// Read reads an entry. whole is false when it may be half written.
 	Read func(name string, text []byte) (c Client, whole bool)
-	// Runs says whether an entry holds, and how it reads now; it is asked each second. nil: it
-	// holds as long as its process runs. One whose process has ended never holds again, one
-	// that does not hold by this function may.
+	// Runs reports whether an entry is valid, and its present content; it is called each
+	// second. If nil, an entry is valid while its process runs. An entry whose process
+	// has ended never becomes valid again; one that Runs rejects may.
 	Runs func(path string, c Client) (now Client, runs bool)
 	// Index is the file that names the sessions below a root, and Names reads it: names
 	// by session ID. Index is nil for a client without such a file.
@@ -96,10 +95,10 @@ type Client struct {
 type Holder struct {
 	PID   int
 	Start string // its start time, to know a reused pid
-	// Own says that it has a terminal, and so is the client of one user there: a daemon has
-	// the sessions of many.
+	// Own means that the client has a terminal, and so one user: a daemon has sessions
+	// of several.
 	Own bool
 }
 
-// Runs says whether the client runs.
+// Runs reports whether the client runs.
 func (c Client) Runs() bool { return c.PID != 0 || c.Held }

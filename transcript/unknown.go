@@ -1,7 +1,6 @@
 package transcript
 
-// UnknownKind says what part of a record has a name that the reader of the client's
-// transcripts does not know.
+// UnknownKind is the part of a record whose name the reader does not know.
 type UnknownKind uint8
 
 // The kinds: the type of a record, the type of what it holds, and a member of a

@@ -42,8 +42,8 @@ func (k Kept) With(v transcript.Bill) (next Kept, was transcript.Bill, ok bool) 
 	return Kept{list, k.Dear}, was, true
 }
 
-// Dear adds what a bill came to in tokens to the newest ones, and says whether it is more than nine of ten
-// of those before.
+// Dear adds the tokens of a bill to the newest ones, and reports whether they are
+// more than nine of ten of those before.
 func Dear(newest []int64, tokens int64) (with []int64, dear bool) {
 	sorted := slices.Sorted(slices.Values(newest))
 	with = append(slices.Clone(newest[max(0, len(newest)-dearOf+1):]), tokens)

@@ -58,7 +58,8 @@ func (l *Ledger) Reset() {
 	*l = Ledger{done: l.done.emptied(), prompts: l.prompts.emptied(), accounts: l.accounts[:0], last: reply{calls: l.last.calls[:0]}}
 }
 
-// Reply takes a line of a reply, a reading. first says that it is the first line of its message.
+// Reply adds a line of a reply, a reading. first marks the first line of its
+// message.
 func (l *Ledger) Reply(e *transcript.Entry, first bool) {
 	if first {
 		l.settle(e.Context - l.last.context - l.last.output)

@@ -32,7 +32,8 @@ func (r *recent) first(n int) []transcript.Key {
 	return r.keys[:max(0, n-(r.total-len(r.keys)))]
 }
 
-// take gives what was added since the last call; all says that there was none.
+// take returns the keys added since the last call; all means that there was no
+// earlier call.
 func (r *recent) take() (keys []transcript.Key, all bool) {
 	all = r.taken == 0
 	keys = slices.Clone(r.keys[max(0, len(r.keys)-(r.total-r.taken)):])

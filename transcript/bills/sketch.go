@@ -11,9 +11,9 @@ const (
 	sketchWords = 5
 )
 
-// Sketch says what a text is about, in 16 numbers of 4 bits: nearly the same texts have mostly
-// the same numbers. Only letters and digits count, and only in which pairs the words stand; 0 is
-// for a text of too few words.
+// Sketch summarizes a text in 16 numbers of 4 bits. Similar texts have mostly the
+// same numbers. Only letters and digits count, and only which words are adjacent;
+// 0 means that the text has too few words.
 func Sketch(text []byte) transcript.Key {
 	var least [16]uint64
 	words, last, word := 0, uint64(0), uint64(0)
@@ -53,8 +53,8 @@ func Sketch(text []byte) transcript.Key {
 	return s
 }
 
-// Alike says whether two sketches are of nearly the same text: three of four numbers are the
-// same, of those that either has.
+// Alike reports whether two sketches are of similar texts: three of four numbers
+// that either has are the same.
 func Alike(a, b transcript.Key) bool {
 	if a == 0 || b == 0 {
 		return false

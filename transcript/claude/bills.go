@@ -47,7 +47,7 @@ func (f *Fold) bill(e *transcript.Entry) {
 	}
 }
 
-// knows says that an earlier line was of the same message.
+// knows reports whether an earlier line was of the same message.
 func (f *Fold) knows(e *transcript.Entry) bool {
 	_, known := f.costs[firstKey(e.Message, e.UUID)]
 	return known

@@ -18,7 +18,7 @@ const (
 	synthetic = "<synthetic>"
 )
 
-// noLeaf stands for the end of a conversation that was rewound.
+// noLeaf marks the end of a conversation that was rewound.
 const noLeaf = "00000000-0000-0000-0000-000000000000"
 
 // notPrompts begin user records that the client writes around commands. They are
@@ -29,7 +29,7 @@ var notPrompts = [...]string{"<command-name>", "<command-message>", "<local-comm
 // begun opens.
 const cleared = "<command-name>/clear</command-name>"
 
-// classify says what the record means, once all of its fields are known.
+// classify sets the kind of the record, once all of its fields are known.
 func (r *record) classify(w *walker, line []byte, e *transcript.Entry) {
 	e.Side = r.sidechain
 	e.CWD, e.Version, e.SessionID, e.Branch = w.Decode(r.cwd), w.Decode(r.version), w.Decode(r.session), w.Decode(r.branch)
@@ -135,7 +135,7 @@ func isIdleNotice(content []byte) bool {
 		bytes.HasPrefix(content, []byte("Compacted using a summary written while you were away"))
 }
 
-// user tells summaries, prompts and the rest apart.
+// user distinguishes summaries, prompts and other user records.
 func (r *record) user(w *walker, line []byte, e *transcript.Entry) {
 	if !r.summary && !r.prompt {
 		return
@@ -282,7 +282,7 @@ func (w *walker) heard(line []byte) []byte {
 			text = list.AppendEnds(text, t, wording.HeardBytes)
 			whole = wording.MayBeOurs(text[at:])
 		}
-		if whole { // only all of it says whether it is, and what Clip keeps of those behind it
+		if whole { // it depends on all of the text, and on what Clip keeps of the texts behind it
 			text = list.Append(text[:at], t)
 		}
 		switch ours := wording.IsOurs(text[at:]); {

@@ -2,9 +2,9 @@ package claude
 
 import "sm/transcript/jsonwalk"
 
-// clearing is what a message tells of tool results that were left out of its request
-// (message.context_management): by the client itself, or by the API in edits that it
-// reports. The client reckons with it as tokens does.
+// clearing has the tool results that were left out of the request of a message
+// (message.context_management): by the client, or by the API in edits that it
+// reports. The client uses them for the context size as tokens does.
 type clearing struct {
 	reported  bool
 	cut       int64 // calls whose results the client has left out

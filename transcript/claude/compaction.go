@@ -153,7 +153,7 @@ func (f *Fold) compact(ev event, now moment) {
 	f.blank(now)
 }
 
-// blank makes the context unknown, unless a newer reading stands in the file.
+// blank makes the context unknown, unless the file has a newer reading.
 func (f *Fold) blank(now moment) {
 	if now.after(f.boundary) {
 		f.boundary = now

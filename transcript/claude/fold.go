@@ -33,7 +33,7 @@ type Fold struct {
 	reading     moment // of the newest reading
 	line        line   // the order in which the file was written
 	chain       chain  // what the conversation consists of
-	order       int64  // records so far, to tell equal times apart
+	order       int64  // records so far; orders equal times
 	turn        int64  // of the newest prompt, by the client's count; 0 for unknown
 	rested      bool   // a turn ended, and neither prompt nor reply followed
 	clock       transcript.Instant
@@ -185,9 +185,9 @@ func count(f *Fold, n int, e *transcript.Entry, err error) (fresh bool, _ error)
 	return false, err
 }
 
-// Add adds one record, and completes it with what only the records before it tell. It reports false for records that change nothing but the
-// times: those that repeat an earlier one of this file, those of subagents, and
-// those of no meaning.
+// Add adds one record, and completes it from the records before it. It returns
+// false for records that only change times: repetitions of an earlier record of
+// this file, records of subagents, and those without a meaning here.
 func (f *Fold) Add(e *transcript.Entry) (fresh bool) {
 	s := &f.Session
 	f.order++
@@ -262,11 +262,11 @@ func (f *Fold) Add(e *transcript.Entry) (fresh bool) {
 	return true
 }
 
-// moment places a record in time. One without a time stands where it stands in the
-// file, and so does a reading that names another session than the one before it,
-// as clients have written into the wrong file: only within a session do times tell
-// which of two readings is newer. (A fork names itself in all that it copies.) A stamp
-// far behind those that were written before says that those were ahead of the time.
+// moment returns the time of a record. A record without a time takes its position
+// in the file, and so does a reading of another session than the one before it, as
+// clients have written into the wrong file: times order readings only within a
+// session. (A fork uses its own name in all that it copies.) A stamp far behind
+// earlier ones means that those were ahead of the time.
 func (f *Fold) moment(e *transcript.Entry) moment {
 	if e.Kind == transcript.KindReading {
 		id := f.session.of(e.SessionID)
@@ -378,10 +378,9 @@ func dearer(u, v transcript.Usage) bool {
 	return u.CacheCreation > v.CacheCreation
 }
 
-// Peek says what the session would be with one line more, and leaves the fold as
-// it is: for a last line that is whole but still lacks its newline. ok is false
-// when the line is no record, or only the beginning of one. It copies the fold,
-// so it is not for every line.
+// Peek returns the session after one line more, and does not change the fold: for
+// a complete last line without its newline. ok is false if the line is no record,
+// or only the beginning of one. It copies the fold, which is slow.
 func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 	var e transcript.Entry
 	if Scan(line, &e) != nil {

@@ -51,8 +51,8 @@ func identify(path string) (f transcript.File, ok bool) {
 	}
 }
 
-// isProject says whether a folder is called as clients call a project's: by its absolute
-// path with dashes.
+// isProject reports whether a folder is named like a client's project: by its
+// absolute path with dashes.
 func isProject(name string) bool { return strings.HasPrefix(name, "-") }
 
 // rootOf takes <config>/projects/<project>/<session>.jsonl apart.

@@ -10,10 +10,9 @@ import (
 // lines of parallel calls are, by moments.
 const far = transcript.Instant(30 * time.Second)
 
-// line knows whether the order of a file is the order in which things happened. It is,
-// but in the file of a fork: that holds the fork's own first records before those that it
-// copies, which are older. The first record tells: it goes on from another that is not
-// there.
+// line decides whether the order of a file is the order of events. It is, except
+// in the file of a fork, which has the fork's own first records before the older
+// ones that it copies. The first record shows it: its parent is not in the file.
 type line struct {
 	begun   bool
 	torn    bool               // the first record goes on from another

@@ -12,8 +12,8 @@ type chain struct {
 	last  transcript.Reading
 	place moment
 	heard int64 // the newest record by which the model heard something of sm's
-	// The newest user record: whether it stands in another's place, where it stands in
-	// the file, and the newest stamp before it.
+	// The newest user record: whether it replaces another, its position in the file,
+	// and the newest stamp before it.
 	replaced bool
 	step     int64
 	before   transcript.Instant

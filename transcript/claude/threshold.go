@@ -9,27 +9,27 @@ import (
 	"sm/transcript"
 )
 
-// AutoCompact is what a client was told about compacting by itself. The zero value is
-// a client that was told nothing. The texts stand as the client's environment has
-// them: what they mean depends on its version.
+// AutoCompact has a client's settings for automatic compaction. The zero value has
+// none. The texts are as in the client's environment: their meaning depends on its
+// version.
 type AutoCompact struct {
-	// Off says that the client compacts only when it is asked to.
+	// Off means that the client compacts only on request.
 	Off bool `json:",omitempty"`
 	// Window is CLAUDE_CODE_AUTO_COMPACT_WINDOW, Percent CLAUDE_AUTOCOMPACT_PCT_OVERRIDE,
 	// Output CLAUDE_CODE_MAX_OUTPUT_TOKENS; "" where they are not set.
 	Window, Percent, Output string `json:",omitempty"`
 	// Setting is autoCompactWindow of the settings in tokens, 0 for none. Models are the
-	// windows that the settings give to single models by name; 0 tokens stand for the
+	// windows that the settings give to single models by name; 0 tokens mean the
 	// model's own window.
 	Setting int64                   `json:",omitempty"`
 	Models  []transcript.WindowRule `json:",omitempty"`
-	// IdleOff is true when the client was told not to compact while it is idle.
-	// IdleMin is CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS, "" where it is not set.
+	// IdleOff turns compaction of idle conversations off. IdleMin is
+	// CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS, "" if it is not set.
 	IdleOff bool   `json:",omitempty"`
 	IdleMin string `json:",omitempty"`
 }
 
-// Equal says whether two clients were told the same.
+// Equal reports whether two clients have the same settings.
 func (a *AutoCompact) Equal(b *AutoCompact) bool {
 	return a.Off == b.Off && a.Window == b.Window && a.Percent == b.Percent && a.Output == b.Output &&
 		a.Setting == b.Setting && slices.Equal(a.Models, b.Models) && a.IdleOff == b.IdleOff && a.IdleMin == b.IdleMin
@@ -38,8 +38,8 @@ func (a *AutoCompact) Equal(b *AutoCompact) bool {
 // How clients compute the size at which they compact, read in their programs and held
 // against running ones from 2.0.30 to 2.1.330.
 const (
-	// outputReserve is what a window keeps free for the next answer, and
-	// oldOutputReserve what clients before 2.1.21 keep, unless they are told otherwise.
+	// outputReserve is the part of a window that is reserved for the next answer,
+	// oldOutputReserve that of clients before 2.1.21, unless configured otherwise.
 	outputReserve    = 20_000
 	oldOutputReserve = 32_000
 	mostOutput       = 64_000
@@ -80,9 +80,9 @@ func (a *AutoCompact) Basis(model, version string) Basis {
 	return Earliest
 }
 
-// CompactsAt is the context size in tokens at which a client of that version compacts
-// by itself, with a model of that window; 0 for a client that does not, and
-// where the window is unknown. An empty version stands for the newest.
+// CompactsAt returns the context size in tokens at which a client of that version
+// compacts automatically, with a model of that window; 0 if it does not, or if the
+// window is unknown. An empty version means the newest.
 func (a *AutoCompact) CompactsAt(window int64, model, version string) int64 {
 	v := versionOf(version)
 	if a.Off || window <= 0 {
@@ -102,7 +102,7 @@ func (a *AutoCompact) CompactsAt(window int64, model, version string) int64 {
 	return max(0, at)
 }
 
-// window is the window that the client was told to compact in, 0 for the model's own.
+// window returns the configured window for compaction, 0 for the model's own.
 func (a *AutoCompact) window(model string, v version) int64 {
 	if v.atLeast(2, 1, 53) { // 2.1.52 does not know the variable, 2.1.75 does
 		if n := envWindow(a.Window, v); n > 0 {
@@ -198,7 +198,8 @@ func versionOf(text string) (v version) {
 	return v
 }
 
-// atLeast says whether the client is that one or a later one; an unknown one is.
+// atLeast reports whether the client has at least that version; an unknown version
+// counts as newest.
 func (v version) atLeast(major, minor, patch int) bool {
 	if v == (version{}) {
 		return true

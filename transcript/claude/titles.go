@@ -6,7 +6,7 @@ import "sm/transcript"
 // the newest counts.
 type titles struct {
 	custom, generated, summary, prompt transcript.Title
-	branch                             string // as it stands in the records
+	branch                             string // as in the records
 	own                                bool   // a record that names this session has given one
 	named                              bool   // the file is called by its session's id
 }

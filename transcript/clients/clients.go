@@ -30,7 +30,8 @@ func Of(s *transcript.Session) string {
 	return cmp.Or(s.Also().Client, Claude)
 }
 
-// WindowOf finds the window of a session; told is what its status line said, 0 for nothing.
+// WindowOf returns the window of a session; reported is the window of its status
+// line, 0 for none.
 func WindowOf(s *transcript.Session, reported int64, rules []transcript.WindowRule) transcript.Window {
 	if Of(s) == Codex {
 		return codex.WindowOf(s, rules)
@@ -38,8 +39,8 @@ func WindowOf(s *transcript.Session, reported int64, rules []transcript.WindowRu
 	return claude.WindowOf(s, reported, rules)
 }
 
-// CompactsAt is the size in tokens at which a client is assumed to compact by itself, 0 when unknown or never. told is
-// what a client of Claude Code was told about that.
+// CompactsAt returns the assumed size in tokens at which a client compacts
+// automatically, 0 if unknown or never. setting has the settings of Claude Code.
 func CompactsAt(s *transcript.Session, setting *claude.AutoCompact, window int64, model, version string) int64 {
 	if Of(s) == Codex {
 		return codex.CompactsAt(window)

@@ -11,11 +11,13 @@ import (
 	"sm/transcript"
 )
 
-// isScripted says that an item was made by a script that the model wrote, and not by a call of its own.
+// isScripted reports whether an item was made by a script of the model, not by a
+// call of its own.
 func isScripted(id []byte) bool { return bytes.HasPrefix(id, []byte("exec-")) }
 
-// callsOf is what a record says that was done: a command, or each file that was changed. The client has no tool that reads a
-// file; a command that does nothing else counts as one. A script is none: what it does stands in items of its own.
+// callsOf returns the actions of a record: a command, or each changed file. The
+// client has no tool that reads a file; a command that does nothing else counts as
+// one. A script does not count: its actions have items of their own.
 func callsOf(r *record, folder string) []transcript.Call {
 	switch {
 	case r.kind == patched:

@@ -8,7 +8,7 @@ import (
 	"sm/transcript/wording"
 )
 
-// classify says what the record means, once all of its members are known.
+// classify sets the kind of the record, once all of its members are known.
 func (f *fields) classify(w *walker, line []byte, r *record) {
 	p := &f.payload
 	r.at = w.clock.Instant(f.timestamp, line)
@@ -106,8 +106,8 @@ func (p *payload) responded(w *walker, line []byte, r *record) {
 	}
 }
 
-// hookText reads what a hook has told the model: as a message of the developer, or, where the
-// hook kept a turn from ending, as one of the user.
+// hookText reads the text of a hook for the model: a message of the developer, or,
+// if the hook kept a turn from ending, one of the user.
 func (p *payload) hookText(w *walker, line []byte, r *record) {
 	role := string(w.Decode(p.role))
 	if role != "developer" && role != "user" {

@@ -6,9 +6,9 @@ import (
 	"sm/transcript"
 )
 
-// spent takes the cost of a response, which stands in the file as soon as there is one: long
-// before the token_count when a tool runs. A turn that nothing began does nothing but compact;
-// what its response cost is not the size of the context.
+// spent adds the cost of a response, which is in the file as soon as the response
+// is complete: long before the token_count if a tool runs. A turn without a
+// beginning only compacts; the cost of its response is not the size of the context.
 func (f *Fold) spent(r *record, e *transcript.Entry) (fresh bool) {
 	f.costs = true
 	response := transcript.KeyOf(r.response)
@@ -34,9 +34,9 @@ func (f *Fold) cost(id transcript.Key, at transcript.Instant, u usage) {
 	f.messages = append(f.messages, transcript.Message{ID: id, At: at, Usage: c})
 }
 
-// counted takes a token_count. Clients repeat the newest one, sometimes with an old window;
-// one that describes no response is the client's own estimate, or says that a request was
-// larger than the window.
+// counted applies a token_count. Clients repeat the newest one, sometimes with an
+// old window. One that describes no response is the client's own estimate, or means
+// that a request was larger than the window.
 func (f *Fold) counted(r *record, e *transcript.Entry) (fresh bool) {
 	s, now := &f.sum, count{r.sum.total, r.last.total}
 	if now == f.count || r.last.total == 0 {
@@ -113,7 +113,7 @@ func (f *Fold) compact(r *record, e *transcript.Entry) (fresh bool) {
 	}
 	s := &f.sum
 	s.Compactions[c.Trigger]++
-	if !s.Blank { // else the client's estimate stands before the compaction
+	if !s.Blank { // else the client's estimate is from before the compaction
 		f.blank(0)
 	}
 	f.reading, f.before = reading{}, 0
@@ -130,8 +130,8 @@ func (f *Fold) placeKey() transcript.Key {
 	return transcript.Join(f.key, nameless, transcript.Key(len(f.compactions)-f.copies.n+1))
 }
 
-// trigger says what made the client compact. Where turns do not say what began them, the
-// turn of a /compact is one without a prompt, which may be still to come.
+// trigger returns the cause of a compaction. If turns do not name theirs, the turn
+// of a /compact is one without a prompt, which may be still to come.
 func (f *Fold) trigger() transcript.Trigger {
 	switch t := &f.turn; {
 	case !t.open:
@@ -157,8 +157,9 @@ func (f *Fold) decide(t transcript.Trigger) {
 	f.turn.pending = 0
 }
 
-// size is that of the context before a compaction: not what the request cost which summed it
-// up, where that is known. Clients that do not name that request tell its cost just before.
+// size returns the context size before a compaction, if possible without the cost
+// of the request that wrote the summary. Clients that do not name that request
+// write its cost just before.
 func (f *Fold) size(r *record) int64 {
 	own := transcript.KeyOf(r.response)
 	if f.reading.tokens > 0 && (own == 0 && !f.costs || own != 0 && own == f.reading.response) && f.before > 0 {

@@ -1,18 +1,17 @@
-// Package codex reads the transcripts (rollouts) that Codex CLI writes: one JSON object a
+// Package codex reads the transcripts (rollouts) of Codex CLI: one JSON object per
 // line, in a format that its vendor calls internal and changes between versions.
 //
-// It turns bytes into values and keeps nothing: no clock, no goroutines. A scanner finds the
-// few fields of one line that matter and checks that the line is JSON; a [Fold] adds lines
-// up to one thread, which is one session here; [WindowOf] says how large the context window
-// of a session is, and [CompactsAt] at which size the client compacts by itself. Compressed
-// transcripts are unpacked in memory, see [Format].
+// It is pure. A scanner reads the few fields of a line that matter and checks that
+// the line is JSON. A [Fold] adds the lines up to one thread, which is one session
+// here. [WindowOf] returns the context window of a session, [CompactsAt] the size at
+// which the client compacts automatically. Compressed transcripts are unpacked as
+// they are read, see [Format].
 //
-// Invariants: any bytes are accepted, and a line either is one JSON object or is bad; one
-// bad field spoils nothing but itself; what stands before a thread's own records, copied
-// from its parent or from the thread that it was forked from, is never counted as its own;
-// one compaction counts once; every figure lies in 0..1e9; a fold depends on the lines and
-// their order alone.
+// Any bytes are accepted, and a line either is one JSON object or is bad. A bad
+// field affects only itself. Records before a thread's own, copied from its parent
+// or from the thread that it was forked from, are not counted as its own. A
+// compaction counts once. Every figure is in 0..1e9. A fold depends only on the
+// lines and their order.
 //
-// It does not know other files: the segments of a rewound thread are summed up by the
-// observer/fleet package.
+// The segments of a rewound thread are added up by observer/fleet.
 package codex

@@ -35,7 +35,7 @@ type Fold struct {
 	model       []byte
 
 	limits   [2]transcript.Limit
-	costs    bool // its records tell the cost of each response
+	costs    bool // its records contain the cost of each response
 	uncosted transcript.Key
 	count    count // the newest
 	reading  reading
@@ -61,10 +61,10 @@ type turn struct {
 	pending    int  // 1 + the index of a compaction whose trigger they decide, 0 for none
 }
 
-// count tells one token_count from another.
+// count identifies a token_count.
 type count struct{ sum, last int64 }
 
-// reading is the newest context size with the response that told it.
+// reading is the newest context size with its response.
 type reading struct {
 	tokens   int64
 	response transcript.Key
@@ -113,7 +113,7 @@ func (f *Fold) Take() ([]transcript.Message, []transcript.Compaction) {
 	return messages, all
 }
 
-// Peek says what the session would be with one line more.
+// Peek returns the session after one line more.
 func (f *Fold) Peek(line []byte) (s transcript.Session, ok bool) {
 	g := *f
 	if scan(line, &g.record) != nil {
@@ -251,8 +251,9 @@ func (f *Fold) begin(r *record, e *transcript.Entry) (fresh bool) {
 	return false
 }
 
-// copied says whether a record was copied. The copies were written at once; the first turn
-// of the thread itself has a younger id than the thread, for both begin with their time.
+// copied reports whether a record was copied. The copies were written at once; the
+// first turn of the thread itself has a younger id than the thread, as both begin
+// with their time.
 func (f *Fold) copied(r *record) bool {
 	const burst = transcript.Instant(1e9)
 	own := r.kind == started && len(r.turn) == len(f.thread) && bytes.Compare(r.turn, f.thread) > 0
@@ -267,7 +268,7 @@ func (f *Fold) settle(r *record) {
 	intern(&f.sum.CWD, r.cwd)
 }
 
-// sized takes the size of the window, if it is told.
+// sized sets the size of the window, if it is given.
 func (f *Fold) sized(window int64) {
 	if p := f.sum.Also(); window > 0 && window != p.Window {
 		p.Window = window
@@ -335,8 +336,8 @@ func (f *Fold) prompted(r *record, e *transcript.Entry) (fresh bool) {
 	return e.Kind != transcript.KindOther
 }
 
-// rewound says that the conversation was rewound. How far is in no record, so that nothing
-// that was heard is taken back.
+// rewound records that the conversation was rewound. No record contains how far, so
+// all delivered texts stay delivered.
 func (f *Fold) rewound(e *transcript.Entry) {
 	e.Kind, e.Rewound, e.Left, e.Until = transcript.KindRewind, true, e.At, e.At
 	if tokens, known := f.sum.Context(); known {

@@ -78,7 +78,8 @@ func rootOf(path, session string) (root string, ok bool) {
 	return filepath.Dir(year), ok && f.Name == session && isYear(filepath.Base(year))
 }
 
-// Begins says whether a text begins like a transcript of this client, whatever its name.
+// Begins reports whether a text begins like a transcript of this client, whatever
+// its name.
 func Begins(head []byte) bool {
 	line, _, _ := bytes.Cut(head[:min(len(head), 256)], []byte("\n"))
 	return bytes.HasPrefix(line, []byte("{")) && bytes.Contains(line, []byte(`"type":"session_meta"`)) || bytes.HasPrefix(head, zstdMagic())

@@ -34,9 +34,9 @@ func content(ctx context.Context, path string, file io.ReaderAt, size int64) tra
 	}
 }
 
-// packed is the text of a compressed file, unpacked as it is read. Reads that go forward,
-// with steps back each of which begins behind the one before, unpack every byte at most
-// twice.
+// packed is the text of a compressed file, unpacked as it is read. Reads go
+// forward; steps back that each begin behind the one before unpack every byte at
+// most twice.
 type packed struct {
 	front  stream
 	recent []byte // what was read last, up to the position of front

@@ -5,7 +5,7 @@ import (
 	"sm/transcript/jsonwalk"
 )
 
-// kind says what a record means.
+// kind is the kind of a record.
 type kind uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	ended          // event_msg/task_complete or turn_aborted
 	compacted      // compacted
 	prompt         // what the user wrote: an item of clients since 0.146, an event of older ones
-	heard          // what a hook told the model
+	heard          // text of a hook for the model
 	rolled         // event_msg/thread_rolled_back: the conversation was rewound in place
 	called         // a call of a tool: function_call, custom_tool_call or local_shell_call
 	answered       // the result of one
@@ -50,7 +50,7 @@ type record struct {
 	model, cwd       []byte // of a meta or settings
 
 	turn             []byte   // of the records of a turn
-	attributed       bool     // of a start: it says what began the turn
+	attributed       bool     // of a start: it names the cause of the turn
 	window           int64    // of a start or a count, in tokens
 	thread, response []byte   // of a cost
 	last, sum        usage    // of a cost or a count; the sum is the thread's
@@ -63,8 +63,8 @@ type record struct {
 	output            int64  // of a result: its size in bytes
 }
 
-// limit is one window of the account's rate limits; resets is in seconds since 1970, 0 for
-// none told.
+// limit is one window of the account's rate limits; resets is in seconds since
+// 1970, 0 for none.
 type limit struct{ used, resets float64 }
 
 // fields collects what the members of a line say, wherever they stand.
@@ -90,7 +90,7 @@ type payload struct {
 	item                                                              item
 }
 
-// item is what is told of something that the agent has done.
+// item describes an action of the agent.
 type item struct {
 	kind, id         jsonwalk.Text
 	content, command jsonwalk.Span
@@ -98,7 +98,7 @@ type item struct {
 	output           int64
 }
 
-// info is what a token_count tells.
+// info is the content of a token_count.
 type info struct {
 	last, sum usage
 	window    int64
@@ -313,7 +313,7 @@ func (w *walker) limit(value jsonwalk.Text) (l limit, minutes int64) {
 	return l, minutes
 }
 
-// item reads what an item is, and where it says what was done.
+// item reads the kind of an item, and the place of its action.
 func (w *walker) item(value jsonwalk.Text) (i item) {
 	for name, value, in := w.Object(value); in; name, value, in = w.Member() {
 		switch string(name) {

@@ -7,7 +7,8 @@ import (
 	"sm/transcript"
 )
 
-// Clock reads timestamps, most of which fall into the minute of the one before. The zero value is ready.
+// Clock parses timestamps, most of them in the minute of the one before. The zero
+// value is ready.
 type Clock struct {
 	minute [2]uint64 // the 16 bytes of the newest stamp that name it
 	at     transcript.Instant
@@ -30,7 +31,7 @@ func (c *Clock) Instant(t Text, line []byte) transcript.Instant {
 	b := line[t.From:t.To]
 	minute, rest := [2]uint64{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}, binary.LittleEndian.Uint64(b[16:])
 	d := rest&stampDigits - stampZeros
-	seconds := rest&^stampDigits == stampMarks // rest holds them, and what stands before it names a minute
+	seconds := rest&^stampDigits == stampMarks // rest has them; the bytes before it name a minute
 	if seconds && minute == c.minute && (d|(d+pastNine))&highs == 0 && d>>8&0xff < 6 {
 		millis := (d>>8&0xff*10+d>>16&0xff)*1000 + d>>32&0xff*100 + d>>40&0xff*10 + d>>48&0xff
 		return c.at + transcript.Instant(millis)*1e6

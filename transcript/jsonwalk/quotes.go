@@ -29,7 +29,7 @@ type quotes struct {
 	plain   bool   // go on without wide instructions
 	half    bool   // with those of 32 bytes alone
 	unicode bool   // there may be an escape \u before at
-	open    bool   // b goes on to where other lines end: a newline, which stands behind at, ends the text
+	open    bool   // b has further lines: a newline at or behind at ends the text
 	// b[:clean] and b[again:], as far as they have been searched, are ASCII without backslashes.
 	clean, again uint32
 	q            [room + 64]uint32
@@ -86,7 +86,8 @@ func (x *quotes) AppendEnds(buf []byte, t Text, n int) []byte {
 // longestEscape is the length of the longest escape, that of a rune of two halves.
 const longestEscape = 12
 
-// parts says that nothing in a string that means one rune reaches across its byte i.
+// parts reports whether b may be split before byte i without splitting a rune or an
+// escape.
 func parts(b []byte, i int) bool {
 	return i >= longestEscape && b[i] < utf8.RuneSelf && bytes.IndexByte(b[i-longestEscape:i], '\\') < 0
 }
@@ -101,7 +102,7 @@ func (x *quotes) more() bool {
 		x.at -= int(x.escaped) // an escape is seen from its backslash on
 	}
 	if x.plain {
-		x.clean, x.again = 0, math.MaxUint32 // nobody looks for what needs decoding
+		x.clean, x.again = 0, math.MaxUint32 // any string may need decoding
 		x.fill()
 	}
 	return x.n >= 2

@@ -2,8 +2,8 @@
 
 package jsonwalk
 
-// avx2 and avx512 say whether this machine, and its system, know the instructions for 32 and
-// for 64 bytes. They are constants that only the machine can tell, so they stand in variables.
+// avx2 and avx512 report whether machine and system have the instructions for 32
+// and for 64 bytes. They are variables only because the machine decides.
 var avx2, avx512 = wide()
 
 // fillWide does what [quotes.fill] does while there are neither control characters

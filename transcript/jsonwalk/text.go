@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text is where a JSON string stands in its line, without the quotes; zero for none.
-// The Walker has checked its escapes.
+// Text is the position of a JSON string in its line, without the quotes; zero for
+// none. The Walker has checked its escapes.
 type Text struct{ From, To uint32 }
 
 // None reports that there is no string.

@@ -24,8 +24,8 @@ import (
 // on what is JSON is ours too.
 const MaxDepth = 10000
 
-// Walker steps through one JSON text without decoding what nobody asked for. Once
-// bad is set, the text is not JSON and nothing read from it counts.
+// Walker steps through one JSON text and decodes only what is requested. Once bad
+// is set, the text is not JSON and all values read from it are invalid.
 type Walker struct {
 	i     int
 	depth int
@@ -389,7 +389,7 @@ func (w *Walker) Only(value Text, wanted string) (t Text) {
 	return t
 }
 
-// Span is where a value other than a string stands in its line, zero for none. It is looked at later, if at all.
+// Span is the position of a value other than a string in its line, zero for none.
 type Span struct{ From, To int }
 
 // Bytes is the value in its line, nil for none.

@@ -1,11 +1,8 @@
-// Package wording holds the texts that sm writes to agents and later finds in transcripts:
-// what begins them, what ends them, and how they are read again.
+// Package wording has the texts that sm writes to agents and later finds in
+// transcripts, and the functions that recognize them.
 //
-// Invariants: what a function here writes, its counterpart reads; each text is spelled
-// here alone. A change is a change of what is known again: transcripts that exist hold the
-// old texts.
-//
-// It does not send or decide anything, and holds no text that nobody looks for.
+// A text that a function here writes is recognized by its counterpart, and is
+// spelled only here. After a change, existing transcripts still have the old texts.
 package wording
 
 import (
@@ -24,7 +21,7 @@ const (
 	Guard   = Heading + "guard] "
 )
 
-// IDMark stands before the id at the end of a message.
+// IDMark precedes the id at the end of a message.
 const IDMark = " #"
 
 const (
@@ -36,7 +33,7 @@ const (
 // DocumentLine is the first line of a document that a session begins with.
 func DocumentLine(id string) string { return documentHeading + id + ") ===" }
 
-// IsDocument says whether a text begins like a handoff document.
+// IsDocument reports whether a text begins like a handoff document.
 func IsDocument(text string) bool { return strings.HasPrefix(text, documentHeading) }
 
 // DocumentID is the id in the first line of a handoff document.
@@ -56,11 +53,12 @@ func ResumePath(prompt string) (path string, ok bool) {
 	return path, ok && whole
 }
 
-// MayResume says whether a text begins like a prompt that [Resume] makes, or as one that a user has
-// configured may.
+// MayResume reports whether a text begins like a prompt of [Resume], or of the
+// configuration.
 func MayResume(text string) bool { return strings.HasPrefix(text, resumeHead) }
 
-// MayBeOurs says whether a text begins like one that IsOurs knows, or that Clip keeps more of than of others.
+// MayBeOurs reports whether a text may be one that IsOurs recognizes, or that Clip
+// keeps more of.
 func MayBeOurs(s []byte) bool {
 	return bytes.HasPrefix(s, []byte(Heading)) || bytes.HasPrefix(s, []byte(documentHeading)) || bytes.HasPrefix(s, []byte(resumeHead))
 }

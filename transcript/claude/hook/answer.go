@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxCharacters bounds what an agent is told at once, in characters as the client
-// counts them. Beyond 10 000 it hands the agent a file's beginning instead.
+// MaxCharacters limits a text for an agent, in UTF-16 units as the client counts
+// them. Of more than 10,000 the agent gets only the beginning and a file.
 const MaxCharacters = 9500
 
 // Answer is what a hook says to the client. The zero value says nothing.
@@ -35,12 +35,12 @@ func (a Answer) Encode() []byte {
 	return Marshal(answer{output{Event: a.Event, Context: Clip(a.Context, MaxCharacters)}})
 }
 
-// TakesContext says whether what the answer to an event says reaches the agent.
+// TakesContext reports whether the answer to an event reaches the agent.
 func (e Event) TakesContext() bool {
 	return slices.Contains([]Event{SessionStart, SubagentStart, UserPromptSubmit, PostToolUse, Stop}, e)
 }
 
-// Answered says whether an event may be answered with anything at all.
+// Answered reports whether an event may have an answer.
 func (e Event) Answered() bool { return e.TakesContext() || e == PreToolUse }
 
 // answer is the body of an answer.

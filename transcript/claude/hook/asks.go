@@ -8,10 +8,12 @@ import (
 // maxTool bounds the name of a tool in a reason, in bytes.
 const maxTool = 64
 
-// Asks is what the client waits for a person for, in a few words: "permission: Bash", "permission", "plan", "question"; ""
-// for a payload that says nothing of the kind. A client that waits at its prompt (idle_prompt) has no dialog open: it is
-// idle. Clients before 2.0.77 give a Notification no type, so that only the message tells. Codex asks by a hook of its own; of
-// Claude Code, whose rules may decide without a person, that hook says nothing.
+// Asks returns what the client asks a person for, in a few words: "permission:
+// Bash", "permission", "plan", "question"; "" if it does not. A client at its
+// prompt (idle_prompt) has no dialog open: it is idle. Clients before 2.0.77 give
+// a Notification no type, so the message decides. Codex has a hook for permission;
+// that hook of Claude Code does not count, as its rules may decide without a
+// person.
 func (p *Payload) Asks() string {
 	switch {
 	case p.Event == PermissionRequest && p.SM.Client != "":

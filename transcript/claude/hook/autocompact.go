@@ -11,10 +11,10 @@ const (
 	maxModels  = 16
 )
 
-// AutoCompact is what a client was told about compacting by itself, by its environment
-// and its settings.
+// AutoCompact has a client's settings for automatic compaction, from its
+// environment and its settings files.
 type AutoCompact struct {
-	// Off says that it compacts only when it is asked to.
+	// Off means that it compacts only on request.
 	Off bool `json:"off,omitempty"`
 	// Window, Percent and Output are CLAUDE_CODE_AUTO_COMPACT_WINDOW,
 	// CLAUDE_AUTOCOMPACT_PCT_OVERRIDE and CLAUDE_CODE_MAX_OUTPUT_TOKENS as they stand
@@ -23,7 +23,7 @@ type AutoCompact struct {
 	Percent string `json:"percent,omitempty"`
 	Output  string `json:"output,omitempty"`
 	// Setting is autoCompactWindow of the settings in tokens, Models those of single
-	// models by name; 0 stands for a model's own window.
+	// models by name; 0 means a model's own window.
 	Setting int64            `json:"setting,omitempty"`
 	Models  map[string]int64 `json:"models,omitempty"`
 	// IdleOff is true when the setting idleCompaction is false. IdleMin is
@@ -32,7 +32,7 @@ type AutoCompact struct {
 	IdleMin string `json:"idle_min,omitempty"`
 }
 
-// IsZero says that the client was told nothing.
+// IsZero reports whether there are no settings.
 func (a AutoCompact) IsZero() bool {
 	return !a.Off && a.Window == "" && a.Percent == "" && a.Output == "" && a.Setting == 0 && len(a.Models) == 0 &&
 		!a.IdleOff && a.IdleMin == ""

@@ -69,7 +69,8 @@ func appendString(b []byte, s string) []byte {
 	return append(b, standard(s)...)
 }
 
-// isPlain says whether a text is the same within quotes. One with characters from U+2000 on is not looked at further.
+// isPlain reports whether a text is the same in JSON quotes. For characters from
+// U+2000 on it returns false without a closer look.
 func isPlain[T string | []byte](s T) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0xe2 {

@@ -42,7 +42,7 @@ func Events() []Event {
 	}
 }
 
-// Known says whether an event is one of Events.
+// Known reports whether an event is one of Events.
 func (e Event) Known() bool { return slices.Contains(Events(), e) }
 
 // The bounds, in bytes.
@@ -57,7 +57,7 @@ const (
 	maxInput  = 16 << 10
 )
 
-// Payload is what a hook is told on its standard input.
+// Payload is the input of a hook.
 type Payload struct {
 	SessionID      string `json:"session_id,omitempty"`
 	TranscriptPath string `json:"transcript_path,omitempty"`
@@ -97,11 +97,11 @@ type Payload struct {
 	SM            Origin  `json:"sm,omitzero"`
 }
 
-// Subagent says that the event is not the main agent's: it changes nothing for it,
-// and an answer would not reach it.
+// Subagent reports whether the event is of a subagent: it changes nothing for the
+// main agent, and an answer would not reach it.
 func (p *Payload) Subagent() bool { return p.AgentID != "" }
 
-// Origin is what `sm hook` and `sm statusline` know of where they run.
+// Origin is the environment of sm hook and sm statusline.
 type Origin struct {
 	// Client is whose hook it is; "" is Claude Code.
 	Client string `json:"client,omitempty"`
@@ -114,13 +114,13 @@ type Origin struct {
 	Tmux   string `json:"tmux,omitempty"`
 	Server int    `json:"server,omitempty"`
 	Pane   string `json:"pane,omitempty"`
-	// PID is the client's process, 0 when unknown; Start is its start time as /proc and
-	// the client's registry write it, which tells a pid that has come again.
+	// PID is the client's process, 0 if unknown. Start is its start time in the format
+	// of /proc and the client's registry; it distinguishes reused pids.
 	PID   int    `json:"pid,omitempty"`
 	Start string `json:"start,omitempty"`
 	// Project is the folder in which the client was started; unlike cwd it stays.
 	Project string `json:"project,omitempty"`
-	// AutoCompact is what the client was told about compacting by itself.
+	// AutoCompact has the client's settings for automatic compaction.
 	AutoCompact AutoCompact `json:"auto_compact,omitzero"`
 	// At is when the client spoke: when the hook began to run.
 	At time.Time `json:"at,omitzero"`
@@ -199,8 +199,8 @@ func (p *Payload) setMore(key string, raw []byte) {
 	}
 }
 
-// agentID reads who is not the main agent. Its presence is what counts, so an odd one
-// stands for somebody too; "" and null stand for nobody.
+// agentID reads the id of a subagent. Any value but "" and null means that the
+// event is of a subagent, even an odd one.
 func agentID(raw []byte) string {
 	if s := Word(raw, maxWord); s != "" || string(raw) == "null" || string(raw) == `""` {
 		return s
@@ -252,7 +252,7 @@ func (o *Origin) set(key string, raw []byte) {
 
 func pid(raw []byte) int {
 	n, ok := Whole(raw)
-	if !ok || n < 2 || n > 1<<31-1 { // 1 is init, which nobody may want to signal
+	if !ok || n < 2 || n > 1<<31-1 { // 1 is init, which must never be signalled
 		return 0
 	}
 	return int(n)

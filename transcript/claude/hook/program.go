@@ -14,7 +14,7 @@ const (
 	maxProgram = 256
 )
 
-// CallsProgram says whether an answer asks the agent to run sm.
+// CallsProgram reports whether an answer asks the agent to run sm.
 func CallsProgram(answer []byte) bool {
 	for _, call := range wording.Calls() {
 		if bytes.Contains(answer, []byte(call)) {

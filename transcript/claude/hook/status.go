@@ -15,7 +15,7 @@ type Figure[T comparable] struct {
 	Null  bool
 }
 
-// IsZero says that the member was absent.
+// IsZero reports whether the member was absent.
 func (f Figure[T]) IsZero() bool { return f == Figure[T]{} }
 
 // MarshalJSON writes null for what is not known; omitzero keeps absent members absent.

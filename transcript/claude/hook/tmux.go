@@ -35,7 +35,7 @@ func cutLast(s string) (before, after string, ok bool) {
 	return s[:i], s[i+1:], true
 }
 
-// IsPane says whether s is a pane's id, such as %12.
+// IsPane reports whether s is a pane's id, such as %12.
 func IsPane(s string) bool {
 	digits, ok := strings.CutPrefix(s, "%")
 	return ok && len(digits) > 0 && len(digits) <= 9 && strings.Trim(digits, "0123456789") == ""

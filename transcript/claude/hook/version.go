@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// StopHeard says whether a client of this version passes on to the agent what the answer
-// to a Stop hook says. Older ones reject that answer and show an error. An unknown
-// version, "", counts as a new one.
+// StopHeard reports whether a client of this version passes the answer to a Stop
+// hook on to the agent. Older ones reject that answer and show an error. An
+// unknown version, "", counts as a new one.
 func StopHeard(version string) bool { return version == "" || AtLeast(version, 2, 1, 175) }
 
-// AtLeast says whether a client's version, such as 2.1.197, is not older than
-// another. One that cannot be read is older than any.
+// AtLeast reports whether a client's version, such as 2.1.197, is at least another.
+// A version that cannot be parsed is older than any.
 func AtLeast(version string, atLeast ...int) bool {
 	version, _, _ = strings.Cut(version, "-") // 2.2.0-beta.1 has what 2.2.0 has
 	var have []int

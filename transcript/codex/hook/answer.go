@@ -7,8 +7,8 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// MaxBytes bounds what an agent is told at once. The client counts a token for 4 bytes, and
-// instead of what has more than 2500 it shows the agent the beginning and a file's name.
+// MaxBytes limits a text for an agent. The client counts a token for 4 bytes; of a
+// text with more than 2,500 it shows the agent the beginning and a file's name.
 const MaxBytes = 9500
 
 // Encode writes an answer as the client wants it, or nothing where there is nothing to say or

@@ -12,8 +12,8 @@ const (
 	maxPath = 4096
 )
 
-// Speaks says whether a payload is Codex's, by what Claude Code's never has: a turn_id, or a
-// transcript with the name that Codex gives. It is for hooks that were not told whose they are.
+// Speaks reports whether a payload is from Codex: it has a turn_id, or a transcript
+// with the name that Codex gives. It is for hooks that do not name their client.
 func Speaks(data []byte) (yes bool) {
 	err := hook.Members(data, func(key string, raw []byte) {
 		switch key {
@@ -80,6 +80,6 @@ func (o *own) set(key string, raw []byte) {
 	}
 }
 
-// IsSubagent says whether a payload that Decode has read is of a subagent's thread: what its
-// process and environment tell is not about it.
+// IsSubagent reports whether a decoded payload is of a subagent's thread. Its
+// process and environment are not those of the thread.
 func IsSubagent(p *hook.Payload) bool { return p.AgentType != "" }
