@@ -30,6 +30,7 @@ func (r *watchedRun) wanted() metricValues {
 	sum := transcript.Usage{}
 	m := metricValues{
 		`agent_compactions_total{client="claude",trigger="auto"}`:    float64(r.auto),
+		`agent_compactions_total{client="claude",trigger="idle"}`:    0,
 		`agent_compactions_total{client="claude",trigger="manual"}`:  float64(r.manual),
 		`agent_compactions_total{client="claude",trigger="unknown"}`: 0,
 		`agent_compaction_pre_tokens_count{client="claude"}`:         float64(r.auto + r.manual),
@@ -41,6 +42,7 @@ func (r *watchedRun) wanted() metricValues {
 		label := r.label[id]
 		m[sessionSeries("agent_session_compactions_total", label, `,trigger="auto"`)] += float64(k.auto)
 		m[sessionSeries("agent_session_compactions_total", label, `,trigger="manual"`)] += float64(k.manual)
+		m[sessionSeries("agent_session_compactions_total", label, `,trigger="idle"`)] = 0
 		m[sessionSeries("agent_session_compactions_total", label, `,trigger="unknown"`)] = 0
 		if r.sits[label] != id {
 			continue // the agent has left it
@@ -50,6 +52,7 @@ func (r *watchedRun) wanted() metricValues {
 		}
 		m[sessionSeries("agent_session_transcript_compactions", label, `,trigger="auto"`)] = float64(k.auto)
 		m[sessionSeries("agent_session_transcript_compactions", label, `,trigger="manual"`)] = float64(k.manual)
+		m[sessionSeries("agent_session_transcript_compactions", label, `,trigger="idle"`)] = 0
 		m[sessionSeries("agent_session_transcript_compactions", label, `,trigger="unknown"`)] = 0
 	}
 	m[`agent_tokens_total{client="claude",kind="input"}`] = float64(sum.Input)
