@@ -47,9 +47,6 @@ func TestInstallKilledAnywhere(t *testing.T) {
 				for _, undo := range []bool{false, true} {
 					for n := 1; ; n++ {
 						r := newInstallRig(t)
-						if err := os.MkdirAll(r.home+"/.local/state", 0o700); err != nil {
-							t.Fatal(err)
-						}
 						if shape != "" {
 							r.write(r.path, shape, 0o600)
 						}

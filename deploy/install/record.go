@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 
 	"sm/deploy/jsonedit"
 )
@@ -145,10 +146,19 @@ func (r *record) forget() error {
 	if err := os.Remove(r.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forget what %s was: %w; check the owner and mode of its directory", r.Settings, PlainError(err))
 	}
-	// Both bear our name; a run that was killed may not have noted that it made them.
-	for dir := filepath.Dir(r.path); filepath.Base(dir) == recordsName || filepath.Base(dir) == "sm"; dir = filepath.Dir(dir) {
-		_ = os.Remove(dir) // unless there is something else in it
+
+	// A run that was killed may have made folders and not noted them.
+	folders := filepath.Dir(r.path)
+	state := filepath.Dir(filepath.Dir(folders))
+	made := []string{folders, filepath.Dir(folders)}
+	if home, found := strings.CutSuffix(state, "/.local/state"); found {
+		// Programs make these where they are missing, so empty ones may go.
+		made = append(made, state, filepath.Join(home, ".local"))
 	}
+	for _, dir := range made {
+		_ = os.Remove(dir) // one that holds something stays
+	}
+
 	r.removeMade()
 	return r.bequeath()
 }
