@@ -218,14 +218,14 @@ func TestErrors(t *testing.T) {
 		handler http.Handler
 		want    string
 	}{
-		{"no token", text(401, "who\nare you"), "client error: 401; give it a token or password that it takes, in the file for its HTTP client"},
-		{"not allowed", text(403, ""), "client error: 403; give it a token or password that it takes, in the file for its HTTP client"},
+		{"no token", text(401, "who\nare you"), ": status 401; give it a token or password that it takes, in the file for its HTTP client"},
+		{"not allowed", text(403, ""), ": status 403; give it a token or password that it takes, in the file for its HTTP client"},
 		{"something else", text(200, "<html>\n"), "give the address below which it serves /api/v1/query"},
 		{"no such path", text(404, "404 page not found\n"), "give the address below which it serves /api/v1/query"},
-		{"elsewhere", http.RedirectHandler("/login", http.StatusFound), "bad_response: bad response code 302; give the address below which it serves /api/v1/query"},
-		{"ill", text(500, "disk\nfull"), "server_error: server error: 500; see its log"},
-		{"refuses the query", text(422, `{"status":"error","errorType":"execution","error":"too many\nsamples"}`), "execution: too many samples; see its log"},
-		{"another kind of answer", text(200, `{"status":"success","data":{"resultType":"scalar","result":[1,"1"]}}`), "it answers a query with scalar; give the address below which it serves /api/v1/query"},
+		{"elsewhere", http.RedirectHandler("/login", http.StatusFound), ": status 302; give the address below which it serves /api/v1/query"},
+		{"ill", text(500, "disk\nfull"), ": status 500; see its log"},
+		{"refuses the query", text(422, `{"status":"error","errorType":"execution","error":"too many\nsamples"}`), ": too many samples; see its log"},
+		{"another kind of answer", text(200, `{"status":"success","data":{"resultType":"scalar","result":[1,"1"]}}`), "its answer is no result of a query; give the address below which it serves /api/v1/query"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := serve(t, c.handler).Sessions(t.Context())
@@ -256,7 +256,6 @@ func TestEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_ = r.ParseForm() // all of the body, else the server does not see that the client goes
 		cancel()
 		<-r.Context().Done()
 	}))

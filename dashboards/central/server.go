@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
-
-	promapi "github.com/prometheus/client_golang/api"
-	promv1 "github.com/prometheus/client_golang/api/prometheus/v1"
-	"github.com/prometheus/common/model"
 
 	"sm/observer/api"
 	"sm/observer/httpclient"
@@ -40,10 +37,10 @@ type Options struct {
 
 // Server is one central server. It may be used by several at once.
 type Server struct {
-	name   string // its address without what is secret
-	api    promv1.API
-	within time.Duration // in which it has to answer all queries of one look
-	idle   func()        // closes what is open
+	name    string // the address without what is secret
+	address *url.URL
+	client  *http.Client
+	within  time.Duration // the time that it has for all queries of one look
 
 	mu     sync.Mutex
 	trends map[key][]Point
@@ -56,25 +53,28 @@ func New(o Options) (*Server, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("%q is no address of a Prometheus server; give one such as http://127.0.0.1:9090", httpclient.Shown(o.URL))
 	}
+
 	client, err := httpclient.New(o.HTTPConfig, answerBytes)
 	if err != nil {
 		return nil, err
 	}
-	c, err := promapi.NewClient(promapi.Config{Address: o.URL, Client: client})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w; give an address such as http://127.0.0.1:9090", u.Redacted(), err)
-	}
+
 	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(u.Path, "/")}
-	return &Server{name: shown.String(), api: promv1.NewAPI(c), within: answerWithin, idle: client.CloseIdleConnections}, nil
+	return &Server{
+		name:    shown.String(),
+		address: u,
+		client:  client,
+		within:  answerWithin,
+	}, nil
 }
 
-// Name is the server's address as people may see it: without user, password and query.
+// Name is the server's address without user, password and query.
 func (s *Server) Name() string { return s.name }
 
 // Close closes connections that wait for another query.
-func (s *Server) Close() { s.idle() }
+func (s *Server) Close() { s.client.CloseIdleConnections() }
 
-// Fleet is what a server knows at one moment.
+// Fleet is all sessions of a server at one moment.
 type Fleet struct {
 	api.Sessions
 	// Curves are the sizes of the last half hour, a minute apart and the oldest first, by the sessions' ids.
@@ -98,6 +98,7 @@ func (s *Server) Sessions(ctx context.Context) (api.Sessions, error) {
 func (s *Server) Look(ctx context.Context) (Fleet, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
+
 	now := time.Now()
 	figures, err := s.instant(ctx, figuresQuery(), now)
 	if err != nil {
@@ -114,19 +115,13 @@ func (s *Server) Look(ctx context.Context) (Fleet, error) {
 	return fleetOf(figures, targets, trends), nil
 }
 
-func (s *Server) instant(ctx context.Context, query string, now time.Time) (model.Vector, error) {
-	v, _, _, err := s.api.Query(ctx, query, now)
-	if err != nil {
-		return nil, err
-	}
-	vector, ok := v.(model.Vector)
-	if !ok {
-		return nil, &promv1.Error{Type: promv1.ErrBadResponse, Msg: "it answers a query with " + v.Type().String()}
-	}
-	return vector, nil
+func (s *Server) instant(ctx context.Context, query string, now time.Time) ([]series, error) {
+	return s.query(ctx, "query", url.Values{"query": {query}, "time": {unix(now)}})
 }
 
-// trendsOf are the last sizes of all contexts, as shares of their windows.
+func unix(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
+
+// trendsOf returns the last sizes of all contexts, as shares of their windows.
 func (s *Server) trendsOf(ctx context.Context, now time.Time) (map[key][]Point, error) {
 	s.mu.Lock()
 	trends, age := s.trends, now.Sub(s.asked)
@@ -134,51 +129,57 @@ func (s *Server) trendsOf(ctx context.Context, now time.Time) (map[key][]Point, 
 	if age >= 0 && age < trendEvery {
 		return trends, nil
 	}
+
 	end := now.Truncate(trendStep) // so that older steps stay the same
-	v, _, _, err := s.api.QueryRange(ctx, "agent_session_context_ratio", promv1.Range{Start: end.Add(trendStep - trendSpan), End: end, Step: trendStep})
+	found, err := s.query(ctx, "query_range", url.Values{
+		"query": {"agent_session_context_ratio"},
+		"start": {unix(end.Add(trendStep - trendSpan))},
+		"end":   {unix(end)},
+		"step":  {trendStep.String()},
+	})
 	if err != nil {
 		return nil, err
 	}
-	matrix, ok := v.(model.Matrix)
-	if !ok {
-		return nil, &promv1.Error{Type: promv1.ErrBadResponse, Msg: "it answers a query with " + v.Type().String()}
-	}
-	trends = make(map[key][]Point, len(matrix))
-	for _, series := range matrix {
-		sizes := make([]Point, len(series.Values))
-		for i, x := range series.Values {
-			sizes[i] = Point{x.Timestamp.Time(), float64(x.Value)}
+
+	trends = make(map[key][]Point, len(found))
+	for _, one := range found {
+		sizes := make([]Point, len(one.Samples))
+		for i, x := range one.Samples {
+			sizes[i] = Point{At: x.at, Share: x.value}
 		}
-		trends[keyOf(series.Metric)] = sizes
+		trends[keyOf(one.Labels)] = sizes
 	}
+
 	s.mu.Lock()
-	s.trends, s.asked = trends, now
+	s.trends = trends
+	s.asked = now
 	s.mu.Unlock()
 	return trends, nil
 }
 
-// explain says in one line what is wrong, and what to do.
+// explain describes an error and its remedy in one line.
 func (s *Server) explain(ctx context.Context, err error) error {
-	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return ctx.Err() // nobody waits any more
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return ctx.Err()
 	}
-	refused, isRefused := errors.AsType[*promv1.Error](err)
-	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+
 	if failed, ok := errors.AsType[*url.Error](err); ok {
-		err = failed.Err // without the address, which is said already
+		err = failed.Err // without the address, which the message begins with
 	}
-	text, remedy := httpclient.OneLine(err).Error(), "see whether it runs and whether the address is right"
+	text := httpclient.OneLine(err).Error()
+	remedy := "see whether it runs and whether the address is right"
+	refused, isRefused := errors.AsType[*refusal](err)
+	_, tooLarge := errors.AsType[*http.MaxBytesError](err)
+
 	switch {
 	case tooLarge:
-		text, remedy = fmt.Sprintf("its answer is larger than %d MiB", answerBytes>>20), "lower metrics.max_sessions on the machines"
+		text = fmt.Sprintf("its answer is larger than %d MiB", answerBytes>>20)
+		remedy = "lower metrics.max_sessions on the machines"
 	case errors.Is(err, context.DeadlineExceeded):
-		text, remedy = "no answer in time", "see whether it is busy, and whether the address is right"
-	case isRefused && refused.Type == promv1.ErrClient && (strings.HasSuffix(refused.Msg, " 401") || strings.HasSuffix(refused.Msg, " 403")):
-		text, remedy = refused.Msg, "give it a token or password that it takes, in the file for its HTTP client"
-	case isRefused && refused.Type == promv1.ErrBadResponse, isRefused && refused.Type == promv1.ErrClient:
-		text, remedy = httpclient.OneLine(refused).Error(), "give the address below which it serves /api/v1/query"
+		text = "no answer in time"
+		remedy = "see whether it is busy, and whether the address is right"
 	case isRefused:
-		text, remedy = httpclient.OneLine(refused).Error(), "see its log"
+		remedy = refused.remedy
 	}
 	return fmt.Errorf("ask %s: %s; %s", s.name, text, remedy)
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/prometheus/common/model"
-
 	"sm/alerts"
 	"sm/observer/api"
 )
@@ -32,7 +30,7 @@ func figuresQuery() string {
 // key names a session over all machines: several observers can run on one host, and each gives names of its own.
 type key struct{ host, instance, session string }
 
-func keyOf(m model.Metric) key {
+func keyOf(m map[string]string) key {
 	instance := label(m, "instance")
 	return key{cmp.Or(label(m, "host"), instance), instance, label(m, "session")}
 }
@@ -42,8 +40,9 @@ const maxLabel = 200
 
 // label returns the value of a label, cut to maxLabel and with U+FFFD for
 // characters that do not print: anything can write to a central server.
-func label(m model.Metric, name model.LabelName) string {
-	value, n := string(m[name]), 0
+func label(m map[string]string, name string) string {
+	value := m[name]
+	n := 0
 	for i := range value {
 		if n == maxLabel {
 			value = value[:i] + "…"
@@ -67,7 +66,7 @@ type session struct {
 }
 
 // fleetOf puts the answers of the server together.
-func fleetOf(figures, targets model.Vector, trends map[key][]Point) Fleet {
+func fleetOf(figures, targets []series, trends map[key][]Point) Fleet {
 	all := Fleet{Curves: map[string][]Point{}}
 	found, instances := sessionsOf(figures)
 	for k, s := range found {
@@ -85,8 +84,8 @@ func fleetOf(figures, targets model.Vector, trends map[key][]Point) Fleet {
 	}
 	slices.SortFunc(all.Sessions.Sessions, func(a, b api.Session) int { return strings.Compare(a.ID, b.ID) })
 	all.Hosts = len(instances)
-	for _, sample := range targets {
-		if k := keyOf(sample.Metric); sample.Value == 0 && !slices.Contains(all.Down, k.host) {
+	for _, up := range targets {
+		if k := keyOf(up.Labels); up.Sample.value == 0 && !slices.Contains(all.Down, k.host) {
 			all.Down = append(all.Down, k.host)
 			if instances[k.host] == nil {
 				all.Hosts++
@@ -98,10 +97,12 @@ func fleetOf(figures, targets model.Vector, trends map[key][]Point) Fleet {
 }
 
 // sessionsOf learns the sessions from their samples, and the instances of each host.
-func sessionsOf(figures model.Vector) (found map[key]*session, instances map[string]map[string]bool) {
+func sessionsOf(figures []series) (found map[key]*session, instances map[string]map[string]bool) {
 	found, instances = map[key]*session{}, map[string]map[string]bool{}
-	for _, sample := range figures {
-		k, v, name := keyOf(sample.Metric), float64(sample.Value), strings.TrimPrefix(string(sample.Metric[model.MetricNameLabel]), prefix)
+	for _, figure := range figures {
+		k := keyOf(figure.Labels)
+		v := figure.Sample.value
+		name := strings.TrimPrefix(figure.Labels["__name__"], prefix)
 		if k.session == "" || !plausible(name, v) {
 			continue
 		}
@@ -114,7 +115,7 @@ func sessionsOf(figures model.Vector) (found map[key]*session, instances map[str
 			}
 			instances[k.host][k.instance] = true
 		}
-		s.learn(name, v, sample.Metric)
+		s.learn(name, v, figure.Labels)
 	}
 	return found, instances
 }
@@ -138,7 +139,7 @@ func plausible(name string, v float64) bool {
 }
 
 // learn takes in one sample: what it is called, without the prefix, its value and its labels.
-func (s *session) learn(name string, v float64, labels model.Metric) {
+func (s *session) learn(name string, v float64, labels map[string]string) {
 	n := int64(v)
 	switch name {
 	case "info":

@@ -1,0 +1,107 @@
+package central
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// series has one sample in the result of an instant query, and several in that
+// of a range query.
+type series struct {
+	Labels  map[string]string `json:"metric"`
+	Sample  sample            `json:"value"`
+	Samples []sample          `json:"values"`
+}
+
+type sample struct {
+	at    time.Time
+	value float64
+}
+
+// UnmarshalJSON reads [1700000000.5, "0.25"].
+func (s *sample) UnmarshalJSON(text []byte) error {
+	var seconds float64
+	var value string
+	if err := json.Unmarshal(text, &[]any{&seconds, &value}); err != nil {
+		return err
+	}
+
+	s.at = time.UnixMilli(int64(seconds * 1000))
+	var err error
+	s.value, err = strconv.ParseFloat(value, 64)
+	return err
+}
+
+// answer is what Prometheus' HTTP API returns for a query.
+type answer struct {
+	Status string `json:"status"`
+	Error  string `json:"error"`
+	Data   struct {
+		Result []series `json:"result"`
+	} `json:"data"`
+}
+
+// A refusal is an answer that has no result of the query.
+type refusal struct {
+	text   string
+	remedy string
+}
+
+func (r *refusal) Error() string { return r.text }
+
+const (
+	checkAddress     = "give the address below which it serves /api/v1/query"
+	checkCredentials = "give it a token or password that it takes, in the file for its HTTP client"
+	checkLog         = "see its log"
+)
+
+// query asks for the result of a query; endpoint is query or query_range.
+func (s *Server) query(ctx context.Context, endpoint string, args url.Values) ([]series, error) {
+	address := s.address.JoinPath("api/v1", endpoint)
+	all := address.Query()
+	maps.Copy(all, args)
+	address.RawQuery = all.Encode()
+
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	return result(resp.StatusCode, text)
+}
+
+// result returns the series of an answer, or a refusal.
+func result(code int, text []byte) ([]series, error) {
+	var a answer
+	err := json.Unmarshal(text, &a)
+
+	switch {
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		return nil, &refusal{fmt.Sprintf("status %d", code), checkCredentials}
+	case err == nil && a.Status == "error":
+		return nil, &refusal{a.Error, checkLog}
+	case code >= http.StatusInternalServerError:
+		return nil, &refusal{fmt.Sprintf("status %d", code), checkLog}
+	case code != http.StatusOK:
+		return nil, &refusal{fmt.Sprintf("status %d", code), checkAddress}
+	case err != nil || a.Status != "success":
+		return nil, &refusal{"its answer is no result of a query", checkAddress}
+	}
+	return a.Data.Result, nil
+}
