@@ -33,7 +33,7 @@ help: ## list the targets
 # Both are stamped with a hash of what hooks are made of: an sm-hook of other sources is then known where no commit tells.
 build: ## compile bin/sm, and bin/sm-hook for the hooks of clients
 	hooks=$$($(GO) list -trimpath -export -f '{{.BuildID}}' ./cmd/internal/hooks) && \
-	$(GO) build -trimpath -ldflags "-X sm/cmd/internal/version.hooks=$${hooks##*/}" -o bin/ ./cmd/sm ./cmd/sm-hook
+	$(GO) build -trimpath -ldflags "-s -w -X sm/cmd/internal/version.hooks=$${hooks##*/}" -o bin/ ./cmd/sm ./cmd/sm-hook
 
 run: build ## build, then watch this machine: bin/sm observe $(ARGS)
 	bin/sm observe $(ARGS)
