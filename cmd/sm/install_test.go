@@ -186,7 +186,7 @@ func TestInstallRefusesFiles(t *testing.T) {
 		{"comments", "{\n  // mine\n  \"a\": 1\n}\n", 0o600, fails("settings.json: line 2: a comment, which JSON does not have; correct the file, it is untouched")},
 		{"broken", "{\"a\": 1,}", 0o600, fails("settings.json: line 1: invalid character '}' looking for beginning of object key string; correct the file, it is untouched")},
 		{"cut", "{\"a\": 1", 0o600, fails("settings.json: line 1: unexpected end of JSON input; correct the file, it is untouched")},
-		{"a key twice", "{\"hooks\": {},\n\"hooks\": {}}", 0o600, fails("settings.json: line 2: \"hooks\" stands twice in one object; correct the file, it is untouched")},
+		{"a key twice", "{\"hooks\": {},\n\"hooks\": {}}", 0o600, fails("settings.json: line 2: \"hooks\" is there twice in one object; correct the file, it is untouched")},
 		{"a list", "[]", 0o600, fails("settings.json: the settings are not a JSON object; correct the file, it is untouched")},
 		{"another status line", `{"statusLine":{"type":"other"}}`, 0o600, fails("settings.json: line 1: statusLine has no command; correct or remove it")},
 		{"read-only", "{}", 0o400, fails("settings.json is read-only; run chmod u+w ~/.claude/settings.json")},

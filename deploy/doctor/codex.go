@@ -97,15 +97,14 @@ func httpHook(e *install.Editor) (event string, ok bool) {
 // codexHook is a hook of ours, where it stands, and the matcher of its group, nil for none.
 type codexHook struct {
 	event   hook.Event
-	path    []any
+	path    []string
 	v       *jsonedit.Value
 	matcher *jsonedit.Value
 }
 
 // ownHooks are our hooks for an event.
 func ownHooks(e *install.Editor, event hook.Event) (own []codexHook) {
-	for _, place := range e.OwnHooks(event) {
-		path := place.Path(event)
+	for _, path := range e.OwnHooks(event) {
 		own = append(own, codexHook{event, path, e.Doc.At(path...), e.Doc.At(append(path[:3:3], "matcher")...)})
 	}
 	return own

@@ -19,7 +19,7 @@ func (d *doctor) memoryInSettings(l *settingsLayer) {
 	if l.editor == nil {
 		return
 	}
-	if value, ok := l.editor.Doc.At("env").Member(memoryLimit).Text(); ok {
+	if value, ok := l.editor.Doc.At("env", memoryLimit).Text(); ok {
 		d.memory(value, l.path)
 	}
 }

@@ -59,10 +59,11 @@ func (d *doctor) settings(ctx context.Context) {
 func (d *doctor) edited(path string, edit func(doc *jsonedit.Text, program, home string) *install.Editor) (e *install.Editor, file *install.File, err error) {
 	file, err = install.ReadFile(path)
 	if err == nil {
-		_, err = file.Edited(func(doc *jsonedit.Text) error {
+		var doc *jsonedit.Text
+		if doc, err = file.Parse(); err == nil {
 			e = edit(doc, d.Program, d.Home)
-			return e.Check()
-		})
+			err = e.Check()
+		}
 	}
 	if err != nil {
 		return nil, nil, errors.New(strings.TrimPrefix(err.Error(), path+": "))
@@ -91,7 +92,7 @@ func (d *doctor) readLayer(l *settingsLayer) {
 }
 
 // strongest gives a value of the strongest layer that has it.
-func strongest(layers []*settingsLayer, path ...any) (v *jsonedit.Value, from *settingsLayer) {
+func strongest(layers []*settingsLayer, path ...string) (v *jsonedit.Value, from *settingsLayer) {
 	for _, l := range layers {
 		if l.editor == nil {
 			continue
@@ -168,13 +169,13 @@ func (o *hookCounts) count(layers []*settingsLayer, event hook.Event) (n int) {
 		if l.editor == nil {
 			continue
 		}
-		for _, place := range l.editor.OwnHooks(event) {
+		for _, path := range l.editor.OwnHooks(event) {
 			n++
-			v := l.editor.Doc.At(place.Path(event)...)
+			v := l.editor.Doc.At(path...)
 			if program, args := l.editor.HookCommand(v); program != "" {
 				o.commands[program] = args
 			}
-			o.direct = o.direct || v.Member("args") != nil
+			o.direct = o.direct || v.At("args") != nil
 		}
 	}
 	return n
@@ -299,7 +300,7 @@ func (d *doctor) statusLine(layers []*settingsLayer) {
 		d.found("status line", Noted, "run sm install", "none; contexts are known from transcripts alone")
 		return
 	}
-	command, _ := v.Member("command").Text()
+	command, _ := v.At("command").Text()
 	original, wraps, own := l.editor.Unwrap(command)
 	program := l.editor.StatusProgram(command)
 	switch {

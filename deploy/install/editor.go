@@ -2,6 +2,7 @@ package install
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,20 +11,40 @@ import (
 	"sm/transcript/claude/hook"
 )
 
-// An Editor puts our hooks and status line into the client's settings and takes them out. It touches nothing else there.
+// An Editor adds sm's hooks and status line to the settings of a client and removes
+// them. It changes nothing else there.
 type Editor struct {
-	Doc *jsonedit.Text
-	// program and socket are what the client is to call; the socket is empty where the default does.
-	program, socket string
-	client          string // the version that is to read the settings, "" for a current one
-	codex           bool   // they are Codex's hooks
-	home            string
-	before          *jsonedit.Text // the settings before the installation, nil where nobody knows
-	isOwn           func(program string) bool
-	err             error // why the first change failed; none follows it
+	Doc     *jsonedit.Text
+	program string // what hooks and status line call
+	socket  string // of the observer, "" for the default
+	client  string // the version of the client, "" for a current one
+	codex   bool   // the file has Codex's hooks
+	home    string
+	before  *jsonedit.Text // the settings before the installation, nil if unknown
+	isOwn   func(program string) bool
+	err     error // of the first edit that failed; none follows it
 }
 
-// handler is a hook as the client wants it: without a shell, or by a shell where there are no arguments.
+// NewEditor returns an editor of the settings in d. program is the running sm, which
+// helps to recognize own entries (see isOwnProgram); "" if unknown. home is the
+// meaning of ~ in commands.
+func NewEditor(d *jsonedit.Text, program, home string) *Editor {
+	return &Editor{
+		Doc:     d,
+		program: program,
+		home:    home,
+		isOwn:   func(name string) bool { return isOwnProgram(name, program) },
+	}
+}
+
+// NewCodexEditor is [NewEditor] for Codex's hooks.json.
+func NewCodexEditor(d *jsonedit.Text, program, home string) *Editor {
+	e := NewEditor(d, program, home)
+	e.codex = true
+	return e
+}
+
+// handler is a hook. Without Args the client runs Command by a shell.
 type handler struct {
 	Type    string   `json:"type"`
 	Command string   `json:"command"`
@@ -40,7 +61,8 @@ type statusCommand struct {
 	Command string `json:"command"`
 }
 
-func (e *Editor) hookArgs() []string {
+// handler returns the hook for an event in the form that the client supports.
+func (e *Editor) handler(event hook.Event) handler {
 	args := []string{"hook"}
 	if e.codex {
 		args = append(args, "--client", "codex")
@@ -48,50 +70,40 @@ func (e *Editor) hookArgs() []string {
 	if e.socket != "" {
 		args = append(args, "--socket", e.socket)
 	}
-	return args
-}
-
-// handler is our hook in a form that the client knows.
-func (e *Editor) handler(event hook.Event) handler {
-	if !e.codex && TakesArgs(e.client) {
-		return handler{Type: "command", Command: e.program, Args: e.hookArgs()}
+	h := handler{Type: "command", Command: e.program, Args: args}
+	if e.codex || !TakesArgs(e.client) {
+		h.Command = shellLine(append([]string{e.program}, args...))
+		h.Args = nil
 	}
-	words := []string{ShellQuote(e.program)}
-	for _, arg := range e.hookArgs() {
-		words = append(words, ShellQuote(arg))
-	}
-	h := handler{Type: "command", Command: strings.Join(words, " ")}
 	if e.codex {
 		h.Timeout = min(codexTimeout, CodexMost(event))
 	}
 	return h
 }
 
-// install sees to it that each event has our hook once, and that the status line is ours.
-func (e *Editor) install(guard, noGuard bool) error {
+// install adds the hooks and the status line.
+func (e *Editor) install(guard bool) error {
 	if err := e.Check(); err != nil {
 		return err
 	}
-	_ = e.installHooks(guard, noGuard) // its error is the editor's
+	_ = e.installHooks(guard) // its error is e.err
 	e.installStatusLine()
 	return e.err
 }
 
-func (e *Editor) put(value any, path ...any) {
-	if e.err == nil {
-		e.err = e.Doc.Put(value, path...)
+// installBeside adds the status line and removes the hooks, which the plugin has.
+func (e *Editor) installBeside() error {
+	if err := e.Check(); err != nil {
+		return err
 	}
+	e.removeAllHooks()
+	e.installStatusLine()
+	return e.err
 }
 
-func (e *Editor) remove(path ...any) {
-	if e.err == nil {
-		e.err = e.Doc.Remove(path...)
-	}
-}
-
-// installHooks takes care of the guard's hook where it is asked for or there already, unless it is told to take it out.
-func (e *Editor) installHooks(guard, noGuard bool) error {
-	wanted := e.Events(e.client, guard || !noGuard && e.guarded())
+// installHooks makes each event of the client have one hook of ours.
+func (e *Editor) installHooks(guard bool) error {
+	wanted := e.wantedEvents(e.client, guard)
 	for _, event := range e.events() {
 		if !slices.Contains(wanted, event) {
 			e.removeHooks(event, 0)
@@ -103,50 +115,54 @@ func (e *Editor) installHooks(guard, noGuard bool) error {
 	return e.err
 }
 
-// Events are the events that this file is to have hooks for: those of [CodexEvents], or of [HookEvents].
-func (e *Editor) Events(version string, guard bool) []hook.Event {
+func (e *Editor) put(value any, path ...string) {
+	if e.err == nil {
+		e.err = e.Doc.Put(value, path...)
+	}
+}
+
+func (e *Editor) remove(path ...string) {
+	if e.err == nil {
+		e.err = e.Doc.Remove(path...)
+	}
+}
+
+func (e *Editor) wantedEvents(version string, guard bool) []hook.Event {
 	if e.codex {
 		return CodexEvents()
 	}
 	return HookEvents(version, guard)
 }
 
+// guarded reports whether the hook of the guard is installed.
 func (e *Editor) guarded() bool { return len(e.OwnHooks(hook.PreToolUse)) > 0 }
 
-// installBeside is install where the hooks are the plugin's: there are none of ours here.
-func (e *Editor) installBeside() error {
-	if err := e.Check(); err != nil {
-		return err
-	}
-	e.removeAllHooks()
-	e.installStatusLine()
-	return e.err
-}
-
-// Check refuses settings that the client does not understand either: the user who wrote them should know.
+// Check returns why the settings cannot be edited. The client does not accept such
+// settings either.
 func (e *Editor) Check() error {
 	if !e.Doc.Root.IsObject() {
-		return fmt.Errorf("the settings are not a JSON object; correct the file, it is untouched")
+		return errors.New("the settings are not a JSON object; correct the file, it is untouched")
 	}
 	hooks := e.Doc.At("hooks")
 	if hooks != nil && !hooks.IsObject() {
 		return fmt.Errorf("line %d: hooks is not an object; correct the file, it is untouched", e.Doc.Line(hooks.From))
 	}
-	for _, event := range e.Events("", true) {
-		if v := e.Doc.At("hooks", string(event)); v != nil && !v.IsArray() {
-			return fmt.Errorf("line %d: hooks.%s is not a list; correct the file, it is untouched", e.Doc.Line(v.From), event)
+	for _, event := range e.wantedEvents("", true) {
+		if v := hooks.At(string(event)); v != nil && !v.IsArray() {
+			return fmt.Errorf("line %d: hooks.%s is not a list; correct the file, it is untouched",
+				e.Doc.Line(v.From), event)
 		}
 	}
 	if v := e.Doc.At("statusLine"); v != nil {
-		kind, _ := e.Doc.At("statusLine", "type").Text()
-		if _, ok := e.Doc.At("statusLine", "command").Text(); !ok || kind != "command" {
+		kind, _ := v.At("type").Text()
+		if _, ok := v.At("command").Text(); !ok || kind != "command" {
 			return fmt.Errorf("line %d: statusLine has no command; correct or remove it", e.Doc.Line(v.From))
 		}
 	}
 	return nil
 }
 
-// events are the events that have hooks.
+// events returns the events that have hooks.
 func (e *Editor) events() (all []hook.Event) {
 	if hooks := e.Doc.At("hooks"); hooks.IsObject() {
 		for _, c := range hooks.Children {
@@ -156,72 +172,70 @@ func (e *Editor) events() (all []hook.Event) {
 	return all
 }
 
-// A HookPlace is a handler: its group among the event's, and its number in there.
-type HookPlace struct{ group, number int }
-
-func (p HookPlace) Path(event hook.Event, more ...any) []any {
-	return append([]any{"hooks", string(event), p.group, "hooks", p.number}, more...)
-}
-
-// ownHooks finds our handlers of an event, however they are spelled.
-func (e *Editor) OwnHooks(event hook.Event) (places []HookPlace) {
+// OwnHooks returns the paths of our hooks for an event, in whatever spelling:
+// hooks, event, group, hooks, number.
+func (e *Editor) OwnHooks(event hook.Event) (paths [][]string) {
 	groups := e.Doc.At("hooks", string(event))
 	if !groups.IsArray() {
 		return nil
 	}
-	for g := range groups.Children {
-		handlers := e.Doc.At("hooks", string(event), g, "hooks")
+	for _, group := range groups.Children {
+		handlers := group.Value.At("hooks")
 		if !handlers.IsArray() {
 			continue
 		}
-		for n := range handlers.Children {
-			if e.isOwnHook(handlers.Children[n].Value) {
-				places = append(places, HookPlace{g, n})
+		for _, h := range handlers.Children {
+			if _, own := ownCommand(e.hookWords(h.Value), "hook", e.isOwn); own {
+				paths = append(paths, []string{"hooks", string(event), group.Key, "hooks", h.Key})
 			}
 		}
 	}
-	return places
+	return paths
 }
 
-func (e *Editor) isOwnHook(v *jsonedit.Value) bool {
-	command, ok := v.Member("command").Text()
+// hookWords returns program and arguments of a hook, nil if only a shell can tell.
+func (e *Editor) hookWords(v *jsonedit.Value) []string {
+	command, ok := v.At("command").Text()
 	if !ok {
-		return false
+		return nil
 	}
-	words, simple := []string{command}, true
-	if args := v.Member("args"); args.IsArray() {
+	if args := v.At("args"); args.IsArray() {
 		list, _ := args.Texts()
-		words = append(words, list...)
-	} else {
-		words, simple = shellWords(command, e.home)
+		return append([]string{command}, list...)
 	}
-	if !simple {
-		return false
+	return shellWords(command, e.home)
+}
+
+// HookCommand returns the program and arguments of a hook of ours. program is "" for
+// one that a shell finds in its PATH.
+func (e *Editor) HookCommand(v *jsonedit.Value) (program string, args []string) {
+	words := e.hookWords(v)
+	if v.At("args") == nil && (words[1] != "hook" || !strings.Contains(words[0], "/")) {
+		return "", nil
 	}
-	_, own := ownCommand(words, "hook", e.isOwn)
-	return own
+	return words[0], words[1:]
 }
 
 func (e *Editor) installHook(event hook.Event) {
-	places := e.OwnHooks(event)
-	if len(places) == 0 {
+	e.removeHooks(event, 1)
+	own := e.OwnHooks(event)
+	if len(own) == 0 {
 		e.addHook(event)
 		return
 	}
-	e.removeHooks(event, 1)
-	// The user may have given ours a timeout or a matcher: only what we own is brought up to date.
+	// The user may have added a timeout or a matcher: only command and args are ours.
 	want := e.handler(event)
-	v := e.Doc.At(places[0].Path(event)...)
-	command, _ := v.Member("command").Text()
-	args, known := v.Member("args").Texts()
+	v := e.Doc.At(own[0]...)
+	command, _ := v.At("command").Text()
+	args, isList := v.At("args").Texts()
 	if command != want.Command {
-		e.put(want.Command, places[0].Path(event, "command")...)
+		e.put(want.Command, append(own[0], "command")...)
 	}
 	switch {
 	case want.Args == nil:
-		e.remove(places[0].Path(event, "args")...)
-	case !known || !slices.Equal(args, want.Args):
-		e.put(want.Args, places[0].Path(event, "args")...)
+		e.remove(append(own[0], "args")...)
+	case !isList || !slices.Equal(args, want.Args):
+		e.put(want.Args, append(own[0], "args")...)
 	}
 }
 
@@ -231,31 +245,34 @@ func (e *Editor) addHook(event hook.Event) {
 	}
 	group := handlerGroup{[]handler{e.handler(event)}}
 	if groups := e.Doc.At("hooks", string(event)); groups != nil {
-		e.put(group, "hooks", string(event), len(groups.Children))
+		e.put(group, "hooks", string(event), fmt.Sprint(len(groups.Children)))
 	} else {
 		e.put([]handlerGroup{group}, "hooks", string(event))
 	}
 }
 
-// removeHooks takes our handlers of an event out, but for the first ones, and what is empty then.
-func (e *Editor) removeHooks(event hook.Event, but int) {
-	places := e.OwnHooks(event)
-	for _, p := range slices.Backward(places[min(but, len(places)):]) { // from the end: the numbers before stay good
-		paths := [][]any{p.Path(event), p.Path(event)[:3], {"hooks", string(event)}, {"hooks"}}
-		for i, path := range paths {
-			e.remove(path...)
-			// Of a group the list of handlers counts; of the others what they are themselves.
-			inside := path[:len(path)-1]
-			if e.err != nil || i+1 == len(paths) || len(e.Doc.At(inside...).Children) > 0 || e.wasEmpty(inside) {
+// removeHooks removes our hooks for an event, except the first keep, and what is
+// empty then.
+func (e *Editor) removeHooks(event hook.Event, keep int) {
+	own := e.OwnHooks(event)
+	for _, path := range slices.Backward(own[min(keep, len(own)):]) { // the indexes before stay valid
+		e.remove(path...)
+		for _, n := range []int{3, 2, 1} { // the group, the event, all hooks
+			inside := path[:n]
+			if n == 3 {
+				inside = path[:4] // the handlers of the group
+			}
+			if e.err != nil || len(e.Doc.At(inside...).Children) > 0 || e.wasEmpty(inside) {
 				break
 			}
+			e.remove(path[:n]...)
 		}
 	}
 }
 
-// wasEmpty says that what is empty again at a path was so before the installation.
-func (e *Editor) wasEmpty(path []any) bool {
-	if e.before == nil || len(path) > 2 { // groups have no names
+// wasEmpty reports whether the value at a path was empty before the installation.
+func (e *Editor) wasEmpty(path []string) bool {
+	if e.before == nil || len(path) > 2 { // the index of a group may have changed
 		return false
 	}
 	v := e.before.At(path...)
@@ -268,7 +285,7 @@ func (e *Editor) removeAllHooks() {
 	}
 }
 
-// uninstall takes out what install put in, and puts a wrapped status line back.
+// uninstall removes the hooks, and restores the status line that ours runs.
 func (e *Editor) uninstall() error {
 	if !e.Doc.Root.IsObject() {
 		return nil
@@ -281,46 +298,53 @@ func (e *Editor) uninstall() error {
 	case !wraps:
 		e.remove("statusLine")
 	default:
-		var value any = original
-		if e.before != nil {
-			v := e.before.At("statusLine", "command")
-			if text, ok := v.Text(); ok && text == original {
-				value = json.RawMessage(v.Raw) // as it was spelled
-			}
-		}
-		e.put(value, "statusLine", "command")
+		e.put(e.asSpelled(original), "statusLine", "command")
 	}
 	return e.err
 }
 
+// asSpelled returns the command of the status line with its escapes of before the
+// installation.
+func (e *Editor) asSpelled(command string) any {
+	if e.before == nil {
+		return command
+	}
+	v := e.before.At("statusLine", "command")
+	if text, ok := v.Text(); !ok || text != command {
+		return command
+	}
+	return json.RawMessage(v.Raw)
+}
+
 func (e *Editor) installStatusLine() {
-	command, there := e.Doc.At("statusLine", "command").Text()
+	command, exists := e.Doc.At("statusLine", "command").Text()
 	original, wraps, own := e.Unwrap(command)
 	if !own {
-		original, wraps = command, there
+		original = command
+		wraps = exists
 	}
-	want := ShellQuote(e.program) + " statusline"
+	words := []string{e.program, "statusline"}
 	if e.socket != "" {
-		want += " --socket " + ShellQuote(e.socket)
+		words = append(words, "--socket", e.socket)
 	}
 	if wraps {
-		want += " -- " + ShellQuote(original)
+		words = append(words, "--", original)
 	}
+	want := shellLine(words)
 	switch {
 	case command == want:
-	case there:
+	case exists:
 		e.put(want, "statusLine", "command")
 	default:
 		e.put(statusCommand{"command", want}, "statusLine")
 	}
 }
 
-// unwrap says whether a status line is ours and what it wraps. Where ours wraps ours, by whatever name, the innermost
-// counts: an sm in an sm would be one too many.
+// Unwrap reports whether a status line is ours, and which command it runs. Of ours
+// in ours it returns the innermost.
 func (e *Editor) Unwrap(command string) (original string, wraps, own bool) {
 	for {
-		words, _ := shellWords(command, e.home)
-		args, isOwn := ownCommand(words, "statusline", e.isOwn)
+		args, isOwn := ownCommand(shellWords(command, e.home), "statusline", e.isOwn)
 		if !isOwn {
 			return original, wraps, own
 		}
@@ -332,26 +356,12 @@ func (e *Editor) Unwrap(command string) (original string, wraps, own bool) {
 	}
 }
 
-// StatusProgram gives the program of a status line of ours, "" for what a shell finds in its own PATH.
+// StatusProgram returns the program of a status line of ours, "" for one that a
+// shell finds in its PATH.
 func (e *Editor) StatusProgram(command string) string {
-	words, _ := shellWords(command, e.home)
+	words := shellWords(command, e.home)
 	if len(words) == 0 || !strings.Contains(words[0], "/") {
 		return ""
 	}
 	return words[0]
-}
-
-// HookCommand gives the program and arguments of a hook. What a shell finds in its own PATH is not known here: then the
-// program is "".
-func (e *Editor) HookCommand(v *jsonedit.Value) (program string, args []string) {
-	program, _ = v.Member("command").Text()
-	if v.Member("args") == nil {
-		words, simple := shellWords(program, e.home)
-		if !simple || len(words) < 2 || words[1] != "hook" || !strings.Contains(words[0], "/") {
-			return "", nil
-		}
-		return words[0], words[1:]
-	}
-	args, _ = v.Member("args").Texts()
-	return program, args
 }

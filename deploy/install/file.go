@@ -2,7 +2,6 @@ package install
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -74,24 +73,29 @@ func PlainError(err error) error {
 // A byteOrderMark is what some editors begin a file with; JSON has none.
 const byteOrderMark = "\uFEFF"
 
-// edited applies a change to the file's text.
-func (f *File) Edited(change func(*jsonedit.Text) error) ([]byte, error) {
-	marked := bytes.HasPrefix(f.text, []byte(byteOrderMark))
-	body := settingsBody(f.text)
-	doc, err := jsonedit.Parse(body)
+// Parse parses the file's text.
+func (f *File) Parse() (*jsonedit.Text, error) {
+	doc, err := jsonedit.Parse(settingsBody(f.text))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w; correct the file, it is untouched", f.path, err)
 	}
-	if err := change(doc); err != nil {
+	return doc, nil
+}
+
+// edited returns the file's text after an edit.
+func (f *File) edited(edit func(*jsonedit.Text) error) ([]byte, error) {
+	doc, err := f.Parse()
+	if err != nil {
+		return nil, err
+	}
+	body := doc.Bytes
+	if err := edit(doc); err != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
-	if bytes.Equal(doc.Bytes, body) { // an empty file stays one
+	switch {
+	case bytes.Equal(doc.Bytes, body): // an empty file stays one
 		return f.text, nil
-	}
-	if !json.Valid(doc.Bytes) {
-		return nil, fmt.Errorf("%s: cannot be edited, for a mistake of sm; report it, the file is untouched", f.path)
-	}
-	if marked {
+	case bytes.HasPrefix(f.text, []byte(byteOrderMark)):
 		return append([]byte(byteOrderMark), doc.Bytes...), nil
 	}
 	return doc.Bytes, nil

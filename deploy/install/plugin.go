@@ -52,7 +52,7 @@ func marketplaceKnown(d *jsonedit.Text) (path string, known bool) {
 }
 
 // files are those of the marketplace, with hooks as e would install them.
-func (p *plugin) files(e *Editor, guard, noGuard bool) (map[string][]byte, error) {
+func (p *plugin) files(e *Editor, guard bool) (map[string][]byte, error) {
 	all, err := filesIn(deploy.Plugin())
 	if err != nil {
 		return nil, fmt.Errorf("read the plugin: %w; build sm again", err)
@@ -63,7 +63,7 @@ func (p *plugin) files(e *Editor, guard, noGuard bool) (map[string][]byte, error
 	}
 	hooks := *e
 	hooks.Doc = doc
-	if err := hooks.installHooks(guard, noGuard); err != nil {
+	if err := hooks.installHooks(guard); err != nil {
 		return nil, err
 	}
 	all[deploy.PluginHooks] = hooks.Doc.Bytes
@@ -218,11 +218,11 @@ func (p *plugin) uninstall(ctx context.Context, d *jsonedit.Text) (steps []plugi
 // removeEntries takes out of the settings what the client writes there for the plugin, and the members that are empty then
 // and were not there before. The client leaves those.
 func (p *plugin) removeEntries(d, before *jsonedit.Text) error {
-	paths := [][]any{{"enabledPlugins", deploy.PluginID}}
+	paths := [][]string{{"enabledPlugins", deploy.PluginID}}
 	if place, known := marketplaceKnown(d); known && place == p.dir {
-		paths = append(paths, []any{"extraKnownMarketplaces", deploy.Marketplace})
+		paths = append(paths, []string{"extraKnownMarketplaces", deploy.Marketplace})
 	}
-	for _, path := range append(paths, []any{"enabledPlugins"}, []any{"extraKnownMarketplaces"}) {
+	for _, path := range append(paths, []string{"enabledPlugins"}, []string{"extraKnownMarketplaces"}) {
 		v := d.At(path...)
 		if len(path) == 1 && (before == nil || before.At(path...) != nil || !v.IsObject() || len(v.Children) > 0) {
 			continue
@@ -237,11 +237,11 @@ func (p *plugin) removeEntries(d, before *jsonedit.Text) error {
 // take carries steps out, or says what they would be.
 func (in *installation) take(steps []pluginStep) error {
 	for _, s := range steps {
+		do := s.do
 		if in.DryRun {
-			if _, err := fmt.Fprintf(in.Stdout, "would %s\n", s.says); err != nil {
-				return err
-			}
-		} else if err := s.do(); err != nil {
+			do = func() error { return in.print("would %s\n", s.says) }
+		}
+		if err := do(); err != nil {
 			return err
 		}
 	}

@@ -22,7 +22,7 @@ func TestPluginShipped(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := NewEditor(doc, "sm", "")
-	if err := e.installHooks(false, false); err != nil {
+	if err := e.installHooks(false); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(e.Doc.Bytes), string(text)); diff != "" {

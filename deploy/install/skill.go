@@ -9,84 +9,90 @@ import (
 	"path/filepath"
 )
 
-// skillText is the skill /session, as agents read it.
+// skillText is the skill /session.
 //
 //go:embed skill/SKILL.md
 var skillText []byte
 
-// skillMark begins the last line of an installed skill. The sum after it is that of all that stands before the line:
-// while it fits nobody has changed the file, so that it may be replaced and removed.
+// skillMark begins the last line of an installed skill. The sum in it is that of the
+// text before the line: only an unchanged file is replaced or removed.
 const skillMark = "<!-- written by sm install; sha256 "
 
-// signedSkill is the file as it is installed.
+// signedSkill returns the file with a skill.
 func signedSkill(text []byte) []byte {
 	return fmt.Appendf(bytes.Clone(text), "%s%x -->\n", skillMark, sha256.Sum256(text))
 }
 
-// ownSkill says whether some version of sm has written a skill, and nobody has changed it since.
+// ownSkill reports whether a file is a skill that some version of sm has written.
 func ownSkill(file []byte) bool {
 	i := bytes.LastIndex(file, []byte(skillMark))
 	return i >= 0 && bytes.Equal(file, signedSkill(file[:i]))
 }
 
-// skillPath is the file of the skill beside a settings file.
+// skillPath returns the file of the skill for a settings file.
 func skillPath(settings string) string {
 	return filepath.Join(filepath.Dir(settings), "skills", "session", "SKILL.md")
 }
 
-// A skillChange is what an installation or its undoing does to the skill.
+// A skillChange writes the skill, or removes it if text is nil.
 type skillChange struct {
 	file *File
-	text []byte // to be written; nil to remove the file
+	text []byte
 }
 
-// installSkill finds what there is to write, nil for nothing. A skill that is not ours stays, and is an error.
-func installSkill(path string) (*skillChange, error) {
-	file, err := ReadFile(path)
-	if err != nil {
+// skillChange returns what to do with the skill, nil for nothing: it comes and goes
+// with the guard, and one that is there is brought up to date.
+func (in *installation) skillChange() (*skillChange, error) {
+	file, err := ReadFile(skillPath(in.Settings))
+	own := err == nil && file.Exists() && ownSkill(file.text)
+	switch {
+	case !in.Guard && !own:
+		return nil, nil
+	case err != nil:
 		return nil, err
+	case !in.Guard && in.NoGuard:
+		return &skillChange{file: file}, nil
 	}
+
 	text := signedSkill(skillText)
 	switch {
 	case bytes.Equal(file.text, text):
 		return nil, nil
-	case file.info != nil && !ownSkill(file.text):
-		return nil, fmt.Errorf("%s is not sm's, or has been changed; move it away, or install without --guard", path)
+	case file.Exists() && !own:
+		return nil, fmt.Errorf("%s is not sm's, or has been changed; move it away, or install without --guard", file.path)
 	}
 	return &skillChange{file, text}, file.Writable()
 }
 
-// uninstallSkill finds what there is to remove, nil for nothing: what is not ours stays, whatever it is.
-func uninstallSkill(path string) *skillChange {
-	file, err := ReadFile(path)
-	if err != nil || file.info == nil || !ownSkill(file.text) {
+// changeSkill makes the change, nil for none.
+func (in *installation) changeSkill(c *skillChange) error {
+	switch {
+	case c == nil:
 		return nil
+	case in.DryRun:
+		return in.print("%s", unifiedDiff(c.file.path, c.file.text, c.text))
+	case c.text == nil:
+		return in.removeSkill(c.file.path)
 	}
-	return &skillChange{file: file}
+	record := in.record()
+	if missing := missingFolders(filepath.Dir(c.file.path)); len(missing) > 0 {
+		record.note(missing)
+		if err := record.store(); err != nil {
+			return err
+		}
+	}
+	if err := c.file.write(c.text); err != nil {
+		return err
+	}
+	return in.print("%s: the skill /session is installed\n", c.file.path)
 }
 
-// do changes the file, or shows how it would.
-func (c *skillChange) do(in *installation) (err error) {
-	path := c.file.path
-	switch {
-	case in.DryRun:
-		_, err = fmt.Fprint(in.Stdout, unifiedDiff(path, string(c.file.text), string(c.text)))
-		return err
-	case c.text != nil:
-		err = c.file.write(c.text)
-	default:
-		if err = os.Remove(path); err != nil {
-			err = fmt.Errorf("remove %s: %w; check the owner and mode of its directory", path, PlainError(err))
-		}
-		_ = os.Remove(filepath.Dir(path)) // unless the user keeps more there
+// removeSkill removes the skill, and its folders if the installation has made them.
+func (in *installation) removeSkill(path string) error {
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("remove %s: %w; check the owner and mode of its directory", path, PlainError(err))
 	}
-	if err != nil {
-		return err
-	}
-	done := "the skill /session is installed"
-	if c.text == nil {
-		done = "removed"
-	}
-	_, err = fmt.Fprintf(in.Stdout, "%s: %s\n", path, done)
-	return err
+	_ = os.Remove(filepath.Dir(path)) // unless it has other files
+	in.record().removeMade()
+	return in.print("%s: removed\n", path)
 }

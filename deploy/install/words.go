@@ -25,19 +25,29 @@ func ShellQuote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// shellWords takes a simple command apart as a shell would, expanding ~ and $HOME to home. Anything else that a
-// shell gives a meaning to, such as a pipe, is more than a simple command: then ok is false.
-func shellWords(command, home string) (words []string, ok bool) {
+// shellLine returns words as a command line.
+func shellLine(words []string) string {
+	var quoted []string
+	for _, word := range words {
+		quoted = append(quoted, ShellQuote(word))
+	}
+	return strings.Join(quoted, " ")
+}
+
+// shellWords splits a simple command as a shell would, with home for ~ and $HOME. It
+// returns nil for a command with anything else that is special to a shell, such as a
+// pipe.
+func shellWords(command, home string) (words []string) {
 	s := &wordScanner{rest: strings.Trim(command, " \t\n"), home: home}
 	for s.rest != "" {
 		word, ok := s.word()
 		if !ok {
-			return nil, false
+			return nil
 		}
 		words = append(words, word)
 		s.rest = strings.TrimLeft(s.rest, " \t")
 	}
-	return words, true
+	return words
 }
 
 type wordScanner struct{ rest, home string }

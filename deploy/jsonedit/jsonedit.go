@@ -1,3 +1,10 @@
+// Package jsonedit edits a JSON text in place: it puts and removes values by
+// their path, and all other bytes stay as they are.
+//
+// Invariants: the text is JSON before and after each edit. A text with a comment,
+// or with the same key twice in one object, is refused with the line of the
+// mistake. A new value takes the indentation, line ends and spacing of the text
+// around it.
 package jsonedit
 
 import (
@@ -6,115 +13,121 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sm/dashboards/screen/plain"
 )
 
-// A Text is a JSON text that is changed in place: what no change is about keeps every byte, spelling and order.
-// Places are named by paths: members by their key, elements by their number.
+// A Text is a JSON text that is edited in place. A path has a key for each step:
+// the name of a member, or the index of an element.
 type Text struct {
 	Bytes []byte
 	Root  *Value
 }
 
-// A Value is a value and where it stands: text[from:to]. Its first byte says what it is.
+// A Value is a value of a text. It is valid until the next edit.
 type Value struct {
 	Raw      []byte
-	From, to int
+	From, to int // Raw is text[From:to]
 	Children []Child
 }
 
-// A Child is a member of an object, or an element of an array, which has no key. It stands at text[from:value.to].
+// A Child is a member of an object or an element of an array.
 type Child struct {
-	Key   string
-	from  int
+	Key   string // the name or the index
+	from  int    // where the name, or the element, begins
 	Value *Value
 }
 
-// Parse takes a text apart. Errors begin with the line. A key that stands twice is one of them: which of the
-// two the client would go by, and would keep, is anybody's guess.
+// Parse parses a text. Errors begin with the line. A key twice in one object is an
+// error: clients differ in which of the two they use.
 func Parse(text []byte) (*Text, error) {
 	d := &Text{Bytes: text}
 	if err := json.Unmarshal(text, new(json.RawMessage)); err != nil {
-		return nil, d.broken(err)
+		return nil, d.syntaxError(err)
 	}
 	return d, d.parse()
 }
 
-func (d *Text) parse() (err error) {
-	p := &parser{d, json.NewDecoder(bytes.NewReader(d.Bytes))}
-	p.tokens.UseNumber() // no number is too large
-	d.Root, err = p.value()
-	return err
-}
-
-func (d *Text) broken(err error) error {
+func (d *Text) syntaxError(err error) error {
 	syntax, ok := errors.AsType[*json.SyntaxError](err)
 	if !ok {
 		return err
 	}
 	at := min(max(int(syntax.Offset)-1, 0), len(d.Bytes))
-	if rest := d.Bytes[at:]; bytes.HasPrefix(rest, []byte("/")) || bytes.HasPrefix(rest, []byte("#")) {
-		return fmt.Errorf("line %d: a comment, which JSON does not have", d.Line(at))
+	if at < len(d.Bytes) && strings.IndexByte("/#", d.Bytes[at]) >= 0 {
+		err = errors.New("a comment, which JSON does not have")
 	}
 	return fmt.Errorf("line %d: %w", d.Line(at), err)
 }
 
+// Line returns the number of the line with the byte at an offset.
 func (d *Text) Line(at int) int { return 1 + bytes.Count(d.Bytes[:at], []byte("\n")) }
 
-// parser walks through a text that is known to be right.
-type parser struct {
-	d      *Text
-	tokens *json.Decoder
-}
-
-// next is where the next token begins: after white space, comma and colon.
-func (p *parser) next() int {
-	at := int(p.tokens.InputOffset())
-	return len(p.d.Bytes) - len(bytes.TrimLeft(p.d.Bytes[at:], " \t\r\n,:"))
-}
-
-func (p *parser) value() (*Value, error) {
-	v := &Value{From: p.next()}
-	if token, _ := p.tokens.Token(); token == json.Delim('{') || token == json.Delim('[') {
-		if err := p.inside(v, token == json.Delim('{')); err != nil {
-			return nil, err
-		}
-	}
-	v.to = int(p.tokens.InputOffset())
-	v.Raw = p.d.Bytes[v.From:v.to]
-	return v, nil
-}
-
-// inside reads the children of an object or array, and its end.
-func (p *parser) inside(v *Value, object bool) error {
-	seen := map[string]bool{}
-	for p.tokens.More() {
-		child := Child{from: p.next()}
-		if object {
-			key, _ := p.tokens.Token()
-			child.Key = key.(string)
-			if seen[child.Key] {
-				return fmt.Errorf("line %d: %s stands twice in one object", p.d.Line(child.from), plain.Quote(child.Key))
-			}
-			seen[child.Key] = true
-		}
-		var err error
-		if child.Value, err = p.value(); err != nil {
-			return err
-		}
-		v.Children = append(v.Children, child)
-	}
-	_, err := p.tokens.Token()
+// parse reads a text that is known to be valid JSON.
+func (d *Text) parse() (err error) {
+	tokens := json.NewDecoder(bytes.NewReader(d.Bytes))
+	tokens.UseNumber() // no number is too large
+	d.Root, err = d.value(tokens)
 	return err
 }
 
-func (v *Value) IsObject() bool { return v != nil && v.Raw[0] == '{' }
-func (v *Value) IsArray() bool  { return v != nil && v.Raw[0] == '[' }
-func (v *Value) IsTrue() bool   { return v != nil && v.Raw[0] == 't' }
+// next returns where the next token begins: after white space, comma and colon.
+func (d *Text) next(tokens *json.Decoder) int {
+	rest := d.Bytes[tokens.InputOffset():]
+	return len(d.Bytes) - len(bytes.TrimLeft(rest, " \t\r\n,:"))
+}
 
-// Text gives a string's value.
+func (d *Text) value(tokens *json.Decoder) (*Value, error) {
+	v := &Value{From: d.next(tokens)}
+	token, err := tokens.Token()
+	if err != nil {
+		return nil, err
+	}
+	if _, composite := token.(json.Delim); composite {
+		if err := d.children(v, tokens, token == json.Delim('{')); err != nil {
+			return nil, err
+		}
+	}
+	v.to = int(tokens.InputOffset())
+	v.Raw = d.Bytes[v.From:v.to]
+	return v, nil
+}
+
+// children reads the children of v, and its end.
+func (d *Text) children(v *Value, tokens *json.Decoder, object bool) error {
+	seen := map[string]bool{}
+	for tokens.More() {
+		c := Child{Key: strconv.Itoa(len(v.Children)), from: d.next(tokens)}
+		if object {
+			name, _ := tokens.Token()
+			c.Key = name.(string)
+			if seen[c.Key] {
+				return fmt.Errorf("line %d: %s is there twice in one object", d.Line(c.from), plain.Quote(c.Key))
+			}
+			seen[c.Key] = true
+		}
+		var err error
+		if c.Value, err = d.value(tokens); err != nil {
+			return err
+		}
+		v.Children = append(v.Children, c)
+	}
+	_, err := tokens.Token()
+	return err
+}
+
+// IsObject reports whether v is an object.
+func (v *Value) IsObject() bool { return v != nil && v.Raw[0] == '{' }
+
+// IsArray reports whether v is an array.
+func (v *Value) IsArray() bool { return v != nil && v.Raw[0] == '[' }
+
+// IsTrue reports whether v is true.
+func (v *Value) IsTrue() bool { return v != nil && v.Raw[0] == 't' }
+
+// Text returns the value of a string.
 func (v *Value) Text() (text string, ok bool) {
 	if v == nil || v.Raw[0] != '"' {
 		return "", false
@@ -123,52 +136,16 @@ func (v *Value) Text() (text string, ok bool) {
 	return text, ok
 }
 
-// Member gives an object's Member, nil when it has none of this name.
-func (v *Value) Member(key string) *Value {
-	if i := v.child(key); i >= 0 {
-		return v.Children[i].Value
-	}
-	return nil
-}
-
-// Texts are the children of a value, "" for those that are no texts; ok says that it is a list of texts alone.
+// Texts returns the strings of an array; ok is false for any other value.
 func (v *Value) Texts() (list []string, ok bool) {
-	if v == nil {
-		return nil, false
-	}
-	ok = v.IsArray()
-	for _, c := range v.Children {
-		text, isText := c.Value.Text()
-		list, ok = append(list, text), ok && isText
-	}
+	ok = v.IsArray() && json.Unmarshal(v.Raw, &list) == nil
 	return list, ok
 }
 
-// child gives the place of a step among the children, -1 when it is not there.
-func (v *Value) child(step any) int {
-	if v == nil {
-		return -1
-	}
-	switch step := step.(type) {
-	case string:
-		for i, c := range v.Children {
-			if v.IsObject() && c.Key == step {
-				return i
-			}
-		}
-	case int:
-		if v.IsArray() && step < len(v.Children) {
-			return step
-		}
-	}
-	return -1
-}
-
-// At gives the value At a path, nil when there is none.
-func (d *Text) At(path ...any) *Value {
-	v := d.Root
-	for _, step := range path {
-		i := v.child(step)
+// At returns the value at a path inside v, nil if there is none.
+func (v *Value) At(path ...string) *Value {
+	for _, key := range path {
+		i := v.index(key)
 		if i < 0 {
 			return nil
 		}
@@ -177,50 +154,65 @@ func (d *Text) At(path ...any) *Value {
 	return v
 }
 
-// Put sets the value at a path. One that is not there yet comes last in its container, which must be there.
-func (d *Text) Put(value any, path ...any) error {
-	container, step := d.At(path[:len(path)-1]...), path[len(path)-1]
-	if !container.IsObject() && !container.IsArray() {
+// index returns the index of a child, -1 for none.
+func (v *Value) index(key string) int {
+	if v == nil {
+		return -1
+	}
+	return slices.IndexFunc(v.Children, func(c Child) bool { return c.Key == key })
+}
+
+// At returns the value at a path, nil if there is none.
+func (d *Text) At(path ...string) *Value { return d.Root.At(path...) }
+
+// Put sets the value at a path. A new one becomes the last of its container, which
+// must exist.
+func (d *Text) Put(value any, path ...string) error {
+	last := len(path) - 1
+	container := d.At(path[:last]...)
+	if old := container.At(path[last]); old != nil {
+		wide := bytes.Contains(old.Raw, []byte("\n"))
+		return d.splice(old.From, old.to, d.format(value, d.indentOf(old.From), wide))
+	}
+	var name string
+	switch {
+	case container.IsObject():
+		name = d.format(path[last], "", false) + d.colon()
+	case !container.IsArray():
 		return fmt.Errorf("no place for %v", path)
 	}
-	if i := container.child(step); i >= 0 {
-		v := container.Children[i].Value
-		return d.splice(v.From, v.to, d.written(value, d.indentOf(v.From), bytes.Contains(v.Raw, []byte("\n"))))
-	}
-	key, _ := step.(string)
 	if len(container.Children) == 0 {
-		return d.putFirst(container, key, value)
+		return d.putFirst(container, name, value)
 	}
-	last := container.Children[len(container.Children)-1]
-	space := d.spaceBefore(last.from)
-	wide := strings.Contains(space, "\n")
-	indent := space[strings.LastIndex(space, "\n")+1:]
-	return d.splice(last.Value.to, last.Value.to, ","+space+d.keyed(key, d.written(value, indent, wide)))
+	before := container.Children[len(container.Children)-1]
+	space := d.spaceBefore(before.from)
+	lineEnd := strings.LastIndex(space, "\n")
+	return d.splice(before.Value.to, before.Value.to, ","+space+name+d.format(value, space[lineEnd+1:], lineEnd >= 0))
 }
 
-// putFirst puts the first child into an empty container.
-func (d *Text) putFirst(container *Value, key string, value any) error {
-	from, to := container.From+1, container.to-1
-	// A text without any line break is somebody's choice, unless there is nothing in it.
+// putFirst puts a value into an empty container.
+func (d *Text) putFirst(container *Value, name string, value any) error {
+	from := container.From + 1
+	to := container.to - 1
+	// A text without any line break is laid out that way, unless it is empty.
 	if d.Root != container && !bytes.Contains(bytes.TrimSpace(d.Bytes), []byte("\n")) {
-		return d.splice(from, to, d.keyed(key, d.written(value, "", false)))
+		return d.splice(from, to, name+d.format(value, "", false))
 	}
-	outer := d.indentOf(container.From)
-	inner := outer + d.unit()
-	return d.splice(from, to, d.newline()+inner+d.keyed(key, d.written(value, inner, true))+d.newline()+outer)
+	outer := d.newline() + d.indentOf(container.From)
+	inner := d.indentOf(container.From) + d.unit()
+	return d.splice(from, to, d.newline()+inner+name+d.format(value, inner, true)+outer)
 }
 
-// Remove takes a child out of its container.
-func (d *Text) Remove(path ...any) error {
-	container := d.At(path[:len(path)-1]...)
-	if container == nil {
+// Remove removes the value at a path, if there is one.
+func (d *Text) Remove(path ...string) error {
+	last := len(path) - 1
+	container := d.At(path[:last]...)
+	i := container.index(path[last])
+	if i < 0 {
 		return nil
 	}
-	i := container.child(path[len(path)-1])
 	all := container.Children
 	switch {
-	case i < 0:
-		return nil
 	case len(all) == 1:
 		return d.splice(container.From+1, container.to-1, "")
 	case i == len(all)-1:
@@ -229,53 +221,48 @@ func (d *Text) Remove(path ...any) error {
 	return d.splice(all[i].from, all[i+1].from, "")
 }
 
-// splice replaces a stretch of the text, which stays JSON: both are whole values, or none. Paths stay good, values do
-// not.
+// splice replaces text[from:to].
 func (d *Text) splice(from, to int, with string) error {
 	d.Bytes = slices.Concat(d.Bytes[:from], []byte(with), d.Bytes[to:])
 	return d.parse()
 }
 
-// written writes a value as the text around it is written.
-func (d *Text) written(value any, indent string, wide bool) string {
+// format encodes a value with the line ends and the indentation of the text; on one
+// line unless wide.
+func (d *Text) format(value any, indent string, wide bool) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if wide {
 		e.SetIndent(indent, d.unit())
 	}
-	if e.Encode(value) != nil { // texts and lists of texts
-		return "null"
-	}
+	_ = e.Encode(value) // strings, and lists and structs of them
 	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\n", d.newline())
 }
 
-func (d *Text) keyed(key, value string) string {
-	if key == "" {
-		return value
-	}
-	colon := ": "
-	if len(d.Root.Children) > 0 { // as the first of all members has it
-		c := d.Root.Children[0]
-		if between := d.Bytes[c.from:c.Value.From]; bytes.HasSuffix(between, []byte(":")) {
-			colon = ":"
+// colon returns the separator of the first member of the text.
+func (d *Text) colon() string {
+	if len(d.Root.Children) > 0 {
+		first := d.Root.Children[0]
+		if bytes.HasSuffix(d.Bytes[first.from:first.Value.From], []byte(":")) {
+			return ":"
 		}
 	}
-	return d.written(key, "", false) + colon + value
+	return ": "
 }
 
-// spaceBefore is the white space that ends at a place.
+// spaceBefore returns the white space that ends at an offset.
 func (d *Text) spaceBefore(at int) string {
 	return string(d.Bytes[len(bytes.TrimRight(d.Bytes[:at], " \t\r\n")):at])
 }
 
-// indentOf is the white space that the line of a place begins with.
+// indentOf returns the white space at the beginning of a line.
 func (d *Text) indentOf(at int) string {
 	line := d.Bytes[bytes.LastIndexByte(d.Bytes[:at], '\n')+1:]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// unit is one step of indentation.
+// unit returns one step of indentation.
 func (d *Text) unit() string {
 	if len(d.Root.Children) > 0 {
 		space := d.spaceBefore(d.Root.Children[0].from)

@@ -14,20 +14,20 @@ func TestPut(t *testing.T) {
 	value := map[string][]string{"x": {"<y>"}}
 	for _, tt := range []struct {
 		name, before string
-		path         []any
+		path         []string
 		want         string
 	}{
-		{"into nothing", `{}`, []any{"k"}, "{\n  \"k\": {\n    \"x\": [\n      \"<y>\"\n    ]\n  }\n}"},
-		{"into blank space", "{ \n }\n", []any{"k"}, "{\n  \"k\": {\n    \"x\": [\n      \"<y>\"\n    ]\n  }\n}\n"},
-		{"last", "{\n\t\"a\": 1e2\n}\n", []any{"k"}, "{\n\t\"a\": 1e2,\n\t\"k\": {\n\t\t\"x\": [\n\t\t\t\"<y>\"\n\t\t]\n\t}\n}\n"},
-		{"compact", `{"a":[1.0]}`, []any{"k"}, `{"a":[1.0],"k":{"x":["<y>"]}}`},
-		{"one line", `{"a": 1, "b": 2}`, []any{"k"}, `{"a": 1, "b": 2, "k": {"x":["<y>"]}}`},
-		{"into an empty object", "{\n  \"a\": {}\n}", []any{"a", "k"}, "{\n  \"a\": {\n    \"k\": {\n      \"x\": [\n        \"<y>\"\n      ]\n    }\n  }\n}"},
-		{"into an empty array of one line", `{"a":[]}`, []any{"a", 0}, `{"a":[{"x":["<y>"]}]}`},
-		{"into an array", "{\n  \"a\": [\n    1\n  ]\n}", []any{"a", 1}, "{\n  \"a\": [\n    1,\n    {\n      \"x\": [\n        \"<y>\"\n      ]\n    }\n  ]\n}"},
-		{"instead", "{\n  \"a\": 1,\n  \"b\": 2\n}", []any{"a"}, "{\n  \"a\": {\"x\":[\"<y>\"]},\n  \"b\": 2\n}"},
-		{"instead of much", "{\n  \"a\": [\n    1\n  ],\n  \"b\": 2\n}", []any{"a"}, "{\n  \"a\": {\n    \"x\": [\n      \"<y>\"\n    ]\n  },\n  \"b\": 2\n}"},
-		{"lines of Windows", "{\r\n  \"a\": 1\r\n}\r\n", []any{"k"}, "{\r\n  \"a\": 1,\r\n  \"k\": {\r\n    \"x\": [\r\n      \"<y>\"\r\n    ]\r\n  }\r\n}\r\n"},
+		{"into nothing", `{}`, []string{"k"}, "{\n  \"k\": {\n    \"x\": [\n      \"<y>\"\n    ]\n  }\n}"},
+		{"into blank space", "{ \n }\n", []string{"k"}, "{\n  \"k\": {\n    \"x\": [\n      \"<y>\"\n    ]\n  }\n}\n"},
+		{"last", "{\n\t\"a\": 1e2\n}\n", []string{"k"}, "{\n\t\"a\": 1e2,\n\t\"k\": {\n\t\t\"x\": [\n\t\t\t\"<y>\"\n\t\t]\n\t}\n}\n"},
+		{"compact", `{"a":[1.0]}`, []string{"k"}, `{"a":[1.0],"k":{"x":["<y>"]}}`},
+		{"one line", `{"a": 1, "b": 2}`, []string{"k"}, `{"a": 1, "b": 2, "k": {"x":["<y>"]}}`},
+		{"into an empty object", "{\n  \"a\": {}\n}", []string{"a", "k"}, "{\n  \"a\": {\n    \"k\": {\n      \"x\": [\n        \"<y>\"\n      ]\n    }\n  }\n}"},
+		{"into an empty array of one line", `{"a":[]}`, []string{"a", "0"}, `{"a":[{"x":["<y>"]}]}`},
+		{"into an array", "{\n  \"a\": [\n    1\n  ]\n}", []string{"a", "1"}, "{\n  \"a\": [\n    1,\n    {\n      \"x\": [\n        \"<y>\"\n      ]\n    }\n  ]\n}"},
+		{"instead", "{\n  \"a\": 1,\n  \"b\": 2\n}", []string{"a"}, "{\n  \"a\": {\"x\":[\"<y>\"]},\n  \"b\": 2\n}"},
+		{"instead of much", "{\n  \"a\": [\n    1\n  ],\n  \"b\": 2\n}", []string{"a"}, "{\n  \"a\": {\n    \"x\": [\n      \"<y>\"\n    ]\n  },\n  \"b\": 2\n}"},
+		{"lines of Windows", "{\r\n  \"a\": 1\r\n}\r\n", []string{"k"}, "{\r\n  \"a\": 1,\r\n  \"k\": {\r\n    \"x\": [\r\n      \"<y>\"\r\n    ]\r\n  }\r\n}\r\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d, err := Parse([]byte(tt.before))
@@ -47,16 +47,16 @@ func TestPut(t *testing.T) {
 func TestRemove(t *testing.T) {
 	const before = "{\n  \"a\": [\n    1, 2,\n    3\n  ],\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n"
 	for _, tt := range []struct {
-		path []any
+		path []string
 		want string
 	}{
-		{[]any{"a"}, "{\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n"},
-		{[]any{"b"}, "{\n  \"a\": [\n    1, 2,\n    3\n  ],\n  \"d\": 4\n}\n"},
-		{[]any{"d"}, "{\n  \"a\": [\n    1, 2,\n    3\n  ],\n  \"b\": {\"c\": null}\n}\n"},
-		{[]any{"b", "c"}, "{\n  \"a\": [\n    1, 2,\n    3\n  ],\n  \"b\": {},\n  \"d\": 4\n}\n"},
-		{[]any{"a", 0}, "{\n  \"a\": [\n    2,\n    3\n  ],\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n"},
-		{[]any{"a", 2}, "{\n  \"a\": [\n    1, 2\n  ],\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n"},
-		{[]any{"a", 3}, before}, {[]any{"x"}, before}, {[]any{"x", "y"}, before}, {[]any{"a", "b"}, before},
+		{[]string{"a"}, "{\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n"},
+		{[]string{"b"}, "{\n  \"a\": [\n    1, 2,\n    3\n  ],\n  \"d\": 4\n}\n"},
+		{[]string{"d"}, "{\n  \"a\": [\n    1, 2,\n    3\n  ],\n  \"b\": {\"c\": null}\n}\n"},
+		{[]string{"b", "c"}, "{\n  \"a\": [\n    1, 2,\n    3\n  ],\n  \"b\": {},\n  \"d\": 4\n}\n"},
+		{[]string{"a", "0"}, "{\n  \"a\": [\n    2,\n    3\n  ],\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n"},
+		{[]string{"a", "2"}, "{\n  \"a\": [\n    1, 2\n  ],\n  \"b\": {\"c\": null},\n  \"d\": 4\n}\n"},
+		{[]string{"a", "3"}, before}, {[]string{"x"}, before}, {[]string{"x", "y"}, before}, {[]string{"a", "b"}, before},
 	} {
 		d, err := Parse([]byte(before))
 		if err != nil {
@@ -78,7 +78,7 @@ func TestRefuses(t *testing.T) {
 		"{\"a\": 1 /* mine */}":          "line 1: a comment, which JSON does not have",
 		"{\n\"a\": 1,\n}":                "line 3: invalid character '}' looking for beginning of object key string",
 		"{\n\"a\": 1":                    "line 2: unexpected end of JSON input",
-		"{\"a\": {\"b\": 1,\n\"b\": 2}}": "line 2: \"b\" stands twice in one object",
+		"{\"a\": {\"b\": 1,\n\"b\": 2}}": "line 2: \"b\" is there twice in one object",
 		"{} {}":                          "line 1: invalid character '{' after top-level value",
 	} {
 		_, err := Parse([]byte(text))
@@ -108,7 +108,7 @@ func FuzzText(f *testing.F) {
 		if err := d.Put([]string{"x"}, "new"); err != nil {
 			t.Fatal(err)
 		}
-		if got := d.At("new", 0); got == nil || !json.Valid(d.Bytes) {
+		if got := d.At("new", "0"); got == nil || !json.Valid(d.Bytes) {
 			t.Fatalf("%q became %q", text, d.Bytes)
 		}
 		if err := d.Remove("new"); err != nil {
