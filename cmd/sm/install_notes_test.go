@@ -70,9 +70,9 @@ func TestDoctorSeesBuildFolders(t *testing.T) {
 	t.Parallel()
 	c := newClinic(t)
 	c.write(c.home+"/go.mod", "module sm\n", 0o600)
-	want := "they call ~/bin/sm, in the checkout ~, which does not last"
+	want := "they call ~/bin/sm, in the checkout ~, which is temporary"
 	got := c.findings("hooks")
-	if len(got) != 2 || got[1] != (finding{"hooks", noted, want, "put sm where it stays, say with make install, and run sm install with that one"}) {
+	if len(got) != 2 || got[1] != (finding{"hooks", noted, want, "install sm where it stays, for example with make install, and run sm install with that one"}) {
 		t.Errorf("%+v", got)
 	}
 }

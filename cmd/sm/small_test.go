@@ -181,22 +181,22 @@ func TestDoctorSmall(t *testing.T) {
 	c.small("")
 	c.want(outcome{Out: installedLine}, "install")
 	check("used", fine)
-	stale := finding{"hooks", noted, "they call ~/bin/sm-hook, which says \"sm v0.0.1\", and this is " + versionOf(),
-		"put sm and sm-hook of one version there, say with make install, and run sm install again"}
+	stale := finding{"hooks", noted, "they call ~/bin/sm-hook, which is \"sm v0.0.1\", and this is " + versionOf(),
+		"put sm and sm-hook of one version there, for example with make install, and run sm install again"}
 	c.small("sm v0.0.1")
 	check("of another version", []finding{fine[0], stale, fine[1]})
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	const remedy = "run sm install with the sm that is to stay"
-	check("gone", []finding{fine[0], {"hooks", broken, "they call ~/bin/sm-hook, which is not there or no program", remedy},
-		{"status line", broken, "it calls ~/bin/sm-hook, which is not there or no program", remedy}})
+	const remedy = "run sm install with an sm that stays where it is"
+	check("gone", []finding{fine[0], {"hooks", broken, "they call ~/bin/sm-hook, which does not exist or is not executable", remedy},
+		{"status line", broken, "it calls ~/bin/sm-hook, which does not exist or is not executable", remedy}})
 	c.small("")
 	if err := os.Remove(c.program); err != nil {
 		t.Fatal(err)
 	}
-	check("alone", []finding{fine[0], {"hooks", broken, "they call ~/bin/sm-hook, which needs ~/bin/sm, which is not there or no program",
-		"put sm there, say with make install, or run sm install with the one that is to stay"}, fine[1]})
+	check("alone", []finding{fine[0], {"hooks", broken, "they call ~/bin/sm-hook, which needs ~/bin/sm, which does not exist or is not executable",
+		"put sm there, for example with make install, or run sm install with an sm that stays where it is"}, fine[1]})
 }
 
 // TestSmallHandsOver: whatever else sm-hook is asked, sm answers; and without an sm it is one line says so.

@@ -15,62 +15,59 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"sm/deploy/install"
-	"sm/deploy/jsonedit"
 	"sm/transcript/claude/hook"
 )
 
-// codexHooks calls the finding.
+// codexHooks is the name of the check.
 const codexHooks = "codex hooks"
 
-// codex examines the hooks of Codex, where its folder is: whether they are there, and whether its user has trusted them.
+// codex checks the hooks of Codex, if it has a folder: that they are installed, and
+// that its user has trusted them.
 func (d *doctor) codex(ctx context.Context) {
 	if info, err := os.Stat(d.Codex); d.Codex == "" || err != nil || !info.IsDir() {
 		return
 	}
 	switch c, ok, err := install.CodexInPath(ctx, d.Path, d.Environ); {
 	case err != nil:
-		d.found(codexHooks, Noted, "run codex --version", "%v", err)
+		d.note(codexHooks, "run codex --version", "%v", err)
 	case ok && install.Older(c.Version, install.OldestCodex):
-		d.found(codexHooks, Noted, "update codex", "codex is %s, and runs no hooks before %s; its agents are not warned", c, install.OldestCodex)
+		d.note(codexHooks, "update codex", "codex is %s, and runs no hooks before %s; its agents are not warned",
+			c, install.OldestCodex)
 		return
 	}
 
 	path := install.CodexHooks(d.Codex)
-	e, _, err := d.edited(path, install.NewCodexEditor)
+	e, _, err := d.editor(path, install.NewCodexEditor)
 	if err != nil {
-		d.found(codexHooks, Broken, "correct the file; Codex reads none of it", "%v (%s)", err, path)
+		d.broken(codexHooks, "correct the file; Codex ignores all of it", "%v (%s)", err, path)
 		return
 	}
 	if event, ok := httpHook(e); ok {
-		d.found(codexHooks, Broken, "remove that hook", "Codex reads nothing of %s for the sake of one of type http, for %s", path, event)
+		d.broken(codexHooks, "remove that hook", "Codex ignores all of %s because of a hook of type http for %s", path, event)
 	}
 	var missing []hook.Event
-	var own []codexHook
-	commands := map[string][]string{}
+	var own []ownHook
 	for _, event := range install.CodexEvents() {
-		found := ownHooks(e, event)
-		if own = append(own, found...); len(found) == 0 {
+		found := ownHooks([]settingsLayer{{editor: e}}, event)
+		own = append(own, found...)
+		if len(found) == 0 {
 			missing = append(missing, event)
-		}
-		for _, h := range found {
-			if program, args := e.HookCommand(h.v); program != "" {
-				commands[program] = args
-			}
 		}
 	}
 	switch {
 	case len(own) == 0:
-		d.found(codexHooks, Noted, "run sm install --codex", "not installed in %s; Codex's agents hear nothing", path)
+		d.note(codexHooks, "run sm install --codex", "not installed in %s; Codex's agents are not warned", path)
 		return
 	case len(missing) > 0:
-		d.found(codexHooks, Broken, "run sm install --codex", "%s has none for %s", path, eventNames(missing))
+		d.broken(codexHooks, "run sm install --codex", "%s has no hook for %s", path, eventNames(missing))
 	default:
 		d.trust(path, own)
 	}
-	d.programs(ctx, codexHooks, commands)
+	d.programs(ctx, codexHooks, own)
 }
 
-// httpHook finds a hook that the client does not know, and that keeps it from reading any.
+// httpHook returns the event of a hook of type http, because of which the client
+// ignores the whole file.
 func httpHook(e *install.Editor) (event string, ok bool) {
 	hooks := e.Doc.At("hooks")
 	if hooks == nil {
@@ -94,23 +91,7 @@ func httpHook(e *install.Editor) (event string, ok bool) {
 	return "", false
 }
 
-// codexHook is a hook of ours, where it stands, and the matcher of its group, nil for none.
-type codexHook struct {
-	event   hook.Event
-	path    []string
-	v       *jsonedit.Value
-	matcher *jsonedit.Value
-}
-
-// ownHooks are our hooks for an event.
-func ownHooks(e *install.Editor, event hook.Event) (own []codexHook) {
-	for _, path := range e.OwnHooks(event) {
-		own = append(own, codexHook{event, path, e.Doc.At(path...), e.Doc.At(append(path[:3:3], "matcher")...)})
-	}
-	return own
-}
-
-// codexConfig is what of config.toml decides whether hooks run.
+// codexConfig is the part of config.toml that decides whether hooks run.
 type codexConfig struct {
 	Features map[string]any
 	Hooks    struct {
@@ -121,8 +102,8 @@ type codexConfig struct {
 	}
 }
 
-// trust examines whether Codex runs hooks of ours: each one only while it is as its user trusted it.
-func (d *doctor) trust(path string, own []codexHook) {
+// trust checks that Codex runs our hooks: each one only as its user has trusted it.
+func (d *doctor) trust(path string, own []ownHook) {
 	var c codexConfig
 	config := filepath.Join(d.Codex, "config.toml")
 	text, err := os.ReadFile(config)
@@ -130,56 +111,63 @@ func (d *doctor) trust(path string, own []codexHook) {
 		err = toml.Unmarshal(text, &c)
 	}
 	if wrong, ok := errors.AsType[*toml.DecodeError](err); ok {
-		line, _ := wrong.Position() // the text names types of Go where Codex wants another kind of value
+		line, _ := wrong.Position() // its text has types of Go
 		err = fmt.Errorf("line %d is not as Codex has it", line)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		d.found(codexHooks, Noted, "see that it is right", "installed; whether they are trusted cannot be read from %s: %v", config, install.PlainError(err))
+		d.note(codexHooks, "correct that file", "installed; whether they are trusted cannot be read from %s: %v",
+			config, install.PlainError(err))
 		return
 	}
 	if on, ok := c.Features["hooks"].(bool); ok && !on {
-		d.found(codexHooks, Broken, "remove hooks = false there", "%s turns all hooks off", config)
+		d.broken(codexHooks, "remove hooks = false there", "%s turns all hooks off", config)
 		return
 	}
-	var strange, off []hook.Event
+
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		real = path
+	}
+	var untrusted, off []hook.Event
 	for _, h := range own {
-		state, known := c.Hooks.State[h.key(path)]
-		if real, err := filepath.EvalSymlinks(path); err == nil && !known {
-			state = c.Hooks.State[h.key(real)]
+		state, ok := c.Hooks.State[h.codexKey(path)]
+		if !ok {
+			state = c.Hooks.State[h.codexKey(real)]
 		}
 		switch {
 		case state.Enabled != nil && !*state.Enabled:
 			off = append(off, h.event)
 		case !h.trusted(state.Hash):
-			strange = append(strange, h.event)
+			untrusted = append(untrusted, h.event)
 		}
 	}
 	switch {
 	case len(off) > 0:
-		d.found(codexHooks, Broken, "switch them on in codex, with /hooks", "%s has switched off those for %s", config, eventNames(off))
-	case len(strange) > 0:
-		d.found(codexHooks, Broken, "start codex and choose \"Trust all and continue\", or type /hooks and t",
-			"Codex does not run %d of %d, which its user has not trusted as they are: %s", len(strange), len(own), eventNames(strange))
+		d.broken(codexHooks, "switch them on in codex, with /hooks", "%s has switched off those for %s", config, eventNames(off))
+	case len(untrusted) > 0:
+		d.broken(codexHooks, "start codex and choose \"Trust all and continue\", or type /hooks and t",
+			"Codex does not run %d of %d, which its user has not trusted as they are: %s",
+			len(untrusted), len(own), eventNames(untrusted))
 	default:
-		d.found(codexHooks, Healthy, "", "installed for %d events, and trusted", len(install.CodexEvents()))
+		d.ok(codexHooks, "installed for %d events, and trusted", len(install.CodexEvents()))
 	}
 }
 
-// key is how config.toml calls a hook: by its file, event, group and number.
-func (h *codexHook) key(path string) string {
-	return fmt.Sprintf("%s:%s:%v:%v", path, snake(h.event), h.path[2], h.path[4])
+// codexKey returns the name of a hook in config.toml: file, event, group and number.
+func (h ownHook) codexKey(path string) string {
+	return fmt.Sprintf("%s:%s:%s:%s", path, snake(h.event), h.path[2], h.path[4])
 }
 
-// trusted says whether the hook is as it was when its user trusted it, and the client kept this hash of it. Of some events
-// the client takes no notice of the matcher.
-func (h *codexHook) trusted(hash string) bool {
-	matcher, _ := h.matcher.Text()
+// trusted reports whether the user has trusted the hook as it is: the client keeps a
+// hash then. For some events that ignores the matcher.
+func (h ownHook) trusted(hash string) bool {
+	matcher, _ := h.editor.Doc.At("hooks", h.path[1], h.path[2], "matcher").Text()
 	return hash != "" && (hash == h.hash(matcher) || hash == h.hash(""))
 }
 
-// hash is what the client keeps of a hook that was trusted: the sum of its sorted members with their defaults, as of client
-// 0.169.0.
-func (h *codexHook) hash(matcher string) string {
+// hash returns the hash of client 0.169.0: the sum of the sorted members with their
+// defaults.
+func (h ownHook) hash(matcher string) string {
 	var handler struct {
 		Type          string  `json:"type"`
 		Command       string  `json:"command"`
@@ -187,14 +175,19 @@ func (h *codexHook) hash(matcher string) string {
 		Async         bool    `json:"async"`
 		StatusMessage *string `json:"statusMessage"`
 	}
-	if json.Unmarshal(h.v.Raw, &handler) != nil {
+	if json.Unmarshal(h.value().Raw, &handler) != nil {
 		return ""
 	}
 	timeout := install.CodexMost(h.event)
 	if t := handler.Timeout; t != nil && (*t < timeout || timeout > 1) {
 		timeout = max(1, *t)
 	}
-	members := map[string]any{"type": handler.Type, "command": handler.Command, "timeout": timeout, "async": handler.Async}
+	members := map[string]any{
+		"type":    handler.Type,
+		"command": handler.Command,
+		"timeout": timeout,
+		"async":   handler.Async,
+	}
 	if handler.StatusMessage != nil {
 		members["statusMessage"] = *handler.StatusMessage
 	}
@@ -205,13 +198,11 @@ func (h *codexHook) hash(matcher string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if e.Encode(all) != nil { // texts and numbers
-		return ""
-	}
+	_ = e.Encode(all) // strings and numbers
 	return fmt.Sprintf("sha256:%x", sha256.Sum256(bytes.TrimSuffix(b.Bytes(), []byte("\n"))))
 }
 
-// snake is an event's name as config.toml writes it: pre_compact.
+// snake returns an event's name as config.toml has it, such as pre_compact.
 func snake(event hook.Event) string {
 	var b strings.Builder
 	for i, r := range string(event) {

@@ -32,9 +32,9 @@ func TestCodexTrust(t *testing.T) {
 	e := install.NewCodexEditor(doc, "", "")
 	n := 0
 	for _, event := range []hook.Event{hook.Stop, hook.PreCompact, hook.PostToolUse, hook.SessionStart, hook.PostModelRequest, hook.SessionEnd, hook.Interrupt} {
-		for _, h := range ownHooks(e, event) {
+		for _, h := range ownHooks([]settingsLayer{{editor: e}}, event) {
 			n++
-			key := h.key("/home/dev/.codex/hooks.json")
+			key := h.codexKey("/home/dev/.codex/hooks.json")
 			if hash := c.Hooks.State[key].Hash; !h.trusted(hash) || h.trusted(hash+"0") || h.trusted("") {
 				t.Errorf("%s: trusted as %q: %v", key, hash, h.trusted(hash))
 			}

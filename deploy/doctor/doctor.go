@@ -1,23 +1,23 @@
-// Package doctor looks for what keeps sm from working, and says what to do: at the client, its settings, tmux, the
-// system, the clock, the Alertmanagers that are asked for alerts, and the observer.
+// Package doctor checks what keeps sm from working: the client, its settings, tmux,
+// the system, the clock, the Alertmanagers that are queried, and the observer.
 //
-// Invariants: nothing is changed, and nothing is sent to a socket that another user serves. Every finding that is not ok
-// has a remedy. What another program does not answer in time counts as not answered.
+// Invariants: nothing is changed, and nothing is sent to a socket that another user
+// serves. Every finding that is not ok has a remedy. A program that does not answer
+// in time counts as silent.
 //
-// It does not read sm's own configuration or the process's environment: what it needs to know is in Options.
+// It does not read sm's own configuration or the process's environment: all it needs
+// is in Options.
 package doctor
 
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"sm/deploy/install"
 )
 
-// A Status is what a finding means.
+// A Status is the result of a check.
 type Status string
 
 // The statuses.
@@ -30,7 +30,7 @@ const (
 // HooksRemedy is what to do for messages that wait for hooks.
 const HooksRemedy = "run sm install and start that session anew, or set delivery.type_texts"
 
-// A Finding is one thing that the doctor has looked at.
+// A Finding is the result of one check.
 type Finding struct {
 	Check  string `json:"check"`
 	Status Status `json:"status"`
@@ -39,30 +39,28 @@ type Finding struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Options say what to look at. All paths are absolute.
+// Options say what to check. All paths are absolute.
 type Options struct {
-	Program string // this sm; "" where nobody knows, then hooks are known as ours by their name alone
-	Version string // what this sm says of itself
-	Home    string // what ~ means in commands; "" where nobody knows
-	Dir     string // whose project settings to look at; "" for none
-	// Settings is the user's settings.json, Managed the administrator's.
-	Settings, Managed string
-	SettingsErr       error  // why there is no Settings
-	Codex             string // Codex's folder, "" where nobody knows
-	// Projects are the folders of transcripts.
+	Program     string // this sm; "" if unknown, then hooks are recognized by name alone
+	Version     string // of this sm, as it prints it
+	Home        string // what ~ means in commands; "" if unknown
+	Dir         string // whose project settings to check; "" for none
+	Settings    string // the user's settings.json
+	SettingsErr error  // why there is no Settings
+	Managed     string // the administrator's settings.json
+	Codex       string // Codex's folder, "" if unknown
 	Projects    []string
-	ProjectsErr error // why there are no Projects
-	// Path is where programs are looked for, as in the variable PATH, and Environ what they get, as NAME=value.
-	Path    string
-	Environ []string
-	Sockets []string // where the observer is looked for, best first
-	// HookSockets are the sockets that a hook with these arguments tries.
+	ProjectsErr error  // why there are no Projects, the folders of transcripts
+	Path        string // where programs are looked for, as in the variable PATH
+	Environ     []string
+	Sockets     []string // of the observer, best first
+	// HookSockets returns the sockets that a hook with these arguments tries.
 	HookSockets func(args []string) []string
 	Guard       bool   // the configuration has it on
 	Temporary   string // the folder for temporary files
 	TokenFile   string // with the token of alerts, "" for none
 	TokenErr    error  // why that token cannot be used
-	// Alertmanagers asks those of the configuration, and says what is wrong with each that fails.
+	// Alertmanagers queries those of the configuration and returns their errors.
 	Alertmanagers func(context.Context) []error
 	Now           time.Time
 	Proc          string // where the system shows processes and limits, /proc
@@ -75,7 +73,8 @@ type doctor struct {
 	findings []Finding
 }
 
-// Examine looks at everything. Programs that it runs, and the observer, have some seconds each.
+// Examine runs all checks. Programs that it runs, and the observer, have some seconds
+// each.
 func Examine(ctx context.Context, o Options) []Finding {
 	d := &doctor{Options: o}
 	d.client(ctx)
@@ -86,54 +85,35 @@ func Examine(ctx context.Context, o Options) []Finding {
 	d.clock()
 	d.webhook()
 	for _, err := range d.Alertmanagers(ctx) {
-		d.found("alertmanager", Broken, "see alertmanager.urls and alertmanager.http_config_file", "%v", err)
+		d.broken("alertmanager", "see alertmanager.urls and alertmanager.http_config_file", "%v", err)
 	}
 	d.observer(ctx)
 	return d.findings
 }
 
-func (d *doctor) found(check string, status Status, remedy, format string, args ...any) {
+func (d *doctor) ok(check, format string, args ...any) {
+	d.add(check, Healthy, "", format, args...)
+}
+
+func (d *doctor) note(check, remedy, format string, args ...any) {
+	d.add(check, Noted, remedy, format, args...)
+}
+
+func (d *doctor) broken(check, remedy, format string, args ...any) {
+	d.add(check, Broken, remedy, format, args...)
+}
+
+func (d *doctor) add(check string, status Status, remedy, format string, args ...any) {
 	d.findings = append(d.findings, Finding{check, status, fmt.Sprintf(format, args...), remedy})
 }
 
-// webhook examines the token of alerts, where one is configured.
+// webhook checks the token of alerts, if one is configured.
 func (d *doctor) webhook() {
 	switch {
 	case d.TokenFile == "":
 	case d.TokenErr != nil:
-		d.found("webhook", Broken, "mend that file, and start sm observe again", "alerts are not taken: %v", d.TokenErr)
+		d.broken("webhook", "correct that file, and start sm observe again", "alerts are not accepted: %v", d.TokenErr)
 	default:
-		d.found("webhook", Healthy, "", "alerts are taken with the token in %s", d.TokenFile)
-	}
-}
-
-// clockSlack is by how much clocks may differ without a word.
-const clockSlack = 2 * time.Minute
-
-// clock compares what cannot be later than now with now.
-func (d *doctor) clock() {
-	var newest time.Time
-	var where string
-	if d.ProjectsErr != nil {
-		d.found("clock", Noted, "set HOME to an absolute path", "no transcripts to compare the clock with: %v", d.ProjectsErr)
-		return
-	}
-	for _, dir := range d.Projects {
-		entries, _ := os.ReadDir(dir) // one that is not there says nothing about the clock
-		for _, e := range entries {
-			info, err := e.Info()
-			if err == nil && info.ModTime().After(newest) {
-				newest, where = info.ModTime(), filepath.Join(dir, e.Name())
-			}
-		}
-	}
-	switch {
-	case d.Now.Year() < 2025:
-		d.found("clock", Broken, "set the clock; timedatectl shows who keeps it", "it is said to be %s", d.Now.Format(time.DateTime))
-	case newest.Sub(d.Now) > clockSlack:
-		d.found("clock", Broken, "set the clock, or touch that directory if it was set wrong before; timedatectl shows who keeps it",
-			"%s was written at %s, which is still to come", where, newest.Format(time.DateTime))
-	default:
-		d.found("clock", Healthy, "", "%s", d.Now.Format(time.RFC3339))
+		d.ok("webhook", "alerts are accepted with the token in %s", d.TokenFile)
 	}
 }

@@ -1,6 +1,8 @@
 package doctor
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -8,11 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/observer/api"
 )
 
-// TestOtherObserver: after an upgrade the old observer runs until somebody starts the new one.
+// TestOtherObserver: an upgrade leaves the old observer running.
 func TestOtherObserver(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "sm") // t.TempDir is too long for a socket
@@ -20,37 +25,153 @@ func TestOtherObserver(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	d := doctor{Options: Options{Sockets: []string{filepath.Join(dir, "s")}, Version: "sm v0.2.0 (go1.26.8, linux/amd64, 0123456789ab, 2026-01-02)"}}
+	const version = "sm v0.2.0 (go1.26.8, linux/amd64, 0123456789ab, 2026-01-02)"
+	d := doctor{Options: Options{Sockets: []string{filepath.Join(dir, "s")}, Version: version}}
 	l, err := net.Listen("unix", d.Sockets[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	metrics := ""
+	var sessions, metrics string
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/metrics" {
 			_, _ = io.WriteString(w, metrics)
 			return
 		}
-		_, _ = io.WriteString(w, `{"sessions":[]}`)
+		_, _ = io.WriteString(w, sessions)
 	}))
 	_ = web.Listener.Close()
 	web.Listener = l
 	web.Start()
 	t.Cleanup(web.Close)
 
-	healthy := Finding{"observer", Healthy, "it answers and knows 0 sessions", ""}
-	for text, want := range map[string][]Finding{
-		"": {healthy},
-		"sm_build_info{commit=\"0123456789ab\",goversion=\"go1.26.8\",version=\"v0.2.0\"} 1\n": {healthy},
-		"# TYPE sm_build_info gauge\nsm_build_info{commit=\"aaaaaaaaaaaa\",goversion=\"go1.26.8\",version=\"v0.1.0\"} 1\n": {healthy,
-			{"observer", Noted, "it is v0.1.0 (aaaaaaaaaaaa), and this is sm v0.2.0 (go1.26.8, linux/amd64, 0123456789ab, 2026-01-02)", restartRemedy}},
-		"sm_build_info{commit=\"aaaaaaaaaaaa\",goversion=\"go1.26.8\",version=\"v0.2.0\"} 1\n": {healthy,
-			{"observer", Noted, "it is v0.2.0 (aaaaaaaaaaaa), and this is sm v0.2.0 (go1.26.8, linux/amd64, 0123456789ab, 2026-01-02)", restartRemedy}},
+	healthy := Finding{"observer", Healthy, "it answers and has 0 sessions", ""}
+	other := func(what string) []Finding {
+		return []Finding{healthy, {"observer", Noted, "it is " + what + ", and this is " + version, restartRemedy}}
+	}
+	const none = `{"sessions":[]}`
+	const build = "# TYPE sm_build_info gauge\nsm_build_info{commit=%q,goversion=\"go1.26.8\",version=%q} 1\n"
+	for _, tt := range []struct {
+		sessions, metrics string
+		want              []Finding
+	}{
+		{none, "", []Finding{healthy}},
+		{none, fmt.Sprintf(build, "0123456789ab", "v0.2.0"), []Finding{healthy}},
+		{none, fmt.Sprintf(build, "aaaaaaaaaaaa", "v0.1.0"), other("v0.1.0 (aaaaaaaaaaaa)")},
+		{none, fmt.Sprintf(build, "aaaaaaaaaaaa", "v0.2.0"), other("v0.2.0 (aaaaaaaaaaaa)")},
+		{`{"sessions":[],"catching_up":true}`, "", []Finding{{
+			"observer", Noted, "it is still reading the transcripts that existed when it started",
+			"run sm doctor again in a moment",
+		}}},
+		// An agent has left its session by /clear, or has ended: no source reports it any more.
+		{`{"sessions":[{"is_active":true,"state":"left"},{"is_active":true,"state":"ended"},{"is_active":false}]}`, "",
+			[]Finding{{"observer", Healthy, "it answers and has 3 sessions", ""}}},
 	} {
-		metrics, d.findings = text, nil
+		sessions = tt.sessions
+		metrics = tt.metrics
+		d.findings = nil
 		d.observer(t.Context())
-		if diff := cmp.Diff(want, d.findings); diff != "" {
-			t.Errorf("%q (-want +got)\n%s", text, diff)
+		if diff := cmp.Diff(tt.want, d.findings); diff != "" {
+			t.Errorf("%s %s (-want +got)\n%s", tt.sessions, tt.metrics, diff)
+		}
+	}
+}
+
+func TestSession(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2040, 1, 2, 3, 4, 5, 0, time.UTC)
+	ago := func(d time.Duration) *time.Time {
+		at := now.Add(-d)
+		return &at
+	}
+	tokens := int64(61000)
+	const anew = "start that session anew if it is older than sm install, and "
+	for _, tt := range []struct {
+		change func(s *api.Session)
+		text   string
+		remedy string
+	}{
+		{func(*api.Session) {}, "transcript 3s ago, status line 5s ago, hook 2m ago", ""},
+		{func(s *api.Session) { s.LastActive = nil }, "transcript –, status line 5s ago, hook 2m ago", ""},
+		{func(s *api.Session) { s.TranscriptPath = "" }, "no transcript yet, status line 5s ago, hook 2m ago", ""},
+		{
+			func(s *api.Session) {
+				s.TranscriptPath = ""
+				s.TokensUsed = &tokens
+			},
+			"its transcript is in no folder that is watched, status line 5s ago, hook 2m ago",
+			"add the projects folder in that client's CLAUDE_CONFIG_DIR to projects in the configuration",
+		},
+		{
+			func(s *api.Session) { s.StatuslineAt = nil },
+			"transcript 3s ago, status line never, hook 2m ago",
+			"trust the folder in that session, and see above whether the status line is ours",
+		},
+		{
+			func(s *api.Session) { s.HookAt = nil },
+			"transcript 3s ago, status line 5s ago, hook never", anew + "look at /hooks in it",
+		},
+		{func(s *api.Session) { s.Client = "codex" }, "transcript 3s ago, hook 2m ago", ""},
+		{
+			func(s *api.Session) {
+				s.Client = "codex"
+				s.HookAt = nil
+			},
+			"transcript 3s ago, hook never", anew + "see above whether the hooks are trusted",
+		},
+		{
+			func(s *api.Session) { s.WaitForHooks = 2 },
+			"transcript 3s ago, status line 5s ago, hook 2m ago, 2 messages wait for a hook of this session", HooksRemedy,
+		},
+	} {
+		s := api.Session{
+			Name:           "web",
+			TranscriptPath: "/none",
+			LastActive:     ago(3 * time.Second),
+			StatuslineAt:   ago(5 * time.Second),
+			HookAt:         ago(2 * time.Minute),
+		}
+		tt.change(&s)
+		want := Finding{"session web", Healthy, tt.text, tt.remedy}
+		if tt.remedy != "" {
+			want.Status = Noted
+		}
+		d := &doctor{Options: Options{Now: now}}
+		d.session(&s)
+		if diff := cmp.Diff([]Finding{want}, d.findings); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestClocks: the clock of a client may differ from that of the machine with its transcript.
+func TestClocks(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "s.jsonl")
+	written := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	stamped := func(by time.Duration) string {
+		return fmt.Sprintf(`{"type":"user","timestamp":%q,"message":{"content":"x"}}`+"\n", written.Add(by).Format(time.RFC3339))
+	}
+	const title = `{"type":"summary","summary":"a title"}` + "\n"
+	const text = "transcript –, status line never, hook never"
+	const lags = ", its records are stamped 2h0m0s %s this machine's clock, so its context lags"
+	ahead := text + fmt.Sprintf(lags, "ahead of")
+	for _, tt := range []struct{ transcript, want string }{
+		{"", text},
+		{stamped(0), text},
+		{stamped(-time.Second), text},
+		{stamped(-3*time.Hour) + stamped(2*time.Hour), ahead},
+		{stamped(2*time.Hour) + title, ahead},
+		{stamped(-2 * time.Hour), text + fmt.Sprintf(lags, "behind")},
+		{stamped(-2*time.Hour) + title, text},
+		{"nothing\n", text},
+	} {
+		if err := errors.Join(os.WriteFile(path, []byte(tt.transcript), 0o600), os.Chtimes(path, written, written)); err != nil {
+			t.Fatal(err)
+		}
+		d := &doctor{Options: Options{Now: written}}
+		d.session(&api.Session{TranscriptPath: path})
+		if got := d.findings[0].Text; got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.transcript, got, tt.want)
 		}
 	}
 }

@@ -32,10 +32,7 @@ func TestMemoryLimit(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &doctor{Options: Options{Proc: dir}}
-		own := &settingsLayer{name: "user", path: settings}
-		d.readLayer(own)
-		d.findings = nil
-		d.memoryInSettings(own)
+		d.readLayer("project", settings)
 		d.memoryOf(install.Client{Version: "2.1.197", PID: 4711})
 		d.memoryOf(install.Client{Version: "2.1.197", By: "/usr/bin/claude"})
 		var want []Finding

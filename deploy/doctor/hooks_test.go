@@ -22,9 +22,9 @@ func TestSmallSilent(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // in place of 10 s
 	defer cancel()
 	d := &doctor{Options: Options{Version: "sm v1"}}
-	d.small(ctx, "hooks", "sm-hook", path)
-	want := []Finding{{"hooks", Noted, "they call sm-hook, which does not say its version in time",
-		"run sm doctor again, or put another one there, say with make install"}}
+	d.smallVersion(ctx, "hooks", "sm-hook", path)
+	want := []Finding{{"hooks", Noted, "they call sm-hook, which prints no version in time",
+		"run sm doctor again, or replace it, for example with make install"}}
 	if diff := cmp.Diff(want, d.findings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -1,0 +1,244 @@
+package doctor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sm/dashboards/screen/plain"
+	"sm/deploy"
+	"sm/deploy/install"
+	"sm/deploy/jsonedit"
+	"sm/handoff/proc"
+	"sm/transcript/claude/hook"
+)
+
+// An ownHook is a hook of ours in a file.
+type ownHook struct {
+	event  hook.Event
+	path   []string
+	editor *install.Editor
+}
+
+func (h ownHook) value() *jsonedit.Value { return h.editor.Doc.At(h.path...) }
+
+// ownHooks returns our hooks for an event in all layers.
+func ownHooks(layers []settingsLayer, event hook.Event) (own []ownHook) {
+	for _, l := range layers {
+		if l.editor == nil {
+			continue
+		}
+		for _, path := range l.editor.OwnHooks(event) {
+			own = append(own, ownHook{event, path, l.editor})
+		}
+	}
+	return own
+}
+
+// hooks checks that each event runs one hook of ours. user is the user's layer.
+func (d *doctor) hooks(ctx context.Context, layers []settingsLayer, user settingsLayer) {
+	plugin, err := d.plugin(layers, user)
+	if err != nil {
+		d.broken("hooks", "run sm uninstall and sm install --plugin",
+			"the plugin %s is enabled, and its hooks cannot be read: %v", deploy.PluginID, err)
+		return
+	}
+	where := user.path
+	remedy := "run sm install"
+	by := ""
+	if plugin != nil {
+		where = plugin.path
+		remedy = "run sm install --plugin"
+		by = ", by the plugin " + deploy.PluginID
+		layers = append(slices.Clone(layers), *plugin)
+	}
+
+	var own []ownHook
+	var missing, twice []hook.Event
+	events := install.HookEvents("", false)
+	for _, event := range events {
+		found := ownHooks(layers, event)
+		own = append(own, found...)
+		switch {
+		case len(found) == 0:
+			missing = append(missing, event)
+		case len(found) > 1:
+			twice = append(twice, event)
+		}
+	}
+	guard := ownHooks(layers, hook.PreToolUse)
+	if len(guard) > 1 {
+		twice = append(twice, hook.PreToolUse)
+	}
+	d.guard(len(guard) > 0)
+
+	switch {
+	case len(missing) == len(events):
+		d.note("hooks", remedy, "not installed in %s; agents are not warned", where)
+		return
+	case len(missing) > 0:
+		d.broken("hooks", remedy, "%s has no hook for %s", where, eventNames(missing))
+	case len(twice) > 0:
+		d.note("hooks", remedy+", and remove those in the project's settings", "run more than once: %s", eventNames(twice))
+	default:
+		d.ok("hooks", "installed for %d events%s", len(events), by)
+	}
+
+	own = append(own, guard...)
+	direct := func(h ownHook) bool { return h.value().At("args") != nil }
+	if c, old := d.withoutArgs(); old && slices.ContainsFunc(own, direct) {
+		d.broken("hooks", remedy, "they need client %s or later, and one is %s", install.ArgsClient, c)
+	}
+	d.programs(ctx, "hooks", own)
+}
+
+// plugin returns the layer with the plugin's hooks, nil if it is not enabled.
+func (d *doctor) plugin(layers []settingsLayer, user settingsLayer) (*settingsLayer, error) {
+	if enabled, _ := strongest(layers, "enabledPlugins", deploy.PluginID); !enabled.IsTrue() {
+		return nil, nil
+	}
+	dir, err := installedPlugin(filepath.Join(filepath.Dir(user.path), "plugins", "installed_plugins.json"))
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, filepath.FromSlash(deploy.PluginHooksFile))
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := jsonedit.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return &settingsLayer{name: "plugin", path: path, editor: install.NewEditor(doc, d.Program, d.Home)}, nil
+}
+
+// installedPlugin returns the folder with the client's copy of our plugin, by the
+// client's own file.
+func installedPlugin(path string) (dir string, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	var all struct {
+		Plugins map[string][]struct {
+			Path string `json:"installPath"`
+		} `json:"plugins"`
+	}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	copies := all.Plugins[deploy.PluginID]
+	if len(copies) == 0 {
+		return "", fmt.Errorf("%s does not list it", path)
+	}
+	return copies[0].Path, nil
+}
+
+// guard compares the configuration of the guard with its hook.
+func (d *doctor) guard(hooked bool) {
+	switch {
+	case d.Guard && !hooked:
+		d.broken("guard", "run sm install --guard, or set guard.enabled to false",
+			"guard.enabled is true, but there is no PreToolUse hook: no tool call is judged")
+	case !d.Guard && hooked:
+		d.note("guard", "set guard.enabled to true, or run sm install --guard=false",
+			"there are PreToolUse hooks, but guard.enabled is false: they run at each tool call and judge none")
+	case d.Guard:
+		d.ok("guard", "on")
+	default:
+		d.ok("guard", "off")
+	}
+}
+
+const (
+	// missingProgram is the finding about a program that hooks or the status line call.
+	missingProgram = "which does not exist or is not executable"
+	programRemedy  = "run sm install with an sm that stays where it is"
+)
+
+// programs checks the programs that hooks call, and the sockets that these use.
+func (d *doctor) programs(ctx context.Context, check string, own []ownHook) {
+	commands := map[string][]string{} // program → arguments
+	for _, h := range own {
+		if program, args := h.editor.HookCommand(h.value()); program != "" {
+			commands[program] = args
+		}
+	}
+	for _, program := range slices.Sorted(maps.Keys(commands)) {
+		d.program(ctx, check, program)
+		sockets := d.HookSockets(commands[program][1:])
+		if !slices.ContainsFunc(sockets, func(s string) bool { return slices.Contains(d.Sockets, s) }) {
+			d.broken(check, "run sm install again", "they look for the observer at %s, and its socket is %s",
+				strings.Join(sockets, ", "), strings.Join(d.Sockets, ", "))
+		}
+	}
+}
+
+func (d *doctor) program(ctx context.Context, check, program string) {
+	path := program
+	if !strings.Contains(program, "/") {
+		path = proc.LookPath(d.Path, program)
+	}
+	small := filepath.Base(path) == install.SmallName
+	whole := filepath.Join(filepath.Dir(path), "sm")
+	where := install.PassingPlace(path, d.Temporary)
+	switch {
+	case !runnable(path):
+		d.broken(check, programRemedy, "they call %s, %s", program, missingProgram)
+	case small && !runnable(whole):
+		d.broken(check, "put sm there, for example with make install, or "+programRemedy,
+			"they call %s, which needs %s, %s", program, whole, missingProgram)
+	case where != "":
+		d.note(check, "install sm where it stays, for example with make install, and run sm install with that one",
+			"they call %s, in %s, which is temporary", program, where)
+	case small:
+		d.smallVersion(ctx, check, program, path)
+	default:
+		d.smallBeside(ctx, check, program, path)
+	}
+}
+
+// runnable reports whether a path is a program.
+func runnable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
+}
+
+// smallBeside notes a small program that hooks could call in place of sm.
+func (d *doctor) smallBeside(ctx context.Context, check, program, path string) {
+	small, _, err := install.Small(ctx, path, d.Version, d.Environ)
+	if err != nil || small == "" {
+		return // a program that does not answer is no advice
+	}
+	remedy := "run sm install"
+	if check == codexHooks {
+		remedy += ", and trust them anew in Codex"
+	}
+	d.note(check, remedy, "they call %s, and %s beside it starts faster", program, install.SmallName)
+}
+
+// smallVersion checks that the small program that hooks call has the version of this sm.
+func (d *doctor) smallVersion(ctx context.Context, check, program, path string) {
+	switch version, err := install.SmallVersion(ctx, path, d.Environ); {
+	case err != nil:
+		d.note(check, "run sm doctor again, or replace it, for example with make install",
+			"they call %s, which prints no version in time", program)
+	case version != d.Version:
+		d.note(check, "put sm and sm-hook of one version there, for example with make install, and run sm install again",
+			"they call %s, which is %s, and this is %s", program, plain.Quote(version), d.Version)
+	}
+}
+
+func eventNames(events []hook.Event) string {
+	var names []string
+	for _, e := range events {
+		names = append(names, string(e))
+	}
+	return strings.Join(names, ", ")
+}

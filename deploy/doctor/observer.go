@@ -1,0 +1,143 @@
+package doctor
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"sm/dashboards/screen"
+	"sm/deploy/install"
+	"sm/observer/api"
+	"sm/transcript"
+	"sm/transcript/claude"
+)
+
+// observer checks the observer and its sessions.
+func (d *doctor) observer(ctx context.Context) {
+	const check = "observer"
+	ctx, cancel := context.WithTimeout(ctx, install.ProgramPatience)
+	defer cancel()
+	client := api.NewClient(d.Sockets)
+	all, err := client.Sessions(ctx)
+	foreign, isForeign := errors.AsType[*api.ForeignError](err)
+	switch {
+	case isForeign:
+		d.broken(check, "start an observer of your own with sm observe, or name its socket with --socket",
+			"%s is served by uid %d, not by you; nothing was sent there", foreign.Path, foreign.UID)
+		return
+	case errors.Is(err, api.ErrNoObserver):
+		d.broken(check, "start sm observe, or look at the end of its log",
+			"nothing answers at %s", strings.Join(d.Sockets, ", "))
+		return
+	case err != nil:
+		d.broken(check, "look at its log, and start it again", "%v", err)
+		return
+	case all.Demo:
+		d.note(check, "stop it and start sm observe", "it is a demo with simulated agents, and ignores yours")
+		return
+	case all.CatchingUp:
+		d.note(check, "run sm doctor again in a moment", "it is still reading the transcripts that existed when it started")
+	default:
+		d.ok(check, "it answers and has %d sessions", len(all.Sessions))
+	}
+	d.build(ctx, client)
+	for _, s := range all.Sessions {
+		if s.IsActive && s.State != "left" && s.State != "ended" {
+			d.session(&s)
+		}
+	}
+}
+
+// restartRemedy is what to do about an observer of another build.
+const restartRemedy = "restart it: systemctl --user restart sm, or end it and start sm observe"
+
+// build notes an observer of another build than this sm, which an upgrade leaves
+// running.
+func (d *doctor) build(ctx context.Context, client *api.Client) {
+	text, err := client.Text(ctx, "/metrics")
+	found := regexp.MustCompile(`(?m)^sm_build_info\{commit="([^"]*)",goversion="[^"]*",version="([^"]*)"\} `).FindSubmatch(text)
+	if err != nil || found == nil {
+		return
+	}
+	commit := string(found[1])
+	version := string(found[2])
+	if !strings.HasPrefix(d.Version, "sm "+version+" (") || !strings.Contains(d.Version, ", "+commit) {
+		d.note("observer", restartRemedy, "it is %s (%s), and this is %s", version, commit, d.Version)
+	}
+}
+
+// session checks when each source of an active session was last used.
+func (d *doctor) session(s *api.Session) {
+	var parts []string
+	var remedy string
+	add := func(todo, format string, args ...any) {
+		parts = append(parts, fmt.Sprintf(format, args...))
+		remedy = cmp.Or(todo, remedy)
+	}
+	switch {
+	case s.TranscriptPath != "":
+		add("", "transcript %s", screen.Ago(s.LastActive, d.Now))
+	case s.TokensUsed != nil && *s.TokensUsed > 0: // it has had an answer, so there is one
+		add("add the projects folder in that client's CLAUDE_CONFIG_DIR to projects in the configuration",
+			"its transcript is in no folder that is watched")
+	default:
+		add("", "no transcript yet")
+	}
+
+	const restart = "start that session anew if it is older than sm install, and "
+	trouble := restart + "look at /hooks in it"
+	if s.Client == "codex" {
+		trouble = restart + "see above whether the hooks are trusted"
+	} else if s.StatuslineAt == nil { // Codex has none
+		add("trust the folder in that session, and see above whether the status line is ours", "status line never")
+	} else {
+		add("", "status line %s", screen.Ago(s.StatuslineAt, d.Now))
+	}
+	if s.HookAt == nil {
+		add(trouble, "hook never")
+	} else {
+		add("", "hook %s", screen.Ago(s.HookAt, d.Now))
+	}
+	if s.WaitForHooks > 0 {
+		add(cmp.Or(remedy, HooksRemedy), "%d messages wait for a hook of this session", s.WaitForHooks)
+	}
+	if skew := clockSkew(s.TranscriptPath); skew.Abs() > clockSlack {
+		way := "ahead of"
+		if skew < 0 {
+			way = "behind"
+		}
+		add("set the clock where that client runs; timedatectl shows what sets it",
+			"its records are stamped %s %s this machine's clock, so its context lags", skew.Abs().Round(time.Second), way)
+	}
+
+	status := Healthy
+	if remedy != "" {
+		status = Noted
+	}
+	d.add("session "+screen.FitEnd(s.ShortName(), 20), status, remedy, "%s", strings.Join(parts, ", "))
+}
+
+// clockSkew returns how far the newest record of a transcript is stamped ahead of the
+// time at which the file was written, negative for behind and 0 if unknown.
+func clockSkew(path string) (skew time.Duration) {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return 0
+	}
+	var e transcript.Entry
+	for line := range bytes.Lines(install.ReadTail(path)) {
+		// Records without a stamp may be much later: after one, nothing counts as behind.
+		if err := claude.Scan(bytes.TrimSuffix(line, []byte("\n")), &e); err != nil || e.At == 0 {
+			skew = max(skew, 0)
+		} else {
+			skew = e.At.Time().Sub(info.ModTime())
+		}
+	}
+	return skew
+}

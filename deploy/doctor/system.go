@@ -1,0 +1,141 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	"sm/deploy/install"
+	"sm/handoff/proc"
+)
+
+func (d *doctor) tmux(ctx context.Context) {
+	path := proc.LookPath(d.Path, "tmux")
+	if path == "" {
+		d.note("tmux", "install tmux and start agents in it",
+			"not in the PATH; idle agents get no messages, and contexts cannot be cleared")
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, install.ProgramPatience)
+	defer cancel()
+	if version := install.Ask(ctx, d.Environ, path, "-V"); version != "" {
+		d.ok("tmux", "%s", version)
+	} else {
+		d.note("tmux", "run tmux -V and see what it prints", "%s prints no version", path)
+	}
+}
+
+// inotify checks how many files the system lets one user watch.
+func (d *doctor) inotify() {
+	const fewInstances = 16
+	const spareWatches = 1024
+	instances, err := d.limit("max_user_instances")
+	watches, err2 := d.limit("max_user_watches")
+	if errors.Is(err, fs.ErrNotExist) {
+		d.ok("inotify", "not on this system; files are checked once a second")
+		return
+	}
+	if err := errors.Join(err, err2); err != nil {
+		d.note("inotify", "see inotify(7)", "its limits cannot be read: %v", err)
+		return
+	}
+	need := spareWatches
+	for _, dir := range d.Projects {
+		entries, _ := os.ReadDir(dir)
+		need += 2 * len(entries) // the sessions of a project have subagents in folders below
+	}
+	text := fmt.Sprintf("%d instances and %d watches for each user", instances, watches)
+	switch {
+	case instances < fewInstances:
+		d.note("inotify", "run sysctl fs.inotify.max_user_instances=128",
+			"%s; without a free one, files are checked once a second", text)
+	case watches < need:
+		d.note("inotify", fmt.Sprintf("run sysctl fs.inotify.max_user_watches=%d", max(2*need, 65536)),
+			"%s; about %d are needed here", text, need)
+	default:
+		d.ok("inotify", "%s", text)
+	}
+}
+
+func (d *doctor) limit(name string) (n int, err error) {
+	text, err := os.ReadFile(filepath.Join(d.Proc, "sys/fs/inotify", name))
+	if err != nil {
+		return 0, err
+	}
+	_, err = fmt.Sscan(string(text), &n)
+	return n, err
+}
+
+// clockSlack is how much clocks may differ unnoticed.
+const clockSlack = 2 * time.Minute
+
+// clock compares the clock with the times of files.
+func (d *doctor) clock() {
+	if d.ProjectsErr != nil {
+		d.note("clock", "set HOME to an absolute path", "no transcripts to compare the clock with: %v", d.ProjectsErr)
+		return
+	}
+	var newest time.Time
+	var where string
+	for _, dir := range d.Projects {
+		entries, _ := os.ReadDir(dir) // a missing one has no times
+		for _, e := range entries {
+			info, err := e.Info()
+			if err == nil && info.ModTime().After(newest) {
+				newest = info.ModTime()
+				where = filepath.Join(dir, e.Name())
+			}
+		}
+	}
+	switch {
+	case d.Now.Year() < 2025:
+		d.broken("clock", "set the clock; timedatectl shows what sets it", "it shows %s", d.Now.Format(time.DateTime))
+	case newest.Sub(d.Now) > clockSlack:
+		d.broken("clock", "set the clock, or touch that directory if the clock was wrong before; timedatectl shows what sets it",
+			"%s was written at %s, which is in the future", where, newest.Format(time.DateTime))
+	default:
+		d.ok("clock", "%s", d.Now.Format(time.RFC3339))
+	}
+}
+
+// memoryLimit is a variable that the runtime of Go reads before a program begins. A
+// value that it cannot read ends the program with exit code 2, which a client takes
+// for a refusal. No program of Go can prevent that.
+const memoryLimit = "GOMEMLIMIT"
+
+// memoryOf checks the variables that a running client was started with.
+func (d *doctor) memoryOf(c install.Client) {
+	vars, _ := proc.Read(d.Proc, c.PID, "environ") // not of another user's process
+	for v := range bytes.SplitSeq(vars, []byte{0}) {
+		if value, ok := bytes.CutPrefix(v, []byte(memoryLimit+"=")); ok {
+			d.memory(string(value), c.String())
+		}
+	}
+}
+
+func (d *doctor) memory(value, where string) {
+	if value != "" && value != "off" && !isMemory(value) {
+		d.broken("hooks", "write it as 4GiB, or leave it out, and start the client anew",
+			"%s=%s of %s ends every hook at its start, and the client takes that for a refusal", memoryLimit, value, where)
+	}
+}
+
+// isMemory reports whether Go accepts a size: a number of bytes that an int64 holds,
+// with or without a unit.
+func isMemory(value string) bool {
+	size := regexp.MustCompile(`^([0-9]+)(B|[KMGT]iB)?$`).FindStringSubmatch(value)
+	if size == nil {
+		return false
+	}
+	n, err := strconv.ParseInt(size[1], 10, 64)
+	shift := map[string]int{"KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[size[2]]
+	return err == nil && n <= math.MaxInt64>>shift
+}
