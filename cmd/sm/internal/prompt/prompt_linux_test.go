@@ -11,22 +11,35 @@ import (
 	"sm/observer/fleet"
 )
 
-// start runs a program with an environment until the test ends, and gives its pid.
+// start runs a program with an environment until the test ends, and returns its
+// pid. The program has begun: before that, /proc may show an empty environment.
 func start(t *testing.T, vars ...string) int {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "/bin/cat")
 	cmd.Env = append([]string{"A=b"}, vars...)
 	input, err := cmd.StdinPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
 	if err != nil {
+		t.Fatal(err)
+	}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		input.Close() // its end
 		_ = cmd.Wait()
 	})
+
+	echo := make([]byte, 1)
+	if _, err := input.Write(echo); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := output.Read(echo); err != nil {
+		t.Fatal(err)
+	}
 	return cmd.Process.Pid
 }
 
