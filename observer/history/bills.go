@@ -15,8 +15,9 @@ type Bill struct {
 	Agent alerts.AgentID
 }
 
-// Bills gives the bill of each boundary once, whatever transcripts share it: that of the transcript which goes on longest
-// after it, and of those the first. The history must be settled, and not told yet.
+// Bills returns the bill of each boundary once, however many transcripts share it:
+// from the transcript that continues longest after it, and of those the first. The
+// history must be settled, and Each not called yet.
 func (h *History) Bills() []Bill {
 	before := h.predecessors()
 	own := h.ownNames()

@@ -13,9 +13,11 @@ import (
 	"sm/transcript/clients"
 )
 
-// InOrder tells the events of all sessions by time, as an observer would have been told them that followed all: what it
-// learns from one session it knows from then on in the others. An event without a time follows the one before it in its
-// transcript. The callback is given a session and the event in it; only sessions that overlap are unpacked at a time.
+// InOrder calls each for the events of all sessions by time, as an observer would
+// receive them live: what it learns in one session applies to the others from then
+// on. An event without a time follows the one before it in its transcript. each
+// gets a session and the index of an event; only overlapping sessions are unpacked
+// at a time.
 func (h *History) InOrder(ctx context.Context, rules []transcript.WindowRule, each func(t *Timeline, i int)) error {
 	type start struct {
 		log int32

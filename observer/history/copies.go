@@ -9,12 +9,12 @@ import (
 	"sm/transcript"
 )
 
-// none stands for a transcript that is not known.
+// none is the index of an unknown transcript.
 const none = -1
 
-// shared are the records that stand in more than one transcript: copies, and what they were copied from.
+// shared has the records that are in several transcripts: copies and originals.
 type shared struct {
-	often bloomFilter // a record whose bit is not set stands in one
+	often bloomFilter // a record whose bit is not set is in one transcript
 	index map[transcript.Key]int32
 	list  []common
 }
@@ -58,7 +58,8 @@ func (s *shared) of(k transcript.Key) *common {
 	return &s.list[i]
 }
 
-// bearsKey says that copies of a record are known by its key. Those of compactions are known in other ways.
+// bearsKey reports whether copies of a record have its key. Copies of compactions
+// are recognized in other ways.
 func (r *record) bearsKey() bool {
 	return r.key != 0 && (r.kind == transcript.KindReading || r.kind == transcript.KindTurnStart || r.kind == transcript.KindTurnEnd)
 }
@@ -138,9 +139,10 @@ func (h *History) share() {
 	}
 }
 
-// restoreOrder gives copied records the times at which they happened, and puts the records of a fork into their order if it
-// has written its new ones before those that it copied. What a transcript itself has in another order stays so. Copies
-// stand in a row: a single record may be called like another one by chance.
+// restoreOrder gives copied records their original times, and sorts the records of
+// a fork that has written its new ones before the copies. Other disorder within a
+// transcript is kept. Copies are adjacent: a single record may have the key of
+// another by chance.
 func (h *History) restoreOrder(p *log) {
 	timed, late, row := true, false, true
 	for i := range p.records {

@@ -1,13 +1,15 @@
-// Package history reads many past transcripts and gives each session as a timeline of events, in order.
+// Package history reads many past transcripts and returns each session as a timeline
+// of events.
 //
-// A fork or a resume copies records into another transcript. Read keeps a few bytes of each record, Settle finds which
-// transcript had a record first, and Each then gives one session after the other, origins before their copies. Of an event
-// that stands in several timelines exactly one says that it happened there first. The order in which the files were read
-// decides nothing. Settle also splits the sessions in two halves, Train and Holdout, that share no record, so that what is
-// chosen by one half can be checked with the other.
+// A fork or a resume copies records into another transcript. Read keeps a few bytes
+// of each record, Settle finds the transcript that had a record first, and Each then
+// returns the sessions, origins before copies. An event in several timelines is
+// marked as original in exactly one. The order of reading has no influence. Settle
+// also splits the sessions into two halves without common records, Train and
+// Holdout, so that a choice from one half can be checked with the other.
 //
-// The package sums nothing up and prints nothing: report and tune, below it, do the sums. It keeps no state between calls
-// and knows no running observer.
+// Packages report and tune compute the totals. This package keeps no state between
+// calls and needs no observer.
 package history
 
 import (
@@ -22,8 +24,8 @@ import (
 	"sm/transcript/wording"
 )
 
-// History is what happened in many sessions, in 24 bytes a record where a transcript.Entry takes ten times that: all
-// must be known before it can be told which of two transcripts was copied from the other.
+// History has the events of many sessions, in 24 bytes per record, a tenth of a
+// transcript.Entry: all records are needed to decide which transcript was copied.
 type History struct {
 	logs    []*log // once settled, origins before their copies
 	Strange int    // files without a single record: no transcripts
@@ -43,15 +45,15 @@ type log struct {
 	records []record
 	rewinds []rewind
 	copied  bool // some record names another one that it was copied from
-	// follows says that the session goes on from another one: it opens with a summary, a /clear or a handoff.
+	// follows means that the session continues another: it begins with a summary, a /clear or a handoff.
 	follows bool
 	begun   bool // a prompt or a reading has been seen
 	named   []byte
 	model   uint16
 	origin  map[transcript.Key]transcript.Key // of the prompts that name one, by their own names
 
-	agent  alerts.AgentID     // "" for one that is not told
-	alone  transcript.Instant // its first record that stands in no other transcript, 0 for none
+	agent  alerts.AgentID     // "" for a session that is skipped
+	alone  transcript.Instant // its first record that is in no other transcript, 0 for none
 	last   transcript.Key     // its newest reading
 	passed bool               // the session's last cycle goes on elsewhere, or was ended by other means than a compaction
 	group  int                // of logs that hang together, from 0
@@ -100,7 +102,7 @@ func (h *History) add(c transcript.Change) {
 	if spare := cap(p.records) - len(p.records); spare > len(p.records)/8 {
 		p.records = append(make([]record, 0, len(p.records)), p.records...)
 	}
-	c.Whole = false // it is told record for record, as if it had been followed
+	c.Whole = false // emit it record by record, as if it had been followed
 	p.change = c
 	h.logs = append(h.logs, p)
 }
@@ -136,12 +138,13 @@ func goesOn(e *transcript.Entry) bool {
 		e.Kind == transcript.KindTurnStart && wording.MayResume(e.Text)
 }
 
-// repeats says whether a reading is that of the line before.
+// repeats reports whether a reading repeats that of the line before.
 func (r *record) repeats(before *record) bool {
 	return r.kind == transcript.KindReading && before.kind == r.kind && r.key != 0 && r.key == before.key && r.model == before.model
 }
 
-// after says that a record follows a repeated reading in its order and without a pause.
+// after reports whether a record follows a repeated reading in order and without a
+// pause.
 func (r *record) after(last, first *record) bool {
 	turns := r.kind == transcript.KindReading || r.kind == transcript.KindTurnStart || r.kind == transcript.KindTurnEnd
 	return turns && first.at != 0 && first.at <= last.at && last.at <= r.at && r.at-first.at <= transcript.Instant(alerts.Pause)

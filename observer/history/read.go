@@ -46,14 +46,15 @@ func Records(ctx context.Context, o Options, paths []string) (all []transcript.C
 	return all, err
 }
 
-// isCopy says that some record of a transcript names another one that it was copied from.
+// isCopy reports whether some record of a transcript names another that it was
+// copied from.
 func isCopy(c transcript.Change) bool {
 	return slices.ContainsFunc(c.Compactions, func(e transcript.Compaction) bool { return e.Copied }) ||
 		slices.ContainsFunc(c.Entries, func(e transcript.Entry) bool { return e.Origin != 0 })
 }
 
-// read reads all transcripts in paths once and gives each to take, from one goroutine, in any order. What says what to
-// read of the records.
+// read reads all transcripts in paths once and passes each to take, from one
+// goroutine, in any order. what selects the records.
 func (o Options) read(ctx context.Context, paths []string, what follow.Options, take func(transcript.Change)) error {
 	if what.Logger, what.Stats = o.Logger, o.Stats; what.Logger == nil {
 		what.Logger = slog.New(slog.DiscardHandler)

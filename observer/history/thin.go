@@ -60,7 +60,7 @@ func (n *Thinner) sort(events []alerts.Event) {
 	}
 }
 
-// among says that an event is a reading in its order, and so is the next.
+// among reports whether an event and the next are readings in order.
 func (n *Thinner) among(events []alerts.Event, i int) bool {
 	if events[i].Kind != alerts.EventReading || !n.inOrder[i] {
 		return false
@@ -73,7 +73,7 @@ func (n *Thinner) among(events []alerts.Event, i int) bool {
 	return false
 }
 
-// Bears says whether an event bears on levels and cycles: turns do not.
+// Bears reports whether an event affects levels and cycles: turns do not.
 func Bears(ev *alerts.Event) bool {
 	return ev.Kind == alerts.EventReading || ev.Kind == alerts.EventCompacted || ev.Kind == alerts.EventReset
 }

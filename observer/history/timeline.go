@@ -13,22 +13,23 @@ import (
 	"sm/transcript/clients"
 )
 
-// ownCompaction is a compaction as it stands in the transcript in which it happened.
+// ownCompaction is a compaction in the transcript in which it happened.
 type ownCompaction struct {
 	log  int32
 	size int64 // of the context; 0 when the transcript does not say
 }
 
-// Timeline is one session's transcript while it is told, with all that it has copied: the contexts of a fork began there.
+// A Timeline is the sequence of events in one transcript, including events copied
+// from the session it was forked from.
 type Timeline struct {
 	Change *transcript.Change
 	Events []alerts.Event
 	// First says of each event that it happened here first, and of a compaction that its cycle counts here.
 	First []bool
 	Sizes []int64 // of a compaction that happened here: the size of the context in tokens, 0 when unknown
-	// Open says that the last cycle is over and counts: nothing else ended it, and it goes on in no other transcript.
+	// Open means that the last cycle is over and counts: nothing else ended it, and no other transcript continues it.
 	Open  bool
-	Group int // sessions that are told apart but hang together have the same
+	Group int // sessions that belong together have the same
 	Half  int // Train, Holdout
 	asked assumed
 }
@@ -65,11 +66,11 @@ func (h *History) Settle(rules []transcript.WindowRule, now time.Time) []fleet.V
 	return f.Views(now)
 }
 
-// claim has the fleet say whose session a transcript is and which of its compactions happened there first. One that is
-// but an older copy of its session is not told.
+// claim asks the fleet for the session of a transcript and for the compactions that
+// happened there first. Older copies of a session are skipped.
 func (h *History) claim(f *fleet.Fleet, i int) {
 	p := h.logs[i]
-	p.change.Entries = []transcript.Entry{{Kind: transcript.KindTurnEnd}} // to be told whose it is
+	p.change.Entries = []transcript.Entry{{Kind: transcript.KindTurnEnd}} // its update names the agent
 	events := f.Apply(p.change).Events
 	p.change.Entries = nil
 	for j := range events {
@@ -131,8 +132,8 @@ func (p *log) sizeAt(name transcript.Key) (size int64) {
 // followsWithin is how long after a session's last record another one may begin that goes on from it.
 const followsWithin = time.Hour
 
-// predecessors guesses, of the sessions that go on from another one, from which: that of the same folder that was last
-// active before. No record tells.
+// predecessors guesses for each session that continues another which one it is: the
+// last active session of the same folder before it. No record names it.
 func (h *History) predecessors() map[int]int {
 	before := map[int]int{}
 	folders := map[string][]int{}
@@ -218,8 +219,8 @@ func (h *History) Sizes(half int) (all []int64) {
 	return all
 }
 
-// Each tells one session after the other, origins before their copies. What the callback is given is valid until it
-// returns; what has been told is forgotten.
+// Each calls each for one session after the other, origins before copies. The
+// timeline is valid until the callback returns; its records are dropped then.
 func (h *History) Each(ctx context.Context, rules []transcript.WindowRule, each func(Timeline)) error {
 	var t Timeline
 	for i, p := range h.logs {
@@ -297,8 +298,9 @@ func (t *Timeline) Own(buffer *[]alerts.Event) []alerts.Event {
 	return *buffer
 }
 
-// settle gives each event the window that its model turned out to have, as the status line would have told from the
-// beginning: a transcript itself shows a large window only once it is used.
+// settle gives each event the final window of its model, as the status line would
+// have reported from the beginning: a transcript shows a large window only once it
+// is used.
 func settle(c *transcript.Change, rules []transcript.WindowRule, events []alerts.Event) {
 	s := transcript.Session{Peak: c.Session.Peak, Model: "\x00", Particulars: c.Session.Particulars}
 	var window transcript.Window

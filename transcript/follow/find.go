@@ -29,7 +29,7 @@ type index struct {
 	seen    map[string]string // oddities that have been logged
 	unread  []error           // folders that could not be searched, for Once
 	once    bool              // nothing will be followed
-	told    bool              // inotify tells of every change in the folders found since the last search of all began
+	told    bool              // inotify reports every change in the folders found since the last search of all began
 	log     *slog.Logger
 }
 
@@ -91,8 +91,8 @@ func (x *index) forget(fl *file) {
 	x.again[fl.cursor.Path] = true
 }
 
-// enterFolder says whether a folder is to be searched: it is there, and has not been visited under this name or another.
-// Below a learnt root no link is followed.
+// enterFolder reports whether a folder is to be searched: it exists and was not
+// visited under this name or another. Below a learnt root no link is followed.
 func (x *index) enterFolder(dir string, learnt bool, visited map[inode]bool) bool {
 	stat := os.Stat
 	if learnt {
@@ -138,7 +138,7 @@ func (x *index) search(dir string, depth int, visited map[inode]bool) (found []*
 		case mode.IsDir():
 			found = append(found, x.search(path, depth+1, visited)...)
 		case mode&fs.ModeSymlink != 0 && depth == 0:
-			// A folder of a root may live elsewhere; visited ends loops. Nothing tells of a change of where a link leads.
+			// A folder of a root may be elsewhere; visited ends loops. A changed link is not reported.
 			x.told = false
 			found = append(found, x.search(path, depth+1, visited)...)
 		case !named:
@@ -163,7 +163,7 @@ func (x *index) lookIn(dir *os.File, name, path string) *file {
 	if err != nil || !info.regular {
 		return nil
 	}
-	x.told = x.told && !info.linked // the other name may lie where nobody watches
+	x.told = x.told && !info.linked // the other name may be in a folder without a watch
 	if x.roots.isLearnt(path) && !info.ours {
 		x.odd(path, "not this user's own")
 		return nil
@@ -290,7 +290,7 @@ func (x *index) odd(path, why string) {
 
 // denied notes a folder that cannot be searched.
 func (x *index) denied(dir string, err error) {
-	x.told = false // perhaps nothing tells when it can
+	x.told = false // a later success may not be reported
 	if err = reason(err); x.seen[dir] != err.Error() {
 		x.unread = append(x.unread, fmt.Errorf("search %s: %w", dir, err))
 	}

@@ -1,29 +1,28 @@
-// Package follow finds transcripts, reads what they hold, and follows those that
-// grow. It reports every file as transcript.Change values and stores nothing.
+// Package follow finds transcripts, reads them, and follows those that grow. It
+// reports every file as transcript.Change values and stores nothing.
 //
-// What transcripts are called, where they lie and what their lines mean is for the
-// transcript.Format that each [Root] brings along: roots of several clients are
-// followed side by side, and no client is known here.
+// The transcript.Format of each [Root] defines names, folders and lines of a
+// client's transcripts; roots of several clients are followed side by side.
 //
-// A file that nobody writes is parked: a cursor in memory, no goroutine, no
-// descriptor. A file written lately is live: nxadm/tail wakes for each of its
-// lines, and a stat each second catches what tail misses (appends while it starts,
-// a rename over the file, rewriting in place, a lost or overflowing inotify). Live files
-// beyond a number have no tail: a few goroutines read them when inotify or a stat says so. When a
-// line of megabytes comes, the tail is interrupted: it takes several times the memory.
-// Catching up, waking and healing all use one read loop, which reads a file from
-// its beginning, because what makes repeated records known is not kept for parked
-// files.
+// A file that is not written is parked: a cursor in memory, without goroutine and
+// descriptor. A recently written file is live: nxadm/tail wakes for each of its
+// lines, and a stat each second finds what tail misses (appends while it starts, a
+// rename over the file, rewriting in place, a lost or overflowing inotify). Live
+// files beyond a number have no tail: a few goroutines read them after inotify or a
+// stat. When a line of megabytes comes, the tail is interrupted, as it takes several
+// times the memory. Catch-up, waking and healing use one read loop, which reads a
+// file from its beginning, because the state that recognizes repeated records is not
+// kept for parked files.
 //
-// Invariants: the last change of a file holds the sum over exactly the complete
-// lines that precede its cursor (and shows the context after one whole line more
-// that only lacks its newline); a line is reported as new at most once in a run; changes of one file
-// are sent in order; whatever happens to a file, the report is right again within
-// two seconds of what inotify or a stat can tell, and else, as for a parked file that is written through a
-// mapping or on another machine, with the next search of all folders.
+// The last change of a file has the totals of exactly the complete lines before its
+// cursor, and the context after one more line that only lacks its newline. A line is
+// reported as new at most once in a run. Changes of one file are sent in order.
+// After any change of a file the report is right within two seconds of what inotify
+// or a stat shows, and else with the next search of all folders, as for a parked
+// file that is written through a mapping or on another machine.
 //
-// It does not decide what is news to the fleet: copies of files are reported like
-// any others. It never writes, and opens nothing but regular files.
+// Copies of files are reported like others. Only regular files are opened, and none
+// is written.
 package follow
 
 import (
@@ -64,8 +63,8 @@ type Options struct {
 	// has been written since; where all are at work, the next one stays parked itself and
 	// is read from its beginning whenever it grows.
 	Live int
-	// Tails bounds those of them that have a tail and a descriptor, 64. The others are
-	// read whenever inotify says that they were written, or a check finds it.
+	// Tails limits the live files with a tail and a descriptor, by default 64. The
+	// others are read when inotify or a check shows that they were written.
 	Tails int
 	// Workers read files side by side: as many as there are processors.
 	Workers int
@@ -88,8 +87,8 @@ type Options struct {
 	// Clients, when set, receives the entries of the clients' registries whenever they
 	// have changed. A slow receiver gets the newest only.
 	Clients chan<- []transcript.Client
-	// Alive says whether a process runs and began at that time; an empty start stands for
-	// any; nil where nobody can say, and entries hold as long as they are there.
+	// Alive reports whether a process runs and began at that time; an empty start
+	// matches any. If nil, entries are valid as long as they exist.
 	Alive func(pid int, start string) bool
 }
 
@@ -131,7 +130,7 @@ const (
 type file struct {
 	cursor   transcript.Cursor
 	name     string // of the session or agent
-	parent   string // session whose subagent it is, when the path tells
+	parent   string // the session of a subagent's file, if the path contains it
 	moved    string // the path before, while that has not been reported
 	tail     *tailer
 	modified int64 // as seen by the last look, in nanoseconds since 1970
@@ -181,11 +180,11 @@ type follower struct {
 	took    time.Duration // by the last search of all folders; 0 after a first one that network file systems may have held up
 }
 
-// Run finds and follows until ctx ends, then returns nil; all its goroutines have
-// ended by then. from are the cursors of an earlier run: what they cover is not
-// reported again, unless the file has changed before them. When all that existed
-// at the start has been reported, a Change with CaughtUp follows it. Run never
-// closes out; while nobody receives, it waits.
+// Run finds and follows until ctx ends, then returns nil after all its goroutines
+// have ended. from are the cursors of an earlier run: what they cover is not reported
+// again, unless the file has changed before them. When all that existed at the start
+// has been reported, it sends a Change with CaughtUp. Run never closes out, and waits
+// for its receiver.
 func Run(ctx context.Context, o Options, from []transcript.Cursor, out chan<- transcript.Change) error {
 	o.defaults()
 	ctx, cancel := context.WithCancel(ctx)

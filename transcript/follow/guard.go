@@ -18,9 +18,8 @@ type endGoroutine struct{}
 
 func (endGoroutine) Write(message []byte) (int, error) {
 	if path, ok := unwatched(message); ok {
-		// This goroutine takes the events of the file. Without it the tracker would
-		// wait for it at the next one, and no tail of the process would hear of
-		// anything again.
+		// This goroutine receives the events of the file. Without it the tracker would
+		// block at the next one, and no tail of the process would get events.
 		_ = watch.RemoveWatch(path) // it fails when the file is gone, which is as good
 	}
 	runtime.Goexit()

@@ -17,7 +17,7 @@ type lines struct {
 	base int64   // offset in the file of buf[zero]
 	zero int     // where in buf the text begins
 	end  int     // in buf, behind the last line handed out
-	last []byte  // what stands before base, at most tailBytes
+	last []byte  // the bytes before base, at most tailBytes
 	head []byte  // the first headBytes handed out
 	bare int64   // an offset up to which no newline follows base, when it is far off
 	// first says how long the first of some lines is, without its newline: each has one. nil looks for the newline.
@@ -123,9 +123,9 @@ func (l *lines) widen() bool {
 // pageBytes is the size of a page of memory, or a divisor of it.
 const pageBytes = 4096
 
-// place begins the text anew at an offset of the file. Where there is room for what
-// has been read of it, it stands in buf as it stands in the file's pages: the
-// kernel copies aligned pages faster, by an eighth.
+// place restarts the text at an offset of the file. If there is room, bytes that
+// were read keep their position within a page: the kernel copies aligned pages
+// faster, by an eighth.
 func (l *lines) place(base int64, room int) {
 	l.base, l.zero = base, int(base%pageBytes)
 	if l.zero+room >= len(l.buf) {
@@ -203,7 +203,7 @@ func (l *lines) begin(line []byte) {
 	}
 }
 
-// tail is what stands before the end of the last line, at most tailBytes.
+// tail returns the bytes before the end of the last line, at most tailBytes.
 func (l *lines) tail() []byte {
 	before := l.buf[max(l.zero, l.end-tailBytes):l.end]
 	if n := min(len(l.last), tailBytes-len(before)); n > 0 {

@@ -77,7 +77,7 @@ func (f *follower) makeRoom(written time.Time) bool {
 			oldest = fl
 		}
 	}
-	// Those that have been told to leave take a moment.
+	// Leaving ones take a moment to stop.
 	if len(f.live)-leaving < f.Live {
 		return len(f.live) < f.Live+f.Live/8+1
 	}

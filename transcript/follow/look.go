@@ -45,7 +45,7 @@ func (t *tailer) report(ctx context.Context, c transcript.Change, session transc
 	return t.r.send(ctx, c)
 }
 
-// near is a file of which one stretch has been read already, with one call.
+// near is a file with one range that was read already, with one call.
 type near struct {
 	*glance
 	from int64
@@ -70,7 +70,8 @@ func roomFor(unread int64) int64 {
 	return min(2*unread+3*pageBytes, lookBytes)
 }
 
-// unchanged says that the file begins with what the cursor covers. It uses room, which has some for the head.
+// unchanged reports whether the file begins with what the cursor covers. It uses
+// room for the head.
 func (t *tailer) unchanged(file *near, room []byte) bool {
 	head := room[:len(t.head)]
 	return bytes.HasPrefix(file.text, t.last) && readFull(file.glance, head, 0) && bytes.Equal(head, t.head)

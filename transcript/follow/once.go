@@ -50,8 +50,8 @@ func Once(ctx context.Context, o Options, roots []Root, out chan<- transcript.Ch
 	return nil
 }
 
-// UnreadError says that some files or folders could not be read. What is no
-// transcript at all, a pipe or a folder with the name of one, is not among them.
+// UnreadError means that some files or folders could not be read. Things that are no
+// transcripts, such as a pipe or a folder with such a name, are not listed.
 type UnreadError struct{ Errs []error }
 
 func (e *UnreadError) Error() string {

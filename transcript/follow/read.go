@@ -32,7 +32,7 @@ var (
 	errRewritten  = errors.New("rewritten while it was read")
 )
 
-// version tells the contents that a file has had apart.
+// version identifies the content of a file.
 type version struct {
 	inode          inode
 	size, modified int64
@@ -106,8 +106,8 @@ func (r *fileReader) work(ctx context.Context, jobs <-chan *file, results chan<-
 	}
 }
 
-// read reads a file from its beginning, says what is new in it, and gives its fold
-// back if it has been written lately.
+// read reads a file from its beginning and reports what is new. It returns the fold
+// if the file was written recently.
 func (r *fileReader) read(ctx context.Context, fl *file, w *workspace) result {
 	res := result{file: fl}
 	file, info, err := open(fl.cursor.Path)

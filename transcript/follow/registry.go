@@ -16,7 +16,7 @@ const (
 	indexBytes = 16 << 20
 )
 
-// stamp tells one state of a file from another.
+// stamp identifies a state of a file.
 type stamp struct{ modified, size int64 }
 
 // entry is one file of a registry.
@@ -43,8 +43,8 @@ type registries struct {
 	stale   bool                            // something has happened in them
 	roots   *rootList
 	watch   *watcher
-	alive   func(pid int, start string) bool // nil where nobody can say
-	to      chan<- []transcript.Client       // nil when nobody wants them
+	alive   func(pid int, start string) bool // nil if the system does not show it
+	to      chan<- []transcript.Client       // nil without a receiver
 }
 
 // outbox gives the channel and value to send, a nil channel when there is no news.

@@ -50,8 +50,9 @@ func Elsewhere(format *transcript.Format, path, session string) (root string, ok
 	return IsRoot(format, root)
 }
 
-// IsRoot says whether a folder may be followed that was learnt from a client: it is called
-// as the format wants, belongs to this user, is reached without a link, and lies on a disk.
+// IsRoot reports whether a folder that a client reported may be followed: its name is
+// that of the format, it belongs to this user, no link leads to it, and it is on a
+// disk.
 func IsRoot(format *transcript.Format, dir string) (root string, ok bool) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil || real != filepath.Clean(dir) || filepath.Base(real) != format.Root {
@@ -66,7 +67,7 @@ func IsRoot(format *transcript.Format, dir string) (root string, ok bool) {
 	return real, err == nil && info.IsDir() && ours(info)
 }
 
-// within says whether a path is a folder or lies in it.
+// within reports whether a path is a folder or in it.
 func within(dir, path string) bool {
 	rest, ok := strings.CutPrefix(path, dir)
 	return ok && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(dir, string(filepath.Separator)))
@@ -86,7 +87,7 @@ type followed struct {
 	path   string
 	format uint8
 	others []uint8 // formats besides, nil for most
-	learnt bool    // from a client, configured by nobody
+	learnt bool    // reported by a client, not configured
 	inode  inode   // as last seen
 }
 
@@ -126,7 +127,7 @@ func (l *rootList) of(path string) (root followed, ok bool) {
 	return root, ok
 }
 
-// isLearnt says whether a path lies in a root that was learnt, and in none configured.
+// isLearnt reports whether a path is in a learnt root and in no configured one.
 func (l *rootList) isLearnt(path string) bool {
 	learnt := false
 	for _, r := range l.all {

@@ -161,12 +161,12 @@ func (f *follower) findUnwatched() {
 
 const (
 	rescanShare = 100    // a search may take one part in so many of the time,
-	toldShare   = 10_000 // or in so many where inotify tells of every change: it would find nothing
+	toldShare   = 10_000 // or in so many if inotify reports every change: it would find nothing
 	rescanMost  = 5 * time.Minute
 )
 
-// pause is how long after the begin of a search that took a time the next one comes, if inotify tells of every change or
-// does not.
+// pause returns the time from the beginning of a search to the next one, by the time
+// that it took and whether inotify reports every change.
 func pause(rescan, took time.Duration, told bool) time.Duration {
 	share := time.Duration(rescanShare)
 	if told {

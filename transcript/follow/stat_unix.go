@@ -57,7 +57,7 @@ func list(dir string) (*os.File, []fs.DirEntry, error) {
 	return open, entries, err
 }
 
-// fact is what there is to know of a file for who searches thousands of them.
+// fact has the results of stat that a search of thousands of files needs.
 type fact struct {
 	inode          inode
 	size, modified int64 // modified is in nanoseconds since 1970

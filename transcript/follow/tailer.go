@@ -45,7 +45,7 @@ type tailer struct {
 	bare    int64                     // up to here no newline follows the offset, as far as is known
 	shown   bool                      // what was reported last counts an unfinished line
 	tails   bool                      // it has a tail and a goroutine; else the lookers read it whenever it is poked
-	leaving bool                      // it has been told to stop; the loop's
+	leaving bool                      // it was asked to stop; owned by the loop
 	deaf    bool                      // the tail gave up, say for want of inotify watches
 	seen    seen                      // by the last check; the loop's
 }
@@ -61,15 +61,16 @@ type seen struct {
 // calm is by how much less often a file is checked that inotify watches, while it reports nothing.
 const calm = 10
 
-// due says whether a live file is to be checked. Where inotify serves, a check of a file that it has not reported finds
-// only what never reaches inotify, such as writes from another machine.
+// due reports whether a live file is to be checked. With inotify a check finds only
+// writes that inotify never reports, such as those of another machine.
 func (s *seen) due(now time.Time, every time.Duration, watched bool) bool {
 	return s.written || !watched || now.Sub(s.checked) >= calm*every
 }
 
-// stale says whether a file with this time has to be looked at. While it is read, that is for what was rewritten behind
-// the cursor; later for the time of the file too, which lines of a tail come without: a stored cursor with another
-// time has the file opened at each start.
+// stale reports whether a file with this time has to be looked at: while it is read,
+// for bytes that were rewritten behind the cursor; later for the time of the file
+// too, which lines of a tail lack. A stored cursor with another time would have the
+// file opened at each start.
 func (t *tailer) stale(modified int64, whole bool) bool {
 	looked := t.looked.Load()
 	if !t.idle.Load() {
@@ -105,7 +106,7 @@ func (t *tailer) stop() {
 // that a long line has, where our own loop takes it once.
 const farBytes = 1 << 20
 
-// written hears of a write to the file, which has this size by now.
+// written records a write to the file, which has this size now.
 func (t *tailer) written(size int64) {
 	switch {
 	case size-t.offset.Load() > farBytes:
@@ -115,7 +116,8 @@ func (t *tailer) written(size int64) {
 	}
 }
 
-// watchedOver says that a look has just compared the whole file with the cursor, as a check would have it.
+// watchedOver records that a look has just compared the whole file with the cursor,
+// as a check would.
 func (t *tailer) watchedOver(now time.Time, every time.Duration) bool {
 	return !t.tails && now.UnixNano()-t.sighted.Load() < int64(every)
 }
@@ -181,7 +183,7 @@ func (t *tailer) follow(ctx context.Context, poll bool) (reread bool) {
 	}
 }
 
-// far says that a long line stands at the end of the file, and lacks its own end.
+// far reports whether the file ends with a long line that is incomplete.
 func (t *tailer) far() bool { return t.cursor.Size-t.cursor.Offset > farBytes }
 
 // wait looks whenever it is poked, before the end of a long line: a tail would keep what there is of it.
@@ -296,8 +298,8 @@ func (t *tailer) deliver(ctx context.Context, l *tail.Line) bool {
 	}
 	end := l.SeekInfo.Offset
 	if end <= t.cursor.Offset {
-		// Either look has been faster, or the file was truncated and the tail
-		// begins anew: look can tell.
+		// Either a look was faster, or the file was truncated and the tail
+		// restarts: a look finds out.
 		t.poke()
 		return true
 	}

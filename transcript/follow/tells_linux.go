@@ -10,8 +10,9 @@ import (
 // zfsMagic is the number of ZFS, which lies outside the kernel.
 const zfsMagic = 0x2fc12fc1
 
-// tellsAll says whether inotify tells of every change in an open folder: its file system is one that this machine alone
-// writes. Of another, such as NFS, SMB, 9P, FUSE or one that is not known here, it is not certain.
+// tellsAll reports whether inotify reports every change in an open folder: only this
+// machine writes to its file system. For NFS, SMB, 9P, FUSE and unknown ones it is
+// false.
 func tellsAll(dir *os.File) bool {
 	var st unix.Statfs_t
 	err := error(unix.EINTR)

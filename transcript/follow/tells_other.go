@@ -4,5 +4,5 @@ package follow
 
 import "os"
 
-// tellsAll says whether all changes in an open folder are told of. Of no other system that is known.
+// tellsAll is false: no other system is known to report all changes.
 func tellsAll(*os.File) bool { return false }

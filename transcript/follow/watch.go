@@ -83,7 +83,7 @@ func (w *watcher) add(dir string) {
 	}
 }
 
-// watches says whether the folder of a file is watched.
+// watches reports whether the folder of a file is watched.
 func (w *watcher) watches(path string) bool {
 	return w.notify != nil && (len(w.failed) == 0 || w.watched[filepath.Dir(path)])
 }

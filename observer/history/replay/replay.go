@@ -50,8 +50,9 @@ type Event struct {
 	ThresholdSource string `json:"threshold_source,omitempty"`
 }
 
-// Run plays each session, in the order of changes, and returns all events by time; those without a time come first. It
-// forgets the records of changes on the way. The error says that ctx has ended, or that the policy is not valid.
+// Run replays each session, in the order of changes, and returns all events by time,
+// those without a time first. It drops the records of changes. The error means that
+// ctx has ended, or that the policy is invalid.
 func Run(ctx context.Context, changes []transcript.Change, o Options) ([]Event, error) {
 	f := fleet.New(fleet.Options{Created: o.Now, Windows: o.Windows, Thresholds: o.Policy.Thresholds}, fleet.Stored{Settled: true})
 	var all []Event

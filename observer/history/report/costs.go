@@ -39,7 +39,7 @@ type Cost struct {
 
 // ProjectCosts are those of one project.
 type ProjectCosts struct {
-	Name string `json:"name"` // "" where the records do not tell
+	Name string `json:"name"` // "" if the records have none
 	Costs
 }
 
@@ -60,12 +60,12 @@ type Boundary struct {
 	Tokens int64
 }
 
-// Saved says what would have been saved of the tokens that were read again after compactions.
+// Saved estimates the savings in tokens that were read again after compactions.
 type Saved struct {
 	// ByHandoffs is by handing over instead: as much as handoffs made contexts grow less by rereads, for each; null where
 	// there are too few handoffs to say.
 	ByHandoffs *int64 `json:"by_handoffs"`
-	// ByFiles is by knowing what stands in the files most often read again.
+	// ByFiles is the saving if the files most often read again were in the context.
 	ByFiles int64 `json:"by_files"`
 }
 

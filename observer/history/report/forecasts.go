@@ -42,7 +42,7 @@ func newForecasts(o alerts.Options) (*forecasts, error) {
 	return &forecasts{engine: engine, agents: map[alerts.AgentID]*foreseen{}}, err
 }
 
-// take tells the engine an event. Events of all sessions must come by time.
+// take passes an event to the engine. Events of all sessions must come by time.
 func (f *forecasts) take(t *history.Timeline, i int) {
 	ev := t.Events[i]
 	a := f.agents[ev.Agent]

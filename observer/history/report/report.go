@@ -1,8 +1,9 @@
-// Package report sums up past transcripts: sessions, turns and compactions by project, model and month, the context sizes
-// at which compaction struck and what was left, the turns between compactions, storms.
+// Package report summarizes past transcripts: sessions, turns and compactions by
+// project, model and month, context sizes before and after compactions, turns
+// between compactions, storms.
 //
-// What stands in several transcripts counts once, where it first happened. Rows, histograms and unknowns add up to the
-// totals. The sums say what happened and advise nothing: thresholds are tried by tune. Nothing is printed here.
+// Records in several transcripts count once, where they first happened. Rows,
+// histograms and unknowns add up to the totals. Package tune tries thresholds.
 package report
 
 import (
@@ -17,13 +18,13 @@ import (
 
 // Options say by which rules transcripts are summed up.
 type Options struct {
-	Policy  alerts.Options          // says what a storm is
+	Policy  alerts.Options          // defines a storm
 	Windows []transcript.WindowRule // windows that are configured for models
 	Now     time.Time               // a session with a newer record than ten minutes before may go on
 }
 
-// Of sums up transcripts that have been read, and forgets them. The error says that the policy is not valid, or that the
-// context has ended.
+// Of summarizes a history, and drops its records. The error means that the policy is
+// invalid, or that the context has ended.
 func Of(ctx context.Context, h *history.History, o Options) (*Report, error) {
 	s, err := newSums(o.Policy)
 	if err != nil {
@@ -62,8 +63,8 @@ type Report struct {
 	Dropped int64 `json:"tokens_dropped"`
 	Storms  int   `json:"storms"`
 
-	// Costs says what boundaries of contexts cost, ProjectCosts the same of each project, the dearest first. RereadFiles are
-	// those most often read again after compactions.
+	// Costs has the costs of boundaries, ProjectCosts those of each project, highest
+	// first. RereadFiles are the files most often read again after compactions.
 	Costs        Costs          `json:"costs"`
 	ProjectCosts []ProjectCosts `json:"costs_by_project"`
 	RereadFiles  []RereadFile   `json:"reread_files"`
@@ -95,7 +96,7 @@ type Report struct {
 // Row is the part of one project, model or month. A session counts for its last model and the month in which it
 // began, a turn for the model that answered it.
 type Row struct {
-	Name        string          `json:"name"` // "" where the records do not tell
+	Name        string          `json:"name"` // "" if the records have none
 	Sessions    int             `json:"sessions"`
 	Turns       int             `json:"turns"`
 	Compactions api.Compactions `json:"compactions"`

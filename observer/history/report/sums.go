@@ -20,7 +20,7 @@ const (
 	turnBin    = 1
 )
 
-// sums is a report while its sessions are told.
+// sums is a report in progress.
 type sums struct {
 	engine   *alerts.Engine // for storms
 	thin     history.Thinner
@@ -39,7 +39,7 @@ type sessionSums struct {
 	id          alerts.AgentID
 	turns       int
 	compactions api.Compactions
-	pre         []int64 // those of known size that nobody made by hand
+	pre         []int64 // those of known size that were not manual
 
 	cycle int  // turns of the present cycle, with those that were copied
 	shown bool // the transcript has shown something of it

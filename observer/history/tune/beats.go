@@ -58,7 +58,7 @@ func (r *trial) take(l *ladder, t *history.Timeline) {
 	r.sessions = append(r.sessions, s)
 }
 
-// event is what the engine is told.
+// event is the beat as an event for the engine.
 func (b *beat) event(agent alerts.AgentID) alerts.Event {
 	ev := alerts.Event{Kind: b.kind, Agent: agent, At: b.at.Time(), Window: b.window}
 	switch b.kind {
@@ -143,7 +143,7 @@ func (p *progress) beat(ev *alerts.Event) beat {
 	case alerts.EventTurnStart:
 		p.turns++
 	case alerts.EventReading:
-		if ev.Tokens != p.size { // the lines of one reply tell the same
+		if ev.Tokens != p.size { // the lines of one reply have the same size
 			p.replies++
 		}
 		p.size, b.tokens = ev.Tokens, ev.Tokens
@@ -173,7 +173,7 @@ func (l *ladder) climb(p *progress, b *beat) {
 	}
 }
 
-// matters says whether an engine with a step of a ladder must be told of a beat.
+// matters reports whether an engine with a step of a ladder needs a beat.
 func (b *beat) matters(kind, step int) bool {
 	return b.needed || b.kind != alerts.EventReading || step >= int(b.reached[kind][0]) && step < int(b.reached[kind][1])
 }

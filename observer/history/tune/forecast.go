@@ -8,7 +8,7 @@ import (
 	"sm/observer/history"
 )
 
-// Forecast are forecasts made when so many turns were left before a compaction that nobody made by hand.
+// Forecast has the forecasts made with a number of turns left before compactions that were not manual.
 type Forecast struct {
 	Left      int `json:"turns_left"`
 	Forecasts int `json:"forecasts"`
@@ -19,7 +19,7 @@ type Forecast struct {
 	Within float64  `json:"within_range"`
 }
 
-// forecaster asks an engine that is told everything how far compactions are, and knows the answers.
+// forecaster compares the forecasts of an engine that gets all events with the truth.
 type forecaster struct {
 	engine *alerts.Engine
 	left   [4]int
@@ -43,7 +43,7 @@ func (f *forecaster) take(events []alerts.Event, first []bool) {
 	f.play(events, first)
 }
 
-// play asks while the engine is told all but what repeats.
+// play passes all events but repetitions to the engine and asks for forecasts.
 func (f *forecaster) play(events []alerts.Event, first []bool) {
 	f.questions(events, first)
 	for i := range events {
@@ -66,7 +66,7 @@ func (f *forecaster) questions(events []alerts.Event, first []bool) {
 		switch ev := &events[i]; ev.Kind {
 		case alerts.EventTurnStart:
 			starts = append(starts, i)
-		case alerts.EventReset: // of the turns before a rewind no compaction will tell
+		case alerts.EventReset: // the turns before a rewind lead to no compaction
 			goesOn := i > 0 && events[i-1].Kind == alerts.EventTurnStart
 			if starts = starts[:0]; goesOn {
 				starts = append(starts, i-1)
@@ -110,7 +110,7 @@ func (f *forecaster) answer(q int, agent alerts.AgentID) {
 	}
 }
 
-// holds says whether the truth lies in a range: the turn of the compaction itself may count or not.
+// holds reports whether a range contains the truth. The turn of the compaction itself may count or not.
 func holds(r alerts.Range, left float64) bool { return r.Low <= left && r.High >= left-1 }
 
 func (f *forecaster) figures() []Forecast {

@@ -59,7 +59,7 @@ type Grid struct {
 	Groups int `json:"-"` // of sessions that were not copied from each other
 }
 
-// Advice says what to do with what was chosen.
+// Advice is what to do with the chosen thresholds.
 type Advice string
 
 // All there is to advise.
@@ -108,8 +108,8 @@ type Options struct {
 	Now        time.Time               // a session with a newer record than ten minutes before may go on
 }
 
-// Try plays all sessions through an engine for each threshold, and forgets them. The error says that the policy is not
-// valid, or that the context has ended.
+// Try replays all sessions for each threshold, and drops their records. The error
+// means that the policy is invalid, or that the context has ended.
 func Try(ctx context.Context, h *history.History, o Options) (*Grid, error) {
 	h.Settle(o.Windows, o.Now)
 	// What a client's compaction threshold does to notices is the same for all pairs, and no step of a ladder.
@@ -294,7 +294,7 @@ func (g *Grid) choose(r *trial, configured alerts.Thresholds) error {
 	return nil
 }
 
-// same says that two pairs warn alike in every window.
+// same reports whether two pairs give the same warnings in every window.
 func same(a, b alerts.Thresholds) bool {
 	window := transcript.Window{Tokens: 1_000_000_007} // in which no threshold in percent is one in tokens
 	aw, ac := a.Limits(window, 0)
@@ -302,10 +302,10 @@ func same(a, b alerts.Thresholds) bool {
 	return aw == bw && ac == bc
 }
 
-// Same says that two candidates warn alike in every window.
+// Same reports whether two candidates give the same warnings in every window.
 func (c *Candidate) Same(other *Candidate) bool { return same(c.thresholds, other.thresholds) }
 
-// advise says what becomes of a pair that was chosen, by the sessions that had no say in it.
+// advise checks a chosen pair with the sessions that were not used to choose it.
 func advise(chosen, current *Candidate, d Difference) Advice {
 	switch c := &chosen.Checking; {
 	case same(chosen.thresholds, current.thresholds):
@@ -322,12 +322,14 @@ func advise(chosen, current *Candidate, d Difference) Advice {
 	return AdviceChange
 }
 
-// choice takes the best pair and, of those whose measure is no more than one standard error below it, the one that
-// insists earliest: the lowest critical notice, with the warning of the highest measure. The fewer compactions there are,
-// the more their figures are chance, and the more careful that is: the best pair of few stands close to where the next
-// one fails. (Breiman and others, Classification and Regression Trees, 1984, choose trees by one standard error.)
-// Percentages are preferred where they are as good by the same rule, for they hold in every window. A pair that never
-// gives a notice in time is not taken; without any other ok is false.
+// choice returns the best pair and, of those whose measure is at most one standard
+// error below it, the earliest: the lowest critical notice, with the warning of the
+// highest measure. With few compactions the measures are mostly chance, and the best
+// pair is close to one that fails, so an earlier one is safer. (Breiman and others,
+// Classification and Regression Trees, 1984, choose trees by one standard error.)
+// Percentages are preferred if they are as good by the same rule, as they apply to
+// every window. A pair that never gives a notice in time is not chosen; without any
+// other ok is false.
 func choice(pairs []Candidate) (best, chosen Candidate, ok bool) {
 	pairs = slices.DeleteFunc(slices.Clone(pairs), func(p Candidate) bool { return p.Choosing.Coverage == 0 })
 	if len(pairs) == 0 {

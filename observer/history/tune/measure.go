@@ -19,8 +19,8 @@ const (
 
 // Figures are what a pair of thresholds is worth on some sessions. Shares are 0 where there is nothing to share.
 type Figures struct {
-	// Compactions are those that nobody made by hand and of whose cycle something was seen. Warned came after any notice,
-	// Timely after one in time.
+	// Compactions counts those that were not manual and whose cycle has a reading.
+	// Warned came after any notice, Timely after one in time.
 	Compactions int     `json:"compactions"`
 	Warned      int     `json:"warned"`
 	Timely      int     `json:"timely"`
@@ -55,7 +55,7 @@ func leadOf(all []float64) Lead {
 	return Lead{new(history.Median(all)), &all[0]}
 }
 
-// everyone stands for both halves of the sessions.
+// everyone selects both halves of the sessions.
 const everyone = none
 
 // measure measures what was said in the sessions of one half, or of both.
@@ -96,15 +96,16 @@ func (r *trial) sum(said []notices, half int, ahead *leads) (f Figures) {
 	f.Used = Share(total.won, f.Timely)
 	f.Coverage, f.VainShare = Share(float64(f.Timely), f.Compactions), Share(total.vain, f.Open)
 	f.Measure, f.StandardError = total.measure(), standardError(list)
-	if math.IsNaN(f.StandardError) { // one group: all that there is to tell is how its cycles differ
+	if math.IsNaN(f.StandardError) { // one group: only its cycles can be compared
 		f.StandardError = fromOne(standardError(r.sort(said, half, true, nil)))
 	}
 	return f
 }
 
-// sort goes through the cycles of a half and adds them up by the groups of sessions, or each for itself. A cycle counts
-// where its compaction happened, if nobody made that by hand and the transcript shows a reading before it; one that no
-// compaction ended if it is over. What it returns holds until the next call.
+// sort adds up the cycles of a half by the groups of sessions, or each for itself. A
+// cycle counts where its compaction happened, if that was not manual and the
+// transcript has a reading before it; a cycle without a compaction counts if it is
+// over. The result is valid until the next call.
 func (r *trial) sort(said []notices, half int, single bool, compacted func(c *cycle, first int32, timely *beat)) []cluster {
 	n := r.groups
 	if single {

@@ -9,7 +9,7 @@ import (
 	"sm/transcript"
 )
 
-// none stands for a notice that was not said, a step that there is not, a compaction that did not come.
+// none is a notice that was not given, a missing step, or a missing compaction.
 const none = -1
 
 // cycle is a stretch of a session between compactions, as the engine saw it.
@@ -41,8 +41,9 @@ func newTrial(ctx context.Context, o alerts.Options, groups int) *trial {
 	return &trial{ctx: ctx, options: plainOptions(o), groups: groups}
 }
 
-// run returns what an engine with these thresholds says in each cycle. With a step of a ladder, which must then be the
-// only threshold, the engine is told of the beats that matter to that alone, and of no session that never reaches it.
+// run returns the notices of an engine with these thresholds in each cycle. With a
+// step of a ladder, which must then be the only threshold, the engine gets only the
+// beats that matter to that step, and no session that never reaches it.
 func (r *trial) run(limits alerts.Thresholds, kind, step int) ([]notices, error) {
 	if err := r.ctx.Err(); err != nil {
 		return nil, err
@@ -161,7 +162,7 @@ func together(warning, critical []notices) []notices {
 	return both
 }
 
-// whole runs an engine with any thresholds whose values stand on the ladders, and tells it of all beats.
+// whole runs an engine with thresholds whose values are on the ladders, with all beats.
 func (r *trial) whole(t alerts.Thresholds) ([]notices, error) {
 	return r.run(t, none, none)
 }
