@@ -12,7 +12,7 @@ import (
 	"sm/observer/api"
 )
 
-// targetsQuery is whether the observers can be scraped, which the server knows of the job that the shipped rules name.
+// targetsQuery returns whether the observers can be scraped, for the job of the shipped rules.
 const targetsQuery = `up{job="sm"}`
 
 // prefix is how the names of all series of sessions begin.
@@ -120,9 +120,10 @@ func sessionsOf(figures []series) (found map[key]*session, instances map[string]
 	return found, instances
 }
 
-// plausible says whether a session can have such a value, which is unknown otherwise: anything can write to a central
-// server. Tokens, seconds and counts are at most 1e9, so that sums of them stay in range; a time is before the year 10000,
-// for JSON has no later ones.
+// plausible reports whether a session can have such a value; others count as
+// unknown, since anything can write to a central server. Tokens, seconds and counts
+// are at most 1e9, so that their sums stay in range; times are before the year
+// 10000, the last that JSON has.
 func plausible(name string, v float64) bool {
 	low, high := 0.0, 1e9
 	switch name {

@@ -1,10 +1,6 @@
-// Package page draws the page at /: plain values in, HTML and SVG out.
+// Package page renders the page at /: values in, HTML and SVG out.
 //
-// Invariants: whatever a transcript or a hook says is text and never markup; the page
-// runs no script and no style but its own, and loads nothing; what does not change in
-// the values does not change in the HTML, so ages are left to the script; what is
-// unknown is called unknown and never 0.
-//
-// It asks nobody, keeps nothing and changes nothing: who serves the page brings the
-// values, and says when they have changed.
+// Texts of transcripts and hooks are text and never markup. The page runs only its
+// own script and style, and loads nothing. Equal values give equal HTML, so ages are
+// computed by the script. Unknown values are shown as unknown and never as 0.
 package page

@@ -95,8 +95,8 @@ func DataOf(r *Row) Data {
 
 func (r *Row) pressure() string { return cmp.Or(r.Pressure, "unknown") }
 
-// told names the threshold that the context has reached, and whether the agent
-// has heard the notice. It is empty below the first threshold.
+// told returns the threshold that the context has reached, and whether the agent
+// has read the notice; "" below the first threshold.
 func (r *Row) told() string {
 	limit := map[string]int64{"warn": r.Warning, "critical": r.Critical}[r.Level]
 	if limit <= 0 || r.Silenced {
@@ -199,7 +199,7 @@ func (d *row) state(r *Row) {
 		notes = append(notes, tame(r.Waiting))
 	}
 	switch d.StateKey {
-	case "ended": // nobody is there, and that is all there is to see
+	case "ended": // there is nothing else to show
 		d.StateKey = "quiet"
 	case "busy", "idle", "waiting", "quiet", "compacting":
 	default:

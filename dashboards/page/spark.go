@@ -6,12 +6,12 @@ import (
 )
 
 const (
-	// pause is the longest that a stretch without readings is drawn in a sparkline: what
-	// counts there is how the context grows, not when nobody worked.
+	// pause is the longest stretch without readings in a sparkline, which shows growth
+	// and not idle time.
 	pause = 5 * 60
 	// sparkDots is how many places a sparkline has from left to right: more are not seen, and thousands of rows are sent.
 	sparkDots = 64
-	// sparkCycles is how many cycles it shows at most: of more nothing could be told apart.
+	// sparkCycles limits the cycles of a sparkline; more could not be distinguished.
 	sparkCycles = 6
 )
 
@@ -94,7 +94,7 @@ func worked(points []Point) (at []float64, top float64) {
 	return at, top
 }
 
-// blank says that a cycle has begun and has no reading yet.
+// blank reports whether a cycle has begun and has no reading yet.
 func (h *History) blank() bool {
 	for i := len(h.Marks) - 1; i >= 0; i-- {
 		if h.Marks[i].opens() {
@@ -107,8 +107,8 @@ func (h *History) blank() bool {
 // cycle is a stretch of points that follow each other.
 type cycle struct{ from, to int }
 
-// cycles parts the points where a cycle begins: at a point that says so, and between two points with a mark in between
-// that opens one.
+// cycles splits the points where a cycle begins: at a marked point, and between two
+// points with a mark between them that opens a cycle.
 func (h *History) cycles() (all []cycle) {
 	from, m := 0, 0
 	for i := 1; i < len(h.Points); i++ {

@@ -11,8 +11,8 @@ import (
 type View struct {
 	// Build names the observer's version, for the footer.
 	Build string
-	// Mark says up to where the rows are told; the script gives it back when it asks
-	// for news. "" where Rows are not all: then the script asks for all.
+	// Mark identifies the state of the rows; the script sends it back when it asks for
+	// changes. "" if Rows are incomplete: then the script asks for all.
 	Mark string
 	Head Head
 	Rows []Line // in the order of Before
@@ -50,17 +50,18 @@ type Head struct {
 	DollarsSince string
 	// Limits are those of the account, as its client reports them.
 	Limits []Limit
-	// CatchingUp says that what existed at the start is still being read: Done of Files.
+	// CatchingUp means that the observer still reads existing files: Done of Files.
 	CatchingUp  bool
 	Done, Files int64
 	// Projects are the folders that are watched.
 	Projects []string
-	// Demo says that all of it is made up.
+	// Demo means that all agents are simulated.
 	Demo bool
 	// NotWarned is true while no hook was ever seen: agents get no notices.
 	NotWarned bool
-	// Server is the central server that knows the agents, "" for the observer. Hosts counts their machines, and Down names
-	// those whose observers do not answer. Problem is why the server has not answered since Since, in seconds since 1970.
+	// Server is the central server of the agents, "" for the observer. Hosts counts
+	// their machines, Down names those whose observers do not answer. Problem is why the
+	// server has not answered since Since, in seconds since 1970.
 	Server  string
 	Hosts   int
 	Down    []string
@@ -90,10 +91,10 @@ type Row struct {
 	// 0 or more; "" and 0 while unknown.
 	Pressure string
 	Ratio    float64
-	// Level is what the agent was told: ok, early_warn, warn or critical; "" while the context is unknown.
+	// Level is the agent's level: ok, early_warn, warn or critical; "" while the context is unknown.
 	Level string
-	// Tokens is the size of the context, 0 while unknown; Estimate says that it is a guess.
-	// Percent is its share of the window as the client shows it.
+	// Tokens is the size of the context, 0 while unknown; Estimate means that it is
+	// estimated. Percent is its share of the window as the client shows it.
 	Tokens   int64
 	Estimate bool
 	Percent  int
@@ -119,8 +120,8 @@ type Row struct {
 	// Subagents counts those at work, SubagentTokens is the largest context of them, 0 while unknown.
 	Subagents      int
 	SubagentTokens int64
-	// Check is agrees, lagging, drift, or "" with nothing to compare; Drift is how many
-	// tokens more the status line tells.
+	// Check is agrees, lagging, drift, or "" with nothing to compare; Drift is the number
+	// of tokens that the status line has more.
 	Check string
 	Drift int64
 	// Seen is when the agent last did anything, in seconds since 1970; 0 for never.
@@ -143,7 +144,7 @@ type History struct {
 type Point struct {
 	At     int64 // seconds since 1970
 	Tokens int64
-	// First says that a cycle begins here: nothing leads from the point before to this one.
+	// First means that a cycle begins here: no line leads from the point before to this one.
 	First bool
 }
 
@@ -155,7 +156,7 @@ type Mark struct {
 	Tokens int64  // of the context just then, 0 when unknown
 }
 
-// opens says whether a mark ends one cycle and begins the next.
+// opens reports whether a mark ends one cycle and begins the next.
 func (m *Mark) opens() bool {
 	switch m.Kind {
 	case "compaction", "clear", "session", "handoff", "rewind":
@@ -178,8 +179,8 @@ type Detail struct {
 	Location *time.Location
 }
 
-// Fact is one line about an agent. At, where it is not 0, is a time in seconds since 1970
-// that stands for Value. Copy says that the value is worth copying.
+// Fact is one line about an agent. At, if it is not 0, is a time in seconds since 1970
+// that replaces Value. Copy adds a button that copies the value.
 type Fact struct {
 	Name, Value string
 	At          int64

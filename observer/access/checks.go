@@ -88,7 +88,7 @@ func (g *gatekeeper) checkBrowser(v *visit) *refusal {
 	if foreign("Origin", func(s string) bool { return s == origin }) ||
 		foreign("Referer", func(s string) bool { return s == origin || strings.HasPrefix(s, origin+"/") }) ||
 		foreign("Sec-Fetch-Site", func(s string) bool {
-			// none is an address that the user typed; nobody types a POST.
+			// none is an address that the user typed, which is never a POST.
 			return s == "same-origin" || s == "none" && v.r.Method == http.MethodGet
 		}) {
 		return no
@@ -107,10 +107,9 @@ func (g *gatekeeper) checkPath(v *visit) *refusal {
 	return &refusal{code: http.StatusNotFound, text: text}
 }
 
-// checkPeer asks for the proof that the route's tier demands: a bearer token, or
-// the uid that the kernel reports for the other end. Root is not one of us unless
-// we are root. A pass stands in where the kernel reports none, and never for a uid
-// that is known to be another.
+// checkPeer checks the proof that the route's tier requires: a bearer token, or the
+// uid that the kernel reports for the peer. Root is admitted only if the observer
+// runs as root. A pass replaces an unknown uid, and never a known one.
 func (g *gatekeeper) checkPeer(v *visit) *refusal {
 	if g.tcp && v.route.Tier == Token {
 		return g.checkToken(v)

@@ -1,11 +1,12 @@
-// Package access decides who may come in over HTTP: it opens the listeners, finds out whose process is at the other
-// end of a connection, gives each user a share of the connections, and checks every request before its handler runs.
+// Package access controls HTTP access: it opens the listeners, identifies the
+// process at the other end of a connection, gives each user a share of the
+// connections, and checks every request before its handler runs.
 //
-// Invariants: a route that names no tier is not on TCP; a refused request has not reached a handler, and nothing of its
-// body was read unless all else was right; over TCP a route of the socket looks like a path that does not exist; on a
-// system that does not tell who a peer is, only the Unix socket is open to our own uid, and the page to a browser with a pass.
-//
-// It knows routes as patterns with demands, and nothing of what they serve.
+// A route without a tier is not served over TCP. A refused request reaches no
+// handler, and its body is read only if everything else was right. Over TCP a route
+// of the socket looks like a path that does not exist. On a system that does not
+// identify peers, only the Unix socket is open to the observer's uid, and the page
+// to a browser with a pass.
 package access
 
 import (
@@ -19,9 +20,9 @@ import (
 	"time"
 )
 
-// A Tier says who may use a route over TCP. On the Unix socket every route is
-// open to our own uid. The zero value is the narrowest one, so a route that
-// forgets to name its tier is not on TCP at all.
+// A Tier is who may use a route over TCP. On the Unix socket every route is open to
+// the observer's uid. The zero value is the narrowest, so a route without a tier is
+// not served over TCP.
 type Tier uint8
 
 const (
@@ -43,7 +44,7 @@ type Route struct {
 	Body    int64 // largest body in bytes; 0 is 64 KiB
 	NoBody  bool  // the handler ignores the body: no Content-Type is required
 	Stream  bool  // a long poll or an event stream: no write deadline
-	Page    bool  // a pass stands in for a uid that the system does not say
+	Page    bool  // a pass replaces a uid that the system does not report
 	Opens   bool  // so does nothing at all: the handler asks for a token of Passes
 	Handler http.Handler
 }
@@ -100,7 +101,7 @@ type gatekeeper struct {
 	methods  []string // what any route on this kind of listener answers to
 }
 
-// An endpoint is what stands behind one pattern: a route for each method.
+// An endpoint has the routes of one pattern, by method.
 type endpoint map[string]*Route
 
 func (e endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -222,5 +223,5 @@ func WriteError(w http.ResponseWriter, code int, text string) {
 func WriteJSON(w http.ResponseWriter, code int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_, _ = w.Write(append(body, '\n')) // a peer that is gone cannot be told anything; a message is then offered again
+	_, _ = w.Write(append(body, '\n')) // the peer is gone; a message is offered again then
 }

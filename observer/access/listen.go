@@ -91,7 +91,7 @@ func (s *socketListener) remove() error {
 	return errors.Join(err, s.Listener.Close())
 }
 
-// privateDir makes sure that nobody else can put anything into dir.
+// privateDir makes sure that only this user can write to dir.
 func privateDir(dir string) error {
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -149,9 +149,9 @@ func clearStale(ctx context.Context, path string) error {
 	return os.Remove(path)
 }
 
-// ListenTCP listens on every address, or on none. Without IPv6 the address
-// [::1] is left out with a warning: there is then nobody to squat it either.
-// Connections have a place in s.
+// ListenTCP listens on every address, or on none. Without IPv6 the address [::1] is
+// left out with a warning: no other process can listen on it either. Connections
+// count in s.
 func ListenTCP(ctx context.Context, addresses []string, passed *Passed, s *Shares, log *slog.Logger) (listeners []net.Listener, err error) {
 	defer func() {
 		if err != nil {

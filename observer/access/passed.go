@@ -13,13 +13,14 @@ import (
 	"github.com/coreos/go-systemd/v22/activation"
 )
 
-// Passed are listening sockets that a service manager opened before the observer started, and keeps open while it
-// restarts: who connects meanwhile waits, and is not refused. The observer takes those whose address is configured.
+// Passed are listening sockets that a service manager opened before the observer
+// started and keeps open while it restarts: connections meanwhile wait and are not
+// refused. The observer takes those with a configured address.
 type Passed struct {
 	listeners []net.Listener
 }
 
-// NewPassed takes the listeners over; nil among them stand for what is no listening socket.
+// NewPassed takes the listeners over; nil among them is a descriptor that is no listening socket.
 func NewPassed(listeners []net.Listener) *Passed {
 	return &Passed{slices.DeleteFunc(slices.Clone(listeners), func(l net.Listener) bool { return l == nil })}
 }
@@ -55,7 +56,7 @@ func (p *Passed) take(network, address string) net.Listener {
 	return nil
 }
 
-// CloseRest closes what nobody took, and names it: it is in the unit of the socket, but not in the configuration.
+// CloseRest closes unused listeners and names them: they are in the socket unit, but not in the configuration.
 func (p *Passed) CloseRest(log *slog.Logger) error {
 	if p == nil {
 		return nil

@@ -22,15 +22,16 @@ const (
 	// TokenLife is how long a one-time token opens the page, PassLife how long the cookie that it becomes holds.
 	TokenLife = time.Minute
 	PassLife  = 12 * time.Hour
-	// maxTokens bounds the tokens that nobody has used yet; the oldest gives way.
+	// maxTokens limits the unused tokens; the oldest is dropped.
 	maxTokens = 16
 	keyBytes  = 32
 	keyFile   = "page.key"
 )
 
-// Passes lets a browser in where the system does not tell whose process it is: a one-time token, which only our own user
-// gets on the Unix socket, becomes a cookie. A cookie is a date that the state directory's key has signed, so it holds over
-// restarts, and for this observer alone. Safe for concurrent use.
+// Passes admit a browser where the system does not identify its user: a one-time
+// token, which only the observer's user gets on the Unix socket, is exchanged for a
+// cookie. A cookie is a date signed with the key of the state directory, so it
+// survives restarts, and is valid for this observer only. Safe for concurrent use.
 //
 // A browser sends cookies to all ports of a host. So that no other server of
 // the machine is sent this one, it is for a folder whose name is secret.
@@ -163,7 +164,7 @@ func (p *Passes) unfold(r *http.Request) *http.Request {
 	return inner
 }
 
-// Admits says whether a request carries a cookie of ours that still holds. No passes admit nobody.
+// Admits reports whether a request has a valid cookie. Nil passes admit no request.
 func (p *Passes) Admits(r *http.Request, now time.Time) bool {
 	if p == nil {
 		return false

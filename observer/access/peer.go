@@ -10,7 +10,7 @@ import (
 	"sm/observer/socket"
 )
 
-// errPeerUnknown says that the system does not tell who a connection is from.
+// errPeerUnknown means that the system does not identify the peer of a connection.
 var errPeerUnknown = errors.New("peer unknown")
 
 // A peer is who has the other end of a connection; asked at the first need, and
@@ -46,8 +46,8 @@ func peerUID(c net.Conn) (uint32, error) {
 	return 0, errPeerUnknown
 }
 
-// PeerPID is the process at the other end of a request's connection, as it was when it connected. Only a Unix socket on
-// Linux tells; elsewhere the result is an error.
+// PeerPID returns the process at the other end of a request's connection at the time
+// that it connected. Only Unix sockets on Linux have it; elsewhere it is an error.
 func PeerPID(ctx context.Context) (int, error) { return peerPID(peerOf(ctx).conn) }
 
 func peerPID(c net.Conn) (int, error) {

@@ -23,7 +23,7 @@ const (
 	loopbackInterface = 1
 )
 
-// errNoDiag says that the kernel does not answer questions about single sockets.
+// errNoDiag means that the kernel does not answer queries about single sockets.
 var errNoDiag = errors.New("no sock_diag")
 
 // A diag asks the kernel for single TCP sockets. It takes some microseconds however many there are; the tables in

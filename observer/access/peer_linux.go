@@ -138,8 +138,8 @@ type socketTable struct {
 	six  bool
 }
 
-// socketTables are the tables in which a socket with this address may be: an
-// IPv4 one may have been made as IPv6, and then stands there as ::ffff:a.b.c.d.
+// socketTables returns the tables that may list a socket with this address: an IPv4
+// socket may have been created as IPv6, and is then listed as ::ffff:a.b.c.d.
 func socketTables(a netip.AddrPort) []socketTable {
 	six := socketTable{"/proc/net/tcp6", true}
 	if a.Addr().Is4() {

@@ -10,14 +10,14 @@ import (
 // unixPeerPID cannot say on all of these systems.
 func unixPeerPID(*net.UnixConn) (int, error) { return 0, errPeerUnknown }
 
-// tcpPeerUID cannot say: these systems do not tell who is on the other end of a
-// TCP connection. Routes for our own uid are therefore on the Unix socket only.
+// tcpPeerUID always fails: these systems do not identify the peer of a TCP
+// connection. Routes for the observer's uid are therefore only on the Unix socket.
 func tcpPeerUID(*net.TCPConn) (uint32, error) { return 0, errPeerUnknown }
 
 // A uidFinder finds the owner of a socket of this machine.
 type uidFinder func(local, remote netip.AddrPort) (uint32, error)
 
-// acceptFinder says that nobody is found: all connections are in the share of those that are unknown.
+// acceptFinder finds no uid: all connections count as unknown.
 func acceptFinder(net.Listener) (find uidFinder, closeFinder func()) { return nil, func() {} }
 
 func tcpPeerUIDBy(*net.TCPConn, uidFinder) (uint32, error) { return 0, errPeerUnknown }

@@ -15,12 +15,12 @@ const refusalPage = `<!doctype html>
 <body><main><h1>{{.Title}}</h1><p>{{.Text}}</p><p>{{.Advice}}</p></main></body></html>
 `
 
-// wantsPage says that a person looks at the answer: a browser that opens an address asks for HTML before all else.
+// wantsPage reports whether a person looks at the answer: a browser that opens an address prefers HTML.
 func wantsPage(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.HasPrefix(r.Header.Get("Accept"), "text/html")
 }
 
-// WriteRefusal answers a person's browser with a small page that says what to do, and anybody else as [WriteError].
+// WriteRefusal answers a browser with a small page that has the remedy, and other clients like [WriteError].
 func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string) {
 	if !wantsPage(r) {
 		WriteError(w, code, text)
@@ -43,7 +43,7 @@ func WriteRefusal(w http.ResponseWriter, r *http.Request, code int, text string)
 	if text != "" {
 		text = strings.ToUpper(text[:1]) + text[1:] + "."
 	}
-	// A peer that is gone cannot be told anything.
+	// An error means that the peer is gone.
 	_ = page.Execute(w, struct{ Title, Text, Advice string }{title, text, advice})
 }
 

@@ -41,7 +41,7 @@ type Shares struct {
 	unknown int
 	each    int
 	all     int
-	blind   bool // the system does not tell uids, so ours are among the unknown
+	blind   bool // the system reports no uids, so this user is among the unknown
 
 	mu        sync.Mutex
 	trusted   []uint32                   // uids that have room whatever strangers do
@@ -97,7 +97,7 @@ func (s *Shares) Allow(uids []uint32) {
 	}
 }
 
-// trusts says whether a share is that of our own uid or of an allowed one.
+// trusts reports whether a share is of the observer's uid or an allowed one.
 func (s *Shares) trusts(k shareKey) bool { return k.known && slices.Contains(s.trusted, k.uid) }
 
 func (s *Shares) limit(k shareKey) int {
@@ -148,7 +148,7 @@ func (s *Shares) admit(c net.Conn, k shareKey, now time.Time) *sharedConn {
 	return conn
 }
 
-// keepsPace says whether a stranger's share may have another connection now.
+// keepsPace reports whether the share of a stranger may have another connection now.
 func (s *Shares) keepsPace(k shareKey, now time.Time) bool {
 	const whole = strangerBurst * time.Second / strangerRate // after this a pace is as good as new
 	if k == (shareKey{}) && s.blind {
@@ -285,7 +285,7 @@ func otherMachine(c *net.TCPConn) (netip.Addr, bool) {
 	return far, !far.IsLoopback() && far != near
 }
 
-// isStranger says whether a connection counts as one of strangers. Only listeners with shares know.
+// isStranger reports whether a connection counts as a stranger's. Only listeners with shares know.
 func isStranger(c net.Conn) bool {
 	switch c := c.(type) {
 	case *sharedConn:

@@ -1,10 +1,11 @@
-// Package alertmanager takes in alerts of Alertmanager about agents: what its webhook sends, and what it is asked for where
-// no port is open to it.
+// Package alertmanager receives alerts about agents from Alertmanager: by its
+// webhook, and by polling where no port is open to it.
 //
-// Invariants: an alert that is silenced or inhibited, is of another host, or names no agent or kind of notice, is nobody's;
-// several Alertmanagers of one cluster are one, and one that does not answer takes nothing from the others; nothing is asked
-// while no server is configured.
+// An alert that is silenced or inhibited, of another host, or without an agent or
+// kind of notice is ignored. Several Alertmanagers of a cluster count as one, and a
+// failing one does not affect the others. Without a configured server nothing is
+// polled.
 //
-// It says nothing itself. Whether an agent hears, and that it hears once whichever way an alert comes, the policy decides by
-// agent, cycle and kind.
+// Package alerts decides whether an agent gets a notice, by agent, cycle and kind, so
+// it gets each once.
 package alertmanager

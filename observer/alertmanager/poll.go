@@ -35,13 +35,13 @@ type Options struct {
 	HTTPConfig string
 }
 
-// Check says what a Poller would refuse.
+// Check returns the error with which a Poller would refuse the options.
 func (o *Options) Check() error {
 	_, err := newRound(o)
 	return err
 }
 
-// Failing asks each server once, and says what is wrong with those that give no list of alerts.
+// Failing asks each server once and returns the errors of those that give no list of alerts.
 func (o *Options) Failing(ctx context.Context) (failures []error) {
 	r, err := newRound(o)
 	if err != nil {
@@ -57,7 +57,7 @@ func (o *Options) Failing(ctx context.Context) (failures []error) {
 	return failures
 }
 
-// Take hands alerts to the policy. It returns those whose agent is not known yet: they are brought again.
+// Take passes alerts to the engine. It returns those of unknown agents, which are passed again later.
 type Take func(ctx context.Context, list []Firing) (unknown []Firing, err error)
 
 // Poller asks Alertmanagers for the alerts of this machine, again and again.
@@ -74,7 +74,7 @@ type Poller struct {
 // Outcomes are all that a Poller counts: a request has been answered, or has failed.
 func Outcomes() []string { return []string{"answered", "failed"} }
 
-// NewPoller prepares one that asks nobody before the first begin of Prepare. Count is called with one of Outcomes for each request.
+// NewPoller returns a poller that polls after the first begin of Prepare. Count is called with one of Outcomes for each request.
 func NewPoller(log *slog.Logger, take Take, count func(outcome string)) *Poller {
 	return &Poller{log: log, take: take, count: count, changed: make(chan struct{}, 1), next: &round{}}
 }
@@ -196,8 +196,8 @@ type alert struct {
 	} `json:"status"`
 }
 
-// fires says whether the alert is this host's and nobody wants it kept quiet. The servers were asked for such ones alone:
-// one of another kind may not heed that.
+// fires reports whether the alert is of this host and not silenced. The servers are
+// asked only for such alerts, but other implementations may ignore that.
 func (a *alert) fires(host string) bool {
 	s := &a.Status
 	return s.State == "active" && len(s.SilencedBy)+len(s.InhibitedBy)+len(s.MutedBy) == 0 && a.Labels["host"] == host

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// Session is one agent with its present session, as GET /sessions
-// tells it.
+// Session is one agent with its present session, as in GET /sessions.
 type Session struct {
 	// Host is the machine, where sessions of several are looked at; an observer leaves its own out.
 	Host string `json:"host,omitempty"`
@@ -51,13 +50,13 @@ type Session struct {
 	// nothing, and while unknown.
 	WaitingFor  string  `json:"waiting_for"`
 	LastHandoff *string `json:"last_handoff_path"`
-	// Compactions happened in this session; Inherited stand in its file but
-	// happened in another.
+	// Compactions happened in this session; Inherited are in its file but happened in
+	// another.
 	Compactions Compactions `json:"compactions"`
 	Inherited   int         `json:"inherited_compactions"`
-	// DriftTokens is how many tokens more the status line tells than the transcript, 0
-	// when they agree; CrossCheck is agrees, lagging, drift, or "" without anything to
-	// compare.
+	// DriftTokens is the number of tokens that the status line has more than the
+	// transcript, 0 when they agree; CrossCheck is agrees, lagging, drift, or "" without
+	// anything to compare.
 	DriftTokens *int64 `json:"drift_tokens"`
 	CrossCheck  string `json:"cross_check"`
 	// ContextSource is where tokens_used comes from: transcript, statusline or estimate.
@@ -81,8 +80,8 @@ type Session struct {
 	Trend   []float64 `json:"trend,omitempty"`
 	Enabled bool      `json:"enabled"` // notices are said
 	Queued  int       `json:"queued_messages"`
-	// HooksSeen says that a hook of the present session has come; WaitForHooks counts those
-	// of the queued messages that wait until one does.
+	// HooksSeen means that a hook of the present session was received; WaitForHooks
+	// counts the queued messages that wait for one.
 	HooksSeen    bool `json:"hooks_seen"`
 	WaitForHooks int  `json:"messages_waiting_for_hooks"`
 	// Handoff is the state of the handoff that is under way, Brake what keeps the agent from
@@ -210,11 +209,11 @@ type Sessions struct {
 	Today      Today      `json:"today"`
 	// Others counts those left out where recent ones alone were asked for.
 	Others int `json:"others,omitempty"`
-	// Hosts counts the machines, and Down names those whose observers do not answer, where several are looked at. An
-	// observer knows of none but its own.
+	// Hosts counts the machines, and Down names those whose observers do not answer, in
+	// a view of several. An observer has only its own.
 	Hosts int      `json:"-"`
 	Down  []string `json:"-"`
-	// Demo says that all of them are made up: the observer runs with --demo.
+	// Demo means that all agents are simulated: the observer runs with --demo.
 	Demo bool `json:"demo,omitempty"`
 	// NotWarned is true while no hook was ever seen: agents get no notices.
 	NotWarned bool `json:"agents_not_warned,omitempty"`

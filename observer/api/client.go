@@ -21,8 +21,8 @@ const answerBytes = 256 << 20
 // is stopped.
 const answerWithin = 10 * time.Second
 
-// ErrSilent says that the observer has taken a request and does not answer: what was
-// asked for may have been done.
+// ErrSilent means that the observer accepted a request and did not answer: the
+// request may have been carried out.
 var ErrSilent = errors.New("the observer does not answer; see whether it is stopped, and what became of this before you repeat it")
 
 // StatusError is an answer that is not a success, with the observer's own words.
@@ -49,10 +49,10 @@ func (c *Client) Sessions(ctx context.Context) (Sessions, error) {
 	return answerOf[Sessions](ctx, c, http.MethodGet, "/sessions", nil)
 }
 
-// RecentSessions asks for those whose client runs or that were seen within
-// metrics.session_ttl, at most metrics.max_sessions and 5,000 of them: those whose client
-// runs first, then the newest activity. Sessions that their agent has left are not told.
-// With a client's name, "" for none, it asks for that client's alone.
+// RecentSessions returns the sessions whose client runs or that had activity within
+// metrics.session_ttl, at most metrics.max_sessions and 5,000: those with a running
+// client first, then the newest activity. Sessions that their agent has left are not
+// included. With a client's name it returns only that client's sessions.
 func (c *Client) RecentSessions(ctx context.Context, client string) (Sessions, error) {
 	return answerOf[Sessions](ctx, c, http.MethodGet, "/sessions?recent=1&client="+url.QueryEscape(client), nil)
 }

@@ -12,10 +12,10 @@ import (
 // MaxSocketPath is the longest path of the observer's socket, in bytes.
 const MaxSocketPath = socket.MaxPath
 
-// ErrNoObserver says that nothing of this user answers on any of the sockets.
+// ErrNoObserver means that no observer of this user answers on any of the sockets.
 var ErrNoObserver = socket.ErrNoObserver
 
-// ForeignError says that a process of another user serves the socket.
+// ForeignError means that a process of another user serves the socket.
 type ForeignError = socket.ForeignError
 
 // Dial is [socket.Dial] for package net/http.

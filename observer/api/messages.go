@@ -8,7 +8,7 @@ type Registration struct {
 	ParentID string `json:"parent_session_id,omitempty"`
 	Name     string `json:"name,omitempty"`
 	Provider string `json:"provider,omitempty"`
-	// SessionID is the client's; a transcript's path tells it too.
+	// SessionID is the client's; the path of the transcript contains it too.
 	SessionID      string `json:"claude_session_id,omitempty"`
 	TranscriptPath string `json:"transcript_path,omitempty"`
 	Pane           string `json:"pane,omitempty"`

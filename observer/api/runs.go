@@ -32,9 +32,9 @@ type Run struct {
 	Start  string
 	// RestartsLeft is how many restarts are left, for the agent and the user together.
 	RestartsLeft int
-	// CanRestart says whether the client would be started again if that was asked for now: a restart is left, and its
-	// arguments allow one. A run that does not say so, as of an older version, is taken for one that can while a restart
-	// is left.
+	// CanRestart means that the client could be restarted now: restarts are left, and
+	// its arguments allow one. For a run of an older version, which does not report it,
+	// it is true while restarts are left.
 	CanRestart bool
 	// Restarting is the rotation that is being carried out: its client is being ended, or has ended and the next one is
 	// not there yet; "" for none. Older versions do not say so; between two clients they have no Client either.

@@ -24,7 +24,7 @@ type arrival struct {
 	copied  bool
 }
 
-// Hold keeps a change of a new file for later, and says whether it did.
+// Hold keeps a change of a new file for later, and reports whether it did.
 func (u *Queue) Hold(c *transcript.Change) bool {
 	path := c.Cursor.Path
 	x := u.files[path]

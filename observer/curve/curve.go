@@ -1,11 +1,10 @@
-// Package curve remembers how full an agent's context has been, and what happened to it: the points and marks of the curve
-// that the page draws and the trend that sm top shows.
+// Package curve keeps how full an agent's context was, with its events: the points
+// and marks of the curve on the page, and the trend in sm top.
 //
-// Invariants: a curve takes at most 2 KB, however long the agent works; its points and marks are in the order of time; the
-// first point of a cycle and the marks of compactions are the last to be forgotten. It is not stored: after a restart it
-// begins anew, with what the end of the transcript tells.
-//
-// It does not know who the agents are, and keeps no files open. A Curve is not safe for concurrent use.
+// A curve takes at most 2 KB. Its points and marks are in order of time; the first
+// point of a cycle and the marks of compactions are dropped last. It is not stored:
+// after a restart it begins with the end of the transcript. A Curve is not safe for
+// concurrent use.
 package curve
 
 import (
@@ -31,22 +30,22 @@ const (
 type Curve struct {
 	points []point
 	marks  []mark
-	// opened is when the present cycle began, seconds since 1970; fresh says that nothing
-	// of it has been read.
+	// opened is when the present cycle began, in seconds since 1970; fresh means that it
+	// has no reading yet.
 	opened uint32
 	fresh  bool
 	// since is the time of the first entry that was not filled in, depth how many bytes
 	// of the transcript's end have been looked at to fill in what was before.
 	since uint32
 	depth int64
-	// told says that a transcript has been heard of: then the status line adds nothing.
+	// transcribed means that there is a transcript: the status line adds nothing then.
 	transcribed bool
 	// version grows with each change; touched is when that was.
 	version uint32
 	touched time.Time
 }
 
-// orEmpty stands in for the curve of an agent that has none.
+// orEmpty replaces a missing curve by an empty one.
 func (h *Curve) orEmpty() *Curve {
 	if h == nil {
 		return &Curve{}
@@ -67,7 +66,7 @@ func (h *Curve) Began() uint32 { return h.orEmpty().opened }
 func (h *Curve) Touch(now time.Time) { h.touched = now }
 func (h *Curve) Touched() time.Time  { return h.touched }
 
-// point is a context size; its highest bit says that a cycle begins with it.
+// point is a context size; its highest bit marks the beginning of a cycle.
 type point struct{ at, size uint32 }
 
 const cycleBit = 1 << 31
@@ -196,7 +195,7 @@ func (h *Curve) change(at uint32) {
 	}
 }
 
-// Fill puts what the transcript's end tells before what has been seen to happen.
+// Fill inserts the end of the transcript before the observed events.
 func (h *Curve) Fill(earlier *Curve, depth int64) {
 	if h.depth >= depth {
 		return

@@ -44,8 +44,8 @@ func ReadEnd(path string, depth int64) (*Curve, error) {
 	return h, nil
 }
 
-// Open opens a transcript to read, and says how many bytes it has. A file of that name may be anything by now: opening
-// waits for nobody, and what is no regular file is an error.
+// Open opens a transcript and returns its size in bytes. The file may have been
+// replaced by anything: opening does not block, and only regular files are accepted.
 func Open(path string) (f *os.File, size int64, err error) {
 	f, err = os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

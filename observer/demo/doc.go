@@ -1,8 +1,6 @@
-// Package demo makes up a fleet of agents, so that an observer can be shown without any real one.
+// Package demo simulates a fleet of agents for an observer without real ones.
 //
-// Invariants: the same seed and start give the same events, in order. The transcripts have the form that the client
-// writes, and hooks are called as the client calls them; every text says that it is made up. Only the folders that it
-// is given are written to.
-//
-// It does not start the observer, and knows nothing of its configuration.
+// The same seed and start give the same events in the same order. Transcripts have
+// the client's format, and hooks are called as the client calls them; every text is
+// marked as simulated. Only the given folders are written.
 package demo

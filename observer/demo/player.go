@@ -29,7 +29,7 @@ type Player struct {
 	scribes []*scribe
 	dir     string // of the transcripts
 	log     *slog.Logger
-	// parents is when agents begin to name their parent: what happened before is nothing to tell it.
+	// parents is when agents begin to name their parent, which gets no notices of earlier events.
 	parents time.Time
 	// bills is what the sessions have cost since the demo began, in US dollars, limits how the account's limits are used.
 	bills  map[string]float64
@@ -47,9 +47,10 @@ func New(seed uint64, start time.Time, projects string, log *slog.Logger) *Playe
 	return p
 }
 
-// Play acts until ctx ends: what has happened already at once, all else in its time. The transcripts of the past
-// are written in the folder staging first, which is on the same file system and does not exist yet. The error says that
-// a transcript could not be written.
+// Play runs until ctx ends: past events at once, later ones in their time. The past
+// transcripts are first written to the folder staging, which is on the same file
+// system and does not exist yet. The error means that a transcript could not be
+// written.
 func (p *Player) Play(ctx context.Context, a Observer, staging string) error {
 	select {
 	case <-a.Ready():
@@ -123,7 +124,7 @@ func (p *Player) writeHistory(ctx context.Context, a Observer, now time.Time, st
 	return nil
 }
 
-// act lets one thing happen. An agent notes in its transcript what its hook was told, as the client does.
+// act carries out one event. An agent writes the answer to its hook into its transcript, as the client does.
 func (p *Player) act(ctx context.Context, a Observer, e event) error {
 	if e.Kind == kindClear {
 		p.call(ctx, a, event{At: e.At, Agent: e.Agent, Session: e.Before}, hook.Payload{Event: hook.SessionEnd, Reason: "clear"})
@@ -160,8 +161,7 @@ func hookOf(e event) (p hook.Payload, ok bool) {
 	return p, ok
 }
 
-// call calls a hook of an event's agent and returns what it is told. That nothing comes of one is no failure: the
-// transcripts say what happened.
+// call calls a hook of an event's agent and returns the answer, which may be empty.
 func (p *Player) call(ctx context.Context, a Observer, e event, payload hook.Payload) (heard string) {
 	temper := p.script.agents[e.Agent].temper
 	payload.SessionID, payload.CWD, payload.TranscriptPath = e.Session, folder, p.path(e.Session, "")

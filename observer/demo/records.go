@@ -137,7 +137,7 @@ func (s *scribe) lines(e event) (subagent string, lines []byte) {
 	return "", nil
 }
 
-// heard is the line by which a client notes what the answer to a hook told it.
+// heard is the record of the answer to a hook.
 func (s *scribe) heard(at time.Time, event, text string) []byte {
 	return s.write(at, record{Type: "attachment", Attachment: &attachment{
 		Type: "hook_additional_context", Content: []string{text}, Hook: event, ToolUse: s.tool, Event: event,

@@ -204,7 +204,7 @@ func (s *agent) compact(trigger string) {
 	s.pass(s.pace)
 }
 
-// askAfter is how long a dialog is open before the client's hook tells of it.
+// askAfter is the delay between a dialog and the client's hook about it.
 const askAfter = 6 * time.Second
 
 // newUUID is a random UUID.

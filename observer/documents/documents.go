@@ -1,8 +1,9 @@
-// Package documents keeps what agents hand over: it copies a handoff's file, or makes a document of the transcript, and finds
-// the document that a session's start is told.
+// Package documents stores handoff documents: it copies a handoff's file, or
+// generates a document from the transcript, and finds the document for a new session.
 //
-// Invariants: it works on files and knows nothing of the observer's loop, so that a disk that does not answer delays the one
-// who asks; a file is examined before a byte of it is kept. Where documents are stored, and what is fit, handoff decides.
+// It works on files outside the observer's loop, so that a slow disk delays only the
+// caller. A file is checked before a byte of it is kept. Package handoff decides where
+// documents are stored, and what is valid.
 package documents
 
 import (
@@ -22,7 +23,7 @@ type Options struct {
 	// Documents is where documents are, nil for no handoffs; Channels are those configured.
 	Documents *handoff.Documents
 	Channels  []handoff.Channel
-	// DocumentBytes bounds a document, Characters what a session's start is told of it, in UTF-16 units.
+	// DocumentBytes limits a document, Characters the part of it that a new session gets, in UTF-16 units.
 	DocumentBytes int64
 	Characters    int
 }
@@ -141,8 +142,8 @@ func (d *Keeper) bodyOf(x *Request, now time.Time) (err error) {
 	return err
 }
 
-// Answer finds the text that a session's start is told, "" for none, or keeps what a
-// compaction is about to take away. Free says whether nobody runs any more in the agent that a document was left for.
+// Answer returns the text for a new session, "" for none, or keeps what a compaction
+// is about to drop. free reports whether the owner of a document has no running client.
 func (d *Keeper) Answer(x *Request, now time.Time, free func(owner string) bool) string {
 	docs := d.Store()
 	if x.Keep {

@@ -112,13 +112,13 @@ type View struct {
 	// session; Client.Runs is false when it says nothing.
 	Client Client
 
-	// Past says that the agent that had this session has gone on to another: it stands
-	// for itself, under its own id.
+	// Left means that the agent of this session has gone on to another: it is shown by
+	// itself, under its own id.
 	Left bool
 
-	// Sample is the newest report of the status line, Check how it stands to the
-	// transcript: crosscheck.None and so on; Drift is how many tokens more it tells, where
-	// DriftKnown.
+	// Sample is the newest report of the status line, Check the result of comparing it
+	// with the transcript: crosscheck.None and so on; Drift is the number of tokens that
+	// it has more, if DriftKnown.
 	Sample     crosscheck.Sample
 	Check      string
 	Drift      int64
@@ -126,8 +126,8 @@ type View struct {
 	// Spoke is when the status line last spoke, Hooked when a hook last did; zero for
 	// never.
 	Spoke, Hooked time.Time
-	// Tmux, Server and Pane say in which pane the agent runs, PID and Start by which
-	// process, as far as its hooks have told.
+	// Tmux, Server and Pane identify the agent's pane, PID and Start its process, as far
+	// as its hooks have reported them.
 	Tmux   string
 	Server int
 	Pane   string

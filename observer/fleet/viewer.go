@@ -252,9 +252,10 @@ type viewer struct {
 	gauge *gauge
 }
 
-// Recent gives, in no order, the views of those whose client runs or whose View.Last is no
-// longer ago than ttl, 0 for any time; others counts the rest. Sessions that their agent
-// has left are neither. With a client's name, "" for none, only its sessions are shown and counted. Unlike All it costs next to nothing for those who are long gone.
+// Recent returns, in no order, the views of sessions whose client runs or whose
+// View.Last is within ttl, 0 for any time; others counts the rest. Sessions that their
+// agent has left are neither. With a client's name only its sessions count. Unlike All
+// it costs almost nothing for old sessions.
 func (vw *viewer) Recent(now time.Time, ttl time.Duration, client string) (views []View, others int) {
 	for r := range vw.rows() {
 		if r.s != nil && r.of == nil && vw.agents[r.s.record.Agent] != nil || client != "" && r.program() != client {
@@ -270,7 +271,7 @@ func (vw *viewer) Recent(now time.Time, ttl time.Duration, client string) (views
 	return views, others
 }
 
-// present tells the contexts of those sessions that did something lately.
+// present returns the contexts of recently active sessions.
 func (vw *viewer) present(now time.Time) (events []alerts.Event) {
 	for i, p := range vw.order() {
 		x := p.s.own[0]
@@ -284,7 +285,7 @@ func (vw *viewer) present(now time.Time) (events []alerts.Event) {
 		small := ev.Tokens < smallContext &&
 			vw.options.Thresholds.Level(ev.Tokens, transcript.Window{Tokens: ev.Window, Reserved: ev.Reserved}, vw.gauge.compactsAt(a, &x.Session, ev.Window)) == alerts.OK
 		if i >= atWorkMost && a == nil && small {
-			continue // nothing is due: the first one that it tells is soon enough
+			continue // nothing is due before its first event
 		}
 		ev.History, ev.Cycle = true, 1+max(0, x.Session.Total()-x.also().Inherited.Compactions.Total())
 		events = append(events, ev)

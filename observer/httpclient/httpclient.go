@@ -135,8 +135,8 @@ func Shown(address string) string {
 	return address
 }
 
-// WithoutValues cuts out of an error what it quotes of a YAML file, such as a token that stands there alone, or in the place of
-// a key. The line is still named.
+// WithoutValues removes quotations of a YAML file from an error, such as a token that
+// is alone in the file or in the place of a key. The line is still named.
 func WithoutValues(err error) error {
 	quoted := regexp.MustCompile("(?s)(cannot unmarshal \\S+ )`.*?`( into)|(field ).*?( not found in type)|(anchor )'[^']*'|\"(?:[^\"\\\\]|\\\\.)*\"")
 	if text := err.Error(); quoted.MatchString(text) {

@@ -79,7 +79,7 @@ func (c *Changes) Take(to func(*Changes)) {
 	}
 }
 
-// Write writes the files in the folder dir; failed hears of each that cannot be written.
+// Write writes the files in the folder dir; failed is called for each that cannot be written.
 func (c *Changes) Write(dir string, failed func(agent string, err error)) {
 	if c.known != nil {
 		Keep(dir, c.known)
@@ -128,8 +128,8 @@ func Write(dir, agent, line string) error {
 	return nil
 }
 
-// write has a file hold a short text: the one that is there, if nobody else has it, else a new one. An os.File would cost
-// more calls of the system than that.
+// write writes a short text to a file: over the existing one if no other process has
+// it open, else to a new one. os.File would need more system calls.
 func write(path, text string) error {
 	fd, size, err := reopen(path)
 	if err != nil {

@@ -6,9 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reopen opens the file that was an agent's before the present one, to be written over, and gives its size. The kernel lends
-// it out to one who writes only if nobody else has it open: so no reader sees what is written, and one who comes just now
-// waits. What has got another name, owner or mode meanwhile is not written to.
+// reopen opens the file of an agent before the present one for writing, and returns
+// its size. The kernel grants a write lease only if no other process has the file
+// open: so no reader sees it half written, and a new reader waits. A file with another
+// name, owner or mode by now is not written.
 func reopen(path string) (fd int, size int64, err error) {
 	if fd, err = open(path, 0); err != nil {
 		return fd, 0, err

@@ -57,7 +57,7 @@ func (e *Exporter) compressed(w http.ResponseWriter, r *http.Request) (to http.R
 	}
 }
 
-// takesGzip says whether one of the values of Accept-Encoding names gzip, or anything, and does not refuse it by q=0.
+// takesGzip reports whether one of the values of Accept-Encoding accepts gzip.
 func takesGzip(accepted []string) bool {
 	takes, named := false, false
 	for _, value := range accepted {

@@ -1,13 +1,15 @@
-// Package metrics exports what the observer knows to Prometheus.
+// Package metrics exports the observer's figures to Prometheus.
 //
-// A scrape shows one Snapshot, so all its figures are of the same moment. What a snapshot holds is stored in the state
-// directory and survives a restart; it becomes families in a gatherer of our own, since constant metrics of client_golang
-// cost six times as much, which counts with thousands of sessions. What belongs to this process alone (build, transcripts
-// that are followed, refused requests) is in ordinary metrics of a registry of the Exporter's. client_golang does the rest:
-// formats and the answer. Compression is ours too: promhttp's takes as long as all the rest, for a few percent less to send.
+// A scrape shows one Snapshot, so all figures are of the same moment. The figures of
+// a snapshot are stored in the state directory and survive a restart. They become
+// families in a gatherer of this package, since constant metrics of client_golang
+// cost six times as much, which matters with thousands of sessions. Figures of this
+// process alone (build, followed transcripts, refused requests) are ordinary metrics
+// in a registry of the Exporter. Formats and answers are by client_golang. Compression
+// is done here: promhttp's takes as long as all the rest.
 //
-// Names, types and labels are promises, see testdata/metrics.golden. Values of labels that come from transcripts are bounded and
-// printable. The package asks nobody for figures, keeps none between scrapes and decides nothing.
+// Names, types and labels are stable, see testdata/metrics.golden. Label values from
+// transcripts are limited in length and printable.
 package metrics
 
 import (

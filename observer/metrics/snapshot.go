@@ -41,7 +41,7 @@ type Unknown struct {
 	Kind   transcript.UnknownKind
 }
 
-// Session is one session with what the policy knows of its agent, which is zero for none.
+// Session is one session with the policy of its agent, which is zero for none.
 type Session struct {
 	fleet.View
 	Policy alerts.View

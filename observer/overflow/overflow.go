@@ -38,7 +38,7 @@ type Context struct {
 	Key alerts.Key
 }
 
-// Loop is what the observer knows and does. An error says that it ends, or is late.
+// Loop is the observer. An error means that it stops, or is late.
 type Loop interface {
 	// Context finds the context of a session.
 	Context(ctx context.Context, session string) (Context, error)
@@ -54,13 +54,13 @@ type Loop interface {
 type Guarding struct {
 	// Options are the settings of now. A dry run has none that are enabled.
 	Options func() *Options
-	// Alive says whether a process runs; an empty start time stands for any.
+	// Alive reports whether a process runs; an empty start time matches any.
 	Alive func(pid int, start string) bool
 	Log   *slog.Logger
 	Loop  Loop
 }
 
-// On says whether tool calls are checked.
+// On reports whether tool calls are checked.
 func (g *Guarding) On() bool { return g.Options().Enabled }
 
 const (
@@ -70,9 +70,9 @@ const (
 	reportTimeout   = 100 * time.Millisecond
 )
 
-// DecideToolCall says whether the main agent's tool call is refused. The refusal is on disk when it
-// is answered; where it cannot be stored the call is made, for an agent that is refused
-// everything while sm cannot write could not hand over either.
+// DecideToolCall reports whether the main agent's tool call is refused. The refusal is
+// stored before the answer. If it cannot be stored, the call is allowed: an agent
+// whose calls are all refused while sm cannot write could not hand over either.
 func (g *Guarding) DecideToolCall(ctx context.Context, p *hook.Payload) (answer hook.Answer) {
 	var key alerts.Key
 	within, cancel := context.WithTimeout(ctx, toolCallTimeout)
@@ -138,8 +138,8 @@ func guardClient(session string, o *hook.Origin) guard.Client {
 	return guard.Client{SessionID: session, PID: o.PID, Start: o.Start}
 }
 
-// usageOf is the used share of the window in a report, by its tokens where it tells them:
-// its percentage is rounded.
+// usageOf returns the used share of the window in a report, from its tokens if it has
+// them: its percentage is rounded.
 func usageOf(s *hook.Status) float64 {
 	window := s.Window.Size.Value
 	if tokens, known := s.Tokens(); known && window > 0 {
@@ -151,12 +151,12 @@ func usageOf(s *hook.Status) float64 {
 	return guard.UsageUnknown
 }
 
-// notifyRefused tells the operator, once, that a full session does not get the restart that it
-// has asked for.
+// notifyRefused notifies the operator, once, that a full session does not get its
+// requested restart.
 func (g *Guarding) notifyRefused(ctx context.Context, session, path string, s *guard.State) {
 	ctx = context.WithoutCancel(ctx)
 	if !s.Overflowed || s.RestartRefused == "" {
-		_ = g.Loop.RestartAllowed(ctx, path) // the observer stops: nobody needs to know
+		_ = g.Loop.RestartAllowed(ctx, path) // an error means that the observer stops
 		return
 	}
 	_, key := g.usage(ctx, session, s)
@@ -185,9 +185,9 @@ func (g *Guarding) Freshen(r *rotation.Rotation, pid int, start string) {
 	}
 }
 
-// usage is the used share of a session's window: by its transcript, else by what the policy
-// goes by, else by its state file, whose figure also counts when it is the newest. What it
-// told before a compaction does not. The key is that of a notice of now.
+// usage returns the used share of a session's window: from its transcript, else from
+// the engine, else from its state file, whose figure also counts if it is the newest.
+// Figures from before a compaction do not count. The key is that of a notice now.
 func (g *Guarding) usage(ctx context.Context, session string, s *guard.State) (share float64, key alerts.Key) {
 	c, err := g.Loop.Context(ctx, session)
 	if err != nil { // the loop has ended, or is late
@@ -205,7 +205,7 @@ func (g *Guarding) usage(ctx context.Context, session string, s *guard.State) (s
 	return share, c.Key
 }
 
-// notifyOperator gives the operator a notice that the policy does not know of.
+// notifyOperator sends the operator a notice that is not one of the engine's.
 func (g *Guarding) notifyOperator(ctx context.Context, key alerts.Key, text string) {
 	if err := g.Loop.NotifyOperator(context.WithoutCancel(ctx), key, wording.Guard+text); err != nil { // the observer stops
 		g.Log.Warn("notice for the operator", "key", key, "text", text)

@@ -20,8 +20,8 @@ import (
 	"sm/observer/curve"
 )
 
-// Server is a central server that the configuration names. An address can choose among these and not name another, so that
-// nobody can have the observer ask whatever he likes.
+// Server is a configured central server. A request can only name one of these, so that
+// it cannot make the observer query other addresses.
 type Server struct {
 	Name string
 	central.Options
@@ -33,7 +33,7 @@ var ErrNoServer = errors.New("no server has this name; see prometheus in the con
 // parameter is the part of an address that chooses a view.
 const parameter = "prometheus"
 
-// Check says what is wrong with servers.
+// Check validates servers.
 func Check(servers []Server) error {
 	for _, s := range servers {
 		if _, err := central.New(s.Options); err != nil {
@@ -147,7 +147,7 @@ func (r *remote) forget() {
 	r.edits.Add(1)
 }
 
-// answered says whether the first look is over. The caller holds mu.
+// answered reports whether the first query is over. The caller holds mu.
 func (r *remote) answered() bool {
 	select {
 	case <-r.asked:

@@ -16,11 +16,11 @@ import (
 // writeWithin is how long a page may take for one event before it is given up.
 const writeWithin = 10 * time.Second
 
-// stateNews is the event state: what a page lacks. What stands in it is for the page that
-// is served with it, and may change with any version.
+// stateNews is the event state: the changes for a page. Its content is private to the
+// page and may change with any version.
 type stateNews struct {
 	Page string    `json:"page"`           // the page that this is for
-	Mark string    `json:"mark,omitempty"` // up to where it is told, for since; "" while more comes at once
+	Mark string    `json:"mark,omitempty"` // the state of the rows, for since; "" while more comes at once
 	Head string    `json:"head,omitempty"`
 	Rows []rowNews `json:"rows,omitempty"` // those that have changed
 	Keys []string  `json:"keys,omitempty"` // all that are shown, at first and when some have come or gone
@@ -51,9 +51,9 @@ type stream struct {
 	detail  string // as it was sent last
 }
 
-// Events sends what changes for as long as the page is open. With since, the mark of a
-// page, it begins with what has changed since then, else with all; with session it tells
-// of that one in full, too.
+// Events sends changes while the page is open. With since, the mark of a page, it
+// begins with the changes since then, else with all; with session it includes the
+// details of that session.
 func (h *Hub) Events(w http.ResponseWriter, r *http.Request) error {
 	h, err := h.of(r)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *stream) sendDetail(ctx context.Context) error {
 func (s *stream) send(name string, v any) error {
 	var body bytes.Buffer
 	e := json.NewEncoder(&body)
-	e.SetEscapeHTML(false) // it stands in no HTML
+	e.SetEscapeHTML(false) // it is not embedded in HTML
 	if err := e.Encode(v); err != nil {
 		return fmt.Errorf("write event %s: %w", name, err)
 	}

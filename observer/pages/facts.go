@@ -18,8 +18,8 @@ import (
 // endedRunes is how much the queue keeps of a text once its message has ended.
 const endedRunes = 80
 
-// Messages are an agent's messages as the page takes them, the newest first. waitsFor says what keeps one from being
-// delivered, "" for nothing.
+// Messages returns an agent's messages for the page, newest first. waitsFor returns
+// what a message waits for, "" for nothing.
 func Messages(of []outbox.Message, waitsFor func(*outbox.Message) string) (all []webpage.Message) {
 	for _, m := range slices.Backward(of) {
 		x := webpage.Message{
@@ -163,7 +163,7 @@ func queuedText(n int) string {
 	return fmt.Sprint(n, " messages wait")
 }
 
-// billText says what the last boundary of a context cost.
+// billText describes the cost of the last boundary of a context.
 func billText(b *api.Bill) string {
 	var parts []string
 	if b.TokensDropped != nil {

@@ -21,7 +21,7 @@ const (
 	// it is looked whether time alone has changed something.
 	pageEvery   = 250 * time.Millisecond
 	pageAtLeast = 5 * time.Second
-	// beatEvery is how often a page hears from us when there is no news.
+	// beatEvery is the interval of events without changes.
 	beatEvery = 15 * time.Second
 	// MaxPages bounds the pages that are open at once: there are 64 connections.
 	MaxPages = 32
@@ -33,10 +33,9 @@ const (
 	fillAtOnce = 300 * time.Millisecond
 )
 
-// Hub keeps what all open pages show. Each look makes a snapshot that never changes; the
-// pages take from the newest one what they lack, each at its own pace, so a slow one
-// misses what is out of date and keeps nobody waiting. With no page open it does nothing
-// and holds nothing.
+// Hub has the data of all open pages. Each look makes a snapshot that never changes;
+// the pages take the changes of the newest one, each at its own pace, so a slow page
+// skips states and delays no other. With no page open it does and holds nothing.
 type Hub struct {
 	o      Options
 	view   string         // its name in addresses, "" for the observer's own
@@ -57,7 +56,7 @@ type Hub struct {
 
 	mu     sync.Mutex
 	now    *snapshot
-	pages  map[chan struct{}]bool // told of each snapshot; whether they show an agent in full
+	pages  map[chan struct{}]bool // notified of each snapshot; whether they show an agent in full
 	woken  chan struct{}
 	closed chan struct{}
 	once   sync.Once
@@ -123,7 +122,7 @@ func (h *Hub) Build() string { return h.page.Build() }
 // SetLimits changes the limits for pages that are opened from now on.
 func (h *Hub) SetLimits(l Limits) { h.limits.Store(&l) }
 
-// Open counts the pages that are open; kept says that something is remembered for them.
+// Open counts the open pages; kept means that data is kept for them.
 func (h *Hub) Open() (pages int, kept bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -133,8 +132,8 @@ func (h *Hub) Open() (pages int, kept bool) {
 // ErrCrowded answers one page too many.
 var ErrCrowded = errors.New("too many pages are open; close one of them")
 
-// join tells of snapshots on the returned channel, which holds one sign, until leave; a
-// page with a detail also of what shows there alone.
+// join announces snapshots on the returned channel, which holds one signal, until
+// leave; for a page with a detail also changes that only the detail shows.
 func (h *Hub) join(detail bool) (chan struct{}, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -267,7 +266,7 @@ func (h *Hub) look(ctx context.Context) (*snapshot, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.now == nil { // at first, or dropped meanwhile
-		h.wake() // so that it is dropped when nobody comes
+		h.wake() // so that it is dropped without pages
 	}
 	h.now = next
 	for sign, detail := range h.pages {
@@ -338,8 +337,8 @@ func compareRows(a, b *drawn) int {
 	return 0
 }
 
-// list asks the loop for all that is shown; filled says that no transcript's end is left
-// to be read. Since that takes time, began bounds it.
+// list asks the loop for all that is shown; filled means that the ends of all
+// transcripts were read. Since that takes time, began limits it.
 func (h *Hub) list(ctx context.Context, began time.Time, old map[string]*drawn) (l List, filled bool, err error) {
 	known := func(agent string) (uint32, bool) {
 		d := old[agent]
@@ -371,8 +370,8 @@ func (h *Hub) drawRow(x *Agent, old *drawn) *drawn {
 	return d
 }
 
-// FillAll reads the ends of those transcripts whose agents are shown for the first time,
-// as long as there is time. all says that none is left, some that there were some.
+// FillAll reads the ends of the transcripts of agents that are shown for the first
+// time, for a limited time. all means that none is left, some that there were some.
 func (h *Hub) FillAll(ctx context.Context, agents []Agent, began time.Time) (all, some bool) {
 	for i := range agents {
 		x := &agents[i]

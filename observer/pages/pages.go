@@ -1,10 +1,9 @@
-// Package pages serves the web page and its events: it keeps what open pages show, draws what has changed, and fills in the
-// past of agents from the ends of their transcripts.
+// Package pages serves the web page and its events: it keeps the data of open pages,
+// renders changes, and fills in the past of agents from the ends of their transcripts.
 //
-// Invariants: all that it knows comes from a Source, and from transcripts that it only reads; a page that reads slowly keeps
-// nobody waiting; with no page open nothing is asked and nothing is kept; the end of one transcript is read at a time.
-//
-// It does not decide who may see the page (observer/access does), and it draws no HTML of its own (dashboards/page does).
+// Its data comes from a Source, and from transcripts, which it only reads. A slow page
+// delays no other. With no page open nothing is requested or kept. One transcript is
+// read at a time. Package access controls access, dashboards/page renders the HTML.
 package pages
 
 import (
@@ -24,7 +23,7 @@ import (
 // MaxAgents bounds the agents that a list shows, whatever metrics.max_sessions says.
 const MaxAgents = 5000
 
-// Source is the observer as pages see it. An error says that its loop has ended, or had no turn before ctx ended.
+// Source is the observer. An error means that its loop has stopped, or did not answer before ctx ended.
 type Source interface {
 	// Edits grows with whatever pages may have to show.
 	Edits() uint64
@@ -32,8 +31,8 @@ type Source interface {
 	List(ctx context.Context, now time.Time, known func(agent string) (version uint32, ok bool)) (List, error)
 	// Detail is all about one agent but the agents under it. For one that is not known it has a Problem.
 	Detail(ctx context.Context, id string, now time.Time) (Detail, error)
-	// Fill puts what a transcript's end tells before what has been seen to happen to an agent; depth is how many bytes of
-	// it were read.
+	// Fill inserts the end of a transcript before the observed events of an agent; depth
+	// is the number of bytes that were read.
 	Fill(ctx context.Context, agent string, earlier *curve.Curve, depth int64) error
 }
 
@@ -65,12 +64,12 @@ type Detail struct {
 type Options struct {
 	Source  Source
 	Version string // of sm
-	// Projects are the folders that are watched, for a page that has nothing else to show. Demo says that the agents are
-	// made up.
+	// Projects are the watched folders, for a page that has nothing else to show. Demo
+	// means that the agents are simulated.
 	Projects []string
 	Demo     bool
 	Log      *slog.Logger
-	// Servers are those whose agents the page shows too, each under its name.
+	// Servers are the central servers whose agents the page shows too, by name.
 	Servers []Server
 }
 
@@ -121,7 +120,7 @@ func (h *Hub) Page(w http.ResponseWriter, r *http.Request) error {
 		return h.undrawn(err)
 	}
 	header.Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(b.Bytes()) // the peer has gone: nobody to tell
+	_, _ = w.Write(b.Bytes()) // an error means that the peer has gone
 	return nil
 }
 
@@ -163,5 +162,5 @@ func (h *Hub) fillIn(ctx context.Context, agent, path string, depth int64) {
 		h.o.Log.Debug("no past to show", "err", err)
 		history = &curve.Curve{}
 	}
-	_ = h.o.Source.Fill(ctx, agent, history, depth) // ctx ends when the page is closed, and nobody needs the history then
+	_ = h.o.Source.Fill(ctx, agent, history, depth) // an error means that the page was closed
 }

@@ -123,7 +123,7 @@ func (b *Batch) Encode() {
 	b.agents = nil
 }
 
-// Fleet adds what has changed in the fleet, and says whether anything has.
+// Fleet adds the changes of the fleet, and reports whether there are any.
 func (b *Batch) Fleet(f *fleet.Fleet) (any bool) {
 	b.Delta, any = f.Take()
 	for i := range b.Delta.Agents {
@@ -222,7 +222,7 @@ type HookCounts struct {
 	changed bool
 }
 
-// OtherHook stands for all events that are not known.
+// OtherHook counts all unknown events.
 const OtherHook hook.Event = "other"
 
 // Count counts one hook.

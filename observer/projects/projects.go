@@ -81,7 +81,7 @@ func (r *Folders) add(real string) {
 	r.real, r.known = append(r.real, real), append(r.known, real)
 }
 
-// holds says whether a path lies in one of the folders.
+// holds reports whether a path is in one of the folders.
 func (r *Folders) holds(list []string, path string) bool {
 	return slices.ContainsFunc(list, func(dir string) bool {
 		rest, ok := strings.CutPrefix(path, dir)
@@ -89,7 +89,7 @@ func (r *Folders) holds(list []string, path string) bool {
 	})
 }
 
-// knows says whether a path lies in a folder that is known.
+// knows reports whether a path is in a known folder.
 func (r *Folders) knows(path string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

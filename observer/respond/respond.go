@@ -1,6 +1,5 @@
-// Package respond answers requests: with JSON, or with an error, whose status code stands in one table for all routes.
-//
-// It reads and writes no more than requests and answers; what is asked and changed is for observer to say.
+// Package respond answers requests with JSON or an error; one table has the status
+// codes of errors for all routes.
 package respond
 
 import (
@@ -25,8 +24,8 @@ import (
 	"sm/observer/pages"
 )
 
-// A Handler answers a request, or returns why it cannot. It has written nothing then, and the table says what the client
-// gets.
+// A Handler answers a request, or returns an error before writing anything. The table
+// of status codes then decides on the answer.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
 func (h Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +71,7 @@ func statuses() map[int][]error {
 	}
 }
 
-// statusOf is the status code for an error: its route's own, else that of the table; 500 for what nobody has thought of.
+// statusOf returns the status code of an error: its own, else that of the table, else 500.
 func statusOf(err error) int {
 	if own, ok := errors.AsType[statusError](err); ok {
 		return own.code
@@ -96,7 +95,7 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// ReadJSON decodes the body of a request; hint says what should have been sent.
+// ReadJSON decodes the body of a request; hint describes a valid one.
 func ReadJSON(r *http.Request, into any, hint string) error {
 	if json.NewDecoder(r.Body).Decode(into) != nil {
 		return Refuse(http.StatusBadRequest, hint)

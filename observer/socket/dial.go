@@ -19,11 +19,11 @@ import (
 // besides its final NUL, so that a configuration that works on one system works on the others.
 const MaxPath = 103
 
-// ErrNoObserver says that nothing of this user answers on any of the sockets.
+// ErrNoObserver means that no observer of this user answers on any of the sockets.
 var ErrNoObserver = errors.New("no observer is running; start it with 'sm observe'")
 
-// ForeignError says that a process of another user serves the socket. Nothing was sent to it. It counts as
-// [ErrNoObserver] for errors.Is: no observer of this user was found.
+// ForeignError means that a process of another user serves the socket. Nothing was
+// sent to it. For errors.Is it counts as [ErrNoObserver].
 type ForeignError struct {
 	Path string
 	UID  uint32
@@ -82,7 +82,7 @@ func connect(ctx context.Context, path string) (*os.File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// As package net does it where no flag of socket(2) says so: no process that starts meanwhile inherits the descriptor.
+	// As package net does without SOCK_CLOEXEC: no process that starts meanwhile inherits the descriptor.
 	syscall.ForkLock.RLock()
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err == nil {

@@ -28,7 +28,7 @@ type Counters struct {
 	Others []Part
 }
 
-// Cost is what clients reported, in US dollars; Known says that one has reported.
+// Cost is the cost that clients reported, in US dollars; Known means that one has reported.
 type Cost struct {
 	USD   float64
 	Known bool

@@ -1,5 +1,6 @@
-// Package wire writes what the observer knows as the values of observer/api, and reads what is posted to it. Each function
-// takes values and gives a value: it asks nobody, keeps nothing and knows no HTTP.
+// Package wire converts values of the observer to those of observer/api, and parses
+// posted ones. Its functions are pure.
 //
-// Invariants: what is not known is null or left out, never 0; a text that says what is wrong ends with what to do.
+// Unknown values are null or left out, never 0. A text about a problem ends with the
+// remedy.
 package wire

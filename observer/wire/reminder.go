@@ -30,8 +30,8 @@ func Reminder(r alerts.Reminder) api.Reminder {
 // maxRemindSeconds bounds the times of reminders: a year.
 const maxRemindSeconds = 365 * 24 * 60 * 60
 
-// NewReminder reads a reminder as it was posted; its text may have most bytes with its heading, 0 for any number. The
-// problem is "" or says what is wrong and what to do.
+// NewReminder parses a posted reminder. Its text may have most bytes with its heading,
+// 0 for any number. The problem is "" or an error with the remedy.
 func NewReminder(in *api.NewReminder, most int, now time.Time) (x alerts.Reminder, problem string) {
 	in.Text = strings.TrimSpace(in.Text)
 	for _, s := range []float64{in.In, in.Soft, in.Hard} {

@@ -12,7 +12,7 @@ import (
 	"sm/transcript"
 )
 
-// Session is a session in JSON, by what the fleet knows of it.
+// Session converts a view of the fleet.
 func Session(v fleet.View) api.Session {
 	s := api.Session{
 		ID: v.Agent, Name: cmp.Or(v.Name, v.Client.Name), Title: v.Title, ParentID: v.ParentID, Provider: v.Provider, Client: v.Program, Label: v.Label,
@@ -114,21 +114,21 @@ func sourceName(s transcript.Source) string {
 	return [...]string{"transcript", "statusline", "estimate"}[s]
 }
 
-// Policy is what engine, queue and rotations know of an agent.
+// Policy has the data of engine, queue and rotations about an agent.
 type Policy struct {
 	alerts.View
-	// Found says that the engine knows the agent: else View is zero.
+	// Found means that the engine has the agent: else View is zero.
 	Found bool
 	// Queued counts the messages that are on their way, Waiting those of them that wait for a hook of the session.
 	Queued, Waiting int
-	// Hooks says that the hooks of the present session work.
+	// Hooks means that the hooks of the present session work.
 	Hooks bool
 	// Last is the path of the last handoff that was carried out, Handoff the state of a handoff that is under way, Brake
 	// what keeps the agent from another; "" for none.
 	Last, Handoff, Brake string
 }
 
-// Session is a session in JSON, with what the policy knows of its agent.
+// Session converts a view of the fleet with the policy of its agent.
 func (p *Policy) Session(v fleet.View) api.Session {
 	s := Session(v)
 	s.Queued, s.HooksSeen, s.WaitForHooks = p.Queued, p.Hooks, p.Waiting
@@ -190,8 +190,8 @@ func timeOrNil(t time.Time) *time.Time {
 	return &t
 }
 
-// The states of sessions that nobody works in any more: their agent has gone on to
-// another, or their client has ended.
+// The states of sessions without a worker: their agent has gone on to another, or
+// their client has ended.
 const (
 	stateLeft  = "left"
 	stateEnded = "ended"
