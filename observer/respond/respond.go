@@ -1,5 +1,7 @@
-// Package respond answers requests with JSON or an error; one table has the status
-// codes of errors for all routes.
+// Package respond answers requests with JSON or an error.
+//
+// One table has the status codes of errors for all routes. A long answer is written
+// as a stream.
 package respond
 
 import (
