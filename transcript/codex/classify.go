@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"strings"
 
 	"sm/transcript"
 	"sm/transcript/jsonwalk"
@@ -129,12 +130,20 @@ func (p *payload) hookText(w *walker, line []byte, r *record) {
 	}
 }
 
-// hookPrompt takes off what the client puts around the words of a hook that kept a turn
-// from ending.
+// hookPrompt returns the text of a hook that kept a turn from ending. The client
+// puts it into an XML element.
 func hookPrompt(s []byte) (inner []byte, ok bool) {
 	rest, ok := bytes.CutPrefix(s, []byte("<hook_prompt"))
 	_, rest, whole := bytes.Cut(rest, []byte(">"))
-	return bytes.TrimSuffix(rest, []byte("</hook_prompt>")), ok && whole
+	if !ok || !whole {
+		return nil, false
+	}
+	rest = bytes.TrimSuffix(rest, []byte("</hook_prompt>"))
+	if bytes.IndexByte(rest, '&') < 0 {
+		return rest, true
+	}
+	plain := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&amp;", "&")
+	return []byte(plain.Replace(string(rest))), true
 }
 
 // joined puts texts below each other; of a single one it is that text.

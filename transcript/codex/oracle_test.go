@@ -111,6 +111,7 @@ func (p object) told(r *record) {
 				continue
 			}
 			part = strings.TrimSuffix(part[strings.IndexByte(part, '>')+1:], "</hook_prompt>")
+			part = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&apos;", "'", "&amp;", "&").Replace(part)
 		case "developer":
 		default:
 			continue
