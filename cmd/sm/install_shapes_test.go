@@ -100,7 +100,14 @@ func TestInstallGivesBackEveryByte(t *testing.T) {
 	few := []string{"empty file", "empty", "empty hooks", "empty event", "all events empty", "two empty events", "empty group", "other hooks of ours events",
 		"a status line with escaped slashes", "an empty status line", "tabs", "mixed", "blank lines", "compact, marked", "switches", "plugins"}
 	ways := map[string]func(*installRig){
-		"once":           func(r *installRig) { r.done("install") },
+		"once": func(r *installRig) { r.done("install") },
+		"after dry runs": func(r *installRig) {
+			r.doneAsShown("install")
+			r.want(outcome{Out: unchangedLine}, "install")
+			r.doneAsShown("uninstall")
+			r.want(outcome{Out: unchangedLine}, "uninstall")
+			r.done("install")
+		},
 		"with the guard": func(r *installRig) { r.done("install", "--guard") },
 		"upgraded": func(r *installRig) {
 			r.client("2.1.120")
@@ -298,35 +305,20 @@ func TestInstallWithoutARecord(t *testing.T) {
 	}
 }
 
-// TestUninstallDryRunTellsTheTruth: what a dry run shows is what comes of it.
-func TestUninstallDryRunTellsTheTruth(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("hundreds of processes, one at a time: the race detector finds nothing in them that it does not find in a few")
-	}
-	for name, shape := range settingsShapes() {
-		r := newInstallRig(t)
-		r.write(r.path, shape, 0o600)
-		for _, command := range []string{"install", "uninstall"} {
-			before := r.read(r.path)
-			dry := r.run(command, "--dry-run")
-			if got := r.read(r.path); got != before {
-				t.Fatalf("%s: a dry run changed the file to %q", name, got)
-			}
-			r.done(command)
-			want := strings.ReplaceAll(dryRun(r.path, before, r.read(r.path)), r.home, "~")
-			if diff := cmp.Diff(want, dry.Out); diff != "" {
-				t.Errorf("%s: %s (-done +said):\n%s", name, command, diff)
-			}
-		}
-	}
-}
-
 // byteOrderMark is what some editors begin a file with.
 const byteOrderMark = "\uFEFF"
 
-// dryRun is what a dry run prints of a change, "" for none.
-func dryRun(path, before, after string) string {
-	_, text, _ := strings.Cut(string(diff.Diff(path, []byte(before), path, []byte(after))), "\n")
-	return text
+// doneAsShown runs a command that must do what its dry run prints.
+func (r *installRig) doneAsShown(command string) {
+	r.t.Helper()
+	before := r.read(r.path)
+	dry := r.run(command, "--dry-run")
+	if got := r.read(r.path); got != before {
+		r.t.Fatalf("a dry run changed the file to %q", got)
+	}
+	r.done(command)
+	_, want, _ := strings.Cut(string(diff.Diff(r.path, []byte(before), r.path, []byte(r.read(r.path)))), "\n")
+	if diff := cmp.Diff(strings.ReplaceAll(want, r.home, "~"), dry.Out); diff != "" {
+		r.t.Errorf("%s (-done +shown):\n%s", command, diff)
+	}
 }

@@ -3,7 +3,6 @@ package install
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -229,19 +228,6 @@ func TestInstallKeepsAdditions(t *testing.T) {
 	}
 }
 
-func TestInstallGuard(t *testing.T) {
-	t.Parallel()
-	e := testEditor(t, `{}`, "/usr/bin/sm", "")
-	for _, guard := range []bool{false, true, true, false} {
-		if err := e.install(guard); err != nil {
-			t.Fatal(err)
-		}
-		if got := e.guarded(); got != guard {
-			t.Errorf("guarded: %v, want %v", got, guard)
-		}
-	}
-}
-
 func TestInstallRefuses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -261,56 +247,6 @@ func TestInstallRefuses(t *testing.T) {
 			t.Errorf("%s became %s", text, e.Doc.Bytes)
 		}
 	}
-}
-
-// Settings of any shape come out as they went in.
-func TestInstallRoundTrip(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(3, 4))
-	for range 300 {
-		text := randomSettings(rng)
-		before := text
-		text = installed(t, text, "/usr/bin/sm", "")
-		if !json.Valid([]byte(text)) {
-			t.Fatalf("%s became %s", before, text)
-		}
-		if diff := cmp.Diff(before, uninstalled(t, text)); diff != "" {
-			t.Fatalf("(-before +after):\n%s", diff)
-		}
-	}
-}
-
-// randomSettings makes settings with foreign hooks, in one of the ways in which people lay JSON out.
-func randomSettings(rng *rand.Rand) string {
-	hooks := map[string]any{}
-	for _, event := range append(HookEvents("", true), "TaskCreated", "Setup") {
-		var groups []any
-		for range rng.IntN(3) {
-			handlers := []any{map[string]any{"type": "command", "command": fmt.Sprintf("x%d", rng.IntN(9))}}
-			groups = append(groups, map[string]any{"matcher": "*", "hooks": handlers[:rng.IntN(2)]})
-		}
-		if len(groups) > 0 {
-			hooks[string(event)] = groups
-		}
-	}
-	s := map[string]any{"a": 1, "z": []int{}, "m": map[string]any{}}
-	if len(hooks) > 0 && rng.IntN(4) > 0 {
-		s["hooks"] = hooks
-	}
-	if rng.IntN(2) == 0 {
-		s["statusLine"] = map[string]any{"type": "command", "command": "y", "padding": 0}
-	}
-	text, _ := json.Marshal(s)
-	if rng.IntN(3) > 0 {
-		text, _ = json.MarshalIndent(s, "", []string{"  ", "\t", "    "}[rng.IntN(3)])
-	}
-	if rng.IntN(2) == 0 {
-		text = append(text, '\n')
-	}
-	if rng.IntN(4) == 0 {
-		return strings.ReplaceAll(string(text), "\n", "\r\n")
-	}
-	return string(text)
 }
 
 // TestInstallWritesKnownEventsAlone: an event that the client does not know is not there, or goes.

@@ -40,6 +40,25 @@ func TestSettingsFileChangedMeanwhile(t *testing.T) {
 	}
 }
 
+func TestSettingsOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	path := filepath.Join(t.TempDir(), "settings.json")
+	put(t, path, "{}")
+	if err := os.Chown(path, 12345, -1); err != nil {
+		t.Fatal(err)
+	}
+	f, err := ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Writable(); err == nil || err.Error() != path+" belongs to uid 12345; run sm as that user" {
+		t.Errorf("error %v", err)
+	}
+}
+
 // TestSweep: only what bears our name, is a file of this user and belongs to no process that runs is removed.
 func TestSweep(t *testing.T) {
 	t.Parallel()
