@@ -9,10 +9,10 @@ import (
 func TestInstallNotes(t *testing.T) {
 	t.Parallel()
 	const (
-		noObserverNote = "sm: note: no observer runs yet, so nobody hears of your agents: start one with 'sm observe', or at each login with 'sm service install'\n"
+		noObserverNote = "sm: note: no observer is running, so agents are not warned: start one with 'sm observe', or at each login with 'sm service install'\n"
 
 		guardNote = "sm: note: guard.enabled is off, so no tool call is judged: set it to true in ~/.config/sm/config.yaml\n"
-		buildNote = "sm: note: hooks now call PROGRAM, in WHERE: put sm where it stays, say with 'make install', and run 'sm install' with that one\n"
+		buildNote = "sm: note: hooks now call PROGRAM, in WHERE: install sm where it stays, for example with 'make install', and run 'sm install' with that one\n"
 	)
 	for _, c := range []struct {
 		name    string

@@ -101,7 +101,7 @@ const (
 	installedLine   = "~/.claude/settings.json: installed: new sessions report to the observer\n"
 	uninstalledLine = "~/.claude/settings.json: uninstalled\n"
 	unchangedLine   = "~/.claude/settings.json: nothing to change\n"
-	assumedLine     = "sm: no client in the PATH or running says its version, and no transcript does: writing for 2.1.139 and later\n"
+	assumedLine     = "sm: no version of the client is known from the PATH, running clients or transcripts: writing for 2.1.139 and later\n"
 )
 
 func TestInstallFindsItself(t *testing.T) {

@@ -140,7 +140,7 @@ func TestInstallSmallSilent(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond) // in place of 10 s
 			defer cancel()
 			env := r.environ()
-			if code := env.execute(ctx, []string{"install"}); code != 1 || !strings.Contains(r.clean(env.Stderr), "~/bin/sm-hook does not say its version") {
+			if code := env.execute(ctx, []string{"install"}); code != 1 || !strings.Contains(r.clean(env.Stderr), "~/bin/sm-hook prints no version") {
 				t.Errorf("exit code %d: %s", code, r.clean(env.Stderr))
 			}
 			r.checkTree("after the failure", before)

@@ -15,19 +15,19 @@ import (
 	"sm/deploy/jsonedit"
 )
 
-// maxSettings bounds a settings file.
+// maxSettings limits the size of a settings file.
 const maxSettings = 16 << 20
 
-// A File is a settings.json, or our skill beside it, as it was read. The client writes it too, so what is written must
-// have been read a moment ago.
+// A File is a settings file, or our skill, as it was read. The client writes it as well,
+// so it is replaced only if it has not changed since.
 type File struct {
-	path   string // as the client names it
-	target string // what it is when links are followed
+	path   string // of the client
+	target string // path without links
 	text   []byte
-	info   fs.FileInfo // nil: not there yet
+	info   fs.FileInfo // nil if it does not exist
 }
 
-// ReadFile reads a settings file; one that is not there is an empty one.
+// ReadFile reads a settings file. One that does not exist is empty.
 func ReadFile(path string) (*File, error) {
 	f := &File{path: path, target: path}
 	target, err := filepath.EvalSymlinks(path)
@@ -62,7 +62,7 @@ func ReadFile(path string) (*File, error) {
 	return f, nil
 }
 
-// PlainError leaves out the path that the caller names already.
+// PlainError returns an error without the path, which the caller names.
 func PlainError(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
@@ -70,7 +70,7 @@ func PlainError(err error) error {
 	return err
 }
 
-// A byteOrderMark is what some editors begin a file with; JSON has none.
+// byteOrderMark is at the beginning of files of some editors; JSON has none.
 const byteOrderMark = "\uFEFF"
 
 // Parse parses the file's text.
@@ -101,7 +101,7 @@ func (f *File) edited(edit func(*jsonedit.Text) error) ([]byte, error) {
 	return doc.Bytes, nil
 }
 
-// writable says why the file cannot be replaced. A mode without the write bit is a wish that even root respects.
+// Writable returns why the file cannot be replaced. A read-only mode counts for root as well.
 func (f *File) Writable() error {
 	dir := filepath.Dir(f.target)
 	if f.info != nil {
@@ -136,10 +136,10 @@ func ownerOf(info fs.FileInfo) int {
 	return -1
 }
 
-// errChanged says that somebody else has written the file since it was read.
+// errChanged reports that the file was written by another program since it was read.
 var errChanged = errors.New("the file has changed meanwhile")
 
-// write replaces the file, or leaves it as it is.
+// write replaces the file, unless it has changed.
 func (f *File) write(text []byte) error {
 	mode := fs.FileMode(0o600)
 	if f.info != nil {
@@ -148,7 +148,7 @@ func (f *File) write(text []byte) error {
 	return writeWhole(f.target, text, mode, f.unchanged)
 }
 
-// unchanged says whether the file is still as it was read.
+// unchanged returns an error if the file is not as it was read.
 func (f *File) unchanged() error {
 	now, err := ReadFile(f.path)
 	if err != nil || now.target != f.target || !bytes.Equal(now.text, f.text) || (now.info == nil) != (f.info == nil) {
@@ -157,7 +157,7 @@ func (f *File) unchanged() error {
 	return nil
 }
 
-// remove removes the file, or leaves it as it is.
+// remove removes the file, unless it has changed.
 func (f *File) remove() error {
 	if err := f.unchanged(); err != nil {
 		return err
@@ -176,5 +176,5 @@ func syncDirectory(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Exists says whether the file was there when it was read.
+// Exists reports whether the file existed when it was read.
 func (f *File) Exists() bool { return f.info != nil }

@@ -19,22 +19,23 @@ import (
 	"sm/handoff/proc"
 )
 
-// pluginPatience is how long the client may take to add or remove a plugin.
+// pluginPatience is how long the client may take for a step.
 const pluginPatience = 2 * time.Minute
 
-// pluginUnfinished is a file in the marketplace's folder for as long as the client may have a copy of what was there before.
+// pluginUnfinished is a file in the marketplace's folder while the client may have a
+// copy of older files.
 const pluginUnfinished = "unfinished"
 
-// A plugin is our hooks in the client's own packaging: a folder that the client knows as a marketplace, and what it has
-// installed from there. The settings say whether it is installed.
+// A plugin is our hooks in the packaging of the client: a folder that is a marketplace,
+// and the copy that the client has installed from it. The settings list both.
 type plugin struct {
 	in  *installation
 	dir string // the marketplace's folder, ours alone
 }
 
-// A pluginStep is what an installation does besides editing the settings.
+// A pluginStep is a part of an installation that is not an edit of the settings.
 type pluginStep struct {
-	says string
+	text string
 	do   func() error
 }
 
@@ -42,16 +43,16 @@ func (in *installation) plugin() *plugin {
 	return &plugin{in, filepath.Join(in.Data, "sm", "plugin")}
 }
 
-// pluginInstalled says whether the client has the plugin, by the settings in d; one that is switched off is installed.
+// pluginInstalled reports whether the client has the plugin, switched on or off.
 func pluginInstalled(d *jsonedit.Text) bool { return d.At("enabledPlugins", deploy.PluginID) != nil }
 
-// marketplaceKnown says whether the client knows a marketplace by our name, and where that is.
+// marketplaceKnown reports whether the client has a marketplace by our name, and its path.
 func marketplaceKnown(d *jsonedit.Text) (path string, known bool) {
 	path, _ = d.At("extraKnownMarketplaces", deploy.Marketplace, "source", "path").Text()
 	return path, d.At("extraKnownMarketplaces", deploy.Marketplace) != nil
 }
 
-// files are those of the marketplace, with hooks as e would install them.
+// files returns the files of the marketplace, with hooks as e would install them.
 func (p *plugin) files(e *Editor, guard bool) (map[string][]byte, error) {
 	all, err := filesIn(deploy.Plugin())
 	if err != nil {
@@ -70,7 +71,7 @@ func (p *plugin) files(e *Editor, guard bool) (map[string][]byte, error) {
 	return all, nil
 }
 
-// guarded says whether the hooks written last have the guard's.
+// guarded reports whether the marketplace has the guard's hook.
 func (p *plugin) guarded(e *Editor) bool {
 	text, err := os.ReadFile(filepath.Join(p.dir, filepath.FromSlash(deploy.PluginHooks)))
 	if err != nil {
@@ -83,13 +84,13 @@ func (p *plugin) guarded(e *Editor) bool {
 	return hooks.guarded()
 }
 
-// holds says whether the folder has these files and no others.
+// holds reports whether the folder has just these files.
 func (p *plugin) holds(files map[string][]byte) bool {
 	found, err := filesIn(os.DirFS(p.dir))
 	return err == nil && maps.EqualFunc(files, found, bytes.Equal)
 }
 
-// filesIn are the files of a folder, by their paths with slashes.
+// filesIn returns the files of a folder by their paths with slashes.
 func filesIn(folder fs.FS) (map[string][]byte, error) {
 	all := map[string][]byte{}
 	return all, fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -137,14 +138,10 @@ func (p *plugin) write(files map[string][]byte) (err error) {
 	return nil
 }
 
-// run is the step that lets the client do something with its plugins.
+// run returns a step that runs the client.
 func (p *plugin) run(ctx context.Context, args ...string) pluginStep {
 	args = append([]string{"plugin"}, args...)
-	words := []string{"claude"}
-	for _, arg := range args {
-		words = append(words, ShellQuote(arg))
-	}
-	line := strings.Join(words, " ")
+	line := shellLine(append([]string{"claude"}, args...))
 	return pluginStep{"run " + line, func() error {
 		client := proc.LookPath(p.in.Path, "claude")
 		if client == "" {
@@ -153,7 +150,8 @@ func (p *plugin) run(ctx context.Context, args ...string) pluginStep {
 		ctx, cancel := context.WithTimeout(ctx, pluginPatience)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, client, args...)
-		cmd.Env, cmd.WaitDelay = p.in.Environ, time.Second
+		cmd.Env = p.in.Environ
+		cmd.WaitDelay = time.Second
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w: %s; run it yourself to see more", line, err, lastLine(out))
 		}
@@ -161,7 +159,7 @@ func (p *plugin) run(ctx context.Context, args ...string) pluginStep {
 	}}
 }
 
-// install are the steps to these files as the client's plugin, none when it has them.
+// install returns the steps to install these files, none if they are installed.
 func (p *plugin) install(ctx context.Context, d *jsonedit.Text, files map[string][]byte) []pluginStep {
 	place, known := marketplaceKnown(d)
 	installed := pluginInstalled(d)
@@ -173,8 +171,9 @@ func (p *plugin) install(ctx context.Context, d *jsonedit.Text, files map[string
 		marked[pluginUnfinished] = nil
 		return p.write(marked)
 	}}
-	add, last := p.run(ctx, "marketplace", "add", p.dir), p.run(ctx, "install", deploy.PluginID, "--scope", "user")
-	install := pluginStep{last.says, func() error {
+	add := p.run(ctx, "marketplace", "add", p.dir)
+	last := p.run(ctx, "install", deploy.PluginID, "--scope", "user")
+	install := pluginStep{last.text, func() error {
 		if err := last.do(); err != nil {
 			return err
 		}
@@ -183,20 +182,21 @@ func (p *plugin) install(ctx context.Context, d *jsonedit.Text, files map[string
 		}
 		return nil
 	}}
-	// The client copies a plugin when it installs it, and never looks again while the version is the same. What is there
-	// goes as late as possible: while it is gone no event is heard.
+	// The client copies a plugin when it installs it, and keeps the copy while the
+	// version is the same. An older one goes as late as possible: without it events
+	// are missed.
 	var gone []pluginStep
 	if installed {
 		gone = append(gone, p.run(ctx, "uninstall", deploy.PluginID, "--scope", "user"))
 	}
-	if known && place != p.dir { // with a marketplace its plugins may go, so ours goes before
+	if known && place != p.dir { // without its marketplace a plugin may go, so ours goes before
 		gone = append(gone, p.run(ctx, "marketplace", "remove", deploy.Marketplace))
 		return append(append([]pluginStep{write}, gone...), add, install)
 	}
 	return append(append([]pluginStep{write, add}, gone...), install)
 }
 
-// uninstall are the steps to no plugin, none when there is none.
+// uninstall returns the steps to remove the plugin, none without one.
 func (p *plugin) uninstall(ctx context.Context, d *jsonedit.Text) (steps []pluginStep) {
 	if pluginInstalled(d) {
 		steps = append(steps, p.run(ctx, "uninstall", deploy.PluginID, "--scope", "user"))
@@ -215,8 +215,8 @@ func (p *plugin) uninstall(ctx context.Context, d *jsonedit.Text) (steps []plugi
 	return steps
 }
 
-// removeEntries takes out of the settings what the client writes there for the plugin, and the members that are empty then
-// and were not there before. The client leaves those.
+// removeEntries removes what the client has written into the settings for the plugin,
+// also the empty objects that it leaves, unless they were there before.
 func (p *plugin) removeEntries(d, before *jsonedit.Text) error {
 	paths := [][]string{{"enabledPlugins", deploy.PluginID}}
 	if place, known := marketplaceKnown(d); known && place == p.dir {
@@ -234,12 +234,12 @@ func (p *plugin) removeEntries(d, before *jsonedit.Text) error {
 	return nil
 }
 
-// take carries steps out, or says what they would be.
+// take runs steps, or prints them.
 func (in *installation) take(steps []pluginStep) error {
 	for _, s := range steps {
 		do := s.do
 		if in.DryRun {
-			do = func() error { return in.print("would %s\n", s.says) }
+			do = func() error { return in.print("would %s\n", s.text) }
 		}
 		if err := do(); err != nil {
 			return err

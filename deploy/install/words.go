@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// wordLetters are what names of variables are made of.
+// wordLetters are the letters of names of variables.
 const wordLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
-// maxProgram is how much of a program is read to learn whose it is.
+// maxProgram limits how much of a program is searched for its origin.
 const maxProgram = 64 << 20
 
-// ShellQuote writes a word so that a shell reads it as it is.
+// ShellQuote quotes a word for a shell.
 func ShellQuote(word string) string {
 	if word != "" && strings.Trim(word, wordLetters+"@%+=:,./-") == "" {
 		return word
@@ -92,7 +92,7 @@ func (s *wordScanner) word() (word string, ok bool) {
 	return b.String(), !quoted
 }
 
-// variable knows one: what is in others, only the shell of the client knows.
+// variable expands HOME. The values of others are unknown.
 func (s *wordScanner) variable(b *strings.Builder) bool {
 	for _, name := range []string{"$HOME", "${HOME}"} {
 		rest, ok := strings.CutPrefix(s.rest, name)
@@ -105,8 +105,8 @@ func (s *wordScanner) variable(b *strings.Builder) bool {
 	return false
 }
 
-// ownCommand says whether words call sm with this subcommand, whatever stands before it, and gives the arguments.
-// isOwn tells an sm from other programs.
+// ownCommand reports whether words call sm with this subcommand, after whatever prefix,
+// and returns the arguments. isOwn recognizes sm.
 func ownCommand(words []string, subcommand string, isOwn func(program string) bool) (args []string, ok bool) {
 	for len(words) > 0 {
 		name, _, assignment := strings.Cut(words[0], "=")
@@ -123,8 +123,8 @@ func ownCommand(words []string, subcommand string, isOwn func(program string) bo
 
 func isVariable(name string) bool { return name != "" && strings.Trim(name, wordLetters) == "" }
 
-// isOwnProgram says whether a program is sm or the small one beside it. sm is known by its name, or by being the same file as
-// self, an sm that may have another name.
+// isOwnProgram reports whether a program is sm or its small program: by its name, or as
+// the same file as self, the running sm, which may have another name.
 func isOwnProgram(program, self string) bool {
 	if isOwnName(program, self) {
 		return true
@@ -133,15 +133,17 @@ func isOwnProgram(program, self string) bool {
 	return err == nil && (isOwnName(real, self) || sameFile(real, self))
 }
 
-// isOwnName goes by a program's name. Others may call a program sm-hook, too. Ours stands beside an sm or was built from
-// sm's sources; of one that is gone only the name is left.
+// isOwnName reports whether a program has a name of ours. Other programs may be called
+// sm-hook, too: ours is beside an sm, was built from sm's sources, or does not exist
+// any more.
 func isOwnName(program, self string) bool {
 	switch path.Base(program) {
 	case "sm":
 		return true
 	case SmallName:
 		dir := filepath.Dir(program)
-		return !filepath.IsAbs(program) || dir == filepath.Dir(self) || !exists(program) || exists(filepath.Join(dir, "sm")) || builtFromSources(program)
+		return !filepath.IsAbs(program) || dir == filepath.Dir(self) || !exists(program) ||
+			exists(filepath.Join(dir, "sm")) || builtFromSources(program)
 	}
 	return false
 }
@@ -157,8 +159,9 @@ func sameFile(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// builtFromSources says whether a program is one of sm's commands: the toolchain writes the path of its package into it.
-// Package debug/buildinfo finds that too, and makes sm larger by half a megabyte.
+// builtFromSources reports whether a program is a command of sm: the toolchain writes
+// the path of its package into it. Package debug/buildinfo would make sm larger by
+// half a megabyte.
 func builtFromSources(program string) bool {
 	if info, err := os.Stat(program); err != nil || !info.Mode().IsRegular() {
 		return false

@@ -14,21 +14,22 @@ import (
 )
 
 const (
-	// tempFile and tempFolder begin the names of what is to replace a file or the plugin's folder. The process that
-	// makes one follows, and when that began.
-	tempFile, tempFolder = ".settings.json.sm-", ".plugin-"
-	// abandoned is how old a temporary name without a process must be to count as left behind.
+	// tempFile and tempFolder begin the names of files and folders that are to replace
+	// others; the process that makes them and its start follow.
+	tempFile   = ".settings.json.sm-"
+	tempFolder = ".plugin-"
+	// abandoned is the age at which a temporary file without a process is removed.
 	abandoned = time.Hour
 )
 
-// tempPattern is the pattern of a name that is this process's own.
+// tempPattern returns the pattern of this process's temporary names.
 func tempPattern(prefix string) string {
-	p, _ := proc.Stat("/proc", os.Getpid()) // not everywhere; then the pid alone tells
+	p, _ := proc.Stat("/proc", os.Getpid()) // without /proc there is the pid alone
 	return fmt.Sprintf("%s%d-%s-*", prefix, os.Getpid(), p.Start)
 }
 
-// writeWhole replaces a file, or leaves it as it is: it is never half written, and a power failure leaves the old or the
-// new one. Right before that unchanged may still refuse.
+// writeWhole replaces a file at once, also in a power failure. unchanged may still
+// refuse right before; it may be nil.
 func writeWhole(path string, text []byte, mode fs.FileMode, unchanged func() error) (err error) {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -62,8 +63,7 @@ func writeWhole(path string, text []byte, mode fs.FileMode, unchanged func() err
 	return nil
 }
 
-// sweep removes from a folder what runs of sm that were killed have left there: names that begin with the prefix, of
-// this user, and of no process that still runs.
+// sweep removes the temporary files or folders of runs of sm that were killed.
 func sweep(dir, prefix string) {
 	entries, _ := os.ReadDir(dir) // without it there is nothing to sweep
 	for _, e := range entries {
