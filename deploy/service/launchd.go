@@ -8,52 +8,49 @@ import (
 	"strings"
 )
 
-// launchd is macOS's service manager: launchd.plist(5), launchctl(1). Nothing of it was tried on a Mac.
-type launchd struct{}
-
 const agentLabel = "local.sm.observe"
 
-func (launchd) files(o Options) []file {
-	return []file{{filepath.Join(o.Home, "Library", "LaunchAgents", agentLabel+".plist"), plist(o)}}
-}
-
-func domain(uid int) string { return fmt.Sprintf("gui/%d", uid) }
-
-func (launchd) ready(context.Context, Options) error { return nil }
-
-// start loads the agent anew when its file has changed: launchd has read the old one.
-func (l launchd) start(o Options, changed bool) [][]string {
-	agent, path := domain(o.UID)+"/"+agentLabel, l.files(o)[0].path
-	if !changed {
-		return [][]string{{"-launchctl", "bootstrap", domain(o.UID), path}, {"launchctl", "kickstart", agent}}
+// launchd is the service manager of macOS: launchd.plist(5), launchctl(1). It was not
+// tried on a Mac.
+func launchd(o Options) manager {
+	path := filepath.Join(o.Home, "Library", "LaunchAgents", agentLabel+".plist")
+	domain := fmt.Sprintf("gui/%d", o.UID)
+	agent := domain + "/" + agentLabel
+	return manager{
+		files: []file{{path, plist(o)}},
+		start: [][]string{
+			{"-launchctl", "bootstrap", domain, path},
+			{"launchctl", "kickstart", agent},
+		},
+		// launchd has read the old file.
+		restart: [][]string{
+			{"-launchctl", "bootout", agent},
+			{"launchctl", "enable", agent},
+			{"launchctl", "bootstrap", domain, path},
+		},
+		stop:  [][]string{{"-launchctl", "bootout", agent}},
+		ready: func(context.Context) error { return nil },
+		state: func(ctx context.Context) (string, error) {
+			out, err := o.Run(ctx, "launchctl", "print", agent)
+			if err != nil {
+				return agentLabel + ": not loaded", nil
+			}
+			for line := range strings.Lines(out) {
+				if key, value, ok := strings.Cut(strings.TrimSpace(line), " = "); ok && key == "state" {
+					return agentLabel + ": " + value, nil
+				}
+			}
+			return agentLabel + ": loaded", nil
+		},
 	}
-	return [][]string{{"-launchctl", "bootout", agent}, {"launchctl", "enable", agent}, {"launchctl", "bootstrap", domain(o.UID), path}}
 }
 
-func (launchd) stop(o Options) [][]string {
-	return [][]string{{"-launchctl", "bootout", domain(o.UID) + "/" + agentLabel}}
-}
-
-func (launchd) forget(Options) [][]string { return nil }
-
-func (launchd) state(ctx context.Context, o Options) (string, error) {
-	out, err := o.Run(ctx, "launchctl", "print", domain(o.UID)+"/"+agentLabel)
-	if err != nil {
-		return agentLabel + ": not loaded", nil
-	}
-	for line := range strings.Lines(out) {
-		if key, value, ok := strings.Cut(strings.TrimSpace(line), " = "); ok && key == "state" {
-			return agentLabel + ": " + value, nil
-		}
-	}
-	return agentLabel + ": loaded", nil
-}
-
-// plist is the agent's file. A start that fails is tried again by launchd, an orderly end is not.
+// plist returns the agent's file. launchd starts an agent again that has failed, not
+// one that has ended in order.
 func plist(o Options) string {
 	text := func(s string) string {
 		var b strings.Builder
-		_ = xml.EscapeText(&b, []byte(s)) // a Builder takes everything
+		_ = xml.EscapeText(&b, []byte(s)) // a Builder never fails
 		return b.String()
 	}
 	var args strings.Builder

@@ -8,20 +8,20 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// A watched is what the service manager wants to know about: whether it has caught up, and whether it still answers.
+// A watched service has caught up when Ready is closed, and works while it answers.
 type watched interface {
 	Ready() <-chan struct{}
 	Answers(ctx context.Context) error
 }
 
-// A Notifier reports to the service manager how the observer fares, as sd_notify(3) says.
+// A Notifier reports the state of the observer to the service manager by sd_notify(3).
 type Notifier struct {
 	send     func(state string) error
-	watchdog time.Duration // 0: nobody waits for a sign of life
+	watchdog time.Duration // 0 for none
 	log      *slog.Logger
 }
 
-// NewNotifier is nil where no service manager listens.
+// NewNotifier returns nil without a service manager that listens.
 func NewNotifier(lookupEnv func(string) (string, bool), log *slog.Logger) *Notifier {
 	if socket, _ := lookupEnv("NOTIFY_SOCKET"); socket == "" {
 		return nil
@@ -32,18 +32,19 @@ func NewNotifier(lookupEnv func(string) (string, bool), log *slog.Logger) *Notif
 	}}
 	var err error
 	if n.watchdog, err = daemon.SdWatchdogEnabled(false); err != nil {
-		log.Warn("the service manager cannot be notified", "err", err)
+		log.Warn("notify service manager failed", "err", err)
 	}
 	return n
 }
 
-// Run reports that w is ready, shows that it lives while it answers, and reports its end when ctx ends. The returned
-// function ends it. A nil Notifier reports nothing.
+// Run reports that w is ready, that it works while it answers, and its end when ctx
+// ends. The returned function ends it. A nil Notifier reports nothing.
 func (n *Notifier) Run(ctx context.Context, w watched) (end func()) {
 	if n == nil {
 		return func() {}
 	}
-	stop, ended := make(chan struct{}), make(chan struct{})
+	stop := make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		n.watch(ctx, w, stop)
@@ -66,11 +67,11 @@ func (n *Notifier) watch(ctx context.Context, w watched, stop <-chan struct{}) {
 		select {
 		case <-ready:
 			ready = nil
-			n.say(daemon.SdNotifyReady)
+			n.report(daemon.SdNotifyReady)
 		case <-pulse:
 			n.beat(ctx, w)
 		case <-ctx.Done():
-			n.say(daemon.SdNotifyStopping)
+			n.report(daemon.SdNotifyStopping)
 			return
 		case <-stop:
 			return
@@ -78,19 +79,19 @@ func (n *Notifier) watch(ctx context.Context, w watched, stop <-chan struct{}) {
 	}
 }
 
-// beat shows that w lives, if it does.
+// beat reports that w works, if it answers.
 func (n *Notifier) beat(ctx context.Context, w watched) {
 	ctx, cancel := context.WithTimeout(ctx, n.watchdog/2)
 	defer cancel()
 	if err := w.Answers(ctx); err == nil {
-		n.say(daemon.SdNotifyWatchdog)
+		n.report(daemon.SdNotifyWatchdog)
 	} else if ctx.Err() == context.DeadlineExceeded {
-		n.log.Error("the loop does not answer: the service manager gets no watchdog message", "err", err)
+		n.log.Error("loop does not answer; no watchdog message sent", "err", err)
 	}
 }
 
-func (n *Notifier) say(state string) {
+func (n *Notifier) report(state string) {
 	if err := n.send(state); err != nil {
-		n.log.Warn("the service manager was not notified", "state", state, "err", err)
+		n.log.Warn("notify service manager failed", "state", state, "err", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// patient is a service that answers as long as the test lets it.
+// patient is a service that can be made to hang.
 type patient struct {
 	ready chan struct{}
 	mu    sync.Mutex
@@ -39,7 +39,7 @@ func (p *patient) hang(hangs bool) {
 	p.hangs = hangs
 }
 
-// TestNotifier: ready once and not before it is, a sign of life for each answer and for nothing else, and the end.
+// TestNotifier: ready once and not earlier, a watchdog message for each answer, and the end.
 func TestNotifier(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestNotifier(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			said = append(said, fmt.Sprint(time.Since(start), " ", state))
-			return errors.New("nobody listens") // which changes nothing
+			return errors.New("no listener") // which changes nothing
 		}}
 		p := &patient{ready: make(chan struct{})}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -77,7 +77,7 @@ func TestNotifier(t *testing.T) {
 	})
 }
 
-// TestNotifierWithoutWatchdog: nobody waits for signs of life, and there are none.
+// TestNotifierWithoutWatchdog: without a watchdog there are no messages for it.
 func TestNotifierWithoutWatchdog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// rig is a home with a service manager that only takes notes.
+// rig is a home with a service manager that records commands.
 type rig struct {
 	Options
 	out strings.Builder
@@ -40,7 +40,7 @@ func newRig(t *testing.T, system string) *rig {
 	return r
 }
 
-// tree is every file below a folder with its text.
+// tree returns the texts of all files below a folder.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -127,7 +127,7 @@ func TestInstallAndRemove(t *testing.T) {
 	}
 }
 
-// TestStrangers: a file of somebody else's stays, and the user reads what to do.
+// TestStrangers: a file of another program stays, with an error or a note.
 func TestStrangers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "linux")
@@ -149,7 +149,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// TestObserverRuns: an observer that somebody has started keeps its socket.
+// TestObserverRuns: an observer that is not the service keeps its socket.
 func TestObserverRuns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "linux")
@@ -173,7 +173,7 @@ func TestObserverRuns(t *testing.T) {
 	}
 }
 
-// TestNoManager: without a service manager the files are there, and the error says what is left to do.
+// TestNoManager: without a service manager the files are written, and the error has a remedy.
 func TestNoManager(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "linux")
@@ -217,7 +217,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestVerify: systemd understands the units as they are written.
+// TestVerify: systemd accepts the units.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	analyze, err := exec.LookPath("systemd-analyze")

@@ -12,64 +12,59 @@ import (
 	"sm/deploy"
 )
 
-// systemd is the user's service manager: systemd.service(5), systemd.socket(5).
-type systemd struct{}
-
-func (systemd) files(o Options) []file {
+// systemd is the user's service manager on Linux: systemd.service(5), systemd.socket(5).
+func systemd(o Options) manager {
 	dir := filepath.Join(o.Config, "systemd", "user")
-	return []file{
-		{filepath.Join(dir, "sm.socket"), socketUnit(o)},
-		{filepath.Join(dir, "sm.service"), serviceUnit(o)},
+	control := func(args ...string) []string { return append([]string{"systemctl", "--user"}, args...) }
+	reload := control("daemon-reload")
+	return manager{
+		files: []file{
+			{filepath.Join(dir, "sm.socket"), socketUnit(o)},
+			{filepath.Join(dir, "sm.service"), serviceUnit(o)},
+		},
+		start: [][]string{control("enable", "--now", "sm.socket", "sm.service")},
+		restart: [][]string{
+			reload,
+			control("enable", "sm.socket", "sm.service"),
+			// The socket cannot be opened again while its service runs.
+			control("stop", "sm.service", "sm.socket"),
+			control("start", "sm.socket", "sm.service"),
+		},
+		stop:    [][]string{control("disable", "--now", "sm.socket", "sm.service")},
+		removed: [][]string{reload},
+		ready:   o.noOtherObserver,
+		state:   o.unitStates,
 	}
 }
 
-// ready refuses where an observer runs that is not the service's: systemd would take its socket's place.
-func (systemd) ready(ctx context.Context, o Options) error {
+// noOtherObserver refuses to start the service beside an observer that is not the
+// service's: systemd would replace its socket.
+func (o Options) noOtherObserver(ctx context.Context) error {
 	c, err := new(net.Dialer).DialContext(ctx, "unix", o.Socket)
 	if err != nil {
 		return nil
 	}
-	_ = c.Close() // it was only tried
+	_ = c.Close() // nothing was sent
 	if out, _ := o.Run(ctx, "systemctl", "--user", "is-active", "sm.socket"); firstLine(out) == "active" {
 		return nil
 	}
 	return fmt.Errorf("an observer answers at %s already: stop it, then try again", o.Socket)
 }
 
-func (systemd) start(_ Options, changed bool) [][]string {
-	if !changed {
-		return [][]string{{"systemctl", "--user", "enable", "--now", "sm.socket", "sm.service"}}
-	}
-	return [][]string{
-		{"systemctl", "--user", "daemon-reload"},
-		{"systemctl", "--user", "enable", "sm.socket", "sm.service"},
-		// The socket first: while its service runs it cannot be opened anew.
-		{"systemctl", "--user", "stop", "sm.service", "sm.socket"},
-		{"systemctl", "--user", "start", "sm.socket", "sm.service"},
-	}
-}
-
-func (systemd) stop(Options) [][]string {
-	return [][]string{{"systemctl", "--user", "disable", "--now", "sm.socket", "sm.service"}}
-}
-
-func (systemd) forget(Options) [][]string {
-	return [][]string{{"systemctl", "--user", "daemon-reload"}}
-}
-
-// state asks for what is enabled and what runs; systemctl's own exit code says the same and is no error here.
-func (systemd) state(ctx context.Context, o Options) (string, error) {
+// unitStates returns which units are enabled and active. systemctl repeats that in
+// its exit code, which is no error here.
+func (o Options) unitStates(ctx context.Context) (string, error) {
 	var lines []string
 	for _, unit := range []string{"sm.socket", "sm.service"} {
-		enabled, err1 := o.Run(ctx, "systemctl", "--user", "is-enabled", unit)
-		active, err2 := o.Run(ctx, "systemctl", "--user", "is-active", unit)
-		var exit *exec.ExitError
-		for _, err := range []error{err1, err2} {
-			if err != nil && !errors.As(err, &exit) {
+		var states []string
+		for _, question := range []string{"is-enabled", "is-active"} {
+			out, err := o.Run(ctx, "systemctl", "--user", question, unit)
+			if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 				return "", fmt.Errorf("systemctl: %w; is systemd there?", err)
 			}
+			states = append(states, firstLine(out))
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s, %s", unit, firstLine(enabled), firstLine(active)))
+		lines = append(lines, unit+": "+strings.Join(states, ", "))
 	}
 	return strings.Join(lines, "\n"), nil
 }
@@ -82,12 +77,13 @@ func firstLine(s string) string {
 	return line
 }
 
-// serviceUnit is the unit that packages have, for this program and with its sockets.
+// serviceUnit returns the unit of the packages for this program.
 func serviceUnit(o Options) string {
-	return "# " + mark + "\n" + strings.Replace(strip(deploy.ServiceUnit()), "ExecStart=%h/.local/bin/sm observe", "ExecStart="+o.commandLine(), 1)
+	unit := strings.Replace(strip(deploy.ServiceUnit()), "ExecStart=%h/.local/bin/sm observe", "ExecStart="+o.commandLine(), 1)
+	return "# " + mark + "\n" + unit
 }
 
-// socketUnit is the packages' unit with the addresses of this configuration.
+// socketUnit returns the unit of the packages with the addresses of this configuration.
 func socketUnit(o Options) string {
 	var b strings.Builder
 	b.WriteString("# " + mark + "\n")
@@ -105,13 +101,13 @@ func socketUnit(o Options) string {
 	return b.String()
 }
 
-// strip leaves out the head of a unit: it says how to install it by hand.
+// strip leaves out the head of a unit, which explains how to install it by hand.
 func strip(unit string) string {
 	_, rest, _ := strings.Cut(unit, "[Unit]\n")
 	return "[Unit]\n" + rest
 }
 
-// commandLine is how the service starts sm.
+// commandLine returns the command that starts sm.
 func (o Options) commandLine() string {
 	words := []string{quote(o.Program)}
 	for _, arg := range append(o.Args[:len(o.Args):len(o.Args)], "observe") {
@@ -120,7 +116,8 @@ func (o Options) commandLine() string {
 	return strings.Join(words, " ")
 }
 
-// quote makes a path one word of a command line: systemd.service(5), "Command lines", and systemd.unit(5), "Specifiers".
+// quote quotes a word of a command line: systemd.service(5), "Command lines", and
+// systemd.unit(5), "Specifiers".
 func quote(path string) string {
 	path = strings.NewReplacer("%", "%%", "$", "$$").Replace(path)
 	if !strings.ContainsAny(path, " \t'\"\\;") {
