@@ -59,3 +59,18 @@ func TestAskKeepsLittle(t *testing.T) {
 		t.Errorf("kept %d bytes", len(got))
 	}
 }
+
+// TestSmallBesideAnotherName: hooks advise agents to call sm, which must not be called
+// otherwise.
+func TestSmallBesideAnotherName(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := writeScript(dir+"/"+SmallName, "#!/bin/sh\necho v1\n"); err != nil {
+		t.Fatal(err)
+	}
+	for program, want := range map[string]string{"sm": dir + "/" + SmallName, "watcher": ""} {
+		if got, stale, err := Small(t.Context(), dir+"/"+program, "v1", os.Environ()); got != want || stale != "" || err != nil {
+			t.Errorf("%s: %q, %q, %v", program, got, stale, err)
+		}
+	}
+}
