@@ -93,7 +93,6 @@ func (r *effectRunner) end() {
 func (r *effectRunner) run() {
 	defer close(r.ended)
 	defer r.slow.Wait()
-	defer levels.Clean(r.levels)
 	for more := true; more; {
 		_, more = <-r.news
 		r.mu.Lock()

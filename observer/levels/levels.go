@@ -1,11 +1,9 @@
-// Package levels keeps a file for each agent with the level of its context, for scripts: LEVEL:PERCENT:TOKENS, or LEVEL::
-// while the size is unknown.
+// Package levels writes a file for each agent with the level of its context, for
+// scripts: LEVEL:PERCENT:TOKENS, or LEVEL:: while the size is unknown.
 //
-// Invariants: a reader sees the old line or the new one, never a part; no two agents share a file, and none lies outside
-// the folder. The files are a picture of the state: they are not synced, and are written anew after a start.
-//
-// An agent has two files in turn where the system allows that: one that is read, and one in a folder beside it that the
-// next line is written to. To make and remove a file for each line costs ten times as much on ext4.
+// A reader sees the old line or the new one, never a part. No two agents share a
+// file, and none is outside the folder. The files are derived from the state: they
+// are not synced, and are written anew after a start.
 package levels
 
 import (
@@ -18,7 +16,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"sm/alerts"
 )
@@ -95,82 +92,37 @@ func (c *Changes) Write(dir string, failed func(agent string, err error)) {
 	}
 }
 
-// Write replaces the level file of an agent in the folder dir, which it makes if there is none. Without a line it removes
-// the file. Beside dir, in a folder with .next at the end of its name, stands what was there before: see [Clean].
+// Write replaces the level file of an agent in the folder dir, which it makes if
+// necessary. An empty line removes the file.
 func Write(dir, agent, line string) error {
 	name := Name(agent)
-	path, fresh := filepath.Join(dir, name), filepath.Join(next(dir), name)
+	path := filepath.Join(dir, name)
 	if line == "" {
-		_, _ = os.Remove(path), os.Remove(fresh) // there may be none
+		_ = os.Remove(path)
 		return nil
 	}
-	err := write(fresh, line+"\n")
+
+	fresh := filepath.Join(dir, "."+name)
+	err := os.WriteFile(fresh, []byte(line+"\n"), 0o600)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err = errors.Join(os.MkdirAll(dir, 0o700), os.MkdirAll(next(dir), 0o700)); err == nil {
-			err = write(fresh, line+"\n")
+		if err = os.MkdirAll(dir, 0o700); err == nil {
+			err = os.WriteFile(fresh, []byte(line+"\n"), 0o600)
 		}
 	}
 	if err == nil {
-		err = replace(path, fresh)
-		if errors.Is(err, fs.ErrNotExist) && os.MkdirAll(dir, 0o700) == nil { // somebody has removed it
-			err = replace(path, fresh)
-		}
-	}
-	if errors.Is(err, syscall.EXDEV) { // the folder is a link or a mount, and leads to another file system
-		fresh = filepath.Join(dir, "."+name)
-		if err = write(fresh, line+"\n"); err == nil {
-			err = syscall.Rename(fresh, path)
-		}
+		err = os.Rename(fresh, path)
 	}
 	if err != nil {
+		_ = os.Remove(fresh)
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
 
-// write writes a short text to a file: over the existing one if no other process has
-// it open, else to a new one. os.File would need more system calls.
-func write(path, text string) error {
-	fd, size, err := reopen(path)
-	if err != nil {
-		_ = syscall.Unlink(path) // somebody may still read it
-		fd, err = open(path, syscall.O_CREAT|syscall.O_EXCL)
-	}
-	if err != nil {
-		return err
-	}
-	n, err := syscall.Write(fd, []byte(text))
-	for err == syscall.EINTR {
-		n, err = syscall.Write(fd, []byte(text))
-	}
-	switch {
-	case err != nil:
-	case n < len(text):
-		err = io.ErrShortWrite
-	case size > int64(n):
-		err = syscall.Ftruncate(fd, int64(n))
-	}
-	return errors.Join(err, syscall.Close(fd))
-}
-
-// open opens a file for writing, and follows no link.
-func open(path string, flags int) (fd int, err error) {
-	for err = syscall.EINTR; err == syscall.EINTR; {
-		fd, err = syscall.Open(path, syscall.O_WRONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_CLOEXEC|flags, 0o600)
-	}
-	return fd, err
-}
-
-// next is the folder of the files that the next lines are written to.
-func next(dir string) string { return dir + ".next" }
-
-// Clean removes what was kept beside the folder dir to be written over.
-func Clean(dir string) { _ = os.RemoveAll(next(dir)) }
-
-// Keep removes all files of the folder dir but those with these names, and what a killed observer has left beside it.
+// Keep removes all files of the folder dir but those with these names.
 func Keep(dir string, names map[string]bool) {
-	Clean(dir)
-	list, _ := os.ReadDir(dir) // there may be none
+	_ = os.RemoveAll(dir + ".next") // of older versions
+	list, _ := os.ReadDir(dir)      // the folder may be missing
 	for _, e := range list {
 		if !names[e.Name()] {
 			_ = os.Remove(filepath.Join(dir, e.Name()))
