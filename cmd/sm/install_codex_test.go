@@ -7,13 +7,6 @@ import (
 	"testing"
 )
 
-const (
-	codexInstalledLine = "~/.codex/hooks.json: installed, but Codex runs no hook that its user has not trusted: start codex and choose " +
-		"\"Trust all and continue\", or type /hooks and t; codex exec does not ask\n"
-	codexUninstalledLine = "~/.codex/hooks.json: uninstalled\n"
-	codexUnchangedLine   = "~/.codex/hooks.json: nothing to change\n"
-)
-
 // newCodexRig is a home with a folder of Codex, and the path of its hooks.
 func newCodexRig(t *testing.T) (r *installRig, hooks string) {
 	t.Helper()

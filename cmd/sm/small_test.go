@@ -26,7 +26,7 @@ func (r *installRig) small(version string) (path string) {
 	return path
 }
 
-// TestInstallSmallSilent: of an sm-hook that does not answer in time nobody knows whether it is ours, so hooks stay as they are.
+// TestInstallSmallSilent: an sm-hook that does not answer in time may be ours or not, so hooks stay as they are.
 func TestInstallSmallSilent(t *testing.T) {
 	t.Parallel()
 	for name, version := range map[string]string{"none yet": "", "of sm-hook": versionOf(), "of sm": "sm v0.0.1"} {
@@ -50,7 +50,7 @@ func TestInstallSmallSilent(t *testing.T) {
 	}
 }
 
-// TestSmallHandsOver: whatever else sm-hook is asked, sm answers; and without an sm it is one line says so.
+// TestSmallHandsOver: sm-hook runs sm for all else; without one it is one line of error.
 func TestSmallHandsOver(t *testing.T) {
 	t.Parallel()
 	path, home := smallPath(t), t.TempDir()

@@ -66,7 +66,7 @@ func (d *doctor) codex(ctx context.Context) {
 	d.programs(ctx, codexHooks, own)
 }
 
-// httpHook returns the event of a hook of type http, because of which the client
+// httpHook returns the event of a hook of type http: with one the client
 // ignores the whole file.
 func httpHook(e *install.Editor) (event string, ok bool) {
 	hooks := e.Doc.At("hooks")

@@ -26,7 +26,7 @@ func TestAskEndsWhatWasStarted(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// The background process holds the FIFO open until it ends, and writes to it when nobody has ended it.
+	// The background process holds the FIFO open until it ends, and writes to it unless it is ended.
 	text := fmt.Sprintf("#!/bin/sh\n(sleep 20; echo left) >%s 2>&1 &\nwait\n", fifo)
 	if err := writeScript(script, text); err != nil {
 		t.Fatal(err)

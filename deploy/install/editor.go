@@ -193,7 +193,7 @@ func (e *Editor) OwnHooks(event hook.Event) (paths [][]string) {
 	return paths
 }
 
-// hookWords returns program and arguments of a hook, nil if only a shell can tell.
+// hookWords returns program and arguments of a hook, nil if it needs a shell.
 func (e *Editor) hookWords(v *jsonedit.Value) []string {
 	command, ok := v.At("command").Text()
 	if !ok {

@@ -68,7 +68,7 @@ func TestSweep(t *testing.T) {
 	own := fmt.Sprintf("%d-%s-1", os.Getpid(), self.Start)
 	gone := []string{tempFile + fmt.Sprint(deadPID) + "-7-123", tempFile + fmt.Sprintf("%d-1-123", os.Getpid()), tempFile + "123"}
 	stays := []string{tempFile + own, tempFile + "124", tempFile + "x-1-1", tempFile, "settings.json", ".settings.json", ".settings.json.swp", tempFolder + fmt.Sprint(deadPID) + "-7-1"}
-	if self.Start == "" { // the pid alone tells
+	if self.Start == "" { // there is the pid alone
 		gone, stays = gone[:1], append(stays, gone[1])
 	}
 	for _, name := range append(append([]string{}, gone...), stays...) {

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -102,40 +101,41 @@ func filesIn(folder fs.FS) (map[string][]byte, error) {
 	})
 }
 
-// write replaces the folder.
-func (p *plugin) write(files map[string][]byte) (err error) {
+// write replaces the folder, which is unfinished then.
+func (p *plugin) write(files map[string][]byte) error {
 	parent := filepath.Dir(p.dir)
-	fail := func(err error) error {
+	if err := p.replace(parent, files); err != nil {
 		return fmt.Errorf("write into %s: %w; check its owner, mode and free space", parent, PlainError(err))
 	}
+	return nil
+}
+
+func (p *plugin) replace(parent string, files map[string][]byte) (err error) {
 	if err := os.MkdirAll(parent, 0o700); err != nil {
-		return fail(err)
+		return err
 	}
 	fresh, err := os.MkdirTemp(parent, tempPattern(tempFolder))
 	if err != nil {
-		return fail(err)
+		return err
 	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, os.RemoveAll(fresh))
 		}
 	}()
-	for _, name := range slices.Sorted(maps.Keys(files)) {
+	for name, text := range files {
 		path := filepath.Join(fresh, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return fail(err)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, text, 0o600)); err != nil {
+			return err
 		}
-		if err := os.WriteFile(path, files[name], 0o600); err != nil {
-			return fail(err)
-		}
+	}
+	if err := os.WriteFile(filepath.Join(fresh, pluginUnfinished), nil, 0o600); err != nil {
+		return err
 	}
 	if err := os.RemoveAll(p.dir); err != nil {
-		return fail(err)
+		return err
 	}
-	if err := os.Rename(fresh, p.dir); err != nil {
-		return fail(err)
-	}
-	return nil
+	return os.Rename(fresh, p.dir)
 }
 
 // run returns a step that runs the client.
@@ -166,11 +166,7 @@ func (p *plugin) install(ctx context.Context, d *jsonedit.Text, files map[string
 	if d.At("enabledPlugins", deploy.PluginID).IsTrue() && known && place == p.dir && p.holds(files) {
 		return nil
 	}
-	write := pluginStep{"write the plugin into " + p.dir, func() error {
-		marked := maps.Clone(files)
-		marked[pluginUnfinished] = nil
-		return p.write(marked)
-	}}
+	write := pluginStep{"write the plugin into " + p.dir, func() error { return p.write(files) }}
 	add := p.run(ctx, "marketplace", "add", p.dir)
 	last := p.run(ctx, "install", deploy.PluginID, "--scope", "user")
 	install := pluginStep{last.text, func() error {
