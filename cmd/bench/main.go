@@ -1,13 +1,10 @@
-// Command bench measures what sm promises to be fast at, on this machine and
-// against the tools that it finds here.
+// Command bench measures what sm promises to be fast at.
 //
-// Ratios are what to quote: the commands of one comparison run in turn, several
-// times, and the figure is the median. CPU is user and system time as the kernel
-// accounts for a finished process; memory is the largest resident set.
+// Commands of one comparison run in turn, several times, and the figure is the
+// median: quote the ratios. CPU is user and system time.
 //
-// It decides nothing, passes or fails nothing: a figure beside its goal is for
-// people to read. It ends what it starts, and talks to nobody but its own observer,
-// over a Unix socket, or as a browser does.
+// It prints each figure beside its limit and judges none. It starts observers of
+// its own and stops them, and it connects to nothing else.
 package main
 
 import (
@@ -22,20 +19,19 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"sm/transcript/transcripttest"
 )
 
 // bench is one run of the command.
 type bench struct {
-	sm     string // the binary under test
-	dir    string // for corpora and state; removed at the end unless it was given
-	bytes  int64  // size of the large corpus
-	files  int    // transcripts of the crowd
-	live   int    // of them, those that are written
-	runs   int
-	peers  bool // fetch ccusage through npm
-	out    io.Writer
-	corpus string
-	places []string // folders of parts, removed at the end
+	sm    string // the binary under test
+	dir   string // for transcripts and state
+	bytes int64  // size of a corpus
+	files int    // known transcripts of the crowd
+	live  int    // the part of it that is written
+	runs  int
+	out   io.Writer
 }
 
 func main() {
@@ -48,71 +44,72 @@ func main() {
 	}
 }
 
-// part is one group of figures.
-type part struct {
-	name string
-	do   func(*bench, context.Context) error
-}
-
-// parts are in the order in which they are measured: first the one that suffers most from what others write.
-func parts() []part {
-	return []part{{"live", (*bench).latency}, {"catchup", (*bench).catchUp}, {"report", (*bench).report}, {"restart", (*bench).restart}, {"scrape", (*bench).scrape}, {"hook", (*bench).hook}, {"page", (*bench).page}}
-}
-
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	b := &bench{out: out}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&b.sm, "sm", "bin/sm", "the binary under test")
-	flags.StringVar(&b.dir, "dir", "", "where corpora go, and stay for the next run; a temporary folder by default")
-	mb := flags.Int64("mb", 1000, "size of the large corpus in MB")
-	flags.IntVar(&b.files, "files", 10_000, "known transcripts in the crowd")
+	mb := flags.Int64("mb", 1000, "size of a corpus in MB")
+	flags.IntVar(&b.files, "files", 10_000, "known transcripts")
 	flags.IntVar(&b.live, "live", 300, "live ones among them")
 	flags.IntVar(&b.runs, "runs", 5, "runs of each command")
-	flags.BoolVar(&b.peers, "ccusage", false, "compare with ccusage, fetched through npm")
-	into := flags.String("generate", "", "only write the large corpus into this folder")
-	intoDense := flags.String("generate-dense", "", "only write a corpus of short lines into this folder")
-	only := flags.String("only", "", "parts to run, of live,catchup,report,restart,scrape,hook,page")
+	into := flags.String("generate", "", "only write a corpus into this folder")
+	only := flags.String("only", "", "parts to run, of live,read,restart,hook")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+
 	b.bytes = *mb * 1_000_000
-	switch {
-	case *into != "":
+	if *into != "" {
 		return generate(*into, b.bytes)
-	case *intoDense != "":
-		return generateDense(*intoDense, b.bytes)
 	}
 	if b.sm, err = filepath.Abs(b.sm); err != nil {
 		return err
 	}
-	if b.dir == "" {
-		if b.dir, err = os.MkdirTemp("", "smbench"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(b.dir)
+
+	// All files stay until the end: ext4 looks at each file that was removed in the
+	// last minutes whenever one is made beside it, and a part would measure that.
+	if b.dir, err = os.MkdirTemp("", "smbench"); err != nil {
+		return err
 	}
-	defer func() {
-		for _, dir := range b.places {
-			err = errors.Join(err, os.RemoveAll(dir))
-		}
-	}()
-	for _, p := range parts() {
+	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
+
+	// The part that suffers most from what others have written comes first.
+	parts := []struct {
+		name    string
+		measure func(context.Context) error
+	}{
+		{"live", b.measureLive},
+		{"read", b.measureReading},
+		{"restart", b.measureRestart},
+		{"hook", b.measureHook},
+	}
+	for _, p := range parts {
 		if *only != "" && !slices.Contains(strings.Split(*only, ","), p.name) {
 			continue
 		}
 		fmt.Fprintf(out, "\n== %s\n", p.name)
-		if err := p.do(b, ctx); err != nil {
+		if err := p.measure(ctx); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
 	return nil
 }
 
-// figure prints one figure with its goals.
-func (b *bench) figure(name, value, reach, stretch string) {
-	goal := ""
-	if reach != "" {
-		goal = fmt.Sprintf("  (reach %s, stretch %s)", reach, stretch)
+// generate writes transcripts of the sizes and the mix that long use leaves behind.
+func generate(dir string, bytes int64) error {
+	_, err := transcripttest.Generate(dir, transcripttest.Options{
+		Seed:      1,
+		Bytes:     bytes,
+		Subagents: true,
+		GoSources: true,
+	})
+	return err
+}
+
+// figure prints a figure with its limit, "" for none.
+func (b *bench) figure(name, value, limit string) {
+	if limit != "" {
+		limit = "  (at most " + limit + ")"
 	}
-	fmt.Fprintf(b.out, "%-58s %s%s\n", name, value, goal)
+	fmt.Fprintf(b.out, "%-58s %s%s\n", name, value, limit)
 }
