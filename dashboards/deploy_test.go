@@ -9,47 +9,55 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// installed puts a file of deploy/ and others into a new folder, as a user does who installs them.
-func installed(t *testing.T, path string, more ...string) (dir, name string) {
+// installed copies files into a new folder, as a user does who installs them,
+// and returns the folder and the name of the first file.
+func installed(t *testing.T, paths ...string) (dir, name string) {
 	t.Helper()
 	dir = t.TempDir()
-	for _, from := range append([]string{path}, more...) {
+	for _, from := range paths {
 		text, err := os.ReadFile(from)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(from)), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, filepath.Base(from), string(text))
 	}
-	return dir, filepath.Base(path)
+	return dir, filepath.Base(paths[0])
 }
 
-// TestDeployPrometheus: promtool accepts the configurations, the first with all our rules beside it.
-func TestDeployPrometheus(t *testing.T) {
-	promtool := needs(t, "promtool", "prometheus")
-	rules := files(t, "prometheus/*.rules.yml")
-	dir, name := installed(t, "../deploy/prometheus/prometheus.yml", rules...)
-	if out := run(t, dir, promtool, "check", "config", name); strings.Count(out, "rules found") != len(rules) {
-		t.Errorf("not all %d rule files are read:\n%s", len(rules), out)
-	}
-	dir, name = installed(t, "../deploy/prometheus/agent.yml")
-	if err := os.WriteFile(filepath.Join(dir, "remote-write.token"), []byte("token\n"), 0o600); err != nil {
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestDeployPrometheus checks that promtool accepts the configurations, the
+// first with all our rules beside it.
+func TestDeployPrometheus(t *testing.T) {
+	t.Parallel()
+	promtool := needs(t, "promtool", "prometheus")
+	paths := append([]string{"../deploy/prometheus/prometheus.yml"}, files(t, "prometheus/*.rules.yml")...)
+	dir, name := installed(t, paths...)
+	if out := run(t, dir, promtool, "check", "config", name); strings.Count(out, "rules found") != len(paths)-1 {
+		t.Errorf("not all of %v are read:\n%s", paths, out)
+	}
+
+	dir, name = installed(t, "../deploy/prometheus/agent.yml")
+	write(t, dir, "remote-write.token", "token\n")
 	run(t, dir, promtool, "check", "config", "--agent", name)
 }
 
-// TestDeployJobs: what scrapes the observer has the name that the rules ask for, and Grafana's host comes from the agent.
+// TestDeployJobs checks that the scrape job has the name that the rules use, and
+// that the agent adds the label host.
 func TestDeployJobs(t *testing.T) {
+	t.Parallel()
 	for _, path := range []string{"../deploy/prometheus/prometheus.yml", "../deploy/prometheus/agent.yml"} {
 		var c struct {
 			Global struct {
 				Labels map[string]string `yaml:"external_labels"`
 			}
 			Scrape []struct {
-				Name   string `yaml:"job_name"`
-				Static []struct{ Targets []string }
+				Name string `yaml:"job_name"`
 			} `yaml:"scrape_configs"`
 		}
 		decode(t, path, &c)
@@ -62,45 +70,41 @@ func TestDeployJobs(t *testing.T) {
 	}
 }
 
-// alertmanager is what of the file is a promise to the observer.
-type alertmanager struct {
-	Receivers []struct {
-		Name     string
-		Webhooks []struct {
-			URL  string
-			Send bool `yaml:"send_resolved"`
-			HTTP struct {
-				Authorization struct {
-					Type string
-					File string `yaml:"credentials_file"`
-				}
-			} `yaml:"http_config"`
-		} `yaml:"webhook_configs"`
-	}
-	Route struct {
-		By []string `yaml:"group_by"`
-	}
-	Inhibit []struct {
-		Equal []string
-	} `yaml:"inhibit_rules"`
-}
-
-// TestDeployAlertmanager: the observer's webhook gets resolved alerts too, with a token; groups and inhibitions keep
-// sessions, observers and hosts apart.
+// TestDeployAlertmanager checks that the observer's webhook gets resolved alerts
+// too, with a token, and that groups and inhibitions keep sessions, observers
+// and hosts apart.
 func TestDeployAlertmanager(t *testing.T) {
-	var c alertmanager
-	decode(t, "../deploy/alertmanager/alertmanager.yml", &c)
-	found := 0
-	for _, r := range c.Receivers {
-		for _, w := range r.Webhooks {
-			found++
-			if a := w.HTTP.Authorization; !strings.HasSuffix(w.URL, "/alerts/webhook") || !w.Send || a.Type != "Bearer" || a.File == "" {
-				t.Errorf("%s: %+v", r.Name, w)
+	t.Parallel()
+	type webhook struct {
+		URL  string
+		Send bool `yaml:"send_resolved"`
+		HTTP struct {
+			Authorization struct {
+				Type string
+				File string `yaml:"credentials_file"`
 			}
-		}
+		} `yaml:"http_config"`
 	}
-	if found != 1 {
-		t.Errorf("%d webhooks", found)
+	var c struct {
+		Receivers []struct {
+			Webhooks []webhook `yaml:"webhook_configs"`
+		}
+		Route struct {
+			By []string `yaml:"group_by"`
+		}
+		Inhibit []struct{ Equal []string } `yaml:"inhibit_rules"`
+	}
+	decode(t, "../deploy/alertmanager/alertmanager.yml", &c)
+	var webhooks []webhook
+	for _, r := range c.Receivers {
+		webhooks = append(webhooks, r.Webhooks...)
+	}
+	if len(webhooks) != 1 {
+		t.Fatalf("%d webhooks", len(webhooks))
+	}
+	w := webhooks[0]
+	if a := w.HTTP.Authorization; !strings.HasSuffix(w.URL, "/alerts/webhook") || !w.Send || a.Type != "Bearer" || a.File == "" {
+		t.Errorf("webhook %+v", w)
 	}
 	if diff := cmp.Diff([]string{"session", "job", "instance", "host"}, c.Route.By); diff != "" {
 		t.Errorf("groups (-want +got):\n%s", diff)
@@ -112,58 +116,50 @@ func TestDeployAlertmanager(t *testing.T) {
 	}
 }
 
-// TestDeployRoutes: each of our alerts goes where its labels say.
+// TestDeployRoutes checks that each of our alerts goes where its labels say.
 func TestDeployRoutes(t *testing.T) {
+	t.Parallel()
 	amtool := needs(t, "amtool", "prometheus-alertmanager")
 	dir, name := installed(t, "../deploy/alertmanager/alertmanager.yml")
-	if err := os.WriteFile(filepath.Join(dir, "webhook.token"), []byte("token\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, dir, "webhook.token", "token\n")
 	run(t, dir, amtool, "check-config", name)
-	to := map[string]string{"warning": "operator", "critical": "operator-urgent"}
-	for _, rules := range ruleFiles(t) {
-		for _, r := range rules {
-			if r.Alert == "" {
-				continue
+	receivers := map[string]string{"warning": "operator", "critical": "operator-urgent"}
+	for _, r := range alerts(t) {
+		args := []string{"config", "routes", "test", "--config.file=" + name, "alertname=" + r.Alert, "job=sm", "instance=i"}
+		for k, v := range r.Labels {
+			args = append(args, k+"="+v)
+		}
+		want := receivers[r.Labels["severity"]]
+		if strings.HasPrefix(r.Alert, "Agent") {
+			args = append(args, "session=s")
+			if r.Labels["kind"] != "" {
+				want = "observer," + want
 			}
-			args := []string{"config", "routes", "test", "--config.file=" + name, "alertname=" + r.Alert, "job=sm", "instance=i"}
-			want := to[r.Labels["severity"]]
-			for k, v := range r.Labels {
-				args = append(args, k+"="+v)
-			}
-			if strings.HasPrefix(r.Alert, "Claude") {
-				args = append(args, "session=s")
-				if r.Labels["kind"] != "" {
-					want = "observer," + want
-				}
-			}
-			if got := strings.TrimSpace(run(t, dir, amtool, args...)); got != want {
-				t.Errorf("%s goes to %s, want %s", r.Alert, got, want)
-			}
+		}
+		if got := strings.TrimSpace(run(t, dir, amtool, args...)); got != want {
+			t.Errorf("%s goes to %s, want %s", r.Alert, got, want)
 		}
 	}
 }
 
-// TestDeploySamples: Alertmanager takes what stands there behind a #, too.
+// TestDeploySamples checks that Alertmanager accepts the samples in comments too.
 func TestDeploySamples(t *testing.T) {
+	t.Parallel()
 	amtool := needs(t, "amtool", "prometheus-alertmanager")
-	dir, name := installed(t, "../deploy/alertmanager/alertmanager.yml")
-	path := filepath.Join(dir, name)
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile("../deploy/alertmanager/alertmanager.yml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, receivers, _ := strings.Cut(string(text), "\n  - name: operator\n")
+	const first = "\n  - name: operator\n"
+	head, receivers, _ := strings.Cut(string(text), first)
 	samples := strings.Count(receivers, "    # ")
-	if err := os.WriteFile(path, []byte(head+"\n  - name: operator\n"+strings.ReplaceAll(receivers, "    # ", "    ")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+
+	dir := t.TempDir()
+	write(t, dir, "alertmanager.yml", head+first+strings.ReplaceAll(receivers, "    # ", "    "))
 	for _, secret := range []string{"webhook.token", "smtp.password", "slack.url"} {
-		if err := os.WriteFile(filepath.Join(dir, secret), []byte("https://hooks.example/x\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, dir, secret, "https://hooks.example/x\n")
 	}
-	if out := run(t, dir, amtool, "check-config", name); samples < 10 || !strings.Contains(out, "3 receivers") {
+	if out := run(t, dir, amtool, "check-config", "alertmanager.yml"); samples < 10 || !strings.Contains(out, "3 receivers") {
 		t.Errorf("%d lines of samples, %s", samples, out)
 	}
 }

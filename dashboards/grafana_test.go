@@ -2,7 +2,6 @@ package dashboards
 
 import (
 	"encoding/json"
-	"flag"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,207 +13,284 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the files in grafana anew")
+// The selections made by a dashboard's variables, as its queries repeat them.
+const (
+	selectedObservers = `job=~"$job",instance=~"$instance",host=~"$host"`
+	selectedSessions  = selectedObservers + `,session=~"$session"`
+)
 
-// TestGrafanaGenerated: what is committed is what the code says, and nothing else.
-func TestGrafanaGenerated(t *testing.T) {
-	for name, d := range Boards() {
-		got, err := d.JSON()
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join("grafana", name)
-		if *update {
-			if err := os.WriteFile(path, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), string(got)); diff != "" {
-			t.Errorf("%s; go generate ./dashboards writes it anew (-want +got):\n%s", path, diff)
-		}
-	}
-	files, err := filepath.Glob("grafana/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want []string
-	for name := range Boards() {
-		want = append(want, filepath.Join("grafana", name))
-	}
-	slices.Sort(want)
-	if diff := cmp.Diff(want, files); diff != "" {
-		t.Errorf("files (-want +got):\n%s", diff)
-	}
+// board holds the fields of a dashboard that the tests look at.
+type board struct {
+	UID           string
+	Title         string
+	SchemaVersion int
+	Links         []struct{ URL string }
+	Templating    struct{ List []variable }
+	Annotations   struct{ List []target }
+	Panels        []panel
+
+	text string
 }
 
-// units are those of Grafana that we use, looked up in version 12.0 of its package @grafana/data.
-func units() []string {
-	return []string{"percentunit", "short", "s", "currencyUSD", "bytes", "Bps", "ops", "bool_yes_no", "none", "string"}
+type variable struct {
+	Name       string
+	Type       string
+	Definition string
+	AllValue   string
+	Multi      bool
+	IncludeAll bool
+	Datasource source
 }
 
-// TestGrafanaPanels: each panel says what it is, in which unit, and asks the data source that was chosen.
-func TestGrafanaPanels(t *testing.T) {
-	kinds := []string{"row", "stat", "timeseries", "table", "state-timeline", "heatmap"}
-	for name, d := range Boards() {
-		seen := map[int]bool{}
-		for _, p := range d.all() {
-			if seen[p.ID] || p.ID <= 0 {
-				t.Errorf("%s: %s has the id %d again", name, p.Title, p.ID)
-			}
-			seen[p.ID] = true
-			if p.Title == "" || !slices.Contains(kinds, p.Type) {
-				t.Errorf("%s: panel %d is a %q with the title %q", name, p.ID, p.Type, p.Title)
-			}
-			if p.Type == "row" {
-				if len(p.Targets) > 0 || p.Collapsed == nil || p.Panels == nil {
-					t.Errorf("%s: the row %s is none", name, p.Title)
-				}
-				continue
-			}
-			if !strings.HasSuffix(p.Description, ".") {
-				t.Errorf("%s: %s is described as %q", name, p.Title, p.Description)
-			}
-			if p.FieldConfig == nil || !slices.Contains(units(), p.FieldConfig.Defaults.Unit) || p.Options == nil {
-				t.Errorf("%s: %s has no unit or no options", name, p.Title)
-			}
-			checkTargets(t, name, p)
-			for _, o := range p.FieldConfig.Overrides {
-				for _, property := range o.Properties {
-					if property.ID == "unit" && !slices.Contains(units(), property.Value.(string)) {
-						t.Errorf("%s: %s has the unit %v", name, p.Title, property.Value)
-					}
-				}
-			}
-			for _, s := range p.FieldConfig.Defaults.Thresholds.Steps[1:] {
-				if s.Value == nil {
-					t.Errorf("%s: %s has a threshold without a value", name, p.Title)
-				}
-			}
+type panel struct {
+	ID              int
+	Type            string
+	Title           string
+	Description     string
+	GridPos         struct{ X, Y, W, H int }
+	Datasource      source
+	Targets         []target
+	Transformations []struct {
+		Options struct {
+			IndexByName   map[string]any
+			ExcludeByName map[string]any
 		}
 	}
+	FieldConfig struct {
+		Defaults struct {
+			Unit       string
+			Thresholds struct {
+				Steps []struct{ Value float64 }
+			}
+		}
+		Overrides []struct {
+			Matcher struct{ Options any }
+		}
+	}
+	Panels []panel // of a collapsed row
 }
 
-// checkTargets: a panel asks the chosen data source, for a range if it shows curves and for the present if it shows figures.
-func checkTargets(t *testing.T, name string, p Panel) {
+// target is a query of a panel or of an annotation.
+type target struct {
+	RefID        string
+	Expr         string
+	LegendFormat string
+	Instant      bool
+	Datasource   source
+}
+
+type source struct{ Type, UID string }
+
+// chosen is the data source that the user selects on the dashboard.
+func chosen() source { return source{"prometheus", "${datasource}"} }
+
+// boards reads the dashboards, by file name.
+func boards(t *testing.T) map[string]board {
 	t.Helper()
-	if len(p.Targets) == 0 || p.Datasource == nil || *p.Datasource != prometheus() {
-		t.Errorf("%s: %s asks nothing, or not the chosen source", name, p.Title)
-	}
-	for i, q := range p.Targets {
-		if q.RefID != string(rune('A'+i)) || q.Datasource != prometheus() || q.Instant == q.Range {
-			t.Errorf("%s: %s: target %d: %+v", name, p.Title, i, q)
-		}
-		if q.Range == (p.Type == "stat" || p.Type == "table") {
-			t.Errorf("%s: %s, a %s, asks for a range: %v", name, p.Title, p.Type, q.Range)
-		}
-	}
-}
-
-// TestGrafanaDashboards: what the dashboards have in common, and that they find each other.
-func TestGrafanaDashboards(t *testing.T) {
-	uids := map[string]bool{}
-	for name, d := range Boards() {
-		if uids[d.UID] || !regexp.MustCompile(`^[a-z0-9-]{1,40}$`).MatchString(d.UID) {
-			t.Errorf("%s: uid %q", name, d.UID)
-		}
-		uids[d.UID] = true
-		if d.SchemaVersion != 41 || d.Title == "" || d.Description == "" || !slices.Contains(d.Tags, "sm") || d.Editable {
-			t.Errorf("%s: %d %q %q %q %v", name, d.SchemaVersion, d.Title, d.Description, d.Tags, d.Editable)
-		}
-		if len(d.Links) == 0 || len(d.Annotations.List) == 0 {
-			t.Errorf("%s: no links, or no annotations", name)
-		}
-	}
-	target := regexp.MustCompile(`/d/([a-z0-9-]+)`)
-	for name, d := range Boards() {
-		text, err := d.JSON()
+	all := map[string]board{}
+	for _, path := range files(t, "grafana/*") {
+		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		others := 0
-		for _, m := range target.FindAllStringSubmatch(string(text), -1) {
-			others++
-			if !uids[m[1]] || m[1] == d.UID {
-				t.Errorf("%s leads to %q", name, m[1])
-			}
+		b := board{text: string(text)}
+		if err := json.Unmarshal(text, &b); err != nil {
+			t.Fatalf("%s: %v", path, err)
 		}
-		if others == 0 {
-			t.Errorf("%s leads nowhere", name)
-		}
-		if !json.Valid(text) {
-			t.Errorf("%s is no JSON", name)
-		}
-	}
-}
-
-// TestGrafanaVariables: all are there, and all that is used is defined; All stands for everything, an absent host too.
-func TestGrafanaVariables(t *testing.T) {
-	used := regexp.MustCompile(`\$(?:\{(\w+)[:}]|(\w+))`)
-	for name, d := range Boards() {
-		defined := map[string]variable{}
-		for _, v := range d.Templating.List {
-			defined[v.Name] = v
-			if v.Label == "" || v.Description == "" {
-				t.Errorf("%s: %s has no label or no description", name, v.Name)
-			}
-			if v.Type == "query" && (v.Datasource == nil || *v.Datasource != prometheus() || v.Refresh != 2 || v.AllValue == "" != (v.Name == "session")) {
-				t.Errorf("%s: %s: %+v", name, v.Name, v)
-			}
-		}
-		for _, n := range []string{"host", "job", "instance", "project", "model", "session"} {
-			several := n != "session" || d.UID != sessionUID
-			if v := defined[n]; v.Type != "query" || v.Multi != several || v.IncludeAll != several {
-				t.Errorf("%s: the variable %s: %+v", name, n, v)
-			}
-		}
-		if v := defined["datasource"]; v.Type != "datasource" || v.Query != "prometheus" {
-			t.Errorf("%s: the data source: %+v", name, v)
-		}
-		for _, n := range []string{"host", "project", "model"} {
-			if defined[n].AllValue != ".*" {
-				t.Errorf("%s: %s: all leave those out that have none", name, n)
-			}
-		}
-		text, err := d.JSON()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range used.FindAllStringSubmatch(string(text), -1) {
-			n := m[1] + m[2]
-			if _, ok := defined[n]; !ok && !strings.HasPrefix(n, "__") {
-				t.Errorf("%s uses %s", name, n)
-			}
-		}
-	}
-}
-
-// answered are the answers to all that the dashboards ask, by the expression as it stands there.
-func answered(t *testing.T) map[string]answer {
-	t.Helper()
-	asked := map[string]string{}
-	for _, d := range Boards() {
-		for _, q := range d.Queries() {
-			asked[q.Expr] = plain(q.Expr)
-		}
-		for _, v := range d.Templating.List {
-			if source, _ := v.labelValues(); source != "" {
-				asked[source] = plain(source)
-			}
-		}
-	}
-	found := evaluate(t, slices.Collect(maps.Values(asked))...)
-	all := map[string]answer{}
-	for expr, plain := range asked {
-		all[expr] = found[plain]
+		all[filepath.Base(path)] = b
 	}
 	return all
 }
 
-// labelValues returns, for a variable that lists the values of a label, that label and its series.
+// all returns the panels, those in collapsed rows included.
+func (b board) all() []panel {
+	var list []panel
+	for _, p := range b.Panels {
+		list = append(list, p)
+		list = append(list, p.Panels...)
+	}
+	return list
+}
+
+// queries returns the expressions by the title of the panel or annotation.
+func (b board) queries() map[string][]string {
+	all := map[string][]string{}
+	for _, p := range b.all() {
+		for _, q := range p.Targets {
+			all[p.Title] = append(all[p.Title], q.Expr)
+		}
+	}
+	for _, a := range b.Annotations.List {
+		if a.Expr != "" { // the one that Grafana adds has none
+			all["annotation"] = append(all["annotation"], a.Expr)
+		}
+	}
+	return all
+}
+
+// TestGrafanaDashboards checks that bookmarks and links keep working: the uids
+// are stable, and each dashboard links to the other.
+func TestGrafanaDashboards(t *testing.T) {
+	t.Parallel()
+	type identity struct{ UID, Title, Link string }
+	want := map[string]identity{
+		"fleet-pressure.json": {"sm-fleet-pressure", "Agents: fleet pressure", "/d/sm-one-session"},
+		"one-session.json":    {"sm-one-session", "Agents: one session", "/d/sm-fleet-pressure"},
+	}
+	got := map[string]identity{}
+	uids := map[string]bool{}
+	for name, b := range boards(t) {
+		if len(b.Links) == 0 {
+			t.Fatalf("%s has no link", name)
+		}
+		got[name] = identity{b.UID, b.Title, b.Links[0].URL}
+		uids[b.UID] = true
+		if b.SchemaVersion > 41 {
+			t.Errorf("%s: schemaVersion %d, which Grafana 11 cannot read", name, b.SchemaVersion)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("dashboards (-want +got):\n%s", diff)
+	}
+
+	for name, b := range boards(t) {
+		for _, m := range regexp.MustCompile(`/d/([a-z0-9-]+)`).FindAllStringSubmatch(b.text, -1) {
+			if !uids[m[1]] {
+				t.Errorf("%s links to %s, which is missing", name, m[1])
+			}
+		}
+	}
+}
+
+// TestGrafanaPanels checks that each panel has a description and a unit, asks
+// the chosen data source, and that no two panels overlap.
+func TestGrafanaPanels(t *testing.T) {
+	t.Parallel()
+	for name, b := range boards(t) {
+		ids := map[int]bool{}
+		checkGrid(t, name, b.Panels)
+		for _, p := range b.all() {
+			if ids[p.ID] || p.ID == 0 {
+				t.Errorf("%s: %s: the id %d is missing or repeated", name, p.Title, p.ID)
+			}
+			ids[p.ID] = true
+			if p.Type == "row" {
+				checkGrid(t, name+": "+p.Title, p.Panels)
+				continue
+			}
+			if p.Title == "" || !strings.HasSuffix(p.Description, ".") || p.FieldConfig.Defaults.Unit == "" {
+				t.Errorf("%s: %s: no title, description or unit", name, p.Title)
+			}
+			if len(p.Targets) == 0 || p.Datasource != chosen() {
+				t.Errorf("%s: %s: no query, or not of the chosen data source", name, p.Title)
+			}
+			for _, q := range p.Targets {
+				if q.Datasource != chosen() {
+					t.Errorf("%s: %s: query %s asks %v", name, p.Title, q.RefID, q.Datasource)
+				}
+				if q.Instant != (p.Type == "stat" || p.Type == "table") {
+					t.Errorf("%s: %s: query %s: instant is %v in a %s", name, p.Title, q.RefID, q.Instant, p.Type)
+				}
+			}
+		}
+	}
+}
+
+func checkGrid(t *testing.T, name string, panels []panel) {
+	t.Helper()
+	taken := map[[2]int]string{}
+	for _, p := range panels {
+		g := p.GridPos
+		if g.W <= 0 || g.H <= 0 || g.X+g.W > 24 {
+			t.Errorf("%s: %s leaves the grid", name, p.Title)
+		}
+		for x := g.X; x < g.X+g.W; x++ {
+			for y := g.Y; y < g.Y+g.H; y++ {
+				at := [2]int{x, y}
+				if taken[at] != "" {
+					t.Fatalf("%s: %s lies on %s", name, p.Title, taken[at])
+				}
+				taken[at] = p.Title
+			}
+		}
+	}
+}
+
+// TestGrafanaVariables checks that every variable in use is defined, and that
+// All includes series without a host, project or model.
+func TestGrafanaVariables(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{
+		"host":     ".*",
+		"job":      ".+",
+		"instance": ".+",
+		"project":  ".*",
+		"model":    ".*",
+		"session":  "",
+	}
+	for name, b := range boards(t) {
+		defined := map[string]bool{}
+		all := map[string]string{}
+		for _, v := range b.Templating.List {
+			defined[v.Name] = true
+			if v.Type != "query" {
+				continue
+			}
+			all[v.Name] = v.AllValue
+			several := v.Name != "session" || b.UID != "sm-one-session"
+			if v.Datasource != chosen() || v.Multi != several || v.IncludeAll != several {
+				t.Errorf("%s: variable %+v", name, v)
+			}
+		}
+		if diff := cmp.Diff(want, all); diff != "" {
+			t.Errorf("%s: values of All (-want +got):\n%s", name, diff)
+		}
+		for _, m := range regexp.MustCompile(`\$(?:\{(\w+)[:}]|(\w+))`).FindAllStringSubmatch(b.text, -1) {
+			if used := m[1] + m[2]; !defined[used] && !strings.HasPrefix(used, "__") {
+				t.Errorf("%s uses the variable %s, which is not defined", name, used)
+			}
+		}
+	}
+}
+
+// TestGrafanaQueries checks that every expression names metrics and labels that
+// exist and keeps to the selection, and that every metric is on a dashboard.
+func TestGrafanaQueries(t *testing.T) {
+	t.Parallel()
+	known := exported(t)
+	asked := map[string]bool{
+		"sm_build_info":              true, // lists the values of variables
+		"process_start_time_seconds": true,
+	}
+	for name, b := range boards(t) {
+		for title, exprs := range b.queries() {
+			for _, expr := range exprs {
+				for _, w := range misnamed(known, withoutVariables(expr)) {
+					t.Errorf("%s: %s: %s: %s", name, title, expr, w)
+				}
+				for _, m := range regexp.MustCompile(`(\w{2,})\{([^}]*)\}`).FindAllStringSubmatch(expr, -1) {
+					asked[m[1]] = true
+					asked[strings.TrimSuffix(m[1], "_bucket")] = true
+					selection := selectedObservers
+					if strings.HasPrefix(m[1], "agent_session_") {
+						selection = selectedSessions
+					}
+					if !strings.HasPrefix(m[2], selection) {
+						t.Errorf("%s: %s: %s ignores the selection", name, title, m[0])
+					}
+				}
+			}
+		}
+	}
+	for metric := range known {
+		base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(metric, "_sum"), "_count"), "_bucket")
+		if !asked[metric] && !asked[base] {
+			t.Errorf("no dashboard shows %s", metric)
+		}
+	}
+}
+
+// labelValues returns the series and the label that a variable lists.
 func (v variable) labelValues() (expr, label string) {
 	m := regexp.MustCompile(`^label_values\((.*), (\w+)\)$`).FindStringSubmatch(v.Definition)
 	if m == nil {
@@ -223,94 +299,78 @@ func (v variable) labelValues() (expr, label string) {
 	return m[1], m[2]
 }
 
-// TestGrafanaQueries: every expression asks for what there is, and keeps to the choices made on the dashboard.
-func TestGrafanaQueries(t *testing.T) {
-	known := exported(t)
+// TestGrafanaAnswers checks that Prometheus answers every query over two hosts
+// whose series have the same names, where a join that omits the host fails, and
+// that the answers have the labels of legends, columns and variables.
+func TestGrafanaAnswers(t *testing.T) {
+	t.Parallel()
 	asked := map[string]bool{}
-	for name, d := range Boards() {
-		for _, q := range d.Queries() {
-			for _, w := range misnamed(known, plain(q.Expr)) {
-				t.Errorf("%s: %s: %s: %s", name, q.Where, q.Expr, w)
+	for _, b := range boards(t) {
+		for _, exprs := range b.queries() {
+			for _, expr := range exprs {
+				asked[withoutVariables(expr)] = true
 			}
-			for _, selected := range regexp.MustCompile(`([a-z_]{2,})\{([^}]*)\}`).FindAllStringSubmatch(q.Expr, -1) {
-				asked[selected[1]] = true
-				if !strings.HasPrefix(selected[2], ofObservers) || strings.HasPrefix(selected[1], "agent_session_") && !strings.HasPrefix(selected[2], ofSessions) {
-					t.Errorf("%s: %s: %s is not limited to the choices", name, q.Where, selected[0])
+		}
+		for _, v := range b.Templating.List {
+			if expr, _ := v.labelValues(); expr != "" {
+				asked[withoutVariables(expr)] = true
+			}
+		}
+	}
+	answers := evaluate(t, slices.Collect(maps.Keys(asked))...)
+	found := func(expr string) answer { return answers[withoutVariables(expr)] }
+
+	for name, b := range boards(t) {
+		for title, exprs := range b.queries() {
+			for _, expr := range exprs {
+				for _, w := range found(expr).wrong() {
+					t.Errorf("%s: %s: %s: %s", name, title, expr, w)
 				}
 			}
 		}
-	}
-	// What the observer exports is shown, but for what only tells it apart.
-	for name := range exported(t) {
-		base := strings.TrimSuffix(strings.TrimSuffix(name, "_sum"), "_count")
-		if !asked[name] && !asked[base+"_bucket"] && name != "sm_build_info" && name != "process_start_time_seconds" {
-			t.Errorf("no dashboard shows %s", name)
-		}
-	}
-}
-
-// TestGrafanaAnswers: Prometheus answers every query of two hosts with the same names; a join that forgets the host fails
-// there. What legends, columns and variables name is in the answers.
-func TestGrafanaAnswers(t *testing.T) {
-	answers := answered(t)
-	for name, d := range Boards() {
-		for _, q := range d.Queries() {
-			for _, w := range answers[q.Expr].wrong() {
-				t.Errorf("%s: %s: %s: %s", name, q.Where, q.Expr, w)
+		for _, v := range b.Templating.List {
+			expr, label := v.labelValues()
+			if v.Type == "query" && !found(expr).labels[label] {
+				t.Errorf("%s: %s: no label %s", name, v.Definition, label)
 			}
 		}
-		for _, p := range d.all() {
+		for _, p := range b.all() {
+			columns := map[string]bool{"Time": true}
 			for _, q := range p.Targets {
+				labels := found(q.Expr).labels
+				maps.Copy(columns, labels)
+				if len(p.Targets) == 1 {
+					columns["Value"] = true
+				} else {
+					columns["Value #"+q.RefID] = true
+				}
 				for _, m := range regexp.MustCompile(`\{\{(\w+)\}\}`).FindAllStringSubmatch(q.LegendFormat, -1) {
-					if !answers[q.Expr].labels[m[1]] {
+					if !labels[m[1]] {
 						t.Errorf("%s: %s: no label %s for %q", name, p.Title, m[1], q.LegendFormat)
 					}
 				}
 			}
 			if p.Type == "table" {
-				checkColumns(t, name, p, answers)
-			}
-		}
-		for _, v := range d.Templating.List {
-			if v.Type != "query" {
-				continue
-			}
-			if expr, label := v.labelValues(); !answers[expr].labels[label] {
-				t.Errorf("%s: %s: no label %s: %v", name, v.Definition, label, answers[expr].wrong())
+				checkColumns(t, name, p, columns)
 			}
 		}
 	}
 }
 
-// checkColumns: what columns are named after is in the answers.
-func checkColumns(t *testing.T, name string, p Panel, answers map[string]answer) {
+// checkColumns checks that a table formats and orders only columns it has.
+func checkColumns(t *testing.T, name string, p panel, columns map[string]bool) {
 	t.Helper()
-	columns := map[string]bool{"Time": true, "Value": len(p.Targets) == 1}
-	for _, q := range p.Targets {
-		maps.Copy(columns, answers[q.Expr].labels)
-		columns["Value #"+q.RefID] = len(p.Targets) > 1
-	}
+	var named []string
 	for _, o := range p.FieldConfig.Overrides {
-		if !columns[o.Matcher.Options.(string)] {
-			t.Errorf("%s: %s has no column %v", name, p.Title, o.Matcher.Options)
-		}
+		named = append(named, o.Matcher.Options.(string))
 	}
-	for _, tr := range p.Transforms {
-		for _, by := range []string{"indexByName", "excludeByName"} {
-			listed, ok := tr.Options[by]
-			if !ok {
-				continue
-			}
-			text, _ := json.Marshal(listed)
-			var names map[string]any
-			if err := json.Unmarshal(text, &names); err != nil {
-				t.Fatal(err)
-			}
-			for n := range names {
-				if !columns[n] {
-					t.Errorf("%s: %s has no column %s", name, p.Title, n)
-				}
-			}
+	for _, tr := range p.Transformations {
+		named = slices.AppendSeq(named, maps.Keys(tr.Options.IndexByName))
+		named = slices.AppendSeq(named, maps.Keys(tr.Options.ExcludeByName))
+	}
+	for _, n := range named {
+		if !columns[n] {
+			t.Errorf("%s: %s has no column %s", name, p.Title, n)
 		}
 	}
 }

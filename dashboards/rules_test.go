@@ -12,32 +12,39 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 )
 
 // rule is an alert or a recording rule.
 type rule struct {
-	Record, Alert, Expr, For string
-	Labels, Annotations      map[string]string
+	Record      string
+	Alert       string
+	Expr        string
+	Labels      map[string]string
+	Annotations map[string]string
 }
 
-// ruleFiles are the rules by file.
-func ruleFiles(t *testing.T) map[string][]rule {
+// rules reads the rules of all files.
+func rules(t *testing.T) []rule {
 	t.Helper()
-	all := map[string][]rule{}
+	var all []rule
 	for _, path := range files(t, "prometheus/*.rules.yml") {
 		var f struct {
-			Groups []struct {
-				Name  string
-				Rules []rule
-			}
+			Groups []struct{ Rules []rule }
 		}
 		decode(t, path, &f)
 		for _, g := range f.Groups {
-			all[path] = append(all[path], g.Rules...)
+			all = append(all, g.Rules...)
 		}
 	}
 	return all
+}
+
+// alerts reads the alerts of all files.
+func alerts(t *testing.T) []rule {
+	t.Helper()
+	return slices.DeleteFunc(rules(t), func(r rule) bool { return r.Alert == "" })
 }
 
 func files(t *testing.T, pattern string) []string {
@@ -60,104 +67,88 @@ func decode(t *testing.T, path string, into any) {
 	}
 }
 
-// recorded adds what the recording rules give to what the observer exports.
-func recorded(t *testing.T) map[string]family {
-	t.Helper()
-	known, rules := exported(t), map[string]string{}
-	for _, list := range ruleFiles(t) {
-		for _, r := range list {
-			if r.Record != "" {
-				rules[r.Record] = r.Expr
-			}
-		}
-	}
-	answers := evaluate(t, slices.Collect(maps.Keys(rules))...)
-	for name := range rules {
-		known[name] = family{"", slices.Collect(maps.Keys(answers[name].labels))}
-	}
-	for name, expr := range rules {
-		for _, w := range append(misnamed(known, expr), answers[name].wrong()...) {
-			t.Errorf("%s: %s", name, w)
-		}
-		if !regexp.MustCompile(`^[a-z_]+:[a-z0-9_]+:[a-z0-9]+$`).MatchString(name) {
-			t.Errorf("%s is not level:metric:operations", name)
-		}
-	}
-	return known
+// withoutLimits turns an alert's expression into one that always has a result:
+// it drops the limits, and asks for what must be absent.
+func withoutLimits(expr string) string {
+	limits := regexp.MustCompile(` (?:[<>]=?|==) \d[\de.]*`)
+	return strings.ReplaceAll(limits.ReplaceAllString(expr, ""), "unless", "and")
 }
 
-// whenever makes an alert's expression one that is always true of what it speaks of: without its limits, and with what must
-// not be as what must.
-func whenever(expr string) string {
-	return strings.ReplaceAll(regexp.MustCompile(` (?:[<>]=?|==) \d[\de.]*`).ReplaceAllString(expr, ""), "unless", "and")
-}
-
-// TestRules: every expression asks for what there is; every alert has a name of its own, and every runbook its alert.
+// TestRules checks that every expression names metrics and labels that exist
+// and has an answer, and that alerts and runbooks correspond.
 func TestRules(t *testing.T) {
-	known := recorded(t)
+	t.Parallel()
 	var exprs []string
-	for _, rules := range ruleFiles(t) {
-		for _, r := range rules {
-			exprs = append(exprs, whenever(r.Expr))
+	for _, r := range rules(t) {
+		exprs = append(exprs, withoutLimits(r.Expr))
+		if r.Record != "" {
+			exprs = append(exprs, r.Record)
 		}
 	}
 	answers := evaluate(t, exprs...)
-	runbooks := anchors(t, "README.md")
-	names := map[string]bool{}
-	for path, rules := range ruleFiles(t) {
-		for _, r := range rules {
-			if r.Alert == "" {
-				continue
-			}
-			if names[r.Alert] || !regexp.MustCompile(`^(Agent|Sm)[A-Z][A-Za-z]+$`).MatchString(r.Alert) {
-				t.Errorf("%s: the name %s", path, r.Alert)
-			}
-			names[r.Alert] = true
-			checkAlert(t, r, misnamed(known, r.Expr), answers[whenever(r.Expr)])
-			runbook := "runbook-" + strings.ToLower(r.Alert)
-			if r.Annotations["runbook"] != "Runbook: "+r.Alert || !runbooks[runbook] {
-				t.Errorf("%s: runbook %q, in the README: %v", r.Alert, r.Annotations["runbook"], runbooks[runbook])
-			}
-			if want := "{{ with $externalLabels.runbooks }}{{ . }}#" + runbook + "{{ end }}"; r.Annotations["runbook_url"] != want {
-				t.Errorf("%s: runbook_url %q, want %q", r.Alert, r.Annotations["runbook_url"], want)
-			}
-			delete(runbooks, runbook)
+	known := exported(t)
+	for _, r := range rules(t) {
+		if r.Record != "" {
+			known[r.Record] = family{labels: slices.Collect(maps.Keys(answers[r.Record].labels))}
 		}
 	}
-	for anchor := range runbooks {
-		if strings.HasPrefix(anchor, "runbook-") {
-			t.Errorf("the README has %s for no alert", anchor)
+
+	for _, r := range rules(t) {
+		wrong := misnamed(known, r.Expr)
+		if !strings.HasPrefix(r.Expr, "absent(") {
+			wrong = append(wrong, answers[withoutLimits(r.Expr)].wrong()...)
 		}
+		for _, w := range wrong {
+			t.Errorf("%s%s: %s", r.Record, r.Alert, w)
+		}
+		if r.Record != "" && !regexp.MustCompile(`^[a-z_]+:[a-z0-9_]+:[a-z0-9]+$`).MatchString(r.Record) {
+			t.Errorf("%s is not level:metric:operations", r.Record)
+		}
+	}
+
+	var want []string
+	for _, r := range alerts(t) {
+		want = append(want, "Runbook: "+r.Alert)
+		checkAlert(t, r, answers[withoutLimits(r.Expr)].labels)
+	}
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runbooks []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (Runbook: .*)$`).FindAllStringSubmatch(string(readme), -1) {
+		runbooks = append(runbooks, m[1])
+	}
+	slices.Sort(want)
+	slices.Sort(runbooks)
+	if diff := cmp.Diff(want, runbooks); diff != "" {
+		t.Errorf("runbooks in README.md (-want +got):\n%s", diff)
 	}
 }
 
-// checkAlert: an alert says how bad it is and what it is, and keeps the labels that tell whose it is.
-func checkAlert(t *testing.T, r rule, wrong []string, a answer) {
+// checkAlert checks that an alert has a severity and texts, links to its
+// runbook, and keeps the labels that identify its session or observer.
+func checkAlert(t *testing.T, r rule, labels map[string]bool) {
 	t.Helper()
-	absent := strings.HasPrefix(r.Expr, "absent(") // of what is absent nothing is known but the job that was asked for
-	if absent {
-		a = answer{labels: map[string]bool{"job": true}, series: 1}
-	}
-	for _, w := range append(wrong, a.wrong()...) {
-		t.Errorf("%s: %s", r.Alert, w)
-	}
-	if s := r.Labels["severity"]; s != "warning" && s != "critical" {
-		t.Errorf("%s has the severity %q", r.Alert, s)
-	}
-	if kind, ok := r.Labels["kind"]; ok && !slices.Contains([]string{"warning", "critical", "storm", "no_data", "forecast"}, kind) {
-		t.Errorf("%s is of the kind %q, which is no notice", r.Alert, kind)
-	}
-	whose := targetLabels()
-	if absent {
-		whose = whose[:1]
-	}
+	keeps := targetLabels()
 	if strings.HasPrefix(r.Alert, "Agent") {
-		whose = append(whose, "session")
+		keeps = append(keeps, "session")
 	}
-	for _, l := range whose {
-		if !a.labels[l] {
+	if strings.HasPrefix(r.Expr, "absent(") { // only the job is known then
+		keeps = nil
+		labels = map[string]bool{"job": true}
+	}
+	for _, l := range keeps {
+		if !labels[l] {
 			t.Errorf("%s loses the label %s", r.Alert, l)
 		}
+	}
+
+	if !slices.Contains([]string{"warning", "critical"}, r.Labels["severity"]) {
+		t.Errorf("%s has the severity %q", r.Alert, r.Labels["severity"])
+	}
+	if kind := r.Labels["kind"]; !slices.Contains([]string{"", "warning", "critical", "storm", "no_data", "forecast"}, kind) {
+		t.Errorf("%s is of the kind %q, which is no notice", r.Alert, kind)
 	}
 	for _, name := range []string{"summary", "description"} {
 		text := r.Annotations[name]
@@ -165,31 +156,23 @@ func checkAlert(t *testing.T, r rule, wrong []string, a answer) {
 			t.Errorf("%s: %s: %q", r.Alert, name, text)
 		}
 		for _, m := range regexp.MustCompile(`\$labels\.(\w+)`).FindAllStringSubmatch(text, -1) {
-			if !a.labels[m[1]] {
+			if !labels[m[1]] {
 				t.Errorf("%s: %s names the label %s", r.Alert, name, m[1])
 			}
 		}
 	}
+	link := "{{ with $externalLabels.runbooks }}{{ . }}#runbook-" + strings.ToLower(r.Alert) + "{{ end }}"
+	if r.Annotations["runbook"] != "Runbook: "+r.Alert || r.Annotations["runbook_url"] != link {
+		t.Errorf("%s: runbook %q at %q", r.Alert, r.Annotations["runbook"], r.Annotations["runbook_url"])
+	}
 }
 
-// anchors are those that a page of Markdown has at its headings.
-func anchors(t *testing.T, path string) map[string]bool {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(string(text), -1) {
-		kept := regexp.MustCompile(`[^a-z0-9 _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
-		found[strings.ReplaceAll(kept, " ", "-")] = true
-	}
-	return found
-}
-
-// TestRulesTested: every alert has a case in which it fires and one in which it does not.
+// TestRulesTested checks that every alert has a case in which it fires and one
+// in which it does not.
 func TestRulesTested(t *testing.T) {
-	fires, silent := map[string]bool{}, map[string]bool{}
+	t.Parallel()
+	fires := map[string]bool{}
+	silent := map[string]bool{}
 	for _, path := range files(t, "prometheus/*_test.yml") {
 		var f struct {
 			Tests []struct {
@@ -202,79 +185,90 @@ func TestRulesTested(t *testing.T) {
 		decode(t, path, &f)
 		for _, test := range f.Tests {
 			for _, a := range test.Alerts {
-				fires[a.Name] = fires[a.Name] || len(a.Expected) > 0
-				silent[a.Name] = silent[a.Name] || len(a.Expected) == 0
+				if len(a.Expected) > 0 {
+					fires[a.Name] = true
+				} else {
+					silent[a.Name] = true
+				}
 			}
 		}
 	}
-	for _, rules := range ruleFiles(t) {
-		for _, r := range rules {
-			if r.Alert != "" && (!fires[r.Alert] || !silent[r.Alert]) {
-				t.Errorf("%s: tested that it fires: %v, that it does not: %v", r.Alert, fires[r.Alert], silent[r.Alert])
-			}
+	for _, r := range alerts(t) {
+		if !fires[r.Alert] || !silent[r.Alert] {
+			t.Errorf("%s: tested that it fires: %v, that it does not: %v", r.Alert, fires[r.Alert], silent[r.Alert])
 		}
 	}
 }
 
-// TestRulesLikeDashboards: the alerts begin where the dashboards draw their lines.
+// TestRulesLikeDashboards checks that the alerts fire where the dashboards draw
+// their lines and begin to count.
 func TestRulesLikeDashboards(t *testing.T) {
-	rules := map[string]rule{}
-	for _, list := range ruleFiles(t) {
-		for _, r := range list {
-			rules[r.Alert] = r
+	t.Parallel()
+	conditions := map[string]string{} // of alerts on pressure, by the title of the panel that counts them
+	for _, r := range rules(t) {
+		switch r.Alert {
+		case "AgentContextPressureHigh":
+			conditions["High"], _, _ = strings.Cut(r.Expr, " and ")
+		case "AgentCompactionImminent":
+			conditions["Imminent"] = regexp.MustCompile(`\(.*\)`).FindString(r.Expr)
 		}
 	}
-	for alert, least := range map[string]float64{"AgentContextPressureHigh": pressureHigh, "AgentCompactionImminent": pressureImminent} {
-		if want := fmt.Sprintf("agent_session_pressure_ratio >= %v ", least); !strings.Contains(rules[alert].Expr, want) {
-			t.Errorf("%s does not begin at %v: %s", alert, least, rules[alert].Expr)
+	for name, b := range boards(t) {
+		for title, exprs := range b.queries() {
+			expr := regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(strings.Join(exprs, "\n"), "")
+			if !strings.Contains(expr, conditions[title]) {
+				t.Errorf("%s: %s does not count %s", name, title, conditions[title])
+			}
 		}
-	}
-	if want := fmt.Sprintf("agent_session_forecast_replies_low < %v or agent_session_forecast_replies < %v)", repliesLeast, repliesFew); !strings.Contains(rules["AgentCompactionImminent"].Expr, want) {
-		t.Errorf("no %q in %s", want, rules["AgentCompactionImminent"].Expr)
+		for _, p := range b.all() {
+			steps := p.FieldConfig.Defaults.Thresholds.Steps
+			if len(steps) != 4 || p.FieldConfig.Defaults.Unit != "percentunit" {
+				continue
+			}
+			for i, title := range map[int]string{2: "High", 3: "Imminent"} {
+				if want := fmt.Sprintf("agent_session_pressure_ratio >= %v", steps[i].Value); !strings.Contains(conditions[title], want) {
+					t.Errorf("%s: %s draws a line at %v, the alert has %s", name, p.Title, steps[i].Value, conditions[title])
+				}
+			}
+		}
 	}
 }
 
-// needs skips a test for a program that is not installed, or fails it where none may be skipped.
+// needs skips a test for a missing program, or fails it in CI.
 func needs(t *testing.T, name, pkg string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
-	switch {
-	case err == nil:
-	case os.Getenv("CI") == "true":
-		t.Fatalf("needs the program %s (Debian's package %s)", name, pkg)
-	default:
-		t.Skipf("needs the program %s (Debian's package %s)", name, pkg)
+	if err == nil {
+		return path
 	}
-	return path
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("needs the program %s (Debian's package %s)", name, pkg)
+	}
+	t.Skipf("needs the program %s (Debian's package %s)", name, pkg)
+	return ""
 }
 
-// run runs a program that must succeed, and gives what it writes to stdout.
+// run returns the standard output of a program that must succeed.
 func run(t *testing.T, dir, name string, args ...string) string {
 	t.Helper()
-	var out, complaints bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &complaints
-	if err := cmd.Run(); err != nil {
-		t.Errorf("%s %s: %v\n%s%s", filepath.Base(name), strings.Join(args, " "), err, &out, &complaints)
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("%s: %v\n%s%s", cmd, err, out, &stderr)
 	}
-	return out.String()
+	return string(out)
 }
 
-// TestPromtoolRules: the tool that comes with Prometheus accepts the rules, and finds that they do what their tests say.
+// TestPromtoolRules checks that promtool accepts the rules and that they pass
+// their own tests.
 func TestPromtoolRules(t *testing.T) {
+	t.Parallel()
 	promtool := needs(t, "promtool", "prometheus")
-	dir, err := filepath.Abs("prometheus")
-	if err != nil {
-		t.Fatal(err)
-	}
-	of := func(pattern string) (names []string) {
-		for _, path := range files(t, pattern) {
-			names = append(names, filepath.Base(path))
-		}
-		return names
-	}
-	run(t, dir, promtool, append([]string{"check", "rules", "--lint=all", "--lint-fatal"}, of("prometheus/*.rules.yml")...)...)
-	for _, name := range of("prometheus/*_test.yml") {
-		t.Run(name, func(t *testing.T) { run(t, dir, promtool, "test", "rules", name) })
+	run(t, ".", promtool, append([]string{"check", "rules", "--lint=all", "--lint-fatal"}, files(t, "prometheus/*.rules.yml")...)...)
+	for _, path := range files(t, "prometheus/*_test.yml") {
+		run(t, ".", promtool, "test", "rules", path)
 	}
 }

@@ -3,17 +3,17 @@ package observer
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"sm/dashboards"
 )
 
-// story is a fleet in which everything that a dashboard shows has happened: an agent that grows, reports, hears, and is
-// compacted three times in a row.
+// story runs a fleet in which everything that a dashboard shows happens: an
+// agent grows, reports, gets notices, and is compacted three times in a row.
 func story(t *testing.T, meanwhile func(*rig)) *rig {
 	r := newWatched(t)
 	r.o.Alerts.CompactionThreshold = 160_000
@@ -38,7 +38,8 @@ func story(t *testing.T, meanwhile func(*rig)) *rig {
 	return r
 }
 
-// TestDashboards lets a real Prometheus with our rules scrape, and asks it all that the dashboards ask.
+// TestDashboards has a real Prometheus with our rules scrape the observer, and
+// asks it every query of the dashboards.
 func TestDashboards(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
@@ -57,28 +58,69 @@ func TestDashboards(t *testing.T) {
 	r.until("all rules are evaluated", func() bool { return s.healthy(rules) })
 	r.sends("em", "sequential", "text")
 	r.strays()
-	may := map[string]bool{ // be empty here: the marks are as narrow as a step, and nothing was cleared
-		`one-session.json timeseries agent_session_cleared_tokens{job=~"$job",instance=~"$instance",host=~"$host",session=~"$session"}`:                                                                                                                                  true,
-		`one-session.json annotation agent_session_compactions_total{job=~"$job",instance=~"$instance",host=~"$host",session=~"$session"} - agent_session_compactions_total{job=~"$job",instance=~"$instance",host=~"$host",session=~"$session"} offset $__interval > 0`: true,
+	const selected = `{job=~"$job",instance=~"$instance",host=~"$host",session=~"$session"}`
+	const compactions = "agent_session_compactions_total" + selected
+	empty := map[string]bool{ // nothing was cleared, and the marks are as narrow as a step
+		"agent_session_cleared_tokens" + selected:                     true,
+		compactions + " - " + compactions + " offset $__interval > 0": true,
 	}
-	for name, d := range dashboards.Boards() {
-		for _, q := range d.Queries() {
-			if exempt := name + " " + q.Kind + " " + q.Expr; may[exempt] {
-				delete(may, exempt)
+	unused := maps.Clone(empty)
+	for name, exprs := range dashboardQueries(t) {
+		for _, expr := range exprs {
+			if empty[expr] {
+				delete(unused, expr)
 				continue
 			}
-			expr := strings.NewReplacer("$__rate_interval", "10s", "$__interval", "10s", "$__range", "1h", "$top", "10",
-				`"$host"`, `".*"`, `"$job"`, `".+"`, `"$instance"`, `".+"`, `"$session"`, `".+"`, `"$session|"`, `".+|"`).Replace(q.Expr)
+			expr := strings.NewReplacer(
+				"$__rate_interval", "10s", "$__interval", "10s", "$__range", "1h", "$top", "10",
+				`"$host"`, `".*"`, `"$job"`, `".+"`, `"$instance"`, `".+"`, `"$session"`, `".+"`, `"$session|"`, `".+|"`,
+			).Replace(expr)
 			if len(s.query(expr)) == 0 {
-				r.until(name+": "+q.Where+": "+expr, func() bool { return len(s.query(expr)) > 0 })
+				r.until(name+": "+expr, func() bool { return len(s.query(expr)) > 0 })
 			}
 		}
 	}
-	for exempt := range may {
-		t.Errorf("no dashboard asks for %s", exempt)
+	for expr := range unused {
+		t.Errorf("no dashboard asks for %s", expr)
 	}
 	r.stop()
 	s.until(r, `ALERTS{alertname="SmObserverDown"}`, map[string]string{"": "1"})
+}
+
+// dashboardQueries returns the expressions of panels and annotations, by file.
+func dashboardQueries(t *testing.T) map[string][]string {
+	t.Helper()
+	paths, err := filepath.Glob("../dashboards/grafana/*.json")
+	noErrors(t, err)
+	all := map[string][]string{}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		noErrors(t, err)
+		var board any
+		noErrors(t, json.Unmarshal(text, &board))
+		collectExprs(board, func(expr string) { all[path] = append(all[path], expr) })
+		if len(all[path]) == 0 {
+			t.Fatalf("%s has no queries", path)
+		}
+	}
+	return all
+}
+
+// collectExprs calls found with each string that is named expr in a JSON value.
+func collectExprs(v any, found func(string)) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			collectExprs(e, found)
+		}
+	case map[string]any:
+		for name, e := range v {
+			if expr, ok := e.(string); ok && name == "expr" {
+				found(expr)
+			}
+			collectExprs(e, found)
+		}
+	}
 }
 
 // strays asks for a page by a name that is not ours, and is turned away.
