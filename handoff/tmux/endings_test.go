@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -76,10 +77,20 @@ func (a *agent) ended() {
 	})
 }
 
+// kill ends a client that lingers.
+func (a *agent) kill() {
+	a.r.t.Helper()
+	if err := syscall.Kill(a.client.PID, syscall.SIGKILL); err != nil {
+		a.r.t.Fatal(err)
+	}
+	a.ended()
+}
+
 // TestEndings types a text that a shell would run, while the client ends in one of the ways
 // in which its box stays on the screen although its keys go to the shell behind it.
 // SM_ENDINGS says how often in each.
 func TestEndings(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
 	}
@@ -92,6 +103,7 @@ func TestEndings(t *testing.T) {
 		{"killed", "kill"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, Options{Echo: 2 * time.Second})
 			sh := r.startShell("shell")
 			random := rand.New(rand.NewPCG(7, uint64(len(c.name))))

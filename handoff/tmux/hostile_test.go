@@ -73,6 +73,7 @@ func (a *agent) bytes() []byte {
 
 // TestHostileTexts types texts that were made to break out; SM_TEXTS says how many.
 func TestHostileTexts(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
 	}
@@ -116,6 +117,7 @@ func TestHostileTexts(t *testing.T) {
 
 // The control: what TestHostileTexts looks for does happen to texts as they are.
 func TestHostileTextsUnsanitised(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{})
 	a := r.startWindow()
 	a.reaches(ReasonNone)

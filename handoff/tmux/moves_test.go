@@ -147,6 +147,7 @@ func (m *moves) send(n int) {
 // TestMoves kills, renames and moves panes, and sends after each move; SM_MOVES says how
 // many. Each stand-in logs what it gets: none may get what is for another.
 func TestMoves(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
 	}

@@ -103,8 +103,8 @@ func parseState(socket, line string) (State, error) {
 	}
 	s := State{
 		Pane: Pane{Socket: socket, ID: f[1]},
-		Dead: flag(f[3]), InMode: flag(f[4]), InputOff: flag(f[5]), Synchronized: flag(f[6]),
-		Bracketed: flag(f[7]), BracketedKnown: f[7] != "",
+		Dead: isSet(f[3]), InMode: isSet(f[4]), InputOff: isSet(f[5]), Synchronized: isSet(f[6]),
+		Bracketed: isSet(f[7]), BracketedKnown: f[7] != "",
 		TTY: f[12],
 	}
 	for i, to := range map[int]*int{
@@ -119,5 +119,5 @@ func parseState(socket, line string) (State, error) {
 	return s, s.Pane.check()
 }
 
-// flag is false for 0 and for nothing. A pane can be in several modes, one upon another.
-func flag(field string) bool { return field != "" && field != "0" }
+// isSet is false for 0 and for nothing. A pane can be in several modes, one upon another.
+func isSet(field string) bool { return field != "" && field != "0" }

@@ -11,6 +11,7 @@ import (
 )
 
 func TestSanitise(t *testing.T) {
+	t.Parallel()
 	const resume = "Read /home/dev/notes (2).md and continue from where you left off."
 	for _, c := range []struct {
 		name, text, want string
@@ -60,6 +61,7 @@ func TestSanitise(t *testing.T) {
 }
 
 func TestSanitiseLength(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, text string
 		limit      int

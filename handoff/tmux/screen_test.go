@@ -40,6 +40,7 @@ func realScreens(t *testing.T) map[string]Screen {
 }
 
 func TestRefusalOfRealScreens(t *testing.T) {
+	t.Parallel()
 	// By what the client was doing, for all versions.
 	want := map[string]Reason{
 		"idle":             ReasonNone,
@@ -108,6 +109,7 @@ func drawsCursor(screen string) bool {
 }
 
 func TestMatchOnRealScreens(t *testing.T) {
+	t.Parallel()
 	words := func(n int) string {
 		var b strings.Builder
 		b.WriteString("[sm test]")
@@ -140,6 +142,7 @@ const (
 )
 
 func TestRefusal(t *testing.T) {
+	t.Parallel()
 	box := func(row string) string { return testRule + "\n❯\u00a0" + row + "\n" + testRule + "\n" }
 	at := func(x, y int) Cursor { return Cursor{x, y} }
 	for _, c := range []struct {
@@ -194,6 +197,7 @@ func TestRefusal(t *testing.T) {
 }
 
 func TestParseScreen(t *testing.T) {
+	t.Parallel()
 	plain := func(s string) (r Row) {
 		for _, c := range s {
 			r = append(r, Cell{Rune: c})
@@ -223,6 +227,7 @@ func TestParseScreen(t *testing.T) {
 }
 
 func TestMatch(t *testing.T) {
+	t.Parallel()
 	const text = "[sm test] Context at 52%, naïve; go on. #a1b2c3"
 	long := "[sm test] " + strings.Repeat("many words ", 100) + "#a1b2c3"
 	for _, c := range []struct {
@@ -262,6 +267,7 @@ func TestMatch(t *testing.T) {
 }
 
 func TestMatchOfScrolledBoxes(t *testing.T) {
+	t.Parallel()
 	const text = "[sm test] one two three four five six #a1b2c3"
 	more := "─── ↑ 1 more ───────────────────\n"
 	for _, c := range []struct {
@@ -286,6 +292,7 @@ func TestMatchOfScrolledBoxes(t *testing.T) {
 const testResume = "Read /home/dev/web/doc.md and continue from where you left off."
 
 func TestStands(t *testing.T) {
+	t.Parallel()
 	for box, want := range map[string]bool{
 		"/clear": true, " /clear ": true, "/clear now": false, "/clearly": false, "x /clear": false, "/new": false, "": false, "/clear\n/clear": false,
 	} {
@@ -297,6 +304,7 @@ func TestStands(t *testing.T) {
 }
 
 func TestLeftover(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, text, box string
 		want            bool
@@ -325,6 +333,7 @@ func TestLeftover(t *testing.T) {
 }
 
 func TestShowsWhatLooksLikeARule(t *testing.T) {
+	t.Parallel()
 	const text = "[sm test] a ──────────────────── b ──────────────────── #a1b2c3"
 	screen := "● Done.\n" + testRule + "\n● More.\n" + testRule + "\n❯\u00a0[sm test] a\n  ────────────────────\n  b\n" +
 		"  ────────────────────\n  #a1b2c3\n" + testRule + "\n  footer\n"
@@ -363,6 +372,7 @@ func FuzzRefusal(f *testing.F) {
 
 // A prompt of old between a rule that the agent printed and the box: it is not in the box.
 func TestShowsOnlyTheLowestBox(t *testing.T) {
+	t.Parallel()
 	for _, box := range []string{"", "\x1b[2mTry this\x1b[0m", "x"} {
 		screen := testRule + "\n❯ " + testText + "\n" + testRule + "\n❯\u00a0" + box + "\n" + testRule + "\n"
 		v := view{screen: ParseScreen(screen, Cursor{2, 3})}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -30,7 +31,11 @@ func TestMain(m *testing.M) {
 	} else if filepath.Base(os.Args[0]) == recorder {
 		err = record()
 	} else {
-		os.Exit(m.Run())
+		flag.Parse()
+		// The tests wait for other processes most of the time.
+		if err = flag.Set("test.parallel", "8"); err == nil {
+			os.Exit(m.Run())
+		}
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,13 +1,13 @@
 package tmux
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
 )
 
 func TestAtCursor(t *testing.T) {
+	t.Parallel()
 	const text = "[sm message] #a1b2c3"
 	for _, c := range []struct {
 		name, screen string
@@ -44,6 +44,7 @@ func TestAtCursor(t *testing.T) {
 }
 
 func TestStanding(t *testing.T) {
+	t.Parallel()
 	const text = "[sm message] #a1b2c3"
 	box := func(row string) string { return testRule + "\n❯\u00a0" + row + "\n" + testRule + "\n" }
 	at := func(x, y int) Cursor { return Cursor{x, y} }
@@ -89,97 +90,112 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// pasteRaw pastes without any check, as if the client had begun to end right after the last one.
-func (sh *shell) pasteRaw(text string) {
-	sh.t.Helper()
-	if err := sh.load(sh.t.Context(), sh.socket, text, "late"); err != nil {
-		sh.t.Fatal(err)
-	}
-	sh.tmux("paste-buffer", "-p", "-r", "-d", "-b", "late", "-t", sh.pane)
-}
-
-// A client that ends right after the last check: the text is taken back from where it is.
+// A client that ends right after the last check: the text is taken back from
+// where it is.
 func TestTakeBack(t *testing.T) {
+	t.Parallel()
 	const text = "[sm message] #a1b2c3"
+
 	for _, c := range []struct {
-		name, how string
-		rc        string
-		last      func(*agent) // what happens before the paste
-		mixed     string       // what somebody else has typed besides
-		want      string       // what is left on the line
+		name  string
+		leave string // how the client ends
+		rc    string // settings of the shell
+		draft string // what somebody else has typed behind the text
 	}{
-		{name: "on bash's line", how: "kill"},
-		{name: "on bash's line in vi mode", how: "kill", rc: "set -o vi\n"},
-		{name: "on bash's line without bracketed paste", how: "kill", rc: "bind 'set enable-bracketed-paste off'\n"},
-		{name: "in line mode", how: "linger 900"},
-		{name: "in line mode without brackets", how: "linger 900 off"},
-		{name: "in line mode without a kill character", how: "linger 900 off", rc: "stty kill undef\n"},
-		{name: "beside another's", how: "kill", mixed: "echo x", want: text + "echo x"},
+		{name: "on bash's line", leave: "kill"},
+		{name: "on bash's line in vi mode", leave: "kill", rc: "set -o vi\n"},
+		{name: "on bash's line without bracketed paste", leave: "kill", rc: "bind 'set enable-bracketed-paste off'\n"},
+		{name: "in line mode", leave: "60000"},
+		{name: "in line mode without brackets", leave: "60000 off"},
+		{name: "in line mode without a kill character", leave: "60000 off", rc: "stty kill undef\n"},
+		{name: "before a draft", leave: "kill", draft: "echo x"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
-			r := newRig(t, Options{Echo: time.Second})
+			t.Parallel()
+			r := newRig(t, Options{})
 			sh := r.startShellWith("shell", c.rc)
 			a := sh.run()
 			before, err := r.look(t.Context(), "test", a.pane)
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, linger, _ := strings.Cut(c.how, " ")
-			a.leave("leave " + linger + " " + c.how)
-			if strings.HasPrefix(c.how, "linger") {
+
+			a.leave("leave " + c.leave)
+			if c.leave == "kill" {
+				a.ended()
+			} else {
 				r.until("the terminal is in line mode", func() bool {
 					tty, err := readTerminal(before.TTY)
 					return err == nil && tty.lines
 				})
-			} else {
-				a.ended()
 			}
-			sh.pasteRaw(text)
-			if c.mixed != "" {
-				sh.tmux("send-keys", "-t", sh.pane, "-l", c.mixed)
+
+			if err := sh.load(t.Context(), sh.socket, text, "late"); err != nil {
+				t.Fatal(err)
 			}
-			if clean := r.takeBack(context.Background(), before, a.client, text); clean != (c.want == "") && c.mixed == "" {
-				t.Errorf("takeBack = %v", clean)
+			sh.tmux("paste-buffer", "-p", "-r", "-d", "-b", "late", "-t", sh.pane)
+			want := ""
+			if c.draft != "" {
+				sh.tmux("send-keys", "-t", sh.pane, "-l", c.draft)
+				r.echo = time.Second
+				want = text + c.draft
 			}
-			a.ended()
-			if got := sh.line(); got != c.want {
-				t.Errorf("%q is left on the line, want %q", got, c.want)
+
+			if erased := r.takeBack(t.Context(), before, a.client, text); erased != (want == "") {
+				t.Errorf("takeBack = %v", erased)
+			}
+			if c.leave != "kill" {
+				a.kill()
+			}
+			if got := sh.line(); got != want {
+				t.Errorf("%q is left on the line, want %q", got, want)
 			}
 		})
 	}
 }
 
-// In the client's box each key erases a row; a draft that somebody has added to stays.
+// In the client's box each key erases a row; a draft that was extended stays.
 func TestTakeBackFromBox(t *testing.T) {
-	r := newRig(t, Options{Echo: time.Second})
+	t.Parallel()
+	r := newRig(t, Options{})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
-	for _, text := range []string{"[sm message] #a1b2c3", "[sm test] " + strings.Repeat("word ", 40) + "#a1b2c4"} {
+
+	for _, text := range []string{
+		"[sm message] #a1b2c3",
+		"[sm test] " + strings.Repeat("word ", 40) + "#a1b2c4",
+	} {
 		before, err := r.look(t.Context(), "test", a.pane)
 		if err != nil {
 			t.Fatal(err)
 		}
+
 		r.tmux("send-keys", "-t", a.pane.ID, "-l", text)
 		a.reaches(ReasonDraft)
+		r.echo = patience
 		if !r.takeBack(t.Context(), before, a.client, text) {
 			t.Errorf("%q is not taken back", text)
 		}
 		a.reaches(ReasonNone)
+
 		r.tmux("send-keys", "-t", a.pane.ID, "-l", text+"x")
 		a.reaches(ReasonDraft)
+		r.echo = 200 * time.Millisecond // it never finds the text alone
 		if r.takeBack(t.Context(), before, a.client, text) {
-			t.Errorf("%q is taken back, though somebody has added to it", text)
+			t.Errorf("%q is taken back, though a letter was added to it", text)
 		}
 		a.reaches(ReasonDraft)
 		a.order("clear")
 	}
+
 	if got := a.submitted(); len(got) != 0 {
 		t.Errorf("submitted %q", got)
 	}
 }
 
-// A client that hangs has not read the text: it is dropped, and comes neither now nor later.
+// A client that hangs has not read the text: it is dropped for good.
 func TestTakeBackFromHangingClient(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{Echo: 300 * time.Millisecond})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
@@ -187,7 +203,9 @@ func TestTakeBackFromHangingClient(t *testing.T) {
 	if err := a.typed(testText); !ErasedIn(err) || PastedIn(err) || ReasonOf(err) != ReasonUnseen {
 		t.Errorf("Type = %v", err)
 	}
+
 	a.order("hear")
+	r.echo = patience
 	if err := a.typed(testText); err != nil {
 		t.Fatal(err)
 	}
@@ -197,9 +215,10 @@ func TestTakeBackFromHangingClient(t *testing.T) {
 	}
 }
 
-// The line of a message that is no more would keep all others from the box.
+// A line whose message has been withdrawn does not block the box.
 func TestTypeAfterAbandonedLine(t *testing.T) {
-	r := newRig(t, Options{Echo: time.Second})
+	t.Parallel()
+	r := newRig(t, Options{})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
 	r.tmux("send-keys", "-t", a.pane.ID, "-l", "[sm message] #ffffff")
@@ -210,6 +229,7 @@ func TestTypeAfterAbandonedLine(t *testing.T) {
 	if got := a.wait("submit", 1).Text; got != "[sm message] #a1b2c3" {
 		t.Errorf("submitted %q", got)
 	}
+
 	for _, draft := range []string{"[sm message] #ffffff x", "x [sm message] #ffffff", "[sm message] about #ffffff"} {
 		a.reaches(ReasonNone)
 		r.tmux("send-keys", "-t", a.pane.ID, "-l", draft)

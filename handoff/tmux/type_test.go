@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -13,6 +14,7 @@ import (
 const testText = "[sm test] Context at 52%; go on. #a1b2c3"
 
 func TestType(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
@@ -44,6 +46,7 @@ func TestType(t *testing.T) {
 }
 
 func TestTypeChecksText(t *testing.T) {
+	t.Parallel()
 	r := newIdleRig(t, Options{})
 	p, c := Pane{r.socket, 0, "%0"}, Client{1, "1"}
 	for _, text := range []string{"", "hello", "!ls", "/compact", "[sm x] a\nb", "[sm x] a\x1b[201~", "[sm x] a "} {
@@ -59,6 +62,7 @@ func TestTypeChecksText(t *testing.T) {
 }
 
 func TestTypeAsksLast(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
@@ -86,6 +90,7 @@ func TestTypeAsksLast(t *testing.T) {
 
 // What is on the screen survives, and the text follows once it is gone.
 func TestTypeWaitsForHumans(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name       string
 		begin, end []string // orders
@@ -102,6 +107,7 @@ func TestTypeWaitsForHumans(t *testing.T) {
 		{name: "blank", begin: []string{"show blank"}, end: []string{"show idle"}, want: ReasonNoBox},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+			t.Parallel()
 			r := newRig(t, Options{})
 			a := r.startWindow()
 			a.reaches(ReasonNone)
@@ -134,6 +140,7 @@ func TestTypeWaitsForHumans(t *testing.T) {
 }
 
 func TestTypeUponSuggestion(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{})
 	a := r.startWindow()
 	a.order("ghost run the tests again")
@@ -148,7 +155,8 @@ func TestTypeUponSuggestion(t *testing.T) {
 
 // A human types while the client takes the paste: nobody presses Enter.
 func TestTypeLeavesMergedText(t *testing.T) {
-	r := newRig(t, Options{Echo: 300e6})
+	t.Parallel()
+	r := newRig(t, Options{Echo: 300 * time.Millisecond})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
 	err := r.Type(t.Context(), a.pane, a.client, testText, func(context.Context) error {
@@ -167,7 +175,8 @@ func TestTypeLeavesMergedText(t *testing.T) {
 
 // A client that hangs shows nothing: the text stays, and only Enter follows later.
 func TestTypeResumesAfterPaste(t *testing.T) {
-	r := newRig(t, Options{Echo: 300e6})
+	t.Parallel()
+	r := newRig(t, Options{Echo: 300 * time.Millisecond})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
 	a.order("hold")
@@ -180,6 +189,7 @@ func TestTypeResumesAfterPaste(t *testing.T) {
 	}
 	a.order("release")
 	a.reaches(ReasonDraft)
+	r.echo = patience
 	if err := a.typed("[sm test] another #ffffff"); ReasonOf(err) != ReasonDraft {
 		t.Errorf("Type of another = %v", err)
 	}
@@ -194,8 +204,9 @@ func TestTypeResumesAfterPaste(t *testing.T) {
 // TestFinish: Enter alone completes a text whose typist was cut off, and nothing else is
 // touched.
 func TestFinish(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{"/clear", testResume} {
-		r := newRig(t, Options{Echo: 300e6})
+		r := newRig(t, Options{Echo: 300 * time.Millisecond})
 		a := r.startWindow()
 		a.reaches(ReasonNone)
 		finish := func() error { return r.Finish(t.Context(), a.pane, a.client, text, nil) }
@@ -208,6 +219,7 @@ func TestFinish(t *testing.T) {
 		}
 		a.order("release")
 		a.reaches(ReasonDraft)
+		r.echo = patience
 		if err := r.Finish(t.Context(), a.pane, a.client, "/new", nil); ReasonOf(err) != ReasonDraft {
 			t.Errorf("%q: Finish of another text = %v", text, err)
 		}
@@ -230,6 +242,7 @@ func TestFinish(t *testing.T) {
 
 // To be told to stop in the middle would leave a draft behind.
 func TestTypeFinishesWhatItPasted(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
@@ -252,6 +265,7 @@ func TestTypeFinishesWhatItPasted(t *testing.T) {
 }
 
 func TestTypeOneAtATime(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{})
 	a, b := r.startWindow(), r.startWindow()
 	a.reaches(ReasonNone)

@@ -23,6 +23,7 @@ func (r *rig) attach(a *agent) (outer *rig) {
 // never pressing Enter. What is submitted is then all sm's, and must hold nothing else.
 // SM_TYPIST says for how many seconds.
 func TestTypist(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes long; the run without the race detector has it")
 	}

@@ -16,21 +16,23 @@ import (
 
 // A client that has given its terminal back, and has not ended yet.
 func TestVerifyLineMode(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{})
 	sh := r.startShell("shell")
 	a := sh.run()
-	a.leave("leave 1500 linger")
+	a.leave("leave 60000 linger")
 	a.reaches(ReasonEnding)
 	if err := a.typed(testText); ReasonOf(err) != ReasonEnding || PastedIn(err) {
 		t.Errorf("Type = %v", err)
 	}
-	a.ended()
+	a.kill()
 	if got := sh.line(); got != "" {
 		t.Errorf("%q is left on the shell's line", got)
 	}
 }
 
 func TestParseState(t *testing.T) {
+	t.Parallel()
 	const line = "4711 %3 4712 0 1 0 0  100 24 2 20 /dev/pts/3"
 	want := State{
 		Pane: Pane{"/s", 4711, "%3"}, PID: 4712, TTY: "/dev/pts/3",
@@ -51,6 +53,7 @@ func TestParseState(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
+	t.Parallel()
 	e := &Error{Op: "type", Pane: Pane{"/s", 1, "%3"}, Reason: ReasonDraft, Pasted: true, Err: os.ErrNotExist}
 	want := "type in pane %3: a draft is in the input box: file does not exist: try again once it is sent or removed"
 	if got := e.Error(); got != want {
@@ -77,6 +80,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestVerify(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{})
 	a := r.startWindow()
 	verify := func(name string, p Pane, c Client, want Reason) {
@@ -122,6 +126,7 @@ func TestVerify(t *testing.T) {
 }
 
 func TestUnfit(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		state State
 		want  Reason
@@ -142,6 +147,7 @@ func TestUnfit(t *testing.T) {
 
 // A client in another terminal than the pane's, though it descends from the pane.
 func TestVerifyTerminal(t *testing.T) {
+	t.Parallel()
 	newIdleRig(t, Options{}) // for its conditions
 	self, err := readProcess(os.Getpid())
 	if err != nil {
@@ -160,6 +166,7 @@ func TestVerifyTerminal(t *testing.T) {
 }
 
 func TestDeadPane(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{})
 	r.tmux("set", "-g", "remain-on-exit", "on")
 	a := r.startWindow()
@@ -176,6 +183,7 @@ func TestDeadPane(t *testing.T) {
 // What runs in the pane is a shell's child: then the shell is in front when it is
 // suspended, in the background, or has ended.
 func TestShellInFront(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{})
 	a, argv := r.command()
 	id := r.tmux("new-window", "-d", "-t", "keep:", "-P", "-F", "#{pane_id}", "sh", "-i")
@@ -229,6 +237,7 @@ func screenText(s Screen) string {
 
 // Somebody looks at the pane in an attached terminal, and has just pressed a key.
 func TestHumanAtTheKeyboard(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{Quiet: time.Hour})
 	a, b := r.startWindow(), r.startWindow()
 	a.reaches(ReasonNone)
@@ -248,6 +257,7 @@ func TestHumanAtTheKeyboard(t *testing.T) {
 
 // A key that the client has not drawn yet is not on the screen, but tmux knows of it.
 func TestUnseenKeys(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{Quiet: time.Second})
 	a := r.startWindow()
 	outer := r.attach(a)
@@ -299,6 +309,7 @@ func TestUnseenKeys(t *testing.T) {
 }
 
 func TestQuiet(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		quiet, since time.Duration
 		want         Reason
@@ -316,6 +327,7 @@ func TestQuiet(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{})
 	a := r.startWindow()
 	r.tmux("new-session", "-d", "-t", "keep", "-s", "keep-2") // shares its windows
@@ -339,6 +351,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
+	t.Parallel()
 	if _, err := New(Options{Binary: filepath.Join(t.TempDir(), "tmux")}); err == nil {
 		t.Error("New without tmux succeeds")
 	}
@@ -346,6 +359,7 @@ func TestNew(t *testing.T) {
 
 // A server that does not answer costs the timeout, and is not taken to be gone.
 func TestServerHangs(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{Timeout: 50 * time.Millisecond})
 	a := r.startWindow()
 	pid, err := strconv.Atoi(r.tmux("display-message", "-p", "#{pid}"))

@@ -13,6 +13,7 @@ import (
 
 // tmux takes a name that is no more for another that begins with it.
 func TestPrefixNames(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{})
 	a := r.start("new-session", "-d", "-s", "agent", "-x", "80", "-y", "24")
 	b := r.start("new-session", "-d", "-s", "agent-1", "-x", "80", "-y", "24")
@@ -31,6 +32,7 @@ func TestPrefixNames(t *testing.T) {
 
 // The next server counts its panes from 0 again.
 func TestReusedID(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
@@ -69,6 +71,7 @@ func TestReusedID(t *testing.T) {
 
 // Another client in the same pane of the same server.
 func TestRespawnedPane(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
@@ -84,6 +87,7 @@ func TestRespawnedPane(t *testing.T) {
 
 // A pane that changes between check and paste, however late.
 func TestChangesBetween(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, Options{})
 	a := r.startWindow()
 	a.reaches(ReasonNone)
