@@ -35,20 +35,20 @@ type Session struct {
 	// the file; its Tokens are 0 when there has been none. It holds only while
 	// Blank is false: after a compaction the size is unknown until the next reply.
 	Reading Reading
-	Blank   bool
-	// InTurn means that the turn of the last prompt has not ended.
-	InTurn bool
+	Blank   bool `cbor:",omitzero"`
+	// InTurn says whether the last prompt's turn has not ended.
+	InTurn bool `cbor:",omitzero"`
 	// Peak is the largest context size read, in tokens.
 	Peak int64
 	// Compactions counts by Trigger.
 	Compactions TriggerCounts
 	// Turns counts prompts.
 	Turns int
-	// Messages counts API messages with a reading, each once; Tokens is their cost,
-	// each at its largest output. Side is the same for records of subagents in the
-	// session's own file (clients up to 2.0.27).
-	Messages, SideMessages int
-	Tokens, SideTokens     Usage
+	// Messages counts API messages with a reading, each once; Tokens is what they
+	// cost, each at its largest output. Side is the same for records of subagents
+	// that stand in the session's own file (clients up to 2.0.27).
+	Messages, SideMessages int   `cbor:",omitzero"`
+	Tokens, SideTokens     Usage `cbor:",omitzero"`
 	// Model is that of the newest reading; Version and CWD are the last in the
 	// file. ID is the first sessionId that a record names, which need not be the
 	// file's.
@@ -60,7 +60,7 @@ type Session struct {
 	Bytes, Lines, Bad int64
 	// Particulars are what only some clients' records say, nil for nothing: see [Session.Also]. What it
 	// points to never changes.
-	Particulars *Particulars
+	Particulars *Particulars `cbor:",omitempty"`
 }
 
 // Add adds what another part of the same session holds, an older one: figures that sum up do,
@@ -154,11 +154,11 @@ type Compaction struct {
 	PreTokens int64
 	// Millis is how long the compaction took, 0 when unknown.
 	Millis int64
-	// Undecided means that a later record may change the trigger. The compaction is
+	// Undecided says that a record to come may change the trigger. The compaction is
 	// reported again when its trigger is final.
 	Undecided bool
 	// Boundary is false for a compaction known by its summary alone.
 	Boundary bool
-	// Copied means that the records name another file as their origin.
+	// Copied says that the records name another file as their origin.
 	Copied bool
 }

@@ -13,27 +13,29 @@ import (
 type File struct {
 	Cursor transcript.Cursor
 	// Name and Parent are those of transcript.Change.
-	Name, Parent string
+	Name   string
+	Parent string `cbor:",omitempty"`
 	// Key is the key of the file's session where neither name nor path shows it: the
 	// file has been moved and its name is no session's id, or it is a subagent's file that was asked
 	// for alone. Else "".
-	Key     string
+	Key     string `cbor:",omitempty"`
 	Session transcript.Session
 	// Inherited is the part of Session that was copied from other files.
-	Inherited Inherited
+	Inherited Inherited `cbor:",omitzero"`
 	// Copies are the keys of the inherited compactions: none counts twice when
 	// more becomes known about it.
-	Copies []transcript.Key
+	Copies []transcript.Key `cbor:",omitempty"`
 	// Known are the newest messages, at most 8, that had been counted before this
-	// reading of the file began, so that they are not counted again.
-	Known []transcript.Key
+	// reading of the file began: how far cannot be told, so that nothing of them
+	// counts again.
+	Known []transcript.Key `cbor:",omitempty"`
 	// Title is what the file says of its session's title.
-	Title transcript.Title
+	Title transcript.Title `cbor:",omitzero"`
 	// Undecided are the compactions that wait for a record that decides their trigger.
 	// They are not counted yet.
-	Undecided []transcript.Compaction
+	Undecided []transcript.Compaction `cbor:",omitempty"`
 	// Earlier has the totals of what the client has dropped from the file; none or one.
-	Earlier []transcript.Session
+	Earlier []transcript.Session `cbor:",omitempty"`
 }
 
 // Inherited is what a file holds of other sessions' history.
@@ -59,7 +61,7 @@ type SessionRecord struct {
 	ProcStart string
 	// Totals are what clients reported that the session cost, and what its boundaries cost, nil for
 	// nothing. What it points to never changes.
-	Totals *Totals
+	Totals *Totals `cbor:",omitempty"`
 }
 
 // Claim says which session a compaction or message belongs to: the one in which it
@@ -71,8 +73,8 @@ type Claim = backlog.Claim
 type Stored struct {
 	// Created is when the state directory was made.
 	Created time.Time
-	// Settled means that the history of the first start has been read completely.
-	// Until then a restart begins again.
+	// Settled says that the history found at the first start has been read to its
+	// end; until then a restart begins anew.
 	Settled  bool
 	Files    []File
 	Records  []SessionRecord

@@ -1,15 +1,12 @@
 package state
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
-
-	"go.etcd.io/bbolt"
 
 	"sm/observer/fleet"
 	"sm/observer/tally"
@@ -76,48 +73,6 @@ func BenchmarkBulk(b *testing.B) {
 			b.ReportMetric(size/float64(n), "B/claim")
 		})
 	}
-}
-
-// BenchmarkBulkPlain is what bbolt takes for the same as one pair of keys a claim,
-// already sorted.
-func BenchmarkBulkPlain(b *testing.B) {
-	var o owners
-	o.numbers = map[transcript.Key]uint32{}
-	claims := prepare(randomClaims(rand.New(rand.NewPCG(1, 2)), benchClaims, benchSessions), 0, 0, &o)
-	var size float64
-	for b.Loop() {
-		path := filepath.Join(b.TempDir(), "plain.db")
-		db, err := bbolt.Open(path, 0o600, &bbolt.Options{NoFreelistSync: true})
-		if err != nil {
-			b.Fatal(err)
-		}
-		for from := 0; from < len(claims); from += bulk {
-			err := db.Update(func(tx *bbolt.Tx) error {
-				bucket, err := tx.CreateBucketIfNotExists([]byte("claims"))
-				if err != nil {
-					return err
-				}
-				bucket.FillPercent = 1
-				for _, c := range claims[from:min(from+bulk, len(claims))] {
-					if err := bucket.Put(keyBytes(c.key), binary.AppendUvarint(nil, uint64(c.owner))); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-		info, err := os.Stat(path)
-		if err != nil {
-			b.Fatal(err)
-		}
-		size = float64(info.Size())
-		db.Close()
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchClaims, "ns/claim")
-	b.ReportMetric(size/benchClaims, "B/claim")
 }
 
 // BenchmarkRandom is a busy quarter of a second: 300 claims anywhere in a ledger of a

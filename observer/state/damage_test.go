@@ -3,6 +3,7 @@ package state
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"hash/fnv"
 	"log/slog"
 	"math/rand/v2"
@@ -11,8 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"go.etcd.io/bbolt"
 
 	"sm/observer/fleet"
 	"sm/observer/tally"
@@ -46,12 +45,26 @@ func sampleState(t *testing.T) (image []byte, content fleet.Stored, messages map
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Behind the last page is room to grow, which says nothing.
-	m, err := newestMeta(bytes.NewReader(image), int64(len(image)))
-	if err != nil {
-		t.Fatal(err)
+	return image[:usedBytes(t, image)], content, messages
+}
+
+// Where bbolt keeps what on a meta page, behind a header of 16 bytes.
+const (
+	metaAt       = 16
+	metaSumAt    = 56
+	metaPagesAt  = 40
+	metaTransact = 48
+)
+
+// usedBytes returns the size of the file without the room to grow behind its last page.
+func usedBytes(t *testing.T, image []byte) int {
+	t.Helper()
+	size := os.Getpagesize()
+	newest := image[metaAt:]
+	if other := image[size+metaAt:]; binary.NativeEndian.Uint64(other[metaTransact:]) > binary.NativeEndian.Uint64(newest[metaTransact:]) {
+		newest = other
 	}
-	return image[:m.pages*m.pageSize], content, messages
+	return size * int(binary.NativeEndian.Uint64(newest[metaPagesAt:]))
 }
 
 // plant makes a state directory with that file in it.
@@ -257,30 +270,23 @@ func refuseNewer(t *testing.T, maker, want string) {
 	dir := t.TempDir()
 	s := mustOpen(t, dir)
 	mustSave(t, s, fleet.Delta{Settled: true, Files: []fleet.File{sampleFile(1)}})
-	err := updateLocked(s, func(tx *bbolt.Tx) error {
-		w := writer{tx: tx}
-		version := schema + 1
-		w.put(metaBucket, []byte(schemaRecord), func(c *coder) { number(c, &version) })
-		meta := tx.Bucket([]byte(metaBucket))
-		if meta.Get([]byte(makerRecord)) == nil {
-			t.Error("a new file does not say who made it")
+	err := updateLocked(s, func(w *writer) {
+		w.putBytes(metaBucket, []byte(schemaRecord), binary.AppendVarint(nil, schema+1))
+		if w.tx.Bucket([]byte(metaBucket)).Get([]byte(makerRecord)) == nil {
+			t.Error("a new file does not name the version that made it")
 		}
 		if maker != "" {
-			w.put(metaBucket, []byte(makerRecord), func(c *coder) { c.text(&maker) })
-		} else if err := meta.Delete([]byte(makerRecord)); err != nil { // as in files of 0.1.0
-			return err
+			w.putBytes(metaBucket, []byte(makerRecord), append(binary.AppendVarint(nil, int64(len(maker))), maker...))
+		} else { // as in files of 0.1.0
+			w.delete(metaBucket, []byte(makerRecord))
 		}
 		// It may hold anything.
-		w.err = tx.DeleteBucket([]byte(sessionsBucket))
-		b, err := tx.CreateBucket([]byte("nest"))
+		b, err := w.tx.CreateBucket([]byte("nest"))
 		if err == nil {
 			_, err = b.CreateBucket([]byte("egg"))
 		}
-		if err != nil {
-			return err
-		}
-		return w.err
-	}, func() {})
+		w.err = errors.Join(w.err, err, w.tx.DeleteBucket([]byte(sessionsBucket)))
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +297,7 @@ func refuseNewer(t *testing.T, maker, want string) {
 		t.Fatal(err)
 	}
 	info, _ := os.Stat(path)
-	testOpenError(t, dir, "state file has version 2 and this sm knows 1", want+"; upgrade sm, or choose another directory with --state")
+	testOpenError(t, dir, "state file has version 3 and this sm knows 2", want+"; upgrade sm, or choose another directory with --state")
 	after, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the file was touched: %v", err)
@@ -327,11 +333,11 @@ func TestMetaLeadsNowhere(t *testing.T) {
 		for _, value := range []uint64{0, 1, 2, 7, 1 << 20, 1 << 40, 1<<64 - 1, 1<<64 - 2} {
 			b := bytes.Clone(image)
 			for page := range 2 {
-				m := b[page*os.Getpagesize()+headerSize:]
+				m := b[page*os.Getpagesize()+metaAt:]
 				binary.NativeEndian.PutUint64(m[at:], value)
 				sum := fnv.New64a()
-				sum.Write(m[:metaSize-8])
-				binary.NativeEndian.PutUint64(m[56:], sum.Sum64())
+				sum.Write(m[:metaSumAt])
+				binary.NativeEndian.PutUint64(m[metaSumAt:], sum.Sum64())
 			}
 			dir := filepath.Join(t.TempDir(), "sm")
 			plant(t, dir, b)

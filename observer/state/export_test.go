@@ -70,7 +70,7 @@ func TestImportRefuses(t *testing.T) {
 	cases := map[string]string{
 		"nothing": "", "something else": `{"a":1}` + "\n", "no JSON": "\x00\xff", "no head": without(0), "no end": strings.Join(lines[:len(lines)-2], ""),
 		"a record less": without(2), "a flipped byte": flipped,
-		"a newer one":       strings.Replace(string(text), `"schema":1`, `"schema":99`, 1),
+		"a newer one":       strings.Replace(string(text), `"schema":2`, `"schema":99`, 1),
 		"an unknown bucket": strings.Replace(string(text), `"bucket":"files"`, `"bucket":"x"`, 1),
 		"no records":        lines[0] + `{"records":0}` + "\n",
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -49,51 +50,116 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// openFile opens the state file and reads what the store needs to know of it. Pages
-// and records are checked before bbolt sees them: a record whose key is damaged would
-// never be looked at, only missed.
+// contents is what openFile learns about the file.
+type contents struct {
+	schema  int // the version of the layout
+	head    head
+	newest  int // the last transaction in the file
+	dropped int // damaged records
+}
+
+// openFile opens and checks the state file.
 func (s *Store) openFile() error {
 	if err := regular(s.root, FileName); err != nil {
 		return err
 	}
 	f, err := s.root.OpenFile(FileName, os.O_RDWR, 0)
+	if err == nil {
+		if err = f.Chmod(0o600); err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("open %s: %w; check its owner, or choose another directory with --state", s.path(), err)
 	}
-	if err := f.Chmod(0o600); err != nil {
-		f.Close()
-		return fmt.Errorf("open %s: %w; check its owner, or choose another directory with --state", s.path(), err)
+
+	info, err := f.Stat()
+	if err == nil && info.Size() < int64(2*os.Getpagesize()) { // bbolt would fill an empty one
+		err = damaged("it has %d bytes", info.Size())
 	}
-	before := len(s.lost)
-	s.claimed = known{}
-	if err := checkPages(f, s.checkRecord); err != nil {
-		f.Close()
-		return fmt.Errorf("check %s: %w", s.path(), err)
+	if err != nil {
+		return errors.Join(fmt.Errorf("open %s: %w", s.path(), err), f.Close())
 	}
 	if err := s.attach(f); err != nil {
 		return fmt.Errorf("open %s: %w", s.path(), err)
 	}
-	if err := s.view(s.readHead); err != nil {
-		s.drop(err)
-		return fmt.Errorf("open %s: %w", s.path(), err)
+	if err := s.view(s.inspect); err != nil {
+		return errors.Join(fmt.Errorf("open %s: %w", s.path(), err), s.drop(err))
 	}
-	if n := len(s.lost) - before; n > 0 {
-		s.log.Error("state file has damaged records: dropped them, the rest holds", "file", s.path(), "records", n)
+	if s.dropped > 0 {
+		s.log.Error("state file has damaged records: dropped", "file", s.path(), "records", s.dropped)
+	}
+	s.rewrite = s.rewrite || s.schema != schema || s.dropped > 0 || !s.head.Settled && s.head.Digest.Records > 0
+	return nil
+}
+
+// inspect checks the whole file and reads its head.
+func (s *Store) inspect(tx *bbolt.Tx) error {
+	s.contents = contents{newest: tx.ID()}
+	info, err := s.file.Stat()
+	if err != nil {
+		return err
+	}
+	if tx.Size() > info.Size() {
+		return damaged("%d bytes of %d are left", info.Size(), tx.Size())
+	}
+
+	pages := &checker{tx: tx, file: s.file, seen: map[int]bool{}}
+	if err := pages.tree(int(tx.Cursor().Bucket().Root()), nil); err != nil {
+		return err
+	}
+	if err := pages.bucket(metaBucket); err != nil {
+		return err
+	}
+	if err := s.readSchema(tx); err != nil {
+		return err
+	}
+	names := buckets()
+	if s.schema == 1 {
+		names = append(names, ownersBucket)
+	}
+	for _, name := range names[1:] {
+		if err := pages.bucket(name); err != nil {
+			return err
+		}
+	}
+
+	found, err := s.count(tx, names)
+	if err != nil {
+		return err
+	}
+	if err := s.readHead(tx); err != nil {
+		return err
+	}
+	want := s.head.Digest
+	if s.schema == schema && (found.Records != want.Records || s.dropped == 0 && found.Sum != want.Sum) {
+		return damaged("records are missing: %d of %d", found.Records, want.Records)
 	}
 	return nil
 }
 
-func (s *Store) checkRecord(bucket string, key, value []byte) {
-	if _, ok := unseal(bucket, key, value); !ok {
-		s.lost[place{bucket, string(key)}] = false
+// count sums up the records of the file, and counts those that are damaged.
+func (s *Store) count(tx *bbolt.Tx, names []string) (found digest, err error) {
+	for _, name := range names {
+		c := tx.Bucket([]byte(name)).Cursor()
+		for k, v := c.First(); k != nil; k, v = c.Next() {
+			if name == metaBucket && string(k) == headRecord {
+				continue
+			}
+			if _, ok := unseal(name, k, v); !ok {
+				s.dropped++
+			}
+			found.add(v)
+		}
 	}
+	return found, nil
 }
 
-// ready opens the file again if an error has closed it. A failed sync of the newest
-// meta page leaves a transaction that the kernel shows and the disk may not have.
-// bbolt would go on from there and overwrite pages that only the transaction before
-// needs, which is what a power failure would find. So the file is then written anew,
-// and every page of it synced.
+// ready prepares the file for a transaction. It reopens a file that an error has
+// closed, and writes it anew where needed: to convert an old one, to leave out
+// damaged records or those of an interrupted first start, and after a failed sync
+// of the newest meta page. The kernel then shows a transaction that may be missing
+// on the disk, and bbolt would overwrite pages that the one before it needs.
 func (s *Store) ready() error {
 	if s.closed {
 		return ErrClosed
@@ -103,15 +169,19 @@ func (s *Store) ready() error {
 			return err
 		}
 	}
-	if !s.doubt {
+	if !s.rewrite {
 		return nil
 	}
-	old := s.db
-	err := s.replaceFile(func(db *bbolt.DB) error { return bbolt.Compact(db, old, 1<<20) })
+
+	dropped := s.dropped
+	err := s.replaceFile(func(put putFunc) error {
+		return s.db.View(func(tx *bbolt.Tx) error { return s.records(tx, put) })
+	})
 	if err != nil {
-		return fmt.Errorf("write %s anew after an error: %w", s.path(), err)
+		return fmt.Errorf("write %s anew: %w", s.path(), err)
 	}
-	s.doubt = false
+	s.rewrite = false
+	s.dropped = dropped
 	return nil
 }
 
@@ -119,7 +189,7 @@ func (s *Store) reopen() error {
 	if err := s.openFile(); err != nil {
 		return fmt.Errorf("%w; restart the observer", err)
 	}
-	s.doubt = s.doubt || s.newest != s.acked
+	s.rewrite = s.rewrite || s.newest != s.acked
 	return nil
 }
 
@@ -138,32 +208,32 @@ func (s *Store) view(f func(*bbolt.Tx) error) error {
 	return err
 }
 
-// update writes one transaction; done follows when it is on the disk. The caller
-// holds mu and writing. mu is free while the transaction is put together and stored, for who only reads need not wait
-// for that: f changes nothing of the Store. After an error
-// the file is opened again, for what bbolt then has in memory is not to be trusted.
-func (s *Store) update(f func(*bbolt.Tx) error, done func()) error {
-	id, err := 0, error(nil)
-	err = guard(func() error {
+// update commits one transaction. The caller holds mu and writing. mu is free
+// meanwhile, so that readers need not wait: f must not change the Store. After an
+// error the file is reopened, because bbolt's memory may differ from it.
+func (s *Store) update(f func(*writer)) error {
+	w := writer{encode: s.encode, head: s.head}
+	id := 0
+	err := guard(func() error {
 		tx, err := s.db.Begin(true)
 		if err != nil {
 			return err
 		}
 		id = tx.ID()
+		w.tx = tx
 		s.mu.Unlock()
 		defer s.mu.Lock()
-		defer tx.Rollback() // after a commit it does nothing; before mu, for Close holds that while it waits for tx
-		if err := f(tx); err != nil {
-			return err
-		}
-		return tx.Commit()
+		defer tx.Rollback() // before mu, which Close holds while it waits for tx
+		f(&w)
+		return w.commit()
 	})
 	if err == nil {
-		s.acked, s.owners.stored = id, len(s.owners.keys)
-		done()
+		s.acked = id
+		s.head = w.head
 		return nil
 	}
-	s.drop(err)
+
+	_ = s.drop(err)
 	if again := s.reopen(); again != nil {
 		return fmt.Errorf("%w (and then: %w)", err, again)
 	}
@@ -172,8 +242,8 @@ func (s *Store) update(f func(*bbolt.Tx) error, done func()) error {
 
 // createFile makes an empty state file.
 func (s *Store) createFile() error {
-	err := s.replaceFile(func(db *bbolt.DB) error {
-		return db.Update(func(tx *bbolt.Tx) error { return makeBuckets(tx, head{created: s.now}) })
+	err := s.replaceFile(func(put putFunc) error {
+		return put(metaBucket, []byte(headRecord), nil)
 	})
 	if err != nil {
 		return fmt.Errorf("make %s: %w; free some space, or choose another directory with --state", s.path(), err)
@@ -181,43 +251,99 @@ func (s *Store) createFile() error {
 	return nil
 }
 
+func (s *Store) removeFresh() error {
+	if err := s.root.Remove(freshName); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // replaceFile builds a new file and puts it in the place of the old one.
-func (s *Store) replaceFile(fill func(*bbolt.DB) error) error {
-	if err := s.root.Remove(freshName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+func (s *Store) replaceFile(fill func(putFunc) error) error {
+	if err := s.removeFresh(); err != nil {
 		return err
 	}
 	f, err := s.root.OpenFile(freshName, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	if err := f.Chmod(0o600); err != nil { // the umask may have taken even that
-		f.Close()
-		return err
-	}
 	var db *bbolt.DB
-	err = guard(func() (err error) {
-		if db, err = openBolt(f); err != nil {
+	var made contents
+	err = f.Chmod(0o600) // the umask may have cleared these bits
+	if err == nil {
+		err = guard(func() (err error) {
+			if db, err = openBolt(f); err != nil {
+				return err
+			}
+			made, err = s.build(db, fill)
 			return err
-		}
-		return fill(db)
-	})
+		})
+	}
 	if err == nil {
 		err = s.root.Rename(freshName, FileName)
 	}
 	if err != nil {
-		discard(db, f, err)
-		return errors.Join(err, s.root.Remove(freshName))
+		return errors.Join(err, discard(db, f, err), s.root.Remove(freshName))
 	}
-	s.drop(nil)
-	s.db, s.file = db, f
-	if err := s.view(s.readHead); err != nil {
-		return err
-	}
-	s.acked = s.newest
+
+	_ = s.drop(nil)
+	s.db = db
+	s.file = f
+	s.contents = made
+	s.acked = made.newest
 	return syncDir(s.root.Open("."))
 }
 
-// attach gives f to bbolt.
+// putFunc adds a record to a new file.
+type putFunc func(bucket string, key, data []byte) error
+
+// build lays out a file and fills it, in transactions of limited size. An
+// interruption leaves no file under the final name.
+func (s *Store) build(db *bbolt.DB, fill func(putFunc) error) (contents, error) {
+	w := writer{encode: s.encode}
+	var err error
+	if w.tx, err = db.Begin(true); err != nil {
+		return contents{}, err
+	}
+	defer func() { _ = w.tx.Rollback() }()
+
+	for _, name := range buckets() {
+		if _, err := w.tx.CreateBucket([]byte(name)); err != nil {
+			return contents{}, err
+		}
+	}
+	w.putSchema()
+	puts := 0
+	err = fill(func(bucket string, key, data []byte) error {
+		if bucket == metaBucket {
+			switch string(key) {
+			case schemaRecord, makerRecord:
+				return nil
+			case headRecord:
+				return w.adopt(data, s.now)
+			}
+		}
+		w.putBytes(bucket, key, data)
+		if puts++; puts%bulk != 0 || w.err != nil {
+			return w.err
+		}
+		if err := w.commit(); err != nil {
+			return err
+		}
+		w.tx, err = db.Begin(true)
+		return err
+	})
+	if err == nil && w.head.Created.IsZero() {
+		err = damaged("record %s is missing", headRecord)
+	}
+	if err != nil {
+		return contents{}, err
+	}
+	id := w.tx.ID()
+	return contents{schema: schema, head: w.head, newest: id}, w.commit()
+}
+
+// attach opens f with bbolt.
 func (s *Store) attach(f *os.File) error {
 	err := guard(func() (err error) {
 		s.db, err = openBolt(f)
@@ -225,7 +351,7 @@ func (s *Store) attach(f *os.File) error {
 	})
 	if err != nil {
 		s.db = nil
-		f.Close()
+		_ = discard(nil, f, err) // bbolt may have closed it
 		return err
 	}
 	s.file = f
@@ -263,13 +389,15 @@ func (s *Store) drop(cause error) error {
 	return discard(db, f, cause)
 }
 
-// discard closes what there is. After a panic bbolt may hold its own locks for good:
-// then only the file is closed, and its mapping stays until the process ends.
+// discard closes the database, or after damage the file alone: bbolt may have
+// panicked with its locks held. The mapping then stays until the process ends, and
+// with it bbolt's lock of the file, unless it is released.
 func discard(db *bbolt.DB, f *os.File, cause error) error {
-	if _, panicked := errors.AsType[*damage](cause); db != nil && !panicked {
+	if _, damaged := errors.AsType[*damage](cause); db != nil && !damaged {
 		return guard(db.Close)
 	}
 	if f != nil {
+		_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN)
 		return f.Close()
 	}
 	return nil

@@ -1,39 +1,24 @@
 package state
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
+	"time"
 
+	"github.com/fxamacker/cbor/v2"
 	"go.etcd.io/bbolt"
 
 	"sm/observer/fleet"
+	"sm/transcript"
 )
 
-// The other buckets, and the records of meta.
-const (
-	metaBucket     = "meta"
-	filesBucket    = "files"  // by the key of the path
-	sessionsBucket = "seats"  // by the key of the session id
-	valuesBucket   = "values" // by name
+// schema is the version of the layout. [contents.records] reads older ones.
+const schema = 2
 
-	schemaRecord   = "schema"
-	makerRecord    = "maker" // the version of the sm that wrote the schema, for who cannot read it
-	headRecord     = "head"
-	countersRecord = "counters"
-)
-
-// schema is the version of the file as a whole. It rises when what is stored can no
-// longer be read by growing records alone; the step from the one before then belongs
-// into readHead.
-const schema = 1
-
-func buckets() []string {
-	return []string{metaBucket, filesBucket, sessionsBucket, valuesBucket, ownersBucket,
-		string(messageLedger), string(compactionLedger)}
-}
-
-// Value is a record of somebody else's, kept beside the fleet's.
+// Value is a record of the caller's, stored beside the fleet's.
 type Value struct {
 	Name string // not empty
 	Data []byte // nil to remove it
@@ -43,13 +28,13 @@ type Value struct {
 func (s *Store) Load() (fleet.Stored, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	var stored fleet.Stored
-	err := s.view(func(tx *bbolt.Tx) error {
-		stored = s.readAll(tx)
-		return nil
+	err := s.view(func(tx *bbolt.Tx) (err error) {
+		stored, err = s.readAll(tx)
+		return err
 	})
-	if d, ok := errors.AsType[*damage](err); ok {
-		// The check at the start has missed something.
+	if d, ok := errors.AsType[*damage](err); ok && !s.readOnly {
 		stored = fleet.Stored{Created: s.now}
 		err = s.startAnew(d)
 	}
@@ -59,87 +44,145 @@ func (s *Store) Load() (fleet.Stored, error) {
 	return stored, nil
 }
 
-func (s *Store) readAll(tx *bbolt.Tx) fleet.Stored {
-	stored := fleet.Stored{Created: s.head.created, Settled: s.head.settled}
-	words := map[string]string{}
-	stored.Files = readRecords(tx, filesBucket, words, (*coder).file)
-	stored.Records = readRecords(tx, sessionsBucket, words, (*coder).sessionRecord)
-	stored.Claims = compactionLedger.all(tx, &s.owners)
-	readRecord(tx, countersRecord, func(c *coder) { c.counters(&stored.Counters) })
-	return stored
-}
-
-// readRecords reads a bucket of records of one type. Those that are damaged are left
-// out.
-func readRecords[T any](tx *bbolt.Tx, bucket string, words map[string]string, fields func(*coder, *T)) []T {
-	n := 0
-	cursor := tx.Bucket([]byte(bucket)).Cursor()
-	for k, _ := cursor.First(); k != nil; k, _ = cursor.Next() {
-		n++
+func (s *Store) readAll(tx *bbolt.Tx) (fleet.Stored, error) {
+	stored := fleet.Stored{Created: s.head.Created, Settled: s.head.Settled}
+	_, _, err := readRecord(tx, countersRecord, &stored.Counters)
+	if err == nil {
+		stored.Files, err = readRecords[fleet.File](tx, filesBucket)
 	}
-	out := make([]T, 0, n)
-	c := coder{decode: true, words: words}
-	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
-		var zero T
-		out = append(out, zero)
-		if c.read(bucket, k, v) {
-			fields(&c, &out[len(out)-1])
+	if err == nil {
+		stored.Records, err = readRecords[fleet.SessionRecord](tx, sessionsBucket)
+	}
+	if err != nil {
+		return stored, err
+	}
+
+	err = tx.Bucket([]byte(compactionsBucket)).ForEach(func(k, v []byte) error {
+		if data, ok := unseal(compactionsBucket, k, v); ok && len(data) == 8 {
+			stored.Claims = append(stored.Claims, fleet.Claim{
+				Key:   transcript.Key(binary.BigEndian.Uint64(k)),
+				Owner: transcript.Key(binary.BigEndian.Uint64(data)),
+			})
 		}
-		if c.bad {
-			out = out[:len(out)-1]
+		return nil
+	})
+	return stored, err
+}
+
+// readRecords reads the undamaged records of a bucket.
+func readRecords[T any](tx *bbolt.Tx, bucket string) (all []T, err error) {
+	err = tx.Bucket([]byte(bucket)).ForEach(func(k, v []byte) error {
+		data, ok := unseal(bucket, k, v)
+		if !ok {
+			return nil
 		}
-	}
-	return out
+		var record T
+		if err := cbor.Unmarshal(data, &record); err != nil {
+			return fmt.Errorf("read a record of %s: %w", bucket, err)
+		}
+		all = append(all, record)
+		return nil
+	})
+	return all, err
 }
 
-// readRecord reads a record of meta; ok is false when it is absent or damaged.
-func readRecord(tx *bbolt.Tx, name string, fields func(*coder)) (ok bool) {
-	v := tx.Bucket([]byte(metaBucket)).Get([]byte(name))
-	c := coder{decode: true}
-	if c.read(metaBucket, []byte(name), v) {
-		fields(&c)
+// readRecord reads a record of the meta bucket, unless it is missing or damaged.
+func readRecord(tx *bbolt.Tx, name string, v any) (data []byte, ok bool, err error) {
+	key := []byte(name)
+	value := tx.Bucket([]byte(metaBucket)).Get(key)
+	if data, ok = unseal(metaBucket, key, value); ok && v != nil {
+		err = cbor.Unmarshal(data, v)
 	}
-	return !c.bad
+	return data, ok, err
 }
 
-// readHead reads what the store itself must know, and refuses what is not ours to
-// read.
-func (s *Store) readHead(tx *bbolt.Tx) error {
-	m := tx.Bucket([]byte(metaBucket))
-	if m == nil {
-		return damaged("bucket %s is missing", metaBucket)
+// putSchema stores the version of the layout and that of sm. Their encoding never
+// changes, so that every version of sm can refuse the file of a newer one.
+func (w *writer) putSchema() {
+	maker := ""
+	if info, ok := debug.ReadBuildInfo(); ok {
+		maker = info.Main.Version
 	}
-	version := 0
-	if !readRecord(tx, schemaRecord, func(c *coder) { number(c, &version) }) || version < 1 {
+	w.putBytes(metaBucket, []byte(schemaRecord), binary.AppendVarint(nil, schema))
+	w.putBytes(metaBucket, []byte(makerRecord), append(binary.AppendVarint(nil, int64(len(maker))), maker...))
+}
+
+func (s *Store) readSchema(tx *bbolt.Tx) error {
+	data, _, _ := readRecord(tx, schemaRecord, nil)
+	version, _ := binary.Varint(data)
+	if version < 1 {
 		return damaged("record %s is missing or damaged", schemaRecord)
 	}
 	if version > schema {
-		maker, by := "", ""
-		if readRecord(tx, makerRecord, func(c *coder) { c.text(&maker) }) && strings.HasPrefix(maker, "v") { // a checkout has none
-			by = ", sm " + maker
+		by := ""
+		maker, ok, _ := readRecord(tx, makerRecord, nil)
+		if _, n := binary.Varint(maker); ok && n > 0 && strings.HasPrefix(string(maker[n:]), "v") { // a checkout has none
+			by = ", sm " + string(maker[n:])
 		}
 		return fmt.Errorf("state file has version %d and this sm knows %d: it was made by a newer one%s; upgrade sm, or choose another directory with --state",
 			version, schema, by)
 	}
-	for _, name := range buckets() {
-		if tx.Bucket([]byte(name)) == nil {
-			return damaged("bucket %s is missing", name)
-		}
-	}
-	// Without it nobody knows whether what is stored is complete.
-	if !readRecord(tx, headRecord, func(c *coder) { c.head(&s.head) }) {
-		return damaged("record %s is missing or damaged", headRecord)
-	}
-	s.owners.read(tx)
-	s.newest = tx.ID()
+	s.schema = int(version)
 	return nil
 }
 
-// Values calls each for the values whose names have the prefix, by name, until it returns an error, which Values returns.
-// The data is valid during the call; each must not use the store.
+func (s *Store) readHead(tx *bbolt.Tx) error {
+	if s.schema == 1 {
+		return s.readOldHead(tx)
+	}
+	_, ok, err := readRecord(tx, headRecord, &s.head)
+	if !ok || err != nil {
+		return damaged("record %s is missing or damaged", headRecord)
+	}
+	return nil
+}
+
+// adopt takes over the head of another file, or begins with one made now.
+func (w *writer) adopt(data []byte, now time.Time) error {
+	h := head{Created: now}
+	if data != nil {
+		if err := cbor.Unmarshal(data, &h); err != nil {
+			return fmt.Errorf("read %s: %w", headRecord, err)
+		}
+	}
+	w.head.Created = h.Created
+	w.head.Settled = h.Settled
+	return nil
+}
+
+// records passes all undamaged records on, those of an old file converted. Of an
+// interrupted first start it passes on the head and the values alone: claims
+// without the files that made them would turn the files into copies.
+func (s *Store) records(tx *bbolt.Tx, put putFunc) error {
+	names := buckets()
+	if s.schema == 1 {
+		old := migration{encode: s.encode, put: put}
+		put = old.record
+		names = append([]string{ownersBucket}, names...)
+	}
+	for _, name := range names {
+		err := tx.Bucket([]byte(name)).ForEach(func(k, v []byte) error {
+			data, ok := unseal(name, k, v)
+			unsettled := !s.head.Settled && name != valuesBucket && string(k) != headRecord
+			if !ok || unsettled {
+				return nil
+			}
+			return put(name, k, data)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Values calls each with the values whose names have the prefix, in the order of
+// the names, until it returns an error. The data is valid during the call; each
+// must not use the store.
 func (s *Store) Values(prefix string, each func(Value) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	var failed error
 	err := s.view(func(tx *bbolt.Tx) error {
 		c := tx.Bucket([]byte(valuesBucket)).Cursor()

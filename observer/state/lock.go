@@ -15,19 +15,18 @@ import (
 
 const lockName = "lock"
 
-// A holder writes its pid right after it has the lock. A process that sees the lock taken
-// and no living pid looks again, this often and this far apart: a program that an
-// observer was starting as it was killed has the lock until it runs, and on a busy
-// machine that takes its time.
+// A process that finds the lock taken, but no pid of a running process in it, tries
+// again. The holder writes its pid only after it has the lock, and a program that an
+// observer was starting when it was killed holds the lock until it runs.
 const (
 	lockTries = 1000
 	lockPause = 2 * time.Millisecond
 )
 
-// LockedError says that another process has the state directory.
+// LockedError reports that another process uses the state directory.
 type LockedError struct {
 	Dir string
-	PID int // 0 when the holder could not be known
+	PID int // 0 if unknown
 }
 
 func (e *LockedError) Error() string {
@@ -37,7 +36,7 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("state directory %s is in use by the observer with pid %d; stop it, or choose another with --state", e.Dir, e.PID)
 }
 
-// takeLock makes this process the only one with the directory. The lock file is never
+// takeLock locks the directory for this process. The lock file is never
 // removed: with the name gone, a second process would lock another file of that name
 // while the first still held its own.
 func takeLock(root *os.Root, dir string) (*os.File, error) {
@@ -57,8 +56,8 @@ func takeLock(root *os.Root, dir string) (*os.File, error) {
 	return nil, &LockedError{Dir: dir}
 }
 
-// tryLock returns the locked file, or else the living process that holds it, or else
-// neither: the file was replaced meanwhile, or its holder has not signed it yet.
+// tryLock returns the locked file or the pid of the process that holds it. It
+// returns neither if the file was replaced meanwhile or has no pid yet.
 func tryLock(root *os.Root, path string) (_ *os.File, holder int, _ error) {
 	if err := regular(root, lockName); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, err
@@ -76,12 +75,11 @@ func tryLock(root *os.Root, path string) (_ *os.File, holder int, _ error) {
 		f.Close()
 		return nil, 0, fmt.Errorf("flock %s: %w", path, err)
 	}
-	if stands(f, path) != nil {
+	if checkName(f, path) != nil {
 		f.Close()
 		return nil, 0, nil
 	}
-	// Neither is worth a failure: on a full disk the lock holds all the same, and
-	// only the second starter's message loses the pid.
+	// On a full disk the lock works without the pid.
 	_ = f.Chmod(0o600)
 	_, _ = f.WriteAt(fmt.Appendf(nil, "%-20d\n", os.Getpid()), 0)
 	return f, 0, nil
@@ -96,8 +94,8 @@ func flock(f *os.File) error {
 	}
 }
 
-// lockHolder reads the pid of the process that holds the lock, 0 when it is not
-// there yet or is a dead one's, left by a kill.
+// lockHolder reads the pid of the process that holds the lock, 0 if it is missing or
+// that of a process that has ended.
 func lockHolder(f *os.File) int {
 	b, err := io.ReadAll(io.NewSectionReader(f, 0, 64))
 	if err != nil {
@@ -111,8 +109,8 @@ func lockHolder(f *os.File) int {
 	return pid
 }
 
-// stands says whether others still find the file that we hold by its name.
-func stands(f *os.File, path string) error {
+// checkName returns an error if path no longer names the open file f.
+func checkName(f *os.File, path string) error {
 	held, err := f.Stat()
 	if err != nil {
 		return err
@@ -129,8 +127,8 @@ func stands(f *os.File, path string) error {
 	return nil
 }
 
-// releaseLock clears the pid first, so that nobody is told of a process that has
-// given the directory up.
+// releaseLock clears the pid first, so that no error names a process that has
+// released the directory.
 func releaseLock(f *os.File) error {
 	_ = f.Truncate(0)
 	return f.Close()

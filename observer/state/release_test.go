@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"strings"
@@ -26,7 +27,7 @@ func TestRelease(t *testing.T) {
 		t.Errorf("%d KB of files stay in memory, there were %d", now, held)
 	}
 	after := mustLoad(t, s)
-	if d := cmp.Diff(before, after); d != "" || len(after.Files) != 3*bulkRecords || len(after.Records) != 3*bulkRecords {
+	if d := cmp.Diff(before, after); d != "" || len(after.Files) != 3*bulk || len(after.Records) != 3*bulk {
 		t.Errorf("%d files and %d records; (-before +after):\n%s", len(after.Files), len(after.Records), d)
 	}
 	if err := s.Close(); err != nil {
@@ -37,26 +38,30 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestRecordsBulk: a first start stores many records in several transactions, and none of
-// them holds while the last is missing.
-func TestRecordsBulk(t *testing.T) {
-	dir, d := t.TempDir(), manyRecords()
+// TestFirstStart: a large first delta takes several transactions, and nothing of them
+// counts while the last one is missing.
+func TestFirstStart(t *testing.T) {
+	dir := t.TempDir()
+	d := manyRecords()
+	d.Messages = randomClaims(rand.New(rand.NewPCG(4, 4)), 2*bulk, 50)
+	killed := d
+	killed.Settled = false
 	s := mustOpen(t, dir)
-	s.mu.Lock()
-	err := s.saveRecords(d.Files, d.Records) // and then it is killed
-	s.mu.Unlock()
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustSave(t, s, killed, Value{"queue/1", []byte("kept")})
 	s.Close()
 	s = mustOpen(t, dir)
 	if got := mustLoad(t, s); len(got.Files)+len(got.Records) > 0 || got.Settled {
 		t.Errorf("of an unfinished first start %d files and %d records are left", len(got.Files), len(got.Records))
 	}
+	if _, ok := s.Owner(d.Messages[0].Key); ok {
+		t.Error("a claim of an unfinished first start is left")
+	}
+	testValues(t, s, "", Value{"queue/1", []byte("kept")})
+
 	before := s.acked
 	mustSave(t, s, d)
-	if got := s.acked - before; got != 7 {
-		t.Errorf("%d transactions, want 3 for the files, 3 for the records and 1 for the rest", got)
+	if got := s.acked - before; got != 10 {
+		t.Errorf("%d transactions, want 1 at first, 3 for files, 3 for sessions, 2 for messages and 1 at last", got)
 	}
 	before = s.acked
 	mustSave(t, s, d)
@@ -64,14 +69,20 @@ func TestRecordsBulk(t *testing.T) {
 		t.Errorf("%d transactions once settled, want 1", got)
 	}
 	s.Close()
-	if got := mustLoad(t, mustOpen(t, dir)); len(got.Files) != len(d.Files) || len(got.Records) != len(d.Records) || !got.Settled {
+	s = mustOpen(t, dir)
+	if got := mustLoad(t, s); len(got.Files) != len(d.Files) || len(got.Records) != len(d.Records) || !got.Settled {
 		t.Errorf("%d files and %d records, want %d of each", len(got.Files), len(got.Records), len(d.Files))
+	}
+	for _, c := range d.Messages {
+		if owner, ok := s.Owner(c.Key); !ok || owner != c.Owner {
+			t.Fatalf("message %x belongs to %x %v, want %x", c.Key, owner, ok, c.Owner)
+		}
 	}
 }
 
 // manyRecords is what a first start may find.
 func manyRecords() (d fleet.Delta) {
-	for n := range 3 * bulkRecords {
+	for n := range 3 * bulk {
 		d.Files = append(d.Files, fleet.File{Cursor: transcript.Cursor{Path: fmt.Sprintf("/p/%d.jsonl", n)}, Name: strconv.Itoa(n)})
 		d.Records = append(d.Records, fleet.SessionRecord{SessionID: strconv.Itoa(n), Agent: strconv.Itoa(n), Label: strconv.Itoa(n)})
 	}

@@ -5,14 +5,12 @@ import (
 	"runtime"
 	"testing"
 
-	"go.etcd.io/bbolt"
-
 	"sm/observer/fleet"
 	"sm/transcript"
 )
 
-// TestOwnerWhileSaving: who asks whose a message is waits for no transaction that is being put together: the loop asks for
-// each new message.
+// TestOwnerWhileSaving: Owner, which the loop calls for each new message, does not wait
+// for a transaction.
 func TestOwnerWhileSaving(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, t.TempDir())
@@ -20,11 +18,10 @@ func TestOwnerWhileSaving(t *testing.T) {
 	mustSave(t, s, fleet.Delta{Settled: true, Messages: []fleet.Claim{{Key: message, Owner: owner}}})
 	begun, asked, saved := make(chan struct{}), make(chan struct{}), make(chan error)
 	go func() {
-		saved <- updateLocked(s, func(*bbolt.Tx) error {
+		saved <- updateLocked(s, func(*writer) {
 			close(begun)
 			<-asked
-			return nil
-		}, func() {})
+		})
 	}()
 	<-begun
 	if got, ok := s.Owner(message); !ok || got != owner {
@@ -36,20 +33,20 @@ func TestOwnerWhileSaving(t *testing.T) {
 	}
 }
 
-// TestCloseWhileSaveFails: the end of a Store and that of a transaction that fails meanwhile do not wait for each other.
+// TestCloseWhileSaveFails: Close and a failing transaction do not deadlock.
 func TestCloseWhileSaveFails(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, t.TempDir())
 	refused := errors.New("refused")
 	closed := make(chan error, 1)
-	err := updateLocked(s, func(*bbolt.Tx) error {
+	err := updateLocked(s, func(w *writer) {
 		go func() { closed <- s.Close() }()
 		for s.mu.TryLock() { // until Close has it
 			s.mu.Unlock()
 			runtime.Gosched()
 		}
-		return refused
-	}, func() {})
+		w.err = refused
+	})
 	if !errors.Is(err, refused) {
 		t.Errorf("error %v", err)
 	}

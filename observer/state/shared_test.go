@@ -3,7 +3,6 @@ package state
 import (
 	gocmp "cmp"
 	"fmt"
-	"go.etcd.io/bbolt"
 	"log/slog"
 	"reflect"
 	"slices"
@@ -93,9 +92,9 @@ func mustSave(t *testing.T, s *Store, d fleet.Delta, values ...Value) {
 	}
 }
 
-// updateLocked changes the file as Save does, past its encoding.
-func updateLocked(s *Store, f func(*bbolt.Tx) error, done func()) error {
+// updateLocked commits a transaction as Save does.
+func updateLocked(s *Store, f func(*writer)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.update(f, done)
+	return s.update(f)
 }

@@ -1,18 +1,17 @@
-// Package state keeps what must outlive the observer: one bbolt file and the lock of
-// the directory that holds it.
+// Package state stores what must outlive the observer: one bbolt file in a
+// directory that one process at a time can open.
 //
-// Invariants: one process at a time has a state directory, and a second process
-// learns its pid. After a kill at any point there is what the last Save that returned
-// nil had stored, or what the interrupted one was storing, never a mixture. A damaged
-// file is set aside, never deleted and never silently replaced; a file made by a newer
-// version is refused and left as it is. Each record carries a checksum, so that a
-// flipped byte in one costs that record alone.
+// Invariants: a second process gets the pid of the first. After a kill at any
+// point the file holds what the last successful Save stored, or what the
+// interrupted one was storing, never a mixture. A damaged file is renamed, never
+// deleted or silently replaced; a file of a newer version is refused and left
+// unchanged. Each record has a checksum, so that a flipped bit loses one record.
 //
-// It decides nothing, starts no goroutine, and knows no clock: the caller passes the
-// time and says what to keep.
+// The package starts no goroutine and reads no clock.
 package state
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,60 +21,69 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fxamacker/cbor/v2"
 	"go.etcd.io/bbolt"
 
 	"sm/observer/fleet"
 	"sm/transcript"
 )
 
-// ErrClosed is what a closed Store answers.
+// ErrClosed is returned by the methods of a closed Store.
 var ErrClosed = errors.New("the state is closed")
 
-// Store is an open state directory. Its methods may be called from several
-// goroutines; they wait for each other.
+// Store is an open state directory. Its methods may be called concurrently.
 type Store struct {
-	dir string
-	now time.Time // of the start, for what is made now
-	log *slog.Logger
+	dir    string
+	now    time.Time // when the store was opened
+	log    *slog.Logger
+	encode cbor.EncMode
 
-	// writing is held by who changes the file, and taken before mu; mu guards all
-	// that follows, but not while a transaction is on its way to the disk.
+	// writing is held while the file is changed, and is taken before mu. mu
+	// guards the fields below; it is free while a transaction is committed.
 	writing sync.Mutex
 	mu      sync.Mutex
 	root    *os.Root
 	lock    *os.File
 	closed  bool
 
-	// db is nil after a failed transaction whose file could not be opened again.
+	// db is nil after a failed transaction if the file could not be reopened.
 	db   *bbolt.DB
-	file *os.File // the file that db reads and writes
-	// newest is the number of the file's newest transaction when it was opened, acked
-	// that of the last one that has surely reached the disk. When they differ after an
-	// error, the file is in doubt: see ready.
-	newest, acked int
-	doubt         bool
+	file *os.File // used by db
 
-	existing bool // whether a file that is not there, or is damaged, is refused instead of made anew
-
-	head    head
-	owners  owners
-	claimed known
-	lost    map[place]bool // damaged records, and whether they have been removed since
-	blind   bool           // Owner could not read, and has said so
+	readOnly bool // the file is neither made nor replaced
+	contents
+	acked   int  // the last transaction that was synced
+	rewrite bool // the file must be written anew before the next transaction
+	blind   bool // a failure of Owner has been logged
 }
 
-// Open takes the state directory, which it makes when there is none, and opens the
-// file in it. The error is a *LockedError when another process has the directory.
+// Open locks the state directory, which it makes if there is none, and opens the
+// file in it. It returns a *LockedError if another process holds the lock.
 func Open(dir string, log *slog.Logger, now time.Time) (*Store, error) {
 	return open(dir, log, now, false)
 }
 
-// OpenExisting is Open for who only reads: a file that is not there, or cannot be used, is an error and stays as it is.
+// OpenExisting opens a state for reading. It returns an error if the file is
+// missing or damaged, and leaves it unchanged.
 func OpenExisting(dir string, log *slog.Logger, now time.Time) (*Store, error) {
 	return open(dir, log, now, true)
 }
 
-func open(dir string, log *slog.Logger, now time.Time, existing bool) (*Store, error) {
+func open(dir string, log *slog.Logger, now time.Time, readOnly bool) (*Store, error) {
+	s, err := openLocked(dir, log, now)
+	if err != nil {
+		return nil, err
+	}
+	s.readOnly = readOnly
+
+	if err := s.begin(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// openLocked opens and locks the directory alone.
+func openLocked(dir string, log *slog.Logger, now time.Time) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
@@ -84,27 +92,35 @@ func open(dir string, log *slog.Logger, now time.Time, existing bool) (*Store, e
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{dir: dir, now: now, log: log, root: root, lost: map[place]bool{}, existing: existing}
-	if s.lock, err = takeLock(root, dir); err != nil {
-		root.Close()
-		return nil, err
+	lock, err := takeLock(root, dir)
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
 	}
-	if err := s.begin(); err != nil {
-		s.Close()
-		return nil, err
+	encode, err := cbor.EncOptions{Time: cbor.TimeRFC3339NanoUTC}.EncMode()
+	if err != nil {
+		return nil, errors.Join(err, releaseLock(lock), root.Close())
 	}
-	return s, nil
+
+	return &Store{
+		dir:    dir,
+		now:    now,
+		log:    log,
+		encode: encode,
+		root:   root,
+		lock:   lock,
+	}, nil
 }
 
-// begin opens the file, or makes one where there is none or where it is damaged.
+// begin opens the file. It makes one if there is none or it is damaged.
 func (s *Store) begin() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.root.Remove(freshName); err != nil && !errors.Is(err, fs.ErrNotExist) {
+
+	if err := s.removeFresh(); err != nil {
 		return fmt.Errorf("remove an unfinished state file: %w", err)
 	}
 	err := s.openFile()
-	if s.existing && err != nil {
+	if s.readOnly {
 		return err
 	}
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +128,7 @@ func (s *Store) begin() error {
 	}
 	if err == nil {
 		s.acked = s.newest
-		err = s.forgetUnsettled()
+		err = s.ready()
 	}
 	if d, ok := errors.AsType[*damage](err); ok {
 		return s.startAnew(d)
@@ -120,14 +136,13 @@ func (s *Store) begin() error {
 	return err
 }
 
-// startAnew sets the file aside and makes another.
+// startAnew renames the damaged file and makes a new one.
 func (s *Store) startAnew(d *damage) error {
-	s.drop(d)
+	_ = s.drop(d)
 	aside, err := s.setAside()
 	if err != nil {
 		return fmt.Errorf("set the damaged %s aside (%w): %w", s.path(), d, err)
 	}
-	clear(s.lost) // they were that file's
 	s.log.Error("state file was damaged: set aside, starting anew from the transcripts",
 		"file", s.path(), "set_aside", aside, "err", d)
 	return s.createFile()
@@ -145,18 +160,17 @@ func (s *Store) Close() error {
 	return errors.Join(err, releaseLock(s.lock), s.root.Close())
 }
 
-// CheckLock says whether the directory is still ours. The lock file may have been
-// removed or replaced, and then another observer can start; or the state file, and
-// then nothing that is saved will be found again.
+// CheckLock returns an error if the lock file or the state file has been removed or
+// replaced: another observer could start, or find nothing of what is stored.
 func (s *Store) CheckLock() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return ErrClosed
 	}
-	err := stands(s.lock, filepath.Join(s.dir, lockName))
+	err := checkName(s.lock, filepath.Join(s.dir, lockName))
 	if err == nil && s.file != nil {
-		err = stands(s.file, s.path())
+		err = checkName(s.file, s.path())
 	}
 	if err != nil {
 		return fmt.Errorf("%w; restart the observer", err)
@@ -164,37 +178,34 @@ func (s *Store) CheckLock() error {
 	return nil
 }
 
-// Owner says which session a message first happened in. It makes a Store a
-// fleet.Ledger.
+// Owner returns the key of the session in which a message first happened.
 func (s *Store) Owner(message transcript.Key) (owner transcript.Key, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.db != nil && s.claimed.lacks(uint64(message)) {
-		return 0, false
-	}
+
 	err := s.view(func(tx *bbolt.Tx) error {
-		if number, found := messageLedger.find(tx, message); found {
-			owner, ok = s.owners.key(number)
+		key := keyBytes(message)
+		value := tx.Bucket([]byte(messagesBucket)).Get(key)
+		data, sealed := unseal(messagesBucket, key, value)
+		if ok = sealed && len(data) == 8; ok {
+			owner = transcript.Key(binary.BigEndian.Uint64(data))
 		}
-		s.claimed.survey(tx)
 		return nil
 	})
 	if err != nil && !s.blind {
-		s.log.Error("the state cannot be read: messages count as new", "err", err)
+		s.log.Error("read state failed: messages count as new", "err", err)
 	}
 	s.blind = err != nil
+
 	return owner, ok
 }
 
-// Dropped counts the records that were found damaged when the file was opened.
+// Dropped returns the number of damaged records in the file when it was opened.
 func (s *Store) Dropped() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.lost)
+	return s.dropped
 }
-
-// place is where a record stands.
-type place struct{ bucket, key string }
 
 func (s *Store) path() string { return filepath.Join(s.dir, FileName) }
 

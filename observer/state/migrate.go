@@ -1,0 +1,283 @@
+package state
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fxamacker/cbor/v2"
+	"go.etcd.io/bbolt"
+
+	"sm/transcript"
+)
+
+// The layout of schema 1, up to sm 0.1: records in an encoding of their own, and
+// claims in chunks that number their owners.
+
+const (
+	ownersBucket = "owners"
+	ownersBlock  = 64 // owners in a record
+)
+
+// The records of schema 1: names of fields with their types. In the order of the
+// letters below those are a flag, a fixed 64-bit key or time, a signed number, a
+// float, a text, a moment and an unsigned number. (…) is a record with its
+// length, {…} one without; * is a list with its length, digits one without.
+const (
+	oldUsage     = "(Input:n CacheCreation:n CacheRead:n Output:n)"
+	oldTokens    = "{Input:u CacheCreation:u CacheRead:u Output:u}"
+	oldHistogram = "(Counts:*u Sum:r)"
+	oldCost      = "{USD:r Known:b}"
+	oldSession   = "(Reading:(At:i Tokens:n Cleared:n) Blank:b Peak:n Compactions:*n Turns:n InTurn:b Messages:n SideMessages:n" +
+		" Tokens:" + oldUsage + " SideTokens:" + oldUsage + " Model:s Version:s CWD:s ID:s Started:i Active:i Bytes:n Lines:n Bad:n" +
+		" Particulars:{Client:s Parent:s Window:n Estimate:n})"
+	oldCompaction = "(Key:k Was:k Own:k Stamp:k Digest:k At:i Trigger:n PreTokens:n Millis:n Undecided:b Boundary:b Copied:b)"
+	oldFile       = "{Cursor:(Path:s Dev:u Ino:u Offset:n Size:n Modified:i Head:k Tail:k) Name:s Parent:s Session:" + oldSession +
+		" Inherited:(Messages:n SideMessages:n Tokens:" + oldUsage + " SideTokens:" + oldUsage + " Compactions:*n)" +
+		" Key:s Copies:*k Known:*k Title:(Text:s Source:n) Undecided:*" + oldCompaction + " Earlier:*" + oldSession + "}"
+	oldBill = "(Kind:n Key:k At:i Trigger:n Before:n After:n Millis:n Replies:n Reads:n Rereads:n Bytes:n Tokens:n Reruns:n Reedits:n" +
+		" Restated:n Regrown:n Done:b Files:*(Key:k Name:s Reads:n Tokens:n) Work:*(Tool:n Key:k Name:s Bytes:n Tokens:n) Grown:*n)"
+	oldRecord = "{SessionID:s Agent:s Label:s Seen:t Counted:*n PID:n ProcStart:s" +
+		" Totals:{List:*(USD:r PID:n Start:s) Bills:{List:*" + oldBill + " Dear:n}}}"
+	oldCounters = "{Compactions:*u Tokens:(Input:u CacheCreation:u CacheRead:u Output:u) Lines:(Good:u Bad:u) Bytes:u" +
+		" PreTokens:" + oldHistogram + " Duration:" + oldHistogram + " Cost:(USD:r Known:b)" +
+		" Today:(Begins:i Ends:i Tokens:u Cost:" + oldCost + ") Bills:3(Reads:u Rereads:u Tokens:u) Dear:*n" +
+		" Others:*(Client:s Compactions:*u Tokens:" + oldTokens + " PreTokens:" + oldHistogram + " Duration:" + oldHistogram +
+		" Limits:2{At:i Resets:i Used:r} Attempts:*u Storms:u)}"
+	oldHead = "{Created:t Settled:b}"
+)
+
+// migration converts the records of schema 1. Owners come first.
+type migration struct {
+	encode cbor.EncMode
+	put    putFunc
+	owners map[uint64][]byte
+}
+
+func (m *migration) record(bucket string, key, data []byte) error {
+	layout := ""
+	switch bucket + "/" + string(key) {
+	case metaBucket + "/" + headRecord:
+		layout = oldHead
+	case metaBucket + "/" + countersRecord:
+		layout = oldCounters
+	}
+	switch bucket {
+	case ownersBucket:
+		m.own(key, data)
+		return nil
+	case filesBucket:
+		layout = oldFile
+	case sessionsBucket:
+		layout = oldRecord
+	case messagesBucket, compactionsBucket:
+		return m.claims(bucket, key, data)
+	}
+	if layout == "" {
+		return m.put(bucket, key, data)
+	}
+	v, err := decodeOld(layout, data)
+	if err == nil {
+		data, err = m.encode.Marshal(v)
+	}
+	if err != nil {
+		return &damage{fmt.Errorf("read a record of %s: %w", bucket, err)}
+	}
+	return m.put(bucket, key, data)
+}
+
+// own reads a block of owners.
+func (m *migration) own(key, data []byte) {
+	if m.owners == nil {
+		m.owners = map[uint64][]byte{}
+	}
+	if len(key) != 4 {
+		return
+	}
+	number := uint64(binary.BigEndian.Uint32(key)) * ownersBlock
+	for ; len(data) >= 8; data = data[8:] {
+		m.owners[number] = keyBytes(transcript.Key(binary.LittleEndian.Uint64(data)))
+		number++
+	}
+}
+
+// claims reads a chunk: each claim is its distance from the one before, the first
+// from the key of the chunk, and the number of its owner.
+func (m *migration) claims(bucket string, key, data []byte) error {
+	claimed := binary.BigEndian.Uint64(key)
+	for len(data) > 0 {
+		distance, n := binary.Uvarint(data)
+		number, used := binary.Uvarint(data[max(n, 0):])
+		if n <= 0 || used <= 0 {
+			break
+		}
+		claimed += distance
+		data = data[n+used:]
+		if owner := m.owners[number]; owner != nil {
+			if err := m.put(bucket, keyBytes(transcript.Key(claimed)), owner); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Store) readOldHead(tx *bbolt.Tx) error {
+	data, ok, _ := readRecord(tx, headRecord, nil)
+	v, err := decodeOld(oldHead, data)
+	if !ok || err != nil {
+		return damaged("record %s is missing or damaged", headRecord)
+	}
+	fields, _ := v.(map[string]any)
+	s.head.Created, _ = fields["Created"].(time.Time)
+	s.head.Settled, _ = fields["Settled"].(bool)
+	return nil
+}
+
+// decodeOld reads a record by its layout, as maps and slices. Fields that the
+// record does not have yet, and those that are zero, are left out.
+func decodeOld(layout string, data []byte) (any, error) {
+	d := oldDecoder{data: data}
+	v, _ := d.value(layout)
+	if d.bad {
+		return nil, errors.New("it does not fit the layout")
+	}
+	return v, nil
+}
+
+type oldDecoder struct {
+	data []byte
+	bad  bool
+}
+
+// value reads a value, nil for zero, and returns the rest of the layout.
+func (d *oldDecoder) value(layout string) (v any, rest string) {
+	kind := layout[0]
+	rest = layout[1:]
+	switch kind {
+	case '(':
+		own := oldDecoder{data: d.bytes()}
+		v, rest = own.fields(rest)
+		d.bad = d.bad || own.bad
+		return v, rest
+	case '{':
+		return d.fields(rest)
+	case '*':
+		return d.list(d.varint(), rest)
+	case 'b':
+		if d.varint() != 0 {
+			v = true
+		}
+	case 'i', 'k', 'r':
+		v = d.fixed(kind)
+	case 'n', 'u':
+		if n := d.varint(); n != 0 {
+			v = n
+			if kind == 'u' {
+				v = uint64(n)
+			}
+		}
+	case 's':
+		if s := string(d.bytes()); s != "" {
+			v = s
+		}
+	case 't':
+		seconds := d.varint()
+		if t := time.Unix(seconds, d.varint()).UTC(); !t.IsZero() {
+			v = t
+		}
+	default:
+		n, _ := strconv.ParseInt(string(kind), 10, 64)
+		return d.list(n, rest)
+	}
+	return v, rest
+}
+
+func (d *oldDecoder) fields(layout string) (any, string) {
+	fields := map[string]any{}
+	for layout[0] != ')' && layout[0] != '}' {
+		name, rest, _ := strings.Cut(strings.TrimPrefix(layout, " "), ":")
+		var v any
+		if v, layout = d.value(rest); v != nil {
+			fields[name] = v
+		}
+	}
+	if len(fields) == 0 {
+		return nil, layout[1:]
+	}
+	return fields, layout[1:]
+}
+
+// list reads n elements.
+func (d *oldDecoder) list(n int64, layout string) (any, string) {
+	if len(d.data) == 0 {
+		n = 0 // the record is older than the field
+	}
+	if n > int64(len(d.data)) { // each takes a byte at least
+		d.bad = true
+		n = 0
+	}
+	empty := oldDecoder{}
+	_, rest := empty.value(layout)
+	if n <= 0 {
+		return nil, rest
+	}
+	list := make([]any, n)
+	zero := any(0)
+	if layout[0] == '(' || layout[0] == '{' {
+		zero = map[string]any{}
+	}
+	for i := range list {
+		if list[i], _ = d.value(layout); list[i] == nil {
+			list[i] = zero
+		}
+	}
+	return list, rest
+}
+
+func (d *oldDecoder) varint() int64 {
+	if len(d.data) == 0 {
+		return 0
+	}
+	n, size := binary.Varint(d.data)
+	if size <= 0 {
+		d.bad = true
+		size = len(d.data)
+	}
+	d.data = d.data[size:]
+	return n
+}
+
+func (d *oldDecoder) bytes() []byte {
+	n := d.varint()
+	if n < 0 || n > int64(len(d.data)) {
+		d.bad = true
+		n = 0
+	}
+	b := d.data[:n]
+	d.data = d.data[n:]
+	return b
+}
+
+func (d *oldDecoder) fixed(kind byte) any {
+	if len(d.data) < 8 {
+		d.bad = d.bad || len(d.data) > 0
+		d.data = nil
+		return nil
+	}
+	n := binary.LittleEndian.Uint64(d.data)
+	d.data = d.data[8:]
+	switch {
+	case n == 0:
+		return nil
+	case kind == 'i':
+		return int64(n)
+	case kind == 'r':
+		return math.Float64frombits(n)
+	}
+	return n
+}

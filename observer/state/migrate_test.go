@@ -1,0 +1,122 @@
+package state
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sm/observer/fleet"
+	"sm/transcript"
+)
+
+// schema1 reads one of the files that the last version with schema 1 wrote: a state with
+// every field set, its export, and its content as JSON.
+func schema1(tb testing.TB, name string) []byte {
+	tb.Helper()
+	f, err := os.Open(filepath.Join("testdata", "schema1", name))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return data
+}
+
+// TestMigration: everything in a state or an export of schema 1 is taken over.
+func TestMigration(t *testing.T) {
+	t.Parallel()
+	var want struct {
+		Stored   fleet.Stored
+		Messages []fleet.Claim
+	}
+	if err := json.Unmarshal(schema1(t, "state.json.gz"), &want); err != nil {
+		t.Fatal(err)
+	}
+	messages := map[transcript.Key]transcript.Key{}
+	learn(messages, want.Messages)
+
+	opened := filepath.Join(t.TempDir(), "sm")
+	plant(t, opened, schema1(t, "state.db.gz"))
+	imported := filepath.Join(t.TempDir(), "sm")
+	if _, err := Import(imported, bytes.NewReader(schema1(t, "export.jsonl.gz")), anyValue, quiet(), testNow()); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{opened, imported} {
+		for range 2 { // converted, and read again
+			s := mustOpen(t, dir)
+			if d := sameStored(want.Stored, mustLoad(t, s)); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+			testOwners(t, s, messages)
+			testValues(t, s, "", Value{"agent/a", []byte(`{"ID":"a"}`)}, Value{"queue/1", []byte("x")})
+			if n := s.Dropped(); n > 0 || s.schema != schema {
+				t.Errorf("%d records are dropped; schema %d", n, s.schema)
+			}
+			s.Close()
+		}
+	}
+}
+
+// TestExportOfSchema1: the export is that of the present schema, and the file stays.
+func TestExportOfSchema1(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "sm")
+	image := schema1(t, "state.db.gz")
+	plant(t, dir, image)
+	var before bytes.Buffer
+	if _, err := ExportFile(dir, "", &before, quiet(), testNow()); err != nil {
+		t.Fatal(err)
+	}
+	if now, err := os.ReadFile(filepath.Join(dir, FileName)); err != nil || !bytes.Equal(now, image) {
+		t.Errorf("the file has changed: %v", err)
+	}
+	imported := filepath.Join(t.TempDir(), "sm")
+	if _, err := Import(imported, &before, anyValue, quiet(), testNow()); err != nil {
+		t.Fatal(err)
+	}
+	want := mustLoad(t, mustOpen(t, dir))
+	if d := sameStored(want, mustLoad(t, mustOpen(t, imported))); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestMigrationOfDamage: damage in a file of schema 1 loses single records, or the
+// file is set aside.
+func TestMigrationOfDamage(t *testing.T) {
+	t.Parallel()
+	image := schema1(t, "state.db.gz")
+	image = image[:usedBytes(t, image)]
+	dir := filepath.Join(t.TempDir(), "sm")
+	for at := 5; at < len(image); at += steps(t, 1511) {
+		b := bytes.Clone(image)
+		b[at] ^= 1 << (at % 8)
+		plant(t, dir, b)
+		s := mustOpen(t, dir)
+		got := mustLoad(t, s)
+		if lost := len(got.Files) + len(got.Records); lost < 6 && s.Dropped() == 0 && len(setAsideFiles(t, dir)) == 0 {
+			t.Fatalf("flip at %d: records are lost without a word: %d files, %d sessions", at, len(got.Files), len(got.Records))
+		}
+		mustSave(t, s, fleet.Delta{Settled: true, Files: []fleet.File{sampleFile(9)}})
+		s.Close()
+	}
+}
+
+func FuzzDecodeOld(f *testing.F) {
+	f.Add([]byte("\x02\x04"))
+	f.Fuzz(func(_ *testing.T, data []byte) {
+		for _, layout := range []string{oldFile, oldRecord, oldCounters, oldHead} {
+			_, _ = decodeOld(layout, data)
+		}
+	})
+}
