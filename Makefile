@@ -14,6 +14,9 @@ DESTDIR  ?=
 # Packages whose go benchmarks `make bench` runs too, say PARTS=./transcript/...
 PARTS    ?=
 
+# Development tools have a module of their own, so that sm's lists what sm is made of.
+TOOL := $(GO) tool -modfile=deploy/tools/go.mod
+
 # Folders of completions below PREFIX/share.
 COMPLETIONS := bash-completion/completions zsh/site-functions fish/vendor_completions.d
 
@@ -25,7 +28,7 @@ TOOLS := tmux:tmux prometheus:prometheus promtool:prometheus amtool:prometheus-a
 # The race detector needs a C compiler together with the headers of libc: Debian can have the one without the other.
 CAN_RACE = $$($(GO) env CC) -include stdlib.h -E -x c /dev/null >/dev/null 2>&1
 
-.PHONY: help build run install uninstall release test deps check e2e bench fuzz soak sidebyside many realclient realcodex versions screenshots clean
+.PHONY: help build run install uninstall release test deps check lint e2e bench fuzz soak sidebyside many realclient realcodex versions screenshots clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -119,10 +122,14 @@ check: ## what a release must pass: formatting, vet, fix, tidy, staticcheck, act
 	GOOS=darwin $(GO) vet ./...
 	@out=$$($(GO) fix -diff ./... 2>&1) && [ -z "$$out" ] || { printf '%s\ngo fix ./... would change this\n' "$$out"; exit 1; }
 	$(GO) mod tidy -diff
-	$(GO) tool staticcheck ./...
+	$(TOOL) staticcheck ./...
 	$(GO) run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=30s
 	@$(MAKE) --no-print-directory test
+
+# Not part of make check yet: lines wider than 120 columns and what gofumpt would change remain.
+lint: ## golangci-lint: formatting, doc comments, width of lines, direction of imports
+	$(TOOL) golangci-lint run ./...
 
 e2e: deps ## observers among the servers that they are for: Prometheus, its agent mode, Alertmanager, VictoriaMetrics
 	SM_E2E_AGENTS=200 $(GO) test -count=1 -v -timeout 10m -run 'E2E|TestPrometheus|TestDashboards' ./observer

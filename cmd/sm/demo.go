@@ -105,7 +105,7 @@ func (env demoRun) options(ctx context.Context, flags *pflag.FlagSet, cfg *confi
 	if err := os.Mkdir(cfg.Projects[0], 0o700); err != nil {
 		return o, fmt.Errorf("make the demo's projects: %w; see TMPDIR", err)
 	}
-	if o, err = (wiring{env.environ}).observerOptions(cfg); err != nil {
+	if o, err = wiring(env).observerOptions(cfg); err != nil {
 		return o, err
 	}
 	o.Demo, o.Terminal, o.Enqueuer, o.Ancestry, o.CodexDirs = true, nil, nil, nil, nil
