@@ -206,7 +206,7 @@ func TestRealClientTypingWhileEnding(t *testing.T) {
 				text := fmt.Sprintf("[sm from x] hi; echo >>%[1]s; $(echo >>%[1]s) #%06[2]x", reached, i)
 				c := sh.run()
 				err := sh.typeWhileEnding(random, c, how, slow, text)
-				if found[tmux.ReasonOf(err).String()]++; tmux.ErasedIn(err) {
+				if found[string(tmux.ReasonOf(err))]++; tmux.ErasedIn(err) {
 					taken++
 				}
 				if sh.ended(c, within) {

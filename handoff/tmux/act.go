@@ -6,72 +6,96 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
-// input is something to put into a pane. Its bytes are the content of a buffer: tmux goes
-// on only if that buffer exists, so they are the go-ahead, too.
+// input is something to put into a pane. Its bytes fill a buffer. tmux goes on only if
+// that buffer exists, so the bytes are the go-ahead as well.
 type input struct {
 	bytes string
-	// then and otherwise are tmux commands, for when the guard holds and when it does not;
-	// first comes before both. %[1]s is the buffer, %[2]s the pane.
+	// tmux commands, in which $buffer and $pane are replaced: the first is run always,
+	// the others when the guard holds and when it does not.
 	first, then, otherwise string
 }
 
 // pasted is a text as one bracketed paste.
 func pasted(text string) input {
-	return input{bytes: text, then: "paste-buffer -p -r -d -b %[1]s -t %[2]s", otherwise: "delete-buffer -b %[1]s"}
+	return input{
+		bytes:     text,
+		then:      "paste-buffer -p -r -d -b $buffer -t $pane",
+		otherwise: "delete-buffer -b $buffer",
+	}
 }
 
-// pressed is a key by tmux's name for it, which is a word of ours.
+// pressed is a key by tmux's name for it.
 func pressed(key string) input {
-	return input{bytes: "go", first: "delete-buffer -b %[1]s", then: "send-keys -t %[2]s " + key}
-}
-
-// act puts something into a pane. last is asked when all is ready, and can refuse: between
-// its answer and the act lies the time in which a write to a pipe reaches tmux, less than
-// it takes to start a tmux command. Within that tmux itself compares the guard of the view.
-// done is false when the guard did not hold. An error of last comes back as it is; the act
-// may have come about only after an error that has Pasted set.
-func (s *Server) act(ctx context.Context, v view, what input, last func() error) (done bool, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errNoAnswer)
-	defer cancel()
-	buffer := "sm-" + rand.Text() // buffers belong to the whole server, and to everybody
-	fill := func(command string) string {
-		return strings.NewReplacer("%[1]s", buffer, "%[2]s", v.Pane.ID).Replace(command)
+	return input{
+		bytes: "go",
+		first: "delete-buffer -b $buffer",
+		then:  "send-keys -t $pane " + key,
 	}
-	// load-buffer waits for the end of stdin. Without a byte there it makes no buffer, and
-	// what follows fails: so nothing happens either if this process ends before the answer.
-	args := []string{"display-message", "-p", ready, ";", "load-buffer", "-b", buffer, "-", ";"}
-	if what.first != "" {
-		args = append(append(args, strings.Fields(fill(what.first))...), ";")
-	}
-	args = append(args, "if-shell", "-F", "-t", v.Pane.ID, v.guard(), fill(what.then)+" ; display-message -p "+finished)
-	if what.otherwise != "" {
-		args = append(args, fill(what.otherwise))
-	}
-	said, went, err := s.exchange(ctx, v.Pane.Socket, what.bytes, last, args)
-	switch {
-	case err != nil && !went:
-		if _, ok := errors.AsType[*Error](err); !ok {
-			err = failed("type", v.Pane, err)
-		}
-		return false, err
-	case err != nil:
-		e := failed("type", v.Pane, err)
-		e.Pasted = true // it may have come about, say when no answer came in time
-		return false, errors.Join(e, s.drop(ctx, v.Pane, buffer))
-	}
-	return strings.TrimSpace(said) == finished, nil
 }
 
 // What tmux prints before it waits for the go-ahead, and after the act.
 const ready, finished = "ready", "done"
 
-// exchange starts a tmux command, and once that is ready and last agrees writes to its
-// stdin: then it went. It gives what tmux said after that, or what last refused with.
-func (s *Server) exchange(ctx context.Context, socket, stdin string, last func() error, args []string) (said string, went bool, err error) {
+// act puts something into a pane, unless the guard of the view no longer holds; done is
+// false then. When tmux is ready, last is called and can refuse with an error, which is
+// returned unchanged: from then on it takes one write to a pipe until tmux compares the
+// guard and acts. After an Error with Pasted the act may have happened, after any other
+// error it has not.
+func (s *Server) act(ctx context.Context, v view, what input, last func() error) (done bool, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errNoAnswer)
+	defer cancel()
+	buffer := "sm-" + rand.Text() // all users of the server share the buffers
+	fill := func(command string) string {
+		return strings.NewReplacer("$buffer", buffer, "$pane", v.Pane.ID).Replace(command)
+	}
+
+	// load-buffer waits for the end of stdin. An empty stdin makes no buffer and the
+	// rest fails, so nothing happens either if this process ends before the go-ahead.
+	args := []string{"display-message", "-p", ready, ";", "load-buffer", "-b", buffer, "-", ";"}
+	if what.first != "" {
+		args = slices.Concat(args, strings.Fields(fill(what.first)), []string{";"})
+	}
+	then := fill(what.then) + " ; display-message -p " + finished
+	args = append(args, "if-shell", "-F", "-t", v.Pane.ID, v.guard(), then)
+	if what.otherwise != "" {
+		args = append(args, fill(what.otherwise))
+	}
+
+	out, sent, err := s.exchange(ctx, v.Pane.Socket, what.bytes, last, args)
+	if err == nil {
+		return strings.TrimSpace(out) == finished, nil
+	}
+	if sent {
+		e := failed("type", v.Pane, err)
+		e.Pasted = true // there may just have been no answer in time
+		return false, errors.Join(e, s.drop(ctx, v.Pane, buffer))
+	}
+	if _, ok := errors.AsType[*Error](err); !ok {
+		err = failed("type", v.Pane, err)
+	}
+	return false, err
+}
+
+// drop deletes a buffer that was not pasted. It may be gone already, or the server.
+func (s *Server) drop(ctx context.Context, p Pane, buffer string) error {
+	_, err := s.run(context.WithoutCancel(ctx), p.Socket, "delete-buffer", "-b", buffer)
+	if err == nil || failed("", p, err).Reason == ReasonGone || complained(err, "unknown buffer") {
+		return nil
+	}
+	return fmt.Errorf("delete buffer %s: %w: delete it with tmux delete-buffer", buffer, err)
+}
+
+// exchange starts a tmux command. When it is ready and last agrees, stdin is sent. It
+// returns what tmux printed after that, or the error of last.
+func (s *Server) exchange(
+	ctx context.Context, socket, stdin string, last func() error, args []string,
+) (out string, sent bool, err error) {
 	var complaint bytes.Buffer
 	cmd := s.command(ctx, socket, args...)
 	cmd.Stderr = &complaint
@@ -79,29 +103,30 @@ func (s *Server) exchange(ctx context.Context, socket, stdin string, last func()
 	if err != nil {
 		return "", false, err
 	}
-	out, err := cmd.StdoutPipe()
+	answers, err := cmd.StdoutPipe()
 	if err != nil {
 		return "", false, errors.Join(err, in.Close())
 	}
 	if err := cmd.Start(); err != nil {
 		return "", false, err
 	}
-	answers := bufio.NewReader(out)
+
+	lines := bufio.NewReader(answers)
 	var refused error
-	if first, _ := answers.ReadString('\n'); strings.TrimSpace(first) == ready {
+	if first, _ := lines.ReadString('\n'); strings.TrimSpace(first) == ready {
 		if refused = last(); refused == nil {
-			went = true
-			_, _ = io.WriteString(in, stdin) // or nobody reads any more, and Wait says why
+			sent = true
+			_, _ = io.WriteString(in, stdin) // if tmux has ended, Wait returns why
 		}
 	}
 	_ = in.Close()
-	rest, _ := io.ReadAll(answers)
-	err = complete(ctx, cmd.Wait(), complaint.String())
+	rest, _ := io.ReadAll(lines)
+	err = commandError(ctx, cmd.Wait(), complaint.String())
 	switch {
-	case refused != nil: // tmux complains of the lack of a buffer, as it is meant to
+	case refused != nil: // tmux complains about the missing buffer, as intended
 		return "", false, refused
-	case err == nil && !went:
+	case err == nil && !sent:
 		err = errors.New("tmux did nothing")
 	}
-	return string(rest), went, err
+	return string(rest), sent, err
 }

@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// Attach is the command that shows a pane to the person at this terminal: inside the pane's own tmux server it switches
-// that client to the pane, elsewhere it attaches a new client. environ are the variables of this process, as NAME=value. A
-// pane without a socket belongs to the tmux server that this process runs in, else to the default server. Nothing is typed.
+// Attach returns the command that shows a pane on this terminal. Inside the pane's own
+// tmux server it switches that client to the pane, elsewhere it attaches a new one. A
+// pane without a socket is in the tmux server of this process, else in the default
+// server. environ is the environment of this process.
 func Attach(ctx context.Context, p Pane, environ []string) (*exec.Cmd, error) {
 	binary, err := exec.LookPath("tmux")
 	if err != nil {
@@ -22,29 +23,29 @@ func Attach(ctx context.Context, p Pane, environ []string) (*exec.Cmd, error) {
 	if p.Socket != "" {
 		server = []string{"-S", p.Socket}
 	} else {
-		p.Socket = "/" // the default server's is a path as well
+		p.Socket = "/" // for check; the default server's path is unknown
 	}
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("show the pane: %w", err)
 	}
+
+	isTMUX := func(v string) bool { return strings.HasPrefix(v, "TMUX=") }
 	inside := ""
-	for _, v := range environ {
-		if value, ok := strings.CutPrefix(v, "TMUX="); ok {
-			inside, _, _ = strings.Cut(value, ",")
-		}
+	if i := slices.IndexFunc(environ, isTMUX); i >= 0 {
+		inside, _, _ = strings.Cut(environ[i][len("TMUX="):], ",")
 	}
 	verb := "switch-client"
 	if inside == "" || server != nil && !sameFile(inside, p.Socket) {
-		// tmux refuses a client inside another server as long as that one's variable is there.
 		verb = "attach-session"
-		environ = slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(v, "TMUX=") })
+		// tmux refuses a client that has the variable of another server.
+		environ = slices.DeleteFunc(slices.Clone(environ), isTMUX)
 	}
 	cmd := exec.CommandContext(ctx, binary, append(server, verb, "-t", p.ID)...)
 	cmd.Env = environ
 	return cmd, nil
 }
 
-// sameFile says whether two paths lead to one socket.
+// sameFile reports whether two paths lead to one socket.
 func sameFile(a, b string) bool {
 	if a == b {
 		return true

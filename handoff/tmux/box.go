@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// box is the client's input box: rows between two rules; the first row begins with
-// a glyph. Up to 1.0 the box has sides, too:
+// box is an input box: rows between two rules, the first of which begins with a
+// glyph. Up to version 1.0 of Claude Code it has sides as well:
 //
 //	────────────────────      ╭──────────────────╮
 //	❯ what was typed          │ > what was typed │
@@ -20,17 +20,19 @@ type box struct {
 	first  Cursor // where its text begins
 	glyph  rune   // 0 when the first row is not on the screen
 	rows   []Row  // without glyph, sides and indentation
-	// hidden is the number of rows above the first that the client says it does not
-	// show; -1 when the box begins above the screen.
-	hidden int
+	hidden int    // rows that are scrolled out; -1 when the box begins above the screen
 }
 
-// The glyphs: ❯ since 2.1, > before; ! is that of the shell mode of all versions.
-const glyphs = "❯>!"
+const (
+	// glyphs are ❯ since 2.1 of Claude Code, > before, and ! for the shell mode.
+	glyphs = "❯>!"
+	// codexGlyph begins the box of Codex CLI.
+	codexGlyph = '›'
+)
 
-// findBox looks for the lowest box whose first row is there, between two rules without
-// another between them. All else that looks like a box is above it, being part of what
-// the agent printed; below it only a status line can draw rules.
+// findBox finds the lowest box whose first row is on the screen, between two rules
+// without another between them. What looks like a box above it is output of the
+// agent; below it only a status line can draw rules.
 func findBox(s Screen) (box, bool) {
 	for b := range boxes(s) {
 		if b.glyph == codexGlyph || b.glyph != 0 && !slices.ContainsFunc(b.rows, isRule) {
@@ -40,9 +42,9 @@ func findBox(s Screen) (box, bool) {
 	return box{}, false
 }
 
-// codexBox finds the input box of Codex CLI, by the cursor. It has no rules: its first row begins with a glyph of its
-// own at the left edge, and an empty row ends it. The same glyph begins a prompt of old, where it is faint, and the
-// selected line of a list, where it is reversed:
+// codexBox finds the input box of Codex CLI by the cursor. It has no rules: a glyph
+// begins its first row and an empty row ends it. The glyph is faint before earlier
+// prompts and reversed before the selected line of a list:
 //
 //	› what was typed
 //	  goes on here
@@ -54,10 +56,20 @@ func codexBox(s Screen) (box, bool) {
 	for top >= 0 && !isBlank(s.Rows[top]) && s.Rows[top][0].Rune != codexGlyph {
 		top--
 	}
-	if top < 0 || isBlank(s.Rows[top]) || s.Rows[top][0].Faint || s.Rows[top][0].Reverse || len(s.Rows[top]) > 1 && !blank(s.Rows[top][1]) {
+	if top < 0 || isBlank(s.Rows[top]) {
 		return box{}, false
 	}
-	b := box{bottom: top + 1, glyph: codexGlyph, first: Cursor{X: 2, Y: top}, rows: []Row{s.Rows[top][min(2, len(s.Rows[top])):]}}
+	row := s.Rows[top]
+	if row[0].Faint || row[0].Reverse || len(row) > 1 && !blank(row[1]) {
+		return box{}, false
+	}
+
+	b := box{
+		bottom: top + 1,
+		first:  Cursor{X: 2, Y: top},
+		glyph:  codexGlyph,
+		rows:   []Row{row[min(2, len(row)):]},
+	}
 	for b.bottom < len(s.Rows) && !isBlank(s.Rows[b.bottom]) {
 		row, _ := inside(s.Rows[b.bottom])
 		b.rows = append(b.rows, row)
@@ -66,12 +78,10 @@ func codexBox(s Screen) (box, bool) {
 	return b, b.bottom < len(s.Rows)
 }
 
-const codexGlyph = '›'
-
 func isBlank(row Row) bool { return strings.TrimSpace(row.String()) == "" }
 
-// boxes gives whatever could be the box, from the lowest up, the smaller first: what was
-// typed into it can look like a rule. Last come those that begin above the screen.
+// boxes yields what could be the box, from the lowest up and the smaller ones first:
+// typed text can look like a rule. Boxes that begin above the screen come last.
 func boxes(s Screen) iter.Seq[box] {
 	return func(yield func(box) bool) {
 		if b, ok := codexBox(s); ok {
@@ -81,10 +91,12 @@ func boxes(s Screen) iter.Seq[box] {
 		var rules, hidden []int // lowest first
 		for y, row := range slices.Backward(s.Rows) {
 			if n, ok := rule(row); ok {
-				rules, hidden = append(rules, y), append(hidden, n)
+				rules = append(rules, y)
+				hidden = append(hidden, n)
 			}
 		}
-		rules, hidden = append(rules, -1), append(hidden, -1)
+		rules = append(rules, -1)
+		hidden = append(hidden, -1)
 		for i, bottom := range rules[:len(rules)-1] {
 			for j, top := range rules[i+1:] {
 				if b, ok := boxOf(s, top, bottom, hidden[i+1+j]); ok && !yield(b) {
@@ -95,7 +107,7 @@ func boxes(s Screen) iter.Seq[box] {
 	}
 }
 
-// boxOf reads what is between two rules.
+// boxOf reads the box between two rules.
 func boxOf(s Screen, top, bottom, hidden int) (box, bool) {
 	b := box{bottom: bottom, hidden: hidden}
 	for i, row := range s.Rows[top+1 : bottom] {
@@ -105,7 +117,8 @@ func boxOf(s Screen, top, bottom, hidden int) (box, bool) {
 			if glyph == 0 {
 				return box{}, false
 			}
-			b.glyph, b.first = glyph, Cursor{X: indent + after, Y: top + 1}
+			b.glyph = glyph
+			b.first = Cursor{X: indent + after, Y: top + 1}
 			row = row[min(after, len(row)):]
 		}
 		b.rows = append(b.rows, row)
@@ -113,19 +126,16 @@ func boxOf(s Screen, top, bottom, hidden int) (box, bool) {
 	return b, len(b.rows) > 0
 }
 
-// lead finds the glyph of a row, and where the text after it begins: the client puts a
-// no-break space between.
+// lead returns the glyph of a row, 0 for none, and where the text after it begins.
+// A no-break space separates them.
 func lead(row Row) (glyph rune, after int) {
-	if len(row) == 0 || !strings.ContainsRune(glyphs, row[0].Rune) {
-		return 0, 0
-	}
-	if len(row) > 1 && !blank(row[1]) {
+	if len(row) == 0 || !strings.ContainsRune(glyphs, row[0].Rune) || len(row) > 1 && !blank(row[1]) {
 		return 0, 0
 	}
 	return row[0].Rune, 2
 }
 
-// inside takes sides and indentation off a row.
+// inside removes sides and indentation from a row.
 func inside(row Row) (inner Row, indent int) {
 	side := func(c Cell) bool { return c.Rune == '│' }
 	if len(row) > 0 && side(row[len(row)-1]) {
@@ -139,8 +149,8 @@ func inside(row Row) (inner Row, indent int) {
 
 func blank(c Cell) bool { return unicode.IsSpace(c.Rune) }
 
-// rule says whether a row is a horizontal line across the pane, with or without corners
-// and words in it, and the number in "↑ 5 more", or 0.
+// rule reports whether a row is a horizontal line, with or without corners and words
+// in it, and returns the number in "↑ 5 more", or 0.
 func rule(row Row) (hidden int, ok bool) {
 	text := strings.TrimSpace(row.String())
 	runes := []rune(text)
@@ -162,11 +172,11 @@ func isRule(row Row) bool {
 	return ok
 }
 
-// content is what was typed into the box, without placeholders and hints, and whether
-// any of those are there.
+// content returns what was typed into the box, without placeholders and hints, and
+// whether there are any of those.
 func (b box) content() (typed string, placeholder bool) {
 	var text strings.Builder
-	var cursor *Cell // drawn upon the first character
+	var cursor *Cell // drawn over the first character
 	for i, row := range b.rows {
 		for j, c := range row {
 			switch {
@@ -187,7 +197,7 @@ func (b box) content() (typed string, placeholder bool) {
 	return typed, placeholder
 }
 
-// shown is all that stands in the box, typed or not.
+// shown returns the whole text of the box, typed or not.
 func (b box) shown() string {
 	var text strings.Builder
 	for _, row := range b.rows {
@@ -197,13 +207,13 @@ func (b box) shown() string {
 	return strings.TrimSpace(text.String())
 }
 
-// cursorAt says whether the terminal's cursor stands where the text begins: the client has
-// kept it there since 2.1. One that is drawn as a cell in reverse proves nothing: it stays
-// on the screen when the client ends. In search of the history the box looks empty, but
-// the cursor is elsewhere.
+// cursorAt reports whether the terminal's cursor is where the text begins, as it is in
+// an empty box since 2.1. A cursor that is drawn in reverse proves nothing: it stays on
+// the screen when the client ends. During a search of the history the box looks empty,
+// but the cursor is elsewhere.
 func (b box) cursorAt(s Screen) bool { return s.Cursor == b.first }
 
-// cursorIn says whether the terminal's cursor stands in the box.
+// cursorIn reports whether the terminal's cursor is in the box.
 func (b box) cursorIn(s Screen) bool {
 	return s.Cursor.Y < b.bottom && s.Cursor.Y >= b.bottom-len(b.rows)
 }

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sm/handoff/proc"
 )
 
 // shell is an interactive bash in a pane, in which stand-ins are started and end.
@@ -61,7 +63,7 @@ func (sh *shell) line() string {
 // run starts a stand-in from the shell.
 func (sh *shell) run() *agent {
 	sh.t.Helper()
-	a, argv := sh.command()
+	a, argv := sh.standIn()
 	sh.tmux("send-keys", "-t", sh.pane, strings.Join(argv, " "), "Enter")
 	a.met(sh.pane)
 	a.reaches(ReasonNone)
@@ -72,7 +74,7 @@ func (sh *shell) run() *agent {
 func (a *agent) ended() {
 	a.r.t.Helper()
 	a.r.until("the client has ended", func() bool {
-		p, err := readProcess(a.client.PID)
+		p, err := proc.Stat("/proc", a.client.PID)
 		return err != nil || p.Start != a.client.Start || p.Ended()
 	})
 }

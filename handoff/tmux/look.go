@@ -8,30 +8,28 @@ import (
 	"time"
 )
 
-// view is a pane at one moment: its state, its screen, and when somebody last used it
-// from an attached terminal, zero if nobody is there.
+// view is a pane at one moment.
 type view struct {
 	State
 	screen Screen
-	used   time.Time
-	// keys are the seconds in which keys last came from the terminals of each session, as
-	// tmux prints them.
-	keys string
+	used   time.Time // when an attached terminal last used the pane, zero for never
+	keys   string    // the second of the last key of each session, as tmux prints them
 }
 
-// guard is a condition for tmux itself: that everything that a decision was based on
-// still holds when the command runs, and no terminal has sent a key since, even if the
-// client has not drawn it yet. It is made of numbers, and of nothing else.
+// guard is a condition for tmux: what a decision was based on still holds, and no
+// terminal has sent a key since, even one that the client has not drawn yet. It
+// consists of numbers only.
 func (v view) guard() string {
 	return fmt.Sprintf("#{==:#{pid} #{pane_id} #{pane_pid} #{pane_dead} #{pane_in_mode} #{pane_input_off} "+
 		"#{pane_synchronized} #{pane_width} #{pane_height} #{cursor_x} #{cursor_y} "+keysFormat+",%d %s %d 0 0 0 0 %d %d %d %d %s}",
 		v.Pane.Server, v.Pane.ID, v.PID, v.Width, v.Height, v.Cursor.X, v.Cursor.Y, v.keys)
 }
 
-// refuse is about the humans: one at the keyboard, and what they left on the screen.
+// refuse returns an Error for a reason, or for somebody at the keyboard.
 func (s *Server) refuse(v view, r Reason) error {
-	// Not in the future: the clock has been set back since.
-	if since := s.now().Sub(v.used); r == ReasonNone && since >= 0 && since < s.quiet {
+	// A time in the future means that the clock was set back.
+	since := s.now().Sub(v.used)
+	if r == ReasonNone && since >= 0 && since < s.quiet {
 		r = ReasonTyping
 	}
 	if r == ReasonNone {
@@ -40,8 +38,8 @@ func (s *Server) refuse(v view, r Reason) error {
 	return &Error{Op: "type", Pane: v.Pane, Reason: r}
 }
 
-// The lines before the screen, by their first word. The screen comes last, since it can
-// hold anything.
+// The first words of the lines before the screen. The screen comes last, since it
+// can hold anything.
 const (
 	keysWord   = "keys "
 	clientWord = "client "
@@ -50,7 +48,7 @@ const (
 	keysFormat = "#{S:#{session_activity}.}"
 )
 
-// look asks all at once, so that it is all true at the same time.
+// look asks for everything in one command, so that it is all of the same moment.
 func (s *Server) look(ctx context.Context, op string, p Pane) (view, error) {
 	if err := p.check(); err != nil {
 		return view{}, &Error{Op: op, Pane: p, Reason: ReasonUnknown, Err: err}
@@ -69,17 +67,18 @@ func (s *Server) look(ctx context.Context, op string, p Pane) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
+
 	v := view{State: state}
 	for line != screenWord && rest != "" {
 		line, rest, _ = strings.Cut(rest, "\n")
-		v.heed(line)
+		v.parseTerminals(line)
 	}
 	v.screen = ParseScreen(rest, state.Cursor)
 	return v, nil
 }
 
-// heed takes in a line about the terminals.
-func (v *view) heed(line string) {
+// parseTerminals reads a line about the attached terminals.
+func (v *view) parseTerminals(line string) {
 	if keys, ok := strings.CutPrefix(line, keysWord); ok && strings.Trim(keys, "0123456789.") == "" {
 		v.keys = keys
 	}
@@ -87,7 +86,8 @@ func (v *view) heed(line string) {
 	if len(f) != 4 || f[0]+" " != clientWord || f[1] != v.Pane.ID || f[2] != "0" {
 		return
 	}
-	if n, err := strconv.ParseInt(f[3], 10, 64); err == nil && time.Unix(n, 0).After(v.used) {
-		v.used = time.Unix(n, 0)
+	n, err := strconv.ParseInt(f[3], 10, 64)
+	if used := time.Unix(n, 0); err == nil && used.After(v.used) {
+		v.used = used
 	}
 }

@@ -7,20 +7,20 @@ import (
 	"unicode/utf16"
 )
 
-// collapsible is the length from which a paste may be shown as "[Pasted text #1]", in
-// UTF-16 units. All versions so far do it above 800.
+// collapsible is the length, in UTF-16 units, from which a paste may be shown as
+// "[Pasted text #1]". All versions so far do that above 800.
 const collapsible = 600
 
-// match compares what the box shows with a text.
+// match is the result of comparing a box with a text.
 type match int
 
 const (
 	matchNothing match = iota // the box is empty
-	matchOther                // something else is in it
-	matchText                 // that text is in it, and nothing else
+	matchOther                // it holds something else
+	matchText                 // it holds that text and nothing else
 )
 
-// match looks for a text in the box, which was empty when it was pasted.
+// match compares the box, which was empty before the paste, with the text.
 func (b box) match(text string) match {
 	typed, _ := b.content()
 	switch {
@@ -34,32 +34,33 @@ func (b box) match(text string) match {
 	return matchOther
 }
 
-// leftover says whether the box holds a text of sm from an attempt that ended before
-// Enter, by the id at its end, or by being the whole prompt that resumes from a document.
-// A command may be a human's.
+// leftover reports whether the box holds the text of an attempt that ended before
+// Enter: a text with the same id at its end, or exactly the prompt that resumes from a
+// document. A command may be a human's.
 func (b box) leftover(text string) bool {
 	typed, _ := b.content()
 	if own(text) {
-		return !isCommand(text) && b.stands(text)
+		return !isCommand(text) && b.holds(text)
 	}
 	_, id := cutID(text)
 	return id != "" && b.hidden == 0 && strings.HasPrefix(typed, Prefix) &&
 		strings.HasSuffix(squeeze(typed), squeeze(id)) && strings.Count(typed, Prefix) == 1
 }
 
-// stands says whether the box holds exactly that text, and nothing else.
-func (b box) stands(text string) bool {
+// holds reports whether the box holds exactly that text.
+func (b box) holds(text string) bool {
 	typed, _ := b.content()
 	return b.hidden == 0 && squeeze(typed) == squeeze(text)
 }
 
-// collapsed tells "[Pasted text #1]" and "[Pasted text #1 +12 lines]".
+// collapsed matches "[Pasted text #1]" and "[Pasted text #1 +12 lines]".
 func collapsed(typed string) bool {
 	rest, ok := strings.CutPrefix(typed, "[Pasted text #")
 	inner, ok2 := strings.CutSuffix(rest, "]")
 	return ok && ok2 && !strings.ContainsAny(inner, "[]")
 }
 
+// squeeze removes blanks: the client breaks lines at them.
 func squeeze(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {
@@ -69,19 +70,18 @@ func squeeze(text string) string {
 	}, text)
 }
 
-// sign is a character of a text as a screen may show it.
-type sign struct {
+// glyph is a character of a text as a screen may show it.
+type glyph struct {
 	base rune
-	// loose is beyond ASCII, or has an accent: terminals drop what they do not know, and
-	// the client composes accents. It may show as another sign or not at all.
+	// loose characters may show as another one, or not at all: terminals drop what they
+	// do not know, and the client composes accents. All but plain ASCII is loose.
 	loose bool
 }
 
-// shows says whether all of a screen is a text, or when tail is set the end of one: the
-// client has scrolled the rest out of its box. The box was seen to be empty when the text
-// was pasted, and what is typed after that shows at the end.
+// shows reports whether a screen shows the whole text and nothing else. With tail it
+// may show the end of the text only: the client has scrolled the rest out of its box.
 func shows(screen, text string, tail bool) bool {
-	got, want := signs(screen), signs(text)
+	got, want := split(screen), split(text)
 	if tail {
 		slices.Reverse(got)
 		slices.Reverse(want)
@@ -95,19 +95,18 @@ func shows(screen, text string, tail bool) bool {
 		}
 		want = want[1:]
 	}
-	return tail && len(got) > 0 || !slices.ContainsFunc(want, func(s sign) bool { return !s.loose })
+	return tail && len(got) > 0 || !slices.ContainsFunc(want, func(g glyph) bool { return !g.loose })
 }
 
-// signs leaves blanks out, which the client breaks lines at, and marks.
-func signs(text string) []sign {
-	var s []sign
+// split returns the characters of a text without blanks and marks.
+func split(text string) []glyph {
+	var all []glyph
 	for _, r := range squeeze(text) {
-		switch {
-		case !unicode.IsMark(r):
-			s = append(s, sign{r, r > unicode.MaxASCII})
-		case len(s) > 0:
-			s[len(s)-1].loose = true
+		if !unicode.IsMark(r) {
+			all = append(all, glyph{base: r, loose: r > unicode.MaxASCII})
+		} else if len(all) > 0 {
+			all[len(all)-1].loose = true
 		}
 	}
-	return s
+	return all
 }

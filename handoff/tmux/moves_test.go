@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sm/handoff/proc"
 )
 
 // moves is a fleet in which panes are killed, renamed, moved and used anew.
@@ -22,7 +24,7 @@ type moves struct {
 // live are the stand-ins that still run.
 func (m *moves) live() (live []*agent) {
 	for _, a := range m.agents {
-		if p, err := readProcess(a.client.PID); err == nil && p.Start == a.client.Start && !p.Ended() {
+		if p, err := proc.Stat("/proc", a.client.PID); err == nil && p.Start == a.client.Start && !p.Ended() {
 			live = append(live, a)
 		}
 	}
@@ -110,7 +112,7 @@ func (m *moves) session(name string) {
 
 // again puts another client into the pane of a.
 func (m *moves) again(a *agent) {
-	b, argv := m.command()
+	b, argv := m.standIn()
 	if _, err := m.try(slices.Concat([]string{"respawn-pane", "-k", "-t", a.pane.ID}, argv)...); err != nil {
 		return
 	}
@@ -156,7 +158,7 @@ func TestMoves(t *testing.T) {
 		sent: map[*agent][]string{}, done: map[string]int{}, refused: map[Reason]int{},
 	}
 	m.window()
-	n := count(t, "SM_MOVES", 100)
+	n := count(t, "SM_MOVES", 60)
 	kinds := map[string]int{}
 	for i := range n {
 		kinds[m.move()]++
@@ -195,16 +197,12 @@ func TestMoves(t *testing.T) {
 // bystanders looks for texts in the panes of shells and other programs.
 func (m *moves) bystanders() {
 	m.t.Helper()
-	states, err := m.Find(m.t.Context(), m.socket)
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	for _, state := range states {
-		if slices.ContainsFunc(m.live(), func(a *agent) bool { return a.pane == state.Pane }) {
+	for id := range strings.FieldsSeq(m.tmux("list-panes", "-a", "-F", "#{pane_id}")) {
+		if slices.ContainsFunc(m.live(), func(a *agent) bool { return a.pane.ID == id }) {
 			continue
 		}
-		if screen, err := m.Screen(m.t.Context(), state.Pane); err != nil || strings.Contains(screenText(screen), "[sm") {
-			m.t.Errorf("%s shows %q, %v", state.Pane, screenText(screen), err)
+		if screen := m.tmux("capture-pane", "-p", "-t", id); strings.Contains(screen, "[sm") {
+			m.t.Errorf("%s shows %q", id, screen)
 		}
 	}
 	m.noBuffers()

@@ -9,21 +9,17 @@ import (
 
 // Pane is a pane of a tmux server.
 type Pane struct {
-	// Socket is the absolute path of the server's socket.
-	Socket string
-	// Server is the server's pid, 0 when it is not known. With it a pane of an earlier
-	// server is told from one that has its id now.
-	Server int
-	// ID is tmux's own, such as %12: a percent sign and one to nine digits.
-	ID string
+	Socket string // absolute path of the server's socket
+	Server int    // pid of the server, 0 when unknown; distinguishes a reused id
+	ID     string // tmux's id: a percent sign and one to nine digits
 }
 
 func (p Pane) String() string { return fmt.Sprintf("%s on %s", p.ID, p.Socket) }
 
-// check makes sure that nothing but a path and a number reaches tmux.
+// check makes sure that only a path and a number reach tmux.
 func (p Pane) check() error {
-	if err := checkSocket(p.Socket); err != nil {
-		return err
+	if !filepath.IsAbs(p.Socket) || strings.ContainsRune(p.Socket, 0) {
+		return fmt.Errorf("%q is not a tmux socket: give an absolute path", p.Socket)
 	}
 	digits, ok := strings.CutPrefix(p.ID, "%")
 	if !ok || len(digits) == 0 || len(digits) > 9 || strings.Trim(digits, "0123456789") != "" {
@@ -32,56 +28,39 @@ func (p Pane) check() error {
 	return nil
 }
 
-func checkSocket(path string) error {
-	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
-		return fmt.Errorf("%q is not a tmux socket: give an absolute path", path)
-	}
-	return nil
-}
-
-// Client is a process of Claude Code.
+// Client is a process of Claude Code or Codex CLI.
 type Client struct {
-	PID int
-	// Start is field 22 of /proc/<pid>/stat, in decimal: clock ticks since boot.
-	Start string
+	PID   int
+	Start string // field 22 of /proc/<pid>/stat: clock ticks since boot
 }
 
-// State is what tmux said of a pane at one moment.
+// State is what tmux reports of a pane.
 type State struct {
-	// Pane has the server's pid, also when the one that was asked for had none.
-	Pane Pane
-	// PID is the process that tmux started in the pane, often a shell.
-	PID int
-	// TTY is the path of the pane's terminal.
-	TTY string
-	// Dead is a pane whose process has ended and that stays open.
-	Dead bool
-	// InMode is a pane in copy mode, a chooser or the like: keys go there.
-	InMode bool
-	// InputOff is a pane that takes no keys (select-pane -d).
-	InputOff bool
-	// Synchronized is a pane that shares its keys with others (synchronize-panes).
-	Synchronized bool
-	// Bracketed is whether the program asked for bracketed paste. Only tmux 3.6 and
-	// later say so: BracketedKnown.
-	Bracketed, BracketedKnown bool
-	// Width and Height are in cells.
-	Width, Height int
-	Cursor        Cursor
+	Pane           Pane   // with the server's pid
+	PID            int    // the process that tmux started in the pane, often a shell
+	TTY            string // path of the pane's terminal
+	Dead           bool   // the process has ended and the pane stays open
+	InMode         bool   // copy mode, a chooser or the like has the keys
+	InputOff       bool   // the pane takes no keys (select-pane -d)
+	Synchronized   bool   // keys go to other panes too (synchronize-panes)
+	Bracketed      bool   // the program asked for bracketed paste
+	BracketedKnown bool   // tmux 3.6 and later report Bracketed
+	Width, Height  int    // in cells
+	Cursor         Cursor
 }
 
 // Cursor is a position on a screen, in cells from the top left one, which is 0, 0.
 type Cursor struct{ X, Y int }
 
-// stateFormat has no free text, so that a blank separates for certain: the names of
-// commands, titles and directories can hold anything.
+// stateFormat has no free text, such as names of commands and titles, so that
+// blanks separate its fields reliably.
 const stateFormat = "#{pid} #{pane_id} #{pane_pid} " +
 	"#{pane_dead} #{pane_in_mode} #{pane_input_off} #{pane_synchronized} #{bracket_paste_flag} " +
 	"#{pane_width} #{pane_height} #{cursor_x} #{cursor_y} #{pane_tty}"
 
 const stateFields = 13
 
-// parse reads a line of stateFormat that is meant to be about p.
+// parse reads a line of stateFormat that should describe p.
 func (p Pane) parse(op, line string) (State, error) {
 	state, err := parseState(p.Socket, line)
 	switch {
@@ -94,30 +73,33 @@ func (p Pane) parse(op, line string) (State, error) {
 	return state, nil
 }
 
-// parseState takes a line in stateFormat apart. Without an id the pane does not exist:
-// tmux then fills in blanks and calls it a success.
+// parseState reads a line of stateFormat. For a pane that does not exist tmux
+// succeeds and leaves the fields empty.
 func parseState(socket, line string) (State, error) {
 	f := strings.Split(line, " ")
-	if len(f) != stateFields || f[1] == "" {
-		return State{}, fmt.Errorf("tmux described no pane, but %d of %d fields", len(f), stateFields)
+	if len(f) != stateFields {
+		return State{}, fmt.Errorf("tmux printed %d fields of %d", len(f), stateFields)
 	}
+	set := func(i int) bool { return f[i] != "" && f[i] != "0" } // a pane can be in several modes
 	s := State{
-		Pane: Pane{Socket: socket, ID: f[1]},
-		Dead: isSet(f[3]), InMode: isSet(f[4]), InputOff: isSet(f[5]), Synchronized: isSet(f[6]),
-		Bracketed: isSet(f[7]), BracketedKnown: f[7] != "",
-		TTY: f[12],
+		Pane:           Pane{Socket: socket, ID: f[1]},
+		Dead:           set(3),
+		InMode:         set(4),
+		InputOff:       set(5),
+		Synchronized:   set(6),
+		Bracketed:      set(7),
+		BracketedKnown: f[7] != "",
+		TTY:            f[12],
 	}
-	for i, to := range map[int]*int{
+	numbers := map[int]*int{
 		0: &s.Pane.Server, 2: &s.PID, 8: &s.Width, 9: &s.Height, 10: &s.Cursor.X, 11: &s.Cursor.Y,
-	} {
+	}
+	for i, to := range numbers {
 		n, err := strconv.Atoi(f[i])
 		if err != nil {
-			return State{}, fmt.Errorf("tmux gave no number in field %d: %w", i, err)
+			return State{}, fmt.Errorf("field %d of tmux is not a number: %w", i, err)
 		}
 		*to = n
 	}
 	return s, s.Pane.check()
 }
-
-// isSet is false for 0 and for nothing. A pane can be in several modes, one upon another.
-func isSet(field string) bool { return field != "" && field != "0" }

@@ -6,10 +6,9 @@ import (
 	"unicode"
 )
 
-// Refusal says why nothing may be typed into a screen: ReasonNone, or one of
-// ReasonDialog to ReasonUnclear. ReasonNone means that the lowest thing on the screen is
-// the client's input box, empty and with the cursor in it, and that nothing around it
-// hints at a list or dialog. It does not mean that the agent is idle.
+// Refusal returns why nothing may be typed into a screen. ReasonNone means that the
+// lowest thing on it is the client's input box, empty and with the cursor in it, without
+// signs of a list or dialog around it. It does not mean that the agent is idle.
 func Refusal(s Screen) Reason {
 	b, ok := findBox(s)
 	if !ok {
@@ -36,11 +35,12 @@ func Refusal(s Screen) Reason {
 	return ReasonNone
 }
 
-// maxAbove is how far above its box Codex says that it works.
+// maxAbove is how far above its box Codex shows that it works.
 const maxAbove = 12
 
-// working tells the line with which Codex says that a turn is under way, "• Working (3s • esc to interrupt)": then its
-// commands are refused, and what is typed waits. Its screen may come seconds after its records.
+// working finds the line that Codex shows during a turn, "• Working (3s • esc to
+// interrupt)". It refuses commands then, and queues what is typed. Its screen may be
+// seconds behind its records.
 func working(rows []Row) bool {
 	return slices.ContainsFunc(rows[max(0, len(rows)-maxAbove):], func(row Row) bool {
 		text := strings.TrimSpace(row.String())
@@ -52,7 +52,7 @@ func working(rows []Row) bool {
 // shortcuts take 14 rows in a pane 80 cells wide.
 const maxBelow = 20
 
-// below looks at what is under the box: a footer, or a list that has the keys.
+// below checks what is under the box: a footer, or a list that has the keys.
 func below(rows []Row) Reason {
 	filled := 0
 	for _, row := range rows {
@@ -77,10 +77,10 @@ func below(rows []Row) Reason {
 	return ReasonNone
 }
 
-// farewell is what a client prints below its box when it ends, and leaves the box there.
+// farewell is what an ending client prints below its box, which stays on the screen.
 const farewell = "Resume this session"
 
-// withoutBox says what else is there. All of it refuses; this is for the log.
+// withoutBox returns the reason for a screen without a box, for the log.
 func withoutBox(s Screen) Reason {
 	menu, dialog := false, false
 	last := ""
@@ -106,7 +106,7 @@ func withoutBox(s Screen) Reason {
 	return ReasonNoBox
 }
 
-// choice tells the selected line of a dialog, such as "❯ 1. Yes", or "› 1. Yes" of Codex.
+// choice matches the selected line of a dialog, such as "❯ 1. Yes", or "› 1. Yes" of Codex.
 func choice(text string) bool {
 	text = strings.TrimLeft(text, "│ ")
 	rest := strings.TrimPrefix(strings.TrimPrefix(text, "❯"), string(codexGlyph))
@@ -118,11 +118,13 @@ func choice(text string) bool {
 	return len(digits) < len(rest) && strings.HasPrefix(digits, ".")
 }
 
-// hint tells the line with which lists and dialogs say what their keys do, such as
-// "Enter to confirm · Esc to cancel". An agent at work says "esc to interrupt".
+// hint matches the line in which lists and dialogs explain their keys, such as
+// "Enter to confirm · Esc to cancel". A working agent shows "esc to interrupt".
 func hint(text string) bool {
 	text = strings.ToLower(text)
-	for _, h := range [...]string{"enter to ", "esc to cancel", "esc to close", "esc to exit", "esc to go back", "esc to return", "esc to dismiss"} {
+	for _, h := range []string{
+		"enter to ", "esc to cancel", "esc to close", "esc to exit", "esc to go back", "esc to return", "esc to dismiss",
+	} {
 		i := strings.Index(text, h)
 		if i == 0 || i > 0 && (text[i-1] == ' ' || text[i-1] == '/') {
 			return true
@@ -131,9 +133,8 @@ func hint(text string) bool {
 	return false
 }
 
-// otherBox tells the placeholders of boxes whose text goes elsewhere: to a new session,
-// or to another agent of a team. Any other is an example or a suggestion of what to
-// type, which cannot be told from one another.
+// otherBox matches the placeholders of boxes whose text goes elsewhere: to a new
+// session, or to another agent of a team. Other placeholders are suggestions.
 func otherBox(placeholder string) bool {
 	return strings.HasPrefix(placeholder, "describe a task") || strings.HasPrefix(placeholder, "Message @")
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sm/handoff/proc"
 )
 
 // patience is how long an event may take on a busy machine.
@@ -72,7 +74,7 @@ func (r *rig) kill() {
 	fmt.Sscan(out, &pid)
 	r.try("kill-server")
 	r.until("the server ends", func() bool {
-		p, err := readProcess(pid)
+		p, err := proc.Stat("/proc", pid)
 		return err != nil || p.Ended()
 	})
 }
@@ -121,8 +123,8 @@ type agent struct {
 	client Client
 }
 
-// command is what to run in a pane for a new stand-in.
-func (r *rig) command() (a *agent, argv []string) {
+// standIn returns what to run in a pane for a new stand-in.
+func (r *rig) standIn() (a *agent, argv []string) {
 	r.t.Helper()
 	r.made++
 	a = &agent{r: r, dir: filepath.Join(filepath.Dir(r.socket), fmt.Sprintf("agent%d", r.made))}
@@ -142,7 +144,7 @@ func (r *rig) command() (a *agent, argv []string) {
 // start runs a stand-in: verb is a tmux command that makes a pane.
 func (r *rig) start(verb ...string) *agent {
 	r.t.Helper()
-	a, argv := r.command()
+	a, argv := r.standIn()
 	id := r.tmux(slices.Concat(verb, []string{"-P", "-F", "#{pane_id}"}, argv)...)
 	a.met(id)
 	return a
@@ -157,7 +159,7 @@ func (r *rig) startWindow() *agent {
 func (a *agent) met(id string) {
 	a.r.t.Helper()
 	e := a.wait("start", 1)
-	p, err := readProcess(e.PID)
+	p, err := proc.Stat("/proc", e.PID)
 	if err != nil {
 		a.r.t.Fatal(err)
 	}
@@ -229,7 +231,7 @@ func (a *agent) submitted() (texts []string) {
 func (a *agent) reaches(want Reason) {
 	a.r.t.Helper()
 	var got error
-	a.r.until(want.String(), func() bool {
+	a.r.until("a pane with reason "+string(want), func() bool {
 		got = a.r.Ready(a.r.t.Context(), a.pane, a.client)
 		return ReasonOf(got) == want && (want != ReasonNone || got == nil)
 	})
@@ -254,4 +256,15 @@ func (r *rig) noBuffers() {
 	if out := r.tmux("list-buffers"); out != "" {
 		r.t.Errorf("buffers stay behind: %s", out)
 	}
+}
+
+// pasteUnchecked pastes a text without any check.
+func (r *rig) pasteUnchecked(pane, text string) {
+	r.t.Helper()
+	cmd := r.command(r.t.Context(), r.socket, "load-buffer", "-b", "test", "-")
+	cmd.Stdin = strings.NewReader(text)
+	if err := cmd.Run(); err != nil {
+		r.t.Fatal(err)
+	}
+	r.tmux("paste-buffer", "-p", "-r", "-d", "-b", "test", "-t", pane)
 }

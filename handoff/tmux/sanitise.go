@@ -10,43 +10,43 @@ import (
 )
 
 const (
-	// MaxBytes is the length of the longest text that is typed: a message of 4,096 bytes
-	// with its heading and id.
+	// MaxBytes is the largest length of a text: a message of 4,096 bytes with its
+	// heading and id.
 	MaxBytes = 4096 + 512
-	// MinBytes is the least limit: room for a heading, an id and a few words.
+	// MinBytes is the smallest limit: room for a heading, an id and a few words.
 	MinBytes = 64
-	// Prefix begins every text but sm's own: a leading ! would run a shell, and a leading
-	// / a command.
+	// Prefix begins every text but commands and resume prompts: a leading ! would run a
+	// shell, and a leading / a command.
 	Prefix = wording.Heading
 )
 
-// ErrText is a text that must not be typed.
+// ErrText means that a text must not be typed.
 var ErrText = errors.New("the text is not fit to be typed: pass it through Sanitise")
 
-// Sanitise makes a text that is safe to type: one line of valid UTF-8, without anything
-// that a terminal or the client would take for a command, at most limit bytes. A limit
-// out of MinBytes..MaxBytes counts as the nearest of the two.
+// Sanitise returns a text that is safe to type: one line of valid UTF-8 of at most
+// limit bytes, in which neither a terminal nor the client finds a command. The limit is
+// raised to MinBytes and lowered to MaxBytes.
 //
 //   - Line breaks, tabs and other blanks become one space each.
-//   - Controls, and what shows nothing or changes the order of what is shown, are removed:
-//     C0, C1, DEL, bidi and zero-width characters, private and unassigned ones. So are
-//     variation selectors, unless one of the common kind follows what it belongs to.
+//   - Removed are controls, and characters that are invisible or change the order of
+//     what is shown: C0, C1, DEL, bidi and zero-width, private and unassigned ones, and
+//     variation selectors, unless one of the common kind follows its character.
 //   - A byte that is not UTF-8 becomes U+FFFD.
-//   - Spaces at both ends go, and backslashes at the end, which would turn Enter into a
-//     line break.
-//   - An @ that begins a word becomes (at): the client would put a file in its place.
+//   - Spaces at both ends are removed, and backslashes at the end, which would turn
+//     Enter into a line break.
+//   - An @ that begins a word becomes (at): the client would insert a file.
 //   - A text that does not begin with Prefix gets a heading that does.
-//   - What is too long is cut before the id at its end, such as " #a1b2c3".
+//   - A longer text is cut before the id at its end, such as " #a1b2c3".
 //
-// Of /clear, /new and the prompt that resumes from a document, nothing is changed but
-// what is removed. Nothing left, or one of these texts above the limit, gives "".
+// In /clear, /new and the prompt that resumes from a document characters are only
+// removed. If nothing is left, or one of these exceeds the limit, the result is "".
 func Sanitise(text string, limit int) string {
 	limit = min(max(limit, MinBytes), MaxBytes)
 	text = strings.TrimRight(strings.TrimSpace(clean(text)), ` \`)
 	switch {
 	case text == "":
 		return ""
-	case own(text) && len(text) > limit: // part of a path would name another file
+	case own(text) && len(text) > limit: // a cut path would name another file
 		return ""
 	case own(text):
 		return text
@@ -58,7 +58,7 @@ func Sanitise(text string, limit int) string {
 	return shorten(text, limit)
 }
 
-// Check gives ErrText for what Sanitise would change.
+// Check returns ErrText for a text that Sanitise would change.
 func Check(text string) error {
 	if text == "" || Sanitise(text, MaxBytes) != text {
 		return ErrText
@@ -66,7 +66,7 @@ func Check(text string) error {
 	return nil
 }
 
-// own tells the texts that need no heading, being commands or prompts of sm's making.
+// own reports whether a text is a command or prompt of sm, which has no heading.
 func own(text string) bool {
 	if isCommand(text) {
 		return true
@@ -75,13 +75,13 @@ func own(text string) bool {
 	return ok && len(path) > 1 && path[0] == '/'
 }
 
-// isCommand tells the commands that clear a context.
+// isCommand reports whether a text is a command that clears a context.
 func isCommand(text string) bool { return text == "/clear" || text == "/new" }
 
-// clean lets through what is printed and only that.
+// clean keeps printable characters only.
 func clean(text string) string {
 	var b strings.Builder
-	base := false // a character that a variation selector can belong to came last
+	base := false // a variation selector may follow
 	for _, r := range strings.ReplaceAll(text, "\r\n", "\n") {
 		switch {
 		case unicode.IsSpace(r):
@@ -98,13 +98,13 @@ func clean(text string) string {
 	return b.String()
 }
 
-// printed is an allow-list: what Unicode calls letters, marks, numbers, punctuation and
-// symbols, without those that are made to be invisible.
+// printed reports whether a character is a visible letter, mark, number, punctuation
+// or symbol.
 func printed(r rune) bool {
 	return unicode.IsPrint(r) && !unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }
 
-// mentions takes the meaning from each @ that begins a word.
+// mentions replaces each @ that begins a word.
 func mentions(text string) string {
 	if !strings.Contains(text, "@") {
 		return text
@@ -122,7 +122,7 @@ func mentions(text string) string {
 	return b.String()
 }
 
-// shorten cuts a text to limit bytes and keeps its id.
+// shorten cuts a text to limit bytes, but not its id.
 func shorten(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -136,7 +136,8 @@ func shorten(text string, limit int) string {
 	return strings.TrimRight(body[:end], " ") + mark + id
 }
 
-// cutID takes the id off the end of a text: a blank, # and 4 to 16 letters or digits.
+// cutID splits off the id at the end of a text: a blank, # and 4 to 16 letters or
+// digits.
 func cutID(text string) (body, id string) {
 	i := strings.LastIndex(text, wording.IDMark)
 	if i < 0 {

@@ -5,22 +5,22 @@ import (
 	"unicode/utf8"
 )
 
-// Screen is what a pane shows. It is for refusing only: nothing on it proves that an
-// agent is idle, and an agent can draw anything above its input box.
+// Screen is what a pane shows. It can only refute: an agent can draw anything above
+// its input box, and nothing there proves that it is idle.
 type Screen struct {
 	Rows   []Row
 	Cursor Cursor
 }
 
-// Row is a row of a screen, without the blanks at its end.
+// Row is a row of a screen without the blanks at its end.
 type Row []Cell
 
-// Cell is a character with what tells a placeholder from a draft.
+// Cell is a character with the attributes that distinguish a placeholder from a
+// draft.
 type Cell struct {
-	Rune rune
-	// Faint is the attribute of placeholders, Reverse that of the cursor which the
-	// client draws itself.
-	Faint, Reverse bool
+	Rune    rune
+	Faint   bool // placeholders
+	Reverse bool // the cursor that the client draws
 }
 
 func (r Row) String() string {
@@ -34,9 +34,9 @@ func (r Row) String() string {
 // ParseScreen reads what capture-pane -p -e prints.
 func ParseScreen(capture string, cursor Cursor) Screen {
 	s := Screen{Cursor: cursor}
-	var pen Cell    // the attributes carry on from row to row
-	styled := false // the attributes were set after the last character
 	var row Row
+	var pen Cell    // the attributes; they go on in the next row
+	styled := false // an escape sequence followed the last character
 	for i := 0; i < len(capture); {
 		r, size := utf8.DecodeRuneInString(capture[i:])
 		switch {
@@ -44,15 +44,19 @@ func ParseScreen(capture string, cursor Cursor) Screen {
 			size = escape(capture[i:], &pen)
 			styled = true
 		case r == '\n':
-			// tmux cuts blanks at the end of a row, and with them the cursor that is drawn
-			// as one, but not the escape sequence before it.
+			// tmux cuts blanks at the end of a row, and with them a drawn cursor, but not
+			// the escape sequence before it.
 			if styled && pen.Reverse {
 				row = append(row, Cell{Rune: ' ', Reverse: true})
 			}
-			s.Rows, row, styled = append(s.Rows, row), nil, false
+			s.Rows = append(s.Rows, row)
+			row = nil
+			styled = false
 		case r < ' ': // shift in and out: line-drawing characters
 		default:
-			row, styled = append(row, Cell{r, pen.Faint, pen.Reverse}), false
+			pen.Rune = r
+			row = append(row, pen)
+			styled = false
 		}
 		i += size
 	}
@@ -62,7 +66,7 @@ func ParseScreen(capture string, cursor Cursor) Screen {
 	return s
 }
 
-// escape takes one escape sequence from the start of s, and gives its length.
+// escape reads the escape sequence at the start of s and returns its length.
 func escape(s string, pen *Cell) int {
 	switch {
 	case strings.HasPrefix(s, "\x1b["):
@@ -74,7 +78,7 @@ func escape(s string, pen *Cell) int {
 			attributes(s[2:2+end], pen)
 		}
 		return 2 + end + 1
-	case strings.HasPrefix(s, "\x1b]"): // a link, up to its end
+	case strings.HasPrefix(s, "\x1b]"): // a link
 		if end := strings.Index(s, "\x1b\\"); end >= 0 {
 			return end + 2
 		}
@@ -83,7 +87,7 @@ func escape(s string, pen *Cell) int {
 	return min(2, len(s))
 }
 
-// attributes follows the parameters of one SGR sequence.
+// attributes applies the parameters of one SGR sequence.
 func attributes(parameters string, pen *Cell) {
 	f := strings.Split(parameters, ";")
 	for i := 0; i < len(f); i++ {
@@ -94,11 +98,10 @@ func attributes(parameters string, pen *Cell) {
 			pen.Faint = f[i] == "2"
 		case "7", "27":
 			pen.Reverse = f[i] == "7"
-		case "38", "48", "58": // a colour follows, whose figures are no attributes
-			switch {
-			case i+1 < len(f) && f[i+1] == "5":
+		case "38", "48", "58": // a colour: its numbers are not attributes
+			if i+1 < len(f) && f[i+1] == "5" {
 				i += 2
-			case i+1 < len(f) && f[i+1] == "2":
+			} else if i+1 < len(f) && f[i+1] == "2" {
 				i += 4
 			}
 		}

@@ -291,14 +291,14 @@ func TestMatchOfScrolledBoxes(t *testing.T) {
 
 const testResume = "Read /home/dev/web/doc.md and continue from where you left off."
 
-func TestStands(t *testing.T) {
+func TestHolds(t *testing.T) {
 	t.Parallel()
 	for box, want := range map[string]bool{
 		"/clear": true, " /clear ": true, "/clear now": false, "/clearly": false, "x /clear": false, "/new": false, "": false, "/clear\n/clear": false,
 	} {
 		b, ok := findBox(ParseScreen(testRule+"\n❯ "+box+"\n"+testRule+"\n", Cursor{}))
-		if got := b.stands("/clear"); !ok || got != want {
-			t.Errorf("%q: stands = %v, want %v", box, got, want)
+		if got := b.holds("/clear"); !ok || got != want {
+			t.Errorf("%q: holds = %v, want %v", box, got, want)
 		}
 	}
 }
@@ -361,8 +361,8 @@ func FuzzRefusal(f *testing.F) {
 	f.Fuzz(func(t *testing.T, capture string, x, y int) {
 		v := view{screen: ParseScreen(capture, Cursor{x, y})}
 		r := Refusal(v.screen)
-		if r < ReasonNone || r >= reasons {
-			t.Errorf("Refusal = %d", r)
+		if _, known := reasonTexts[r]; !known && r != ReasonNone {
+			t.Errorf("Refusal = %q", r)
 		}
 		if err := v.shows(testText, true); r == ReasonNone && err == nil {
 			t.Error("the text is in a box that is empty")

@@ -13,36 +13,37 @@ import (
 	"time"
 )
 
-// Options are the settings of a Server. The zero value is good.
+// Options are the settings of a Server. The zero value has the defaults.
 type Options struct {
 	// Binary is the tmux command, a name or a path; "" for tmux.
 	Binary string
-	// Timeout is how long one tmux command may take; 0 for 2 s. A server that is
-	// suspended makes every command wait for all of it.
+	// Timeout limits one tmux command; 0 for 2 s. A suspended server makes each
+	// command take all of it.
 	Timeout time.Duration
 	// Echo is how long the client may take to show what was pasted; 0 for 5 s.
 	Echo time.Duration
-	// Quiet is how long nobody may have used the pane from an attached terminal; 0 for
-	// 3 s, negative for no such check. tmux counts in whole seconds: at least 1 s, so that
-	// a key that comes next is in another.
+	// Quiet is how long the pane must be unused from attached terminals; 0 for 3 s,
+	// negative for no such check. tmux counts in whole seconds: at least 1 s, so that
+	// the next key is in another second.
 	Quiet time.Duration
 }
 
-// Server talks to tmux servers, any number of them. It holds no connection and needs
-// no closing. Its methods may be called by many goroutines at once.
+// Server talks to any number of tmux servers. It holds no connection and needs no
+// closing. Its methods may be called by many goroutines at once.
 type Server struct {
-	binary               string
-	timeout, echo, quiet time.Duration
-	now                  func() time.Time
-
-	lanes sync.Map // those that are in use, with channels that are closed when they are left
+	binary  string
+	timeout time.Duration
+	echo    time.Duration
+	quiet   time.Duration
+	now     func() time.Time
+	locks   sync.Map // a chan struct{} for each lockKey
 }
 
-// lane is what a text at a time is typed into. The server's pid is no part of it, for
-// who knows it and who does not mean the same pane.
-type lane struct{ socket, id string }
+// lockKey identifies a pane for the lock. It lacks the server's pid, which not
+// every caller has.
+type lockKey struct{ socket, id string }
 
-// New finds the tmux command. Without one there is nothing to type with.
+// New finds the tmux command.
 func New(o Options) (*Server, error) {
 	path, err := exec.LookPath(cmp.Or(o.Binary, "tmux"))
 	if err != nil {
@@ -60,19 +61,18 @@ func New(o Options) (*Server, error) {
 	}, nil
 }
 
-// enterLane waits for the caller's turn, which lasts until release is called.
-func (s *Server) enterLane(ctx context.Context, p Pane) (release func(), err error) {
-	key, left := lane{p.Socket, p.ID}, make(chan struct{})
-	for {
-		other, taken := s.lanes.LoadOrStore(key, left)
-		if !taken {
-			return func() { s.lanes.Delete(key); close(left) }, nil
-		}
-		select {
-		case <-other.(chan struct{}):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+// lock waits until no other text is typed into the pane.
+func (s *Server) lock(ctx context.Context, p Pane) (unlock func(), err error) {
+	value, _ := s.locks.LoadOrStore(lockKey{p.Socket, p.ID}, make(chan struct{}, 1))
+	lock := value.(chan struct{})
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	select {
+	case lock <- struct{}{}:
+		return func() { <-lock }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
 }
 
@@ -80,57 +80,61 @@ func (s *Server) enterLane(ctx context.Context, p Pane) (release func(), err err
 func (s *Server) run(ctx context.Context, socket string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errNoAnswer)
 	defer cancel()
-	cmd := s.command(ctx, socket, args...)
 	var out, complaint bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaint
-	if err := complete(ctx, cmd.Run(), complaint.String()); err != nil {
+	cmd := s.command(ctx, socket, args...)
+	cmd.Stdout = &out
+	cmd.Stderr = &complaint
+	if err := commandError(ctx, cmd.Run(), complaint.String()); err != nil {
 		return "", err
 	}
 	return out.String(), nil
 }
 
-// command is tmux on a socket, not yet started.
+// command returns a tmux command on a socket.
 func (s *Server) command(ctx context.Context, socket string, args ...string) *exec.Cmd {
-	// -u: the client's glyphs are wanted as they are, whatever locales there are here.
+	// -u keeps the client's glyphs, whatever the locale is.
 	cmd := exec.CommandContext(ctx, s.binary, append([]string{"-u", "-S", socket}, args...)...)
-	// Nothing of our own environment: TMUX would name another server.
+	// Our own environment is left out: TMUX would name another server.
 	cmd.Env = []string{"LC_ALL=C.UTF-8"}
 	cmd.WaitDelay = s.timeout
 	return cmd
 }
 
-// complete is the error of a command that has ended, with what it said.
-func complete(ctx context.Context, err error, complaint string) error {
-	switch {
+// commandError adds to the error of a tmux command what it printed.
+func commandError(ctx context.Context, err error, complaint string) error {
+	switch complaint = strings.TrimSpace(complaint); {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case complaint == "":
+		return err
 	}
-	if said := strings.TrimSpace(complaint); said != "" {
-		return &saidError{said, err}
-	}
-	return err
+	return &tmuxError{complaint, err}
 }
 
 var errNoAnswer = errors.New("tmux did not answer in time")
 
-// saidError is what tmux said when it failed.
-type saidError struct {
-	said string
+// tmuxError is a failure that tmux explained.
+type tmuxError struct {
+	text string
 	err  error
 }
 
-func (e *saidError) Error() string { return fmt.Sprintf("tmux: %.200q", e.said) }
-func (e *saidError) Unwrap() error { return e.err }
+func (e *tmuxError) Error() string { return fmt.Sprintf("tmux: %.200q", e.text) }
+func (e *tmuxError) Unwrap() error { return e.err }
 
-// failed turns the failure of a tmux command into an Error. That a server or pane is no
-// more can only be told from the wording, which has been the same since tmux 1.8.
+// complained reports whether a failed command printed one of these words.
+func complained(err error, words ...string) bool {
+	e, ok := errors.AsType[*tmuxError](err)
+	return ok && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(e.text, w) })
+}
+
+// failed turns the failure of a tmux command into an Error. Only the wording shows
+// that a server or pane is gone; it has been the same since tmux 1.8.
 func failed(op string, p Pane, err error) *Error {
 	e := &Error{Op: op, Pane: p, Reason: ReasonUnknown, Err: err}
-	said, ok := errors.AsType[*saidError](err)
-	gone := []string{"no server running", "error connecting to", "can't find pane", "server exited", "lost server"}
-	if ok && slices.ContainsFunc(gone, func(words string) bool { return strings.Contains(said.said, words) }) {
+	if complained(err, "no server running", "error connecting to", "can't find pane", "server exited", "lost server") {
 		e.Reason = ReasonGone
 	}
 	return e

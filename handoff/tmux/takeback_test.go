@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-func TestAtCursor(t *testing.T) {
+func TestBeforeCursor(t *testing.T) {
 	t.Parallel()
 	const text = "[sm message] #a1b2c3"
 	for _, c := range []struct {
 		name, screen string
 		cursor       Cursor
-		want, beside bool
+		want         bool
+		followed     bool
 	}{
 		{"after a prompt", "$ " + text, Cursor{22, 0}, true, false},
 		{"alone", text, Cursor{20, 0}, true, false},
@@ -36,14 +37,14 @@ func TestAtCursor(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			v := view{State: State{Cursor: c.cursor, Width: 34}, screen: ParseScreen(c.screen, c.cursor)}
-			if got, beside := v.atCursor(text); got != c.want || beside != c.beside {
-				t.Errorf("atCursor = %v, %v, want %v, %v", got, beside, c.want, c.beside)
+			if got, followed := v.beforeCursor(text); got != c.want || followed != c.followed {
+				t.Errorf("beforeCursor = %v, %v, want %v, %v", got, followed, c.want, c.followed)
 			}
 		})
 	}
 }
 
-func TestStanding(t *testing.T) {
+func TestFindText(t *testing.T) {
 	t.Parallel()
 	const text = "[sm message] #a1b2c3"
 	box := func(row string) string { return testRule + "\n❯\u00a0" + row + "\n" + testRule + "\n" }
@@ -51,40 +52,40 @@ func TestStanding(t *testing.T) {
 	raw := terminal{}
 	for _, c := range []struct {
 		name   string
-		ground ground
+		reader reader
 		state  State
 		screen string
 		cursor Cursor
 		keys   int
-		want   standing
+		want   place
 	}{
-		{"in the box", ground{true, true, raw}, State{}, box(text), at(22, 1), 0, standsBox},
-		{"in the box with more", ground{true, true, raw}, State{}, box(text + "x"), at(23, 1), 0, standsUnclear},
-		{"not shown yet", ground{true, true, raw}, State{}, box(""), at(2, 1), 0, standsUnclear},
-		{"erased", ground{true, true, raw}, State{}, box(""), at(2, 1), 1, standsNowhere},
-		{"erased in part", ground{true, true, raw}, State{}, box("[sm mess"), at(10, 1), 1, standsBox},
-		{"somebody's, begun alike", ground{true, true, raw}, State{}, box("[sm mess"), at(10, 1), 0, standsUnclear},
-		{"in the box, a dialog below", ground{true, true, raw}, State{}, box(text) + " ❯ 1. Yes\n", at(22, 1), 0, standsUnclear},
-		{"in the box, the cursor below", ground{true, true, raw}, State{}, box(text), at(0, 4), 0, standsUnclear},
-		{"hidden by a mode", ground{true, true, raw}, State{InMode: true}, box(text), at(22, 1), 0, standsUnclear},
-		{"a client that hangs", ground{true, true, terminal{unread: len(text) + brackets}}, State{}, box(""), at(2, 1), 0, standsUnclear},
-		{"nobody reads", ground{true, false, terminal{unread: len(text) + brackets}}, State{}, box(""), at(2, 1), 0, standsUnread},
-		{"nobody reads, no brackets", ground{true, false, terminal{unread: len(text)}}, State{}, box(""), at(2, 1), 0, standsUnread},
-		{"something else is unread, too", ground{true, false, terminal{unread: len(text) + 1}}, State{}, box(""), at(2, 1), 0, standsUnclear},
-		{"in line mode", ground{true, false, terminal{lines: true, echo: true}}, State{}, box(""), at(2, 1), 0, standsLine},
-		{"in line mode, erased", ground{true, false, terminal{lines: true, echo: true}}, State{}, box(""), at(2, 1), 1, standsNowhere},
-		{"in line mode, to be erased again", ground{true, false, terminal{lines: true, echo: true}}, State{}, box(text), at(22, 1), 1, standsLine},
-		{"on a shell's line", ground{true, false, raw}, State{}, "$ " + text, at(22, 0), 0, standsShell},
-		{"on a shell's line with more", ground{true, false, raw}, State{}, "$ " + text + " x", at(24, 0), 0, standsUnclear},
-		{"an empty line", ground{true, false, raw}, State{}, "$ ", at(2, 0), 0, standsNowhere},
-		{"a dead pane", ground{true, false, raw}, State{Dead: true}, text, at(0, 0), 0, standsNowhere},
-		{"a terminal that cannot be read", ground{}, State{}, "$ " + text, at(22, 0), 0, standsUnclear},
+		{"in the box", reader{true, true, raw}, State{}, box(text), at(22, 1), 0, inputBox},
+		{"in the box with more", reader{true, true, raw}, State{}, box(text + "x"), at(23, 1), 0, unclear},
+		{"not shown yet", reader{true, true, raw}, State{}, box(""), at(2, 1), 0, unclear},
+		{"erased", reader{true, true, raw}, State{}, box(""), at(2, 1), 1, nowhere},
+		{"erased in part", reader{true, true, raw}, State{}, box("[sm mess"), at(10, 1), 1, inputBox},
+		{"somebody's, begun alike", reader{true, true, raw}, State{}, box("[sm mess"), at(10, 1), 0, unclear},
+		{"in the box, a dialog below", reader{true, true, raw}, State{}, box(text) + " ❯ 1. Yes\n", at(22, 1), 0, unclear},
+		{"in the box, the cursor below", reader{true, true, raw}, State{}, box(text), at(0, 4), 0, unclear},
+		{"hidden by a mode", reader{true, true, raw}, State{InMode: true}, box(text), at(22, 1), 0, unclear},
+		{"a client that hangs", reader{true, true, terminal{unread: len(text) + brackets}}, State{}, box(""), at(2, 1), 0, unclear},
+		{"nobody reads", reader{true, false, terminal{unread: len(text) + brackets}}, State{}, box(""), at(2, 1), 0, unread},
+		{"nobody reads, no brackets", reader{true, false, terminal{unread: len(text)}}, State{}, box(""), at(2, 1), 0, unread},
+		{"something else is unread, too", reader{true, false, terminal{unread: len(text) + 1}}, State{}, box(""), at(2, 1), 0, unclear},
+		{"in line mode", reader{true, false, terminal{lines: true, echo: true}}, State{}, box(""), at(2, 1), 0, kernelLine},
+		{"in line mode, erased", reader{true, false, terminal{lines: true, echo: true}}, State{}, box(""), at(2, 1), 1, nowhere},
+		{"in line mode, to be erased again", reader{true, false, terminal{lines: true, echo: true}}, State{}, box(text), at(22, 1), 1, kernelLine},
+		{"on a shell's line", reader{true, false, raw}, State{}, "$ " + text, at(22, 0), 0, shellLine},
+		{"on a shell's line with more", reader{true, false, raw}, State{}, "$ " + text + " x", at(24, 0), 0, unclear},
+		{"an empty line", reader{true, false, raw}, State{}, "$ ", at(2, 0), 0, nowhere},
+		{"a dead pane", reader{true, false, raw}, State{Dead: true}, text, at(0, 0), 0, nowhere},
+		{"a terminal that cannot be read", reader{}, State{}, "$ " + text, at(22, 0), 0, unclear},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.state.Cursor = c.cursor
 			v := view{State: c.state, screen: ParseScreen(c.screen, c.cursor)}
-			if got := v.standing(c.ground, text, c.keys); got != c.want {
-				t.Errorf("standing = %d, want %d", got, c.want)
+			if got := v.find(c.reader, text, c.keys); got != c.want {
+				t.Errorf("find = %d, want %d", got, c.want)
 			}
 		})
 	}
@@ -130,10 +131,7 @@ func TestTakeBack(t *testing.T) {
 				})
 			}
 
-			if err := sh.load(t.Context(), sh.socket, text, "late"); err != nil {
-				t.Fatal(err)
-			}
-			sh.tmux("paste-buffer", "-p", "-r", "-d", "-b", "late", "-t", sh.pane)
+			sh.pasteUnchecked(sh.pane, text)
 			want := ""
 			if c.draft != "" {
 				sh.tmux("send-keys", "-t", sh.pane, "-l", c.draft)

@@ -1,16 +1,17 @@
 package tmux
 
-// terminal is what the kernel says of a terminal at one moment.
+import "errors"
+
+// errNoProc makes every verification fail.
+var errNoProc = errors.New("processes can be checked on Linux only")
+
+// terminal is the state of a terminal in the kernel.
 type terminal struct {
 	device uint64
-	// lines is that the kernel gathers what is typed into lines, with its own editing; echo
-	// that it shows what is typed. A program that reads keys has switched off both.
-	lines, echo bool
-	// kill is the key that erases a line being gathered, 0 for none.
-	kill byte
-	// unread is the number of bytes that came in and that no program has read, without those
-	// of a line that is being gathered.
-	unread int
+	lines  bool // the kernel edits lines; off for a program that reads keys
+	echo   bool // the kernel shows what is typed; off likewise
+	kill   byte // the key that erases the kernel's line, 0 for none
+	unread int  // bytes that no program has read, without those of the kernel's line
 }
 
 func (t terminal) raw() bool { return !t.lines && !t.echo }

@@ -8,49 +8,53 @@ import (
 	"sm/handoff/proc"
 )
 
-// withTerminal opens a terminal only for as long as f runs: an open one would keep tmux
-// from seeing that the last of its programs has ended.
+// withTerminal opens a terminal while f runs. An open terminal would hide from tmux
+// that the last program in it has ended.
 func withTerminal(path string, f func(fd int) error) error {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("open terminal %q: %w", path, err)
+	if err == nil {
+		err = f(fd)
+		_ = unix.Close(fd) // nothing was written
 	}
-	defer func() { _ = unix.Close(fd) }() // nothing was written
-	return f(fd)
+	if err != nil {
+		return fmt.Errorf("terminal %q: %w", path, err)
+	}
+	return nil
 }
 
-// readTerminal looks at a terminal. It does not wait, and reads nothing from it.
+// readTerminal reads a terminal's state, and none of its input.
 func readTerminal(path string) (t terminal, err error) {
 	err = withTerminal(path, func(fd int) error {
 		var st unix.Stat_t
 		if err := unix.Fstat(fd, &st); err != nil {
-			return fmt.Errorf("look at terminal %q: %w", path, err)
+			return err
 		}
 		if st.Mode&unix.S_IFMT != unix.S_IFCHR {
-			return fmt.Errorf("look at terminal %q: not a device", path)
+			return unix.ENOTTY
 		}
-		t.device = proc.Device(unix.Major(st.Rdev), unix.Minor(st.Rdev))
-		if t.unread, err = unix.IoctlGetInt(fd, unix.TIOCINQ); err != nil {
-			return fmt.Errorf("ask what is unread on terminal %q: %w", path, err)
+		unread, err := unix.IoctlGetInt(fd, unix.TIOCINQ)
+		if err != nil {
+			return err
 		}
 		mode, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 		if err != nil {
-			return fmt.Errorf("read the mode of terminal %q: %w", path, err)
+			return err
 		}
-		t.lines, t.echo = mode.Lflag&unix.ICANON != 0, mode.Lflag&unix.ECHO != 0
-		t.kill = mode.Cc[unix.VKILL]
+		t = terminal{
+			device: proc.Device(unix.Major(st.Rdev), unix.Minor(st.Rdev)),
+			lines:  mode.Lflag&unix.ICANON != 0,
+			echo:   mode.Lflag&unix.ECHO != 0,
+			kill:   mode.Cc[unix.VKILL],
+			unread: unread,
+		}
 		return nil
 	})
 	return t, err
 }
 
-// flush drops what came in on a terminal and that no program has read, with the line that
-// is being gathered.
+// flush drops the input that no program has read, the kernel's line included.
 func flush(path string) error {
 	return withTerminal(path, func(fd int) error {
-		if err := unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH); err != nil {
-			return fmt.Errorf("flush terminal %q: %w", path, err)
-		}
-		return nil
+		return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH)
 	})
 }

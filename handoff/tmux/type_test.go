@@ -40,9 +40,6 @@ func TestType(t *testing.T) {
 		t.Errorf("submitted (-want +got):\n%s", diff)
 	}
 	r.noBuffers()
-	if r.lanesInUse() != 0 {
-		t.Errorf("%d lanes are kept", r.lanesInUse())
-	}
 }
 
 func TestTypeChecksText(t *testing.T) {
@@ -295,8 +292,5 @@ func TestTypeOneAtATime(t *testing.T) {
 		if len(seen) != each || len(of.submitted()) != each {
 			t.Errorf("submitted %q", of.submitted())
 		}
-	}
-	if r.lanesInUse() != 0 {
-		t.Errorf("%d lanes are kept", r.lanesInUse())
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sm/handoff/proc"
 )
 
 // A client that has given its terminal back, and has not ended yet.
@@ -66,17 +68,6 @@ func TestErrors(t *testing.T) {
 	if ReasonOf(nil) != ReasonNone || ReasonOf(os.ErrClosed) != ReasonUnknown || PastedIn(os.ErrClosed) || PastedIn(nil) {
 		t.Error("other errors are not understood")
 	}
-	seen := map[string]bool{}
-	for r := range reasons {
-		text := reasonTexts[r]
-		if text.name == "" || text.matter == "" || text.remedy == "" || seen[r.String()] {
-			t.Errorf("reason %d has no texts of its own: %+v", r, text)
-		}
-		seen[r.String()] = true
-	}
-	if Reason(99).String() != "unknown" {
-		t.Error("a reason that is none has a name")
-	}
 }
 
 func TestVerify(t *testing.T) {
@@ -85,22 +76,23 @@ func TestVerify(t *testing.T) {
 	a := r.startWindow()
 	verify := func(name string, p Pane, c Client, want Reason) {
 		t.Helper()
-		if err := r.Verify(t.Context(), p, c); ReasonOf(err) != want || (want == ReasonNone) != (err == nil) {
-			t.Errorf("%s: Verify = %v, want %v", name, err, want)
+		if err := r.Ready(t.Context(), p, c); ReasonOf(err) != want || (want == ReasonNone) != (err == nil) {
+			t.Errorf("%s: Ready = %v, want %v", name, err, want)
 		}
 	}
-	verify("as it is", a.pane, a.client, ReasonNone)
+	a.reaches(ReasonNone)
 	verify("the server's pid unknown", Pane{a.pane.Socket, 0, a.pane.ID}, a.client, ReasonNone)
 	verify("another server", Pane{a.pane.Socket, 1, a.pane.ID}, a.client, ReasonServerChanged)
 	verify("no such pane", Pane{a.pane.Socket, 0, "%999"}, a.client, ReasonGone)
 	verify("no such server", Pane{a.pane.Socket + "x", 0, a.pane.ID}, a.client, ReasonGone)
 	verify("started at another time", a.pane, Client{a.client.PID, "1"}, ReasonReused)
-	self, err := readProcess(os.Getpid())
+	verify("without a start time", a.pane, Client{PID: a.client.PID}, ReasonReused)
+	self, err := proc.Stat("/proc", os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
 	verify("a process elsewhere", a.pane, Client{os.Getpid(), self.Start}, ReasonReused)
-	verify("no process", a.pane, Client{0, "1"}, ReasonUnknown)
+	verify("no process", a.pane, Client{0, "1"}, ReasonGone)
 
 	for _, c := range []struct {
 		name    string
@@ -119,7 +111,6 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%s: Type = %v", c.name, err)
 		}
 		r.tmux(c.off...)
-		verify("after "+c.name, a.pane, a.client, ReasonNone)
 	}
 	a.untouched()
 	r.noBuffers()
@@ -149,7 +140,7 @@ func TestUnfit(t *testing.T) {
 func TestVerifyTerminal(t *testing.T) {
 	t.Parallel()
 	newIdleRig(t, Options{}) // for its conditions
-	self, err := readProcess(os.Getpid())
+	self, err := proc.Stat("/proc", os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +176,7 @@ func TestDeadPane(t *testing.T) {
 func TestShellInFront(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, Options{})
-	a, argv := r.command()
+	a, argv := r.standIn()
 	id := r.tmux("new-window", "-d", "-t", "keep:", "-P", "-F", "#{pane_id}", "sh", "-i")
 	r.tmux("send-keys", "-t", id, strings.Join(argv, " "), "Enter")
 	a.met(id)
@@ -211,7 +202,7 @@ func TestShellInFront(t *testing.T) {
 	signal(syscall.SIGSTOP)
 	refused(ReasonStopped)
 	r.until("the shell is in front", func() bool {
-		p, err := readProcess(a.client.PID)
+		p, err := proc.Stat("/proc", a.client.PID)
 		return err == nil && p.Front != p.Group
 	})
 	signal(syscall.SIGCONT)
@@ -221,18 +212,10 @@ func TestShellInFront(t *testing.T) {
 	if n := len(a.events("paste")); n != 1 {
 		t.Errorf("%d pastes", n)
 	}
-	if screen, err := r.Screen(t.Context(), a.pane); err != nil || strings.Contains(screenText(screen), testText) {
-		t.Errorf("the shell got it: %v, %s", err, screenText(screen))
+	if screen := r.tmux("capture-pane", "-p", "-t", a.pane.ID); strings.Contains(screen, testText) {
+		t.Errorf("the shell got it: %s", screen)
 	}
 	r.noBuffers()
-}
-
-func screenText(s Screen) string {
-	var b strings.Builder
-	for _, row := range s.Rows {
-		b.WriteString(row.String() + "\n")
-	}
-	return b.String()
 }
 
 // Somebody looks at the pane in an attached terminal, and has just pressed a key.
@@ -323,30 +306,6 @@ func TestQuiet(t *testing.T) {
 		if err := s.refuse(view{used: time.Now().Add(-c.since)}, ReasonNone); ReasonOf(err) != c.want {
 			t.Errorf("refuse after %v of %v = %v", c.since, c.quiet, err)
 		}
-	}
-}
-
-func TestFind(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, Options{})
-	a := r.startWindow()
-	r.tmux("new-session", "-d", "-t", "keep", "-s", "keep-2") // shares its windows
-	states, err := r.Find(t.Context(), r.socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ids []string
-	for _, s := range states {
-		ids = append(ids, s.Pane.ID)
-	}
-	if diff := cmp.Diff([]string{"%0", a.pane.ID}, ids); diff != "" {
-		t.Errorf("panes (-want +got):\n%s", diff)
-	}
-	if _, err := r.Find(t.Context(), r.socket+"x"); ReasonOf(err) != ReasonGone {
-		t.Errorf("Find without a server = %v", err)
-	}
-	if _, err := os.Stat(r.socket + "x"); err == nil {
-		t.Error("a server was started")
 	}
 }
 
