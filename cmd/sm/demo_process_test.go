@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -106,19 +104,6 @@ func newDemo(t *testing.T, beside *daemon, bySocketVariable bool) *daemon {
 	d.exited = exited
 	go func() { exited <- cmd.Wait() }()
 	return d
-}
-
-// TestDemoRefusals: its folders are its own.
-func TestDemoRefusals(t *testing.T) {
-	t.Parallel()
-	for _, flag := range []string{"--projects", "--state"} {
-		env := testEnv(map[string]string{"HOME": t.TempDir()})
-		code := env.execute(t.Context(), []string{"observe", "--demo", flag, t.TempDir()})
-		want := "sm: --demo has folders of its own; leave out " + flag
-		if got := env.Stderr.(*bytes.Buffer).String(); code != 2 || !strings.HasPrefix(got, want) {
-			t.Errorf("%s: %d %s", flag, code, got)
-		}
-	}
 }
 
 // TestMissingDirs: what is made for a socket is known, and nothing else.
