@@ -20,14 +20,23 @@ const received = `{
 	};
 }`
 
-// mouse sends one event of the left button at the middle of an element.
-func (b *browser) mouse(kind input.DispatchMouseEventType, selector string) {
+// A point is a place in the window of a browser.
+type point struct{ x, y float64 }
+
+// middle is the middle of an element.
+func (b *browser) middle(selector string) point {
 	b.t.Helper()
 	at := eval[map[string]float64](b, fmt.Sprintf(`document.querySelector(%q).getBoundingClientRect().toJSON()`, selector))
+	return point{at["left"] + at["width"]/2, at["top"] + at["height"]/2}
+}
+
+// mouse sends one event of the left button.
+func (b *browser) mouse(kind input.DispatchMouseEventType, at point) {
+	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{
 		Type:       kind,
-		X:          at["left"] + at["width"]/2,
-		Y:          at["top"] + at["height"]/2,
+		X:          at.x,
+		Y:          at.y,
 		Button:     input.MouseButtonLeft,
 		ClickCount: 1,
 	})
@@ -57,12 +66,13 @@ func TestBrowserClicksDuringUpdates(t *testing.T) {
 			window.lastTop = document.querySelector(%q).getBoundingClientRect().top;
 			return window.lastTop === was;
 		})()`, c.selector))
-		b.mouse(input.DispatchMouseEventTypeMousePressed, c.selector)
+		at := b.middle(c.selector)
+		b.mouse(input.DispatchMouseEventTypeMousePressed, at)
 		r.write(c.agent, reply(ago(0), fmt.Sprint("n", i), c.tokens, 1))
 		text := fmt.Sprintf("%dk of 200k", c.tokens/1000)
 		b.until(c.name+": the update arrives", fmt.Sprintf(`window.received.includes(%q)`, text))
 		b.until(c.name+": a few frames pass", `(window.drawn = (window.drawn ?? 0) + 1) % 5 === 0`)
-		b.mouse(input.DispatchMouseEventTypeMouseReleased, c.selector)
+		b.mouse(input.DispatchMouseEventTypeMouseReleased, at)
 		if got := eval[string](b, `location.search`); got != c.search {
 			t.Errorf("%s: the address has %q, want %q", c.name, got, c.search)
 		}
@@ -73,6 +83,39 @@ func TestBrowserClicksDuringUpdates(t *testing.T) {
 			b.until(c.name+": the update is drawn", says(c.agent, text))
 		}
 	}
+	b.quiet()
+	r.stop()
+}
+
+// TestBrowserClickWhileDetailOpens presses the button on a row before the detail
+// of another one, which takes the place of that row, has arrived.
+func TestBrowserClickWhileDetailOpens(t *testing.T) {
+	r := someAgents(t)
+	b := browse(t, r, "/", 1280, 1600)
+	_, err := chromedp.Call(
+		b.ctx,
+		cdpage.AddScriptToEvaluateOnNewDocument,
+		cdpage.AddScriptToEvaluateOnNewDocumentParams{Source: received},
+	)
+	noErrors(t, err)
+	b.do(chromedp.Reload())
+	b.live()
+
+	selector := "#" + webpage.Key(uuid(3)) + " .c-context"
+	at := b.middle(selector)
+	b.mouse(input.DispatchMouseEventTypeMousePressed, at)
+	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`
+		history.pushState(null, '', '?session=%s');
+		dispatchEvent(new PopStateEvent('popstate'));
+	`, uuid(1))))
+	b.until("the detail arrives", `'html' in JSON.parse(window.received || '{}')`)
+	b.until("a few frames pass", `(window.drawn = (window.drawn ?? 0) + 1) % 5 === 0`)
+	b.mouse(input.DispatchMouseEventTypeMouseReleased, at)
+
+	if got, want := eval[string](b, `location.search`), "?session="+uuid(3); got != want {
+		t.Errorf("the address has %q, want %q", got, want)
+	}
+	b.until("the detail is open", `document.querySelector('#detail .big') !== null`)
 	b.quiet()
 	r.stop()
 }

@@ -4,6 +4,7 @@ const agents = new Map(); // by key: Data of the server, with html
 const drawn = new Map(); // by key: the row in the page, the HTML that it was made of, and the same as an element
 const summary = $('#head'); // above the list: counts, chips, notices
 let summaryWas = summary.cloneNode(true), summaryNow = summaryWas; // as drawn, and as to be drawn
+let detailNow = ''; // the HTML of the detail that is to be drawn
 let items = [], tops = null; // what is listed, agents and groups; tops of the items where groups make them uneven
 let stride = 57, head = 36, wide = 8, waiting = 0; // heights of the rows, and how many columns there are
 let current = ''; // the key of the row that the keyboard is at
@@ -147,6 +148,8 @@ const redraw = () => {
 const arrange = () => {
   cancelAnimationFrame(waiting);
   waiting = 0;
+  if (detailNow) show(detailNow);
+  detailNow = '';
   if (summaryNow !== summaryWas) {
     patch(summary, summaryWas, summaryNow);
     summaryWas = summaryNow;

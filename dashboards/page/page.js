@@ -11,6 +11,7 @@ const open = (id, push = true) => {
   const was = chosen.session;
   chosen.session = id;
   if (push) history.pushState(null, '', address());
+  detailNow = '';
   if (!id) hide();
   parts.clear(); // of another agent nothing stays
   arrange();
@@ -85,7 +86,11 @@ const listen = () => {
     f(event.data && JSON.parse(event.data));
   });
   on('state', take);
-  on('detail', (news) => { if (chosen.session) show(news.html); });
+  on('detail', (news) => {
+    if (!chosen.session) return;
+    detailNow = news.html;
+    redraw();
+  });
   on('beat', () => {});
   es.onerror = () => {
     if (es !== source) return;
