@@ -48,35 +48,35 @@ func (a *AgentState) busy() bool {
 }
 
 // silent is when the lack of readings becomes worth telling, 0 for never.
-func (nt *notices) silent(a *AgentState) Instant {
-	if !a.busy() || a.Silent || a.Muted || nt.options.NoDataAfter <= 0 {
+func (e *Engine) silent(a *AgentState) Instant {
+	if !a.busy() || a.Silent || a.Muted || e.options.NoDataAfter <= 0 {
 		return 0
 	}
-	return a.heard() + Instant(nt.options.NoDataAfter)
+	return a.heard() + Instant(e.options.NoDataAfter)
 }
 
 // heard is the last sign of work or rest: what came before it says nothing of the silence since.
 func (a *AgentState) heard() Instant { return max(a.Data, a.Turned, a.Started, a.Attempted) }
 
 // silence warns the operator about an agent that works without showing readings.
-func (nt *notices) silence(a *AgentState) {
-	if t := nt.silent(a); t != 0 && nt.now >= t {
-		nt.sayNoData(a, t)
+func (e *Engine) silence(a *AgentState) {
+	if t := e.silent(a); t != 0 && e.now >= t {
+		e.sayNoData(a, t)
 	}
 }
 
 // sayNoData says that a new episode has begun.
-func (nt *notices) sayNoData(a *AgentState, t Instant) {
+func (e *Engine) sayNoData(a *AgentState, t Instant) {
 	a.Silent = true
 	a.Episodes++
-	nt.changed[a.Agent] = struct{}{}
+	e.changed[a.Agent] = struct{}{}
 	d := a.data()
 	if quiet := t - a.heard(); quiet > 0 && quiet < t {
 		d.Minutes = minutes(quiet)
 	} else {
-		d.Minutes = minutes(Instant(nt.options.NoDataAfter))
+		d.Minutes = minutes(Instant(e.options.NoDataAfter))
 	}
-	nt.say(a, notice{kind: KindNoData, ref: strconv.Itoa(a.Episodes), at: t, operator: true, data: d})
+	e.say(a, notice{kind: KindNoData, ref: strconv.Itoa(a.Episodes), at: t, operator: true, data: d})
 }
 
 // minutes rounds, to at least 1.

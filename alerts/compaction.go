@@ -18,19 +18,19 @@ const (
 
 // begin notes that a client began to compact. Only a result opens a cycle: the
 // attempt may fail, be blocked, or write a summary for later.
-func (c *cycles) begin(a *AgentState, ev *Event, t Instant) {
+func (e *Engine) begin(a *AgentState, ev *Event, t Instant) {
 	again := a.Attempted < a.Opened && a.Opened < t // the one before has had its result
 	fresh := a.Attempted == 0 || max(t-a.Attempted, a.Attempted-t) > doubled || again
 	a.Attempted = max(a.Attempted, t)
-	late := a.Cause == CauseCompaction && a.First == 0 && t <= a.Opened+c.settle
+	late := a.Cause == CauseCompaction && a.First == 0 && t <= a.Opened+e.settle
 	if late || t <= a.Opened || a.First != 0 && t <= a.First || t < a.Begun {
 		if fresh {
-			c.attempted(a, ev.Trigger)
+			e.attempted(a, ev.Trigger)
 		}
 		return // its result is known already: without a reply there is nothing new to compact
 	}
 	if fresh {
-		c.countAttempt(a)
+		e.countAttempt(a)
 		a.Uncounted = true
 	}
 	a.Begun = t
@@ -38,18 +38,18 @@ func (c *cycles) begin(a *AgentState, ev *Event, t Instant) {
 	a.Trigger = ev.Trigger
 }
 
-func (c *cycles) attempted(a *AgentState, trigger Trigger) {
+func (e *Engine) attempted(a *AgentState, trigger Trigger) {
 	a.Attempts[trigger]++
-	c.counters.Attempts[trigger]++
+	e.counters.Attempts[trigger]++
 }
 
 // countAttempt counts the newest attempt to compact: once, when it has a result,
 // lapses, or is followed by another. A client that goes on without a result has only written a summary for
 // later, which is no attempt.
-func (c *cycles) countAttempt(a *AgentState) {
+func (e *Engine) countAttempt(a *AgentState) {
 	if a.Uncounted {
 		a.Uncounted = false
-		c.attempted(a, a.Trigger)
+		e.attempted(a, a.Trigger)
 	}
 }
 
@@ -63,7 +63,7 @@ func (e *Engine) Dismiss(id AgentID) {
 	}
 }
 
-func (c *cycles) dismiss(a *AgentState) {
+func (e *Engine) dismiss(a *AgentState) {
 	a.Uncounted = false
 	a.settled()
 }
@@ -81,43 +81,43 @@ func (e *Engine) Compacting(before time.Time) []AgentID {
 }
 
 // lapses is when a compaction without a result ends by itself, 0 for none.
-func (c *cycles) lapses(a *AgentState) Instant {
+func (e *Engine) lapses(a *AgentState) Instant {
 	if !a.Compacting {
 		return 0
 	}
-	return a.Begun + c.settle
+	return a.Begun + e.settle
 }
 
 // lapse ends a compaction that has shown no result for too long, so that nothing
 // waits for a sign that was lost. Begun stays: a result that is told late still
 // belongs to it.
-func (c *cycles) lapse(a *AgentState, now Instant) {
-	if end := c.lapses(a); end != 0 && now >= end {
+func (e *Engine) lapse(a *AgentState, now Instant) {
+	if end := e.lapses(a); end != 0 && now >= end {
 		a.Compacting = false
-		c.countAttempt(a)
-		c.counters.Lapsed++
-		c.changed[a.Agent] = struct{}{}
-		c.timers.wake(a, now)
+		e.countAttempt(a)
+		e.counters.Lapsed++
+		e.changed[a.Agent] = struct{}{}
+		e.wake(a, now)
 	}
 }
 
 // compacted takes a sign that a compaction has taken place.
-func (c *cycles) compacted(a *AgentState, ev *Event, t Instant) {
+func (e *Engine) compacted(a *AgentState, ev *Event, t Instant) {
 	o := &opening{sign: ev.Sign, cause: CauseCompaction, at: t, trigger: ev.Trigger, pre: ev.PreTokens}
 	switch ev.Sign {
 	case SignBoundary:
 		if o.key = ev.Key; o.key != 0 {
 			if slices.Contains(a.Boundaries, o.key) {
 				if o.key == a.Boundary && ev.Trigger != a.Made { // more is known of it by now
-					c.limits.forget(a, ev)
-					c.limits.learn(a, ev)
-					c.notices.count(a, o, ev.Trigger)
+					e.forget(a, ev)
+					e.learn(a, ev)
+					e.count(a, o, ev.Trigger)
 				}
 				return
 			}
 			a.Boundaries = newest(append(a.Boundaries, o.key), boundariesKept)
 		}
-		c.limits.learn(a, ev)
+		e.learn(a, ev)
 		if ev.History {
 			return
 		}
@@ -130,12 +130,12 @@ func (c *cycles) compacted(a *AgentState, ev *Event, t Instant) {
 	default:
 		return
 	}
-	c.sign(a, o)
+	e.sign(a, o)
 }
 
 // triggerOf is the trigger of a compaction, or that of the attempt that led to it.
-func (c *cycles) triggerOf(a *AgentState, o *opening) Trigger {
-	if o.trigger == transcript.Unknown && a.Begun != 0 && o.at >= a.Begun && o.at <= a.Begun+c.settle {
+func (e *Engine) triggerOf(a *AgentState, o *opening) Trigger {
+	if o.trigger == transcript.Unknown && a.Begun != 0 && o.at >= a.Begun && o.at <= a.Begun+e.settle {
 		return a.Trigger
 	}
 	return o.trigger
@@ -145,9 +145,9 @@ func (c *cycles) triggerOf(a *AgentState, o *opening) Trigger {
 // made after one had begun, and is smaller than what was known before by more than
 // the two points by which roundings of the window can differ. Any other reading of
 // the transcript shows that the client went on without compacting.
-func (c *cycles) shrunk(a *AgentState, r *Reading) bool {
+func (e *Engine) shrunk(a *AgentState, r *Reading) bool {
 	before, known := a.current()
-	if a.Begun == 0 || r.At <= a.Begun || r.At > a.Begun+c.settle || !known || r.At < before.At {
+	if a.Begun == 0 || r.At <= a.Begun || r.At > a.Begun+e.settle || !known || r.At < before.At {
 		return false
 	}
 	if r.Source == transcript.FromStatusline && a.Readings[transcript.FromTranscript].At != 0 && r.At <= a.Begun+lag {
@@ -155,7 +155,7 @@ func (c *cycles) shrunk(a *AgentState, r *Reading) bool {
 	}
 	if r.Tokens+margin(r.Window) >= before.Tokens {
 		if r.Source == transcript.FromTranscript {
-			c.dismiss(a)
+			e.dismiss(a)
 		}
 		return false
 	}
@@ -164,16 +164,16 @@ func (c *cycles) shrunk(a *AgentState, r *Reading) bool {
 
 // guess opens a cycle without any sign, unless that has happened too often: then only
 // the compaction ends.
-func (c *cycles) guess(a *AgentState, t Instant) {
+func (e *Engine) guess(a *AgentState, t Instant) {
 	a.Guesses = slices.DeleteFunc(a.Guesses, func(g Instant) bool { return g <= t-hour })
 	if len(a.Guesses) >= guessesAnHour {
-		c.dismiss(a)
+		e.dismiss(a)
 		return
 	}
 	a.Guesses = append(a.Guesses, t)
-	c.counters.Guessed++
+	e.counters.Guessed++
 	begun := a.Begun
-	c.open(a, &opening{sign: signGuess, cause: CauseCompaction, at: t, trigger: transcript.Unknown})
+	e.open(a, &opening{sign: signGuess, cause: CauseCompaction, at: t, trigger: transcript.Unknown})
 	// It happened some time before: a smaller reading from then is of this cycle too.
 	if a.Before.Source == transcript.FromTranscript {
 		begun = max(begun, a.Before.At)
@@ -186,7 +186,7 @@ func margin(window int64) int64 { return max(0, window) / 50 }
 
 // noticeCompacted tells the parent, or the operator of an agent that has none, once that the agent was compacted and
 // still runs.
-func (nt *notices) noticeCompacted(a *AgentState, o *opening, trigger Trigger) {
+func (e *Engine) noticeCompacted(a *AgentState, o *opening, trigger Trigger) {
 	if trigger == transcript.Idle || a.Said[KindCompacted].At != 0 {
 		return
 	}
@@ -197,8 +197,8 @@ func (nt *notices) noticeCompacted(a *AgentState, o *opening, trigger Trigger) {
 	d.Trigger, d.PreTokens = trigger.String(), thousands(cmp.Or(o.pre, a.Before.Tokens))
 	n := notice{kind: KindCompacted, at: o.at, parent: true, data: d}
 	if a.Parent == "" || a.Parent == a.Agent {
-		n.parent, n.operator = false, nt.options.OperatorCompactions
+		n.parent, n.operator = false, e.options.OperatorCompactions
 	}
-	nt.say(a, n)
+	e.say(a, n)
 	a.counts(KindCompacted, o.at) // where nobody was there to tell, a parent that comes later need not know
 }

@@ -6,14 +6,6 @@ import (
 	"sm/transcript"
 )
 
-// cycles opens and closes the cycles of agents, by signs of compactions and by readings.
-type cycles struct {
-	*board
-	limits  *limits
-	notices *notices
-	timers  *timers
-}
-
 // opening is one sign that the context began anew.
 type opening struct {
 	sign  Sign
@@ -35,14 +27,14 @@ func (o *opening) compacted() bool { return o.cause == CauseCompaction }
 
 // same says whether a sign belongs to the opening of the present cycle, or to one
 // before it, rather than opening another.
-func (c *cycles) same(a *AgentState, o *opening) bool {
+func (e *Engine) same(a *AgentState, o *opening) bool {
 	fresh := a.First == 0
 	switch {
 	case o.at < a.Opened || !fresh && o.at <= a.First:
 		return true
 	case o.handoff != 0 && o.handoff == a.Handoff && (o.key == 0 || !a.Keyed):
 		return true // however late: while a human types the prompt waits for minutes
-	case o.at > a.Opened+c.settle:
+	case o.at > a.Opened+e.settle:
 		return false
 	case o.sign == SignBoundary && a.Boundary != 0 && o.key != 0:
 		return false // two boundaries are two, however close
@@ -75,16 +67,16 @@ func (a *AgentState) refilled() bool {
 }
 
 // sign takes a sign: it opens a cycle, or is one more of the present one.
-func (c *cycles) sign(a *AgentState, o *opening) {
-	if !c.same(a, o) {
-		c.open(a, o)
+func (e *Engine) sign(a *AgentState, o *opening) {
+	if !e.same(a, o) {
+		e.open(a, o)
 		return
 	}
 	other := o.compacted() != (a.Cause == CauseCompaction)
 	// A sign from before the last reading of the cycle before is of that cycle, too.
 	// Samples show the old context for a while even after the sign.
 	older := o.at <= a.Before.At && (a.Before.Source == transcript.FromTranscript || o.at <= a.Before.At-skew)
-	if o.at < a.Opened && (other || older || a.Opened-o.at > c.settle) {
+	if o.at < a.Opened && (other || older || a.Opened-o.at > e.settle) {
 		return
 	}
 	if a.Cause == CauseNone {
@@ -94,11 +86,11 @@ func (c *cycles) sign(a *AgentState, o *opening) {
 	if o.compacted() {
 		a.Cause = CauseCompaction
 	}
-	c.join(a, o)
+	e.join(a, o)
 }
 
 // join adds a sign to the opening of the present cycle.
-func (c *cycles) join(a *AgentState, o *opening) {
+func (e *Engine) join(a *AgentState, o *opening) {
 	a.Signs[o.sign] = cmp.Or(a.Signs[o.sign], o.at)
 	if !o.compacted() {
 		if o.key != 0 {
@@ -106,7 +98,7 @@ func (c *cycles) join(a *AgentState, o *opening) {
 		}
 		a.Handoff = cmp.Or(a.Handoff, o.handoff)
 		if o.at >= a.Begun {
-			c.countAttempt(a)
+			e.countAttempt(a)
 			a.settled()
 		}
 		return
@@ -115,48 +107,48 @@ func (c *cycles) join(a *AgentState, o *opening) {
 		a.Unconfirmed, a.Guesses = false, nil
 		a.Boundary = cmp.Or(a.Boundary, o.key)
 	}
-	trigger := c.triggerOf(a, o)
+	trigger := e.triggerOf(a, o)
 	if o.at >= a.Begun {
-		c.countAttempt(a)
+		e.countAttempt(a)
 		a.settled()
 	}
-	c.notices.noticeCompacted(a, o, trigger)
-	c.notices.count(a, o, trigger)
+	e.noticeCompacted(a, o, trigger)
+	e.count(a, o, trigger)
 }
 
 // open begins a cycle.
-func (c *cycles) open(a *AgentState, o *opening) {
+func (e *Engine) open(a *AgentState, o *opening) {
 	before, _ := a.current()
 	act := Opened{
 		Agent: a.Agent, Cycle: a.Cycle + 1, Cause: o.cause, Unconfirmed: o.sign == signGuess,
 		Trigger: transcript.Unknown, At: o.at.Time(),
 	}
 	if o.compacted() {
-		act.Trigger, act.PreTokens = c.triggerOf(a, o), cmp.Or(o.pre, before.Tokens)
+		act.Trigger, act.PreTokens = e.triggerOf(a, o), cmp.Or(o.pre, before.Tokens)
 	}
 	if o.cause != CauseRewind { // samples show a rewind before the transcript does
-		c.disown(a, o.at)
+		e.disown(a, o.at)
 	}
 	for _, k := range []Kind{KindWarning, KindCritical} {
 		act.Warned = act.Warned || a.Said[k].Key.Agent != "" && a.Said[k].At <= o.at
 	}
-	c.out = append(c.out, act)
+	e.out = append(e.out, act)
 	a.Cycle, a.Opened, a.Cause, a.Unconfirmed = a.Cycle+1, o.at, o.cause, act.Unconfirmed
 	a.Signs, a.Boundary, a.Keyed, a.Handoff = [signs]Instant{}, 0, false, 0
 	a.Counted, a.Made = false, transcript.Unknown
-	c.retire(a, o)
+	e.retire(a, o)
 	a.Beyond = 0
 	a.divide(o.at)
 	if o.carried {
 		a.Before = Reading{}
 	}
-	c.limits.levelOf(a)
-	c.join(a, o)
-	c.notices.decide(a)
+	e.levelOf(a)
+	e.join(a, o)
+	e.decide(a)
 }
 
 // disown takes a sample that is an echo for older than the opening.
-func (c *cycles) disown(a *AgentState, at Instant) {
+func (e *Engine) disown(a *AgentState, at Instant) {
 	sample := &a.Readings[transcript.FromStatusline]
 	if sample.At <= at {
 		return
@@ -167,7 +159,7 @@ func (c *cycles) disown(a *AgentState, at Instant) {
 			before = r
 		}
 	}
-	if !c.echo(*sample, before, at) {
+	if !e.echo(*sample, before, at) {
 		return
 	}
 	for k := range a.Said {
@@ -180,7 +172,7 @@ func (c *cycles) disown(a *AgentState, at Instant) {
 
 // retire withdraws what was said in the cycle before. What was said because of a
 // reading that is newer than the opening holds on: it is of the new cycle.
-func (c *cycles) retire(a *AgentState, o *opening) {
+func (e *Engine) retire(a *AgentState, o *opening) {
 	old := contextKinds()
 	if !o.compacted() && o.cause != CauseRewind {
 		// After a clear it is no news that the agent was compacted before.
@@ -192,7 +184,7 @@ func (c *cycles) retire(a *AgentState, o *opening) {
 			gone = append(gone, k)
 		}
 	}
-	c.notices.withdraw(a, gone...)
+	e.withdraw(a, gone...)
 	for _, k := range gone {
 		a.Said[k] = Said{}
 	}
@@ -220,7 +212,7 @@ func (a *AgentState) divide(at Instant) {
 }
 
 // reset takes a sign that the context was thrown away.
-func (c *cycles) reset(a *AgentState, ev *Event, t Instant) {
+func (e *Engine) reset(a *AgentState, ev *Event, t Instant) {
 	o := &opening{cause: ev.Cause, at: t, key: ev.Key, handoff: ev.Handoff, carried: ev.Carried}
 	switch ev.Cause {
 	case CauseClear:
@@ -230,7 +222,7 @@ func (c *cycles) reset(a *AgentState, ev *Event, t Instant) {
 	case CauseHandoff:
 		o.sign = signHandoff
 	case CauseRewind:
-		c.rewound(a, ev, t)
+		e.rewound(a, ev, t)
 		return
 	default:
 		return
@@ -244,7 +236,7 @@ func (c *cycles) reset(a *AgentState, ev *Event, t Instant) {
 		a.Session, a.Keyed = o.key, o.key != 0
 		return
 	}
-	c.sign(a, o)
+	e.sign(a, o)
 }
 
 // settled ends a compaction that was begun.

@@ -23,24 +23,38 @@ const (
 	recent = Instant(10 * time.Minute)
 )
 
-// Engine decides what the agents of a fleet hear. It is for one goroutine at a time.
-//
-// Each part owns some of what is known, and uses only the parts that are listed before it.
+// Engine decides which notices the agents of a fleet get. It must not be used by
+// several goroutines at once.
 type Engine struct {
-	*board   // settings, agents, the clock, the actions of this step
-	*limits  // where contexts are near their end, and how far that is
-	*notices // what is said, and what is taken back
-	*timers  // reminders
-	*cycles  // when a cycle begins, and which readings are its own
+	options Options
+	texts   [kinds]*Template
+	settle  Instant
+
+	agents map[AgentID]*AgentState
+	order  []*AgentState // sorted by id, so that every run ticks in the same order
+
+	counters Counters
+	revised  bool    // the settings may have changed since the agents were checked
+	now      Instant // of the latest Tick
+	newest   Instant // of all events
+	changed  map[AgentID]struct{}
+	out      []Action // of the current step
+
+	// Sizes before automatic compactions, and the statistics of those clients that
+	// have compacted often enough.
+	learned map[client][]int64
+	typical map[client]sizes
+	lastHit lookup
+
+	reminders []Reminder // sorted by id
+	reminded  bool       // reminders have changed since the last Take
 }
 
-// New makes an engine that knows no agent. A text that is no template, or shows what
-// a notice does not know, is an error.
+// New returns an engine without agents. It fails if a text is no valid template or
+// uses an unknown field.
 func New(o Options) (*Engine, error) {
-	b := &board{agents: map[AgentID]*AgentState{}, changed: map[AgentID]struct{}{}}
-	l := &limits{board: b, learned: map[client][]int64{}, typical: map[client]sizes{}}
-	n, t := &notices{b, l}, &timers{board: b}
-	e := &Engine{board: b, limits: l, notices: n, timers: t, cycles: &cycles{b, l, n, t}}
+	e := &Engine{}
+	e.Restore(State{})
 	if err := e.Configure(o); err != nil {
 		return nil, err
 	}
@@ -247,7 +261,7 @@ func (e *Engine) Restore(s State) {
 		e.order = append(e.order, e.agents[id])
 	}
 	e.reminders, e.reminded = slices.Clone(s.Reminders), false
-	e.learned, e.typical, e.asked = map[client][]int64{}, map[client]sizes{}, question{}
+	e.learned, e.typical, e.lastHit = map[client][]int64{}, map[client]sizes{}, lookup{}
 	for _, l := range s.Learned {
 		e.Learn(l)
 	}

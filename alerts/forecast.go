@@ -51,8 +51,8 @@ type Forecast struct {
 
 // forecast extrapolates the agent's growth. Without a compaction threshold or a
 // context nothing is known.
-func (li *limits) forecast(a *AgentState) Forecast {
-	rest := li.rest(a)
+func (e *Engine) forecast(a *AgentState) Forecast {
+	rest := e.rest(a)
 	switch {
 	case math.IsNaN(rest):
 		return Forecast{}
@@ -75,11 +75,11 @@ func (li *limits) forecast(a *AgentState) Forecast {
 // number where that is unknown. Of the sizes that were seen it takes one of the
 // smallest, because a reply seldom ends at the threshold: a client that compacts
 // at 155,000 tokens is seen to do so at 155,100 and at 174,000.
-func (li *limits) rest(a *AgentState) float64 {
+func (e *Engine) rest(a *AgentState) float64 {
 	r, known := a.current()
-	at, source := li.threshold(a.Agent, r)
+	at, source := e.threshold(a.Agent, r)
 	if source == ThresholdSeen {
-		at = li.seen(a.Agent, r).early
+		at = e.seen(a.Agent, r).early
 	}
 	if source == ThresholdAssumed && a.Beyond > 1 {
 		// The assumption was wrong: the client waits until a request is refused.
@@ -121,19 +121,19 @@ func (r Range) times(by float64) Range {
 
 // noticeForecast warns the agent once a cycle that few replies or turns may be
 // left, by the low end of the range.
-func (nt *notices) noticeForecast(a *AgentState, r Reading) {
-	o := &nt.options
+func (e *Engine) noticeForecast(a *AgentState, r Reading) {
+	o := &e.options
 	if o.ForecastReplies <= 0 && o.ForecastTurns <= 0 || !a.unsaid(KindForecast) {
 		return
 	}
 	within := func(r Range, most int) bool { return most > 0 && r.Known && r.Low <= float64(most) }
-	f := nt.limits.forecast(a)
+	f := e.forecast(a)
 	if within(f.Replies, o.ForecastReplies) || within(f.Turns, o.ForecastTurns) {
-		nt.sayForecast(a, r, f)
+		e.sayForecast(a, r, f)
 	}
 }
 
-func (nt *notices) sayForecast(a *AgentState, r Reading, f Forecast) {
+func (e *Engine) sayForecast(a *AgentState, r Reading, f Forecast) {
 	d := a.data()
 	up := func(x float64) int { return max(1, int(math.Ceil(x))) }
 	d.Turns = up(f.Turns.Likely)
@@ -145,5 +145,5 @@ func (nt *notices) sayForecast(a *AgentState, r Reading, f Forecast) {
 	if f.Active.Known {
 		d.Minutes = up(f.Active.Likely / time.Minute.Seconds())
 	}
-	nt.say(a, notice{kind: KindForecast, at: r.At, self: true, data: d})
+	e.say(a, notice{kind: KindForecast, at: r.At, self: true, data: d})
 }

@@ -72,8 +72,8 @@ func (m Messages) templates() (t [kinds]*Template, err error) {
 // text renders a notice. A template that fails for these figures alone, having
 // passed the trial, gives way to its default. plain is the default where a template of the
 // user's has made something that is not [Plain], else "".
-func (nt *notices) text(k Kind, d Data) (text, plain string) {
-	text, err := nt.texts[k].Execute(d)
+func (e *Engine) text(k Kind, d Data) (text, plain string) {
+	text, err := e.texts[k].Execute(d)
 	if err == nil && Plain(text) {
 		return text, ""
 	}

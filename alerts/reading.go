@@ -3,16 +3,16 @@ package alerts
 import "sm/transcript"
 
 // read takes a context size.
-func (c *cycles) read(a *AgentState, ev *Event, t Instant) {
+func (e *Engine) read(a *AgentState, ev *Event, t Instant) {
 	if ev.Back && ev.Tokens == 0 {
-		c.gone(a, t)
+		e.gone(a, t)
 		return
 	}
-	if ev.Tokens <= 0 || ev.Source > transcript.FromEstimate || ev.Source == transcript.FromEstimate && !c.options.Estimate {
+	if ev.Tokens <= 0 || ev.Source > transcript.FromEstimate || ev.Source == transcript.FromEstimate && !e.options.Estimate {
 		return
 	}
 	r := ev.reading(t, ev.Source)
-	if ev.Source == transcript.FromStatusline && !c.sample(a, &r) {
+	if ev.Source == transcript.FromStatusline && !e.sample(a, &r) {
 		return
 	}
 	if ev.Back && a.Back == 0 {
@@ -30,15 +30,15 @@ func (c *cycles) read(a *AgentState, ev *Event, t Instant) {
 	if _, known := a.current(); !known && a.Cycle == 1 && a.Cause == CauseNone && ev.Cycle > 1 {
 		a.Cycle = ev.Cycle
 	}
-	if c.shrunk(a, &r) {
-		c.guess(a, t)
+	if e.shrunk(a, &r) {
+		e.guess(a, t)
 	}
-	c.take(a, r)
-	if ev.History && c.now-t > recent {
-		c.limits.levelOf(a) // of last week: nobody is told
+	e.take(a, r)
+	if ev.History && e.now-t > recent {
+		e.levelOf(a) // of last week: nobody is told
 		return
 	}
-	c.notices.decide(a)
+	e.decide(a)
 }
 
 // reading is the context size that an event gives.
@@ -50,7 +50,7 @@ func (ev *Event) reading(t Instant, source transcript.Source) Reading {
 }
 
 // take makes a reading of this cycle the newest of its source, if it is.
-func (c *cycles) take(a *AgentState, r Reading) {
+func (e *Engine) take(a *AgentState, r Reading) {
 	a.First = sooner(a.First, r.At)
 	last := a.Readings[r.Source]
 	if r.At < last.At {
@@ -82,7 +82,7 @@ func (c *cycles) take(a *AgentState, r Reading) {
 
 // sample says whether a report of the status line may count as a reading: they are
 // made at any time, arrive in any order, and may still show what was before.
-func (c *cycles) sample(a *AgentState, r *Reading) bool {
+func (e *Engine) sample(a *AgentState, r *Reading) bool {
 	ok := r.At >= a.Opened && r.At >= a.Sampled
 	if ok {
 		a.Sampled = r.At
@@ -91,10 +91,10 @@ func (c *cycles) sample(a *AgentState, r *Reading) bool {
 		ok = r.Window == 0 || r.Tokens <= r.Window
 	}
 	if ok && (a.First == 0 || r.At < a.First) {
-		ok = !c.echo(*r, a.Before, a.Opened)
+		ok = !e.echo(*r, a.Before, a.Opened)
 	}
 	if !ok {
-		c.counters.Stale++
+		e.counters.Stale++
 	}
 	return ok
 }
@@ -103,10 +103,10 @@ func (c *cycles) sample(a *AgentState, r *Reading) bool {
 // client draws its status line anew at any time, and knows the new size only after
 // the next reply. It shows then what was read last, or for a moment something larger
 // that was not read.
-func (c *cycles) echo(sample, before Reading, opened Instant) bool {
+func (e *Engine) echo(sample, before Reading, opened Instant) bool {
 	more, wide := sample.Tokens-before.Tokens, margin(sample.Window)
 	switch {
-	case before.Tokens == 0 || sample.At > opened+c.settle || more < -wide:
+	case before.Tokens == 0 || sample.At > opened+e.settle || more < -wide:
 		return false
 	case more <= wide:
 		return true
@@ -115,25 +115,25 @@ func (c *cycles) echo(sample, before Reading, opened Instant) bool {
 }
 
 // decide says what the present context calls for, at most one notice.
-func (nt *notices) decide(a *AgentState) {
+func (e *Engine) decide(a *AgentState) {
 	r, known := a.current()
-	level := nt.limits.levelOf(a)
+	level := e.levelOf(a)
 	if !known || a.Muted {
 		return
 	}
 	switch {
 	case level == Critical && a.unsaid(KindCritical):
-		nt.warn(a, KindCritical, r)
+		e.warn(a, KindCritical, r)
 	case level >= Warn && a.unsaid(KindWarning):
-		nt.warn(a, KindWarning, r)
+		e.warn(a, KindWarning, r)
 	default:
-		nt.noticeForecast(a, r)
+		e.noticeForecast(a, r)
 	}
 }
 
 // warn warns the agent about its own context. The critical notice replaces the
 // milder ones.
-func (nt *notices) warn(a *AgentState, k Kind, r Reading) {
+func (e *Engine) warn(a *AgentState, k Kind, r Reading) {
 	n := notice{
 		kind: k,
 		at:   r.At,
@@ -142,33 +142,33 @@ func (nt *notices) warn(a *AgentState, k Kind, r Reading) {
 	}
 	if k == KindCritical {
 		n.mode = Urgent
-		nt.withdraw(a, KindWarning, KindForecast)
+		e.withdraw(a, KindWarning, KindForecast)
 		a.counts(KindWarning, r.At)
 		a.counts(KindForecast, r.At)
 	}
-	nt.say(a, n)
+	e.say(a, n)
 }
 
 // levelOf finds the level of the present context and says when the level file is to change.
-func (li *limits) levelOf(a *AgentState) Level {
+func (e *Engine) levelOf(a *AgentState) Level {
 	r, known := a.current()
 	level, share := OK, 0
 	if known {
-		level, share = li.level(a.Agent, r), percent(r)
+		level, share = e.level(a.Agent, r), percent(r)
 	}
 	if level != a.Level || share != a.Percent || known != a.Known {
 		a.Level, a.Percent, a.Known = level, share, known
-		li.out = append(li.out, SetLevel{Agent: a.Agent, Level: level, Percent: share, Tokens: r.Tokens, Known: known})
+		e.out = append(e.out, SetLevel{Agent: a.Agent, Level: level, Percent: share, Tokens: r.Tokens, Known: known})
 	}
 	return level
 }
 
 // level finds the level of a reading.
-func (li *limits) level(id AgentID, r Reading) Level {
-	at, _ := li.threshold(id, r)
-	level := li.options.Thresholds.Level(r.Tokens, r.window(), at)
+func (e *Engine) level(id AgentID, r Reading) Level {
+	at, _ := e.threshold(id, r)
+	level := e.options.Thresholds.Level(r.Tokens, r.window(), at)
 	if r.Cleared > 0 { // on the way to the compaction the context is larger than in the window
-		level = max(level, li.options.Thresholds.byThreshold().Level(r.Tokens+r.Cleared, transcript.Window{}, at))
+		level = max(level, e.options.Thresholds.byThreshold().Level(r.Tokens+r.Cleared, transcript.Window{}, at))
 	}
 	return level
 }

@@ -10,13 +10,6 @@ import (
 	"sm/transcript"
 )
 
-// timers keeps the reminders of agents, and says them when they are due.
-type timers struct {
-	*board
-	reminders []Reminder // by id
-	reminded  bool       // they have changed since the last Take
-}
-
 // Reminder is a text that an agent is to hear later: once, at Due, or again and again,
 // when nothing has reset it for Soft, and for Hard. It is a plain value.
 type Reminder struct {
@@ -63,16 +56,16 @@ func (Skip) action()   {}
 var ErrReminder = errors.New("a reminder is either at a time to come or has a soft or hard interval; hard comes after soft")
 
 // Remind adds a reminder, in place of one with the same id. It comes out of a Tick.
-func (tm *timers) Remind(r Reminder) error {
+func (e *Engine) Remind(r Reminder) error {
 	periodic := r.Soft > 0 || r.Hard > 0
 	if r.Agent == "" || r.ID == "" || r.Soft < 0 || r.Hard < 0 || r.Due < 0 || periodic == (r.Due > 0) || r.Soft > 0 && r.Hard > 0 && r.Hard < r.Soft {
 		return ErrReminder
 	}
 	r.Reset = cmp.Or(r.Reset, r.Made)
-	tm.unremind(r.ID)
-	i, _ := slices.BinarySearchFunc(tm.reminders, r.ID, byReminder)
-	tm.reminders = slices.Insert(tm.reminders, i, r)
-	tm.reminded = true
+	e.unremind(r.ID)
+	i, _ := slices.BinarySearchFunc(e.reminders, r.ID, byReminder)
+	e.reminders = slices.Insert(e.reminders, i, r)
+	e.reminded = true
 	return nil
 }
 
@@ -80,34 +73,34 @@ func byReminder(r Reminder, id string) int { return cmp.Compare(r.ID, id) }
 
 // CancelReminder drops a reminder, or all of an agent's where agent is given; it returns
 // those dropped.
-func (tm *timers) CancelReminder(id string, agent AgentID) (dropped []Reminder) {
-	tm.reminders = slices.DeleteFunc(tm.reminders, func(r Reminder) bool {
+func (e *Engine) CancelReminder(id string, agent AgentID) (dropped []Reminder) {
+	e.reminders = slices.DeleteFunc(e.reminders, func(r Reminder) bool {
 		if r.ID == id || agent != "" && r.Agent == agent {
 			dropped = append(dropped, r)
 			return true
 		}
 		return false
 	})
-	tm.reminded = tm.reminded || dropped != nil
-	tm.counters.Reminders[ReminderCancelled] += uint64(len(dropped))
+	e.reminded = e.reminded || dropped != nil
+	e.counters.Reminders[ReminderCancelled] += uint64(len(dropped))
 	return dropped
 }
 
-func (tm *timers) unremind(id string) {
-	tm.reminders = slices.DeleteFunc(tm.reminders, func(r Reminder) bool { return r.ID == id })
+func (e *Engine) unremind(id string) {
+	e.reminders = slices.DeleteFunc(e.reminders, func(r Reminder) bool { return r.ID == id })
 }
 
 // ResetReminders begins the time of an agent's periodic reminders anew: it has shown
 // that it is at work.
-func (tm *timers) ResetReminders(agent AgentID, now time.Time) (n int) {
+func (e *Engine) ResetReminders(agent AgentID, now time.Time) (n int) {
 	t := transcript.InstantOf(now)
-	for i := range tm.reminders {
-		if r := &tm.reminders[i]; r.Agent == agent && r.Periodic() {
+	for i := range e.reminders {
+		if r := &e.reminders[i]; r.Agent == agent && r.Periodic() {
 			r.reset(t)
 			n++
 		}
 	}
-	tm.reminded = tm.reminded || n > 0
+	e.reminded = e.reminded || n > 0
 	return n
 }
 
@@ -118,8 +111,8 @@ func (r *Reminder) reset(t Instant) {
 }
 
 // Reminders lists those of an agent, or of all for "", by id.
-func (tm *timers) Reminders(agent AgentID) (list []Reminder) {
-	for _, r := range tm.reminders {
+func (e *Engine) Reminders(agent AgentID) (list []Reminder) {
+	for _, r := range e.reminders {
 		if agent == "" || r.Agent == agent {
 			list = append(list, r)
 		}
@@ -128,7 +121,7 @@ func (tm *timers) Reminders(agent AgentID) (list []Reminder) {
 }
 
 // Reminded reports whether reminders have changed since the last Take.
-func (tm *timers) Reminded() bool { return tm.reminded }
+func (e *Engine) Reminded() bool { return e.reminded }
 
 // ReminderOutcome says what became of a reminder that was due.
 type ReminderOutcome uint8
@@ -148,42 +141,42 @@ func (o ReminderOutcome) String() string {
 }
 
 // remind says what is due, and when the next one is, 0 for never.
-func (tm *timers) remind() (next Instant) {
-	tm.reminders = slices.DeleteFunc(tm.reminders, func(r Reminder) bool {
+func (e *Engine) remind() (next Instant) {
+	e.reminders = slices.DeleteFunc(e.reminders, func(r Reminder) bool {
 		if r.Periodic() {
 			return false
 		}
-		said, again := tm.once(&r)
+		said, again := e.once(&r)
 		next = sooner(next, again)
 		return said
 	})
-	for i := range tm.reminders {
-		if r := &tm.reminders[i]; r.Periodic() {
-			next = sooner(next, tm.again(r))
+	for i := range e.reminders {
+		if r := &e.reminders[i]; r.Periodic() {
+			next = sooner(next, e.again(r))
 		}
 	}
 	return next
 }
 
 // once says a reminder at its time; while its agent compacts it waits, but not for long.
-func (tm *timers) once(r *Reminder) (said bool, next Instant) {
-	if tm.now < r.Due {
+func (e *Engine) once(r *Reminder) (said bool, next Instant) {
+	if e.now < r.Due {
 		return false, r.Due
 	}
-	compacting := tm.compacting(r.Agent)
-	limit := r.Due + Instant(tm.options.Reminders.Wait)
-	if compacting && tm.now < limit {
+	compacting := e.compacting(r.Agent)
+	limit := r.Due + Instant(e.options.Reminders.Wait)
+	if compacting && e.now < limit {
 		return false, limit
 	}
-	late := tm.now - r.Due
+	late := e.now - r.Due
 	outcome := ReminderSent
 	if late > lateReminder {
 		outcome = ReminderLate
 	}
-	tm.counters.Reminders[outcome]++
-	tm.reminded = true
+	e.counters.Reminders[outcome]++
+	e.reminded = true
 	r.Times++
-	tm.out = append(tm.out, Remind{Reminder: *r, Mode: Urgent, Late: time.Duration(late), Forced: compacting})
+	e.out = append(e.out, Remind{Reminder: *r, Mode: Urgent, Late: time.Duration(late), Forced: compacting})
 	return true, 0
 }
 
@@ -191,21 +184,21 @@ func (tm *timers) once(r *Reminder) (said bool, next Instant) {
 const lateReminder = Instant(30 * time.Second)
 
 // again says a periodic reminder whose time has come.
-func (tm *timers) again(r *Reminder) (next Instant) {
-	if tm.compacting(r.Agent) {
+func (e *Engine) again(r *Reminder) (next Instant) {
+	if e.compacting(r.Agent) {
 		return 0 // its time begins anew when that ends
 	}
 	say := func(mode Mode) {
 		r.Times++
-		tm.counters.Reminders[ReminderSent]++
-		tm.reminded = true
-		tm.out = append(tm.out, Remind{Reminder: *r, Mode: mode})
+		e.counters.Reminders[ReminderSent]++
+		e.reminded = true
+		e.out = append(e.out, Remind{Reminder: *r, Mode: mode})
 	}
 	switch {
-	case r.Hard > 0 && !r.HardSaid && tm.now >= r.Reset+r.Hard:
+	case r.Hard > 0 && !r.HardSaid && e.now >= r.Reset+r.Hard:
 		r.HardSaid, r.SoftSaid = true, true // the hard one stands for both
 		say(Urgent)
-	case r.Soft > 0 && !r.SoftSaid && tm.now >= r.Reset+r.Soft:
+	case r.Soft > 0 && !r.SoftSaid && e.now >= r.Reset+r.Soft:
 		r.SoftSaid = true
 		say(Important)
 	}
@@ -226,26 +219,26 @@ func (r *Reminder) Own() bool { return strings.HasPrefix(r.ID, always) }
 
 // remindAlways gives an agent that is at work the reminder of the configuration, and
 // takes it from one that is not.
-func (tm *timers) remindAlways(a *AgentState, t Instant) {
-	o, id := tm.options.Reminders, always+string(a.Agent)
-	_, has := slices.BinarySearchFunc(tm.reminders, id, byReminder)
+func (e *Engine) remindAlways(a *AgentState, t Instant) {
+	o, id := e.options.Reminders, always+string(a.Agent)
+	_, has := slices.BinarySearchFunc(e.reminders, id, byReminder)
 	switch wanted := a.Active && (o.Soft > 0 || o.Hard > 0); {
 	case wanted && !has:
 		// The settings have been checked.
-		_ = tm.Remind(Reminder{ID: id, Agent: a.Agent, Text: remindText, Made: t, Soft: Instant(o.Soft), Hard: Instant(o.Hard)})
+		_ = e.Remind(Reminder{ID: id, Agent: a.Agent, Text: remindText, Made: t, Soft: Instant(o.Soft), Hard: Instant(o.Hard)})
 	case has && !wanted:
-		tm.unremind(id)
-		tm.reminded = true
+		e.unremind(id)
+		e.reminded = true
 	}
 }
 
 // renameReminders gives the reminders of one agent to another. The one that the
 // configuration asks for the other has, or gets, under its own id.
-func (tm *timers) renameReminders(from, to AgentID) {
-	tm.unremind(always + string(from))
-	for i := range tm.reminders {
-		if r := &tm.reminders[i]; r.Agent == from {
-			r.Agent, tm.reminded = to, true
+func (e *Engine) renameReminders(from, to AgentID) {
+	e.unremind(always + string(from))
+	for i := range e.reminders {
+		if r := &e.reminders[i]; r.Agent == from {
+			r.Agent, e.reminded = to, true
 		}
 	}
 }
@@ -253,31 +246,31 @@ func (tm *timers) renameReminders(from, to AgentID) {
 // remindText is what an agent hears that has not called sm for long.
 const remindText = "Report how far you are, or run sm reminders reset."
 
-func (tm *timers) compacting(id AgentID) bool {
-	a := tm.agents[id]
+func (e *Engine) compacting(id AgentID) bool {
+	a := e.agents[id]
 	return a != nil && a.Compacting
 }
 
 // Skipped counts reminders that were said and taken back unheard.
-func (tm *timers) Skipped(n int) { tm.counters.Reminders[ReminderSkipped] += uint64(n) }
+func (e *Engine) Skipped(n int) { e.counters.Reminders[ReminderSkipped] += uint64(n) }
 
 // quiet takes back what periodic reminders of an agent have said and nobody has heard:
 // it begins to compact, or anew.
-func (tm *timers) quiet(a *AgentState) {
+func (e *Engine) quiet(a *AgentState) {
 	var skipped []string
-	for i := range tm.reminders {
-		if r := &tm.reminders[i]; r.Agent == a.Agent && r.Periodic() && (r.SoftSaid || r.HardSaid) {
+	for i := range e.reminders {
+		if r := &e.reminders[i]; r.Agent == a.Agent && r.Periodic() && (r.SoftSaid || r.HardSaid) {
 			skipped = append(skipped, r.ID)
 		}
 	}
 	if skipped != nil {
-		tm.out = append(tm.out, Skip{a.Agent, skipped})
+		e.out = append(e.out, Skip{a.Agent, skipped})
 	}
 }
 
 // wake begins the time of an agent's periodic reminders anew: a new cycle, or the end of
 // a compaction.
-func (tm *timers) wake(a *AgentState, t Instant) {
-	tm.quiet(a)
-	tm.ResetReminders(a.Agent, max(t, tm.now).Time())
+func (e *Engine) wake(a *AgentState, t Instant) {
+	e.quiet(a)
+	e.ResetReminders(a.Agent, max(t, e.now).Time())
 }

@@ -8,26 +8,26 @@ import (
 
 // rewound opens a cycle after the client has gone back in its conversation. What it says
 // is exact, so no other sign belongs to it.
-func (c *cycles) rewound(a *AgentState, ev *Event, t Instant) {
+func (e *Engine) rewound(a *AgentState, ev *Event, t Instant) {
 	if t <= a.Opened {
 		return // of a cycle before, or told again
 	}
-	c.open(a, &opening{sign: signRewind, cause: CauseRewind, at: t, left: ev.Left, until: ev.Until})
+	e.open(a, &opening{sign: signRewind, cause: CauseRewind, at: t, left: ev.Left, until: ev.Until})
 	if ev.Tokens <= 0 {
 		return
 	}
-	c.take(a, ev.reading(t, transcript.FromTranscript))
-	c.notices.decide(a)
+	e.take(a, ev.reading(t, transcript.FromTranscript))
+	e.decide(a)
 }
 
 // gone notes that the client shows no context any more: it has gone back to the very
 // beginning.
-func (c *cycles) gone(a *AgentState, t Instant) {
+func (e *Engine) gone(a *AgentState, t Instant) {
 	if t < a.Opened || t < a.Sampled || t <= a.Readings[transcript.FromTranscript].At {
 		return
 	}
 	a.Sampled, a.Back = t, t
-	c.limits.levelOf(a)
+	e.levelOf(a)
 }
 
 // hear notes when a notice that still holds was heard.

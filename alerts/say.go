@@ -2,12 +2,6 @@ package alerts
 
 import "cmp"
 
-// notices says what is due to agents and to the operator, each thing once, and takes back what holds no more.
-type notices struct {
-	*board
-	limits *limits
-}
-
 // operatorCopy is the Ref of a notice's copy for the operator, where the parent
 // hears it too.
 const operatorCopy = "operator"
@@ -24,15 +18,15 @@ type notice struct {
 
 // say says a notice, unless nobody may hear it. The caller has made sure that it has
 // not been said.
-func (nt *notices) say(a *AgentState, n notice) {
+func (e *Engine) say(a *AgentState, n notice) {
 	if a.Muted {
 		return
 	}
 	key := Key{Agent: a.Agent, Cycle: a.Cycle, Kind: n.kind, Ref: n.ref}
 	said := false
 	send := func(key Key, to Target) {
-		text, plain := nt.text(n.kind, n.data)
-		nt.out = append(nt.out, Say{Key: key, To: to, Mode: n.mode, Text: text, Plain: plain, At: n.at.Time()})
+		text, plain := e.text(n.kind, n.data)
+		e.out = append(e.out, Say{Key: key, To: to, Mode: n.mode, Text: text, Plain: plain, At: n.at.Time()})
 		said = true
 	}
 	if n.self {
@@ -51,7 +45,7 @@ func (nt *notices) say(a *AgentState, n notice) {
 	if !said {
 		return
 	}
-	nt.counters.Notices[n.kind]++
+	e.counters.Notices[n.kind]++
 	if n.kind != KindNoData {
 		a.Said[n.kind] = Said{At: n.at, Key: key, Open: true}
 	}
@@ -67,7 +61,7 @@ func (a *AgentState) counts(k Kind, at Instant) {
 }
 
 // withdraw takes back what has been said of these kinds and may still wait.
-func (nt *notices) withdraw(a *AgentState, list ...Kind) {
+func (e *Engine) withdraw(a *AgentState, list ...Kind) {
 	var keys []Key
 	for _, k := range list {
 		if s := &a.Said[k]; s.Open {
@@ -76,7 +70,7 @@ func (nt *notices) withdraw(a *AgentState, list ...Kind) {
 		}
 	}
 	if keys != nil {
-		nt.out = append(nt.out, Withdraw{Keys: keys})
+		e.out = append(e.out, Withdraw{Keys: keys})
 	}
 }
 

@@ -9,19 +9,19 @@ import (
 // mute follows the settings: what was said about an agent that is to be silent is
 // withdrawn, and one that may speak again is checked as it stands, unless it has been
 // quiet for long.
-func (nt *notices) mute(a *AgentState, t Instant) {
-	muted := a.Disabled || nt.options.Disabled
+func (e *Engine) mute(a *AgentState, t Instant) {
+	muted := a.Disabled || e.options.Disabled
 	if muted == a.Muted {
 		return
 	}
 	a.Muted = muted
-	nt.changed[a.Agent] = struct{}{}
+	e.changed[a.Agent] = struct{}{}
 	if muted {
-		nt.withdraw(a, contextKinds()...)
+		e.withdraw(a, contextKinds()...)
 		return
 	}
-	if nt.present(a, t) {
-		nt.decide(a)
+	if e.present(a, t) {
+		e.decide(a)
 	}
 }
 
@@ -46,19 +46,19 @@ func (e *Engine) Repeat(now time.Time) []Action {
 
 // revise checks an agent by new settings. Only thresholds change a level while the
 // reading stays.
-func (nt *notices) revise(a *AgentState) {
+func (e *Engine) revise(a *AgentState) {
 	was := a.Level
-	now := nt.limits.levelOf(a)
+	now := e.levelOf(a)
 	if now == was {
 		return
 	}
-	nt.changed[a.Agent] = struct{}{}
+	e.changed[a.Agent] = struct{}{}
 	switch {
-	case now > was && nt.present(a, nt.now):
-		nt.decide(a)
+	case now > was && e.present(a, e.now):
+		e.decide(a)
 	case now < Warn:
-		nt.withdraw(a, KindWarning, KindCritical)
+		e.withdraw(a, KindWarning, KindCritical)
 	case now < Critical:
-		nt.withdraw(a, KindCritical)
+		e.withdraw(a, KindCritical)
 	}
 }

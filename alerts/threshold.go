@@ -7,18 +7,9 @@ import (
 	"sm/transcript"
 )
 
-// limits knows the size at which each client compacts, from its settings and from its past, and forecasts when that is
-// reached.
-type limits struct {
-	*board
-	learned map[client][]int64
-	typical map[client]sizes // only clients whose compactions were seen often enough; follows from learned
-	asked   question
-}
-
-// question is what seen was asked last, and its answer: the client of one agent is asked for several times for each reading.
-type question struct {
-	known bool
+// lookup caches the last result of seen: each reading asks for one client several times.
+type lookup struct {
+	valid bool
 	by    client
 	seen  sizes
 }
@@ -64,7 +55,7 @@ func (s ThresholdSource) String() string {
 }
 
 // learn notes how large a context was when its client compacted it.
-func (li *limits) learn(a *AgentState, ev *Event) {
+func (e *Engine) learn(a *AgentState, ev *Event) {
 	if ev.Trigger != transcript.Auto || ev.PreTokens <= 0 {
 		return
 	}
@@ -72,18 +63,18 @@ func (li *limits) learn(a *AgentState, ev *Event) {
 	if last, ok := a.current(); ok {
 		l.Model, l.Window, l.CompactsAt = cmp.Or(l.Model, last.Model), cmp.Or(l.Window, last.Window), cmp.Or(l.CompactsAt, last.CompactsAt)
 	}
-	li.Learn(l)
+	e.Learn(l)
 }
 
 // forget takes back what learn has noted of a compaction that turned out to be idle.
-func (li *limits) forget(a *AgentState, ev *Event) {
+func (e *Engine) forget(a *AgentState, ev *Event) {
 	if ev.Trigger != transcript.Idle {
 		return
 	}
-	for c, all := range li.learned {
+	for c, all := range e.learned {
 		if i := len(all) - 1; i >= 0 && all[i] == ev.PreTokens && c.model == ev.Model && (c.agent == "" || c.agent == a.Agent) {
-			delete(li.typical, c)
-			li.keep(c, all[:i:i])
+			delete(e.typical, c)
+			e.keep(c, all[:i:i])
 			return
 		}
 	}
@@ -92,11 +83,11 @@ func (li *limits) forget(a *AgentState, ev *Event) {
 // threshold is the context size at which the agent's client compacts, 0 when
 // unknown: configured, else the median of what was seen of the agent alone, else of
 // all clients like it, else assumed.
-func (li *limits) threshold(id AgentID, r Reading) (tokens int64, source ThresholdSource) {
-	if li.options.CompactionThreshold > 0 {
-		return li.options.CompactionThreshold, ThresholdConfigured
+func (e *Engine) threshold(id AgentID, r Reading) (tokens int64, source ThresholdSource) {
+	if e.options.CompactionThreshold > 0 {
+		return e.options.CompactionThreshold, ThresholdConfigured
 	}
-	if seen := li.seen(id, r); seen.median > 0 {
+	if seen := e.seen(id, r); seen.median > 0 {
 		return seen.median, ThresholdSeen
 	}
 	if r.CompactsAt > 0 {
@@ -106,24 +97,24 @@ func (li *limits) threshold(id AgentID, r Reading) (tokens int64, source Thresho
 }
 
 // seen is what was seen of the agent alone, else of all clients like it; zero for nothing.
-func (li *limits) seen(id AgentID, r Reading) sizes {
-	if len(li.typical) == 0 {
+func (e *Engine) seen(id AgentID, r Reading) sizes {
+	if len(e.typical) == 0 {
 		return sizes{}
 	}
-	if c := (client{r.Model, r.Window, r.CompactsAt, id}); !li.asked.known || li.asked.by != c {
-		li.asked = question{known: true, by: c, seen: li.find(c)}
+	if c := (client{r.Model, r.Window, r.CompactsAt, id}); !e.lastHit.valid || e.lastHit.by != c {
+		e.lastHit = lookup{valid: true, by: c, seen: e.find(c)}
 	}
-	return li.asked.seen
+	return e.lastHit.seen
 }
 
-func (li *limits) find(c client) sizes {
+func (e *Engine) find(c client) sizes {
 	for _, who := range [2]AgentID{c.agent, ""} {
 		c.agent = who
-		if seen := li.typical[c]; seen.median > 0 {
+		if seen := e.typical[c]; seen.median > 0 {
 			return seen
 		}
 	}
-	seen, _ := li.unassumed(c)
+	seen, _ := e.unassumed(c)
 	return seen
 }
 
@@ -131,9 +122,9 @@ func (li *limits) find(c client) sizes {
 // not known what was assumed: earlier versions did not store that. It holds for a client if it
 // is near to what is assumed of it: one that was told something of its own compacts elsewhere.
 // Of clients that never compact by themselves nothing is assumed either.
-func (li *limits) unassumed(c client) (seen sizes, key client) {
+func (e *Engine) unassumed(c client) (seen sizes, key client) {
 	key = client{c.model, c.window, 0, ""}
-	seen = li.typical[key]
+	seen = e.typical[key]
 	if c.assumed <= 0 || seen.median < c.assumed*odd/100 || c.assumed < seen.median*odd/100 {
 		return sizes{}, key
 	}
@@ -154,7 +145,7 @@ func lessons(learned map[client][]int64) []ObservedCompactions {
 // Learn teaches at what sizes in tokens clients of a model and a window compacted by
 // themselves: what history tells at a first start. A size well below what is assumed
 // holds for its agent alone, and for nobody where that is not known.
-func (li *limits) Learn(l ObservedCompactions) {
+func (e *Engine) Learn(l ObservedCompactions) {
 	for _, n := range l.PreTokens {
 		c := client{l.Model, l.Window, l.CompactsAt, ""}
 		if n < l.CompactsAt*odd/100 {
@@ -163,37 +154,37 @@ func (li *limits) Learn(l ObservedCompactions) {
 			}
 		}
 		if n > 0 {
-			li.keep(c, append(li.learned[c], n))
+			e.keep(c, append(e.learned[c], n))
 		}
 	}
 }
 
 // keep notes the newest of the sizes of a client.
-func (li *limits) keep(c client, all []int64) {
+func (e *Engine) keep(c client, all []int64) {
 	all = newest(all, lessonsKept)
-	li.learned[c], li.asked = all, question{}
+	e.learned[c], e.lastHit = all, lookup{}
 	if n := len(all); n >= lessonsNeeded {
 		sorted := slices.Sorted(slices.Values(all))
-		li.typical[c] = sizes{median: (sorted[(n-1)/2] + sorted[n/2]) / 2, early: sorted[(n-1)/5]}
-		if old, key := li.unassumed(c); old.median > 0 && c.agent == "" {
-			delete(li.learned, key)
-			delete(li.typical, key)
+		e.typical[c] = sizes{median: (sorted[(n-1)/2] + sorted[n/2]) / 2, early: sorted[(n-1)/5]}
+		if old, key := e.unassumed(c); old.median > 0 && c.agent == "" {
+			delete(e.learned, key)
+			delete(e.typical, key)
 		}
 	}
 }
 
 // unlearn drops what was learned of one agent alone, and gives it to another one, unless
 // that is "".
-func (li *limits) unlearn(from, to AgentID) {
-	for c, all := range li.learned {
+func (e *Engine) unlearn(from, to AgentID) {
+	for c, all := range e.learned {
 		if c.agent != from || from == "" {
 			continue
 		}
-		delete(li.learned, c)
-		delete(li.typical, c)
-		li.asked = question{}
+		delete(e.learned, c)
+		delete(e.typical, c)
+		e.lastHit = lookup{}
 		if c.agent = to; to != "" {
-			li.keep(c, all)
+			e.keep(c, all)
 		}
 	}
 }

@@ -10,38 +10,29 @@ import (
 	"sm/alerts"
 )
 
-// index has all messages, and finds them by what they are known by. It notes what is to be stored.
-type index struct {
-	order  []*Message // all, by Seq; so are the lists below
-	ids    map[ID]*Message
-	keys   map[alerts.Key]*Message
-	agents byAgent
-	open   byAgent // those that have not ended
-
-	counters Counters
-	newest   time.Time // of all stamps, or later
-	forget   time.Time // the first Ended, or earlier; zero for none
-	changed  map[*Message]struct{}
-	gone     map[ID]struct{}
-}
-
-// byAgent are messages by the agents that they are to.
+// byAgent holds messages by recipient.
 type byAgent map[alerts.AgentID][]*Message
 
 // reset forgets all messages.
-func (x *index) reset() {
-	x.order, x.newest, x.forget = nil, time.Time{}, time.Time{}
-	x.ids, x.keys = map[ID]*Message{}, map[alerts.Key]*Message{}
-	x.agents, x.open = byAgent{}, byAgent{}
-	x.changed, x.gone = map[*Message]struct{}{}, map[ID]struct{}{}
+func (q *Queue) reset() {
+	q.order = nil
+	q.ids = map[ID]*Message{}
+	q.keys = map[alerts.Key]*Message{}
+	q.agents = byAgent{}
+	q.open = byAgent{}
+	q.newest = time.Time{}
+	q.forget = time.Time{}
+	q.changed = map[*Message]struct{}{}
+	q.gone = map[ID]struct{}{}
+	q.held = map[alerts.AgentID]struct{}{}
 }
 
 // known finds the message that was put before under the same name.
-func (x *index) known(m *Message) *Message {
+func (q *Queue) known(m *Message) *Message {
 	if m.Notice() {
-		return x.keys[m.Key]
+		return q.keys[m.Key]
 	}
-	for _, o := range x.agents[m.To] {
+	for _, o := range q.agents[m.To] {
 		if m.Ref != "" && o.Ref == m.Ref && !o.Notice() {
 			return o
 		}
@@ -51,157 +42,157 @@ func (x *index) known(m *Message) *Message {
 
 // name makes an id that is free: the same in every run, since replies and repeats are
 // recognised by it.
-func (x *index) name(m *Message) ID {
+func (q *Queue) name(m *Message) ID {
 	for n := 0; ; n++ {
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%q %q %q %q %d %d %d", m.To, m.Key, m.Ref, m.Text, m.Made.UnixNano(), m.Seq, n)
 		sum := h.Sum64()
 		id := ID(fmt.Sprintf("%06x", (sum^sum>>24^sum>>48)&0xffffff))
-		if x.ids[id] == nil {
+		if q.ids[id] == nil {
 			return id
 		}
 	}
 }
 
 // add takes a message that is newer than all others into the lists.
-func (x *index) add(m *Message) {
-	x.order = append(x.order, m)
-	x.ids[m.ID] = m
+func (q *Queue) add(m *Message) {
+	q.order = append(q.order, m)
+	q.ids[m.ID] = m
 	if m.Notice() {
-		x.keys[m.Key] = m
+		q.keys[m.Key] = m
 	}
-	x.agents[m.To] = append(x.agents[m.To], m)
+	q.agents[m.To] = append(q.agents[m.To], m)
 	if !m.State.Ended() {
-		x.open[m.To] = append(x.open[m.To], m)
+		q.open[m.To] = append(q.open[m.To], m)
 	}
-	x.remember(m)
+	q.remember(m)
 	for _, t := range m.stamps() {
-		x.seen(*t)
+		q.seen(*t)
 	}
 }
 
 // remember notes when a message is to be forgotten, if it has ended.
-func (x *index) remember(m *Message) {
-	if m.State.Ended() && (x.forget.IsZero() || m.Ended.Before(x.forget)) {
-		x.forget = m.Ended
+func (q *Queue) remember(m *Message) {
+	if m.State.Ended() && (q.forget.IsZero() || m.Ended.Before(q.forget)) {
+		q.forget = m.Ended
 	}
 }
 
 // seen notes a stamp.
-func (x *index) seen(t time.Time) {
-	if t.After(x.newest) {
-		x.newest = t
+func (q *Queue) seen(t time.Time) {
+	if t.After(q.newest) {
+		q.newest = t
 	}
 }
 
 // touch notes that a message has changed.
-func (x *index) touch(m *Message) { x.changed[m] = struct{}{} }
+func (q *Queue) touch(m *Message) { q.changed[m] = struct{}{} }
 
 // rekey gives the notices about an agent the keys that the engine knows them by now, so
 // that another who gets the old id is not taken for it.
-func (x *index) rekey(from, to alerts.AgentID) {
-	for _, m := range x.order {
+func (q *Queue) rekey(from, to alerts.AgentID) {
+	for _, m := range q.order {
 		if !m.Notice() || m.Key.Agent != from {
 			continue
 		}
 		key := m.Key
 		key.Agent = to
-		if x.keys[key] != nil {
+		if q.keys[key] != nil {
 			continue // it has said the same before
 		}
-		delete(x.keys, m.Key)
+		delete(q.keys, m.Key)
 		m.Key = key
-		x.keys[key] = m
-		x.touch(m)
+		q.keys[key] = m
+		q.touch(m)
 	}
 }
 
 // end ends a message, which must not have ended before.
-func (x *index) end(m *Message, s State, at time.Time) {
-	x.counters.add(m.Via, s)
+func (q *Queue) end(m *Message, s State, at time.Time) {
+	q.counters.add(m.Via, s)
 	m.State, m.Ended, m.Calling = s, stamp(at), false
 	m.Text, m.Plain = strings.Clone(cut(m.Text, endedLength)), "" // lets go of the rest
-	trim(x.open, m.To, func(o *Message) bool { return o == m })
-	x.remember(m)
-	x.seen(m.Ended)
-	x.touch(m)
+	trim(q.open, m.To, func(o *Message) bool { return o == m })
+	q.remember(m)
+	q.seen(m.Ended)
+	q.touch(m)
 }
 
 // remove forgets messages.
-func (x *index) remove(old func(*Message) bool) {
+func (q *Queue) remove(old func(*Message) bool) {
 	agents := map[alerts.AgentID]struct{}{}
-	x.forget = time.Time{}
-	for _, m := range x.order {
+	q.forget = time.Time{}
+	for _, m := range q.order {
 		if !old(m) {
-			x.remember(m)
+			q.remember(m)
 			continue
 		}
-		delete(x.ids, m.ID)
-		delete(x.changed, m)
-		x.gone[m.ID] = struct{}{}
+		delete(q.ids, m.ID)
+		delete(q.changed, m)
+		q.gone[m.ID] = struct{}{}
 		agents[m.To] = struct{}{}
 		if m.Notice() {
-			delete(x.keys, m.Key)
+			delete(q.keys, m.Key)
 		}
 	}
-	x.order = slices.DeleteFunc(x.order, old)
+	q.order = slices.DeleteFunc(q.order, old)
 	for to := range agents {
-		trim(x.agents, to, old)
-		trim(x.open, to, old)
+		trim(q.agents, to, old)
+		trim(q.open, to, old)
 	}
 }
 
 // setClock finds the clock set back. Each stamp is looked at alone, so that what is done
 // does not depend on those that have been forgotten.
-func (x *index) setClock(now time.Time) {
+func (q *Queue) setClock(now time.Time) {
 	limit := now.Add(skew)
-	if !x.newest.After(limit) {
+	if !q.newest.After(limit) {
 		return
 	}
-	x.newest, x.forget = time.Time{}, time.Time{}
-	for _, m := range x.order {
+	q.newest, q.forget = time.Time{}, time.Time{}
+	for _, m := range q.order {
 		for _, t := range m.stamps() {
 			if t.After(limit) {
 				*t = stamp(now)
-				x.touch(m)
+				q.touch(m)
 			}
-			x.seen(*t)
+			q.seen(*t)
 		}
-		x.remember(m)
+		q.remember(m)
 	}
 }
 
 // Find returns one message.
-func (x *index) Find(id ID) (Message, bool) {
-	if m := x.ids[id]; m != nil {
+func (q *Queue) Find(id ID) (Message, bool) {
+	if m := q.ids[id]; m != nil {
 		return *m, true
 	}
 	return Message{}, false
 }
 
 // Of returns all known messages to one agent, in the order of Put.
-func (x *index) Of(to alerts.AgentID) []Message { return values(x.agents[to]) }
+func (q *Queue) Of(to alerts.AgentID) []Message { return values(q.agents[to]) }
 
 // All returns all known messages, in the order of Put.
-func (x *index) All() []Message { return values(x.order) }
+func (q *Queue) All() []Message { return values(q.order) }
 
 // Waiting returns how many messages have not ended: those that wait, and those that
 // were offered.
-func (x *index) Waiting() int {
+func (q *Queue) Waiting() int {
 	n := 0
-	for to := range x.open {
-		n += x.WaitingFor(to)
+	for to := range q.open {
+		n += q.WaitingFor(to)
 	}
 	return n
 }
 
 // WaitingFor returns how many of them are to one agent.
-func (x *index) WaitingFor(to alerts.AgentID) int { return len(x.open[to]) }
+func (q *Queue) WaitingFor(to alerts.AgentID) int { return len(q.open[to]) }
 
 // Waits lists the agents for whom a message waits, by id.
-func (x *index) Waits() (agents []alerts.AgentID) {
-	for to := range x.open {
-		if x.HasWaiting(to) {
+func (q *Queue) Waits() (agents []alerts.AgentID) {
+	for to := range q.open {
+		if q.HasWaiting(to) {
 			agents = append(agents, to)
 		}
 	}
@@ -211,14 +202,14 @@ func (x *index) Waits() (agents []alerts.AgentID) {
 
 // HasWaiting says whether a message to the agent waits to be offered, be it on hold or
 // not.
-func (x *index) HasWaiting(to alerts.AgentID) bool {
-	return slices.ContainsFunc(x.open[to], func(m *Message) bool { return m.State == Waiting })
+func (q *Queue) HasWaiting(to alerts.AgentID) bool {
+	return slices.ContainsFunc(q.open[to], func(m *Message) bool { return m.State == Waiting })
 }
 
 // sends counts those to an agent that have not ended.
-func (x *index) sends(to alerts.AgentID) int {
+func (q *Queue) sends(to alerts.AgentID) int {
 	n := 0
-	for _, m := range x.open[to] {
+	for _, m := range q.open[to] {
 		if !m.Notice() && !m.Unmetered {
 			n++
 		}
@@ -227,4 +218,4 @@ func (x *index) sends(to alerts.AgentID) int {
 }
 
 // Counters returns what has been counted so far.
-func (x *index) Counters() Counters { return x.counters }
+func (q *Queue) Counters() Counters { return q.counters }

@@ -8,17 +8,27 @@ import (
 	"sm/alerts"
 )
 
-// Queue holds messages. It is for one goroutine at a time. All that it returns are
-// copies.
+// Queue holds messages. It must not be used by several goroutines at once. All that
+// it returns are copies.
 type Queue struct {
-	*index
 	options Options
+	order   []*Message // all, by Seq, as are the lists below
+	ids     map[ID]*Message
+	keys    map[alerts.Key]*Message
+	agents  byAgent
+	open    byAgent // messages that have not ended
 	held    map[alerts.AgentID]struct{}
+
+	counters Counters
+	newest   time.Time // no stamp is later
+	forget   time.Time // no Ended is earlier; zero if no message has ended
+	changed  map[*Message]struct{}
+	gone     map[ID]struct{}
 }
 
-// New makes a queue that knows no message.
+// New returns an empty queue.
 func New(o Options) *Queue {
-	q := &Queue{index: &index{}, held: map[alerts.AgentID]struct{}{}}
+	q := &Queue{}
 	q.Configure(o)
 	q.reset()
 	return q

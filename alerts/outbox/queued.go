@@ -52,30 +52,30 @@ func (q *Queue) decideQueued(m *Message, now, due time.Time) (next time.Time) {
 }
 
 // Placed notes that an offered message lies in the client's queue.
-func (x *index) Placed(id ID) {
-	if m := x.ids[id]; m != nil && !m.State.Ended() && m.mayLie() {
+func (q *Queue) Placed(id ID) {
+	if m := q.ids[id]; m != nil && !m.State.Ended() && m.mayLie() {
 		m.State, m.Placed = Offered, true
-		x.touch(m)
+		q.touch(m)
 	}
 }
 
 // Leave lets messages wait again, for any carrier, that lie in the queue of a thread which their agent has left: it may
 // never come back there. in says which thread an agent is in, "" where that is not known.
-func (x *index) Leave(in func(alerts.AgentID) string) {
-	for to, open := range x.open {
+func (q *Queue) Leave(in func(alerts.AgentID) string) {
+	for to, open := range q.open {
 		for _, m := range open {
 			if !m.mayLie() || m.Thread == "" {
 				continue // as most: in is asked for few
 			}
 			if thread := in(to); thread != "" && thread != m.Thread {
-				x.leave(m)
+				q.leave(m)
 			}
 		}
 	}
 }
 
-func (x *index) leave(m *Message) {
+func (q *Queue) leave(m *Message) {
 	m.State, m.Left, m.Placed = Waiting, true, false
 	m.Moves++
-	x.touch(m)
+	q.touch(m)
 }

@@ -50,7 +50,6 @@ func (q *Queue) Take() (d Delta, ok bool) {
 // out.
 func (q *Queue) Restore(messages []Message, c Counters) {
 	q.reset()
-	clear(q.held)
 	q.counters = c
 	all := make([]*Message, len(messages))
 	for i := range messages {
