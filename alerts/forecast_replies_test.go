@@ -1,15 +1,91 @@
 package alerts
 
 import (
+	"bytes"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"sm/transcript"
+	"sm/transcript/claude"
 )
+
+// trace is what the engine is told of one agent, for measuring its forecasts.
+type trace []Event
+
+// script reads the transcript of one session.
+func script(b []byte, name string) trace {
+	var events trace
+	var e transcript.Entry
+	f := claude.NewFold(name, false)
+	for line := range bytes.Lines(b) {
+		if fresh, err := f.Line(bytes.TrimSuffix(line, []byte{'\n'}), len(line), &e); err != nil || !fresh {
+			continue
+		}
+		ev := Event{Agent: "a", At: e.At.Time()}
+		switch e.Kind {
+		case transcript.KindReading:
+			ev.Kind, ev.Tokens, ev.Model, ev.Window = EventReading, e.Context, string(e.Model), window
+		case transcript.KindBoundary:
+			ev.Kind, ev.Sign, ev.Key, ev.Trigger, ev.PreTokens = EventCompacted, SignBoundary, e.UUID, e.Trigger, e.PreTokens
+		case transcript.KindTurnStart:
+			ev.Kind = EventTurnStart
+		case transcript.KindTurnEnd:
+			ev.Kind = EventTurnEnd
+		default:
+			continue
+		}
+		events = append(events, ev)
+	}
+	for i := range events { // the version may be known only later
+		ev := &events[i]
+		ev.CompactsAt = new(claude.AutoCompact).CompactsAt(window, ev.Model, f.Sum().Version)
+	}
+	return events
+}
+
+// scripts reads all sessions below a directory; subagents' files are none.
+func scripts(t *testing.T, dir string) (all []trace) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		name := filepath.Base(path)
+		if err != nil || !strings.HasSuffix(name, ".jsonl") || strings.HasPrefix(name, "agent-") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		all = append(all, script(b, name))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// relative is the error of a forecast as a share of what was true; one that does
+// not know counts as wrong by everything.
+func relative(got float64, known bool, want int) float64 {
+	if !known {
+		return 1
+	}
+	return math.Abs(got-float64(want)) / float64(want)
+}
+
+func median(x []float64) float64 {
+	x = slices.Sorted(slices.Values(x))
+	n := len(x)
+	if n == 0 {
+		return math.NaN()
+	}
+	return (x[(n-1)/2] + x[n/2]) / 2
+}
 
 // replyPoint is an agent after a reply.
 type replyPoint struct {

@@ -52,3 +52,23 @@ func must(t *testing.T, m Messages) *Engine {
 	}
 	return e
 }
+
+func TestDefaultTexts(t *testing.T) {
+	e := newEngine(t)
+	actions := stepAll(
+		e,
+		seen("boss", "web"),
+		active(0, true),
+		reading(1, 104_000),
+		reading(2, 132_000),
+		boundary(60, 1),
+		tick(661),
+	)
+	want := []string{
+		"[sm context] Context at 52%, 104,000 tokens. A good time to write a handoff document and run sm handoff PATH.",
+		"[sm context] Context at 66%, critically high. Write your handoff document now and run sm handoff PATH. Compaction is near.",
+		"[sm context] web was compacted, auto, 167,000 tokens, and is still running.",
+		"[sm context] web is active, but its context size has not been seen for 10 min. sm doctor shows which source is silent.",
+	}
+	check(t, want, texts(actions))
+}

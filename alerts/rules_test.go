@@ -97,6 +97,26 @@ func TestRules(t *testing.T) {
 			seen("boss", ""), reading(1, 90_000), boundary(60, 1), reading(70, 140_000), reset(80, CauseClear, 7)}, []string{
 			"open 2 compaction", "say a/2/compacted to parent", "say a/2/critical to self",
 			"open 3 clear", "withdraw a/2/critical a/2/compacted"}},
+		{"compactions are announced whatever the thresholds", func(o *Options) { o.Thresholds = Thresholds{} }, []Event{
+			seen("boss", ""), boundary(60, 1)}, []string{"open 2 compaction", "say a/2/compacted to parent"}},
+		{"SessionStart leaves the announcement to the boundary, which has the trigger", quiet, []Event{
+			seen("boss", ""), hookSign(60, SignSessionStart)}, []string{"open 2 compaction"}},
+		{"so does PostCompact", quiet, []Event{
+			seen("boss", ""), hookSign(60, SignPostCompact)}, []string{"open 2 compaction"}},
+		{"compaction_complete announces", quiet, []Event{
+			seen("boss", ""), hookSign(60, SignComplete)}, []string{"open 2 compaction", "say a/2/compacted to parent"}},
+		{"a clear without PreCompact opens a cycle", nil, []Event{
+			reading(1, 110_000), reset(10, CauseClear, 7), reading(20, 110_000)}, []string{
+			"say a/1/warning to self", "open 2 clear", "withdraw a/1/warning", "say a/2/warning to self"}},
+		{"both notices again after a compaction that only samples show", nil, []Event{
+			sample(1, 100_000), sample(2, 140_000), preCompact(3), sample(60, 110_000), sample(90, 132_000)}, []string{
+			"say a/1/warning to self", "withdraw a/1/warning", "say a/1/critical to self",
+			"open 2 compaction unconfirmed", "withdraw a/1/critical", "say a/2/warning to self",
+			"withdraw a/2/warning", "say a/2/critical to self"}},
+		{"events from before a clear do not announce a compaction again", nil, []Event{
+			seen("boss", ""), reading(1, 90_000), boundary(60, 1), reading(70, 30_000), reset(80, CauseClear, 7),
+			hookSign(60, SignPostCompact), boundary(75, 2), sample(74, 150_000)}, []string{
+			"open 2 compaction", "say a/2/compacted to parent", "open 3 clear", "withdraw a/2/compacted"}},
 		{"one clear has several signs", nil, []Event{
 			reading(1, 120_000), reset(80, CauseClear, 0), reset(80.1, CauseClear, 7), reset(80.2, CauseSession, 7), reset(79, CauseHandoff, 0),
 			reading(90, 20_000), reset(80.2, CauseSession, 7)}, []string{
@@ -145,13 +165,11 @@ func TestRules(t *testing.T) {
 			"open 2 session", "say a/2/compacted to parent"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var e *Engine
+			t.Parallel()
 			if c.change == nil {
-				e = newEngine(t)
-			} else {
-				e = newEngine(t, c.change)
+				c.change = func(*Options) {}
 			}
-			check(t, c.want, play(e, c.events...))
+			check(t, c.want, play(newEngine(t, c.change), c.events...))
 		})
 	}
 }

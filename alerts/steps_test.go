@@ -180,3 +180,11 @@ func view(t *testing.T, e *Engine) watched {
 	}
 	return w
 }
+
+// stepAll steps through events and ticks and returns all actions.
+func stepAll(e *Engine, events ...Event) (all []Action) {
+	for _, ev := range events {
+		all = append(all, once(e, ev)...)
+	}
+	return all
+}

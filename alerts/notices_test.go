@@ -10,10 +10,7 @@ import (
 	"sm/transcript"
 )
 
-// The tests of this file are bugs that others had in the same features, by their
-// numbers in the survey of them.
-
-func TestNobodyHearsOfAnAgentThatIsNotTheirs(t *testing.T) {
+func TestNoticesWithoutParent(t *testing.T) {
 	e := newEngine(t)
 	for _, act := range stepAll(e, reading(1, 150_000), boundary(60, 1), reading(70, 20_000), boundary(3600, 2)) {
 		if s, ok := act.(Say); ok && s.To != (Target{Self, "a"}) {
@@ -24,12 +21,7 @@ func TestNobodyHearsOfAnAgentThatIsNotTheirs(t *testing.T) {
 	check(t, []string{"open 2 compaction"}, play(newEngine(t), seen("a", ""), boundary(60, 1)))
 }
 
-func TestACompactionIsToldWhateverTheThresholds(t *testing.T) {
-	e := newEngine(t, func(o *Options) { o.Thresholds = Thresholds{} })
-	check(t, []string{"open 2 compaction", "say a/2/compacted to parent"}, play(e, seen("boss", ""), boundary(60, 1)))
-}
-
-func TestTheParentHearsWhomItIsAbout(t *testing.T) {
+func TestNoticesNameTheAgent(t *testing.T) {
 	e := newEngine(t)
 	for _, act := range stepAll(e, seen("boss", "web\nignore all"), reading(1, 110_000), boundary(60, 1), reading(61, 30_000),
 		boundary(600, 2), reading(601, 30_000), boundary(1200, 3)) {
@@ -46,31 +38,7 @@ func TestTheParentHearsWhomItIsAbout(t *testing.T) {
 	}
 }
 
-func TestCompactedIsNotDead(t *testing.T) {
-	e := newEngine(t)
-	got := texts(stepAll(e, seen("boss", ""), preCompact(1), hookSign(60, SignSessionStart)))
-	want := []string{"[sm context] a was compacted, auto, and is still running."}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestAClearWithdrawsTheNewsOfACompaction(t *testing.T) {
-	e := newEngine(t)
-	play(e, seen("boss", ""), reading(1, 90_000), boundary(60, 1), reading(70, 30_000))
-	check(t, []string{"open 3 clear", "withdraw a/2/compacted"}, play(e, reset(80, CauseClear, 7)))
-	// Nor does what is told late of the time before bring it back.
-	check(t, nil, play(e, hookSign(60, SignPostCompact), boundary(75, 2), sample(74, 150_000)))
-}
-
-func TestAClearOpensACycleWithoutPreCompact(t *testing.T) {
-	e := newEngine(t)
-	play(e, reading(1, 110_000))
-	check(t, []string{"open 2 clear", "withdraw a/1/warning", "say a/2/warning to self"},
-		play(e, reset(10, CauseClear, 7), reading(20, 110_000)))
-}
-
-func TestASampleFromBeforeTheClearChangesNothing(t *testing.T) {
+func TestSamplesFromBeforeClear(t *testing.T) {
 	e := newEngine(t)
 	play(e, sample(1, 150_000), reset(10, CauseClear, 7))
 	before := view(t, e)
@@ -81,7 +49,7 @@ func TestASampleFromBeforeTheClearChangesNothing(t *testing.T) {
 	check(t, []string{"say a/2/warning to self"}, play(e, sample(20, 110_000)))
 }
 
-func TestIdenticalSamplesMoveTheWatermark(t *testing.T) {
+func TestIdenticalSamples(t *testing.T) {
 	e := newEngine(t)
 	check(t, nil, play(e, sample(1, 90_000), sample(10, 90_000), sample(5, 150_000)))
 	bare := sample(0, 110_000)
@@ -89,7 +57,7 @@ func TestIdenticalSamplesMoveTheWatermark(t *testing.T) {
 	check(t, []string{"say a/1/warning to self"}, play(e, bare))
 }
 
-func TestCompactingDoesNotStick(t *testing.T) {
+func TestCompactingEnds(t *testing.T) {
 	for name, events := range map[string][]Event{
 		"a sample": {sample(30, 30_000)}, "a reading": {reading(30, 30_000)}, "a larger one": {reading(30, 91_000)},
 		"time": {tick(310)}, "a clear": {reset(30, CauseClear, 1)}, "time, seen by an event": {plain(400, EventTurnStart)},
@@ -105,7 +73,7 @@ func TestCompactingDoesNotStick(t *testing.T) {
 	}
 }
 
-func TestCompactingHoldsUntilTheResult(t *testing.T) {
+func TestCompactingContinues(t *testing.T) {
 	e := newEngine(t)
 	play(e, reading(1, 150_000), preCompact(10))
 	for _, ev := range []Event{sample(10.3, 150_000), sample(11, 151_000), sample(9, 10_000), reading(0.5, 9), preCompact(12),
@@ -121,51 +89,14 @@ func TestCompactingHoldsUntilTheResult(t *testing.T) {
 	}
 }
 
-func TestSilenceOfAnActiveAgentIsTold(t *testing.T) {
-	e := newEngine(t)
-	play(e, active(0, true), plain(0, EventTurnStart), reading(1, 30_000))
-	actions, _ := e.Tick(sec(601))
-	want := []string{"[sm context] a is active, but its context size has not been seen for 10 min. sm doctor shows which source is silent."}
-	if diff := cmp.Diff(want, texts(actions)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if actions, _ = e.Tick(sec(9999)); actions != nil {
-		t.Errorf("told again: %v", actions)
-	}
-}
-
-func TestCrossedThresholdsAreNotSaidLater(t *testing.T) {
+func TestCriticalReplacesOthers(t *testing.T) {
 	e := newEngine(t, func(o *Options) { o.CompactionThreshold, o.ForecastTurns = 160_000, 100 })
 	play(e, steady(0, 10_000, 1_000, 1)...)
 	check(t, []string{"say a/1/critical to self"}, play(e, reading(4000, 150_000)))
 	check(t, nil, play(e, reading(4001, 110_000), reading(4002, 120_000), plain(4003, EventTurnEnd), reading(4004, 150_000)))
 }
 
-func TestDisablingWithdrawsEnablingJudgesAnew(t *testing.T) {
-	e := newEngine(t)
-	check(t, []string{"say a/1/critical to self", "withdraw a/1/critical"}, play(e, reading(1, 150_000), enabled(false)))
-	e = newEngine(t)
-	check(t, []string{"say a/1/critical to self"}, play(e, enabled(false), reading(1, 150_000), enabled(true)))
-}
-
-func TestSumsPastTheWindowAreNoContext(t *testing.T) {
-	e := newEngine(t)
-	check(t, nil, play(e, sample(1, 30_000), sample(2, 250_000), sample(3, 4_000_000)))
-	if v := view(t, e); v.Tokens != 30_000 {
-		t.Errorf("%d tokens", v.Tokens)
-	}
-}
-
-func TestLateHooksCountByTheirStamp(t *testing.T) {
-	e := newEngine(t)
-	play(e, reading(1, 90_000), preCompact(10), hookSign(60, SignSessionStart), reading(70, 110_000))
-	check(t, nil, play(e, preCompact(10), hookSign(60, SignSessionStart), hookSign(60.2, SignPostCompact), boundary(60.1, 1)))
-	if v := view(t, e); v.Cycle != 2 || v.Compacting {
-		t.Errorf("cycle %d, compacting %v", v.Cycle, v.Compacting)
-	}
-}
-
-func TestNoStateOfHooksIsForEver(t *testing.T) {
+func TestLostTurnHooks(t *testing.T) {
 	// The begin of a turn is lost, then the end of one.
 	e := newEngine(t)
 	play(e, active(0, true), plain(10, EventTurnEnd), plain(9, EventTurnStart))
@@ -178,12 +109,7 @@ func TestNoStateOfHooksIsForEver(t *testing.T) {
 	}
 }
 
-func TestAReadingAfterTheTurnsEndCounts(t *testing.T) {
-	e := newEngine(t)
-	check(t, []string{"say a/1/warning to self"}, play(e, plain(1, EventTurnStart), plain(60, EventTurnEnd), reading(59, 110_000)))
-}
-
-func TestAgentsDoNotMoveEachOther(t *testing.T) {
+func TestAgentsAreIndependent(t *testing.T) {
 	e := newEngine(t)
 	other := func(ev Event) Event { ev.Agent = "b"; return ev }
 	check(t, []string{"say a/1/warning to self", "say b/1/critical to self", "open 2 compaction", "withdraw b/1/critical"},
@@ -191,14 +117,6 @@ func TestAgentsDoNotMoveEachOther(t *testing.T) {
 	if v := view(t, e); v.Cycle != 1 || v.Tokens != 110_000 {
 		t.Errorf("%+v", v)
 	}
-}
-
-// stepAll steps through events and ticks and returns all actions.
-func stepAll(e *Engine, events ...Event) (all []Action) {
-	for _, ev := range events {
-		all = append(all, once(e, ev)...)
-	}
-	return all
 }
 
 // TestLevels has the level file change with the level, the percentage and what is

@@ -12,9 +12,6 @@ import (
 	"sm/transcript"
 )
 
-// The tests of this file are the cases of compacting, and the rows of the table of
-// edge cases.
-
 // at is a moment in seconds, as reminders have it.
 func at(s float64) Instant { return transcript.InstantOf(sec(s)) }
 
@@ -77,121 +74,111 @@ func wants(t testing.TB, what string, want, got []string) {
 	}
 }
 
-func TestCompacting_CompactionBeginsACompacting(t *testing.T) {
-	e := newEngine(t)
-	play(e, preCompact(3))
-	if !view(t, e).Compacting {
-		t.Error("not compacting")
+func TestReminders(t *testing.T) {
+	t.Parallel()
+	unknown := single(10)
+	unknown.Agent = "unknown"
+	tests := []struct {
+		name      string
+		reminders []Reminder
+		events    []Event
+		want      []string
+		late      uint64
+	}{
+		{
+			name:      "periodic, soft and hard",
+			reminders: []Reminder{periodic(1, 3)},
+			events:    []Event{tick(0.5), tick(1), tick(2), tick(3), tick(4), tick(100)},
+			want:      []string{"p important", "p urgent"},
+		},
+		{
+			name:      "unknown agent",
+			reminders: []Reminder{unknown},
+			events:    []Event{tick(9), tick(10)},
+			want:      []string{"o urgent"},
+		},
+		{
+			name:      "single waits for the end of a compaction",
+			reminders: []Reminder{single(10)},
+			events: []Event{
+				preCompact(5), tick(10), tick(60),
+				hookSign(70, SignComplete), tick(71), tick(72),
+			},
+			want: []string{"o urgent late 1m1s"},
+			late: 1,
+		},
+		{
+			name:      "single waits for 5 minutes at most",
+			reminders: []Reminder{single(10)},
+			events:    []Event{preCompact(5), tick(309), tick(310), tick(311)},
+			want:      []string{"o urgent late 5m0s forced"},
+			late:      1,
+		},
+		{
+			name:      "periodic waits a whole interval after a compaction",
+			reminders: []Reminder{periodic(180, 0)},
+			events: []Event{
+				preCompact(10), tick(100), tick(190), tick(210),
+				boundary(210, 1), tick(211), tick(389), tick(391),
+			},
+			want: []string{"p important"},
+		},
+		{
+			name:      "compaction without result",
+			reminders: []Reminder{periodic(60, 0)},
+			events: []Event{
+				preCompact(10), tick(100), tick(1709), tick(1710), tick(1769), tick(1771),
+			},
+			want: []string{"p important"},
+		},
+		{
+			name:      "undelivered when a compaction begins",
+			reminders: []Reminder{periodic(60, 0), single(500)},
+			events: []Event{
+				tick(61), preCompact(62),
+				boundary(70, 1), tick(71), tick(129), tick(131),
+			},
+			want: []string{"p important", "skip [p]", "skip [p]", "p important"},
+		},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			// A compaction lasts up to half an hour: the wait of a reminder is its own.
+			e := newEngine(t, func(o *Options) { o.Settle = 1700 * time.Second })
+			mustRemind(t, e, test.reminders...)
+			check(t, test.want, reminded(stepAll(e, test.events...)))
+			if n := e.Counters().Reminders[ReminderLate]; n != test.late {
+				t.Errorf("%d late reminders, want %d", n, test.late)
+			}
+		})
 	}
 }
 
-func TestCompacting_CompactionCompleteEndsItAndRestartsTheReminder(t *testing.T) {
-	e := newEngine(t)
-	mustRemind(t, e, periodic(180, 0))
-	wants(t, "before", []string{"p important"}, ticked(e, 181))
-	stepAll(e, preCompact(200))
-	e.Tick(sec(250))
-	stepAll(e, hookSign(250, SignComplete))
-	r := e.Reminders("a")[0]
-	if view(t, e).Compacting || r.Reset != at(250) || r.SoftSaid {
-		t.Errorf("compacting %v, %+v", view(t, e).Compacting, r)
-	}
-}
-
-func TestCompacting_NewAgentDoesNotCompact(t *testing.T) {
-	e := newEngine(t)
-	play(e, reading(1, 1_000))
-	if view(t, e).Compacting {
-		t.Error("compacting")
-	}
-}
-
-func TestCompacting_PeriodicReminderIsSkippedWhileCompacting(t *testing.T) {
-	e := newEngine(t)
-	mustRemind(t, e, periodic(1, 0))
-	stepAll(e, preCompact(0.5))
-	wants(t, "compacting", nil, ticked(e, 5, 10, 200))
-}
-
-func TestCompacting_PeriodicReminderComesWhenNotCompacting(t *testing.T) {
-	e := newEngine(t)
-	mustRemind(t, e, periodic(1, 3))
-	wants(t, "idle", []string{"p important", "p urgent"}, ticked(e, 0.5, 1, 2, 3, 4, 100))
-}
-
-func TestCompacting_SingleReminderWaitsForTheEnd(t *testing.T) {
-	e := newEngine(t)
-	mustRemind(t, e, single(10))
-	stepAll(e, preCompact(5))
-	wants(t, "compacting", nil, ticked(e, 10, 60))
-	stepAll(e, hookSign(70, SignComplete))
-	wants(t, "after", []string{"o urgent late 1m1s"}, ticked(e, 71, 72))
-}
-
-func TestCompacting_SingleReminderComesAfterTheLongestWait(t *testing.T) {
-	e := newEngine(t, func(o *Options) { o.Settle = time.Hour })
-	mustRemind(t, e, single(10))
-	stepAll(e, preCompact(5))
-	_, next := e.Tick(sec(200))
-	if !next.Equal(sec(310)) {
-		t.Errorf("to be asked again at %v", next)
-	}
-	wants(t, "after 300 s", []string{"o urgent late 5m0s forced"}, ticked(e, 309, 310, 311))
-	if n := e.Counters().Reminders[ReminderLate]; n != 1 {
-		t.Errorf("%d late ones", n)
-	}
-}
-
-func TestCompacting_RegressionAgentsThatAreNotKnownDoNotCompact(t *testing.T) {
-	e := newEngine(t)
-	mustRemind(t, e, Reminder{ID: "x", Agent: "nobody", Made: at(0), Due: at(1)}, Reminder{ID: "y", Agent: "nobody", Made: at(0), Soft: seconds(2)})
-	wants(t, "said", []string{"x urgent", "y important"}, ticked(e, 1, 2))
-}
-
-func TestCompacting_EdgeCompactionLongerThanSoft(t *testing.T) {
-	e := newEngine(t)
-	mustRemind(t, e, periodic(180, 0))
-	stepAll(e, preCompact(10))
-	wants(t, "while", nil, ticked(e, 100, 190, 210))
-	stepAll(e, boundary(210, 1))
-	wants(t, "a whole soft interval after", []string{"p important"}, ticked(e, 211, 389, 391))
-}
-
-func TestCompacting_EdgeRestartInTheMiddle(t *testing.T) {
+func TestRemindersRestored(t *testing.T) {
+	t.Parallel()
 	e := newEngine(t)
 	mustRemind(t, e, periodic(60, 120), single(30))
 	stepAll(e, preCompact(10))
-	again := newEngine(t)
-	again.Restore(e.Snapshot())
-	wants(t, "still compacting", nil, ticked(again, 61, 130))
-	stepAll(again, hookSign(140, SignSessionStart))
-	wants(t, "after", []string{"o urgent late 1m51s", "p important"}, ticked(again, 141, 199, 201))
+	restored := newEngine(t)
+	restored.Restore(e.Snapshot())
+
+	got := reminded(stepAll(
+		restored,
+		tick(61), tick(130),
+		hookSign(140, SignSessionStart), tick(141), tick(199), tick(201),
+	))
+	check(t, []string{"o urgent late 1m51s", "p important"}, got)
 }
 
-func TestCompacting_EdgeTheEndIsNeverTold(t *testing.T) {
-	e := newEngine(t)
-	mustRemind(t, e, periodic(60, 0))
-	stepAll(e, preCompact(10))
-	wants(t, "it ends by itself after 5 minutes", []string{"p important"}, ticked(e, 100, 309, 310, 311, 369, 371))
-}
-
-func TestCompacting_EdgeAgentWithoutReminder(t *testing.T) {
-	e := newEngine(t)
-	stepAll(e, preCompact(10), hookSign(20, SignComplete))
-	if n := e.ResetReminders("a", sec(21)); n != 0 || e.Reminders("") != nil {
-		t.Errorf("%d reset, %v", n, e.Reminders(""))
+func TestTickDuringCompaction(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t, func(o *Options) { o.Settle = time.Hour })
+	mustRemind(t, e, single(10))
+	e.Step(preCompact(5))
+	if _, next := e.Tick(sec(200)); !next.Equal(sec(310)) {
+		t.Errorf("next tick at %v, want %v", next, sec(310))
 	}
-}
-
-// What was said just before the client began to compact, and has not been delivered, must
-// not be what the agent wakes up to.
-func TestRemindersSaidBeforeACompactionAreSkipped(t *testing.T) {
-	e := newEngine(t)
-	mustRemind(t, e, periodic(60, 0), single(500))
-	wants(t, "said", []string{"p important"}, ticked(e, 61))
-	wants(t, "skipped", []string{"skip [p]"}, reminded(stepAll(e, preCompact(62))))
-	stepAll(e, boundary(70, 1))
-	wants(t, "again", []string{"p important"}, ticked(e, 71, 129, 131))
 }
 
 func TestRemindersReset(t *testing.T) {
@@ -203,6 +190,9 @@ func TestRemindersReset(t *testing.T) {
 	wants(t, "reset by the agent", []string{"p important"}, ticked(e, 61, 109, 110))
 	stepAll(e, reset(115, CauseClear, 8))
 	wants(t, "reset by a new cycle", []string{"p important", "p urgent"}, ticked(e, 140, 174, 175.5, 204, 206))
+	if all, others := e.Reminders("a"), e.Reminders("b"); len(all) != 1 || others != nil {
+		t.Errorf("reminders of a: %v, of b: %v", all, others)
+	}
 	if got := e.CancelReminder("p", ""); len(got) != 1 || e.Reminders("") != nil {
 		t.Errorf("cancelled %v", got)
 	}
